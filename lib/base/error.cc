@@ -1,0 +1,65 @@
+#include "lib/base/error.h"
+
+#include <cerrno>
+#include <cstring>
+
+namespace rail {
+
+std::string_view CodeName(Code code) {
+  switch (code) {
+    case Code::kInvalid: return "invalid";
+    case Code::kNotFound: return "not found";
+    case Code::kExists: return "exists";
+    case Code::kBusy: return "busy";
+    case Code::kTransient: return "try again";
+    case Code::kUnsupported: return "unsupported";
+    case Code::kPermission: return "permission";
+    case Code::kInternal: return "internal";
+  }
+  return "internal";
+}
+
+Code CodeOfErrno(int err) {
+  switch (err) {
+    case ENOENT:
+    case ENODEV:
+    case ENXIO:
+    case ESRCH: return Code::kNotFound;
+    case EEXIST: return Code::kExists;
+    case EBUSY: return Code::kBusy;
+    case EPERM:
+    case EACCES:
+    case EROFS: return Code::kPermission;
+    case EINVAL:
+    case ERANGE:
+    case ENAMETOOLONG:
+    case EADDRNOTAVAIL:
+    case ENETUNREACH: return Code::kInvalid;
+    case EOPNOTSUPP:
+    case EAFNOSUPPORT:
+    case ENOSYS:
+    case EPROTONOSUPPORT: return Code::kUnsupported;
+    case EAGAIN:
+    case EINTR:
+    case ETIMEDOUT:
+    case ECONNREFUSED:
+    case ECONNRESET:
+    case EPIPE:
+    case ENOBUFS:
+    case ENOSPC: return Code::kTransient;
+    default: return Code::kInternal;
+  }
+}
+
+Error ErrnoError(int err, std::string_view what) {
+  char buffer[128];
+  const char* text = strerror_r(err, buffer, sizeof buffer);  // the GNU one: may return a static string
+  return Error{CodeOfErrno(err), std::string(what) + ": " + text, err};
+}
+
+Error Wrap(Error error, std::string_view doing) {
+  error.message.insert(0, ": ").insert(0, doing);
+  return error;
+}
+
+}  // namespace rail

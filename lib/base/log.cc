@@ -1,0 +1,49 @@
+#include "lib/base/log.h"
+
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <memory>
+
+namespace rail::log {
+namespace {
+
+std::shared_ptr<spdlog::logger> MakeLogger(const std::string& program) {
+  auto logger = std::make_shared<spdlog::logger>(program, std::make_shared<spdlog::sinks::stderr_sink_mt>());
+  logger->set_pattern("%Y-%m-%dT%H:%M:%S.%e%z %n %l: %v");
+  logger->set_level(spdlog::level::warn);
+  return logger;
+}
+
+std::shared_ptr<spdlog::logger>& Logger() {
+  static std::shared_ptr<spdlog::logger> logger = MakeLogger("railcni");
+  return logger;
+}
+
+spdlog::level::level_enum LevelOf(Level level) {
+  switch (level) {
+    case Level::kDebug: return spdlog::level::debug;
+    case Level::kInfo: return spdlog::level::info;
+    case Level::kWarning: return spdlog::level::warn;
+    case Level::kError: return spdlog::level::err;
+  }
+  return spdlog::level::err;
+}
+
+}  // namespace
+
+void Init(std::string_view program, Level level) {
+  Logger() = MakeLogger(std::string(program));
+  Logger()->set_level(LevelOf(level));
+}
+
+// A message may carry text from outside: it stays on its one line.
+void Write(Level level, std::string_view message) {
+  std::string line(message);
+  for (char& c : line) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
+  }
+  Logger()->log(LevelOf(level), fmt::string_view("{}"), line);
+}
+
+}  // namespace rail::log

@@ -1,0 +1,84 @@
+// JSON from outside, read strictly: bounded depth and size, no duplicate keys, integers that fit, unknown keys named.
+//
+// Use:      RAIL_ASSIGN(nlohmann::json doc, ParseJson(text));
+//           JsonErrors errors;
+//           JsonObject object(doc, "rails[0]", errors);             // not an object: recorded, reads give defaults
+//           std::string name = object.String("name");               // required
+//           uint32_t mtu = object.UintOr("mtu", 1500, 68, 65535);   // optional, with its range
+//           object.RejectUnknown();                                 // every key nobody asked for is an error
+//           RAIL_TRY(errors.ToStatus("node.json"));                 // all errors at once, each with its path
+// Threads:  one at a time
+// Source:   DECISIONS.md 3: what nlohmann/json lets through by default (300 -> uint8_t = 44, last duplicate wins, deep
+//           documents overflow the stack when copied)
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/base/error.h"
+
+namespace rail {
+
+struct JsonLimits {
+  size_t max_bytes = 1 << 20;
+  int max_depth = 32;
+};
+
+// One document, nothing after it. Errors: kInvalid with line and column, or with the path of the duplicate key.
+Result<nlohmann::json> ParseJson(std::string_view text, JsonLimits limits = {});
+
+// Compact text; bytes that are not UTF-8 become U+FFFD. Never throws.
+std::string DumpJson(const nlohmann::json& value);
+
+// A file's document. Errors: as ParseJson, and what open(2) and read(2) say; all name the path.
+Result<nlohmann::json> ReadJsonFile(const std::string& path, JsonLimits limits = {});
+
+class JsonErrors {
+ public:
+  void Add(const std::string& path, const std::string& what);
+  bool empty() const { return errors_.empty(); }
+  const std::vector<std::string>& list() const { return errors_; }
+  // kInvalid "<document>: <path>: <what>; <path>: <what>", or success.
+  Status ToStatus(std::string_view document) const;
+
+ private:
+  std::vector<std::string> errors_;
+};
+
+// Reads one object's keys. A missing required key, a wrong type or a value out of range is recorded in `errors` under
+// "<path>.<key>" and gives the default value; reading goes on, so that all errors are told at once.
+class JsonObject {
+ public:
+  JsonObject(const nlohmann::json& value, std::string path, JsonErrors& errors);
+
+  bool Has(std::string_view key);  // present and not null
+  std::string String(std::string_view key);
+  std::string StringOr(std::string_view key, std::string fallback);
+  uint64_t Uint(std::string_view key, uint64_t min, uint64_t max);
+  uint64_t UintOr(std::string_view key, uint64_t fallback, uint64_t min, uint64_t max);
+  bool BoolOr(std::string_view key, bool fallback);
+  std::vector<std::string> StringsOr(std::string_view key);     // [] when absent
+  // nullptr when absent or of another type (the latter is recorded).
+  const nlohmann::json* Object(std::string_view key);
+  const nlohmann::json* Array(std::string_view key);
+  // Marks `key` as known without reading it.
+  void Allow(std::string_view key);
+  void RejectUnknown();
+  // "<path>.<key>", for errors of the caller's own.
+  std::string PathOf(std::string_view key) const;
+
+ private:
+  const nlohmann::json* Find(std::string_view key);
+  void Missing(std::string_view key);
+
+  const nlohmann::json* value_;  // an object, or nullptr
+  std::string path_;
+  JsonErrors& errors_;
+  std::set<std::string, std::less<>> known_;
+};
+
+}  // namespace rail

@@ -1,0 +1,97 @@
+// node.json: what a node is told about its rails, tenants, BGP, Open vSwitch and FRR.
+//
+// Use:      RAIL_ASSIGN(NodeConfig node, config::Load(Paths::FromEnvironment().config_file));
+//           const Rail* rail = node.FindRail("rail0");
+// Threads:  values
+// Source:   README.md of this folder (every key, its default and range)
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/base/address.h"
+#include "lib/base/error.h"
+
+namespace rail::config {
+
+// Where the files of a node are. RAILCNI_ROOT in the environment of the *process* prefixes all of them; a pod cannot
+// reach that environment.
+struct Paths {
+  std::string config_file;  // <root>/etc/railcni/node.json
+  std::string state_file;   // <root>/var/lib/railcni/state.db
+  std::string socket;       // <root>/run/railcni/raild.sock   gRPC
+  std::string poke_socket;  // <root>/run/railcni/poke.sock    datagrams "state.db changed"
+
+  static Paths Under(std::string_view root);
+  static Paths FromEnvironment();
+};
+
+// A device of backend `netdev`: a link on the host that becomes a pod's interface, and the link that stands for it in OVS.
+struct DeviceEntry {
+  std::string device;
+  std::string representor;
+};
+
+struct Rail {
+  std::string name;      // [a-z0-9]([a-z0-9-]*[a-z0-9])?, 1..15 bytes
+  uint32_t index = 0;    // 0..99, unique; the pod's routing table is 100 + index
+  std::string pf;        // the uplink's netdev
+  std::string bridge;    // the OVS bridge, unique
+  uint32_t mtu = 0;      // bytes, 1280..9600
+  std::vector<DeviceEntry> devices;
+
+  // 02:52:41:49:4c:<index>: the pod's gateway has this address on every node.
+  MacAddress GatewayMac() const;
+  uint32_t routing_table() const { return 100 + index; }
+  const DeviceEntry* FindDevice(std::string_view device) const;
+};
+
+enum class TenancyMode { kNamespace, kOff };
+
+struct Tenancy {
+  TenancyMode mode = TenancyMode::kNamespace;
+  std::map<std::string, std::vector<std::string>> tenants;  // tenant -> its namespaces; a namespace is in one at most
+  std::string key_file;
+};
+
+struct Bgp {
+  bool manage = true;
+  uint32_t asn = 0;            // 1..4294967295
+  IpAddress router_id;         // IPv4
+  uint32_t community_asn = 0;  // the first word of every large community of ours
+};
+
+struct Ovs {
+  std::string db_socket;  // node.json says "unix:<path>"; this is the path
+  std::string run_dir;    // holds <bridge>.mgmt
+  bool manage_bridges = true;
+  std::string datapath;   // "system" or "netdev"
+};
+
+struct Frr {
+  std::string run_dir;  // holds bgpd.vty
+};
+
+struct NodeConfig {
+  std::vector<Rail> rails;  // at least one, by index
+  Tenancy tenancy;
+  Bgp bgp;
+  Ovs ovs;
+  Frr frr;
+
+  const Rail* FindRail(std::string_view name) const;
+};
+
+// The gateway's address in a pod when IPAM gives none: 169.254.1.1, fe80::1.
+IpAddress DefaultGateway(bool v6);
+
+// Errors: kInvalid, naming every key that is unknown, missing, of a wrong type, out of range or contradicts another.
+Result<NodeConfig> Parse(std::string_view text);
+
+// The same from a file. Errors: also kNotFound, kPermission.
+Result<NodeConfig> Load(const std::string& path);
+
+}  // namespace rail::config

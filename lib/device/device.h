@@ -1,0 +1,67 @@
+// What becomes a pod's interface: found on the host, moved into the pod, and given back as it was.
+//
+// Use:      RAIL_ASSIGN(Device device, backend->Find(rail, "vf0"));
+//           RAIL_ASSIGN(Saved saved, backend->Save(device));                    // recorded before the first change
+//           RAIL_ASSIGN(Moved moved, backend->MoveIn(device, pod, "net1", 4200));
+//           RAIL_TRY(backend->Restore(saved, pod_or_null, "net1", deadline));
+// Threads:  one at a time
+// Backends: netdev (a named link with a named representor); sriov (a VF by PCI address)
+// Source:   rtnetlink(7); README.md of this folder
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "lib/base/address.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
+#include "lib/config/node_config.h"
+#include "lib/netns/netns.h"
+
+namespace rail::device {
+
+struct Device {
+  std::string id;           // deviceID as the runtime gave it
+  std::string netdev;       // its name on the host
+  std::string representor;  // its port on the rail's bridge
+  MacAddress mac;
+};
+
+// The device's complete state before the first change; serialised into the record.
+struct Saved {
+  std::string id;
+  std::string netdev;
+  std::string representor;
+  MacAddress mac;
+  uint32_t mtu = 0;
+  bool up = false;
+  uint32_t representor_mtu = 0;
+  bool representor_up = false;
+
+  std::string ToJson() const;
+  static Result<Saved> FromJson(std::string_view text);  // kInvalid
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+
+  // Errors: kInvalid the device is not one of the rail's (says which are); kNotFound it is not on the host now (in use by
+  //         another namespace?); kUnsupported.
+  virtual Result<Device> Find(const config::Rail& rail, const std::string& id) = 0;
+
+  virtual Result<Saved> Save(const Device& device) = 0;
+
+  // Representor: MTU set, up. Device: MTU set, moved into `pod` as `ifname`, still down. Returns its MAC.
+  // Errors: kExists `ifname` is taken in the pod.
+  virtual Result<MacAddress> MoveIn(const Device& device, const netns::Netns& pod, const std::string& ifname,
+                                    uint32_t mtu) = 0;
+
+  // Brings the device back to the host with its name, MAC, MTU and admin state, and the representor's too. `pod` is null when
+  // its namespace is gone; then the device is waited for until `deadline` (the kernel returns physical devices some time
+  // later; a virtual one is gone with the namespace, which is success).
+  // A device that is on the host already is only mended: safe to repeat.
+  virtual Status Restore(const Saved& saved, const netns::Netns* pod, const std::string& ifname, Deadline deadline) = 0;
+};
+
+}  // namespace rail::device

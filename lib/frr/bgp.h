@@ -1,0 +1,94 @@
+// bgpd: announce and withdraw the addresses of pods, learn those of others, keep the base configuration.
+//
+// Use:      RAIL_ASSIGN(auto bgp, VtyBgp::Open({.run_dir = "/run/frr", .asn = 4200000001, ...}, deadline));
+//           RAIL_TRY(bgp->Announce({.address = a, .rail = "rail0", .rail_index = 0, .tenant = id}, deadline));
+// Threads:  one at a time
+// Owns:     one vty session; a failed call may leave it unusable: open a new one
+// Source:   FRRouting 8.4 to 10: doc/developer/vtysh.rst (protocol), doc/user/bgp.rst; README.md of this folder
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lib/base/address.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
+#include "lib/tenancy/tenancy.h"
+
+namespace rail::frr {
+
+struct Announcement {
+  IpAddress address;            // announced as a /32 or /128
+  std::string rail;             // "rail0"
+  uint32_t rail_index = 0;
+  tenancy::TenantId tenant;     // 0: no tenant community (tenancy mode off)
+  auto operator<=>(const Announcement&) const = default;
+};
+
+// A rail's session: BGP unnumbered over the bridge's LOCAL port.
+struct RailPeer {
+  std::string rail;
+  uint32_t rail_index = 0;
+  std::string interface;        // "br-rail0"
+  auto operator<=>(const RailPeer&) const = default;
+};
+
+struct BaseConfig {
+  IpAddress router_id;
+  std::vector<RailPeer> rails;
+};
+
+struct Session {
+  std::string interface;
+  std::string state;            // bgpd's word: "Established", "Active", ...
+  uint64_t uptime_ms = 0;
+  uint32_t prefixes_received = 0;
+  uint32_t prefixes_sent = 0;
+  std::optional<IpAddress> peer;  // the leaf's link-local address, once known
+  bool established() const { return state == "Established"; }
+};
+
+// An address of a pod elsewhere. Only host prefixes that carry one of our tenant communities become remotes.
+struct Remote {
+  IpAddress address;
+  tenancy::TenantId tenant;
+  std::optional<uint32_t> rail_index;
+  std::string interface;        // the session it was learned on; "" when bgpd does not say
+  auto operator<=>(const Remote&) const = default;
+};
+
+class Bgp {
+ public:
+  virtual ~Bgp() = default;
+
+  // Puts `network A/32 route-map railcni-<rail>-<tenant id>` in force, making the (immutable) route-map first when it is
+  // not there. Re-announcing with another tenant replaces the map. Safe to repeat.
+  // Errors: kTransient bgpd is down or slow; kInvalid bgpd refuses (its words).
+  virtual Status Announce(const Announcement& announcement, Deadline deadline) = 0;
+
+  // Withdraws the address; one that is not announced, or that is announced with a route-map that is not ours, is left
+  // alone and is no error. Safe to repeat.
+  virtual Status Withdraw(const IpAddress& address, Deadline deadline) = 0;
+
+  // The network statements of ours in the running configuration.
+  virtual Result<std::vector<Announcement>> Announced(Deadline deadline) = 0;
+
+  // Whether the address is in the Adj-RIB-Out of the established session on `interface`.
+  virtual Result<bool> InAdjRibOut(const IpAddress& address, const std::string& interface, Deadline deadline) = 0;
+
+  // All interface (unnumbered) sessions. No BGP instance: empty.
+  virtual Result<std::vector<Session>> Sessions(Deadline deadline) = 0;
+
+  // The pods' addresses that others announce, both families.
+  virtual Result<std::vector<Remote>> Remotes(Deadline deadline) = 0;
+
+  // Makes the running configuration hold the base configuration (instance, rail neighbours, outbound route-maps by rail
+  // community, graceful restart, table-map); sends only what is missing and touches nothing that is not its own.
+  // Returns the lines sent: empty when all was right. Safe to repeat.
+  virtual Result<std::vector<std::string>> EnsureBase(const BaseConfig& config, Deadline deadline) = 0;
+};
+
+}  // namespace rail::frr

@@ -1,0 +1,105 @@
+// Links, addresses, routes, rules and neighbours of one network namespace.
+//
+// Use:      RAIL_ASSIGN(auto netlink, Kernel::Open());            // of the calling thread's namespace, for good
+//           RAIL_ASSIGN(Link link, netlink->GetLink("vf0"));
+//           RAIL_TRY(netlink->MoveLink(link.index, pod.fd(), "net1"));
+// Threads:  one at a time
+// Owns:     its socket, which stays in the namespace in which it was opened
+// Source:   rtnetlink(7); kernel include/uapi/linux/{if_link,rtnetlink,neighbour,fib_rules}.h
+// Errors of every function: kNotFound no such object; kExists; kInvalid the kernel refuses the value; kPermission;
+//         kTransient a dump was interrupted five times. The message holds the kernel's extended-ack text when it gives one.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/base/address.h"
+#include "lib/base/error.h"
+
+namespace rail::netlink {
+
+struct Link {
+  int index = 0;          // unique in its namespace
+  std::string name;       // 1..15 bytes
+  std::string kind;       // "veth", "" for a physical device
+  MacAddress mac;
+  uint32_t mtu = 0;       // bytes
+  bool up = false;        // IFF_UP
+  bool carrier = false;   // IFF_LOWER_UP
+};
+
+struct Address {
+  int link = 0;
+  IpPrefix prefix;
+  auto operator<=>(const Address&) const = default;
+};
+
+// A route via `gateway` on `link`, or to hosts on the link when there is no gateway.
+struct Route {
+  IpPrefix destination;                // length 0: the default route of its family
+  std::optional<IpAddress> gateway;
+  int link = 0;
+  bool onlink = false;                 // the gateway need not be covered by an address
+  uint32_t table = 254;                // 254 = main
+  uint32_t priority = 0;               // metric
+  std::optional<IpAddress> source;     // preferred source
+  uint32_t mtu = 0;                    // RTAX_MTU; 0: not set
+  uint32_t advmss = 0;                 // RTAX_ADVMSS; 0: not set
+  bool link_scope = false;             // scope link (no gateway)
+  auto operator<=>(const Route&) const = default;
+};
+
+struct PolicyRule {
+  bool v6 = false;
+  uint32_t priority = 0;
+  uint32_t table = 254;
+  std::optional<IpPrefix> from;
+  std::string output_interface;        // "oif"; "" any
+  auto operator<=>(const PolicyRule&) const = default;
+};
+
+struct Neighbour {
+  IpAddress address;
+  MacAddress mac;                      // zero while unresolved
+  int link = 0;
+  bool permanent = false;              // NUD_PERMANENT
+  bool usable = false;                 // reachable, stale, delay, probe or permanent: the MAC can be used
+  bool router = false;                 // NTF_ROUTER
+};
+
+class Netlink {
+ public:
+  virtual ~Netlink() = default;
+
+  virtual Result<Link> GetLink(std::string_view name) = 0;
+  virtual Result<std::vector<Link>> ListLinks() = 0;
+  virtual Status SetUp(int link) = 0;              // safe to repeat
+  virtual Status SetDown(int link) = 0;            // safe to repeat
+  virtual Status SetMtu(int link, uint32_t mtu) = 0;                // safe to repeat
+  virtual Status SetMac(int link, const MacAddress& mac) = 0;       // safe to repeat
+  virtual Status Rename(int link, std::string_view name) = 0;       // the link must be down on kernels before 6.2
+  // Moves the link to the namespace behind `netns_fd` and gives it `name` there, in one request: there is no moment at
+  // which it has its old name there. The link arrives down, without addresses, with a new index.
+  // Errors: kExists the name is taken there.
+  virtual Status MoveLink(int link, int netns_fd, std::string_view name) = 0;
+
+  virtual Status AddAddress(const Address& address) = 0;            // kExists when there; IPv6 without DAD (IFA_F_NODAD)
+  virtual Status DeleteAddress(const Address& address) = 0;
+  virtual Result<std::vector<Address>> ListAddresses(int link) = 0; // link 0: all
+
+  virtual Status AddRoute(const Route& route) = 0;                  // kExists when there
+  virtual Status DeleteRoute(const Route& route) = 0;
+  virtual Result<std::vector<Route>> ListRoutes(uint32_t table) = 0;  // both families
+
+  virtual Status AddRule(const PolicyRule& rule) = 0;               // kExists when there
+  virtual Status DeleteRule(const PolicyRule& rule) = 0;
+  virtual Result<std::vector<PolicyRule>> ListRules() = 0;          // both families
+
+  virtual Status SetPermanentNeighbour(int link, const IpAddress& address, const MacAddress& mac) = 0;  // safe to repeat
+  virtual Result<std::vector<Neighbour>> ListNeighbours(int link) = 0;  // both families; link 0: all
+};
+
+}  // namespace rail::netlink

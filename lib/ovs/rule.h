@@ -1,0 +1,60 @@
+// OpenFlow rules as text that ovs-ofctl would print, and the cookies that say which are ours.
+//
+// Use:      Rule rule{.table = 2, .priority = 100, .cookie = Cookie(CookieKind::kTenant, id),
+//                     .match = "ip,nw_dst=10.0.3.7", .actions = "set_field:0x7->xreg1,resubmit(,3)"};
+// Threads:  values
+// Source:   ovs-fields(7), ovs-actions(7); design: five tables, README.md of lib/pipeline
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <string>
+
+namespace rail::ovs {
+
+// One rule of a bridge. `match` and `actions` are in the syntax of ovs-ofctl; OpenFlow::Dump gives them in canonical
+// form, and OpenFlow::Canonical brings a wanted rule to it, so that the two can be compared as strings.
+struct Rule {
+  uint8_t table = 0;
+  uint16_t priority = 0;
+  uint64_t cookie = 0;
+  std::string match;    // without table and priority; "" matches all
+  std::string actions;  // "drop", or a list
+  auto operator<=>(const Rule&) const = default;
+};
+
+struct RuleStats {
+  Rule rule;
+  uint64_t packets = 0;
+  uint64_t bytes = 0;
+};
+
+// 0x5241494C ("RAIL") << 32 | kind << 24 | id. Everything of ours can be listed and deleted by mask.
+enum class CookieKind : uint8_t {
+  kPipeline = 1,    // control traffic and table misses; id 0
+  kAttachment = 2,  // table 0 and 4 of an attachment; id: the attachment's
+  kTenant = 3,      // table 1 and 2 of an attachment; id: the attachment's
+  kCompare = 4,     // table 3; id: the low 24 bits of the tenant's
+  kRemote = 5,      // table 1 and 2 of a remote; id 0
+  kLeaf = 6,        // table 4 towards the uplink; id 0
+};
+
+inline constexpr uint64_t kCookieOwner = 0x5241494CULL << 32;
+inline constexpr uint64_t kCookieIdMask = 0xffffff;
+
+inline constexpr uint64_t Cookie(CookieKind kind, uint64_t id) {
+  return kCookieOwner | static_cast<uint64_t>(kind) << 24 | (id & kCookieIdMask);
+}
+
+// Selects rules whose cookie & mask == value & mask.
+struct CookieMatch {
+  uint64_t value = 0;
+  uint64_t mask = 0;
+
+  static constexpr CookieMatch Ours() { return {kCookieOwner, 0xffffffffULL << 32}; }
+  static constexpr CookieMatch Kind(CookieKind kind) { return {Cookie(kind, 0), ~kCookieIdMask}; }
+  static constexpr CookieMatch Exact(CookieKind kind, uint64_t id) { return {Cookie(kind, id), ~0ULL}; }
+  constexpr bool Selects(uint64_t cookie) const { return (cookie & mask) == (value & mask); }
+};
+
+}  // namespace rail::ovs
