@@ -121,10 +121,12 @@ def add_devices(node: Node, which: list[tuple[int, int]]) -> None:
     kernel.checksums_by_software(node.namespace, [name(r, i) for r, i in which for name in (device, representor)])
 
 
-def mend_devices(node: Node, shape: Shape) -> int:
-    """Makes again the pairs that died with a pod's namespace. Returns how many."""
+def mend_devices(node: Node, shape: Shape, used: set[str]) -> int:
+    """Makes again the pairs that died with a pod's namespace, but for the devices `used` by pods that are not deleted
+    yet. Returns how many."""
     there = kernel.links(node.namespace)
-    dead = [(r, i) for r in range(shape.rails) for i in range(shape.devices) if representor(r, i) not in there]
+    dead = [(r, i) for r in range(shape.rails) for i in range(shape.devices)
+            if representor(r, i) not in there and device(r, i) not in used]
     if dead:
         add_devices(node, dead)
     return len(dead)

@@ -77,6 +77,10 @@ def find(lab: Lab, name: str) -> Pod:
         raise LabError(f"no pod {name!r} in this lab; there are: {there}") from None
 
 
+def devices_in_use(lab: Lab, node: Node) -> set[str]:
+    return {d for p in all_pods(lab) if p.node == node.name for d in p.devices.values()}
+
+
 def network(node: Node, rail: int) -> dict[str, Any]:
     """The network attachment of a rail. The ranges differ by node, as a node's IPAM pool does."""
     ipam = {"type": "host-local", "dataDir": str(node.ipam_dir),
@@ -114,8 +118,8 @@ def add(lab: Lab, name: str, node_name: str, tenant: str, rails: list[int] | Non
     with lab.locked():
         if _file(lab, name).exists():
             raise LabError(f"pod {name} is there already: `lab pod del {name}` first")
-        fabric.mend_devices(node, shape)
-        used = {d for p in all_pods(lab) if p.node == node.name for d in p.devices.values()}
+        used = devices_in_use(lab, node)
+        fabric.mend_devices(node, shape, used)
         devices = {}
         for rail in rails:
             free = [d for d in (device(rail, i) for i in range(shape.devices)) if d not in used]
@@ -159,7 +163,7 @@ def delete(lab: Lab, name: str) -> None:
     kernel.delete_namespace(namespace(lab, name))
     with lab.locked():
         _file(lab, name).unlink(missing_ok=True)
-        fabric.mend_devices(node, lab.shape())
+        fabric.mend_devices(node, lab.shape(), devices_in_use(lab, node))
 
 
 def execute(lab: Lab, name: str, command: list[str]) -> None:

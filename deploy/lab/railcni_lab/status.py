@@ -12,7 +12,8 @@ def status(lab: Lab) -> tuple[list[str], bool]:
     """Lines for people, and whether every daemon runs and every session is Established."""
     shape, lines, well = lab.shape(), [], True
     for node in lab.nodes():
-        mended = fabric.mend_devices(node, shape)
+        with lab.locked():
+            mended = fabric.mend_devices(node, shape, pods.devices_in_use(lab, node))
         if mended:
             lines.append(f"{node.name}: {mended} device pairs that died with a pod's namespace made again")
     for host in [*lab.nodes(), *lab.leaves(), *lab.spines()]:
