@@ -293,7 +293,27 @@ int Run(const Plugin& plugin, const Process& process) {
                 : Finish(process.out, process.err, PrintError(answer.error(), version), 1);
 }
 
-int Main(const Plugin& plugin) {
+int CheckConfig(const Plugin& plugin, const Process& process) {
+  std::string version = SupportedVersions().back();
+  const auto check = [&]() -> Outcome<void> {
+    Request request;
+    request.command = "ADD";
+    RAIL_ASSIGN(std::string text, ReadInput(process.in));
+    RAIL_TRY(ReadConfig(request, std::move(text)));
+    RAIL_TRY(CheckVersion(request));
+    version = request.cni_version;
+    RAIL_TRY(ReadDeviceAndResult(request));
+    if (plugin.check_config) RAIL_TRY(plugin.check_config(request));
+    return {};
+  };
+  const auto checked = check();
+  return checked ? 0 : Finish(process.out, process.err, PrintError(checked.error(), version), 1);
+}
+
+namespace {
+
+// Calls `run` with the real process; a fault of ours still ends in a document.
+int WithRealProcess(const Plugin& plugin, const std::function<int(const Process&)>& run) {
   FillStandardDescriptors();
   log::Init(plugin.name, log::Level::kInfo);
   FdStream in_buffer(STDIN_FILENO);
@@ -303,16 +323,26 @@ int Main(const Plugin& plugin) {
   std::ostream out(&out_buffer);
   std::ostream err(&err_buffer);
   try {
-    return Run(plugin, Process{.getenv = [](const char* name) -> const char* { return std::getenv(name); },
-                               .in = in,
-                               .out = out,
-                               .err = err});
+    return run(Process{.getenv = [](const char* name) -> const char* { return std::getenv(name); },
+                       .in = in,
+                       .out = out,
+                       .err = err});
   } catch (const std::exception& e) {
     return Finish(out, err,
                   PrintError(CniError(999, plugin.name + " met a fault of its own; report it", e.what()),
                              SupportedVersions().back()),
                   1);
   }
+}
+
+}  // namespace
+
+int Main(const Plugin& plugin) {
+  return WithRealProcess(plugin, [&](const Process& process) { return Run(plugin, process); });
+}
+
+int CheckConfigMain(const Plugin& plugin) {
+  return WithRealProcess(plugin, [&](const Process& process) { return CheckConfig(plugin, process); });
 }
 
 }  // namespace rail::cni

@@ -19,7 +19,8 @@ namespace rail::cni {
 // The verbs of one plugin. A verb that is not set succeeds and says nothing, as with the reference's skel.
 struct Plugin {
   std::string name;
-  std::string about;                                        // one line, printed when CNI_COMMAND is not set
+  std::string about;  // one line, printed when CNI_COMMAND is not set
+  std::function<Outcome<void>(const Request&)> check_config;  // the plugin's own keys, nothing else
   std::function<Outcome<std::string>(const Request&)> add;  // returns the result document
   std::function<Outcome<void>(const Request&)> del;
   std::function<Outcome<void>(const Request&)> check;
@@ -43,5 +44,12 @@ int Run(const Plugin& plugin, const Process& process);
 
 // Run on the real process, with the stderr logger and a last catch (code 999).
 int Main(const Plugin& plugin);
+
+// Reads a network configuration on process.in and says whether the plugin can use it: exit status 0 and no output, or 1
+// and an error document. Looks at nothing else: for whoever writes or reviews a NetworkAttachmentDefinition.
+int CheckConfig(const Plugin& plugin, const Process& process);
+
+// CheckConfig on the real process.
+int CheckConfigMain(const Plugin& plugin);
 
 }  // namespace rail::cni

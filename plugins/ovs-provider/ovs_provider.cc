@@ -25,6 +25,8 @@ int64_t NowMs() {
       .count();
 }
 
+constexpr uint32_t kScopeLink = 253;  // RT_SCOPE_LINK, rtnetlink(7)
+
 bool IsPciAddress(const std::string& device) {  // 0000:03:00.2
   return device.size() == 12 && device[4] == ':' && device[7] == ':' && device[10] == '.';
 }
@@ -145,7 +147,7 @@ class Adding {
       spec.advmss = route.advmss;
       spec.priority = route.priority;
       spec.table = route.table;
-      spec.scope = route.scope;
+      if (route.scope == kScopeLink) spec.scope = podnet::Scope::kLink;
       plan.routes.push_back(spec);
     }
     return podnet::Configure(pod_, plan);
