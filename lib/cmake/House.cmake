@@ -26,6 +26,7 @@ option(RAIL_FUZZ "build the libFuzzer targets" OFF)
 add_library(rail_flags INTERFACE)
 target_compile_options(rail_flags INTERFACE
   -Wall -Wextra
+  -Wno-missing-field-initializers  # a designated initializer leaves out what has a default
   $<$<COMPILE_LANGUAGE:CXX>:-Wpedantic -Wshadow -Wconversion -Wnon-virtual-dtor -Woverloaded-virtual -Wold-style-cast>
   $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wduplicated-cond -Wlogical-op>)
 target_include_directories(rail_flags INTERFACE ${CMAKE_SOURCE_DIR})
