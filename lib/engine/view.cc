@@ -1,0 +1,27 @@
+#include "lib/engine/view.h"
+
+namespace rail::engine {
+
+Board::Board() : current_(std::make_shared<NodeView>()) {}
+
+void Board::Publish(NodeView view) {
+  {
+    const std::lock_guard lock(mutex_);
+    view.version = current_->version + 1;
+    current_ = std::make_shared<const NodeView>(std::move(view));
+  }
+  published_.notify_all();
+}
+
+std::shared_ptr<const NodeView> Board::Current() const {
+  const std::lock_guard lock(mutex_);
+  return current_;
+}
+
+std::shared_ptr<const NodeView> Board::WaitNewer(uint64_t version, Deadline deadline) const {
+  std::unique_lock lock(mutex_);
+  published_.wait_until(lock, deadline, [&] { return current_->version > version; });
+  return current_;
+}
+
+}  // namespace rail::engine

@@ -1,0 +1,83 @@
+// What the node looks like now, as the daemon last saw it: plain data for the API, the metrics and the doctor.
+//
+// Use:      Board board;  board.Publish(view);                       // the reconciler, after each round
+//           std::shared_ptr<const NodeView> now = board.Current();   // any RPC
+//           now = board.WaitNewer(now->version, deadline);           // a watcher
+// Threads:  any thread; a published view never changes
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "lib/base/clock.h"
+#include "lib/config/node_config.h"
+#include "lib/frr/bgp.h"
+#include "lib/state/store.h"
+
+namespace rail::engine {
+
+// One part of the node that raild keeps right, and whether it could in its last round.
+struct Health {
+  std::string part;     // "ovsdb br-rail0", "flows br-rail0", "bgp", "state"
+  bool ok = false;
+  std::string problem;  // "" when ok; else a sentence
+};
+
+struct RailView {
+  config::Rail rail;
+  bool bridge_present = false;
+  bool uplink_carrier = false;
+  MacAddress bridge_mac;
+  MacAddress leaf_mac;            // zero: not known yet
+  std::string bgp_state;          // "Established", ...; "" no session
+  uint32_t prefixes_received = 0;
+  uint32_t prefixes_sent = 0;
+  uint64_t rules_wanted = 0;
+  uint64_t rules_installed = 0;   // of ours, seen in the last dump
+};
+
+struct AttachmentView {
+  state::Attachment attachment;
+  bool rules_in_place = false;    // all of its rules were in the last dump
+  std::string pending;            // "": no undo work is left; else why the last undo failed
+};
+
+struct RemoteView {
+  frr::Remote remote;
+  std::string tenant;             // its name when the tenant is present here, else ""
+  bool installed = false;         // its rules are wanted on a bridge of this node
+};
+
+struct NodeView {
+  uint64_t version = 0;           // grows with each view that differs
+  std::string hostname;
+  std::string raild_version;
+  int64_t started_ms = 0;         // Unix time
+  bool learning_by_push = false;  // BMP; false: polling
+  std::vector<Health> health;
+  std::vector<RailView> rails;
+  std::vector<AttachmentView> attachments;
+  std::vector<RemoteView> remotes;
+  uint64_t repairs = 0;           // rules, lines and ports put right since the start, first installation included
+};
+
+class Board {
+ public:
+  Board();
+  // Gives `view` the next version and makes it the current one.
+  void Publish(NodeView view);
+  std::shared_ptr<const NodeView> Current() const;
+  // The current view as soon as its version is above `version`, or whatever is current at the deadline.
+  std::shared_ptr<const NodeView> WaitNewer(uint64_t version, Deadline deadline) const;
+
+ private:
+  mutable std::mutex mutex_;
+  mutable std::condition_variable published_;
+  std::shared_ptr<const NodeView> current_;
+};
+
+}  // namespace rail::engine
