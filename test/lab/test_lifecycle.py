@@ -24,7 +24,7 @@ def test_deleted_pod_leaves_nothing(world: World) -> None:
     lab, rails = world.lab, (0, 1)
     node = lab.find_node("n2")
     before = {rail: len(world.flows(node, rail)) for rail in rails}
-    pods.add(lab, "gone", "n2", "tenant-c", None)
+    pod = pods.add(lab, "gone", "n2", "tenant-c", None)
     ports = {rail: world.port("gone", rail) for rail in rails}
     for rail, port in ports.items():
         prefixes = {f"{port.ipv4}/32", f"{port.ipv6}/128"}
@@ -33,8 +33,13 @@ def test_deleted_pod_leaves_nothing(world: World) -> None:
         assert len(world.flows(node, rail)) > before[rail]
     eventually("raild knows its attachments", lambda: [a for a in attachments(world, "n2") if "gone" in str(a)],
                lambda a: len(a) == len(rails))
+    assert world.record(node, pod.container_id)["attachment"] == len(rails)
+    claimed = {value for port in ports.values() for value in (port.ipv4, port.ipv6, port.representor)}
+    assert claimed <= world.claims(node)
 
     pods.delete(lab, "gone")
+    assert world.record(node, pod.container_id) == {"attachment": 0, "claim": 0, "step": 0}
+    assert not claimed & world.claims(node)
     for rail, port in ports.items():
         for prefix in (f"{port.ipv4}/32", f"{port.ipv6}/128"):
             eventually(f"{prefix} gone from the leaf", lambda r=rail: world.leaf_prefixes(r),
@@ -51,8 +56,7 @@ def test_deleted_pod_leaves_nothing(world: World) -> None:
 
 
 def attachments(world: World, node_name: str) -> list[dict[str, object]]:
-    answer = world.railctl(world.lab.find_node(node_name), "get", "attachments")
-    return answer if isinstance(answer, list) else answer["attachments"]
+    return world.railctl(world.lab.find_node(node_name), "get", "attachments").get("attachments", [])
 
 
 def test_delete_works_twice_and_after_the_namespace_is_gone(world: World) -> None:

@@ -145,9 +145,9 @@ def test_raw_frames_to_link_local_and_tcp_179(scene: Scene, target: str) -> None
 def test_own_address_to_link_local_and_tcp_179(scene: Scene, target: str) -> None:
     mac = scene.leaf_mac if target == "leaf" else scene.bridge_mac
     address = link_local(mac)
-    nothing_leaves(scene, [ethernet(scene.me.mac, mac, *ip(scene.me.ipv6, address, socket.IPPROTO_TCP,
-                                                          tcp_syn(scene.me.ipv6, address, 179, scene.mark)))],
-                   dropped_in_table=2)
+    packet = ip(scene.me.ipv6, address, socket.IPPROTO_TCP, tcp_syn(scene.me.ipv6, address, 179, scene.mark))
+    nothing_leaves(scene, [ethernet(scene.me.mac, mac, *packet)])
+    nothing_leaves(scene, [ethernet(scene.me.mac, scene.gateway, *packet)], dropped_in_table=2)
 
 
 def test_neighbour_discovery_and_router_advertisement(scene: Scene) -> None:
@@ -167,8 +167,10 @@ def test_broadcast_flood(scene: Scene) -> None:
 
 
 def test_broadcast_flood_from_the_own_address(scene: Scene) -> None:
-    nothing_leaves(scene, [udp_frame(scene.me.mac, BROADCAST, scene.me.ipv4, target, scene.mark)
-                           for target in ("255.255.255.255", "10.0.1.255", "224.0.0.1")] * 3, dropped_in_table=2)
+    targets = ("255.255.255.255", "10.0.1.255", "224.0.0.1")
+    nothing_leaves(scene, [udp_frame(scene.me.mac, BROADCAST, scene.me.ipv4, t, scene.mark) for t in targets] * 3)
+    nothing_leaves(scene, [udp_frame(scene.me.mac, scene.gateway, scene.me.ipv4, t, scene.mark) for t in targets] * 3,
+                   dropped_in_table=2)
 
 
 def test_tagged_frames(scene: Scene) -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import re
 import socket
+import sqlite3
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -108,6 +109,19 @@ class World:
         text = kernel.run([str(self.lab.binaries / "railctl"), *words, "-o", "json"],
                           env={"RAILCNI_ROOT": str(node.root)})
         return json.loads(text)
+
+    def record(self, node: Node, container_id: str) -> dict[str, int]:
+        """Rows of the node's state.db that belong to a container (lib/state/FORMAT.md)."""
+        mine = "SELECT id FROM attachment WHERE container_id = ?"
+        with closing(sqlite3.connect(f"file:{node.root}/var/lib/railcni/state.db?mode=ro", uri=True, timeout=10)) as db:
+            return {table: db.execute(f"SELECT count(*) FROM {table} WHERE {column} IN ({mine})",
+                                      (container_id,)).fetchone()[0]
+                    for table, column in (("attachment", "id"), ("claim", "attachment"), ("step", "attachment"))}
+
+    def claims(self, node: Node) -> set[str]:
+        """Values that the record says belong to some attachment: devices, addresses, ports."""
+        with closing(sqlite3.connect(f"file:{node.root}/var/lib/railcni/state.db?mode=ro", uri=True, timeout=10)) as db:
+            return {value for value, in db.execute("SELECT value FROM claim")}
 
     # When a test has failed
 
