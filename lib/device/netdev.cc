@@ -152,7 +152,7 @@ Result<Netdev::Return> Netdev::WaitForReturn(const Saved& saved, Deadline deadli
     if (link) return Return::kBack;
     // A virtual device dies with its namespace, and a veth takes its other end along.
     RAIL_ASSIGN(const std::optional<Link> representor, HostLink(saved.representor));
-    const bool is_virtual = saved.parent_device.empty() && saved.permanent_mac.is_zero();
+    const bool is_virtual = !saved.kind.empty();
     if (is_virtual && (!representor || saved.kind != "veth")) return Return::kGone;
 
     pollfd p{monitor->fd(), POLLIN, 0};

@@ -13,6 +13,7 @@
 
 #include "lib/netlink/decode.h"
 #include "lib/netlink/text.h"
+#include "lib/netns/netns.h"
 
 namespace rail::netlink {
 namespace {
@@ -170,6 +171,11 @@ Result<std::vector<Value>> List(Socket& socket, const Builder& message, std::str
   return values;
 }
 
+Status ToStatus(const Result<Link>& result) {
+  if (result) return {};
+  return tl::make_unexpected(result.error());
+}
+
 std::string OfLink(int link) {
   return link == 0 ? "" : " of link " + std::to_string(link);
 }
@@ -227,6 +233,15 @@ Status Kernel::MoveLink(int link, int netns_fd, std::string_view name) {
   const std::string doing =
       "move link " + std::to_string(link) + " to another namespace as " + std::string(name);
   RAIL_TRY(CheckName(name, doing));
+  // The kernel moves first and refuses a name that is taken afterwards: the link would be left there under its old name.
+  RAIL_ASSIGN_AS(const netns::Netns there, netns::Netns::Open("/proc/self/fd/" + std::to_string(netns_fd)),
+                 doing);
+  const Status taken = there.Run([&]() -> Status {
+    RAIL_ASSIGN(const auto netlink, Open());
+    return ToStatus(netlink->GetLink(name));
+  });
+  if (taken) return FailErrno(EEXIST, doing);
+  if (taken.error().code != Code::kNotFound) return FailWrapped(taken.error(), doing);
   return Run(
       socket_,
       ChangeLink(link).Uint32(IFLA_NET_NS_FD, static_cast<uint32_t>(netns_fd)).String(IFLA_IFNAME, name),

@@ -85,9 +85,10 @@ class Netlink {
   virtual Status SetMtu(int link, uint32_t mtu) = 0;           // safe to repeat
   virtual Status SetMac(int link, const MacAddress& mac) = 0;  // safe to repeat
   virtual Status Rename(int link, std::string_view name) = 0;  // the link must be down on kernels before 6.2
-  // Moves the link to the namespace behind `netns_fd` and gives it `name` there, in one request: there is no moment at
-  // which it has its old name there. The link arrives down, without addresses, with a new index.
-  // Errors: kExists the name is taken there.
+  // Moves the link to the namespace behind `netns_fd` and gives it `name` there, in one request under one lock of the
+  // kernel. The link arrives down, without addresses, and its index may be another.
+  // Errors: kExists the name is taken there, nothing was moved; kInvalid the descriptor is no network namespace.
+  // A name taken in the very moment of the move is kExists too, and the link is there under its old name.
   virtual Status MoveLink(int link, int netns_fd, std::string_view name) = 0;
 
   virtual Status AddAddress(
