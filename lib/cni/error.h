@@ -1,6 +1,7 @@
 // An error as CNI prints it: a code that runtimes know, a message, details.
 //
-// Use:      Outcome<std::string> Add(const Request& request) { RAIL_TRY(store->...); ... }   // our Error converts
+// Use:      Outcome<std::string> Add(const Request& request) { RAIL_TRY(store->...); ... }   // our Error
+// converts
 //           return CniFail(7, "invalid network config", "rail: is missing");
 // Threads:  values
 // Source:   CNI SPEC.md 1.1.0 section 5 "Error"
@@ -20,8 +21,8 @@ struct CniError {
 
   CniError(unsigned error_code, std::string message, std::string more = {})
       : code(error_code), msg(std::move(message)), details(std::move(more)) {}
-  // kInvalid 7, kBusy and kTransient 11, kNotFound 101, kExists 102, kUnsupported 103, kPermission 104, kInternal 999.
-  // Never 3, which would tell the runtime that no DEL is needed.
+  // kInvalid 7, kBusy and kTransient 11, kNotFound 101, kExists 102, kUnsupported 103, kPermission 104,
+  // kInternal 999. Never 3, which would tell the runtime that no DEL is needed.
   CniError(const Error& error);  // NOLINT(google-explicit-constructor): RAIL_TRY converts
 };
 

@@ -1,7 +1,8 @@
 // What the runtime asks: the environment and the network configuration, validated.
 //
 // Threads:  values
-// Source:   CNI SPEC.md 1.1.0 section 2 (parameters), section 1 (configuration); reference skel for the order of checks
+// Source:   CNI SPEC.md 1.1.0 section 2 (parameters), section 1 (configuration); reference skel for the order
+// of checks
 #pragma once
 
 #include <map>
@@ -15,8 +16,8 @@
 
 namespace rail::cni {
 
-// Who the pod is, by CNI_ARGS. The runtime and Multus write these keys after everything that a pod can influence, and the
-// last duplicate wins. Nothing else of CNI_ARGS is looked at.
+// Who the pod is, by CNI_ARGS. The runtime and Multus write these keys after everything that a pod can
+// influence, and the last duplicate wins. Nothing else of CNI_ARGS is looked at.
 struct PodIdentity {
   std::string pod_namespace;  // K8S_POD_NAMESPACE
   std::string name;           // K8S_POD_NAME
@@ -24,17 +25,17 @@ struct PodIdentity {
 };
 
 struct Request {
-  std::string command;        // "ADD", ...
-  std::string container_id;   // validated; "" for GC and STATUS
-  std::string netns;          // a path; may be "" for DEL
-  std::string ifname;         // validated
-  std::string args;           // CNI_ARGS as received
+  std::string command;            // "ADD", ...
+  std::string container_id;       // validated; "" for GC and STATUS
+  std::string netns;              // a path; may be "" for DEL
+  std::string ifname;             // validated
+  std::string args;               // CNI_ARGS as received
   std::vector<std::string> path;  // CNI_PATH
   PodIdentity pod;
 
-  std::string cni_version;    // of the configuration; one that we support
-  std::string network;        // "name", validated
-  std::string config_text;    // stdin as received
+  std::string cni_version;                            // of the configuration; one that we support
+  std::string network;                                // "name", validated
+  std::string config_text;                            // stdin as received
   std::shared_ptr<const nlohmann::json> config;       // the same, parsed; an object
   std::shared_ptr<const nlohmann::json> prev_result;  // null when absent
 

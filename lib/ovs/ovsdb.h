@@ -1,4 +1,5 @@
-// Bridges and ports, over OVSDB (RFC 7047). Each call is one transaction; changes wait on cur_cfg, never on a timer.
+// Bridges and ports, over OVSDB (RFC 7047). Each call is one transaction; changes wait on cur_cfg, never on a
+// timer.
 //
 // Use:      RAIL_ASSIGN(auto db, DbConnection::Open("/run/openvswitch/db.sock", deadline));
 //           RAIL_ASSIGN(Port port, db->AddPort({.bridge = "br-rail0", .name = "rep0", ...}, deadline));
@@ -39,10 +40,10 @@ struct Port {
 
 struct BridgeSpec {
   std::string name;
-  std::string datapath;      // "system" | "netdev"
-  std::string uplink;        // a port of it, with ofport_request 1
-  std::string hwaddr;        // other_config:hwaddr, the LOCAL port's MAC; "": not set
-  uint32_t mtu = 0;          // mtu_request of the LOCAL port and the uplink; 0: not set
+  std::string datapath;  // "system" | "netdev"
+  std::string uplink;    // a port of it, with ofport_request 1
+  std::string hwaddr;    // other_config:hwaddr, the LOCAL port's MAC; "": not set
+  uint32_t mtu = 0;      // mtu_request of the LOCAL port and the uplink; 0: not set
   ExternalIds external_ids;
 };
 
@@ -59,25 +60,27 @@ class Ovsdb {
  public:
   virtual ~Ovsdb() = default;
 
-  // Makes a bridge with fail_mode=secure and its uplink, or mends those columns of one that is there; other ports and
-  // columns are left alone. Nothing is written when all is right. Waits until ovs-vswitchd has done it.
-  // Errors: kTransient (deadline: is ovs-vswitchd running?), kInvalid OVS refuses (its words). Safe to repeat.
+  // Makes a bridge with fail_mode=secure and its uplink, or mends those columns of one that is there; other
+  // ports and columns are left alone. Nothing is written when all is right. Waits until ovs-vswitchd has done
+  // it. Errors: kTransient (deadline: is ovs-vswitchd running?), kInvalid OVS refuses (its words). Safe to
+  // repeat.
   virtual Result<Bridge> EnsureBridge(const BridgeSpec& spec, Deadline deadline) = 0;
 
   // nullopt: no such bridge. Safe to repeat.
   virtual Result<std::optional<Bridge>> FindBridge(const std::string& name, Deadline deadline) = 0;
 
-  // Adds a port and waits until ovs-vswitchd has given it an ofport. When a port of this name is on this bridge already,
-  // its external_ids are merged with the spec's and it is returned: safe to repeat.
-  // Errors: kNotFound no such bridge; kExists the port is on another bridge (named); kInvalid OVS could not open the
+  // Adds a port and waits until ovs-vswitchd has given it an ofport. When a port of this name is on this
+  // bridge already, its external_ids are merged with the spec's and it is returned: safe to repeat. Errors:
+  // kNotFound no such bridge; kExists the port is on another bridge (named); kInvalid OVS could not open the
   //         device (its words; the port is removed again); kTransient.
   virtual Result<Port> AddPort(const PortSpec& spec, Deadline deadline) = 0;
 
-  // Removes the port if it is on `bridge` and its external_ids contain all of `owner`; otherwise does nothing: safe to
-  // repeat. Returns when ovsdb-server has committed, and, with `wait`, when ovs-vswitchd has closed the device.
+  // Removes the port if it is on `bridge` and its external_ids contain all of `owner`; otherwise does
+  // nothing: safe to repeat. Returns when ovsdb-server has committed, and, with `wait`, when ovs-vswitchd has
+  // closed the device.
   enum class Wait { kCommitted, kClosed };
-  virtual Status DeletePort(const std::string& bridge, const std::string& name, const ExternalIds& owner, Wait wait,
-                            Deadline deadline) = 0;
+  virtual Status DeletePort(const std::string& bridge, const std::string& name, const ExternalIds& owner,
+                            Wait wait, Deadline deadline) = 0;
 
   // The port of this name, on whatever bridge. nullopt: none.
   virtual Result<std::optional<Port>> FindPort(const std::string& name, Deadline deadline) = 0;
@@ -86,7 +89,8 @@ class Ovsdb {
   virtual Status SetExternalIds(const std::string& port, const ExternalIds& ids, Deadline deadline) = 0;
 
   // Removes `keys` from the Port's external_ids; a port or key that is not there is no error.
-  virtual Status RemoveExternalIds(const std::string& port, const std::vector<std::string>& keys, Deadline deadline) = 0;
+  virtual Status RemoveExternalIds(const std::string& port, const std::vector<std::string>& keys,
+                                   Deadline deadline) = 0;
 };
 
 }  // namespace rail::ovs

@@ -12,8 +12,9 @@
 
 namespace rail::ovs {
 
-// One rule of a bridge. `match` and `actions` are in the syntax of ovs-ofctl; OpenFlow::Dump gives them in canonical
-// form, and OpenFlow::Canonical brings a wanted rule to it, so that the two can be compared as strings.
+// One rule of a bridge. `match` and `actions` are in the syntax of ovs-ofctl; OpenFlow::Dump gives them in
+// canonical form, and OpenFlow::Canonical brings a wanted rule to it, so that the two can be compared as
+// strings.
 struct Rule {
   uint8_t table = 0;
   uint16_t priority = 0;

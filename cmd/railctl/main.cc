@@ -1,0 +1,28 @@
+#include <chrono>
+#include <exception>
+#include <iostream>
+
+#include "cmd/railctl/flags.h"
+#include "cmd/railctl/railctl.h"
+#include "lib/config/node_config.h"
+
+int main(int argc, char** argv) {
+  using namespace rail;
+  try {
+    const railctl::Parsed parsed =
+        railctl::ParseFlags({argv + 1, argv + argc}, config::Paths::FromEnvironment().socket);
+    if (!parsed.flags) {
+      (parsed.exit_code == railctl::kDone ? std::cout : std::cerr) << parsed.text;
+      return parsed.exit_code;
+    }
+    const auto now = [] {
+      return std::chrono::duration_cast<std::chrono::milliseconds>(
+                 std::chrono::system_clock::now().time_since_epoch())
+          .count();
+    };
+    return railctl::Run(*parsed.flags, std::cout, std::cerr, now);
+  } catch (const std::exception& error) {
+    std::cerr << "railctl: a bug, please report it: " << error.what() << '\n';
+    return railctl::kFailed;
+  }
+}

@@ -1,0 +1,128 @@
+#include "cmd/railctl/rows.h"
+
+#include <algorithm>
+
+namespace rail::railctl {
+namespace {
+
+int64_t UnixMs(const google::protobuf::Timestamp& time) {
+  return time.seconds() * 1000 + time.nanos() / 1000000;
+}
+
+std::string State(const v1::Attachment& attachment) {
+  if (!attachment.pending().empty()) return "Pending";
+  switch (attachment.phase()) {
+    case v1::Attachment::ADDING:
+      return "Adding";
+    case v1::Attachment::READY:
+      return "Ready";
+    case v1::Attachment::DELETING:
+      return "Deleting";
+    default:
+      return "";
+  }
+}
+
+// The first thing that keeps the rail from carrying traffic.
+std::string State(const v1::Rail& rail) {
+  if (!rail.bridge_present()) return "NoBridge";
+  if (!rail.carrier()) return "NoCarrier";
+  if (rail.bgp_state() != "Established") return "NoSession";
+  if (rail.leaf_mac().empty()) return "NoLeaf";
+  if (rail.rules_installed() != rail.rules_wanted()) return "RulesDiffer";
+  return "Ready";
+}
+
+std::string Joined(const google::protobuf::RepeatedPtrField<std::string>& texts) {
+  std::string joined;
+  for (const std::string& text : texts) joined += (joined.empty() ? "" : ",") + text;
+  return joined;
+}
+
+}  // namespace
+
+Row AttachmentHeader() {
+  return {"NAMESPACE", "POD",         "IFNAME", "RAIL",  "ADDRESS", "TENANT",
+          "DEVICE",    "REPRESENTOR", "STATE",  "RULES", "BGP",     "AGE"};
+}
+
+Row AttachmentRow(const v1::Attachment& a, int64_t now_ms) {
+  return {a.pod().namespace_(),
+          a.pod().name(),
+          a.ifname(),
+          a.rail(),
+          Joined(a.addresses()),
+          a.tenant().name(),
+          a.device(),
+          a.representor(),
+          State(a),
+          a.rules_in_place() ? "ok" : "missing",
+          a.announced() ? "announced" : "",
+          Age(UnixMs(a.created()), now_ms)};
+}
+
+Row RailHeader() {
+  return {"NAME",       "INDEX",    "BRIDGE", "PF",       "MTU",  "STATE",
+          "BRIDGE-MAC", "LEAF-MAC", "BGP",    "RECEIVED", "SENT", "RULES"};
+}
+
+Row RailRow(const v1::Rail& r) {
+  return {r.name(),
+          std::to_string(r.index()),
+          r.bridge(),
+          r.pf(),
+          std::to_string(r.mtu()),
+          State(r),
+          r.bridge_mac(),
+          r.leaf_mac(),
+          r.bgp_state(),
+          std::to_string(r.prefixes_received()),
+          std::to_string(r.prefixes_sent()),
+          std::to_string(r.rules_installed()) + "/" + std::to_string(r.rules_wanted())};
+}
+
+Row RemoteHeader() {
+  return {"ADDRESS", "TENANT", "TENANT-ID", "RAIL", "INSTALLED"};
+}
+
+Row RemoteRow(const v1::Remote& r) {
+  // A rail that this node does not have is known by its number only.
+  const std::string rail = r.rail().empty() && r.has_rail_index() ? std::to_string(r.rail_index()) : r.rail();
+  return {r.address(), r.tenant().name(), r.tenant().id(), rail, r.installed() ? "yes" : "no"};
+}
+
+Row NodeHeader() {
+  return {"HOSTNAME", "VERSION", "UPTIME", "LEARNING", "REPAIRS"};
+}
+
+Row NodeRow(const v1::NodeInfo& n, int64_t now_ms) {
+  return {n.hostname(), n.version(), Age(UnixMs(n.started()), now_ms),
+          n.learning() == v1::NodeInfo::PUSH ? "push" : "poll", std::to_string(n.repairs())};
+}
+
+Row HealthHeader() {
+  return {"PART", "STATE", "PROBLEM"};
+}
+
+Row HealthRow(const v1::HealthPart& p) {
+  return {p.part(), p.ok() ? "ok" : "failed", p.problem()};
+}
+
+std::string Age(int64_t since_ms, int64_t now_ms) {
+  const int64_t s = std::max<int64_t>(0, now_ms - since_ms) / 1000;
+  const int64_t m = s / 60;
+  const int64_t h = m / 60;
+  const int64_t d = h / 24;
+  const auto text = [](int64_t big, const char* unit, int64_t small, const char* small_unit) {
+    return std::to_string(big) + unit + (small == 0 ? "" : std::to_string(small) + small_unit);
+  };
+  if (s < 120) return text(s, "s", 0, "");
+  if (m < 10) return text(m, "m", s % 60, "s");
+  if (h < 3) return text(m, "m", 0, "");
+  if (h < 8) return text(h, "h", m % 60, "m");
+  if (h < 48) return text(h, "h", 0, "");
+  if (d < 8) return text(d, "d", h % 24, "h");
+  return text(d, "d", 0, "");
+}
+
+}  // namespace rail::railctl

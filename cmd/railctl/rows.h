@@ -1,0 +1,32 @@
+// Messages of rail.v1 as rows of tables.
+//
+// Use:      Table table(AttachmentHeader());  table.Add(AttachmentRow(attachment, now_ms));
+// Threads:  any thread
+// Units:    now_ms is Unix time in milliseconds
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "rail/v1/node.pb.h"
+
+namespace rail::railctl {
+
+using Row = std::vector<std::string>;
+
+Row AttachmentHeader();
+Row AttachmentRow(const v1::Attachment& attachment, int64_t now_ms);
+Row RailHeader();
+Row RailRow(const v1::Rail& rail);
+Row RemoteHeader();
+Row RemoteRow(const v1::Remote& remote);
+Row NodeHeader();
+Row NodeRow(const v1::NodeInfo& node, int64_t now_ms);
+Row HealthHeader();
+Row HealthRow(const v1::HealthPart& part);
+
+// In one or two units, as kubectl writes ages: "119s", "9m59s", "179m", "7h59m", "47h", "7d23h", "8d".
+std::string Age(int64_t since_ms, int64_t now_ms);
+
+}  // namespace rail::railctl

@@ -1,0 +1,58 @@
+#include "cmd/railctl/rows.h"
+
+#include <gtest/gtest.h>
+
+#include <utility>
+#include <vector>
+
+namespace rail::railctl {
+namespace {
+
+TEST(Age, IsWrittenAsKubectlWritesIt) {
+  const std::vector<std::pair<int64_t, std::string>> cases = {
+      {0, "0s"},       {119, "119s"},     {120, "2m"},      {599, "9m59s"},    {600, "10m"},
+      {10799, "179m"}, {10800, "3h"},     {28740, "7h59m"}, {28800, "8h"},     {172799, "47h"},
+      {172800, "2d"},  {691199, "7d23h"}, {691200, "8d"},   {40000000, "462d"}};
+  for (const auto& [seconds, text] : cases) EXPECT_EQ(Age(1000, 1000 + seconds * 1000), text) << seconds;
+}
+
+TEST(Age, IsZeroWhenTheClockWentBack) {
+  EXPECT_EQ(Age(5000, 1000), "0s");
+}
+
+TEST(AttachmentRow, SaysPendingBeforeThePhase) {
+  v1::Attachment a;
+  a.set_phase(v1::Attachment::DELETING);
+  EXPECT_EQ(AttachmentRow(a, 0)[8], "Deleting");
+  a.set_pending("withdraw 10.0.3.7: bgpd is down");
+  EXPECT_EQ(AttachmentRow(a, 0)[8], "Pending");
+}
+
+TEST(RailRow, NamesTheFirstThingThatIsMissing) {
+  v1::Rail r;
+  const auto state = [&] { return RailRow(r)[5]; };
+  EXPECT_EQ(state(), "NoBridge");
+  r.set_bridge_present(true);
+  EXPECT_EQ(state(), "NoCarrier");
+  r.set_carrier(true);
+  EXPECT_EQ(state(), "NoSession");
+  r.set_bgp_state("Established");
+  EXPECT_EQ(state(), "NoLeaf");
+  r.set_leaf_mac("02:00:00:00:00:01");
+  r.set_rules_wanted(9);
+  EXPECT_EQ(state(), "RulesDiffer");
+  r.set_rules_installed(9);
+  EXPECT_EQ(state(), "Ready");
+}
+
+TEST(RemoteRow, GivesTheNumberOfARailThatThisNodeDoesNotHave) {
+  v1::Remote r;
+  EXPECT_EQ(RemoteRow(r)[3], "");
+  r.set_rail_index(0);
+  EXPECT_EQ(RemoteRow(r)[3], "0");
+  r.set_rail("rail0");
+  EXPECT_EQ(RemoteRow(r)[3], "rail0");
+}
+
+}  // namespace
+}  // namespace rail::railctl

@@ -1,0 +1,237 @@
+#include "cmd/raild/messages.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "cmd/raild/utf8.h"
+
+namespace rail::raild {
+namespace {
+
+using engine::AttachmentView;
+using engine::NodeView;
+using engine::RemoteView;
+
+void SetTime(google::protobuf::Timestamp& time, int64_t unix_ms) {
+  time.set_seconds(unix_ms / 1000);
+  time.set_nanos(static_cast<int32_t>(unix_ms % 1000) * 1000000);
+}
+
+std::string MacText(const MacAddress& mac) {
+  return mac.is_zero() ? std::string() : mac.ToString();
+}
+
+v1::Attachment::Phase PhaseOf(state::Phase phase) {
+  switch (phase) {
+    case state::Phase::kAdding:
+      return v1::Attachment::ADDING;
+    case state::Phase::kReady:
+      return v1::Attachment::READY;
+    case state::Phase::kDeleting:
+      return v1::Attachment::DELETING;
+  }
+  return v1::Attachment::PHASE_UNSPECIFIED;
+}
+
+void SetTenant(v1::Tenant& tenant, const std::string& name, tenancy::TenantId id) {
+  tenant.set_name(ValidUtf8(name));
+  if (id.value != 0) tenant.set_id(id.ToString());
+}
+
+v1::Attachment ToMessage(const AttachmentView& view) {
+  const state::Attachment& a = view.attachment;
+  v1::Attachment message;
+  message.set_id(a.id);
+  message.set_network(ValidUtf8(a.key.network));
+  message.set_container_id(ValidUtf8(a.key.container_id));
+  message.set_ifname(ValidUtf8(a.key.ifname));
+  message.set_rail(a.rail);
+  message.mutable_pod()->set_namespace_(ValidUtf8(a.pod_namespace));
+  message.mutable_pod()->set_name(ValidUtf8(a.pod_name));
+  message.mutable_pod()->set_uid(ValidUtf8(a.pod_uid));
+  if (!a.tenant.empty() || a.tenant_id != 0) {
+    SetTenant(*message.mutable_tenant(), a.tenant, tenancy::TenantId{a.tenant_id});
+  }
+  message.set_device(ValidUtf8(a.device));
+  message.set_representor(ValidUtf8(a.representor));
+  message.set_mac(MacText(a.mac));
+  for (const IpAddress& address : a.addresses) message.add_addresses(address.ToString());
+  message.set_mtu(a.mtu);
+  message.set_phase(PhaseOf(a.phase));
+  message.set_ofport(a.ofport);
+  message.set_announced(a.announced);
+  message.set_rules_in_place(view.rules_in_place);
+  message.set_pending(ValidUtf8(view.pending));
+  SetTime(*message.mutable_created(), a.created_ms);
+  message.set_netns(ValidUtf8(a.netns_path));
+  return message;
+}
+
+bool Matches(const v1::AttachmentFilter& filter, const state::Attachment& a) {
+  return (filter.namespace_().empty() || filter.namespace_() == a.pod_namespace) &&
+         (filter.rail().empty() || filter.rail() == a.rail);
+}
+
+// The attachments that match, by id.
+std::vector<const AttachmentView*> Select(const NodeView& view, const v1::AttachmentFilter& filter) {
+  std::vector<const AttachmentView*> selected;
+  for (const AttachmentView& a : view.attachments) {
+    if (Matches(filter, a.attachment)) selected.push_back(&a);
+  }
+  std::ranges::sort(selected, {}, [](const AttachmentView* a) { return a->attachment.id; });
+  return selected;
+}
+
+// "address,tenant id,rail index or -,session"
+std::string TokenOf(const frr::Remote& remote) {
+  return remote.address.ToString() + "," + std::to_string(remote.tenant.value) + "," +
+         (remote.rail_index ? std::to_string(*remote.rail_index) : "-") + "," + remote.interface;
+}
+
+template <class T>
+bool ParseNumber(std::string_view text, T& number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+Result<frr::Remote> ParseToken(std::string_view token) {
+  const auto refused = Fail(Code::kInvalid, "page_token: not one that ListRemotes has given");
+  std::string_view parts[4];
+  for (std::string_view& part : parts) {
+    const size_t comma = &part == &parts[3] ? std::string_view::npos : token.find(',');
+    if (&part != &parts[3] && comma == std::string_view::npos) return refused;
+    part = token.substr(0, comma);
+    token.remove_prefix(comma == std::string_view::npos ? token.size() : comma + 1);
+  }
+  frr::Remote remote;
+  auto address = IpAddress::Parse(parts[0]);
+  if (!address || !ParseNumber(parts[1], remote.tenant.value)) return refused;
+  remote.address = *address;
+  if (parts[2] != "-" && !ParseNumber(parts[2], remote.rail_index.emplace())) return refused;
+  remote.interface = parts[3];
+  return remote;
+}
+
+v1::Remote ToMessage(const RemoteView& view, const NodeView& node) {
+  v1::Remote message;
+  message.set_address(view.remote.address.ToString());
+  SetTenant(*message.mutable_tenant(), view.tenant, view.remote.tenant);
+  if (view.remote.rail_index) {
+    message.set_rail_index(*view.remote.rail_index);
+    const auto rail = std::ranges::find(node.rails, *view.remote.rail_index,
+                                        [](const engine::RailView& r) { return r.rail.index; });
+    if (rail != node.rails.end()) message.set_rail(rail->rail.name);
+  }
+  message.set_installed(view.installed);
+  return message;
+}
+
+}  // namespace
+
+v1::GetNodeResponse GetNode(const NodeView& view) {
+  v1::GetNodeResponse response;
+  v1::NodeInfo& node = *response.mutable_node();
+  node.set_hostname(ValidUtf8(view.hostname));
+  node.set_version(view.raild_version);
+  SetTime(*node.mutable_started(), view.started_ms);
+  node.set_learning(view.learning_by_push ? v1::NodeInfo::PUSH : v1::NodeInfo::POLL);
+  for (const engine::Health& health : view.health) {
+    v1::HealthPart& part = *node.add_health();
+    part.set_part(health.part);
+    part.set_ok(health.ok);
+    part.set_problem(ValidUtf8(health.problem));
+  }
+  node.set_repairs(view.repairs);
+  return response;
+}
+
+v1::ListRailsResponse ListRails(const NodeView& view) {
+  v1::ListRailsResponse response;
+  for (const engine::RailView& r : view.rails) {
+    v1::Rail& rail = *response.add_rails();
+    rail.set_name(r.rail.name);
+    rail.set_index(r.rail.index);
+    rail.set_pf(r.rail.pf);
+    rail.set_bridge(r.rail.bridge);
+    rail.set_mtu(r.rail.mtu);
+    rail.set_bridge_present(r.bridge_present);
+    rail.set_bridge_mac(MacText(r.bridge_mac));
+    rail.set_leaf_mac(MacText(r.leaf_mac));
+    rail.set_carrier(r.uplink_carrier);
+    rail.set_bgp_state(ValidUtf8(r.bgp_state));
+    rail.set_prefixes_received(r.prefixes_received);
+    rail.set_prefixes_sent(r.prefixes_sent);
+    rail.set_rules_wanted(r.rules_wanted);
+    rail.set_rules_installed(r.rules_installed);
+  }
+  std::ranges::sort(*response.mutable_rails(), {}, [](const v1::Rail& rail) { return rail.index(); });
+  return response;
+}
+
+v1::ListAttachmentsResponse ListAttachments(const NodeView& view, const v1::AttachmentFilter& filter) {
+  v1::ListAttachmentsResponse response;
+  for (const AttachmentView* a : Select(view, filter)) *response.add_attachments() = ToMessage(*a);
+  return response;
+}
+
+Result<v1::ListRemotesResponse> ListRemotes(const NodeView& view, const v1::ListRemotesRequest& request) {
+  std::optional<frr::Remote> last;
+  if (!request.page_token().empty()) {
+    RAIL_ASSIGN(last, ParseToken(request.page_token()));
+  }
+  std::vector<const RemoteView*> page;
+  page.reserve(view.remotes.size());
+  for (const RemoteView& r : view.remotes) {
+    if (!last || *last < r.remote) page.push_back(&r);
+  }
+  const size_t size = request.page_size() == 0 ? kDefaultPage : std::min(request.page_size(), kLargestPage);
+  const auto by_remote = [](const RemoteView* r) -> const frr::Remote& { return r->remote; };
+
+  v1::ListRemotesResponse response;
+  response.set_total(static_cast<uint32_t>(view.remotes.size()));
+  const bool more = page.size() > size;
+  if (more) {
+    // Linear in all remotes, where a full sort for each page would not be.
+    std::ranges::nth_element(page, page.begin() + static_cast<std::ptrdiff_t>(size), {}, by_remote);
+    page.resize(size);
+  }
+  std::ranges::sort(page, {}, by_remote);
+  for (const RemoteView* r : page) *response.add_remotes() = ToMessage(*r, view);
+  if (more) response.set_next_page_token(TokenOf(page.back()->remote));
+  return response;
+}
+
+std::vector<v1::WatchAttachmentsResponse> Changes::Next(const NodeView& view) {
+  std::vector<v1::WatchAttachmentsResponse> events;
+  const auto add = [&](v1::WatchAttachmentsResponse::Type type) -> v1::WatchAttachmentsResponse& {
+    events.emplace_back().set_type(type);
+    return events.back();
+  };
+
+  const std::vector<const AttachmentView*> selected = Select(view, filter_);
+  std::map<int64_t, std::string> before = std::exchange(told_, {});
+  for (const auto& [id, bytes] : before) {
+    const auto same_id = [](const AttachmentView* a) { return a->attachment.id; };
+    if (!std::ranges::binary_search(selected, id, {}, same_id)) {
+      add(v1::WatchAttachmentsResponse::DELETED).mutable_attachment()->ParseFromString(bytes);
+    }
+  }
+  for (const AttachmentView* a : selected) {
+    v1::Attachment now = ToMessage(*a);
+    std::string bytes = now.SerializeAsString();
+    const auto old = before.find(now.id());
+    if (old == before.end()) {
+      *add(v1::WatchAttachmentsResponse::ADDED).mutable_attachment() = now;
+    } else if (old->second != bytes) {
+      *add(v1::WatchAttachmentsResponse::MODIFIED).mutable_attachment() = now;
+    }
+    told_.emplace(now.id(), std::move(bytes));
+  }
+  if (std::exchange(stage_, Stage::kSynced) == Stage::kFirst) add(v1::WatchAttachmentsResponse::SYNCED);
+  return events;
+}
+
+}  // namespace rail::raild

@@ -1,0 +1,47 @@
+// A node's view as the messages of rail.v1: no gRPC, no I/O.
+//
+// Use:      *response = ListAttachments(*board.Current(), request.filter());
+//           Changes changes(filter);  for (auto& event : changes.Next(*board.Current())) ...send...
+// Threads:  the functions any thread; one Changes one at a time
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "lib/base/error.h"
+#include "lib/engine/view.h"
+#include "rail/v1/node.pb.h"
+
+namespace rail::raild {
+
+constexpr uint32_t kDefaultPage = 1000;  // remotes
+constexpr uint32_t kLargestPage = 10000;
+
+v1::GetNodeResponse GetNode(const engine::NodeView& view);
+v1::ListRailsResponse ListRails(const engine::NodeView& view);
+v1::ListAttachmentsResponse ListAttachments(const engine::NodeView& view, const v1::AttachmentFilter& filter);
+
+// One page, ordered by address, tenant id, rail and session. The page's token is the last remote that was
+// returned, so that remotes which come and go between two pages neither repeat nor hide another. Errors:
+// kInvalid a token that this function has not made.
+Result<v1::ListRemotesResponse> ListRemotes(const engine::NodeView& view,
+                                            const v1::ListRemotesRequest& request);
+
+// What one watcher has been told, and what it must be told next. Holds its attachments, never a view.
+class Changes {
+ public:
+  explicit Changes(v1::AttachmentFilter filter) : filter_(std::move(filter)) {}
+
+  // The events that lead from what was told to `view`: DELETED first, then ADDED and MODIFIED, each by id.
+  // The first call ends with SYNCED. What is returned counts as told.
+  std::vector<v1::WatchAttachmentsResponse> Next(const engine::NodeView& view);
+
+ private:
+  v1::AttachmentFilter filter_;
+  std::map<int64_t, std::string> told_;  // serialised Attachment by id
+  enum class Stage { kFirst, kSynced } stage_ = Stage::kFirst;
+};
+
+}  // namespace rail::raild

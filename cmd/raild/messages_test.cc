@@ -1,0 +1,196 @@
+#include "cmd/raild/messages.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace rail::raild {
+namespace {
+
+using engine::NodeView;
+using testing::ElementsAre;
+using Event = v1::WatchAttachmentsResponse;
+
+NodeView ViewWith(std::vector<int64_t> ids) {
+  NodeView view;
+  for (const int64_t id : ids) {
+    auto& a = view.attachments.emplace_back().attachment;
+    a.id = id;
+    a.pod_namespace = id % 2 == 0 ? "even" : "odd";
+    a.rail = id < 10 ? "rail0" : "rail1";
+  }
+  return view;
+}
+
+std::vector<std::string> Texts(const std::vector<Event>& events) {
+  std::vector<std::string> texts;
+  for (const Event& e : events) {
+    texts.push_back(Event::Type_Name(e.type()) +
+                    (e.has_attachment() ? " " + std::to_string(e.attachment().id()) : ""));
+  }
+  return texts;
+}
+
+engine::RemoteView RemoteAt(IpAddress address, uint64_t tenant, std::optional<uint32_t> rail_index) {
+  engine::RemoteView view;
+  view.remote.address = address;
+  view.remote.tenant.value = tenant;
+  view.remote.rail_index = rail_index;
+  view.remote.interface = "br-rail0";
+  return view;
+}
+
+engine::RemoteView RemoteAt(std::string_view address, uint64_t tenant = 1,
+                            std::optional<uint32_t> rail_index = 0) {
+  return RemoteAt(*IpAddress::Parse(address), tenant, rail_index);
+}
+
+NodeView ViewWithRemotes(uint32_t count) {
+  NodeView view;
+  for (uint32_t i = count; i-- > 0;) {  // not in order: a view promises none
+    const std::string bytes = {10, static_cast<char>(i >> 16), static_cast<char>(i >> 8),
+                               static_cast<char>(i)};
+    view.remotes.push_back(RemoteAt(*IpAddress::FromBytes(bytes), i % 7 + 1, 0));
+  }
+  return view;
+}
+
+TEST(ListAttachments, FiltersByNamespaceAndRail) {
+  const NodeView view = ViewWith({12, 1, 2, 11});
+  const auto ids = [&](const std::string& pod_namespace, const std::string& rail) {
+    v1::AttachmentFilter filter;
+    filter.set_namespace_(pod_namespace);
+    filter.set_rail(rail);
+    std::vector<int64_t> found;
+    for (const auto& a : ListAttachments(view, filter).attachments()) found.push_back(a.id());
+    return found;
+  };
+  EXPECT_THAT(ids("", ""), ElementsAre(1, 2, 11, 12));
+  EXPECT_THAT(ids("odd", ""), ElementsAre(1, 11));
+  EXPECT_THAT(ids("", "rail1"), ElementsAre(11, 12));
+  EXPECT_THAT(ids("even", "rail1"), ElementsAre(12));
+  EXPECT_THAT(ids("eve", ""), ElementsAre());
+}
+
+TEST(ListAttachments, StaysReadableWhateverBytesTheRecordHolds) {
+  NodeView view = ViewWith({1});
+  view.attachments[0].attachment.pod_name = "pod\xFF";
+  view.attachments[0].pending = "bgpd said \xE6\x97";
+  std::string bytes;
+  ASSERT_TRUE(ListAttachments(view, {}).SerializeToString(&bytes));
+  v1::ListAttachmentsResponse read;
+  EXPECT_TRUE(read.ParseFromString(bytes));
+}
+
+TEST(Changes, TellWhatIsThereThenSyncedThenDifferences) {
+  Changes changes{v1::AttachmentFilter()};
+  NodeView view = ViewWith({2, 1});
+  EXPECT_THAT(Texts(changes.Next(view)), ElementsAre("ADDED 1", "ADDED 2", "SYNCED"));
+  EXPECT_THAT(Texts(changes.Next(view)), ElementsAre());
+
+  view = ViewWith({2, 3});
+  view.attachments[0].rules_in_place = true;
+  EXPECT_THAT(Texts(changes.Next(view)), ElementsAre("DELETED 1", "MODIFIED 2", "ADDED 3"));
+  EXPECT_THAT(Texts(changes.Next(ViewWith({}))), ElementsAre("DELETED 2", "DELETED 3"));
+}
+
+TEST(Changes, TellADeletedAttachmentAsItWasLastTold) {
+  Changes changes{v1::AttachmentFilter()};
+  NodeView view = ViewWith({1});
+  view.attachments[0].attachment.device = "vf0";
+  (void)changes.Next(view);
+  const auto events = changes.Next(ViewWith({}));
+  ASSERT_EQ(events.size(), 1U);
+  EXPECT_EQ(events[0].attachment().device(), "vf0");
+}
+
+TEST(Changes, KeepToTheFilter) {
+  v1::AttachmentFilter filter;
+  filter.set_namespace_("odd");
+  Changes changes(filter);
+  EXPECT_THAT(Texts(changes.Next(ViewWith({1, 2}))), ElementsAre("ADDED 1", "SYNCED"));
+  EXPECT_THAT(Texts(changes.Next(ViewWith({1, 4}))), ElementsAre());
+}
+
+TEST(Changes, SyncAnEmptyNodeToo) {
+  Changes changes{v1::AttachmentFilter()};
+  EXPECT_THAT(Texts(changes.Next({})), ElementsAre("SYNCED"));
+}
+
+TEST(ListRemotes, PagesThroughAllOfThemOnceAndInOrder) {
+  NodeView view = ViewWithRemotes(2500);
+  view.remotes.push_back(RemoteAt("2001:db8::1", 1));
+  view.remotes.push_back(RemoteAt("2001:db8::1", 2));
+  v1::ListRemotesRequest request;
+  request.set_page_size(400);
+  std::vector<std::string> seen;
+  int pages = 0;
+  do {
+    const auto page = ListRemotes(view, request);
+    ASSERT_TRUE(page) << page.error().message;
+    EXPECT_EQ(page->total(), 2502U);
+    for (const auto& r : page->remotes()) seen.push_back(r.address() + " " + r.tenant().id());
+    request.set_page_token(page->next_page_token());
+    ++pages;
+  } while (!request.page_token().empty() && pages < 100);
+  EXPECT_EQ(pages, 7);
+  ASSERT_EQ(seen.size(), 2502U);
+  EXPECT_EQ(std::set(seen.begin(), seen.end()).size(), 2502U);
+  EXPECT_EQ(seen.front(), "10.0.0.0 00000000000001");
+  EXPECT_EQ(seen[300], "10.0.1.44 00000000000007");
+  EXPECT_EQ(seen.back(), "2001:db8::1 00000000000002");
+}
+
+TEST(ListRemotes, NeitherRepeatsNorHidesWhenOthersComeAndGoBetweenPages) {
+  NodeView view = ViewWithRemotes(6);
+  v1::ListRemotesRequest request;
+  request.set_page_size(3);
+  const auto first = ListRemotes(view, request);
+  ASSERT_EQ(first->remotes(2).address(), "10.0.0.2");
+  std::erase_if(view.remotes, [](const auto& r) { return r.remote.address.ToString() <= "10.0.0.2"; });
+  view.remotes.push_back(RemoteAt("10.0.0.1"));
+  request.set_page_token(first->next_page_token());
+  const auto second = ListRemotes(view, request);
+  ASSERT_EQ(second->remotes_size(), 3);
+  EXPECT_EQ(second->remotes(0).address(), "10.0.0.3");
+  EXPECT_EQ(second->next_page_token(), "");
+}
+
+TEST(ListRemotes, HasABoundedPage) {
+  const NodeView view = ViewWithRemotes(kLargestPage + 5);
+  v1::ListRemotesRequest request;
+  EXPECT_EQ(ListRemotes(view, request)->remotes_size(), static_cast<int>(kDefaultPage));
+  request.set_page_size(4000000000);
+  EXPECT_EQ(ListRemotes(view, request)->remotes_size(), static_cast<int>(kLargestPage));
+}
+
+TEST(ListRemotes, RefusesATokenThatIsNotItsOwn) {
+  v1::ListRemotesRequest request;
+  for (const std::string token : {"x", ",,,", "10.0.0.1", "10.0.0.1,1", "10.0.0.1,1,-", "10.0.0.1,x,-,",
+                                  "10.0.0.1,1,,b", "10.0.0.1,-1,-,", "10.0.0.1,1,9999999999,"}) {
+    request.set_page_token(token);
+    const auto page = ListRemotes(ViewWithRemotes(1), request);
+    ASSERT_FALSE(page) << token;
+    EXPECT_EQ(page.error().code, Code::kInvalid);
+  }
+  request.set_page_token("10.0.0.1,1,-,a,b");  // a session's name may hold anything
+  EXPECT_TRUE(ListRemotes(ViewWithRemotes(1), request));
+}
+
+TEST(ListRemotes, NamesTheRailWhenThisNodeHasIt) {
+  NodeView view;
+  view.rails.emplace_back().rail.name = "rail3";
+  view.rails[0].rail.index = 3;
+  view.remotes.push_back(RemoteAt("10.0.0.1", 1, 3));
+  view.remotes.push_back(RemoteAt("10.0.0.2", 1, 4));
+  view.remotes.push_back(RemoteAt("10.0.0.3", 1, std::nullopt));
+  const auto page = ListRemotes(view, {});
+  EXPECT_EQ(page->remotes(0).rail(), "rail3");
+  EXPECT_EQ(page->remotes(1).rail(), "");
+  EXPECT_EQ(page->remotes(1).rail_index(), 4U);
+  EXPECT_FALSE(page->remotes(2).has_rail_index());
+}
+
+}  // namespace
+}  // namespace rail::raild

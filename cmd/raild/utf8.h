@@ -1,0 +1,17 @@
+// Text that protobuf accepts. One byte that is not UTF-8 (a kernel's or bgpd's words, cut short) in a string
+// field makes the whole answer unreadable for the client.
+//
+// Use:      message.set_problem(ValidUtf8(problem));
+// Threads:  any thread
+// Source:   RFC 3629 (no overlong forms, no surrogates, nothing above U+10FFFF)
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace rail::raild {
+
+// `text` with every byte that belongs to no UTF-8 character replaced by U+FFFD.
+std::string ValidUtf8(std::string_view text);
+
+}  // namespace rail::raild

@@ -1,0 +1,113 @@
+"""The commands of `lab`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+
+from . import fabric, matrix, pods, status
+from .layout import Lab, LabError, Shape
+
+
+def _rails(text: str) -> list[int]:
+    try:
+        return [int(word) for word in text.split(",")]
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r}: numbers with commas between them, such as 0,1") from None
+
+
+def parser() -> argparse.ArgumentParser:
+    top = argparse.ArgumentParser(prog="lab", description="A RailCNI fabric out of network namespaces.",
+                                  epilog="RAILCNI_LAB=NAME in the environment runs a lab beside the one called 'lab'; "
+                                         "RAILCNI_BIN=FOLDER says where the binaries are (build/bin).")
+    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    shape = Shape()
+    up = commands.add_parser("up", help="build the fabric and start the nodes")
+    for name in ("nodes", "rails", "spines", "devices"):
+        up.add_argument(f"--{name}", type=int, default=getattr(shape, name), metavar="N",
+                        help=f"default %(default)s{' per node and rail' if name == 'devices' else ''}")
+    commands.add_parser("down", help="end and remove all of it, also after a crash")
+    pod = commands.add_parser("pod", help="attach and detach pods").add_subparsers(dest="verb", required=True)
+    add = pod.add_parser("add", help="make a pod and attach it by the CNI chain")
+    add.add_argument("name")
+    add.add_argument("--node", required=True)
+    add.add_argument("--tenant", required=True, metavar="NAMESPACE", help="the pod's Kubernetes namespace")
+    add.add_argument("--rails", type=_rails, metavar="0,1", help="default: all")
+    pod.add_parser("del", help="detach and remove a pod").add_argument("name")
+    execute = commands.add_parser("exec", help="run a command in a pod: lab exec NAME -- CMD")
+    execute.add_argument("name")
+    execute.add_argument("cmd", nargs=argparse.REMAINDER)
+    cells = commands.add_parser("matrix", help="who reaches whom, expected and seen; exit status 1 when they differ")
+    cells.add_argument("-o", "--output", choices=["table", "json"], default="table")
+    cells.add_argument("--probe", choices=["icmp", "udp"], default="icmp",
+                       help="udp: port 4791, DSCP 26, ECN 10; payload and TOS byte compared at the other end")
+    cells.add_argument("--wait", type=float, default=0, metavar="SECONDS", help="let routes arrive for so long")
+    commands.add_parser("status", help="daemons, BGP sessions, pods; exit status 1 when something is not well")
+    commands.add_parser("routes", help="a leaf's BGP routes and communities").add_argument("leaf", nargs="?",
+                                                                                          default="leaf0")
+    return top
+
+
+def _matrix(lab: Lab, arguments: argparse.Namespace) -> int:
+    cells = matrix.measure(lab, arguments.probe, arguments.wait)
+    if arguments.output == "json":
+        print(json.dumps(matrix.as_json(cells, arguments.probe), indent=2))
+    else:
+        print(matrix.table(cells, arguments.probe))
+    return 0 if all(c.right for c in cells) else 1
+
+
+def _pod(lab: Lab, arguments: argparse.Namespace) -> int:
+    if arguments.verb == "del":
+        _, took = pods.timed(lambda: pods.delete(lab, arguments.name))
+        print(f"pod {arguments.name} deleted in {took:.0f} ms")
+        return 0
+    pod, took = pods.timed(lambda: pods.add(lab, arguments.name, arguments.node, arguments.tenant, arguments.rails))
+    rails = ", ".join(f"rail{r} {pods.ifname(r)} {' '.join(pod.addresses(r).values())}" for r in pod.results)
+    print(f"pod {pod.name} on {pod.node}, {pod.tenant}: {rails}; {took:.0f} ms")
+    return 0
+
+
+def _routes(lab: Lab, name: str) -> int:
+    leaves = {leaf.name: leaf for leaf in lab.leaves()}
+    if name not in leaves:
+        raise LabError(f"no leaf {name!r} in this lab; there are: {', '.join(leaves)}")
+    print("\n".join(status.routes(leaves[name])) or "no routes")
+    return 0
+
+
+def run(arguments: argparse.Namespace) -> int:
+    lab = Lab.from_environment()
+    match arguments.command:
+        case "up":
+            fabric.up(lab, Shape(arguments.nodes, arguments.rails, arguments.spines, arguments.devices))
+        case "down":
+            fabric.down(lab)
+        case "pod":
+            return _pod(lab, arguments)
+        case "exec":
+            pods.execute(lab, arguments.name, arguments.cmd[1:] if arguments.cmd[:1] == ["--"] else arguments.cmd)
+        case "matrix":
+            return _matrix(lab, arguments)
+        case "status":
+            lines, well = status.status(lab)
+            print("\n".join(lines))
+            return 0 if well else 1
+        case "routes":
+            return _routes(lab, arguments.leaf)
+    return 0
+
+
+def main(words: list[str]) -> int:
+    try:
+        return run(parser().parse_args(words))
+    except LabError as error:
+        print(f"lab: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:  # `lab matrix | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141

@@ -1,0 +1,153 @@
+"""Starts, watches and ends the daemons of a host: Open vSwitch, FRRouting, raild."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from .kernel import inside, run
+from .layout import Host, Lab, LabError, Node
+
+OVS_SCHEMA = "/usr/share/openvswitch/vswitch.ovsschema"
+FRR_BINARIES = Path("/usr/lib/frr")
+
+
+def wait_until(what: str, ready: Callable[[], bool], seconds: float, every: float = 0.05) -> None:
+    deadline = time.monotonic() + seconds
+    while not ready():
+        if time.monotonic() > deadline:
+            raise LabError(f"{what}: not within {seconds:.0f} s")
+        time.sleep(every)
+
+
+def prepare(host: Host) -> None:
+    """Folders of a host; FRRouting drops its privileges, so its folder and logs are its own."""
+    for folder in (host.log_dir, host.pid_dir, host.ovs_dir, host.frr_dir, host.root / "etc/frr"):
+        folder.mkdir(parents=True, exist_ok=True)
+    user = pwd.getpwnam("frr")
+    os.chown(host.frr_dir, user.pw_uid, user.pw_gid)
+    for daemon in ("zebra", "bgpd"):
+        for file in (host.log_dir / f"{daemon}.log", host.root / f"etc/frr/{daemon}.conf"):
+            file.touch()
+            os.chown(file, user.pw_uid, user.pw_gid)
+            file.chmod(0o640)
+
+
+def start_frr(host: Host, bgp_config: str = "") -> None:
+    (host.root / "etc/frr/bgpd.conf").write_text(bgp_config)
+    api = str(host.frr_dir / "zserv.api")
+    for daemon in ("zebra", "bgpd"):
+        with inside(host.namespace):
+            run([str(FRR_BINARIES / daemon), "-d", "-z", api, "--vty_socket", str(host.frr_dir),
+                 "-i", str(host.frr_dir / f"{daemon}.pid"), "-f", str(host.root / f"etc/frr/{daemon}.conf"),
+                 "-A", "127.0.0.1", "-P", "0", "--log", f"file:{host.log_dir / daemon}.log"])
+
+
+def ovs_environment(host: Host) -> dict[str, str]:
+    return {"OVS_RUNDIR": str(host.ovs_dir), "OVS_DBDIR": str(host.root / "var/lib/openvswitch"),
+            "OVS_LOGDIR": str(host.log_dir), "OVS_SYSCONFDIR": str(host.root / "etc")}
+
+
+def start_ovs(host: Host) -> None:
+    database, env = host.root / "var/lib/openvswitch/conf.db", ovs_environment(host)
+    database.parent.mkdir(parents=True, exist_ok=True)
+    if not database.exists():
+        run(["ovsdb-tool", "create", str(database), OVS_SCHEMA], env=env)
+    common = ["--detach", "--no-chdir", "-vconsole:off", "-vsyslog:off"]
+    with inside(host.namespace):
+        run(["ovsdb-server", str(database), f"--remote=punix:{host.ovs_dir}/db.sock",
+             f"--pidfile={host.pid_dir}/ovsdb-server.pid", f"--unixctl={host.ovs_dir}/ovsdb-server.ctl",
+             f"--log-file={host.log_dir}/ovsdb-server.log", *common], env=env)
+        run(["ovs-vsctl", f"--db=unix:{host.ovs_dir}/db.sock", "--no-wait", "init"], env=env)
+        run(["ovs-vswitchd", f"unix:{host.ovs_dir}/db.sock", "--disable-system",
+             f"--pidfile={host.pid_dir}/ovs-vswitchd.pid", f"--unixctl={host.ovs_dir}/ovs-vswitchd.ctl",
+             f"--log-file={host.log_dir}/ovs-vswitchd.log", *common], env=env)
+
+
+def start_raild(lab: Lab, node: Node) -> None:
+    """Starts the node's daemon; it says in log/raild.log what it does. Ready: see raild_answers."""
+    with open(node.log_dir / "raild.log", "ab") as log, inside(node.namespace):
+        process = subprocess.Popen([str(lab.binaries / "raild")], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                   cwd="/", start_new_session=True, env={**os.environ, "RAILCNI_ROOT": str(node.root)})
+    (node.pid_dir / "raild.pid").write_text(f"{process.pid}\n")
+
+
+def raild_answers(node: Node) -> bool:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as s:
+        try:
+            s.connect(str(node.raild_socket))
+        except OSError:
+            return False
+    return True
+
+
+def pid_files(host: Host) -> dict[str, Path]:
+    """Daemon -> its pid file, for the daemons that this kind of host has."""
+    files = {d: host.frr_dir / f"{d}.pid" for d in ("zebra", "bgpd")}
+    if isinstance(host, Node):
+        files |= {d: host.pid_dir / f"{d}.pid" for d in ("ovsdb-server", "ovs-vswitchd", "raild")}
+    return files
+
+
+def pid_of(host: Host, daemon: str) -> int | None:
+    """The running process of a daemon of this host, or None. A number that another program has by now is not taken."""
+    try:
+        pid = int(pid_files(host)[daemon].read_text())
+        command = Path(f"/proc/{pid}/cmdline").read_bytes()
+        environment = Path(f"/proc/{pid}/environ").read_bytes()
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except (OSError, ValueError):
+        return None
+    ours = f"{host.root}/".encode() in command or f"RAILCNI_ROOT={host.root}\0".encode() in environment
+    # The second word: raild under valgrind or strace is raild still.
+    named = daemon in (Path(word.decode(errors="replace")).name for word in command.split(b"\0")[:2])
+    return pid if ours and named and state != "Z" else None
+
+
+def end(pids: Iterable[int], seconds: float = 3) -> None:
+    """SIGTERM, then SIGKILL to those that are left; returns when all have ended."""
+    waiting: dict[int, int] = {}
+    for pid in set(pids):
+        try:
+            waiting[os.pidfd_open(pid)] = pid
+        except ProcessLookupError:
+            continue
+    for how in (signal.SIGTERM, signal.SIGKILL):
+        for fd in waiting:
+            try:
+                signal.pidfd_send_signal(fd, how)
+            except ProcessLookupError:
+                pass
+        deadline = time.monotonic() + seconds
+        while waiting:
+            ended, _, _ = select.select(list(waiting), [], [], max(0.0, deadline - time.monotonic()))
+            if not ended:
+                break
+            for fd in ended:
+                pid = waiting.pop(fd)
+                os.close(fd)
+                try:
+                    os.waitpid(pid, os.WNOHANG)  # a child of this very process
+                except ChildProcessError:
+                    pass
+    for fd in waiting:
+        os.close(fd)
+
+
+def missing_programs() -> list[str]:
+    """Programs that the lab executes and that are not there, each with how to get it."""
+    wanted = {"ip": "iproute2", "ovsdb-tool": "openvswitch-switch", "ovsdb-server": "openvswitch-switch",
+              "ovs-vswitchd": "openvswitch-switch", "ovs-vsctl": "openvswitch-switch",
+              str(FRR_BINARIES / "zebra"): "frr", str(FRR_BINARIES / "bgpd"): "frr",
+              "/usr/lib/cni/host-local": "containernetworking-plugins"}
+    path = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
+    return [f"{program} (Debian package {package}; deploy/deps.sh run installs it)"
+            for program, package in wanted.items() if shutil.which(program, path=path) is None]

@@ -1,0 +1,236 @@
+"""Builds the fabric and the nodes, and takes them down again."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+from . import daemons, kernel, vty
+from .layout import (COMMUNITY_ASN, MTU, Host, Lab, LabError, Node, Shape, bridge, device, representor, uplink,
+                     write_json)
+
+PRODUCT_BINARIES = ("raild", "ovs-provider", "tenant-isolation", "frr-provider")
+READY_SECONDS = 60
+
+
+@dataclass
+class Progress:
+    """Prints what was done and how long it took."""
+
+    started: float = field(default_factory=time.monotonic)
+
+    def __call__(self, text: str) -> None:
+        print(f"lab: {time.monotonic() - self.started:5.1f} s  {text}", flush=True)
+
+
+def require(lab: Lab) -> None:
+    """Errors: all that is missing, in one sentence each."""
+    problems = []
+    if os.geteuid() != 0:
+        problems.append("the lab makes network namespaces: run it as root (sudo)")
+    problems += [f"not installed: {p}" for p in daemons.missing_programs()]
+    absent = [b for b in PRODUCT_BINARIES if not os.access(lab.binaries / b, os.X_OK)]
+    if absent:
+        problems.append(f"not built: {', '.join(absent)} in {lab.binaries} "
+                        "(cmake --preset release && cmake --build --preset release, or set RAILCNI_BIN)")
+    if problems:
+        raise LabError("cannot run the lab\n" + "\n".join(f"  - {p}" for p in problems))
+
+
+def up(lab: Lab, shape: Shape) -> None:
+    shape.check()
+    require(lab)
+    left = [n for n in kernel.namespaces() if lab.owns_namespace(n)]
+    if lab.folder.exists() or left:
+        raise LabError(f"lab '{lab.prefix}' is up already, or something of it is left "
+                       f"({lab.folder}{', ' if left else ''}{', '.join(left[:4])}): run `lab down` first")
+    progress = Progress()
+    lab.create(shape)
+    try:
+        build(lab, progress)
+    except BaseException:
+        print(f"lab: not up; what there is stays for a look (logs: {lab.folder}/*/log), `lab down` removes it", flush=True)
+        raise
+
+
+def build(lab: Lab, progress: Progress) -> None:
+    shape = lab.shape()
+    hosts: list[Host] = [*lab.nodes(), *lab.leaves(), *lab.spines()]
+    make_network(lab, shape, hosts)
+    progress(f"network: {shape.nodes} nodes, {shape.rails} rails, {shape.spines} spines")
+
+    key = secrets.token_hex(32)
+    with ThreadPoolExecutor(4) as pool:
+        jobs = [pool.submit(start_node, lab, node, key) for node in lab.nodes()]
+        jobs += [pool.submit(start_switch, leaf, [n.name for n in lab.nodes()] + [s.name for s in lab.spines()])
+                 for leaf in lab.leaves()]
+        jobs += [pool.submit(start_switch, spine, [leaf.name for leaf in lab.leaves()]) for spine in lab.spines()]
+        for job in jobs:
+            job.result()
+    progress("Open vSwitch, FRRouting and raild started")
+
+    for node in lab.nodes():
+        wait_for_bridges(node, shape.rails)
+    progress("raild answers, bridges are there")
+    for leaf in lab.leaves():
+        daemons.wait_until(f"{leaf.name}: BGP sessions Established (see {leaf.log_dir} and the nodes' log/raild.log)",
+                           lambda leaf=leaf: established(leaf), READY_SECONDS, every=0.1)
+    progress("BGP sessions Established; the lab is up")
+
+
+def make_network(lab: Lab, shape: Shape, hosts: list[Host]) -> None:
+    kernel.ip_batch(f"netns add {host.namespace}" for host in hosts)
+    pairs: list[tuple[str, str, str, str]] = []
+    for rail, leaf in enumerate(lab.leaves()):
+        pairs += [(node.namespace, uplink(rail), leaf.namespace, node.name) for node in lab.nodes()]
+        pairs += [(leaf.namespace, spine.name, spine.namespace, leaf.name) for spine in lab.spines()]
+    kernel.ip_batch(f"link add {a} netns {ns_a} mtu {MTU} type veth peer name {b} netns {ns_b} mtu {MTU}"
+                    for ns_a, a, ns_b, b in pairs)
+    for host in hosts:
+        # As on a Kubernetes node and on a router.
+        kernel.sysctl(host.namespace, {"net/ipv4/ip_forward": 1, "net/ipv6/conf/all/forwarding": 1})
+    for node in lab.nodes():
+        for rail in range(shape.rails):
+            hide_from_stack(node, uplink(rail))
+        add_devices(node, [(rail, i) for rail in range(shape.rails) for i in range(shape.devices)])
+    for ns_a, a, ns_b, b in pairs:
+        kernel.checksums_by_software(ns_a, [a])
+        kernel.checksums_by_software(ns_b, [b])
+    for host in hosts:
+        mine = [name for ns_a, a, ns_b, b in pairs for ns, name in ((ns_a, a), (ns_b, b)) if ns == host.namespace]
+        kernel.links_up(host.namespace, ["lo", *mine])
+
+
+def hide_from_stack(node: Node, name: str) -> None:
+    """The userspace datapath reads a port beside the kernel's own stack, which must not take part: no IPv6 on the
+    port, and nothing with an IPv4 source that is not routed there (no source is)."""
+    kernel.sysctl(node.namespace, {f"net/ipv6/conf/{name}/disable_ipv6": 1, f"net/ipv4/conf/{name}/rp_filter": 1})
+
+
+def add_devices(node: Node, which: list[tuple[int, int]]) -> None:
+    """The pool of a node: veth pairs, one end a pod's interface to be, the other its representor."""
+    kernel.ip_batch(f"link add {device(r, i)} netns {node.namespace} type veth peer name {representor(r, i)} "
+                    f"netns {node.namespace}" for r, i in which)
+    for r, i in which:
+        hide_from_stack(node, representor(r, i))
+    kernel.checksums_by_software(node.namespace, [name(r, i) for r, i in which for name in (device, representor)])
+
+
+def mend_devices(node: Node, shape: Shape, used: set[str]) -> int:
+    """Makes again the pairs that died with a pod's namespace, but for the devices `used` by pods that are not deleted
+    yet. Returns how many."""
+    there = kernel.links(node.namespace)
+    dead = [(r, i) for r in range(shape.rails) for i in range(shape.devices)
+            if representor(r, i) not in there and device(r, i) not in used]
+    if dead:
+        add_devices(node, dead)
+    return len(dead)
+
+
+def node_config(lab: Lab, node: Node) -> dict[str, object]:
+    shape = lab.shape()
+    return {
+        "rails": [{"name": f"rail{r}", "index": r, "pf": uplink(r), "bridge": bridge(r), "mtu": MTU,
+                   "devices": [{"device": device(r, i), "representor": representor(r, i)} for i in range(shape.devices)]}
+                  for r in range(shape.rails)],
+        "tenancy": {"mode": "namespace", "key_file": str(node.root / "etc/railcni/tenant.key")},
+        "bgp": {"manage": True, "asn": node.asn, "router_id": node.router_id, "community_asn": COMMUNITY_ASN},
+        "ovs": {"db": f"unix:{node.ovs_dir}/db.sock", "run_dir": str(node.ovs_dir), "manage_bridges": True,
+                "datapath": "netdev"},
+        "frr": {"run_dir": str(node.frr_dir)},
+    }
+
+
+def start_node(lab: Lab, node: Node, key: str) -> None:
+    daemons.prepare(node)
+    for folder in ("etc/railcni", "run/railcni", "var/lib/railcni"):
+        (node.root / folder).mkdir(parents=True)
+    key_file = node.root / "etc/railcni/tenant.key"
+    key_file.touch(mode=0o600)
+    key_file.write_text(key)
+    write_json(node.config_file, node_config(lab, node))
+    daemons.start_ovs(node)
+    daemons.start_frr(node)
+    daemons.start_raild(lab, node)
+
+
+def switch_config(host: Host, peers: list[str]) -> str:
+    """An ordinary leaf or spine: BGP unnumbered on every port, both families, ECMP, communities passed on."""
+    lines = ["frr defaults traditional", f"hostname {host.name}", f"router bgp {host.asn}",
+             f" bgp router-id {host.router_id}", " no bgp ebgp-requires-policy", " no bgp default ipv4-unicast",
+             " bgp bestpath as-path multipath-relax", " neighbor FABRIC peer-group", " neighbor FABRIC remote-as external",
+             " neighbor FABRIC timers 3 9", " neighbor FABRIC timers connect 1"]
+    lines += [f" neighbor {peer} interface peer-group FABRIC" for peer in peers]
+    for family in ("ipv4", "ipv6"):
+        lines += [f" address-family {family} unicast", "  neighbor FABRIC activate", "  neighbor FABRIC send-community all",
+                  "  maximum-paths 64", " exit-address-family"]
+    return "\n".join(lines) + "\n"
+
+
+def start_switch(host: Host, peers: list[str]) -> None:
+    daemons.prepare(host)
+    daemons.start_frr(host, switch_config(host, peers))
+
+
+def wait_for_bridges(node: Node, rails: int) -> None:
+    wanted = {bridge(r) for r in range(rails)}
+
+    def ready() -> bool:
+        if daemons.pid_of(node, "raild") is None:
+            raise LabError(f"raild of {node.name} ended; its last words:\n{last_lines(node)}")
+        return daemons.raild_answers(node) and wanted <= kernel.links(node.namespace)
+
+    daemons.wait_until(f"{node.name}: raild answering at {node.raild_socket} and bridges {', '.join(sorted(wanted))}",
+                       ready, READY_SECONDS)
+    kernel.checksums_by_software(node.namespace, wanted)
+
+
+def last_lines(node: Node, count: int = 10) -> str:
+    log = node.log_dir / "raild.log"
+    lines = log.read_text(errors="replace").splitlines() if log.exists() else []
+    return "\n".join(f"  {line}" for line in lines[-count:]) or f"  ({log} is empty)"
+
+
+def established(switch: Host) -> bool:
+    states = vty.sessions(switch.frr_dir)
+    return bool(states) and all(state == "Established" for state in states.values())
+
+
+def down(lab: Lab, say: Callable[[str], None] = print) -> None:
+    """Removes every process, namespace and file of this lab; what is not there is no error."""
+    if os.geteuid() != 0:
+        raise LabError("the lab's namespaces are root's: run `lab down` as root (sudo)")
+    mine = [n for n in kernel.namespaces() if lab.owns_namespace(n)]
+    pids = set(kernel.processes_in(set(mine)))
+    for host in known_hosts(lab):
+        for daemon in daemons.pid_files(host):
+            pid = daemons.pid_of(host, daemon)
+            if pid is not None:
+                pids.add(pid)
+    if not mine and not pids and not lab.folder.exists():
+        say(f"lab: nothing of lab '{lab.prefix}' is there")
+        return
+    pids.discard(os.getpid())
+    daemons.end(pids)
+    for namespace in mine:
+        kernel.delete_namespace(namespace)
+    shutil.rmtree(lab.folder, ignore_errors=True)
+    say(f"lab: '{lab.prefix}' is down ({len(pids)} processes, {len(mine)} namespaces)")
+
+
+def known_hosts(lab: Lab) -> list[Host]:
+    """The hosts whose folders are there, whatever lab.json says."""
+    if not lab.folder.is_dir():
+        return []
+    found: list[Host] = []
+    for kind, make in (("n", lab.node), ("leaf", lab.leaf), ("spine", lab.spine)):
+        for folder in lab.folder.glob(f"{kind}[0-9]*"):
+            number = folder.name[len(kind):]
+            if number.isdigit():
+                found.append(make(int(number)))
+    return found

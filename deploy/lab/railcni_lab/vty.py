@@ -1,0 +1,68 @@
+"""Reads from an FRRouting daemon over its vty socket: one command per frame, NUL at its end; the answer ends with
+three NULs and a status byte (FRRouting: doc/developer/vtysh.rst)."""
+
+from __future__ import annotations
+
+import json
+import socket
+from pathlib import Path
+from typing import Any
+
+from .layout import LabError
+
+
+def show(run_dir: Path, command: str, daemon: str = "bgpd") -> str:
+    path = run_dir / f"{daemon}.vty"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as s:
+        s.settimeout(10)
+        try:
+            s.connect(str(path))
+            s.sendall(command.encode() + b"\0")
+            answer = b""
+            while answer[-4:-1] != b"\0\0\0":
+                part = s.recv(65536)
+                if not part:
+                    raise LabError(f"{daemon} closed {path} during `{command}`")
+                answer += part
+        except OSError as error:
+            raise LabError(f"{daemon} does not answer at {path}: {error}") from None
+    return answer[:-4].decode()
+
+
+def show_json(run_dir: Path, command: str) -> dict[str, Any]:
+    text = show(run_dir, command)
+    return json.loads(text) if text.strip() else {}
+
+
+def sessions(run_dir: Path) -> dict[str, str]:
+    """Interface -> state of every BGP session; it is Established when one address family of it is."""
+    found: dict[str, str] = {}
+    for family in show_json(run_dir, "show bgp summary json").values():
+        for name, peer in family.get("peers", {}).items() if isinstance(family, dict) else ():
+            if found.get(name) != "Established":
+                found[name] = str(peer.get("state", "unknown"))
+    return found
+
+
+def routes(run_dir: Path) -> list[dict[str, Any]]:
+    """Every path of both families: prefix, interface, next hop, AS path, large communities."""
+    found = []
+    for family in ("ipv4", "ipv6"):
+        table = show_json(run_dir, f"show bgp {family} unicast json detail").get("routes", {})
+        for prefix, entry in table.items():
+            # 8.4: a list of a header and the paths; 10: an object with "paths".
+            paths = entry.get("paths", []) if isinstance(entry, dict) else entry
+            for path in paths:
+                if "nexthops" not in path:
+                    continue
+                hop = next((h for h in path["nexthops"] if h.get("used")), path["nexthops"][0])
+                found.append({"prefix": prefix, "next_hop": hop.get("ip", ""), "peer": peer_name(path),
+                              "as_path": path.get("aspath", {}).get("string", ""),
+                              "best": bool(path.get("bestpath", {}).get("overall")),
+                              "large_communities": path.get("largeCommunity", {}).get("list", [])})
+    return found
+
+
+def peer_name(path: dict[str, Any]) -> str:
+    peer = path.get("peer", {})
+    return peer.get("interface") or peer.get("hostname") or peer.get("peerId", "")

@@ -1,0 +1,348 @@
+#include "lib/cni/plugin.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <exception>
+#include <istream>
+#include <nlohmann/json.hpp>
+#include <ostream>
+#include <streambuf>
+
+#include "lib/base/log.h"
+#include "lib/base/strict_json.h"
+#include "lib/cni/validate.h"
+
+namespace rail::cni {
+namespace {
+
+using nlohmann::json;
+
+constexpr size_t kMaxInput = 1 << 20;
+
+std::string Getenv(const Process& process, const char* name) {
+  const char* value = process.getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+std::vector<std::string> SplitPath(const std::string& path) {
+  std::vector<std::string> folders;
+  for (size_t start = 0; start < path.size();) {
+    const size_t end = std::min(path.find(':', start), path.size());
+    if (end > start) folders.push_back(path.substr(start, end - start));
+    start = end + 1;
+  }
+  return folders;
+}
+
+bool IsOneOf(const std::string& word, std::initializer_list<const char*> words) {
+  return std::ranges::find(words, word) != words.end();
+}
+
+// The order is part of the contract: a variable that is there and wrong fails at once, those that miss are
+// told together.
+Outcome<Request> ReadEnvironment(const Process& process) {
+  Request request;
+  request.command = Getenv(process, "CNI_COMMAND");
+  const bool of_attachment = IsOneOf(request.command, {"ADD", "CHECK", "DEL"});
+  std::string missing;
+  const auto read = [&](const char* name, bool required) {
+    std::string value = Getenv(process, name);
+    if (value.empty() && required) missing += (missing.empty() ? "" : ",") + std::string(name);
+    return value;
+  };
+
+  request.container_id = read("CNI_CONTAINERID", of_attachment);
+  if (of_attachment && !request.container_id.empty()) RAIL_TRY(ValidateContainerId(request.container_id));
+  request.netns = read("CNI_NETNS", IsOneOf(request.command, {"ADD", "CHECK"}));
+  request.ifname = read("CNI_IFNAME", of_attachment);
+  if (of_attachment && !request.ifname.empty()) RAIL_TRY(ValidateInterfaceName(request.ifname));
+  request.args = read("CNI_ARGS", false);
+  request.path = SplitPath(read("CNI_PATH", of_attachment || IsOneOf(request.command, {"GC", "STATUS"})));
+  if (!missing.empty()) return CniFail(4, "required env variables [" + missing + "] missing");
+
+  const auto args = ParseArgs(request.args);
+  const auto arg = [&](const char* key) { return args.contains(key) ? args.at(key) : std::string(); };
+  request.pod = {arg("K8S_POD_NAMESPACE"), arg("K8S_POD_NAME"), arg("K8S_POD_UID")};
+  return request;
+}
+
+Outcome<std::string> ReadInput(std::istream& in) {
+  std::string text(kMaxInput + 1, '\0');
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (in.bad()) return CniFail(5, "error reading from stdin");
+  text.resize(static_cast<size_t>(in.gcount()));
+  return text;
+}
+
+// A key's string; "" when absent or null. Errors: code 6.
+Outcome<std::string> StringOf(const json& config, const char* key) {
+  const auto found = config.find(key);
+  if (found == config.end() || found->is_null()) return std::string();
+  if (!found->is_string()) {
+    return CniFail(6, fmt::format("error unmarshall network config: {} must be a string, not {}", key,
+                                  found->type_name()));
+  }
+  return found->get<std::string>();
+}
+
+Outcome<void> ReadConfig(Request& request, std::string text) {
+  request.config_text = std::move(text);
+  auto config = ParseJson(request.config_text, {.max_bytes = kMaxInput});
+  if (!config) return CniFail(6, "error unmarshall network config: " + config.error().message);
+  if (!config->is_object()) {
+    return CniFail(
+        6, std::string("error unmarshall network config: it must be an object, not ") + config->type_name());
+  }
+  RAIL_ASSIGN(request.network, StringOf(*config, "name"));
+  RAIL_TRY(ValidateNetworkName(request.network));
+  RAIL_ASSIGN(request.cni_version, StringOf(*config, "cniVersion"));
+  if (request.cni_version.empty()) request.cni_version = "0.1.0";
+  request.config = std::make_shared<const json>(std::move(*config));
+  return {};
+}
+
+// The verbs that came later: allowed from version `since` of the configuration.
+Outcome<void> CheckVerbVersion(const Request& request, const char* since) {
+  const auto version = ParseVersion(request.cni_version);
+  if (!version) return CniFail(6, version.error().message);
+  if (!AtLeast(request.cni_version, since))
+    return CniFail(1, "config version does not allow " + request.command);
+  if (!AtLeast(SupportedVersions().back(), request.cni_version)) {
+    return CniFail(1, "plugin version does not allow " + request.command);
+  }
+  return {};
+}
+
+Outcome<void> CheckVersion(const Request& request) {
+  if (request.command == "CHECK") RAIL_TRY(CheckVerbVersion(request, "0.4.0"));
+  if (IsOneOf(request.command, {"GC", "STATUS"})) RAIL_TRY(CheckVerbVersion(request, "1.1.0"));
+  if (IsSupported(request.cni_version)) return {};
+  return CniFail(1, "incompatible CNI versions",
+                 fmt::format("config is {}, plugin supports {}", Quote(request.cni_version),
+                             QuoteList(SupportedVersions())));
+}
+
+// A pod's author can write runtimeConfig.deviceID, never the key at the top: the first must not say another
+// device.
+Outcome<void> CheckRuntimeDevice(const json& config, const std::string& device) {
+  const auto runtime = config.find("runtimeConfig");
+  if (runtime == config.end() || !runtime->is_object()) return {};
+  const auto asked = runtime->find("deviceID");
+  if (asked == runtime->end() || asked->is_null() || (asked->is_string() && *asked == device)) return {};
+  return CniFail(
+      7, "the pod asks for a device that was not allocated to it",
+      fmt::format(
+          "runtimeConfig.deviceID is {} and deviceID is {}: request the resource of the network in the "
+          "pod's limits and leave \"deviceID\" out of its networks annotation",
+          DumpJson(*asked), Quote(device)));
+}
+
+// Tells whose pod it is only when nothing contradicts: a second namespace would be a way into another tenant.
+Outcome<void> CheckPodNamespace(const Request& request) {
+  for (size_t start = 0; start < request.args.size();) {
+    const size_t end = std::min(request.args.find(';', start), request.args.size());
+    const auto pair = ParseArgs(request.args.substr(start, end - start));
+    const auto found = pair.find("K8S_POD_NAMESPACE");
+    if (found != pair.end() && found->second != request.pod.pod_namespace) {
+      return CniFail(4, "CNI_ARGS names two namespaces",
+                     fmt::format("K8S_POD_NAMESPACE is {} and {}: the pod's tenant cannot be told",
+                                 Quote(found->second), Quote(request.pod.pod_namespace)));
+    }
+    start = end + 1;
+  }
+  return {};
+}
+
+Outcome<void> ReadDeviceAndResult(Request& request) {
+  const json& config = *request.config;
+  if (const auto found = config.find("prevResult"); found != config.end() && !found->is_null()) {
+    if (!found->is_object()) {
+      return CniFail(
+          7, std::string("invalid network config: prevResult must be an object, not ") + found->type_name());
+    }
+    request.prev_result = std::make_shared<const json>(*found);
+  }
+  if (const auto found = config.find("deviceID"); found != config.end() && !found->is_null()) {
+    if (!found->is_string()) {
+      return CniFail(
+          7, std::string("invalid network config: deviceID must be a string, not ") + found->type_name());
+    }
+    request.device_id = found->get<std::string>();
+  }
+  if (!IsOneOf(request.command, {"ADD", "CHECK"})) return {};
+  RAIL_TRY(CheckPodNamespace(request));
+  return CheckRuntimeDevice(config, request.device_id);
+}
+
+// A path that cannot be read is the verb's to judge.
+Outcome<void> CheckNetns(const Process& process, const Request& request) {
+  const std::string over = Getenv(process, "CNI_NETNS_OVERRIDE");
+  if (IsOneOf(over, {"1", "TRUE", "true", "True"})) return {};
+  struct stat theirs{};
+  struct stat ours{};
+  if (::stat(request.netns.c_str(), &theirs) != 0 || ::stat("/proc/self/ns/net", &ours) != 0) return {};
+  if (theirs.st_dev != ours.st_dev || theirs.st_ino != ours.st_ino) return {};
+  return CniFail(8, "plugin's netns and netns from CNI_NETNS should not be the same");
+}
+
+// What is to be printed; "" nothing.
+Outcome<std::string> Dispatch(const Plugin& plugin, const Process& process, const Request& request) {
+  const auto quiet = [&](const std::function<Outcome<void>(const Request&)>& verb) -> Outcome<std::string> {
+    if (verb) RAIL_TRY(verb(request));
+    return std::string();
+  };
+  if (request.command == "ADD") {
+    RAIL_TRY(CheckNetns(process, request));
+    return plugin.add ? plugin.add(request) : std::string();
+  }
+  if (request.command == "DEL") return quiet(plugin.del);
+  if (request.command == "CHECK") return quiet(plugin.check);
+  if (request.command == "GC") return quiet(plugin.gc);
+  return quiet(plugin.status);
+}
+
+Outcome<std::string> Answer(const Plugin& plugin, const Process& process, std::string& version) {
+  RAIL_ASSIGN(Request request, ReadEnvironment(process));
+  if (request.command == "VERSION") {
+    return DumpJson({{"cniVersion", SupportedVersions().back()}, {"supportedVersions", SupportedVersions()}});
+  }
+  RAIL_ASSIGN(std::string text, ReadInput(process.in));
+  RAIL_TRY(ReadConfig(request, std::move(text)));
+  if (IsSupported(request.cni_version)) version = request.cni_version;
+  if (!IsOneOf(request.command, {"ADD", "DEL", "CHECK", "GC", "STATUS"})) {
+    return CniFail(4, "unknown CNI_COMMAND: " + request.command);
+  }
+  RAIL_TRY(CheckVersion(request));
+  auto read = ReadDeviceAndResult(request);
+  if (!read && request.command != "DEL") return tl::make_unexpected(std::move(read).error());
+  return Dispatch(plugin, process, request);
+}
+
+int Finish(std::ostream& out, std::ostream& err, const std::string& document, int status) {
+  if (!document.empty()) out << document + '\n';
+  out.flush();
+  if (out) return status;
+  err << "the answer cannot be written to stdout: " << document << '\n';
+  return 1;
+}
+
+// A descriptor as a stream, without what <iostream> sets up for the standard ones. Writes are not buffered
+// here: the protocol writes one document.
+class FdStream : public std::streambuf {
+ public:
+  explicit FdStream(int fd) : fd_(fd) {}
+
+ protected:
+  int_type underflow() override {
+    ssize_t n = 0;
+    do n = ::read(fd_, buffer_, sizeof buffer_);
+    while (n < 0 && errno == EINTR);
+    if (n < 0) throw std::ios_base::failure("read");  // the stream catches it and is bad() from then on
+    if (n == 0) return traits_type::eof();
+    setg(buffer_, buffer_, buffer_ + n);
+    return traits_type::to_int_type(buffer_[0]);
+  }
+
+  std::streamsize xsputn(const char* bytes, std::streamsize count) override {
+    std::streamsize done = 0;
+    while (done < count) {
+      const ssize_t n = ::write(fd_, bytes + done, static_cast<size_t>(count - done));
+      if (n < 0 && errno == EINTR) continue;
+      if (n <= 0) break;
+      done += n;
+    }
+    return done;
+  }
+
+  int_type overflow(int_type c) override {
+    if (traits_type::eq_int_type(c, traits_type::eof())) return traits_type::not_eof(c);
+    const char byte = traits_type::to_char_type(c);
+    return xsputn(&byte, 1) == 1 ? c : traits_type::eof();
+  }
+
+ private:
+  int fd_;
+  char buffer_[4096];
+};
+
+// A file that is opened later must not become descriptor 0, 1 or 2 and be written to as such.
+void FillStandardDescriptors() {
+  int fd = 0;
+  do fd = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  while (fd >= 0 && fd <= STDERR_FILENO);
+  if (fd >= 0) ::close(fd);
+}
+
+}  // namespace
+
+int Run(const Plugin& plugin, const Process& process) {
+  if (Getenv(process, "CNI_COMMAND").empty()) {
+    process.err << plugin.about << "\nCNI protocol versions supported: "
+                << fmt::format("{}", fmt::join(SupportedVersions(), ", ")) << '\n';
+    return 0;
+  }
+  std::string version = SupportedVersions().back();
+  const auto answer = Answer(plugin, process, version);
+  return answer ? Finish(process.out, process.err, *answer, 0)
+                : Finish(process.out, process.err, PrintError(answer.error(), version), 1);
+}
+
+int CheckConfig(const Plugin& plugin, const Process& process) {
+  std::string version = SupportedVersions().back();
+  const auto check = [&]() -> Outcome<void> {
+    Request request;
+    request.command = "ADD";
+    RAIL_ASSIGN(std::string text, ReadInput(process.in));
+    RAIL_TRY(ReadConfig(request, std::move(text)));
+    RAIL_TRY(CheckVersion(request));
+    version = request.cni_version;
+    RAIL_TRY(ReadDeviceAndResult(request));
+    if (plugin.check_config) RAIL_TRY(plugin.check_config(request));
+    return {};
+  };
+  const auto checked = check();
+  return checked ? 0 : Finish(process.out, process.err, PrintError(checked.error(), version), 1);
+}
+
+namespace {
+
+// Calls `run` with the real process; a fault of ours still ends in a document.
+int WithRealProcess(const Plugin& plugin, const std::function<int(const Process&)>& run) {
+  FillStandardDescriptors();
+  log::Init(plugin.name, log::Level::kInfo);
+  FdStream in_buffer(STDIN_FILENO);
+  FdStream out_buffer(STDOUT_FILENO);
+  FdStream err_buffer(STDERR_FILENO);
+  std::istream in(&in_buffer);
+  std::ostream out(&out_buffer);
+  std::ostream err(&err_buffer);
+  try {
+    return run(Process{.getenv = [](const char* name) -> const char* { return std::getenv(name); },
+                       .in = in,
+                       .out = out,
+                       .err = err});
+  } catch (const std::exception& e) {
+    return Finish(out, err,
+                  PrintError(CniError(999, plugin.name + " met a fault of its own; report it", e.what()),
+                             SupportedVersions().back()),
+                  1);
+  }
+}
+
+}  // namespace
+
+int Main(const Plugin& plugin) {
+  return WithRealProcess(plugin, [&](const Process& process) { return Run(plugin, process); });
+}
+
+int CheckConfigMain(const Plugin& plugin) {
+  return WithRealProcess(plugin, [&](const Process& process) { return CheckConfig(plugin, process); });
+}
+
+}  // namespace rail::cni

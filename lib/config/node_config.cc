@@ -1,0 +1,43 @@
+#include "lib/config/node_config.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace rail::config {
+
+Paths Paths::Under(std::string_view root) {
+  while (root.ends_with('/')) root.remove_suffix(1);
+  const std::string prefix(root);
+  return Paths{
+      .config_file = prefix + "/etc/railcni/node.json",
+      .state_file = prefix + "/var/lib/railcni/state.db",
+      .socket = prefix + "/run/railcni/raild.sock",
+      .poke_socket = prefix + "/run/railcni/poke.sock",
+  };
+}
+
+Paths Paths::FromEnvironment() {
+  const char* root = std::getenv("RAILCNI_ROOT");
+  return Under(root == nullptr ? "" : root);
+}
+
+MacAddress Rail::GatewayMac() const {
+  return MacAddress{{0x02, 0x52, 0x41, 0x49, 0x4c, static_cast<uint8_t>(index)}};
+}
+
+const DeviceEntry* Rail::FindDevice(std::string_view device) const {
+  const auto it = std::ranges::find(devices, device, &DeviceEntry::device);
+  return it == devices.end() ? nullptr : &*it;
+}
+
+const Rail* NodeConfig::FindRail(std::string_view name) const {
+  const auto it = std::ranges::find(rails, name, &Rail::name);
+  return it == rails.end() ? nullptr : &*it;
+}
+
+IpAddress DefaultGateway(bool v6) {
+  using namespace std::string_view_literals;
+  return *IpAddress::FromBytes(v6 ? "\xfe\x80\0\0\0\0\0\0\0\0\0\0\0\0\0\1"sv : "\xa9\xfe\1\1"sv);
+}
+
+}  // namespace rail::config

@@ -1,0 +1,262 @@
+#include <algorithm>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "lib/base/strict_json.h"
+#include "lib/config/node_config.h"
+
+namespace rail::config {
+namespace {
+
+using nlohmann::json;
+
+constexpr size_t kMaxLinkName = 15;     // IFNAMSIZ - 1
+constexpr size_t kMaxSocketPath = 107;  // sockaddr_un
+// The longest socket in a run folder is <run_dir>/<bridge>.mgmt.
+constexpr size_t kMaxRunDir = kMaxSocketPath - 1 - kMaxLinkName - std::string_view(".mgmt").size();
+constexpr size_t kMaxPath = 4095;
+
+bool IsLowerOrDigit(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+}
+bool IsHex(char c) {
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+}
+
+// [a-z0-9]([a-z0-9-]*[a-z0-9])? of 1..max bytes: what RFC 1123 calls a label.
+bool IsLabel(std::string_view text, size_t max) {
+  return !text.empty() && text.size() <= max && IsLowerOrDigit(text.front()) && IsLowerOrDigit(text.back()) &&
+         std::ranges::all_of(text, [](char c) { return IsLowerOrDigit(c) || c == '-'; });
+}
+
+// What the kernel takes as a link's name (dev_valid_name), without the bytes that no terminal shows.
+bool IsLinkName(std::string_view text) {
+  return !text.empty() && text.size() <= kMaxLinkName && text != "." && text != ".." &&
+         std::ranges::all_of(text, [](char c) { return c > ' ' && c <= '~' && c != '/' && c != ':'; });
+}
+
+// 0000:3b:00.2
+bool IsPciAddress(std::string_view text) {
+  constexpr std::string_view kShape = "hhhh:hh:hh.h";
+  return std::ranges::equal(text, kShape,
+                            [](char c, char shape) { return shape == 'h' ? IsHex(c) : c == shape; });
+}
+
+bool IsPath(std::string_view text, size_t max) {
+  return text.size() > 1 && text.size() <= max && text.front() == '/' &&
+         text.find('\0') == std::string_view::npos;
+}
+
+class Parser {
+ public:
+  Result<NodeConfig> Run(const json& document, std::string_view name) {
+    NodeConfig node;
+    JsonObject root(document, "", errors_);
+    ParseRails(root, node.rails);
+    ParseTenancy(root.Object("tenancy"), node.tenancy);
+    ParseBgp(root, node.bgp);
+    ParseOvs(root.Object("ovs"), node.ovs);
+    ParseFrr(root.Object("frr"), node.frr);
+    root.RejectUnknown();
+    RAIL_TRY(errors_.ToStatus(name));
+    return node;
+  }
+
+ private:
+  using Accepts = std::function<bool(std::string_view)>;
+
+  // The string `key` of `object`, or its fallback, when `accepts` takes it; else "" and an error that says
+  // `rule`.
+  std::string Text(JsonObject& object, std::string_view key, const Accepts& accepts, std::string_view rule,
+                   std::optional<std::string> fallback = std::nullopt) {
+    const size_t known = errors_.list().size();
+    std::string text = fallback ? object.StringOr(key, *fallback) : object.String(key);
+    if (errors_.list().size() != known) return {};
+    if (accepts(text)) return text;
+    errors_.Add(object.PathOf(key), DumpJson(text) + " must be " + std::string(rule));
+    return {};
+  }
+
+  std::string LinkName(JsonObject& object, std::string_view key) {
+    return Text(object, key, IsLinkName, "the name of a link: 1 to 15 bytes without '/', ':' or space");
+  }
+
+  std::string Path(JsonObject& object, std::string_view key, size_t max, std::string fallback) {
+    return Text(
+        object, key, [max](std::string_view text) { return IsPath(text, max); },
+        "an absolute path of at most " + std::to_string(max) + " bytes", std::move(fallback));
+  }
+
+  // Notes that `value` stands at `path`; an error when it stands elsewhere already. "" was an error before.
+  void TakeOnce(std::map<std::string, std::string>& places, const std::string& value, const std::string& path,
+                std::string_view rule) {
+    if (value.empty()) return;
+    const auto [place, taken] = places.emplace(value, path);
+    if (!taken) {
+      errors_.Add(path, DumpJson(value) + " is " + place->second + " already: " + std::string(rule));
+    }
+  }
+
+  void TakeLink(const std::string& name, const std::string& path) {
+    TakeOnce(links_, name, path, "a link or device has one place");
+  }
+
+  void ParseRails(JsonObject& root, std::vector<Rail>& rails) {
+    const json* list = root.Array("rails");
+    if (list == nullptr || list->empty()) {
+      // A list of another type is in the errors by now.
+      if (list != nullptr || !root.Has("rails")) errors_.Add("rails", "must list at least one rail");
+      return;
+    }
+    for (size_t i = 0; i < list->size(); ++i) {
+      const std::string path = "rails[" + std::to_string(i) + "]";
+      JsonObject object((*list)[i], path, errors_);
+      if ((*list)[i].is_object()) rails.push_back(ParseRail(object));
+    }
+    std::ranges::stable_sort(rails, {}, &Rail::index);
+  }
+
+  Rail ParseRail(JsonObject& object) {
+    Rail rail;
+    rail.name = Text(
+        object, "name", [](std::string_view text) { return IsLabel(text, kMaxLinkName); },
+        "1 to 15 of a-z, 0-9 and '-', with no '-' at either end");
+    TakeOnce(rail_names_, rail.name, object.PathOf("name"), "every rail has its own name");
+
+    const size_t known = errors_.list().size();
+    rail.index = static_cast<uint32_t>(object.Uint("index", 0, 99));
+    if (errors_.list().size() == known) {
+      TakeOnce(indexes_, std::to_string(rail.index), object.PathOf("index"),
+               "every rail has its own index and routing table");
+    }
+
+    rail.pf = LinkName(object, "pf");
+    TakeLink(rail.pf, object.PathOf("pf"));
+    rail.bridge = LinkName(object, "bridge");
+    TakeLink(rail.bridge, object.PathOf("bridge"));
+    rail.mtu = static_cast<uint32_t>(object.UintOr("mtu", 1500, 1280, 9600));
+
+    if (const json* devices = object.Array("devices")) {
+      for (size_t i = 0; i < devices->size(); ++i) {
+        JsonObject entry((*devices)[i], object.PathOf("devices") + "[" + std::to_string(i) + "]", errors_);
+        if ((*devices)[i].is_object()) rail.devices.push_back(ParseDevice(entry));
+      }
+    }
+    object.RejectUnknown();
+    return rail;
+  }
+
+  DeviceEntry ParseDevice(JsonObject& object) {
+    DeviceEntry entry;
+    entry.device = Text(
+        object, "device", [](std::string_view text) { return IsLinkName(text) || IsPciAddress(text); },
+        "the name of a link (1 to 15 bytes without '/', ':' or space) or a PCI address like 0000:3b:00.2");
+    TakeLink(entry.device, object.PathOf("device"));
+    entry.representor = LinkName(object, "representor");
+    TakeLink(entry.representor, object.PathOf("representor"));
+    object.RejectUnknown();
+    return entry;
+  }
+
+  void ParseTenancy(const json* value, Tenancy& tenancy) {
+    const json empty = json::object();
+    JsonObject object(value == nullptr ? empty : *value, "tenancy", errors_);
+    const std::string mode = Text(
+        object, "mode", [](std::string_view text) { return text == "namespace" || text == "off"; },
+        "\"namespace\" or \"off\"", "namespace");
+    tenancy.mode = mode == "off" ? TenancyMode::kOff : TenancyMode::kNamespace;
+    tenancy.key_file = Path(object, "key_file", kMaxPath, "/etc/railcni/tenant.key");
+    if (const json* tenants = object.Object("tenants")) {
+      JsonObject map(*tenants, object.PathOf("tenants"), errors_);
+      for (const auto& [name, unused] : tenants->items()) ParseTenant(map, name, tenancy.tenants[name]);
+    }
+    object.RejectUnknown();
+  }
+
+  void ParseTenant(JsonObject& map, const std::string& name, std::vector<std::string>& namespaces) {
+    constexpr std::string_view kLabelRule = "1 to 63 of a-z, 0-9 and '-', with no '-' at either end";
+    const std::string path = map.PathOf(name);
+    if (!IsLabel(name, 63)) errors_.Add(path, "a tenant's name must be " + std::string(kLabelRule));
+    const size_t known = errors_.list().size();
+    namespaces = map.StringsOr(name);
+    if (namespaces.empty() && errors_.list().size() == known) {
+      errors_.Add(path, "must list at least one namespace");
+    }
+    for (size_t i = 0; i < namespaces.size(); ++i) {
+      const std::string place = path + "[" + std::to_string(i) + "]";
+      if (!IsLabel(namespaces[i], 63)) {
+        errors_.Add(place, DumpJson(namespaces[i]) + " must be a namespace: " + std::string(kLabelRule));
+      } else {
+        TakeOnce(namespaces_, namespaces[i], place, "a namespace is in one tenant");
+      }
+    }
+  }
+
+  void ParseBgp(JsonObject& root, Bgp& bgp) {
+    const json* value = root.Object("bgp");
+    if (value == nullptr) {
+      if (!root.Has("bgp")) errors_.Add("bgp", "is missing");
+      return;
+    }
+    JsonObject object(*value, "bgp", errors_);
+    bgp.manage = object.BoolOr("manage", true);
+    bgp.asn = static_cast<uint32_t>(object.Uint("asn", 1, UINT32_MAX));
+    bgp.community_asn = static_cast<uint32_t>(object.Uint("community_asn", 1, UINT32_MAX));
+    const auto router_id = [](std::string_view text) {
+      const auto address = IpAddress::Parse(text);
+      return address && !address->is_v6() && !address->is_unspecified();
+    };
+    const std::string text = Text(object, "router_id", router_id, "an IPv4 address other than 0.0.0.0");
+    if (!text.empty()) bgp.router_id = *IpAddress::Parse(text);
+    object.RejectUnknown();
+  }
+
+  void ParseOvs(const json* value, Ovs& ovs) {
+    const json empty = json::object();
+    JsonObject object(value == nullptr ? empty : *value, "ovs", errors_);
+    static constexpr std::string_view kUnix = "unix:";
+    const auto database = [](std::string_view text) {
+      return text.starts_with(kUnix) && IsPath(text.substr(kUnix.size()), kMaxSocketPath);
+    };
+    const std::string db =
+        Text(object, "db", database,
+             "\"unix:\" and an absolute path of at most " + std::to_string(kMaxSocketPath) + " bytes",
+             "unix:/run/openvswitch/db.sock");
+    if (!db.empty()) ovs.db_socket = db.substr(kUnix.size());
+    ovs.run_dir = Path(object, "run_dir", kMaxRunDir, "/run/openvswitch");
+    ovs.manage_bridges = object.BoolOr("manage_bridges", true);
+    ovs.datapath = Text(
+        object, "datapath", [](std::string_view text) { return text == "system" || text == "netdev"; },
+        "\"system\" or \"netdev\"", "system");
+    object.RejectUnknown();
+  }
+
+  void ParseFrr(const json* value, Frr& frr) {
+    const json empty = json::object();
+    JsonObject object(value == nullptr ? empty : *value, "frr", errors_);
+    frr.run_dir = Path(object, "run_dir", kMaxRunDir, "/run/frr");
+    object.RejectUnknown();
+  }
+
+  JsonErrors errors_;
+  // Value -> where it stands.
+  std::map<std::string, std::string> rail_names_;
+  std::map<std::string, std::string> indexes_;
+  std::map<std::string, std::string> links_;
+  std::map<std::string, std::string> namespaces_;
+};
+
+}  // namespace
+
+Result<NodeConfig> Parse(std::string_view text) {
+  RAIL_ASSIGN_AS(const json document, ParseJson(text), "node.json");
+  return Parser().Run(document, "node.json");
+}
+
+Result<NodeConfig> Load(const std::string& path) {
+  RAIL_ASSIGN_AS(const json document, ReadJsonFile(path), "read the node's configuration");
+  return Parser().Run(document, path);
+}
+
+}  // namespace rail::config

@@ -1,0 +1,253 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "lib/base/strict_json.h"
+#include "lib/config/node_config.h"
+
+namespace rail::config {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr std::string_view kMinimal = R"({
+  "rails": [ { "name": "rail0", "index": 0, "pf": "ens1f0np0", "bridge": "br-rail0" } ],
+  "bgp": { "asn": 4200000001, "router_id": "10.255.0.1", "community_asn": 4200000000 } })";
+
+constexpr std::string_view kFull = R"({
+  "rails": [
+    { "name": "rail1", "index": 1, "pf": "ens2f0np0", "bridge": "br-rail1", "mtu": 9000 },
+    { "name": "rail0", "index": 0, "pf": "ens1f0np0", "bridge": "br-rail0", "mtu": 4200,
+      "devices": [ { "device": "vf0", "representor": "rep0" }, { "device": "0000:3b:00.2", "representor": "rep1" } ] } ],
+  "tenancy": { "mode": "off", "tenants": { "team-a": ["ns-a", "ns-a-dev"] }, "key_file": "/etc/key" },
+  "bgp": { "manage": false, "asn": 4200000001, "router_id": "10.255.0.1", "community_asn": 4200000000 },
+  "ovs": { "db": "unix:/x/db.sock", "run_dir": "/x", "manage_bridges": false, "datapath": "netdev" },
+  "frr": { "run_dir": "/y" } })";
+
+TEST(NodeConfig, GivesDefaultsWhenOnlyTheRequiredKeysAreThere) {
+  const auto node = Parse(kMinimal);
+  ASSERT_TRUE(node) << node.error().message;
+  ASSERT_EQ(node->rails.size(), 1U);
+  EXPECT_EQ(node->rails[0].pf, "ens1f0np0");
+  EXPECT_EQ(node->rails[0].mtu, 1500U);
+  EXPECT_TRUE(node->rails[0].devices.empty());
+  EXPECT_EQ(node->tenancy.mode, TenancyMode::kNamespace);
+  EXPECT_TRUE(node->tenancy.tenants.empty());
+  EXPECT_EQ(node->tenancy.key_file, "/etc/railcni/tenant.key");
+  EXPECT_TRUE(node->bgp.manage);
+  EXPECT_EQ(node->ovs.db_socket, "/run/openvswitch/db.sock");
+  EXPECT_EQ(node->ovs.run_dir, "/run/openvswitch");
+  EXPECT_TRUE(node->ovs.manage_bridges);
+  EXPECT_EQ(node->ovs.datapath, "system");
+  EXPECT_EQ(node->frr.run_dir, "/run/frr");
+}
+
+TEST(NodeConfig, ReadsEveryKey) {
+  const auto node = Parse(kFull);
+  ASSERT_TRUE(node) << node.error().message;
+  ASSERT_EQ(node->rails.size(), 2U);
+  EXPECT_EQ(node->rails[0].name, "rail0") << "rails are by index, not in the order of the file";
+  EXPECT_EQ(node->rails[0].mtu, 4200U);
+  ASSERT_NE(node->rails[0].FindDevice("0000:3b:00.2"), nullptr);
+  EXPECT_EQ(node->rails[0].FindDevice("0000:3b:00.2")->representor, "rep1");
+  EXPECT_EQ(node->rails[0].FindDevice("rep1"), nullptr);
+  ASSERT_NE(node->FindRail("rail1"), nullptr);
+  EXPECT_EQ(node->FindRail("rail1")->bridge, "br-rail1");
+  EXPECT_EQ(node->FindRail("rail2"), nullptr);
+  EXPECT_EQ(node->tenancy.mode, TenancyMode::kOff);
+  EXPECT_EQ(node->tenancy.tenants.at("team-a"), (std::vector<std::string>{"ns-a", "ns-a-dev"}));
+  EXPECT_EQ(node->tenancy.key_file, "/etc/key");
+  EXPECT_FALSE(node->bgp.manage);
+  EXPECT_EQ(node->bgp.asn, 4200000001U);
+  EXPECT_EQ(node->bgp.router_id.ToString(), "10.255.0.1");
+  EXPECT_EQ(node->bgp.community_asn, 4200000000U);
+  EXPECT_EQ(node->ovs.db_socket, "/x/db.sock");
+  EXPECT_EQ(node->ovs.run_dir, "/x");
+  EXPECT_FALSE(node->ovs.manage_bridges);
+  EXPECT_EQ(node->ovs.datapath, "netdev");
+  EXPECT_EQ(node->frr.run_dir, "/y");
+}
+
+// The full document with one value replaced; `value` "" removes the key.
+struct BadValue {
+  const char* name;
+  const char* pointer;
+  const char* value;
+  const char* key;  // the message names it
+  const char* why;  // and says this
+};
+void PrintTo(const BadValue& bad, std::ostream* out) {
+  *out << bad.pointer << " = " << bad.value;
+}
+
+class BadDocument : public ::testing::TestWithParam<BadValue> {};
+
+TEST_P(BadDocument, IsRefusedAndTheKeyNamed) {
+  const BadValue& bad = GetParam();
+  nlohmann::json document = nlohmann::json::parse(kFull);
+  const nlohmann::json::json_pointer pointer(bad.pointer);
+  if (*bad.value == '\0') {
+    document[pointer.parent_pointer()].erase(pointer.back());
+  } else {
+    document[pointer] = nlohmann::json::parse(bad.value);
+  }
+  const auto node = Parse(document.dump());
+  ASSERT_FALSE(node);
+  EXPECT_EQ(node.error().code, Code::kInvalid);
+  EXPECT_THAT(node.error().message, AllOf(HasSubstr("node.json: " + std::string(bad.key) + ": "),
+                                          HasSubstr(bad.why), Not(HasSubstr(";"))))
+      << "exactly one complaint is expected";
+}
+
+constexpr const char* kLinkRule = "1 to 15 bytes without '/', ':' or space";
+const BadValue kBadValues[] = {
+    {"UnknownAtTheTop", "/rail", "[]", "rail", "unknown key"},
+    {"UnknownInARail", "/rails/0/vlan", "7", "rails[0].vlan", "unknown key"},
+    {"UnknownManageSriov", "/rails/0/manage_sriov", "true", "rails[0].manage_sriov", "unknown key"},
+    {"UnknownInADevice", "/rails/1/devices/0/rep", "\"r\"", "rails[1].devices[0].rep", "unknown key"},
+    {"UnknownInTenancy", "/tenancy/namespaces", "{}", "tenancy.namespaces", "unknown key"},
+    {"UnknownInBgp", "/bgp/as", "1", "bgp.as", "unknown key"},
+    {"UnknownInOvs", "/ovs/bridge", "\"b\"", "ovs.bridge", "unknown key"},
+    {"UnknownInFrr", "/frr/vtysh", "\"b\"", "frr.vtysh", "unknown key"},
+    {"NoRails", "/rails", "", "rails", "at least one"},
+    {"RailsEmpty", "/rails", "[]", "rails", "at least one"},
+    {"RailsAnObject", "/rails", "{}", "rails", "must be a list"},
+    {"RailAString", "/rails/0", "\"rail0\"", "rails[0]", "must be an object"},
+    {"NameMissing", "/rails/0/name", "", "rails[0].name", "is missing"},
+    {"NameNumber", "/rails/0/name", "1", "rails[0].name", "must be a string"},
+    {"NameEmpty", "/rails/0/name", "\"\"", "rails[0].name", "1 to 15"},
+    {"NameTooLong", "/rails/0/name", "\"rail567890123456\"", "rails[0].name", "1 to 15"},
+    {"NameUpperCase", "/rails/0/name", "\"Rail1\"", "rails[0].name", "a-z"},
+    {"NameEndsInDash", "/rails/0/name", "\"rail1-\"", "rails[0].name", "'-' at either end"},
+    {"NameWithNewline", "/rails/0/name", "\"rail\\n1\"", "rails[0].name", "\"rail\\n1\""},
+    {"NameTwice", "/rails/1/name", "\"rail1\"", "rails[1].name", "is rails[0].name already"},
+    {"IndexMissing", "/rails/0/index", "", "rails[0].index", "is missing"},
+    {"IndexNegative", "/rails/0/index", "-1", "rails[0].index", "from 0 to 99"},
+    {"IndexTooLarge", "/rails/0/index", "100", "rails[0].index", "from 0 to 99"},
+    {"IndexFraction", "/rails/0/index", "1.5", "rails[0].index", "whole number"},
+    {"IndexTwice", "/rails/1/index", "1", "rails[1].index", "is rails[0].index already"},
+    {"PfMissing", "/rails/0/pf", "", "rails[0].pf", "is missing"},
+    {"PfWithSlash", "/rails/0/pf", "\"a/b\"", "rails[0].pf", kLinkRule},
+    {"PfWithColon", "/rails/0/pf", "\"a:b\"", "rails[0].pf", kLinkRule},
+    {"PfWithSpace", "/rails/0/pf", "\"a b\"", "rails[0].pf", kLinkRule},
+    {"PfWithNewline", "/rails/0/pf", "\"a\\nb\"", "rails[0].pf", kLinkRule},
+    {"PfTooLong", "/rails/0/pf", "\"ens1f0np0567890x\"", "rails[0].pf", kLinkRule},
+    {"PfDotDot", "/rails/0/pf", "\"..\"", "rails[0].pf", kLinkRule},
+    {"PfTwice", "/rails/1/pf", "\"ens2f0np0\"", "rails[1].pf", "is rails[0].pf already"},
+    {"BridgeMissing", "/rails/0/bridge", "", "rails[0].bridge", "is missing"},
+    {"BridgeTooLong", "/rails/0/bridge", "\"br-rail890123456\"", "rails[0].bridge", kLinkRule},
+    {"BridgeTwice", "/rails/1/bridge", "\"br-rail1\"", "rails[1].bridge", "is rails[0].bridge already"},
+    {"BridgeIsAPf", "/rails/1/bridge", "\"ens2f0np0\"", "rails[1].bridge", "is rails[0].pf already"},
+    {"MtuTooSmall", "/rails/0/mtu", "1279", "rails[0].mtu", "from 1280 to 9600"},
+    {"MtuTooLarge", "/rails/0/mtu", "9601", "rails[0].mtu", "from 1280 to 9600"},
+    {"MtuString", "/rails/0/mtu", "\"4200\"", "rails[0].mtu", "whole number"},
+    {"DevicesString", "/rails/1/devices", "\"vf0\"", "rails[1].devices", "must be a list"},
+    {"DeviceString", "/rails/1/devices/0", "\"vf0\"", "rails[1].devices[0]", "must be an object"},
+    {"DeviceMissing", "/rails/1/devices/0/device", "", "rails[1].devices[0].device", "is missing"},
+    {"DeviceBadPci", "/rails/1/devices/1/device", "\"3b:00.2\"", "rails[1].devices[1].device", "PCI address"},
+    {"DeviceTwice", "/rails/1/devices/1/device", "\"vf0\"", "rails[1].devices[1].device",
+     "is rails[1].devices[0].device already"},
+    {"RepresentorMissing", "/rails/1/devices/0/representor", "", "rails[1].devices[0].representor",
+     "is missing"},
+    {"RepresentorTwice", "/rails/1/devices/1/representor", "\"rep0\"", "rails[1].devices[1].representor",
+     "is rails[1].devices[0].representor already"},
+    {"RepresentorIsADevice", "/rails/1/devices/1/representor", "\"vf0\"", "rails[1].devices[1].representor",
+     "is rails[1].devices[0].device already"},
+    {"TenancyString", "/tenancy", "\"off\"", "tenancy", "must be an object"},
+    {"ModeUnknown", "/tenancy/mode", "\"label\"", "tenancy.mode", "\"namespace\" or \"off\""},
+    {"ModeFalse", "/tenancy/mode", "false", "tenancy.mode", "must be a string"},
+    {"TenantsList", "/tenancy/tenants", "[]", "tenancy.tenants", "must be an object"},
+    {"TenantNameUpperCase", "/tenancy/tenants/Team", "[\"x\"]", "tenancy.tenants.Team", "1 to 63"},
+    {"TenantEmpty", "/tenancy/tenants/team-a", "[]", "tenancy.tenants.team-a", "at least one namespace"},
+    {"TenantNull", "/tenancy/tenants/team-a", "null", "tenancy.tenants.team-a", "at least one namespace"},
+    {"TenantString", "/tenancy/tenants/team-a", "\"ns\"", "tenancy.tenants.team-a", "must be a list"},
+    {"TenantOfNumbers", "/tenancy/tenants/team-a", "[1]", "tenancy.tenants.team-a[0]", "must be a string"},
+    {"NamespaceInvalid", "/tenancy/tenants/team-a", "[\"a_b\"]", "tenancy.tenants.team-a[0]", "1 to 63"},
+    {"NamespaceInTwoTenants", "/tenancy/tenants/team-b", "[\"ns-a\"]", "tenancy.tenants.team-b[0]",
+     "is tenancy.tenants.team-a[0] already"},
+    {"NamespaceTwice", "/tenancy/tenants/team-a", "[\"ns-a\", \"ns-a\"]", "tenancy.tenants.team-a[1]",
+     "already"},
+    {"KeyFileRelative", "/tenancy/key_file", "\"tenant.key\"", "tenancy.key_file", "absolute path"},
+    {"BgpMissing", "/bgp", "", "bgp", "is missing"},
+    {"BgpList", "/bgp", "[]", "bgp", "must be an object"},
+    {"ManageString", "/bgp/manage", "\"yes\"", "bgp.manage", "true or false"},
+    {"AsnMissing", "/bgp/asn", "", "bgp.asn", "is missing"},
+    {"AsnZero", "/bgp/asn", "0", "bgp.asn", "from 1 to 4294967295"},
+    {"AsnTooLarge", "/bgp/asn", "4294967296", "bgp.asn", "from 1 to 4294967295"},
+    {"RouterIdMissing", "/bgp/router_id", "", "bgp.router_id", "is missing"},
+    {"RouterIdV6", "/bgp/router_id", "\"fd00::1\"", "bgp.router_id", "IPv4"},
+    {"RouterIdZero", "/bgp/router_id", "\"0.0.0.0\"", "bgp.router_id", "0.0.0.0"},
+    {"RouterIdNumber", "/bgp/router_id", "1", "bgp.router_id", "must be a string"},
+    {"CommunityAsnMissing", "/bgp/community_asn", "", "bgp.community_asn", "is missing"},
+    {"CommunityAsnZero", "/bgp/community_asn", "0", "bgp.community_asn", "from 1"},
+    {"DbTcp", "/ovs/db", "\"tcp:127.0.0.1:6640\"", "ovs.db", "unix:"},
+    {"DbRelative", "/ovs/db", "\"unix:db.sock\"", "ovs.db", "absolute path"},
+    {"OvsRunDirRelative", "/ovs/run_dir", "\"run\"", "ovs.run_dir", "absolute path"},
+    {"ManageBridgesNumber", "/ovs/manage_bridges", "1", "ovs.manage_bridges", "true or false"},
+    {"DatapathUnknown", "/ovs/datapath", "\"dpdk\"", "ovs.datapath", "\"system\" or \"netdev\""},
+    {"FrrRunDirNumber", "/frr/run_dir", "1", "frr.run_dir", "must be a string"},
+};
+INSTANTIATE_TEST_SUITE_P(NodeConfig, BadDocument, ::testing::ValuesIn(kBadValues),
+                         [](const auto& param_info) { return param_info.param.name; });
+
+TEST(NodeConfig, TellsAllProblemsAtOnce) {
+  const auto node = Parse(R"({"rails": [{"name": "rail0", "index": 200, "pf": "a b", "bridge": "br"}],
+                              "bgp": {"asn": 1, "router_id": "x"}, "extra": 1})");
+  ASSERT_FALSE(node);
+  for (const char* key :
+       {"rails[0].index: ", "rails[0].pf: ", "bgp.router_id: ", "bgp.community_asn: ", "extra: "}) {
+    EXPECT_THAT(node.error().message, HasSubstr(key));
+  }
+}
+
+TEST(NodeConfig, RefusesARunFolderWhoseSocketsWouldNotFitAnAddress) {
+  nlohmann::json document = nlohmann::json::parse(kFull);
+  document["ovs"]["run_dir"] = "/" + std::string(85, 'r');
+  EXPECT_TRUE(Parse(document.dump()));
+  document["ovs"]["run_dir"] = "/" + std::string(86, 'r');
+  EXPECT_FALSE(Parse(document.dump()));
+}
+
+TEST(NodeConfig, RefusesADuplicateKey) {
+  const auto node = Parse(R"({"bgp": {"asn": 1, "asn": 2}})");
+  ASSERT_FALSE(node);
+  EXPECT_THAT(node.error().message, HasSubstr("\"asn\" stands twice"));
+}
+
+class File : public ::testing::Test {
+ protected:
+  void TearDown() override { std::filesystem::remove(path_); }
+  void Write(std::string_view text) { std::ofstream(path_) << text; }
+  const std::string path_ = ::testing::TempDir() + "railcni-node-" + std::to_string(::getpid()) + ".json";
+};
+
+TEST_F(File, IsLoaded) {
+  Write(kMinimal);
+  const auto node = Load(path_);
+  ASSERT_TRUE(node) << node.error().message;
+  EXPECT_EQ(node->rails[0].name, "rail0");
+}
+
+TEST_F(File, IsNamedWhenItIsWrong) {
+  Write("{}");
+  const auto node = Load(path_);
+  ASSERT_FALSE(node);
+  EXPECT_EQ(node.error().code, Code::kInvalid);
+  EXPECT_THAT(node.error().message, HasSubstr(path_ + ": "));
+}
+
+TEST_F(File, IsNamedWhenItIsNotThere) {
+  const auto node = Load(path_);
+  ASSERT_FALSE(node);
+  EXPECT_EQ(node.error().code, Code::kNotFound);
+  EXPECT_THAT(node.error().message, HasSubstr(path_));
+}
+
+}  // namespace
+}  // namespace rail::config

@@ -1,0 +1,318 @@
+#include "lib/engine/attachment.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "lib/base/strict_json.h"
+
+namespace rail::engine {
+namespace {
+
+using nlohmann::json;
+using state::Attachment;
+using state::ClaimKind;
+using state::Step;
+
+std::string BridgeDetail(const std::string& bridge) { return DumpJson({{"bridge", bridge}}); }
+
+// A record of ours is trusted to be well-formed only as far as it says so itself.
+Result<std::string> BridgeOf(const Step& step) {
+  RAIL_ASSIGN(const json detail, ParseJson(step.detail));
+  JsonErrors errors;
+  JsonObject object(detail, "", errors);
+  std::string bridge = object.String("bridge");
+  RAIL_TRY(errors.ToStatus("the record of step " + step.kind));
+  return bridge;
+}
+
+Status RemoveRules(Node& node, const std::string& bridge, ovs::CookieMatch which) {
+  RAIL_ASSIGN(ovs::OpenFlow * switch_, node.edges.OpenFlow(bridge));
+  return switch_->Commit({.remove_by_cookie = {which}}, node.edges.CallDeadline());
+}
+
+// Whether another local attachment of the rail holds the tenant.
+Result<bool> TenantElsewhere(Node& node, const Attachment& attachment) {
+  RAIL_ASSIGN(const std::vector<Attachment> all, node.store.List());
+  return std::ranges::any_of(all, [&](const Attachment& other) {
+    return other.id != attachment.id && other.rail == attachment.rail && other.tenant_id == attachment.tenant_id;
+  });
+}
+
+Status UndoTenant(Node& node, Attachment& attachment, const std::string& bridge) {
+  const tenancy::TenantId tenant{attachment.tenant_id};
+  ovs::Change change{.remove_by_cookie = {ovs::CookieMatch::Exact(ovs::CookieKind::kTenant,
+                                                                  static_cast<uint64_t>(attachment.id))}};
+  RAIL_ASSIGN(const bool elsewhere, TenantElsewhere(node, attachment));
+  const bool last = tenant.value != 0 && !elsewhere;
+  if (last) change.remove.push_back(pipeline::CompareRule(tenant));
+  RAIL_ASSIGN(ovs::OpenFlow * switch_, node.edges.OpenFlow(bridge));
+  RAIL_TRY(switch_->Commit(change, node.edges.CallDeadline()));
+  if (last) {
+    // A pod of the tenant may have joined between the look and the commit. Who joins writes its record before its rules,
+    // so a second look after the commit sees it.
+    RAIL_ASSIGN(const bool joined, TenantElsewhere(node, attachment));
+    if (joined) {
+      RAIL_TRY(switch_->Commit({.add = {pipeline::CompareRule(tenant)}}, node.edges.CallDeadline()));
+    }
+  }
+  attachment.tenant_id = 0;
+  attachment.tenant.clear();
+  return node.store.Update(attachment);
+}
+
+Status UndoAnnounce(Node& node, Attachment& attachment) {
+  for (const IpAddress& address : attachment.addresses) {
+    // IPAM may have given the address to another pod since: then the announcement is that pod's.
+    RAIL_ASSIGN(const auto owner, node.store.OwnerOf(ClaimKind::kAddress, address.ToString()));
+    if (owner && *owner != attachment.id) continue;
+    RAIL_ASSIGN(frr::Bgp * bgp, node.edges.Bgp());
+    RAIL_TRY(bgp->Withdraw(address, node.edges.CallDeadline()));
+  }
+  attachment.announced = false;
+  return node.store.Update(attachment);
+}
+
+Status UndoDevice(Node& node, const Attachment& attachment, const Step& step) {
+  RAIL_ASSIGN(const device::Saved saved, device::Saved::FromJson(step.detail));
+  RAIL_ASSIGN(const auto owner, node.store.OwnerOf(ClaimKind::kDevice, attachment.device));
+  if (owner && *owner != attachment.id) return {};
+  RAIL_ASSIGN(device::Backend * devices, node.edges.Devices());
+  // The path may lead to another pod's namespace by now: it counts only with the identity that was recorded.
+  auto pod = netns::Netns::Open(attachment.netns_path);
+  const bool alive = pod && pod->identity() == netns::Identity{attachment.netns_device, attachment.netns_inode};
+  RAIL_TRY(devices->Restore(saved, alive ? &*pod : nullptr, attachment.key.ifname, node.edges.CallDeadline()));
+  return node.store.Release(attachment.id, ClaimKind::kDevice, attachment.device);
+}
+
+Status UndoPort(Node& node, const Attachment& attachment, const std::string& bridge) {
+  RAIL_ASSIGN(ovs::Ovsdb * db, node.edges.Ovsdb());
+  RAIL_TRY(db->DeletePort(bridge, attachment.representor, {{kOwnerKey, std::to_string(attachment.id)}},
+                          ovs::Ovsdb::Wait::kCommitted, node.edges.CallDeadline()));
+  return node.store.Release(attachment.id, ClaimKind::kPort, attachment.representor);
+}
+
+Status UndoAdopt(Node& node, const Attachment& attachment) {
+  RAIL_ASSIGN(ovs::Ovsdb * db, node.edges.Ovsdb());
+  RAIL_ASSIGN(const auto port, db->FindPort(attachment.representor, node.edges.CallDeadline()));
+  const auto mark = port ? port->external_ids.find(kOwnerKey) : ovs::ExternalIds::const_iterator{};
+  if (port && mark != port->external_ids.end() && mark->second == std::to_string(attachment.id)) {
+    RAIL_TRY(db->RemoveExternalIds(attachment.representor, {kOwnerKey}, node.edges.CallDeadline()));
+  }
+  return node.store.Release(attachment.id, ClaimKind::kPort, attachment.representor);
+}
+
+Status UndoIpam(Node& node, const Attachment& attachment, const Step& step) {
+  RAIL_ASSIGN(const cni::IpamCall call, cni::IpamCall::FromJson(step.detail));
+  RAIL_TRY(node.edges.ReleaseAddresses(call));
+  for (const IpAddress& address : attachment.addresses) {
+    RAIL_TRY(node.store.Release(attachment.id, ClaimKind::kAddress, address.ToString()));
+  }
+  return {};
+}
+
+Status UndoStep(Node& node, Attachment& attachment, const Step& step) {
+  if (step.kind == step::kAnnounce) return UndoAnnounce(node, attachment);
+  if (step.kind == step::kDevice) return UndoDevice(node, attachment, step);
+  if (step.kind == step::kIpam) return UndoIpam(node, attachment, step);
+  RAIL_ASSIGN(const std::string bridge, BridgeOf(step));
+  if (step.kind == step::kTenant) return UndoTenant(node, attachment, bridge);
+  if (step.kind == step::kPort) return UndoPort(node, attachment, bridge);
+  if (step.kind == step::kAdopt) return UndoAdopt(node, attachment);
+  if (step.kind == step::kAdmit) {
+    return RemoveRules(node, bridge, ovs::CookieMatch::Exact(ovs::CookieKind::kAttachment,
+                                                             static_cast<uint64_t>(attachment.id)));
+  }
+  return Fail(Code::kInternal, "the record holds a step '" + step.kind + "' that this version does not know");
+}
+
+std::string Sentence(const ovs::Rule& rule) {
+  return fmt::format("the rule table={},priority={},{} actions={}", rule.table, rule.priority, rule.match, rule.actions);
+}
+
+}  // namespace
+
+Result<const config::Rail*> RailOf(const config::NodeConfig& config, const std::string& name) {
+  if (const config::Rail* rail = config.FindRail(name)) return rail;
+  std::string known;
+  for (const config::Rail& rail : config.rails) known += (known.empty() ? "" : ", ") + rail.name;
+  return Fail(Code::kInvalid, "rail: '" + name + "' is not in this node's node.json; its rails are: " + known);
+}
+
+Result<pipeline::BridgeFacts> Facts(Node& node, const config::Rail& rail) {
+  RAIL_ASSIGN(ovs::Ovsdb * db, node.edges.Ovsdb());
+  RAIL_ASSIGN(const auto bridge, db->FindBridge(rail.bridge, node.edges.CallDeadline()));
+  if (!bridge) {
+    return Fail(Code::kTransient, "rail " + rail.name + ": Open vSwitch has no bridge " + rail.bridge +
+                                      "; raild makes it (is raild running?), or make it where ovs.manage_bridges is false");
+  }
+  if (bridge->fail_mode != "secure") {
+    return Fail(Code::kTransient, "rail " + rail.name + ": bridge " + rail.bridge +
+                                      " is not fail_mode=secure and would forward everything while Open vSwitch restarts");
+  }
+  const auto uplink = std::ranges::find(bridge->ports, rail.pf, &ovs::Port::name);
+  if (uplink == bridge->ports.end() || uplink->ofport < 1) {
+    return Fail(Code::kTransient, "rail " + rail.name + ": the uplink " + rail.pf + " is not a working port of bridge " +
+                                      rail.bridge + (uplink == bridge->ports.end() ? "" : ": " + uplink->error));
+  }
+  RAIL_ASSIGN(netlink::Netlink * host, node.edges.Netlink());
+  RAIL_ASSIGN_AS(const netlink::Link local, host->GetLink(rail.bridge), "rail " + rail.name);
+  return pipeline::BridgeFacts{static_cast<uint16_t>(uplink->ofport), local.mac, rail.GatewayMac()};
+}
+
+pipeline::Pod PodOf(const Attachment& attachment) {
+  return {attachment.id, attachment.ofport, attachment.mac, attachment.addresses, attachment.gateways};
+}
+
+podnet::Plan PlanOf(const config::Rail& rail, const Attachment& attachment) {
+  podnet::Plan plan;
+  plan.ifname = attachment.key.ifname;
+  plan.mtu = attachment.mtu;
+  plan.gateway_mac = rail.GatewayMac();
+  plan.addresses = attachment.addresses;
+  plan.gateways = attachment.gateways;
+  plan.table = rail.routing_table();
+  return plan;
+}
+
+ovs::ExternalIds PortIds(const Attachment& attachment) {
+  return {{"contPodUid", attachment.pod_uid},
+          {"contNetns", attachment.netns_path},
+          {"contIface", attachment.key.ifname},
+          {kOwnerKey, std::to_string(attachment.id)}};
+}
+
+std::vector<ovs::Rule> WantedRules(const pipeline::BridgeFacts& bridge, const Attachment& attachment,
+                                   const std::vector<Step>& steps) {
+  std::vector<ovs::Rule> rules;
+  if (attachment.ofport == 0) return rules;
+  for (const Step& step : steps) {
+    if (step.kind == step::kAdmit) pipeline::Append(rules, pipeline::AdmitRules(bridge, PodOf(attachment)));
+    if (step.kind == step::kTenant && attachment.tenant_id != 0) {
+      pipeline::Append(rules, pipeline::TenantRules(PodOf(attachment), {attachment.tenant_id}));
+      rules.push_back(pipeline::CompareRule({attachment.tenant_id}));
+    }
+  }
+  return rules;
+}
+
+Status AttachPort(Node& node, Attachment& attachment) {
+  RAIL_ASSIGN(const config::Rail* rail, RailOf(node.config, attachment.rail));
+  RAIL_TRY(node.store.Claim(attachment.id, ClaimKind::kPort, attachment.representor));
+  RAIL_TRY(node.store.RecordStep(attachment.id, kOvsProvider, step::kPort, BridgeDetail(rail->bridge)));
+  RAIL_ASSIGN(ovs::Ovsdb * db, node.edges.Ovsdb());
+  RAIL_ASSIGN(const ovs::Port port, db->AddPort({.bridge = rail->bridge,
+                                                 .name = attachment.representor,
+                                                 .external_ids = PortIds(attachment),
+                                                 .mtu = rail->mtu,
+                                                 .ofport_request = {}},
+                                                node.edges.CallDeadline()));
+  attachment.ofport = static_cast<uint16_t>(port.ofport);
+  return {};
+}
+
+Status AdoptPort(Node& node, Attachment& attachment, const ovs::Port& port) {
+  RAIL_TRY(node.store.Claim(attachment.id, ClaimKind::kPort, port.name));
+  RAIL_TRY(node.store.RecordStep(attachment.id, kOvsProvider, step::kAdopt, BridgeDetail(port.bridge)));
+  RAIL_ASSIGN(ovs::Ovsdb * db, node.edges.Ovsdb());
+  RAIL_TRY(db->SetExternalIds(port.name, {{kOwnerKey, std::to_string(attachment.id)}}, node.edges.CallDeadline()));
+  attachment.ofport = static_cast<uint16_t>(port.ofport);
+  return {};
+}
+
+Status MoveDevice(Node& node, Attachment& attachment, const device::Device& device, const netns::Netns& pod) {
+  RAIL_ASSIGN(device::Backend * devices, node.edges.Devices());
+  RAIL_ASSIGN(const device::Saved saved, devices->Save(device));
+  RAIL_TRY(node.store.RecordStep(attachment.id, kOvsProvider, step::kDevice, saved.ToJson()));
+  RAIL_ASSIGN(attachment.mac, devices->MoveIn(device, pod, attachment.key.ifname, attachment.mtu));
+  return {};
+}
+
+Status AdmitTraffic(Node& node, const Attachment& attachment, const pipeline::BridgeFacts& bridge,
+                    config::TenancyMode mode) {
+  RAIL_ASSIGN(const config::Rail* rail, RailOf(node.config, attachment.rail));
+  RAIL_TRY(node.store.RecordStep(attachment.id, kOvsProvider, step::kAdmit, BridgeDetail(rail->bridge)));
+  RAIL_ASSIGN(ovs::OpenFlow * switch_, node.edges.OpenFlow(rail->bridge));
+  // Whoever comes first brings the pipeline itself; what is right already is not sent again, so nothing is revalidated.
+  std::vector<ovs::Rule> have;
+  RAIL_ASSIGN(const auto dumped, switch_->Dump(ovs::CookieMatch::Kind(ovs::CookieKind::kPipeline), node.edges.CallDeadline()));
+  for (const ovs::RuleStats& stats : dumped) have.push_back(stats.rule);
+  std::vector<ovs::Rule> want;
+  for (const ovs::Rule& rule : pipeline::ControlRules(bridge, mode)) {
+    RAIL_ASSIGN(want.emplace_back(), ovs::Canonical(rule));
+  }
+  ovs::Change change = ovs::Difference(have, want);
+  pipeline::Append(change.add, pipeline::AdmitRules(bridge, PodOf(attachment)));
+  return switch_->Commit(change, node.edges.CallDeadline());
+}
+
+Status JoinTenant(Node& node, Attachment& attachment, const tenancy::Tenant& tenant) {
+  RAIL_ASSIGN(const config::Rail* rail, RailOf(node.config, attachment.rail));
+  RAIL_TRY(node.store.RecordStep(attachment.id, kTenantIsolation, step::kTenant, BridgeDetail(rail->bridge)));
+  attachment.tenant = tenant.name;
+  attachment.tenant_id = tenant.id.value;
+  RAIL_TRY(node.store.Update(attachment));
+  RAIL_ASSIGN(ovs::OpenFlow * switch_, node.edges.OpenFlow(rail->bridge));
+  ovs::Change change{.add = pipeline::TenantRules(PodOf(attachment), tenant.id)};
+  change.add.push_back(pipeline::CompareRule(tenant.id));
+  return switch_->Commit(change, node.edges.CallDeadline());
+}
+
+Status Announce(Node& node, Attachment& attachment) {
+  RAIL_ASSIGN(const config::Rail* rail, RailOf(node.config, attachment.rail));
+  RAIL_TRY(node.store.RecordStep(attachment.id, kFrrProvider, step::kAnnounce, "{}"));
+  attachment.announced = true;
+  RAIL_TRY(node.store.Update(attachment));
+  RAIL_ASSIGN(frr::Bgp * bgp, node.edges.Bgp());
+  for (const IpAddress& address : attachment.addresses) {
+    RAIL_TRY(bgp->Announce({.address = address,
+                            .rail = rail->name,
+                            .rail_index = rail->index,
+                            .tenant = {attachment.tenant_id}},
+                           node.edges.CallDeadline()));
+  }
+  return {};
+}
+
+Result<std::vector<std::string>> MissingRules(Node& node, const Attachment& attachment,
+                                              const std::vector<ovs::Rule>& wanted) {
+  RAIL_ASSIGN(const config::Rail* rail, RailOf(node.config, attachment.rail));
+  RAIL_ASSIGN(ovs::OpenFlow * switch_, node.edges.OpenFlow(rail->bridge));
+  // By cookie: a node may hold the rules of 100,000 remotes, the attachment has a dozen.
+  std::set<uint64_t> cookies;
+  for (const ovs::Rule& rule : wanted) cookies.insert(rule.cookie);
+  std::set<ovs::Rule> have;
+  for (const uint64_t cookie : cookies) {
+    RAIL_ASSIGN(const auto dumped, switch_->Dump({cookie, ~0ULL}, node.edges.CallDeadline()));
+    for (const ovs::RuleStats& stats : dumped) have.insert(stats.rule);
+  }
+  std::vector<std::string> missing;
+  for (const ovs::Rule& rule : wanted) {
+    RAIL_ASSIGN(const ovs::Rule canonical, ovs::Canonical(rule));
+    if (!have.contains(canonical)) missing.push_back("bridge " + rail->bridge + " lacks " + Sentence(canonical));
+  }
+  return missing;
+}
+
+Result<Undone> Undo(Node& node, Attachment attachment, const std::string& owner) {
+  RAIL_ASSIGN(std::vector<Step> steps, node.store.Steps(attachment.id));
+  Undone undone;
+  for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
+    if (!owner.empty() && step->owner != owner) continue;
+    if (Status status = UndoStep(node, attachment, *step); !status) {
+      undone.failed.push_back("undo " + step->kind + " of " + attachment.key.ToString() + ": " + status.error().message);
+      RAIL_TRY(node.store.SetPending(step->id, status.error().message));
+      continue;
+    }
+    RAIL_TRY(node.store.ForgetStep(step->id));
+  }
+  if (owner.empty() && undone.failed.empty()) {
+    RAIL_TRY(node.store.Remove(attachment.id));
+    undone.removed = true;
+  }
+  return undone;
+}
+
+}  // namespace rail::engine

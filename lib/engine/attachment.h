@@ -1,0 +1,82 @@
+// An attachment's effects: each is recorded, made, and undone from the record alone. The plugins and the daemon share this.
+//
+// Use:      Node node{config, *store, edges};
+//           RAIL_TRY(AttachPort(node, attachment));             // records "port", then adds it
+//           Undone undone = Undo(node, attachment, "");          // everything, newest first, each step on its own
+// Threads:  one at a time
+// Source:   README.md of this folder (the steps, their order, what each undo needs)
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "lib/config/node_config.h"
+#include "lib/engine/edges.h"
+#include "lib/pipeline/pipeline.h"
+#include "lib/podnet/podnet.h"
+#include "lib/state/store.h"
+
+namespace rail::engine {
+
+struct Node {
+  const config::NodeConfig& config;
+  state::Store& store;
+  Edges& edges;
+};
+
+// The owner of a step: the plugin whose DEL undoes it.
+inline constexpr char kOvsProvider[] = "ovs-provider";
+inline constexpr char kTenantIsolation[] = "tenant-isolation";
+inline constexpr char kFrrProvider[] = "frr-provider";
+
+// The kinds of steps, in the order in which an ADD makes them.
+namespace step {
+inline constexpr char kIpam[] = "ipam";          // addresses asked of IPAM
+inline constexpr char kPort[] = "port";          // the representor on the bridge
+inline constexpr char kAdopt[] = "adopt";        // our mark on another plugin's port
+inline constexpr char kDevice[] = "device";      // the device in the pod
+inline constexpr char kAdmit[] = "admit";        // tables 0 and 4
+inline constexpr char kTenant[] = "tenant";      // tables 1, 2 and 3
+inline constexpr char kAnnounce[] = "announce";  // network statements
+}  // namespace step
+
+// Key in a Port's external_ids that says whose it is; the value is the attachment's id.
+inline constexpr char kOwnerKey[] = "railcni";
+
+// Errors: kInvalid no such rail in node.json (names those that there are).
+Result<const config::Rail*> RailOf(const config::NodeConfig& config, const std::string& name);
+
+// The bridge as the rules need it. Errors: kTransient no bridge or no uplink in it yet.
+Result<pipeline::BridgeFacts> Facts(Node& node, const config::Rail& rail);
+
+pipeline::Pod PodOf(const state::Attachment& attachment);
+podnet::Plan PlanOf(const config::Rail& rail, const state::Attachment& attachment);
+ovs::ExternalIds PortIds(const state::Attachment& attachment);
+
+// Every rule that the record says this attachment must have. `steps`: those of the attachment.
+std::vector<ovs::Rule> WantedRules(const pipeline::BridgeFacts& bridge, const state::Attachment& attachment,
+                                   const std::vector<state::Step>& steps);
+
+// Each records its step, then acts. On failure the step stays recorded: the caller undoes.
+Status AttachPort(Node& node, state::Attachment& attachment);    // fills ofport
+Status AdoptPort(Node& node, state::Attachment& attachment, const ovs::Port& port);
+Status MoveDevice(Node& node, state::Attachment& attachment, const device::Device& device, const netns::Netns& pod);
+Status AdmitTraffic(Node& node, const state::Attachment& attachment, const pipeline::BridgeFacts& bridge,
+                    config::TenancyMode mode);
+Status JoinTenant(Node& node, state::Attachment& attachment, const tenancy::Tenant& tenant);
+Status Announce(Node& node, state::Attachment& attachment);
+
+// The rules of `attachment` that belong to `kinds` and are not in the switch as wanted, one sentence each.
+Result<std::vector<std::string>> MissingRules(Node& node, const state::Attachment& attachment,
+                                              const std::vector<ovs::Rule>& wanted);
+
+struct Undone {
+  std::vector<std::string> failed;  // one sentence for each step that is still to be undone; also kept as pending
+  bool removed = false;             // nothing is left of the attachment, its record neither
+};
+
+// Undoes the steps of `owner` ("" = of everybody), newest first; each stands alone. When no step is left and `owner` is "",
+// the record goes too. Safe to repeat.
+Result<Undone> Undo(Node& node, state::Attachment attachment, const std::string& owner);
+
+}  // namespace rail::engine

@@ -1,0 +1,55 @@
+#include "lib/engine/edges.h"
+
+#include <algorithm>
+
+namespace rail::engine {
+
+template <class T, class Open>
+Result<T*> Edges::Get(Slot<T>& slot, const Open& open) {
+  if (slot.down) return tl::make_unexpected(*slot.down);
+  if (!slot.open) {
+    auto opened = open();
+    if (!opened) {
+      slot.down = opened.error();
+      return tl::make_unexpected(*slot.down);
+    }
+    slot.open = std::move(*opened);
+  }
+  return slot.open.get();
+}
+
+Deadline Edges::CallDeadline() const { return std::min(until_, After(std::chrono::seconds(5))); }
+
+Result<ovs::Ovsdb*> Edges::Ovsdb() {
+  return Get(ovsdb_, [&] { return openers_.ovsdb(CallDeadline()); });
+}
+
+Result<ovs::OpenFlow*> Edges::OpenFlow(const std::string& bridge) {
+  return Get(openflow_[bridge], [&] { return openers_.openflow(bridge, CallDeadline()); });
+}
+
+Result<frr::Bgp*> Edges::Bgp() {
+  return Get(bgp_, [&] { return openers_.bgp(CallDeadline()); });
+}
+
+Result<netlink::Netlink*> Edges::Netlink() {
+  return Get(netlink_, [&] { return openers_.netlink(); });
+}
+
+Result<device::Backend*> Edges::Devices() {
+  if (!devices_) {
+    RAIL_ASSIGN(netlink::Netlink * host, Netlink());
+    devices_ = openers_.devices(*host);
+  }
+  return devices_.get();
+}
+
+Status Edges::ReleaseAddresses(const cni::IpamCall& call) {
+  if (auto released = openers_.release_addresses(call, CallDeadline()); !released) {
+    const cni::CniError& error = released.error();
+    return Fail(Code::kTransient, error.details.empty() ? error.msg : error.msg + ": " + error.details);
+  }
+  return {};
+}
+
+}  // namespace rail::engine

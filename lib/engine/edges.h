@@ -1,0 +1,69 @@
+// The edges of the node (Open vSwitch, FRR, the kernel, IPAM), opened when they are first needed.
+//
+// Use:      Edges edges(openers);
+//           RAIL_ASSIGN(ovs::Ovsdb* db, edges.Ovsdb());     // connects once; an edge that is down says so at once from then on
+// Threads:  one at a time
+// Owns:     the connections; make a new Edges to try again
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "lib/base/clock.h"
+#include "lib/cni/ipam.h"
+#include "lib/device/device.h"
+#include "lib/frr/bgp.h"
+#include "lib/netlink/netlink.h"
+#include "lib/ovs/openflow.h"
+#include "lib/ovs/ovsdb.h"
+
+namespace rail::engine {
+
+// How to open each edge; the only place where real and fake differ.
+struct Openers {
+  std::function<Result<std::unique_ptr<ovs::Ovsdb>>(Deadline)> ovsdb;
+  std::function<Result<std::unique_ptr<ovs::OpenFlow>>(const std::string& bridge, Deadline)> openflow;
+  std::function<Result<std::unique_ptr<frr::Bgp>>(Deadline)> bgp;
+  std::function<Result<std::unique_ptr<netlink::Netlink>>()> netlink;  // the host's namespace
+  std::function<std::unique_ptr<device::Backend>(netlink::Netlink&)> devices;
+  std::function<cni::Outcome<void>(const cni::IpamCall&, Deadline)> release_addresses;
+};
+
+class Edges {
+ public:
+  // `until`: when the verb, or the round, must have ended. One call to an edge takes 5 s of it at most.
+  Edges(Openers openers, Deadline until) : openers_(std::move(openers)), until_(until) {}
+
+  Result<ovs::Ovsdb*> Ovsdb();
+  Result<ovs::OpenFlow*> OpenFlow(const std::string& bridge);
+  Result<frr::Bgp*> Bgp();
+  Result<netlink::Netlink*> Netlink();
+  Result<device::Backend*> Devices();
+  Status ReleaseAddresses(const cni::IpamCall& call);
+
+  // Until when a call that starts now may last.
+  Deadline CallDeadline() const;
+  Deadline until() const { return until_; }
+
+ private:
+  template <class T>
+  struct Slot {
+    std::unique_ptr<T> open;
+    std::optional<Error> down;
+  };
+  template <class T, class Open>
+  Result<T*> Get(Slot<T>& slot, const Open& open);
+
+  Openers openers_;
+  Deadline until_;
+  Slot<ovs::Ovsdb> ovsdb_;
+  std::map<std::string, Slot<ovs::OpenFlow>> openflow_;
+  Slot<frr::Bgp> bgp_;
+  Slot<netlink::Netlink> netlink_;
+  std::unique_ptr<device::Backend> devices_;
+};
+
+}  // namespace rail::engine

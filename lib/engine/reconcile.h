@@ -1,0 +1,85 @@
+// The daemon's repair: desired state = node.json + the record + learned remotes; observed = OVSDB, flow dumps, bgpd, the
+// kernel's links and neighbours; the difference is applied and nothing else is touched.
+//
+// Use:      Reconciler reconciler(config, deps, *store, board, identity);
+//           reconciler.Audit();           // everything: at start, every 30 s, after an event of OVSDB, links or neighbours
+//           reconciler.RecordChanged();   // a plugin has been at work
+//           reconciler.PollBgp();         // sessions and remotes; rules follow when something is new
+// Threads:  one; the Board may be read by any
+// Source:   README.md of this folder ("The order of looking")
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "lib/engine/session.h"
+#include "lib/engine/view.h"
+
+namespace rail::engine {
+
+struct NodeIdentity {
+  std::string hostname;
+  std::string raild_version;
+  int64_t started_ms = 0;
+};
+
+class Reconciler {
+ public:
+  Reconciler(const config::NodeConfig& config, const Deps& deps, state::Store& store, Board& board,
+             NodeIdentity identity);
+
+  void Audit();
+  void RecordChanged();
+  void PollBgp();
+
+ private:
+  struct RailState {
+    bool bridge_present = false;
+    bool uplink_carrier = false;
+    pipeline::BridgeFacts facts;
+    std::map<std::string, ovs::Port> ports;
+    MacAddress leaf_mac;
+    uint64_t rules_wanted = 0;
+    uint64_t rules_installed = 0;
+    bool rules_right = false;  // the last round ended with every wanted rule in the switch
+  };
+  // The record, read after what is compared with it: see README.md.
+  struct Record {
+    std::vector<state::Attachment> attachments;
+    std::map<int64_t, std::vector<state::Step>> steps;
+    bool Has(int64_t attachment, const char* kind) const;
+  };
+
+  Result<Record> ReadRecord();
+  Status Bridge(Edges& edges, const config::Rail& rail, RailState& state);
+  Status HostLinks(Edges& edges, const config::Rail& rail, RailState& state);
+  Status Ports(Edges& edges, const config::Rail& rail, RailState& state);
+  Status LeafMac(Edges& edges, const config::Rail& rail, RailState& state);
+  Status Rules(Edges& edges, const config::Rail& rail, RailState& state);
+  std::vector<ovs::Rule> Wanted(const config::Rail& rail, const RailState& state, const Record& record) const;
+  Status BgpBase(Edges& edges);
+  Status Announcements(Edges& edges);
+  Status Learn(Edges& edges, bool& changed);
+  void BridgesAndRules(Edges& edges);
+  void Note(const std::string& part, const Status& status);
+  void Sweep(Edges& edges);
+  void Publish();
+
+  const config::NodeConfig& config_;
+  const Deps deps_;
+  state::Store& store_;
+  Board& board_;
+  const NodeIdentity identity_;
+
+  std::map<std::string, RailState> rails_;
+  std::map<IpAddress, frr::Remote> remotes_;
+  std::map<std::string, frr::Session> sessions_;  // by interface
+  std::optional<uint64_t> table_version_;
+  std::map<std::string, Health> health_;
+  std::map<int64_t, Deadline> gone_since_;  // attachments whose namespace was not there when last looked
+  uint64_t repairs_ = 0;
+};
+
+}  // namespace rail::engine

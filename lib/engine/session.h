@@ -1,0 +1,76 @@
+// What a verb of a plugin works with: configuration, record, edges; and where they come from.
+//
+// Use:      RAIL_ASSIGN(auto session, Session::Open(deps));  Node node = session->node();
+// Threads:  one at a time
+// Owns:     the open record and connections
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "lib/cni/ipam.h"
+#include "lib/cni/result.h"
+#include "lib/engine/attachment.h"
+#include "lib/tenancy/tenancy.h"
+
+namespace rail::engine {
+
+// Openers of everything real; main.cc fills it through lib/wire, tests with fakes.
+struct Deps {
+  std::function<Result<config::NodeConfig>()> load_config;
+  std::function<Result<std::unique_ptr<state::Store>>()> open_store;
+  std::function<Openers(const config::NodeConfig&)> openers;
+  std::function<Result<tenancy::Tenancy>(const config::Tenancy&)> load_tenancy;
+  cni::Ipam* ipam = nullptr;     // outlives the plugin
+  std::function<void()> poke;    // tells raild that the record has changed; never fails
+};
+
+inline constexpr std::chrono::seconds kVerbDeadline{30};
+
+class Session {
+ public:
+  // Reads node.json and opens the record. Errors: of either.
+  static Result<std::unique_ptr<Session>> Open(const Deps& deps);
+  ~Session() { poke_(); }
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  Node node() { return {config, *store, edges}; }
+
+  const config::NodeConfig config;
+  const std::unique_ptr<state::Store> store;
+  Edges edges;
+
+ private:
+  Session(config::NodeConfig node_config, std::unique_ptr<state::Store> open_store, const Deps& deps);
+  std::function<void()> poke_;
+};
+
+state::AttachmentKey KeyOf(const cni::Request& request);
+
+// The attachment that an earlier plugin of the chain has recorded.
+// Errors: kInvalid there is none: ovs-provider must stand before this plugin in the chain.
+Result<state::Attachment> RecordedAttachment(Session& session, const cni::Request& request);
+
+// The same for CHECK, with its pod identity, phase and steps looked at. Errors: kNotFound, kInvalid.
+struct Recorded {
+  state::Attachment attachment;
+  std::vector<state::Step> steps;
+  bool Has(const char* kind) const;
+};
+Result<Recorded> RecordedWithSteps(Session& session, const cni::Request& request);
+
+// DEL and GC of any plugin: undoes the steps of `owner` ("" = of everybody) of one attachment, or of all of the network
+// that are not in `keep`. What could not be undone is pending in the record for raild and is no error.
+Status UndoAttachment(Session& session, const state::AttachmentKey& key, const std::string& owner);
+Status UndoAllBut(Session& session, const std::string& network, const std::vector<state::AttachmentKey>& keep,
+                  const std::string& owner);
+
+// The attachments that the runtime says are valid (GC). nullopt: it said nothing.
+Result<std::optional<std::vector<state::AttachmentKey>>> ValidAttachments(const cni::Request& request);
+
+// "problem; problem", as the error of CHECK; success when there is none.
+Status Problems(const std::vector<std::string>& problems);
+
+}  // namespace rail::engine

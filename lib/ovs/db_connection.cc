@@ -1,0 +1,476 @@
+#include "lib/ovs/db_connection.h"
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "lib/base/strict_json.h"
+#include "lib/ovs/db_values.h"
+
+namespace rail::ovs {
+namespace {
+
+using nlohmann::json;
+
+constexpr int64_t kLocalOfport = 65534;
+
+json NameIs(const std::string& name) {
+  return json::array({json::array({"name", "==", name})});
+}
+json UuidIs(const std::string& uuid) {
+  return json::array({json::array({"_uuid", "==", DbUuid(uuid)})});
+}
+
+json Select(const char* table, json where, json columns) {
+  return {{"op", "select"}, {"table", table}, {"where", std::move(where)}, {"columns", std::move(columns)}};
+}
+
+json Insert(const char* table, const std::string& uuid_name, json row) {
+  return {{"op", "insert"}, {"table", table}, {"uuid-name", uuid_name}, {"row", std::move(row)}};
+}
+
+json Mutate(const char* table, json where, json mutations) {
+  return {
+      {"op", "mutate"}, {"table", table}, {"where", std::move(where)}, {"mutations", std::move(mutations)}};
+}
+
+json Update(const char* table, json where, json row) {
+  return {{"op", "update"}, {"table", table}, {"where", std::move(where)}, {"row", std::move(row)}};
+}
+
+// The transaction is refused unless the rows that `where` selects have exactly these names.
+json WaitForNames(const char* table, json where, const std::vector<std::string>& names) {
+  json rows = json::array();
+  for (const auto& name : names) rows.push_back({{"name", name}});
+  return {{"op", "wait"},        {"timeout", 0},  {"table", table},         {"where", std::move(where)},
+          {"columns", {"name"}}, {"until", "=="}, {"rows", std::move(rows)}};
+}
+
+// Map entries that overwrite: `insert` alone keeps the value that is there.
+json PutInto(const char* column, const ExternalIds& ids) {
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : ids) keys.push_back(key);
+  return json::array(
+      {json::array({column, "delete", DbStrings(keys)}), json::array({column, "insert", DbMap(ids)})});
+}
+
+bool Contains(const ExternalIds& all, const ExternalIds& some) {
+  return std::ranges::all_of(some, [&](const auto& entry) {
+    const auto it = all.find(entry.first);
+    return it != all.end() && it->second == entry.second;
+  });
+}
+
+// The operations that make a port, and give the named UUID of its row.
+std::string InsertPort(json& operations, const PortSpec& spec, const char* type) {
+  const std::string id = std::to_string(operations.size());
+  json interface = {{"name", spec.name}, {"type", type}};
+  if (spec.mtu != 0) interface["mtu_request"] = spec.mtu;
+  if (spec.ofport_request) interface["ofport_request"] = *spec.ofport_request;
+  operations.push_back(Insert("Interface", "interface" + id, std::move(interface)));
+  operations.push_back(Insert("Port", "port" + id,
+                              {{"name", spec.name},
+                               {"interfaces", DbNamedUuid("interface" + id)},
+                               {"external_ids", DbMap(spec.external_ids)}}));
+  return "port" + id;
+}
+
+}  // namespace
+
+struct DbConnection::Observed {
+  struct InterfaceRow {
+    std::string uuid;
+    std::optional<int64_t> ofport, ofport_request, mtu_request;
+    std::string error;
+  };
+  struct PortRow {
+    std::string uuid, name;
+    ExternalIds external_ids;
+  };
+  struct BridgeRow {
+    std::string uuid, name, datapath, fail_mode;
+    ExternalIds external_ids, other_config;
+    std::vector<std::string> ports;
+  };
+  std::map<std::string, BridgeRow> bridges;        // by name
+  std::map<std::string, PortRow> ports;            // by name
+  std::map<std::string, InterfaceRow> interfaces;  // by name
+
+  const PortRow* FindPort(const std::string& name) const {
+    const auto it = ports.find(name);
+    return it == ports.end() ? nullptr : &it->second;
+  }
+
+  const BridgeRow* BridgeOf(const PortRow& port) const {
+    for (const auto& [name, bridge] : bridges) {
+      if (std::ranges::find(bridge.ports, port.uuid) != bridge.ports.end()) return &bridge;
+    }
+    return nullptr;
+  }
+
+  Port MakePort(const BridgeRow& bridge, const PortRow& row) const {
+    Port port{
+        .bridge = bridge.name, .name = row.name, .ofport = -1, .error = {}, .external_ids = row.external_ids};
+    if (const auto it = interfaces.find(row.name); it != interfaces.end()) {
+      port.ofport = it->second.ofport.value_or(-1);
+      port.error = it->second.error;
+    }
+    return port;
+  }
+
+  Bridge MakeBridge(const BridgeRow& row) const {
+    Bridge bridge{.name = row.name,
+                  .datapath = row.datapath.empty() ? "system" : row.datapath,
+                  .fail_mode = row.fail_mode,
+                  .hwaddr = {},
+                  .external_ids = row.external_ids,
+                  .ports = {}};
+    if (const auto it = row.other_config.find("hwaddr"); it != row.other_config.end())
+      bridge.hwaddr = it->second;
+    for (const auto& [name, port] : ports) {
+      if (std::ranges::find(row.ports, port.uuid) != row.ports.end())
+        bridge.ports.push_back(MakePort(row, port));
+    }
+    return bridge;
+  }
+};
+
+Result<std::unique_ptr<Ovsdb>> DbConnection::Open(const std::string& path, Deadline deadline) {
+  const std::string prefix = "unix:";
+  const std::string socket = path.starts_with(prefix) ? path.substr(prefix.size()) : path;
+  if (!socket.starts_with("/"))
+    return Fail(Code::kInvalid, "\"" + path + "\" is not unix:/absolute/path of OVSDB's socket");
+  RAIL_ASSIGN(auto rpc, RpcConnection::Connect(socket, deadline));
+  return std::unique_ptr<Ovsdb>(new DbConnection(std::move(rpc)));
+}
+
+Result<json> DbConnection::Transact(const json& operations, Deadline deadline) {
+  json params = json::array({"Open_vSwitch"});
+  params.insert(params.end(), operations.begin(), operations.end());
+  const uint64_t id = rpc_.Queue("transact", params);
+  for (;;) {
+    RAIL_ASSIGN(const RpcMessage message, rpc_.Receive(deadline));
+    if (message.method == "update") RAIL_TRY(TakeUpdate(message.body));
+    if (message.id != id) continue;
+    if (message.type == RpcMessage::Type::kError)
+      return Fail(Code::kInternal, rpc_.path() + " refuses: " + message.body);
+    RAIL_ASSIGN_AS(json results, ParseJson(message.body, {.max_bytes = message.body.size()}), rpc_.path());
+    if (!results.is_array())
+      return Fail(Code::kInternal, rpc_.path() + ": the answer to a transaction is not a list");
+    for (const json& result : results) {
+      if (!result.is_object() || !result.contains("error")) continue;
+      const json& error = result["error"];
+      if (error == "timed out") return Fail(Code::kBusy, "the database changed in between");
+      const std::string details = result.contains("details") ? ": " + DumpJson(result["details"]) : "";
+      return Fail(error == "constraint violation" ? Code::kInvalid : Code::kInternal,
+                  rpc_.path() + " refuses: " + DumpJson(error) + details);
+    }
+    if (results.size() < operations.size())
+      return Fail(Code::kInternal, rpc_.path() + ": an answer is missing");
+    return results;
+  }
+}
+
+Status DbConnection::Apply(json operations, Wait wait, Deadline deadline) {
+  const json everywhere = json::array();
+  if (wait == Wait::kClosed && !monitored_) {
+    // In the same write as the transaction: no round trip of its own.
+    rpc_.Queue("monitor", {"Open_vSwitch", "config", {{"Open_vSwitch", {{"columns", {"cur_cfg"}}}}}});
+    monitored_ = true;
+  }
+  operations.push_back(Mutate("Open_vSwitch", everywhere, json::array({json::array({"next_cfg", "+=", 1})})));
+  operations.push_back(Select("Open_vSwitch", everywhere, {"next_cfg"}));
+  RAIL_ASSIGN(const json results, Transact(operations, deadline));
+  if (wait == Wait::kCommitted) return {};
+
+  JsonErrors errors;
+  const json& selected = results[operations.size() - 1];
+  const bool one = selected.is_object() && selected.contains("rows") && selected["rows"].is_array() &&
+                   selected["rows"].size() == 1;
+  const auto config = DbRow(one ? selected["rows"][0] : json(), "Open_vSwitch", errors).Integer("next_cfg");
+  RAIL_TRY(errors.ToStatus(rpc_.path()));
+  return WaitForVswitchd(config.value_or(0), deadline);
+}
+
+Status DbConnection::WaitForVswitchd(int64_t config, Deadline deadline) {
+  while (current_ < config) {
+    auto message = rpc_.Receive(deadline);
+    if (!message) return FailWrapped(message.error(), "wait until ovs-vswitchd has done it (is it running?)");
+    if (message->method == "update") RAIL_TRY(TakeUpdate(message->body));
+  }
+  return {};
+}
+
+Status DbConnection::TakeUpdate(const std::string& body) {
+  RAIL_ASSIGN_AS(const json update, ParseJson(body, {.max_bytes = body.size()}), rpc_.path());
+  if (!update.is_array() || update.size() != 2 || !update[1].is_object() ||
+      !update[1].contains("Open_vSwitch") || !update[1]["Open_vSwitch"].is_object()) {
+    return Fail(Code::kInternal, rpc_.path() + ": an update of another table than was asked for");
+  }
+  JsonErrors errors;
+  for (const auto& [uuid, row] : update[1]["Open_vSwitch"].items()) {
+    if (!row.is_object() || !row.contains("new")) continue;
+    if (const auto current = DbRow(row["new"], "Open_vSwitch", errors).Integer("cur_cfg"))
+      current_ = *current;
+  }
+  return errors.ToStatus(rpc_.path());
+}
+
+Result<DbConnection::Observed> DbConnection::Observe(const std::string& only, Deadline deadline) {
+  const json which = only.empty() ? json::array() : NameIs(only);
+  RAIL_ASSIGN(
+      const json results,
+      Transact(
+          {Select("Bridge", json::array(),
+                  {"_uuid", "name", "datapath_type", "fail_mode", "external_ids", "other_config", "ports"}),
+           Select("Port", which, {"_uuid", "name", "external_ids"}),
+           Select("Interface", which, {"_uuid", "name", "ofport", "ofport_request", "mtu_request", "error"})},
+          deadline));
+  JsonErrors errors;
+  const auto each = [&](size_t i, const char* table, const auto& take) {
+    if (!results[i].is_object() || !results[i].contains("rows") || !results[i]["rows"].is_array()) {
+      return errors.Add(table, "has no list of rows");
+    }
+    for (const json& json_row : results[i]["rows"]) {
+      DbRow row(json_row, table, errors);
+      take(row);
+    }
+  };
+  Observed seen;
+  each(0, "Bridge", [&](DbRow& row) {
+    Observed::BridgeRow bridge{row.Uuid("_uuid"),     row.Text("name"),        row.Text("datapath_type"),
+                               row.Text("fail_mode"), row.Map("external_ids"), row.Map("other_config"),
+                               row.Uuids("ports")};
+    seen.bridges[bridge.name] = std::move(bridge);
+  });
+  each(1, "Port", [&](DbRow& row) {
+    Observed::PortRow port{row.Uuid("_uuid"), row.Text("name"), row.Map("external_ids")};
+    seen.ports[port.name] = std::move(port);
+  });
+  each(2, "Interface", [&](DbRow& row) {
+    seen.interfaces[row.Text("name")] = {row.Uuid("_uuid"), row.Integer("ofport"),
+                                         row.Integer("ofport_request"), row.Integer("mtu_request"),
+                                         row.Text("error")};
+  });
+  RAIL_TRY(errors.ToStatus(rpc_.path()));
+  return seen;
+}
+
+Result<std::optional<Bridge>> DbConnection::FindBridge(const std::string& name, Deadline deadline) {
+  RAIL_ASSIGN_AS(const Observed seen, Observe("", deadline), "find bridge " + name);
+  const auto it = seen.bridges.find(name);
+  if (it == seen.bridges.end()) return std::optional<Bridge>();
+  return seen.MakeBridge(it->second);
+}
+
+Result<std::optional<Port>> DbConnection::FindPort(const std::string& name, Deadline deadline) {
+  RAIL_ASSIGN_AS(const Observed seen, Observe(name, deadline), "find port " + name);
+  const auto* row = seen.FindPort(name);
+  const auto* bridge = row == nullptr ? nullptr : seen.BridgeOf(*row);
+  if (bridge == nullptr) return std::optional<Port>();
+  return seen.MakePort(*bridge, *row);
+}
+
+Result<Port> DbConnection::AddPort(const PortSpec& spec, Deadline deadline) {
+  const std::string doing = "add port " + spec.name + " to bridge " + spec.bridge;
+  bool made = true;
+  json operations = json::array({WaitForNames("Bridge", NameIs(spec.bridge), {spec.bridge}),
+                                 WaitForNames("Port", NameIs(spec.name), {})});
+  const std::string port = InsertPort(operations, spec, "");
+  operations.push_back(Mutate("Bridge", NameIs(spec.bridge),
+                              json::array({json::array({"ports", "insert", DbNamedUuid(port)})})));
+  for (;;) {
+    auto applied = Apply(operations, Wait::kClosed, deadline);
+    if (applied) break;
+    if (applied.error().code != Code::kBusy) return FailWrapped(applied.error(), doing);
+
+    RAIL_ASSIGN_AS(const Observed seen, Observe(spec.name, deadline), doing);
+    if (!seen.bridges.contains(spec.bridge))
+      return Fail(Code::kNotFound, doing + ": there is no such bridge");
+    const auto* row = seen.FindPort(spec.name);
+    if (row != nullptr) {
+      const auto* bridge = seen.BridgeOf(*row);
+      if (bridge != nullptr && bridge->name != spec.bridge) {
+        return Fail(Code::kExists, doing + ": it is a port of bridge " + bridge->name + " already");
+      }
+      made = false;
+      json adopt = json::array({WaitForNames("Port", UuidIs(row->uuid), {spec.name})});
+      if (!spec.external_ids.empty()) {
+        adopt.push_back(Mutate("Port", UuidIs(row->uuid), PutInto("external_ids", spec.external_ids)));
+      }
+      applied = Apply(std::move(adopt), Wait::kClosed, deadline);
+      if (applied) break;
+      if (applied.error().code != Code::kBusy) return FailWrapped(applied.error(), doing);
+      made = true;
+    }
+    if (Clock::now() >= deadline)
+      return Fail(Code::kTransient, doing + ": others change the database all the time");
+  }
+
+  RAIL_ASSIGN_AS(const Observed seen, Observe(spec.name, deadline), doing);
+  const auto* row = seen.FindPort(spec.name);
+  const auto* bridge = row == nullptr ? nullptr : seen.BridgeOf(*row);
+  if (bridge == nullptr) return Fail(Code::kTransient, doing + ": another process has removed it again");
+  Port added = seen.MakePort(*bridge, *row);
+  if (added.ofport > 0) return added;
+  if (made)
+    RAIL_TRY_AS(RemoveUnopened(spec.name, deadline),
+                doing + ": Open vSwitch could not open it; then, to remove it again");
+  return Fail(Code::kInvalid,
+              doing + ": Open vSwitch could not open it: " +
+                  (added.error.empty() ? "no reason given; see the log of ovs-vswitchd" : added.error));
+}
+
+Status DbConnection::RemoveUnopened(const std::string& name, Deadline deadline) {
+  RAIL_ASSIGN(const Observed seen, Observe(name, deadline));
+  const auto* row = seen.FindPort(name);
+  const auto* bridge = row == nullptr ? nullptr : seen.BridgeOf(*row);
+  if (bridge == nullptr) return {};
+  return Apply(json::array({Mutate("Bridge", UuidIs(bridge->uuid),
+                                   json::array({json::array({"ports", "delete", DbUuid(row->uuid)})}))}),
+               Wait::kCommitted, deadline);
+}
+
+Status DbConnection::DeletePort(const std::string& bridge, const std::string& name, const ExternalIds& owner,
+                                Wait wait, Deadline deadline) {
+  const std::string doing = "remove port " + name + " from bridge " + bridge;
+  for (;;) {
+    RAIL_ASSIGN_AS(const Observed seen, Observe(name, deadline), doing);
+    const auto* row = seen.FindPort(name);
+    const auto* on = row == nullptr ? nullptr : seen.BridgeOf(*row);
+    if (on == nullptr || on->name != bridge || !Contains(row->external_ids, owner)) return {};
+
+    json still = UuidIs(row->uuid);
+    if (!owner.empty()) still.push_back(json::array({"external_ids", "includes", DbMap(owner)}));
+    const auto applied =
+        Apply(json::array({WaitForNames("Port", still, {name}),
+                           Mutate("Bridge", UuidIs(on->uuid),
+                                  json::array({json::array({"ports", "delete", DbUuid(row->uuid)})}))}),
+              wait, deadline);
+    if (applied) return {};
+    if (applied.error().code != Code::kBusy) return FailWrapped(applied.error(), doing);
+    if (Clock::now() >= deadline)
+      return Fail(Code::kTransient, doing + ": others change the database all the time");
+  }
+}
+
+Status DbConnection::SetExternalIds(const std::string& port, const ExternalIds& ids, Deadline deadline) {
+  const std::string doing = "set external_ids of port " + port;
+  const auto results = Transact(json::array({WaitForNames("Port", NameIs(port), {port}),
+                                             Mutate("Port", NameIs(port), PutInto("external_ids", ids))}),
+                                deadline);
+  if (results) return {};
+  if (results.error().code == Code::kBusy) return Fail(Code::kNotFound, doing + ": there is no such port");
+  return FailWrapped(results.error(), doing);
+}
+
+Status DbConnection::RemoveExternalIds(const std::string& port, const std::vector<std::string>& keys,
+                                       Deadline deadline) {
+  RAIL_TRY_AS(
+      Transact(json::array({Mutate("Port", NameIs(port),
+                                   json::array({json::array({"external_ids", "delete", DbStrings(keys)})}))}),
+               deadline),
+      "remove external_ids of port " + port);
+  return {};
+}
+
+Result<Bridge> DbConnection::EnsureBridge(const BridgeSpec& spec, Deadline deadline) {
+  const std::string doing = "set up bridge " + spec.name;
+  const PortSpec local{
+      .bridge = spec.name, .name = spec.name, .external_ids = {}, .mtu = spec.mtu, .ofport_request = {}};
+  const PortSpec uplink{
+      .bridge = spec.name, .name = spec.uplink, .external_ids = {}, .mtu = spec.mtu, .ofport_request = 1};
+
+  for (bool waited = false;;) {
+    RAIL_ASSIGN_AS(const Observed seen, Observe("", deadline), doing);
+    const auto it = seen.bridges.find(spec.name);
+    const auto* row = it == seen.bridges.end() ? nullptr : &it->second;
+    json operations = json::array();
+
+    const auto* uplink_row = seen.FindPort(spec.uplink);
+    const auto* uplink_on = uplink_row == nullptr ? nullptr : seen.BridgeOf(*uplink_row);
+    if (uplink_on != nullptr && uplink_on != row) {
+      return Fail(Code::kExists,
+                  doing + ": its uplink " + spec.uplink + " is a port of bridge " + uplink_on->name);
+    }
+    const auto mend_interface = [&](const PortSpec& want) {
+      const auto interface = seen.interfaces.find(want.name);
+      if (interface == seen.interfaces.end()) return;
+      json columns = json::object();
+      if (want.mtu != 0 && interface->second.mtu_request != int64_t{want.mtu})
+        columns["mtu_request"] = want.mtu;
+      if (want.ofport_request && interface->second.ofport_request != int64_t{*want.ofport_request}) {
+        columns["ofport_request"] = *want.ofport_request;
+      }
+      if (!columns.empty())
+        operations.push_back(Update("Interface", UuidIs(interface->second.uuid), std::move(columns)));
+    };
+
+    if (row == nullptr) {
+      operations.push_back(WaitForNames("Bridge", NameIs(spec.name), {}));
+      const std::string local_uuid = InsertPort(operations, local, "internal");
+      const std::string uplink_uuid = InsertPort(operations, uplink, "");
+      json columns = {
+          {"name", spec.name},
+          {"datapath_type", spec.datapath},
+          {"fail_mode", "secure"},
+          {"external_ids", DbMap(spec.external_ids)},
+          {"ports", json::array({"set", json::array({DbNamedUuid(local_uuid), DbNamedUuid(uplink_uuid)})})}};
+      if (!spec.hwaddr.empty()) columns["other_config"] = DbMap({{"hwaddr", spec.hwaddr}});
+      operations.push_back(Insert("Bridge", "bridge", std::move(columns)));
+      operations.push_back(Mutate("Open_vSwitch", json::array(),
+                                  json::array({json::array({"bridges", "insert", DbNamedUuid("bridge")})})));
+    } else {
+      json columns = json::object();
+      if (row->fail_mode != "secure") columns["fail_mode"] = "secure";
+      if ((row->datapath.empty() ? "system" : row->datapath) != spec.datapath)
+        columns["datapath_type"] = spec.datapath;
+      if (!columns.empty()) operations.push_back(Update("Bridge", UuidIs(row->uuid), std::move(columns)));
+      if (!spec.hwaddr.empty() && !Contains(row->other_config, {{"hwaddr", spec.hwaddr}})) {
+        operations.push_back(
+            Mutate("Bridge", UuidIs(row->uuid), PutInto("other_config", {{"hwaddr", spec.hwaddr}})));
+      }
+      if (!Contains(row->external_ids, spec.external_ids)) {
+        operations.push_back(Mutate("Bridge", UuidIs(row->uuid), PutInto("external_ids", spec.external_ids)));
+      }
+      mend_interface(local);
+      if (uplink_on != nullptr) {
+        mend_interface(uplink);
+      } else {
+        operations.push_back(WaitForNames("Port", NameIs(spec.uplink), {}));
+        const std::string uuid = InsertPort(operations, uplink, "");
+        operations.push_back(Mutate("Bridge", UuidIs(row->uuid),
+                                    json::array({json::array({"ports", "insert", DbNamedUuid(uuid)})})));
+      }
+      if (!operations.empty())
+        operations.insert(operations.begin(), WaitForNames("Bridge", UuidIs(row->uuid), {spec.name}));
+    }
+
+    if (operations.empty()) {
+      const Bridge bridge = seen.MakeBridge(*row);
+      const Port uplink_port = seen.MakePort(*row, *uplink_row);
+      const auto local_port = std::ranges::find(bridge.ports, spec.name, &Port::name);
+      const bool local_open = local_port != bridge.ports.end() && local_port->ofport == kLocalOfport;
+      if (local_open && uplink_port.ofport > 0) return bridge;
+      if (waited) {
+        if (!local_open) {
+          return Fail(Code::kInvalid, doing + ": ovs-vswitchd did not make it (datapath \"" + spec.datapath +
+                                          "\"); see the log of ovs-vswitchd");
+        }
+        return Fail(Code::kInvalid,
+                    doing + ": Open vSwitch could not open its uplink " + spec.uplink + ": " +
+                        (uplink_port.error.empty() ? "see the log of ovs-vswitchd" : uplink_port.error));
+      }
+      // All is written, by another process perhaps, and ovs-vswitchd has not done it: an empty change tells
+      // when it has.
+    }
+    const auto applied = Apply(std::move(operations), Wait::kClosed, deadline);
+    waited = applied.has_value();
+    if (!applied && applied.error().code != Code::kBusy) return FailWrapped(applied.error(), doing);
+    if (Clock::now() >= deadline)
+      return Fail(Code::kTransient, doing + ": others change the database all the time");
+  }
+}
+
+}  // namespace rail::ovs

@@ -1,0 +1,51 @@
+// OpenFlow to a real bridge, on the management socket that ovs-vswitchd keeps for each.
+//
+// Use:      RAIL_ASSIGN(auto bridge, MgmtConnection::Open(run_dir + "/br-rail0.mgmt", deadline));
+// Threads:  one at a time
+// Owns:     the socket; closing it discards a bundle that was not committed
+// Source:   OpenFlow 1.5.1; ovs-vswitchd(8) "<bridge>.mgmt"
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/base/socket.h"
+#include "lib/ovs/openflow.h"
+
+namespace rail::ovs {
+
+class MgmtConnection : public OpenFlow {
+ public:
+  // Connects and agrees on OpenFlow 1.5.
+  // Errors: kNotFound no such bridge, or ovs-vswitchd is down; kTransient; kUnsupported the bridge's
+  // `protocols` column
+  //         leaves out OpenFlow15. Safe to repeat.
+  static Result<std::unique_ptr<OpenFlow>> Open(const std::string& path, Deadline deadline);
+
+  Result<std::vector<RuleStats>> Dump(CookieMatch which, Deadline deadline) override;
+  Status Commit(const Change& change, Deadline deadline) override;
+
+ private:
+  // Asked for the next piece of what is to be written; "" when there is no more.
+  using Source = std::function<Result<std::string>()>;
+  // Given each whole message that is not an echo request; true: that was the last one waited for.
+  using Sink = std::function<Result<bool>(const std::vector<uint64_t>& message, size_t size)>;
+
+  explicit MgmtConnection(UnixStream socket) : socket_(std::move(socket)) {}
+  Status Handshake(Deadline deadline);
+  Status Converse(const Source& source, const Sink& sink, Deadline deadline);
+  Status TakeMessages(const Sink& sink, bool& done);
+  uint32_t NextXid() { return ++xid_; }
+
+  UnixStream socket_;
+  std::string in_;
+  std::string out_;
+  uint32_t xid_ = 0;
+  bool broken_ = false;
+};
+
+}  // namespace rail::ovs

@@ -1,0 +1,70 @@
+// JSON-RPC 1.0 on a unix socket, as ovsdb-server and the unixctl sockets of the OVS daemons speak it.
+//
+// Use:      RAIL_ASSIGN(auto rpc, RpcConnection::Connect(path, deadline));
+//           RAIL_ASSIGN(uint64_t id, rpc.Call("transact", params, deadline));
+//           RAIL_ASSIGN(RpcMessage message, rpc.Receive(deadline));       // echo requests are answered on
+//           the way
+// Threads:  one at a time
+// Owns:     the socket
+// Source:   RFC 7047 section 4; JSON-RPC 1.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lib/base/socket.h"
+
+struct json_parser;
+
+namespace rail::ovs {
+
+struct RpcMessage {
+  enum class Type { kRequest, kNotify, kReply, kError };
+  Type type = Type::kReply;
+  std::string method;
+  std::optional<uint64_t> id;  // of a reply or error to one of our calls
+  std::string id_text;         // as JSON
+  std::string body;            // JSON text: params, result or error
+};
+
+class RpcConnection {
+ public:
+  static Result<RpcConnection> Connect(const std::string& path, Deadline deadline);
+
+  // Puts a call into what the next Flush or Receive writes; gives the id that its answer will carry.
+  uint64_t Queue(const std::string& method, const nlohmann::json& params);
+  Status Flush(Deadline deadline);
+
+  // The next message that is not an echo request. Errors: kTransient (deadline, closed), kInvalid not
+  // JSON-RPC.
+  Result<RpcMessage> Receive(Deadline deadline);
+  // The same without waiting; nullopt when no whole message is there.
+  Result<std::optional<RpcMessage>> TryReceive();
+
+  int fd() const { return socket_.fd(); }
+  const std::string& path() const { return socket_.path(); }
+
+ private:
+  struct ParserDeleter {
+    void operator()(json_parser* parser) const;
+  };
+
+  explicit RpcConnection(UnixStream socket) : socket_(std::move(socket)) {}
+  Result<std::optional<RpcMessage>> Take();
+  Status Fill(size_t n);
+
+  UnixStream socket_;
+  std::unique_ptr<json_parser, ParserDeleter> parser_;
+  std::vector<char> buffer_;
+  size_t at_ = 0;  // of buffer_, what Take has not seen
+  size_t end_ = 0;
+  size_t message_ = 0;  // bytes of the message that has begun
+  std::string out_;
+  uint64_t last_id_ = 0;
+};
+
+}  // namespace rail::ovs

@@ -1,0 +1,38 @@
+#include "lib/ovs/unixctl.h"
+
+#include <cerrno>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "lib/base/strict_json.h"
+#include "lib/ovs/rpc.h"
+
+namespace rail::ovs {
+
+Result<std::string> FindUnixctl(const std::string& run_dir) {
+  const std::string path = run_dir + "/ovs-vswitchd.pid";
+  errno = 0;
+  std::ifstream file(path);
+  if (!file) return FailErrno(errno != 0 ? errno : ENOENT, "open " + path + " (is ovs-vswitchd running?)");
+  long pid = 0;
+  if (!(file >> pid) || pid <= 0) return Fail(Code::kInvalid, path + " holds no process id");
+  return run_dir + "/ovs-vswitchd." + std::to_string(pid) + ".ctl";
+}
+
+Result<std::string> UnixctlCall(const std::string& socket, const std::string& method,
+                                const std::vector<std::string>& args, Deadline deadline) {
+  const std::string doing = "ask ovs-vswitchd for " + method;
+  RAIL_ASSIGN_AS(auto rpc, RpcConnection::Connect(socket, deadline), doing);
+  const uint64_t id = rpc.Queue(method, args);
+  for (;;) {
+    RAIL_ASSIGN_AS(const RpcMessage message, rpc.Receive(deadline), doing);
+    if (message.id != id) continue;
+    RAIL_ASSIGN_AS(const auto text, ParseJson(message.body, {.max_bytes = message.body.size()}), doing);
+    if (!text.is_string()) return Fail(Code::kInvalid, doing + ": the answer is not a text");
+    if (message.type == RpcMessage::Type::kError)
+      return Fail(Code::kInvalid, doing + ": " + text.get<std::string>());
+    return text.get<std::string>();
+  }
+}
+
+}  // namespace rail::ovs

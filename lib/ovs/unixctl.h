@@ -1,0 +1,27 @@
+// Commands to a running ovs-vswitchd, as ovs-appctl gives them.
+//
+// Use:      RAIL_ASSIGN(std::string socket, FindUnixctl("/run/openvswitch"));
+//           RAIL_ASSIGN(std::string flows, UnixctlCall(socket, "dpctl/dump-flows", {"-m", "type=offloaded"},
+//           deadline));
+// Threads:  any thread
+// Source:   ovs-appctl(8); lib/unixctl.c of Open vSwitch
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
+
+namespace rail::ovs {
+
+// The control socket of the ovs-vswitchd whose pid file is <run_dir>/ovs-vswitchd.pid.
+// Errors: kNotFound no pid file: ovs-vswitchd is not running, or elsewhere; kInvalid it holds no pid.
+Result<std::string> FindUnixctl(const std::string& run_dir);
+
+// What the command prints. Errors: kNotFound, kTransient the daemon is gone or slow; kInvalid it refuses (its
+// words). As safe to repeat as the command.
+Result<std::string> UnixctlCall(const std::string& socket, const std::string& method,
+                                const std::vector<std::string>& args, Deadline deadline);
+
+}  // namespace rail::ovs

@@ -1,0 +1,130 @@
+#include "lib/pipeline/pipeline.h"
+
+#include <fmt/core.h>
+
+#include <iterator>
+#include <utility>
+
+namespace rail::pipeline {
+namespace {
+
+using ovs::Cookie;
+using ovs::CookieKind;
+using ovs::Rule;
+
+// Higher first. One number for each question, the same in every table, so that the shape of a table never changes.
+constexpr uint16_t kControl = 300;
+constexpr uint16_t kExact = 100;
+constexpr uint16_t kToLeaf = 10;
+constexpr uint16_t kPortDrop = 1;
+constexpr uint16_t kMiss = 0;
+
+const char* Family(const IpAddress& address) { return address.is_v6() ? "ipv6" : "ip"; }
+const char* Source(const IpAddress& address) { return address.is_v6() ? "ipv6_src" : "nw_src"; }
+const char* Destination(const IpAddress& address) { return address.is_v6() ? "ipv6_dst" : "nw_dst"; }
+
+std::string Hex(tenancy::TenantId id) { return fmt::format("{:#x}", id.value); }
+
+}  // namespace
+
+std::vector<Rule> ControlRules(const BridgeFacts& bridge, config::TenancyMode mode) {
+  const uint64_t cookie = Cookie(CookieKind::kPipeline, 0);
+  std::vector<Rule> rules;
+  const auto control = [&](std::string match, std::string actions) {
+    rules.push_back({kAdmitTable, kControl, cookie, std::move(match), std::move(actions)});
+  };
+  // IPv6 link-local is all that the fabric's control plane needs: ND, RA, BGP, BFD. The switch asks no L4 question here,
+  // the node's own kernel does.
+  const std::string uplink = fmt::format("in_port={}", bridge.uplink_port);
+  const std::string to_uplink = fmt::format("output:{}", bridge.uplink_port);
+  for (const char* destination : {"fe80::/10", "ff02::/16"}) {
+    control(fmt::format("{},ipv6,ipv6_dst={}", uplink, destination), "LOCAL");
+  }
+  control("in_port=LOCAL,ipv6,ipv6_src=fe80::/10", to_uplink);
+  control("in_port=LOCAL,ipv6,ipv6_src=::,ipv6_dst=ff02::/16", to_uplink);  // duplicate address detection of LOCAL
+  control(fmt::format("{},dl_type=0x88cc", uplink), "LOCAL");
+  control("in_port=LOCAL,dl_type=0x88cc", to_uplink);
+
+  for (const uint8_t table : {kAdmitTable, kSourceTable, kDestinationTable, kCompareTable, kForwardTable}) {
+    const bool asks_for_tenant = table == kSourceTable || table == kDestinationTable || table == kCompareTable;
+    const bool pass = asks_for_tenant && mode == config::TenancyMode::kOff;
+    rules.push_back({table, kMiss, cookie, "", pass ? fmt::format("resubmit(,{})", table + 1) : "drop"});
+  }
+  return rules;
+}
+
+std::vector<Rule> AdmitRules(const BridgeFacts& bridge, const Pod& pod) {
+  const uint64_t cookie = Cookie(CookieKind::kAttachment, static_cast<uint64_t>(pod.id));
+  const std::string mac = pod.mac.ToString();
+  const std::string gateway_mac = bridge.gateway_mac.ToString();
+  std::vector<Rule> rules;
+  for (const IpAddress& address : pod.addresses) {
+    const std::string text = address.ToString();
+    rules.push_back({kAdmitTable, kExact, cookie,
+                     fmt::format("in_port={},dl_src={},dl_dst={},{},{}={}", pod.port, mac, gateway_mac,
+                                 Family(address), Source(address), text),
+                     "resubmit(,1)"});
+    rules.push_back({kAdmitTable, kExact, cookie,
+                     fmt::format("in_port={},dl_dst={},{},{}={}", bridge.uplink_port, bridge.bridge_mac.ToString(),
+                                 Family(address), Destination(address), text),
+                     "resubmit(,1)"});
+    rules.push_back({kForwardTable, kExact, cookie,
+                     fmt::format("{},{}={}", Family(address), Destination(address), text),
+                     fmt::format("set_field:{}->eth_src,set_field:{}->eth_dst,output:{}", gateway_mac, mac, pod.port)});
+    for (const IpAddress& gateway : pod.gateways) {
+      if (gateway.is_v6() || address.is_v6()) continue;
+      // The pod asks for its gateway as itself, and for nothing else: the answer is made in the switch.
+      rules.push_back(
+          {kAdmitTable, kExact, cookie,
+           fmt::format("in_port={0},dl_src={1},arp,arp_op=1,arp_spa={2},arp_sha={1},arp_tpa={3}", pod.port, mac, text,
+                       gateway.ToString()),
+           fmt::format("move:NXM_OF_ETH_SRC[]->NXM_OF_ETH_DST[],set_field:{0}->eth_src,set_field:2->arp_op,"
+                       "move:NXM_NX_ARP_SHA[]->NXM_NX_ARP_THA[],set_field:{0}->arp_sha,"
+                       "set_field:{1}->arp_tpa,set_field:{2}->arp_spa,IN_PORT",
+                       gateway_mac, text, gateway.ToString())});
+    }
+  }
+  rules.push_back({kAdmitTable, kPortDrop, cookie, fmt::format("in_port={}", pod.port), "drop"});
+  return rules;
+}
+
+std::vector<Rule> TenantRules(const Pod& pod, tenancy::TenantId tenant) {
+  const uint64_t cookie = Cookie(CookieKind::kTenant, static_cast<uint64_t>(pod.id));
+  std::vector<Rule> rules;
+  rules.push_back({kSourceTable, kExact, cookie, fmt::format("in_port={}", pod.port),
+                   fmt::format("set_field:{}->xreg0,resubmit(,2)", Hex(tenant))});
+  for (const IpAddress& address : pod.addresses) {
+    rules.push_back({kDestinationTable, kExact, cookie,
+                     fmt::format("{},{}={}", Family(address), Destination(address), address.ToString()),
+                     fmt::format("set_field:{}->xreg1,resubmit(,3)", Hex(tenant))});
+  }
+  return rules;
+}
+
+Rule CompareRule(tenancy::TenantId tenant) {
+  return {kCompareTable, kExact, Cookie(CookieKind::kCompare, tenant.value),
+          fmt::format("xreg0={0},xreg1={0}", Hex(tenant)), "resubmit(,4)"};
+}
+
+std::vector<Rule> RemoteRules(const BridgeFacts& bridge, const IpAddress& address, tenancy::TenantId tenant) {
+  const uint64_t cookie = Cookie(CookieKind::kRemote, 0);
+  const std::string text = address.ToString();
+  return {{kSourceTable, kExact, cookie,
+           fmt::format("in_port={},{},{}={}", bridge.uplink_port, Family(address), Source(address), text),
+           fmt::format("set_field:{}->xreg0,resubmit(,2)", Hex(tenant))},
+          {kDestinationTable, kExact, cookie, fmt::format("{},{}={}", Family(address), Destination(address), text),
+           fmt::format("set_field:{}->xreg1,resubmit(,3)", Hex(tenant))}};
+}
+
+std::vector<Rule> LeafRules(const BridgeFacts& bridge, const MacAddress& leaf_mac) {
+  const uint64_t cookie = Cookie(CookieKind::kLeaf, 0);
+  const std::string actions = fmt::format("set_field:{}->eth_src,set_field:{}->eth_dst,output:{}",
+                                          bridge.bridge_mac.ToString(), leaf_mac.ToString(), bridge.uplink_port);
+  return {{kForwardTable, kToLeaf, cookie, "ip", actions}, {kForwardTable, kToLeaf, cookie, "ipv6", actions}};
+}
+
+void Append(std::vector<Rule>& rules, std::vector<Rule> more) {
+  rules.insert(rules.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+}
+
+}  // namespace rail::pipeline

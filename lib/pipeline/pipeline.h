@@ -1,0 +1,62 @@
+// The five tables of a rail's bridge, as rules. Pure: facts in, rules out.
+//
+// Use:      std::vector<Rule> rules = ControlRules(bridge, mode);
+//           Append(rules, AdmitRules(bridge, pod));  Append(rules, TenantRules(pod));  ...
+// Threads:  pure functions
+// Source:   README.md of this folder; every match is chosen so that a pod's packets need no L4 field, TTL or TOS in their
+//           megaflow and end as set(eth), output
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "lib/base/address.h"
+#include "lib/config/node_config.h"
+#include "lib/ovs/rule.h"
+#include "lib/tenancy/tenancy.h"
+
+namespace rail::pipeline {
+
+inline constexpr uint8_t kAdmitTable = 0;
+inline constexpr uint8_t kSourceTable = 1;
+inline constexpr uint8_t kDestinationTable = 2;
+inline constexpr uint8_t kCompareTable = 3;
+inline constexpr uint8_t kForwardTable = 4;
+
+struct BridgeFacts {
+  uint16_t uplink_port = 0;  // OpenFlow port number
+  MacAddress bridge_mac;     // of the LOCAL port: what the leaf sends to
+  MacAddress gateway_mac;    // config::Rail::GatewayMac
+};
+
+// One local attachment.
+struct Pod {
+  int64_t id = 0;            // the attachment's; its low 24 bits go into the cookie
+  uint16_t port = 0;         // OpenFlow port number of the representor
+  MacAddress mac;
+  std::vector<IpAddress> addresses;
+  std::vector<IpAddress> gateways;  // whose ARP is answered; IPv6 gateways are permanent neighbours in the pod
+};
+
+// Table 0: control traffic between uplink and LOCAL. Every table's miss: drop, or, for tables 1-3 in mode `off`, pass.
+std::vector<ovs::Rule> ControlRules(const BridgeFacts& bridge, config::TenancyMode mode);
+
+// Tables 0 and 4 of an attachment: what may come from its representor, what may come to it, how it is reached; all
+// else from its port is dropped by a rule of its own, which counts.
+std::vector<ovs::Rule> AdmitRules(const BridgeFacts& bridge, const Pod& pod);
+
+// Tables 1 and 2 of an attachment.
+std::vector<ovs::Rule> TenantRules(const Pod& pod, tenancy::TenantId tenant);
+
+// Table 3: the tenant may talk to itself.
+ovs::Rule CompareRule(tenancy::TenantId tenant);
+
+// Tables 1 and 2 of an address learned from BGP.
+std::vector<ovs::Rule> RemoteRules(const BridgeFacts& bridge, const IpAddress& address, tenancy::TenantId tenant);
+
+// Table 4: all that is not local goes to the leaf.
+std::vector<ovs::Rule> LeafRules(const BridgeFacts& bridge, const MacAddress& leaf_mac);
+
+void Append(std::vector<ovs::Rule>& rules, std::vector<ovs::Rule> more);
+
+}  // namespace rail::pipeline

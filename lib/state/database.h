@@ -1,0 +1,95 @@
+// A SQLite file: opened with our settings, statements prepared once, results as Result, errors as sentences.
+//
+// Use:      RAIL_ASSIGN(auto db, Database::Open(path, std::chrono::seconds(10)));
+//           RAIL_ASSIGN(Statement find, db->Prepare("SELECT a FROM t WHERE b = ?"));   // a literal: the
+//           cache's key RAIL_ASSIGN(bool row, find.Bind(value).Step()); RAIL_TRY(db->Begin());  ...
+//           RAIL_TRY(db->Commit());
+// Threads:  one at a time; never carried over a fork
+// Owns:     the connection and its statements; a Statement must not outlive its Database
+// Source:   https://sqlite.org/wal.html, https://sqlite.org/pragma.html; FORMAT.md
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "lib/base/error.h"
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace rail::state {
+
+class Database;
+
+// One execution of a prepared statement. Columns are from 0, parameters are bound in order.
+class Statement {
+ public:
+  Statement(Database& db, sqlite3_stmt* stmt) : db_(&db), stmt_(stmt) {}
+  Statement(Statement&& other) noexcept
+      : db_(other.db_), stmt_(std::exchange(other.stmt_, nullptr)), bound_(other.bound_) {}
+  ~Statement();
+
+  Statement& Bind(int64_t value);
+  Statement& Bind(std::string_view text);
+  // true: a row is there; false: the statement has ended. Errors: as Database::Failure.
+  Result<bool> Step();
+  // For statements without rows: to their end. Errors: as Database::Failure.
+  Status Run();
+
+  int64_t Int(int column) const;
+  std::string Text(int column) const;
+
+ private:
+  Database* db_;
+  sqlite3_stmt* stmt_;
+  int bound_ = 0;
+};
+
+class Database {
+ public:
+  // Opens or creates (file 0640, missing folders 0750) the record at `path`; `lock_wait` is how long any
+  // later call waits for the lock of another process. Any number of processes may create it at once. Errors:
+  // kPermission the file or its file system cannot be written; kTransient locked, disk full; kUnsupported
+  // written by
+  //         a newer version (named); kInternal damaged, or not a record of ours.
+  static Result<std::unique_ptr<Database>> Open(const std::string& path, std::chrono::milliseconds lock_wait);
+  ~Database();
+  Database(const Database&) = delete;
+  Database& operator=(const Database&) = delete;
+
+  // `sql` is a literal: its address is the key of the cache.
+  Result<Statement> Prepare(const char* sql);
+
+  // BEGIN IMMEDIATE: takes the write lock now, so that nothing read after it can be outdated.
+  Status Begin();
+  Status Commit();
+  void Rollback();
+
+  int64_t changed_rows() const;  // by the last statement
+  int64_t last_insert_id() const;
+
+  // What went wrong in the last call, for a person: kTransient (locked, disk full, out of memory),
+  // kPermission (read-only), kNotFound (a foreign key names no row), kExists (a unique value is there),
+  // kInternal (damaged, or our own mistake).
+  Error Failure() const;
+
+ private:
+  Database(std::string path, std::chrono::milliseconds lock_wait)
+      : path_(std::move(path)), lock_wait_(lock_wait) {}
+  Status Connect();
+  Status Execute(const char* sql);
+  Result<int64_t> FormatVersion();
+  Status CreateSchema();
+  Error NewerFormat(int64_t version);
+
+  std::string path_;
+  std::chrono::milliseconds lock_wait_;
+  sqlite3* db_ = nullptr;
+  std::map<const char*, sqlite3_stmt*> statements_;
+};
+
+}  // namespace rail::state

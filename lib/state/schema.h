@@ -1,0 +1,69 @@
+// The tables of the record.
+//
+// Source:   FORMAT.md: what each table means and how the format may change
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace rail::state {
+
+inline constexpr std::string_view kProductVersion = RAIL_VERSION;
+
+// PRAGMA user_version. A change of kSchema is a new number and a way to get there from the old one.
+inline constexpr int64_t kFormatVersion = 1;
+
+inline constexpr const char* kSchema = R"(
+CREATE TABLE meta (written_by TEXT NOT NULL) STRICT;
+INSERT INTO meta VALUES (')" RAIL_VERSION R"(');
+
+CREATE TABLE attachment (
+  id            INTEGER PRIMARY KEY AUTOINCREMENT,
+  network       TEXT NOT NULL,
+  container_id  TEXT NOT NULL,
+  ifname        TEXT NOT NULL,
+  phase         TEXT NOT NULL CHECK (phase IN ('adding', 'ready', 'deleting')),
+  rail          TEXT NOT NULL,
+  pod_namespace TEXT NOT NULL,
+  pod_name      TEXT NOT NULL,
+  pod_uid       TEXT NOT NULL,
+  netns_path    TEXT NOT NULL,
+  netns_device  INTEGER NOT NULL,
+  netns_inode   INTEGER NOT NULL,
+  device        TEXT NOT NULL,
+  representor   TEXT NOT NULL,
+  adopted       INTEGER NOT NULL CHECK (adopted IN (0, 1)),
+  mac           TEXT NOT NULL,
+  mtu           INTEGER NOT NULL,
+  addresses     TEXT NOT NULL,
+  gateways      TEXT NOT NULL,
+  ofport        INTEGER NOT NULL CHECK (ofport BETWEEN 0 AND 65535),
+  tenant        TEXT NOT NULL,
+  tenant_id     INTEGER NOT NULL,
+  announced     INTEGER NOT NULL CHECK (announced IN (0, 1)),
+  created_ms    INTEGER NOT NULL,
+  UNIQUE (network, container_id, ifname)
+) STRICT;
+
+CREATE TABLE claim (
+  kind          TEXT NOT NULL CHECK (kind IN ('device', 'address', 'port')),
+  value         TEXT NOT NULL CHECK (value <> ''),
+  attachment    INTEGER NOT NULL REFERENCES attachment (id) ON DELETE CASCADE,
+  PRIMARY KEY (kind, value)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX claim_by_attachment ON claim (attachment);
+
+CREATE TABLE step (
+  id            INTEGER PRIMARY KEY AUTOINCREMENT,
+  attachment    INTEGER NOT NULL REFERENCES attachment (id),
+  owner         TEXT NOT NULL,
+  kind          TEXT NOT NULL,
+  detail        TEXT NOT NULL,
+  pending       TEXT NOT NULL DEFAULT ''
+) STRICT;
+CREATE INDEX step_by_attachment ON step (attachment);
+
+PRAGMA user_version = 1;
+)";
+
+}  // namespace rail::state

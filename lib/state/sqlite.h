@@ -1,0 +1,53 @@
+// The record in one SQLite file that any number of processes share.
+//
+// Use:      RAIL_ASSIGN(auto store, Sqlite::Open(paths.state_file));
+// Threads:  one at a time; never carried over a fork
+// Owns:     the connection
+// Source:   FORMAT.md of this folder
+#pragma once
+
+#include <chrono>
+#include <memory>
+
+#include "lib/state/database.h"
+#include "lib/state/store.h"
+
+namespace rail::state {
+
+class Sqlite : public Store {
+ public:
+  // Opens the record, creating it and its folder when they are not there. Every call of the store waits up to
+  // 10 s for the lock of another process. Errors (of this and of every call): kTransient locked, disk full;
+  // kPermission read-only; kUnsupported (Open) written by a newer version; kInternal damaged.
+  static Result<std::unique_ptr<Store>> Open(const std::string& path);
+  // The same with another wait.
+  static Result<std::unique_ptr<Store>> OpenWaiting(const std::string& path,
+                                                    std::chrono::milliseconds lock_wait);
+
+  Result<Attachment> Create(const Attachment& draft) override;
+  Result<std::optional<Attachment>> Find(const AttachmentKey& key) override;
+  Result<std::vector<Attachment>> List() override;
+  Status Update(const Attachment& attachment) override;
+  Status Remove(int64_t id) override;
+  Status Claim(int64_t attachment, ClaimKind kind, const std::string& value) override;
+  Status Release(int64_t attachment, ClaimKind kind, const std::string& value) override;
+  Result<std::optional<int64_t>> OwnerOf(ClaimKind kind, const std::string& value) override;
+  Result<int64_t> RecordStep(int64_t attachment, const std::string& owner, const std::string& kind,
+                             const std::string& detail) override;
+  Status SetPending(int64_t step, const std::string& why) override;
+  Status ForgetStep(int64_t step) override;
+  Result<std::vector<Step>> Steps(int64_t attachment) override;
+  Result<int64_t> Version() override;
+
+ private:
+  explicit Sqlite(std::unique_ptr<Database> db) : db_(std::move(db)) {}
+  // `body` as one transaction: committed when it succeeds.
+  template <class Body>
+  auto InTransaction(Body body) -> decltype(body());
+  Result<int64_t> Insert(const Attachment& draft);
+  Status Take(int64_t attachment, ClaimKind kind, const std::string& value);
+
+  std::unique_ptr<Database> db_;
+};
+
+}  // namespace rail::state

@@ -1,0 +1,42 @@
+#include "lib/state/testing/crash_store.h"
+
+namespace rail::state::testing {
+
+void CrashStore::Pass() {
+  if (++points_ == plan_.at) plan_.crash();
+}
+
+Result<Attachment> CrashStore::Create(const Attachment& draft) {
+  return Around([&] { return inner_->Create(draft); });
+}
+
+Status CrashStore::Update(const Attachment& attachment) {
+  return Around([&] { return inner_->Update(attachment); });
+}
+
+Status CrashStore::Remove(int64_t id) {
+  return Around([&] { return inner_->Remove(id); });
+}
+
+Status CrashStore::Claim(int64_t attachment, ClaimKind kind, const std::string& value) {
+  return Around([&] { return inner_->Claim(attachment, kind, value); });
+}
+
+Status CrashStore::Release(int64_t attachment, ClaimKind kind, const std::string& value) {
+  return Around([&] { return inner_->Release(attachment, kind, value); });
+}
+
+Result<int64_t> CrashStore::RecordStep(int64_t attachment, const std::string& owner, const std::string& kind,
+                                       const std::string& detail) {
+  return Around([&] { return inner_->RecordStep(attachment, owner, kind, detail); });
+}
+
+Status CrashStore::SetPending(int64_t step, const std::string& why) {
+  return Around([&] { return inner_->SetPending(step, why); });
+}
+
+Status CrashStore::ForgetStep(int64_t step) {
+  return Around([&] { return inner_->ForgetStep(step); });
+}
+
+}  // namespace rail::state::testing

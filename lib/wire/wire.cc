@@ -1,0 +1,59 @@
+#include "lib/wire/wire.h"
+
+#include <cstdio>
+#include <memory>
+#include <string_view>
+
+#include "lib/cni/ipam.h"
+#include "lib/config/node_config.h"
+#include "lib/device/netdev.h"
+#include "lib/frr/vty_bgp.h"
+#include "lib/netlink/kernel.h"
+#include "lib/ovs/db_connection.h"
+#include "lib/ovs/mgmt_connection.h"
+#include "lib/poke/poke.h"
+#include "lib/state/sqlite.h"
+#include "lib/tenancy/tenancy.h"
+
+namespace rail::wire {
+
+engine::Openers RealOpeners(const config::NodeConfig& config) {
+  engine::Openers openers;
+  openers.ovsdb = [db = config.ovs.db_socket](Deadline deadline) { return ovs::DbConnection::Open(db, deadline); };
+  openers.openflow = [run_dir = config.ovs.run_dir](const std::string& bridge, Deadline deadline) {
+    return ovs::MgmtConnection::Open(run_dir + "/" + bridge + ".mgmt", deadline);
+  };
+  openers.bgp = [run_dir = config.frr.run_dir, bgp = config.bgp](Deadline deadline) -> Result<std::unique_ptr<frr::Bgp>> {
+    RAIL_ASSIGN(std::unique_ptr<frr::Bgp> open,
+                frr::VtyBgp::Open({.run_dir = run_dir, .asn = bgp.asn, .community_asn = bgp.community_asn}, deadline));
+    return open;
+  };
+  openers.netlink = [] { return netlink::Kernel::Open(); };
+  openers.devices = [](netlink::Netlink& host) -> std::unique_ptr<device::Backend> {
+    return std::make_unique<device::Netdev>(host, [] { return netlink::Kernel::Open(); });
+  };
+  openers.release_addresses = [](const cni::IpamCall& call, Deadline deadline) { return cni::Release(call, deadline); };
+  return openers;
+}
+
+engine::Deps RealDeps() {
+  static cni::ExecIpam ipam;
+  const config::Paths paths = config::Paths::FromEnvironment();
+  return {.load_config = [paths] { return config::Load(paths.config_file); },
+          .open_store = [paths] { return state::Sqlite::Open(paths.state_file); },
+          .openers = RealOpeners,
+          .load_tenancy = tenancy::Tenancy::Load,
+          .ipam = &ipam,
+          .poke = [paths] { (void)poke::Poke(paths.poke_socket); }};  // raild also audits: a lost poke costs time only
+}
+
+int PluginMain(int argc, char** argv, const cni::Plugin& plugin) {
+  if (argc == 1) return cni::Main(plugin);
+  if (argc == 2 && std::string_view(argv[1]) == "--check-config") return cni::CheckConfigMain(plugin);
+  std::fprintf(stderr, "usage: %s                   called by a container runtime, with CNI_* in the environment\n"
+               "       %s --check-config    reads a network configuration on stdin, says what is wrong with it\n",
+               plugin.name.c_str(), plugin.name.c_str());
+  return 2;
+}
+
+}  // namespace rail::wire

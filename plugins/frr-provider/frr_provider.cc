@@ -1,0 +1,133 @@
+#include "plugins/frr-provider/frr_provider.h"
+
+#include <algorithm>
+
+#include "lib/base/log.h"
+#include "lib/cni/result.h"
+#include "plugins/frr-provider/config.h"
+
+namespace rail::frr_provider {
+namespace {
+
+using cni::CniFail;
+using cni::Outcome;
+using cni::Request;
+using engine::Deps;
+using engine::Node;
+using engine::Session;
+using state::Attachment;
+
+// Where tenants are kept apart, an address without a tenant is not announced: nobody could use it, and nobody should.
+Status HasTenant(const Session& session, const Attachment& attachment) {
+  if (session.config.tenancy.mode == config::TenancyMode::kOff || attachment.tenant_id != 0) return {};
+  return Fail(Code::kInvalid,
+              "the pod has no tenant: tenant-isolation must stand before frr-provider in the chain (tenancy.mode is "
+              "\"namespace\" in node.json)");
+}
+
+Status AnnounceAndWait(Session& session, Attachment& attachment, const Config& config) {
+  Node node = session.node();
+  RAIL_ASSIGN(const config::Rail* rail, engine::RailOf(session.config, attachment.rail));
+  RAIL_TRY(engine::Announce(node, attachment));
+  if (config.wait.count() == 0) return {};
+  RAIL_ASSIGN(frr::Bgp * bgp, session.edges.Bgp());
+  Status advertised = bgp->WaitAdjRibOut(attachment.addresses, rail->bridge,
+                                         std::min(After(config.wait), session.edges.until()));
+  if (advertised || config.on_timeout == OnTimeout::kFail) return advertised;
+  log::Warning("attachment {}: {}; the pod starts all the same (on_timeout is \"warn\")", attachment.key.ToString(),
+               advertised.error().message);
+  return {};
+}
+
+Outcome<std::string> Add(const Deps& deps, const Request& request) {
+  auto config = ParseConfig(request);
+  if (!config) return tl::make_unexpected(config.error());
+  if (!request.prev_result) {
+    return CniFail(7, "prevResult is missing: frr-provider stands after ovs-provider in the chain");
+  }
+  RAIL_ASSIGN(std::string result, cni::PassThrough(*request.prev_result, request.cni_version));
+  RAIL_ASSIGN(const auto session, Session::Open(deps));
+  RAIL_ASSIGN(Attachment attachment, engine::RecordedAttachment(*session, request));
+  RAIL_TRY(HasTenant(*session, attachment));
+  if (Status announced = AnnounceAndWait(*session, attachment, *config); !announced) {
+    Node node = session->node();
+    auto undone = engine::Undo(node, attachment, engine::kFrrProvider);
+    if (!undone) log::Error("clean up after a failed ADD: {}", undone.error().message);
+    return tl::make_unexpected(cni::CniError(announced.error()));
+  }
+  return result;
+}
+
+Outcome<void> Del(const Deps& deps, const Request& request) {
+  RAIL_ASSIGN(const auto session, Session::Open(deps));
+  RAIL_TRY(engine::UndoAttachment(*session, engine::KeyOf(request), engine::kFrrProvider));
+  return {};
+}
+
+Outcome<void> Check(const Deps& deps, const Request& request) {
+  auto config = ParseConfig(request);
+  if (!config) return tl::make_unexpected(config.error());
+  RAIL_ASSIGN(const auto session, Session::Open(deps));
+  RAIL_ASSIGN(const engine::Recorded recorded, engine::RecordedWithSteps(*session, request));
+  const Attachment& attachment = recorded.attachment;
+  RAIL_ASSIGN(const config::Rail* rail, engine::RailOf(session->config, attachment.rail));
+  RAIL_TRY(HasTenant(*session, attachment));
+  std::vector<std::string> problems;
+  if (!recorded.Has(engine::step::kAnnounce)) problems.emplace_back("its ADD has not finished: nothing is announced");
+  RAIL_ASSIGN(frr::Bgp * bgp, session->edges.Bgp());
+  RAIL_ASSIGN(const std::vector<frr::Announcement> announced, bgp->Announced(session->edges.CallDeadline()));
+  for (const IpAddress& address : attachment.addresses) {
+    const frr::Announcement wanted{address, rail->name, rail->index, {attachment.tenant_id}};
+    const auto seen = std::ranges::find(announced, address, &frr::Announcement::address);
+    if (seen == announced.end()) {
+      problems.push_back("bgpd does not announce " + address.ToHostPrefix());
+    } else if (seen->rail != wanted.rail || seen->tenant != wanted.tenant) {
+      problems.push_back("bgpd announces " + address.ToHostPrefix() + " for rail " + seen->rail + " and tenant " +
+                         seen->tenant.ToString() + ", not for rail " + wanted.rail + " and tenant " +
+                         wanted.tenant.ToString());
+    }
+  }
+  RAIL_TRY(engine::Problems(problems));
+  // Right after an ADD that did not wait the address may still be on its way.
+  RAIL_TRY(bgp->WaitAdjRibOut(attachment.addresses, rail->bridge, After(std::chrono::seconds(2))));
+  return {};
+}
+
+Outcome<void> Gc(const Deps& deps, const Request& request) {
+  RAIL_ASSIGN(const auto valid, engine::ValidAttachments(request));
+  if (!valid) return {};
+  RAIL_ASSIGN(const auto session, Session::Open(deps));
+  RAIL_TRY(engine::UndoAllBut(*session, request.network, *valid, engine::kFrrProvider));
+  return {};
+}
+
+Outcome<void> ReadyForAdd(const Deps& deps, const Request&) {
+  const auto not_ready = [](const Error& error) {
+    return CniFail(50, "frr-provider cannot announce addresses", error.message);
+  };
+  auto session = Session::Open(deps);
+  if (!session) return not_ready(session.error());
+  auto bgp = (*session)->edges.Bgp();
+  if (!bgp) return not_ready(bgp.error());
+  if (auto sessions = (*bgp)->Sessions((*session)->edges.CallDeadline()); !sessions) return not_ready(sessions.error());
+  return {};
+}
+
+}  // namespace
+
+cni::Plugin MakePlugin(engine::Deps deps) {
+  return {.name = "frr-provider",
+          .about = "RailCNI frr-provider: announces a pod's addresses over BGP",
+          .check_config = [](const Request& request) -> Outcome<void> {
+            auto config = ParseConfig(request);
+            if (!config) return tl::make_unexpected(config.error());
+            return {};
+          },
+          .add = [deps](const Request& request) { return Add(deps, request); },
+          .del = [deps](const Request& request) { return Del(deps, request); },
+          .check = [deps](const Request& request) { return Check(deps, request); },
+          .gc = [deps](const Request& request) { return Gc(deps, request); },
+          .status = [deps](const Request& request) { return ReadyForAdd(deps, request); }};
+}
+
+}  // namespace rail::frr_provider

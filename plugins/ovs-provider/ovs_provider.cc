@@ -1,0 +1,344 @@
+#include "plugins/ovs-provider/ovs_provider.h"
+
+#include <algorithm>
+#include <chrono>
+#include <nlohmann/json.hpp>
+
+#include "lib/base/log.h"
+#include "lib/podnet/podnet.h"
+#include "plugins/ovs-provider/config.h"
+
+namespace rail::ovs_provider {
+namespace {
+
+using cni::AddResult;
+using cni::CniFail;
+using cni::Outcome;
+using cni::Request;
+using engine::Deps;
+using engine::Node;
+using engine::Session;
+using state::Attachment;
+
+int64_t NowMs() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+constexpr uint32_t kScopeLink = 253;  // RT_SCOPE_LINK, rtnetlink(7)
+
+bool IsPciAddress(const std::string& device) {  // 0000:03:00.2
+  return device.size() == 12 && device[4] == ':' && device[7] == ':' && device[10] == '.';
+}
+
+// One ADD, from validated input to the answer. Whatever it makes is in the record before it is made; the caller undoes.
+class Adding {
+ public:
+  Adding(const Deps& deps, Session& session, const Request& request, const config::Rail& rail, const netns::Netns& pod)
+      : deps_(deps), session_(session), node_(session.node()), request_(request), rail_(rail), pod_(pod) {}
+
+  // The chain begins here: plumb the device and call IPAM.
+  Outcome<AddResult> Plumb() {
+    RAIL_ASSIGN(device::Backend * devices, session_.edges.Devices());
+    RAIL_ASSIGN(const device::Device device, devices->Find(rail_, request_.device_id));
+    RAIL_TRY(FreeName());
+    RAIL_ASSIGN(const pipeline::BridgeFacts bridge, engine::Facts(node_, rail_));
+    attachment_.representor = device.representor;
+    RAIL_TRY(Record());
+
+    AddResult addresses;
+    if (cni::HasIpam(request_)) {
+      RAIL_TRY(session_.store->RecordStep(attachment_.id, engine::kOvsProvider, engine::step::kIpam,
+                                          cni::MakeIpamCall(request_).ToJson()));
+      auto answer = deps_.ipam->Add(request_, session_.edges.CallDeadline());
+      if (!answer) return tl::make_unexpected(answer.error());
+      addresses = std::move(*answer);
+    }
+    RAIL_TRY(TakeAddresses(addresses));
+    RAIL_TRY(engine::AttachPort(node_, attachment_));
+    RAIL_TRY(engine::MoveDevice(node_, attachment_, device, pod_));
+    RAIL_TRY(session_.store->Update(attachment_));
+    RAIL_TRY(engine::AdmitTraffic(node_, attachment_, bridge, session_.config.tenancy.mode));
+    RAIL_TRY(Configure(addresses));
+    return Answer(std::move(addresses));
+  }
+
+  // Another plugin has plumbed the device: adopt its port and its addresses, add what is missing.
+  Outcome<AddResult> Adopt(AddResult previous) {
+    RAIL_ASSIGN(const pipeline::BridgeFacts bridge, engine::Facts(node_, rail_));
+    RAIL_ASSIGN(const ovs::Port port, PortOf(previous));
+    const auto inside = std::ranges::find_if(
+        previous.interfaces, [&](const cni::Interface& i) { return !i.sandbox.empty() && i.name == request_.ifname; });
+    if (inside == previous.interfaces.end()) {
+      return CniFail(7, "prevResult.interfaces: no interface " + request_.ifname + " with a sandbox to adopt");
+    }
+    attachment_.adopted = true;
+    attachment_.representor = port.name;
+    RAIL_ASSIGN_AS(attachment_.mac, MacAddress::Parse(inside->mac), "prevResult.interfaces");
+    RAIL_TRY(Record());
+    RAIL_TRY(TakeAddresses(previous));
+    RAIL_TRY(engine::AdoptPort(node_, attachment_, port));
+    RAIL_TRY(session_.store->Update(attachment_));
+    RAIL_TRY(engine::AdmitTraffic(node_, attachment_, bridge, session_.config.tenancy.mode));
+    RAIL_TRY(Configure(previous));
+    return previous;
+  }
+
+  const Attachment& attachment() const { return attachment_; }
+  bool recorded() const { return attachment_.id != 0; }
+
+  Status Finish() {
+    attachment_.phase = state::Phase::kReady;
+    return session_.store->Update(attachment_);
+  }
+
+ private:
+  // The runtime must not ask for a name that is taken; whoever holds it keeps it.
+  Status FreeName() {
+    RAIL_ASSIGN(const bool taken, podnet::HasLink(pod_, request_.ifname));
+    if (!taken) return {};
+    return Fail(Code::kExists, "interface " + request_.ifname + " exists already in the pod (" + request_.netns + ")");
+  }
+
+  Status Record() {
+    attachment_.key = engine::KeyOf(request_);
+    attachment_.rail = rail_.name;
+    attachment_.pod_namespace = request_.pod.pod_namespace;
+    attachment_.pod_name = request_.pod.name;
+    attachment_.pod_uid = request_.pod.uid;
+    attachment_.netns_path = request_.netns;
+    attachment_.netns_device = pod_.identity().device;
+    attachment_.netns_inode = pod_.identity().inode;
+    attachment_.device = request_.device_id;
+    attachment_.mtu = rail_.mtu;
+    attachment_.created_ms = NowMs();
+    RAIL_ASSIGN(attachment_, session_.store->Create(attachment_));
+    return {};
+  }
+
+  // Every address is one pod's, whatever IPAM believes.
+  Status TakeAddresses(AddResult& addresses) {
+    for (cni::IpConfig& ip : addresses.ips) {
+      const IpAddress& address = ip.address.address;
+      if (address.is_unspecified() || address.is_multicast() || address.is_loopback() || address.is_link_local() ||
+          address.is_broadcast()) {
+        return Fail(Code::kInvalid, "IPAM gave " + address.ToString() + ", which cannot be a pod's address");
+      }
+      if (!ip.gateway) ip.gateway = config::DefaultGateway(address.is_v6());
+      attachment_.addresses.push_back(address);
+      if (std::ranges::find(attachment_.gateways, *ip.gateway) == attachment_.gateways.end()) {
+        attachment_.gateways.push_back(*ip.gateway);
+      }
+      RAIL_TRY(session_.store->Claim(attachment_.id, state::ClaimKind::kAddress, address.ToString()));
+    }
+    if (attachment_.addresses.empty()) {
+      return Fail(Code::kInvalid, "no address for the pod: IPAM gave none (is \"ipam\" in the configuration?)");
+    }
+    return session_.store->Update(attachment_);
+  }
+
+  Status Configure(const AddResult& addresses) {
+    podnet::Plan plan = engine::PlanOf(rail_, attachment_);
+    for (const cni::RouteConfig& route : addresses.routes) {
+      podnet::RouteSpec spec;
+      spec.destination = route.destination;
+      spec.gateway = route.gateway;
+      spec.mtu = route.mtu;
+      spec.advmss = route.advmss;
+      spec.priority = route.priority;
+      spec.table = route.table;
+      if (route.scope == kScopeLink) spec.scope = podnet::Scope::kLink;
+      plan.routes.push_back(spec);
+    }
+    return podnet::Configure(pod_, plan);
+  }
+
+  Result<ovs::Port> PortOf(const AddResult& previous) {
+    RAIL_ASSIGN(ovs::Ovsdb * db, session_.edges.Ovsdb());
+    for (const cni::Interface& interface : previous.interfaces) {
+      if (!interface.sandbox.empty()) continue;
+      RAIL_ASSIGN(auto port, db->FindPort(interface.name, session_.edges.CallDeadline()));
+      if (!port) continue;
+      if (port->bridge != rail_.bridge) {
+        return Fail(Code::kInvalid, "prevResult: " + port->name + " is a port of bridge " + port->bridge + ", but rail " +
+                                        rail_.name + " is bridge " + rail_.bridge);
+      }
+      if (port->ofport < 1) return Fail(Code::kTransient, "port " + port->name + " does not work: " + port->error);
+      return std::move(*port);
+    }
+    return Fail(Code::kInvalid, "prevResult.interfaces: none of the host's interfaces is a port of Open vSwitch");
+  }
+
+  Outcome<AddResult> Answer(AddResult result) {
+    result.interfaces = {
+        {.name = attachment_.representor, .mac = {}, .sandbox = {}, .mtu = attachment_.mtu, .pci_id = {}},
+        {.name = request_.ifname,
+         .mac = attachment_.mac.ToString(),
+         .sandbox = request_.netns,
+         .mtu = attachment_.mtu,
+         .pci_id = IsPciAddress(request_.device_id) ? request_.device_id : ""}};
+    RAIL_ASSIGN(netlink::Netlink * host, session_.edges.Netlink());
+    RAIL_ASSIGN(const netlink::Link representor, host->GetLink(attachment_.representor));
+    result.interfaces[0].mac = representor.mac.ToString();
+    for (cni::IpConfig& ip : result.ips) {
+      ip.address.length = ip.address.address.bits();
+      ip.interface = 1;
+    }
+    for (cni::RouteConfig& route : result.routes) {
+      if (route.gateway) continue;
+      for (const cni::IpConfig& ip : result.ips) {
+        if (ip.address.address.is_v6() == route.destination.address.is_v6()) route.gateway = ip.gateway;
+      }
+    }
+    return result;
+  }
+
+  const Deps& deps_;
+  Session& session_;
+  Node node_;
+  const Request& request_;
+  const config::Rail& rail_;
+  const netns::Netns& pod_;
+  Attachment attachment_;
+};
+
+Status DeviceWasGiven(const Request& request) {
+  if (!request.device_id.empty()) return {};
+  return Fail(Code::kInvalid,
+              "deviceID: no device was allocated to the pod for network " + request.network +
+                  ": does a container of it request the resource that the NetworkAttachmentDefinition's annotation "
+                  "k8s.v1.cni.cncf.io/resourceName names, once for each interface?");
+}
+
+// An ADD that died half way left a record: its effects are undone before the same ADD is tried again.
+Status ClearRemains(Session& session, const Request& request) {
+  RAIL_ASSIGN(const auto old, session.store->Find(engine::KeyOf(request)));
+  if (!old) return {};
+  if (old->phase == state::Phase::kReady) {
+    return Fail(Code::kExists, "attachment " + old->key.ToString() + " exists already; DEL comes before another ADD");
+  }
+  return engine::UndoAttachment(session, old->key, "");
+}
+
+Outcome<std::string> Add(const Deps& deps, const Request& request) {
+  auto config = ParseConfig(request);
+  if (!config) return tl::make_unexpected(config.error());
+  AddResult previous;
+  const bool adopt = request.prev_result != nullptr;
+  if (adopt) {
+    RAIL_ASSIGN(previous, AddResult::Parse(*request.prev_result, request.cni_version));
+  } else {
+    RAIL_TRY(DeviceWasGiven(request));
+  }
+  RAIL_ASSIGN(const auto session, Session::Open(deps));
+  RAIL_ASSIGN(const config::Rail* rail, engine::RailOf(session->config, config->rail));
+  RAIL_ASSIGN_AS(const netns::Netns pod, netns::Netns::Open(request.netns), "CNI_NETNS");
+  RAIL_TRY(ClearRemains(*session, request));
+
+  Adding adding(deps, *session, request, *rail, pod);
+  Outcome<AddResult> result = adopt ? adding.Adopt(std::move(previous)) : adding.Plumb();
+  if (result) {
+    if (Status finished = adding.Finish(); !finished) result = tl::make_unexpected(cni::CniError(finished.error()));
+  }
+  if (!result) {
+    if (adding.recorded()) {
+      Status undone = engine::UndoAttachment(*session, engine::KeyOf(request), "");
+      if (!undone) log::Error("clean up after a failed ADD: {}", undone.error().message);
+    }
+    return tl::make_unexpected(result.error());
+  }
+  return result->Print(request.cni_version);
+}
+
+// IPAM is told even when we never heard of the attachment: an ADD may have died before its record reached the disk.
+Outcome<void> Del(const Deps& deps, const Request& request) {
+  RAIL_ASSIGN(const auto session, Session::Open(deps));
+  RAIL_ASSIGN(const auto found, session->store->Find(engine::KeyOf(request)));
+  if (found) {
+    RAIL_TRY(engine::UndoAttachment(*session, found->key, ""));
+  } else if (cni::HasIpam(request)) {
+    if (auto released = deps.ipam->Del(request, session->edges.CallDeadline()); !released) {
+      log::Warning("release addresses of {}: {} {}", engine::KeyOf(request).ToString(), released.error().msg,
+                   released.error().details);
+    }
+  }
+  return {};
+}
+
+Outcome<void> Check(const Deps& deps, const Request& request) {
+  auto config = ParseConfig(request);
+  if (!config) return tl::make_unexpected(config.error());
+  RAIL_ASSIGN(const auto session, Session::Open(deps));
+  RAIL_ASSIGN(const engine::Recorded recorded, engine::RecordedWithSteps(*session, request));
+  const Attachment& attachment = recorded.attachment;
+  RAIL_ASSIGN(const config::Rail* rail, engine::RailOf(session->config, attachment.rail));
+  Node node = session->node();
+  std::vector<std::string> problems;
+  if (attachment.rail != config->rail) {
+    problems.push_back("the configuration says rail " + config->rail + ", the record says rail " + attachment.rail);
+  }
+  if (!recorded.Has(engine::step::kAdmit)) problems.emplace_back("its ADD has not finished");
+
+  RAIL_ASSIGN_AS(const netns::Netns pod, netns::Netns::Open(request.netns), "CNI_NETNS");
+  RAIL_ASSIGN(std::vector<std::string> inside, podnet::Verify(pod, engine::PlanOf(*rail, attachment)));
+  problems.insert(problems.end(), inside.begin(), inside.end());
+
+  RAIL_ASSIGN(ovs::Ovsdb * db, session->edges.Ovsdb());
+  RAIL_ASSIGN(const auto port, db->FindPort(attachment.representor, session->edges.CallDeadline()));
+  if (!port) {
+    problems.push_back("the representor " + attachment.representor + " is not a port of bridge " + rail->bridge);
+  } else if (port->bridge != rail->bridge) {
+    problems.push_back("the representor " + attachment.representor + " is on bridge " + port->bridge + ", not on " +
+                       rail->bridge);
+  } else if (port->ofport != attachment.ofport) {
+    problems.push_back("the representor " + attachment.representor + " does not work as port " +
+                       std::to_string(attachment.ofport) + ": " + port->error);
+  }
+  RAIL_ASSIGN(const pipeline::BridgeFacts bridge, engine::Facts(node, *rail));
+  RAIL_ASSIGN(std::vector<std::string> missing,
+              engine::MissingRules(node, attachment, pipeline::AdmitRules(bridge, engine::PodOf(attachment))));
+  problems.insert(problems.end(), missing.begin(), missing.end());
+  RAIL_TRY(engine::Problems(problems));
+  if (cni::HasIpam(request)) return deps.ipam->Check(request, session->edges.CallDeadline());
+  return {};
+}
+
+Outcome<void> Gc(const Deps& deps, const Request& request) {
+  RAIL_ASSIGN(const auto valid, engine::ValidAttachments(request));
+  if (!valid) return {};  // the runtime does not say what is alive: raild's sweep looks at the namespaces themselves
+  RAIL_ASSIGN(const auto session, Session::Open(deps));
+  RAIL_TRY(engine::UndoAllBut(*session, request.network, *valid, ""));
+  return {};
+}
+
+Outcome<void> ReadyForAdd(const Deps& deps, const Request& request) {
+  auto config = ParseConfig(request);
+  if (!config) return tl::make_unexpected(config.error());
+  const auto not_ready = [](const Error& error) { return CniFail(50, "ovs-provider cannot attach pods", error.message); };
+  auto session = Session::Open(deps);
+  if (!session) return not_ready(session.error());
+  auto rail = engine::RailOf((*session)->config, config->rail);
+  if (!rail) return not_ready(rail.error());
+  Node node = (*session)->node();
+  if (auto facts = engine::Facts(node, **rail); !facts) return not_ready(facts.error());
+  return {};
+}
+
+}  // namespace
+
+cni::Plugin MakePlugin(engine::Deps deps) {
+  return {.name = "ovs-provider",
+          .about = "RailCNI ovs-provider: attaches a pod's device to its rail's Open vSwitch bridge",
+          .check_config = [](const Request& request) -> Outcome<void> {
+            auto config = ParseConfig(request);
+            if (!config) return tl::make_unexpected(config.error());
+            return {};
+          },
+          .add = [deps](const Request& request) { return Add(deps, request); },
+          .del = [deps](const Request& request) { return Del(deps, request); },
+          .check = [deps](const Request& request) { return Check(deps, request); },
+          .gc = [deps](const Request& request) { return Gc(deps, request); },
+          .status = [deps](const Request& request) { return ReadyForAdd(deps, request); }};
+}
+
+}  // namespace rail::ovs_provider

@@ -1,0 +1,14 @@
+// ovs-provider: the pod's device, its representor on the rail's bridge, its addresses, and what the switch admits from it.
+//
+// Stands first in the chain (then it plumbs the device and calls IPAM) or after ovs-cni (then it adopts the port and the
+// addresses of prevResult). README.md of this folder describes its configuration.
+#pragma once
+
+#include "lib/cni/plugin.h"
+#include "lib/engine/session.h"
+
+namespace rail::ovs_provider {
+
+cni::Plugin MakePlugin(engine::Deps deps);
+
+}  // namespace rail::ovs_provider

@@ -1,0 +1,112 @@
+#include "plugins/tenant-isolation/tenant_isolation.h"
+
+#include "lib/base/log.h"
+#include "lib/cni/result.h"
+
+namespace rail::tenant_isolation {
+namespace {
+
+using cni::CniFail;
+using cni::Outcome;
+using cni::Request;
+using engine::Deps;
+using engine::Node;
+using engine::Session;
+using state::Attachment;
+
+Outcome<std::string> PrevResult(const Request& request) {
+  if (!request.prev_result) {
+    return CniFail(7, "prevResult is missing: tenant-isolation stands after ovs-provider in the chain");
+  }
+  RAIL_ASSIGN(std::string same, cni::PassThrough(*request.prev_result, request.cni_version));
+  return same;
+}
+
+Result<tenancy::Tenant> TenantOf(const Deps& deps, const Session& session, const Request& request) {
+  if (request.pod.pod_namespace.empty()) {
+    return Fail(Code::kInvalid,
+                "CNI_ARGS holds no K8S_POD_NAMESPACE, so the pod's tenant is not known; it stays cut off (tenancy.mode "
+                "\"off\" in node.json is for clusters without tenants)");
+  }
+  RAIL_ASSIGN(const tenancy::Tenancy tenancy, deps.load_tenancy(session.config.tenancy));
+  return tenancy.TenantOf(request.pod.pod_namespace);
+}
+
+Outcome<std::string> Add(const Deps& deps, const Request& request) {
+  Outcome<std::string> result = PrevResult(request);
+  if (!result) return result;
+  RAIL_ASSIGN(const auto session, Session::Open(deps));
+  if (session->config.tenancy.mode == config::TenancyMode::kOff) return result;
+  RAIL_ASSIGN(Attachment attachment, engine::RecordedAttachment(*session, request));
+  RAIL_ASSIGN(const tenancy::Tenant tenant, TenantOf(deps, *session, request));
+  Node node = session->node();
+  if (Status joined = engine::JoinTenant(node, attachment, tenant); !joined) {
+    auto undone = engine::Undo(node, attachment, engine::kTenantIsolation);
+    if (!undone) log::Error("clean up after a failed ADD: {}", undone.error().message);
+    return tl::make_unexpected(cni::CniError(joined.error()));
+  }
+  return result;
+}
+
+Outcome<void> Del(const Deps& deps, const Request& request) {
+  RAIL_ASSIGN(const auto session, Session::Open(deps));
+  RAIL_TRY(engine::UndoAttachment(*session, engine::KeyOf(request), engine::kTenantIsolation));
+  return {};
+}
+
+Outcome<void> Check(const Deps& deps, const Request& request) {
+  RAIL_ASSIGN(const auto session, Session::Open(deps));
+  if (session->config.tenancy.mode == config::TenancyMode::kOff) return {};
+  RAIL_ASSIGN(const engine::Recorded recorded, engine::RecordedWithSteps(*session, request));
+  const Attachment& attachment = recorded.attachment;
+  RAIL_ASSIGN(const tenancy::Tenant tenant, TenantOf(deps, *session, request));
+  std::vector<std::string> problems;
+  if (!recorded.Has(engine::step::kTenant) || attachment.tenant_id == 0) {
+    problems.emplace_back("its ADD has not finished: the pod has no tenant and is cut off");
+  } else if (attachment.tenant_id != tenant.id.value) {
+    problems.push_back("the pod is in tenant " + attachment.tenant + " (" +
+                       tenancy::TenantId{attachment.tenant_id}.ToString() + "), node.json and the key say " + tenant.name +
+                       " (" + tenant.id.ToString() + ")");
+  }
+  std::vector<ovs::Rule> wanted = pipeline::TenantRules(engine::PodOf(attachment), {attachment.tenant_id});
+  wanted.push_back(pipeline::CompareRule({attachment.tenant_id}));
+  Node node = session->node();
+  RAIL_ASSIGN(std::vector<std::string> missing, engine::MissingRules(node, attachment, wanted));
+  problems.insert(problems.end(), missing.begin(), missing.end());
+  RAIL_TRY(engine::Problems(problems));
+  return {};
+}
+
+Outcome<void> Gc(const Deps& deps, const Request& request) {
+  RAIL_ASSIGN(const auto valid, engine::ValidAttachments(request));
+  if (!valid) return {};
+  RAIL_ASSIGN(const auto session, Session::Open(deps));
+  RAIL_TRY(engine::UndoAllBut(*session, request.network, *valid, engine::kTenantIsolation));
+  return {};
+}
+
+Outcome<void> ReadyForAdd(const Deps& deps, const Request&) {
+  const auto not_ready = [](const Error& error) {
+    return CniFail(50, "tenant-isolation cannot place pods in their tenants", error.message);
+  };
+  auto session = Session::Open(deps);
+  if (!session) return not_ready(session.error());
+  if ((*session)->config.tenancy.mode == config::TenancyMode::kOff) return {};
+  if (auto tenancy = deps.load_tenancy((*session)->config.tenancy); !tenancy) return not_ready(tenancy.error());
+  return {};
+}
+
+}  // namespace
+
+cni::Plugin MakePlugin(engine::Deps deps) {
+  return {.name = "tenant-isolation",
+          .about = "RailCNI tenant-isolation: puts a pod into its namespace's tenant",
+          .check_config = [](const Request&) -> Outcome<void> { return {}; },
+          .add = [deps](const Request& request) { return Add(deps, request); },
+          .del = [deps](const Request& request) { return Del(deps, request); },
+          .check = [deps](const Request& request) { return Check(deps, request); },
+          .gc = [deps](const Request& request) { return Gc(deps, request); },
+          .status = [deps](const Request& request) { return ReadyForAdd(deps, request); }};
+}
+
+}  // namespace rail::tenant_isolation

@@ -1,0 +1,522 @@
+// What every Store promises, on the record in memory and on SQLite.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <functional>
+#include <memory>
+
+#include "lib/state/sqlite.h"
+#include "lib/state/testing/memory.h"
+
+namespace rail::state {
+namespace {
+
+using ::testing::HasSubstr;
+
+// Two connections to one empty record.
+class Record {
+ public:
+  virtual ~Record() = default;
+  virtual std::unique_ptr<Store> Connect() = 0;
+};
+
+class MemoryRecord : public Record {
+ public:
+  std::unique_ptr<Store> Connect() override { return std::make_unique<testing::Memory>(first_); }
+
+ private:
+  testing::Memory first_;
+};
+
+class SqliteRecord : public Record {
+ public:
+  SqliteRecord() { std::filesystem::remove_all(folder_); }
+  ~SqliteRecord() override { std::filesystem::remove_all(folder_); }
+  std::string path() const { return folder_ + "/state.db"; }
+  std::unique_ptr<Store> Connect() override {
+    auto store = Sqlite::Open(path());
+    if (!store) ADD_FAILURE() << store.error().message;
+    return store ? std::move(*store) : nullptr;
+  }
+
+ private:
+  const std::string folder_ = ::testing::TempDir() + "railcni-state-contract-" + std::to_string(::getpid());
+};
+
+struct Kind {
+  const char* name;
+  std::unique_ptr<Record> (*make)();
+};
+void PrintTo(const Kind& kind, std::ostream* out) {
+  *out << kind.name;
+}
+
+class StoreContract : public ::testing::TestWithParam<Kind> {
+ protected:
+  Attachment MustCreate(const Attachment& draft) {
+    auto created = store_->Create(draft);
+    EXPECT_TRUE(created) << created.error().message;
+    return created ? *created : Attachment{};
+  }
+
+  const std::unique_ptr<Record> record_ = GetParam().make();
+  const std::unique_ptr<Store> store_ = record_->Connect();
+};
+
+Attachment Draft(const std::string& container, const std::string& device = "") {
+  Attachment draft;
+  draft.key = {"rail0", container, "net1"};
+  draft.device = device;
+  return draft;
+}
+
+// Every field has a value that is not its default.
+Attachment FullDraft() {
+  Attachment a = Draft("c1", "vf0");
+  a.phase = Phase::kReady;
+  a.rail = "rail0";
+  a.pod_namespace = "team-a";
+  a.pod_name = "trainer-0";
+  a.pod_uid = "5f0c";
+  a.netns_path = "/run/netns/cni-1";
+  a.netns_device = 4;
+  a.netns_inode = UINT64_MAX;
+  a.representor = "rep0";
+  a.adopted = true;
+  a.mac = *MacAddress::Parse("02:00:5e:10:00:01");
+  a.mtu = 4200;
+  a.addresses = {*IpAddress::Parse("10.0.3.7"), *IpAddress::Parse("2001:db8::7")};
+  a.gateways = {*IpAddress::Parse("169.254.1.1")};
+  a.ofport = 65535;
+  a.tenant = "team";
+  a.tenant_id = (uint64_t{1} << 56) - 1;
+  a.announced = true;
+  a.created_ms = 1700000000123;
+  return a;
+}
+
+void ExpectSame(const Attachment& a, const Attachment& b) {
+  EXPECT_EQ(a.id, b.id);
+  EXPECT_EQ(a.key, b.key);
+  EXPECT_EQ(a.phase, b.phase);
+  EXPECT_EQ(a.rail, b.rail);
+  EXPECT_EQ(a.pod_namespace, b.pod_namespace);
+  EXPECT_EQ(a.pod_name, b.pod_name);
+  EXPECT_EQ(a.pod_uid, b.pod_uid);
+  EXPECT_EQ(a.netns_path, b.netns_path);
+  EXPECT_EQ(a.netns_device, b.netns_device);
+  EXPECT_EQ(a.netns_inode, b.netns_inode);
+  EXPECT_EQ(a.device, b.device);
+  EXPECT_EQ(a.representor, b.representor);
+  EXPECT_EQ(a.adopted, b.adopted);
+  EXPECT_EQ(a.mac, b.mac);
+  EXPECT_EQ(a.mtu, b.mtu);
+  EXPECT_EQ(a.addresses, b.addresses);
+  EXPECT_EQ(a.gateways, b.gateways);
+  EXPECT_EQ(a.ofport, b.ofport);
+  EXPECT_EQ(a.tenant, b.tenant);
+  EXPECT_EQ(a.tenant_id, b.tenant_id);
+  EXPECT_EQ(a.announced, b.announced);
+  EXPECT_EQ(a.created_ms, b.created_ms);
+}
+
+TEST_P(StoreContract, GivesBackWhatWasCreated) {
+  const Attachment created = MustCreate(FullDraft());
+  EXPECT_GT(created.id, 0);
+  Attachment expected = FullDraft();
+  expected.id = created.id;
+  ExpectSame(created, expected);
+  const auto found = record_->Connect()->Find(expected.key);
+  ASSERT_TRUE(found && *found);
+  ExpectSame(**found, expected);
+}
+
+TEST_P(StoreContract, GivesBackDefaultsToo) {
+  const Attachment created = MustCreate(Draft("c1"));
+  const auto found = store_->Find(created.key);
+  ASSERT_TRUE(found && *found);
+  ExpectSame(**found, created);
+  EXPECT_TRUE((*found)->addresses.empty());
+}
+
+TEST_P(StoreContract, KeepsTextOfAnyBytes) {
+  Attachment draft = Draft("c1");
+  draft.pod_name = std::string("a'b\"c\0d\n%s", 10);
+  const Attachment created = MustCreate(draft);
+  const auto found = store_->Find(created.key);
+  ASSERT_TRUE(found && *found);
+  EXPECT_EQ((*found)->pod_name, draft.pod_name);
+}
+
+TEST_P(StoreContract, FindsNothingWhenAnyPartOfTheKeyDiffers) {
+  MustCreate(Draft("c1"));
+  for (const AttachmentKey& key : {AttachmentKey{"rail1", "c1", "net1"}, AttachmentKey{"rail0", "c2", "net1"},
+                                   AttachmentKey{"rail0", "c1", "net2"}}) {
+    const auto found = store_->Find(key);
+    ASSERT_TRUE(found);
+    EXPECT_FALSE(*found) << key.ToString();
+  }
+}
+
+TEST_P(StoreContract, RefusesAKeyTwice) {
+  MustCreate(Draft("c1", "vf0"));
+  const auto again = store_->Create(Draft("c1", "vf1"));
+  ASSERT_FALSE(again);
+  EXPECT_EQ(again.error().code, Code::kExists);
+  EXPECT_THAT(again.error().message, HasSubstr("rail0/c1/net1"));
+  EXPECT_FALSE(*store_->OwnerOf(ClaimKind::kDevice, "vf1")) << "a refused Create must claim nothing";
+}
+
+TEST_P(StoreContract, RefusesAKeyWithAnEmptyPart) {
+  for (const AttachmentKey& key :
+       {AttachmentKey{"", "c", "i"}, AttachmentKey{"n", "", "i"}, AttachmentKey{"n", "c", ""}}) {
+    Attachment draft;
+    draft.key = key;
+    const auto created = store_->Create(draft);
+    ASSERT_FALSE(created);
+    EXPECT_EQ(created.error().code, Code::kInvalid);
+  }
+}
+
+TEST_P(StoreContract, RefusesADeviceOfAnotherAndNamesIt) {
+  const Attachment first = MustCreate(Draft("c1", "vf0"));
+  const auto second = store_->Create(Draft("c2", "vf0"));
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().code, Code::kBusy);
+  EXPECT_THAT(second.error().message, HasSubstr("device vf0 belongs to rail0/c1/net1"));
+  EXPECT_FALSE(*store_->Find({"rail0", "c2", "net1"})) << "a refused Create must leave nothing";
+  EXPECT_EQ(*store_->OwnerOf(ClaimKind::kDevice, "vf0"), first.id);
+}
+
+TEST_P(StoreContract, ListsById) {
+  const Attachment b = MustCreate(Draft("b"));
+  const Attachment a = MustCreate(Draft("a"));
+  const auto list = store_->List();
+  ASSERT_TRUE(list);
+  ASSERT_EQ(list->size(), 2U);
+  EXPECT_EQ((*list)[0].id, b.id);
+  EXPECT_EQ((*list)[1].id, a.id);
+}
+
+TEST_P(StoreContract, NeverUsesAnIdTwice) {
+  const Attachment first = MustCreate(Draft("c1"));
+  ASSERT_TRUE(store_->Remove(first.id));
+  EXPECT_GT(MustCreate(Draft("c1")).id, first.id);
+}
+
+TEST_P(StoreContract, UpdatesEveryFieldButIdAndKey) {
+  const Attachment created = MustCreate(Draft("c1"));
+  Attachment changed = FullDraft();
+  changed.id = created.id;
+  changed.key = {"other", "other", "other"};
+  ASSERT_TRUE(store_->Update(changed));
+  const auto found = store_->Find(created.key);
+  ASSERT_TRUE(found && *found) << "the key must stay";
+  changed.key = created.key;
+  ExpectSame(**found, changed);
+}
+
+TEST_P(StoreContract, UpdatesOnlyTheOne) {
+  const Attachment first = MustCreate(Draft("c1"));
+  Attachment second = MustCreate(Draft("c2"));
+  second.tenant = "x";
+  ASSERT_TRUE(store_->Update(second));
+  EXPECT_EQ((*store_->Find(first.key))->tenant, "");
+}
+
+TEST_P(StoreContract, UpdateOfNothingIsAnError) {
+  Attachment nobody = FullDraft();
+  nobody.id = 7;
+  const auto updated = store_->Update(nobody);
+  ASSERT_FALSE(updated);
+  EXPECT_EQ(updated.error().code, Code::kNotFound);
+}
+
+TEST_P(StoreContract, RemovesWithItsClaims) {
+  const Attachment first = MustCreate(Draft("c1", "vf0"));
+  ASSERT_TRUE(store_->Claim(first.id, ClaimKind::kAddress, "10.0.3.7"));
+  ASSERT_TRUE(store_->Remove(first.id));
+  EXPECT_TRUE(store_->List()->empty());
+  EXPECT_FALSE(*store_->OwnerOf(ClaimKind::kAddress, "10.0.3.7"));
+  MustCreate(Draft("c2", "vf0"));
+  EXPECT_TRUE(store_->Remove(first.id)) << "again: success";
+}
+
+TEST_P(StoreContract, DoesNotRemoveWhileStepsAreLeft) {
+  const Attachment a = MustCreate(Draft("c1", "vf0"));
+  const auto step = store_->RecordStep(a.id, "ovs-provider", "port", "{}");
+  ASSERT_TRUE(step);
+  const auto removed = store_->Remove(a.id);
+  ASSERT_FALSE(removed);
+  EXPECT_EQ(removed.error().code, Code::kBusy);
+  EXPECT_TRUE(*store_->Find(a.key));
+  EXPECT_EQ(*store_->OwnerOf(ClaimKind::kDevice, "vf0"), a.id);
+  ASSERT_TRUE(store_->ForgetStep(*step));
+  EXPECT_TRUE(store_->Remove(a.id));
+}
+
+TEST_P(StoreContract, ClaimsBelongToOne) {
+  const Attachment a = MustCreate(Draft("c1"));
+  const Attachment b = MustCreate(Draft("c2"));
+  ASSERT_TRUE(store_->Claim(a.id, ClaimKind::kAddress, "10.0.3.7"));
+  EXPECT_TRUE(store_->Claim(a.id, ClaimKind::kAddress, "10.0.3.7")) << "what one has already is no error";
+  const auto second = store_->Claim(b.id, ClaimKind::kAddress, "10.0.3.7");
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().code, Code::kBusy);
+  EXPECT_THAT(second.error().message, HasSubstr("address 10.0.3.7 belongs to rail0/c1/net1"));
+  EXPECT_TRUE(store_->Claim(b.id, ClaimKind::kPort, "10.0.3.7")) << "kinds do not collide";
+  EXPECT_EQ(*store_->OwnerOf(ClaimKind::kAddress, "10.0.3.7"), a.id);
+  EXPECT_EQ(*store_->OwnerOf(ClaimKind::kPort, "10.0.3.7"), b.id);
+  EXPECT_EQ(*store_->OwnerOf(ClaimKind::kDevice, "10.0.3.7"), std::nullopt);
+}
+
+TEST_P(StoreContract, ClaimsNeedAnAttachmentAndAName) {
+  const auto nobody = store_->Claim(7, ClaimKind::kPort, "rep0");
+  ASSERT_FALSE(nobody);
+  EXPECT_EQ(nobody.error().code, Code::kNotFound);
+  const auto nothing = store_->Claim(MustCreate(Draft("c1")).id, ClaimKind::kPort, "");
+  ASSERT_FALSE(nothing);
+  EXPECT_EQ(nothing.error().code, Code::kInvalid);
+}
+
+TEST_P(StoreContract, ReleasesOnlyWhatItHolds) {
+  const Attachment a = MustCreate(Draft("c1"));
+  const Attachment b = MustCreate(Draft("c2"));
+  ASSERT_TRUE(store_->Claim(a.id, ClaimKind::kPort, "rep0"));
+  EXPECT_TRUE(store_->Release(b.id, ClaimKind::kPort, "rep0"));
+  EXPECT_EQ(*store_->OwnerOf(ClaimKind::kPort, "rep0"), a.id);
+  EXPECT_TRUE(store_->Release(a.id, ClaimKind::kPort, "rep0"));
+  EXPECT_FALSE(*store_->OwnerOf(ClaimKind::kPort, "rep0"));
+  EXPECT_TRUE(store_->Claim(b.id, ClaimKind::kPort, "rep0"));
+}
+
+TEST_P(StoreContract, StepsComeInTheOrderOfRecording) {
+  const Attachment a = MustCreate(Draft("c1"));
+  const Attachment b = MustCreate(Draft("c2"));
+  const auto first = store_->RecordStep(a.id, "ovs-provider", "port", R"({"port":"rep0"})");
+  const auto other = store_->RecordStep(b.id, "ovs-provider", "port", "{}");
+  const auto second = store_->RecordStep(a.id, "frr-provider", "announce", "{}");
+  ASSERT_TRUE(first && other && second);
+  const auto steps = store_->Steps(a.id);
+  ASSERT_TRUE(steps);
+  ASSERT_EQ(steps->size(), 2U);
+  EXPECT_EQ((*steps)[0].id, *first);
+  EXPECT_EQ((*steps)[0].attachment, a.id);
+  EXPECT_EQ((*steps)[0].owner, "ovs-provider");
+  EXPECT_EQ((*steps)[0].kind, "port");
+  EXPECT_EQ((*steps)[0].detail, R"({"port":"rep0"})");
+  EXPECT_EQ((*steps)[0].pending, "");
+  EXPECT_EQ((*steps)[1].id, *second);
+  EXPECT_GT(*second, *first);
+}
+
+TEST_P(StoreContract, StepIdsIncreaseAfterTheLastWasForgotten) {
+  const Attachment a = MustCreate(Draft("c1"));
+  const auto first = store_->RecordStep(a.id, "p", "k", "");
+  ASSERT_TRUE(store_->ForgetStep(*first));
+  EXPECT_GT(*store_->RecordStep(a.id, "p", "k", ""), *first);
+}
+
+TEST_P(StoreContract, PendingStepsSayWhy) {
+  const Attachment a = MustCreate(Draft("c1"));
+  const auto step = store_->RecordStep(a.id, "p", "k", "");
+  const auto untouched = store_->RecordStep(a.id, "p", "k", "");
+  ASSERT_TRUE(store_->SetPending(*step, "connect to /run/frr/bgpd.vty: connection refused"));
+  const auto steps = store_->Steps(a.id);
+  EXPECT_EQ((*steps)[0].pending, "connect to /run/frr/bgpd.vty: connection refused");
+  EXPECT_EQ((*steps)[1].id, *untouched);
+  EXPECT_EQ((*steps)[1].pending, "");
+}
+
+TEST_P(StoreContract, ForgetsOneStepAndForgettingAgainIsSuccess) {
+  const Attachment a = MustCreate(Draft("c1"));
+  const auto first = store_->RecordStep(a.id, "p", "k", "");
+  const auto second = store_->RecordStep(a.id, "p", "k", "");
+  EXPECT_TRUE(store_->ForgetStep(*first));
+  EXPECT_TRUE(store_->ForgetStep(*first));
+  ASSERT_EQ(store_->Steps(a.id)->size(), 1U);
+  EXPECT_EQ((*store_->Steps(a.id))[0].id, *second);
+}
+
+TEST_P(StoreContract, StepsNeedTheirAttachment) {
+  const auto recorded = store_->RecordStep(7, "p", "k", "");
+  ASSERT_FALSE(recorded);
+  EXPECT_EQ(recorded.error().code, Code::kNotFound);
+  const auto pending = store_->SetPending(7, "why");
+  ASSERT_FALSE(pending);
+  EXPECT_EQ(pending.error().code, Code::kNotFound);
+  EXPECT_TRUE(store_->Steps(7)->empty());
+}
+
+TEST_P(StoreContract, VersionDiffersAfterAnotherConnectionHasWritten) {
+  const auto other = record_->Connect();
+  const auto before = store_->Version();
+  ASSERT_TRUE(before);
+  EXPECT_EQ(*store_->Version(), *before);
+  ASSERT_TRUE(other->Create(Draft("c1")));
+  const auto after = store_->Version();
+  ASSERT_TRUE(after);
+  EXPECT_NE(*after, *before);
+  EXPECT_EQ(*store_->Version(), *after);
+}
+
+TEST_P(StoreContract, VersionStaysAfterOnesOwnWrite) {
+  const auto before = store_->Version();
+  MustCreate(Draft("c1"));
+  EXPECT_EQ(*store_->Version(), *before);
+}
+
+const Kind kKinds[] = {{"Memory", [] { return std::unique_ptr<Record>(new MemoryRecord); }},
+                       {"Sqlite", [] { return std::unique_ptr<Record>(new SqliteRecord); }}};
+INSTANTIATE_TEST_SUITE_P(Store, StoreContract, ::testing::ValuesIn(kKinds),
+                         [](const auto& param_info) { return std::string(param_info.param.name); });
+
+// Runs `body(i)` in `count` processes that start together; returns how many of them returned true.
+int CountSuccesses(int count, const std::function<bool(int)>& body) {
+  int start[2];
+  if (::pipe(start) != 0) return -1;
+  std::vector<pid_t> children;
+  for (int i = 0; i < count; ++i) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::close(start[1]);
+      char unused;
+      (void)!::read(start[0], &unused, 1);  // ends when the parent closes its side
+      ::_exit(body(i) ? 0 : 1);
+    }
+    if (child > 0) children.push_back(child);
+  }
+  ::close(start[0]);
+  ::close(start[1]);
+  int successes = 0;
+  for (const pid_t child : children) {
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) ++successes;
+  }
+  return successes;
+}
+
+void Tell(const Error& error) {
+  (void)!::write(2, (error.message + "\n").c_str(), error.message.size() + 1);
+}
+
+TEST(SqliteProcesses, OneOfManyGetsTheDeviceOfAFileThatIsNotThereYet) {
+  SqliteRecord record;
+  const int winners = CountSuccesses(32, [&](int i) {
+    auto store = Sqlite::Open(record.path());
+    if (!store) return Tell(store.error()), false;
+    const auto created = (*store)->Create(Draft("c" + std::to_string(i), "vf0"));
+    if (!created && created.error().code != Code::kBusy) Tell(created.error());
+    return created.has_value();
+  });
+  EXPECT_EQ(winners, 1);
+  EXPECT_EQ(record.Connect()->List()->size(), 1U);
+}
+
+TEST(SqliteProcesses, AllSucceedWhenTheyDoNotCollide) {
+  SqliteRecord record;
+  const auto attach = [&](int i) -> Status {
+    for (int round = 0; round < 3; ++round) {
+      RAIL_ASSIGN(auto store, Sqlite::Open(record.path()));
+      RAIL_ASSIGN(const Attachment a,
+                  store->Create(Draft("c" + std::to_string(i), "vf" + std::to_string(i))));
+      RAIL_ASSIGN(const int64_t step, store->RecordStep(a.id, "ovs-provider", "port", "{}"));
+      RAIL_TRY(store->ForgetStep(step));
+      RAIL_TRY(store->Remove(a.id));
+    }
+    return {};
+  };
+  const int successes = CountSuccesses(64, [&](int i) {
+    const auto done = attach(i);
+    if (!done) Tell(done.error());
+    return done.has_value();
+  });
+  EXPECT_EQ(successes, 64);
+  EXPECT_TRUE(record.Connect()->List()->empty());
+}
+
+TEST(SqliteProcesses, WhatADeadProcessHasRecordedIsThere) {
+  SqliteRecord record;
+  const int returned = CountSuccesses(1, [&](int) -> bool {
+    auto store = Sqlite::Open(record.path());
+    const auto a = (*store)->Create(Draft("c1", "vf0"));
+    (void)(*store)->RecordStep(a->id, "ovs-provider", "port", "{}");
+    ::kill(::getpid(), SIGKILL);
+    return true;
+  });
+  EXPECT_EQ(returned, 0);
+  const auto store = record.Connect();
+  const auto list = store->List();
+  ASSERT_TRUE(list);
+  ASSERT_EQ(list->size(), 1U);
+  EXPECT_EQ(store->Steps((*list)[0].id)->size(), 1U);
+}
+
+// A file system of its own, 256 KiB large, in a mount namespace of a process of its own.
+class SqliteOnASmallDisk : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (::geteuid() != 0) GTEST_SKIP() << "needs root: mounts a file system in a mount namespace of its own";
+  }
+
+  // True when `body`, run in the child on the mounted folder, returned true.
+  bool Run(const std::function<bool(const std::string& folder)>& body) {
+    const std::string folder = ::testing::TempDir() + "railcni-disk-" + std::to_string(::getpid());
+    std::filesystem::create_directories(folder);
+    const int successes = CountSuccesses(1, [&](int) {
+      return ::unshare(CLONE_NEWNS) == 0 &&
+             ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+             ::mount("none", folder.c_str(), "tmpfs", 0, "size=256k") == 0 && body(folder);
+    });
+    std::filesystem::remove(folder);
+    return successes == 1;
+  }
+
+  // True when `error` has `code` and names `path`; else tells what it was.
+  static bool Is(const Error& error, Code code, const std::string& path) {
+    if (error.code == code && error.message.find(path) != std::string::npos) return true;
+    return Tell(error), false;
+  }
+};
+
+TEST_F(SqliteOnASmallDisk, IsTransientWhenFullAndWorksWhenThereIsRoomAgain) {
+  EXPECT_TRUE(Run([](const std::string& folder) {
+    const std::string path = folder + "/state.db";
+    auto store = Sqlite::Open(path);
+    if (!store) return Tell(store.error()), false;
+    for (int i = 0;; ++i) {
+      auto created = (*store)->Create(Draft("c" + std::to_string(i)));
+      if (created) continue;
+      if (!Is(created.error(), Code::kTransient, path)) return false;
+      if (created.error().message.find("disk is full") == std::string::npos)
+        return Tell(created.error()), false;
+      if ((*store)->List()->size() != static_cast<size_t>(i)) return false;
+      if (::mount("none", folder.c_str(), nullptr, MS_REMOUNT, "size=4m") != 0) return false;
+      created = (*store)->Create(Draft("last"));
+      if (!created) return Tell(created.error()), false;
+      return true;
+    }
+  }));
+}
+
+TEST_F(SqliteOnASmallDisk, IsPermissionWhenReadOnly) {
+  EXPECT_TRUE(Run([](const std::string& folder) {
+    const std::string path = folder + "/state.db";
+    if (auto store = Sqlite::Open(path); !store) return Tell(store.error()), false;
+    if (::mount("none", folder.c_str(), nullptr, MS_REMOUNT | MS_RDONLY, nullptr) != 0) return false;
+    const auto there = Sqlite::Open(path);
+    const auto not_there = Sqlite::Open(folder + "/sub/state.db");
+    return !there && Is(there.error(), Code::kPermission, path) && !not_there &&
+           Is(not_there.error(), Code::kPermission, folder + "/sub");
+  }));
+}
+
+}  // namespace
+}  // namespace rail::state
