@@ -27,7 +27,7 @@ COPY --from=build /out/libexec/cni/ /
 FROM debian:bookworm-slim AS daemon
 COPY deploy/deps.sh /src/deploy/
 RUN /src/deploy/deps.sh image && rm -rf /src /var/lib/apt/lists /var/cache/apt/*.bin
-COPY deploy/install-plugins.sh LICENSE /opt/railcni/
+COPY deploy/install-plugins.sh deploy/install-config.sh LICENSE /opt/railcni/
 COPY --from=build /out/libexec/cni/ /opt/railcni/cni/
 COPY --from=build /out/bin/ /usr/bin/
 ENTRYPOINT ["/usr/bin/raild"]
