@@ -26,6 +26,7 @@ option(RAIL_FUZZ "build the libFuzzer targets" OFF)
 add_library(rail_flags INTERFACE)
 target_compile_options(rail_flags INTERFACE
   -Wall -Wextra
+  -Wno-missing-field-initializers  # a designated initializer leaves out what has a default
   $<$<COMPILE_LANGUAGE:CXX>:-Wpedantic -Wshadow -Wconversion -Wnon-virtual-dtor -Woverloaded-virtual -Wold-style-cast>
   $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wduplicated-cond -Wlogical-op>
   # GCC 12 sees an overlap in `"text" + std::string` when it optimizes, and there is none (GCC bug 105651).

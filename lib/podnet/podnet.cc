@@ -86,4 +86,16 @@ Status Deconfigure(const netns::Netns& pod, const Plan& plan) {
   return {};
 }
 
+Result<bool> HasLink(const netns::Netns& pod, const std::string& name) {
+  bool has = false;
+  RAIL_TRY(pod.Run([&]() -> Status {
+    RAIL_ASSIGN(const auto netlink, netlink::Kernel::Open());
+    const auto link = netlink->GetLink(name);
+    if (!link && link.error().code != Code::kNotFound) return tl::make_unexpected(link.error());
+    has = link.has_value();
+    return {};
+  }));
+  return has;
+}
+
 }  // namespace rail::podnet

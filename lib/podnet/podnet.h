@@ -40,6 +40,9 @@ struct Plan {
   std::vector<RouteSpec> routes;
 };
 
+// Whether the pod has an interface of this name already.
+Result<bool> HasLink(const netns::Netns& pod, const std::string& name);
+
 // Errors: kInvalid the plan contradicts itself; kNotFound no such interface; kExists another route stands where one of the
 // plan has to (the message says which). Safe to repeat, also after a crash half way; what is there already stays.
 Status Configure(const netns::Netns& pod, const Plan& plan);
