@@ -67,6 +67,12 @@ class Layers(Checker):
         self.found("lib/engine/main.cc", '"lib/netlink/kernel.h"', "only main.cc and wire.cc")
         self.quiet("lib/netlink/kernel.cc", '"lib/netlink/decode.h"')
 
+    def test_wire_names_real_things_and_is_seen_by_main_alone(self) -> None:
+        self.quiet("lib/wire/wire.cc", '"lib/netlink/kernel.h"')
+        self.found("lib/engine/a.cc", '"lib/wire/wire.h"', "it may include")
+        self.found("cmd/raild/daemon.cc", '"lib/wire/wire.h"', "only main.cc and wire.cc")
+        self.quiet("plugins/ovs-provider/main.cc", '"lib/wire/wire.h"')
+
     def test_doubles_are_for_tests(self) -> None:
         self.found("lib/engine/a.cc", '"lib/netlink/testing/fake.h"', "test double")
         self.found("plugins/ovs-provider/main.cc", '"lib/netlink/testing/fake.h"', "test double")
