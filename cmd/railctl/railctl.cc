@@ -182,6 +182,7 @@ class Session {
     Row header = AttachmentHeader();
     header.insert(header.begin(), "EVENT");
     Table table(std::move(header));
+    table.Reserve(0, "MODIFIED");
     enum class Stage { kFirst, kSynced } stage = Stage::kFirst;
     for (v1::WatchAttachmentsResponse event; reader->Read(&event);) {
       if (event.type() == v1::WatchAttachmentsResponse::SYNCED) stage = Stage::kSynced;

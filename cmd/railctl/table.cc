@@ -31,6 +31,10 @@ void Table::Add(std::vector<std::string> row) {
   rows_.push_back(std::move(row));
 }
 
+void Table::Reserve(size_t column, const std::string& text) {
+  widths_[column] = std::max(widths_[column], Width(text));
+}
+
 void Table::Print(std::ostream& out) {
   for (const std::vector<std::string>& row : std::exchange(rows_, {})) {
     std::string line;

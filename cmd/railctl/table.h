@@ -21,6 +21,9 @@ class Table {
   // cursor.
   void Add(std::vector<std::string> row);
 
+  // Makes room for `text` in a column before there is such a cell.
+  void Reserve(size_t column, const std::string& text);
+
   // Writes the header (the first time) and the rows that were added since. Columns only grow.
   void Print(std::ostream& out);
 

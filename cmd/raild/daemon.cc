@@ -26,34 +26,42 @@ engine::NodeIdentity Identity() {
 
 }  // namespace
 
-Daemon::Daemon(config::NodeConfig config, engine::Deps deps, std::unique_ptr<state::Store> store, poke::PokeSocket pokes)
+Daemon::Daemon(config::NodeConfig config, engine::Deps deps, std::unique_ptr<state::Store> store, poke::PokeSocket pokes,
+               std::unique_ptr<event::Loop> loop)
     : config_(std::move(config)),
       deps_(std::move(deps)),
       store_(std::move(store)),
       pokes_(std::move(pokes)),
-      reconciler_(config_, deps_, *store_, board_, Identity()) {}
+      reconciler_(config_, deps_, *store_, board_, Identity()),
+      loop_(std::move(loop)) {}
 
 Result<std::unique_ptr<Daemon>> Daemon::Start(config::NodeConfig config, engine::Deps deps, const config::Paths& paths) {
   RAIL_ASSIGN(std::unique_ptr<state::Store> store, deps.open_store());
   RAIL_ASSIGN_AS(poke::PokeSocket pokes, poke::PokeSocket::Bind(paths.poke_socket), "does another raild run on this node?");
-  std::unique_ptr<Daemon> daemon(new Daemon(std::move(config), std::move(deps), std::move(store), std::move(pokes)));
+  RAIL_ASSIGN(std::unique_ptr<event::Loop> loop, event::Loop::Open());
+  std::unique_ptr<Daemon> daemon(
+      new Daemon(std::move(config), std::move(deps), std::move(store), std::move(pokes), std::move(loop)));
+  RAIL_TRY(daemon->WatchSignalsAndPokes());
   RAIL_ASSIGN(daemon->server_, Server::Start(daemon->board_, paths.socket));
   return daemon;
 }
 
-void Daemon::Run() {
-  log::Info("started: {} rails, remotes by polling bgpd once a second (the BMP collector is not built yet)",
-            config_.rails.size());
-  loop_.OnSignal({SIGTERM, SIGINT}, [this] { loop_.Stop(); });
-  loop_.Watch(pokes_.fd(), [this] {
+Status Daemon::WatchSignalsAndPokes() {
+  RAIL_TRY(loop_->OnSignal({SIGTERM, SIGINT}, [this] { loop_->Stop(); }));
+  return loop_->Watch(pokes_.fd(), [this] {
     pokes_.Drain();
     Soon(record_scheduled_, [this] { reconciler_.RecordChanged(); });
   });
+}
+
+void Daemon::Run() {
+  log::Info("started: {} rails; remotes are learned by asking bgpd once a second", config_.rails.size());
   WatchLinks();
-  WatchOvsdb();
-  EveryAudit();
+  reconciler_.Audit();
+  loop_->Every(kAuditInterval, [this] { reconciler_.Audit(); });
   EverySecond();
-  loop_.Run();
+  loop_->Every(kBgpPollInterval, [this] { EverySecond(); });
+  loop_->Run();
   log::Info("stopped; rules, ports and announcements stay");
   server_->Stop();
 }
@@ -61,7 +69,7 @@ void Daemon::Run() {
 void Daemon::Soon(bool& scheduled, std::function<void()> round) {
   if (scheduled) return;
   scheduled = true;
-  loop_.After(kGather, [&scheduled, round = std::move(round)] {
+  loop_->After(kGather, [&scheduled, round = std::move(round)] {
     scheduled = false;
     round();
   });
@@ -69,19 +77,21 @@ void Daemon::Soon(bool& scheduled, std::function<void()> round) {
 
 void Daemon::WatchLinks() {
   auto opened = netlink::Monitor::Open();
-  if (!opened) {
-    log::Warning("link events: {}; links and neighbours are looked at once a second and every 30 s", opened.error().message);
-    return;
+  Status watched;
+  if (opened) {
+    links_ = std::move(*opened);
+    watched = loop_->Watch(links_->fd(), [this] {
+      const auto changes = links_->Receive();
+      if (!changes || changes->overrun || !changes->links.empty()) {
+        Soon(audit_scheduled_, [this] { reconciler_.Audit(); });
+      } else if (changes->neighbours_changed) {
+        Soon(neighbours_scheduled_, [this] { reconciler_.PollBgp(); });
+      }
+    });
+  } else {
+    watched = tl::make_unexpected(opened.error());
   }
-  links_ = std::move(*opened);
-  loop_.Watch(links_->fd(), [this] {
-    const auto changes = links_->Receive();
-    if (!changes || changes->overrun || !changes->links.empty()) {
-      Soon(audit_scheduled_, [this] { reconciler_.Audit(); });
-    } else if (changes->neighbours_changed) {
-      Soon(neighbours_scheduled_, [this] { reconciler_.PollBgp(); });
-    }
-  });
+  if (!watched) log::Warning("link events: {}; links are looked at every 30 s only", watched.error().message);
 }
 
 // ovsdb-server may be down or come back: then the connection is made again with the next second's round, and a new one
@@ -89,28 +99,27 @@ void Daemon::WatchLinks() {
 void Daemon::WatchOvsdb() {
   auto opened = ovs::DbMonitor::Open(config_.ovs.db_socket, After(seconds(1)));
   if (!opened) return;  // the audit says so
-  ovsdb_ = std::move(*opened);
-  loop_.Watch(ovsdb_->fd(), [this] {
+  ovsdb_.emplace(std::move(*opened));
+  const Status watched = loop_->Watch(ovsdb_->fd(), [this] {
     const auto changed = ovsdb_->Receive();
     if (!changed) {
-      log::Warning("ovsdb: {}", changed.error().message);
-      loop_.Unwatch(ovsdb_->fd());
+      log::Warning("ovsdb events: {}", changed.error().message);
+      loop_->Unwatch(ovsdb_->fd());
       ovsdb_.reset();
     }
     if (!changed || *changed) Soon(audit_scheduled_, [this] { reconciler_.Audit(); });
   });
+  if (!watched) {
+    log::Warning("ovsdb events: {}", watched.error().message);
+    ovsdb_.reset();
+    return;
+  }
   Soon(audit_scheduled_, [this] { reconciler_.Audit(); });
 }
 
 void Daemon::EverySecond() {
   if (!ovsdb_) WatchOvsdb();
   reconciler_.PollBgp();
-  loop_.After(kBgpPollInterval, [this] { EverySecond(); });
-}
-
-void Daemon::EveryAudit() {
-  reconciler_.Audit();
-  loop_.After(kAuditInterval, [this] { EveryAudit(); });
 }
 
 }  // namespace rail::raild

@@ -26,12 +26,13 @@ class Daemon {
   void Run();
 
  private:
-  Daemon(config::NodeConfig config, engine::Deps deps, std::unique_ptr<state::Store> store, poke::PokeSocket pokes);
+  Daemon(config::NodeConfig config, engine::Deps deps, std::unique_ptr<state::Store> store, poke::PokeSocket pokes,
+         std::unique_ptr<event::Loop> loop);
 
+  Status WatchSignalsAndPokes();
   void WatchLinks();
   void WatchOvsdb();
   void EverySecond();
-  void EveryAudit();
   // Several events that come together are answered by one round.
   void Soon(bool& scheduled, std::function<void()> round);
 
@@ -41,9 +42,9 @@ class Daemon {
   poke::PokeSocket pokes_;
   engine::Board board_;
   engine::Reconciler reconciler_;
-  event::Loop loop_;
+  std::unique_ptr<event::Loop> loop_;
   std::unique_ptr<netlink::Monitor> links_;
-  std::unique_ptr<ovs::DbMonitor> ovsdb_;
+  std::optional<ovs::DbMonitor> ovsdb_;
   bool audit_scheduled_ = false;
   bool record_scheduled_ = false;
   bool neighbours_scheduled_ = false;

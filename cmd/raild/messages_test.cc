@@ -63,7 +63,8 @@ TEST(ListAttachments, FiltersByNamespaceAndRail) {
     filter.set_namespace_(pod_namespace);
     filter.set_rail(rail);
     std::vector<int64_t> found;
-    for (const auto& a : ListAttachments(view, filter).attachments()) found.push_back(a.id());
+    const v1::ListAttachmentsResponse response = ListAttachments(view, filter);
+    for (const auto& a : response.attachments()) found.push_back(a.id());
     return found;
   };
   EXPECT_THAT(ids("", ""), ElementsAre(1, 2, 11, 12));

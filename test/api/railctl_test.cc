@@ -1,0 +1,248 @@
+#include "cmd/railctl/railctl.h"
+
+#include <gmock/gmock.h>
+#include <sys/stat.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <thread>
+
+#include "test/api/served.h"
+
+namespace rail {
+namespace {
+
+using nlohmann::json;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+struct Ran {
+  int exit_code = -1;
+  std::string out;
+  std::string err;
+};
+
+class RailctlTest : public Served {
+ protected:
+  // Two minutes after the sample attachments were made.
+  static int64_t Now() { return kStartedMs + 180000; }
+
+  Ran Run(std::vector<std::string> arguments) const {
+    const railctl::Parsed parsed = railctl::ParseFlags(std::move(arguments), socket_);
+    if (!parsed.flags) return {parsed.exit_code, "", parsed.text};
+    std::ostringstream out;
+    std::ostringstream err;
+    const int code = railctl::Run(*parsed.flags, out, err, Now);
+    return {code, out.str(), err.str()};
+  }
+
+  std::string Out(std::vector<std::string> arguments) const {
+    const Ran ran = Run(std::move(arguments));
+    EXPECT_EQ(ran.exit_code, railctl::kDone) << ran.err;
+    EXPECT_EQ(ran.err, "");
+    return ran.out;
+  }
+};
+
+TEST_F(RailctlTest, ListsAttachmentsForPeople) {
+  EXPECT_EQ(
+      Out({"get", "attachments"}),
+      R"(NAMESPACE   POD         IFNAME   RAIL    ADDRESS                TENANT   DEVICE         REPRESENTOR   STATE     RULES     BGP         AGE
+ml          gone        net1     rail1   -                      -        -              -             Pending   missing   -           2m
+team-a      a-new-pod   net1     rail0   -                      -        -              -             Adding    missing   -           2m
+team-a      train-0     net1     rail0   10.0.3.7,2001:db8::7   team-a   0000:3b:00.2   pf0vf0        Ready     ok        announced   2m
+)");
+}
+
+TEST_F(RailctlTest, FiltersAttachments) {
+  EXPECT_EQ(
+      Out({"get", "attachments", "-n", "ml"}),
+      R"(NAMESPACE   POD    IFNAME   RAIL    ADDRESS   TENANT   DEVICE   REPRESENTOR   STATE     RULES     BGP   AGE
+ml          gone   net1     rail1   -         -        -        -             Pending   missing   -     2m
+)");
+  EXPECT_THAT(Out({"get", "attachments", "--rail", "rail0"}), Not(HasSubstr("gone")));
+}
+
+TEST_F(RailctlTest, PrintsTheHeaderOfAnEmptyList) {
+  board_.Publish({});
+  EXPECT_EQ(Out({"get", "remotes"}), "ADDRESS   TENANT   TENANT-ID   RAIL   INSTALLED\n");
+}
+
+TEST_F(RailctlTest, ListsRailsForPeople) {
+  EXPECT_EQ(
+      Out({"get", "rails"}),
+      R"(NAME    INDEX   BRIDGE     PF          MTU    STATE       BRIDGE-MAC          LEAF-MAC            BGP           RECEIVED   SENT   RULES
+rail0   0       br-rail0   ens1f0np0   4200   Ready       02:00:00:00:01:00   02:00:00:00:0f:00   Established   3          2      21/21
+rail1   1       br-rail1   ens2f0np0   4200   NoCarrier   -                   -                   -             0          0      0/0
+)");
+}
+
+TEST_F(RailctlTest, ListsRemotesForPeople) {
+  EXPECT_EQ(Out({"get", "remotes"}),
+            R"(ADDRESS       TENANT   TENANT-ID        RAIL    INSTALLED
+10.0.3.8      -        00000000000005   rail0   no
+10.0.3.9      team-a   ab54a98ceb1f0a   rail0   yes
+2001:db8::9   -        00000000000005   7       no
+)");
+}
+
+TEST_F(RailctlTest, ShowsTheNodeForPeople) {
+  EXPECT_EQ(Out({"get", "node"}),
+            R"(HOSTNAME   VERSION   UPTIME   LEARNING   REPAIRS
+gpu-1      0.1.0     3m       poll       12
+
+PART             STATE    PROBLEM
+ovsdb br-rail0   ok       -
+bgp              failed   connect to /run/frr/bgpd.vty: no such file
+)");
+}
+
+TEST_F(RailctlTest, GivesProgramsEveryFieldOfAnAttachment) {
+  const json document = json::parse(Out({"get", "attachments", "-o", "json", "--rail", "rail0"}));
+  EXPECT_EQ(document, json::parse(R"({"attachments": [
+    {"id": "1", "network": "rail0", "container_id": "sandbox1", "ifname": "net1", "rail": "rail0",
+     "pod": {"namespace": "team-a", "name": "train-0", "uid": "5d2a"},
+     "tenant": {"name": "team-a", "id": "ab54a98ceb1f0a"},
+     "device": "0000:3b:00.2", "representor": "pf0vf0", "mac": "02:11:22:33:44:55",
+     "addresses": ["10.0.3.7", "2001:db8::7"], "mtu": 4200, "phase": "READY", "ofport": 5, "announced": true,
+     "rules_in_place": true, "pending": "", "created": "2026-01-02T03:05:05Z", "netns": "/run/netns/cni-1"},
+    {"id": "2", "network": "rail0", "container_id": "sandbox2", "ifname": "net1", "rail": "rail0",
+     "pod": {"namespace": "team-a", "name": "a-new-pod", "uid": ""},
+     "device": "", "representor": "", "mac": "",
+     "addresses": [], "mtu": 0, "phase": "ADDING", "ofport": 0, "announced": false,
+     "rules_in_place": false, "pending": "", "created": "2026-01-02T03:05:05Z", "netns": ""}]})"));
+}
+
+TEST_F(RailctlTest, GivesProgramsRailsRemotesAndTheNode) {
+  const json rails = json::parse(Out({"-o", "json", "get", "rails"}));
+  EXPECT_EQ(rails.at("rails").at(0),
+            json::parse(R"({"name": "rail0", "index": 0, "pf": "ens1f0np0", "bridge": "br-rail0", "mtu": 4200,
+              "bridge_present": true, "bridge_mac": "02:00:00:00:01:00", "leaf_mac": "02:00:00:00:0f:00",
+              "carrier": true, "bgp_state": "Established", "prefixes_received": 3, "prefixes_sent": 2,
+              "rules_wanted": "21", "rules_installed": "21"})"));
+  const json remotes = json::parse(Out({"-o", "json", "get", "remotes"}));
+  EXPECT_EQ(remotes.at("total"), 3);
+  EXPECT_EQ(remotes.at("remotes").at(2), json::parse(R"({"address": "2001:db8::9",
+    "tenant": {"name": "", "id": "00000000000005"}, "rail_index": 7, "rail": "", "installed": false})"));
+  const json node = json::parse(Out({"-o", "json", "get", "node"}));
+  EXPECT_EQ(node, json::parse(R"({"node": {"hostname": "gpu-1", "version": "0.1.0",
+    "started": "2026-01-02T03:04:05Z", "learning": "POLL", "repairs": "12", "health": [
+      {"part": "ovsdb br-rail0", "ok": true, "problem": ""},
+      {"part": "bgp", "ok": false, "problem": "connect to /run/frr/bgpd.vty: no such file"}]}})"));
+}
+
+TEST_F(RailctlTest, CollectsAllPagesOfRemotes) {
+  engine::NodeView view = SampleView();
+  const engine::RemoteView one = view.remotes[0];
+  view.remotes.clear();
+  for (uint32_t i = 0; i < 20001; ++i) {
+    const std::string bytes = {10, 1, static_cast<char>(i >> 8), static_cast<char>(i)};
+    view.remotes.push_back(one);
+    view.remotes.back().remote.address = *IpAddress::FromBytes(bytes);
+  }
+  board_.Publish(view);
+  const json document = json::parse(Out({"get", "remotes", "-o", "json"}));
+  EXPECT_EQ(document.at("remotes").size(), 20001U);
+  EXPECT_EQ(document.at("total"), 20001);
+  EXPECT_EQ(document.at("next_page_token"), "");
+}
+
+TEST_F(RailctlTest, WatchesAsOneJsonObjectALineUntilRaildStops) {
+  std::stringstream out;
+  std::ostringstream err;
+  const railctl::Parsed parsed = railctl::ParseFlags({"watch", "-o", "json", "-n", "ml"}, socket_);
+  // Stops the daemon when the watch has printed its second line.
+  class StopAfterTwoLines final : public std::stringbuf {
+   public:
+    explicit StopAfterTwoLines(raild::Server& server) : server_(server) {}
+    int sync() override {
+      if (++flushes_ == 2) stopper_ = std::jthread([this] { server_.Stop(); });
+      return 0;
+    }
+
+   private:
+    raild::Server& server_;
+    int flushes_ = 0;
+    std::jthread stopper_;
+  } buffer(*server_);
+  std::ostream stream(&buffer);
+  EXPECT_EQ(railctl::Run(*parsed.flags, stream, err, Now), railctl::kFailed);
+  EXPECT_EQ(err.str(), "railctl: raild at " + socket_ + ": raild is stopping\n");
+
+  std::istringstream lines(buffer.str());
+  std::string line;
+  std::vector<std::string> types;
+  while (std::getline(lines, line)) {
+    const json event = json::parse(line);
+    types.push_back(event.at("type"));
+    EXPECT_EQ(event.contains("attachment"), event.at("type") == "ADDED");
+  }
+  EXPECT_THAT(types, ElementsAre("ADDED", "SYNCED"));
+}
+
+TEST_F(RailctlTest, WatchesAsATableForPeople) {
+  // Changes the view when the table is there, and stops the daemon after the change.
+  class Script final : public std::stringbuf {
+   public:
+    Script(engine::Board& board, raild::Server& server) : board_(board), server_(server) {}
+    int sync() override {
+      ++flushes_;
+      if (flushes_ == 1) {
+        engine::NodeView view = SampleView();
+        view.attachments[2].attachment.phase = state::Phase::kReady;
+        view.attachments[2].pending.clear();
+        board_.Publish(view);
+      } else if (flushes_ == 2) {
+        stopper_ = std::jthread([this] { server_.Stop(); });
+      }
+      return 0;
+    }
+
+   private:
+    engine::Board& board_;
+    raild::Server& server_;
+    int flushes_ = 0;
+    std::jthread stopper_;
+  } buffer(board_, *server_);
+  std::ostream stream(&buffer);
+  std::ostringstream err;
+  const railctl::Parsed parsed = railctl::ParseFlags({"watch", "--rail", "rail1"}, socket_);
+  EXPECT_EQ(railctl::Run(*parsed.flags, stream, err, Now), railctl::kFailed);
+  EXPECT_EQ(
+      buffer.str(),
+      R"(EVENT      NAMESPACE   POD    IFNAME   RAIL    ADDRESS   TENANT   DEVICE   REPRESENTOR   STATE     RULES     BGP   AGE
+ADDED      ml          gone   net1     rail1   -         -        -        -             Pending   missing   -     2m
+MODIFIED   ml          gone   net1     rail1   -         -        -        -             Ready     missing   -     2m
+)");
+}
+
+TEST_F(RailctlTest, TellsProbesWhetherRaildServes) {
+  EXPECT_EQ(Out({"health"}), "SERVING\n");
+  server_->Stop();
+  EXPECT_EQ(Run({"health"}).exit_code, railctl::kFailed);
+}
+
+TEST_F(RailctlTest, SaysItsVersionWithoutADaemon) {
+  server_->Stop();
+  EXPECT_EQ(Out({"version"}), "railctl " RAIL_VERSION "\n");
+}
+
+TEST_F(RailctlTest, SaysWhereItCouldNotConnect) {
+  const Ran ran = Run({"--socket", root_ + "/nothing.sock", "get", "rails"});
+  EXPECT_EQ(ran.exit_code, railctl::kFailed);
+  EXPECT_EQ(ran.out, "");
+  EXPECT_EQ(ran.err, "railctl: cannot connect to " + root_ +
+                         "/nothing.sock: No such file or directory: is raild running?\n");
+}
+
+TEST_F(RailctlTest, SaysWhenItCannotWriteTheAnswer) {
+  std::ofstream full("/dev/full");
+  std::ostringstream err;
+  const railctl::Parsed parsed = railctl::ParseFlags({"get", "rails"}, socket_);
+  EXPECT_EQ(railctl::Run(*parsed.flags, full, err, Now), railctl::kFailed);
+  EXPECT_EQ(err.str(), "railctl: cannot write the answer: is the disk full?\n");
+}
+
+}  // namespace
+}  // namespace rail

@@ -1,0 +1,109 @@
+#include "test/api/served.h"
+
+#include <cstdlib>
+#include <filesystem>
+
+namespace rail {
+namespace {
+
+engine::RailView SampleRail(const std::string& name, uint32_t index) {
+  engine::RailView view;
+  view.rail.name = name;
+  view.rail.index = index;
+  view.rail.pf = "ens" + std::to_string(index + 1) + "f0np0";
+  view.rail.bridge = "br-" + name;
+  view.rail.mtu = 4200;
+  view.bridge_present = true;
+  return view;
+}
+
+engine::AttachmentView SampleAttachment(int64_t id, const std::string& pod_namespace,
+                                        const std::string& pod) {
+  engine::AttachmentView view;
+  state::Attachment& a = view.attachment;
+  a.id = id;
+  a.key = {"rail0", "sandbox" + std::to_string(id), "net1"};
+  a.rail = "rail0";
+  a.pod_namespace = pod_namespace;
+  a.pod_name = pod;
+  a.created_ms = kStartedMs + 60000;
+  return view;
+}
+
+engine::RemoteView SampleRemote(const std::string& address, uint64_t tenant, uint32_t rail_index) {
+  engine::RemoteView view;
+  view.remote.address = *IpAddress::Parse(address);
+  view.remote.tenant.value = tenant;
+  view.remote.rail_index = rail_index;
+  return view;
+}
+
+}  // namespace
+
+engine::NodeView SampleView() {
+  engine::NodeView view;
+  view.hostname = "gpu-1";
+  view.raild_version = "0.1.0";
+  view.started_ms = kStartedMs;
+  view.repairs = 12;
+  view.health.push_back({"ovsdb br-rail0", true, ""});
+  view.health.push_back({"bgp", false, "connect to /run/frr/bgpd.vty: no such file"});
+
+  engine::RailView& rail0 = view.rails.emplace_back(SampleRail("rail0", 0));
+  rail0.uplink_carrier = true;
+  rail0.bridge_mac = *MacAddress::Parse("02:00:00:00:01:00");
+  rail0.leaf_mac = *MacAddress::Parse("02:00:00:00:0f:00");
+  rail0.bgp_state = "Established";
+  rail0.prefixes_received = 3;
+  rail0.prefixes_sent = 2;
+  rail0.rules_wanted = 21;
+  rail0.rules_installed = 21;
+  view.rails.push_back(SampleRail("rail1", 1));
+
+  engine::AttachmentView& ready = view.attachments.emplace_back(SampleAttachment(1, "team-a", "train-0"));
+  ready.attachment.phase = state::Phase::kReady;
+  ready.attachment.addresses = {*IpAddress::Parse("10.0.3.7"), *IpAddress::Parse("2001:db8::7")};
+  ready.attachment.tenant = "team-a";
+  ready.attachment.tenant_id = 0xab54a98ceb1f0a;
+  ready.attachment.device = "0000:3b:00.2";
+  ready.attachment.representor = "pf0vf0";
+  ready.attachment.mac = *MacAddress::Parse("02:11:22:33:44:55");
+  ready.attachment.mtu = 4200;
+  ready.attachment.ofport = 5;
+  ready.attachment.announced = true;
+  ready.attachment.pod_uid = "5d2a";
+  ready.attachment.netns_path = "/run/netns/cni-1";
+  ready.rules_in_place = true;
+
+  view.attachments.push_back(SampleAttachment(2, "team-a", "a-new-pod"));
+
+  engine::AttachmentView& left = view.attachments.emplace_back(SampleAttachment(3, "ml", "gone"));
+  left.attachment.phase = state::Phase::kDeleting;
+  left.attachment.rail = "rail1";
+  left.pending = "withdraw 10.0.4.1: bgpd is down";
+
+  view.remotes.push_back(SampleRemote("10.0.3.9", 0xab54a98ceb1f0a, 0));
+  view.remotes.back().tenant = "team-a";
+  view.remotes.back().installed = true;
+  view.remotes.push_back(SampleRemote("10.0.3.8", 5, 0));
+  view.remotes.push_back(SampleRemote("2001:db8::9", 5, 7));
+  return view;
+}
+
+void Served::SetUp() {
+  std::string pattern = testing::TempDir() + "/apiXXXXXX";
+  ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+  root_ = pattern;
+  socket_ = root_ + "/run/raild.sock";
+  board_.Publish(SampleView());
+  auto server = raild::Server::Start(board_, socket_);
+  ASSERT_TRUE(server) << server.error().message;
+  server_ = std::move(*server);
+}
+
+void Served::TearDown() {
+  server_.reset();
+  std::filesystem::remove_all(root_);
+}
+
+}  // namespace rail

@@ -1,0 +1,293 @@
+#include <gmock/gmock.h>
+#include <google/protobuf/util/message_differencer.h>
+#include <grpcpp/grpcpp.h>
+
+#include <chrono>
+#include <filesystem>
+#include <list>
+#include <thread>
+#include <vector>
+
+#include "grpc/health/v1/health.grpc.pb.h"
+#include "lib/base/clock.h"
+#include "rail/v1/node.grpc.pb.h"
+#include "test/api/served.h"
+
+namespace rail {
+namespace {
+
+using testing::HasSubstr;
+using Event = v1::WatchAttachmentsResponse;
+
+class ServiceTest : public Served {
+ protected:
+  void SetUp() override {
+    Served::SetUp();
+    channel_ = grpc::CreateChannel("unix:" + socket_, grpc::InsecureChannelCredentials());
+    node_ = v1::Node::NewStub(channel_);
+  }
+
+  // No call of a test outlasts this.
+  static void Bound(grpc::ClientContext& context) {
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
+  }
+
+  std::shared_ptr<grpc::Channel> channel_;
+  std::unique_ptr<v1::Node::Stub> node_;
+};
+
+// One WatchAttachments with what it has said.
+class Watcher {
+ public:
+  explicit Watcher(v1::Node::Stub& node, const v1::AttachmentFilter& filter = {}) {
+    context_.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
+    v1::WatchAttachmentsRequest request;
+    *request.mutable_filter() = filter;
+    reader_ = node.WatchAttachments(&context_, request);
+  }
+
+  // "ADDED 1", "SYNCED"; "end" when the stream has ended.
+  std::string Next() {
+    Event event;
+    if (!reader_->Read(&event)) return "end";
+    std::string text = Event::Type_Name(event.type());
+    if (event.has_attachment()) text += " " + std::to_string(event.attachment().id());
+    return text;
+  }
+
+  // The headers come with the first event.
+  void WaitUntilServed() { reader_->WaitForInitialMetadata(); }
+  void Cancel() { context_.TryCancel(); }
+  grpc::Status Finish() { return reader_->Finish(); }
+
+ private:
+  grpc::ClientContext context_;
+  std::unique_ptr<grpc::ClientReader<Event>> reader_;
+};
+
+TEST_F(ServiceTest, TellsTheNode) {
+  grpc::ClientContext context;
+  Bound(context);
+  v1::GetNodeResponse response;
+  const grpc::Status status = node_->GetNode(&context, {}, &response);
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  EXPECT_EQ(response.node().hostname(), "gpu-1");
+  EXPECT_EQ(response.node().version(), "0.1.0");
+  EXPECT_EQ(response.node().started().seconds(), kStartedMs / 1000);
+  EXPECT_EQ(response.node().learning(), v1::NodeInfo::POLL);
+  EXPECT_EQ(response.node().repairs(), 12U);
+  ASSERT_EQ(response.node().health_size(), 2);
+  EXPECT_TRUE(response.node().health(0).ok());
+  EXPECT_EQ(response.node().health(1).part(), "bgp");
+  EXPECT_EQ(response.node().health(1).problem(), "connect to /run/frr/bgpd.vty: no such file");
+}
+
+TEST_F(ServiceTest, TellsTheNewestView) {
+  engine::NodeView view = SampleView();
+  view.hostname = "gpu-2";
+  view.learning_by_push = true;
+  board_.Publish(view);
+  grpc::ClientContext context;
+  Bound(context);
+  v1::GetNodeResponse response;
+  ASSERT_TRUE(node_->GetNode(&context, {}, &response).ok());
+  EXPECT_EQ(response.node().hostname(), "gpu-2");
+  EXPECT_EQ(response.node().learning(), v1::NodeInfo::PUSH);
+}
+
+TEST_F(ServiceTest, RefusesAPageTokenOfSomebodyElse) {
+  grpc::ClientContext context;
+  Bound(context);
+  v1::ListRemotesRequest request;
+  request.set_page_token("hello");
+  v1::ListRemotesResponse response;
+  const grpc::Status status = node_->ListRemotes(&context, request, &response);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_THAT(status.error_message(), HasSubstr("page_token"));
+}
+
+TEST_F(ServiceTest, RefusesAnOversizedRequest) {
+  grpc::ClientContext context;
+  Bound(context);
+  v1::ListRemotesRequest request;
+  request.set_page_token(std::string(1 << 20, 'x'));
+  v1::ListRemotesResponse response;
+  EXPECT_EQ(node_->ListRemotes(&context, request, &response).error_code(),
+            grpc::StatusCode::RESOURCE_EXHAUSTED);
+}
+
+TEST_F(ServiceTest, WatchTellsAllThenSyncedThenChanges) {
+  Watcher watcher(*node_);
+  EXPECT_EQ(watcher.Next(), "ADDED 1");
+  EXPECT_EQ(watcher.Next(), "ADDED 2");
+  EXPECT_EQ(watcher.Next(), "ADDED 3");
+  EXPECT_EQ(watcher.Next(), "SYNCED");
+
+  engine::NodeView view = SampleView();
+  board_.Publish(view);  // nothing differs: nothing is told
+  view.attachments[1].attachment.phase = state::Phase::kReady;
+  board_.Publish(view);
+  EXPECT_EQ(watcher.Next(), "MODIFIED 2");
+  std::erase_if(view.attachments, [](const auto& a) { return a.attachment.id == 1; });
+  view.attachments[1].attachment.id = 9;
+  board_.Publish(view);
+  EXPECT_EQ(watcher.Next(), "DELETED 1");
+  EXPECT_EQ(watcher.Next(), "DELETED 3");
+  EXPECT_EQ(watcher.Next(), "ADDED 9");
+}
+
+TEST_F(ServiceTest, WatchKeepsToItsFilter) {
+  v1::AttachmentFilter filter;
+  filter.set_namespace_("team-a");
+  filter.set_rail("rail0");
+  Watcher watcher(*node_, filter);
+  EXPECT_EQ(watcher.Next(), "ADDED 1");
+  EXPECT_EQ(watcher.Next(), "ADDED 2");
+  EXPECT_EQ(watcher.Next(), "SYNCED");
+  engine::NodeView view = SampleView();
+  view.attachments[2].attachment.phase = state::Phase::kAdding;
+  board_.Publish(view);
+  view.attachments[0].rules_in_place = false;
+  board_.Publish(view);
+  EXPECT_EQ(watcher.Next(), "MODIFIED 1");
+}
+
+TEST_F(ServiceTest, WatchSkipsWhatASlowClientHasMissed) {
+  engine::NodeView view = SampleView();
+  view.attachments.resize(1);
+  // Larger than what gRPC and the socket hold on the way, so that the client is behind when the views come.
+  view.attachments[0].attachment.pod_uid = std::string(200000, 'u');
+  board_.Publish(view);
+  Watcher watcher(*node_);
+  EXPECT_EQ(watcher.Next(), "ADDED 1");
+  EXPECT_EQ(watcher.Next(), "SYNCED");
+  constexpr int kViews = 500;  // 100 MB, were all of them sent
+  for (int i = 1; i <= kViews; ++i) {
+    view.attachments[0].attachment.ofport = static_cast<uint16_t>(i);
+    board_.Publish(view);
+  }
+  view.attachments.clear();
+  board_.Publish(view);
+  int told = 0;
+  std::string event;
+  for (event = watcher.Next(); event == "MODIFIED 1"; event = watcher.Next()) ++told;
+  EXPECT_EQ(event, "DELETED 1");
+  EXPECT_LT(told, kViews / 2);
+}
+
+TEST_F(ServiceTest, WatchEndsWhenTheServerStops) {
+  Watcher idle(*node_);
+  for (int i = 0; i < 4; ++i) (void)idle.Next();
+  const auto begin = Clock::now();
+  server_->Stop();
+  EXPECT_EQ(idle.Next(), "end");
+  EXPECT_LT(Clock::now() - begin, std::chrono::milliseconds(1500));
+  const grpc::Status status = idle.Finish();
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_EQ(status.error_message(), "raild is stopping");
+}
+
+TEST_F(ServiceTest, StopIsBoundedWhateverClientsDo) {
+  engine::NodeView view = SampleView();
+  view.attachments[0].attachment.pod_uid = std::string(3 << 20, 'u');
+  board_.Publish(view);
+  Watcher stuck(*node_);  // never reads: its first event does not fit on the way
+  stuck.WaitUntilServed();
+  const auto begin = Clock::now();
+  server_->Stop();
+  EXPECT_LT(Clock::now() - begin, std::chrono::seconds(4));
+  EXPECT_FALSE(std::filesystem::exists(socket_));
+  server_->Stop();
+}
+
+TEST_F(ServiceTest, GivesAWatchersPlaceBackWhenItCancels) {
+  std::list<Watcher> watchers;
+  for (int i = 0; i < 64; ++i) EXPECT_EQ(watchers.emplace_back(*node_).Next(), "ADDED 1") << i;
+  {
+    Watcher refused(*node_);
+    EXPECT_EQ(refused.Next(), "end");
+    const grpc::Status status = refused.Finish();
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+    EXPECT_EQ(status.error_message(), "64 clients are watching already");
+  }
+  // The others are still answered.
+  grpc::ClientContext context;
+  Bound(context);
+  v1::ListRailsResponse rails;
+  EXPECT_TRUE(node_->ListRails(&context, {}, &rails).ok());
+
+  watchers.front().Cancel();
+  std::string first;
+  for (const Deadline deadline = After(std::chrono::seconds(10));
+       first != "ADDED 1" && Clock::now() < deadline;) {
+    Watcher next(*node_);  // the server hears of the cancel a moment later
+    first = next.Next();
+    if (first == "ADDED 1") next.Cancel();
+  }
+  EXPECT_EQ(first, "ADDED 1");
+  for (Watcher& watcher : watchers) watcher.Cancel();
+}
+
+TEST_F(ServiceTest, HoldsTogetherWhenManyWatchComeAndGoWhileViewsChange) {
+  std::vector<std::jthread> clients;
+  for (int c = 0; c < 8; ++c) {
+    clients.emplace_back([&] {
+      for (int i = 0; i < 25; ++i) {
+        Watcher watcher(*node_);
+        for (int n = 0; n <= i % 6; ++n) (void)watcher.Next();
+        watcher.Cancel();
+      }
+    });
+  }
+  std::jthread publisher([&](const std::stop_token& stop) {
+    engine::NodeView view = SampleView();
+    while (!stop.stop_requested()) {
+      ++view.attachments[1].attachment.ofport;
+      board_.Publish(view);
+      std::this_thread::yield();
+    }
+  });
+  clients.clear();
+}
+
+TEST_F(ServiceTest, AnswersTheStandardHealthService) {
+  const auto health = grpc::health::v1::Health::NewStub(channel_);
+  const auto check = [&](const std::string& service, grpc::health::v1::HealthCheckResponse& response) {
+    grpc::ClientContext context;
+    Bound(context);
+    grpc::health::v1::HealthCheckRequest request;
+    request.set_service(service);
+    return health->Check(&context, request, &response).error_code();
+  };
+  for (const std::string service : {"", "rail.v1.Node"}) {
+    grpc::health::v1::HealthCheckResponse response;
+    EXPECT_EQ(check(service, response), grpc::StatusCode::OK);
+    EXPECT_EQ(response.status(), grpc::health::v1::HealthCheckResponse::SERVING) << service;
+  }
+  grpc::health::v1::HealthCheckResponse response;
+  EXPECT_EQ(check("rail.v1.Nothing", response), grpc::StatusCode::NOT_FOUND);
+}
+
+TEST_F(ServiceTest, IsNotStartedTwiceOnOneSocket) {
+  const auto second = raild::Server::Start(board_, socket_);
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().code, Code::kBusy);
+  grpc::ClientContext context;
+  Bound(context);
+  v1::ListRailsResponse rails;
+  EXPECT_TRUE(node_->ListRails(&context, {}, &rails).ok());
+}
+
+TEST_F(ServiceTest, StartsAgainAfterAStop) {
+  server_->Stop();
+  auto again = raild::Server::Start(board_, socket_);
+  ASSERT_TRUE(again) << again.error().message;
+  grpc::ClientContext context;
+  Bound(context);
+  context.set_wait_for_ready(true);
+  v1::ListRailsResponse rails;
+  EXPECT_TRUE(node_->ListRails(&context, {}, &rails).ok());
+}
+
+}  // namespace
+}  // namespace rail
