@@ -483,6 +483,41 @@ TEST_P(RealBgp, CompletesARouteMapThatWasLeftHalfMade) {
   EXPECT_THAT(pair().ShowLeaf("show bgp ipv4 unicast 10.0.3.7/32 json"), HasSubstr(Tenant(kB).ToString()));
 }
 
+TEST_P(RealBgp, LosesNothingAtTheLeafWhenBgpdRestarts) {
+  ASSERT_NO_FATAL_FAILURE(Up());
+  std::vector<Announcement> pods;
+  for (int i = 0; i < 50; ++i) pods.push_back(Pod("10.0.3." + std::to_string(i), 0, kA));
+  ASSERT_TRUE(bgp().AnnounceAll(pods, Soon()));
+  ASSERT_TRUE(bgp().WaitAdjRibOut({pods.back().address}, "br-rail0", Soon()));
+  const auto at_leaf = [&] {
+    const std::string text = pair().ShowLeaf("show bgp ipv4 unicast json");
+    size_t count = 0;
+    for (size_t at = 0; (at = text.find("\"10.0.3.", at)) != std::string::npos; ++at) ++count;
+    return count;
+  };
+  const size_t all = at_leaf();
+  ASSERT_GE(all, 50U);
+  pair().KillHostBgpd();
+  EXPECT_EQ(bgp().Announced(Soon()).error().code, Code::kTransient);
+  pair().StartHostBgpd();
+  auto opened = VtyBgp::Open({pair().host_run_dir(), kAsn, kCommunityAsn}, Soon());
+  ASSERT_TRUE(opened) << opened.error().message;
+  VtyBgp& anew = **opened;
+  ASSERT_TRUE(anew.EnsureBase({Ip("10.255.0.1"), {}}, Soon()));
+  ASSERT_TRUE(anew.AnnounceAll(pods, Soon()));
+  ASSERT_TRUE(anew.EnsureBase(Base(), Soon()));
+  size_t fewest = all;
+  const auto watch = [&] {
+    fewest = std::min(fewest, at_leaf());
+    return anew.WaitAdjRibOut({pods.back().address}, "br-rail0", After(milliseconds(1))).has_value();
+  };
+  EXPECT_TRUE(Eventually(watch));
+  // The leaf drops what is still stale once it has our end-of-RIB.
+  const Deadline settled = After(seconds(3));
+  EXPECT_TRUE(Eventually([&] { return (void)watch(), Clock::now() > settled; }));
+  EXPECT_EQ(fewest, all);
+}
+
 INSTANTIATE_TEST_SUITE_P(All, RealBgp, ::testing::Values(Kind::kReal), [](const auto&) { return "Frr"; });
 
 TEST(VtyBgp, SaysThatBgpdDoesNotRun) {
