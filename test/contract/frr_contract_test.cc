@@ -452,14 +452,17 @@ TEST_P(RealBgp, ShowsTheLeafBothCommunities) {
 
 TEST_P(RealBgp, PassesNothingOnAndInstallsNothing) {
   ASSERT_NO_FATAL_FAILURE(Up());
-  // With the other rail's community it would match that rail's outbound list, were it announced here.
-  bench_->LeafAnnounces("10.0.9.1/32", {Tenant(kA), Rail(1)});
-  bench_->LeafAnnounces("2001:db8::9/128", {Tenant(kA), Rail(1)});
+  // With the communities of both rails they would pass every outbound list, were they announced here.
+  bench_->LeafAnnounces("10.0.9.1/32", {Tenant(kA), Rail(0), Rail(1)});
+  bench_->LeafAnnounces("2001:db8::9/128", {Tenant(kA), Rail(0), Rail(1)});
   ASSERT_TRUE(Eventually([&] { return Remotes().size() == 2; }));
-  const auto sessions = bgp().Sessions(Soon());
-  EXPECT_EQ((*sessions)[0].prefixes_received, 2U);
-  EXPECT_EQ((*sessions)[0].prefixes_sent, 0U);
-  EXPECT_EQ((*sessions)[1].prefixes_sent, 0U);
+  Announce(Pod("10.0.3.7", 0, kA));
+  Announce(Pod("10.0.3.8", 1, kA));
+  const auto sent = [&](size_t session) { return (*bgp().Sessions(Soon()))[session].prefixes_sent; };
+  EXPECT_TRUE(Eventually([&] { return sent(0) >= 1 && sent(1) >= 1; }));
+  EXPECT_EQ(sent(0), 1U);
+  EXPECT_EQ(sent(1), 1U);
+  EXPECT_EQ((*bgp().Sessions(Soon()))[0].prefixes_received, 2U);
   const std::string routes =
       "ip -n " + pair().host_netns() + " -6 route show proto bgp; ip -n " + pair().host_netns() + " route";
   EXPECT_EQ(std::system(("test -z \"$(" + routes + ")\"").c_str()), 0);
