@@ -266,14 +266,15 @@ Status JoinTenant(Node& node, Attachment& attachment, const tenancy::Tenant& ten
 Status Announce(Node& node, Attachment& attachment) {
   RAIL_ASSIGN(const config::Rail* rail, RailOf(node.config, attachment.rail));
   RAIL_TRY(node.store.RecordStep(attachment.id, kFrrProvider, step::kAnnounce, "{}"));
-  attachment.announced = true;
-  RAIL_TRY(node.store.Update(attachment));
   RAIL_ASSIGN(frr::Bgp * bgp, node.edges.Bgp());
   std::vector<frr::Announcement> announcements;
   for (const IpAddress& address : attachment.addresses) {
     announcements.push_back({address, rail->name, rail->index, {attachment.tenant_id}});
   }
-  return bgp->AnnounceAll(announcements, node.edges.CallDeadline());
+  RAIL_TRY(bgp->AnnounceAll(announcements, node.edges.CallDeadline()));
+  // From now on raild announces them again when bgpd has lost them.
+  attachment.announced = true;
+  return node.store.Update(attachment);
 }
 
 Result<std::vector<std::string>> MissingRules(Node& node, const Attachment& attachment,

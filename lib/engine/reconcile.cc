@@ -307,20 +307,23 @@ Status Reconciler::Announcements(Edges& edges) {
   RAIL_ASSIGN(const std::vector<frr::Announcement> seen, bgp->Announced(edges.CallDeadline()));
   RAIL_ASSIGN(const Record record, ReadRecord());
   std::map<IpAddress, frr::Announcement> wanted;
+  std::set<IpAddress> explained;  // by an ADD or DEL that may be under way
   for (const Attachment& attachment : record.attachments) {
     const config::Rail* rail = config_.FindRail(attachment.rail);
     if (rail == nullptr || !record.Has(attachment.id, step::kAnnounce)) continue;
+    explained.insert(attachment.addresses.begin(), attachment.addresses.end());
+    if (!attachment.announced || attachment.phase == Phase::kDeleting) continue;
     for (const IpAddress& address : attachment.addresses) {
       wanted[address] = {address, rail->name, rail->index, {attachment.tenant_id}};
     }
   }
   for (const frr::Announcement& announcement : seen) {
     const auto it = wanted.find(announcement.address);
-    if (it == wanted.end()) {
+    if (!explained.contains(announcement.address)) {
       RAIL_TRY(bgp->Withdraw(announcement.address, edges.CallDeadline()));
       log::Info("bgpd: {} belonged to no attachment any more, withdrawn", announcement.address.ToHostPrefix());
       ++repairs_;
-    } else if (it->second == announcement) {
+    } else if (it != wanted.end() && it->second == announcement) {
       wanted.erase(it);
     }
   }

@@ -38,7 +38,7 @@ class Adding {
       : deps_(deps), session_(session), node_(session.node()), request_(request), rail_(rail), pod_(pod) {}
 
   // The chain begins here: plumb the device and call IPAM.
-  Outcome<AddResult> Plumb() {
+  Outcome<std::string> Plumb() {
     RAIL_ASSIGN(device::Backend * devices, session_.edges.Devices());
     RAIL_ASSIGN(const device::Device device, devices->Find(rail_, request_.device_id));
     RAIL_TRY(FreeName());
@@ -64,7 +64,7 @@ class Adding {
   }
 
   // Another plugin has plumbed the device: adopt its port and its addresses, add what is missing.
-  Outcome<AddResult> Adopt(AddResult previous) {
+  Outcome<std::string> Adopt(AddResult previous) {
     RAIL_ASSIGN(const pipeline::BridgeFacts bridge, engine::Facts(node_, rail_));
     RAIL_ASSIGN(const ovs::Port port, PortOf(previous));
     const auto inside = std::ranges::find_if(
@@ -81,7 +81,8 @@ class Adding {
     RAIL_TRY(session_.store->Update(attachment_));
     RAIL_TRY(engine::AdmitTraffic(node_, attachment_, bridge, session_.config.tenancy.mode));
     RAIL_TRY(Configure(previous));
-    return previous;
+    RAIL_ASSIGN(std::string same, cni::PassThrough(*request_.prev_result, request_.cni_version));
+    return same;
   }
 
   const Attachment& attachment() const { return attachment_; }
@@ -169,7 +170,7 @@ class Adding {
     return Fail(Code::kInvalid, "prevResult.interfaces: none of the host's interfaces is a port of Open vSwitch");
   }
 
-  Outcome<AddResult> Answer(AddResult result) {
+  Outcome<std::string> Answer(AddResult result) {
     result.interfaces = {
         {.name = attachment_.representor, .mac = {}, .sandbox = {}, .mtu = attachment_.mtu, .pci_id = {}},
         {.name = request_.ifname,
@@ -190,7 +191,7 @@ class Adding {
         if (ip.address.address.is_v6() == route.destination.address.is_v6()) route.gateway = ip.gateway;
       }
     }
-    return result;
+    return result.Print(request_.cni_version);
   }
 
   const Deps& deps_;
@@ -236,7 +237,7 @@ Outcome<std::string> Add(const Deps& deps, const Request& request) {
   RAIL_TRY(ClearRemains(*session, request));
 
   Adding adding(deps, *session, request, *rail, pod);
-  Outcome<AddResult> result = adopt ? adding.Adopt(std::move(previous)) : adding.Plumb();
+  Outcome<std::string> result = adopt ? adding.Adopt(std::move(previous)) : adding.Plumb();
   if (result) {
     if (Status finished = adding.Finish(); !finished) result = tl::make_unexpected(cni::CniError(finished.error()));
   }
@@ -245,9 +246,8 @@ Outcome<std::string> Add(const Deps& deps, const Request& request) {
       Status undone = engine::UndoAttachment(*session, engine::KeyOf(request), "");
       if (!undone) log::Error("clean up after a failed ADD: {}", undone.error().message);
     }
-    return tl::make_unexpected(result.error());
   }
-  return result->Print(request.cni_version);
+  return result;
 }
 
 // IPAM is told even when we never heard of the attachment: an ADD may have died before its record reached the disk.
@@ -308,6 +308,7 @@ Outcome<void> Gc(const Deps& deps, const Request& request) {
   if (!valid) return {};  // the runtime does not say what is alive: raild's sweep looks at the namespaces themselves
   RAIL_ASSIGN(const auto session, Session::Open(deps));
   RAIL_TRY(engine::UndoAllBut(*session, request.network, *valid, ""));
+  if (cni::HasIpam(request)) return deps.ipam->Forward(request, session->edges.CallDeadline());
   return {};
 }
 
@@ -321,6 +322,7 @@ Outcome<void> ReadyForAdd(const Deps& deps, const Request& request) {
   if (!rail) return not_ready(rail.error());
   Node node = (*session)->node();
   if (auto facts = engine::Facts(node, **rail); !facts) return not_ready(facts.error());
+  if (cni::HasIpam(request)) return deps.ipam->Forward(request, (*session)->edges.CallDeadline());
   return {};
 }
 
