@@ -2,9 +2,10 @@
 # Installs what RailCNI needs from Debian 12 packages: the one list that the quick start, the tests, the Dockerfile
 # and CI share.
 #
-# usage: deploy/deps.sh SET...      SET = build | run | test | all      (root, or a user with sudo)
+# usage: deploy/deps.sh SET...      SET = build | run | image | test | all      (root, or a user with sudo)
 #   build  compilers and libraries; builds everything, runs nothing
 #   run    Open vSwitch, FRRouting and the reference CNI plugins: what a node and the lab execute
+#   image  the shared libraries of raild and railctl: what their container image has besides Debian's base
 #   test   what only ./test/run.sh needs: linters, podman, buildah, kubectl
 # Repeatable: packages that are there already are left alone, and nothing is fetched when none is missing.
 set -euo pipefail
@@ -15,21 +16,23 @@ build=(g++ cmake ninja-build pkg-config make ccache python3 git
        libspdlog-dev libfmt-dev nlohmann-json3-dev libexpected-dev libsqlite3-dev nettle-dev libcli11-dev libasio-dev
        openvswitch-source libgtest-dev libgmock-dev libbenchmark-dev)
 run=(openvswitch-switch frr containernetworking-plugins iproute2 ethtool iputils-ping python3)
+image=(libgrpc++1.51 libprotobuf32 libfmt9)
 test=(python3-pytest shellcheck clang-format-19 clang-tidy-19 clang-19 libclang-rt-19-dev
       podman buildah debootstrap kubernetes-client)
 
 say() { printf 'deps: %s\n' "$*"; }
 die() { printf 'deps: %s\n' "$*" >&2; exit 1; }
 
-[ $# -gt 0 ] || die "no package set named; usage: deploy/deps.sh build|run|test|all ..."
+[ $# -gt 0 ] || die "no package set named; usage: deploy/deps.sh build|run|image|test|all ..."
 wanted=()
 for set in "$@"; do
   case $set in
     build) wanted+=("${build[@]}") ;;
     run)   wanted+=("${run[@]}") ;;
+    image) wanted+=("${image[@]}") ;;
     test)  wanted+=("${test[@]}") ;;
     all)   wanted+=("${build[@]}" "${run[@]}" "${test[@]}") ;;
-    *)     die "unknown package set '$set'; there are: build, run, test, all" ;;
+    *)     die "unknown package set '$set'; there are: build, run, image, test, all" ;;
   esac
 done
 

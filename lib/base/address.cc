@@ -20,7 +20,8 @@ int HexDigit(char c) {
 
 Result<MacAddress> MacAddress::Parse(std::string_view text) {
   const auto bad = [&] {
-    return Fail(Code::kInvalid, "'" + std::string(text.substr(0, 64)) + "' is not a MAC address (aa:bb:cc:dd:ee:ff)");
+    return Fail(Code::kInvalid,
+                "'" + std::string(text.substr(0, 64)) + "' is not a MAC address (aa:bb:cc:dd:ee:ff)");
   };
   if (text.size() != 17) return bad();
   MacAddress mac;
@@ -73,9 +74,12 @@ Result<IpAddress> IpAddress::FromBytes(std::string_view bytes) {
 bool IpAddress::is_unspecified() const {
   return std::ranges::all_of(bytes_, [](uint8_t b) { return b == 0; });
 }
-bool IpAddress::is_multicast() const { return v6_ ? bytes_[0] == 0xff : (bytes_[0] & 0xf0) == 0xe0; }
+bool IpAddress::is_multicast() const {
+  return v6_ ? bytes_[0] == 0xff : (bytes_[0] & 0xf0) == 0xe0;
+}
 bool IpAddress::is_loopback() const {
-  return v6_ ? bytes_[15] == 1 && std::all_of(bytes_.begin(), bytes_.end() - 1, [](uint8_t b) { return b == 0; })
+  return v6_ ? bytes_[15] == 1 &&
+                   std::all_of(bytes_.begin(), bytes_.end() - 1, [](uint8_t b) { return b == 0; })
              : bytes_[0] == 127;
 }
 bool IpAddress::is_link_local() const {
@@ -93,7 +97,8 @@ std::string IpAddress::ToString() const {
 
 Result<IpPrefix> IpPrefix::Parse(std::string_view text) {
   const auto bad = [&](const std::string& why) {
-    return Fail(Code::kInvalid, "'" + std::string(text.substr(0, 64)) + "' is not an address with a prefix length: " + why);
+    return Fail(Code::kInvalid,
+                "'" + std::string(text.substr(0, 64)) + "' is not an address with a prefix length: " + why);
   };
   const size_t slash = text.find('/');
   if (slash == std::string_view::npos) return bad("no '/'");
@@ -102,7 +107,8 @@ Result<IpPrefix> IpPrefix::Parse(std::string_view text) {
   const std::string_view digits = text.substr(slash + 1);
   unsigned length = 0;
   const auto [end, ec] = std::from_chars(digits.data(), digits.data() + digits.size(), length);
-  if (ec != std::errc() || end != digits.data() + digits.size() || digits.empty() || length > address->bits()) {
+  const bool canonical = digits.size() == 1 || !digits.starts_with('0');
+  if (ec != std::errc() || end != digits.data() + digits.size() || !canonical || length > address->bits()) {
     return bad("the length is a number from 0 to " + std::to_string(address->bits()));
   }
   return IpPrefix{*address, static_cast<uint8_t>(length)};

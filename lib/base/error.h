@@ -67,30 +67,35 @@ inline tl::unexpected<Error> FailWrapped(Error error, std::string_view doing) {
 
 #define RAIL_CONCAT_(a, b) a##b
 #define RAIL_CONCAT(a, b) RAIL_CONCAT_(a, b)
+// A name of its own for each use, so that one may stand in a lambda inside another.
+#define RAIL_UNIQUE(name) RAIL_CONCAT(name, __COUNTER__)
 
 // Returns the error of `expr` (a Status or Result) from the enclosing function; else goes on.
-#define RAIL_TRY(expr)                                                       \
-  do {                                                                       \
-    if (auto rail_status = (expr); !rail_status) {                           \
-      return ::tl::make_unexpected(std::move(rail_status).error());          \
-    }                                                                        \
+#define RAIL_TRY(expr) RAIL_TRY_(RAIL_UNIQUE(rail_status_), expr)
+#define RAIL_TRY_(status, expr)                                        \
+  do {                                                                 \
+    if (auto status = (expr); !status) {                               \
+      return ::tl::make_unexpected(std::move(status).error());         \
+    }                                                                  \
   } while (false)
 
 // The same, with one clause in front of the message.
-#define RAIL_TRY_AS(expr, doing)                                             \
-  do {                                                                       \
-    if (auto rail_status = (expr); !rail_status) {                           \
-      return ::rail::FailWrapped(std::move(rail_status).error(), (doing));   \
-    }                                                                        \
+#define RAIL_TRY_AS(expr, doing) RAIL_TRY_AS_(RAIL_UNIQUE(rail_status_), expr, doing)
+#define RAIL_TRY_AS_(status, expr, doing)                              \
+  do {                                                                 \
+    if (auto status = (expr); !status) {                               \
+      return ::rail::FailWrapped(std::move(status).error(), (doing));  \
+    }                                                                  \
   } while (false)
 
-#define RAIL_ASSIGN(lhs, expr) RAIL_ASSIGN_(RAIL_CONCAT(rail_result_, __LINE__), lhs, expr)
+// Assigns the value of `expr` to `lhs` (a variable, or its declaration), or returns the error.
+#define RAIL_ASSIGN(lhs, expr) RAIL_ASSIGN_(RAIL_UNIQUE(rail_result_), lhs, expr)
 #define RAIL_ASSIGN_(result, lhs, expr)                                      \
   auto result = (expr);                                                      \
   if (!result) return ::tl::make_unexpected(std::move(result).error());      \
   lhs = std::move(*result)
 
-#define RAIL_ASSIGN_AS(lhs, expr, doing) RAIL_ASSIGN_AS_(RAIL_CONCAT(rail_result_, __LINE__), lhs, expr, doing)
+#define RAIL_ASSIGN_AS(lhs, expr, doing) RAIL_ASSIGN_AS_(RAIL_UNIQUE(rail_result_), lhs, expr, doing)
 #define RAIL_ASSIGN_AS_(result, lhs, expr, doing)                            \
   auto result = (expr);                                                      \
   if (!result) return ::rail::FailWrapped(std::move(result).error(), (doing)); \

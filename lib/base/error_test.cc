@@ -7,8 +7,12 @@
 namespace rail {
 namespace {
 
-Status Refuse() { return FailErrno(ENODEV, "get link vf0"); }
-Result<int> Three() { return 3; }
+Status Refuse() {
+  return FailErrno(ENODEV, "get link vf0");
+}
+Result<int> Three() {
+  return 3;
+}
 
 Result<int> AddTo(bool refuse) {
   RAIL_ASSIGN(const int three, Three());
@@ -16,7 +20,9 @@ Result<int> AddTo(bool refuse) {
   return three + 1;
 }
 
-TEST(Error, PassesTheValueOnWhenNothingFails) { EXPECT_EQ(AddTo(false).value(), 4); }
+TEST(Error, PassesTheValueOnWhenNothingFails) {
+  EXPECT_EQ(AddTo(false).value(), 4);
+}
 
 TEST(Error, WrapsOneClauseAndKeepsCodeAndErrno) {
   const auto result = AddTo(true);
@@ -24,6 +30,20 @@ TEST(Error, WrapsOneClauseAndKeepsCodeAndErrno) {
   EXPECT_EQ(result.error().code, Code::kNotFound);
   EXPECT_EQ(result.error().sys_errno, ENODEV);
   EXPECT_EQ(result.error().message, "attach vf0: get link vf0: No such device");
+}
+
+Status Nested() {
+  const auto run = [](const auto& body) -> Status { return body(); };
+  RAIL_TRY(run([&]() -> Status {
+    RAIL_ASSIGN(const int three, Three());
+    RAIL_TRY(three == 3 ? Refuse() : Status());
+    return {};
+  }));
+  return {};
+}
+
+TEST(Error, IsReturnedThroughNestedFunctions) {
+  EXPECT_EQ(Nested().error().code, Code::kNotFound);
 }
 
 }  // namespace

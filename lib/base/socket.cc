@@ -13,8 +13,12 @@ namespace rail {
 Result<UnixStream> UnixStream::Connect(const std::string& path, Deadline deadline) {
   const std::string doing = "connect to " + path;
   sockaddr_un address{};
+  // A path that begins with a zero byte would be a name of the abstract space, where anybody may listen.
+  if (path.find('\0') != std::string::npos)
+    return Fail(Code::kInvalid, doing + ": the path holds a zero byte");
   if (path.empty() || path.size() >= sizeof address.sun_path) {
-    return Fail(Code::kInvalid, doing + ": a socket's path has 1 to 107 bytes, this one has " + std::to_string(path.size()));
+    return Fail(Code::kInvalid,
+                doing + ": a socket's path has 1 to 107 bytes, this one has " + std::to_string(path.size()));
   }
   address.sun_family = AF_UNIX;
   std::memcpy(address.sun_path, path.c_str(), path.size() + 1);

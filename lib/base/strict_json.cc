@@ -1,8 +1,12 @@
 #include "lib/base/strict_json.h"
 
-#include <fstream>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <nlohmann/json.hpp>
-#include <sstream>
+
+#include "lib/base/fd.h"
 
 namespace rail {
 namespace {
@@ -69,30 +73,45 @@ class StrictSax : public nlohmann::json_sax<json> {
 
 Result<json> ParseJson(std::string_view text, JsonLimits limits) {
   if (text.size() > limits.max_bytes) {
-    return Fail(Code::kInvalid, "not JSON: " + std::to_string(text.size()) + " bytes, at most " +
-                                    std::to_string(limits.max_bytes) + " are read");
+    return Fail(Code::kInvalid,
+                "larger than the " + std::to_string(limits.max_bytes) + " bytes that are read");
+  }
+  // The library's lexer takes a zero byte for the end, and would not look at what follows.
+  if (const size_t zero = text.find('\0'); zero != std::string_view::npos) {
+    return Fail(Code::kInvalid, "not JSON: a zero byte at offset " + std::to_string(zero));
   }
   json root;
   StrictSax sax(root, limits.max_depth);
-  if (!json::sax_parse(text.begin(), text.end(), &sax)) return Fail(Code::kInvalid, "not JSON: " + sax.error());
+  if (!json::sax_parse(text.begin(), text.end(), &sax))
+    return Fail(Code::kInvalid, "not JSON: " + sax.error());
   return root;
 }
 
-std::string DumpJson(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
+std::string DumpJson(const json& value) {
+  return value.dump(-1, ' ', false, json::error_handler_t::replace);
+}
 
 Result<json> ReadJsonFile(const std::string& path, JsonLimits limits) {
-  errno = 0;
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return FailErrno(errno != 0 ? errno : EIO, "open " + path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (file.bad()) return FailErrno(errno != 0 ? errno : EIO, "read " + path);
-  auto document = ParseJson(text.str(), limits);
+  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd) return FailErrno(errno, "open " + path);
+  // One byte more than is allowed: enough for ParseJson to refuse it, whatever the size of the file.
+  std::string text(limits.max_bytes + 1, '\0');
+  size_t size = 0;
+  while (size < text.size()) {
+    const ssize_t n = ::read(fd.get(), text.data() + size, text.size() - size);
+    if (n == 0) break;
+    if (n > 0) size += static_cast<size_t>(n);
+    if (n < 0 && errno != EINTR) return FailErrno(errno, "read " + path);
+  }
+  text.resize(size);
+  auto document = ParseJson(text, limits);
   if (!document) return FailWrapped(document.error(), path);
   return document;
 }
 
-void JsonErrors::Add(const std::string& path, const std::string& what) { errors_.push_back(path + ": " + what); }
+void JsonErrors::Add(const std::string& path, const std::string& what) {
+  errors_.push_back(path + ": " + what);
+}
 
 Status JsonErrors::ToStatus(std::string_view document) const {
   if (errors_.empty()) return {};
@@ -103,7 +122,9 @@ Status JsonErrors::ToStatus(std::string_view document) const {
 
 JsonObject::JsonObject(const json& value, std::string path, JsonErrors& errors)
     : value_(value.is_object() ? &value : nullptr), path_(std::move(path)), errors_(errors) {
-  if (value_ == nullptr) errors_.Add(path_.empty() ? "the document" : path_, std::string("must be an object, not ") + value.type_name());
+  if (value_ == nullptr)
+    errors_.Add(path_.empty() ? "the document" : path_,
+                std::string("must be an object, not ") + value.type_name());
 }
 
 std::string JsonObject::PathOf(std::string_view key) const {
@@ -117,13 +138,17 @@ const json* JsonObject::Find(std::string_view key) {
   return it == value_->end() || it->is_null() ? nullptr : &*it;
 }
 
-void JsonObject::Allow(std::string_view key) { known_.emplace(key); }
+void JsonObject::Allow(std::string_view key) {
+  known_.emplace(key);
+}
 
 void JsonObject::Missing(std::string_view key) {
   if (value_ != nullptr) errors_.Add(PathOf(key), "is missing");
 }
 
-bool JsonObject::Has(std::string_view key) { return Find(key) != nullptr; }
+bool JsonObject::Has(std::string_view key) {
+  return Find(key) != nullptr;
+}
 
 std::string JsonObject::String(std::string_view key) {
   if (Find(key) == nullptr) {
@@ -155,7 +180,8 @@ uint64_t JsonObject::UintOr(std::string_view key, uint64_t fallback, uint64_t mi
   const json* value = Find(key);
   if (value == nullptr) return fallback;
   if (!value->is_number_unsigned() || value->get<uint64_t>() < min || value->get<uint64_t>() > max) {
-    errors_.Add(PathOf(key), "must be a whole number from " + std::to_string(min) + " to " + std::to_string(max));
+    errors_.Add(PathOf(key),
+                "must be a whole number from " + std::to_string(min) + " to " + std::to_string(max));
     return fallback;
   }
   return value->get<uint64_t>();

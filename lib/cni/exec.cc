@@ -150,7 +150,8 @@ Status ReadUntilEnd(const Child& child, int fd, std::string& output, Deadline de
       if ((events[0].revents & POLLIN) != 0) return {};
       if (!more) events[1].fd = -1;
     }
-    if (Clock::now() >= deadline) return Fail(Code::kTransient, "it did not answer before the deadline, and was killed");
+    if (Clock::now() >= deadline)
+      return Fail(Code::kTransient, "it did not answer before the deadline, and was killed");
   }
 }
 
@@ -167,9 +168,10 @@ CniError ErrorOf(int status, const std::string& output) {
       return found != document->end() && found->is_string() ? found->get<std::string>() : std::string();
     };
     const auto code = document->find("code");
-    const bool known = code != document->end() && code->is_number_unsigned() && *code != 0 && *code != 3 &&
-                       *code <= UINT32_MAX;
-    if (!text("msg").empty()) return {known ? code->get<unsigned>() : 999, text("msg"), text("details")};
+    const uint64_t number = code != document->end() && code->is_number_unsigned() ? code->get<uint64_t>() : 0;
+    const bool known = number != 0 && number != 3 && number <= UINT32_MAX;
+    if (!text("msg").empty())
+      return {known ? static_cast<unsigned>(number) : 999, text("msg"), text("details")};
   }
   return {999, fmt::format("it failed with status {} and without an error document", WEXITSTATUS(status)),
           Clip(output)};

@@ -73,10 +73,13 @@ Outcome<Request> ReadEnvironment(const Process& process) {
 }
 
 Outcome<std::string> ReadInput(std::istream& in) {
-  std::string text(kMaxInput + 1, '\0');
-  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  std::string text;
+  char buffer[16384];
+  do {
+    in.read(buffer, sizeof buffer);
+    text.append(buffer, static_cast<size_t>(in.gcount()));
+  } while (in && text.size() <= kMaxInput);
   if (in.bad()) return CniFail(5, "error reading from stdin");
-  text.resize(static_cast<size_t>(in.gcount()));
   return text;
 }
 

@@ -59,10 +59,13 @@ IpPrefix ParsePrefix(JsonObject& object, std::string_view key, JsonErrors& error
 int ParseInterfaceIndex(const json& value, size_t interfaces, const std::string& path, JsonErrors& errors) {
   const auto found = value.find("interface");
   if (found == value.end() || found->is_null()) return -1;
-  if (found->is_number_integer()) {
+  // Never compared as JSON: there 2^64-1 equals -1.
+  if (found->is_number_unsigned()) {
     // Without a list of interfaces (an address manager's answer) the index has no meaning.
-    if (*found == -1 || interfaces == 0) return -1;
-    if (*found >= 0 && *found < interfaces) return found->get<int>();
+    if (interfaces == 0) return -1;
+    if (found->get<uint64_t>() < interfaces) return found->get<int>();
+  } else if (found->is_number_integer() && found->get<int64_t>() == -1) {
+    return -1;
   }
   errors.Add(path + ".interface",
              "must be -1 or the index of one of the " + std::to_string(interfaces) + " interfaces");

@@ -21,26 +21,26 @@
 namespace rail::cni {
 
 struct Interface {
-  std::string name;
-  std::string mac;          // "" unknown
-  std::string sandbox;      // netns path; "" on the host
-  uint32_t mtu = 0;         // 1.1.0; 0 unknown
-  std::string pci_id;       // 1.1.0; "" none
-  std::string socket_path;  // 1.1.0; "" none
+  std::string name{};
+  std::string mac{};          // "" unknown
+  std::string sandbox{};      // netns path; "" on the host
+  uint32_t mtu = 0;           // 1.1.0; 0 unknown
+  std::string pci_id{};       // 1.1.0; "" none
+  std::string socket_path{};  // 1.1.0; "" none
 };
 
 struct IpConfig {
-  IpPrefix address;
-  std::optional<IpAddress> gateway;
+  IpPrefix address{};
+  std::optional<IpAddress> gateway{};
   int interface = -1;  // index into interfaces, always in range; -1 none
 };
 
 struct RouteConfig {
-  IpPrefix destination;
-  std::optional<IpAddress> gateway;
-  uint32_t mtu = 0;                                // 1.1.0
-  uint32_t advmss = 0;                             // 1.1.0
-  std::optional<uint32_t> priority, table, scope;  // 1.1.0
+  IpPrefix destination{};
+  std::optional<IpAddress> gateway{};
+  uint32_t mtu = 0;                                      // 1.1.0
+  uint32_t advmss = 0;                                   // 1.1.0
+  std::optional<uint32_t> priority{}, table{}, scope{};  // 1.1.0
 };
 
 struct AddResult {

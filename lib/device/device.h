@@ -37,9 +37,14 @@ struct Saved {
   bool up = false;
   uint32_t representor_mtu = 0;
   bool representor_up = false;
+  // What a pod cannot change, so that the device is known again whatever it is called then; "" and zero when it has none.
+  std::string kind;           // "veth"
+  std::string parent_device;  // "0000:08:00.2"
+  MacAddress permanent_mac;
 
   std::string ToJson() const;
   static Result<Saved> FromJson(std::string_view text);  // kInvalid
+  bool operator==(const Saved&) const = default;
 };
 
 class Backend {
@@ -60,8 +65,10 @@ class Backend {
   // Brings the device back to the host with its name, MAC, MTU and admin state, and the representor's too. `pod` is null when
   // its namespace is gone; then the device is waited for until `deadline` (the kernel returns physical devices some time
   // later; a virtual one is gone with the namespace, which is success).
-  // A device that is on the host already is only mended: safe to repeat.
-  virtual Status Restore(const Saved& saved, const netns::Netns* pod, const std::string& ifname, Deadline deadline) = 0;
+  // Called in the host's namespace. A device that is on the host already is only mended: safe to repeat.
+  // Errors: kBusy it is neither on the host nor in the pod yet; kExists its name is taken on the host.
+  virtual Status Restore(const Saved& saved, const netns::Netns* pod, const std::string& ifname,
+                         Deadline deadline) = 0;
 };
 
 }  // namespace rail::device

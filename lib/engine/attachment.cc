@@ -83,6 +83,9 @@ Status UndoDevice(Node& node, const Attachment& attachment, const Step& step) {
   // The path may lead to another pod's namespace by now: it counts only with the identity that was recorded.
   auto pod = netns::Netns::Open(attachment.netns_path);
   const bool alive = pod && pod->identity() == netns::Identity{attachment.netns_device, attachment.netns_inode};
+  const config::Rail* rail = node.config.FindRail(attachment.rail);
+  // A pod that lives on without the interface keeps no policy rules of it; nothing depends on their removal.
+  if (alive && rail != nullptr) (void)podnet::Deconfigure(*pod, PlanOf(*rail, attachment));
   RAIL_TRY(devices->Restore(saved, alive ? &*pod : nullptr, attachment.key.ifname, node.edges.CallDeadline()));
   return node.store.Release(attachment.id, ClaimKind::kDevice, attachment.device);
 }

@@ -1,10 +1,12 @@
 // bgpd: announce and withdraw the addresses of pods, learn those of others, keep the base configuration.
 //
 // Use:      RAIL_ASSIGN(auto bgp, VtyBgp::Open({.run_dir = "/run/frr", .asn = 4200000001, ...}, deadline));
-//           RAIL_TRY(bgp->Announce({.address = a, .rail = "rail0", .rail_index = 0, .tenant = id}, deadline));
+//           RAIL_TRY(bgp->Announce({.address = a, .rail = "rail0", .rail_index = 0, .tenant = id},
+//           deadline));
 // Threads:  one at a time
 // Owns:     one vty session; a failed call may leave it unusable: open a new one
-// Source:   FRRouting 8.4 to 10: doc/developer/vtysh.rst (protocol), doc/user/bgp.rst; README.md of this folder
+// Source:   FRRouting 8.4 to 10: doc/developer/vtysh.rst (protocol), doc/user/bgp.rst; README.md of this
+// folder
 #pragma once
 
 #include <chrono>
@@ -21,10 +23,10 @@
 namespace rail::frr {
 
 struct Announcement {
-  IpAddress address;            // announced as a /32 or /128
-  std::string rail;             // "rail0"
+  IpAddress address;  // announced as a /32 or /128
+  std::string rail;   // "rail0"
   uint32_t rail_index = 0;
-  tenancy::TenantId tenant;     // 0: no tenant community (tenancy mode off)
+  tenancy::TenantId tenant;  // 0: no tenant community (tenancy mode off)
   auto operator<=>(const Announcement&) const = default;
 };
 
@@ -32,7 +34,7 @@ struct Announcement {
 struct RailPeer {
   std::string rail;
   uint32_t rail_index = 0;
-  std::string interface;        // "br-rail0"
+  std::string interface;  // "br-rail0"
   auto operator<=>(const RailPeer&) const = default;
 };
 
@@ -43,7 +45,7 @@ struct BaseConfig {
 
 struct Session {
   std::string interface;
-  std::string state;            // bgpd's word: "Established", "Active", ...
+  std::string state;  // bgpd's word: "Established", "Active", ...
   uint64_t uptime_ms = 0;
   uint32_t prefixes_received = 0;
   uint32_t prefixes_sent = 0;
@@ -56,7 +58,7 @@ struct Remote {
   IpAddress address;
   tenancy::TenantId tenant;
   std::optional<uint32_t> rail_index;
-  std::string interface;        // the session it was learned on; "" when bgpd does not say
+  std::string interface;  // the session it was learned on; "" when bgpd does not say
   auto operator<=>(const Remote&) const = default;
 };
 
@@ -66,28 +68,53 @@ class Bgp {
 
   // Puts `network A/32 route-map railcni-<rail>-<tenant id>` in force, making the (immutable) route-map first when it is
   // not there. Re-announcing with another tenant replaces the map. Safe to repeat.
-  // Errors: kTransient bgpd is down or slow; kInvalid bgpd refuses (its words).
-  virtual Status Announce(const Announcement& announcement, Deadline deadline) = 0;
+  // Errors: kTransient bgpd is down or slow, or has no BGP instance yet; kInvalid bgpd refuses (its words), or the
+  //         address is no pod's; kExists somebody else's `network` statement holds the address.
+  Status Announce(const Announcement& announcement, Deadline deadline) { return AnnounceAll({announcement}, deadline); }
 
-  // Withdraws the address; one that is not announced, or that is announced with a route-map that is not ours, is left
-  // alone and is no error. Safe to repeat.
+  // The same for many at once: one look at bgpd, then only what is missing. All are checked before the first is sent;
+  // when bgpd refuses one, those before it stay announced.
+  virtual Status AnnounceAll(const std::vector<Announcement>& announcements, Deadline deadline) = 0;
+
+  // Withdraws the address; one that is not announced, or that is announced with a route-map that is not ours,
+  // is left alone and is no error. Safe to repeat.
   virtual Status Withdraw(const IpAddress& address, Deadline deadline) = 0;
 
   // The network statements of ours in the running configuration.
   virtual Result<std::vector<Announcement>> Announced(Deadline deadline) = 0;
 
-  // Whether the address is in the Adj-RIB-Out of the established session on `interface`.
-  virtual Result<bool> InAdjRibOut(const IpAddress& address, const std::string& interface, Deadline deadline) = 0;
+  // Whether the address, as it is announced now, is in the Adj-RIB-Out of the established session on
+  // `interface`. bgpd holds every change for 50 ms; until then the answer is false, also for an address that
+  // changes its tenant.
+  virtual Result<bool> InAdjRibOut(const IpAddress& address, const std::string& interface,
+                                   Deadline deadline) = 0;
+
+  // Returns when InAdjRibOut is true for all `addresses`. Asks, as bgpd tells nobody when it has sent an
+  // update. Errors: kTransient the deadline passed: the message names the address and says whether the
+  // session is up (finding
+  //         that out may take 250 ms more); kInvalid.
+  Status WaitAdjRibOut(const std::vector<IpAddress>& addresses, const std::string& interface,
+                       Deadline deadline);
 
   // All interface (unnumbered) sessions. No BGP instance: empty.
   virtual Result<std::vector<Session>> Sessions(Deadline deadline) = 0;
 
-  // The pods' addresses that others announce, both families.
+  // The pods' addresses that others announce, both families, by address. Costly: bgpd writes out its whole
+  // table and does nothing else meanwhile (20,000 routes: 18 MB). Ask TableVersion first.
   virtual Result<std::vector<Remote>> Remotes(Deadline deadline) = 0;
 
-  // Makes the running configuration hold the base configuration (instance, rail neighbours, outbound route-maps by rail
-  // community, graceful restart, table-map); sends only what is missing and touches nothing that is not its own.
-  // Returns the lines sent: empty when all was right. Safe to repeat.
+  // A number that is the same as before when nothing in bgpd's tables has changed since; it has no other
+  // meaning. Our own announcements change it too. Compare numbers of one session only: a new bgpd counts from
+  // 0. No instance: 0.
+  virtual Result<uint64_t> TableVersion(Deadline deadline) = 0;
+
+  // Makes the running configuration hold the base configuration (instance, rail neighbours, outbound
+  // route-maps by rail community, graceful restart, table-map); sends only what is missing and touches
+  // nothing that is not its own. Returns the lines sent: empty when all was right. Safe to repeat. After a
+  // restart of bgpd call it without rails, then AnnounceAll, then with the rails: so the leaf, which keeps
+  // our routes meanwhile, never sees a session without them. Errors: kInvalid another ASN or router-id is in
+  // use, or bgpd refuses; kExists somebody else's table-map or neighbor
+  //         stands in the way; kTransient.
   virtual Result<std::vector<std::string>> EnsureBase(const BaseConfig& config, Deadline deadline) = 0;
 };
 

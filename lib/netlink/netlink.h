@@ -22,13 +22,17 @@
 namespace rail::netlink {
 
 struct Link {
-  int index = 0;          // unique in its namespace
-  std::string name;       // 1..15 bytes
-  std::string kind;       // "veth", "" for a physical device
+  int index = 0;     // unique in its namespace
+  std::string name;  // 1..15 bytes
+  std::string kind;  // "veth", "" for a physical device
   MacAddress mac;
-  uint32_t mtu = 0;       // bytes
-  bool up = false;        // IFF_UP
-  bool carrier = false;   // IFF_LOWER_UP
+  uint32_t mtu = 0;             // bytes
+  bool up = false;              // IFF_UP
+  bool carrier = false;         // IFF_LOWER_UP
+  int peer = 0;                 // index of the link at the other end (veth) or below (macvlan); 0: none
+  bool peer_elsewhere = false;  // `peer` is an index of another namespace
+  MacAddress permanent_mac;     // of the hardware; zero for a virtual link
+  std::string parent_device;    // "0000:08:00.2": the device on its bus; "" for a virtual link
 };
 
 struct Address {
@@ -39,16 +43,16 @@ struct Address {
 
 // A route via `gateway` on `link`, or to hosts on the link when there is no gateway.
 struct Route {
-  IpPrefix destination;                // length 0: the default route of its family
+  IpPrefix destination;  // length 0: the default route of its family
   std::optional<IpAddress> gateway;
   int link = 0;
-  bool onlink = false;                 // the gateway need not be covered by an address
-  uint32_t table = 254;                // 254 = main
-  uint32_t priority = 0;               // metric
-  std::optional<IpAddress> source;     // preferred source
-  uint32_t mtu = 0;                    // RTAX_MTU; 0: not set
-  uint32_t advmss = 0;                 // RTAX_ADVMSS; 0: not set
-  bool link_scope = false;             // scope link (no gateway)
+  bool onlink = false;    // the gateway need not be covered by an address
+  uint32_t table = 254;   // 254 = main
+  uint32_t priority = 0;  // metric; 0: the kernel's default (for IPv6 that is 1024, and 1024 is listed as 0)
+  std::optional<IpAddress> source;  // preferred source
+  uint32_t mtu = 0;                 // RTAX_MTU; 0: not set
+  uint32_t advmss = 0;              // RTAX_ADVMSS; 0: not set
+  bool link_scope = false;          // scope link (no gateway)
   auto operator<=>(const Route&) const = default;
 };
 
@@ -57,17 +61,17 @@ struct PolicyRule {
   uint32_t priority = 0;
   uint32_t table = 254;
   std::optional<IpPrefix> from;
-  std::string output_interface;        // "oif"; "" any
+  std::string output_interface;  // "oif"; "" any
   auto operator<=>(const PolicyRule&) const = default;
 };
 
 struct Neighbour {
   IpAddress address;
-  MacAddress mac;                      // zero while unresolved
+  MacAddress mac;  // zero while unresolved
   int link = 0;
-  bool permanent = false;              // NUD_PERMANENT
-  bool usable = false;                 // reachable, stale, delay, probe or permanent: the MAC can be used
-  bool router = false;                 // NTF_ROUTER
+  bool permanent = false;  // NUD_PERMANENT
+  bool usable = false;     // reachable, stale, delay, probe or permanent: the MAC can be used
+  bool router = false;     // NTF_ROUTER
 };
 
 class Netlink {
@@ -76,29 +80,33 @@ class Netlink {
 
   virtual Result<Link> GetLink(std::string_view name) = 0;
   virtual Result<std::vector<Link>> ListLinks() = 0;
-  virtual Status SetUp(int link) = 0;              // safe to repeat
-  virtual Status SetDown(int link) = 0;            // safe to repeat
-  virtual Status SetMtu(int link, uint32_t mtu) = 0;                // safe to repeat
-  virtual Status SetMac(int link, const MacAddress& mac) = 0;       // safe to repeat
-  virtual Status Rename(int link, std::string_view name) = 0;       // the link must be down on kernels before 6.2
-  // Moves the link to the namespace behind `netns_fd` and gives it `name` there, in one request: there is no moment at
-  // which it has its old name there. The link arrives down, without addresses, with a new index.
-  // Errors: kExists the name is taken there.
+  virtual Status SetUp(int link) = 0;                          // safe to repeat
+  virtual Status SetDown(int link) = 0;                        // safe to repeat
+  virtual Status SetMtu(int link, uint32_t mtu) = 0;           // safe to repeat
+  virtual Status SetMac(int link, const MacAddress& mac) = 0;  // safe to repeat
+  virtual Status Rename(int link, std::string_view name) = 0;  // the link must be down on kernels before 6.2
+  // Moves the link to the namespace behind `netns_fd` and gives it `name` there, in one request under one lock of the
+  // kernel. The link arrives down, without addresses, and its index may be another.
+  // Errors: kExists the name is taken there, nothing was moved; kInvalid the descriptor is no network namespace.
+  // A name taken in the very moment of the move is kExists too, and the link is there under its old name.
   virtual Status MoveLink(int link, int netns_fd, std::string_view name) = 0;
 
-  virtual Status AddAddress(const Address& address) = 0;            // kExists when there; IPv6 without DAD (IFA_F_NODAD)
+  virtual Status AddAddress(
+      const Address& address) = 0;  // kExists when there; IPv6 without DAD (IFA_F_NODAD)
   virtual Status DeleteAddress(const Address& address) = 0;
-  virtual Result<std::vector<Address>> ListAddresses(int link) = 0; // link 0: all
+  virtual Result<std::vector<Address>> ListAddresses(int link) = 0;  // link 0: all
 
-  virtual Status AddRoute(const Route& route) = 0;                  // kExists when there
+  virtual Status AddRoute(const Route& route) = 0;  // kExists when there
   virtual Status DeleteRoute(const Route& route) = 0;
-  virtual Result<std::vector<Route>> ListRoutes(uint32_t table) = 0;  // both families
+  virtual Result<std::vector<Route>> ListRoutes(
+      uint32_t table) = 0;  // both families; [] when there is no such table
 
-  virtual Status AddRule(const PolicyRule& rule) = 0;               // kExists when there
+  virtual Status AddRule(const PolicyRule& rule) = 0;  // kExists when there
   virtual Status DeleteRule(const PolicyRule& rule) = 0;
-  virtual Result<std::vector<PolicyRule>> ListRules() = 0;          // both families
+  virtual Result<std::vector<PolicyRule>> ListRules() = 0;  // both families
 
-  virtual Status SetPermanentNeighbour(int link, const IpAddress& address, const MacAddress& mac) = 0;  // safe to repeat
+  virtual Status SetPermanentNeighbour(int link, const IpAddress& address,
+                                       const MacAddress& mac) = 0;      // safe to repeat
   virtual Result<std::vector<Neighbour>> ListNeighbours(int link) = 0;  // both families; link 0: all
 };
 

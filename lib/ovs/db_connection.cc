@@ -137,10 +137,7 @@ struct DbConnection::Observed {
 };
 
 Result<std::unique_ptr<Ovsdb>> DbConnection::Open(const std::string& path, Deadline deadline) {
-  const std::string prefix = "unix:";
-  const std::string socket = path.starts_with(prefix) ? path.substr(prefix.size()) : path;
-  if (!socket.starts_with("/"))
-    return Fail(Code::kInvalid, "\"" + path + "\" is not unix:/absolute/path of OVSDB's socket");
+  RAIL_ASSIGN(const std::string socket, DbSocketPath(path));
   RAIL_ASSIGN(auto rpc, RpcConnection::Connect(socket, deadline));
   return std::unique_ptr<Ovsdb>(new DbConnection(std::move(rpc)));
 }

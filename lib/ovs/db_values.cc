@@ -105,6 +105,13 @@ ExternalIds DbRow::Map(const std::string& column) {
   return map;
 }
 
+Result<std::string> DbSocketPath(const std::string& address) {
+  const std::string prefix = "unix:";
+  const std::string path = address.starts_with(prefix) ? address.substr(prefix.size()) : address;
+  if (path.starts_with("/")) return path;
+  return Fail(Code::kInvalid, "\"" + address + "\" is not unix:/absolute/path of the socket of ovsdb-server");
+}
+
 json DbMap(const ExternalIds& map) {
   json pairs = json::array();
   for (const auto& [key, value] : map) pairs.push_back(json::array({key, value}));

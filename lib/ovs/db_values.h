@@ -37,6 +37,9 @@ class DbRow {
   JsonErrors& errors_;
 };
 
+// "unix:/run/openvswitch/db.sock", with or without "unix:" -> the path. Errors: kInvalid another kind of address.
+Result<std::string> DbSocketPath(const std::string& address);
+
 nlohmann::json DbMap(const ExternalIds& map);
 nlohmann::json DbStrings(const std::vector<std::string>& strings);
 nlohmann::json DbUuid(const std::string& uuid);

@@ -60,19 +60,20 @@ class Ovsdb {
  public:
   virtual ~Ovsdb() = default;
 
-  // Makes a bridge with fail_mode=secure and its uplink, or mends those columns of one that is there; other
-  // ports and columns are left alone. Nothing is written when all is right. Waits until ovs-vswitchd has done
-  // it. Errors: kTransient (deadline: is ovs-vswitchd running?), kInvalid OVS refuses (its words). Safe to
-  // repeat.
+  // Makes a bridge with fail_mode=secure and its uplink, or mends those columns of one that is there; other ports, columns
+  // and map entries are left alone. Nothing is written when all is right. Waits until ovs-vswitchd has done it.
+  // Errors: kTransient (deadline: is ovs-vswitchd running?); kExists the uplink is on another bridge (named); kInvalid OVS
+  //         refuses, or cannot open the uplink (its words). Safe to repeat.
   virtual Result<Bridge> EnsureBridge(const BridgeSpec& spec, Deadline deadline) = 0;
 
   // nullopt: no such bridge. Safe to repeat.
   virtual Result<std::optional<Bridge>> FindBridge(const std::string& name, Deadline deadline) = 0;
 
-  // Adds a port and waits until ovs-vswitchd has given it an ofport. When a port of this name is on this
-  // bridge already, its external_ids are merged with the spec's and it is returned: safe to repeat. Errors:
-  // kNotFound no such bridge; kExists the port is on another bridge (named); kInvalid OVS could not open the
-  //         device (its words; the port is removed again); kTransient.
+  // Adds a port and waits until ovs-vswitchd has given it an ofport. When a port of this name is on this bridge already,
+  // its external_ids are merged with the spec's (the spec's win), nothing else of it is changed, and it is returned: safe
+  // to repeat.
+  // Errors: kNotFound no such bridge; kExists the port is on another bridge (named); kInvalid OVS could not open the
+  //         device (its words; a port that this call made is removed again); kTransient (the port may be there).
   virtual Result<Port> AddPort(const PortSpec& spec, Deadline deadline) = 0;
 
   // Removes the port if it is on `bridge` and its external_ids contain all of `owner`; otherwise does

@@ -17,6 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr int kCheckpointPages = 256;  // 1 MiB
+
 Status MakeFolder(const fs::path& folder) {
   if (::mkdir(folder.c_str(), 0750) == 0 || errno == EEXIST) return {};
   if (errno != ENOENT || !folder.has_relative_path())
@@ -107,8 +109,10 @@ Status Database::Connect() {
   sqlite3_busy_timeout(db_, static_cast<int>(lock_wait_.count()));
   sqlite3_db_config(db_, SQLITE_DBCONFIG_ENABLE_FKEY, 1, nullptr);
   // The log stays when the last process closes the file: folding it in costs two fsyncs, which each plugin
-  // would pay on a node without a daemon.
+  // would pay on a node without a daemon. In exchange the first to open reads the log again, so it is kept
+  // short (FORMAT.md).
   sqlite3_db_config(db_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+  sqlite3_wal_autocheckpoint(db_, kCheckpointPages);
 
   RAIL_ASSIGN(int64_t version, FormatVersion());
   if (version == 0) {

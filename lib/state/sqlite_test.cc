@@ -1,14 +1,11 @@
 #include "lib/state/sqlite.h"
 
-#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sqlite3.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <csignal>
 #include <filesystem>
 #include <fstream>
 
@@ -129,29 +126,6 @@ TEST_F(SqliteFile, InAFolderThatCannotBeMadeIsAnErrorWithTheReason) {
   const auto store = Sqlite::Open(path());
   ASSERT_FALSE(store);
   EXPECT_THAT(store.error().message, HasSubstr(folder_));
-}
-
-TEST_F(SqliteFile, ThatCannotGrowIsTransientAndTheStoreStaysUsable) {
-  const auto store = Sqlite::Open(path());
-  ASSERT_TRUE(store);
-  // A write beyond the limit fails as on a full disk (EFBIG in place of ENOSPC).
-  rlimit old{};
-  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &old), 0);
-  const auto signal = std::signal(SIGXFSZ, SIG_IGN);
-  const rlimit small{.rlim_cur = 64 * 1024, .rlim_max = old.rlim_max};
-  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
-  Status failed;
-  for (int i = 0; i < 1000 && failed; ++i) {
-    if (auto created = (*store)->Create(Draft("c" + std::to_string(i))); !created) {
-      failed = tl::make_unexpected(created.error());
-    }
-  }
-  ::setrlimit(RLIMIT_FSIZE, &old);
-  std::signal(SIGXFSZ, signal);
-  ASSERT_FALSE(failed);
-  EXPECT_EQ(failed.error().code, Code::kTransient) << failed.error().message;
-  EXPECT_THAT(failed.error().message, HasSubstr(path()));
-  EXPECT_TRUE((*store)->Create(Draft("last"))) << "after the disk has room again";
 }
 
 TEST_F(SqliteFile, UsesTheSettingsOfTheFormat) {

@@ -1,10 +1,12 @@
 // What every Store promises, on the record in memory and on SQLite.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
+#include <csignal>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -455,6 +457,65 @@ TEST(SqliteProcesses, WhatADeadProcessHasRecordedIsThere) {
   ASSERT_TRUE(list);
   ASSERT_EQ(list->size(), 1U);
   EXPECT_EQ(store->Steps((*list)[0].id)->size(), 1U);
+}
+
+// A file system of its own, 256 KiB large, in a mount namespace of a process of its own.
+class SqliteOnASmallDisk : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (::geteuid() != 0) GTEST_SKIP() << "needs root: mounts a file system in a mount namespace of its own";
+  }
+
+  // True when `body`, run in the child on the mounted folder, returned true.
+  bool Run(const std::function<bool(const std::string& folder)>& body) {
+    const std::string folder = ::testing::TempDir() + "railcni-disk-" + std::to_string(::getpid());
+    std::filesystem::create_directories(folder);
+    const int successes = CountSuccesses(1, [&](int) {
+      return ::unshare(CLONE_NEWNS) == 0 &&
+             ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+             ::mount("none", folder.c_str(), "tmpfs", 0, "size=256k") == 0 && body(folder);
+    });
+    std::filesystem::remove(folder);
+    return successes == 1;
+  }
+
+  // True when `error` has `code` and names `path`; else tells what it was.
+  static bool Is(const Error& error, Code code, const std::string& path) {
+    if (error.code == code && error.message.find(path) != std::string::npos) return true;
+    return Tell(error), false;
+  }
+};
+
+TEST_F(SqliteOnASmallDisk, IsTransientWhenFullAndWorksWhenThereIsRoomAgain) {
+  EXPECT_TRUE(Run([](const std::string& folder) {
+    const std::string path = folder + "/state.db";
+    auto store = Sqlite::Open(path);
+    if (!store) return Tell(store.error()), false;
+    for (int i = 0;; ++i) {
+      auto created = (*store)->Create(Draft("c" + std::to_string(i)));
+      if (created) continue;
+      if (!Is(created.error(), Code::kTransient, path)) return false;
+      if (created.error().message.find("disk is full") == std::string::npos)
+        return Tell(created.error()), false;
+      if ((*store)->List()->size() != static_cast<size_t>(i)) return false;
+      if (::mount("none", folder.c_str(), nullptr, MS_REMOUNT, "size=4m") != 0) return false;
+      created = (*store)->Create(Draft("last"));
+      if (!created) return Tell(created.error()), false;
+      return true;
+    }
+  }));
+}
+
+TEST_F(SqliteOnASmallDisk, IsPermissionWhenReadOnly) {
+  EXPECT_TRUE(Run([](const std::string& folder) {
+    const std::string path = folder + "/state.db";
+    if (auto store = Sqlite::Open(path); !store) return Tell(store.error()), false;
+    if (::mount("none", folder.c_str(), nullptr, MS_REMOUNT | MS_RDONLY, nullptr) != 0) return false;
+    const auto there = Sqlite::Open(path);
+    const auto not_there = Sqlite::Open(folder + "/sub/state.db");
+    return !there && Is(there.error(), Code::kPermission, path) && !not_there &&
+           Is(not_there.error(), Code::kPermission, folder + "/sub");
+  }));
 }
 
 }  // namespace

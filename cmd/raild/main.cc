@@ -1,0 +1,46 @@
+#include <cstdio>
+
+#include "cmd/raild/daemon.h"
+#include "cmd/raild/flags.h"
+#include "lib/base/log.h"
+#include "lib/tenancy/tenancy.h"
+#include "lib/wire/wire.h"
+
+namespace {
+
+using namespace rail;
+
+// What must be right before anything is touched. Errors name the key or the file.
+Result<config::NodeConfig> ReadConfig(const config::Paths& paths) {
+  RAIL_ASSIGN(config::NodeConfig config, config::Load(paths.config_file));
+  if (config.tenancy.mode == config::TenancyMode::kNamespace) {
+    RAIL_TRY(tenancy::Tenancy::Load(config.tenancy));
+  }
+  return config;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const raild::Flags flags = raild::ParseFlags(argc, argv);
+  if (flags.exit_status >= 0) return flags.exit_status;
+  log::Init("raild", flags.level);
+  const config::Paths paths = config::Paths::FromEnvironment();
+
+  const auto config = ReadConfig(paths);
+  if (!config) {
+    log::Error("{}", config.error().message);
+    return 1;
+  }
+  if (flags.check_config) {
+    std::printf("%s: %zu rails, right\n", paths.config_file.c_str(), config->rails.size());
+    return 0;
+  }
+  const auto daemon = raild::Daemon::Start(*config, wire::RealDeps(), paths);
+  if (!daemon) {
+    log::Error("{}", daemon.error().message);
+    return 1;
+  }
+  (*daemon)->Run();
+  return 0;
+}

@@ -1,0 +1,190 @@
+#include "lib/device/netdev.h"
+
+#include <poll.h>
+
+#include <cerrno>
+
+namespace rail::device {
+namespace {
+
+using netlink::Link;
+
+std::string Devices(const config::Rail& rail) {
+  std::string names;
+  for (const auto& entry : rail.devices) names += (names.empty() ? "" : ", ") + entry.device;
+  return names.empty() ? "none" : names;
+}
+
+// Whether `link` is the device of `saved`. `representor` is what stands on the host now, or null.
+// A pod with CAP_NET_ADMIN chooses names and MAC addresses, so what it cannot choose decides whenever there is such a thing.
+bool IsDevice(const Link& link, const Saved& saved, const Link* representor) {
+  if (link.kind != saved.kind) return false;
+  if (!saved.parent_device.empty()) return link.parent_device == saved.parent_device;
+  if (!saved.permanent_mac.is_zero()) return link.permanent_mac == saved.permanent_mac;
+  if (saved.kind == "veth" && representor != nullptr && representor->kind == "veth") {
+    return link.index == representor->peer && link.peer == representor->index;
+  }
+  return link.mac == saved.mac;
+}
+
+// Among the links of one namespace: the device by what identifies it, else the link called `name` if it has no better identity.
+const Link* FindDevice(const std::vector<Link>& links, const Saved& saved, const Link* representor,
+                       const std::string& name) {
+  for (const Link& link : links) {
+    if (IsDevice(link, saved, representor)) return &link;
+  }
+  const bool certain = !saved.parent_device.empty() || !saved.permanent_mac.is_zero() || saved.kind == "veth";
+  if (certain) return nullptr;
+  for (const Link& link : links) {
+    if (link.name == name && link.kind == saved.kind) return &link;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+Result<std::optional<Link>> Netdev::HostLink(const std::string& name) {
+  auto link = host_.GetLink(name);
+  if (link) return std::optional(std::move(*link));
+  if (link.error().code == Code::kNotFound) return std::optional<Link>();
+  return tl::make_unexpected(link.error());
+}
+
+Result<Device> Netdev::Find(const config::Rail& rail, const std::string& id) {
+  for (const auto& entry : rail.devices) {
+    if (entry.device != id) continue;
+    const std::string doing = "find device " + id + " of rail " + rail.name;
+    auto link = host_.GetLink(entry.device);
+    if (!link && link.error().code == Code::kNotFound) {
+      return Fail(Code::kNotFound, doing + ": no such link on the host now; another pod may still have it");
+    }
+    if (!link) return FailWrapped(link.error(), doing);
+    RAIL_ASSIGN_AS(const Link representor, host_.GetLink(entry.representor), doing + ": its representor");
+    return Device{id, link->name, representor.name, link->mac};
+  }
+  return Fail(Code::kInvalid, "device '" + id.substr(0, 64) + "' is not one of rail " + rail.name + " (" +
+                                  Devices(rail) + "); node.json lists them under rails[].devices");
+}
+
+Result<Saved> Netdev::Save(const Device& device) {
+  const std::string doing = "save the state of device " + device.id;
+  RAIL_ASSIGN_AS(const Link link, host_.GetLink(device.netdev), doing);
+  RAIL_ASSIGN_AS(const Link representor, host_.GetLink(device.representor), doing);
+  Saved saved;
+  saved.id = device.id;
+  saved.netdev = device.netdev;
+  saved.representor = device.representor;
+  saved.mac = link.mac;
+  saved.mtu = link.mtu;
+  saved.up = link.up;
+  saved.representor_mtu = representor.mtu;
+  saved.representor_up = representor.up;
+  saved.kind = link.kind;
+  saved.parent_device = link.parent_device;
+  saved.permanent_mac = link.permanent_mac;
+  return saved;
+}
+
+Result<MacAddress> Netdev::MoveIn(const Device& device, const netns::Netns& pod, const std::string& ifname,
+                                  uint32_t mtu) {
+  const std::string doing = "move device " + device.id + " into the pod as " + ifname;
+  RAIL_ASSIGN_AS(const Link representor, host_.GetLink(device.representor), doing);
+  if (representor.mtu != mtu) RAIL_TRY_AS(host_.SetMtu(representor.index, mtu), doing);
+  if (!representor.up) RAIL_TRY_AS(host_.SetUp(representor.index), doing);
+
+  RAIL_ASSIGN_AS(const Link link, host_.GetLink(device.netdev), doing);
+  if (link.mtu != mtu) RAIL_TRY_AS(host_.SetMtu(link.index, mtu), doing);
+  RAIL_TRY_AS(host_.MoveLink(link.index, pod.fd(), ifname), doing);
+  return link.mac;
+}
+
+Status Netdev::Restore(const Saved& saved, const netns::Netns* pod, const std::string& ifname,
+                       Deadline deadline) {
+  const std::string doing = "give device " + saved.id + " back to the host";
+  RAIL_ASSIGN_AS(std::optional<Link> link, FindOnHost(saved), doing);
+  if (!link && pod != nullptr) RAIL_TRY_AS(MoveOut(saved, *pod, ifname), doing);
+  if (!link && pod == nullptr) {
+    RAIL_ASSIGN_AS(const Return outcome, WaitForReturn(saved, deadline), doing);
+    if (outcome == Return::kGone) return MendRepresentor(saved);
+  }
+  if (!link) {
+    RAIL_ASSIGN_AS(link, FindOnHost(saved), doing);
+    if (!link) return Fail(Code::kBusy, doing + ": it was moved, and is not on the host");
+  }
+  RAIL_TRY_AS(Mend(saved, *link), doing);
+  return MendRepresentor(saved);
+}
+
+Result<std::optional<Link>> Netdev::FindOnHost(const Saved& saved) {
+  RAIL_ASSIGN(const std::optional<Link> representor, HostLink(saved.representor));
+  const Link* stands_for = representor ? &*representor : nullptr;
+  RAIL_ASSIGN(std::optional<Link> named, HostLink(saved.netdev));
+  if (named && IsDevice(*named, saved, stands_for)) return named;
+  // The other end of a veth says where its peer is, so the many links of a host need not be read.
+  if (stands_for != nullptr && stands_for->kind == "veth" && stands_for->peer_elsewhere)
+    return std::optional<Link>();
+
+  RAIL_ASSIGN(const std::vector<Link> links, host_.ListLinks());
+  const Link* found = FindDevice(links, saved, stands_for, saved.netdev);
+  return found == nullptr ? std::optional<Link>() : std::optional(*found);
+}
+
+Status Netdev::MoveOut(const Saved& saved, const netns::Netns& pod, const std::string& ifname) {
+  RAIL_ASSIGN(const std::optional<Link> representor, HostLink(saved.representor));
+  RAIL_ASSIGN(const netns::Netns host, netns::Netns::Current());
+  return pod.Run([&]() -> Status {
+    RAIL_ASSIGN(const auto netlink, open_netlink_());
+    RAIL_ASSIGN(const std::vector<Link> links, netlink->ListLinks());
+    const Link* link = FindDevice(links, saved, representor ? &*representor : nullptr, ifname);
+    if (link == nullptr) {
+      return Fail(Code::kBusy,
+                  "it is neither on the host nor in the pod; was it moved to a namespace inside the pod?");
+    }
+    return netlink->MoveLink(link->index, host.fd(), saved.netdev);
+  });
+}
+
+Result<Netdev::Return> Netdev::WaitForReturn(const Saved& saved, Deadline deadline) {
+  // Watching begins before looking, so that no change is missed between the two.
+  RAIL_ASSIGN(const auto monitor, open_monitor_());
+  for (;;) {
+    RAIL_ASSIGN(const std::optional<Link> link, FindOnHost(saved));
+    if (link) return Return::kBack;
+    // A virtual device dies with its namespace, and a veth takes its other end along.
+    RAIL_ASSIGN(const std::optional<Link> representor, HostLink(saved.representor));
+    const bool is_virtual = !saved.kind.empty();
+    if (is_virtual && (!representor || saved.kind != "veth")) return Return::kGone;
+
+    pollfd p{monitor->fd(), POLLIN, 0};
+    const int n = ::poll(&p, 1, PollTimeout(deadline));
+    if (n < 0 && errno != EINTR) return FailErrno(errno, "wait for it");
+    if (n == 0 && Clock::now() >= deadline) {
+      return Fail(Code::kBusy, "the pod's namespace is gone and the kernel has not returned it yet");
+    }
+    RAIL_TRY(monitor->Receive());
+  }
+}
+
+Status Netdev::Mend(const Saved& saved, const Link& link) {
+  if (link.name != saved.netdev) {
+    // A device that the kernel brought back may be up, and older kernels rename only what is down.
+    if (link.up) RAIL_TRY(host_.SetDown(link.index));
+    RAIL_TRY(host_.Rename(link.index, saved.netdev));
+  }
+  if (link.mac != saved.mac) RAIL_TRY(host_.SetMac(link.index, saved.mac));
+  if (link.mtu != saved.mtu) RAIL_TRY(host_.SetMtu(link.index, saved.mtu));
+  const bool up = link.up && link.name == saved.netdev;
+  if (saved.up && !up) return host_.SetUp(link.index);
+  if (!saved.up && up) return host_.SetDown(link.index);
+  return {};
+}
+
+Status Netdev::MendRepresentor(const Saved& saved) {
+  RAIL_ASSIGN(const std::optional<Link> link, HostLink(saved.representor));
+  if (!link) return {};  // it went with its device
+  if (link->mtu != saved.representor_mtu) RAIL_TRY(host_.SetMtu(link->index, saved.representor_mtu));
+  if (link->up == saved.representor_up) return {};
+  return saved.representor_up ? host_.SetUp(link->index) : host_.SetDown(link->index);
+}
+
+}  // namespace rail::device

@@ -1,0 +1,52 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "lib/device/device.h"
+
+namespace rail::device {
+namespace {
+
+using ::testing::HasSubstr;
+
+Saved Example() {
+  Saved saved;
+  saved.id = "0000:08:00.2";
+  saved.netdev = "vf0";
+  saved.representor = "rep0";
+  saved.mac = *MacAddress::Parse("02:00:00:00:00:07");
+  saved.mtu = 1500;
+  saved.up = true;
+  saved.representor_mtu = 9000;
+  saved.representor_up = false;
+  saved.kind = "";
+  saved.parent_device = "0000:08:00.2";
+  saved.permanent_mac = *MacAddress::Parse("02:00:00:00:00:08");
+  return saved;
+}
+
+TEST(Saved, IsReadBackAsItWasWritten) {
+  EXPECT_EQ(Saved::FromJson(Example().ToJson()).value(), Example());
+  EXPECT_EQ(Saved::FromJson(Saved().ToJson()).value(), Saved());
+}
+
+TEST(Saved, RefusesWhatItDidNotWrite) {
+  const auto refused = [](std::string text, const std::string& from, const std::string& to) -> std::string {
+    text.replace(text.find(from), from.size(), to);
+    const auto saved = Saved::FromJson(text);
+    if (saved) return "accepted";
+    EXPECT_EQ(saved.error().code, Code::kInvalid);
+    return saved.error().message;
+  };
+  const std::string text = Example().ToJson();
+  EXPECT_THAT(refused(text, "\"mtu\":1500", "\"mtu\":-1"), HasSubstr("mtu: must be a whole number"));
+  EXPECT_THAT(refused(text, "\"mtu\":1500", "\"mtu\":4294967296"), HasSubstr("mtu"));
+  EXPECT_THAT(refused(text, "02:00:00:00:00:07", "02:00"), HasSubstr("mac: '02:00' is not a MAC address"));
+  EXPECT_THAT(refused(text, "\"netdev\"", "\"netdew\""), HasSubstr("netdev: is missing"));
+  EXPECT_THAT(refused(text, "\"netdev\"", "\"netdew\""), HasSubstr("netdew: unknown key"));
+  EXPECT_THAT(refused(text, "\"up\":true", "\"x\":true"), HasSubstr("up: is missing"));
+  EXPECT_FALSE(Saved::FromJson("[]"));
+  EXPECT_FALSE(Saved::FromJson(""));
+}
+
+}  // namespace
+}  // namespace rail::device

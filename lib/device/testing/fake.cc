@@ -1,0 +1,100 @@
+#include "lib/device/testing/fake.h"
+
+#include <algorithm>
+
+namespace rail::device::testing {
+
+void Fake::Add(const std::string& rail, const std::string& device, const std::string& representor) {
+  Entry entry;
+  entry.rail = rail;
+  entry.state.id = device;
+  entry.state.netdev = device;
+  entry.state.representor = representor;
+  entry.state.mac.bytes = {0x02, 0xde, 0xf1, 0, 0, static_cast<uint8_t>(entries_.size() + 1)};
+  entry.state.mtu = 1500;
+  entry.state.representor_mtu = 1500;
+  entry.state.kind = "veth";
+  entries_[device] = entry;
+}
+
+void Fake::KillNamespace(const netns::Identity& pod) {
+  std::erase_if(entries_, [&](const auto& entry) { return entry.second.pod == pod; });
+}
+
+void Fake::FailOn(const std::string& function, Error error) {
+  failures_[function] = std::move(error);
+}
+
+std::optional<netns::Identity> Fake::Where(const std::string& device) const {
+  const auto it = entries_.find(device);
+  return it == entries_.end() ? std::nullopt : it->second.pod;
+}
+
+std::optional<Saved> Fake::State(const std::string& device) const {
+  const auto it = entries_.find(device);
+  return it == entries_.end() ? std::nullopt : std::optional(it->second.state);
+}
+
+Status Fake::Begin(const std::string& function) {
+  if (const auto failure = failures_.extract(function)) return tl::make_unexpected(failure.mapped());
+  return {};
+}
+
+Result<Device> Fake::Find(const config::Rail& rail, const std::string& id) {
+  RAIL_TRY(Begin("Find"));
+  const bool listed =
+      std::ranges::any_of(rail.devices, [&](const auto& entry) { return entry.device == id; });
+  if (!listed) return Fail(Code::kInvalid, "device '" + id + "' is not one of rail " + rail.name);
+  const auto it = entries_.find(id);
+  if (it == entries_.end() || it->second.pod || it->second.rail != rail.name) {
+    return Fail(Code::kNotFound, "device " + id + " is not on the host now");
+  }
+  return Device{id, it->second.state.netdev, it->second.state.representor, it->second.state.mac};
+}
+
+Result<Saved> Fake::Save(const Device& device) {
+  RAIL_TRY(Begin("Save"));
+  const auto it = entries_.find(device.id);
+  if (it == entries_.end() || it->second.pod)
+    return Fail(Code::kNotFound, "device " + device.id + " is not on the host");
+  calls_.push_back("Save " + device.id);
+  return it->second.state;
+}
+
+Result<MacAddress> Fake::MoveIn(const Device& device, const netns::Netns& pod, const std::string& ifname,
+                                uint32_t mtu) {
+  RAIL_TRY(Begin("MoveIn"));
+  const auto it = entries_.find(device.id);
+  if (it == entries_.end() || it->second.pod)
+    return Fail(Code::kNotFound, "device " + device.id + " is not on the host");
+  for (const auto& [id, entry] : entries_) {
+    if (entry.pod == pod.identity() && entry.ifname == ifname) {
+      return Fail(Code::kExists, "the pod has a link " + ifname + " already");
+    }
+  }
+  Entry& entry = it->second;
+  entry.pod = pod.identity();
+  entry.ifname = ifname;
+  entry.state.mtu = mtu;
+  entry.state.up = false;
+  entry.state.representor_mtu = mtu;
+  entry.state.representor_up = true;
+  calls_.push_back("MoveIn " + device.id);
+  return entry.state.mac;
+}
+
+Status Fake::Restore(const Saved& saved, const netns::Netns* pod, const std::string&, Deadline) {
+  RAIL_TRY(Begin("Restore"));
+  calls_.push_back("Restore " + saved.id);
+  const auto it = entries_.find(saved.id);
+  if (it == entries_.end()) return {};
+  if (it->second.pod && (pod == nullptr || pod->identity() != *it->second.pod)) {
+    return Fail(Code::kBusy, "device " + saved.id + " is neither on the host nor in the pod");
+  }
+  it->second.pod.reset();
+  it->second.ifname.clear();
+  it->second.state = saved;
+  return {};
+}
+
+}  // namespace rail::device::testing

@@ -1,0 +1,57 @@
+// Devices in memory that move between a host and pods.
+//
+// Use:      Fake backend;  backend.Add("rail0", "vf0", "rep0");
+//           backend.FailOn("MoveIn", {Code::kTransient, "no"});
+//           EXPECT_EQ(backend.Where("vf0"), pod.identity());      // nullopt: on the host
+// Threads:  one at a time
+// Source:   test/contract/device_contract_test.cc
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lib/device/device.h"
+
+namespace rail::device::testing {
+
+class Fake : public Backend {
+ public:
+  void Add(const std::string& rail, const std::string& device, const std::string& representor);
+  // The namespace dies, and its devices with it, as virtual ones do.
+  void KillNamespace(const netns::Identity& pod);
+
+  // The next call of the function called `function` fails with `error`, having done nothing.
+  void FailOn(const std::string& function, Error error);
+
+  // Where the device is: the pod's identity, or nothing when it is on the host (or gone).
+  std::optional<netns::Identity> Where(const std::string& device) const;
+  // The state as Save would tell it now.
+  std::optional<Saved> State(const std::string& device) const;
+  // Calls that succeeded: "MoveIn vf0".
+  const std::vector<std::string>& calls() const { return calls_; }
+
+  Result<Device> Find(const config::Rail& rail, const std::string& id) override;
+  Result<Saved> Save(const Device& device) override;
+  Result<MacAddress> MoveIn(const Device& device, const netns::Netns& pod, const std::string& ifname,
+                            uint32_t mtu) override;
+  Status Restore(const Saved& saved, const netns::Netns* pod, const std::string& ifname,
+                 Deadline deadline) override;
+
+ private:
+  struct Entry {
+    std::string rail;
+    Saved state;
+    std::optional<netns::Identity> pod;
+    std::string ifname;
+  };
+
+  Status Begin(const std::string& function);
+
+  std::map<std::string, Entry> entries_;
+  std::map<std::string, Error> failures_;
+  std::vector<std::string> calls_;
+};
+
+}  // namespace rail::device::testing

@@ -1,0 +1,302 @@
+#include "lib/frr/base_config.h"
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+#include <sstream>
+
+#include "lib/frr/vty.h"
+
+namespace rail::frr {
+namespace {
+
+constexpr const char* kAnyList = "railcni-any";      // large communities of ours
+constexpr const char* kLocalList = "railcni-local";  // an empty AS path: announced here
+constexpr const char* kNoFibMap = "railcni-nofib";
+constexpr const char* kInMap = "railcni-in";
+
+bool Has(const std::vector<std::string>& lines, std::string_view line) {
+  return std::ranges::find(lines, line) != lines.end();
+}
+
+// The first line that begins with `prefix`, or nullptr.
+const std::string* Starting(const std::vector<std::string>& lines, std::string_view prefix) {
+  const auto it =
+      std::ranges::find_if(lines, [&](const std::string& line) { return line.starts_with(prefix); });
+  return it == lines.end() ? nullptr : &*it;
+}
+
+std::set<std::string> Words(const std::string& line) {
+  std::istringstream in(line);
+  std::set<std::string> words;
+  for (std::string word; in >> word;) words.insert(word);
+  return words;
+}
+
+Status CheckAsn(const RunningConfig& running, const Identity& identity) {
+  if (running.asn && *running.asn != identity.asn) {
+    return Fail(Code::kInvalid, "bgpd runs as AS " + std::to_string(*running.asn) +
+                                    ", node.json says bgp.asn " + std::to_string(identity.asn) +
+                                    ": change one of the two");
+  }
+  return {};
+}
+
+class BasePlan {
+ public:
+  BasePlan(const RunningConfig& running, const Identity& identity, const BaseConfig& base)
+      : running_(running), identity_(identity), base_(base) {}
+
+  Result<std::vector<std::string>> Make() {
+    RAIL_TRY(CheckAsn(running_, identity_));
+    if (base_.router_id.is_v6() || base_.router_id.is_unspecified()) {
+      return Fail(Code::kInvalid, "bgp.router_id " + base_.router_id.ToString() + " is not an IPv4 address");
+    }
+    for (const RailPeer& rail : base_.rails) {
+      RAIL_TRY(CheckWord(rail.rail, "the rail's name"));
+      RAIL_TRY(CheckWord(rail.interface, "the interface of rail " + rail.rail));
+      RAIL_TRY(CheckNeighbor(rail));
+    }
+    RAIL_TRY(CheckTableMap(running_.ipv4, "ipv4"));
+    RAIL_TRY(CheckTableMap(running_.ipv6, "ipv6"));
+    // Lists before the maps that match them, maps before what uses them: a map that is missing when it is
+    // named acts as "deny all" for 5 s.
+    Lists();
+    Maps();
+    RAIL_TRY(Instance());
+    return std::move(lines_);
+  }
+
+ private:
+  Status CheckNeighbor(const RailPeer& rail) const {
+    const std::string* line = Starting(running_.lines, Neighbor(rail) + " interface");
+    if (line == nullptr || *line == Neighbor(rail) + " interface" ||
+        *line == Neighbor(rail) + " interface remote-as external")
+      return {};
+    return Fail(Code::kExists,
+                "bgpd has \"" + *line + "\", which is not the neighbor that rail " + rail.rail +
+                    " needs: remove it, or set bgp.manage to false and keep the neighbor yourself");
+  }
+
+  static Status CheckTableMap(const FamilyConfig& family, const std::string& name) {
+    const std::string* line = Starting(family.lines, "table-map ");
+    if (line == nullptr || *line == std::string("table-map ") + kNoFibMap) return {};
+    return Fail(Code::kExists, "bgpd has \"" + *line + "\" for " + name +
+                                   " unicast, and there can be one table-map: let that map deny " +
+                                   "the large-community-list " + kAnyList +
+                                   " and set bgp.manage to false, or remove it");
+  }
+
+  // `kind`: "bgp large-community-list standard NAME"; the list holds `entry` and nothing else.
+  void List(const std::string& kind, const std::string& entry) {
+    const std::string want = kind + " seq 5 permit " + entry;
+    const auto ours = [&](const std::string& line) { return line.starts_with(kind + " "); };
+    const bool other = std::ranges::any_of(
+        running_.lists, [&](const std::string& line) { return ours(line) && line != want; });
+    if (other) lines_.push_back("no " + kind);
+    if (other || !Has(running_.lists, want)) lines_.push_back(want);
+  }
+
+  void Lists() {
+    List(std::string("bgp large-community-list expanded ") + kAnyList,
+         "_" + std::to_string(identity_.community_asn) + ":");
+    List(std::string("bgp as-path access-list ") + kLocalList, "^$");
+    for (const RailPeer& rail : base_.rails) {
+      List("bgp large-community-list standard " + RailList(rail),
+           tenancy::RailCommunity(identity_.community_asn, rail.rail_index).ToString());
+    }
+  }
+
+  void Map(const std::string& entry, const std::vector<std::string>& clauses) {
+    const auto it = running_.route_maps.find(entry);
+    const bool present = it != running_.route_maps.end();
+    std::vector<std::string> missing;
+    for (const std::string& clause : clauses) {
+      if (!present || !Has(it->second, clause)) missing.push_back(clause);
+    }
+    if (present && missing.empty()) return;
+    lines_.push_back("route-map " + entry);
+    lines_.insert(lines_.end(), missing.begin(), missing.end());
+  }
+
+  void Maps() {
+    const std::string match_any = std::string("match large-community ") + kAnyList;
+    Map(std::string(kNoFibMap) + " deny 10", {match_any});
+    Map(std::string(kNoFibMap) + " permit 20", {});
+    Map(std::string(kInMap) + " permit 10", {match_any});
+    for (const RailPeer& rail : base_.rails) {
+      Map(OutMap(rail) + " permit 10",
+          {"match large-community " + RailList(rail), std::string("match as-path ") + kLocalList});
+    }
+  }
+
+  Status Instance() {
+    std::vector<std::string> inner;
+    const auto want = [&](const std::string& line) {
+      if (!Has(running_.lines, line)) inner.push_back(line);
+    };
+    // A new router-id resets every session, so it is only set while there is none to reset.
+    const bool neighbors = Starting(running_.lines, "neighbor ") != nullptr;
+    const std::string router_id = "bgp router-id " + base_.router_id.ToString();
+    const std::string* other_id = Starting(running_.lines, "bgp router-id ");
+    if (!neighbors) {
+      want(router_id);
+    } else if (other_id != nullptr && *other_id != router_id) {
+      return Fail(Code::kInvalid,
+                  "bgpd has \"" + *other_id + "\", node.json says bgp.router_id " +
+                      base_.router_id.ToString() +
+                      ": change one of the two (bgpd resets all its sessions when its router-id changes)");
+    }
+    want("bgp graceful-restart");
+    want("bgp graceful-restart preserve-fw-state");
+    want("no bgp network import-check");
+    for (const RailPeer& rail : base_.rails) {
+      if (Starting(running_.lines, Neighbor(rail) + " interface") == nullptr)
+        inner.push_back(Neighbor(rail) + " interface");
+      if (!HasTimers(rail)) inner.push_back(Neighbor(rail) + " timers 3 9");
+      if (Starting(running_.lines, Neighbor(rail) + " timers connect ") == nullptr)
+        inner.push_back(Neighbor(rail) + " timers connect 1");
+    }
+    Family(running_.ipv4, "ipv4", inner);
+    Family(running_.ipv6, "ipv6", inner);
+    // Last: from here on the session comes up, with its families and route-maps in place.
+    for (const RailPeer& rail : base_.rails) {
+      if (!Has(running_.lines, Neighbor(rail) + " interface remote-as external"))
+        inner.push_back(Neighbor(rail) + " remote-as external");
+    }
+    if (inner.empty() && running_.asn) return {};
+    lines_.push_back("router bgp " + std::to_string(identity_.asn));
+    lines_.insert(lines_.end(), inner.begin(), inner.end());
+    return {};
+  }
+
+  bool HasTimers(const RailPeer& rail) const {
+    const std::string prefix = Neighbor(rail) + " timers ";
+    return std::ranges::any_of(running_.lines, [&](const std::string& line) {
+      return line.starts_with(prefix) && !line.substr(prefix.size()).starts_with("connect");
+    });
+  }
+
+  void Family(const FamilyConfig& family, const std::string& name, std::vector<std::string>& inner) const {
+    std::vector<std::string> missing;
+    const auto want = [&](const std::string& line) {
+      if (!Has(family.lines, line)) missing.push_back(line);
+    };
+    // bgpd does not print what is its default: ipv4 is active unless told otherwise, ipv6 is not.
+    const bool active = name == "ipv4" ? !Has(running_.lines, "no bgp default ipv4-unicast")
+                                       : Has(running_.lines, "bgp default ipv6-unicast");
+    want(std::string("table-map ") + kNoFibMap);
+    for (const RailPeer& rail : base_.rails) {
+      const std::string neighbor = Neighbor(rail);
+      if (active ? Has(family.lines, "no " + neighbor + " activate")
+                 : !Has(family.lines, neighbor + " activate")) {
+        missing.push_back(neighbor + " activate");
+      }
+      if (Starting(family.lines, "no " + neighbor + " send-community") != nullptr)
+        missing.push_back(neighbor + " send-community all");
+      want(neighbor + " route-map " + kInMap + " in");
+      want(neighbor + " route-map " + OutMap(rail) + " out");
+    }
+    if (missing.empty()) return;
+    inner.push_back("address-family " + name + " unicast");
+    inner.insert(inner.end(), missing.begin(), missing.end());
+    inner.emplace_back("exit-address-family");
+  }
+
+  static std::string Neighbor(const RailPeer& rail) { return "neighbor " + rail.interface; }
+  static std::string OutMap(const RailPeer& rail) { return "railcni-" + rail.rail + "-out"; }
+  static std::string RailList(const RailPeer& rail) { return "railcni-" + rail.rail + "-only"; }
+
+  const RunningConfig& running_;
+  const Identity& identity_;
+  const BaseConfig& base_;
+  std::vector<std::string> lines_;
+};
+
+}  // namespace
+
+bool IsOurs(std::string_view route_map) {
+  return route_map.starts_with("railcni-");
+}
+
+std::string RouteMapName(const Announcement& announcement) {
+  return "railcni-" + announcement.rail + "-" +
+         (announcement.tenant.value == 0 ? "any" : announcement.tenant.ToString());
+}
+
+std::optional<Announcement> FromRouteMapName(std::string_view name) {
+  if (!IsOurs(name)) return std::nullopt;
+  name.remove_prefix(8);
+  const size_t dash = name.rfind('-');
+  if (dash == std::string_view::npos || dash == 0) return std::nullopt;
+  Announcement announcement;
+  announcement.rail = name.substr(0, dash);
+  const std::string_view id = name.substr(dash + 1);
+  if (id == "any") return announcement;
+  if (id.size() != 14) return std::nullopt;
+  const auto [end, error] = std::from_chars(id.data(), id.data() + id.size(), announcement.tenant.value, 16);
+  if (error != std::errc() || end != id.data() + id.size() || announcement.tenant.value == 0)
+    return std::nullopt;
+  return announcement;
+}
+
+Result<std::vector<std::string>> PlanBase(const RunningConfig& running, const Identity& identity,
+                                          const BaseConfig& base) {
+  return BasePlan(running, identity, base).Make();
+}
+
+Result<std::vector<std::string>> PlanAnnounce(const RunningConfig& running, const Identity& identity,
+                                              const std::vector<Announcement>& announcements) {
+  if (!running.asn)
+    return Fail(
+        Code::kTransient,
+        "bgpd has no BGP instance yet: raild configures it, or its operator when bgp.manage is false");
+  RAIL_TRY(CheckAsn(running, identity));
+  std::vector<std::string> lines;
+  std::vector<std::string> networks[2];
+  std::set<std::string> made;
+  for (const Announcement& announcement : announcements) {
+    const IpAddress& address = announcement.address;
+    if (address.is_unspecified() || address.is_multicast() || address.is_loopback() ||
+        address.is_link_local()) {
+      return Fail(Code::kInvalid, "announce " + address.ToString() + ": not the address of a pod");
+    }
+    RAIL_TRY(CheckWord(announcement.rail, "the rail's name"));
+    const std::string name = RouteMapName(announcement);
+    const std::string* present = running.FindNetwork(address);
+    if (present != nullptr && !IsOurs(*present)) {
+      return Fail(Code::kExists, "bgpd has a network statement of its own for " + address.ToHostPrefix() +
+                                     ": remove it, or give the pod another address");
+    }
+    std::string set = "set large-community";
+    if (announcement.tenant.value != 0)
+      set += " " + tenancy::TenantCommunity(identity.community_asn, announcement.tenant).ToString();
+    set += " " + tenancy::RailCommunity(identity.community_asn, announcement.rail_index).ToString();
+    const auto map = running.route_maps.find(name + " permit 10");
+    const bool missing = map == running.route_maps.end() || map->second.empty();
+    if (missing && made.insert(name).second) {
+      lines.push_back("route-map " + name + " permit 10");
+      lines.push_back(set);
+    }
+    if (!missing && (map->second.size() != 1 || Words(map->second.front()) != Words(set))) {
+      return Fail(
+          Code::kInvalid,
+          "the route-map " + name + " of bgpd does not say what it must (\"" + set +
+              "\"): remove it when nothing uses it, or restore bgp.community_asn and the rail's index");
+    }
+    if (present == nullptr || *present != name || missing) {
+      networks[address.is_v6() ? 1 : 0].push_back("network " + address.ToHostPrefix() + " route-map " + name);
+    }
+  }
+  if (networks[0].empty() && networks[1].empty()) return lines;
+  lines.push_back("router bgp " + std::to_string(identity.asn));
+  for (const int v6 : {0, 1}) {
+    if (networks[v6].empty()) continue;
+    lines.emplace_back(v6 != 0 ? "address-family ipv6 unicast" : "address-family ipv4 unicast");
+    lines.insert(lines.end(), networks[v6].begin(), networks[v6].end());
+    lines.emplace_back("exit-address-family");
+  }
+  return lines;
+}
+
+}  // namespace rail::frr

@@ -1,0 +1,40 @@
+// Which lines are missing from bgpd's running configuration: the base configuration, and announcements.
+//
+// Use:      RAIL_ASSIGN(auto lines, PlanBase(ParseRunningConfig(text), options, base));   // then
+// Vty::Configure Threads:  pure functions Source:   README.md of this folder (the configuration that results)
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "lib/base/error.h"
+#include "lib/frr/bgp.h"
+#include "lib/frr/running_config.h"
+
+namespace rail::frr {
+
+struct Identity {
+  uint32_t asn = 0;
+  uint32_t community_asn = 0;
+};
+
+// "railcni-rail0-00000000000007", "railcni-rail0-any" for tenant 0.
+std::string RouteMapName(const Announcement& announcement);
+// The announcement whose route-map is called `name`, as far as the name says; nothing when it is not ours.
+std::optional<Announcement> FromRouteMapName(std::string_view name);
+bool IsOurs(std::string_view route_map);
+
+// Errors: kInvalid another ASN or router-id is in use, a name or address that cannot be configured; kExists a
+// table-map
+//         or a rail's neighbour is configured by somebody else. Every sentence says what to do.
+Result<std::vector<std::string>> PlanBase(const RunningConfig& running, const Identity& identity,
+                                          const BaseConfig& base);
+
+// Errors: kTransient no instance; kInvalid another ASN, a route-map of our name with other contents; kExists
+// a `network`
+//         statement of the address that is not ours.
+Result<std::vector<std::string>> PlanAnnounce(const RunningConfig& running, const Identity& identity,
+                                              const std::vector<Announcement>& announcements);
+
+}  // namespace rail::frr

@@ -1,0 +1,206 @@
+#include "lib/frr/base_config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace rail::frr {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+constexpr Identity kIdentity{4200000001, 4200000000};
+
+IpAddress Ip(const char* text) {
+  return *IpAddress::Parse(text);
+}
+BaseConfig Base() {
+  return {Ip("10.255.0.1"), {{"rail0", 0, "br-rail0"}}};
+}
+Announcement Pod(const char* address, uint64_t tenant) {
+  return {Ip(address), "rail0", 0, {tenant}};
+}
+
+// What bgpd 8.4.4 prints when all of Base() is in force.
+const std::string kComplete = R"(router bgp 4200000001
+ bgp router-id 10.255.0.1
+ bgp graceful-restart
+ bgp graceful-restart preserve-fw-state
+ no bgp network import-check
+ neighbor br-rail0 interface remote-as external
+ neighbor br-rail0 timers 3 9
+ neighbor br-rail0 timers connect 1
+ !
+ address-family ipv4 unicast
+  neighbor br-rail0 route-map railcni-in in
+  neighbor br-rail0 route-map railcni-rail0-out out
+  table-map railcni-nofib
+ exit-address-family
+ !
+ address-family ipv6 unicast
+  neighbor br-rail0 activate
+  neighbor br-rail0 route-map railcni-in in
+  neighbor br-rail0 route-map railcni-rail0-out out
+  table-map railcni-nofib
+ exit-address-family
+exit
+!
+bgp as-path access-list railcni-local seq 5 permit ^$
+!
+bgp large-community-list expanded railcni-any seq 5 permit _4200000000:
+bgp large-community-list standard railcni-rail0-only seq 5 permit 4200000000:1375731712:0
+!
+route-map railcni-nofib deny 10
+ match large-community railcni-any
+exit
+!
+route-map railcni-nofib permit 20
+exit
+!
+route-map railcni-in permit 10
+ match large-community railcni-any
+exit
+!
+route-map railcni-rail0-out permit 10
+ match large-community railcni-rail0-only
+ match as-path railcni-local
+exit
+!
+route-map railcni-rail0-00000000000007 permit 10
+ set large-community 4200000000:1409286144:7 4200000000:1375731712:0
+exit
+)";
+
+std::string Without(const std::string& line) {
+  std::string text = kComplete;
+  const size_t at = text.find(line + "\n");
+  EXPECT_NE(at, std::string::npos) << line;
+  return text.erase(at, line.size() + 1);
+}
+std::string With(const std::string& after, const std::string& line) {
+  std::string text = kComplete;
+  const size_t at = text.find(after + "\n");
+  EXPECT_NE(at, std::string::npos) << after;
+  return text.insert(at + after.size() + 1, line + "\n");
+}
+std::vector<std::string> Plan(const std::string& running) {
+  const auto lines = PlanBase(ParseRunningConfig(running), kIdentity, Base());
+  EXPECT_TRUE(lines) << lines.error().message;
+  return lines ? *lines : std::vector<std::string>{};
+}
+Error Refusal(const std::string& running, const BaseConfig& base = Base()) {
+  const auto lines = PlanBase(ParseRunningConfig(running), kIdentity, base);
+  EXPECT_FALSE(lines);
+  return lines ? Error{} : lines.error();
+}
+
+TEST(PlanBase, SendsNothingWhenAllIsThere) {
+  EXPECT_THAT(Plan(kComplete), IsEmpty());
+}
+
+TEST(PlanBase, StartsTheNeighborLast) {
+  const auto lines = Plan("");
+  ASSERT_FALSE(lines.empty());
+  EXPECT_EQ(lines.back(), "neighbor br-rail0 remote-as external");
+  EXPECT_THAT(lines, Contains("router bgp 4200000001"));
+  EXPECT_THAT(lines, Not(Contains("neighbor br-rail0 interface remote-as external")));
+}
+
+TEST(PlanBase, NeverTouchesThePolicyOfTheInstance) {
+  EXPECT_THAT(Plan(""), Not(Contains(HasSubstr("ebgp-requires-policy"))));
+}
+
+TEST(PlanBase, SendsOnlyTheMissingLine) {
+  EXPECT_THAT(Plan(Without(" bgp graceful-restart preserve-fw-state")),
+              ElementsAre("router bgp 4200000001", "bgp graceful-restart preserve-fw-state"));
+  EXPECT_THAT(Plan(Without("  neighbor br-rail0 activate")),
+              ElementsAre("router bgp 4200000001", "address-family ipv6 unicast",
+                          "neighbor br-rail0 activate", "exit-address-family"));
+  EXPECT_THAT(Plan(Without(" match as-path railcni-local")),
+              ElementsAre("route-map railcni-rail0-out permit 10", "match as-path railcni-local"));
+  EXPECT_THAT(Plan(Without("bgp as-path access-list railcni-local seq 5 permit ^$")),
+              ElementsAre("bgp as-path access-list railcni-local seq 5 permit ^$"));
+}
+
+TEST(PlanBase, UndoesWhatWasSwitchedOff) {
+  EXPECT_THAT(Plan(With("  table-map railcni-nofib", "  no neighbor br-rail0 activate")),
+              ElementsAre("router bgp 4200000001", "address-family ipv4 unicast",
+                          "neighbor br-rail0 activate", "exit-address-family"));
+  EXPECT_THAT(Plan(With("  table-map railcni-nofib", "  no neighbor br-rail0 send-community large")),
+              Contains("neighbor br-rail0 send-community all"));
+}
+
+TEST(PlanBase, ActivatesIpv4WhereItIsNotTheDefault) {
+  EXPECT_THAT(Plan(With(" bgp router-id 10.255.0.1", " no bgp default ipv4-unicast")),
+              ElementsAre("router bgp 4200000001", "address-family ipv4 unicast",
+                          "neighbor br-rail0 activate", "exit-address-family"));
+}
+
+TEST(PlanBase, ReplacesAListOfAnotherCommunityAsn) {
+  EXPECT_THAT(Plan(With("bgp large-community-list expanded railcni-any seq 5 permit _4200000000:",
+                        "bgp large-community-list expanded railcni-any seq 10 permit _1:")),
+              ElementsAre("no bgp large-community-list expanded railcni-any",
+                          "bgp large-community-list expanded railcni-any seq 5 permit _4200000000:"));
+}
+
+TEST(PlanBase, NeverResetsSessionsByANewRouterId) {
+  EXPECT_THAT(Plan(Without(" bgp router-id 10.255.0.1")), IsEmpty());
+  BaseConfig other = Base();
+  other.router_id = Ip("10.255.0.2");
+  EXPECT_EQ(Refusal(kComplete, other).code, Code::kInvalid);
+}
+
+TEST(PlanBase, RefusesWhatBelongsToSomebodyElse) {
+  EXPECT_EQ(Refusal("router bgp 65001\n").code, Code::kInvalid);
+  EXPECT_EQ(Refusal("router bgp 4200000001\n neighbor br-rail0 interface peer-group FABRIC\n").code,
+            Code::kExists);
+  const Error error = Refusal("router bgp 4200000001\n address-family ipv4 unicast\n  table-map operator\n");
+  EXPECT_EQ(error.code, Code::kExists);
+  EXPECT_THAT(error.message, HasSubstr("table-map operator"));
+}
+
+TEST(PlanBase, RefusesNamesThatAreNoWords) {
+  BaseConfig base = Base();
+  base.rails[0].interface = "br-rail0 shutdown";
+  EXPECT_EQ(Refusal(kComplete, base).code, Code::kInvalid);
+}
+
+TEST(PlanAnnounce, MakesTheRouteMapOnlyWhenItIsMissing) {
+  EXPECT_THAT(
+      *PlanAnnounce(ParseRunningConfig(kComplete), kIdentity, {Pod("10.0.3.7", 7)}),
+      ElementsAre("router bgp 4200000001", "address-family ipv4 unicast",
+                  "network 10.0.3.7/32 route-map railcni-rail0-00000000000007", "exit-address-family"));
+  EXPECT_THAT(
+      *PlanAnnounce(ParseRunningConfig(kComplete), kIdentity, {Pod("10.0.3.7", 0), Pod("2001:db8::7", 0)}),
+      ElementsAre("route-map railcni-rail0-any permit 10", "set large-community 4200000000:1375731712:0",
+                  "router bgp 4200000001", "address-family ipv4 unicast",
+                  "network 10.0.3.7/32 route-map railcni-rail0-any", "exit-address-family",
+                  "address-family ipv6 unicast", "network 2001:db8::7/128 route-map railcni-rail0-any",
+                  "exit-address-family"));
+}
+
+TEST(PlanAnnounce, SendsNothingAgain) {
+  const std::string running = With("  neighbor br-rail0 activate",
+                                   "  network 2001:db8::7/128 route-map railcni-rail0-00000000000007");
+  EXPECT_THAT(*PlanAnnounce(ParseRunningConfig(running), kIdentity, {Pod("2001:db8::7", 7)}), IsEmpty());
+}
+
+TEST(RouteMapName, IsReadBack) {
+  for (const uint64_t tenant : {uint64_t{0}, uint64_t{7}, uint64_t{0xfedcba98765432}}) {
+    Announcement announcement{{}, "rail-0-a", 0, {tenant}};
+    EXPECT_EQ(FromRouteMapName(RouteMapName(announcement)), announcement);
+  }
+  for (const char* name :
+       {"", "railcni-", "railcni-in", "railcni-nofib", "railcni-rail0-out", "railcni-rail0-0000000000000g",
+        "railcni--any", "railcni-rail0-00000000000000", "operator"}) {
+    EXPECT_EQ(FromRouteMapName(name), std::nullopt) << name;
+  }
+}
+
+}  // namespace
+}  // namespace rail::frr

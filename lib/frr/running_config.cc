@@ -1,0 +1,125 @@
+#include "lib/frr/running_config.h"
+
+#include <charconv>
+
+namespace rail::frr {
+namespace {
+
+std::vector<std::string_view> Split(std::string_view line) {
+  std::vector<std::string_view> words;
+  while (!line.empty()) {
+    const size_t end = std::min(line.find(' '), line.size());
+    if (end > 0) words.push_back(line.substr(0, end));
+    line.remove_prefix(std::min(end + 1, line.size()));
+  }
+  return words;
+}
+
+std::optional<uint32_t> Number(std::string_view text) {
+  uint32_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+// "4200000001", or "64086.59905" where the instance says `as-notation dot`.
+std::optional<uint32_t> ParseAsn(std::string_view text) {
+  const size_t dot = text.find('.');
+  if (dot == std::string_view::npos) return Number(text);
+  const auto high = Number(text.substr(0, dot)), low = Number(text.substr(dot + 1));
+  if (!high || !low || *high > 0xffff || *low > 0xffff) return std::nullopt;
+  return *high << 16 | *low;
+}
+
+void ReadNetwork(std::string_view line, FamilyConfig& family) {
+  const auto words = Split(line);
+  const auto prefix = IpPrefix::Parse(words.size() > 1 ? words[1] : std::string_view{});
+  if (!prefix || !prefix->is_host()) return;
+  std::string& route_map = family.networks[prefix->address];
+  for (size_t i = 2; i + 1 < words.size(); ++i) {
+    if (words[i] == "route-map") route_map = words[i + 1];
+  }
+}
+
+class Reader {
+ public:
+  void Line(std::string_view raw) {
+    const size_t indent = raw.find_first_not_of(' ');
+    if (indent == std::string_view::npos) return;
+    std::string_view line = raw.substr(indent, raw.find_last_not_of(" \r") + 1 - indent);
+    if (line.empty() || line.front() == '!') return;
+    if (indent == 0) {
+      Top(line);
+    } else if (map_ != nullptr) {
+      map_->emplace_back(line);
+    } else if (in_instance_) {
+      Instance(line);
+    }
+  }
+
+  RunningConfig Take() { return std::move(config_); }
+
+ private:
+  void Top(std::string_view line) {
+    map_ = nullptr;
+    in_instance_ = in_family_ = false;
+    family_ = nullptr;
+    if (line.starts_with("router bgp ")) {
+      const auto words = Split(line);
+      for (const std::string_view word : words) {
+        if (word == "vrf" || word == "view") return;
+      }
+      config_.asn = ParseAsn(words[2]);
+      in_instance_ = true;
+    } else if (line.starts_with("route-map ")) {
+      map_ = &config_.route_maps[std::string(line.substr(10))];
+    } else if (line.starts_with("bgp large-community-list ") ||
+               line.starts_with("bgp as-path access-list ")) {
+      config_.lists.emplace_back(line);
+    }
+  }
+
+  void Instance(std::string_view line) {
+    if (line.starts_with("address-family ")) {
+      in_family_ = true;
+      family_ = line == "address-family ipv4 unicast"   ? &config_.ipv4
+                : line == "address-family ipv6 unicast" ? &config_.ipv6
+                                                        : nullptr;
+    } else if (line == "exit-address-family") {
+      in_family_ = false;
+      family_ = nullptr;
+    } else if (!in_family_) {
+      config_.lines.emplace_back(line);
+    } else if (family_ != nullptr && line.starts_with("network ")) {
+      ReadNetwork(line, *family_);
+    } else if (family_ != nullptr) {
+      family_->lines.emplace_back(line);
+    }
+  }
+
+  RunningConfig config_;
+  bool in_instance_ = false;
+  bool in_family_ = false;
+  FamilyConfig* family_ = nullptr;
+  std::vector<std::string>* map_ = nullptr;
+};
+
+}  // namespace
+
+const std::string* RunningConfig::FindNetwork(const IpAddress& address) const {
+  const auto& networks = Family(address.is_v6()).networks;
+  const auto it = networks.find(address);
+  return it == networks.end() ? nullptr : &it->second;
+}
+
+RunningConfig ParseRunningConfig(std::string_view text) {
+  Reader reader;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    reader.Line(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return reader.Take();
+}
+
+}  // namespace rail::frr

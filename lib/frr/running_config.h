@@ -1,0 +1,42 @@
+// bgpd's running configuration, as far as we care: the default instance, its neighbours and networks, lists,
+// route-maps.
+//
+// Use:      RunningConfig config = ParseRunningConfig(text);  config.asn;  config.FindNetwork(address);
+// Threads:  values
+// Source:   `show running-config` of FRRouting 8.4 and 10 (bgpd/bgp_vty.c bgp_config_write)
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/base/address.h"
+
+namespace rail::frr {
+
+struct FamilyConfig {
+  std::vector<std::string> lines;             // all but `network`
+  std::map<IpAddress, std::string> networks;  // host prefixes -> route-map, "" when there is none
+};
+
+struct RunningConfig {
+  std::optional<uint32_t> asn;     // of the default instance (no vrf, no view)
+  std::vector<std::string> lines;  // of the instance, outside its address families
+  FamilyConfig ipv4;
+  FamilyConfig ipv6;
+  std::vector<std::string> lists;  // "bgp large-community-list ...", "bgp as-path access-list ..."
+  std::map<std::string, std::vector<std::string>> route_maps;  // "NAME permit 10" -> its lines
+
+  FamilyConfig& Family(bool v6) { return v6 ? ipv6 : ipv4; }
+  const FamilyConfig& Family(bool v6) const { return v6 ? ipv6 : ipv4; }
+  // The route-map of the address's `network` statement; nullptr when there is no statement.
+  const std::string* FindNetwork(const IpAddress& address) const;
+};
+
+// Never fails: what is not understood is not there.
+RunningConfig ParseRunningConfig(std::string_view text);
+
+}  // namespace rail::frr

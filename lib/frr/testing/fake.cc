@@ -1,0 +1,161 @@
+#include "lib/frr/testing/fake.h"
+
+#include <algorithm>
+
+namespace rail::frr::testing {
+namespace {
+
+constexpr const char* kEstablished = "Established";
+
+}  // namespace
+
+#define FAIL_IF_TOLD() \
+  if (failure_) return tl::make_unexpected(*failure_)
+
+Status FakeBgp::AnnounceAll(const std::vector<Announcement>& announcements, Deadline) {
+  FAIL_IF_TOLD();
+  if (!asn_) return Fail(Code::kTransient, "no BGP instance yet");
+  if (*asn_ != options_.asn) return Fail(Code::kInvalid, "another AS");
+  for (const Announcement& announcement : announcements) {
+    const IpAddress& address = announcement.address;
+    if (address.is_unspecified() || address.is_multicast() || address.is_loopback() ||
+        address.is_link_local()) {
+      return Fail(Code::kInvalid, "not the address of a pod");
+    }
+    if (foreign_.contains(address)) return Fail(Code::kExists, "a network statement that is not ours");
+  }
+  for (const Announcement& announcement : announcements) {
+    const auto [it, inserted] = announced_.try_emplace(announcement.address, announcement);
+    if (!inserted && it->second == announcement) continue;
+    it->second = announcement;
+    ++version_;
+  }
+  return {};
+}
+
+Status FakeBgp::Withdraw(const IpAddress& address, Deadline) {
+  FAIL_IF_TOLD();
+  if (announced_.erase(address) > 0) ++version_;
+  return {};
+}
+
+Result<std::vector<Announcement>> FakeBgp::Announced(Deadline) {
+  FAIL_IF_TOLD();
+  std::vector<Announcement> list;
+  for (const auto& [address, announcement] : announced_) list.push_back(announcement);
+  return list;
+}
+
+Result<bool> FakeBgp::InAdjRibOut(const IpAddress& address, const std::string& interface, Deadline) {
+  FAIL_IF_TOLD();
+  const auto state = states_.find(interface);
+  const auto announcement = announced_.find(address);
+  if (state == states_.end() || state->second != kEstablished || announcement == announced_.end() || !base_)
+    return false;
+  // The outbound route-map lets only this rail's addresses pass.
+  return std::ranges::any_of(base_->rails, [&](const RailPeer& rail) {
+    return rail.interface == interface && rail.rail_index == announcement->second.rail_index;
+  });
+}
+
+Result<std::vector<Session>> FakeBgp::Sessions(Deadline) {
+  FAIL_IF_TOLD();
+  std::vector<Session> sessions;
+  for (const auto& [interface, state] : states_) {
+    Session session{interface, state, 0, 0, 0, std::nullopt};
+    if (state == kEstablished) {
+      session.peer = *IpAddress::Parse("fe80::1");
+      session.uptime_ms = 1000;
+      session.prefixes_received = static_cast<uint32_t>(std::ranges::count_if(
+          learned_, [&](const auto& entry) { return entry.second.contains(interface); }));
+      for (const auto& [address, announcement] : announced_) {
+        session.prefixes_sent += *InAdjRibOut(address, interface, {}) ? 1 : 0;
+      }
+    }
+    sessions.push_back(session);
+  }
+  return sessions;
+}
+
+Result<std::vector<Remote>> FakeBgp::Remotes(Deadline) {
+  FAIL_IF_TOLD();
+  std::vector<Remote> remotes;
+  for (const auto& [prefix, paths] : learned_) {
+    if (!prefix.is_host() || announced_.contains(prefix.address) || foreign_.contains(prefix.address))
+      continue;
+    const auto& [interface, communities] = *paths.begin();
+    std::optional<uint32_t> rail;
+    std::set<tenancy::TenantId> tenants;
+    for (const auto& community : communities) {
+      if (const auto found = tenancy::TenantOfCommunity(options_.community_asn, community))
+        tenants.insert(*found);
+      if (const auto found = tenancy::RailOfCommunity(options_.community_asn, community)) rail = found;
+    }
+    if (tenants.size() == 1) remotes.push_back({prefix.address, *tenants.begin(), rail, interface});
+  }
+  return remotes;
+}
+
+Result<uint64_t> FakeBgp::TableVersion(Deadline) {
+  FAIL_IF_TOLD();
+  return version_;
+}
+
+Result<std::vector<std::string>> FakeBgp::EnsureBase(const BaseConfig& config, Deadline) {
+  FAIL_IF_TOLD();
+  if (asn_ && *asn_ != options_.asn) return Fail(Code::kInvalid, "another AS");
+  std::vector<std::string> lines;
+  if (!asn_) lines.push_back("router bgp " + std::to_string(options_.asn));
+  asn_ = options_.asn;
+  if (!base_) base_ = BaseConfig{config.router_id, {}};
+  for (const RailPeer& rail : config.rails) {
+    if (std::ranges::find(base_->rails, rail) != base_->rails.end()) continue;
+    base_->rails.push_back(rail);
+    states_.try_emplace(rail.interface, "Active");
+    lines.push_back("neighbor " + rail.interface + " interface");
+  }
+  return lines;
+}
+
+#undef FAIL_IF_TOLD
+
+void FakeBgp::Restart() {
+  asn_.reset();
+  base_.reset();
+  announced_.clear();
+  foreign_.clear();
+  states_.clear();
+  learned_.clear();
+  version_ = 0;
+}
+
+void FakeBgp::StartAs(uint32_t asn) {
+  asn_ = asn;
+}
+
+void FakeBgp::AddForeignNetwork(const IpAddress& address) {
+  foreign_.insert(address);
+  ++version_;
+}
+
+void FakeBgp::SetSession(const std::string& interface, const std::string& state) {
+  states_[interface] = state;
+  if (state == kEstablished) return;
+  for (auto& [prefix, paths] : learned_) version_ += paths.erase(interface);
+  std::erase_if(learned_, [](const auto& entry) { return entry.second.empty(); });
+}
+
+void FakeBgp::Learn(const IpPrefix& prefix, const std::vector<tenancy::LargeCommunity>& communities,
+                    const std::string& interface) {
+  learned_[prefix][interface] = communities;
+  ++version_;
+}
+
+void FakeBgp::Forget(const IpPrefix& prefix, const std::string& interface) {
+  const auto it = learned_.find(prefix);
+  if (it == learned_.end() || it->second.erase(interface) == 0) return;
+  if (it->second.empty()) learned_.erase(it);
+  ++version_;
+}
+
+}  // namespace rail::frr::testing

@@ -1,0 +1,66 @@
+// A bgpd with state: it announces, forgets, learns, and its sessions come and go as the test says.
+//
+// Use:      FakeBgp bgp({.asn = 4200000001, .community_asn = 4200000000});  bgp.EnsureBase(...);
+// bgp.SetSession("br-rail0", "Active"); Threads:  one at a time Source:   test/contract/frr_contract_test.cc:
+// the same cases run on this and on a real bgpd
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "lib/frr/bgp.h"
+
+namespace rail::frr::testing {
+
+class FakeBgp : public Bgp {
+ public:
+  struct Options {
+    uint32_t asn = 4200000001;
+    uint32_t community_asn = 4200000000;
+  };
+
+  // A bgpd that has just started: no instance.
+  explicit FakeBgp(Options options) : options_(options) {}
+
+  Status AnnounceAll(const std::vector<Announcement>& announcements, Deadline deadline) override;
+  Status Withdraw(const IpAddress& address, Deadline deadline) override;
+  Result<std::vector<Announcement>> Announced(Deadline deadline) override;
+  Result<bool> InAdjRibOut(const IpAddress& address, const std::string& interface,
+                           Deadline deadline) override;
+  Result<std::vector<Session>> Sessions(Deadline deadline) override;
+  Result<std::vector<Remote>> Remotes(Deadline deadline) override;
+  Result<uint64_t> TableVersion(Deadline deadline) override;
+  Result<std::vector<std::string>> EnsureBase(const BaseConfig& config, Deadline deadline) override;
+
+  // What a test does to it.
+  void Restart();                                    // everything configured or learned is gone
+  void StartAs(uint32_t asn);                        // somebody made an instance of this AS
+  void AddForeignNetwork(const IpAddress& address);  // a `network` statement that is not ours
+  const std::set<IpAddress>& foreign_networks() const { return foreign_; }
+  void SetSession(const std::string& interface, const std::string& state);
+  // The leaf of `interface` announces or withdraws a prefix with these large communities.
+  void Learn(const IpPrefix& prefix, const std::vector<tenancy::LargeCommunity>& communities,
+             const std::string& interface);
+  void Forget(const IpPrefix& prefix, const std::string& interface);
+  void FailAll(std::optional<Error> error) {
+    failure_ = std::move(error);
+  }  // every call, until called with nullopt
+
+ private:
+  using Communities = std::vector<tenancy::LargeCommunity>;
+
+  Options options_;
+  std::optional<uint32_t> asn_;
+  std::optional<BaseConfig> base_;
+  std::map<IpAddress, Announcement> announced_;
+  std::set<IpAddress> foreign_;
+  std::map<std::string, std::string> states_;                       // interface -> state
+  std::map<IpPrefix, std::map<std::string, Communities>> learned_;  // prefix -> interface -> communities
+  uint64_t version_ = 0;
+  std::optional<Error> failure_;
+};
+
+}  // namespace rail::frr::testing

@@ -1,0 +1,141 @@
+#include "lib/frr/vty.h"
+
+#include <algorithm>
+#include <span>
+
+namespace rail::frr {
+namespace {
+
+constexpr size_t kTrailer = 4;  // 00 00 00 <status>
+
+constexpr uint8_t kSuccess = 0;
+constexpr uint8_t kWarning = 1;
+constexpr uint8_t kConfigFailed = 13;
+
+// The daemon's words on one line, as a clause: "% Unknown command\n" -> "Unknown command".
+std::string Words(std::string_view text, uint8_t status) {
+  std::string words;
+  for (const char c : text.substr(0, 400)) {
+    const bool space = c == ' ' || c == '\n' || c == '\r' || c == '\t' || c == '%';
+    if (space) {
+      if (!words.empty() && words.back() != ' ') words += ' ';
+    } else {
+      words += c;
+    }
+  }
+  while (!words.empty() && (words.back() == ' ' || words.back() == '.')) words.pop_back();
+  return words.empty() ? "refused with status " + std::to_string(status) : words;
+}
+
+}  // namespace
+
+Result<bool> ReplyDecoder::Feed(std::string_view bytes) {
+  if (trailer_ == 0) {
+    const size_t nul = std::min(bytes.find('\0'), bytes.size());
+    if (text_.size() + nul > max_bytes_) {
+      return Fail(Code::kInternal, "the reply is larger than " + std::to_string(max_bytes_) + " bytes");
+    }
+    text_.append(bytes.substr(0, nul));
+    bytes.remove_prefix(nul);
+  }
+  for (const char byte : bytes) {
+    if (trailer_ == kTrailer) return Fail(Code::kInternal, "the reply goes on after its status");
+    if (++trailer_ == kTrailer) {
+      status_ = static_cast<uint8_t>(byte);
+    } else if (byte != 0) {
+      return Fail(Code::kInternal, "the reply has a NUL in its text");
+    }
+  }
+  return trailer_ == kTrailer;
+}
+
+Status CheckLine(std::string_view line) {
+  if (line.empty() || line.size() > kMaxLine) {
+    return Fail(Code::kInvalid, "a command line has 1 to " + std::to_string(kMaxLine) +
+                                    " bytes, this one has " + std::to_string(line.size()));
+  }
+  if (!std::ranges::all_of(line, [](char c) { return c >= 0x20 && c < 0x7f; })) {
+    return Fail(Code::kInvalid, "a command line holds printable ASCII alone");
+  }
+  return {};
+}
+
+Status CheckWord(std::string_view word, std::string_view what) {
+  const auto alnum = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+  };
+  const auto allowed = [&](char c) { return alnum(c) || c == '.' || c == '_' || c == '-' || c == '@'; };
+  if (word.empty() || word.size() > 63 || !alnum(word.front()) || !std::ranges::all_of(word, allowed)) {
+    return Fail(Code::kInvalid,
+                std::string(what) + ": 1 to 63 letters, digits, '.', '_', '-' or '@' expected");
+  }
+  return {};
+}
+
+Result<Vty> Vty::Open(const std::string& path, Deadline deadline) {
+  RAIL_ASSIGN(auto stream, UnixStream::Connect(path, deadline));
+  Vty vty(std::move(stream));
+  RAIL_ASSIGN(const Reply reply, vty.Ask("enable", deadline));
+  if (reply.status != kSuccess)
+    return Fail(Code::kPermission, path + ": enable: " + Words(reply.text, reply.status));
+  return vty;
+}
+
+Result<Vty::Reply> Vty::Exchange(std::string_view line, Deadline deadline) {
+  std::string frame(line);
+  frame += '\0';
+  RAIL_TRY(stream_.Write(frame, deadline));
+  ReplyDecoder decoder;
+  std::vector<char> buffer(16 << 10);
+  for (;;) {
+    RAIL_ASSIGN(const size_t n, stream_.Read(buffer, deadline));
+    if (n == 0)
+      return Fail(Code::kTransient, "read from " + stream_.path() + ": the daemon closed the session");
+    RAIL_ASSIGN_AS(const bool complete, decoder.Feed({buffer.data(), n}), "read from " + stream_.path());
+    if (complete) return Reply{decoder.status(), decoder.TakeText()};
+    // A reply that fills the buffer is a long one.
+    if (n == buffer.size() && n < (1 << 20)) buffer.resize(n * 4);
+  }
+}
+
+Result<Vty::Reply> Vty::Ask(std::string_view line, Deadline deadline) {
+  RAIL_TRY(CheckLine(line));
+  if (broken_)
+    return Fail(Code::kTransient,
+                "the session with " + stream_.path() + " has failed before: open a new one");
+  auto reply = Exchange(line, deadline);
+  // Whatever is left of the reply would be taken for the next one.
+  if (!reply) broken_ = true;
+  return reply;
+}
+
+Result<std::string> Vty::Show(const std::string& command, Deadline deadline) {
+  RAIL_ASSIGN_AS(Reply reply, Ask(command, deadline), command);
+  if (reply.status == kSuccess) return std::move(reply.text);
+  return Fail(reply.status == kWarning ? Code::kNotFound : Code::kInvalid,
+              command + ": " + Words(reply.text, reply.status));
+}
+
+Status Vty::Configure(const std::vector<ConfigLine>& lines, Deadline deadline) {
+  for (const ConfigLine& line : lines)
+    RAIL_TRY_AS(CheckLine(line.text), "\"" + line.text.substr(0, 64) + "\"");
+  if (lines.empty()) return {};
+  const auto send = [&](const std::string& line, OnMissing on_missing) -> Status {
+    RAIL_ASSIGN_AS(const Reply reply, Ask(line, deadline), line);
+    if (reply.status == kSuccess || (reply.status == kConfigFailed && on_missing == OnMissing::kAccept))
+      return {};
+    return Fail(Code::kInvalid, line + ": " + Words(reply.text, reply.status));
+  };
+  Status status = send("configure terminal", OnMissing::kFail);
+  for (size_t i = 0; status && i < lines.size(); ++i) status = send(lines[i].text, lines[i].on_missing);
+  // Also after a refused line: the session must not stay in a configuration node, where Show means something
+  // else.
+  if (!broken_) {
+    const Status left = send("end", OnMissing::kFail);
+    if (!left) broken_ = true;
+    if (status) return left;
+  }
+  return status;
+}
+
+}  // namespace rail::frr

@@ -1,0 +1,137 @@
+#include "lib/frr/vty_bgp.h"
+
+#include <charconv>
+
+#include "lib/frr/base_config.h"
+#include "lib/frr/running_config.h"
+#include "lib/frr/table.h"
+
+namespace rail::frr {
+namespace {
+
+std::string Family(bool v6) {
+  return v6 ? "ipv6" : "ipv4";
+}
+
+// The rail community in "set large-community A:B:C D:E:F" of the route-map `name`.
+std::optional<uint32_t> RailIndexOf(const RunningConfig& running, const std::string& name,
+                                    uint32_t community_asn) {
+  const auto map = running.route_maps.find(name + " permit 10");
+  if (map == running.route_maps.end()) return std::nullopt;
+  for (std::string_view line : map->second) {
+    if (!line.starts_with("set large-community ")) continue;
+    while (!line.empty()) {
+      const size_t end = std::min(line.find(' '), line.size());
+      const auto community = tenancy::LargeCommunity::Parse(line.substr(0, end));
+      line.remove_prefix(std::min(end + 1, line.size()));
+      if (!community) continue;
+      if (const auto index = tenancy::RailOfCommunity(community_asn, *community)) return index;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<VtyBgp>> VtyBgp::Open(Options options, Deadline deadline) {
+  auto vty = Vty::Open(options.run_dir + "/bgpd.vty", deadline);
+  if (!vty && vty.error().code == Code::kNotFound)
+    return Fail(Code::kTransient,
+                vty.error().message + ": bgpd does not run, or frr.run_dir names another folder");
+  if (!vty) return tl::make_unexpected(vty.error());
+  return std::unique_ptr<VtyBgp>(new VtyBgp(std::move(options), std::move(*vty)));
+}
+
+Result<RunningConfig> VtyBgp::Running(Deadline deadline) {
+  RAIL_ASSIGN(const std::string text, vty_.Show("show running-config", deadline));
+  return ParseRunningConfig(text);
+}
+
+Result<std::string> VtyBgp::ShowOrEmpty(const std::string& command, Deadline deadline) {
+  auto text = vty_.Show(command, deadline);
+  if (!text && text.error().code == Code::kNotFound) return std::string("{}");
+  return text;
+}
+
+Status VtyBgp::Send(const std::vector<std::string>& lines, Deadline deadline) {
+  std::vector<ConfigLine> config;
+  for (const std::string& line : lines) config.push_back({line, OnMissing::kFail});
+  return vty_.Configure(config, deadline);
+}
+
+Status VtyBgp::AnnounceAll(const std::vector<Announcement>& announcements, Deadline deadline) {
+  RAIL_ASSIGN(const RunningConfig running, Running(deadline));
+  RAIL_ASSIGN(const auto lines, PlanAnnounce(running, {options_.asn, options_.community_asn}, announcements));
+  return Send(lines, deadline);
+}
+
+Status VtyBgp::Withdraw(const IpAddress& address, Deadline deadline) {
+  RAIL_ASSIGN(const RunningConfig running, Running(deadline));
+  const std::string* route_map = running.FindNetwork(address);
+  if (route_map == nullptr || !IsOurs(*route_map)) return {};
+  // With the route-map: bgpd refuses when the statement has become another's meanwhile.
+  return vty_.Configure(
+      {{"router bgp " + std::to_string(*running.asn)},
+       {"address-family " + Family(address.is_v6()) + " unicast"},
+       {"no network " + address.ToHostPrefix() + " route-map " + *route_map, OnMissing::kAccept}},
+      deadline);
+}
+
+Result<std::vector<Announcement>> VtyBgp::Announced(Deadline deadline) {
+  RAIL_ASSIGN(const RunningConfig running, Running(deadline));
+  std::vector<Announcement> announcements;
+  for (const bool v6 : {false, true}) {
+    for (const auto& [address, route_map] : running.Family(v6).networks) {
+      auto announcement = FromRouteMapName(route_map);
+      if (!announcement) continue;
+      announcement->address = address;
+      announcement->rail_index = RailIndexOf(running, route_map, options_.community_asn).value_or(0);
+      announcements.push_back(std::move(*announcement));
+    }
+  }
+  return announcements;
+}
+
+Result<bool> VtyBgp::InAdjRibOut(const IpAddress& address, const std::string& interface, Deadline deadline) {
+  RAIL_TRY(CheckWord(interface, "the interface"));
+  RAIL_ASSIGN(const std::string text, ShowOrEmpty("show bgp " + Family(address.is_v6()) + " unicast " +
+                                                      address.ToHostPrefix() + " json",
+                                                  deadline));
+  return DecodeInAdjRibOut(text, interface);
+}
+
+Result<std::vector<Session>> VtyBgp::Sessions(Deadline deadline) {
+  RAIL_ASSIGN(const std::string text, ShowOrEmpty("show bgp summary json", deadline));
+  RAIL_ASSIGN(auto sessions, DecodeSessions(text));
+  for (Session& session : sessions) {
+    if (!CheckWord(session.interface, "the interface")) continue;
+    RAIL_ASSIGN(const std::string neighbor,
+                ShowOrEmpty("show bgp neighbors " + session.interface + " json", deadline));
+    RAIL_ASSIGN(session.peer, DecodePeerAddress(neighbor, session.interface));
+  }
+  return sessions;
+}
+
+Result<std::vector<Remote>> VtyBgp::Remotes(Deadline deadline) {
+  std::vector<Remote> remotes;
+  for (const bool v6 : {false, true}) {
+    RAIL_ASSIGN(const std::string text,
+                ShowOrEmpty("show bgp " + Family(v6) + " unicast json detail", deadline));
+    RAIL_TRY(DecodeRemotes(text, options_.community_asn, remotes));
+  }
+  return remotes;
+}
+
+Result<uint64_t> VtyBgp::TableVersion(Deadline deadline) {
+  RAIL_ASSIGN(const std::string text, ShowOrEmpty("show bgp summary json", deadline));
+  return DecodeTableVersion(text);
+}
+
+Result<std::vector<std::string>> VtyBgp::EnsureBase(const BaseConfig& config, Deadline deadline) {
+  RAIL_ASSIGN(const RunningConfig running, Running(deadline));
+  RAIL_ASSIGN(auto lines, PlanBase(running, {options_.asn, options_.community_asn}, config));
+  RAIL_TRY(Send(lines, deadline));
+  return lines;
+}
+
+}  // namespace rail::frr

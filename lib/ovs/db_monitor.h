@@ -1,0 +1,38 @@
+// Says when something of ours may have changed in the database of Open vSwitch.
+//
+// Use:      RAIL_ASSIGN(auto monitor, DbMonitor::Open(db, deadline));
+//           ... observe all, then whenever monitor.fd() is readable:
+//           RAIL_ASSIGN(bool changed, monitor.Receive());         // an error: open a new one, and observe all again
+// Threads:  one at a time
+// Owns:     a connection of its own
+// Source:   RFC 7047 section 4.1.5
+#pragma once
+
+#include <string>
+
+#include "lib/ovs/rpc.h"
+
+namespace rail::ovs {
+
+// Watched: cur_cfg; bridges and their ports, fail_mode, other_config, external_ids; ports' external_ids; interfaces'
+// ofport, error, link_state, admin_state. Statistics are not, they change all the time.
+class DbMonitor {
+ public:
+  // Every change that is committed after this returned will be told; what is there now is not. `path` as DbConnection's.
+  // Errors: as DbConnection::Open.
+  static Result<DbMonitor> Open(const std::string& path, Deadline deadline);
+
+  // Readable when Receive has something to do.
+  int fd() const { return rpc_.fd(); }
+
+  // Takes in all that has arrived, without waiting; true: something changed.
+  // Errors: kTransient the connection is lost; kInvalid not OVSDB.
+  Result<bool> Receive();
+
+ private:
+  explicit DbMonitor(RpcConnection rpc) : rpc_(std::move(rpc)) {}
+
+  RpcConnection rpc_;
+};
+
+}  // namespace rail::ovs

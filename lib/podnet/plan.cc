@@ -1,0 +1,153 @@
+#include "lib/podnet/plan.h"
+
+#include <algorithm>
+
+namespace rail::podnet {
+namespace {
+
+constexpr uint32_t kMainTable = 254;
+constexpr uint32_t kFirstTable = 100;
+constexpr uint32_t kRails = 100;
+constexpr uint32_t kFromPriority = 1000;
+constexpr uint32_t kOutputPriority = 1100;
+
+bool Uses(const Plan& plan, bool v6) {
+  return std::ranges::any_of(plan.addresses, [&](const IpAddress& a) { return a.is_v6() == v6; });
+}
+
+std::optional<IpAddress> GatewayOf(const Plan& plan, bool v6) {
+  for (const IpAddress& gateway : plan.gateways) {
+    if (gateway.is_v6() == v6) return gateway;
+  }
+  return std::nullopt;
+}
+
+std::optional<IpAddress> GatewayOf(const Plan& plan, const RouteSpec& spec) {
+  if (spec.scope == Scope::kLink) return std::nullopt;
+  return spec.gateway ? spec.gateway : GatewayOf(plan, spec.destination.address.is_v6());
+}
+
+IpPrefix Default(bool v6) {
+  return *IpPrefix::Parse(v6 ? "::/0" : "0.0.0.0/0");
+}
+
+std::string FamilyName(bool v6) {
+  return v6 ? "IPv6" : "IPv4";
+}
+
+}  // namespace
+
+Status Validate(const Plan& plan) {
+  const std::string doing = "configure " + plan.ifname + " in the pod";
+  if (plan.addresses.empty()) return Fail(Code::kInvalid, doing + ": it has no address");
+  if (plan.table < kFirstTable || plan.table >= kFirstTable + kRails) {
+    return Fail(Code::kInvalid,
+                doing + ": routing table " + std::to_string(plan.table) + " is not one of a rail (100..199)");
+  }
+  for (const bool v6 : {false, true}) {
+    const auto gateways =
+        std::ranges::count_if(plan.gateways, [&](const IpAddress& g) { return g.is_v6() == v6; });
+    if (Uses(plan, v6) && gateways != 1) {
+      return Fail(Code::kInvalid, doing + ": it has an " + FamilyName(v6) + " address and " +
+                                      std::to_string(gateways) + " gateways of that family; it needs one");
+    }
+  }
+  for (const RouteSpec& spec : plan.routes) {
+    const bool v6 = spec.destination.address.is_v6();
+    const std::string route = doing + ": route to " + spec.destination.ToString();
+    if (!Uses(plan, v6))
+      return Fail(Code::kInvalid, route + ": the interface has no " + FamilyName(v6) + " address");
+    if (spec.gateway && spec.gateway->is_v6() != v6) {
+      return Fail(Code::kInvalid,
+                  route + ": its gateway " + spec.gateway->ToString() + " is of the other family");
+    }
+  }
+  return {};
+}
+
+std::vector<netlink::Address> AddressesOf(const Plan& plan, int link) {
+  std::vector<netlink::Address> addresses;
+  for (const IpAddress& address : plan.addresses) addresses.push_back({link, {address, address.bits()}});
+  return addresses;
+}
+
+std::vector<IpAddress> NeighboursOf(const Plan& plan) {
+  std::vector<IpAddress> neighbours;
+  const auto add = [&](const std::optional<IpAddress>& gateway) {
+    if (gateway && Uses(plan, gateway->is_v6()) &&
+        std::ranges::find(neighbours, *gateway) == neighbours.end()) {
+      neighbours.push_back(*gateway);
+    }
+  };
+  for (const IpAddress& gateway : plan.gateways) add(gateway);
+  for (const RouteSpec& spec : plan.routes) add(GatewayOf(plan, spec));
+  return neighbours;
+}
+
+std::vector<netlink::Route> RoutesOf(const Plan& plan, int link) {
+  std::vector<netlink::Route> routes;
+  for (const bool v6 : {false, true}) {
+    if (!Uses(plan, v6)) continue;
+    netlink::Route route;
+    route.destination = Default(v6);
+    route.gateway = GatewayOf(plan, v6);
+    route.link = link;
+    route.onlink = true;
+    route.table = plan.table;
+    routes.push_back(route);
+  }
+  for (const RouteSpec& spec : plan.routes) {
+    netlink::Route route;
+    route.destination = spec.destination;
+    route.gateway = GatewayOf(plan, spec);
+    route.link = link;
+    route.onlink = route.gateway.has_value();
+    route.link_scope = !route.gateway;
+    route.table = spec.table.value_or(kMainTable);
+    route.priority = spec.priority.value_or(0);
+    route.mtu = spec.mtu;
+    route.advmss = spec.advmss;
+    // IPAM may give the rail's own default route once more.
+    if (std::ranges::find(routes, route) == routes.end()) routes.push_back(route);
+  }
+  return routes;
+}
+
+std::vector<netlink::PolicyRule> RulesOf(const Plan& plan) {
+  const uint32_t index = plan.table - kFirstTable;
+  std::vector<netlink::PolicyRule> rules;
+  for (const IpAddress& address : plan.addresses) {
+    rules.push_back({.v6 = address.is_v6(),
+                     .priority = kFromPriority + index,
+                     .table = plan.table,
+                     .from = IpPrefix{address, address.bits()},
+                     .output_interface = ""});
+  }
+  for (const bool v6 : {false, true}) {
+    if (!Uses(plan, v6)) continue;
+    rules.push_back({.v6 = v6,
+                     .priority = kOutputPriority + index,
+                     .table = plan.table,
+                     .from = std::nullopt,
+                     .output_interface = plan.ifname});
+  }
+  return rules;
+}
+
+std::vector<std::pair<std::string, std::string>> SysctlsOf(const Plan& plan) {
+  const std::string v4 = "net/ipv4/conf/" + plan.ifname + "/";
+  const std::string v6 = "net/ipv6/conf/" + plan.ifname + "/";
+  std::vector<std::pair<std::string, std::string>> sysctls = {
+      {v4 + "rp_filter", "2"}, {v4 + "arp_ignore", "1"}, {v4 + "arp_announce", "2"}};
+  if (!Uses(plan, true)) {
+    sysctls.emplace_back(v6 + "disable_ipv6", "1");
+    return sysctls;
+  }
+  // Before IPv6 is let in, so that no link-local address and no advertised one is ever there.
+  sysctls.emplace_back(v6 + "addr_gen_mode", "1");
+  sysctls.emplace_back(v6 + "accept_ra", "0");
+  sysctls.emplace_back(v6 + "disable_ipv6", "0");
+  return sysctls;
+}
+
+}  // namespace rail::podnet

@@ -1,0 +1,26 @@
+// The plan as kernel objects: what Configure makes and Verify looks for.
+//
+// Use:      for (const netlink::Route& route : RoutesOf(plan, link.index)) ...
+// Threads:  pure functions
+// Source:   design.md section 3
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lib/netlink/netlink.h"
+#include "lib/podnet/podnet.h"
+
+namespace rail::podnet {
+
+// Errors: kInvalid.
+Status Validate(const Plan& plan);
+
+std::vector<netlink::Address> AddressesOf(const Plan& plan, int link);
+std::vector<IpAddress> NeighboursOf(const Plan& plan);  // every gateway, each once
+std::vector<netlink::Route> RoutesOf(const Plan& plan, int link);
+std::vector<netlink::PolicyRule> RulesOf(const Plan& plan);
+std::vector<std::pair<std::string, std::string>> SysctlsOf(const Plan& plan);  // key, value
+
+}  // namespace rail::podnet

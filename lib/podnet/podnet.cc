@@ -1,0 +1,101 @@
+#include "lib/podnet/podnet.h"
+
+#include <algorithm>
+
+#include "lib/netlink/kernel.h"
+#include "lib/podnet/plan.h"
+
+namespace rail::podnet {
+namespace {
+
+using netlink::Netlink;
+
+Status SetSysctls(const Plan& plan) {
+  for (const auto& [key, value] : SysctlsOf(plan)) {
+    const Status status = netns::WriteSysctl(key, value);
+    if (status) continue;
+    // A kernel without IPv6 has nothing to disable.
+    if (key.ends_with("/disable_ipv6") && value == "1" && status.error().code == Code::kNotFound) continue;
+    return status;
+  }
+  return {};
+}
+
+// What is there already may be ours from before a crash, or another's; only the same is as good as made.
+Status AddAddress(Netlink& netlink, const netlink::Address& address) {
+  Status status = netlink.AddAddress(address);
+  if (status || status.error().code != Code::kExists) return status;
+  RAIL_ASSIGN(const auto present, netlink.ListAddresses(address.link));
+  return std::ranges::find(present, address) != present.end() ? Status() : status;
+}
+
+Status AddRoute(Netlink& netlink, const netlink::Route& route) {
+  Status status = netlink.AddRoute(route);
+  if (status || status.error().code != Code::kExists) return status;
+  RAIL_ASSIGN(const auto present, netlink.ListRoutes(route.table));
+  if (std::ranges::find(present, route) != present.end()) return {};
+  return FailWrapped(status.error(),
+                     "another route to " + route.destination.ToString() +
+                         " is in the pod; give IPAM's a priority of its own, or leave it out");
+}
+
+Status AddRule(Netlink& netlink, const netlink::PolicyRule& rule) {
+  Status status = netlink.AddRule(rule);
+  // The kernel compares all of a rule.
+  if (!status && status.error().code == Code::kExists) return {};
+  return status;
+}
+
+Status ConfigureHere(const Plan& plan) {
+  RAIL_ASSIGN(const auto netlink, netlink::Kernel::Open());
+  RAIL_ASSIGN(const netlink::Link link, netlink->GetLink(plan.ifname));
+  RAIL_TRY(SetSysctls(plan));
+  if (plan.mtu != 0 && link.mtu != plan.mtu) RAIL_TRY(netlink->SetMtu(link.index, plan.mtu));
+  for (const auto& address : AddressesOf(plan, link.index)) RAIL_TRY(AddAddress(*netlink, address));
+  if (!link.up) RAIL_TRY(netlink->SetUp(link.index));
+  // After the link is up: going down takes neighbours and routes away.
+  for (const IpAddress& gateway : NeighboursOf(plan)) {
+    RAIL_TRY(netlink->SetPermanentNeighbour(link.index, gateway, plan.gateway_mac));
+  }
+  for (const auto& route : RoutesOf(plan, link.index)) RAIL_TRY(AddRoute(*netlink, route));
+  for (const auto& rule : RulesOf(plan)) RAIL_TRY(AddRule(*netlink, rule));
+  return {};
+}
+
+Status DeconfigureHere(const Plan& plan) {
+  RAIL_ASSIGN(const auto netlink, netlink::Kernel::Open());
+  for (const auto& rule : RulesOf(plan)) {
+    const Status status = netlink->DeleteRule(rule);
+    if (!status && status.error().code != Code::kNotFound) return status;
+  }
+  return {};
+}
+
+}  // namespace
+
+Status Configure(const netns::Netns& pod, const Plan& plan) {
+  RAIL_TRY(Validate(plan));
+  RAIL_TRY_AS(pod.Run([&] { return ConfigureHere(plan); }), "configure " + plan.ifname + " in the pod");
+  return {};
+}
+
+Status Deconfigure(const netns::Netns& pod, const Plan& plan) {
+  RAIL_TRY(Validate(plan));
+  RAIL_TRY_AS(pod.Run([&] { return DeconfigureHere(plan); }),
+              "remove the rules of " + plan.ifname + " from the pod");
+  return {};
+}
+
+Result<bool> HasLink(const netns::Netns& pod, const std::string& name) {
+  bool has = false;
+  RAIL_TRY(pod.Run([&]() -> Status {
+    RAIL_ASSIGN(const auto netlink, netlink::Kernel::Open());
+    const auto link = netlink->GetLink(name);
+    if (!link && link.error().code != Code::kNotFound) return tl::make_unexpected(link.error());
+    has = link.has_value();
+    return {};
+  }));
+  return has;
+}
+
+}  // namespace rail::podnet

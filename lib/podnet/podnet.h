@@ -1,0 +1,56 @@
+// The inside of a pod: addresses, gateway, policy routing and sysctls of one rail's interface.
+//
+// Use:      RAIL_TRY(podnet::Configure(pod, plan));                       // ADD; the interface is in the pod already
+//           RAIL_ASSIGN(auto deviations, podnet::Verify(pod, plan));      // CHECK: one sentence each, [] when right
+//           RAIL_TRY(podnet::Deconfigure(pod, plan));                     // DEL, when the pod lives on
+// Threads:  any; each call works on a thread of its own inside the pod
+// Source:   design.md section 3; README.md of this folder (why each piece is there)
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lib/base/address.h"
+#include "lib/base/error.h"
+#include "lib/netns/netns.h"
+
+namespace rail::podnet {
+
+enum class Scope { kGlobal, kLink };
+
+// A route that IPAM asked for, beside the rail's own.
+struct RouteSpec {
+  IpPrefix destination;
+  std::optional<IpAddress> gateway;  // none: the plan's gateway of the family
+  uint32_t mtu = 0;                  // bytes; 0: not set
+  uint32_t advmss = 0;               // bytes; 0: not set
+  std::optional<uint32_t> priority;
+  std::optional<uint32_t> table;  // none: main
+  Scope scope = Scope::kGlobal;   // kLink: hosts on the link, no gateway
+};
+
+struct Plan {
+  std::string ifname;
+  uint32_t mtu = 0;  // bytes
+  MacAddress gateway_mac;
+  std::vector<IpAddress> addresses;  // each is put on the interface as /32 or /128
+  std::vector<IpAddress> gateways;   // one for each family in use
+  uint32_t table = 0;                // 100 + the rail's index (0..99)
+  std::vector<RouteSpec> routes;
+};
+
+// Whether the pod has an interface of this name already.
+Result<bool> HasLink(const netns::Netns& pod, const std::string& name);
+
+// Errors: kInvalid the plan contradicts itself; kNotFound no such interface; kExists another route stands where one of the
+// plan has to (the message says which). Safe to repeat, also after a crash half way; what is there already stays.
+Status Configure(const netns::Netns& pod, const Plan& plan);
+
+// Removes what would outlive the interface in the pod: the policy rules. Safe to repeat.
+Status Deconfigure(const netns::Netns& pod, const Plan& plan);
+
+// What is not as Configure leaves it. Errors: only when it cannot be found out.
+Result<std::vector<std::string>> Verify(const netns::Netns& pod, const Plan& plan);
+
+}  // namespace rail::podnet

@@ -1,0 +1,304 @@
+#include "lib/podnet/podnet.h"
+
+#include <arpa/inet.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <chrono>
+#include <cstring>
+
+#include "lib/base/clock.h"
+#include "lib/base/fd.h"
+#include "lib/netlink/kernel.h"
+#include "lib/netns/testing/scratch.h"
+
+namespace rail::podnet {
+namespace {
+
+using netns::Netns;
+using netns::testing::MakeScratch;
+using netns::testing::Shell;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr char kGatewayMac[] = "02:52:41:49:4c:03";
+
+IpAddress Ip(const char* text) {
+  return *IpAddress::Parse(text);
+}
+
+// A pod with net1; rep0 is its other end on the "host".
+class PodNet : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    Must(Shell(host_, "ip link add vf0 type veth peer name rep0 && ip link set rep0 address " +
+                          std::string(kGatewayMac) + " mtu 4200 up && ip link set vf0 mtu 4200"));
+    Must(host_.Run([&]() -> Status {
+      RAIL_ASSIGN(auto netlink, netlink::Kernel::Open());
+      RAIL_ASSIGN(const auto link, netlink->GetLink("vf0"));
+      pod_mac_ = link.mac.ToString();
+      return netlink->MoveLink(link.index, pod_.fd(), "net1");
+    }));
+    plan_.ifname = "net1";
+    plan_.mtu = 4200;
+    plan_.gateway_mac = *MacAddress::Parse(kGatewayMac);
+    plan_.addresses = {Ip("10.0.3.7")};
+    plan_.gateways = {Ip("169.254.1.1")};
+    plan_.table = 103;
+  }
+
+  static void Must(const Status& status) { ASSERT_TRUE(status) << status.error().message; }
+
+  void UseIpv6Too() {
+    plan_.addresses.push_back(Ip("2001:db8::7"));
+    plan_.gateways.push_back(Ip("fe80::1"));
+  }
+
+  std::vector<std::string> Deviations() {
+    auto found = Verify(pod_, plan_);
+    EXPECT_TRUE(found) << found.error().message;
+    return found.value_or(std::vector<std::string>{"Verify failed"});
+  }
+
+  // Sends a datagram from `from` in the pod to `to` on the host and waits for it there.
+  void ExpectDelivery(const char* from, const char* to);
+
+  const Netns host_ = MakeScratch();
+  const Netns pod_ = MakeScratch();
+  std::string pod_mac_;
+  Plan plan_;
+};
+
+Result<Fd> BoundSocket(const Netns& where, const char* address, sockaddr_storage& bound, socklen_t& size) {
+  Fd fd;
+  const IpAddress ip = Ip(address);
+  RAIL_TRY(where.Run([&]() -> Status {
+    fd.Reset(::socket(ip.is_v6() ? AF_INET6 : AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    if (!fd) return FailErrno(errno, "socket");
+    sockaddr_in v4{};
+    sockaddr_in6 v6{};
+    v4.sin_family = AF_INET;
+    v6.sin6_family = AF_INET6;
+    std::memcpy(ip.is_v6() ? static_cast<void*>(&v6.sin6_addr) : &v4.sin_addr, ip.bytes().data(),
+                ip.bytes().size());
+    size = ip.is_v6() ? sizeof v6 : sizeof v4;
+    std::memcpy(&bound, ip.is_v6() ? static_cast<void*>(&v6) : &v4, size);
+    if (::bind(fd.get(), reinterpret_cast<sockaddr*>(&bound), size) != 0) return FailErrno(errno, "bind");
+    if (::getsockname(fd.get(), reinterpret_cast<sockaddr*>(&bound), &size) != 0)
+      return FailErrno(errno, "getsockname");
+    return {};
+  }));
+  return fd;
+}
+
+void PodNet::ExpectDelivery(const char* from, const char* to) {
+  sockaddr_storage there{};
+  sockaddr_storage here{};
+  socklen_t there_size = 0;
+  socklen_t here_size = 0;
+  auto receiver = BoundSocket(host_, to, there, there_size);
+  ASSERT_TRUE(receiver) << receiver.error().message;
+  auto sender = BoundSocket(pod_, from, here, here_size);
+  ASSERT_TRUE(sender) << sender.error().message;
+  ASSERT_EQ(::sendto(sender->get(), "rail", 4, 0, reinterpret_cast<sockaddr*>(&there), there_size), 4)
+      << strerror(errno);
+  pollfd p{receiver->get(), POLLIN, 0};
+  ASSERT_EQ(::poll(&p, 1, 5000), 1) << "nothing arrived from " << from << " at " << to;
+  char buffer[8] = {};
+  sockaddr_storage source{};
+  socklen_t source_size = sizeof source;
+  ASSERT_EQ(::recvfrom(receiver->get(), buffer, sizeof buffer, 0, reinterpret_cast<sockaddr*>(&source),
+                       &source_size),
+            4);
+  EXPECT_EQ(std::memcmp(&source, &here, here_size), 0) << "it arrived with another source";
+
+  // And back.
+  ASSERT_EQ(::sendto(receiver->get(), "back", 4, 0, reinterpret_cast<sockaddr*>(&source), source_size), 4);
+  pollfd q{sender->get(), POLLIN, 0};
+  EXPECT_EQ(::poll(&q, 1, 5000), 1) << "no answer came back to " << from;
+}
+
+TEST_F(PodNet, VerifiesWhatItConfigured) {
+  UseIpv6Too();
+  Must(Configure(pod_, plan_));
+  EXPECT_THAT(Deviations(), IsEmpty());
+}
+
+TEST_F(PodNet, MayBeRepeated) {
+  UseIpv6Too();
+  plan_.routes = {
+      {.destination = *IpPrefix::Parse("10.0.0.0/8"), .gateway = {}, .priority = {}, .table = {}}};
+  Must(Configure(pod_, plan_));
+  Must(Configure(pod_, plan_));
+  EXPECT_THAT(Deviations(), IsEmpty());
+}
+
+TEST_F(PodNet, CompletesWhatACrashLeftHalfDone) {
+  Must(Shell(pod_,
+             "ip address add 10.0.3.7/32 dev net1 && ip link set net1 up && ip rule add from 10.0.3.7 table "
+             "103 pref 1003"));
+  EXPECT_FALSE(Deviations().empty());
+  Must(Configure(pod_, plan_));
+  EXPECT_THAT(Deviations(), IsEmpty());
+}
+
+TEST_F(PodNet, LeavesTheMainTableToThePrimaryInterface) {
+  Must(Configure(pod_, plan_));
+  Must(Shell(pod_, "test -z \"$(ip route show table main)\""));
+}
+
+TEST_F(PodNet, HasNoIpv6AddressAtAllUnlessIpv6IsUsed) {
+  Must(Configure(pod_, plan_));
+  Must(Shell(pod_, "test -z \"$(ip -6 address show dev net1)\""));
+}
+
+TEST_F(PodNet, HasNoLinkLocalAddressBesideItsIpv6One) {
+  UseIpv6Too();
+  Must(Configure(pod_, plan_));
+  Must(Shell(pod_, "test \"$(ip -6 -oneline address show dev net1 | wc -l)\" = 1"));
+}
+
+TEST_F(PodNet, CarriesIpv4WithoutArp) {
+  Must(Configure(pod_, plan_));
+  Must(Shell(host_,
+             "ip link set rep0 arp off && ip address add 10.9.9.9/32 dev rep0 && ip route add 10.0.3.7/32 "
+             "dev rep0 && "
+             "ip neighbour replace 10.0.3.7 lladdr " +
+                 pod_mac_ + " nud permanent dev rep0"));
+  ExpectDelivery("10.0.3.7", "10.9.9.9");
+}
+
+TEST_F(PodNet, CarriesIpv6WithoutNeighbourDiscovery) {
+  UseIpv6Too();
+  Must(Configure(pod_, plan_));
+  Must(Shell(host_,
+             "ip link set rep0 arp off && ip address add 2001:db8::9/128 dev rep0 nodad && "
+             "ip route add 2001:db8::7/128 dev rep0 && "
+             "ip neighbour replace 2001:db8::7 lladdr " +
+                 pod_mac_ + " nud permanent dev rep0"));
+  ExpectDelivery("2001:db8::7", "2001:db8::9");
+}
+
+TEST_F(PodNet, PutsTheRoutesOfIpamWhereItSays) {
+  plan_.routes = {{.destination = *IpPrefix::Parse("10.0.0.0/8"),
+                   .gateway = {},
+                   .mtu = 4000,
+                   .advmss = 3960,
+                   .priority = {},
+                   .table = {}},
+                  {.destination = *IpPrefix::Parse("10.1.0.0/16"),
+                   .gateway = Ip("10.0.3.1"),
+                   .priority = 50,
+                   .table = 77},
+                  {.destination = *IpPrefix::Parse("10.2.0.0/16"),
+                   .gateway = {},
+                   .priority = {},
+                   .table = {},
+                   .scope = Scope::kLink}};
+  Must(Configure(pod_, plan_));
+  EXPECT_THAT(Deviations(), IsEmpty());
+  Must(Shell(pod_,
+             "ip route show table main | grep -q '10.0.0.0/8 via 169.254.1.1 dev net1 .*onlink mtu 4000 "
+             "advmss 3960'"));
+  Must(Shell(pod_, "ip route show table 77 | grep -q '10.1.0.0/16 via 10.0.3.1 dev net1 .*metric 50'"));
+  Must(Shell(pod_, "ip route show table main | grep -q '10.2.0.0/16 dev net1 .*scope link'"));
+  Must(Shell(pod_, "ip neighbour show dev net1 | grep -q '10.0.3.1 lladdr " + std::string(kGatewayMac) +
+                       " PERMANENT'"));
+}
+
+TEST_F(PodNet, RefusesToReplaceAnothersRoute) {
+  Must(Shell(pod_,
+             "ip link add eth0 type veth peer name other && ip link set eth0 up && ip address add "
+             "192.0.2.2/24 dev eth0 && "
+             "ip route add default via 192.0.2.1"));
+  plan_.routes = {{.destination = *IpPrefix::Parse("0.0.0.0/0"), .gateway = {}, .priority = {}, .table = {}}};
+  const Status status = Configure(pod_, plan_);
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code, Code::kExists);
+  EXPECT_THAT(status.error().message, HasSubstr("priority"));
+  Must(Shell(pod_, "ip route show default | grep -q 'via 192.0.2.1 dev eth0'"));
+}
+
+TEST_F(PodNet, TellsEveryDeviationApart) {
+  UseIpv6Too();
+  plan_.routes = {
+      {.destination = *IpPrefix::Parse("10.0.0.0/8"), .gateway = {}, .priority = {}, .table = {}}};
+  Must(Configure(pod_, plan_));
+  const struct {
+    const char* break_it;
+    const char* mend_it;
+    const char* expected;
+  } kCases[] = {
+      {"ip rule del pref 1003", "ip rule add from 10.0.3.7 table 103 pref 1003",
+       "policy rule 1003: from 10.0.3.7/32"},
+      {"ip rule del pref 1103", "ip rule add oif net1 table 103 pref 1103", "policy rule 1103: oif net1"},
+      {"ip -6 rule del pref 1103", "ip -6 rule add oif net1 table 103 pref 1103", "(IPv6) is missing"},
+      {"ip route del default table 103", "ip route add default via 169.254.1.1 dev net1 onlink table 103",
+       "route 0.0.0.0/0 via"},
+      {"ip route change 10.0.0.0/8 via 169.254.1.1 dev net1 onlink mtu 1400",
+       "ip route change 10.0.0.0/8 via 169.254.1.1 dev net1 onlink", "route 10.0.0.0/8"},
+      {"ip link set net1 mtu 4000", "ip link set net1 mtu 4200", "MTU is 4000 instead of 4200"},
+      {"ip neighbour del 169.254.1.1 dev net1",
+       "ip neighbour add 169.254.1.1 lladdr 02:52:41:49:4c:03 nud permanent dev net1",
+       "gateway 169.254.1.1 is missing"},
+      {"ip neighbour replace 169.254.1.1 lladdr 02:00:00:00:00:01 nud permanent dev net1",
+       "ip neighbour replace 169.254.1.1 lladdr 02:52:41:49:4c:03 nud permanent dev net1",
+       "02:00:00:00:00:01 instead of"},
+      {"echo 1 > /proc/sys/net/ipv4/conf/net1/rp_filter", "echo 2 > /proc/sys/net/ipv4/conf/net1/rp_filter",
+       "rp_filter is 1 instead of 2"},
+      {"ip -6 address del 2001:db8::7/128 dev net1", "ip -6 address add 2001:db8::7/128 dev net1 nodad",
+       "address 2001:db8::7/128 is missing"},
+  };
+  for (const auto& [break_it, mend_it, expected] : kCases) {
+    SCOPED_TRACE(break_it);
+    Must(Shell(pod_, break_it));
+    EXPECT_THAT(Deviations(), ElementsAre(HasSubstr(expected)));
+    Must(Shell(pod_, mend_it));
+    EXPECT_THAT(Deviations(), IsEmpty());
+  }
+  Must(Shell(pod_, "ip link set net1 down"));
+  EXPECT_THAT(Deviations(), ::testing::Contains("net1: the interface is down"));
+  Must(Shell(pod_, "ip link del net1"));
+  EXPECT_THAT(Deviations(), ElementsAre("net1: there is no such interface in the pod"));
+}
+
+TEST_F(PodNet, LeavesNoRuleBehind) {
+  UseIpv6Too();
+  Must(Configure(pod_, plan_));
+  Must(Deconfigure(pod_, plan_));
+  Must(Deconfigure(pod_, plan_));
+  Must(Shell(pod_, "test -z \"$(ip rule show | grep 103; ip -6 rule show | grep 103)\""));
+}
+
+TEST_F(PodNet, RefusesAPlanThatContradictsItself) {
+  const auto refused = [&](const Plan& plan) {
+    const Status status = Configure(pod_, plan);
+    return !status && status.error().code == Code::kInvalid;
+  };
+  Plan plan = plan_;
+  plan.addresses.clear();
+  EXPECT_TRUE(refused(plan));
+  plan = plan_;
+  plan.table = 254;
+  EXPECT_TRUE(refused(plan));
+  plan = plan_;
+  plan.gateways.clear();
+  EXPECT_TRUE(refused(plan));
+  plan = plan_;
+  plan.routes = {{.destination = *IpPrefix::Parse("::/0"), .gateway = {}, .priority = {}, .table = {}}};
+  EXPECT_TRUE(refused(plan));
+}
+
+TEST_F(PodNet, SaysWhichInterfaceIsMissing) {
+  plan_.ifname = "net9";
+  const Status status = Configure(pod_, plan_);
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code, Code::kNotFound);
+  EXPECT_THAT(status.error().message, HasSubstr("net9"));
+}
+
+}  // namespace
+}  // namespace rail::podnet

@@ -1,0 +1,107 @@
+#include <algorithm>
+
+#include "lib/netlink/kernel.h"
+#include "lib/netlink/text.h"
+#include "lib/podnet/plan.h"
+
+namespace rail::podnet {
+namespace {
+
+template <class Value>
+bool Holds(const std::vector<Value>& values, const Value& value) {
+  return std::ranges::find(values, value) != values.end();
+}
+
+// Collects sentences about one interface.
+class Report {
+ public:
+  explicit Report(std::string ifname) : ifname_(std::move(ifname)) {}
+  void Add(const std::string& what) { sentences_.push_back(ifname_ + ": " + what); }
+  std::vector<std::string> Take() { return std::move(sentences_); }
+
+ private:
+  std::string ifname_;
+  std::vector<std::string> sentences_;
+};
+
+Status CheckSysctls(const Plan& plan, Report& report) {
+  for (const auto& [key, value] : SysctlsOf(plan)) {
+    const auto found = netns::ReadSysctl(key);
+    if (!found && found.error().code == Code::kNotFound && value == "1" && key.ends_with("/disable_ipv6"))
+      continue;
+    if (!found) return tl::make_unexpected(found.error());
+    if (*found != value) report.Add("sysctl " + key + " is " + *found + " instead of " + value);
+  }
+  return {};
+}
+
+Status CheckRoutes(netlink::Netlink& netlink, const Plan& plan, int link, Report& report) {
+  // The routes of a plan are of two tables as a rule: each is read once.
+  std::vector<std::pair<uint32_t, std::vector<netlink::Route>>> tables;
+  for (const auto& route : RoutesOf(plan, link)) {
+    auto table = std::ranges::find_if(tables, [&](const auto& entry) { return entry.first == route.table; });
+    if (table == tables.end()) {
+      RAIL_ASSIGN(auto routes, netlink.ListRoutes(route.table));
+      table = tables.emplace(tables.end(), route.table, std::move(routes));
+    }
+    if (!Holds(table->second, route)) report.Add("route " + ToText(route) + " is missing or was changed");
+  }
+  return {};
+}
+
+Status CheckNeighbours(netlink::Netlink& netlink, const Plan& plan, int link, Report& report) {
+  RAIL_ASSIGN(const auto neighbours, netlink.ListNeighbours(link));
+  for (const IpAddress& gateway : NeighboursOf(plan)) {
+    const auto found = std::ranges::find_if(neighbours, [&](const auto& n) { return n.address == gateway; });
+    const std::string what = "the permanent neighbour entry of gateway " + gateway.ToString();
+    if (found == neighbours.end() || !found->permanent) {
+      report.Add(what + " is missing");
+    } else if (found->mac != plan.gateway_mac) {
+      report.Add(what + " is " + found->mac.ToString() + " instead of " + plan.gateway_mac.ToString());
+    }
+  }
+  return {};
+}
+
+Result<std::vector<std::string>> VerifyHere(const Plan& plan) {
+  Report report(plan.ifname);
+  RAIL_ASSIGN(const auto netlink, netlink::Kernel::Open());
+  const auto link = netlink->GetLink(plan.ifname);
+  if (!link && link.error().code == Code::kNotFound) {
+    report.Add("there is no such interface in the pod");
+    return report.Take();
+  }
+  if (!link) return tl::make_unexpected(link.error());
+
+  if (!link->up) report.Add("the interface is down");
+  if (plan.mtu != 0 && link->mtu != plan.mtu) {
+    report.Add("the MTU is " + std::to_string(link->mtu) + " instead of " + std::to_string(plan.mtu));
+  }
+  RAIL_ASSIGN(const auto addresses, netlink->ListAddresses(link->index));
+  for (const auto& address : AddressesOf(plan, link->index)) {
+    if (!Holds(addresses, address)) report.Add("address " + address.prefix.ToString() + " is missing");
+  }
+  RAIL_TRY(CheckNeighbours(*netlink, plan, link->index, report));
+  RAIL_TRY(CheckRoutes(*netlink, plan, link->index, report));
+  RAIL_ASSIGN(const auto rules, netlink->ListRules());
+  for (const auto& rule : RulesOf(plan)) {
+    if (!Holds(rules, rule)) report.Add("policy rule " + ToText(rule) + " is missing");
+  }
+  RAIL_TRY(CheckSysctls(plan, report));
+  return report.Take();
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> Verify(const netns::Netns& pod, const Plan& plan) {
+  RAIL_TRY(Validate(plan));
+  std::vector<std::string> sentences;
+  const Status status = pod.Run([&]() -> Status {
+    RAIL_ASSIGN(sentences, VerifyHere(plan));
+    return {};
+  });
+  if (!status) return FailWrapped(status.error(), "check " + plan.ifname + " in the pod");
+  return sentences;
+}
+
+}  // namespace rail::podnet

@@ -1,0 +1,116 @@
+#include "lib/poke/poke.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace rail::poke {
+namespace {
+
+using ::testing::HasSubstr;
+
+class PokeTest : public ::testing::Test {
+ protected:
+  ~PokeTest() override { std::filesystem::remove_all(folder_); }
+  static bool Readable(const PokeSocket& socket) {
+    pollfd p{socket.fd(), POLLIN, 0};
+    return ::poll(&p, 1, 0) == 1;
+  }
+
+  const std::string folder_ = ::testing::TempDir() + "railcni-poke-" + std::to_string(::getpid());
+  const std::string path_ = folder_ + "/poke.sock";
+};
+
+TEST_F(PokeTest, IsSeenUntilDrained) {
+  auto socket = PokeSocket::Bind(path_);
+  ASSERT_TRUE(socket) << socket.error().message;
+  EXPECT_FALSE(Readable(*socket));
+  EXPECT_TRUE(Poke(path_));
+  EXPECT_TRUE(Poke(path_));
+  EXPECT_TRUE(Readable(*socket));
+  socket->Drain();
+  EXPECT_FALSE(Readable(*socket));
+  socket->Drain();  // nothing there: returns
+  EXPECT_TRUE(Poke(path_));
+  EXPECT_TRUE(Readable(*socket));
+}
+
+TEST_F(PokeTest, IsSuccessWithoutADaemon) {
+  EXPECT_TRUE(Poke(path_));
+}
+
+TEST_F(PokeTest, IsSuccessWhenTheDaemonDied) {
+  const std::string link = path_ + ".left";
+  {
+    auto socket = PokeSocket::Bind(path_);
+    ASSERT_TRUE(socket);
+    std::filesystem::create_hard_link(path_, link);
+  }
+  EXPECT_FALSE(std::filesystem::exists(path_)) << "the socket goes with its owner";
+  EXPECT_TRUE(Poke(link));
+}
+
+TEST_F(PokeTest, IsSuccessAndDoesNotWaitWhenTheQueueIsFull) {
+  auto socket = PokeSocket::Bind(path_);
+  ASSERT_TRUE(socket);
+  for (int i = 0; i < 10000; ++i) ASSERT_TRUE(Poke(path_)) << i;
+  EXPECT_TRUE(Readable(*socket));
+}
+
+TEST_F(PokeTest, IsAnErrorOnAPathThatIsTooLong) {
+  const auto poked = Poke("/" + std::string(107, 'x'));
+  ASSERT_FALSE(poked);
+  EXPECT_EQ(poked.error().code, Code::kInvalid);
+}
+
+TEST_F(PokeTest, SocketIsForOwnerAndGroup) {
+  const mode_t umask = ::umask(0);
+  auto socket = PokeSocket::Bind(path_);
+  ::umask(umask);
+  ASSERT_TRUE(socket);
+  struct stat file{};
+  ASSERT_EQ(::stat(path_.c_str(), &file), 0);
+  EXPECT_EQ(file.st_mode & 07777, 0660U);
+}
+
+TEST_F(PokeTest, SocketOfADeadDaemonIsReplaced) {
+  const std::string link = path_ + ".left";
+  {
+    auto dead = PokeSocket::Bind(path_);
+    ASSERT_TRUE(dead);
+    std::filesystem::create_hard_link(path_, link);
+  }
+  std::filesystem::rename(link, path_);
+  auto socket = PokeSocket::Bind(path_);
+  ASSERT_TRUE(socket) << socket.error().message;
+  EXPECT_TRUE(Poke(path_));
+  EXPECT_TRUE(Readable(*socket));
+}
+
+TEST_F(PokeTest, SocketOfALivingDaemonIsNotTaken) {
+  auto first = PokeSocket::Bind(path_);
+  ASSERT_TRUE(first);
+  const auto second = PokeSocket::Bind(path_);
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().code, Code::kExists);
+  EXPECT_THAT(second.error().message, HasSubstr(path_));
+  EXPECT_TRUE(Poke(path_));
+  EXPECT_TRUE(Readable(*first));
+}
+
+TEST_F(PokeTest, SomethingElseInItsPlaceIsKept) {
+  std::filesystem::create_directories(folder_);
+  std::ofstream(path_) << "precious";
+  const auto socket = PokeSocket::Bind(path_);
+  ASSERT_FALSE(socket);
+  EXPECT_EQ(socket.error().code, Code::kExists);
+  EXPECT_TRUE(std::filesystem::exists(path_));
+}
+
+}  // namespace
+}  // namespace rail::poke

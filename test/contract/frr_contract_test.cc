@@ -1,0 +1,496 @@
+// The same cases on FakeBgp and on a real bgpd with a leaf (frr_fixture.h).
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <thread>
+
+#include "lib/frr/testing/fake.h"
+#include "lib/frr/vty_bgp.h"
+#include "test/contract/frr_fixture.h"
+
+namespace rail::frr {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using tenancy::LargeCommunity;
+using tenancy::TenantId;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr uint32_t kAsn = 4200000001, kCommunityAsn = 4200000000;
+constexpr TenantId kA{0xfedcba98765432}, kB{9};
+
+IpAddress Ip(const std::string& text) {
+  return *IpAddress::Parse(text);
+}
+Deadline Soon() {
+  return After(seconds(10));
+}
+
+// bgpd acts on its own clock; what it must come to is awaited, boundedly.
+bool Eventually(const std::function<bool()>& condition) {
+  const Deadline deadline = After(seconds(20));
+  while (!condition()) {
+    if (Clock::now() >= deadline) return false;
+    std::this_thread::sleep_for(milliseconds(10));
+  }
+  return true;
+}
+
+// A bgpd with one leaf on two rails, as a test sees it.
+class Bench {
+ public:
+  virtual ~Bench() = default;
+  virtual Bgp& bgp() = 0;
+  virtual void StartAs(uint32_t asn) = 0;
+  virtual void AddForeignNetwork(const IpAddress& address) = 0;
+  virtual bool HasForeignNetwork(const IpAddress& address) = 0;
+  virtual void LeafAnnounces(const std::string& prefix, const std::vector<LargeCommunity>& communities) = 0;
+  virtual void LeafWithdraws(const std::string& prefix) = 0;
+  virtual void CutLink(int rail) = 0;
+  virtual void BringUp() {}
+};
+
+class FakeBench : public Bench {
+ public:
+  Bgp& bgp() override { return fake_; }
+  void StartAs(uint32_t asn) override { fake_.StartAs(asn); }
+  void AddForeignNetwork(const IpAddress& address) override { fake_.AddForeignNetwork(address); }
+  bool HasForeignNetwork(const IpAddress& address) override {
+    return fake_.foreign_networks().contains(address);
+  }
+  void LeafAnnounces(const std::string& prefix, const std::vector<LargeCommunity>& communities) override {
+    for (const char* interface : {"br-rail0", "br-rail1"})
+      fake_.Learn(*IpPrefix::Parse(prefix), communities, interface);
+  }
+  void LeafWithdraws(const std::string& prefix) override {
+    for (const char* interface : {"br-rail0", "br-rail1"}) fake_.Forget(*IpPrefix::Parse(prefix), interface);
+  }
+  void CutLink(int rail) override { fake_.SetSession("br-rail" + std::to_string(rail), "Idle"); }
+  void BringUp() override {
+    for (const char* interface : {"br-rail0", "br-rail1"}) fake_.SetSession(interface, "Established");
+  }
+
+ private:
+  testing::FakeBgp fake_{{kAsn, kCommunityAsn}};
+};
+
+class RealBench : public Bench {
+ public:
+  RealBench() : pair_(testing::FrrPair::Start()) {
+    auto bgp = VtyBgp::Open({pair_->host_run_dir(), kAsn, kCommunityAsn}, Soon());
+    EXPECT_TRUE(bgp) << bgp.error().message;
+    if (bgp) bgp_ = std::move(*bgp);
+  }
+  Bgp& bgp() override { return *bgp_; }
+  void StartAs(uint32_t asn) override { pair_->Host({"router bgp " + std::to_string(asn)}); }
+  void AddForeignNetwork(const IpAddress& address) override {
+    pair_->Host({"router bgp " + std::to_string(kAsn), Family(address.ToHostPrefix()),
+                 "network " + address.ToHostPrefix()});
+  }
+  bool HasForeignNetwork(const IpAddress& address) override {
+    return pair_->ShowHost("show running-config").find("  network " + address.ToHostPrefix() + "\n") !=
+           std::string::npos;
+  }
+  void LeafAnnounces(const std::string& prefix, const std::vector<LargeCommunity>& communities) override {
+    const std::string map = "m" + std::to_string(++maps_);
+    std::string set = "set large-community";
+    for (const LargeCommunity& community : communities) set += " " + community.ToString();
+    std::vector<std::string> lines{"route-map " + map + " permit 10"};
+    if (!communities.empty()) lines.push_back(set);
+    for (std::string line : {"router bgp " + std::to_string(testing::FrrPair::kLeafAsn), Family(prefix),
+                             "network " + prefix + " route-map " + map}) {
+      lines.push_back(std::move(line));
+    }
+    pair_->Leaf(lines);
+  }
+  void LeafWithdraws(const std::string& prefix) override {
+    pair_->Leaf(
+        {"router bgp " + std::to_string(testing::FrrPair::kLeafAsn), Family(prefix), "no network " + prefix});
+  }
+  void CutLink(int rail) override { pair_->CutLink(rail); }
+  testing::FrrPair& pair() { return *pair_; }
+
+ private:
+  static std::string Family(const std::string& prefix) {
+    return prefix.find(':') == std::string::npos ? "address-family ipv4 unicast"
+                                                 : "address-family ipv6 unicast";
+  }
+  std::unique_ptr<testing::FrrPair> pair_;
+  std::unique_ptr<VtyBgp> bgp_;
+  int maps_ = 0;
+};
+
+enum class Kind { kFake, kReal };
+
+BaseConfig Base() {
+  return {Ip("10.255.0.1"), {{"rail0", 0, "br-rail0"}, {"rail1", 1, "br-rail1"}}};
+}
+
+Announcement Pod(const std::string& address, uint32_t rail, TenantId tenant) {
+  return {Ip(address), "rail" + std::to_string(rail), rail, tenant};
+}
+
+class BgpContract : public ::testing::TestWithParam<Kind> {
+ protected:
+  void SetUp() override {
+    if (GetParam() == Kind::kFake) {
+      bench_ = std::make_unique<FakeBench>();
+      return;
+    }
+    if (const std::string missing = testing::FrrPair::Missing(); !missing.empty()) GTEST_SKIP() << missing;
+    bench_ = std::make_unique<RealBench>();
+  }
+  Bgp& bgp() { return bench_->bgp(); }
+
+  void Ensure() {
+    const auto lines = bgp().EnsureBase(Base(), Soon());
+    ASSERT_TRUE(lines) << lines.error().message;
+  }
+  void Up() {
+    ASSERT_NO_FATAL_FAILURE(Ensure());
+    bench_->BringUp();
+    ASSERT_TRUE(Eventually([&] {
+      const auto sessions = bgp().Sessions(Soon());
+      return sessions && sessions->size() == 2 && (*sessions)[0].established() &&
+             (*sessions)[1].established();
+    }));
+  }
+  void Announce(const Announcement& announcement) {
+    const Status status = bgp().Announce(announcement, Soon());
+    ASSERT_TRUE(status) << status.error().message;
+  }
+  std::vector<Announcement> Announced() {
+    auto announced = bgp().Announced(Soon());
+    EXPECT_TRUE(announced) << announced.error().message;
+    return announced ? *announced : std::vector<Announcement>{};
+  }
+  std::vector<Remote> Remotes() {
+    auto remotes = bgp().Remotes(Soon());
+    EXPECT_TRUE(remotes) << remotes.error().message;
+    return remotes ? *remotes : std::vector<Remote>{};
+  }
+  LargeCommunity Tenant(TenantId id) { return tenancy::TenantCommunity(kCommunityAsn, id); }
+  LargeCommunity Rail(uint32_t index) { return tenancy::RailCommunity(kCommunityAsn, index); }
+
+  std::unique_ptr<Bench> bench_;
+};
+
+TEST_P(BgpContract, IsEmptyWithoutAnInstance) {
+  EXPECT_THAT(*bgp().Sessions(Soon()), IsEmpty());
+  EXPECT_THAT(Announced(), IsEmpty());
+  EXPECT_THAT(Remotes(), IsEmpty());
+  EXPECT_EQ(*bgp().TableVersion(Soon()), 0U);
+  EXPECT_FALSE(*bgp().InAdjRibOut(Ip("10.0.3.7"), "br-rail0", Soon()));
+  EXPECT_TRUE(bgp().Withdraw(Ip("10.0.3.7"), Soon()));
+  const Status status = bgp().Announce(Pod("10.0.3.7", 0, kA), Soon());
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code, Code::kTransient);
+  EXPECT_THAT(*bgp().Sessions(Soon()), IsEmpty());
+}
+
+TEST_P(BgpContract, SendsTheBaseConfigurationOnce) {
+  auto lines = bgp().EnsureBase(Base(), Soon());
+  ASSERT_TRUE(lines) << lines.error().message;
+  EXPECT_FALSE(lines->empty());
+  lines = bgp().EnsureBase(Base(), Soon());
+  ASSERT_TRUE(lines) << lines.error().message;
+  EXPECT_THAT(*lines, IsEmpty());
+}
+
+TEST_P(BgpContract, AddsARailLater) {
+  BaseConfig base = Base();
+  base.rails.pop_back();
+  ASSERT_TRUE(bgp().EnsureBase(base, Soon()));
+  EXPECT_EQ(bgp().Sessions(Soon())->size(), 1U);
+  ASSERT_NO_FATAL_FAILURE(Up());
+  EXPECT_THAT(*bgp().EnsureBase(Base(), Soon()), IsEmpty());
+}
+
+TEST_P(BgpContract, RefusesToChangeTheAs) {
+  bench_->StartAs(64999);
+  const auto lines = bgp().EnsureBase(Base(), Soon());
+  ASSERT_FALSE(lines);
+  EXPECT_EQ(lines.error().code, Code::kInvalid);
+  EXPECT_EQ(bgp().Announce(Pod("10.0.3.7", 0, kA), Soon()).error().code, Code::kInvalid);
+}
+
+TEST_P(BgpContract, NamesThePeerOfASession) {
+  ASSERT_NO_FATAL_FAILURE(Up());
+  const auto sessions = bgp().Sessions(Soon());
+  EXPECT_EQ((*sessions)[0].interface, "br-rail0");
+  ASSERT_TRUE((*sessions)[0].peer);
+  EXPECT_TRUE((*sessions)[0].peer->is_link_local());
+}
+
+TEST_P(BgpContract, AnnouncesWithoutRailsFirst) {
+  ASSERT_TRUE(bgp().EnsureBase({Ip("10.255.0.1"), {}}, Soon()));
+  EXPECT_THAT(*bgp().Sessions(Soon()), IsEmpty());
+  ASSERT_NO_FATAL_FAILURE(Announce(Pod("10.0.3.7", 0, kA)));
+  ASSERT_NO_FATAL_FAILURE(Up());
+  const Status status = bgp().WaitAdjRibOut({Ip("10.0.3.7")}, "br-rail0", Soon());
+  EXPECT_TRUE(status) << status.error().message;
+}
+
+TEST_P(BgpContract, RemembersWhatItAnnounces) {
+  ASSERT_NO_FATAL_FAILURE(Ensure());
+  const std::vector<Announcement> pods{Pod("10.0.3.7", 0, kA), Pod("10.0.3.8", 1, {}),
+                                       Pod("2001:db8::7", 1, kB)};
+  const Status status = bgp().AnnounceAll(pods, Soon());
+  ASSERT_TRUE(status) << status.error().message;
+  EXPECT_EQ(Announced(), pods);
+  for (const Announcement& pod : pods) Announce(pod);
+  EXPECT_EQ(Announced(), pods);
+}
+
+TEST_P(BgpContract, MovesAnAddressToAnotherTenant) {
+  ASSERT_NO_FATAL_FAILURE(Ensure());
+  Announce(Pod("10.0.3.7", 0, kA));
+  Announce(Pod("10.0.3.7", 0, kB));
+  EXPECT_EQ(Announced(), std::vector{Pod("10.0.3.7", 0, kB)});
+}
+
+TEST_P(BgpContract, WithdrawsAndWithdrawsAgain) {
+  ASSERT_NO_FATAL_FAILURE(Ensure());
+  Announce(Pod("10.0.3.7", 0, kA));
+  Announce(Pod("2001:db8::7", 0, kA));
+  ASSERT_TRUE(bgp().Withdraw(Ip("10.0.3.7"), Soon()));
+  EXPECT_EQ(Announced(), std::vector{Pod("2001:db8::7", 0, kA)});
+  ASSERT_TRUE(bgp().Withdraw(Ip("10.0.3.7"), Soon()));
+  ASSERT_TRUE(bgp().Withdraw(Ip("2001:db8::7"), Soon()));
+  EXPECT_THAT(Announced(), IsEmpty());
+}
+
+TEST_P(BgpContract, RefusesAddressesThatAreNoPods) {
+  ASSERT_NO_FATAL_FAILURE(Ensure());
+  for (const char* address :
+       {"0.0.0.0", "127.0.0.1", "224.0.0.1", "169.254.1.1", "::", "::1", "fe80::1", "ff02::1"}) {
+    const Status status = bgp().Announce(Pod(address, 0, kA), Soon());
+    ASSERT_FALSE(status) << address;
+    EXPECT_EQ(status.error().code, Code::kInvalid) << address;
+  }
+  EXPECT_THAT(Announced(), IsEmpty());
+}
+
+TEST_P(BgpContract, LeavesANetworkOfSomebodyElseAlone) {
+  ASSERT_NO_FATAL_FAILURE(Ensure());
+  bench_->AddForeignNetwork(Ip("192.0.2.1"));
+  const Status status = bgp().AnnounceAll({Pod("10.0.3.7", 0, kA), Pod("192.0.2.1", 0, kA)}, Soon());
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code, Code::kExists);
+  EXPECT_THAT(Announced(), IsEmpty());
+  EXPECT_TRUE(bgp().Withdraw(Ip("192.0.2.1"), Soon()));
+  EXPECT_TRUE(bench_->HasForeignNetwork(Ip("192.0.2.1")));
+}
+
+TEST_P(BgpContract, SendsAnAddressToTheLeafOfItsRailOnly) {
+  ASSERT_NO_FATAL_FAILURE(Up());
+  Announce(Pod("10.0.3.7", 0, kA));
+  Announce(Pod("2001:db8::7", 1, kA));
+  Status status = bgp().WaitAdjRibOut({Ip("10.0.3.7")}, "br-rail0", Soon());
+  EXPECT_TRUE(status) << status.error().message;
+  status = bgp().WaitAdjRibOut({Ip("2001:db8::7")}, "br-rail1", Soon());
+  EXPECT_TRUE(status) << status.error().message;
+  EXPECT_FALSE(*bgp().InAdjRibOut(Ip("10.0.3.7"), "br-rail1", Soon()));
+  EXPECT_FALSE(*bgp().InAdjRibOut(Ip("2001:db8::7"), "br-rail0", Soon()));
+  ASSERT_TRUE(bgp().Withdraw(Ip("10.0.3.7"), Soon()));
+  EXPECT_FALSE(*bgp().InAdjRibOut(Ip("10.0.3.7"), "br-rail0", Soon()));
+}
+
+TEST_P(BgpContract, SaysThatTheSessionIsDown) {
+  ASSERT_NO_FATAL_FAILURE(Up());
+  bench_->CutLink(0);
+  ASSERT_TRUE(Eventually([&] { return !(*bgp().Sessions(Soon()))[0].established(); }));
+  Announce(Pod("10.0.3.7", 0, kA));
+  const auto start = Clock::now();
+  const Status status = bgp().WaitAdjRibOut({Ip("10.0.3.7")}, "br-rail0", After(milliseconds(150)));
+  EXPECT_LT(Clock::now() - start, milliseconds(600));
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code, Code::kTransient);
+  EXPECT_THAT(status.error().message, HasSubstr("10.0.3.7/32"));
+  EXPECT_THAT(status.error().message, HasSubstr("BGP session on br-rail0 is "));
+  EXPECT_THAT(status.error().message, HasSubstr("not Established"));
+}
+
+TEST_P(BgpContract, SaysThatThereIsNoSuchNeighbor) {
+  ASSERT_NO_FATAL_FAILURE(Ensure());
+  Announce(Pod("10.0.3.7", 0, kA));
+  const Status status = bgp().WaitAdjRibOut({Ip("10.0.3.7")}, "br-rail9", After(milliseconds(1)));
+  ASSERT_FALSE(status);
+  EXPECT_THAT(status.error().message, HasSubstr("no neighbor br-rail9"));
+}
+
+TEST_P(BgpContract, LearnsThePodsOfOthers) {
+  ASSERT_NO_FATAL_FAILURE(Up());
+  bench_->LeafAnnounces("10.0.9.1/32", {Tenant(kA), Rail(0)});
+  bench_->LeafAnnounces("10.0.9.2/32", {{1, 2, 3}, Tenant(kB)});
+  bench_->LeafAnnounces("2001:db8::9/128", {Tenant(kA), Rail(1)});
+  const std::vector<Remote> want{{Ip("10.0.9.1"), kA, 0, "br-rail0"},
+                                 {Ip("10.0.9.2"), kB, {}, "br-rail0"},
+                                 {Ip("2001:db8::9"), kA, 1, "br-rail0"}};
+  EXPECT_TRUE(Eventually([&] { return Remotes() == want; })) << Remotes().size();
+  bench_->LeafWithdraws("10.0.9.1/32");
+  bench_->LeafAnnounces("10.0.9.2/32", {Tenant(kA)});
+  const std::vector<Remote> then{{Ip("10.0.9.2"), kA, {}, "br-rail0"},
+                                 {Ip("2001:db8::9"), kA, 1, "br-rail0"}};
+  EXPECT_TRUE(Eventually([&] { return Remotes() == then; }));
+}
+
+TEST_P(BgpContract, TakesNothingElseForAPod) {
+  ASSERT_NO_FATAL_FAILURE(Up());
+  Announce(Pod("10.0.9.5", 0, kA));
+  bench_->LeafAnnounces("10.0.9.1/32", {});
+  bench_->LeafAnnounces("10.0.9.2/32", {{kCommunityAsn + 1, 0x54000000, 7}});
+  bench_->LeafAnnounces("10.0.9.3/32", {Rail(0)});
+  bench_->LeafAnnounces("10.0.9.4/32", {Tenant(kA), Tenant(kB)});
+  bench_->LeafAnnounces("10.0.9.5/32", {Tenant(kB)});  // ours
+  bench_->LeafAnnounces("10.0.8.0/24", {Tenant(kA)});
+  bench_->LeafAnnounces("10.0.9.9/32", {Tenant(kA)});
+  EXPECT_TRUE(Eventually([&] { return !Remotes().empty(); }));
+  EXPECT_EQ(Remotes(), (std::vector<Remote>{{Ip("10.0.9.9"), kA, {}, "br-rail0"}}));
+}
+
+TEST_P(BgpContract, KeepsARemoteWhileOneSessionHasIt) {
+  ASSERT_NO_FATAL_FAILURE(Up());
+  bench_->LeafAnnounces("10.0.9.1/32", {Tenant(kA)});
+  ASSERT_TRUE(Eventually([&] { return Remotes().size() == 1; }));
+  bench_->CutLink(0);
+  EXPECT_TRUE(
+      Eventually([&] { return Remotes() == std::vector<Remote>{{Ip("10.0.9.1"), kA, {}, "br-rail1"}}; }));
+}
+
+TEST_P(BgpContract, CountsTheChangesOfItsTables) {
+  ASSERT_NO_FATAL_FAILURE(Up());
+  bench_->LeafAnnounces("10.0.9.1/32", {Tenant(kA)});
+  ASSERT_TRUE(Eventually([&] { return Remotes().size() == 1; }));
+  uint64_t before = *bgp().TableVersion(Soon());
+  const auto changed = [&] {
+    const uint64_t now = *bgp().TableVersion(Soon());
+    return std::exchange(before, now) != now;
+  };
+  EXPECT_FALSE(changed());
+  bench_->LeafAnnounces("10.0.9.1/32", {Tenant(kB)});
+  EXPECT_TRUE(Eventually(changed));
+  bench_->LeafAnnounces("2001:db8::9/128", {Tenant(kB)});
+  EXPECT_TRUE(Eventually(changed));
+  bench_->LeafWithdraws("2001:db8::9/128");
+  EXPECT_TRUE(Eventually(changed));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, BgpContract, ::testing::Values(Kind::kFake, Kind::kReal),
+                         [](const auto& kind) { return kind.param == Kind::kFake ? "Fake" : "Frr"; });
+
+// What only a real bgpd can show.
+class RealBgp : public BgpContract {
+ protected:
+  testing::FrrPair& pair() { return static_cast<RealBench&>(*bench_).pair(); }
+};
+
+TEST_P(RealBgp, KeepsForeignConfiguration) {
+  const std::vector<std::string> foreign{"router bgp 4200000001",
+                                         " bgp router-id 10.255.0.1",
+                                         " no bgp default ipv4-unicast",
+                                         " neighbor 192.0.2.9 remote-as 64900",
+                                         " address-family ipv4 unicast",
+                                         "  network 192.0.2.1/32 route-map operator",
+                                         "  network 198.51.100.0/24",
+                                         "  neighbor 192.0.2.9 activate",
+                                         "  neighbor 192.0.2.9 route-map operator out",
+                                         " exit-address-family",
+                                         "bgp large-community-list standard operator seq 5 permit 64900:1:1",
+                                         "route-map operator permit 10",
+                                         " set large-community 64900:1:1"};
+  pair().Host(foreign);
+  ASSERT_NO_FATAL_FAILURE(Up());  // also shows that "no bgp default ipv4-unicast" is coped with
+  Announce(Pod("10.0.3.7", 0, kA));
+  EXPECT_TRUE(bgp().WaitAdjRibOut({Ip("10.0.3.7")}, "br-rail0", Soon()));
+  EXPECT_TRUE(bgp().Withdraw(Ip("10.0.3.7"), Soon()));
+  EXPECT_TRUE(bgp().Withdraw(Ip("192.0.2.1"), Soon()));
+  EXPECT_THAT(*bgp().EnsureBase(Base(), Soon()), IsEmpty());
+  const std::string running = pair().ShowHost("show running-config");
+  for (const std::string& line : foreign) EXPECT_THAT(running, HasSubstr("\n" + line + "\n"));
+  EXPECT_EQ(running.find("no bgp ebgp-requires-policy"), std::string::npos);
+}
+
+TEST_P(RealBgp, RefusesToReplaceATableMap) {
+  pair().Host({"router bgp 4200000001", "address-family ipv6 unicast", "table-map operator"});
+  const auto lines = bgp().EnsureBase(Base(), Soon());
+  ASSERT_FALSE(lines);
+  EXPECT_EQ(lines.error().code, Code::kExists);
+  EXPECT_THAT(lines.error().message, HasSubstr("table-map operator"));
+  EXPECT_EQ(pair().ShowHost("show running-config").find("railcni"), std::string::npos);
+}
+
+TEST_P(RealBgp, ShowsTheLeafBothCommunities) {
+  ASSERT_NO_FATAL_FAILURE(Up());
+  Announce(Pod("10.0.3.7", 1, kA));
+  Announce(Pod("2001:db8::7", 1, {}));
+  const std::string both = Rail(1).ToString() + " " + Tenant(kA).ToString();
+  EXPECT_TRUE(Eventually([&] {
+    return pair().ShowLeaf("show bgp ipv4 unicast 10.0.3.7/32 json").find("\"" + both + "\"") !=
+           std::string::npos;
+  }));
+  EXPECT_TRUE(Eventually([&] {
+    return pair()
+               .ShowLeaf("show bgp ipv6 unicast 2001:db8::7/128 json")
+               .find("\"" + Rail(1).ToString() + "\"") != std::string::npos;
+  }));
+  // A change of tenant is awaited as well, although the prefix has been in the Adj-RIB-Out before.
+  Announce(Pod("10.0.3.7", 1, kB));
+  EXPECT_FALSE(*bgp().InAdjRibOut(Ip("10.0.3.7"), "br-rail1", Soon()));
+  EXPECT_TRUE(bgp().WaitAdjRibOut({Ip("10.0.3.7")}, "br-rail1", Soon()));
+  EXPECT_TRUE(Eventually([&] {
+    return pair().ShowLeaf("show bgp ipv4 unicast 10.0.3.7/32 json").find(Tenant(kB).ToString()) !=
+           std::string::npos;
+  }));
+}
+
+TEST_P(RealBgp, PassesNothingOnAndInstallsNothing) {
+  ASSERT_NO_FATAL_FAILURE(Up());
+  // With the other rail's community it would match that rail's outbound list, were it announced here.
+  bench_->LeafAnnounces("10.0.9.1/32", {Tenant(kA), Rail(1)});
+  bench_->LeafAnnounces("2001:db8::9/128", {Tenant(kA), Rail(1)});
+  ASSERT_TRUE(Eventually([&] { return Remotes().size() == 2; }));
+  const auto sessions = bgp().Sessions(Soon());
+  EXPECT_EQ((*sessions)[0].prefixes_received, 2U);
+  EXPECT_EQ((*sessions)[0].prefixes_sent, 0U);
+  EXPECT_EQ((*sessions)[1].prefixes_sent, 0U);
+  const std::string routes =
+      "ip -n " + pair().host_netns() + " -6 route show proto bgp; ip -n " + pair().host_netns() + " route";
+  EXPECT_EQ(std::system(("test -z \"$(" + routes + ")\"").c_str()), 0);
+}
+
+TEST_P(RealBgp, RefusesARouteMapOfItsNameThatSaysSomethingElse) {
+  ASSERT_NO_FATAL_FAILURE(Ensure());
+  pair().Host(
+      {"route-map railcni-rail0-00000000000009 permit 10", "set large-community 4200000000:1409286144:7"});
+  const Status status = bgp().Announce(Pod("10.0.3.7", 0, kB), Soon());
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code, Code::kInvalid);
+  EXPECT_THAT(Announced(), IsEmpty());
+}
+
+TEST_P(RealBgp, CompletesARouteMapThatWasLeftHalfMade) {
+  ASSERT_NO_FATAL_FAILURE(Up());
+  pair().Host({"route-map railcni-rail0-00000000000009 permit 10"});
+  Announce(Pod("10.0.3.7", 0, kB));
+  EXPECT_TRUE(bgp().WaitAdjRibOut({Ip("10.0.3.7")}, "br-rail0", Soon()));
+  EXPECT_THAT(pair().ShowLeaf("show bgp ipv4 unicast 10.0.3.7/32 json"), HasSubstr(Tenant(kB).ToString()));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, RealBgp, ::testing::Values(Kind::kReal), [](const auto&) { return "Frr"; });
+
+TEST(VtyBgp, SaysThatBgpdDoesNotRun) {
+  const auto bgp = VtyBgp::Open({"/nowhere", kAsn, kCommunityAsn}, Soon());
+  ASSERT_FALSE(bgp);
+  EXPECT_EQ(bgp.error().code, Code::kTransient);
+  EXPECT_THAT(bgp.error().message, HasSubstr("/nowhere/bgpd.vty"));
+}
+
+}  // namespace
+}  // namespace rail::frr

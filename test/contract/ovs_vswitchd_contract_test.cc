@@ -1,0 +1,270 @@
+// What only a real Open vSwitch can show: failures of its daemons, its other writers, its control socket.
+#include <gmock/gmock.h>
+#include <poll.h>
+
+#include <chrono>
+
+#include "lib/ovs/db_connection.h"
+#include "lib/ovs/db_monitor.h"
+#include "lib/ovs/mgmt_connection.h"
+#include "lib/ovs/unixctl.h"
+#include "test/contract/ovs_fixture.h"
+
+namespace rail::ovs {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using ::testing::HasSubstr;
+using testing::PrivateOvs;
+
+constexpr uint64_t kCookie = Cookie(CookieKind::kAttachment, 5);
+
+class VswitchdContract : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    auto ovs = PrivateOvs::Start();
+    ASSERT_TRUE(ovs) << ovs.error().message;
+    ovs_ = std::move(*ovs);
+    ASSERT_TRUE(ovs_->AddVeth("up0", "leaf0"));
+    ASSERT_TRUE(ovs_->AddVeth("rep0", "vf0"));
+    Connect();
+    spec_.name = "br-rail0";
+    spec_.datapath = "netdev";
+    spec_.uplink = "up0";
+    spec_.hwaddr = "02:00:00:00:00:10";
+    spec_.mtu = 4200;
+    Ensure();
+  }
+
+  void Connect() {
+    auto db = DbConnection::Open(ovs_->db(), Soon());
+    ASSERT_TRUE(db) << db.error().message;
+    db_ = std::move(*db);
+  }
+  void Ensure() {
+    const auto bridge = db_->EnsureBridge(spec_, Soon());
+    ASSERT_TRUE(bridge) << bridge.error().message;
+  }
+  PortSpec Rep0() const {
+    PortSpec spec;
+    spec.bridge = "br-rail0";
+    spec.name = "rep0";
+    return spec;
+  }
+  std::string Vsctl(std::vector<std::string> args) {
+    args.insert(args.begin(), {"ovs-vsctl", "--db=unix:" + ovs_->db(), "--timeout=20"});
+    const auto text = ovs_->Run(args);
+    EXPECT_TRUE(text) << text.error().message;
+    return text.value_or("");
+  }
+  Result<std::unique_ptr<OpenFlow>> OpenBridge() {
+    return MgmtConnection::Open(ovs_->mgmt("br-rail0"), Soon());
+  }
+  static Deadline Soon() { return After(seconds(20)); }
+
+  std::unique_ptr<PrivateOvs> ovs_;
+  std::unique_ptr<Ovsdb> db_;
+  BridgeSpec spec_;
+};
+
+TEST_F(VswitchdContract, WritesNothingWhenTheBridgeIsRight) {
+  const std::string before = Vsctl({"get", "Open_vSwitch", ".", "next_cfg"});
+  Ensure();
+  EXPECT_EQ(Vsctl({"get", "Open_vSwitch", ".", "next_cfg"}), before);
+}
+
+TEST_F(VswitchdContract, GivesTheDevicesTheirMtuAndMac) {
+  EXPECT_EQ(Vsctl({"get", "Interface", "br-rail0", "mtu", "mac_in_use"}), "4200\n\"02:00:00:00:00:10\"\n");
+  EXPECT_EQ(Vsctl({"get", "Interface", "up0", "mtu"}), "4200\n");
+  PortSpec spec = Rep0();
+  spec.mtu = 4100;
+  ASSERT_TRUE(db_->AddPort(spec, Soon()));
+  EXPECT_EQ(Vsctl({"get", "Interface", "rep0", "mtu"}), "4100\n");
+}
+
+TEST_F(VswitchdContract, MendsOnlyWhatIsOursWhenOthersChangeTheBridge) {
+  Vsctl({"set", "Bridge", "br-rail0", "fail_mode=standalone", "other_config:hwaddr=02:00:00:00:00:99",
+         "other_config:mac-table-size=5", "external_ids:theirs=1", "--", "set", "Interface", "up0",
+         "mtu_request=1600"});
+  Ensure();
+  EXPECT_EQ(Vsctl({"get", "Bridge", "br-rail0", "fail_mode", "other_config", "external_ids"}),
+            "secure\n{hwaddr=\"02:00:00:00:00:10\", mac-table-size=\"5\"}\n{theirs=\"1\"}\n");
+  EXPECT_EQ(Vsctl({"get", "Interface", "up0", "mtu_request", "ofport_request"}), "4200\n1\n");
+}
+
+TEST_F(VswitchdContract, RefusesABridgeWhoseDatapathIsNotToBeHad) {
+  BridgeSpec spec = spec_;
+  spec.name = "br-rail1";
+  spec.uplink = "rep0";
+  spec.datapath = "nosuch";
+  const auto bridge = db_->EnsureBridge(spec, Soon());
+  ASSERT_FALSE(bridge);
+  EXPECT_EQ(bridge.error().code, Code::kInvalid);
+  EXPECT_THAT(bridge.error().message, HasSubstr("nosuch"));
+}
+
+TEST_F(VswitchdContract, IsInvalidWhenTheDatabaseRefusesAValue) {
+  PortSpec spec = Rep0();
+  spec.ofport_request = 65300;  // beyond what a switch gives to ports
+  const auto port = db_->AddPort(spec, Soon());
+  ASSERT_FALSE(port);
+  EXPECT_EQ(port.error().code, Code::kInvalid);
+  EXPECT_THAT(port.error().message, HasSubstr("constraint violation"));
+}
+
+TEST_F(VswitchdContract, KeepsToTheDeadlineWhenVswitchdIsDown) {
+  ovs_->KillVswitchd();
+  const Deadline deadline = After(milliseconds(300));
+  const auto port = db_->AddPort(Rep0(), deadline);
+  ASSERT_FALSE(port);
+  EXPECT_EQ(port.error().code, Code::kTransient);
+  EXPECT_THAT(port.error().message, HasSubstr("is it running?"));
+  EXPECT_LT(Clock::now() - deadline, seconds(2));
+
+  Connect();
+  EXPECT_TRUE(db_->DeletePort("br-rail0", "rep0", {}, Ovsdb::Wait::kCommitted, Soon()));
+  ASSERT_TRUE(ovs_->StartVswitchd());
+  EXPECT_TRUE(db_->AddPort(Rep0(), Soon()));
+}
+
+TEST_F(VswitchdContract, IsNotFoundWhenTheBridgeIsNotThere) {
+  const auto bridge = MgmtConnection::Open(ovs_->mgmt("br-rail9"), Soon());
+  ASSERT_FALSE(bridge);
+  EXPECT_EQ(bridge.error().code, Code::kNotFound);
+}
+
+TEST_F(VswitchdContract, IsTransientWhenVswitchdDies) {
+  auto bridge = OpenBridge();
+  ASSERT_TRUE(bridge) << bridge.error().message;
+  ovs_->KillVswitchd();
+  EXPECT_EQ((*bridge)->Dump({0, 0}, Soon()).error().code, Code::kTransient);
+  EXPECT_EQ((*bridge)->Dump({0, 0}, Soon()).error().code, Code::kTransient);
+}
+
+TEST_F(VswitchdContract, SaysSoWhenTheBridgeLeavesOutOpenFlow15) {
+  Vsctl({"set", "Bridge", "br-rail0", "protocols=OpenFlow10,OpenFlow13"});
+  const auto bridge = OpenBridge();
+  ASSERT_FALSE(bridge);
+  EXPECT_EQ(bridge.error().code, Code::kUnsupported);
+  EXPECT_THAT(bridge.error().message, HasSubstr("OpenFlow15"));
+}
+
+TEST_F(VswitchdContract, QuotesTheRuleWhenTheSwitchRefusesIt) {
+  auto bridge = OpenBridge();
+  ASSERT_TRUE(bridge) << bridge.error().message;
+  const auto status =
+      (*bridge)->Commit({.remove_by_cookie = {},
+                         .remove = {},
+                         .add = {{0, 5, kCookie, "ip", "drop"}, {0, 6, kCookie, "arp", "group:9"}}},
+                        Soon());
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code, Code::kInvalid);
+  EXPECT_THAT(status.error().message, HasSubstr("priority=6,cookie=0x5241494c02000005,arp actions=group:9"));
+  EXPECT_THAT(status.error().message, HasSubstr("OFPBAC_BAD_OUT_GROUP"));
+  bridge = OpenBridge();
+  EXPECT_EQ((*bridge)->Dump({0, 0}, Soon())->size(), 0U);
+}
+
+TEST_F(VswitchdContract, DoesNotHangWhenEveryRuleIsRefused) {
+  auto bridge = OpenBridge();
+  ASSERT_TRUE(bridge) << bridge.error().message;
+  Change change;
+  for (int i = 0; i < 20000; ++i) {
+    change.add.push_back({0, 5, kCookie,
+                          "ip,nw_dst=10.0." + std::to_string(i / 256) + "." + std::to_string(i % 256),
+                          "group:9"});
+  }
+  EXPECT_EQ((*bridge)->Commit(change, Soon()).error().code, Code::kInvalid);
+}
+
+TEST_F(VswitchdContract, KeepsCountersWhenARuleIsAddedAgain) {
+  auto bridge = OpenBridge();
+  ASSERT_TRUE(bridge) << bridge.error().message;
+  ASSERT_TRUE((*bridge)->Commit({.remove_by_cookie = {}, .remove = {}, .add = {{0, 5, kCookie, "", "drop"}}},
+                                Soon()));
+  const auto sent =
+      ovs_->Run({"ovs-ofctl", "-O", "OpenFlow15", "packet-out", "unix:" + ovs_->mgmt("br-rail0"),
+                 "in_port=1,packet=ffffffffffff0200000000010800450000140000000040110000c0a80001c0a80002,"
+                 "actions=resubmit(,0)"});
+  ASSERT_TRUE(sent) << sent.error().message;
+  for (const char* actions : {"drop", "LOCAL"}) {
+    ASSERT_TRUE((*bridge)->Commit(
+        {.remove_by_cookie = {}, .remove = {}, .add = {{0, 5, kCookie, "", actions}}}, Soon()));
+    const auto rules = (*bridge)->Dump({0, 0}, Soon());
+    ASSERT_TRUE(rules && rules->size() == 1);
+    EXPECT_EQ((*rules)[0].rule.actions, actions);
+    EXPECT_EQ((*rules)[0].packets, 1U);
+    EXPECT_EQ((*rules)[0].bytes, 34U);
+  }
+}
+
+TEST_F(VswitchdContract, TracesAPacketOverTheControlSocket) {
+  const auto socket = FindUnixctl(ovs_->run_dir());
+  ASSERT_TRUE(socket) << socket.error().message;
+  const auto trace = UnixctlCall(*socket, "ofproto/trace", {"br-rail0", "in_port=1"}, Soon());
+  ASSERT_TRUE(trace) << trace.error().message;
+  EXPECT_THAT(*trace, HasSubstr("Datapath actions: drop"));
+
+  const auto unknown = UnixctlCall(*socket, "no/such", {}, Soon());
+  ASSERT_FALSE(unknown);
+  EXPECT_EQ(unknown.error().code, Code::kInvalid);
+  EXPECT_THAT(unknown.error().message, HasSubstr("not a valid command"));
+
+  ovs_->KillVswitchd();
+  EXPECT_EQ(UnixctlCall(*socket, "version", {}, Soon()).error().code, Code::kTransient);
+  EXPECT_EQ(FindUnixctl("/nonexistent").error().code, Code::kNotFound);
+}
+
+class MonitorContract : public VswitchdContract {
+ protected:
+  void SetUp() override {
+    VswitchdContract::SetUp();
+    auto monitor = DbMonitor::Open("unix:" + ovs_->db(), Soon());
+    ASSERT_TRUE(monitor) << monitor.error().message;
+    monitor_ = std::make_unique<DbMonitor>(std::move(*monitor));
+  }
+  // Something changed within the time.
+  bool Changed(int timeout_ms) {
+    for (;;) {
+      pollfd p{monitor_->fd(), POLLIN, 0};
+      if (::poll(&p, 1, timeout_ms) <= 0) return false;
+      const auto changed = monitor_->Receive();
+      EXPECT_TRUE(changed) << changed.error().message;
+      if (!changed || *changed) return changed.has_value();
+    }
+  }
+
+  std::unique_ptr<DbMonitor> monitor_;
+};
+
+TEST_F(MonitorContract, IsQuietWhenNothingChanges) {
+  EXPECT_FALSE(Changed(200));
+  EXPECT_EQ(monitor_->Receive().value(), false);
+}
+
+TEST_F(MonitorContract, TellsWhenOthersChangeWhatIsOurs) {
+  const std::vector<std::vector<std::string>> changes = {
+      {"set", "Bridge", "br-rail0", "fail_mode=standalone"},
+      {"set", "Bridge", "br-rail0", "external_ids:a=b"},
+      {"add-port", "br-rail0", "rep0"},
+      {"set", "Port", "rep0", "external_ids:a=b"},
+      {"del-port", "br-rail0", "rep0"},
+      {"del-br", "br-rail0"}};
+  for (const auto& change : changes) {
+    while (Changed(50)) {
+    }
+    Vsctl(change);
+    EXPECT_TRUE(Changed(5000)) << change[0] << " " << change[1];
+  }
+}
+
+TEST_F(MonitorContract, TellsWhenALinkGoesDown) {
+  while (Changed(100)) {
+  }
+  ASSERT_TRUE(ovs_->Run({"ip", "link", "set", "leaf0", "down"}));
+  EXPECT_TRUE(Changed(10000));
+}
+
+}  // namespace
+}  // namespace rail::ovs

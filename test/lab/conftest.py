@@ -1,0 +1,58 @@
+"""One lab for the session, with its own name beside any other; what a failed test needs is printed with it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parents[1] / "deploy/lab")]
+
+from railcni_lab import fabric, pods  # noqa: E402  the path above comes first
+from railcni_lab.layout import Lab, LabError, Shape  # noqa: E402
+from world import World  # noqa: E402
+
+PODS = {"a1": ("n1", "tenant-a"), "a2": ("n2", "tenant-a"), "a3": ("n1", "tenant-a"),
+        "b1": ("n1", "tenant-b"), "b2": ("n2", "tenant-b")}
+
+
+@pytest.fixture(scope="session")
+def lab(request: pytest.FixtureRequest) -> Iterator[Lab]:
+    """2 nodes, 2 rails, a spine; no pods."""
+    lab = Lab(f"t{os.getpid()}", Lab.from_environment().binaries)
+    request.config.stash[LAB] = lab
+    try:
+        fabric.require(lab)
+    except LabError as error:
+        pytest.exit(str(error), returncode=2)
+    try:
+        fabric.up(lab, Shape(nodes=2, rails=2, spines=1))
+        yield lab
+    finally:
+        if "RAILCNI_TEST_KEEP_LAB" not in os.environ:
+            fabric.down(lab)
+
+
+@pytest.fixture(scope="session")
+def world(lab: Lab) -> World:
+    """The lab with five pods of two tenants, on both rails: within a node and across, of each tenant."""
+    for name, (node, tenant) in PODS.items():
+        pods.add(lab, name, node, tenant, None)
+    return World(lab)
+
+
+LAB: pytest.StashKey[Lab] = pytest.StashKey()
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+    outcome = yield
+    report = outcome.get_result()
+    lab = item.config.stash.get(LAB, None)
+    if report.failed and lab is not None and lab.shape_file.exists():
+        for title, text in World(lab).evidence():
+            report.sections.append((title, text))

@@ -1,0 +1,244 @@
+"""The lab as the tests see it: ports, addresses, counters, captures."""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+import sqlite3
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from railcni_lab import daemons, kernel, pods, vty
+from railcni_lab.layout import Host, Lab, LabError, Node, bridge, uplink
+
+ETH_P_ALL = 3
+DROP_PRIORITY = 1  # in table 0, a port's last rule: what its pod sent and may not send
+
+
+@dataclass(frozen=True)
+class Port:
+    """A pod's attachment to a rail, seen from all sides."""
+
+    pod: str
+    rail: int
+    node: Node
+    namespace: str
+    ifname: str
+    mac: str
+    ipv4: str
+    ipv6: str
+    representor: str
+    ofport: int
+
+
+class World:
+    def __init__(self, lab: Lab) -> None:
+        self.lab = lab
+
+    # Ports and addresses
+
+    def port(self, name: str, rail: int = 0) -> Port:
+        pod = pods.find(self.lab, name)
+        node = self.lab.find_node(pod.node)
+        config = json.loads(node.config_file.read_text())
+        representor = next(d["representor"] for d in config["rails"][rail]["devices"] if d["device"] == pod.devices[rail])
+        namespace, ifname = pods.namespace(self.lab, name), pods.ifname(rail)
+        addresses = pod.addresses(rail)
+        return Port(name, rail, node, namespace, ifname, link_mac(namespace, ifname), addresses[4], addresses[6],
+                    representor, self.ofport(node, representor))
+
+    def ofport(self, node: Node, interface: str) -> int:
+        return int(self.vsctl(node, "get", "Interface", interface, "ofport"))
+
+    def uplink_ofport(self, node: Node, rail: int) -> int:
+        return self.ofport(node, uplink(rail))
+
+    def bridge_mac(self, node: Node, rail: int) -> str:
+        return link_mac(node.namespace, bridge(rail))
+
+    def leaf_mac(self, node: Node, rail: int) -> str:
+        return link_mac(self.lab.leaf(rail).namespace, node.name)
+
+    @staticmethod
+    def gateway_mac(rail: int) -> str:
+        return f"02:52:41:49:4c:{rail:02x}"
+
+    # Open vSwitch, by its own tools
+
+    def vsctl(self, node: Node, *words: str) -> str:
+        return kernel.run(["ovs-vsctl", f"--db=unix:{node.ovs_dir}/db.sock", "--timeout=10", *words]).strip()
+
+    def flows(self, node: Node, rail: int, match: str = "") -> list[dict[str, Any]]:
+        text = kernel.run(["ovs-ofctl", "-O", "OpenFlow15", "--no-names", "dump-flows",
+                           f"unix:{node.ovs_dir}/{bridge(rail)}.mgmt", *([match] if match else [])])
+        return [parse_flow(line) for line in text.splitlines() if "n_packets=" in line]
+
+    def drops(self, port: Port) -> int:
+        """Frames that the pod sent and table 0 dropped."""
+        rules = [f for f in self.flows(port.node, port.rail, f"table=0,in_port={port.ofport}")
+                 if f["priority"] == DROP_PRIORITY]
+        assert len(rules) == 1 and rules[0]["actions"] == "drop", \
+            f"{port.representor}: wanted one rule in table 0 with priority {DROP_PRIORITY} that drops, found {rules}"
+        return int(rules[0]["n_packets"])
+
+    def unknown_destination_drops(self, node: Node, rail: int) -> int:
+        return sum(int(f["n_packets"]) for f in self.flows(node, rail, "table=2") if f["actions"] == "drop")
+
+    def trace(self, node: Node, rail: int, flow: str) -> tuple[str, str]:
+        """The Megaflow and the Datapath actions of ofproto/trace."""
+        text = kernel.run(["ovs-appctl", "-t", f"{node.ovs_dir}/ovs-vswitchd.ctl", "ofproto/trace", bridge(rail), flow])
+        megaflow = re.search(r"^Megaflow: (.*)$", text, re.M)
+        actions = re.search(r"^Datapath actions: (.*)$", text, re.M)
+        assert megaflow and actions, text
+        return megaflow[1], actions[1]
+
+    # BGP
+
+    def leaf_prefixes(self, rail: int) -> set[str]:
+        return {r["prefix"] for r in vty.routes(self.lab.leaf(rail).frr_dir)}
+
+    # The product's own view
+
+    def railctl(self, node: Node, *words: str) -> Any:
+        text = kernel.run([str(self.lab.binaries / "railctl"), *words, "-o", "json"],
+                          env={"RAILCNI_ROOT": str(node.root)})
+        return json.loads(text)
+
+    def record(self, node: Node, container_id: str) -> dict[str, int]:
+        """Rows of the node's state.db that belong to a container (lib/state/FORMAT.md)."""
+        mine = "SELECT id FROM attachment WHERE container_id = ?"
+        with closing(sqlite3.connect(f"file:{node.root}/var/lib/railcni/state.db?mode=ro", uri=True, timeout=10)) as db:
+            return {table: db.execute(f"SELECT count(*) FROM {table} WHERE {column} IN ({mine})",
+                                      (container_id,)).fetchone()[0]
+                    for table, column in (("attachment", "id"), ("claim", "attachment"), ("step", "attachment"))}
+
+    def claims(self, node: Node) -> set[str]:
+        """Values that the record says belong to some attachment: devices, addresses, ports."""
+        with closing(sqlite3.connect(f"file:{node.root}/var/lib/railcni/state.db?mode=ro", uri=True, timeout=10)) as db:
+            return {value for value, in db.execute("SELECT value FROM claim")}
+
+    # When a test has failed
+
+    def evidence(self) -> Iterator[tuple[str, str]]:
+        shape = self.lab.shape()
+        for node in self.lab.nodes():
+            log = node.log_dir / "raild.log"
+            yield f"{node.name}: raild.log", tail(log)
+            for rail in range(shape.rails):
+                yield f"{node.name}: flows of {bridge(rail)}", attempt(lambda n=node, r=rail: kernel.run(
+                    ["ovs-ofctl", "-O", "OpenFlow15", "dump-flows", f"unix:{n.ovs_dir}/{bridge(r)}.mgmt"]))
+            yield f"{node.name}: ports", attempt(lambda n=node: self.vsctl(n, "show"))
+        for host in [*self.lab.nodes(), *self.lab.leaves()]:
+            yield f"{host.name}: BGP", attempt(lambda h=host: bgp_summary(h))
+
+
+def bgp_summary(host: Host) -> str:
+    return f"{vty.sessions(host.frr_dir)}\n" + "\n".join(
+        f"{r['prefix']} from {r['peer']} {r['large_communities']}" for r in vty.routes(host.frr_dir))
+
+
+def attempt(get: Callable[[], str]) -> str:
+    try:
+        return get()
+    except LabError as error:
+        return str(error)
+
+
+def tail(path: Path, lines: int = 60) -> str:
+    return "\n".join(path.read_text(errors="replace").splitlines()[-lines:]) if path.exists() else f"{path} is not there"
+
+
+def link_mac(namespace: str, name: str) -> str:
+    links = json.loads(kernel.run(["ip", "-n", namespace, "-json", "link", "show", "dev", name]))
+    return links[0]["address"]
+
+
+def parse_flow(line: str) -> dict[str, Any]:
+    """A line of `ovs-ofctl dump-flows`: its statistics, table, priority, match and actions."""
+    head, _, actions = line.strip().partition(" actions=")
+    found: dict[str, Any] = {"actions": actions, "priority": 32768, "match": ""}
+    for word in head.replace(", ", " ").split():
+        key, _, value = word.partition("=")
+        if key in ("cookie", "n_packets", "n_bytes", "table"):
+            found[key] = int(value, 0)
+        elif key == "duration":
+            found[key] = float(value.rstrip("s"))
+        else:  # "priority=100,in_port=3,ip,..."
+            parts = word.split(",")
+            for part in parts:
+                if part.startswith("priority="):
+                    found["priority"] = int(part[9:])
+            found["match"] = ",".join(p for p in parts if not p.startswith(("priority=", "reset_counts")))
+    return found
+
+
+def eventually(what: str, get: Callable[[], Any], wanted: Callable[[Any], bool], seconds: float = 10) -> Any:
+    """The first value that is wanted; fails with the last one."""
+    deadline = time.monotonic() + seconds
+    while True:
+        value = get()
+        if wanted(value):
+            return value
+        assert time.monotonic() < deadline, f"{what}: not within {seconds:.0f} s; last seen: {value!r}"
+        time.sleep(0.05)
+
+
+class Capture:
+    """Every frame that comes in on a link, from the moment of opening."""
+
+    def __init__(self, namespace: str, name: str) -> None:
+        with kernel.inside(namespace):
+            self.socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8 << 20)
+        self.socket.bind((name, ETH_P_ALL))
+        self.where = f"{namespace}:{name}"
+
+    def frames(self, patience: float = 0.2) -> list[bytes]:
+        """What has come in until nothing came for `patience` seconds. Frames that the link itself sends are left out."""
+        self.socket.settimeout(patience)
+        found = []
+        while True:
+            try:
+                data, sender = self.socket.recvfrom(65536)
+            except TimeoutError:
+                return found
+            if sender[2] != socket.PACKET_OUTGOING:
+                found.append(data)
+
+    def close(self) -> None:
+        self.socket.close()
+
+
+@contextmanager
+def captures(*where: tuple[str, str]) -> Iterator[list[Capture]]:
+    opened = [Capture(namespace, name) for namespace, name in where]
+    try:
+        yield opened
+    finally:
+        for capture in opened:
+            capture.close()
+
+
+def send_frames(port: Port, frames: list[bytes]) -> None:
+    """Puts the frames on the pod's interface as they are, slowly enough for the socket that Open vSwitch reads."""
+    with kernel.inside(port.namespace):
+        raw = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
+    with raw:
+        raw.bind((port.ifname, 0))
+        for number, frame in enumerate(frames):
+            raw.send(frame)
+            if number % 32 == 31:
+                time.sleep(0.005)
+
+
+def kill_raild(node: Node) -> None:
+    pid = daemons.pid_of(node, "raild")
+    assert pid is not None, f"raild of {node.name} does not run"
+    subprocess.run(["kill", "-9", str(pid)], check=True)
+    daemons.wait_until(f"raild of {node.name} ended", lambda: daemons.pid_of(node, "raild") is None, 5)

@@ -1,0 +1,135 @@
+"""Who may include what. The table is the architecture: a line that must change here is a decision, not a detail."""
+
+import re
+from pathlib import Path
+
+import tree
+
+# lib folder -> the lib folders that it may include besides itself.
+ALLOWED: dict[str, set[str]] = {
+    "base": set(),
+    "api": set(),
+    "config": {"base"},
+    "tenancy": {"base", "config"},
+    "netns": {"base"},
+    "netlink": {"base", "netns"},
+    "device": {"base", "config", "netns", "netlink"},
+    "podnet": {"base", "config", "netns", "netlink", "device"},
+    "ovs": {"base"},
+    "frr": {"base", "config", "tenancy"},
+    "state": {"base"},
+    "poke": {"base"},
+    "cni": {"base"},
+    "pipeline": {"base", "config", "tenancy", "ovs"},
+    "engine": {"base", "config", "tenancy", "netns", "netlink", "device", "podnet", "ovs", "frr", "state", "poke",
+               "pipeline", "cni"},
+    "event": {"base"},
+    "wire": {"base", "config", "tenancy", "netns", "netlink", "device", "podnet", "ovs", "frr", "state", "poke",
+             "pipeline", "cni", "engine"},
+}
+
+# The edges: what others may see of a folder that talks to the kernel, OVS, FRR or a disk. Its other headers are the real
+# thing (or its inside), which only a composition root may name: main.cc and wire.cc. A monitor is seen too: it is a
+# descriptor for the daemon's loop to watch, and the descriptor is the seam.
+INTERFACES: dict[str, set[str]] = {
+    "netns": {"netns.h"},
+    "netlink": {"netlink.h", "monitor.h", "text.h"},
+    "device": {"device.h"},
+    "ovs": {"ovsdb.h", "db_monitor.h", "openflow.h", "rule.h"},
+    "frr": {"bgp.h"},
+    "state": {"store.h"},
+}
+
+WIRE = "lib/wire/"  # the composition root that the plugins and the daemon share; seen by their main.cc alone
+PLUGINS_NEVER = {"api", "event"}  # the daemon's
+COMPOSITION_ROOTS = {"main.cc", "wire.cc"}
+
+# Slow to compile, or a dependency that must stay in one file: never in a header of ours.
+NOT_IN_HEADERS = ("nlohmann/json.hpp", "spdlog/", "CLI/", "grpc/", "grpcpp/", "asio", "google/protobuf/", "sqlite3.h",
+                  "openvswitch/")
+# A gRPC service is a class, and its generated base has to be seen where it is declared: in the daemon and the CLI only.
+NOT_IN_HEADERS_BUT_IN_CMD = ("grpc/", "grpcpp/", "google/protobuf/")
+NOT_IN_PLUGINS = ("grpc/", "grpcpp/", "google/protobuf/", "CLI/", "asio")
+
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.MULTILINE)
+
+
+def check(root: Path) -> list[str]:
+    found = []
+    for name in tree.files(root):
+        if not tree.is_cpp(name) or not name.startswith(("lib/", "plugins/", "cmd/")):
+            continue
+        content = tree.text(root, name)
+        for match in INCLUDE.finditer(content):
+            line = content.count("\n", 0, match.start()) + 1
+            problem = _problem(name, match[2], quoted=match[1] == '"')
+            if problem:
+                found.append(f"{name}:{line}: {problem}")
+        folder = _folder(name)
+        if name.startswith("lib/") and folder not in ALLOWED and folder != "cmake":
+            found.append(f"{name}:1: lib/{folder} is not in the table of test/lint/layers.py: say there what it may include")
+    return found
+
+
+def _folder(name: str) -> str:
+    parts = name.split("/")
+    return parts[1] if len(parts) > 2 else ""
+
+
+def _problem(name: str, include: str, *, quoted: bool) -> str:
+    ours = include.startswith(("lib/", "plugins/", "cmd/"))
+    if not ours:
+        return _third_party(name, include, quoted)
+    if "/testing/" in include and not tree.is_test(name):
+        return f"product code includes the test double {include}"
+    if tree.is_test(name):
+        return ""
+    if name.startswith("lib/"):
+        return _from_lib(name, include)
+    if include.startswith("lib/"):
+        if name.startswith("plugins/") and _folder(include) in PLUGINS_NEVER:
+            return f"a plugin includes {include}: lib/{_folder(include)} belongs to the daemon"
+        return _real(name, include)
+    if include.split("/")[:2] != name.split("/")[:2]:
+        return f"{'/'.join(name.split('/')[:2])} includes {include}: programs and plugins share code through lib/ only"
+    return ""
+
+
+def _from_lib(name: str, include: str) -> str:
+    if not include.startswith("lib/"):
+        return f"lib includes {include}: lib never depends on a program or a plugin"
+    here, there = _folder(name), _folder(include)
+    if here == there or here not in ALLOWED:
+        return ""
+    if there not in ALLOWED[here]:
+        may = ", ".join(sorted(ALLOWED[here])) or "nothing of ours"
+        return f"lib/{here} includes {include}; it may include: {may}"
+    return _real(name, include)
+
+
+def _real(name: str, include: str) -> str:
+    folder, header = _folder(include), include.split("/")[-1]
+    if name.startswith(WIRE):
+        return ""
+    if include.startswith(WIRE) and Path(name).name not in COMPOSITION_ROOTS:
+        return f"includes {include}: only main.cc and wire.cc wire real implementations"
+    if folder not in INTERFACES or header in INTERFACES[folder]:
+        return ""
+    if Path(name).name in COMPOSITION_ROOTS and name.startswith(("plugins/", "cmd/")):
+        return ""
+    seen = ", ".join(sorted(INTERFACES[folder]))
+    return f"includes {include}; only main.cc and wire.cc name real implementations, others see lib/{folder}/: {seen}"
+
+
+def _third_party(name: str, include: str, quoted: bool) -> str:
+    if quoted and "/" not in include and not name.endswith(".c") and not include.endswith((".pb.h", ".inc")):
+        return f'"{include}": includes of ours are written from the root ("lib/netlink/netlink.h")'
+    if tree.is_test(name):
+        return ""
+    if name.startswith("plugins/") and (include.startswith(NOT_IN_PLUGINS) or include.endswith(".pb.h")):
+        return f"a plugin includes {include}: plugins are static and take no gRPC, protobuf, CLI11 or asio"
+    if name.endswith(".h") and include.startswith(NOT_IN_HEADERS):
+        if name.startswith("cmd/") and include.startswith(NOT_IN_HEADERS_BUT_IN_CMD):
+            return ""
+        return f"{include} in a header: keep it in one .cc file"
+    return ""

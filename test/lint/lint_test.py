@@ -1,0 +1,199 @@
+#!/usr/bin/python3
+"""The checkers tested: each finds the violation that it is fed, and keeps quiet about the innocent neighbour."""
+
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+import binaries  # noqa: E402  (after the line above, so that no .pyc appears in the tree)
+import documents  # noqa: E402
+import format  # noqa: E402
+import layers  # noqa: E402
+import product  # noqa: E402
+import scripts  # noqa: E402
+import tree  # noqa: E402
+
+
+class Checker(unittest.TestCase):
+    def setUp(self) -> None:
+        self.root = Path(tempfile.mkdtemp(prefix="lint-test-"))
+        self.addCleanup(shutil.rmtree, self.root)
+
+    def write(self, name: str, content: str | bytes) -> None:
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+
+    def findings(self, checker, name: str, content: str | bytes) -> list[str]:
+        self.write(name, content)
+        found = checker.check(self.root)
+        (self.root / name).unlink()
+        return found
+
+    def assert_found(self, checker, name: str, content: str | bytes, words: str) -> None:
+        found = self.findings(checker, name, content)
+        self.assertTrue(any(words in finding for finding in found), f"{name}: {content!r}: {found}")
+
+    def assert_quiet(self, checker, name: str, content: str | bytes) -> None:
+        self.assertEqual(self.findings(checker, name, content), [], f"{name}: {content!r}")
+
+
+class Layers(Checker):
+    def found(self, name: str, include: str, words: str) -> None:
+        self.assert_found(layers, name, f"#include {include}\n", words)
+
+    def quiet(self, name: str, include: str) -> None:
+        self.assert_quiet(layers, name, f"#include {include}\n")
+
+    def test_a_folder_sees_only_what_the_table_allows(self) -> None:
+        self.found("lib/base/a.h", '"lib/cni/request.h"', "it may include: nothing of ours")
+        self.found("lib/cni/a.cc", '"lib/netlink/netlink.h"', "it may include: base")
+        self.quiet("lib/device/a.cc", '"lib/netlink/netlink.h"')
+        self.quiet("lib/cni/a.cc", '"lib/cni/request.h"')
+
+    def test_a_folder_that_the_table_does_not_know_is_found(self) -> None:
+        self.found("lib/gossip/a.h", '"lib/base/error.h"', "not in the table")
+
+    def test_real_implementations_are_named_by_main_and_wire_alone(self) -> None:
+        for name in ("lib/engine/a.cc", "plugins/ovs-provider/ovs_provider.cc", "cmd/raild/service.cc"):
+            self.found(name, '"lib/netlink/kernel.h"', "only main.cc and wire.cc")
+            self.quiet(name, '"lib/netlink/netlink.h"')
+        self.quiet("plugins/ovs-provider/main.cc", '"lib/netlink/kernel.h"')
+        self.quiet("cmd/raild/wire.cc", '"lib/state/sqlite.h"')
+        self.found("lib/engine/main.cc", '"lib/netlink/kernel.h"', "only main.cc and wire.cc")
+        self.quiet("lib/netlink/kernel.cc", '"lib/netlink/decode.h"')
+
+    def test_wire_names_real_things_and_is_seen_by_main_alone(self) -> None:
+        self.quiet("lib/wire/wire.cc", '"lib/netlink/kernel.h"')
+        self.found("lib/engine/a.cc", '"lib/wire/wire.h"', "it may include")
+        self.found("cmd/raild/daemon.cc", '"lib/wire/wire.h"', "only main.cc and wire.cc")
+        self.quiet("plugins/ovs-provider/main.cc", '"lib/wire/wire.h"')
+
+    def test_doubles_are_for_tests(self) -> None:
+        self.found("lib/engine/a.cc", '"lib/netlink/testing/fake.h"', "test double")
+        self.found("plugins/ovs-provider/main.cc", '"lib/netlink/testing/fake.h"', "test double")
+        self.quiet("lib/engine/a_test.cc", '"lib/netlink/testing/fake.h"')
+
+    def test_plugins_and_programs_keep_apart(self) -> None:
+        self.found("plugins/frr-provider/a.cc", '"plugins/ovs-provider/config.h"', "through lib/ only")
+        self.found("plugins/frr-provider/a.cc", '"lib/api/node.h"', "belongs to the daemon")
+        self.found("plugins/frr-provider/a.cc", '"lib/event/loop.h"', "belongs to the daemon")
+        self.found("plugins/frr-provider/a.cc", "<grpcpp/grpcpp.h>", "plugins are static")
+        self.found("cmd/raild/a.cc", '"plugins/ovs-provider/config.h"', "through lib/ only")
+        self.found("lib/cni/a.cc", '"plugins/ovs-provider/config.h"', "lib never depends")
+
+    def test_heavy_headers_stay_out_of_headers(self) -> None:
+        for heavy in ("<nlohmann/json.hpp>", "<spdlog/spdlog.h>", "<CLI/CLI.hpp>", "<grpcpp/grpcpp.h>"):
+            self.found("lib/event/a.h", heavy, "in a header")
+            self.quiet("lib/event/a.cc", heavy)
+        self.quiet("lib/cni/a.h", "<nlohmann/json_fwd.hpp>")
+
+    def test_includes_are_written_from_the_root(self) -> None:
+        self.found("lib/cni/a.cc", '"request.h"', "written from the root")
+
+
+class Product(Checker):
+    def test_sleeps_are_found_but_not_in_comments_or_tests(self) -> None:
+        for call in ("std::this_thread::sleep_for(1s);", "usleep(10);", "::sleep(1);", "nanosleep(&t, nullptr);"):
+            self.assert_found(product, "lib/ovs/a.cc", call, "sleeps")
+            self.assert_quiet(product, "lib/ovs/a_test.cc", call)
+            self.assert_quiet(product, "lib/ovs/a.cc", f"// never {call}\n/* {call}\n{call} */\n")
+
+    def test_command_line_tools_are_found(self) -> None:
+        self.assert_found(product, "cmd/raild/a.cc", 'auto t = "/usr/bin/ovs-vsctl";', "names the tool ovs-vsctl")
+        self.assert_found(product, "lib/frr/a.cc", 'Run("vtysh -c show");', "names the tool vtysh")
+        self.assert_found(product, "lib/cni/a.cc", 'execl("/sbin/ip", "ip");', "names the tool ip")
+        self.assert_quiet(product, "lib/cni/a.cc", 'json["ip"] = address;')
+        self.assert_quiet(product, "lib/frr/a.cc", '// what "vtysh" would print\n')
+
+    def test_starting_programs_is_for_ipam_delegation_alone(self) -> None:
+        self.assert_found(product, "lib/frr/a.cc", "posix_spawn(&pid, path, 0, 0, argv, envp);", "starts a program")
+        self.assert_found(product, "lib/cni/a.cc", 'system("true");', "runs a shell")
+        self.assert_quiet(product, "lib/cni/delegate.cc", "execve(path, argv, envp);")
+        self.assert_quiet(product, "lib/cni/a.cc", "spec.system(); file_system(x);")
+
+
+class Format(Checker):
+    def test_a_misplaced_space_is_found(self) -> None:
+        self.write(".clang-format", "BasedOnStyle: Google\n")
+        self.assert_found(format, "lib/base/a.cc", "int  x ;\n", "lib/base/a.cc:1")
+        self.assert_quiet(format, "lib/base/a.cc", "int x;\n")
+
+
+class Scripts(Checker):
+    def test_shell_errors_are_found_by_ending_and_by_first_line(self) -> None:
+        head = "#!/bin/bash\nset -euo pipefail\n"
+        self.assert_found(scripts, "deploy/a.sh", head + "echo $1\n", "SC2086")
+        self.assert_found(scripts, ".ci/run", head + "echo $1\n", "SC2086")
+        self.assert_found(scripts, "deploy/a.sh", "#!/bin/bash\necho\n", "set -euo pipefail")
+        self.assert_quiet(scripts, "deploy/a.sh", head + 'echo "$1"\n')
+
+    def test_python_that_does_not_compile_is_found(self) -> None:
+        self.assert_found(scripts, "deploy/lab/lab", "#!/usr/bin/python3\ndef f(:\n", "deploy/lab/lab:2")
+        self.assert_quiet(scripts, "test/a.py", "def f() -> int:\n    return 1\n")
+
+
+class Documents(Checker):
+    def test_dead_links_are_found(self) -> None:
+        self.assert_found(documents, "README.md", "see [this](lib/gone.md)\n", "leads nowhere")
+        self.assert_quiet(documents, "README.md", "see [here](README.md#part), [there](https://example.org/x)\n")
+
+    def test_broken_json_is_found_also_inside_documents(self) -> None:
+        self.assert_found(documents, "a.json", "{,}", "not JSON")
+        self.assert_found(documents, "README.md", '```json\n{"a": }\n```\n', "block at line 1")
+        self.assert_quiet(documents, "README.md", '```json\n{"a": 1}\n```\n')
+
+    def test_tabs_in_yaml_are_found(self) -> None:
+        self.assert_found(documents, "a.yaml", "a:\n\tb: 1\n", "a.yaml:2: a tab")
+
+    def test_paths_of_one_machine_are_found(self) -> None:
+        self.assert_found(documents, "a.txt", "see /wo" "rk/notes\n", "one machine's own")
+        self.assert_found(documents, "a.txt", "cd /ro" "ot/project\n", "one machine's own")
+        self.assert_quiet(documents, "a.txt", "under $PREFIX/work/ and /run/railcni\n")
+
+
+class Binaries(Checker):
+    def built(self, code: str, *flags: str) -> list[str]:
+        self.write("a.c", code)
+        subprocess.run(["gcc", "-o", self.root / "plugin", self.root / "a.c", *flags], check=True)
+        return binaries.check_one(self.root / "plugin")
+
+    def test_a_dynamic_binary_is_found(self) -> None:
+        found = " ".join(self.built("int main(void) { return 0; }\n"))
+        self.assertIn("needs a dynamic linker", found)
+        self.assertIn("libc.so.6", found)
+
+    def test_a_static_binary_passes(self) -> None:
+        self.assertEqual(self.built("int main(void) { return 0; }\n", "-static-pie", "-fPIE"), [])
+
+    def test_protobuf_inside_and_size_are_found(self) -> None:
+        code = 'char big[9 << 20] = {1}; const char* volatile s = "google.protobuf.Any"; int main(void) { return !s; }\n'
+        found = " ".join(self.built(code, "-static-pie", "-fPIE"))
+        self.assertIn("google.protobuf", found)
+        self.assertIn("plugins stay under", found)
+
+    def test_a_plugin_that_was_not_built_is_found(self) -> None:
+        self.write("plugins/ovs-provider/main.cc", "")
+        self.assertIn("not built", " ".join(binaries.check(self.root, self.root / "bin")))
+
+
+class Tree(Checker):
+    def test_build_folders_are_left_out_where_there_is_no_git(self) -> None:
+        self.write("lib/a.cc", "")
+        self.write("build/lib/b.cc", "")
+        self.assertEqual(tree.files(self.root), ["lib/a.cc"])
+
+    def test_ignored_files_are_left_out_where_there_is_git(self) -> None:
+        subprocess.run(["git", "init", "-q", str(self.root)], check=True)
+        self.write(".gitignore", "*.o\n")
+        self.write("lib/a.o", "")
+        self.write("lib/a.cc", "")
+        self.assertEqual(tree.files(self.root), [".gitignore", "lib/a.cc"])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,51 @@
+"""What product code never does: run other people's command line tools, or wait by sleeping."""
+
+import re
+from pathlib import Path
+
+import tree
+
+TOOLS = ("ovs-vsctl", "ovs-ofctl", "ovs-appctl", "ovs-dpctl", "vtysh", "ip", "tc", "devlink", "ethtool", "iptables", "nft")
+TOOL = re.compile(r'"(?:/(?:usr/)?(?:local/)?s?bin/)?(' + "|".join(TOOLS) + r')(?: [^"]*)?"')
+STARTS = re.compile(r"\b(?:system|popen|execl|execle|execlp|execv|execve|execvp|execvpe|execveat|fexecve"
+                    r"|posix_spawn|posix_spawnp)\s*\(")
+SLEEPS = re.compile(r"\b(?:sleep|usleep|nanosleep|clock_nanosleep|sleep_for|sleep_until|thrd_sleep)\s*\(")
+SHELLS = re.compile(r"(?<![\w.>])(?:system|popen)\s*\(")
+
+# The one place where the product starts another program: IPAM plugins are executables by the CNI specification.
+MAY_START = re.compile(r"^lib/cni/[a-z_]+\.cc$")
+
+# A pause between two questions is right only where nobody could tell the answer: file -> why there is no event.
+MAY_PAUSE = {
+    "lib/frr/bgp.cc": "bgpd tells nobody when a route enters an Adj-RIB-Out; the vty can only be asked again",
+}
+
+
+def check(root: Path) -> list[str]:
+    found = []
+    for name in tree.files(root):
+        if not tree.is_cpp(name) or not tree.is_product(name):
+            continue
+        code = without_comments(tree.text(root, name))
+        starts = bool(STARTS.search(code))
+        for number, line in enumerate(code.split("\n"), 1):
+            if SLEEPS.search(line) and name not in MAY_PAUSE:
+                found.append(f"{name}:{number}: sleeps; wait for the event instead: {line.strip()}")
+            if SHELLS.search(line):
+                found.append(f"{name}:{number}: runs a shell; the product never does: {line.strip()}")
+            elif STARTS.search(line) and not MAY_START.match(name):
+                found.append(f"{name}:{number}: starts a program; only IPAM delegation in lib/cni does: {line.strip()}")
+            # A lone "ip" is also a CNI key, so the short names count only where something is started.
+            tool = TOOL.search(line)
+            if tool and (starts or len(tool[1]) > 3):
+                found.append(f"{name}:{number}: names the tool {tool[1]}; the product never executes it: {line.strip()}")
+    return found
+
+
+def without_comments(code: str) -> str:
+    """`code` with comments blanked out; strings, and the line count, are kept."""
+    pattern = re.compile(r'"(?:\\.|[^"\\\n])*"' r"|'(?:\\.|[^'\\\n])*'" r"|//[^\n]*|/\*.*?\*/", re.DOTALL)
+
+    def blank(match: re.Match[str]) -> str:
+        return match[0] if match[0][0] in "\"'" else "\n" * match[0].count("\n")
+    return pattern.sub(blank, code)

@@ -1,0 +1,127 @@
+"""Builds images with buildah where there is neither a container engine nor a registry, for real but for where the base
+image comes from: debootstrap makes it, and it gets the name that the Dockerfile asks for.
+
+What is slow is kept in ${RAILCNI_CACHE:-~/.cache/railcni}: the base system and the layer of build dependencies. The
+compiler's cache and libopenvswitch are this machine's own, lent to the build as volumes.
+"""
+
+import contextlib
+import fcntl
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+CACHE = Path(os.environ.get("RAILCNI_CACHE") or Path.home() / ".cache" / "railcni")
+BASE = "docker.io/library/debian:bookworm-slim"
+SUITE = "bookworm"
+NEEDS = ("buildah", "debootstrap")
+
+
+def run(command: list[str], *, seconds: int = 120, **more) -> str:
+    """Standard output; a failure says what was run and shows the end of what it said."""
+    done = subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=False, **more)
+    if done.returncode != 0:
+        raise AssertionError(f"{' '.join(command)}: exit status {done.returncode}\n{done.stdout[-3000:]}\n{done.stderr[-6000:]}")
+    return done.stdout
+
+
+def apt_sources() -> list[tuple[str, str, str]]:
+    """(URI, suite, component) of this machine's Debian 12 sources: what the base image gets, so that it can install too."""
+    listed = run(["apt-get", "indextargets", "--format", "$(ORIGIN)|$(REPO_URI)|$(RELEASE)|$(COMPONENT)", "Created-By: Packages"])
+    found = {tuple(line.split("|")[1:]) for line in listed.splitlines() if line.startswith("Debian|")}
+    kept = sorted(s for s in found if s[1].startswith(SUITE) and "backports" not in s[1])
+    if not any(suite == SUITE for _, suite, _ in kept):
+        raise AssertionError(f"apt knows no source for {SUITE}: run apt-get update, and use Debian 12")
+    return kept  # type: ignore[return-value]
+
+
+def base_system() -> Path:
+    """A tarball of a minimal Debian 12, made once."""
+    sources = "".join(f"deb {uri} {suite} {component}\n" for uri, suite, component in apt_sources())
+    proxy = "".join(line + "\n" for line in run(["apt-config", "dump", "--format", '%F "%v";%n']).splitlines()
+                    if line.startswith(("Acquire::http::Proxy", "Acquire::https::Proxy", "Acquire::Check-Valid-Until")))
+    tarball = CACHE / "image" / f"base-{hashlib.sha256((sources + proxy).encode()).hexdigest()[:16]}.tar"
+    if tarball.exists():
+        return tarball
+    tarball.parent.mkdir(parents=True, exist_ok=True)
+    mirror = next(uri for uri, suite, _ in apt_sources() if suite == SUITE)
+    with tempfile.TemporaryDirectory(prefix="base-", dir=tarball.parent) as folder:
+        system = Path(folder) / "root"
+        run(["debootstrap", "--variant=minbase", SUITE, str(system), mirror], seconds=900)
+        (system / "etc/apt/sources.list").write_text(sources)
+        (system / "etc/apt/apt.conf.d/99here").write_text(proxy)
+        shutil.rmtree(system / "var/cache/apt/archives")
+        unfinished = Path(folder) / "base.tar"
+        run(["tar", "-C", str(system), "-cf", str(unfinished), "."], seconds=300)
+        unfinished.rename(tarball)
+    return tarball
+
+
+class Buildah:
+    """buildah with a store of its own: the machine's images, if it has any, are neither seen nor touched."""
+
+    def __init__(self) -> None:
+        store = CACHE / "image" / "store"
+        store.mkdir(parents=True, exist_ok=True)
+        self._runroot = tempfile.mkdtemp(prefix="railcni-image-")
+        self._options = ["--storage-driver", "vfs", "--root", str(store), "--runroot", self._runroot]
+
+    def close(self) -> None:
+        shutil.rmtree(self._runroot, ignore_errors=True)
+
+    def __call__(self, *arguments: str, seconds: int = 300) -> str:
+        return run(["buildah", *self._options, *arguments], seconds=seconds, cwd=ROOT)
+
+    def ensure_base(self) -> None:
+        tarball = base_system()
+        named = f"made-from={tarball.name}"
+        if self("images", "--quiet", "--filter", f"label={named}").strip():
+            return
+        container = self("from", "scratch").strip()
+        self("add", container, str(tarball), "/")
+        self("config", "--label", named, container)
+        self("commit", "--rm", container, BASE)
+
+    def build(self, tag: str, *options: str) -> None:
+        self("bud", "--isolation", "chroot", "--network", "host", "--pull-never", "--layers", *lent_caches(),
+             "--tag", tag, *options, ".", seconds=1800)
+
+    def size(self, tag: str) -> int:
+        """Bytes of the whole image, its base included."""
+        return int(self("inspect", "--type", "image", "--format", "{{.Docker.Size}}", tag).strip() or 0)
+
+    @contextlib.contextmanager
+    def container(self, tag: str) -> Iterator[str]:
+        name = self("from", "--pull-never", tag).strip()
+        try:
+            yield name
+        finally:
+            self("rm", name)
+
+    def run_in(self, container: str, *command: str, options: tuple[str, ...] = ()) -> str:
+        return self("run", "--isolation", "chroot", "--network", "host", *options, container, "--", *command)
+
+
+def lent_caches() -> list[str]:
+    volumes = []
+    CACHE.mkdir(parents=True, exist_ok=True)
+    volumes += ["--volume", f"{CACHE}:/root/.cache/railcni"]
+    if shutil.which("ccache"):
+        compiler_cache = Path(run(["ccache", "--get-config", "cache_dir"]).strip())
+        compiler_cache.mkdir(parents=True, exist_ok=True)
+        volumes += ["--volume", f"{compiler_cache}:/root/.cache/ccache"]
+    return volumes
+
+
+@contextlib.contextmanager
+def one_at_a_time() -> Iterator[None]:
+    """Two builds in one store would trip over each other: the second waits."""
+    (CACHE / "image").mkdir(parents=True, exist_ok=True)
+    with (CACHE / "image" / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield

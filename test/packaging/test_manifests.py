@@ -1,0 +1,195 @@
+"""The manifests: rendered by kubectl's kustomize, held to the rights that they promise, and their configurations accepted by the
+programs that will read them. No cluster is asked: rendering and `kubectl label --local` work on files."""
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+MANIFESTS = ROOT / "manifests"
+FOLDERS = sorted(str(p.parent.relative_to(MANIFESTS)) for p in MANIFESTS.rglob("kustomization.yaml"))
+BINARIES = Path(os.environ.get("RAILCNI_BIN", ROOT / "build" / "bin"))
+
+Object = dict[str, Any]
+
+
+def kubectl(*arguments: str, text: str | None = None) -> str:
+    assert shutil.which("kubectl"), "kubectl is missing: deploy/deps.sh test"
+    ran = subprocess.run(["kubectl", *arguments], input=text, capture_output=True, text=True, timeout=60, check=False,
+                         env={**os.environ, "KUBECONFIG": "/dev/null"})
+    assert ran.returncode == 0, f"kubectl {' '.join(arguments)}:\n{ran.stderr}"
+    return ran.stdout
+
+
+def render(folder: str) -> list[Object]:
+    """The objects of a kustomization; kubectl itself turns the YAML into JSON."""
+    yaml = kubectl("kustomize", str(MANIFESTS / folder))
+    rest = kubectl("label", "--local", "-f", "-", "rendered=yes", "-o", "json", text=yaml).strip()
+    objects = []
+    while rest:
+        found, end = json.JSONDecoder().raw_decode(rest)
+        objects += found["items"] if found["kind"] == "List" else [found]
+        rest = rest[end:].lstrip()
+    return objects
+
+
+def one(objects: list[Object], kind: str) -> Object:
+    found = [o for o in objects if o["kind"] == kind]
+    assert len(found) == 1, f"{len(found)} objects of kind {kind}"
+    return found[0]
+
+
+@pytest.fixture(scope="module")
+def base() -> list[Object]:
+    return render("base")
+
+
+@pytest.fixture(scope="module")
+def raild_pod(base: list[Object]) -> Object:
+    return one(base, "DaemonSet")["spec"]["template"]["spec"]
+
+
+def binary(name: str) -> Path:
+    assert (BINARIES / name).exists(), f"{BINARIES / name} is not built: cmake --build --preset release (or set RAILCNI_BIN)"
+    return BINARIES / name
+
+
+# --- rendering --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_every_kustomization_renders(folder: str) -> None:
+    objects = render(folder)
+    assert objects
+    for found in objects:
+        assert found["apiVersion"] and found["metadata"]["name"]
+
+
+def test_every_yaml_file_is_part_of_a_kustomization() -> None:
+    for path in MANIFESTS.rglob("*.yaml"):
+        if path.name != "kustomization.yaml":
+            assert f"- {path.name}" in (path.parent / "kustomization.yaml").read_text(), f"nothing renders {path}"
+
+
+# --- the DaemonSet and its rights ---------------------------------------------------------------------------------------
+
+
+def test_raild_has_exactly_the_capabilities_that_it_needs(raild_pod: Object) -> None:
+    raild = raild_pod["containers"][0]["securityContext"]
+    assert raild["capabilities"] == {"drop": ["ALL"], "add": ["NET_ADMIN", "SYS_ADMIN", "DAC_OVERRIDE"]}
+    for container in raild_pod["initContainers"]:
+        assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+
+
+def test_nothing_is_privileged_and_no_root_file_system_is_writable(raild_pod: Object) -> None:
+    assert "hostPID" not in raild_pod and "hostIPC" not in raild_pod
+    for container in raild_pod["containers"] + raild_pod["initContainers"]:
+        assert "privileged" not in container["securityContext"]
+        assert container["securityContext"]["readOnlyRootFilesystem"] is True
+        assert container["resources"]["requests"] and container["resources"]["limits"]["memory"]
+
+
+def test_the_api_server_is_out_of_reach(base: list[Object], raild_pod: Object) -> None:
+    assert raild_pod["automountServiceAccountToken"] is False
+    assert one(base, "ServiceAccount")["automountServiceAccountToken"] is False
+    assert not [o for o in base if "Role" in o["kind"]]
+
+
+def test_the_tenant_key_is_readable_by_root_alone_and_not_in_the_repository(base: list[Object], raild_pod: Object) -> None:
+    volume = next(v for v in raild_pod["volumes"] if v["name"] == "tenant-key")
+    assert volume["secret"] == {"secretName": "railcni-tenant-key", "defaultMode": 0o400}
+    mounted = [c["name"] for c in raild_pod["containers"] + raild_pod["initContainers"]
+               for m in c["volumeMounts"] if m["name"] == "tenant-key"]
+    assert mounted == ["install-config"]
+    assert not [o for o in base if o["kind"] == "Secret"]
+
+
+def test_mounts_are_declared_and_namespaces_of_later_pods_arrive(raild_pod: Object) -> None:
+    volumes = {v["name"] for v in raild_pod["volumes"]}
+    for container in raild_pod["containers"] + raild_pod["initContainers"]:
+        assert {m["name"] for m in container["volumeMounts"]} <= volumes
+    mounts = {m["mountPath"]: m for m in raild_pod["containers"][0]["volumeMounts"]}
+    assert mounts["/run/netns"]["mountPropagation"] == "HostToContainer"
+    assert {"/etc/railcni", "/var/lib/railcni", "/run/railcni", "/run/openvswitch", "/run/frr", "/sys"} <= set(mounts)
+
+
+def test_a_changed_configuration_restarts_raild(base: list[Object], raild_pod: Object) -> None:
+    name = one(base, "ConfigMap")["metadata"]["name"]
+    assert name.startswith("railcni-node-"), "the name has no hash of the content"
+    assert next(v for v in raild_pod["volumes"] if v["name"] == "config")["configMap"]["name"] == name
+
+
+# --- the configurations, read by those who will read them ---------------------------------------------------------------
+
+
+def test_raild_accepts_each_nodes_configuration(tmp_path: Path) -> None:
+    checked = 0
+    key = tmp_path / "tenant.key"
+    key.write_bytes(os.urandom(32).hex().encode())
+    key.chmod(0o400)
+    for folder in ("base", "overlays/two-nodes"):
+        for name, text in one(render(folder), "ConfigMap")["data"].items():
+            config = json.loads(text)
+            config["tenancy"]["key_file"] = str(key)
+            root = tmp_path / folder / name
+            (root / "etc/railcni").mkdir(parents=True)
+            (root / "etc/railcni/node.json").write_text(json.dumps(config))
+            ran = subprocess.run([binary("raild"), "--check-config"], env={"RAILCNI_ROOT": str(root)}, capture_output=True,
+                                 text=True, timeout=30, check=False)
+            assert ran.returncode == 0, f"{folder}, {name}: {ran.stdout}{ran.stderr}"
+            checked += 1
+    assert checked == 4
+
+
+def test_nodes_of_the_overlay_differ_where_they_must() -> None:
+    data = one(render("overlays/two-nodes"), "ConfigMap")["data"]
+    nodes = [json.loads(text)["bgp"] for name, text in data.items()]
+    assert len({bgp["router_id"] for bgp in nodes}) == len(nodes)
+    assert len({bgp["community_asn"] for bgp in nodes}) == 1
+
+
+def chains() -> list[Any]:
+    found = []
+    for definition in render("networks"):
+        chain = json.loads(definition["spec"]["config"])
+        found += [pytest.param(definition, chain, plugin, id=f"{chain['name']}-{plugin['type']}") for plugin in chain["plugins"]]
+    return found
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if {"definition", "chain", "plugin"} <= set(metafunc.fixturenames):
+        metafunc.parametrize(("definition", "chain", "plugin"), chains())
+
+
+def check_config(plugin: Object, chain: Object) -> subprocess.CompletedProcess[str]:
+    config = {**plugin, "name": chain["name"], "cniVersion": chain["cniVersion"]}
+    return subprocess.run([binary(plugin["type"]), "--check-config"], input=json.dumps(config), capture_output=True, text=True,
+                          timeout=30, check=False, env={})
+
+
+def test_the_plugins_accept_their_configuration(definition: Object, chain: Object, plugin: Object) -> None:
+    ran = check_config(plugin, chain)
+    assert ran.returncode == 0, f"{ran.stdout}{ran.stderr}"
+
+
+def test_the_plugins_refuse_it_when_it_is_broken(definition: Object, chain: Object, plugin: Object) -> None:
+    broken = {"ovs-provider": {"rail": 7}, "tenant-isolation": {}, "frr-provider": {"wait_ms": "soon"}}[plugin["type"]]
+    ran = check_config({**plugin, **broken}, chain if broken else {**chain, "name": "not a name"})
+    assert ran.returncode != 0
+    assert json.loads(ran.stdout)["code"]
+
+
+def test_rails_agree_between_networks_nodes_and_the_example() -> None:
+    rails = {rail["name"] for rail in json.loads(one(render("base"), "ConfigMap")["data"]["node.json"])["rails"]}
+    networks = render("networks")
+    resources = {n["metadata"]["annotations"]["k8s.v1.cni.cncf.io/resourceName"] for n in networks}
+    assert {json.loads(n["spec"]["config"])["plugins"][0]["rail"] for n in networks} == rails
+    pod = one(render("examples/pod"), "Pod")
+    asked = pod["metadata"]["annotations"]["k8s.v1.cni.cncf.io/networks"].split(",")
+    assert set(asked) == {f"{n['metadata']['namespace']}/{n['metadata']['name']}" for n in networks}
+    assert set(pod["spec"]["containers"][0]["resources"]["limits"]) == resources

@@ -1,0 +1,153 @@
+#!/bin/bash
+# Everything that RailCNI is tested with, on this machine: installs, builds, runs every tier, and closes with one line:
+# N passed, N failed[, N skipped]
+#
+# usage: test/run.sh [--tier NAME]...
+#   by default   unit lint contract lab bench packaging     (a tier whose folder is not there is not there)
+#   opt-in       asan tsan   unit and contract tests under a sanitizer
+#                fuzz        each fuzz target for 60 s
+#                tidy        clang-tidy over everything (slow)
+# Root or sudo: contract, lab and packaging make network namespaces and mounts, and remove what they made.
+# Reports of every tier: build/reports/. Exit status: 0 all passed, 1 something failed or nothing ran, 2 usage.
+set -euo pipefail
+cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/.."
+
+DEFAULT=(unit lint contract lab bench packaging)
+OPTIONAL=(asan tsan fuzz tidy)
+# Hard limits in seconds: a tier that hangs is a failed tier, not a hung job.
+declare -A LIMIT=([prepare]=1800 [unit]=300 [lint]=900 [contract]=600 [lab]=2400 [bench]=900 [packaging]=2400
+                  [asan]=3000 [tsan]=3000 [fuzz]=1800 [tidy]=5400)
+
+usage() { sed -n '2,/^set -/{/^set -/d;s/^# \{0,1\}//;p}' test/run.sh; }
+known() { local t; for t in "${DEFAULT[@]}" "${OPTIONAL[@]}"; do [ "$t" = "$1" ] && return 0; done; return 1; }
+
+reports=$PWD/build/reports
+# So that one compiler cache serves every folder that the tree is built in (the image's included).
+export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
+
+root=()
+if [ "$(id -u)" != 0 ]; then
+  if ! command -v sudo >/dev/null; then
+    echo "run.sh: the tests need root (network namespaces, mounts): run it as root or install sudo" >&2
+    exit 1
+  fi
+  root=(sudo "--preserve-env=RAILCNI_CACHE,http_proxy,https_proxy,no_proxy")
+fi
+
+# --- how each tier is run -----------------------------------------------------------------------------------------------
+
+ctest_in() {  # ctest_in TIER BUILD-FOLDER LABEL-REGEX JOBS
+  "${root[@]}" ctest --test-dir "$2" --label-regex "$3" --parallel "$4" --output-on-failure --no-tests=ignore \
+    --output-junit "$reports/$1/ctest.xml"
+}
+pytest_in() {  # pytest_in TIER FOLDER
+  "${root[@]}" /usr/bin/python3 -B -m pytest -p no:cacheprovider -ra --junitxml "$reports/$1/pytest.xml" "$2"
+}
+sanitized() {  # sanitized PRESET: the tests of unit and contract, built by that preset
+  cmake --preset "$1" -Wno-dev
+  cmake --build --preset "$1"
+  ctest_in "$1" "build/$1" '^(unit|contract)$' 2
+}
+tier_prepare() {
+  deploy/deps.sh all
+  cmake --preset release -Wno-dev
+  cmake --build --preset release
+}
+tier_unit() { ctest_in unit build '^unit$' 2; }
+tier_lint() { ctest_in lint build '^lint$' 2; }
+tier_contract() { ctest_in contract build '^contract$' 2; }
+tier_lab() { pytest_in lab test/lab; }
+tier_packaging() { pytest_in packaging test/packaging; }
+tier_bench() { "${root[@]}" test/bench/run.sh --smoke; }
+tier_asan() { sanitized asan; }
+tier_tsan() { sanitized tsan; }
+tier_fuzz() {
+  cmake --preset fuzz -Wno-dev
+  cmake --build --preset fuzz
+  ctest_in fuzz build/fuzz '^fuzz$' 1
+}
+tier_tidy() {
+  cmake --preset tidy -Wno-dev
+  cmake --build --preset tidy -- -k 0
+}
+
+if [ "${1:-}" = --inside ]; then  # this script again, under the time limit of limited()
+  "tier_$2"
+  exit
+fi
+limited() {  # limited TIER: its output goes to the tier's log
+  timeout --kill-after=30 "${LIMIT[$1]}" bash test/run.sh --inside "$1" >"$reports/$1.log" 2>&1 </dev/null
+}
+
+there() {
+  case $1 in
+    lab|packaging) compgen -G "test/$1/test_*.py" >/dev/null ;;
+    bench) [ -x test/bench/run.sh ] ;;
+    *) true ;;
+  esac
+}
+
+# --- options ------------------------------------------------------------------------------------------------------------
+
+tiers=()
+while [ $# -gt 0 ]; do
+  case $1 in
+    --tier)
+      if ! known "${2:-}"; then
+        printf 'run.sh: --tier wants one of: %s\n' "${DEFAULT[*]} ${OPTIONAL[*]}" >&2
+        exit 2
+      fi
+      tiers+=("$2")
+      shift 2 ;;
+    -h|--help) usage; exit 0 ;;
+    *) usage >&2; exit 2 ;;
+  esac
+done
+[ ${#tiers[@]} -gt 0 ] || tiers=("${DEFAULT[@]}")
+
+mkdir -p "$reports"
+for tier in prepare "${tiers[@]}"; do "${root[@]}" rm -rf "${reports:?}/$tier" "$reports/$tier.log"; done
+
+say() { printf '%s\n' "$*"; }
+seconds() { printf '%d:%02d' $(($1 / 60)) $(($1 % 60)); }
+
+# --- the tiers one after another ----------------------------------------------------------------------------------------
+
+passed=0 failed=0 skipped=0
+count() { passed=$((passed + $1)); failed=$((failed + $2)); skipped=$((skipped + $3)); }
+result_of() {  # result_of TIER STATUS: "passed failed skipped" from the reports, failed tests' names on stderr
+  /usr/bin/python3 -B test/report.py "$reports/$1" --status "$2" --name "$1"
+}
+
+say "== prepare: packages and the release build (log: build/reports/prepare.log)"
+began=$SECONDS
+if ! limited prepare; then
+  tail -n 60 "$reports/prepare.log"
+  say "prepare failed after $(seconds $((SECONDS - began))); the whole log is build/reports/prepare.log"
+  say "0 passed, 1 failed"
+  exit 1
+fi
+say "   done in $(seconds $((SECONDS - began)))"
+
+for tier in "${tiers[@]}"; do
+  if ! there "$tier"; then say "== $tier: not there yet"; continue; fi
+  say "== $tier"
+  began=$SECONDS
+  mkdir -p "$reports/$tier"
+  status=0
+  limited "$tier" || status=$?
+  read -r p f s < <(result_of "$tier" "$status")
+  count "$p" "$f" "$s"
+  if [ "$tier" = bench ]; then cat "$reports/$tier.log"; fi
+  say "   $p passed, $f failed, $s skipped in $(seconds $((SECONDS - began)))"
+  if [ "$f" -gt 0 ]; then
+    say "   --- end of build/reports/$tier.log"
+    tail -n 60 "$reports/$tier.log" | sed 's/^/   | /'
+  fi
+done
+
+say ""
+line="$passed passed, $failed failed"
+[ "$skipped" = 0 ] || line+=", $skipped skipped"
+say "$line"
+[ "$failed" = 0 ] && [ "$passed" -gt 0 ]
