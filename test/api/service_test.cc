@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 #include <google/protobuf/util/message_differencer.h>
+#include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
 
 #include <chrono>
@@ -266,6 +267,40 @@ TEST_F(ServiceTest, AnswersTheStandardHealthService) {
   }
   grpc::health::v1::HealthCheckResponse response;
   EXPECT_EQ(check("rail.v1.Nothing", response), grpc::StatusCode::NOT_FOUND);
+}
+
+TEST_F(ServiceTest, DescribesItselfByReflection) {
+  // ServerReflectionRequest{list_services: "*"} by hand: the package ships no messages of this service.
+  const grpc::Slice request_bytes(std::string("\x3a\x01*"));
+  const grpc::ByteBuffer request(&request_bytes, 1);
+  grpc::ClientContext context;
+  Bound(context);
+  grpc::GenericStub stub(channel_);
+  grpc::CompletionQueue queue;
+  // One operation at a time; each ends by the deadline of the call.
+  const auto done = [&queue] {
+    void* tag = nullptr;
+    bool ok = false;
+    return queue.Next(&tag, &ok) && ok;
+  };
+  const auto call =
+      stub.PrepareCall(&context, "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", &queue);
+  call->StartCall(nullptr);
+  ASSERT_TRUE(done());
+  call->WriteLast(request, {}, nullptr);
+  ASSERT_TRUE(done());
+  grpc::ByteBuffer response;
+  call->Read(&response, nullptr);
+  ASSERT_TRUE(done());
+  grpc::Slice bytes;
+  ASSERT_TRUE(response.DumpToSingleSlice(&bytes).ok());
+  const std::string text(reinterpret_cast<const char*>(bytes.begin()), bytes.size());
+  EXPECT_THAT(text, HasSubstr("rail.v1.Node"));
+  EXPECT_THAT(text, HasSubstr("grpc.health.v1.Health"));
+  grpc::Status status;
+  call->Finish(&status, nullptr);
+  ASSERT_TRUE(done());
+  EXPECT_TRUE(status.ok()) << status.error_message();
 }
 
 TEST_F(ServiceTest, IsNotStartedTwiceOnOneSocket) {
