@@ -269,14 +269,11 @@ Status Announce(Node& node, Attachment& attachment) {
   attachment.announced = true;
   RAIL_TRY(node.store.Update(attachment));
   RAIL_ASSIGN(frr::Bgp * bgp, node.edges.Bgp());
+  std::vector<frr::Announcement> announcements;
   for (const IpAddress& address : attachment.addresses) {
-    RAIL_TRY(bgp->Announce({.address = address,
-                            .rail = rail->name,
-                            .rail_index = rail->index,
-                            .tenant = {attachment.tenant_id}},
-                           node.edges.CallDeadline()));
+    announcements.push_back({address, rail->name, rail->index, {attachment.tenant_id}});
   }
-  return {};
+  return bgp->AnnounceAll(announcements, node.edges.CallDeadline());
 }
 
 Result<std::vector<std::string>> MissingRules(Node& node, const Attachment& attachment,

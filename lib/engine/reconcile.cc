@@ -56,8 +56,11 @@ void Reconciler::Note(const std::string& part, const Status& status) {
 
 void Reconciler::Audit() {
   Edges edges(deps_.openers(config_), After(kRoundLimit));
-  if (config_.bgp.manage) Note("bgp configuration", BgpBase(edges));
+  // The order keeps routes at the leaf through a restart of bgpd: the instance, the addresses, and only then the sessions,
+  // which end the leaf's graceful restart with everything announced.
+  if (config_.bgp.manage) Note("bgp instance", BgpBase(edges, {}));
   Note("bgp announcements", Announcements(edges));
+  if (config_.bgp.manage) Note("bgp sessions", BgpBase(edges, config_.rails));
   bool changed = false;
   Note("bgp", Learn(edges, changed));
   BridgesAndRules(edges);
@@ -288,10 +291,10 @@ Status Reconciler::Rules(Edges& edges, const config::Rail& rail, RailState& stat
   return {};  // plugins keep working; their pokes bring the next round
 }
 
-Status Reconciler::BgpBase(Edges& edges) {
+Status Reconciler::BgpBase(Edges& edges, const std::vector<config::Rail>& rails) {
   RAIL_ASSIGN(frr::Bgp * bgp, edges.Bgp());
   frr::BaseConfig base{.router_id = config_.bgp.router_id, .rails = {}};
-  for (const config::Rail& rail : config_.rails) base.rails.push_back({rail.name, rail.index, rail.bridge});
+  for (const config::Rail& rail : rails) base.rails.push_back({rail.name, rail.index, rail.bridge});
   RAIL_ASSIGN(const std::vector<std::string> sent, bgp->EnsureBase(base, edges.CallDeadline()));
   if (!sent.empty()) log::Info("bgpd: {} lines of the base configuration sent", sent.size());
   repairs_ += sent.size();
@@ -321,11 +324,12 @@ Status Reconciler::Announcements(Edges& edges) {
       wanted.erase(it);
     }
   }
-  for (const auto& [address, announcement] : wanted) {
-    RAIL_TRY(bgp->Announce(announcement, edges.CallDeadline()));
-    log::Info("bgpd: {} was not announced as recorded, announced again", address.ToHostPrefix());
-    ++repairs_;
-  }
+  if (wanted.empty()) return {};
+  std::vector<frr::Announcement> missing;
+  for (const auto& [address, announcement] : wanted) missing.push_back(announcement);
+  RAIL_TRY(bgp->AnnounceAll(missing, edges.CallDeadline()));
+  log::Info("bgpd: {} addresses were not announced as recorded, announced again", missing.size());
+  repairs_ += missing.size();
   return {};
 }
 

@@ -59,7 +59,7 @@ class Reconciler {
   Status LeafMac(Edges& edges, const config::Rail& rail, RailState& state);
   Status Rules(Edges& edges, const config::Rail& rail, RailState& state);
   std::vector<ovs::Rule> Wanted(const config::Rail& rail, const RailState& state, const Record& record) const;
-  Status BgpBase(Edges& edges);
+  Status BgpBase(Edges& edges, const std::vector<config::Rail>& rails);
   Status Announcements(Edges& edges);
   Status Learn(Edges& edges, bool& changed);
   void BridgesAndRules(Edges& edges);

@@ -70,7 +70,9 @@ class Bgp {
   // not there. Re-announcing with another tenant replaces the map. Safe to repeat.
   // Errors: kTransient bgpd is down or slow, or has no BGP instance yet; kInvalid bgpd refuses (its words), or the
   //         address is no pod's; kExists somebody else's `network` statement holds the address.
-  Status Announce(const Announcement& announcement, Deadline deadline) { return AnnounceAll({announcement}, deadline); }
+  Status Announce(const Announcement& announcement, Deadline deadline) {
+    return AnnounceAll({announcement}, deadline);
+  }
 
   // The same for many at once: one look at bgpd, then only what is missing. All are checked before the first is sent;
   // when bgpd refuses one, those before it stay announced.

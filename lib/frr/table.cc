@@ -1,6 +1,7 @@
 #include "lib/frr/table.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -170,6 +171,61 @@ class TableReader : public nlohmann::json_sax<json> {
   std::string error_;
 };
 
+// A text in pieces, and a cursor over its characters as the parser wants it.
+class Text {
+ public:
+  explicit Text(const Pieces& next) : next_(next) { Fetch(); }
+  bool at_end() const { return at_ == piece_.size(); }
+  char here() const { return piece_[at_]; }
+  void Advance() {
+    if (++at_ == piece_.size()) Fetch();
+  }
+  size_t size() const { return size_; }  // so far
+  const Status& status() const { return status_; }
+
+ private:
+  void Fetch() {
+    at_ = 0;
+    piece_ = {};
+    auto piece = next_();
+    if (piece) {
+      piece_ = *piece;
+      size_ += piece_.size();
+    } else {
+      status_ = tl::make_unexpected(piece.error());
+    }
+  }
+
+  const Pieces& next_;
+  std::string_view piece_;
+  size_t at_ = 0;
+  size_t size_ = 0;
+  Status status_;
+};
+
+class Cursor {
+ public:
+  using iterator_category = std::input_iterator_tag;
+  using value_type = char;
+  using difference_type = std::ptrdiff_t;
+  using pointer = const char*;
+  using reference = char;
+
+  Cursor() = default;  // the end
+  explicit Cursor(Text& text) : text_(&text) {}
+  char operator*() const { return text_->here(); }
+  Cursor& operator++() {
+    text_->Advance();
+    return *this;
+  }
+  Cursor operator++(int) { return ++*this; }
+  bool operator==(const Cursor& other) const { return at_end() == other.at_end(); }
+
+ private:
+  bool at_end() const { return text_ == nullptr || text_->at_end(); }
+  Text* text_ = nullptr;
+};
+
 Result<json> ParseObject(std::string_view text) {
   auto document = ParseJson(text, kSmall);
   if (!document) return Fail(Code::kInternal, document.error().message);
@@ -202,11 +258,13 @@ constexpr const char* kFamilies[] = {"ipv4Unicast", "ipv6Unicast"};
 
 }  // namespace
 
-Status DecodeRemotes(std::string_view text, uint32_t community_asn, std::vector<Remote>& remotes) {
+Status DecodeRemotes(const Pieces& next, uint32_t community_asn, std::vector<Remote>& remotes) {
   const auto first = static_cast<std::ptrdiff_t>(remotes.size());
   TableReader reader{Chooser(community_asn, remotes)};
-  if (!json::sax_parse(text.begin(), text.end(), &reader))
-    return Fail(Code::kInternal, "bgpd's table: " + reader.error());
+  Text text(next);
+  const bool parsed = json::sax_parse(Cursor(text), Cursor(), &reader);
+  RAIL_TRY(text.status());
+  if (!parsed) return Fail(Code::kInternal, "bgpd's table: " + reader.error());
   // An empty table may be "{}"; anything else has routes.
   if (!reader.saw_routes() && text.size() > 64)
     return Fail(Code::kInternal, "bgpd's table: no \"routes\" in it");

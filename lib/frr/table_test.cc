@@ -43,9 +43,19 @@ std::string Table(const std::string& routes) {
          routes + "} } ";
 }
 
+// `text` in pieces of `size` bytes.
+Status DecodeText(std::string_view text, std::vector<Remote>& remotes, size_t size = 7) {
+  const Pieces pieces = [&]() -> Result<std::string_view> {
+    const std::string_view piece = text.substr(0, size);
+    text.remove_prefix(piece.size());
+    return piece;
+  };
+  return DecodeRemotes(pieces, kCommunityAsn, remotes);
+}
+
 std::vector<Remote> Decode(const std::string& text) {
   std::vector<Remote> remotes;
-  const Status status = DecodeRemotes(text, kCommunityAsn, remotes);
+  const Status status = DecodeText(text, remotes);
   EXPECT_TRUE(status) << status.error().message;
   return remotes;
 }
@@ -98,10 +108,23 @@ TEST(DecodeRemotes, RefusesWhatIsNotATable) {
   const std::string whole = Table(Old("10.0.9.1/32", PathOf(kTenant7, "br-rail0")));
   std::vector<Remote> remotes;
   for (size_t size = 0; size + 2 < whole.size(); ++size) {
-    EXPECT_FALSE(DecodeRemotes(whole.substr(0, size), kCommunityAsn, remotes)) << size;
+    EXPECT_FALSE(DecodeText(whole.substr(0, size), remotes)) << size;
   }
-  EXPECT_FALSE(DecodeRemotes(std::string(100'000, '['), kCommunityAsn, remotes));
-  EXPECT_FALSE(DecodeRemotes(R"({"warning":")" + std::string(100, 'x') + "\"}", kCommunityAsn, remotes));
+  EXPECT_FALSE(DecodeText(std::string(100'000, '['), remotes));
+  EXPECT_FALSE(DecodeText(R"({"warning":")" + std::string(100, 'x') + "\"}", remotes));
+}
+
+TEST(DecodeRemotes, SaysWhyTheTextEnded) {
+  bool first = true;
+  std::vector<Remote> remotes;
+  const Status status = DecodeRemotes(
+      [&]() -> Result<std::string_view> {
+        if (std::exchange(first, false)) return std::string_view("{\"routes\":{");
+        return Fail(Code::kTransient, "gone");
+      },
+      kCommunityAsn, remotes);
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().message, "gone");
 }
 
 TEST(DecodeRemotes, SurvivesOtherShapes) {

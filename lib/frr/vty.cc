@@ -27,12 +27,19 @@ std::string Words(std::string_view text, uint8_t status) {
   return words.empty() ? "refused with status " + std::to_string(status) : words;
 }
 
+// What the status of a `show` means.
+Status Judge(const std::string& command, uint8_t status, std::string_view text) {
+  if (status == kSuccess) return {};
+  return Fail(status == kWarning ? Code::kNotFound : Code::kInvalid, command + ": " + Words(text, status));
+}
+
 }  // namespace
 
 Result<bool> ReplyDecoder::Feed(std::string_view bytes) {
   if (trailer_ == 0) {
     const size_t nul = std::min(bytes.find('\0'), bytes.size());
-    if (text_.size() + nul > max_bytes_) {
+    bytes_ += nul;
+    if (bytes_ > max_bytes_) {
       return Fail(Code::kInternal, "the reply is larger than " + std::to_string(max_bytes_) + " bytes");
     }
     text_.append(bytes.substr(0, nul));
@@ -81,39 +88,76 @@ Result<Vty> Vty::Open(const std::string& path, Deadline deadline) {
   return vty;
 }
 
-Result<Vty::Reply> Vty::Exchange(std::string_view line, Deadline deadline) {
-  std::string frame(line);
-  frame += '\0';
-  RAIL_TRY(stream_.Write(frame, deadline));
-  ReplyDecoder decoder;
-  std::vector<char> buffer(16 << 10);
-  for (;;) {
-    RAIL_ASSIGN(const size_t n, stream_.Read(buffer, deadline));
-    if (n == 0)
-      return Fail(Code::kTransient, "read from " + stream_.path() + ": the daemon closed the session");
-    RAIL_ASSIGN_AS(const bool complete, decoder.Feed({buffer.data(), n}), "read from " + stream_.path());
-    if (complete) return Reply{decoder.status(), decoder.TakeText()};
-    // A reply that fills the buffer is a long one.
-    if (n == buffer.size() && n < (1 << 20)) buffer.resize(n * 4);
-  }
-}
-
-Result<Vty::Reply> Vty::Ask(std::string_view line, Deadline deadline) {
+Result<uint8_t> Vty::Run(std::string_view line, Deadline deadline,
+                         const std::function<void(const Pieces&)>& read) {
   RAIL_TRY(CheckLine(line));
   if (broken_)
     return Fail(Code::kTransient,
                 "the session with " + stream_.path() + " has failed before: open a new one");
-  auto reply = Exchange(line, deadline);
-  // Whatever is left of the reply would be taken for the next one.
-  if (!reply) broken_ = true;
+  std::string frame(line);
+  frame += '\0';
+  // Until the reply is complete: whatever is left of it would be taken for the next one.
+  broken_ = true;
+  RAIL_TRY(stream_.Write(frame, deadline));
+
+  ReplyDecoder decoder;
+  std::vector<char> buffer(64 << 10);
+  std::string piece;
+  bool complete = false;
+  Status status;
+  const auto take = [&]() -> Status {
+    RAIL_ASSIGN(const size_t n, stream_.Read(buffer, deadline));
+    if (n == 0)
+      return Fail(Code::kTransient, "read from " + stream_.path() + ": the daemon closed the session");
+    RAIL_ASSIGN_AS(complete, decoder.Feed({buffer.data(), n}), "read from " + stream_.path());
+    return {};
+  };
+  const Pieces next = [&]() -> Result<std::string_view> {
+    piece.clear();
+    while (status && !complete && piece.empty()) {
+      status = take();
+      piece = decoder.TakeText();
+    }
+    RAIL_TRY(status);
+    return std::string_view(piece);
+  };
+  read(next);
+  while (status && !complete) (void)next();  // what `read` left
+  RAIL_TRY(status);
+  broken_ = false;
+  return decoder.status();
+}
+
+Result<Vty::Reply> Vty::Ask(std::string_view line, Deadline deadline) {
+  Reply reply;
+  RAIL_ASSIGN(reply.status, Run(line, deadline, [&](const Pieces& next) {
+                for (auto piece = next(); piece && !piece->empty(); piece = next()) reply.text += *piece;
+              }));
   return reply;
 }
 
 Result<std::string> Vty::Show(const std::string& command, Deadline deadline) {
   RAIL_ASSIGN_AS(Reply reply, Ask(command, deadline), command);
-  if (reply.status == kSuccess) return std::move(reply.text);
-  return Fail(reply.status == kWarning ? Code::kNotFound : Code::kInvalid,
-              command + ": " + Words(reply.text, reply.status));
+  RAIL_TRY(Judge(command, reply.status, reply.text));
+  return std::move(reply.text);
+}
+
+Status Vty::Stream(const std::string& command, Deadline deadline,
+                   const std::function<Status(const Pieces&)>& read) {
+  std::string words;  // the beginning of the text, in case it is a refusal
+  Status done;
+  RAIL_ASSIGN_AS(const uint8_t status,
+                 Run(command, deadline,
+                     [&](const Pieces& next) {
+                       done = read([&]() -> Result<std::string_view> {
+                         auto piece = next();
+                         if (piece && words.empty()) words = piece->substr(0, 400);
+                         return piece;
+                       });
+                     }),
+                 command);
+  RAIL_TRY(Judge(command, status, words));
+  return done;
 }
 
 Status Vty::Configure(const std::vector<ConfigLine>& lines, Deadline deadline) {

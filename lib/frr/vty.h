@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,10 +34,12 @@ class ReplyDecoder {
   Result<bool> Feed(std::string_view bytes);
 
   uint8_t status() const { return status_; }  // meaningful once complete
-  std::string TakeText() { return std::move(text_); }
+  // The text that came since the last call.
+  std::string TakeText() { return std::exchange(text_, {}); }
 
  private:
   size_t max_bytes_;
+  size_t bytes_ = 0;
   std::string text_;
   size_t trailer_ = 0;  // bytes of the trailer seen
   uint8_t status_ = 0;
@@ -48,6 +51,9 @@ Status CheckLine(std::string_view line);
 // One word of a command line that comes from elsewhere (an interface's name): letters, digits, '.', '_', '-',
 // '@', 1..63 of them, the first one a letter or digit. Errors: kInvalid, naming `what`.
 Status CheckWord(std::string_view word, std::string_view what);
+
+// The next piece of a text, valid until the next call; empty at the end.
+using Pieces = std::function<Result<std::string_view>()>;
 
 enum class OnMissing { kFail, kAccept };
 
@@ -66,6 +72,11 @@ class Vty {
   // neighbour, ...; its words); kInvalid it refuses; kTransient. May be repeated.
   Result<std::string> Show(const std::string& command, Deadline deadline);
 
+  // The same for a text that is too large to be held: `read` takes it piece by piece while it comes in. When `read` ends
+  // early the rest is read and thrown away. Errors: as Show, and those of `read`.
+  Status Stream(const std::string& command, Deadline deadline,
+                const std::function<Status(const Pieces&)>& read);
+
   // Sends `lines` from the configuration node, waits for each reply, and stops at the first that is refused;
   // what was sent before it stays in force. Nothing is sent when one of the lines is malformed. Errors:
   // kInvalid "<line>: <the daemon's words>"; kTransient.
@@ -78,8 +89,10 @@ class Vty {
   };
 
   explicit Vty(UnixStream stream) : stream_(std::move(stream)) {}
+  // Sends `line`, has `read` take the text, gives the status.
+  Result<uint8_t> Run(std::string_view line, Deadline deadline,
+                      const std::function<void(const Pieces&)>& read);
   Result<Reply> Ask(std::string_view line, Deadline deadline);
-  Result<Reply> Exchange(std::string_view line, Deadline deadline);
 
   UnixStream stream_;
   bool broken_ = false;

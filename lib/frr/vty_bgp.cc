@@ -115,9 +115,11 @@ Result<std::vector<Session>> VtyBgp::Sessions(Deadline deadline) {
 Result<std::vector<Remote>> VtyBgp::Remotes(Deadline deadline) {
   std::vector<Remote> remotes;
   for (const bool v6 : {false, true}) {
-    RAIL_ASSIGN(const std::string text,
-                ShowOrEmpty("show bgp " + Family(v6) + " unicast json detail", deadline));
-    RAIL_TRY(DecodeRemotes(text, options_.community_asn, remotes));
+    const Status read = vty_.Stream(
+        "show bgp " + Family(v6) + " unicast json detail", deadline,
+        [&](const Pieces& pieces) { return DecodeRemotes(pieces, options_.community_asn, remotes); });
+    if (!read && read.error().code != Code::kNotFound)
+      return tl::make_unexpected(read.error());  // not found: no instance
   }
   return remotes;
 }

@@ -452,14 +452,17 @@ TEST_P(RealBgp, ShowsTheLeafBothCommunities) {
 
 TEST_P(RealBgp, PassesNothingOnAndInstallsNothing) {
   ASSERT_NO_FATAL_FAILURE(Up());
-  // With the other rail's community it would match that rail's outbound list, were it announced here.
-  bench_->LeafAnnounces("10.0.9.1/32", {Tenant(kA), Rail(1)});
-  bench_->LeafAnnounces("2001:db8::9/128", {Tenant(kA), Rail(1)});
+  // With the communities of both rails they would pass every outbound list, were they announced here.
+  bench_->LeafAnnounces("10.0.9.1/32", {Tenant(kA), Rail(0), Rail(1)});
+  bench_->LeafAnnounces("2001:db8::9/128", {Tenant(kA), Rail(0), Rail(1)});
   ASSERT_TRUE(Eventually([&] { return Remotes().size() == 2; }));
-  const auto sessions = bgp().Sessions(Soon());
-  EXPECT_EQ((*sessions)[0].prefixes_received, 2U);
-  EXPECT_EQ((*sessions)[0].prefixes_sent, 0U);
-  EXPECT_EQ((*sessions)[1].prefixes_sent, 0U);
+  Announce(Pod("10.0.3.7", 0, kA));
+  Announce(Pod("10.0.3.8", 1, kA));
+  const auto sent = [&](size_t session) { return (*bgp().Sessions(Soon()))[session].prefixes_sent; };
+  EXPECT_TRUE(Eventually([&] { return sent(0) >= 1 && sent(1) >= 1; }));
+  EXPECT_EQ(sent(0), 1U);
+  EXPECT_EQ(sent(1), 1U);
+  EXPECT_EQ((*bgp().Sessions(Soon()))[0].prefixes_received, 2U);
   const std::string routes =
       "ip -n " + pair().host_netns() + " -6 route show proto bgp; ip -n " + pair().host_netns() + " route";
   EXPECT_EQ(std::system(("test -z \"$(" + routes + ")\"").c_str()), 0);
@@ -481,6 +484,41 @@ TEST_P(RealBgp, CompletesARouteMapThatWasLeftHalfMade) {
   Announce(Pod("10.0.3.7", 0, kB));
   EXPECT_TRUE(bgp().WaitAdjRibOut({Ip("10.0.3.7")}, "br-rail0", Soon()));
   EXPECT_THAT(pair().ShowLeaf("show bgp ipv4 unicast 10.0.3.7/32 json"), HasSubstr(Tenant(kB).ToString()));
+}
+
+TEST_P(RealBgp, LosesNothingAtTheLeafWhenBgpdRestarts) {
+  ASSERT_NO_FATAL_FAILURE(Up());
+  std::vector<Announcement> pods;
+  for (int i = 0; i < 50; ++i) pods.push_back(Pod("10.0.3." + std::to_string(i), 0, kA));
+  ASSERT_TRUE(bgp().AnnounceAll(pods, Soon()));
+  ASSERT_TRUE(bgp().WaitAdjRibOut({pods.back().address}, "br-rail0", Soon()));
+  const auto at_leaf = [&] {
+    const std::string text = pair().ShowLeaf("show bgp ipv4 unicast json");
+    size_t count = 0;
+    for (size_t at = 0; (at = text.find("\"10.0.3.", at)) != std::string::npos; ++at) ++count;
+    return count;
+  };
+  const size_t all = at_leaf();
+  ASSERT_GE(all, 50U);
+  pair().KillHostBgpd();
+  EXPECT_EQ(bgp().Announced(Soon()).error().code, Code::kTransient);
+  pair().StartHostBgpd();
+  auto opened = VtyBgp::Open({pair().host_run_dir(), kAsn, kCommunityAsn}, Soon());
+  ASSERT_TRUE(opened) << opened.error().message;
+  VtyBgp& anew = **opened;
+  ASSERT_TRUE(anew.EnsureBase({Ip("10.255.0.1"), {}}, Soon()));
+  ASSERT_TRUE(anew.AnnounceAll(pods, Soon()));
+  ASSERT_TRUE(anew.EnsureBase(Base(), Soon()));
+  size_t fewest = all;
+  const auto watch = [&] {
+    fewest = std::min(fewest, at_leaf());
+    return anew.WaitAdjRibOut({pods.back().address}, "br-rail0", After(milliseconds(1))).has_value();
+  };
+  EXPECT_TRUE(Eventually(watch));
+  // The leaf drops what is still stale once it has our end-of-RIB.
+  const Deadline settled = After(seconds(3));
+  EXPECT_TRUE(Eventually([&] { return (void)watch(), Clock::now() > settled; }));
+  EXPECT_EQ(fewest, all);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, RealBgp, ::testing::Values(Kind::kReal), [](const auto&) { return "Frr"; });

@@ -115,13 +115,26 @@ void FrrPair::StartNode(const std::string& node) {
   const std::string d = folder_ + "/" + node;
   fs::create_directories(d);
   EXPECT_TRUE(Sh("chown frr:frr " + d));
-  const std::string common = " -d -z " + d + "/zserv.api --vty_socket " + d +
-                             " -f /dev/null -A 127.0.0.1 -P 0 --log file:" + d + "/frr.log";
-  for (const std::string daemon : {"zebra", "bgpd"}) {
-    EXPECT_TRUE(Sh("ip netns exec " + Netns(node) + " " + kDaemons + "/" + daemon + " -i " + d + "/" +
-                   daemon + ".pid" + common))
-        << daemon;
-  }
+  StartDaemon(node, "zebra");
+  StartDaemon(node, "bgpd");
+}
+
+void FrrPair::StartDaemon(const std::string& node, const std::string& daemon) {
+  const std::string d = folder_ + "/" + node;
+  EXPECT_TRUE(Sh("ip netns exec " + Netns(node) + " " + kDaemons + "/" + daemon + " -d -i " + d + "/" +
+                 daemon + ".pid -z " + d + "/zserv.api --vty_socket " + d +
+                 " -f /dev/null -A 127.0.0.1 -P 0 --log file:" + d + "/" + daemon + ".log"))
+      << daemon;
+}
+
+void FrrPair::KillHostBgpd() {
+  pid_t pid = 0;
+  std::ifstream(host_run_dir() + "/bgpd.pid") >> pid;
+  ASSERT_GT(pid, 1);
+  ASSERT_EQ(::kill(pid, SIGKILL), 0);
+  const Deadline deadline = After(seconds(5));
+  while (fs::exists("/proc/" + std::to_string(pid)) && Clock::now() < deadline)
+    std::this_thread::sleep_for(milliseconds(5));
 }
 
 void FrrPair::Configure(const std::string& node, const std::vector<std::string>& lines) {

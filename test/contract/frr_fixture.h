@@ -37,11 +37,15 @@ class FrrPair {
   std::string ShowHost(const std::string& command) { return Show("host", command); }
   // Takes the cable out of rail `index`, at the leaf's end.
   void CutLink(int index);
+  // Ends the host's bgpd without a farewell / starts it anew, with an empty configuration.
+  void KillHostBgpd();
+  void StartHostBgpd() { StartDaemon("host", "bgpd"); }
 
  private:
   FrrPair() = default;
   std::string Netns(const std::string& node) const { return name_ + "-" + node; }
   void StartNode(const std::string& node);
+  void StartDaemon(const std::string& node, const std::string& daemon);
   void Configure(const std::string& node, const std::vector<std::string>& lines);
   std::string Show(const std::string& node, const std::string& command);
 
