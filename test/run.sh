@@ -5,7 +5,7 @@
 # usage: test/run.sh [--tier NAME]...
 #   by default   unit lint contract lab bench packaging     (a tier whose folder is not there is not there)
 #   opt-in       asan tsan   unit and contract tests under a sanitizer
-#                fuzz        each fuzz target for 60 s
+#                fuzz        each fuzz target: its seeds, and a second of its own
 #                tidy        clang-tidy over everything (slow)
 # Root or sudo: contract, lab and packaging make network namespaces and mounts, and remove what they made.
 # Reports of every tier: build/reports/. Exit status: 0 all passed, 1 something failed or nothing ran, 2 usage.
@@ -17,6 +17,7 @@ OPTIONAL=(asan tsan fuzz tidy)
 # Hard limits in seconds: a tier that hangs is a failed tier, not a hung job.
 declare -A LIMIT=([prepare]=1800 [unit]=300 [lint]=900 [contract]=600 [lab]=2400 [bench]=900 [packaging]=2400
                   [asan]=3000 [tsan]=3000 [fuzz]=1800 [tidy]=5400)
+TOTAL=${RAILCNI_TEST_SECONDS:-86400}  # for the whole run: what is left of it bounds each tier, so that the closing line is printed
 
 usage() { sed -n '2,/^set -/{/^set -/d;s/^# \{0,1\}//;p}' test/run.sh; }
 known() { local t; for t in "${DEFAULT[@]}" "${OPTIONAL[@]}"; do [ "$t" = "$1" ] && return 0; done; return 1; }
@@ -76,7 +77,9 @@ if [ "${1:-}" = --inside ]; then  # this script again, under the time limit of l
   exit
 fi
 limited() {  # limited TIER: its output goes to the tier's log
-  timeout --kill-after=30 "${LIMIT[$1]}" bash test/run.sh --inside "$1" >"$reports/$1.log" 2>&1 </dev/null
+  local left=$((TOTAL - SECONDS))
+  [ "$left" -gt 0 ] || return 124
+  timeout --kill-after=30 "$((left < LIMIT[$1] ? left : LIMIT[$1]))" bash test/run.sh --inside "$1" >"$reports/$1.log" 2>&1 </dev/null
 }
 
 there() {
@@ -136,7 +139,7 @@ for tier in "${tiers[@]}"; do
   mkdir -p "$reports/$tier"
   status=0
   limited "$tier" || status=$?
-  read -r p f s < <(result_of "$tier" "$status")
+  read -r p f s < <(result_of "$tier" "$status") || { p=0 f=1 s=0; }
   count "$p" "$f" "$s"
   if [ "$tier" = bench ]; then cat "$reports/$tier.log"; fi
   say "   $p passed, $f failed, $s skipped in $(seconds $((SECONDS - began)))"

@@ -21,7 +21,7 @@ constexpr uint32_t kIpv6DefaultMetric = 1024;
 template <int kMax>
 class Attributes {
  public:
-  std::optional<uint32_t> Uint32(int type) const { return Integer<uint32_t>(table_[type]); }
+  std::optional<uint32_t> Uint32(int type) const { return Integer<uint32_t>(raw(type)); }
   uint32_t Uint32Or(int type, uint32_t fallback) const { return Uint32(type).value_or(fallback); }
 
   std::string String(int type) const {
@@ -42,15 +42,17 @@ class Attributes {
     return address ? std::optional(*address) : std::nullopt;
   }
 
-  bool Has(int type) const { return table_[type] != nullptr; }
+  bool Has(int type) const { return raw(type) != nullptr; }
 
   std::string_view Bytes(int type) const {
-    const nlattr* attribute = table_[type];
+    const nlattr* attribute = raw(type);
     if (attribute == nullptr) return {};
     return {static_cast<const char*>(nla_data(attribute)), static_cast<size_t>(nla_len(attribute))};
   }
 
-  nlattr* raw(int type) const { return table_[type]; }
+  nlattr* raw(int type) const {
+    return type >= 0 && type <= kMax ? table_[static_cast<size_t>(type)] : nullptr;
+  }
   nlattr** table() { return table_.data(); }
 
  private:

@@ -1,0 +1,49 @@
+"""What test/run.sh counts: every way in which a tier can fail ends in its last line."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+REPORT = Path(__file__).resolve().parents[1] / "report.py"
+
+
+def counts(folder: Path, status: int) -> tuple[str, str]:
+    ran = subprocess.run([REPORT, folder, "--name", "lab", "--status", str(status)], capture_output=True, text=True, check=True)
+    return ran.stdout.strip(), ran.stderr
+
+
+CTEST = """<testsuite><testcase name="Mac.Parses" classname="Mac.Parses" status="run"/>
+<testcase name="Mac.Fails" classname="Mac.Fails" status="fail"><failure message=""/></testcase>
+<testcase name="lint.binaries" classname="lint.binaries" status="disabled"/></testsuite>"""
+PYTEST = """<testsuites><testsuite><testcase classname="test_a" name="test_one"/>
+<testcase classname="test_a" name="test_two"><failure message="x"/></testcase>
+<testcase classname="test_a" name="test_three"><error message="x"/></testcase>
+<testcase classname="test_a" name="test_four"><skipped message="no KVM"/></testcase></testsuite></testsuites>"""
+
+
+@pytest.mark.parametrize(("xml", "expected", "names"), [
+    (CTEST, "1 1 1", ["FAILED  Mac.Fails", "skipped lint.binaries"]),
+    (PYTEST, "1 2 1", ["FAILED  test_a.test_two", "FAILED  test_a.test_three", "skipped test_a.test_four: no KVM"]),
+])
+def test_reports_of_both_kinds_are_counted_and_failures_named(tmp_path: Path, xml: str, expected: str, names: list[str]) -> None:
+    (tmp_path / "a.xml").write_text(xml)
+    line, named = counts(tmp_path, 1)
+    assert line == expected
+    assert all(name in named for name in names)
+
+
+@pytest.mark.parametrize(("status", "expected"), [(0, "1 0 0"), (1, "0 1 0"), (124, "0 1 0"), (137, "0 1 0")])
+def test_a_tier_without_a_report_counts_as_one_test(tmp_path: Path, status: int, expected: str) -> None:
+    assert counts(tmp_path, status)[0] == expected
+
+
+def test_a_report_that_was_cut_off_and_a_tier_whose_time_was_up_are_failures(tmp_path: Path) -> None:
+    (tmp_path / "a.xml").write_text(CTEST[:60])
+    line, named = counts(tmp_path, 124)
+    assert line == "0 2 0" and "not a whole report" in named and "its time was up" in named
+
+
+def test_passed_cases_do_not_hide_a_tier_that_broke(tmp_path: Path) -> None:
+    (tmp_path / "a.xml").write_text('<testsuite><testcase name="a" status="run"/></testsuite>')
+    assert counts(tmp_path, 1)[0] == "1 1 0"
