@@ -4,7 +4,8 @@
 #
 # usage: test/run.sh [--tier NAME]...
 #   by default   unit lint contract lab bench packaging     (a tier whose folder is not there is not there)
-#   opt-in       asan tsan   unit and contract tests under a sanitizer
+#   opt-in       fresh       the quick start in a minimal Debian 12 that has nothing installed
+#                asan tsan   unit and contract tests under a sanitizer
 #                fuzz        each fuzz target: its seeds, and a second of its own
 #                tidy        clang-tidy over everything (slow)
 # Root or sudo: contract, lab and packaging make network namespaces and mounts, and remove what they made.
@@ -13,10 +14,10 @@ set -euo pipefail
 cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/.."
 
 DEFAULT=(unit lint contract lab bench packaging)
-OPTIONAL=(asan tsan fuzz tidy)
+OPTIONAL=(fresh asan tsan fuzz tidy)
 # Hard limits in seconds: a tier that hangs is a failed tier, not a hung job.
 declare -A LIMIT=([prepare]=1800 [unit]=300 [lint]=900 [contract]=600 [lab]=2400 [bench]=900 [packaging]=2400
-                  [asan]=3000 [tsan]=3000 [fuzz]=1800 [tidy]=5400)
+                  [fresh]=3300 [asan]=3000 [tsan]=3000 [fuzz]=1800 [tidy]=5400)
 TOTAL=${RAILCNI_TEST_SECONDS:-86400}  # for the whole run: what is left of it bounds each tier, so that the closing line is printed
 
 usage() { sed -n '2,/^set -/{/^set -/d;s/^# \{0,1\}//;p}' test/run.sh; }
@@ -59,6 +60,7 @@ tier_lint() { ctest_in lint build '^lint$' 2; }
 tier_contract() { ctest_in contract build '^contract$' 2; }
 tier_lab() { pytest_in lab test/lab; }
 tier_packaging() { pytest_in packaging test/packaging; }
+tier_fresh() { pytest_in fresh test/fresh; }
 tier_bench() { "${root[@]}" test/bench/run.sh --smoke; }
 tier_asan() { sanitized asan; }
 tier_tsan() { sanitized tsan; }

@@ -26,8 +26,8 @@ engine::NodeIdentity Identity() {
 
 }  // namespace
 
-Daemon::Daemon(config::NodeConfig config, engine::Deps deps, std::unique_ptr<state::Store> store, poke::PokeSocket pokes,
-               std::unique_ptr<event::Loop> loop)
+Daemon::Daemon(config::NodeConfig config, engine::Deps deps, std::unique_ptr<state::Store> store,
+               poke::PokeSocket pokes, std::unique_ptr<event::Loop> loop)
     : config_(std::move(config)),
       deps_(std::move(deps)),
       store_(std::move(store)),
@@ -35,9 +35,11 @@ Daemon::Daemon(config::NodeConfig config, engine::Deps deps, std::unique_ptr<sta
       reconciler_(config_, deps_, *store_, board_, Identity()),
       loop_(std::move(loop)) {}
 
-Result<std::unique_ptr<Daemon>> Daemon::Start(config::NodeConfig config, engine::Deps deps, const config::Paths& paths) {
+Result<std::unique_ptr<Daemon>> Daemon::Start(config::NodeConfig config, engine::Deps deps,
+                                              const config::Paths& paths) {
   RAIL_ASSIGN(std::unique_ptr<state::Store> store, deps.open_store());
-  RAIL_ASSIGN_AS(poke::PokeSocket pokes, poke::PokeSocket::Bind(paths.poke_socket), "does another raild run on this node?");
+  RAIL_ASSIGN_AS(poke::PokeSocket pokes, poke::PokeSocket::Bind(paths.poke_socket),
+                 "does another raild run on this node?");
   RAIL_ASSIGN(std::unique_ptr<event::Loop> loop, event::Loop::Open());
   std::unique_ptr<Daemon> daemon(
       new Daemon(std::move(config), std::move(deps), std::move(store), std::move(pokes), std::move(loop)));

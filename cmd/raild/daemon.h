@@ -22,12 +22,13 @@ namespace rail::raild {
 class Daemon {
  public:
   // Errors: another raild runs on this node; the record cannot be opened; the API's socket cannot be made.
-  static Result<std::unique_ptr<Daemon>> Start(config::NodeConfig config, engine::Deps deps, const config::Paths& paths);
+  static Result<std::unique_ptr<Daemon>> Start(config::NodeConfig config, engine::Deps deps,
+                                               const config::Paths& paths);
   void Run();
 
  private:
-  Daemon(config::NodeConfig config, engine::Deps deps, std::unique_ptr<state::Store> store, poke::PokeSocket pokes,
-         std::unique_ptr<event::Loop> loop);
+  Daemon(config::NodeConfig config, engine::Deps deps, std::unique_ptr<state::Store> store,
+         poke::PokeSocket pokes, std::unique_ptr<event::Loop> loop);
 
   Status WatchSignalsAndPokes();
   void WatchLinks();

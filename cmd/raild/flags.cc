@@ -8,11 +8,14 @@ namespace rail::raild {
 Flags ParseFlags(int argc, char** argv) {
   Flags flags;
   CLI::App app(
-      "The RailCNI node daemon: keeps bridges, rules and announcements right, learns remote pods, serves rail.v1.Node.\n"
-      "Files: /etc/railcni/node.json, /var/lib/railcni/state.db, /run/railcni/raild.sock; the environment variable\n"
+      "The RailCNI node daemon: keeps bridges, rules and announcements right, learns remote pods, serves "
+      "rail.v1.Node.\n"
+      "Files: /etc/railcni/node.json, /var/lib/railcni/state.db, /run/railcni/raild.sock; the environment "
+      "variable\n"
       "RAILCNI_ROOT stands in front of all three.",
       "raild");
-  app.add_flag("--check-config", flags.check_config, "read node.json and the tenant key, say what is wrong with them, end");
+  app.add_flag("--check-config", flags.check_config,
+               "read node.json and the tenant key, say what is wrong with them, end");
   const std::map<std::string, log::Level> levels{{"debug", log::Level::kDebug},
                                                  {"info", log::Level::kInfo},
                                                  {"warning", log::Level::kWarning},

@@ -13,7 +13,9 @@ namespace rail {
 using Clock = std::chrono::steady_clock;
 using Deadline = Clock::time_point;
 
-inline Deadline After(Clock::duration duration) { return Clock::now() + duration; }
+inline Deadline After(Clock::duration duration) {
+  return Clock::now() + duration;
+}
 
 // Milliseconds until `deadline` for poll(2), rounded up; 0 when it has passed.
 inline int PollTimeout(Deadline deadline) {

@@ -31,8 +31,9 @@ std::string_view CodeName(Code code);
 
 struct Error {
   Code code = Code::kInternal;
-  std::string message;   // a clause or sentence without a full stop: "connect to /run/frr/bgpd.vty: no such file"
-  int sys_errno = 0;     // errno when the kernel refused, else 0
+  std::string
+      message;  // a clause or sentence without a full stop: "connect to /run/frr/bgpd.vty: no such file"
+  int sys_errno = 0;  // errno when the kernel refused, else 0
 };
 
 // A value of T, or an Error.
@@ -72,31 +73,31 @@ inline tl::unexpected<Error> FailWrapped(Error error, std::string_view doing) {
 
 // Returns the error of `expr` (a Status or Result) from the enclosing function; else goes on.
 #define RAIL_TRY(expr) RAIL_TRY_(RAIL_UNIQUE(rail_status_), expr)
-#define RAIL_TRY_(status, expr)                                        \
-  do {                                                                 \
-    if (auto status = (expr); !status) {                               \
-      return ::tl::make_unexpected(std::move(status).error());         \
-    }                                                                  \
+#define RAIL_TRY_(status, expr)                                \
+  do {                                                         \
+    if (auto status = (expr); !status) {                       \
+      return ::tl::make_unexpected(std::move(status).error()); \
+    }                                                          \
   } while (false)
 
 // The same, with one clause in front of the message.
 #define RAIL_TRY_AS(expr, doing) RAIL_TRY_AS_(RAIL_UNIQUE(rail_status_), expr, doing)
-#define RAIL_TRY_AS_(status, expr, doing)                              \
-  do {                                                                 \
-    if (auto status = (expr); !status) {                               \
-      return ::rail::FailWrapped(std::move(status).error(), (doing));  \
-    }                                                                  \
+#define RAIL_TRY_AS_(status, expr, doing)                             \
+  do {                                                                \
+    if (auto status = (expr); !status) {                              \
+      return ::rail::FailWrapped(std::move(status).error(), (doing)); \
+    }                                                                 \
   } while (false)
 
 // Assigns the value of `expr` to `lhs` (a variable, or its declaration), or returns the error.
 #define RAIL_ASSIGN(lhs, expr) RAIL_ASSIGN_(RAIL_UNIQUE(rail_result_), lhs, expr)
-#define RAIL_ASSIGN_(result, lhs, expr)                                      \
-  auto result = (expr);                                                      \
-  if (!result) return ::tl::make_unexpected(std::move(result).error());      \
+#define RAIL_ASSIGN_(result, lhs, expr)                                 \
+  auto result = (expr);                                                 \
+  if (!result) return ::tl::make_unexpected(std::move(result).error()); \
   lhs = std::move(*result)
 
 #define RAIL_ASSIGN_AS(lhs, expr, doing) RAIL_ASSIGN_AS_(RAIL_UNIQUE(rail_result_), lhs, expr, doing)
-#define RAIL_ASSIGN_AS_(result, lhs, expr, doing)                            \
-  auto result = (expr);                                                      \
+#define RAIL_ASSIGN_AS_(result, lhs, expr, doing)                              \
+  auto result = (expr);                                                        \
   if (!result) return ::rail::FailWrapped(std::move(result).error(), (doing)); \
   lhs = std::move(*result)

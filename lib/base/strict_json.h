@@ -61,7 +61,7 @@ class JsonObject {
   uint64_t Uint(std::string_view key, uint64_t min, uint64_t max);
   uint64_t UintOr(std::string_view key, uint64_t fallback, uint64_t min, uint64_t max);
   bool BoolOr(std::string_view key, bool fallback);
-  std::vector<std::string> StringsOr(std::string_view key);     // [] when absent
+  std::vector<std::string> StringsOr(std::string_view key);  // [] when absent
   // nullptr when absent or of another type (the latter is recorded).
   const nlohmann::json* Object(std::string_view key);
   const nlohmann::json* Array(std::string_view key);

@@ -19,9 +19,9 @@ namespace rail::cni {
 // The verbs of one plugin. A verb that is not set succeeds and says nothing, as with the reference's skel.
 struct Plugin {
   std::string name;
-  std::string about;  // one line, printed when CNI_COMMAND is not set
+  std::string about;                                          // one line, printed when CNI_COMMAND is not set
   std::function<Outcome<void>(const Request&)> check_config;  // the plugin's own keys, nothing else
-  std::function<Outcome<std::string>(const Request&)> add;  // returns the result document
+  std::function<Outcome<std::string>(const Request&)> add;    // returns the result document
   std::function<Outcome<void>(const Request&)> del;
   std::function<Outcome<void>(const Request&)> check;
   std::function<Outcome<void>(const Request&)> gc;

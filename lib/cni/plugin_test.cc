@@ -203,7 +203,7 @@ const Refusal kConfigs[] = {
      {},
      R"({"name": "rail0", "x": ")" + std::string(1 << 20, 'x') + "\"}",
      6,
-     "at most 1048576 are read",
+     "1048576 bytes",
      ""},
     {"NoName", {}, R"({"cniVersion": "1.0.0"})", 7, "missing network name", ""},
     {"EmptyName", {}, R"({"cniVersion": "1.0.0", "name": ""})", 7, "missing network name", ""},

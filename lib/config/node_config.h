@@ -36,11 +36,11 @@ struct DeviceEntry {
 };
 
 struct Rail {
-  std::string name;      // [a-z0-9]([a-z0-9-]*[a-z0-9])?, 1..15 bytes
-  uint32_t index = 0;    // 0..99, unique; the pod's routing table is 100 + index
-  std::string pf;        // the uplink's netdev
-  std::string bridge;    // the OVS bridge, unique
-  uint32_t mtu = 0;      // bytes, 1280..9600
+  std::string name;    // [a-z0-9]([a-z0-9-]*[a-z0-9])?, 1..15 bytes
+  uint32_t index = 0;  // 0..99, unique; the pod's routing table is 100 + index
+  std::string pf;      // the uplink's netdev
+  std::string bridge;  // the OVS bridge, unique
+  uint32_t mtu = 0;    // bytes, 1280..9600
   std::vector<DeviceEntry> devices;
 
   // 02:52:41:49:4c:<index>: the pod's gateway has this address on every node.
@@ -53,7 +53,8 @@ enum class TenancyMode { kNamespace, kOff };
 
 struct Tenancy {
   TenancyMode mode = TenancyMode::kNamespace;
-  std::map<std::string, std::vector<std::string>> tenants;  // tenant -> its namespaces; a namespace is in one at most
+  std::map<std::string, std::vector<std::string>>
+      tenants;  // tenant -> its namespaces; a namespace is in one at most
   std::string key_file;
 };
 
@@ -68,7 +69,7 @@ struct Ovs {
   std::string db_socket;  // node.json says "unix:<path>"; this is the path
   std::string run_dir;    // holds <bridge>.mgmt
   bool manage_bridges = true;
-  std::string datapath;   // "system" or "netdev"
+  std::string datapath;  // "system" or "netdev"
 };
 
 struct Frr {

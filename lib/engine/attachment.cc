@@ -85,7 +85,7 @@ Status UndoDevice(Node& node, const Attachment& attachment, const Step& step) {
   const bool alive = pod && pod->identity() == netns::Identity{attachment.netns_device, attachment.netns_inode};
   const config::Rail* rail = node.config.FindRail(attachment.rail);
   // A pod that lives on without the interface keeps no policy rules of it; nothing depends on their removal.
-  if (alive && rail != nullptr) (void)podnet::Deconfigure(*pod, PlanOf(*rail, attachment));
+  if (alive && rail != nullptr) (void)node.edges.Pods().Deconfigure(*pod, PlanOf(*rail, attachment));
   RAIL_TRY(devices->Restore(saved, alive ? &*pod : nullptr, attachment.key.ifname, node.edges.CallDeadline()));
   return node.store.Release(attachment.id, ClaimKind::kDevice, attachment.device);
 }

@@ -19,6 +19,7 @@
 #include "lib/netlink/netlink.h"
 #include "lib/ovs/openflow.h"
 #include "lib/ovs/ovsdb.h"
+#include "lib/podnet/podnet.h"
 
 namespace rail::engine {
 
@@ -30,6 +31,7 @@ struct Openers {
   std::function<Result<std::unique_ptr<netlink::Netlink>>()> netlink;  // the host's namespace
   std::function<std::unique_ptr<device::Backend>(netlink::Netlink&)> devices;
   std::function<cni::Outcome<void>(const cni::IpamCall&, Deadline)> release_addresses;
+  std::shared_ptr<podnet::PodNet> pods;
 };
 
 class Edges {
@@ -42,6 +44,7 @@ class Edges {
   Result<frr::Bgp*> Bgp();
   Result<netlink::Netlink*> Netlink();
   Result<device::Backend*> Devices();
+  podnet::PodNet& Pods() { return *openers_.pods; }
   Status ReleaseAddresses(const cni::IpamCall& call);
 
   // Until when a call that starts now may last.

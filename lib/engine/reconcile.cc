@@ -13,8 +13,6 @@ using state::Phase;
 using state::Step;
 
 constexpr std::chrono::seconds kRoundLimit{20};
-// A namespace that is gone may be one whose DEL is on its way; a runtime retries within a minute or not at all.
-constexpr std::chrono::seconds kGoneGrace{60};
 
 bool NamespaceIsGone(const Attachment& attachment) {
   const auto pod = netns::Netns::Open(attachment.netns_path);
@@ -25,8 +23,13 @@ bool NamespaceIsGone(const Attachment& attachment) {
 }  // namespace
 
 Reconciler::Reconciler(const config::NodeConfig& config, const Deps& deps, state::Store& store, Board& board,
-                       NodeIdentity identity)
-    : config_(config), deps_(deps), store_(store), board_(board), identity_(std::move(identity)) {
+                       NodeIdentity identity, Clock::duration gone_grace)
+    : config_(config),
+      deps_(deps),
+      store_(store),
+      board_(board),
+      identity_(std::move(identity)),
+      gone_grace_(gone_grace) {
   for (const config::Rail& rail : config_.rails) rails_[rail.name];
 }
 
@@ -373,7 +376,7 @@ void Reconciler::Sweep(Edges& edges) {
     if (!pending && NamespaceIsGone(attachment)) {
       const auto since = gone_since_.find(attachment.id);
       gone[attachment.id] = since == gone_since_.end() ? Clock::now() : since->second;
-      due = Clock::now() - gone[attachment.id] >= kGoneGrace;
+      due = Clock::now() - gone[attachment.id] >= gone_grace_;
     }
     if (!due) continue;
     Attachment deleting = attachment;

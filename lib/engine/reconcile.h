@@ -25,10 +25,14 @@ struct NodeIdentity {
   int64_t started_ms = 0;
 };
 
+// A namespace that is gone may be one whose DEL is on its way; a runtime retries within a minute or not at all.
+inline constexpr std::chrono::seconds kGoneGrace{60};
+
 class Reconciler {
  public:
+  // `gone_grace`: for how long a namespace must have been gone before its attachments are undone.
   Reconciler(const config::NodeConfig& config, const Deps& deps, state::Store& store, Board& board,
-             NodeIdentity identity);
+             NodeIdentity identity, Clock::duration gone_grace = kGoneGrace);
 
   void Audit();
   void RecordChanged();
@@ -72,6 +76,7 @@ class Reconciler {
   state::Store& store_;
   Board& board_;
   const NodeIdentity identity_;
+  const Clock::duration gone_grace_;
 
   std::map<std::string, RailState> rails_;
   std::map<IpAddress, frr::Remote> remotes_;

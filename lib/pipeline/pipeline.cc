@@ -19,11 +19,19 @@ constexpr uint16_t kToLeaf = 10;
 constexpr uint16_t kPortDrop = 1;
 constexpr uint16_t kMiss = 0;
 
-const char* Family(const IpAddress& address) { return address.is_v6() ? "ipv6" : "ip"; }
-const char* Source(const IpAddress& address) { return address.is_v6() ? "ipv6_src" : "nw_src"; }
-const char* Destination(const IpAddress& address) { return address.is_v6() ? "ipv6_dst" : "nw_dst"; }
+const char* Family(const IpAddress& address) {
+  return address.is_v6() ? "ipv6" : "ip";
+}
+const char* Source(const IpAddress& address) {
+  return address.is_v6() ? "ipv6_src" : "nw_src";
+}
+const char* Destination(const IpAddress& address) {
+  return address.is_v6() ? "ipv6_dst" : "nw_dst";
+}
 
-std::string Hex(tenancy::TenantId id) { return fmt::format("{:#x}", id.value); }
+std::string Hex(tenancy::TenantId id) {
+  return fmt::format("{:#x}", id.value);
+}
 
 }  // namespace
 
@@ -41,12 +49,14 @@ std::vector<Rule> ControlRules(const BridgeFacts& bridge, config::TenancyMode mo
     control(fmt::format("{},ipv6,ipv6_dst={}", uplink, destination), "LOCAL");
   }
   control("in_port=LOCAL,ipv6,ipv6_src=fe80::/10", to_uplink);
-  control("in_port=LOCAL,ipv6,ipv6_src=::,ipv6_dst=ff02::/16", to_uplink);  // duplicate address detection of LOCAL
+  control("in_port=LOCAL,ipv6,ipv6_src=::,ipv6_dst=ff02::/16",
+          to_uplink);  // duplicate address detection of LOCAL
   control(fmt::format("{},dl_type=0x88cc", uplink), "LOCAL");
   control("in_port=LOCAL,dl_type=0x88cc", to_uplink);
 
   for (const uint8_t table : {kAdmitTable, kSourceTable, kDestinationTable, kCompareTable, kForwardTable}) {
-    const bool asks_for_tenant = table == kSourceTable || table == kDestinationTable || table == kCompareTable;
+    const bool asks_for_tenant =
+        table == kSourceTable || table == kDestinationTable || table == kCompareTable;
     const bool pass = asks_for_tenant && mode == config::TenancyMode::kOff;
     rules.push_back({table, kMiss, cookie, "", pass ? fmt::format("resubmit(,{})", table + 1) : "drop"});
   }
@@ -65,19 +75,19 @@ std::vector<Rule> AdmitRules(const BridgeFacts& bridge, const Pod& pod) {
                                  Family(address), Source(address), text),
                      "resubmit(,1)"});
     rules.push_back({kAdmitTable, kExact, cookie,
-                     fmt::format("in_port={},dl_dst={},{},{}={}", bridge.uplink_port, bridge.bridge_mac.ToString(),
-                                 Family(address), Destination(address), text),
+                     fmt::format("in_port={},dl_dst={},{},{}={}", bridge.uplink_port,
+                                 bridge.bridge_mac.ToString(), Family(address), Destination(address), text),
                      "resubmit(,1)"});
-    rules.push_back({kForwardTable, kExact, cookie,
-                     fmt::format("{},{}={}", Family(address), Destination(address), text),
-                     fmt::format("set_field:{}->eth_src,set_field:{}->eth_dst,output:{}", gateway_mac, mac, pod.port)});
+    rules.push_back(
+        {kForwardTable, kExact, cookie, fmt::format("{},{}={}", Family(address), Destination(address), text),
+         fmt::format("set_field:{}->eth_src,set_field:{}->eth_dst,output:{}", gateway_mac, mac, pod.port)});
     for (const IpAddress& gateway : pod.gateways) {
       if (gateway.is_v6() || address.is_v6()) continue;
       // The pod asks for its gateway as itself, and for nothing else: the answer is made in the switch.
       rules.push_back(
           {kAdmitTable, kExact, cookie,
-           fmt::format("in_port={0},dl_src={1},arp,arp_op=1,arp_spa={2},arp_sha={1},arp_tpa={3}", pod.port, mac, text,
-                       gateway.ToString()),
+           fmt::format("in_port={0},dl_src={1},arp,arp_op=1,arp_spa={2},arp_sha={1},arp_tpa={3}", pod.port,
+                       mac, text, gateway.ToString()),
            fmt::format("move:NXM_OF_ETH_SRC[]->NXM_OF_ETH_DST[],set_field:{0}->eth_src,set_field:2->arp_op,"
                        "move:NXM_NX_ARP_SHA[]->NXM_NX_ARP_THA[],set_field:{0}->arp_sha,"
                        "set_field:{1}->arp_tpa,set_field:{2}->arp_spa,IN_PORT",
@@ -112,14 +122,16 @@ std::vector<Rule> RemoteRules(const BridgeFacts& bridge, const IpAddress& addres
   return {{kSourceTable, kExact, cookie,
            fmt::format("in_port={},{},{}={}", bridge.uplink_port, Family(address), Source(address), text),
            fmt::format("set_field:{}->xreg0,resubmit(,2)", Hex(tenant))},
-          {kDestinationTable, kExact, cookie, fmt::format("{},{}={}", Family(address), Destination(address), text),
+          {kDestinationTable, kExact, cookie,
+           fmt::format("{},{}={}", Family(address), Destination(address), text),
            fmt::format("set_field:{}->xreg1,resubmit(,3)", Hex(tenant))}};
 }
 
 std::vector<Rule> LeafRules(const BridgeFacts& bridge, const MacAddress& leaf_mac) {
   const uint64_t cookie = Cookie(CookieKind::kLeaf, 0);
-  const std::string actions = fmt::format("set_field:{}->eth_src,set_field:{}->eth_dst,output:{}",
-                                          bridge.bridge_mac.ToString(), leaf_mac.ToString(), bridge.uplink_port);
+  const std::string actions =
+      fmt::format("set_field:{}->eth_src,set_field:{}->eth_dst,output:{}", bridge.bridge_mac.ToString(),
+                  leaf_mac.ToString(), bridge.uplink_port);
   return {{kForwardTable, kToLeaf, cookie, "ip", actions}, {kForwardTable, kToLeaf, cookie, "ipv6", actions}};
 }
 

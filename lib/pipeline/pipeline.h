@@ -31,11 +31,12 @@ struct BridgeFacts {
 
 // One local attachment.
 struct Pod {
-  int64_t id = 0;            // the attachment's; its low 24 bits go into the cookie
-  uint16_t port = 0;         // OpenFlow port number of the representor
+  int64_t id = 0;     // the attachment's; its low 24 bits go into the cookie
+  uint16_t port = 0;  // OpenFlow port number of the representor
   MacAddress mac;
   std::vector<IpAddress> addresses;
-  std::vector<IpAddress> gateways;  // whose ARP is answered; IPv6 gateways are permanent neighbours in the pod
+  std::vector<IpAddress>
+      gateways;  // whose ARP is answered; IPv6 gateways are permanent neighbours in the pod
 };
 
 // Table 0: control traffic between uplink and LOCAL. Every table's miss: drop, or, for tables 1-3 in mode `off`, pass.
@@ -52,7 +53,8 @@ std::vector<ovs::Rule> TenantRules(const Pod& pod, tenancy::TenantId tenant);
 ovs::Rule CompareRule(tenancy::TenantId tenant);
 
 // Tables 1 and 2 of an address learned from BGP.
-std::vector<ovs::Rule> RemoteRules(const BridgeFacts& bridge, const IpAddress& address, tenancy::TenantId tenant);
+std::vector<ovs::Rule> RemoteRules(const BridgeFacts& bridge, const IpAddress& address,
+                                   tenancy::TenantId tenant);
 
 // Table 4: all that is not local goes to the leaf.
 std::vector<ovs::Rule> LeafRules(const BridgeFacts& bridge, const MacAddress& leaf_mac);

@@ -15,11 +15,16 @@ using ::testing::Field;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-MacAddress Mac(const char* text) { return MacAddress::Parse(text).value(); }
-IpAddress Ip(const char* text) { return IpAddress::Parse(text).value(); }
+MacAddress Mac(const char* text) {
+  return MacAddress::Parse(text).value();
+}
+IpAddress Ip(const char* text) {
+  return IpAddress::Parse(text).value();
+}
 
 const BridgeFacts kBridge{1, Mac("02:00:00:00:00:b0"), Mac("02:52:41:49:4c:00")};
-const Pod kPod{7, 5, Mac("02:00:00:00:00:07"), {Ip("10.0.1.7"), Ip("2001:db8::7")}, {Ip("169.254.1.1"), Ip("fe80::1")}};
+const Pod kPod{
+    7, 5, Mac("02:00:00:00:00:07"), {Ip("10.0.1.7"), Ip("2001:db8::7")}, {Ip("169.254.1.1"), Ip("fe80::1")}};
 
 std::vector<ovs::Rule> Everything() {
   std::vector<ovs::Rule> rules = ControlRules(kBridge, config::TenancyMode::kNamespace);
@@ -33,17 +38,20 @@ std::vector<ovs::Rule> Everything() {
 
 TEST(Pipeline, AsksNoQuestionThatWouldSplitAMegaflow) {
   for (const ovs::Rule& rule : Everything()) {
-    for (const char* field : {"tp_", "tcp", "udp", "nw_ttl", "nw_tos", "ip_dscp", "ip_ecn", "nw_proto", "icmp", "vlan"}) {
+    for (const char* field :
+         {"tp_", "tcp", "udp", "nw_ttl", "nw_tos", "ip_dscp", "ip_ecn", "nw_proto", "icmp", "vlan"}) {
       EXPECT_THAT(rule.match, Not(HasSubstr(field)));
     }
-    for (const char* action : {"dec_ttl", "ct(", "group", "NORMAL", "normal", "learn", "controller", "meter"}) {
+    for (const char* action :
+         {"dec_ttl", "ct(", "group", "NORMAL", "normal", "learn", "controller", "meter"}) {
       EXPECT_THAT(rule.actions, Not(HasSubstr(action)));
     }
   }
 }
 
 TEST(Pipeline, EveryRuleCarriesOurCookie) {
-  for (const ovs::Rule& rule : Everything()) EXPECT_TRUE(ovs::CookieMatch::Ours().Selects(rule.cookie)) << rule.match;
+  for (const ovs::Rule& rule : Everything())
+    EXPECT_TRUE(ovs::CookieMatch::Ours().Selects(rule.cookie)) << rule.match;
 }
 
 TEST(Pipeline, NoTwoRulesHaveOneMatch) {

@@ -1,9 +1,9 @@
 // The inside of a pod: addresses, gateway, policy routing and sysctls of one rail's interface.
 //
-// Use:      RAIL_TRY(podnet::Configure(pod, plan));                       // ADD; the interface is in the pod already
-//           RAIL_ASSIGN(auto deviations, podnet::Verify(pod, plan));      // CHECK: one sentence each, [] when right
-//           RAIL_TRY(podnet::Deconfigure(pod, plan));                     // DEL, when the pod lives on
-// Threads:  any; each call works on a thread of its own inside the pod
+// Use:      RAIL_TRY(pods.Configure(pod, plan));                       // ADD; the interface is in the pod already
+//           RAIL_ASSIGN(auto deviations, pods.Verify(pod, plan));      // CHECK: one sentence each, [] when right
+//           RAIL_TRY(pods.Deconfigure(pod, plan));                     // DEL, when the pod lives on
+// Threads:  any
 // Source:   design.md section 3; README.md of this folder (why each piece is there)
 #pragma once
 
@@ -40,17 +40,22 @@ struct Plan {
   std::vector<RouteSpec> routes;
 };
 
-// Whether the pod has an interface of this name already.
-Result<bool> HasLink(const netns::Netns& pod, const std::string& name);
+class PodNet {
+ public:
+  virtual ~PodNet() = default;
 
-// Errors: kInvalid the plan contradicts itself; kNotFound no such interface; kExists another route stands where one of the
-// plan has to (the message says which). Safe to repeat, also after a crash half way; what is there already stays.
-Status Configure(const netns::Netns& pod, const Plan& plan);
+  // Whether the pod has an interface of this name already.
+  virtual Result<bool> HasLink(const netns::Netns& pod, const std::string& name) = 0;
 
-// Removes what would outlive the interface in the pod: the policy rules. Safe to repeat.
-Status Deconfigure(const netns::Netns& pod, const Plan& plan);
+  // Errors: kInvalid the plan contradicts itself; kNotFound no such interface; kExists another route stands where one of
+  // the plan has to (the message says which). Safe to repeat, also after a crash half way; what is there already stays.
+  virtual Status Configure(const netns::Netns& pod, const Plan& plan) = 0;
 
-// What is not as Configure leaves it. Errors: only when it cannot be found out.
-Result<std::vector<std::string>> Verify(const netns::Netns& pod, const Plan& plan);
+  // Removes what would outlive the interface in the pod: the policy rules. Safe to repeat.
+  virtual Status Deconfigure(const netns::Netns& pod, const Plan& plan) = 0;
+
+  // What is not as Configure leaves it. Errors: only when it cannot be found out.
+  virtual Result<std::vector<std::string>> Verify(const netns::Netns& pod, const Plan& plan) = 0;
+};
 
 }  // namespace rail::podnet

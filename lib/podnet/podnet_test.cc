@@ -1,4 +1,4 @@
-#include "lib/podnet/podnet.h"
+#include "lib/podnet/kernel.h"
 
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
@@ -31,7 +31,7 @@ IpAddress Ip(const char* text) {
 }
 
 // A pod with net1; rep0 is its other end on the "host".
-class PodNet : public ::testing::Test {
+class PodNetKernel : public ::testing::Test {
  protected:
   void SetUp() override {
     Must(Shell(host_, "ip link add vf0 type veth peer name rep0 && ip link set rep0 address " +
@@ -58,7 +58,7 @@ class PodNet : public ::testing::Test {
   }
 
   std::vector<std::string> Deviations() {
-    auto found = Verify(pod_, plan_);
+    auto found = pods_.Verify(pod_, plan_);
     EXPECT_TRUE(found) << found.error().message;
     return found.value_or(std::vector<std::string>{"Verify failed"});
   }
@@ -69,6 +69,7 @@ class PodNet : public ::testing::Test {
   const Netns host_ = MakeScratch();
   const Netns pod_ = MakeScratch();
   std::string pod_mac_;
+  Kernel pods_;
   Plan plan_;
 };
 
@@ -94,7 +95,7 @@ Result<Fd> BoundSocket(const Netns& where, const char* address, sockaddr_storage
   return fd;
 }
 
-void PodNet::ExpectDelivery(const char* from, const char* to) {
+void PodNetKernel::ExpectDelivery(const char* from, const char* to) {
   sockaddr_storage there{};
   sockaddr_storage here{};
   socklen_t there_size = 0;
@@ -121,48 +122,48 @@ void PodNet::ExpectDelivery(const char* from, const char* to) {
   EXPECT_EQ(::poll(&q, 1, 5000), 1) << "no answer came back to " << from;
 }
 
-TEST_F(PodNet, VerifiesWhatItConfigured) {
+TEST_F(PodNetKernel, VerifiesWhatItConfigured) {
   UseIpv6Too();
-  Must(Configure(pod_, plan_));
+  Must(pods_.Configure(pod_, plan_));
   EXPECT_THAT(Deviations(), IsEmpty());
 }
 
-TEST_F(PodNet, MayBeRepeated) {
+TEST_F(PodNetKernel, MayBeRepeated) {
   UseIpv6Too();
   plan_.routes = {
       {.destination = *IpPrefix::Parse("10.0.0.0/8"), .gateway = {}, .priority = {}, .table = {}}};
-  Must(Configure(pod_, plan_));
-  Must(Configure(pod_, plan_));
+  Must(pods_.Configure(pod_, plan_));
+  Must(pods_.Configure(pod_, plan_));
   EXPECT_THAT(Deviations(), IsEmpty());
 }
 
-TEST_F(PodNet, CompletesWhatACrashLeftHalfDone) {
+TEST_F(PodNetKernel, CompletesWhatACrashLeftHalfDone) {
   Must(Shell(pod_,
              "ip address add 10.0.3.7/32 dev net1 && ip link set net1 up && ip rule add from 10.0.3.7 table "
              "103 pref 1003"));
   EXPECT_FALSE(Deviations().empty());
-  Must(Configure(pod_, plan_));
+  Must(pods_.Configure(pod_, plan_));
   EXPECT_THAT(Deviations(), IsEmpty());
 }
 
-TEST_F(PodNet, LeavesTheMainTableToThePrimaryInterface) {
-  Must(Configure(pod_, plan_));
+TEST_F(PodNetKernel, LeavesTheMainTableToThePrimaryInterface) {
+  Must(pods_.Configure(pod_, plan_));
   Must(Shell(pod_, "test -z \"$(ip route show table main)\""));
 }
 
-TEST_F(PodNet, HasNoIpv6AddressAtAllUnlessIpv6IsUsed) {
-  Must(Configure(pod_, plan_));
+TEST_F(PodNetKernel, HasNoIpv6AddressAtAllUnlessIpv6IsUsed) {
+  Must(pods_.Configure(pod_, plan_));
   Must(Shell(pod_, "test -z \"$(ip -6 address show dev net1)\""));
 }
 
-TEST_F(PodNet, HasNoLinkLocalAddressBesideItsIpv6One) {
+TEST_F(PodNetKernel, HasNoLinkLocalAddressBesideItsIpv6One) {
   UseIpv6Too();
-  Must(Configure(pod_, plan_));
+  Must(pods_.Configure(pod_, plan_));
   Must(Shell(pod_, "test \"$(ip -6 -oneline address show dev net1 | wc -l)\" = 1"));
 }
 
-TEST_F(PodNet, CarriesIpv4WithoutArp) {
-  Must(Configure(pod_, plan_));
+TEST_F(PodNetKernel, CarriesIpv4WithoutArp) {
+  Must(pods_.Configure(pod_, plan_));
   Must(Shell(host_,
              "ip link set rep0 arp off && ip address add 10.9.9.9/32 dev rep0 && ip route add 10.0.3.7/32 "
              "dev rep0 && "
@@ -171,9 +172,9 @@ TEST_F(PodNet, CarriesIpv4WithoutArp) {
   ExpectDelivery("10.0.3.7", "10.9.9.9");
 }
 
-TEST_F(PodNet, CarriesIpv6WithoutNeighbourDiscovery) {
+TEST_F(PodNetKernel, CarriesIpv6WithoutNeighbourDiscovery) {
   UseIpv6Too();
-  Must(Configure(pod_, plan_));
+  Must(pods_.Configure(pod_, plan_));
   Must(Shell(host_,
              "ip link set rep0 arp off && ip address add 2001:db8::9/128 dev rep0 nodad && "
              "ip route add 2001:db8::7/128 dev rep0 && "
@@ -182,7 +183,7 @@ TEST_F(PodNet, CarriesIpv6WithoutNeighbourDiscovery) {
   ExpectDelivery("2001:db8::7", "2001:db8::9");
 }
 
-TEST_F(PodNet, PutsTheRoutesOfIpamWhereItSays) {
+TEST_F(PodNetKernel, PutsTheRoutesOfIpamWhereItSays) {
   plan_.routes = {{.destination = *IpPrefix::Parse("10.0.0.0/8"),
                    .gateway = {},
                    .mtu = 4000,
@@ -198,7 +199,7 @@ TEST_F(PodNet, PutsTheRoutesOfIpamWhereItSays) {
                    .priority = {},
                    .table = {},
                    .scope = Scope::kLink}};
-  Must(Configure(pod_, plan_));
+  Must(pods_.Configure(pod_, plan_));
   EXPECT_THAT(Deviations(), IsEmpty());
   Must(Shell(pod_,
              "ip route show table main | grep -q '10.0.0.0/8 via 169.254.1.1 dev net1 .*onlink mtu 4000 "
@@ -209,24 +210,24 @@ TEST_F(PodNet, PutsTheRoutesOfIpamWhereItSays) {
                        " PERMANENT'"));
 }
 
-TEST_F(PodNet, RefusesToReplaceAnothersRoute) {
+TEST_F(PodNetKernel, RefusesToReplaceAnothersRoute) {
   Must(Shell(pod_,
              "ip link add eth0 type veth peer name other && ip link set eth0 up && ip address add "
              "192.0.2.2/24 dev eth0 && "
              "ip route add default via 192.0.2.1"));
   plan_.routes = {{.destination = *IpPrefix::Parse("0.0.0.0/0"), .gateway = {}, .priority = {}, .table = {}}};
-  const Status status = Configure(pod_, plan_);
+  const Status status = pods_.Configure(pod_, plan_);
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().code, Code::kExists);
   EXPECT_THAT(status.error().message, HasSubstr("priority"));
   Must(Shell(pod_, "ip route show default | grep -q 'via 192.0.2.1 dev eth0'"));
 }
 
-TEST_F(PodNet, TellsEveryDeviationApart) {
+TEST_F(PodNetKernel, TellsEveryDeviationApart) {
   UseIpv6Too();
   plan_.routes = {
       {.destination = *IpPrefix::Parse("10.0.0.0/8"), .gateway = {}, .priority = {}, .table = {}}};
-  Must(Configure(pod_, plan_));
+  Must(pods_.Configure(pod_, plan_));
   const struct {
     const char* break_it;
     const char* mend_it;
@@ -265,17 +266,17 @@ TEST_F(PodNet, TellsEveryDeviationApart) {
   EXPECT_THAT(Deviations(), ElementsAre("net1: there is no such interface in the pod"));
 }
 
-TEST_F(PodNet, LeavesNoRuleBehind) {
+TEST_F(PodNetKernel, LeavesNoRuleBehind) {
   UseIpv6Too();
-  Must(Configure(pod_, plan_));
-  Must(Deconfigure(pod_, plan_));
-  Must(Deconfigure(pod_, plan_));
+  Must(pods_.Configure(pod_, plan_));
+  Must(pods_.Deconfigure(pod_, plan_));
+  Must(pods_.Deconfigure(pod_, plan_));
   Must(Shell(pod_, "test -z \"$(ip rule show | grep 103; ip -6 rule show | grep 103)\""));
 }
 
-TEST_F(PodNet, RefusesAPlanThatContradictsItself) {
+TEST_F(PodNetKernel, RefusesAPlanThatContradictsItself) {
   const auto refused = [&](const Plan& plan) {
-    const Status status = Configure(pod_, plan);
+    const Status status = pods_.Configure(pod_, plan);
     return !status && status.error().code == Code::kInvalid;
   };
   Plan plan = plan_;
@@ -292,9 +293,9 @@ TEST_F(PodNet, RefusesAPlanThatContradictsItself) {
   EXPECT_TRUE(refused(plan));
 }
 
-TEST_F(PodNet, SaysWhichInterfaceIsMissing) {
+TEST_F(PodNetKernel, SaysWhichInterfaceIsMissing) {
   plan_.ifname = "net9";
-  const Status status = Configure(pod_, plan_);
+  const Status status = pods_.Configure(pod_, plan_);
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().code, Code::kNotFound);
   EXPECT_THAT(status.error().message, HasSubstr("net9"));

@@ -2,6 +2,7 @@
 
 #include "lib/netlink/kernel.h"
 #include "lib/netlink/text.h"
+#include "lib/podnet/kernel.h"
 #include "lib/podnet/plan.h"
 
 namespace rail::podnet {
@@ -93,7 +94,7 @@ Result<std::vector<std::string>> VerifyHere(const Plan& plan) {
 
 }  // namespace
 
-Result<std::vector<std::string>> Verify(const netns::Netns& pod, const Plan& plan) {
+Result<std::vector<std::string>> Kernel::Verify(const netns::Netns& pod, const Plan& plan) {
   RAIL_TRY(Validate(plan));
   std::vector<std::string> sentences;
   const Status status = pod.Run([&]() -> Status {

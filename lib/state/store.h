@@ -35,19 +35,19 @@ enum class Phase {
 };
 
 struct Attachment {
-  int64_t id = 0;                // given by Create; never used twice
+  int64_t id = 0;  // given by Create; never used twice
   AttachmentKey key;
   Phase phase = Phase::kAdding;
   std::string rail;
-  std::string pod_namespace;     // "" when the runtime said none
+  std::string pod_namespace;  // "" when the runtime said none
   std::string pod_name;
   std::string pod_uid;
   std::string netns_path;
-  uint64_t netns_device = 0;     // netns::Identity
+  uint64_t netns_device = 0;  // netns::Identity
   uint64_t netns_inode = 0;
-  std::string device;            // deviceID: a PCI address or a netdev
+  std::string device;  // deviceID: a PCI address or a netdev
   std::string representor;
-  bool adopted = false;          // the port is another plugin's (ovs-cni): never deleted by us
+  bool adopted = false;  // the port is another plugin's (ovs-cni): never deleted by us
   MacAddress mac;
   uint32_t mtu = 0;
   std::vector<IpAddress> addresses;
@@ -55,18 +55,18 @@ struct Attachment {
   uint16_t ofport = 0;              // 0: not known yet
   std::string tenant;               // "" until tenant-isolation has run
   uint64_t tenant_id = 0;
-  bool announced = false;           // frr-provider has announced the addresses
-  int64_t created_ms = 0;           // Unix time
+  bool announced = false;  // frr-provider has announced the addresses
+  int64_t created_ms = 0;  // Unix time
 };
 
 // One effect on the system, recorded before it is made.
 struct Step {
-  int64_t id = 0;             // increases in the order of recording
+  int64_t id = 0;  // increases in the order of recording
   int64_t attachment = 0;
-  std::string owner;          // the plugin
-  std::string kind;           // lib/engine/steps.h
-  std::string detail;         // JSON: what the undo needs
-  std::string pending;        // "": not tried; else why the last undo failed
+  std::string owner;    // the plugin
+  std::string kind;     // lib/engine/steps.h
+  std::string detail;   // JSON: what the undo needs
+  std::string pending;  // "": not tried; else why the last undo failed
 };
 
 // Things that belong to one attachment at a time.
@@ -81,20 +81,21 @@ class Store {
   // Errors: kExists the key is there; kBusy the device belongs to another attachment (the message names it).
   virtual Result<Attachment> Create(const Attachment& draft) = 0;
   virtual Result<std::optional<Attachment>> Find(const AttachmentKey& key) = 0;
-  virtual Result<std::vector<Attachment>> List() = 0;          // by id
-  virtual Status Update(const Attachment& attachment) = 0;     // all fields but id and key; kNotFound
+  virtual Result<std::vector<Attachment>> List() = 0;       // by id
+  virtual Status Update(const Attachment& attachment) = 0;  // all fields but id and key; kNotFound
   // Removes it with its claims. Errors: kBusy steps are left. Not there: success.
   virtual Status Remove(int64_t id) = 0;
 
   // Errors: kBusy it belongs to another attachment (named). Claiming what one has already is no error.
   virtual Status Claim(int64_t attachment, ClaimKind kind, const std::string& value) = 0;
-  virtual Status Release(int64_t attachment, ClaimKind kind, const std::string& value) = 0;  // not held: success
+  virtual Status Release(int64_t attachment, ClaimKind kind,
+                         const std::string& value) = 0;  // not held: success
   virtual Result<std::optional<int64_t>> OwnerOf(ClaimKind kind, const std::string& value) = 0;
 
   virtual Result<int64_t> RecordStep(int64_t attachment, const std::string& owner, const std::string& kind,
                                      const std::string& detail) = 0;
   virtual Status SetPending(int64_t step, const std::string& why) = 0;
-  virtual Status ForgetStep(int64_t step) = 0;                 // not there: success
+  virtual Status ForgetStep(int64_t step) = 0;                      // not there: success
   virtual Result<std::vector<Step>> Steps(int64_t attachment) = 0;  // in the order of recording
 
   // A number that differs after any other connection has changed the file.

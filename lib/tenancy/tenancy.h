@@ -44,7 +44,7 @@ struct LargeCommunity {
 // The first 7 bytes of HMAC-SHA256(key, name): who does not know the key cannot look for a name that collides.
 TenantId ComputeTenantId(std::string_view key, std::string_view name);
 
-LargeCommunity TenantCommunity(uint32_t community_asn, TenantId id);       // asn:0x54hhhhhh:llllllll
+LargeCommunity TenantCommunity(uint32_t community_asn, TenantId id);        // asn:0x54hhhhhh:llllllll
 LargeCommunity RailCommunity(uint32_t community_asn, uint32_t rail_index);  // asn:0x52000000:<index>
 // The tenant or rail that `community` names, when it is one of ours under `community_asn`.
 std::optional<TenantId> TenantOfCommunity(uint32_t community_asn, const LargeCommunity& community);

@@ -11,6 +11,7 @@
 #include "lib/netlink/kernel.h"
 #include "lib/ovs/db_connection.h"
 #include "lib/ovs/mgmt_connection.h"
+#include "lib/podnet/kernel.h"
 #include "lib/poke/poke.h"
 #include "lib/state/sqlite.h"
 #include "lib/tenancy/tenancy.h"
@@ -33,6 +34,7 @@ engine::Openers RealOpeners(const config::NodeConfig& config) {
     return std::make_unique<device::Netdev>(host, [] { return netlink::Kernel::Open(); });
   };
   openers.release_addresses = [](const cni::IpamCall& call, Deadline deadline) { return cni::Release(call, deadline); };
+  openers.pods = std::make_shared<podnet::Kernel>();
   return openers;
 }
 

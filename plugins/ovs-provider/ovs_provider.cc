@@ -96,7 +96,7 @@ class Adding {
  private:
   // The runtime must not ask for a name that is taken; whoever holds it keeps it.
   Status FreeName() {
-    RAIL_ASSIGN(const bool taken, podnet::HasLink(pod_, request_.ifname));
+    RAIL_ASSIGN(const bool taken, session_.edges.Pods().HasLink(pod_, request_.ifname));
     if (!taken) return {};
     return Fail(Code::kExists, "interface " + request_.ifname + " exists already in the pod (" + request_.netns + ")");
   }
@@ -151,7 +151,7 @@ class Adding {
       if (route.scope == kScopeLink) spec.scope = podnet::Scope::kLink;
       plan.routes.push_back(spec);
     }
-    return podnet::Configure(pod_, plan);
+    return session_.edges.Pods().Configure(pod_, plan);
   }
 
   Result<ovs::Port> PortOf(const AddResult& previous) {
@@ -280,7 +280,7 @@ Outcome<void> Check(const Deps& deps, const Request& request) {
   if (!recorded.Has(engine::step::kAdmit)) problems.emplace_back("its ADD has not finished");
 
   RAIL_ASSIGN_AS(const netns::Netns pod, netns::Netns::Open(request.netns), "CNI_NETNS");
-  RAIL_ASSIGN(std::vector<std::string> inside, podnet::Verify(pod, engine::PlanOf(*rail, attachment)));
+  RAIL_ASSIGN(std::vector<std::string> inside, session->edges.Pods().Verify(pod, engine::PlanOf(*rail, attachment)));
   problems.insert(problems.end(), inside.begin(), inside.end());
 
   RAIL_ASSIGN(ovs::Ovsdb * db, session->edges.Ovsdb());

@@ -37,6 +37,7 @@ INTERFACES: dict[str, set[str]] = {
     "device": {"device.h"},
     "ovs": {"ovsdb.h", "db_monitor.h", "openflow.h", "rule.h"},
     "frr": {"bgp.h"},
+    "podnet": {"podnet.h"},
     "state": {"store.h"},
 }
 

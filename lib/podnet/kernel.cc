@@ -1,4 +1,4 @@
-#include "lib/podnet/podnet.h"
+#include "lib/podnet/kernel.h"
 
 #include <algorithm>
 
@@ -73,20 +73,20 @@ Status DeconfigureHere(const Plan& plan) {
 
 }  // namespace
 
-Status Configure(const netns::Netns& pod, const Plan& plan) {
+Status Kernel::Configure(const netns::Netns& pod, const Plan& plan) {
   RAIL_TRY(Validate(plan));
   RAIL_TRY_AS(pod.Run([&] { return ConfigureHere(plan); }), "configure " + plan.ifname + " in the pod");
   return {};
 }
 
-Status Deconfigure(const netns::Netns& pod, const Plan& plan) {
+Status Kernel::Deconfigure(const netns::Netns& pod, const Plan& plan) {
   RAIL_TRY(Validate(plan));
   RAIL_TRY_AS(pod.Run([&] { return DeconfigureHere(plan); }),
               "remove the rules of " + plan.ifname + " from the pod");
   return {};
 }
 
-Result<bool> HasLink(const netns::Netns& pod, const std::string& name) {
+Result<bool> Kernel::HasLink(const netns::Netns& pod, const std::string& name) {
   bool has = false;
   RAIL_TRY(pod.Run([&]() -> Status {
     RAIL_ASSIGN(const auto netlink, netlink::Kernel::Open());

@@ -1,0 +1,71 @@
+#include "lib/podnet/testing/fake.h"
+
+#include <algorithm>
+
+#include "lib/podnet/plan.h"
+
+namespace rail::podnet::testing {
+
+void Fake::AddLink(const netns::Identity& pod, const std::string& name) {
+  links_.insert({pod.inode, name});
+}
+
+void Fake::RemoveLink(const netns::Identity& pod, const std::string& name) {
+  links_.erase({pod.inode, name});
+  configured_.erase({pod.inode, name});
+}
+
+void Fake::FailOn(const std::string& function, Error error) {
+  failures_[function] = std::move(error);
+}
+
+Status Fake::Begin(const std::string& function) {
+  if (const auto failure = failures_.extract(function)) return tl::make_unexpected(failure.mapped());
+  return {};
+}
+
+Result<bool> Fake::HasLink(const netns::Netns& pod, const std::string& name) {
+  RAIL_TRY(Begin("HasLink"));
+  return links_.contains({pod.identity().inode, name});
+}
+
+Status Fake::Configure(const netns::Netns& pod, const Plan& plan) {
+  RAIL_TRY(Begin("Configure"));
+  RAIL_TRY(Validate(plan));
+  const Key key{pod.identity().inode, plan.ifname};
+  if (!links_.contains(key))
+    return Fail(Code::kNotFound, "configure " + plan.ifname + ": it is not in the pod");
+  configured_[key] = plan;
+  ruled_.insert(key);
+  return {};
+}
+
+Status Fake::Deconfigure(const netns::Netns& pod, const Plan& plan) {
+  RAIL_TRY(Begin("Deconfigure"));
+  RAIL_TRY(Validate(plan));
+  ruled_.erase({pod.identity().inode, plan.ifname});
+  return {};
+}
+
+Result<std::vector<std::string>> Fake::Verify(const netns::Netns& pod, const Plan& plan) {
+  RAIL_TRY(Begin("Verify"));
+  RAIL_TRY(Validate(plan));
+  const Key key{pod.identity().inode, plan.ifname};
+  if (!links_.contains(key))
+    return std::vector<std::string>{plan.ifname + ": there is no such interface in the pod"};
+  std::vector<std::string> found;
+  const auto it = configured_.find(key);
+  for (const IpAddress& address : plan.addresses) {
+    if (it != configured_.end() &&
+        std::ranges::find(it->second.addresses, address) != it->second.addresses.end())
+      continue;
+    found.push_back(plan.ifname + ": address " + address.ToHostPrefix() + " is missing");
+  }
+  if (it == configured_.end() || (plan.mtu != 0 && it->second.mtu != plan.mtu)) {
+    found.push_back(plan.ifname + ": the MTU is not " + std::to_string(plan.mtu));
+  }
+  if (!ruled_.contains(key)) found.push_back(plan.ifname + ": its policy rules are missing");
+  return found;
+}
+
+}  // namespace rail::podnet::testing
