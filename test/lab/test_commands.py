@@ -7,6 +7,7 @@ import os
 import subprocess
 from pathlib import Path
 
+from railcni_lab import fabric
 from railcni_lab.layout import REPOSITORY, Lab
 from world import World
 
@@ -64,9 +65,13 @@ def test_unknown_names_are_answered_with_those_that_exist(world: World) -> None:
 def test_down_works_without_the_folder(lab: Lab) -> None:
     """After a crash: the namespaces and their processes alone tell what to remove."""
     other = Lab(f"u{os.getpid()}", lab.binaries)
-    assert run(other, "up", "--nodes", "1", "--rails", "1", "--spines", "0").returncode == 0
-    subprocess.run(["rm", "-rf", str(other.folder)], check=True)
-    done = run(other, "down")
-    assert done.returncode == 0 and "is down" in done.stdout
-    assert not list(Path("/run/netns").glob(f"{other.prefix}-*"))
-    assert "nothing" in run(other, "down").stdout
+    try:
+        up = run(other, "up", "--nodes", "1", "--rails", "1", "--spines", "0")
+        assert up.returncode == 0, up.stdout + up.stderr
+        subprocess.run(["rm", "-rf", str(other.folder)], check=True)
+        done = run(other, "down")
+        assert done.returncode == 0 and "is down" in done.stdout
+        assert not list(Path("/run/netns").glob(f"{other.prefix}-*"))
+        assert "nothing" in run(other, "down").stdout
+    finally:
+        fabric.down(other)

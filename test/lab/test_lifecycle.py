@@ -123,6 +123,7 @@ def test_new_pod_is_reached_from_the_other_node(world: World) -> None:
     pods.add(lab, "late", "n2", "tenant-a", [0])
     try:
         settle(world)
-        assert any(world.port("late").ipv4 in str(r) for r in world.railctl(lab.find_node("n1"), "get", "remotes"))
+        eventually("the remote in raild's list", lambda: str(world.railctl(lab.find_node("n1"), "get", "remotes")),
+                   lambda text: world.port("late").ipv4 in text)
     finally:
         pods.delete(lab, "late")
