@@ -71,13 +71,27 @@ void Reconciler::Audit() {
   Publish();
 }
 
+void Reconciler::BridgesChanged() {
+  Edges edges(deps_.openers(config_), After(kRoundLimit));
+  BridgesAndRules(edges);
+  Publish();
+}
+
+bool Reconciler::Concerned(const std::vector<int>& links) const {
+  return std::ranges::any_of(rails_, [&](const auto& entry) {
+    const RailState& state = entry.second;
+    return !state.bridge_present || std::ranges::find(links, state.uplink_link) != links.end() ||
+           std::ranges::find(links, state.local_link) != links.end();
+  });
+}
+
 void Reconciler::RecordChanged() {
   Edges edges(deps_.openers(config_), After(kRoundLimit));
   for (const config::Rail& rail : config_.rails) {
     RailState& state = rails_[rail.name];
     if (!state.bridge_present) continue;
     Status status = Ports(edges, rail, state);
-    if (status) status = Rules(edges, rail, state);
+    if (status) status = Rules(edges, rail, state, Look::kNews);
     Note("rail " + rail.name, status);
   }
   Publish();
@@ -85,20 +99,23 @@ void Reconciler::RecordChanged() {
 
 void Reconciler::PollBgp() {
   Edges edges(deps_.openers(config_), After(kRoundLimit));
-  bool changed = false;
-  Note("bgp", Learn(edges, changed));
+  bool news = false;
+  Note("bgp", Learn(edges, news));
+  const bool all_bridges = std::ranges::all_of(rails_, [](const auto& rail) { return rail.second.bridge_present; });
+  if (!all_bridges) {
+    BridgesAndRules(edges);
+    return Publish();
+  }
   for (const config::Rail& rail : config_.rails) {
     RailState& state = rails_[rail.name];
-    if (!state.bridge_present) {
-      changed = true;
-      continue;
-    }
     const MacAddress before = state.leaf_mac;
     Note("leaf of rail " + rail.name, LeafMac(edges, rail, state));
-    changed = changed || state.leaf_mac != before;
+    news = news || state.leaf_mac != before;
   }
-  if (!changed) return;
-  BridgesAndRules(edges);
+  if (!news) return;
+  for (const config::Rail& rail : config_.rails) {
+    Note("rail " + rail.name, Rules(edges, rail, rails_[rail.name], Look::kNews));
+  }
   Publish();
 }
 
@@ -111,7 +128,7 @@ void Reconciler::BridgesAndRules(Edges& edges) {
     if (status) status = Ports(edges, rail, state);
     if (status) {
       Note("leaf of rail " + rail.name, LeafMac(edges, rail, state));
-      status = Rules(edges, rail, state);
+      status = Rules(edges, rail, state, Look::kAlways);
     }
     Note("rail " + rail.name, status);
   }
@@ -141,7 +158,10 @@ Status Reconciler::Bridge(Edges& edges, const config::Rail& rail, RailState& sta
 Status Reconciler::HostLinks(Edges& edges, const config::Rail& rail, RailState& state) {
   RAIL_ASSIGN(netlink::Netlink * host, edges.Netlink());
   RAIL_ASSIGN_AS(const netlink::Link pf, host->GetLink(rail.pf), "the uplink of rail " + rail.name);
+  RAIL_ASSIGN_AS(const netlink::Link local, host->GetLink(rail.bridge), "rail " + rail.name);
   state.uplink_carrier = pf.carrier;
+  state.uplink_link = pf.index;
+  state.local_link = local.index;
   if (!config_.ovs.manage_bridges) return {};
   const auto ensure = [&](const std::string& link, const char* key, const char* value) -> Status {
     const std::string path = "net/ipv6/conf/" + link + "/" + key;
@@ -155,7 +175,6 @@ Status Reconciler::HostLinks(Edges& edges, const config::Rail& rail, RailState& 
   // The leaf advertises itself as a router; the host's default route is not its business.
   RAIL_TRY(ensure(rail.bridge, "accept_ra", "0"));
   if (!pf.up) RAIL_TRY(host->SetUp(pf.index));
-  RAIL_ASSIGN_AS(const netlink::Link local, host->GetLink(rail.bridge), "rail " + rail.name);
   if (!local.up) RAIL_TRY(host->SetUp(local.index));
   return {};
 }
@@ -262,7 +281,12 @@ std::vector<ovs::Rule> Reconciler::Wanted(const config::Rail& rail, const RailSt
 
 // The dump first, the record second: a plugin records before it writes, so a rule in the dump that no record explains was
 // left behind. After the commit the record is looked at again: what changed in between asks for another round.
-Status Reconciler::Rules(Edges& edges, const config::Rail& rail, RailState& state) {
+Status Reconciler::Rules(Edges& edges, const config::Rail& rail, RailState& state, Look look) {
+  if (look == Look::kNews && state.rules_right) {
+    RAIL_ASSIGN(const Record record, ReadRecord());
+    if (Wanted(rail, state, record) == state.wanted) return {};
+  }
+  state.rules_right = false;
   RAIL_ASSIGN(ovs::OpenFlow * switch_, edges.OpenFlow(rail.bridge));
   for (int round = 0; round < 5; ++round) {
     RAIL_ASSIGN(const auto dumped, switch_->Dump(ovs::CookieMatch::Ours(), edges.CallDeadline()));
@@ -272,9 +296,10 @@ Status Reconciler::Rules(Edges& edges, const config::Rail& rail, RailState& stat
     std::vector<ovs::Rule> have;
     have.reserve(dumped.size());
     for (const ovs::RuleStats& stats : dumped) have.push_back(stats.rule);
+    state.wanted = Wanted(rail, state, record);
     std::vector<ovs::Rule> want;
     std::set<std::tuple<uint8_t, uint16_t, std::string>> unique;
-    for (const ovs::Rule& rule : Wanted(rail, state, record)) {
+    for (const ovs::Rule& rule : state.wanted) {
       RAIL_ASSIGN(ovs::Rule canonical, ovs::Canonical(rule));
       if (unique.emplace(canonical.table, canonical.priority, canonical.match).second) want.push_back(std::move(canonical));
     }
