@@ -125,6 +125,7 @@ void Reconciler::BridgesAndRules(Edges& edges) {
     state.rules_right = false;
     Status status = Bridge(edges, rail, state);
     if (status) status = HostLinks(edges, rail, state);
+    if (status && config_.ovs.manage_bridges) Note("sysctls of rail " + rail.name, HostSysctls(rail));
     if (status) status = Ports(edges, rail, state);
     if (status) {
       Note("leaf of rail " + rail.name, LeafMac(edges, rail, state));
@@ -154,7 +155,6 @@ Status Reconciler::Bridge(Edges& edges, const config::Rail& rail, RailState& sta
   return {};
 }
 
-// The host's side of the rail: LOCAL speaks IPv6 link-local to the leaf and nothing else; the uplink speaks nothing.
 Status Reconciler::HostLinks(Edges& edges, const config::Rail& rail, RailState& state) {
   RAIL_ASSIGN(netlink::Netlink * host, edges.Netlink());
   RAIL_ASSIGN_AS(const netlink::Link pf, host->GetLink(rail.pf), "the uplink of rail " + rail.name);
@@ -163,6 +163,14 @@ Status Reconciler::HostLinks(Edges& edges, const config::Rail& rail, RailState& 
   state.uplink_link = pf.index;
   state.local_link = local.index;
   if (!config_.ovs.manage_bridges) return {};
+  if (!pf.up) RAIL_TRY(host->SetUp(pf.index));
+  if (!local.up) RAIL_TRY(host->SetUp(local.index));
+  return {};
+}
+
+// LOCAL speaks IPv6 link-local to the leaf and nothing else; the uplink speaks nothing. In a container /proc/sys may be
+// read-only: pods work all the same, so this is told and does not stop the rail.
+Status Reconciler::HostSysctls(const config::Rail& rail) {
   const auto ensure = [&](const std::string& link, const char* key, const char* value) -> Status {
     const std::string path = "net/ipv6/conf/" + link + "/" + key;
     RAIL_ASSIGN(const std::string now, netns::ReadSysctl(path));
@@ -173,10 +181,7 @@ Status Reconciler::HostLinks(Edges& edges, const config::Rail& rail, RailState& 
   RAIL_TRY(ensure(rail.pf, "disable_ipv6", "1"));
   RAIL_TRY(ensure(rail.bridge, "disable_ipv6", "0"));
   // The leaf advertises itself as a router; the host's default route is not its business.
-  RAIL_TRY(ensure(rail.bridge, "accept_ra", "0"));
-  if (!pf.up) RAIL_TRY(host->SetUp(pf.index));
-  if (!local.up) RAIL_TRY(host->SetUp(local.index));
-  return {};
+  return ensure(rail.bridge, "accept_ra", "0");
 }
 
 // Ports first, the record second: a port that no record names now was left behind, and is not one being made.

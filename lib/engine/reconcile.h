@@ -66,6 +66,7 @@ class Reconciler {
   Result<Record> ReadRecord();
   Status Bridge(Edges& edges, const config::Rail& rail, RailState& state);
   Status HostLinks(Edges& edges, const config::Rail& rail, RailState& state);
+  Status HostSysctls(const config::Rail& rail);
   Status Ports(Edges& edges, const config::Rail& rail, RailState& state);
   Status LeafMac(Edges& edges, const config::Rail& rail, RailState& state);
   // kNews: the switch is looked at only when something else is wanted than in the last round.
