@@ -14,6 +14,11 @@ using state::Step;
 
 constexpr std::chrono::seconds kRoundLimit{20};
 
+// A session that has just come up may not have sent everything yet; one that is down comes back within the leaf's graceful
+// restart time, or the remotes behind it are gone for good.
+constexpr std::chrono::milliseconds kSettled{5000};
+constexpr std::chrono::seconds kStale{120};
+
 bool NamespaceIsGone(const Attachment& attachment) {
   const auto pod = netns::Netns::Open(attachment.netns_path);
   if (!pod) return pod.error().code == Code::kNotFound || pod.error().code == Code::kInvalid;
@@ -300,7 +305,13 @@ Status Reconciler::Rules(Edges& edges, const config::Rail& rail, RailState& stat
 
     std::vector<ovs::Rule> have;
     have.reserve(dumped.size());
-    for (const ovs::RuleStats& stats : dumped) have.push_back(stats.rule);
+    for (const ovs::RuleStats& stats : dumped) {
+      // What this raild has not learned yet an earlier one may have: its rules stay until there is something better.
+      const bool remote = ovs::CookieMatch::Kind(ovs::CookieKind::kRemote).Selects(stats.rule.cookie);
+      const bool leaf = ovs::CookieMatch::Kind(ovs::CookieKind::kLeaf).Selects(stats.rule.cookie);
+      if ((remote && !remotes_complete_) || (leaf && state.leaf_mac.is_zero())) continue;
+      have.push_back(stats.rule);
+    }
     state.wanted = Wanted(rail, state, record);
     std::vector<ovs::Rule> want;
     std::set<std::tuple<uint8_t, uint16_t, std::string>> unique;
@@ -310,7 +321,7 @@ Status Reconciler::Rules(Edges& edges, const config::Rail& rail, RailState& stat
     }
     const ovs::Change change = ovs::Difference(have, want);
     state.rules_wanted = want.size();
-    state.rules_installed = have.size();
+    state.rules_installed = dumped.size();
     if (!change.empty()) {
       RAIL_TRY(switch_->Commit(change, edges.CallDeadline()));
       repairs_ += change.add.size() + change.remove.size();
@@ -369,24 +380,52 @@ Status Reconciler::Announcements(Edges& edges) {
   return {};
 }
 
+bool Reconciler::SessionsSettled() const {
+  return std::ranges::all_of(config_.rails, [&](const config::Rail& rail) {
+    const auto session = sessions_.find(rail.bridge);
+    return session != sessions_.end() && session->second.established() &&
+           std::chrono::milliseconds(session->second.uptime_ms) >= kSettled;
+  });
+}
+
+// A restart of bgpd or a flap of a session empties bgpd's table for a moment. Pods keep talking meanwhile: a remote goes when
+// settled sessions no longer carry it, or when the sessions have not settled in time.
 Status Reconciler::Learn(Edges& edges, bool& changed) {
-  RAIL_ASSIGN(frr::Bgp * bgp, edges.Bgp());
-  RAIL_ASSIGN(const std::vector<frr::Session> sessions, bgp->Sessions(edges.CallDeadline()));
+  auto bgp = edges.Bgp();
+  if (!bgp) {
+    table_version_.reset();  // the next bgpd counts anew
+    return tl::make_unexpected(bgp.error());
+  }
+  RAIL_ASSIGN(const std::vector<frr::Session> sessions, (*bgp)->Sessions(edges.CallDeadline()));
   for (const frr::Session& session : sessions) {
     frr::Session& before = sessions_[session.interface];
     changed = changed || before.state != session.state || before.prefixes_received != session.prefixes_received ||
               before.prefixes_sent != session.prefixes_sent;
-    if (before.state != session.state) log::Info("bgp session on {}: {}", session.interface, session.state);
+    if (before.state != session.state) {
+      log::Info("bgp session on {}: {}", session.interface, session.state);
+      table_version_.reset();
+    }
     before = session;
   }
-  RAIL_ASSIGN(const uint64_t table_version, bgp->TableVersion(edges.CallDeadline()));
+  if (SessionsSettled()) {
+    keep_until_.reset();
+  } else if (!keep_until_) {
+    keep_until_ = After(kStale);
+  }
+  const bool keep = keep_until_ && Clock::now() < *keep_until_;
+  if (keeping_ && !keep) table_version_.reset();
+
+  RAIL_ASSIGN(const uint64_t table_version, (*bgp)->TableVersion(edges.CallDeadline()));
   if (table_version_ == table_version) return {};
-  RAIL_ASSIGN(const std::vector<frr::Remote> remotes, bgp->Remotes(edges.CallDeadline()));
+  RAIL_ASSIGN(const std::vector<frr::Remote> heard, (*bgp)->Remotes(edges.CallDeadline()));
   std::map<IpAddress, frr::Remote> fresh;
-  for (const frr::Remote& remote : remotes) fresh.emplace(remote.address, remote);
+  for (const frr::Remote& remote : heard) fresh.emplace(remote.address, remote);
+  if (keep) fresh.insert(remotes_.begin(), remotes_.end());
   changed = changed || fresh != remotes_;
   remotes_ = std::move(fresh);
   table_version_ = table_version;
+  keeping_ = keep;
+  remotes_complete_ = remotes_complete_ || !keep;
   return {};
 }
 

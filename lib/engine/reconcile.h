@@ -76,6 +76,7 @@ class Reconciler {
   Status BgpBase(Edges& edges, const std::vector<config::Rail>& rails);
   Status Announcements(Edges& edges);
   Status Learn(Edges& edges, bool& changed);
+  bool SessionsSettled() const;
   void BridgesAndRules(Edges& edges);
   void Note(const std::string& part, const Status& status);
   void Sweep(Edges& edges);
@@ -91,7 +92,10 @@ class Reconciler {
   std::map<std::string, RailState> rails_;
   std::map<IpAddress, frr::Remote> remotes_;
   std::map<std::string, frr::Session> sessions_;  // by interface
-  std::optional<uint64_t> table_version_;
+  std::optional<uint64_t> table_version_;  // of remotes_; nothing: ask again
+  bool remotes_complete_ = false;           // a whole table was learned over settled sessions since the start
+  std::optional<Deadline> keep_until_;      // while sessions are unsettled: when remotes that are not heard again go
+  bool keeping_ = false;                    // remotes_ may hold some that are not in bgpd's table now
   std::map<std::string, Health> health_;
   std::map<int64_t, Deadline> gone_since_;  // attachments whose namespace was not there when last looked
   uint64_t repairs_ = 0;
