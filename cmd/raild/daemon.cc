@@ -15,7 +15,7 @@ using std::chrono::seconds;
 
 constexpr seconds kAuditInterval{30};
 constexpr seconds kBgpPollInterval{1};
-constexpr milliseconds kGather{5};
+constexpr milliseconds kGather{10};
 
 engine::NodeIdentity Identity() {
   char name[256] = {};
@@ -84,8 +84,8 @@ void Daemon::WatchLinks() {
     links_ = std::move(*opened);
     watched = loop_->Watch(links_->fd(), [this] {
       const auto changes = links_->Receive();
-      if (!changes || changes->overrun || !changes->links.empty()) {
-        Soon(audit_scheduled_, [this] { reconciler_.Audit(); });
+      if (!changes || changes->overrun || reconciler_.Concerned(changes->links)) {
+        Soon(bridges_scheduled_, [this] { reconciler_.BridgesChanged(); });
       } else if (changes->neighbours_changed) {
         Soon(neighbours_scheduled_, [this] { reconciler_.PollBgp(); });
       }
@@ -97,7 +97,7 @@ void Daemon::WatchLinks() {
 }
 
 // ovsdb-server may be down or come back: then the connection is made again with the next second's round, and a new one
-// always begins with an audit.
+// always begins with a look at everything in OVSDB.
 void Daemon::WatchOvsdb() {
   auto opened = ovs::DbMonitor::Open(config_.ovs.db_socket, After(seconds(1)));
   if (!opened) return;  // the audit says so
@@ -109,14 +109,14 @@ void Daemon::WatchOvsdb() {
       loop_->Unwatch(ovsdb_->fd());
       ovsdb_.reset();
     }
-    if (!changed || *changed) Soon(audit_scheduled_, [this] { reconciler_.Audit(); });
+    if (!changed || *changed) Soon(bridges_scheduled_, [this] { reconciler_.BridgesChanged(); });
   });
   if (!watched) {
     log::Warning("ovsdb events: {}", watched.error().message);
     ovsdb_.reset();
     return;
   }
-  Soon(audit_scheduled_, [this] { reconciler_.Audit(); });
+  Soon(bridges_scheduled_, [this] { reconciler_.BridgesChanged(); });
 }
 
 void Daemon::EverySecond() {

@@ -46,7 +46,7 @@ class Daemon {
   std::unique_ptr<event::Loop> loop_;
   std::unique_ptr<netlink::Monitor> links_;
   std::optional<ovs::DbMonitor> ovsdb_;
-  bool audit_scheduled_ = false;
+  bool bridges_scheduled_ = false;
   bool record_scheduled_ = false;
   bool neighbours_scheduled_ = false;
   std::unique_ptr<Server> server_;  // last: it ends first

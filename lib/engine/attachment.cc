@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -75,18 +76,27 @@ Status UndoAnnounce(Node& node, Attachment& attachment) {
   return node.store.Update(attachment);
 }
 
-Status UndoDevice(Node& node, const Attachment& attachment, const Step& step) {
-  RAIL_ASSIGN(const device::Saved saved, device::Saved::FromJson(step.detail));
+// Begins to bring the device home, on a thread of its own: it uses the edges Netlink, Devices and Pods, which no other undo
+// uses.
+Result<std::future<Status>> BeginRestore(Node& node, const Attachment& attachment, const Step& step) {
+  RAIL_ASSIGN(device::Saved saved, device::Saved::FromJson(step.detail));
   RAIL_ASSIGN(const auto owner, node.store.OwnerOf(ClaimKind::kDevice, attachment.device));
-  if (owner && *owner != attachment.id) return {};
+  if (owner && *owner != attachment.id) return std::async(std::launch::deferred, [] { return Status(); });
   RAIL_ASSIGN(device::Backend * devices, node.edges.Devices());
-  // The path may lead to another pod's namespace by now: it counts only with the identity that was recorded.
-  auto pod = netns::Netns::Open(attachment.netns_path);
-  const bool alive = pod && pod->identity() == netns::Identity{attachment.netns_device, attachment.netns_inode};
-  const config::Rail* rail = node.config.FindRail(attachment.rail);
-  // A pod that lives on without the interface keeps no policy rules of it; nothing depends on their removal.
-  if (alive && rail != nullptr) (void)node.edges.Pods().Deconfigure(*pod, PlanOf(*rail, attachment));
-  RAIL_TRY(devices->Restore(saved, alive ? &*pod : nullptr, attachment.key.ifname, node.edges.CallDeadline()));
+  return std::async(std::launch::async, [&node, &attachment, devices, saved = std::move(saved)]() -> Status {
+    // The path may lead to another pod's namespace by now: it counts only with the identity that was recorded.
+    auto pod = netns::Netns::Open(attachment.netns_path);
+    const bool alive = pod && pod->identity() == netns::Identity{attachment.netns_device, attachment.netns_inode};
+    const config::Rail* rail = node.config.FindRail(attachment.rail);
+    // A pod that lives on without the interface keeps no policy rules of it; nothing depends on their removal.
+    if (alive && rail != nullptr) (void)node.edges.Pods().Deconfigure(*pod, PlanOf(*rail, attachment));
+    return devices->Restore(saved, alive ? &*pod : nullptr, attachment.key.ifname, node.edges.CallDeadline());
+  });
+}
+
+Status FinishRestore(Node& node, const Attachment& attachment, Result<std::future<Status>>& restoring) {
+  if (!restoring) return tl::make_unexpected(restoring.error());
+  RAIL_TRY(restoring->get());
   return node.store.Release(attachment.id, ClaimKind::kDevice, attachment.device);
 }
 
@@ -118,7 +128,6 @@ Status UndoIpam(Node& node, const Attachment& attachment, const Step& step) {
 
 Status UndoStep(Node& node, Attachment& attachment, const Step& step) {
   if (step.kind == step::kAnnounce) return UndoAnnounce(node, attachment);
-  if (step.kind == step::kDevice) return UndoDevice(node, attachment, step);
   if (step.kind == step::kIpam) return UndoIpam(node, attachment, step);
   RAIL_ASSIGN(const std::string bridge, BridgeOf(step));
   if (step.kind == step::kTenant) return UndoTenant(node, attachment, bridge);
@@ -225,12 +234,15 @@ Status AdoptPort(Node& node, Attachment& attachment, const ovs::Port& port) {
   return {};
 }
 
-Status MoveDevice(Node& node, Attachment& attachment, const device::Device& device, const netns::Netns& pod) {
+Result<DeviceMove> DeviceMove::Begin(Node& node, const Attachment& attachment, const device::Device& device,
+                                     const netns::Netns& pod) {
   RAIL_ASSIGN(device::Backend * devices, node.edges.Devices());
   RAIL_ASSIGN(const device::Saved saved, devices->Save(device));
   RAIL_TRY(node.store.RecordStep(attachment.id, kOvsProvider, step::kDevice, saved.ToJson()));
-  RAIL_ASSIGN(attachment.mac, devices->MoveIn(device, pod, attachment.key.ifname, attachment.mtu));
-  return {};
+  return DeviceMove(std::async(std::launch::async, [devices, device, &pod, ifname = attachment.key.ifname,
+                                                    mtu = attachment.mtu] {
+    return devices->MoveIn(device, pod, ifname, mtu);
+  }));
 }
 
 Status AdmitTraffic(Node& node, const Attachment& attachment, const pipeline::BridgeFacts& bridge,
@@ -299,15 +311,27 @@ Result<std::vector<std::string>> MissingRules(Node& node, const Attachment& atta
 
 Result<Undone> Undo(Node& node, Attachment attachment, const std::string& owner) {
   RAIL_ASSIGN(std::vector<Step> steps, node.store.Steps(attachment.id));
+  std::erase_if(steps, [&](const Step& step) { return !owner.empty() && step.owner != owner; });
+  std::ranges::reverse(steps);
+
+  // The kernel needs milliseconds to move a device: it begins first and ends last.
+  const Attachment as_recorded = attachment;
+  std::map<int64_t, Result<std::future<Status>>> restoring;
+  for (const Step& step : steps) {
+    if (step.kind == step::kDevice) restoring.emplace(step.id, BeginRestore(node, as_recorded, step));
+  }
+  std::ranges::stable_partition(steps, [](const Step& step) { return step.kind != step::kDevice; });
+
   Undone undone;
-  for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
-    if (!owner.empty() && step->owner != owner) continue;
-    if (Status status = UndoStep(node, attachment, *step); !status) {
-      undone.failed.push_back("undo " + step->kind + " of " + attachment.key.ToString() + ": " + status.error().message);
-      RAIL_TRY(node.store.SetPending(step->id, status.error().message));
-      continue;
+  for (const Step& step : steps) {
+    const Status status = step.kind == step::kDevice ? FinishRestore(node, attachment, restoring.at(step.id))
+                                                     : UndoStep(node, attachment, step);
+    if (status) {
+      RAIL_TRY(node.store.ForgetStep(step.id));
+    } else {
+      undone.failed.push_back("undo " + step.kind + " of " + attachment.key.ToString() + ": " + status.error().message);
+      RAIL_TRY(node.store.SetPending(step.id, status.error().message));
     }
-    RAIL_TRY(node.store.ForgetStep(step->id));
   }
   if (owner.empty() && undone.failed.empty()) {
     RAIL_TRY(node.store.Remove(attachment.id));

@@ -7,6 +7,7 @@
 // Source:   README.md of this folder (the steps, their order, what each undo needs)
 #pragma once
 
+#include <future>
 #include <string>
 #include <vector>
 
@@ -60,11 +61,25 @@ std::vector<ovs::Rule> WantedRules(const pipeline::BridgeFacts& bridge, const st
 // Each records its step, then acts. On failure the step stays recorded: the caller undoes.
 Status AttachPort(Node& node, state::Attachment& attachment);    // fills ofport
 Status AdoptPort(Node& node, state::Attachment& attachment, const ovs::Port& port);
-Status MoveDevice(Node& node, state::Attachment& attachment, const device::Device& device, const netns::Netns& pod);
 Status AdmitTraffic(Node& node, const state::Attachment& attachment, const pipeline::BridgeFacts& bridge,
                     config::TenancyMode mode);
 Status JoinTenant(Node& node, state::Attachment& attachment, const tenancy::Tenant& tenant);
 Status Announce(Node& node, state::Attachment& attachment);
+
+// The device on its way into the pod. The kernel needs milliseconds for it, so it happens on a thread of its own: until Join
+// the caller may use every edge but Netlink, Devices and Pods. The destructor waits for the thread.
+class DeviceMove {
+ public:
+  // Records the step, then begins. `pod` must outlive this.
+  static Result<DeviceMove> Begin(Node& node, const state::Attachment& attachment, const device::Device& device,
+                                  const netns::Netns& pod);
+  // The device's MAC in the pod. Errors: as device::Backend::MoveIn. Once only.
+  Result<MacAddress> Join() { return moved_.get(); }
+
+ private:
+  explicit DeviceMove(std::future<Result<MacAddress>> moved) : moved_(std::move(moved)) {}
+  std::future<Result<MacAddress>> moved_;
+};
 
 // The rules of `attachment` that belong to `kinds` and are not in the switch as wanted, one sentence each.
 Result<std::vector<std::string>> MissingRules(Node& node, const state::Attachment& attachment,

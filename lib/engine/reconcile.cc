@@ -14,6 +14,11 @@ using state::Step;
 
 constexpr std::chrono::seconds kRoundLimit{20};
 
+// A session that has just come up may not have sent everything yet; one that is down comes back within the leaf's graceful
+// restart time, or the remotes behind it are gone for good.
+constexpr std::chrono::milliseconds kSettled{5000};
+constexpr std::chrono::seconds kStale{120};
+
 bool NamespaceIsGone(const Attachment& attachment) {
   const auto pod = netns::Netns::Open(attachment.netns_path);
   if (!pod) return pod.error().code == Code::kNotFound || pod.error().code == Code::kInvalid;
@@ -71,13 +76,27 @@ void Reconciler::Audit() {
   Publish();
 }
 
+void Reconciler::BridgesChanged() {
+  Edges edges(deps_.openers(config_), After(kRoundLimit));
+  BridgesAndRules(edges);
+  Publish();
+}
+
+bool Reconciler::Concerned(const std::vector<int>& links) const {
+  return std::ranges::any_of(rails_, [&](const auto& entry) {
+    const RailState& state = entry.second;
+    return !state.bridge_present || std::ranges::find(links, state.uplink_link) != links.end() ||
+           std::ranges::find(links, state.local_link) != links.end();
+  });
+}
+
 void Reconciler::RecordChanged() {
   Edges edges(deps_.openers(config_), After(kRoundLimit));
   for (const config::Rail& rail : config_.rails) {
     RailState& state = rails_[rail.name];
     if (!state.bridge_present) continue;
     Status status = Ports(edges, rail, state);
-    if (status) status = Rules(edges, rail, state);
+    if (status) status = Rules(edges, rail, state, Look::kNews);
     Note("rail " + rail.name, status);
   }
   Publish();
@@ -85,20 +104,23 @@ void Reconciler::RecordChanged() {
 
 void Reconciler::PollBgp() {
   Edges edges(deps_.openers(config_), After(kRoundLimit));
-  bool changed = false;
-  Note("bgp", Learn(edges, changed));
+  bool news = false;
+  Note("bgp", Learn(edges, news));
+  const bool all_bridges = std::ranges::all_of(rails_, [](const auto& rail) { return rail.second.bridge_present; });
+  if (!all_bridges) {
+    BridgesAndRules(edges);
+    return Publish();
+  }
   for (const config::Rail& rail : config_.rails) {
     RailState& state = rails_[rail.name];
-    if (!state.bridge_present) {
-      changed = true;
-      continue;
-    }
     const MacAddress before = state.leaf_mac;
     Note("leaf of rail " + rail.name, LeafMac(edges, rail, state));
-    changed = changed || state.leaf_mac != before;
+    news = news || state.leaf_mac != before;
   }
-  if (!changed) return;
-  BridgesAndRules(edges);
+  if (!news) return;
+  for (const config::Rail& rail : config_.rails) {
+    Note("rail " + rail.name, Rules(edges, rail, rails_[rail.name], Look::kNews));
+  }
   Publish();
 }
 
@@ -108,10 +130,11 @@ void Reconciler::BridgesAndRules(Edges& edges) {
     state.rules_right = false;
     Status status = Bridge(edges, rail, state);
     if (status) status = HostLinks(edges, rail, state);
+    if (status && config_.ovs.manage_bridges) Note("sysctls of rail " + rail.name, HostSysctls(rail));
     if (status) status = Ports(edges, rail, state);
     if (status) {
       Note("leaf of rail " + rail.name, LeafMac(edges, rail, state));
-      status = Rules(edges, rail, state);
+      status = Rules(edges, rail, state, Look::kAlways);
     }
     Note("rail " + rail.name, status);
   }
@@ -137,12 +160,22 @@ Status Reconciler::Bridge(Edges& edges, const config::Rail& rail, RailState& sta
   return {};
 }
 
-// The host's side of the rail: LOCAL speaks IPv6 link-local to the leaf and nothing else; the uplink speaks nothing.
 Status Reconciler::HostLinks(Edges& edges, const config::Rail& rail, RailState& state) {
   RAIL_ASSIGN(netlink::Netlink * host, edges.Netlink());
   RAIL_ASSIGN_AS(const netlink::Link pf, host->GetLink(rail.pf), "the uplink of rail " + rail.name);
+  RAIL_ASSIGN_AS(const netlink::Link local, host->GetLink(rail.bridge), "rail " + rail.name);
   state.uplink_carrier = pf.carrier;
+  state.uplink_link = pf.index;
+  state.local_link = local.index;
   if (!config_.ovs.manage_bridges) return {};
+  if (!pf.up) RAIL_TRY(host->SetUp(pf.index));
+  if (!local.up) RAIL_TRY(host->SetUp(local.index));
+  return {};
+}
+
+// LOCAL speaks IPv6 link-local to the leaf and nothing else; the uplink speaks nothing. In a container /proc/sys may be
+// read-only: pods work all the same, so this is told and does not stop the rail.
+Status Reconciler::HostSysctls(const config::Rail& rail) {
   const auto ensure = [&](const std::string& link, const char* key, const char* value) -> Status {
     const std::string path = "net/ipv6/conf/" + link + "/" + key;
     RAIL_ASSIGN(const std::string now, netns::ReadSysctl(path));
@@ -153,11 +186,7 @@ Status Reconciler::HostLinks(Edges& edges, const config::Rail& rail, RailState& 
   RAIL_TRY(ensure(rail.pf, "disable_ipv6", "1"));
   RAIL_TRY(ensure(rail.bridge, "disable_ipv6", "0"));
   // The leaf advertises itself as a router; the host's default route is not its business.
-  RAIL_TRY(ensure(rail.bridge, "accept_ra", "0"));
-  if (!pf.up) RAIL_TRY(host->SetUp(pf.index));
-  RAIL_ASSIGN_AS(const netlink::Link local, host->GetLink(rail.bridge), "rail " + rail.name);
-  if (!local.up) RAIL_TRY(host->SetUp(local.index));
-  return {};
+  return ensure(rail.bridge, "accept_ra", "0");
 }
 
 // Ports first, the record second: a port that no record names now was left behind, and is not one being made.
@@ -262,7 +291,12 @@ std::vector<ovs::Rule> Reconciler::Wanted(const config::Rail& rail, const RailSt
 
 // The dump first, the record second: a plugin records before it writes, so a rule in the dump that no record explains was
 // left behind. After the commit the record is looked at again: what changed in between asks for another round.
-Status Reconciler::Rules(Edges& edges, const config::Rail& rail, RailState& state) {
+Status Reconciler::Rules(Edges& edges, const config::Rail& rail, RailState& state, Look look) {
+  if (look == Look::kNews && state.rules_right) {
+    RAIL_ASSIGN(const Record record, ReadRecord());
+    if (Wanted(rail, state, record) == state.wanted) return {};
+  }
+  state.rules_right = false;
   RAIL_ASSIGN(ovs::OpenFlow * switch_, edges.OpenFlow(rail.bridge));
   for (int round = 0; round < 5; ++round) {
     RAIL_ASSIGN(const auto dumped, switch_->Dump(ovs::CookieMatch::Ours(), edges.CallDeadline()));
@@ -271,16 +305,23 @@ Status Reconciler::Rules(Edges& edges, const config::Rail& rail, RailState& stat
 
     std::vector<ovs::Rule> have;
     have.reserve(dumped.size());
-    for (const ovs::RuleStats& stats : dumped) have.push_back(stats.rule);
+    for (const ovs::RuleStats& stats : dumped) {
+      // What this raild has not learned yet an earlier one may have: its rules stay until there is something better.
+      const bool remote = ovs::CookieMatch::Kind(ovs::CookieKind::kRemote).Selects(stats.rule.cookie);
+      const bool leaf = ovs::CookieMatch::Kind(ovs::CookieKind::kLeaf).Selects(stats.rule.cookie);
+      if ((remote && !remotes_complete_) || (leaf && state.leaf_mac.is_zero())) continue;
+      have.push_back(stats.rule);
+    }
+    state.wanted = Wanted(rail, state, record);
     std::vector<ovs::Rule> want;
     std::set<std::tuple<uint8_t, uint16_t, std::string>> unique;
-    for (const ovs::Rule& rule : Wanted(rail, state, record)) {
+    for (const ovs::Rule& rule : state.wanted) {
       RAIL_ASSIGN(ovs::Rule canonical, ovs::Canonical(rule));
       if (unique.emplace(canonical.table, canonical.priority, canonical.match).second) want.push_back(std::move(canonical));
     }
     const ovs::Change change = ovs::Difference(have, want);
     state.rules_wanted = want.size();
-    state.rules_installed = have.size();
+    state.rules_installed = dumped.size();
     if (!change.empty()) {
       RAIL_TRY(switch_->Commit(change, edges.CallDeadline()));
       repairs_ += change.add.size() + change.remove.size();
@@ -339,24 +380,52 @@ Status Reconciler::Announcements(Edges& edges) {
   return {};
 }
 
+bool Reconciler::SessionsSettled() const {
+  return std::ranges::all_of(config_.rails, [&](const config::Rail& rail) {
+    const auto session = sessions_.find(rail.bridge);
+    return session != sessions_.end() && session->second.established() &&
+           std::chrono::milliseconds(session->second.uptime_ms) >= kSettled;
+  });
+}
+
+// A restart of bgpd or a flap of a session empties bgpd's table for a moment. Pods keep talking meanwhile: a remote goes when
+// settled sessions no longer carry it, or when the sessions have not settled in time.
 Status Reconciler::Learn(Edges& edges, bool& changed) {
-  RAIL_ASSIGN(frr::Bgp * bgp, edges.Bgp());
-  RAIL_ASSIGN(const std::vector<frr::Session> sessions, bgp->Sessions(edges.CallDeadline()));
+  auto bgp = edges.Bgp();
+  if (!bgp) {
+    table_version_.reset();  // the next bgpd counts anew
+    return tl::make_unexpected(bgp.error());
+  }
+  RAIL_ASSIGN(const std::vector<frr::Session> sessions, (*bgp)->Sessions(edges.CallDeadline()));
   for (const frr::Session& session : sessions) {
     frr::Session& before = sessions_[session.interface];
     changed = changed || before.state != session.state || before.prefixes_received != session.prefixes_received ||
               before.prefixes_sent != session.prefixes_sent;
-    if (before.state != session.state) log::Info("bgp session on {}: {}", session.interface, session.state);
+    if (before.state != session.state) {
+      log::Info("bgp session on {}: {}", session.interface, session.state);
+      table_version_.reset();
+    }
     before = session;
   }
-  RAIL_ASSIGN(const uint64_t table_version, bgp->TableVersion(edges.CallDeadline()));
+  if (SessionsSettled()) {
+    keep_until_.reset();
+  } else if (!keep_until_) {
+    keep_until_ = After(kStale);
+  }
+  const bool keep = keep_until_ && Clock::now() < *keep_until_;
+  if (keeping_ && !keep) table_version_.reset();
+
+  RAIL_ASSIGN(const uint64_t table_version, (*bgp)->TableVersion(edges.CallDeadline()));
   if (table_version_ == table_version) return {};
-  RAIL_ASSIGN(const std::vector<frr::Remote> remotes, bgp->Remotes(edges.CallDeadline()));
+  RAIL_ASSIGN(const std::vector<frr::Remote> heard, (*bgp)->Remotes(edges.CallDeadline()));
   std::map<IpAddress, frr::Remote> fresh;
-  for (const frr::Remote& remote : remotes) fresh.emplace(remote.address, remote);
+  for (const frr::Remote& remote : heard) fresh.emplace(remote.address, remote);
+  if (keep) fresh.insert(remotes_.begin(), remotes_.end());
   changed = changed || fresh != remotes_;
   remotes_ = std::move(fresh);
   table_version_ = table_version;
+  keeping_ = keep;
+  remotes_complete_ = remotes_complete_ || !keep;
   return {};
 }
 

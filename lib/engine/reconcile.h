@@ -2,7 +2,8 @@
 // kernel's links and neighbours; the difference is applied and nothing else is touched.
 //
 // Use:      Reconciler reconciler(config, deps, *store, board, identity);
-//           reconciler.Audit();           // everything: at start, every 30 s, after an event of OVSDB, links or neighbours
+//           reconciler.Audit();           // everything: at start, every 30 s
+//           reconciler.BridgesChanged();  // an event of OVSDB or of a link: bridges, ports and rules, not BGP
 //           reconciler.RecordChanged();   // a plugin has been at work
 //           reconciler.PollBgp();         // sessions and remotes; rules follow when something is new
 // Threads:  one; the Board may be read by any
@@ -35,19 +36,25 @@ class Reconciler {
              NodeIdentity identity, Clock::duration gone_grace = kGoneGrace);
 
   void Audit();
+  void BridgesChanged();
   void RecordChanged();
   void PollBgp();
+  // Whether one of these links (indexes) is a rail's, or a rail is waiting for one.
+  bool Concerned(const std::vector<int>& links) const;
 
  private:
   struct RailState {
     bool bridge_present = false;
     bool uplink_carrier = false;
+    int uplink_link = 0;  // indexes of the kernel
+    int local_link = 0;
     pipeline::BridgeFacts facts;
     std::map<std::string, ovs::Port> ports;
     MacAddress leaf_mac;
     uint64_t rules_wanted = 0;
     uint64_t rules_installed = 0;
     bool rules_right = false;  // the last round ended with every wanted rule in the switch
+    std::vector<ovs::Rule> wanted;  // by that round
   };
   // The record, read after what is compared with it: see README.md.
   struct Record {
@@ -59,13 +66,17 @@ class Reconciler {
   Result<Record> ReadRecord();
   Status Bridge(Edges& edges, const config::Rail& rail, RailState& state);
   Status HostLinks(Edges& edges, const config::Rail& rail, RailState& state);
+  Status HostSysctls(const config::Rail& rail);
   Status Ports(Edges& edges, const config::Rail& rail, RailState& state);
   Status LeafMac(Edges& edges, const config::Rail& rail, RailState& state);
-  Status Rules(Edges& edges, const config::Rail& rail, RailState& state);
+  // kNews: the switch is looked at only when something else is wanted than in the last round.
+  enum class Look { kAlways, kNews };
+  Status Rules(Edges& edges, const config::Rail& rail, RailState& state, Look look);
   std::vector<ovs::Rule> Wanted(const config::Rail& rail, const RailState& state, const Record& record) const;
   Status BgpBase(Edges& edges, const std::vector<config::Rail>& rails);
   Status Announcements(Edges& edges);
   Status Learn(Edges& edges, bool& changed);
+  bool SessionsSettled() const;
   void BridgesAndRules(Edges& edges);
   void Note(const std::string& part, const Status& status);
   void Sweep(Edges& edges);
@@ -81,7 +92,10 @@ class Reconciler {
   std::map<std::string, RailState> rails_;
   std::map<IpAddress, frr::Remote> remotes_;
   std::map<std::string, frr::Session> sessions_;  // by interface
-  std::optional<uint64_t> table_version_;
+  std::optional<uint64_t> table_version_;  // of remotes_; nothing: ask again
+  bool remotes_complete_ = false;           // a whole table was learned over settled sessions since the start
+  std::optional<Deadline> keep_until_;      // while sessions are unsettled: when remotes that are not heard again go
+  bool keeping_ = false;                    // remotes_ may hold some that are not in bgpd's table now
   std::map<std::string, Health> health_;
   std::map<int64_t, Deadline> gone_since_;  // attachments whose namespace was not there when last looked
   uint64_t repairs_ = 0;

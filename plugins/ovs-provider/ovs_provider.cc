@@ -44,7 +44,9 @@ class Adding {
     RAIL_TRY(FreeName());
     RAIL_ASSIGN(const pipeline::BridgeFacts bridge, engine::Facts(node_, rail_));
     attachment_.representor = device.representor;
+    attachment_.mac = device.mac;
     RAIL_TRY(Record());
+    RAIL_ASSIGN(engine::DeviceMove move, engine::DeviceMove::Begin(node_, attachment_, device, pod_));
 
     AddResult addresses;
     if (cni::HasIpam(request_)) {
@@ -56,9 +58,13 @@ class Adding {
     }
     RAIL_TRY(TakeAddresses(addresses));
     RAIL_TRY(engine::AttachPort(node_, attachment_));
-    RAIL_TRY(engine::MoveDevice(node_, attachment_, device, pod_));
     RAIL_TRY(session_.store->Update(attachment_));
     RAIL_TRY(engine::AdmitTraffic(node_, attachment_, bridge, session_.config.tenancy.mode));
+    RAIL_ASSIGN(const MacAddress mac, move.Join());
+    if (mac != attachment_.mac) {
+      return CniFail(999, "the device's MAC changed from " + attachment_.mac.ToString() + " to " + mac.ToString() +
+                              " while it moved into the pod");
+    }
     RAIL_TRY(Configure(addresses));
     return Answer(std::move(addresses));
   }

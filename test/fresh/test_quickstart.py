@@ -14,6 +14,8 @@ import builder  # noqa: E402
 
 ENTER = """
 set -e
+mount --bind "$1" "$1"   # a root that is a mount point, as a machine's is
+cd "$1"
 for at in proc sys dev; do mkdir -p "$1/$at"; done
 mount -t proc proc "$1/proc"
 mount --rbind /sys "$1/sys"

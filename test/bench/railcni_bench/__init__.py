@@ -1,0 +1,1 @@
+"""The benchmarks of RailCNI; see README.md of the folder above."""

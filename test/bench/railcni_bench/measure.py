@@ -1,0 +1,124 @@
+"""Running a program and timing it; what a set of times says; the table."""
+
+from __future__ import annotations
+
+import math
+import os
+import statistics
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+
+class BenchError(Exception):
+    """Something is broken: not a slow number, but none."""
+
+
+@dataclass(frozen=True)
+class Ran:
+    ms: float  # from before posix_spawn(3) until the child was reaped
+    cpu_ms: float  # that it and its children ran
+    output: str
+    descriptor3: str
+
+
+def execute(command: Sequence[str], environment: dict[str, str], stdin: str = "") -> Ran:
+    """Runs a program in the calling thread's network namespace. Input and outputs are files in memory, so that
+    nothing but the program is waited for. Errors: BenchError when it cannot run or fails, with its words."""
+    files = [os.memfd_create(name) for name in ("in", "out", "err", "three")]
+    try:
+        os.write(files[0], stdin.encode())
+        os.lseek(files[0], 0, os.SEEK_SET)
+        actions = [(os.POSIX_SPAWN_DUP2, fd, number) for number, fd in enumerate(files)]
+        started = time.perf_counter_ns()
+        try:
+            pid = os.posix_spawn(command[0], command, environment, file_actions=actions)
+        except OSError as error:
+            raise BenchError(f"{command[0]}: {error.strerror}") from None
+        _, status, usage = os.wait4(pid, 0)
+        took = time.perf_counter_ns() - started
+        output, words, three = (_content(fd) for fd in files[1:])
+        if status != 0:
+            raise BenchError(f"`{' '.join(command)}` ended with status {os.waitstatus_to_exitcode(status)}: "
+                             f"{(words + output).strip() or 'no message'}")
+        return Ran(took / 1e6, (usage.ru_utime + usage.ru_stime) * 1000, output, three)
+    finally:
+        for fd in files:
+            os.close(fd)
+
+
+def _content(fd: int) -> str:
+    size = os.fstat(fd).st_size
+    return os.pread(fd, size, 0).decode(errors="replace") if size else ""
+
+
+def percentile(values: Sequence[float], percent: float) -> float:
+    """Nearest rank: the smallest value that `percent` of all values do not exceed."""
+    ordered = sorted(values)
+    return ordered[max(0, math.ceil(percent / 100 * len(ordered)) - 1)]
+
+
+@dataclass(frozen=True)
+class Spread:
+    p50: float
+    p99: float
+    count: int
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> Spread:
+        return cls(statistics.median(values), percentile(values, 99), len(values))
+
+    def text(self, unit: str = "ms") -> str:
+        return f"p50 {number(self.p50)}  p99 {number(self.p99)} {unit}  (n={self.count})"
+
+
+def number(value: float) -> str:
+    """Three significant digits, never an exponent."""
+    if value == 0 or not math.isfinite(value):
+        return f"{value:.0f}"
+    return f"{value:.{max(0, 2 - math.floor(math.log10(abs(value))))}f}"
+
+
+@dataclass(frozen=True)
+class Row:
+    name: str
+    measured: str
+    budget: str = ""
+    ratio: str = ""
+
+
+class Report:
+    """Rows for people, numbers for programs."""
+
+    def __init__(self) -> None:
+        self.rows: list[Row] = []
+        self.numbers: dict[str, float] = {}
+
+    def add(self, key: str, name: str, value: float | Spread, unit: str = "ms", budget: str = "", ratio: str = "") -> None:
+        if isinstance(value, Spread):
+            self.numbers |= {f"{key}.p50": value.p50, f"{key}.p99": value.p99, f"{key}.count": value.count}
+            self.rows.append(Row(name, value.text(unit), budget, ratio))
+        else:
+            self.numbers[key] = value
+            self.rows.append(Row(name, f"{number(value)} {unit}".strip(), budget, ratio))
+
+    def table(self) -> str:
+        cells = [("row", "measured", "budget", "ratio"), *((r.name, r.measured, r.budget, r.ratio) for r in self.rows)]
+        widths = [max(len(c[i]) for c in cells) for i in range(4)]
+        lines = [" | ".join(word.ljust(width) for word, width in zip(c, widths, strict=True)).rstrip() for c in cells]
+        lines.insert(1, "-+-".join("-" * width for width in widths))
+        return "\n".join(lines)
+
+
+def on_cpu_ns(pid: int) -> int:
+    """Nanoseconds that the threads of a process have run, by /proc/PID/task/*/schedstat."""
+    return sum(int((task / "schedstat").read_text().split()[0]) for task in Path(f"/proc/{pid}/task").iterdir())
+
+
+def memory_kib(pid: int, field: str) -> int:
+    """A field of /proc/PID/status that is in kB: VmRSS, VmHWM."""
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith(f"{field}:"):
+            return int(line.split()[1])
+    raise BenchError(f"process {pid}: no {field}")

@@ -1,0 +1,368 @@
+"""The parts of the benchmark. Each measures on a lab that is up and adds its rows."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import statistics
+import struct
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from railcni_lab import daemons, kernel, pods
+from railcni_lab.layout import Lab, Node, bridge
+
+from .measure import BenchError, Report, Spread, execute, memory_kib, number, on_cpu_ns
+from .ours import IFNAME, Ours, Slot, cni_environment, make_slots
+from .tools import Tools
+
+PLUGINS = ("ovs-provider", "tenant-isolation", "frr-provider")
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """How often."""
+
+    starts: int
+    fills: int
+    pods: int  # of one fill; fills * pods attachments are measured
+    pod_of_rails: int
+    converge: int
+    path_pairs: int
+    path_seconds: float
+    idle_seconds: float
+
+
+FULL = Rounds(starts=300, fills=5, pods=20, pod_of_rails=20, converge=40, path_pairs=20, path_seconds=0.4, idle_seconds=10)
+SMOKE = Rounds(starts=20, fills=2, pods=4, pod_of_rails=1, converge=3, path_pairs=3, path_seconds=0.2, idle_seconds=2)
+
+
+def start(report: Report, binaries: Path, rounds: Rounds) -> None:
+    """VERSION of each program, in turns, so that all see the same machine."""
+    programs = {"/bin/true": ["/bin/true"], "host-local (Go)": ["/usr/lib/cni/host-local"]}
+    programs |= {name: [str(binaries / name)] for name in PLUGINS}
+    environment = {**cni_environment(binaries, Path("/nonexistent")), "CNI_COMMAND": "VERSION"}
+    times: dict[str, list[float]] = {name: [] for name in programs}
+    for _ in range(rounds.starts):
+        for name, command in programs.items():
+            times[name].append(execute(command, environment, '{"cniVersion":"1.0.0"}').ms)
+    spreads = {name: Spread.of(values) for name, values in times.items()}
+    go, least = spreads["host-local (Go)"].p50, spreads["/bin/true"].p50
+    for name, spread in spreads.items():
+        ratio = "" if name == "/bin/true" else f"{number(spread.p50 / least)} x true"
+        if name in PLUGINS:
+            ratio += f", {number(spread.p50 / go)} x Go"
+            report.numbers[f"start.{name}.of_go"] = spread.p50 / go
+        report.add(f"start.{name}", f"process start, {name}", spread, budget="<= 1.5 ms" if name in PLUGINS else "", ratio=ratio)
+
+
+Steps = dict[str, list[float]]
+
+
+def _collect(steps: Steps, times: dict[str, float]) -> None:
+    for name, ms in times.items():
+        steps.setdefault(name, []).append(ms)
+    steps.setdefault("all", []).append(sum(times.values()))
+
+
+def _emptied(slots: list[Slot], way: Ours | Tools) -> None:
+    """After a failure: what can be detached is detached, so that the lab goes down quietly."""
+    for slot in slots:
+        if slot.container_id:
+            try:
+                way.delete(slot)
+            except BenchError:
+                pass
+
+
+def chain(report: Report, lab: Lab, node: Node, rounds: Rounds) -> None:
+    """Fills the node with pods and empties it, by the chain without and with the wait, and by tools, in turns."""
+    slots = make_slots(lab, node, rounds.pods + 1)
+    model = slots.pop()
+    ours = Ours(lab, node, 0, 0)
+    with kernel.inside(node.namespace):
+        ours.add(model)
+        ways = {"": ours, "wait": Ours(lab, node, 0, 5000), "tools": Tools(lab, node, 0, model)}
+        add: dict[str, Steps] = {way: {} for way in ways}
+        delete: dict[str, Steps] = {way: {} for way in ways}
+        for _ in range(rounds.fills):
+            for name, way in ways.items():
+                try:
+                    for slot in slots:
+                        _collect(add[name], way.add(slot))
+                except BaseException:
+                    _emptied(slots, way)
+                    raise
+                for slot in slots:
+                    _collect(delete[name], way.delete(slot))
+        ours.delete(model)
+    _chain_rows(report, "ADD", add, "<= 15 ms (stretch 12)", ours.cpu_ms["ADD"])
+    _chain_rows(report, "DEL", delete, "<= 15 ms", ours.cpu_ms["DEL"])
+
+
+def _chain_rows(report: Report, verb: str, steps: dict[str, Steps], budget: str, cpu_ms: list[float]) -> None:
+    key = verb.lower()
+    tools = Spread.of(steps["tools"]["all"])
+    for way, title, limit in (("", f"chain {verb}, wait_ms 0", budget),
+                              ("wait", f"chain {verb}, Adj-RIB-Out waited for" if verb == "ADD" else "", "")):
+        if not title:
+            continue
+        spread = Spread.of(steps[way]["all"])
+        ratio = spread.p50 / tools.p50
+        report.numbers[f"{key}{'.wait' if way else ''}.of_tools"] = ratio
+        report.add(f"{key}{'.wait' if way else ''}", title, spread, budget=limit, ratio=f"{number(ratio)} x tools")
+    for plugin in PLUGINS:
+        note = " (with host-local)" if plugin == "ovs-provider" else ""
+        report.add(f"{key}.{plugin}", f"  {plugin}{note}", Spread.of(steps[""][plugin]))
+    whole = [sum(cpu_ms[i:i + len(PLUGINS)]) for i in range(0, len(cpu_ms), len(PLUGINS))]
+    report.add(f"{key}.cpu", "  CPU time of all, host-local's too", Spread.of(whole))
+    if verb == "ADD":
+        report.add("add.wait.frr-provider", "  frr-provider when it waits", Spread.of(steps["wait"]["frr-provider"]))
+    report.add(f"{key}.tools", f"the same {verb} by tools", tools)
+    for tool, values in steps["tools"].items():
+        if tool != "all":
+            report.add(f"{key}.tools.{tool}", f"  {tool}", Spread.of(values))
+
+
+def rails(report: Report, lab: Lab, node: Node, rounds: Rounds) -> None:
+    """All rails of one pod, one after another, as Multus does it."""
+    count = lab.shape().rails
+    slots = [make_slots(lab, node, 1, rail)[0] for rail in range(count)]
+    totals: dict[str, list[float]] = {"add": [], "add.wait": [], "del": []}
+    with kernel.inside(node.namespace):
+        for _ in range(rounds.pod_of_rails):
+            for wait, key in ((0, "add"), (5000, "add.wait")):
+                chains = [Ours(lab, node, rail, wait) for rail in range(count)]
+                for rail, one in enumerate(chains):
+                    one.ifname = pods.ifname(rail)
+                totals[key].append(sum(sum(one.add(slot).values()) for one, slot in zip(chains, slots, strict=True)))
+                gone = sum(sum(one.delete(slot).values()) for one, slot in reversed(list(zip(chains, slots, strict=True))))
+                totals["del"].append(gone)
+    report.add("rails.add", f"{count} rails of one pod, ADD, wait_ms 0", Spread.of(totals["add"]), budget="<= 120 ms")
+    report.add("rails.add.wait", f"{count} rails of one pod, ADD, waited for", Spread.of(totals["add.wait"]))
+    report.add("rails.del", f"{count} rails of one pod, DEL", Spread.of(totals["del"]))
+
+
+PORT = 9
+SO_TIMESTAMPNS = 35  # socket(7); not in Python's module
+
+
+class _Prober(threading.Thread):
+    """Sends a datagram from one pod to an address every millisecond until it is stopped."""
+
+    def __init__(self, namespace: str, source: str, address: str) -> None:
+        super().__init__()
+        with kernel.inside(namespace):
+            self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.socket.bind((source, 0))  # the rail's routes are chosen by the source address
+        self.address, self.over = address, threading.Event()
+
+    def run(self) -> None:
+        while not self.over.is_set():
+            try:
+                self.socket.sendto(b"probe", (self.address, PORT))
+            except OSError:
+                pass  # refused, no buffer: the next one
+            time.sleep(0.001)
+        self.socket.close()
+
+
+def converge(report: Report, lab: Lab, here: Node, there: Node, rounds: Rounds) -> None:
+    """ADD on one node; from when on does a datagram from a pod on the other one arrive? Both nodes hold a pod of the
+    tenant already, as when a job grows."""
+    tenant = "converge"
+    pods.add(lab, "stay1", here.name, tenant, [0])
+    other = pods.add(lab, "stay2", there.name, tenant, [0])
+    sender = pods.namespace(lab, other.name)
+    slot, ours = make_slots(lab, here, 1)[0], Ours(lab, here, 0, 5000, tenant)
+    late: list[float] = []
+    with kernel.inside(here.namespace):
+        for _ in range(rounds.converge):
+            late.append(_converge_once(ours, slot, sender, other.addresses(0)[4]) * 1000)
+            ours.delete(slot)
+    for name in ("stay1", "stay2"):
+        pods.delete(lab, name)
+    report.add("converge", "ADD returns -> the other node's datagram arrives", Spread.of(late), budget="p99 <= 150 ms")
+
+
+def _converge_once(ours: Ours, slot: Slot, sender: str, source: str) -> float:
+    """Seconds from the return of ADD to the first datagram; 0 when it came before."""
+    first, *others = ours.network["plugins"]
+    slot.container_id, slot.result = os.urandom(32).hex(), {}
+    ours.step("ADD", first, slot)
+    address = slot.addresses()[0]
+    with kernel.inside(Path(slot.netns).name):
+        receiver = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    prober = _Prober(sender, source, address)
+    try:
+        receiver.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
+        receiver.bind((address, PORT))
+        receiver.settimeout(20)
+        prober.start()
+        for plugin in others:
+            ours.step("ADD", plugin, slot)
+        returned = time.time_ns()
+        try:
+            _, ancillary, _, _ = receiver.recvmsg(64, 64)
+        except TimeoutError:
+            raise BenchError(f"nothing from {sender} arrived at {address} within 20 s of its ADD") from None
+        arrived = next(seconds * 1_000_000_000 + ns for _, _, value in ancillary
+                       for seconds, ns in [struct.unpack("qq", value[:16])])
+        return max(0.0, (arrived - returned) / 1e9)
+    finally:
+        prober.over.set()
+        if prober.ident is not None:
+            prober.join()
+        receiver.close()
+
+
+SENDER = """
+import socket, sys
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.bind((sys.argv[1], 0))
+s.connect((sys.argv[2], 4791))
+data = bytes(64)
+while True:
+    try:
+        s.send(data)
+    except OSError:
+        pass
+"""
+
+
+def path(report: Report, lab: Lab, node: Node, rounds: Rounds) -> None:
+    """Datagrams between two pods of a node, by our rules and by one output rule per direction, in turns. Counted at the
+    receiver's interface. One core forwards them, so packets per second of ovs-vswitchd's time is the steadier number."""
+    one, two = (pods.add(lab, name, node.name, "path", [0]) for name in ("path1", "path2"))
+    ends = [pods.namespace(lab, pod.name) for pod in (one, two)]
+    target, gateway = two.addresses(0)[4], two.results[0]["ips"][0]["gateway"]
+    macs = [pod.results[0]["interfaces"][1]["mac"] for pod in (one, two)]
+    vswitchd = daemons.pid_of(node, "ovs-vswitchd")
+    if vswitchd is None:
+        raise BenchError(f"ovs-vswitchd of {node.name} does not run")
+    per_second: dict[bool, list[float]] = {False: [], True: []}
+    per_cpu: dict[bool, list[float]] = {False: [], True: []}
+    with kernel.inside(ends[1]):
+        sink = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)  # open and never read: no ICMP error comes back
+    sink.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    sink.bind((target, 4791))
+    with kernel.inside(ends[0]):
+        sender = subprocess.Popen(["/usr/bin/python3", "-S", "-c", SENDER, one.addresses(0)[4], target], stdin=subprocess.DEVNULL)
+    try:
+        for _ in range(rounds.path_pairs):
+            for plain in (False, True):
+                # Straight to the other pod: the receiver does the same work either way.
+                kernel.run(["ip", "-n", ends[0], "neighbour", "replace", gateway, "lladdr",
+                            macs[1] if plain else one_gateway_mac(), "nud", "permanent", "dev", IFNAME])
+                with _plain_rules(lab, node, [one, two]) if plain else _nothing():
+                    time.sleep(0.1)  # the megaflow is cached, the old one gone
+                    packets, cpu, seconds = _traffic(ends[1], vswitchd, rounds.path_seconds)
+                if packets == 0:
+                    raise BenchError(f"no packet went from {one.name} to {two.name} by {'the output rule' if plain else 'our rules'}")
+                per_second[plain].append(packets / seconds)
+                per_cpu[plain].append(packets / cpu)
+    finally:
+        sender.kill()
+        sender.wait()
+        sink.close()
+        kernel.run(["ip", "-n", ends[0], "neighbour", "replace", gateway, "lladdr", one_gateway_mac(), "nud", "permanent",
+                    "dev", IFNAME])
+    for pod in (one, two):
+        pods.delete(lab, pod.name)
+    for values, key, name in ((per_second, "path", "packets/s between two pods"),
+                              (per_cpu, "path.cpu", "  per second of ovs-vswitchd's CPU time")):
+        ratio = statistics.median(a / b for a, b in zip(values[False], values[True], strict=True))
+        report.numbers[f"{key}.of_plain"] = ratio
+        report.add(key, name, statistics.median(values[False]), "", budget=">= 0.98 x plain", ratio=f"{ratio:.3f} x plain")
+        report.add(f"{key}.plain", f"{name}, plain output rule", statistics.median(values[True]), "")
+
+
+def one_gateway_mac() -> str:
+    return "02:52:41:49:4c:00"
+
+
+@contextmanager
+def _nothing() -> Iterator[None]:
+    yield
+
+
+@contextmanager
+def _plain_rules(lab: Lab, node: Node, both: list[pods.Pod]) -> Iterator[None]:
+    """in_port=X,actions=output:Y and back, above everything in table 0; a cookie that raild does not take for its own."""
+    config = json.loads(node.config_file.read_text())
+    by_device = {d["device"]: d["representor"] for d in config["rails"][0]["devices"]}
+    ports = [int(kernel.run(["ovs-vsctl", f"--db=unix:{node.ovs_dir}/db.sock", "get", "Interface",
+                             by_device[pod.devices[0]], "ofport"])) for pod in both]
+    switch = ["ovs-ofctl", "-O", "OpenFlow15", "--bundle", "add-flows", f"unix:{node.ovs_dir}/{bridge(0)}.mgmt", "-"]
+    kernel.run(switch, stdin="".join(f"cookie=0x91a1,table=0,priority=65535,in_port={a},actions=output:{b}\n"
+                                     for a, b in (ports, reversed(ports))))
+    try:
+        yield
+    finally:
+        kernel.run(switch, stdin="delete cookie=0x91a1/-1\n")
+
+
+def _received(namespace: str) -> int:
+    with kernel.inside(namespace):
+        for line in Path("/proc/thread-self/net/dev").read_text().splitlines():
+            name, _, values = line.partition(":")
+            if name.strip() == IFNAME:
+                return int(values.split()[1])
+    raise BenchError(f"{namespace} has no {IFNAME}")
+
+
+def _traffic(namespace: str, pid: int, seconds: float) -> tuple[int, float, float]:
+    """Packets that arrived, seconds that the process ran, seconds that passed."""
+    began, packets, cpu = time.perf_counter(), _received(namespace), on_cpu_ns(pid)
+    time.sleep(seconds)
+    return _received(namespace) - packets, (on_cpu_ns(pid) - cpu) / 1e9, time.perf_counter() - began
+
+
+def memory(report: Report, lab: Lab, node: Node, rounds: Rounds, programs: Path) -> None:
+    slot, ours = make_slots(lab, node, 1)[0], Ours(lab, node, 0, 0)
+    slot.container_id, slot.result = os.urandom(32).hex(), {}
+    with kernel.inside(node.namespace):
+        for plugin in ours.network["plugins"]:
+            kib = ours.step("ADD", plugin, slot, under=[str(programs / "peak_rss")])
+            report.add(f"memory.{plugin['type']}", f"peak RSS, {plugin['type']} ADD", kib / 1024, "MiB", budget="< 20 MiB")
+        pid = daemons.pid_of(node, "raild")
+        if pid is None:
+            raise BenchError(f"raild of {node.name} does not run")
+        time.sleep(1)  # it has seen the pod
+        cpu, began = on_cpu_ns(pid), time.perf_counter()
+        time.sleep(rounds.idle_seconds)
+        percent = (on_cpu_ns(pid) - cpu) / 1e7 / (time.perf_counter() - began)
+        ours.delete(slot)
+    report.add("memory.raild", "RSS of raild, one pod", memory_kib(pid, "VmRSS") / 1024, "MiB")
+    report.add("idle.raild", "raild, nothing happens", percent, "% of a core", budget="<= 0.5 %")
+
+
+LIBRARY = {
+    "CanonicalForm": ("canonical form of a rule", ""),
+    "DifferenceOfManyRules/0": ("difference of 20,000 rules, none differs", ""),
+    "DifferenceOfManyRules/20000": ("difference of 20,000 rules, all differ", ""),
+    "StateOfOneAttachment/real_time": ("record of an attachment: made, 4 steps, undone", ""),
+    "OpenState/real_time": ("record opened and looked into", ""),
+    "ParseNodeJson": ("node.json of 8 rails x 16 devices parsed", ""),
+    "RestoreManyRules/iterations:3/real_time": ("20,000 rules into an empty switch", "<= 1 s"),
+    "AuditManyRules/iterations:3/real_time": ("20,000 rules read back and compared", ""),
+}
+
+
+def library(report: Report, programs: Path, smoke: bool) -> None:
+    command = [str(programs / "lib_benchmark"), "--benchmark_format=json", f"--benchmark_min_time={0.02 if smoke else 0.5}"]
+    ran = execute(command, {"PATH": os.environ.get("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")})
+    seen = {each["name"]: each for each in json.loads(ran.output)["benchmarks"]}
+    if seen.keys() != LIBRARY.keys():
+        raise BenchError(f"lib_benchmark: not what parts.py knows: {', '.join(sorted(seen.keys() ^ LIBRARY.keys()))}")
+    for name, (title, budget) in LIBRARY.items():
+        each = seen[name]
+        if each.get("error_occurred"):
+            raise BenchError(f"lib_benchmark {name}: {each['error_message']}")
+        report.add(f"lib.{name.split('/real')[0].split('/iter')[0]}", title, each["real_time"], each["time_unit"], budget=budget)
