@@ -401,10 +401,9 @@ Status Reconciler::Learn(Edges& edges, bool& changed) {
     frr::Session& before = sessions_[session.interface];
     changed = changed || before.state != session.state || before.prefixes_received != session.prefixes_received ||
               before.prefixes_sent != session.prefixes_sent;
-    if (before.state != session.state) {
-      log::Info("bgp session on {}: {}", session.interface, session.state);
-      table_version_.reset();
-    }
+    if (before.state != session.state) log::Info("bgp session on {}: {}", session.interface, session.state);
+    // A session that went down and came back between two looks is younger than it was.
+    if (before.state != session.state || session.uptime_ms < before.uptime_ms) table_version_.reset();
     before = session;
   }
   if (SessionsSettled()) {

@@ -19,6 +19,10 @@ constexpr uint16_t kToLeaf = 10;
 constexpr uint16_t kPortDrop = 1;
 constexpr uint16_t kMiss = 0;
 
+// A tagged frame is no pod's: without this an 802.1Q header would ride through on an admitted inner packet. The mask is exact,
+// which is what tc can offload; megaflows of untagged frames ask for it anyway.
+constexpr char kUntagged[] = "vlan_tci=0x0000";
+
 const char* Family(const IpAddress& address) {
   return address.is_v6() ? "ipv6" : "ip";
 }
@@ -71,11 +75,11 @@ std::vector<Rule> AdmitRules(const BridgeFacts& bridge, const Pod& pod) {
   for (const IpAddress& address : pod.addresses) {
     const std::string text = address.ToString();
     rules.push_back({kAdmitTable, kExact, cookie,
-                     fmt::format("in_port={},dl_src={},dl_dst={},{},{}={}", pod.port, mac, gateway_mac,
-                                 Family(address), Source(address), text),
+                     fmt::format("in_port={},{},dl_src={},dl_dst={},{},{}={}", pod.port, kUntagged, mac,
+                                 gateway_mac, Family(address), Source(address), text),
                      "resubmit(,1)"});
     rules.push_back({kAdmitTable, kExact, cookie,
-                     fmt::format("in_port={},dl_dst={},{},{}={}", bridge.uplink_port,
+                     fmt::format("in_port={},{},dl_dst={},{},{}={}", bridge.uplink_port, kUntagged,
                                  bridge.bridge_mac.ToString(), Family(address), Destination(address), text),
                      "resubmit(,1)"});
     rules.push_back(
@@ -86,8 +90,8 @@ std::vector<Rule> AdmitRules(const BridgeFacts& bridge, const Pod& pod) {
       // The pod asks for its gateway as itself, and for nothing else: the answer is made in the switch.
       rules.push_back(
           {kAdmitTable, kExact, cookie,
-           fmt::format("in_port={0},dl_src={1},arp,arp_op=1,arp_spa={2},arp_sha={1},arp_tpa={3}", pod.port,
-                       mac, text, gateway.ToString()),
+           fmt::format("in_port={0},{4},dl_src={1},arp,arp_op=1,arp_spa={2},arp_sha={1},arp_tpa={3}",
+                       pod.port, mac, text, gateway.ToString(), kUntagged),
            fmt::format("move:NXM_OF_ETH_SRC[]->NXM_OF_ETH_DST[],set_field:{0}->eth_src,set_field:2->arp_op,"
                        "move:NXM_NX_ARP_SHA[]->NXM_NX_ARP_THA[],set_field:{0}->arp_sha,"
                        "set_field:{1}->arp_tpa,set_field:{2}->arp_spa,IN_PORT",

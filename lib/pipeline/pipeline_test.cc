@@ -39,7 +39,7 @@ std::vector<ovs::Rule> Everything() {
 TEST(Pipeline, AsksNoQuestionThatWouldSplitAMegaflow) {
   for (const ovs::Rule& rule : Everything()) {
     for (const char* field :
-         {"tp_", "tcp", "udp", "nw_ttl", "nw_tos", "ip_dscp", "ip_ecn", "nw_proto", "icmp", "vlan"}) {
+         {"tp_", "tcp", "udp", "nw_ttl", "nw_tos", "ip_dscp", "ip_ecn", "nw_proto", "icmp"}) {
       EXPECT_THAT(rule.match, Not(HasSubstr(field)));
     }
     for (const char* action :
@@ -84,10 +84,20 @@ TEST(Pipeline, APodEntersOnlyWithItsOwnMacAndAddressTowardsTheGateway) {
       admitted.push_back(rule.match);
     }
   }
-  EXPECT_THAT(admitted,
-              ::testing::UnorderedElementsAre(
-                  "in_port=5,dl_src=02:00:00:00:00:07,dl_dst=02:52:41:49:4c:00,ip,nw_src=10.0.1.7",
-                  "in_port=5,dl_src=02:00:00:00:00:07,dl_dst=02:52:41:49:4c:00,ipv6,ipv6_src=2001:db8::7"));
+  EXPECT_THAT(
+      admitted,
+      ::testing::UnorderedElementsAre(
+          "in_port=5,vlan_tci=0x0000,dl_src=02:00:00:00:00:07,dl_dst=02:52:41:49:4c:00,ip,nw_src=10.0.1.7",
+          "in_port=5,vlan_tci=0x0000,dl_src=02:00:00:00:00:07,dl_dst=02:52:41:49:4c:00,ipv6,ipv6_src=2001:"
+          "db8::7"));
+}
+
+// An exact "no 802.1Q header" is the one VLAN match that tc takes without a VLAN id.
+TEST(Pipeline, WhatTheSwitchAdmitsIsUntagged) {
+  for (const auto& rule : AdmitRules(kBridge, kPod)) {
+    if (rule.table != kAdmitTable || rule.actions == "drop") continue;
+    EXPECT_THAT(rule.match, HasSubstr(",vlan_tci=0x0000,"));
+  }
 }
 
 TEST(Pipeline, ArpIsAnsweredForTheGatewayAndTheTrueSenderOnly) {
@@ -95,8 +105,9 @@ TEST(Pipeline, ArpIsAnsweredForTheGatewayAndTheTrueSenderOnly) {
   for (const auto& rule : AdmitRules(kBridge, kPod)) {
     if (rule.match.find("arp") != std::string::npos) arp.push_back(rule.match);
   }
-  EXPECT_THAT(arp, ::testing::ElementsAre("in_port=5,dl_src=02:00:00:00:00:07,arp,arp_op=1,arp_spa=10.0.1.7,"
-                                          "arp_sha=02:00:00:00:00:07,arp_tpa=169.254.1.1"));
+  EXPECT_THAT(arp, ::testing::ElementsAre(
+                       "in_port=5,vlan_tci=0x0000,dl_src=02:00:00:00:00:07,arp,arp_op=1,arp_spa=10.0.1.7,"
+                       "arp_sha=02:00:00:00:00:07,arp_tpa=169.254.1.1"));
 }
 
 TEST(Pipeline, ARemoteIsASourceOnTheUplinkOnly) {

@@ -2,18 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import signal
-
-import pytest
-from railcni_lab import daemons, fabric, kernel, matrix, pods
-from railcni_lab.layout import LabError, bridge
-from world import World, eventually, kill_raild, link_mac
-
-
-def settle(world: World) -> None:
-    cells = matrix.measure(world.lab, "icmp", wait_seconds=15)
-    assert all(c.right for c in cells), matrix.table(cells, "icmp")
+from railcni_lab import daemons, fabric, kernel, pods
+from railcni_lab.layout import bridge
+from world import World, eventually, kill_raild, link_mac, settle
 
 
 def reserved(world: World, node_name: str, address: str) -> bool:
@@ -73,24 +64,6 @@ def test_delete_works_twice_and_after_the_namespace_is_gone(world: World) -> Non
     assert not reserved(world, "n1", port.ipv4)
     eventually("the prefix gone from the leaf", lambda: world.leaf_prefixes(0), lambda p: f"{port.ipv4}/32" not in p)
     assert port.representor in kernel.links(node.namespace), "the lab made the pair again"
-
-
-def test_failed_add_leaves_nothing(world: World) -> None:
-    """bgpd is stopped (SIGSTOP): the last plugin of the chain fails, and what the others did is undone."""
-    lab, node = world.lab, world.lab.find_node("n1")
-    ports = set(world.vsctl(node, "list-ports", bridge(1)).split())
-    rules, prefixes = len(world.flows(node, 1)), world.leaf_prefixes(1)
-    bgpd = daemons.pid_of(node, "bgpd")
-    assert bgpd is not None
-    os.kill(bgpd, signal.SIGSTOP)
-    try:
-        with pytest.raises(LabError, match="frr-provider"):
-            pods.add(lab, "never", "n1", "tenant-c", [1])
-    finally:
-        os.kill(bgpd, signal.SIGCONT)
-    eventually("ports as before", lambda: set(world.vsctl(node, "list-ports", bridge(1)).split()), lambda p: p == ports)
-    eventually("rules as before", lambda: len(world.flows(node, 1)), lambda n: n == rules)
-    eventually("no prefix at the leaf", lambda: world.leaf_prefixes(1), lambda p: p == prefixes)
 
 
 def test_restart_of_raild_leaves_flows_untouched(world: World) -> None:

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 import pytest
 from frames import (BROADCAST, ETHERTYPE_EXPERIMENT, ETHERTYPE_LLDP, arp_request, ethernet, icmpv6, ip, link_local,
                     tcp_syn, udp_frame)
-from railcni_lab import matrix
-from world import Capture, Port, World, captures, eventually, send_frames
+from world import Capture, Port, World, captures, eventually, send_frames, settle
 
 RAIL = 0
 COUNT = 20
@@ -42,8 +41,7 @@ class Scene:
 
 @pytest.fixture(scope="module")
 def settled(world: World) -> World:
-    cells = matrix.measure(world.lab, "udp", wait_seconds=15)
-    assert all(c.right for c in cells), matrix.table(cells, "udp")
+    settle(world)
     return world
 
 

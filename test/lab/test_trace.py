@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from railcni_lab import matrix
-from world import Port, World
+from world import Port, World, settle
 
 NOT_LOOKED_AT = re.compile(r"\b(tp_src|tp_dst|nw_ttl|nw_tos|nw_ecn|ip_dscp|udp|tcp|sctp|icmp6?|udp6|tcp6)\b")
 
@@ -24,8 +23,7 @@ def one_flow(megaflow: str, actions: str, macs: tuple[str, str]) -> None:
 
 @pytest.fixture(scope="module")
 def settled(world: World) -> World:
-    cells = matrix.measure(world.lab, "udp", wait_seconds=15)
-    assert all(c.right for c in cells), matrix.table(cells, "udp")
+    settle(world)
     return world
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from railcni_lab import daemons, kernel, pods, vty
+from railcni_lab import daemons, kernel, matrix, pods, vty
 from railcni_lab.layout import Host, Lab, LabError, Node, bridge, uplink
 
 ETH_P_ALL = 3
@@ -133,6 +133,9 @@ class World:
             for rail in range(shape.rails):
                 yield f"{node.name}: flows of {bridge(rail)}", attempt(lambda n=node, r=rail: kernel.run(
                     ["ovs-ofctl", "-O", "OpenFlow15", "dump-flows", f"unix:{n.ovs_dir}/{bridge(r)}.mgmt"]))
+            yield f"{node.name}: remotes", attempt(lambda n=node: kernel.run(
+                [str(self.lab.binaries / "railctl"), "get", "remotes"], env={"RAILCNI_ROOT": str(n.root)}))
+            yield f"{node.name}: BGP table", attempt(lambda n=node: vty.show(n.frr_dir, "show bgp ipv4 unicast"))
             yield f"{node.name}: ports", attempt(lambda n=node: self.vsctl(n, "show"))
         for host in [*self.lab.nodes(), *self.lab.leaves()]:
             yield f"{host.name}: BGP", attempt(lambda h=host: bgp_summary(h))
@@ -187,6 +190,12 @@ def eventually(what: str, get: Callable[[], Any], wanted: Callable[[Any], bool],
             return value
         assert time.monotonic() < deadline, f"{what}: not within {seconds:.0f} s; last seen: {value!r}"
         time.sleep(0.05)
+
+
+def settle(world: World, seconds: float = 15) -> None:
+    """Waits until everybody reaches whom they should, and fails if they do not, or somebody else does."""
+    cells = matrix.measure(world.lab, "udp", wait_seconds=seconds)
+    assert all(c.right for c in cells), matrix.table(cells, "udp")
 
 
 class Capture:

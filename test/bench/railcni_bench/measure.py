@@ -18,6 +18,7 @@ class BenchError(Exception):
 @dataclass(frozen=True)
 class Ran:
     ms: float  # from before posix_spawn(3) until the child was reaped
+    cpu_ms: float  # that it and its children ran
     output: str
     descriptor3: str
 
@@ -35,13 +36,13 @@ def execute(command: Sequence[str], environment: dict[str, str], stdin: str = ""
             pid = os.posix_spawn(command[0], command, environment, file_actions=actions)
         except OSError as error:
             raise BenchError(f"{command[0]}: {error.strerror}") from None
-        _, status = os.waitpid(pid, 0)
+        _, status, usage = os.wait4(pid, 0)
         took = time.perf_counter_ns() - started
         output, words, three = (_content(fd) for fd in files[1:])
         if status != 0:
             raise BenchError(f"`{' '.join(command)}` ended with status {os.waitstatus_to_exitcode(status)}: "
                              f"{(words + output).strip() or 'no message'}")
-        return Ran(took / 1e6, output, three)
+        return Ran(took / 1e6, (usage.ru_utime + usage.ru_stime) * 1000, output, three)
     finally:
         for fd in files:
             os.close(fd)

@@ -62,6 +62,7 @@ class Ours:
         self.network["plugins"][2]["wait_ms"] = wait_ms
         self.binaries, self.tenant, self.ifname = lab.binaries, tenant, IFNAME
         self.environment = cni_environment(lab.binaries, node.root)
+        self.cpu_ms: dict[str, list[float]] = {"ADD": [], "DEL": []}  # of each execution
 
     def add(self, slot: Slot) -> dict[str, float]:
         """Plugin -> milliseconds."""
@@ -81,6 +82,7 @@ class Ours:
                       self._config(plugin, slot))
         if verb == "ADD":
             slot.result = json.loads(ran.output)
+        self.cpu_ms[verb].append(ran.cpu_ms)
         return float(ran.descriptor3) if under else ran.ms
 
     def _config(self, plugin: dict[str, Any], slot: Slot) -> str:

@@ -1,0 +1,30 @@
+"""What upsets the whole lab, and therefore runs last: the control plane of a node stands still for a while."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import pytest
+from railcni_lab import daemons, pods
+from railcni_lab.layout import LabError, bridge
+from world import World, eventually, settle
+
+
+def test_failed_add_leaves_nothing(world: World) -> None:
+    """bgpd is stopped (SIGSTOP): the last plugin of the chain fails, and what the others did is undone."""
+    lab, node = world.lab, world.lab.find_node("n1")
+    ports = set(world.vsctl(node, "list-ports", bridge(1)).split())
+    rules, prefixes = len(world.flows(node, 1)), world.leaf_prefixes(1)
+    bgpd = daemons.pid_of(node, "bgpd")
+    assert bgpd is not None
+    os.kill(bgpd, signal.SIGSTOP)
+    try:
+        with pytest.raises(LabError, match="frr-provider"):
+            pods.add(lab, "never", "n1", "tenant-c", [1])
+    finally:
+        os.kill(bgpd, signal.SIGCONT)
+    eventually("ports as before", lambda: set(world.vsctl(node, "list-ports", bridge(1)).split()), lambda p: p == ports)
+    eventually("rules as before", lambda: len(world.flows(node, 1)), lambda n: n == rules)
+    eventually("no prefix at the leaf", lambda: world.leaf_prefixes(1), lambda p: p == prefixes)
+    settle(world, seconds=45)  # its sessions were lost meanwhile: what it had learned must come back
