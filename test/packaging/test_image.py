@@ -28,8 +28,7 @@ def buildah() -> Iterator[Buildah]:
             tool.build(PLUGINS_IMAGE, "--target", "plugins")
             yield tool
         finally:
-            for tag in (IMAGE, PLUGINS_IMAGE):
-                subprocess.run(["buildah", *tool._options, "rmi", "--force", tag], capture_output=True, check=False)
+            tool.forget(IMAGE, PLUGINS_IMAGE)
             tool.close()
 
 
