@@ -79,6 +79,7 @@ class Buildah:
 
     def ensure_base(self) -> None:
         tarball = base_system()
+        self("rm", "--all")  # what a build left that was killed
         named = f"made-from={tarball.name}"
         if self("images", "--quiet", "--filter", f"label={named}").strip():
             return
@@ -91,9 +92,16 @@ class Buildah:
         self("bud", "--isolation", "chroot", "--network", "host", "--pull-never", "--layers", *lent_caches(),
              "--tag", tag, *options, ".", seconds=1800)
 
-    def size(self, tag: str) -> int:
-        """Bytes of the whole image, its base included."""
-        return int(self("inspect", "--type", "image", "--format", "{{.Docker.Size}}", tag).strip() or 0)
+    def forget(self, *tags: str) -> None:
+        """Removes the images, and what they alone were built upon: a build layer has a gigabyte, one for each state of the sources."""
+        gone = list(tags)
+        while gone:
+            removed = [subprocess.run(["buildah", *self._options, "rmi", image], capture_output=True, timeout=300, check=False).returncode
+                       for image in gone]
+            if 0 not in removed:
+                break
+            # Refused where something stands upon it, as the dependencies' layer does upon its own beginnings.
+            gone = self("images", "--all", "--quiet", "--filter", "dangling=true").split()
 
     @contextlib.contextmanager
     def container(self, tag: str) -> Iterator[str]:
