@@ -20,7 +20,7 @@ from railcni_lab.layout import Lab, Node, bridge
 
 from .measure import BenchError, Report, Spread, execute, memory_kib, number, on_cpu_ns
 from .ours import IFNAME, Ours, Slot, cni_environment, make_slots
-from .tools import Tools
+from .tools import GATEWAY_MAC, Tools
 
 PLUGINS = ("ovs-provider", "tenant-isolation", "frr-provider")
 
@@ -242,6 +242,7 @@ def path(report: Report, lab: Lab, node: Node, rounds: Rounds) -> None:
     one, two = (pods.add(lab, name, node.name, "path", [0]) for name in ("path1", "path2"))
     ends = [pods.namespace(lab, pod.name) for pod in (one, two)]
     target, gateway = two.addresses(0)[4], two.results[0]["ips"][0]["gateway"]
+    gateway_mac = GATEWAY_MAC.format(0)
     macs = [pod.results[0]["interfaces"][1]["mac"] for pod in (one, two)]
     vswitchd = daemons.pid_of(node, "ovs-vswitchd")
     if vswitchd is None:
@@ -259,7 +260,7 @@ def path(report: Report, lab: Lab, node: Node, rounds: Rounds) -> None:
             for plain in (False, True):
                 # Straight to the other pod: the receiver does the same work either way.
                 kernel.run(["ip", "-n", ends[0], "neighbour", "replace", gateway, "lladdr",
-                            macs[1] if plain else one_gateway_mac(), "nud", "permanent", "dev", IFNAME])
+                            macs[1] if plain else gateway_mac, "nud", "permanent", "dev", IFNAME])
                 with _plain_rules(lab, node, [one, two]) if plain else _nothing():
                     time.sleep(0.1)  # the megaflow is cached, the old one gone
                     packets, cpu, seconds = _traffic(ends[1], vswitchd, rounds.path_seconds)
@@ -271,7 +272,7 @@ def path(report: Report, lab: Lab, node: Node, rounds: Rounds) -> None:
         sender.kill()
         sender.wait()
         sink.close()
-        kernel.run(["ip", "-n", ends[0], "neighbour", "replace", gateway, "lladdr", one_gateway_mac(), "nud", "permanent",
+        kernel.run(["ip", "-n", ends[0], "neighbour", "replace", gateway, "lladdr", gateway_mac, "nud", "permanent",
                     "dev", IFNAME])
     for pod in (one, two):
         pods.delete(lab, pod.name)
@@ -281,10 +282,6 @@ def path(report: Report, lab: Lab, node: Node, rounds: Rounds) -> None:
         report.numbers[f"{key}.of_plain"] = ratio
         report.add(key, name, statistics.median(values[False]), "", budget=">= 0.98 x plain", ratio=f"{ratio:.3f} x plain")
         report.add(f"{key}.plain", f"{name}, plain output rule", statistics.median(values[True]), "")
-
-
-def one_gateway_mac() -> str:
-    return "02:52:41:49:4c:00"
 
 
 @contextmanager
