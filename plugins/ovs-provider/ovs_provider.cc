@@ -40,10 +40,11 @@ class Adding {
   // The chain begins here: plumb the device and call IPAM.
   Outcome<std::string> Plumb() {
     RAIL_ASSIGN(device::Backend * devices, session_.edges.Devices());
-    RAIL_ASSIGN(const device::Device device, devices->Find(rail_, request_.device_id));
+    auto device = devices->Find(rail_, request_.device_id);
+    if (!device) return tl::make_unexpected(cni::CniError(HeldBy(device.error())));
     RAIL_TRY(FreeName());
     RAIL_ASSIGN(const pipeline::BridgeFacts bridge, engine::Facts(node_, rail_));
-    attachment_.representor = device.representor;
+    attachment_.representor = device->representor;
     RAIL_TRY(Record());
 
     AddResult addresses;
@@ -56,7 +57,7 @@ class Adding {
     }
     RAIL_TRY(TakeAddresses(addresses));
     RAIL_TRY(engine::AttachPort(node_, attachment_));
-    RAIL_TRY(engine::MoveDevice(node_, attachment_, device, pod_));
+    RAIL_TRY(engine::MoveDevice(node_, attachment_, *device, pod_));
     RAIL_TRY(session_.store->Update(attachment_));
     RAIL_TRY(engine::AdmitTraffic(node_, attachment_, bridge, session_.config.tenancy.mode));
     RAIL_TRY(Configure(addresses));
@@ -94,6 +95,21 @@ class Adding {
   }
 
  private:
+  // A device that is not on the host is most likely in another pod: whose it is says more than that it is not here.
+  Error HeldBy(Error error) {
+    if (error.code != Code::kNotFound) return error;
+    const auto owner = session_.store->OwnerOf(state::ClaimKind::kDevice, request_.device_id);
+    if (!owner || !*owner) return error;
+    const auto all = session_.store->List();
+    if (!all) return error;
+    const auto holder = std::ranges::find(*all, **owner, &Attachment::id);
+    if (holder == all->end()) return error;
+    return {Code::kBusy,
+            "device " + request_.device_id + " belongs to attachment " + holder->key.ToString() + " of pod " +
+                holder->pod_namespace + "/" + holder->pod_name,
+            0};
+  }
+
   // The runtime must not ask for a name that is taken; whoever holds it keeps it.
   Status FreeName() {
     RAIL_ASSIGN(const bool taken, session_.edges.Pods().HasLink(pod_, request_.ifname));

@@ -29,6 +29,7 @@ class Gate {
 
   // The `call`th call (from 1) to `edge` from now fails, having done nothing.
   void FailCall(Edge edge, int call, Error error);
+  void NoFault() { fault_.reset(); }
   // Whether it has been reached since.
   bool failed() const { return failed_; }
 
