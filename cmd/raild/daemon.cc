@@ -14,7 +14,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr seconds kAuditInterval{30};
-constexpr seconds kBgpPollInterval{1};
+constexpr milliseconds kBgpPollInterval{250};
 constexpr milliseconds kGather{10};
 
 engine::NodeIdentity Identity() {
@@ -57,12 +57,12 @@ Status Daemon::WatchSignalsAndPokes() {
 }
 
 void Daemon::Run() {
-  log::Info("started: {} rails; remotes are learned by asking bgpd once a second", config_.rails.size());
+  log::Info("started: {} rails; remotes are learned by asking bgpd four times a second", config_.rails.size());
   WatchLinks();
   reconciler_.Audit();
   loop_->Every(kAuditInterval, [this] { reconciler_.Audit(); });
-  EverySecond();
-  loop_->Every(kBgpPollInterval, [this] { EverySecond(); });
+  EveryPoll();
+  loop_->Every(kBgpPollInterval, [this] { EveryPoll(); });
   loop_->Run();
   log::Info("stopped; rules, ports and announcements stay");
   server_->Stop();
@@ -96,7 +96,7 @@ void Daemon::WatchLinks() {
   if (!watched) log::Warning("link events: {}; links are looked at every 30 s only", watched.error().message);
 }
 
-// ovsdb-server may be down or come back: then the connection is made again with the next second's round, and a new one
+// ovsdb-server may be down or come back: then the connection is made again with the next poll, and a new one
 // always begins with a look at everything in OVSDB.
 void Daemon::WatchOvsdb() {
   auto opened = ovs::DbMonitor::Open(config_.ovs.db_socket, After(seconds(1)));
@@ -119,7 +119,7 @@ void Daemon::WatchOvsdb() {
   Soon(bridges_scheduled_, [this] { reconciler_.BridgesChanged(); });
 }
 
-void Daemon::EverySecond() {
+void Daemon::EveryPoll() {
   if (!ovsdb_) WatchOvsdb();
   reconciler_.PollBgp();
 }

@@ -33,7 +33,7 @@ class Daemon {
   Status WatchSignalsAndPokes();
   void WatchLinks();
   void WatchOvsdb();
-  void EverySecond();
+  void EveryPoll();
   // Several events that come together are answered by one round.
   void Soon(bool& scheduled, std::function<void()> round);
 

@@ -94,16 +94,15 @@ std::string DumpJson(const json& value) {
 Result<json> ReadJsonFile(const std::string& path, JsonLimits limits) {
   const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd) return FailErrno(errno, "open " + path);
-  // One byte more than is allowed: enough for ParseJson to refuse it, whatever the size of the file.
-  std::string text(limits.max_bytes + 1, '\0');
-  size_t size = 0;
-  while (size < text.size()) {
-    const ssize_t n = ::read(fd.get(), text.data() + size, text.size() - size);
+  // In pieces: a configuration has a kilobyte, the limit a thousand. Reading stops where ParseJson is sure to refuse.
+  std::string text;
+  char piece[16384];
+  while (text.size() <= limits.max_bytes) {
+    const ssize_t n = ::read(fd.get(), piece, sizeof piece);
     if (n == 0) break;
-    if (n > 0) size += static_cast<size_t>(n);
     if (n < 0 && errno != EINTR) return FailErrno(errno, "read " + path);
+    if (n > 0) text.append(piece, static_cast<size_t>(n));
   }
-  text.resize(size);
   auto document = ParseJson(text, limits);
   if (!document) return FailWrapped(document.error(), path);
   return document;

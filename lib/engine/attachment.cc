@@ -119,11 +119,11 @@ Status UndoAdopt(Node& node, const Attachment& attachment) {
 
 Status UndoIpam(Node& node, const Attachment& attachment, const Step& step) {
   RAIL_ASSIGN(const cni::IpamCall call, cni::IpamCall::FromJson(step.detail));
-  RAIL_TRY(node.edges.ReleaseAddresses(call));
+  // The claim first: IPAM may give the address to a pod as soon as it has it back, and that pod claims it.
   for (const IpAddress& address : attachment.addresses) {
     RAIL_TRY(node.store.Release(attachment.id, ClaimKind::kAddress, address.ToString()));
   }
-  return {};
+  return node.edges.ReleaseAddresses(call);
 }
 
 Status UndoStep(Node& node, Attachment& attachment, const Step& step) {

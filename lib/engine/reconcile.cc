@@ -265,6 +265,8 @@ std::vector<ovs::Rule> Reconciler::Wanted(const config::Rail& rail, const RailSt
   std::map<IpAddress, tenancy::TenantId> elsewhere;
   std::set<IpAddress> here;
   for (Attachment attachment : record.attachments) {
+    // What a DEL could not remove is not wanted, and another pod may have its port and address by now.
+    if (attachment.phase == Phase::kDeleting) continue;
     const auto& steps = record.steps.at(attachment.id);
     const bool has_tenant = record.Has(attachment.id, step::kTenant) && attachment.tenant_id != 0;
     if (attachment.rail != rail.name) {

@@ -10,16 +10,18 @@ namespace rail::engine {
 using state::Attachment;
 using state::AttachmentKey;
 
-Session::Session(config::NodeConfig node_config, std::unique_ptr<state::Store> open_store, const Deps& deps)
+Session::Session(config::NodeConfig node_config, std::unique_ptr<state::Store> open_store, const Deps& deps,
+                 Use use)
     : config(std::move(node_config)),
       store(std::move(open_store)),
       edges(deps.openers(config), After(kVerbDeadline)),
-      poke_(deps.poke) {}
+      poke_(deps.poke),
+      use_(use) {}
 
-Result<std::unique_ptr<Session>> Session::Open(const Deps& deps) {
+Result<std::unique_ptr<Session>> Session::Open(const Deps& deps, Use use) {
   RAIL_ASSIGN(config::NodeConfig config, deps.load_config());
   RAIL_ASSIGN(std::unique_ptr<state::Store> store, deps.open_store());
-  return std::unique_ptr<Session>(new Session(std::move(config), std::move(store), deps));
+  return std::unique_ptr<Session>(new Session(std::move(config), std::move(store), deps, use));
 }
 
 AttachmentKey KeyOf(const cni::Request& request) { return {request.network, request.container_id, request.ifname}; }

@@ -31,8 +31,12 @@ inline constexpr std::chrono::seconds kVerbDeadline{30};
 class Session {
  public:
   // Reads node.json and opens the record. Errors: of either.
-  static Result<std::unique_ptr<Session>> Open(const Deps& deps);
-  ~Session() { poke_(); }
+  // kChange: raild is told when the session ends.
+  enum class Use { kChange, kLook };
+  static Result<std::unique_ptr<Session>> Open(const Deps& deps, Use use = Use::kChange);
+  ~Session() {
+    if (use_ == Use::kChange) poke_();
+  }
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
@@ -43,8 +47,9 @@ class Session {
   Edges edges;
 
  private:
-  Session(config::NodeConfig node_config, std::unique_ptr<state::Store> open_store, const Deps& deps);
+  Session(config::NodeConfig node_config, std::unique_ptr<state::Store> open_store, const Deps& deps, Use use);
   std::function<void()> poke_;
+  Use use_;
 };
 
 state::AttachmentKey KeyOf(const cni::Request& request);

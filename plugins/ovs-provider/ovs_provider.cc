@@ -40,13 +40,14 @@ class Adding {
   // The chain begins here: plumb the device and call IPAM.
   Outcome<std::string> Plumb() {
     RAIL_ASSIGN(device::Backend * devices, session_.edges.Devices());
-    RAIL_ASSIGN(const device::Device device, devices->Find(rail_, request_.device_id));
+    auto device = devices->Find(rail_, request_.device_id);
+    if (!device) return tl::make_unexpected(cni::CniError(HeldBy(device.error())));
     RAIL_TRY(FreeName());
     RAIL_ASSIGN(const pipeline::BridgeFacts bridge, engine::Facts(node_, rail_));
-    attachment_.representor = device.representor;
-    attachment_.mac = device.mac;
+    attachment_.representor = device->representor;
+    attachment_.mac = device->mac;
     RAIL_TRY(Record());
-    RAIL_ASSIGN(engine::DeviceMove move, engine::DeviceMove::Begin(node_, attachment_, device, pod_));
+    RAIL_ASSIGN(engine::DeviceMove move, engine::DeviceMove::Begin(node_, attachment_, *device, pod_));
 
     AddResult addresses;
     if (cni::HasIpam(request_)) {
@@ -100,6 +101,21 @@ class Adding {
   }
 
  private:
+  // A device that is not on the host is most likely in another pod: whose it is says more than that it is not here.
+  Error HeldBy(Error error) {
+    if (error.code != Code::kNotFound) return error;
+    const auto owner = session_.store->OwnerOf(state::ClaimKind::kDevice, request_.device_id);
+    if (!owner || !*owner) return error;
+    const auto all = session_.store->List();
+    if (!all) return error;
+    const auto holder = std::ranges::find(*all, **owner, &Attachment::id);
+    if (holder == all->end()) return error;
+    return {Code::kBusy,
+            "device " + request_.device_id + " belongs to attachment " + holder->key.ToString() + " of pod " +
+                holder->pod_namespace + "/" + holder->pod_name,
+            0};
+  }
+
   // The runtime must not ask for a name that is taken; whoever holds it keeps it.
   Status FreeName() {
     RAIL_ASSIGN(const bool taken, session_.edges.Pods().HasLink(pod_, request_.ifname));
@@ -274,7 +290,7 @@ Outcome<void> Del(const Deps& deps, const Request& request) {
 Outcome<void> Check(const Deps& deps, const Request& request) {
   auto config = ParseConfig(request);
   if (!config) return tl::make_unexpected(config.error());
-  RAIL_ASSIGN(const auto session, Session::Open(deps));
+  RAIL_ASSIGN(const auto session, Session::Open(deps, Session::Use::kLook));
   RAIL_ASSIGN(const engine::Recorded recorded, engine::RecordedWithSteps(*session, request));
   const Attachment& attachment = recorded.attachment;
   RAIL_ASSIGN(const config::Rail* rail, engine::RailOf(session->config, attachment.rail));
@@ -322,7 +338,7 @@ Outcome<void> ReadyForAdd(const Deps& deps, const Request& request) {
   auto config = ParseConfig(request);
   if (!config) return tl::make_unexpected(config.error());
   const auto not_ready = [](const Error& error) { return CniFail(50, "ovs-provider cannot attach pods", error.message); };
-  auto session = Session::Open(deps);
+  auto session = Session::Open(deps, Session::Use::kLook);
   if (!session) return not_ready(session.error());
   auto rail = engine::RailOf((*session)->config, config->rail);
   if (!rail) return not_ready(rail.error());

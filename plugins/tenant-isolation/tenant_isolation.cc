@@ -55,7 +55,7 @@ Outcome<void> Del(const Deps& deps, const Request& request) {
 }
 
 Outcome<void> Check(const Deps& deps, const Request& request) {
-  RAIL_ASSIGN(const auto session, Session::Open(deps));
+  RAIL_ASSIGN(const auto session, Session::Open(deps, Session::Use::kLook));
   if (session->config.tenancy.mode == config::TenancyMode::kOff) return {};
   RAIL_ASSIGN(const engine::Recorded recorded, engine::RecordedWithSteps(*session, request));
   const Attachment& attachment = recorded.attachment;
@@ -89,7 +89,7 @@ Outcome<void> ReadyForAdd(const Deps& deps, const Request&) {
   const auto not_ready = [](const Error& error) {
     return CniFail(50, "tenant-isolation cannot place pods in their tenants", error.message);
   };
-  auto session = Session::Open(deps);
+  auto session = Session::Open(deps, Session::Use::kLook);
   if (!session) return not_ready(session.error());
   if ((*session)->config.tenancy.mode == config::TenancyMode::kOff) return {};
   if (auto tenancy = deps.load_tenancy((*session)->config.tenancy); !tenancy) return not_ready(tenancy.error());

@@ -15,6 +15,13 @@ void Fake::RemoveLink(const netns::Identity& pod, const std::string& name) {
   configured_.erase({pod.inode, name});
 }
 
+void Fake::EndNamespace(const netns::Identity& pod) {
+  const auto inside = [&](const Key& key) { return key.first == pod.inode; };
+  std::erase_if(links_, inside);
+  std::erase_if(configured_, [&](const auto& entry) { return inside(entry.first); });
+  std::erase_if(ruled_, inside);
+}
+
 void Fake::FailOn(const std::string& function, Error error) {
   failures_[function] = std::move(error);
 }

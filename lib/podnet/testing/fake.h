@@ -24,6 +24,7 @@ class Fake : public PodNet {
   // An interface comes into a pod, or leaves it and takes with it all but the policy rules.
   void AddLink(const netns::Identity& pod, const std::string& name);
   void RemoveLink(const netns::Identity& pod, const std::string& name);
+  void EndNamespace(const netns::Identity& pod);
 
   // The next call of the function called `function` fails with `error`, having done nothing.
   void FailOn(const std::string& function, Error error);

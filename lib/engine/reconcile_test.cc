@@ -1,0 +1,360 @@
+#include "lib/engine/reconcile.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "lib/engine/testing/attach.h"
+#include "lib/netns/testing/scratch.h"
+
+namespace rail::engine {
+namespace {
+
+using ovs::CookieKind;
+using ovs::Rule;
+using ::testing::Contains;
+using ::testing::Each;
+using testing::Edge;
+using ::testing::ElementsAre;
+using ::testing::Field;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using testing::PodSpec;
+using testing::Raild;
+using ::testing::SizeIs;
+using testing::World;
+
+IpAddress Ip(const std::string& text) {
+  return *IpAddress::Parse(text);
+}
+
+class ReconcilerTest : public ::testing::Test {
+ protected:
+  void Attach(const PodSpec& spec, const std::string& address) {
+    const auto attached = testing::Attach(world, spec, address);
+    ASSERT_TRUE(attached) << attached.error().message;
+  }
+  // A node with a pod of ns-a, and raild that has looked once.
+  void Settle() {
+    pod = world.MakePod("p1", "ns-a", "vf0");
+    Attach(pod, "10.0.3.1");
+    raild = world.StartRaild(std::chrono::hours(1));
+    raild->reconciler.Audit();
+    EXPECT_THAT(Problems(), IsEmpty());
+  }
+  void Audit() { raild->reconciler.Audit(); }
+  std::vector<std::string> Problems() {
+    std::vector<std::string> problems;
+    for (const Health& health : raild->board.Current()->health) {
+      if (!health.ok) problems.push_back(health.part + ": " + health.problem);
+    }
+    return problems;
+  }
+  uint64_t Repairs() { return raild->board.Current()->repairs; }
+  Status Commit(const ovs::Change& change) { return world.Bridge().Commit(change, {}); }
+  bool HasPort(const std::string& name) { return world.ovsdb.FindPort(name, {})->has_value(); }
+
+  World world;
+  PodSpec pod;
+  std::unique_ptr<Raild> raild;
+};
+
+// Rules.
+
+TEST_F(ReconcilerTest, GivesAFreshBridgeItsPipeline) {
+  raild = world.StartRaild();
+  Audit();
+  EXPECT_THAT(Problems(), IsEmpty());
+  EXPECT_THAT(world.RulesOf(CookieKind::kPipeline), Not(IsEmpty()));
+  EXPECT_THAT(world.RulesOf(CookieKind::kPipeline, "br-rail1"), Not(IsEmpty()));
+  EXPECT_THAT(world.RulesOf(CookieKind::kLeaf), Not(IsEmpty()));
+}
+
+TEST_F(ReconcilerTest, SendsNothingWhenAllIsRight) {
+  Settle();
+  const int commits = world.Bridge().commits();
+  const uint64_t repairs = Repairs();
+  const uint64_t table = *world.bgp.TableVersion({});
+  Audit();
+  raild->reconciler.RecordChanged();
+  raild->reconciler.PollBgp();
+  Audit();
+  EXPECT_EQ(world.Bridge().commits(), commits);
+  EXPECT_EQ(Repairs(), repairs);
+  EXPECT_EQ(*world.bgp.TableVersion({}), table);
+}
+
+TEST_F(ReconcilerTest, AfterARestartOfRaildNothingIsSentEither) {
+  Settle();
+  const int commits = world.Bridge().commits();
+  raild = world.StartRaild(std::chrono::hours(1));
+  Audit();
+  EXPECT_EQ(world.Bridge().commits(), commits);
+  EXPECT_EQ(Repairs(), 0U);
+}
+
+TEST_F(ReconcilerTest, PutsEveryRuleBackWhenTheSwitchHasLostThem) {
+  Settle();
+  const auto before = world.Bridge().rules();
+  world.Bridge().LoseAllRules();
+  Audit();
+  EXPECT_EQ(world.Bridge().rules(), before);
+}
+
+TEST_F(ReconcilerTest, RepairsEachDeletedAndEachEditedRule) {
+  Settle();
+  const auto right = world.Bridge().rules();
+  for (const Rule& rule : right) {
+    SCOPED_TRACE(rule.match);
+    ASSERT_TRUE(Commit({.remove_by_cookie = {}, .remove = {rule}, .add = {}}));
+    ASSERT_NE(world.Bridge().rules(), right);
+    Audit();
+    ASSERT_EQ(world.Bridge().rules(), right);
+    Rule edited = rule;
+    edited.actions = rule.actions == "drop" ? "NORMAL" : "drop";
+    ASSERT_TRUE(Commit({.remove_by_cookie = {}, .remove = {}, .add = {edited}}));
+    Audit();
+    ASSERT_EQ(world.Bridge().rules(), right);
+  }
+}
+
+TEST_F(ReconcilerTest, RemovesARuleOfOursThatNobodyWantsAndLeavesOthersRulesAlone) {
+  Settle();
+  const Rule stray{.table = 0,
+                   .priority = 999,
+                   .cookie = ovs::Cookie(CookieKind::kAttachment, 77),
+                   .match = "in_port=9",
+                   .actions = "NORMAL"};
+  const Rule foreign{
+      .table = 0, .priority = 998, .cookie = 0x1234, .match = "in_port=9", .actions = "NORMAL"};
+  ASSERT_TRUE(Commit({.remove_by_cookie = {}, .remove = {}, .add = {stray, foreign}}));
+  Audit();
+  EXPECT_THAT(world.Bridge().rules(), Not(Contains(Field(&Rule::priority, 999))));
+  EXPECT_THAT(world.Bridge().rules(), Contains(Field(&Rule::priority, 998)));
+}
+
+TEST_F(ReconcilerTest, AnotherLeafMacRewritesTheLeafsRulesOnly) {
+  Settle();
+  std::vector<Rule> others;
+  for (const Rule& rule : world.Bridge().rules()) {
+    if (!ovs::CookieMatch::Kind(CookieKind::kLeaf).Selects(rule.cookie)) others.push_back(rule);
+  }
+  const int commits = world.Bridge().commits();
+  world.SetLeafMac("br-rail0", "02:1e:af:00:00:99");
+  raild->reconciler.PollBgp();
+  EXPECT_EQ(world.Bridge().commits(), commits + 1);
+  EXPECT_THAT(world.RulesOf(CookieKind::kLeaf), Each(Field(&Rule::actions, HasSubstr("02:1e:af:00:00:99"))));
+  std::vector<Rule> now;
+  for (const Rule& rule : world.Bridge().rules()) {
+    if (rule.table == 4 && ovs::CookieMatch::Kind(CookieKind::kLeaf).Selects(rule.cookie)) continue;
+    now.push_back(rule);
+  }
+  EXPECT_EQ(now, others);
+}
+
+TEST_F(ReconcilerTest, AnEdgeThatIsDownIsAProblemAndTheNextRoundFindsItRightAgain) {
+  Settle();
+  for (const auto& [edge, part] : std::map<Edge, std::string>{
+           {Edge::kOvsdb, "rail rail0"}, {Edge::kOpenFlow, "rail rail0"}, {Edge::kBgp, "bgp"}}) {
+    SCOPED_TRACE(part);
+    world.gate.down = {edge};
+    Audit();
+    EXPECT_THAT(Problems(), Contains(HasSubstr(part + ": " + testing::Name(edge) + " is down")));
+    world.gate.down.clear();
+    Audit();
+    EXPECT_THAT(Problems(), IsEmpty());
+  }
+}
+
+// Ports.
+
+TEST_F(ReconcilerTest, AddsAMissingPortAgainWithItsMark) {
+  Settle();
+  ASSERT_TRUE(world.ovsdb.DeletePort("br-rail0", "rep0", {}, ovs::Ovsdb::Wait::kCommitted, {}));
+  Audit();
+  ASSERT_TRUE(HasPort("rep0"));
+  EXPECT_EQ((*world.ovsdb.FindPort("rep0", {}))->external_ids.at(kOwnerKey),
+            std::to_string(world.Attachment(pod).id));
+}
+
+TEST_F(ReconcilerTest, FollowsAPortThatCameBackUnderAnotherNumber) {
+  Settle();
+  ASSERT_TRUE(world.ovsdb.DeletePort("br-rail0", "rep0", {}, ovs::Ovsdb::Wait::kCommitted, {}));
+  ASSERT_TRUE(world.ovsdb.AddPort(
+      {.bridge = "br-rail0", .name = "rep3", .external_ids = {}, .mtu = 0, .ofport_request = 2}, {}));
+  Audit();
+  EXPECT_EQ(world.Attachment(pod).ofport, 3);
+  EXPECT_THAT(world.RulesOf(CookieKind::kAttachment), Contains(Field(&Rule::match, HasSubstr("in_port=3"))));
+  EXPECT_THAT(world.RulesOf(CookieKind::kAttachment),
+              Not(Contains(Field(&Rule::match, HasSubstr("in_port=2")))));
+}
+
+TEST_F(ReconcilerTest, RemovesAPortOfOursThatNoAttachmentHasAndNoOther) {
+  Settle();
+  const auto add = [&](const std::string& name, const ovs::ExternalIds& ids) {
+    ASSERT_TRUE(world.ovsdb.AddPort(
+        {.bridge = "br-rail0", .name = name, .external_ids = ids, .mtu = 0, .ofport_request = {}}, {}));
+  };
+  add("rep1", {{kOwnerKey, "77"}});
+  add("rep2", {{"contPodUid", "x"}});
+  add("rep3", {{kOwnerKey, "78"}, {"owner", "ovs-cni.network.kubevirt.io"}});
+  Audit();
+  EXPECT_FALSE(HasPort("rep1")) << "ours, of no attachment";
+  EXPECT_TRUE(HasPort("rep2")) << "not ours";
+  EXPECT_TRUE(HasPort("rep3")) << "adopted: its owner deletes it";
+  EXPECT_TRUE(HasPort("rep0"));
+}
+
+// Announcements.
+
+TEST_F(ReconcilerTest, AnnouncesAgainWhatBgpdHasForgotten) {
+  Settle();
+  world.bgp.Restart();
+  Audit();
+  EXPECT_THAT(*world.bgp.Announced({}),
+              ElementsAre(frr::Announcement{Ip("10.0.3.1"), "rail0", 0, world.Tenant("ns-a")}));
+}
+
+TEST_F(ReconcilerTest, CorrectsAnAnnouncementOfTheWrongTenant) {
+  Settle();
+  ASSERT_TRUE(world.bgp.Announce({Ip("10.0.3.1"), "rail0", 0, world.Tenant("ns-b")}, {}));
+  Audit();
+  EXPECT_THAT(*world.bgp.Announced({}),
+              ElementsAre(frr::Announcement{Ip("10.0.3.1"), "rail0", 0, world.Tenant("ns-a")}));
+}
+
+TEST_F(ReconcilerTest, WithdrawsWhatNoAttachmentHasAndLeavesForeignNetworks) {
+  Settle();
+  ASSERT_TRUE(world.bgp.Announce({Ip("10.0.3.77"), "rail0", 0, world.Tenant("ns-a")}, {}));
+  world.bgp.AddForeignNetwork(Ip("192.0.2.1"));
+  Audit();
+  EXPECT_THAT(*world.bgp.Announced({}), SizeIs(1));
+  EXPECT_THAT(world.bgp.foreign_networks(), ElementsAre(Ip("192.0.2.1")));
+}
+
+// Remotes.
+
+TEST_F(ReconcilerTest, InstallsRemotesOfTenantsThatArePresentOnly) {
+  Settle();
+  world.LearnRemote("10.0.9.1", "ns-a");
+  world.LearnRemote("10.0.9.2", "ns-b");
+  raild->reconciler.PollBgp();
+  const auto rules = world.RulesOf(CookieKind::kRemote);
+  EXPECT_THAT(rules, SizeIs(2));
+  EXPECT_THAT(rules, Each(Field(&Rule::match, HasSubstr("10.0.9.1"))));
+  const auto view = raild->board.Current();
+  ASSERT_THAT(view->remotes, SizeIs(2));
+  EXPECT_TRUE(view->remotes[0].installed);
+  EXPECT_FALSE(view->remotes[1].installed);
+}
+
+TEST_F(ReconcilerTest, RemotesComeWithTheFirstPodOfTheirTenantAndGoWithTheLast) {
+  Settle();
+  world.LearnRemote("10.0.9.2", "ns-b");
+  raild->reconciler.PollBgp();
+  EXPECT_THAT(world.RulesOf(CookieKind::kRemote), IsEmpty());
+  const PodSpec second = world.MakePod("p2", "ns-b", "vf1");
+  Attach(second, "10.0.3.2");
+  raild->reconciler.RecordChanged();
+  EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2));
+  const auto session = Session::Open(world.deps());
+  ASSERT_TRUE(UndoAttachment(**session, world.Attachment(second).key, ""));
+  raild->reconciler.RecordChanged();
+  EXPECT_THAT(world.RulesOf(CookieKind::kRemote), IsEmpty());
+}
+
+TEST_F(ReconcilerTest, ARemoteThatIsWithdrawnLosesItsRules) {
+  Settle();
+  world.LearnRemote("10.0.9.1", "ns-a");
+  raild->reconciler.PollBgp();
+  EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2));
+  world.bgp.Forget(*IpPrefix::Parse("10.0.9.1/32"), "br-rail0");
+  raild->reconciler.PollBgp();
+  EXPECT_THAT(world.RulesOf(CookieKind::kRemote), IsEmpty());
+}
+
+TEST_F(ReconcilerTest, APodOfThisNodeOnAnotherRailIsARemote) {
+  Settle();
+  Attach(world.MakePod("p2", "ns-a", "vf10", "rail1"), "10.0.4.1");
+  raild->reconciler.RecordChanged();
+  EXPECT_THAT(world.RulesOf(CookieKind::kRemote), Each(Field(&Rule::match, HasSubstr("10.0.4.1"))));
+  EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2));
+  EXPECT_THAT(world.RulesOf(CookieKind::kRemote, "br-rail1"),
+              Each(Field(&Rule::match, HasSubstr("10.0.3.1"))));
+}
+
+TEST_F(ReconcilerTest, AnAddressOfAPodHereIsNoRemoteWhateverBgpSays) {
+  Settle();
+  ASSERT_TRUE(world.bgp.Withdraw(Ip("10.0.3.1"), {}));
+  world.LearnRemote("10.0.3.1", "ns-a");
+  raild->reconciler.PollBgp();
+  EXPECT_THAT(world.RulesOf(CookieKind::kRemote), IsEmpty());
+}
+
+// The sweep.
+
+TEST_F(ReconcilerTest, UndoesAnAttachmentWhoseNamespaceIsGoneAfterTheGrace) {
+  Settle();
+  world.EndNamespace(pod);
+  Audit();
+  Audit();
+  EXPECT_TRUE(world.FindAttachment(pod)) << "its DEL may be on its way";
+  raild = world.StartRaild(std::chrono::hours(0));
+  Audit();
+  EXPECT_THAT(world.Leftovers(), IsEmpty());
+}
+
+TEST_F(ReconcilerTest, ANamespaceOfAnotherPodUnderTheSamePathCountsAsGone) {
+  Settle();
+  const PodSpec other = world.MakePod("p2", "ns-a", "vf1");
+  std::string stolen = pod.netns;
+  world.EndNamespace(pod);
+  ASSERT_EQ(::rename(other.netns.c_str(), stolen.c_str()), 0);
+  raild = world.StartRaild(std::chrono::hours(0));
+  Audit();
+  EXPECT_THAT(world.Leftovers(), IsEmpty());
+}
+
+TEST_F(ReconcilerTest, LeavesAnAttachmentThatIsBeingMadeAlone) {
+  raild = world.StartRaild(std::chrono::hours(0));
+  state::Attachment draft;
+  pod = world.MakePod("p1", "ns-a", "vf0");
+  draft.key = {"rail0", pod.container, "net1"};
+  draft.rail = "rail0";
+  draft.device = "vf0";
+  draft.netns_path = pod.netns;
+  draft.netns_device = pod.identity.device;
+  draft.netns_inode = pod.identity.inode;
+  ASSERT_TRUE(world.record.Create(draft));
+  Audit();
+  EXPECT_TRUE(world.FindAttachment(pod));
+}
+
+// Bridges, in a namespace with real links: raild writes sysctls of the host's side.
+TEST_F(ReconcilerTest, MakesAndMendsItsBridgesWhenItManagesThem) {
+  const netns::Netns host = netns::testing::MakeScratch();
+  ASSERT_TRUE(netns::testing::Shell(
+      host,
+      "ip link add ens0 type veth peer name br-rail0 && ip link add ens1 type veth peer name br-rail1"));
+  world.config.ovs.manage_bridges = true;
+  raild = world.StartRaild();
+  std::string uplink;
+  std::string local;
+  ASSERT_TRUE(host.Run([&]() -> Status {
+    Audit();
+    RAIL_ASSIGN(uplink, netns::ReadSysctl("net/ipv6/conf/ens0/disable_ipv6"));
+    RAIL_ASSIGN(local, netns::ReadSysctl("net/ipv6/conf/br-rail0/accept_ra"));
+    return {};
+  }));
+  EXPECT_THAT(Problems(), IsEmpty());
+  EXPECT_EQ(uplink, "1");
+  EXPECT_EQ(local, "0");
+  const auto bridge = *world.ovsdb.FindBridge("br-rail0", {});
+  ASSERT_TRUE(bridge);
+  EXPECT_EQ(bridge->hwaddr, "02:00:00:00:00:01") << "the uplink's address";
+  EXPECT_EQ(bridge->external_ids.at(kOwnerKey), "rail0");
+  EXPECT_THAT(world.RulesOf(CookieKind::kPipeline), Not(IsEmpty()));
+}
+
+}  // namespace
+}  // namespace rail::engine

@@ -1,0 +1,40 @@
+#include "lib/engine/testing/attach.h"
+
+namespace rail::engine::testing {
+
+Result<state::Attachment> Attach(World& world, const PodSpec& pod, const std::string& address) {
+  RAIL_ASSIGN(const auto session, Session::Open(world.deps()));
+  Node node = session->node();
+  RAIL_ASSIGN(const config::Rail* rail, RailOf(session->config, pod.rail));
+  state::Attachment draft;
+  draft.key = {pod.rail, pod.container, pod.ifname};
+  draft.rail = pod.rail;
+  draft.pod_namespace = pod.pod_namespace;
+  draft.pod_name = pod.name;
+  draft.netns_path = pod.netns;
+  draft.netns_device = pod.identity.device;
+  draft.netns_inode = pod.identity.inode;
+  draft.device = pod.device;
+  draft.mtu = rail->mtu;
+  RAIL_ASSIGN(device::Backend * devices, session->edges.Devices());
+  RAIL_ASSIGN(const device::Device device, devices->Find(*rail, pod.device));
+  draft.representor = device.representor;
+  RAIL_ASSIGN(state::Attachment attachment, session->store->Create(draft));
+  RAIL_ASSIGN(const IpAddress ip, IpAddress::Parse(address));
+  attachment.addresses = {ip};
+  attachment.gateways = {config::DefaultGateway(ip.is_v6())};
+  RAIL_TRY(session->store->Claim(attachment.id, state::ClaimKind::kAddress, address));
+  RAIL_TRY(AttachPort(node, attachment));
+  RAIL_ASSIGN(const netns::Netns inside, netns::Netns::Open(pod.netns));
+  RAIL_ASSIGN(DeviceMove move, DeviceMove::Begin(node, attachment, device, inside));
+  RAIL_ASSIGN(attachment.mac, move.Join());
+  RAIL_ASSIGN(const pipeline::BridgeFacts facts, Facts(node, *rail));
+  RAIL_TRY(AdmitTraffic(node, attachment, facts, session->config.tenancy.mode));
+  RAIL_TRY(JoinTenant(node, attachment, {pod.pod_namespace, world.Tenant(pod.pod_namespace)}));
+  RAIL_TRY(Announce(node, attachment));
+  attachment.phase = state::Phase::kReady;
+  RAIL_TRY(session->store->Update(attachment));
+  return attachment;
+}
+
+}  // namespace rail::engine::testing

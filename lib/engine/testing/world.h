@@ -1,0 +1,113 @@
+// A node made of fakes that verbs, sessions and the reconciler share; they come and go, the node stays.
+//
+// Use:      World world;
+//           const PodSpec pod = world.MakePod("p1", "ns-a", "vf0");
+//           ... world.deps() into MakePlugin, Session::Open or a Reconciler; see chain.h for whole verbs ...
+//           EXPECT_THAT(world.Leftovers(), IsEmpty());
+// Threads:  one at a time
+// Owns:     every fake, the namespaces of its pods and a folder with their paths; needs root
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lib/cni/testing/fake_ipam.h"
+#include "lib/device/testing/fake.h"
+#include "lib/engine/reconcile.h"
+#include "lib/engine/testing/gate.h"
+#include "lib/frr/testing/fake.h"
+#include "lib/netlink/testing/fake.h"
+#include "lib/ovs/testing/fake_openflow.h"
+#include "lib/ovs/testing/fake_ovsdb.h"
+#include "lib/podnet/testing/fake.h"
+#include "lib/state/testing/crash_store.h"
+#include "lib/state/testing/memory.h"
+
+namespace rail::engine::testing {
+
+// Thrown where a process would have died; whoever runs a verb with a crash plan catches it.
+struct Crash {};
+
+struct PodSpec {
+  std::string name;
+  std::string pod_namespace;
+  std::string device;
+  std::string rail = "rail0";
+  std::string container = "c-" + name;
+  std::string ifname = "net1";
+  std::string netns = {};  // a path; leads to `identity` until World::EndNamespace
+  netns::Identity identity = {};
+};
+
+// raild, as far as it is the engine's.
+struct Raild {
+  explicit Raild(const config::NodeConfig& config, const Deps& deps, Clock::duration gone_grace);
+  std::unique_ptr<state::Store> store;
+  Board board;
+  Reconciler reconciler;
+};
+
+class World {
+ public:
+  // Two rails with bridges, uplinks and established sessions: rail0 (vf0..vf3, rep0..rep3) and rail1 (vf10, vf11, rep10,
+  // rep11). IPAM hands out 10.0.3.1, 10.0.3.2, ... Bridges are not managed: that would write real sysctls.
+  World();
+  ~World();
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+
+  Deps deps();
+  std::unique_ptr<Raild> StartRaild(Clock::duration gone_grace = {});
+
+  PodSpec MakePod(const std::string& name, const std::string& pod_namespace, const std::string& device,
+                  const std::string& rail = "rail0");
+  // The pod's namespace is gone, its path too, and its device as a virtual one goes.
+  void EndNamespace(const PodSpec& pod);
+
+  // The next processes' writes to the record: crash at point `at` (see CrashStore), counted from now.
+  void CrashAt(int at);
+  void NoCrash() { CrashAt(0); }
+  int points() const { return *points_; }
+
+  state::Attachment Attachment(const PodSpec& pod);  // ends the test's program when there is none
+  std::optional<state::Attachment> FindAttachment(const PodSpec& pod);
+  std::vector<state::Step> Steps(const PodSpec& pod);
+  std::vector<std::string> Pending(const PodSpec& pod);  // kinds of steps whose undo failed
+  ovs::testing::FakeOpenFlow& Bridge(const std::string& name = "br-rail0") { return bridges[name]; }
+  std::vector<ovs::Rule> RulesOf(ovs::CookieKind kind, const std::string& bridge = "br-rail0");
+  std::vector<ovs::Rule> RulesOf(const PodSpec& pod);
+  tenancy::TenantId Tenant(const std::string& pod_namespace) const;
+  void SetLeafMac(const std::string& bridge, const std::string& mac);
+  // The address of a pod elsewhere, as the leaf tells it.
+  void LearnRemote(const std::string& address, const std::string& pod_namespace);
+
+  // One sentence for everything that an attachment has left anywhere.
+  std::vector<std::string> Leftovers();
+
+  Gate gate;
+  config::NodeConfig config;
+  ovs::testing::FakeOvsdb ovsdb;
+  std::map<std::string, ovs::testing::FakeOpenFlow> bridges;
+  frr::testing::FakeBgp bgp{{}};
+  netlink::testing::Fake host;
+  device::testing::Fake devices;
+  podnet::testing::Fake pods;
+  cni::testing::FakeIpam ipam;
+  state::testing::Memory record;
+  int pokes = 0;
+
+ private:
+  void AddRail(const std::string& name, uint32_t index, const std::vector<int>& devices);
+
+  std::string folder_;
+  std::vector<netns::Netns> namespaces_;
+  std::map<std::string, device::Saved> untouched_;  // by device
+  std::unique_ptr<cni::Ipam> ipam_through_;
+  int crash_at_ = 0;
+  std::shared_ptr<int> points_ = std::make_shared<int>(0);
+};
+
+}  // namespace rail::engine::testing

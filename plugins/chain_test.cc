@@ -1,0 +1,448 @@
+// The chain as a runtime calls it: whole lives, edges that fail, pods that race. Everything outside is a fake.
+
+#include <fmt/core.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "plugins/testing/rail_chain.h"
+
+namespace rail {
+namespace {
+
+using engine::testing::Answer;
+using engine::testing::Chain;
+using engine::testing::Edge;
+using engine::testing::Name;
+using engine::testing::PodSpec;
+using engine::testing::World;
+using ovs::CookieKind;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+constexpr Edge kEdges[] = {Edge::kOvsdb,   Edge::kOpenFlow, Edge::kBgp,  Edge::kNetlink,
+                           Edge::kDevices, Edge::kPods,     Edge::kIpam, Edge::kState};
+
+IpAddress Ip(const char* text) {
+  return *IpAddress::Parse(text);
+}
+
+class ChainTest : public ::testing::Test {
+ protected:
+  void ExpectDone(const Answer& answer) {
+    EXPECT_TRUE(answer) << answer.plugin << ": " << answer.code << " " << answer.text;
+  }
+  void MustAdd(const PodSpec& pod) {
+    const Answer answer = chain.Add(pod);
+    ASSERT_TRUE(answer) << answer.plugin << ": " << answer.code << " " << answer.text;
+  }
+  std::string OwnerOfPort(const std::string& port) {
+    const auto found = *world.ovsdb.FindPort(port, {});
+    return found ? found->external_ids.at(engine::kOwnerKey) : "no such port";
+  }
+
+  World world;
+  Chain chain = testing::RailChain(world);
+};
+
+TEST_F(ChainTest, AddMakesAllAndDelLeavesNothing) {
+  const PodSpec pod = world.MakePod("p1", "ns-a", "vf0");
+  MustAdd(pod);
+  const state::Attachment attachment = world.Attachment(pod);
+  EXPECT_EQ(attachment.phase, state::Phase::kReady);
+  EXPECT_EQ(world.devices.Where("vf0"), pod.identity);
+  EXPECT_EQ(OwnerOfPort("rep0"), std::to_string(attachment.id));
+  EXPECT_THAT(world.RulesOf(CookieKind::kPipeline), Not(IsEmpty()));
+  EXPECT_THAT(world.RulesOf(CookieKind::kAttachment), Not(IsEmpty()));
+  EXPECT_THAT(world.RulesOf(CookieKind::kTenant), SizeIs(2));
+  EXPECT_THAT(world.RulesOf(CookieKind::kCompare), SizeIs(1));
+  EXPECT_THAT(*world.bgp.Announced({}),
+              ElementsAre(frr::Announcement{Ip("10.0.3.1"), "rail0", 0, world.Tenant("ns-a")}));
+  EXPECT_THAT(world.pods.configured(), SizeIs(1));
+  EXPECT_EQ(world.pokes, 3) << "raild is told once by each plugin";
+  ExpectDone(chain.Check(pod));
+
+  ExpectDone(chain.Del(pod));
+  EXPECT_THAT(world.Leftovers(), IsEmpty());
+}
+
+TEST_F(ChainTest, DelMayBeRepeatedAndNeedsNoAdd) {
+  const PodSpec pod = world.MakePod("p1", "ns-a", "vf0");
+  ExpectDone(chain.Del(pod));
+  MustAdd(pod);
+  ExpectDone(chain.Del(pod));
+  ExpectDone(chain.Del(pod));
+  EXPECT_THAT(world.Leftovers(), IsEmpty());
+}
+
+TEST_F(ChainTest, DelSucceedsWhenTheNamespaceIsGone) {
+  const PodSpec pod = world.MakePod("p1", "ns-a", "vf0");
+  MustAdd(pod);
+  world.EndNamespace(pod);
+  ExpectDone(chain.Del(pod));
+  EXPECT_THAT(world.Leftovers(), IsEmpty());
+}
+
+TEST_F(ChainTest, AnswersWithAHostRouteOnTheInterfaceInThePod) {
+  const PodSpec pod = world.MakePod("p1", "ns-a", "vf0");
+  const Answer answer = chain.Add(pod);
+  ASSERT_TRUE(answer);
+  const auto result = nlohmann::json::parse(answer.result);
+  EXPECT_EQ(result["ips"][0]["address"], "10.0.3.1/32");
+  EXPECT_EQ(result["ips"][0]["interface"], 1);
+  EXPECT_EQ(result["ips"][0]["gateway"], "169.254.1.1");
+  EXPECT_EQ(result["interfaces"][0]["name"], "rep0");
+  EXPECT_EQ(result["interfaces"][1]["name"], "net1");
+  EXPECT_EQ(result["interfaces"][1]["sandbox"], pod.netns);
+}
+
+TEST_F(ChainTest, CheckSaysWhatIsMissing) {
+  const PodSpec pod = world.MakePod("p1", "ns-a", "vf0");
+  MustAdd(pod);
+  ASSERT_TRUE(world.bgp.Withdraw(Ip("10.0.3.1"), {}));
+  EXPECT_THAT(chain.Check(pod).text, HasSubstr("does not announce 10.0.3.1/32"));
+  world.Bridge().LoseAllRules();
+  EXPECT_THAT(chain.Check(pod).text, HasSubstr("lacks the rule table=0"));
+  ASSERT_TRUE(world.ovsdb.DeletePort("br-rail0", "rep0", {}, ovs::Ovsdb::Wait::kCommitted, {}));
+  EXPECT_THAT(chain.Check(pod).text, HasSubstr("rep0 is not a port of bridge br-rail0"));
+  world.pods.RemoveLink(pod.identity, "net1");
+  EXPECT_THAT(chain.Check(pod).text, HasSubstr("net1: there is no such interface"));
+}
+
+TEST_F(ChainTest, ASecondAddOfAnAttachmentIsRefusedAndHarmsNothing) {
+  const PodSpec pod = world.MakePod("p1", "ns-a", "vf0");
+  MustAdd(pod);
+  const Answer second = chain.Add(pod);
+  EXPECT_EQ(second.code, 102U) << second.text;
+  EXPECT_THAT(second.text, HasSubstr("exists already"));
+  ExpectDone(chain.Check(pod));
+}
+
+// Edges that are down.
+
+TEST_F(ChainTest, AddSaysWhichEdgeIsDownAndLeavesNothing) {
+  for (const Edge edge : kEdges) {
+    SCOPED_TRACE(Name(edge));
+    const PodSpec pod = world.MakePod("p1", "ns-a", "vf0");
+    world.gate.down = {edge};
+    const Answer answer = chain.Add(pod);
+    EXPECT_EQ(answer.code, 11U) << answer.text;
+    EXPECT_THAT(answer.text, HasSubstr(std::string(Name(edge)) + " is down"));
+    world.gate.down.clear();
+    ExpectDone(chain.Del(pod));
+    EXPECT_THAT(world.Leftovers(), IsEmpty());
+  }
+}
+
+// The strongest form: every single call of an ADD fails once.
+TEST_F(ChainTest, WhicheverCallOfAddFailsNothingIsLeftOfIt) {
+  int failed = 0;
+  for (const Edge edge : kEdges) {
+    for (int call = 1;; ++call) {
+      SCOPED_TRACE(fmt::format("{} call {}", Name(edge), call));
+      const PodSpec pod = world.MakePod("p1", "ns-a", "vf0");
+      world.gate.FailCall(edge, call, {Code::kTransient, "no answer from " + std::string(Name(edge))});
+      const Answer answer = chain.Add(pod);
+      const bool done = !world.gate.failed();
+      world.gate.NoFault();
+      if (done) {
+        ExpectDone(answer);
+        ExpectDone(chain.Del(pod));
+        break;
+      }
+      ++failed;
+      EXPECT_EQ(answer.code, 11U) << answer.text;
+      EXPECT_THAT(answer.text, HasSubstr("no answer from " + std::string(Name(edge))));
+      if (answer.plugin == "ovs-provider") {
+        EXPECT_THAT(world.Leftovers(), IsEmpty()) << "a failed ADD cleans up by itself";
+      } else {
+        EXPECT_EQ(world.Attachment(pod).phase, state::Phase::kReady);
+        for (const state::Step& step : world.Steps(pod)) EXPECT_NE(step.owner, answer.plugin) << step.kind;
+      }
+      ExpectDone(chain.Del(pod));
+      EXPECT_THAT(world.Leftovers(), IsEmpty());
+    }
+  }
+  EXPECT_GT(failed, 25);
+  std::printf("[          ] %d calls of ADD failed, one at a time\n", failed);
+}
+
+TEST_F(ChainTest, DelSucceedsWithAnEdgeDownAndTheSweepFinishes) {
+  const struct {
+    Edge edge;
+    std::vector<std::string> pending;
+  } cases[] = {{Edge::kOvsdb, {"port"}},
+               {Edge::kOpenFlow, {"admit", "tenant"}},
+               {Edge::kBgp, {"announce"}},
+               {Edge::kIpam, {"ipam"}}};
+  for (const auto& [edge, pending] : cases) {
+    SCOPED_TRACE(Name(edge));
+    const PodSpec pod = world.MakePod("p1", "ns-a", "vf0");
+    MustAdd(pod);
+    const auto raild = world.StartRaild(std::chrono::hours(1));
+    world.gate.down = {edge};
+    ExpectDone(chain.Del(pod));
+    EXPECT_EQ(world.Pending(pod), pending);
+    EXPECT_EQ(world.devices.Where("vf0"), std::nullopt) << "the device is never kept";
+    EXPECT_EQ(*world.record.OwnerOf(state::ClaimKind::kDevice, "vf0"), std::nullopt);
+    EXPECT_EQ(world.ipam.held().empty(), edge != Edge::kIpam) << "nor is the address";
+
+    raild->reconciler.Audit();
+    EXPECT_EQ(world.Pending(pod), pending) << "the edge is still down";
+    world.gate.down.clear();
+    raild->reconciler.Audit();
+    EXPECT_THAT(world.Leftovers(), IsEmpty());
+    const auto view = raild->board.Current();
+    EXPECT_THAT(view->attachments, IsEmpty());
+  }
+}
+
+TEST_F(ChainTest, DelWithEverythingDownFreesTheDeviceAndTheSweepDoesTheRest) {
+  const PodSpec pod = world.MakePod("p1", "ns-a", "vf0");
+  MustAdd(pod);
+  world.gate.down = {Edge::kOvsdb, Edge::kOpenFlow, Edge::kBgp, Edge::kIpam};
+  ExpectDone(chain.Del(pod));
+  EXPECT_EQ(world.devices.Where("vf0"), std::nullopt);
+  world.gate.down.clear();
+  world.StartRaild(std::chrono::hours(1))->reconciler.Audit();
+  EXPECT_THAT(world.Leftovers(), IsEmpty());
+}
+
+TEST_F(ChainTest, DelFailsTransientlyWhenTheRecordCannotBeReadAndIsRepeated) {
+  const PodSpec pod = world.MakePod("p1", "ns-a", "vf0");
+  MustAdd(pod);
+  world.gate.down = {Edge::kState};
+  EXPECT_EQ(chain.Del(pod).code, 11U);
+  world.gate.down.clear();
+  ExpectDone(chain.Del(pod));
+  EXPECT_THAT(world.Leftovers(), IsEmpty());
+}
+
+TEST_F(ChainTest, WhicheverCallOfDelFailsTheSweepOrAnotherDelFinishes) {
+  int failed = 0;
+  for (const Edge edge : kEdges) {
+    for (int call = 1;; ++call) {
+      SCOPED_TRACE(fmt::format("{} call {}", Name(edge), call));
+      const PodSpec pod = world.MakePod("p1", "ns-a", "vf0");
+      MustAdd(pod);
+      world.gate.FailCall(edge, call, {Code::kTransient, "no answer from " + std::string(Name(edge))});
+      const Answer answer = chain.Del(pod);
+      const bool done = !world.gate.failed();
+      world.gate.NoFault();
+      if (edge != Edge::kState) ExpectDone(answer);
+      if (!answer) {
+        EXPECT_EQ(answer.code, 11U) << answer.text;
+        ExpectDone(chain.Del(pod));
+      }
+      world.StartRaild(std::chrono::hours(1))->reconciler.Audit();
+      if (edge == Edge::kPods && !done) {
+        // Policy rules in a pod that lives on do no harm, and no device waits for their removal.
+        EXPECT_THAT(world.Leftovers(), ElementsAre("pod: policy rules of net1"));
+        world.EndNamespace(pod);
+      }
+      EXPECT_THAT(world.Leftovers(), IsEmpty());
+      if (done) break;
+      ++failed;
+    }
+  }
+  EXPECT_GT(failed, 20);
+  std::printf("[          ] %d calls of DEL failed, one at a time\n", failed);
+}
+
+// Who owns what.
+
+TEST_F(ChainTest, ADeviceThatAnotherHoldsIsRefusedByItsOwnersName) {
+  const PodSpec first = world.MakePod("p1", "ns-a", "vf0");
+  const PodSpec second = world.MakePod("p2", "ns-a", "vf0");
+  MustAdd(first);
+  const Answer answer = chain.Add(second);
+  EXPECT_EQ(answer.code, 11U) << answer.text;
+  EXPECT_THAT(answer.text, HasSubstr("rail0/c-p1/net1"));
+  ExpectDone(chain.Del(second));
+  ExpectDone(chain.Check(first));
+}
+
+TEST_F(ChainTest, OfTwoThatRaceForADeviceExactlyOneWins) {
+  for (int at = 1;; ++at) {
+    SCOPED_TRACE(fmt::format("the second starts at call {}", at));
+    const PodSpec first = world.MakePod("p1", "ns-a", "vf0");
+    const PodSpec second = world.MakePod("p2", "ns-a", "vf0");
+    std::optional<Answer> raced;
+    int calls = 0;
+    world.gate.before = [&](Edge, std::string_view) {
+      if (++calls == at) raced = chain.Add(second);
+    };
+    const Answer answer = chain.Add(first);
+    world.gate.before = nullptr;
+    if (!raced) break;
+    EXPECT_NE(static_cast<bool>(answer), static_cast<bool>(*raced)) << answer.text << " | " << raced->text;
+    const Answer& lost = answer ? *raced : answer;
+    const PodSpec& winner = answer ? first : second;
+    EXPECT_EQ(lost.code, 11U) << lost.text;
+    EXPECT_THAT(lost.text, HasSubstr("rail0/" + winner.container + "/net1"));
+    EXPECT_EQ(world.devices.Where("vf0"), winner.identity);
+    ExpectDone(chain.Del(answer ? second : first));
+    ExpectDone(chain.Check(winner));
+    ExpectDone(chain.Del(winner));
+    EXPECT_THAT(world.Leftovers(), IsEmpty());
+  }
+}
+
+TEST_F(ChainTest, OfTwoThatAreGivenOneAddressTheSecondIsRefusedByTheFirstsName) {
+  world.ipam = cni::testing::FakeIpam({"10.0.3.1/24", "10.0.3.1/25"});
+  const PodSpec first = world.MakePod("p1", "ns-a", "vf0");
+  const PodSpec second = world.MakePod("p2", "ns-b", "vf1");
+  MustAdd(first);
+  const Answer answer = chain.Add(second);
+  EXPECT_EQ(answer.code, 11U) << answer.text;
+  EXPECT_THAT(answer.text, HasSubstr("10.0.3.1"));
+  EXPECT_THAT(answer.text, HasSubstr("rail0/c-p1/net1"));
+  EXPECT_EQ(world.devices.Where("vf1"), std::nullopt);
+  ExpectDone(chain.Del(second));
+  ExpectDone(chain.Check(first));
+}
+
+TEST_F(ChainTest, TheLateDelOfAnOldOwnerTouchesNothingOfTheNewOne) {
+  for (const std::set<Edge>& down :
+       {std::set{Edge::kBgp}, std::set{Edge::kOpenFlow}, std::set{Edge::kBgp, Edge::kOpenFlow}}) {
+    const PodSpec old = world.MakePod("p1", "ns-a", "vf0");
+    const PodSpec fresh = world.MakePod("p2", "ns-a", "vf0");
+    MustAdd(old);
+    world.gate.down = down;
+    ExpectDone(chain.Del(old));
+    EXPECT_THAT(world.Pending(old), Not(IsEmpty()));
+    world.gate.down.clear();
+    MustAdd(fresh);
+    ASSERT_EQ(world.Attachment(fresh).addresses, std::vector{Ip("10.0.3.1")})
+        << "the same address, as a reused pod gets";
+    const auto rules = world.RulesOf(fresh);
+
+    ExpectDone(chain.Del(old));
+    EXPECT_EQ(world.FindAttachment(old), std::nullopt);
+    EXPECT_EQ(world.RulesOf(fresh), rules);
+    EXPECT_EQ(OwnerOfPort("rep0"), std::to_string(world.Attachment(fresh).id));
+    EXPECT_EQ(world.devices.Where("vf0"), fresh.identity);
+    ExpectDone(chain.Check(fresh));
+    ExpectDone(chain.Del(fresh));
+    EXPECT_THAT(world.Leftovers(), IsEmpty());
+  }
+}
+
+TEST_F(ChainTest, TheSweepOfAnOldOwnerTouchesNothingOfTheNewOne) {
+  const PodSpec old = world.MakePod("p1", "ns-a", "vf0");
+  const PodSpec fresh = world.MakePod("p2", "ns-b", "vf0");
+  MustAdd(old);
+  world.gate.down = {Edge::kBgp, Edge::kOpenFlow};
+  ExpectDone(chain.Del(old));
+  world.gate.down.clear();
+  MustAdd(fresh);
+  world.StartRaild(std::chrono::hours(1))->reconciler.Audit();
+  EXPECT_EQ(world.FindAttachment(old), std::nullopt);
+  ExpectDone(chain.Check(fresh));
+  EXPECT_THAT(world.RulesOf(CookieKind::kCompare), SizeIs(1)) << "ns-a has left";
+}
+
+// Tenants.
+
+TEST_F(ChainTest, TheCompareRuleGoesWithTheLastPodOfItsTenant) {
+  const PodSpec first = world.MakePod("p1", "ns-a", "vf0");
+  const PodSpec second = world.MakePod("p2", "ns-a", "vf1");
+  const PodSpec other = world.MakePod("p3", "ns-b", "vf2");
+  MustAdd(first);
+  MustAdd(second);
+  MustAdd(other);
+  EXPECT_THAT(world.RulesOf(CookieKind::kCompare), SizeIs(2));
+  ExpectDone(chain.Del(first));
+  EXPECT_THAT(world.RulesOf(CookieKind::kCompare), SizeIs(2));
+  ExpectDone(chain.Check(second));
+  ExpectDone(chain.Del(second));
+  EXPECT_THAT(world.RulesOf(CookieKind::kCompare), SizeIs(1));
+  ExpectDone(chain.Check(other));
+}
+
+// At whatever call of the last pod's DEL another pod of the tenant joins, it can talk afterwards.
+TEST_F(ChainTest, TheCompareRuleStaysWhenAnotherPodJoinsMeanwhile) {
+  for (int at = 1;; ++at) {
+    SCOPED_TRACE(fmt::format("it joins at call {}", at));
+    const PodSpec last = world.MakePod("p1", "ns-a", "vf0");
+    const PodSpec joining = world.MakePod("p2", "ns-a", "vf1");
+    MustAdd(last);
+    std::optional<Answer> joined;
+    int calls = 0;
+    world.gate.before = [&](Edge, std::string_view) {
+      if (++calls == at) joined = chain.Add(joining);
+    };
+    ExpectDone(chain.Del(last));
+    world.gate.before = nullptr;
+    if (!joined) break;
+    ExpectDone(*joined);
+    EXPECT_THAT(world.RulesOf(CookieKind::kCompare), SizeIs(1));
+    ExpectDone(chain.Check(joining));
+    ExpectDone(chain.Del(joining));
+    EXPECT_THAT(world.Leftovers(), IsEmpty());
+  }
+}
+
+TEST_F(ChainTest, WithoutTenantsNothingIsComparedAndNoTenantIsAnnounced) {
+  world.config.tenancy.mode = config::TenancyMode::kOff;
+  const PodSpec pod = world.MakePod("p1", "", "vf0");
+  MustAdd(pod);
+  EXPECT_THAT(world.RulesOf(CookieKind::kTenant), IsEmpty());
+  EXPECT_THAT(world.RulesOf(CookieKind::kCompare), IsEmpty());
+  EXPECT_THAT(*world.bgp.Announced({}), ElementsAre(frr::Announcement{Ip("10.0.3.1"), "rail0", 0, {0}}));
+  ExpectDone(chain.Check(pod));
+  ExpectDone(chain.Del(pod));
+  EXPECT_THAT(world.Leftovers(), IsEmpty());
+}
+
+TEST_F(ChainTest, NothingThatAPodWritesChangesItsTenantOrItsDevice) {
+  chain.more_config =
+      R"("args": {"cni": {"deviceID": "vf1", "K8S_POD_NAMESPACE": "ns-b", "tenant": "ns-b", "rail": "rail1"}},
+                         "runtimeConfig": {"mac": "02:00:00:00:00:99", "ips": ["10.9.9.9/32"],
+                                           "tenant": "ns-b", "CNIDeviceInfoFile": "/tmp/x"})";
+  chain.more_args = "IgnoreUnknown=1;deviceID=vf1;tenant=ns-b;MAC=02:00:00:00:00:99;IP=10.9.9.9";
+  const PodSpec pod = world.MakePod("p1", "ns-a", "vf0");
+  MustAdd(pod);
+  const state::Attachment attachment = world.Attachment(pod);
+  EXPECT_EQ(attachment.device, "vf0");
+  EXPECT_EQ(attachment.rail, "rail0");
+  EXPECT_EQ(attachment.pod_namespace, "ns-a");
+  EXPECT_EQ(attachment.tenant_id, world.Tenant("ns-a").value);
+  EXPECT_EQ(attachment.mac, world.devices.State("vf0")->mac);
+  EXPECT_THAT(attachment.addresses, ElementsAre(Ip("10.0.3.1")));
+  EXPECT_EQ(world.devices.Where("vf1"), std::nullopt);
+}
+
+TEST_F(ChainTest, APodThatAsksForAnotherDeviceThanItsOwnIsRefused) {
+  chain.more_config = R"("runtimeConfig": {"deviceID": "vf1"})";
+  const Answer answer = chain.Add(world.MakePod("p1", "ns-a", "vf0"));
+  EXPECT_EQ(answer.code, 7U);
+  EXPECT_THAT(answer.text, HasSubstr("not allocated to it"));
+  EXPECT_THAT(world.Leftovers(), IsEmpty());
+}
+
+TEST_F(ChainTest, APodWithTwoNamespacesInItsArgumentsIsRefused) {
+  chain.more_args = "K8S_POD_NAMESPACE=ns-b";
+  const Answer answer = chain.Add(world.MakePod("p1", "ns-a", "vf0"));
+  EXPECT_EQ(answer.code, 4U);
+  EXPECT_THAT(answer.text, HasSubstr("two namespaces"));
+  EXPECT_THAT(world.Leftovers(), IsEmpty());
+}
+
+TEST_F(ChainTest, WithoutATopLevelDeviceAPodGetsNoneWhateverItWrites) {
+  chain.more_config = R"("args": {"cni": {"deviceID": "vf1"}}, "runtimeConfig": {"deviceID": "vf1"})";
+  chain.more_args = "deviceID=vf1";
+  PodSpec pod = world.MakePod("p1", "ns-a", "");
+  const Answer answer = chain.Add(pod);
+  EXPECT_EQ(answer.code, 7U);
+  EXPECT_THAT(answer.text, HasSubstr("deviceID"));
+  EXPECT_THAT(world.Leftovers(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace rail

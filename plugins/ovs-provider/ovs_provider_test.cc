@@ -1,0 +1,213 @@
+#include "plugins/ovs-provider/ovs_provider.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "lib/cni/testing/request.h"
+#include "lib/engine/testing/chain.h"
+#include "plugins/ovs-provider/config.h"
+
+namespace rail::ovs_provider {
+namespace {
+
+using engine::testing::Answer;
+using engine::testing::Chain;
+using engine::testing::Edge;
+using engine::testing::PodSpec;
+using engine::testing::World;
+using nlohmann::json;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+class OvsProvider : public ::testing::Test {
+ protected:
+  World world;
+  Chain chain = Chain({MakePlugin(world.deps())});
+};
+
+TEST_F(OvsProvider, NamesTheKeyThatIsWrong) {
+  for (
+      const auto& [config, key] : std::map<std::string, std::string>{
+          {R"({"cniVersion": "1.0.0", "name": "n", "type": "ovs-provider"})", "rail"},
+          {R"({"cniVersion": "1.0.0", "name": "n", "type": "ovs-provider", "rail": 7})", "rail"},
+          {R"({"cniVersion": "1.0.0", "name": "n", "type": "ovs-provider", "rail": "rail0", "ipam": {"type": 7}})",
+           "ipam.type"}}) {
+    const auto parsed = ParseConfig(cni::testing::MakeRequest("CHECK", config));
+    ASSERT_FALSE(parsed) << config;
+    EXPECT_EQ(parsed.error().code, 7U);
+    EXPECT_THAT(parsed.error().msg + parsed.error().details, HasSubstr(key));
+  }
+}
+
+TEST_F(OvsProvider, LooksAtNoKeyOfOthers) {
+  const auto parsed = ParseConfig(cni::testing::MakeRequest(
+      "CHECK",
+      R"({"cniVersion": "1.0.0", "name": "n", "type": "ovs-provider", "rail": "rail0", "logLevel": 5})"));
+  ASSERT_TRUE(parsed);
+  EXPECT_EQ(parsed->rail, "rail0");
+}
+
+TEST_F(OvsProvider, NamesTheRailsOfTheNodeWhenItsOwnIsUnknown) {
+  PodSpec pod = world.MakePod("p1", "ns-a", "vf0");
+  pod.rail = "rail7";
+  const Answer answer = chain.Add(pod);
+  EXPECT_EQ(answer.code, 7U);
+  EXPECT_THAT(answer.text, HasSubstr("its rails are: rail0, rail1"));
+  EXPECT_THAT(world.Leftovers(), IsEmpty());
+}
+
+TEST_F(OvsProvider, RefusesADeviceOfAnotherRail) {
+  const Answer answer = chain.Add(world.MakePod("p1", "ns-a", "vf10"));
+  EXPECT_EQ(answer.code, 7U);
+  EXPECT_THAT(answer.text, HasSubstr("vf10"));
+  EXPECT_THAT(world.Leftovers(), IsEmpty());
+}
+
+TEST_F(OvsProvider, RefusesANameThatIsTakenInThePod) {
+  const PodSpec pod = world.MakePod("p1", "ns-a", "vf0");
+  world.pods.AddLink(pod.identity, "net1");
+  const Answer answer = chain.Add(pod);
+  EXPECT_EQ(answer.code, 102U);
+  EXPECT_THAT(answer.text, HasSubstr("net1 exists already in the pod"));
+  EXPECT_THAT(world.Leftovers(), IsEmpty());
+}
+
+TEST_F(OvsProvider, RefusesAnAddressThatCannotBeAPods) {
+  world.ipam = cni::testing::FakeIpam({"224.0.0.1/24"});
+  const Answer answer = chain.Add(world.MakePod("p1", "ns-a", "vf0"));
+  EXPECT_EQ(answer.code, 7U);
+  EXPECT_THAT(answer.text, HasSubstr("224.0.0.1"));
+  EXPECT_THAT(world.Leftovers(), IsEmpty());
+}
+
+TEST_F(OvsProvider, GivesIpamsOwnCodeAndWords) {
+  world.ipam.FailNext(cni::CniError(142, "no address is free"));
+  const Answer answer = chain.Add(world.MakePod("p1", "ns-a", "vf0"));
+  EXPECT_EQ(answer.code, 142U);
+  EXPECT_THAT(answer.text, HasSubstr("no address is free"));
+  EXPECT_THAT(world.Leftovers(), IsEmpty());
+}
+
+TEST_F(OvsProvider, AFailedConfigurationOfThePodLeavesNothing) {
+  world.pods.FailOn("Configure", {Code::kExists, "another route to 0.0.0.0/0 is in the pod"});
+  const Answer answer = chain.Add(world.MakePod("p1", "ns-a", "vf0"));
+  EXPECT_EQ(answer.code, 102U);
+  EXPECT_THAT(world.Leftovers(), IsEmpty());
+}
+
+TEST_F(OvsProvider, StatusSaysFiftyWhenTheBridgeIsNotThere) {
+  chain.more_config = R"("cniVersion": "1.1.0")";
+  EXPECT_TRUE(chain.Run(0, "STATUS", world.MakePod("p1", "ns-a", "vf0"), ""));
+  world.gate.down = {Edge::kOvsdb};
+  const Answer answer = chain.Run(0, "STATUS", world.MakePod("p1", "ns-a", "vf0"), "");
+  EXPECT_EQ(answer.code, 50U);
+  EXPECT_THAT(answer.text, HasSubstr("OVSDB is down"));
+}
+
+TEST_F(OvsProvider, GcUndoesWhatTheRuntimeNoLongerNames) {
+  const PodSpec kept = world.MakePod("p1", "ns-a", "vf0");
+  const PodSpec gone = world.MakePod("p2", "ns-a", "vf1");
+  ASSERT_TRUE(chain.Add(kept));
+  ASSERT_TRUE(chain.Add(gone));
+  chain.more_config =
+      R"("cniVersion": "1.1.0", "cni.dev/valid-attachments": [{"containerID": "c-p1", "ifname": "net1"}])";
+  ASSERT_TRUE(chain.Run(0, "GC", kept, ""));
+  EXPECT_TRUE(world.FindAttachment(kept));
+  EXPECT_FALSE(world.FindAttachment(gone));
+  EXPECT_EQ(world.devices.Where("vf1"), std::nullopt);
+}
+
+// After ovs-cni.
+class OvsProviderAfterAnother : public OvsProvider {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(world.ovsdb.AddPort(
+        {.bridge = "br-rail0",
+         .name = "rep0",
+         .external_ids = {{"owner", "ovs-cni.network.kubevirt.io"}, {"contIface", "net1"}},
+         .mtu = 0,
+         .ofport_request = {}},
+        {}));
+    world.pods.AddLink(pod.identity, "net1");
+    previous = {{"cniVersion", "1.0.0"},
+                {"interfaces",
+                 {{{"name", "rep0"}, {"mac", "02:00:00:00:00:10"}, {"ovsBridge", "br-rail0"}},
+                  {{"name", "net1"}, {"mac", "02:de:f1:00:00:01"}, {"sandbox", pod.netns}, {"whim", 7}}}},
+                {"ips", {{{"address", "10.0.8.8/24"}, {"gateway", "10.0.8.1"}, {"interface", 1}}}},
+                {"x-other", {{"kept", true}}}};
+    chain.previous = previous.dump();
+  }
+  ovs::ExternalIds Ids() { return (*world.ovsdb.FindPort("rep0", {}))->external_ids; }
+
+  PodSpec pod = world.MakePod("p1", "ns-a", "vf0");
+  json previous;
+};
+
+TEST_F(OvsProviderAfterAnother, TakesItsPortAndItsAddresses) {
+  const Answer answer = chain.Add(pod);
+  ASSERT_TRUE(answer) << answer.text;
+  const state::Attachment attachment = world.Attachment(pod);
+  EXPECT_TRUE(attachment.adopted);
+  EXPECT_EQ(attachment.representor, "rep0");
+  EXPECT_EQ(attachment.mac.ToString(), "02:de:f1:00:00:01");
+  EXPECT_THAT(attachment.addresses, ElementsAre(*IpAddress::Parse("10.0.8.8")));
+  EXPECT_THAT(attachment.gateways, ElementsAre(*IpAddress::Parse("10.0.8.1")));
+  EXPECT_EQ(Ids().at(engine::kOwnerKey), std::to_string(attachment.id));
+  EXPECT_EQ(Ids().at("contIface"), "net1");
+  EXPECT_THAT(world.RulesOf(ovs::CookieKind::kAttachment), Not(IsEmpty()));
+  EXPECT_THAT(world.ipam.held(), IsEmpty()) << "the addresses are another's";
+  EXPECT_TRUE(chain.Check(pod)) << chain.Check(pod).text;
+}
+
+TEST_F(OvsProviderAfterAnother, PassesTheWholeResultOn) {
+  const Answer answer = chain.Add(pod);
+  ASSERT_TRUE(answer) << answer.text;
+  EXPECT_EQ(json::parse(answer.result), previous);
+}
+
+TEST_F(OvsProviderAfterAnother, DelRemovesItsMarkAndItsRulesAndNothingElse) {
+  ASSERT_TRUE(chain.Add(pod));
+  ASSERT_TRUE(chain.Del(pod));
+  EXPECT_FALSE(world.FindAttachment(pod));
+  EXPECT_EQ(Ids(), (ovs::ExternalIds{{"owner", "ovs-cni.network.kubevirt.io"}, {"contIface", "net1"}}));
+  EXPECT_THAT(world.RulesOf(ovs::CookieKind::kAttachment), IsEmpty());
+  EXPECT_EQ(*world.record.OwnerOf(state::ClaimKind::kAddress, "10.0.8.8"), std::nullopt);
+  EXPECT_EQ(*world.record.OwnerOf(state::ClaimKind::kPort, "rep0"), std::nullopt);
+}
+
+TEST_F(OvsProviderAfterAnother, DelLeavesTheMarkOfANewOwnerOfThePort) {
+  ASSERT_TRUE(chain.Add(pod));
+  ASSERT_TRUE(world.ovsdb.SetExternalIds("rep0", {{engine::kOwnerKey, "77"}}, {}));
+  ASSERT_TRUE(chain.Del(pod));
+  EXPECT_EQ(Ids().at(engine::kOwnerKey), "77");
+}
+
+TEST_F(OvsProviderAfterAnother, AFailedAddLeavesThePortAsItWas) {
+  world.gate.down = {Edge::kOpenFlow};
+  const Answer answer = chain.Add(pod);
+  EXPECT_EQ(answer.code, 11U);
+  world.gate.down.clear();
+  ASSERT_TRUE(chain.Del(pod));
+  EXPECT_FALSE(world.FindAttachment(pod));
+  EXPECT_EQ(Ids().count(engine::kOwnerKey), 0U);
+}
+
+TEST_F(OvsProviderAfterAnother, RefusesAPortOfAnotherRailsBridge) {
+  pod.rail = "rail1";
+  const Answer answer = chain.Add(pod);
+  EXPECT_EQ(answer.code, 7U);
+  EXPECT_THAT(answer.text, HasSubstr("rep0 is a port of bridge br-rail0, but rail rail1 is bridge br-rail1"));
+}
+
+TEST_F(OvsProviderAfterAnother, RefusesAResultWithoutAPortOfOpenVSwitch) {
+  previous["interfaces"][0]["name"] = "veth1";
+  chain.previous = previous.dump();
+  EXPECT_THAT(chain.Add(pod).text, HasSubstr("none of the host's interfaces is a port of Open vSwitch"));
+}
+
+}  // namespace
+}  // namespace rail::ovs_provider

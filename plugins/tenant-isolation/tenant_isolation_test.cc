@@ -1,0 +1,110 @@
+#include "plugins/tenant-isolation/tenant_isolation.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "lib/engine/testing/attach.h"
+#include "lib/engine/testing/chain.h"
+
+namespace rail::tenant_isolation {
+namespace {
+
+using engine::testing::Answer;
+using engine::testing::Chain;
+using engine::testing::Edge;
+using engine::testing::PodSpec;
+using engine::testing::World;
+using ovs::CookieKind;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr char kPrevious[] = R"({"cniVersion": "1.0.0", "interfaces": [{"name": "rep0"}], "x-other": 7})";
+
+class TenantIsolation : public ::testing::Test {
+ protected:
+  // ovs-provider's part of the ADD, and the rest undone.
+  void SetUp() override {
+    ASSERT_TRUE(engine::testing::Attach(world, pod, "10.0.3.1"));
+    ASSERT_TRUE(chain.Run(0, "DEL", pod, ""));
+    state::Attachment attachment = world.Attachment(pod);
+    attachment.phase = state::Phase::kReady;
+    ASSERT_TRUE(world.record.Update(attachment));
+    chain.previous = kPrevious;
+  }
+
+  World world;
+  const PodSpec pod = world.MakePod("p1", "ns-a", "vf0");
+  Chain chain = Chain({MakePlugin(world.deps())});
+};
+
+TEST_F(TenantIsolation, PutsAPodIntoTheTenantOfItsNamespaceAndPassesTheResultOn) {
+  const Answer answer = chain.Add(pod);
+  ASSERT_TRUE(answer) << answer.text;
+  EXPECT_THAT(answer.result, HasSubstr("x-other"));
+  EXPECT_EQ(world.Attachment(pod).tenant_id, world.Tenant("ns-a").value);
+  EXPECT_THAT(world.RulesOf(CookieKind::kTenant), SizeIs(2));
+  EXPECT_THAT(world.RulesOf(CookieKind::kCompare), SizeIs(1));
+  EXPECT_TRUE(chain.Check(pod)) << chain.Check(pod).text;
+}
+
+TEST_F(TenantIsolation, PutsNamespacesOfOneTenantTogether) {
+  world.config.tenancy.tenants = {{"team", {"ns-a", "ns-a-dev"}}};
+  ASSERT_TRUE(chain.Add(pod));
+  EXPECT_EQ(world.Attachment(pod).tenant, "team");
+  EXPECT_EQ(world.Attachment(pod).tenant_id, world.Tenant("ns-a-dev").value);
+}
+
+TEST_F(TenantIsolation, APodWithoutANamespaceIsRefusedAndNothingIsOpenedForIt) {
+  PodSpec nameless = pod;
+  nameless.pod_namespace = "";
+  int calls = 0;
+  world.gate.before = [&](Edge edge, std::string_view) { calls += edge == Edge::kState ? 0 : 1; };
+  const Answer answer = chain.Add(nameless);
+  EXPECT_EQ(answer.code, 7U);
+  EXPECT_THAT(answer.text, HasSubstr("K8S_POD_NAMESPACE"));
+  EXPECT_EQ(calls, 0);
+  EXPECT_THAT(world.RulesOf(CookieKind::kTenant), IsEmpty());
+  EXPECT_EQ(world.Attachment(pod).tenant_id, 0U);
+}
+
+TEST_F(TenantIsolation, AddNeedsThePluginBefore) {
+  chain.previous.clear();
+  EXPECT_THAT(chain.Add(pod).text, HasSubstr("stands after ovs-provider"));
+  chain.previous = kPrevious;
+  EXPECT_THAT(chain.Add(world.MakePod("p2", "ns-a", "vf1")).text,
+              HasSubstr("ovs-provider must stand earlier"));
+}
+
+TEST_F(TenantIsolation, AFailedAddLeavesNoTenantInTheRecord) {
+  world.gate.down = {Edge::kOpenFlow};
+  EXPECT_EQ(chain.Add(pod).code, 11U);
+  world.gate.down.clear();
+  ASSERT_TRUE(chain.Run(0, "DEL", pod, ""));
+  EXPECT_EQ(world.Attachment(pod).tenant_id, 0U);
+  EXPECT_THAT(world.RulesOf(CookieKind::kCompare), IsEmpty());
+}
+
+TEST_F(TenantIsolation, CheckSaysWhenTheNamespaceHasAnotherTenantByNow) {
+  ASSERT_TRUE(chain.Add(pod));
+  world.config.tenancy.tenants = {{"team", {"ns-a"}}};
+  const Answer answer = chain.Check(pod);
+  EXPECT_FALSE(answer);
+  EXPECT_THAT(answer.text, HasSubstr("the pod is in tenant ns-a"));
+}
+
+TEST_F(TenantIsolation, CheckSaysWhichRuleIsMissing) {
+  ASSERT_TRUE(chain.Add(pod));
+  world.Bridge().LoseAllRules();
+  EXPECT_THAT(chain.Check(pod).text, HasSubstr("lacks the rule table=3"));
+}
+
+TEST_F(TenantIsolation, DoesNothingWhenTenancyIsOff) {
+  world.config.tenancy.mode = config::TenancyMode::kOff;
+  ASSERT_TRUE(chain.Add(pod));
+  EXPECT_THAT(world.RulesOf(CookieKind::kTenant), IsEmpty());
+  EXPECT_TRUE(chain.Check(pod));
+}
+
+}  // namespace
+}  // namespace rail::tenant_isolation
