@@ -172,6 +172,33 @@ TEST_F(ChainTest, WhicheverCallOfAddFailsNothingIsLeftOfIt) {
   std::printf("[          ] %d calls of ADD failed, one at a time\n", failed);
 }
 
+// From some call on the edge does not answer any more: the clean-up of the ADD cannot reach it either.
+TEST_F(ChainTest, WhereverInAddAnEdgeGoesDownTheDelAfterwardsLeavesNothing) {
+  for (const Edge edge : kEdges) {
+    for (int at = 1;; ++at) {
+      SCOPED_TRACE(fmt::format("{} from call {} on", Name(edge), at));
+      const PodSpec pod = world.MakePod("p1", "ns-a", "vf0");
+      int calls = 0;
+      world.gate.before = [&](Edge called, std::string_view) {
+        if (called == edge && ++calls == at) world.gate.down.insert(edge);
+      };
+      const Answer answer = chain.Add(pod);
+      world.gate.before = nullptr;
+      const bool went_down = !world.gate.down.empty();
+      EXPECT_EQ(static_cast<bool>(answer), !went_down);
+      if (went_down && edge != Edge::kDevices && edge != Edge::kNetlink && edge != Edge::kState &&
+          answer.plugin == "ovs-provider") {
+        EXPECT_EQ(world.devices.Where("vf0"), std::nullopt) << "the device is never kept";
+      }
+      world.gate.down.clear();
+      ExpectDone(chain.Del(pod));
+      if (edge == Edge::kPods && went_down) world.EndNamespace(pod);
+      EXPECT_THAT(world.Leftovers(), IsEmpty());
+      if (!went_down) break;
+    }
+  }
+}
+
 TEST_F(ChainTest, DelSucceedsWithAnEdgeDownAndTheSweepFinishes) {
   const struct {
     Edge edge;

@@ -52,7 +52,8 @@ TEST(Edges, ACallTakesFiveSecondsAtMostAndNeverLongerThanTheVerb) {
   World world;
   const Deadline until = After(std::chrono::seconds(1));
   EXPECT_EQ(Edges(world.deps().openers(world.config), until).CallDeadline(), until);
-  const Deadline call = Edges(world.deps().openers(world.config), After(std::chrono::hours(1))).CallDeadline();
+  const Deadline call =
+      Edges(world.deps().openers(world.config), After(std::chrono::hours(1))).CallDeadline();
   EXPECT_LE(call, After(std::chrono::seconds(5)));
 }
 

@@ -443,7 +443,8 @@ void Reconciler::Sweep(Edges& edges) {
     const bool pending = attachment.phase == Phase::kDeleting &&
                          (steps.empty() || std::ranges::any_of(steps, [](const Step& s) { return !s.pending.empty(); }));
     bool due = pending;
-    if (!pending && NamespaceIsGone(attachment)) {
+    // A DEL that has taken longer than the grace has died.
+    if (!pending && (attachment.phase == Phase::kDeleting || NamespaceIsGone(attachment))) {
       const auto since = gone_since_.find(attachment.id);
       gone[attachment.id] = since == gone_since_.end() ? Clock::now() : since->second;
       due = Clock::now() - gone[attachment.id] >= gone_grace_;
@@ -460,7 +461,7 @@ void Reconciler::Sweep(Edges& edges) {
     if (undone && undone->removed) {
       log::Info("attachment {} of pod {}/{}: {}, everything of it undone", attachment.key.ToString(),
                 attachment.pod_namespace, attachment.pod_name,
-                pending ? "its DEL had left work" : "its namespace is gone");
+                deleting.phase == attachment.phase ? "its DEL had left work" : "its namespace is gone");
       ++repairs_;
     }
   }

@@ -315,6 +315,18 @@ TEST_F(ReconcilerTest, ANamespaceOfAnotherPodUnderTheSamePathCountsAsGone) {
   EXPECT_THAT(world.Leftovers(), IsEmpty());
 }
 
+TEST_F(ReconcilerTest, FinishesADelThatDiedThoughTheNamespaceLivesOnAfterTheGrace) {
+  Settle();
+  state::Attachment attachment = world.Attachment(pod);
+  attachment.phase = state::Phase::kDeleting;
+  ASSERT_TRUE(world.record.Update(attachment));
+  Audit();
+  EXPECT_TRUE(world.FindAttachment(pod)) << "the DEL may be under way";
+  raild = world.StartRaild(std::chrono::hours(0));
+  Audit();
+  EXPECT_THAT(world.Leftovers(), IsEmpty());
+}
+
 TEST_F(ReconcilerTest, LeavesAnAttachmentThatIsBeingMadeAlone) {
   raild = world.StartRaild(std::chrono::hours(0));
   state::Attachment draft;
