@@ -57,7 +57,8 @@ Status Daemon::WatchSignalsAndPokes() {
 }
 
 void Daemon::Run() {
-  log::Info("started: {} rails; remotes are learned by asking bgpd four times a second", config_.rails.size());
+  log::Info("started: {} rails; remotes are learned by asking bgpd four times a second",
+            config_.rails.size());
   WatchLinks();
   reconciler_.Audit();
   loop_->Every(kAuditInterval, [this] { reconciler_.Audit(); });

@@ -17,7 +17,9 @@ using state::Attachment;
 using state::ClaimKind;
 using state::Step;
 
-std::string BridgeDetail(const std::string& bridge) { return DumpJson({{"bridge", bridge}}); }
+std::string BridgeDetail(const std::string& bridge) {
+  return DumpJson({{"bridge", bridge}});
+}
 
 // A record of ours is trusted to be well-formed only as far as it says so itself.
 Result<std::string> BridgeOf(const Step& step) {
@@ -38,7 +40,8 @@ Status RemoveRules(Node& node, const std::string& bridge, ovs::CookieMatch which
 Result<bool> TenantElsewhere(Node& node, const Attachment& attachment) {
   RAIL_ASSIGN(const std::vector<Attachment> all, node.store.List());
   return std::ranges::any_of(all, [&](const Attachment& other) {
-    return other.id != attachment.id && other.rail == attachment.rail && other.tenant_id == attachment.tenant_id;
+    return other.id != attachment.id && other.rail == attachment.rail &&
+           other.tenant_id == attachment.tenant_id;
   });
 }
 
@@ -86,7 +89,8 @@ Result<std::future<Status>> BeginRestore(Node& node, const Attachment& attachmen
   return std::async(std::launch::async, [&node, &attachment, devices, saved = std::move(saved)]() -> Status {
     // The path may lead to another pod's namespace by now: it counts only with the identity that was recorded.
     auto pod = netns::Netns::Open(attachment.netns_path);
-    const bool alive = pod && pod->identity() == netns::Identity{attachment.netns_device, attachment.netns_inode};
+    const bool alive =
+        pod && pod->identity() == netns::Identity{attachment.netns_device, attachment.netns_inode};
     const config::Rail* rail = node.config.FindRail(attachment.rail);
     // A pod that lives on without the interface keeps no policy rules of it; nothing depends on their removal.
     if (alive && rail != nullptr) (void)node.edges.Pods().Deconfigure(*pod, PlanOf(*rail, attachment));
@@ -134,14 +138,16 @@ Status UndoStep(Node& node, Attachment& attachment, const Step& step) {
   if (step.kind == step::kPort) return UndoPort(node, attachment, bridge);
   if (step.kind == step::kAdopt) return UndoAdopt(node, attachment);
   if (step.kind == step::kAdmit) {
-    return RemoveRules(node, bridge, ovs::CookieMatch::Exact(ovs::CookieKind::kAttachment,
-                                                             static_cast<uint64_t>(attachment.id)));
+    return RemoveRules(
+        node, bridge,
+        ovs::CookieMatch::Exact(ovs::CookieKind::kAttachment, static_cast<uint64_t>(attachment.id)));
   }
   return Fail(Code::kInternal, "the record holds a step '" + step.kind + "' that this version does not know");
 }
 
 std::string Sentence(const ovs::Rule& rule) {
-  return fmt::format("the rule table={},priority={},{} actions={}", rule.table, rule.priority, rule.match, rule.actions);
+  return fmt::format("the rule table={},priority={},{} actions={}", rule.table, rule.priority, rule.match,
+                     rule.actions);
 }
 
 }  // namespace
@@ -150,24 +156,28 @@ Result<const config::Rail*> RailOf(const config::NodeConfig& config, const std::
   if (const config::Rail* rail = config.FindRail(name)) return rail;
   std::string known;
   for (const config::Rail& rail : config.rails) known += (known.empty() ? "" : ", ") + rail.name;
-  return Fail(Code::kInvalid, "rail: '" + name + "' is not in this node's node.json; its rails are: " + known);
+  return Fail(Code::kInvalid,
+              "rail: '" + name + "' is not in this node's node.json; its rails are: " + known);
 }
 
 Result<pipeline::BridgeFacts> Facts(Node& node, const config::Rail& rail) {
   RAIL_ASSIGN(ovs::Ovsdb * db, node.edges.Ovsdb());
   RAIL_ASSIGN(const auto bridge, db->FindBridge(rail.bridge, node.edges.CallDeadline()));
   if (!bridge) {
-    return Fail(Code::kTransient, "rail " + rail.name + ": Open vSwitch has no bridge " + rail.bridge +
-                                      "; raild makes it (is raild running?), or make it where ovs.manage_bridges is false");
+    return Fail(Code::kTransient,
+                "rail " + rail.name + ": Open vSwitch has no bridge " + rail.bridge +
+                    "; raild makes it (is raild running?), or make it where ovs.manage_bridges is false");
   }
   if (bridge->fail_mode != "secure") {
-    return Fail(Code::kTransient, "rail " + rail.name + ": bridge " + rail.bridge +
-                                      " is not fail_mode=secure and would forward everything while Open vSwitch restarts");
+    return Fail(Code::kTransient,
+                "rail " + rail.name + ": bridge " + rail.bridge +
+                    " is not fail_mode=secure and would forward everything while Open vSwitch restarts");
   }
   const auto uplink = std::ranges::find(bridge->ports, rail.pf, &ovs::Port::name);
   if (uplink == bridge->ports.end() || uplink->ofport < 1) {
-    return Fail(Code::kTransient, "rail " + rail.name + ": the uplink " + rail.pf + " is not a working port of bridge " +
-                                      rail.bridge + (uplink == bridge->ports.end() ? "" : ": " + uplink->error));
+    return Fail(Code::kTransient, "rail " + rail.name + ": the uplink " + rail.pf +
+                                      " is not a working port of bridge " + rail.bridge +
+                                      (uplink == bridge->ports.end() ? "" : ": " + uplink->error));
   }
   RAIL_ASSIGN(netlink::Netlink * host, node.edges.Netlink());
   RAIL_ASSIGN_AS(const netlink::Link local, host->GetLink(rail.bridge), "rail " + rail.name);
@@ -229,7 +239,8 @@ Status AdoptPort(Node& node, Attachment& attachment, const ovs::Port& port) {
   RAIL_TRY(node.store.Claim(attachment.id, ClaimKind::kPort, port.name));
   RAIL_TRY(node.store.RecordStep(attachment.id, kOvsProvider, step::kAdopt, BridgeDetail(port.bridge)));
   RAIL_ASSIGN(ovs::Ovsdb * db, node.edges.Ovsdb());
-  RAIL_TRY(db->SetExternalIds(port.name, {{kOwnerKey, std::to_string(attachment.id)}}, node.edges.CallDeadline()));
+  RAIL_TRY(
+      db->SetExternalIds(port.name, {{kOwnerKey, std::to_string(attachment.id)}}, node.edges.CallDeadline()));
   attachment.ofport = static_cast<uint16_t>(port.ofport);
   return {};
 }
@@ -239,10 +250,10 @@ Result<DeviceMove> DeviceMove::Begin(Node& node, const Attachment& attachment, c
   RAIL_ASSIGN(device::Backend * devices, node.edges.Devices());
   RAIL_ASSIGN(const device::Saved saved, devices->Save(device));
   RAIL_TRY(node.store.RecordStep(attachment.id, kOvsProvider, step::kDevice, saved.ToJson()));
-  return DeviceMove(std::async(std::launch::async, [devices, device, &pod, ifname = attachment.key.ifname,
-                                                    mtu = attachment.mtu] {
-    return devices->MoveIn(device, pod, ifname, mtu);
-  }));
+  return DeviceMove(std::async(std::launch::async,
+                               [devices, device, &pod, ifname = attachment.key.ifname, mtu = attachment.mtu] {
+                                 return devices->MoveIn(device, pod, ifname, mtu);
+                               }));
 }
 
 Status AdmitTraffic(Node& node, const Attachment& attachment, const pipeline::BridgeFacts& bridge,
@@ -252,7 +263,8 @@ Status AdmitTraffic(Node& node, const Attachment& attachment, const pipeline::Br
   RAIL_ASSIGN(ovs::OpenFlow * switch_, node.edges.OpenFlow(rail->bridge));
   // Whoever comes first brings the pipeline itself; what is right already is not sent again, so nothing is revalidated.
   std::vector<ovs::Rule> have;
-  RAIL_ASSIGN(const auto dumped, switch_->Dump(ovs::CookieMatch::Kind(ovs::CookieKind::kPipeline), node.edges.CallDeadline()));
+  RAIL_ASSIGN(const auto dumped,
+              switch_->Dump(ovs::CookieMatch::Kind(ovs::CookieKind::kPipeline), node.edges.CallDeadline()));
   for (const ovs::RuleStats& stats : dumped) have.push_back(stats.rule);
   std::vector<ovs::Rule> want;
   for (const ovs::Rule& rule : pipeline::ControlRules(bridge, mode)) {
@@ -304,7 +316,8 @@ Result<std::vector<std::string>> MissingRules(Node& node, const Attachment& atta
   std::vector<std::string> missing;
   for (const ovs::Rule& rule : wanted) {
     RAIL_ASSIGN(const ovs::Rule canonical, ovs::Canonical(rule));
-    if (!have.contains(canonical)) missing.push_back("bridge " + rail->bridge + " lacks " + Sentence(canonical));
+    if (!have.contains(canonical))
+      missing.push_back("bridge " + rail->bridge + " lacks " + Sentence(canonical));
   }
   return missing;
 }
@@ -329,7 +342,8 @@ Result<Undone> Undo(Node& node, Attachment attachment, const std::string& owner)
     if (status) {
       RAIL_TRY(node.store.ForgetStep(step.id));
     } else {
-      undone.failed.push_back("undo " + step.kind + " of " + attachment.key.ToString() + ": " + status.error().message);
+      undone.failed.push_back("undo " + step.kind + " of " + attachment.key.ToString() + ": " +
+                              status.error().message);
       RAIL_TRY(node.store.SetPending(step.id, status.error().message));
     }
   }

@@ -59,7 +59,7 @@ std::vector<ovs::Rule> WantedRules(const pipeline::BridgeFacts& bridge, const st
                                    const std::vector<state::Step>& steps);
 
 // Each records its step, then acts. On failure the step stays recorded: the caller undoes.
-Status AttachPort(Node& node, state::Attachment& attachment);    // fills ofport
+Status AttachPort(Node& node, state::Attachment& attachment);  // fills ofport
 Status AdoptPort(Node& node, state::Attachment& attachment, const ovs::Port& port);
 Status AdmitTraffic(Node& node, const state::Attachment& attachment, const pipeline::BridgeFacts& bridge,
                     config::TenancyMode mode);
@@ -71,8 +71,8 @@ Status Announce(Node& node, state::Attachment& attachment);
 class DeviceMove {
  public:
   // Records the step, then begins. `pod` must outlive this.
-  static Result<DeviceMove> Begin(Node& node, const state::Attachment& attachment, const device::Device& device,
-                                  const netns::Netns& pod);
+  static Result<DeviceMove> Begin(Node& node, const state::Attachment& attachment,
+                                  const device::Device& device, const netns::Netns& pod);
   // The device's MAC in the pod. Errors: as device::Backend::MoveIn. Once only.
   Result<MacAddress> Join() { return moved_.get(); }
 
@@ -86,8 +86,9 @@ Result<std::vector<std::string>> MissingRules(Node& node, const state::Attachmen
                                               const std::vector<ovs::Rule>& wanted);
 
 struct Undone {
-  std::vector<std::string> failed;  // one sentence for each step that is still to be undone; also kept as pending
-  bool removed = false;             // nothing is left of the attachment, its record neither
+  std::vector<std::string>
+      failed;            // one sentence for each step that is still to be undone; also kept as pending
+  bool removed = false;  // nothing is left of the attachment, its record neither
 };
 
 // Undoes the steps of `owner` ("" = of everybody), newest first; each stands alone. When no step is left and `owner` is "",

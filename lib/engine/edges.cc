@@ -18,7 +18,9 @@ Result<T*> Edges::Get(Slot<T>& slot, const Open& open) {
   return slot.open.get();
 }
 
-Deadline Edges::CallDeadline() const { return std::min(until_, After(std::chrono::seconds(5))); }
+Deadline Edges::CallDeadline() const {
+  return std::min(until_, After(std::chrono::seconds(5)));
+}
 
 Result<ovs::Ovsdb*> Edges::Ovsdb() {
   return Get(ovsdb_, [&] { return openers_.ovsdb(CallDeadline()); });

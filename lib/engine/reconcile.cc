@@ -40,7 +40,8 @@ Reconciler::Reconciler(const config::NodeConfig& config, const Deps& deps, state
 
 bool Reconciler::Record::Has(int64_t attachment, const char* kind) const {
   const auto it = steps.find(attachment);
-  return it != steps.end() && std::ranges::any_of(it->second, [&](const Step& step) { return step.kind == kind; });
+  return it != steps.end() &&
+         std::ranges::any_of(it->second, [&](const Step& step) { return step.kind == kind; });
 }
 
 Result<Reconciler::Record> Reconciler::ReadRecord() {
@@ -106,7 +107,8 @@ void Reconciler::PollBgp() {
   Edges edges(deps_.openers(config_), After(kRoundLimit));
   bool news = false;
   Note("bgp", Learn(edges, news));
-  const bool all_bridges = std::ranges::all_of(rails_, [](const auto& rail) { return rail.second.bridge_present; });
+  const bool all_bridges =
+      std::ranges::all_of(rails_, [](const auto& rail) { return rail.second.bridge_present; });
   if (!all_bridges) {
     BridgesAndRules(edges);
     return Publish();
@@ -210,7 +212,8 @@ Status Reconciler::Ports(Edges& edges, const config::Rail& rail, RailState& stat
                                                                     .mtu = rail.mtu,
                                                                     .ofport_request = {}},
                                                                    edges.CallDeadline()));
-      log::Info("rail {}: port {} was missing on bridge {}, added again", rail.name, attachment.representor, rail.bridge);
+      log::Info("rail {}: port {} was missing on bridge {}, added again", rail.name, attachment.representor,
+                rail.bridge);
       ++repairs_;
     }
     const auto port = state.ports.find(attachment.representor);
@@ -230,7 +233,8 @@ Status Reconciler::Ports(Edges& edges, const config::Rail& rail, RailState& stat
     if (known || port.external_ids.contains("owner")) continue;
     RAIL_TRY(db->DeletePort(rail.bridge, name, {{kOwnerKey, mark->second}}, ovs::Ovsdb::Wait::kCommitted,
                             edges.CallDeadline()));
-    log::Info("rail {}: port {} belonged to no attachment any more, removed from bridge {}", rail.name, name, rail.bridge);
+    log::Info("rail {}: port {} belonged to no attachment any more, removed from bridge {}", rail.name, name,
+              rail.bridge);
     ++repairs_;
   }
   return {};
@@ -242,12 +246,14 @@ Status Reconciler::LeafMac(Edges& edges, const config::Rail& rail, RailState& st
   RAIL_ASSIGN_AS(const netlink::Link local, host->GetLink(rail.bridge), "rail " + rail.name);
   RAIL_ASSIGN(const std::vector<netlink::Neighbour> neighbours, host->ListNeighbours(local.index));
   std::optional<IpAddress> peer;
-  if (const auto session = sessions_.find(rail.bridge); session != sessions_.end()) peer = session->second.peer;
+  if (const auto session = sessions_.find(rail.bridge); session != sessions_.end())
+    peer = session->second.peer;
   for (const netlink::Neighbour& neighbour : neighbours) {
     if (!neighbour.usable || neighbour.mac.is_zero()) continue;
     if (peer ? neighbour.address == *peer : neighbour.router) {
       if (state.leaf_mac != neighbour.mac) {
-        log::Info("rail {}: the leaf is {} at {}", rail.name, neighbour.address.ToString(), neighbour.mac.ToString());
+        log::Info("rail {}: the leaf is {} at {}", rail.name, neighbour.address.ToString(),
+                  neighbour.mac.ToString());
       }
       state.leaf_mac = neighbour.mac;
       return {};
@@ -259,7 +265,8 @@ Status Reconciler::LeafMac(Edges& edges, const config::Rail& rail, RailState& st
                                     " is a router yet: is BGP unnumbered configured on the leaf's port?");
 }
 
-std::vector<ovs::Rule> Reconciler::Wanted(const config::Rail& rail, const RailState& state, const Record& record) const {
+std::vector<ovs::Rule> Reconciler::Wanted(const config::Rail& rail, const RailState& state,
+                                          const Record& record) const {
   std::vector<ovs::Rule> rules = pipeline::ControlRules(state.facts, config_.tenancy.mode);
   std::set<tenancy::TenantId> present;
   std::map<IpAddress, tenancy::TenantId> elsewhere;
@@ -319,7 +326,8 @@ Status Reconciler::Rules(Edges& edges, const config::Rail& rail, RailState& stat
     std::set<std::tuple<uint8_t, uint16_t, std::string>> unique;
     for (const ovs::Rule& rule : state.wanted) {
       RAIL_ASSIGN(ovs::Rule canonical, ovs::Canonical(rule));
-      if (unique.emplace(canonical.table, canonical.priority, canonical.match).second) want.push_back(std::move(canonical));
+      if (unique.emplace(canonical.table, canonical.priority, canonical.match).second)
+        want.push_back(std::move(canonical));
     }
     const ovs::Change change = ovs::Difference(have, want);
     state.rules_wanted = want.size();
@@ -367,7 +375,8 @@ Status Reconciler::Announcements(Edges& edges) {
     const auto it = wanted.find(announcement.address);
     if (!explained.contains(announcement.address)) {
       RAIL_TRY(bgp->Withdraw(announcement.address, edges.CallDeadline()));
-      log::Info("bgpd: {} belonged to no attachment any more, withdrawn", announcement.address.ToHostPrefix());
+      log::Info("bgpd: {} belonged to no attachment any more, withdrawn",
+                announcement.address.ToHostPrefix());
       ++repairs_;
     } else if (it != wanted.end() && it->second == announcement) {
       wanted.erase(it);
@@ -401,7 +410,8 @@ Status Reconciler::Learn(Edges& edges, bool& changed) {
   RAIL_ASSIGN(const std::vector<frr::Session> sessions, (*bgp)->Sessions(edges.CallDeadline()));
   for (const frr::Session& session : sessions) {
     frr::Session& before = sessions_[session.interface];
-    changed = changed || before.state != session.state || before.prefixes_received != session.prefixes_received ||
+    changed = changed || before.state != session.state ||
+              before.prefixes_received != session.prefixes_received ||
               before.prefixes_sent != session.prefixes_sent;
     if (before.state != session.state) log::Info("bgp session on {}: {}", session.interface, session.state);
     // A session that went down and came back between two looks is younger than it was.
@@ -440,8 +450,9 @@ void Reconciler::Sweep(Edges& edges) {
   std::map<int64_t, Deadline> gone;
   for (const Attachment& attachment : record->attachments) {
     const auto& steps = record->steps.at(attachment.id);
-    const bool pending = attachment.phase == Phase::kDeleting &&
-                         (steps.empty() || std::ranges::any_of(steps, [](const Step& s) { return !s.pending.empty(); }));
+    const bool pending =
+        attachment.phase == Phase::kDeleting &&
+        (steps.empty() || std::ranges::any_of(steps, [](const Step& s) { return !s.pending.empty(); }));
     bool due = pending;
     // A DEL that has taken longer than the grace has died.
     if (!pending && (attachment.phase == Phase::kDeleting || NamespaceIsGone(attachment))) {
@@ -482,7 +493,8 @@ void Reconciler::Publish() {
     AttachmentView shown;
     shown.attachment = attachment;
     const auto rail = rails_.find(attachment.rail);
-    shown.rules_in_place = rail != rails_.end() && rail->second.rules_right && record->Has(attachment.id, step::kAdmit) &&
+    shown.rules_in_place = rail != rails_.end() && rail->second.rules_right &&
+                           record->Has(attachment.id, step::kAdmit) &&
                            rail->second.ports.contains(attachment.representor);
     for (const Step& step : record->steps.at(attachment.id)) {
       if (!step.pending.empty()) shown.pending = step.kind + ": " + step.pending;

@@ -53,7 +53,7 @@ class Reconciler {
     MacAddress leaf_mac;
     uint64_t rules_wanted = 0;
     uint64_t rules_installed = 0;
-    bool rules_right = false;  // the last round ended with every wanted rule in the switch
+    bool rules_right = false;       // the last round ended with every wanted rule in the switch
     std::vector<ovs::Rule> wanted;  // by that round
   };
   // The record, read after what is compared with it: see README.md.
@@ -92,10 +92,11 @@ class Reconciler {
   std::map<std::string, RailState> rails_;
   std::map<IpAddress, frr::Remote> remotes_;
   std::map<std::string, frr::Session> sessions_;  // by interface
-  std::optional<uint64_t> table_version_;  // of remotes_; nothing: ask again
-  bool remotes_complete_ = false;           // a whole table was learned over settled sessions since the start
-  std::optional<Deadline> keep_until_;      // while sessions are unsettled: when remotes that are not heard again go
-  bool keeping_ = false;                    // remotes_ may hold some that are not in bgpd's table now
+  std::optional<uint64_t> table_version_;         // of remotes_; nothing: ask again
+  bool remotes_complete_ = false;  // a whole table was learned over settled sessions since the start
+  std::optional<Deadline>
+      keep_until_;        // while sessions are unsettled: when remotes that are not heard again go
+  bool keeping_ = false;  // remotes_ may hold some that are not in bgpd's table now
   std::map<std::string, Health> health_;
   std::map<int64_t, Deadline> gone_since_;  // attachments whose namespace was not there when last looked
   uint64_t repairs_ = 0;

@@ -24,13 +24,16 @@ Result<std::unique_ptr<Session>> Session::Open(const Deps& deps, Use use) {
   return std::unique_ptr<Session>(new Session(std::move(config), std::move(store), deps, use));
 }
 
-AttachmentKey KeyOf(const cni::Request& request) { return {request.network, request.container_id, request.ifname}; }
+AttachmentKey KeyOf(const cni::Request& request) {
+  return {request.network, request.container_id, request.ifname};
+}
 
 Result<Attachment> RecordedAttachment(Session& session, const cni::Request& request) {
   RAIL_ASSIGN(auto found, session.store->Find(KeyOf(request)));
   if (!found) {
-    return Fail(Code::kInvalid, "attachment " + KeyOf(request).ToString() +
-                                    " is not in this node's record: ovs-provider must stand earlier in the chain");
+    return Fail(Code::kInvalid,
+                "attachment " + KeyOf(request).ToString() +
+                    " is not in this node's record: ovs-provider must stand earlier in the chain");
   }
   return std::move(*found);
 }
@@ -88,11 +91,13 @@ Result<std::optional<std::vector<AttachmentKey>>> ValidAttachments(const cni::Re
       well_formed = entry.is_object() && entry.contains("containerID") && entry["containerID"].is_string() &&
                     entry.contains("ifname") && entry["ifname"].is_string();
       if (well_formed) {
-        keys.push_back({request.network, entry["containerID"].get<std::string>(), entry["ifname"].get<std::string>()});
+        keys.push_back(
+            {request.network, entry["containerID"].get<std::string>(), entry["ifname"].get<std::string>()});
       }
     }
     if (!well_formed) {
-      return Fail(Code::kInvalid, std::string(key) + ": must be a list of {\"containerID\": ..., \"ifname\": ...}");
+      return Fail(Code::kInvalid,
+                  std::string(key) + ": must be a list of {\"containerID\": ..., \"ifname\": ...}");
     }
     return std::optional(std::move(keys));
   }

@@ -22,8 +22,8 @@ struct Deps {
   std::function<Result<std::unique_ptr<state::Store>>()> open_store;
   std::function<Openers(const config::NodeConfig&)> openers;
   std::function<Result<tenancy::Tenancy>(const config::Tenancy&)> load_tenancy;
-  cni::Ipam* ipam = nullptr;     // outlives the plugin
-  std::function<void()> poke;    // tells raild that the record has changed; never fails
+  cni::Ipam* ipam = nullptr;   // outlives the plugin
+  std::function<void()> poke;  // tells raild that the record has changed; never fails
 };
 
 inline constexpr std::chrono::seconds kVerbDeadline{30};
@@ -47,7 +47,8 @@ class Session {
   Edges edges;
 
  private:
-  Session(config::NodeConfig node_config, std::unique_ptr<state::Store> open_store, const Deps& deps, Use use);
+  Session(config::NodeConfig node_config, std::unique_ptr<state::Store> open_store, const Deps& deps,
+          Use use);
   std::function<void()> poke_;
   Use use_;
 };

@@ -22,7 +22,7 @@ namespace rail::engine {
 
 // One part of the node that raild keeps right, and whether it could in its last round.
 struct Health {
-  std::string part;     // "ovsdb br-rail0", "flows br-rail0", "bgp", "state"
+  std::string part;  // "ovsdb br-rail0", "flows br-rail0", "bgp", "state"
   bool ok = false;
   std::string problem;  // "" when ok; else a sentence
 };
@@ -32,28 +32,28 @@ struct RailView {
   bool bridge_present = false;
   bool uplink_carrier = false;
   MacAddress bridge_mac;
-  MacAddress leaf_mac;            // zero: not known yet
-  std::string bgp_state;          // "Established", ...; "" no session
+  MacAddress leaf_mac;    // zero: not known yet
+  std::string bgp_state;  // "Established", ...; "" no session
   uint32_t prefixes_received = 0;
   uint32_t prefixes_sent = 0;
   uint64_t rules_wanted = 0;
-  uint64_t rules_installed = 0;   // of ours, seen in the last dump
+  uint64_t rules_installed = 0;  // of ours, seen in the last dump
 };
 
 struct AttachmentView {
   state::Attachment attachment;
-  bool rules_in_place = false;    // all of its rules were in the last dump
-  std::string pending;            // "": no undo work is left; else why the last undo failed
+  bool rules_in_place = false;  // all of its rules were in the last dump
+  std::string pending;          // "": no undo work is left; else why the last undo failed
 };
 
 struct RemoteView {
   frr::Remote remote;
-  std::string tenant;             // its name when the tenant is present here, else ""
-  bool installed = false;         // its rules are wanted on a bridge of this node
+  std::string tenant;      // its name when the tenant is present here, else ""
+  bool installed = false;  // its rules are wanted on a bridge of this node
 };
 
 struct NodeView {
-  uint64_t version = 0;           // grows with each view that differs
+  uint64_t version = 0;  // grows with each view that differs
   std::string hostname;
   std::string raild_version;
   int64_t started_ms = 0;         // Unix time
@@ -62,7 +62,7 @@ struct NodeView {
   std::vector<RailView> rails;
   std::vector<AttachmentView> attachments;
   std::vector<RemoteView> remotes;
-  uint64_t repairs = 0;           // rules, lines and ports put right since the start, first installation included
+  uint64_t repairs = 0;  // rules, lines and ports put right since the start, first installation included
 };
 
 class Board {

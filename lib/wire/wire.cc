@@ -20,20 +20,26 @@ namespace rail::wire {
 
 engine::Openers RealOpeners(const config::NodeConfig& config) {
   engine::Openers openers;
-  openers.ovsdb = [db = config.ovs.db_socket](Deadline deadline) { return ovs::DbConnection::Open(db, deadline); };
+  openers.ovsdb = [db = config.ovs.db_socket](Deadline deadline) {
+    return ovs::DbConnection::Open(db, deadline);
+  };
   openers.openflow = [run_dir = config.ovs.run_dir](const std::string& bridge, Deadline deadline) {
     return ovs::MgmtConnection::Open(run_dir + "/" + bridge + ".mgmt", deadline);
   };
-  openers.bgp = [run_dir = config.frr.run_dir, bgp = config.bgp](Deadline deadline) -> Result<std::unique_ptr<frr::Bgp>> {
+  openers.bgp = [run_dir = config.frr.run_dir,
+                 bgp = config.bgp](Deadline deadline) -> Result<std::unique_ptr<frr::Bgp>> {
     RAIL_ASSIGN(std::unique_ptr<frr::Bgp> open,
-                frr::VtyBgp::Open({.run_dir = run_dir, .asn = bgp.asn, .community_asn = bgp.community_asn}, deadline));
+                frr::VtyBgp::Open({.run_dir = run_dir, .asn = bgp.asn, .community_asn = bgp.community_asn},
+                                  deadline));
     return open;
   };
   openers.netlink = [] { return netlink::Kernel::Open(); };
   openers.devices = [](netlink::Netlink& host) -> std::unique_ptr<device::Backend> {
     return std::make_unique<device::Netdev>(host, [] { return netlink::Kernel::Open(); });
   };
-  openers.release_addresses = [](const cni::IpamCall& call, Deadline deadline) { return cni::Release(call, deadline); };
+  openers.release_addresses = [](const cni::IpamCall& call, Deadline deadline) {
+    return cni::Release(call, deadline);
+  };
   openers.pods = std::make_shared<podnet::Kernel>();
   return openers;
 }
@@ -46,15 +52,20 @@ engine::Deps RealDeps() {
           .openers = RealOpeners,
           .load_tenancy = tenancy::Tenancy::Load,
           .ipam = &ipam,
-          .poke = [paths] { (void)poke::Poke(paths.poke_socket); }};  // raild also audits: a lost poke costs time only
+          .poke =
+              [paths] {
+                (void)poke::Poke(paths.poke_socket);
+              }};  // raild also audits: a lost poke costs time only
 }
 
 int PluginMain(int argc, char** argv, const cni::Plugin& plugin) {
   if (argc == 1) return cni::Main(plugin);
   if (argc == 2 && std::string_view(argv[1]) == "--check-config") return cni::CheckConfigMain(plugin);
-  std::fprintf(stderr, "usage: %s                   called by a container runtime, with CNI_* in the environment\n"
-               "       %s --check-config    reads a network configuration on stdin, says what is wrong with it\n",
-               plugin.name.c_str(), plugin.name.c_str());
+  std::fprintf(
+      stderr,
+      "usage: %s                   called by a container runtime, with CNI_* in the environment\n"
+      "       %s --check-config    reads a network configuration on stdin, says what is wrong with it\n",
+      plugin.name.c_str(), plugin.name.c_str());
   return 2;
 }
 

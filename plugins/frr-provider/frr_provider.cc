@@ -20,9 +20,10 @@ using state::Attachment;
 // Where tenants are kept apart, an address without a tenant is not announced: nobody could use it, and nobody should.
 Status HasTenant(const Session& session, const Attachment& attachment) {
   if (session.config.tenancy.mode == config::TenancyMode::kOff || attachment.tenant_id != 0) return {};
-  return Fail(Code::kInvalid,
-              "the pod has no tenant: tenant-isolation must stand before frr-provider in the chain (tenancy.mode is "
-              "\"namespace\" in node.json)");
+  return Fail(
+      Code::kInvalid,
+      "the pod has no tenant: tenant-isolation must stand before frr-provider in the chain (tenancy.mode is "
+      "\"namespace\" in node.json)");
 }
 
 Status AnnounceAndWait(Session& session, Attachment& attachment, const Config& config) {
@@ -34,8 +35,8 @@ Status AnnounceAndWait(Session& session, Attachment& attachment, const Config& c
   Status advertised = bgp->WaitAdjRibOut(attachment.addresses, rail->bridge,
                                          std::min(After(config.wait), session.edges.until()));
   if (advertised || config.on_timeout == OnTimeout::kFail) return advertised;
-  log::Warning("attachment {}: {}; the pod starts all the same (on_timeout is \"warn\")", attachment.key.ToString(),
-               advertised.error().message);
+  log::Warning("attachment {}: {}; the pod starts all the same (on_timeout is \"warn\")",
+               attachment.key.ToString(), advertised.error().message);
   return {};
 }
 
@@ -73,7 +74,8 @@ Outcome<void> Check(const Deps& deps, const Request& request) {
   RAIL_ASSIGN(const config::Rail* rail, engine::RailOf(session->config, attachment.rail));
   RAIL_TRY(HasTenant(*session, attachment));
   std::vector<std::string> problems;
-  if (!recorded.Has(engine::step::kAnnounce)) problems.emplace_back("its ADD has not finished: nothing is announced");
+  if (!recorded.Has(engine::step::kAnnounce))
+    problems.emplace_back("its ADD has not finished: nothing is announced");
   RAIL_ASSIGN(frr::Bgp * bgp, session->edges.Bgp());
   RAIL_ASSIGN(const std::vector<frr::Announcement> announced, bgp->Announced(session->edges.CallDeadline()));
   for (const IpAddress& address : attachment.addresses) {
@@ -82,9 +84,9 @@ Outcome<void> Check(const Deps& deps, const Request& request) {
     if (seen == announced.end()) {
       problems.push_back("bgpd does not announce " + address.ToHostPrefix());
     } else if (seen->rail != wanted.rail || seen->tenant != wanted.tenant) {
-      problems.push_back("bgpd announces " + address.ToHostPrefix() + " for rail " + seen->rail + " and tenant " +
-                         seen->tenant.ToString() + ", not for rail " + wanted.rail + " and tenant " +
-                         wanted.tenant.ToString());
+      problems.push_back("bgpd announces " + address.ToHostPrefix() + " for rail " + seen->rail +
+                         " and tenant " + seen->tenant.ToString() + ", not for rail " + wanted.rail +
+                         " and tenant " + wanted.tenant.ToString());
     }
   }
   RAIL_TRY(engine::Problems(problems));
@@ -109,7 +111,8 @@ Outcome<void> ReadyForAdd(const Deps& deps, const Request&) {
   if (!session) return not_ready(session.error());
   auto bgp = (*session)->edges.Bgp();
   if (!bgp) return not_ready(bgp.error());
-  if (auto sessions = (*bgp)->Sessions((*session)->edges.CallDeadline()); !sessions) return not_ready(sessions.error());
+  if (auto sessions = (*bgp)->Sessions((*session)->edges.CallDeadline()); !sessions)
+    return not_ready(sessions.error());
   return {};
 }
 

@@ -21,7 +21,8 @@ using engine::Session;
 using state::Attachment;
 
 int64_t NowMs() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch())
+  return std::chrono::duration_cast<std::chrono::milliseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
       .count();
 }
 
@@ -34,7 +35,8 @@ bool IsPciAddress(const std::string& device) {  // 0000:03:00.2
 // One ADD, from validated input to the answer. Whatever it makes is in the record before it is made; the caller undoes.
 class Adding {
  public:
-  Adding(const Deps& deps, Session& session, const Request& request, const config::Rail& rail, const netns::Netns& pod)
+  Adding(const Deps& deps, Session& session, const Request& request, const config::Rail& rail,
+         const netns::Netns& pod)
       : deps_(deps), session_(session), node_(session.node()), request_(request), rail_(rail), pod_(pod) {}
 
   // The chain begins here: plumb the device and call IPAM.
@@ -63,8 +65,8 @@ class Adding {
     RAIL_TRY(engine::AdmitTraffic(node_, attachment_, bridge, session_.config.tenancy.mode));
     RAIL_ASSIGN(const MacAddress mac, move.Join());
     if (mac != attachment_.mac) {
-      return CniFail(999, "the device's MAC changed from " + attachment_.mac.ToString() + " to " + mac.ToString() +
-                              " while it moved into the pod");
+      return CniFail(999, "the device's MAC changed from " + attachment_.mac.ToString() + " to " +
+                              mac.ToString() + " while it moved into the pod");
     }
     RAIL_TRY(Configure(addresses));
     return Answer(std::move(addresses));
@@ -74,10 +76,12 @@ class Adding {
   Outcome<std::string> Adopt(AddResult previous) {
     RAIL_ASSIGN(const pipeline::BridgeFacts bridge, engine::Facts(node_, rail_));
     RAIL_ASSIGN(const ovs::Port port, PortOf(previous));
-    const auto inside = std::ranges::find_if(
-        previous.interfaces, [&](const cni::Interface& i) { return !i.sandbox.empty() && i.name == request_.ifname; });
+    const auto inside = std::ranges::find_if(previous.interfaces, [&](const cni::Interface& i) {
+      return !i.sandbox.empty() && i.name == request_.ifname;
+    });
     if (inside == previous.interfaces.end()) {
-      return CniFail(7, "prevResult.interfaces: no interface " + request_.ifname + " with a sandbox to adopt");
+      return CniFail(7,
+                     "prevResult.interfaces: no interface " + request_.ifname + " with a sandbox to adopt");
     }
     attachment_.adopted = true;
     attachment_.representor = port.name;
@@ -120,7 +124,8 @@ class Adding {
   Status FreeName() {
     RAIL_ASSIGN(const bool taken, session_.edges.Pods().HasLink(pod_, request_.ifname));
     if (!taken) return {};
-    return Fail(Code::kExists, "interface " + request_.ifname + " exists already in the pod (" + request_.netns + ")");
+    return Fail(Code::kExists,
+                "interface " + request_.ifname + " exists already in the pod (" + request_.netns + ")");
   }
 
   Status Record() {
@@ -143,8 +148,8 @@ class Adding {
   Status TakeAddresses(AddResult& addresses) {
     for (cni::IpConfig& ip : addresses.ips) {
       const IpAddress& address = ip.address.address;
-      if (address.is_unspecified() || address.is_multicast() || address.is_loopback() || address.is_link_local() ||
-          address.is_broadcast()) {
+      if (address.is_unspecified() || address.is_multicast() || address.is_loopback() ||
+          address.is_link_local() || address.is_broadcast()) {
         return Fail(Code::kInvalid, "IPAM gave " + address.ToString() + ", which cannot be a pod's address");
       }
       if (!ip.gateway) ip.gateway = config::DefaultGateway(address.is_v6());
@@ -155,7 +160,8 @@ class Adding {
       RAIL_TRY(session_.store->Claim(attachment_.id, state::ClaimKind::kAddress, address.ToString()));
     }
     if (attachment_.addresses.empty()) {
-      return Fail(Code::kInvalid, "no address for the pod: IPAM gave none (is \"ipam\" in the configuration?)");
+      return Fail(Code::kInvalid,
+                  "no address for the pod: IPAM gave none (is \"ipam\" in the configuration?)");
     }
     return session_.store->Update(attachment_);
   }
@@ -183,13 +189,15 @@ class Adding {
       RAIL_ASSIGN(auto port, db->FindPort(interface.name, session_.edges.CallDeadline()));
       if (!port) continue;
       if (port->bridge != rail_.bridge) {
-        return Fail(Code::kInvalid, "prevResult: " + port->name + " is a port of bridge " + port->bridge + ", but rail " +
-                                        rail_.name + " is bridge " + rail_.bridge);
+        return Fail(Code::kInvalid, "prevResult: " + port->name + " is a port of bridge " + port->bridge +
+                                        ", but rail " + rail_.name + " is bridge " + rail_.bridge);
       }
-      if (port->ofport < 1) return Fail(Code::kTransient, "port " + port->name + " does not work: " + port->error);
+      if (port->ofport < 1)
+        return Fail(Code::kTransient, "port " + port->name + " does not work: " + port->error);
       return std::move(*port);
     }
-    return Fail(Code::kInvalid, "prevResult.interfaces: none of the host's interfaces is a port of Open vSwitch");
+    return Fail(Code::kInvalid,
+                "prevResult.interfaces: none of the host's interfaces is a port of Open vSwitch");
   }
 
   Outcome<std::string> Answer(AddResult result) {
@@ -227,10 +235,11 @@ class Adding {
 
 Status DeviceWasGiven(const Request& request) {
   if (!request.device_id.empty()) return {};
-  return Fail(Code::kInvalid,
-              "deviceID: no device was allocated to the pod for network " + request.network +
-                  ": does a container of it request the resource that the NetworkAttachmentDefinition's annotation "
-                  "k8s.v1.cni.cncf.io/resourceName names, once for each interface?");
+  return Fail(
+      Code::kInvalid,
+      "deviceID: no device was allocated to the pod for network " + request.network +
+          ": does a container of it request the resource that the NetworkAttachmentDefinition's annotation "
+          "k8s.v1.cni.cncf.io/resourceName names, once for each interface?");
 }
 
 // An ADD that died half way left a record: its effects are undone before the same ADD is tried again.
@@ -238,7 +247,8 @@ Status ClearRemains(Session& session, const Request& request) {
   RAIL_ASSIGN(const auto old, session.store->Find(engine::KeyOf(request)));
   if (!old) return {};
   if (old->phase == state::Phase::kReady) {
-    return Fail(Code::kExists, "attachment " + old->key.ToString() + " exists already; DEL comes before another ADD");
+    return Fail(Code::kExists,
+                "attachment " + old->key.ToString() + " exists already; DEL comes before another ADD");
   }
   return engine::UndoAttachment(session, old->key, "");
 }
@@ -261,7 +271,8 @@ Outcome<std::string> Add(const Deps& deps, const Request& request) {
   Adding adding(deps, *session, request, *rail, pod);
   Outcome<std::string> result = adopt ? adding.Adopt(std::move(previous)) : adding.Plumb();
   if (result) {
-    if (Status finished = adding.Finish(); !finished) result = tl::make_unexpected(cni::CniError(finished.error()));
+    if (Status finished = adding.Finish(); !finished)
+      result = tl::make_unexpected(cni::CniError(finished.error()));
   }
   if (!result) {
     if (adding.recorded()) {
@@ -297,28 +308,32 @@ Outcome<void> Check(const Deps& deps, const Request& request) {
   Node node = session->node();
   std::vector<std::string> problems;
   if (attachment.rail != config->rail) {
-    problems.push_back("the configuration says rail " + config->rail + ", the record says rail " + attachment.rail);
+    problems.push_back("the configuration says rail " + config->rail + ", the record says rail " +
+                       attachment.rail);
   }
   if (!recorded.Has(engine::step::kAdmit)) problems.emplace_back("its ADD has not finished");
 
   RAIL_ASSIGN_AS(const netns::Netns pod, netns::Netns::Open(request.netns), "CNI_NETNS");
-  RAIL_ASSIGN(std::vector<std::string> inside, session->edges.Pods().Verify(pod, engine::PlanOf(*rail, attachment)));
+  RAIL_ASSIGN(std::vector<std::string> inside,
+              session->edges.Pods().Verify(pod, engine::PlanOf(*rail, attachment)));
   problems.insert(problems.end(), inside.begin(), inside.end());
 
   RAIL_ASSIGN(ovs::Ovsdb * db, session->edges.Ovsdb());
   RAIL_ASSIGN(const auto port, db->FindPort(attachment.representor, session->edges.CallDeadline()));
   if (!port) {
-    problems.push_back("the representor " + attachment.representor + " is not a port of bridge " + rail->bridge);
-  } else if (port->bridge != rail->bridge) {
-    problems.push_back("the representor " + attachment.representor + " is on bridge " + port->bridge + ", not on " +
+    problems.push_back("the representor " + attachment.representor + " is not a port of bridge " +
                        rail->bridge);
+  } else if (port->bridge != rail->bridge) {
+    problems.push_back("the representor " + attachment.representor + " is on bridge " + port->bridge +
+                       ", not on " + rail->bridge);
   } else if (port->ofport != attachment.ofport) {
     problems.push_back("the representor " + attachment.representor + " does not work as port " +
                        std::to_string(attachment.ofport) + ": " + port->error);
   }
   RAIL_ASSIGN(const pipeline::BridgeFacts bridge, engine::Facts(node, *rail));
-  RAIL_ASSIGN(std::vector<std::string> missing,
-              engine::MissingRules(node, attachment, pipeline::AdmitRules(bridge, engine::PodOf(attachment))));
+  RAIL_ASSIGN(
+      std::vector<std::string> missing,
+      engine::MissingRules(node, attachment, pipeline::AdmitRules(bridge, engine::PodOf(attachment))));
   problems.insert(problems.end(), missing.begin(), missing.end());
   RAIL_TRY(engine::Problems(problems));
   if (cni::HasIpam(request)) return deps.ipam->Check(request, session->edges.CallDeadline());
@@ -327,7 +342,8 @@ Outcome<void> Check(const Deps& deps, const Request& request) {
 
 Outcome<void> Gc(const Deps& deps, const Request& request) {
   RAIL_ASSIGN(const auto valid, engine::ValidAttachments(request));
-  if (!valid) return {};  // the runtime does not say what is alive: raild's sweep looks at the namespaces themselves
+  if (!valid)
+    return {};  // the runtime does not say what is alive: raild's sweep looks at the namespaces themselves
   RAIL_ASSIGN(const auto session, Session::Open(deps));
   RAIL_TRY(engine::UndoAllBut(*session, request.network, *valid, ""));
   if (cni::HasIpam(request)) return deps.ipam->Forward(request, session->edges.CallDeadline());
@@ -337,7 +353,9 @@ Outcome<void> Gc(const Deps& deps, const Request& request) {
 Outcome<void> ReadyForAdd(const Deps& deps, const Request& request) {
   auto config = ParseConfig(request);
   if (!config) return tl::make_unexpected(config.error());
-  const auto not_ready = [](const Error& error) { return CniFail(50, "ovs-provider cannot attach pods", error.message); };
+  const auto not_ready = [](const Error& error) {
+    return CniFail(50, "ovs-provider cannot attach pods", error.message);
+  };
   auto session = Session::Open(deps, Session::Use::kLook);
   if (!session) return not_ready(session.error());
   auto rail = engine::RailOf((*session)->config, config->rail);

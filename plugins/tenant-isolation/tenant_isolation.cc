@@ -25,7 +25,8 @@ Outcome<std::string> PrevResult(const Request& request) {
 Result<tenancy::Tenant> TenantOf(const Deps& deps, const Session& session, const Request& request) {
   if (request.pod.pod_namespace.empty()) {
     return Fail(Code::kInvalid,
-                "CNI_ARGS holds no K8S_POD_NAMESPACE, so the pod's tenant is not known; it stays cut off (tenancy.mode "
+                "CNI_ARGS holds no K8S_POD_NAMESPACE, so the pod's tenant is not known; it stays cut off "
+                "(tenancy.mode "
                 "\"off\" in node.json is for clusters without tenants)");
   }
   RAIL_ASSIGN(const tenancy::Tenancy tenancy, deps.load_tenancy(session.config.tenancy));
@@ -65,8 +66,8 @@ Outcome<void> Check(const Deps& deps, const Request& request) {
     problems.emplace_back("its ADD has not finished: the pod has no tenant and is cut off");
   } else if (attachment.tenant_id != tenant.id.value) {
     problems.push_back("the pod is in tenant " + attachment.tenant + " (" +
-                       tenancy::TenantId{attachment.tenant_id}.ToString() + "), node.json and the key say " + tenant.name +
-                       " (" + tenant.id.ToString() + ")");
+                       tenancy::TenantId{attachment.tenant_id}.ToString() + "), node.json and the key say " +
+                       tenant.name + " (" + tenant.id.ToString() + ")");
   }
   std::vector<ovs::Rule> wanted = pipeline::TenantRules(engine::PodOf(attachment), {attachment.tenant_id});
   wanted.push_back(pipeline::CompareRule({attachment.tenant_id}));
@@ -92,7 +93,8 @@ Outcome<void> ReadyForAdd(const Deps& deps, const Request&) {
   auto session = Session::Open(deps, Session::Use::kLook);
   if (!session) return not_ready(session.error());
   if ((*session)->config.tenancy.mode == config::TenancyMode::kOff) return {};
-  if (auto tenancy = deps.load_tenancy((*session)->config.tenancy); !tenancy) return not_ready(tenancy.error());
+  if (auto tenancy = deps.load_tenancy((*session)->config.tenancy); !tenancy)
+    return not_ready(tenancy.error());
   return {};
 }
 

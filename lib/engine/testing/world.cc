@@ -297,7 +297,8 @@ std::vector<std::string> World::Leftovers() {
   for (int i = 1; i <= 20; ++i) claimed(state::ClaimKind::kAddress, fmt::format("10.0.3.{}", i));
   for (const auto& [key, prefix] : ipam.held()) left.push_back("IPAM: " + prefix + " of " + key);
   for (const config::Rail& rail : config.rails) {
-    for (const ovs::Port& port : Must(ovsdb.FindBridge(rail.bridge, {}))->ports) {
+    const auto bridge = Must(ovsdb.FindBridge(rail.bridge, {}));
+    for (const ovs::Port& port : bridge->ports) {
       if (port.name != rail.bridge && port.name != rail.pf) left.push_back("OVS: port " + port.name);
     }
     for (const config::DeviceEntry& entry : rail.devices) {

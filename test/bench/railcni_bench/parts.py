@@ -346,6 +346,7 @@ LIBRARY = {
     "DifferenceOfManyRules/20000": ("difference of 20,000 rules, all differ", ""),
     "StateOfOneAttachment/real_time": ("record of an attachment: made, 4 steps, undone", ""),
     "OpenState/real_time": ("record opened and looked into", ""),
+    "MoveLinkIntoNamespace/iterations:20/manual_time": ("a link moved into a pod, by the kernel alone", ""),
     "ParseNodeJson": ("node.json of 8 rails x 16 devices parsed", ""),
     "RestoreManyRules/iterations:3/real_time": ("20,000 rules into an empty switch", "<= 1 s"),
     "AuditManyRules/iterations:3/real_time": ("20,000 rules read back and compared", ""),
