@@ -273,6 +273,33 @@ TEST_F(ReconcilerTest, ARemoteThatIsWithdrawnLosesItsRules) {
   EXPECT_THAT(world.RulesOf(CookieKind::kRemote), IsEmpty());
 }
 
+TEST_F(ReconcilerTest, ARemoteStaysWhileASessionThatCameBackMayNotHaveSentEverything) {
+  Settle();
+  world.LearnRemote("10.0.9.1", "ns-a");
+  raild->reconciler.PollBgp();
+  world.bgp.Forget(*IpPrefix::Parse("10.0.9.1/32"), "br-rail0");
+  world.bgp.SetUptime(1000);
+  raild->reconciler.PollBgp();
+  EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2));
+  world.bgp.SetUptime(5000);
+  raild->reconciler.PollBgp();
+  EXPECT_THAT(world.RulesOf(CookieKind::kRemote), IsEmpty());
+}
+
+TEST_F(ReconcilerTest, ANewRaildLeavesRemotesAloneUntilItHasLearnedThemItself) {
+  Settle();
+  world.LearnRemote("10.0.9.1", "ns-a");
+  raild->reconciler.PollBgp();
+  world.bgp.FailAll(Error{Code::kTransient, "bgpd is down"});
+  raild = world.StartRaild(std::chrono::hours(1));
+  raild->reconciler.Audit();
+  EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2));
+  world.bgp.FailAll(std::nullopt);
+  world.bgp.Forget(*IpPrefix::Parse("10.0.9.1/32"), "br-rail0");
+  raild->reconciler.Audit();
+  EXPECT_THAT(world.RulesOf(CookieKind::kRemote), IsEmpty());
+}
+
 TEST_F(ReconcilerTest, APodOfThisNodeOnAnotherRailIsARemote) {
   Settle();
   Attach(world.MakePod("p2", "ns-a", "vf10", "rail1"), "10.0.4.1");

@@ -65,7 +65,7 @@ Result<std::vector<Session>> FakeBgp::Sessions(Deadline) {
     Session session{interface, state, 0, 0, 0, std::nullopt};
     if (state == kEstablished) {
       session.peer = *IpAddress::Parse("fe80::1");
-      session.uptime_ms = 1000;
+      session.uptime_ms = uptime_ms_;
       session.prefixes_received = static_cast<uint32_t>(std::ranges::count_if(
           learned_, [&](const auto& entry) { return entry.second.contains(interface); }));
       for (const auto& [address, announcement] : announced_) {

@@ -41,6 +41,9 @@ class FakeBgp : public Bgp {
   void AddForeignNetwork(const IpAddress& address);  // a `network` statement that is not ours
   const std::set<IpAddress>& foreign_networks() const { return foreign_; }
   void SetSession(const std::string& interface, const std::string& state);
+  void SetUptime(uint64_t uptime_ms) {
+    uptime_ms_ = uptime_ms;
+  }  // of every established session; at first a minute
   // The leaf of `interface` announces or withdraws a prefix with these large communities.
   void Learn(const IpPrefix& prefix, const std::vector<tenancy::LargeCommunity>& communities,
              const std::string& interface);
@@ -60,6 +63,7 @@ class FakeBgp : public Bgp {
   std::map<std::string, std::string> states_;                       // interface -> state
   std::map<IpPrefix, std::map<std::string, Communities>> learned_;  // prefix -> interface -> communities
   uint64_t version_ = 0;
+  uint64_t uptime_ms_ = 60000;
   std::optional<Error> failure_;
 };
 
