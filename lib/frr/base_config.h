@@ -1,7 +1,9 @@
 // Which lines are missing from bgpd's running configuration: the base configuration, and announcements.
 //
 // Use:      RAIL_ASSIGN(auto lines, PlanBase(ParseRunningConfig(text), options, base));   // then
-// Vty::Configure Threads:  pure functions Source:   README.md of this folder (the configuration that results)
+//           Vty::Configure
+// Threads:  pure functions
+// Source:   README.md of this folder (the configuration that results)
 #pragma once
 
 #include <cstdint>

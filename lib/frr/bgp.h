@@ -6,7 +6,7 @@
 // Threads:  one at a time
 // Owns:     one vty session; a failed call may leave it unusable: open a new one
 // Source:   FRRouting 8.4 to 10: doc/developer/vtysh.rst (protocol), doc/user/bgp.rst; README.md of this
-// folder
+//           folder
 #pragma once
 
 #include <chrono>

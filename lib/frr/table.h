@@ -1,8 +1,10 @@
 // What bgpd's JSON says: remotes in its table, one prefix's Adj-RIB-Out, the sessions.
 //
 // Use:      RAIL_TRY(DecodeRemotes(pieces, community_asn, remotes));   // of `show bgp ipv4 unicast json
-// detail` Threads:  pure functions Source:   bgpd/bgp_route.c, bgp_vty.c of FRRouting 8.4.4 and 10; README.md
-// of this folder (which paths count)
+//           detail`
+// Threads:  pure functions
+// Source:   bgpd/bgp_route.c, bgp_vty.c of FRRouting 8.4.4 and 10; README.md
+//           of this folder (which paths count)
 #pragma once
 
 #include <cstdint>

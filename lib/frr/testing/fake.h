@@ -1,8 +1,10 @@
 // A bgpd with state: it announces, forgets, learns, and its sessions come and go as the test says.
 //
 // Use:      FakeBgp bgp({.asn = 4200000001, .community_asn = 4200000000});  bgp.EnsureBase(...);
-// bgp.SetSession("br-rail0", "Active"); Threads:  one at a time Source:   test/contract/frr_contract_test.cc:
-// the same cases run on this and on a real bgpd
+//           bgp.SetSession("br-rail0", "Active");
+// Threads:  one at a time
+// Source:   test/contract/frr_contract_test.cc:
+//           the same cases run on this and on a real bgpd
 #pragma once
 
 #include <map>
