@@ -15,7 +15,10 @@ using std::chrono::seconds;
 
 constexpr seconds kAuditInterval{30};
 constexpr milliseconds kBgpPollInterval{250};
+// A poke or a link asks for an answer soon. OVSDB also changes with every ADD, in the middle of its chain: what matters there (a
+// port or bridge that somebody took away) can wait until the chain has ended.
 constexpr milliseconds kGather{10};
+constexpr milliseconds kGatherOvsdb{100};
 
 engine::NodeIdentity Identity() {
   char name[256] = {};
@@ -52,7 +55,7 @@ Status Daemon::WatchSignalsAndPokes() {
   RAIL_TRY(loop_->OnSignal({SIGTERM, SIGINT}, [this] { loop_->Stop(); }));
   return loop_->Watch(pokes_.fd(), [this] {
     pokes_.Drain();
-    Soon(record_scheduled_, [this] { reconciler_.RecordChanged(); });
+    Soon(record_scheduled_, [this] { reconciler_.RecordChanged(); }, kGather);
   });
 }
 
@@ -69,10 +72,10 @@ void Daemon::Run() {
   server_->Stop();
 }
 
-void Daemon::Soon(bool& scheduled, std::function<void()> round) {
+void Daemon::Soon(bool& scheduled, std::function<void()> round, std::chrono::milliseconds gather) {
   if (scheduled) return;
   scheduled = true;
-  loop_->After(kGather, [&scheduled, round = std::move(round)] {
+  loop_->After(gather, [&scheduled, round = std::move(round)] {
     scheduled = false;
     round();
   });
@@ -86,9 +89,9 @@ void Daemon::WatchLinks() {
     watched = loop_->Watch(links_->fd(), [this] {
       const auto changes = links_->Receive();
       if (!changes || changes->overrun || reconciler_.Concerned(changes->links)) {
-        Soon(bridges_scheduled_, [this] { reconciler_.BridgesChanged(); });
+        Soon(bridges_scheduled_, [this] { reconciler_.BridgesChanged(); }, kGather);
       } else if (changes->neighbours_changed) {
-        Soon(neighbours_scheduled_, [this] { reconciler_.PollBgp(); });
+        Soon(neighbours_scheduled_, [this] { reconciler_.PollBgp(); }, kGather);
       }
     });
   } else {
@@ -110,14 +113,14 @@ void Daemon::WatchOvsdb() {
       loop_->Unwatch(ovsdb_->fd());
       ovsdb_.reset();
     }
-    if (!changed || *changed) Soon(bridges_scheduled_, [this] { reconciler_.BridgesChanged(); });
+    if (!changed || *changed) Soon(ovsdb_scheduled_, [this] { reconciler_.BridgesChanged(); }, kGatherOvsdb);
   });
   if (!watched) {
     log::Warning("ovsdb events: {}", watched.error().message);
     ovsdb_.reset();
     return;
   }
-  Soon(bridges_scheduled_, [this] { reconciler_.BridgesChanged(); });
+  Soon(ovsdb_scheduled_, [this] { reconciler_.BridgesChanged(); }, kGatherOvsdb);
 }
 
 void Daemon::EveryPoll() {

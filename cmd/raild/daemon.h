@@ -35,7 +35,7 @@ class Daemon {
   void WatchOvsdb();
   void EveryPoll();
   // Several events that come together are answered by one round.
-  void Soon(bool& scheduled, std::function<void()> round);
+  void Soon(bool& scheduled, std::function<void()> round, std::chrono::milliseconds gather);
 
   const config::NodeConfig config_;
   const engine::Deps deps_;
@@ -47,6 +47,7 @@ class Daemon {
   std::unique_ptr<netlink::Monitor> links_;
   std::optional<ovs::DbMonitor> ovsdb_;
   bool bridges_scheduled_ = false;
+  bool ovsdb_scheduled_ = false;
   bool record_scheduled_ = false;
   bool neighbours_scheduled_ = false;
   std::unique_ptr<Server> server_;  // last: it ends first

@@ -31,11 +31,12 @@ inline constexpr std::chrono::seconds kVerbDeadline{30};
 class Session {
  public:
   // Reads node.json and opens the record. Errors: of either.
-  // kChange: raild is told when the session ends.
-  enum class Use { kChange, kLook };
-  static Result<std::unique_ptr<Session>> Open(const Deps& deps, Use use = Use::kChange);
+  // kTellRaild: raild looks at the record when the session has ended. For the verb after which there is something to do for
+  // it: in the middle of a chain its look would only compete with the next plugin.
+  enum class Use { kTellRaild, kQuiet };
+  static Result<std::unique_ptr<Session>> Open(const Deps& deps, Use use = Use::kTellRaild);
   ~Session() {
-    if (use_ == Use::kChange) poke_();
+    if (use_ == Use::kTellRaild) poke_();
   }
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;

@@ -34,7 +34,7 @@ TEST(Session, TellsRaildWhenItEnds) {
 TEST(Session, TellsRaildNothingWhenItOnlyLooks) {
   World world;
   {
-    ASSERT_TRUE(Session::Open(world.deps(), Session::Use::kLook));
+    ASSERT_TRUE(Session::Open(world.deps(), Session::Use::kQuiet));
   }
   EXPECT_EQ(world.pokes, 0);
 }

@@ -60,7 +60,7 @@ Outcome<std::string> Add(const Deps& deps, const Request& request) {
 }
 
 Outcome<void> Del(const Deps& deps, const Request& request) {
-  RAIL_ASSIGN(const auto session, Session::Open(deps));
+  RAIL_ASSIGN(const auto session, Session::Open(deps, Session::Use::kQuiet));
   RAIL_TRY(engine::UndoAttachment(*session, engine::KeyOf(request), engine::kFrrProvider));
   return {};
 }
@@ -68,7 +68,7 @@ Outcome<void> Del(const Deps& deps, const Request& request) {
 Outcome<void> Check(const Deps& deps, const Request& request) {
   auto config = ParseConfig(request);
   if (!config) return tl::make_unexpected(config.error());
-  RAIL_ASSIGN(const auto session, Session::Open(deps, Session::Use::kLook));
+  RAIL_ASSIGN(const auto session, Session::Open(deps, Session::Use::kQuiet));
   RAIL_ASSIGN(const engine::Recorded recorded, engine::RecordedWithSteps(*session, request));
   const Attachment& attachment = recorded.attachment;
   RAIL_ASSIGN(const config::Rail* rail, engine::RailOf(session->config, attachment.rail));
@@ -107,7 +107,7 @@ Outcome<void> ReadyForAdd(const Deps& deps, const Request&) {
   const auto not_ready = [](const Error& error) {
     return CniFail(50, "frr-provider cannot announce addresses", error.message);
   };
-  auto session = Session::Open(deps, Session::Use::kLook);
+  auto session = Session::Open(deps, Session::Use::kQuiet);
   if (!session) return not_ready(session.error());
   auto bgp = (*session)->edges.Bgp();
   if (!bgp) return not_ready(bgp.error());

@@ -263,7 +263,7 @@ Outcome<std::string> Add(const Deps& deps, const Request& request) {
   } else {
     RAIL_TRY(DeviceWasGiven(request));
   }
-  RAIL_ASSIGN(const auto session, Session::Open(deps));
+  RAIL_ASSIGN(const auto session, Session::Open(deps, Session::Use::kQuiet));
   RAIL_ASSIGN(const config::Rail* rail, engine::RailOf(session->config, config->rail));
   RAIL_ASSIGN_AS(const netns::Netns pod, netns::Netns::Open(request.netns), "CNI_NETNS");
   RAIL_TRY(ClearRemains(*session, request));
@@ -301,7 +301,7 @@ Outcome<void> Del(const Deps& deps, const Request& request) {
 Outcome<void> Check(const Deps& deps, const Request& request) {
   auto config = ParseConfig(request);
   if (!config) return tl::make_unexpected(config.error());
-  RAIL_ASSIGN(const auto session, Session::Open(deps, Session::Use::kLook));
+  RAIL_ASSIGN(const auto session, Session::Open(deps, Session::Use::kQuiet));
   RAIL_ASSIGN(const engine::Recorded recorded, engine::RecordedWithSteps(*session, request));
   const Attachment& attachment = recorded.attachment;
   RAIL_ASSIGN(const config::Rail* rail, engine::RailOf(session->config, attachment.rail));
@@ -356,7 +356,7 @@ Outcome<void> ReadyForAdd(const Deps& deps, const Request& request) {
   const auto not_ready = [](const Error& error) {
     return CniFail(50, "ovs-provider cannot attach pods", error.message);
   };
-  auto session = Session::Open(deps, Session::Use::kLook);
+  auto session = Session::Open(deps, Session::Use::kQuiet);
   if (!session) return not_ready(session.error());
   auto rail = engine::RailOf((*session)->config, config->rail);
   if (!rail) return not_ready(rail.error());

@@ -50,13 +50,13 @@ Outcome<std::string> Add(const Deps& deps, const Request& request) {
 }
 
 Outcome<void> Del(const Deps& deps, const Request& request) {
-  RAIL_ASSIGN(const auto session, Session::Open(deps));
+  RAIL_ASSIGN(const auto session, Session::Open(deps, Session::Use::kQuiet));
   RAIL_TRY(engine::UndoAttachment(*session, engine::KeyOf(request), engine::kTenantIsolation));
   return {};
 }
 
 Outcome<void> Check(const Deps& deps, const Request& request) {
-  RAIL_ASSIGN(const auto session, Session::Open(deps, Session::Use::kLook));
+  RAIL_ASSIGN(const auto session, Session::Open(deps, Session::Use::kQuiet));
   if (session->config.tenancy.mode == config::TenancyMode::kOff) return {};
   RAIL_ASSIGN(const engine::Recorded recorded, engine::RecordedWithSteps(*session, request));
   const Attachment& attachment = recorded.attachment;
@@ -90,7 +90,7 @@ Outcome<void> ReadyForAdd(const Deps& deps, const Request&) {
   const auto not_ready = [](const Error& error) {
     return CniFail(50, "tenant-isolation cannot place pods in their tenants", error.message);
   };
-  auto session = Session::Open(deps, Session::Use::kLook);
+  auto session = Session::Open(deps, Session::Use::kQuiet);
   if (!session) return not_ready(session.error());
   if ((*session)->config.tenancy.mode == config::TenancyMode::kOff) return {};
   if (auto tenancy = deps.load_tenancy((*session)->config.tenancy); !tenancy)
