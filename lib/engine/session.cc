@@ -104,6 +104,18 @@ Result<std::optional<std::vector<AttachmentKey>>> ValidAttachments(const cni::Re
   return std::optional<std::vector<AttachmentKey>>();
 }
 
+Status CollectGarbage(const Deps& deps, const cni::Request& request, const std::string& owner) {
+  RAIL_ASSIGN(const auto valid, ValidAttachments(request));
+  if (!valid) return {};
+  RAIL_ASSIGN(const auto session, Session::Open(deps));
+  return UndoAllBut(*session, request.network, *valid, owner);
+}
+
+Status UndoOwn(const Deps& deps, const cni::Request& request, const std::string& owner) {
+  RAIL_ASSIGN(const auto session, Session::Open(deps, Session::Use::kQuiet));
+  return UndoAttachment(*session, KeyOf(request), owner);
+}
+
 Status Problems(const std::vector<std::string>& problems) {
   if (problems.empty()) return {};
   std::string all;

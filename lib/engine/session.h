@@ -77,6 +77,14 @@ Status UndoAllBut(Session& session, const std::string& network, const std::vecto
 // The attachments that the runtime says are valid (GC). nullopt: it said nothing.
 Result<std::optional<std::vector<state::AttachmentKey>>> ValidAttachments(const cni::Request& request);
 
+// All of GC but what a plugin adds: the steps of `owner` in every attachment of the network that the runtime does not list are
+// undone. A runtime that lists nothing at all does not say what is alive: then nothing is, and raild's sweep looks at the
+// namespaces themselves.
+Status CollectGarbage(const Deps& deps, const cni::Request& request, const std::string& owner);
+
+// All of DEL of a plugin that adds to another's attachment.
+Status UndoOwn(const Deps& deps, const cni::Request& request, const std::string& owner);
+
 // "problem; problem", as the error of CHECK; success when there is none.
 Status Problems(const std::vector<std::string>& problems);
 

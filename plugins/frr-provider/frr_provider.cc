@@ -60,8 +60,7 @@ Outcome<std::string> Add(const Deps& deps, const Request& request) {
 }
 
 Outcome<void> Del(const Deps& deps, const Request& request) {
-  RAIL_ASSIGN(const auto session, Session::Open(deps, Session::Use::kQuiet));
-  RAIL_TRY(engine::UndoAttachment(*session, engine::KeyOf(request), engine::kFrrProvider));
+  RAIL_TRY(engine::UndoOwn(deps, request, engine::kFrrProvider));
   return {};
 }
 
@@ -96,10 +95,7 @@ Outcome<void> Check(const Deps& deps, const Request& request) {
 }
 
 Outcome<void> Gc(const Deps& deps, const Request& request) {
-  RAIL_ASSIGN(const auto valid, engine::ValidAttachments(request));
-  if (!valid) return {};
-  RAIL_ASSIGN(const auto session, Session::Open(deps));
-  RAIL_TRY(engine::UndoAllBut(*session, request.network, *valid, engine::kFrrProvider));
+  RAIL_TRY(engine::CollectGarbage(deps, request, engine::kFrrProvider));
   return {};
 }
 

@@ -341,12 +341,8 @@ Outcome<void> Check(const Deps& deps, const Request& request) {
 }
 
 Outcome<void> Gc(const Deps& deps, const Request& request) {
-  RAIL_ASSIGN(const auto valid, engine::ValidAttachments(request));
-  if (!valid)
-    return {};  // the runtime does not say what is alive: raild's sweep looks at the namespaces themselves
-  RAIL_ASSIGN(const auto session, Session::Open(deps));
-  RAIL_TRY(engine::UndoAllBut(*session, request.network, *valid, ""));
-  if (cni::HasIpam(request)) return deps.ipam->Forward(request, session->edges.CallDeadline());
+  RAIL_TRY(engine::CollectGarbage(deps, request, ""));
+  if (cni::HasIpam(request)) return deps.ipam->Forward(request, After(engine::kVerbDeadline));
   return {};
 }
 
