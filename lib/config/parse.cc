@@ -114,7 +114,7 @@ class Parser {
       JsonObject object((*list)[i], path, errors_);
       if ((*list)[i].is_object()) rails.push_back(ParseRail(object));
     }
-    std::ranges::stable_sort(rails, {}, &Rail::index);
+    std::ranges::sort(rails, {}, &Rail::index);
   }
 
   Rail ParseRail(JsonObject& object) {

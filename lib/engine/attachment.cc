@@ -333,19 +333,20 @@ Result<Undone> Undo(Node& node, Attachment attachment, const std::string& owner)
   for (const Step& step : steps) {
     if (step.kind == step::kDevice) restoring.emplace(step.id, BeginRestore(node, as_recorded, step));
   }
-  std::ranges::stable_partition(steps, [](const Step& step) { return step.kind != step::kDevice; });
 
   Undone undone;
+  const auto note = [&](const Step& step, const Status& status) {
+    if (status) return node.store.ForgetStep(step.id);
+    undone.failed.push_back("undo " + step.kind + " of " + attachment.key.ToString() + ": " +
+                            status.error().message);
+    return node.store.SetPending(step.id, status.error().message);
+  };
   for (const Step& step : steps) {
-    const Status status = step.kind == step::kDevice ? FinishRestore(node, attachment, restoring.at(step.id))
-                                                     : UndoStep(node, attachment, step);
-    if (status) {
-      RAIL_TRY(node.store.ForgetStep(step.id));
-    } else {
-      undone.failed.push_back("undo " + step.kind + " of " + attachment.key.ToString() + ": " +
-                              status.error().message);
-      RAIL_TRY(node.store.SetPending(step.id, status.error().message));
-    }
+    if (step.kind != step::kDevice) RAIL_TRY(note(step, UndoStep(node, attachment, step)));
+  }
+  for (const Step& step : steps) {
+    if (step.kind == step::kDevice)
+      RAIL_TRY(note(step, FinishRestore(node, attachment, restoring.at(step.id))));
   }
   if (owner.empty() && undone.failed.empty()) {
     RAIL_TRY(node.store.Remove(attachment.id));

@@ -132,7 +132,7 @@ TEST_F(KeyFile, IsRefusedWhenItsLengthIsWrong) {
 }
 
 TEST_F(KeyFile, IsRefusedWhenEverybodyCanUseIt) {
-  for (const mode_t mode : {0644, 0602, 0601})
+  for (const mode_t mode : {0644U, 0602U, 0601U})
     EXPECT_EQ(Load(std::string(32, 'k'), mode).error().code, Code::kInvalid) << mode;
 }
 
