@@ -86,16 +86,18 @@ Result<std::future<Status>> BeginRestore(Node& node, const Attachment& attachmen
   RAIL_ASSIGN(const auto owner, node.store.OwnerOf(ClaimKind::kDevice, attachment.device));
   if (owner && *owner != attachment.id) return std::async(std::launch::deferred, [] { return Status(); });
   RAIL_ASSIGN(device::Backend * devices, node.edges.Devices());
-  return std::async(std::launch::async, [&node, &attachment, devices, saved = std::move(saved)]() -> Status {
-    // The path may lead to another pod's namespace by now: it counts only with the identity that was recorded.
-    auto pod = netns::Netns::Open(attachment.netns_path);
-    const bool alive =
-        pod && pod->identity() == netns::Identity{attachment.netns_device, attachment.netns_inode};
-    const config::Rail* rail = node.config.FindRail(attachment.rail);
-    // A pod that lives on without the interface keeps no policy rules of it; nothing depends on their removal.
-    if (alive && rail != nullptr) (void)node.edges.Pods().Deconfigure(*pod, PlanOf(*rail, attachment));
-    return devices->Restore(saved, alive ? &*pod : nullptr, attachment.key.ifname, node.edges.CallDeadline());
-  });
+  return std::async(
+      node.edges.device_work(), [&node, &attachment, devices, saved = std::move(saved)]() -> Status {
+        // The path may lead to another pod's namespace by now: it counts only with the identity that was recorded.
+        auto pod = netns::Netns::Open(attachment.netns_path);
+        const bool alive =
+            pod && pod->identity() == netns::Identity{attachment.netns_device, attachment.netns_inode};
+        const config::Rail* rail = node.config.FindRail(attachment.rail);
+        // A pod that lives on without the interface keeps no policy rules of it; nothing depends on their removal.
+        if (alive && rail != nullptr) (void)node.edges.Pods().Deconfigure(*pod, PlanOf(*rail, attachment));
+        return devices->Restore(saved, alive ? &*pod : nullptr, attachment.key.ifname,
+                                node.edges.CallDeadline());
+      });
 }
 
 Status FinishRestore(Node& node, const Attachment& attachment, Result<std::future<Status>>& restoring) {
@@ -250,7 +252,7 @@ Result<DeviceMove> DeviceMove::Begin(Node& node, const Attachment& attachment, c
   RAIL_ASSIGN(device::Backend * devices, node.edges.Devices());
   RAIL_ASSIGN(const device::Saved saved, devices->Save(device));
   RAIL_TRY(node.store.RecordStep(attachment.id, kOvsProvider, step::kDevice, saved.ToJson()));
-  return DeviceMove(std::async(std::launch::async,
+  return DeviceMove(std::async(node.edges.device_work(),
                                [devices, device, &pod, ifname = attachment.key.ifname, mtu = attachment.mtu] {
                                  return devices->MoveIn(device, pod, ifname, mtu);
                                }));

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <functional>
+#include <future>
 #include <map>
 #include <memory>
 #include <optional>
@@ -31,6 +32,8 @@ struct Openers {
   std::function<Result<std::unique_ptr<netlink::Netlink>>()> netlink;  // the host's namespace
   std::function<std::unique_ptr<device::Backend>(netlink::Netlink&)> devices;
   std::function<cni::Outcome<void>(const cni::IpamCall&, Deadline)> release_addresses;
+  // How a device is moved: beside the other edges' work, or (deferred) when it is waited for, on one thread.
+  std::launch device_work = std::launch::async;
   std::shared_ptr<podnet::PodNet> pods;
 };
 
@@ -46,6 +49,7 @@ class Edges {
   Result<device::Backend*> Devices();
   podnet::PodNet& Pods() { return *openers_.pods; }
   Status ReleaseAddresses(const cni::IpamCall& call);
+  std::launch device_work() const { return openers_.device_work; }
 
   // Until when a call that starts now may last.
   Deadline CallDeadline() const;

@@ -188,6 +188,13 @@ TEST_F(VswitchdContract, KeepsCountersWhenARuleIsAddedAgain) {
                  "in_port=1,packet=ffffffffffff0200000000010800450000140000000040110000c0a80001c0a80002,"
                  "actions=resubmit(,0)"});
   ASSERT_TRUE(sent) << sent.error().message;
+  // ovs-vswitchd counts a packet a little after it has taken it.
+  const Deadline counted = Soon();
+  for (uint64_t packets = 0; packets == 0 && Clock::now() < counted;) {
+    const auto rules = (*bridge)->Dump({0, 0}, Soon());
+    ASSERT_TRUE(rules && rules->size() == 1);
+    packets = (*rules)[0].packets;
+  }
   for (const char* actions : {"drop", "LOCAL"}) {
     ASSERT_TRUE((*bridge)->Commit(
         {.remove_by_cookie = {}, .remove = {}, .add = {{0, 5, kCookie, "", actions}}}, Soon()));

@@ -182,6 +182,7 @@ Deps World::deps() {
       return Through(gate, host);
     };
     openers.devices = [this](netlink::Netlink&) { return std::make_unique<Devices>(*this); };
+    openers.device_work = std::launch::deferred;  // the order of calls is the test's to know
     openers.release_addresses = [this](const cni::IpamCall& call, Deadline deadline) -> cni::Outcome<void> {
       cni::Request request;
       request.command = "DEL";
