@@ -208,6 +208,14 @@ ovs::ExternalIds PortIds(const Attachment& attachment) {
           {kOwnerKey, std::to_string(attachment.id)}};
 }
 
+ovs::PortSpec PortSpecOf(const config::Rail& rail, const Attachment& attachment) {
+  return {.bridge = rail.bridge,
+          .name = attachment.representor,
+          .external_ids = PortIds(attachment),
+          .mtu = rail.mtu,
+          .ofport_request = {}};
+}
+
 std::vector<ovs::Rule> WantedRules(const pipeline::BridgeFacts& bridge, const Attachment& attachment,
                                    const std::vector<Step>& steps) {
   std::vector<ovs::Rule> rules;
@@ -227,12 +235,7 @@ Status AttachPort(Node& node, Attachment& attachment) {
   RAIL_TRY(node.store.Claim(attachment.id, ClaimKind::kPort, attachment.representor));
   RAIL_TRY(node.store.RecordStep(attachment.id, kOvsProvider, step::kPort, BridgeDetail(rail->bridge)));
   RAIL_ASSIGN(ovs::Ovsdb * db, node.edges.Ovsdb());
-  RAIL_ASSIGN(const ovs::Port port, db->AddPort({.bridge = rail->bridge,
-                                                 .name = attachment.representor,
-                                                 .external_ids = PortIds(attachment),
-                                                 .mtu = rail->mtu,
-                                                 .ofport_request = {}},
-                                                node.edges.CallDeadline()));
+  RAIL_ASSIGN(const ovs::Port port, db->AddPort(PortSpecOf(*rail, attachment), node.edges.CallDeadline()));
   attachment.ofport = static_cast<uint16_t>(port.ofport);
   return {};
 }

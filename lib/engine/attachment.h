@@ -53,6 +53,7 @@ Result<pipeline::BridgeFacts> Facts(Node& node, const config::Rail& rail);
 pipeline::Pod PodOf(const state::Attachment& attachment);
 podnet::Plan PlanOf(const config::Rail& rail, const state::Attachment& attachment);
 ovs::ExternalIds PortIds(const state::Attachment& attachment);
+ovs::PortSpec PortSpecOf(const config::Rail& rail, const state::Attachment& attachment);
 
 // Every rule that the record says this attachment must have. `steps`: those of the attachment.
 std::vector<ovs::Rule> WantedRules(const pipeline::BridgeFacts& bridge, const state::Attachment& attachment,

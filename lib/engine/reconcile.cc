@@ -206,12 +206,8 @@ Status Reconciler::Ports(Edges& edges, const config::Rail& rail, RailState& stat
   for (const Attachment& attachment : record.attachments) {
     if (attachment.rail != rail.name || attachment.phase != Phase::kReady) continue;
     if (record.Has(attachment.id, step::kPort) && !state.ports.contains(attachment.representor)) {
-      RAIL_ASSIGN(state.ports[attachment.representor], db->AddPort({.bridge = rail.bridge,
-                                                                    .name = attachment.representor,
-                                                                    .external_ids = PortIds(attachment),
-                                                                    .mtu = rail.mtu,
-                                                                    .ofport_request = {}},
-                                                                   edges.CallDeadline()));
+      RAIL_ASSIGN(state.ports[attachment.representor],
+                  db->AddPort(PortSpecOf(rail, attachment), edges.CallDeadline()));
       log::Info("rail {}: port {} was missing on bridge {}, added again", rail.name, attachment.representor,
                 rail.bridge);
       ++repairs_;
