@@ -71,6 +71,7 @@ class Attached:
             if "oif net1 lookup 100" not in self.rules(family):
                 self.ip(family, "rule", "add", "pref", "1100", "oif", "net1", "lookup", "100")
         self.ip("route", "replace", ROUTE, "via", self.gateway("-4"), "dev", "net1", "onlink")
+        self.ip("route", "replace", "default", "via", self.gateway("-4"), "dev", "net1", "onlink")
         self.sysctl("net/ipv4/conf/net1/arp_ignore", "1")
 
     def rules(self, family: str) -> str:
@@ -122,7 +123,7 @@ def at(world: World) -> Iterator[Attached]:
     attachment = pods.attachment(lab, pod, 0)
     chain = pods.chain(lab, node, 0)
     chain.delete(attachment)
-    chain.plugins[0]["ipam"]["routes"] = [{"dst": ROUTE}]
+    chain.plugins[0]["ipam"]["routes"] = [{"dst": ROUTE}, {"dst": "0.0.0.0/0"}]
     chain.version = "1.0.0"
     result = chain.add(attachment)
     kill_raild(node)
@@ -188,6 +189,8 @@ FAULTS = [
     Fault("IPAM's route removed", lambda at: at.ip("route", "del", ROUTE), lambda at: f"route {re.escape(ROUTE)} .* is missing"),
     Fault("route changed", lambda at: at.ip("route", "replace", ROUTE, "via", at.gateway("-4"), "dev", "net1", "onlink", "mtu", "1400"),
           lambda at: f"route {re.escape(ROUTE)} .* was changed"),
+    Fault("pod's default route removed", lambda at: at.ip("route", "del", "default"),
+          lambda at: rf"route 0\.0\.0\.0/0 via {re.escape(at.gateway('-4'))} .*table 254 is missing"),
     Fault("rule by address removed", lambda at: at.ip("rule", "del", "pref", "1000"),
           lambda at: f"policy rule .*{re.escape(at.ipv4)}.* is missing"),
     Fault("rule by interface removed", lambda at: at.ip("rule", "del", "pref", "1100"), lambda at: "policy rule .*net1.* is missing"),
@@ -196,7 +199,7 @@ FAULTS = [
     Fault("neighbour removed", lambda at: at.ip("neighbour", "del", at.gateway("-4"), "dev", "net1"),
           lambda at: f"neighbour entry of gateway {re.escape(at.gateway('-4'))} is missing"),
     Fault("neighbour changed", lambda at: at.ip("neighbour", "replace", at.gateway("-4"), "lladdr", "02:00:00:00:00:99", "dev", "net1",
-                                               "nud", "permanent"),
+                                                "nud", "permanent"),
           lambda at: "02:00:00:00:00:99 instead of"),
     Fault("MTU changed", lambda at: at.ip("link", "set", "net1", "mtu", "1500"), lambda at: "MTU is 1500 instead of 4200"),
     Fault("interface down", lambda at: at.ip("link", "set", "net1", "down"), lambda at: "net1: the interface is down"),
@@ -236,6 +239,19 @@ def test_b08_check_finds(at: Attached, fault: Fault) -> None:
         at.check_names(fault.plugin, fault.named(at))
     finally:
         fault.mends(at)
+    at.chain.check(at.attachment)
+
+
+def test_b08_check_allows_a_default_route_that_another_interface_has(at: Attached) -> None:
+    """What Multus does for `default-route`: it takes those of the other networks away."""
+    at.ip("link", "add", "eth0", "type", "veth", "peer", "name", "eth0p")
+    at.ip("link", "set", "eth0", "up")
+    try:
+        at.ip("route", "replace", "default", "dev", "eth0")
+        at.chain.check(at.attachment)
+    finally:
+        at.ip("link", "del", "eth0")
+        at.mend_pod()
     at.chain.check(at.attachment)
 
 
