@@ -113,7 +113,12 @@ Status UndoPort(Node& node, const Attachment& attachment, const std::string& bri
   return node.store.Release(attachment.id, ClaimKind::kPort, attachment.representor);
 }
 
+// The interface stays with who made it; of the pod's inside only the rules would outlive it.
 Status UndoAdopt(Node& node, const Attachment& attachment) {
+  auto pod = netns::Netns::Open(attachment.netns_path);
+  const bool alive = pod && pod->identity() == netns::Identity{attachment.netns_device, attachment.netns_inode};
+  const config::Rail* rail = node.config.FindRail(attachment.rail);
+  if (alive && rail != nullptr) (void)node.edges.Pods().Deconfigure(*pod, PlanOf(*rail, attachment));
   RAIL_ASSIGN(ovs::Ovsdb * db, node.edges.Ovsdb());
   RAIL_ASSIGN(const auto port, db->FindPort(attachment.representor, node.edges.CallDeadline()));
   const auto mark = port ? port->external_ids.find(kOwnerKey) : ovs::ExternalIds::const_iterator{};
