@@ -214,9 +214,7 @@ Status Reconciler::Ports(Edges& edges, const config::Rail& rail, RailState& stat
     }
     const auto port = state.ports.find(attachment.representor);
     if (port != state.ports.end() && port->second.ofport > 0 && port->second.ofport != attachment.ofport) {
-      Attachment moved = attachment;
-      moved.ofport = static_cast<uint16_t>(port->second.ofport);
-      RAIL_TRY(store_.Update(moved));
+      RAIL_TRY(store_.SetOfport(attachment.id, static_cast<uint16_t>(port->second.ofport)));
     }
   }
   for (const auto& [name, port] : state.ports) {
@@ -459,7 +457,7 @@ void Reconciler::Sweep(Edges& edges) {
     if (!due) continue;
     Attachment deleting = attachment;
     deleting.phase = Phase::kDeleting;
-    Status marked = store_.Update(deleting);
+    Status marked = store_.SetPhase(deleting.id, deleting.phase);
     if (!marked) {
       Note("state", marked);
       continue;

@@ -61,7 +61,6 @@ class Adding {
     }
     RAIL_TRY(TakeAddresses(addresses));
     RAIL_TRY(engine::AttachPort(node_, attachment_));
-    RAIL_TRY(session_.store->Update(attachment_));
     RAIL_TRY(engine::AdmitTraffic(node_, attachment_, bridge, session_.config.tenancy.mode));
     RAIL_ASSIGN(const MacAddress mac, move.Join());
     if (mac != attachment_.mac) {
@@ -89,7 +88,6 @@ class Adding {
     RAIL_TRY(Record());
     RAIL_TRY(TakeAddresses(previous));
     RAIL_TRY(engine::AdoptPort(node_, attachment_, port));
-    RAIL_TRY(session_.store->Update(attachment_));
     RAIL_TRY(engine::AdmitTraffic(node_, attachment_, bridge, session_.config.tenancy.mode));
     RAIL_TRY(Configure(previous));
     RAIL_ASSIGN(std::string same, cni::PassThrough(*request_.prev_result, request_.cni_version));
@@ -101,7 +99,7 @@ class Adding {
 
   Status Finish() {
     attachment_.phase = state::Phase::kReady;
-    return session_.store->Update(attachment_);
+    return session_.store->SetPhase(attachment_.id, attachment_.phase);
   }
 
  private:
@@ -163,7 +161,7 @@ class Adding {
       return Fail(Code::kInvalid,
                   "no address for the pod: IPAM gave none (is \"ipam\" in the configuration?)");
     }
-    return session_.store->Update(attachment_);
+    return session_.store->SetAddresses(attachment_.id, attachment_.addresses, attachment_.gateways);
   }
 
   Status Configure(const AddResult& addresses) {
