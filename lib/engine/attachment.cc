@@ -64,7 +64,7 @@ Status UndoTenant(Node& node, Attachment& attachment, const std::string& bridge)
   }
   attachment.tenant_id = 0;
   attachment.tenant.clear();
-  return node.store.Update(attachment);
+  return node.store.SetTenant(attachment.id, "", 0);
 }
 
 Status UndoAnnounce(Node& node, Attachment& attachment) {
@@ -76,7 +76,7 @@ Status UndoAnnounce(Node& node, Attachment& attachment) {
     RAIL_TRY(bgp->Withdraw(address, node.edges.CallDeadline()));
   }
   attachment.announced = false;
-  return node.store.Update(attachment);
+  return node.store.SetAnnounced(attachment.id, false);
 }
 
 // Begins to bring the device home, on a thread of its own: it uses the edges Netlink, Devices and Pods, which no other undo
@@ -242,7 +242,7 @@ Status AttachPort(Node& node, Attachment& attachment) {
   RAIL_ASSIGN(ovs::Ovsdb * db, node.edges.Ovsdb());
   RAIL_ASSIGN(const ovs::Port port, db->AddPort(PortSpecOf(*rail, attachment), node.edges.CallDeadline()));
   attachment.ofport = static_cast<uint16_t>(port.ofport);
-  return {};
+  return node.store.SetOfport(attachment.id, attachment.ofport);
 }
 
 Status AdoptPort(Node& node, Attachment& attachment, const ovs::Port& port) {
@@ -252,7 +252,7 @@ Status AdoptPort(Node& node, Attachment& attachment, const ovs::Port& port) {
   RAIL_TRY(
       db->SetExternalIds(port.name, {{kOwnerKey, std::to_string(attachment.id)}}, node.edges.CallDeadline()));
   attachment.ofport = static_cast<uint16_t>(port.ofport);
-  return {};
+  return node.store.SetOfport(attachment.id, attachment.ofport);
 }
 
 Result<DeviceMove> DeviceMove::Begin(Node& node, const Attachment& attachment, const device::Device& device,
@@ -290,7 +290,7 @@ Status JoinTenant(Node& node, Attachment& attachment, const tenancy::Tenant& ten
   RAIL_TRY(node.store.RecordStep(attachment.id, kTenantIsolation, step::kTenant, BridgeDetail(rail->bridge)));
   attachment.tenant = tenant.name;
   attachment.tenant_id = tenant.id.value;
-  RAIL_TRY(node.store.Update(attachment));
+  RAIL_TRY(node.store.SetTenant(attachment.id, tenant.name, tenant.id.value));
   RAIL_ASSIGN(ovs::OpenFlow * switch_, node.edges.OpenFlow(rail->bridge));
   ovs::Change change{.add = pipeline::TenantRules(PodOf(attachment), tenant.id)};
   change.add.push_back(pipeline::CompareRule(tenant.id));
@@ -308,7 +308,7 @@ Status Announce(Node& node, Attachment& attachment) {
   RAIL_TRY(bgp->AnnounceAll(announcements, node.edges.CallDeadline()));
   // From now on raild announces them again when bgpd has lost them.
   attachment.announced = true;
-  return node.store.Update(attachment);
+  return node.store.SetAnnounced(attachment.id, true);
 }
 
 Result<std::vector<std::string>> MissingRules(Node& node, const Attachment& attachment,

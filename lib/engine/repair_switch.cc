@@ -177,9 +177,7 @@ Status SwitchRepair::Ports(Edges& edges, const config::Rail& rail, RailState& st
     }
     const auto port = state.ports.find(attachment.representor);
     if (port != state.ports.end() && port->second.ofport > 0 && port->second.ofport != attachment.ofport) {
-      Attachment moved = attachment;
-      moved.ofport = static_cast<uint16_t>(port->second.ofport);
-      RAIL_TRY(store_.Update(moved));
+      RAIL_TRY(store_.SetOfport(attachment.id, static_cast<uint16_t>(port->second.ofport)));
     }
   }
   for (const auto& [name, port] : state.ports) {

@@ -382,9 +382,7 @@ TEST_F(RepairTest, ANamespaceOfAnotherPodUnderTheSamePathCountsAsGone) {
 
 TEST_F(RepairTest, FinishesADelThatDiedThoughTheNamespaceLivesOnAfterTheGrace) {
   Settle();
-  state::Attachment attachment = world.Attachment(pod);
-  attachment.phase = state::Phase::kDeleting;
-  ASSERT_TRUE(world.record.Update(attachment));
+  ASSERT_TRUE(world.record.SetPhase(world.Attachment(pod).id, state::Phase::kDeleting));
   Audit();
   EXPECT_TRUE(world.FindAttachment(pod)) << "the DEL may be under way";
   raild = world.StartRaild(std::chrono::hours(0));

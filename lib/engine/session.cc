@@ -60,7 +60,7 @@ bool NamespaceIsGone(const Attachment& attachment) {
 Status UndoOne(Session& session, Attachment attachment, const std::string& owner) {
   if (attachment.phase != state::Phase::kDeleting) {
     attachment.phase = state::Phase::kDeleting;
-    RAIL_TRY(session.store->Update(attachment));
+    RAIL_TRY(session.store->SetPhase(attachment.id, attachment.phase));
   }
   Node node = session.node();
   RAIL_ASSIGN(const Undone undone, Undo(node, attachment, owner));

@@ -83,7 +83,6 @@ class Adding {
     }
     RAIL_TRY(TakeAddresses(addresses));
     RAIL_TRY(engine::AttachPort(node_, attachment_));
-    RAIL_TRY(session_.store->Update(attachment_));
     RAIL_TRY(engine::AdmitTraffic(node_, attachment_, bridge, session_.config.tenancy.mode));
     RAIL_ASSIGN(const MacAddress mac, move.Join());
     if (mac != attachment_.mac) {
@@ -111,7 +110,6 @@ class Adding {
     RAIL_TRY(Record());
     RAIL_TRY(TakeAddresses(previous));
     RAIL_TRY(engine::AdoptPort(node_, attachment_, port));
-    RAIL_TRY(session_.store->Update(attachment_));
     RAIL_TRY(engine::AdmitTraffic(node_, attachment_, bridge, session_.config.tenancy.mode));
     RAIL_TRY(Configure(previous));
     return cni::PassOn(request_);
@@ -122,7 +120,7 @@ class Adding {
 
   Status Finish() {
     attachment_.phase = state::Phase::kReady;
-    return session_.store->Update(attachment_);
+    return session_.store->SetPhase(attachment_.id, attachment_.phase);
   }
 
  private:
@@ -184,7 +182,7 @@ class Adding {
       return Fail(Code::kInvalid,
                   "no address for the pod: IPAM gave none (is \"ipam\" in the configuration?)");
     }
-    return session_.store->Update(attachment_);
+    return session_.store->SetAddresses(attachment_.id, attachment_.addresses, attachment_.gateways);
   }
 
   Status Configure(const AddResult& addresses) {

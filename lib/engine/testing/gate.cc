@@ -294,9 +294,26 @@ class Record : public state::Store {
     RAIL_TRY(gate_.Call(Edge::kState, "List"));
     return inner_->List();
   }
-  Status Update(const state::Attachment& attachment) override {
-    RAIL_TRY(gate_.Call(Edge::kState, "Update"));
-    return inner_->Update(attachment);
+  Status SetPhase(int64_t id, state::Phase phase) override {
+    RAIL_TRY(gate_.Call(Edge::kState, "SetPhase"));
+    return inner_->SetPhase(id, phase);
+  }
+  Status SetAddresses(int64_t id, const std::vector<IpAddress>& addresses,
+                      const std::vector<IpAddress>& gateways) override {
+    RAIL_TRY(gate_.Call(Edge::kState, "SetAddresses"));
+    return inner_->SetAddresses(id, addresses, gateways);
+  }
+  Status SetOfport(int64_t id, uint16_t ofport) override {
+    RAIL_TRY(gate_.Call(Edge::kState, "SetOfport"));
+    return inner_->SetOfport(id, ofport);
+  }
+  Status SetTenant(int64_t id, const std::string& tenant, uint64_t tenant_id) override {
+    RAIL_TRY(gate_.Call(Edge::kState, "SetTenant"));
+    return inner_->SetTenant(id, tenant, tenant_id);
+  }
+  Status SetAnnounced(int64_t id, bool announced) override {
+    RAIL_TRY(gate_.Call(Edge::kState, "SetAnnounced"));
+    return inner_->SetAnnounced(id, announced);
   }
   Status Remove(int64_t id) override {
     RAIL_TRY(gate_.Call(Edge::kState, "Remove"));

@@ -10,8 +10,25 @@ Result<Attachment> CrashStore::Create(const Attachment& draft) {
   return Around([&] { return inner_->Create(draft); });
 }
 
-Status CrashStore::Update(const Attachment& attachment) {
-  return Around([&] { return inner_->Update(attachment); });
+Status CrashStore::SetPhase(int64_t id, Phase phase) {
+  return Around([&] { return inner_->SetPhase(id, phase); });
+}
+
+Status CrashStore::SetAddresses(int64_t id, const std::vector<IpAddress>& addresses,
+                                const std::vector<IpAddress>& gateways) {
+  return Around([&] { return inner_->SetAddresses(id, addresses, gateways); });
+}
+
+Status CrashStore::SetOfport(int64_t id, uint16_t ofport) {
+  return Around([&] { return inner_->SetOfport(id, ofport); });
+}
+
+Status CrashStore::SetTenant(int64_t id, const std::string& tenant, uint64_t tenant_id) {
+  return Around([&] { return inner_->SetTenant(id, tenant, tenant_id); });
+}
+
+Status CrashStore::SetAnnounced(int64_t id, bool announced) {
+  return Around([&] { return inner_->SetAnnounced(id, announced); });
 }
 
 Status CrashStore::Remove(int64_t id) {

@@ -13,7 +13,7 @@
 
 namespace rail::state::testing {
 
-// Every write (Create, Update, Remove, Claim, Release, RecordStep, SetPending, ForgetStep) has two points:
+// Every write (Create, Set..., Remove, Claim, Release, RecordStep, ForgetStep) has two points:
 // just before it, when the effects made since the last write are in no newer record (odd numbers, from 1),
 // and just after it, when the effect it announces has not been made (even numbers).
 struct CrashPlan {
@@ -31,7 +31,12 @@ class CrashStore : public Store {
   Result<Attachment> Create(const Attachment& draft) override;
   Result<std::optional<Attachment>> Find(const AttachmentKey& key) override { return inner_->Find(key); }
   Result<std::vector<Attachment>> List() override { return inner_->List(); }
-  Status Update(const Attachment& attachment) override;
+  Status SetPhase(int64_t id, Phase phase) override;
+  Status SetAddresses(int64_t id, const std::vector<IpAddress>& addresses,
+                      const std::vector<IpAddress>& gateways) override;
+  Status SetOfport(int64_t id, uint16_t ofport) override;
+  Status SetTenant(int64_t id, const std::string& tenant, uint64_t tenant_id) override;
+  Status SetAnnounced(int64_t id, bool announced) override;
   Status Remove(int64_t id) override;
   Status Claim(int64_t attachment, ClaimKind kind, const std::string& value) override;
   Status Release(int64_t attachment, ClaimKind kind, const std::string& value) override;
