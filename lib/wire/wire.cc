@@ -7,8 +7,13 @@
 #include "lib/cni/ipam.h"
 #include "lib/config/node_config.h"
 #include "lib/device/netdev.h"
+#include "lib/device/select.h"
+#include "lib/device/sriov.h"
 #include "lib/frr/vty_bgp.h"
 #include "lib/netlink/kernel.h"
+#include "lib/netlink/kernel_devlink.h"
+#include "lib/netlink/kernel_rdma.h"
+#include "lib/netlink/kernel_vf.h"
 #include "lib/ovs/db_connection.h"
 #include "lib/ovs/mgmt_connection.h"
 #include "lib/podnet/kernel.h"
@@ -34,8 +39,15 @@ engine::Openers RealOpeners(const config::NodeConfig& config) {
     return open;
   };
   openers.netlink = [] { return netlink::Kernel::Open(); };
-  openers.devices = [](netlink::Netlink& host) -> std::unique_ptr<device::Backend> {
-    return std::make_unique<device::Netdev>(host, [] { return netlink::Kernel::Open(); });
+  openers.devices = [sysfs = config::Paths::FromEnvironment().sysfs](
+                        netlink::Netlink& host) -> std::unique_ptr<device::Backend> {
+    device::Sriov::Edges edges{.sysfs = sysfs,
+                               .devlink = netlink::KernelDevlink::Open,
+                               .vfs = netlink::KernelVfs::Open,
+                               .rdma = netlink::KernelRdma::Open};
+    return std::make_unique<device::Select>(
+        std::make_unique<device::Sriov>(host, netlink::Kernel::Open, std::move(edges)),
+        std::make_unique<device::Netdev>(host, netlink::Kernel::Open));
   };
   openers.release_addresses = [](const cni::IpamCall& call, Deadline deadline) {
     return cni::Release(call, deadline);
