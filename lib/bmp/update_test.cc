@@ -27,7 +27,7 @@ TEST(DecodeUpdate, TellsBothFamiliesAndTheirCommunities) {
                                               .withdrawn = {"10.0.3.9/32", "fd00::9/128"},
                                               .communities = {kTenant, kRail}}));
   ASSERT_TRUE(update) << update.error().message;
-  EXPECT_EQ(update->announced, (std::vector{Ip("fd00::7"), Ip("10.0.3.7"), Ip("10.0.3.8")}));
+  EXPECT_EQ(update->announced, (std::vector{Ip("10.0.3.7"), Ip("10.0.3.8"), Ip("fd00::7")}));
   EXPECT_EQ(update->withdrawn, (std::vector{Ip("10.0.3.9"), Ip("fd00::9")}));
   EXPECT_EQ(update->communities, (std::vector{kRail, kTenant}));
   EXPECT_FALSE(update->end_of_rib);
