@@ -35,7 +35,7 @@ INTERFACES: dict[str, set[str]] = {
     "netns": {"netns.h"},
     "netlink": {"netlink.h", "monitor.h", "text.h"},
     "device": {"device.h"},
-    "ovs": {"ovsdb.h", "db_monitor.h", "openflow.h", "rule.h"},
+    "ovs": {"ovsdb.h", "db_monitor.h", "openflow.h", "flow_monitor.h", "rule.h"},
     "frr": {"bgp.h"},
     "podnet": {"podnet.h"},
     "state": {"store.h"},
