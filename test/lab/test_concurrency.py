@@ -14,7 +14,7 @@ from railcni_lab.layout import device
 
 CROWD = 64
 RIVALS = 8
-ROUNDS = 20
+ROUNDS = 10
 BUSY = 11
 
 

@@ -91,12 +91,33 @@ def fails(lone: Lone, attachment: Attachment, sentence: str) -> None:
     assert re.search(sentence, failed.value.message), failed.value
 
 
-def at_home(lone: Lone, attachment: Attachment) -> None:
+def given_back(lone: Lone, attachment: Attachment) -> None:
     assert attachment.device_id in kernel.links(lone.node.namespace)
     leases = [f for f in lone.node.ipam_dir.glob("*/[0-9a-f]*") if attachment.container_id in f.read_text(errors="replace")]
     assert not leases, leases
+
+
+def at_home(lone: Lone, attachment: Attachment) -> None:
+    given_back(lone, attachment)
     mine = "SELECT kind FROM claim JOIN attachment AS a ON a.id = claim.attachment WHERE a.container_id = ?"
     assert not lone.rows(mine, attachment.container_id), "the device, the port and the address are free"
+
+
+@contextmanager
+def two(lone: Lone) -> Iterator[tuple[Attachment, Attachment]]:
+    """One that is attached, and one that will ask. Deleted in the end, also when the test has failed."""
+    whole(lone)
+    there = lone.attachment("there", 10, tenant="t-there")
+    fresh = lone.attachment("fresh", 11, tenant="t-fresh")
+    lone.chain().add(there)
+    try:
+        yield there, fresh
+    finally:
+        for attachment in (there, fresh):
+            try:
+                lone.delete(attachment)
+            except PluginError as error:
+                print(f"not deleted: {error}")
 
 
 def whole(lone: Lone) -> None:
@@ -116,30 +137,26 @@ def whole(lone: Lone) -> None:
 
 @pytest.mark.parametrize("dependency", DEPENDENCIES, ids=[d.name.replace(" ", "-") for d in DEPENDENCIES])
 def test_dependency(lone: Lone, dependency: Dependency) -> None:
-    whole(lone)
-    there = lone.attachment("there", 10, tenant="t-there")
-    fresh = lone.attachment("fresh", 11, tenant="t-fresh")
-    lone.chain().add(there)
-    with dependency.down(lone):
-        fails(lone, fresh, dependency.sentence)
-        lone.delete(fresh)
-        lone.delete(there)
-        at_home(lone, there)
-        at_home(lone, fresh)
-        assert lone.pending(there) == dependency.pending
-    # raild finishes it, by itself: nothing but its own rounds and events.
-    eventually("raild has finished the DEL", lambda: lone.rows("SELECT container_id FROM attachment"), lambda rows: rows == [], 100)
-    for attachment in (there, fresh):
-        assert not lone.left_in_the_end(attachment, 15)
+    with two(lone) as (there, fresh):
+        with dependency.down(lone):
+            fails(lone, fresh, dependency.sentence)
+            lone.delete(fresh)
+            lone.delete(there)
+            at_home(lone, there)
+            at_home(lone, fresh)
+            assert lone.pending(there) == dependency.pending
+        # raild finishes it, by itself: nothing but its own rounds and events.
+        eventually("raild has finished the DEL", lambda: lone.rows("SELECT container_id FROM attachment"),
+                   lambda rows: rows == [], 100)
+        for attachment in (there, fresh):
+            assert not lone.left_in_the_end(attachment, 15)
 
 
 def test_the_next_owner_need_not_wait_for_raild(lone: Lone) -> None:
     """OVSDB was down during the DEL: its port stays, and the next ADD of the device takes it over and finishes the DEL."""
-    whole(lone)
-    old, new = lone.attachment("there", 10, tenant="t-old"), lone.attachment("fresh", 10, tenant="t-new")
-    lone.chain().add(old)
     raild = daemons.pid_of(lone.node, "raild")
-    with stopped(raild, signal.SIGSTOP, signal.SIGCONT):
+    with two(lone) as (old, _), stopped(raild, signal.SIGSTOP, signal.SIGCONT):
+        new = lone.attachment("fresh", 10, tenant="t-new")
         with gone(lone, "ovsdb-server"):
             lone.delete(old)
             assert lone.pending(old) == {"port"}
@@ -188,18 +205,15 @@ def finished_by_the_sweep(lone: Lone, *attachments: Attachment) -> None:
 
 
 def test_the_record_is_read_only(lone: Lone) -> None:
-    whole(lone)
-    there, fresh = lone.attachment("there", 10), lone.attachment("fresh", 11)
-    lone.chain().add(there)
-    with read_only(lone):
-        fails(lone, fresh, r"state\.db.*cannot be written")
-        lone.delete(fresh)
-        lone.delete(there)
-        assert there.device_id in kernel.links(lone.node.namespace), "the device is given back from what can be read"
-        assert not [f for f in lone.node.ipam_dir.glob("*/[0-9a-f]*") if there.container_id in f.read_text(errors="replace")]
-    finished_by_the_sweep(lone, there, fresh)
-    for attachment in (there, fresh):
-        assert not lone.left_in_the_end(attachment, 15)
+    with two(lone) as (there, fresh):
+        with read_only(lone):
+            fails(lone, fresh, r"state\.db.*cannot be written")
+            lone.delete(fresh)
+            lone.delete(there)
+            given_back(lone, there)
+        finished_by_the_sweep(lone, there, fresh)
+        for attachment in (there, fresh):
+            assert not lone.left_in_the_end(attachment, 15)
 
 
 @contextmanager
@@ -230,10 +244,7 @@ def on_a_small_disk(lone: Lone) -> Iterator[Callable[[], None]]:
 
 
 def test_the_disk_is_full(lone: Lone) -> None:
-    whole(lone)
-    with on_a_small_disk(lone) as fill:
-        there, fresh = lone.attachment("there", 10), lone.attachment("fresh", 11)
-        lone.chain().add(there)
+    with on_a_small_disk(lone) as fill, two(lone) as (there, fresh):
         fill()
         # What is left of the last page of the log takes a write or two.
         for _ in range(20):
@@ -247,8 +258,7 @@ def test_the_disk_is_full(lone: Lone) -> None:
         else:
             pytest.fail("ADD never met the full disk")
         lone.delete(there)
-        assert there.device_id in kernel.links(lone.node.namespace)
-        assert not [f for f in lone.node.ipam_dir.glob("*/[0-9a-f]*") if there.container_id in f.read_text(errors="replace")]
+        given_back(lone, there)
         (lone.node.root / "var/lib/railcni/filler").unlink()
         finished_by_the_sweep(lone, there, fresh)
         for attachment in (there, fresh):
@@ -257,23 +267,22 @@ def test_the_disk_is_full(lone: Lone) -> None:
 
 def test_the_record_is_damaged(lone: Lone) -> None:
     """ADD fails and says so; DEL brings device and addresses back by prevResult and says what it could not do."""
-    whole(lone)
-    there, fresh = lone.attachment("there", 10), lone.attachment("fresh", 11)
-    lone.chain().add(there)
     folder = lone.node.root / "var/lib/railcni"
-    for name in ("state.db", "state.db-wal", "state.db-shm"):
-        (folder / name).rename(folder / f"{name}.good")
-    (folder / "state.db").write_bytes(b"x" * 8192)
-    try:
-        fails(lone, fresh, r"state\.db.*damaged")
-        with pytest.raises(PluginError) as failed:
-            lone.delete(there)
-        assert failed.value.code == 11 and failed.value.plugin == "ovs-provider", failed.value
-        assert re.search(r"its device: given back; its addresses: given back; .* not undone", failed.value.message)
-        assert there.device_id in kernel.links(lone.node.namespace)
-    finally:
-        for name in ("state.db", "state.db-wal", "state.db-shm"):
-            (folder / name).unlink(missing_ok=True)
-            (folder / f"{name}.good").rename(folder / name)
-    lone.delete(there)  # the runtime repeats it
-    assert not lone.left_in_the_end(there, 15)
+    names = ("state.db", "state.db-wal", "state.db-shm")
+    with two(lone) as (there, fresh):
+        for name in names:
+            (folder / name).rename(folder / f"{name}.good")
+        (folder / "state.db").write_bytes(b"x" * 8192)
+        try:
+            fails(lone, fresh, r"state\.db.*damaged")
+            with pytest.raises(PluginError) as failed:
+                lone.delete(there)
+            assert failed.value.code == 11 and failed.value.plugin == "ovs-provider", failed.value
+            assert re.search(r"its device: given back; its addresses: given back; .* not undone", failed.value.message)
+            given_back(lone, there)
+        finally:
+            for name in names:
+                (folder / name).unlink(missing_ok=True)
+                (folder / f"{name}.good").rename(folder / name)
+        lone.delete(there)  # the runtime repeats it
+        assert not lone.left_in_the_end(there, 15)
