@@ -103,6 +103,11 @@ Result<std::unique_ptr<Store>> Sqlite::Open(const std::string& path) {
   return OpenWaiting(path, std::chrono::seconds(10));
 }
 
+Result<std::unique_ptr<Store>> Sqlite::OpenAsItIs(const std::string& path) {
+  RAIL_ASSIGN(auto db, Database::OpenAsItIs(path, std::chrono::seconds(10)));
+  return std::unique_ptr<Store>(new Sqlite(std::move(db)));
+}
+
 Result<std::unique_ptr<Store>> Sqlite::OpenWaiting(const std::string& path,
                                                    std::chrono::milliseconds lock_wait) {
   RAIL_ASSIGN(auto db, Database::Open(path, lock_wait));

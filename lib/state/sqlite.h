@@ -20,7 +20,9 @@ class Sqlite : public Store {
   // 10 s for the lock of another process. Errors (of this and of every call): kTransient locked, disk full;
   // kPermission read-only; kUnsupported (Open) written by a newer version; kInternal damaged.
   static Result<std::unique_ptr<Store>> Open(const std::string& path);
-  // The same with another wait.
+  // The record as it is: opened also where it cannot be written, and then every write fails. Nothing is created.
+  static Result<std::unique_ptr<Store>> OpenAsItIs(const std::string& path);
+  // Open with another wait.
   static Result<std::unique_ptr<Store>> OpenWaiting(const std::string& path,
                                                     std::chrono::milliseconds lock_wait);
 

@@ -566,5 +566,27 @@ TEST_F(SqliteOnASmallDisk, IsPermissionWhenReadOnly) {
   }));
 }
 
+TEST_F(SqliteOnASmallDisk, IsReadAsItIsWhenReadOnly) {
+  EXPECT_TRUE(Run([](const std::string& folder) {
+    const std::string path = folder + "/state.db";
+    {
+      auto store = Sqlite::Open(path);
+      if (!store) return Tell(store.error()), false;
+      const auto made = (*store)->Create(Draft("c1", "vf0"));
+      if (!made || !(*store)->RecordStep(made->id, "p", "k", "")) return false;
+    }
+    if (::mount("none", folder.c_str(), nullptr, MS_REMOUNT | MS_RDONLY, nullptr) != 0) return false;
+    auto store = Sqlite::OpenAsItIs(path);
+    if (!store) return Tell(store.error()), false;
+    const auto all = (*store)->List();
+    if (!all) return Tell(all.error()), false;
+    if (all->size() != 1 || (*store)->Steps((*all)[0].id)->size() != 1) return false;
+    const Status written = (*store)->SetPhase((*all)[0].id, Phase::kDeleting);
+    const auto nothing = Sqlite::OpenAsItIs(folder + "/other.db");
+    return !written && Is(written.error(), Code::kPermission, path) && !nothing &&
+           Is(nothing.error(), Code::kNotFound, folder + "/other.db");
+  }));
+}
+
 }  // namespace
 }  // namespace rail::state

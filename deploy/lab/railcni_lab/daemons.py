@@ -41,10 +41,10 @@ def prepare(host: Host) -> None:
             file.chmod(0o640)
 
 
-def start_frr(host: Host, bgp_config: str = "") -> None:
+def start_frr(host: Host, bgp_config: str = "", which: Iterable[str] = ("zebra", "bgpd")) -> None:
     (host.root / "etc/frr/bgpd.conf").write_text(bgp_config)
     api = str(host.frr_dir / "zserv.api")
-    for daemon in ("zebra", "bgpd"):
+    for daemon in which:
         with inside(host.namespace):
             run([str(FRR_BINARIES / daemon), "-d", "-z", api, "--vty_socket", str(host.frr_dir),
                  "-i", str(host.frr_dir / f"{daemon}.pid"), "-f", str(host.root / f"etc/frr/{daemon}.conf"),
@@ -56,20 +56,22 @@ def ovs_environment(host: Host) -> dict[str, str]:
             "OVS_LOGDIR": str(host.log_dir), "OVS_SYSCONFDIR": str(host.root / "etc")}
 
 
-def start_ovs(host: Host) -> None:
+def start_ovs(host: Host, which: Iterable[str] = ("ovsdb-server", "ovs-vswitchd")) -> None:
     database, env = host.root / "var/lib/openvswitch/conf.db", ovs_environment(host)
     database.parent.mkdir(parents=True, exist_ok=True)
     if not database.exists():
         run(["ovsdb-tool", "create", str(database), OVS_SCHEMA], env=env)
     common = ["--detach", "--no-chdir", "-vconsole:off", "-vsyslog:off"]
     with inside(host.namespace):
-        run(["ovsdb-server", str(database), f"--remote=punix:{host.ovs_dir}/db.sock",
-             f"--pidfile={host.pid_dir}/ovsdb-server.pid", f"--unixctl={host.ovs_dir}/ovsdb-server.ctl",
-             f"--log-file={host.log_dir}/ovsdb-server.log", *common], env=env)
-        run(["ovs-vsctl", f"--db=unix:{host.ovs_dir}/db.sock", "--no-wait", "init"], env=env)
-        run(["ovs-vswitchd", f"unix:{host.ovs_dir}/db.sock", "--disable-system",
-             f"--pidfile={host.pid_dir}/ovs-vswitchd.pid", f"--unixctl={host.ovs_dir}/ovs-vswitchd.ctl",
-             f"--log-file={host.log_dir}/ovs-vswitchd.log", *common], env=env)
+        if "ovsdb-server" in which:
+            run(["ovsdb-server", str(database), f"--remote=punix:{host.ovs_dir}/db.sock",
+                 f"--pidfile={host.pid_dir}/ovsdb-server.pid", f"--unixctl={host.ovs_dir}/ovsdb-server.ctl",
+                 f"--log-file={host.log_dir}/ovsdb-server.log", *common], env=env)
+            run(["ovs-vsctl", f"--db=unix:{host.ovs_dir}/db.sock", "--no-wait", "init"], env=env)
+        if "ovs-vswitchd" in which:
+            run(["ovs-vswitchd", f"unix:{host.ovs_dir}/db.sock", "--disable-system",
+                 f"--pidfile={host.pid_dir}/ovs-vswitchd.pid", f"--unixctl={host.ovs_dir}/ovs-vswitchd.ctl",
+                 f"--log-file={host.log_dir}/ovs-vswitchd.log", *common], env=env)
 
 
 def start_raild(lab: Lab, node: Node) -> None:

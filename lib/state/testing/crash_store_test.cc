@@ -17,7 +17,7 @@ TEST(CrashStore, CallsBeforeAWriteAtAnOddPoint) {
   Memory record;
   size_t seen = 99;
   CrashStore store(std::make_unique<Memory>(record),
-                   {.at = 1, .crash = [&] { seen = record.List()->size(); }});
+                   {.at = 1, .crash = [&](const std::string&) { seen = record.List()->size(); }});
   ASSERT_TRUE(store.Create(Draft()));
   EXPECT_EQ(seen, 0U);
 }
@@ -26,7 +26,7 @@ TEST(CrashStore, CallsAfterAWriteAtAnEvenPoint) {
   Memory record;
   size_t seen = 99;
   CrashStore store(std::make_unique<Memory>(record),
-                   {.at = 2, .crash = [&] { seen = record.List()->size(); }});
+                   {.at = 2, .crash = [&](const std::string&) { seen = record.List()->size(); }});
   ASSERT_TRUE(store.Create(Draft()));
   EXPECT_EQ(seen, 1U);
 }
