@@ -94,7 +94,6 @@ void SwitchRepair::End(const config::Rail& rail, RailState& state, const Status&
     state.backoff.Failed();
   }
   RailSeen seen{.bridge_present = state.bridge_present,
-                .uplink_carrier = state.uplink_carrier,
                 .bridge_mac = state.facts.bridge_mac,
                 .leaf_mac = state.leaf_mac,
                 .rules_wanted = state.rules_wanted,
@@ -129,7 +128,6 @@ Status SwitchRepair::HostLinks(Edges& edges, const config::Rail& rail, RailState
   RAIL_ASSIGN(netlink::Netlink * host, edges.Netlink());
   RAIL_ASSIGN_AS(const netlink::Link pf, host->GetLink(rail.pf), "the uplink of rail " + rail.name);
   RAIL_ASSIGN_AS(const netlink::Link local, host->GetLink(rail.bridge), "rail " + rail.name);
-  state.uplink_carrier = pf.carrier;
   state.uplink_link = pf.index;
   state.local_link = local.index;
   if (!config_.ovs.manage_bridges) return {};

@@ -37,7 +37,6 @@ class SwitchRepair {
  private:
   struct RailState {
     bool bridge_present = false;
-    bool uplink_carrier = false;
     int uplink_link = 0;  // indexes of the kernel
     int local_link = 0;
     pipeline::BridgeFacts facts;

@@ -13,8 +13,8 @@ std::string UplinkProblem(const config::Rail& rail, const Result<netlink::Link>&
   if (!link) return "the uplink " + rail.pf + " of rail " + rail.name + ": " + link.error().message;
   if (link->carrier) return {};
   return "the uplink " + rail.pf + " of rail " + rail.name + " has no carrier" +
-         (link->up ? ": is the cable in and the leaf's port up?" : ": it is set down") +
-         " The rail's addresses are not announced until it is back";
+         (link->up ? " (is the cable in, is the leaf's port up?)" : " (it is set down)") +
+         "; the rail's addresses are not announced until it is back";
 }
 
 bool UplinkWatch::Look() {
