@@ -116,8 +116,8 @@ TEST(Families, ReadAParameterAsItIsNow) {
   nlattr* param = message.Nest(DEVLINK_ATTR_PARAM);
   message.String(DEVLINK_ATTR_PARAM_NAME, "flow_steering_mode").Uint8(DEVLINK_ATTR_PARAM_TYPE, 5);
   nlattr* values = message.Nest(DEVLINK_ATTR_PARAM_VALUES_LIST);
-  for (const auto& [mode, text] : {std::pair{DEVLINK_PARAM_CMODE_PERMANENT, "dmfs"},
-                                   std::pair{DEVLINK_PARAM_CMODE_RUNTIME, "smfs"}}) {
+  for (const auto& [mode, text] :
+       {std::pair{DEVLINK_PARAM_CMODE_PERMANENT, "dmfs"}, std::pair{DEVLINK_PARAM_CMODE_RUNTIME, "smfs"}}) {
     nlattr* value = message.Nest(DEVLINK_ATTR_PARAM_VALUE);
     message.Uint8(DEVLINK_ATTR_PARAM_VALUE_CMODE, static_cast<uint8_t>(mode))
         .String(DEVLINK_ATTR_PARAM_VALUE_DATA, text);
