@@ -13,7 +13,8 @@ using netlink::testing::Borrowed;
 // Announces one event, which is whatever the host says that happens.
 class Event : public netlink::Monitor {
  public:
-  explicit Event(std::function<void()> happens) : fd_(::eventfd(happens ? 1 : 0, EFD_CLOEXEC)), happens_(std::move(happens)) {}
+  explicit Event(std::function<void()> happens)
+      : fd_(::eventfd(happens ? 1 : 0, EFD_CLOEXEC)), happens_(std::move(happens)) {}
   int fd() const override { return fd_.get(); }
   Result<netlink::Changes> Receive() override {
     if (happens_) happens_();
@@ -32,6 +33,7 @@ sriov::testing::PfSpec PfSpecOf(uint32_t number) {
           .switch_id = "3c1a0f0003a1c0e8",
           .port = number,
           .pf_number = number,
+          .vfs = 2,
           .first_function = number == 0 ? 2U : 10U};
 }
 
@@ -96,7 +98,7 @@ void VfHost::AddVf(const std::string& address, int pf, uint32_t index, const std
   state.trust = false;
   state.link_state = netlink::VfLinkState::kAuto;
   vfs.Add(pf, index, state);
-  rdma.Add("mlx5_" + name, host_ns_.identity());
+  rdma_of_[address] = rdma.Add("mlx5_" + name, host_ns_.identity());
 }
 
 void VfHost::Sync() {
@@ -107,6 +109,15 @@ void VfHost::Sync() {
     for (const std::string& name : machine.sysfs().List(path + "/net")) machine.RemoveNetdev(name);
     for (const netlink::Link& link : *links) {
       if (link.parent_device == address) machine.AddNetdev(link.name, sriov::testing::DevicePath(address));
+    }
+    const std::string infiniband = sriov::testing::DevicePath(address) + "/infiniband";
+    if (!rdma_of_.contains(address)) continue;
+    machine.Remove(infiniband);
+    for (const auto& entry : rdma.devices()) {
+      const bool seen = rdma.mode() == netlink::RdmaNetns::kShared || entry.where == host_ns_.identity();
+      if (entry.device.index == rdma_of_.at(address) && seen) {
+        machine.Write(infiniband + "/" + entry.device.name + "/node_guid", "");
+      }
     }
   }
 }

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 
@@ -38,6 +39,11 @@ class VfHost {
   Status On(const std::function<Status()>& body);
   // The pod's namespace ends; the kernel brings its devices back, the links as dev0, dev1, ... when they are waited for.
   void KillPod();
+  // The VF has no RDMA device: mlx5_ib is not loaded.
+  void ForgetRdma(const std::string& address) {
+    rdma_of_.erase(address);
+    machine.Remove(sriov::testing::DevicePath(address) + "/infiniband");
+  }
   // sysfs as the devices are now; On does it too.
   void Sync();
 
@@ -54,6 +60,7 @@ class VfHost {
   const netns::Netns host_ns_;
   std::optional<netns::Netns> pod_;
   config::Rail rail_;
+  std::map<std::string, uint32_t> rdma_of_;  // by the VF's address
   std::optional<Sriov> backend_;
 };
 

@@ -23,7 +23,9 @@ class Ports : public netlink::Devlink {
   Result<netlink::EswitchMode> GetEswitchMode(const netlink::DevlinkHandle&) override { return No(); }
   Status SetEswitchMode(const netlink::DevlinkHandle&, netlink::EswitchMode) override { return No(); }
   Result<std::string> GetParam(const netlink::DevlinkHandle&, const std::string&) override { return No(); }
-  Status SetParam(const netlink::DevlinkHandle&, const std::string&, const std::string&) override { return No(); }
+  Status SetParam(const netlink::DevlinkHandle&, const std::string&, const std::string&) override {
+    return No();
+  }
 
  private:
   static tl::unexpected<Error> No() { return Fail(Code::kUnsupported, "a recorded machine"); }
@@ -56,11 +58,12 @@ void Machine::Write(const std::string& path, const std::string& text) const {
 }
 
 void Machine::Link(const std::string& path, const std::string& target_under_root) const {
-  const fs::path at = root_ + "/" + path;
+  fs::path at = root_ + "/" + path;
   fs::create_directories(at.parent_path());
+  at = fs::canonical(at.parent_path()) / at.filename();  // a folder that is a link itself
   std::error_code absent;
   fs::remove(at, absent);
-  fs::create_symlink(fs::path(root_ + "/" + target_under_root).lexically_relative(at.parent_path()), at);
+  fs::create_symlink((fs::canonical(root_) / target_under_root).lexically_relative(at.parent_path()), at);
 }
 
 void Machine::Remove(const std::string& path) const {
@@ -130,9 +133,9 @@ void Machine::AddPf(const PfSpec& spec) {
     Write("class/net/" + representor + "/phys_port_name",
           spec.controller + "pf" + std::to_string(spec.pf_number) + "vf" + std::to_string(i));
     if (!spec.in_devlink) continue;
-    ports_["pci/" + spec.address].push_back({DevlinkPort::Flavour::kPciVf, spec.controller.empty() || spec.controller == "c0" ? 0U : 1U,
-                                             static_cast<uint16_t>(spec.pf_number), static_cast<uint16_t>(i),
-                                             representor});
+    ports_["pci/" + spec.address].push_back(
+        {DevlinkPort::Flavour::kPciVf, spec.controller.empty() || spec.controller == "c0" ? 0U : 1U,
+         static_cast<uint16_t>(spec.pf_number), static_cast<uint16_t>(i), representor});
   }
 }
 
