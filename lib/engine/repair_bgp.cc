@@ -155,6 +155,11 @@ bool BgpRepair::TellIf(bool changed) {
   }
   picture_.Note("bgp remotes", problem.empty() ? Status() : Fail(Code::kInvalid, problem));
   if (!remotes_.TakeNews() && !changed) return false;
+  if (remotes_.complete() && !told_complete_) {
+    told_complete_ = true;
+    log::Info("{} remotes of {} tenants learned, {} ms after the start", table.size(), table.by_tenant.size(),
+              std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - started_).count());
+  }
   picture_.SetLearned(std::make_shared<const engine::Learned>(engine::Learned{
       .remotes = table, .sessions = sessions_, .complete = remotes_.complete(), .by_push = feed_open_}));
   return true;

@@ -61,7 +61,9 @@ class BgpRepair {
   Picture& picture_;
   Backoff backoff_{std::chrono::milliseconds(250), std::chrono::seconds(5)};
 
+  const Deadline started_ = Clock::now();
   Remotes remotes_;
+  bool told_complete_ = false;
   std::map<std::string, frr::Session> sessions_;  // by interface
   bool sessions_outdated_ = true;
 
@@ -69,7 +71,7 @@ class BgpRepair {
   std::string why_no_feed_;           // "": bgpd pushes, or should
   std::optional<Deadline> feed_due_;  // bgpd was told to push and has until then to connect
   bool feed_open_ = false;
-  bool feed_settling_ = true;  // bgpd was told something new about its feed since the last connection
+  bool feed_settling_ = false;  // bgpd was told something new about its feed since the last connection
   std::optional<Deadline> contested_since_;  // some addresses have two tenants
 
   std::optional<uint64_t> table_version_;  // of what was polled; nothing: ask again

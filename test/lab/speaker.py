@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from railcni_lab import daemons, kernel, vty
-from railcni_lab.layout import COMMUNITY_ASN, Host, LabError
+from railcni_lab.layout import COMMUNITY_ASN, Host, Lab, LabError
 
 ASN = 4200099999
 ADDRESS, LEAF_ADDRESS, NEXT_HOP = "192.0.2.2", "192.0.2.1", "192.0.2.9"  # TEST-NET-1, on a link of its own
@@ -58,10 +58,6 @@ def configure(host: Host, *lines: str) -> None:
                 raise LabError(f"bgpd of {host.name}: {line}: {answer[:-4].decode()!r}")
 
 
-def _ip(namespace: str, lines: Iterable[str]) -> None:
-    kernel.run(["ip", "-n", namespace, "-batch", "-"], stdin="".join(f"{line}\n" for line in lines))
-
-
 def _message(kind: int, body: bytes) -> bytes:
     return MARKER + struct.pack("!HB", 19 + len(body), kind) + body
 
@@ -95,17 +91,20 @@ def withdraw(addresses: Iterable[str]) -> Iterator[bytes]:
 
 
 class Speaker:
-    """An eBGP neighbour of `leaf`, in the leaf's own namespace; the leaf passes on what it says, and installs none of it."""
+    """An eBGP neighbour of `leaf`, in a namespace of its own; the leaf passes on what it says, and installs none of it."""
 
-    def __init__(self, leaf: Host) -> None:
-        self.leaf, self.over = leaf, threading.Event()
-        kernel.ip_batch([f"link add speaker netns {leaf.namespace} type dummy"])
-        _ip(leaf.namespace, [f"address add {LEAF_ADDRESS}/24 dev speaker", f"address add {ADDRESS}/24 dev speaker",
-                             "link set speaker up"])
+    def __init__(self, lab: Lab, leaf: Host) -> None:
+        self.leaf, self.over, self.namespace = leaf, threading.Event(), lab.namespace("pod-speaker")
+        kernel.ip_batch([f"netns add {self.namespace}",
+                         f"link add speaker netns {leaf.namespace} type veth peer name leaf netns {self.namespace}"])
+        for namespace, name, address in ((leaf.namespace, "speaker", LEAF_ADDRESS), (self.namespace, "leaf", ADDRESS)):
+            kernel.checksums_by_software(namespace, [name])
+            kernel.run(["ip", "-n", namespace, "-batch", "-"],
+                       stdin=f"address add {address}/24 dev {name}\nlink set {name} up\n")
         configure(leaf, "route-map speaker-nofib deny 10", "exit", f"router bgp {leaf.asn}",
-                  f"neighbor {ADDRESS} remote-as {ASN}", f"neighbor {ADDRESS} passive", f"neighbor {ADDRESS} disable-connected-check",
+                  f"neighbor {ADDRESS} remote-as {ASN}", f"neighbor {ADDRESS} passive",
                   "address-family ipv4 unicast", f"neighbor {ADDRESS} activate", "table-map speaker-nofib")
-        with kernel.inside(leaf.namespace):
+        with kernel.inside(self.namespace):
             self.socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         self.socket.settimeout(30)
         self.socket.bind((ADDRESS, 0))
@@ -145,7 +144,7 @@ class Speaker:
         self.socket.close()
         configure(self.leaf, f"router bgp {self.leaf.asn}", f"no neighbor {ADDRESS}", "address-family ipv4 unicast",
                   "no table-map speaker-nofib", "exit-address-family", "exit", "no route-map speaker-nofib")
-        _ip(self.leaf.namespace, ["link del speaker"])
+        kernel.delete_namespace(self.namespace)
 
 
 def addresses(first: str, count: int) -> list[str]:
