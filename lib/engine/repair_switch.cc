@@ -251,7 +251,13 @@ std::vector<ovs::Rule> SwitchRepair::Wanted(const config::Rail& rail, const Rail
     here.insert(attachment.addresses.begin(), attachment.addresses.end());
     if (has_tenant) present.insert({attachment.tenant_id});
   }
-  for (const auto& [address, remote] : learned.remotes) elsewhere.emplace(address, remote.tenant);
+  for (const tenancy::TenantId tenant : present) {
+    const auto remotes = learned.remotes.by_tenant.find(tenant);
+    if (remotes == learned.remotes.by_tenant.end()) continue;
+    for (const frr::Remote& remote : *remotes->second) {
+      if (!learned.remotes.contested.contains(remote.address)) elsewhere.emplace(remote.address, tenant);
+    }
+  }
   for (const auto& [address, tenant] : elsewhere) {
     if (here.contains(address) || !present.contains(tenant)) continue;
     pipeline::Append(rules, pipeline::RemoteRules(state.facts, address, tenant));

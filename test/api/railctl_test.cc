@@ -138,7 +138,7 @@ TEST_F(RailctlTest, CollectsAllPagesOfRemotes) {
   view.remotes.clear();
   for (uint32_t i = 0; i < 20001; ++i) {
     const std::string bytes = {10, 1, static_cast<char>(i >> 8), static_cast<char>(i)};
-    view.remotes.push_back(one);
+    view.remotes.own().push_back(one);
     view.remotes.back().remote.address = *IpAddress::FromBytes(bytes);
   }
   board_.Publish(view);

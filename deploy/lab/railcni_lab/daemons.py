@@ -41,12 +41,14 @@ def prepare(host: Host) -> None:
             file.chmod(0o640)
 
 
-def start_frr(host: Host, bgp_config: str = "", which: Iterable[str] = ("zebra", "bgpd")) -> None:
+def start_frr(host: Host, bgp_config: str = "", which: Iterable[str] = ("zebra", "bgpd"), bmp: bool = False) -> None:
+    """`bmp`: with the module by which bgpd pushes what it learns."""
     (host.root / "etc/frr/bgpd.conf").write_text(bgp_config)
     api = str(host.frr_dir / "zserv.api")
     for daemon in which:
+        module = ["-M", "bmp"] if bmp and daemon == "bgpd" else []
         with inside(host.namespace):
-            run([str(FRR_BINARIES / daemon), "-d", "-z", api, "--vty_socket", str(host.frr_dir),
+            run([str(FRR_BINARIES / daemon), *module, "-d", "-z", api, "--vty_socket", str(host.frr_dir),
                  "-i", str(host.frr_dir / f"{daemon}.pid"), "-f", str(host.root / f"etc/frr/{daemon}.conf"),
                  "-A", "127.0.0.1", "-P", "0", "--log", f"file:{host.log_dir / daemon}.log"])
 

@@ -140,6 +140,11 @@ class Bgp : public frr::Bgp {
     RAIL_TRY(gate_.Call(Edge::kBgp, "TableVersion"));
     return inner_.TableVersion(deadline);
   }
+  Result<bool> EnsureFeed(const std::vector<frr::RailPeer>& rails, uint16_t port, bool manage,
+                          Deadline deadline) override {
+    RAIL_TRY(gate_.Call(Edge::kBgp, "EnsureFeed"));
+    return inner_.EnsureFeed(rails, port, manage, deadline);
+  }
   Result<std::vector<std::string>> EnsureBase(const frr::BaseConfig& config, Deadline deadline) override {
     RAIL_TRY(gate_.Call(Edge::kBgp, "EnsureBase"));
     return inner_.EnsureBase(config, deadline);
