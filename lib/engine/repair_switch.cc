@@ -13,6 +13,11 @@ using state::Phase;
 
 constexpr std::chrono::seconds kRoundLimit{20};
 
+// Where a rule stands: another one put there is in its stead.
+size_t PlaceOf(const ovs::Rule& rule) {
+  return std::hash<std::string>()(rule.match) ^ (size_t{rule.table} << 16 | rule.priority);
+}
+
 }  // namespace
 
 SwitchRepair::SwitchRepair(const config::NodeConfig& config, const Deps& deps, state::Store& store,
@@ -47,6 +52,32 @@ bool SwitchRepair::Concerned(const std::vector<int>& links) const {
     return !state.bridge_present || std::ranges::find(links, state.uplink_link) != links.end() ||
            std::ranges::find(links, state.local_link) != links.end();
   });
+}
+
+bool SwitchRepair::Concerned(const std::string& bridge, const ovs::RuleChanges& changes) {
+  for (const config::Rail& rail : config_.rails) {
+    if (rail.bridge != bridge) continue;
+    RailState& state = rails_[rail.name];
+    // A hash that is another's by chance costs a look.
+    const bool concerned = changes.ours || std::ranges::any_of(changes.others, [&](const ovs::Rule& rule) {
+                             return std::ranges::binary_search(state.places, PlaceOf(rule));
+                           });
+    state.rules_changed = state.rules_changed || concerned;
+    return concerned;
+  }
+  return false;
+}
+
+void SwitchRepair::RulesChanged() {
+  Edges edges(deps_.openers(config_), After(kRoundLimit));
+  bool looked = false;
+  for (const config::Rail& rail : config_.rails) {
+    RailState& state = rails_[rail.name];
+    if (!state.bridge_present || !state.rules_changed) continue;
+    End(rail, state, Rules(edges, rail, state, Look::kAlways));
+    looked = true;
+  }
+  if (looked) picture_.Publish(store_);
 }
 
 void SwitchRepair::RecordChanged() {
@@ -168,7 +199,13 @@ Status SwitchRepair::Ports(Edges& edges, const config::Rail& rail, RailState& st
 
   for (const Attachment& attachment : record.attachments) {
     if (attachment.rail != rail.name || attachment.phase != Phase::kReady) continue;
-    if (record.Has(attachment.id, step::kPort) && !state.ports.contains(attachment.representor)) {
+    const bool made = record.Has(attachment.id, step::kPort);
+    const auto there = state.ports.find(attachment.representor);
+    if (there != state.ports.end() && (made || record.Has(attachment.id, step::kAdopt))) {
+      RAIL_TRY(Mark(*db, edges, rail, attachment, there->second, made));
+    }
+    if (made && there == state.ports.end()) {
+      RAIL_TRY(TakeBack(*db, edges, rail, attachment));
       RAIL_ASSIGN(state.ports[attachment.representor],
                   db->AddPort(PortSpecOf(rail, attachment), edges.CallDeadline()));
       log::Info("rail {}: port {} was missing on bridge {}, added again", rail.name, attachment.representor,
@@ -197,6 +234,34 @@ Status SwitchRepair::Ports(Edges& edges, const config::Rail& rail, RailState& st
     picture_.Repaired("orphan port");
   }
   return {};
+}
+
+// What says whose port it is: DEL and the sweep go by it.
+Status SwitchRepair::Mark(ovs::Ovsdb& db, Edges& edges, const config::Rail& rail,
+                          const Attachment& attachment, const ovs::Port& port, bool made) {
+  ovs::ExternalIds wrong;
+  for (const auto& [key, value] : made ? PortIds(attachment) : ovs::ExternalIds{}) {
+    const auto seen = port.external_ids.find(key);
+    if (seen == port.external_ids.end() || seen->second != value) wrong[key] = value;
+  }
+  const std::string id = std::to_string(attachment.id);
+  const auto mark = port.external_ids.find(kOwnerKey);
+  if (mark == port.external_ids.end() || mark->second != id) wrong[kOwnerKey] = id;
+  if (wrong.empty()) return {};
+  RAIL_TRY(db.SetExternalIds(port.name, wrong, edges.CallDeadline()));
+  log::Info("rail {}: port {} had lost {} of its external_ids, set again", rail.name, port.name,
+            wrong.size());
+  picture_.Repaired("external_ids");
+  return {};
+}
+
+// The record says that the device behind this port is a pod's of ours; on another bridge its frames would pass no rule of ours.
+Status SwitchRepair::TakeBack(ovs::Ovsdb& db, Edges& edges, const config::Rail& rail,
+                              const Attachment& attachment) {
+  RAIL_ASSIGN(const auto port, db.FindPort(attachment.representor, edges.CallDeadline()));
+  if (!port || port->bridge == rail.bridge) return {};
+  log::Warning("rail {}: port {} was moved to bridge {}, taken back", rail.name, port->name, port->bridge);
+  return db.DeletePort(port->bridge, port->name, {}, ovs::Ovsdb::Wait::kCommitted, edges.CallDeadline());
 }
 
 // The leaf's MAC is that of the BGP neighbour where there is one, else of the router that the kernel has heard on LOCAL.
@@ -263,7 +328,7 @@ std::vector<ovs::Rule> SwitchRepair::Wanted(const config::Rail& rail, const Rail
 Status SwitchRepair::Rules(Edges& edges, const config::Rail& rail, RailState& state, Look look) {
   const std::shared_ptr<const engine::Learned> learned = picture_.learned();
   const bool judge = learned->complete && !state.leaf_mac.is_zero();
-  if (look == Look::kNews && state.rules_right && state.judged == judge) {
+  if (look == Look::kNews && state.rules_right && !state.rules_changed && state.judged == judge) {
     RAIL_ASSIGN(const Record record, Record::Read(store_));
     if (Wanted(rail, state, record, *learned) == state.wanted) return {};
   }
@@ -271,6 +336,7 @@ Status SwitchRepair::Rules(Edges& edges, const config::Rail& rail, RailState& st
   RAIL_ASSIGN(ovs::OpenFlow * switch_, edges.OpenFlow(rail.bridge));
   for (int round = 0; round < 5; ++round) {
     RAIL_ASSIGN(const auto dumped, switch_->Dump(ovs::CookieMatch::Ours(), edges.CallDeadline()));
+    state.rules_changed = false;
     RAIL_ASSIGN(const int64_t version, store_.Version());
     RAIL_ASSIGN(const Record record, Record::Read(store_));
 
@@ -280,11 +346,14 @@ Status SwitchRepair::Rules(Edges& edges, const config::Rail& rail, RailState& st
     state.wanted = Wanted(rail, state, record, *learned);
     std::vector<ovs::Rule> want;
     std::set<std::tuple<uint8_t, uint16_t, std::string>> unique;
+    state.places.clear();
     for (const ovs::Rule& rule : state.wanted) {
       RAIL_ASSIGN(ovs::Rule canonical, ovs::Canonical(rule));
-      if (unique.emplace(canonical.table, canonical.priority, canonical.match).second)
-        want.push_back(std::move(canonical));
+      if (!unique.emplace(canonical.table, canonical.priority, canonical.match).second) continue;
+      state.places.push_back(PlaceOf(canonical));
+      want.push_back(std::move(canonical));
     }
+    std::ranges::sort(state.places);
     ovs::Change change = ovs::Difference(have, want);
     // What this raild has not learned yet an earlier one may have: its rules stay until there is something better.
     std::erase_if(change.remove, [&](const ovs::Rule& rule) {
