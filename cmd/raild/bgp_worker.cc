@@ -1,6 +1,7 @@
 #include "cmd/raild/bgp_worker.h"
 
 #include "lib/base/log.h"
+#include "lib/base/socket.h"
 
 namespace rail::raild {
 namespace {
@@ -12,7 +13,10 @@ constexpr std::chrono::milliseconds kPollInterval{250};
 
 BgpWorker::BgpWorker(const config::NodeConfig& config, const engine::Deps& deps,
                      std::unique_ptr<state::Store> store, engine::Picture& picture, Events events)
-    : store_(std::move(store)), repair_(config, deps, *store_, picture), events_(std::move(events)) {}
+    : vty_(config.frr.run_dir + "/bgpd.vty"),
+      store_(std::move(store)),
+      repair_(config, deps, *store_, picture),
+      events_(std::move(events)) {}
 
 void BgpWorker::Start() {
   worker_.Start([this] {
@@ -32,6 +36,12 @@ void BgpWorker::Audit() {
 }
 
 void BgpWorker::Poll() {
+  // connect(2) to a socket that nobody serves costs nothing. A bgpd that is back has lost its configuration.
+  if (!repair_.answers()) {
+    if (UnixStream::Connect(vty_, Clock::now())) Audit();
+    return;
+  }
+  if (repair_.audit_due()) Audit();
   if (repair_.Poll()) events_.learned();
 }
 

@@ -32,6 +32,7 @@ class BgpWorker {
   void Audit();
   void Poll();
 
+  const std::string vty_;  // bgpd's socket
   const std::unique_ptr<state::Store> store_;
   engine::BgpRepair repair_;
   const Events events_;

@@ -27,6 +27,7 @@ BgpRepair::BgpRepair(const config::NodeConfig& config, const Deps& deps, state::
 // The order keeps routes at the leaf through a restart of bgpd: the instance, the addresses, and only then the sessions,
 // which end the leaf's graceful restart with everything announced.
 bool BgpRepair::Audit() {
+  audit_due_ = false;
   Edges edges(deps_.openers(config_), After(kRoundLimit));
   Status whole;
   const auto note = [&](const std::string& part, const Status& status) {
@@ -52,6 +53,7 @@ bool BgpRepair::Audit() {
 }
 
 bool BgpRepair::Poll() {
+  if (poll_backoff_.next() && !poll_backoff_.Due()) return false;
   Edges edges(deps_.openers(config_), After(kRoundLimit));
   if (!LearnAndTell(edges)) return false;
   picture_.Publish(store_);
@@ -60,7 +62,13 @@ bool BgpRepair::Poll() {
 
 bool BgpRepair::LearnAndTell(Edges& edges) {
   bool news = false;
-  picture_.Note("bgp", Learn(edges, news));
+  const Status learned = Learn(edges, news);
+  picture_.Note("bgp", learned);
+  if (learned) {
+    poll_backoff_.Right();
+  } else {
+    poll_backoff_.Failed();
+  }
   if (news) {
     picture_.SetLearned(std::make_shared<const engine::Learned>(
         engine::Learned{.remotes = remotes_, .sessions = sessions_, .complete = complete_}));
@@ -126,7 +134,10 @@ bool BgpRepair::SessionsSettled() const {
 // settled sessions no longer carry it, or when the sessions have not settled in time.
 Status BgpRepair::Learn(Edges& edges, bool& changed) {
   auto bgp = edges.Bgp();
+  answers_ = bgp.has_value();
   if (!bgp) {
+    audit_due_ = true;
+    all_neighbours_ = false;
     table_version_.reset();  // the next bgpd counts anew
     return tl::make_unexpected(bgp.error());
   }
@@ -141,6 +152,11 @@ Status BgpRepair::Learn(Edges& edges, bool& changed) {
     if (before.state != session.state || session.uptime_ms < before.uptime_ms) table_version_.reset();
     before = session;
   }
+  const bool all = std::ranges::all_of(config_.rails, [&](const config::Rail& rail) {
+    return std::ranges::find(sessions, rail.bridge, &frr::Session::interface) != sessions.end();
+  });
+  audit_due_ = audit_due_ || (all_neighbours_ && !all);
+  all_neighbours_ = all;
   if (SessionsSettled()) {
     keep_until_.reset();
   } else if (!keep_until_) {

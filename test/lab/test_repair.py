@@ -43,6 +43,11 @@ def theirs(world: World, node: Node) -> dict[str, object]:
             "bgpd": [line for line in running(node) if "theirs" in line or "192.0.2." in line]}
 
 
+def add_their_rules(node: Node) -> None:
+    ofctl(node, "add-flow", "cookie=0x1234,table=0,priority=7,in_port=77,actions=drop")
+    ofctl(node, "add-flow", "cookie=0x1234,table=77,priority=7,actions=NORMAL")
+
+
 @pytest.fixture(scope="module")
 def foreign(world: World) -> Iterator[dict[str, object]]:
     """A second BGP neighbour with prefix and route-map, rules, a port, a bridge: of somebody else, on the same instances."""
@@ -56,8 +61,7 @@ def foreign(world: World) -> Iterator[dict[str, object]]:
     world.vsctl(node, "add-port", bridge(0), "theirs0", "--", "set", "Port", "theirs0", "external_ids:theirs=1", "--",
                 "set", "Bridge", bridge(0), "external_ids:theirs=1", "--",
                 "add-br", "br-theirs", "--", "set", "Bridge", "br-theirs", "datapath_type=netdev")
-    ofctl(node, "add-flow", "cookie=0x1234,table=0,priority=7,in_port=77,actions=drop")
-    ofctl(node, "add-flow", "cookie=0x1234,table=77,priority=7,actions=NORMAL")
+    add_their_rules(node)
     before = theirs(world, node)
     assert len(before["bgpd"]) >= 5, before
     yield before
@@ -133,6 +137,7 @@ def test_ports_and_bridges(world: World, node: Node, repaired: Callable[..., Non
     repaired("external_id edited", lambda: world.vsctl(node, "set", "Port", rep, "external_ids:railcni=999"), working)
     repaired("fail_mode changed", lambda: world.vsctl(node, "set", "Bridge", br, "fail_mode=standalone"),
              lambda: world.vsctl(node, "get", "Bridge", br, "fail_mode") == "secure")
+    add_their_rules(node)  # ovs-vswitchd itself forgets every rule when fail_mode changes
     repaired("uplink removed", lambda: world.vsctl(node, "del-port", br, up),
              lambda: on_bridge(up) and world.ofport(node, up) == 1)
     repaired("hwaddr changed", lambda: world.vsctl(node, "set", "Bridge", br, 'other_config:hwaddr="02:00:00:00:00:99"'),
