@@ -27,6 +27,7 @@ class BgpWorker {
   Status Open() { return worker_.Open(); }
   void Start();  // every worker is open by then: they call each other
   void Stop() { worker_.Stop(); }
+  event::Loop& loop() { return worker_.loop(); }
 
  private:
   void Audit();

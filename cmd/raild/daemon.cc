@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <array>
 #include <chrono>
 #include <csignal>
 
@@ -29,7 +30,8 @@ Daemon::Daemon(config::NodeConfig config, engine::Deps deps, Stores stores, poke
       sweep_(config_, deps_, std::move(stores.for_sweep), picture_, [this] { switch_.RecordChanged(); }),
       switch_(config_, deps_, std::move(stores.for_switch), picture_, [this] { sweep_.Soon(); }),
       bgp_(config_, deps_, std::move(stores.for_bgp), picture_,
-           {.learned = [this] { switch_.Learned(); }, .right_again = [this] { sweep_.Soon(); }}) {}
+           {.learned = [this] { switch_.Learned(); }, .right_again = [this] { sweep_.Soon(); }}),
+      pulse_(*loop_, supervisor_) {}
 
 Result<std::unique_ptr<Daemon>> Daemon::Start(config::NodeConfig config, engine::Deps deps,
                                               const config::Paths& paths) {
@@ -63,7 +65,12 @@ void Daemon::Run() {
   switch_.Start();
   bgp_.Start();
   sweep_.Start();
+  const std::array parts = {&switch_.loop(), &bgp_.loop(), &sweep_.loop()};
+  for (event::Loop* part : parts) pulse_.Add(*part);
+  pulse_.Begin();
   loop_->Run();
+  supervisor_.Tell("STOPPING=1");
+  for (event::Loop* part : parts) part->Stop();  // all at once: each may be in a round
   bgp_.Stop();
   switch_.Stop();
   sweep_.Stop();

@@ -28,6 +28,7 @@ class SwitchWorker {
   Status Open() { return worker_.Open(); }
   void Start();  // every worker is open by then: they call each other
   void Stop() { worker_.Stop(); }
+  event::Loop& loop() { return worker_.loop(); }
   void RecordChanged();
   void Learned();
 
