@@ -9,8 +9,8 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr seconds kAuditInterval{30};
-// ovsdb-server that is down is asked for so often: connect(2) on its socket costs nothing.
-constexpr milliseconds kReconnect{250};
+// ovsdb-server and bridges that are down are asked for so often: connect(2) on their sockets costs nothing.
+constexpr milliseconds kReconnect{100};
 // A poke or a link asks for an answer soon. OVSDB and the rules also change with every ADD, in the middle of its chain: what
 // matters there (a port, a bridge or a rule that somebody took away) can wait until the chain has ended.
 constexpr milliseconds kGather{10};

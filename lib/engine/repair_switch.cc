@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 #include "lib/base/log.h"
 
@@ -323,6 +324,23 @@ std::vector<ovs::Rule> SwitchRepair::Wanted(const config::Rail& rail, const Rail
   return rules;
 }
 
+// The cookies of attachments whose port was not there when last looked: an ADD may have made it since, and its rules. What they
+// should be is not known before the port's number is.
+std::set<uint64_t> SwitchRepair::Unplaced(const config::Rail& rail, const RailState& state,
+                                          const Record& record) const {
+  std::set<uint64_t> cookies;
+  for (const Attachment& attachment : record.attachments) {
+    if (attachment.rail != rail.name || attachment.phase == Phase::kDeleting) continue;
+    if (!record.Has(attachment.id, step::kAdmit) && !record.Has(attachment.id, step::kTenant)) continue;
+    const auto port = state.ports.find(attachment.representor);
+    if (port != state.ports.end() && port->second.ofport > 0) continue;
+    const auto id = static_cast<uint64_t>(attachment.id);
+    cookies.insert({ovs::Cookie(ovs::CookieKind::kAttachment, id), ovs::Cookie(ovs::CookieKind::kTenant, id),
+                    ovs::Cookie(ovs::CookieKind::kCompare, attachment.tenant_id)});
+  }
+  return cookies;
+}
+
 // The dump first, the record second: a plugin records before it writes, so a rule in the dump that no record explains was
 // left behind. After the commit the record is looked at again: what changed in between asks for another round.
 Status SwitchRepair::Rules(Edges& edges, const config::Rail& rail, RailState& state, Look look) {
@@ -334,11 +352,17 @@ Status SwitchRepair::Rules(Edges& edges, const config::Rail& rail, RailState& st
   }
   state.rules_right = false;
   RAIL_ASSIGN(ovs::OpenFlow * switch_, edges.OpenFlow(rail.bridge));
+  bool ports_looked_at = false;
   for (int round = 0; round < 5; ++round) {
     RAIL_ASSIGN(const auto dumped, switch_->Dump(ovs::CookieMatch::Ours(), edges.CallDeadline()));
     state.rules_changed = false;
     RAIL_ASSIGN(const int64_t version, store_.Version());
     RAIL_ASSIGN(const Record record, Record::Read(store_));
+    const auto unplaced = Unplaced(rail, state, record);
+    if (!unplaced.empty() && !std::exchange(ports_looked_at, true)) {
+      RAIL_TRY(Ports(edges, rail, state));
+      continue;
+    }
 
     std::vector<ovs::Rule> have;
     have.reserve(dumped.size());
@@ -357,6 +381,7 @@ Status SwitchRepair::Rules(Edges& edges, const config::Rail& rail, RailState& st
     ovs::Change change = ovs::Difference(have, want);
     // What this raild has not learned yet an earlier one may have: its rules stay until there is something better.
     std::erase_if(change.remove, [&](const ovs::Rule& rule) {
+      if (unplaced.contains(rule.cookie)) return true;
       if (state.own.contains(rule)) return false;
       const bool remote = ovs::CookieMatch::Kind(ovs::CookieKind::kRemote).Selects(rule.cookie);
       const bool leaf = ovs::CookieMatch::Kind(ovs::CookieKind::kLeaf).Selects(rule.cookie);

@@ -74,6 +74,7 @@ class SwitchRepair {
   // kNews: the switch is looked at only when something else is wanted than in the last round.
   enum class Look { kAlways, kNews };
   Status Rules(Edges& edges, const config::Rail& rail, RailState& state, Look look);
+  std::set<uint64_t> Unplaced(const config::Rail& rail, const RailState& state, const Record& record) const;
   std::vector<ovs::Rule> Wanted(const config::Rail& rail, const RailState& state, const Record& record,
                                 const engine::Learned& learned) const;
 

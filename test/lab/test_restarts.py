@@ -17,11 +17,11 @@ from pathlib import Path
 import pytest
 from conftest import LAB
 from railcni_lab import daemons, fabric, kernel, pods, vty
-from railcni_lab.layout import Lab, Node, Shape, bridge, uplink
+from railcni_lab.layout import Lab, LabError, Node, Shape, bridge
 from tables import Tables
 from test_repair import OURS, rules
 from traffic import LeafWatch, Traffic
-from world import World, eventually
+from world import World, eventually, link_mac
 
 MANY = 10_000  # remotes of a tenant that is present: two rules each
 MANY_SUBNET = "10.99.0.0/16"
@@ -79,8 +79,11 @@ def fault(world: World, node: Node, traffic: Traffic, tables: Tables):  # noqa: 
         with LeafWatch(leaf, announced) as watch:
             f = Fault()
             yield f
-            eventually(f"{name}: every rule", lambda: attempt_places(world, node), lambda now: now == wanted_rules, seconds)
+            eventually(f"{name}: {len(wanted_rules)} rules", lambda: count(node), lambda n: n == len(wanted_rules), seconds)
             took = time.monotonic() - f.back
+            eventually(f"{name}: every rule", lambda: places(world, node), lambda now: now == wanted_rules, seconds)
+            if right is not None:
+                took = time.monotonic() - f.back
             traffic.flows_again(seconds)
             eventually(f"{name}: every address at the leaf", watch.prefixes, lambda p: announced <= p, seconds)
             eventually(f"{name}: sessions", lambda: vty.sessions(leaf.frr_dir),
@@ -97,11 +100,14 @@ def places(world: World, node: Node) -> set[tuple[object, ...]]:
     return {(table, priority, match, actions) for table, priority, match, actions, _ in rules(world, node)}
 
 
-def attempt_places(world: World, node: Node) -> set[tuple[object, ...]]:
+def count(node: Node) -> int:
+    """Rules of ours, counted by the switch; 0 while it is not there."""
     try:
-        return places(world, node)
-    except Exception:  # noqa: BLE001  the switch is not there yet
-        return set()
+        text = kernel.run(["ovs-ofctl", "-O", "OpenFlow15", "dump-aggregate", f"unix:{node.ovs_dir}/{bridge(0)}.mgmt",
+                           f"cookie=0x{OURS:x}00000000/0xffffffff00000000"])
+    except LabError:
+        return 0
+    return int(text.partition("flow_count=")[2].split()[0])
 
 
 def kill(node: Node, *names: str, how: signal.Signals = signal.SIGKILL) -> None:
@@ -110,11 +116,6 @@ def kill(node: Node, *names: str, how: signal.Signals = signal.SIGKILL) -> None:
         assert pid is not None, f"{name} of {node.name} does not run"
         os.kill(pid, how)
         daemons.wait_until(f"{name} ended", lambda n=name: daemons.pid_of(node, n) is None, 30, every=0.005)
-
-
-def vswitchd_back(world: World, node: Node) -> None:
-    daemons.start_vswitchd(node)
-    fabric.wait_for_bridges(node, 1)
 
 
 # The control plane of the switch
@@ -253,6 +254,7 @@ def test_raild_killed_during_its_commits(world: World, node: Node, many: None, f
 def test_node_reboots(world: World, node: Node, traffic: Traffic, fault) -> None:  # noqa: ANN001
     """Every process and namespace is gone, files are kept; then the runtime deletes what was there and adds the pods again."""
     lab, mine = world.lab, [p for p in pods.all_pods(world.lab) if p.node == node.name]
+    hardware = {p.devices[0]: link_mac(pods.namespace(lab, p.name), pods.ifname(0)) for p in mine}
     with fault("the node reboots; its pods are added again", seconds=90) as f:
         for name in ("raild", "bgpd", "zebra", "ovs-vswitchd", "ovsdb-server"):
             kill(node, name)
@@ -260,7 +262,11 @@ def test_node_reboots(world: World, node: Node, traffic: Traffic, fault) -> None
             kernel.delete_namespace(pods.namespace(lab, pod.name))
         for socket in (*node.ovs_dir.iterdir(), *node.frr_dir.iterdir()):
             socket.unlink()
+        gone = {name.replace("vf", "rep") for name in hardware}
+        eventually("the pods' devices went with them", lambda: kernel.links(node.namespace), lambda there: not gone & there)
         fabric.mend_devices(node, lab.shape(), set())
+        for name, mac in hardware.items():  # the lab's devices are new ones; a NIC keeps its address
+            kernel.run(["ip", "-n", node.namespace, "link", "set", "dev", name, "address", mac])
         daemons.start_ovs(node)
         for daemon in ("zebra", "bgpd"):
             daemons.start_frr_daemon(node, daemon)
