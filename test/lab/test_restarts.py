@@ -258,6 +258,7 @@ def test_node_reboots(world: World, node: Node, traffic: Traffic, fault) -> None
     with fault("the node reboots; its pods are added again", seconds=90) as f:
         for name in ("raild", "bgpd", "zebra", "ovs-vswitchd", "ovsdb-server"):
             kill(node, name)
+        traffic.close({pod.name for pod in mine})
         for pod in mine:
             kernel.delete_namespace(pods.namespace(lab, pod.name))
         for socket in (*node.ovs_dir.iterdir(), *node.frr_dir.iterdir()):

@@ -56,6 +56,11 @@ class Traffic:
             self.addresses[name] = port.ipv4
             self.sockets[name] = s
 
+    def close(self, names: set[str]) -> None:
+        """A socket keeps a pod's namespace alive."""
+        for name in names:
+            self.sockets[name].close()
+
     def _send(self) -> None:
         due = time.monotonic()
         while not self.ended.is_set():
@@ -69,7 +74,10 @@ class Traffic:
 
     def _receive(self) -> None:
         while not self.ended.is_set():
-            readable, _, _ = select.select([s for s in self.sockets.values() if s.fileno() >= 0], [], [], 0.1)
+            try:
+                readable, _, _ = select.select([s for s in self.sockets.values() if s.fileno() >= 0], [], [], 0.1)
+            except (OSError, ValueError):
+                continue  # one was closed meanwhile
             now = time.monotonic()
             for s in readable:
                 try:
