@@ -6,6 +6,7 @@
 #include <cerrno>
 
 #include "lib/base/log.h"
+#include "lib/base/socket.h"
 
 namespace rail::raild {
 namespace {
@@ -21,6 +22,7 @@ constexpr std::chrono::milliseconds kGatherMost{500};
 BgpWorker::BgpWorker(const config::NodeConfig& config, const engine::Deps& deps,
                      std::unique_ptr<state::Store> store, engine::Picture& picture, Events events)
     : config_(config),
+      vty_(config.frr.run_dir + "/bgpd.vty"),
       store_(std::move(store)),
       repair_(config, deps, *store_, picture),
       events_(std::move(events)) {}
@@ -98,6 +100,12 @@ void BgpWorker::Audit() {
 }
 
 void BgpWorker::Poll() {
+  // connect(2) to a socket that nobody serves costs nothing. A bgpd that is back has lost its configuration.
+  if (!repair_.answers()) {
+    if (UnixStream::Connect(vty_, Clock::now())) Audit();
+    return;
+  }
+  if (repair_.audit_due()) Audit();
   if (repair_.Poll()) events_.learned();
 }
 

@@ -32,6 +32,7 @@ class BgpWorker {
   void Stop() { worker_.Stop(); }
   // A rail has lost its carrier, or has it again: any thread.
   void UplinksChanged();
+  event::Loop& loop() { return worker_.loop(); }
 
  private:
   void Audit();
@@ -43,6 +44,7 @@ class BgpWorker {
   void Told();
 
   const config::NodeConfig& config_;
+  const std::string vty_;  // bgpd's socket
   const std::unique_ptr<state::Store> store_;
   engine::BgpRepair repair_;
   const Events events_;

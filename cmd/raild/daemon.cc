@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <array>
 #include <chrono>
 #include <csignal>
 
@@ -33,7 +34,8 @@ Daemon::Daemon(config::NodeConfig config, engine::Deps deps, Stores stores, poke
       uplinks_(config_, deps_, picture_, [this] {
         bgp_.UplinksChanged();
         switch_.Learned();  // also publishes what has changed
-      }) {}
+      }),
+      pulse_(*loop_, supervisor_) {}
 
 Result<std::unique_ptr<Daemon>> Daemon::Start(config::NodeConfig config, engine::Deps deps,
                                               const config::Paths& paths) {
@@ -69,7 +71,12 @@ void Daemon::Run() {
   switch_.Start();
   bgp_.Start();
   sweep_.Start();
+  const std::array parts = {&switch_.loop(), &bgp_.loop(), &sweep_.loop()};
+  for (event::Loop* part : parts) pulse_.Add(*part);
+  pulse_.Begin();
   loop_->Run();
+  supervisor_.Tell("STOPPING=1");
+  for (event::Loop* part : parts) part->Stop();  // all at once: each may be in a round
   uplinks_.Stop();
   bgp_.Stop();
   switch_.Stop();

@@ -8,7 +8,9 @@
 #include <memory>
 
 #include "cmd/raild/bgp_worker.h"
+#include "cmd/raild/pulse.h"
 #include "cmd/raild/service.h"
+#include "cmd/raild/supervisor.h"
 #include "cmd/raild/sweep_worker.h"
 #include "cmd/raild/switch_worker.h"
 #include "cmd/raild/uplink_worker.h"
@@ -44,6 +46,8 @@ class Daemon {
   SwitchWorker switch_;
   BgpWorker bgp_;
   UplinkWorker uplinks_;
+  const Supervisor supervisor_ = Supervisor::FromEnvironment();
+  Pulse pulse_;
   std::unique_ptr<Server> server_;  // last: it ends first
 };
 

@@ -35,6 +35,7 @@ BgpRepair::BgpRepair(const config::NodeConfig& config, const Deps& deps, state::
 // The order keeps routes at the leaf through a restart of bgpd: the instance, the addresses, and only then the sessions,
 // which end the leaf's graceful restart with everything announced.
 bool BgpRepair::Audit() {
+  audit_due_ = false;
   Edges edges(deps_.openers(config_), After(kRoundLimit));
   Status whole;
   const auto note = [&](const std::string& part, const Status& status) {
@@ -49,7 +50,7 @@ bool BgpRepair::Audit() {
   if (config_.bgp.manage && (before || before.error().code != Code::kTransient)) {
     note("bgp sessions", BgpBase(edges, config_.rails));
   }
-  if (feed_port_) note("bgp feed", Feed(edges));
+  if (feed_port_) picture_.Note("bgp feed", Feed(edges));  // polling works as well: no reason to try again sooner
   if (whole) {
     backoff_.Right();
   } else {
@@ -63,6 +64,7 @@ bool BgpRepair::Audit() {
 bool BgpRepair::Poll() {
   remotes_.Settle(Clock::now());
   if (!Polling() && !sessions_outdated_) return Tell();
+  if (poll_backoff_.next() && !poll_backoff_.Due()) return false;
   Edges edges(deps_.openers(config_), After(kRoundLimit));
   if (!LearnAndTell(edges)) return false;
   picture_.Publish(store_);
@@ -133,7 +135,13 @@ bool BgpRepair::Tell() {
 
 bool BgpRepair::LearnAndTell(Edges& edges) {
   bool changed = false;
-  picture_.Note("bgp", Learn(edges, changed));
+  const Status learned = Learn(edges, changed);
+  picture_.Note("bgp", learned);
+  if (learned) {
+    poll_backoff_.Right();
+  } else {
+    poll_backoff_.Failed();
+  }
   return TellIf(changed);
 }
 
@@ -227,7 +235,10 @@ bool BgpRepair::SessionsSettled() const {
 
 Status BgpRepair::Learn(Edges& edges, bool& changed) {
   auto bgp = edges.Bgp();
+  answers_ = bgp.has_value();
   if (!bgp) {
+    audit_due_ = true;
+    all_neighbours_ = false;
     table_version_.reset();  // the next bgpd counts anew
     return tl::make_unexpected(bgp.error());
   }
@@ -249,6 +260,11 @@ Status BgpRepair::Sessions(Edges& edges, bool& changed) {
     if (before.state != session.state || session.uptime_ms < before.uptime_ms) table_version_.reset();
     before = session;
   }
+  const bool all = std::ranges::all_of(config_.rails, [&](const config::Rail& rail) {
+    return std::ranges::find(sessions, rail.bridge, &frr::Session::interface) != sessions.end();
+  });
+  audit_due_ = audit_due_ || (all_neighbours_ && !all);
+  all_neighbours_ = all;
   return {};
 }
 

@@ -41,6 +41,10 @@ class BgpRepair {
 
   // When the configuration is to be looked at again after it could not be put right; nothing: with the next audit.
   std::optional<Deadline> next_retry() const { return backoff_.next(); }
+  // Whether bgpd took our connection when last asked.
+  bool answers() const { return answers_; }
+  // Whether bgpd has lost something since the last Audit: it was restarted, or somebody has removed a rail's neighbour.
+  bool audit_due() const { return audit_due_; }
 
  private:
   Status BgpBase(Edges& edges, const std::vector<config::Rail>& rails);
@@ -60,6 +64,10 @@ class BgpRepair {
   state::Store& store_;
   Picture& picture_;
   Backoff backoff_{std::chrono::milliseconds(250), std::chrono::seconds(5)};
+  Backoff poll_backoff_{std::chrono::milliseconds(250), std::chrono::seconds(5)};
+  bool answers_ = true;
+  bool all_neighbours_ = false;  // every rail's was there when last asked
+  bool audit_due_ = false;
 
   const Deadline started_ = Clock::now();
   Remotes remotes_;
