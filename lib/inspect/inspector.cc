@@ -177,6 +177,13 @@ NodeFacts Inspector::Gather() const {
     facts.record_free_bytes = uint64_t{space.f_bavail} * space.f_frsize;
   }
   facts.rdma = outside_.rdma_mode();
+  if (!config_.api.listen.empty()) {
+    for (const auto& [path, purpose] :
+         {std::pair(config_.api.cert_file, "the API's certificate"),
+          std::pair(config_.api.client_ca_file, "the authority of the API's clients")}) {
+      facts.certificates.push_back({path, purpose, ReadValidity(path)});
+    }
+  }
   return facts;
 }
 
