@@ -3,6 +3,7 @@
 
 #include "cmd/raild/daemon.h"
 #include "cmd/raild/flags.h"
+#include "cmd/raild/tls.h"
 #include "lib/base/log.h"
 #include "lib/ovs/unixctl.h"
 #include "lib/tenancy/tenancy.h"
@@ -18,6 +19,7 @@ Result<config::NodeConfig> ReadConfig(const config::Paths& paths) {
   if (config.tenancy.mode == config::TenancyMode::kNamespace) {
     RAIL_TRY(tenancy::Tenancy::Load(config.tenancy));
   }
+  if (!config.api.listen.empty()) RAIL_TRY(raild::MutualTls(config.api));
   return config;
 }
 

@@ -374,7 +374,7 @@ Status DbConnection::RemoveExternalIds(const std::string& port, const std::vecto
 
 Result<ExternalIds> DbConnection::OtherConfig(Deadline deadline) {
   RAIL_ASSIGN_AS(const json results,
-                 Transact({Select("Open_vSwitch", json::array(), {"other_config"})}, deadline),
+                 Transact(json::array({Select("Open_vSwitch", json::array(), {"other_config"})}), deadline),
                  "read other_config of Open vSwitch");
   JsonErrors errors;
   const json& selected = results[0];
