@@ -292,12 +292,10 @@ class Session {
     if (trace.has_back()) line("  answer:   ", trace.back().sentence());
     if (trace.steps_size() == 0) return;
     out_ << '\n';
-    Table table(StepHeader());
     for (int i = 0; i < trace.steps_size(); ++i) {
-      table.Add(
-          StepRow(trace.steps(i), trace.has_deciding_step() && static_cast<int>(trace.deciding_step()) == i));
+      out_ << StepText(trace.steps(i),
+                       trace.has_deciding_step() && static_cast<int>(trace.deciding_step()) == i);
     }
-    table.Print(out_);
     out_ << '\n';
     line("  packet:   ", trace.packet());
     line("  megaflow: ", trace.megaflow());

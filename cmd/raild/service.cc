@@ -374,6 +374,7 @@ struct Server::Parts {
         tcp(sources, watches, desk, kMostTcpWatches) {}
 
   SocketFile file;
+  std::shared_ptr<grpc::ServerCredentials> credentials;  // gRPC asks them for files until its server has ended
   Watches watches;
   Desk desk;
   Door local;
@@ -408,7 +409,8 @@ Result<std::unique_ptr<Server>> Server::Start(const Sources& sources, const std:
     grpc::ServerBuilder tcp;
     Limit(tcp, "raild-tcp");
     LimitTcp(tcp);
-    tcp.AddListeningPort(api.listen, credentials);
+    parts.credentials = std::move(credentials);
+    tcp.AddListeningPort(api.listen, parts.credentials);
     RAIL_TRY(Open(parts.tcp, tcp, api.listen));
   }
   RAIL_TRY(parts.file.Publish(group));

@@ -4,6 +4,7 @@
 // Use:      RAIL_ASSIGN(auto credentials, MutualTls({.cert_file = ..., .key_file = ..., .client_ca_file = ...}));
 //           builder.AddListeningPort("10.0.0.5:9443", credentials);
 // Threads:  any thread
+// Owns:     what gRPC asks it for: it must outlive the server
 // Source:   grpc/grpc_security.h (certificate config fetcher); DECISIONS.md
 #pragma once
 

@@ -209,7 +209,7 @@ TEST_F(TcpTest, RefusesOversizedHeaders) {
   context.AddMetadata("x-large", std::string(32 << 10, 'x'));
   v1::ListRailsResponse response;
   EXPECT_FALSE(node->ListRails(&context, {}, &response).ok());
-  EXPECT_TRUE(Ask(*node).ok());
+  EXPECT_TRUE(Ask(*AsClient()).ok());
 }
 
 // One WatchAttachments.
