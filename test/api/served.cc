@@ -90,13 +90,31 @@ engine::NodeView SampleView() {
   return view;
 }
 
+Result<inspect::Flows> FakeInspector::ListFlows(const inspect::Selector& selector) const {
+  return flows(selector);
+}
+Result<std::vector<inspect::Checked>> FakeInspector::Check(const inspect::Selector& selector) const {
+  return check(selector);
+}
+Result<inspect::Answer> FakeInspector::Trace(const inspect::Question& question) const {
+  return trace(question);
+}
+std::vector<inspect::Finding> FakeInspector::Doctor() const {
+  return doctor();
+}
+
 void Served::SetUp() {
   std::string pattern = testing::TempDir() + "/apiXXXXXX";
   ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
   root_ = pattern;
   socket_ = root_ + "/run/raild.sock";
   board_.Publish(SampleView());
-  auto server = raild::Server::Start(board_, socket_);
+  Start();
+}
+
+void Served::Start() {
+  server_.reset();
+  auto server = raild::Server::Start({board_, config_, inspector_}, socket_);
   ASSERT_TRUE(server) << server.error().message;
   server_ = std::move(*server);
 }

@@ -85,6 +85,10 @@ class Ovsdb : public ovs::Ovsdb {
     RAIL_TRY(gate_.Call(Edge::kOvsdb, "RemoveExternalIds"));
     return inner_.RemoveExternalIds(port, keys, deadline);
   }
+  Result<ovs::ExternalIds> OtherConfig(Deadline deadline) override {
+    RAIL_TRY(gate_.Call(Edge::kOvsdb, "OtherConfig"));
+    return inner_.OtherConfig(deadline);
+  }
 
  private:
   Gate& gate_;
