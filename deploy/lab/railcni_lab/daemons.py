@@ -56,7 +56,9 @@ def ovs_environment(host: Host) -> dict[str, str]:
             "OVS_LOGDIR": str(host.log_dir), "OVS_SYSCONFDIR": str(host.root / "etc")}
 
 
-def start_ovs(host: Host) -> None:
+def start_ovs(host: Host, datapath: str = "netdev") -> None:
+    """Starts Open vSwitch; with the datapath "system" (the kernel's) also its offload to tc."""
+    options = ["--disable-system"] if datapath == "netdev" else []
     database, env = host.root / "var/lib/openvswitch/conf.db", ovs_environment(host)
     database.parent.mkdir(parents=True, exist_ok=True)
     if not database.exists():
@@ -67,7 +69,10 @@ def start_ovs(host: Host) -> None:
              f"--pidfile={host.pid_dir}/ovsdb-server.pid", f"--unixctl={host.ovs_dir}/ovsdb-server.ctl",
              f"--log-file={host.log_dir}/ovsdb-server.log", *common], env=env)
         run(["ovs-vsctl", f"--db=unix:{host.ovs_dir}/db.sock", "--no-wait", "init"], env=env)
-        run(["ovs-vswitchd", f"unix:{host.ovs_dir}/db.sock", "--disable-system",
+        if datapath == "system":  # read once, when ovs-vswitchd starts
+            run(["ovs-vsctl", f"--db=unix:{host.ovs_dir}/db.sock", "--no-wait", "set", "Open_vSwitch", ".",
+                 "other_config:hw-offload=true"], env=env)
+        run(["ovs-vswitchd", f"unix:{host.ovs_dir}/db.sock", *options,
              f"--pidfile={host.pid_dir}/ovs-vswitchd.pid", f"--unixctl={host.ovs_dir}/ovs-vswitchd.ctl",
              f"--log-file={host.log_dir}/ovs-vswitchd.log", *common], env=env)
 
