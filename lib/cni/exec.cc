@@ -66,10 +66,13 @@ Result<std::string> FindPlugin(const std::string& type, const std::vector<std::s
                           Quote(type), fmt::join(path, " ")));
 }
 
+// Of our own CNI_ variables only the one that no request holds goes on: what it allows us it allows the delegate.
 std::vector<std::string> Environment(const std::map<std::string, std::string>& cni) {
   std::vector<std::string> all;
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
-    if (!std::string_view(*entry).starts_with("CNI_")) all.emplace_back(*entry);
+    const std::string_view variable(*entry);
+    if (!variable.starts_with("CNI_") || variable.starts_with("CNI_NETNS_OVERRIDE="))
+      all.emplace_back(variable);
   }
   for (const auto& [name, value] : cni) all.push_back(name + "=" + value);
   return all;

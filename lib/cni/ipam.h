@@ -34,8 +34,8 @@ class Ipam {
   virtual Outcome<AddResult> Add(const Request& request, Deadline deadline) = 0;
   // Gives the addresses of the attachment back. May be repeated, also without an Add.
   virtual Outcome<void> Del(const Request& request, Deadline deadline) = 0;
-  // Errors: also that the attachment's addresses are no longer reserved. A plugin too old for CHECK has
-  // nothing to say.
+  // Errors: also that the attachment's addresses are no longer reserved. A plugin too old for CHECK, or that answers that it
+  // has none, has nothing to say.
   virtual Outcome<void> Check(const Request& request, Deadline deadline) = 0;
   // Forwards GC or STATUS, whichever the request's command is, to a plugin that speaks 1.1.0; others have
   // nothing to say.
@@ -74,7 +74,8 @@ IpamCall MakeIpamCall(const Request& request);
 Outcome<void> Release(const IpamCall& call, Deadline deadline);
 
 // Runs `type`, found in the folders of `path`, once, and returns what it wrote to stdout.
-//   cni_environment  every CNI_ variable that it shall see; of ours it gets all others
+//   cni_environment  every CNI_ variable that it shall see, CNI_NETNS_OVERRIDE aside, which it gets from us; of ours it
+//                    gets all others
 //   config           its standard input
 // Its stderr is ours. Errors: as Ipam.
 Outcome<std::string> ExecPlugin(const std::string& type, const std::vector<std::string>& path,

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cstdlib>
 #include <exception>
@@ -146,16 +147,25 @@ Outcome<void> CheckRuntimeDevice(const json& config, const std::string& device) 
           DumpJson(*asked), Quote(device)));
 }
 
-// Tells whose pod it is only when nothing contradicts: a second namespace would be a way into another tenant.
-Outcome<void> CheckPodNamespace(const Request& request) {
+// Tells whose pod it is only when nothing contradicts: a second namespace would be a way into another tenant, another name or
+// UID a way to pass for another pod.
+Outcome<void> CheckPodIdentity(const Request& request) {
   for (size_t start = 0; start < request.args.size();) {
     const size_t end = std::min(request.args.find(';', start), request.args.size());
-    const auto pair = ParseArgs(request.args.substr(start, end - start));
-    const auto found = pair.find("K8S_POD_NAMESPACE");
-    if (found != pair.end() && found->second != request.pod.pod_namespace) {
-      return CniFail(4, "CNI_ARGS names two namespaces",
-                     fmt::format("K8S_POD_NAMESPACE is {} and {}: the pod's tenant cannot be told",
-                                 Quote(found->second), Quote(request.pod.pod_namespace)));
+    for (const auto& [key, value] : ParseArgs(request.args.substr(start, end - start))) {
+      if (key == "K8S_POD_NAMESPACE" && value != request.pod.pod_namespace) {
+        return CniFail(4, "CNI_ARGS names two namespaces",
+                       fmt::format("K8S_POD_NAMESPACE is {} and {}: the pod's tenant cannot be told",
+                                   Quote(value), Quote(request.pod.pod_namespace)));
+      }
+      const std::string* known = key == "K8S_POD_NAME"  ? &request.pod.name
+                                 : key == "K8S_POD_UID" ? &request.pod.uid
+                                                        : nullptr;
+      if (known != nullptr && value != *known) {
+        return CniFail(4, "CNI_ARGS names two pods",
+                       fmt::format("{} is {} and {}: whose interface it is cannot be told", key, Quote(value),
+                                   Quote(*known)));
+      }
     }
     start = end + 1;
   }
@@ -179,7 +189,7 @@ Outcome<void> ReadDeviceAndResult(Request& request) {
     request.device_id = found->get<std::string>();
   }
   if (!IsOneOf(request.command, {"ADD", "CHECK"})) return {};
-  RAIL_TRY(CheckPodNamespace(request));
+  RAIL_TRY(CheckPodIdentity(request));
   return CheckRuntimeDevice(config, request.device_id);
 }
 
@@ -194,6 +204,24 @@ Outcome<void> CheckNetns(const Process& process, const Request& request) {
   return CniFail(8, "plugin's netns and netns from CNI_NETNS should not be the same");
 }
 
+// An error of DEL is one that the runtime shall try again. Multus takes "no such file or directory" in its text for "cleaned
+// already", go-cni "not found" (multus.go, go-cni cni.go Remove), and neither comes back.
+CniError ToBeRetried(CniError error) {
+  const std::pair<std::string_view, std::string_view> words[] = {
+      {"no such file or directory", "it is not there"}, {"not found", "missing"}};
+  const auto same = [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == b; };
+  for (std::string* text : {&error.msg, &error.details}) {
+    for (const auto& [misread, plain] : words) {
+      for (;;) {
+        const auto found = std::ranges::search(*text, misread, same);
+        if (found.empty()) break;
+        text->replace(found.begin(), found.end(), plain);
+      }
+    }
+  }
+  return error;
+}
+
 // What is to be printed; "" nothing.
 Outcome<std::string> Dispatch(const Plugin& plugin, const Process& process, const Request& request) {
   const auto quiet = [&](const std::function<Outcome<void>(const Request&)>& verb) -> Outcome<std::string> {
@@ -204,7 +232,10 @@ Outcome<std::string> Dispatch(const Plugin& plugin, const Process& process, cons
     RAIL_TRY(CheckNetns(process, request));
     return plugin.add ? plugin.add(request) : std::string();
   }
-  if (request.command == "DEL") return quiet(plugin.del);
+  if (request.command == "DEL") {
+    auto deleted = quiet(plugin.del);
+    return deleted ? deleted : tl::make_unexpected(ToBeRetried(std::move(deleted).error()));
+  }
   if (request.command == "CHECK") return quiet(plugin.check);
   if (request.command == "GC") return quiet(plugin.gc);
   return quiet(plugin.status);

@@ -13,16 +13,13 @@ using nlohmann::json;
 constexpr uint32_t kAny = UINT32_MAX;
 
 // The forms that the specification has had: "ips[].version" and an unconditional "dns" until 0.4.0, more
-// fields from 1.1.0.
+// about interfaces from 1.1.0.
 bool HasFamilies(const std::string& version) {
   return !AtLeast(version, "1.0.0");
 }
 bool HasDetails(const std::string& version) {
   return AtLeast(version, "1.1.0");
 }
-
-constexpr const char* kInterfaceDetails[] = {"mtu", "socketPath", "pciID"};
-constexpr const char* kRouteDetails[] = {"mtu", "advmss", "priority", "table", "scope"};
 
 uint32_t Uint32Or0(JsonObject& object, std::string_view key) {
   return static_cast<uint32_t>(object.UintOr(key, 0, 0, kAny));
@@ -118,25 +115,17 @@ json IpToJson(const IpConfig& ip, bool families) {
   return out;
 }
 
-json RouteToJson(const RouteConfig& route, bool details) {
+// With all that is known of it in every version, as the reference library prints it: without them CHECK of an older
+// version could not tell which route was asked for.
+json RouteToJson(const RouteConfig& route) {
   json out = {{"dst", route.destination.ToString()}};
   if (route.gateway) out["gw"] = route.gateway->ToString();
-  if (!details) return out;
   if (route.mtu != 0) out["mtu"] = route.mtu;
   if (route.advmss != 0) out["advmss"] = route.advmss;
   if (route.priority) out["priority"] = *route.priority;
   if (route.table) out["table"] = *route.table;
   if (route.scope) out["scope"] = *route.scope;
   return out;
-}
-
-template <size_t N>
-void Drop(json& document, const char* list, const char* const (&keys)[N]) {
-  const auto array = document.find(list);
-  if (array == document.end() || !array->is_array()) return;
-  for (json& element : *array) {
-    for (const char* key : keys) element.erase(key);
-  }
 }
 
 }  // namespace
@@ -191,7 +180,7 @@ std::string AddResult::Print(const std::string& version) const {
     out["interfaces"].push_back(InterfaceToJson(interface, HasDetails(version)));
   }
   for (const IpConfig& ip : ips) out["ips"].push_back(IpToJson(ip, HasFamilies(version)));
-  for (const RouteConfig& route : routes) out["routes"].push_back(RouteToJson(route, HasDetails(version)));
+  for (const RouteConfig& route : routes) out["routes"].push_back(RouteToJson(route));
   auto parsed = dns.empty() ? json::object() : ParseJson(dns).value_or(json::object());
   if (HasFamilies(version) || !parsed.empty()) out["dns"] = std::move(parsed);
   return DumpJson(out);
@@ -203,20 +192,16 @@ Result<std::string> PassThrough(const json& previous, const std::string& version
 
   json out = previous.is_null() ? json::object() : previous;
   out["cniVersion"] = version;
-  if (HasDetails(from) && !HasDetails(version)) {
-    Drop(out, "interfaces", kInterfaceDetails);
-    Drop(out, "routes", kRouteDetails);
-  }
+  const auto ips = out.find("ips");
+  const bool has_ips = ips != out.end() && ips->is_array();
   if (HasFamilies(version)) {
     if (!out.contains("dns") || out["dns"].is_null()) out["dns"] = json::object();
-    if (out.contains("ips")) {
-      for (json& ip : out["ips"]) {
-        ip["version"] =
-            ip["address"].get_ref<const std::string&>().find(':') == std::string::npos ? "4" : "6";
-      }
+    for (size_t i = 0; has_ips && i < ips->size(); ++i) {
+      json& ip = (*ips)[i];
+      ip["version"] = ip["address"].get_ref<const std::string&>().find(':') == std::string::npos ? "4" : "6";
     }
   } else if (HasFamilies(from)) {
-    Drop(out, "ips", {"version"});
+    for (size_t i = 0; has_ips && i < ips->size(); ++i) (*ips)[i].erase("version");
     if (out.contains("dns") && out["dns"].empty()) out.erase("dns");
   }
   return DumpJson(out);

@@ -38,9 +38,9 @@ struct IpConfig {
 struct RouteConfig {
   IpPrefix destination{};
   std::optional<IpAddress> gateway{};
-  uint32_t mtu = 0;                                      // 1.1.0
-  uint32_t advmss = 0;                                   // 1.1.0
-  std::optional<uint32_t> priority{}, table{}, scope{};  // 1.1.0
+  uint32_t mtu = 0;  // from here on: since 1.1.0, printed in every version
+  uint32_t advmss = 0;
+  std::optional<uint32_t> priority{}, table{}, scope{};
 };
 
 struct AddResult {
@@ -58,8 +58,8 @@ struct AddResult {
   std::string Print(const std::string& version) const;
 };
 
-// `previous` as the answer of a plugin that adds nothing: converted to `version` where the versions differ in
-// form, every field that we do not know kept. A `previous` without cniVersion is taken to be of `version`.
+// `previous` as the answer of a plugin that adds nothing: in the form of `version` ("ips[].version" and "dns"), every
+// other field kept, also one that `version` or we do not know. A `previous` without cniVersion is taken to be of `version`.
 // Errors: as AddResult::Parse.
 Result<std::string> PassThrough(const nlohmann::json& previous, const std::string& version);
 

@@ -50,6 +50,13 @@ Result<Recorded> RecordedWithSteps(Session& session, const cni::Request& request
 
 namespace {
 
+// Nothing is at its path, no namespace, or another one than that of the record.
+bool NamespaceIsGone(const Attachment& attachment) {
+  const auto pod = netns::Netns::Open(attachment.netns_path);
+  if (!pod) return pod.error().code == Code::kNotFound || pod.error().code == Code::kInvalid;
+  return !(pod->identity() == netns::Identity{attachment.netns_device, attachment.netns_inode});
+}
+
 Status UndoOne(Session& session, Attachment attachment, const std::string& owner) {
   if (attachment.phase != state::Phase::kDeleting) {
     attachment.phase = state::Phase::kDeleting;
@@ -105,9 +112,15 @@ Result<std::optional<std::vector<AttachmentKey>>> ValidAttachments(const cni::Re
 }
 
 Status CollectGarbage(const Deps& deps, const cni::Request& request, const std::string& owner) {
-  RAIL_ASSIGN(const auto valid, ValidAttachments(request));
-  if (!valid) return {};
+  RAIL_ASSIGN(auto valid, ValidAttachments(request));
   RAIL_ASSIGN(const auto session, Session::Open(deps));
+  if (!valid) {
+    RAIL_ASSIGN(const std::vector<Attachment> all, session->store->List());
+    valid.emplace();
+    for (const Attachment& attachment : all) {
+      if (!NamespaceIsGone(attachment)) valid->push_back(attachment.key);
+    }
+  }
   return UndoAllBut(*session, request.network, *valid, owner);
 }
 

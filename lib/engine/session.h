@@ -78,8 +78,8 @@ Status UndoAllBut(Session& session, const std::string& network, const std::vecto
 Result<std::optional<std::vector<state::AttachmentKey>>> ValidAttachments(const cni::Request& request);
 
 // All of GC but what a plugin adds: the steps of `owner` in every attachment of the network that the runtime does not list are
-// undone. A runtime that lists nothing at all does not say what is alive: then nothing is, and raild's sweep looks at the
-// namespaces themselves.
+// undone. A runtime that gives no list at all does not say what is alive: then only what is provably dead is undone, the
+// attachments whose namespace is gone.
 Status CollectGarbage(const Deps& deps, const cni::Request& request, const std::string& owner);
 
 // All of DEL of a plugin that adds to another's attachment.

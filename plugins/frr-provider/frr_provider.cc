@@ -3,13 +3,13 @@
 #include <algorithm>
 
 #include "lib/base/log.h"
-#include "lib/cni/result.h"
+#include "lib/cni/previous.h"
+#include "lib/engine/readiness.h"
 #include "plugins/frr-provider/config.h"
 
 namespace rail::frr_provider {
 namespace {
 
-using cni::CniFail;
 using cni::Outcome;
 using cni::Request;
 using engine::Deps;
@@ -43,10 +43,8 @@ Status AnnounceAndWait(Session& session, Attachment& attachment, const Config& c
 Outcome<std::string> Add(const Deps& deps, const Request& request) {
   auto config = ParseConfig(request);
   if (!config) return tl::make_unexpected(config.error());
-  if (!request.prev_result) {
-    return CniFail(7, "prevResult is missing: frr-provider stands after ovs-provider in the chain");
-  }
-  RAIL_ASSIGN(std::string result, cni::PassThrough(*request.prev_result, request.cni_version));
+  Outcome<std::string> result = cni::PassOn(request);
+  if (!result) return result;
   RAIL_ASSIGN(const auto session, Session::Open(deps));
   RAIL_ASSIGN(Attachment attachment, engine::RecordedAttachment(*session, request));
   RAIL_TRY(HasTenant(*session, attachment));
@@ -67,6 +65,7 @@ Outcome<void> Del(const Deps& deps, const Request& request) {
 Outcome<void> Check(const Deps& deps, const Request& request) {
   auto config = ParseConfig(request);
   if (!config) return tl::make_unexpected(config.error());
+  RAIL_TRY(cni::PreviousResult(request));
   RAIL_ASSIGN(const auto session, Session::Open(deps, Session::Use::kQuiet));
   RAIL_ASSIGN(const engine::Recorded recorded, engine::RecordedWithSteps(*session, request));
   const Attachment& attachment = recorded.attachment;
@@ -99,16 +98,24 @@ Outcome<void> Gc(const Deps& deps, const Request& request) {
   return {};
 }
 
-Outcome<void> ReadyForAdd(const Deps& deps, const Request&) {
-  const auto not_ready = [](const Error& error) {
-    return CniFail(50, "frr-provider cannot announce addresses", error.message);
-  };
+Outcome<void> ReadyForAdd(const Deps& deps, const Request& request) {
+  auto config = ParseConfig(request);
+  if (!config) return tl::make_unexpected(config.error());
   auto session = Session::Open(deps, Session::Use::kQuiet);
+  const auto not_ready = [&](const Error& error) {
+    return tl::make_unexpected(engine::NotReady("frr-provider cannot announce addresses", error,
+                                                session ? session->get() : nullptr, request));
+  };
   if (!session) return not_ready(session.error());
   auto bgp = (*session)->edges.Bgp();
   if (!bgp) return not_ready(bgp.error());
-  if (auto sessions = (*bgp)->Sessions((*session)->edges.CallDeadline()); !sessions)
-    return not_ready(sessions.error());
+  auto sessions = (*bgp)->Sessions((*session)->edges.CallDeadline());
+  if (!sessions) return not_ready(sessions.error());
+  // STATUS does not say which rail: only when no leaf at all is there no ADD can succeed.
+  const bool waits = config->wait.count() != 0 && config->on_timeout == OnTimeout::kFail;
+  if (waits && std::ranges::none_of(*sessions, &frr::Session::established)) {
+    return not_ready({Code::kTransient, "bgpd has no Established session with a leaf", 0});
+  }
   return {};
 }
 

@@ -141,7 +141,7 @@ TEST_F(FrrProvider, CheckTellsAWrongTenant) {
 
 TEST_F(FrrProvider, AddNeedsThePluginBefore) {
   chain.previous.clear();
-  EXPECT_THAT(chain.Add(pod).text, HasSubstr("stands after ovs-provider"));
+  EXPECT_THAT(chain.Add(pod).text, HasSubstr("Required prevResult missing"));
 }
 
 }  // namespace

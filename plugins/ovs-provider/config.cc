@@ -1,5 +1,6 @@
 #include "plugins/ovs-provider/config.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "lib/base/strict_json.h"
@@ -16,6 +17,41 @@ cni::Outcome<Config> ParseConfig(const cni::Request& request) {
   }
   RAIL_TRY(errors.ToStatus("ovs-provider's configuration"));
   return config;
+}
+
+namespace {
+
+void AddAddress(std::vector<IpAddress>& to, const nlohmann::json& text) {
+  if (!text.is_string()) return;
+  if (const auto prefix = IpPrefix::Parse(text.get_ref<const std::string&>())) to.push_back(prefix->address);
+}
+
+}  // namespace
+
+Status CheckStaticAddresses(const cni::Request& request, const cni::AddResult& given) {
+  const nlohmann::json& config = *request.config;
+  const nlohmann::json ipam = config.value("ipam", nlohmann::json::object());
+  if (!ipam.is_object() || ipam.value("type", nlohmann::json()) != "static") return {};
+  std::vector<IpAddress> allowed;
+  const auto addresses = ipam.find("addresses");
+  if (addresses != ipam.end() && addresses->is_array() && !addresses->empty()) {
+    for (const nlohmann::json& entry : *addresses) {
+      if (entry.is_object()) AddAddress(allowed, entry.value("address", nlohmann::json()));
+    }
+  } else if (const auto runtime = config.find("runtimeConfig");
+             runtime != config.end() && runtime->is_object()) {
+    for (const nlohmann::json& entry : runtime->value("ips", nlohmann::json::array()))
+      AddAddress(allowed, entry);
+  }
+  for (const cni::IpConfig& ip : given.ips) {
+    if (std::ranges::find(allowed, ip.address.address) != allowed.end()) continue;
+    return Fail(
+        Code::kInvalid,
+        "IPAM static gave " + ip.address.address.ToString() +
+            ", which the pod asked for and the network does not list: ipam.addresses must hold it, or be "
+            "left out and the capability \"ips\" declared");
+  }
+  return {};
 }
 
 }  // namespace rail::ovs_provider

@@ -5,6 +5,7 @@
 
 #include "lib/cni/error.h"
 #include "lib/cni/request.h"
+#include "lib/cni/result.h"
 
 namespace rail::ovs_provider {
 
@@ -14,5 +15,10 @@ struct Config {
 
 // Errors: code 7, naming the key.
 cni::Outcome<Config> ParseConfig(const cni::Request& request);
+
+// The IPAM plugin "static" hands out whatever it is asked for, and a pod's author can ask (args.cni.ips, CNI_ARGS): only the
+// network's own "ipam.addresses" count; where it has none, those of runtimeConfig.ips, which the network lets pods choose by
+// declaring the capability. Others give from ranges of their own. Errors: kInvalid, naming the address.
+Status CheckStaticAddresses(const cni::Request& request, const cni::AddResult& given);
 
 }  // namespace rail::ovs_provider

@@ -2,9 +2,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "lib/base/log.h"
+#include "lib/cni/device_info.h"
+#include "lib/cni/previous.h"
+#include "lib/engine/readiness.h"
 #include "lib/podnet/podnet.h"
 #include "plugins/ovs-provider/config.h"
 
@@ -30,6 +34,23 @@ constexpr uint32_t kScopeLink = 253;  // RT_SCOPE_LINK, rtnetlink(7)
 
 bool IsPciAddress(const std::string& device) {  // 0000:03:00.2
   return device.size() == 12 && device[4] == ':' && device[7] == ':' && device[10] == '.';
+}
+
+// What `result` lists of the pod's inside, beside the rail's own routes.
+std::vector<podnet::RouteSpec> RoutesOf(const AddResult& result) {
+  std::vector<podnet::RouteSpec> routes;
+  for (const cni::RouteConfig& route : result.routes) {
+    podnet::RouteSpec spec;
+    spec.destination = route.destination;
+    spec.gateway = route.gateway;
+    spec.mtu = route.mtu;
+    spec.advmss = route.advmss;
+    spec.priority = route.priority;
+    spec.table = route.table;
+    if (route.scope == kScopeLink) spec.scope = podnet::Scope::kLink;
+    routes.push_back(spec);
+  }
+  return routes;
 }
 
 // One ADD, from validated input to the answer. Whatever it makes is in the record before it is made; the caller undoes.
@@ -58,6 +79,7 @@ class Adding {
       auto answer = deps_.ipam->Add(request_, session_.edges.CallDeadline());
       if (!answer) return tl::make_unexpected(answer.error());
       addresses = std::move(*answer);
+      RAIL_TRY(CheckStaticAddresses(request_, addresses));
     }
     RAIL_TRY(TakeAddresses(addresses));
     RAIL_TRY(engine::AttachPort(node_, attachment_));
@@ -92,8 +114,7 @@ class Adding {
     RAIL_TRY(session_.store->Update(attachment_));
     RAIL_TRY(engine::AdmitTraffic(node_, attachment_, bridge, session_.config.tenancy.mode));
     RAIL_TRY(Configure(previous));
-    RAIL_ASSIGN(std::string same, cni::PassThrough(*request_.prev_result, request_.cni_version));
-    return same;
+    return cni::PassOn(request_);
   }
 
   const Attachment& attachment() const { return attachment_; }
@@ -168,17 +189,7 @@ class Adding {
 
   Status Configure(const AddResult& addresses) {
     podnet::Plan plan = engine::PlanOf(rail_, attachment_);
-    for (const cni::RouteConfig& route : addresses.routes) {
-      podnet::RouteSpec spec;
-      spec.destination = route.destination;
-      spec.gateway = route.gateway;
-      spec.mtu = route.mtu;
-      spec.advmss = route.advmss;
-      spec.priority = route.priority;
-      spec.table = route.table;
-      if (route.scope == kScopeLink) spec.scope = podnet::Scope::kLink;
-      plan.routes.push_back(spec);
-    }
+    plan.routes = RoutesOf(addresses);
     return session_.edges.Pods().Configure(pod_, plan);
   }
 
@@ -242,6 +253,17 @@ Status DeviceWasGiven(const Request& request) {
           "k8s.v1.cni.cncf.io/resourceName names, once for each interface?");
 }
 
+// For network-status; a pod that has its interface does not fail for it.
+void TellOfDevice(const std::string& file, const std::string& device, const std::string& representor) {
+  if (file.empty() || !IsPciAddress(device)) return;
+  std::error_code none;
+  const auto pf = std::filesystem::read_symlink("/sys/bus/pci/devices/" + device + "/physfn", none);
+  const Status written = cni::WriteDeviceInfo(
+      file, {.address = device, .pf = pf.filename().string(), .rdma = {}, .representor = representor});
+  if (!written)
+    log::Warning("the pod's network-status will lack its representor: {}", written.error().message);
+}
+
 // An ADD that died half way left a record: its effects are undone before the same ADD is tried again.
 Status ClearRemains(Session& session, const Request& request) {
   RAIL_ASSIGN(const auto old, session.store->Find(engine::KeyOf(request)));
@@ -259,10 +281,11 @@ Outcome<std::string> Add(const Deps& deps, const Request& request) {
   AddResult previous;
   const bool adopt = request.prev_result != nullptr;
   if (adopt) {
-    RAIL_ASSIGN(previous, AddResult::Parse(*request.prev_result, request.cni_version));
+    RAIL_ASSIGN(previous, cni::PreviousResult(request));
   } else {
     RAIL_TRY(DeviceWasGiven(request));
   }
+  RAIL_ASSIGN(const std::string device_info, cni::DeviceInfoFile(request));
   RAIL_ASSIGN(const auto session, Session::Open(deps, Session::Use::kQuiet));
   RAIL_ASSIGN(const config::Rail* rail, engine::RailOf(session->config, config->rail));
   RAIL_ASSIGN_AS(const netns::Netns pod, netns::Netns::Open(request.netns), "CNI_NETNS");
@@ -279,7 +302,9 @@ Outcome<std::string> Add(const Deps& deps, const Request& request) {
       Status undone = engine::UndoAttachment(*session, engine::KeyOf(request), "");
       if (!undone) log::Error("clean up after a failed ADD: {}", undone.error().message);
     }
+    return result;
   }
+  TellOfDevice(device_info, request.device_id, adding.attachment().representor);
   return result;
 }
 
@@ -298,15 +323,38 @@ Outcome<void> Del(const Deps& deps, const Request& request) {
   return {};
 }
 
+// Where the result that the runtime keeps and the record disagree.
+std::vector<std::string> Disagreements(const AddResult& previous, const Attachment& attachment) {
+  std::vector<std::string> problems;
+  const std::string& ifname = attachment.key.ifname;
+  const auto inside = std::ranges::find_if(previous.interfaces, [&](const cni::Interface& interface) {
+    return !interface.sandbox.empty() && interface.name == ifname;
+  });
+  if (inside == previous.interfaces.end()) {
+    problems.push_back("prevResult lists no interface " + ifname + " in the pod");
+  } else if (const auto mac = MacAddress::Parse(inside->mac);
+             !inside->mac.empty() && (!mac || *mac != attachment.mac)) {
+    problems.push_back("prevResult says that " + ifname + " has MAC " + inside->mac + ", the record says " +
+                       attachment.mac.ToString());
+  }
+  for (const IpAddress& address : attachment.addresses) {
+    if (std::ranges::none_of(previous.ips,
+                             [&](const cni::IpConfig& ip) { return ip.address.address == address; }))
+      problems.push_back("prevResult does not list address " + address.ToString());
+  }
+  return problems;
+}
+
 Outcome<void> Check(const Deps& deps, const Request& request) {
   auto config = ParseConfig(request);
   if (!config) return tl::make_unexpected(config.error());
+  RAIL_ASSIGN(const AddResult previous, cni::PreviousResult(request));
   RAIL_ASSIGN(const auto session, Session::Open(deps, Session::Use::kQuiet));
   RAIL_ASSIGN(const engine::Recorded recorded, engine::RecordedWithSteps(*session, request));
   const Attachment& attachment = recorded.attachment;
   RAIL_ASSIGN(const config::Rail* rail, engine::RailOf(session->config, attachment.rail));
   Node node = session->node();
-  std::vector<std::string> problems;
+  std::vector<std::string> problems = Disagreements(previous, attachment);
   if (attachment.rail != config->rail) {
     problems.push_back("the configuration says rail " + config->rail + ", the record says rail " +
                        attachment.rail);
@@ -314,8 +362,9 @@ Outcome<void> Check(const Deps& deps, const Request& request) {
   if (!recorded.Has(engine::step::kAdmit)) problems.emplace_back("its ADD has not finished");
 
   RAIL_ASSIGN_AS(const netns::Netns pod, netns::Netns::Open(request.netns), "CNI_NETNS");
-  RAIL_ASSIGN(std::vector<std::string> inside,
-              session->edges.Pods().Verify(pod, engine::PlanOf(*rail, attachment)));
+  podnet::Plan plan = engine::PlanOf(*rail, attachment);
+  plan.routes = RoutesOf(previous);
+  RAIL_ASSIGN(std::vector<std::string> inside, session->edges.Pods().Verify(pod, plan));
   problems.insert(problems.end(), inside.begin(), inside.end());
 
   RAIL_ASSIGN(ovs::Ovsdb * db, session->edges.Ovsdb());
@@ -331,33 +380,43 @@ Outcome<void> Check(const Deps& deps, const Request& request) {
                        std::to_string(attachment.ofport) + ": " + port->error);
   }
   RAIL_ASSIGN(const pipeline::BridgeFacts bridge, engine::Facts(node, *rail));
-  RAIL_ASSIGN(
-      std::vector<std::string> missing,
-      engine::MissingRules(node, attachment, pipeline::AdmitRules(bridge, engine::PodOf(attachment))));
+  std::vector<ovs::Rule> wanted = pipeline::ControlRules(bridge, session->config.tenancy.mode);
+  pipeline::Append(wanted, pipeline::AdmitRules(bridge, engine::PodOf(attachment)));
+  RAIL_ASSIGN(std::vector<std::string> missing, engine::MissingRules(node, attachment, wanted));
   problems.insert(problems.end(), missing.begin(), missing.end());
   RAIL_TRY(engine::Problems(problems));
-  if (cni::HasIpam(request)) return deps.ipam->Check(request, session->edges.CallDeadline());
+  if (cni::HasIpam(request) && !attachment.adopted) {
+    return deps.ipam->Check(request, session->edges.CallDeadline());
+  }
   return {};
 }
 
+// IPAM collects its own garbage whatever happens to ours.
 Outcome<void> Gc(const Deps& deps, const Request& request) {
-  RAIL_TRY(engine::CollectGarbage(deps, request, ""));
-  if (cni::HasIpam(request)) return deps.ipam->Forward(request, After(engine::kVerbDeadline));
-  return {};
+  Status collected = engine::CollectGarbage(deps, request, "");
+  Outcome<void> forwarded;
+  if (cni::HasIpam(request)) forwarded = deps.ipam->Forward(request, After(engine::kVerbDeadline));
+  if (collected) return forwarded;
+  cni::CniError error(collected.error());
+  if (!forwarded) error.details = "and of its addresses: " + forwarded.error().msg;
+  return tl::make_unexpected(std::move(error));
 }
 
 Outcome<void> ReadyForAdd(const Deps& deps, const Request& request) {
   auto config = ParseConfig(request);
   if (!config) return tl::make_unexpected(config.error());
-  const auto not_ready = [](const Error& error) {
-    return CniFail(50, "ovs-provider cannot attach pods", error.message);
-  };
   auto session = Session::Open(deps, Session::Use::kQuiet);
+  const auto not_ready = [&](const Error& error) {
+    return tl::make_unexpected(engine::NotReady("ovs-provider cannot attach pods", error,
+                                                session ? session->get() : nullptr, request));
+  };
   if (!session) return not_ready(session.error());
   auto rail = engine::RailOf((*session)->config, config->rail);
   if (!rail) return not_ready(rail.error());
   Node node = (*session)->node();
   if (auto facts = engine::Facts(node, **rail); !facts) return not_ready(facts.error());
+  // The database may answer while the switch itself does not run.
+  if (auto bridge = node.edges.OpenFlow((*rail)->bridge); !bridge) return not_ready(bridge.error());
   if (cni::HasIpam(request)) return deps.ipam->Forward(request, (*session)->edges.CallDeadline());
   return {};
 }

@@ -1,7 +1,7 @@
 #include "plugins/tenant-isolation/tenant_isolation.h"
 
 #include "lib/base/log.h"
-#include "lib/cni/result.h"
+#include "lib/cni/previous.h"
 
 namespace rail::tenant_isolation {
 namespace {
@@ -13,14 +13,6 @@ using engine::Deps;
 using engine::Node;
 using engine::Session;
 using state::Attachment;
-
-Outcome<std::string> PrevResult(const Request& request) {
-  if (!request.prev_result) {
-    return CniFail(7, "prevResult is missing: tenant-isolation stands after ovs-provider in the chain");
-  }
-  RAIL_ASSIGN(std::string same, cni::PassThrough(*request.prev_result, request.cni_version));
-  return same;
-}
 
 Result<tenancy::Tenant> TenantOf(const Deps& deps, const Session& session, const Request& request) {
   if (request.pod.pod_namespace.empty()) {
@@ -34,7 +26,7 @@ Result<tenancy::Tenant> TenantOf(const Deps& deps, const Session& session, const
 }
 
 Outcome<std::string> Add(const Deps& deps, const Request& request) {
-  Outcome<std::string> result = PrevResult(request);
+  Outcome<std::string> result = cni::PassOn(request);
   if (!result) return result;
   RAIL_ASSIGN(const auto session, Session::Open(deps));
   if (session->config.tenancy.mode == config::TenancyMode::kOff) return result;
@@ -55,6 +47,7 @@ Outcome<void> Del(const Deps& deps, const Request& request) {
 }
 
 Outcome<void> Check(const Deps& deps, const Request& request) {
+  RAIL_TRY(cni::PreviousResult(request));
   RAIL_ASSIGN(const auto session, Session::Open(deps, Session::Use::kQuiet));
   if (session->config.tenancy.mode == config::TenancyMode::kOff) return {};
   RAIL_ASSIGN(const engine::Recorded recorded, engine::RecordedWithSteps(*session, request));

@@ -70,7 +70,7 @@ TEST_F(TenantIsolation, APodWithoutANamespaceIsRefusedAndNothingIsOpenedForIt) {
 
 TEST_F(TenantIsolation, AddNeedsThePluginBefore) {
   chain.previous.clear();
-  EXPECT_THAT(chain.Add(pod).text, HasSubstr("stands after ovs-provider"));
+  EXPECT_THAT(chain.Add(pod).text, HasSubstr("Required prevResult missing"));
   chain.previous = kPrevious;
   EXPECT_THAT(chain.Add(world.MakePod("p2", "ns-a", "vf1")).text,
               HasSubstr("ovs-provider must stand earlier"));

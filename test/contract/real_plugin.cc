@@ -1,0 +1,81 @@
+#include "test/contract/real_plugin.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace rail::testing {
+namespace {
+
+int MemoryFile(const std::string& text) {
+  const int fd = ::memfd_create("railcni-test", MFD_CLOEXEC);
+  if (fd < 0 || ::write(fd, text.data(), text.size()) != static_cast<ssize_t>(text.size())) std::abort();
+  ::lseek(fd, 0, SEEK_SET);
+  return fd;
+}
+
+std::string TakeFile(int fd) {
+  std::string text;
+  char buffer[65536];
+  ::lseek(fd, 0, SEEK_SET);
+  for (ssize_t n = 0; (n = ::read(fd, buffer, sizeof buffer)) > 0;)
+    text.append(buffer, static_cast<size_t>(n));
+  ::close(fd);
+  return text;
+}
+
+}  // namespace
+
+const std::vector<std::string>& AllPlugins() {
+  static const std::vector<std::string> all = {"ovs-provider", "tenant-isolation", "frr-provider"};
+  return all;
+}
+
+Ran RunBinary(const std::string& plugin, const Variables& variables, const std::string& in) {
+  const int input = MemoryFile(in);
+  Ran ran = RunBinaryOn(plugin, variables, input);
+  ::close(input);
+  return ran;
+}
+
+Ran RunBinaryOn(const std::string& plugin, const Variables& variables, int input) {
+  const std::string file = std::string(RAIL_BINARIES) + "/" + plugin;
+  std::vector<std::string> texts;
+  for (const auto& [name, value] : variables) texts.push_back(name + "=" + value);
+  std::vector<char*> environment;
+  for (std::string& text : texts) environment.push_back(text.data());
+  environment.push_back(nullptr);
+  char* const arguments[] = {const_cast<char*>(file.c_str()), nullptr};
+  const int out = MemoryFile("");
+  const int err = MemoryFile("");
+
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    ::dup2(input, STDIN_FILENO);
+    ::dup2(out, STDOUT_FILENO);
+    ::dup2(err, STDERR_FILENO);
+    ::execve(file.c_str(), arguments, environment.data());
+    ::_exit(127);
+  }
+  if (pid < 0) std::abort();
+  int status = 0;
+  rusage usage{};
+  ::wait4(pid, &status, 0, &usage);
+  Ran ran;
+  ran.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  ran.out = TakeFile(out);
+  ran.err = TakeFile(err);
+  ran.peak_kib = usage.ru_maxrss;
+  if (ran.status == 127 && ran.out.empty() && ran.err.empty()) {
+    std::fprintf(stderr, "%s cannot be started: is it built?\n", file.c_str());
+    std::abort();
+  }
+  return ran;
+}
+
+}  // namespace rail::testing
