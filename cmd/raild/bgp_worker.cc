@@ -23,6 +23,10 @@ void BgpWorker::Start() {
   });
 }
 
+void BgpWorker::UplinksChanged() {
+  worker_.loop().Post([this] { worker_.Soon(audit_scheduled_, [this] { Audit(); }, {}); });
+}
+
 void BgpWorker::Audit() {
   const bool broken = repair_.next_retry().has_value();
   const bool news = repair_.Audit();

@@ -27,6 +27,8 @@ class BgpWorker {
   Status Open() { return worker_.Open(); }
   void Start();  // every worker is open by then: they call each other
   void Stop() { worker_.Stop(); }
+  // A rail has lost its carrier, or has it again: any thread.
+  void UplinksChanged();
 
  private:
   void Audit();
@@ -35,6 +37,7 @@ class BgpWorker {
   const std::unique_ptr<state::Store> store_;
   engine::BgpRepair repair_;
   const Events events_;
+  bool audit_scheduled_ = false;
   Worker worker_;  // last: its thread ends first
 };
 

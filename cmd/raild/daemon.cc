@@ -29,7 +29,11 @@ Daemon::Daemon(config::NodeConfig config, engine::Deps deps, Stores stores, poke
       sweep_(config_, deps_, std::move(stores.for_sweep), picture_, [this] { switch_.RecordChanged(); }),
       switch_(config_, deps_, std::move(stores.for_switch), picture_, [this] { sweep_.Soon(); }),
       bgp_(config_, deps_, std::move(stores.for_bgp), picture_,
-           {.learned = [this] { switch_.Learned(); }, .right_again = [this] { sweep_.Soon(); }}) {}
+           {.learned = [this] { switch_.Learned(); }, .right_again = [this] { sweep_.Soon(); }}),
+      uplinks_(config_, deps_, picture_, [this] {
+        bgp_.UplinksChanged();
+        switch_.Learned();  // also publishes what has changed
+      }) {}
 
 Result<std::unique_ptr<Daemon>> Daemon::Start(config::NodeConfig config, engine::Deps deps,
                                               const config::Paths& paths) {
@@ -45,6 +49,7 @@ Result<std::unique_ptr<Daemon>> Daemon::Start(config::NodeConfig config, engine:
   RAIL_TRY(daemon->sweep_.Open());
   RAIL_TRY(daemon->switch_.Open());
   RAIL_TRY(daemon->bgp_.Open());
+  RAIL_TRY(daemon->uplinks_.Open());
   RAIL_TRY(daemon->WatchSignalsAndPokes());
   RAIL_ASSIGN(daemon->server_, Server::Start(daemon->board_, paths.socket));
   return daemon;
@@ -60,10 +65,12 @@ Status Daemon::WatchSignalsAndPokes() {
 
 void Daemon::Run() {
   log::Info("started: {} rails", config_.rails.size());
+  uplinks_.Start();
   switch_.Start();
   bgp_.Start();
   sweep_.Start();
   loop_->Run();
+  uplinks_.Stop();
   bgp_.Stop();
   switch_.Stop();
   sweep_.Stop();

@@ -11,6 +11,7 @@
 #include "cmd/raild/service.h"
 #include "cmd/raild/sweep_worker.h"
 #include "cmd/raild/switch_worker.h"
+#include "cmd/raild/uplink_worker.h"
 #include "lib/config/node_config.h"
 #include "lib/poke/poke.h"
 
@@ -42,6 +43,7 @@ class Daemon {
   SweepWorker sweep_;
   SwitchWorker switch_;
   BgpWorker bgp_;
+  UplinkWorker uplinks_;
   std::unique_ptr<Server> server_;  // last: it ends first
 };
 

@@ -28,6 +28,22 @@ void Picture::SetRail(const std::string& rail, RailSeen seen) {
   rails_[rail] = std::move(seen);
 }
 
+void Picture::SetRdmaNetns(const std::string& mode) {
+  const std::lock_guard lock(mutex_);
+  rdma_netns_ = mode;
+}
+
+void Picture::SetUplink(const std::string& rail, bool carrier) {
+  const std::lock_guard lock(mutex_);
+  carriers_[rail] = carrier;
+}
+
+bool Picture::UplinkIsDown(const std::string& rail) const {
+  const std::lock_guard lock(mutex_);
+  const auto it = carriers_.find(rail);
+  return it != carriers_.end() && !it->second;
+}
+
 void Picture::SetLearned(std::shared_ptr<const Learned> learned) {
   const std::lock_guard lock(mutex_);
   learned_ = std::move(learned);
@@ -56,6 +72,7 @@ NodeView Picture::Compose(const Record& record) const {
   view.hostname = identity_.hostname;
   view.raild_version = identity_.raild_version;
   view.started_ms = identity_.started_ms;
+  view.rdma_netns = rdma_netns_;
   view.learning_by_push = learned_->by_push;
   view.repairs_by_cause = repairs_;
   for (const auto& [cause, count] : repairs_) view.repairs += count;
@@ -77,10 +94,11 @@ NodeView Picture::Compose(const Record& record) const {
   for (const config::Rail& rail : config_.rails) {
     RailView shown;
     shown.rail = rail;
+    const auto carrier = carriers_.find(rail.name);
+    shown.uplink_carrier = carrier != carriers_.end() && carrier->second;
     if (const auto it = rails_.find(rail.name); it != rails_.end()) {
       const RailSeen& seen = it->second;
       shown.bridge_present = seen.bridge_present;
-      shown.uplink_carrier = seen.uplink_carrier;
       shown.bridge_mac = seen.bridge_mac;
       shown.leaf_mac = seen.leaf_mac;
       shown.rules_wanted = seen.rules_wanted;

@@ -90,6 +90,8 @@ Status BgpRepair::Announcements(Edges& edges) {
     if (rail == nullptr || !record.Has(attachment.id, step::kAnnounce)) continue;
     explained.insert(attachment.addresses.begin(), attachment.addresses.end());
     if (!attachment.announced || attachment.phase == Phase::kDeleting) continue;
+    // Behind an uplink without a carrier nobody reaches the pod: nothing is announced until it is back.
+    if (picture_.UplinkIsDown(rail->name)) continue;
     for (const IpAddress& address : attachment.addresses) {
       wanted[address] = {address, rail->name, rail->index, {attachment.tenant_id}};
     }
@@ -101,6 +103,10 @@ Status BgpRepair::Announcements(Edges& edges) {
       log::Info("bgpd: {} belonged to no attachment any more, withdrawn",
                 announcement.address.ToHostPrefix());
       picture_.Repaired("orphan announcement");
+    } else if (picture_.UplinkIsDown(announcement.rail)) {
+      RAIL_TRY(bgp->Withdraw(announcement.address, edges.CallDeadline()));
+      log::Info("bgpd: {} withdrawn until rail {} has a carrier again", announcement.address.ToHostPrefix(),
+                announcement.rail);
     } else if (it != wanted.end() && it->second == announcement) {
       wanted.erase(it);
     }

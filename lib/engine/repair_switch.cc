@@ -17,13 +17,18 @@ constexpr std::chrono::seconds kRoundLimit{20};
 
 SwitchRepair::SwitchRepair(const config::NodeConfig& config, const Deps& deps, state::Store& store,
                            Picture& picture)
-    : config_(config), deps_(deps), store_(store), picture_(picture) {
+    : config_(config),
+      deps_(deps),
+      store_(store),
+      picture_(picture),
+      nics_(deps.openers(config), store, picture) {
   for (const config::Rail& rail : config_.rails) rails_[rail.name];
 }
 
 void SwitchRepair::Audit() {
   Edges edges(deps_.openers(config_), After(kRoundLimit));
   for (const config::Rail& rail : config_.rails) Whole(edges, rail);
+  nics_.LookAtRdma();
   picture_.Publish(store_);
 }
 
@@ -75,6 +80,7 @@ void SwitchRepair::Learned() {
 void SwitchRepair::Whole(Edges& edges, const config::Rail& rail) {
   RailState& state = rails_[rail.name];
   state.rules_right = false;
+  nics_.Ensure(rail);
   Status status = Bridge(edges, rail, state);
   if (status) status = HostLinks(edges, rail, state);
   if (status && config_.ovs.manage_bridges) picture_.Note("sysctls of rail " + rail.name, HostSysctls(rail));
@@ -94,7 +100,6 @@ void SwitchRepair::End(const config::Rail& rail, RailState& state, const Status&
     state.backoff.Failed();
   }
   RailSeen seen{.bridge_present = state.bridge_present,
-                .uplink_carrier = state.uplink_carrier,
                 .bridge_mac = state.facts.bridge_mac,
                 .leaf_mac = state.leaf_mac,
                 .rules_wanted = state.rules_wanted,
@@ -129,7 +134,6 @@ Status SwitchRepair::HostLinks(Edges& edges, const config::Rail& rail, RailState
   RAIL_ASSIGN(netlink::Netlink * host, edges.Netlink());
   RAIL_ASSIGN_AS(const netlink::Link pf, host->GetLink(rail.pf), "the uplink of rail " + rail.name);
   RAIL_ASSIGN_AS(const netlink::Link local, host->GetLink(rail.bridge), "rail " + rail.name);
-  state.uplink_carrier = pf.carrier;
   state.uplink_link = pf.index;
   state.local_link = local.index;
   if (!config_.ovs.manage_bridges) return {};

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "lib/engine/backoff.h"
+#include "lib/engine/nic.h"
 #include "lib/engine/picture.h"
 #include "lib/engine/session.h"
 
@@ -37,7 +38,6 @@ class SwitchRepair {
  private:
   struct RailState {
     bool bridge_present = false;
-    bool uplink_carrier = false;
     int uplink_link = 0;  // indexes of the kernel
     int local_link = 0;
     pipeline::BridgeFacts facts;
@@ -70,6 +70,7 @@ class SwitchRepair {
   const Deps deps_;
   state::Store& store_;
   Picture& picture_;
+  NicRepair nics_;
   std::map<std::string, RailState> rails_;
 };
 

@@ -38,8 +38,9 @@ Result<Attachment> RecordedAttachment(Session& session, const cni::Request& requ
   return std::move(*found);
 }
 
-bool Recorded::Has(const char* kind) const {
-  return std::ranges::any_of(steps, [&](const state::Step& step) { return step.kind == kind; });
+std::optional<state::Step> Recorded::Step(const char* kind) const {
+  const auto it = std::ranges::find(steps, kind, &state::Step::kind);
+  return it == steps.end() ? std::nullopt : std::optional(*it);
 }
 
 Result<Recorded> RecordedWithSteps(Session& session, const cni::Request& request) {

@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "lib/cni/ipam.h"
@@ -64,7 +65,8 @@ Result<state::Attachment> RecordedAttachment(Session& session, const cni::Reques
 struct Recorded {
   state::Attachment attachment;
   std::vector<state::Step> steps;
-  bool Has(const char* kind) const;
+  bool Has(const char* kind) const { return Step(kind).has_value(); }
+  std::optional<state::Step> Step(const char* kind) const;
 };
 Result<Recorded> RecordedWithSteps(Session& session, const cni::Request& request);
 

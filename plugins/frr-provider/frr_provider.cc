@@ -5,6 +5,7 @@
 #include "lib/base/log.h"
 #include "lib/cni/previous.h"
 #include "lib/engine/readiness.h"
+#include "lib/engine/uplink.h"
 #include "plugins/frr-provider/config.h"
 
 namespace rail::frr_provider {
@@ -74,6 +75,9 @@ Outcome<void> Check(const Deps& deps, const Request& request) {
   std::vector<std::string> problems;
   if (!recorded.Has(engine::step::kAnnounce))
     problems.emplace_back("its ADD has not finished: nothing is announced");
+  RAIL_ASSIGN(netlink::Netlink * host, session->edges.Netlink());
+  const std::string uplink = engine::UplinkProblem(*rail, host->GetLink(rail->pf));
+  if (!uplink.empty()) problems.push_back(uplink);
   RAIL_ASSIGN(frr::Bgp * bgp, session->edges.Bgp());
   RAIL_ASSIGN(const std::vector<frr::Announcement> announced, bgp->Announced(session->edges.CallDeadline()));
   for (const IpAddress& address : attachment.addresses) {

@@ -61,10 +61,11 @@ class Adding {
       : deps_(deps), session_(session), node_(session.node()), request_(request), rail_(rail), pod_(pod) {}
 
   // The chain begins here: plumb the device and call IPAM.
-  Outcome<std::string> Plumb() {
+  Outcome<std::string> Plumb(const device::Settings& settings) {
     RAIL_ASSIGN(device::Backend * devices, session_.edges.Devices());
     auto device = devices->Find(rail_, request_.device_id);
     if (!device) return tl::make_unexpected(cni::CniError(HeldBy(device.error())));
+    device->settings = settings;
     RAIL_TRY(FreeName());
     RAIL_ASSIGN(const pipeline::BridgeFacts bridge, engine::Facts(node_, rail_));
     attachment_.representor = device->representor;
@@ -292,7 +293,7 @@ Outcome<std::string> Add(const Deps& deps, const Request& request) {
   RAIL_TRY(ClearRemains(*session, request));
 
   Adding adding(deps, *session, request, *rail, pod);
-  Outcome<std::string> result = adopt ? adding.Adopt(std::move(previous)) : adding.Plumb();
+  Outcome<std::string> result = adopt ? adding.Adopt(std::move(previous)) : adding.Plumb(config->device);
   if (result) {
     if (Status finished = adding.Finish(); !finished)
       result = tl::make_unexpected(cni::CniError(finished.error()));
@@ -366,6 +367,12 @@ Outcome<void> Check(const Deps& deps, const Request& request) {
   plan.routes = RoutesOf(previous);
   RAIL_ASSIGN(std::vector<std::string> inside, session->edges.Pods().Verify(pod, plan));
   problems.insert(problems.end(), inside.begin(), inside.end());
+  if (const auto device = recorded.Step(engine::step::kDevice)) {
+    RAIL_ASSIGN(const device::Saved saved, device::Saved::FromJson(device->detail));
+    RAIL_ASSIGN(device::Backend * devices, session->edges.Devices());
+    RAIL_ASSIGN(std::vector<std::string> changed, devices->Verify(saved, config->device, pod));
+    problems.insert(problems.end(), changed.begin(), changed.end());
+  }
 
   RAIL_ASSIGN(ovs::Ovsdb * db, session->edges.Ovsdb());
   RAIL_ASSIGN(const auto port, db->FindPort(attachment.representor, session->edges.CallDeadline()));

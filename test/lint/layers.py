@@ -13,7 +13,8 @@ ALLOWED: dict[str, set[str]] = {
     "tenancy": {"base", "config"},
     "netns": {"base"},
     "netlink": {"base", "netns"},
-    "device": {"base", "config", "netns", "netlink"},
+    "sriov": {"base", "netlink"},
+    "device": {"base", "config", "netns", "netlink", "sriov"},
     "podnet": {"base", "config", "netns", "netlink", "device"},
     "ovs": {"base"},
     "frr": {"base", "config", "tenancy"},
@@ -21,11 +22,11 @@ ALLOWED: dict[str, set[str]] = {
     "poke": {"base"},
     "cni": {"base"},
     "pipeline": {"base", "config", "tenancy", "ovs"},
-    "engine": {"base", "config", "tenancy", "netns", "netlink", "device", "podnet", "ovs", "frr", "state", "poke",
-               "pipeline", "cni"},
+    "engine": {"base", "config", "tenancy", "netns", "netlink", "sriov", "device", "podnet", "ovs", "frr", "state",
+               "poke", "pipeline", "cni"},
     "event": {"base"},
-    "wire": {"base", "config", "tenancy", "netns", "netlink", "device", "podnet", "ovs", "frr", "state", "poke",
-             "pipeline", "cni", "engine"},
+    "wire": {"base", "config", "tenancy", "netns", "netlink", "sriov", "device", "podnet", "ovs", "frr", "state",
+             "poke", "pipeline", "cni", "engine"},
 }
 
 # The edges: what others may see of a folder that talks to the kernel, OVS, FRR or a disk. Its other headers are the real
@@ -33,7 +34,7 @@ ALLOWED: dict[str, set[str]] = {
 # descriptor for the daemon's loop to watch, and the descriptor is the seam.
 INTERFACES: dict[str, set[str]] = {
     "netns": {"netns.h"},
-    "netlink": {"netlink.h", "monitor.h", "text.h"},
+    "netlink": {"netlink.h", "vf.h", "devlink.h", "rdma.h", "monitor.h", "text.h"},
     "device": {"device.h"},
     "ovs": {"ovsdb.h", "db_monitor.h", "openflow.h", "rule.h"},
     "frr": {"bgp.h"},

@@ -91,11 +91,13 @@ bool IsAttachments(const ovs::Rule& rule) {
 Raild::Raild(const config::NodeConfig& config, const Deps& deps, Clock::duration gone_grace)
     : store(Must(deps.open_store())),
       picture(config, {.hostname = "n1", .raild_version = "test"}, board),
+      uplinks(config, deps, picture),
       the_switch(config, deps, *store, picture),
       bgp(config, deps, *store, picture),
       sweeper(config, deps, *store, picture, gone_grace) {}
 
 void Raild::Audit() {
+  (void)uplinks.Look();
   bgp.Audit();
   the_switch.Audit();
   sweeper.Run();

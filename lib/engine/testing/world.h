@@ -19,6 +19,7 @@
 #include "lib/engine/repair_bgp.h"
 #include "lib/engine/repair_switch.h"
 #include "lib/engine/sweep.h"
+#include "lib/engine/uplink.h"
 #include "lib/engine/testing/gate.h"
 #include "lib/frr/testing/fake.h"
 #include "lib/netlink/testing/fake.h"
@@ -55,6 +56,7 @@ struct Raild {
   std::unique_ptr<state::Store> store;
   Board board;
   Picture picture;
+  UplinkWatch uplinks;
   SwitchRepair the_switch;
   BgpRepair bgp;
   Sweeper sweeper;
