@@ -43,6 +43,9 @@ struct Rail {
   std::string bridge;  // the OVS bridge, unique
   uint32_t mtu = 0;    // bytes, 1280..9600
   std::vector<DeviceEntry> devices;
+  bool manage_sriov = false;  // raild prepares the NIC: num_vfs, switchdev mode, flow_steering
+  uint32_t num_vfs = 0;       // 1..1024 with manage_sriov
+  std::string flow_steering;  // "smfs", "dmfs", "hmfs"
 
   // 02:52:41:49:4c:<index>: the pod's gateway has this address on every node.
   MacAddress GatewayMac() const;

@@ -28,6 +28,11 @@ void Picture::SetRail(const std::string& rail, RailSeen seen) {
   rails_[rail] = std::move(seen);
 }
 
+void Picture::SetRdmaNetns(const std::string& mode) {
+  const std::lock_guard lock(mutex_);
+  rdma_netns_ = mode;
+}
+
 void Picture::SetUplink(const std::string& rail, bool carrier) {
   const std::lock_guard lock(mutex_);
   carriers_[rail] = carrier;
@@ -67,6 +72,7 @@ NodeView Picture::Compose(const Record& record) const {
   view.hostname = identity_.hostname;
   view.raild_version = identity_.raild_version;
   view.started_ms = identity_.started_ms;
+  view.rdma_netns = rdma_netns_;
   view.learning_by_push = learned_->by_push;
   view.repairs_by_cause = repairs_;
   for (const auto& [cause, count] : repairs_) view.repairs += count;

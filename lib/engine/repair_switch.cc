@@ -17,13 +17,18 @@ constexpr std::chrono::seconds kRoundLimit{20};
 
 SwitchRepair::SwitchRepair(const config::NodeConfig& config, const Deps& deps, state::Store& store,
                            Picture& picture)
-    : config_(config), deps_(deps), store_(store), picture_(picture) {
+    : config_(config),
+      deps_(deps),
+      store_(store),
+      picture_(picture),
+      nics_(deps.openers(config), store, picture) {
   for (const config::Rail& rail : config_.rails) rails_[rail.name];
 }
 
 void SwitchRepair::Audit() {
   Edges edges(deps_.openers(config_), After(kRoundLimit));
   for (const config::Rail& rail : config_.rails) Whole(edges, rail);
+  nics_.LookAtRdma();
   picture_.Publish(store_);
 }
 
@@ -75,6 +80,7 @@ void SwitchRepair::Learned() {
 void SwitchRepair::Whole(Edges& edges, const config::Rail& rail) {
   RailState& state = rails_[rail.name];
   state.rules_right = false;
+  nics_.Ensure(rail);
   Status status = Bridge(edges, rail, state);
   if (status) status = HostLinks(edges, rail, state);
   if (status && config_.ovs.manage_bridges) picture_.Note("sysctls of rail " + rail.name, HostSysctls(rail));

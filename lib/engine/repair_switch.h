@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "lib/engine/backoff.h"
+#include "lib/engine/nic.h"
 #include "lib/engine/picture.h"
 #include "lib/engine/session.h"
 
@@ -69,6 +70,7 @@ class SwitchRepair {
   const Deps deps_;
   state::Store& store_;
   Picture& picture_;
+  NicRepair nics_;
   std::map<std::string, RailState> rails_;
 };
 

@@ -60,6 +60,8 @@ struct NodeView {
   std::string raild_version;
   int64_t started_ms = 0;         // Unix time
   bool learning_by_push = false;  // BMP; false: polling
+  // "exclusive": a pod's RDMA device is its alone; "shared": every pod sees those of all; "": the node has none.
+  std::string rdma_netns;
   std::vector<Health> health;
   std::vector<RailView> rails;
   std::vector<AttachmentView> attachments;

@@ -102,6 +102,9 @@ Result<std::vector<Pf>> Lookup::FindPfs(const std::string& netdev) const {
     if (!sysfs_.Exists(NetPath(link) + "/device")) continue;
     Pf pf = PfAt(NetPath(link) + "/device");
     pf.netdev = link;
+    // The link may come and go while its device is set up; the device stays.
+    const std::string lasting = "bus/" + pf.handle.bus + "/devices/" + pf.address;
+    if (sysfs_.Exists(lasting)) pf.path = lasting;
     pfs.push_back(std::move(pf));
   }
   if (pfs.empty()) return Fail(Code::kNotFound, "there is no link " + netdev + " with a device behind it");

@@ -18,6 +18,7 @@
 #include "lib/ovs/mgmt_connection.h"
 #include "lib/podnet/kernel.h"
 #include "lib/poke/poke.h"
+#include "lib/sriov/prepare.h"
 #include "lib/state/sqlite.h"
 #include "lib/tenancy/tenancy.h"
 
@@ -48,6 +49,18 @@ engine::Openers RealOpeners(const config::NodeConfig& config) {
     return std::make_unique<device::Select>(
         std::make_unique<device::Sriov>(host, netlink::Kernel::Open, std::move(edges)),
         std::make_unique<device::Netdev>(host, netlink::Kernel::Open));
+  };
+  openers.prepare_nic = [sysfs = config::Paths::FromEnvironment().sysfs](
+                            const config::Rail& rail, const std::set<std::string>& claimed) {
+    sriov::Preparer preparer(sriov::Sysfs(sysfs), netlink::KernelDevlink::Open);
+    return preparer.Ensure({.pf = rail.pf, .vfs = rail.num_vfs, .steering = rail.flow_steering}, claimed);
+  };
+  openers.rdma_netns = [sysfs = config::Paths::FromEnvironment().sysfs]() -> Result<std::string> {
+    // Opening the protocol would load the RDMA modules of a node that has no use for them.
+    if (sriov::Sysfs(sysfs).List("class/infiniband").empty()) return std::string();
+    RAIL_ASSIGN(const auto rdma, netlink::KernelRdma::Open());
+    RAIL_ASSIGN(const netlink::RdmaNetns mode, rdma->NetnsMode());
+    return std::string(mode == netlink::RdmaNetns::kShared ? "shared" : "exclusive");
   };
   openers.release_addresses = [](const cni::IpamCall& call, Deadline deadline) {
     return cni::Release(call, deadline);

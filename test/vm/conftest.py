@@ -22,7 +22,7 @@ REPOSITORY = HERE.parents[1]
 sys.path[:0] = [str(HERE), str(REPOSITORY / "test/lab"), str(REPOSITORY / "deploy/lab")]
 
 from railcni_vm import machine  # noqa: E402  the path above comes first
-from railcni_vm.guests import GUESTS, preamble  # noqa: E402
+from railcni_vm.guests import GUESTS  # noqa: E402
 from railcni_vm.packages import Unavailable  # noqa: E402
 
 IN_GUEST = "RAILCNI_VM_GUEST" in os.environ
@@ -67,13 +67,13 @@ class Outside:
         began = time.monotonic()
         try:
             machine.require()
-            kernel = guest.kernel()
+            kernel = guest.fetch()
         except Unavailable as reason:
             self.reports |= {i.nodeid: [made_up(i, "skipped", f"no guest: {reason}")] for i in items}
             return
         fetched = time.monotonic() - began
         wanted = [f"{REPOSITORY}/{i.nodeid}" for i in items]
-        command = preamble(guest) + shlex.join(
+        command = guest.preamble() + shlex.join(
             ["/usr/bin/python3", "-B", "-m", "pytest", "-p", "no:cacheprovider", f"--rootdir={REPOSITORY}", "-v", "-s", *wanted])
         outcome = machine.run(kernel, command, out, guest.limit, guest.devices)
         self.say(f"{name}: kernel {kernel.version} {fetched:.0f} s, guest {outcome.seconds:.0f} s; {out}/transcript")

@@ -9,7 +9,7 @@ off() {
   sync
   umount /run/railcni-out || true
   echo o >/proc/sysrq-trigger
-  sleep 60
+  while true; do :; done  # nothing of the host's files is needed any more
 }
 trap off EXIT
 

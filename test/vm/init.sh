@@ -1,4 +1,5 @@
 #!/bin/busybox sh
+# shellcheck shell=dash disable=SC2013
 # First program of a guest: its root is the host's root, read-only over 9p, below a folder in memory that takes what is
 # written. Arguments on the kernel's command line: railcni.modules=FOLDER railcni.guest=SCRIPT.
 set -eu

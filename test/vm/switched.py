@@ -8,13 +8,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from railcni_lab import daemons, fabric, kernel, pods
+from railcni_lab import fabric, kernel, pods
 from railcni_lab.layout import Lab, Node, Shape
 from world import World
 
 # ovs-vswitchd counts its processors anew when its last count is 10 s old, on a clock that begins at boot: in the first 10 s
 # of a machine it has none, starts no handler thread and loses every upcall (lib/ovs-thread.c, count_cpu_cores).
 OVS_COUNTS_PROCESSORS_AFTER = 10.5
+MAX_IDLE_MS = 600_000
 
 
 @contextmanager
@@ -23,9 +24,12 @@ def lab_of(pods_wanted: dict[str, tuple[str, str]]) -> Iterator[World]:
     time.sleep(max(0.0, OVS_COUNTS_PROCESSORS_AFTER - time.monotonic()))
     lab = Lab("vm", Lab.from_environment().binaries)
     fabric.up(lab, Shape(nodes=2, rails=1, spines=0, devices=len(pods_wanted), datapath="system"))
+    world = World(lab)
+    for node in lab.nodes():  # so that a megaflow is there to be looked at when its traffic has ended
+        world.vsctl(node, "set", "Open_vSwitch", ".", f"other_config:max-idle={MAX_IDLE_MS}")
     for name, (node, tenant) in pods_wanted.items():
         pods.add(lab, name, node, tenant, None)
-    yield World(lab)
+    yield world
 
 
 @dataclass(frozen=True)
@@ -60,11 +64,9 @@ def parse(line: str) -> Megaflow:
 def on_pod_path(world: World, node: Node) -> list[Megaflow]:
     """The megaflows of IP between pods, whichever their tenants: what a NIC is to do by itself."""
     addresses = {a for pod in pods.all_pods(world.lab) for rail in pod.results for a in pod.addresses(rail).values()}
-    return [m for m in megaflows(node) if m.source in addresses and m.target in addresses]
-
-
-def handlers(node: Node) -> int:
-    """Threads of ovs-vswitchd that take upcalls."""
-    from pathlib import Path
-    pid = daemons.pid_of(node, "ovs-vswitchd")
-    return sum(1 for t in Path(f"/proc/{pid}/task").glob("*/comm") if t.read_text().startswith("handler"))
+    found = [m for m in megaflows(node) if m.source in addresses and m.target in addresses]
+    in_tc = sum(m.datapath == "tc" for m in found)
+    print(f"{node.name}: {len(found)} megaflows between pods, {in_tc} of them dp:tc", flush=True)
+    for m in found:
+        print(f"  {m.source} -> {m.target}: {m.packets} packets, dp:{m.datapath}, actions:{m.actions}")
+    return found

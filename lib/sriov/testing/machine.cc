@@ -56,11 +56,12 @@ void Machine::Write(const std::string& path, const std::string& text) const {
 }
 
 void Machine::Link(const std::string& path, const std::string& target_under_root) const {
-  const fs::path at = root_ + "/" + path;
+  fs::path at = root_ + "/" + path;
   fs::create_directories(at.parent_path());
+  at = fs::canonical(at.parent_path()) / at.filename();  // a folder that is a link itself
   std::error_code absent;
   fs::remove(at, absent);
-  fs::create_symlink(fs::path(root_ + "/" + target_under_root).lexically_relative(at.parent_path()), at);
+  fs::create_symlink((fs::canonical(root_) / target_under_root).lexically_relative(at.parent_path()), at);
 }
 
 void Machine::Remove(const std::string& path) const {

@@ -5,15 +5,15 @@ from __future__ import annotations
 import gzip
 import lzma
 import os
+import shutil
 import subprocess
-import tarfile
 from dataclasses import dataclass
 from pathlib import Path
 
 from .packages import Unavailable, apt, depends, kept, unpack
 
 BOOT_MODULES = ("virtio_pci", "9pnet_virtio", "9p", "overlay")
-SOURCE_FOLDER = "drivers/net/netdevsim"
+NETDEVSIM = "drivers/net/netdevsim"
 BUSYBOX = Path("/bin/busybox")
 
 
@@ -54,50 +54,41 @@ def _fetch(suite: str, folder: Path) -> None:
     if not (folder / "lib/modules").is_dir():
         (folder / "lib").mkdir(exist_ok=True)
         (folder / "lib/modules").symlink_to("../usr/lib/modules")
-    index(Kernel(folder))
-
-
-def index(built: Kernel) -> None:
-    subprocess.run(["depmod", "-b", str(built.root), built.version], check=True, stdin=subprocess.DEVNULL)
+    subprocess.run(["depmod", "-b", str(folder), Kernel(folder).version], check=True, stdin=subprocess.DEVNULL)
 
 
 # --- netdevsim, which Debian does not build ------------------------------------------------------------------------------
 
 
-def kernel_with_netdevsim(suite: str, again: bool = False) -> Kernel:
-    """The suite's kernel, and the module netdevsim built from the sources of the same package version."""
-    return Kernel(kept(f"kernel-netdevsim-{suite}", lambda folder: _fetch_and_build(suite, folder), again))
+def netdevsim(suite: str, again: bool = False) -> Path:
+    """The module netdevsim for the suite's cached kernel. Errors: Unavailable."""
+    version = kernel(suite).version
+    return kept(f"netdevsim-{version}", lambda folder: _build_netdevsim(suite, version, folder), again) / "netdevsim.ko"
 
 
-def _fetch_and_build(suite: str, folder: Path) -> None:
-    _fetch(suite, folder)
-    built = Kernel(folder)
-    series = ".".join(built.version.split(".")[:2])
-    headers = f"linux-headers-{built.version}"
-    needed = [d for d in depends(suite, headers) if d.startswith(("linux-headers-", "linux-kbuild-", "linux-base-"))]
-    tools = folder / "build"
-    unpack(suite, [headers, *needed, f"linux-source-{series}"], tools)
-    with tarfile.open(tools / f"usr/src/linux-source-{series}.tar.xz", "r|xz") as archive:
-        inside = f"linux-source-{series}/{SOURCE_FOLDER}/"
-        archive.extractall(tools, members=(m for m in archive if m.name.startswith(inside)))
-    source = tools / f"linux-source-{series}" / SOURCE_FOLDER
-    relocate(tools / "usr/src", tools)
-    made = subprocess.run(["make", "-s", "-C", str(tools / "usr/src" / headers), f"M={source}", "CONFIG_NETDEVSIM=m", "modules"],
-                          text=True, capture_output=True, stdin=subprocess.DEVNULL, check=False)
-    if made.returncode != 0:
-        raise Unavailable(f"netdevsim does not build: {(made.stderr.strip() or made.stdout.strip()).splitlines()[-1]}")
-    extra = built.modules / built.version / "extra"
-    extra.mkdir()
-    (source / "netdevsim.ko").rename(extra / "netdevsim.ko")
-    subprocess.run(["rm", "-rf", str(tools)], check=True)
-    index(built)
+def _build_netdevsim(suite: str, version: str, folder: Path) -> None:
+    series, headers = ".".join(version.split(".")[:2]), f"linux-headers-{version}"
+    parts = [d for d in depends(suite, headers) if d.startswith(("linux-headers-", "linux-kbuild-"))]
+    tools = folder / "tools"
+    unpack(suite, [headers, *parts, f"linux-source-{series}"], tools)
+    archive, source = tools / f"usr/src/linux-source-{series}.tar.xz", f"linux-source-{series}/{NETDEVSIM}"
+    _run(["tar", "-xJf", str(archive), "-C", str(tools), source])
+    build = tools / "usr/src" / headers
+    # The makefile names its other half by the path of an installed package; vmlinux serves type information (BTF), for
+    # which yet another package would be needed.
+    makefile = build / "Makefile"
+    makefile.write_text(makefile.read_text().replace("/usr/src/", f"{tools}/usr/src/"))
+    (build / "vmlinux").unlink(missing_ok=True)
+    _run(["make", "-s", "-j2", "-C", str(build), f"M={tools / source}", "CONFIG_NETDEVSIM=m", "modules"])
+    (tools / source / "netdevsim.ko").rename(folder / "netdevsim.ko")
+    shutil.rmtree(tools)
 
 
-def relocate(sources: Path, root: Path) -> None:
-    """The headers' makefiles name their parts by absolute paths of an installed package."""
-    for file in sources.glob("linux-headers-*/Makefile"):
-        text = file.read_text()
-        file.write_text(text.replace("/usr/src/", f"{root}/usr/src/").replace("/usr/lib/", f"{root}/usr/lib/"))
+def _run(command: list[str]) -> None:
+    done = subprocess.run(command, text=True, capture_output=True, stdin=subprocess.DEVNULL, check=False)
+    if done.returncode != 0:
+        words = (done.stderr.strip() or done.stdout.strip() or "no message").splitlines()
+        raise Unavailable(f"building netdevsim: `{command[0]}` failed: {' / '.join(words[:2])}")
 
 
 # --- initramfs ----------------------------------------------------------------------------------------------------------
