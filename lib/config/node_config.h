@@ -20,10 +20,10 @@ namespace rail::config {
 // Where the files of a node are. RAILCNI_ROOT in the environment of the *process* prefixes all of them; a pod cannot
 // reach that environment.
 struct Paths {
-  std::string config_file;  // <root>/etc/railcni/node.json
-  std::string state_file;   // <root>/var/lib/railcni/state.db
-  std::string socket;       // <root>/run/railcni/raild.sock   gRPC
-  std::string poke_socket;  // <root>/run/railcni/poke.sock    datagrams "state.db changed"
+  std::string config_file;     // <root>/etc/railcni/node.json
+  std::string state_file;      // <root>/var/lib/railcni/state.db
+  std::string socket;          // <root>/run/railcni/raild.sock   gRPC
+  std::string poke_socket;     // <root>/run/railcni/poke.sock    datagrams "state.db changed"
   std::string sysfs = "/sys";  // RAILCNI_SYSFS; another one only for tests
 
   static Paths Under(std::string_view root);

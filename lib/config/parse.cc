@@ -156,7 +156,9 @@ class Parser {
         errors_.Add(object.PathOf(key), "has an effect only with \"manage_sriov\": true");
       }
     }
-    const auto known = [](std::string_view mode) { return mode == "smfs" || mode == "dmfs" || mode == "hmfs"; };
+    const auto known = [](std::string_view mode) {
+      return mode == "smfs" || mode == "dmfs" || mode == "hmfs";
+    };
     rail.flow_steering = Text(object, "flow_steering_mode", known, "\"smfs\", \"dmfs\" or \"hmfs\"", "smfs");
   }
 

@@ -89,7 +89,8 @@ Result<MacAddress> Netdev::MoveIn(const Device& device, const netns::Netns& pod,
                                   uint32_t mtu) {
   const std::string doing = "move device " + device.id + " into the pod as " + ifname;
   if (!device.settings.empty()) {
-    return Fail(Code::kUnsupported, doing + ": VLAN, rates, trust, spoofchk, link_state and rdma_name are for virtual functions");
+    return Fail(Code::kUnsupported,
+                doing + ": VLAN, rates, trust, spoofchk, link_state and rdma_name are for virtual functions");
   }
   RAIL_ASSIGN_AS(const Link representor, host_.GetLink(device.representor), doing);
   if (representor.mtu != mtu) RAIL_TRY_AS(host_.SetMtu(representor.index, mtu), doing);

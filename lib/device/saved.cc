@@ -66,16 +66,16 @@ SavedVf VfFromJson(const json& value, JsonErrors& errors) {
 
 std::string Saved::ToJson() const {
   json object{{"id", id},
-                   {"netdev", netdev},
-                   {"representor", representor},
-                   {"mac", mac.ToString()},
-                   {"mtu", mtu},
-                   {"up", up},
-                   {"representor_mtu", representor_mtu},
-                   {"representor_up", representor_up},
-                   {"kind", kind},
-                   {"parent_device", parent_device},
-                   {"permanent_mac", permanent_mac.ToString()}};
+              {"netdev", netdev},
+              {"representor", representor},
+              {"mac", mac.ToString()},
+              {"mtu", mtu},
+              {"up", up},
+              {"representor_mtu", representor_mtu},
+              {"representor_up", representor_up},
+              {"kind", kind},
+              {"parent_device", parent_device},
+              {"permanent_mac", permanent_mac.ToString()}};
   if (vf) object["vf"] = device::ToJson(*vf);
   return DumpJson(object);
 }

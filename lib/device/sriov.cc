@@ -43,7 +43,9 @@ VfState Asked(const VfState& now, const Settings& settings, const MacAddress& ma
 // "spoof checking is off and should be on", one for each difference.
 std::vector<std::string> Describe(const VfChange& change, const VfState& now) {
   std::vector<std::string> problems;
-  const auto note = [&](const std::string& what) { problems.push_back(what + " is not as the network asks"); };
+  const auto note = [&](const std::string& what) {
+    problems.push_back(what + " is not as the network asks");
+  };
   if (change.vlan) note("the VLAN (" + std::to_string(now.vlan.id) + ")");
   if (change.mac) problems.push_back("the PF gives it the MAC address " + now.mac.ToString());
   if (change.rates) {
@@ -73,7 +75,8 @@ Result<Device> Sriov::Find(const config::Rail& rail, const std::string& id) {
                                         "are not supported");
   }
   if (vf.driver.empty()) {
-    return Fail(Code::kUnsupported, doing + ": no driver is bound to it; echo " + id + " > /sys/bus/pci/drivers_probe");
+    return Fail(Code::kUnsupported,
+                doing + ": no driver is bound to it; echo " + id + " > /sys/bus/pci/drivers_probe");
   }
   if (vf.netdev.empty()) {
     return Fail(Code::kNotFound,
@@ -96,8 +99,8 @@ Result<Device> Sriov::Find(const config::Rail& rail, const std::string& id) {
 Status Sriov::CheckRail(const config::Rail& rail, const sriov::Vf& vf) const {
   RAIL_ASSIGN_AS(const std::vector<sriov::Pf> pfs, lookup_.FindPfs(rail.pf), "the rail's PF");
   if (std::ranges::find(pfs, vf.pf.device, &sriov::Pf::device) != pfs.end()) return {};
-  return Fail(Code::kInvalid, "it belongs to PF " + vf.pf.netdev + " (" + vf.pf.address + "), but the rail's PF is " +
-                                  rail.pf + " (" + pfs.front().address +
+  return Fail(Code::kInvalid, "it belongs to PF " + vf.pf.netdev + " (" + vf.pf.address +
+                                  "), but the rail's PF is " + rail.pf + " (" + pfs.front().address +
                                   "): does the network's resource hold VFs of more than one rail?");
 }
 
@@ -105,15 +108,16 @@ Result<std::string> Sriov::RepresentorOf(const config::Rail& rail, const sriov::
   RAIL_ASSIGN(const std::string told, lookup_.FindRepresentor(vf));
   const config::DeviceEntry* entry = rail.FindDevice(vf.address);
   if (entry != nullptr && !told.empty() && entry->representor != told) {
-    return Fail(Code::kInvalid, "node.json says that its representor is " + entry->representor +
-                                    ", the kernel says " + told);
+    return Fail(Code::kInvalid,
+                "node.json says that its representor is " + entry->representor + ", the kernel says " + told);
   }
   if (!told.empty()) return told;
   if (entry != nullptr) return entry->representor;
-  return Fail(Code::kUnsupported,
-              "the kernel names no representor for it: set " + vf.pf.address +
-                  " to switchdev mode (devlink dev eswitch set, or \"manage_sriov\" in node.json), or name one "
-                  "in node.json under rails[].devices");
+  return Fail(
+      Code::kUnsupported,
+      "the kernel names no representor for it: set " + vf.pf.address +
+          " to switchdev mode (devlink dev eswitch set, or \"manage_sriov\" in node.json), or name one "
+          "in node.json under rails[].devices");
 }
 
 Result<Sriov::Place> Sriov::PlaceOf(const std::string& address) {

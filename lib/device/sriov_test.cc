@@ -16,10 +16,10 @@ namespace {
 using netlink::RdmaNetns;
 using netlink::VfLinkState;
 using netlink::VfState;
-using testing::VfHost;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using testing::VfHost;
 
 constexpr char kRdma[] = "mlx5_ens1f0npv0";  // of the first VF
 
@@ -52,9 +52,8 @@ class SriovTest : public ::testing::Test {
     });
   }
   std::vector<std::string> Verify(const Saved& saved, const Settings& settings) {
-    return OnHost<std::vector<std::string>>([&] {
-             return host_.backend().Verify(saved, settings, host_.pod());
-           })
+    return OnHost<std::vector<std::string>>(
+               [&] { return host_.backend().Verify(saved, settings, host_.pod()); })
         .value();
   }
   static void Must(const Status& status) { ASSERT_TRUE(status) << status.error().message; }

@@ -36,7 +36,8 @@ struct Openers {
   std::function<cni::Outcome<void>(const cni::IpamCall&, Deadline)> release_addresses;
   // Makes a rail's NIC what node.json asks for and says what was changed; `claimed`: devices that attachments hold. As
   // sriov::Preparer::Ensure. Empty: nobody prepares NICs here.
-  std::function<Result<std::vector<std::string>>(const config::Rail& rail, const std::set<std::string>& claimed)>
+  std::function<Result<std::vector<std::string>>(const config::Rail& rail,
+                                                 const std::set<std::string>& claimed)>
       prepare_nic;
   // "exclusive" or "shared": how RDMA devices and namespaces go together; "" the node has no RDMA. Empty: not asked.
   std::function<Result<std::string>()> rdma_netns;

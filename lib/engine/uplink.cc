@@ -24,7 +24,8 @@ bool UplinkWatch::Look() {
   for (const config::Rail& rail : config_.rails) {
     auto link = host ? (*host)->GetLink(rail.pf) : Result<netlink::Link>(tl::make_unexpected(host.error()));
     const std::string problem = UplinkProblem(rail, link);
-    picture_.Note("uplink of rail " + rail.name, problem.empty() ? Status() : Fail(Code::kTransient, problem));
+    picture_.Note("uplink of rail " + rail.name,
+                  problem.empty() ? Status() : Fail(Code::kTransient, problem));
     if (!link && link.error().code != Code::kNotFound) continue;
     Uplink& uplink = uplinks_[rail.name];
     const bool up = link && link->carrier;

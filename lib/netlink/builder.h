@@ -26,8 +26,7 @@ class Builder {
   Builder(int type, int flags) : message_(nlmsg_alloc_simple(type, flags)) { ok_ = message_ != nullptr; }
   template <class Body>
   Builder(int type, int flags, const Body& body) : Builder(type, flags) {
-    if (!ok_ || nlmsg_append(message_.get(), Writable(&body), sizeof body, NLMSG_ALIGNTO) < 0)
-      ok_ = false;
+    if (!ok_ || nlmsg_append(message_.get(), Writable(&body), sizeof body, NLMSG_ALIGNTO) < 0) ok_ = false;
   }
 
   Builder& Bytes(int type, std::string_view bytes) {

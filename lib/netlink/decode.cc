@@ -62,7 +62,8 @@ std::optional<Link> DecodeLink(std::string_view message) {
     for (auto* one = static_cast<nlattr*>(nla_data(properties)); nla_ok(one, left);
          one = nla_next(one, &left)) {
       if (nla_type(one) != IFLA_ALT_IFNAME) continue;
-      const std::string_view bytes{static_cast<const char*>(nla_data(one)), static_cast<size_t>(nla_len(one))};
+      const std::string_view bytes{static_cast<const char*>(nla_data(one)),
+                                   static_cast<size_t>(nla_len(one))};
       link.altnames.emplace_back(bytes.substr(0, bytes.find('\0')));
     }
   }

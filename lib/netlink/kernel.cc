@@ -227,7 +227,8 @@ Status Kernel::MoveLink(int link, int netns_fd, std::string_view name) {
       if (taken_too || altname == name) colliding.push_back(altname);
     }
     return {};
-  }), doing);
+  }),
+              doing);
   for (const std::string& altname : colliding) RAIL_TRY_AS(DropAltname(link, altname), doing);
   return Run(
       socket_,

@@ -52,7 +52,8 @@ Result<RdmaNetns> KernelRdma::NetnsMode() {
   const Builder message(TypeOf(RDMA_NLDEV_CMD_SYS_GET), 0);
   RAIL_TRY(message.Check(doing));
   std::optional<RdmaNetns> mode;
-  RAIL_TRY(socket_.Request(message.get(), doing, [&](std::string_view bytes) { mode = DecodeRdmaNetns(bytes); }));
+  RAIL_TRY(
+      socket_.Request(message.get(), doing, [&](std::string_view bytes) { mode = DecodeRdmaNetns(bytes); }));
   // Kernels before 5.3 have no modes: everybody sees everything.
   return mode.value_or(RdmaNetns::kShared);
 }

@@ -33,7 +33,8 @@ struct Link {
   bool peer_elsewhere = false;  // `peer` is an index of another namespace
   MacAddress permanent_mac;     // of the hardware; zero for a virtual link
   std::string parent_device;    // "0000:08:00.2": the device on its bus; "" for a virtual link
-  std::vector<std::string> altnames;  // alternative names, as udev gives them; a name in use by anybody is taken
+  std::vector<std::string>
+      altnames;  // alternative names, as udev gives them; a name in use by anybody is taken
 };
 
 struct Address {

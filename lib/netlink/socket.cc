@@ -48,7 +48,8 @@ Result<Socket> Socket::Open(int protocol) {
   errno = 0;
   if (const int rc = nl_connect(socket.socket_.get(), protocol); rc < 0) {
     if (errno == EPROTONOSUPPORT) {
-      return Fail(Code::kUnsupported, "open a netlink socket: this kernel has no netlink protocol " + std::to_string(protocol));
+      return Fail(Code::kUnsupported,
+                  "open a netlink socket: this kernel has no netlink protocol " + std::to_string(protocol));
     }
     if (errno != 0) return FailErrno(errno, "open a netlink socket");
     return Fail(Code::kInternal, std::string("open a netlink socket: ") + nl_geterror(rc));

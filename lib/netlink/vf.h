@@ -21,8 +21,8 @@ namespace rail::netlink {
 enum class VfLinkState { kAuto, kEnable, kDisable };  // the kernel's numbers
 
 struct VfVlan {
-  uint16_t id = 0;  // 0: none
-  uint8_t qos = 0;  // 0..7
+  uint16_t id = 0;       // 0: none
+  uint8_t qos = 0;       // 0..7
   bool service = false;  // 802.1ad instead of 802.1Q
   bool operator==(const VfVlan&) const = default;
 };

@@ -9,9 +9,9 @@ namespace rail::sriov {
 namespace {
 
 using netlink::DevlinkPort;
+using ::testing::HasSubstr;
 using testing::Machine;
 using testing::PfSpec;
-using ::testing::HasSubstr;
 
 // One ConnectX-7 with two ports, eight VFs each. Whatever a case changes in these is the case.
 PfSpec First() {
@@ -170,7 +170,8 @@ TEST_F(LookupTest, LeavesPortsOfOtherFlavoursAlone) {
   machine_.AddPf(First());
   for (DevlinkPort& port : machine_.ports()["pci/0000:3b:00.0"]) port.flavour = DevlinkPort::Flavour::kPciSf;
   for (int i = 0; i < 8; ++i) {
-    machine_.Write("class/net/ens1f0np0_" + std::to_string(i) + "/phys_port_name", "pf0sf" + std::to_string(i));
+    machine_.Write("class/net/ens1f0np0_" + std::to_string(i) + "/phys_port_name",
+                   "pf0sf" + std::to_string(i));
   }
   EXPECT_EQ(RepresentorOf(First(), 0), "");
 }

@@ -49,18 +49,21 @@ Result<std::vector<std::string>> Preparer::Ensure(const Preparation& wanted,
     if (differs.empty()) continue;
     const std::vector<std::string> used = InUse(pf, claimed);
     if (!used.empty()) {
-      return Fail(Code::kBusy, doing + ": " + Join(differs) + " cannot be changed while its VFs are in use: " + Join(used));
+      return Fail(Code::kBusy, doing + ": " + Join(differs) +
+                                   " cannot be changed while its VFs are in use: " + Join(used));
     }
     const auto total = sysfs_.ReadNumber(pf.path + "/sriov_totalvfs");
     if (total && *total < wanted.vfs) {
-      return Fail(Code::kUnsupported, doing + ": the NIC has " + std::to_string(*total) + " VFs at most, not " +
-                                          std::to_string(wanted.vfs) + " (firmware: mlxconfig NUM_OF_VFS)");
+      return Fail(Code::kUnsupported, doing + ": the NIC has " + std::to_string(*total) +
+                                          " VFs at most, not " + std::to_string(wanted.vfs) +
+                                          " (firmware: mlxconfig NUM_OF_VFS)");
     }
     if (!now.mode) {
       return Fail(Code::kUnsupported, doing + ": its driver has no switchdev mode");
     }
     Status changed = Change(pf, wanted, now, done);
-    if (!changed) return FailWrapped(changed.error(), doing + (done.empty() ? "" : " (done: " + Join(done) + ")"));
+    if (!changed)
+      return FailWrapped(changed.error(), doing + (done.empty() ? "" : " (done: " + Join(done) + ")"));
   }
   return done;
 }

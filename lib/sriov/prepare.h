@@ -19,7 +19,7 @@
 namespace rail::sriov {
 
 struct Preparation {
-  std::string pf;        // the uplink's netdev
+  std::string pf;  // the uplink's netdev
   uint32_t vfs = 0;
   std::string steering;  // devlink parameter flow_steering_mode; "" leave it
 };

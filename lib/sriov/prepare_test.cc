@@ -10,11 +10,11 @@ namespace {
 
 using netlink::DevlinkHandle;
 using netlink::EswitchMode;
-using testing::Machine;
-using testing::PfSpec;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using testing::Machine;
+using testing::PfSpec;
 
 constexpr char kNumvfs[] = "bus/pci/devices/0000:3b:00.0/sriov_numvfs";
 
@@ -73,7 +73,9 @@ class PrepareTest : public ::testing::Test {
         return nic_.ListPorts(d);
       }
       Result<EswitchMode> GetEswitchMode(const DevlinkHandle& d) override { return nic_.GetEswitchMode(d); }
-      Status SetEswitchMode(const DevlinkHandle& d, EswitchMode m) override { return nic_.SetEswitchMode(d, m); }
+      Status SetEswitchMode(const DevlinkHandle& d, EswitchMode m) override {
+        return nic_.SetEswitchMode(d, m);
+      }
       Result<std::string> GetParam(const DevlinkHandle& d, const std::string& n) override {
         return nic_.GetParam(d, n);
       }
@@ -111,7 +113,8 @@ TEST_F(PrepareTest, ChangesTheSwitchWhileThereAreNoVfs) {
   ASSERT_TRUE(done) << done.error().message;
   EXPECT_THAT(*done, ElementsAre("sriov_numvfs 4 -> 0", "flow_steering_mode dmfs -> smfs",
                                  "eSwitch legacy -> switchdev", "sriov_numvfs 0 -> 8"));
-  EXPECT_THAT(nic_.changes, ElementsAre("pci/0000:3b:00.0 smfs with 0 VFs", "pci/0000:3b:00.0 switchdev with 0 VFs"));
+  EXPECT_THAT(nic_.changes,
+              ElementsAre("pci/0000:3b:00.0 smfs with 0 VFs", "pci/0000:3b:00.0 switchdev with 0 VFs"));
   EXPECT_EQ(machine_.sysfs().Read(kNumvfs), "8");
   EXPECT_THAT(*Ensure(), IsEmpty());
 }
@@ -139,13 +142,15 @@ TEST_F(PrepareTest, GoesThroughLegacyModeForAnotherSteering) {
 
 TEST_F(PrepareTest, AsksForNoSteeringThatTheDriverDoesNotKnow) {
   nic_.steering.clear();
-  EXPECT_THAT(*Ensure(), ElementsAre("sriov_numvfs 4 -> 0", "eSwitch legacy -> switchdev", "sriov_numvfs 0 -> 8"));
+  EXPECT_THAT(*Ensure(),
+              ElementsAre("sriov_numvfs 4 -> 0", "eSwitch legacy -> switchdev", "sriov_numvfs 0 -> 8"));
 }
 
 TEST_F(PrepareTest, ChangesNothingWhileAVfIsInUse) {
   const std::string pod = Problem({"0000:3b:00.3", "0000:5e:00.2"});
   EXPECT_EQ(code_, Code::kBusy);
-  EXPECT_THAT(pod, HasSubstr("sriov_numvfs 4 -> 8, eSwitch legacy -> switchdev, flow_steering_mode dmfs -> smfs"));
+  EXPECT_THAT(pod,
+              HasSubstr("sriov_numvfs 4 -> 8, eSwitch legacy -> switchdev, flow_steering_mode dmfs -> smfs"));
   EXPECT_THAT(pod, HasSubstr("0000:3b:00.3 belongs to a pod"));
 
   machine_.Link(testing::DevicePath("0000:3b:00.2") + "/driver", "bus/pci/drivers/vfio-pci");
@@ -180,7 +185,8 @@ TEST_F(PrepareTest, SaysWhatTheNicCannot) {
 
 TEST_F(PrepareTest, TellsWhatWasDoneBeforeAFailure) {
   nic_.fail_mode = true;
-  EXPECT_THAT(Problem(), HasSubstr("(done: sriov_numvfs 4 -> 0, flow_steering_mode dmfs -> smfs): firmware says no"));
+  EXPECT_THAT(Problem(),
+              HasSubstr("(done: sriov_numvfs 4 -> 0, flow_steering_mode dmfs -> smfs): firmware says no"));
 }
 
 // netdevsim: the PF is no PCI device, its VFs are nowhere, and another folder may say which VFs there are.

@@ -10,7 +10,8 @@ namespace {
 constexpr size_t kMaxRdmaName = 63;  // IB_DEVICE_NAME_MAX - 1
 
 std::string Lower(std::string text) {
-  std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::ranges::transform(text, text.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return text;
 }
 
@@ -36,7 +37,8 @@ std::optional<netlink::VfVlan> Vlan(JsonObject& object, JsonErrors& errors) {
   netlink::VfVlan vlan;
   vlan.id = static_cast<uint16_t>(object.UintOr("vlan", 0, 0, 4094));
   vlan.qos = static_cast<uint8_t>(object.UintOr("vlanQoS", 0, 0, 7));
-  vlan.service = OneOf<bool>(object, "vlanProto", {{"802.1q", false}, {"802.1ad", true}}, errors).value_or(false);
+  vlan.service =
+      OneOf<bool>(object, "vlanProto", {{"802.1q", false}, {"802.1ad", true}}, errors).value_or(false);
   const bool asked = object.Has("vlan");
   if ((!asked || vlan.id == 0) && (vlan.qos != 0 || vlan.service)) {
     errors.Add(object.PathOf("vlan"), "must be 1 to 4094 where vlanQoS or vlanProto 802.1ad is asked for");
@@ -70,11 +72,10 @@ device::Settings ParseDeviceSettings(JsonObject& object, JsonErrors& errors) {
   settings.rates = Rates(object, errors);
   settings.spoofchk = OnOff(object, "spoofchk", errors);
   settings.trust = OnOff(object, "trust", errors);
-  settings.link_state = OneOf<VfLinkState>(object, "link_state",
-                                           {{"auto", VfLinkState::kAuto},
-                                            {"enable", VfLinkState::kEnable},
-                                            {"disable", VfLinkState::kDisable}},
-                                           errors);
+  settings.link_state = OneOf<VfLinkState>(
+      object, "link_state",
+      {{"auto", VfLinkState::kAuto}, {"enable", VfLinkState::kEnable}, {"disable", VfLinkState::kDisable}},
+      errors);
   settings.rdma_name = object.StringOr("rdma_name", "");
   if (!IsRdmaName(settings.rdma_name)) {
     errors.Add(object.PathOf("rdma_name"), "must be 1 to 63 letters, digits, '_' or '-'");

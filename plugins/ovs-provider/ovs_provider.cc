@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "lib/base/log.h"
@@ -66,6 +65,7 @@ class Adding {
     auto device = devices->Find(rail_, request_.device_id);
     if (!device) return tl::make_unexpected(cni::CniError(HeldBy(device.error())));
     device->settings = settings;
+    device_ = *device;
     RAIL_TRY(FreeName());
     RAIL_ASSIGN(const pipeline::BridgeFacts bridge, engine::Facts(node_, rail_));
     attachment_.representor = device->representor;
@@ -108,6 +108,8 @@ class Adding {
     }
     attachment_.adopted = true;
     attachment_.representor = port.name;
+    device_.id = request_.device_id;
+    device_.representor = port.name;
     RAIL_ASSIGN_AS(attachment_.mac, MacAddress::Parse(inside->mac), "prevResult.interfaces");
     RAIL_TRY(Record());
     RAIL_TRY(TakeAddresses(previous));
@@ -118,7 +120,8 @@ class Adding {
     return cni::PassOn(request_);
   }
 
-  const Attachment& attachment() const { return attachment_; }
+  // What became of it; of a device that another plugin has plumbed only its names are known.
+  const device::Device& device() const { return device_; }
   bool recorded() const { return attachment_.id != 0; }
 
   Status Finish() {
@@ -243,6 +246,7 @@ class Adding {
   const config::Rail& rail_;
   const netns::Netns& pod_;
   Attachment attachment_;
+  device::Device device_;
 };
 
 Status DeviceWasGiven(const Request& request) {
@@ -255,12 +259,13 @@ Status DeviceWasGiven(const Request& request) {
 }
 
 // For network-status; a pod that has its interface does not fail for it.
-void TellOfDevice(const std::string& file, const std::string& device, const std::string& representor) {
-  if (file.empty() || !IsPciAddress(device)) return;
-  std::error_code none;
-  const auto pf = std::filesystem::read_symlink("/sys/bus/pci/devices/" + device + "/physfn", none);
-  const Status written = cni::WriteDeviceInfo(
-      file, {.address = device, .pf = pf.filename().string(), .rdma = {}, .representor = representor});
+void TellOfDevice(const std::string& file, const device::Device& device) {
+  if (file.empty() || !IsPciAddress(device.id)) return;
+  const std::string& renamed = device.settings.rdma_name;
+  const Status written = cni::WriteDeviceInfo(file, {.address = device.id,
+                                                     .pf = device.pf_address,
+                                                     .rdma = renamed.empty() ? device.rdma : renamed,
+                                                     .representor = device.representor});
   if (!written)
     log::Warning("the pod's network-status will lack its representor: {}", written.error().message);
 }
@@ -305,7 +310,7 @@ Outcome<std::string> Add(const Deps& deps, const Request& request) {
     }
     return result;
   }
-  TellOfDevice(device_info, request.device_id, adding.attachment().representor);
+  TellOfDevice(device_info, adding.device());
   return result;
 }
 

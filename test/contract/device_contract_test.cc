@@ -135,7 +135,9 @@ class RealWorld : public World {
     rail_.pf = vf->pf.netdev;
     rail_.devices = {{vfs_[0], "testrep0"}, {vfs_[1], "testrep1"}};
     netlink_ = netlink::Kernel::Open().value();
-    Must("ip link add testrep0 type veth peer name testend0 && ip link add testrep1 type veth peer name testend1");
+    Must(
+        "ip link add testrep0 type veth peer name testend0 && ip link add testrep1 type veth peer name "
+        "testend1");
     backend_.emplace(*netlink_, netlink::Kernel::Open,
                      Sriov::Edges{.sysfs = "/sys",
                                   .devlink = netlink::KernelDevlink::Open,
@@ -290,6 +292,30 @@ TEST_P(DeviceContract, RefusesANameThatIsTakenInThePod) {
   ASSERT_TRUE(Restore(saved, &world_->pod(), "net1"));
   EXPECT_EQ(StateOf(world_->vf1()).value(), saved);
   EXPECT_EQ(Find(world_->vf0()).error().code, Code::kNotFound);
+}
+
+// What igb can too: it has no link state, and rates only with a link.
+TEST_P(DeviceContract, SetsWhatTheNetworkAsksForOrSaysThatItCannot) {
+  Device device = Find(world_->vf0()).value();
+  const Saved saved = Save(device).value();
+  device.settings.vlan = netlink::VfVlan{100, 3, false};
+  device.settings.spoofchk = false;
+  device.settings.trust = true;
+  const auto moved = MoveIn(device, "net1");
+  if (saved.vf) {
+    ASSERT_TRUE(moved) << moved.error().message;
+    const auto problems = OnHost<std::vector<std::string>>(
+        [&] { return world_->backend().Verify(saved, device.settings, world_->pod()); });
+    EXPECT_THAT(problems.value(), ::testing::IsEmpty());
+    const auto others = OnHost<std::vector<std::string>>(
+        [&] { return world_->backend().Verify(saved, {.trust = false}, world_->pod()); });
+    EXPECT_THAT(others.value(), ::testing::ElementsAre(HasSubstr("trust")));
+  } else {
+    EXPECT_EQ(moved.error().code, Code::kUnsupported);
+  }
+  const Status restored = Restore(saved, &world_->pod(), "net1");
+  ASSERT_TRUE(restored) << restored.error().message;
+  EXPECT_EQ(StateOf(world_->vf0()).value(), saved);
 }
 
 TEST_P(DeviceContract, MendsADeviceThatNeverLeft) {

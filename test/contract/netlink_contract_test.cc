@@ -75,7 +75,8 @@ class NetlinkContract : public ::testing::TestWithParam<Which> {
 
   void AddAltname(const char* link, const std::string& altname) {
     if (auto* fake = dynamic_cast<testing::Fake*>(host_.get())) return fake->AddAltname(link, altname);
-    Must(netns::testing::Shell(host_ns_, std::string("ip link property add dev ") + link + " altname " + altname));
+    Must(netns::testing::Shell(host_ns_,
+                               std::string("ip link property add dev ") + link + " altname " + altname));
   }
 
   int Index(const char* name) { return Must(host_->GetLink(name)).index; }

@@ -13,7 +13,8 @@ using netlink::testing::Borrowed;
 // Announces one event, which is whatever the host says that happens.
 class Event : public netlink::Monitor {
  public:
-  explicit Event(std::function<void()> happens) : fd_(::eventfd(happens ? 1 : 0, EFD_CLOEXEC)), happens_(std::move(happens)) {}
+  explicit Event(std::function<void()> happens)
+      : fd_(::eventfd(happens ? 1 : 0, EFD_CLOEXEC)), happens_(std::move(happens)) {}
   int fd() const override { return fd_.get(); }
   Result<netlink::Changes> Receive() override {
     if (happens_) happens_();

@@ -23,7 +23,9 @@ class Ports : public netlink::Devlink {
   Result<netlink::EswitchMode> GetEswitchMode(const netlink::DevlinkHandle&) override { return No(); }
   Status SetEswitchMode(const netlink::DevlinkHandle&, netlink::EswitchMode) override { return No(); }
   Result<std::string> GetParam(const netlink::DevlinkHandle&, const std::string&) override { return No(); }
-  Status SetParam(const netlink::DevlinkHandle&, const std::string&, const std::string&) override { return No(); }
+  Status SetParam(const netlink::DevlinkHandle&, const std::string&, const std::string&) override {
+    return No();
+  }
 
  private:
   static tl::unexpected<Error> No() { return Fail(Code::kUnsupported, "a recorded machine"); }
@@ -131,9 +133,9 @@ void Machine::AddPf(const PfSpec& spec) {
     Write("class/net/" + representor + "/phys_port_name",
           spec.controller + "pf" + std::to_string(spec.pf_number) + "vf" + std::to_string(i));
     if (!spec.in_devlink) continue;
-    ports_["pci/" + spec.address].push_back({DevlinkPort::Flavour::kPciVf, spec.controller.empty() || spec.controller == "c0" ? 0U : 1U,
-                                             static_cast<uint16_t>(spec.pf_number), static_cast<uint16_t>(i),
-                                             representor});
+    ports_["pci/" + spec.address].push_back(
+        {DevlinkPort::Flavour::kPciVf, spec.controller.empty() || spec.controller == "c0" ? 0U : 1U,
+         static_cast<uint16_t>(spec.pf_number), static_cast<uint16_t>(i), representor});
   }
 }
 

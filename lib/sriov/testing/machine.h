@@ -18,18 +18,19 @@
 namespace rail::sriov::testing {
 
 struct PfSpec {
-  std::string address;              // "0000:3b:00.1"
-  std::string netdev;               // "ens1f1np1"
-  std::string switch_id;            // "" legacy mode: no representors
-  uint32_t port = 0;                // the uplink is port p<port>
-  uint32_t pf_number = 0;           // its representors are pf<pf_number>vf<n>
+  std::string address;     // "0000:3b:00.1"
+  std::string netdev;      // "ens1f1np1"
+  std::string switch_id;   // "" legacy mode: no representors
+  uint32_t port = 0;       // the uplink is port p<port>
+  uint32_t pf_number = 0;  // its representors are pf<pf_number>vf<n>
   uint32_t vfs = 8;
-  std::string vf_bus = "0000:3b:00";  // of the VFs; their functions follow `first_function`, eight to a device
+  std::string vf_bus =
+      "0000:3b:00";  // of the VFs; their functions follow `first_function`, eight to a device
   uint32_t first_function = 2;
-  std::string representor_prefix;   // "" as the kernel names them without udev: <netdev>_<n>
-  std::string controller;           // "c1": of another host, as on a DPU
-  std::string representors_under;   // "" under this PF, else under the device with this address
-  bool in_devlink = true;           // devlink lists its ports too
+  std::string representor_prefix;  // "" as the kernel names them without udev: <netdev>_<n>
+  std::string controller;          // "c1": of another host, as on a DPU
+  std::string representors_under;  // "" under this PF, else under the device with this address
+  bool in_devlink = true;          // devlink lists its ports too
 };
 
 class Machine {
