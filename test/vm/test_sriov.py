@@ -179,7 +179,7 @@ def test_a_pf_is_not_given_to_a_pod(world: World, nic: Nic) -> None:
 
 
 def test_the_device_contract_holds_on_real_vfs(nic: Nic) -> None:
-    program = REPOSITORY / "build/lib/device/device_contract_test"
+    program = REPOSITORY / "build/tests/device_contract_test"
     done = subprocess.run([str(program), "--gtest_brief=1"], text=True, capture_output=True, timeout=PATIENCE, check=False,
                           env={**os.environ, "RAILCNI_TEST_VFS": ",".join(nic.vfs)})
     assert done.returncode == 0, f"{done.stdout}{done.stderr}"
