@@ -532,6 +532,29 @@ TEST_F(ChainTest, TheLateDelOfAnOldOwnerTouchesNothingOfTheNewOne) {
   }
 }
 
+// The device changes hands between raild's look at the bridge and its look at the record.
+TEST_F(ChainTest, RaildDoesNotWriteTheNumberOfTheLastOwnersPort) {
+  const PodSpec old = world.MakePod("p1", "ns-a", "vf0");
+  const PodSpec other = world.MakePod("p2", "ns-a", "vf1");
+  const PodSpec fresh = world.MakePod("p3", "ns-a", "vf0");
+  MustAdd(old);
+  const auto raild = world.StartRaild(std::chrono::hours(1));
+  raild->Audit();
+  bool changed = false;
+  world.gate.before = [&](Edge edge, std::string_view call) {
+    if (changed || edge != Edge::kState || call != "List") return;
+    changed = true;
+    ExpectDone(chain.Del(old));
+    MustAdd(other);  // takes the number
+    MustAdd(fresh);
+  };
+  raild->RecordChanged();
+  world.gate.before = nullptr;
+  ASSERT_TRUE(changed);
+  EXPECT_EQ(world.Attachment(fresh).ofport, (*world.ovsdb.FindPort("rep0", {}))->ofport);
+  ExpectDone(chain.Check(fresh));
+}
+
 TEST_F(ChainTest, TheSweepOfAnOldOwnerTouchesNothingOfTheNewOne) {
   const PodSpec old = world.MakePod("p1", "ns-a", "vf0");
   const PodSpec fresh = world.MakePod("p2", "ns-b", "vf0");

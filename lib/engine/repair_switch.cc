@@ -218,7 +218,13 @@ Status SwitchRepair::Ports(Edges& edges, const config::Rail& rail, RailState& st
       picture_.Repaired("port");
     }
     const auto port = state.ports.find(attachment.representor);
-    if (port != state.ports.end() && port->second.ofport > 0 && port->second.ofport != attachment.ofport) {
+    // What was seen may be the port of the device's last owner: the record is newer.
+    if (port == state.ports.end() || port->second.ofport < 1 ||
+        !port->second.external_ids.contains(kOwnerKey) ||
+        port->second.external_ids.at(kOwnerKey) != std::to_string(attachment.id)) {
+      continue;
+    }
+    if (port->second.ofport != attachment.ofport) {
       RAIL_TRY(store_.SetOfport(attachment.id, static_cast<uint16_t>(port->second.ofport)));
     }
   }

@@ -367,6 +367,9 @@ Status BringDeviceBack(const Deps& deps, const Request& request) {
     return Fail(Code::kInvalid, "prevResult lists no representor or no interface " + request.ifname);
   saved.representor_up = true;
   engine::Edges edges(deps.openers({}), After(engine::kVerbDeadline));
+  RAIL_ASSIGN(netlink::Netlink * host, edges.Netlink());
+  RAIL_ASSIGN(const netlink::Link representor, host->GetLink(saved.representor));
+  saved.kind = representor.kind;  // the two ends of a veth are of one kind; so are a VF and its representor
   RAIL_ASSIGN(device::Backend * devices, edges.Devices());
   return devices->Restore(saved, &*pod, request.ifname, edges.CallDeadline());
 }
