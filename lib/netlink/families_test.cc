@@ -135,7 +135,7 @@ TEST(Families, ReadAnRdmaDeviceAndTheSystemsMode) {
   ASSERT_TRUE(found);
   EXPECT_EQ(found->index, 5U);
   EXPECT_EQ(found->name, "mlx5_4");
-  for (const uint8_t shared : {0, 1}) {
+  for (const uint8_t shared : {uint8_t{0}, uint8_t{1}}) {
     Builder system(RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, RDMA_NLDEV_CMD_SYS_GET), 0);
     system.Uint8(RDMA_NLDEV_SYS_ATTR_NETNS_MODE, shared);
     EXPECT_EQ(DecodeRdmaNetns(Bytes(system)), shared == 1 ? RdmaNetns::kShared : RdmaNetns::kExclusive);
