@@ -155,6 +155,8 @@ def test_two_tenants_of_one_address_reach_nobody(world: World, announcers: list[
 
 def test_a_new_raild_drops_nothing(world: World) -> None:
     node = world.lab.find_node("n1")
+    eventually("what the tests before this one announced is gone",
+               lambda: [a for rail in (0, 1) for a in rules_about(world, node, rail, "10.0.9")], lambda rules: not rules, 30)
     before = {rail: {f["match"] for f in world.flows(node, rail)} for rail in (0, 1)}
     kill_raild(node)
     daemons.start_raild(world.lab, node)
