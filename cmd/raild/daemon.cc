@@ -32,10 +32,11 @@ Daemon::Daemon(config::NodeConfig config, engine::Deps deps, inspect::Outside ou
       switch_(config_, deps_, std::move(stores.for_switch), picture_, [this] { sweep_.Soon(); }),
       bgp_(config_, deps_, std::move(stores.for_bgp), picture_,
            {.learned = [this] { switch_.Learned(); }, .right_again = [this] { sweep_.Soon(); }}),
-      uplinks_(config_, deps_, picture_, [this] {
-        bgp_.UplinksChanged();
-        switch_.Learned();  // also publishes what has changed
-      }),
+      uplinks_(config_, deps_, picture_,
+               [this] {
+                 bgp_.UplinksChanged();
+                 switch_.Learned();  // also publishes what has changed
+               }),
       inspector_(config_, paths_, deps_, std::move(outside), board_),
       pulse_(*loop_, supervisor_) {}
 

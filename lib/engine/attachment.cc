@@ -126,7 +126,8 @@ Status UndoPort(Node& node, const Attachment& attachment, const std::string& bri
 // The interface stays with who made it; of the pod's inside only the rules would outlive it.
 Status UndoAdopt(Node& node, const Attachment& attachment) {
   auto pod = netns::Netns::Open(attachment.netns_path);
-  const bool alive = pod && pod->identity() == netns::Identity{attachment.netns_device, attachment.netns_inode};
+  const bool alive =
+      pod && pod->identity() == netns::Identity{attachment.netns_device, attachment.netns_inode};
   const config::Rail* rail = node.config.FindRail(attachment.rail);
   if (alive && rail != nullptr) (void)node.edges.Pods().Deconfigure(*pod, PlanOf(*rail, attachment));
   const Status released = node.store.Release(attachment.id, ClaimKind::kPort, attachment.representor);

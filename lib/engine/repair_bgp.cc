@@ -50,7 +50,8 @@ bool BgpRepair::Audit() {
   if (config_.bgp.manage && (before || before.error().code != Code::kTransient)) {
     note("bgp sessions", BgpBase(edges, config_.rails));
   }
-  if (feed_port_) picture_.Note("bgp feed", Feed(edges));  // polling works as well: no reason to try again sooner
+  if (feed_port_)
+    picture_.Note("bgp feed", Feed(edges));  // polling works as well: no reason to try again sooner
   if (whole) {
     backoff_.Right();
   } else {

@@ -135,11 +135,11 @@ TEST_F(RailctlTest, GivesProgramsRailsRemotesAndTheNode) {
 TEST_F(RailctlTest, CollectsAllPagesOfRemotes) {
   engine::NodeView view = SampleView();
   const engine::RemoteView one = view.remotes[0];
-  view.remotes.clear();
+  view.remotes.own().clear();
   for (uint32_t i = 0; i < 20001; ++i) {
     const std::string bytes = {10, 1, static_cast<char>(i >> 8), static_cast<char>(i)};
     view.remotes.own().push_back(one);
-    view.remotes.back().remote.address = *IpAddress::FromBytes(bytes);
+    view.remotes.own().back().remote.address = *IpAddress::FromBytes(bytes);
   }
   board_.Publish(view);
   const json document = json::parse(Out({"get", "remotes", "-o", "json"}));
