@@ -207,7 +207,12 @@ Status SwitchRepair::Ports(Edges& edges, const config::Rail& rail, RailState& st
     const bool made = record.Has(attachment.id, step::kPort);
     const auto there = state.ports.find(attachment.representor);
     if (there != state.ports.end() && (made || record.Has(attachment.id, step::kAdopt))) {
-      RAIL_TRY(Mark(*db, edges, rail, attachment, there->second, made));
+      RAIL_ASSIGN(const bool marked, Mark(*db, edges, rail, attachment, there->second, made));
+      // What was seen may be the port of the device's last owner, with another number.
+      if (marked) {
+        RAIL_ASSIGN(const auto now, db->FindPort(attachment.representor, edges.CallDeadline()));
+        if (now) there->second = *now;
+      }
     }
     if (made && there == state.ports.end()) {
       RAIL_TRY(TakeBack(*db, edges, rail, attachment));
@@ -217,16 +222,8 @@ Status SwitchRepair::Ports(Edges& edges, const config::Rail& rail, RailState& st
                 rail.bridge);
       picture_.Repaired("port");
     }
-    const auto port = state.ports.find(attachment.representor);
-    // What was seen may be the port of the device's last owner: the record is newer.
-    if (port == state.ports.end() || port->second.ofport < 1 ||
-        !port->second.external_ids.contains(kOwnerKey) ||
-        port->second.external_ids.at(kOwnerKey) != std::to_string(attachment.id)) {
-      continue;
-    }
-    if (port->second.ofport != attachment.ofport) {
-      RAIL_TRY(store_.SetOfport(attachment.id, static_cast<uint16_t>(port->second.ofport)));
-    }
+    const uint16_t ofport = OfportOf(state, attachment);
+    if (ofport != 0 && ofport != attachment.ofport) RAIL_TRY(store_.SetOfport(attachment.id, ofport));
   }
   for (const auto& [name, port] : state.ports) {
     const auto mark = port.external_ids.find(kOwnerKey);
@@ -246,8 +243,8 @@ Status SwitchRepair::Ports(Edges& edges, const config::Rail& rail, RailState& st
 }
 
 // What says whose port it is: DEL and the sweep go by it.
-Status SwitchRepair::Mark(ovs::Ovsdb& db, Edges& edges, const config::Rail& rail,
-                          const Attachment& attachment, const ovs::Port& port, bool made) {
+Result<bool> SwitchRepair::Mark(ovs::Ovsdb& db, Edges& edges, const config::Rail& rail,
+                                const Attachment& attachment, const ovs::Port& port, bool made) {
   ovs::ExternalIds wrong;
   for (const auto& [key, value] : made ? PortIds(attachment) : ovs::ExternalIds{}) {
     const auto seen = port.external_ids.find(key);
@@ -256,12 +253,12 @@ Status SwitchRepair::Mark(ovs::Ovsdb& db, Edges& edges, const config::Rail& rail
   const std::string id = std::to_string(attachment.id);
   const auto mark = port.external_ids.find(kOwnerKey);
   if (mark == port.external_ids.end() || mark->second != id) wrong[kOwnerKey] = id;
-  if (wrong.empty()) return {};
+  if (wrong.empty()) return false;
   RAIL_TRY(db.SetExternalIds(port.name, wrong, edges.CallDeadline()));
   log::Info("rail {}: port {} had lost {} of its external_ids, set again", rail.name, port.name,
             wrong.size());
   picture_.Repaired("external_ids");
-  return {};
+  return true;
 }
 
 // The record says that the device behind this port is a pod's of ours; on another bridge its frames would pass no rule of ours.
@@ -299,6 +296,15 @@ Status SwitchRepair::LeafMac(Edges& edges, const config::Rail& rail, RailState& 
                                     " is a router yet: is BGP unnumbered configured on the leaf's port?");
 }
 
+// By the port's mark: the port of this name that was seen may be the device's last owner's. 0: the attachment's was not seen.
+uint16_t SwitchRepair::OfportOf(const RailState& state, const Attachment& attachment) {
+  const auto port = state.ports.find(attachment.representor);
+  if (port == state.ports.end() || port->second.ofport < 1) return 0;
+  const auto mark = port->second.external_ids.find(kOwnerKey);
+  const bool its = mark != port->second.external_ids.end() && mark->second == std::to_string(attachment.id);
+  return its ? static_cast<uint16_t>(port->second.ofport) : 0;
+}
+
 std::vector<ovs::Rule> SwitchRepair::Wanted(const config::Rail& rail, const RailState& state,
                                             const Record& record, const engine::Learned& learned) const {
   std::vector<ovs::Rule> rules = pipeline::ControlRules(state.facts, config_.tenancy.mode);
@@ -316,9 +322,8 @@ std::vector<ovs::Rule> SwitchRepair::Wanted(const config::Rail& rail, const Rail
       for (const IpAddress& address : attachment.addresses) elsewhere[address] = {attachment.tenant_id};
       continue;
     }
-    const auto port = state.ports.find(attachment.representor);
-    if (port == state.ports.end() || port->second.ofport < 1) continue;
-    attachment.ofport = static_cast<uint16_t>(port->second.ofport);
+    attachment.ofport = OfportOf(state, attachment);
+    if (attachment.ofport == 0) continue;
     pipeline::Append(rules, WantedRules(state.facts, attachment, steps));
     here.insert(attachment.addresses.begin(), attachment.addresses.end());
     if (has_tenant) present.insert({attachment.tenant_id});
@@ -346,8 +351,7 @@ std::set<uint64_t> SwitchRepair::Unplaced(const config::Rail& rail, const RailSt
   for (const Attachment& attachment : record.attachments) {
     if (attachment.rail != rail.name || attachment.phase == Phase::kDeleting) continue;
     if (!record.Has(attachment.id, step::kAdmit) && !record.Has(attachment.id, step::kTenant)) continue;
-    const auto port = state.ports.find(attachment.representor);
-    if (port != state.ports.end() && port->second.ofport > 0) continue;
+    if (OfportOf(state, attachment) != 0) continue;
     const auto id = static_cast<uint64_t>(attachment.id);
     cookies.insert({ovs::Cookie(ovs::CookieKind::kAttachment, id), ovs::Cookie(ovs::CookieKind::kTenant, id),
                     ovs::Cookie(ovs::CookieKind::kCompare, attachment.tenant_id)});
