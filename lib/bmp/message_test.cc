@@ -124,8 +124,8 @@ TEST(Decode, ReadsAnIpv4Peer) {
 
 TEST(Decode, PassesOverOtherTables) {
   const std::string update = BgpUpdate({.announced = {"10.0.3.7/32"}, .communities = {kTenant}});
-  DecodeAs(Kind::kOther, BmpRoutes(kLeaf, update, 0x10));  // Adj-RIB-Out, RFC 8671
-  for (const uint8_t type : {uint8_t{1}, uint8_t{2}, uint8_t{3}})                     // VPN, local, Loc-RIB
+  DecodeAs(Kind::kOther, BmpRoutes(kLeaf, update, 0x10));          // Adj-RIB-Out, RFC 8671
+  for (const uint8_t type : {uint8_t{1}, uint8_t{2}, uint8_t{3}})  // VPN, local, Loc-RIB
     DecodeAs(Kind::kOther, BmpMessage(0, BmpPeerHeader(kLeaf, 0, 0, type) + update));
   DecodeAs(Kind::kOther, BmpMessage(1, BmpPeerHeader(kLeaf) + U32(0)));  // statistics
   DecodeAs(Kind::kOther, BmpMessage(6, BmpPeerHeader(kLeaf) + U32(0)));  // route mirroring
