@@ -1,8 +1,8 @@
 """What a real container runtime needs on a machine of tests: a mount namespace of its own beside a node's network namespace, a
 root file system, and plugins whose calls are written down.
 
-Use:     with Runtime(world.lab, node, folder) as runtime:
-             runtime.run(["podman", ...]); runtime.calls()
+Use:     with Runtime(world.lab, node, "tenant-a", unified_cgroups=True) as runtime:
+             runtime.run(["podman", ...], {}); runtime.calls()
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import json
 import os
 import shutil
 import subprocess
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -51,8 +52,9 @@ class Call:
 
 
 class Runtime:
-    def __init__(self, lab: Lab, node: Node, folder: Path, tenant: str) -> None:
-        self.lab, self.node, self.folder, self.tenant = lab, node, folder, tenant
+    def __init__(self, lab: Lab, node: Node, tenant: str, unified_cgroups: bool) -> None:
+        self.lab, self.node, self.tenant, self.unified_cgroups = lab, node, tenant, unified_cgroups
+        folder = self.folder = Path(tempfile.mkdtemp(prefix="rc", dir="/tmp"))  # podman's runroot has 50 characters at most
         self.plugin_dir, self.log, self.rootfs, self.conf_dir = (folder / n for n in ("bin", "calls", "rootfs", "net.d"))
         self.holder: subprocess.Popen[str] | None = None
 
@@ -67,11 +69,12 @@ class Runtime:
         shutil.copy("/usr/lib/cni/host-local", self.plugin_dir)
         self._make_rootfs(["/bin/ip", "/bin/sleep"])
         # Namespaces that a runtime makes under /run/netns are seen by all (it is a shared mount), everything else it mounts is
-        # its own. The OCI runtimes want one kind of cgroups, and a machine may have two.
+        # its own. crun wants one kind of cgroups where a machine may have two; runc takes what there is.
+        cgroups = "mount -t cgroup2 none /sys/fs/cgroup && " if self.unified_cgroups else ""
         with kernel.inside(self.node.namespace):
             self.holder = subprocess.Popen(
                 ["unshare", "--mount", "--propagation", "unchanged", "sh", "-c",
-                 "mount --make-rprivate /sys && mount -t cgroup2 none /sys/fs/cgroup && echo ready && exec sleep infinity"],
+                 f"mount --make-rprivate /sys && {cgroups}echo ready && exec sleep infinity"],
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
         assert self.holder.stdout is not None and self.holder.stdout.readline() == "ready\n"
         return self
@@ -80,6 +83,7 @@ class Runtime:
         if self.holder is not None:
             self.holder.kill()
             self.holder.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)
 
     def _make_rootfs(self, programs: list[str]) -> None:
         for program in programs:

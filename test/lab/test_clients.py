@@ -10,7 +10,6 @@ import secrets
 import shutil
 import subprocess
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -27,8 +26,8 @@ BACKWARD = FORWARD[::-1]
 
 
 @pytest.fixture
-def runtime(world: World, tmp_path: Path) -> Iterator[Runtime]:
-    with Runtime(world.lab, world.lab.find_node("n1"), tmp_path, "tenant-a") as made:
+def runtime(world: World, request: pytest.FixtureRequest) -> Iterator[Runtime]:
+    with Runtime(world.lab, world.lab.find_node("n1"), "tenant-a", unified_cgroups="podman" in request.fixturenames) as made:
         yield made
 
 
@@ -186,9 +185,7 @@ address = "{self.address}"
 [ttrpc]
 address = "{folder}/containerd.ttrpc"
 """)
-        # Bind mounts in a copy of /etc and /opt: the folders need not be there on the machine.
-        mounts = " && ".join(f"mkdir -p {folder}/over/{name} && mount -t tmpfs none {target}" for name, target in ())
-        assert not mounts
+        # A copy of /etc and /opt over the real ones: the folders need not be there on the machine.
         script = ["mkdir -p {0}/etc/upper {0}/etc/work {0}/opt/upper {0}/opt/work",
                   "mount -t overlay overlay -o lowerdir=/etc,upperdir={0}/etc/upper,workdir={0}/etc/work /etc",
                   "mount -t overlay overlay -o lowerdir=/opt,upperdir={0}/opt/upper,workdir={0}/opt/work /opt",
