@@ -219,10 +219,10 @@ TEST_F(ChainTest, DelSucceedsWithAnEdgeDownAndTheSweepFinishes) {
     EXPECT_EQ(*world.record.OwnerOf(state::ClaimKind::kDevice, "vf0"), std::nullopt);
     EXPECT_EQ(world.ipam.held().empty(), edge != Edge::kIpam) << "nor is the address";
 
-    raild->reconciler.Audit();
+    raild->Audit();
     EXPECT_EQ(world.Pending(pod), pending) << "the edge is still down";
     world.gate.down.clear();
-    raild->reconciler.Audit();
+    raild->Audit();
     EXPECT_THAT(world.Leftovers(), IsEmpty());
     const auto view = raild->board.Current();
     EXPECT_THAT(view->attachments, IsEmpty());
@@ -236,7 +236,7 @@ TEST_F(ChainTest, DelWithEverythingDownFreesTheDeviceAndTheSweepDoesTheRest) {
   ExpectDone(chain.Del(pod));
   EXPECT_EQ(world.devices.Where("vf0"), std::nullopt);
   world.gate.down.clear();
-  world.StartRaild(std::chrono::hours(1))->reconciler.Audit();
+  world.StartRaild(std::chrono::hours(1))->Audit();
   EXPECT_THAT(world.Leftovers(), IsEmpty());
 }
 
@@ -266,7 +266,7 @@ TEST_F(ChainTest, WhicheverCallOfDelFailsTheSweepOrAnotherDelFinishes) {
         EXPECT_EQ(answer.code, 11U) << answer.text;
         ExpectDone(chain.Del(pod));
       }
-      world.StartRaild(std::chrono::hours(1))->reconciler.Audit();
+      world.StartRaild(std::chrono::hours(1))->Audit();
       if (edge == Edge::kPods && !done) {
         // Policy rules in a pod that lives on do no harm, and no device waits for their removal.
         EXPECT_THAT(world.Leftovers(), ElementsAre("pod: policy rules of net1"));
@@ -368,7 +368,7 @@ TEST_F(ChainTest, TheSweepOfAnOldOwnerTouchesNothingOfTheNewOne) {
   ExpectDone(chain.Del(old));
   world.gate.down.clear();
   MustAdd(fresh);
-  world.StartRaild(std::chrono::hours(1))->reconciler.Audit();
+  world.StartRaild(std::chrono::hours(1))->Audit();
   EXPECT_EQ(world.FindAttachment(old), std::nullopt);
   ExpectDone(chain.Check(fresh));
   EXPECT_THAT(world.RulesOf(CookieKind::kCompare), SizeIs(1)) << "ns-a has left";

@@ -55,7 +55,7 @@ class CrashTest : public ::testing::TestWithParam<Recovery> {
       }
       case Recovery::kSweep:
         world.EndNamespace(pod);
-        world.StartRaild()->reconciler.Audit();
+        world.StartRaild()->Audit();
         EXPECT_THAT(world.Leftovers(), IsEmpty());
         return;
     }

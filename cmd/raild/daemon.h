@@ -1,20 +1,17 @@
-// raild at work: the events that it waits for, and what it does at each.
+// raild at work: its parts, each on a thread of its own, and what they tell each other.
 //
 // Use:      RAIL_ASSIGN(auto daemon, Daemon::Start(config, wire::RealDeps(), paths));  daemon->Run();
 // Threads:  Run holds the calling thread until SIGTERM or SIGINT; gRPC has threads of its own, which read published views
 // Owns:     everything that it opens
 #pragma once
 
-#include <functional>
 #include <memory>
-#include <optional>
 
+#include "cmd/raild/bgp_worker.h"
 #include "cmd/raild/service.h"
+#include "cmd/raild/sweep_worker.h"
+#include "cmd/raild/switch_worker.h"
 #include "lib/config/node_config.h"
-#include "lib/engine/reconcile.h"
-#include "lib/event/loop.h"
-#include "lib/netlink/monitor.h"
-#include "lib/ovs/db_monitor.h"
 #include "lib/poke/poke.h"
 
 namespace rail::raild {
@@ -27,29 +24,24 @@ class Daemon {
   void Run();
 
  private:
-  Daemon(config::NodeConfig config, engine::Deps deps, std::unique_ptr<state::Store> store,
-         poke::PokeSocket pokes, std::unique_ptr<event::Loop> loop);
+  // Each thread has a connection of its own to the record.
+  struct Stores {
+    std::unique_ptr<state::Store> for_switch, for_bgp, for_sweep;
+  };
+  Daemon(config::NodeConfig config, engine::Deps deps, Stores stores, poke::PokeSocket pokes,
+         std::unique_ptr<event::Loop> loop);
 
   Status WatchSignalsAndPokes();
-  void WatchLinks();
-  void WatchOvsdb();
-  void EveryPoll();
-  // Several events that come together are answered by one round.
-  void Soon(bool& scheduled, std::function<void()> round, std::chrono::milliseconds gather);
 
   const config::NodeConfig config_;
   const engine::Deps deps_;
-  const std::unique_ptr<state::Store> store_;
   poke::PokeSocket pokes_;
-  engine::Board board_;
-  engine::Reconciler reconciler_;
   std::unique_ptr<event::Loop> loop_;
-  std::unique_ptr<netlink::Monitor> links_;
-  std::optional<ovs::DbMonitor> ovsdb_;
-  bool bridges_scheduled_ = false;
-  bool ovsdb_scheduled_ = false;
-  bool record_scheduled_ = false;
-  bool neighbours_scheduled_ = false;
+  engine::Board board_;
+  engine::Picture picture_;
+  SweepWorker sweep_;
+  SwitchWorker switch_;
+  BgpWorker bgp_;
   std::unique_ptr<Server> server_;  // last: it ends first
 };
 

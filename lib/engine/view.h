@@ -1,6 +1,6 @@
 // What the node looks like now, as the daemon last saw it: plain data for the API, the metrics and the doctor.
 //
-// Use:      Board board;  board.Publish(view);                       // the reconciler, after each round
+// Use:      Board board;  board.Publish(view);                       // raild, after each round
 //           std::shared_ptr<const NodeView> now = board.Current();   // any RPC
 //           now = board.WaitNewer(now->version, deadline);           // a watcher
 // Threads:  any thread; a published view never changes
@@ -8,6 +8,7 @@
 
 #include <condition_variable>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -22,9 +23,10 @@ namespace rail::engine {
 
 // One part of the node that raild keeps right, and whether it could in its last round.
 struct Health {
-  std::string part;  // "ovsdb br-rail0", "flows br-rail0", "bgp", "state"
+  std::string part;  // "rail rail0", "leaf of rail rail0", "bgp", "state", ...
   bool ok = false;
-  std::string problem;  // "" when ok; else a sentence
+  std::string problem;    // "" when ok; else a sentence
+  uint64_t failures = 0;  // rounds that failed since the start
 };
 
 struct RailView {
@@ -63,6 +65,7 @@ struct NodeView {
   std::vector<AttachmentView> attachments;
   std::vector<RemoteView> remotes;
   uint64_t repairs = 0;  // rules, lines and ports put right since the start, first installation included
+  std::map<std::string, uint64_t> repairs_by_cause;  // "rules", "port", ...; their sum is `repairs`
 };
 
 class Board {

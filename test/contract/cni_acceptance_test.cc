@@ -353,7 +353,7 @@ TEST_F(A09_Sweep, UndoesAnAttachmentWhoseNamespaceIsGone) {
   MustAdd(gone);
   MustAdd(alive);
   world.EndNamespace(gone);
-  world.StartRaild()->reconciler.Audit();
+  world.StartRaild()->Audit();
   EXPECT_FALSE(world.FindAttachment(gone));
   ExpectDone(chain.Check(alive));
   ExpectDone(chain.Del(alive));

@@ -14,6 +14,7 @@ def reserved(world: World, node_name: str, address: str) -> bool:
 def test_deleted_pod_leaves_nothing(world: World) -> None:
     lab, rails = world.lab, (0, 1)
     node = lab.find_node("n2")
+    settle(world)
     before = {rail: len(world.flows(node, rail)) for rail in rails}
     pod = pods.add(lab, "gone", "n2", "tenant-c", None)
     ports = {rail: world.port("gone", rail) for rail in rails}
@@ -84,7 +85,7 @@ def test_restart_of_raild_leaves_flows_untouched(world: World) -> None:
     eventually("raild knows the attachments again", lambda: len(attachments(world, "n1")), lambda n: n == 3 * 2)
     settle(world)
     after = snapshot()
-    assert after.keys() == before.keys()
+    assert after.keys() == before.keys(), f"gone {before.keys() - after.keys()}, new {after.keys() - before.keys()}"
     assert all(after[rule][0] > before[rule][0] for rule in before), "a rule was installed anew"
     assert all(after[rule][1] >= before[rule][1] for rule in before)
     assert sum(n for _, n in after.values()) > sum(n for _, n in before.values()), "and they count on"

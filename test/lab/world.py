@@ -192,10 +192,33 @@ def eventually(what: str, get: Callable[[], Any], wanted: Callable[[Any], bool],
         time.sleep(0.05)
 
 
+REMOTE = 5  # the kind, in bits 24-31 of a cookie: what a remote's rules carry
+
+
+def installed_remotes(world: World, node: Node, rail: int) -> set[str]:
+    """The addresses of the pods elsewhere whose rules are on a bridge, both of each."""
+    rules = [f for f in world.flows(node, rail) if f["cookie"] >> 24 & 0xFF == REMOTE]
+    found = [{f["match"].rpartition("=")[2] for f in rules if f["table"] == table} for table in (1, 2)]
+    return found[0] & found[1] if found[0] == found[1] else {f"table 1 {found[0]} is not table 2 {found[1]}"}
+
+
+def wanted_remotes(world: World, node: Node, rail: int) -> set[str]:
+    """Those of tenants that have a pod on this rail here: every address that is not on this bridge itself."""
+    everybody = pods.all_pods(world.lab)
+    present = {pod.tenant for pod in everybody if pod.node == node.name and rail in pod.results}
+    return {address for pod in everybody if pod.tenant in present for r in pod.results
+            if (pod.node, r) != (node.name, rail) for address in pod.addresses(r).values()}
+
+
 def settle(world: World, seconds: float = 15) -> None:
-    """Waits until everybody reaches whom they should, and fails if they do not, or somebody else does."""
+    """Waits until everybody reaches whom they should and every bridge knows just the remotes that it should."""
     cells = matrix.measure(world.lab, "udp", wait_seconds=seconds)
     assert all(c.right for c in cells), matrix.table(cells, "udp")
+    for node in world.lab.nodes():
+        for rail in range(world.lab.shape().rails):
+            wanted = wanted_remotes(world, node, rail)
+            eventually(f"{node.name}, rail {rail}: the remotes {sorted(wanted)}",
+                       lambda n=node, r=rail: installed_remotes(world, n, r), lambda found, w=wanted: found == w, seconds)
 
 
 class Capture:

@@ -90,7 +90,26 @@ bool IsAttachments(const ovs::Rule& rule) {
 
 Raild::Raild(const config::NodeConfig& config, const Deps& deps, Clock::duration gone_grace)
     : store(Must(deps.open_store())),
-      reconciler(config, deps, *store, board, {.hostname = "n1", .raild_version = "test"}, gone_grace) {}
+      picture(config, {.hostname = "n1", .raild_version = "test"}, board),
+      the_switch(config, deps, *store, picture),
+      bgp(config, deps, *store, picture),
+      sweeper(config, deps, *store, picture, gone_grace) {}
+
+void Raild::Audit() {
+  bgp.Audit();
+  the_switch.Audit();
+  sweeper.Run();
+  picture.Publish(*store);
+}
+
+void Raild::RecordChanged() {
+  the_switch.RecordChanged();
+}
+
+void Raild::Poll() {
+  bgp.Poll();
+  the_switch.Learned();
+}
 
 World::World() : ipam({}) {
   std::vector<std::string> prefixes;

@@ -1,8 +1,8 @@
-// A node made of fakes that verbs, sessions and the reconciler share; they come and go, the node stays.
+// A node made of fakes that verbs, sessions and raild's repair share; they come and go, the node stays.
 //
 // Use:      World world;
 //           const PodSpec pod = world.MakePod("p1", "ns-a", "vf0");
-//           ... world.deps() into MakePlugin, Session::Open or a Reconciler; see chain.h for whole verbs ...
+//           ... world.deps() into MakePlugin, Session::Open or StartRaild; see chain.h for whole verbs ...
 //           EXPECT_THAT(world.Leftovers(), IsEmpty());
 // Threads:  one at a time
 // Owns:     every fake, the namespaces of its pods and a folder with their paths; needs root
@@ -16,7 +16,9 @@
 
 #include "lib/cni/testing/fake_ipam.h"
 #include "lib/device/testing/fake.h"
-#include "lib/engine/reconcile.h"
+#include "lib/engine/repair_bgp.h"
+#include "lib/engine/repair_switch.h"
+#include "lib/engine/sweep.h"
 #include "lib/engine/testing/gate.h"
 #include "lib/frr/testing/fake.h"
 #include "lib/netlink/testing/fake.h"
@@ -42,12 +44,20 @@ struct PodSpec {
   netns::Identity identity = {};
 };
 
-// raild, as far as it is the engine's.
+// raild, as far as it is the engine's, its parts one after another.
 struct Raild {
   explicit Raild(const config::NodeConfig& config, const Deps& deps, Clock::duration gone_grace);
+
+  void Audit();          // every part, once
+  void RecordChanged();  // as a plugin's poke
+  void Poll();           // what bgpd and the neighbour table say, and the rules that follow
+
   std::unique_ptr<state::Store> store;
   Board board;
-  Reconciler reconciler;
+  Picture picture;
+  SwitchRepair the_switch;
+  BgpRepair bgp;
+  Sweeper sweeper;
 };
 
 class World {

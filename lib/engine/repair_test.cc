@@ -1,5 +1,3 @@
-#include "lib/engine/reconcile.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -28,7 +26,7 @@ IpAddress Ip(const std::string& text) {
   return *IpAddress::Parse(text);
 }
 
-class ReconcilerTest : public ::testing::Test {
+class RepairTest : public ::testing::Test {
  protected:
   void Attach(const PodSpec& spec, const std::string& address) {
     const auto attached = testing::Attach(world, spec, address);
@@ -39,10 +37,10 @@ class ReconcilerTest : public ::testing::Test {
     pod = world.MakePod("p1", "ns-a", "vf0");
     Attach(pod, "10.0.3.1");
     raild = world.StartRaild(std::chrono::hours(1));
-    raild->reconciler.Audit();
+    raild->Audit();
     EXPECT_THAT(Problems(), IsEmpty());
   }
-  void Audit() { raild->reconciler.Audit(); }
+  void Audit() { raild->Audit(); }
   std::vector<std::string> Problems() {
     std::vector<std::string> problems;
     for (const Health& health : raild->board.Current()->health) {
@@ -61,7 +59,7 @@ class ReconcilerTest : public ::testing::Test {
 
 // Rules.
 
-TEST_F(ReconcilerTest, GivesAFreshBridgeItsPipeline) {
+TEST_F(RepairTest, GivesAFreshBridgeItsPipeline) {
   raild = world.StartRaild();
   Audit();
   EXPECT_THAT(Problems(), IsEmpty());
@@ -70,21 +68,21 @@ TEST_F(ReconcilerTest, GivesAFreshBridgeItsPipeline) {
   EXPECT_THAT(world.RulesOf(CookieKind::kLeaf), Not(IsEmpty()));
 }
 
-TEST_F(ReconcilerTest, SendsNothingWhenAllIsRight) {
+TEST_F(RepairTest, SendsNothingWhenAllIsRight) {
   Settle();
   const int commits = world.Bridge().commits();
   const uint64_t repairs = Repairs();
   const uint64_t table = *world.bgp.TableVersion({});
   Audit();
-  raild->reconciler.RecordChanged();
-  raild->reconciler.PollBgp();
+  raild->RecordChanged();
+  raild->Poll();
   Audit();
   EXPECT_EQ(world.Bridge().commits(), commits);
   EXPECT_EQ(Repairs(), repairs);
   EXPECT_EQ(*world.bgp.TableVersion({}), table);
 }
 
-TEST_F(ReconcilerTest, AfterARestartOfRaildNothingIsSentEither) {
+TEST_F(RepairTest, AfterARestartOfRaildNothingIsSentEither) {
   Settle();
   const int commits = world.Bridge().commits();
   raild = world.StartRaild(std::chrono::hours(1));
@@ -93,7 +91,7 @@ TEST_F(ReconcilerTest, AfterARestartOfRaildNothingIsSentEither) {
   EXPECT_EQ(Repairs(), 0U);
 }
 
-TEST_F(ReconcilerTest, PutsEveryRuleBackWhenTheSwitchHasLostThem) {
+TEST_F(RepairTest, PutsEveryRuleBackWhenTheSwitchHasLostThem) {
   Settle();
   const auto before = world.Bridge().rules();
   world.Bridge().LoseAllRules();
@@ -101,7 +99,7 @@ TEST_F(ReconcilerTest, PutsEveryRuleBackWhenTheSwitchHasLostThem) {
   EXPECT_EQ(world.Bridge().rules(), before);
 }
 
-TEST_F(ReconcilerTest, RepairsEachDeletedAndEachEditedRule) {
+TEST_F(RepairTest, RepairsEachDeletedAndEachEditedRule) {
   Settle();
   const auto right = world.Bridge().rules();
   for (const Rule& rule : right) {
@@ -118,7 +116,7 @@ TEST_F(ReconcilerTest, RepairsEachDeletedAndEachEditedRule) {
   }
 }
 
-TEST_F(ReconcilerTest, RemovesARuleOfOursThatNobodyWantsAndLeavesOthersRulesAlone) {
+TEST_F(RepairTest, RemovesARuleOfOursThatNobodyWantsAndLeavesOthersRulesAlone) {
   Settle();
   const Rule stray{.table = 0,
                    .priority = 999,
@@ -133,7 +131,7 @@ TEST_F(ReconcilerTest, RemovesARuleOfOursThatNobodyWantsAndLeavesOthersRulesAlon
   EXPECT_THAT(world.Bridge().rules(), Contains(Field(&Rule::priority, 998)));
 }
 
-TEST_F(ReconcilerTest, AnotherLeafMacRewritesTheLeafsRulesOnly) {
+TEST_F(RepairTest, AnotherLeafMacRewritesTheLeafsRulesOnly) {
   Settle();
   std::vector<Rule> others;
   for (const Rule& rule : world.Bridge().rules()) {
@@ -141,7 +139,7 @@ TEST_F(ReconcilerTest, AnotherLeafMacRewritesTheLeafsRulesOnly) {
   }
   const int commits = world.Bridge().commits();
   world.SetLeafMac("br-rail0", "02:1e:af:00:00:99");
-  raild->reconciler.PollBgp();
+  raild->Poll();
   EXPECT_EQ(world.Bridge().commits(), commits + 1);
   EXPECT_THAT(world.RulesOf(CookieKind::kLeaf), Each(Field(&Rule::actions, HasSubstr("02:1e:af:00:00:99"))));
   std::vector<Rule> now;
@@ -152,7 +150,7 @@ TEST_F(ReconcilerTest, AnotherLeafMacRewritesTheLeafsRulesOnly) {
   EXPECT_EQ(now, others);
 }
 
-TEST_F(ReconcilerTest, AnEdgeThatIsDownIsAProblemAndTheNextRoundFindsItRightAgain) {
+TEST_F(RepairTest, AnEdgeThatIsDownIsAProblemAndTheNextRoundFindsItRightAgain) {
   Settle();
   for (const auto& [edge, part] : std::map<Edge, std::string>{
            {Edge::kOvsdb, "rail rail0"}, {Edge::kOpenFlow, "rail rail0"}, {Edge::kBgp, "bgp"}}) {
@@ -168,7 +166,7 @@ TEST_F(ReconcilerTest, AnEdgeThatIsDownIsAProblemAndTheNextRoundFindsItRightAgai
 
 // Ports.
 
-TEST_F(ReconcilerTest, AddsAMissingPortAgainWithItsMark) {
+TEST_F(RepairTest, AddsAMissingPortAgainWithItsMark) {
   Settle();
   ASSERT_TRUE(world.ovsdb.DeletePort("br-rail0", "rep0", {}, ovs::Ovsdb::Wait::kCommitted, {}));
   Audit();
@@ -177,7 +175,7 @@ TEST_F(ReconcilerTest, AddsAMissingPortAgainWithItsMark) {
             std::to_string(world.Attachment(pod).id));
 }
 
-TEST_F(ReconcilerTest, FollowsAPortThatCameBackUnderAnotherNumber) {
+TEST_F(RepairTest, FollowsAPortThatCameBackUnderAnotherNumber) {
   Settle();
   ASSERT_TRUE(world.ovsdb.DeletePort("br-rail0", "rep0", {}, ovs::Ovsdb::Wait::kCommitted, {}));
   ASSERT_TRUE(world.ovsdb.AddPort(
@@ -189,7 +187,7 @@ TEST_F(ReconcilerTest, FollowsAPortThatCameBackUnderAnotherNumber) {
               Not(Contains(Field(&Rule::match, HasSubstr("in_port=2")))));
 }
 
-TEST_F(ReconcilerTest, RemovesAPortOfOursThatNoAttachmentHasAndNoOther) {
+TEST_F(RepairTest, RemovesAPortOfOursThatNoAttachmentHasAndNoOther) {
   Settle();
   const auto add = [&](const std::string& name, const ovs::ExternalIds& ids) {
     ASSERT_TRUE(world.ovsdb.AddPort(
@@ -207,7 +205,7 @@ TEST_F(ReconcilerTest, RemovesAPortOfOursThatNoAttachmentHasAndNoOther) {
 
 // Announcements.
 
-TEST_F(ReconcilerTest, AnnouncesAgainWhatBgpdHasForgotten) {
+TEST_F(RepairTest, AnnouncesAgainWhatBgpdHasForgotten) {
   Settle();
   world.bgp.Restart();
   Audit();
@@ -215,7 +213,7 @@ TEST_F(ReconcilerTest, AnnouncesAgainWhatBgpdHasForgotten) {
               ElementsAre(frr::Announcement{Ip("10.0.3.1"), "rail0", 0, world.Tenant("ns-a")}));
 }
 
-TEST_F(ReconcilerTest, CorrectsAnAnnouncementOfTheWrongTenant) {
+TEST_F(RepairTest, CorrectsAnAnnouncementOfTheWrongTenant) {
   Settle();
   ASSERT_TRUE(world.bgp.Announce({Ip("10.0.3.1"), "rail0", 0, world.Tenant("ns-b")}, {}));
   Audit();
@@ -223,7 +221,7 @@ TEST_F(ReconcilerTest, CorrectsAnAnnouncementOfTheWrongTenant) {
               ElementsAre(frr::Announcement{Ip("10.0.3.1"), "rail0", 0, world.Tenant("ns-a")}));
 }
 
-TEST_F(ReconcilerTest, WithdrawsWhatNoAttachmentHasAndLeavesForeignNetworks) {
+TEST_F(RepairTest, WithdrawsWhatNoAttachmentHasAndLeavesForeignNetworks) {
   Settle();
   ASSERT_TRUE(world.bgp.Announce({Ip("10.0.3.77"), "rail0", 0, world.Tenant("ns-a")}, {}));
   world.bgp.AddForeignNetwork(Ip("192.0.2.1"));
@@ -234,11 +232,11 @@ TEST_F(ReconcilerTest, WithdrawsWhatNoAttachmentHasAndLeavesForeignNetworks) {
 
 // Remotes.
 
-TEST_F(ReconcilerTest, InstallsRemotesOfTenantsThatArePresentOnly) {
+TEST_F(RepairTest, InstallsRemotesOfTenantsThatArePresentOnly) {
   Settle();
   world.LearnRemote("10.0.9.1", "ns-a");
   world.LearnRemote("10.0.9.2", "ns-b");
-  raild->reconciler.PollBgp();
+  raild->Poll();
   const auto rules = world.RulesOf(CookieKind::kRemote);
   EXPECT_THAT(rules, SizeIs(2));
   EXPECT_THAT(rules, Each(Field(&Rule::match, HasSubstr("10.0.9.1"))));
@@ -248,79 +246,119 @@ TEST_F(ReconcilerTest, InstallsRemotesOfTenantsThatArePresentOnly) {
   EXPECT_FALSE(view->remotes[1].installed);
 }
 
-TEST_F(ReconcilerTest, RemotesComeWithTheFirstPodOfTheirTenantAndGoWithTheLast) {
+TEST_F(RepairTest, RemotesComeWithTheFirstPodOfTheirTenantAndGoWithTheLast) {
   Settle();
   world.LearnRemote("10.0.9.2", "ns-b");
-  raild->reconciler.PollBgp();
+  raild->Poll();
   EXPECT_THAT(world.RulesOf(CookieKind::kRemote), IsEmpty());
   const PodSpec second = world.MakePod("p2", "ns-b", "vf1");
   Attach(second, "10.0.3.2");
-  raild->reconciler.RecordChanged();
+  raild->RecordChanged();
   EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2));
   const auto session = Session::Open(world.deps());
   ASSERT_TRUE(UndoAttachment(**session, world.Attachment(second).key, ""));
-  raild->reconciler.RecordChanged();
+  raild->RecordChanged();
   EXPECT_THAT(world.RulesOf(CookieKind::kRemote), IsEmpty());
 }
 
-TEST_F(ReconcilerTest, ARemoteThatIsWithdrawnLosesItsRules) {
+TEST_F(RepairTest, ARemoteThatIsWithdrawnLosesItsRules) {
   Settle();
   world.LearnRemote("10.0.9.1", "ns-a");
-  raild->reconciler.PollBgp();
+  raild->Poll();
   EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2));
   world.bgp.Forget(*IpPrefix::Parse("10.0.9.1/32"), "br-rail0");
-  raild->reconciler.PollBgp();
+  raild->Poll();
   EXPECT_THAT(world.RulesOf(CookieKind::kRemote), IsEmpty());
 }
 
-TEST_F(ReconcilerTest, ARemoteStaysWhileASessionThatCameBackMayNotHaveSentEverything) {
+TEST_F(RepairTest, ARemoteStaysWhileASessionThatCameBackMayNotHaveSentEverything) {
   Settle();
   world.LearnRemote("10.0.9.1", "ns-a");
-  raild->reconciler.PollBgp();
+  raild->Poll();
   world.bgp.Forget(*IpPrefix::Parse("10.0.9.1/32"), "br-rail0");
   world.bgp.SetUptime(1000);
-  raild->reconciler.PollBgp();
+  raild->Poll();
   EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2));
   world.bgp.SetUptime(5000);
-  raild->reconciler.PollBgp();
+  raild->Poll();
   EXPECT_THAT(world.RulesOf(CookieKind::kRemote), IsEmpty());
 }
 
-TEST_F(ReconcilerTest, ANewRaildLeavesRemotesAloneUntilItHasLearnedThemItself) {
+TEST_F(RepairTest, ANewRaildLeavesRemotesAloneUntilItHasLearnedThemItself) {
   Settle();
   world.LearnRemote("10.0.9.1", "ns-a");
-  raild->reconciler.PollBgp();
+  raild->Poll();
   world.bgp.FailAll(Error{Code::kTransient, "bgpd is down"});
   raild = world.StartRaild(std::chrono::hours(1));
-  raild->reconciler.Audit();
+  raild->Audit();
   EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2));
   world.bgp.FailAll(std::nullopt);
   world.bgp.Forget(*IpPrefix::Parse("10.0.9.1/32"), "br-rail0");
-  raild->reconciler.Audit();
+  raild->Audit();
   EXPECT_THAT(world.RulesOf(CookieKind::kRemote), IsEmpty());
 }
 
-TEST_F(ReconcilerTest, APodOfThisNodeOnAnotherRailIsARemote) {
+TEST_F(RepairTest, ANewRaildDoesNotSendAgainWhatItHearsWhileSessionsAreYoung) {
+  Settle();
+  world.LearnRemote("10.0.9.1", "ns-a");
+  raild->Poll();
+  const int commits = world.Bridge().commits();
+  world.bgp.SetUptime(1000);
+  raild = world.StartRaild(std::chrono::hours(1));
+  raild->Audit();
+  raild->Poll();
+  EXPECT_EQ(world.Bridge().commits(), commits) << "a rule that is sent again counts from zero";
+}
+
+TEST_F(RepairTest, WhatANewRaildCouldNotJudgeGoesAsSoonAsItCan) {
+  Settle();
+  world.LearnRemote("10.0.9.1", "ns-a");
+  raild->Poll();
+  world.bgp.Forget(*IpPrefix::Parse("10.0.9.1/32"), "br-rail0");
+  world.bgp.SetUptime(1000);
+  raild = world.StartRaild(std::chrono::hours(1));
+  raild->Audit();
+  EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2));
+  world.bgp.SetUptime(5000);
+  raild->Poll();
+  EXPECT_THAT(world.RulesOf(CookieKind::kRemote), IsEmpty());
+}
+
+TEST_F(RepairTest, WhatANewRaildHasInstalledItselfItRemovesAtOnce) {
+  Settle();
+  world.bgp.SetUptime(1000);
+  raild = world.StartRaild(std::chrono::hours(1));
+  raild->Audit();
+  Attach(world.MakePod("p2", "ns-a", "vf10", "rail1"), "10.0.4.1");
+  raild->RecordChanged();
+  ASSERT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2));
+  const auto session = Session::Open(world.deps());
+  ASSERT_TRUE(UndoAttachment(**session, {"rail1", "c-p2", "net1"}, ""));
+  raild->RecordChanged();
+  EXPECT_THAT(world.RulesOf(CookieKind::kRemote), IsEmpty());
+}
+
+TEST_F(RepairTest, APodOfThisNodeOnAnotherRailIsARemote) {
   Settle();
   Attach(world.MakePod("p2", "ns-a", "vf10", "rail1"), "10.0.4.1");
-  raild->reconciler.RecordChanged();
+  raild->RecordChanged();
   EXPECT_THAT(world.RulesOf(CookieKind::kRemote), Each(Field(&Rule::match, HasSubstr("10.0.4.1"))));
   EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2));
   EXPECT_THAT(world.RulesOf(CookieKind::kRemote, "br-rail1"),
               Each(Field(&Rule::match, HasSubstr("10.0.3.1"))));
 }
 
-TEST_F(ReconcilerTest, AnAddressOfAPodHereIsNoRemoteWhateverBgpSays) {
+TEST_F(RepairTest, AnAddressOfAPodHereIsNoRemoteWhateverBgpSays) {
   Settle();
   ASSERT_TRUE(world.bgp.Withdraw(Ip("10.0.3.1"), {}));
   world.LearnRemote("10.0.3.1", "ns-a");
-  raild->reconciler.PollBgp();
+  raild->Poll();
   EXPECT_THAT(world.RulesOf(CookieKind::kRemote), IsEmpty());
 }
 
 // The sweep.
 
-TEST_F(ReconcilerTest, UndoesAnAttachmentWhoseNamespaceIsGoneAfterTheGrace) {
+TEST_F(RepairTest, UndoesAnAttachmentWhoseNamespaceIsGoneAfterTheGrace) {
   Settle();
   world.EndNamespace(pod);
   Audit();
@@ -331,7 +369,7 @@ TEST_F(ReconcilerTest, UndoesAnAttachmentWhoseNamespaceIsGoneAfterTheGrace) {
   EXPECT_THAT(world.Leftovers(), IsEmpty());
 }
 
-TEST_F(ReconcilerTest, ANamespaceOfAnotherPodUnderTheSamePathCountsAsGone) {
+TEST_F(RepairTest, ANamespaceOfAnotherPodUnderTheSamePathCountsAsGone) {
   Settle();
   const PodSpec other = world.MakePod("p2", "ns-a", "vf1");
   std::string stolen = pod.netns;
@@ -342,7 +380,7 @@ TEST_F(ReconcilerTest, ANamespaceOfAnotherPodUnderTheSamePathCountsAsGone) {
   EXPECT_THAT(world.Leftovers(), IsEmpty());
 }
 
-TEST_F(ReconcilerTest, FinishesADelThatDiedThoughTheNamespaceLivesOnAfterTheGrace) {
+TEST_F(RepairTest, FinishesADelThatDiedThoughTheNamespaceLivesOnAfterTheGrace) {
   Settle();
   state::Attachment attachment = world.Attachment(pod);
   attachment.phase = state::Phase::kDeleting;
@@ -354,7 +392,7 @@ TEST_F(ReconcilerTest, FinishesADelThatDiedThoughTheNamespaceLivesOnAfterTheGrac
   EXPECT_THAT(world.Leftovers(), IsEmpty());
 }
 
-TEST_F(ReconcilerTest, LeavesAnAttachmentThatIsBeingMadeAlone) {
+TEST_F(RepairTest, LeavesAnAttachmentThatIsBeingMadeAlone) {
   raild = world.StartRaild(std::chrono::hours(0));
   state::Attachment draft;
   pod = world.MakePod("p1", "ns-a", "vf0");
@@ -370,7 +408,7 @@ TEST_F(ReconcilerTest, LeavesAnAttachmentThatIsBeingMadeAlone) {
 }
 
 // Bridges, in a namespace with real links: raild writes sysctls of the host's side.
-TEST_F(ReconcilerTest, MakesAndMendsItsBridgesWhenItManagesThem) {
+TEST_F(RepairTest, MakesAndMendsItsBridgesWhenItManagesThem) {
   const netns::Netns host = netns::testing::MakeScratch();
   ASSERT_TRUE(netns::testing::Shell(
       host,

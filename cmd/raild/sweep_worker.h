@@ -1,0 +1,39 @@
+// raild's sweep, beside everything else: an undo may wait for IPAM, for bgpd or for a device.
+//
+// Use:      SweepWorker worker(config, deps, std::move(store), picture, [] { ... });
+//           RAIL_TRY(worker.Open());  worker.Start();   worker.Soon();   worker.Stop();
+// Threads:  Soon any thread; `swept` is called on the worker's
+// Owns:     its thread and its connection to the record
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "cmd/raild/worker.h"
+#include "lib/engine/sweep.h"
+
+namespace rail::raild {
+
+class SweepWorker {
+ public:
+  // `swept`: after a sweep that has undone something.
+  SweepWorker(const config::NodeConfig& config, const engine::Deps& deps, std::unique_ptr<state::Store> store,
+              engine::Picture& picture, std::function<void()> swept);
+
+  Status Open() { return worker_.Open(); }
+  void Start();  // every worker is open by then: they call each other
+  void Stop() { worker_.Stop(); }
+  // Something that an undo may have waited for is right again.
+  void Soon();
+
+ private:
+  void Run();
+
+  const std::unique_ptr<state::Store> store_;
+  engine::Sweeper sweeper_;
+  const std::function<void()> swept_;
+  bool scheduled_ = false;
+  Worker worker_;  // last: its thread ends first
+};
+
+}  // namespace rail::raild

@@ -1,0 +1,51 @@
+// raild's watch over Open vSwitch and the host's links: what it listens to, and the round that each event starts.
+//
+// Use:      SwitchWorker worker(config, deps, std::move(store), picture, [] { ... });
+//           RAIL_TRY(worker.Open());  worker.Start();   worker.RecordChanged();   worker.Learned();   worker.Stop();
+// Threads:  RecordChanged and Learned any thread; `right_again` is called on the worker's
+// Owns:     its thread, its connection to the record, its subscriptions
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "cmd/raild/worker.h"
+#include "lib/engine/repair_switch.h"
+#include "lib/netlink/monitor.h"
+#include "lib/ovs/db_monitor.h"
+
+namespace rail::raild {
+
+class SwitchWorker {
+ public:
+  // `right_again`: after a round in which something came right that had failed before.
+  SwitchWorker(const config::NodeConfig& config, const engine::Deps& deps,
+               std::unique_ptr<state::Store> store, engine::Picture& picture,
+               std::function<void()> right_again);
+
+  Status Open() { return worker_.Open(); }
+  void Start();  // every worker is open by then: they call each other
+  void Stop() { worker_.Stop(); }
+  void RecordChanged();
+  void Learned();
+
+ private:
+  void WatchLinks();
+  void WatchOvsdb();
+  void Round(void (engine::SwitchRepair::*round)());
+
+  const config::NodeConfig& config_;
+  const std::unique_ptr<state::Store> store_;
+  engine::SwitchRepair repair_;
+  const std::function<void()> right_again_;
+  std::unique_ptr<netlink::Monitor> links_;
+  std::optional<ovs::DbMonitor> ovsdb_;
+  bool audit_scheduled_ = false;
+  bool ovsdb_scheduled_ = false;
+  bool record_scheduled_ = false;
+  bool learned_scheduled_ = false;
+  Worker worker_;  // last: its thread ends first
+};
+
+}  // namespace rail::raild

@@ -1,0 +1,103 @@
+#include "lib/engine/picture.h"
+
+#include "lib/base/log.h"
+#include "lib/engine/attachment.h"
+
+namespace rail::engine {
+
+void Picture::Note(const std::string& part, const Status& status) {
+  const std::string problem = status ? "" : status.error().message;
+  const std::lock_guard lock(mutex_);
+  Health& health = health_[part];
+  if (health.part.empty() || health.problem != problem) {
+    if (!status) log::Warning("{}: {}", part, problem);
+    if (status && !health.part.empty()) log::Info("{}: right again", part);
+  }
+  if (!status) ++health.failures;
+  health = {part, status.has_value(), problem, health.failures};
+}
+
+void Picture::Repaired(const std::string& cause, uint64_t count) {
+  if (count == 0) return;
+  const std::lock_guard lock(mutex_);
+  repairs_[cause] += count;
+}
+
+void Picture::SetRail(const std::string& rail, RailSeen seen) {
+  const std::lock_guard lock(mutex_);
+  rails_[rail] = std::move(seen);
+}
+
+void Picture::SetLearned(std::shared_ptr<const Learned> learned) {
+  const std::lock_guard lock(mutex_);
+  learned_ = std::move(learned);
+}
+
+std::shared_ptr<const Learned> Picture::learned() const {
+  const std::lock_guard lock(mutex_);
+  return learned_;
+}
+
+void Picture::Publish(state::Store& store) {
+  const std::lock_guard one_at_a_time(publishing_);
+  const auto record = Record::Read(store);
+  Note("state", record ? Status() : tl::make_unexpected(record.error()));
+  if (!record) return;
+  NodeView view;
+  {
+    const std::lock_guard lock(mutex_);
+    view = Compose(*record);
+  }
+  board_.Publish(std::move(view));
+}
+
+NodeView Picture::Compose(const Record& record) const {
+  NodeView view;
+  view.hostname = identity_.hostname;
+  view.raild_version = identity_.raild_version;
+  view.started_ms = identity_.started_ms;
+  view.learning_by_push = learned_->by_push;
+  view.repairs_by_cause = repairs_;
+  for (const auto& [cause, count] : repairs_) view.repairs += count;
+  for (const auto& [part, health] : health_) view.health.push_back(health);
+  std::map<uint64_t, std::string> tenants;
+  for (const state::Attachment& attachment : record.attachments) {
+    AttachmentView shown;
+    shown.attachment = attachment;
+    const auto rail = rails_.find(attachment.rail);
+    shown.rules_in_place = rail != rails_.end() && rail->second.rules_right &&
+                           record.Has(attachment.id, step::kAdmit) &&
+                           rail->second.ports.contains(attachment.representor);
+    for (const state::Step& step : record.steps.at(attachment.id)) {
+      if (!step.pending.empty()) shown.pending = step.kind + ": " + step.pending;
+    }
+    if (attachment.tenant_id != 0) tenants[attachment.tenant_id] = attachment.tenant;
+    view.attachments.push_back(std::move(shown));
+  }
+  for (const config::Rail& rail : config_.rails) {
+    RailView shown;
+    shown.rail = rail;
+    if (const auto it = rails_.find(rail.name); it != rails_.end()) {
+      const RailSeen& seen = it->second;
+      shown.bridge_present = seen.bridge_present;
+      shown.uplink_carrier = seen.uplink_carrier;
+      shown.bridge_mac = seen.bridge_mac;
+      shown.leaf_mac = seen.leaf_mac;
+      shown.rules_wanted = seen.rules_wanted;
+      shown.rules_installed = seen.rules_installed;
+    }
+    if (const auto it = learned_->sessions.find(rail.bridge); it != learned_->sessions.end()) {
+      shown.bgp_state = it->second.state;
+      shown.prefixes_received = it->second.prefixes_received;
+      shown.prefixes_sent = it->second.prefixes_sent;
+    }
+    view.rails.push_back(std::move(shown));
+  }
+  for (const auto& [address, remote] : learned_->remotes) {
+    const auto tenant = tenants.find(remote.tenant.value);
+    view.remotes.push_back({remote, tenant == tenants.end() ? "" : tenant->second, tenant != tenants.end()});
+  }
+  return view;
+}
+
+}  // namespace rail::engine

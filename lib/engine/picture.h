@@ -1,0 +1,84 @@
+// What raild's parts know: each tells what it has found, reads what the others have, and together it is the published view.
+//
+// Use:      Picture picture(config, identity, board);
+//           picture.Note("rail rail0", status);  picture.Repaired("rules", 3);
+//           picture.SetRail("rail0", seen);      // the switch's part
+//           picture.SetLearned(learned);         // BGP's part
+//           picture.Publish(store);              // at the end of a round
+// Threads:  any thread; `store` is the caller's own
+// Owns:     nothing: config and board must outlive it
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "lib/engine/record.h"
+#include "lib/engine/view.h"
+
+namespace rail::engine {
+
+struct NodeIdentity {
+  std::string hostname;
+  std::string raild_version;
+  int64_t started_ms = 0;
+};
+
+// What BGP has told. Never changed once it is set.
+struct Learned {
+  std::map<IpAddress, frr::Remote> remotes;
+  std::map<std::string, frr::Session> sessions;  // by interface
+  bool complete = false;  // a whole table was learned over settled sessions since the start
+  bool by_push = false;
+};
+
+// What the last round has seen of a rail's bridge.
+struct RailSeen {
+  bool bridge_present = false;
+  bool uplink_carrier = false;
+  MacAddress bridge_mac;
+  MacAddress leaf_mac;  // zero: not known yet
+  uint64_t rules_wanted = 0;
+  uint64_t rules_installed = 0;
+  bool rules_right = false;     // the round ended with every wanted rule in the switch
+  std::set<std::string> ports;  // by name
+};
+
+class Picture {
+ public:
+  Picture(const config::NodeConfig& config, NodeIdentity identity, Board& board)
+      : config_(config),
+        identity_(std::move(identity)),
+        board_(board),
+        learned_(std::make_shared<const Learned>()) {}
+
+  // What became of a part in its last round. Logs when that is something else than before.
+  void Note(const std::string& part, const Status& status);
+  void Repaired(const std::string& cause, uint64_t count = 1);
+
+  void SetRail(const std::string& rail, RailSeen seen);
+  void SetLearned(std::shared_ptr<const Learned> learned);
+  std::shared_ptr<const Learned> learned() const;
+
+  // Puts everything together with the record, for the API.
+  void Publish(state::Store& store);
+
+ private:
+  NodeView Compose(const Record& record) const;  // mutex_ is held
+
+  const config::NodeConfig& config_;
+  const NodeIdentity identity_;
+  Board& board_;
+
+  std::mutex publishing_;  // so that an older look at the record never follows a newer one
+  mutable std::mutex mutex_;
+  std::map<std::string, Health> health_;
+  std::map<std::string, uint64_t> repairs_;  // by cause
+  std::map<std::string, RailSeen> rails_;
+  std::shared_ptr<const Learned> learned_;
+};
+
+}  // namespace rail::engine

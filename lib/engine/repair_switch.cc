@@ -1,0 +1,314 @@
+#include "lib/engine/repair_switch.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "lib/base/log.h"
+
+namespace rail::engine {
+namespace {
+
+using state::Attachment;
+using state::Phase;
+
+constexpr std::chrono::seconds kRoundLimit{20};
+
+}  // namespace
+
+SwitchRepair::SwitchRepair(const config::NodeConfig& config, const Deps& deps, state::Store& store,
+                           Picture& picture)
+    : config_(config), deps_(deps), store_(store), picture_(picture) {
+  for (const config::Rail& rail : config_.rails) rails_[rail.name];
+}
+
+void SwitchRepair::Audit() {
+  Edges edges(deps_.openers(config_), After(kRoundLimit));
+  for (const config::Rail& rail : config_.rails) Whole(edges, rail);
+  picture_.Publish(store_);
+}
+
+void SwitchRepair::Retry() {
+  Edges edges(deps_.openers(config_), After(kRoundLimit));
+  for (const config::Rail& rail : config_.rails) {
+    if (rails_[rail.name].backoff.Due()) Whole(edges, rail);
+  }
+  picture_.Publish(store_);
+}
+
+std::optional<Deadline> SwitchRepair::next_retry() const {
+  std::optional<Deadline> next;
+  for (const auto& [name, state] : rails_) next = Earlier(next, state.backoff.next());
+  return next;
+}
+
+bool SwitchRepair::Concerned(const std::vector<int>& links) const {
+  return std::ranges::any_of(rails_, [&](const auto& entry) {
+    const RailState& state = entry.second;
+    return !state.bridge_present || std::ranges::find(links, state.uplink_link) != links.end() ||
+           std::ranges::find(links, state.local_link) != links.end();
+  });
+}
+
+void SwitchRepair::RecordChanged() {
+  Edges edges(deps_.openers(config_), After(kRoundLimit));
+  for (const config::Rail& rail : config_.rails) {
+    RailState& state = rails_[rail.name];
+    if (!state.bridge_present) continue;
+    Status status = Ports(edges, rail, state);
+    if (status) status = Rules(edges, rail, state, Look::kNews);
+    End(rail, state, status);
+  }
+  picture_.Publish(store_);
+}
+
+void SwitchRepair::Learned() {
+  Edges edges(deps_.openers(config_), After(kRoundLimit));
+  for (const config::Rail& rail : config_.rails) {
+    RailState& state = rails_[rail.name];
+    if (!state.bridge_present) continue;
+    picture_.Note("leaf of rail " + rail.name, LeafMac(edges, rail, state));
+    End(rail, state, Rules(edges, rail, state, Look::kNews));
+  }
+  picture_.Publish(store_);
+}
+
+void SwitchRepair::Whole(Edges& edges, const config::Rail& rail) {
+  RailState& state = rails_[rail.name];
+  state.rules_right = false;
+  Status status = Bridge(edges, rail, state);
+  if (status) status = HostLinks(edges, rail, state);
+  if (status && config_.ovs.manage_bridges) picture_.Note("sysctls of rail " + rail.name, HostSysctls(rail));
+  if (status) status = Ports(edges, rail, state);
+  if (status) {
+    picture_.Note("leaf of rail " + rail.name, LeafMac(edges, rail, state));
+    status = Rules(edges, rail, state, Look::kAlways);
+  }
+  End(rail, state, status);
+}
+
+void SwitchRepair::End(const config::Rail& rail, RailState& state, const Status& status) {
+  picture_.Note("rail " + rail.name, status);
+  if (status) {
+    state.backoff.Right();
+  } else {
+    state.backoff.Failed();
+  }
+  RailSeen seen{.bridge_present = state.bridge_present,
+                .uplink_carrier = state.uplink_carrier,
+                .bridge_mac = state.facts.bridge_mac,
+                .leaf_mac = state.leaf_mac,
+                .rules_wanted = state.rules_wanted,
+                .rules_installed = state.rules_installed,
+                .rules_right = state.rules_right,
+                .ports = {}};
+  for (const auto& [name, port] : state.ports) seen.ports.insert(name);
+  picture_.SetRail(rail.name, std::move(seen));
+}
+
+Status SwitchRepair::Bridge(Edges& edges, const config::Rail& rail, RailState& state) {
+  state.bridge_present = false;
+  if (config_.ovs.manage_bridges) {
+    RAIL_ASSIGN(netlink::Netlink * host, edges.Netlink());
+    RAIL_ASSIGN_AS(const netlink::Link pf, host->GetLink(rail.pf), "the uplink of rail " + rail.name);
+    RAIL_ASSIGN(ovs::Ovsdb * db, edges.Ovsdb());
+    RAIL_ASSIGN(const ovs::Bridge bridge, db->EnsureBridge({.name = rail.bridge,
+                                                            .datapath = config_.ovs.datapath,
+                                                            .uplink = rail.pf,
+                                                            .hwaddr = pf.mac.ToString(),
+                                                            .mtu = rail.mtu,
+                                                            .external_ids = {{kOwnerKey, rail.name}}},
+                                                           edges.CallDeadline()));
+  }
+  Node node{config_, store_, edges};
+  RAIL_ASSIGN(state.facts, Facts(node, rail));
+  state.bridge_present = true;
+  return {};
+}
+
+Status SwitchRepair::HostLinks(Edges& edges, const config::Rail& rail, RailState& state) {
+  RAIL_ASSIGN(netlink::Netlink * host, edges.Netlink());
+  RAIL_ASSIGN_AS(const netlink::Link pf, host->GetLink(rail.pf), "the uplink of rail " + rail.name);
+  RAIL_ASSIGN_AS(const netlink::Link local, host->GetLink(rail.bridge), "rail " + rail.name);
+  state.uplink_carrier = pf.carrier;
+  state.uplink_link = pf.index;
+  state.local_link = local.index;
+  if (!config_.ovs.manage_bridges) return {};
+  if (!pf.up) RAIL_TRY(host->SetUp(pf.index));
+  if (!local.up) RAIL_TRY(host->SetUp(local.index));
+  return {};
+}
+
+// LOCAL speaks IPv6 link-local to the leaf and nothing else; the uplink speaks nothing. In a container /proc/sys may be
+// read-only: pods work all the same, so this is told and does not stop the rail.
+Status SwitchRepair::HostSysctls(const config::Rail& rail) {
+  const auto ensure = [&](const std::string& link, const char* key, const char* value) -> Status {
+    const std::string path = "net/ipv6/conf/" + link + "/" + key;
+    RAIL_ASSIGN(const std::string now, netns::ReadSysctl(path));
+    if (now == value) return {};
+    picture_.Repaired("sysctl");
+    return netns::WriteSysctl(path, value);
+  };
+  RAIL_TRY(ensure(rail.pf, "disable_ipv6", "1"));
+  RAIL_TRY(ensure(rail.bridge, "disable_ipv6", "0"));
+  // The leaf advertises itself as a router; the host's default route is not its business.
+  return ensure(rail.bridge, "accept_ra", "0");
+}
+
+// Ports first, the record second: a port that no record names now was left behind, and is not one being made.
+Status SwitchRepair::Ports(Edges& edges, const config::Rail& rail, RailState& state) {
+  RAIL_ASSIGN(ovs::Ovsdb * db, edges.Ovsdb());
+  RAIL_ASSIGN(const auto bridge, db->FindBridge(rail.bridge, edges.CallDeadline()));
+  if (!bridge) {
+    state.bridge_present = false;
+    return Fail(Code::kTransient, "bridge " + rail.bridge + " is gone");
+  }
+  RAIL_ASSIGN(const Record record, Record::Read(store_));
+  state.ports.clear();
+  for (const ovs::Port& port : bridge->ports) state.ports[port.name] = port;
+
+  for (const Attachment& attachment : record.attachments) {
+    if (attachment.rail != rail.name || attachment.phase != Phase::kReady) continue;
+    if (record.Has(attachment.id, step::kPort) && !state.ports.contains(attachment.representor)) {
+      RAIL_ASSIGN(state.ports[attachment.representor],
+                  db->AddPort(PortSpecOf(rail, attachment), edges.CallDeadline()));
+      log::Info("rail {}: port {} was missing on bridge {}, added again", rail.name, attachment.representor,
+                rail.bridge);
+      picture_.Repaired("port");
+    }
+    const auto port = state.ports.find(attachment.representor);
+    if (port != state.ports.end() && port->second.ofport > 0 && port->second.ofport != attachment.ofport) {
+      Attachment moved = attachment;
+      moved.ofport = static_cast<uint16_t>(port->second.ofport);
+      RAIL_TRY(store_.Update(moved));
+    }
+  }
+  for (const auto& [name, port] : state.ports) {
+    const auto mark = port.external_ids.find(kOwnerKey);
+    if (mark == port.external_ids.end() || name == rail.bridge || name == rail.pf) continue;
+    const bool known = std::ranges::any_of(record.attachments, [&](const Attachment& attachment) {
+      return std::to_string(attachment.id) == mark->second;
+    });
+    // An adopted port carries our mark too, but its owner deletes it; contPodUid without ovs-cni's "owner" is ours.
+    if (known || port.external_ids.contains("owner")) continue;
+    RAIL_TRY(db->DeletePort(rail.bridge, name, {{kOwnerKey, mark->second}}, ovs::Ovsdb::Wait::kCommitted,
+                            edges.CallDeadline()));
+    log::Info("rail {}: port {} belonged to no attachment any more, removed from bridge {}", rail.name, name,
+              rail.bridge);
+    picture_.Repaired("orphan port");
+  }
+  return {};
+}
+
+// The leaf's MAC is that of the BGP neighbour where there is one, else of the router that the kernel has heard on LOCAL.
+Status SwitchRepair::LeafMac(Edges& edges, const config::Rail& rail, RailState& state) {
+  RAIL_ASSIGN(netlink::Netlink * host, edges.Netlink());
+  RAIL_ASSIGN_AS(const netlink::Link local, host->GetLink(rail.bridge), "rail " + rail.name);
+  RAIL_ASSIGN(const std::vector<netlink::Neighbour> neighbours, host->ListNeighbours(local.index));
+  std::optional<IpAddress> peer;
+  const std::shared_ptr<const engine::Learned> learned = picture_.learned();
+  if (const auto session = learned->sessions.find(rail.bridge); session != learned->sessions.end())
+    peer = session->second.peer;
+  for (const netlink::Neighbour& neighbour : neighbours) {
+    if (!neighbour.usable || neighbour.mac.is_zero()) continue;
+    if (peer ? neighbour.address == *peer : neighbour.router) {
+      if (state.leaf_mac != neighbour.mac) {
+        log::Info("rail {}: the leaf is {} at {}", rail.name, neighbour.address.ToString(),
+                  neighbour.mac.ToString());
+      }
+      state.leaf_mac = neighbour.mac;
+      return {};
+    }
+  }
+  // A neighbour entry that has aged out says nothing about the leaf: the last address stays.
+  if (!state.leaf_mac.is_zero()) return {};
+  return Fail(Code::kTransient, "no neighbour on " + rail.bridge +
+                                    " is a router yet: is BGP unnumbered configured on the leaf's port?");
+}
+
+std::vector<ovs::Rule> SwitchRepair::Wanted(const config::Rail& rail, const RailState& state,
+                                            const Record& record, const engine::Learned& learned) const {
+  std::vector<ovs::Rule> rules = pipeline::ControlRules(state.facts, config_.tenancy.mode);
+  std::set<tenancy::TenantId> present;
+  std::map<IpAddress, tenancy::TenantId> elsewhere;
+  std::set<IpAddress> here;
+  for (Attachment attachment : record.attachments) {
+    // What a DEL could not remove is not wanted, and another pod may have its port and address by now.
+    if (attachment.phase == Phase::kDeleting) continue;
+    const auto& steps = record.steps.at(attachment.id);
+    const bool has_tenant = record.Has(attachment.id, step::kTenant) && attachment.tenant_id != 0;
+    if (attachment.rail != rail.name) {
+      // A pod of this node on another rail is reached through the fabric, as any remote.
+      if (!has_tenant) continue;
+      for (const IpAddress& address : attachment.addresses) elsewhere[address] = {attachment.tenant_id};
+      continue;
+    }
+    const auto port = state.ports.find(attachment.representor);
+    if (port == state.ports.end() || port->second.ofport < 1) continue;
+    attachment.ofport = static_cast<uint16_t>(port->second.ofport);
+    pipeline::Append(rules, WantedRules(state.facts, attachment, steps));
+    here.insert(attachment.addresses.begin(), attachment.addresses.end());
+    if (has_tenant) present.insert({attachment.tenant_id});
+  }
+  for (const auto& [address, remote] : learned.remotes) elsewhere.emplace(address, remote.tenant);
+  for (const auto& [address, tenant] : elsewhere) {
+    if (here.contains(address) || !present.contains(tenant)) continue;
+    pipeline::Append(rules, pipeline::RemoteRules(state.facts, address, tenant));
+  }
+  if (!state.leaf_mac.is_zero()) pipeline::Append(rules, pipeline::LeafRules(state.facts, state.leaf_mac));
+  return rules;
+}
+
+// The dump first, the record second: a plugin records before it writes, so a rule in the dump that no record explains was
+// left behind. After the commit the record is looked at again: what changed in between asks for another round.
+Status SwitchRepair::Rules(Edges& edges, const config::Rail& rail, RailState& state, Look look) {
+  const std::shared_ptr<const engine::Learned> learned = picture_.learned();
+  const bool judge = learned->complete && !state.leaf_mac.is_zero();
+  if (look == Look::kNews && state.rules_right && state.judged == judge) {
+    RAIL_ASSIGN(const Record record, Record::Read(store_));
+    if (Wanted(rail, state, record, *learned) == state.wanted) return {};
+  }
+  state.rules_right = false;
+  RAIL_ASSIGN(ovs::OpenFlow * switch_, edges.OpenFlow(rail.bridge));
+  for (int round = 0; round < 5; ++round) {
+    RAIL_ASSIGN(const auto dumped, switch_->Dump(ovs::CookieMatch::Ours(), edges.CallDeadline()));
+    RAIL_ASSIGN(const int64_t version, store_.Version());
+    RAIL_ASSIGN(const Record record, Record::Read(store_));
+
+    std::vector<ovs::Rule> have;
+    have.reserve(dumped.size());
+    for (const ovs::RuleStats& stats : dumped) have.push_back(stats.rule);
+    state.wanted = Wanted(rail, state, record, *learned);
+    std::vector<ovs::Rule> want;
+    std::set<std::tuple<uint8_t, uint16_t, std::string>> unique;
+    for (const ovs::Rule& rule : state.wanted) {
+      RAIL_ASSIGN(ovs::Rule canonical, ovs::Canonical(rule));
+      if (unique.emplace(canonical.table, canonical.priority, canonical.match).second)
+        want.push_back(std::move(canonical));
+    }
+    ovs::Change change = ovs::Difference(have, want);
+    // What this raild has not learned yet an earlier one may have: its rules stay until there is something better.
+    std::erase_if(change.remove, [&](const ovs::Rule& rule) {
+      if (state.own.contains(rule)) return false;
+      const bool remote = ovs::CookieMatch::Kind(ovs::CookieKind::kRemote).Selects(rule.cookie);
+      const bool leaf = ovs::CookieMatch::Kind(ovs::CookieKind::kLeaf).Selects(rule.cookie);
+      return (remote && !learned->complete) || (leaf && state.leaf_mac.is_zero());
+    });
+    state.rules_wanted = want.size();
+    state.rules_installed = dumped.size();
+    if (!change.empty()) {
+      RAIL_TRY(switch_->Commit(change, edges.CallDeadline()));
+      picture_.Repaired("rules", change.add.size() + change.remove.size());
+      state.rules_installed = want.size();
+      log::Debug("rail {}: {} rules added, {} removed", rail.name, change.add.size(), change.remove.size());
+    }
+    state.rules_right = true;
+    state.judged = judge;
+    state.own.clear();
+    if (!state.judged) state.own.insert(want.begin(), want.end());
+    RAIL_ASSIGN(const int64_t now, store_.Version());
+    if (now == version) return {};
+  }
+  return {};  // plugins keep working; their pokes bring the next round
+}
+
+}  // namespace rail::engine

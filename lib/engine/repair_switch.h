@@ -1,0 +1,76 @@
+// raild's repair of Open vSwitch and the host's links: bridges, ports and rules of every rail, from node.json, the record and
+// what BGP has told. The difference is applied; nothing that is not ours is touched.
+//
+// Use:      SwitchRepair repair(config, deps, *store, picture);
+//           repair.Audit();          // everything: at start, every 30 s, at an event of OVSDB, of the switch or of a link
+//           repair.RecordChanged();  // a plugin has been at work
+//           repair.Learned();        // BGP has told something new, or a neighbour has changed
+//           repair.Retry();          // the rails that failed and whose time has come; next_retry() says when that is
+// Threads:  one; the picture may be shared
+// Source:   README.md of this folder ("The order of looking")
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "lib/engine/backoff.h"
+#include "lib/engine/picture.h"
+#include "lib/engine/session.h"
+
+namespace rail::engine {
+
+class SwitchRepair {
+ public:
+  SwitchRepair(const config::NodeConfig& config, const Deps& deps, state::Store& store, Picture& picture);
+
+  void Audit();
+  void RecordChanged();
+  void Learned();
+  void Retry();
+  std::optional<Deadline> next_retry() const;
+  // Whether one of these links (indexes) is a rail's, or a rail is waiting for one.
+  bool Concerned(const std::vector<int>& links) const;
+
+ private:
+  struct RailState {
+    bool bridge_present = false;
+    bool uplink_carrier = false;
+    int uplink_link = 0;  // indexes of the kernel
+    int local_link = 0;
+    pipeline::BridgeFacts facts;
+    std::map<std::string, ovs::Port> ports;
+    MacAddress leaf_mac;
+    uint64_t rules_wanted = 0;
+    uint64_t rules_installed = 0;
+    bool rules_right = false;       // the last round ended with every wanted rule in the switch
+    std::vector<ovs::Rule> wanted;  // by that round
+    bool judged =
+        false;  // that round could tell an earlier raild's leftovers from what it has not learned yet
+    std::set<ovs::Rule> own;  // what was wanted then, while that is not so
+    Backoff backoff{std::chrono::milliseconds(250), std::chrono::seconds(10)};
+  };
+
+  void Whole(Edges& edges, const config::Rail& rail);
+  void End(const config::Rail& rail, RailState& state, const Status& status);
+  Status Bridge(Edges& edges, const config::Rail& rail, RailState& state);
+  Status HostLinks(Edges& edges, const config::Rail& rail, RailState& state);
+  Status HostSysctls(const config::Rail& rail);
+  Status Ports(Edges& edges, const config::Rail& rail, RailState& state);
+  Status LeafMac(Edges& edges, const config::Rail& rail, RailState& state);
+  // kNews: the switch is looked at only when something else is wanted than in the last round.
+  enum class Look { kAlways, kNews };
+  Status Rules(Edges& edges, const config::Rail& rail, RailState& state, Look look);
+  std::vector<ovs::Rule> Wanted(const config::Rail& rail, const RailState& state, const Record& record,
+                                const engine::Learned& learned) const;
+
+  const config::NodeConfig& config_;
+  const Deps deps_;
+  state::Store& store_;
+  Picture& picture_;
+  std::map<std::string, RailState> rails_;
+};
+
+}  // namespace rail::engine

@@ -1,0 +1,71 @@
+#include "lib/engine/sweep.h"
+
+#include <algorithm>
+
+#include "lib/base/log.h"
+
+namespace rail::engine {
+namespace {
+
+using state::Attachment;
+using state::Phase;
+using state::Step;
+
+constexpr std::chrono::seconds kRoundLimit{20};
+
+bool NamespaceIsGone(const Attachment& attachment) {
+  const auto pod = netns::Netns::Open(attachment.netns_path);
+  if (!pod) return pod.error().code == Code::kNotFound || pod.error().code == Code::kInvalid;
+  return !(pod->identity() == netns::Identity{attachment.netns_device, attachment.netns_inode});
+}
+
+}  // namespace
+
+Sweeper::Sweeper(const config::NodeConfig& config, const Deps& deps, state::Store& store, Picture& picture,
+                 Clock::duration gone_grace)
+    : config_(config), deps_(deps), store_(store), picture_(picture), gone_grace_(gone_grace) {}
+
+// Multus sends neither GC nor a second DEL.
+int Sweeper::Run() {
+  Edges edges(deps_.openers(config_), After(kRoundLimit));
+  int swept = 0;
+  const auto record = Record::Read(store_);
+  picture_.Note("state", record ? Status() : tl::make_unexpected(record.error()));
+  if (!record) return 0;
+  Node node{config_, store_, edges};
+  std::map<int64_t, Deadline> gone;
+  for (const Attachment& attachment : record->attachments) {
+    const auto& steps = record->steps.at(attachment.id);
+    const bool pending =
+        attachment.phase == Phase::kDeleting &&
+        (steps.empty() || std::ranges::any_of(steps, [](const Step& s) { return !s.pending.empty(); }));
+    bool due = pending;
+    // A DEL that has taken longer than the grace has died.
+    if (!pending && (attachment.phase == Phase::kDeleting || NamespaceIsGone(attachment))) {
+      const auto since = gone_since_.find(attachment.id);
+      gone[attachment.id] = since == gone_since_.end() ? Clock::now() : since->second;
+      due = Clock::now() - gone[attachment.id] >= gone_grace_;
+    }
+    if (!due) continue;
+    Attachment deleting = attachment;
+    deleting.phase = Phase::kDeleting;
+    Status marked = store_.Update(deleting);
+    if (!marked) {
+      picture_.Note("state", marked);
+      continue;
+    }
+    const auto undone = Undo(node, deleting, "");
+    if (undone && undone->removed) {
+      log::Info("attachment {} of pod {}/{}: {}, everything of it undone", attachment.key.ToString(),
+                attachment.pod_namespace, attachment.pod_name,
+                deleting.phase == attachment.phase ? "its DEL had left work" : "its namespace is gone");
+      picture_.Repaired("attachment");
+      ++swept;
+    }
+  }
+  gone_since_ = std::move(gone);
+  if (swept > 0) picture_.Publish(store_);
+  return swept;
+}
+
+}  // namespace rail::engine
