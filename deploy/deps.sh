@@ -6,7 +6,7 @@
 #   build  compilers and libraries; builds everything, runs nothing
 #   run    Open vSwitch, FRRouting and the reference CNI plugins: what a node and the lab execute
 #   image  the shared libraries of raild and railctl: what their container image has besides Debian's base
-#   test   what only ./test/run.sh needs: linters, podman, containerd, buildah, kubectl
+#   test   what only ./test/run.sh needs: linters, podman, buildah, kubectl
 #   vm     what runs the guests of test/vm: QEMU (8 or newer: from backports, which need not be among this system's
 #          sources; where it cannot be had the tier is skipped, which is no error here), RDMA's tools
 # Repeatable: packages that are there already are left alone, and nothing is fetched when none is missing.
@@ -20,7 +20,7 @@ build=(g++ cmake ninja-build pkg-config make ccache python3 git
 run=(openvswitch-switch frr containernetworking-plugins iproute2 ethtool iputils-ping python3)
 image=(libgrpc++1.51 libprotobuf32 libfmt9)
 test=(python3-pytest shellcheck clang-format-19 clang-tidy-19 clang-19 libclang-rt-19-dev
-      podman containerd buildah debootstrap kubernetes-client)
+      podman buildah debootstrap kubernetes-client)
 vm=(busybox-static kmod xz-utils make gcc-12 libelf1 rdma-core ibverbs-providers perftest python3-pytest)
 
 say() { printf 'deps: %s\n' "$*"; }
