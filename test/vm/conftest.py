@@ -84,8 +84,8 @@ class Outside:
             return
         fetched = time.monotonic() - began
         wanted = [f"{REPOSITORY}/{i.nodeid}" for i in items]
-        command = guest.preamble() + shlex.join(
-            ["/usr/bin/python3", "-B", "-m", "pytest", "-p", "no:cacheprovider", f"--rootdir={REPOSITORY}", "-v", "-s", *wanted])
+        command = guest.preamble() + shlex.join(["/usr/bin/python3", "-B", "-m", "pytest", "-p", "no:cacheprovider",
+                                                 f"--rootdir={REPOSITORY}", "-v", "-s", *wanted])
         outcome = machine.run(kernel, command, out, guest.limit, guest.devices)
         self.say(f"{name}: kernel {kernel.version} {fetched:.0f} s, guest {outcome.seconds:.0f} s; {out}/transcript")
         found: dict[str, list[pytest.TestReport]] = {i.nodeid: [] for i in items}

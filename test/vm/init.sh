@@ -18,8 +18,8 @@ for module in /modules/*.ko; do insmod "$module"; done
 mount -t 9p -o trans=virtio,version=9p2000.L,msize=512000,ro,cache=loose host /host
 mount -t tmpfs tmpfs /own
 mkdir -p /own/upper /own/work
-mount -t overlay -o lowerdir=/host,upperdir=/own/upper,workdir=/own/work overlay /root
-for folder in proc sys dev; do mount --move /$folder /root/$folder; done
-mkdir -p /root/lib/modules
-mount --bind "/root$modules" /root/lib/modules
-exec switch_root /root /bin/bash "$guest"
+mount -t overlay -o lowerdir=/host,upperdir=/own/upper,workdir=/own/work overlay /new
+for folder in proc sys dev; do mount --move /$folder /new/$folder; done
+mkdir -p /new/lib/modules
+mount --bind "/new$modules" /new/lib/modules
+exec switch_root /new /bin/bash "$guest"

@@ -57,8 +57,8 @@ def parse(line: str) -> Megaflow:
 
     network = r"ipv[46]\(src=([^,/)]+)(?:/[^,)]*)?,dst=([^,/)]+)"
     ends = re.search(network, line)
-    return Megaflow(line, one(r"in_port\(([^)]*)\)"), one(r"dp:(\w+)"), one(r"actions:(.*)$"), int(one(r"packets:(\d+)") or 0),
-                    ends[1] if ends else "", ends[2] if ends else "")
+    return Megaflow(line, one(r"in_port\(([^)]*)\)"), one(r"dp:(\w+)"), one(r"actions:(.*)$"),
+                    int(one(r"packets:(\d+)") or 0), ends[1] if ends else "", ends[2] if ends else "")
 
 
 def on_pod_path(world: World, node: Node) -> list[Megaflow]:

@@ -24,7 +24,7 @@ from world import World, eventually, kill_raild
 DEVICE = "netdevsim10"
 REAL = Path("/sys/devices") / DEVICE
 VFS = 4
-PATIENCE = 60
+PATIENCE = 120
 SETTINGS = {"vlan": 100, "vlanQoS": 3, "spoofchk": "on", "trust": "on", "link_state": "enable", "min_tx_rate": 100, "max_tx_rate": 200}
 
 

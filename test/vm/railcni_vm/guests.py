@@ -10,6 +10,7 @@ from . import kernel as kernels
 from .kernel import Kernel
 
 STABLE, NEWEST = "bookworm-backports", "trixie-backports"
+IGB = ["-device", "pcie-root-port,id=port1", "-netdev", "user,id=net1,restrict=on", "-device", "igb,bus=port1,netdev=net1"]
 OFFLOAD = ("openvswitch", "cls_flower", "act_mirred", "act_pedit", "act_csum", "act_gact", "sch_ingress", "veth")
 
 
@@ -41,7 +42,6 @@ GUESTS = {
     "offload": Guest(STABLE, OFFLOAD),
     # rdma_rxe in network namespaces came after linux 6.12.
     "rdma": Guest(NEWEST, (*OFFLOAD, "rdma_rxe", "ib_uverbs", "rdma_ucm")),
-    "sriov": Guest(STABLE, (*OFFLOAD, "igb", "igbvf"), devices=[
-        "-device", "pcie-root-port,id=port1", "-netdev", "user,id=net1,restrict=on", "-device", "igb,bus=port1,netdev=net1"]),
-    "switchdev": Guest(STABLE, (*OFFLOAD, "psample", "macsec"), built=(kernels.netdevsim,)),
+    "sriov": Guest(STABLE, (*OFFLOAD, "tun", "igb", "igbvf"), devices=IGB),
+    "switchdev": Guest(STABLE, (*OFFLOAD, "tun", "psample", "macsec"), built=(kernels.netdevsim,)),
 }

@@ -96,11 +96,11 @@ def _run(command: list[str]) -> None:
 
 def initramfs(booted: Kernel, init: Path) -> bytes:
     """busybox, the modules that reach the host's files, and the script `init`."""
-    listed = subprocess.run(["modprobe", "-d", str(booted.root), "-S", booted.version, "--show-depends", "-a", *BOOT_MODULES],
-                            text=True, capture_output=True, check=True, stdin=subprocess.DEVNULL).stdout
+    asked = ["modprobe", "-d", str(booted.root), "-S", booted.version, "--show-depends", "-a", *BOOT_MODULES]
+    listed = subprocess.run(asked, text=True, capture_output=True, check=True, stdin=subprocess.DEVNULL).stdout
     paths = list(dict.fromkeys(Path(line.split()[1]) for line in listed.splitlines() if line.startswith("insmod ")))
     archive = Archive()
-    for folder in ("bin", "proc", "sys", "dev", "host", "own", "root", "modules"):
+    for folder in ("bin", "proc", "sys", "dev", "host", "own", "new", "modules"):
         archive.add(folder, 0o040755)
     archive.add("bin/busybox", 0o100755, BUSYBOX.read_bytes())
     archive.add("init", 0o100755, init.read_bytes())

@@ -55,9 +55,9 @@ def accelerator() -> list[str]:
     """KVM where it works (QEMU tells: it makes a machine and leaves), else emulation. RAILCNI_VM_ACCEL=tcg forces it."""
     if os.environ.get("RAILCNI_VM_ACCEL", "kvm") == "kvm" and os.access("/dev/kvm", os.R_OK | os.W_OK):
         try:
-            tried = subprocess.run([QEMU, "-M", "q35", "-accel", "kvm", "-cpu", "host", "-m", "64", "-S", "-display", "none",
-                                    "-serial", "none", "-monitor", "stdio"], input="quit\n", text=True, capture_output=True,
-                                   timeout=20, check=False)
+            words = [QEMU, "-M", "q35", "-accel", "kvm", "-cpu", "host", "-m", "64", "-S", "-display", "none", "-serial",
+                     "none", "-monitor", "stdio"]
+            tried = subprocess.run(words, input="quit\n", text=True, capture_output=True, timeout=20, check=False)
             if tried.returncode == 0:
                 return ["-accel", "kvm", "-cpu", "host"]
         except subprocess.TimeoutExpired:
