@@ -70,17 +70,18 @@ def fault(world: World, node: Node, traffic: Traffic, tables: Tables):  # noqa: 
     """`with fault("bgpd killed") as f: ...; f.over()`: waits until all is as before, and adds the table's row."""
     @contextmanager
     def run(name: str, seconds: float = 30, right: set[tuple[object, ...]] | None = None,
-            lossless: bool = False) -> Iterator[Fault]:
+            lossless: bool = False, renewed: bool = False) -> Iterator[Fault]:
         traffic.flows_again()
         wanted_rules = places(world, node) if right is None else right
-        announced = {f"{a}/{32 if v == 4 else 128}" for p in pods.all_pods(world.lab) for v, a in p.addresses(0).items()}
-        leaf = world.lab.leaf(0)
+        announced, leaf = addresses(world), world.lab.leaf(0)
         eventually("the leaf has every address", LeafWatch(leaf, announced).prefixes, lambda p: announced <= p, 30)
         with LeafWatch(leaf, announced) as watch:
             f = Fault()
             yield f
             eventually(f"{name}: {len(wanted_rules)} rules", lambda: count(node), lambda n: n == len(wanted_rules), seconds)
             took = time.monotonic() - f.back
+            if renewed:  # pods that are added again have other addresses
+                wanted_rules, announced = places(world, node), addresses(world)
             eventually(f"{name}: every rule", lambda: places(world, node), lambda now: now == wanted_rules, seconds)
             if right is not None:
                 took = time.monotonic() - f.back
@@ -93,6 +94,11 @@ def fault(world: World, node: Node, traffic: Traffic, tables: Tables):  # noqa: 
                                       str(len(watch.lost))))
         assert not lossless or not watch.lost, f"{name}: the leaf lost {sorted(watch.lost)}"
     return run
+
+
+def addresses(world: World) -> set[str]:
+    """Of every pod, as the leaf should have them."""
+    return {f"{a}/{32 if v == 4 else 128}" for p in pods.all_pods(world.lab) for v, a in p.addresses(0).items()}
 
 
 def places(world: World, node: Node) -> set[tuple[object, ...]]:
@@ -255,7 +261,7 @@ def test_node_reboots(world: World, node: Node, traffic: Traffic, fault) -> None
     """Every process and namespace is gone, files are kept; then the runtime deletes what was there and adds the pods again."""
     lab, mine = world.lab, [p for p in pods.all_pods(world.lab) if p.node == node.name]
     hardware = {p.devices[0]: link_mac(pods.namespace(lab, p.name), pods.ifname(0)) for p in mine}
-    with fault("the node reboots; its pods are added again", seconds=90) as f:
+    with fault("the node reboots; its pods are added again", seconds=60, renewed=True) as f:
         for name in ("raild", "bgpd", "zebra", "ovs-vswitchd", "ovsdb-server"):
             kill(node, name)
         traffic.close({pod.name for pod in mine})

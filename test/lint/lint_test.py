@@ -104,6 +104,12 @@ class Product(Checker):
             self.assert_quiet(product, "lib/ovs/a_test.cc", call)
             self.assert_quiet(product, "lib/ovs/a.cc", f"// never {call}\n/* {call}\n{call} */\n")
 
+    def test_the_time_of_day_is_found(self) -> None:
+        for call in ("std::chrono::system_clock::now()", "clock_gettime(CLOCK_REALTIME, &t);", "std::time(nullptr)"):
+            self.assert_found(product, "lib/ovs/a.cc", call, "time of day")
+            self.assert_quiet(product, "lib/ovs/a_test.cc", call)
+        self.assert_quiet(product, "lib/ovs/a.cc", "Clock::now() + last_time(3) // system_clock")
+
     def test_command_line_tools_are_found(self) -> None:
         self.assert_found(product, "cmd/raild/a.cc", 'auto t = "/usr/bin/ovs-vsctl";', "names the tool ovs-vsctl")
         self.assert_found(product, "lib/frr/a.cc", 'Run("vtysh -c show");', "names the tool vtysh")
