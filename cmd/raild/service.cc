@@ -374,7 +374,8 @@ struct Server::Parts {
         tcp(sources, watches, desk, kMostTcpWatches) {}
 
   SocketFile file;
-  std::shared_ptr<grpc::ServerCredentials> credentials;  // gRPC asks them for files until its server has ended
+  std::shared_ptr<grpc::ServerCredentials>
+      credentials;  // gRPC asks them for files until its server has ended
   Watches watches;
   Desk desk;
   Door local;

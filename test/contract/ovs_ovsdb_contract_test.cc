@@ -52,8 +52,8 @@ class OvsdbContract : public ::testing::TestWithParam<Kind> {
 
   void SetOtherConfig(const std::string& key, const std::string& value) {
     if (GetParam() == Kind::kFake) return fake_.SetOtherConfig(key, value);
-    const auto set = ovs_->Run({"ovs-vsctl", "--no-wait", "--db=unix:" + ovs_->db(), "set", "Open_vSwitch", ".",
-                                "other_config:" + key + "=" + value});
+    const auto set = ovs_->Run({"ovs-vsctl", "--no-wait", "--db=unix:" + ovs_->db(), "set", "Open_vSwitch",
+                                ".", "other_config:" + key + "=" + value});
     ASSERT_TRUE(set) << set.error().message;
   }
 
