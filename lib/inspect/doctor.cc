@@ -141,7 +141,7 @@ class Doctor {
            fmt::format("{} of {} datapath flows of pods are not in the NIC", facts_.megaflows_in_software,
                        facts_.megaflows),
            "their packets cost CPU and come nowhere near line rate",
-           "railctl get flows says which and, where it can be known, why");
+           "`railctl get flows` says which and, where it can be known, why");
     }
   }
 
@@ -157,7 +157,7 @@ class Doctor {
            "hardware offload is off (other_config:hw-offload is " +
                (Other("hw-offload").empty() ? "not set" : Other("hw-offload")) + ")",
            "every packet of every pod goes through this node's CPU: a fraction of line rate",
-           "ovs-vsctl set Open_vSwitch . other_config:hw-offload=true, then restart openvswitch-switch: it "
+           "`ovs-vsctl set Open_vSwitch . other_config:hw-offload=true`, then restart openvswitch-switch: it "
            "is read at "
            "start only");
     }
@@ -168,14 +168,14 @@ class Doctor {
                        Other("max-idle").empty() ? " (the default)" : ""),
            "a queue pair that is quiet between two steps of a job starts in software again: reordering, "
            "latency",
-           "ovs-vsctl set Open_vSwitch . other_config:max-idle=600000");
+           "`ovs-vsctl set Open_vSwitch . other_config:max-idle=600000`");
     }
     if (Other("min-revalidate-pps") != "0") {
       Find(Severity::kInfo, "min-revalidate-pps", "Open vSwitch",
            "slow flows may be thrown out when the datapath is busy (min-revalidate-pps is " +
                (Other("min-revalidate-pps").empty() ? "5, the default" : Other("min-revalidate-pps")) + ")",
            "with many flows, those of quiet queue pairs leave the NIC and come back through software",
-           "ovs-vsctl set Open_vSwitch . other_config:min-revalidate-pps=0");
+           "`ovs-vsctl set Open_vSwitch . other_config:min-revalidate-pps=0`");
     }
   }
 
@@ -191,13 +191,14 @@ class Doctor {
       const auto current = after(line, "(current ");
       const auto limit = after(line, "(limit ");
       if (!current || !limit || *limit == 0 || *current * 10 < *limit * 8) continue;
-      Find(Severity::kWarning, "flow-limit-near", "datapath",
-           fmt::format("{} datapath flows of at most {}", *current, *limit),
-           "above the limit idle flows go after 0.1 s, above twice the limit all of them do: traffic falls "
-           "back to "
-           "software in waves",
-           "ovs-vsctl set Open_vSwitch . other_config:flow-limit=400000; pods that scan addresses make many "
-           "flows");
+      Find(
+          Severity::kWarning, "flow-limit-near", "datapath",
+          fmt::format("{} datapath flows of at most {}", *current, *limit),
+          "above the limit idle flows go after 0.1 s, above twice the limit all of them do: traffic falls "
+          "back to "
+          "software in waves",
+          "`ovs-vsctl set Open_vSwitch . other_config:flow-limit=400000`; pods that scan addresses make many "
+          "flows");
     }
   }
 
@@ -222,7 +223,7 @@ class Doctor {
            "no pod can be attached to the rail",
            config_.ovs.manage_bridges ? "raild makes it: `railctl get node` says what keeps it from doing so"
                                       : "make it (ovs.manage_bridges is false): ovs-vsctl add-br " +
-                                            rail.bridge + " -- set-fail-mode " + rail.bridge + " secure");
+                                            rail.bridge + " -- set-fail-mode " + rail.bridge + " secure`");
       return;
     }
     const ovs::Bridge& bridge = *seen.bridge;
@@ -231,7 +232,7 @@ class Doctor {
            "bridge " + rail.bridge + " has fail_mode " +
                (bridge.fail_mode.empty() ? "standalone" : bridge.fail_mode) + ", not secure",
            "while its rules are not there it forwards like a plain switch: every tenant reaches every other",
-           "ovs-vsctl set-fail-mode " + rail.bridge + " secure");
+           "`ovs-vsctl set-fail-mode " + rail.bridge + " secure`");
     }
     const auto uplink = std::ranges::find(bridge.ports, rail.pf, &ovs::Port::name);
     if (uplink == bridge.ports.end()) {
@@ -240,7 +241,7 @@ class Doctor {
            "nothing leaves the node on this rail, and BGP has no wire",
            config_.ovs.manage_bridges ? "raild adds it: `railctl get node` says what keeps it from doing so "
                                         "(is it on another bridge or bond?)"
-                                      : "ovs-vsctl add-port " + rail.bridge + " " + rail.pf);
+                                      : "`ovs-vsctl add-port " + rail.bridge + " " + rail.pf + "`");
     } else if (uplink->ofport < 1) {
       Find(Severity::kCritical, "uplink-not-working", rail.name,
            "Open vSwitch could not open the uplink " + rail.pf +
@@ -254,7 +255,7 @@ class Doctor {
       Find(Severity::kInfo, "foreign-port", rail.name,
            "port " + port.name + " of bridge " + rail.bridge + " is of no attachment",
            "RailCNI's rules drop what comes from it; its owner may expect otherwise",
-           "ovs-vsctl del-port " + rail.bridge + " " + port.name + ", if nobody needs it");
+           "`ovs-vsctl del-port " + rail.bridge + " " + port.name + "`, if nobody needs it");
     }
   }
 
@@ -267,7 +268,7 @@ class Doctor {
     }
     if (!uplink.up) {
       Find(Severity::kCritical, "uplink-down", rail.name, "the uplink " + rail.pf + " is down",
-           "nothing leaves the node on this rail", "ip link set " + rail.pf + " up");
+           "nothing leaves the node on this rail", "`ip link set " + rail.pf + " up`");
     } else if (!uplink.carrier) {
       Find(Severity::kCritical, "uplink-without-carrier", rail.name,
            "the uplink " + rail.pf + " has no carrier", "nothing leaves the node on this rail",
@@ -277,12 +278,12 @@ class Doctor {
       Find(Severity::kWarning, "uplink-has-address", rail.name,
            "the uplink " + rail.pf + " has the address " + uplink.addresses.front(),
            "as a port of a bridge it hands nothing to the kernel: whoever uses that address is not heard",
-           "ip address del " + uplink.addresses.front() + " dev " + rail.pf);
+           "`ip address del " + uplink.addresses.front() + " dev " + rail.pf + "`");
     }
     if (uplink.disable_ipv6 == "0") {
       Find(Severity::kInfo, "uplink-ipv6-enabled", rail.name, "IPv6 is on on the uplink " + rail.pf,
            "it sends router solicitations and neighbour discovery of its own, beside the bridge's",
-           "sysctl -w net.ipv6.conf." + rail.pf + ".disable_ipv6=1");
+           "`sysctl -w net.ipv6.conf." + rail.pf + ".disable_ipv6=1`");
     }
   }
 
@@ -291,18 +292,19 @@ class Doctor {
     if (local.disable_ipv6 == "1") {
       Find(Severity::kCritical, "local-ipv6-disabled", rail.name, "IPv6 is disabled on " + rail.bridge,
            "BGP unnumbered lives on its link-local address: there is no session without it",
-           "sysctl -w net.ipv6.conf." + rail.bridge + ".disable_ipv6=0 (and net.ipv6.conf.all.disable_ipv6)");
+           "`sysctl -w net.ipv6.conf." + rail.bridge +
+               ".disable_ipv6=0` (and net.ipv6.conf.all.disable_ipv6)");
     } else if (local.up && !local.has_link_local) {
       Find(Severity::kCritical, "local-no-link-local", rail.name,
            rail.bridge + " has no IPv6 link-local address",
            "BGP unnumbered lives on it: there is no session without it",
-           "ip link set " + rail.bridge +
-               " addrgenmode eui64, then down and up; a flush of its addresses takes it away");
+           "`ip link set " + rail.bridge +
+               " addrgenmode eui64`, then down and up; a flush of its addresses takes it away");
     }
     if (local.accept_ra == "1" || local.accept_ra == "2") {
       Find(Severity::kInfo, "local-accepts-ra", rail.name, rail.bridge + " accepts router advertisements",
            "the leaf may become the node's default router for IPv6",
-           "sysctl -w net.ipv6.conf." + rail.bridge + ".accept_ra=0");
+           "`sysctl -w net.ipv6.conf." + rail.bridge + ".accept_ra=0`");
     }
   }
 
@@ -320,7 +322,7 @@ class Doctor {
       Find(Severity::kCritical, "mtu-too-small", rail.name,
            fmt::format("{} has MTU {}, pods of the rail send up to {}", name, link.mtu, rail.mtu),
            "large packets vanish while small ones pass: jobs hang, ping works",
-           fmt::format("ip link set {} mtu {}", name, rail.mtu));
+           fmt::format("`ip link set {} mtu {}`", name, rail.mtu));
     };
     look(rail.pf, seen.uplink);
     for (const auto& [name, link] : seen.representors) look(name, link);
@@ -334,15 +336,16 @@ class Doctor {
            view->bgp_state.empty() ? "bgpd has no session on " + rail.bridge
                                    : "the BGP session on " + rail.bridge + " is " + view->bgp_state,
            "addresses of this node's pods are not told on this rail, and none is learned",
-           "vtysh -c 'show bgp neighbors " + rail.bridge +
-               "' says the last error; is the leaf's side configured "
+           "`vtysh -c 'show bgp neighbors " + rail.bridge +
+               "'` says the last error; is the leaf's side configured "
                "(unnumbered, remote-as external)?");
     }
     if (view->leaf_mac.is_zero() && seen.bridge) {
       Find(Severity::kCritical, "no-leaf-neighbour", rail.name,
            "the leaf has not been heard on " + rail.bridge,
            "packets to pods elsewhere have no destination MAC: they are dropped in table 4",
-           "ip -6 neigh show dev " + rail.bridge + "; the leaf must send router advertisements on this port");
+           "`ip -6 neigh show dev " + rail.bridge +
+               "`; the leaf must send router advertisements on this port");
     }
   }
 
@@ -369,13 +372,13 @@ class Doctor {
       if (!facts_.key_file.there) {
         Find(Severity::kCritical, "key-file-missing", key, "the tenant key is not there",
              "no pod can be placed in its tenant: no ADD succeeds",
-             "put the same key on every node: install -m 0640 tenant.key " + key);
+             "put the same key on every node: `install -m 0640 tenant.key " + key + "`");
       } else if ((facts_.key_file.mode & 07) != 0) {
         Find(Severity::kCritical, "key-file-readable", key,
              "the tenant key has mode " + Octal(facts_.key_file.mode) + ": everybody on the node can use it",
              "who has the key can look for a namespace whose tenant id collides with another's; the plugins "
              "refuse it",
-             "chmod 0640 " + key + ", and make a new key if somebody may have read it");
+             "`chmod 0640 " + key + "`, and make a new key if somebody may have read it");
       } else if (facts_.key_error) {
         Find(Severity::kCritical, "key-file-bad", key, facts_.key_error->message,
              "no pod can be placed in its tenant: no ADD succeeds", "put the fleet's key there");
@@ -469,7 +472,8 @@ class Doctor {
   void Ready(const engine::AttachmentView& shown, const std::string& name) {
     if (!shown.rules_in_place) {
       Find(Severity::kCritical, "rules-missing", name, "not all of its rules are on the bridge",
-           "the pod is cut off, in one direction at least", "railctl check says which; raild puts them back");
+           "the pod is cut off, in one direction at least",
+           "`railctl check` says which; raild puts them back");
     }
     if (shown.attachment.tenant_id == 0 && config_.tenancy.mode == config::TenancyMode::kNamespace) {
       Find(Severity::kCritical, "no-tenant", name, "the pod has no tenant", "it reaches nobody",

@@ -361,7 +361,7 @@ class Tracer {
                         rail_->rail.bridge + "`; `railctl doctor`");
       default:
         return Drop(Reason::kRulesMissing, "the switch drops it in table " + std::to_string(last.table),
-                    "railctl doctor");
+                    "`railctl doctor` knows more");
     }
   }
 

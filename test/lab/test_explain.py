@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from railcni_lab import kernel
-from railcni_lab.layout import Node, uplink
+from railcni_lab.layout import Node, bridge, uplink
 from world import Port, World, eventually, settle
 
 FINE, FOUND, USAGE = 0, 1, 2
@@ -174,12 +174,19 @@ def test_doctor_finds_a_key_that_everybody_can_read_and_one_that_is_gone(settled
     assert set(findings(settled, node)) <= OF_A_LAB
 
 
-def test_doctor_finds_a_representor_that_is_too_small(settled: World) -> None:
-    a1 = settled.port("a1")
-    with broken(["ip", "-n", a1.node.namespace, "link", "set", a1.representor, "mtu", "1500"],
-                ["ip", "-n", a1.node.namespace, "link", "set", a1.representor, "mtu", "4200"]):
-        (finding,) = findings(settled, a1.node)["mtu-too-small"]
-        assert a1.representor in finding["what"], finding
+def test_doctor_finds_what_somebody_has_added(settled: World) -> None:
+    """An address on an uplink, a port on a bridge: neither is raild's to remove."""
+    node = settled.port("a1").node
+    address = ["dev", uplink(0)]
+    with broken(["ip", "-n", node.namespace, "address", "add", "192.0.2.1/24", *address],
+                ["ip", "-n", node.namespace, "address", "del", "192.0.2.1/24", *address]):
+        (finding,) = findings(settled, node)["uplink-has-address"]
+        assert "192.0.2.1/24" in finding["what"] and finding["subject"] == "rail0", finding
+    with broken([*vsctl(node), "add-port", bridge(1), "stray0", "--", "set", "Interface", "stray0", "type=internal"],
+                [*vsctl(node), "del-port", bridge(1), "stray0"]):
+        (finding,) = findings(settled, node)["foreign-port"]
+        assert "stray0" in finding["what"] and finding["subject"] == "rail1", finding
+    assert set(findings(settled, node)) <= OF_A_LAB
 
 
 def test_doctor_and_trace_find_a_wire_that_is_out(settled: World) -> None:
