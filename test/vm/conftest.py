@@ -39,6 +39,16 @@ class Inside:
         data = self.config.hook.pytest_report_to_serializable(config=self.config, report=report)
         self.file.write(json.dumps(data) + "\n")
         self.file.flush()
+        if report.failed:
+            self.keep_logs()
+
+    @staticmethod
+    def keep_logs() -> None:
+        """What the daemons of a lab have said so far outlives the guest."""
+        for log in Path("/run").glob("railcni-*/*/log/*.log"):
+            kept = OUT / "log" / log.parts[-3] / log.name
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(log, kept)
 
 
 class Outside:

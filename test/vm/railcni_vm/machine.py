@@ -75,7 +75,7 @@ def run(booted: Kernel, command: str, out: Path, limit: float, devices: list[str
     with tempfile.TemporaryDirectory(prefix="railcni-vm-") as folder:
         initrd = Path(folder) / "initramfs"
         initrd.write_bytes(kernels.initramfs(booted, HERE / "init.sh"))
-        line = (f"console=ttyS0 quiet loglevel=4 panic=-1 mitigations=off apparmor=0 audit=0 "
+        line = (f"console=ttyS0 quiet loglevel=4 panic=-1 no_timer_check mitigations=off apparmor=0 audit=0 "
                 f"railcni.modules={booted.modules.resolve()} railcni.guest={HERE / 'guest.sh'}")
         words = [QEMU, "-M", "q35", *accelerator(), "-m", "2G", "-smp", "2", "-nographic", "-no-reboot", "-nic", "none",
                  "-kernel", str(booted.image), "-initrd", str(initrd), "-append", line + " railcni.shell" * shell,
