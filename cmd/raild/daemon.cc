@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <array>
 #include <chrono>
 #include <csignal>
 
@@ -31,7 +32,13 @@ Daemon::Daemon(config::NodeConfig config, engine::Deps deps, inspect::Outside ou
       switch_(config_, deps_, std::move(stores.for_switch), picture_, [this] { sweep_.Soon(); }),
       bgp_(config_, deps_, std::move(stores.for_bgp), picture_,
            {.learned = [this] { switch_.Learned(); }, .right_again = [this] { sweep_.Soon(); }}),
-      inspector_(config_, paths_, deps_, std::move(outside), board_) {}
+      uplinks_(config_, deps_, picture_,
+               [this] {
+                 bgp_.UplinksChanged();
+                 switch_.Learned();  // also publishes what has changed
+               }),
+      inspector_(config_, paths_, deps_, std::move(outside), board_),
+      pulse_(*loop_, supervisor_) {}
 
 Result<std::unique_ptr<Daemon>> Daemon::Start(config::NodeConfig config, engine::Deps deps,
                                               inspect::Outside outside, const config::Paths& paths) {
@@ -47,6 +54,7 @@ Result<std::unique_ptr<Daemon>> Daemon::Start(config::NodeConfig config, engine:
   RAIL_TRY(daemon->sweep_.Open());
   RAIL_TRY(daemon->switch_.Open());
   RAIL_TRY(daemon->bgp_.Open());
+  RAIL_TRY(daemon->uplinks_.Open());
   RAIL_TRY(daemon->WatchSignalsAndPokes());
   RAIL_ASSIGN(daemon->server_,
               Server::Start({daemon->board_, daemon->config_, daemon->inspector_}, paths.socket));
@@ -63,10 +71,17 @@ Status Daemon::WatchSignalsAndPokes() {
 
 void Daemon::Run() {
   log::Info("started: {} rails", config_.rails.size());
+  uplinks_.Start();
   switch_.Start();
   bgp_.Start();
   sweep_.Start();
+  const std::array parts = {&switch_.loop(), &bgp_.loop(), &sweep_.loop()};
+  for (event::Loop* part : parts) pulse_.Add(*part);
+  pulse_.Begin();
   loop_->Run();
+  supervisor_.Tell("STOPPING=1");
+  for (event::Loop* part : parts) part->Stop();  // all at once: each may be in a round
+  uplinks_.Stop();
   bgp_.Stop();
   switch_.Stop();
   sweep_.Stop();

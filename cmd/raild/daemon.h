@@ -8,9 +8,12 @@
 #include <memory>
 
 #include "cmd/raild/bgp_worker.h"
+#include "cmd/raild/pulse.h"
 #include "cmd/raild/service.h"
+#include "cmd/raild/supervisor.h"
 #include "cmd/raild/sweep_worker.h"
 #include "cmd/raild/switch_worker.h"
+#include "cmd/raild/uplink_worker.h"
 #include "lib/config/node_config.h"
 #include "lib/inspect/inspector.h"
 #include "lib/poke/poke.h"
@@ -44,7 +47,10 @@ class Daemon {
   SweepWorker sweep_;
   SwitchWorker switch_;
   BgpWorker bgp_;
+  UplinkWorker uplinks_;
   inspect::Inspector inspector_;
+  const Supervisor supervisor_ = Supervisor::FromEnvironment();
+  Pulse pulse_;
   std::unique_ptr<Server> server_;  // last: it ends first
 };
 

@@ -3,6 +3,7 @@
 
 #include "cmd/raild/daemon.h"
 #include "cmd/raild/flags.h"
+#include "cmd/raild/privileges.h"
 #include "cmd/raild/tls.h"
 #include "lib/base/log.h"
 #include "lib/ovs/unixctl.h"
@@ -44,6 +45,10 @@ int main(int argc, char** argv) {
   if (flags.exit_status >= 0) return flags.exit_status;
   log::Init("raild", flags.level);
   const config::Paths paths = config::Paths::FromEnvironment();
+  if (const Status dropped = raild::DropPrivileges(); !dropped) {
+    log::Error("{}", dropped.error().message);
+    return 1;
+  }
 
   const auto config = ReadConfig(paths);
   if (!config) {

@@ -160,8 +160,23 @@ class Parser {
         if ((*devices)[i].is_object()) rail.devices.push_back(ParseDevice(entry));
       }
     }
+    ParseSriov(object, rail);
     object.RejectUnknown();
     return rail;
+  }
+
+  void ParseSriov(JsonObject& object, Rail& rail) {
+    rail.manage_sriov = object.BoolOr("manage_sriov", false);
+    if (rail.manage_sriov) rail.num_vfs = static_cast<uint32_t>(object.Uint("num_vfs", 1, 1024));
+    for (const char* key : {"num_vfs", "flow_steering_mode"}) {
+      if (!rail.manage_sriov && object.Has(key)) {
+        errors_.Add(object.PathOf(key), "has an effect only with \"manage_sriov\": true");
+      }
+    }
+    const auto known = [](std::string_view mode) {
+      return mode == "smfs" || mode == "dmfs" || mode == "hmfs";
+    };
+    rail.flow_steering = Text(object, "flow_steering_mode", known, "\"smfs\", \"dmfs\" or \"hmfs\"", "smfs");
   }
 
   DeviceEntry ParseDevice(JsonObject& object) {
@@ -220,6 +235,7 @@ class Parser {
     bgp.manage = object.BoolOr("manage", true);
     bgp.asn = static_cast<uint32_t>(object.Uint("asn", 1, UINT32_MAX));
     bgp.community_asn = static_cast<uint32_t>(object.Uint("community_asn", 1, UINT32_MAX));
+    if (object.Has("bmp_port")) bgp.bmp_port = static_cast<uint16_t>(object.Uint("bmp_port", 0, UINT16_MAX));
     const auto router_id = [](std::string_view text) {
       const auto address = IpAddress::Parse(text);
       return address && !address->is_v6() && !address->is_unspecified();

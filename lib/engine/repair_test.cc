@@ -164,7 +164,74 @@ TEST_F(RepairTest, AnEdgeThatIsDownIsAProblemAndTheNextRoundFindsItRightAgain) {
   }
 }
 
+TEST_F(RepairTest, LeavesTheRulesOfAnAttachmentAloneWhosePortCameAfterItLookedAtThePorts) {
+  Settle();
+  PodSpec late;
+  world.gate.before = [&](Edge edge, std::string_view call) {
+    if (edge != Edge::kOpenFlow || call != "Dump" || !late.name.empty()) return;
+    late = world.MakePod("p2", "ns-b", "vf1");  // a whole ADD between raild's looks at ports and rules
+    Attach(late, "10.0.3.2");
+  };
+  world.Bridge().LoseAllRules();
+  Audit();
+  world.gate.before = nullptr;
+  ASSERT_FALSE(late.name.empty());
+  EXPECT_THAT(world.RulesOf(late), Not(IsEmpty()));
+  const auto all = world.Bridge().rules();
+  const int commits = world.Bridge().commits();
+  Audit();
+  EXPECT_EQ(world.Bridge().rules(), all);
+  EXPECT_EQ(world.Bridge().commits(), commits);
+}
+
+TEST_F(RepairTest, LooksWhenOthersHaveChangedRulesOfOursOrPutTheirsInTheirPlace) {
+  Settle();
+  const auto right = world.Bridge().rules();
+  const auto changed = [&](const ovs::RuleChanges& changes) {
+    const bool concerned = raild->the_switch.Concerned("br-rail0", changes);
+    raild->the_switch.RulesChanged();
+    return concerned;
+  };
+  ASSERT_TRUE(Commit({.remove_by_cookie = {}, .remove = {right[0]}, .add = {}}));
+  EXPECT_TRUE(changed({.ours = true, .others = {}}));
+  EXPECT_EQ(world.Bridge().rules(), right);
+
+  Rule theirs = right[0];
+  theirs.cookie = 0x1234;
+  theirs.actions = "NORMAL";
+  ASSERT_TRUE(Commit({.remove_by_cookie = {}, .remove = {}, .add = {theirs}}));
+  EXPECT_TRUE(changed({.ours = false, .others = {theirs}}));
+  EXPECT_EQ(world.Bridge().rules(), right);
+
+  theirs.priority = 7777;
+  EXPECT_FALSE(changed({.ours = false, .others = {theirs}})) << "beside ours";
+  EXPECT_FALSE(raild->the_switch.Concerned("br-other", {.ours = true, .others = {}}));
+}
+
 // Ports.
+
+TEST_F(RepairTest, GivesAPortItsMarkBack) {
+  Settle();
+  const auto before = (*world.ovsdb.FindPort("rep0", {}))->external_ids;
+  ASSERT_TRUE(world.ovsdb.RemoveExternalIds("rep0", {kOwnerKey, "contPodUid"}, {}));
+  ASSERT_TRUE(world.ovsdb.SetExternalIds("rep0", {{"contIface", "edited"}, {"theirs", "1"}}, {}));
+  Audit();
+  auto ids = (*world.ovsdb.FindPort("rep0", {}))->external_ids;
+  EXPECT_EQ(ids.at("theirs"), "1");
+  ids.erase("theirs");
+  EXPECT_EQ(ids, before);
+}
+
+TEST_F(RepairTest, TakesAPortBackFromAnotherBridge) {
+  Settle();
+  world.ovsdb.AddForeignBridge("br-other");
+  ASSERT_TRUE(world.ovsdb.DeletePort("br-rail0", "rep0", {}, ovs::Ovsdb::Wait::kCommitted, {}));
+  ASSERT_TRUE(world.ovsdb.AddPort(
+      {.bridge = "br-other", .name = "rep0", .external_ids = {}, .mtu = 0, .ofport_request = {}}, {}));
+  Audit();
+  EXPECT_THAT(Problems(), IsEmpty());
+  EXPECT_EQ((*world.ovsdb.FindPort("rep0", {}))->bridge, "br-rail0");
+}
 
 TEST_F(RepairTest, AddsAMissingPortAgainWithItsMark) {
   Settle();
@@ -228,6 +295,51 @@ TEST_F(RepairTest, WithdrawsWhatNoAttachmentHasAndLeavesForeignNetworks) {
   Audit();
   EXPECT_THAT(*world.bgp.Announced({}), SizeIs(1));
   EXPECT_THAT(world.bgp.foreign_networks(), ElementsAre(Ip("192.0.2.1")));
+}
+
+// A rail without a carrier.
+
+TEST_F(RepairTest, WithdrawsTheAddressesOfARailWithoutACarrierUntilItIsBack) {
+  Settle();
+  const PodSpec other = world.MakePod("p2", "ns-a", "vf10", "rail1");
+  Attach(other, "10.0.3.2");
+  Audit();
+  EXPECT_THAT(*world.bgp.Announced({}), SizeIs(2));
+  const int uplink = world.host.GetLink("ens0")->index;
+  ASSERT_TRUE(world.host.SetDown(uplink));
+  Audit();
+  EXPECT_THAT(*world.bgp.Announced({}),
+              ElementsAre(frr::Announcement{Ip("10.0.3.2"), "rail1", 1, world.Tenant("ns-a")}));
+  EXPECT_THAT(Problems(), ElementsAre(HasSubstr("the uplink ens0 of rail rail0 has no carrier")));
+  EXPECT_FALSE(raild->board.Current()->rails[0].uplink_carrier);
+  EXPECT_TRUE(raild->board.Current()->rails[1].uplink_carrier);
+  ASSERT_TRUE(world.host.SetUp(uplink));
+  Audit();
+  EXPECT_THAT(*world.bgp.Announced({}), SizeIs(2));
+  EXPECT_THAT(Problems(), IsEmpty());
+  EXPECT_TRUE(raild->board.Current()->rails[0].uplink_carrier);
+}
+
+TEST_F(RepairTest, AnUplinkThatIsGoneHasNoCarrier) {
+  Settle();
+  world.host.RemoveLink("ens0");
+  Audit();
+  EXPECT_THAT(*world.bgp.Announced({}), IsEmpty());
+  EXPECT_THAT(Problems(), Contains(HasSubstr("the uplink ens0 of rail rail0: find link ens0")));
+}
+
+TEST_F(RepairTest, NobodyIsWithdrawnForAKernelThatDoesNotAnswer) {
+  Settle();
+  world.host.FailOn("GetLink", {Code::kTransient, "no answer", 0});
+  EXPECT_FALSE(raild->uplinks.Look());
+  raild->bgp.Audit();
+  EXPECT_THAT(*world.bgp.Announced({}), SizeIs(1));
+}
+
+TEST_F(RepairTest, SaysWhichLinksAreUplinks) {
+  Settle();
+  EXPECT_TRUE(raild->uplinks.Concerned({world.host.GetLink("ens0")->index}));
+  EXPECT_FALSE(raild->uplinks.Concerned({world.host.GetLink("rep0")->index}));
 }
 
 // Remotes.
@@ -382,9 +494,7 @@ TEST_F(RepairTest, ANamespaceOfAnotherPodUnderTheSamePathCountsAsGone) {
 
 TEST_F(RepairTest, FinishesADelThatDiedThoughTheNamespaceLivesOnAfterTheGrace) {
   Settle();
-  state::Attachment attachment = world.Attachment(pod);
-  attachment.phase = state::Phase::kDeleting;
-  ASSERT_TRUE(world.record.Update(attachment));
+  ASSERT_TRUE(world.record.SetPhase(world.Attachment(pod).id, state::Phase::kDeleting));
   Audit();
   EXPECT_TRUE(world.FindAttachment(pod)) << "the DEL may be under way";
   raild = world.StartRaild(std::chrono::hours(0));

@@ -87,7 +87,7 @@ class TraceTest : public testing::Test {
     a.announced = true;
   }
   void AddRemote(const char* address, uint64_t tenant, uint32_t rail) {
-    engine::RemoteView& remote = view.remotes.emplace_back();
+    engine::RemoteView& remote = view.remotes.own().emplace_back();
     remote.remote = {Ip(address), {tenant}, rail, "br-rail0"};
     remote.tenant = tenant == kRed ? "red" : "blue";
   }
@@ -287,7 +287,7 @@ TEST_F(TraceTest, SaysWhichPodsThereAre) {
 TEST_F(TraceTest, TenantsAreThoseHereThoseElsewhereAndThoseOfNodeJson) {
   config.tenancy.tenants = {{"red", {"ns", "ns-dev"}}, {"green", {"g"}}};
   AddRemote("10.0.9.5", 0xcc, 0);
-  view.remotes.back().tenant = "";
+  view.remotes.own().back().tenant = "";
   const std::vector<TenantSeen> tenants = Tenants(view, config.tenancy);
   ASSERT_EQ(tenants.size(), 4U);
   EXPECT_EQ(tenants[0].name, "blue");

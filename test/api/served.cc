@@ -82,11 +82,11 @@ engine::NodeView SampleView() {
   left.attachment.rail = "rail1";
   left.pending = "withdraw 10.0.4.1: bgpd is down";
 
-  view.remotes.push_back(SampleRemote("10.0.3.9", 0xab54a98ceb1f0a, 0));
-  view.remotes.back().tenant = "team-a";
-  view.remotes.back().installed = true;
-  view.remotes.push_back(SampleRemote("10.0.3.8", 5, 0));
-  view.remotes.push_back(SampleRemote("2001:db8::9", 5, 7));
+  view.remotes.own().push_back(SampleRemote("10.0.3.9", 0xab54a98ceb1f0a, 0));
+  view.remotes.own().back().tenant = "team-a";
+  view.remotes.own().back().installed = true;
+  view.remotes.own().push_back(SampleRemote("10.0.3.8", 5, 0));
+  view.remotes.own().push_back(SampleRemote("2001:db8::9", 5, 7));
   return view;
 }
 
