@@ -175,13 +175,14 @@ TEST_F(QuestionsTest, RefusesAQuestionWhenTooManyWait) {
     gate.Pass();
     return std::vector<inspect::Finding>();
   };
-  // 2 are looked into, 16 wait, 2 are refused; who is which is the server's choice.
+  // 2 are looked into, 16 wait, 2 are refused.
   std::mutex mutex;
   std::condition_variable changed;
   int refused = 0;
   int answered = 0;
   std::vector<std::jthread> clients;
   for (int i = 0; i < 20; ++i) {
+    if (i == 2) gate.WaitInside(2);
     clients.emplace_back([&] {
       v1::DoctorResponse response;
       const grpc::Status status = Doctor(response);

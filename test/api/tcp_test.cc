@@ -13,8 +13,10 @@
 #include <fstream>
 #include <iterator>
 #include <list>
+#include <sstream>
 #include <thread>
 
+#include "cmd/railctl/railctl.h"
 #include "lib/base/clock.h"
 #include "lib/base/fd.h"
 #include "lib/inspect/certificate.h"
@@ -116,6 +118,25 @@ TEST_F(TcpTest, ServesAClientOfTheAuthority) {
   Start();
   const grpc::Status status = Ask(*AsClient());
   EXPECT_TRUE(status.ok()) << status.error_message();
+}
+
+TEST_F(TcpTest, RailctlAsksOverTcp) {
+  Start();
+  railctl::Flags flags;
+  flags.command = railctl::Command::kRails;
+  flags.server = config_.api.listen;
+  flags.ca_file = ca_->Certificate("ca");
+  flags.cert_file = ca_->Certificate("client");
+  flags.key_file = ca_->Key("client");
+  std::ostringstream out, err;
+  EXPECT_EQ(railctl::Run(flags, out, err, [] { return int64_t{0}; }), railctl::kDone) << err.str();
+  EXPECT_THAT(out.str(), HasSubstr("br-rail0"));
+  flags.ca_file = ca_->Certificate("client");  // did not sign raild's
+  EXPECT_EQ(railctl::Run(flags, out, err, [] { return int64_t{0}; }), railctl::kFailed);
+  EXPECT_THAT(err.str(), HasSubstr("raild at " + flags.server));
+  flags.key_file = root_ + "/nothing";
+  EXPECT_EQ(railctl::Run(flags, out, err, [] { return int64_t{0}; }), railctl::kFailed);
+  EXPECT_THAT(err.str(), HasSubstr("read " + root_ + "/nothing"));
 }
 
 TEST_F(TcpTest, RefusesEveryoneElse) {
