@@ -2,37 +2,41 @@
 # Installs what RailCNI needs from Debian 12 packages: the one list that the quick start, the tests, the Dockerfile
 # and CI share.
 #
-# usage: deploy/deps.sh SET...      SET = build | run | image | test | all      (root, or a user with sudo)
+# usage: deploy/deps.sh SET...      SET = build | run | image | test | vm | all      (root, or a user with sudo)
 #   build  compilers and libraries; builds everything, runs nothing
 #   run    Open vSwitch, FRRouting and the reference CNI plugins: what a node and the lab execute
 #   image  the shared libraries of raild and railctl: what their container image has besides Debian's base
 #   test   what only ./test/run.sh needs: linters, podman, buildah, kubectl
+#   vm     what runs the guests of test/vm: QEMU (8 or newer: from backports, which need not be among this system's
+#          sources; where it cannot be had the tier is skipped, which is no error here), RDMA's tools
 # Repeatable: packages that are there already are left alone, and nothing is fetched when none is missing.
 set -euo pipefail
 
 build=(g++ cmake ninja-build pkg-config make ccache python3 git
        libnl-3-dev libnl-route-3-dev libnl-genl-3-dev
-       libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc
+       libgrpc++-dev libssl-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc
        libspdlog-dev libfmt-dev nlohmann-json3-dev libexpected-dev libsqlite3-dev nettle-dev libcli11-dev libasio-dev
        openvswitch-source libgtest-dev libgmock-dev libbenchmark-dev)
 run=(openvswitch-switch frr containernetworking-plugins iproute2 ethtool iputils-ping python3)
 image=(libgrpc++1.51 libprotobuf32 libfmt9)
 test=(python3-pytest shellcheck clang-format-19 clang-tidy-19 clang-19 libclang-rt-19-dev
       podman buildah debootstrap kubernetes-client)
+vm=(busybox-static kmod xz-utils make gcc-12 libelf1 rdma-core ibverbs-providers perftest python3-pytest)
 
 say() { printf 'deps: %s\n' "$*"; }
 die() { printf 'deps: %s\n' "$*" >&2; exit 1; }
 
-[ $# -gt 0 ] || die "no package set named; usage: deploy/deps.sh build|run|image|test|all ..."
-wanted=()
+[ $# -gt 0 ] || die "no package set named; usage: deploy/deps.sh build|run|image|test|vm|all ..."
+wanted=() machine=no
 for set in "$@"; do
   case $set in
     build) wanted+=("${build[@]}") ;;
     run)   wanted+=("${run[@]}") ;;
     image) wanted+=("${image[@]}") ;;
     test)  wanted+=("${test[@]}") ;;
-    all)   wanted+=("${build[@]}" "${run[@]}" "${test[@]}") ;;
-    *)     die "unknown package set '$set'; there are: build, run, image, test, all" ;;
+    vm)    wanted+=("${vm[@]}"); machine=yes ;;
+    all)   wanted+=("${build[@]}" "${run[@]}" "${test[@]}" "${vm[@]}"); machine=yes ;;
+    *)     die "unknown package set '$set'; there are: build, run, image, test, vm, all" ;;
   esac
 done
 
@@ -43,15 +47,17 @@ for p in "${wanted[@]}"; do
   if [ "$p" = kubernetes-client ] && command -v kubectl >/dev/null; then continue; fi
   [ "$(dpkg-query -W -f='${db:Status-Status}' "$p" 2>/dev/null || true)" = installed ] || missing+=("$p")
 done
-if [ ${#missing[@]} -eq 0 ]; then
+qemu_there() { qemu-system-x86_64 --version 2>/dev/null | grep -Eq 'version ([89]|[1-9][0-9])\.'; }
+if [ $machine = yes ] && qemu_there; then machine=there; fi
+if [ ${#missing[@]} -eq 0 ] && [ $machine != yes ]; then
   say "all ${#wanted[@]} packages are installed"
   exit 0
 fi
 
 sudo=()
 if [ "$(id -u)" != 0 ]; then
-  command -v sudo >/dev/null || die "missing: ${missing[*]}; installing them needs root or sudo"
-  sudo=(sudo)
+  command -v sudo >/dev/null || die "missing: ${missing[*]:-QEMU}; installing them needs root or sudo"
+  sudo=(sudo "--preserve-env=RAILCNI_CACHE,http_proxy,https_proxy,no_proxy")
 fi
 
 # The lab and the tests start their own daemons in their own namespaces. Without this, installing openvswitch-switch or
@@ -64,8 +70,20 @@ if [ ! -e "$policy" ]; then
   trap "${sudo[*]} rm -f $policy" EXIT
 fi
 
-say "installing ${#missing[@]} packages: ${missing[*]}"
-"${sudo[@]}" apt-get update -qq -o Dpkg::Use-Pty=0 || die "apt-get update failed: is the package mirror reachable?"
-"${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends -o Dpkg::Use-Pty=0 \
-  "${missing[@]}" >/dev/null || die "apt-get install failed; run it by hand to see why: apt-get install ${missing[*]}"
+quietly=(-y -qq --no-install-recommends -o Dpkg::Use-Pty=0)
+if [ ${#missing[@]} -gt 0 ]; then
+  say "installing ${#missing[@]} packages: ${missing[*]}"
+  "${sudo[@]}" apt-get update -qq -o Dpkg::Use-Pty=0 || die "apt-get update failed: is the package mirror reachable?"
+  "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install "${quietly[@]}" "${missing[@]}" >/dev/null ||
+    die "apt-get install failed; run it by hand to see why: apt-get install ${missing[*]}"
+fi
+if [ $machine = yes ]; then
+  say "installing QEMU from bookworm-backports"
+  suite=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/apt-suite.sh
+  if ! { "${sudo[@]}" "$suite" bookworm-backports apt-get update -qq &&
+         "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive "$suite" bookworm-backports \
+           apt-get install "${quietly[@]}" qemu-system-x86 >/dev/null; }; then
+    say "QEMU 8 or newer cannot be had: the guests of test/vm will be skipped"
+  fi
+fi
 say "done"

@@ -16,7 +16,8 @@ def main() -> int:
     parser.add_argument("--name", required=True)
     parser.add_argument("--status", type=int, required=True)
     options = parser.parse_args()
-    passed, failed, skipped = 0, [], []
+    passed, failed = 0, []
+    skipped: dict[str, list[str]] = {}  # by reason
     for file in sorted(options.folder.glob("*.xml")):
         try:
             cases = list(xml.parse(file).getroot().iter("testcase"))
@@ -31,7 +32,8 @@ def main() -> int:
             if case.find("failure") is not None or case.find("error") is not None or case.get("status") == "fail":
                 failed.append(name)
             elif reason is not None or case.get("status") in ("notrun", "disabled"):
-                skipped.append(f"{name}: {(reason.get('message') if reason is not None else '') or 'no reason given'}")
+                why = (reason.get("message") if reason is not None else "") or "no reason given"
+                skipped.setdefault(why, []).append(name)
             else:
                 passed += 1
     if options.status in (124, 137):
@@ -42,9 +44,9 @@ def main() -> int:
         passed += 1  # a tier that is one command
     for name in failed:
         print(f"   FAILED  {name}", file=sys.stderr)
-    for name in skipped:
-        print(f"   skipped {name}", file=sys.stderr)
-    print(passed, len(failed), len(skipped))
+    for reason, names in skipped.items():
+        print(f"   skipped {names[0] if len(names) == 1 else f'{len(names)} tests'}: {reason}", file=sys.stderr)
+    print(passed, len(failed), sum(map(len, skipped.values())))
     return 0
 
 

@@ -3,7 +3,7 @@
 # N passed, N failed[, N skipped]
 #
 # usage: test/run.sh [--tier NAME]...
-#   by default   unit lint contract lab bench packaging     (a tier whose folder is not there is not there)
+#   by default   unit lint contract lab vm bench packaging     (a tier whose folder is not there is not there)
 #   opt-in       fresh       the quick start in a minimal Debian 12 that has nothing installed
 #                asan tsan   unit and contract tests under a sanitizer
 #                fuzz        each fuzz target: its seeds, and a second of its own
@@ -13,10 +13,10 @@
 set -euo pipefail
 cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/.."
 
-DEFAULT=(unit lint contract lab bench packaging)
+DEFAULT=(unit lint contract lab vm bench packaging)
 OPTIONAL=(fresh asan tsan fuzz tidy)
 # Hard limits in seconds: a tier that hangs is a failed tier, not a hung job.
-declare -A LIMIT=([prepare]=1800 [unit]=300 [lint]=900 [contract]=600 [lab]=2400 [bench]=900 [packaging]=2400
+declare -A LIMIT=([prepare]=1800 [unit]=300 [lint]=900 [contract]=600 [lab]=2400 [vm]=1800 [bench]=900 [packaging]=2400
                   [fresh]=3300 [asan]=3000 [tsan]=3000 [fuzz]=1800 [tidy]=5400)
 TOTAL=${RAILCNI_TEST_SECONDS:-86400}  # for the whole run: what is left of it bounds each tier, so that the closing line is printed
 
@@ -33,7 +33,7 @@ if [ "$(id -u)" != 0 ]; then
     echo "run.sh: the tests need root (network namespaces, mounts): run it as root or install sudo" >&2
     exit 1
   fi
-  root=(sudo "--preserve-env=RAILCNI_CACHE,http_proxy,https_proxy,no_proxy")
+  root=(sudo "--preserve-env=RAILCNI_CACHE,RAILCNI_VM_ACCEL,http_proxy,https_proxy,no_proxy")
 fi
 
 # --- how each tier is run -----------------------------------------------------------------------------------------------
@@ -59,6 +59,7 @@ tier_unit() { ctest_in unit build '^unit$' 2; }
 tier_lint() { ctest_in lint build '^lint$' 2; }
 tier_contract() { ctest_in contract build '^contract$' 2; }
 tier_lab() { pytest_in lab test/lab; }
+tier_vm() { pytest_in vm test/vm; }
 tier_packaging() { pytest_in packaging test/packaging; }
 tier_fresh() { pytest_in fresh test/fresh; }
 tier_bench() { "${root[@]}" test/bench/run.sh --smoke; }
@@ -86,7 +87,7 @@ limited() {  # limited TIER: its output goes to the tier's log
 
 there() {
   case $1 in
-    lab|packaging) compgen -G "test/$1/test_*.py" >/dev/null ;;
+    lab|vm|packaging) compgen -G "test/$1/test_*.py" >/dev/null ;;
     bench) [ -x test/bench/run.sh ] ;;
     *) true ;;
   esac

@@ -13,12 +13,15 @@ Paths Paths::Under(std::string_view root) {
       .state_file = prefix + "/var/lib/railcni/state.db",
       .socket = prefix + "/run/railcni/raild.sock",
       .poke_socket = prefix + "/run/railcni/poke.sock",
+      .sysfs = "/sys",
   };
 }
 
 Paths Paths::FromEnvironment() {
   const char* root = std::getenv("RAILCNI_ROOT");
-  return Under(root == nullptr ? "" : root);
+  Paths paths = Under(root == nullptr ? "" : root);
+  if (const char* sysfs = std::getenv("RAILCNI_SYSFS")) paths.sysfs = sysfs;
+  return paths;
 }
 
 MacAddress Rail::GatewayMac() const {

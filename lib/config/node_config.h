@@ -20,10 +20,11 @@ namespace rail::config {
 // Where the files of a node are. RAILCNI_ROOT in the environment of the *process* prefixes all of them; a pod cannot
 // reach that environment.
 struct Paths {
-  std::string config_file;  // <root>/etc/railcni/node.json
-  std::string state_file;   // <root>/var/lib/railcni/state.db
-  std::string socket;       // <root>/run/railcni/raild.sock   gRPC
-  std::string poke_socket;  // <root>/run/railcni/poke.sock    datagrams "state.db changed"
+  std::string config_file;     // <root>/etc/railcni/node.json
+  std::string state_file;      // <root>/var/lib/railcni/state.db
+  std::string socket;          // <root>/run/railcni/raild.sock   gRPC
+  std::string poke_socket;     // <root>/run/railcni/poke.sock    datagrams "state.db changed"
+  std::string sysfs = "/sys";  // RAILCNI_SYSFS; another one only for tests
 
   static Paths Under(std::string_view root);
   static Paths FromEnvironment();
@@ -42,6 +43,9 @@ struct Rail {
   std::string bridge;  // the OVS bridge, unique
   uint32_t mtu = 0;    // bytes, 1280..9600
   std::vector<DeviceEntry> devices;
+  bool manage_sriov = false;  // raild prepares the NIC: num_vfs, switchdev mode, flow_steering
+  uint32_t num_vfs = 0;       // 1..1024 with manage_sriov
+  std::string flow_steering;  // "smfs", "dmfs", "hmfs"
 
   // 02:52:41:49:4c:<index>: the pod's gateway has this address on every node.
   MacAddress GatewayMac() const;
@@ -63,6 +67,7 @@ struct Bgp {
   uint32_t asn = 0;            // 1..4294967295
   IpAddress router_id;         // IPv4
   uint32_t community_asn = 0;  // the first word of every large community of ours
+  uint16_t bmp_port = 11019;   // where raild listens for bgpd, on the loopback; 0: it asks bgpd instead
 };
 
 struct Ovs {
@@ -76,12 +81,21 @@ struct Frr {
   std::string run_dir;  // holds bgpd.vty
 };
 
+// Where raild serves gRPC beside its unix socket: over TCP, with mutual TLS only.
+struct Api {
+  std::string listen;  // "10.0.0.5:9443", "[::]:9443"; "": nowhere
+  std::string cert_file;
+  std::string key_file;
+  std::string client_ca_file;  // who has a certificate of this authority may ask
+};
+
 struct NodeConfig {
   std::vector<Rail> rails;  // at least one, by index
   Tenancy tenancy;
   Bgp bgp;
   Ovs ovs;
   Frr frr;
+  Api api;
 
   const Rail* FindRail(std::string_view name) const;
 };

@@ -22,7 +22,8 @@ constexpr std::string_view kMinimal = R"({
 
 constexpr std::string_view kFull = R"({
   "rails": [
-    { "name": "rail1", "index": 1, "pf": "ens2f0np0", "bridge": "br-rail1", "mtu": 9000 },
+    { "name": "rail1", "index": 1, "pf": "ens2f0np0", "bridge": "br-rail1", "mtu": 9000,
+      "manage_sriov": true, "num_vfs": 8, "flow_steering_mode": "dmfs" },
     { "name": "rail0", "index": 0, "pf": "ens1f0np0", "bridge": "br-rail0", "mtu": 4200,
       "devices": [ { "device": "vf0", "representor": "rep0" }, { "device": "0000:3b:00.2", "representor": "rep1" } ] } ],
   "tenancy": { "mode": "off", "tenants": { "team-a": ["ns-a", "ns-a-dev"] }, "key_file": "/etc/key" },
@@ -37,6 +38,8 @@ TEST(NodeConfig, GivesDefaultsWhenOnlyTheRequiredKeysAreThere) {
   EXPECT_EQ(node->rails[0].pf, "ens1f0np0");
   EXPECT_EQ(node->rails[0].mtu, 1500U);
   EXPECT_TRUE(node->rails[0].devices.empty());
+  EXPECT_FALSE(node->rails[0].manage_sriov);
+  EXPECT_EQ(node->rails[0].flow_steering, "smfs");
   EXPECT_EQ(node->tenancy.mode, TenancyMode::kNamespace);
   EXPECT_TRUE(node->tenancy.tenants.empty());
   EXPECT_EQ(node->tenancy.key_file, "/etc/railcni/tenant.key");
@@ -57,6 +60,9 @@ TEST(NodeConfig, ReadsEveryKey) {
   ASSERT_NE(node->rails[0].FindDevice("0000:3b:00.2"), nullptr);
   EXPECT_EQ(node->rails[0].FindDevice("0000:3b:00.2")->representor, "rep1");
   EXPECT_EQ(node->rails[0].FindDevice("rep1"), nullptr);
+  EXPECT_TRUE(node->rails[1].manage_sriov);
+  EXPECT_EQ(node->rails[1].num_vfs, 8U);
+  EXPECT_EQ(node->rails[1].flow_steering, "dmfs");
   ASSERT_NE(node->FindRail("rail1"), nullptr);
   EXPECT_EQ(node->FindRail("rail1")->bridge, "br-rail1");
   EXPECT_EQ(node->FindRail("rail2"), nullptr);
@@ -109,7 +115,6 @@ constexpr const char* kLinkRule = "1 to 15 bytes without '/', ':' or space";
 const BadValue kBadValues[] = {
     {"UnknownAtTheTop", "/rail", "[]", "rail", "unknown key"},
     {"UnknownInARail", "/rails/0/vlan", "7", "rails[0].vlan", "unknown key"},
-    {"UnknownManageSriov", "/rails/0/manage_sriov", "true", "rails[0].manage_sriov", "unknown key"},
     {"UnknownInADevice", "/rails/1/devices/0/rep", "\"r\"", "rails[1].devices[0].rep", "unknown key"},
     {"UnknownInTenancy", "/tenancy/namespaces", "{}", "tenancy.namespaces", "unknown key"},
     {"UnknownInBgp", "/bgp/as", "1", "bgp.as", "unknown key"},
@@ -147,6 +152,13 @@ const BadValue kBadValues[] = {
     {"MtuTooSmall", "/rails/0/mtu", "1279", "rails[0].mtu", "from 1280 to 9600"},
     {"MtuTooLarge", "/rails/0/mtu", "9601", "rails[0].mtu", "from 1280 to 9600"},
     {"MtuString", "/rails/0/mtu", "\"4200\"", "rails[0].mtu", "whole number"},
+    {"ManageSriovString", "/rails/1/manage_sriov", "\"yes\"", "rails[1].manage_sriov", "true or false"},
+    {"NumVfsMissing", "/rails/0/num_vfs", "", "rails[0].num_vfs", "is missing"},
+    {"NumVfsZero", "/rails/0/num_vfs", "0", "rails[0].num_vfs", "from 1 to 1024"},
+    {"NumVfsNotManaged", "/rails/1/num_vfs", "8", "rails[1].num_vfs", "only with \"manage_sriov\": true"},
+    {"SteeringNotManaged", "/rails/1/flow_steering_mode", "\"smfs\"", "rails[1].flow_steering_mode",
+     "only with \"manage_sriov\": true"},
+    {"SteeringUnknown", "/rails/0/flow_steering_mode", "\"fast\"", "rails[0].flow_steering_mode", "\"smfs\""},
     {"DevicesString", "/rails/1/devices", "\"vf0\"", "rails[1].devices", "must be a list"},
     {"DeviceString", "/rails/1/devices/0", "\"vf0\"", "rails[1].devices[0]", "must be an object"},
     {"DeviceMissing", "/rails/1/devices/0/device", "", "rails[1].devices[0].device", "is missing"},
@@ -212,6 +224,41 @@ TEST(NodeConfig, RefusesARunFolderWhoseSocketsWouldNotFitAnAddress) {
   EXPECT_TRUE(Parse(document.dump()));
   document["ovs"]["run_dir"] = "/" + std::string(86, 'r');
   EXPECT_FALSE(Parse(document.dump()));
+}
+
+std::string WithApi(const std::string& api) {
+  std::string text(kMinimal);
+  return text.substr(0, text.rfind('}')) + R"(, "api": )" + api + "}";
+}
+
+TEST(NodeConfig, ReadsWhereTheApiListens) {
+  EXPECT_EQ(Parse(kMinimal)->api.listen, "");
+  for (const std::string listen : {"10.0.0.5:9443", "[::]:1", "[2001:db8::5]:65535"}) {
+    const auto node = Parse(WithApi(R"({"listen": ")" + listen +
+                                    R"(", "cert_file": "/c", "key_file": "/k", "client_ca_file": "/a"})"));
+    ASSERT_TRUE(node) << node.error().message;
+    EXPECT_EQ(node->api.listen, listen);
+    EXPECT_EQ(node->api.client_ca_file, "/a");
+  }
+}
+
+TEST(NodeConfig, RefusesAListenerThatIsNotOfMutualTls) {
+  const auto why = [](const std::string& api) {
+    const auto node = Parse(WithApi(api));
+    return node ? "nothing" : node.error().message;
+  };
+  EXPECT_THAT(why(R"({"listen": "10.0.0.5:9443", "cert_file": "/c", "key_file": "/k"})"),
+              HasSubstr("api.client_ca_file: is missing"));
+  EXPECT_THAT(why(R"({"listen": "10.0.0.5:9443", "client_ca_file": "/a"})"),
+              HasSubstr("api.cert_file: is missing"));
+  EXPECT_THAT(why("{}"), HasSubstr("api.listen: is missing"));
+  for (const std::string listen : {"10.0.0.5", ":9443", "host:9443", "::1:9443", "[10.0.0.5]:1", "10.0.0.5:0",
+                                   "10.0.0.5:65536", "10.0.0.5:94x", "unix:/x", ""}) {
+    EXPECT_THAT(why(R"({"listen": ")" + listen +
+                    R"(", "cert_file": "/c", "key_file": "/k", "client_ca_file": "/a"})"),
+                HasSubstr("api.listen"))
+        << listen;
+  }
 }
 
 TEST(NodeConfig, RefusesADuplicateKey) {

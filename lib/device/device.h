@@ -10,21 +10,48 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "lib/base/address.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/config/node_config.h"
+#include "lib/netlink/vf.h"
 #include "lib/netns/netns.h"
 
 namespace rail::device {
+
+// What a network asks of its device beside what the rail says; what is not asked stays as it is on the node.
+struct Settings {
+  std::optional<netlink::VfVlan> vlan;
+  std::optional<netlink::VfRates> rates;
+  std::optional<bool> spoofchk;
+  std::optional<bool> trust;
+  std::optional<netlink::VfLinkState> link_state;
+  std::string rdma_name;  // of the RDMA device in the pod; "": it keeps its name
+
+  bool empty() const { return *this == Settings(); }
+  bool operator==(const Settings&) const = default;
+};
 
 struct Device {
   std::string id;           // deviceID as the runtime gave it
   std::string netdev;       // its name on the host
   std::string representor;  // its port on the rail's bridge
   MacAddress mac;
+  Settings settings;       // the caller's wish; Find leaves it empty
+  std::string pf_address;  // "0000:3b:00.0" when the device is a VF
+  std::string rdma;        // its RDMA device, "mlx5_4"; "" none
+};
+
+// Of a VF: what its PF says about it, and its RDMA device.
+struct SavedVf {
+  netlink::VfState state;
+  std::string rdma;         // "" none
+  uint32_t rdma_index = 0;  // by which a device that was renamed is known again
+  bool operator==(const SavedVf&) const = default;
 };
 
 // The device's complete state before the first change; serialised into the record.
@@ -41,6 +68,7 @@ struct Saved {
   std::string kind;           // "veth"
   std::string parent_device;  // "0000:08:00.2"
   MacAddress permanent_mac;
+  std::optional<SavedVf> vf;
 
   std::string ToJson() const;
   static Result<Saved> FromJson(std::string_view text);  // kInvalid
@@ -58,9 +86,18 @@ class Backend {
   virtual Result<Saved> Save(const Device& device) = 0;
 
   // Representor: MTU set, up. Device: MTU set, moved into `pod` as `ifname`, still down. Returns its MAC.
-  // Errors: kExists `ifname` is taken in the pod.
+  // What `device.settings` asks is done before that.
+  // Errors: kExists `ifname` is taken in the pod, or the name for the RDMA device on the node; kUnsupported the device cannot
+  //         what is asked.
   virtual Result<MacAddress> MoveIn(const Device& device, const netns::Netns& pod, const std::string& ifname,
                                     uint32_t mtu) = 0;
+
+  // What CHECK compares: one sentence for each thing about the device in the pod that is not as `device.settings` asks.
+  // `saved`: from the record. A link without a PF has nothing to compare.
+  virtual Result<std::vector<std::string>> Verify(const Saved& /*saved*/, const Settings& /*settings*/,
+                                                  const netns::Netns& /*pod*/) {
+    return std::vector<std::string>();
+  }
 
   // Brings the device back to the host with its name, MAC, MTU and admin state, and the representor's too. `pod` is null when
   // its namespace is gone; then the device is waited for until `deadline` (the kernel returns physical devices some time

@@ -88,6 +88,10 @@ Result<Saved> Netdev::Save(const Device& device) {
 Result<MacAddress> Netdev::MoveIn(const Device& device, const netns::Netns& pod, const std::string& ifname,
                                   uint32_t mtu) {
   const std::string doing = "move device " + device.id + " into the pod as " + ifname;
+  if (!device.settings.empty()) {
+    return Fail(Code::kUnsupported,
+                doing + ": VLAN, rates, trust, spoofchk, link_state and rdma_name are for virtual functions");
+  }
   RAIL_ASSIGN_AS(const Link representor, host_.GetLink(device.representor), doing);
   if (representor.mtu != mtu) RAIL_TRY_AS(host_.SetMtu(representor.index, mtu), doing);
   if (!representor.up) RAIL_TRY_AS(host_.SetUp(representor.index), doing);

@@ -14,20 +14,70 @@ MacAddress Mac(JsonObject& object, std::string_view key, JsonErrors& errors) {
   return {};
 }
 
+using nlohmann::json;
+
+// A switch that the driver does not tell is not written.
+template <class Value>
+void PutIf(json& object, const char* key, const std::optional<Value>& value) {
+  if (value) object[key] = *value;
+}
+
+json ToJson(const SavedVf& vf) {
+  json object{{"mac", vf.state.mac.ToString()},
+              {"vlan", vf.state.vlan.id},
+              {"vlan_qos", vf.state.vlan.qos},
+              {"vlan_service", vf.state.vlan.service},
+              {"min_tx_rate", vf.state.rates.min},
+              {"max_tx_rate", vf.state.rates.max},
+              {"rdma", vf.rdma},
+              {"rdma_index", vf.rdma_index}};
+  PutIf(object, "spoofchk", vf.state.spoofchk);
+  PutIf(object, "trust", vf.state.trust);
+  if (vf.state.link_state) object["link_state"] = static_cast<int>(*vf.state.link_state);
+  return object;
+}
+
+std::optional<bool> BoolIf(JsonObject& object, const char* key) {
+  if (!object.Has(key)) return std::nullopt;
+  return object.BoolOr(key, false);
+}
+
+SavedVf VfFromJson(const json& value, JsonErrors& errors) {
+  JsonObject object(value, "vf", errors);
+  SavedVf vf;
+  vf.state.mac = Mac(object, "mac", errors);
+  vf.state.vlan.id = static_cast<uint16_t>(object.Uint("vlan", 0, 4095));
+  vf.state.vlan.qos = static_cast<uint8_t>(object.Uint("vlan_qos", 0, 7));
+  vf.state.vlan.service = object.BoolOr("vlan_service", false);
+  vf.state.rates.min = static_cast<uint32_t>(object.Uint("min_tx_rate", 0, UINT32_MAX));
+  vf.state.rates.max = static_cast<uint32_t>(object.Uint("max_tx_rate", 0, UINT32_MAX));
+  vf.state.spoofchk = BoolIf(object, "spoofchk");
+  vf.state.trust = BoolIf(object, "trust");
+  if (object.Has("link_state")) {
+    vf.state.link_state = static_cast<netlink::VfLinkState>(object.Uint("link_state", 0, 2));
+  }
+  vf.rdma = object.String("rdma");
+  vf.rdma_index = static_cast<uint32_t>(object.Uint("rdma_index", 0, UINT32_MAX));
+  object.RejectUnknown();
+  return vf;
+}
+
 }  // namespace
 
 std::string Saved::ToJson() const {
-  return DumpJson({{"id", id},
-                   {"netdev", netdev},
-                   {"representor", representor},
-                   {"mac", mac.ToString()},
-                   {"mtu", mtu},
-                   {"up", up},
-                   {"representor_mtu", representor_mtu},
-                   {"representor_up", representor_up},
-                   {"kind", kind},
-                   {"parent_device", parent_device},
-                   {"permanent_mac", permanent_mac.ToString()}});
+  json object{{"id", id},
+              {"netdev", netdev},
+              {"representor", representor},
+              {"mac", mac.ToString()},
+              {"mtu", mtu},
+              {"up", up},
+              {"representor_mtu", representor_mtu},
+              {"representor_up", representor_up},
+              {"kind", kind},
+              {"parent_device", parent_device},
+              {"permanent_mac", permanent_mac.ToString()}};
+  if (vf) object["vf"] = device::ToJson(*vf);
+  return DumpJson(object);
 }
 
 Result<Saved> Saved::FromJson(std::string_view text) {
@@ -47,6 +97,7 @@ Result<Saved> Saved::FromJson(std::string_view text) {
   saved.kind = object.String("kind");
   saved.parent_device = object.String("parent_device");
   saved.permanent_mac = Mac(object, "permanent_mac", errors);
+  if (const json* vf = object.Object("vf")) saved.vf = VfFromJson(*vf, errors);
   for (const char* key : {"up", "representor_up"}) {
     if (document.is_object() && !object.Has(key)) errors.Add(object.PathOf(key), "is missing");
   }

@@ -11,7 +11,9 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "lib/base/clock.h"
 #include "lib/cni/ipam.h"
@@ -32,6 +34,13 @@ struct Openers {
   std::function<Result<std::unique_ptr<netlink::Netlink>>()> netlink;  // the host's namespace
   std::function<std::unique_ptr<device::Backend>(netlink::Netlink&)> devices;
   std::function<cni::Outcome<void>(const cni::IpamCall&, Deadline)> release_addresses;
+  // Makes a rail's NIC what node.json asks for and says what was changed; `claimed`: devices that attachments hold. As
+  // sriov::Preparer::Ensure. Empty: nobody prepares NICs here.
+  std::function<Result<std::vector<std::string>>(const config::Rail& rail,
+                                                 const std::set<std::string>& claimed)>
+      prepare_nic;
+  // "exclusive" or "shared": how RDMA devices and namespaces go together; "" the node has no RDMA. Empty: not asked.
+  std::function<Result<std::string>()> rdma_netns;
   // How a device is moved: beside the other edges' work, or (deferred) when it is waited for, on one thread.
   std::launch device_work = std::launch::async;
   std::shared_ptr<podnet::PodNet> pods;

@@ -1,9 +1,30 @@
 #include "lib/engine/picture.h"
 
+#include <algorithm>
+
 #include "lib/base/log.h"
 #include "lib/engine/attachment.h"
 
 namespace rail::engine {
+namespace {
+
+std::vector<RemoteView> Listed(const Learned& learned, const std::map<uint64_t, std::string>& tenants,
+                               const std::set<IpAddress>& own) {
+  std::vector<RemoteView> listed;
+  listed.reserve(learned.remotes.size());
+  for (const auto& [id, remotes] : learned.remotes.by_tenant) {
+    const auto tenant = tenants.find(id.value);
+    for (const frr::Remote& remote : *remotes) {
+      if (own.contains(remote.address)) continue;
+      const bool wanted = tenant != tenants.end() && !learned.remotes.contested.contains(remote.address);
+      listed.push_back({remote, tenant == tenants.end() ? "" : tenant->second, wanted});
+    }
+  }
+  std::ranges::sort(listed, {}, &RemoteView::remote);
+  return listed;
+}
+
+}  // namespace
 
 void Picture::Note(const std::string& part, const Status& status) {
   const std::string problem = status ? "" : status.error().message;
@@ -26,6 +47,22 @@ void Picture::Repaired(const std::string& cause, uint64_t count) {
 void Picture::SetRail(const std::string& rail, RailSeen seen) {
   const std::lock_guard lock(mutex_);
   rails_[rail] = std::move(seen);
+}
+
+void Picture::SetRdmaNetns(const std::string& mode) {
+  const std::lock_guard lock(mutex_);
+  rdma_netns_ = mode;
+}
+
+void Picture::SetUplink(const std::string& rail, bool carrier) {
+  const std::lock_guard lock(mutex_);
+  carriers_[rail] = carrier;
+}
+
+bool Picture::UplinkIsDown(const std::string& rail) const {
+  const std::lock_guard lock(mutex_);
+  const auto it = carriers_.find(rail);
+  return it != carriers_.end() && !it->second;
 }
 
 void Picture::SetLearned(std::shared_ptr<const Learned> learned) {
@@ -56,6 +93,7 @@ NodeView Picture::Compose(const Record& record) const {
   view.hostname = identity_.hostname;
   view.raild_version = identity_.raild_version;
   view.started_ms = identity_.started_ms;
+  view.rdma_netns = rdma_netns_;
   view.learning_by_push = learned_->by_push;
   view.repairs_by_cause = repairs_;
   for (const auto& [cause, count] : repairs_) view.repairs += count;
@@ -77,10 +115,11 @@ NodeView Picture::Compose(const Record& record) const {
   for (const config::Rail& rail : config_.rails) {
     RailView shown;
     shown.rail = rail;
+    const auto carrier = carriers_.find(rail.name);
+    shown.uplink_carrier = carrier != carriers_.end() && carrier->second;
     if (const auto it = rails_.find(rail.name); it != rails_.end()) {
       const RailSeen& seen = it->second;
       shown.bridge_present = seen.bridge_present;
-      shown.uplink_carrier = seen.uplink_carrier;
       shown.bridge_mac = seen.bridge_mac;
       shown.leaf_mac = seen.leaf_mac;
       shown.rules_wanted = seen.rules_wanted;
@@ -93,10 +132,12 @@ NodeView Picture::Compose(const Record& record) const {
     }
     view.rails.push_back(std::move(shown));
   }
-  for (const auto& [address, remote] : learned_->remotes) {
-    const auto tenant = tenants.find(remote.tenant.value);
-    view.remotes.push_back({remote, tenant == tenants.end() ? "" : tenant->second, tenant != tenants.end()});
-  }
+  std::set<IpAddress> own;  // other leaves send them back to us
+  for (const state::Attachment& attachment : record.attachments)
+    own.insert(attachment.addresses.begin(), attachment.addresses.end());
+  view.remotes = RemoteList([learned = learned_, tenants = std::move(tenants), own = std::move(own)] {
+    return Listed(*learned, tenants, own);
+  });
   return view;
 }
 

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "lib/engine/record.h"
+#include "lib/engine/remotes.h"
 #include "lib/engine/view.h"
 
 namespace rail::engine {
@@ -29,7 +30,7 @@ struct NodeIdentity {
 
 // What BGP has told. Never changed once it is set.
 struct Learned {
-  std::map<IpAddress, frr::Remote> remotes;
+  RemoteTable remotes;
   std::map<std::string, frr::Session> sessions;  // by interface
   bool complete = false;  // a whole table was learned over settled sessions since the start
   bool by_push = false;
@@ -38,7 +39,6 @@ struct Learned {
 // What the last round has seen of a rail's bridge.
 struct RailSeen {
   bool bridge_present = false;
-  bool uplink_carrier = false;
   MacAddress bridge_mac;
   MacAddress leaf_mac;  // zero: not known yet
   uint64_t rules_wanted = 0;
@@ -60,6 +60,10 @@ class Picture {
   void Repaired(const std::string& cause, uint64_t count = 1);
 
   void SetRail(const std::string& rail, RailSeen seen);
+  void SetRdmaNetns(const std::string& mode);
+  void SetUplink(const std::string& rail, bool carrier);
+  // Whether the rail's uplink is known to have no carrier.
+  bool UplinkIsDown(const std::string& rail) const;
   void SetLearned(std::shared_ptr<const Learned> learned);
   std::shared_ptr<const Learned> learned() const;
 
@@ -78,6 +82,8 @@ class Picture {
   std::map<std::string, Health> health_;
   std::map<std::string, uint64_t> repairs_;  // by cause
   std::map<std::string, RailSeen> rails_;
+  std::string rdma_netns_;
+  std::map<std::string, bool> carriers_;  // by rail; not in it: not known
   std::shared_ptr<const Learned> learned_;
 };
 

@@ -23,13 +23,18 @@ size_t PlaceOf(const ovs::Rule& rule) {
 
 SwitchRepair::SwitchRepair(const config::NodeConfig& config, const Deps& deps, state::Store& store,
                            Picture& picture)
-    : config_(config), deps_(deps), store_(store), picture_(picture) {
+    : config_(config),
+      deps_(deps),
+      store_(store),
+      picture_(picture),
+      nics_(deps.openers(config), store, picture) {
   for (const config::Rail& rail : config_.rails) rails_[rail.name];
 }
 
 void SwitchRepair::Audit() {
   Edges edges(deps_.openers(config_), After(kRoundLimit));
   for (const config::Rail& rail : config_.rails) Whole(edges, rail);
+  nics_.LookAtRdma();
   picture_.Publish(store_);
 }
 
@@ -107,6 +112,7 @@ void SwitchRepair::Learned() {
 void SwitchRepair::Whole(Edges& edges, const config::Rail& rail) {
   RailState& state = rails_[rail.name];
   state.rules_right = false;
+  nics_.Ensure(rail);
   Status status = Bridge(edges, rail, state);
   if (status) status = HostLinks(edges, rail, state);
   if (status && config_.ovs.manage_bridges) picture_.Note("sysctls of rail " + rail.name, HostSysctls(rail));
@@ -126,7 +132,6 @@ void SwitchRepair::End(const config::Rail& rail, RailState& state, const Status&
     state.backoff.Failed();
   }
   RailSeen seen{.bridge_present = state.bridge_present,
-                .uplink_carrier = state.uplink_carrier,
                 .bridge_mac = state.facts.bridge_mac,
                 .leaf_mac = state.leaf_mac,
                 .rules_wanted = state.rules_wanted,
@@ -161,7 +166,6 @@ Status SwitchRepair::HostLinks(Edges& edges, const config::Rail& rail, RailState
   RAIL_ASSIGN(netlink::Netlink * host, edges.Netlink());
   RAIL_ASSIGN_AS(const netlink::Link pf, host->GetLink(rail.pf), "the uplink of rail " + rail.name);
   RAIL_ASSIGN_AS(const netlink::Link local, host->GetLink(rail.bridge), "rail " + rail.name);
-  state.uplink_carrier = pf.carrier;
   state.uplink_link = pf.index;
   state.local_link = local.index;
   if (!config_.ovs.manage_bridges) return {};
@@ -203,7 +207,12 @@ Status SwitchRepair::Ports(Edges& edges, const config::Rail& rail, RailState& st
     const bool made = record.Has(attachment.id, step::kPort);
     const auto there = state.ports.find(attachment.representor);
     if (there != state.ports.end() && (made || record.Has(attachment.id, step::kAdopt))) {
-      RAIL_TRY(Mark(*db, edges, rail, attachment, there->second, made));
+      RAIL_ASSIGN(const bool marked, Mark(*db, edges, rail, attachment, there->second, made));
+      // What was seen may be the port of the device's last owner, with another number.
+      if (marked) {
+        RAIL_ASSIGN(const auto now, db->FindPort(attachment.representor, edges.CallDeadline()));
+        if (now) there->second = *now;
+      }
     }
     if (made && there == state.ports.end()) {
       RAIL_TRY(TakeBack(*db, edges, rail, attachment));
@@ -213,12 +222,8 @@ Status SwitchRepair::Ports(Edges& edges, const config::Rail& rail, RailState& st
                 rail.bridge);
       picture_.Repaired("port");
     }
-    const auto port = state.ports.find(attachment.representor);
-    if (port != state.ports.end() && port->second.ofport > 0 && port->second.ofport != attachment.ofport) {
-      Attachment moved = attachment;
-      moved.ofport = static_cast<uint16_t>(port->second.ofport);
-      RAIL_TRY(store_.Update(moved));
-    }
+    const uint16_t ofport = OfportOf(state, attachment);
+    if (ofport != 0 && ofport != attachment.ofport) RAIL_TRY(store_.SetOfport(attachment.id, ofport));
   }
   for (const auto& [name, port] : state.ports) {
     const auto mark = port.external_ids.find(kOwnerKey);
@@ -238,8 +243,8 @@ Status SwitchRepair::Ports(Edges& edges, const config::Rail& rail, RailState& st
 }
 
 // What says whose port it is: DEL and the sweep go by it.
-Status SwitchRepair::Mark(ovs::Ovsdb& db, Edges& edges, const config::Rail& rail,
-                          const Attachment& attachment, const ovs::Port& port, bool made) {
+Result<bool> SwitchRepair::Mark(ovs::Ovsdb& db, Edges& edges, const config::Rail& rail,
+                                const Attachment& attachment, const ovs::Port& port, bool made) {
   ovs::ExternalIds wrong;
   for (const auto& [key, value] : made ? PortIds(attachment) : ovs::ExternalIds{}) {
     const auto seen = port.external_ids.find(key);
@@ -248,12 +253,12 @@ Status SwitchRepair::Mark(ovs::Ovsdb& db, Edges& edges, const config::Rail& rail
   const std::string id = std::to_string(attachment.id);
   const auto mark = port.external_ids.find(kOwnerKey);
   if (mark == port.external_ids.end() || mark->second != id) wrong[kOwnerKey] = id;
-  if (wrong.empty()) return {};
+  if (wrong.empty()) return false;
   RAIL_TRY(db.SetExternalIds(port.name, wrong, edges.CallDeadline()));
   log::Info("rail {}: port {} had lost {} of its external_ids, set again", rail.name, port.name,
             wrong.size());
   picture_.Repaired("external_ids");
-  return {};
+  return true;
 }
 
 // The record says that the device behind this port is a pod's of ours; on another bridge its frames would pass no rule of ours.
@@ -291,6 +296,15 @@ Status SwitchRepair::LeafMac(Edges& edges, const config::Rail& rail, RailState& 
                                     " is a router yet: is BGP unnumbered configured on the leaf's port?");
 }
 
+// By the port's mark: the port of this name that was seen may be the device's last owner's. 0: the attachment's was not seen.
+uint16_t SwitchRepair::OfportOf(const RailState& state, const Attachment& attachment) {
+  const auto port = state.ports.find(attachment.representor);
+  if (port == state.ports.end() || port->second.ofport < 1) return 0;
+  const auto mark = port->second.external_ids.find(kOwnerKey);
+  const bool its = mark != port->second.external_ids.end() && mark->second == std::to_string(attachment.id);
+  return its ? static_cast<uint16_t>(port->second.ofport) : 0;
+}
+
 std::vector<ovs::Rule> SwitchRepair::Wanted(const config::Rail& rail, const RailState& state,
                                             const Record& record, const engine::Learned& learned) const {
   std::vector<ovs::Rule> rules = pipeline::ControlRules(state.facts, config_.tenancy.mode);
@@ -308,14 +322,19 @@ std::vector<ovs::Rule> SwitchRepair::Wanted(const config::Rail& rail, const Rail
       for (const IpAddress& address : attachment.addresses) elsewhere[address] = {attachment.tenant_id};
       continue;
     }
-    const auto port = state.ports.find(attachment.representor);
-    if (port == state.ports.end() || port->second.ofport < 1) continue;
-    attachment.ofport = static_cast<uint16_t>(port->second.ofport);
+    attachment.ofport = OfportOf(state, attachment);
+    if (attachment.ofport == 0) continue;
     pipeline::Append(rules, WantedRules(state.facts, attachment, steps));
     here.insert(attachment.addresses.begin(), attachment.addresses.end());
     if (has_tenant) present.insert({attachment.tenant_id});
   }
-  for (const auto& [address, remote] : learned.remotes) elsewhere.emplace(address, remote.tenant);
+  for (const tenancy::TenantId tenant : present) {
+    const auto remotes = learned.remotes.by_tenant.find(tenant);
+    if (remotes == learned.remotes.by_tenant.end()) continue;
+    for (const frr::Remote& remote : *remotes->second) {
+      if (!learned.remotes.contested.contains(remote.address)) elsewhere.emplace(remote.address, tenant);
+    }
+  }
   for (const auto& [address, tenant] : elsewhere) {
     if (here.contains(address) || !present.contains(tenant)) continue;
     pipeline::Append(rules, pipeline::RemoteRules(state.facts, address, tenant));
@@ -332,8 +351,7 @@ std::set<uint64_t> SwitchRepair::Unplaced(const config::Rail& rail, const RailSt
   for (const Attachment& attachment : record.attachments) {
     if (attachment.rail != rail.name || attachment.phase == Phase::kDeleting) continue;
     if (!record.Has(attachment.id, step::kAdmit) && !record.Has(attachment.id, step::kTenant)) continue;
-    const auto port = state.ports.find(attachment.representor);
-    if (port != state.ports.end() && port->second.ofport > 0) continue;
+    if (OfportOf(state, attachment) != 0) continue;
     const auto id = static_cast<uint64_t>(attachment.id);
     cookies.insert({ovs::Cookie(ovs::CookieKind::kAttachment, id), ovs::Cookie(ovs::CookieKind::kTenant, id),
                     ovs::Cookie(ovs::CookieKind::kCompare, attachment.tenant_id)});

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "lib/engine/backoff.h"
+#include "lib/engine/nic.h"
 #include "lib/engine/picture.h"
 #include "lib/engine/session.h"
 #include "lib/ovs/flow_monitor.h"
@@ -42,7 +43,6 @@ class SwitchRepair {
  private:
   struct RailState {
     bool bridge_present = false;
-    bool uplink_carrier = false;
     int uplink_link = 0;  // indexes of the kernel
     int local_link = 0;
     pipeline::BridgeFacts facts;
@@ -66,8 +66,9 @@ class SwitchRepair {
   Status HostLinks(Edges& edges, const config::Rail& rail, RailState& state);
   Status HostSysctls(const config::Rail& rail);
   Status Ports(Edges& edges, const config::Rail& rail, RailState& state);
-  Status Mark(ovs::Ovsdb& db, Edges& edges, const config::Rail& rail, const state::Attachment& attachment,
-              const ovs::Port& port, bool made);
+  // True: something was missing and is there again.
+  Result<bool> Mark(ovs::Ovsdb& db, Edges& edges, const config::Rail& rail,
+                    const state::Attachment& attachment, const ovs::Port& port, bool made);
   Status TakeBack(ovs::Ovsdb& db, Edges& edges, const config::Rail& rail,
                   const state::Attachment& attachment);
   Status LeafMac(Edges& edges, const config::Rail& rail, RailState& state);
@@ -75,6 +76,7 @@ class SwitchRepair {
   enum class Look { kAlways, kNews };
   Status Rules(Edges& edges, const config::Rail& rail, RailState& state, Look look);
   std::set<uint64_t> Unplaced(const config::Rail& rail, const RailState& state, const Record& record) const;
+  static uint16_t OfportOf(const RailState& state, const state::Attachment& attachment);
   std::vector<ovs::Rule> Wanted(const config::Rail& rail, const RailState& state, const Record& record,
                                 const engine::Learned& learned) const;
 
@@ -82,6 +84,7 @@ class SwitchRepair {
   const Deps deps_;
   state::Store& store_;
   Picture& picture_;
+  NicRepair nics_;
   std::map<std::string, RailState> rails_;
 };
 

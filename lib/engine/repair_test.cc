@@ -297,6 +297,51 @@ TEST_F(RepairTest, WithdrawsWhatNoAttachmentHasAndLeavesForeignNetworks) {
   EXPECT_THAT(world.bgp.foreign_networks(), ElementsAre(Ip("192.0.2.1")));
 }
 
+// A rail without a carrier.
+
+TEST_F(RepairTest, WithdrawsTheAddressesOfARailWithoutACarrierUntilItIsBack) {
+  Settle();
+  const PodSpec other = world.MakePod("p2", "ns-a", "vf10", "rail1");
+  Attach(other, "10.0.3.2");
+  Audit();
+  EXPECT_THAT(*world.bgp.Announced({}), SizeIs(2));
+  const int uplink = world.host.GetLink("ens0")->index;
+  ASSERT_TRUE(world.host.SetDown(uplink));
+  Audit();
+  EXPECT_THAT(*world.bgp.Announced({}),
+              ElementsAre(frr::Announcement{Ip("10.0.3.2"), "rail1", 1, world.Tenant("ns-a")}));
+  EXPECT_THAT(Problems(), ElementsAre(HasSubstr("the uplink ens0 of rail rail0 has no carrier")));
+  EXPECT_FALSE(raild->board.Current()->rails[0].uplink_carrier);
+  EXPECT_TRUE(raild->board.Current()->rails[1].uplink_carrier);
+  ASSERT_TRUE(world.host.SetUp(uplink));
+  Audit();
+  EXPECT_THAT(*world.bgp.Announced({}), SizeIs(2));
+  EXPECT_THAT(Problems(), IsEmpty());
+  EXPECT_TRUE(raild->board.Current()->rails[0].uplink_carrier);
+}
+
+TEST_F(RepairTest, AnUplinkThatIsGoneHasNoCarrier) {
+  Settle();
+  world.host.RemoveLink("ens0");
+  Audit();
+  EXPECT_THAT(*world.bgp.Announced({}), IsEmpty());
+  EXPECT_THAT(Problems(), Contains(HasSubstr("the uplink ens0 of rail rail0: find link ens0")));
+}
+
+TEST_F(RepairTest, NobodyIsWithdrawnForAKernelThatDoesNotAnswer) {
+  Settle();
+  world.host.FailOn("GetLink", {Code::kTransient, "no answer", 0});
+  EXPECT_FALSE(raild->uplinks.Look());
+  raild->bgp.Audit();
+  EXPECT_THAT(*world.bgp.Announced({}), SizeIs(1));
+}
+
+TEST_F(RepairTest, SaysWhichLinksAreUplinks) {
+  Settle();
+  EXPECT_TRUE(raild->uplinks.Concerned({world.host.GetLink("ens0")->index}));
+  EXPECT_FALSE(raild->uplinks.Concerned({world.host.GetLink("rep0")->index}));
+}
+
 // Remotes.
 
 TEST_F(RepairTest, InstallsRemotesOfTenantsThatArePresentOnly) {
@@ -449,9 +494,7 @@ TEST_F(RepairTest, ANamespaceOfAnotherPodUnderTheSamePathCountsAsGone) {
 
 TEST_F(RepairTest, FinishesADelThatDiedThoughTheNamespaceLivesOnAfterTheGrace) {
   Settle();
-  state::Attachment attachment = world.Attachment(pod);
-  attachment.phase = state::Phase::kDeleting;
-  ASSERT_TRUE(world.record.Update(attachment));
+  ASSERT_TRUE(world.record.SetPhase(world.Attachment(pod).id, state::Phase::kDeleting));
   Audit();
   EXPECT_TRUE(world.FindAttachment(pod)) << "the DEL may be under way";
   raild = world.StartRaild(std::chrono::hours(0));

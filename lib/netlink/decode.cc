@@ -9,86 +9,14 @@
 #include <netlink/attr.h>
 #include <netlink/msg.h>
 
-#include <array>
 #include <cstring>
+
+#include "lib/netlink/attributes.h"
 
 namespace rail::netlink {
 namespace {
 
 constexpr uint32_t kIpv6DefaultMetric = 1024;
-
-// Attributes by type, each at least as long as its header says.
-template <int kMax>
-class Attributes {
- public:
-  std::optional<uint32_t> Uint32(int type) const { return Integer<uint32_t>(raw(type)); }
-  uint32_t Uint32Or(int type, uint32_t fallback) const { return Uint32(type).value_or(fallback); }
-
-  std::string String(int type) const {
-    const std::string_view bytes = Bytes(type);
-    return std::string(bytes.substr(0, bytes.find('\0')));
-  }
-
-  MacAddress Mac(int type) const {
-    MacAddress mac;
-    const std::string_view bytes = Bytes(type);
-    if (bytes.size() == mac.bytes.size()) std::memcpy(mac.bytes.data(), bytes.data(), bytes.size());
-    return mac;
-  }
-
-  std::optional<IpAddress> Ip(int type) const {
-    if (!Has(type)) return std::nullopt;
-    auto address = IpAddress::FromBytes(Bytes(type));
-    return address ? std::optional(*address) : std::nullopt;
-  }
-
-  bool Has(int type) const { return raw(type) != nullptr; }
-
-  std::string_view Bytes(int type) const {
-    const nlattr* attribute = raw(type);
-    if (attribute == nullptr) return {};
-    return {static_cast<const char*>(nla_data(attribute)), static_cast<size_t>(nla_len(attribute))};
-  }
-
-  nlattr* raw(int type) const {
-    return type >= 0 && type <= kMax ? table_[static_cast<size_t>(type)] : nullptr;
-  }
-  nlattr** table() { return table_.data(); }
-
- private:
-  template <class T>
-  static std::optional<T> Integer(const nlattr* attribute) {
-    if (attribute == nullptr || nla_len(attribute) < static_cast<int>(sizeof(T))) return std::nullopt;
-    T value;
-    std::memcpy(&value, nla_data(attribute), sizeof value);
-    return value;
-  }
-
-  // One size for all: GCC 12 folds the instances into one at -O3 and then believes that it reads past the smaller ones.
-  static constexpr int kRoom = 128;
-  static_assert(kMax < kRoom);
-  std::array<nlattr*, kRoom> table_{};
-};
-
-// The header's own bounds, before anything in it is believed.
-nlmsghdr* Header(std::string_view message) {
-  if (message.size() < sizeof(nlmsghdr)) return nullptr;
-  // libnl takes pointers to what it does not change.
-  auto* header = reinterpret_cast<nlmsghdr*>(const_cast<char*>(message.data()));
-  return header->nlmsg_len >= sizeof(nlmsghdr) && header->nlmsg_len <= message.size() ? header : nullptr;
-}
-
-// The family's header of a message of `type`, and its attributes.
-template <class Body, int kMax>
-const Body* Parse(std::string_view message, int type, Attributes<kMax>& attributes) {
-  nlmsghdr* header = Header(message);
-  if (header == nullptr || header->nlmsg_type != type ||
-      header->nlmsg_len < NLMSG_HDRLEN + NLMSG_ALIGN(sizeof(Body))) {
-    return nullptr;
-  }
-  if (nlmsg_parse(header, sizeof(Body), attributes.table(), kMax, nullptr) < 0) return nullptr;
-  return static_cast<const Body*>(nlmsg_data(header));
-}
 
 // An absent prefix is the one of length 0.
 std::optional<IpPrefix> Prefix(const std::optional<IpAddress>& address, uint8_t length, bool v6) {
@@ -129,6 +57,16 @@ std::optional<Link> DecodeLink(std::string_view message) {
   link.peer_elsewhere = attributes.Has(IFLA_LINK_NETNSID);
   link.permanent_mac = attributes.Mac(IFLA_PERM_ADDRESS);
   link.parent_device = attributes.String(IFLA_PARENT_DEV_NAME);
+  if (nlattr* properties = attributes.raw(IFLA_PROP_LIST)) {
+    int left = nla_len(properties);
+    for (auto* one = static_cast<nlattr*>(nla_data(properties)); nla_ok(one, left);
+         one = nla_next(one, &left)) {
+      if (nla_type(one) != IFLA_ALT_IFNAME) continue;
+      const std::string_view bytes{static_cast<const char*>(nla_data(one)),
+                                   static_cast<size_t>(nla_len(one))};
+      link.altnames.emplace_back(bytes.substr(0, bytes.find('\0')));
+    }
+  }
   Attributes<IFLA_INFO_MAX> info;
   if (attributes.Has(IFLA_LINKINFO) &&
       nla_parse_nested(info.table(), IFLA_INFO_MAX, attributes.raw(IFLA_LINKINFO), nullptr) >= 0) {

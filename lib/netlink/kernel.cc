@@ -6,11 +6,10 @@
 #include <linux/if_link.h>
 #include <linux/neighbour.h>
 #include <linux/rtnetlink.h>
-#include <netlink/attr.h>
-#include <netlink/msg.h>
 
 #include <cerrno>
 
+#include "lib/netlink/builder.h"
 #include "lib/netlink/decode.h"
 #include "lib/netlink/text.h"
 #include "lib/netns/netns.h"
@@ -21,49 +20,6 @@ namespace {
 unsigned char FamilyOf(const IpAddress& address) {
   return address.is_v6() ? AF_INET6 : AF_INET;
 }
-
-// A message under construction. Ours are small, so that running out of its 4096 bytes is a bug: Check() tells.
-class Builder {
- public:
-  template <class Body>
-  Builder(int type, int flags, const Body& body) : message_(nlmsg_alloc_simple(type, flags)) {
-    if (message_ == nullptr || nlmsg_append(message_.get(), Writable(&body), sizeof body, NLMSG_ALIGNTO) < 0)
-      ok_ = false;
-  }
-
-  Builder& Bytes(int type, std::string_view bytes) {
-    ok_ = ok_ && nla_put(message_.get(), type, static_cast<int>(bytes.size()), bytes.data()) >= 0;
-    return *this;
-  }
-  Builder& Uint32(int type, uint32_t value) {
-    return Bytes(type, {reinterpret_cast<const char*>(&value), sizeof value});
-  }
-  Builder& Uint8(int type, uint8_t value) {
-    return Bytes(type, {reinterpret_cast<const char*>(&value), sizeof value});
-  }
-  Builder& String(int type, std::string_view text) { return Bytes(type, std::string(text) + '\0'); }
-  Builder& Mac(int type, const MacAddress& mac) {
-    return Bytes(type, {reinterpret_cast<const char*>(mac.bytes.data()), mac.bytes.size()});
-  }
-  Builder& Ip(int type, const IpAddress& address) { return Bytes(type, address.bytes()); }
-
-  nlattr* Nest(int type) { return ok_ ? nla_nest_start(message_.get(), type | NLA_F_NESTED) : nullptr; }
-  void EndNest(nlattr* nest) {
-    if (nest != nullptr) nla_nest_end(message_.get(), nest);
-  }
-
-  Status Check(std::string_view doing) const {
-    if (ok_) return {};
-    return FailErrno(ENOBUFS, std::string(doing) + ": build the request");
-  }
-  nl_msg* get() const { return message_.get(); }
-
- private:
-  static void* Writable(const void* data) { return const_cast<void*>(data); }
-
-  Message message_;
-  bool ok_ = true;
-};
 
 Status CheckName(std::string_view name, std::string_view doing) {
   if (!name.empty() && name.size() < IFNAMSIZ && name.find('\0') == std::string_view::npos) return {};
@@ -151,11 +107,6 @@ Status CheckFamily(const PolicyRule& rule, std::string_view doing) {
   return Fail(Code::kInvalid, std::string(doing) + ": the source is of the other address family");
 }
 
-Status Run(Socket& socket, const Builder& message, std::string_view doing) {
-  RAIL_TRY(message.Check(doing));
-  return socket.Request(message.get(), doing);
-}
-
 // A dump decoded by `decode`; what that gives nothing for, or `keep` refuses, is left out.
 template <class Value, class Keep>
 Result<std::vector<Value>> List(Socket& socket, const Builder& message, std::string_view doing,
@@ -171,9 +122,20 @@ Result<std::vector<Value>> List(Socket& socket, const Builder& message, std::str
   return values;
 }
 
-Status ToStatus(const Result<Link>& result) {
-  if (result) return {};
-  return tl::make_unexpected(result.error());
+Result<Link> AskLink(Socket& socket, Builder& message, const std::string& doing) {
+  message.Uint32(IFLA_EXT_MASK, RTEXT_FILTER_SKIP_STATS);
+  RAIL_TRY(message.Check(doing));
+  std::optional<Link> link;
+  RAIL_TRY(socket.Request(message.get(), doing, [&](std::string_view bytes) { link = DecodeLink(bytes); }));
+  if (!link) return Fail(Code::kInternal, doing + ": the kernel's answer holds no link");
+  return std::move(*link);
+}
+
+// By its name or an alternative one, which may be longer.
+Result<Link> LinkCalled(Socket& socket, std::string_view name) {
+  Builder message(RTM_GETLINK, 0, LinkBody(0));
+  message.String(name.size() < IFNAMSIZ ? IFLA_IFNAME : IFLA_ALT_IFNAME, name);
+  return AskLink(socket, message, "find link " + std::string(name));
 }
 
 std::string OfLink(int link) {
@@ -188,15 +150,22 @@ Result<std::unique_ptr<Netlink>> Kernel::Open() {
 }
 
 Result<Link> Kernel::GetLink(std::string_view name) {
-  const std::string doing = "find link " + std::string(name);
-  RAIL_TRY(CheckName(name, doing));
-  Builder message(RTM_GETLINK, 0, LinkBody(0));
-  message.String(IFLA_IFNAME, name).Uint32(IFLA_EXT_MASK, RTEXT_FILTER_SKIP_STATS);
-  RAIL_TRY(message.Check(doing));
-  std::optional<Link> link;
-  RAIL_TRY(socket_.Request(message.get(), doing, [&](std::string_view bytes) { link = DecodeLink(bytes); }));
-  if (!link) return Fail(Code::kInternal, doing + ": the kernel's answer holds no link");
-  return *link;
+  RAIL_TRY(CheckName(name, "find link " + std::string(name)));
+  return LinkCalled(socket_, name);
+}
+
+Result<Link> Kernel::LinkAt(int index) {
+  Builder message(RTM_GETLINK, 0, LinkBody(index));
+  return AskLink(socket_, message, "look at link " + std::to_string(index));
+}
+
+Status Kernel::DropAltname(int link, std::string_view name) {
+  Builder message(RTM_DELLINKPROP, 0, LinkBody(link));
+  nlattr* properties = message.Nest(IFLA_PROP_LIST);
+  message.String(IFLA_ALT_IFNAME, name);
+  message.EndNest(properties);
+  return Run(socket_, message,
+             "drop the alternative name " + std::string(name) + " of link " + std::to_string(link));
 }
 
 Result<std::vector<Link>> Kernel::ListLinks() {
@@ -226,7 +195,13 @@ Status Kernel::SetMac(int link, const MacAddress& mac) {
 Status Kernel::Rename(int link, std::string_view name) {
   const std::string doing = "rename link " + std::to_string(link) + " to " + std::string(name);
   RAIL_TRY(CheckName(name, doing));
-  return Run(socket_, ChangeLink(link).String(IFLA_IFNAME, name), doing);
+  const auto rename = [&] { return Run(socket_, ChangeLink(link).String(IFLA_IFNAME, name), doing); };
+  Status renamed = rename();
+  if (renamed || renamed.error().code != Code::kExists) return renamed;
+  const auto holder = GetLink(name);
+  if (!holder || holder->index != link) return renamed;
+  RAIL_TRY_AS(DropAltname(link, name), doing);
+  return rename();
 }
 
 Status Kernel::MoveLink(int link, int netns_fd, std::string_view name) {
@@ -236,12 +211,25 @@ Status Kernel::MoveLink(int link, int netns_fd, std::string_view name) {
   // The kernel moves first and refuses a name that is taken afterwards: the link would be left there under its old name.
   RAIL_ASSIGN_AS(const netns::Netns there, netns::Netns::Open("/proc/self/fd/" + std::to_string(netns_fd)),
                  doing);
-  const Status taken = there.Run([&]() -> Status {
-    RAIL_ASSIGN(const auto netlink, Open());
-    return ToStatus(netlink->GetLink(name));
-  });
-  if (taken) return FailErrno(EEXIST, doing);
-  if (taken.error().code != Code::kNotFound) return FailWrapped(taken.error(), doing);
+  RAIL_ASSIGN_AS(const Link moving, LinkAt(link), doing);
+  std::vector<std::string> colliding;
+  RAIL_TRY_AS(there.Run([&]() -> Status {
+    RAIL_ASSIGN(Socket socket, Socket::Open());
+    const auto is_taken = [&](std::string_view wanted) -> Result<bool> {
+      const auto holder = LinkCalled(socket, wanted);
+      if (!holder && holder.error().code != Code::kNotFound) return tl::make_unexpected(holder.error());
+      return holder.has_value();
+    };
+    RAIL_ASSIGN(const bool taken, is_taken(name));
+    if (taken) return FailErrno(EEXIST, "the name");
+    for (const std::string& altname : moving.altnames) {
+      RAIL_ASSIGN(const bool taken_too, is_taken(altname));
+      if (taken_too || altname == name) colliding.push_back(altname);
+    }
+    return {};
+  }),
+              doing);
+  for (const std::string& altname : colliding) RAIL_TRY_AS(DropAltname(link, altname), doing);
   return Run(
       socket_,
       ChangeLink(link).Uint32(IFLA_NET_NS_FD, static_cast<uint32_t>(netns_fd)).String(IFLA_IFNAME, name),

@@ -46,6 +46,8 @@ class Kernel : public Netlink {
 
  private:
   explicit Kernel(Socket socket) : socket_(std::move(socket)) {}
+  Result<Link> LinkAt(int index);
+  Status DropAltname(int link, std::string_view name);
 
   Socket socket_;
 };

@@ -33,6 +33,8 @@ struct Link {
   bool peer_elsewhere = false;  // `peer` is an index of another namespace
   MacAddress permanent_mac;     // of the hardware; zero for a virtual link
   std::string parent_device;    // "0000:08:00.2": the device on its bus; "" for a virtual link
+  std::vector<std::string>
+      altnames;  // alternative names, as udev gives them; a name in use by anybody is taken
 };
 
 struct Address {
@@ -84,9 +86,11 @@ class Netlink {
   virtual Status SetDown(int link) = 0;                        // safe to repeat
   virtual Status SetMtu(int link, uint32_t mtu) = 0;           // safe to repeat
   virtual Status SetMac(int link, const MacAddress& mac) = 0;  // safe to repeat
+  // An alternative name of the link's own that is `name` is dropped for it. Errors: kExists another link is called so.
   virtual Status Rename(int link, std::string_view name) = 0;  // the link must be down on kernels before 6.2
   // Moves the link to the namespace behind `netns_fd` and gives it `name` there, in one request under one lock of the
-  // kernel. The link arrives down, without addresses, and its index may be another.
+  // kernel. The link arrives down, without addresses, and its index may be another. Alternative names of the link that are
+  // `name`, or taken there, are dropped.
   // Errors: kExists the name is taken there, nothing was moved; kInvalid the descriptor is no network namespace.
   // A name taken in the very moment of the move is kExists too, and the link is there under its old name.
   virtual Status MoveLink(int link, int netns_fd, std::string_view name) = 0;

@@ -42,11 +42,15 @@ void Socket::Free::operator()(nl_sock* socket) const {
   nl_socket_free(socket);
 }
 
-Result<Socket> Socket::Open() {
+Result<Socket> Socket::Open(int protocol) {
   Socket socket(nl_socket_alloc());
   if (socket.socket_ == nullptr) return FailErrno(ENOMEM, "open a netlink socket");
   errno = 0;
-  if (const int rc = nl_connect(socket.socket_.get(), NETLINK_ROUTE); rc < 0) {
+  if (const int rc = nl_connect(socket.socket_.get(), protocol); rc < 0) {
+    if (errno == EPROTONOSUPPORT) {
+      return Fail(Code::kUnsupported,
+                  "open a netlink socket: this kernel has no netlink protocol " + std::to_string(protocol));
+    }
     if (errno != 0) return FailErrno(errno, "open a netlink socket");
     return Fail(Code::kInternal, std::string("open a netlink socket: ") + nl_geterror(rc));
   }

@@ -1,4 +1,4 @@
-// One rtnetlink socket: a request and its answer, or a dump, at a time.
+// One netlink socket: a request and its answer, or a dump, at a time.
 //
 // Use:      RAIL_ASSIGN(auto socket, Socket::Open());
 //           RAIL_TRY(socket.Request(message, "set the MTU of link 7"));
@@ -8,6 +8,8 @@
 // Source:   netlink(7). The answers are read here and not by libnl's loop, whose return codes lose the errno and which does
 //           not look into the NLMSG_DONE of a failed dump.
 #pragma once
+
+#include <linux/netlink.h>
 
 #include <functional>
 #include <memory>
@@ -31,7 +33,8 @@ class Socket {
  public:
   using Reader = std::function<void(std::string_view message)>;
 
-  static Result<Socket> Open();
+  // `protocol`: NETLINK_ROUTE, NETLINK_GENERIC, ... Errors: kUnsupported the kernel has no such protocol.
+  static Result<Socket> Open(int protocol = NETLINK_ROUTE);
 
   // Sends `message` and reads until the kernel acknowledges it; what comes before that goes to `reader`.
   // Errors: the kernel's errno and text behind `doing`; kTransient when it stays silent.
@@ -52,8 +55,8 @@ class Socket {
   Status Send(nl_msg* message, std::string_view doing);
   Result<Ending> Receive(uint32_t sequence, std::string_view doing, const Reader& reader);
 
-  // The kernel never makes a datagram of a dump larger than this.
-  static constexpr size_t kBufferSize = 32768;
+  // The kernel never makes a datagram of a dump larger than 32 KiB; a PF with 256 VFs needs some 60 KiB.
+  static constexpr size_t kBufferSize = 65536;
 
   std::unique_ptr<nl_sock, Free> socket_;
   std::vector<char> buffer_;

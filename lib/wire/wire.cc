@@ -7,12 +7,18 @@
 #include "lib/cni/ipam.h"
 #include "lib/config/node_config.h"
 #include "lib/device/netdev.h"
+#include "lib/device/select.h"
+#include "lib/device/sriov.h"
 #include "lib/frr/vty_bgp.h"
 #include "lib/netlink/kernel.h"
+#include "lib/netlink/kernel_devlink.h"
+#include "lib/netlink/kernel_rdma.h"
+#include "lib/netlink/kernel_vf.h"
 #include "lib/ovs/db_connection.h"
 #include "lib/ovs/mgmt_connection.h"
 #include "lib/podnet/kernel.h"
 #include "lib/poke/poke.h"
+#include "lib/sriov/prepare.h"
 #include "lib/state/sqlite.h"
 #include "lib/tenancy/tenancy.h"
 
@@ -34,8 +40,27 @@ engine::Openers RealOpeners(const config::NodeConfig& config) {
     return open;
   };
   openers.netlink = [] { return netlink::Kernel::Open(); };
-  openers.devices = [](netlink::Netlink& host) -> std::unique_ptr<device::Backend> {
-    return std::make_unique<device::Netdev>(host, [] { return netlink::Kernel::Open(); });
+  openers.devices = [sysfs = config::Paths::FromEnvironment().sysfs](
+                        netlink::Netlink& host) -> std::unique_ptr<device::Backend> {
+    device::Sriov::Edges edges{.sysfs = sysfs,
+                               .devlink = netlink::KernelDevlink::Open,
+                               .vfs = netlink::KernelVfs::Open,
+                               .rdma = netlink::KernelRdma::Open};
+    return std::make_unique<device::Select>(
+        std::make_unique<device::Sriov>(host, netlink::Kernel::Open, std::move(edges)),
+        std::make_unique<device::Netdev>(host, netlink::Kernel::Open));
+  };
+  openers.prepare_nic = [sysfs = config::Paths::FromEnvironment().sysfs](
+                            const config::Rail& rail, const std::set<std::string>& claimed) {
+    sriov::Preparer preparer(sriov::Sysfs(sysfs), netlink::KernelDevlink::Open);
+    return preparer.Ensure({.pf = rail.pf, .vfs = rail.num_vfs, .steering = rail.flow_steering}, claimed);
+  };
+  openers.rdma_netns = [sysfs = config::Paths::FromEnvironment().sysfs]() -> Result<std::string> {
+    // Opening the protocol would load the RDMA modules of a node that has no use for them.
+    if (sriov::Sysfs(sysfs).List("class/infiniband").empty()) return std::string();
+    RAIL_ASSIGN(const auto rdma, netlink::KernelRdma::Open());
+    RAIL_ASSIGN(const netlink::RdmaNetns mode, rdma->NetnsMode());
+    return std::string(mode == netlink::RdmaNetns::kShared ? "shared" : "exclusive");
   };
   openers.release_addresses = [](const cni::IpamCall& call, Deadline deadline) {
     return cni::Release(call, deadline);
@@ -49,6 +74,7 @@ engine::Deps RealDeps() {
   const config::Paths paths = config::Paths::FromEnvironment();
   return {.load_config = [paths] { return config::Load(paths.config_file); },
           .open_store = [paths] { return state::Sqlite::Open(paths.state_file); },
+          .read_store = [paths] { return state::Sqlite::OpenAsItIs(paths.state_file); },
           .openers = RealOpeners,
           .load_tenancy = tenancy::Tenancy::Load,
           .ipam = &ipam,

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lib/base/strict_json.h"
+#include "plugins/ovs-provider/device_settings.h"
 
 namespace rail::ovs_provider {
 
@@ -11,7 +12,7 @@ namespace rail::ovs_provider {
 cni::Outcome<Config> ParseConfig(const cni::Request& request) {
   JsonErrors errors;
   JsonObject object(*request.config, "", errors);
-  Config config{.rail = object.String("rail")};
+  Config config{.rail = object.String("rail"), .device = ParseDeviceSettings(object, errors)};
   if (const nlohmann::json* ipam = object.Object("ipam")) {
     JsonObject(*ipam, "ipam", errors).String("type");
   }

@@ -6,11 +6,13 @@
 #include "lib/cni/error.h"
 #include "lib/cni/request.h"
 #include "lib/cni/result.h"
+#include "lib/device/device.h"
 
 namespace rail::ovs_provider {
 
 struct Config {
   std::string rail;  // "rail": a rail of node.json
+  device::Settings device;
 };
 
 // Errors: code 7, naming the key.

@@ -1,14 +1,21 @@
-// What every Backend does: the same cases on the fake and on netdev with veth pairs in throw-away namespaces.
+// What every Backend does: the same cases on the fake, on netdev with veth pairs in throw-away namespaces, on sriov with a NIC in
+// memory, and, where RAILCNI_TEST_VFS names two VFs of one PF (0000:01:10.0,0000:01:10.2), on sriov with these.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <optional>
 
 #include "lib/device/netdev.h"
+#include "lib/device/sriov.h"
 #include "lib/device/testing/fake.h"
+#include "lib/device/testing/vf_host.h"
 #include "lib/netlink/kernel.h"
+#include "lib/netlink/kernel_devlink.h"
+#include "lib/netlink/kernel_rdma.h"
+#include "lib/netlink/kernel_vf.h"
 #include "lib/netns/testing/scratch.h"
 
 namespace rail::device {
@@ -27,7 +34,19 @@ class World {
   virtual Status OnHost(const std::function<Status()>& body) = 0;
   virtual Result<Saved> StateOf(const std::string& device) = 0;
   virtual void KillPod() = 0;
-  const Netns& pod() const { return *pod_; }
+  virtual const Netns& pod() const { return *pod_; }
+  virtual config::Rail rail() const {
+    config::Rail rail;
+    rail.name = "rail0";
+    rail.devices = {{"vf0", "rep0"}, {"vf1", "rep1"}, {"vf9", "rep9"}};
+    return rail;
+  }
+  // Two devices of the rail, and one that is not there.
+  virtual std::string vf0() const { return "vf0"; }
+  virtual std::string vf1() const { return "vf1"; }
+  virtual std::string absent() const { return "vf9"; }
+  // Whether the kernel returns a device whose namespace has died.
+  virtual bool returns() const { return false; }
 
  protected:
   std::optional<Netns> pod_ = MakeScratch();
@@ -82,21 +101,117 @@ class KernelWorld : public World {
   std::optional<Netdev> backend_;
 };
 
-enum class Which { kFake, kNetdev };
+class RecordedWorld : public World {
+ public:
+  Backend& backend() override { return host_.backend(); }
+  Status OnHost(const std::function<Status()>& body) override { return host_.On(body); }
+  Result<Saved> StateOf(const std::string& device) override {
+    return host_.backend().Save(host_.backend().Find(host_.rail(), device).value());
+  }
+  void KillPod() override { host_.KillPod(); }
+  const Netns& pod() const override { return host_.pod(); }
+  config::Rail rail() const override { return host_.rail(); }
+  std::string vf0() const override { return testing::VfHost::kVf0; }
+  std::string vf1() const override { return testing::VfHost::kVf1; }
+  std::string absent() const override { return "0000:3b:1f.7"; }
+  bool returns() const override { return true; }
+
+ private:
+  testing::VfHost host_{netlink::RdmaNetns::kExclusive};
+};
+
+constexpr char kRealVfs[] = "RAILCNI_TEST_VFS";
+
+// VFs of this machine. What stands for them is one end of a veth: a NIC without switchdev mode has no representors.
+class RealWorld : public World {
+ public:
+  RealWorld() {
+    const std::string vfs = std::getenv(kRealVfs);
+    vfs_ = {vfs.substr(0, vfs.find(',')), vfs.substr(vfs.find(',') + 1)};
+    const sriov::Lookup lookup(sriov::Sysfs("/sys"), netlink::KernelDevlink::Open);
+    const auto vf = lookup.FindVf(vfs_[0]);
+    EXPECT_TRUE(vf) << vf.error().message;
+    rail_.name = "rail0";
+    rail_.pf = vf->pf.netdev;
+    rail_.devices = {{vfs_[0], "testrep0"}, {vfs_[1], "testrep1"}};
+    netlink_ = netlink::Kernel::Open().value();
+    Must(
+        "ip link add testrep0 type veth peer name testend0 && ip link add testrep1 type veth peer name "
+        "testend1");
+    backend_.emplace(*netlink_, netlink::Kernel::Open,
+                     Sriov::Edges{.sysfs = "/sys",
+                                  .devlink = netlink::KernelDevlink::Open,
+                                  .vfs = netlink::KernelVfs::Open,
+                                  .rdma = netlink::KernelRdma::Open});
+  }
+  ~RealWorld() override { Must("ip link del testrep0; ip link del testrep1"); }
+
+  Backend& backend() override { return *backend_; }
+  Status OnHost(const std::function<Status()>& body) override { return body(); }
+  Result<Saved> StateOf(const std::string& device) override {
+    RAIL_ASSIGN(const Device found, backend_->Find(rail_, device));
+    return backend_->Save(found);
+  }
+  void KillPod() override { pod_.reset(); }
+  config::Rail rail() const override { return rail_; }
+  std::string vf0() const override { return vfs_[0]; }
+  std::string vf1() const override { return vfs_[1]; }
+  std::string absent() const override { return "ffff:ff:1f.7"; }
+  bool returns() const override { return true; }
+
+ private:
+  static void Must(const std::string& command) {
+    const Status status = netns::testing::Shell(Netns::Current().value(), command);
+    EXPECT_TRUE(status) << status.error().message;
+  }
+
+  std::vector<std::string> vfs_;
+  config::Rail rail_;
+  std::unique_ptr<netlink::Netlink> netlink_;
+  std::optional<Sriov> backend_;
+};
+
+enum class Which { kFake, kNetdev, kRecorded, kReal };
+std::string NameOf(Which which) {
+  switch (which) {
+    case Which::kFake:
+      return "Fake";
+    case Which::kNetdev:
+      return "Netdev";
+    case Which::kRecorded:
+      return "Sriov";
+    case Which::kReal:
+      break;
+  }
+  return "SriovReal";
+}
 void PrintTo(Which which, std::ostream* out) {
-  *out << (which == Which::kFake ? "fake" : "netdev");
+  *out << NameOf(which);
+}
+std::vector<Which> Backends() {
+  std::vector<Which> all{Which::kFake, Which::kNetdev, Which::kRecorded};
+  if (std::getenv(kRealVfs) != nullptr) all.push_back(Which::kReal);
+  return all;
+}
+std::unique_ptr<World> MakeWorld(Which which) {
+  switch (which) {
+    case Which::kFake:
+      return std::make_unique<FakeWorld>();
+    case Which::kNetdev:
+      return std::make_unique<KernelWorld>();
+    case Which::kRecorded:
+      return std::make_unique<RecordedWorld>();
+    case Which::kReal:
+      break;
+  }
+  return std::make_unique<RealWorld>();
 }
 
 class DeviceContract : public ::testing::TestWithParam<Which> {
  protected:
   void SetUp() override {
-    if (GetParam() == Which::kFake) {
-      world_ = std::make_unique<FakeWorld>();
-    } else {
-      world_ = std::make_unique<KernelWorld>();
-    }
-    rail_.name = "rail0";
-    rail_.devices = {{"vf0", "rep0"}, {"vf1", "rep1"}, {"vf9", "rep9"}};
+    world_ = MakeWorld(GetParam());
+    rail_ = world_->rail();
   }
 
   Result<Device> Find(const std::string& id) {
@@ -104,6 +219,9 @@ class DeviceContract : public ::testing::TestWithParam<Which> {
   }
   Result<Saved> Save(const Device& device) {
     return OnHost<Saved>([&] { return world_->backend().Save(device); });
+  }
+  Result<Saved> StateOf(const std::string& id) {
+    return OnHost<Saved>([&] { return world_->StateOf(id); });
   }
   Result<MacAddress> MoveIn(const Device& device, const std::string& ifname) {
     return OnHost<MacAddress>([&] { return world_->backend().MoveIn(device, world_->pod(), ifname, 4200); });
@@ -128,62 +246,87 @@ class DeviceContract : public ::testing::TestWithParam<Which> {
   config::Rail rail_;
 };
 
-INSTANTIATE_TEST_SUITE_P(, DeviceContract, ::testing::Values(Which::kFake, Which::kNetdev),
-                         [](const auto& param) { return param.param == Which::kFake ? "Fake" : "Netdev"; });
+INSTANTIATE_TEST_SUITE_P(, DeviceContract, ::testing::ValuesIn(Backends()),
+                         [](const auto& param) { return NameOf(param.param); });
 
 TEST_P(DeviceContract, FindsTheDevicesOfTheRail) {
-  const auto device = Find("vf0");
+  const auto device = Find(world_->vf0());
   ASSERT_TRUE(device) << device.error().message;
-  EXPECT_EQ(device->id, "vf0");
-  EXPECT_EQ(device->netdev, "vf0");
-  EXPECT_EQ(device->representor, "rep0");
+  EXPECT_EQ(device->id, world_->vf0());
+  EXPECT_FALSE(device->netdev.empty());
+  EXPECT_FALSE(device->representor.empty());
+  EXPECT_TRUE(device->settings.empty());
   EXPECT_FALSE(device->mac.is_zero());
 }
 
 TEST_P(DeviceContract, TellsAForeignDeviceFromAnAbsentOne) {
   EXPECT_EQ(Find("lo").error().code, Code::kInvalid);
   EXPECT_EQ(Find("").error().code, Code::kInvalid);
-  EXPECT_EQ(Find("vf9").error().code, Code::kNotFound);
+  EXPECT_EQ(Find(world_->absent()).error().code, Code::kNotFound);
 }
 
 TEST_P(DeviceContract, MovesADeviceInAndGivesItBackAsItWas) {
-  const Device device = Find("vf0").value();
+  const Device device = Find(world_->vf0()).value();
   const Saved saved = Save(device).value();
   const auto mac = MoveIn(device, "net1");
   ASSERT_TRUE(mac) << mac.error().message;
   EXPECT_EQ(*mac, device.mac);
-  EXPECT_EQ(Find("vf0").error().code, Code::kNotFound);
+  EXPECT_EQ(Find(world_->vf0()).error().code, Code::kNotFound);
   EXPECT_EQ(MoveIn(device, "net2").error().code, Code::kNotFound);
 
   for (int i = 0; i < 2; ++i) {
     const Status status = Restore(saved, &world_->pod(), "net1");
     ASSERT_TRUE(status) << status.error().message;
-    EXPECT_EQ(world_->StateOf("vf0").value(), saved);
+    EXPECT_EQ(StateOf(world_->vf0()).value(), saved);
   }
-  EXPECT_TRUE(Find("vf0"));
+  EXPECT_TRUE(Find(world_->vf0()));
 }
 
 TEST_P(DeviceContract, RefusesANameThatIsTakenInThePod) {
-  const Device first = Find("vf0").value();
-  const Device second = Find("vf1").value();
+  const Device first = Find(world_->vf0()).value();
+  const Device second = Find(world_->vf1()).value();
   const Saved saved = Save(second).value();
   ASSERT_TRUE(MoveIn(first, "net1"));
   EXPECT_EQ(MoveIn(second, "net1").error().code, Code::kExists);
   // What was begun is undone.
   ASSERT_TRUE(Restore(saved, &world_->pod(), "net1"));
-  EXPECT_EQ(world_->StateOf("vf1").value(), saved);
-  EXPECT_EQ(Find("vf0").error().code, Code::kNotFound);
+  EXPECT_EQ(StateOf(world_->vf1()).value(), saved);
+  EXPECT_EQ(Find(world_->vf0()).error().code, Code::kNotFound);
+}
+
+// What igb can too: it has no link state, and rates only with a link.
+TEST_P(DeviceContract, SetsWhatTheNetworkAsksForOrSaysThatItCannot) {
+  Device device = Find(world_->vf0()).value();
+  const Saved saved = Save(device).value();
+  device.settings.vlan = netlink::VfVlan{100, 3, false};
+  device.settings.spoofchk = false;
+  device.settings.trust = true;
+  const auto moved = MoveIn(device, "net1");
+  if (saved.vf) {
+    ASSERT_TRUE(moved) << moved.error().message;
+    const auto problems = OnHost<std::vector<std::string>>(
+        [&] { return world_->backend().Verify(saved, device.settings, world_->pod()); });
+    EXPECT_THAT(problems.value(), ::testing::IsEmpty());
+    const auto others = OnHost<std::vector<std::string>>(
+        [&] { return world_->backend().Verify(saved, {.trust = false}, world_->pod()); });
+    EXPECT_THAT(others.value(), ::testing::ElementsAre(HasSubstr("trust")));
+  } else {
+    EXPECT_EQ(moved.error().code, Code::kUnsupported);
+  }
+  const Status restored = Restore(saved, &world_->pod(), "net1");
+  ASSERT_TRUE(restored) << restored.error().message;
+  EXPECT_EQ(StateOf(world_->vf0()).value(), saved);
 }
 
 TEST_P(DeviceContract, MendsADeviceThatNeverLeft) {
-  const Saved saved = Save(Find("vf0").value()).value();
+  const Saved saved = Save(Find(world_->vf0()).value()).value();
   EXPECT_TRUE(Restore(saved, &world_->pod(), "net1"));
   EXPECT_TRUE(Restore(saved, nullptr, "net1"));
-  EXPECT_EQ(world_->StateOf("vf0").value(), saved);
+  EXPECT_EQ(StateOf(world_->vf0()).value(), saved);
 }
 
-TEST_P(DeviceContract, IsDoneWhenAVirtualDeviceDiedWithItsNamespace) {
-  const Device device = Find("vf0").value();
+TEST_P(DeviceContract, IsDoneWhenTheNamespaceDied) {
+  const Device device = Find(world_->vf0()).value();
   const Saved saved = Save(device).value();
   ASSERT_TRUE(MoveIn(device, "net1"));
   world_->KillPod();
@@ -191,8 +334,13 @@ TEST_P(DeviceContract, IsDoneWhenAVirtualDeviceDiedWithItsNamespace) {
     const Status status = Restore(saved, nullptr, "net1");
     EXPECT_TRUE(status) << status.error().message;
   }
-  EXPECT_EQ(Find("vf0").error().code, Code::kNotFound);
-  EXPECT_TRUE(Find("vf1"));
+  // A physical device is back as it was; a virtual one died with the namespace.
+  if (world_->returns()) {
+    EXPECT_EQ(StateOf(world_->vf0()).value(), saved);
+  } else {
+    EXPECT_EQ(Find(world_->vf0()).error().code, Code::kNotFound);
+  }
+  EXPECT_TRUE(Find(world_->vf1()));
 }
 
 }  // namespace

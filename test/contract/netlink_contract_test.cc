@@ -73,6 +73,12 @@ class NetlinkContract : public ::testing::TestWithParam<Which> {
     EXPECT_EQ(status.error().code, code) << status.error().message;
   }
 
+  void AddAltname(const char* link, const std::string& altname) {
+    if (auto* fake = dynamic_cast<testing::Fake*>(host_.get())) return fake->AddAltname(link, altname);
+    Must(netns::testing::Shell(host_ns_,
+                               std::string("ip link property add dev ") + link + " altname " + altname));
+  }
+
   int Index(const char* name) { return Must(host_->GetLink(name)).index; }
   int UpLink() {
     const int link = Index("vf0");
@@ -193,6 +199,30 @@ TEST_P(NetlinkContract, DoesNotMoveALinkToANameThatIsTaken) {
 TEST_P(NetlinkContract, DoesNotMoveALinkToWhatIsNoNamespace) {
   const Fd file(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   ExpectCode(host_->MoveLink(Index("vf0"), file.get(), "net1"), Code::kInvalid);
+}
+
+TEST_P(NetlinkContract, FindsALinkByAnAlternativeName) {
+  AddAltname("vf0", "enp59s0f0v0");
+  EXPECT_EQ(Must(host_->GetLink("enp59s0f0v0")).name, "vf0");
+  EXPECT_THAT(Must(host_->GetLink("vf0")).altnames, ::testing::ElementsAre("enp59s0f0v0"));
+}
+
+TEST_P(NetlinkContract, RenamesALinkToItsOwnAlternativeName) {
+  AddAltname("vf0", "net1");
+  AddAltname("rep0", "other");
+  Must(host_->Rename(Index("vf0"), "net1"));
+  EXPECT_THAT(Must(host_->GetLink("net1")).altnames, IsEmpty());
+  ExpectCode(host_->Rename(Index("net1"), "other"), Code::kExists);
+}
+
+TEST_P(NetlinkContract, MovesALinkWhoseAlternativeNamesAreTakenThere) {
+  AddAltname("vf0", "net1");
+  AddAltname("vf0", "an-alternative-name-may-be-long");
+  AddAltname("vf0", "taken");
+  Must(host_->MoveLink(Index("rep0"), pod_ns_.fd(), "taken"));
+  Must(host_->MoveLink(Index("vf0"), pod_ns_.fd(), "net1"));
+  const Link moved = Must(pod_->GetLink("net1"));
+  EXPECT_THAT(moved.altnames, ::testing::ElementsAre("an-alternative-name-may-be-long"));
 }
 
 TEST_P(NetlinkContract, AddsAndDeletesAddresses) {

@@ -15,6 +15,7 @@ sys.path[:0] = [str(HERE), str(HERE.parents[1] / "deploy/lab")]
 
 from railcni_lab import fabric, pods  # noqa: E402  the path above comes first
 from railcni_lab.layout import Lab, LabError, Shape  # noqa: E402
+from lone import Lone  # noqa: E402
 from tables import Tables  # noqa: E402
 from world import World  # noqa: E402
 
@@ -34,6 +35,18 @@ def lab(request: pytest.FixtureRequest) -> Iterator[Lab]:
     try:
         fabric.up(lab, Shape(nodes=2, rails=2, spines=1))
         yield lab
+    finally:
+        if "RAILCNI_TEST_KEEP_LAB" not in os.environ:
+            fabric.down(lab)
+
+
+@pytest.fixture(scope="session")
+def lone() -> Iterator[Lone]:
+    """1 node, 1 rail, 64 devices, nobody on it: for what is broken, killed or crowded. No other test minds."""
+    lab = Lab(f"u{os.getpid()}", Lab.from_environment().binaries)
+    try:
+        fabric.up(lab, Shape(nodes=1, rails=1, spines=0, devices=64))
+        yield Lone(lab)
     finally:
         if "RAILCNI_TEST_KEEP_LAB" not in os.environ:
             fabric.down(lab)

@@ -178,7 +178,7 @@ def test_bgpd(node: Node, fault, how: signal.Signals) -> None:  # noqa: ANN001
     with fault(f"bgpd ended by {how.name}, back after 2 s") as f:
         kill(node, "bgpd", how=how)
         time.sleep(2)
-        daemons.start_frr_daemon(node, "bgpd")
+        daemons.start_frr_daemon(node, "bgpd", bmp=True)
         f.over()
 
 
@@ -306,7 +306,7 @@ def test_node_reboots(world: World, node: Node, traffic: Traffic, fault) -> None
             kernel.run(["ip", "-n", node.namespace, "link", "set", "dev", name, "address", mac])
         daemons.start_ovs(node)
         for daemon in ("zebra", "bgpd"):
-            daemons.start_frr_daemon(node, daemon)
+            daemons.start_frr_daemon(node, daemon, bmp=True)
         daemons.start_raild(lab, node)
         f.over()
         fabric.wait_for_bridges(node, 1)

@@ -33,6 +33,13 @@ def test_reports_of_both_kinds_are_counted_and_failures_named(tmp_path: Path, xm
     assert all(name in named for name in names)
 
 
+def test_tests_that_are_skipped_for_one_reason_are_told_in_one_line(tmp_path: Path) -> None:
+    case = '<testcase classname="test_a" name="test_{}"><skipped message="no guest: no QEMU"/></testcase>'
+    (tmp_path / "a.xml").write_text(f"<testsuite>{case.format(1)}{case.format(2)}</testsuite>")
+    line, named = counts(tmp_path, 0)
+    assert line == "0 0 2" and named.strip() == "skipped 2 tests: no guest: no QEMU"
+
+
 @pytest.mark.parametrize(("status", "expected"), [(0, "1 0 0"), (1, "0 1 0"), (124, "0 1 0"), (137, "0 1 0")])
 def test_a_tier_without_a_report_counts_as_one_test(tmp_path: Path, status: int, expected: str) -> None:
     assert counts(tmp_path, status)[0] == expected

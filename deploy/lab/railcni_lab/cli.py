@@ -8,7 +8,7 @@ import os
 import sys
 
 from . import fabric, matrix, pods, status
-from .layout import Lab, LabError, Shape
+from .layout import DATAPATHS, Lab, LabError, Shape
 
 
 def _rails(text: str) -> list[int]:
@@ -28,6 +28,8 @@ def parser() -> argparse.ArgumentParser:
     for name in ("nodes", "rails", "spines", "devices"):
         up.add_argument(f"--{name}", type=int, default=getattr(shape, name), metavar="N",
                         help=f"default %(default)s{' per node and rail' if name == 'devices' else ''}")
+    up.add_argument("--datapath", choices=DATAPATHS, default=shape.datapath,
+                    help="of Open vSwitch: netdev in userspace (default); system: the kernel's, with hardware offload on")
     commands.add_parser("down", help="end and remove all of it, also after a crash")
     pod = commands.add_parser("pod", help="attach and detach pods").add_subparsers(dest="verb", required=True)
     add = pod.add_parser("add", help="make a pod and attach it by the CNI chain")
@@ -82,7 +84,8 @@ def run(arguments: argparse.Namespace) -> int:
     lab = Lab.from_environment()
     match arguments.command:
         case "up":
-            fabric.up(lab, Shape(arguments.nodes, arguments.rails, arguments.spines, arguments.devices))
+            fabric.up(lab, Shape(arguments.nodes, arguments.rails, arguments.spines, arguments.devices,
+                                arguments.datapath))
         case "down":
             fabric.down(lab)
         case "pod":

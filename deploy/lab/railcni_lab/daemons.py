@@ -42,15 +42,18 @@ def prepare(host: Host) -> None:
             file.chmod(0o640)
 
 
-def start_frr(host: Host, bgp_config: str = "") -> None:
+def start_frr(host: Host, bgp_config: str = "", which: Iterable[str] = ("zebra", "bgpd"), bmp: bool = False) -> None:
+    """`bmp`: with the module by which bgpd pushes what it learns."""
     (host.root / "etc/frr/bgpd.conf").write_text(bgp_config)
-    for daemon in ("zebra", "bgpd"):
-        start_frr_daemon(host, daemon)
+    for daemon in which:
+        start_frr_daemon(host, daemon, bmp)
 
 
-def start_frr_daemon(host: Host, daemon: str) -> None:
+def start_frr_daemon(host: Host, daemon: str, bmp: bool = False) -> None:
+    module = ["-M", "bmp"] if bmp and daemon == "bgpd" else []
     with inside(host.namespace):
-        run([str(FRR_BINARIES / daemon), "-d", "-z", str(host.frr_dir / "zserv.api"), "--vty_socket", str(host.frr_dir),
+        run([str(FRR_BINARIES / daemon), *module, "-d", "-z", str(host.frr_dir / "zserv.api"),
+             "--vty_socket", str(host.frr_dir),
              "-i", str(host.frr_dir / f"{daemon}.pid"), "-f", str(host.root / f"etc/frr/{daemon}.conf"),
              "-A", "127.0.0.1", "-P", "0", "--log", f"file:{host.log_dir / daemon}.log"])
 
@@ -60,12 +63,15 @@ def ovs_environment(host: Host) -> dict[str, str]:
             "OVS_LOGDIR": str(host.log_dir), "OVS_SYSCONFDIR": str(host.root / "etc")}
 
 
-def start_ovs(host: Host) -> None:
-    start_ovsdb(host)
-    start_vswitchd(host)
+def start_ovs(host: Host, datapath: str = "netdev", which: Iterable[str] = ("ovsdb-server", "ovs-vswitchd")) -> None:
+    """Starts Open vSwitch; with the datapath "system" (the kernel's) also its offload to tc."""
+    if "ovsdb-server" in which:
+        start_ovsdb(host, datapath)
+    if "ovs-vswitchd" in which:
+        start_vswitchd(host, datapath)
 
 
-def start_ovsdb(host: Host) -> None:
+def start_ovsdb(host: Host, datapath: str = "netdev") -> None:
     database, env = host.root / "var/lib/openvswitch/conf.db", ovs_environment(host)
     database.parent.mkdir(parents=True, exist_ok=True)
     if not database.exists():
@@ -75,11 +81,15 @@ def start_ovsdb(host: Host) -> None:
              f"--pidfile={host.pid_dir}/ovsdb-server.pid", f"--unixctl={host.ovs_dir}/ovsdb-server.ctl",
              f"--log-file={host.log_dir}/ovsdb-server.log", *OVS_COMMON], env=env)
         run(["ovs-vsctl", f"--db=unix:{host.ovs_dir}/db.sock", "--no-wait", "init"], env=env)
+        if datapath == "system":  # read once, when ovs-vswitchd starts
+            run(["ovs-vsctl", f"--db=unix:{host.ovs_dir}/db.sock", "--no-wait", "set", "Open_vSwitch", ".",
+                 "other_config:hw-offload=true"], env=env)
 
 
-def start_vswitchd(host: Host) -> None:
+def start_vswitchd(host: Host, datapath: str = "netdev") -> None:
+    options = ["--disable-system"] if datapath == "netdev" else []
     with inside(host.namespace):
-        run(["ovs-vswitchd", f"unix:{host.ovs_dir}/db.sock", "--disable-system",
+        run(["ovs-vswitchd", f"unix:{host.ovs_dir}/db.sock", *options,
              f"--pidfile={host.pid_dir}/ovs-vswitchd.pid", f"--unixctl={host.ovs_dir}/ovs-vswitchd.ctl",
              f"--log-file={host.log_dir}/ovs-vswitchd.log", *OVS_COMMON], env=ovs_environment(host))
 

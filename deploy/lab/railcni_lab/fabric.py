@@ -141,7 +141,7 @@ def node_config(lab: Lab, node: Node) -> dict[str, object]:
         "tenancy": {"mode": "namespace", "key_file": str(node.root / "etc/railcni/tenant.key")},
         "bgp": {"manage": True, "asn": node.asn, "router_id": node.router_id, "community_asn": COMMUNITY_ASN},
         "ovs": {"db": f"unix:{node.ovs_dir}/db.sock", "run_dir": str(node.ovs_dir), "manage_bridges": True,
-                "datapath": "netdev"},
+                "datapath": shape.datapath},
         "frr": {"run_dir": str(node.frr_dir)},
     }
 
@@ -154,8 +154,8 @@ def start_node(lab: Lab, node: Node, key: str) -> None:
     key_file.touch(mode=0o600)
     key_file.write_text(key)
     write_json(node.config_file, node_config(lab, node))
-    daemons.start_ovs(node)
-    daemons.start_frr(node)
+    daemons.start_ovs(node, lab.shape().datapath)
+    daemons.start_frr(node, bmp=True)
     daemons.start_raild(lab, node)
 
 

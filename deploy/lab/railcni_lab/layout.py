@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 COMMUNITY_ASN = 4200000000
+DATAPATHS = ("netdev", "system")  # Open vSwitch's names: in userspace, or the kernel's, its rules offered to tc
 MTU = 4200
 REPOSITORY = Path(__file__).resolve().parents[3]
 
@@ -28,12 +29,15 @@ class Shape:
     rails: int = 2
     spines: int = 1
     devices: int = 8  # per node and rail: as many pods fit
+    datapath: str = DATAPATHS[0]
 
     def check(self) -> None:
         for value, name, low, high in ((self.nodes, "--nodes", 1, 200), (self.rails, "--rails", 1, 16),
                                        (self.spines, "--spines", 0, 16), (self.devices, "--devices", 1, 64)):
             if not low <= value <= high:
                 raise LabError(f"{name} {value} is out of range: {low} to {high}")
+        if self.datapath not in DATAPATHS:
+            raise LabError(f"--datapath {self.datapath!r} is unknown: {' or '.join(DATAPATHS)}")
         if self.rails > 1 and self.spines == 0:
             raise LabError("--spines 0 leaves the rails' leaves unconnected: give one spine or more, or --rails 1")
 

@@ -67,6 +67,7 @@ Result<MacAddress> Fake::MoveIn(const Device& device, const netns::Netns& pod, c
   const auto it = entries_.find(device.id);
   if (it == entries_.end() || it->second.pod)
     return Fail(Code::kNotFound, "device " + device.id + " is not on the host");
+  if (!device.settings.empty()) return Fail(Code::kUnsupported, device.id + " is no virtual function");
   for (const auto& [id, entry] : entries_) {
     if (entry.pod == pod.identity() && entry.ifname == ifname) {
       return Fail(Code::kExists, "the pod has a link " + ifname + " already");

@@ -20,6 +20,7 @@
 #include "lib/engine/repair_switch.h"
 #include "lib/engine/sweep.h"
 #include "lib/engine/testing/gate.h"
+#include "lib/engine/uplink.h"
 #include "lib/frr/testing/fake.h"
 #include "lib/netlink/testing/fake.h"
 #include "lib/ovs/testing/fake_openflow.h"
@@ -55,6 +56,7 @@ struct Raild {
   std::unique_ptr<state::Store> store;
   Board board;
   Picture picture;
+  UplinkWatch uplinks;
   SwitchRepair the_switch;
   BgpRepair bgp;
   Sweeper sweeper;
@@ -99,6 +101,7 @@ class World {
 
   Gate gate;
   config::NodeConfig config;
+  std::string config_problem;  // why node.json cannot be read; "": it can
   ovs::testing::FakeOvsdb ovsdb;
   std::map<std::string, ovs::testing::FakeOpenFlow> bridges;
   frr::testing::FakeBgp bgp{{}};

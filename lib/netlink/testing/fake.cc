@@ -38,6 +38,10 @@ bool SamePlace(const Route& one, const Route& other) {
   return one.destination == other.destination && one.table == other.table && one.priority == other.priority;
 }
 
+bool IsCalled(const Link& link, std::string_view name) {
+  return link.name == name || std::ranges::find(link.altnames, name) != link.altnames.end();
+}
+
 template <class Value>
 Status Remove(std::vector<Value>& values, const Value& value, const std::string& doing) {
   if (std::erase(values, value) > 0) return {};
@@ -68,6 +72,12 @@ void Fake::AddVeth(const std::string& one, const std::string& other) {
   const int second = AddLink(link);
   ends_[first] = End{this, second};
   ends_[second] = End{this, first};
+}
+
+void Fake::AddAltname(const std::string& name, const std::string& altname) {
+  for (auto& [index, link] : links_) {
+    if (link.name == name) link.altnames.push_back(altname);
+  }
 }
 
 void Fake::RemoveLink(const std::string& name) {
@@ -121,7 +131,7 @@ Link Fake::View(const Link& link) const {
 }
 
 bool Fake::HasName(std::string_view name) const {
-  return std::ranges::any_of(links_, [&](const auto& entry) { return entry.second.name == name; });
+  return std::ranges::any_of(links_, [&](const auto& entry) { return IsCalled(entry.second, name); });
 }
 
 void Fake::Flush(int link) {
@@ -135,7 +145,7 @@ Result<Link> Fake::GetLink(std::string_view name) {
   const std::string doing = "find link " + std::string(name);
   if (name.empty() || name.size() > kLongestName) return FailErrno(EINVAL, doing);
   for (const auto& [index, link] : links_) {
-    if (link.name == name) return View(link);
+    if (IsCalled(link, name)) return View(link);
   }
   return FailErrno(ENODEV, doing);
 }
@@ -182,6 +192,7 @@ Status Fake::Rename(int link, std::string_view name) {
   const std::string doing = "rename " + Number(link) + " to " + std::string(name);
   if (name.empty() || name.size() > kLongestName) return FailErrno(EINVAL, doing);
   if (links_.at(link).name == name) return {};
+  std::erase(links_.at(link).altnames, name);
   if (HasName(name)) return FailErrno(EEXIST, doing);
   links_.at(link).name = name;
   return {};
@@ -196,6 +207,8 @@ Status Fake::MoveLink(int link, int netns_fd, std::string_view name) {
 
   Flush(link);
   Link moved = links_.extract(link).mapped();
+  std::erase_if(moved.altnames,
+                [&](const std::string& altname) { return altname == name || there->HasName(altname); });
   moved.name = name;
   moved.up = false;
   const int index = there->AddLink(std::move(moved));

@@ -24,6 +24,7 @@ class Fake : public Netlink {
   // A link with an index of its own; a virtual one when `link.kind` is not empty.
   int AddLink(Link link);
   void AddVeth(const std::string& one, const std::string& other);
+  void AddAltname(const std::string& link, const std::string& altname);
   // As when the namespace dies or the link is deleted: a veth takes its other end along.
   void RemoveLink(const std::string& name);
   // `netns_fd` leads to `other`, whose links may come back to this.

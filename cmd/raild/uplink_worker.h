@@ -1,0 +1,39 @@
+// The thread that follows the carrier of the rails' uplinks: it asks the kernel only, so that nothing else keeps it waiting.
+//
+// Use:      UplinkWorker uplinks(config, deps, picture, [&] { bgp.UplinksChanged(); });
+//           RAIL_TRY(uplinks.Open());  uplinks.Start();  ...  uplinks.Stop();
+// Threads:  Start and Stop by one; `changed` is called on the worker's own thread
+// Owns:     the kernel's link events
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "cmd/raild/worker.h"
+#include "lib/engine/uplink.h"
+#include "lib/netlink/monitor.h"
+
+namespace rail::raild {
+
+class UplinkWorker {
+ public:
+  UplinkWorker(const config::NodeConfig& config, const engine::Deps& deps, engine::Picture& picture,
+               std::function<void()> changed)
+      : watch_(config, deps, picture), changed_(std::move(changed)) {}
+
+  Status Open() { return worker_.Open(); }
+  // The first look is taken before this returns: whoever announces next knows.
+  void Start();
+  void Stop() { worker_.Stop(); }
+
+ private:
+  void Look();
+  void WatchLinks();
+
+  engine::UplinkWatch watch_;
+  std::function<void()> changed_;
+  std::unique_ptr<netlink::Monitor> links_;
+  Worker worker_;  // last: its thread ends first
+};
+
+}  // namespace rail::raild

@@ -1,0 +1,34 @@
+#include "lib/device/select.h"
+
+#include "lib/sriov/lookup.h"
+
+namespace rail::device {
+
+Backend& Select::Of(const std::string& id) {
+  return sriov::IsPciAddress(id) ? *sriov_ : *netdev_;
+}
+
+Result<Device> Select::Find(const config::Rail& rail, const std::string& id) {
+  return Of(id).Find(rail, id);
+}
+
+Result<Saved> Select::Save(const Device& device) {
+  return Of(device.id).Save(device);
+}
+
+Result<MacAddress> Select::MoveIn(const Device& device, const netns::Netns& pod, const std::string& ifname,
+                                  uint32_t mtu) {
+  return Of(device.id).MoveIn(device, pod, ifname, mtu);
+}
+
+Result<std::vector<std::string>> Select::Verify(const Saved& saved, const Settings& settings,
+                                                const netns::Netns& pod) {
+  return Of(saved.id).Verify(saved, settings, pod);
+}
+
+Status Select::Restore(const Saved& saved, const netns::Netns* pod, const std::string& ifname,
+                       Deadline deadline) {
+  return Of(saved.id).Restore(saved, pod, ifname, deadline);
+}
+
+}  // namespace rail::device

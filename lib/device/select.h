@@ -1,0 +1,35 @@
+// The Backend that takes each device to the backend of its kind: a PCI address is a VF, everything else is a link's name.
+//
+// Use:      Select backend(std::make_unique<Sriov>(...), std::make_unique<Netdev>(...));
+// Threads:  one at a time
+// Owns:     both backends
+#pragma once
+
+#include <memory>
+
+#include "lib/device/device.h"
+
+namespace rail::device {
+
+class Select : public Backend {
+ public:
+  Select(std::unique_ptr<Backend> sriov, std::unique_ptr<Backend> netdev)
+      : sriov_(std::move(sriov)), netdev_(std::move(netdev)) {}
+
+  Result<Device> Find(const config::Rail& rail, const std::string& id) override;
+  Result<Saved> Save(const Device& device) override;
+  Result<MacAddress> MoveIn(const Device& device, const netns::Netns& pod, const std::string& ifname,
+                            uint32_t mtu) override;
+  Result<std::vector<std::string>> Verify(const Saved& saved, const Settings& settings,
+                                          const netns::Netns& pod) override;
+  Status Restore(const Saved& saved, const netns::Netns* pod, const std::string& ifname,
+                 Deadline deadline) override;
+
+ private:
+  Backend& Of(const std::string& id);
+
+  std::unique_ptr<Backend> sriov_;
+  std::unique_ptr<Backend> netdev_;
+};
+
+}  // namespace rail::device

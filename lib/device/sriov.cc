@@ -1,0 +1,293 @@
+#include "lib/device/sriov.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace rail::device {
+namespace {
+
+using netlink::RdmaDevice;
+using netlink::RdmaNetns;
+using netlink::VfChange;
+using netlink::VfState;
+
+const RdmaDevice* ByIndex(const std::vector<RdmaDevice>& devices, uint32_t index) {
+  const auto it = std::ranges::find(devices, index, &RdmaDevice::index);
+  return it == devices.end() ? nullptr : &*it;
+}
+
+// What of `wanted` differs from `now`; what neither driver nor network speaks of is left alone.
+VfChange Difference(const VfState& now, const VfState& wanted) {
+  VfChange change;
+  if (now.vlan != wanted.vlan) change.vlan = wanted.vlan;
+  if (now.rates != wanted.rates) change.rates = wanted.rates;
+  if (wanted.spoofchk && now.spoofchk != wanted.spoofchk) change.spoofchk = wanted.spoofchk;
+  if (wanted.trust && now.trust != wanted.trust) change.trust = wanted.trust;
+  if (wanted.link_state && now.link_state != wanted.link_state) change.link_state = wanted.link_state;
+  if (now.mac != wanted.mac) change.mac = wanted.mac;
+  return change;
+}
+
+// The VF's state as the network asks for it.
+VfState Asked(const VfState& now, const Settings& settings, const MacAddress& mac) {
+  VfState asked = now;
+  if (settings.vlan) asked.vlan = *settings.vlan;
+  if (settings.rates) asked.rates = *settings.rates;
+  if (settings.spoofchk) asked.spoofchk = settings.spoofchk;
+  if (settings.trust) asked.trust = settings.trust;
+  if (settings.link_state) asked.link_state = settings.link_state;
+  asked.mac = mac;
+  return asked;
+}
+
+// "spoof checking is off and should be on", one for each difference.
+std::vector<std::string> Describe(const VfChange& change, const VfState& now) {
+  std::vector<std::string> problems;
+  const auto note = [&](const std::string& what) {
+    problems.push_back(what + " is not as the network asks");
+  };
+  if (change.vlan) note("the VLAN (" + std::to_string(now.vlan.id) + ")");
+  if (change.mac) problems.push_back("the PF gives it the MAC address " + now.mac.ToString());
+  if (change.rates) {
+    note("the rate (" + std::to_string(now.rates.min) + " to " + std::to_string(now.rates.max) + " Mbit/s)");
+  }
+  if (change.spoofchk) note("spoof checking");
+  if (change.trust) note("trust");
+  if (change.link_state) note("the link state");
+  return problems;
+}
+
+}  // namespace
+
+Sriov::Sriov(netlink::Netlink& host, Netdev::OpenNetlink open_netlink, Edges edges)
+    : host_(host),
+      edges_(std::move(edges)),
+      lookup_(sriov::Sysfs(edges_.sysfs), edges_.devlink),
+      netdev_(host, std::move(open_netlink), edges_.monitor) {}
+
+Result<Device> Sriov::Find(const config::Rail& rail, const std::string& id) {
+  const std::string doing = "find device " + id.substr(0, 64) + " of rail " + rail.name;
+  RAIL_ASSIGN_AS(const sriov::Vf vf, lookup_.FindVf(id), doing);
+  RAIL_TRY_AS(CheckRail(rail, vf), doing);
+  if (sriov::IsUserspaceDriver(vf.driver)) {
+    return Fail(Code::kUnsupported, doing + ": it is bound to " + vf.driver +
+                                        " and has no network interface: devices for DPDK or virtual machines "
+                                        "are not supported");
+  }
+  if (vf.driver.empty()) {
+    return Fail(Code::kUnsupported,
+                doing + ": no driver is bound to it; echo " + id + " > /sys/bus/pci/drivers_probe");
+  }
+  if (vf.netdev.empty()) {
+    return Fail(Code::kNotFound,
+                doing + ": its interface is not on the host now; another pod may still have it");
+  }
+  RAIL_ASSIGN_AS(const std::string representor, RepresentorOf(rail, vf), doing);
+  RAIL_ASSIGN_AS(const netlink::Link link, host_.GetLink(vf.netdev), doing);
+  RAIL_TRY_AS(host_.GetLink(representor), doing + ": its representor");
+  Device device;
+  device.id = id;
+  device.netdev = link.name;
+  device.representor = representor;
+  device.mac = link.mac;
+  device.pf_address = vf.pf.address;
+  device.rdma = vf.rdma;
+  return device;
+}
+
+// A VF of another PF would be on another leaf: the pod's addresses would be announced where it is not.
+Status Sriov::CheckRail(const config::Rail& rail, const sriov::Vf& vf) const {
+  RAIL_ASSIGN_AS(const std::vector<sriov::Pf> pfs, lookup_.FindPfs(rail.pf), "the rail's PF");
+  if (std::ranges::find(pfs, vf.pf.device, &sriov::Pf::device) != pfs.end()) return {};
+  return Fail(Code::kInvalid, "it belongs to PF " + vf.pf.netdev + " (" + vf.pf.address +
+                                  "), but the rail's PF is " + rail.pf + " (" + pfs.front().address +
+                                  "): does the network's resource hold VFs of more than one rail?");
+}
+
+Result<std::string> Sriov::RepresentorOf(const config::Rail& rail, const sriov::Vf& vf) {
+  RAIL_ASSIGN(const std::string told, lookup_.FindRepresentor(vf));
+  const config::DeviceEntry* entry = rail.FindDevice(vf.address);
+  if (entry != nullptr && !told.empty() && entry->representor != told) {
+    return Fail(Code::kInvalid,
+                "node.json says that its representor is " + entry->representor + ", the kernel says " + told);
+  }
+  if (!told.empty()) return told;
+  if (entry != nullptr) return entry->representor;
+  return Fail(
+      Code::kUnsupported,
+      "the kernel names no representor for it: set " + vf.pf.address +
+          " to switchdev mode (devlink dev eswitch set, or \"manage_sriov\" in node.json), or name one "
+          "in node.json under rails[].devices");
+}
+
+Result<Sriov::Place> Sriov::PlaceOf(const std::string& address) {
+  RAIL_ASSIGN(const sriov::Vf vf, lookup_.FindVf(address));
+  RAIL_ASSIGN_AS(const netlink::Link pf, host_.GetLink(vf.pf.netdev), "the VF's PF");
+  if (!vfs_) {
+    RAIL_ASSIGN(vfs_, edges_.vfs());
+  }
+  return Place{pf.index, vf.index, vfs_.get()};
+}
+
+Result<netlink::Rdma*> Sriov::HostRdma() {
+  if (!rdma_) {
+    RAIL_ASSIGN(rdma_, edges_.rdma());
+  }
+  return rdma_.get();
+}
+
+Result<RdmaDevice> Sriov::RdmaCalled(const std::string& name) {
+  RAIL_ASSIGN(netlink::Rdma * rdma, HostRdma());
+  RAIL_ASSIGN(const std::vector<RdmaDevice> devices, rdma->List());
+  const auto it = std::ranges::find(devices, name, &RdmaDevice::name);
+  if (it == devices.end()) return Fail(Code::kNotFound, "there is no RDMA device " + name + " on the host");
+  return *it;
+}
+
+Result<Saved> Sriov::Save(const Device& device) {
+  const std::string doing = "save the state of device " + device.id;
+  RAIL_ASSIGN(Saved saved, netdev_.Save(device));
+  RAIL_ASSIGN_AS(const Place place, PlaceOf(device.id), doing);
+  SavedVf vf;
+  RAIL_ASSIGN_AS(vf.state, place.vfs->Get(place.pf, place.vf), doing);
+  if (!device.rdma.empty()) {
+    RAIL_ASSIGN_AS(const RdmaDevice rdma, RdmaCalled(device.rdma), doing);
+    vf.rdma = rdma.name;
+    vf.rdma_index = rdma.index;
+  }
+  saved.vf = std::move(vf);
+  return saved;
+}
+
+Result<MacAddress> Sriov::MoveIn(const Device& device, const netns::Netns& pod, const std::string& ifname,
+                                 uint32_t mtu) {
+  RAIL_TRY_AS(ApplySettings(device), "prepare device " + device.id);
+  Device plain = device;
+  plain.settings = {};
+  RAIL_ASSIGN(const MacAddress mac, netdev_.MoveIn(plain, pod, ifname, mtu));
+  RAIL_TRY_AS(MoveRdmaIn(device, pod), "move the RDMA device of " + device.id + " into the pod");
+  return mac;
+}
+
+// The PF gives the VF the MAC address that it has: from then on the NIC keeps the pod from taking another one.
+Status Sriov::ApplySettings(const Device& device) {
+  RAIL_ASSIGN(const Place place, PlaceOf(device.id));
+  RAIL_ASSIGN(const netlink::Link link, host_.GetLink(device.netdev));
+  RAIL_ASSIGN(const VfState now, place.vfs->Get(place.pf, place.vf));
+  const VfState asked = Asked(now, device.settings, link.mac);
+  RAIL_TRY(place.vfs->Set(place.pf, place.vf, Difference(now, asked)));
+  RAIL_ASSIGN(const VfState after, place.vfs->Get(place.pf, place.vf));
+  const std::vector<std::string> problems = Describe(Difference(after, asked), after);
+  if (problems.empty()) return {};
+  return Fail(Code::kUnsupported, "its driver accepted what was set and did not do it: " + problems.front());
+}
+
+Status Sriov::MoveRdmaIn(const Device& device, const netns::Netns& pod) {
+  const std::string& wanted = device.settings.rdma_name;
+  if (device.rdma.empty()) {
+    if (wanted.empty()) return {};
+    return Fail(Code::kUnsupported, "the network asks for rdma_name " + wanted +
+                                        " and the VF has no RDMA device: is mlx5_ib loaded?");
+  }
+  RAIL_ASSIGN(netlink::Rdma * rdma, HostRdma());
+  RAIL_ASSIGN(const RdmaDevice found, RdmaCalled(device.rdma));
+  // Names are the node's, whatever the namespace, and only who is in a device's namespace can rename it.
+  if (!wanted.empty() && wanted != found.name) {
+    RAIL_TRY_AS(rdma->Rename(found.index, wanted),
+                "the name is one of the whole node's, so one pod at a time can have it");
+  }
+  RAIL_ASSIGN(const RdmaNetns mode, rdma->NetnsMode());
+  return mode == RdmaNetns::kShared ? Status() : rdma->Move(found.index, pod.fd());
+}
+
+Result<std::vector<std::string>> Sriov::Verify(const Saved& saved, const Settings& settings,
+                                               const netns::Netns& pod) {
+  const std::string doing = "check device " + saved.id;
+  RAIL_ASSIGN_AS(const Place place, PlaceOf(saved.id), doing);
+  RAIL_ASSIGN_AS(const VfState now, place.vfs->Get(place.pf, place.vf), doing);
+  std::vector<std::string> problems = Describe(Difference(now, Asked(now, settings, saved.mac)), now);
+  for (std::string& problem : problems) problem = "VF " + saved.id + ": " + problem;
+  if (!saved.vf || saved.vf->rdma.empty()) return problems;
+
+  RAIL_ASSIGN_AS(netlink::Rdma * rdma, HostRdma(), doing);
+  RAIL_ASSIGN_AS(const RdmaNetns mode, rdma->NetnsMode(), doing);
+  std::vector<RdmaDevice> devices;
+  const auto list = [&](netlink::Rdma& where) -> Status {
+    RAIL_ASSIGN(devices, where.List());
+    return {};
+  };
+  if (mode == RdmaNetns::kShared) RAIL_TRY_AS(list(*rdma), doing);
+  if (mode == RdmaNetns::kExclusive) {
+    RAIL_TRY_AS(pod.Run([&]() -> Status {
+      RAIL_ASSIGN(const auto inside, edges_.rdma());
+      return list(*inside);
+    }),
+                doing);
+  }
+  const RdmaDevice* found = ByIndex(devices, saved.vf->rdma_index);
+  const std::string& name = settings.rdma_name.empty() ? saved.vf->rdma : settings.rdma_name;
+  if (found == nullptr) problems.push_back("VF " + saved.id + ": its RDMA device is not in the pod");
+  if (found != nullptr && found->name != name) {
+    problems.push_back("VF " + saved.id + ": its RDMA device is called " + found->name + ", not " + name);
+  }
+  return problems;
+}
+
+Status Sriov::Restore(const Saved& saved, const netns::Netns* pod, const std::string& ifname,
+                      Deadline deadline) {
+  const std::string doing = "give device " + saved.id + " back to the host";
+  // The PF has fewer VFs now, or the card is gone: nothing is left to give back.
+  if (!lookup_.Exists(saved.id)) return {};
+  Status rdma;
+  // Without a driver of the kernel's there is no link to wait for, and one that is bound later makes a new one.
+  const std::string driver = lookup_.DriverOf(saved.id);
+  if (!driver.empty() && !sriov::IsUserspaceDriver(driver)) {
+    if (pod != nullptr) rdma = BringRdmaHome(saved, pod);
+    RAIL_TRY(netdev_.Restore(saved, pod, ifname, deadline));
+    // Of a namespace that died the kernel returns the RDMA devices before the links: it is there now.
+    if (pod == nullptr) rdma = BringRdmaHome(saved, nullptr);
+  }
+  RAIL_TRY_AS(RestoreVf(saved), doing);
+  RAIL_TRY_AS(rdma, doing);
+  return {};
+}
+
+Status Sriov::BringRdmaHome(const Saved& saved, const netns::Netns* pod) {
+  if (!saved.vf || saved.vf->rdma.empty()) return {};
+  RAIL_ASSIGN(netlink::Rdma * rdma, HostRdma());
+  RAIL_ASSIGN(std::vector<RdmaDevice> devices, rdma->List());
+  const RdmaDevice* here = ByIndex(devices, saved.vf->rdma_index);
+  if (here == nullptr && pod != nullptr) {
+    RAIL_ASSIGN(const netns::Netns host, netns::Netns::Current());
+    RAIL_TRY(pod->Run([&]() -> Status {
+      RAIL_ASSIGN(const auto inside, edges_.rdma());
+      RAIL_ASSIGN(const std::vector<RdmaDevice> there, inside->List());
+      if (ByIndex(there, saved.vf->rdma_index) == nullptr) return {};
+      return inside->Move(saved.vf->rdma_index, host.fd());
+    }));
+    RAIL_ASSIGN(devices, rdma->List());
+    here = ByIndex(devices, saved.vf->rdma_index);
+  }
+  if (here == nullptr) {
+    // A driver that was loaded again has given the VF another one.
+    if (!lookup_.RdmaOf(saved.id).empty()) return {};
+    return Fail(Code::kBusy, "its RDMA device " + saved.vf->rdma + " is neither on the host nor in the pod");
+  }
+  return here->name == saved.vf->rdma ? Status() : rdma->Rename(here->index, saved.vf->rdma);
+}
+
+Status Sriov::RestoreVf(const Saved& saved) {
+  if (!saved.vf) return {};
+  RAIL_ASSIGN(const Place place, PlaceOf(saved.id));
+  RAIL_ASSIGN(const VfState now, place.vfs->Get(place.pf, place.vf));
+  VfChange change = Difference(now, saved.vf->state);
+  const std::optional<MacAddress> mac = std::exchange(change.mac, std::nullopt);
+  RAIL_TRY(place.vfs->Set(place.pf, place.vf, change));
+  if (!mac) return {};
+  const Status given = place.vfs->Set(place.pf, place.vf, {.mac = mac});
+  // Some drivers cannot take a MAC address back: the VF then keeps the one that it had anyway.
+  if (!given && mac->is_zero()) return {};
+  return given;
+}
+
+}  // namespace rail::device

@@ -1,0 +1,67 @@
+// Backend `sriov`: a virtual function by its PCI address, its representor in the NIC's switch, and its RDMA device.
+//
+// Use:      Sriov backend(*netlink, netlink::Kernel::Open, {.sysfs = "/sys", .vfs = netlink::KernelVfs::Open, ...});
+// Threads:  one at a time; called in the host's namespace
+// Owns:     connections to devlink, to the PF and to RDMA, opened when first needed; the host's Netlink must outlive it
+// Source:   README.md of this folder ("A virtual function"), lib/sriov
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "lib/device/netdev.h"
+#include "lib/netlink/rdma.h"
+#include "lib/netlink/vf.h"
+#include "lib/sriov/lookup.h"
+
+namespace rail::device {
+
+class Sriov : public Backend {
+ public:
+  // How each edge is opened: the host's, but for `rdma`, which is also opened in a pod's namespace.
+  struct Edges {
+    std::string sysfs = "/sys";
+    sriov::Lookup::OpenDevlink devlink;
+    std::function<Result<std::unique_ptr<netlink::Vfs>>()> vfs;
+    std::function<Result<std::unique_ptr<netlink::Rdma>>()> rdma;
+    Netdev::OpenMonitor monitor = netlink::Monitor::Open;
+  };
+
+  Sriov(netlink::Netlink& host, Netdev::OpenNetlink open_netlink, Edges edges);
+
+  Result<Device> Find(const config::Rail& rail, const std::string& id) override;
+  Result<Saved> Save(const Device& device) override;
+  Result<MacAddress> MoveIn(const Device& device, const netns::Netns& pod, const std::string& ifname,
+                            uint32_t mtu) override;
+  Result<std::vector<std::string>> Verify(const Saved& saved, const Settings& settings,
+                                          const netns::Netns& pod) override;
+  Status Restore(const Saved& saved, const netns::Netns* pod, const std::string& ifname,
+                 Deadline deadline) override;
+
+ private:
+  // A VF as its PF knows it.
+  struct Place {
+    int pf = 0;
+    uint32_t vf = 0;
+    netlink::Vfs* vfs = nullptr;
+  };
+
+  Status CheckRail(const config::Rail& rail, const sriov::Vf& vf) const;
+  Result<std::string> RepresentorOf(const config::Rail& rail, const sriov::Vf& vf);
+  Result<Place> PlaceOf(const std::string& address);
+  Result<netlink::Rdma*> HostRdma();
+  Result<netlink::RdmaDevice> RdmaCalled(const std::string& name);
+  Status ApplySettings(const Device& device);
+  Status MoveRdmaIn(const Device& device, const netns::Netns& pod);
+  Status BringRdmaHome(const Saved& saved, const netns::Netns* pod);
+  Status RestoreVf(const Saved& saved);
+
+  netlink::Netlink& host_;
+  Edges edges_;
+  sriov::Lookup lookup_;
+  Netdev netdev_;
+  std::unique_ptr<netlink::Vfs> vfs_;
+  std::unique_ptr<netlink::Rdma> rdma_;
+};
+
+}  // namespace rail::device

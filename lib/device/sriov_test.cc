@@ -1,0 +1,332 @@
+#include "lib/device/sriov.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "lib/device/select.h"
+#include "lib/device/testing/fake.h"
+#include "lib/device/testing/vf_host.h"
+#include "lib/netns/testing/scratch.h"
+
+namespace rail::device {
+namespace {
+
+using netlink::RdmaNetns;
+using netlink::VfLinkState;
+using netlink::VfState;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::VfHost;
+
+constexpr char kRdma[] = "mlx5_ens1f0npv0";  // of the first VF
+
+class SriovTest : public ::testing::Test {
+ protected:
+  explicit SriovTest(RdmaNetns mode = RdmaNetns::kExclusive) : host_(mode) {}
+
+  template <class T>
+  Result<T> OnHost(const std::function<Result<T>()>& body) {
+    Result<T> result = Fail(Code::kInternal, "not run");
+    Must(host_.On([&]() -> Status {
+      result = body();
+      return {};
+    }));
+    return result;
+  }
+  Result<Device> Find(const std::string& id = VfHost::kVf0) {
+    return OnHost<Device>([&] { return host_.backend().Find(host_.rail(), id); });
+  }
+  Saved Save(const Device& device) {
+    return OnHost<Saved>([&] { return host_.backend().Save(device); }).value();
+  }
+  Result<MacAddress> MoveIn(const Device& device) {
+    return OnHost<MacAddress>([&] { return host_.backend().MoveIn(device, host_.pod(), "net1", 4200); });
+  }
+  Status Restore(const Saved& saved, bool pod_lives = true) {
+    return host_.On([&] {
+      return host_.backend().Restore(saved, pod_lives ? &host_.pod() : nullptr, "net1",
+                                     After(std::chrono::seconds(5)));
+    });
+  }
+  std::vector<std::string> Verify(const Saved& saved, const Settings& settings) {
+    return OnHost<std::vector<std::string>>(
+               [&] { return host_.backend().Verify(saved, settings, host_.pod()); })
+        .value();
+  }
+  static void Must(const Status& status) { ASSERT_TRUE(status) << status.error().message; }
+  void ExpectAsItWas(const Saved& saved) {
+    const auto device = Find(saved.id);
+    ASSERT_TRUE(device) << device.error().message;
+    EXPECT_EQ(Save(*device), saved);
+  }
+  VfState Vf0() { return host_.vfs.Get(host_.host.GetLink("ens1f0np0")->index, 0).value(); }
+  bool RdmaIsIn(const netns::Netns& where, const std::string& name) {
+    const auto* entry = host_.rdma.Find(name);
+    return entry != nullptr && entry->where == where.identity();
+  }
+
+  VfHost host_;
+};
+
+Settings Everything() {
+  Settings settings;
+  settings.vlan = {100, 3, true};
+  settings.rates = {100, 1000};
+  settings.spoofchk = false;
+  settings.trust = true;
+  settings.link_state = VfLinkState::kEnable;
+  settings.rdma_name = "mlx5_rail0";
+  return settings;
+}
+
+TEST_F(SriovTest, TellsWhatItFound) {
+  const Device device = Find().value();
+  EXPECT_EQ(device.netdev, "ens1f0npv0");
+  EXPECT_EQ(device.representor, "ens1f0np0_0");
+  EXPECT_EQ(device.pf_address, "0000:3b:00.0");
+  EXPECT_EQ(device.rdma, kRdma);
+}
+
+TEST_F(SriovTest, RefusesAVfOfAnotherRailsPf) {
+  const auto found = Find(VfHost::kOtherPfsVf);
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().code, Code::kInvalid);
+  EXPECT_THAT(found.error().message, HasSubstr("belongs to PF ens1f1np1 (0000:3b:00.1)"));
+  EXPECT_THAT(found.error().message, HasSubstr("ens1f0np0 (0000:3b:00.0)"));
+}
+
+TEST_F(SriovTest, RefusesAVfWithoutANetworkInterface) {
+  host_.machine.Link(sriov::testing::DevicePath(VfHost::kVf0) + "/driver", "bus/pci/drivers/vfio-pci");
+  EXPECT_EQ(Find().error().code, Code::kUnsupported);
+  EXPECT_THAT(Find().error().message, HasSubstr("bound to vfio-pci"));
+  host_.machine.Remove(sriov::testing::DevicePath(VfHost::kVf0) + "/driver");
+  EXPECT_EQ(Find().error().code, Code::kUnsupported);
+  EXPECT_THAT(Find().error().message, HasSubstr("no driver is bound"));
+}
+
+TEST_F(SriovTest, NeedsARepresentorFromTheKernelOrFromNodeJson) {
+  host_.machine.ForgetDevlink();
+  for (const char* netdev : {"ens1f0np0", "ens1f0np0_0"}) {
+    host_.machine.Remove(std::string("class/net/") + netdev + "/phys_switch_id");
+  }
+  EXPECT_EQ(Find().error().code, Code::kUnsupported);
+  EXPECT_THAT(Find().error().message, HasSubstr("switchdev"));
+  host_.rail().devices = {{VfHost::kVf0, "ens1f0np0_1"}};
+  EXPECT_EQ(Find()->representor, "ens1f0np0_1");
+}
+
+TEST_F(SriovTest, RefusesANodeJsonThatContradictsTheKernel) {
+  host_.rail().devices = {{VfHost::kVf0, "ens1f0np0_1"}};
+  EXPECT_EQ(Find().error().code, Code::kInvalid);
+  EXPECT_THAT(Find().error().message, HasSubstr("the kernel says ens1f0np0_0"));
+}
+
+TEST_F(SriovTest, GivesTheVfItsMacThroughThePf) {
+  const Device device = Find().value();
+  const Saved saved = Save(device);
+  EXPECT_TRUE(Vf0().mac.is_zero());
+  Must(MoveIn(device) ? Status() : Fail(Code::kInternal, "not moved"));
+  EXPECT_EQ(Vf0().mac, device.mac);
+  EXPECT_THAT(Verify(saved, {}), IsEmpty());
+  Must(Restore(saved));
+  EXPECT_TRUE(Vf0().mac.is_zero());
+  ExpectAsItWas(saved);
+}
+
+TEST_F(SriovTest, LeavesWhatTheNetworkDoesNotAskFor) {
+  const Device device = Find().value();
+  const Saved saved = Save(device);
+  ASSERT_TRUE(MoveIn(device));
+  EXPECT_THAT(host_.vfs.calls(), ElementsAre("mac of 0"));
+}
+
+TEST_F(SriovTest, SetsWhatTheNetworkAsksForAndRestoresIt) {
+  Device device = Find().value();
+  const Saved saved = Save(device);
+  device.settings = Everything();
+  const auto moved = MoveIn(device);
+  ASSERT_TRUE(moved) << moved.error().message;
+  const VfState now = Vf0();
+  EXPECT_EQ(now.vlan, (netlink::VfVlan{100, 3, true}));
+  EXPECT_EQ(now.rates, (netlink::VfRates{100, 1000}));
+  EXPECT_EQ(now.spoofchk, false);
+  EXPECT_EQ(now.trust, true);
+  EXPECT_EQ(now.link_state, VfLinkState::kEnable);
+  EXPECT_THAT(Verify(saved, device.settings), IsEmpty());
+  Must(Restore(saved));
+  ExpectAsItWas(saved);
+  // A record that went through the disk says the same.
+  EXPECT_EQ(Saved::FromJson(saved.ToJson()).value(), saved);
+}
+
+TEST_F(SriovTest, CheckSeesEachChange) {
+  Device device = Find().value();
+  const Saved saved = Save(device);
+  device.settings = Everything();
+  ASSERT_TRUE(MoveIn(device));
+  const int pf = host_.host.GetLink("ens1f0np0")->index;
+  const VfState right = Vf0();
+  const auto after = [&](const netlink::VfChange& change) -> std::string {
+    Must(host_.vfs.Set(pf, 0, change));
+    const std::vector<std::string> problems = Verify(saved, device.settings);
+    host_.vfs.Add(pf, 0, right);
+    return problems.size() == 1 ? problems.front() : std::to_string(problems.size()) + " problems";
+  };
+  EXPECT_THAT(after({.vlan = netlink::VfVlan{}}), HasSubstr("VLAN"));
+  EXPECT_THAT(after({.mac = MacAddress{{2, 6, 6, 6, 6, 6}}}), HasSubstr("02:06:06:06:06:06"));
+  EXPECT_THAT(after({.rates = netlink::VfRates{}}), HasSubstr("rate"));
+  EXPECT_THAT(after({.spoofchk = true}), HasSubstr("spoof"));
+  EXPECT_THAT(after({.trust = false}), HasSubstr("trust"));
+  EXPECT_THAT(after({.link_state = VfLinkState::kDisable}), HasSubstr("link state"));
+  host_.rdma.Rename("mlx5_rail0", "mlx5_mine");
+  EXPECT_THAT(after({}), HasSubstr("called mlx5_mine, not mlx5_rail0"));
+}
+
+TEST_F(SriovTest, SaysWhatTheDriverRefuses) {
+  Device device = Find().value();
+  const Saved saved = Save(device);
+  device.settings = Everything();
+  host_.vfs.FailOn("trust", {Code::kUnsupported, "set trust of VF 0 of link 1: Operation not supported"});
+  const auto moved = MoveIn(device);
+  EXPECT_EQ(moved.error().code, Code::kUnsupported);
+  EXPECT_THAT(moved.error().message, HasSubstr("set trust of VF 0"));
+  Must(Restore(saved));
+  ExpectAsItWas(saved);
+}
+
+TEST_F(SriovTest, DoesNotBelieveADriverThatOnlySaysYes) {
+  const Device device = Find().value();
+  const Saved saved = Save(device);
+  host_.vfs.Ignore("mac");
+  const auto moved = MoveIn(device);
+  EXPECT_EQ(moved.error().code, Code::kUnsupported);
+  EXPECT_THAT(moved.error().message, HasSubstr("the PF gives it the MAC address 00:00:00:00:00:00"));
+}
+
+// A MAC address that cannot be taken back is the VF's own anyway; the VF must not be lost for it.
+TEST_F(SriovTest, RestoresAVfWhoseDriverKeepsTheMac) {
+  const Device device = Find().value();
+  const Saved saved = Save(device);
+  ASSERT_TRUE(MoveIn(device));
+  host_.vfs.FailOn("mac", {Code::kInvalid, "no"});
+  Must(Restore(saved));
+  EXPECT_TRUE(Find());
+}
+
+TEST_F(SriovTest, MovesTheRdmaDeviceAlong) {
+  const Device device = Find().value();
+  const Saved saved = Save(device);
+  ASSERT_TRUE(MoveIn(device));
+  EXPECT_TRUE(RdmaIsIn(host_.pod(), kRdma));
+  Must(Restore(saved));
+  EXPECT_FALSE(RdmaIsIn(host_.pod(), kRdma));
+  ExpectAsItWas(saved);
+}
+
+TEST_F(SriovTest, FindsTheRdmaDeviceThatThePodHasRenamed) {
+  Device device = Find().value();
+  const Saved saved = Save(device);
+  device.settings.rdma_name = "mlx5_rail0";
+  ASSERT_TRUE(MoveIn(device));
+  EXPECT_TRUE(RdmaIsIn(host_.pod(), "mlx5_rail0"));
+  host_.rdma.Rename("mlx5_rail0", "hidden");
+  Must(Restore(saved));
+  ExpectAsItWas(saved);
+}
+
+TEST_F(SriovTest, GivesTheRdmaNameToOnePodOnly) {
+  Device device = Find().value();
+  const Saved saved = Save(device);
+  device.settings.rdma_name = "mlx5_ens1f0npv1";  // another VF's
+  const auto moved = MoveIn(device);
+  EXPECT_EQ(moved.error().code, Code::kExists);
+  EXPECT_THAT(moved.error().message, HasSubstr("one pod at a time"));
+  Must(Restore(saved));
+  ExpectAsItWas(saved);
+}
+
+TEST_F(SriovTest, RefusesAnRdmaNameWithoutAnRdmaDevice) {
+  host_.ForgetRdma(VfHost::kVf0);
+  Device device = Find().value();
+  const Saved saved = Save(device);
+  device.settings.rdma_name = "mlx5_rail0";
+  EXPECT_EQ(MoveIn(device).error().code, Code::kUnsupported);
+  Must(Restore(saved));
+  ExpectAsItWas(saved);
+}
+
+TEST_F(SriovTest, BringsTheVfHomeAlsoWhenItsRdmaDeviceIsHidden) {
+  const Device device = Find().value();
+  const Saved saved = Save(device);
+  ASSERT_TRUE(MoveIn(device));
+  const netns::Netns nested = netns::testing::MakeScratch();
+  host_.rdma.Kill(host_.pod().identity(), nested.identity());
+  EXPECT_EQ(Restore(saved).error().code, Code::kBusy);
+  EXPECT_EQ(Find()->netdev, "ens1f0npv0");
+}
+
+TEST_F(SriovTest, TakesBackWhatTheKernelReturnsOfADeadNamespace) {
+  Device device = Find().value();
+  const Saved saved = Save(device);
+  device.settings = Everything();
+  ASSERT_TRUE(MoveIn(device));
+  host_.KillPod();
+  Must(Restore(saved, false));
+  ExpectAsItWas(saved);
+  Must(Restore(saved, false));
+}
+
+// The VF of a PF that was told to have none is gone for good; nothing waits for it.
+TEST_F(SriovTest, ForgetsAVfThatNoLongerExists) {
+  const Device device = Find().value();
+  const Saved saved = Save(device);
+  ASSERT_TRUE(MoveIn(device));
+  host_.machine.Remove(std::string("bus/pci/devices/") + VfHost::kVf0);
+  EXPECT_TRUE(Restore(saved, false));
+}
+
+TEST_F(SriovTest, RestoresTheSettingsOfAVfThatSomebodyGaveToVfio) {
+  Device device = Find().value();
+  const Saved saved = Save(device);
+  device.settings = Everything();
+  ASSERT_TRUE(MoveIn(device));
+  host_.machine.Link(sriov::testing::DevicePath(VfHost::kVf0) + "/driver", "bus/pci/drivers/vfio-pci");
+  Must(Restore(saved, false));
+  EXPECT_EQ(Vf0(), saved.vf->state);
+  host_.machine.Remove(sriov::testing::DevicePath(VfHost::kVf0) + "/driver");
+  Must(Restore(saved, false));
+  EXPECT_EQ(Vf0(), saved.vf->state);
+}
+
+class SriovSharedRdma : public SriovTest {
+ protected:
+  SriovSharedRdma() : SriovTest(RdmaNetns::kShared) {}
+};
+
+TEST_F(SriovSharedRdma, LeavesTheDeviceWhereEverybodySeesIt) {
+  Device device = Find().value();
+  const Saved saved = Save(device);
+  device.settings.rdma_name = "mlx5_rail0";
+  ASSERT_TRUE(MoveIn(device));
+  EXPECT_FALSE(RdmaIsIn(host_.pod(), "mlx5_rail0"));
+  EXPECT_NE(host_.rdma.Find("mlx5_rail0"), nullptr);
+  EXPECT_THAT(Verify(saved, device.settings), IsEmpty());
+  Must(Restore(saved));
+  ExpectAsItWas(saved);
+}
+
+TEST(Select, TakesAPciAddressForAVf) {
+  auto sriov = std::make_unique<testing::Fake>();
+  auto netdev = std::make_unique<testing::Fake>();
+  sriov->FailOn("Find", {Code::kTransient, "sriov"});
+  netdev->FailOn("Find", {Code::kTransient, "netdev"});
+  Select backend(std::move(sriov), std::move(netdev));
+  EXPECT_EQ(backend.Find({}, "0000:3b:00.2").error().message, "sriov");
+  EXPECT_EQ(backend.Find({}, "vf0").error().message, "netdev");
+}
+
+}  // namespace
+}  // namespace rail::device

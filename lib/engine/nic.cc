@@ -1,0 +1,30 @@
+#include "lib/engine/nic.h"
+
+#include "lib/base/log.h"
+
+namespace rail::engine {
+
+void NicRepair::Ensure(const config::Rail& rail) {
+  if (!rail.manage_sriov || !openers_.prepare_nic) return;
+  const auto done = Prepare(rail);
+  picture_.Note("NIC of rail " + rail.name, done ? Status() : tl::make_unexpected(done.error()));
+  if (!done) return;
+  for (const std::string& change : *done) log::Info("rail {}: {}: {}", rail.name, rail.pf, change);
+  picture_.Repaired("NIC", done->size());
+}
+
+Result<std::vector<std::string>> NicRepair::Prepare(const config::Rail& rail) {
+  RAIL_ASSIGN(const std::vector<state::Attachment> attachments, store_.List());
+  std::set<std::string> claimed;
+  for (const state::Attachment& attachment : attachments) claimed.insert(attachment.device);
+  return openers_.prepare_nic(rail, claimed);
+}
+
+void NicRepair::LookAtRdma() {
+  if (!openers_.rdma_netns) return;
+  const auto mode = openers_.rdma_netns();
+  picture_.Note("rdma", mode ? Status() : tl::make_unexpected(mode.error()));
+  if (mode) picture_.SetRdmaNetns(*mode);
+}
+
+}  // namespace rail::engine

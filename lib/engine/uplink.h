@@ -1,0 +1,43 @@
+// Whether each rail's uplink has a carrier. A rail without one is down: its addresses are withdrawn until it is back.
+//
+// Use:      UplinkWatch watch(config, deps, picture);
+//           if (watch.Look()) ...                      // another rail is down, or up again: announcements have to follow
+//           if (watch.Concerned(changes.links)) ...    // an event of one of the uplinks
+// Threads:  one; the picture may be shared
+// Source:   README.md of this folder ("A rail without a carrier")
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "lib/engine/picture.h"
+#include "lib/engine/session.h"
+
+namespace rail::engine {
+
+// What is wrong with an uplink, as a sentence; "" nothing.
+std::string UplinkProblem(const config::Rail& rail, const Result<netlink::Link>& link);
+
+class UplinkWatch {
+ public:
+  UplinkWatch(const config::NodeConfig& config, const Deps& deps, Picture& picture)
+      : config_(config), deps_(deps), picture_(picture) {}
+
+  // Tells the picture. A kernel that does not answer changes nothing: nobody is withdrawn for what is not known.
+  bool Look();
+  bool Concerned(const std::vector<int>& links) const;
+
+ private:
+  struct Uplink {
+    int index = 0;
+    bool up = true;
+  };
+
+  const config::NodeConfig& config_;
+  const Deps deps_;
+  Picture& picture_;
+  std::map<std::string, Uplink> uplinks_;  // by rail
+};
+
+}  // namespace rail::engine

@@ -1,0 +1,75 @@
+// A netlink request under construction; for the requests of this folder.
+//
+// Use:      Builder message(RTM_NEWLINK, 0, body);
+//           message.Uint32(IFLA_MTU, 4200);
+//           RAIL_TRY(Run(socket, message, "set the MTU of link 7"));
+// Threads:  one at a time
+// Owns:     the message
+// Source:   netlink(7), libnl's attr.h and msg.h
+#pragma once
+
+#include <netlink/attr.h>
+#include <netlink/msg.h>
+
+#include <cerrno>
+#include <string>
+#include <string_view>
+
+#include "lib/base/address.h"
+#include "lib/netlink/socket.h"
+
+namespace rail::netlink {
+
+// A message under construction. Ours are small, so that running out of its 4096 bytes is a bug: Check() tells.
+class Builder {
+ public:
+  Builder(int type, int flags) : message_(nlmsg_alloc_simple(type, flags)) { ok_ = message_ != nullptr; }
+  template <class Body>
+  Builder(int type, int flags, const Body& body) : Builder(type, flags) {
+    if (!ok_ || nlmsg_append(message_.get(), Writable(&body), sizeof body, NLMSG_ALIGNTO) < 0) ok_ = false;
+  }
+
+  Builder& Bytes(int type, std::string_view bytes) {
+    ok_ = ok_ && nla_put(message_.get(), type, static_cast<int>(bytes.size()), bytes.data()) >= 0;
+    return *this;
+  }
+  Builder& Uint32(int type, uint32_t value) {
+    return Bytes(type, {reinterpret_cast<const char*>(&value), sizeof value});
+  }
+  Builder& Uint16(int type, uint16_t value) {
+    return Bytes(type, {reinterpret_cast<const char*>(&value), sizeof value});
+  }
+  Builder& Uint8(int type, uint8_t value) {
+    return Bytes(type, {reinterpret_cast<const char*>(&value), sizeof value});
+  }
+  Builder& String(int type, std::string_view text) { return Bytes(type, std::string(text) + '\0'); }
+  Builder& Mac(int type, const MacAddress& mac) {
+    return Bytes(type, {reinterpret_cast<const char*>(mac.bytes.data()), mac.bytes.size()});
+  }
+  Builder& Ip(int type, const IpAddress& address) { return Bytes(type, address.bytes()); }
+
+  nlattr* Nest(int type) { return ok_ ? nla_nest_start(message_.get(), type | NLA_F_NESTED) : nullptr; }
+  void EndNest(nlattr* nest) {
+    if (nest != nullptr) nla_nest_end(message_.get(), nest);
+  }
+
+  Status Check(std::string_view doing) const {
+    if (ok_) return {};
+    return FailErrno(ENOBUFS, std::string(doing) + ": build the request");
+  }
+  nl_msg* get() const { return message_.get(); }
+
+ private:
+  static void* Writable(const void* data) { return const_cast<void*>(data); }
+
+  Message message_;
+  bool ok_ = true;
+};
+
+// Sends it and waits until the kernel acknowledges it.
+inline Status Run(Socket& socket, const Builder& message, std::string_view doing) {
+  RAIL_TRY(message.Check(doing));
+  return socket.Request(message.get(), doing);
+}
+
+}  // namespace rail::netlink

@@ -1,0 +1,228 @@
+#include "lib/sriov/lookup.h"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+
+#include "lib/sriov/port_name.h"
+
+namespace rail::sriov {
+namespace {
+
+using netlink::DevlinkPort;
+
+constexpr std::string_view kVirtfn = "virtfn";
+constexpr std::string_view kLower = "lower_";
+
+std::string PciPath(const std::string& address) {
+  return "bus/pci/devices/" + address;
+}
+std::string NetPath(const std::string& netdev) {
+  return "class/net/" + netdev;
+}
+
+// The last number of a PCI address: 1 of 0000:3b:00.1.
+std::optional<uint32_t> PciFunction(const std::string& address) {
+  if (!IsPciAddress(address)) return std::nullopt;
+  return static_cast<uint32_t>(address.back() - '0');
+}
+
+// Whether two folders of devices are functions of one card: .../0000:3b:00.0 and .../0000:3b:00.1.
+bool SameCard(const std::string& one, const std::string& other) {
+  return one.substr(0, one.rfind('.')) == other.substr(0, other.rfind('.'));
+}
+
+// The PF's number when all ports of this host are one PF's.
+std::optional<uint32_t> OnlyPf(const std::vector<DevlinkPort>& ports) {
+  std::optional<uint32_t> only;
+  for (const DevlinkPort& port : ports) {
+    if (port.controller != 0) continue;
+    if (only && *only != port.pf) return std::nullopt;
+    only = port.pf;
+  }
+  return only;
+}
+
+std::string FirstOf(const std::vector<std::string>& names) {
+  return names.empty() ? "" : names.front();
+}
+
+}  // namespace
+
+bool IsPciAddress(std::string_view text) {
+  constexpr std::string_view kShape = "hhhh:hh:hh.o";
+  return std::ranges::equal(text, kShape, [](char c, char shape) {
+    const bool digit = c >= '0' && c <= '9';
+    if (shape == 'h') return digit || (c >= 'a' && c <= 'f');
+    return shape == 'o' ? c >= '0' && c <= '7' : c == shape;
+  });
+}
+
+bool IsUserspaceDriver(std::string_view driver) {
+  return driver == "vfio-pci" || driver == "mlx5_vfio_pci" || driver == "uio_pci_generic" ||
+         driver == "igb_uio";
+}
+
+bool Lookup::Exists(const std::string& address) const {
+  return sysfs_.Exists(PciPath(address));
+}
+std::string Lookup::DriverOf(const std::string& address) const {
+  return sysfs_.Target(PciPath(address) + "/driver").value_or("");
+}
+std::string Lookup::RdmaOf(const std::string& address) const {
+  return FirstOf(sysfs_.List(PciPath(address) + "/infiniband"));
+}
+std::string Lookup::NetdevOf(const std::string& address) const {
+  return FirstOf(sysfs_.List(PciPath(address) + "/net"));
+}
+
+std::string Lookup::PortName(const std::string& netdev) const {
+  return sysfs_.Read(NetPath(netdev) + "/phys_port_name").value_or("");
+}
+
+// Representors stand in their PF's folder too, so the port's name has to tell them apart. A NIC without switchdev mode gives
+// its ports no names.
+std::string Lookup::Uplink(const std::string& path) const {
+  std::string nameless;
+  for (const std::string& netdev : sysfs_.List(path + "/net")) {
+    const std::string port = PortName(netdev);
+    if (ParseUplinkPortName(port)) return netdev;
+    if (nameless.empty() && !IsFunctionPortName(port)) nameless = netdev;
+  }
+  return nameless;
+}
+
+Pf Lookup::PfAt(std::string path) const {
+  Pf pf;
+  pf.device = sysfs_.Real(path).value_or("");
+  pf.address = std::filesystem::path(pf.device).filename().string();
+  pf.handle = {sysfs_.Target(path + "/subsystem").value_or("pci"), pf.address};
+  pf.netdev = Uplink(path);
+  pf.path = std::move(path);
+  return pf;
+}
+
+Result<std::vector<Pf>> Lookup::FindPfs(const std::string& netdev) const {
+  std::vector<std::string> links{netdev};
+  const bool bond = sysfs_.Exists(NetPath(netdev) + "/bonding");
+  for (const std::string& entry : sysfs_.List(NetPath(netdev))) {
+    if (bond && entry.starts_with(kLower)) links.push_back(entry.substr(kLower.size()));
+  }
+  std::vector<Pf> pfs;
+  for (const std::string& link : links) {
+    if (!sysfs_.Exists(NetPath(link) + "/device")) continue;
+    Pf pf = PfAt(NetPath(link) + "/device");
+    pf.netdev = link;
+    // The link may come and go while its device is set up; the device stays.
+    const std::string lasting = "bus/" + pf.handle.bus + "/devices/" + pf.address;
+    if (sysfs_.Exists(lasting)) pf.path = lasting;
+    pfs.push_back(std::move(pf));
+  }
+  if (pfs.empty()) return Fail(Code::kNotFound, "there is no link " + netdev + " with a device behind it");
+  return pfs;
+}
+
+std::vector<std::string> Lookup::VfsOf(const Pf& pf) const {
+  std::vector<std::pair<uint32_t, std::string>> found;
+  for (const std::string& entry : sysfs_.List(pf.path)) {
+    if (!entry.starts_with(kVirtfn)) continue;
+    uint32_t index = 0;
+    const char* end = entry.data() + entry.size();
+    const auto [stop, error] = std::from_chars(entry.data() + kVirtfn.size(), end, index);
+    auto address = sysfs_.Target(pf.path + "/" + entry);
+    if (error == std::errc() && stop == end && address) found.emplace_back(index, std::move(*address));
+  }
+  std::ranges::sort(found);
+  std::vector<std::string> addresses;
+  for (auto& [index, address] : found) addresses.push_back(std::move(address));
+  return addresses;
+}
+
+Result<Vf> Lookup::FindVf(const std::string& address) const {
+  const std::string doing = "look for virtual function " + address.substr(0, 64);
+  if (!IsPciAddress(address)) return Fail(Code::kInvalid, doing + ": it is no PCI address like 0000:3b:00.2");
+  if (!Exists(address)) return Fail(Code::kNotFound, doing + ": there is no such device");
+  const std::string path = PciPath(address) + "/physfn";
+  if (!sysfs_.Exists(path)) {
+    return Fail(Code::kInvalid, doing + ": the device is not a virtual function of another one");
+  }
+  Vf vf;
+  vf.address = address;
+  vf.pf = PfAt(path);
+  const std::vector<std::string> siblings = VfsOf(vf.pf);
+  const auto place = std::ranges::find(siblings, address);
+  if (place == siblings.end()) {
+    return Fail(Code::kNotFound, doing + ": " + vf.pf.address + " does not list it among its functions");
+  }
+  vf.index = static_cast<uint32_t>(place - siblings.begin());
+  vf.driver = DriverOf(address);
+  vf.netdev = NetdevOf(address);
+  vf.rdma = RdmaOf(address);
+  return vf;
+}
+
+Result<std::string> Lookup::FindRepresentor(const Vf& vf) {
+  RAIL_ASSIGN(const std::vector<DevlinkPort> ports, DevlinkPorts(vf.pf));
+  RAIL_ASSIGN(std::string netdev, Choose(vf, ports, OnlyPf(ports)));
+  if (!netdev.empty()) return netdev;
+  RAIL_ASSIGN(netdev, Choose(vf, SysfsPorts(vf, sysfs_.List(vf.pf.path + "/net"))));
+  if (!netdev.empty()) return netdev;
+  // In a VF LAG the representors of both PFs may stand under one of them.
+  return Choose(vf, SysfsPorts(vf, sysfs_.List("class/net")));
+}
+
+Result<std::vector<DevlinkPort>> Lookup::DevlinkPorts(const Pf& pf) {
+  if (!devlink_) {
+    auto devlink = open_devlink_();
+    if (!devlink && devlink.error().code == Code::kUnsupported) return std::vector<DevlinkPort>();
+    if (!devlink) return tl::make_unexpected(devlink.error());
+    devlink_ = std::move(*devlink);
+  }
+  auto ports = devlink_->ListPorts(pf.handle);
+  if (!ports && ports.error().code == Code::kUnsupported) return std::vector<DevlinkPort>();
+  if (ports) {
+    std::erase_if(*ports, [](const DevlinkPort& port) {
+      return port.flavour != DevlinkPort::Flavour::kPciVf || port.netdev.empty();
+    });
+  }
+  return ports;
+}
+
+std::vector<DevlinkPort> Lookup::SysfsPorts(const Vf& vf, const std::vector<std::string>& netdevs) const {
+  const auto switch_id = [&](const std::string& netdev) {
+    return sysfs_.Read(NetPath(netdev) + "/phys_switch_id").value_or("");
+  };
+  std::vector<DevlinkPort> ports;
+  const std::string ours = switch_id(vf.pf.netdev);
+  if (ours.empty()) return ports;
+  for (const std::string& netdev : netdevs) {
+    const auto port = ParseVfPortName(PortName(netdev));
+    if (!port || switch_id(netdev) != ours) continue;
+    const auto parent = sysfs_.Real(NetPath(netdev) + "/device");
+    if (!parent || !SameCard(*parent, vf.pf.device)) continue;
+    ports.push_back({DevlinkPort::Flavour::kPciVf, port->controller, static_cast<uint16_t>(port->pf),
+                     static_cast<uint16_t>(port->vf), netdev});
+  }
+  return ports;
+}
+
+// The port of `vf` among those of its switch. A switch may be two PFs' together, so the PF's number counts: it is the PCI
+// function's (mlx5, ice) or the uplink port's; or devlink lists one PF's ports only, whatever it calls it (netdevsim).
+Result<std::string> Lookup::Choose(const Vf& vf, const std::vector<DevlinkPort>& ports,
+                                   std::optional<uint32_t> only) const {
+  for (const auto number : {PciFunction(vf.pf.address), ParseUplinkPortName(PortName(vf.pf.netdev)), only}) {
+    std::vector<std::string> fitting;
+    for (const DevlinkPort& port : ports) {
+      if (port.controller == 0 && port.vf == vf.index && port.pf == number) fitting.push_back(port.netdev);
+    }
+    if (fitting.size() > 1) {
+      return Fail(Code::kBusy, fitting[0] + " and " + fitting[1] + " both stand for VF " +
+                                   std::to_string(vf.index) + " of " + vf.pf.address +
+                                   "; name the representor in node.json under rails[].devices");
+    }
+    if (!fitting.empty()) return fitting.front();
+  }
+  return std::string();
+}
+
+}  // namespace rail::sriov

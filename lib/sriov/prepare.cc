@@ -1,0 +1,142 @@
+#include "lib/sriov/prepare.h"
+
+namespace rail::sriov {
+namespace {
+
+using netlink::EswitchMode;
+
+constexpr char kSteering[] = "flow_steering_mode";
+
+std::string Join(const std::vector<std::string>& parts) {
+  std::string all;
+  for (const std::string& part : parts) all += (all.empty() ? "" : ", ") + part;
+  return all;
+}
+
+std::string Arrow(const std::string& what, const std::string& from, const std::string& to) {
+  return what + " " + from + " -> " + to;
+}
+
+// What is not there or not supported is a plain no.
+bool IsNo(const Error& error) {
+  return error.code == Code::kUnsupported || error.code == Code::kNotFound;
+}
+
+bool SteeringDiffers(const std::string& wanted, const std::string& now) {
+  return !wanted.empty() && !now.empty() && wanted != now;
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> Preparer::Ensure(const Preparation& wanted,
+                                                  const std::set<std::string>& claimed) {
+  const std::string doing = "prepare " + wanted.pf;
+  RAIL_ASSIGN_AS(const std::vector<Pf> pfs, lookup_.FindPfs(wanted.pf), doing);
+  std::vector<std::string> done;
+  for (const Pf& pf : pfs) {
+    RAIL_ASSIGN_AS(const Now now, Look(pf), doing);
+    std::vector<std::string> differs;
+    if (now.vfs != wanted.vfs) {
+      differs.push_back(Arrow("sriov_numvfs", std::to_string(now.vfs), std::to_string(wanted.vfs)));
+    }
+    if (now.mode != EswitchMode::kSwitchdev) {
+      differs.push_back(Arrow("eSwitch", now.mode ? "legacy" : "none", "switchdev"));
+    }
+    // A driver that chooses by itself, or has no choice, is right as it is; and in switchdev mode the choice has been made.
+    if (SteeringDiffers(wanted.steering, now.steering)) {
+      differs.push_back(Arrow(kSteering, now.steering, wanted.steering));
+    }
+    if (differs.empty()) continue;
+    const std::vector<std::string> used = InUse(pf, claimed);
+    if (!used.empty()) {
+      return Fail(Code::kBusy, doing + ": " + Join(differs) +
+                                   " cannot be changed while its VFs are in use: " + Join(used));
+    }
+    const auto total = sysfs_.ReadNumber(pf.path + "/sriov_totalvfs");
+    if (total && *total < wanted.vfs) {
+      return Fail(Code::kUnsupported, doing + ": the NIC has " + std::to_string(*total) +
+                                          " VFs at most, not " + std::to_string(wanted.vfs) +
+                                          " (firmware: mlxconfig NUM_OF_VFS)");
+    }
+    if (!now.mode) {
+      return Fail(Code::kUnsupported, doing + ": its driver has no switchdev mode");
+    }
+    Status changed = Change(pf, wanted, now, done);
+    if (!changed)
+      return FailWrapped(changed.error(), doing + (done.empty() ? "" : " (done: " + Join(done) + ")"));
+  }
+  return done;
+}
+
+Result<Preparer::Now> Preparer::Look(const Pf& pf) {
+  Now now;
+  const auto vfs = sysfs_.ReadNumber(pf.path + "/sriov_numvfs");
+  if (!vfs) return Fail(Code::kUnsupported, pf.address + " is no SR-IOV device: it has no sriov_numvfs");
+  now.vfs = *vfs;
+  if (!devlink_) {
+    auto devlink = open_devlink_();
+    if (!devlink && !IsNo(devlink.error())) return tl::make_unexpected(devlink.error());
+    if (!devlink) return now;
+    devlink_ = std::move(*devlink);
+  }
+  const auto mode = devlink_->GetEswitchMode(pf.handle);
+  if (!mode && !IsNo(mode.error())) return tl::make_unexpected(mode.error());
+  if (mode) now.mode = *mode;
+  const auto steering = devlink_->GetParam(pf.handle, kSteering);
+  if (!steering && !IsNo(steering.error())) return tl::make_unexpected(steering.error());
+  if (steering) now.steering = *steering;
+  return now;
+}
+
+// The steering mode can be chosen in legacy mode only, and the kernel takes a number of VFs only after none: so all VFs go,
+// the switch is set up, and they come back behind it.
+Status Preparer::Change(const Pf& pf, const Preparation& wanted, const Now& now,
+                        std::vector<std::string>& done) {
+  const std::string numvfs = pf.path + "/sriov_numvfs";
+  const bool steer = SteeringDiffers(wanted.steering, now.steering);
+  const bool switchdev = now.mode == EswitchMode::kSwitchdev;
+  uint32_t vfs = now.vfs;
+  const auto set_vfs = [&](uint32_t number) -> Status {
+    if (vfs == number) return {};
+    RAIL_TRY(sysfs_.Write(numvfs, std::to_string(number)));
+    done.push_back(Arrow("sriov_numvfs", std::to_string(vfs), std::to_string(number)));
+    vfs = number;
+    return {};
+  };
+  RAIL_TRY(set_vfs(0));
+  if (steer && switchdev) {
+    RAIL_TRY(devlink_->SetEswitchMode(pf.handle, EswitchMode::kLegacy));
+    done.push_back(Arrow("eSwitch", "switchdev", "legacy"));
+  }
+  if (steer) {
+    RAIL_TRY(devlink_->SetParam(pf.handle, kSteering, wanted.steering));
+    done.push_back(Arrow(kSteering, now.steering, wanted.steering));
+  }
+  if (steer || !switchdev) {
+    RAIL_TRY(devlink_->SetEswitchMode(pf.handle, EswitchMode::kSwitchdev));
+    done.push_back(Arrow("eSwitch", "legacy", "switchdev"));
+  }
+  return set_vfs(wanted.vfs);
+}
+
+// A VF without a driver, or with its interface on the host and nobody above it, is free.
+std::vector<std::string> Preparer::InUse(const Pf& pf, const std::set<std::string>& claimed) const {
+  std::vector<std::string> used;
+  for (const std::string& address : lookup_.VfsOf(pf)) {
+    const std::string driver = lookup_.DriverOf(address);
+    const std::string netdev = lookup_.NetdevOf(address);
+    if (claimed.contains(address)) {
+      used.push_back(address + " belongs to a pod");
+    } else if (IsUserspaceDriver(driver)) {
+      used.push_back(address + " is bound to " + driver);
+    } else if (!driver.empty() && netdev.empty()) {
+      used.push_back(address + " has its interface in another namespace");
+    } else if (!netdev.empty() && sysfs_.Exists("class/net/" + netdev + "/master")) {
+      used.push_back(address + " (" + netdev + ") is a port of " +
+                     sysfs_.Target("class/net/" + netdev + "/master").value_or("another link"));
+    }
+  }
+  return used;
+}
+
+}  // namespace rail::sriov

@@ -1,0 +1,55 @@
+// A NIC made ready for a rail: so many VFs behind a switch in hardware. Nothing is changed while a VF is in use.
+//
+// Use:      Preparer preparer(Sysfs("/sys"), netlink::KernelDevlink::Open);
+//           RAIL_ASSIGN(auto done, preparer.Ensure({.pf = "ens1f0np0", .vfs = 8, .steering = "smfs"}, claimed));
+//           // {"sriov_numvfs 0 -> 8", "eSwitch legacy -> switchdev"}; {}: it was right
+// Threads:  one at a time
+// Owns:     a devlink connection, opened when first needed
+// Source:   README.md of this folder ("Preparing a NIC"); kernel Documentation/networking/devlink/mlx5.rst
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "lib/sriov/lookup.h"
+
+namespace rail::sriov {
+
+struct Preparation {
+  std::string pf;  // the uplink's netdev
+  uint32_t vfs = 0;
+  std::string steering;  // devlink parameter flow_steering_mode; "" leave it
+};
+
+class Preparer {
+ public:
+  Preparer(Sysfs sysfs, Lookup::OpenDevlink open_devlink)
+      : sysfs_(std::move(sysfs)), lookup_(sysfs_, open_devlink), open_devlink_(std::move(open_devlink)) {}
+
+  // Makes the NIC what is wanted and says what was changed. `claimed`: addresses of devices that attachments hold.
+  // Errors: kNotFound no such PF; kBusy it differs and VFs are in use (what differs, and which are used and how);
+  //         kUnsupported the NIC cannot have so many VFs, or has no switchdev mode; of sysfs and devlink, with what was done
+  //         before.
+  Result<std::vector<std::string>> Ensure(const Preparation& wanted, const std::set<std::string>& claimed);
+
+ private:
+  // What differs, as (what, from, to) in the order in which it is changed.
+  struct Now {
+    uint32_t vfs = 0;
+    std::optional<netlink::EswitchMode> mode;
+    std::string steering;  // "" the driver has no such parameter
+  };
+  Result<Now> Look(const Pf& pf);
+  Status Change(const Pf& pf, const Preparation& wanted, const Now& now, std::vector<std::string>& done);
+  std::vector<std::string> InUse(const Pf& pf, const std::set<std::string>& claimed) const;
+
+  Sysfs sysfs_;
+  Lookup lookup_;
+  Lookup::OpenDevlink open_devlink_;
+  std::unique_ptr<netlink::Devlink> devlink_;
+};
+
+}  // namespace rail::sriov

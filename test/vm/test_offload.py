@@ -1,0 +1,83 @@
+"""Open vSwitch's kernel datapath with hw-offload=true: everything between pods is tc's, nothing is left to Open vSwitch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from railcni_lab import matrix, pods
+from railcni_lab.layout import Node
+from switched import Megaflow, lab_of, on_pod_path
+from world import World
+
+PODS = {"a1": ("n1", "tenant-a"), "a2": ("n2", "tenant-a"), "a3": ("n1", "tenant-a"), "b1": ("n1", "tenant-b"),
+        "b2": ("n2", "tenant-b")}
+FAMILIES = (4, 6)
+Flows = dict[str, list[Megaflow]]  # of each node
+
+
+@pytest.fixture(scope="module")
+def world() -> Iterator[World]:
+    with lab_of(PODS) as world:
+        yield world
+
+
+@pytest.fixture(scope="module")
+def flows(world: World) -> Flows:
+    """The megaflows between pods, after every pod has sent to every other."""
+    matrix.measure(world.lab, "udp", wait_seconds=60)
+    return {node.name: on_pod_path(world, node) for node in world.lab.nodes()}
+
+
+@pytest.mark.parametrize("kind", ["udp", "icmp"])
+def test_same_tenant_reachable_and_other_tenant_never(world: World, kind: str) -> None:
+    # udp: port 4791, DSCP 26 with ECN bits, payload and TOS byte compared at the other end
+    cells = matrix.measure(world.lab, kind, wait_seconds=60)
+    assert all(c.right for c in cells), matrix.table(cells, kind)
+
+
+def test_there_is_a_megaflow_for_every_pair_and_each_is_in_tc(world: World, flows: Flows) -> None:
+    for node in world.lab.nodes():
+        found = sorted((m.source, m.target) for m in flows[node.name])
+        assert found == sorted(pairs_through(world, node)), f"{node.name}: one megaflow for each pair, no more and no less"
+        assert not [m.text for m in flows[node.name] if m.datapath != "tc"]
+
+
+def test_the_other_tenant_is_dropped_in_tc(world: World, flows: Flows) -> None:
+    owner = owners(world)
+    for node in world.lab.nodes():
+        foreign = [m for m in flows[node.name] if PODS[owner[m.source]][1] != PODS[owner[m.target]][1]]
+        assert foreign
+        assert all(m.datapath == "tc" and m.actions == "drop" and m.packets > 0 for m in foreign), foreign
+
+
+def test_a_tenants_megaflow_sets_macs_and_outputs_and_asks_nothing_else(world: World, flows: Flows) -> None:
+    owner = owners(world)
+    for m in (m for found in flows.values() for m in found):
+        if PODS[owner[m.source]][1] == PODS[owner[m.target]][1]:
+            assert m.actions.startswith("set(eth(src=") and m.actions.count(",") == 2, m.text
+        for field in ("proto=0/0", "frag=no", "tos=0/0,ttl=0/0" if ":" not in m.source else "tclass=0/0,hlimit=0/0"):
+            assert field in m.text, m.text
+
+
+def test_the_question_for_a_vlan_tag_stays_in_tc(world: World, flows: Flows) -> None:
+    for name in PODS:
+        port = world.port(name)
+        asked = [f for f in world.flows(port.node, 0, f"table=0,in_port={port.ofport}") if "vlan_tci=0x0000" in f["match"]]
+        assert asked, f"{port.representor}: its rules in table 0 ask for frames without a tag"
+        mine = [m for m in flows[port.node.name] if m.in_port == port.representor]
+        assert mine and all(m.datapath == "tc" for m in mine)
+
+
+def owners(world: World) -> dict[str, str]:
+    """Address -> pod."""
+    return {address: pod.name for pod in pods.all_pods(world.lab) for address in pod.addresses(0).values()}
+
+
+def pairs_through(world: World, node: Node) -> list[tuple[str, str]]:
+    """Source and target of all that a node's switch gets to see: what its pods send, to whomever, and what the other node's
+    pods send to pods of their own tenant here; the rest is dropped there."""
+    everybody = pods.all_pods(world.lab)
+    return [(source.addresses(0)[family], target.addresses(0)[family]) for family in FAMILIES
+            for source in everybody for target in everybody if source.name != target.name and
+            (source.node == node.name or (target.node == node.name and source.tenant == target.tenant))]

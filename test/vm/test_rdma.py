@@ -1,0 +1,135 @@
+"""Soft-RoCE (rdma_rxe) on the pods' interfaces, through the whole chain, by the tools that an operator would use."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from frames import ROCE_PORT, packed
+from railcni_lab import daemons, kernel, matrix, pods
+from switched import lab_of, on_pod_path
+from world import World, captures
+
+PODS = {"a1": ("n1", "tenant-a"), "a2": ("n2", "tenant-a"), "b1": ("n1", "tenant-b")}
+RAIL_TABLE = 100  # of rail 0 (lib/config/README.md, rails[].index)
+TOOL_PORT = 18515  # perftest's: the two sides tell each other their queue pairs over TCP
+DSCP_26 = 26 << 2
+ECT_0, CE = 0b10, 0b11  # RFC 3168, section 5
+PATIENCE = 120
+
+
+@pytest.fixture(scope="module")
+def world() -> Iterator[World]:
+    with lab_of(PODS) as world:
+        cells = matrix.measure(world.lab, "udp", wait_seconds=120)
+        assert all(c.right for c in cells), matrix.table(cells, "udp")
+        for name in PODS:
+            kernel.run([*in_pod(world, name), "rdma", "link", "add", f"rxe-{name}", "type", "rxe", "netdev", "net1"])
+            # The tools agree on their queue pairs over TCP, from whichever address the main table says. In a pod that is
+            # eth0's, and there is none here: so the rail's.
+            kernel.run([*in_pod(world, name), "ip", "route", "add", "default", "via", gateway(world, name), "dev", "net1",
+                        "onlink"])
+        yield world
+
+
+def in_pod(world: World, name: str) -> list[str]:
+    return ["ip", "netns", "exec", pods.namespace(world.lab, name)]
+
+
+def gateway(world: World, name: str) -> str:
+    show = ["ip", "-json", "-4", "route", "show", "table", str(RAIL_TABLE), "default"]
+    return json.loads(kernel.run([*in_pod(world, name), *show]))[0]["gateway"]
+
+
+def listens(namespace: str, port: int) -> bool:
+    with kernel.inside(namespace):
+        tables = "".join(Path(f"/proc/thread-self/net/{name}").read_text() for name in ("tcp", "tcp6"))
+    lines = [line.split() for line in tables.splitlines()]
+    return any(words[1].endswith(f":{port:04X}") and words[3] == "0A" for words in lines)
+
+
+@contextmanager
+def server(world: World, name: str, command: list[str]) -> Iterator[subprocess.Popen[str]]:
+    """The tool in a pod, listening."""
+    process = subprocess.Popen([*in_pod(world, name), *command], text=True, stdin=subprocess.DEVNULL,
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    try:
+        daemons.wait_until(f"{command[0]} listens in {name}", lambda: process.poll() is not None or
+                           listens(pods.namespace(world.lab, name), TOOL_PORT), PATIENCE)
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def tool(name: str, pod: str, tos: int, *more: str) -> list[str]:
+    # -x 1: the GID of the pod's IPv4 address; -F: no complaint about the processor's frequency
+    return [name, "-d", f"rxe-{pod}", "-x", "1", "-F", f"--tclass={tos}", *more]
+
+
+def client(world: World, name: str, source: str, target: str, tos: int, *more: str,
+           seconds: int = PATIENCE) -> list[str]:
+    return [*in_pod(world, source), "timeout", str(seconds), *tool(name, source, tos, *more),
+            world.port(target).ipv4]
+
+
+def exchange(world: World, name: str, source: str, target: str, tos: int, *more: str) -> tuple[str, set[int]]:
+    """Runs the tool between two pods. Returns what the client printed, and the TOS bytes with which RoCE arrived."""
+    ends = [(world.port(pod).namespace, "net1") for pod in (source, target)]
+    with captures(*ends) as seen, server(world, target, tool(name, target, tos, *more)) as other:
+        done = subprocess.run(client(world, name, source, target, tos, *more), text=True, capture_output=True, check=False)
+        assert done.returncode == 0, f"{name}, {source} to {target}: status {done.returncode}\n{done.stdout}{done.stderr}"
+        assert other.wait(timeout=PATIENCE) == 0
+        arrived = {frame[15] for capture in seen for frame in capture.frames() if is_roce(frame)}
+    print(done.stdout)
+    return done.stdout, arrived
+
+
+def is_roce(frame: bytes) -> bool:
+    return frame[12:14] == b"\x08\x00" and frame[23] == 17 and int.from_bytes(frame[36:38], "big") == ROCE_PORT
+
+
+def test_ib_write_bw_completes_with_dscp_and_ecn_as_sent(world: World) -> None:
+    text, arrived = exchange(world, "ib_write_bw", "a1", "a2", DSCP_26 | ECT_0, "-n", "100", "-s", "65536")
+    assert re.search(r"^\s*65536\s+100\s+[\d.]+", text, re.M), text
+    assert arrived == {DSCP_26 | ECT_0}
+
+
+def test_ib_send_lat_completes_with_a_congestion_mark_as_set(world: World) -> None:
+    text, arrived = exchange(world, "ib_send_lat", "a2", "a1", DSCP_26 | CE, "-n", "50", "-s", "64")
+    assert re.search(r"^\s*64\s+50\s+[\d.]+", text, re.M), text
+    assert arrived == {DSCP_26 | CE}
+
+
+def test_a_pod_of_the_other_tenant_cannot_connect(world: World) -> None:
+    stranger, target = world.port("b1"), world.port("a2")
+
+    def dropped() -> int:
+        mine = [m for m in on_pod_path(world, stranger.node) if (m.source, m.target) == (stranger.ipv4, target.ipv4)]
+        assert all(m.datapath == "tc" and m.actions == "drop" for m in mine), mine
+        return sum(m.packets for m in mine)
+
+    before = dropped()
+    with captures((target.namespace, "net1")) as (seen,), server(world, "a2", tool("ib_write_bw", "a2", 0)) as other:
+        done = subprocess.run(client(world, "ib_write_bw", "b1", "a2", 0, seconds=20), text=True, capture_output=True,
+                              check=False)
+        assert done.returncode != 0 and "BW peak" not in done.stdout, done.stdout
+        assert other.poll() is None, "the server still waits for its first client"
+        assert not [f for f in seen.frames() if packed(stranger.ipv4) in f], "nothing of the stranger has arrived"
+    assert dropped() > before, "its attempts have ended in tc"
+
+
+def test_the_traffic_is_in_tc(world: World) -> None:
+    a1, a2 = world.port("a1"), world.port("a2")
+    for node in world.lab.nodes():
+        found = on_pod_path(world, node)
+        assert not [m.text for m in found if m.datapath != "tc"]
+        for source, target in ((a1.ipv4, a2.ipv4), (a2.ipv4, a1.ipv4)):
+            packets = sum(m.packets for m in found if (m.source, m.target) == (source, target))
+            assert packets > 50, f"{node.name}: {source} -> {target}: {packets} packets, fewer than the tools have sent"
+

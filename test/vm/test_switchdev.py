@@ -1,0 +1,264 @@
+"""A NIC with a switch of its own, as netdevsim shows one: raild makes it ready, representors are found, VFs keep their state.
+
+The switch, its ports, devlink and what the PF says of its VFs are the kernel's. netdevsim is no PCI device and its VFs have no
+interfaces: those a folder in the place of /sys adds (RAILCNI_SYSFS), with a dummy link as each VF's interface. On a NIC the PF's
+number is in the names of its uplink (p0) and of its VFs' ports (pf0vf1); netdevsim counts uplinks from 1, so that name is ours."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from railcni_lab import daemons, kernel
+from railcni_lab.chain import PluginError
+from railcni_lab.layout import write_json
+from single import BRIDGE, Pod, links, node_with
+from world import World, eventually, kill_raild
+
+DEVICE = "netdevsim10"
+REAL = Path("/sys/devices") / DEVICE
+VFS = 4
+PATIENCE = 120
+SETTINGS = {"vlan": 100, "vlanQoS": 3, "spoofchk": "on", "trust": "on", "link_state": "enable"}
+
+
+def address(vf: int) -> str:
+    return f"0000:3b:00.{2 + vf}"
+
+
+class Sysfs:
+    """The kernel's files, and around them those of a PCI device with virtual functions."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.pf = root / "devices" / DEVICE
+        self.pf.mkdir(parents=True)
+        (self.pf / "sriov_numvfs").symlink_to(REAL / "sriov_numvfs")
+        (self.pf / "sriov_totalvfs").write_text(f"{VFS}\n")
+        self.on_bus("netdevsim")
+        for vf in range(VFS):
+            folder = root / "bus/pci/devices" / address(vf)
+            (folder / "net" / f"vf{vf}").mkdir(parents=True)
+            (folder / "driver").symlink_to("/bus/pci/drivers/mlx5_core")
+            (folder / "physfn").symlink_to(self.pf)
+            (self.pf / f"virtfn{vf}").symlink_to(folder)
+            kernel.run(["ip", "link", "add", f"vf{vf}", "type", "dummy"])
+        self.look()
+
+    def on_bus(self, name: str) -> None:
+        """The bus that the PF seems to be on; by it and its name devlink knows a device."""
+        link = self.pf / "subsystem"
+        link.unlink(missing_ok=True)
+        link.symlink_to(f"/sys/bus/{name}")
+
+    def look(self) -> None:
+        """The links that are there now."""
+        for folder in (self.root / "class/net", self.pf / "net"):
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir(parents=True)
+        for real in Path("/sys/class/net").iterdir():
+            mirrored = self.root / "class/net" / real.name
+            mirrored.mkdir()
+            (mirrored / "phys_switch_id").symlink_to(real / "phys_switch_id")
+            if real.name == uplink():
+                (mirrored / "phys_port_name").write_text("p0\n")
+            else:
+                (mirrored / "phys_port_name").symlink_to(real / "phys_port_name")
+            if (real / "device").resolve() == REAL:
+                (mirrored / "device").symlink_to(self.pf)
+                (self.pf / "net" / real.name).mkdir()
+
+
+def uplink() -> str:
+    """The PF's link: the one physical port."""
+    return next(p["netdev"] for p in ports().values() if p["flavour"] == "physical")
+
+
+def ports() -> dict[str, Any]:
+    return json.loads(kernel.run(["devlink", "-j", "port", "show"]))["port"]
+
+
+def representors() -> dict[int, str]:
+    """VF -> its representor, as devlink tells."""
+    return {p["vfnum"]: p["netdev"] for p in ports().values() if p["flavour"] == "pcivf" and "netdev" in p}
+
+
+def mode() -> str:
+    told = json.loads(kernel.run(["devlink", "-j", "dev", "eswitch", "show", f"netdevsim/{DEVICE}"]))
+    return told["dev"][f"netdevsim/{DEVICE}"]["mode"]
+
+
+def nic() -> tuple[str, int, int]:
+    """eSwitch mode, number of VFs, number of their representors."""
+    return mode(), int((REAL / "sriov_numvfs").read_text()), len(representors())
+
+
+@pytest.fixture(scope="module")
+def sysfs(tmp_path_factory: pytest.TempPathFactory) -> Sysfs:
+    Path("/sys/bus/netdevsim/new_device").write_text("10 1")
+    eventually("the NIC's port has a link", ports, lambda found: all("netdev" in p for p in found.values()) and found, PATIENCE)
+    return Sysfs(tmp_path_factory.mktemp("sysfs"))
+
+
+@pytest.fixture(scope="module")
+def world(sysfs: Sysfs) -> Iterator[World]:
+    """A node whose raild is to prepare the NIC; before that it is in legacy mode and has no VFs."""
+    assert nic() == ("legacy", 0, 0)
+    os.environ["RAILCNI_SYSFS"] = str(sysfs.root)
+    with node_with({"pf": uplink(), "manage_sriov": True, "num_vfs": VFS}) as world:
+        yield world
+
+
+@pytest.fixture(scope="module")
+def ready(world: World, sysfs: Sysfs) -> World:
+    eventually("raild makes the NIC ready", nic, lambda now: now == ("switchdev", VFS, VFS), PATIENCE)
+    daemons.wait_until(f"bridge {BRIDGE}", lambda: BRIDGE in kernel.links(world.lab.node(1).namespace), PATIENCE)
+    # As udev does it on a node: names that say nothing of the kernel's own.
+    for vf, name in representors().items():
+        kernel.run(["ip", "link", "set", name, "down", "name", f"ens1f0npf0vf{vf}"])
+        kernel.run(["ip", "link", "set", f"ens1f0npf0vf{vf}", "up"])
+    sysfs.look()
+    return world
+
+
+def state(vf: int) -> dict[str, Any]:
+    """All of a VF that an attachment may change and has to give back."""
+    found = {link["ifname"]: link for link in links()}
+    own, representor = found.get(f"vf{vf}", {"flags": ()}), found[f"ens1f0npf0vf{vf}"]
+    return {"address": own.get("address"), "mtu": own.get("mtu"), "up": "UP" in own["flags"],
+            "representor": (representor["mtu"], "UP" in representor["flags"]),
+            "by the PF": told_by_pf(vf)}
+
+
+def told_by_pf(vf: int) -> dict[str, Any]:
+    pf = next(link for link in links() if link["ifname"] == uplink())
+    return next(v for v in pf["vfinfo_list"] if v["vf"] == vf)
+
+
+def bridge_ports(world: World) -> set[str]:
+    return set(world.vsctl(world.lab.node(1), "list-ports", BRIDGE).split())
+
+
+@pytest.fixture
+def pod(ready: World, sysfs: Sysfs) -> Iterator[Pod]:
+    """A pod that is to get VF 1, which is afterwards as it was."""
+    before = state(1)
+    pod = Pod(ready, f"p{secrets.token_hex(3)}", address(1))
+    yield pod
+    sysfs.on_bus("netdevsim")
+    pod.delete()
+    pod.kill_namespace()
+    assert state(1) == before
+
+
+def set_num_vfs(world: World, number: int) -> None:
+    """Another num_vfs in node.json, and raild started again with it."""
+    node = world.lab.node(1)
+    config = json.loads(node.config_file.read_text())
+    config["rails"][0]["num_vfs"] = number
+    write_json(node.config_file, config)
+    kill_raild(node)
+    daemons.start_raild(world.lab, node)
+
+
+def log(world: World) -> str:
+    return (world.lab.node(1).log_dir / "raild.log").read_text()
+
+
+def test_raild_makes_the_nic_ready(ready: World) -> None:
+    assert nic() == ("switchdev", VFS, VFS)
+    assert "eSwitch legacy -> switchdev" in log(ready) and f"sriov_numvfs 0 -> {VFS}" in log(ready), log(ready)
+    assert uplink() in eventually("the uplink is a port of the bridge", lambda: bridge_ports(ready),
+                                  lambda found: uplink() in found, PATIENCE)
+
+
+def test_raild_started_again_leaves_a_nic_that_is_right_alone(ready: World) -> None:
+    before, said = {v: told_by_pf(v) for v in range(VFS)}, log(ready).count("eSwitch legacy")
+    set_num_vfs(ready, VFS)
+    daemons.wait_until("raild answers", lambda: daemons.raild_answers(ready.lab.node(1)), PATIENCE)
+    ready.railctl(ready.lab.node(1), "get", "rails")
+    assert nic() == ("switchdev", VFS, VFS) and log(ready).count("eSwitch legacy") == said
+    assert {v: told_by_pf(v) for v in range(VFS)} == before
+
+
+@pytest.mark.parametrize("bus", ["netdevsim", "pci"])
+def test_the_representor_is_found(ready: World, sysfs: Sysfs, pod: Pod, bus: str) -> None:
+    """By devlink, whatever the representor's name is; where devlink does not know the device (pci), by its files."""
+    sysfs.on_bus(bus)
+    result = pod.add()
+    assert result["interfaces"][0]["name"] == "ens1f0npf0vf1" == representors()[1]
+    assert "ens1f0npf0vf1" in bridge_ports(ready)
+    link = pod.link()
+    assert link is not None and "UP" in link["flags"]
+    pod.check()
+    pod.delete()
+    assert "ens1f0npf0vf1" not in bridge_ports(ready)
+
+
+def test_settings_are_asked_of_the_pf_and_taken_back(pod: Pod) -> None:
+    before = state(1)
+    pod.settings = SETTINGS
+    pod.add()
+    told = told_by_pf(1)
+    assert told["address"] == before["address"], told
+    assert (told["vlan_list"][0]["vlan"], told["vlan_list"][0]["qos"]) == (100, 3), told
+    assert (told["spoofchk"], told["trust"], told["link_state"]) == (True, True, "enable"), told
+    pod.check()
+    kernel.run(["ip", "link", "set", uplink(), "vf", "1", "trust", "off"])
+    with pytest.raises(PluginError, match="trust"):
+        pod.check()
+    pod.delete()
+    assert state(1) == before
+
+
+def test_what_the_driver_cannot_do_fails_add_and_changes_nothing(pod: Pod) -> None:
+    """netdevsim sets no rates in switchdev mode."""
+    before = state(1)
+    pod.settings = {"max_tx_rate": 200, "trust": "on"}
+    with pytest.raises(PluginError, match="set the rates of VF 1"):
+        pod.add()
+    assert state(1) == before
+
+
+def test_a_vf_of_no_pf_of_the_rail_is_refused(ready: World, sysfs: Sysfs) -> None:
+    other = sysfs.root / "devices/other"
+    (other / "net").mkdir(parents=True)
+    (other / "subsystem").symlink_to("/sys/bus/pci")
+    folder = sysfs.root / "bus/pci/devices/0000:5e:00.2"
+    (folder / "net/vf3").mkdir(parents=True)
+    (folder / "physfn").symlink_to(other)
+    (other / "virtfn0").symlink_to(folder)
+    pod = Pod(ready, "stray", "0000:5e:00.2")
+    with pytest.raises(PluginError, match="belongs to PF.*the rail's PF is"):
+        pod.add()
+    pod.delete()
+    pod.kill_namespace()
+
+
+def test_the_number_of_vfs_stays_while_a_pod_has_one(ready: World, pod: Pod) -> None:
+    node = ready.lab.node(1)
+    pod.add()
+    try:
+        set_num_vfs(ready, VFS - 1)
+        words = (f"sriov_numvfs {VFS} -> {VFS - 1} cannot be changed while its VFs are in use: "
+                 f"{address(1)} belongs to a pod")
+        eventually("raild says why it leaves the NIC", lambda: log(ready), lambda text: words in text, PATIENCE)
+        assert nic() == ("switchdev", VFS, VFS)
+        assert "ens1f0npf0vf1" in bridge_ports(ready)
+        assert words in json.dumps(ready.railctl(node, "get", "node"))
+        pod.check()
+    finally:
+        set_num_vfs(ready, VFS)
+    daemons.wait_until("raild answers", lambda: daemons.raild_answers(node), PATIENCE)
+
+
+def test_the_number_of_vfs_changes_when_none_is_in_use(ready: World) -> None:
+    """The last: the representors are new ones then, with the kernel's names."""
+    set_num_vfs(ready, VFS - 1)
+    eventually("raild changes the number of VFs", nic, lambda now: now == ("switchdev", VFS - 1, VFS - 1), PATIENCE)
