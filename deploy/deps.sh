@@ -14,7 +14,7 @@ set -euo pipefail
 
 build=(g++ cmake ninja-build pkg-config make ccache python3 git
        libnl-3-dev libnl-route-3-dev libnl-genl-3-dev
-       libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc
+       libgrpc++-dev libssl-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc
        libspdlog-dev libfmt-dev nlohmann-json3-dev libexpected-dev libsqlite3-dev nettle-dev libcli11-dev libasio-dev
        openvswitch-source libgtest-dev libgmock-dev libbenchmark-dev)
 run=(openvswitch-switch frr containernetworking-plugins iproute2 ethtool iputils-ping python3)

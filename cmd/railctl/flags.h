@@ -5,6 +5,7 @@
 // Threads:  values
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,11 +13,25 @@
 namespace rail::railctl {
 
 // What a caller's script can rely on.
-constexpr int kDone = 0;
-constexpr int kFailed = 1;
+constexpr int kDone = 0;  // and all is well, where that was the question
+constexpr int kFailed =
+    1;  // or something was found: a check's problem, a doctor's warning, a packet that does not arrive
 constexpr int kUsage = 2;
 
-enum class Command { kAttachments, kRails, kRemotes, kNode, kWatch, kHealth, kVersion };
+enum class Command {
+  kAttachments,
+  kRails,
+  kRemotes,
+  kTenants,
+  kFlows,
+  kNode,
+  kWatch,
+  kCheck,
+  kTrace,
+  kDoctor,
+  kHealth,
+  kVersion
+};
 enum class Format { kTable, kJson };
 
 struct Flags {
@@ -25,6 +40,21 @@ struct Flags {
   std::string socket;         // raild's
   std::string pod_namespace;  // of attachments; "": all
   std::string rail;           // the same
+  std::string pod;
+  std::string ifname;
+
+  // Over TCP instead of the socket; all four or none.
+  std::string server;  // "10.0.0.5:9443"; "": the socket
+  std::string ca_file;
+  std::string cert_file;
+  std::string key_file;
+
+  // Of a trace.
+  std::string destination;
+  std::string protocol = "udp";
+  uint32_t port = 0;  // 0: raild's default
+  std::string as_address;
+  std::string as_mac;
 };
 
 struct Parsed {

@@ -4,7 +4,11 @@
 #include <grpcpp/grpcpp.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
+#include <fstream>
+#include <iterator>
+#include <map>
 #include <memory>
 #include <string>
 #include <tuple>
@@ -33,6 +37,9 @@ class Session {
  public:
   Session(const Flags& flags, std::ostream& out, const Now& now) : flags_(flags), out_(out), now_(now) {}
 
+  // Of a run that has not failed.
+  int exit_code() const { return exit_code_; }
+
   Status Run() {
     if (flags_.command == Command::kVersion) {
       out_ << "railctl " RAIL_VERSION "\n";
@@ -46,10 +53,20 @@ class Session {
         return GetRails();
       case Command::kRemotes:
         return GetRemotes();
+      case Command::kTenants:
+        return GetTenants();
+      case Command::kFlows:
+        return GetFlows();
       case Command::kNode:
         return GetNode();
       case Command::kWatch:
         return Watch();
+      case Command::kCheck:
+        return Check();
+      case Command::kTrace:
+        return Trace();
+      case Command::kDoctor:
+        return Doctor();
       case Command::kHealth:
         return CheckHealth();
       case Command::kVersion:
@@ -59,8 +76,33 @@ class Session {
   }
 
  private:
+  Status ConnectTcp() {
+    grpc::SslCredentialsOptions tls;
+    for (const auto& [path, text] :
+         {std::pair(&flags_.ca_file, &tls.pem_root_certs), std::pair(&flags_.cert_file, &tls.pem_cert_chain),
+          std::pair(&flags_.key_file, &tls.pem_private_key)}) {
+      errno = 0;
+      std::ifstream file(*path, std::ios::binary);
+      if (!file) return FailErrno(errno != 0 ? errno : ENOENT, "read " + *path);
+      text->assign(std::istreambuf_iterator<char>(file), {});
+      if (text->empty()) return Fail(Code::kInvalid, *path + " is empty");
+    }
+    Use(flags_.server, grpc::SslCredentials(tls));
+    return {};
+  }
+
+  void Use(const std::string& target, const std::shared_ptr<grpc::ChannelCredentials>& credentials) {
+    grpc::ChannelArguments arguments;
+    arguments.SetMaxReceiveMessageSize(kLargestAnswer);
+    channel_ = grpc::CreateCustomChannel(target, credentials, arguments);
+    node_ = v1::Node::NewStub(channel_);
+  }
+
+  const std::string& Where() const { return flags_.server.empty() ? flags_.socket : flags_.server; }
+
   // A connection of our own first: gRPC would try again and again, and not say why.
   Status Connect() {
+    if (!flags_.server.empty()) return ConnectTcp();
     const auto probe = UnixStream::Connect(flags_.socket, After(std::chrono::seconds(2)));
     if (!probe) {
       const Error& error = probe.error();
@@ -69,11 +111,7 @@ class Session {
       if (error.code == Code::kInvalid) advice.clear();
       return Fail(error.code, "cannot " + error.message + advice);
     }
-    grpc::ChannelArguments arguments;
-    arguments.SetMaxReceiveMessageSize(kLargestAnswer);
-    channel_ =
-        grpc::CreateCustomChannel("unix:" + flags_.socket, grpc::InsecureChannelCredentials(), arguments);
-    node_ = v1::Node::NewStub(channel_);
+    Use("unix:" + flags_.socket, grpc::InsecureChannelCredentials());
     return {};
   }
 
@@ -81,9 +119,14 @@ class Session {
     if (status.ok()) return {};
     if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED) {
       return Fail(Code::kTransient,
-                  "raild at " + flags_.socket + " accepts connections but does not answer: see its log");
+                  "raild at " + Where() + " accepts connections but does not answer: see its log");
     }
-    return Fail(Code::kTransient, "raild at " + flags_.socket + ": " + status.error_message());
+    // What is wrong with the question is not raild's place.
+    if (status.error_code() == grpc::StatusCode::NOT_FOUND ||
+        status.error_code() == grpc::StatusCode::INVALID_ARGUMENT) {
+      return Fail(Code::kInvalid, status.error_message());
+    }
+    return Fail(Code::kTransient, "raild at " + Where() + ": " + status.error_message());
   }
 
   // One call of `method` with the usual deadline.
@@ -159,6 +202,132 @@ class Session {
     return {};
   }
 
+  v1::AttachmentSelector Selector() const {
+    v1::AttachmentSelector selector;
+    selector.set_namespace_(flags_.pod_namespace);
+    selector.set_pod(flags_.pod);
+    selector.set_rail(flags_.rail);
+    selector.set_ifname(flags_.ifname);
+    return selector;
+  }
+
+  Status GetTenants() {
+    v1::ListTenantsResponse response;
+    RAIL_TRY(Call(*node_, &v1::Node::Stub::ListTenants, v1::ListTenantsRequest(), response));
+    if (flags_.format == Format::kJson) return PrintJson(response, Layout::kIndented);
+    Table table(TenantHeader());
+    for (const v1::TenantSummary& tenant : response.tenants()) table.Add(TenantRow(tenant));
+    table.Print(out_);
+    return {};
+  }
+
+  Status GetFlows() {
+    v1::ListFlowsRequest request;
+    *request.mutable_selector() = Selector();
+    v1::ListFlowsResponse response;
+    RAIL_TRY(Call(*node_, &v1::Node::Stub::ListFlows, request, response));
+    if (flags_.format == Format::kJson) return PrintJson(response, Layout::kIndented);
+    Table rules(RuleHeader());
+    Table megaflows(MegaflowHeader());
+    for (const v1::AttachmentFlows& each : response.attachments()) {
+      for (const v1::RuleStats& rule : each.rules()) rules.Add(RuleRow(each.attachment(), rule));
+      for (const v1::Megaflow& flow : each.megaflows()) megaflows.Add(MegaflowRow(each.attachment(), flow));
+    }
+    rules.Print(out_);
+    out_ << '\n';
+    if (!response.datapath_problem().empty()) {
+      return Fail(Code::kTransient, "the datapath's flows are not known: " + response.datapath_problem());
+    }
+    megaflows.Print(out_);
+    return {};
+  }
+
+  Status Check() {
+    v1::CheckRequest request;
+    *request.mutable_selector() = Selector();
+    v1::CheckResponse response;
+    RAIL_TRY(Call(*node_, &v1::Node::Stub::Check, request, response));
+    for (const v1::CheckedAttachment& each : response.attachments()) {
+      if (each.problems_size() > 0) exit_code_ = kFailed;
+    }
+    if (flags_.format == Format::kJson) return PrintJson(response, Layout::kIndented);
+    Table table(CheckHeader());
+    for (const v1::CheckedAttachment& each : response.attachments()) {
+      for (Row& row : CheckRows(each)) table.Add(std::move(row));
+    }
+    table.Print(out_);
+    return {};
+  }
+
+  Status Trace() {
+    v1::TraceRequest request;
+    *request.mutable_source() = Selector();
+    request.set_destination(flags_.destination);
+    request.set_protocol(flags_.protocol == "tcp"    ? v1::TraceRequest::TCP
+                         : flags_.protocol == "icmp" ? v1::TraceRequest::ICMP
+                                                     : v1::TraceRequest::UDP);
+    request.set_destination_port(flags_.port);
+    request.set_source_address(flags_.as_address);
+    request.set_source_mac(flags_.as_mac);
+    v1::TraceResponse response;
+    RAIL_TRY(Call(*node_, &v1::Node::Stub::Trace, request, response));
+    if (response.verdict() != v1::TraceResponse::REACHES) exit_code_ = kFailed;
+    if (flags_.format == Format::kJson) return PrintJson(response, Layout::kIndented);
+    PrintTrace(response);
+    return {};
+  }
+
+  void PrintTrace(const v1::TraceResponse& trace) {
+    const v1::Attachment& source = trace.source();
+    out_ << source.pod().namespace_() << '/' << source.pod().name() << ' ' << source.ifname() << " on "
+         << source.rail() << " -> " << flags_.destination << ": "
+         << v1::TraceResponse::Verdict_Name(trace.verdict()) << " ("
+         << v1::TraceResponse::Reason_Name(trace.reason()) << ")\n";
+    const auto line = [&](const char* name, const std::string& text) {
+      if (!text.empty()) out_ << name << OneLine(text) << '\n';
+    };
+    line("  why:      ", trace.sentence());
+    line("  do:       ", trace.advice());
+    for (const std::string& note : trace.notes()) line("  note:     ", note);
+    if (trace.has_back()) line("  answer:   ", trace.back().sentence());
+    if (trace.steps_size() == 0) return;
+    out_ << '\n';
+    for (int i = 0; i < trace.steps_size(); ++i) {
+      out_ << StepText(trace.steps(i),
+                       trace.has_deciding_step() && static_cast<int>(trace.deciding_step()) == i);
+    }
+    out_ << '\n';
+    line("  packet:   ", trace.packet());
+    line("  megaflow: ", trace.megaflow());
+    line("  actions:  ", trace.datapath_actions());
+  }
+
+  Status Doctor() {
+    v1::DoctorResponse response;
+    RAIL_TRY(Call(*node_, &v1::Node::Stub::Doctor, v1::DoctorRequest(), response));
+    std::map<v1::Finding::Severity, int> counts;
+    for (const v1::Finding& finding : response.findings()) ++counts[finding.severity()];
+    if (counts[v1::Finding::WARNING] + counts[v1::Finding::CRITICAL] > 0) exit_code_ = kFailed;
+    if (flags_.format == Format::kJson) return PrintJson(response, Layout::kIndented);
+    for (const v1::Finding& finding : response.findings()) {
+      out_ << v1::Finding::Severity_Name(finding.severity()) << ' ' << finding.id() << ": "
+           << OneLine(finding.subject()) << '\n'
+           << "  what: " << OneLine(finding.what()) << '\n'
+           << "  why:  " << OneLine(finding.why()) << '\n'
+           << "  do:   " << OneLine(finding.fix()) << "\n\n";
+    }
+    out_ << counts[v1::Finding::CRITICAL] << " critical, " << counts[v1::Finding::WARNING] << " warnings, "
+         << counts[v1::Finding::INFO] << " for information; looked for " << response.checks()
+         << " kinds of findings\n";
+    return {};
+  }
+
+  // Control characters would end the line or move the cursor.
+  static std::string OneLine(std::string text) {
+    std::ranges::replace_if(text, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
+    return text;
+  }
+
   Status GetNode() {
     v1::GetNodeResponse response;
     RAIL_TRY(Call(*node_, &v1::Node::Stub::GetNode, v1::GetNodeRequest(), response));
@@ -202,7 +371,7 @@ class Session {
     }
     const grpc::Status status = reader->Finish();
     if (!status.ok()) return ToStatus(status);
-    return Fail(Code::kTransient, "raild at " + flags_.socket + " has ended the watch");
+    return Fail(Code::kTransient, "raild at " + Where() + " has ended the watch");
   }
 
   Status CheckHealth() {
@@ -217,12 +386,13 @@ class Session {
       out_ << health::HealthCheckResponse::ServingStatus_Name(response.status()) << '\n';
     }
     if (response.status() == health::HealthCheckResponse::SERVING) return {};
-    return Fail(Code::kTransient, "raild at " + flags_.socket + " does not serve now");
+    return Fail(Code::kTransient, "raild at " + Where() + " does not serve now");
   }
 
   const Flags& flags_;
   std::ostream& out_;
   const Now& now_;
+  int exit_code_ = kDone;
   std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<v1::Node::Stub> node_;
 };
@@ -230,10 +400,11 @@ class Session {
 }  // namespace
 
 int Run(const Flags& flags, std::ostream& out, std::ostream& err, const Now& now) {
-  Status status = Session(flags, out, now).Run();
+  Session session(flags, out, now);
+  Status status = session.Run();
   out.flush();
   if (status && !out) status = Fail(Code::kTransient, "cannot write the answer: is the disk full?");
-  if (status) return kDone;
+  if (status) return session.exit_code();
   err << "railctl: " << status.error().message << '\n';
   return kFailed;
 }

@@ -108,6 +108,87 @@ Row HealthRow(const v1::HealthPart& p) {
   return {p.part(), p.ok() ? "ok" : "failed", p.problem()};
 }
 
+Row TenantHeader() {
+  return {"TENANT", "TENANT-ID", "NAMESPACES", "ATTACHMENTS", "RAILS", "REMOTES", "CONFIGURED"};
+}
+
+Row TenantRow(const v1::TenantSummary& t) {
+  return {t.tenant().name(),
+          t.tenant().id(),
+          Joined(t.namespaces()),
+          std::to_string(t.attachments()),
+          Joined(t.rails()),
+          std::to_string(t.remotes()),
+          t.configured() ? "yes" : "no"};
+}
+
+Row RuleHeader() {
+  return {"NAMESPACE", "POD",     "IFNAME", "RAIL",  "TABLE",  "PRIORITY",
+          "KIND",      "PACKETS", "BYTES",  "MATCH", "ACTIONS"};
+}
+
+Row RuleRow(const v1::Attachment& a, const v1::RuleStats& r) {
+  return {a.pod().namespace_(),
+          a.pod().name(),
+          a.ifname(),
+          a.rail(),
+          std::to_string(r.table()),
+          std::to_string(r.priority()),
+          r.kind(),
+          std::to_string(r.packets()),
+          std::to_string(r.bytes()),
+          r.match(),
+          r.actions()};
+}
+
+Row MegaflowHeader() {
+  return {"NAMESPACE", "POD",   "IFNAME", "RAIL",  "DIRECTION", "WHERE",
+          "PACKETS",   "BYTES", "USED",   "MATCH", "ACTIONS",   "WHY-NOT-IN-HARDWARE"};
+}
+
+Row MegaflowRow(const v1::Attachment& a, const v1::Megaflow& f) {
+  const char* where = "software";
+  if (f.place() == v1::Megaflow::HARDWARE) where = "hardware";
+  if (f.place() == v1::Megaflow::TC) where = "tc";
+  return {a.pod().namespace_(),
+          a.pod().name(),
+          a.ifname(),
+          a.rail(),
+          f.direction() == v1::Megaflow::FROM_POD ? "from" : "to",
+          where,
+          std::to_string(f.packets()),
+          std::to_string(f.bytes()),
+          f.used(),
+          f.match(),
+          f.actions(),
+          f.why_not()};
+}
+
+Row CheckHeader() {
+  return {"NAMESPACE", "POD", "IFNAME", "RAIL", "CHECK", "PROBLEM"};
+}
+
+std::vector<Row> CheckRows(const v1::CheckedAttachment& c) {
+  const v1::Attachment& a = c.attachment();
+  const auto row = [&](const char* check, const std::string& problem) {
+    return Row{a.pod().namespace_(), a.pod().name(), a.ifname(), a.rail(), check, problem};
+  };
+  std::vector<Row> rows;
+  for (const std::string& problem : c.problems()) rows.push_back(row("failed", problem));
+  if (rows.empty()) rows.push_back(row("ok", ""));
+  return rows;
+}
+
+std::string StepText(const v1::TraceStep& s, bool decides) {
+  std::string name = std::to_string(s.table()) + " " + s.table_name();
+  name.resize(std::max<size_t>(name.size(), 13), ' ');
+  const std::string words = (decides ? "> " : "  ") + name + "  " + s.words() + "\n" + std::string(19, ' ');
+  if (!s.matched()) return words + "no rule matches\n";
+  const v1::RuleStats& r = s.rule();
+  return words + "priority=" + std::to_string(r.priority()) + (r.match().empty() ? "" : "," + r.match()) +
+         " actions=" + r.actions() + " cookie=" + r.cookie() + " (" + r.kind() + ")\n";
+}
+
 std::string Age(int64_t since_ms, int64_t now_ms) {
   const int64_t s = std::max<int64_t>(0, now_ms - since_ms) / 1000;
   const int64_t m = s / 60;

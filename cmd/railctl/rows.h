@@ -26,6 +26,18 @@ Row NodeRow(const v1::NodeInfo& node, int64_t now_ms);
 Row HealthHeader();
 Row HealthRow(const v1::HealthPart& part);
 
+Row TenantHeader();
+Row TenantRow(const v1::TenantSummary& tenant);
+Row RuleHeader();
+Row RuleRow(const v1::Attachment& attachment, const v1::RuleStats& rule);
+Row MegaflowHeader();
+Row MegaflowRow(const v1::Attachment& attachment, const v1::Megaflow& flow);
+Row CheckHeader();
+std::vector<Row> CheckRows(
+    const v1::CheckedAttachment& checked);  // one for each problem, or one that says ok
+// Two lines: what a rule means for the packet, and the rule.
+std::string StepText(const v1::TraceStep& step, bool decides);
+
 // In one or two units, as kubectl writes ages: "119s", "9m59s", "179m", "7h59m", "47h", "7d23h", "8d".
 std::string Age(int64_t since_ms, int64_t now_ms);
 

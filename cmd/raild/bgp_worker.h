@@ -3,13 +3,16 @@
 // Use:      BgpWorker worker(config, deps, std::move(store), picture, {.learned = ..., .right_again = ...});
 //           RAIL_TRY(worker.Open());  worker.Start();   worker.Stop();
 // Threads:  the events are called on the worker's thread
-// Owns:     its thread and its connection to the record
+// Owns:     its thread, its connection to the record, the port that bgpd pushes to
 #pragma once
 
 #include <functional>
 #include <memory>
+#include <optional>
+#include <string>
 
 #include "cmd/raild/worker.h"
+#include "lib/bmp/collector.h"
 #include "lib/engine/repair_bgp.h"
 
 namespace rail::raild {
@@ -29,16 +32,28 @@ class BgpWorker {
   void Stop() { worker_.Stop(); }
   // A rail has lost its carrier, or has it again: any thread.
   void UplinksChanged();
+  event::Loop& loop() { return worker_.loop(); }
 
  private:
   void Audit();
   void Poll();
+  void Listen();
+  void Accept();
+  void Receive();
+  void CloseFeed(const std::string& why);
+  void Told();
 
+  const config::NodeConfig& config_;
+  const std::string vty_;  // bgpd's socket
   const std::unique_ptr<state::Store> store_;
   engine::BgpRepair repair_;
   const Events events_;
   bool audit_scheduled_ = false;
-  Worker worker_;  // last: its thread ends first
+  std::optional<bmp::Listener> listener_;
+  std::optional<bmp::Feed> feed_;
+  bool tell_scheduled_ = false;
+  Clock::duration last_tell_{};  // how long it took
+  Worker worker_;                // last: its thread ends first
 };
 
 }  // namespace rail::raild

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <array>
 #include <chrono>
 #include <csignal>
 
@@ -19,10 +20,11 @@ engine::NodeIdentity Identity() {
 
 }  // namespace
 
-Daemon::Daemon(config::NodeConfig config, engine::Deps deps, Stores stores, poke::PokeSocket pokes,
-               std::unique_ptr<event::Loop> loop)
+Daemon::Daemon(config::NodeConfig config, engine::Deps deps, inspect::Outside outside, config::Paths paths,
+               Stores stores, poke::PokeSocket pokes, std::unique_ptr<event::Loop> loop)
     : config_(std::move(config)),
       deps_(std::move(deps)),
+      paths_(std::move(paths)),
       pokes_(std::move(pokes)),
       loop_(std::move(loop)),
       picture_(config_, Identity(), board_),
@@ -30,13 +32,16 @@ Daemon::Daemon(config::NodeConfig config, engine::Deps deps, Stores stores, poke
       switch_(config_, deps_, std::move(stores.for_switch), picture_, [this] { sweep_.Soon(); }),
       bgp_(config_, deps_, std::move(stores.for_bgp), picture_,
            {.learned = [this] { switch_.Learned(); }, .right_again = [this] { sweep_.Soon(); }}),
-      uplinks_(config_, deps_, picture_, [this] {
-        bgp_.UplinksChanged();
-        switch_.Learned();  // also publishes what has changed
-      }) {}
+      uplinks_(config_, deps_, picture_,
+               [this] {
+                 bgp_.UplinksChanged();
+                 switch_.Learned();  // also publishes what has changed
+               }),
+      inspector_(config_, paths_, deps_, std::move(outside), board_),
+      pulse_(*loop_, supervisor_) {}
 
 Result<std::unique_ptr<Daemon>> Daemon::Start(config::NodeConfig config, engine::Deps deps,
-                                              const config::Paths& paths) {
+                                              inspect::Outside outside, const config::Paths& paths) {
   Stores stores;
   RAIL_ASSIGN(stores.for_switch, deps.open_store());
   RAIL_ASSIGN(stores.for_bgp, deps.open_store());
@@ -44,14 +49,15 @@ Result<std::unique_ptr<Daemon>> Daemon::Start(config::NodeConfig config, engine:
   RAIL_ASSIGN_AS(poke::PokeSocket pokes, poke::PokeSocket::Bind(paths.poke_socket),
                  "does another raild run on this node?");
   RAIL_ASSIGN(std::unique_ptr<event::Loop> loop, event::Loop::Open());
-  std::unique_ptr<Daemon> daemon(
-      new Daemon(std::move(config), std::move(deps), std::move(stores), std::move(pokes), std::move(loop)));
+  std::unique_ptr<Daemon> daemon(new Daemon(std::move(config), std::move(deps), std::move(outside), paths,
+                                            std::move(stores), std::move(pokes), std::move(loop)));
   RAIL_TRY(daemon->sweep_.Open());
   RAIL_TRY(daemon->switch_.Open());
   RAIL_TRY(daemon->bgp_.Open());
   RAIL_TRY(daemon->uplinks_.Open());
   RAIL_TRY(daemon->WatchSignalsAndPokes());
-  RAIL_ASSIGN(daemon->server_, Server::Start(daemon->board_, paths.socket));
+  RAIL_ASSIGN(daemon->server_,
+              Server::Start({daemon->board_, daemon->config_, daemon->inspector_}, paths.socket));
   return daemon;
 }
 
@@ -69,7 +75,12 @@ void Daemon::Run() {
   switch_.Start();
   bgp_.Start();
   sweep_.Start();
+  const std::array parts = {&switch_.loop(), &bgp_.loop(), &sweep_.loop()};
+  for (event::Loop* part : parts) pulse_.Add(*part);
+  pulse_.Begin();
   loop_->Run();
+  supervisor_.Tell("STOPPING=1");
+  for (event::Loop* part : parts) part->Stop();  // all at once: each may be in a round
   uplinks_.Stop();
   bgp_.Stop();
   switch_.Stop();

@@ -8,11 +8,14 @@
 #include <memory>
 
 #include "cmd/raild/bgp_worker.h"
+#include "cmd/raild/pulse.h"
 #include "cmd/raild/service.h"
+#include "cmd/raild/supervisor.h"
 #include "cmd/raild/sweep_worker.h"
 #include "cmd/raild/switch_worker.h"
 #include "cmd/raild/uplink_worker.h"
 #include "lib/config/node_config.h"
+#include "lib/inspect/inspector.h"
 #include "lib/poke/poke.h"
 
 namespace rail::raild {
@@ -21,7 +24,7 @@ class Daemon {
  public:
   // Errors: another raild runs on this node; the record cannot be opened; the API's socket cannot be made.
   static Result<std::unique_ptr<Daemon>> Start(config::NodeConfig config, engine::Deps deps,
-                                               const config::Paths& paths);
+                                               inspect::Outside outside, const config::Paths& paths);
   void Run();
 
  private:
@@ -29,13 +32,14 @@ class Daemon {
   struct Stores {
     std::unique_ptr<state::Store> for_switch, for_bgp, for_sweep;
   };
-  Daemon(config::NodeConfig config, engine::Deps deps, Stores stores, poke::PokeSocket pokes,
-         std::unique_ptr<event::Loop> loop);
+  Daemon(config::NodeConfig config, engine::Deps deps, inspect::Outside outside, config::Paths paths,
+         Stores stores, poke::PokeSocket pokes, std::unique_ptr<event::Loop> loop);
 
   Status WatchSignalsAndPokes();
 
   const config::NodeConfig config_;
   const engine::Deps deps_;
+  const config::Paths paths_;
   poke::PokeSocket pokes_;
   std::unique_ptr<event::Loop> loop_;
   engine::Board board_;
@@ -44,6 +48,9 @@ class Daemon {
   SwitchWorker switch_;
   BgpWorker bgp_;
   UplinkWorker uplinks_;
+  inspect::Inspector inspector_;
+  const Supervisor supervisor_ = Supervisor::FromEnvironment();
+  Pulse pulse_;
   std::unique_ptr<Server> server_;  // last: it ends first
 };
 

@@ -1,8 +1,12 @@
+#include <chrono>
 #include <cstdio>
 
 #include "cmd/raild/daemon.h"
 #include "cmd/raild/flags.h"
+#include "cmd/raild/privileges.h"
+#include "cmd/raild/tls.h"
 #include "lib/base/log.h"
+#include "lib/ovs/unixctl.h"
 #include "lib/tenancy/tenancy.h"
 #include "lib/wire/wire.h"
 
@@ -16,7 +20,22 @@ Result<config::NodeConfig> ReadConfig(const config::Paths& paths) {
   if (config.tenancy.mode == config::TenancyMode::kNamespace) {
     RAIL_TRY(tenancy::Tenancy::Load(config.tenancy));
   }
+  if (!config.api.listen.empty()) RAIL_TRY(raild::MutualTls(config.api));
   return config;
+}
+
+inspect::Outside RealOutside(const std::string& ovs_run_dir) {
+  return {.vswitchd = [ovs_run_dir](const std::string& command, const std::vector<std::string>& arguments,
+                                    Deadline deadline) -> Result<std::string> {
+            RAIL_ASSIGN(const std::string socket, ovs::FindUnixctl(ovs_run_dir));
+            return ovs::UnixctlCall(socket, command, arguments, deadline);
+          },
+          .rdma_mode = inspect::RdmaModeOfKernel,
+          .now_ms =
+              [] {
+                const auto now = std::chrono::system_clock::now().time_since_epoch();
+                return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
+              }};
 }
 
 }  // namespace
@@ -26,6 +45,10 @@ int main(int argc, char** argv) {
   if (flags.exit_status >= 0) return flags.exit_status;
   log::Init("raild", flags.level);
   const config::Paths paths = config::Paths::FromEnvironment();
+  if (const Status dropped = raild::DropPrivileges(); !dropped) {
+    log::Error("{}", dropped.error().message);
+    return 1;
+  }
 
   const auto config = ReadConfig(paths);
   if (!config) {
@@ -36,7 +59,8 @@ int main(int argc, char** argv) {
     std::printf("%s: %zu rails, right\n", paths.config_file.c_str(), config->rails.size());
     return 0;
   }
-  const auto daemon = raild::Daemon::Start(*config, wire::RealDeps(), paths);
+  const auto daemon =
+      raild::Daemon::Start(*config, wire::RealDeps(), RealOutside(config->ovs.run_dir), paths);
   if (!daemon) {
     log::Error("{}", daemon.error().message);
     return 1;

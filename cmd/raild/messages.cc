@@ -41,35 +41,6 @@ void SetTenant(v1::Tenant& tenant, const std::string& name, tenancy::TenantId id
   if (id.value != 0) tenant.set_id(id.ToString());
 }
 
-v1::Attachment ToMessage(const AttachmentView& view) {
-  const state::Attachment& a = view.attachment;
-  v1::Attachment message;
-  message.set_id(a.id);
-  message.set_network(ValidUtf8(a.key.network));
-  message.set_container_id(ValidUtf8(a.key.container_id));
-  message.set_ifname(ValidUtf8(a.key.ifname));
-  message.set_rail(a.rail);
-  message.mutable_pod()->set_namespace_(ValidUtf8(a.pod_namespace));
-  message.mutable_pod()->set_name(ValidUtf8(a.pod_name));
-  message.mutable_pod()->set_uid(ValidUtf8(a.pod_uid));
-  if (!a.tenant.empty() || a.tenant_id != 0) {
-    SetTenant(*message.mutable_tenant(), a.tenant, tenancy::TenantId{a.tenant_id});
-  }
-  message.set_device(ValidUtf8(a.device));
-  message.set_representor(ValidUtf8(a.representor));
-  message.set_mac(MacText(a.mac));
-  for (const IpAddress& address : a.addresses) message.add_addresses(address.ToString());
-  message.set_mtu(a.mtu);
-  message.set_phase(PhaseOf(a.phase));
-  message.set_ofport(a.ofport);
-  message.set_announced(a.announced);
-  message.set_rules_in_place(view.rules_in_place);
-  message.set_pending(ValidUtf8(view.pending));
-  SetTime(*message.mutable_created(), a.created_ms);
-  message.set_netns(ValidUtf8(a.netns_path));
-  return message;
-}
-
 bool Matches(const v1::AttachmentFilter& filter, const state::Attachment& a) {
   return (filter.namespace_().empty() || filter.namespace_() == a.pod_namespace) &&
          (filter.rail().empty() || filter.rail() == a.rail);
@@ -130,6 +101,35 @@ v1::Remote ToMessage(const RemoteView& view, const NodeView& node) {
 }
 
 }  // namespace
+
+v1::Attachment ToMessage(const AttachmentView& view) {
+  const state::Attachment& a = view.attachment;
+  v1::Attachment message;
+  message.set_id(a.id);
+  message.set_network(ValidUtf8(a.key.network));
+  message.set_container_id(ValidUtf8(a.key.container_id));
+  message.set_ifname(ValidUtf8(a.key.ifname));
+  message.set_rail(a.rail);
+  message.mutable_pod()->set_namespace_(ValidUtf8(a.pod_namespace));
+  message.mutable_pod()->set_name(ValidUtf8(a.pod_name));
+  message.mutable_pod()->set_uid(ValidUtf8(a.pod_uid));
+  if (!a.tenant.empty() || a.tenant_id != 0) {
+    SetTenant(*message.mutable_tenant(), a.tenant, tenancy::TenantId{a.tenant_id});
+  }
+  message.set_device(ValidUtf8(a.device));
+  message.set_representor(ValidUtf8(a.representor));
+  message.set_mac(MacText(a.mac));
+  for (const IpAddress& address : a.addresses) message.add_addresses(address.ToString());
+  message.set_mtu(a.mtu);
+  message.set_phase(PhaseOf(a.phase));
+  message.set_ofport(a.ofport);
+  message.set_announced(a.announced);
+  message.set_rules_in_place(view.rules_in_place);
+  message.set_pending(ValidUtf8(view.pending));
+  SetTime(*message.mutable_created(), a.created_ms);
+  message.set_netns(ValidUtf8(a.netns_path));
+  return message;
+}
 
 v1::GetNodeResponse GetNode(const NodeView& view) {
   v1::GetNodeResponse response;

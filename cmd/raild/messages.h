@@ -19,6 +19,7 @@ namespace rail::raild {
 constexpr uint32_t kDefaultPage = 1000;  // remotes
 constexpr uint32_t kLargestPage = 10000;
 
+v1::Attachment ToMessage(const engine::AttachmentView& view);
 v1::GetNodeResponse GetNode(const engine::NodeView& view);
 v1::ListRailsResponse ListRails(const engine::NodeView& view);
 v1::ListAttachmentsResponse ListAttachments(const engine::NodeView& view, const v1::AttachmentFilter& filter);

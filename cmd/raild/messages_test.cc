@@ -51,7 +51,7 @@ NodeView ViewWithRemotes(uint32_t count) {
   for (uint32_t i = count; i-- > 0;) {  // not in order: a view promises none
     const std::string bytes = {10, static_cast<char>(i >> 16), static_cast<char>(i >> 8),
                                static_cast<char>(i)};
-    view.remotes.push_back(RemoteAt(*IpAddress::FromBytes(bytes), i % 7 + 1, 0));
+    view.remotes.own().push_back(RemoteAt(*IpAddress::FromBytes(bytes), i % 7 + 1, 0));
   }
   return view;
 }
@@ -121,8 +121,8 @@ TEST(Changes, SyncAnEmptyNodeToo) {
 
 TEST(ListRemotes, PagesThroughAllOfThemOnceAndInOrder) {
   NodeView view = ViewWithRemotes(2500);
-  view.remotes.push_back(RemoteAt("2001:db8::1", 1));
-  view.remotes.push_back(RemoteAt("2001:db8::1", 2));
+  view.remotes.own().push_back(RemoteAt("2001:db8::1", 1));
+  view.remotes.own().push_back(RemoteAt("2001:db8::1", 2));
   v1::ListRemotesRequest request;
   request.set_page_size(400);
   std::vector<std::string> seen;
@@ -149,8 +149,8 @@ TEST(ListRemotes, NeitherRepeatsNorHidesWhenOthersComeAndGoBetweenPages) {
   request.set_page_size(3);
   const auto first = ListRemotes(view, request);
   ASSERT_EQ(first->remotes(2).address(), "10.0.0.2");
-  std::erase_if(view.remotes, [](const auto& r) { return r.remote.address.ToString() <= "10.0.0.2"; });
-  view.remotes.push_back(RemoteAt("10.0.0.1"));
+  std::erase_if(view.remotes.own(), [](const auto& r) { return r.remote.address.ToString() <= "10.0.0.2"; });
+  view.remotes.own().push_back(RemoteAt("10.0.0.1"));
   request.set_page_token(first->next_page_token());
   const auto second = ListRemotes(view, request);
   ASSERT_EQ(second->remotes_size(), 3);
@@ -183,9 +183,9 @@ TEST(ListRemotes, NamesTheRailWhenThisNodeHasIt) {
   NodeView view;
   view.rails.emplace_back().rail.name = "rail3";
   view.rails[0].rail.index = 3;
-  view.remotes.push_back(RemoteAt("10.0.0.1", 1, 3));
-  view.remotes.push_back(RemoteAt("10.0.0.2", 1, 4));
-  view.remotes.push_back(RemoteAt("10.0.0.3", 1, std::nullopt));
+  view.remotes.own().push_back(RemoteAt("10.0.0.1", 1, 3));
+  view.remotes.own().push_back(RemoteAt("10.0.0.2", 1, 4));
+  view.remotes.own().push_back(RemoteAt("10.0.0.3", 1, std::nullopt));
   const auto page = ListRemotes(view, {});
   EXPECT_EQ(page->remotes(0).rail(), "rail3");
   EXPECT_EQ(page->remotes(1).rail(), "");

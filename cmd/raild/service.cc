@@ -5,17 +5,21 @@
 #include <grpcpp/health_check_service_interface.h>
 #include <grpcpp/resource_quota.h>
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <map>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "cmd/raild/answers.h"
+#include "cmd/raild/desk.h"
 #include "cmd/raild/messages.h"
 #include "cmd/raild/socket_file.h"
+#include "cmd/raild/tls.h"
 #include "lib/base/clock.h"
 #include "rail/v1/node.grpc.pb.h"
 
@@ -23,12 +27,21 @@ namespace rail::raild {
 namespace {
 
 // Requests are tiny, answers bounded by the page size; nobody with access needs more, and no client can make
-// raild large.
+// raild large. Each way in has limits of its own, so that whoever fills one leaves the other free.
 constexpr int kLargestRequest = 64 << 10;         // bytes
+constexpr int kLargestMetadata = 8 << 10;         // bytes, of a call's headers
 constexpr size_t kMostMemory = size_t{64} << 20;  // bytes, gRPC's buffers in all
 constexpr int kMostThreads = 8;    // reflection alone; all other methods share gRPC's few callback threads
 constexpr int kMostStreams = 128;  // calls at a time of one connection
 constexpr size_t kMostWatches = 64;
+constexpr size_t kMostTcpWatches = 32;
+// Of TCP alone: a peer that is gone, silent or slow to say who it is gives its place back, and who was let in
+// shows its certificate again from time to time.
+constexpr int kHandshakeTime = 5000;      // ms
+constexpr int kAliveEvery = 30000;        // ms without a word: is it there?
+constexpr int kAliveTime = 10000;         // ms for the answer
+constexpr int kConnectionTime = 3600000;  // ms, then the client connects anew
+constexpr int kConnectionGrace = 60000;   // ms for the calls that are under way then
 constexpr auto kStopTime = std::chrono::seconds(2);
 // A board cannot be told to stop waiting, so this bounds how long Stop waits for it.
 constexpr auto kBoardWait = std::chrono::milliseconds(200);
@@ -62,7 +75,8 @@ class Watches {
   explicit Watches(const engine::Board& board) : board_(board), follower_([this] { Follow(); }) {}
   ~Watches() { Stop(); }
 
-  grpc::Status Add(Watch* watch);
+  // `most`: of the way in (`door`) by which the watch has come.
+  grpc::Status Add(Watch* watch, const void* door, size_t most);
   void Remove(Watch* watch);
   void Stop();
   const engine::Board& board() const { return board_; }
@@ -73,7 +87,7 @@ class Watches {
   const engine::Board& board_;
   std::mutex mutex_;  // taken before a watch's own
   std::condition_variable changed_;
-  std::set<Watch*> watches_;
+  std::map<Watch*, const void*> watches_;  // with its door
   enum class Stage { kServing, kStopping } stage_ = Stage::kServing;
   std::thread follower_;
 };
@@ -82,9 +96,10 @@ class Watches {
 // comparison; the next comparison is made with whatever is current when they have been taken.
 class Watch final : public grpc::ServerWriteReactor<v1::WatchAttachmentsResponse> {
  public:
-  Watch(Watches& watches, v1::AttachmentFilter filter) : watches_(watches), changes_(std::move(filter)) {
+  Watch(Watches& watches, const void* door, size_t most, v1::AttachmentFilter filter)
+      : watches_(watches), changes_(std::move(filter)) {
     // Added first, looked second: a view published in between is told twice rather than never.
-    if (grpc::Status status = watches_.Add(this); !status.ok()) {
+    if (grpc::Status status = watches_.Add(this, door, most); !status.ok()) {
       End(std::move(status));
     } else {
       Look();
@@ -148,14 +163,14 @@ class Watch final : public grpc::ServerWriteReactor<v1::WatchAttachmentsResponse
   enum class Call { kOpen, kEnded } call_ = Call::kOpen;
 };
 
-grpc::Status Watches::Add(Watch* watch) {
+grpc::Status Watches::Add(Watch* watch, const void* door, size_t most) {
   const std::lock_guard lock(mutex_);
   if (stage_ == Stage::kStopping) return {grpc::StatusCode::UNAVAILABLE, "raild is stopping"};
-  if (watches_.size() >= kMostWatches) {
-    return {grpc::StatusCode::RESOURCE_EXHAUSTED,
-            std::to_string(kMostWatches) + " clients are watching already"};
+  const auto same_door = [door](const auto& entry) { return entry.second == door; };
+  if (std::ranges::count_if(watches_, same_door) >= static_cast<ptrdiff_t>(most)) {
+    return {grpc::StatusCode::RESOURCE_EXHAUSTED, std::to_string(most) + " clients are watching already"};
   }
-  watches_.insert(watch);
+  watches_.emplace(watch, door);
   changed_.notify_one();
   return grpc::Status::OK;
 }
@@ -169,7 +184,8 @@ void Watches::Stop() {
   {
     const std::lock_guard lock(mutex_);
     stage_ = Stage::kStopping;
-    for (Watch* watch : watches_) watch->End({grpc::StatusCode::UNAVAILABLE, "raild is stopping"});
+    for (const auto& [watch, door] : watches_)
+      watch->End({grpc::StatusCode::UNAVAILABLE, "raild is stopping"});
     changed_.notify_one();
   }
   if (follower_.joinable()) follower_.join();
@@ -185,13 +201,14 @@ void Watches::Follow() {
     const uint64_t now = board_.WaitNewer(seen, After(kBoardWait))->version;
     lock.lock();
     if (std::exchange(seen, now) == now) continue;
-    for (Watch* watch : watches_) watch->Look();
+    for (const auto& [watch, door] : watches_) watch->Look();
   }
 }
 
 class Service final : public v1::Node::CallbackService {
  public:
-  explicit Service(Watches& watches) : watches_(watches) {}
+  Service(const Sources& sources, Watches& watches, Desk& desk, size_t most_watches)
+      : sources_(sources), watches_(watches), desk_(desk), most_watches_(most_watches) {}
 
   grpc::ServerUnaryReactor* GetNode(grpc::CallbackServerContext* context, const v1::GetNodeRequest*,
                                     v1::GetNodeResponse* response) override {
@@ -216,18 +233,63 @@ class Service final : public v1::Node::CallbackService {
                                         const v1::ListRemotesRequest* request,
                                         v1::ListRemotesResponse* response) override {
     auto page = raild::ListRemotes(*View(), *request);
-    if (!page) return Finish(context, {StatusCodeOf(page.error().code), page.error().message});
+    if (!page) return Finish(context, StatusOf(page.error()));
     *response = std::move(*page);
     return Finish(context, grpc::Status::OK);
   }
 
+  grpc::ServerUnaryReactor* ListTenants(grpc::CallbackServerContext* context, const v1::ListTenantsRequest*,
+                                        v1::ListTenantsResponse* response) override {
+    *response = ToMessage(inspect::Tenants(*View(), sources_.config.tenancy));
+    return Finish(context, grpc::Status::OK);
+  }
+
+  grpc::ServerUnaryReactor* ListFlows(grpc::CallbackServerContext* context,
+                                      const v1::ListFlowsRequest* request,
+                                      v1::ListFlowsResponse* response) override {
+    return AtTheDesk(context, [this, request, response]() -> Status {
+      RAIL_ASSIGN(const auto flows, sources_.inspector.ListFlows(ToSelector(request->selector())));
+      *response = ToMessage(flows);
+      return {};
+    });
+  }
+
+  grpc::ServerUnaryReactor* Check(grpc::CallbackServerContext* context, const v1::CheckRequest* request,
+                                  v1::CheckResponse* response) override {
+    return AtTheDesk(context, [this, request, response]() -> Status {
+      RAIL_ASSIGN(const auto checked, sources_.inspector.Check(ToSelector(request->selector())));
+      *response = ToMessage(checked);
+      return {};
+    });
+  }
+
+  grpc::ServerUnaryReactor* Trace(grpc::CallbackServerContext* context, const v1::TraceRequest* request,
+                                  v1::TraceResponse* response) override {
+    return AtTheDesk(context, [this, request, response]() -> Status {
+      RAIL_ASSIGN(const inspect::Question question, ToQuestion(*request));
+      RAIL_ASSIGN(const inspect::Answer answer, sources_.inspector.Trace(question));
+      *response = ToMessage(answer);
+      return {};
+    });
+  }
+
+  grpc::ServerUnaryReactor* Doctor(grpc::CallbackServerContext* context, const v1::DoctorRequest*,
+                                   v1::DoctorResponse* response) override {
+    return AtTheDesk(context, [this, response]() -> Status {
+      *response = ToMessage(sources_.inspector.Doctor());
+      return {};
+    });
+  }
+
   grpc::ServerWriteReactor<v1::WatchAttachmentsResponse>* WatchAttachments(
       grpc::CallbackServerContext*, const v1::WatchAttachmentsRequest* request) override {
-    return new Watch(watches_, request->filter());  // deletes itself in OnDone
+    return new Watch(watches_, this, most_watches_, request->filter());  // deletes itself in OnDone
   }
 
  private:
-  std::shared_ptr<const engine::NodeView> View() const { return watches_.board().Current(); }
+  std::shared_ptr<const engine::NodeView> View() const { return sources_.board.Current(); }
+
+  static grpc::Status StatusOf(const Error& error) { return {StatusCodeOf(error.code), error.message}; }
 
   static grpc::ServerUnaryReactor* Finish(grpc::CallbackServerContext* context, const grpc::Status& status) {
     grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
@@ -235,19 +297,89 @@ class Service final : public v1::Node::CallbackService {
     return reactor;
   }
 
+  // What asks Open vSwitch, bgpd or the kernel may take a while: never on a thread of gRPC.
+  template <class Look>
+  grpc::ServerUnaryReactor* AtTheDesk(grpc::CallbackServerContext* context, Look look) {
+    grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+    const bool taken = desk_.Ask([context, reactor, look = std::move(look)](Desk::Turn turn) {
+      if (turn == Desk::Turn::kClosed)
+        return reactor->Finish({grpc::StatusCode::UNAVAILABLE, "raild is stopping"});
+      // Whoever asked may have gone while others were served.
+      if (context->IsCancelled()) return reactor->Finish(grpc::Status::CANCELLED);
+      const Status status = look();
+      reactor->Finish(status ? grpc::Status::OK : StatusOf(status.error()));
+    });
+    if (!taken) {
+      reactor->Finish({grpc::StatusCode::RESOURCE_EXHAUSTED,
+                       "too many questions are waiting already: ask again in a moment"});
+    }
+    return reactor;
+  }
+
+  const Sources sources_;
   Watches& watches_;
+  Desk& desk_;
+  const size_t most_watches_;
 };
+
+// A way in: a listener with limits of its own.
+struct Door {
+  Door(const Sources& sources, Watches& watches, Desk& desk, size_t most_watches)
+      : service(sources, watches, desk, most_watches) {}
+
+  Service service;
+  std::unique_ptr<grpc::Server> server;
+};
+
+void Limit(grpc::ServerBuilder& builder, const char* name) {
+  grpc::ResourceQuota quota(name);
+  quota.Resize(kMostMemory);
+  quota.SetMaxThreads(kMostThreads);
+  builder.SetResourceQuota(quota);
+  builder.SetMaxReceiveMessageSize(kLargestRequest);
+  builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kLargestMetadata);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMostStreams);
+  builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);
+  builder.SetSyncServerOption(grpc::ServerBuilder::MAX_POLLERS, 1);
+}
+
+void LimitTcp(grpc::ServerBuilder& builder) {
+  // Two daemons on one port would share its clients.
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeTime);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kAliveEvery);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kAliveTime);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS, kConnectionTime);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS, kConnectionGrace);
+}
+
+Status Open(Door& door, grpc::ServerBuilder& builder, const std::string& where) {
+  builder.RegisterService(&door.service);
+  door.server = builder.BuildAndStart();
+  if (door.server == nullptr) {
+    return Fail(Code::kInternal,
+                "serve gRPC on " + where + ": gRPC does not start (is it taken by another process?)");
+  }
+  door.server->GetHealthCheckService()->SetServingStatus(v1::Node::service_full_name(), true);
+  return {};
+}
 
 }  // namespace
 
 struct Server::Parts {
-  Parts(const engine::Board& board, SocketFile socket)
-      : file(std::move(socket)), watches(board), service(watches) {}
+  Parts(const Sources& sources, SocketFile socket)
+      : file(std::move(socket)),
+        watches(sources.board),
+        local(sources, watches, desk, kMostWatches),
+        tcp(sources, watches, desk, kMostTcpWatches) {}
 
   SocketFile file;
+  std::shared_ptr<grpc::ServerCredentials>
+      credentials;  // gRPC asks them for files until its server has ended
   Watches watches;
-  Service service;
-  std::unique_ptr<grpc::Server> server;
+  Desk desk;
+  Door local;
+  Door tcp;  // its server is null when node.json names no listener
 };
 
 Server::Server(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
@@ -256,41 +388,51 @@ Server::~Server() {
   Stop();
 }
 
-Result<std::unique_ptr<Server>> Server::Start(const engine::Board& board, const std::string& socket,
+Result<std::unique_ptr<Server>> Server::Start(const Sources& sources, const std::string& socket,
                                               const std::string& group) {
+  const config::Api& api = sources.config.api;
+  std::shared_ptr<grpc::ServerCredentials> credentials;
+  if (!api.listen.empty()) {
+    RAIL_ASSIGN(credentials, MutualTls(api));
+  }
   RAIL_ASSIGN(SocketFile file, SocketFile::Prepare(socket));
   // Both are switches of the process: gRPC has no other.
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
 
-  auto parts = std::make_unique<Parts>(board, std::move(file));
-  grpc::ResourceQuota quota("raild");
-  quota.Resize(kMostMemory);
-  quota.SetMaxThreads(kMostThreads);
-  grpc::ServerBuilder builder;
-  builder.SetResourceQuota(quota);
-  builder.SetMaxReceiveMessageSize(kLargestRequest);
-  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMostStreams);
-  builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);
-  builder.SetSyncServerOption(grpc::ServerBuilder::MAX_POLLERS, 1);
-  builder.AddListeningPort("unix:" + parts->file.bind_path(), grpc::InsecureServerCredentials());
-  builder.RegisterService(&parts->service);
-  parts->server = builder.BuildAndStart();
-  if (parts->server == nullptr)
-    return Fail(Code::kInternal, "serve gRPC on " + socket + ": gRPC does not start");
-  parts->server->GetHealthCheckService()->SetServingStatus(v1::Node::service_full_name(), true);
-  auto server = std::unique_ptr<Server>(new Server(std::move(parts)));
-  RAIL_TRY(server->parts_->file.Publish(group));
+  auto server = std::unique_ptr<Server>(new Server(std::make_unique<Parts>(sources, std::move(file))));
+  Parts& parts = *server->parts_;
+  grpc::ServerBuilder local;
+  Limit(local, "raild");
+  local.AddListeningPort("unix:" + parts.file.bind_path(), grpc::InsecureServerCredentials());
+  RAIL_TRY(Open(parts.local, local, socket));
+  if (credentials != nullptr) {
+    grpc::ServerBuilder tcp;
+    Limit(tcp, "raild-tcp");
+    LimitTcp(tcp);
+    parts.credentials = std::move(credentials);
+    tcp.AddListeningPort(api.listen, parts.credentials);
+    RAIL_TRY(Open(parts.tcp, tcp, api.listen));
+  }
+  RAIL_TRY(parts.file.Publish(group));
   return server;
 }
 
 void Server::Stop() {
   if (parts_ == nullptr) return;
-  parts_->server->GetHealthCheckService()->Shutdown();
+  const auto each = [&](const auto& act) {
+    for (Door* door : {&parts_->local, &parts_->tcp}) {
+      if (door->server != nullptr) act(*door->server);
+    }
+  };
+  each([](grpc::Server& server) { server.GetHealthCheckService()->Shutdown(); });
   parts_->watches.Stop();
-  parts_->server->Shutdown(std::chrono::system_clock::now() + kStopTime);
-  parts_->server->Wait();
-  parts_->server.reset();
+  parts_->desk.Close();
+  const auto until = std::chrono::system_clock::now() + kStopTime;
+  each([&](grpc::Server& server) { server.Shutdown(until); });
+  each([](grpc::Server& server) { server.Wait(); });
+  parts_->local.server.reset();
+  parts_->tcp.server.reset();
   parts_.reset();
 }
 

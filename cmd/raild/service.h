@@ -1,11 +1,11 @@
-// Serves rail.v1.Node from the published views, with the standard health and reflection services, on a unix
-// socket.
+// Serves rail.v1.Node from the published views and from looks at the node, with the standard health and
+// reflection services, on a unix socket and over TCP with mutual TLS.
 //
-// Use:      RAIL_ASSIGN(auto server, Server::Start(board, paths.socket));
+// Use:      RAIL_ASSIGN(auto server, Server::Start({board, config, inspector}, paths.socket));
 //           ... until told to stop ...
 //           server->Stop();
 // Threads:  any thread; the server's own threads end in Stop
-// Owns:     the socket and its name; `board` must outlive it
+// Owns:     the sockets and the name; the sources must outlive it
 // Source:   lib/api/rail/v1/node.proto; README.md of this folder (limits, rights)
 #pragma once
 
@@ -13,23 +13,33 @@
 #include <string>
 
 #include "lib/base/error.h"
+#include "lib/config/node_config.h"
 #include "lib/engine/view.h"
+#include "lib/inspect/inspector.h"
 
 namespace rail::raild {
 
+// What is served, and what it is read from.
+struct Sources {
+  const engine::Board& board;
+  const config::NodeConfig& config;
+  const inspect::Inspector& inspector;
+};
+
 class Server {
  public:
-  // Serves when it returns.
+  // Serves when it returns: on the unix socket, and over TCP when node.json says so.
   //   socket  absolute path, at most 107 bytes; its folder is made (0755) when missing; a socket there that
   //   nobody
   //           serves is replaced
   //   group   who may connect beside root, when the group exists
-  // Errors: kBusy another process answers there; kExists something else has that name; kInvalid the path;
-  //         kPermission; kInternal gRPC does not start.
-  static Result<std::unique_ptr<Server>> Start(const engine::Board& board, const std::string& socket,
+  // Errors: kBusy another process answers there; kExists something else has that name; kInvalid the path, or
+  //         the files for TLS; kPermission; kInternal gRPC does not start (is the port taken?).
+  static Result<std::unique_ptr<Server>> Start(const Sources& sources, const std::string& socket,
                                                const std::string& group = "railcni");
 
-  // Ends watches with UNAVAILABLE, waits at most 2 s for calls under way, removes the socket. Safe to repeat.
+  // Ends watches with UNAVAILABLE, waits at most 2 s for calls under way and 5 s for questions that are being
+  // looked into, removes the socket. Safe to repeat.
   void Stop();
 
   ~Server();

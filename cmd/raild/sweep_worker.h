@@ -23,6 +23,7 @@ class SweepWorker {
   Status Open() { return worker_.Open(); }
   void Start();  // every worker is open by then: they call each other
   void Stop() { worker_.Stop(); }
+  event::Loop& loop() { return worker_.loop(); }
   // Something that an undo may have waited for is right again.
   void Soon();
 

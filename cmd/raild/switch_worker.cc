@@ -9,12 +9,17 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr seconds kAuditInterval{30};
-// ovsdb-server that is down is asked for so often: connect(2) on its socket costs nothing.
-constexpr milliseconds kReconnect{250};
-// A poke or a link asks for an answer soon. OVSDB also changes with every ADD, in the middle of its chain: what matters there (a
-// port or bridge that somebody took away) can wait until the chain has ended.
+// ovsdb-server and bridges that are down are asked for so often: connect(2) on their sockets costs nothing.
+constexpr milliseconds kReconnect{100};
+// A poke or a link asks for an answer soon. OVSDB and the rules also change with every ADD, in the middle of its chain: what
+// matters there (a port, a bridge or a rule that somebody took away) can wait until the chain has ended.
 constexpr milliseconds kGather{10};
-constexpr milliseconds kGatherOvsdb{100};
+constexpr milliseconds kGatherChain{100};
+
+engine::Deps Lending(engine::Deps deps, BridgeWatch& bridges) {
+  deps.openers = bridges.Lending(std::move(deps.openers));
+  return deps;
+}
 
 }  // namespace
 
@@ -23,7 +28,12 @@ SwitchWorker::SwitchWorker(const config::NodeConfig& config, const engine::Deps&
                            std::function<void()> right_again)
     : config_(config),
       store_(std::move(store)),
-      repair_(config, deps, *store_, picture),
+      bridges_(config.ovs.run_dir, worker_,
+               {.changed = [this](const std::string& bridge,
+                                  const ovs::RuleChanges& changes) { RulesChanged(bridge, changes); },
+                .lost = [this] { AuditSoon(); },
+                .back = [this] { AuditSoon(); }}),
+      repair_(config, Lending(deps, bridges_), *store_, picture),
       right_again_(std::move(right_again)) {}
 
 void SwitchWorker::Start() {
@@ -34,6 +44,7 @@ void SwitchWorker::Start() {
     worker_.loop().Every(kAuditInterval, [this] { Round(&engine::SwitchRepair::Audit); });
     worker_.loop().Every(kReconnect, [this] {
       if (!ovsdb_) WatchOvsdb();
+      bridges_.AskForLost();
     });
   });
 }
@@ -52,8 +63,18 @@ void SwitchWorker::Learned() {
 void SwitchWorker::Round(void (engine::SwitchRepair::*round)()) {
   const bool broken = repair_.next_retry().has_value();
   (repair_.*round)();
+  bridges_.TakeAll();
   worker_.RetryAt(repair_.next_retry(), [this] { Round(&engine::SwitchRepair::Retry); });
   if (broken && !repair_.next_retry()) right_again_();
+}
+
+void SwitchWorker::AuditSoon() {
+  worker_.Soon(audit_scheduled_, [this] { Round(&engine::SwitchRepair::Audit); }, kGather);
+}
+
+void SwitchWorker::RulesChanged(const std::string& bridge, const ovs::RuleChanges& changes) {
+  if (!repair_.Concerned(bridge, changes)) return;
+  worker_.Soon(rules_scheduled_, [this] { Round(&engine::SwitchRepair::RulesChanged); }, kGatherChain);
 }
 
 void SwitchWorker::WatchLinks() {
@@ -64,7 +85,7 @@ void SwitchWorker::WatchLinks() {
     watched = worker_.loop().Watch(links_->fd(), [this] {
       const auto changes = links_->Receive();
       if (!changes || changes->overrun || repair_.Concerned(changes->links)) {
-        worker_.Soon(audit_scheduled_, [this] { Round(&engine::SwitchRepair::Audit); }, kGather);
+        AuditSoon();
       } else if (changes->neighbours_changed) {
         worker_.Soon(learned_scheduled_, [this] { Round(&engine::SwitchRepair::Learned); }, kGather);
       }
@@ -81,7 +102,7 @@ void SwitchWorker::WatchOvsdb() {
   if (!opened) return;  // the round says so
   ovsdb_.emplace(std::move(*opened));
   const auto look = [this] {
-    worker_.Soon(ovsdb_scheduled_, [this] { Round(&engine::SwitchRepair::Audit); }, kGatherOvsdb);
+    worker_.Soon(ovsdb_scheduled_, [this] { Round(&engine::SwitchRepair::Audit); }, kGatherChain);
   };
   const Status watched = worker_.loop().Watch(ovsdb_->fd(), [this, look] {
     const auto changed = ovsdb_->Receive();

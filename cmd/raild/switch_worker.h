@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 
+#include "cmd/raild/bridge_watch.h"
 #include "cmd/raild/worker.h"
 #include "lib/engine/repair_switch.h"
 #include "lib/netlink/monitor.h"
@@ -27,22 +28,27 @@ class SwitchWorker {
   Status Open() { return worker_.Open(); }
   void Start();  // every worker is open by then: they call each other
   void Stop() { worker_.Stop(); }
+  event::Loop& loop() { return worker_.loop(); }
   void RecordChanged();
   void Learned();
 
  private:
   void WatchLinks();
   void WatchOvsdb();
+  void RulesChanged(const std::string& bridge, const ovs::RuleChanges& changes);
+  void AuditSoon();
   void Round(void (engine::SwitchRepair::*round)());
 
   const config::NodeConfig& config_;
   const std::unique_ptr<state::Store> store_;
+  BridgeWatch bridges_;
   engine::SwitchRepair repair_;
   const std::function<void()> right_again_;
   std::unique_ptr<netlink::Monitor> links_;
   std::optional<ovs::DbMonitor> ovsdb_;
   bool audit_scheduled_ = false;
   bool ovsdb_scheduled_ = false;
+  bool rules_scheduled_ = false;
   bool record_scheduled_ = false;
   bool learned_scheduled_ = false;
   Worker worker_;  // last: its thread ends first

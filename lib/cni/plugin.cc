@@ -232,10 +232,7 @@ Outcome<std::string> Dispatch(const Plugin& plugin, const Process& process, cons
     RAIL_TRY(CheckNetns(process, request));
     return plugin.add ? plugin.add(request) : std::string();
   }
-  if (request.command == "DEL") {
-    auto deleted = quiet(plugin.del);
-    return deleted ? deleted : tl::make_unexpected(ToBeRetried(std::move(deleted).error()));
-  }
+  if (request.command == "DEL") return quiet(plugin.del);
   if (request.command == "CHECK") return quiet(plugin.check);
   if (request.command == "GC") return quiet(plugin.gc);
   return quiet(plugin.status);
@@ -322,7 +319,10 @@ int Run(const Plugin& plugin, const Process& process) {
     return 0;
   }
   std::string version = SupportedVersions().back();
-  const auto answer = Answer(plugin, process, version);
+  auto answer = Answer(plugin, process, version);
+  if (!answer && Getenv(process, "CNI_COMMAND") == "DEL") {
+    answer = tl::make_unexpected(ToBeRetried(std::move(answer).error()));
+  }
   return answer ? Finish(process.out, process.err, *answer, 0)
                 : Finish(process.out, process.err, PrintError(answer.error(), version), 1);
 }

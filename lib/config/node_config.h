@@ -67,6 +67,7 @@ struct Bgp {
   uint32_t asn = 0;            // 1..4294967295
   IpAddress router_id;         // IPv4
   uint32_t community_asn = 0;  // the first word of every large community of ours
+  uint16_t bmp_port = 11019;   // where raild listens for bgpd, on the loopback; 0: it asks bgpd instead
 };
 
 struct Ovs {
@@ -80,12 +81,21 @@ struct Frr {
   std::string run_dir;  // holds bgpd.vty
 };
 
+// Where raild serves gRPC beside its unix socket: over TCP, with mutual TLS only.
+struct Api {
+  std::string listen;  // "10.0.0.5:9443", "[::]:9443"; "": nowhere
+  std::string cert_file;
+  std::string key_file;
+  std::string client_ca_file;  // who has a certificate of this authority may ask
+};
+
 struct NodeConfig {
   std::vector<Rail> rails;  // at least one, by index
   Tenancy tenancy;
   Bgp bgp;
   Ovs ovs;
   Frr frr;
+  Api api;
 
   const Rail* FindRail(std::string_view name) const;
 };

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <charconv>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -48,6 +49,21 @@ bool IsPath(std::string_view text, size_t max) {
          text.find('\0') == std::string_view::npos;
 }
 
+// 10.0.0.5:9443, [::]:9443
+bool IsListenAddress(std::string_view text) {
+  const size_t colon = text.rfind(':');
+  if (colon == std::string_view::npos) return false;
+  std::string_view host = text.substr(0, colon);
+  const std::string_view port = text.substr(colon + 1);
+  const bool bracketed = host.size() > 2 && host.front() == '[' && host.back() == ']';
+  if (bracketed) host = host.substr(1, host.size() - 2);
+  const auto address = IpAddress::Parse(host);
+  uint16_t number = 0;
+  const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), number);
+  return address && address->is_v6() == bracketed && error == std::errc() &&
+         end == port.data() + port.size() && number != 0;
+}
+
 class Parser {
  public:
   Result<NodeConfig> Run(const json& document, std::string_view name) {
@@ -58,6 +74,7 @@ class Parser {
     ParseBgp(root, node.bgp);
     ParseOvs(root.Object("ovs"), node.ovs);
     ParseFrr(root.Object("frr"), node.frr);
+    ParseApi(root.Object("api"), node.api);
     root.RejectUnknown();
     RAIL_TRY(errors_.ToStatus(name));
     return node;
@@ -218,6 +235,7 @@ class Parser {
     bgp.manage = object.BoolOr("manage", true);
     bgp.asn = static_cast<uint32_t>(object.Uint("asn", 1, UINT32_MAX));
     bgp.community_asn = static_cast<uint32_t>(object.Uint("community_asn", 1, UINT32_MAX));
+    if (object.Has("bmp_port")) bgp.bmp_port = static_cast<uint16_t>(object.Uint("bmp_port", 0, UINT16_MAX));
     const auto router_id = [](std::string_view text) {
       const auto address = IpAddress::Parse(text);
       return address && !address->is_v6() && !address->is_unspecified();
@@ -251,6 +269,20 @@ class Parser {
     const json empty = json::object();
     JsonObject object(value == nullptr ? empty : *value, "frr", errors_);
     frr.run_dir = Path(object, "run_dir", kMaxRunDir, "/run/frr");
+    object.RejectUnknown();
+  }
+
+  // All or nothing: there is no listener without TLS, and none that takes every client.
+  void ParseApi(const json* value, Api& api) {
+    if (value == nullptr) return;
+    JsonObject object(*value, "api", errors_);
+    api.listen = Text(object, "listen", IsListenAddress,
+                      "an IP address and a port: \"10.0.0.5:9443\", \"[2001:db8::5]:9443\", \"[::]:9443\"");
+    const auto path = [](std::string_view text) { return IsPath(text, kMaxPath); };
+    const std::string rule = "an absolute path of at most " + std::to_string(kMaxPath) + " bytes";
+    api.cert_file = Text(object, "cert_file", path, rule);
+    api.key_file = Text(object, "key_file", path, rule);
+    api.client_ca_file = Text(object, "client_ca_file", path, rule);
     object.RejectUnknown();
   }
 

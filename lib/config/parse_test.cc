@@ -226,6 +226,41 @@ TEST(NodeConfig, RefusesARunFolderWhoseSocketsWouldNotFitAnAddress) {
   EXPECT_FALSE(Parse(document.dump()));
 }
 
+std::string WithApi(const std::string& api) {
+  std::string text(kMinimal);
+  return text.substr(0, text.rfind('}')) + R"(, "api": )" + api + "}";
+}
+
+TEST(NodeConfig, ReadsWhereTheApiListens) {
+  EXPECT_EQ(Parse(kMinimal)->api.listen, "");
+  for (const std::string listen : {"10.0.0.5:9443", "[::]:1", "[2001:db8::5]:65535"}) {
+    const auto node = Parse(WithApi(R"({"listen": ")" + listen +
+                                    R"(", "cert_file": "/c", "key_file": "/k", "client_ca_file": "/a"})"));
+    ASSERT_TRUE(node) << node.error().message;
+    EXPECT_EQ(node->api.listen, listen);
+    EXPECT_EQ(node->api.client_ca_file, "/a");
+  }
+}
+
+TEST(NodeConfig, RefusesAListenerThatIsNotOfMutualTls) {
+  const auto why = [](const std::string& api) {
+    const auto node = Parse(WithApi(api));
+    return node ? "nothing" : node.error().message;
+  };
+  EXPECT_THAT(why(R"({"listen": "10.0.0.5:9443", "cert_file": "/c", "key_file": "/k"})"),
+              HasSubstr("api.client_ca_file: is missing"));
+  EXPECT_THAT(why(R"({"listen": "10.0.0.5:9443", "client_ca_file": "/a"})"),
+              HasSubstr("api.cert_file: is missing"));
+  EXPECT_THAT(why("{}"), HasSubstr("api.listen: is missing"));
+  for (const std::string listen : {"10.0.0.5", ":9443", "host:9443", "::1:9443", "[10.0.0.5]:1", "10.0.0.5:0",
+                                   "10.0.0.5:65536", "10.0.0.5:94x", "unix:/x", ""}) {
+    EXPECT_THAT(why(R"({"listen": ")" + listen +
+                    R"(", "cert_file": "/c", "key_file": "/k", "client_ca_file": "/a"})"),
+                HasSubstr("api.listen"))
+        << listen;
+  }
+}
+
 TEST(NodeConfig, RefusesADuplicateKey) {
   const auto node = Parse(R"({"bgp": {"asn": 1, "asn": 2}})");
   ASSERT_FALSE(node);

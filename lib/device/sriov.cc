@@ -239,7 +239,9 @@ Status Sriov::Restore(const Saved& saved, const netns::Netns* pod, const std::st
   // The PF has fewer VFs now, or the card is gone: nothing is left to give back.
   if (!lookup_.Exists(saved.id)) return {};
   Status rdma;
-  if (!sriov::IsUserspaceDriver(lookup_.DriverOf(saved.id))) {
+  // Without a driver of the kernel's there is no link to wait for, and one that is bound later makes a new one.
+  const std::string driver = lookup_.DriverOf(saved.id);
+  if (!driver.empty() && !sriov::IsUserspaceDriver(driver)) {
     if (pod != nullptr) rdma = BringRdmaHome(saved, pod);
     RAIL_TRY(netdev_.Restore(saved, pod, ifname, deadline));
     // Of a namespace that died the kernel returns the RDMA devices before the links: it is there now.

@@ -294,7 +294,10 @@ TEST_F(SriovTest, RestoresTheSettingsOfAVfThatSomebodyGaveToVfio) {
   device.settings = Everything();
   ASSERT_TRUE(MoveIn(device));
   host_.machine.Link(sriov::testing::DevicePath(VfHost::kVf0) + "/driver", "bus/pci/drivers/vfio-pci");
-  Must(Restore(saved, false));  // it has no link to wait for
+  Must(Restore(saved, false));
+  EXPECT_EQ(Vf0(), saved.vf->state);
+  host_.machine.Remove(sriov::testing::DevicePath(VfHost::kVf0) + "/driver");
+  Must(Restore(saved, false));
   EXPECT_EQ(Vf0(), saved.vf->state);
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -29,6 +30,12 @@ Result<std::string> BridgeOf(const Step& step) {
   std::string bridge = object.String("bridge");
   RAIL_TRY(errors.ToStatus("the record of step " + step.kind));
   return bridge;
+}
+
+// An undo may find that another has ended the record meanwhile.
+Status UnlessGone(Status written) {
+  if (!written && written.error().code == Code::kNotFound) return {};
+  return written;
 }
 
 Status RemoveRules(Node& node, const std::string& bridge, ovs::CookieMatch which) {
@@ -64,7 +71,7 @@ Status UndoTenant(Node& node, Attachment& attachment, const std::string& bridge)
   }
   attachment.tenant_id = 0;
   attachment.tenant.clear();
-  return node.store.Update(attachment);
+  return UnlessGone(node.store.SetTenant(attachment.id, "", 0));
 }
 
 Status UndoAnnounce(Node& node, Attachment& attachment) {
@@ -76,7 +83,7 @@ Status UndoAnnounce(Node& node, Attachment& attachment) {
     RAIL_TRY(bgp->Withdraw(address, node.edges.CallDeadline()));
   }
   attachment.announced = false;
-  return node.store.Update(attachment);
+  return UnlessGone(node.store.SetAnnounced(attachment.id, false));
 }
 
 // Begins to bring the device home, on a thread of its own: it uses the edges Netlink, Devices and Pods, which no other undo
@@ -106,30 +113,44 @@ Status FinishRestore(Node& node, const Attachment& attachment, Result<std::futur
   return node.store.Release(attachment.id, ClaimKind::kDevice, attachment.device);
 }
 
+// The claim first: it keeps nobody from the device while OVSDB is down. Who takes the port over puts its mark on it, and then it
+// is not deleted here.
 Status UndoPort(Node& node, const Attachment& attachment, const std::string& bridge) {
+  const Status released = node.store.Release(attachment.id, ClaimKind::kPort, attachment.representor);
   RAIL_ASSIGN(ovs::Ovsdb * db, node.edges.Ovsdb());
   RAIL_TRY(db->DeletePort(bridge, attachment.representor, {{kOwnerKey, std::to_string(attachment.id)}},
                           ovs::Ovsdb::Wait::kCommitted, node.edges.CallDeadline()));
-  return node.store.Release(attachment.id, ClaimKind::kPort, attachment.representor);
+  return released;
 }
 
+// The interface stays with who made it; of the pod's inside only the rules would outlive it.
 Status UndoAdopt(Node& node, const Attachment& attachment) {
+  auto pod = netns::Netns::Open(attachment.netns_path);
+  const bool alive =
+      pod && pod->identity() == netns::Identity{attachment.netns_device, attachment.netns_inode};
+  const config::Rail* rail = node.config.FindRail(attachment.rail);
+  if (alive && rail != nullptr) (void)node.edges.Pods().Deconfigure(*pod, PlanOf(*rail, attachment));
+  const Status released = node.store.Release(attachment.id, ClaimKind::kPort, attachment.representor);
   RAIL_ASSIGN(ovs::Ovsdb * db, node.edges.Ovsdb());
   RAIL_ASSIGN(const auto port, db->FindPort(attachment.representor, node.edges.CallDeadline()));
   const auto mark = port ? port->external_ids.find(kOwnerKey) : ovs::ExternalIds::const_iterator{};
   if (port && mark != port->external_ids.end() && mark->second == std::to_string(attachment.id)) {
     RAIL_TRY(db->RemoveExternalIds(attachment.representor, {kOwnerKey}, node.edges.CallDeadline()));
   }
-  return node.store.Release(attachment.id, ClaimKind::kPort, attachment.representor);
+  return released;
 }
 
 Status UndoIpam(Node& node, const Attachment& attachment, const Step& step) {
   RAIL_ASSIGN(const cni::IpamCall call, cni::IpamCall::FromJson(step.detail));
   // The claim first: IPAM may give the address to a pod as soon as it has it back, and that pod claims it.
+  // Where the record cannot be written nobody can claim it either.
+  Status released;
   for (const IpAddress& address : attachment.addresses) {
-    RAIL_TRY(node.store.Release(attachment.id, ClaimKind::kAddress, address.ToString()));
+    if (Status one = node.store.Release(attachment.id, ClaimKind::kAddress, address.ToString()); !one)
+      released = std::move(one);
   }
-  return node.edges.ReleaseAddresses(call);
+  RAIL_TRY(node.edges.ReleaseAddresses(call));
+  return released;
 }
 
 Status UndoStep(Node& node, Attachment& attachment, const Step& step) {
@@ -145,6 +166,13 @@ Status UndoStep(Node& node, Attachment& attachment, const Step& step) {
         ovs::CookieMatch::Exact(ovs::CookieKind::kAttachment, static_cast<uint64_t>(attachment.id)));
   }
   return Fail(Code::kInternal, "the record holds a step '" + step.kind + "' that this version does not know");
+}
+
+// A DEL that came between the record of a step and its effect has undone nothing yet: who made it must.
+Status StillWanted(Node& node, const Attachment& attachment) {
+  RAIL_ASSIGN(const auto now, node.store.Find(attachment.key));
+  if (now && now->id == attachment.id && now->phase != state::Phase::kDeleting) return {};
+  return Fail(Code::kBusy, "a DEL of " + attachment.key.ToString() + " came while its ADD was under way");
 }
 
 std::string Sentence(const ovs::Rule& rule) {
@@ -230,31 +258,38 @@ std::vector<ovs::Rule> WantedRules(const pipeline::BridgeFacts& bridge, const At
   return rules;
 }
 
+Status RecordStep(Node& node, const Attachment& attachment, const char* owner, const char* kind,
+                  const std::string& detail) {
+  RAIL_ASSIGN(const int64_t id, node.store.RecordStep(attachment.id, owner, kind, detail));
+  node.made.push_back({id, attachment.id, owner, kind, detail, ""});
+  return {};
+}
+
 Status AttachPort(Node& node, Attachment& attachment) {
   RAIL_ASSIGN(const config::Rail* rail, RailOf(node.config, attachment.rail));
   RAIL_TRY(node.store.Claim(attachment.id, ClaimKind::kPort, attachment.representor));
-  RAIL_TRY(node.store.RecordStep(attachment.id, kOvsProvider, step::kPort, BridgeDetail(rail->bridge)));
+  RAIL_TRY(RecordStep(node, attachment, kOvsProvider, step::kPort, BridgeDetail(rail->bridge)));
   RAIL_ASSIGN(ovs::Ovsdb * db, node.edges.Ovsdb());
   RAIL_ASSIGN(const ovs::Port port, db->AddPort(PortSpecOf(*rail, attachment), node.edges.CallDeadline()));
   attachment.ofport = static_cast<uint16_t>(port.ofport);
-  return {};
+  return node.store.SetOfport(attachment.id, attachment.ofport);
 }
 
 Status AdoptPort(Node& node, Attachment& attachment, const ovs::Port& port) {
   RAIL_TRY(node.store.Claim(attachment.id, ClaimKind::kPort, port.name));
-  RAIL_TRY(node.store.RecordStep(attachment.id, kOvsProvider, step::kAdopt, BridgeDetail(port.bridge)));
+  RAIL_TRY(RecordStep(node, attachment, kOvsProvider, step::kAdopt, BridgeDetail(port.bridge)));
   RAIL_ASSIGN(ovs::Ovsdb * db, node.edges.Ovsdb());
   RAIL_TRY(
       db->SetExternalIds(port.name, {{kOwnerKey, std::to_string(attachment.id)}}, node.edges.CallDeadline()));
   attachment.ofport = static_cast<uint16_t>(port.ofport);
-  return {};
+  return node.store.SetOfport(attachment.id, attachment.ofport);
 }
 
 Result<DeviceMove> DeviceMove::Begin(Node& node, const Attachment& attachment, const device::Device& device,
                                      const netns::Netns& pod) {
   RAIL_ASSIGN(device::Backend * devices, node.edges.Devices());
   RAIL_ASSIGN(const device::Saved saved, devices->Save(device));
-  RAIL_TRY(node.store.RecordStep(attachment.id, kOvsProvider, step::kDevice, saved.ToJson()));
+  RAIL_TRY(RecordStep(node, attachment, kOvsProvider, step::kDevice, saved.ToJson()));
   return DeviceMove(std::async(node.edges.device_work(),
                                [devices, device, &pod, ifname = attachment.key.ifname, mtu = attachment.mtu] {
                                  return devices->MoveIn(device, pod, ifname, mtu);
@@ -264,7 +299,7 @@ Result<DeviceMove> DeviceMove::Begin(Node& node, const Attachment& attachment, c
 Status AdmitTraffic(Node& node, const Attachment& attachment, const pipeline::BridgeFacts& bridge,
                     config::TenancyMode mode) {
   RAIL_ASSIGN(const config::Rail* rail, RailOf(node.config, attachment.rail));
-  RAIL_TRY(node.store.RecordStep(attachment.id, kOvsProvider, step::kAdmit, BridgeDetail(rail->bridge)));
+  RAIL_TRY(RecordStep(node, attachment, kOvsProvider, step::kAdmit, BridgeDetail(rail->bridge)));
   RAIL_ASSIGN(ovs::OpenFlow * switch_, node.edges.OpenFlow(rail->bridge));
   // Whoever comes first brings the pipeline itself; what is right already is not sent again, so nothing is revalidated.
   std::vector<ovs::Rule> have;
@@ -282,19 +317,20 @@ Status AdmitTraffic(Node& node, const Attachment& attachment, const pipeline::Br
 
 Status JoinTenant(Node& node, Attachment& attachment, const tenancy::Tenant& tenant) {
   RAIL_ASSIGN(const config::Rail* rail, RailOf(node.config, attachment.rail));
-  RAIL_TRY(node.store.RecordStep(attachment.id, kTenantIsolation, step::kTenant, BridgeDetail(rail->bridge)));
+  RAIL_TRY(RecordStep(node, attachment, kTenantIsolation, step::kTenant, BridgeDetail(rail->bridge)));
   attachment.tenant = tenant.name;
   attachment.tenant_id = tenant.id.value;
-  RAIL_TRY(node.store.Update(attachment));
+  RAIL_TRY(node.store.SetTenant(attachment.id, tenant.name, tenant.id.value));
   RAIL_ASSIGN(ovs::OpenFlow * switch_, node.edges.OpenFlow(rail->bridge));
   ovs::Change change{.add = pipeline::TenantRules(PodOf(attachment), tenant.id)};
   change.add.push_back(pipeline::CompareRule(tenant.id));
-  return switch_->Commit(change, node.edges.CallDeadline());
+  RAIL_TRY(switch_->Commit(change, node.edges.CallDeadline()));
+  return StillWanted(node, attachment);
 }
 
 Status Announce(Node& node, Attachment& attachment) {
   RAIL_ASSIGN(const config::Rail* rail, RailOf(node.config, attachment.rail));
-  RAIL_TRY(node.store.RecordStep(attachment.id, kFrrProvider, step::kAnnounce, "{}"));
+  RAIL_TRY(RecordStep(node, attachment, kFrrProvider, step::kAnnounce, "{}"));
   RAIL_ASSIGN(frr::Bgp * bgp, node.edges.Bgp());
   std::vector<frr::Announcement> announcements;
   for (const IpAddress& address : attachment.addresses) {
@@ -303,7 +339,7 @@ Status Announce(Node& node, Attachment& attachment) {
   RAIL_TRY(bgp->AnnounceAll(announcements, node.edges.CallDeadline()));
   // From now on raild announces them again when bgpd has lost them.
   attachment.announced = true;
-  return node.store.Update(attachment);
+  return node.store.SetAnnounced(attachment.id, true);
 }
 
 Result<std::vector<std::string>> MissingRules(Node& node, const Attachment& attachment,
@@ -328,9 +364,15 @@ Result<std::vector<std::string>> MissingRules(Node& node, const Attachment& atta
 }
 
 Result<Undone> Undo(Node& node, Attachment attachment, const std::string& owner) {
-  RAIL_ASSIGN(std::vector<Step> steps, node.store.Steps(attachment.id));
+  Result<std::vector<Step>> recorded = node.store.Steps(attachment.id);
+  if (!recorded && node.made.empty()) return tl::make_unexpected(recorded.error());
+  std::vector<Step> steps = recorded ? std::move(*recorded) : std::vector<Step>();
+  for (const Step& made : node.made) {
+    if (made.attachment == attachment.id && std::ranges::find(steps, made.id, &Step::id) == steps.end())
+      steps.push_back(made);
+  }
   std::erase_if(steps, [&](const Step& step) { return !owner.empty() && step.owner != owner; });
-  std::ranges::reverse(steps);
+  std::ranges::sort(steps, std::ranges::greater(), &Step::id);
 
   // The kernel needs milliseconds to move a device: it begins first and ends last.
   const Attachment as_recorded = attachment;
@@ -340,22 +382,28 @@ Result<Undone> Undo(Node& node, Attachment attachment, const std::string& owner)
   }
 
   Undone undone;
+  const auto failed = [&](const std::string& doing, const Error& error) {
+    undone.failed.push_back(doing + " of " + attachment.key.ToString() + ": " + error.message);
+  };
   const auto note = [&](const Step& step, const Status& status) {
-    if (status) return node.store.ForgetStep(step.id);
-    undone.failed.push_back("undo " + step.kind + " of " + attachment.key.ToString() + ": " +
-                            status.error().message);
-    return node.store.SetPending(step.id, status.error().message);
+    if (!status) failed("undo " + step.kind, status.error());
+    const Status written =
+        status ? node.store.ForgetStep(step.id) : node.store.SetPending(step.id, status.error().message);
+    // A step that only its maker remembers is in no record.
+    if (!written && written.error().code != Code::kNotFound)
+      failed("record the undo of " + step.kind, written.error());
   };
   for (const Step& step : steps) {
-    if (step.kind != step::kDevice) RAIL_TRY(note(step, UndoStep(node, attachment, step)));
+    if (step.kind != step::kDevice) note(step, UndoStep(node, attachment, step));
   }
   for (const Step& step : steps) {
-    if (step.kind == step::kDevice)
-      RAIL_TRY(note(step, FinishRestore(node, attachment, restoring.at(step.id))));
+    if (step.kind == step::kDevice) note(step, FinishRestore(node, attachment, restoring.at(step.id)));
   }
   if (owner.empty() && undone.failed.empty()) {
-    RAIL_TRY(node.store.Remove(attachment.id));
-    undone.removed = true;
+    if (const Status removed = node.store.Remove(attachment.id); !removed)
+      failed("end the record", removed.error());
+    else
+      undone.removed = true;
   }
   return undone;
 }

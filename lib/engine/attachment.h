@@ -23,7 +23,13 @@ struct Node {
   const config::NodeConfig& config;
   state::Store& store;
   Edges& edges;
+  std::vector<state::Step>
+      made;  // by this process: undone by it also when a DEL has emptied the record meanwhile
 };
+
+// The step before its effect. Errors: kBusy a DEL of the attachment has begun.
+Status RecordStep(Node& node, const state::Attachment& attachment, const char* owner, const char* kind,
+                  const std::string& detail);
 
 // The owner of a step: the plugin whose DEL undoes it.
 inline constexpr char kOvsProvider[] = "ovs-provider";
@@ -87,13 +93,14 @@ Result<std::vector<std::string>> MissingRules(Node& node, const state::Attachmen
                                               const std::vector<ovs::Rule>& wanted);
 
 struct Undone {
-  std::vector<std::string>
-      failed;            // one sentence for each step that is still to be undone; also kept as pending
+  // One sentence for each step that is still to be undone (also kept as pending), or still in the record.
+  std::vector<std::string> failed;
   bool removed = false;  // nothing is left of the attachment, its record neither
 };
 
-// Undoes the steps of `owner` ("" = of everybody), newest first; each stands alone. When no step is left and `owner` is "",
-// the record goes too. Safe to repeat.
+// Undoes the steps of `owner` ("" = of everybody), newest first; each stands alone, and so does each write to the record: where it
+// cannot be written, everything is undone all the same. When no step is left and `owner` is "", the record goes too. Safe to
+// repeat. Errors: the record cannot be read.
 Result<Undone> Undo(Node& node, state::Attachment attachment, const std::string& owner);
 
 }  // namespace rail::engine

@@ -1,9 +1,30 @@
 #include "lib/engine/picture.h"
 
+#include <algorithm>
+
 #include "lib/base/log.h"
 #include "lib/engine/attachment.h"
 
 namespace rail::engine {
+namespace {
+
+std::vector<RemoteView> Listed(const Learned& learned, const std::map<uint64_t, std::string>& tenants,
+                               const std::set<IpAddress>& own) {
+  std::vector<RemoteView> listed;
+  listed.reserve(learned.remotes.size());
+  for (const auto& [id, remotes] : learned.remotes.by_tenant) {
+    const auto tenant = tenants.find(id.value);
+    for (const frr::Remote& remote : *remotes) {
+      if (own.contains(remote.address)) continue;
+      const bool wanted = tenant != tenants.end() && !learned.remotes.contested.contains(remote.address);
+      listed.push_back({remote, tenant == tenants.end() ? "" : tenant->second, wanted});
+    }
+  }
+  std::ranges::sort(listed, {}, &RemoteView::remote);
+  return listed;
+}
+
+}  // namespace
 
 void Picture::Note(const std::string& part, const Status& status) {
   const std::string problem = status ? "" : status.error().message;
@@ -111,10 +132,12 @@ NodeView Picture::Compose(const Record& record) const {
     }
     view.rails.push_back(std::move(shown));
   }
-  for (const auto& [address, remote] : learned_->remotes) {
-    const auto tenant = tenants.find(remote.tenant.value);
-    view.remotes.push_back({remote, tenant == tenants.end() ? "" : tenant->second, tenant != tenants.end()});
-  }
+  std::set<IpAddress> own;  // other leaves send them back to us
+  for (const state::Attachment& attachment : record.attachments)
+    own.insert(attachment.addresses.begin(), attachment.addresses.end());
+  view.remotes = RemoteList([learned = learned_, tenants = std::move(tenants), own = std::move(own)] {
+    return Listed(*learned, tenants, own);
+  });
   return view;
 }
 

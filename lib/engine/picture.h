@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "lib/engine/record.h"
+#include "lib/engine/remotes.h"
 #include "lib/engine/view.h"
 
 namespace rail::engine {
@@ -29,7 +30,7 @@ struct NodeIdentity {
 
 // What BGP has told. Never changed once it is set.
 struct Learned {
-  std::map<IpAddress, frr::Remote> remotes;
+  RemoteTable remotes;
   std::map<std::string, frr::Session> sessions;  // by interface
   bool complete = false;  // a whole table was learned over settled sessions since the start
   bool by_push = false;

@@ -15,18 +15,27 @@ constexpr std::chrono::seconds kRoundLimit{20};
 
 // A session that has just come up may not have sent everything yet; one that is down comes back within the leaf's graceful
 // restart time, or the remotes behind it are gone for good.
-constexpr std::chrono::milliseconds kSettled{5000};
-constexpr std::chrono::seconds kStale{120};
+constexpr std::chrono::milliseconds kSettled = Remotes::kSettled;
+constexpr std::chrono::seconds kStale = Remotes::kStale;
+// bgpd tries to connect every second at the latest.
+constexpr std::chrono::seconds kFeedDue{4};
+// Two leaves do not hear of a new tenant at the same instant.
+constexpr std::chrono::seconds kContested{5};
 
 }  // namespace
 
 BgpRepair::BgpRepair(const config::NodeConfig& config, const Deps& deps, state::Store& store,
                      Picture& picture)
-    : config_(config), deps_(deps), store_(store), picture_(picture) {}
+    : config_(config),
+      deps_(deps),
+      store_(store),
+      picture_(picture),
+      remotes_(config.bgp.community_asn, config.rails.size()) {}
 
 // The order keeps routes at the leaf through a restart of bgpd: the instance, the addresses, and only then the sessions,
 // which end the leaf's graceful restart with everything announced.
 bool BgpRepair::Audit() {
+  audit_due_ = false;
   Edges edges(deps_.openers(config_), After(kRoundLimit));
   Status whole;
   const auto note = [&](const std::string& part, const Status& status) {
@@ -41,6 +50,8 @@ bool BgpRepair::Audit() {
   if (config_.bgp.manage && (before || before.error().code != Code::kTransient)) {
     note("bgp sessions", BgpBase(edges, config_.rails));
   }
+  if (feed_port_)
+    picture_.Note("bgp feed", Feed(edges));  // polling works as well: no reason to try again sooner
   if (whole) {
     backoff_.Right();
   } else {
@@ -52,20 +63,115 @@ bool BgpRepair::Audit() {
 }
 
 bool BgpRepair::Poll() {
+  remotes_.Settle(Clock::now());
+  if (!Polling() && !sessions_outdated_) return Tell();
+  if (poll_backoff_.next() && !poll_backoff_.Due()) return false;
   Edges edges(deps_.openers(config_), After(kRoundLimit));
   if (!LearnAndTell(edges)) return false;
   picture_.Publish(store_);
   return true;
 }
 
-bool BgpRepair::LearnAndTell(Edges& edges) {
-  bool news = false;
-  picture_.Note("bgp", Learn(edges, news));
-  if (news) {
-    picture_.SetLearned(std::make_shared<const engine::Learned>(
-        engine::Learned{.remotes = remotes_, .sessions = sessions_, .complete = complete_}));
+bool BgpRepair::Polling() const {
+  return !feed_open_ && (!feed_due_ || Clock::now() >= *feed_due_);
+}
+
+// What keeps bgpd from pushing is tried again with every audit: it may be another bgpd by then.
+Status BgpRepair::Feed(Edges& edges) {
+  const auto polling = [](const std::string& why) {
+    return Fail(Code::kUnsupported, "remotes are learned by asking bgpd four times a second: " + why);
+  };
+  if (!why_no_feed_.empty()) return polling(why_no_feed_);
+  RAIL_ASSIGN(frr::Bgp * bgp, edges.Bgp());
+  std::vector<frr::RailPeer> rails;
+  for (const config::Rail& rail : config_.rails) rails.push_back({rail.name, rail.index, rail.bridge});
+  const auto sent = bgp->EnsureFeed(rails, *feed_port_, config_.bgp.manage, edges.CallDeadline());
+  if (!sent) {
+    feed_due_.reset();
+    if (sent.error().code == Code::kTransient) return tl::make_unexpected(sent.error());
+    return polling(sent.error().message);
   }
-  return news;
+  feed_settling_ = feed_settling_ || *sent;
+  if (!feed_open_ && (*sent || !feed_due_)) feed_due_ = After(kFeedDue);
+  if (!Polling()) return {};
+  return polling("it has not connected to 127.0.0.1 port " + std::to_string(*feed_port_));
+}
+
+void BgpRepair::FeedOpened() {
+  log::Info("bgpd pushes what it learns");
+  remotes_.FeedOpened(Clock::now(), feed_settling_);
+  feed_open_ = sessions_outdated_ = true;
+  feed_settling_ = false;
+  feed_due_.reset();
+  picture_.Note("bgp feed", {});
+}
+
+void BgpRepair::FeedClosed(const std::string& why) {
+  log::Info("bgpd pushes no more: {}", why);
+  remotes_.FeedClosed(Clock::now());
+  feed_open_ = false;
+  sessions_outdated_ = true;
+  feed_due_ = After(kFeedDue);
+  table_version_.reset();
+}
+
+void BgpRepair::Pushed(const bmp::Message& message) {
+  const auto unix_time = std::chrono::system_clock::now().time_since_epoch();
+  remotes_.Take(message, Clock::now(),
+                std::chrono::duration_cast<std::chrono::milliseconds>(unix_time).count());
+  if (remotes_.TakeSessionNews()) sessions_outdated_ = true;
+  if (remotes_.ambiguous()) {
+    why_no_feed_ =
+        "two of its sessions have a leaf of the same address, AS and identifier, and BMP does not tell them "
+        "apart";
+  }
+}
+
+bool BgpRepair::Tell() {
+  if (!TellIf(false)) return false;
+  sessions_outdated_ = true;  // their counters
+  picture_.Publish(store_);
+  return true;
+}
+
+bool BgpRepair::LearnAndTell(Edges& edges) {
+  bool changed = false;
+  const Status learned = Learn(edges, changed);
+  picture_.Note("bgp", learned);
+  if (learned) {
+    poll_backoff_.Right();
+  } else {
+    poll_backoff_.Failed();
+  }
+  return TellIf(changed);
+}
+
+bool BgpRepair::TellIf(bool changed) {
+  const RemoteTable& table = remotes_.table();
+  if (table.contested.empty()) {
+    contested_since_.reset();
+  } else if (!contested_since_) {
+    contested_since_ = Clock::now();
+  }
+  std::string problem = remotes_.problem();
+  if (contested_since_ && Clock::now() - *contested_since_ >= kContested) {
+    const auto& [address, tenants] = *table.contested.begin();
+    problem += (problem.empty() ? "" : "; ") + address.ToString() + " is announced for " +
+               std::to_string(tenants.size()) + " tenants (" + tenants.begin()->ToString() + ", " +
+               tenants.rbegin()->ToString() + ") and reaches nobody";
+    if (table.contested.size() > 1)
+      problem += ", as are " + std::to_string(table.contested.size() - 1) + " more";
+  }
+  picture_.Note("bgp remotes", problem.empty() ? Status() : Fail(Code::kInvalid, problem));
+  if (!remotes_.TakeNews() && !changed) return false;
+  if (remotes_.complete() && !told_complete_) {
+    told_complete_ = true;
+    log::Info("{} remotes of {} tenants learned, {} ms after the start", table.size(), table.by_tenant.size(),
+              std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - started_).count());
+  }
+  picture_.SetLearned(std::make_shared<const engine::Learned>(engine::Learned{
+      .remotes = table, .sessions = sessions_, .complete = remotes_.complete(), .by_push = feed_open_}));
+  return true;
 }
 
 Status BgpRepair::BgpBase(Edges& edges, const std::vector<config::Rail>& rails) {
@@ -128,25 +234,44 @@ bool BgpRepair::SessionsSettled() const {
   });
 }
 
-// A restart of bgpd or a flap of a session empties bgpd's table for a moment. Pods keep talking meanwhile: a remote goes when
-// settled sessions no longer carry it, or when the sessions have not settled in time.
 Status BgpRepair::Learn(Edges& edges, bool& changed) {
   auto bgp = edges.Bgp();
+  answers_ = bgp.has_value();
   if (!bgp) {
+    audit_due_ = true;
+    all_neighbours_ = false;
     table_version_.reset();  // the next bgpd counts anew
     return tl::make_unexpected(bgp.error());
   }
-  RAIL_ASSIGN(const std::vector<frr::Session> sessions, (*bgp)->Sessions(edges.CallDeadline()));
+  RAIL_TRY(Sessions(edges, changed));
+  sessions_outdated_ = false;
+  return Polling() ? Table(edges) : Status();
+}
+
+Status BgpRepair::Sessions(Edges& edges, bool& changed) {
+  RAIL_ASSIGN(frr::Bgp * bgp, edges.Bgp());
+  RAIL_ASSIGN(const std::vector<frr::Session> sessions, bgp->Sessions(edges.CallDeadline()));
   for (const frr::Session& session : sessions) {
     frr::Session& before = sessions_[session.interface];
     changed = changed || before.state != session.state ||
               before.prefixes_received != session.prefixes_received ||
-              before.prefixes_sent != session.prefixes_sent;
+              before.prefixes_sent != session.prefixes_sent || before.peer != session.peer;
     if (before.state != session.state) log::Info("bgp session on {}: {}", session.interface, session.state);
     // A session that went down and came back between two looks is younger than it was.
     if (before.state != session.state || session.uptime_ms < before.uptime_ms) table_version_.reset();
     before = session;
   }
+  const bool all = std::ranges::all_of(config_.rails, [&](const config::Rail& rail) {
+    return std::ranges::find(sessions, rail.bridge, &frr::Session::interface) != sessions.end();
+  });
+  audit_due_ = audit_due_ || (all_neighbours_ && !all);
+  all_neighbours_ = all;
+  return {};
+}
+
+// A restart of bgpd or a flap of a session empties bgpd's table for a moment. Pods keep talking meanwhile: a remote goes when
+// settled sessions no longer carry it, or when the sessions have not settled in time.
+Status BgpRepair::Table(Edges& edges) {
   if (SessionsSettled()) {
     keep_until_.reset();
   } else if (!keep_until_) {
@@ -155,17 +280,13 @@ Status BgpRepair::Learn(Edges& edges, bool& changed) {
   const bool keep = keep_until_ && Clock::now() < *keep_until_;
   if (keeping_ && !keep) table_version_.reset();
 
-  RAIL_ASSIGN(const uint64_t table_version, (*bgp)->TableVersion(edges.CallDeadline()));
+  RAIL_ASSIGN(frr::Bgp * bgp, edges.Bgp());
+  RAIL_ASSIGN(const uint64_t table_version, bgp->TableVersion(edges.CallDeadline()));
   if (table_version_ == table_version) return {};
-  RAIL_ASSIGN(const std::vector<frr::Remote> heard, (*bgp)->Remotes(edges.CallDeadline()));
-  std::map<IpAddress, frr::Remote> fresh;
-  for (const frr::Remote& remote : heard) fresh.emplace(remote.address, remote);
-  if (keep) fresh.insert(remotes_.begin(), remotes_.end());
-  changed = changed || fresh != remotes_;
-  remotes_ = std::move(fresh);
+  RAIL_ASSIGN(const std::vector<frr::Remote> heard, bgp->Remotes(edges.CallDeadline()));
+  remotes_.TakeTable(heard, keep, Clock::now());
   table_version_ = table_version;
   keeping_ = keep;
-  if (!keep && !complete_) complete_ = changed = true;
   return {};
 }
 

@@ -3,6 +3,7 @@
 // Use:      BgpRepair repair(config, deps, *store, picture);
 //           repair.Audit();                   // configuration, announcements, sessions, remotes: at start, every 30 s
 //           if (repair.Poll()) ...            // sessions and remotes; true: there is something new in the picture
+//           repair.OfferFeed(11019);  repair.FeedOpened();  repair.Pushed(message);  if (repair.Tell()) ...   // BMP
 // Threads:  one; the picture may be shared
 // Source:   README.md of this folder; DECISIONS 14 (what is kept while sessions are unsettled)
 #pragma once
@@ -22,15 +23,40 @@ class BgpRepair {
   BgpRepair(const config::NodeConfig& config, const Deps& deps, state::Store& store, Picture& picture);
 
   bool Audit();
+  // Several times a second: asks bgpd while nothing is pushed, and forgets what is due.
   bool Poll();
+
+  // Somebody listens on this port of the loopback for what bgpd pushes. Before the first Audit.
+  void OfferFeed(uint16_t port) { feed_port_ = port; }
+  // Nobody does, for this reason.
+  void NoFeed(std::string why) { why_no_feed_ = std::move(why); }
+  // Whether a connection of bgpd is of use.
+  bool wants_feed() const { return why_no_feed_.empty(); }
+  void FeedOpened();
+  void FeedClosed(const std::string& why);
+  bool feed_open() const { return feed_open_; }
+  void Pushed(const bmp::Message& message);
+  // After a row of Pushed: true: there is something new in the picture.
+  bool Tell();
+
   // When the configuration is to be looked at again after it could not be put right; nothing: with the next audit.
   std::optional<Deadline> next_retry() const { return backoff_.next(); }
+  // Whether bgpd took our connection when last asked.
+  bool answers() const { return answers_; }
+  // Whether bgpd has lost something since the last Audit: it was restarted, or somebody has removed a rail's neighbour.
+  bool audit_due() const { return audit_due_; }
 
  private:
   Status BgpBase(Edges& edges, const std::vector<config::Rail>& rails);
   Status Announcements(Edges& edges);
+  Status Feed(Edges& edges);
+  // Sessions, and the whole table unless it is pushed.
   Status Learn(Edges& edges, bool& changed);
+  Status Sessions(Edges& edges, bool& changed);
+  Status Table(Edges& edges);
   bool LearnAndTell(Edges& edges);
+  bool TellIf(bool changed);
+  bool Polling() const;
   bool SessionsSettled() const;
 
   const config::NodeConfig& config_;
@@ -38,14 +64,28 @@ class BgpRepair {
   state::Store& store_;
   Picture& picture_;
   Backoff backoff_{std::chrono::milliseconds(250), std::chrono::seconds(5)};
+  Backoff poll_backoff_{std::chrono::milliseconds(250), std::chrono::seconds(5)};
+  bool answers_ = true;
+  bool all_neighbours_ = false;  // every rail's was there when last asked
+  bool audit_due_ = false;
 
-  std::map<IpAddress, frr::Remote> remotes_;
+  const Deadline started_ = Clock::now();
+  Remotes remotes_;
+  bool told_complete_ = false;
   std::map<std::string, frr::Session> sessions_;  // by interface
-  std::optional<uint64_t> table_version_;         // of remotes_; nothing: ask again
-  bool complete_ = false;                         // see engine::Learned
+  bool sessions_outdated_ = true;
+
+  std::optional<uint16_t> feed_port_;
+  std::string why_no_feed_;           // "": bgpd pushes, or should
+  std::optional<Deadline> feed_due_;  // bgpd was told to push and has until then to connect
+  bool feed_open_ = false;
+  bool feed_settling_ = false;  // bgpd was told something new about its feed since the last connection
+  std::optional<Deadline> contested_since_;  // some addresses have two tenants
+
+  std::optional<uint64_t> table_version_;  // of what was polled; nothing: ask again
   std::optional<Deadline>
       keep_until_;        // while sessions are unsettled: when remotes that are not heard again go
-  bool keeping_ = false;  // remotes_ may hold some that are not in bgpd's table now
+  bool keeping_ = false;  // some of what was polled may not be in bgpd's table now
 };
 
 }  // namespace rail::engine

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 #include "lib/base/log.h"
 
@@ -12,6 +13,11 @@ using state::Attachment;
 using state::Phase;
 
 constexpr std::chrono::seconds kRoundLimit{20};
+
+// Where a rule stands: another one put there is in its stead.
+size_t PlaceOf(const ovs::Rule& rule) {
+  return std::hash<std::string>()(rule.match) ^ (size_t{rule.table} << 16 | rule.priority);
+}
 
 }  // namespace
 
@@ -52,6 +58,32 @@ bool SwitchRepair::Concerned(const std::vector<int>& links) const {
     return !state.bridge_present || std::ranges::find(links, state.uplink_link) != links.end() ||
            std::ranges::find(links, state.local_link) != links.end();
   });
+}
+
+bool SwitchRepair::Concerned(const std::string& bridge, const ovs::RuleChanges& changes) {
+  for (const config::Rail& rail : config_.rails) {
+    if (rail.bridge != bridge) continue;
+    RailState& state = rails_[rail.name];
+    // A hash that is another's by chance costs a look.
+    const bool concerned = changes.ours || std::ranges::any_of(changes.others, [&](const ovs::Rule& rule) {
+                             return std::ranges::binary_search(state.places, PlaceOf(rule));
+                           });
+    state.rules_changed = state.rules_changed || concerned;
+    return concerned;
+  }
+  return false;
+}
+
+void SwitchRepair::RulesChanged() {
+  Edges edges(deps_.openers(config_), After(kRoundLimit));
+  bool looked = false;
+  for (const config::Rail& rail : config_.rails) {
+    RailState& state = rails_[rail.name];
+    if (!state.bridge_present || !state.rules_changed) continue;
+    End(rail, state, Rules(edges, rail, state, Look::kAlways));
+    looked = true;
+  }
+  if (looked) picture_.Publish(store_);
 }
 
 void SwitchRepair::RecordChanged() {
@@ -172,19 +204,26 @@ Status SwitchRepair::Ports(Edges& edges, const config::Rail& rail, RailState& st
 
   for (const Attachment& attachment : record.attachments) {
     if (attachment.rail != rail.name || attachment.phase != Phase::kReady) continue;
-    if (record.Has(attachment.id, step::kPort) && !state.ports.contains(attachment.representor)) {
+    const bool made = record.Has(attachment.id, step::kPort);
+    const auto there = state.ports.find(attachment.representor);
+    if (there != state.ports.end() && (made || record.Has(attachment.id, step::kAdopt))) {
+      RAIL_ASSIGN(const bool marked, Mark(*db, edges, rail, attachment, there->second, made));
+      // What was seen may be the port of the device's last owner, with another number.
+      if (marked) {
+        RAIL_ASSIGN(const auto now, db->FindPort(attachment.representor, edges.CallDeadline()));
+        if (now) there->second = *now;
+      }
+    }
+    if (made && there == state.ports.end()) {
+      RAIL_TRY(TakeBack(*db, edges, rail, attachment));
       RAIL_ASSIGN(state.ports[attachment.representor],
                   db->AddPort(PortSpecOf(rail, attachment), edges.CallDeadline()));
       log::Info("rail {}: port {} was missing on bridge {}, added again", rail.name, attachment.representor,
                 rail.bridge);
       picture_.Repaired("port");
     }
-    const auto port = state.ports.find(attachment.representor);
-    if (port != state.ports.end() && port->second.ofport > 0 && port->second.ofport != attachment.ofport) {
-      Attachment moved = attachment;
-      moved.ofport = static_cast<uint16_t>(port->second.ofport);
-      RAIL_TRY(store_.Update(moved));
-    }
+    const uint16_t ofport = OfportOf(state, attachment);
+    if (ofport != 0 && ofport != attachment.ofport) RAIL_TRY(store_.SetOfport(attachment.id, ofport));
   }
   for (const auto& [name, port] : state.ports) {
     const auto mark = port.external_ids.find(kOwnerKey);
@@ -201,6 +240,34 @@ Status SwitchRepair::Ports(Edges& edges, const config::Rail& rail, RailState& st
     picture_.Repaired("orphan port");
   }
   return {};
+}
+
+// What says whose port it is: DEL and the sweep go by it.
+Result<bool> SwitchRepair::Mark(ovs::Ovsdb& db, Edges& edges, const config::Rail& rail,
+                                const Attachment& attachment, const ovs::Port& port, bool made) {
+  ovs::ExternalIds wrong;
+  for (const auto& [key, value] : made ? PortIds(attachment) : ovs::ExternalIds{}) {
+    const auto seen = port.external_ids.find(key);
+    if (seen == port.external_ids.end() || seen->second != value) wrong[key] = value;
+  }
+  const std::string id = std::to_string(attachment.id);
+  const auto mark = port.external_ids.find(kOwnerKey);
+  if (mark == port.external_ids.end() || mark->second != id) wrong[kOwnerKey] = id;
+  if (wrong.empty()) return false;
+  RAIL_TRY(db.SetExternalIds(port.name, wrong, edges.CallDeadline()));
+  log::Info("rail {}: port {} had lost {} of its external_ids, set again", rail.name, port.name,
+            wrong.size());
+  picture_.Repaired("external_ids");
+  return true;
+}
+
+// The record says that the device behind this port is a pod's of ours; on another bridge its frames would pass no rule of ours.
+Status SwitchRepair::TakeBack(ovs::Ovsdb& db, Edges& edges, const config::Rail& rail,
+                              const Attachment& attachment) {
+  RAIL_ASSIGN(const auto port, db.FindPort(attachment.representor, edges.CallDeadline()));
+  if (!port || port->bridge == rail.bridge) return {};
+  log::Warning("rail {}: port {} was moved to bridge {}, taken back", rail.name, port->name, port->bridge);
+  return db.DeletePort(port->bridge, port->name, {}, ovs::Ovsdb::Wait::kCommitted, edges.CallDeadline());
 }
 
 // The leaf's MAC is that of the BGP neighbour where there is one, else of the router that the kernel has heard on LOCAL.
@@ -229,6 +296,15 @@ Status SwitchRepair::LeafMac(Edges& edges, const config::Rail& rail, RailState& 
                                     " is a router yet: is BGP unnumbered configured on the leaf's port?");
 }
 
+// By the port's mark: the port of this name that was seen may be the device's last owner's. 0: the attachment's was not seen.
+uint16_t SwitchRepair::OfportOf(const RailState& state, const Attachment& attachment) {
+  const auto port = state.ports.find(attachment.representor);
+  if (port == state.ports.end() || port->second.ofport < 1) return 0;
+  const auto mark = port->second.external_ids.find(kOwnerKey);
+  const bool its = mark != port->second.external_ids.end() && mark->second == std::to_string(attachment.id);
+  return its ? static_cast<uint16_t>(port->second.ofport) : 0;
+}
+
 std::vector<ovs::Rule> SwitchRepair::Wanted(const config::Rail& rail, const RailState& state,
                                             const Record& record, const engine::Learned& learned) const {
   std::vector<ovs::Rule> rules = pipeline::ControlRules(state.facts, config_.tenancy.mode);
@@ -246,14 +322,19 @@ std::vector<ovs::Rule> SwitchRepair::Wanted(const config::Rail& rail, const Rail
       for (const IpAddress& address : attachment.addresses) elsewhere[address] = {attachment.tenant_id};
       continue;
     }
-    const auto port = state.ports.find(attachment.representor);
-    if (port == state.ports.end() || port->second.ofport < 1) continue;
-    attachment.ofport = static_cast<uint16_t>(port->second.ofport);
+    attachment.ofport = OfportOf(state, attachment);
+    if (attachment.ofport == 0) continue;
     pipeline::Append(rules, WantedRules(state.facts, attachment, steps));
     here.insert(attachment.addresses.begin(), attachment.addresses.end());
     if (has_tenant) present.insert({attachment.tenant_id});
   }
-  for (const auto& [address, remote] : learned.remotes) elsewhere.emplace(address, remote.tenant);
+  for (const tenancy::TenantId tenant : present) {
+    const auto remotes = learned.remotes.by_tenant.find(tenant);
+    if (remotes == learned.remotes.by_tenant.end()) continue;
+    for (const frr::Remote& remote : *remotes->second) {
+      if (!learned.remotes.contested.contains(remote.address)) elsewhere.emplace(remote.address, tenant);
+    }
+  }
   for (const auto& [address, tenant] : elsewhere) {
     if (here.contains(address) || !present.contains(tenant)) continue;
     pipeline::Append(rules, pipeline::RemoteRules(state.facts, address, tenant));
@@ -262,21 +343,44 @@ std::vector<ovs::Rule> SwitchRepair::Wanted(const config::Rail& rail, const Rail
   return rules;
 }
 
+// The cookies of attachments whose port was not there when last looked: an ADD may have made it since, and its rules. What they
+// should be is not known before the port's number is.
+std::set<uint64_t> SwitchRepair::Unplaced(const config::Rail& rail, const RailState& state,
+                                          const Record& record) const {
+  std::set<uint64_t> cookies;
+  for (const Attachment& attachment : record.attachments) {
+    if (attachment.rail != rail.name || attachment.phase == Phase::kDeleting) continue;
+    if (!record.Has(attachment.id, step::kAdmit) && !record.Has(attachment.id, step::kTenant)) continue;
+    if (OfportOf(state, attachment) != 0) continue;
+    const auto id = static_cast<uint64_t>(attachment.id);
+    cookies.insert({ovs::Cookie(ovs::CookieKind::kAttachment, id), ovs::Cookie(ovs::CookieKind::kTenant, id),
+                    ovs::Cookie(ovs::CookieKind::kCompare, attachment.tenant_id)});
+  }
+  return cookies;
+}
+
 // The dump first, the record second: a plugin records before it writes, so a rule in the dump that no record explains was
 // left behind. After the commit the record is looked at again: what changed in between asks for another round.
 Status SwitchRepair::Rules(Edges& edges, const config::Rail& rail, RailState& state, Look look) {
   const std::shared_ptr<const engine::Learned> learned = picture_.learned();
   const bool judge = learned->complete && !state.leaf_mac.is_zero();
-  if (look == Look::kNews && state.rules_right && state.judged == judge) {
+  if (look == Look::kNews && state.rules_right && !state.rules_changed && state.judged == judge) {
     RAIL_ASSIGN(const Record record, Record::Read(store_));
     if (Wanted(rail, state, record, *learned) == state.wanted) return {};
   }
   state.rules_right = false;
   RAIL_ASSIGN(ovs::OpenFlow * switch_, edges.OpenFlow(rail.bridge));
+  bool ports_looked_at = false;
   for (int round = 0; round < 5; ++round) {
     RAIL_ASSIGN(const auto dumped, switch_->Dump(ovs::CookieMatch::Ours(), edges.CallDeadline()));
+    state.rules_changed = false;
     RAIL_ASSIGN(const int64_t version, store_.Version());
     RAIL_ASSIGN(const Record record, Record::Read(store_));
+    const auto unplaced = Unplaced(rail, state, record);
+    if (!unplaced.empty() && !std::exchange(ports_looked_at, true)) {
+      RAIL_TRY(Ports(edges, rail, state));
+      continue;
+    }
 
     std::vector<ovs::Rule> have;
     have.reserve(dumped.size());
@@ -284,14 +388,18 @@ Status SwitchRepair::Rules(Edges& edges, const config::Rail& rail, RailState& st
     state.wanted = Wanted(rail, state, record, *learned);
     std::vector<ovs::Rule> want;
     std::set<std::tuple<uint8_t, uint16_t, std::string>> unique;
+    state.places.clear();
     for (const ovs::Rule& rule : state.wanted) {
       RAIL_ASSIGN(ovs::Rule canonical, ovs::Canonical(rule));
-      if (unique.emplace(canonical.table, canonical.priority, canonical.match).second)
-        want.push_back(std::move(canonical));
+      if (!unique.emplace(canonical.table, canonical.priority, canonical.match).second) continue;
+      state.places.push_back(PlaceOf(canonical));
+      want.push_back(std::move(canonical));
     }
+    std::ranges::sort(state.places);
     ovs::Change change = ovs::Difference(have, want);
     // What this raild has not learned yet an earlier one may have: its rules stay until there is something better.
     std::erase_if(change.remove, [&](const ovs::Rule& rule) {
+      if (unplaced.contains(rule.cookie)) return true;
       if (state.own.contains(rule)) return false;
       const bool remote = ovs::CookieMatch::Kind(ovs::CookieKind::kRemote).Selects(rule.cookie);
       const bool leaf = ovs::CookieMatch::Kind(ovs::CookieKind::kLeaf).Selects(rule.cookie);

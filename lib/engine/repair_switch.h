@@ -5,6 +5,7 @@
 //           repair.Audit();          // everything: at start, every 30 s, at an event of OVSDB, of the switch or of a link
 //           repair.RecordChanged();  // a plugin has been at work
 //           repair.Learned();        // BGP has told something new, or a neighbour has changed
+//           if (repair.Concerned("br-rail0", changes)) ... repair.RulesChanged();   // somebody else has changed rules
 //           repair.Retry();          // the rails that failed and whose time has come; next_retry() says when that is
 // Threads:  one; the picture may be shared
 // Source:   README.md of this folder ("The order of looking")
@@ -20,6 +21,7 @@
 #include "lib/engine/nic.h"
 #include "lib/engine/picture.h"
 #include "lib/engine/session.h"
+#include "lib/ovs/flow_monitor.h"
 
 namespace rail::engine {
 
@@ -30,10 +32,13 @@ class SwitchRepair {
   void Audit();
   void RecordChanged();
   void Learned();
+  void RulesChanged();
   void Retry();
   std::optional<Deadline> next_retry() const;
   // Whether one of these links (indexes) is a rail's, or a rail is waiting for one.
   bool Concerned(const std::vector<int>& links) const;
+  // Whether rules of ours may have been changed: then RulesChanged looks, unless a round before it has.
+  bool Concerned(const std::string& bridge, const ovs::RuleChanges& changes);
 
  private:
   struct RailState {
@@ -46,7 +51,9 @@ class SwitchRepair {
     uint64_t rules_wanted = 0;
     uint64_t rules_installed = 0;
     bool rules_right = false;       // the last round ended with every wanted rule in the switch
+    bool rules_changed = false;     // by others, after the last dump
     std::vector<ovs::Rule> wanted;  // by that round
+    std::vector<size_t> places;     // of those rules, as hashes of table, priority and match; sorted
     bool judged =
         false;  // that round could tell an earlier raild's leftovers from what it has not learned yet
     std::set<ovs::Rule> own;  // what was wanted then, while that is not so
@@ -59,10 +66,17 @@ class SwitchRepair {
   Status HostLinks(Edges& edges, const config::Rail& rail, RailState& state);
   Status HostSysctls(const config::Rail& rail);
   Status Ports(Edges& edges, const config::Rail& rail, RailState& state);
+  // True: something was missing and is there again.
+  Result<bool> Mark(ovs::Ovsdb& db, Edges& edges, const config::Rail& rail,
+                    const state::Attachment& attachment, const ovs::Port& port, bool made);
+  Status TakeBack(ovs::Ovsdb& db, Edges& edges, const config::Rail& rail,
+                  const state::Attachment& attachment);
   Status LeafMac(Edges& edges, const config::Rail& rail, RailState& state);
   // kNews: the switch is looked at only when something else is wanted than in the last round.
   enum class Look { kAlways, kNews };
   Status Rules(Edges& edges, const config::Rail& rail, RailState& state, Look look);
+  std::set<uint64_t> Unplaced(const config::Rail& rail, const RailState& state, const Record& record) const;
+  static uint16_t OfportOf(const RailState& state, const state::Attachment& attachment);
   std::vector<ovs::Rule> Wanted(const config::Rail& rail, const RailState& state, const Record& record,
                                 const engine::Learned& learned) const;
 

@@ -164,7 +164,74 @@ TEST_F(RepairTest, AnEdgeThatIsDownIsAProblemAndTheNextRoundFindsItRightAgain) {
   }
 }
 
+TEST_F(RepairTest, LeavesTheRulesOfAnAttachmentAloneWhosePortCameAfterItLookedAtThePorts) {
+  Settle();
+  PodSpec late;
+  world.gate.before = [&](Edge edge, std::string_view call) {
+    if (edge != Edge::kOpenFlow || call != "Dump" || !late.name.empty()) return;
+    late = world.MakePod("p2", "ns-b", "vf1");  // a whole ADD between raild's looks at ports and rules
+    Attach(late, "10.0.3.2");
+  };
+  world.Bridge().LoseAllRules();
+  Audit();
+  world.gate.before = nullptr;
+  ASSERT_FALSE(late.name.empty());
+  EXPECT_THAT(world.RulesOf(late), Not(IsEmpty()));
+  const auto all = world.Bridge().rules();
+  const int commits = world.Bridge().commits();
+  Audit();
+  EXPECT_EQ(world.Bridge().rules(), all);
+  EXPECT_EQ(world.Bridge().commits(), commits);
+}
+
+TEST_F(RepairTest, LooksWhenOthersHaveChangedRulesOfOursOrPutTheirsInTheirPlace) {
+  Settle();
+  const auto right = world.Bridge().rules();
+  const auto changed = [&](const ovs::RuleChanges& changes) {
+    const bool concerned = raild->the_switch.Concerned("br-rail0", changes);
+    raild->the_switch.RulesChanged();
+    return concerned;
+  };
+  ASSERT_TRUE(Commit({.remove_by_cookie = {}, .remove = {right[0]}, .add = {}}));
+  EXPECT_TRUE(changed({.ours = true, .others = {}}));
+  EXPECT_EQ(world.Bridge().rules(), right);
+
+  Rule theirs = right[0];
+  theirs.cookie = 0x1234;
+  theirs.actions = "NORMAL";
+  ASSERT_TRUE(Commit({.remove_by_cookie = {}, .remove = {}, .add = {theirs}}));
+  EXPECT_TRUE(changed({.ours = false, .others = {theirs}}));
+  EXPECT_EQ(world.Bridge().rules(), right);
+
+  theirs.priority = 7777;
+  EXPECT_FALSE(changed({.ours = false, .others = {theirs}})) << "beside ours";
+  EXPECT_FALSE(raild->the_switch.Concerned("br-other", {.ours = true, .others = {}}));
+}
+
 // Ports.
+
+TEST_F(RepairTest, GivesAPortItsMarkBack) {
+  Settle();
+  const auto before = (*world.ovsdb.FindPort("rep0", {}))->external_ids;
+  ASSERT_TRUE(world.ovsdb.RemoveExternalIds("rep0", {kOwnerKey, "contPodUid"}, {}));
+  ASSERT_TRUE(world.ovsdb.SetExternalIds("rep0", {{"contIface", "edited"}, {"theirs", "1"}}, {}));
+  Audit();
+  auto ids = (*world.ovsdb.FindPort("rep0", {}))->external_ids;
+  EXPECT_EQ(ids.at("theirs"), "1");
+  ids.erase("theirs");
+  EXPECT_EQ(ids, before);
+}
+
+TEST_F(RepairTest, TakesAPortBackFromAnotherBridge) {
+  Settle();
+  world.ovsdb.AddForeignBridge("br-other");
+  ASSERT_TRUE(world.ovsdb.DeletePort("br-rail0", "rep0", {}, ovs::Ovsdb::Wait::kCommitted, {}));
+  ASSERT_TRUE(world.ovsdb.AddPort(
+      {.bridge = "br-other", .name = "rep0", .external_ids = {}, .mtu = 0, .ofport_request = {}}, {}));
+  Audit();
+  EXPECT_THAT(Problems(), IsEmpty());
+  EXPECT_EQ((*world.ovsdb.FindPort("rep0", {}))->bridge, "br-rail0");
+}
 
 TEST_F(RepairTest, AddsAMissingPortAgainWithItsMark) {
   Settle();
@@ -427,9 +494,7 @@ TEST_F(RepairTest, ANamespaceOfAnotherPodUnderTheSamePathCountsAsGone) {
 
 TEST_F(RepairTest, FinishesADelThatDiedThoughTheNamespaceLivesOnAfterTheGrace) {
   Settle();
-  state::Attachment attachment = world.Attachment(pod);
-  attachment.phase = state::Phase::kDeleting;
-  ASSERT_TRUE(world.record.Update(attachment));
+  ASSERT_TRUE(world.record.SetPhase(world.Attachment(pod).id, state::Phase::kDeleting));
   Audit();
   EXPECT_TRUE(world.FindAttachment(pod)) << "the DEL may be under way";
   raild = world.StartRaild(std::chrono::hours(0));

@@ -10,18 +10,61 @@ namespace rail::engine {
 using state::Attachment;
 using state::AttachmentKey;
 
-Session::Session(config::NodeConfig node_config, std::unique_ptr<state::Store> open_store, const Deps& deps,
-                 Use use)
+namespace {
+
+// To the runtime it is the node's trouble, whatever it is to the node: another time the same call may do.
+Error Unavailable(const char* what, const Error& why) {
+  return {Code::kTransient, std::string(what) + ": " + why.message, why.sys_errno};
+}
+constexpr char kConfig[] = "node.json cannot be used";
+constexpr char kRecord[] = "the node's record cannot be used";
+
+// Where Open vSwitch and bgpd are, only node.json says.
+Openers WithoutConfig(Openers openers, const Error& why) {
+  openers.ovsdb = [why](Deadline) -> Result<std::unique_ptr<ovs::Ovsdb>> { return tl::make_unexpected(why); };
+  openers.openflow = [why](const std::string&, Deadline) -> Result<std::unique_ptr<ovs::OpenFlow>> {
+    return tl::make_unexpected(why);
+  };
+  openers.bgp = [why](Deadline) -> Result<std::unique_ptr<frr::Bgp>> { return tl::make_unexpected(why); };
+  return openers;
+}
+
+}  // namespace
+
+Session::Session(config::NodeConfig node_config, std::unique_ptr<state::Store> open_store, Openers openers,
+                 const Deps& deps, Use use)
     : config(std::move(node_config)),
       store(std::move(open_store)),
-      edges(deps.openers(config), After(kVerbDeadline)),
+      edges(std::move(openers), After(kVerbDeadline)),
       poke_(deps.poke),
       use_(use) {}
 
 Result<std::unique_ptr<Session>> Session::Open(const Deps& deps, Use use) {
-  RAIL_ASSIGN(config::NodeConfig config, deps.load_config());
-  RAIL_ASSIGN(std::unique_ptr<state::Store> store, deps.open_store());
-  return std::unique_ptr<Session>(new Session(std::move(config), std::move(store), deps, use));
+  auto config = deps.load_config();
+  if (!config) return tl::make_unexpected(Unavailable(kConfig, config.error()));
+  auto store = deps.open_store();
+  if (!store) return tl::make_unexpected(Unavailable(kRecord, store.error()));
+  Openers openers = deps.openers(*config);
+  return std::unique_ptr<Session>(
+      new Session(std::move(*config), std::move(*store), std::move(openers), deps, use));
+}
+
+Result<std::unique_ptr<Session>> Session::OpenToUndo(const Deps& deps, Use use) {
+  auto store = deps.open_store();
+  if (!store) {
+    const Error why = Unavailable(kRecord, store.error());
+    store = deps.read_store();
+    if (!store) return tl::make_unexpected(why);
+    log::Warning("{}; what it says is undone, and stays in it until raild can write it", why.message);
+  }
+  auto config = deps.load_config();
+  if (config) {
+    Openers openers = deps.openers(*config);
+    return std::unique_ptr<Session>(
+        new Session(std::move(*config), std::move(*store), std::move(openers), deps, use));
+  }
+  Openers openers = WithoutConfig(deps.openers({}), Unavailable(kConfig, config.error()));
+  return std::unique_ptr<Session>(new Session({}, std::move(*store), std::move(openers), deps, use));
 }
 
 AttachmentKey KeyOf(const cni::Request& request) {
@@ -58,12 +101,14 @@ bool NamespaceIsGone(const Attachment& attachment) {
   return !(pod->identity() == netns::Identity{attachment.netns_device, attachment.netns_inode});
 }
 
-Status UndoOne(Session& session, Attachment attachment, const std::string& owner) {
+Status UndoOne(Node& node, Attachment attachment, const std::string& owner) {
   if (attachment.phase != state::Phase::kDeleting) {
     attachment.phase = state::Phase::kDeleting;
-    RAIL_TRY(session.store->Update(attachment));
+    // Without the mark raild takes the attachment for a live one until its namespace is gone; a device kept for that would be worse.
+    const Status marked = node.store.SetPhase(attachment.id, attachment.phase);
+    if (!marked && marked.error().code != Code::kNotFound)
+      log::Warning("left to raild: {}", marked.error().message);
   }
-  Node node = session.node();
   RAIL_ASSIGN(const Undone undone, Undo(node, attachment, owner));
   for (const std::string& failed : undone.failed) log::Warning("left to raild: {}", failed);
   return {};
@@ -73,7 +118,14 @@ Status UndoOne(Session& session, Attachment attachment, const std::string& owner
 
 Status UndoAttachment(Session& session, const AttachmentKey& key, const std::string& owner) {
   RAIL_ASSIGN(const auto attachment, session.store->Find(key));
-  return attachment ? UndoOne(session, *attachment, owner) : Status{};
+  if (!attachment) return {};
+  Node node = session.node();
+  return UndoOne(node, *attachment, owner);
+}
+
+void UndoMade(Node& node, Attachment attachment) {
+  if (const Status undone = UndoOne(node, std::move(attachment), ""); !undone)
+    log::Error("clean up after a failed ADD: {}", undone.error().message);
 }
 
 Status UndoAllBut(Session& session, const std::string& network, const std::vector<AttachmentKey>& keep,
@@ -82,7 +134,8 @@ Status UndoAllBut(Session& session, const std::string& network, const std::vecto
   Status first;
   for (const Attachment& attachment : all) {
     if (attachment.key.network != network || std::ranges::find(keep, attachment.key) != keep.end()) continue;
-    if (Status status = UndoOne(session, attachment, owner); !status && first) first = std::move(status);
+    Node node = session.node();
+    if (Status status = UndoOne(node, attachment, owner); !status && first) first = std::move(status);
   }
   return first;
 }
@@ -126,8 +179,13 @@ Status CollectGarbage(const Deps& deps, const cni::Request& request, const std::
 }
 
 Status UndoOwn(const Deps& deps, const cni::Request& request, const std::string& owner) {
-  RAIL_ASSIGN(const auto session, Session::Open(deps, Session::Use::kQuiet));
-  return UndoAttachment(*session, KeyOf(request), owner);
+  const auto session = Session::OpenToUndo(deps, Session::Use::kQuiet);
+  const Status undone =
+      session ? UndoAttachment(**session, KeyOf(request), owner) : tl::make_unexpected(session.error());
+  if (!undone)
+    log::Warning("DEL of {}: {}; left to ovs-provider's DEL and to raild", KeyOf(request).ToString(),
+                 undone.error().message);
+  return {};
 }
 
 Status Problems(const std::vector<std::string>& problems) {

@@ -21,6 +21,7 @@ namespace rail::engine {
 struct Deps {
   std::function<Result<config::NodeConfig>()> load_config;
   std::function<Result<std::unique_ptr<state::Store>>()> open_store;
+  std::function<Result<std::unique_ptr<state::Store>>()> read_store;  // where it cannot be written
   std::function<Openers(const config::NodeConfig&)> openers;
   std::function<Result<tenancy::Tenancy>(const config::Tenancy&)> load_tenancy;
   cni::Ipam* ipam = nullptr;   // outlives the plugin
@@ -31,11 +32,14 @@ inline constexpr std::chrono::seconds kVerbDeadline{30};
 
 class Session {
  public:
-  // Reads node.json and opens the record. Errors: of either.
+  // Reads node.json and opens the record. Errors: kTransient, and which of the two it is.
   // kTellRaild: raild looks at the record when the session has ended. For the verb after which there is something to do for
   // it: in the middle of a chain its look would only compete with the next plugin.
   enum class Use { kTellRaild, kQuiet };
   static Result<std::unique_ptr<Session>> Open(const Deps& deps, Use use = Use::kTellRaild);
+  // For DEL, which undoes what it can: without node.json Open vSwitch and bgpd are down to it; a record that cannot be written
+  // is read. Errors: kTransient the record cannot be read either.
+  static Result<std::unique_ptr<Session>> OpenToUndo(const Deps& deps, Use use = Use::kTellRaild);
   ~Session() {
     if (use_ == Use::kTellRaild) poke_();
   }
@@ -49,8 +53,8 @@ class Session {
   Edges edges;
 
  private:
-  Session(config::NodeConfig node_config, std::unique_ptr<state::Store> open_store, const Deps& deps,
-          Use use);
+  Session(config::NodeConfig node_config, std::unique_ptr<state::Store> open_store, Openers openers,
+          const Deps& deps, Use use);
   std::function<void()> poke_;
   Use use_;
 };
@@ -70,6 +74,10 @@ struct Recorded {
 };
 Result<Recorded> RecordedWithSteps(Session& session, const cni::Request& request);
 
+// What an ADD that failed has made, also what is in the record no more because a DEL came meanwhile. What cannot be undone is told
+// in the log and pending in the record.
+void UndoMade(Node& node, state::Attachment attachment);
+
 // DEL and GC of any plugin: undoes the steps of `owner` ("" = of everybody) of one attachment, or of all of the network
 // that are not in `keep`. What could not be undone is pending in the record for raild and is no error.
 Status UndoAttachment(Session& session, const state::AttachmentKey& key, const std::string& owner);
@@ -84,7 +92,8 @@ Result<std::optional<std::vector<state::AttachmentKey>>> ValidAttachments(const 
 // attachments whose namespace is gone.
 Status CollectGarbage(const Deps& deps, const cni::Request& request, const std::string& owner);
 
-// All of DEL of a plugin that adds to another's attachment.
+// All of DEL of a plugin that adds to another's attachment. Always succeeds: ovs-provider's DEL, which comes next, undoes all
+// that is left.
 Status UndoOwn(const Deps& deps, const cni::Request& request, const std::string& owner);
 
 // "problem; problem", as the error of CHECK; success when there is none.

@@ -49,7 +49,7 @@ int Sweeper::Run() {
     if (!due) continue;
     Attachment deleting = attachment;
     deleting.phase = Phase::kDeleting;
-    Status marked = store_.Update(deleting);
+    Status marked = store_.SetPhase(deleting.id, deleting.phase);
     if (!marked) {
       picture_.Note("state", marked);
       continue;

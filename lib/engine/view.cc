@@ -2,6 +2,21 @@
 
 namespace rail::engine {
 
+const std::vector<RemoteView>& RemoteList::list() const {
+  std::call_once(lazy_->made, [this] {
+    if (lazy_->make) lazy_->list = lazy_->make();
+    lazy_->make = nullptr;
+  });
+  return lazy_->list;
+}
+
+std::vector<RemoteView>& RemoteList::own() {
+  auto mine = std::make_shared<Lazy>();
+  std::call_once(mine->made, [&] { mine->list = list(); });
+  lazy_ = std::move(mine);
+  return lazy_->list;
+}
+
 Board::Board() : current_(std::make_shared<NodeView>()) {}
 
 void Board::Publish(NodeView view) {

@@ -8,6 +8,7 @@
 
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -54,6 +55,30 @@ struct RemoteView {
   bool installed = false;  // its rules are wanted on a bridge of this node
 };
 
+// The remotes of a view, by address: put together when somebody asks for them first, since views are published far more often
+// than all remotes are listed.
+class RemoteList {
+ public:
+  RemoteList() : lazy_(std::make_shared<Lazy>()) {}
+  explicit RemoteList(std::function<std::vector<RemoteView>()> make) : RemoteList() {
+    lazy_->make = std::move(make);
+  }
+  const std::vector<RemoteView>& list() const;  // any thread
+  std::vector<RemoteView>& own();               // a list that belongs to this view alone and may be changed
+  auto begin() const { return list().begin(); }
+  auto end() const { return list().end(); }
+  size_t size() const { return list().size(); }
+  const RemoteView& operator[](size_t i) const { return list()[i]; }
+
+ private:
+  struct Lazy {
+    std::once_flag made;
+    std::function<std::vector<RemoteView>()> make;
+    std::vector<RemoteView> list;
+  };
+  std::shared_ptr<Lazy> lazy_;
+};
+
 struct NodeView {
   uint64_t version = 0;  // grows with each view that differs
   std::string hostname;
@@ -65,7 +90,7 @@ struct NodeView {
   std::vector<Health> health;
   std::vector<RailView> rails;
   std::vector<AttachmentView> attachments;
-  std::vector<RemoteView> remotes;
+  RemoteList remotes;
   uint64_t repairs = 0;  // rules, lines and ports put right since the start, first installation included
   std::map<std::string, uint64_t> repairs_by_cause;  // "rules", "port", ...; their sum is `repairs`
 };

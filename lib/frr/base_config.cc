@@ -14,6 +14,7 @@ constexpr const char* kAnyList = "railcni-any";      // large communities of our
 constexpr const char* kLocalList = "railcni-local";  // an empty AS path: announced here
 constexpr const char* kNoFibMap = "railcni-nofib";
 constexpr const char* kInMap = "railcni-in";
+constexpr const char* kTargets = "railcni";
 
 bool Has(const std::vector<std::string>& lines, std::string_view line) {
   return std::ranges::find(lines, line) != lines.end();
@@ -243,6 +244,44 @@ std::optional<Announcement> FromRouteMapName(std::string_view name) {
 Result<std::vector<std::string>> PlanBase(const RunningConfig& running, const Identity& identity,
                                           const BaseConfig& base) {
   return BasePlan(running, identity, base).Make();
+}
+
+Result<FeedPlan> PlanFeed(const RunningConfig& running, const Identity& identity,
+                          const std::vector<RailPeer>& rails, uint16_t port) {
+  if (!running.asn) return Fail(Code::kTransient, "bgpd has no BGP instance yet");
+  RAIL_TRY(CheckAsn(running, identity));
+  const std::string router = "router bgp " + std::to_string(identity.asn);
+  // Before the import policy: bgpd 8.4 tells a route after it only once its next hop is known, which a leaf's first route never
+  // is when it comes in. bgpd keeps what a neighbor sends only when it is told to.
+  FeedPlan plan;
+  for (const bool v6 : {false, true}) {
+    std::vector<std::string> missing;
+    for (const RailPeer& rail : rails) {
+      const std::string line = "neighbor " + rail.interface + " soft-reconfiguration inbound";
+      if (!Has(running.Family(v6).lines, line)) missing.push_back(line);
+    }
+    if (missing.empty()) continue;
+    plan.lines.emplace_back(v6 ? "address-family ipv6 unicast" : "address-family ipv4 unicast");
+    plan.lines.insert(plan.lines.end(), missing.begin(), missing.end());
+    plan.lines.emplace_back("exit-address-family");
+  }
+  const std::vector<std::string> want{
+      "bmp monitor ipv4 unicast pre-policy", "bmp monitor ipv6 unicast pre-policy",
+      "bmp connect 127.0.0.1 port " + std::to_string(port) + " min-retry 100 max-retry 1000"};
+  const auto block = running.bmp_targets.find(kTargets);
+  const bool there = block != running.bmp_targets.end();
+  const bool right = there && std::set<std::string>(block->second.begin(), block->second.end()) ==
+                                  std::set<std::string>(want.begin(), want.end());
+  if (!right) {
+    plan.lines.push_back(std::string("bmp targets ") + kTargets);
+    plan.lines.insert(plan.lines.end(), want.begin(), want.end());
+    plan.lines.emplace_back("exit");
+  }
+  if (plan.lines.empty()) return plan;
+  plan.lines.insert(plan.lines.begin(), router);
+  if (there && !right) plan.block = {router, std::string("no bmp targets ") + kTargets};
+  if (!right) plan.block.insert(plan.block.end(), {router, std::string("bmp targets ") + kTargets});
+  return plan;
 }
 
 Result<std::vector<std::string>> PlanAnnounce(const RunningConfig& running, const Identity& identity,

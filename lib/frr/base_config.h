@@ -33,6 +33,16 @@ bool IsOurs(std::string_view route_map);
 Result<std::vector<std::string>> PlanBase(const RunningConfig& running, const Identity& identity,
                                           const BaseConfig& base);
 
+// What is missing for bgpd to push what it learns from `rails` to 127.0.0.1 `port`, in two parts: `block` opens a "bmp targets"
+// block of ours, which a bgpd without the module does not know; `lines` is the rest. Both empty: it does.
+struct FeedPlan {
+  std::vector<std::string> block;
+  std::vector<std::string> lines;
+};
+// Errors: kTransient no instance; kInvalid another ASN.
+Result<FeedPlan> PlanFeed(const RunningConfig& running, const Identity& identity,
+                          const std::vector<RailPeer>& rails, uint16_t port);
+
 // Errors: kTransient no instance; kInvalid another ASN, a route-map of our name with other contents; kExists
 // a `network`
 //         statement of the address that is not ours.

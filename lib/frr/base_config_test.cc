@@ -170,6 +170,63 @@ TEST(PlanBase, RefusesNamesThatAreNoWords) {
   EXPECT_EQ(Refusal(kComplete, base).code, Code::kInvalid);
 }
 
+// The block as bgpd prints it, inside of the instance.
+std::string WithFeed(const std::string& monitor, const std::string& port) {
+  std::string text = kComplete;
+  const std::string exit = "exit\n!\nbgp as-path";
+  text.insert(
+      text.find(exit),
+      " !\n bmp targets operator\n  bmp monitor ipv4 unicast pre-policy\n exit\n !\n bmp targets railcni\n"
+      "  bmp monitor ipv4 unicast " +
+          monitor +
+          "\n  bmp monitor ipv6 unicast pre-policy\n"
+          "  bmp connect 127.0.0.1 port " +
+          port + " min-retry 100 max-retry 1000\n exit\n!\n");
+  for (size_t at = 0;
+       (at = text.find("  neighbor br-rail0 route-map railcni-in in\n", at)) != std::string::npos; at += 80)
+    text.insert(at, "  neighbor br-rail0 soft-reconfiguration inbound\n");
+  return text;
+}
+
+FeedPlan Feed(const std::string& running) {
+  const auto plan = PlanFeed(ParseRunningConfig(running), kIdentity, Base().rails, 11019);
+  EXPECT_TRUE(plan) << plan.error().message;
+  return plan.value_or(FeedPlan{});
+}
+
+TEST(PlanFeed, KeepsWhatNeighborsSendAndPushesIt) {
+  const FeedPlan plan = Feed(kComplete);
+  EXPECT_THAT(plan.block, ElementsAre("router bgp 4200000001", "bmp targets railcni"));
+  EXPECT_THAT(plan.lines,
+              ElementsAre("router bgp 4200000001", "address-family ipv4 unicast",
+                          "neighbor br-rail0 soft-reconfiguration inbound", "exit-address-family",
+                          "address-family ipv6 unicast", "neighbor br-rail0 soft-reconfiguration inbound",
+                          "exit-address-family", "bmp targets railcni", "bmp monitor ipv4 unicast pre-policy",
+                          "bmp monitor ipv6 unicast pre-policy",
+                          "bmp connect 127.0.0.1 port 11019 min-retry 100 max-retry 1000", "exit"));
+}
+
+TEST(PlanFeed, SendsNothingWhenAllIsThere) {
+  const FeedPlan plan = Feed(WithFeed("pre-policy", "11019"));
+  EXPECT_THAT(plan.block, IsEmpty());
+  EXPECT_THAT(plan.lines, IsEmpty());
+}
+
+TEST(PlanFeed, MakesItsBlockAnewWhenItSaysSomethingElse) {
+  for (const std::string& other : {WithFeed("post-policy", "11019"), WithFeed("pre-policy", "1790")}) {
+    const FeedPlan plan = Feed(other);
+    EXPECT_THAT(plan.block, ElementsAre("router bgp 4200000001", "no bmp targets railcni",
+                                        "router bgp 4200000001", "bmp targets railcni"));
+    EXPECT_THAT(plan.lines, Contains("bmp connect 127.0.0.1 port 11019 min-retry 100 max-retry 1000"));
+    EXPECT_THAT(plan.lines, Not(Contains(HasSubstr("soft-reconfiguration"))));
+    EXPECT_THAT(plan.lines, Not(Contains(HasSubstr("operator"))));
+  }
+}
+
+TEST(PlanFeed, NeedsAnInstance) {
+  EXPECT_EQ(PlanFeed(RunningConfig{}, kIdentity, Base().rails, 11019).error().code, Code::kTransient);
+}
+
 TEST(PlanAnnounce, MakesTheRouteMapOnlyWhenItIsMissing) {
   EXPECT_THAT(
       *PlanAnnounce(ParseRunningConfig(kComplete), kIdentity, {Pod("10.0.3.7", 7)}),

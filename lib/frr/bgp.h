@@ -118,6 +118,13 @@ class Bgp {
   // use, or bgpd refuses; kExists somebody else's table-map or neighbor
   //         stands in the way; kTransient.
   virtual Result<std::vector<std::string>> EnsureBase(const BaseConfig& config, Deadline deadline) = 0;
+
+  // Makes bgpd push what the leaves of `rails` announce to 127.0.0.1 `port` by BMP, before the import policy. `manage`: sends
+  // what is missing; else only looks. True: something was missing and sent. Safe to repeat.
+  // Errors: kUnsupported bgpd runs without its BMP module; kNotFound something is missing and not ours to send (names it);
+  //         kTransient; kInvalid.
+  virtual Result<bool> EnsureFeed(const std::vector<RailPeer>& rails, uint16_t port, bool manage,
+                                  Deadline deadline) = 0;
 };
 
 }  // namespace rail::frr

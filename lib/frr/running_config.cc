@@ -52,6 +52,8 @@ class Reader {
       Top(line);
     } else if (map_ != nullptr) {
       map_->emplace_back(line);
+    } else if (in_instance_ && bmp_ != nullptr && indent > 1) {
+      bmp_->emplace_back(line);
     } else if (in_instance_) {
       Instance(line);
     }
@@ -61,7 +63,7 @@ class Reader {
 
  private:
   void Top(std::string_view line) {
-    map_ = nullptr;
+    map_ = bmp_ = nullptr;
     in_instance_ = in_family_ = false;
     family_ = nullptr;
     if (line.starts_with("router bgp ")) {
@@ -80,7 +82,12 @@ class Reader {
   }
 
   void Instance(std::string_view line) {
-    if (line.starts_with("address-family ")) {
+    const bool ends_block = bmp_ != nullptr && line == "exit";
+    bmp_ = nullptr;
+    if (ends_block) return;
+    if (line.starts_with("bmp targets ")) {
+      bmp_ = &config_.bmp_targets[std::string(line.substr(12))];
+    } else if (line.starts_with("address-family ")) {
       in_family_ = true;
       family_ = line == "address-family ipv4 unicast"   ? &config_.ipv4
                 : line == "address-family ipv6 unicast" ? &config_.ipv6
@@ -102,6 +109,7 @@ class Reader {
   bool in_family_ = false;
   FamilyConfig* family_ = nullptr;
   std::vector<std::string>* map_ = nullptr;
+  std::vector<std::string>* bmp_ = nullptr;
 };
 
 }  // namespace

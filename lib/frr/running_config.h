@@ -27,6 +27,7 @@ struct RunningConfig {
   std::vector<std::string> lines;  // of the instance, outside its address families
   FamilyConfig ipv4;
   FamilyConfig ipv6;
+  std::map<std::string, std::vector<std::string>> bmp_targets;  // name -> the lines of its block
   std::vector<std::string> lists;  // "bgp large-community-list ...", "bgp as-path access-list ..."
   std::map<std::string, std::vector<std::string>> route_maps;  // "NAME permit 10" -> its lines
 

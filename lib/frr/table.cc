@@ -99,6 +99,7 @@ class TableReader : public nlohmann::json_sax<json> {
     return true;
   }
   bool start_object(size_t) override {
+    saw_object_ = true;
     if (!Push()) return false;
     const bool listed = Here() == 4 && Routes() && frames_[2].list;  // 8.4
     const bool in_paths =
@@ -130,6 +131,7 @@ class TableReader : public nlohmann::json_sax<json> {
 
   const std::string& error() const { return error_; }
   bool saw_routes() const { return saw_routes_; }
+  bool saw_object() const { return saw_object_; }
 
  private:
   struct Frame {
@@ -168,6 +170,7 @@ class TableReader : public nlohmann::json_sax<json> {
   size_t path_depth_ = 0;
   bool in_path_ = false;
   bool saw_routes_ = false;
+  bool saw_object_ = false;
   std::string error_;
 };
 
@@ -266,6 +269,7 @@ Status DecodeRemotes(const Pieces& next, uint32_t community_asn, std::vector<Rem
   RAIL_TRY(text.status());
   if (!parsed) return Fail(Code::kInternal, "bgpd's table: " + reader.error());
   // An empty table may be "{}"; anything else has routes.
+  if (!reader.saw_object()) return Fail(Code::kInternal, "bgpd's table: it is no object");
   if (!reader.saw_routes() && text.size() > 64)
     return Fail(Code::kInternal, "bgpd's table: no \"routes\" in it");
   std::sort(remotes.begin() + first, remotes.end());

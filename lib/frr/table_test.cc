@@ -111,6 +111,7 @@ TEST(DecodeRemotes, RefusesWhatIsNotATable) {
     EXPECT_FALSE(DecodeText(whole.substr(0, size), remotes)) << size;
   }
   EXPECT_FALSE(DecodeText(std::string(100'000, '['), remotes));
+  for (const char* text : {"7", "[]", "null", "\"\""}) EXPECT_FALSE(DecodeText(text, remotes)) << text;
   EXPECT_FALSE(DecodeText(R"({"warning":")" + std::string(100, 'x') + "\"}", remotes));
 }
 

@@ -136,4 +136,24 @@ Result<std::vector<std::string>> VtyBgp::EnsureBase(const BaseConfig& config, De
   return lines;
 }
 
+Result<bool> VtyBgp::EnsureFeed(const std::vector<RailPeer>& rails, uint16_t port, bool manage,
+                                Deadline deadline) {
+  RAIL_ASSIGN(const RunningConfig running, Running(deadline));
+  RAIL_ASSIGN(const FeedPlan plan, PlanFeed(running, {options_.asn, options_.community_asn}, rails, port));
+  if (plan.block.empty() && plan.lines.empty()) return false;
+  if (!manage) {
+    std::string missing;
+    for (const std::string& line : plan.lines) missing += (missing.empty() ? "\"" : "; ") + line;
+    return Fail(Code::kNotFound, "bgpd is not told to push what it learns; add " + missing + "\"");
+  }
+  const Status known = Send(plan.block, deadline);
+  if (!known && known.error().code == Code::kInvalid &&
+      known.error().message.find("Unknown command") != std::string::npos) {
+    return Fail(Code::kUnsupported, "bgpd runs without its BMP module; start it with -M bmp");
+  }
+  RAIL_TRY(known);
+  RAIL_TRY(Send(plan.lines, deadline));
+  return true;
+}
+
 }  // namespace rail::frr

@@ -38,6 +38,8 @@ class VtyBgp : public Bgp {
   Result<std::vector<Remote>> Remotes(Deadline deadline) override;
   Result<uint64_t> TableVersion(Deadline deadline) override;
   Result<std::vector<std::string>> EnsureBase(const BaseConfig& config, Deadline deadline) override;
+  Result<bool> EnsureFeed(const std::vector<RailPeer>& rails, uint16_t port, bool manage,
+                          Deadline deadline) override;
 
  private:
   VtyBgp(Options options, Vty vty) : options_(std::move(options)), vty_(std::move(vty)) {}

@@ -116,8 +116,8 @@ TEST(Families, ReadAParameterAsItIsNow) {
   nlattr* param = message.Nest(DEVLINK_ATTR_PARAM);
   message.String(DEVLINK_ATTR_PARAM_NAME, "flow_steering_mode").Uint8(DEVLINK_ATTR_PARAM_TYPE, 5);
   nlattr* values = message.Nest(DEVLINK_ATTR_PARAM_VALUES_LIST);
-  for (const auto& [mode, text] : {std::pair{DEVLINK_PARAM_CMODE_PERMANENT, "dmfs"},
-                                   std::pair{DEVLINK_PARAM_CMODE_RUNTIME, "smfs"}}) {
+  for (const auto& [mode, text] :
+       {std::pair{DEVLINK_PARAM_CMODE_PERMANENT, "dmfs"}, std::pair{DEVLINK_PARAM_CMODE_RUNTIME, "smfs"}}) {
     nlattr* value = message.Nest(DEVLINK_ATTR_PARAM_VALUE);
     message.Uint8(DEVLINK_ATTR_PARAM_VALUE_CMODE, static_cast<uint8_t>(mode))
         .String(DEVLINK_ATTR_PARAM_VALUE_DATA, text);
@@ -135,7 +135,7 @@ TEST(Families, ReadAnRdmaDeviceAndTheSystemsMode) {
   ASSERT_TRUE(found);
   EXPECT_EQ(found->index, 5U);
   EXPECT_EQ(found->name, "mlx5_4");
-  for (const uint8_t shared : {0, 1}) {
+  for (const uint8_t shared : {uint8_t{0}, uint8_t{1}}) {
     Builder system(RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, RDMA_NLDEV_CMD_SYS_GET), 0);
     system.Uint8(RDMA_NLDEV_SYS_ATTR_NETNS_MODE, shared);
     EXPECT_EQ(DecodeRdmaNetns(Bytes(system)), shared == 1 ? RdmaNetns::kShared : RdmaNetns::kExclusive);

@@ -2,6 +2,8 @@
 
 #include <rdma/rdma_netlink.h>
 
+#include <algorithm>
+
 #include "lib/netlink/attributes.h"
 #include "lib/netlink/builder.h"
 
@@ -72,17 +74,27 @@ Result<std::vector<RdmaDevice>> KernelRdma::List() {
   return devices;
 }
 
+// The kernel's word for a device that is not there is EINVAL, as for a name that it does not take.
+Status KernelRdma::Set(uint32_t device, const Builder& message, const std::string& doing) {
+  Status status = Run(socket_, message, doing);
+  if (status || status.error().code != Code::kInvalid) return status;
+  RAIL_ASSIGN_AS(const std::vector<RdmaDevice> devices, List(), doing);
+  const bool there = std::ranges::find(devices, device, &RdmaDevice::index) != devices.end();
+  if (!there) status.error().code = Code::kNotFound;
+  return status;
+}
+
 Status KernelRdma::Rename(uint32_t device, std::string_view name) {
   Builder message(TypeOf(RDMA_NLDEV_CMD_SET), 0);
   message.Uint32(RDMA_NLDEV_ATTR_DEV_INDEX, device).String(RDMA_NLDEV_ATTR_DEV_NAME, name);
-  return Run(socket_, message, "rename " + NameOf(device) + " to " + std::string(name));
+  return Set(device, message, "rename " + NameOf(device) + " to " + std::string(name));
 }
 
 Status KernelRdma::Move(uint32_t device, int netns_fd) {
   Builder message(TypeOf(RDMA_NLDEV_CMD_SET), 0);
   message.Uint32(RDMA_NLDEV_ATTR_DEV_INDEX, device)
       .Uint32(RDMA_NLDEV_NET_NS_FD, static_cast<uint32_t>(netns_fd));
-  return Run(socket_, message, "move " + NameOf(device) + " to another namespace");
+  return Set(device, message, "move " + NameOf(device) + " to another namespace");
 }
 
 }  // namespace rail::netlink

@@ -8,12 +8,15 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "lib/netlink/rdma.h"
 #include "lib/netlink/socket.h"
 
 namespace rail::netlink {
+
+class Builder;
 
 class KernelRdma : public Rdma {
  public:
@@ -26,6 +29,7 @@ class KernelRdma : public Rdma {
   Status Move(uint32_t device, int netns_fd) override;
 
  private:
+  Status Set(uint32_t device, const Builder& message, const std::string& doing);
   explicit KernelRdma(Socket socket) : socket_(std::move(socket)) {}
 
   Socket socket_;

@@ -372,6 +372,19 @@ Status DbConnection::RemoveExternalIds(const std::string& port, const std::vecto
   return {};
 }
 
+Result<ExternalIds> DbConnection::OtherConfig(Deadline deadline) {
+  RAIL_ASSIGN_AS(const json results,
+                 Transact(json::array({Select("Open_vSwitch", json::array(), {"other_config"})}), deadline),
+                 "read other_config of Open vSwitch");
+  JsonErrors errors;
+  const json& selected = results[0];
+  const bool one = selected.is_object() && selected.contains("rows") && selected["rows"].is_array() &&
+                   selected["rows"].size() == 1;
+  ExternalIds config = DbRow(one ? selected["rows"][0] : json(), "Open_vSwitch", errors).Map("other_config");
+  RAIL_TRY(errors.ToStatus(rpc_.path()));
+  return config;
+}
+
 Result<Bridge> DbConnection::EnsureBridge(const BridgeSpec& spec, Deadline deadline) {
   const std::string doing = "set up bridge " + spec.name;
   const PortSpec local{

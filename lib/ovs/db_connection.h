@@ -37,6 +37,7 @@ class DbConnection : public Ovsdb {
   Status SetExternalIds(const std::string& port, const ExternalIds& ids, Deadline deadline) override;
   Status RemoveExternalIds(const std::string& port, const std::vector<std::string>& keys,
                            Deadline deadline) override;
+  Result<ExternalIds> OtherConfig(Deadline deadline) override;
 
  private:
   struct Observed;

@@ -38,11 +38,76 @@ Result<std::string> Encoded(Encode encode) {
 
 }  // namespace
 
-Result<std::unique_ptr<OpenFlow>> MgmtConnection::Open(const std::string& path, Deadline deadline) {
+Result<std::unique_ptr<MgmtConnection>> MgmtConnection::Connect(const std::string& path, Deadline deadline) {
   RAIL_ASSIGN(auto socket, UnixStream::Connect(path, deadline));
   std::unique_ptr<MgmtConnection> connection(new MgmtConnection(std::move(socket)));
   RAIL_TRY_AS(connection->Handshake(deadline), "agree on OpenFlow 1.5 with " + path);
   return connection;
+}
+
+Result<std::unique_ptr<OpenFlow>> MgmtConnection::Open(const std::string& path, Deadline deadline) {
+  RAIL_ASSIGN(auto connection, Connect(path, deadline));
+  return connection;
+}
+
+Result<std::unique_ptr<MgmtConnection>> MgmtConnection::OpenWatched(const std::string& path,
+                                                                    Deadline deadline) {
+  RAIL_ASSIGN(auto connection, Connect(path, deadline));
+  RAIL_TRY_AS(connection->Watch(deadline), "watch the rules of " + path);
+  return connection;
+}
+
+Status MgmtConnection::Watch(Deadline deadline) {
+  const uint32_t xid = NextXid();
+  bool asked = false;
+  return Converse(
+      [&]() -> Result<std::string> {
+        if (std::exchange(asked, true)) return std::string();
+        return Encoded([&](rail_bytes* out) { return rail_encode_flow_monitor(xid, out); });
+      },
+      [&](const std::vector<uint64_t>& message, size_t size) -> Result<bool> {
+        if (XidOf(message) != xid) return false;
+        const rail_message type = rail_message_type(message.data(), size);
+        if (type == RAIL_FLOW_UPDATE) return true;
+        return Fail(Code::kUnsupported, type == RAIL_ERROR ? TakeText(rail_error_text(message.data()))
+                                                           : "an answer of another kind came");
+      },
+      deadline);
+}
+
+Result<RuleChanges> MgmtConnection::Changes() {
+  const Sink nobody_asked = [](const std::vector<uint64_t>&, size_t) -> Result<bool> { return false; };
+  std::vector<char> buffer(kPiece);
+  for (;;) {
+    pollfd p{socket_.fd(), POLLIN, 0};
+    if (::poll(&p, 1, 0) <= 0) break;
+    RAIL_ASSIGN(const size_t got, socket_.Read(buffer, Clock::now()));
+    if (got == 0) return Fail(Code::kTransient, socket_.path() + ": closed by ovs-vswitchd");
+    in_.append(buffer.data(), got);
+    bool done = false;
+    RAIL_TRY(TakeMessages(nobody_asked, done));
+  }
+  if (!out_.empty()) RAIL_TRY(socket_.Write(std::exchange(out_, {}), After(std::chrono::seconds(1))));
+  return std::exchange(changes_, {});
+}
+
+Status MgmtConnection::TakeUpdate(const std::vector<uint64_t>& message) {
+  const auto ours = CookieMatch::Ours();
+  bool paused = false;
+  const auto error = TakeText(rail_decode_flow_update(
+      message.data(), ours.value, ours.mask,
+      [](void* context, rail_rule_change change, const rail_rule* rule) {
+        auto& changes = *static_cast<RuleChanges*>(context);
+        if (rule->match == nullptr) {
+          changes.ours = true;
+        } else if (change != RAIL_RULE_REMOVED) {
+          changes.others.push_back({rule->table, rule->priority, rule->cookie, rule->match, ""});
+        }
+      },
+      &changes_, &paused));
+  if (!error.empty()) return Fail(Code::kInternal, socket_.path() + ": " + error);
+  changes_.ours = changes_.ours || paused;
+  return {};
 }
 
 Status MgmtConnection::Handshake(Deadline deadline) {
@@ -135,6 +200,7 @@ Status MgmtConnection::TakeMessages(const Sink& sink, bool& done) {
       out_ += reply;
       continue;
     }
+    if (rail_message_type(message.data(), size) == RAIL_FLOW_UPDATE) RAIL_TRY(TakeUpdate(message));
     RAIL_ASSIGN(const bool last, sink(message, size));
     done = done || last;
   }
@@ -158,6 +224,7 @@ Result<std::vector<RuleStats>> MgmtConnection::Dump(CookieMatch which, Deadline 
       case RAIL_ERROR:
         return Fail(Code::kInvalid, TakeText(rail_error_text(message.data())));
       case RAIL_FLOW_STATS:
+        if (rules.empty()) changes_ = {};  // what was told before the answer is in it
         break;
       default:
         return Fail(Code::kInternal, "an answer of another kind came");

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "lib/base/socket.h"
+#include "lib/ovs/flow_monitor.h"
 #include "lib/ovs/openflow.h"
 
 namespace rail::ovs {
@@ -25,9 +26,16 @@ class MgmtConnection : public OpenFlow {
   // `protocols` column
   //         leaves out OpenFlow15. Safe to repeat.
   static Result<std::unique_ptr<OpenFlow>> Open(const std::string& path, Deadline deadline);
+  // The same, and the switch tells from now on what others change: see flow_monitor.h.
+  static Result<std::unique_ptr<MgmtConnection>> OpenWatched(const std::string& path, Deadline deadline);
 
   Result<std::vector<RuleStats>> Dump(CookieMatch which, Deadline deadline) override;
   Status Commit(const Change& change, Deadline deadline) override;
+
+  Result<RuleChanges> Changes();
+  int fd() const { return socket_.fd(); }
+  // False: a call has failed, and no other will succeed.
+  bool usable() const { return !broken_; }
 
  private:
   // Asked for the next piece of what is to be written; "" when there is no more.
@@ -36,9 +44,12 @@ class MgmtConnection : public OpenFlow {
   using Sink = std::function<Result<bool>(const std::vector<uint64_t>& message, size_t size)>;
 
   explicit MgmtConnection(UnixStream socket) : socket_(std::move(socket)) {}
+  static Result<std::unique_ptr<MgmtConnection>> Connect(const std::string& path, Deadline deadline);
   Status Handshake(Deadline deadline);
+  Status Watch(Deadline deadline);
   Status Converse(const Source& source, const Sink& sink, Deadline deadline);
   Status TakeMessages(const Sink& sink, bool& done);
+  Status TakeUpdate(const std::vector<uint64_t>& message);
   uint32_t NextXid() { return ++xid_; }
 
   UnixStream socket_;
@@ -46,6 +57,7 @@ class MgmtConnection : public OpenFlow {
   std::string out_;
   uint32_t xid_ = 0;
   bool broken_ = false;
+  RuleChanges changes_;
 };
 
 }  // namespace rail::ovs

@@ -92,6 +92,9 @@ class Ovsdb {
   // Removes `keys` from the Port's external_ids; a port or key that is not there is no error.
   virtual Status RemoveExternalIds(const std::string& port, const std::vector<std::string>& keys,
                                    Deadline deadline) = 0;
+
+  // Open_vSwitch.other_config: what ovs-vswitchd is told about itself (hw-offload, max-idle, ...). Safe to repeat.
+  virtual Result<ExternalIds> OtherConfig(Deadline deadline) = 0;
 };
 
 }  // namespace rail::ovs

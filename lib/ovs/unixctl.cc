@@ -1,5 +1,7 @@
 #include "lib/ovs/unixctl.h"
 
+#include <unistd.h>
+
 #include <cerrno>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -13,7 +15,10 @@ Result<std::string> FindUnixctl(const std::string& run_dir) {
   const std::string path = run_dir + "/ovs-vswitchd.pid";
   errno = 0;
   std::ifstream file(path);
-  if (!file) return FailErrno(errno != 0 ? errno : ENOENT, "open " + path + " (is ovs-vswitchd running?)");
+  const int why = errno;
+  const std::string fixed = run_dir + "/ovs-vswitchd.ctl";
+  if (!file && ::access(fixed.c_str(), F_OK) == 0) return fixed;
+  if (!file) return FailErrno(why != 0 ? why : ENOENT, "open " + path + " (is ovs-vswitchd running?)");
   long pid = 0;
   if (!(file >> pid) || pid <= 0) return Fail(Code::kInvalid, path + " holds no process id");
   return run_dir + "/ovs-vswitchd." + std::to_string(pid) + ".ctl";

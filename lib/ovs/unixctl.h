@@ -15,7 +15,8 @@
 
 namespace rail::ovs {
 
-// The control socket of the ovs-vswitchd whose pid file is <run_dir>/ovs-vswitchd.pid.
+// The control socket of the ovs-vswitchd whose pid file is <run_dir>/ovs-vswitchd.pid; without one, of the ovs-vswitchd
+// that was started with --unixctl=<run_dir>/ovs-vswitchd.ctl.
 // Errors: kNotFound no pid file: ovs-vswitchd is not running, or elsewhere; kInvalid it holds no pid.
 Result<std::string> FindUnixctl(const std::string& run_dir);
 

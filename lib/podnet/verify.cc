@@ -8,6 +8,8 @@
 namespace rail::podnet {
 namespace {
 
+constexpr uint32_t kMainTable = 254;  // RT_TABLE_MAIN, rtnetlink(7)
+
 template <class Value>
 bool Holds(const std::vector<Value>& values, const Value& value) {
   return std::ranges::find(values, value) != values.end();
@@ -36,6 +38,14 @@ Status CheckSysctls(const Plan& plan, Report& report) {
   return {};
 }
 
+// A runtime may give the pod's default route to another interface (Multus' "default-route"): then that one counts.
+bool IsTakenOver(const netlink::Route& route, const std::vector<netlink::Route>& present) {
+  if (route.destination.length != 0 || route.table != kMainTable) return false;
+  return std::ranges::any_of(present, [&](const netlink::Route& other) {
+    return other.destination == route.destination && other.link != route.link;
+  });
+}
+
 Status CheckRoutes(netlink::Netlink& netlink, const Plan& plan, int link, Report& report) {
   // The routes of a plan are of two tables as a rule: each is read once.
   std::vector<std::pair<uint32_t, std::vector<netlink::Route>>> tables;
@@ -45,7 +55,8 @@ Status CheckRoutes(netlink::Netlink& netlink, const Plan& plan, int link, Report
       RAIL_ASSIGN(auto routes, netlink.ListRoutes(route.table));
       table = tables.emplace(tables.end(), route.table, std::move(routes));
     }
-    if (!Holds(table->second, route)) report.Add("route " + ToText(route) + " is missing or was changed");
+    if (!Holds(table->second, route) && !IsTakenOver(route, table->second))
+      report.Add("route " + ToText(route) + " is missing or was changed");
   }
   return {};
 }

@@ -32,6 +32,17 @@ bool SameCard(const std::string& one, const std::string& other) {
   return one.substr(0, one.rfind('.')) == other.substr(0, other.rfind('.'));
 }
 
+// The PF's number when all ports of this host are one PF's.
+std::optional<uint32_t> OnlyPf(const std::vector<DevlinkPort>& ports) {
+  std::optional<uint32_t> only;
+  for (const DevlinkPort& port : ports) {
+    if (port.controller != 0) continue;
+    if (only && *only != port.pf) return std::nullopt;
+    only = port.pf;
+  }
+  return only;
+}
+
 std::string FirstOf(const std::vector<std::string>& names) {
   return names.empty() ? "" : names.front();
 }
@@ -152,7 +163,7 @@ Result<Vf> Lookup::FindVf(const std::string& address) const {
 
 Result<std::string> Lookup::FindRepresentor(const Vf& vf) {
   RAIL_ASSIGN(const std::vector<DevlinkPort> ports, DevlinkPorts(vf.pf));
-  RAIL_ASSIGN(std::string netdev, Choose(vf, ports));
+  RAIL_ASSIGN(std::string netdev, Choose(vf, ports, OnlyPf(ports)));
   if (!netdev.empty()) return netdev;
   RAIL_ASSIGN(netdev, Choose(vf, SysfsPorts(vf, sysfs_.List(vf.pf.path + "/net"))));
   if (!netdev.empty()) return netdev;
@@ -196,9 +207,10 @@ std::vector<DevlinkPort> Lookup::SysfsPorts(const Vf& vf, const std::vector<std:
 }
 
 // The port of `vf` among those of its switch. A switch may be two PFs' together, so the PF's number counts: it is the PCI
-// function's (mlx5, ice) or the uplink port's.
-Result<std::string> Lookup::Choose(const Vf& vf, const std::vector<DevlinkPort>& ports) const {
-  for (const auto number : {PciFunction(vf.pf.address), ParseUplinkPortName(PortName(vf.pf.netdev))}) {
+// function's (mlx5, ice) or the uplink port's; or devlink lists one PF's ports only, whatever it calls it (netdevsim).
+Result<std::string> Lookup::Choose(const Vf& vf, const std::vector<DevlinkPort>& ports,
+                                   std::optional<uint32_t> only) const {
+  for (const auto number : {PciFunction(vf.pf.address), ParseUplinkPortName(PortName(vf.pf.netdev)), only}) {
     std::vector<std::string> fitting;
     for (const DevlinkPort& port : ports) {
       if (port.controller == 0 && port.vf == vf.index && port.pf == number) fitting.push_back(port.netdev);

@@ -70,7 +70,9 @@ class Lookup {
   std::string PortName(const std::string& netdev) const;
   Result<std::vector<netlink::DevlinkPort>> DevlinkPorts(const Pf& pf);
   std::vector<netlink::DevlinkPort> SysfsPorts(const Vf& vf, const std::vector<std::string>& netdevs) const;
-  Result<std::string> Choose(const Vf& vf, const std::vector<netlink::DevlinkPort>& ports) const;
+  // `only`: the number of the PF where the ports are one PF's anyway.
+  Result<std::string> Choose(const Vf& vf, const std::vector<netlink::DevlinkPort>& ports,
+                             std::optional<uint32_t> only = std::nullopt) const;
 
   Sysfs sysfs_;
   OpenDevlink open_devlink_;

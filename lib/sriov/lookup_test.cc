@@ -184,6 +184,15 @@ TEST_F(LookupTest, GoesByTheUplinksNumberWhereTheFunctionIsNotThePfs) {
   ExpectAll(pf, "ens1f0np0_");
 }
 
+TEST_F(LookupTest, BelievesADevlinkThatListsOnePfOnlyWhateverItsNumber) {
+  PfSpec pf = First();
+  pf.pf_number = 5;
+  machine_.AddPf(pf);
+  ExpectAll(pf, "ens1f0np0_");
+  machine_.ports()["pci/0000:3b:00.0"].push_back({DevlinkPort::Flavour::kPciVf, 0, 6, 0, "another"});
+  EXPECT_EQ(RepresentorOf(pf, 0), "");
+}
+
 TEST_F(LookupTest, SaysWhenTwoRepresentorsFit) {
   machine_.AddPf(First());
   machine_.ports()["pci/0000:3b:00.0"].push_back({DevlinkPort::Flavour::kPciVf, 0, 0, 2, "another"});

@@ -87,7 +87,14 @@ Result<std::unique_ptr<Database>> Database::Open(const std::string& path,
                                                  std::chrono::milliseconds lock_wait) {
   RAIL_TRY(MakeFile(path));
   std::unique_ptr<Database> db(new Database(path, lock_wait));
-  RAIL_TRY_AS(db->Connect(), "open the record");
+  RAIL_TRY_AS(db->Connect(Purpose::kWrite), "open the record");
+  return db;
+}
+
+Result<std::unique_ptr<Database>> Database::OpenAsItIs(const std::string& path,
+                                                       std::chrono::milliseconds lock_wait) {
+  std::unique_ptr<Database> db(new Database(path, lock_wait));
+  RAIL_TRY_AS(db->Connect(Purpose::kRead), "open the record to read it");
   return db;
 }
 
@@ -96,14 +103,14 @@ Database::~Database() {
   sqlite3_close(db_);
 }
 
-Status Database::Connect() {
+Status Database::Connect(Purpose purpose) {
   if (sqlite3_open_v2(path_.c_str(), &db_,
                       SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE,
                       nullptr) != SQLITE_OK) {
     return tl::make_unexpected(Failure());
   }
   // SQLite opens what it cannot write for reading.
-  if (sqlite3_db_readonly(db_, "main") == 1) {
+  if (purpose == Purpose::kWrite && sqlite3_db_readonly(db_, "main") == 1) {
     return Fail(Code::kPermission, path_ + ": cannot be written: is the file system mounted read-only?");
   }
   sqlite3_busy_timeout(db_, static_cast<int>(lock_wait_.count()));
@@ -115,6 +122,8 @@ Status Database::Connect() {
   sqlite3_wal_autocheckpoint(db_, kCheckpointPages);
 
   RAIL_ASSIGN(int64_t version, FormatVersion());
+  if (version == 0 && purpose == Purpose::kRead)
+    return Fail(Code::kNotFound, path_ + ": holds no record yet");
   if (version == 0) {
     RAIL_TRY(CreateSchema());
     version = kFormatVersion;
@@ -177,7 +186,11 @@ Result<Statement> Database::Prepare(const char* sql) {
 
 Status Database::Begin() {
   RAIL_ASSIGN(Statement begin, Prepare("BEGIN IMMEDIATE"));
-  return begin.Run();
+  // Who holds the lock for the whole wait holds it for longer: the many writes of one DEL do not each wait again.
+  sqlite3_busy_timeout(db_, static_cast<int>((stayed_locked_ ? lock_wait_ / 100 : lock_wait_).count()));
+  auto begun = begin.Run();
+  stayed_locked_ = !begun && begun.error().code == Code::kTransient;
+  return begun;
 }
 
 Status Database::Commit() {

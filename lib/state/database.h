@@ -57,6 +57,10 @@ class Database {
   // written by
   //         a newer version (named); kInternal damaged, or not a record of ours.
   static Result<std::unique_ptr<Database>> Open(const std::string& path, std::chrono::milliseconds lock_wait);
+  // The record as it is, for a process that must read it also where it cannot write it (a read-only file system). Nothing is
+  // created; writes fail. Errors: as Open; also kNotFound.
+  static Result<std::unique_ptr<Database>> OpenAsItIs(const std::string& path,
+                                                      std::chrono::milliseconds lock_wait);
   ~Database();
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
@@ -80,7 +84,8 @@ class Database {
  private:
   Database(std::string path, std::chrono::milliseconds lock_wait)
       : path_(std::move(path)), lock_wait_(lock_wait) {}
-  Status Connect();
+  enum class Purpose { kWrite, kRead };
+  Status Connect(Purpose purpose);
   Status Execute(const char* sql);
   Result<int64_t> FormatVersion();
   Status CreateSchema();
@@ -88,6 +93,7 @@ class Database {
 
   std::string path_;
   std::chrono::milliseconds lock_wait_;
+  bool stayed_locked_ = false;  // the last time that the lock was asked for
   sqlite3* db_ = nullptr;
   std::map<const char*, sqlite3_stmt*> statements_;
 };

@@ -103,6 +103,11 @@ Result<std::unique_ptr<Store>> Sqlite::Open(const std::string& path) {
   return OpenWaiting(path, std::chrono::seconds(10));
 }
 
+Result<std::unique_ptr<Store>> Sqlite::OpenAsItIs(const std::string& path) {
+  RAIL_ASSIGN(auto db, Database::OpenAsItIs(path, std::chrono::seconds(10)));
+  return std::unique_ptr<Store>(new Sqlite(std::move(db)));
+}
+
 Result<std::unique_ptr<Store>> Sqlite::OpenWaiting(const std::string& path,
                                                    std::chrono::milliseconds lock_wait) {
   RAIL_ASSIGN(auto db, Database::Open(path, lock_wait));
@@ -171,18 +176,58 @@ Result<std::vector<Attachment>> Sqlite::List() {
   }
 }
 
-Status Sqlite::Update(const Attachment& attachment) {
-  const std::string doing = "update " + attachment.key.ToString() + " in the record";
+template <class Bind>
+Status Sqlite::Set(int64_t id, const char* what, Unless unless, const char* sql, Bind bind) {
   const auto changed = InTransaction([&]() -> Result<int64_t> {
-    RAIL_ASSIGN(Statement update, db_->Prepare("UPDATE attachment SET (" RAIL_FIELDS
-                                               ") = (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) WHERE id = ?"));
-    BindFields(update, attachment);
-    RAIL_TRY(update.Bind(attachment.id).Run());
+    if (unless == Unless::kDeleting) RAIL_TRY(NotDeleting(id));
+    RAIL_ASSIGN(Statement update, db_->Prepare(sql));
+    bind(update);
+    RAIL_TRY(update.Bind(id).Run());
     return db_->changed_rows();
   });
+  const std::string doing = std::string("set ") + what + " of " + Named(id) + " in the record";
   if (!changed) return FailWrapped(changed.error(), doing);
-  if (*changed == 0) return Fail(Code::kNotFound, doing + ": " + Named(attachment.id) + " is not there");
+  if (*changed == 0) return Fail(Code::kNotFound, doing + ": it is not there");
   return {};
+}
+
+Status Sqlite::SetPhase(int64_t id, Phase phase) {
+  return Set(id, "the phase", phase == Phase::kDeleting ? Unless::kNever : Unless::kDeleting,
+             "UPDATE attachment SET phase = ? WHERE id = ?",
+             [&](Statement& set) { set.Bind(PhaseName(phase)); });
+}
+
+Status Sqlite::SetAddresses(int64_t id, const std::vector<IpAddress>& addresses,
+                            const std::vector<IpAddress>& gateways) {
+  return Set(id, "the addresses", Unless::kNever,
+             "UPDATE attachment SET addresses = ?, gateways = ? WHERE id = ?",
+             [&](Statement& set) { set.Bind(JoinAddresses(addresses)).Bind(JoinAddresses(gateways)); });
+}
+
+Status Sqlite::SetOfport(int64_t id, uint16_t ofport) {
+  return Set(id, "the ofport", Unless::kNever, "UPDATE attachment SET ofport = ? WHERE id = ?",
+             [&](Statement& set) { set.Bind(int64_t{ofport}); });
+}
+
+Status Sqlite::SetTenant(int64_t id, const std::string& tenant, uint64_t tenant_id) {
+  return Set(id, "the tenant", tenant_id == 0 ? Unless::kNever : Unless::kDeleting,
+             "UPDATE attachment SET tenant = ?, tenant_id = ? WHERE id = ?",
+             [&](Statement& set) { set.Bind(tenant).Bind(ToSigned(tenant_id)); });
+}
+
+Status Sqlite::SetAnnounced(int64_t id, bool announced) {
+  return Set(id, "the announcement", announced ? Unless::kDeleting : Unless::kNever,
+             "UPDATE attachment SET announced = ? WHERE id = ?",
+             [&](Statement& set) { set.Bind(int64_t{announced}); });
+}
+
+// Within a transaction. What an ADD makes after its DEL has begun nobody would undo.
+Status Sqlite::NotDeleting(int64_t attachment) {
+  RAIL_ASSIGN(Statement read, db_->Prepare("SELECT phase FROM attachment WHERE id = ?"));
+  RAIL_ASSIGN(const bool row, read.Bind(attachment).Step());
+  if (!row) return Fail(Code::kNotFound, "no such attachment in the record");
+  if (PhaseOf(read.Text(0)) != Phase::kDeleting) return {};
+  return Fail(Code::kBusy, "a DEL of it has begun");
 }
 
 Status Sqlite::Remove(int64_t id) {
@@ -222,7 +267,10 @@ Status Sqlite::Take(int64_t attachment, ClaimKind kind, const std::string& value
 }
 
 Status Sqlite::Claim(int64_t attachment, ClaimKind kind, const std::string& value) {
-  const auto taken = InTransaction([&] { return Take(attachment, kind, value); });
+  const auto taken = InTransaction([&]() -> Status {
+    RAIL_TRY(NotDeleting(attachment));
+    return Take(attachment, kind, value);
+  });
   if (!taken) {
     return FailWrapped(taken.error(), "claim " + std::string(ClaimKindName(kind)) + " " + value + " for " +
                                           Named(attachment));
@@ -254,6 +302,7 @@ Result<std::optional<int64_t>> Sqlite::OwnerOf(ClaimKind kind, const std::string
 Result<int64_t> Sqlite::RecordStep(int64_t attachment, const std::string& owner, const std::string& kind,
                                    const std::string& detail) {
   auto id = InTransaction([&]() -> Result<int64_t> {
+    RAIL_TRY(NotDeleting(attachment));
     RAIL_ASSIGN(Statement insert,
                 db_->Prepare("INSERT INTO step (attachment, owner, kind, detail) VALUES (?, ?, ?, ?)"));
     RAIL_TRY(insert.Bind(attachment).Bind(owner).Bind(kind).Bind(detail).Run());

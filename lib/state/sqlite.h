@@ -20,14 +20,21 @@ class Sqlite : public Store {
   // 10 s for the lock of another process. Errors (of this and of every call): kTransient locked, disk full;
   // kPermission read-only; kUnsupported (Open) written by a newer version; kInternal damaged.
   static Result<std::unique_ptr<Store>> Open(const std::string& path);
-  // The same with another wait.
+  // The record as it is: opened also where it cannot be written, and then every write fails. Nothing is created.
+  static Result<std::unique_ptr<Store>> OpenAsItIs(const std::string& path);
+  // Open with another wait.
   static Result<std::unique_ptr<Store>> OpenWaiting(const std::string& path,
                                                     std::chrono::milliseconds lock_wait);
 
   Result<Attachment> Create(const Attachment& draft) override;
   Result<std::optional<Attachment>> Find(const AttachmentKey& key) override;
   Result<std::vector<Attachment>> List() override;
-  Status Update(const Attachment& attachment) override;
+  Status SetPhase(int64_t id, Phase phase) override;
+  Status SetAddresses(int64_t id, const std::vector<IpAddress>& addresses,
+                      const std::vector<IpAddress>& gateways) override;
+  Status SetOfport(int64_t id, uint16_t ofport) override;
+  Status SetTenant(int64_t id, const std::string& tenant, uint64_t tenant_id) override;
+  Status SetAnnounced(int64_t id, bool announced) override;
   Status Remove(int64_t id) override;
   Status Claim(int64_t attachment, ClaimKind kind, const std::string& value) override;
   Status Release(int64_t attachment, ClaimKind kind, const std::string& value) override;
@@ -45,6 +52,11 @@ class Sqlite : public Store {
   template <class Body>
   auto InTransaction(Body body) -> decltype(body());
   Result<int64_t> Insert(const Attachment& draft);
+  // Sets columns of one row: `sql` ends in "WHERE id = ?", which `bind` leaves to this.
+  enum class Unless { kNever, kDeleting };
+  template <class Bind>
+  Status Set(int64_t id, const char* what, Unless unless, const char* sql, Bind bind);
+  Status NotDeleting(int64_t attachment);
   Status Take(int64_t attachment, ClaimKind kind, const std::string& value);
 
   std::unique_ptr<Database> db_;

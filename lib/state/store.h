@@ -81,17 +81,29 @@ class Store {
   // Errors: kExists the key is there; kBusy the device belongs to another attachment (the message names it).
   virtual Result<Attachment> Create(const Attachment& draft) = 0;
   virtual Result<std::optional<Attachment>> Find(const AttachmentKey& key) = 0;
-  virtual Result<std::vector<Attachment>> List() = 0;       // by id
-  virtual Status Update(const Attachment& attachment) = 0;  // all fields but id and key; kNotFound
+  virtual Result<std::vector<Attachment>> List() = 0;  // by id
+
+  // Plugins and raild write to one attachment at the same time, so each writes what it knows and nothing else of the row.
+  // Errors of all: kNotFound no such attachment; kBusy a DEL of it has begun (phase kDeleting), and this would take it back: another
+  // phase, a tenant, an announcement.
+  virtual Status SetPhase(int64_t id, Phase phase) = 0;
+  virtual Status SetAddresses(int64_t id, const std::vector<IpAddress>& addresses,
+                              const std::vector<IpAddress>& gateways) = 0;
+  virtual Status SetOfport(int64_t id, uint16_t ofport) = 0;
+  virtual Status SetTenant(int64_t id, const std::string& tenant, uint64_t tenant_id) = 0;
+  virtual Status SetAnnounced(int64_t id, bool announced) = 0;
+
   // Removes it with its claims. Errors: kBusy steps are left. Not there: success.
   virtual Status Remove(int64_t id) = 0;
 
-  // Errors: kBusy it belongs to another attachment (named). Claiming what one has already is no error.
+  // Errors: kBusy it belongs to another attachment (named), or a DEL of this one has begun. Claiming what one has already is
+  // no error.
   virtual Status Claim(int64_t attachment, ClaimKind kind, const std::string& value) = 0;
   virtual Status Release(int64_t attachment, ClaimKind kind,
                          const std::string& value) = 0;  // not held: success
   virtual Result<std::optional<int64_t>> OwnerOf(ClaimKind kind, const std::string& value) = 0;
 
+  // Errors: kBusy a DEL of the attachment has begun: nobody would undo the step; kNotFound no such attachment.
   virtual Result<int64_t> RecordStep(int64_t attachment, const std::string& owner, const std::string& kind,
                                      const std::string& detail) = 0;
   virtual Status SetPending(int64_t step, const std::string& why) = 0;

@@ -74,6 +74,7 @@ engine::Deps RealDeps() {
   const config::Paths paths = config::Paths::FromEnvironment();
   return {.load_config = [paths] { return config::Load(paths.config_file); },
           .open_store = [paths] { return state::Sqlite::Open(paths.state_file); },
+          .read_store = [paths] { return state::Sqlite::OpenAsItIs(paths.state_file); },
           .openers = RealOpeners,
           .load_tenancy = tenancy::Tenancy::Load,
           .ipam = &ipam,

@@ -27,8 +27,7 @@ Status HasTenant(const Session& session, const Attachment& attachment) {
       "\"namespace\" in node.json)");
 }
 
-Status AnnounceAndWait(Session& session, Attachment& attachment, const Config& config) {
-  Node node = session.node();
+Status AnnounceAndWait(Session& session, Node& node, Attachment& attachment, const Config& config) {
   RAIL_ASSIGN(const config::Rail* rail, engine::RailOf(session.config, attachment.rail));
   RAIL_TRY(engine::Announce(node, attachment));
   if (config.wait.count() == 0) return {};
@@ -49,8 +48,8 @@ Outcome<std::string> Add(const Deps& deps, const Request& request) {
   RAIL_ASSIGN(const auto session, Session::Open(deps));
   RAIL_ASSIGN(Attachment attachment, engine::RecordedAttachment(*session, request));
   RAIL_TRY(HasTenant(*session, attachment));
-  if (Status announced = AnnounceAndWait(*session, attachment, *config); !announced) {
-    Node node = session->node();
+  Node node = session->node();
+  if (Status announced = AnnounceAndWait(*session, node, attachment, *config); !announced) {
     auto undone = engine::Undo(node, attachment, engine::kFrrProvider);
     if (!undone) log::Error("clean up after a failed ADD: {}", undone.error().message);
     return tl::make_unexpected(cni::CniError(announced.error()));

@@ -67,7 +67,7 @@ class FrrProvider : public ::testing::Test {
   void Set(const Change& change) {
     state::Attachment attachment = world.Attachment(pod);
     change(attachment);
-    ASSERT_TRUE(world.record.Update(attachment));
+    ASSERT_TRUE(world.record.Put(attachment));
   }
 
   World world;

@@ -29,7 +29,8 @@ int64_t NowMs() {
       .count();
 }
 
-constexpr uint32_t kScopeLink = 253;  // RT_SCOPE_LINK, rtnetlink(7)
+constexpr uint32_t kDefaultMtu = 1500;  // of a link that nobody has set it on
+constexpr uint32_t kScopeLink = 253;    // RT_SCOPE_LINK, rtnetlink(7)
 
 bool IsPciAddress(const std::string& device) {  // 0000:03:00.2
   return device.size() == 12 && device[4] == ':' && device[7] == ':' && device[10] == '.';
@@ -75,8 +76,8 @@ class Adding {
 
     AddResult addresses;
     if (cni::HasIpam(request_)) {
-      RAIL_TRY(session_.store->RecordStep(attachment_.id, engine::kOvsProvider, engine::step::kIpam,
-                                          cni::MakeIpamCall(request_).ToJson()));
+      RAIL_TRY(engine::RecordStep(node_, attachment_, engine::kOvsProvider, engine::step::kIpam,
+                                  cni::MakeIpamCall(request_).ToJson()));
       auto answer = deps_.ipam->Add(request_, session_.edges.CallDeadline());
       if (!answer) return tl::make_unexpected(answer.error());
       addresses = std::move(*answer);
@@ -84,7 +85,6 @@ class Adding {
     }
     RAIL_TRY(TakeAddresses(addresses));
     RAIL_TRY(engine::AttachPort(node_, attachment_));
-    RAIL_TRY(session_.store->Update(attachment_));
     RAIL_TRY(engine::AdmitTraffic(node_, attachment_, bridge, session_.config.tenancy.mode));
     RAIL_ASSIGN(const MacAddress mac, move.Join());
     if (mac != attachment_.mac) {
@@ -114,7 +114,6 @@ class Adding {
     RAIL_TRY(Record());
     RAIL_TRY(TakeAddresses(previous));
     RAIL_TRY(engine::AdoptPort(node_, attachment_, port));
-    RAIL_TRY(session_.store->Update(attachment_));
     RAIL_TRY(engine::AdmitTraffic(node_, attachment_, bridge, session_.config.tenancy.mode));
     RAIL_TRY(Configure(previous));
     return cni::PassOn(request_);
@@ -122,11 +121,15 @@ class Adding {
 
   // What became of it; of a device that another plugin has plumbed only its names are known.
   const device::Device& device() const { return device_; }
-  bool recorded() const { return attachment_.id != 0; }
+
+  // After a failure.
+  void Undo() {
+    if (attachment_.id != 0) engine::UndoMade(node_, attachment_);
+  }
 
   Status Finish() {
     attachment_.phase = state::Phase::kReady;
-    return session_.store->Update(attachment_);
+    return session_.store->SetPhase(attachment_.id, attachment_.phase);
   }
 
  private:
@@ -188,7 +191,7 @@ class Adding {
       return Fail(Code::kInvalid,
                   "no address for the pod: IPAM gave none (is \"ipam\" in the configuration?)");
     }
-    return session_.store->Update(attachment_);
+    return session_.store->SetAddresses(attachment_.id, attachment_.addresses, attachment_.gateways);
   }
 
   Status Configure(const AddResult& addresses) {
@@ -281,6 +284,28 @@ Status ClearRemains(Session& session, const Request& request) {
   return engine::UndoAttachment(session, old->key, "");
 }
 
+// What the DEL of an earlier owner of the device had to leave is done first: while the switch holds a rule of it, this pod could
+// speak as that one. A DEL that is under way keeps the device until it has ended.
+Status FinishEarlierDels(Session& session, const Request& request) {
+  if (request.device_id.empty()) return {};
+  RAIL_ASSIGN(const std::vector<Attachment> all, session.store->List());
+  Node node = session.node();
+  for (const Attachment& old : all) {
+    if (old.device != request.device_id || old.phase != state::Phase::kDeleting) continue;
+    RAIL_ASSIGN(const std::vector<state::Step> steps, session.store->Steps(old.id));
+    const auto left = [](const state::Step& step) { return !step.pending.empty(); };
+    if (std::ranges::none_of(steps, left)) continue;
+    RAIL_ASSIGN(const engine::Undone undone, engine::Undo(node, old, ""));
+    RAIL_ASSIGN(const std::vector<state::Step> still, session.store->Steps(old.id));
+    for (const state::Step& step : still) {
+      if (step.kind != engine::step::kAdmit && step.kind != engine::step::kTenant) continue;
+      return Fail(Code::kTransient, "device " + request.device_id + ": the rules of its last pod (" +
+                                        old.key.ToString() + ") are not removed yet: " + step.pending);
+    }
+  }
+  return {};
+}
+
 Outcome<std::string> Add(const Deps& deps, const Request& request) {
   auto config = ParseConfig(request);
   if (!config) return tl::make_unexpected(config.error());
@@ -296,6 +321,7 @@ Outcome<std::string> Add(const Deps& deps, const Request& request) {
   RAIL_ASSIGN(const config::Rail* rail, engine::RailOf(session->config, config->rail));
   RAIL_ASSIGN_AS(const netns::Netns pod, netns::Netns::Open(request.netns), "CNI_NETNS");
   RAIL_TRY(ClearRemains(*session, request));
+  RAIL_TRY(FinishEarlierDels(*session, request));
 
   Adding adding(deps, *session, request, *rail, pod);
   Outcome<std::string> result = adopt ? adding.Adopt(std::move(previous)) : adding.Plumb(config->device);
@@ -304,27 +330,75 @@ Outcome<std::string> Add(const Deps& deps, const Request& request) {
       result = tl::make_unexpected(cni::CniError(finished.error()));
   }
   if (!result) {
-    if (adding.recorded()) {
-      Status undone = engine::UndoAttachment(*session, engine::KeyOf(request), "");
-      if (!undone) log::Error("clean up after a failed ADD: {}", undone.error().message);
-    }
+    adding.Undo();
     return result;
   }
   TellOfDevice(device_info, adding.device());
   return result;
 }
 
+Status GiveAddressesBack(const Deps& deps, const Request& request, Deadline deadline) {
+  if (!cni::HasIpam(request)) return {};
+  const auto released = deps.ipam->Del(request, deadline);
+  if (released) return {};
+  return Fail(Code::kTransient, released.error().msg + " " + released.error().details);
+}
+
+// As the result of its ADD lists it. The runtime ends the namespace next, and then a device of the bus comes home by itself.
+Status BringDeviceBack(const Deps& deps, const Request& request) {
+  if (request.device_id.empty() || request.prev_result == nullptr || IsPciAddress(request.device_id))
+    return {};
+  const auto pod = netns::Netns::Open(request.netns);
+  if (!pod) return {};
+  const auto previous = cni::PreviousResult(request);
+  if (!previous) return Fail(Code::kInvalid, previous.error().msg);
+  device::Saved saved;
+  saved.id = request.device_id;
+  saved.netdev = request.device_id;
+  for (const cni::Interface& interface : previous->interfaces) {
+    if (interface.sandbox.empty()) {
+      saved.representor = interface.name;
+    } else if (interface.name == request.ifname) {
+      RAIL_ASSIGN(saved.mac, MacAddress::Parse(interface.mac));
+    }
+    saved.mtu = saved.representor_mtu = interface.mtu != 0 ? interface.mtu : kDefaultMtu;
+  }
+  if (saved.representor.empty() || saved.mac.is_zero())
+    return Fail(Code::kInvalid, "prevResult lists no representor or no interface " + request.ifname);
+  saved.representor_up = true;
+  engine::Edges edges(deps.openers({}), After(engine::kVerbDeadline));
+  RAIL_ASSIGN(netlink::Netlink * host, edges.Netlink());
+  RAIL_ASSIGN(const netlink::Link representor, host->GetLink(saved.representor));
+  saved.kind = representor.kind;  // the two ends of a veth are of one kind; so are a VF and its representor
+  RAIL_ASSIGN(device::Backend * devices, edges.Devices());
+  return devices->Restore(saved, &*pod, request.ifname, edges.CallDeadline());
+}
+
+// The pod gets its end and the node its device and its addresses back; the rest raild does when it can read the record, or removes
+// as what no record explains. An error, because a repeated DEL may do better.
+Outcome<void> DelWithoutRecord(const Deps& deps, const Request& request, const Error& why) {
+  const auto told = [](const char* what, const Status& done) {
+    return std::string(what) + (done ? ": given back" : ": " + done.error().message);
+  };
+  const std::string device = told("its device", BringDeviceBack(deps, request));
+  const std::string addresses =
+      told("its addresses", GiveAddressesBack(deps, request, After(std::chrono::seconds(10))));
+  return CniFail(11, "DEL of " + engine::KeyOf(request).ToString() + " is not complete: " + why.message,
+                 device + "; " + addresses + "; its port, rules and announcement are not undone");
+}
+
 // IPAM is told even when we never heard of the attachment: an ADD may have died before its record reached the disk.
 Outcome<void> Del(const Deps& deps, const Request& request) {
-  RAIL_ASSIGN(const auto session, Session::Open(deps));
-  RAIL_ASSIGN(const auto found, session->store->Find(engine::KeyOf(request)));
-  if (found) {
-    RAIL_TRY(engine::UndoAttachment(*session, found->key, ""));
-  } else if (cni::HasIpam(request)) {
-    if (auto released = deps.ipam->Del(request, session->edges.CallDeadline()); !released) {
-      log::Warning("release addresses of {}: {} {}", engine::KeyOf(request).ToString(), released.error().msg,
-                   released.error().details);
-    }
+  const auto session = Session::OpenToUndo(deps);
+  if (!session) return DelWithoutRecord(deps, request, session.error());
+  const auto found = (*session)->store->Find(engine::KeyOf(request));
+  if (!found) return DelWithoutRecord(deps, request, found.error());
+  if (*found) {
+    const Status undone = engine::UndoAttachment(**session, (*found)->key, "");
+    if (!undone) return DelWithoutRecord(deps, request, undone.error());
+  } else if (const Status released = GiveAddressesBack(deps, request, (*session)->edges.CallDeadline());
+             !released) {
+    log::Warning("release addresses of {}: {}", engine::KeyOf(request).ToString(), released.error().message);
   }
   return {};
 }

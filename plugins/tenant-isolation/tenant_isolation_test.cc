@@ -29,7 +29,7 @@ class TenantIsolation : public ::testing::Test {
     ASSERT_TRUE(chain.Run(0, "DEL", pod, ""));
     state::Attachment attachment = world.Attachment(pod);
     attachment.phase = state::Phase::kReady;
-    ASSERT_TRUE(world.record.Update(attachment));
+    ASSERT_TRUE(world.record.Put(attachment));
     chain.previous = kPrevious;
   }
 

@@ -132,14 +132,143 @@ TEST_F(RailctlTest, GivesProgramsRailsRemotesAndTheNode) {
       {"part": "bgp", "ok": false, "problem": "connect to /run/frr/bgpd.vty: no such file"}]}})"));
 }
 
+inspect::Answer SampleAnswer() {
+  inspect::Answer answer;
+  answer.verdict = inspect::Verdict::kDropped;
+  answer.reason = inspect::Reason::kOtherTenant;
+  answer.sentence = "10.0.3.9 belongs to another tenant";
+  answer.advice = "nothing";
+  answer.source.attachment.pod_namespace = "team-a";
+  answer.source.attachment.pod_name = "train-0";
+  answer.source.attachment.key.ifname = "net1";
+  answer.source.attachment.rail = "rail0";
+  answer.way.packet = "in_port=5";
+  answer.way.megaflow = "ip";
+  answer.way.datapath_actions = "drop";
+  answer.way.hops = {{{.table = 2,
+                       .matched = true,
+                       .priority = 100,
+                       .cookie = 0x5241494c05000000,
+                       .match = "ip,nw_dst=10.0.3.9",
+                       .actions = {"set_field:0x5->xreg1", "resubmit(,3)"}},
+                      "known"},
+                     {{.table = 3, .matched = false}, "two tenants"}};
+  answer.deciding = 1;
+  return answer;
+}
+
+TEST_F(RailctlTest, ExplainsATraceForPeople) {
+  inspector_.trace = [](const inspect::Question&) { return SampleAnswer(); };
+  const Ran ran = Run({"trace", "team-a/train-0", "10.0.3.9"});
+  EXPECT_EQ(ran.exit_code, railctl::kFailed) << "it does not arrive";
+  EXPECT_EQ(ran.out, R"(team-a/train-0 net1 on rail0 -> 10.0.3.9: DROPPED (OTHER_TENANT)
+  why:      10.0.3.9 belongs to another tenant
+  do:       nothing
+
+  2 destination  known
+                   priority=100,ip,nw_dst=10.0.3.9 actions=set_field:0x5->xreg1,resubmit(,3) cookie=0x5241494c05000000 (remote)
+> 3 compare      two tenants
+                   no rule matches
+
+  packet:   in_port=5
+  megaflow: ip
+  actions:  drop
+)");
+}
+
+TEST_F(RailctlTest, EndsWellWhenAPacketArrivesAndNotWhenItIsInDoubt) {
+  inspect::Answer answer = SampleAnswer();
+  inspector_.trace = [&](const inspect::Question&) { return answer; };
+  answer.verdict = inspect::Verdict::kReaches;
+  EXPECT_EQ(Run({"trace", "a", "10.0.3.9", "-o", "json"}).exit_code, railctl::kDone);
+  answer.verdict = inspect::Verdict::kDoubtful;
+  EXPECT_EQ(Run({"trace", "a", "10.0.3.9", "-o", "json"}).exit_code, railctl::kFailed);
+  inspector_.trace = [](const inspect::Question&) -> Result<inspect::Answer> {
+    return Fail(Code::kNotFound, "there is no such pod");
+  };
+  const Ran ran = Run({"trace", "a", "10.0.3.9"});
+  EXPECT_EQ(ran.exit_code, railctl::kFailed);
+  EXPECT_EQ(ran.err, "railctl: there is no such pod\n");
+}
+
+TEST_F(RailctlTest, TellsTheDoctorsFindingsAndWhetherTheyMatter) {
+  std::vector<inspect::Finding> findings = {
+      {inspect::Severity::kInfo, "rdma-missing", "kernel", "no\nRDMA", "pods get none", "modprobe"}};
+  inspector_.doctor = [&] { return findings; };
+  Ran ran = Run({"doctor"});
+  EXPECT_EQ(ran.exit_code, railctl::kDone) << ran.err;
+  EXPECT_THAT(
+      ran.out,
+      HasSubstr("INFO rdma-missing: kernel\n  what: no RDMA\n  why:  pods get none\n  do:   modprobe\n\n"
+                "0 critical, 0 warnings, 1 for information; looked for "));
+  findings[0].severity = inspect::Severity::kWarning;
+  ran = Run({"doctor", "-o", "json"});
+  EXPECT_EQ(ran.exit_code, railctl::kFailed);
+  EXPECT_EQ(json::parse(ran.out).at("findings").at(0).at("severity"), "WARNING");
+}
+
+TEST_F(RailctlTest, ChecksAndSaysWhatDiffers) {
+  std::vector<inspect::Checked> checked = {{SampleView().attachments[0], {}}};
+  inspector_.check = [&](const inspect::Selector& selector) {
+    EXPECT_EQ(selector.pod, "train-0");
+    EXPECT_EQ(selector.pod_namespace, "team-a");
+    return checked;
+  };
+  EXPECT_EQ(Out({"check", "team-a/train-0"}), R"(NAMESPACE   POD       IFNAME   RAIL    CHECK   PROBLEM
+team-a      train-0   net1     rail0   ok      -
+)");
+  checked[0].problems = {"no port", "no rule"};
+  const Ran ran = Run({"check", "train-0", "-n", "team-a"});
+  EXPECT_EQ(ran.exit_code, railctl::kFailed);
+  EXPECT_EQ(ran.out, R"(NAMESPACE   POD       IFNAME   RAIL    CHECK    PROBLEM
+team-a      train-0   net1     rail0   failed   no port
+team-a      train-0   net1     rail0   failed   no rule
+)");
+}
+
+TEST_F(RailctlTest, ShowsRulesAndMegaflowsAndTenants) {
+  inspect::Flows flows;
+  inspect::AttachmentFlows& each = flows.attachments.emplace_back();
+  each.shown = SampleView().attachments[0];
+  each.rules = {
+      {{.table = 1, .priority = 100, .cookie = 0x5241494c03000001, .match = "in_port=5", .actions = "drop"},
+       7,
+       70}};
+  each.megaflows = {{inspect::AttachmentMegaflow::Direction::kFromPod,
+                     {.in_port = "pf0vf0",
+                      .match = "ip",
+                      .actions = "1",
+                      .packets = 3,
+                      .bytes = 30,
+                      .used = "never",
+                      .place = inspect::Place::kTc},
+                     "the NIC has not"}};
+  inspector_.flows = [&](const inspect::Selector&) { return flows; };
+  EXPECT_EQ(
+      Out({"get", "flows"}),
+      R"(NAMESPACE   POD       IFNAME   RAIL    TABLE   PRIORITY   KIND     PACKETS   BYTES   MATCH       ACTIONS
+team-a      train-0   net1     rail0   1       100        tenant   7         70      in_port=5   drop
+
+NAMESPACE   POD       IFNAME   RAIL    DIRECTION   WHERE   PACKETS   BYTES   USED    MATCH   ACTIONS   WHY-NOT-IN-HARDWARE
+team-a      train-0   net1     rail0   from        tc      3         30      never   ip      1         the NIC has not
+)");
+  flows.datapath_problem = "ovs-vswitchd is down";
+  EXPECT_THAT(Run({"get", "flows"}).err, HasSubstr("ovs-vswitchd is down"));
+  EXPECT_EQ(Out({"get", "tenants"}),
+            R"(TENANT   TENANT-ID        NAMESPACES   ATTACHMENTS   RAILS   REMOTES   CONFIGURED
+team-a   ab54a98ceb1f0a   team-a       1             rail0   1         no
+-        00000000000005   -            0             -       2         no
+)");
+}
+
 TEST_F(RailctlTest, CollectsAllPagesOfRemotes) {
   engine::NodeView view = SampleView();
   const engine::RemoteView one = view.remotes[0];
-  view.remotes.clear();
+  view.remotes.own().clear();
   for (uint32_t i = 0; i < 20001; ++i) {
     const std::string bytes = {10, 1, static_cast<char>(i >> 8), static_cast<char>(i)};
-    view.remotes.push_back(one);
-    view.remotes.back().remote.address = *IpAddress::FromBytes(bytes);
+    view.remotes.own().push_back(one);
+    view.remotes.own().back().remote.address = *IpAddress::FromBytes(bytes);
   }
   board_.Publish(view);
   const json document = json::parse(Out({"get", "remotes", "-o", "json"}));

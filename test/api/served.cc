@@ -82,12 +82,25 @@ engine::NodeView SampleView() {
   left.attachment.rail = "rail1";
   left.pending = "withdraw 10.0.4.1: bgpd is down";
 
-  view.remotes.push_back(SampleRemote("10.0.3.9", 0xab54a98ceb1f0a, 0));
-  view.remotes.back().tenant = "team-a";
-  view.remotes.back().installed = true;
-  view.remotes.push_back(SampleRemote("10.0.3.8", 5, 0));
-  view.remotes.push_back(SampleRemote("2001:db8::9", 5, 7));
+  view.remotes.own().push_back(SampleRemote("10.0.3.9", 0xab54a98ceb1f0a, 0));
+  view.remotes.own().back().tenant = "team-a";
+  view.remotes.own().back().installed = true;
+  view.remotes.own().push_back(SampleRemote("10.0.3.8", 5, 0));
+  view.remotes.own().push_back(SampleRemote("2001:db8::9", 5, 7));
   return view;
+}
+
+Result<inspect::Flows> FakeInspector::ListFlows(const inspect::Selector& selector) const {
+  return flows(selector);
+}
+Result<std::vector<inspect::Checked>> FakeInspector::Check(const inspect::Selector& selector) const {
+  return check(selector);
+}
+Result<inspect::Answer> FakeInspector::Trace(const inspect::Question& question) const {
+  return trace(question);
+}
+std::vector<inspect::Finding> FakeInspector::Doctor() const {
+  return doctor();
 }
 
 void Served::SetUp() {
@@ -96,7 +109,12 @@ void Served::SetUp() {
   root_ = pattern;
   socket_ = root_ + "/run/raild.sock";
   board_.Publish(SampleView());
-  auto server = raild::Server::Start(board_, socket_);
+  Start();
+}
+
+void Served::Start() {
+  server_.reset();
+  auto server = raild::Server::Start({board_, config_, inspector_}, socket_);
   ASSERT_TRUE(server) << server.error().message;
   server_ = std::move(*server);
 }

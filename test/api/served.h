@@ -3,11 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "cmd/raild/service.h"
 #include "lib/engine/view.h"
+#include "lib/inspect/inspector.h"
 
 namespace rail {
 
@@ -17,14 +20,38 @@ constexpr int64_t kStartedMs = 1767323045000;
 // Two rails, three attachments (ready, adding, with undo work left) and three remotes.
 engine::NodeView SampleView();
 
+// Answers what a test tells it to.
+class FakeInspector : public inspect::Inspector {
+ public:
+  FakeInspector(const config::NodeConfig& config, const engine::Board& board)
+      : Inspector(config, paths_, deps_, {}, board) {}
+
+  Result<inspect::Flows> ListFlows(const inspect::Selector& selector) const override;
+  Result<std::vector<inspect::Checked>> Check(const inspect::Selector& selector) const override;
+  Result<inspect::Answer> Trace(const inspect::Question& question) const override;
+  std::vector<inspect::Finding> Doctor() const override;
+
+  std::function<Result<inspect::Flows>(const inspect::Selector&)> flows;
+  std::function<Result<std::vector<inspect::Checked>>(const inspect::Selector&)> check;
+  std::function<Result<inspect::Answer>(const inspect::Question&)> trace;
+  std::function<std::vector<inspect::Finding>()> doctor;
+
+ private:
+  config::Paths paths_;
+  engine::Deps deps_;
+};
+
 class Served : public testing::Test {
  protected:
   void SetUp() override;
   void TearDown() override;
+  void Start();  // with config_ as it is
 
   std::string root_;
   std::string socket_;
   engine::Board board_;
+  config::NodeConfig config_;
+  FakeInspector inspector_{config_, board_};
   std::unique_ptr<raild::Server> server_;
 };
 

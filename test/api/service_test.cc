@@ -304,7 +304,7 @@ TEST_F(ServiceTest, DescribesItselfByReflection) {
 }
 
 TEST_F(ServiceTest, IsNotStartedTwiceOnOneSocket) {
-  const auto second = raild::Server::Start(board_, socket_);
+  const auto second = raild::Server::Start({board_, config_, inspector_}, socket_);
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().code, Code::kBusy);
   grpc::ClientContext context;
@@ -315,7 +315,7 @@ TEST_F(ServiceTest, IsNotStartedTwiceOnOneSocket) {
 
 TEST_F(ServiceTest, StartsAgainAfterAStop) {
   server_->Stop();
-  auto again = raild::Server::Start(board_, socket_);
+  auto again = raild::Server::Start({board_, config_, inspector_}, socket_);
   ASSERT_TRUE(again) << again.error().message;
   grpc::ClientContext context;
   Bound(context);

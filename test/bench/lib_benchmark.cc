@@ -83,12 +83,11 @@ state::Attachment Draft() {
 
 // What one attachment writes: made, four steps recorded and undone, removed.
 Status Cycle(state::Store& store) {
-  RAIL_ASSIGN(state::Attachment attachment, store.Create(Draft()));
+  RAIL_ASSIGN(const state::Attachment attachment, store.Create(Draft()));
   for (const char* kind : {"ipam", "port", "device", "admit"}) {
     RAIL_TRY(store.RecordStep(attachment.id, "ovs-provider", kind, R"({"bridge":"br-rail0"})"));
   }
-  attachment.phase = state::Phase::kReady;
-  RAIL_TRY(store.Update(attachment));
+  RAIL_TRY(store.SetPhase(attachment.id, state::Phase::kReady));
   RAIL_ASSIGN(const auto steps, store.Steps(attachment.id));
   for (const state::Step& step : steps) RAIL_TRY(store.ForgetStep(step.id));
   return store.Remove(attachment.id);

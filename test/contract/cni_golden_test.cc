@@ -291,17 +291,114 @@ TEST_P(A01_Binary, A02_RefusesItsOwnNamespaceBeforeItActs) {
   }
 }
 
+// Input made to break: no crash, one document, and an error that names the key or the place.
+struct Hostile {
+  std::string name;
+  std::string config;
+  std::string named;
+};
+
+std::vector<Hostile> HostileConfigs() {
+  const auto with = [](const std::string& key, const std::string& value) {
+    return R"({"cniVersion": "1.0.0", "name": "rail0", "rail": "rail0", ")" + key + "\": " + value + "}";
+  };
+  const std::string megabyte(1000000, 'n');
+  const auto text = [](const std::string& content) { return "\"" + content + "\""; };
+  return {
+      {"ListBomb", with("x", std::string(100000, '[')), "nested deeper than 32"},
+      {"ObjectBomb", std::string(100000, '{'), "line 1"},
+      {"BalancedBomb", with("prevResult", std::string(40, '[') + std::string(40, ']')),
+       "nested deeper than 32"},
+      {"TwoMebibytes", with("x", text(std::string(2 << 20, 'x'))), "1048576 bytes"},
+      {"NameOfAMegabyteWithABlank", R"({"cniVersion": "1.0.0", "name": ")" + megabyte + " \"}",
+       "network name"},
+      {"VersionOfAMegabyte", R"({"name": "n", "cniVersion": ")" + megabyte + "\"}",
+       "incompatible CNI versions"},
+      {"InvalidUtf8", with("x", "\"\xff\xfe\""), "not JSON"},
+      {"OverlongUtf8", with("x", "\"\xc0\x80\""), "not JSON"},
+      {"SurrogateAlone", with("x", R"("\ud800")"), "not JSON"},
+      {"NulByte", with("x", std::string("\"a\0b\"", 5)), "not JSON"},
+      {"NulInTheName", R"({"cniVersion": "1.0.0", "name": "a\u0000b"})", "network name"},
+      {"NameTwice", R"({"name": "a", "cniVersion": "1.0.0", "name": "b"})", "stands twice"},
+      {"HugeExponent", with("x", "1e999"), "not JSON"},
+      {"PrevResultIsAList", with("prevResult", "[]"), "prevResult"},
+      {"PrevResultIndexOf64Bits",
+       with(
+           "prevResult",
+           R"({"interfaces": [{"name": "a"}], "ips": [{"address": "10.0.0.1/32", "interface": 18446744073709551615}]})"),
+       "ips[0].interface"},
+      {"PrevResultMtuOf64Bits",
+       with("prevResult", R"({"interfaces": [{"name": "a", "mtu": 18446744073709551616}]})"),
+       "interfaces[0].mtu"},
+      {"PrevResultTableNegative", with("prevResult", R"({"routes": [{"dst": "10.0.0.0/8", "table": -1}]})"),
+       "routes[0].table"},
+      {"PrevResultPrefix", with("prevResult", R"({"ips": [{"address": "10.0.0.1/4294967328"}]})"),
+       "ips[0].address"},
+      {"DeviceIsANumber", with("deviceID", "18446744073709551615"), "deviceID"},
+      {"DeviceIsAnObject", with("deviceID", "{}"), "deviceID"},
+      {"RuntimeDeviceOfAMegabyte", with("runtimeConfig", R"({"deviceID": ")" + megabyte + "\"}"),
+       "runtimeConfig.deviceID"},
+  };
+}
+
+TEST_P(A01_Binary, A15_HostileConfigurationsAreRefusedByTheNameOfTheKey) {
+  for (const Hostile& hostile : HostileConfigs()) {
+    SCOPED_TRACE(hostile.name);
+    const Ran ran = RunBinary(GetParam(), GoodAdd(), hostile.config);
+    const json error = ErrorOf(ran);
+    ASSERT_TRUE(error.is_object()) << ran.out.substr(0, 200);
+    EXPECT_THAT(error["msg"].get<std::string>() + error.value("details", ""), HasSubstr(hostile.named));
+    EXPECT_THAT(ran.err, Not(HasSubstr("fault of its own")));
+  }
+}
+
+TEST_P(A01_Binary, A15_HostileVariablesAreRefusedOrIgnored) {
+  const std::string large(100000, 'a');
+  const std::pair<Variables, std::string> cases[] = {
+      {{{"CNI_CONTAINERID", large + "/"}}, "containerID"},
+      {{{"CNI_CONTAINERID", "\xff"}}, "containerID"},
+      {{{"CNI_IFNAME", large}}, "interface name is too long"},
+      {{{"CNI_IFNAME", "a\x1b]0;x"}}, "interface name contains control characters"},
+      {{{"CNI_ARGS", "K8S_POD_NAMESPACE=a;" + large + ";K8S_POD_NAMESPACE=b"}},
+       "CNI_ARGS names two namespaces"},
+      {{{"CNI_ARGS", "K8S_POD_UID=1;;=;;K8S_POD_UID=2=3"}}, "CNI_ARGS names two pods"},
+      // What is only strange goes on to the node's configuration, which is not there.
+      {{{"CNI_ARGS", std::string(100000, ';')}}, ""},
+      {{{"CNI_ARGS", "=;==;\xff=\xff;" + large}}, ""},
+      {{{"CNI_CONTAINERID", large}}, ""},
+      {{{"CNI_NETNS", large}}, ""},
+      {{{"CNI_PATH", std::string(100000, ':')}}, ""}};
+  for (const auto& [changes, named] : cases) {
+    Variables variables = GoodAdd();
+    for (const auto& [name, value] : changes) variables[name] = value;
+    const json error = ErrorOf(
+        RunBinary(GetParam(), variables, R"({"cniVersion": "1.0.0", "name": "n", "rail": "r", "deviceID": "d",
+                                                                    "prevResult": {}})"));
+    ASSERT_TRUE(error.is_object());
+    EXPECT_THAT(error["msg"].get<std::string>(), HasSubstr(named.empty() ? "node.json" : named));
+  }
+}
+
 TEST_P(A01_Binary, A18_AnErrorOfDelHasNoWordThatEndsTheRetries) {
   Variables variables = GoodAdd();
   variables["CNI_COMMAND"] = "DEL";
-  const Ran ran = RunBinary(GetParam(), variables, Of("1.0.0"));
+  const Ran ran = RunBinary(GetParam(), variables,
+                            R"({"cniVersion": "1.0.0", "name": "not found: No such file or directory"})");
   std::string text = ErrorOf(ran).dump();
-  EXPECT_THAT(text, HasSubstr("node.json"));
   std::ranges::transform(text, text.begin(),
                          [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   EXPECT_THAT(text, Not(HasSubstr("not found")));
   EXPECT_THAT(text, Not(HasSubstr("no such file or directory")));
   EXPECT_THAT(text, HasSubstr("it is not there"));
+}
+
+// What cannot be undone without the node's configuration is raild's: the runtime has nothing to repeat.
+TEST_P(A01_Binary, A05_DelOnANodeThatIsNotSetUpSucceedsAndSaysWhatItCouldNotDo) {
+  Variables variables = GoodAdd();
+  variables["CNI_COMMAND"] = "DEL";
+  const Ran ran = RunBinary(GetParam(), variables, Of("1.0.0"));
+  EXPECT_EQ(ran.status, 0);
+  EXPECT_EQ(ran.out, "");
 }
 
 }  // namespace

@@ -382,6 +382,24 @@ TEST_P(BgpContract, CountsTheChangesOfItsTables) {
   EXPECT_TRUE(Eventually(changed));
 }
 
+TEST_P(BgpContract, IsToldToPushOnce) {
+  EXPECT_EQ(bgp().EnsureFeed(Base().rails, 11019, true, Soon()).error().code, Code::kTransient)
+      << "no instance";
+  ASSERT_NO_FATAL_FAILURE(Up());
+  const auto unmanaged = bgp().EnsureFeed(Base().rails, 11019, false, Soon());
+  ASSERT_FALSE(unmanaged) << "what is missing is the operator's to add";
+  EXPECT_EQ(unmanaged.error().code, Code::kNotFound);
+  auto sent = bgp().EnsureFeed(Base().rails, 11019, true, Soon());
+  ASSERT_TRUE(sent) << sent.error().message;
+  EXPECT_TRUE(*sent);
+  sent = bgp().EnsureFeed(Base().rails, 11019, true, Soon());
+  ASSERT_TRUE(sent) << sent.error().message;
+  EXPECT_FALSE(*sent);
+  EXPECT_TRUE(bgp().EnsureFeed(Base().rails, 11019, false, Soon()));
+  EXPECT_TRUE(*bgp().EnsureFeed(Base().rails, 11020, true, Soon())) << "another port";
+  EXPECT_THAT(*bgp().EnsureBase(Base(), Soon()), IsEmpty());
+}
+
 INSTANTIATE_TEST_SUITE_P(All, BgpContract, ::testing::Values(Kind::kFake, Kind::kReal),
                          [](const auto& kind) { return kind.param == Kind::kFake ? "Fake" : "Frr"; });
 

@@ -121,8 +121,9 @@ void FrrPair::StartNode(const std::string& node) {
 
 void FrrPair::StartDaemon(const std::string& node, const std::string& daemon) {
   const std::string d = folder_ + "/" + node;
-  EXPECT_TRUE(Sh("ip netns exec " + Netns(node) + " " + kDaemons + "/" + daemon + " -d -i " + d + "/" +
-                 daemon + ".pid -z " + d + "/zserv.api --vty_socket " + d +
+  const std::string module = daemon == "bgpd" && node == "host" ? " -M bmp" : "";
+  EXPECT_TRUE(Sh("ip netns exec " + Netns(node) + " " + kDaemons + "/" + daemon + module + " -d -i " + d +
+                 "/" + daemon + ".pid -z " + d + "/zserv.api --vty_socket " + d +
                  " -f /dev/null -A 127.0.0.1 -P 0 --log file:" + d + "/" + daemon + ".log"))
       << daemon;
 }

@@ -50,6 +50,13 @@ class OvsdbContract : public ::testing::TestWithParam<Kind> {
     ASSERT_TRUE(added) << added.error().message;
   }
 
+  void SetOtherConfig(const std::string& key, const std::string& value) {
+    if (GetParam() == Kind::kFake) return fake_.SetOtherConfig(key, value);
+    const auto set = ovs_->Run({"ovs-vsctl", "--no-wait", "--db=unix:" + ovs_->db(), "set", "Open_vSwitch",
+                                ".", "other_config:" + key + "=" + value});
+    ASSERT_TRUE(set) << set.error().message;
+  }
+
   void AddForeignBridge(const std::string& name) {
     if (GetParam() == Kind::kFake) return fake_.AddForeignBridge(name);
     const auto made = ovs_->Run({"ovs-vsctl", "--db=unix:" + ovs_->db(), "add-br", name, "--", "set",
@@ -268,6 +275,16 @@ TEST_P(OvsdbContract, SetsAndRemovesExternalIdsOneByOne) {
               ElementsAre(Pair("railcni", "new"), Pair("y", "2")));
   EXPECT_EQ(db_->SetExternalIds("rep9", {{"a", "b"}}, Soon()).error().code, Code::kNotFound);
   EXPECT_TRUE(db_->RemoveExternalIds("rep9", {"a"}, Soon()));
+}
+
+TEST_P(OvsdbContract, TellsWhatOpenVswitchIsToldAboutItself) {
+  const auto nothing = db_->OtherConfig(Soon());
+  ASSERT_TRUE(nothing) << nothing.error().message;
+  EXPECT_FALSE(nothing->contains("max-idle"));
+  SetOtherConfig("max-idle", "600000");
+  const auto told = db_->OtherConfig(Soon());
+  ASSERT_TRUE(told) << told.error().message;
+  EXPECT_EQ(told->at("max-idle"), "600000");
 }
 
 TEST_P(OvsdbContract, KeepsTextAsItIs) {

@@ -6,6 +6,7 @@
 
 #include "lib/ovs/db_connection.h"
 #include "lib/ovs/db_monitor.h"
+#include "lib/ovs/flow_monitor.h"
 #include "lib/ovs/mgmt_connection.h"
 #include "lib/ovs/unixctl.h"
 #include "test/contract/ovs_fixture.h"
@@ -221,6 +222,101 @@ TEST_F(VswitchdContract, TracesAPacketOverTheControlSocket) {
   ovs_->KillVswitchd();
   EXPECT_EQ(UnixctlCall(*socket, "version", {}, Soon()).error().code, Code::kTransient);
   EXPECT_EQ(FindUnixctl("/nonexistent").error().code, Code::kNotFound);
+}
+
+class FlowMonitorContract : public VswitchdContract {
+ protected:
+  void SetUp() override {
+    VswitchdContract::SetUp();
+    auto monitor = FlowMonitor::Open(ovs_->mgmt("br-rail0"), Soon());
+    ASSERT_TRUE(monitor) << monitor.error().message;
+    monitor_ = std::move(*monitor);
+    ASSERT_TRUE(
+        monitor_->bridge().Commit({.remove_by_cookie = {},
+                                   .remove = {},
+                                   .add = {{0, 5, kCookie, "ip", "drop"}, {0, 6, kCookie, "arp", "drop"}}},
+                                  Soon()));
+  }
+  std::string Ofctl(const std::string& command, const std::string& flow) {
+    const auto text =
+        ovs_->Run({"ovs-ofctl", "-O", "OpenFlow15", command, "unix:" + ovs_->mgmt("br-rail0"), flow});
+    EXPECT_TRUE(text) << text.error().message;
+    return text.value_or("");
+  }
+  // What is told within the time; nothing at all when it passes.
+  RuleChanges Told(int timeout_ms) {
+    for (;;) {
+      pollfd p{monitor_->fd(), POLLIN, 0};
+      const bool readable = ::poll(&p, 1, timeout_ms) > 0;
+      auto changes = monitor_->Changes();
+      EXPECT_TRUE(changes) << changes.error().message;
+      if (!changes || !changes->empty() || !readable) return changes.value_or(RuleChanges());
+    }
+  }
+
+  std::unique_ptr<FlowMonitor> monitor_;
+};
+
+TEST_F(FlowMonitorContract, IsQuietAboutItsOwnCommits) {
+  Change change;
+  for (int i = 0; i < 3000; ++i) {
+    change.add.push_back(
+        {1, 5, kCookie, "ip,nw_dst=10.0." + std::to_string(i / 256) + "." + std::to_string(i % 256), "drop"});
+  }
+  ASSERT_TRUE(monitor_->bridge().Commit(change, Soon()));
+  ASSERT_TRUE(monitor_->bridge().Commit(
+      {.remove_by_cookie = {}, .remove = {{0, 6, kCookie, "arp", "drop"}}, .add = {}}, Soon()));
+  EXPECT_TRUE(Told(200).empty());
+}
+
+TEST_F(FlowMonitorContract, TellsWhenAnotherRemovesEditsOrAddsARuleOfOurs) {
+  Ofctl("del-flows", "arp");
+  EXPECT_TRUE(Told(5000).ours);
+  Ofctl("mod-flows", "ip,actions=LOCAL");
+  EXPECT_TRUE(Told(5000).ours);
+  Ofctl("add-flow", "cookie=0x5241494c02000009,table=3,ip,actions=drop");
+  EXPECT_TRUE(Told(5000).ours);
+  Ofctl("del-flows", "");
+  EXPECT_TRUE(Told(5000).ours);
+}
+
+TEST_F(FlowMonitorContract, TellsWhereARuleOfOthersWasPutAndNothingWhenItGoes) {
+  Ofctl("add-flow", "cookie=0x7,table=0,priority=5,ip,actions=LOCAL");  // in the place of ours
+  const RuleChanges told = Told(5000);
+  EXPECT_FALSE(told.ours);
+  ASSERT_EQ(told.others.size(), 1U);
+  EXPECT_EQ(told.others[0], (Rule{0, 5, 7, "ip", ""}));
+  Ofctl("del-flows", "cookie=0x7/-1");
+  EXPECT_TRUE(Told(200).empty());
+}
+
+TEST_F(FlowMonitorContract, WhatADumpHasSeenIsNotTold) {
+  Ofctl("del-flows", "arp");
+  const auto rules = monitor_->bridge().Dump(CookieMatch::Ours(), Soon());
+  ASSERT_TRUE(rules) << rules.error().message;
+  EXPECT_EQ(rules->size(), 1U);
+  EXPECT_TRUE(Told(200).empty());
+}
+
+TEST_F(FlowMonitorContract, TellsOfMoreThanTheSwitchKeepsForUs) {
+  const std::string file = ovs_->run_dir() + "/many";
+  ASSERT_TRUE(ovs_->Run({"sh", "-c",
+                         "for i in $(seq 20000); do echo \"cookie=0x7,table=1,priority=$i,ip,nw_dst=10.0.0.1,"
+                         "actions=drop\"; done >" +
+                             file}));
+  Ofctl("add-flows", file);
+  EXPECT_FALSE(Told(5000).empty());
+  while (!Told(500).empty()) {
+  }
+  Ofctl("del-flows", "arp");
+  EXPECT_TRUE(Told(5000).ours) << "it goes on after that";
+}
+
+TEST_F(FlowMonitorContract, EndsWithVswitchd) {
+  ovs_->KillVswitchd();
+  pollfd p{monitor_->fd(), POLLIN, 0};
+  ASSERT_EQ(::poll(&p, 1, 10000), 1);
+  EXPECT_EQ(monitor_->Changes().error().code, Code::kTransient);
 }
 
 class MonitorContract : public VswitchdContract {

@@ -210,32 +210,80 @@ TEST_P(StoreContract, NeverUsesAnIdTwice) {
   EXPECT_GT(MustCreate(Draft("c1")).id, first.id);
 }
 
-TEST_P(StoreContract, UpdatesEveryFieldButIdAndKey) {
-  const Attachment created = MustCreate(Draft("c1"));
-  Attachment changed = FullDraft();
-  changed.id = created.id;
-  changed.key = {"other", "other", "other"};
-  ASSERT_TRUE(store_->Update(changed));
-  const auto found = store_->Find(created.key);
-  ASSERT_TRUE(found && *found) << "the key must stay";
-  changed.key = created.key;
-  ExpectSame(**found, changed);
+// Another process has changed what this writer does not know of.
+TEST_P(StoreContract, EachWriterChangesItsOwnFieldsAlone) {
+  const Attachment full = FullDraft();
+  Attachment expected = MustCreate(Draft("c1"));
+  const auto other = record_->Connect();
+  const auto same = [&](const Status& set) {
+    ASSERT_TRUE(set) << set.error().message;
+    const auto found = other->Find(expected.key);
+    ASSERT_TRUE(found && *found);
+    ExpectSame(**found, expected);
+  };
+  expected.addresses = full.addresses;
+  expected.gateways = full.gateways;
+  same(store_->SetAddresses(expected.id, full.addresses, full.gateways));
+  expected.ofport = full.ofport;
+  same(other->SetOfport(expected.id, full.ofport));
+  expected.tenant = full.tenant;
+  expected.tenant_id = full.tenant_id;
+  same(store_->SetTenant(expected.id, full.tenant, full.tenant_id));
+  expected.announced = true;
+  same(other->SetAnnounced(expected.id, true));
+  expected.phase = Phase::kReady;
+  same(store_->SetPhase(expected.id, Phase::kReady));
+  expected.phase = Phase::kDeleting;
+  same(other->SetPhase(expected.id, Phase::kDeleting));
 }
 
-TEST_P(StoreContract, UpdatesOnlyTheOne) {
+// raild tells the ofport that it saw while a DEL began: the DEL's mark stays.
+TEST_P(StoreContract, TheOfportIsSetWithoutTakingADelBack) {
+  const Attachment read_before = MustCreate(FullDraft());
+  const auto plugin = record_->Connect();
+  ASSERT_TRUE(plugin->SetPhase(read_before.id, Phase::kDeleting));
+  ASSERT_TRUE(store_->SetOfport(read_before.id, 9));
+  const auto found = plugin->Find(read_before.key);
+  ASSERT_TRUE(found && *found);
+  EXPECT_EQ((*found)->phase, Phase::kDeleting);
+  EXPECT_EQ((*found)->ofport, 9);
+}
+
+TEST_P(StoreContract, NothingIsAddedToAnAttachmentWhoseDelHasBegun) {
+  const Attachment a = MustCreate(Draft("c1", "vf0"));
+  ASSERT_TRUE(store_->Claim(a.id, ClaimKind::kPort, "rep0"));
+  const auto step = store_->RecordStep(a.id, "p", "k", "");
+  ASSERT_TRUE(record_->Connect()->SetPhase(a.id, Phase::kDeleting));
+  const auto refused = [](const auto& result) {
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().code, Code::kBusy);
+    EXPECT_THAT(result.error().message, HasSubstr("a DEL of it has begun"));
+  };
+  refused(store_->SetPhase(a.id, Phase::kReady));
+  refused(store_->SetTenant(a.id, "t", 7));
+  refused(store_->SetAnnounced(a.id, true));
+  refused(store_->Claim(a.id, ClaimKind::kAddress, "10.0.3.7"));
+  refused(store_->RecordStep(a.id, "p", "k", ""));
+  // What a DEL writes.
+  EXPECT_TRUE(store_->SetPhase(a.id, Phase::kDeleting));
+  EXPECT_TRUE(store_->SetTenant(a.id, "", 0));
+  EXPECT_TRUE(store_->SetAnnounced(a.id, false));
+  EXPECT_TRUE(store_->SetPending(*step, "why"));
+  EXPECT_TRUE(store_->Release(a.id, ClaimKind::kPort, "rep0"));
+  EXPECT_TRUE(store_->ForgetStep(*step));
+  EXPECT_TRUE(store_->Remove(a.id));
+}
+
+TEST_P(StoreContract, WritesToNothingAreAnError) {
   const Attachment first = MustCreate(Draft("c1"));
-  Attachment second = MustCreate(Draft("c2"));
-  second.tenant = "x";
-  ASSERT_TRUE(store_->Update(second));
-  EXPECT_EQ((*store_->Find(first.key))->tenant, "");
-}
-
-TEST_P(StoreContract, UpdateOfNothingIsAnError) {
-  Attachment nobody = FullDraft();
-  nobody.id = 7;
-  const auto updated = store_->Update(nobody);
-  ASSERT_FALSE(updated);
-  EXPECT_EQ(updated.error().code, Code::kNotFound);
+  for (const Status& set :
+       {store_->SetPhase(7, Phase::kReady), store_->SetPhase(7, Phase::kDeleting),
+        store_->SetAddresses(7, {}, {}), store_->SetOfport(7, 1), store_->SetTenant(7, "t", 1),
+        store_->SetTenant(7, "", 0), store_->SetAnnounced(7, true), store_->SetAnnounced(7, false)}) {
+    ASSERT_FALSE(set);
+    EXPECT_EQ(set.error().code, Code::kNotFound) << set.error().message;
+  }
+  ExpectSame(**store_->Find(first.key), first);
 }
 
 TEST_P(StoreContract, RemovesWithItsClaims) {
@@ -515,6 +563,28 @@ TEST_F(SqliteOnASmallDisk, IsPermissionWhenReadOnly) {
     const auto not_there = Sqlite::Open(folder + "/sub/state.db");
     return !there && Is(there.error(), Code::kPermission, path) && !not_there &&
            Is(not_there.error(), Code::kPermission, folder + "/sub");
+  }));
+}
+
+TEST_F(SqliteOnASmallDisk, IsReadAsItIsWhenReadOnly) {
+  EXPECT_TRUE(Run([](const std::string& folder) {
+    const std::string path = folder + "/state.db";
+    {
+      auto store = Sqlite::Open(path);
+      if (!store) return Tell(store.error()), false;
+      const auto made = (*store)->Create(Draft("c1", "vf0"));
+      if (!made || !(*store)->RecordStep(made->id, "p", "k", "")) return false;
+    }
+    if (::mount("none", folder.c_str(), nullptr, MS_REMOUNT | MS_RDONLY, nullptr) != 0) return false;
+    auto store = Sqlite::OpenAsItIs(path);
+    if (!store) return Tell(store.error()), false;
+    const auto all = (*store)->List();
+    if (!all) return Tell(all.error()), false;
+    if (all->size() != 1 || (*store)->Steps((*all)[0].id)->size() != 1) return false;
+    const Status written = (*store)->SetPhase((*all)[0].id, Phase::kDeleting);
+    const auto nothing = Sqlite::OpenAsItIs(folder + "/other.db");
+    return !written && Is(written.error(), Code::kPermission, path) && !nothing &&
+           Is(nothing.error(), Code::kNotFound, folder + "/other.db");
   }));
 }
 

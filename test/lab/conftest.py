@@ -1,4 +1,5 @@
-"""One lab for the session, with its own name beside any other; what a failed test needs is printed with it."""
+"""One lab for the session, with its own name beside any other; what a failed test needs is printed with it, and at the end the
+tables that tests have measured."""
 
 from __future__ import annotations
 
@@ -14,6 +15,8 @@ sys.path[:0] = [str(HERE), str(HERE.parents[1] / "deploy/lab")]
 
 from railcni_lab import fabric, pods  # noqa: E402  the path above comes first
 from railcni_lab.layout import Lab, LabError, Shape  # noqa: E402
+from lone import Lone  # noqa: E402
+from tables import Tables  # noqa: E402
 from world import World  # noqa: E402
 
 PODS = {"a1": ("n1", "tenant-a"), "a2": ("n2", "tenant-a"), "a3": ("n1", "tenant-a"),
@@ -38,6 +41,18 @@ def lab(request: pytest.FixtureRequest) -> Iterator[Lab]:
 
 
 @pytest.fixture(scope="session")
+def lone() -> Iterator[Lone]:
+    """1 node, 1 rail, 64 devices, nobody on it: for what is broken, killed or crowded. No other test minds."""
+    lab = Lab(f"u{os.getpid()}", Lab.from_environment().binaries)
+    try:
+        fabric.up(lab, Shape(nodes=1, rails=1, spines=0, devices=64))
+        yield Lone(lab)
+    finally:
+        if "RAILCNI_TEST_KEEP_LAB" not in os.environ:
+            fabric.down(lab)
+
+
+@pytest.fixture(scope="session")
 def world(lab: Lab) -> World:
     """The lab with five pods of two tenants, on both rails: within a node and across, of each tenant."""
     for name, (node, tenant) in PODS.items():
@@ -46,6 +61,17 @@ def world(lab: Lab) -> World:
 
 
 LAB: pytest.StashKey[Lab] = pytest.StashKey()
+TABLES: pytest.StashKey[Tables] = pytest.StashKey()
+
+
+@pytest.fixture(scope="session")
+def tables(request: pytest.FixtureRequest) -> Tables:
+    return request.config.stash.setdefault(TABLES, Tables(HERE.parents[1] / "build/reports/lab"))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    for text in config.stash.get(TABLES, Tables(HERE)).write():
+        terminalreporter.write_line(text)
 
 
 @pytest.hookimpl(hookwrapper=True)

@@ -11,9 +11,8 @@ RAIL, OTHER = 0, 1
 
 
 def announced(node: Node) -> set[str]:
-    """The network statements in the node's bgpd."""
-    lines = vty.show(node.frr_dir, "show running-config").splitlines()
-    return {line.split()[1] for line in lines if line.strip().startswith("network ")}
+    """The prefixes that the node's bgpd has from nobody else."""
+    return {r["prefix"] for r in vty.routes(node.frr_dir) if r["as_path"] in ("", "Local")}
 
 
 def rail_view(world: World, node: Node, rail: int) -> dict[str, object]:

@@ -79,6 +79,10 @@ class World:
                            f"unix:{node.ovs_dir}/{bridge(rail)}.mgmt", *([match] if match else [])])
         return [parse_flow(line) for line in text.splitlines() if "n_packets=" in line]
 
+    def run_on_switch(self, node: Node, rail: int, command: str, *words: str) -> str:
+        return kernel.run(["ovs-ofctl", "-O", "OpenFlow15", command, f"unix:{node.ovs_dir}/{bridge(rail)}.mgmt", *words],
+                          timeout=100)
+
     def drops(self, port: Port) -> int:
         """Frames that the pod sent and table 0 dropped."""
         rules = [f for f in self.flows(port.node, port.rail, f"table=0,in_port={port.ofport}")

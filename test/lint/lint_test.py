@@ -9,6 +9,7 @@ import unittest
 from pathlib import Path
 
 sys.dont_write_bytecode = True
+import acceptance  # noqa: E402
 import binaries  # noqa: E402  (after the line above, so that no .pyc appears in the tree)
 import documents  # noqa: E402
 import format  # noqa: E402
@@ -103,6 +104,12 @@ class Product(Checker):
             self.assert_quiet(product, "lib/ovs/a_test.cc", call)
             self.assert_quiet(product, "lib/ovs/a.cc", f"// never {call}\n/* {call}\n{call} */\n")
 
+    def test_the_time_of_day_is_found(self) -> None:
+        for call in ("std::chrono::system_clock::now()", "clock_gettime(CLOCK_REALTIME, &t);", "std::time(nullptr)"):
+            self.assert_found(product, "lib/ovs/a.cc", call, "time of day")
+            self.assert_quiet(product, "lib/ovs/a_test.cc", call)
+        self.assert_quiet(product, "lib/ovs/a.cc", "Clock::now() + last_time(3) // system_clock")
+
     def test_command_line_tools_are_found(self) -> None:
         self.assert_found(product, "cmd/raild/a.cc", 'auto t = "/usr/bin/ovs-vsctl";', "names the tool ovs-vsctl")
         self.assert_found(product, "lib/frr/a.cc", 'Run("vtysh -c show");', "names the tool vtysh")
@@ -179,6 +186,26 @@ class Binaries(Checker):
     def test_a_plugin_that_was_not_built_is_found(self) -> None:
         self.write("plugins/ovs-provider/main.cc", "")
         self.assertIn("not built", " ".join(binaries.check(self.root, self.root / "bin")))
+
+
+class Acceptance(Checker):
+    CTEST = {f"A{n:02}_Suite.Test" for n in range(1, 19)} | {"Other.Test"}
+    LAB = {"test_x.py::test_y"}
+    GOOD = "".join(f"| A{n:02} | what | `A{n:02}_Suite.*` |\n" for n in range(1, 19)) + \
+        "".join(f"| B{n:02} | what | `test_x.py::test_y` |\n" for n in range(1, 10))
+
+    def test_a_whole_index_passes(self) -> None:
+        self.assertEqual(acceptance.compare(self.GOOD, self.CTEST, self.LAB), [])
+
+    def test_what_is_missing_is_found(self) -> None:
+        for old, new, words in (("| A07 | what | `A07_Suite.*` |\n", "", "line A07 is not there"),
+                                ("`A07_Suite.*`", "", "A07 names no test"),
+                                ("`A07_Suite.*`", "`A07_Gone.*`", "A07: no such test: A07_Gone.*"),
+                                ("`A07_Suite.*`", "`Other.Test`", "A07: none of its tests has the line's number"),
+                                ("| B03 |", "| B04 |", "line B04 stands twice"),
+                                ("test_x.py::test_y", "test_x.py::test_gone", "B01: no such test")):
+            found = acceptance.compare(self.GOOD.replace(old, new, 1), self.CTEST, self.LAB)
+            self.assertTrue(any(words in finding for finding in found), (words, found))
 
 
 class Tree(Checker):

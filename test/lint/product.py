@@ -1,4 +1,4 @@
-"""What product code never does: run other people's command line tools, or wait by sleeping."""
+"""What product code never does: run other people's command line tools, wait by sleeping, or decide by the time of day."""
 
 import re
 from pathlib import Path
@@ -11,6 +11,17 @@ STARTS = re.compile(r"\b(?:system|popen|execl|execle|execlp|execv|execve|execvp|
                     r"|posix_spawn|posix_spawnp)\s*\(")
 SLEEPS = re.compile(r"\b(?:sleep|usleep|nanosleep|clock_nanosleep|sleep_for|sleep_until|thrd_sleep)\s*\(")
 SHELLS = re.compile(r"(?<![\w.>])(?:system|popen)\s*\(")
+
+# The time of day jumps. What waits, expires or is compared goes by the steady clock; these may ask, to show a time to people.
+TIME_OF_DAY = re.compile(r"system_clock|CLOCK_REALTIME|\b(?:gettimeofday|time|localtime|gmtime)\s*\(")
+MAY_TELL_THE_TIME = {
+    "cmd/raild/daemon.cc": "when raild was started, for the API",
+    "cmd/raild/service.cc": "gRPC's own deadline for its end is a time of day",
+    "cmd/railctl/main.cc": "how old an attachment is, for people",
+    "cmd/railctl/railctl.cc": "gRPC's own deadline of a call is a time of day",
+    "lib/engine/repair_bgp.cc": "when a remote was learned, for the API",
+    "plugins/ovs-provider/ovs_provider.cc": "when an attachment was made, for people",
+}
 
 # The one place where the product starts another program: IPAM plugins are executables by the CNI specification.
 MAY_START = re.compile(r"^lib/cni/[a-z_]+\.cc$")
@@ -31,6 +42,8 @@ def check(root: Path) -> list[str]:
         for number, line in enumerate(code.split("\n"), 1):
             if SLEEPS.search(line) and name not in MAY_PAUSE:
                 found.append(f"{name}:{number}: sleeps; wait for the event instead: {line.strip()}")
+            if TIME_OF_DAY.search(line) and name not in MAY_TELL_THE_TIME:
+                found.append(f"{name}:{number}: asks for the time of day, which jumps; take lib/base/clock.h: {line.strip()}")
             if SHELLS.search(line):
                 found.append(f"{name}:{number}: runs a shell; the product never does: {line.strip()}")
             elif STARTS.search(line) and not MAY_START.match(name):

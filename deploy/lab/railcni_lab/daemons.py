@@ -17,6 +17,7 @@ from .kernel import inside, run
 from .layout import Host, Lab, LabError, Node
 
 OVS_SCHEMA = "/usr/share/openvswitch/vswitch.ovsschema"
+OVS_COMMON = ("--detach", "--no-chdir", "-vconsole:off", "-vsyslog:off")
 FRR_BINARIES = Path("/usr/lib/frr")
 
 
@@ -41,14 +42,20 @@ def prepare(host: Host) -> None:
             file.chmod(0o640)
 
 
-def start_frr(host: Host, bgp_config: str = "") -> None:
+def start_frr(host: Host, bgp_config: str = "", which: Iterable[str] = ("zebra", "bgpd"), bmp: bool = False) -> None:
+    """`bmp`: with the module by which bgpd pushes what it learns."""
     (host.root / "etc/frr/bgpd.conf").write_text(bgp_config)
-    api = str(host.frr_dir / "zserv.api")
-    for daemon in ("zebra", "bgpd"):
-        with inside(host.namespace):
-            run([str(FRR_BINARIES / daemon), "-d", "-z", api, "--vty_socket", str(host.frr_dir),
-                 "-i", str(host.frr_dir / f"{daemon}.pid"), "-f", str(host.root / f"etc/frr/{daemon}.conf"),
-                 "-A", "127.0.0.1", "-P", "0", "--log", f"file:{host.log_dir / daemon}.log"])
+    for daemon in which:
+        start_frr_daemon(host, daemon, bmp)
+
+
+def start_frr_daemon(host: Host, daemon: str, bmp: bool = False) -> None:
+    module = ["-M", "bmp"] if bmp and daemon == "bgpd" else []
+    with inside(host.namespace):
+        run([str(FRR_BINARIES / daemon), *module, "-d", "-z", str(host.frr_dir / "zserv.api"),
+             "--vty_socket", str(host.frr_dir),
+             "-i", str(host.frr_dir / f"{daemon}.pid"), "-f", str(host.root / f"etc/frr/{daemon}.conf"),
+             "-A", "127.0.0.1", "-P", "0", "--log", f"file:{host.log_dir / daemon}.log"])
 
 
 def ovs_environment(host: Host) -> dict[str, str]:
@@ -56,31 +63,41 @@ def ovs_environment(host: Host) -> dict[str, str]:
             "OVS_LOGDIR": str(host.log_dir), "OVS_SYSCONFDIR": str(host.root / "etc")}
 
 
-def start_ovs(host: Host, datapath: str = "netdev") -> None:
+def start_ovs(host: Host, datapath: str = "netdev", which: Iterable[str] = ("ovsdb-server", "ovs-vswitchd")) -> None:
     """Starts Open vSwitch; with the datapath "system" (the kernel's) also its offload to tc."""
-    options = ["--disable-system"] if datapath == "netdev" else []
+    if "ovsdb-server" in which:
+        start_ovsdb(host, datapath)
+    if "ovs-vswitchd" in which:
+        start_vswitchd(host, datapath)
+
+
+def start_ovsdb(host: Host, datapath: str = "netdev") -> None:
     database, env = host.root / "var/lib/openvswitch/conf.db", ovs_environment(host)
     database.parent.mkdir(parents=True, exist_ok=True)
     if not database.exists():
         run(["ovsdb-tool", "create", str(database), OVS_SCHEMA], env=env)
-    common = ["--detach", "--no-chdir", "-vconsole:off", "-vsyslog:off"]
     with inside(host.namespace):
         run(["ovsdb-server", str(database), f"--remote=punix:{host.ovs_dir}/db.sock",
              f"--pidfile={host.pid_dir}/ovsdb-server.pid", f"--unixctl={host.ovs_dir}/ovsdb-server.ctl",
-             f"--log-file={host.log_dir}/ovsdb-server.log", *common], env=env)
+             f"--log-file={host.log_dir}/ovsdb-server.log", *OVS_COMMON], env=env)
         run(["ovs-vsctl", f"--db=unix:{host.ovs_dir}/db.sock", "--no-wait", "init"], env=env)
         if datapath == "system":  # read once, when ovs-vswitchd starts
             run(["ovs-vsctl", f"--db=unix:{host.ovs_dir}/db.sock", "--no-wait", "set", "Open_vSwitch", ".",
                  "other_config:hw-offload=true"], env=env)
+
+
+def start_vswitchd(host: Host, datapath: str = "netdev") -> None:
+    options = ["--disable-system"] if datapath == "netdev" else []
+    with inside(host.namespace):
         run(["ovs-vswitchd", f"unix:{host.ovs_dir}/db.sock", *options,
              f"--pidfile={host.pid_dir}/ovs-vswitchd.pid", f"--unixctl={host.ovs_dir}/ovs-vswitchd.ctl",
-             f"--log-file={host.log_dir}/ovs-vswitchd.log", *common], env=env)
+             f"--log-file={host.log_dir}/ovs-vswitchd.log", *OVS_COMMON], env=ovs_environment(host))
 
 
-def start_raild(lab: Lab, node: Node) -> None:
-    """Starts the node's daemon; it says in log/raild.log what it does. Ready: see raild_answers."""
+def start_raild(lab: Lab, node: Node, binary: Path | None = None) -> None:
+    """Starts the node's daemon, or another build of it; it says in log/raild.log what it does. Ready: see raild_answers."""
     with open(node.log_dir / "raild.log", "ab") as log, inside(node.namespace):
-        process = subprocess.Popen([str(lab.binaries / "raild")], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+        process = subprocess.Popen([str(binary or lab.binaries / "raild")], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                                    cwd="/", start_new_session=True, env={**os.environ, "RAILCNI_ROOT": str(node.root)})
     (node.pid_dir / "raild.pid").write_text(f"{process.pid}\n")
     # For an instant of execve(2) a process has no command line to be known by.

@@ -155,7 +155,7 @@ def start_node(lab: Lab, node: Node, key: str) -> None:
     key_file.write_text(key)
     write_json(node.config_file, node_config(lab, node))
     daemons.start_ovs(node, lab.shape().datapath)
-    daemons.start_frr(node)
+    daemons.start_frr(node, bmp=True)
     daemons.start_raild(lab, node)
 
 

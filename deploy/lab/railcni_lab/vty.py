@@ -29,6 +29,30 @@ def show(run_dir: Path, command: str, daemon: str = "bgpd") -> str:
     return answer[:-4].decode()
 
 
+def session(run_dir: Path, lines: list[str], daemon: str = "bgpd") -> list[str]:
+    """The answers to lines that are entered one after another, as by a person who has said `enable` before."""
+    answers = []
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as s:
+        s.settimeout(10)
+        s.connect(str(run_dir / f"{daemon}.vty"))
+        for line in ["enable", *lines]:
+            s.sendall(line.encode() + b"\0")
+            answer = b""
+            while answer[-4:-1] != b"\0\0\0":
+                part = s.recv(65536)
+                if not part:
+                    raise LabError(f"{daemon} closed its socket during `{line}`")
+                answer += part
+            answers.append(answer[:-4].decode())
+            if answer[-1] not in (0, 1):
+                raise LabError(f"{daemon} refused `{line}`: {answers[-1].strip()}")
+    return answers[1:]
+
+
+def configure(run_dir: Path, lines: list[str]) -> None:
+    session(run_dir, ["configure terminal", *lines, "end"])
+
+
 def show_json(run_dir: Path, command: str) -> dict[str, Any]:
     text = show(run_dir, command)
     return json.loads(text) if text.strip() else {}

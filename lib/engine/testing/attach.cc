@@ -19,11 +19,13 @@ Result<state::Attachment> Attach(World& world, const PodSpec& pod, const std::st
   RAIL_ASSIGN(device::Backend * devices, session->edges.Devices());
   RAIL_ASSIGN(const device::Device device, devices->Find(*rail, pod.device));
   draft.representor = device.representor;
+  draft.mac = device.mac;
   RAIL_ASSIGN(state::Attachment attachment, session->store->Create(draft));
   RAIL_ASSIGN(const IpAddress ip, IpAddress::Parse(address));
   attachment.addresses = {ip};
   attachment.gateways = {config::DefaultGateway(ip.is_v6())};
   RAIL_TRY(session->store->Claim(attachment.id, state::ClaimKind::kAddress, address));
+  RAIL_TRY(session->store->SetAddresses(attachment.id, attachment.addresses, attachment.gateways));
   RAIL_TRY(AttachPort(node, attachment));
   RAIL_ASSIGN(const netns::Netns inside, netns::Netns::Open(pod.netns));
   RAIL_ASSIGN(DeviceMove move, DeviceMove::Begin(node, attachment, device, inside));
@@ -33,7 +35,7 @@ Result<state::Attachment> Attach(World& world, const PodSpec& pod, const std::st
   RAIL_TRY(JoinTenant(node, attachment, {pod.pod_namespace, world.Tenant(pod.pod_namespace)}));
   RAIL_TRY(Announce(node, attachment));
   attachment.phase = state::Phase::kReady;
-  RAIL_TRY(session->store->Update(attachment));
+  RAIL_TRY(session->store->SetPhase(attachment.id, attachment.phase));
   return attachment;
 }
 

@@ -29,6 +29,12 @@ void Gate::FailCall(Edge edge, int call, Error error) {
   failed_ = false;
 }
 
+Status Gate::Write() const {
+  if (disk == Disk::kGood) return {};
+  if (disk == Disk::kFull) return Fail(Code::kTransient, "state.db: the disk is full");
+  return Fail(Code::kPermission, "state.db: cannot be written");
+}
+
 Status Gate::Open(Edge edge) const {
   if (down.contains(edge)) return Fail(Code::kTransient, std::string(Name(edge)) + " is down");
   return {};
@@ -78,6 +84,10 @@ class Ovsdb : public ovs::Ovsdb {
                            Deadline deadline) override {
     RAIL_TRY(gate_.Call(Edge::kOvsdb, "RemoveExternalIds"));
     return inner_.RemoveExternalIds(port, keys, deadline);
+  }
+  Result<ovs::ExternalIds> OtherConfig(Deadline deadline) override {
+    RAIL_TRY(gate_.Call(Edge::kOvsdb, "OtherConfig"));
+    return inner_.OtherConfig(deadline);
   }
 
  private:
@@ -133,6 +143,11 @@ class Bgp : public frr::Bgp {
   Result<uint64_t> TableVersion(Deadline deadline) override {
     RAIL_TRY(gate_.Call(Edge::kBgp, "TableVersion"));
     return inner_.TableVersion(deadline);
+  }
+  Result<bool> EnsureFeed(const std::vector<frr::RailPeer>& rails, uint16_t port, bool manage,
+                          Deadline deadline) override {
+    RAIL_TRY(gate_.Call(Edge::kBgp, "EnsureFeed"));
+    return inner_.EnsureFeed(rails, port, manage, deadline);
   }
   Result<std::vector<std::string>> EnsureBase(const frr::BaseConfig& config, Deadline deadline) override {
     RAIL_TRY(gate_.Call(Edge::kBgp, "EnsureBase"));
@@ -284,6 +299,7 @@ class Record : public state::Store {
   Record(Gate& gate, std::unique_ptr<state::Store> inner) : gate_(gate), inner_(std::move(inner)) {}
   Result<state::Attachment> Create(const state::Attachment& draft) override {
     RAIL_TRY(gate_.Call(Edge::kState, "Create"));
+    RAIL_TRY(gate_.Write());
     return inner_->Create(draft);
   }
   Result<std::optional<state::Attachment>> Find(const state::AttachmentKey& key) override {
@@ -294,20 +310,45 @@ class Record : public state::Store {
     RAIL_TRY(gate_.Call(Edge::kState, "List"));
     return inner_->List();
   }
-  Status Update(const state::Attachment& attachment) override {
-    RAIL_TRY(gate_.Call(Edge::kState, "Update"));
-    return inner_->Update(attachment);
+  Status SetPhase(int64_t id, state::Phase phase) override {
+    RAIL_TRY(gate_.Call(Edge::kState, "SetPhase"));
+    RAIL_TRY(gate_.Write());
+    return inner_->SetPhase(id, phase);
+  }
+  Status SetAddresses(int64_t id, const std::vector<IpAddress>& addresses,
+                      const std::vector<IpAddress>& gateways) override {
+    RAIL_TRY(gate_.Call(Edge::kState, "SetAddresses"));
+    RAIL_TRY(gate_.Write());
+    return inner_->SetAddresses(id, addresses, gateways);
+  }
+  Status SetOfport(int64_t id, uint16_t ofport) override {
+    RAIL_TRY(gate_.Call(Edge::kState, "SetOfport"));
+    RAIL_TRY(gate_.Write());
+    return inner_->SetOfport(id, ofport);
+  }
+  Status SetTenant(int64_t id, const std::string& tenant, uint64_t tenant_id) override {
+    RAIL_TRY(gate_.Call(Edge::kState, "SetTenant"));
+    RAIL_TRY(gate_.Write());
+    return inner_->SetTenant(id, tenant, tenant_id);
+  }
+  Status SetAnnounced(int64_t id, bool announced) override {
+    RAIL_TRY(gate_.Call(Edge::kState, "SetAnnounced"));
+    RAIL_TRY(gate_.Write());
+    return inner_->SetAnnounced(id, announced);
   }
   Status Remove(int64_t id) override {
     RAIL_TRY(gate_.Call(Edge::kState, "Remove"));
+    RAIL_TRY(gate_.Write());
     return inner_->Remove(id);
   }
   Status Claim(int64_t attachment, state::ClaimKind kind, const std::string& value) override {
     RAIL_TRY(gate_.Call(Edge::kState, "Claim"));
+    RAIL_TRY(gate_.Write());
     return inner_->Claim(attachment, kind, value);
   }
   Status Release(int64_t attachment, state::ClaimKind kind, const std::string& value) override {
     RAIL_TRY(gate_.Call(Edge::kState, "Release"));
+    RAIL_TRY(gate_.Write());
     return inner_->Release(attachment, kind, value);
   }
   Result<std::optional<int64_t>> OwnerOf(state::ClaimKind kind, const std::string& value) override {
@@ -317,14 +358,17 @@ class Record : public state::Store {
   Result<int64_t> RecordStep(int64_t attachment, const std::string& owner, const std::string& kind,
                              const std::string& detail) override {
     RAIL_TRY(gate_.Call(Edge::kState, "RecordStep"));
+    RAIL_TRY(gate_.Write());
     return inner_->RecordStep(attachment, owner, kind, detail);
   }
   Status SetPending(int64_t step, const std::string& why) override {
     RAIL_TRY(gate_.Call(Edge::kState, "SetPending"));
+    RAIL_TRY(gate_.Write());
     return inner_->SetPending(step, why);
   }
   Status ForgetStep(int64_t step) override {
     RAIL_TRY(gate_.Call(Edge::kState, "ForgetStep"));
+    RAIL_TRY(gate_.Write());
     return inner_->ForgetStep(step);
   }
   Result<std::vector<state::Step>> Steps(int64_t attachment) override {

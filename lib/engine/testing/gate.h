@@ -26,6 +26,9 @@ class Gate {
  public:
   std::set<Edge> down;
   std::function<void(Edge, std::string_view)> before;
+  // The record can be read and not written; opened: only to read it. kFull: opened as always.
+  enum class Disk { kGood, kFull, kReadOnly } disk = Disk::kGood;
+  Status Write() const;
 
   // The `call`th call (from 1) to `edge` from now fails, having done nothing.
   void FailCall(Edge edge, int call, Error error);

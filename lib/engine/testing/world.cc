@@ -68,7 +68,8 @@ class Devices : public device::Backend {
 class CountedCrashStore : public state::testing::CrashStore {
  public:
   CountedCrashStore(std::unique_ptr<state::Store> inner, int at, std::shared_ptr<int> passed)
-      : CrashStore(std::move(inner), {.at = at > 0 ? at - *passed : 0, .crash = [] { throw Crash(); }}),
+      : CrashStore(std::move(inner),
+                   {.at = at > 0 ? at - *passed : 0, .crash = [](const std::string&) { throw Crash(); }}),
         before_(*passed),
         passed_(std::move(passed)) {}
   ~CountedCrashStore() override { *passed_ = before_ + points(); }
@@ -178,11 +179,19 @@ void World::AddRail(const std::string& name, uint32_t index, const std::vector<i
 
 Deps World::deps() {
   Deps deps;
-  deps.load_config = [this]() -> Result<config::NodeConfig> { return config; };
+  deps.load_config = [this]() -> Result<config::NodeConfig> {
+    if (!config_problem.empty()) return Fail(Code::kInvalid, config_problem);
+    return config;
+  };
   deps.open_store = [this]() -> Result<std::unique_ptr<state::Store>> {
     RAIL_TRY(gate.Open(Edge::kState));
+    if (gate.disk == Gate::Disk::kReadOnly) RAIL_TRY(gate.Write());
     return std::make_unique<CountedCrashStore>(
         Through(gate, std::make_unique<state::testing::Memory>(record)), crash_at_, points_);
+  };
+  deps.read_store = [this]() -> Result<std::unique_ptr<state::Store>> {
+    RAIL_TRY(gate.Open(Edge::kState));
+    return Through(gate, std::make_unique<state::testing::Memory>(record));
   };
   deps.openers = [this](const config::NodeConfig&) {
     Openers openers;

@@ -101,6 +101,7 @@ class World {
 
   Gate gate;
   config::NodeConfig config;
+  std::string config_problem;  // why node.json cannot be read; "": it can
   ovs::testing::FakeOvsdb ovsdb;
   std::map<std::string, ovs::testing::FakeOpenFlow> bridges;
   frr::testing::FakeBgp bgp{{}};

@@ -117,11 +117,22 @@ Result<std::vector<std::string>> FakeBgp::EnsureBase(const BaseConfig& config, D
   return lines;
 }
 
+Result<bool> FakeBgp::EnsureFeed(const std::vector<RailPeer>&, uint16_t port, bool manage, Deadline) {
+  FAIL_IF_TOLD();
+  if (!asn_) return Fail(Code::kTransient, "no instance");
+  if (feed_port_ == port) return false;
+  if (!manage) return Fail(Code::kNotFound, "it is not told to push");
+  if (!options_.bmp_module) return Fail(Code::kUnsupported, "no BMP module; start it with -M bmp");
+  feed_port_ = port;
+  return true;
+}
+
 #undef FAIL_IF_TOLD
 
 void FakeBgp::Restart() {
   asn_.reset();
   base_.reset();
+  feed_port_.reset();
   announced_.clear();
   foreign_.clear();
   states_.clear();

@@ -22,6 +22,7 @@ class FakeBgp : public Bgp {
   struct Options {
     uint32_t asn = 4200000001;
     uint32_t community_asn = 4200000000;
+    bool bmp_module = true;
   };
 
   // A bgpd that has just started: no instance.
@@ -36,6 +37,8 @@ class FakeBgp : public Bgp {
   Result<std::vector<Remote>> Remotes(Deadline deadline) override;
   Result<uint64_t> TableVersion(Deadline deadline) override;
   Result<std::vector<std::string>> EnsureBase(const BaseConfig& config, Deadline deadline) override;
+  Result<bool> EnsureFeed(const std::vector<RailPeer>& rails, uint16_t port, bool manage,
+                          Deadline deadline) override;
 
   // What a test does to it.
   void Restart();                                    // everything configured or learned is gone
@@ -60,6 +63,7 @@ class FakeBgp : public Bgp {
   Options options_;
   std::optional<uint32_t> asn_;
   std::optional<BaseConfig> base_;
+  std::optional<uint16_t> feed_port_;
   std::map<IpAddress, Announcement> announced_;
   std::set<IpAddress> foreign_;
   std::map<std::string, std::string> states_;                       // interface -> state

@@ -37,6 +37,7 @@ class Connection : public Ovsdb {
                            Deadline deadline) override {
     return db_.RemoveExternalIds(port, keys, deadline);
   }
+  Result<ExternalIds> OtherConfig(Deadline deadline) override { return db_.OtherConfig(deadline); }
 
  private:
   FakeOvsdb& db_;
@@ -201,6 +202,17 @@ Status FakeOvsdb::RemoveExternalIds(const std::string& port, const std::vector<s
     for (const auto& key : keys) row->external_ids.erase(key);
   }
   return {};
+}
+
+void FakeOvsdb::SetOtherConfig(const std::string& key, const std::string& value) {
+  const std::scoped_lock lock(mutex_);
+  other_config_[key] = value;
+}
+
+Result<ExternalIds> FakeOvsdb::OtherConfig(Deadline) {
+  RAIL_TRY(Check());
+  const std::scoped_lock lock(mutex_);
+  return other_config_;
 }
 
 }  // namespace rail::ovs::testing

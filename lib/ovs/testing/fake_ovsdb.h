@@ -27,6 +27,7 @@ class FakeOvsdb : public Ovsdb, public Faults {
   void RemoveDevice(const std::string& name);
   // A bridge as another program would make it: not secure, without an uplink.
   void AddForeignBridge(const std::string& name);
+  void SetOtherConfig(const std::string& key, const std::string& value);
 
   Result<Bridge> EnsureBridge(const BridgeSpec& spec, Deadline deadline) override;
   Result<std::optional<Bridge>> FindBridge(const std::string& name, Deadline deadline) override;
@@ -37,6 +38,7 @@ class FakeOvsdb : public Ovsdb, public Faults {
   Status SetExternalIds(const std::string& port, const ExternalIds& ids, Deadline deadline) override;
   Status RemoveExternalIds(const std::string& port, const std::vector<std::string>& keys,
                            Deadline deadline) override;
+  Result<ExternalIds> OtherConfig(Deadline deadline) override;
 
  private:
   Port* Find(const std::string& name);
@@ -45,6 +47,7 @@ class FakeOvsdb : public Ovsdb, public Faults {
   std::mutex mutex_;
   std::map<std::string, Bridge> bridges_;
   std::set<std::string> devices_;
+  ExternalIds other_config_;
 };
 
 }  // namespace rail::ovs::testing

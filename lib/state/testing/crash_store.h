@@ -1,6 +1,6 @@
 // A Store that lets a test stop the process at every point between two effects.
 //
-// Use:      CrashStore store(std::move(real), {.at = k, .crash = [] { ::_exit(137); }});
+// Use:      CrashStore store(std::move(real), {.at = k, .crash = [](const auto&) { ::_exit(137); }});
 //           ... run the verb in a child; count the points of a whole run with at = 0 and points() ...
 // Threads:  one at a time
 // Owns:     the store inside
@@ -8,17 +8,19 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "lib/state/store.h"
 
 namespace rail::state::testing {
 
-// Every write (Create, Update, Remove, Claim, Release, RecordStep, SetPending, ForgetStep) has two points:
+// Every write (Create, Set..., Remove, Claim, Release, RecordStep, ForgetStep) has two points:
 // just before it, when the effects made since the last write are in no newer record (odd numbers, from 1),
 // and just after it, when the effect it announces has not been made (even numbers).
 struct CrashPlan {
-  int at = 0;                   // the point; 0: never
-  std::function<void()> crash;  // may exit or throw; if it returns, the store goes on
+  int at = 0;  // the point; 0: never
+  // Gets the point's name ("before RecordStep port"). May exit or throw; if it returns, the store goes on.
+  std::function<void(const std::string& point)> crash;
 };
 
 class CrashStore : public Store {
@@ -31,7 +33,12 @@ class CrashStore : public Store {
   Result<Attachment> Create(const Attachment& draft) override;
   Result<std::optional<Attachment>> Find(const AttachmentKey& key) override { return inner_->Find(key); }
   Result<std::vector<Attachment>> List() override { return inner_->List(); }
-  Status Update(const Attachment& attachment) override;
+  Status SetPhase(int64_t id, Phase phase) override;
+  Status SetAddresses(int64_t id, const std::vector<IpAddress>& addresses,
+                      const std::vector<IpAddress>& gateways) override;
+  Status SetOfport(int64_t id, uint16_t ofport) override;
+  Status SetTenant(int64_t id, const std::string& tenant, uint64_t tenant_id) override;
+  Status SetAnnounced(int64_t id, bool announced) override;
   Status Remove(int64_t id) override;
   Status Claim(int64_t attachment, ClaimKind kind, const std::string& value) override;
   Status Release(int64_t attachment, ClaimKind kind, const std::string& value) override;
@@ -46,12 +53,12 @@ class CrashStore : public Store {
   Result<int64_t> Version() override { return inner_->Version(); }
 
  private:
-  void Pass();
+  void Pass(const char* when, const std::string& what);
   template <class Write>
-  auto Around(Write write) {
-    Pass();
+  auto Around(const std::string& what, Write write) {
+    Pass("before ", what);
     auto result = write();
-    Pass();
+    Pass("after ", what);
     return result;
   }
 

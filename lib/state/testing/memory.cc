@@ -42,14 +42,54 @@ Result<std::vector<Attachment>> Memory::List() {
   return list;
 }
 
-Status Memory::Update(const Attachment& attachment) {
-  const auto known = record_->attachments.find(attachment.id);
+template <class Change>
+Status Memory::Set(int64_t id, Change change) {
+  const auto known = record_->attachments.find(id);
   if (known == record_->attachments.end()) return Fail(Code::kNotFound, "no such attachment");
-  const AttachmentKey key = known->second.key;
-  known->second = attachment;
-  known->second.key = key;
+  change(known->second);
   Changed();
   return {};
+}
+
+Status Memory::NotDeleting(int64_t id) {
+  const auto known = record_->attachments.find(id);
+  if (known == record_->attachments.end()) return Fail(Code::kNotFound, "no such attachment");
+  if (known->second.phase == Phase::kDeleting) return Fail(Code::kBusy, "a DEL of it has begun");
+  return {};
+}
+
+Status Memory::SetPhase(int64_t id, Phase phase) {
+  if (phase != Phase::kDeleting) RAIL_TRY(NotDeleting(id));
+  return Set(id, [&](Attachment& a) { a.phase = phase; });
+}
+
+Status Memory::SetAddresses(int64_t id, const std::vector<IpAddress>& addresses,
+                            const std::vector<IpAddress>& gateways) {
+  return Set(id, [&](Attachment& a) {
+    a.addresses = addresses;
+    a.gateways = gateways;
+  });
+}
+
+Status Memory::SetOfport(int64_t id, uint16_t ofport) {
+  return Set(id, [&](Attachment& a) { a.ofport = ofport; });
+}
+
+Status Memory::SetTenant(int64_t id, const std::string& tenant, uint64_t tenant_id) {
+  if (tenant_id != 0) RAIL_TRY(NotDeleting(id));
+  return Set(id, [&](Attachment& a) {
+    a.tenant = tenant;
+    a.tenant_id = tenant_id;
+  });
+}
+
+Status Memory::SetAnnounced(int64_t id, bool announced) {
+  if (announced) RAIL_TRY(NotDeleting(id));
+  return Set(id, [&](Attachment& a) { a.announced = announced; });
+}
+
+Status Memory::Put(const Attachment& attachment) {
+  return Set(attachment.id, [&](Attachment& a) { a = attachment; });
 }
 
 Status Memory::Remove(int64_t id) {
@@ -63,12 +103,12 @@ Status Memory::Remove(int64_t id) {
 
 Status Memory::Claim(int64_t attachment, ClaimKind kind, const std::string& value) {
   if (value.empty()) return Fail(Code::kInvalid, "the name of what is claimed is empty");
+  RAIL_TRY(NotDeleting(attachment));
   if (const auto held = record_->claims.find({kind, value}); held != record_->claims.end()) {
     if (held->second == attachment) return {};
     return Fail(Code::kBusy, std::string(ClaimKindName(kind)) + " " + value + " belongs to " +
                                  record_->attachments.at(held->second).key.ToString());
   }
-  if (!record_->attachments.contains(attachment)) return Fail(Code::kNotFound, "no such attachment");
   record_->claims[{kind, value}] = attachment;
   Changed();
   return {};
@@ -89,7 +129,7 @@ Result<std::optional<int64_t>> Memory::OwnerOf(ClaimKind kind, const std::string
 
 Result<int64_t> Memory::RecordStep(int64_t attachment, const std::string& owner, const std::string& kind,
                                    const std::string& detail) {
-  if (!record_->attachments.contains(attachment)) return Fail(Code::kNotFound, "no such attachment");
+  RAIL_TRY(NotDeleting(attachment));
   const int64_t id = ++record_->last_step;
   record_->steps[id] = Step{id, attachment, owner, kind, detail, ""};
   Changed();

@@ -52,8 +52,9 @@ def require() -> None:
 
 
 def accelerator() -> list[str]:
-    """KVM where it works (QEMU tells: it makes a machine and leaves), else emulation. RAILCNI_VM_ACCEL=tcg forces it."""
-    if os.environ.get("RAILCNI_VM_ACCEL", "kvm") == "kvm" and os.access("/dev/kvm", os.R_OK | os.W_OK):
+    """Emulation, the same everywhere: KVM inside a virtual machine may start a guest and never end it. RAILCNI_VM_ACCEL=kvm asks
+    for KVM, which is taken if QEMU can make a machine of it."""
+    if os.environ.get("RAILCNI_VM_ACCEL") == "kvm" and os.access("/dev/kvm", os.R_OK | os.W_OK):
         try:
             words = [QEMU, "-M", "q35", "-accel", "kvm", "-cpu", "host", "-m", "64", "-S", "-display", "none", "-serial",
                      "none", "-monitor", "stdio"]

@@ -1,0 +1,56 @@
+// The connections to the bridges' rules: each stays open between rounds, is lent to them, and says when something happens.
+//
+// Use:      BridgeWatch bridges(config.ovs.run_dir, worker, {.changed = ..., .lost = ..., .back = ...});
+//           deps.openers = bridges.Lending(deps.openers);    // what SwitchRepair works with
+//           ... after each round: bridges.TakeAll();
+// Threads:  the worker's
+// Owns:     the connections; `worker` must outlive their use
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "cmd/raild/worker.h"
+#include "lib/engine/session.h"
+#include "lib/ovs/flow_monitor.h"
+
+namespace rail::raild {
+
+class BridgeWatch {
+ public:
+  struct Events {
+    std::function<void(const std::string& bridge, const ovs::RuleChanges&)> changed;
+    std::function<void()> lost;  // a bridge is gone, or ovs-vswitchd
+    std::function<void()> back;  // a bridge can be connected to that could not
+  };
+  BridgeWatch(std::string run_dir, Worker& worker, Events events)
+      : run_dir_(std::move(run_dir)), worker_(worker), events_(std::move(events)) {}
+
+  // `openers` with connections of this for OpenFlow.
+  std::function<engine::Openers(const config::NodeConfig&)> Lending(
+      std::function<engine::Openers(const config::NodeConfig&)> openers);
+
+  // What a round's calls have taken in on the way is told now.
+  void TakeAll();
+  // Asks for those that could not be connected to: connect(2) on a socket that nobody serves costs nothing.
+  void AskForLost();
+
+ private:
+  struct Slot {
+    std::unique_ptr<ovs::FlowMonitor> open;
+    bool lost = false;  // nobody served its socket when last tried
+  };
+  Result<std::unique_ptr<ovs::OpenFlow>> Lend(const std::string& bridge, Deadline deadline);
+  void Take(const std::string& bridge);
+  void Close(Slot& slot);
+  std::string PathOf(const std::string& bridge) const { return run_dir_ + "/" + bridge + ".mgmt"; }
+
+  const std::string run_dir_;
+  Worker& worker_;
+  const Events events_;
+  std::map<std::string, Slot> slots_;  // by bridge
+};
+
+}  // namespace rail::raild

@@ -1,0 +1,46 @@
+#include "cmd/raild/desk.h"
+
+#include <utility>
+
+namespace rail::raild {
+
+Desk::Desk(size_t threads, size_t most_waiting) : most_waiting_(most_waiting) {
+  for (size_t i = 0; i < threads; ++i) threads_.emplace_back([this] { Work(); });
+}
+
+bool Desk::Ask(Job job) {
+  const std::lock_guard lock(mutex_);
+  if (stage_ == Stage::kClosed || waiting_.size() >= most_waiting_) return false;
+  waiting_.push_back(std::move(job));
+  changed_.notify_one();
+  return true;
+}
+
+void Desk::Close() {
+  std::deque<Job> left;
+  {
+    const std::lock_guard lock(mutex_);
+    stage_ = Stage::kClosed;
+    left.swap(waiting_);
+    changed_.notify_all();
+  }
+  for (const Job& job : left) job(Turn::kClosed);
+  for (std::thread& thread : threads_) {
+    if (thread.joinable()) thread.join();
+  }
+}
+
+void Desk::Work() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [&] { return stage_ == Stage::kClosed || !waiting_.empty(); });
+    if (waiting_.empty()) return;
+    const Job job = std::move(waiting_.front());
+    waiting_.pop_front();
+    lock.unlock();
+    job(Turn::kNow);
+    lock.lock();
+  }
+}
+
+}  // namespace rail::raild

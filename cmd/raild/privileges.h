@@ -1,0 +1,20 @@
+// Gives up every capability that raild does not need, for good: also for what it executes (IPAM plugins).
+//
+// Use:      RAIL_TRY(DropPrivileges());     // before the first thread: capabilities are a thread's
+// Threads:  the one that calls, and those that it makes later
+// Source:   capabilities(7), prctl(2); README.md of this folder (what each is needed for)
+#pragma once
+
+#include <cstdint>
+
+#include "lib/base/error.h"
+
+namespace rail::raild {
+
+// What raild keeps, of what it was given.
+uint64_t NeededCapabilities();
+
+// Errors: kPermission, what the kernel says. A process without any capability is left as it is.
+Status DropPrivileges();
+
+}  // namespace rail::raild

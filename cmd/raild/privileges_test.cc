@@ -1,0 +1,48 @@
+#include "cmd/raild/privileges.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <string>
+
+namespace rail::raild {
+namespace {
+
+// "CapEff" -> its bits, as /proc/PID/status has them.
+std::map<std::string, uint64_t> Sets(const std::string& file) {
+  std::map<std::string, uint64_t> sets;
+  std::ifstream status(file);
+  for (std::string key, value; status >> key >> value;) {
+    if (key.starts_with("Cap")) sets[key] = std::strtoull(value.c_str(), nullptr, 16);
+  }
+  return sets;
+}
+
+TEST(Privileges, NothingButWhatIsNeededStaysAndNothingComesBackThroughExecve) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root has something to give up";
+  const std::string file = ::testing::TempDir() + "/status-" + std::to_string(::getpid());
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (!DropPrivileges()) ::_exit(1);
+    ::execl("/bin/cp", "cp", "/proc/self/status", file.c_str(), nullptr);
+    ::_exit(2);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_EQ(status, 0);
+  auto sets = Sets(file);
+  ::unlink(file.c_str());
+  ASSERT_EQ(sets.count("CapEff:"), 1U);
+  for (const char* set : {"CapEff:", "CapPrm:", "CapBnd:", "CapInh:", "CapAmb:"}) {
+    EXPECT_EQ(sets[set] & ~NeededCapabilities(), 0U) << set;
+  }
+  EXPECT_EQ(sets["CapEff:"], Sets("/proc/self/status")["CapEff:"] & NeededCapabilities());
+}
+
+}  // namespace
+}  // namespace rail::raild

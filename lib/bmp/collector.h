@@ -1,0 +1,63 @@
+// Where bgpd connects to: a port on the loopback, and the one connection that feeds us.
+//
+// Use:      RAIL_ASSIGN(Listener listener, Listener::Open(11019));       // loop->Watch(listener.fd(), ...)
+//           RAIL_ASSIGN(auto connection, listener.Accept(bgpd_uid));     // nothing: it was refused, or is gone again
+//           Feed feed(std::move(*connection));                           // loop->Watch(feed.fd(), ...)
+//           RAIL_ASSIGN(bool open, feed.Receive([&](const Message& message) { ... }));
+// Threads:  one at a time
+// Owns:     the sockets
+// Source:   RFC 7854 section 3.2 (the router connects); proc_net(5): /proc/net/tcp
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "lib/base/error.h"
+#include "lib/base/fd.h"
+#include "lib/bmp/message.h"
+
+namespace rail::bmp {
+
+class Listener {
+ public:
+  // 127.0.0.1 in the network namespace of the calling thread. `port` 0: any free one.
+  // Errors: kExists the port is taken (says by what right it could be freed); kPermission.
+  static Result<Listener> Open(uint16_t port);
+
+  // Readable when somebody connects.
+  int fd() const { return fd_.get(); }
+  uint16_t port() const { return port_; }
+
+  // Takes the next connection. Nothing: there is none any more.
+  // Errors: kPermission it was made by another user than `owner`, and is closed.
+  Result<std::optional<Fd>> Accept(uid_t owner);
+
+ private:
+  Listener(Fd fd, uint16_t port) : fd_(std::move(fd)), port_(port) {}
+  Fd fd_;
+  uint16_t port_;
+};
+
+// The user who made the other end of a connection on the loopback, from the text of /proc/net/tcp. Ports in host order;
+// both addresses 127.0.0.1. Nothing: no such connection, or nobody holds it any more.
+std::optional<uid_t> OwnerOfPeer(std::string_view proc_net_tcp, uint16_t our_port, uint16_t peer_port);
+
+class Feed {
+ public:
+  explicit Feed(Fd fd) : fd_(std::move(fd)) {}
+  int fd() const { return fd_.get(); }
+
+  // Takes in what has arrived, up to about a megabyte so that others get their turn, and hands each message on. False: bgpd
+  // has closed the connection. Errors: kInvalid what comes is not BMP; kTransient the connection is lost.
+  Result<bool> Receive(const std::function<void(const Message&)>& each);
+
+ private:
+  Fd fd_;
+  Framer framer_;
+};
+
+}  // namespace rail::bmp

@@ -1,0 +1,351 @@
+#include "lib/engine/remotes.h"
+
+#include <algorithm>
+
+namespace rail::engine {
+namespace {
+
+// A leaf that sends more than that within a second is still sending its table.
+constexpr size_t kFlood = 200;
+constexpr std::chrono::seconds kWindow{1};
+// bgpd that owes the end of its dump for so long will not send it.
+constexpr std::chrono::seconds kDump{30};
+
+// The one tenant and the rail that `communities` name. Two tenants contradict each other: none.
+struct Ours {
+  tenancy::TenantId tenant;
+  std::optional<uint32_t> rail;
+};
+std::optional<Ours> OursIn(const std::vector<tenancy::LargeCommunity>& communities, uint32_t asn) {
+  std::optional<tenancy::TenantId> tenant;
+  std::optional<uint32_t> rail;
+  for (const tenancy::LargeCommunity& community : communities) {
+    if (const auto found = tenancy::TenantOfCommunity(asn, community)) {
+      if (tenant && *tenant != *found) return std::nullopt;
+      tenant = found;
+    } else if (!rail) {
+      rail = tenancy::RailOfCommunity(asn, community);
+    }
+  }
+  if (!tenant || !rail) return std::nullopt;
+  return Ours{*tenant, rail};
+}
+
+bool CanBeAPods(const IpAddress& address) {
+  return !address.is_unspecified() && !address.is_multicast() && !address.is_loopback() &&
+         !address.is_link_local() && !address.is_broadcast();
+}
+
+}  // namespace
+
+size_t RemoteTable::size() const {
+  size_t count = 0;
+  for (const auto& [tenant, list] : by_tenant) count += list->size();
+  for (const auto& [address, tenants] : contested) count -= tenants.size() - 1;
+  return count;
+}
+
+void Remotes::FeedOpened(Deadline now, bool settling) {
+  FeedClosed(now);
+  if (poll_) MarkStale(*poll_, now);
+  feed_settling_ = settling;
+  if (!complete_by_) complete_by_ = now + kStale;
+  ambiguous_ = false;
+  malformed_.clear();
+  post_policy_.clear();
+}
+
+void Remotes::FeedClosed(Deadline now) {
+  for (PeerIndex i = 0; i < peers_.size(); ++i) {
+    if (i == poll_) continue;
+    peers_[i].up = peers_[i].settled = false;
+    MarkStale(i, now);
+  }
+}
+
+void Remotes::Take(const bmp::Message& message, Deadline now, int64_t unix_ms) {
+  using Kind = bmp::Message::Kind;
+  switch (message.kind) {
+    case Kind::kPeerUp:
+      return PeerUp(message, now, unix_ms);
+    case Kind::kPeerDown:
+      return PeerDown(message, now);
+    case Kind::kRoutes:
+      return Routes(message, now);
+    case Kind::kMalformed:
+      return Complain(malformed_, "bgpd pushes what cannot be read: " + message.reason);
+    case Kind::kPostPolicy:
+      return Complain(
+          post_policy_,
+          "bgpd pushes its routes as they are after the import policy, and forgets some of them then: "
+          "let it say \"bmp monitor ipv4 unicast pre-policy\", and the same for ipv6");
+    case Kind::kStarted:
+    case Kind::kEnded:
+    case Kind::kOther:
+      return;
+  }
+}
+
+void Remotes::PeerUp(const bmp::Message& message, Deadline now, int64_t unix_ms) {
+  const auto index = IndexOf(message.peer);
+  if (!index) return;
+  PeerState& peer = peers_[*index];
+  if (peer.up && (peer.local_port != message.local_port || peer.remote_port != message.remote_port)) {
+    ambiguous_ = news_ = true;
+  }
+  session_news_ = true;
+  // The session may be much older than the connection that tells us of it. A clock that was set makes it young.
+  const int64_t age = message.since_ms > 0 ? unix_ms - message.since_ms : 0;
+  peer.settling = feed_settling_ || age < std::chrono::milliseconds(kSettled).count();
+  peer.up = true;
+  peer.settled = false;
+  peer.heard_up = peer.window = now;
+  peer.in_window = peer.in_window_before = 0;
+  peer.local_port = message.local_port;
+  peer.remote_port = message.remote_port;
+  peer.dump_awaited = {message.families.begin(), message.families.end()};
+  MarkStale(*index, now);
+}
+
+void Remotes::PeerDown(const bmp::Message& message, Deadline now) {
+  const auto known = index_.find(message.peer);
+  if (known == index_.end()) return;  // a session that never was up
+  session_news_ = true;
+  peers_[known->second].up = peers_[known->second].settled = false;
+  MarkStale(known->second, now);
+}
+
+void Remotes::Routes(const bmp::Message& message, Deadline now) {
+  const auto index = IndexOf(message.peer);
+  if (!index) return;
+  const bmp::Update& update = message.update;
+  PeerState& peer = peers_[*index];
+  if (now - peer.window >= kWindow) {
+    peer.in_window_before = now - peer.window < 2 * kWindow ? peer.in_window : 0;
+    peer.window = now;
+    peer.in_window = 0;
+  }
+  peer.in_window += update.announced.size() + update.withdrawn.size();
+  for (const IpAddress& address : update.withdrawn) RemovePath(address, *index, now);
+  const auto ours = OursIn(update.communities, community_asn_);
+  for (const IpAddress& address : update.announced) {
+    if (ours && CanBeAPods(address)) {
+      SetPath(address, {ours->tenant, ours->rail, *index, false});
+    } else {
+      RemovePath(address, *index, now);
+    }
+  }
+  if (!update.end_of_rib) return;
+  peer.dump_awaited.erase(*update.end_of_rib);
+  if (peer.dump_awaited.empty() && !peer.settling) Settle(now);
+}
+
+void Remotes::TakeTable(const std::vector<frr::Remote>& heard, bool keep, Deadline now) {
+  const PeerIndex poll = PollIndex();
+  MarkStale(poll, now);
+  for (const frr::Remote& remote : heard) {
+    if (CanBeAPods(remote.address)) SetPath(remote.address, {remote.tenant, remote.rail_index, poll, false});
+  }
+  if (keep) return;
+  std::set<PeerIndex> all;
+  for (PeerIndex i = 0; i < peers_.size(); ++i) all.insert(i);
+  DropStale(all);
+  if (!complete_) complete_ = news_ = true;
+}
+
+bool Remotes::IsDue(const PeerState& peer, Deadline now) const {
+  if (!peer.up || peer.settled) return false;
+  if (peer.dump_awaited.empty() && !peer.settling) return true;
+  // Without the end of a dump that could be relied upon: when it has been up for long enough and is not busy.
+  if (now - peer.heard_up < (peer.settling ? kSettled : kDump)) return false;
+  return now - peer.window >= kWindow || (peer.in_window < kFlood && peer.in_window_before < kFlood);
+}
+
+void Remotes::Settle(Deadline now) {
+  std::set<PeerIndex> due;
+  for (PeerIndex i = 0; i < peers_.size(); ++i) {
+    PeerState& peer = peers_[i];
+    if (IsDue(peer, now)) {
+      peer.settled = true;
+      due.insert(i);
+    }
+    if (peer.stale_until && now >= *peer.stale_until) due.insert(i);
+  }
+  if (!due.empty()) {
+    DropStale(due);
+    CompleteIfSettled();
+  }
+  if (!complete_ && complete_by_ && now >= *complete_by_) complete_ = news_ = true;
+}
+
+// Every leaf has told everything: what is still stale was told by a session that will not come back under that name.
+void Remotes::CompleteIfSettled() {
+  const auto settled = std::ranges::count_if(
+      peers_, [](const PeerState& peer) { return peer.settled && peer.peer.address.is_link_local(); });
+  if (static_cast<size_t>(settled) < rails_) return;
+  std::set<PeerIndex> silent;
+  for (PeerIndex i = 0; i < peers_.size(); ++i) {
+    if (!peers_[i].up) silent.insert(i);
+  }
+  DropStale(silent);
+  if (!complete_) complete_ = news_ = true;
+}
+
+std::optional<Deadline> Remotes::next_settle() const {
+  std::optional<Deadline> next = complete_ ? std::nullopt : complete_by_;
+  const auto earlier = [&](Deadline at) { next = next ? std::min(*next, at) : at; };
+  for (const PeerState& peer : peers_) {
+    if (peer.up && !peer.settled)
+      earlier(std::max(peer.heard_up + (peer.settling ? kSettled : kDump), peer.window + kWindow));
+    if (peer.stale_until) earlier(*peer.stale_until);
+  }
+  return next;
+}
+
+std::string Remotes::problem() const {
+  std::string text;
+  for (const std::string* part : {&malformed_, &too_much_, &post_policy_}) {
+    if (!part->empty()) text += (text.empty() ? "" : "; ") + *part;
+  }
+  return text;
+}
+
+void Remotes::Complain(std::string& where, std::string what) {
+  if (!where.empty()) return;  // the first of its kind says it
+  where = std::move(what);
+  news_ = true;
+}
+
+std::optional<Remotes::PeerIndex> Remotes::IndexOf(const bmp::Peer& peer) {
+  if (const auto known = index_.find(peer); known != index_.end()) return known->second;
+  if (peers_.size() >= kMaxPeers) {
+    Complain(too_much_, "more than " + std::to_string(kMaxPeers) + " BGP peers: " + peer.ToString() +
+                            " and those after it are not listened to");
+    return std::nullopt;
+  }
+  const auto index = static_cast<PeerIndex>(peers_.size());
+  peers_.push_back({.peer = peer});
+  index_.emplace(peer, index);
+  return index;
+}
+
+Remotes::PeerIndex Remotes::PollIndex() {
+  if (!poll_) {
+    poll_ = static_cast<PeerIndex>(peers_.size());
+    peers_.push_back({});
+  }
+  return *poll_;
+}
+
+void Remotes::MarkStale(PeerIndex index, Deadline now) {
+  bool any = false;
+  for (auto& [address, paths] : paths_) {
+    for (Path& path : paths) {
+      if (path.peer != index || path.stale) continue;
+      any = true;
+      // What another peer says now counts from here on.
+      const Claim before = ClaimOf(paths);
+      path.stale = true;
+      Changed(address, before, ClaimOf(paths));
+    }
+  }
+  if (any && !peers_[index].stale_until) peers_[index].stale_until = now + kStale;
+}
+
+void Remotes::DropStale(const std::set<PeerIndex>& peers) {
+  for (auto it = paths_.begin(); it != paths_.end();) {
+    auto& [address, paths] = *it;
+    const auto goes = [&](const Path& path) { return path.stale && peers.contains(path.peer); };
+    if (std::ranges::any_of(paths, goes)) {
+      const Claim before = ClaimOf(paths);
+      std::erase_if(paths, goes);
+      Changed(address, before, ClaimOf(paths));
+    }
+    it = paths.empty() ? paths_.erase(it) : std::next(it);
+  }
+  for (const PeerIndex peer : peers) peers_[peer].stale_until.reset();
+}
+
+void Remotes::SetPath(const IpAddress& address, const Path& path) {
+  auto it = paths_.find(address);
+  if (it == paths_.end()) {
+    if (paths_.size() >= kMaxAddresses) {
+      return Complain(too_much_, "more than " + std::to_string(kMaxAddresses) + " addresses are announced: " +
+                                     address.ToString() + " and others are not reachable");
+    }
+    it = paths_.emplace(address, Paths()).first;
+  }
+  Paths& paths = it->second;
+  const Claim before = ClaimOf(paths);
+  const auto same = std::ranges::find(paths, path.peer, &Path::peer);
+  if (same != paths.end()) {
+    *same = path;
+  } else {
+    paths.reserve(paths.size() + 1);
+    paths.push_back(path);
+  }
+  Changed(address, before, ClaimOf(paths));
+}
+
+void Remotes::RemovePath(const IpAddress& address, PeerIndex peer, Deadline now) {
+  const auto it = paths_.find(address);
+  if (it == paths_.end()) return;
+  const auto path = std::ranges::find(it->second, peer, &Path::peer);
+  if (path == it->second.end()) return;
+  // bgpd withdraws, after a session has come up again, what it has not heard again yet: that is not news of the leaf.
+  if (path->stale && now - peers_[peer].heard_up < kSettled) return;
+  const Claim before = ClaimOf(it->second);
+  it->second.erase(path);
+  Changed(address, before, ClaimOf(it->second));
+  if (it->second.empty()) paths_.erase(it);
+}
+
+// What is fresh overrules what is stale.
+Remotes::Claim Remotes::ClaimOf(const Paths& paths) {
+  Claim claim;
+  const bool fresh = std::ranges::any_of(paths, [](const Path& path) { return !path.stale; });
+  for (const Path& path : paths) {
+    if (fresh && path.stale) continue;
+    claim.tenants.insert(path.tenant);
+    if (path.rail && (!claim.rail || *path.rail < *claim.rail)) claim.rail = path.rail;
+  }
+  return claim;
+}
+
+void Remotes::Changed(const IpAddress& address, const Claim& before, const Claim& after) {
+  if (before == after) return;
+  news_ = true;
+  for (const tenancy::TenantId tenant : before.tenants) {
+    if (after.tenants.contains(tenant)) continue;
+    by_tenant_[tenant].erase(address);
+    outdated_.insert(tenant);
+  }
+  for (const tenancy::TenantId tenant : after.tenants) {
+    by_tenant_[tenant][address] = after.rail;
+    outdated_.insert(tenant);
+  }
+  if (after.tenants.size() > 1) {
+    table_.contested[address] = after.tenants;
+  } else {
+    table_.contested.erase(address);
+  }
+}
+
+const RemoteTable& Remotes::table() {
+  for (const tenancy::TenantId tenant : outdated_) {
+    const auto known = by_tenant_.find(tenant);
+    if (known->second.empty()) {
+      by_tenant_.erase(known);
+      table_.by_tenant.erase(tenant);
+      continue;
+    }
+    auto list = std::make_shared<std::vector<frr::Remote>>();
+    list->reserve(known->second.size());
+    for (const auto& [address, rail] : known->second) list->push_back({address, tenant, rail, ""});
+    table_.by_tenant[tenant] = std::move(list);
+  }
+  outdated_.clear();
+  return table_;
+}
+
+}  // namespace rail::engine

@@ -1,0 +1,136 @@
+// What BGP has told about pods elsewhere, per peer: pushed by BMP, or read from bgpd's table as a whole.
+//
+// Use:      Remotes remotes(community_asn, rails);
+//           remotes.FeedOpened(now);  remotes.Take(message, now, unix_ms);  remotes.FeedClosed(now);     // BMP
+//           remotes.TakeTable(heard, keep, now);                                                         // polling
+//           remotes.Settle(now);                    // forgets what is due; next_settle() says when the next is
+//           if (remotes.TakeNews()) Publish(remotes.table());
+// Threads:  one; a table never changes
+// Source:   README.md of this folder ("What has been learned"); DECISIONS 11, 14
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lib/base/clock.h"
+#include "lib/bmp/message.h"
+#include "lib/frr/bgp.h"
+
+namespace rail::engine {
+
+// One look at what is known, cheap to copy: tenants that have not changed share their list with the look before.
+struct RemoteTable {
+  // By tenant; each list by address. An address that several tenants claim is in the list of each.
+  std::map<tenancy::TenantId, std::shared_ptr<const std::vector<frr::Remote>>> by_tenant;
+  // Those addresses, and who claims them: nobody gets them, unless the claimants are one tenant under two ids.
+  std::map<IpAddress, std::set<tenancy::TenantId>> contested;
+  size_t size() const;
+};
+
+class Remotes {
+ public:
+  // A session that has just come up may not have sent everything yet; one that is down comes back within the leaf's graceful
+  // restart time, or the remotes behind it are gone for good.
+  static constexpr std::chrono::seconds kSettled{5};
+  static constexpr std::chrono::seconds kStale{120};
+  static constexpr size_t kMaxAddresses = 1'000'000;
+  static constexpr size_t kMaxPeers = 512;
+
+  // `rails`: how many sessions with leaves this node has when all is well.
+  Remotes(uint32_t community_asn, size_t rails) : community_asn_(community_asn), rails_(rails) {}
+
+  // A new connection of bgpd: everything is stale until it is heard again. `settling`: bgpd's own tables may be filling.
+  void FeedOpened(Deadline now, bool settling = false);
+  void FeedClosed(Deadline now);
+  void Take(const bmp::Message& message, Deadline now, int64_t unix_ms);
+
+  // All that bgpd's table holds. `keep`: what is not in it any more is stale, not gone.
+  void TakeTable(const std::vector<frr::Remote>& heard, bool keep, Deadline now);
+
+  void Settle(Deadline now);
+  std::optional<Deadline> next_settle() const;
+
+  // A whole table has been learned over settled sessions since the start, or they have not settled in time.
+  bool complete() const { return complete_; }
+  // Two sessions that BMP does not tell apart: what one withdraws the other may still have. Push cannot be relied upon.
+  bool ambiguous() const { return ambiguous_; }
+  // What keeps us from taking in all that was told, a sentence; "" nothing.
+  std::string problem() const;
+  // Sessions have come up or gone since the last call.
+  bool TakeSessionNews() { return std::exchange(session_news_, false); }
+  // Something that table(), complete() or problem() say has changed since the last call.
+  bool TakeNews() { return std::exchange(news_, false); }
+  const RemoteTable& table();
+
+ private:
+  using PeerIndex = uint16_t;
+  struct Path {
+    tenancy::TenantId tenant;
+    std::optional<uint32_t> rail;
+    PeerIndex peer = 0;
+    bool stale = false;
+  };
+  using Paths = std::vector<Path>;
+  struct PeerState {
+    bmp::Peer peer;
+    bool up = false;
+    bool settled = false;
+    bool settling = false;  // its session or bgpd's configuration is young: the end of a dump says little
+    Deadline heard_up;
+    std::set<bmp::Family> dump_awaited;
+    uint16_t local_port = 0;
+    uint16_t remote_port = 0;
+    Deadline window;  // of the last second or so: how many routes came
+    size_t in_window = 0;
+    size_t in_window_before = 0;
+    std::optional<Deadline> stale_until;  // some of its paths are stale, and go at this time at the latest
+  };
+  struct Claim {  // what the paths of an address come to
+    std::set<tenancy::TenantId> tenants;
+    std::optional<uint32_t> rail;
+    bool operator==(const Claim&) const = default;
+  };
+
+  void PeerUp(const bmp::Message& message, Deadline now, int64_t unix_ms);
+  void PeerDown(const bmp::Message& message, Deadline now);
+  void Routes(const bmp::Message& message, Deadline now);
+  std::optional<PeerIndex> IndexOf(const bmp::Peer& peer);
+  PeerIndex PollIndex();
+  void MarkStale(PeerIndex peer, Deadline now);
+  void DropStale(const std::set<PeerIndex>& peers);
+  bool IsDue(const PeerState& peer, Deadline now) const;
+  void CompleteIfSettled();
+
+  void SetPath(const IpAddress& address, const Path& path);
+  void RemovePath(const IpAddress& address, PeerIndex peer, Deadline now);
+  static Claim ClaimOf(const Paths& paths);
+  void Changed(const IpAddress& address, const Claim& before, const Claim& after);
+  void Complain(std::string& where, std::string what);
+
+  const uint32_t community_asn_;
+  const size_t rails_;
+  std::vector<PeerState> peers_;
+  std::map<bmp::Peer, PeerIndex> index_;
+  std::optional<PeerIndex> poll_;
+  std::map<IpAddress, Paths> paths_;
+  std::map<tenancy::TenantId, std::map<IpAddress, std::optional<uint32_t>>> by_tenant_;
+  std::set<tenancy::TenantId> outdated_;  // whose list in table_ is not what by_tenant_ says
+  RemoteTable table_;
+  bool feed_settling_ = false;
+  bool complete_ = false;
+  std::optional<Deadline> complete_by_;  // whatever sessions are missing then
+  bool ambiguous_ = false;
+  bool news_ = false;
+  bool session_news_ = false;
+  std::string malformed_;
+  std::string too_much_;
+  std::string post_policy_;
+};
+
+}  // namespace rail::engine

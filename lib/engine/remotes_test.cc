@@ -1,0 +1,369 @@
+#include "lib/engine/remotes.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace rail::engine {
+namespace {
+
+using bmp::Family;
+using bmp::Message;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr uint32_t kAsn = 4200000000;
+constexpr int64_t kNow = 1'800'000'000'000;  // Unix time of a test's beginning
+
+IpAddress Ip(const std::string& text) {
+  return IpAddress::Parse(text).value();
+}
+
+const bmp::Peer kLeaf0{0, Ip("fe80::1"), 4200010001, 1};
+const bmp::Peer kLeaf1{0, Ip("fe80::2"), 4200010002, 2};
+
+class RemotesTest : public ::testing::Test {
+ protected:
+  void Pass(milliseconds time) { now += time; }
+  int64_t UnixNow() const { return kNow + std::chrono::duration_cast<milliseconds>(now - begin).count(); }
+  void Take(Message message) { remotes.Take(message, now, UnixNow()); }
+  void Up(const bmp::Peer& peer, milliseconds age = seconds(3600)) {
+    Message message;
+    message.kind = Message::Kind::kPeerUp;
+    message.peer = peer;
+    message.since_ms = UnixNow() - age.count();
+    message.families = {Family::kIpv4};
+    message.local_port = 179;
+    message.remote_port = port++;
+    Take(message);
+  }
+  void Down(const bmp::Peer& peer) {
+    Message message;
+    message.kind = Message::Kind::kPeerDown;
+    message.peer = peer;
+    Take(message);
+  }
+  static Message RoutesOf(const bmp::Peer& peer) {
+    Message message;
+    message.kind = Message::Kind::kRoutes;
+    message.peer = peer;
+    return message;
+  }
+  void Announce(const bmp::Peer& peer, const std::string& address, uint64_t tenant, uint32_t rail = 0) {
+    Message message = RoutesOf(peer);
+    message.update.announced = {Ip(address)};
+    message.update.communities = {tenancy::TenantCommunity(kAsn, {tenant}),
+                                  tenancy::RailCommunity(kAsn, rail)};
+    Take(message);
+  }
+  void AnnounceWith(const std::string& address, std::vector<tenancy::LargeCommunity> communities) {
+    Message message = RoutesOf(kLeaf0);
+    message.update.announced = {Ip(address)};
+    message.update.communities = std::move(communities);
+    Take(message);
+  }
+  void Withdraw(const bmp::Peer& peer, const std::string& address) {
+    Message message = RoutesOf(peer);
+    message.update.withdrawn = {Ip(address)};
+    Take(message);
+  }
+  void End(const bmp::Peer& peer) {
+    Message message = RoutesOf(peer);
+    message.update.end_of_rib = Family::kIpv4;
+    Take(message);
+  }
+  // A connection over which both leaves have told everything.
+  void Settle() {
+    remotes.FeedOpened(now);
+    Up(kLeaf0);
+    Up(kLeaf1);
+  }
+  void EndBoth() {
+    End(kLeaf0);
+    End(kLeaf1);
+  }
+  // "address tenant", contested ones with every claimant.
+  std::vector<std::string> Known() {
+    std::vector<std::string> known;
+    for (const auto& [tenant, list] : remotes.table().by_tenant) {
+      for (const frr::Remote& remote : *list) {
+        EXPECT_EQ(remote.tenant, tenant);
+        known.push_back(remote.address.ToString() + " " + std::to_string(tenant.value));
+      }
+    }
+    std::ranges::sort(known);
+    return known;
+  }
+
+  Remotes remotes{kAsn, 2};
+  const Deadline begin = Clock::now();
+  Deadline now = begin;
+  uint16_t port = 40000;
+};
+
+TEST_F(RemotesTest, LearnsAndForgets) {
+  Settle();
+  Announce(kLeaf0, "10.0.3.7", 7, 1);
+  EXPECT_TRUE(remotes.TakeNews());
+  EXPECT_FALSE(remotes.TakeNews());
+  EXPECT_THAT(Known(), ElementsAre("10.0.3.7 7"));
+  EXPECT_EQ(remotes.table().by_tenant.begin()->second->front().rail_index, 1U);
+  Announce(kLeaf0, "10.0.3.7", 7, 1);
+  EXPECT_FALSE(remotes.TakeNews()) << "the same again is no news";
+  Withdraw(kLeaf0, "10.0.3.7");
+  EXPECT_TRUE(remotes.TakeNews());
+  EXPECT_THAT(Known(), IsEmpty());
+  EXPECT_EQ(remotes.table().size(), 0U);
+}
+
+TEST_F(RemotesTest, TakesOnlyOurShape) {
+  Settle();
+  const auto tenant = tenancy::TenantCommunity(kAsn, {7});
+  const auto rail = tenancy::RailCommunity(kAsn, 0);
+  AnnounceWith("10.0.3.1", {});
+  AnnounceWith("10.0.3.2", {{65001, 1, 2}});
+  AnnounceWith("10.0.3.3", {tenancy::TenantCommunity(kAsn + 1, {7}), tenancy::RailCommunity(kAsn + 1, 0)});
+  AnnounceWith("10.0.3.4", {tenant});
+  AnnounceWith("10.0.3.5", {rail});
+  AnnounceWith("10.0.3.6", {tenant, tenancy::TenantCommunity(kAsn, {8}), rail});
+  AnnounceWith("10.0.3.7", {tenant, rail, {65001, 1, 2}});
+  for (const char* never :
+       {"0.0.0.0", "127.0.0.1", "169.254.1.1", "224.0.0.1", "255.255.255.255", "fe80::7", "ff02::1", "::1"})
+    AnnounceWith(never, {tenant, rail});
+  EXPECT_THAT(Known(), ElementsAre("10.0.3.7 7"));
+  AnnounceWith("10.0.3.7", {});
+  EXPECT_THAT(Known(), IsEmpty()) << "it was announced anew, without a tenant";
+}
+
+TEST_F(RemotesTest, StaysWhileAnyPeerHasIt) {
+  Settle();
+  Announce(kLeaf0, "10.0.3.7", 7);
+  Announce(kLeaf1, "10.0.3.7", 7);
+  EXPECT_EQ(remotes.table().size(), 1U);
+  Withdraw(kLeaf0, "10.0.3.7");
+  EXPECT_THAT(Known(), ElementsAre("10.0.3.7 7"));
+  Withdraw(kLeaf1, "10.0.3.7");
+  EXPECT_THAT(Known(), IsEmpty());
+}
+
+TEST_F(RemotesTest, ChangesItsTenant) {
+  Settle();
+  Announce(kLeaf0, "10.0.3.7", 7);
+  Announce(kLeaf0, "10.0.3.7", 8);
+  EXPECT_THAT(Known(), ElementsAre("10.0.3.7 8"));
+}
+
+TEST_F(RemotesTest, TwoTenantsOfOneAddressAreContested) {
+  Settle();
+  Announce(kLeaf0, "10.0.3.7", 7);
+  Announce(kLeaf1, "10.0.3.7", 8);
+  EXPECT_THAT(Known(), ElementsAre("10.0.3.7 7", "10.0.3.7 8"));
+  EXPECT_EQ(remotes.table().contested.at(Ip("10.0.3.7")).size(), 2U);
+  EXPECT_EQ(remotes.table().size(), 1U);
+  Announce(kLeaf0, "10.0.3.7", 8);
+  EXPECT_THAT(remotes.table().contested, IsEmpty());
+  EXPECT_THAT(Known(), ElementsAre("10.0.3.7 8"));
+}
+
+TEST_F(RemotesTest, ATableIsCompleteWhenEveryLeafHasEndedItsOwn) {
+  Settle();
+  Announce(kLeaf0, "10.0.3.7", 7);
+  End(kLeaf0);
+  EXPECT_FALSE(remotes.complete());
+  End(kLeaf1);
+  EXPECT_TRUE(remotes.complete());
+  EXPECT_EQ(remotes.next_settle(), std::nullopt) << "nothing is waited for";
+}
+
+TEST_F(RemotesTest, AReconnectDropsNothingThatIsStillThere) {
+  Settle();
+  Announce(kLeaf0, "10.0.3.7", 7);
+  Announce(kLeaf0, "10.0.3.8", 7);
+  EndBoth();
+  remotes.FeedClosed(now);
+  EXPECT_THAT(Known(), ElementsAre("10.0.3.7 7", "10.0.3.8 7"));
+  Pass(seconds(2));
+  Settle();
+  EXPECT_THAT(Known(), ElementsAre("10.0.3.7 7", "10.0.3.8 7"));
+  Announce(kLeaf0, "10.0.3.7", 7);
+  EXPECT_THAT(Known(), ElementsAre("10.0.3.7 7", "10.0.3.8 7"));
+  EndBoth();
+  EXPECT_THAT(Known(), ElementsAre("10.0.3.7 7")) << "the other one went while nobody was listening";
+}
+
+TEST_F(RemotesTest, AYoungSessionsEndOfTableSaysLittle) {
+  Settle();
+  Announce(kLeaf0, "10.0.3.7", 7);
+  EndBoth();
+  remotes.FeedClosed(now);
+  // bgpd was restarted: its sessions have just come up, and its tables are nearly empty.
+  remotes.FeedOpened(now);
+  Up(kLeaf0, milliseconds(100));
+  Up(kLeaf1, milliseconds(100));
+  EndBoth();
+  EXPECT_THAT(Known(), ElementsAre("10.0.3.7 7"));
+  Withdraw(kLeaf0, "10.0.3.7");
+  EXPECT_THAT(Known(), ElementsAre("10.0.3.7 7")) << "bgpd has not heard it yet";
+  Pass(milliseconds(4900));
+  remotes.Settle(now);
+  EXPECT_THAT(Known(), ElementsAre("10.0.3.7 7"));
+  ASSERT_TRUE(remotes.next_settle());
+  Pass(*remotes.next_settle() > now ? std::chrono::ceil<milliseconds>(*remotes.next_settle() - now)
+                                    : milliseconds(0));
+  remotes.Settle(now);
+  EXPECT_THAT(Known(), IsEmpty());
+}
+
+TEST_F(RemotesTest, ALeafThatIsStillSendingHasNotSettled) {
+  Settle();
+  Announce(kLeaf0, "10.0.3.7", 7);
+  EndBoth();
+  Down(kLeaf0);
+  Up(kLeaf0, milliseconds(0));
+  for (int i = 0; i < 60; ++i) {
+    Pass(milliseconds(100));
+    for (int j = 0; j < 40; ++j) Announce(kLeaf0, "10.1." + std::to_string(i) + "." + std::to_string(j), 7);
+    remotes.Settle(now);
+  }
+  EXPECT_THAT(Known(), ::testing::Contains("10.0.3.7 7")) << "six seconds, and its turn has not come yet";
+  Pass(seconds(2));
+  remotes.Settle(now);
+  EXPECT_THAT(Known(), ::testing::Not(::testing::Contains("10.0.3.7 7")));
+}
+
+TEST_F(RemotesTest, WhatWasHeardAgainAndWithdrawnIsGoneAtOnce) {
+  Settle();
+  Announce(kLeaf0, "10.0.3.7", 7);
+  EndBoth();
+  Down(kLeaf0);
+  Up(kLeaf0, milliseconds(0));
+  Announce(kLeaf0, "10.0.3.7", 7);
+  Withdraw(kLeaf0, "10.0.3.7");
+  EXPECT_THAT(Known(), IsEmpty());
+}
+
+TEST_F(RemotesTest, ASessionThatStaysDownLosesItsRemotesInTheEnd) {
+  Settle();
+  Announce(kLeaf0, "10.0.3.7", 7);
+  Announce(kLeaf1, "10.1.3.7", 7);
+  EndBoth();
+  Down(kLeaf0);
+  Pass(Remotes::kStale - milliseconds(1));
+  remotes.Settle(now);
+  EXPECT_THAT(Known(), ElementsAre("10.0.3.7 7", "10.1.3.7 7"));
+  Pass(milliseconds(1));
+  EXPECT_EQ(remotes.next_settle(), now);
+  remotes.Settle(now);
+  EXPECT_THAT(Known(), ElementsAre("10.1.3.7 7"));
+}
+
+TEST_F(RemotesTest, WhatIsFreshOverrulesWhatIsStale) {
+  Settle();
+  Announce(kLeaf0, "10.0.3.7", 7);
+  EndBoth();
+  Down(kLeaf0);
+  Announce(kLeaf1, "10.0.3.7", 8);
+  EXPECT_THAT(Known(), ElementsAre("10.0.3.7 8"));
+  EXPECT_THAT(remotes.table().contested, IsEmpty());
+}
+
+TEST_F(RemotesTest, ALeafUnderANewNameReplacesTheOldOneWhenAllHaveSettled) {
+  Settle();
+  Announce(kLeaf0, "10.0.3.7", 7);
+  EndBoth();
+  Down(kLeaf0);
+  const bmp::Peer renamed{0, Ip("fe80::9"), 4200010001, 9};
+  Up(renamed, milliseconds(0));
+  EXPECT_THAT(Known(), ElementsAre("10.0.3.7 7"));
+  Pass(seconds(6));
+  remotes.Settle(now);
+  EXPECT_THAT(Known(), IsEmpty());
+}
+
+TEST_F(RemotesTest, WithoutAllSessionsItIsCompleteWhenTheTimeIsOver) {
+  remotes.FeedOpened(now);
+  Up(kLeaf0);
+  End(kLeaf0);
+  EXPECT_FALSE(remotes.complete());
+  Pass(Remotes::kStale);
+  remotes.Settle(now);
+  EXPECT_TRUE(remotes.complete());
+}
+
+TEST_F(RemotesTest, SessionsThatLookTheSameAreSaid) {
+  Settle();
+  EXPECT_FALSE(remotes.ambiguous());
+  Up(kLeaf0);
+  EXPECT_TRUE(remotes.ambiguous());
+  remotes.FeedOpened(now);
+  EXPECT_FALSE(remotes.ambiguous());
+}
+
+TEST_F(RemotesTest, SaysWhatItCannotRead) {
+  Settle();
+  EXPECT_EQ(remotes.problem(), "");
+  Message message;
+  message.kind = Message::Kind::kMalformed;
+  message.reason = "half a message";
+  Take(message);
+  EXPECT_THAT(remotes.problem(), HasSubstr("half a message"));
+  message.kind = Message::Kind::kPostPolicy;
+  Take(message);
+  EXPECT_THAT(remotes.problem(), HasSubstr("pre-policy"));
+  EXPECT_TRUE(remotes.TakeNews());
+  Settle();
+  EXPECT_EQ(remotes.problem(), "");
+}
+
+TEST_F(RemotesTest, ATableThatIsHandedOutNeverChanges) {
+  Settle();
+  Announce(kLeaf0, "10.0.3.7", 7);
+  Announce(kLeaf0, "10.0.3.9", 9);
+  const RemoteTable before = remotes.table();
+  Announce(kLeaf0, "10.0.3.8", 7);
+  const RemoteTable after = remotes.table();
+  EXPECT_EQ(before.by_tenant.at({7})->size(), 1U);
+  EXPECT_EQ(after.by_tenant.at({7})->size(), 2U);
+  EXPECT_EQ(before.by_tenant.at({9}), after.by_tenant.at({9}))
+      << "a tenant that has not changed shares its list";
+}
+
+// Polling.
+
+std::vector<frr::Remote> Heard(const std::vector<std::string>& addresses, uint64_t tenant = 7) {
+  std::vector<frr::Remote> heard;
+  for (const std::string& address : addresses) heard.push_back({Ip(address), {tenant}, 0, "br-rail0"});
+  return heard;
+}
+
+TEST_F(RemotesTest, TakesAWholeTable) {
+  remotes.TakeTable(Heard({"10.0.3.7", "10.0.3.8"}), false, now);
+  EXPECT_TRUE(remotes.complete());
+  EXPECT_TRUE(remotes.TakeNews());
+  remotes.TakeTable(Heard({"10.0.3.7", "10.0.3.8"}), false, now);
+  EXPECT_FALSE(remotes.TakeNews()) << "the same again";
+  remotes.TakeTable(Heard({"10.0.3.7"}), true, now);
+  EXPECT_THAT(Known(), ElementsAre("10.0.3.7 7", "10.0.3.8 7"));
+  remotes.TakeTable(Heard({"10.0.3.7"}), false, now);
+  EXPECT_THAT(Known(), ElementsAre("10.0.3.7 7"));
+}
+
+TEST_F(RemotesTest, GoesFromPushToPollingAndBackWithoutALoss) {
+  Settle();
+  Announce(kLeaf0, "10.0.3.7", 7);
+  EndBoth();
+  remotes.FeedClosed(now);
+  remotes.TakeTable(Heard({"10.0.3.7"}), false, now);
+  EXPECT_THAT(Known(), ElementsAre("10.0.3.7 7"));
+  Settle();
+  Announce(kLeaf0, "10.0.3.7", 7);
+  EndBoth();
+  EXPECT_THAT(Known(), ElementsAre("10.0.3.7 7"));
+  Withdraw(kLeaf0, "10.0.3.7");
+  EXPECT_THAT(Known(), IsEmpty()) << "what the last poll had said does not keep it";
+}
+
+}  // namespace
+}  // namespace rail::engine

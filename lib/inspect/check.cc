@@ -1,0 +1,152 @@
+#include "lib/inspect/check.h"
+
+#include <algorithm>
+#include <set>
+
+namespace rail::inspect {
+namespace {
+
+using engine::AttachmentView;
+using state::Attachment;
+
+class Checker {
+ public:
+  Checker(engine::Node& node, const Result<tenancy::Tenancy>& tenancy) : node_(node), tenancy_(tenancy) {}
+
+  std::vector<std::string> Check(const Attachment& attachment) {
+    problems_.clear();
+    const config::Rail* rail = node_.config.FindRail(attachment.rail);
+    if (rail == nullptr) return {"its rail " + attachment.rail + " is not in node.json any more"};
+    auto steps = node_.store.Steps(attachment.id);
+    if (!steps) return {steps.error().message};
+    if (attachment.phase == state::Phase::kAdding)
+      return {"its ADD has not finished: it is under way, or has died"};
+    if (attachment.phase == state::Phase::kDeleting) return Pending(*steps);
+    steps_.clear();
+    for (const state::Step& step : *steps) steps_.insert(step.kind);
+    if (!steps_.contains(engine::step::kAdmit))
+      problems_.emplace_back("its ADD has not admitted its traffic");
+
+    Note(Inside(*rail, attachment));
+    Note(Port(*rail, attachment));
+    Note(Rules(*rail, attachment, *steps));
+    Tenant(attachment);
+    Note(Announcement(*rail, attachment));
+    return problems_;
+  }
+
+ private:
+  void Note(const Status& status) {
+    if (!status) problems_.push_back(status.error().message);
+  }
+
+  static std::vector<std::string> Pending(const std::vector<state::Step>& steps) {
+    std::vector<std::string> left = {"its DEL has begun and is not done"};
+    for (const state::Step& step : steps) {
+      if (!step.pending.empty()) left.push_back("undo of " + step.kind + " failed: " + step.pending);
+    }
+    return left;
+  }
+
+  Status Inside(const config::Rail& rail, const Attachment& attachment) {
+    const auto pod = netns::Netns::Open(attachment.netns_path);
+    const bool same =
+        pod && pod->identity() == netns::Identity{attachment.netns_device, attachment.netns_inode};
+    if (!same) {
+      problems_.push_back("its network namespace " + attachment.netns_path +
+                          " is gone: raild undoes the attachment after a grace period");
+      return {};
+    }
+    RAIL_ASSIGN_AS(std::vector<std::string> found,
+                   node_.edges.Pods().Verify(*pod, engine::PlanOf(rail, attachment)), "look into the pod");
+    problems_.insert(problems_.end(), found.begin(), found.end());
+    return {};
+  }
+
+  Status Port(const config::Rail& rail, const Attachment& attachment) {
+    RAIL_ASSIGN(ovs::Ovsdb * db, node_.edges.Ovsdb());
+    RAIL_ASSIGN(const auto port, db->FindPort(attachment.representor, node_.edges.CallDeadline()));
+    if (!port) {
+      problems_.push_back("the representor " + attachment.representor + " is not a port of bridge " +
+                          rail.bridge);
+    } else if (port->bridge != rail.bridge) {
+      problems_.push_back("the representor " + attachment.representor + " is on bridge " + port->bridge +
+                          ", not on " + rail.bridge);
+    } else if (port->ofport != attachment.ofport) {
+      problems_.push_back("the representor " + attachment.representor + " does not work as port " +
+                          std::to_string(attachment.ofport) +
+                          (port->error.empty() ? "" : ": " + port->error));
+    }
+    return {};
+  }
+
+  Status Rules(const config::Rail& rail, const Attachment& attachment,
+               const std::vector<state::Step>& steps) {
+    RAIL_ASSIGN(const pipeline::BridgeFacts bridge, engine::Facts(node_, rail));
+    std::vector<ovs::Rule> wanted = pipeline::ControlRules(bridge, node_.config.tenancy.mode);
+    pipeline::Append(wanted, engine::WantedRules(bridge, attachment, steps));
+    RAIL_ASSIGN(std::vector<std::string> missing, engine::MissingRules(node_, attachment, wanted));
+    problems_.insert(problems_.end(), missing.begin(), missing.end());
+    return {};
+  }
+
+  void Tenant(const Attachment& attachment) {
+    if (node_.config.tenancy.mode == config::TenancyMode::kOff) return;
+    if (!steps_.contains(engine::step::kTenant) || attachment.tenant_id == 0) {
+      problems_.emplace_back("tenant-isolation has not run: the pod has no tenant and is cut off");
+      return;
+    }
+    if (!tenancy_) {
+      problems_.push_back(tenancy_.error().message);
+      return;
+    }
+    const tenancy::Tenant tenant = tenancy_->TenantOf(attachment.pod_namespace);
+    if (tenant.id.value == attachment.tenant_id) return;
+    problems_.push_back("the pod is in tenant " + attachment.tenant + " (" +
+                        tenancy::TenantId{attachment.tenant_id}.ToString() + "), node.json and the key say " +
+                        tenant.name + " (" + tenant.id.ToString() + "): attach the pod anew");
+  }
+
+  Status Announcement(const config::Rail& rail, const Attachment& attachment) {
+    if (!steps_.contains(engine::step::kAnnounce)) return {};  // a chain without frr-provider
+    RAIL_ASSIGN(frr::Bgp * bgp, node_.edges.Bgp());
+    if (!announced_) {
+      RAIL_ASSIGN(announced_, bgp->Announced(node_.edges.CallDeadline()));
+    }
+    for (const IpAddress& address : attachment.addresses) {
+      const auto seen = std::ranges::find(*announced_, address, &frr::Announcement::address);
+      if (seen == announced_->end()) {
+        problems_.push_back("bgpd does not announce " + address.ToHostPrefix());
+        continue;
+      }
+      if (seen->rail != rail.name || seen->tenant.value != attachment.tenant_id) {
+        problems_.push_back("bgpd announces " + address.ToHostPrefix() + " for rail " + seen->rail +
+                            " and tenant " + seen->tenant.ToString() + ", not for rail " + rail.name +
+                            " and tenant " + tenancy::TenantId{attachment.tenant_id}.ToString());
+        continue;
+      }
+      RAIL_ASSIGN(const bool told, bgp->InAdjRibOut(address, rail.bridge, node_.edges.CallDeadline()));
+      if (!told)
+        problems_.push_back("the leaf of " + rail.name + " has not been told of " + address.ToHostPrefix());
+    }
+    return {};
+  }
+
+  engine::Node& node_;
+  const Result<tenancy::Tenancy>& tenancy_;
+  std::vector<std::string> problems_;
+  std::set<std::string> steps_;
+  std::optional<std::vector<frr::Announcement>> announced_;  // asked once for all
+};
+
+}  // namespace
+
+std::vector<Checked> CheckAll(const std::vector<const AttachmentView*>& attachments, engine::Node& node,
+                              const Result<tenancy::Tenancy>& tenancy) {
+  Checker checker(node, tenancy);
+  std::vector<Checked> all;
+  for (const AttachmentView* shown : attachments) all.push_back({*shown, checker.Check(shown->attachment)});
+  return all;
+}
+
+}  // namespace rail::inspect

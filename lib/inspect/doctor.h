@@ -1,0 +1,96 @@
+// What is wrong with a node, or will be: each finding with what, why it matters, and what to do.
+//
+// Use:      const std::vector<Finding> findings = Diagnose(facts);   // most severe first
+// Threads:  pure functions
+// Source:   README.md of this folder (every finding and where its knowledge comes from)
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lib/engine/view.h"
+#include "lib/inspect/certificate.h"
+#include "lib/ovs/ovsdb.h"
+
+namespace rail::inspect {
+
+enum class Severity { kInfo, kWarning, kCritical };
+
+struct Finding {
+  Severity severity = Severity::kInfo;
+  std::string id;       // a name that does not change
+  std::string subject;  // what it is about
+  std::string what;
+  std::string why;
+  std::string fix;
+};
+
+struct FileFacts {
+  bool there = false;
+  uint32_t mode = 0;  // permission bits
+};
+
+struct LinkFacts {
+  bool there = false;
+  bool up = false;
+  bool carrier = false;
+  uint32_t mtu = 0;
+  bool has_link_local = false;         // an fe80:: address
+  std::vector<std::string> addresses;  // others
+  std::string disable_ipv6;            // the sysctl; "" not known
+  std::string accept_ra;
+};
+
+struct RailFacts {
+  std::optional<ovs::Bridge> bridge;  // nullopt: there is none, or it is not known
+  LinkFacts uplink;
+  LinkFacts local;                                // the bridge's own port
+  std::map<std::string, LinkFacts> representors;  // of the attachments of the rail
+};
+
+enum class RdmaMode { kShared, kExclusive };
+
+struct CertificateFacts {
+  std::string path;
+  std::string purpose;  // "the API's certificate"
+  Result<Validity> validity;
+};
+
+// Everything that Diagnose looks at.
+struct NodeFacts {
+  config::NodeConfig config;
+  engine::NodeView view;
+  int64_t now_ms = 0;
+
+  std::optional<Error> ovsdb_down;
+  ovs::ExternalIds other_config;
+  std::optional<Error> vswitchd_down;  // its control socket
+  std::string upcall_show;             // what `upcall/show` prints
+  size_t megaflows = 0;                // of pods
+  size_t megaflows_in_software = 0;    // of them, not in hardware
+
+  std::optional<Error> bgpd_down;
+  std::optional<Error> links_unknown;
+  std::map<std::string, RailFacts> rails;  // by name
+
+  FileFacts key_file;
+  std::optional<Error> key_error;  // what loading it says
+  FileFacts record_file;
+  std::optional<Error> record_error;
+  std::optional<uint64_t> record_free_bytes;  // of its file system
+
+  std::optional<RdmaMode> rdma;  // nullopt: this kernel has no RDMA
+  std::vector<CertificateFacts> certificates;
+  std::map<std::string, uint64_t> tenant_ids;  // of the tenants in node.json, by name
+};
+
+// By severity (most severe first), then id, then subject.
+std::vector<Finding> Diagnose(const NodeFacts& facts);
+
+// How many kinds of findings there are: what an empty answer has looked for.
+size_t KindsOfFindings();
+
+}  // namespace rail::inspect

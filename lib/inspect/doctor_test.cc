@@ -1,0 +1,242 @@
+// A node that is well has no findings; each thing that is wrong has its own.
+#include "lib/inspect/doctor.h"
+
+#include <gmock/gmock.h>
+
+#include <set>
+
+namespace rail::inspect {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr int64_t kNow = 1767323045000;
+constexpr int64_t kDay = 86400000;
+
+LinkFacts GoodLink() {
+  return {.there = true,
+          .up = true,
+          .carrier = true,
+          .mtu = 4200,
+          .has_link_local = true,
+          .disable_ipv6 = "1",
+          .accept_ra = "0"};
+}
+
+// Offloading, announced, pushed to, in time.
+NodeFacts Well() {
+  NodeFacts facts{.now_ms = kNow};
+  facts.config.ovs.datapath = "system";
+  facts.config.ovs.manage_bridges = true;
+  facts.config.tenancy.key_file = "/etc/railcni/tenant.key";
+  facts.config.tenancy.tenants = {{"red", {"ns"}}};
+  facts.config.rails = {{.name = "rail0", .index = 0, .pf = "pf0", .bridge = "br-rail0", .mtu = 4200}};
+  facts.other_config = {{"hw-offload", "true"}, {"max-idle", "600000"}, {"min-revalidate-pps", "0"}};
+  facts.upcall_show = "system@ovs-system:\n  flows         : (current 72) (avg 56) (max 72) (limit 14000)\n";
+  facts.megaflows = 8;
+
+  RailFacts& rail = facts.rails["rail0"];
+  rail.bridge = ovs::Bridge{.name = "br-rail0", .datapath = "system", .fail_mode = "secure"};
+  rail.bridge->ports = {{.bridge = "br-rail0", .name = "br-rail0", .ofport = 65534},
+                        {.bridge = "br-rail0", .name = "pf0", .ofport = 1},
+                        {.bridge = "br-rail0", .name = "rep0", .ofport = 2}};
+  rail.uplink = rail.local = rail.representors["rep0"] = GoodLink();
+  rail.local.disable_ipv6 = "0";
+
+  engine::RailView& shown = facts.view.rails.emplace_back();
+  shown.rail = facts.config.rails[0];
+  shown.bgp_state = "Established";
+  shown.leaf_mac = *MacAddress::Parse("02:00:00:00:0f:00");
+  facts.view.learning_by_push = true;
+  facts.view.health = {{"rail rail0", true, "", 0}};
+  engine::AttachmentView& pod = facts.view.attachments.emplace_back();
+  pod.rules_in_place = true;
+  pod.attachment.phase = state::Phase::kReady;
+  pod.attachment.pod_namespace = "ns";
+  pod.attachment.pod_name = "a";
+  pod.attachment.key.ifname = "net1";
+  pod.attachment.rail = "rail0";
+  pod.attachment.representor = "rep0";
+  pod.attachment.tenant = "red";
+  pod.attachment.tenant_id = 0xaa;
+  pod.attachment.announced = true;
+  pod.attachment.created_ms = kNow - kDay;
+
+  facts.key_file = {true, 0640};
+  facts.record_file = {true, 0600};
+  facts.record_free_bytes = uint64_t{1} << 40;
+  facts.rdma = RdmaMode::kExclusive;
+  facts.certificates.push_back(
+      {"/etc/railcni/api.crt", "the API's certificate", Validity{kNow - kDay, kNow + 90 * kDay, "CN=x"}});
+  facts.tenant_ids = {{"red", 0xaa}};
+  return facts;
+}
+
+TEST(Doctor, HasNothingToSayOfANodeThatIsWell) {
+  const std::vector<Finding> findings = Diagnose(Well());
+  EXPECT_THAT(findings, IsEmpty()) << findings.front().id << ": " << findings.front().what;
+}
+
+struct Ill {
+  const char* id;
+  Severity severity;
+  const char* words;  // of `what`
+  void (*spoil)(NodeFacts&);
+};
+
+const Error kDown{Code::kTransient, "connection refused", 0};
+
+state::Attachment& Pod(NodeFacts& f) {
+  return f.view.attachments[0].attachment;
+}
+
+const Ill kIlls[] = {
+    {"ovsdb-down", Severity::kCritical, "connection refused", [](NodeFacts& f) { f.ovsdb_down = kDown; }},
+    {"vswitchd-down", Severity::kCritical, "connection refused",
+     [](NodeFacts& f) { f.vswitchd_down = kDown; }},
+    {"hw-offload-off", Severity::kWarning, "is not set",
+     [](NodeFacts& f) { f.other_config.erase("hw-offload"); }},
+    {"userspace-datapath", Severity::kWarning, "userspace",
+     [](NodeFacts& f) { f.config.ovs.datapath = "netdev"; }},
+    {"max-idle-short", Severity::kWarning, "10 s without a packet (the default)",
+     [](NodeFacts& f) { f.other_config.erase("max-idle"); }},
+    {"min-revalidate-pps", Severity::kInfo, "5, the default",
+     [](NodeFacts& f) { f.other_config.erase("min-revalidate-pps"); }},
+    {"flow-limit-near", Severity::kWarning, "12000 datapath flows of at most 14000",
+     [](NodeFacts& f) { f.upcall_show = "  flows  : (current 12000) (avg 56) (max 72) (limit 14000)\n"; }},
+    {"megaflows-in-software", Severity::kWarning, "3 of 8",
+     [](NodeFacts& f) { f.megaflows_in_software = 3; }},
+    {"bridge-missing", Severity::kCritical, "no bridge br-rail0",
+     [](NodeFacts& f) { f.rails["rail0"].bridge.reset(); }},
+    {"fail-mode-not-secure", Severity::kCritical, "standalone, not secure",
+     [](NodeFacts& f) { f.rails["rail0"].bridge->fail_mode = ""; }},
+    {"uplink-not-in-bridge", Severity::kCritical, "pf0 is not a port",
+     [](NodeFacts& f) { f.rails["rail0"].bridge->ports.erase(f.rails["rail0"].bridge->ports.begin() + 1); }},
+    {"uplink-not-working", Severity::kCritical, "No such device",
+     [](NodeFacts& f) {
+       f.rails["rail0"].bridge->ports[1].ofport = -1;
+       f.rails["rail0"].bridge->ports[1].error = "No such device";
+     }},
+    {"foreign-port", Severity::kInfo, "port tap7",
+     [](NodeFacts& f) {
+       f.rails["rail0"].bridge->ports.push_back({.bridge = "br-rail0", .name = "tap7", .ofport = 9});
+     }},
+    {"uplink-missing", Severity::kCritical, "no link pf0",
+     [](NodeFacts& f) { f.rails["rail0"].uplink = {}; }},
+    {"uplink-down", Severity::kCritical, "pf0 is down",
+     [](NodeFacts& f) { f.rails["rail0"].uplink.up = false; }},
+    {"uplink-without-carrier", Severity::kCritical, "no carrier",
+     [](NodeFacts& f) { f.rails["rail0"].uplink.carrier = false; }},
+    {"uplink-has-address", Severity::kWarning, "10.0.0.1/24",
+     [](NodeFacts& f) { f.rails["rail0"].uplink.addresses = {"10.0.0.1/24"}; }},
+    {"uplink-ipv6-enabled", Severity::kInfo, "pf0",
+     [](NodeFacts& f) { f.rails["rail0"].uplink.disable_ipv6 = "0"; }},
+    {"local-ipv6-disabled", Severity::kCritical, "IPv6 is disabled on br-rail0",
+     [](NodeFacts& f) {
+       f.rails["rail0"].local.disable_ipv6 = "1";
+       f.rails["rail0"].local.has_link_local = false;
+     }},
+    {"local-no-link-local", Severity::kCritical, "no IPv6 link-local address",
+     [](NodeFacts& f) { f.rails["rail0"].local.has_link_local = false; }},
+    {"local-accepts-ra", Severity::kInfo, "router advertisements",
+     [](NodeFacts& f) { f.rails["rail0"].local.accept_ra = "1"; }},
+    {"mtu-below-roce", Severity::kWarning, "MTU is 1500, below 4192",
+     [](NodeFacts& f) { f.config.rails[0].mtu = 1500; }},
+    {"mtu-too-small", Severity::kCritical, "rep0 has MTU 1500",
+     [](NodeFacts& f) { f.rails["rail0"].representors["rep0"].mtu = 1500; }},
+    {"links-unknown", Severity::kWarning, "connection refused",
+     [](NodeFacts& f) { f.links_unknown = kDown; }},
+    {"bgpd-down", Severity::kCritical, "connection refused", [](NodeFacts& f) { f.bgpd_down = kDown; }},
+    {"bgp-session-down", Severity::kCritical, "is Active",
+     [](NodeFacts& f) { f.view.rails[0].bgp_state = "Active"; }},
+    {"bmp-missing", Severity::kWarning, "no BMP", [](NodeFacts& f) { f.view.learning_by_push = false; }},
+    {"no-leaf-neighbour", Severity::kCritical, "has not been heard",
+     [](NodeFacts& f) { f.view.rails[0].leaf_mac = {}; }},
+    {"key-file-missing", Severity::kCritical, "not there", [](NodeFacts& f) { f.key_file = {}; }},
+    {"key-file-readable", Severity::kCritical, "mode 0644", [](NodeFacts& f) { f.key_file.mode = 0644; }},
+    {"key-file-bad", Severity::kCritical, "connection refused", [](NodeFacts& f) { f.key_error = kDown; }},
+    {"record-unreadable", Severity::kCritical, "connection refused",
+     [](NodeFacts& f) { f.record_error = kDown; }},
+    {"record-readable", Severity::kWarning, "mode 0604", [](NodeFacts& f) { f.record_file.mode = 0604; }},
+    {"record-no-space", Severity::kCritical, "3 MB left",
+     [](NodeFacts& f) { f.record_free_bytes = 3 << 20; }},
+    {"rdma-shared", Severity::kWarning, "shared", [](NodeFacts& f) { f.rdma = RdmaMode::kShared; }},
+    {"rdma-missing", Severity::kInfo, "no RDMA", [](NodeFacts& f) { f.rdma.reset(); }},
+    {"certificate-unreadable", Severity::kCritical, "connection refused",
+     [](NodeFacts& f) { f.certificates[0].validity = tl::make_unexpected(kDown); }},
+    {"certificate-not-yet-valid", Severity::kCritical, "becomes valid in 2 h",
+     [](NodeFacts& f) { f.certificates[0].validity->from_ms = kNow + 3600001; }},
+    {"certificate-expired", Severity::kCritical, "expired 2 days ago",
+     [](NodeFacts& f) { f.certificates[0].validity->until_ms = kNow - 2 * kDay; }},
+    {"certificate-expires-soon", Severity::kWarning, "expires in 3 days",
+     [](NodeFacts& f) { f.certificates[0].validity->until_ms = kNow + 3 * kDay; }},
+    {"pending-work", Severity::kWarning, "bgpd is down",
+     [](NodeFacts& f) { f.view.attachments[0].pending = "bgpd is down"; }},
+    {"delete-unfinished", Severity::kInfo, "has begun",
+     [](NodeFacts& f) { Pod(f).phase = state::Phase::kDeleting; }},
+    {"add-died", Severity::kWarning, "5 min ago",
+     [](NodeFacts& f) {
+       Pod(f).phase = state::Phase::kAdding;
+       Pod(f).created_ms = kNow - 300000;
+     }},
+    {"rules-missing", Severity::kCritical, "not all",
+     [](NodeFacts& f) { f.view.attachments[0].rules_in_place = false; }},
+    {"no-tenant", Severity::kCritical, "no tenant", [](NodeFacts& f) { Pod(f).tenant_id = 0; }},
+    {"not-announced", Severity::kWarning, "not announced", [](NodeFacts& f) { Pod(f).announced = false; }},
+    {"part-failing", Severity::kWarning, "disk on fire (7 rounds so far)",
+     [](NodeFacts& f) { f.view.health[0] = {"rail rail0", false, "disk on fire", 7}; }},
+    {"tenant-unused", Severity::kInfo, "no pod of its namespaces (n-s, m-s)",
+     [](NodeFacts& f) { f.config.tenancy.tenants["green"] = {"n-s", "m-s"}; }},
+};
+
+class DoctorFinds : public testing::TestWithParam<Ill> {};
+
+TEST_P(DoctorFinds, JustThat) {
+  const Ill& ill = GetParam();
+  NodeFacts facts = Well();
+  ill.spoil(facts);
+  const std::vector<Finding> findings = Diagnose(facts);
+  ASSERT_EQ(findings.size(), 1U) << (findings.empty() ? "nothing" : findings[1].id);
+  EXPECT_EQ(findings[0].id, ill.id);
+  EXPECT_EQ(findings[0].severity, ill.severity);
+  EXPECT_THAT(findings[0].what, HasSubstr(ill.words));
+  EXPECT_NE(findings[0].subject, "");
+  EXPECT_NE(findings[0].why, "");
+  EXPECT_NE(findings[0].fix, "");
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, DoctorFinds, testing::ValuesIn(kIlls), [](const auto& ill) {
+  std::string name = ill.param.id;
+  std::erase(name, '-');
+  return name;
+});
+
+TEST(Doctor, HasATestForEachOfItsFindings) {
+  std::set<std::string> tested;
+  for (const Ill& ill : kIlls) tested.insert(ill.id);
+  EXPECT_EQ(tested.size(), KindsOfFindings());
+}
+
+TEST(Doctor, SaysTheWorstFirst) {
+  NodeFacts facts = Well();
+  facts.rdma.reset();
+  facts.view.learning_by_push = false;
+  facts.view.rails[0].bgp_state = "";
+  const std::vector<Finding> findings = Diagnose(facts);
+  ASSERT_EQ(findings.size(), 3U);
+  EXPECT_EQ(findings[0].id, "bgp-session-down");
+  EXPECT_EQ(findings[1].id, "bmp-missing");
+  EXPECT_EQ(findings[2].id, "rdma-missing");
+}
+
+TEST(Doctor, DoesNotAskForAKeyWhenTenancyIsOff) {
+  NodeFacts facts = Well();
+  facts.config.tenancy.mode = config::TenancyMode::kOff;
+  facts.key_file = {};
+  Pod(facts).tenant_id = 0;
+  EXPECT_THAT(Diagnose(facts), IsEmpty());
+}
+
+}  // namespace
+}  // namespace rail::inspect

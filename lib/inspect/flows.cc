@@ -1,0 +1,80 @@
+#include "lib/inspect/flows.h"
+
+#include <algorithm>
+
+#include "lib/engine/attachment.h"
+
+namespace rail::inspect {
+namespace {
+
+using engine::AttachmentView;
+
+Result<std::vector<ovs::RuleStats>> RulesOf(const state::Attachment& attachment,
+                                            const config::NodeConfig& config, engine::Edges& edges) {
+  RAIL_ASSIGN(const config::Rail* rail, engine::RailOf(config, attachment.rail));
+  RAIL_ASSIGN(ovs::OpenFlow * bridge, edges.OpenFlow(rail->bridge));
+  std::vector<ovs::RuleStats> rules;
+  const auto id = static_cast<uint64_t>(attachment.id);
+  std::vector<ovs::CookieMatch> whose = {ovs::CookieMatch::Exact(ovs::CookieKind::kAttachment, id),
+                                         ovs::CookieMatch::Exact(ovs::CookieKind::kTenant, id)};
+  if (attachment.tenant_id != 0) {
+    whose.push_back(ovs::CookieMatch::Exact(ovs::CookieKind::kCompare, attachment.tenant_id));
+  }
+  for (const ovs::CookieMatch& which : whose) {
+    RAIL_ASSIGN(const auto dumped, bridge->Dump(which, edges.CallDeadline()));
+    rules.insert(rules.end(), dumped.begin(), dumped.end());
+  }
+  std::ranges::sort(rules, {}, [](const ovs::RuleStats& stats) {
+    return std::tuple(stats.rule.table, -stats.rule.priority, stats.rule.match);
+  });
+  return rules;
+}
+
+void AddMegaflows(AttachmentFlows& of, const std::vector<Megaflow>& all, const Datapath& datapath) {
+  const std::string& port = of.shown.attachment.representor;
+  if (port.empty()) return;
+  using Direction = AttachmentMegaflow::Direction;
+  for (const Megaflow& flow : all) {
+    const bool from = flow.in_port == port;
+    if (!from && !flow.outputs.contains(port)) continue;
+    of.megaflows.push_back(
+        {from ? Direction::kFromPod : Direction::kToPod, flow, WhyNotInHardware(flow, datapath)});
+  }
+  of.megaflows_total = of.megaflows.size();
+  std::ranges::sort(of.megaflows, std::ranges::greater(),
+                    [](const AttachmentMegaflow& each) { return each.flow.packets; });
+  if (of.megaflows.size() > kMostMegaflows) of.megaflows.resize(kMostMegaflows);
+}
+
+}  // namespace
+
+Result<std::vector<Megaflow>> ReadMegaflows(const config::NodeConfig& config, const AskVswitchd& ask,
+                                            Deadline deadline) {
+  // Every bridge of one type shares one datapath, whose name is fixed.
+  const std::string datapath = config.ovs.datapath == "netdev" ? "netdev@ovs-netdev" : "system@ovs-system";
+  RAIL_ASSIGN(const std::string text, ask("dpctl/dump-flows", {"-m", "--names", datapath}, deadline));
+  return ParseMegaflows(text);
+}
+
+Result<Flows> ReadFlows(const std::vector<const AttachmentView*>& attachments,
+                        const config::NodeConfig& config, engine::Edges& edges, const AskVswitchd& ask) {
+  Flows flows;
+  for (const AttachmentView* shown : attachments) {
+    AttachmentFlows& of = flows.attachments.emplace_back(AttachmentFlows{.shown = *shown});
+    RAIL_ASSIGN(of.rules, RulesOf(shown->attachment, config, edges));
+  }
+  const auto megaflows = ReadMegaflows(config, ask, edges.CallDeadline());
+  if (!megaflows) {
+    flows.datapath_problem = megaflows.error().message;
+    return flows;
+  }
+  Datapath datapath{.kernel = config.ovs.datapath == "system"};
+  if (const auto db = edges.Ovsdb()) {
+    const auto told = (*db)->OtherConfig(edges.CallDeadline());
+    datapath.hw_offload = told && told->contains("hw-offload") && told->at("hw-offload") == "true";
+  }
+  for (AttachmentFlows& of : flows.attachments) AddMegaflows(of, *megaflows, datapath);
+  return flows;
+}
+
+}  // namespace rail::inspect

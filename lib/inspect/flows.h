@@ -1,0 +1,50 @@
+// What each attachment's rules have counted, and the datapath's flows from and to it.
+//
+// Use:      const Flows flows = ReadFlows(attachments, config, edges, ask_vswitchd);
+// Threads:  one at a time
+// Source:   ovs-dpctl(8) "dump-flows"
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "lib/engine/edges.h"
+#include "lib/engine/view.h"
+#include "lib/inspect/megaflow.h"
+#include "lib/ovs/rule.h"
+
+namespace rail::inspect {
+
+// A command to the running ovs-vswitchd, as ovs-appctl gives it.
+using AskVswitchd = std::function<Result<std::string>(const std::string& command,
+                                                      const std::vector<std::string>& arguments, Deadline)>;
+
+struct AttachmentMegaflow {
+  enum class Direction { kFromPod, kToPod } direction = Direction::kFromPod;
+  Megaflow flow;
+  std::string why_not;  // it is not in hardware; "" when it is
+};
+
+struct AttachmentFlows {
+  engine::AttachmentView shown;
+  std::vector<ovs::RuleStats> rules;          // by table, then priority
+  std::vector<AttachmentMegaflow> megaflows;  // most packets first, at most kMostMegaflows
+  size_t megaflows_total = 0;
+};
+
+inline constexpr size_t kMostMegaflows = 1000;
+
+struct Flows {
+  std::vector<AttachmentFlows> attachments;
+  std::string datapath_problem;  // "": the datapath has told its flows
+};
+
+// The datapath's megaflows. Errors: kTransient ovs-vswitchd does not answer; kInvalid it refuses.
+Result<std::vector<Megaflow>> ReadMegaflows(const config::NodeConfig& config, const AskVswitchd& ask,
+                                            Deadline deadline);
+
+// Errors: the rules cannot be read.
+Result<Flows> ReadFlows(const std::vector<const engine::AttachmentView*>& attachments,
+                        const config::NodeConfig& config, engine::Edges& edges, const AskVswitchd& ask);
+
+}  // namespace rail::inspect

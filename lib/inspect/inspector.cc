@@ -1,0 +1,190 @@
+#include "lib/inspect/inspector.h"
+
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+
+#include <algorithm>
+#include <fstream>
+
+namespace rail::inspect {
+namespace {
+
+constexpr auto kAnswerTime = std::chrono::seconds(5);
+
+Result<std::vector<const engine::AttachmentView*>> Find(const engine::NodeView& view,
+                                                        const Selector& selector) {
+  std::vector<const engine::AttachmentView*> found = Select(view, selector);
+  if (found.empty() && !selector.empty())
+    return Fail(Code::kNotFound, "there is no " + ToText(selector) + " on this node (" + view.hostname + ")");
+  return found;
+}
+
+FileFacts LookAtFile(const std::string& path) {
+  struct stat info{};
+  if (::stat(path.c_str(), &info) != 0) return {};
+  return {true, info.st_mode & 07777U};
+}
+
+std::string Sysctl(const std::string& link, const char* key) {
+  return netns::ReadSysctl("net/ipv6/conf/" + link + "/" + key).value_or("");
+}
+
+LinkFacts FactsOf(const std::vector<netlink::Link>& links, const std::vector<netlink::Address>& addresses,
+                  const std::string& name) {
+  const auto link = std::ranges::find(links, name, &netlink::Link::name);
+  if (link == links.end()) return {};
+  LinkFacts facts{.there = true, .up = link->up, .carrier = link->carrier, .mtu = link->mtu};
+  for (const netlink::Address& each : addresses) {
+    if (each.link != link->index) continue;
+    if (each.prefix.address.is_v6() && each.prefix.address.is_link_local()) {
+      facts.has_link_local = true;
+    } else {
+      facts.addresses.push_back(each.prefix.ToString());
+    }
+  }
+  facts.disable_ipv6 = Sysctl(name, "disable_ipv6");
+  facts.accept_ra = Sysctl(name, "accept_ra");
+  return facts;
+}
+
+std::optional<Error> ErrorOf(const Status& status) {
+  if (status) return std::nullopt;
+  return status.error();
+}
+
+Status LookAtSwitch(NodeFacts& facts, engine::Edges& edges) {
+  RAIL_ASSIGN(ovs::Ovsdb * db, edges.Ovsdb());
+  RAIL_ASSIGN(facts.other_config, db->OtherConfig(edges.CallDeadline()));
+  for (const config::Rail& rail : facts.config.rails) {
+    RAIL_ASSIGN(facts.rails[rail.name].bridge, db->FindBridge(rail.bridge, edges.CallDeadline()));
+  }
+  return {};
+}
+
+Status LookAtDatapath(NodeFacts& facts, const AskVswitchd& ask, Deadline deadline) {
+  RAIL_ASSIGN(facts.upcall_show, ask("upcall/show", {}, deadline));
+  const auto flows = ReadMegaflows(facts.config, ask, deadline);
+  if (!flows) return {};  // a datapath of this type may not exist yet
+  for (const Megaflow& flow : *flows) {
+    const bool of_a_pod = std::ranges::any_of(facts.view.attachments, [&](const engine::AttachmentView& a) {
+      const std::string& port = a.attachment.representor;
+      return !port.empty() && (flow.in_port == port || flow.outputs.contains(port));
+    });
+    if (!of_a_pod) continue;
+    ++facts.megaflows;
+    if (flow.place != Place::kHardware) ++facts.megaflows_in_software;
+  }
+  return {};
+}
+
+Status LookAtLinks(NodeFacts& facts, engine::Edges& edges) {
+  RAIL_ASSIGN(netlink::Netlink * host, edges.Netlink());
+  RAIL_ASSIGN(const std::vector<netlink::Link> links, host->ListLinks());
+  RAIL_ASSIGN(const std::vector<netlink::Address> addresses, host->ListAddresses(0));
+  for (const config::Rail& rail : facts.config.rails) {
+    RailFacts& seen = facts.rails[rail.name];
+    seen.uplink = FactsOf(links, addresses, rail.pf);
+    seen.local = FactsOf(links, addresses, rail.bridge);
+    for (const engine::AttachmentView& a : facts.view.attachments) {
+      const std::string& port = a.attachment.representor;
+      if (a.attachment.rail == rail.name && !port.empty())
+        seen.representors[port] = FactsOf(links, addresses, port);
+    }
+  }
+  return {};
+}
+
+Status LookAtBgpd(engine::Edges& edges) {
+  RAIL_ASSIGN(frr::Bgp * bgp, edges.Bgp());
+  RAIL_TRY(bgp->Sessions(edges.CallDeadline()));
+  return {};
+}
+
+}  // namespace
+
+std::optional<RdmaMode> RdmaModeOfKernel() {
+  std::ifstream file("/sys/module/ib_core/parameters/netns_mode");
+  char shared = 0;
+  if (!(file >> shared)) return std::nullopt;
+  return shared == 'Y' ? RdmaMode::kShared : RdmaMode::kExclusive;
+}
+
+Result<Flows> Inspector::ListFlows(const Selector& selector) const {
+  const auto view = board_.Current();
+  RAIL_ASSIGN(const auto found, Find(*view, selector));
+  engine::Edges edges(deps_.openers(config_), After(kAnswerTime));
+  return ReadFlows(found, config_, edges, outside_.vswitchd);
+}
+
+Result<std::vector<Checked>> Inspector::Check(const Selector& selector) const {
+  const auto view = board_.Current();
+  RAIL_ASSIGN(const auto found, Find(*view, selector));
+  RAIL_ASSIGN(const std::unique_ptr<state::Store> store, deps_.open_store());
+  engine::Edges edges(deps_.openers(config_), After(kAnswerTime));
+  engine::Node node{config_, *store, edges};
+  return CheckAll(found, node, deps_.load_tenancy(config_.tenancy));
+}
+
+Result<Answer> Inspector::Trace(const Question& question) const {
+  const auto view = board_.Current();
+  engine::Edges edges(deps_.openers(config_), After(kAnswerTime));
+  const TraceFacts facts{.view = *view,
+                         .config = config_,
+                         .ports = [&](const std::string& bridge) -> Result<std::map<std::string, int64_t>> {
+                           RAIL_ASSIGN(ovs::Ovsdb * db, edges.Ovsdb());
+                           RAIL_ASSIGN(const auto found, db->FindBridge(bridge, edges.CallDeadline()));
+                           if (!found)
+                             return Fail(Code::kTransient,
+                                         "Open vSwitch has no bridge " + bridge + ": see `railctl doctor`");
+                           std::map<std::string, int64_t> ports;
+                           for (const ovs::Port& port : found->ports) ports[port.name] = port.ofport;
+                           return ports;
+                         }};
+  return inspect::Trace(question, facts, [&](const std::string& bridge, const std::string& flow) {
+    return outside_.vswitchd("ofproto/trace", {bridge, flow}, edges.CallDeadline());
+  });
+}
+
+std::vector<Finding> Inspector::Doctor() const {
+  return Diagnose(Gather());
+}
+
+NodeFacts Inspector::Gather() const {
+  NodeFacts facts{.config = config_, .view = *board_.Current(), .now_ms = outside_.now_ms()};
+  engine::Edges edges(deps_.openers(config_), After(kAnswerTime));
+  facts.ovsdb_down = ErrorOf(LookAtSwitch(facts, edges));
+  facts.vswitchd_down = ErrorOf(LookAtDatapath(facts, outside_.vswitchd, edges.CallDeadline()));
+  facts.links_unknown = ErrorOf(LookAtLinks(facts, edges));
+  facts.bgpd_down = ErrorOf(LookAtBgpd(edges));
+
+  facts.key_file = LookAtFile(config_.tenancy.key_file);
+  if (const auto tenancy = deps_.load_tenancy(config_.tenancy)) {
+    // A tenant's id is what TenantOf says of any of its namespaces.
+    for (const auto& [tenant, namespaces] : config_.tenancy.tenants) {
+      if (!namespaces.empty()) facts.tenant_ids[tenant] = tenancy->TenantOf(namespaces.front()).id.value;
+    }
+  } else {
+    facts.key_error = tenancy.error();
+  }
+  facts.record_file = LookAtFile(paths_.state_file);
+  if (const auto store = deps_.open_store(); !store) {
+    facts.record_error = store.error();
+  } else if (const auto listed = (*store)->List(); !listed) {
+    facts.record_error = listed.error();
+  }
+  struct statvfs space{};
+  if (::statvfs(paths_.state_file.c_str(), &space) == 0) {
+    facts.record_free_bytes = uint64_t{space.f_bavail} * space.f_frsize;
+  }
+  facts.rdma = outside_.rdma_mode();
+  if (!config_.api.listen.empty()) {
+    for (const auto& [path, purpose] :
+         {std::pair(config_.api.cert_file, "the API's certificate"),
+          std::pair(config_.api.client_ca_file, "the authority of the API's clients")}) {
+      facts.certificates.push_back({path, purpose, ReadValidity(path)});
+    }
+  }
+  return facts;
+}
+
+}  // namespace rail::inspect

@@ -1,0 +1,57 @@
+// Answers what only a look at the node itself can: flows, checks, traces, findings. Looks, never touches.
+//
+// Use:      Inspector inspector(config, paths, deps, outside, board);
+//           RAIL_ASSIGN(const Answer answer, inspector.Trace(question));        // within 5 s
+// Threads:  any thread; each call opens connections of its own
+// Owns:     nothing: what it is given must outlive it
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lib/engine/session.h"
+#include "lib/engine/view.h"
+#include "lib/inspect/check.h"
+#include "lib/inspect/doctor.h"
+#include "lib/inspect/flows.h"
+#include "lib/inspect/trace.h"
+
+namespace rail::inspect {
+
+// What the engine has no edge for.
+struct Outside {
+  AskVswitchd vswitchd;
+  std::function<std::optional<RdmaMode>()> rdma_mode;  // nullopt: this kernel has no RDMA
+  std::function<int64_t()> now_ms;                     // Unix time
+};
+
+// How this kernel shares RDMA devices, from ib_core's parameter netns_mode, which follows `rdma system set netns`.
+// Source: drivers/infiniband/core/device.c (ib_devices_shared_netns)
+std::optional<RdmaMode> RdmaModeOfKernel();
+
+class Inspector {
+ public:
+  Inspector(const config::NodeConfig& config, const config::Paths& paths, const engine::Deps& deps,
+            Outside outside, const engine::Board& board)
+      : config_(config), paths_(paths), deps_(deps), outside_(std::move(outside)), board_(board) {}
+  virtual ~Inspector() = default;
+
+  // Errors: kNotFound the selector names something and nothing matches; of the switch.
+  virtual Result<Flows> ListFlows(const Selector& selector) const;
+  virtual Result<std::vector<Checked>> Check(const Selector& selector) const;
+  virtual Result<Answer> Trace(const Question& question) const;
+  virtual std::vector<Finding> Doctor() const;
+
+ private:
+  NodeFacts Gather() const;
+
+  const config::NodeConfig& config_;
+  const config::Paths& paths_;
+  const engine::Deps& deps_;
+  const Outside outside_;
+  const engine::Board& board_;
+};
+
+}  // namespace rail::inspect

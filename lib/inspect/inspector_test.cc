@@ -1,0 +1,194 @@
+// The looks themselves, on a node made of fakes.
+#include "lib/inspect/inspector.h"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+
+#include "lib/engine/testing/attach.h"
+
+namespace rail::inspect {
+namespace {
+
+using engine::testing::Edge;
+using engine::testing::World;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+class InspectorTest : public testing::Test {
+ protected:
+  InspectorTest() {
+    outside.vswitchd = [this](const std::string& command, const std::vector<std::string>& arguments,
+                              Deadline) -> Result<std::string> {
+      asked.push_back(command);
+      if (vswitchd_down) return Fail(Code::kTransient, "ovs-vswitchd is down");
+      if (command == "dpctl/dump-flows") return megaflows;
+      if (command == "ofproto/trace") {
+        packet = arguments.at(1);
+        return std::string(
+            "bridge(\"br-rail0\")\n---\n 0. priority 0, cookie 0x5241494c01000000\n    drop\n\nFinal flow: "
+            "x\n"
+            "Megaflow: m\nDatapath actions: drop\n");
+      }
+      return std::string();
+    };
+    outside.rdma_mode = [] { return RdmaMode::kExclusive; };
+    outside.now_ms = [] { return int64_t{1}; };
+    inspector = std::make_unique<Inspector>(world.config, paths, deps, outside, board());
+  }
+
+  engine::Board& board() { return raild->board; }
+  void Look() { raild->Audit(); }
+  std::vector<std::string> Problems() {
+    const auto checked = inspector->Check({});
+    EXPECT_TRUE(checked) << checked.error().message;
+    return checked && checked->size() == 1 ? checked->front().problems
+                                           : std::vector<std::string>{"not one attachment"};
+  }
+  std::vector<std::string> Findings() {
+    std::vector<std::string> ids;
+    for (const Finding& finding : inspector->Doctor()) ids.push_back(finding.id);
+    return ids;
+  }
+
+  World world;
+  engine::Deps deps = world.deps();
+  config::Paths paths;
+  std::unique_ptr<engine::testing::Raild> raild = world.StartRaild();
+  Outside outside;
+  bool vswitchd_down = false;
+  std::string megaflows;
+  std::string packet;
+  std::vector<std::string> asked;
+  std::unique_ptr<Inspector> inspector;
+};
+
+class Attached : public InspectorTest {
+ protected:
+  Attached() {
+    pod = world.MakePod("p1", "ns-a", "vf0");
+    const auto made = engine::testing::Attach(world, pod, "10.0.3.7");
+    EXPECT_TRUE(made) << made.error().message;
+    const engine::RailView rail{.rail = world.config.rails[0]};
+    const auto inside = netns::Netns::Open(pod.netns);
+    EXPECT_TRUE(world.pods.Configure(*inside, engine::PlanOf(rail.rail, *made)));
+    Look();
+  }
+  engine::testing::PodSpec pod;
+};
+
+TEST_F(Attached, ChecksOutWhenAllIsAsTheRecordSays) {
+  EXPECT_THAT(Problems(), IsEmpty());
+}
+
+TEST_F(Attached, CheckNamesEachThingThatIsMissing) {
+  const state::Attachment attachment = world.Attachment(pod);
+  const auto rules = world.RulesOf(ovs::CookieKind::kTenant);
+  ASSERT_TRUE(world.Bridge().Commit({.remove = rules}, {}));
+  EXPECT_THAT(Problems(), Contains(HasSubstr("br-rail0 lacks the rule table=1")));
+  ASSERT_TRUE(world.Bridge().Commit({.add = rules}, {}));
+
+  ASSERT_TRUE(world.bgp.Withdraw(*IpAddress::Parse("10.0.3.7"), {}));
+  EXPECT_THAT(Problems(), ElementsAre(HasSubstr("bgpd does not announce 10.0.3.7/32")));
+
+  ASSERT_TRUE(world.ovsdb.DeletePort("br-rail0", attachment.representor, {}, ovs::Ovsdb::Wait::kClosed, {}));
+  EXPECT_THAT(Problems(), Contains(HasSubstr("is not a port of bridge br-rail0")));
+
+  world.EndNamespace(pod);
+  EXPECT_THAT(Problems(), Contains(HasSubstr("is gone: raild undoes the attachment")));
+}
+
+TEST_F(Attached, EachPartOfACheckStandsAlone) {
+  world.gate.down = {Edge::kOvsdb, Edge::kBgp};
+  const std::vector<std::string> problems = Problems();
+  EXPECT_EQ(problems.size(), 3U) << "port, rules, announcement: " << testing::PrintToString(problems);
+  world.gate.down = {Edge::kState};
+  EXPECT_FALSE(inspector->Check({}));
+}
+
+TEST_F(Attached, SaysWhenNobodyIsMeant) {
+  const auto checked = inspector->Check({.pod = "nobody"});
+  ASSERT_FALSE(checked);
+  EXPECT_EQ(checked.error().code, Code::kNotFound);
+  EXPECT_THAT(checked.error().message, HasSubstr("there is no attachment of pod nobody"));
+  EXPECT_EQ(inspector->ListFlows({.rail = "rail1"}).error().code, Code::kNotFound);
+}
+
+TEST_F(Attached, FlowsAreItsRulesAndTheMegaflowsFromAndToIt) {
+  world.Bridge().Count(world.RulesOf(ovs::CookieKind::kTenant)[0], 7, 700);
+  megaflows =
+      "in_port(rep0), packets:1, bytes:2, used:never, dp:ovs, actions:up0\n"
+      "in_port(up0), packets:5, bytes:2, used:never, offloaded:yes, dp:tc, "
+      "actions:set(eth(src=a,dst=b)),rep0\n"
+      "in_port(rep9), packets:9, bytes:2, used:never, dp:ovs, actions:up0\n";
+  const auto flows = inspector->ListFlows({});
+  ASSERT_TRUE(flows) << flows.error().message;
+  EXPECT_EQ(flows->datapath_problem, "");
+  ASSERT_EQ(flows->attachments.size(), 1U);
+  const AttachmentFlows& mine = flows->attachments[0];
+  EXPECT_TRUE(
+      std::ranges::any_of(mine.rules, [](const ovs::RuleStats& stats) { return stats.packets == 7; }));
+  EXPECT_TRUE(
+      std::ranges::is_sorted(mine.rules, {}, [](const ovs::RuleStats& stats) { return stats.rule.table; }));
+  EXPECT_EQ(mine.rules.back().rule.table, 4);
+  ASSERT_EQ(mine.megaflows.size(), 2U);
+  EXPECT_EQ(mine.megaflows[0].direction, AttachmentMegaflow::Direction::kToPod);
+  EXPECT_EQ(mine.megaflows[0].why_not, "");
+  EXPECT_EQ(mine.megaflows[1].direction, AttachmentMegaflow::Direction::kFromPod);
+  EXPECT_THAT(mine.megaflows[1].why_not, HasSubstr("userspace datapath"));
+}
+
+TEST_F(Attached, FlowsAreToldWithoutTheDatapathWhenItDoesNotAnswer) {
+  vswitchd_down = true;
+  const auto flows = inspector->ListFlows({});
+  ASSERT_TRUE(flows) << flows.error().message;
+  EXPECT_EQ(flows->datapath_problem, "ovs-vswitchd is down");
+  EXPECT_FALSE(flows->attachments[0].rules.empty());
+  world.gate.down = {Edge::kOpenFlow};
+  EXPECT_FALSE(inspector->ListFlows({}));
+}
+
+TEST_F(Attached, TraceAsksTheSwitchAndSaysWhenItIsDown) {
+  const Question question{.source = {.pod = "p1"}, .destination = *IpAddress::Parse("10.0.3.9")};
+  const auto answer = inspector->Trace(question);
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_EQ(answer->reason, Reason::kRulesMissing);
+  EXPECT_THAT(packet, HasSubstr("nw_src=10.0.3.7,nw_dst=10.0.3.9"));
+  vswitchd_down = true;
+  EXPECT_EQ(inspector->Trace(question).error().code, Code::kTransient);
+  vswitchd_down = false;
+  world.gate.down = {Edge::kOvsdb};
+  EXPECT_EQ(inspector->Trace(question).error().code, Code::kTransient);
+}
+
+TEST_F(Attached, TheDoctorLooksAtEveryEdgeAndGoesOnWhenOneIsDown) {
+  EXPECT_THAT(Findings(), Not(Contains("ovsdb-down")));
+  EXPECT_THAT(Findings(), Contains("hw-offload-off"));
+  world.ovsdb.SetOtherConfig("hw-offload", "true");
+  EXPECT_THAT(Findings(), Not(Contains("hw-offload-off")));
+  world.gate.down = {Edge::kOvsdb, Edge::kBgp, Edge::kNetlink, Edge::kState};
+  vswitchd_down = true;
+  const std::vector<std::string> findings = Findings();
+  for (const char* id : {"ovsdb-down", "bgpd-down", "links-unknown", "record-unreadable", "vswitchd-down"}) {
+    EXPECT_THAT(findings, Contains(id));
+  }
+}
+
+TEST_F(Attached, LooksWithoutChangingAnything) {
+  const int commits = world.Bridge().commits();
+  const size_t calls = world.host.calls().size();
+  (void)inspector->Doctor();
+  (void)inspector->Check({});
+  (void)inspector->ListFlows({});
+  (void)inspector->Trace({.source = {.pod = "p1"}, .destination = *IpAddress::Parse("10.0.3.9")});
+  EXPECT_EQ(world.Bridge().commits(), commits);
+  EXPECT_EQ(world.host.calls().size(), calls);
+  for (const std::string& command : asked)
+    EXPECT_THAT(command, testing::AnyOf("dpctl/dump-flows", "ofproto/trace", "upcall/show"));
+}
+
+}  // namespace
+}  // namespace rail::inspect

@@ -1,0 +1,103 @@
+#include "lib/inspect/megaflow.h"
+
+#include <algorithm>
+#include <array>
+
+#include "lib/inspect/text.h"
+
+namespace rail::inspect {
+namespace {
+
+bool IsZero(std::string_view mask) {
+  if (mask.starts_with("0x")) mask.remove_prefix(2);
+  return mask.find_first_not_of("0:.") == std::string_view::npos;
+}
+
+// "src=10.0.0.1", "tclass=0/0": whether the flow looks at it. "/0" of a prefix is a mask of nothing.
+bool LooksAt(std::string_view field) {
+  const size_t slash = field.rfind('/');
+  return slash == std::string_view::npos || !IsZero(field.substr(slash + 1));
+}
+
+// "ipv4(src=10.0.1.3,proto=1/0,frag=no)" -> "ipv4(src=10.0.1.3,frag=no)"; "" when nothing is left.
+std::string Seen(std::string_view field) {
+  const size_t open = field.find('(');
+  if (open == std::string_view::npos || !field.ends_with(')')) return std::string(field);
+  const std::string_view name = field.substr(0, open);
+  if (name == "recirc_id" && field == "recirc_id(0)") return {};
+  if (name == "packet_type" || name == "dp_hash") return {};
+  std::string seen;
+  for (const std::string_view part : SplitOutside(field.substr(open + 1, field.size() - open - 2))) {
+    if (LooksAt(part)) seen += (seen.empty() ? "" : ",") + std::string(part);
+  }
+  if (seen.empty()) return {};
+  return std::string(name) + "(" + seen + ")";
+}
+
+// "key:value" -> the value, when `piece` is of `key`.
+bool Take(std::string_view piece, std::string_view key, std::string_view& value) {
+  if (!piece.starts_with(key)) return false;
+  value = piece.substr(key.size());
+  return true;
+}
+
+}  // namespace
+
+std::vector<Megaflow> ParseMegaflows(std::string_view text) {
+  std::vector<Megaflow> flows;
+  for (std::string_view line : Split(text, "\n")) {
+    const size_t actions = line.find(", actions:");
+    const size_t counters = line.find(", packets:");
+    if (actions == std::string_view::npos || counters == std::string_view::npos || counters > actions)
+      continue;
+    Megaflow flow;
+    for (const std::string_view piece : SplitOutside(line.substr(0, counters))) {
+      if (piece.starts_with("ufid:")) continue;
+      if (piece.starts_with("in_port(") && piece.ends_with(')')) {
+        flow.in_port = piece.substr(8, piece.size() - 9);
+      }
+      if (const std::string seen = Seen(piece); !seen.empty()) {
+        flow.match += (flow.match.empty() ? "" : ",") + seen;
+      }
+    }
+    bool in_tc = false;
+    bool in_hardware = false;
+    for (const std::string_view piece : SplitOutside(line.substr(counters + 2, actions - counters - 2))) {
+      std::string_view value;
+      if (Take(piece, "packets:", value)) flow.packets = Number<uint64_t>(value).value_or(0);
+      if (Take(piece, "bytes:", value)) flow.bytes = Number<uint64_t>(value).value_or(0);
+      if (Take(piece, "used:", value)) flow.used = value;
+      if (Take(piece, "dp:", value)) in_tc = value == "tc";
+      if (Take(piece, "offloaded:", value)) in_hardware = value == "yes";
+    }
+    flow.place = in_hardware ? Place::kHardware : in_tc ? Place::kTc : Place::kSoftware;
+    std::string_view done = line.substr(actions + 10);
+    done = done.substr(0, done.find(", dp-extra-info:"));
+    flow.actions = done;
+    for (const std::string_view action : SplitOutside(done)) {
+      if (action.find('(') == std::string_view::npos && action != "drop") flow.outputs.emplace(action);
+    }
+    flows.push_back(std::move(flow));
+  }
+  return flows;
+}
+
+std::string WhyNotInHardware(const Megaflow& flow, const Datapath& datapath) {
+  if (flow.place == Place::kHardware) return {};
+  if (!datapath.kernel) return "the bridge uses the userspace datapath, which no NIC takes over";
+  if (!datapath.hw_offload) return "other_config:hw-offload is not true";
+  if (flow.place == Place::kTc) {
+    return "tc has it and the NIC has not: `tc -s filter show dev " + flow.in_port +
+           " ingress` says not_in_hw; the driver's reason is in the kernel's log";
+  }
+  // Datapath actions that tc cannot carry out: one of them keeps the whole flow in software.
+  for (const std::string_view name : {"userspace(", "sample(", "hash(", "recirc(", "lb_output(", "clone(",
+                                      "trunc(", "dec_ttl", "tnl_push(", "tnl_pop(", "set(arp(", "set(nd("}) {
+    if (flow.actions.find(name) != std::string::npos) {
+      return "the action " + std::string(name.substr(0, name.find('('))) + " is none that tc can do";
+    }
+  }
+  return "tc has refused it: `ovs-appctl vlog/set netdev_offload_tc:dbg` makes ovs-vswitchd log why";
+}
+
+}  // namespace rail::inspect

@@ -1,0 +1,130 @@
+// What other programs print, read.
+#include <gmock/gmock.h>
+
+#include "lib/inspect/megaflow.h"
+#include "lib/inspect/switch_trace.h"
+#include "lib/inspect/text.h"
+
+namespace rail::inspect {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+// As Open vSwitch 3.1 prints them.
+constexpr char kTrace[] =
+    R"(Flow: udp,in_port=2,vlan_tci=0x0000,dl_src=4e:7b:7b:bb:1e:90,nw_src=10.0.1.2,nw_dst=10.0.1.4,nw_ttl=64
+
+bridge("br-rail0")
+------------------
+ 0. ip,in_port=2,vlan_tci=0x0000/0x1fff,dl_src=4e:7b:7b:bb:1e:90,nw_src=10.0.1.2, priority 100, cookie 0x5241494c02000001
+    resubmit(,1)
+ 1. in_port=2, priority 100, cookie 0x5241494c03000001
+    set_field:0xc6b14db04ca063->xreg0
+    resubmit(,2)
+ 2. priority 0, cookie 0x5241494c01000000
+    drop
+
+Final flow: udp,reg0=0xc6b14d,reg1=0xb04ca063,in_port=2
+Megaflow: recirc_id=0,eth,ip,in_port=2,dl_src=4e:7b:7b:bb:1e:90,nw_src=10.0.1.2,nw_dst=10.0.1.64/26,nw_frag=no
+Datapath actions: drop
+)";
+
+TEST(SwitchTrace, IsReadRuleByRule) {
+  const auto trace = ParseSwitchTrace(kTrace);
+  ASSERT_TRUE(trace) << trace.error().message;
+  ASSERT_EQ(trace->steps.size(), 3U);
+  EXPECT_EQ(trace->steps[0].table, 0);
+  EXPECT_EQ(trace->steps[0].priority, 100);
+  EXPECT_EQ(trace->steps[0].cookie, 0x5241494c02000001U);
+  EXPECT_EQ(trace->steps[0].match,
+            "ip,in_port=2,vlan_tci=0x0000/0x1fff,dl_src=4e:7b:7b:bb:1e:90,nw_src=10.0.1.2");
+  EXPECT_THAT(trace->steps[1].actions, ElementsAre("set_field:0xc6b14db04ca063->xreg0", "resubmit(,2)"));
+  EXPECT_EQ(trace->steps[2].match, "");
+  EXPECT_EQ(trace->steps[2].priority, 0);
+  EXPECT_TRUE(trace->steps[2].matched);
+  EXPECT_THAT(trace->megaflow, HasSubstr("nw_dst=10.0.1.64/26"));
+  EXPECT_EQ(trace->datapath_actions, "drop");
+}
+
+TEST(SwitchTrace, KnowsATableWithoutAMatchAndTheDefaultPriority) {
+  const auto trace = ParseSwitchTrace(
+      "bridge(\"b\")\n-----\n 0. in_port=1, cookie 0x7\n    resubmit(,9)\n 9. No match.\n    drop\n\nFinal "
+      "flow: unchanged\n"
+      "Megaflow: recirc_id=0,eth\nDatapath actions: drop\n");
+  ASSERT_TRUE(trace) << trace.error().message;
+  ASSERT_EQ(trace->steps.size(), 2U);
+  EXPECT_EQ(trace->steps[0].priority, 32768);
+  EXPECT_EQ(trace->steps[0].cookie, 7U);
+  EXPECT_FALSE(trace->steps[1].matched);
+}
+
+TEST(SwitchTrace, IsNotMadeUpFromAnotherText) {
+  for (const char* text : {"", "no such bridge", "Datapath actions: drop\n", " 0. priority 0\n"}) {
+    EXPECT_FALSE(ParseSwitchTrace(text)) << text;
+  }
+}
+
+constexpr char kFlows[] =
+    "flow-dump from the main thread:\n"
+    "ufid:b5847957-a521-47a7-969e-0fb873bec0a7, "
+    "skb_priority(0/0),skb_mark(0/0),ct_state(0/0),recirc_id(0),dp_hash(0/0),"
+    "in_port(rep0x1),packet_type(ns=0,id=0),eth(src=66:c2:e5:ed:86:b2,dst=02:52:41:49:4c:00),eth_type(0x86dd)"
+    ","
+    "ipv6(src=fd52:4149:0:1::3,dst=fd52:4149:0:1::4,label=0x9a816/0,proto=58/0,tclass=0/0,hlimit=64/"
+    "0,frag=no),"
+    "icmpv6(type=128/0,code=0/0), packets:3, bytes:246, used:0.386s, dp:ovs, "
+    "actions:set(eth(src=02:00:00:00:00:01,dst=02:00:00:00:00:02)),rep0x2, dp-extra-info:miniflow_bits(5,5)\n"
+    "ufid:1, in_port(rep0x2),eth_type(0x0800),ipv4(src=10.0.1.4,dst=0.0.0.0/0.0.0.0), packets:9, bytes:1, "
+    "used:never, "
+    "offloaded:yes, dp:tc, actions:rail0p\n"
+    "ufid:2, in_port(rep0x3), packets:0, bytes:0, used:never, dp:tc, actions:drop\n";
+
+TEST(Megaflows, AreReadWithoutWhatTheyDoNotLookAt) {
+  const std::vector<Megaflow> flows = ParseMegaflows(kFlows);
+  ASSERT_EQ(flows.size(), 3U);
+  EXPECT_EQ(flows[0].in_port, "rep0x1");
+  EXPECT_EQ(flows[0].match,
+            "in_port(rep0x1),eth(src=66:c2:e5:ed:86:b2,dst=02:52:41:49:4c:00),eth_type(0x86dd),"
+            "ipv6(src=fd52:4149:0:1::3,dst=fd52:4149:0:1::4,frag=no)");
+  EXPECT_EQ(flows[0].actions, "set(eth(src=02:00:00:00:00:01,dst=02:00:00:00:00:02)),rep0x2");
+  EXPECT_THAT(flows[0].outputs, ElementsAre("rep0x2"));
+  EXPECT_EQ(flows[0].packets, 3U);
+  EXPECT_EQ(flows[0].used, "0.386s");
+  EXPECT_EQ(flows[0].place, Place::kSoftware);
+  EXPECT_EQ(flows[1].place, Place::kHardware);
+  EXPECT_EQ(flows[1].match, "in_port(rep0x2),eth_type(0x0800),ipv4(src=10.0.1.4)");
+  EXPECT_EQ(flows[2].place, Place::kTc);
+  EXPECT_THAT(flows[2].outputs, IsEmpty());
+}
+
+TEST(Megaflows, OfNonsenseAreNone) {
+  EXPECT_THAT(ParseMegaflows(""), IsEmpty());
+  EXPECT_THAT(ParseMegaflows("packets:, actions:\n, actions:x, packets:1\n((((\n"), IsEmpty());
+}
+
+TEST(Megaflows, SayWhyTheyAreNotInHardware) {
+  const std::vector<Megaflow> flows = ParseMegaflows(kFlows);
+  const Datapath kernel{.kernel = true, .hw_offload = true};
+  EXPECT_EQ(WhyNotInHardware(flows[1], kernel), "");
+  EXPECT_THAT(WhyNotInHardware(flows[2], kernel), HasSubstr("the NIC has not"));
+  EXPECT_THAT(WhyNotInHardware(flows[0], kernel), HasSubstr("tc has refused it"));
+  EXPECT_THAT(WhyNotInHardware(flows[0], {.kernel = true, .hw_offload = false}),
+              HasSubstr("hw-offload is not true"));
+  EXPECT_THAT(WhyNotInHardware(flows[0], {.kernel = false, .hw_offload = true}),
+              HasSubstr("userspace datapath"));
+  Megaflow recirculates = flows[0];
+  recirculates.actions = "ct(zone=1),recirc(0x2)";
+  EXPECT_THAT(WhyNotInHardware(recirculates, kernel), HasSubstr("the action recirc is none that tc can do"));
+}
+
+TEST(Text, IsSplitOutsideOfParentheses) {
+  EXPECT_THAT(SplitOutside("a(b,c(d,e)),f"), ElementsAre("a(b,c(d,e))", "f"));
+  EXPECT_THAT(SplitOutside("a),b"), ElementsAre("a)", "b"));
+  EXPECT_EQ(Number<uint16_t>("65536"), std::nullopt);
+  EXPECT_EQ(Number<uint16_t>("1x"), std::nullopt);
+}
+
+}  // namespace
+}  // namespace rail::inspect

@@ -1,0 +1,36 @@
+// Which attachments a question is about.
+//
+// Use:      for (const engine::AttachmentView* a : Select(*view, {.pod_namespace = "ns-a", .pod = "train-0"})) ...
+// Threads:  values; pure functions
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "lib/engine/view.h"
+
+namespace rail::inspect {
+
+// All that is set must match.
+struct Selector {
+  int64_t id = 0;
+  std::string pod_namespace;
+  std::string pod;
+  std::string rail;
+  std::string ifname;
+  bool empty() const {
+    return id == 0 && pod_namespace.empty() && pod.empty() && rail.empty() && ifname.empty();
+  }
+};
+
+// By id; point into `view`.
+std::vector<const engine::AttachmentView*> Select(const engine::NodeView& view, const Selector& selector);
+
+// "tenant-a/a1 net1 on rail0"
+std::string Name(const state::Attachment& attachment);
+
+// "attachment of pod tenant-a/a1 on rail rail0", as far as it is set.
+std::string ToText(const Selector& selector);
+
+}  // namespace rail::inspect

@@ -1,0 +1,42 @@
+#include "lib/inspect/tenants.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+namespace rail::inspect {
+
+std::vector<TenantSeen> Tenants(const engine::NodeView& view, const config::Tenancy& tenancy) {
+  std::map<uint64_t, TenantSeen> by_id;
+  for (const engine::AttachmentView& shown : view.attachments) {
+    const state::Attachment& a = shown.attachment;
+    if (a.tenant_id == 0) continue;
+    TenantSeen& tenant = by_id[a.tenant_id];
+    tenant.name = a.tenant;
+    ++tenant.attachments;
+    tenant.rails.insert(a.rail);
+    if (!a.pod_namespace.empty()) tenant.namespaces.insert(a.pod_namespace);
+  }
+  for (const engine::RemoteView& remote : view.remotes) ++by_id[remote.remote.tenant.value].remotes;
+  std::vector<TenantSeen> all;
+  for (auto& [id, tenant] : by_id) {
+    tenant.id = id;
+    all.push_back(std::move(tenant));
+  }
+  for (const auto& [name, namespaces] : tenancy.tenants) {
+    // A namespace outside the map may have a tenant's name and be another tenant: its pods are of a namespace of the map.
+    auto it = std::ranges::find_if(all, [&](const TenantSeen& each) {
+      return each.name == name && std::ranges::any_of(namespaces, [&](const std::string& of) {
+               return each.namespaces.contains(of);
+             });
+    });
+    if (it == all.end()) it = all.insert(all.end(), TenantSeen{.name = name});
+    it->configured = true;
+    it->namespaces.insert(namespaces.begin(), namespaces.end());
+  }
+  std::ranges::sort(all, {},
+                    [](const TenantSeen& each) { return std::tuple(each.name.empty(), each.name, each.id); });
+  return all;
+}
+
+}  // namespace rail::inspect

@@ -1,0 +1,29 @@
+// The tenants of a node: those with a pod here, those that node.json names, those whose pods elsewhere are known.
+//
+// Use:      for (const TenantSeen& tenant : Tenants(*view, config)) ...
+// Threads:  pure functions
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "lib/engine/view.h"
+
+namespace rail::inspect {
+
+struct TenantSeen {
+  std::string name;  // "": only its id is known
+  uint64_t id = 0;   // 0: only its name is known
+  std::set<std::string> namespaces;
+  uint32_t attachments = 0;
+  uint32_t remotes = 0;
+  std::set<std::string> rails;
+  bool configured = false;
+};
+
+// By name, those without one last, then by id.
+std::vector<TenantSeen> Tenants(const engine::NodeView& view, const config::Tenancy& tenancy);
+
+}  // namespace rail::inspect

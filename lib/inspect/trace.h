@@ -1,0 +1,106 @@
+// Can a pod reach an address, and which rule decides: the switch is asked with the very packet, and its answer put in words.
+//
+// Use:      RAIL_ASSIGN(const Answer answer, Trace(question, facts, ask_switch));
+//           answer.verdict, answer.sentence, answer.advice
+// Threads:  pure but for what `ask_switch` does
+// Source:   lib/pipeline/README.md (what each table asks); ovs-vswitchd(8) "ofproto/trace"
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lib/base/address.h"
+#include "lib/engine/view.h"
+#include "lib/inspect/select.h"
+#include "lib/inspect/switch_trace.h"
+
+namespace rail::inspect {
+
+enum class Protocol { kUdp, kTcp, kIcmp };
+
+struct Question {
+  Selector source;
+  IpAddress destination;
+  Protocol protocol = Protocol::kUdp;
+  uint16_t destination_port = 4791;
+  uint16_t source_port = 49152;
+  std::optional<IpAddress> source_address;  // none: the pod's own
+  std::optional<MacAddress> source_mac;
+};
+
+enum class Verdict { kReaches, kDoubtful, kDropped };
+enum class Reason {  // rail.v1.TraceResponse.Reason says what each is
+  kDeliveredLocally,
+  kSentToLeaf,
+  kOtherTenant,
+  kUnknownDestination,
+  kNotInstalled,
+  kSpoofedSource,
+  kRulesMissing,
+  kNoTenant,
+  kNoLeafMac,
+  kNoCarrier,
+  kBgpDown,
+  kNotAnnounced,
+  kAnotherRail,
+  kOwnAddress,
+  kNotForPods,
+  kNoAddressOfFamily,
+  kForeignRule,
+  kNoWayBack,
+};
+
+struct Hop {
+  SwitchStep step;
+  std::string words;
+};
+
+// A packet through this node's switch.
+struct Way {
+  std::string packet;
+  std::vector<Hop> hops;
+  std::string megaflow;
+  std::string datapath_actions;
+};
+
+struct Back {
+  bool admitted = false;
+  std::string sentence;
+  Way way;
+};
+
+struct Answer {
+  Verdict verdict = Verdict::kDropped;
+  Reason reason = Reason::kRulesMissing;
+  std::string sentence;
+  std::string advice;
+  engine::AttachmentView source;
+  Way way;                         // empty when the packet was not tried
+  std::optional<size_t> deciding;  // of way.hops
+  std::vector<std::string> notes;
+  std::optional<Back> back;
+};
+
+// What is known beside the view.
+struct TraceFacts {
+  const engine::NodeView& view;
+  const config::NodeConfig& config;
+  // The OpenFlow ports of a bridge, by name.
+  std::function<Result<std::map<std::string, int64_t>>(const std::string& bridge)> ports;
+};
+
+// ofproto/trace of `flow` on `bridge`: what it prints.
+using AskSwitch = std::function<Result<std::string>(const std::string& bridge, const std::string& flow)>;
+
+// Errors: kNotFound no attachment is meant (those that there are); kInvalid several could be; what the switch says.
+Result<Answer> Trace(const Question& question, const TraceFacts& facts, const AskSwitch& ask);
+
+// "pipeline", "attachment", ...; "foreign" for a cookie that is not ours.
+std::string CookieKindName(uint64_t cookie);
+// "admit", "source", ...; "" for a table that is not ours.
+std::string TableName(uint8_t table);
+
+}  // namespace rail::inspect

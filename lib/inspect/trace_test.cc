@@ -1,0 +1,306 @@
+// Every verdict of a trace, from what the switch says and what is known of the node.
+#include "lib/inspect/trace.h"
+
+#include <fmt/core.h>
+#include <gmock/gmock.h>
+
+#include "lib/inspect/tenants.h"
+
+namespace rail::inspect {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr uint64_t kRed = 0xaa;
+constexpr uint64_t kBlue = 0xbb;
+
+IpAddress Ip(const char* text) {
+  return *IpAddress::Parse(text);
+}
+
+std::string Step(int table, const char* match, int priority, uint64_t cookie, const std::string& actions) {
+  return fmt::format(" {}. {}priority {}, cookie {:#x}\n    {}\n", table,
+                     *match == '\0' ? "" : fmt::format("{}, ", match), priority, cookie, actions);
+}
+std::string Text(const std::string& steps, const std::string& datapath = "drop") {
+  return "bridge(\"br-rail0\")\n----\n" + steps +
+         "\nFinal flow: unchanged\nMegaflow: m\nDatapath actions: " + datapath + "\n";
+}
+
+constexpr uint64_t kMiss = 0x5241494c01000000;
+const std::string kAdmit = Step(0, "in_port=2", 100, 0x5241494c02000001, "resubmit(,1)");
+const std::string kSourceRed =
+    Step(1, "in_port=2", 100, 0x5241494c03000001, "set_field:0xaa->xreg0\n    resubmit(,2)");
+const std::string kToRed = Step(2, "d", 100, 0x5241494c05000000, "set_field:0xaa->xreg1\n    resubmit(,3)");
+const std::string kToBlue = Step(2, "d", 100, 0x5241494c03000003, "set_field:0xbb->xreg1\n    resubmit(,3)");
+const std::string kSame = Step(3, "s", 100, 0x5241494c040000aa, "resubmit(,4)");
+const std::string kLeaf =
+    Step(4, "ip", 10, 0x5241494c06000000, "set_field:0:0:0:0:0:1->eth_src\n    output:1");
+const std::string kToPod2 = Step(4, "ip", 100, 0x5241494c02000002, "output:3");
+const std::string kToPod1 = Step(4, "ip", 100, 0x5241494c02000001, "output:2");
+std::string Miss(int table) {
+  return Step(table, "", 0, kMiss, "drop");
+}
+
+class TraceTest : public testing::Test {
+ protected:
+  TraceTest() {
+    config::Rail rail0{.name = "rail0", .index = 0, .pf = "pf0", .bridge = "br-rail0", .mtu = 4200};
+    config::Rail rail1{.name = "rail1", .index = 1, .pf = "pf1", .bridge = "br-rail1", .mtu = 4200};
+    config.rails = {rail0, rail1};
+    for (const config::Rail& rail : config.rails) {
+      engine::RailView& shown = view.rails.emplace_back();
+      shown.rail = rail;
+      shown.bridge_present = shown.uplink_carrier = true;
+      shown.leaf_mac = *MacAddress::Parse("02:00:00:00:0f:00");
+      shown.bridge_mac = *MacAddress::Parse("02:00:00:00:0e:00");
+      shown.bgp_state = "Established";
+    }
+    view.hostname = "n1";
+    AddPod(1, "ns", "a", "rail0", "10.0.0.1", kRed, 2);
+    AddPod(2, "ns", "b", "rail0", "10.0.0.2", kRed, 3);
+    AddPod(3, "other", "c", "rail0", "10.0.0.3", kBlue, 4);
+    AddRemote("10.0.9.1", kRed, 0);
+    AddRemote("10.0.9.2", kBlue, 0);
+    question.source.pod = "a";
+    forward = Text(kAdmit + kSourceRed + kToRed + kSame + kLeaf, "set(eth()),1");
+    back = Text(kAdmit + kSourceRed + kToRed + kSame + kToPod1, "2");
+  }
+
+  void AddPod(int64_t id, const char* ns, const char* name, const char* rail, const char* address,
+              uint64_t tenant, uint16_t port) {
+    engine::AttachmentView& shown = view.attachments.emplace_back();
+    shown.rules_in_place = true;
+    state::Attachment& a = shown.attachment;
+    a.id = id;
+    a.key = {"net", std::string("c-") + name, std::string(rail) == "rail0" ? "net1" : "net2"};
+    a.phase = state::Phase::kReady;
+    a.rail = rail;
+    a.pod_namespace = ns;
+    a.pod_name = name;
+    a.representor = "rep" + std::to_string(port);
+    a.mac = *MacAddress::Parse("02:00:00:00:00:01");
+    a.addresses = {Ip(address)};
+    a.ofport = port;
+    a.tenant = tenant == kRed ? "red" : "blue";
+    a.tenant_id = tenant;
+    a.announced = true;
+  }
+  void AddRemote(const char* address, uint64_t tenant, uint32_t rail) {
+    engine::RemoteView& remote = view.remotes.own().emplace_back();
+    remote.remote = {Ip(address), {tenant}, rail, "br-rail0"};
+    remote.tenant = tenant == kRed ? "red" : "blue";
+  }
+
+  Result<Answer> Ask(const char* destination) {
+    question.destination = Ip(destination);
+    packets.clear();
+    return Trace(question,
+                 {.view = view,
+                  .config = config,
+                  .ports =
+                      [](const std::string&) {
+                        return std::map<std::string, int64_t>{
+                            {"pf0", 1}, {"br-rail0", 65534}, {"rep2", 2}, {"rep3", 3}, {"rep4", 4}};
+                      }},
+                 [&](const std::string& bridge, const std::string& packet) -> Result<std::string> {
+                   EXPECT_EQ(bridge, "br-rail0");
+                   packets.push_back(packet);
+                   return packets.size() == 1 ? forward : back;
+                 });
+  }
+  Answer Must(const char* destination) {
+    auto answer = Ask(destination);
+    EXPECT_TRUE(answer) << answer.error().message;
+    return answer ? *answer : Answer();
+  }
+  void Dropped(const char* destination, Reason reason, const std::string& words) {
+    const Answer answer = Must(destination);
+    EXPECT_EQ(answer.verdict, Verdict::kDropped);
+    EXPECT_EQ(answer.reason, reason) << answer.sentence;
+    EXPECT_THAT(answer.sentence, HasSubstr(words));
+    EXPECT_FALSE(answer.back);
+  }
+
+  config::NodeConfig config;
+  engine::NodeView view;
+  Question question;
+  std::string forward, back;
+  std::vector<std::string> packets;
+};
+
+TEST_F(TraceTest, AsksTheSwitchWithThePacketOfThePodAndWithItsAnswer) {
+  const Answer answer = Must("10.0.9.1");
+  EXPECT_EQ(answer.verdict, Verdict::kReaches) << answer.sentence;
+  EXPECT_EQ(answer.reason, Reason::kSentToLeaf);
+  ASSERT_EQ(packets.size(), 2U);
+  EXPECT_EQ(packets[0],
+            "in_port=2,dl_src=02:00:00:00:00:01,dl_dst=02:52:41:49:4c:00,udp,nw_src=10.0.0.1,nw_dst=10.0.9.1,"
+            "nw_ttl=64,"
+            "udp_src=49152,udp_dst=4791");
+  EXPECT_EQ(packets[1],
+            "in_port=1,dl_src=02:00:00:00:0f:00,dl_dst=02:00:00:00:0e:00,udp,nw_src=10.0.9.1,nw_dst=10.0.0.1,"
+            "nw_ttl=64,"
+            "udp_src=4791,udp_dst=49152");
+  EXPECT_EQ(answer.way.hops[*answer.deciding].step.table, 3);
+  EXPECT_EQ(answer.way.hops[3].words, "the same tenant");
+  EXPECT_THAT(answer.way.hops[2].words, HasSubstr("tenant red (000000000000aa), learned from BGP"));
+  EXPECT_TRUE(answer.back->admitted);
+}
+
+TEST_F(TraceTest, WritesEachProtocolAndFamily) {
+  question.protocol = Protocol::kIcmp;
+  Must("10.0.9.1");
+  EXPECT_THAT(packets[0],
+              HasSubstr(",icmp,nw_src=10.0.0.1,nw_dst=10.0.9.1,nw_ttl=64,icmp_type=8,icmp_code=0"));
+  view.attachments[0].attachment.addresses.push_back(Ip("fd00::1"));
+  question.protocol = Protocol::kTcp;
+  question.destination_port = 22;
+  Must("fd00::9");
+  EXPECT_THAT(packets[0],
+              HasSubstr(",tcp6,ipv6_src=fd00::1,ipv6_dst=fd00::9,nw_ttl=64,tcp_src=49152,tcp_dst=22"));
+}
+
+TEST_F(TraceTest, DeliversWithinTheNode) {
+  forward = Text(kAdmit + kSourceRed + kToRed + kSame + kToPod2, "3");
+  const Answer answer = Must("10.0.0.2");
+  EXPECT_EQ(answer.verdict, Verdict::kReaches) << answer.sentence;
+  EXPECT_EQ(answer.reason, Reason::kDeliveredLocally);
+  EXPECT_THAT(answer.sentence, HasSubstr("ns/b net1 on rail0"));
+  EXPECT_THAT(packets[1], HasSubstr("in_port=3,"));
+}
+
+TEST_F(TraceTest, NamesTheOtherTenantHereAndElsewhere) {
+  forward = Text(kAdmit + kSourceRed + kToBlue + Miss(3));
+  Dropped("10.0.0.3", Reason::kOtherTenant, "tenant blue (000000000000bb), of pod other/c");
+  Dropped("10.0.9.2", Reason::kOtherTenant, "on another node");
+  // Of a tenant that is not on this node no rules are here.
+  forward = Text(kAdmit + kSourceRed + Miss(2));
+  Dropped("10.0.9.2", Reason::kOtherTenant, "belongs to another tenant");
+}
+
+TEST_F(TraceTest, SaysWhyADestinationIsUnknown) {
+  forward = Text(kAdmit + kSourceRed + Miss(2));
+  Dropped("10.0.9.9", Reason::kUnknownDestination, "nobody announces 10.0.9.9");
+  Dropped("10.0.9.1", Reason::kNotInstalled, "its rules are not on br-rail0 yet");
+  Dropped("224.0.0.5", Reason::kNotForPods, "no pod's address");
+  Dropped("169.254.1.1", Reason::kNotForPods, "no pod's address");
+  Dropped("10.0.0.2", Reason::kRulesMissing, "the rule that knows 10.0.0.2");
+  AddPod(4, "ns", "d", "rail1", "10.1.0.4", kRed, 9);
+  Dropped("10.1.0.4", Reason::kAnotherRail, "is on rail1 of this very node");
+  view.rails[0].bgp_state = "Active";
+  Dropped("10.0.9.9", Reason::kBgpDown, "BGP session of rail0 is Active");
+}
+
+TEST_F(TraceTest, NamesAForgedSource) {
+  forward = Text(Step(0, "in_port=2", 1, 0x5241494c02000001, "drop"));
+  question.source_address = Ip("10.0.0.99");
+  Dropped("10.0.9.1", Reason::kSpoofedSource, "10.0.0.99 is not the pod's (10.0.0.1)");
+  question.source_address.reset();
+  question.source_mac = *MacAddress::Parse("02:00:00:00:00:99");
+  Dropped("10.0.9.1", Reason::kSpoofedSource, "02:00:00:00:00:99 is not the pod's");
+  EXPECT_THAT(packets[0], HasSubstr("dl_src=02:00:00:00:00:99"));
+  question.source_mac.reset();
+  Dropped("10.0.9.1", Reason::kRulesMissing, "the rule that admits 10.0.0.1");
+}
+
+TEST_F(TraceTest, NamesTheRulesThatAreMissingAndWhatKeepsRaild) {
+  forward = Text(Miss(0));
+  Dropped("10.0.9.1", Reason::kRulesMissing, "every rule of ns/a net1 on rail0 is not in br-rail0");
+  view.health.push_back({"rail rail0", false, "ovs is broken", 3});
+  EXPECT_THAT(Must("10.0.9.1").advice, HasSubstr("ovs is broken"));
+  forward = Text(kAdmit + Miss(1));
+  Dropped("10.0.9.1", Reason::kRulesMissing, "which tenant");
+  view.attachments[0].attachment.tenant_id = 0;
+  Dropped("10.0.9.1", Reason::kNoTenant, "tenant-isolation has not run");
+  view.attachments[0].attachment.tenant_id = kRed;
+  forward = Text(kAdmit + kSourceRed + kToRed + Miss(3));
+  Dropped("10.0.9.1", Reason::kRulesMissing, "lets the tenant talk to itself");
+  forward = Text(kAdmit + kSourceRed + kToRed + kSame + Miss(4));
+  Dropped("10.0.0.2", Reason::kRulesMissing, "the rule that forwards to ns/b");
+}
+
+TEST_F(TraceTest, NamesALeafThatIsNotKnownAndAWireThatIsOut) {
+  forward = Text(kAdmit + kSourceRed + kToRed + kSame + Miss(4));
+  Dropped("10.0.9.1", Reason::kNoLeafMac, "the leaf's MAC address is not known");
+  forward = Text(kAdmit + kSourceRed + kToRed + kSame + kLeaf, "1");
+  view.rails[0].uplink_carrier = false;
+  Dropped("10.0.9.1", Reason::kNoCarrier, "pf0 has no carrier");
+}
+
+TEST_F(TraceTest, DoubtsWhatLeavesWhileSomethingElseIsWrong) {
+  view.rails[0].bgp_state = "Active";
+  Answer answer = Must("10.0.9.1");
+  EXPECT_EQ(answer.verdict, Verdict::kDoubtful);
+  EXPECT_EQ(answer.reason, Reason::kBgpDown);
+  view.rails[0].bgp_state = "Established";
+  view.attachments[0].attachment.announced = false;
+  EXPECT_EQ(Must("10.0.9.1").reason, Reason::kNotAnnounced);
+  view.attachments[0].attachment.announced = true;
+  EXPECT_EQ(Must("10.0.9.7").reason, Reason::kUnknownDestination);
+  back = Text(Miss(0));
+  answer = Must("10.0.9.1");
+  EXPECT_EQ(answer.verdict, Verdict::kDoubtful);
+  EXPECT_EQ(answer.reason, Reason::kNoWayBack);
+  EXPECT_FALSE(answer.back->admitted);
+  EXPECT_THAT(answer.back->sentence, HasSubstr("ends in table 0"));
+}
+
+TEST_F(TraceTest, SaysWhenARuleOfSomebodyElseDecides) {
+  forward = Text(Step(0, "in_port=2", 500, 0x7, "output:3"), "3");
+  Dropped("10.0.9.1", Reason::kForeignRule, "cookie 0x7");
+}
+
+TEST_F(TraceTest, KnowsWhatNeedsNoSwitch) {
+  Dropped("10.0.0.1", Reason::kOwnAddress, "own address");
+  Dropped("fd00::9", Reason::kNoAddressOfFamily, "has no IPv6 address");
+  view.attachments[0].attachment.phase = state::Phase::kAdding;
+  Dropped("10.0.9.1", Reason::kRulesMissing, "is being attached");
+  EXPECT_TRUE(packets.empty());
+}
+
+TEST_F(TraceTest, TakesTheInterfaceOfTheDestinationsRail) {
+  AddPod(4, "ns", "a", "rail1", "10.1.0.1", kRed, 2);
+  AddRemote("10.1.9.1", kRed, 1);
+  EXPECT_EQ(Must("10.0.9.1").source.attachment.rail, "rail0");
+  question.source.rail = "rail0";
+  const Answer answer = Must("10.1.9.1");
+  EXPECT_EQ(answer.source.attachment.rail, "rail0");
+  ASSERT_FALSE(answer.notes.empty());
+  EXPECT_THAT(answer.notes[0], HasSubstr("10.1.9.1 is on rail1"));
+}
+
+TEST_F(TraceTest, SaysWhichPodsThereAre) {
+  question.source.pod = "z";
+  auto answer = Ask("10.0.9.1");
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().code, Code::kNotFound);
+  EXPECT_THAT(answer.error().message,
+              HasSubstr("there is no attachment of pod z on this node (n1); there are: ns/a"));
+  question.source.pod.clear();
+  answer = Ask("10.0.9.1");
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().code, Code::kInvalid);
+  EXPECT_THAT(answer.error().message, HasSubstr("it could be: ns/a"));
+}
+
+TEST_F(TraceTest, TenantsAreThoseHereThoseElsewhereAndThoseOfNodeJson) {
+  config.tenancy.tenants = {{"red", {"ns", "ns-dev"}}, {"green", {"g"}}};
+  AddRemote("10.0.9.5", 0xcc, 0);
+  view.remotes.own().back().tenant = "";
+  const std::vector<TenantSeen> tenants = Tenants(view, config.tenancy);
+  ASSERT_EQ(tenants.size(), 4U);
+  EXPECT_EQ(tenants[0].name, "blue");
+  EXPECT_FALSE(tenants[0].configured);
+  EXPECT_EQ(tenants[1].name, "green");
+  EXPECT_EQ(tenants[1].id, 0U);
+  EXPECT_EQ(tenants[2].name, "red");
+  EXPECT_THAT(tenants[2].namespaces, testing::ElementsAre("ns", "ns-dev"));
+  EXPECT_EQ(tenants[2].attachments, 2U);
+  EXPECT_TRUE(tenants[2].configured);
+  EXPECT_EQ(tenants[3].id, 0xccU);
+  EXPECT_EQ(tenants[3].remotes, 1U);
+}
+
+}  // namespace
+}  // namespace rail::inspect

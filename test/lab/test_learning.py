@@ -1,0 +1,208 @@
+"""How a node learns of pods elsewhere: bgpd pushes (BMP), or is asked; what is ours, what is not, and what survives a break."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import time
+from collections.abc import Iterator
+
+import pytest
+from railcni_lab import daemons, fabric, kernel, vty
+from railcni_lab.layout import COMMUNITY_ASN, Host, Node
+from speaker import Large, communities, configure, tenant_id
+from world import World, eventually, kill_raild, settle
+
+
+def learning(world: World, node: Node) -> str:
+    return str(world.railctl(node, "get", "node")["node"]["learning"])
+
+
+def remotes(world: World, node: Node) -> dict[str, str]:
+    """Address -> id of its tenant."""
+    return {r["address"]: r["tenant"]["id"] for r in world.railctl(node, "get", "remotes").get("remotes", [])}
+
+
+def rules_about(world: World, node: Node, rail: int, address: str) -> list[str]:
+    return [f"{f['match']} {f['actions']}" for f in world.flows(node, rail) if f"={address}" in f["match"]]
+
+
+def id_of(world: World, node: Node, tenant: str) -> int:
+    return tenant_id((node.root / "etc/railcni/tenant.key").read_bytes(), f"namespace/{tenant}")
+
+
+class Announcer:
+    """Announces addresses at a leaf, as a node behind it would."""
+
+    def __init__(self, leaf: Host, rail: int) -> None:
+        self.leaf, self.rail, self.given = leaf, rail, {}
+        self.maps: set[str] = set()
+
+    def announce(self, prefix: str, marks: list[Large]) -> None:
+        name = "test-" + "-".join(f"{m.asn:x}.{m.first:x}.{m.second:x}" for m in marks) if marks else "test-none"
+        if name not in self.maps:
+            configure(self.leaf, f"route-map {name} permit 10",
+                      *([f"set large-community {' '.join(map(str, marks))}"] if marks else []))
+            self.maps.add(name)
+        family = "ipv6" if ":" in prefix else "ipv4"
+        # The route need not be in the leaf's kernel to be announced.
+        configure(self.leaf, f"router bgp {self.leaf.asn}", "no bgp network import-check", f"address-family {family} unicast",
+                  f"network {prefix} route-map {name}")
+        self.given[prefix] = name
+
+    def withdraw(self, prefix: str) -> None:
+        family = "ipv6" if ":" in prefix else "ipv4"
+        configure(self.leaf, f"router bgp {self.leaf.asn}", f"address-family {family} unicast",
+                  f"no network {prefix} route-map {self.given.pop(prefix)}")
+
+    def close(self) -> None:
+        for prefix in list(self.given):
+            self.withdraw(prefix)
+        for name in self.maps:
+            configure(self.leaf, f"no route-map {name}")
+
+
+@pytest.fixture
+def announcers(world: World) -> Iterator[list[Announcer]]:
+    made = [Announcer(leaf, rail) for rail, leaf in enumerate(world.lab.leaves())]
+    try:
+        yield made
+    finally:
+        for one in made:
+            one.close()
+
+
+def test_bgpd_pushes(world: World) -> None:
+    for node in world.lab.nodes():
+        eventually(f"{node.name} learns by push", lambda n=node: learning(world, n), lambda how: how == "PUSH", 30)
+    settle(world)
+
+
+def test_announced_and_withdrawn(world: World, announcers: list[Announcer]) -> None:
+    node = world.lab.find_node("n1")
+    ours = id_of(world, node, "tenant-a")
+    for prefix in ("10.0.99.1/32", "fd52:4149:0:99::1/128"):
+        address = prefix.split("/")[0]
+        announcers[0].announce(prefix, communities(ours, 0))
+        eventually("learned", lambda a=address: remotes(world, node).get(a), lambda t: t == f"{ours:014x}", 30)
+        eventually("rules on both rails", lambda a=address: [len(rules_about(world, node, r, a)) for r in (0, 1)],
+                   lambda n: n == [2, 2], 30)
+        announcers[0].withdraw(prefix)
+        eventually("forgotten", lambda a=address: a in remotes(world, node), lambda there: not there, 30)
+        eventually("no rules", lambda a=address: [len(rules_about(world, node, r, a)) for r in (0, 1)], lambda n: n == [0, 0], 30)
+
+
+def test_what_is_not_ours_is_not_learned(world: World, announcers: list[Announcer]) -> None:
+    node = world.lab.find_node("n1")
+    ours = id_of(world, node, "tenant-a")
+    tenant, rail = communities(ours, 0)
+    foreign = {"10.0.99.10/32": [], "10.0.99.11/32": [Large(65001, 1, 2)],
+               "10.0.99.12/32": [Large(COMMUNITY_ASN + 1, tenant.first, tenant.second), Large(COMMUNITY_ASN + 1, rail.first, 0)],
+               "10.0.99.13/32": [rail], "10.0.99.14/32": [tenant],
+               "10.0.99.15/32": [tenant, communities(ours + 1, 0)[0], rail],
+               "10.0.98.0/24": [tenant, rail], "10.0.97.1/32": [tenant, communities(ours, 0)[1]]}
+    for prefix, marks in foreign.items():
+        announcers[0].announce(prefix, marks)
+    # The last one is ours: when it is there, those before it have been seen too.
+    eventually("the one that is ours", lambda: remotes(world, node), lambda r: "10.0.97.1" in r, 30)
+    found = set(remotes(world, node))
+    assert not {p.split("/")[0] for p in foreign if p != "10.0.97.1/32"} & found, found
+    for prefix in foreign:
+        if prefix != "10.0.97.1/32":
+            assert not rules_about(world, node, 0, prefix.split("/")[0])
+
+
+def test_a_prefix_of_two_rails_stays_while_one_has_it(world: World, announcers: list[Announcer]) -> None:
+    node, prefix = world.lab.find_node("n1"), "10.0.99.20/32"
+    marks = communities(id_of(world, node, "tenant-a"), 0)
+    for one in announcers:
+        one.announce(prefix, marks)
+    eventually("rules", lambda: len(rules_about(world, node, 0, "10.0.99.20")), lambda n: n == 2, 30)
+    announcers[0].withdraw(prefix)
+    eventually("the leaf has one path less", lambda: len([r for r in vty.routes(node.frr_dir) if r["prefix"] == prefix]),
+               lambda n: n >= 1, 30)
+    time.sleep(0.5)  # a withdrawal that is wrongly believed would have come by now
+    assert len(rules_about(world, node, 0, "10.0.99.20")) == 2
+    announcers[1].withdraw(prefix)
+    eventually("gone", lambda: len(rules_about(world, node, 0, "10.0.99.20")), lambda n: n == 0, 30)
+
+
+def test_a_prefix_changes_its_tenant(world: World, announcers: list[Announcer]) -> None:
+    node, prefix, address = world.lab.find_node("n1"), "10.0.99.30/32", "10.0.99.30"
+    a, b = id_of(world, node, "tenant-a"), id_of(world, node, "tenant-b")
+    announcers[0].announce(prefix, communities(a, 0))
+    eventually("of a", lambda: remotes(world, node).get(address), lambda t: t == f"{a:014x}", 30)
+    announcers[0].announce(prefix, communities(b, 0))
+    eventually("of b", lambda: remotes(world, node).get(address), lambda t: t == f"{b:014x}", 30)
+    eventually("rules of b alone", lambda: rules_about(world, node, 0, address),
+               lambda rules: len(rules) == 2 and all(f"{b:x}" in r for r in rules), 30)
+
+
+def test_two_tenants_of_one_address_reach_nobody(world: World, announcers: list[Announcer]) -> None:
+    node, prefix, address = world.lab.find_node("n1"), "10.0.99.40/32", "10.0.99.40"
+    for one, tenant in zip(announcers, ("tenant-a", "tenant-b"), strict=True):
+        one.announce(prefix, communities(id_of(world, node, tenant), 0))
+
+    def health() -> list[str]:
+        return [h.get("problem", "") for h in world.railctl(node, "get", "node")["node"]["health"]]
+    eventually("it is said", health, lambda all_of_it: any(address in problem for problem in all_of_it), 30)
+    assert not rules_about(world, node, 0, address) and not rules_about(world, node, 1, address)
+    announcers[1].withdraw(prefix)
+    eventually("one is left", lambda: len(rules_about(world, node, 0, address)), lambda n: n == 2, 30)
+    eventually("it is right again", health, lambda all_of_it: not any(address in problem for problem in all_of_it), 30)
+
+
+def test_a_new_raild_drops_nothing(world: World) -> None:
+    node = world.lab.find_node("n1")
+    eventually("what the tests before this one announced is gone",
+               lambda: [a for rail in (0, 1) for a in rules_about(world, node, rail, "10.0.9")], lambda rules: not rules, 30)
+    before = {rail: {f["match"] for f in world.flows(node, rail)} for rail in (0, 1)}
+    kill_raild(node)
+    daemons.start_raild(world.lab, node)
+    fabric.wait_for_bridges(node, 2)
+    for _ in range(20):
+        for rail in (0, 1):
+            assert before[rail] <= {f["match"] for f in world.flows(node, rail)}
+        time.sleep(0.1)
+    eventually("it learns by push again", lambda: learning(world, node), lambda how: how == "PUSH", 30)
+    settle(world)
+
+
+def test_without_the_module_it_asks_and_says_so(world: World) -> None:
+    """bgpd of a node is started again without its BMP module, and with it again: nothing is lost either time."""
+    node = world.lab.find_node("n1")
+    log = node.log_dir / "raild.log"
+    try:
+        restart_bgpd(node, bmp=False)
+        eventually("it asks", lambda: learning(world, node), lambda how: how == "POLL", 60)
+        problems = [h.get("problem", "") for h in world.railctl(node, "get", "node")["node"]["health"]]
+        assert any("four times a second" in p and "-M bmp" in p for p in problems), problems
+        said = [line for line in log.read_text().splitlines() if "-M bmp" in line]
+        assert len(said) == 1, said
+        settle(world, seconds=60)
+    finally:
+        restart_bgpd(node, bmp=True)
+    eventually("it learns by push again", lambda: learning(world, node), lambda how: how == "PUSH", 60)
+    settle(world, seconds=60)
+
+
+def restart_bgpd(node: Node, bmp: bool) -> None:
+    for daemon in ("bgpd", "zebra"):
+        pid = daemons.pid_of(node, daemon)
+        if pid is not None:
+            os.kill(pid, signal.SIGKILL)
+            daemons.wait_until(f"{daemon} ended", lambda d=daemon: daemons.pid_of(node, d) is None, 5)
+    daemons.start_frr(node, bmp=bmp)
+
+
+def test_a_stranger_cannot_feed(world: World) -> None:
+    """Somebody else on the node's loopback, and a second connection: neither is listened to."""
+    node = world.lab.find_node("n1")
+    with kernel.inside(node.namespace):
+        stranger = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    with stranger:
+        stranger.settimeout(20)
+        stranger.connect(("127.0.0.1", 11019))
+        assert stranger.recv(1) == b"", "it was not closed"
+    assert learning(world, node) == "PUSH"

@@ -1,0 +1,49 @@
+"""The unit of raild: systemd takes it, and its capabilities are those that raild keeps."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+UNIT = ROOT / "deploy/systemd/raild.service"
+
+
+def kept() -> set[str]:
+    """As cmd/raild/privileges.cc has them."""
+    code = (ROOT / "cmd/raild/privileges.cc").read_text()
+    return set(re.findall(r"\bCAP_[A-Z_]+", code.partition("NeededCapabilities")[2].partition("}")[0]))
+
+
+def setting(name: str) -> list[str]:
+    return re.findall(rf"^{name}=(.*)$", UNIT.read_text(), re.M)
+
+
+def test_capabilities_are_those_that_raild_keeps_and_that_its_manual_explains() -> None:
+    assert set(setting("CapabilityBoundingSet")[0].split()) == kept()
+    explained = set(re.findall(r"^\| ([A-Z_]+) \|", (ROOT / "cmd/raild/README.md").read_text(), re.M))
+    assert {f"CAP_{name}" for name in explained} == kept()
+    # In a container there is no group to give the socket to.
+    manifest = (ROOT / "manifests/base/daemonset.yaml").read_text()
+    assert set(re.findall(r"^ +- ([A-Z_]+) +#", manifest, re.M)) == {c[4:] for c in kept()} - {"CHOWN"}
+
+
+def test_readiness_watchdog_and_end_leave_a_round_its_time() -> None:
+    assert setting("Type") == ["notify"]
+    for name in ("WatchdogSec", "TimeoutStopSec", "TimeoutStartSec"):
+        assert int(setting(name)[0]) > 20, "a round of raild may take 20 s"
+
+
+def test_systemd_takes_it(tmp_path: Path) -> None:
+    if shutil.which("systemd-analyze") is None:
+        pytest.skip("systemd-analyze (package systemd) is not installed here")
+    unit = tmp_path / "raild.service"
+    unit.write_text(UNIT.read_text().replace("/usr/bin/raild", shutil.which("true") or "/bin/true"))
+    done = subprocess.run(["systemd-analyze", "verify", "--man=no", "--recursive-errors=no", str(unit)], text=True,
+                          capture_output=True, timeout=60, check=False)
+    words = [line for line in (done.stdout + done.stderr).splitlines() if "raild.service" in line]
+    assert not words and done.returncode == 0, done.stdout + done.stderr
