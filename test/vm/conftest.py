@@ -83,15 +83,18 @@ class Outside:
             self.reports |= {i.nodeid: [made_up(i, "skipped", f"no guest: {reason}")] for i in items}
             return
         fetched = time.monotonic() - began
-        wanted = [f"{REPOSITORY}/{i.nodeid}" for i in items]
+        wanted = [f"{i.path}::{within_file(i.nodeid)}" for i in items]
         command = guest.preamble() + shlex.join(["/usr/bin/python3", "-B", "-m", "pytest", "-p", "no:cacheprovider",
                                                  f"--rootdir={REPOSITORY}", "-v", "-s", *wanted])
         outcome = machine.run(kernel, command, out, guest.limit, guest.devices)
         self.say(f"{name}: kernel {kernel.version} {fetched:.0f} s, guest {outcome.seconds:.0f} s; {out}/transcript")
         found: dict[str, list[pytest.TestReport]] = {i.nodeid: [] for i in items}
+        asked = {within_file(i.nodeid): i for i in items}
         for line in (out / REPORTS).read_text().splitlines() if (out / REPORTS).exists() else []:
             report = self.config.hook.pytest_report_from_serializable(config=self.config, data=json.loads(line))
-            found.setdefault(report.nodeid, []).append(report)
+            item = asked[within_file(report.nodeid)]  # the two sides may count paths from different folders
+            report.nodeid, report.location = item.nodeid, item.location
+            found[item.nodeid].append(report)
         for item in items:
             if not any(r.when == "teardown" for r in found[item.nodeid]):
                 why = outcome.words or f"its pytest ended with status {outcome.status} before"
@@ -105,6 +108,10 @@ class Outside:
 
 def guest_of(item: pytest.Item) -> str:
     return item.path.stem.removeprefix("test_")
+
+
+def within_file(nodeid: str) -> str:
+    return nodeid.partition("::")[2]
 
 
 def made_up(item: pytest.Item, outcome: str, words: str) -> pytest.TestReport:

@@ -78,6 +78,7 @@ def client(world: World, name: str, source: str, target: str, tos: int, *more: s
             world.port(target).ipv4]
 
 
+# What the tools say about speed is not looked at: on an emulated processor's clock it may be "inf".
 def exchange(world: World, name: str, source: str, target: str, tos: int, *more: str) -> tuple[str, set[int]]:
     """Runs the tool between two pods. Returns what the client printed, and the TOS bytes with which RoCE arrived."""
     ends = [(world.port(pod).namespace, "net1") for pod in (source, target)]
@@ -96,13 +97,13 @@ def is_roce(frame: bytes) -> bool:
 
 def test_ib_write_bw_completes_with_dscp_and_ecn_as_sent(world: World) -> None:
     text, arrived = exchange(world, "ib_write_bw", "a1", "a2", DSCP_26 | ECT_0, "-n", "100", "-s", "65536")
-    assert re.search(r"^\s*65536\s+100\s+[\d.]+", text, re.M), text
+    assert re.search(r"^\s*65536\s+100\s", text, re.M), text
     assert arrived == {DSCP_26 | ECT_0}
 
 
 def test_ib_send_lat_completes_with_a_congestion_mark_as_set(world: World) -> None:
     text, arrived = exchange(world, "ib_send_lat", "a2", "a1", DSCP_26 | CE, "-n", "50", "-s", "64")
-    assert re.search(r"^\s*64\s+50\s+[\d.]+", text, re.M), text
+    assert re.search(r"^\s*64\s+50\s", text, re.M), text
     assert arrived == {DSCP_26 | CE}
 
 
