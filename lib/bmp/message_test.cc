@@ -97,11 +97,15 @@ TEST(RealBgpd, TellsASessionThatIsDown) {
 TEST(RealBgpd, AnnouncesAndWithdraws) {
   const auto v4 = DecodeAs(Kind::kRoutes, FromHex(kAnnounceIpv4));
   EXPECT_EQ(v4.peer, kLeaf);
-  EXPECT_EQ(v4.update,
-            (Update{.announced = {Ip("10.0.3.7")}, .withdrawn = {}, .communities = {kRail, kTenant}}));
+  EXPECT_EQ(v4.update, (Update{.announced = {Ip("10.0.3.7")},
+                               .withdrawn = {},
+                               .communities = {kRail, kTenant},
+                               .as_path = {4200000001, 4200000101}}));
   const auto v6 = DecodeAs(Kind::kRoutes, FromHex(kAnnounceIpv6));
-  EXPECT_EQ(v6.update,
-            (Update{.announced = {Ip("fd00::7")}, .withdrawn = {}, .communities = {kRail, kTenant}}));
+  EXPECT_EQ(v6.update, (Update{.announced = {Ip("fd00::7")},
+                               .withdrawn = {},
+                               .communities = {kRail, kTenant},
+                               .as_path = {4200000001, 4200000101}}));
   EXPECT_EQ(DecodeAs(Kind::kRoutes, FromHex(kWithdrawIpv4)).update.withdrawn.size(), 1U);
   EXPECT_EQ(DecodeAs(Kind::kRoutes, FromHex(kWithdrawIpv6)).update.withdrawn.size(), 1U);
 }

@@ -61,14 +61,16 @@ AsSize Other(AsSize size) {
   return size == AsSize::kTwo ? AsSize::kFour : AsSize::kTwo;
 }
 
-bool IsAsPath(Bytes bytes, AsSize as_size) {
+// The AS numbers, if the attribute holds just whole segments of that width.
+std::optional<std::vector<uint32_t>> AsPath(Bytes bytes, AsSize as_size) {
+  std::vector<uint32_t> numbers;
   while (!bytes.empty()) {
     const uint8_t type = bytes.U8();
     const uint8_t count = bytes.U8();
-    bytes.Raw(size_t{count} * static_cast<uint8_t>(as_size));
-    if (!bytes.ok() || type < 1 || type > 4 || count == 0) return false;  // 3, 4: RFC 5065
+    for (int i = 0; i < count; ++i) numbers.push_back(as_size == AsSize::kTwo ? bytes.U16() : bytes.U32());
+    if (!bytes.ok() || type < 1 || type > 4 || count == 0) return std::nullopt;  // 3, 4: RFC 5065
   }
-  return true;
+  return numbers;
 }
 
 // The flags that RFC 7606 section 3 (c) wants compared, of the attributes that are read here.
@@ -149,9 +151,14 @@ class UpdateReader {
         if (value.left() != 1 || value.U8() > 2) update_.treated_as_withdraw = true;
         return {};
       case kAsPath:
-        // Nothing is taken from it, and bgpd does not always set the flag that tells the width: either one will do.
-        if (!IsAsPath(value, as_size_) && !IsAsPath(value, Other(as_size_)))
+        // bgpd does not always set the flag that tells the width: either one will do.
+        if (auto path = AsPath(value, as_size_)) {
+          update_.as_path = std::move(*path);
+        } else if (auto other = AsPath(value, Other(as_size_))) {
+          update_.as_path = std::move(*other);
+        } else {
           update_.treated_as_withdraw = true;
+        }
         return {};
       case kLargeCommunity:
         LargeCommunities(value);

@@ -24,6 +24,7 @@ struct Update {
   std::vector<IpAddress> announced;
   std::vector<IpAddress> withdrawn;
   std::vector<tenancy::LargeCommunity> communities;  // of all that is announced; each once
+  std::vector<uint32_t> as_path;                     // the AS numbers in it, those of sets too
   std::optional<Family> end_of_rib;
   // A path attribute is malformed, so that what the message announces counts as withdrawn.
   bool treated_as_withdraw = false;

@@ -128,8 +128,9 @@ void Remotes::Routes(const bmp::Message& message, Deadline now) {
   peer.in_window += update.announced.size() + update.withdrawn.size();
   for (const IpAddress& address : update.withdrawn) RemovePath(address, *index, now);
   const auto ours = OursIn(update.communities, community_asn_);
+  const bool looped = own_asn_ != 0 && std::ranges::find(update.as_path, own_asn_) != update.as_path.end();
   for (const IpAddress& address : update.announced) {
-    if (ours && CanBeAPods(address)) {
+    if (ours && !looped && CanBeAPods(address)) {
       SetPath(address, {ours->tenant, ours->rail, *index, false});
     } else {
       RemovePath(address, *index, now);

@@ -42,8 +42,10 @@ class Remotes {
   static constexpr size_t kMaxAddresses = 1'000'000;
   static constexpr size_t kMaxPeers = 512;
 
-  // `rails`: how many sessions with leaves this node has when all is well.
-  Remotes(uint32_t community_asn, size_t rails) : community_asn_(community_asn), rails_(rails) {}
+  // `rails`: how many sessions with leaves this node has when all is well. `own_asn`: what bgpd drops a route for (RFC 4271 section
+  // 9.1.2); it pushes what it has heard before that, and a leaf tells a node its own routes too. 0: none.
+  Remotes(uint32_t community_asn, size_t rails, uint32_t own_asn = 0)
+      : community_asn_(community_asn), rails_(rails), own_asn_(own_asn) {}
 
   // A new connection of bgpd: everything is stale until it is heard again. `settling`: bgpd's own tables may be filling.
   void FeedOpened(Deadline now, bool settling = false);
@@ -115,6 +117,7 @@ class Remotes {
 
   const uint32_t community_asn_;
   const size_t rails_;
+  const uint32_t own_asn_;
   std::vector<PeerState> peers_;
   std::map<bmp::Peer, PeerIndex> index_;
   std::optional<PeerIndex> poll_;

@@ -103,6 +103,30 @@ class RemotesTest : public ::testing::Test {
   uint16_t port = 40000;
 };
 
+// bgpd pushes what it has heard before it looks for loops, and a leaf tells a node its own routes too.
+TEST_F(RemotesTest, AnAddressOfThisNodeThatTheLeafTellsItIsNoRemote) {
+  Remotes own{kAsn, 2, 4200000001};
+  own.FeedOpened(now);
+  Message up;
+  up.kind = Message::Kind::kPeerUp;
+  up.peer = kLeaf0;
+  up.families = {Family::kIpv4};
+  own.Take(up, now, UnixNow());
+  Message routes = RoutesOf(kLeaf0);
+  routes.update.announced = {Ip("10.0.3.1")};
+  routes.update.communities = {tenancy::TenantCommunity(kAsn, {7}), tenancy::RailCommunity(kAsn, 0)};
+  routes.update.as_path = {4200010001, 4200000001};
+  own.Take(routes, now, UnixNow());
+  EXPECT_EQ(own.table().size(), 0U);
+  routes.update.as_path = {4200010001, 4200000002};
+  own.Take(routes, now, UnixNow());
+  EXPECT_EQ(own.table().size(), 1U);
+  // The same address, now by way of this node: the path that was good is gone.
+  routes.update.as_path = {4200010001, 4200000001};
+  own.Take(routes, now, UnixNow());
+  EXPECT_EQ(own.table().size(), 0U);
+}
+
 TEST_F(RemotesTest, LearnsAndForgets) {
   Settle();
   Announce(kLeaf0, "10.0.3.7", 7, 1);

@@ -30,7 +30,7 @@ BgpRepair::BgpRepair(const config::NodeConfig& config, const Deps& deps, state::
       deps_(deps),
       store_(store),
       picture_(picture),
-      remotes_(config.bgp.community_asn, config.rails.size()) {}
+      remotes_(config.bgp.community_asn, config.rails.size(), config.bgp.asn) {}
 
 // The order keeps routes at the leaf through a restart of bgpd: the instance, the addresses, and only then the sessions,
 // which end the leaf's graceful restart with everything announced.

@@ -214,4 +214,5 @@ def test_doctor_says_when_open_vswitch_does_not_answer_and_the_rest_goes_on(sett
         status, text = ask(settled, a1.node, "trace", "tenant-a/a1", "10.9.9.9", "--rail", "rail0")
         assert status == FOUND and "ofproto/trace" in text, text
         assert ask(settled, a1.node, "get", "rails")[0] == FINE
+    settle(settled, 60)  # its session may have ended meanwhile
     assert trace(settled, a1, "10.9.9.9")["reason"] == "UNKNOWN_DESTINATION"
