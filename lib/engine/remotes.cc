@@ -128,7 +128,10 @@ void Remotes::Routes(const bmp::Message& message, Deadline now) {
   peer.in_window += update.announced.size() + update.withdrawn.size();
   for (const IpAddress& address : update.withdrawn) RemovePath(address, *index, now);
   const auto ours = OursIn(update.communities, community_asn_);
-  const bool looped = own_asn_ != 0 && std::ranges::find(update.as_path, own_asn_) != update.as_path.end();
+  // bgpd 8.4 writes its own AS before the path that it has heard, as for a path that it sends on.
+  const std::vector<uint32_t>& path = update.as_path;
+  const bool looped =
+      own_asn_ != 0 && path.size() > 1 && std::find(path.begin() + 1, path.end(), own_asn_) != path.end();
   for (const IpAddress& address : update.announced) {
     if (ours && !looped && CanBeAPods(address)) {
       SetPath(address, {ours->tenant, ours->rail, *index, false});

@@ -115,14 +115,14 @@ TEST_F(RemotesTest, AnAddressOfThisNodeThatTheLeafTellsItIsNoRemote) {
   Message routes = RoutesOf(kLeaf0);
   routes.update.announced = {Ip("10.0.3.1")};
   routes.update.communities = {tenancy::TenantCommunity(kAsn, {7}), tenancy::RailCommunity(kAsn, 0)};
-  routes.update.as_path = {4200010001, 4200000001};
+  routes.update.as_path = {4200000001, 4200010001, 4200000001};
   own.Take(routes, now, UnixNow());
   EXPECT_EQ(own.table().size(), 0U);
-  routes.update.as_path = {4200010001, 4200000002};
+  routes.update.as_path = {4200000001, 4200010001, 4200000002};
   own.Take(routes, now, UnixNow());
   EXPECT_EQ(own.table().size(), 1U);
   // The same address, now by way of this node: the path that was good is gone.
-  routes.update.as_path = {4200010001, 4200000001};
+  routes.update.as_path = {4200000001, 4200010001, 4200000001};
   own.Take(routes, now, UnixNow());
   EXPECT_EQ(own.table().size(), 0U);
 }
