@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 INDEX = "test/contract/ACCEPTANCE.md"
-LINES = [f"A{n:02}" for n in range(1, 19)] + [f"B{n:02}" for n in range(1, 10)]
+LINES = [f"A{n:02}" for n in range(1, 19)] + [f"B{n:02}" for n in range(1, 11)]
 ROW = re.compile(r"^\| ([AB]\d\d) \|[^|]*\|(.*)\|$", re.MULTILINE)
 NAME = re.compile(r"`([^`]+)`")
 

@@ -192,7 +192,7 @@ class Acceptance(Checker):
     CTEST = {f"A{n:02}_Suite.Test" for n in range(1, 19)} | {"Other.Test"}
     LAB = {"test_x.py::test_y"}
     GOOD = "".join(f"| A{n:02} | what | `A{n:02}_Suite.*` |\n" for n in range(1, 19)) + \
-        "".join(f"| B{n:02} | what | `test_x.py::test_y` |\n" for n in range(1, 10))
+        "".join(f"| B{n:02} | what | `test_x.py::test_y` |\n" for n in range(1, 11))
 
     def test_a_whole_index_passes(self) -> None:
         self.assertEqual(acceptance.compare(self.GOOD, self.CTEST, self.LAB), [])
