@@ -107,6 +107,7 @@ void BgpWorker::Poll() {
   }
   if (repair_.audit_due()) Audit();
   if (repair_.Poll()) events_.learned();
+  if (feed_ && !repair_.wants_feed()) CloseFeed("it cannot be relied upon");
 }
 
 }  // namespace rail::raild

@@ -62,6 +62,8 @@ class Remotes {
   bool complete() const { return complete_; }
   // Two sessions that BMP does not tell apart: what one withdraws the other may still have. Push cannot be relied upon.
   bool ambiguous() const { return ambiguous_; }
+  // It was one session that ended without a word (its neighbour was removed) and another in its place.
+  void NotAmbiguous() { ambiguous_ = false; }
   // What keeps us from taking in all that was told, a sentence; "" nothing.
   std::string problem() const;
   // Sessions have come up or gone since the last call.

@@ -120,11 +120,7 @@ void BgpRepair::Pushed(const bmp::Message& message) {
   remotes_.Take(message, Clock::now(),
                 std::chrono::duration_cast<std::chrono::milliseconds>(unix_time).count());
   if (remotes_.TakeSessionNews()) sessions_outdated_ = true;
-  if (remotes_.ambiguous()) {
-    why_no_feed_ =
-        "two of its sessions have a leaf of the same address, AS and identifier, and BMP does not tell them "
-        "apart";
-  }
+  if (remotes_.ambiguous()) sessions_outdated_ = true;  // they tell whether it is so
 }
 
 bool BgpRepair::Tell() {
@@ -266,7 +262,19 @@ Status BgpRepair::Sessions(Edges& edges, bool& changed) {
   });
   audit_due_ = audit_due_ || (all_neighbours_ && !all);
   all_neighbours_ = all;
+  if (remotes_.ambiguous()) JudgeAmbiguity(sessions);
   return {};
+}
+
+void BgpRepair::JudgeAmbiguity(const std::vector<frr::Session>& sessions) {
+  std::set<IpAddress> peers;
+  const bool twice = std::ranges::any_of(sessions, [&](const frr::Session& session) {
+    return session.peer && !peers.insert(*session.peer).second;
+  });
+  if (!twice) return remotes_.NotAmbiguous();
+  why_no_feed_ =
+      "two of its sessions have a leaf of the same address, AS and identifier, and BMP does not tell them "
+      "apart";
 }
 
 // A restart of bgpd or a flap of a session empties bgpd's table for a moment. Pods keep talking meanwhile: a remote goes when

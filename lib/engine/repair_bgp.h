@@ -54,6 +54,7 @@ class BgpRepair {
   Status Learn(Edges& edges, bool& changed);
   Status Sessions(Edges& edges, bool& changed);
   Status Table(Edges& edges);
+  void JudgeAmbiguity(const std::vector<frr::Session>& sessions);
   bool LearnAndTell(Edges& edges);
   bool TellIf(bool changed);
   bool Polling() const;
