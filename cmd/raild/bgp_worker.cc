@@ -53,9 +53,8 @@ void BgpWorker::Listen() {
 // One connection, and only of the user who runs bgpd: the owner of its vty socket.
 void BgpWorker::Accept() {
   if (feed_) Receive();  // a bgpd that was killed and its successor come to us in one turn
-  const std::string vty = config_.frr.run_dir + "/bgpd.vty";
   struct stat owner{};
-  const bool known = ::stat(vty.c_str(), &owner) == 0;
+  const bool known = ::stat(vty_.c_str(), &owner) == 0;
   auto connection = listener_->Accept(known ? owner.st_uid : static_cast<uid_t>(-1));
   if (!connection) return log::Warning("bgp feed: {}", connection.error().message);
   if (!connection->has_value() || !repair_.wants_feed()) return;

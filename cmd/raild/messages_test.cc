@@ -48,10 +48,11 @@ engine::RemoteView RemoteAt(std::string_view address, uint64_t tenant = 1,
 
 NodeView ViewWithRemotes(uint32_t count) {
   NodeView view;
+  std::vector<engine::RemoteView>& remotes = view.remotes.own();
   for (uint32_t i = count; i-- > 0;) {  // not in order: a view promises none
     const std::string bytes = {10, static_cast<char>(i >> 16), static_cast<char>(i >> 8),
                                static_cast<char>(i)};
-    view.remotes.own().push_back(RemoteAt(*IpAddress::FromBytes(bytes), i % 7 + 1, 0));
+    remotes.push_back(RemoteAt(*IpAddress::FromBytes(bytes), i % 7 + 1, 0));
   }
   return view;
 }

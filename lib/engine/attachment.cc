@@ -93,18 +93,16 @@ Result<std::future<Status>> BeginRestore(Node& node, const Attachment& attachmen
   RAIL_ASSIGN(const auto owner, node.store.OwnerOf(ClaimKind::kDevice, attachment.device));
   if (owner && *owner != attachment.id) return std::async(std::launch::deferred, [] { return Status(); });
   RAIL_ASSIGN(device::Backend * devices, node.edges.Devices());
-  return std::async(
-      node.edges.device_work(), [&node, &attachment, devices, saved = std::move(saved)]() -> Status {
-        // The path may lead to another pod's namespace by now: it counts only with the identity that was recorded.
-        auto pod = netns::Netns::Open(attachment.netns_path);
-        const bool alive =
-            pod && pod->identity() == netns::Identity{attachment.netns_device, attachment.netns_inode};
-        const config::Rail* rail = node.config.FindRail(attachment.rail);
-        // A pod that lives on without the interface keeps no policy rules of it; nothing depends on their removal.
-        if (alive && rail != nullptr) (void)node.edges.Pods().Deconfigure(*pod, PlanOf(*rail, attachment));
-        return devices->Restore(saved, alive ? &*pod : nullptr, attachment.key.ifname,
-                                node.edges.CallDeadline());
-      });
+  return std::async(node.edges.device_work(),
+                    [&node, &attachment, devices, saved = std::move(saved)]() -> Status {
+                      const std::optional<netns::Netns> pod = PodNamespace(attachment);
+                      const config::Rail* rail = node.config.FindRail(attachment.rail);
+                      // A pod that lives on without the interface keeps no policy rules of it; nothing depends on their removal.
+                      if (pod && rail != nullptr)
+                        (void)node.edges.Pods().Deconfigure(*pod, PlanOf(*rail, attachment));
+                      return devices->Restore(saved, pod ? &*pod : nullptr, attachment.key.ifname,
+                                              node.edges.CallDeadline());
+                    });
 }
 
 Status FinishRestore(Node& node, const Attachment& attachment, Result<std::future<Status>>& restoring) {
@@ -125,11 +123,9 @@ Status UndoPort(Node& node, const Attachment& attachment, const std::string& bri
 
 // The interface stays with who made it; of the pod's inside only the rules would outlive it.
 Status UndoAdopt(Node& node, const Attachment& attachment) {
-  auto pod = netns::Netns::Open(attachment.netns_path);
-  const bool alive =
-      pod && pod->identity() == netns::Identity{attachment.netns_device, attachment.netns_inode};
+  const std::optional<netns::Netns> pod = PodNamespace(attachment);
   const config::Rail* rail = node.config.FindRail(attachment.rail);
-  if (alive && rail != nullptr) (void)node.edges.Pods().Deconfigure(*pod, PlanOf(*rail, attachment));
+  if (pod && rail != nullptr) (void)node.edges.Pods().Deconfigure(*pod, PlanOf(*rail, attachment));
   const Status released = node.store.Release(attachment.id, ClaimKind::kPort, attachment.representor);
   RAIL_ASSIGN(ovs::Ovsdb * db, node.edges.Ovsdb());
   RAIL_ASSIGN(const auto port, db->FindPort(attachment.representor, node.edges.CallDeadline()));
@@ -216,6 +212,20 @@ Result<pipeline::BridgeFacts> Facts(Node& node, const config::Rail& rail) {
 
 pipeline::Pod PodOf(const Attachment& attachment) {
   return {attachment.id, attachment.ofport, attachment.mac, attachment.addresses, attachment.gateways};
+}
+
+std::optional<netns::Netns> PodNamespace(const Attachment& attachment) {
+  auto pod = netns::Netns::Open(attachment.netns_path);
+  // The path may lead to another pod's namespace by now.
+  if (!pod || !(pod->identity() == netns::Identity{attachment.netns_device, attachment.netns_inode}))
+    return std::nullopt;
+  return std::move(*pod);
+}
+
+bool NamespaceIsGone(const Attachment& attachment) {
+  const auto pod = netns::Netns::Open(attachment.netns_path);
+  if (!pod) return pod.error().code == Code::kNotFound || pod.error().code == Code::kInvalid;
+  return !(pod->identity() == netns::Identity{attachment.netns_device, attachment.netns_inode});
 }
 
 podnet::Plan PlanOf(const config::Rail& rail, const Attachment& attachment) {

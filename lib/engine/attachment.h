@@ -8,6 +8,7 @@
 #pragma once
 
 #include <future>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -57,6 +58,11 @@ Result<const config::Rail*> RailOf(const config::NodeConfig& config, const std::
 Result<pipeline::BridgeFacts> Facts(Node& node, const config::Rail& rail);
 
 pipeline::Pod PodOf(const state::Attachment& attachment);
+// The pod's namespace; nothing when its path leads nowhere, or to another one than was recorded.
+std::optional<netns::Netns> PodNamespace(const state::Attachment& attachment);
+// Whether that is so for good. A namespace that only cannot be looked at is not gone.
+bool NamespaceIsGone(const state::Attachment& attachment);
+
 podnet::Plan PlanOf(const config::Rail& rail, const state::Attachment& attachment);
 ovs::ExternalIds PortIds(const state::Attachment& attachment);
 ovs::PortSpec PortSpecOf(const config::Rail& rail, const state::Attachment& attachment);

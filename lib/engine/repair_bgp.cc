@@ -11,8 +11,6 @@ namespace {
 using state::Attachment;
 using state::Phase;
 
-constexpr std::chrono::seconds kRoundLimit{20};
-
 // A session that has just come up may not have sent everything yet; one that is down comes back within the leaf's graceful
 // restart time, or the remotes behind it are gone for good.
 constexpr std::chrono::milliseconds kSettled = Remotes::kSettled;

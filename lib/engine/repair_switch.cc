@@ -12,8 +12,6 @@ namespace {
 using state::Attachment;
 using state::Phase;
 
-constexpr std::chrono::seconds kRoundLimit{20};
-
 // Where a rule stands: another one put there is in its stead.
 size_t PlaceOf(const ovs::Rule& rule) {
   return std::hash<std::string>()(rule.match) ^ (size_t{rule.table} << 16 | rule.priority);

@@ -94,13 +94,6 @@ Result<Recorded> RecordedWithSteps(Session& session, const cni::Request& request
 
 namespace {
 
-// Nothing is at its path, no namespace, or another one than that of the record.
-bool NamespaceIsGone(const Attachment& attachment) {
-  const auto pod = netns::Netns::Open(attachment.netns_path);
-  if (!pod) return pod.error().code == Code::kNotFound || pod.error().code == Code::kInvalid;
-  return !(pod->identity() == netns::Identity{attachment.netns_device, attachment.netns_inode});
-}
-
 Status UndoOne(Node& node, Attachment attachment, const std::string& owner) {
   if (attachment.phase != state::Phase::kDeleting) {
     attachment.phase = state::Phase::kDeleting;

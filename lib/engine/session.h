@@ -29,6 +29,8 @@ struct Deps {
 };
 
 inline constexpr std::chrono::seconds kVerbDeadline{30};
+// One look of a part of raild, repairs included.
+inline constexpr std::chrono::seconds kRoundLimit{20};
 
 class Session {
  public:

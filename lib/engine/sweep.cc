@@ -11,14 +11,6 @@ using state::Attachment;
 using state::Phase;
 using state::Step;
 
-constexpr std::chrono::seconds kRoundLimit{20};
-
-bool NamespaceIsGone(const Attachment& attachment) {
-  const auto pod = netns::Netns::Open(attachment.netns_path);
-  if (!pod) return pod.error().code == Code::kNotFound || pod.error().code == Code::kInvalid;
-  return !(pod->identity() == netns::Identity{attachment.netns_device, attachment.netns_inode});
-}
-
 }  // namespace
 
 Sweeper::Sweeper(const config::NodeConfig& config, const Deps& deps, state::Store& store, Picture& picture,

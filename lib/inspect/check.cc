@@ -49,10 +49,8 @@ class Checker {
   }
 
   Status Inside(const config::Rail& rail, const Attachment& attachment) {
-    const auto pod = netns::Netns::Open(attachment.netns_path);
-    const bool same =
-        pod && pod->identity() == netns::Identity{attachment.netns_device, attachment.netns_inode};
-    if (!same) {
+    const std::optional<netns::Netns> pod = engine::PodNamespace(attachment);
+    if (!pod) {
       problems_.push_back("its network namespace " + attachment.netns_path +
                           " is gone: raild undoes the attachment after a grace period");
       return {};

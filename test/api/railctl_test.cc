@@ -264,11 +264,12 @@ team-a   ab54a98ceb1f0a   team-a       1             rail0   1         no
 TEST_F(RailctlTest, CollectsAllPagesOfRemotes) {
   engine::NodeView view = SampleView();
   const engine::RemoteView one = view.remotes[0];
-  view.remotes.own().clear();
+  std::vector<engine::RemoteView>& remotes = view.remotes.own();
+  remotes.clear();
   for (uint32_t i = 0; i < 20001; ++i) {
     const std::string bytes = {10, 1, static_cast<char>(i >> 8), static_cast<char>(i)};
-    view.remotes.own().push_back(one);
-    view.remotes.own().back().remote.address = *IpAddress::FromBytes(bytes);
+    remotes.push_back(one);
+    remotes.back().remote.address = *IpAddress::FromBytes(bytes);
   }
   board_.Publish(view);
   const json document = json::parse(Out({"get", "remotes", "-o", "json"}));
