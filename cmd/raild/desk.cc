@@ -9,10 +9,16 @@ Desk::Desk(size_t threads, size_t most_waiting) : most_waiting_(most_waiting) {
 }
 
 bool Desk::Ask(Job job) {
-  const std::lock_guard lock(mutex_);
-  if (stage_ == Stage::kClosed || waiting_.size() >= most_waiting_) return false;
-  waiting_.push_back(std::move(job));
-  changed_.notify_one();
+  {
+    const std::lock_guard lock(mutex_);
+    if (stage_ == Stage::kOpen) {
+      if (waiting_.size() >= most_waiting_) return false;
+      waiting_.push_back(std::move(job));
+      changed_.notify_one();
+      return true;
+    }
+  }
+  job(Turn::kClosed);  // as to those who waited when it closed: "try again in a moment" would be a lie
   return true;
 }
 

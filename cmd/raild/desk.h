@@ -23,7 +23,8 @@ class Desk {
   explicit Desk(size_t threads = 2, size_t most_waiting = 16);
   ~Desk() { Close(); }
 
-  // Calls `job` once, on a thread of the desk. False, and no call: too many are waiting, or it is closed.
+  // Calls `job` once, on a thread of the desk; on the caller's, with kClosed, when the desk is closed. False, and no call:
+  // too many are waiting.
   bool Ask(Job job);
 
   // What waits is called with kClosed; returns when what is being worked on has ended. Safe to repeat.

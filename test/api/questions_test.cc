@@ -228,8 +228,12 @@ TEST_F(QuestionsTest, StoppingAnswersThoseWhoWait) {
     // Those at the desk hang on; those behind them are told at once.
     std::unique_lock lock(mutex);
     changed.wait_for(lock, std::chrono::seconds(20), [&] { return ends.size() >= 2; });
+    EXPECT_GE(ends.size(), 2U);
     for (const StatusCode code : ends) EXPECT_EQ(code, StatusCode::UNAVAILABLE);
   }
+  // And so is who asks while raild waits for the two.
+  v1::DoctorResponse late;
+  EXPECT_EQ(Doctor(late).error_code(), StatusCode::UNAVAILABLE);
   gate.Open();
 }
 
