@@ -63,8 +63,8 @@ def test_the_page_says_what_railctl_says(settled: World, node: Node) -> None:
                                   "railcni_contested_addresses": 0}
         for rail in rails:
             name = rail["name"]
-            wanted[f'railcni_rail_rules_wanted{{rail="{name}"}}'] = int(rail["rulesWanted"])
-            wanted[f'railcni_rail_rules_installed{{rail="{name}"}}'] = int(rail["rulesInstalled"])
+            wanted[f'railcni_rail_rules_wanted{{rail="{name}"}}'] = int(rail["rules_wanted"])
+            wanted[f'railcni_rail_rules_installed{{rail="{name}"}}'] = int(rail["rules_installed"])
             wanted[f'railcni_rail_carrier{{rail="{name}"}}'] = 1
             wanted[f'railcni_bgp_session_established{{rail="{name}"}}'] = 1
             here = [a for a in attachments if a["rail"] == name]
@@ -173,7 +173,8 @@ def test_a_crowd_that_says_nothing_takes_no_page_away(lone: Lone) -> None:
 
 def test_a_port_that_is_taken_is_said_at_the_start(lone: Lone, tmp_path: Path) -> None:
     config = json.loads(lone.node.config_file.read_text())
-    (tmp_path / "etc/railcni").mkdir(parents=True)
+    for folder in ("etc/railcni", "run/railcni", "var/lib/railcni"):
+        (tmp_path / folder).mkdir(parents=True)
     (tmp_path / "etc/railcni/node.json").write_text(json.dumps(config))
     with kernel.inside(lone.node.namespace):
         done = subprocess.run([str(lone.lab.binaries / "raild")], capture_output=True, text=True, timeout=60, check=False,
