@@ -66,8 +66,9 @@ Result<std::unique_ptr<Daemon>> Daemon::Start(config::NodeConfig config, engine:
 Status Daemon::WatchSignalsAndPokes() {
   RAIL_TRY(loop_->OnSignal({SIGTERM, SIGINT}, [this] { loop_->Stop(); }));
   return loop_->Watch(pokes_.fd(), [this] {
-    pokes_.Drain();
-    switch_.RecordChanged();
+    const poke::News news = pokes_.Drain();
+    for (const poke::Ran& ran : news.ran) metrics_.Count(ran);
+    if (news.changed) switch_.RecordChanged();
   });
 }
 

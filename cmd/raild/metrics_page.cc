@@ -17,6 +17,8 @@ using state::Phase;
 // Of bgpd; any other is "other".
 constexpr std::array<std::string_view, 8> kBgpStates = {"Idle",        "Connect",     "Active", "OpenSent",
                                                         "OpenConfirm", "Established", "none",   "other"};
+constexpr std::array<std::string_view, 3> kPlugins = {"ovs-provider", "tenant-isolation", "frr-provider"};
+constexpr std::array<std::string_view, 5> kVerbs = {"ADD", "DEL", "CHECK", "GC", "STATUS"};
 constexpr std::string_view kEstablished = "Established";
 
 std::string_view BgpState(const std::string& state) {
@@ -94,6 +96,13 @@ void AddAttachments(Exposition& page, const NodeView& view) {
     page.Add(metrics::kTenantAttachments, {ValidUtf8(of.first), ValidUtf8(of.second)}, count);
 }
 
+void AddCni(Exposition& page, const CniRuns& cni) {
+  for (const auto& [key, runs] : cni.runs()) {
+    page.Add(metrics::kCniSeconds, {key.plugin, key.verb}, runs.times);
+    page.Add(metrics::kCniFailures, {key.plugin, key.verb}, runs.failed);
+  }
+}
+
 void AddMeasured(Exposition& page, const Measured* measured) {
   const bool rules = measured != nullptr && measured->sample.rules_problem.empty();
   const bool datapath = measured != nullptr && measured->sample.datapath_problem.empty();
@@ -123,12 +132,22 @@ void AddMeasured(Exposition& page, const Measured* measured) {
 
 }  // namespace
 
-http::Page MetricsPage(const NodeView& view, const Measured* measured) {
+void CniRuns::Count(const poke::Ran& ran) {
+  if (std::ranges::find(kPlugins, ran.plugin) == kPlugins.end() ||
+      std::ranges::find(kVerbs, ran.verb) == kVerbs.end())
+    return;
+  Runs& runs = runs_[{ran.plugin, ran.verb}];
+  runs.times.Observe(std::chrono::duration<double>(ran.took).count());
+  runs.failed += ran.failed ? 1 : 0;
+}
+
+http::Page MetricsPage(const NodeView& view, const Measured* measured, const CniRuns& cni) {
   Exposition page;
   AddProcess(page, view);
   for (const engine::RailView& rail : view.rails) AddRail(page, rail);
   AddLearned(page, view);
   AddAttachments(page, view);
+  AddCni(page, cni);
   AddMeasured(page, measured);
   return {.body = page.Text(), .type = metrics::kContentType};
 }

@@ -61,6 +61,15 @@ Measured Look() {
   return measured;
 }
 
+CniRuns Runs() {
+  CniRuns runs;
+  runs.Count({"ovs-provider", "ADD", std::chrono::milliseconds(12), false});
+  runs.Count({"ovs-provider", "ADD", std::chrono::seconds(40), true});
+  runs.Count({"some-plugin", "ADD", {}, false});
+  runs.Count({"ovs-provider", "PLUNDER", {}, false});
+  return runs;
+}
+
 // Without HELP and TYPE, which are the names' own.
 std::string Samples(const http::Page& page) {
   std::istringstream lines(page.body);
@@ -73,7 +82,7 @@ std::string Samples(const http::Page& page) {
 
 TEST(MetricsPage, SaysAllThatTheViewAndTheLookSay) {
   const Measured look = Look();
-  const http::Page page = MetricsPage(Sample(), &look);
+  const http::Page page = MetricsPage(Sample(), &look, Runs());
   EXPECT_EQ(page.status, 200);
   EXPECT_EQ(page.type, "text/plain; version=0.0.4; charset=utf-8");
   EXPECT_EQ(Samples(page), R"(railcni_build_info{version="0.1.0"} 1
@@ -115,6 +124,23 @@ railcni_attachments_without_rules{rail="rail0"} 1
 railcni_attachments_announced{rail="rail0"} 1
 railcni_attachments_pending_undo{rail="rail0"} 1
 railcni_tenant_attachments{rail="rail0",tenant="tenant-a"} 2
+railcni_cni_duration_seconds_bucket{le="0.002",plugin="ovs-provider",verb="ADD"} 0
+railcni_cni_duration_seconds_bucket{le="0.005",plugin="ovs-provider",verb="ADD"} 0
+railcni_cni_duration_seconds_bucket{le="0.01",plugin="ovs-provider",verb="ADD"} 0
+railcni_cni_duration_seconds_bucket{le="0.02",plugin="ovs-provider",verb="ADD"} 1
+railcni_cni_duration_seconds_bucket{le="0.05",plugin="ovs-provider",verb="ADD"} 1
+railcni_cni_duration_seconds_bucket{le="0.1",plugin="ovs-provider",verb="ADD"} 1
+railcni_cni_duration_seconds_bucket{le="0.2",plugin="ovs-provider",verb="ADD"} 1
+railcni_cni_duration_seconds_bucket{le="0.5",plugin="ovs-provider",verb="ADD"} 1
+railcni_cni_duration_seconds_bucket{le="1",plugin="ovs-provider",verb="ADD"} 1
+railcni_cni_duration_seconds_bucket{le="2",plugin="ovs-provider",verb="ADD"} 1
+railcni_cni_duration_seconds_bucket{le="5",plugin="ovs-provider",verb="ADD"} 1
+railcni_cni_duration_seconds_bucket{le="10",plugin="ovs-provider",verb="ADD"} 1
+railcni_cni_duration_seconds_bucket{le="30",plugin="ovs-provider",verb="ADD"} 1
+railcni_cni_duration_seconds_bucket{le="+Inf",plugin="ovs-provider",verb="ADD"} 2
+railcni_cni_duration_seconds_sum{plugin="ovs-provider",verb="ADD"} 40.012
+railcni_cni_duration_seconds_count{plugin="ovs-provider",verb="ADD"} 2
+railcni_cni_failures_total{plugin="ovs-provider",verb="ADD"} 1
 railcni_scrape_success{source="rules"} 1
 railcni_scrape_success{source="datapath"} 1
 railcni_scrape_duration_seconds 0.0125
@@ -133,14 +159,14 @@ railcni_roce_counter_total{rail="rail0",counter="np_cnp_sent"} 6
 TEST(MetricsPage, LeavesOutWhatTheSwitchHasNotTold) {
   Measured look = Look();
   look.sample.rules_problem = "connect to /run/openvswitch/br-rail0.mgmt: no such file";
-  http::Page page = MetricsPage(Sample(), &look);
+  http::Page page = MetricsPage(Sample(), &look, Runs());
   EXPECT_THAT(page.body, HasSubstr("railcni_scrape_success{source=\"rules\"} 0\n"));
   EXPECT_THAT(page.body, HasSubstr("railcni_scrape_success{source=\"datapath\"} 1\n"));
   EXPECT_THAT(page.body, Not(HasSubstr("railcni_dropped_packets_total")));
   EXPECT_THAT(page.body, HasSubstr("railcni_datapath_flows"));
   look.sample.datapath_problem = "no answer in time";
-  EXPECT_THAT(MetricsPage(Sample(), &look).body, Not(HasSubstr("railcni_datapath")));
-  page = MetricsPage(Sample(), nullptr);
+  EXPECT_THAT(MetricsPage(Sample(), &look, Runs()).body, Not(HasSubstr("railcni_datapath")));
+  page = MetricsPage(Sample(), nullptr, Runs());
   EXPECT_THAT(page.body, HasSubstr("railcni_scrape_success{source=\"rules\"} 0\n"));
   EXPECT_THAT(page.body, HasSubstr("railcni_scrape_success{source=\"datapath\"} 0\n"));
   EXPECT_THAT(page.body, HasSubstr("railcni_rail_carrier{rail=\"rail0\"} 1\n"));
@@ -151,7 +177,7 @@ TEST(MetricsPage, TakesAnyBytesAsATenant) {
   NodeView view = Sample();
   view.attachments[0].attachment.tenant = view.attachments[1].attachment.tenant = "a\"b\\c\nd\xff";
   EXPECT_THAT(
-      MetricsPage(view, nullptr).body,
+      MetricsPage(view, nullptr, Runs()).body,
       HasSubstr("railcni_tenant_attachments{rail=\"rail0\",tenant=\"a\\\"b\\\\c\\nd\xef\xbf\xbd\"} 2\n"));
 }
 
@@ -161,7 +187,7 @@ TEST(MetricsPage, DoesNotPutTheListOfRemotesTogether) {
     ADD_FAILURE() << "somebody has asked for 100,000 remotes";
     return {};
   });
-  EXPECT_THAT(MetricsPage(view, nullptr).body, HasSubstr("railcni_remotes 100000\n"));
+  EXPECT_THAT(MetricsPage(view, nullptr, Runs()).body, HasSubstr("railcni_remotes 100000\n"));
 }
 
 // Pods and addresses may multiply; lines must not.
@@ -170,7 +196,7 @@ TEST(MetricsPage, HasAsManyLinesForManyPodsAsForOne) {
   one.attachments = {Attachment(1, "rail0", "tenant-a")};
   for (int64_t id = 1; id <= 1000; ++id) many.attachments.push_back(Attachment(id, "rail0", "tenant-a"));
   const auto lines = [](const http::Page& page) { return std::ranges::count(page.body, '\n'); };
-  EXPECT_EQ(lines(MetricsPage(one, nullptr)), lines(MetricsPage(many, nullptr)));
+  EXPECT_EQ(lines(MetricsPage(one, nullptr, Runs())), lines(MetricsPage(many, nullptr, Runs())));
 }
 
 TEST(HealthPage, IsAsTheParts) {

@@ -27,11 +27,17 @@ void MetricsWorker::Stop() {
   server_.reset();
 }
 
+void MetricsWorker::Count(const poke::Ran& ran) {
+  const std::lock_guard lock(mutex_);
+  runs_.Count(ran);
+}
+
 http::Page MetricsWorker::PageOf(std::string_view path) {
   if (path == "/healthz") return HealthPage(*board_.Current());
   if (path == "/metrics") {
     const auto look = LookSoon();
-    return MetricsPage(*board_.Current(), look ? &look->measured : nullptr);
+    const std::lock_guard lock(mutex_);
+    return MetricsPage(*board_.Current(), look ? &look->measured : nullptr, runs_);
   }
   if (path == "/") return {.body = "raild: /metrics /healthz\n"};
   return {.status = 404, .body = "there are /metrics and /healthz\n"};

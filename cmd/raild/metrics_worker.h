@@ -35,6 +35,9 @@ class MetricsWorker {
   void Start();
   void Stop();
 
+  // A plugin has ended. Any thread.
+  void Count(const poke::Ran& ran);
+
  private:
   struct Look {
     Clock::time_point ended;
@@ -55,6 +58,7 @@ class MetricsWorker {
   std::condition_variable looked_;
   bool looking_ = false;
   std::shared_ptr<const Look> last_;
+  CniRuns runs_;
 
   Worker serving_;
   Worker looker_;

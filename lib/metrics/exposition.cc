@@ -19,7 +19,15 @@ void AppendEscaped(std::string& text, std::string_view value) {
 }
 
 std::string_view TypeOf(const Family& family) {
-  return family.kind == Kind::kCounter ? "counter" : "gauge";
+  switch (family.kind) {
+    case Kind::kGauge:
+      return "gauge";
+    case Kind::kCounter:
+      return "counter";
+    case Kind::kHistogram:
+      return "histogram";
+  }
+  return "untyped";
 }
 
 }  // namespace
@@ -33,14 +41,30 @@ void Exposition::AddSeconds(const Family& family, std::initializer_list<std::str
   AddSample(family, values, fmt::format("{}", value));
 }
 
+void Exposition::Add(const Family& family, std::initializer_list<std::string_view> values,
+                     const Histogram& histogram) {
+  for (size_t i = 0; i < Histogram::kBounds.size(); ++i) {
+    AddSample(family, values, std::to_string(histogram.below()[i]), "_bucket",
+              fmt::format("{}", Histogram::kBounds[i]));
+  }
+  AddSample(family, values, std::to_string(histogram.count()), "_bucket", "+Inf");
+  AddSample(family, values, fmt::format("{}", histogram.sum()), "_sum");
+  AddSample(family, values, std::to_string(histogram.count()), "_count");
+}
+
 void Exposition::AddSample(const Family& family, std::initializer_list<std::string_view> values,
-                           std::string_view value) {
+                           std::string_view value, std::string_view suffix, std::string_view le) {
   auto group = std::ranges::find(groups_, &family, &Group::family);
   if (group == groups_.end()) group = groups_.insert(groups_.end(), {.family = &family});
   std::string& text = group->samples;
   text += family.name;
+  text += suffix;
   std::string_view labels = family.labels;
   char before = '{';
+  if (!le.empty()) {
+    text += fmt::format("{{le=\"{}\"", le);
+    before = ',';
+  }
   for (const std::string_view each : values) {
     const std::string_view label = labels.substr(0, labels.find(','));
     labels.remove_prefix(std::min(labels.size(), label.size() + 1));

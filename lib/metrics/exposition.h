@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "lib/metrics/histogram.h"
 #include "lib/metrics/names.h"
 
 namespace rail::metrics {
@@ -24,6 +25,8 @@ class Exposition {
   void Add(const Family& family, std::initializer_list<std::string_view> values, uint64_t value);
   void AddSeconds(const Family& family, std::initializer_list<std::string_view> values, double value);
 
+  void Add(const Family& family, std::initializer_list<std::string_view> values, const Histogram& histogram);
+
   // Every family that has a sample, in the order of their first.
   std::string Text() const;
 
@@ -32,8 +35,9 @@ class Exposition {
     const Family* family = nullptr;
     std::string samples;
   };
-  void AddSample(const Family& family, std::initializer_list<std::string_view> values,
-                 std::string_view value);
+  // `suffix` of the name, `le` in front of the other labels where it is not empty.
+  void AddSample(const Family& family, std::initializer_list<std::string_view> values, std::string_view value,
+                 std::string_view suffix = {}, std::string_view le = {});
 
   std::vector<Group> groups_;
 };

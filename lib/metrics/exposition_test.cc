@@ -38,6 +38,26 @@ TEST(Exposition, EscapesValuesOfLabels) {
                                 "place=\"\xc3\xa9\"} 3\n"));
 }
 
+TEST(Exposition, WritesHistograms) {
+  Histogram times;
+  for (const double seconds : {0.001, 0.005, 0.03, 31.0}) times.Observe(seconds);
+  Exposition page;
+  page.Add(kCniSeconds, {"ovs-provider", "ADD"}, times);
+  const std::string text = page.Text();
+  EXPECT_THAT(
+      text,
+      testing::HasSubstr(
+          "# TYPE railcni_cni_duration_seconds histogram\n"
+          "railcni_cni_duration_seconds_bucket{le=\"0.002\",plugin=\"ovs-provider\",verb=\"ADD\"} 1\n"
+          "railcni_cni_duration_seconds_bucket{le=\"0.005\",plugin=\"ovs-provider\",verb=\"ADD\"} 2\n"));
+  EXPECT_THAT(text,
+              testing::HasSubstr(
+                  "_bucket{le=\"30\",plugin=\"ovs-provider\",verb=\"ADD\"} 3\n"
+                  "railcni_cni_duration_seconds_bucket{le=\"+Inf\",plugin=\"ovs-provider\",verb=\"ADD\"} 4\n"
+                  "railcni_cni_duration_seconds_sum{plugin=\"ovs-provider\",verb=\"ADD\"} 31.036\n"
+                  "railcni_cni_duration_seconds_count{plugin=\"ovs-provider\",verb=\"ADD\"} 4\n"));
+}
+
 TEST(Exposition, IsEmptyWithoutSamples) {
   EXPECT_EQ(Exposition().Text(), "");
 }

@@ -14,7 +14,7 @@
 
 namespace rail::metrics {
 
-enum class Kind { kGauge, kCounter };
+enum class Kind { kGauge, kCounter, kHistogram };
 
 struct Family {
   std::string_view name;
@@ -92,6 +92,12 @@ inline constexpr Family kRdmaNetns{
     "railcni_rdma_netns_mode", Kind::kGauge, "mode",
     "1 for how RDMA devices and namespaces go together (exclusive, shared, none), 0 for the others."};
 
+// The plugins
+inline constexpr Family kCniSeconds{"railcni_cni_duration_seconds", Kind::kHistogram, "plugin,verb",
+                                    "How long a plugin of the chain took for a verb."};
+inline constexpr Family kCniFailures{"railcni_cni_failures_total", Kind::kCounter, "plugin,verb",
+                                     "Verbs that a plugin ended with an error."};
+
 // What the switch has counted, read when it is asked for
 inline constexpr Family kDropped{"railcni_dropped_packets_total", Kind::kCounter, "rail,table,tenant",
                                  "Packets that rules of ours have dropped since raild first looked; the "
@@ -135,6 +141,8 @@ inline constexpr std::array kAll = {
     &kPendingUndo,
     &kTenantAttachments,
     &kRdmaNetns,
+    &kCniSeconds,
+    &kCniFailures,
     &kDropped,
     &kMegaflows,
     &kDroppingMegaflows,

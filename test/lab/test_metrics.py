@@ -81,6 +81,21 @@ def test_the_page_says_what_railctl_says(settled: World, node: Node) -> None:
     assert settled.metrics_page(node, "/nowhere")[0] == 404
 
 
+def test_verbs_are_timed(lone: Lone) -> None:
+    def count(plugin: str, verb: str) -> float:
+        return value(lone.world.metrics(lone.node), "railcni_cni_duration_seconds_count", plugin=plugin, verb=verb) or 0
+
+    verbs = [(plugin["type"], verb) for plugin in lone.plugins for verb in ("ADD", "CHECK", "DEL")]
+    before = {each: count(*each) for each in verbs}
+    attachment = lone.attachment("timed", 40)
+    chain = lone.chain()
+    chain.add(attachment)
+    chain.check(attachment)
+    chain.delete(attachment)
+    eventually("each plugin has told of each verb", lambda: {each: count(*each) - before[each] for each in verbs},
+               lambda found: set(found.values()) == {1})
+
+
 def test_drops_are_counted_by_table_and_tenant(settled: World) -> None:
     mine, mate, stranger = settled.port("a1"), settled.port("a2"), settled.port("b1")
     node, rail = mine.node, "rail0"
