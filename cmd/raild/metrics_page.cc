@@ -59,8 +59,10 @@ void AddLearned(Exposition& page, const NodeView& view) {
   page.Add(metrics::kContested, {}, view.remote_counts.contested);
   for (const auto& [tenant, count] : view.remote_counts.of_tenant)
     page.Add(metrics::kTenantRemotes, {ValidUtf8(tenant)}, count);
-  for (const std::string_view mode : {"exclusive", "shared", "none"})
-    page.Add(metrics::kRdmaNetns, {mode}, (view.rdma_netns.empty() ? "none" : view.rdma_netns) == mode);
+  using engine::RdmaMode;
+  page.Add(metrics::kRdmaNetns, {"exclusive"}, view.rdma == RdmaMode::kExclusive);
+  page.Add(metrics::kRdmaNetns, {"shared"}, view.rdma == RdmaMode::kShared);
+  page.Add(metrics::kRdmaNetns, {"none"}, view.rdma == RdmaMode::kNone);
 }
 
 struct Counts {
