@@ -6,7 +6,7 @@
 #   build  compilers and libraries; builds everything, runs nothing
 #   run    Open vSwitch, FRRouting and the reference CNI plugins: what a node and the lab execute
 #   image  the shared libraries of raild and railctl: what their container image has besides Debian's base
-#   test   what only ./test/run.sh needs: linters, podman, buildah, kubectl
+#   test   what only ./test/run.sh needs: linters, podman, buildah, kubectl, Prometheus
 #   vm     what runs the guests of test/vm: QEMU (8 or newer: from backports, which need not be among this system's
 #          sources; where it cannot be had the tier is skipped, which is no error here), RDMA's tools
 # Repeatable: packages that are there already are left alone, and nothing is fetched when none is missing.

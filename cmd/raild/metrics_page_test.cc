@@ -28,8 +28,8 @@ engine::AttachmentView Attachment(int64_t id, const std::string& rail, const std
 }
 
 NodeView Sample() {
-  NodeView view{
-      .version = 5, .raild_version = "0.1.0", .started_ms = 1732193279125, .rdma_netns = "exclusive"};
+  NodeView view{.version = 5, .raild_version = "0.1.0", .started_ms = 1732193279125};
+  view.rdma = engine::RdmaMode::kExclusive;
   view.learning_by_push = true;
   view.health = {{.part = "bgp", .ok = true, .failures = 2},
                  {.part = "rail rail0", .ok = false, .problem = "Open vSwitch has gone", .failures = 1}};
