@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "cmd/raild/bgp_worker.h"
+#include "cmd/raild/metrics_worker.h"
 #include "cmd/raild/pulse.h"
 #include "cmd/raild/service.h"
 #include "cmd/raild/supervisor.h"
@@ -22,7 +23,8 @@ namespace rail::raild {
 
 class Daemon {
  public:
-  // Errors: another raild runs on this node; the record cannot be opened; the API's socket cannot be made.
+  // Errors: another raild runs on this node; the record cannot be opened; the API's socket or the
+  //         metrics' port cannot be had.
   static Result<std::unique_ptr<Daemon>> Start(config::NodeConfig config, engine::Deps deps,
                                                inspect::Outside outside, const config::Paths& paths);
   void Run();
@@ -49,6 +51,7 @@ class Daemon {
   BgpWorker bgp_;
   UplinkWorker uplinks_;
   inspect::Inspector inspector_;
+  MetricsWorker metrics_;
   const Supervisor supervisor_ = Supervisor::FromEnvironment();
   Pulse pulse_;
   std::unique_ptr<Server> server_;  // last: it ends first

@@ -24,6 +24,28 @@ std::vector<RemoteView> Listed(const Learned& learned, const std::map<uint64_t, 
   return listed;
 }
 
+// Without `own`, as in the list; only there does one show that nobody but another tenant announces.
+RemoteCounts Counted(const Learned& learned, const std::map<uint64_t, std::string>& tenants,
+                     const std::vector<state::Attachment>& own) {
+  RemoteCounts counts{.known = learned.remotes.size(), .contested = learned.remotes.contested.size()};
+  for (const auto& [id, name] : tenants) {
+    const auto found = learned.remotes.by_tenant.find({id});
+    uint64_t& count = counts.of_tenant[name];  // two ids of one name are one tenant for people
+    if (found == learned.remotes.by_tenant.end()) continue;
+    const std::vector<frr::Remote>& remotes = *found->second;
+    uint64_t ours = 0;
+    for (const state::Attachment& attachment : own) {
+      if (attachment.tenant_id != id) continue;
+      for (const IpAddress& address : attachment.addresses) {
+        ours += std::ranges::binary_search(remotes, address, {}, &frr::Remote::address) ? 1 : 0;
+      }
+    }
+    count += remotes.size() - ours;
+    counts.known -= ours;
+  }
+  return counts;
+}
+
 }  // namespace
 
 void Picture::Note(const std::string& part, const Status& status) {
@@ -95,6 +117,7 @@ NodeView Picture::Compose(const Record& record) const {
   view.started_ms = identity_.started_ms;
   view.rdma = rdma_;
   view.learning_by_push = learned_->by_push;
+  view.learning_complete = learned_->complete;
   view.repairs_by_cause = repairs_;
   for (const auto& [cause, count] : repairs_) view.repairs += count;
   for (const auto& [part, health] : health_) view.health.push_back(health);
@@ -132,6 +155,7 @@ NodeView Picture::Compose(const Record& record) const {
     }
     view.rails.push_back(std::move(shown));
   }
+  view.remote_counts = Counted(*learned_, tenants, record.attachments);
   std::set<IpAddress> own;  // other leaves send them back to us
   for (const state::Attachment& attachment : record.attachments)
     own.insert(attachment.addresses.begin(), attachment.addresses.end());
