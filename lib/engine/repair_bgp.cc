@@ -17,8 +17,6 @@ constexpr std::chrono::milliseconds kSettled = Remotes::kSettled;
 constexpr std::chrono::seconds kStale = Remotes::kStale;
 // bgpd tries to connect every second at the latest.
 constexpr std::chrono::seconds kFeedDue{4};
-// bgpd says a session's age in seconds.
-constexpr std::chrono::seconds kAgeUnit{1};
 // A leaf's port may need some seconds (autonegotiation, duplicate address detection) before it hears anything.
 constexpr std::chrono::seconds kSolicitFor{30};
 // Two leaves do not hear of a new tenant at the same instant.
@@ -87,7 +85,7 @@ bool BgpRepair::CarrierBack(const std::vector<std::string>& rails, Deadline seen
       const auto session = sessions_.find(rail->bridge);
       if (session == sessions_.end() || !session->second.established()) continue;
       // One that has come up since is the new one.
-      if (std::chrono::milliseconds(session->second.uptime_ms) <= Clock::now() - seen + kAgeUnit) continue;
+      if (std::chrono::milliseconds(session->second.uptime_ms) <= Clock::now() - seen) continue;
       RAIL_TRY(bgp->ResetSession(rail->bridge, edges.CallDeadline()));
       log::Info("bgp session on {}: ended, rail {} was without a carrier", rail->bridge, name);
     }
