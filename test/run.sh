@@ -145,6 +145,9 @@ for tier in "${tiers[@]}"; do
   read -r p f s < <(result_of "$tier" "$status") || { p=0 f=1 s=0; }
   count "$p" "$f" "$s"
   if [ "$tier" = bench ]; then cat "$reports/$tier.log"; fi
+  find "$reports/$tier" -name '*.txt' -print0 | sort -z | while IFS= read -r -d '' table; do  # what tests have measured
+    say "" && sed 's/^/   /' "$table"
+  done
   say "   $p passed, $f failed, $s skipped in $(seconds $((SECONDS - began)))"
   if [ "$f" -gt 0 ]; then
     say "   --- end of build/reports/$tier.log"

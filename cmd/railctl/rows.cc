@@ -9,6 +9,19 @@ int64_t UnixMs(const google::protobuf::Timestamp& time) {
   return time.seconds() * 1000 + time.nanos() / 1000000;
 }
 
+std::string RdmaText(v1::NodeInfo::RdmaMode mode) {
+  switch (mode) {
+    case v1::NodeInfo::NO_RDMA:
+      return "none";
+    case v1::NodeInfo::SHARED:
+      return "shared";
+    case v1::NodeInfo::EXCLUSIVE:
+      return "exclusive";
+    default:
+      return "?";  // not looked at yet, or of a newer raild
+  }
+}
+
 std::string State(const v1::Attachment& attachment) {
   if (!attachment.pending().empty()) return "Pending";
   switch (attachment.phase()) {
@@ -92,12 +105,16 @@ Row RemoteRow(const v1::Remote& r) {
 }
 
 Row NodeHeader() {
-  return {"HOSTNAME", "VERSION", "UPTIME", "LEARNING", "REPAIRS"};
+  return {"HOSTNAME", "VERSION", "UPTIME", "LEARNING", "RDMA", "REPAIRS"};
 }
 
 Row NodeRow(const v1::NodeInfo& n, int64_t now_ms) {
-  return {n.hostname(), n.version(), Age(UnixMs(n.started()), now_ms),
-          n.learning() == v1::NodeInfo::PUSH ? "push" : "poll", std::to_string(n.repairs())};
+  return {n.hostname(),
+          n.version(),
+          Age(UnixMs(n.started()), now_ms),
+          n.learning() == v1::NodeInfo::PUSH ? "push" : "poll",
+          RdmaText(n.rdma()),
+          std::to_string(n.repairs())};
 }
 
 Row HealthHeader() {

@@ -30,7 +30,6 @@ inspect::Outside RealOutside(const std::string& ovs_run_dir) {
             RAIL_ASSIGN(const std::string socket, ovs::FindUnixctl(ovs_run_dir));
             return ovs::UnixctlCall(socket, command, arguments, deadline);
           },
-          .rdma_mode = inspect::RdmaModeOfKernel,
           .now_ms =
               [] {
                 const auto now = std::chrono::system_clock::now().time_since_epoch();

@@ -24,6 +24,20 @@ std::string MacText(const MacAddress& mac) {
   return mac.is_zero() ? std::string() : mac.ToString();
 }
 
+v1::NodeInfo::RdmaMode RdmaOf(engine::RdmaMode mode) {
+  switch (mode) {
+    case engine::RdmaMode::kUnknown:
+      break;
+    case engine::RdmaMode::kNone:
+      return v1::NodeInfo::NO_RDMA;
+    case engine::RdmaMode::kShared:
+      return v1::NodeInfo::SHARED;
+    case engine::RdmaMode::kExclusive:
+      return v1::NodeInfo::EXCLUSIVE;
+  }
+  return v1::NodeInfo::RDMA_MODE_UNSPECIFIED;
+}
+
 v1::Attachment::Phase PhaseOf(state::Phase phase) {
   switch (phase) {
     case state::Phase::kAdding:
@@ -145,6 +159,7 @@ v1::GetNodeResponse GetNode(const NodeView& view) {
     part.set_problem(ValidUtf8(health.problem));
   }
   node.set_repairs(view.repairs);
+  node.set_rdma(RdmaOf(view.rdma));
   return response;
 }
 

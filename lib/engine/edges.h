@@ -18,11 +18,13 @@
 #include "lib/base/clock.h"
 #include "lib/cni/ipam.h"
 #include "lib/device/device.h"
+#include "lib/engine/view.h"
 #include "lib/frr/bgp.h"
 #include "lib/netlink/netlink.h"
 #include "lib/ovs/openflow.h"
 #include "lib/ovs/ovsdb.h"
 #include "lib/podnet/podnet.h"
+#include "lib/sriov/prepare.h"
 
 namespace rail::engine {
 
@@ -39,8 +41,9 @@ struct Openers {
   std::function<Result<std::vector<std::string>>(const config::Rail& rail,
                                                  const std::set<std::string>& claimed)>
       prepare_nic;
-  // "exclusive" or "shared": how RDMA devices and namespaces go together; "" the node has no RDMA. Empty: not asked.
-  std::function<Result<std::string>()> rdma_netns;
+  // A rail's NIC as it is; {}: its uplink is no SR-IOV device. As sriov::Preparer::Look. Empty: not asked.
+  std::function<Result<std::vector<sriov::NicState>>(const config::Rail& rail)> look_at_nic;
+  std::function<Result<RdmaMode>()> rdma_mode;  // empty: not asked
   // How a device is moved: beside the other edges' work, or (deferred) when it is waited for, on one thread.
   std::launch device_work = std::launch::async;
   std::shared_ptr<podnet::PodNet> pods;

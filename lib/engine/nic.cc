@@ -21,10 +21,10 @@ Result<std::vector<std::string>> NicRepair::Prepare(const config::Rail& rail) {
 }
 
 void NicRepair::LookAtRdma() {
-  if (!openers_.rdma_netns) return;
-  const auto mode = openers_.rdma_netns();
+  if (!openers_.rdma_mode) return;
+  const auto mode = openers_.rdma_mode();
   picture_.Note("rdma", mode ? Status() : tl::make_unexpected(mode.error()));
-  if (mode) picture_.SetRdmaNetns(*mode);
+  if (mode) picture_.SetRdma(*mode);
 }
 
 }  // namespace rail::engine

@@ -25,7 +25,7 @@ class NicTest : public ::testing::Test {
       claimed_ = claimed;
       return answer_;
     };
-    openers_.rdma_netns = [this] { return rdma_; };
+    openers_.rdma_mode = [this] { return rdma_; };
   }
 
   void Ensure() {
@@ -52,7 +52,7 @@ class NicTest : public ::testing::Test {
   std::vector<std::string> asked_;
   std::set<std::string> claimed_;
   Result<std::vector<std::string>> answer_ = std::vector<std::string>();
-  Result<std::string> rdma_ = std::string("exclusive");
+  Result<RdmaMode> rdma_ = RdmaMode::kExclusive;
 };
 
 TEST_F(NicTest, IsPreparedWithWhatTheRecordHolds) {
@@ -83,10 +83,10 @@ TEST_F(NicTest, ThatCannotBeChangedNowIsTold) {
 
 TEST_F(NicTest, TellsTheRdmaSystemsMode) {
   LookAtRdma();
-  EXPECT_EQ(board_.Current()->rdma_netns, "exclusive");
+  EXPECT_EQ(board_.Current()->rdma, RdmaMode::kExclusive);
   rdma_ = Fail(Code::kPermission, "no");
   LookAtRdma();
-  EXPECT_EQ(board_.Current()->rdma_netns, "exclusive") << "what was seen last";
+  EXPECT_EQ(board_.Current()->rdma, RdmaMode::kExclusive) << "what was seen last";
   EXPECT_THAT(Problems(), ElementsAre("rdma: no"));
 }
 

@@ -49,9 +49,9 @@ void Picture::SetRail(const std::string& rail, RailSeen seen) {
   rails_[rail] = std::move(seen);
 }
 
-void Picture::SetRdmaNetns(const std::string& mode) {
+void Picture::SetRdma(RdmaMode mode) {
   const std::lock_guard lock(mutex_);
-  rdma_netns_ = mode;
+  rdma_ = mode;
 }
 
 void Picture::SetUplink(const std::string& rail, bool carrier) {
@@ -93,7 +93,7 @@ NodeView Picture::Compose(const Record& record) const {
   view.hostname = identity_.hostname;
   view.raild_version = identity_.raild_version;
   view.started_ms = identity_.started_ms;
-  view.rdma_netns = rdma_netns_;
+  view.rdma = rdma_;
   view.learning_by_push = learned_->by_push;
   view.repairs_by_cause = repairs_;
   for (const auto& [cause, count] : repairs_) view.repairs += count;

@@ -60,7 +60,7 @@ class Picture {
   void Repaired(const std::string& cause, uint64_t count = 1);
 
   void SetRail(const std::string& rail, RailSeen seen);
-  void SetRdmaNetns(const std::string& mode);
+  void SetRdma(RdmaMode mode);
   void SetUplink(const std::string& rail, bool carrier);
   // Whether the rail's uplink is known to have no carrier.
   bool UplinkIsDown(const std::string& rail) const;
@@ -82,7 +82,7 @@ class Picture {
   std::map<std::string, Health> health_;
   std::map<std::string, uint64_t> repairs_;  // by cause
   std::map<std::string, RailSeen> rails_;
-  std::string rdma_netns_;
+  RdmaMode rdma_ = RdmaMode::kUnknown;
   std::map<std::string, bool> carriers_;  // by rail; not in it: not known
   std::shared_ptr<const Learned> learned_;
 };

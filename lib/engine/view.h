@@ -22,6 +22,14 @@
 
 namespace rail::engine {
 
+// How the node's RDMA devices and network namespaces go together (rdma-system(8)).
+enum class RdmaMode {
+  kUnknown,    // not looked at yet
+  kNone,       // the node has no RDMA device
+  kShared,     // every pod sees the devices of all
+  kExclusive,  // a pod's device is its alone
+};
+
 // One part of the node that raild keeps right, and whether it could in its last round.
 struct Health {
   std::string part;  // "rail rail0", "leaf of rail rail0", "bgp", "state", ...
@@ -85,8 +93,7 @@ struct NodeView {
   std::string raild_version;
   int64_t started_ms = 0;         // Unix time
   bool learning_by_push = false;  // BMP; false: polling
-  // "exclusive": a pod's RDMA device is its alone; "shared": every pod sees those of all; "": the node has none.
-  std::string rdma_netns;
+  RdmaMode rdma = RdmaMode::kUnknown;
   std::vector<Health> health;
   std::vector<RailView> rails;
   std::vector<AttachmentView> attachments;

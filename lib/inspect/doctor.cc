@@ -45,6 +45,8 @@ constexpr std::array kKinds = {
     "local-no-link-local",
     "local-accepts-ra",
     "uplink-ipv6-enabled",
+    "nic-without-vfs",
+    "nic-not-in-switchdev",
     "mtu-below-roce",
     "mtu-too-small",
     "links-unknown",
@@ -214,7 +216,27 @@ class Doctor {
       if (seen.bridge) Local(rail, seen.local);
       Mtu(rail, seen);
     }
+    Nic(rail, seen.nic);
     Leaf(rail, seen);
+  }
+
+  // Where raild prepares the NIC, its health says what keeps it from doing so; a node.json that names representors does without.
+  void Nic(const config::Rail& rail, const std::vector<sriov::NicState>& nic) {
+    if (rail.manage_sriov || !rail.devices.empty()) return;
+    for (const sriov::NicState& pf : nic) {
+      if (pf.vfs == 0) {
+        Find(Severity::kWarning, "nic-without-vfs", rail.name,
+             "the NIC " + pf.address + " (" + rail.pf + ") has no virtual functions",
+             "there is nothing to give to a pod of this rail",
+             "a SriovNetworkNodePolicy with numVfs, or \"manage_sriov\": true and num_vfs in node.json");
+      } else if (pf.mode != netlink::EswitchMode::kSwitchdev) {
+        Find(Severity::kCritical, "nic-not-in-switchdev", rail.name,
+             "the NIC " + pf.address + " (" + rail.pf + ") has " + std::to_string(pf.vfs) + " VFs and " +
+                 (pf.mode ? "its eSwitch is in legacy mode" : "its driver has no switchdev mode"),
+             "its VFs have no representors: Open vSwitch cannot reach them and no pod can be attached",
+             "a SriovNetworkNodePolicy with eSwitchMode: switchdev, or \"manage_sriov\": true in node.json");
+      }
+    }
   }
 
   void Bridge(const config::Rail& rail, const RailFacts& seen) {
@@ -404,10 +426,11 @@ class Doctor {
   }
 
   void Rdma() {
-    if (!facts_.rdma) {
-      Find(Severity::kInfo, "rdma-missing", "kernel", "this kernel has no RDMA (ib_core is not loaded)",
-           "pods get network devices and no RDMA devices", "modprobe ib_core, or the NIC's driver (mlx5_ib)");
-    } else if (*facts_.rdma == RdmaMode::kShared) {
+    if (facts_.view.rdma == engine::RdmaMode::kNone) {
+      Find(Severity::kInfo, "rdma-missing", "kernel",
+           "this node has no RDMA device (/sys/class/infiniband is empty)",
+           "pods get network devices and no RDMA devices", "modprobe the RDMA driver of the NIC (mlx5_ib)");
+    } else if (facts_.view.rdma == engine::RdmaMode::kShared) {
       Find(Severity::kWarning, "rdma-shared", "kernel", "RDMA devices are shared among network namespaces",
            "every pod sees every RDMA device of the node; only the address of a GID keeps them apart, and a "
            "pod picks "

@@ -14,6 +14,7 @@
 #include "lib/engine/view.h"
 #include "lib/inspect/certificate.h"
 #include "lib/ovs/ovsdb.h"
+#include "lib/sriov/prepare.h"
 
 namespace rail::inspect {
 
@@ -49,9 +50,8 @@ struct RailFacts {
   LinkFacts uplink;
   LinkFacts local;                                // the bridge's own port
   std::map<std::string, LinkFacts> representors;  // of the attachments of the rail
+  std::vector<sriov::NicState> nic;               // {}: the uplink is no SR-IOV device, or it is not known
 };
-
-enum class RdmaMode { kShared, kExclusive };
 
 struct CertificateFacts {
   std::string path;
@@ -82,7 +82,6 @@ struct NodeFacts {
   std::optional<Error> record_error;
   std::optional<uint64_t> record_free_bytes;  // of its file system
 
-  std::optional<RdmaMode> rdma;  // nullopt: this kernel has no RDMA
   std::vector<CertificateFacts> certificates;
   std::map<std::string, uint64_t> tenant_ids;  // of the tenants in node.json, by name
 };

@@ -66,7 +66,7 @@ NodeFacts Well() {
   facts.key_file = {true, 0640};
   facts.record_file = {true, 0600};
   facts.record_free_bytes = uint64_t{1} << 40;
-  facts.rdma = RdmaMode::kExclusive;
+  facts.view.rdma = engine::RdmaMode::kExclusive;
   facts.certificates.push_back(
       {"/etc/railcni/api.crt", "the API's certificate", Validity{kNow - kDay, kNow + 90 * kDay, "CN=x"}});
   facts.tenant_ids = {{"red", 0xaa}};
@@ -132,6 +132,12 @@ const Ill kIlls[] = {
      [](NodeFacts& f) { f.rails["rail0"].uplink.addresses = {"10.0.0.1/24"}; }},
     {"uplink-ipv6-enabled", Severity::kInfo, "pf0",
      [](NodeFacts& f) { f.rails["rail0"].uplink.disable_ipv6 = "0"; }},
+    {"nic-without-vfs", Severity::kWarning, "0000:3b:00.0",
+     [](NodeFacts& f) { f.rails["rail0"].nic = {{.address = "0000:3b:00.0"}}; }},
+    {"nic-not-in-switchdev", Severity::kCritical, "has 8 VFs and its eSwitch is in legacy mode",
+     [](NodeFacts& f) {
+       f.rails["rail0"].nic = {{.address = "0000:3b:00.0", .vfs = 8, .mode = netlink::EswitchMode::kLegacy}};
+     }},
     {"local-ipv6-disabled", Severity::kCritical, "IPv6 is disabled on br-rail0",
      [](NodeFacts& f) {
        f.rails["rail0"].local.disable_ipv6 = "1";
@@ -161,8 +167,9 @@ const Ill kIlls[] = {
     {"record-readable", Severity::kWarning, "mode 0604", [](NodeFacts& f) { f.record_file.mode = 0604; }},
     {"record-no-space", Severity::kCritical, "3 MB left",
      [](NodeFacts& f) { f.record_free_bytes = 3 << 20; }},
-    {"rdma-shared", Severity::kWarning, "shared", [](NodeFacts& f) { f.rdma = RdmaMode::kShared; }},
-    {"rdma-missing", Severity::kInfo, "no RDMA", [](NodeFacts& f) { f.rdma.reset(); }},
+    {"rdma-shared", Severity::kWarning, "shared",
+     [](NodeFacts& f) { f.view.rdma = engine::RdmaMode::kShared; }},
+    {"rdma-missing", Severity::kInfo, "no RDMA", [](NodeFacts& f) { f.view.rdma = engine::RdmaMode::kNone; }},
     {"certificate-unreadable", Severity::kCritical, "connection refused",
      [](NodeFacts& f) { f.certificates[0].validity = tl::make_unexpected(kDown); }},
     {"certificate-not-yet-valid", Severity::kCritical, "becomes valid in 2 h",
@@ -220,7 +227,7 @@ TEST(Doctor, HasATestForEachOfItsFindings) {
 
 TEST(Doctor, SaysTheWorstFirst) {
   NodeFacts facts = Well();
-  facts.rdma.reset();
+  facts.view.rdma = engine::RdmaMode::kNone;
   facts.view.learning_by_push = false;
   facts.view.rails[0].bgp_state = "";
   const std::vector<Finding> findings = Diagnose(facts);

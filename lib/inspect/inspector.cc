@@ -4,7 +4,6 @@
 #include <sys/statvfs.h>
 
 #include <algorithm>
-#include <fstream>
 
 namespace rail::inspect {
 namespace {
@@ -102,13 +101,6 @@ Status LookAtBgpd(engine::Edges& edges) {
 
 }  // namespace
 
-std::optional<RdmaMode> RdmaModeOfKernel() {
-  std::ifstream file("/sys/module/ib_core/parameters/netns_mode");
-  char shared = 0;
-  if (!(file >> shared)) return std::nullopt;
-  return shared == 'Y' ? RdmaMode::kShared : RdmaMode::kExclusive;
-}
-
 Result<Flows> Inspector::ListFlows(const Selector& selector) const {
   const auto view = board_.Current();
   RAIL_ASSIGN(const auto found, Find(*view, selector));
@@ -156,6 +148,11 @@ NodeFacts Inspector::Gather() const {
   facts.vswitchd_down = ErrorOf(LookAtDatapath(facts, outside_.vswitchd, edges.CallDeadline()));
   facts.links_unknown = ErrorOf(LookAtLinks(facts, edges));
   facts.bgpd_down = ErrorOf(LookAtBgpd(edges));
+  if (const engine::Openers openers = deps_.openers(config_); openers.look_at_nic) {
+    for (const config::Rail& rail : config_.rails) {
+      facts.rails[rail.name].nic = openers.look_at_nic(rail).value_or(std::vector<sriov::NicState>());
+    }
+  }
 
   facts.key_file = LookAtFile(config_.tenancy.key_file);
   if (const auto tenancy = deps_.load_tenancy(config_.tenancy)) {
@@ -176,7 +173,6 @@ NodeFacts Inspector::Gather() const {
   if (::statvfs(paths_.state_file.c_str(), &space) == 0) {
     facts.record_free_bytes = uint64_t{space.f_bavail} * space.f_frsize;
   }
-  facts.rdma = outside_.rdma_mode();
   if (!config_.api.listen.empty()) {
     for (const auto& [path, purpose] :
          {std::pair(config_.api.cert_file, "the API's certificate"),

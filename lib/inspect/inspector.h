@@ -23,13 +23,8 @@ namespace rail::inspect {
 // What the engine has no edge for.
 struct Outside {
   AskVswitchd vswitchd;
-  std::function<std::optional<RdmaMode>()> rdma_mode;  // nullopt: this kernel has no RDMA
-  std::function<int64_t()> now_ms;                     // Unix time
+  std::function<int64_t()> now_ms;  // Unix time
 };
-
-// How this kernel shares RDMA devices, from ib_core's parameter netns_mode, which follows `rdma system set netns`.
-// Source: drivers/infiniband/core/device.c (ib_devices_shared_netns)
-std::optional<RdmaMode> RdmaModeOfKernel();
 
 class Inspector {
  public:

@@ -35,7 +35,6 @@ class InspectorTest : public testing::Test {
       }
       return std::string();
     };
-    outside.rdma_mode = [] { return RdmaMode::kExclusive; };
     outside.now_ms = [] { return int64_t{1}; };
     inspector = std::make_unique<Inspector>(world.config, paths, deps, outside, board());
   }

@@ -34,7 +34,7 @@ Result<std::vector<std::string>> Preparer::Ensure(const Preparation& wanted,
   RAIL_ASSIGN_AS(const std::vector<Pf> pfs, lookup_.FindPfs(wanted.pf), doing);
   std::vector<std::string> done;
   for (const Pf& pf : pfs) {
-    RAIL_ASSIGN_AS(const Now now, Look(pf), doing);
+    RAIL_ASSIGN_AS(const NicState now, LookAt(pf), doing);
     std::vector<std::string> differs;
     if (now.vfs != wanted.vfs) {
       differs.push_back(Arrow("sriov_numvfs", std::to_string(now.vfs), std::to_string(wanted.vfs)));
@@ -68,8 +68,21 @@ Result<std::vector<std::string>> Preparer::Ensure(const Preparation& wanted,
   return done;
 }
 
-Result<Preparer::Now> Preparer::Look(const Pf& pf) {
-  Now now;
+Result<std::vector<NicState>> Preparer::Look(const std::string& pf) {
+  std::vector<NicState> found;
+  const auto pfs = lookup_.FindPfs(pf);
+  if (!pfs) return found;  // a link without a device
+  for (const Pf& each : *pfs) {
+    if (!sysfs_.Exists(each.path + "/sriov_numvfs")) continue;
+    RAIL_ASSIGN_AS(NicState now, LookAt(each), "look at " + each.address);
+    found.push_back(std::move(now));
+  }
+  return found;
+}
+
+Result<NicState> Preparer::LookAt(const Pf& pf) {
+  NicState now;
+  now.address = pf.address;
   const auto vfs = sysfs_.ReadNumber(pf.path + "/sriov_numvfs");
   if (!vfs) return Fail(Code::kUnsupported, pf.address + " is no SR-IOV device: it has no sriov_numvfs");
   now.vfs = *vfs;
@@ -90,7 +103,7 @@ Result<Preparer::Now> Preparer::Look(const Pf& pf) {
 
 // The steering mode can be chosen in legacy mode only, and the kernel takes a number of VFs only after none: so all VFs go,
 // the switch is set up, and they come back behind it.
-Status Preparer::Change(const Pf& pf, const Preparation& wanted, const Now& now,
+Status Preparer::Change(const Pf& pf, const Preparation& wanted, const NicState& now,
                         std::vector<std::string>& done) {
   const std::string numvfs = pf.path + "/sriov_numvfs";
   const bool steer = SteeringDiffers(wanted.steering, now.steering);

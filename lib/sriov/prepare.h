@@ -24,6 +24,14 @@ struct Preparation {
   std::string steering;  // devlink parameter flow_steering_mode; "" leave it
 };
 
+// What a PF is now.
+struct NicState {
+  std::string address;  // of the PF
+  uint32_t vfs = 0;
+  std::optional<netlink::EswitchMode> mode;  // nullopt: its driver has none
+  std::string steering;                      // "" its driver has no such parameter
+};
+
 class Preparer {
  public:
   Preparer(Sysfs sysfs, Lookup::OpenDevlink open_devlink)
@@ -35,15 +43,13 @@ class Preparer {
   //         before.
   Result<std::vector<std::string>> Ensure(const Preparation& wanted, const std::set<std::string>& claimed);
 
+  // The PFs behind a link (a bond has several) as they are, those without SR-IOV left out. Changes nothing.
+  // Errors: of devlink.
+  Result<std::vector<NicState>> Look(const std::string& pf);
+
  private:
-  // What differs, as (what, from, to) in the order in which it is changed.
-  struct Now {
-    uint32_t vfs = 0;
-    std::optional<netlink::EswitchMode> mode;
-    std::string steering;  // "" the driver has no such parameter
-  };
-  Result<Now> Look(const Pf& pf);
-  Status Change(const Pf& pf, const Preparation& wanted, const Now& now, std::vector<std::string>& done);
+  Result<NicState> LookAt(const Pf& pf);
+  Status Change(const Pf& pf, const Preparation& wanted, const NicState& now, std::vector<std::string>& done);
   std::vector<std::string> InUse(const Pf& pf, const std::set<std::string>& claimed) const;
 
   Sysfs sysfs_;

@@ -59,6 +59,26 @@ class Nic : public netlink::Devlink {
   const Machine& machine_;
 };
 
+// One connection to it.
+class Shared : public netlink::Devlink {
+ public:
+  explicit Shared(Nic& nic) : nic_(nic) {}
+  Result<std::vector<netlink::DevlinkPort>> ListPorts(const DevlinkHandle& d) override {
+    return nic_.ListPorts(d);
+  }
+  Result<EswitchMode> GetEswitchMode(const DevlinkHandle& d) override { return nic_.GetEswitchMode(d); }
+  Status SetEswitchMode(const DevlinkHandle& d, EswitchMode m) override { return nic_.SetEswitchMode(d, m); }
+  Result<std::string> GetParam(const DevlinkHandle& d, const std::string& n) override {
+    return nic_.GetParam(d, n);
+  }
+  Status SetParam(const DevlinkHandle& d, const std::string& n, const std::string& v) override {
+    return nic_.SetParam(d, n, v);
+  }
+
+ private:
+  Nic& nic_;
+};
+
 class PrepareTest : public ::testing::Test {
  protected:
   PrepareTest() {
@@ -66,30 +86,12 @@ class PrepareTest : public ::testing::Test {
   }
 
   Result<std::vector<std::string>> Ensure(const std::set<std::string>& claimed = {}) {
-    class Shared : public netlink::Devlink {
-     public:
-      explicit Shared(Nic& nic) : nic_(nic) {}
-      Result<std::vector<netlink::DevlinkPort>> ListPorts(const DevlinkHandle& d) override {
-        return nic_.ListPorts(d);
-      }
-      Result<EswitchMode> GetEswitchMode(const DevlinkHandle& d) override { return nic_.GetEswitchMode(d); }
-      Status SetEswitchMode(const DevlinkHandle& d, EswitchMode m) override {
-        return nic_.SetEswitchMode(d, m);
-      }
-      Result<std::string> GetParam(const DevlinkHandle& d, const std::string& n) override {
-        return nic_.GetParam(d, n);
-      }
-      Status SetParam(const DevlinkHandle& d, const std::string& n, const std::string& v) override {
-        return nic_.SetParam(d, n, v);
-      }
-
-     private:
-      Nic& nic_;
-    };
-    Preparer preparer(machine_.sysfs(), [this]() -> Result<std::unique_ptr<netlink::Devlink>> {
-      return std::make_unique<Shared>(nic_);
-    });
-    return preparer.Ensure({.pf = "ens1f0np0", .vfs = 8, .steering = "smfs"}, claimed);
+    return MakePreparer().Ensure({.pf = "ens1f0np0", .vfs = 8, .steering = "smfs"}, claimed);
+  }
+  Result<std::vector<NicState>> Look(const std::string& pf) { return MakePreparer().Look(pf); }
+  Preparer MakePreparer() {
+    return {machine_.sysfs(),
+            [this]() -> Result<std::unique_ptr<netlink::Devlink>> { return std::make_unique<Shared>(nic_); }};
   }
   void MakeRight() {
     machine_.Write(kNumvfs, "8");
@@ -190,6 +192,18 @@ TEST_F(PrepareTest, TellsWhatWasDoneBeforeAFailure) {
 }
 
 // netdevsim: the PF is no PCI device, its VFs are nowhere, and another folder may say which VFs there are.
+TEST_F(PrepareTest, LooksWithoutChangingAnything) {
+  const auto nic = Look("ens1f0np0");
+  ASSERT_TRUE(nic) << nic.error().message;
+  ASSERT_EQ(nic->size(), 1U);
+  EXPECT_EQ(nic->front().address, "0000:3b:00.0");
+  EXPECT_EQ(nic->front().vfs, 4U);
+  EXPECT_EQ(nic->front().mode, EswitchMode::kLegacy);
+  EXPECT_EQ(nic->front().steering, "dmfs");
+  EXPECT_THAT(nic_.changes, IsEmpty());
+  EXPECT_THAT(*Look("lo"), IsEmpty()) << "a link without a device";
+}
+
 TEST_F(PrepareTest, PreparesWhatIsNoPciDevice) {
   machine_.Write("bus/netdevsim/uevent", "");
   machine_.Link("devices/netdevsim10/subsystem", "bus/netdevsim");

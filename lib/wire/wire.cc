@@ -56,12 +56,15 @@ engine::Openers RealOpeners(const config::NodeConfig& config) {
     sriov::Preparer preparer(sriov::Sysfs(sysfs), netlink::KernelDevlink::Open);
     return preparer.Ensure({.pf = rail.pf, .vfs = rail.num_vfs, .steering = rail.flow_steering}, claimed);
   };
-  openers.rdma_netns = [sysfs = config::Paths::FromEnvironment().sysfs]() -> Result<std::string> {
+  openers.look_at_nic = [sysfs = config::Paths::FromEnvironment().sysfs](const config::Rail& rail) {
+    return sriov::Preparer(sriov::Sysfs(sysfs), netlink::KernelDevlink::Open).Look(rail.pf);
+  };
+  openers.rdma_mode = [sysfs = config::Paths::FromEnvironment().sysfs]() -> Result<engine::RdmaMode> {
     // Opening the protocol would load the RDMA modules of a node that has no use for them.
-    if (sriov::Sysfs(sysfs).List("class/infiniband").empty()) return std::string();
+    if (sriov::Sysfs(sysfs).List("class/infiniband").empty()) return engine::RdmaMode::kNone;
     RAIL_ASSIGN(const auto rdma, netlink::KernelRdma::Open());
     RAIL_ASSIGN(const netlink::RdmaNetns mode, rdma->NetnsMode());
-    return std::string(mode == netlink::RdmaNetns::kShared ? "shared" : "exclusive");
+    return mode == netlink::RdmaNetns::kShared ? engine::RdmaMode::kShared : engine::RdmaMode::kExclusive;
   };
   openers.release_addresses = [](const cni::IpamCall& call, Deadline deadline) {
     return cni::Release(call, deadline);

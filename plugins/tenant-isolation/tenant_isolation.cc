@@ -2,6 +2,7 @@
 
 #include "lib/base/log.h"
 #include "lib/cni/previous.h"
+#include "lib/engine/differences.h"
 
 namespace rail::tenant_isolation {
 namespace {
@@ -56,15 +57,13 @@ Outcome<void> Check(const Deps& deps, const Request& request) {
   std::vector<std::string> problems;
   if (!recorded.Has(engine::step::kTenant) || attachment.tenant_id == 0) {
     problems.emplace_back("its ADD has not finished: the pod has no tenant and is cut off");
-  } else if (attachment.tenant_id != tenant.id.value) {
-    problems.push_back("the pod is in tenant " + attachment.tenant + " (" +
-                       tenancy::TenantId{attachment.tenant_id}.ToString() + "), node.json and the key say " +
-                       tenant.name + " (" + tenant.id.ToString() + ")");
+  } else {
+    problems = engine::TenantDiffers(attachment, tenant);
   }
   std::vector<ovs::Rule> wanted = pipeline::TenantRules(engine::PodOf(attachment), {attachment.tenant_id});
   wanted.push_back(pipeline::CompareRule({attachment.tenant_id}));
   Node node = session->node();
-  RAIL_ASSIGN(std::vector<std::string> missing, engine::MissingRules(node, attachment, wanted));
+  RAIL_ASSIGN(const engine::Differences missing, engine::RulesDiffer(node, attachment, wanted));
   problems.insert(problems.end(), missing.begin(), missing.end());
   RAIL_TRY(engine::Problems(problems));
   return {};

@@ -46,6 +46,7 @@ engine::NodeView SampleView() {
   view.raild_version = "0.1.0";
   view.started_ms = kStartedMs;
   view.repairs = 12;
+  view.rdma = engine::RdmaMode::kExclusive;
   view.health.push_back({"ovsdb br-rail0", true, ""});
   view.health.push_back({"bgp", false, "connect to /run/frr/bgpd.vty: no such file"});
 

@@ -77,6 +77,7 @@ TEST_F(ServiceTest, TellsTheNode) {
   EXPECT_EQ(response.node().started().seconds(), kStartedMs / 1000);
   EXPECT_EQ(response.node().learning(), v1::NodeInfo::POLL);
   EXPECT_EQ(response.node().repairs(), 12U);
+  EXPECT_EQ(response.node().rdma(), v1::NodeInfo::EXCLUSIVE);
   ASSERT_EQ(response.node().health_size(), 2);
   EXPECT_TRUE(response.node().health(0).ok());
   EXPECT_EQ(response.node().health(1).part(), "bgp");
@@ -87,6 +88,7 @@ TEST_F(ServiceTest, TellsTheNewestView) {
   engine::NodeView view = SampleView();
   view.hostname = "gpu-2";
   view.learning_by_push = true;
+  view.rdma = engine::RdmaMode::kShared;
   board_.Publish(view);
   grpc::ClientContext context;
   Bound(context);
@@ -94,6 +96,7 @@ TEST_F(ServiceTest, TellsTheNewestView) {
   ASSERT_TRUE(node_->GetNode(&context, {}, &response).ok());
   EXPECT_EQ(response.node().hostname(), "gpu-2");
   EXPECT_EQ(response.node().learning(), v1::NodeInfo::PUSH);
+  EXPECT_EQ(response.node().rdma(), v1::NodeInfo::SHARED);
 }
 
 TEST_F(ServiceTest, RefusesAPageTokenOfSomebodyElse) {

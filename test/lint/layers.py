@@ -25,7 +25,7 @@ ALLOWED: dict[str, set[str]] = {
     "pipeline": {"base", "config", "tenancy", "ovs"},
     "engine": {"base", "config", "tenancy", "netns", "netlink", "sriov", "device", "podnet", "ovs", "frr", "bmp", "state",
                "poke", "pipeline", "cni"},
-    "inspect": {"base", "config", "tenancy", "netns", "netlink", "podnet", "ovs", "frr", "state", "pipeline", "engine"},
+    "inspect": {"base", "config", "tenancy", "netns", "netlink", "sriov", "podnet", "ovs", "frr", "state", "pipeline", "engine"},
     "event": {"base"},
     "wire": {"base", "config", "tenancy", "netns", "netlink", "sriov", "device", "podnet", "ovs", "frr", "state",
              "poke", "pipeline", "cni", "engine"},

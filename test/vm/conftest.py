@@ -12,6 +12,7 @@ import shlex
 import shutil
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,7 @@ sys.path[:0] = [str(HERE), str(REPOSITORY / "test/lab"), str(REPOSITORY / "deplo
 from railcni_vm import machine  # noqa: E402  the path above comes first
 from railcni_vm.guests import GUESTS  # noqa: E402
 from railcni_vm.packages import Unavailable  # noqa: E402
+from tables import Tables  # noqa: E402
 
 IN_GUEST = "RAILCNI_VM_GUEST" in os.environ
 OUT = Path("/run/railcni-out")
@@ -49,6 +51,15 @@ class Inside:
             kept = OUT / "log" / log.parts[-3] / log.name
             kept.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(log, kept)
+
+
+@pytest.fixture(scope="session")
+def tables() -> Iterator[Tables]:
+    """In the guest: what its tests have measured, for build/reports/vm/NAME."""
+    tables = Tables(OUT)
+    yield tables
+    for text in tables.write():
+        print(text)
 
 
 class Outside:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from railcni_lab import fabric, kernel, pods
 from railcni_lab.layout import Lab, Node, Shape
+from tables import Tables
 from world import World
 
 # ovs-vswitchd counts its processors anew when its last count is 10 s old, on a clock that begins at boot: in the first 10 s
@@ -70,3 +71,10 @@ def on_pod_path(world: World, node: Node) -> list[Megaflow]:
     for m in found:
         print(f"  {m.source} -> {m.target}: {m.packets} packets, dp:{m.datapath}, actions:{m.actions}")
     return found
+
+
+def row_of(tables: Tables, where: str, found: list[Megaflow]) -> None:
+    """The table of megaflows: how many of those between pods each datapath has."""
+    cells = [str(sum(m.datapath == datapath for m in found)) for datapath in ("tc", "ovs")]
+    tables.row("megaflows", ("guest, node", "megaflows of pods", "dp:tc", "dp:ovs", "packets"),
+               (where, str(len(found)), *cells, str(sum(m.packets for m in found))))

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import pytest
 from railcni_lab import matrix, pods
 from railcni_lab.layout import Node
-from switched import Megaflow, lab_of, on_pod_path
+from switched import Megaflow, lab_of, on_pod_path, row_of
+from tables import Tables
 from world import World
 
 PODS = {"a1": ("n1", "tenant-a"), "a2": ("n2", "tenant-a"), "a3": ("n1", "tenant-a"), "b1": ("n1", "tenant-b"),
@@ -36,8 +37,9 @@ def test_same_tenant_reachable_and_other_tenant_never(world: World, kind: str) -
     assert all(c.right for c in cells), matrix.table(cells, kind)
 
 
-def test_there_is_a_megaflow_for_every_pair_and_each_is_in_tc(world: World, flows: Flows) -> None:
+def test_there_is_a_megaflow_for_every_pair_and_each_is_in_tc(world: World, flows: Flows, tables: Tables) -> None:
     for node in world.lab.nodes():
+        row_of(tables, f"offload, {node.name}", flows[node.name])
         found = sorted((m.source, m.target) for m in flows[node.name])
         assert found == sorted(pairs_through(world, node)), f"{node.name}: one megaflow for each pair, no more and no less"
         assert not [m.text for m in flows[node.name] if m.datapath != "tc"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 from collections.abc import Iterator
@@ -12,7 +13,9 @@ from pathlib import Path
 import pytest
 from frames import ROCE_PORT, packed
 from railcni_lab import daemons, kernel, matrix, pods
-from switched import lab_of, on_pod_path
+from railcni_lab.layout import REPOSITORY
+from switched import lab_of, on_pod_path, row_of
+from tables import Tables
 from world import World, captures
 
 PODS = {"a1": ("n1", "tenant-a"), "a2": ("n2", "tenant-a"), "b1": ("n1", "tenant-b")}
@@ -125,12 +128,25 @@ def test_a_pod_of_the_other_tenant_cannot_connect(world: World) -> None:
     assert dropped() > before, "its attempts have ended in tc"
 
 
-def test_the_traffic_is_in_tc(world: World) -> None:
+def test_the_traffic_is_in_tc(world: World, tables: Tables) -> None:
     a1, a2 = world.port("a1"), world.port("a2")
     for node in world.lab.nodes():
         found = on_pod_path(world, node)
+        row_of(tables, f"rdma, {node.name}", found)
         assert not [m.text for m in found if m.datapath != "tc"]
         for source, target in ((a1.ipv4, a2.ipv4), (a2.ipv4, a1.ipv4)):
             packets = sum(m.packets for m in found if (m.source, m.target) == (source, target))
             assert packets > 50, f"{node.name}: {source} -> {target}: {packets} packets, fewer than the tools have sent"
 
+
+def test_the_rdma_contract_holds_on_real_devices() -> None:
+    for name in ("rxe0", "rxe1"):
+        kernel.run(["ip", "link", "add", f"net-{name}", "type", "veth", "peer", "name", f"peer-{name}"])
+        kernel.run(["rdma", "link", "add", name, "type", "rxe", "netdev", f"net-{name}"])
+    program = REPOSITORY / "build/tests/rdma_contract_test"
+    done = subprocess.run([str(program), "--gtest_brief=1"], text=True, capture_output=True, timeout=PATIENCE, check=False,
+                          env={**os.environ, "RAILCNI_TEST_RDMA": "rxe0,rxe1"})
+    print(done.stdout)
+    assert done.returncode == 0, f"{done.stdout}{done.stderr}"
+    assert "Kernel" in subprocess.run([str(program), "--gtest_list_tests"], text=True, capture_output=True, check=True,
+                                      env={**os.environ, "RAILCNI_TEST_RDMA": "rxe0,rxe1"}).stdout
