@@ -17,6 +17,11 @@ constexpr std::chrono::milliseconds kPollInterval{250};
 constexpr std::chrono::milliseconds kGather{2};
 constexpr std::chrono::milliseconds kGatherMost{500};
 
+// A carrier that is back so soon withdraws nothing: a leaf that waits as long has not missed it.
+constexpr std::chrono::milliseconds kFlap{1000};
+constexpr std::chrono::milliseconds kSolicitInterval{500};
+constexpr uint16_t kBgpPort = 179;
+
 }  // namespace
 
 BgpWorker::BgpWorker(const config::NodeConfig& config, const engine::Deps& deps,
@@ -29,6 +34,7 @@ BgpWorker::BgpWorker(const config::NodeConfig& config, const engine::Deps& deps,
 
 void BgpWorker::Start() {
   worker_.Start([this] {
+    WatchConnections();
     Listen();
     Audit();
     worker_.loop().Every(kAuditInterval, [this] { Audit(); });
@@ -36,8 +42,39 @@ void BgpWorker::Start() {
   });
 }
 
-void BgpWorker::UplinksChanged() {
-  worker_.loop().Post([this] { worker_.Soon(audit_scheduled_, [this] { Audit(); }, {}); });
+void BgpWorker::UplinksChanged(const engine::UplinkNews& news) {
+  worker_.loop().Post([this, news] {
+    if (!news.back.empty()) return CarrierBack(news);
+    worker_.Soon(audit_scheduled_, [this] { Audit(); }, kFlap);
+  });
+}
+
+// What is announced is in order again before the session is.
+void BgpWorker::CarrierBack(const engine::UplinkNews& news) {
+  Audit();
+  if (repair_.CarrierBack(news.back, news.seen)) events_.learned();
+  Solicit();
+}
+
+void BgpWorker::Solicit() {
+  if (repair_.Solicit()) worker_.Soon(solicit_scheduled_, [this] { Solicit(); }, kSolicitInterval);
+}
+
+void BgpWorker::WatchConnections() {
+  auto opened = netlink::TcpMonitor::Open(kBgpPort);
+  if (!opened) {
+    return log::Warning(
+        "ends of BGP sessions: {}; a neighbour that somebody removes is noticed every 30 s only",
+        opened.error().message);
+  }
+  connections_ = std::move(*opened);
+  const Status watched = worker_.loop().Watch(connections_->fd(), [this] {
+    const auto gone = connections_->Receive();
+    if (gone && !*gone) return;
+    repair_.ConnectionGone();
+    worker_.Soon(poll_scheduled_, [this] { Poll(); }, kGather);
+  });
+  if (!watched) log::Warning("ends of BGP sessions: {}", watched.error().message);
 }
 
 void BgpWorker::Listen() {
@@ -104,8 +141,8 @@ void BgpWorker::Poll() {
     if (UnixStream::Connect(vty_, Clock::now())) Audit();
     return;
   }
-  if (repair_.audit_due()) Audit();
   if (repair_.Poll()) events_.learned();
+  if (repair_.audit_due()) Audit();
   if (feed_ && !repair_.wants_feed()) CloseFeed("it cannot be relied upon");
 }
 

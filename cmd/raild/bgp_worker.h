@@ -14,6 +14,8 @@
 #include "cmd/raild/worker.h"
 #include "lib/bmp/collector.h"
 #include "lib/engine/repair_bgp.h"
+#include "lib/engine/uplink.h"
+#include "lib/netlink/tcp_monitor.h"
 
 namespace rail::raild {
 
@@ -31,12 +33,15 @@ class BgpWorker {
   void Start();  // every worker is open by then: they call each other
   void Stop() { worker_.Stop(); }
   // A rail has lost its carrier, or has it again: any thread.
-  void UplinksChanged();
+  void UplinksChanged(const engine::UplinkNews& news);
   event::Loop& loop() { return worker_.loop(); }
 
  private:
   void Audit();
+  void CarrierBack(const engine::UplinkNews& news);
+  void Solicit();
   void Poll();
+  void WatchConnections();
   void Listen();
   void Accept();
   void Receive();
@@ -49,6 +54,9 @@ class BgpWorker {
   engine::BgpRepair repair_;
   const Events events_;
   bool audit_scheduled_ = false;
+  bool solicit_scheduled_ = false;
+  bool poll_scheduled_ = false;
+  std::unique_ptr<netlink::TcpMonitor> connections_;
   std::optional<bmp::Listener> listener_;
   std::optional<bmp::Feed> feed_;
   bool tell_scheduled_ = false;

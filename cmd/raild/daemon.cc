@@ -33,8 +33,8 @@ Daemon::Daemon(config::NodeConfig config, engine::Deps deps, inspect::Outside ou
       bgp_(config_, deps_, std::move(stores.for_bgp), picture_,
            {.learned = [this] { switch_.Learned(); }, .right_again = [this] { sweep_.Soon(); }}),
       uplinks_(config_, deps_, picture_,
-               [this] {
-                 bgp_.UplinksChanged();
+               [this](const engine::UplinkNews& news) {
+                 bgp_.UplinksChanged(news);
                  switch_.Learned();  // also publishes what has changed
                }),
       inspector_(config_, paths_, deps_, std::move(outside), board_),

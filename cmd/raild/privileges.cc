@@ -12,7 +12,7 @@ namespace rail::raild {
 
 uint64_t NeededCapabilities() {
   uint64_t needed = 0;
-  for (const int capability : {CAP_NET_ADMIN, CAP_SYS_ADMIN, CAP_DAC_OVERRIDE, CAP_CHOWN})
+  for (const int capability : {CAP_NET_ADMIN, CAP_NET_RAW, CAP_SYS_ADMIN, CAP_DAC_OVERRIDE, CAP_CHOWN})
     needed |= uint64_t{1} << capability;
   return needed;
 }

@@ -19,7 +19,7 @@ void UplinkWorker::Start() {
 }
 
 void UplinkWorker::Look() {
-  if (watch_.Look()) changed_();
+  if (const engine::UplinkNews news = watch_.Look(); news.changed) changed_(news);
 }
 
 void UplinkWorker::WatchLinks() {

@@ -1,6 +1,6 @@
 // The thread that follows the carrier of the rails' uplinks: it asks the kernel only, so that nothing else keeps it waiting.
 //
-// Use:      UplinkWorker uplinks(config, deps, picture, [&] { bgp.UplinksChanged(); });
+// Use:      UplinkWorker uplinks(config, deps, picture, [&](const auto& news) { bgp.UplinksChanged(news); });
 //           RAIL_TRY(uplinks.Open());  uplinks.Start();  ...  uplinks.Stop();
 // Threads:  Start and Stop by one; `changed` is called on the worker's own thread
 // Owns:     the kernel's link events
@@ -18,7 +18,7 @@ namespace rail::raild {
 class UplinkWorker {
  public:
   UplinkWorker(const config::NodeConfig& config, const engine::Deps& deps, engine::Picture& picture,
-               std::function<void()> changed)
+               std::function<void(const engine::UplinkNews&)> changed)
       : watch_(config, deps, picture), changed_(std::move(changed)) {}
 
   Status Open() { return worker_.Open(); }
@@ -31,7 +31,7 @@ class UplinkWorker {
   void WatchLinks();
 
   engine::UplinkWatch watch_;
-  std::function<void()> changed_;
+  std::function<void(const engine::UplinkNews&)> changed_;
   std::unique_ptr<netlink::Monitor> links_;
   Worker worker_;  // last: its thread ends first
 };

@@ -17,6 +17,8 @@ constexpr std::chrono::milliseconds kSettled = Remotes::kSettled;
 constexpr std::chrono::seconds kStale = Remotes::kStale;
 // bgpd tries to connect every second at the latest.
 constexpr std::chrono::seconds kFeedDue{4};
+// A leaf's port may need some seconds (autonegotiation, duplicate address detection) before it hears anything.
+constexpr std::chrono::seconds kSolicitFor{30};
 // Two leaves do not hear of a new tenant at the same instant.
 constexpr std::chrono::seconds kContested{5};
 
@@ -68,6 +70,46 @@ bool BgpRepair::Poll() {
   if (!LearnAndTell(edges)) return false;
   picture_.Publish(store_);
   return true;
+}
+
+bool BgpRepair::CarrierBack(const std::vector<std::string>& rails, Deadline seen) {
+  Edges edges(deps_.openers(config_), After(kRoundLimit));
+  bool changed = false;
+  const auto end = [&]() -> Status {
+    RAIL_TRY(Sessions(edges, changed));
+    RAIL_ASSIGN(frr::Bgp * bgp, edges.Bgp());
+    for (const std::string& name : rails) {
+      const config::Rail* rail = config_.FindRail(name);
+      if (rail == nullptr) continue;
+      solicit_[rail->bridge] = After(kSolicitFor);
+      const auto session = sessions_.find(rail->bridge);
+      if (session == sessions_.end() || !session->second.established()) continue;
+      // One that has come up since is the new one.
+      if (std::chrono::milliseconds(session->second.uptime_ms) <= Clock::now() - seen) continue;
+      RAIL_TRY(bgp->ResetSession(rail->bridge, edges.CallDeadline()));
+      log::Info("bgp session on {}: ended, rail {} was without a carrier", rail->bridge, name);
+    }
+    return Sessions(edges, changed);
+  };
+  const Status ended = end();
+  if (!ended) log::Warning("sessions of rails whose carrier is back: {}", ended.error().message);
+  if (!TellIf(changed)) return false;
+  picture_.Publish(store_);
+  return true;
+}
+
+bool BgpRepair::Solicit() {
+  std::erase_if(solicit_, [&](const auto& waiting) {
+    const auto session = sessions_.find(waiting.first);
+    return Clock::now() >= waiting.second || (session != sessions_.end() && session->second.established());
+  });
+  for (const auto& [interface, until] : solicit_) {
+    const Status asked = deps_.solicit_routers(interface);
+    if (!asked)
+      log::Warning("{}; its session comes with the next router advertisement", asked.error().message);
+  }
+  sessions_outdated_ = sessions_outdated_ || !solicit_.empty();
+  return !solicit_.empty();
 }
 
 bool BgpRepair::Polling() const {

@@ -39,6 +39,16 @@ class BgpRepair {
   // After a row of Pushed: true: there is something new in the picture.
   bool Tell();
 
+  // A TCP connection of bgpd has ended. That of a neighbor whose statement somebody removes is all that tells of it: bgpd pushes
+  // nothing then.
+  void ConnectionGone() { sessions_outdated_ = true; }
+
+  // These rails have a carrier again since `seen`. Their leaves have forgotten the sessions, and the node's end of them would wait
+  // until it finds out: it is ended. True: there is something new in the picture.
+  bool CarrierBack(const std::vector<std::string>& rails, Deadline seen);
+  // Asks the leaves of these rails to make themselves known, and bgpd's own host to them. False: nobody is left to be asked.
+  bool Solicit();
+
   // When the configuration is to be looked at again after it could not be put right; nothing: with the next audit.
   std::optional<Deadline> next_retry() const { return backoff_.next(); }
   // Whether bgpd took our connection when last asked.
@@ -75,6 +85,8 @@ class BgpRepair {
   bool told_complete_ = false;
   std::map<std::string, frr::Session> sessions_;  // by interface
   bool sessions_outdated_ = true;
+
+  std::map<std::string, Deadline> solicit_;  // interfaces of sessions that are waited for, and how long
 
   std::optional<uint16_t> feed_port_;
   std::string why_no_feed_;           // "": bgpd pushes, or should

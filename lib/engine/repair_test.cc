@@ -321,6 +321,36 @@ TEST_F(RepairTest, WithdrawsTheAddressesOfARailWithoutACarrierUntilItIsBack) {
   EXPECT_TRUE(raild->board.Current()->rails[0].uplink_carrier);
 }
 
+TEST_F(RepairTest, ASessionDoesNotOutliveItsCarrier) {
+  Settle();
+  const int uplink = world.host.GetLink("ens0")->index;
+  ASSERT_TRUE(world.host.SetDown(uplink));
+  UplinkNews news = raild->uplinks.Look();
+  EXPECT_TRUE(news.changed);
+  EXPECT_THAT(news.back, IsEmpty());
+  ASSERT_TRUE(world.host.SetUp(uplink));
+  news = raild->uplinks.Look();
+  ASSERT_THAT(news.back, ElementsAre("rail0"));
+  EXPECT_TRUE(raild->bgp.CarrierBack(news.back, news.seen));
+  EXPECT_THAT(world.bgp.resets(), ElementsAre("br-rail0"));
+  EXPECT_TRUE(raild->bgp.Solicit());
+  EXPECT_TRUE(raild->bgp.Solicit()) << "until the session is there";
+  EXPECT_THAT(world.solicited, ElementsAre("br-rail0", "br-rail0"));
+  world.bgp.SetSession("br-rail0", "Established");
+  raild->bgp.Poll();
+  EXPECT_FALSE(raild->bgp.Solicit());
+  EXPECT_THAT(world.solicited, SizeIs(2));
+  EXPECT_FALSE(raild->uplinks.Look().changed);
+}
+
+TEST_F(RepairTest, ASessionThatIsYoungerThanTheCarrierStays) {
+  Settle();
+  world.bgp.SetUptime(0);
+  raild->bgp.CarrierBack({"rail0"}, Clock::now());
+  EXPECT_THAT(world.bgp.resets(), IsEmpty());
+  EXPECT_FALSE(raild->bgp.Solicit());
+}
+
 TEST_F(RepairTest, AnUplinkThatIsGoneHasNoCarrier) {
   Settle();
   world.host.RemoveLink("ens0");
@@ -332,7 +362,7 @@ TEST_F(RepairTest, AnUplinkThatIsGoneHasNoCarrier) {
 TEST_F(RepairTest, NobodyIsWithdrawnForAKernelThatDoesNotAnswer) {
   Settle();
   world.host.FailOn("GetLink", {Code::kTransient, "no answer", 0});
-  EXPECT_FALSE(raild->uplinks.Look());
+  EXPECT_FALSE(raild->uplinks.Look().changed);
   raild->bgp.Audit();
   EXPECT_THAT(*world.bgp.Announced({}), SizeIs(1));
 }

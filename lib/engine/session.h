@@ -26,6 +26,8 @@ struct Deps {
   std::function<Result<tenancy::Tenancy>(const config::Tenancy&)> load_tenancy;
   cni::Ipam* ipam = nullptr;   // outlives the plugin
   std::function<void()> poke;  // tells raild that the record has changed; never fails
+  std::function<Status(const std::string& interface)>
+      solicit_routers;  // the routers on a link are to say who they are
 };
 
 inline constexpr std::chrono::seconds kVerbDeadline{30};

@@ -1,7 +1,7 @@
 // Whether each rail's uplink has a carrier. A rail without one is down: its addresses are withdrawn until it is back.
 //
 // Use:      UplinkWatch watch(config, deps, picture);
-//           if (watch.Look()) ...                      // another rail is down, or up again: announcements have to follow
+//           if (const UplinkNews news = watch.Look(); news.changed) ...    // announcements have to follow
 //           if (watch.Concerned(changes.links)) ...    // an event of one of the uplinks
 // Threads:  one; the picture may be shared
 // Source:   README.md of this folder ("A rail without a carrier")
@@ -19,19 +19,26 @@ namespace rail::engine {
 // What is wrong with an uplink, as a sentence; "" nothing.
 std::string UplinkProblem(const config::Rail& rail, const Result<netlink::Link>& link);
 
+struct UplinkNews {
+  bool changed = false;           // another rail is down, or one is up again
+  std::vector<std::string> back;  // rails that have a carrier again, however short it was away
+  Deadline seen;                  // when
+};
+
 class UplinkWatch {
  public:
   UplinkWatch(const config::NodeConfig& config, const Deps& deps, Picture& picture)
       : config_(config), deps_(deps), picture_(picture) {}
 
   // Tells the picture. A kernel that does not answer changes nothing: nobody is withdrawn for what is not known.
-  bool Look();
+  UplinkNews Look();
   bool Concerned(const std::vector<int>& links) const;
 
  private:
   struct Uplink {
     int index = 0;
     bool up = true;
+    uint32_t losses = 0;  // of its carrier, as the kernel counts them
   };
 
   const config::NodeConfig& config_;

@@ -151,6 +151,9 @@ class BasePlan {
     want("bgp graceful-restart");
     want("bgp graceful-restart preserve-fw-state");
     want("no bgp network import-check");
+    // Until a new session has told all its routes, the next loss of it takes them from the leaf (README.md). More than the
+    // 50 ms for which the process queue holds what was announced just before.
+    if (Starting(running_.lines, "coalesce-time ") == nullptr) inner.emplace_back("coalesce-time 100");
     for (const RailPeer& rail : base_.rails) {
       if (Starting(running_.lines, Neighbor(rail) + " interface") == nullptr)
         inner.push_back(Neighbor(rail) + " interface");

@@ -32,6 +32,7 @@ const std::string kComplete = R"(router bgp 4200000001
  bgp graceful-restart
  bgp graceful-restart preserve-fw-state
  no bgp network import-check
+ coalesce-time 100
  neighbor br-rail0 interface remote-as external
  neighbor br-rail0 timers 3 9
  neighbor br-rail0 timers connect 1
@@ -125,6 +126,13 @@ TEST(PlanBase, SendsOnlyTheMissingLine) {
               ElementsAre("route-map railcni-rail0-out permit 10", "match as-path railcni-local"));
   EXPECT_THAT(Plan(Without("bgp as-path access-list railcni-local seq 5 permit ^$")),
               ElementsAre("bgp as-path access-list railcni-local seq 5 permit ^$"));
+}
+
+TEST(PlanBase, KeepsTheOperatorsCoalesceTime) {
+  EXPECT_THAT(Plan(Without(" coalesce-time 100")), ElementsAre("router bgp 4200000001", "coalesce-time 100"));
+  std::string theirs = Without(" coalesce-time 100");
+  theirs.insert(theirs.find(" neighbor br-rail0 interface"), " coalesce-time 500\n");
+  EXPECT_THAT(Plan(theirs), IsEmpty());
 }
 
 TEST(PlanBase, UndoesWhatWasSwitchedOff) {

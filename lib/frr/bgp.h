@@ -119,6 +119,10 @@ class Bgp {
   //         stands in the way; kTransient.
   virtual Result<std::vector<std::string>> EnsureBase(const BaseConfig& config, Deadline deadline) = 0;
 
+  // Ends the session on `interface`, whatever its state, and starts it anew. Configuration and announcements stay. One that
+  // bgpd does not know is no error.
+  virtual Status ResetSession(const std::string& interface, Deadline deadline) = 0;
+
   // Makes bgpd push what the leaves of `rails` announce to 127.0.0.1 `port` by BMP, before the import policy. `manage`: sends
   // what is missing; else only looks. True: something was missing and sent. Safe to repeat.
   // Errors: kUnsupported bgpd runs without its BMP module; kNotFound something is missing and not ours to send (names it);

@@ -136,6 +136,13 @@ Result<std::vector<std::string>> VtyBgp::EnsureBase(const BaseConfig& config, De
   return lines;
 }
 
+Status VtyBgp::ResetSession(const std::string& interface, Deadline deadline) {
+  RAIL_TRY(CheckWord(interface, "the interface"));
+  const auto said = vty_.Show("clear bgp " + interface, deadline);
+  if (!said && said.error().code != Code::kNotFound) return tl::make_unexpected(said.error());
+  return {};
+}
+
 Result<bool> VtyBgp::EnsureFeed(const std::vector<RailPeer>& rails, uint16_t port, bool manage,
                                 Deadline deadline) {
   RAIL_ASSIGN(const RunningConfig running, Running(deadline));

@@ -38,6 +38,7 @@ class VtyBgp : public Bgp {
   Result<std::vector<Remote>> Remotes(Deadline deadline) override;
   Result<uint64_t> TableVersion(Deadline deadline) override;
   Result<std::vector<std::string>> EnsureBase(const BaseConfig& config, Deadline deadline) override;
+  Status ResetSession(const std::string& interface, Deadline deadline) override;
   Result<bool> EnsureFeed(const std::vector<RailPeer>& rails, uint16_t port, bool manage,
                           Deadline deadline) override;
 

@@ -53,6 +53,7 @@ std::optional<Link> DecodeLink(std::string_view message) {
   link.mtu = attributes.Uint32Or(IFLA_MTU, 0);
   link.up = (body->ifi_flags & IFF_UP) != 0;
   link.carrier = (body->ifi_flags & IFF_LOWER_UP) != 0;
+  link.carrier_losses = attributes.Uint32Or(IFLA_CARRIER_DOWN_COUNT, 0);
   link.peer = static_cast<int>(attributes.Uint32Or(IFLA_LINK, 0));
   link.peer_elsewhere = attributes.Has(IFLA_LINK_NETNSID);
   link.permanent_mac = attributes.Mac(IFLA_PERM_ADDRESS);

@@ -48,6 +48,7 @@ Message VethMessage() {
   Message message = Make(RTM_NEWLINK, body);
   nla_put_string(message.get(), IFLA_IFNAME, "rep0");
   nla_put_u32(message.get(), IFLA_MTU, 4200);
+  nla_put_u32(message.get(), IFLA_CARRIER_DOWN_COUNT, 3);
   nla_put_u32(message.get(), IFLA_LINK, 9);
   nla_put_u32(message.get(), IFLA_LINK_NETNSID, 0);
   nla_put(message.get(), IFLA_ADDRESS, 6, "\x02\x00\x00\x00\x00\x07");
@@ -67,6 +68,7 @@ TEST(Decode, ReadsALink) {
   EXPECT_EQ(link->mtu, 4200U);
   EXPECT_TRUE(link->up);
   EXPECT_FALSE(link->carrier);
+  EXPECT_EQ(link->carrier_losses, 3U);
   EXPECT_EQ(link->peer, 9);
   EXPECT_TRUE(link->peer_elsewhere);
 }

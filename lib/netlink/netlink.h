@@ -29,6 +29,7 @@ struct Link {
   uint32_t mtu = 0;             // bytes
   bool up = false;              // IFF_UP
   bool carrier = false;         // IFF_LOWER_UP
+  uint32_t carrier_losses = 0;  // how often it was lost since the link is there
   int peer = 0;                 // index of the link at the other end (veth) or below (macvlan); 0: none
   bool peer_elsewhere = false;  // `peer` is an index of another namespace
   MacAddress permanent_mac;     // of the hardware; zero for a virtual link

@@ -12,6 +12,7 @@
 #include "lib/device/netdev.h"
 #include "lib/device/select.h"
 #include "lib/device/sriov.h"
+#include "lib/frr/solicit.h"
 #include "lib/frr/vty_bgp.h"
 #include "lib/netlink/kernel.h"
 #include "lib/netlink/kernel_devlink.h"
@@ -78,16 +79,16 @@ engine::Openers RealOpeners(const config::NodeConfig& config) {
 engine::Deps RealDeps() {
   static cni::ExecIpam ipam;
   const config::Paths paths = config::Paths::FromEnvironment();
-  return {.load_config = [paths] { return config::Load(paths.config_file); },
-          .open_store = [paths] { return state::Sqlite::Open(paths.state_file); },
-          .read_store = [paths] { return state::Sqlite::OpenAsItIs(paths.state_file); },
-          .openers = RealOpeners,
-          .load_tenancy = tenancy::Tenancy::Load,
-          .ipam = &ipam,
-          .poke =
-              [paths] {
-                (void)poke::Poke(paths.poke_socket);
-              }};  // raild also audits: a lost poke costs time only
+  return {
+      .load_config = [paths] { return config::Load(paths.config_file); },
+      .open_store = [paths] { return state::Sqlite::Open(paths.state_file); },
+      .read_store = [paths] { return state::Sqlite::OpenAsItIs(paths.state_file); },
+      .openers = RealOpeners,
+      .load_tenancy = tenancy::Tenancy::Load,
+      .ipam = &ipam,
+      .poke =
+          [paths] { (void)poke::Poke(paths.poke_socket); },  // raild also audits: a lost poke costs time only
+      .solicit_routers = frr::SolicitRouters};
 }
 
 namespace {

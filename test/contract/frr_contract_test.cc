@@ -212,6 +212,20 @@ TEST_P(BgpContract, AddsARailLater) {
   EXPECT_THAT(*bgp().EnsureBase(Base(), Soon()), IsEmpty());
 }
 
+TEST_P(BgpContract, ResetsOneSession) {
+  EXPECT_TRUE(bgp().ResetSession("br-rail0", Soon())) << "no instance";
+  ASSERT_NO_FATAL_FAILURE(Up());
+  EXPECT_TRUE(bgp().ResetSession("br-rail7", Soon())) << "no such session";
+  EXPECT_EQ(bgp().ResetSession("br rail0", Soon()).error().code, Code::kInvalid);
+  const Status reset = bgp().ResetSession("br-rail0", Soon());
+  ASSERT_TRUE(reset) << reset.error().message;
+  const auto sessions = bgp().Sessions(Soon());
+  ASSERT_TRUE(sessions);
+  ASSERT_EQ(sessions->size(), 2U);
+  EXPECT_FALSE((*sessions)[0].established()) << "br-rail0";
+  EXPECT_TRUE((*sessions)[1].established()) << "br-rail1";
+}
+
 TEST_P(BgpContract, RefusesToChangeTheAs) {
   bench_->StartAs(64999);
   const auto lines = bgp().EnsureBase(Base(), Soon());

@@ -34,6 +34,11 @@ def running(node: Node) -> list[str]:
     return [line.strip() for line in vty.session(node.frr_dir, ["show running-config"])[0].splitlines()]
 
 
+def sessions_up(node: Node) -> None:
+    eventually("sessions with the leaves", lambda: vty.sessions(node.frr_dir),
+               lambda s: all(s.get(bridge(rail)) == "Established" for rail in (0, 1)), 45)
+
+
 def theirs(world: World, node: Node) -> dict[str, object]:
     """Everything on the node's instances that belongs to somebody else."""
     return {"rules": rules(world, node, of_ours=False),
@@ -155,10 +160,15 @@ def test_bgp_configuration(world: World, node: Node, repaired: Callable[..., Non
 
     def break_it() -> None:
         in_bgp, family = f"router bgp {node.asn}", "address-family ipv4 unicast"
-        vty.configure(node.frr_dir, [in_bgp, family, f"no {network}", "no table-map railcni-nofib", "exit-address-family",
-                                     f"no neighbor {bridge(0)}", "exit", "no route-map railcni-rail0-out"])
+        vty.configure(node.frr_dir, [in_bgp, family, f"no {network}", "no table-map railcni-nofib", "exit-address-family", "exit",
+                                     "no route-map railcni-rail0-out", in_bgp, f"no neighbor {bridge(0)}"])
 
-    repaired("BGP neighbour, network, table-map and route-map removed", break_it, lambda: sorted(running(node)) == wanted, 40)
+    repaired("BGP network, table-map, route-map and neighbour removed", break_it, lambda: sorted(running(node)) == wanted)
+    sessions_up(node)
+    # bgpd pushes not a word of that: the end of the connection tells.
+    repaired("BGP neighbour removed", lambda: vty.configure(node.frr_dir, [f"router bgp {node.asn}", f"no neighbor {bridge(0)}"]),
+             lambda: sorted(running(node)) == wanted)
+    sessions_up(node)
     settle(world, seconds=45)
 
 
@@ -177,13 +187,14 @@ def test_what_hangs_delays_nothing_else(world: World, node: Node, repaired: Call
     eventually("bgpd answers raild", lambda: world.railctl(node, "get", "rails"),
                lambda rails: all(r.get("bgpState") == "Established" or r.get("bgp_state") == "Established"
                                  for r in rails.get("rails", [])), 45)
+    sessions_up(node)
     held = daemons.pid_of(node, "ovs-vswitchd")
     assert held is not None
     os.kill(held, signal.SIGSTOP)
     try:
         repaired("BGP neighbour removed while ovs-vswitchd hangs",
                  lambda: vty.configure(node.frr_dir, [f"router bgp {node.asn}", f"no neighbor {bridge(0)}"]),
-                 lambda: sorted(running(node)) == configured, 40)
+                 lambda: sorted(running(node)) == configured)
     finally:
         os.kill(held, signal.SIGCONT)
     settle(world, seconds=45)

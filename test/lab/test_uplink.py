@@ -1,10 +1,11 @@
-"""A rail's cable is pulled at the leaf: the node withdraws the rail's addresses, nobody sends there, the other rail goes on."""
+"""A rail's cable is pulled at the leaf: the node withdraws the rail's addresses, nobody sends there, the other rail goes on. For an
+instant only: the session is renewed, and nothing is withdrawn."""
 
 from __future__ import annotations
 
 import pytest
 from railcni_lab import kernel, pods, vty
-from railcni_lab.layout import LabError, Node, uplink
+from railcni_lab.layout import LabError, Node, bridge, uplink
 from world import World, eventually, installed_remotes, settle
 
 RAIL, OTHER = 0, 1
@@ -52,4 +53,24 @@ def test_rail_without_a_carrier_is_not_announced(world: World) -> None:
     eventually("the metrics say so", lambda: carriers(world, near), lambda c: c == {RAIL: 1, OTHER: 1})
     eventually("announced again", lambda: announced(near), lambda a: prefixes | others <= a)
     eventually("at the leaf again", lambda: world.leaf_prefixes(RAIL), lambda p: prefixes <= p, seconds=60)
+    settle(world, seconds=60)
+
+
+def test_carrier_that_is_back_at_once(world: World) -> None:
+    """Sooner than anybody could look: the kernel's count of losses tells."""
+    lab = world.lab
+    near = lab.find_node("n2")
+    settle(world)
+    port = world.port("a2", RAIL)
+    prefixes = {f"{port.ipv4}/32", f"{port.ipv6}/128"}
+    log, withdrawn = near.log_dir / "raild.log", f"withdrawn until rail rail{RAIL} has a carrier"
+    eventually("session", lambda: vty.sessions(near.frr_dir).get(bridge(RAIL)), lambda s: s == "Established", 45)
+    before = log.read_text()
+    kernel.run(["ip", "-n", lab.leaf(RAIL).namespace, "-batch", "-"],
+               stdin="".join(f"link set {near.name} {state}\n" for state in ("down", "up")))
+    renewed = f"bgp session on {bridge(RAIL)}: ended, rail rail{RAIL} was without a carrier"
+    eventually("the session is renewed", lambda: log.read_text()[len(before):], lambda text: renewed in text)
+    eventually("session", lambda: vty.sessions(near.frr_dir).get(bridge(RAIL)), lambda s: s == "Established", 45)
+    eventually("at the leaf again", lambda: world.leaf_prefixes(RAIL), lambda p: prefixes <= p, seconds=45)
+    assert withdrawn not in log.read_text()[len(before):]
     settle(world, seconds=60)

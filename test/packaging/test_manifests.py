@@ -81,7 +81,7 @@ def test_every_yaml_file_is_part_of_a_kustomization() -> None:
 
 def test_raild_has_exactly_the_capabilities_that_it_needs(raild_pod: Object) -> None:
     raild = raild_pod["containers"][0]["securityContext"]
-    assert raild["capabilities"] == {"drop": ["ALL"], "add": ["NET_ADMIN", "SYS_ADMIN", "DAC_OVERRIDE"]}
+    assert raild["capabilities"] == {"drop": ["ALL"], "add": ["NET_ADMIN", "NET_RAW", "SYS_ADMIN", "DAC_OVERRIDE"]}
     for container in raild_pod["initContainers"]:
         assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
 

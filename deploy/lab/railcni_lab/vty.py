@@ -68,6 +68,14 @@ def sessions(run_dir: Path) -> dict[str, str]:
     return found
 
 
+def ends_heard(run_dir: Path) -> dict[str, bool]:
+    """Interface -> whether its neighbour has told all its routes of both families (End-of-RIB, RFC 4724)."""
+    neighbours = show_json(run_dir, "show bgp neighbors json")
+    ends = {name: peer.get("gracefulRestartInfo", {}).get("endOfRibRecv", {})
+            for name, peer in neighbours.items() if isinstance(peer, dict)}
+    return {name: all(heard.get(family) for family in ("ipv4Unicast", "ipv6Unicast")) for name, heard in ends.items()}
+
+
 def routes(run_dir: Path) -> list[dict[str, Any]]:
     """Every path of both families: prefix, interface, next hop, AS path, large communities."""
     found = []

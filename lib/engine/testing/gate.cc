@@ -144,6 +144,10 @@ class Bgp : public frr::Bgp {
     RAIL_TRY(gate_.Call(Edge::kBgp, "TableVersion"));
     return inner_.TableVersion(deadline);
   }
+  Status ResetSession(const std::string& interface, Deadline deadline) override {
+    RAIL_TRY(gate_.Call(Edge::kBgp, "ResetSession"));
+    return inner_.ResetSession(interface, deadline);
+  }
   Result<bool> EnsureFeed(const std::vector<frr::RailPeer>& rails, uint16_t port, bool manage,
                           Deadline deadline) override {
     RAIL_TRY(gate_.Call(Edge::kBgp, "EnsureFeed"));

@@ -230,6 +230,10 @@ Deps World::deps() {
   };
   deps.ipam = ipam_through_.get();
   deps.poke = [this] { ++pokes; };
+  deps.solicit_routers = [this](const std::string& interface) -> Status {
+    solicited.push_back(interface);
+    return {};
+  };
   return deps;
 }
 

@@ -111,6 +111,7 @@ class World {
   cni::testing::FakeIpam ipam;
   state::testing::Memory record;
   int pokes = 0;
+  std::vector<std::string> solicited;  // interfaces
 
  private:
   void AddRail(const std::string& name, uint32_t index, const std::vector<int>& devices);

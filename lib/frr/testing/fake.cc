@@ -117,6 +117,16 @@ Result<std::vector<std::string>> FakeBgp::EnsureBase(const BaseConfig& config, D
   return lines;
 }
 
+Status FakeBgp::ResetSession(const std::string& interface, Deadline) {
+  FAIL_IF_TOLD();
+  if (interface.find(' ') != std::string::npos) return Fail(Code::kInvalid, "not a word");
+  const auto state = states_.find(interface);
+  if (state == states_.end()) return {};
+  state->second = "Idle";
+  resets_.push_back(interface);
+  return {};
+}
+
 Result<bool> FakeBgp::EnsureFeed(const std::vector<RailPeer>&, uint16_t port, bool manage, Deadline) {
   FAIL_IF_TOLD();
   if (!asn_) return Fail(Code::kTransient, "no instance");

@@ -37,6 +37,7 @@ class FakeBgp : public Bgp {
   Result<std::vector<Remote>> Remotes(Deadline deadline) override;
   Result<uint64_t> TableVersion(Deadline deadline) override;
   Result<std::vector<std::string>> EnsureBase(const BaseConfig& config, Deadline deadline) override;
+  Status ResetSession(const std::string& interface, Deadline deadline) override;
   Result<bool> EnsureFeed(const std::vector<RailPeer>& rails, uint16_t port, bool manage,
                           Deadline deadline) override;
 
@@ -46,6 +47,7 @@ class FakeBgp : public Bgp {
   void AddForeignNetwork(const IpAddress& address);  // a `network` statement that is not ours
   const std::set<IpAddress>& foreign_networks() const { return foreign_; }
   void SetSession(const std::string& interface, const std::string& state);
+  const std::vector<std::string>& resets() const { return resets_; }  // sessions, as they were reset
   void SetUptime(uint64_t uptime_ms) {
     uptime_ms_ = uptime_ms;
   }  // of every established session; at first a minute
@@ -68,6 +70,7 @@ class FakeBgp : public Bgp {
   std::set<IpAddress> foreign_;
   std::map<std::string, std::string> states_;                       // interface -> state
   std::map<IpPrefix, std::map<std::string, Communities>> learned_;  // prefix -> interface -> communities
+  std::vector<std::string> resets_;
   uint64_t version_ = 0;
   uint64_t uptime_ms_ = 60000;
   std::optional<Error> failure_;
