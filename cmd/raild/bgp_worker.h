@@ -32,6 +32,8 @@ class BgpWorker {
   void Stop() { worker_.Stop(); }
   // A rail has lost its carrier, or has it again: any thread.
   void UplinksChanged();
+  // The tenants have other ids: any thread.
+  void KeysChanged() { UplinksChanged(); }
   event::Loop& loop() { return worker_.loop(); }
 
  private:

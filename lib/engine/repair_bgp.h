@@ -57,6 +57,7 @@ class BgpRepair {
   void JudgeAmbiguity(const std::vector<frr::Session>& sessions);
   bool LearnAndTell(Edges& edges);
   bool TellIf(bool changed);
+  std::vector<IpAddress> Contested(const RemoteTable& table) const;
   bool Polling() const;
   bool SessionsSettled() const;
 

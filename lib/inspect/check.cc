@@ -98,8 +98,8 @@ class Checker {
       problems_.push_back(tenancy_.error().message);
       return;
     }
+    if (tenancy_->IsOf(attachment.pod_namespace, {attachment.tenant_id})) return;
     const tenancy::Tenant tenant = tenancy_->TenantOf(attachment.pod_namespace);
-    if (tenant.id.value == attachment.tenant_id) return;
     problems_.push_back("the pod is in tenant " + attachment.tenant + " (" +
                         tenancy::TenantId{attachment.tenant_id}.ToString() + "), node.json and the key say " +
                         tenant.name + " (" + tenant.id.ToString() + "): attach the pod anew");
