@@ -40,10 +40,12 @@ Result<bool> KeyWatch::Read() {
     const Error problem{keys.error().code,
                         keys.error().message + "; the keys that were read before stay in use",
                         keys.error().sys_errno};
-    picture_.Note("tenant keys", tl::make_unexpected(problem));
+    problem_ = problem.message;
+    picture_.Note(engine::kTenantKeys, tl::make_unexpected(problem));
     return tl::make_unexpected(problem);
   }
-  picture_.Note("tenant keys", {});
+  problem_.clear();
+  picture_.Note(engine::kTenantKeys, {});
   const auto before = picture_.tenancy();
   if (keys->SameKeys(*before)) return false;
   if (config_.mode == config::TenancyMode::kNamespace) log::Info("tenant key: {}", Words(*keys));
@@ -53,8 +55,9 @@ Result<bool> KeyWatch::Read() {
 
 void KeyWatch::Look() {
   WatchFolders();
-  const auto changed = Read();  // an error is in the picture
-  if (changed && *changed) changed_();
+  const std::string before = problem_;
+  const bool other_keys = Read().value_or(false);  // an error is in the picture
+  if (other_keys || problem_ != before) changed_();
 }
 
 void KeyWatch::Watch(event::Loop& loop) {

@@ -21,7 +21,7 @@ namespace rail::raild {
 class KeyWatch {
  public:
   using Load = std::function<Result<tenancy::Tenancy>(const config::Tenancy&)>;
-  // `changed`: after a look of Watch's, when the picture has other keys than before.
+  // `changed`: after a look of Watch's that found other keys than the one before, or something else wrong with their files.
   KeyWatch(const config::Tenancy& config, Load load, engine::Picture& picture, std::function<void()> changed)
       : config_(config), load_(std::move(load)), picture_(picture), changed_(std::move(changed)) {}
 
@@ -40,6 +40,7 @@ class KeyWatch {
   engine::Picture& picture_;
   const std::function<void()> changed_;
   Fd inotify_;
+  std::string problem_;  // what is wrong with a file; "": nothing
   bool scheduled_ = false;
 };
 

@@ -31,6 +31,9 @@ enum class RdmaMode {
   kExclusive,  // a pod's device is its alone
 };
 
+// The part that the key files of the tenants are.
+inline constexpr char kTenantKeys[] = "tenant keys";
+
 // One part of the node that raild keeps right, and whether it could in its last round.
 struct Health {
   std::string part;  // "rail rail0", "leaf of rail rail0", "bgp", "state", ...
