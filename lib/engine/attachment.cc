@@ -173,11 +173,6 @@ Status StillWanted(Node& node, const Attachment& attachment) {
   return Fail(Code::kBusy, "a DEL of " + attachment.key.ToString() + " came while its ADD was under way");
 }
 
-std::string Sentence(const ovs::Rule& rule) {
-  return fmt::format("the rule table={},priority={},{} actions={}", rule.table, rule.priority, rule.match,
-                     rule.actions);
-}
-
 }  // namespace
 
 Result<const config::Rail*> RailOf(const config::NodeConfig& config, const std::string& name) {
@@ -352,27 +347,6 @@ Status Announce(Node& node, Attachment& attachment) {
   // From now on raild announces them again when bgpd has lost them.
   attachment.announced = true;
   return node.store.SetAnnounced(attachment.id, true);
-}
-
-Result<std::vector<std::string>> MissingRules(Node& node, const Attachment& attachment,
-                                              const std::vector<ovs::Rule>& wanted) {
-  RAIL_ASSIGN(const config::Rail* rail, RailOf(node.config, attachment.rail));
-  RAIL_ASSIGN(ovs::OpenFlow * switch_, node.edges.OpenFlow(rail->bridge));
-  // By cookie: a node may hold the rules of 100,000 remotes, the attachment has a dozen.
-  std::set<uint64_t> cookies;
-  for (const ovs::Rule& rule : wanted) cookies.insert(rule.cookie);
-  std::set<ovs::Rule> have;
-  for (const uint64_t cookie : cookies) {
-    RAIL_ASSIGN(const auto dumped, switch_->Dump({cookie, ~0ULL}, node.edges.CallDeadline()));
-    for (const ovs::RuleStats& stats : dumped) have.insert(stats.rule);
-  }
-  std::vector<std::string> missing;
-  for (const ovs::Rule& rule : wanted) {
-    RAIL_ASSIGN(const ovs::Rule canonical, ovs::Canonical(rule));
-    if (!have.contains(canonical))
-      missing.push_back("bridge " + rail->bridge + " lacks " + Sentence(canonical));
-  }
-  return missing;
 }
 
 Result<Undone> Undo(Node& node, Attachment attachment, const std::string& owner) {

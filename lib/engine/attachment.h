@@ -94,10 +94,6 @@ class DeviceMove {
   std::future<Result<MacAddress>> moved_;
 };
 
-// The rules of `attachment` that belong to `kinds` and are not in the switch as wanted, one sentence each.
-Result<std::vector<std::string>> MissingRules(Node& node, const state::Attachment& attachment,
-                                              const std::vector<ovs::Rule>& wanted);
-
 struct Undone {
   // One sentence for each step that is still to be undone (also kept as pending), or still in the record.
   std::vector<std::string> failed;

@@ -481,6 +481,29 @@ TEST_F(RepairTest, UndoesAnAttachmentWhoseNamespaceIsGoneAfterTheGrace) {
   EXPECT_THAT(world.Leftovers(), IsEmpty());
 }
 
+TEST_F(RepairTest, UndoesAtOnceWhatWasMadeBeforeTheMachineWasBooted) {
+  Settle();
+  const int64_t made = world.Attachment(pod).created_ms;
+  raild = world.StartRaild(std::chrono::hours(1), made + 1);
+  Audit();
+  EXPECT_TRUE(world.FindAttachment(pod)) << "its namespace is there";
+  world.EndNamespace(pod);
+  raild = world.StartRaild(std::chrono::hours(1), made);
+  Audit();
+  EXPECT_TRUE(world.FindAttachment(pod)) << "its DEL may be on its way";
+  raild = world.StartRaild(std::chrono::hours(1), made + 1);
+  Audit();
+  EXPECT_THAT(world.Leftovers(), IsEmpty());
+}
+
+TEST(BootedMs, IsReadFromTheKernel) {
+  struct timespec up{};
+  ASSERT_EQ(::clock_gettime(CLOCK_BOOTTIME, &up), 0);
+  const int64_t expected = ::time(nullptr) - up.tv_sec;
+  EXPECT_NEAR(static_cast<double>(BootedMs()) / 1000, static_cast<double>(expected), 5);
+  EXPECT_EQ(BootedMs("/nowhere"), 0);
+}
+
 TEST_F(RepairTest, ANamespaceOfAnotherPodUnderTheSamePathCountsAsGone) {
   Settle();
   const PodSpec other = world.MakePod("p2", "ns-a", "vf1");

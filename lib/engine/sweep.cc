@@ -1,6 +1,7 @@
 #include "lib/engine/sweep.h"
 
 #include <algorithm>
+#include <fstream>
 
 #include "lib/base/log.h"
 
@@ -13,9 +14,23 @@ using state::Step;
 
 }  // namespace
 
+int64_t BootedMs(const std::string& proc_stat) {
+  std::ifstream file(proc_stat);
+  for (std::string word; file >> word;) {
+    int64_t seconds = 0;
+    if (word == "btime" && file >> seconds) return seconds * 1000;
+  }
+  return 0;
+}
+
 Sweeper::Sweeper(const config::NodeConfig& config, const Deps& deps, state::Store& store, Picture& picture,
-                 Clock::duration gone_grace)
-    : config_(config), deps_(deps), store_(store), picture_(picture), gone_grace_(gone_grace) {}
+                 Clock::duration gone_grace, int64_t booted_ms)
+    : config_(config),
+      deps_(deps),
+      store_(store),
+      picture_(picture),
+      gone_grace_(gone_grace),
+      booted_ms_(booted_ms) {}
 
 // Multus sends neither GC nor a second DEL.
 int Sweeper::Run() {
@@ -36,7 +51,7 @@ int Sweeper::Run() {
     if (!pending && (attachment.phase == Phase::kDeleting || NamespaceIsGone(attachment))) {
       const auto since = gone_since_.find(attachment.id);
       gone[attachment.id] = since == gone_since_.end() ? Clock::now() : since->second;
-      due = Clock::now() - gone[attachment.id] >= gone_grace_;
+      due = attachment.created_ms < booted_ms_ || Clock::now() - gone[attachment.id] >= gone_grace_;
     }
     if (!due) continue;
     Attachment deleting = attachment;

@@ -4,7 +4,9 @@
 // Threads:  one; the picture may be shared
 #pragma once
 
+#include <cstdint>
 #include <map>
+#include <string>
 
 #include "lib/engine/picture.h"
 #include "lib/engine/session.h"
@@ -14,11 +16,17 @@ namespace rail::engine {
 // A namespace that is gone may be one whose DEL is on its way; a runtime retries within a minute or not at all.
 inline constexpr std::chrono::seconds kGoneGrace{60};
 
+// When this kernel was booted, in milliseconds of Unix time; 0: not known.
+// Source: proc_stat(5), btime
+int64_t BootedMs(const std::string& proc_stat = "/proc/stat");
+
 class Sweeper {
  public:
-  // `gone_grace`: for how long a namespace must have been gone before its attachments are undone.
+  // `gone_grace`: for how long a namespace must have been gone before its attachments are undone. One that was made before
+  // `booted_ms` went with the machine: nobody waits, for the pods that come back want its device. A clock that was set in
+  // between does no harm: the namespace must be gone in any case.
   Sweeper(const config::NodeConfig& config, const Deps& deps, state::Store& store, Picture& picture,
-          Clock::duration gone_grace = kGoneGrace);
+          Clock::duration gone_grace = kGoneGrace, int64_t booted_ms = BootedMs());
 
   // Returns how many attachments were undone whole.
   int Run();
@@ -29,6 +37,7 @@ class Sweeper {
   state::Store& store_;
   Picture& picture_;
   const Clock::duration gone_grace_;
+  const int64_t booted_ms_;
   std::map<int64_t, Deadline> gone_since_;  // attachments whose namespace was not there when last looked
 };
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "lib/engine/differences.h"
+
 namespace rail::inspect {
 namespace {
 
@@ -28,7 +30,7 @@ class Checker {
       problems_.emplace_back("its ADD has not admitted its traffic");
 
     Note(Inside(*rail, attachment));
-    Note(Port(*rail, attachment));
+    Add(engine::PortDiffers(node_, *rail, attachment));
     Note(Rules(*rail, attachment, *steps));
     Tenant(attachment);
     Note(Announcement(*rail, attachment));
@@ -38,6 +40,11 @@ class Checker {
  private:
   void Note(const Status& status) {
     if (!status) problems_.push_back(status.error().message);
+  }
+
+  void Add(const Result<engine::Differences>& found) {
+    if (!found) return problems_.push_back(found.error().message);
+    problems_.insert(problems_.end(), found->begin(), found->end());
   }
 
   static std::vector<std::string> Pending(const std::vector<state::Step>& steps) {
@@ -55,26 +62,9 @@ class Checker {
                           " is gone: raild undoes the attachment after a grace period");
       return {};
     }
-    RAIL_ASSIGN_AS(std::vector<std::string> found,
+    RAIL_ASSIGN_AS(const std::vector<std::string> found,
                    node_.edges.Pods().Verify(*pod, engine::PlanOf(rail, attachment)), "look into the pod");
-    problems_.insert(problems_.end(), found.begin(), found.end());
-    return {};
-  }
-
-  Status Port(const config::Rail& rail, const Attachment& attachment) {
-    RAIL_ASSIGN(ovs::Ovsdb * db, node_.edges.Ovsdb());
-    RAIL_ASSIGN(const auto port, db->FindPort(attachment.representor, node_.edges.CallDeadline()));
-    if (!port) {
-      problems_.push_back("the representor " + attachment.representor + " is not a port of bridge " +
-                          rail.bridge);
-    } else if (port->bridge != rail.bridge) {
-      problems_.push_back("the representor " + attachment.representor + " is on bridge " + port->bridge +
-                          ", not on " + rail.bridge);
-    } else if (port->ofport != attachment.ofport) {
-      problems_.push_back("the representor " + attachment.representor + " does not work as port " +
-                          std::to_string(attachment.ofport) +
-                          (port->error.empty() ? "" : ": " + port->error));
-    }
+    Add(found);
     return {};
   }
 
@@ -83,8 +73,7 @@ class Checker {
     RAIL_ASSIGN(const pipeline::BridgeFacts bridge, engine::Facts(node_, rail));
     std::vector<ovs::Rule> wanted = pipeline::ControlRules(bridge, node_.config.tenancy.mode);
     pipeline::Append(wanted, engine::WantedRules(bridge, attachment, steps));
-    RAIL_ASSIGN(std::vector<std::string> missing, engine::MissingRules(node_, attachment, wanted));
-    problems_.insert(problems_.end(), missing.begin(), missing.end());
+    Add(engine::RulesDiffer(node_, attachment, wanted));
     return {};
   }
 
@@ -98,11 +87,7 @@ class Checker {
       problems_.push_back(tenancy_.error().message);
       return;
     }
-    if (tenancy_->IsOf(attachment.pod_namespace, {attachment.tenant_id})) return;
-    const tenancy::Tenant tenant = tenancy_->TenantOf(attachment.pod_namespace);
-    problems_.push_back("the pod is in tenant " + attachment.tenant + " (" +
-                        tenancy::TenantId{attachment.tenant_id}.ToString() + "), node.json and the key say " +
-                        tenant.name + " (" + tenant.id.ToString() + "): attach the pod anew");
+    Add(engine::TenantDiffers(attachment, attachment.pod_namespace, *tenancy_));
   }
 
   Status Announcement(const config::Rail& rail, const Attachment& attachment) {
@@ -111,18 +96,9 @@ class Checker {
     if (!announced_) {
       RAIL_ASSIGN(announced_, bgp->Announced(node_.edges.CallDeadline()));
     }
+    Add(engine::AnnouncementDiffers(node_, rail, attachment, *announced_));
     for (const IpAddress& address : attachment.addresses) {
-      const auto seen = std::ranges::find(*announced_, address, &frr::Announcement::address);
-      if (seen == announced_->end()) {
-        problems_.push_back("bgpd does not announce " + address.ToHostPrefix());
-        continue;
-      }
-      if (seen->rail != rail.name || seen->tenant.value != attachment.tenant_id) {
-        problems_.push_back("bgpd announces " + address.ToHostPrefix() + " for rail " + seen->rail +
-                            " and tenant " + seen->tenant.ToString() + ", not for rail " + rail.name +
-                            " and tenant " + tenancy::TenantId{attachment.tenant_id}.ToString());
-        continue;
-      }
+      if (std::ranges::find(*announced_, address, &frr::Announcement::address) == announced_->end()) continue;
       RAIL_ASSIGN(const bool told, bgp->InAdjRibOut(address, rail.bridge, node_.edges.CallDeadline()));
       if (!told)
         problems_.push_back("the leaf of " + rail.name + " has not been told of " + address.ToHostPrefix());

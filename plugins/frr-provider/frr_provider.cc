@@ -4,8 +4,8 @@
 
 #include "lib/base/log.h"
 #include "lib/cni/previous.h"
+#include "lib/engine/differences.h"
 #include "lib/engine/readiness.h"
-#include "lib/engine/uplink.h"
 #include "plugins/frr-provider/config.h"
 
 namespace rail::frr_provider {
@@ -74,22 +74,12 @@ Outcome<void> Check(const Deps& deps, const Request& request) {
   std::vector<std::string> problems;
   if (!recorded.Has(engine::step::kAnnounce))
     problems.emplace_back("its ADD has not finished: nothing is announced");
-  RAIL_ASSIGN(netlink::Netlink * host, session->edges.Netlink());
-  const std::string uplink = engine::UplinkProblem(*rail, host->GetLink(rail->pf));
-  if (!uplink.empty()) problems.push_back(uplink);
+  Node node = session->node();
   RAIL_ASSIGN(frr::Bgp * bgp, session->edges.Bgp());
   RAIL_ASSIGN(const std::vector<frr::Announcement> announced, bgp->Announced(session->edges.CallDeadline()));
-  for (const IpAddress& address : attachment.addresses) {
-    const frr::Announcement wanted{address, rail->name, rail->index, {attachment.tenant_id}};
-    const auto seen = std::ranges::find(announced, address, &frr::Announcement::address);
-    if (seen == announced.end()) {
-      problems.push_back("bgpd does not announce " + address.ToHostPrefix());
-    } else if (seen->rail != wanted.rail || seen->tenant != wanted.tenant) {
-      problems.push_back("bgpd announces " + address.ToHostPrefix() + " for rail " + seen->rail +
-                         " and tenant " + seen->tenant.ToString() + ", not for rail " + wanted.rail +
-                         " and tenant " + wanted.tenant.ToString());
-    }
-  }
+  RAIL_ASSIGN(const engine::Differences differs,
+              engine::AnnouncementDiffers(node, *rail, attachment, announced));
+  problems.insert(problems.end(), differs.begin(), differs.end());
   RAIL_TRY(engine::Problems(problems));
   // Right after an ADD that did not wait the address may still be on its way.
   RAIL_TRY(bgp->WaitAdjRibOut(attachment.addresses, rail->bridge, After(std::chrono::seconds(2))));

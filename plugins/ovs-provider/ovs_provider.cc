@@ -7,6 +7,7 @@
 #include "lib/base/log.h"
 #include "lib/cni/device_info.h"
 #include "lib/cni/previous.h"
+#include "lib/engine/differences.h"
 #include "lib/engine/readiness.h"
 #include "lib/podnet/podnet.h"
 #include "plugins/ovs-provider/config.h"
@@ -453,22 +454,12 @@ Outcome<void> Check(const Deps& deps, const Request& request) {
     problems.insert(problems.end(), changed.begin(), changed.end());
   }
 
-  RAIL_ASSIGN(ovs::Ovsdb * db, session->edges.Ovsdb());
-  RAIL_ASSIGN(const auto port, db->FindPort(attachment.representor, session->edges.CallDeadline()));
-  if (!port) {
-    problems.push_back("the representor " + attachment.representor + " is not a port of bridge " +
-                       rail->bridge);
-  } else if (port->bridge != rail->bridge) {
-    problems.push_back("the representor " + attachment.representor + " is on bridge " + port->bridge +
-                       ", not on " + rail->bridge);
-  } else if (port->ofport != attachment.ofport) {
-    problems.push_back("the representor " + attachment.representor + " does not work as port " +
-                       std::to_string(attachment.ofport) + ": " + port->error);
-  }
+  RAIL_ASSIGN(const engine::Differences port, engine::PortDiffers(node, *rail, attachment));
+  problems.insert(problems.end(), port.begin(), port.end());
   RAIL_ASSIGN(const pipeline::BridgeFacts bridge, engine::Facts(node, *rail));
   std::vector<ovs::Rule> wanted = pipeline::ControlRules(bridge, session->config.tenancy.mode);
   pipeline::Append(wanted, pipeline::AdmitRules(bridge, engine::PodOf(attachment)));
-  RAIL_ASSIGN(std::vector<std::string> missing, engine::MissingRules(node, attachment, wanted));
+  RAIL_ASSIGN(const engine::Differences missing, engine::RulesDiffer(node, attachment, wanted));
   problems.insert(problems.end(), missing.begin(), missing.end());
   RAIL_TRY(engine::Problems(problems));
   if (cni::HasIpam(request) && !attachment.adopted) {

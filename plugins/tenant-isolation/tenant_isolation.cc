@@ -2,6 +2,7 @@
 
 #include "lib/base/log.h"
 #include "lib/cni/previous.h"
+#include "lib/engine/differences.h"
 
 namespace rail::tenant_isolation {
 namespace {
@@ -54,19 +55,16 @@ Outcome<void> Check(const Deps& deps, const Request& request) {
   RAIL_ASSIGN(const engine::Recorded recorded, engine::RecordedWithSteps(*session, request));
   const Attachment& attachment = recorded.attachment;
   RAIL_ASSIGN(const tenancy::Tenancy tenancy, Keys(deps, *session, request));
-  const tenancy::Tenant tenant = tenancy.TenantOf(request.pod.pod_namespace);
   std::vector<std::string> problems;
   if (!recorded.Has(engine::step::kTenant) || attachment.tenant_id == 0) {
     problems.emplace_back("its ADD has not finished: the pod has no tenant and is cut off");
-  } else if (!tenancy.IsOf(request.pod.pod_namespace, {attachment.tenant_id})) {
-    problems.push_back("the pod is in tenant " + attachment.tenant + " (" +
-                       tenancy::TenantId{attachment.tenant_id}.ToString() + "), node.json and the key say " +
-                       tenant.name + " (" + tenant.id.ToString() + ")");
+  } else {
+    problems = engine::TenantDiffers(attachment, request.pod.pod_namespace, tenancy);
   }
   std::vector<ovs::Rule> wanted = pipeline::TenantRules(engine::PodOf(attachment), {attachment.tenant_id});
   wanted.push_back(pipeline::CompareRule({attachment.tenant_id}));
   Node node = session->node();
-  RAIL_ASSIGN(std::vector<std::string> missing, engine::MissingRules(node, attachment, wanted));
+  RAIL_ASSIGN(const engine::Differences missing, engine::RulesDiffer(node, attachment, wanted));
   problems.insert(problems.end(), missing.begin(), missing.end());
   RAIL_TRY(engine::Problems(problems));
   return {};

@@ -87,13 +87,14 @@ bool IsAttachments(const ovs::Rule& rule) {
 
 }  // namespace
 
-Raild::Raild(const config::NodeConfig& config, const Deps& deps, Clock::duration gone_grace)
+Raild::Raild(const config::NodeConfig& config, const Deps& deps, Clock::duration gone_grace,
+             int64_t booted_ms)
     : store(Must(deps.open_store())),
       picture(config, {.hostname = "n1", .raild_version = "test"}, board),
       uplinks(config, deps, picture),
       the_switch(config, deps, *store, picture),
       bgp(config, deps, *store, picture),
-      sweeper(config, deps, *store, picture, gone_grace),
+      sweeper(config, deps, *store, picture, gone_grace, booted_ms),
       load_keys([&config, deps] { return Must(deps.load_tenancy(config.tenancy)); }) {
   LoadKeys();
 }
@@ -237,8 +238,8 @@ Deps World::deps() {
   return deps;
 }
 
-std::unique_ptr<Raild> World::StartRaild(Clock::duration gone_grace) {
-  return std::make_unique<Raild>(config, deps(), gone_grace);
+std::unique_ptr<Raild> World::StartRaild(Clock::duration gone_grace, int64_t booted_ms) {
+  return std::make_unique<Raild>(config, deps(), gone_grace, booted_ms);
 }
 
 PodSpec World::MakePod(const std::string& name, const std::string& pod_namespace, const std::string& device,

@@ -48,7 +48,7 @@ struct PodSpec {
 
 // raild, as far as it is the engine's, its parts one after another.
 struct Raild {
-  explicit Raild(const config::NodeConfig& config, const Deps& deps, Clock::duration gone_grace);
+  Raild(const config::NodeConfig& config, const Deps& deps, Clock::duration gone_grace, int64_t booted_ms);
 
   void Audit();          // every part, once
   void RecordChanged();  // as a plugin's poke
@@ -75,7 +75,7 @@ class World {
   World& operator=(const World&) = delete;
 
   Deps deps();
-  std::unique_ptr<Raild> StartRaild(Clock::duration gone_grace = {});
+  std::unique_ptr<Raild> StartRaild(Clock::duration gone_grace = {}, int64_t booted_ms = 0);
 
   PodSpec MakePod(const std::string& name, const std::string& pod_namespace, const std::string& device,
                   const std::string& rail = "rail0");

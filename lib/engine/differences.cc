@@ -1,0 +1,87 @@
+#include "lib/engine/differences.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <set>
+
+#include "lib/engine/uplink.h"
+
+namespace rail::engine {
+namespace {
+
+using state::Attachment;
+
+std::string Sentence(const ovs::Rule& rule) {
+  return fmt::format("the rule table={},priority={},{} actions={}", rule.table, rule.priority, rule.match,
+                     rule.actions);
+}
+
+}  // namespace
+
+Result<Differences> PortDiffers(Node& node, const config::Rail& rail, const Attachment& attachment) {
+  RAIL_ASSIGN(ovs::Ovsdb * db, node.edges.Ovsdb());
+  RAIL_ASSIGN(const auto port, db->FindPort(attachment.representor, node.edges.CallDeadline()));
+  const std::string representor = "the representor " + attachment.representor;
+  if (!port) return Differences{representor + " is not a port of bridge " + rail.bridge};
+  if (port->bridge != rail.bridge) {
+    return Differences{representor + " is on bridge " + port->bridge + ", not on " + rail.bridge};
+  }
+  if (port->ofport != attachment.ofport) {
+    return Differences{representor + " does not work as port " + std::to_string(attachment.ofport) +
+                       (port->error.empty() ? "" : ": " + port->error)};
+  }
+  return Differences();
+}
+
+Result<Differences> RulesDiffer(Node& node, const Attachment& attachment,
+                                const std::vector<ovs::Rule>& wanted) {
+  RAIL_ASSIGN(const config::Rail* rail, RailOf(node.config, attachment.rail));
+  RAIL_ASSIGN(ovs::OpenFlow * switch_, node.edges.OpenFlow(rail->bridge));
+  // By cookie: a node may hold the rules of 100,000 remotes, the attachment has a dozen.
+  std::set<uint64_t> cookies;
+  for (const ovs::Rule& rule : wanted) cookies.insert(rule.cookie);
+  std::set<ovs::Rule> have;
+  for (const uint64_t cookie : cookies) {
+    RAIL_ASSIGN(const auto dumped, switch_->Dump({cookie, ~0ULL}, node.edges.CallDeadline()));
+    for (const ovs::RuleStats& stats : dumped) have.insert(stats.rule);
+  }
+  Differences missing;
+  for (const ovs::Rule& rule : wanted) {
+    RAIL_ASSIGN(const ovs::Rule canonical, ovs::Canonical(rule));
+    if (!have.contains(canonical))
+      missing.push_back("bridge " + rail->bridge + " lacks " + Sentence(canonical));
+  }
+  return missing;
+}
+
+Differences TenantDiffers(const Attachment& attachment, std::string_view pod_namespace,
+                          const tenancy::Tenancy& tenancy) {
+  if (tenancy.IsOf(pod_namespace, {attachment.tenant_id})) return {};
+  const tenancy::Tenant now = tenancy.TenantOf(pod_namespace);
+  return {"the pod is in tenant " + attachment.tenant + " (" +
+          tenancy::TenantId{attachment.tenant_id}.ToString() + "), node.json and the key say " + now.name +
+          " (" + now.id.ToString() + "): attach the pod anew"};
+}
+
+Result<Differences> AnnouncementDiffers(Node& node, const config::Rail& rail, const Attachment& attachment,
+                                        const std::vector<frr::Announcement>& announced) {
+  Differences found;
+  RAIL_ASSIGN(netlink::Netlink * host, node.edges.Netlink());
+  const std::string uplink = UplinkProblem(rail, host->GetLink(rail.pf));
+  if (!uplink.empty()) found.push_back(uplink);
+  const tenancy::TenantId tenant{attachment.tenant_id};
+  for (const IpAddress& address : attachment.addresses) {
+    const auto seen = std::ranges::find(announced, address, &frr::Announcement::address);
+    if (seen == announced.end()) {
+      found.push_back("bgpd does not announce " + address.ToHostPrefix());
+    } else if (seen->rail != rail.name || seen->tenant != tenant) {
+      found.push_back("bgpd announces " + address.ToHostPrefix() + " for rail " + seen->rail +
+                      " and tenant " + seen->tenant.ToString() + ", not for rail " + rail.name +
+                      " and tenant " + tenant.ToString());
+    }
+  }
+  return found;
+}
+
+}  // namespace rail::engine
