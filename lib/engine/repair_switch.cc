@@ -1,6 +1,9 @@
 #include "lib/engine/repair_switch.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
+#include <charconv>
 #include <tuple>
 #include <utility>
 
@@ -15,6 +18,22 @@ using state::Phase;
 // Where a rule stands: another one put there is in its stead.
 size_t PlaceOf(const ovs::Rule& rule) {
   return std::hash<std::string>()(rule.match) ^ (size_t{rule.table} << 16 | rule.priority);
+}
+
+// A rule of table 1 or 2 under the id that its tenant has now. Nothing: it sets no id, or that one, or one of no tenant here.
+std::optional<ovs::Rule> UnderIdOfNow(const ovs::Rule& rule, const TenantIds& ids) {
+  constexpr std::string_view kSet = "set_field:0x";
+  const size_t end = rule.actions.find("->xreg");
+  if (!rule.actions.starts_with(kSet) || end == std::string::npos) return std::nullopt;
+  tenancy::TenantId id;
+  const char* const last = rule.actions.data() + end;
+  const auto parsed = std::from_chars(rule.actions.data() + kSet.size(), last, id.value, 16);
+  if (parsed.ec != std::errc() || parsed.ptr != last) return std::nullopt;
+  const auto now = ids.Meaning(id);
+  if (!now || *now == id) return std::nullopt;
+  ovs::Rule moved = rule;
+  moved.actions = fmt::format("set_field:{:#x}{}", now->value, rule.actions.substr(end));
+  return moved;
 }
 
 }  // namespace
@@ -432,13 +451,19 @@ Status SwitchRepair::Rules(Edges& edges, const config::Rail& rail, RailState& st
     }
     std::ranges::sort(state.places);
     ovs::Change change = ovs::Difference(have, want);
-    // What this raild has not learned yet an earlier one may have: its rules stay until there is something better.
+    // What this raild has not learned yet an earlier one may have: its rules stay until there is something better. Their tenant
+    // may have another id by now: they follow the others' rules in the same bundle.
     std::erase_if(change.remove, [&](const ovs::Rule& rule) {
-      if (unplaced.contains(rule.cookie)) return true;
-      if (state.own.contains(rule)) return false;
-      const bool remote = ovs::CookieMatch::Kind(ovs::CookieKind::kRemote).Selects(rule.cookie);
-      const bool leaf = ovs::CookieMatch::Kind(ovs::CookieKind::kLeaf).Selects(rule.cookie);
-      return (remote && !learned->complete) || (leaf && state.leaf_mac.is_zero());
+      const auto stays = [&] {
+        if (unplaced.contains(rule.cookie)) return true;
+        if (state.own.contains(rule)) return false;
+        const bool remote = ovs::CookieMatch::Kind(ovs::CookieKind::kRemote).Selects(rule.cookie);
+        const bool leaf = ovs::CookieMatch::Kind(ovs::CookieKind::kLeaf).Selects(rule.cookie);
+        return (remote && !learned->complete) || (leaf && state.leaf_mac.is_zero());
+      };
+      if (!stays()) return false;
+      if (auto moved = UnderIdOfNow(rule, ids)) change.add.push_back(std::move(*moved));
+      return true;
     });
     state.rules_wanted = want.size();
     state.rules_installed = dumped.size();

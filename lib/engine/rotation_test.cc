@@ -272,6 +272,23 @@ TEST_F(RotationTest, RaildThatDiesAtAnyPointOfTheSwapEndsItWhenItIsBack) {
   EXPECT_GE(crashes, 6) << "before and after each of three attachments";
 }
 
+// It has learned nothing yet, and its pods talk to the remotes that the one before has installed.
+TEST_F(RotationTest, ARaildThatStartsAfterTheSwapTakesTheRemotesInTheSwitchAlong) {
+  Keys({old, next});
+  const size_t count = world.Bridge().rules().size();
+  world.keys = {next, old};
+  raild = StartRaild();
+  for (int look = 0; look < 2; ++look) {
+    raild->the_switch.Audit();
+    EXPECT_EQ(IdsInRules(), Ids(next)) << look;
+    EXPECT_TRUE(Knows("10.0.9.1"));
+    EXPECT_EQ(world.Bridge().rules().size(), count);
+  }
+  raild->Audit();
+  EXPECT_EQ(IdsInRules(), Ids(next));
+  EXPECT_TRUE(Knows("10.0.9.1"));
+}
+
 TEST_F(RotationTest, ARecordThatCannotBeWrittenKeepsNobodyFromTheNewId) {
   Keys({old, next});
   world.gate.disk = testing::Gate::Disk::kReadOnly;
