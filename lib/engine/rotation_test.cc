@@ -32,6 +32,7 @@ IpAddress Ip(const std::string& text) {
 class RotationTest : public ::testing::Test {
  protected:
   void SetUp() override {
+    world.keys = {old};
     raild = StartRaild();
     Attach(pod, "10.0.3.1");
     Attach(other, "10.0.3.2");
@@ -93,9 +94,6 @@ class RotationTest : public ::testing::Test {
   const PodSpec other = world.MakePod("p2", "ns-b", "vf1");
   const PodSpec elsewhere = world.MakePod("p3", "ns-a", "vf10", "rail1");
   std::unique_ptr<Raild> raild;
-
- private:
-  const bool under_old = (world.keys = {old}, true);
 };
 
 TEST_F(RotationTest, AcceptingAnotherKeyChangesNothing) {
