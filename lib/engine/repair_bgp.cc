@@ -169,6 +169,9 @@ bool BgpRepair::TellIf(bool changed) {
     if (contested.size() > 1) problem += ", as are " + std::to_string(contested.size() - 1) + " more";
   }
   picture_.Note("bgp remotes", problem.empty() ? Status() : Fail(Code::kInvalid, problem));
+  // What is only said after a while is news when it is said.
+  changed = changed || problem != told_problem_;
+  told_problem_ = std::move(problem);
   if (!remotes_.TakeNews() && !changed) return false;
   if (remotes_.complete() && !told_complete_) {
     told_complete_ = true;

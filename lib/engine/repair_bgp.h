@@ -74,6 +74,7 @@ class BgpRepair {
   const Deadline started_ = Clock::now();
   Remotes remotes_;
   bool told_complete_ = false;
+  std::string told_problem_;
   std::map<std::string, frr::Session> sessions_;  // by interface
   bool sessions_outdated_ = true;
 
