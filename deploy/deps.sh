@@ -6,7 +6,7 @@
 #   build  compilers and libraries; builds everything, runs nothing
 #   run    Open vSwitch, FRRouting and the reference CNI plugins: what a node and the lab execute
 #   image  the shared libraries of raild and railctl: what their container image has besides Debian's base
-#   test   what only ./test/run.sh needs: linters, podman, buildah, kubectl
+#   test   what only ./test/run.sh needs: linters, podman, buildah, kubectl, Prometheus
 #   vm     what runs the guests of test/vm: QEMU (8 or newer: from backports, which need not be among this system's
 #          sources; where it cannot be had the tier is skipped, which is no error here), RDMA's tools
 # Repeatable: packages that are there already are left alone, and nothing is fetched when none is missing.
@@ -19,7 +19,7 @@ build=(g++ cmake ninja-build pkg-config make ccache python3 git
        openvswitch-source libgtest-dev libgmock-dev libbenchmark-dev)
 run=(openvswitch-switch frr containernetworking-plugins iproute2 ethtool iputils-ping python3)
 image=(libgrpc++1.51 libprotobuf32 libfmt9)
-test=(python3-pytest shellcheck clang-format-19 clang-tidy-19 clang-19 libclang-rt-19-dev
+test=(python3-pytest prometheus shellcheck clang-format-19 clang-tidy-19 clang-19 libclang-rt-19-dev
       podman buildah debootstrap kubernetes-client)
 vm=(busybox-static kmod xz-utils make gcc-12 libelf1 rdma-core ibverbs-providers perftest python3-pytest)
 

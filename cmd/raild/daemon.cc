@@ -43,6 +43,7 @@ Daemon::Daemon(config::NodeConfig config, engine::Deps deps, inspect::Outside ou
               bgp_.KeysChanged();
             }),
       inspector_(config_, paths_, deps_, std::move(outside), board_),
+      metrics_(config_, paths_, inspector_, board_),
       pulse_(*loop_, supervisor_) {}
 
 Result<std::unique_ptr<Daemon>> Daemon::Start(config::NodeConfig config, engine::Deps deps,
@@ -60,6 +61,7 @@ Result<std::unique_ptr<Daemon>> Daemon::Start(config::NodeConfig config, engine:
   RAIL_TRY(daemon->switch_.Open());
   RAIL_TRY(daemon->bgp_.Open());
   RAIL_TRY(daemon->uplinks_.Open());
+  RAIL_TRY(daemon->metrics_.Open());
   RAIL_TRY(daemon->WatchSignalsAndPokes());
   RAIL_TRY(daemon->keys_.Read());
   daemon->keys_.Watch(*daemon->loop_);
@@ -71,8 +73,9 @@ Result<std::unique_ptr<Daemon>> Daemon::Start(config::NodeConfig config, engine:
 Status Daemon::WatchSignalsAndPokes() {
   RAIL_TRY(loop_->OnSignal({SIGTERM, SIGINT}, [this] { loop_->Stop(); }));
   return loop_->Watch(pokes_.fd(), [this] {
-    pokes_.Drain();
-    switch_.RecordChanged();
+    const poke::News news = pokes_.Drain();
+    for (const poke::Ran& ran : news.ran) metrics_.Count(ran);
+    if (news.changed) switch_.RecordChanged();
   });
 }
 
@@ -82,6 +85,7 @@ void Daemon::Run() {
   switch_.Start();
   bgp_.Start();
   sweep_.Start();
+  metrics_.Start();
   const std::array parts = {&switch_.loop(), &bgp_.loop(), &sweep_.loop()};
   for (event::Loop* part : parts) pulse_.Add(*part);
   pulse_.Begin();
@@ -92,6 +96,7 @@ void Daemon::Run() {
   bgp_.Stop();
   switch_.Stop();
   sweep_.Stop();
+  metrics_.Stop();
   log::Info("stopped; rules, ports and announcements stay");
   server_->Stop();
 }

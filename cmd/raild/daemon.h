@@ -9,6 +9,7 @@
 
 #include "cmd/raild/bgp_worker.h"
 #include "cmd/raild/key_watch.h"
+#include "cmd/raild/metrics_worker.h"
 #include "cmd/raild/pulse.h"
 #include "cmd/raild/service.h"
 #include "cmd/raild/supervisor.h"
@@ -23,7 +24,8 @@ namespace rail::raild {
 
 class Daemon {
  public:
-  // Errors: another raild runs on this node; the record cannot be opened; the API's socket cannot be made.
+  // Errors: another raild runs on this node; the record cannot be opened; the API's socket or the
+  //         metrics' port cannot be had.
   static Result<std::unique_ptr<Daemon>> Start(config::NodeConfig config, engine::Deps deps,
                                                inspect::Outside outside, const config::Paths& paths);
   void Run();
@@ -51,6 +53,7 @@ class Daemon {
   UplinkWorker uplinks_;
   KeyWatch keys_;
   inspect::Inspector inspector_;
+  MetricsWorker metrics_;
   const Supervisor supervisor_ = Supervisor::FromEnvironment();
   Pulse pulse_;
   std::unique_ptr<Server> server_;  // last: it ends first

@@ -12,8 +12,15 @@ constexpr uint8_t kVersion = 3;
 constexpr size_t kCommonHeader = 6;
 
 // RFC 7854 section 4.1
-constexpr uint8_t kRouteMonitoring = 0, kStatistics = 1, kPeerDown = 2, kPeerUp = 3, kInitiation = 4,
-                  kTermination = 5, kRouteMirroring = 6;
+enum MessageType : uint8_t {
+  kRouteMonitoring = 0,
+  kStatistics = 1,
+  kPeerDown = 2,
+  kPeerUp = 3,
+  kInitiation = 4,
+  kTermination = 5,
+  kRouteMirroring = 6
+};
 
 // Section 4.2; O: RFC 8671
 constexpr uint8_t kFlagV6 = 0x80, kFlagPostPolicy = 0x40, kFlagTwoByteAs = 0x20, kFlagOut = 0x10;

@@ -91,6 +91,11 @@ struct Api {
   std::string client_ca_file;  // who has a certificate of this authority may ask
 };
 
+// Where raild shows its metrics, over HTTP, to whoever can reach the address.
+struct Metrics {
+  std::string listen;  // "127.0.0.1:9477", "[::1]:9477"; "": nowhere
+};
+
 struct NodeConfig {
   std::vector<Rail> rails;  // at least one, by index
   Tenancy tenancy;
@@ -98,6 +103,7 @@ struct NodeConfig {
   Ovs ovs;
   Frr frr;
   Api api;
+  Metrics metrics;
 
   const Rail* FindRail(std::string_view name) const;
 };

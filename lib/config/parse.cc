@@ -76,6 +76,7 @@ class Parser {
     ParseOvs(root.Object("ovs"), node.ovs);
     ParseFrr(root.Object("frr"), node.frr);
     ParseApi(root.Object("api"), node.api);
+    ParseMetrics(root.Object("metrics"), node.metrics);
     root.RejectUnknown();
     RAIL_TRY(errors_.ToStatus(name));
     return node;
@@ -309,6 +310,15 @@ class Parser {
     api.cert_file = Text(object, "cert_file", path, rule);
     api.key_file = Text(object, "key_file", path, rule);
     api.client_ca_file = Text(object, "client_ca_file", path, rule);
+    object.RejectUnknown();
+  }
+
+  void ParseMetrics(const json* value, Metrics& metrics) {
+    if (value == nullptr) return;
+    JsonObject object(*value, "metrics", errors_);
+    metrics.listen = Text(
+        object, "listen", [](std::string_view text) { return text.empty() || IsListenAddress(text); },
+        "an IP address and a port: \"127.0.0.1:9477\", \"[::1]:9477\"; \"\" for nowhere", "");
     object.RejectUnknown();
   }
 

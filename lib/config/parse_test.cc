@@ -275,6 +275,36 @@ TEST(NodeConfig, RefusesAListenerThatIsNotOfMutualTls) {
   }
 }
 
+std::string WithMetrics(const std::string& metrics) {
+  std::string text(kMinimal);
+  return text.substr(0, text.rfind('}')) + R"(, "metrics": )" + metrics + "}";
+}
+
+TEST(NodeConfig, ReadsWhereMetricsAreShown) {
+  for (const std::string& without :
+       {std::string(kMinimal), WithMetrics("{}"), WithMetrics("null"), WithMetrics(R"({"listen": ""})")}) {
+    const auto node = Parse(without);
+    ASSERT_TRUE(node) << node.error().message;
+    EXPECT_EQ(node->metrics.listen, "");
+  }
+  for (const std::string listen : {"127.0.0.1:9477", "[::1]:9477", "[::]:65535"}) {
+    const auto node = Parse(WithMetrics(R"({"listen": ")" + listen + R"("})"));
+    ASSERT_TRUE(node) << node.error().message;
+    EXPECT_EQ(node->metrics.listen, listen);
+  }
+}
+
+TEST(NodeConfig, RefusesMetricsShownNowhereThatIsAnAddress) {
+  for (const std::string metrics :
+       {R"({"listen": "9477"})", R"({"listen": ":9477"})", R"({"listen": "localhost:9477"})",
+        R"({"listen": "::1:9477"})", R"({"listen": "127.0.0.1:0"})", R"({"listen": 9477})",
+        R"("127.0.0.1:9477")", R"({"address": "127.0.0.1:9477"})"}) {
+    const auto node = Parse(WithMetrics(metrics));
+    ASSERT_FALSE(node) << metrics;
+    EXPECT_THAT(node.error().message, HasSubstr("metrics")) << metrics;
+  }
+}
+
 TEST(NodeConfig, RefusesADuplicateKey) {
   const auto node = Parse(R"({"bgp": {"asn": 1, "asn": 2}})");
   ASSERT_FALSE(node);

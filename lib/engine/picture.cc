@@ -57,6 +57,32 @@ std::vector<KeyView> KeysOf(const tenancy::Tenancy& tenancy, const TenantIds& id
   return views;
 }
 
+// Without `own`, as in the list; only there does one show that nobody but another tenant announces.
+RemoteCounts Counted(const Learned& learned, const TenantIds& ids,
+                     const std::vector<state::Attachment>& own) {
+  RemoteCounts counts{.known = learned.remotes.size()};
+  for (const auto& [address, claims] : learned.remotes.contested)
+    counts.contested += ids.AreOne(claims) ? 0 : 1;
+  for (const auto& [now, name] : ids.names()) {
+    uint64_t& count = counts.of_tenant[name];  // two ids of one name are one tenant for people
+    for (const tenancy::TenantId id : ids.AnnouncedAs(now)) {
+      const auto found = learned.remotes.by_tenant.find(id);
+      if (found == learned.remotes.by_tenant.end()) continue;
+      const std::vector<frr::Remote>& remotes = *found->second;
+      uint64_t ours = 0;
+      for (const state::Attachment& attachment : own) {
+        if (ids.Now(attachment) != now) continue;
+        for (const IpAddress& address : attachment.addresses) {
+          ours += std::ranges::binary_search(remotes, address, {}, &frr::Remote::address) ? 1 : 0;
+        }
+      }
+      count += remotes.size() - ours;
+      counts.known -= ours;
+    }
+  }
+  return counts;
+}
+
 }  // namespace
 
 void Picture::Note(const std::string& part, const Status& status) {
@@ -138,6 +164,7 @@ NodeView Picture::Compose(const Record& record) const {
   view.started_ms = identity_.started_ms;
   view.rdma = rdma_;
   view.learning_by_push = learned_->by_push;
+  view.learning_complete = learned_->complete;
   view.repairs_by_cause = repairs_;
   for (const auto& [cause, count] : repairs_) view.repairs += count;
   for (const auto& [part, health] : health_) view.health.push_back(health);
@@ -177,6 +204,7 @@ NodeView Picture::Compose(const Record& record) const {
   for (const state::Attachment& attachment : record.attachments)
     own.insert(attachment.addresses.begin(), attachment.addresses.end());
   TenantIds ids(*tenancy_, record.attachments);
+  view.remote_counts = Counted(*learned_, ids, record.attachments);
   view.keys = KeysOf(*tenancy_, ids, record, *learned_, own);
   view.shared_tenant_ids = ids.shared();
   view.remotes = RemoteList([learned = learned_, ids = std::move(ids), own = std::move(own)] {

@@ -17,6 +17,7 @@ using ::testing::Field;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
+using ::testing::Pair;
 using testing::PodSpec;
 using testing::Raild;
 using ::testing::SizeIs;
@@ -356,6 +357,8 @@ TEST_F(RepairTest, InstallsRemotesOfTenantsThatArePresentOnly) {
   ASSERT_THAT(view->remotes, SizeIs(2));
   EXPECT_TRUE(view->remotes[0].installed);
   EXPECT_FALSE(view->remotes[1].installed);
+  EXPECT_EQ(view->remote_counts.known, 2U);
+  EXPECT_THAT(view->remote_counts.of_tenant, ElementsAre(Pair("ns-a", 1U)));
 }
 
 TEST_F(RepairTest, RemotesComeWithTheFirstPodOfTheirTenantAndGoWithTheLast) {
@@ -466,6 +469,10 @@ TEST_F(RepairTest, AnAddressOfAPodHereIsNoRemoteWhateverBgpSays) {
   world.LearnRemote("10.0.3.1", "ns-a");
   raild->Poll();
   EXPECT_THAT(world.RulesOf(CookieKind::kRemote), IsEmpty());
+  const auto view = raild->board.Current();
+  EXPECT_THAT(view->remotes, SizeIs(0));
+  EXPECT_EQ(view->remote_counts.known, 0U) << "counted as listed";
+  EXPECT_THAT(view->remote_counts.of_tenant, ElementsAre(Pair("ns-a", 0U)));
 }
 
 // The sweep.

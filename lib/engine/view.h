@@ -103,12 +103,20 @@ class RemoteList {
   std::shared_ptr<Lazy> lazy_;
 };
 
+// How many remotes there are, which costs nothing to know: `remotes` is a list only when somebody asks for it.
+struct RemoteCounts {
+  uint64_t known = 0;
+  uint64_t contested = 0;                     // claimed by more than one tenant: nobody gets them
+  std::map<std::string, uint64_t> of_tenant;  // of those that have an attachment here, by name
+};
+
 struct NodeView {
   uint64_t version = 0;  // grows with each view that differs
   std::string hostname;
   std::string raild_version;
-  int64_t started_ms = 0;         // Unix time
-  bool learning_by_push = false;  // BMP; false: polling
+  int64_t started_ms = 0;          // Unix time
+  bool learning_by_push = false;   // BMP; false: polling
+  bool learning_complete = false;  // a whole table was learned since the start
   RdmaMode rdma = RdmaMode::kUnknown;
   std::vector<Health> health;
   std::vector<RailView> rails;
@@ -116,6 +124,7 @@ struct NodeView {
   RemoteList remotes;
   std::vector<KeyView> keys;                                             // as tenancy::Tenancy::key_files
   std::map<tenancy::TenantId, std::set<std::string>> shared_tenant_ids;  // as TenantIds::shared
+  RemoteCounts remote_counts;
   uint64_t repairs = 0;  // rules, lines and ports put right since the start, first installation included
   std::map<std::string, uint64_t> repairs_by_cause;  // "rules", "port", ...; their sum is `repairs`
 };

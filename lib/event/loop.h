@@ -34,6 +34,8 @@ class Loop {
   // Calls `readable` whenever `fd` can be read, has an error or was closed by the other side, again and again until it is
   // read or unwatched. Errors: kExists it is watched already; kInvalid a file on a disk.
   Status Watch(int fd, Callback readable);
+  // Calls `fn` once, when `fd`, which is watched, can be written or has an error; not at all after Unwatch.
+  void WhenWritable(int fd, Callback fn);
   // No call follows, not even one that is due. Not watched: nothing happens.
   void Unwatch(int fd);
 

@@ -141,6 +141,11 @@ std::vector<Finding> Inspector::Doctor() const {
   return Diagnose(Gather());
 }
 
+SwitchSample Inspector::Sample(Clock::duration time) const {
+  engine::Edges edges(deps_.openers(config_), After(time));
+  return TakeSample(*board_.Current(), config_, edges, outside_.vswitchd);
+}
+
 NodeFacts Inspector::Gather() const {
   NodeFacts facts{.config = config_, .view = *board_.Current(), .now_ms = outside_.now_ms()};
   engine::Edges edges(deps_.openers(config_), After(kAnswerTime));

@@ -16,6 +16,7 @@
 #include "lib/inspect/check.h"
 #include "lib/inspect/doctor.h"
 #include "lib/inspect/flows.h"
+#include "lib/inspect/sample.h"
 #include "lib/inspect/trace.h"
 
 namespace rail::inspect {
@@ -38,6 +39,8 @@ class Inspector {
   virtual Result<std::vector<Checked>> Check(const Selector& selector) const;
   virtual Result<Answer> Trace(const Question& question) const;
   virtual std::vector<Finding> Doctor() const;
+  // For the metrics: ends after `time` at the latest.
+  virtual SwitchSample Sample(Clock::duration time) const;
 
  private:
   NodeFacts Gather() const;

@@ -150,6 +150,54 @@ TEST_F(Attached, FlowsAreToldWithoutTheDatapathWhenItDoesNotAnswer) {
   EXPECT_FALSE(inspector->ListFlows({}));
 }
 
+TEST_F(Attached, ASampleCountsDropsByTableAndTenant) {
+  const uint64_t id = static_cast<uint64_t>(world.Attachment(pod).id);
+  for (const ovs::Rule& rule : world.Bridge().rules()) {
+    world.Bridge().Count(rule, rule.actions == "drop" ? 100 + rule.table : 7, 0);
+  }
+  const SwitchSample sample = inspector->Sample(std::chrono::seconds(20));
+  EXPECT_EQ(sample.rules_problem, "");
+  std::vector<std::string> drops;
+  for (const DropRule& rule : sample.drops) {
+    if (rule.rail != "rail0") continue;
+    EXPECT_EQ(rule.attachment, rule.tenant.empty() ? 0 : static_cast<int64_t>(id));
+    drops.push_back(std::to_string(rule.table) + rule.tenant + "=" + std::to_string(rule.packets));
+  }
+  EXPECT_THAT(drops, testing::UnorderedElementsAre("0=100", "1=101", "2=102", "3=103", "4=104", "0ns-a=100"));
+}
+
+TEST_F(Attached, ASampleSaysWhereTheFlowsOfATenantAre) {
+  const std::string port = world.Attachment(pod).representor;
+  const auto flow = [](const std::string& from, const std::string& where, const std::string& actions) {
+    return "ufid:1, in_port(" + from + "), packets:1, bytes:1, used:0.1s, " + where + ", actions:" + actions +
+           "\n";
+  };
+  megaflows = flow(port, "offloaded:yes, dp:tc", "set(eth(src=a,dst=b)),uplink") +
+              flow("uplink", "dp:tc", port) + flow(port, "dp:ovs", "uplink") + flow(port, "dp:ovs", "drop") +
+              flow("uplink", "dp:ovs", "drop") + flow("uplink", "dp:ovs", "br-rail0");
+  const SwitchSample sample = inspector->Sample(std::chrono::seconds(20));
+  EXPECT_EQ(sample.datapath_problem, "");
+  ASSERT_EQ(sample.flows.size(), 1U);
+  const auto& [of, flows] = *sample.flows.begin();
+  EXPECT_EQ(of, std::pair(std::string("rail0"), std::string("ns-a")));
+  EXPECT_EQ(flows.in_hardware, 1U);
+  EXPECT_EQ(flows.in_tc, 1U);
+  EXPECT_EQ(flows.in_software, 1U);
+  EXPECT_EQ(flows.dropping, 1U);
+}
+
+TEST_F(Attached, ASampleSaysWhatItCouldNotHave) {
+  vswitchd_down = true;
+  SwitchSample sample = inspector->Sample(std::chrono::seconds(20));
+  EXPECT_EQ(sample.datapath_problem, "ovs-vswitchd is down");
+  EXPECT_EQ(sample.rules_problem, "");
+  vswitchd_down = false;
+  world.gate.down = {Edge::kOpenFlow};
+  sample = inspector->Sample(std::chrono::seconds(20));
+  EXPECT_NE(sample.rules_problem, "");
+  EXPECT_EQ(sample.datapath_problem, "");
+}
+
 TEST_F(Attached, TraceAsksTheSwitchAndSaysWhenItIsDown) {
   const Question question{.source = {.pod = "p1"}, .destination = *IpAddress::Parse("10.0.3.9")};
   const auto answer = inspector->Trace(question);

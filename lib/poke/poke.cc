@@ -5,12 +5,19 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <filesystem>
 
 namespace rail::poke {
 namespace {
+
+constexpr size_t kMostBytes = 128;
+// As many datagrams as wait for a socket by default (net.unix.max_dgram_qlen). So many at once: a poke may have found no room.
+constexpr size_t kQueue = 10;
 
 Result<sockaddr_un> AddressOf(const std::string& path, const std::string& doing) {
   sockaddr_un address{};
@@ -72,18 +79,58 @@ PokeSocket::~PokeSocket() {
   if (fd_) ::unlink(path_.c_str());
 }
 
-void PokeSocket::Drain() {
-  char unused;
-  while (::recv(fd_.get(), &unused, sizeof unused, MSG_DONTWAIT) >= 0 || errno == EINTR) {
+News PokeSocket::Drain() {
+  News news;
+  std::array<char, kMostBytes> text;
+  size_t taken = 0;
+  for (;;) {
+    const ssize_t n = ::recv(fd_.get(), text.data(), text.size(), MSG_DONTWAIT);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) break;
+    ++taken;
+    if (n == 0) {
+      news.changed = true;
+    } else if (auto ran = ParseRan({text.data(), static_cast<size_t>(n)})) {
+      news.ran.push_back(std::move(*ran));
+    }
   }
+  if (taken >= kQueue) news.changed = true;
+  return news;
 }
 
-Status Poke(const std::string& path) {
-  const std::string doing = "poke raild on " + path;
+std::string ToText(const Ran& ran) {
+  return ran.verb + " " + ran.plugin + " " + std::to_string(ran.took.count()) +
+         (ran.failed ? " failed" : " done");
+}
+
+std::optional<Ran> ParseRan(std::string_view text) {
+  std::array<std::string_view, 4> words;
+  for (size_t i = 0; i < words.size(); ++i) {
+    const size_t end = i + 1 < words.size() ? text.find(' ') : text.size();
+    if (end == std::string_view::npos) return std::nullopt;
+    words[i] = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  const auto& [verb, plugin, took, how] = words;
+  const bool named = !verb.empty() && !plugin.empty() &&
+                     std::ranges::all_of(verb, [](char c) { return c >= 'A' && c <= 'Z'; }) &&
+                     std::ranges::all_of(plugin, [](char c) { return (c >= 'a' && c <= 'z') || c == '-'; });
+  uint32_t microseconds = 0;  // more than an hour is nobody's
+  const auto [end, error] = std::from_chars(took.data(), took.data() + took.size(), microseconds);
+  if (!named || error != std::errc() || end != took.data() + took.size()) return std::nullopt;
+  if (how != "done" && how != "failed") return std::nullopt;
+  return Ran{std::string(plugin), std::string(verb), std::chrono::microseconds(microseconds),
+             how == "failed"};
+}
+
+namespace {
+
+Status Send(const std::string& path, std::string_view text, const std::string& doing) {
   RAIL_ASSIGN(const sockaddr_un address, AddressOf(path, doing));
   const Fd fd = NewSocket();
   if (!fd) return FailErrno(errno, doing);
-  if (::sendto(fd.get(), nullptr, 0, MSG_DONTWAIT | MSG_NOSIGNAL, Generic(address), sizeof address) == 0)
+  if (::sendto(fd.get(), text.data(), text.size(), MSG_DONTWAIT | MSG_NOSIGNAL, Generic(address),
+               sizeof address) >= 0)
     return {};
   switch (errno) {
     case ENOENT:
@@ -94,6 +141,16 @@ Status Poke(const std::string& path) {
     default:
       return FailErrno(errno, doing);
   }
+}
+
+}  // namespace
+
+Status Poke(const std::string& path) {
+  return Send(path, {}, "poke raild on " + path);
+}
+
+Status Tell(const std::string& path, const Ran& ran) {
+  return Send(path, ToText(ran), "tell raild on " + path);
 }
 
 }  // namespace rail::poke

@@ -26,6 +26,43 @@ class PokeTest : public ::testing::Test {
   const std::string path_ = folder_ + "/poke.sock";
 };
 
+TEST_F(PokeTest, WhatAPluginTellsIsNoPoke) {
+  auto socket = PokeSocket::Bind(path_);
+  ASSERT_TRUE(socket) << socket.error().message;
+  EXPECT_TRUE(Tell(path_, {"ovs-provider", "ADD", std::chrono::microseconds(12345), true}));
+  News news = socket->Drain();
+  EXPECT_FALSE(news.changed);
+  ASSERT_EQ(news.ran.size(), 1U);
+  EXPECT_EQ(ToText(news.ran[0]), "ADD ovs-provider 12345 failed");
+  EXPECT_TRUE(Tell(path_, {"frr-provider", "DEL", std::chrono::microseconds(1), false}));
+  EXPECT_TRUE(Poke(path_));
+  news = socket->Drain();
+  EXPECT_TRUE(news.changed);
+  EXPECT_EQ(news.ran.size(), 1U);
+  news = socket->Drain();
+  EXPECT_FALSE(news.changed);
+  EXPECT_TRUE(news.ran.empty());
+}
+
+TEST_F(PokeTest, APokeThatMayHaveFoundNoRoomCounts) {
+  auto socket = PokeSocket::Bind(path_);
+  ASSERT_TRUE(socket) << socket.error().message;
+  for (int i = 0; i < 1000; ++i) EXPECT_TRUE(Tell(path_, {"ovs-provider", "ADD", {}, false}));
+  EXPECT_TRUE(Poke(path_));
+  EXPECT_TRUE(socket->Drain().changed);
+}
+
+TEST(ParseRan, TakesNothingElse) {
+  const Ran ran{"frr-provider", "DEL", std::chrono::microseconds(7), false};
+  EXPECT_EQ(ToText(*ParseRan(ToText(ran))), "DEL frr-provider 7 done");
+  for (const char* text :
+       {"", " ", "DEL", "DEL frr-provider 7", "DEL frr-provider 7 maybe", "DEL frr-provider -1 done",
+        "DEL frr-provider 4294967296 done", "DEL frr-provider 7 done ", "del frr-provider 7 done",
+        "DEL \"x 7 done", "DEL  7 done", "DEL frr-provider 7s done"}) {
+    EXPECT_FALSE(ParseRan(text)) << text;
+  }
+}
+
 TEST_F(PokeTest, IsSeenUntilDrained) {
   auto socket = PokeSocket::Bind(path_);
   ASSERT_TRUE(socket) << socket.error().message;
@@ -33,9 +70,9 @@ TEST_F(PokeTest, IsSeenUntilDrained) {
   EXPECT_TRUE(Poke(path_));
   EXPECT_TRUE(Poke(path_));
   EXPECT_TRUE(Readable(*socket));
-  socket->Drain();
+  EXPECT_TRUE(socket->Drain().changed);
   EXPECT_FALSE(Readable(*socket));
-  socket->Drain();  // nothing there: returns
+  EXPECT_FALSE(socket->Drain().changed);  // nothing there: returns
   EXPECT_TRUE(Poke(path_));
   EXPECT_TRUE(Readable(*socket));
 }

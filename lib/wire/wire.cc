@@ -1,9 +1,12 @@
 #include "lib/wire/wire.h"
 
+#include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <string_view>
 
+#include "lib/base/clock.h"
 #include "lib/cni/ipam.h"
 #include "lib/config/node_config.h"
 #include "lib/device/netdev.h"
@@ -87,8 +90,23 @@ engine::Deps RealDeps() {
               }};  // raild also audits: a lost poke costs time only
 }
 
+namespace {
+
+// As Main; then raild hears how long it took, if it is there. Nobody waits for that.
+int TimedMain(const cni::Plugin& plugin) {
+  const auto began = Clock::now();
+  const int status = cni::Main(plugin);
+  const char* verb = std::getenv("CNI_COMMAND");
+  if (verb == nullptr || std::string_view(verb) == "VERSION") return status;
+  const auto took = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - began);
+  (void)poke::Tell(config::Paths::FromEnvironment().poke_socket, {plugin.name, verb, took, status != 0});
+  return status;
+}
+
+}  // namespace
+
 int PluginMain(int argc, char** argv, const cni::Plugin& plugin) {
-  if (argc == 1) return cni::Main(plugin);
+  if (argc == 1) return TimedMain(plugin);
   if (argc == 2 && std::string_view(argv[1]) == "--check-config") return cni::CheckConfigMain(plugin);
   std::fprintf(
       stderr,

@@ -105,6 +105,12 @@ def test_a_hundred_thousand_remotes(alone: World) -> None:
         rows.append(("  its RSS", f"{rss:.0f} MiB", f"<= {RSS_MIB} MiB"))
         rows.append(("  its peak RSS", f"{rss_mib(raild, 'VmHWM'):.0f} MiB", ""))
 
+        began = time.monotonic()
+        page = alone.metrics(node)
+        rows.append(("a page of metrics with them", f"{1000 * (time.monotonic() - began):.0f} ms", ""))
+        assert page["railcni_remotes"] == ADDRESSES
+        assert len(page) < 200, "100,000 remotes add no line"
+
         # The first pod of the largest tenant.
         began = time.monotonic()
         pods.add(alone.lab, "first", "n1", names[0], [0])

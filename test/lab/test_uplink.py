@@ -19,6 +19,11 @@ def rail_view(world: World, node: Node, rail: int) -> dict[str, object]:
     return next(r for r in world.railctl(node, "get", "rails")["rails"] if r["name"] == f"rail{rail}")
 
 
+def carriers(world: World, node: Node) -> dict[int, float]:
+    found = world.metrics(node)
+    return {rail: found[f'railcni_rail_carrier{{rail="rail{rail}"}}'] for rail in (RAIL, OTHER)}
+
+
 def test_rail_without_a_carrier_is_not_announced(world: World) -> None:
     lab = world.lab
     near, far = lab.find_node("n2"), lab.find_node("n1")
@@ -38,11 +43,13 @@ def test_rail_without_a_carrier_is_not_announced(world: World) -> None:
                        lambda found: not {lost.ipv4, lost.ipv6} & found)
         eventually("railctl says so", lambda: rail_view(world, near, RAIL), lambda r: not r.get("carrier"))
         assert rail_view(world, near, OTHER)["carrier"]
+        assert carriers(world, near) == {RAIL: 0, OTHER: 1}, "the metrics say so"
         pod = next(p for p in pods.all_pods(lab) if p.name == "a2")
         with pytest.raises(LabError, match=f"uplink {uplink(RAIL)} of rail rail{RAIL} has no carrier"):
             pods.chain(lab, near, RAIL).check(pods.attachment(lab, pod, RAIL))
     finally:
         kernel.run(["ip", "-n", lab.leaf(RAIL).namespace, "link", "set", near.name, "up"])
+    eventually("the metrics say so", lambda: carriers(world, near), lambda c: c == {RAIL: 1, OTHER: 1})
     eventually("announced again", lambda: announced(near), lambda a: prefixes | others <= a)
     eventually("at the leaf again", lambda: world.leaf_prefixes(RAIL), lambda p: prefixes <= p, seconds=60)
     settle(world, seconds=60)

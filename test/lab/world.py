@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import re
 import socket
@@ -15,9 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from railcni_lab import daemons, kernel, matrix, pods, vty
+from railcni_lab.fabric import METRICS
 from railcni_lab.layout import Host, Lab, LabError, Node, bridge, uplink
 
 ETH_P_ALL = 3
+METRICS_PORT = int(METRICS.rpartition(":")[2])
 DROP_PRIORITY = 1  # in table 0, a port's last rule: what its pod sent and may not send
 
 
@@ -113,6 +116,23 @@ class World:
         text = kernel.run([str(self.lab.binaries / "railctl"), *words, "-o", "json"],
                           env={"RAILCNI_ROOT": str(node.root)})
         return json.loads(text)
+
+    def metrics_page(self, node: Node, path: str = "/metrics") -> tuple[int, str]:
+        """The status and the text of a page of raild's HTTP port."""
+        with kernel.inside(node.namespace):
+            connection = socket.create_connection(("127.0.0.1", METRICS_PORT), timeout=30)
+        with connection:
+            connection.sendall(f"GET {path} HTTP/1.1\r\nHost: {node.name}\r\n\r\n".encode())
+            answer = http.client.HTTPResponse(connection)
+            answer.begin()
+            return answer.status, answer.read().decode()
+
+    def metrics(self, node: Node) -> dict[str, float]:
+        """Samples as they are written: 'railcni_rail_carrier{rail="rail0"}' -> 1.0."""
+        status, text = self.metrics_page(node)
+        assert status == 200, text
+        return {name: float(value) for name, _, value in
+                (line.rpartition(" ") for line in text.splitlines() if not line.startswith("#"))}
 
     def record(self, node: Node, container_id: str) -> dict[str, int]:
         """Rows of the node's state.db that belong to a container (lib/state/FORMAT.md)."""

@@ -10,6 +10,7 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 import acceptance  # noqa: E402
+import alerts  # noqa: E402
 import binaries  # noqa: E402  (after the line above, so that no .pyc appears in the tree)
 import documents  # noqa: E402
 import format  # noqa: E402
@@ -205,6 +206,26 @@ class Acceptance(Checker):
                                 ("| B03 |", "| B04 |", "line B04 stands twice"),
                                 ("test_x.py::test_y", "test_x.py::test_gone", "B01: no such test")):
             found = acceptance.compare(self.GOOD.replace(old, new, 1), self.CTEST, self.LAB)
+            self.assertTrue(any(words in finding for finding in found), (words, found))
+
+
+class Alerts(unittest.TestCase):
+    RULES = ("      - alert: One\n        expr: railcni_up == 0\n        description: >-\n          It is down.\n          Do: this.\n"
+             "      - alert: Two\n        expr: railcni_remotes > 1\n        description: >-\n          Many. Do: that.\n")
+    TESTS = 'alertname="One" alertname="Two" railcni_up'
+    KNOWN = {"railcni_up", "railcni_remotes"}
+
+    def test_rules_that_are_tested_and_say_what_to_do_pass(self) -> None:
+        self.assertEqual(alerts.compare(self.RULES, self.TESTS, self.KNOWN), [])
+
+    def test_what_is_missing_is_found(self) -> None:
+        for rules, tests, known, words in (
+                (self.RULES, self.TESTS, {"railcni_up"}, "raild has no metric railcni_remotes"),
+                (self.RULES, self.TESTS + " railcni_gone", self.KNOWN, "raild has no metric railcni_gone"),
+                (self.RULES.replace("Do: this.", ""), self.TESTS, self.KNOWN, "One does not say what to do"),
+                (self.RULES, 'alertname="One"', self.KNOWN, "no test in which Two fires"),
+                ("", self.TESTS, self.KNOWN, "no alert")):
+            found = alerts.compare(rules, tests, known)
             self.assertTrue(any(words in finding for finding in found), (words, found))
 
 

@@ -16,6 +16,7 @@ from .layout import (COMMUNITY_ASN, MTU, Host, Lab, LabError, Node, Shape, bridg
 
 PRODUCT_BINARIES = ("raild", "ovs-provider", "tenant-isolation", "frr-provider")
 READY_SECONDS = 60
+METRICS = "127.0.0.1:9477"  # of every node, in its own namespace
 
 
 @dataclass
@@ -143,6 +144,7 @@ def node_config(lab: Lab, node: Node) -> dict[str, object]:
         "ovs": {"db": f"unix:{node.ovs_dir}/db.sock", "run_dir": str(node.ovs_dir), "manage_bridges": True,
                 "datapath": shape.datapath},
         "frr": {"run_dir": str(node.frr_dir)},
+        "metrics": {"listen": METRICS},
     }
 
 

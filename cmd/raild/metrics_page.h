@@ -1,0 +1,55 @@
+// The pages of raild's HTTP port: its metrics, and whether the node is well. No I/O.
+//
+// Use:      http::Page page = MetricsPage(*board.Current(), measured.get(), runs);
+// Threads:  pure functions
+// Source:   lib/metrics/README.md (what each metric says)
+#pragma once
+
+#include <compare>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "lib/engine/view.h"
+#include "lib/http/server.h"
+#include "lib/inspect/roce.h"
+#include "lib/inspect/sample.h"
+#include "lib/metrics/histogram.h"
+#include "lib/poke/poke.h"
+
+namespace rail::raild {
+
+// What has to be looked for when somebody asks.
+struct Measured {
+  inspect::SwitchSample sample;
+  std::map<inspect::DropTotals::Key, uint64_t> drops;
+  std::map<std::string, std::vector<inspect::RoceCounter>> roce;  // by rail
+  double seconds = 0;                                             // how long the look took
+};
+
+// What the plugins have told of their runs.
+class CniRuns {
+ public:
+  struct Key {
+    std::string plugin, verb;
+    auto operator<=>(const Key&) const = default;
+  };
+  struct Runs {
+    metrics::Histogram times;
+    uint64_t failed = 0;
+  };
+  // Nothing but the plugins and the verbs that there are is counted.
+  void Count(const poke::Ran& ran);
+  const std::map<Key, Runs>& runs() const { return runs_; }
+
+ private:
+  std::map<Key, Runs> runs_;
+};
+
+// `measured` null: the look has not ended in time; what it would tell is left out.
+http::Page MetricsPage(const engine::NodeView& view, const Measured* measured, const CniRuns& cni);
+
+// 200 when every part is right, else 503 with a line for each that is not.
+http::Page HealthPage(const engine::NodeView& view);
+
+}  // namespace rail::raild

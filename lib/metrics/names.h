@@ -1,0 +1,152 @@
+// Every metric of raild: its name, its labels, and what it says. The one place where they are named in code; README.md of this
+// folder explains them, and a test holds the two together.
+//
+// Use:      page.Add(metrics::kRailCarrier, {rail.name}, carrier);
+// Threads:  constants
+// Source:   Prometheus, "Metric and label naming": base units, _total for counters
+//
+// The values of a label are few: rails and bounded lists; tenants that have a pod on this node. Never a pod, an address or
+// anything else that a tenant's workload can multiply.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+namespace rail::metrics {
+
+enum class Kind { kGauge, kCounter, kHistogram };
+
+struct Family {
+  std::string_view name;
+  Kind kind = Kind::kGauge;
+  std::string_view labels;  // separated by commas
+  std::string_view help;    // one line
+};
+
+// raild
+inline constexpr Family kBuildInfo{"railcni_build_info", Kind::kGauge, "version", "1; the version of raild."};
+inline constexpr Family kStartTime{"railcni_start_time_seconds", Kind::kGauge, "",
+                                   "When raild was started, in seconds since 1970."};
+inline constexpr Family kUp{
+    "railcni_up", Kind::kGauge, "part",
+    "1: this part of the node was right when raild last looked; 0: /healthz says why."};
+inline constexpr Family kFailures{"railcni_failures_total", Kind::kCounter, "part",
+                                  "Rounds in which this part could not be put right."};
+inline constexpr Family kRepairs{
+    "railcni_repairs_total", Kind::kCounter, "cause",
+    "Rules, ports, announcements and settings that raild has put right, first installation included."};
+inline constexpr Family kScrapeSuccess{"railcni_scrape_success", Kind::kGauge, "source",
+                                       "1: this part of Open vSwitch answered the last look; 0: what is "
+                                       "counted there is left out of this page."};
+inline constexpr Family kScrapeSeconds{"railcni_scrape_duration_seconds", Kind::kGauge, "",
+                                       "How long the last look at Open vSwitch took."};
+
+// Rails
+inline constexpr Family kRailInfo{"railcni_rail_info", Kind::kGauge, "rail,bridge,uplink",
+                                  "1; a rail's bridge and uplink."};
+inline constexpr Family kRailCarrier{"railcni_rail_carrier", Kind::kGauge, "rail",
+                                     "1: the rail's uplink has a carrier."};
+inline constexpr Family kRailBridge{"railcni_rail_bridge_present", Kind::kGauge, "rail",
+                                    "1: Open vSwitch has the rail's bridge."};
+inline constexpr Family kRailLeaf{
+    "railcni_rail_leaf_known", Kind::kGauge, "rail",
+    "1: the MAC address of the rail's leaf is known, so packets can be sent to it."};
+inline constexpr Family kRulesWanted{"railcni_rail_rules_wanted", Kind::kGauge, "rail",
+                                     "OpenFlow rules that the rail's bridge should have."};
+inline constexpr Family kRulesInstalled{"railcni_rail_rules_installed", Kind::kGauge, "rail",
+                                        "Of those, how many were in the bridge when raild last looked."};
+
+// BGP
+inline constexpr Family kBgpEstablished{"railcni_bgp_session_established", Kind::kGauge, "rail",
+                                        "1: the session with the rail's leaf is Established."};
+inline constexpr Family kBgpState{"railcni_bgp_session_state", Kind::kGauge, "rail,state",
+                                  "1 for the state of the session with the rail's leaf, 0 for the others."};
+inline constexpr Family kPrefixesReceived{"railcni_bgp_prefixes_received", Kind::kGauge, "rail",
+                                          "Prefixes that the rail's leaf has sent, of all families."};
+inline constexpr Family kPrefixesSent{"railcni_bgp_prefixes_sent", Kind::kGauge, "rail",
+                                      "Prefixes that the rail's leaf was sent, of all families."};
+inline constexpr Family kLearningByPush{
+    "railcni_learning_by_push", Kind::kGauge, "",
+    "1: bgpd pushes what it learns (BMP); 0: raild asks it four times a second."};
+inline constexpr Family kLearningComplete{"railcni_learning_complete", Kind::kGauge, "",
+                                          "1: a whole table has been learned since the start of raild."};
+inline constexpr Family kRemotes{"railcni_remotes", Kind::kGauge, "",
+                                 "Addresses of pods elsewhere, of all tenants, that are known from BGP."};
+inline constexpr Family kTenantRemotes{"railcni_tenant_remotes", Kind::kGauge, "tenant",
+                                       "The same of one tenant that has a pod on this node."};
+inline constexpr Family kContested{"railcni_contested_addresses", Kind::kGauge, "",
+                                   "Addresses that more than one tenant announces; they reach nobody."};
+
+// Attachments
+inline constexpr Family kAttachments{"railcni_attachments", Kind::kGauge, "rail,phase",
+                                     "Interfaces of pods in the record."};
+inline constexpr Family kAttachmentsWithoutRules{"railcni_attachments_without_rules", Kind::kGauge, "rail",
+                                                 "Of those that are ready, how many lack a rule."};
+inline constexpr Family kAttachmentsAnnounced{"railcni_attachments_announced", Kind::kGauge, "rail",
+                                              "Of those that are ready, how many are announced by BGP."};
+inline constexpr Family kPendingUndo{"railcni_attachments_pending_undo", Kind::kGauge, "rail",
+                                     "Attachments with work of a DEL that has failed and is tried again."};
+inline constexpr Family kTenantAttachments{"railcni_tenant_attachments", Kind::kGauge, "rail,tenant",
+                                           "Interfaces of a tenant's pods."};
+inline constexpr Family kRdmaNetns{
+    "railcni_rdma_netns_mode", Kind::kGauge, "mode",
+    "1 for how RDMA devices and namespaces go together (exclusive, shared, none), 0 for the others."};
+
+// The plugins
+inline constexpr Family kCniSeconds{"railcni_cni_duration_seconds", Kind::kHistogram, "plugin,verb",
+                                    "How long a plugin of the chain took for a verb."};
+inline constexpr Family kCniFailures{"railcni_cni_failures_total", Kind::kCounter, "plugin,verb",
+                                     "Verbs that a plugin ended with an error."};
+
+// What the switch has counted, read when it is asked for
+inline constexpr Family kDropped{"railcni_dropped_packets_total", Kind::kCounter, "rail,table,tenant",
+                                 "Packets that rules of ours have dropped since raild first looked; the "
+                                 "tenant where the rule is a pod's."};
+inline constexpr Family kMegaflows{
+    "railcni_datapath_flows", Kind::kGauge, "rail,tenant,place",
+    "Datapath flows that forward from or to a tenant's pods: in hardware, in tc alone, or in software."};
+inline constexpr Family kDroppingMegaflows{"railcni_datapath_dropping_flows", Kind::kGauge, "rail,tenant",
+                                           "Datapath flows that drop what a tenant's pods send."};
+
+// The NIC
+inline constexpr Family kRoce{"railcni_roce_counter_total", Kind::kCounter, "rail,counter",
+                              "A counter of the uplink's RDMA device, as its driver names it."};
+
+inline constexpr std::array kAll = {
+    &kBuildInfo,
+    &kStartTime,
+    &kUp,
+    &kFailures,
+    &kRepairs,
+    &kScrapeSuccess,
+    &kScrapeSeconds,
+    &kRailInfo,
+    &kRailCarrier,
+    &kRailBridge,
+    &kRailLeaf,
+    &kRulesWanted,
+    &kRulesInstalled,
+    &kBgpEstablished,
+    &kBgpState,
+    &kPrefixesReceived,
+    &kPrefixesSent,
+    &kLearningByPush,
+    &kLearningComplete,
+    &kRemotes,
+    &kTenantRemotes,
+    &kContested,
+    &kAttachments,
+    &kAttachmentsWithoutRules,
+    &kAttachmentsAnnounced,
+    &kPendingUndo,
+    &kTenantAttachments,
+    &kRdmaNetns,
+    &kCniSeconds,
+    &kCniFailures,
+    &kDropped,
+    &kMegaflows,
+    &kDroppingMegaflows,
+    &kRoce,
+};
+
+}  // namespace rail::metrics

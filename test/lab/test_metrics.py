@@ -1,0 +1,266 @@
+"""raild's metrics: true, taken by Prometheus itself, there within a moment whatever has gone, and few."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+import urllib.parse
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from frames import udp_frame
+from lone import Lone, stopped
+from railcni_lab import daemons, kernel, matrix, pods
+from railcni_lab.fabric import METRICS
+from railcni_lab.layout import Lab, Node
+from tables import Tables
+from world import METRICS_PORT, World, eventually, send_frames, settle
+
+DEPLOY = Path(__file__).resolve().parents[2] / "deploy/prometheus"
+PROMETHEUS_PORT = 19090
+FRESH = 5  # seconds for which raild gives the same look at the switch
+SWITCH_FAMILIES = ("railcni_dropped_packets_total", "railcni_datapath_flows", "railcni_datapath_dropping_flows")
+
+
+@pytest.fixture(scope="module")
+def settled(world: World) -> World:
+    settle(world)
+    return world
+
+
+@pytest.fixture
+def node(settled: World) -> Node:
+    return settled.lab.find_node("n1")
+
+
+def value(found: dict[str, float], name: str, **labels: str) -> float | None:
+    written = ",".join(f'{key}="{text}"' for key, text in labels.items())
+    return found.get(f"{name}{{{written}}}" if labels else name)
+
+
+def test_the_page_is_as_prometheus_wants_it(settled: World, node: Node) -> None:
+    _, text = settled.metrics_page(node)
+    done = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert not done.stderr.strip(), f"promtool would have it otherwise: {done.stderr}"
+
+
+def test_the_page_says_what_railctl_says(settled: World, node: Node) -> None:
+    def differences() -> list[str]:
+        found = settled.metrics(node)
+        rails = settled.railctl(node, "get", "rails")["rails"]
+        attachments = settled.railctl(node, "get", "attachments")["attachments"]
+        wanted: dict[str, Any] = {"railcni_remotes": settled.railctl(node, "get", "remotes").get("total", 0),
+                                  "railcni_learning_by_push": 1, "railcni_learning_complete": 1,
+                                  "railcni_contested_addresses": 0}
+        for rail in rails:
+            name = rail["name"]
+            wanted[f'railcni_rail_rules_wanted{{rail="{name}"}}'] = int(rail["rules_wanted"])
+            wanted[f'railcni_rail_rules_installed{{rail="{name}"}}'] = int(rail["rules_installed"])
+            wanted[f'railcni_rail_carrier{{rail="{name}"}}'] = 1
+            wanted[f'railcni_bgp_session_established{{rail="{name}"}}'] = 1
+            here = [a for a in attachments if a["rail"] == name]
+            wanted[f'railcni_attachments{{rail="{name}",phase="ready"}}'] = len(here)
+            wanted[f'railcni_attachments_announced{{rail="{name}"}}'] = len(here)
+            wanted[f'railcni_attachments_without_rules{{rail="{name}"}}'] = 0
+            for tenant in ("tenant-a", "tenant-b"):
+                wanted[f'railcni_tenant_attachments{{rail="{name}",tenant="{tenant}"}}'] = sum(
+                    a["tenant"]["name"] == tenant for a in here)
+        return [f"{name}: {found.get(name)}, not {want}" for name, want in wanted.items() if found.get(name) != want]
+
+    eventually("the page is what railctl says", differences, lambda found: not found)
+    assert settled.metrics_page(node, "/healthz") == (200, "ok\n")
+    assert settled.metrics_page(node, "/nowhere")[0] == 404
+
+
+def test_verbs_are_timed(lone: Lone) -> None:
+    def count(plugin: str, verb: str) -> float:
+        return value(lone.world.metrics(lone.node), "railcni_cni_duration_seconds_count", plugin=plugin, verb=verb) or 0
+
+    verbs = [(plugin["type"], verb) for plugin in lone.plugins for verb in ("ADD", "CHECK", "DEL")]
+    before = {each: count(*each) for each in verbs}
+    attachment = lone.attachment("timed", 40)
+    chain = lone.chain()
+    chain.add(attachment)
+    chain.check(attachment)
+    chain.delete(attachment)
+    eventually("each plugin has told of each verb", lambda: {each: count(*each) - before[each] for each in verbs},
+               lambda found: set(found.values()) == {1})
+
+
+def test_drops_are_counted_by_table_and_tenant(settled: World) -> None:
+    mine, mate, stranger = settled.port("a1"), settled.port("a2"), settled.port("b1")
+    node, rail = mine.node, "rail0"
+
+    def drops(table: str, tenant: str) -> float:
+        return value(settled.metrics(node), "railcni_dropped_packets_total", rail=rail, table=table, tenant=tenant) or 0
+
+    before = drops("admit", "tenant-a"), drops("admit", "tenant-b"), drops("compare", "")
+    false = udp_frame(mine.mac, settled.gateway_mac(0), "10.0.99.99", mate.ipv4, b"metrics")
+    foreign = udp_frame(mine.mac, settled.gateway_mac(0), mine.ipv4, stranger.ipv4, b"metrics")
+    send_frames(mine, [false] * 20 + [foreign] * 20)
+    eventually("the forged frames are its tenant's", lambda: drops("admit", "tenant-a"), lambda n: n >= before[0] + 20, 60)
+    eventually("those to another tenant are nobody's", lambda: drops("compare", ""), lambda n: n >= before[2] + 20, 60)
+    assert drops("admit", "tenant-b") == before[1]
+
+
+def test_flows_of_a_tenant_are_where_the_datapath_has_them(settled: World, node: Node) -> None:
+    def in_software() -> float:
+        assert all(cell.right for cell in matrix.measure(settled.lab, "udp", wait_seconds=15))
+        found = settled.metrics(node)
+        assert value(found, "railcni_datapath_flows", rail="rail0", tenant="tenant-a", place="hardware") == 0
+        assert found['railcni_scrape_success{source="datapath"}'] == 1
+        return value(found, "railcni_datapath_flows", rail="rail0", tenant="tenant-a", place="software") or 0
+
+    eventually("the userspace datapath's flows are in software", in_software, lambda n: n > 0, 60)
+
+
+# --- what has gone ------------------------------------------------------------------------------------------------------
+
+
+def look_again() -> None:
+    """The next page comes with a new look at the switch."""
+    time.sleep(FRESH + 0.1)
+
+
+def page_without_the_switch(world: World, node: Node) -> tuple[float, dict[str, float]]:
+    look_again()
+    began = time.monotonic()
+    found = world.metrics(node)
+    took = time.monotonic() - began
+    assert found['railcni_scrape_success{source="rules"}'] == 0
+    assert found['railcni_scrape_success{source="datapath"}'] == 0
+    assert not [name for name in found if name.startswith(SWITCH_FAMILIES)]
+    assert found["railcni_start_time_seconds"] > 0
+    return took, found
+
+
+def test_without_an_answer_from_the_switch_the_page_comes_without_its_part(lone: Lone, tables: Tables) -> None:
+    world, node = lone.world, lone.node
+    eventually("the page is whole", lambda: world.metrics(node).get('railcni_scrape_success{source="rules"}'), lambda n: n == 1)
+    head = ("metrics", "time of a page")
+    look_again()
+    began = time.monotonic()
+    world.metrics(node)
+    tables.row("metrics", head, ("all is well, a new look at the switch", f"{1000 * (time.monotonic() - began):.0f} ms"))
+    began = time.monotonic()
+    world.metrics(node)
+    tables.row("metrics", head, ("the same look again", f"{1000 * (time.monotonic() - began):.0f} ms"))
+
+    with stopped(daemons.pid_of(node, "ovs-vswitchd"), signal.SIGSTOP, signal.SIGCONT):
+        took, _ = page_without_the_switch(world, node)
+        tables.row("metrics", head, ("ovs-vswitchd is stopped", f"{1000 * took:.0f} ms"))
+        assert took < 10
+    daemons.end([daemons.pid_of(node, "ovs-vswitchd") or 0])
+    try:
+        took, _ = page_without_the_switch(world, node)
+        tables.row("metrics", head, ("ovs-vswitchd is gone", f"{1000 * took:.0f} ms"))
+        assert took < 10
+        eventually("the rail's part says so", lambda: world.metrics(node).get('railcni_up{part="rail rail0"}'), lambda n: n == 0, 60)
+        status, text = world.metrics_page(node, "/healthz")
+        assert status == 503 and "rail rail0: " in text
+    finally:
+        daemons.start_vswitchd(node)
+    eventually("well again", lambda: world.metrics_page(node, "/healthz"), lambda page: page == (200, "ok\n"), 60)
+    eventually("the page is whole", lambda: world.metrics(node).get('railcni_scrape_success{source="rules"}'), lambda n: n == 1, 60)
+
+
+def test_a_crowd_that_says_nothing_takes_no_page_away(lone: Lone) -> None:
+    crowd = []
+    try:
+        for _ in range(200):
+            with kernel.inside(lone.node.namespace):
+                crowd.append(socket.create_connection(("127.0.0.1", METRICS_PORT), timeout=30))
+            crowd[-1].sendall(b"GET /metrics HTTP/1.1\r\nX: ")
+        assert lone.world.metrics_page(lone.node)[0] == 200
+    finally:
+        for each in crowd:
+            each.close()
+
+
+def test_a_port_that_is_taken_is_said_at_the_start(lone: Lone, tmp_path: Path) -> None:
+    config = json.loads(lone.node.config_file.read_text())
+    for folder in ("etc/railcni", "run/railcni", "var/lib/railcni"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "etc/railcni/node.json").write_text(json.dumps(config))
+    with kernel.inside(lone.node.namespace):
+        done = subprocess.run([str(lone.lab.binaries / "raild")], capture_output=True, text=True, timeout=60, check=False,
+                              env={**os.environ, "RAILCNI_ROOT": str(tmp_path)})
+    assert done.returncode == 1
+    assert f"metrics.listen of node.json: listen on {METRICS}: another program has it; " in done.stderr
+
+
+# --- Prometheus itself --------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def prometheus(lab: Lab, node: Node, folder: Path) -> Iterator[None]:
+    """Debian's, in the node's namespace, with the configuration and the rules of deploy/prometheus, in a hurry."""
+    shutil.copy(DEPLOY / "alerts.yaml", folder)
+    config = (DEPLOY / "prometheus.yaml").read_text()
+    assert "scrape_interval: 15s" in config
+    (folder / "prometheus.yaml").write_text(config.replace("scrape_interval: 15s", "scrape_interval: 1s\n  evaluation_interval: 1s"))
+    with open(folder / "log", "wb") as log, kernel.inside(node.namespace):
+        process = subprocess.Popen(["prometheus", f"--config.file={folder}/prometheus.yaml", f"--storage.tsdb.path={folder}/data",
+                                    f"--web.listen-address=127.0.0.1:{PROMETHEUS_PORT}"],
+                                   stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=folder)
+    try:
+        yield
+    finally:
+        process.terminate()
+        try:
+            process.wait(20)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def ask(node: Node, path: str) -> Any:
+    try:
+        with kernel.inside(node.namespace):
+            connection = socket.create_connection(("127.0.0.1", PROMETHEUS_PORT), timeout=10)
+        with connection:
+            connection.sendall(f"GET {path} HTTP/1.0\r\nHost: x\r\n\r\n".encode())
+            text = b"".join(iter(lambda: connection.recv(65536), b""))
+        return json.loads(text.partition(b"\r\n\r\n")[2])["data"]
+    except (OSError, ValueError, KeyError):
+        return None  # not up yet
+
+
+def query(node: Node, expression: str) -> dict[str, float]:
+    data = ask(node, f"/api/v1/query?query={urllib.parse.quote(expression)}")
+    return {each["metric"].get("rail", ""): float(each["value"][1]) for each in data["result"]} if data else {}
+
+
+def test_prometheus_scrapes_and_judges(settled: World, node: Node, tmp_path: Path) -> None:
+    with prometheus(settled.lab, node, tmp_path):
+        try:
+            eventually("the rails' carriers", lambda: query(node, "railcni_rail_carrier"), lambda v: v == {"rail0": 1, "rail1": 1}, 90)
+            eventually("the scrape is well", lambda: query(node, 'up{job="railcni"}'), lambda v: v == {"": 1}, 60)
+            assert query(node, "sum(railcni_attachments)")[""] == 2 * sum(p.node == node.name for p in pods.all_pods(settled.lab))
+            rules = [rule for group in ask(node, "/api/v1/rules")["groups"] for rule in group["rules"]]
+            assert len(rules) >= 8
+            eventually("each alert is evaluated", lambda: [r["name"] for group in ask(node, "/api/v1/rules")["groups"]
+                                                           for r in group["rules"] if r["health"] != "ok"], lambda bad: not bad, 60)
+            assert not [r["name"] for r in rules if r["state"] == "firing"]
+            kernel.run(["ip", "-n", settled.lab.leaf(1).namespace, "link", "set", node.name, "down"])
+            try:
+                eventually("Prometheus sees the cable gone", lambda: query(node, "railcni_rail_carrier"),
+                           lambda v: v == {"rail0": 1, "rail1": 0}, 60)
+                eventually("and will wake somebody", lambda: query(node, 'ALERTS{alertname="RailcniRailDown"}'),
+                           lambda v: v == {"rail1": 1}, 60)
+            finally:
+                kernel.run(["ip", "-n", settled.lab.leaf(1).namespace, "link", "set", node.name, "up"])
+            eventually("and there again", lambda: query(node, "railcni_rail_carrier"), lambda v: v == {"rail0": 1, "rail1": 1}, 60)
+        except AssertionError:
+            print((tmp_path / "log").read_text()[-4000:])
+            raise
+    settle(settled, seconds=60)
