@@ -5,6 +5,8 @@
 # usage: NODE_NAME=... install-config.sh [CONFIG [SECRET [TO]]]    by default /config /secret /etc/railcni
 #   CONFIG  <NODE_NAME>.json, or node.json for a node that has none of its own -> TO/node.json (0644)
 #   SECRET  tenant.key -> TO/tenant.key (0400); may be missing when the tenancy mode is "off"
+#           tenant.key.old, tenant.key.next: keys that are accepted as well while the key is replaced (lib/tenancy/README.md); those that
+#           are not in it are removed from TO
 # Checked before anything is replaced: a node keeps its old configuration when the new one is wrong. Repeatable.
 set -eu
 
@@ -42,7 +44,18 @@ put() {  # put SOURCE NAME MODE
 }
 
 # The key first: raild --check-config reads the key that node.json names.
-if [ -f "$secret/tenant.key" ]; then put "$secret/tenant.key" tenant.key 400; fi
+# What is accepted comes before the key and goes after it: at every instant the old key and the new one count.
+if [ -f "$secret/tenant.key" ]; then
+  for key in tenant.key.old tenant.key.next tenant.key; do
+    if [ -f "$secret/$key" ]; then put "$secret/$key" "$key" 400; fi
+  done
+  for key in tenant.key.old tenant.key.next; do
+    if [ ! -f "$secret/$key" ] && [ -f "$to/$key" ]; then
+      rm -f "$to/$key"
+      say "removed $key: the Secret has it no more"
+    fi
+  done
+fi
 root=$(mktemp -d)
 mkdir -p "$root/etc/railcni"
 cp "$file" "$root/etc/railcni/node.json"

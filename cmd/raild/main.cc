@@ -18,7 +18,8 @@ using namespace rail;
 Result<config::NodeConfig> ReadConfig(const config::Paths& paths) {
   RAIL_ASSIGN(config::NodeConfig config, config::Load(paths.config_file));
   if (config.tenancy.mode == config::TenancyMode::kNamespace) {
-    RAIL_TRY(tenancy::Tenancy::Load(config.tenancy));
+    RAIL_ASSIGN(const tenancy::Tenancy keys, tenancy::Tenancy::Load(config.tenancy));
+    RAIL_TRY(keys.AcceptedProblem());
   }
   if (!config.api.listen.empty()) RAIL_TRY(raild::MutualTls(config.api));
   return config;

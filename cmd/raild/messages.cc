@@ -160,6 +160,14 @@ v1::GetNodeResponse GetNode(const NodeView& view) {
   }
   node.set_repairs(view.repairs);
   node.set_rdma(RdmaOf(view.rdma));
+  for (const engine::KeyView& key : view.keys) {
+    v1::TenantKey& message = *node.add_tenant_keys();
+    message.set_file(ValidUtf8(key.file.file));
+    message.set_current(key.file.current);
+    message.set_fingerprint(key.file.fingerprint);
+    message.set_attachments(key.attachments);
+    message.set_remotes(key.remotes);
+  }
   return response;
 }
 

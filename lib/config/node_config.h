@@ -60,6 +60,8 @@ struct Tenancy {
   std::map<std::string, std::vector<std::string>>
       tenants;  // tenant -> its namespaces; a namespace is in one at most
   std::string key_file;
+  // Keys whose ids count as well while keys are being replaced; a file that is not there is not accepted.
+  std::vector<std::string> accept_key_files;
 };
 
 struct Bgp {

@@ -43,12 +43,14 @@ Status RemoveRules(Node& node, const std::string& bridge, ovs::CookieMatch which
   return switch_->Commit({.remove_by_cookie = {which}}, node.edges.CallDeadline());
 }
 
-// Whether another local attachment of the rail holds the tenant.
+// Whether another local attachment of the rail holds the tenant, whatever key its id is of. Two tenants of one name (one of the
+// map, one not) keep each other's rule, which lets each reach itself alone; raild removes what nobody needs.
 Result<bool> TenantElsewhere(Node& node, const Attachment& attachment) {
   RAIL_ASSIGN(const std::vector<Attachment> all, node.store.List());
   return std::ranges::any_of(all, [&](const Attachment& other) {
     return other.id != attachment.id && other.rail == attachment.rail &&
-           other.tenant_id == attachment.tenant_id;
+           (other.tenant_id == attachment.tenant_id ||
+            (other.tenant_id != 0 && other.tenant == attachment.tenant));
   });
 }
 

@@ -55,8 +55,10 @@ Result<Differences> RulesDiffer(Node& node, const Attachment& attachment,
   return missing;
 }
 
-Differences TenantDiffers(const Attachment& attachment, const tenancy::Tenant& now) {
-  if (now.id.value == attachment.tenant_id) return {};
+Differences TenantDiffers(const Attachment& attachment, std::string_view pod_namespace,
+                          const tenancy::Tenancy& tenancy) {
+  if (tenancy.IsOf(pod_namespace, {attachment.tenant_id})) return {};
+  const tenancy::Tenant now = tenancy.TenantOf(pod_namespace);
   return {"the pod is in tenant " + attachment.tenant + " (" +
           tenancy::TenantId{attachment.tenant_id}.ToString() + "), node.json and the key say " + now.name +
           " (" + now.id.ToString() + "): attach the pod anew"};

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lib/engine/attachment.h"
@@ -22,8 +23,10 @@ Result<Differences> PortDiffers(Node& node, const config::Rail& rail, const stat
 Result<Differences> RulesDiffer(Node& node, const state::Attachment& attachment,
                                 const std::vector<ovs::Rule>& wanted);
 
-// The tenant in which the attachment was put is not `now`, what node.json and the key say.
-Differences TenantDiffers(const state::Attachment& attachment, const tenancy::Tenant& now);
+// The tenant in which the attachment was put is not that of its pod's namespace, as node.json and the keys say. An id under a key
+// that is also accepted is right: raild moves it.
+Differences TenantDiffers(const state::Attachment& attachment, std::string_view pod_namespace,
+                          const tenancy::Tenancy& tenancy);
 
 // What keeps the attachment's addresses from the leaf: the uplink has no carrier, bgpd does not announce one of them or
 // announces it otherwise. `announced`: what bgpd says that it announces.

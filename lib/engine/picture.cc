@@ -8,40 +8,77 @@
 namespace rail::engine {
 namespace {
 
-std::vector<RemoteView> Listed(const Learned& learned, const std::map<uint64_t, std::string>& tenants,
-                               const std::set<IpAddress>& own) {
+std::vector<RemoteView> Listed(const Learned& learned, const TenantIds& ids, const std::set<IpAddress>& own) {
   std::vector<RemoteView> listed;
   listed.reserve(learned.remotes.size());
   for (const auto& [id, remotes] : learned.remotes.by_tenant) {
-    const auto tenant = tenants.find(id.value);
+    const auto here = ids.Meaning(id);
     for (const frr::Remote& remote : *remotes) {
       if (own.contains(remote.address)) continue;
-      const bool wanted = tenant != tenants.end() && !learned.remotes.contested.contains(remote.address);
-      listed.push_back({remote, tenant == tenants.end() ? "" : tenant->second, wanted});
+      const auto contested = learned.remotes.contested.find(remote.address);
+      const bool wanted =
+          here && (contested == learned.remotes.contested.end() || ids.AreOne(contested->second));
+      listed.push_back(
+          {remote, here ? ids.names().at(*here) : "", wanted, here.value_or(tenancy::TenantId{})});
     }
   }
   std::ranges::sort(listed, {}, &RemoteView::remote);
   return listed;
 }
 
-// Without `own`, as in the list; only there does one show that nobody but another tenant announces.
-RemoteCounts Counted(const Learned& learned, const std::map<uint64_t, std::string>& tenants,
-                     const std::vector<state::Attachment>& own) {
-  RemoteCounts counts{.known = learned.remotes.size(), .contested = learned.remotes.contested.size()};
-  for (const auto& [id, name] : tenants) {
-    const auto found = learned.remotes.by_tenant.find({id});
-    uint64_t& count = counts.of_tenant[name];  // two ids of one name are one tenant for people
-    if (found == learned.remotes.by_tenant.end()) continue;
-    const std::vector<frr::Remote>& remotes = *found->second;
-    uint64_t ours = 0;
-    for (const state::Attachment& attachment : own) {
-      if (attachment.tenant_id != id) continue;
-      for (const IpAddress& address : attachment.addresses) {
-        ours += std::ranges::binary_search(remotes, address, {}, &frr::Remote::address) ? 1 : 0;
-      }
+// What is under which key: when an accepted one is needed no more.
+std::vector<KeyView> KeysOf(const tenancy::Tenancy& tenancy, const TenantIds& ids, const Record& record,
+                            const Learned& learned, const std::set<IpAddress>& own) {
+  std::vector<KeyView> by_key(tenancy.fingerprints().size());
+  for (const state::Attachment& attachment : record.attachments) {
+    if (const auto key = ids.KeyOf(attachment)) ++by_key[*key].attachments;
+  }
+  for (const auto& [id, remotes] : learned.remotes.by_tenant) {
+    const auto key = ids.KeyOf(id);
+    if (!key) continue;
+    if (*key == 0) {  // the usual ones; there may be very many
+      by_key[0].remotes += remotes->size();
+      continue;
     }
-    count += remotes.size() - ours;
-    counts.known -= ours;
+    for (const frr::Remote& remote : *remotes) {
+      if (own.contains(remote.address)) continue;
+      ++by_key[*key].remotes;
+      if (by_key[*key].examples.size() < KeyView::kExamples) by_key[*key].examples.push_back(remote.address);
+    }
+  }
+  std::vector<KeyView> views;
+  for (const tenancy::KeyFile& file : tenancy.key_files()) {
+    const auto key = std::ranges::find(tenancy.fingerprints(), file.fingerprint);
+    KeyView& view = views.emplace_back();
+    if (key != tenancy.fingerprints().end())
+      view = by_key[static_cast<size_t>(key - tenancy.fingerprints().begin())];
+    view.file = file;
+  }
+  return views;
+}
+
+// Without `own`, as in the list; only there does one show that nobody but another tenant announces.
+RemoteCounts Counted(const Learned& learned, const TenantIds& ids,
+                     const std::vector<state::Attachment>& own) {
+  RemoteCounts counts{.known = learned.remotes.size()};
+  for (const auto& [address, claims] : learned.remotes.contested)
+    counts.contested += ids.AreOne(claims) ? 0 : 1;
+  for (const auto& [now, name] : ids.names()) {
+    uint64_t& count = counts.of_tenant[name];  // two ids of one name are one tenant for people
+    for (const tenancy::TenantId id : ids.AnnouncedAs(now)) {
+      const auto found = learned.remotes.by_tenant.find(id);
+      if (found == learned.remotes.by_tenant.end()) continue;
+      const std::vector<frr::Remote>& remotes = *found->second;
+      uint64_t ours = 0;
+      for (const state::Attachment& attachment : own) {
+        if (ids.Now(attachment) != now) continue;
+        for (const IpAddress& address : attachment.addresses) {
+          ours += std::ranges::binary_search(remotes, address, {}, &frr::Remote::address) ? 1 : 0;
+        }
+      }
+      count += remotes.size() - ours;
+      counts.known -= ours;
+    }
   }
   return counts;
 }
@@ -97,6 +134,16 @@ std::shared_ptr<const Learned> Picture::learned() const {
   return learned_;
 }
 
+void Picture::SetTenancy(std::shared_ptr<const tenancy::Tenancy> tenancy) {
+  const std::lock_guard lock(mutex_);
+  tenancy_ = std::move(tenancy);
+}
+
+std::shared_ptr<const tenancy::Tenancy> Picture::tenancy() const {
+  const std::lock_guard lock(mutex_);
+  return tenancy_;
+}
+
 void Picture::Publish(state::Store& store) {
   const std::lock_guard one_at_a_time(publishing_);
   const auto record = Record::Read(store);
@@ -121,7 +168,6 @@ NodeView Picture::Compose(const Record& record) const {
   view.repairs_by_cause = repairs_;
   for (const auto& [cause, count] : repairs_) view.repairs += count;
   for (const auto& [part, health] : health_) view.health.push_back(health);
-  std::map<uint64_t, std::string> tenants;
   for (const state::Attachment& attachment : record.attachments) {
     AttachmentView shown;
     shown.attachment = attachment;
@@ -132,7 +178,6 @@ NodeView Picture::Compose(const Record& record) const {
     for (const state::Step& step : record.steps.at(attachment.id)) {
       if (!step.pending.empty()) shown.pending = step.kind + ": " + step.pending;
     }
-    if (attachment.tenant_id != 0) tenants[attachment.tenant_id] = attachment.tenant;
     view.attachments.push_back(std::move(shown));
   }
   for (const config::Rail& rail : config_.rails) {
@@ -155,12 +200,15 @@ NodeView Picture::Compose(const Record& record) const {
     }
     view.rails.push_back(std::move(shown));
   }
-  view.remote_counts = Counted(*learned_, tenants, record.attachments);
   std::set<IpAddress> own;  // other leaves send them back to us
   for (const state::Attachment& attachment : record.attachments)
     own.insert(attachment.addresses.begin(), attachment.addresses.end());
-  view.remotes = RemoteList([learned = learned_, tenants = std::move(tenants), own = std::move(own)] {
-    return Listed(*learned, tenants, own);
+  TenantIds ids(*tenancy_, record.attachments);
+  view.remote_counts = Counted(*learned_, ids, record.attachments);
+  view.keys = KeysOf(*tenancy_, ids, record, *learned_, own);
+  view.shared_tenant_ids = ids.shared();
+  view.remotes = RemoteList([learned = learned_, ids = std::move(ids), own = std::move(own)] {
+    return Listed(*learned, ids, own);
   });
   return view;
 }

@@ -182,23 +182,38 @@ bool BgpRepair::LearnAndTell(Edges& edges) {
   return TellIf(changed);
 }
 
+// Of two tenants, not of one under two ids, as while the keys of nodes are being replaced.
+std::vector<IpAddress> BgpRepair::Contested(const RemoteTable& table) const {
+  std::vector<IpAddress> contested;
+  if (table.contested.empty()) return contested;
+  const auto attachments = store_.List();
+  const TenantIds ids(*picture_.tenancy(), attachments ? *attachments : std::vector<Attachment>());
+  for (const auto& [address, tenants] : table.contested) {
+    if (!ids.AreOne(tenants)) contested.push_back(address);
+  }
+  return contested;
+}
+
 bool BgpRepair::TellIf(bool changed) {
   const RemoteTable& table = remotes_.table();
-  if (table.contested.empty()) {
+  const std::vector<IpAddress> contested = Contested(table);
+  if (contested.empty()) {
     contested_since_.reset();
   } else if (!contested_since_) {
     contested_since_ = Clock::now();
   }
   std::string problem = remotes_.problem();
   if (contested_since_ && Clock::now() - *contested_since_ >= kContested) {
-    const auto& [address, tenants] = *table.contested.begin();
-    problem += (problem.empty() ? "" : "; ") + address.ToString() + " is announced for " +
+    const std::set<tenancy::TenantId>& tenants = table.contested.at(contested.front());
+    problem += (problem.empty() ? "" : "; ") + contested.front().ToString() + " is announced for " +
                std::to_string(tenants.size()) + " tenants (" + tenants.begin()->ToString() + ", " +
                tenants.rbegin()->ToString() + ") and reaches nobody";
-    if (table.contested.size() > 1)
-      problem += ", as are " + std::to_string(table.contested.size() - 1) + " more";
+    if (contested.size() > 1) problem += ", as are " + std::to_string(contested.size() - 1) + " more";
   }
   picture_.Note("bgp remotes", problem.empty() ? Status() : Fail(Code::kInvalid, problem));
+  // What is only said after a while is news when it is said.
+  changed = changed || problem != told_problem_;
+  told_problem_ = std::move(problem);
   if (!remotes_.TakeNews() && !changed) return false;
   if (remotes_.complete() && !told_complete_) {
     told_complete_ = true;
@@ -225,6 +240,7 @@ Status BgpRepair::Announcements(Edges& edges) {
   RAIL_ASSIGN(frr::Bgp * bgp, edges.Bgp());
   RAIL_ASSIGN(const std::vector<frr::Announcement> seen, bgp->Announced(edges.CallDeadline()));
   RAIL_ASSIGN(const Record record, Record::Read(store_));
+  const TenantIds ids(*picture_.tenancy(), record.attachments);
   std::map<IpAddress, frr::Announcement> wanted;
   std::set<IpAddress> explained;  // by an ADD or DEL that may be under way
   for (const Attachment& attachment : record.attachments) {
@@ -235,7 +251,7 @@ Status BgpRepair::Announcements(Edges& edges) {
     // Behind an uplink without a carrier nobody reaches the pod: nothing is announced until it is back.
     if (picture_.UplinkIsDown(rail->name)) continue;
     for (const IpAddress& address : attachment.addresses) {
-      wanted[address] = {address, rail->name, rail->index, {attachment.tenant_id}};
+      wanted[address] = {address, rail->name, rail->index, ids.Now(attachment)};
     }
   }
   for (const frr::Announcement& announcement : seen) {

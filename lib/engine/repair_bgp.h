@@ -67,6 +67,7 @@ class BgpRepair {
   void JudgeAmbiguity(const std::vector<frr::Session>& sessions);
   bool LearnAndTell(Edges& edges);
   bool TellIf(bool changed);
+  std::vector<IpAddress> Contested(const RemoteTable& table) const;
   bool Polling() const;
   bool SessionsSettled() const;
 
@@ -83,6 +84,7 @@ class BgpRepair {
   const Deadline started_ = Clock::now();
   Remotes remotes_;
   bool told_complete_ = false;
+  std::string told_problem_;
   std::map<std::string, frr::Session> sessions_;  // by interface
   bool sessions_outdated_ = true;
 

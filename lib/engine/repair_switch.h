@@ -60,6 +60,8 @@ class SwitchRepair {
     Backoff backoff{std::chrono::milliseconds(250), std::chrono::seconds(10)};
   };
 
+  // The record follows the key of today. Rules and announcements do so by themselves, before it or after.
+  void TenantsFollowTheKey();
   void Whole(Edges& edges, const config::Rail& rail);
   void End(const config::Rail& rail, RailState& state, const Status& status);
   Status Bridge(Edges& edges, const config::Rail& rail, RailState& state);
@@ -75,10 +77,11 @@ class SwitchRepair {
   // kNews: the switch is looked at only when something else is wanted than in the last round.
   enum class Look { kAlways, kNews };
   Status Rules(Edges& edges, const config::Rail& rail, RailState& state, Look look);
-  std::set<uint64_t> Unplaced(const config::Rail& rail, const RailState& state, const Record& record) const;
+  std::set<uint64_t> Unplaced(const config::Rail& rail, const RailState& state, const Record& record,
+                              const TenantIds& ids) const;
   static uint16_t OfportOf(const RailState& state, const state::Attachment& attachment);
   std::vector<ovs::Rule> Wanted(const config::Rail& rail, const RailState& state, const Record& record,
-                                const engine::Learned& learned) const;
+                                const engine::Learned& learned, const TenantIds& ids) const;
 
   const config::NodeConfig& config_;
   const Deps deps_;

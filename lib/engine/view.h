@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,9 @@ enum class RdmaMode {
   kShared,     // every pod sees the devices of all
   kExclusive,  // a pod's device is its alone
 };
+
+// The part that the key files of the tenants are.
+inline constexpr char kTenantKeys[] = "tenant keys";
 
 // One part of the node that raild keeps right, and whether it could in its last round.
 struct Health {
@@ -59,8 +63,20 @@ struct AttachmentView {
 
 struct RemoteView {
   frr::Remote remote;
-  std::string tenant;      // its name when the tenant is present here, else ""
-  bool installed = false;  // its rules are wanted on a bridge of this node
+  std::string tenant;       // its name when the tenant is present here, else ""
+  bool installed = false;   // its rules are wanted on a bridge of this node
+  tenancy::TenantId means;  // the id that its tenant has on this node; 0: as announced
+  // Another one than announced while keys are being replaced.
+  tenancy::TenantId tenant_here() const { return means.value != 0 ? means : remote.tenant; }
+};
+
+// A key file of the tenants, and what of the tenants that are here is still under it.
+struct KeyView {
+  static constexpr size_t kExamples = 3;
+  tenancy::KeyFile file;
+  uint64_t attachments = 0;
+  uint64_t remotes = 0;
+  std::vector<IpAddress> examples;  // of remotes, when the key is not that of today
 };
 
 // The remotes of a view, by address: put together when somebody asks for them first, since views are published far more often
@@ -106,6 +122,8 @@ struct NodeView {
   std::vector<RailView> rails;
   std::vector<AttachmentView> attachments;
   RemoteList remotes;
+  std::vector<KeyView> keys;                                             // as tenancy::Tenancy::key_files
+  std::map<tenancy::TenantId, std::set<std::string>> shared_tenant_ids;  // as TenantIds::shared
   RemoteCounts remote_counts;
   uint64_t repairs = 0;  // rules, lines and ports put right since the start, first installation included
   std::map<std::string, uint64_t> repairs_by_cause;  // "rules", "port", ...; their sum is `repairs`

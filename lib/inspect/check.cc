@@ -87,7 +87,7 @@ class Checker {
       problems_.push_back(tenancy_.error().message);
       return;
     }
-    Add(engine::TenantDiffers(attachment, tenancy_->TenantOf(attachment.pod_namespace)));
+    Add(engine::TenantDiffers(attachment, attachment.pod_namespace, *tenancy_));
   }
 
   Status Announcement(const config::Rail& rail, const Attachment& attachment) {

@@ -57,6 +57,11 @@ constexpr std::array kKinds = {
     "key-file-missing",
     "key-file-readable",
     "key-file-bad",
+    "accepted-key-bad",
+    "accepted-key-in-use",
+    "accepted-key-unused",
+    "tenant-id-of-no-key",
+    "tenant-ids-collide",
     "record-unreadable",
     "record-readable",
     "record-no-space",
@@ -95,6 +100,7 @@ class Doctor {
     }
     Bgp();
     Files();
+    if (config_.tenancy.mode == config::TenancyMode::kNamespace) Keys();
     Rdma();
     Certificates();
     Attachments();
@@ -425,6 +431,64 @@ class Doctor {
     }
   }
 
+  // Keys that are being replaced (lib/tenancy/README.md).
+  void Keys() {
+    for (const tenancy::KeyFile& file : facts_.accepted_keys) {
+      if (file.problem.empty()) continue;
+      Find(Severity::kWarning, "accepted-key-bad", file.file, file.problem,
+           "raild goes on with the keys that it has read last, and a new raild does not start",
+           "mend the file (`chmod 0640 " + file.file + "`), or remove it if nobody uses its key any more");
+    }
+    std::string today;
+    for (const engine::KeyView& key : view_.keys) {
+      if (key.file.current) today = key.file.fingerprint;
+      if (!key.file.current && !key.file.fingerprint.empty() && key.file.fingerprint != today) Accepted(key);
+    }
+    for (const auto& [id, names] : view_.shared_tenant_ids) {
+      std::string list;
+      for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
+      Find(Severity::kCritical, "tenant-ids-collide", id.ToString(),
+           "the id is that of several tenants here: " + list,
+           "announcements under it reach nobody: whose they are cannot be told",
+           "remove the key file that gives them the same id, or replace the key by another one");
+    }
+    for (const engine::AttachmentView& shown : view_.attachments) {
+      if (!facts_.unexplained.contains(shown.attachment.id)) continue;
+      Find(Severity::kWarning, "tenant-id-of-no-key", Name(shown.attachment),
+           "no key of this node makes its tenant's id " +
+               tenancy::TenantId{shown.attachment.tenant_id}.ToString() + " of the name " +
+               shown.attachment.tenant,
+           "it stays in the tenant of that id: pods that are attached from now on, here and elsewhere, do "
+           "not reach it",
+           "put the key that it was attached under back as one of tenancy.accept_key_files until raild has "
+           "moved it; or "
+           "attach the pod anew");
+    }
+  }
+
+  void Accepted(const engine::KeyView& key) {
+    const std::string what = "the key " + key.file.fingerprint;
+    if (key.attachments + key.remotes > 0) {
+      std::string examples;
+      for (const IpAddress& address : key.examples)
+        examples += (examples.empty() ? ": " : ", ") + address.ToString();
+      if (key.remotes > key.examples.size() && !key.examples.empty()) examples += ", ...";
+      Find(Severity::kInfo, "accepted-key-in-use", key.file.file,
+           fmt::format("{} is accepted beside that of today; of the tenants here {} attachments of this node "
+                       "and {} addresses "
+                       "elsewhere are under it{}",
+                       what, key.attachments, key.remotes, examples),
+           "pods under it are reached as long as the file is there, and not without it",
+           "do not remove it yet: give every node the new key first (lib/tenancy: Another key)");
+    } else {
+      Find(Severity::kInfo, "accepted-key-unused", key.file.file,
+           what + " is accepted beside that of today, and nothing of the tenants here is under it",
+           "who has it can still announce addresses for tenants, if it is one that was replaced",
+           "if it was replaced, remove the file once every node says so; if it is the next one, this node is "
+           "ready for it");
+    }
+  }
+
   void Rdma() {
     if (facts_.view.rdma == engine::RdmaMode::kNone) {
       Find(Severity::kInfo, "rdma-missing", "kernel",
@@ -511,7 +575,8 @@ class Doctor {
 
   void Parts() {
     for (const engine::Health& health : view_.health) {
-      if (health.ok) continue;
+      // The key files have just been looked at: Files, Keys.
+      if (health.ok || health.part == engine::kTenantKeys) continue;
       Find(Severity::kWarning, "part-failing", health.part,
            fmt::format("raild cannot put it right: {} ({} rounds so far)", health.problem, health.failures),
            "what is broken there stays broken",
@@ -526,7 +591,7 @@ class Doctor {
                                             [&](const auto& a) { return a.attachment.tenant == tenant; });
       const bool elsewhere = id != facts_.tenant_ids.end() &&
                              std::ranges::any_of(view_.remotes, [&](const engine::RemoteView& r) {
-                               return r.remote.tenant.value == id->second;
+                               return id->second.contains(r.remote.tenant.value);
                              });
       if (here || elsewhere) continue;
       std::string list;

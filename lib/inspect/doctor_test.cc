@@ -69,7 +69,8 @@ NodeFacts Well() {
   facts.view.rdma = engine::RdmaMode::kExclusive;
   facts.certificates.push_back(
       {"/etc/railcni/api.crt", "the API's certificate", Validity{kNow - kDay, kNow + 90 * kDay, "CN=x"}});
-  facts.tenant_ids = {{"red", 0xaa}};
+  facts.tenant_ids["red"] = {0xaa};
+  facts.view.keys = {{.file = {"/etc/railcni/tenant.key", true, "11111111", ""}, .attachments = 1}};
   return facts;
 }
 
@@ -162,6 +163,24 @@ const Ill kIlls[] = {
     {"key-file-missing", Severity::kCritical, "not there", [](NodeFacts& f) { f.key_file = {}; }},
     {"key-file-readable", Severity::kCritical, "mode 0644", [](NodeFacts& f) { f.key_file.mode = 0644; }},
     {"key-file-bad", Severity::kCritical, "connection refused", [](NodeFacts& f) { f.key_error = kDown; }},
+    {"accepted-key-bad", Severity::kWarning, "its mode is 0644",
+     [](NodeFacts& f) {
+       f.accepted_keys = {{"/k.old", false, "", "read the tenant key /k.old: its mode is 0644"}};
+     }},
+    {"accepted-key-in-use", Severity::kInfo,
+     "0 attachments of this node and 2 addresses elsewhere are under it: 10.0.9.1, ...",
+     [](NodeFacts& f) {
+       f.view.keys.push_back({.file = {"/k.old", false, "22222222", ""},
+                              .attachments = 0,
+                              .remotes = 2,
+                              .examples = {*IpAddress::Parse("10.0.9.1")}});
+     }},
+    {"accepted-key-unused", Severity::kInfo, "the key 22222222 is accepted",
+     [](NodeFacts& f) { f.view.keys.push_back({.file = {"/k.old", false, "22222222", ""}}); }},
+    {"tenant-id-of-no-key", Severity::kWarning, "000000000000aa of the name red",
+     [](NodeFacts& f) { f.unexplained = {Pod(f).id}; }},
+    {"tenant-ids-collide", Severity::kCritical, "several tenants here: blue, red",
+     [](NodeFacts& f) { f.view.shared_tenant_ids[{0xbb}] = {"blue", "red"}; }},
     {"record-unreadable", Severity::kCritical, "connection refused",
      [](NodeFacts& f) { f.record_error = kDown; }},
     {"record-readable", Severity::kWarning, "mode 0604", [](NodeFacts& f) { f.record_file.mode = 0604; }},
@@ -235,6 +254,14 @@ TEST(Doctor, SaysTheWorstFirst) {
   EXPECT_EQ(findings[0].id, "bgp-session-down");
   EXPECT_EQ(findings[1].id, "bmp-missing");
   EXPECT_EQ(findings[2].id, "rdma-missing");
+}
+
+TEST(Doctor, SaysNothingOfAnAcceptedKeyThatIsNotThereOrIsTheKeyItself) {
+  NodeFacts facts = Well();
+  facts.view.keys.push_back({.file = {"/k.next", false, "", ""}});
+  facts.view.keys.push_back({.file = {"/k.old", false, "11111111", ""}, .attachments = 1});
+  facts.accepted_keys = {facts.view.keys[1].file, facts.view.keys[2].file};
+  EXPECT_THAT(Diagnose(facts), IsEmpty());
 }
 
 TEST(Doctor, DoesNotAskForAKeyWhenTenancyIsOff) {

@@ -161,9 +161,17 @@ NodeFacts Inspector::Gather() const {
 
   facts.key_file = LookAtFile(config_.tenancy.key_file);
   if (const auto tenancy = deps_.load_tenancy(config_.tenancy)) {
-    // A tenant's id is what TenantOf says of any of its namespaces.
+    // A tenant's ids are those of any of its namespaces.
     for (const auto& [tenant, namespaces] : config_.tenancy.tenants) {
-      if (!namespaces.empty()) facts.tenant_ids[tenant] = tenancy->TenantOf(namespaces.front()).id.value;
+      for (const tenancy::TenantId id : tenancy->IdsOf(namespaces.front()))
+        facts.tenant_ids[tenant].insert(id.value);
+    }
+    for (const tenancy::KeyFile& file : tenancy->key_files()) {
+      if (!file.current) facts.accepted_keys.push_back(file);
+    }
+    for (const engine::AttachmentView& shown : facts.view.attachments) {
+      const state::Attachment& a = shown.attachment;
+      if (a.tenant_id != 0 && !tenancy->Recognise(a.tenant, {a.tenant_id})) facts.unexplained.insert(a.id);
     }
   } else {
     facts.key_error = tenancy.error();

@@ -17,7 +17,7 @@ std::vector<TenantSeen> Tenants(const engine::NodeView& view, const config::Tena
     tenant.rails.insert(a.rail);
     if (!a.pod_namespace.empty()) tenant.namespaces.insert(a.pod_namespace);
   }
-  for (const engine::RemoteView& remote : view.remotes) ++by_id[remote.remote.tenant.value].remotes;
+  for (const engine::RemoteView& remote : view.remotes) ++by_id[remote.tenant_here().value].remotes;
   std::vector<TenantSeen> all;
   for (auto& [id, tenant] : by_id) {
     tenant.id = id;

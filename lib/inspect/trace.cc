@@ -460,7 +460,7 @@ class Tracer {
                       "on the routes of other rails (`railctl get remotes`)");
     }
     if (const RemoteView* remote = Remote()) {
-      if (remote->remote.tenant.value != source().tenant_id) {
+      if (remote->tenant_here().value != source().tenant_id) {
         return OtherTenant(TenantText(remote->tenant, remote->remote.tenant.value) + ", on another node");
       }
       return Drop(

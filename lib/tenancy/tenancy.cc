@@ -20,6 +20,10 @@ constexpr uint32_t kTenantMark = 0x54;      // 'T', the highest byte of the seco
 constexpr uint32_t kRailMark = 0x52000000;  // 'R'
 constexpr size_t kKeyMin = 16, kKeyMax = 4096;
 
+// What is hashed: a tenant of the map and a namespace of the same name are two tenants.
+constexpr char kOfMap[] = "tenant/";
+constexpr char kOfNamespace[] = "namespace/";
+
 Result<std::string> ReadKey(const std::string& path) {
   const std::string doing = "read the tenant key " + path;
   // O_NONBLOCK: opening a FIFO that stands there by mistake must not wait for a writer.
@@ -119,21 +123,93 @@ std::optional<uint32_t> RailOfCommunity(uint32_t community_asn, const LargeCommu
   return community.second;
 }
 
+std::string Fingerprint(std::string_view key) {
+  // No tenant has a name without a slash.
+  return ComputeTenantId(key, "fingerprint").ToString().substr(0, 8);
+}
+
+Tenancy::Tenancy(config::Tenancy config, std::vector<std::string> keys) : config_(std::move(config)) {
+  for (std::string& key : keys) {
+    // The same key in two files, as while it is being copied.
+    if (std::ranges::find(keys_, key) != keys_.end()) continue;
+    fingerprints_.push_back(Fingerprint(key));
+    keys_.push_back(std::move(key));
+  }
+}
+
 Result<Tenancy> Tenancy::Load(const config::Tenancy& config) {
   if (config.mode == config::TenancyMode::kOff) return Tenancy(config, {});
-  RAIL_ASSIGN(std::string key, ReadKey(config.key_file));
-  return Tenancy(config, std::move(key));
+  std::vector<std::string> keys(1);
+  RAIL_ASSIGN(keys[0], ReadKey(config.key_file));
+  std::vector<KeyFile> files = {{config.key_file, true, Fingerprint(keys[0]), ""}};
+  for (const std::string& path : config.accept_key_files) {
+    auto key = ReadKey(path);
+    KeyFile& file = files.emplace_back(KeyFile{path, false, "", ""});
+    if (key) {
+      file.fingerprint = Fingerprint(*key);
+      keys.push_back(std::move(*key));
+    } else if (key.error().code != Code::kNotFound) {
+      file.problem = key.error().message;
+    }
+  }
+  Tenancy tenancy(config, std::move(keys));
+  tenancy.files_ = std::move(files);
+  return tenancy;
+}
+
+// The name of the tenant, and whether it is one of the map.
+std::string Tenancy::NameIn(std::string_view pod_namespace, bool& in_map) const {
+  for (const auto& [tenant, namespaces] : config_.tenants) {
+    in_map = std::ranges::find(namespaces, pod_namespace) != namespaces.end();
+    if (in_map) return tenant;
+  }
+  in_map = false;
+  return std::string(pod_namespace);
+}
+
+std::vector<TenantId> Tenancy::IdsUnderAll(const std::string& hashed) const {
+  std::vector<TenantId> ids;
+  ids.reserve(keys_.size());
+  for (const std::string& key : keys_) ids.push_back(ComputeTenantId(key, hashed));
+  return ids;
+}
+
+std::vector<TenantId> Tenancy::IdsOf(std::string_view pod_namespace) const {
+  bool in_map = false;
+  const std::string name = NameIn(pod_namespace, in_map);
+  return IdsUnderAll((in_map ? kOfMap : kOfNamespace) + name);
 }
 
 Tenant Tenancy::TenantOf(std::string_view pod_namespace) const {
   if (config_.mode == config::TenancyMode::kOff) return {};
-  for (const auto& [tenant, namespaces] : config_.tenants) {
-    if (std::ranges::find(namespaces, pod_namespace) != namespaces.end()) {
-      return {tenant, ComputeTenantId(key_, "tenant/" + tenant)};
-    }
+  bool in_map = false;
+  std::string name = NameIn(pod_namespace, in_map);
+  const TenantId id = ComputeTenantId(keys_.front(), (in_map ? kOfMap : kOfNamespace) + name);
+  return {std::move(name), id};
+}
+
+bool Tenancy::IsOf(std::string_view pod_namespace, TenantId id) const {
+  const std::vector<TenantId> ids = IdsOf(pod_namespace);
+  return std::ranges::find(ids, id) != ids.end();
+}
+
+std::optional<Tenancy::Recognised> Tenancy::Recognise(std::string_view name, TenantId id) const {
+  for (const char* kind : {kOfNamespace, kOfMap}) {
+    std::vector<TenantId> ids = IdsUnderAll(kind + std::string(name));
+    const auto found = std::ranges::find(ids, id);
+    if (found == ids.end()) continue;
+    const auto key = static_cast<size_t>(found - ids.begin());
+    return Recognised{std::move(ids), key};
   }
-  const std::string name(pod_namespace);
-  return {name, ComputeTenantId(key_, "namespace/" + name)};
+  return std::nullopt;
+}
+
+Status Tenancy::AcceptedProblem() const {
+  for (const KeyFile& file : files_) {
+    if (!file.current && !file.problem.empty())
+      return Fail(Code::kInvalid, "tenancy.accept_key_files: " + file.problem);
+  }
+  return {};
 }
 
 }  // namespace rail::tenancy

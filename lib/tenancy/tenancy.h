@@ -1,7 +1,8 @@
 // Who belongs together: namespace -> tenant -> the 56-bit id that OVS compares and BGP carries.
 //
 // Use:      RAIL_ASSIGN(auto tenancy, Tenancy::Load(node.tenancy));
-//           Tenant tenant = tenancy.TenantOf("team-a-dev");
+//           Tenant tenant = tenancy.TenantOf("team-a-dev");          // its id under the key of today
+//           if (tenancy.IsOf("team-a-dev", id)) ...                  // under that key or another that is accepted
 //           Communities of a tenant and a rail:  TenantCommunity(asn, id), RailCommunity(asn, index)
 // Threads:  immutable after Load
 // Source:   HMAC: RFC 2104 with SHA-256; large communities: RFC 8092
@@ -12,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "lib/base/error.h"
 #include "lib/config/node_config.h"
@@ -50,23 +52,62 @@ LargeCommunity RailCommunity(uint32_t community_asn, uint32_t rail_index);  // a
 std::optional<TenantId> TenantOfCommunity(uint32_t community_asn, const LargeCommunity& community);
 std::optional<uint32_t> RailOfCommunity(uint32_t community_asn, const LargeCommunity& community);
 
+// A name for a key by which people compare nodes; it tells nothing of the key. 8 hexadecimal digits.
+std::string Fingerprint(std::string_view key);
+
+// A file that node.json names for a key, as it was read.
+struct KeyFile {
+  std::string file;
+  bool current = false;     // tenancy.key_file; else one of tenancy.accept_key_files
+  std::string fingerprint;  // "": it is not there, or cannot be used
+  std::string problem;      // why it cannot be used; "": nothing is wrong, it may just not be there
+  auto operator<=>(const KeyFile&) const = default;
+};
+
 class Tenancy {
  public:
-  // Reads the key file (16..4096 bytes, a regular file that only root and its group can read).
-  // Errors: kNotFound no key file; kInvalid too short, too long, readable by everyone; kPermission.
+  // Reads the key files (16..4096 bytes, regular files that only root and its group can read). Of those that are also accepted one
+  // that is not there is not accepted; one that cannot be used neither, and AcceptedProblem says so.
+  // Errors, of key_file alone: kNotFound there is none; kInvalid too short, too long, readable by everyone; kPermission.
   static Result<Tenancy> Load(const config::Tenancy& config);
-  Tenancy(config::Tenancy config, std::string key) : config_(std::move(config)), key_(std::move(key)) {}
+  // With these keys: the first is the one of today, the others are also accepted.
+  Tenancy(config::Tenancy config, std::vector<std::string> keys);
 
   // The tenant that holds `pod_namespace`: the one whose list names it, else the namespace itself.
   //   pod_namespace  what Kubernetes says (K8S_POD_NAMESPACE), 1..63 bytes
   // A tenant of the map and a namespace of the same name outside the map are two tenants: ids are computed over
   // "tenant/<name>" and "namespace/<name>".
   Tenant TenantOf(std::string_view pod_namespace) const;
+  // Whether `id` is that tenant's under any key.
+  bool IsOf(std::string_view pod_namespace, TenantId id) const;
+  // All ids of that tenant, the one of today first.
+  std::vector<TenantId> IdsOf(std::string_view pod_namespace) const;
+
+  // What a recorded tenant is, told from its name and from an id that it was given under one of the keys.
+  struct Recognised {
+    std::vector<TenantId> ids;  // by key: the one of today first
+    size_t key = 0;             // that made the id; 0 is today's
+  };
+  // Nothing: no key makes this id of this name.
+  std::optional<Recognised> Recognise(std::string_view name, TenantId id) const;
+
   config::TenancyMode mode() const { return config_.mode; }
+  // key_file first, then accept_key_files in their order. Not of a Tenancy that was not loaded.
+  const std::vector<KeyFile>& key_files() const { return files_; }
+  // By key, as in Recognised.
+  const std::vector<std::string>& fingerprints() const { return fingerprints_; }
+  // Errors: kInvalid, kPermission: one of accept_key_files is there and cannot be used.
+  Status AcceptedProblem() const;
+  bool SameKeys(const Tenancy& other) const { return keys_ == other.keys_ && files_ == other.files_; }
 
  private:
+  std::string NameIn(std::string_view pod_namespace, bool& in_map) const;
+  std::vector<TenantId> IdsUnderAll(const std::string& hashed) const;
+
   config::Tenancy config_;
-  std::string key_;
+  std::vector<std::string> keys_;  // today's first; none twice; none: mode off
+  std::vector<std::string> fingerprints_;
+  std::vector<KeyFile> files_;
 };
 
 }  // namespace rail::tenancy

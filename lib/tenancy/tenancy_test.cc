@@ -6,6 +6,7 @@
 
 #include <fstream>
 #include <string>
+#include <tuple>
 
 namespace rail::tenancy {
 namespace {
@@ -27,6 +28,7 @@ class KeyFile : public ::testing::Test {
   }
   void TearDown() override {
     ::unlink(path_.c_str());
+    ::unlink((path_ + ".old").c_str());
     ::rmdir(folder_.c_str());
   }
   Result<Tenancy> Load(const std::string& key, mode_t mode) {
@@ -39,6 +41,7 @@ class KeyFile : public ::testing::Test {
   Result<Tenancy> Load() {
     config::Tenancy config = Config();
     config.key_file = path_;
+    config.accept_key_files = {path_ + ".next", path_ + ".old"};
     return Tenancy::Load(config);
   }
   std::string folder_;
@@ -91,7 +94,7 @@ TEST(Community, ParsesThreeNumbersAndNothingElse) {
 }
 
 TEST(Tenancy, JoinsTheNamespacesOfATenant) {
-  const Tenancy tenancy(Config(), "0123456789abcdef");
+  const Tenancy tenancy(Config(), {"0123456789abcdef"});
   const Tenant tenant = tenancy.TenantOf("ns-a");
   EXPECT_EQ(tenant.name, "team-a");
   EXPECT_EQ(tenancy.TenantOf("ns-a-dev").id, tenant.id);
@@ -99,7 +102,7 @@ TEST(Tenancy, JoinsTheNamespacesOfATenant) {
 }
 
 TEST(Tenancy, MakesANamespaceOutsideTheMapItsOwnTenant) {
-  const Tenancy tenancy(Config(), "0123456789abcdef");
+  const Tenancy tenancy(Config(), {"0123456789abcdef"});
   EXPECT_EQ(tenancy.TenantOf("ns-b").name, "ns-b");
   EXPECT_EQ(tenancy.TenantOf("ns-b").id, ComputeTenantId("0123456789abcdef", "namespace/ns-b"));
   // A namespace that calls itself like a tenant is not that tenant.
@@ -107,8 +110,42 @@ TEST(Tenancy, MakesANamespaceOutsideTheMapItsOwnTenant) {
 }
 
 TEST(Tenancy, GivesOtherIdsUnderAnotherKey) {
-  EXPECT_NE(Tenancy(Config(), "0123456789abcdef").TenantOf("ns-b").id,
-            Tenancy(Config(), "0123456789abcdeF").TenantOf("ns-b").id);
+  EXPECT_NE(Tenancy(Config(), {"0123456789abcdef"}).TenantOf("ns-b").id,
+            Tenancy(Config(), {"0123456789abcdeF"}).TenantOf("ns-b").id);
+}
+
+TEST(Tenancy, KnowsItsTenantsUnderEveryAcceptedKey) {
+  const std::string today = "0123456789abcdef";
+  const std::string old = "the key of before";
+  const Tenancy tenancy(Config(), {today, old, today});
+  EXPECT_EQ(tenancy.fingerprints(), (std::vector<std::string>{Fingerprint(today), Fingerprint(old)}))
+      << "none twice";
+  EXPECT_EQ(tenancy.TenantOf("ns-a").id, ComputeTenantId(today, "tenant/team-a"));
+  const std::vector<TenantId> ids = tenancy.IdsOf("ns-a");
+  EXPECT_EQ(ids, (std::vector<TenantId>{ComputeTenantId(today, "tenant/team-a"),
+                                        ComputeTenantId(old, "tenant/team-a")}));
+  for (const TenantId id : ids) EXPECT_TRUE(tenancy.IsOf("ns-a-dev", id));
+  EXPECT_FALSE(tenancy.IsOf("team-a", ids[1]));
+  EXPECT_FALSE(tenancy.IsOf("ns-a", ComputeTenantId("a key of nobody!", "tenant/team-a")));
+}
+
+TEST(Tenancy, RecognisesARecordedTenantByItsNameAndId) {
+  const std::string today = "0123456789abcdef";
+  const std::string old = "the key of before";
+  const Tenancy tenancy({config::TenancyMode::kNamespace, {}, "", {}}, {today, old});
+  // Also when the map has changed since: what it was, not what its namespace would be now.
+  const auto of_map = tenancy.Recognise("team-a", ComputeTenantId(old, "tenant/team-a"));
+  ASSERT_TRUE(of_map);
+  EXPECT_EQ(of_map->key, 1U);
+  EXPECT_EQ(of_map->ids.front(), ComputeTenantId(today, "tenant/team-a"));
+  EXPECT_EQ(tenancy.Recognise("team-a", ComputeTenantId(today, "namespace/team-a"))->key, 0U);
+  EXPECT_FALSE(tenancy.Recognise("team-b", ComputeTenantId(today, "namespace/team-a")));
+  EXPECT_FALSE(tenancy.Recognise("team-a", {7}));
+}
+
+TEST(Fingerprint, IsEightDigitsThatAreNoTenants) {
+  EXPECT_EQ(Fingerprint("0123456789abcdef").size(), 8U);
+  EXPECT_NE(Fingerprint("0123456789abcdef"), Fingerprint("0123456789abcdeF"));
 }
 
 TEST(Tenancy, HasNoTenantsAndNeedsNoKeyWhenOff) {
@@ -141,6 +178,46 @@ TEST_F(KeyFile, IsNamedWhenMissing) {
   ASSERT_FALSE(tenancy);
   EXPECT_EQ(tenancy.error().code, Code::kNotFound);
   EXPECT_NE(tenancy.error().message.find(path_), std::string::npos);
+}
+
+TEST_F(KeyFile, ThatIsAlsoAcceptedMayBeAbsent) {
+  auto tenancy = Load(std::string(32, 'k'), 0600);
+  ASSERT_TRUE(tenancy) << tenancy.error().message;
+  EXPECT_TRUE(tenancy->AcceptedProblem());
+  EXPECT_EQ(tenancy->fingerprints().size(), 1U);
+  ASSERT_EQ(tenancy->key_files().size(), 3U);
+  EXPECT_TRUE(tenancy->key_files()[0].current);
+  EXPECT_EQ(tenancy->key_files()[2], (tenancy::KeyFile{path_ + ".old", false, "", ""}));
+}
+
+TEST_F(KeyFile, ThatIsAlsoAcceptedCounts) {
+  {
+    std::ofstream(path_ + ".old") << std::string(16, 'o');
+  }
+  ASSERT_EQ(::chmod((path_ + ".old").c_str(), 0600), 0);
+  auto tenancy = Load(std::string(32, 'k'), 0600);
+  ASSERT_TRUE(tenancy) << tenancy.error().message;
+  EXPECT_TRUE(tenancy->IsOf("ns-b", ComputeTenantId(std::string(16, 'o'), "namespace/ns-b")));
+  EXPECT_EQ(tenancy->key_files()[2].fingerprint, Fingerprint(std::string(16, 'o')));
+}
+
+TEST_F(KeyFile, ThatIsAlsoAcceptedAndCannotBeUsedIsNamedAndKeepsNobodyFromTheKey) {
+  for (const auto& [key, mode, why] : {std::tuple(std::string(15, 'o'), 0600U, "16 to 4096"),
+                                       std::tuple(std::string(16, 'o'), 0644U, "0644")}) {
+    {
+      std::ofstream(path_ + ".old") << key;
+    }
+    ASSERT_EQ(::chmod((path_ + ".old").c_str(), mode), 0);
+    auto tenancy = Load(std::string(32, 'k'), 0600);
+    ASSERT_TRUE(tenancy) << tenancy.error().message;
+    EXPECT_EQ(tenancy->IdsOf("ns-b").size(), 1U);
+    const Status problem = tenancy->AcceptedProblem();
+    ASSERT_FALSE(problem);
+    for (const std::string& word :
+         {std::string("tenancy.accept_key_files"), path_ + ".old", std::string(why)})
+      EXPECT_NE(problem.error().message.find(word), std::string::npos) << problem.error().message;
+    ::unlink((path_ + ".old").c_str());
+  }
 }
 
 TEST_F(KeyFile, MustBeARegularFile) {

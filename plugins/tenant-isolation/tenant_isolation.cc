@@ -15,15 +15,15 @@ using engine::Node;
 using engine::Session;
 using state::Attachment;
 
-Result<tenancy::Tenant> TenantOf(const Deps& deps, const Session& session, const Request& request) {
+// The keys; an error when the pod's namespace is not known either.
+Result<tenancy::Tenancy> Keys(const Deps& deps, const Session& session, const Request& request) {
   if (request.pod.pod_namespace.empty()) {
     return Fail(Code::kInvalid,
                 "CNI_ARGS holds no K8S_POD_NAMESPACE, so the pod's tenant is not known; it stays cut off "
                 "(tenancy.mode "
                 "\"off\" in node.json is for clusters without tenants)");
   }
-  RAIL_ASSIGN(const tenancy::Tenancy tenancy, deps.load_tenancy(session.config.tenancy));
-  return tenancy.TenantOf(request.pod.pod_namespace);
+  return deps.load_tenancy(session.config.tenancy);
 }
 
 Outcome<std::string> Add(const Deps& deps, const Request& request) {
@@ -32,9 +32,10 @@ Outcome<std::string> Add(const Deps& deps, const Request& request) {
   RAIL_ASSIGN(const auto session, Session::Open(deps));
   if (session->config.tenancy.mode == config::TenancyMode::kOff) return result;
   RAIL_ASSIGN(Attachment attachment, engine::RecordedAttachment(*session, request));
-  RAIL_ASSIGN(const tenancy::Tenant tenant, TenantOf(deps, *session, request));
+  RAIL_ASSIGN(const tenancy::Tenancy tenancy, Keys(deps, *session, request));
   Node node = session->node();
-  if (Status joined = engine::JoinTenant(node, attachment, tenant); !joined) {
+  if (Status joined = engine::JoinTenant(node, attachment, tenancy.TenantOf(request.pod.pod_namespace));
+      !joined) {
     auto undone = engine::Undo(node, attachment, engine::kTenantIsolation);
     if (!undone) log::Error("clean up after a failed ADD: {}", undone.error().message);
     return tl::make_unexpected(cni::CniError(joined.error()));
@@ -53,12 +54,12 @@ Outcome<void> Check(const Deps& deps, const Request& request) {
   if (session->config.tenancy.mode == config::TenancyMode::kOff) return {};
   RAIL_ASSIGN(const engine::Recorded recorded, engine::RecordedWithSteps(*session, request));
   const Attachment& attachment = recorded.attachment;
-  RAIL_ASSIGN(const tenancy::Tenant tenant, TenantOf(deps, *session, request));
+  RAIL_ASSIGN(const tenancy::Tenancy tenancy, Keys(deps, *session, request));
   std::vector<std::string> problems;
   if (!recorded.Has(engine::step::kTenant) || attachment.tenant_id == 0) {
     problems.emplace_back("its ADD has not finished: the pod has no tenant and is cut off");
   } else {
-    problems = engine::TenantDiffers(attachment, tenant);
+    problems = engine::TenantDiffers(attachment, request.pod.pod_namespace, tenancy);
   }
   std::vector<ovs::Rule> wanted = pipeline::TenantRules(engine::PodOf(attachment), {attachment.tenant_id});
   wanted.push_back(pipeline::CompareRule({attachment.tenant_id}));

@@ -85,6 +85,24 @@ TEST_F(TenantIsolation, AFailedAddLeavesNoTenantInTheRecord) {
   EXPECT_THAT(world.RulesOf(CookieKind::kCompare), IsEmpty());
 }
 
+// Between the swap of the key and raild's next look, or while raild is down.
+TEST_F(TenantIsolation, CheckTakesAnIdUnderAKeyThatIsStillAcceptedAndAddUsesTheNewOne) {
+  ASSERT_TRUE(chain.Add(pod));
+  const std::string old = world.keys.front();
+  world.keys = {"the key of today", old};
+  EXPECT_TRUE(chain.Check(pod)) << chain.Check(pod).text;
+  world.keys = {"the key of today"};
+  EXPECT_THAT(chain.Check(pod).text, HasSubstr("node.json and the key say ns-a"));
+  world.keys = {"the key of today", old};
+  ASSERT_TRUE(chain.Run(0, "DEL", pod, ""));
+  state::Attachment attachment = world.Attachment(pod);
+  attachment.phase = state::Phase::kReady;
+  ASSERT_TRUE(world.record.Put(attachment));
+  ASSERT_TRUE(chain.Add(pod));
+  EXPECT_EQ(world.Attachment(pod).tenant_id,
+            tenancy::ComputeTenantId("the key of today", "namespace/ns-a").value);
+}
+
 TEST_F(TenantIsolation, CheckSaysWhenTheNamespaceHasAnotherTenantByNow) {
   ASSERT_TRUE(chain.Add(pod));
   world.config.tenancy.tenants = {{"team", {"ns-a"}}};

@@ -95,6 +95,10 @@ gpu-1      0.1.0     3m       poll       exclusive   12
 PART             STATE    PROBLEM
 ovsdb br-rail0   ok       -
 bgp              failed   connect to /run/frr/bgpd.vty: no such file
+
+TENANT-KEY                    FINGERPRINT   USE         ATTACHMENTS   REMOTES
+/etc/railcni/tenant.key       1f2e3d4c      current     2             1
+/etc/railcni/tenant.key.old   -             not there   -             -
 )");
 }
 
@@ -129,7 +133,10 @@ TEST_F(RailctlTest, GivesProgramsRailsRemotesAndTheNode) {
   EXPECT_EQ(node, json::parse(R"({"node": {"hostname": "gpu-1", "version": "0.1.0",
     "started": "2026-01-02T03:04:05Z", "learning": "POLL", "repairs": "12", "rdma": "EXCLUSIVE", "health": [
       {"part": "ovsdb br-rail0", "ok": true, "problem": ""},
-      {"part": "bgp", "ok": false, "problem": "connect to /run/frr/bgpd.vty: no such file"}]}})"));
+      {"part": "bgp", "ok": false, "problem": "connect to /run/frr/bgpd.vty: no such file"}],
+    "tenant_keys": [
+      {"file": "/etc/railcni/tenant.key", "current": true, "fingerprint": "1f2e3d4c", "attachments": "2", "remotes": "1"},
+      {"file": "/etc/railcni/tenant.key.old", "current": false, "fingerprint": "", "attachments": "0", "remotes": "0"}]}})"));
 }
 
 inspect::Answer SampleAnswer() {

@@ -47,6 +47,14 @@ engine::NodeView SampleView() {
   view.started_ms = kStartedMs;
   view.repairs = 12;
   view.rdma = engine::RdmaMode::kExclusive;
+  view.keys = {{.file = {"/etc/railcni/tenant.key", true, "1f2e3d4c", ""},
+                .attachments = 2,
+                .remotes = 1,
+                .examples = {}},
+               {.file = {"/etc/railcni/tenant.key.old", false, "", ""},
+                .attachments = 0,
+                .remotes = 0,
+                .examples = {}}};
   view.health.push_back({"ovsdb br-rail0", true, ""});
   view.health.push_back({"bgp", false, "connect to /run/frr/bgpd.vty: no such file"});
 

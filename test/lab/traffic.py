@@ -21,11 +21,11 @@ PERIOD = 0.01
 
 
 class Traffic:
-    """100 datagrams a second from each pod to each other, on rail 0, IPv4."""
+    """100 datagrams a second from each pod to each other, on rail 0, IPv4. Those of `forbidden` pairs must never arrive."""
 
-    def __init__(self, pairs: list[tuple[str, str]], world: World) -> None:
-        self.pairs, self.world = pairs, world
-        self.arrivals: list[list[float]] = [[] for _ in pairs]
+    def __init__(self, pairs: list[tuple[str, str]], world: World, forbidden: list[tuple[str, str]] | None = None) -> None:
+        self.pairs, self.world, self.allowed = [*pairs, *(forbidden or [])], world, len(pairs)
+        self.arrivals: list[list[float]] = [[] for _ in self.pairs]
         self.ended = threading.Event()
         self.sockets: dict[str, socket.socket] = {}
         self.threads: list[threading.Thread] = []
@@ -89,7 +89,11 @@ class Traffic:
     def flows(self) -> bool:
         """Every direction has delivered in the last tenth of a second, and did half a second ago."""
         now = time.monotonic()
-        return all(a and now - a[-1] < 0.1 and len([t for t in a[-100:] if now - t < 0.5]) > 20 for a in self.arrivals)
+        return all(a and now - a[-1] < 0.1 and len([t for t in a[-100:] if now - t < 0.5]) > 20 for a in self.arrivals[:self.allowed])
+
+    def breaches(self) -> list[tuple[str, str]]:
+        """The forbidden pairs of which something has arrived."""
+        return [pair for pair, arrivals in list(zip(self.pairs, self.arrivals, strict=True))[self.allowed:] if arrivals]
 
     def flows_again(self, seconds: float = 30) -> None:
         eventually("traffic in both directions", self.flows, bool, seconds)
@@ -97,7 +101,7 @@ class Traffic:
     def gap_ms(self, since: float) -> float:
         """The longest silence of any direction that ended after `since`."""
         longest = 0.0
-        for arrivals in self.arrivals:
+        for arrivals in self.arrivals[:self.allowed]:
             times = [t for t in arrivals if t >= since - 1] or [since]
             longest = max([longest, *(b - a for a, b in zip(times, times[1:], strict=False) if b >= since)])
         return max(0.0, longest - PERIOD) * 1000

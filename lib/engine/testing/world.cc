@@ -13,8 +13,6 @@
 namespace rail::engine::testing {
 namespace {
 
-constexpr char kKey[] = "0123456789abcdef";
-
 template <class T>
 T Must(Result<T> result) {
   if (!result) {
@@ -96,7 +94,14 @@ Raild::Raild(const config::NodeConfig& config, const Deps& deps, Clock::duration
       uplinks(config, deps, picture),
       the_switch(config, deps, *store, picture),
       bgp(config, deps, *store, picture),
-      sweeper(config, deps, *store, picture, gone_grace, booted_ms) {}
+      sweeper(config, deps, *store, picture, gone_grace, booted_ms),
+      load_keys([&config, deps] { return Must(deps.load_tenancy(config.tenancy)); }) {
+  LoadKeys();
+}
+
+void Raild::LoadKeys() {
+  picture.SetTenancy(std::make_shared<const tenancy::Tenancy>(load_keys()));
+}
 
 void Raild::Audit() {
   (void)uplinks.Look();
@@ -225,8 +230,8 @@ Deps World::deps() {
     openers.pods = Through(gate, pods);
     return openers;
   };
-  deps.load_tenancy = [](const config::Tenancy& tenancy) -> Result<tenancy::Tenancy> {
-    return tenancy::Tenancy(tenancy, kKey);
+  deps.load_tenancy = [this](const config::Tenancy& tenancy) -> Result<tenancy::Tenancy> {
+    return tenancy::Tenancy(tenancy, keys);
   };
   deps.ipam = ipam_through_.get();
   deps.poke = [this] { ++pokes; };
@@ -306,7 +311,7 @@ std::vector<ovs::Rule> World::RulesOf(const PodSpec& pod) {
 }
 
 tenancy::TenantId World::Tenant(const std::string& pod_namespace) const {
-  return tenancy::Tenancy(config.tenancy, kKey).TenantOf(pod_namespace).id;
+  return tenancy::Tenancy(config.tenancy, keys).TenantOf(pod_namespace).id;
 }
 
 void World::SetLeafMac(const std::string& bridge, const std::string& mac) {
