@@ -424,7 +424,7 @@ TEST_F(RepairTest, ARemoteStaysWhileASessionThatCameBackMayNotHaveSentEverything
   world.bgp.SetUptime(1000);
   raild->Poll();
   EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2));
-  world.bgp.SetUptime(5000);
+  world.bgp.SetUptime(std::chrono::milliseconds(Remotes::kSettled).count());
   raild->Poll();
   EXPECT_THAT(world.RulesOf(CookieKind::kRemote), IsEmpty());
 }
@@ -464,7 +464,7 @@ TEST_F(RepairTest, WhatANewRaildCouldNotJudgeGoesAsSoonAsItCan) {
   raild = world.StartRaild(std::chrono::hours(1));
   raild->Audit();
   EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2));
-  world.bgp.SetUptime(5000);
+  world.bgp.SetUptime(std::chrono::milliseconds(Remotes::kSettled).count());
   raild->Poll();
   EXPECT_THAT(world.RulesOf(CookieKind::kRemote), IsEmpty());
 }

@@ -31,7 +31,7 @@ def gone(lone: Lone, daemon: str) -> Iterator[None]:
         yield
     finally:
         if daemon == "bgpd":
-            daemons.start_frr(lone.node, which=[daemon])
+            daemons.start_frr(lone.node, which=[daemon], bmp=True)
         else:
             daemons.start_ovs(lone.node, which=[daemon])
 

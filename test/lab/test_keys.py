@@ -175,6 +175,7 @@ def test_a_key_is_replaced_while_pods_talk(world: World, step: Any) -> None:
         swap(second)
         pods.add(world.lab, "a5", "n2", "tenant-a", None)  # by the new key; those before it are recorded under the old one
         daemons.start_raild(world.lab, second)
+        daemons.wait_until("raild of n2 answers", lambda: daemons.raild_answers(second), 60)
         eventually("the record", lambda: ids_of(world, second), lambda ids: ids == new_ids, 60)
         eventually("the leaf", lambda: ids_at_the_leaf(world, second),
                    lambda marks: new_marks <= marks and not old_marks & marks, 60)

@@ -234,7 +234,7 @@ def wanted_remotes(world: World, node: Node, rail: int) -> set[str]:
             if (pod.node, r) != (node.name, rail) for address in pod.addresses(r).values()}
 
 
-def settle(world: World, seconds: float = 15) -> None:
+def settle(world: World, seconds: float = 40) -> None:
     """Waits until everybody reaches whom they should and every bridge knows just the remotes that it should."""
     cells = matrix.measure(world.lab, "udp", wait_seconds=seconds)
     assert all(c.right for c in cells), matrix.table(cells, "udp")
