@@ -35,10 +35,10 @@ struct RemoteTable {
 
 class Remotes {
  public:
-  // A session that has just come up may not have sent everything yet: FRR's bgpd holds its first update for 1 s and 50 ms for
-  // each of its neighbours, 10 s at most (bgp_updgrp.h, BGP_MAX_SUBGROUP_COALESCE_TIME), and a leaf has many. One that is down
-  // comes back within the leaf's graceful restart time, or the remotes behind it are gone for good.
-  static constexpr std::chrono::seconds kSettled{12};
+  // A session that has just come up may not have sent everything yet; one that is down comes back within the leaf's graceful
+  // restart time, or the remotes behind it are gone for good. FRR's bgpd holds its first update for 1 s and 50 ms for each of its
+  // neighbours (bgp_updgrp.h), so a leaf with more than 80 needs `coalesce-time` (lib/frr/README.md).
+  static constexpr std::chrono::seconds kSettled{5};
   static constexpr std::chrono::seconds kStale{120};
   static constexpr size_t kMaxAddresses = 1'000'000;
   static constexpr size_t kMaxPeers = 512;

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import socket
 import time
 from collections.abc import Iterator
@@ -191,8 +189,7 @@ def restart_bgpd(node: Node, bmp: bool) -> None:
     for daemon in ("bgpd", "zebra"):
         pid = daemons.pid_of(node, daemon)
         if pid is not None:
-            os.kill(pid, signal.SIGKILL)
-            daemons.wait_until(f"{daemon} ended", lambda d=daemon: daemons.pid_of(node, d) is None, 5)
+            daemons.kill(pid)
     daemons.start_frr(node, bmp=bmp)
 
 

@@ -127,22 +127,11 @@ def count(node: Node) -> int:
     return int(text.partition("flow_count=")[2].split()[0])
 
 
-def threads(task: Path) -> set[str]:
-    try:
-        return {thread.name for thread in task.iterdir()}
-    except OSError:
-        return set()
-
-
 def kill(node: Node, *names: str, how: signal.Signals = signal.SIGKILL) -> None:
     for name in names:
         pid = daemons.pid_of(node, name)
         assert pid is not None, f"{name} of {node.name} does not run"
-        os.kill(pid, how)
-        # Its main thread ends first: the last thread lets go of the lock on its pid file.
-        gone = Path(f"/proc/{pid}/task")
-        daemons.wait_until(f"{name} ended", lambda n=name, t=gone, p=pid: daemons.pid_of(node, n) is None and threads(t) <= {str(p)},
-                           30, every=0.005)
+        daemons.kill(pid, how)
 
 
 # The control plane of the switch

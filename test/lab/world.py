@@ -7,7 +7,6 @@ import json
 import re
 import socket
 import sqlite3
-import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -296,5 +295,4 @@ def send_frames(port: Port, frames: list[bytes]) -> None:
 def kill_raild(node: Node) -> None:
     pid = daemons.pid_of(node, "raild")
     assert pid is not None, f"raild of {node.name} does not run"
-    subprocess.run(["kill", "-9", str(pid)], check=True)
-    daemons.wait_until(f"raild of {node.name} ended", lambda: daemons.pid_of(node, "raild") is None, 5)
+    daemons.kill(pid)

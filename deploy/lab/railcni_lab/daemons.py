@@ -136,6 +136,18 @@ def pid_of(host: Host, daemon: str) -> int | None:
     return pid if ours and named and state != "Z" else None
 
 
+def kill(pid: int, how: signal.Signals = signal.SIGKILL, seconds: float = 30) -> None:
+    """Returns when the process has ended with all its threads: only then has it let go of its sockets and locks."""
+    fd = os.pidfd_open(pid)
+    try:
+        signal.pidfd_send_signal(fd, how)
+        ended, _, _ = select.select([fd], [], [], seconds)
+    finally:
+        os.close(fd)
+    if not ended:
+        raise LabError(f"process {pid} has not ended within {seconds:.0f} s of {how.name}")
+
+
 def end(pids: Iterable[int], seconds: float = 3) -> None:
     """SIGTERM, then SIGKILL to those that are left; returns when all have ended."""
     waiting: dict[int, int] = {}
