@@ -10,6 +10,17 @@ import xml.etree.ElementTree as xml
 from pathlib import Path
 
 
+def told(case: xml.Element) -> str:
+    """The first line of what a failed test said, for who has nothing but the run's output."""
+    said = next((e for e in (case.find("failure"), case.find("error")) if e is not None), None)
+    lines = (said.get("message") or "").strip().splitlines() if said is not None else []
+    if not lines:  # ctest has all that the program printed in one; googletest's word for it ends a line
+        printed = (case.findtext("system-out") or "").splitlines()
+        lines = [" ".join(filter(None, map(str.strip, printed[at:at + 4]))) for at, line in enumerate(printed)
+                 if line.endswith((": Failure", ": error"))]
+    return f": {lines[0][:300]}" if lines else ""
+
+
 def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", type=Path)
@@ -30,7 +41,7 @@ def main() -> int:
                 name = case.get("name", "?")
             reason = case.find("skipped")
             if case.find("failure") is not None or case.find("error") is not None or case.get("status") == "fail":
-                failed.append(name)
+                failed.append(name + told(case))
             elif reason is not None or case.get("status") in ("notrun", "disabled"):
                 why = (reason.get("message") if reason is not None else "") or "no reason given"
                 skipped.setdefault(why, []).append(name)

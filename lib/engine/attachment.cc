@@ -173,6 +173,11 @@ Status StillWanted(Node& node, const Attachment& attachment) {
   return Fail(Code::kBusy, "a DEL of " + attachment.key.ToString() + " came while its ADD was under way");
 }
 
+// The path of a namespace may lead to another pod's by now.
+bool IsOf(const Attachment& attachment, const netns::Netns& found) {
+  return found.identity() == netns::Identity{attachment.netns_device, attachment.netns_inode};
+}
+
 }  // namespace
 
 Result<const config::Rail*> RailOf(const config::NodeConfig& config, const std::string& name) {
@@ -213,16 +218,14 @@ pipeline::Pod PodOf(const Attachment& attachment) {
 
 std::optional<netns::Netns> PodNamespace(const Attachment& attachment) {
   auto pod = netns::Netns::Open(attachment.netns_path);
-  // The path may lead to another pod's namespace by now.
-  if (!pod || !(pod->identity() == netns::Identity{attachment.netns_device, attachment.netns_inode}))
-    return std::nullopt;
+  if (!pod || !IsOf(attachment, *pod)) return std::nullopt;
   return std::move(*pod);
 }
 
 bool NamespaceIsGone(const Attachment& attachment) {
   const auto pod = netns::Netns::Open(attachment.netns_path);
   if (!pod) return pod.error().code == Code::kNotFound || pod.error().code == Code::kInvalid;
-  return !(pod->identity() == netns::Identity{attachment.netns_device, attachment.netns_inode});
+  return !IsOf(attachment, *pod);
 }
 
 podnet::Plan PlanOf(const config::Rail& rail, const Attachment& attachment) {

@@ -15,9 +15,7 @@ std::vector<RemoteView> Listed(const Learned& learned, const TenantIds& ids, con
     const auto here = ids.Meaning(id);
     for (const frr::Remote& remote : *remotes) {
       if (own.contains(remote.address)) continue;
-      const auto contested = learned.remotes.contested.find(remote.address);
-      const bool wanted =
-          here && (contested == learned.remotes.contested.end() || ids.AreOne(contested->second));
+      const bool wanted = here && !ids.IsContested(learned.remotes, remote.address);
       listed.push_back(
           {remote, here ? ids.names().at(*here) : "", wanted, here.value_or(tenancy::TenantId{})});
     }

@@ -379,9 +379,7 @@ std::vector<ovs::Rule> SwitchRepair::Wanted(const config::Rail& rail, const Rail
       const auto remotes = learned.remotes.by_tenant.find(announced);
       if (remotes == learned.remotes.by_tenant.end()) continue;
       for (const frr::Remote& remote : *remotes->second) {
-        const auto contested = learned.remotes.contested.find(remote.address);
-        if (contested == learned.remotes.contested.end() || ids.AreOne(contested->second))
-          elsewhere.emplace(remote.address, tenant);
+        if (!ids.IsContested(learned.remotes, remote.address)) elsewhere.emplace(remote.address, tenant);
       }
     }
   }

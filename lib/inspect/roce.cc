@@ -1,31 +1,21 @@
 #include "lib/inspect/roce.h"
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
+#include <charconv>
 #include <optional>
+
+#include "lib/sriov/sysfs.h"
 
 namespace rail::inspect {
 namespace {
 
-namespace fs = std::filesystem;
-
-// Names of what is in a folder, sorted; none when it cannot be read.
-std::vector<fs::path> In(const fs::path& folder) {
-  std::vector<fs::path> found;
-  std::error_code error;
-  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
-    found.push_back(at->path());
-  std::ranges::sort(found);
-  return found;
-}
-
 // What a driver cannot count now it refuses to tell.
-std::optional<uint64_t> NumberIn(const fs::path& path) {
-  std::ifstream file(path);
+std::optional<uint64_t> NumberIn(const std::optional<std::string>& text) {
   uint64_t value = 0;
-  if (!(file >> value)) return std::nullopt;
-  return value;
+  if (!text) return std::nullopt;
+  const char* const end = text->data() + text->size();
+  const auto [stop, error] = std::from_chars(text->data(), end, value);
+  return error == std::errc() && stop == end ? std::optional(value) : std::nullopt;
 }
 
 bool IsName(const std::string& name) {
@@ -35,15 +25,17 @@ bool IsName(const std::string& name) {
 
 }  // namespace
 
-std::vector<RoceCounter> ReadRoceCounters(const std::string& sysfs, const std::string& uplink) {
+std::vector<RoceCounter> ReadRoceCounters(const std::string& root, const std::string& uplink) {
+  const sriov::Sysfs sysfs(root);
   std::vector<RoceCounter> counters;
-  const auto devices = In(fs::path(sysfs) / "class/net" / uplink / "device/infiniband");
+  const std::string folder = "class/net/" + uplink + "/device/infiniband";
+  const auto devices = sysfs.List(folder);
   if (devices.empty()) return counters;
   // An uplink's device has one port.
-  for (const fs::path& path : In(devices.front() / "ports/1/hw_counters")) {
-    const std::string name = path.filename();
+  const std::string port = folder + "/" + devices.front() + "/ports/1/hw_counters";
+  for (const std::string& name : sysfs.List(port)) {
     if (name == "lifespan" || !IsName(name)) continue;  // "lifespan": how long the kernel keeps a reading
-    const auto value = NumberIn(path);
+    const auto value = NumberIn(sysfs.Read(port + "/" + name));
     if (value && counters.size() < kMostRoceCounters) counters.push_back({name, *value});
   }
   return counters;

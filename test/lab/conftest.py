@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -61,6 +62,26 @@ def world(lab: Lab) -> World:
 
 
 LAB: pytest.StashKey[Lab] = pytest.StashKey()
+
+
+@contextmanager
+def lab_of_its_own(config: pytest.Config, letter: str, shape: Shape, tenants: dict[str, tuple[str, str]]) -> Iterator[World]:
+    """A lab for one module, beside the session's; what a failed test prints is its. `tenants`: pod -> (node, tenant)."""
+    lab = Lab(f"{letter}{os.getpid()}", Lab.from_environment().binaries)
+    before = config.stash.get(LAB, None)
+    config.stash[LAB] = lab
+    try:
+        fabric.up(lab, shape)
+        for name, (node, tenant) in tenants.items():
+            pods.add(lab, name, node, tenant, None)
+        yield World(lab)
+    finally:
+        if before is not None:
+            config.stash[LAB] = before
+        if "RAILCNI_TEST_KEEP_LAB" not in os.environ:
+            fabric.down(lab)
+
+
 TABLES: pytest.StashKey[Tables] = pytest.StashKey()
 
 

@@ -5,7 +5,6 @@ The lab is one of its own, two nodes and one rail. What each step costs is in th
 
 from __future__ import annotations
 
-import os
 import secrets
 import shutil
 import time
@@ -15,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import LAB
-from railcni_lab import daemons, fabric, pods, vty
-from railcni_lab.layout import Lab, Node, Shape
+from conftest import lab_of_its_own
+from railcni_lab import daemons, pods, vty
+from railcni_lab.layout import Node, Shape
 from speaker import communities, tenant_id
 from tables import Tables
 from test_explain import findings
@@ -34,19 +33,8 @@ HEAD = ("step", "traffic gap", "done after", "addresses lost at the leaf", "pair
 
 @pytest.fixture(scope="module")
 def world(request: pytest.FixtureRequest) -> Iterator[World]:
-    lab = Lab(f"k{os.getpid()}", Lab.from_environment().binaries)
-    before = request.config.stash.get(LAB, None)
-    request.config.stash[LAB] = lab  # what a failed test prints
-    try:
-        fabric.up(lab, Shape(nodes=2, rails=1, spines=0, devices=4))
-        for name, (node, tenant) in TENANTS.items():
-            pods.add(lab, name, node, tenant, None)
-        yield World(lab)
-    finally:
-        if before is not None:
-            request.config.stash[LAB] = before
-        if "RAILCNI_TEST_KEEP_LAB" not in os.environ:
-            fabric.down(lab)
+    with lab_of_its_own(request.config, "k", Shape(nodes=2, rails=1, spines=0, devices=4), TENANTS) as world:
+        yield world
 
 
 @pytest.fixture(scope="module")

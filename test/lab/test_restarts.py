@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from conftest import LAB
+from conftest import lab_of_its_own
 from railcni_lab import daemons, fabric, kernel, pods, vty
 from railcni_lab.layout import Lab, LabError, Node, Shape, bridge
 from tables import Tables
@@ -23,6 +23,7 @@ from test_repair import OURS, rules
 from traffic import LeafWatch, Traffic
 from world import World, eventually, link_mac
 
+TENANTS = {"a1": ("n1", "tenant-a"), "a2": ("n2", "tenant-a"), "a3": ("n1", "tenant-a")}
 MANY = 10_000  # remotes of a tenant that is present: two rules each
 FLAP_SECONDS = 60  # 2 to 3 s, most often; a bound for a loaded machine, not a measure
 MANY_SUBNET = "10.99.0.0/16"
@@ -31,19 +32,8 @@ HEAD = ("fault", "traffic gap", "rules right again", "rules lost", "addresses lo
 
 @pytest.fixture(scope="module")
 def world(request: pytest.FixtureRequest) -> Iterator[World]:
-    lab = Lab(f"r{os.getpid()}", Lab.from_environment().binaries)
-    before = request.config.stash.get(LAB, None)
-    request.config.stash[LAB] = lab  # what a failed test prints
-    try:
-        fabric.up(lab, Shape(nodes=2, rails=1, spines=0, devices=3))
-        for name, node in (("a1", "n1"), ("a2", "n2"), ("a3", "n1")):
-            pods.add(lab, name, node, "tenant-a", None)
-        yield World(lab)
-    finally:
-        if before is not None:
-            request.config.stash[LAB] = before
-        if "RAILCNI_TEST_KEEP_LAB" not in os.environ:
-            fabric.down(lab)
+    with lab_of_its_own(request.config, "r", Shape(nodes=2, rails=1, spines=0, devices=3), TENANTS) as world:
+        yield world
 
 
 @pytest.fixture(scope="module")

@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from railcni_lab import daemons, fabric, pods, vty
-from railcni_lab.layout import Lab, Node, Shape
+from conftest import lab_of_its_own
+from railcni_lab import daemons, pods, vty
+from railcni_lab.layout import Node, Shape
 from speaker import Speaker, addresses, announce, communities, tenant_id, withdraw
 from world import World, eventually, kill_raild
 
@@ -20,15 +21,10 @@ RSS_MIB, LEARN_SECONDS = 200, 5  # the budgets
 
 
 @pytest.fixture(scope="module")
-def alone() -> Iterator[World]:
+def alone(request: pytest.FixtureRequest) -> Iterator[World]:
     """A lab of its own: a node, a rail."""
-    lab = Lab(f"s{os.getpid()}", Lab.from_environment().binaries)
-    try:
-        fabric.up(lab, Shape(nodes=1, rails=1, spines=0))
-        yield World(lab)
-    finally:
-        if "RAILCNI_TEST_KEEP_LAB" not in os.environ:
-            fabric.down(lab)
+    with lab_of_its_own(request.config, "s", Shape(nodes=1, rails=1, spines=0), {}) as world:
+        yield world
 
 
 def received(node: Node) -> int:

@@ -14,17 +14,22 @@ def counts(folder: Path, status: int) -> tuple[str, str]:
 
 
 CTEST = """<testsuite><testcase name="Mac.Parses" classname="Mac.Parses" status="run"/>
-<testcase name="Mac.Fails" classname="Mac.Fails" status="fail"><failure message=""/></testcase>
+<testcase name="Mac.Fails" classname="Mac.Fails" status="fail"><failure message=""/><system-out>[ RUN      ] Mac.Fails
+mac_test.cc:7: Failure
+Expected equality of these values:
+  1
+  2
+[  FAILED  ] Mac.Fails</system-out></testcase>
 <testcase name="lint.binaries" classname="lint.binaries" status="disabled"/></testsuite>"""
 PYTEST = """<testsuites><testsuite><testcase classname="test_a" name="test_one"/>
-<testcase classname="test_a" name="test_two"><failure message="x"/></testcase>
+<testcase classname="test_a" name="test_two"><failure message="one line&#10;another"/></testcase>
 <testcase classname="test_a" name="test_three"><error message="x"/></testcase>
 <testcase classname="test_a" name="test_four"><skipped message="no KVM"/></testcase></testsuite></testsuites>"""
 
 
 @pytest.mark.parametrize(("xml", "expected", "names"), [
-    (CTEST, "1 1 1", ["FAILED  Mac.Fails", "skipped lint.binaries"]),
-    (PYTEST, "1 2 1", ["FAILED  test_a.test_two", "FAILED  test_a.test_three", "skipped test_a.test_four: no KVM"]),
+    (CTEST, "1 1 1", ["FAILED  Mac.Fails: mac_test.cc:7: Failure Expected equality of these values: 1 2\n", "skipped lint.binaries"]),
+    (PYTEST, "1 2 1", ["FAILED  test_a.test_two: one line\n", "FAILED  test_a.test_three", "skipped test_a.test_four: no KVM"]),
 ])
 def test_reports_of_both_kinds_are_counted_and_failures_named(tmp_path: Path, xml: str, expected: str, names: list[str]) -> None:
     (tmp_path / "a.xml").write_text(xml)
