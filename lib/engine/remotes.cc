@@ -8,8 +8,6 @@ namespace {
 // A leaf that sends more than that within a second is still sending its table.
 constexpr size_t kFlood = 200;
 constexpr std::chrono::seconds kWindow{1};
-// bgpd that owes the end of its dump for so long will not send it.
-constexpr std::chrono::seconds kDump{30};
 
 // The one tenant and the rail that `communities` name. Two tenants contradict each other: none.
 struct Ours {
@@ -98,13 +96,27 @@ void Remotes::PeerUp(const bmp::Message& message, Deadline now, int64_t unix_ms)
   const int64_t age = message.since_ms > 0 ? unix_ms - message.since_ms : 0;
   peer.settling = feed_settling_ || age < std::chrono::milliseconds(kSettled).count();
   peer.up = true;
-  peer.settled = false;
+  peer.settled = peer.owes_end = false;
   peer.heard_up = peer.window = now;
   peer.in_window = peer.in_window_before = 0;
   peer.local_port = message.local_port;
   peer.remote_port = message.remote_port;
   peer.dump_awaited = {message.families.begin(), message.families.end()};
   MarkStale(*index, now);
+}
+
+void Remotes::Owes(const IpAddress& leaf, bool end_of_rib, Deadline now) {
+  for (PeerState& peer : peers_) {
+    if (!peer.up || peer.peer.address != leaf) continue;
+    if (peer.owes_end && !end_of_rib) peer.ended = now;
+    peer.owes_end = end_of_rib;
+  }
+}
+
+bool Remotes::AwaitsEndOfRib() const {
+  return std::ranges::any_of(peers_, [](const PeerState& peer) {
+    return peer.up && !peer.settled && peer.settling && peer.owes_end;
+  });
 }
 
 void Remotes::PeerDown(const bmp::Message& message, Deadline now) {
@@ -157,11 +169,17 @@ void Remotes::TakeTable(const std::vector<frr::Remote>& heard, bool keep, Deadli
   if (!complete_) complete_ = news_ = true;
 }
 
+// What bgpd has heard before an End-of-RIB it may push after that.
+Deadline Remotes::SettlesAt(const PeerState& peer) {
+  if (!peer.settling || peer.owes_end) return peer.heard_up + kOwed;
+  return std::max(peer.heard_up + kSettled, peer.ended + kWindow);
+}
+
 bool Remotes::IsDue(const PeerState& peer, Deadline now) const {
   if (!peer.up || peer.settled) return false;
   if (peer.dump_awaited.empty() && !peer.settling) return true;
   // Without the end of a dump that could be relied upon: when it has been up for long enough and is not busy.
-  if (now - peer.heard_up < (peer.settling ? kSettled : kDump)) return false;
+  if (now < SettlesAt(peer)) return false;
   return now - peer.window >= kWindow || (peer.in_window < kFlood && peer.in_window_before < kFlood);
 }
 
@@ -199,8 +217,7 @@ std::optional<Deadline> Remotes::next_settle() const {
   std::optional<Deadline> next = complete_ ? std::nullopt : complete_by_;
   const auto earlier = [&](Deadline at) { next = next ? std::min(*next, at) : at; };
   for (const PeerState& peer : peers_) {
-    if (peer.up && !peer.settled)
-      earlier(std::max(peer.heard_up + (peer.settling ? kSettled : kDump), peer.window + kWindow));
+    if (peer.up && !peer.settled) earlier(std::max(SettlesAt(peer), peer.window + kWindow));
     if (peer.stale_until) earlier(*peer.stale_until);
   }
   return next;
@@ -297,7 +314,7 @@ void Remotes::RemovePath(const IpAddress& address, PeerIndex peer, Deadline now)
   const auto path = std::ranges::find(it->second, peer, &Path::peer);
   if (path == it->second.end()) return;
   // bgpd withdraws, after a session has come up again, what it has not heard again yet: that is not news of the leaf.
-  if (path->stale && now - peers_[peer].heard_up < kSettled) return;
+  if (path->stale && (now - peers_[peer].heard_up < kSettled || peers_[peer].owes_end)) return;
   const Claim before = ClaimOf(it->second);
   it->second.erase(path);
   Changed(address, before, ClaimOf(it->second));

@@ -36,9 +36,11 @@ struct RemoteTable {
 class Remotes {
  public:
   // A session that has just come up may not have sent everything yet; one that is down comes back within the leaf's graceful
-  // restart time, or the remotes behind it are gone for good. FRR's bgpd holds its first update for 1 s and 50 ms for each of its
-  // neighbours (bgp_updgrp.h), so a leaf with more than 80 needs `coalesce-time` (lib/frr/README.md).
+  // restart time, or the remotes behind it are gone for good.
   static constexpr std::chrono::seconds kSettled{5};
+  // FRR's bgpd holds its first update for 1 s and 50 ms for each of its neighbours, 10 s at most (bgp_updgrp.h). What owes the end
+  // of something for that long will not send it.
+  static constexpr std::chrono::seconds kOwed{30};
   static constexpr std::chrono::seconds kStale{120};
   static constexpr size_t kMaxAddresses = 1'000'000;
   static constexpr size_t kMaxPeers = 512;
@@ -52,6 +54,11 @@ class Remotes {
   void FeedOpened(Deadline now, bool settling = false);
   void FeedClosed(Deadline now);
   void Take(const bmp::Message& message, Deadline now, int64_t unix_ms);
+
+  // `leaf` will say when it has told all (End-of-RIB), and has not yet: its session does not settle before, for kOwed at most.
+  void Owes(const IpAddress& leaf, bool end_of_rib, Deadline now);
+  // Whether that is to be asked again.
+  bool AwaitsEndOfRib() const;
 
   // All that bgpd's table holds. `keep`: what is not in it any more is stale, not gone.
   void TakeTable(const std::vector<frr::Remote>& heard, bool keep, Deadline now);
@@ -87,6 +94,8 @@ class Remotes {
     bool up = false;
     bool settled = false;
     bool settling = false;  // its session or bgpd's configuration is young: the end of a dump says little
+    bool owes_end = false;  // its leaf has not told all yet, and will say when
+    Deadline ended;         // when it was seen to have
     Deadline heard_up;
     std::set<bmp::Family> dump_awaited;
     uint16_t local_port = 0;
@@ -110,6 +119,7 @@ class Remotes {
   void MarkStale(PeerIndex peer, Deadline now);
   void DropStale(const std::set<PeerIndex>& peers);
   bool IsDue(const PeerState& peer, Deadline now) const;
+  static Deadline SettlesAt(const PeerState& peer);
   void CompleteIfSettled();
 
   void SetPath(const IpAddress& address, const Path& path);

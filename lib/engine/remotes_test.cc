@@ -259,6 +259,52 @@ TEST_F(RemotesTest, ALeafThatIsStillSendingHasNotSettled) {
   EXPECT_THAT(Known(), ::testing::Not(::testing::Contains("10.0.3.7 7")));
 }
 
+// A leaf with 180 neighbours or more is silent for the first 10 s of a session.
+TEST_F(RemotesTest, ALeafThatOwesTheEndOfItsRoutesHasNotSettled) {
+  Settle();
+  Announce(kLeaf0, "10.0.3.7", 7);
+  Announce(kLeaf0, "10.0.3.8", 7);
+  EndBoth();
+  Down(kLeaf0);
+  remotes.Owes(Ip("fe80::1"), true, now);
+  EXPECT_FALSE(remotes.AwaitsEndOfRib()) << "its session is down";
+  Up(kLeaf0, milliseconds(0));
+  remotes.Owes(Ip("fe80::9"), true, now);
+  EXPECT_FALSE(remotes.AwaitsEndOfRib()) << "another leaf";
+  remotes.Owes(Ip("fe80::1"), true, now);
+  EXPECT_TRUE(remotes.AwaitsEndOfRib());
+  Pass(seconds(10));
+  remotes.Settle(now);
+  Withdraw(kLeaf0, "10.0.3.8");
+  EXPECT_THAT(Known(), ElementsAre("10.0.3.7 7", "10.0.3.8 7")) << "bgpd has not heard it again yet";
+  remotes.Owes(Ip("fe80::1"), false, now);
+  EXPECT_FALSE(remotes.AwaitsEndOfRib());
+  Announce(kLeaf0, "10.0.3.7", 7);
+  remotes.Settle(now);
+  EXPECT_THAT(Known(), ElementsAre("10.0.3.7 7", "10.0.3.8 7")) << "bgpd may still be pushing";
+  EXPECT_EQ(remotes.next_settle(), now + seconds(1));
+  Pass(seconds(1));
+  remotes.Settle(now);
+  EXPECT_THAT(Known(), ElementsAre("10.0.3.7 7"));
+}
+
+TEST_F(RemotesTest, ALeafThatNeverEndsItsRoutesSettlesAllTheSame) {
+  Settle();
+  Announce(kLeaf0, "10.0.3.7", 7);
+  EndBoth();
+  Down(kLeaf0);
+  Up(kLeaf0, milliseconds(0));
+  remotes.Owes(Ip("fe80::1"), true, now);
+  EXPECT_EQ(remotes.next_settle(), now + Remotes::kOwed);
+  Pass(Remotes::kOwed - milliseconds(1));
+  remotes.Settle(now);
+  EXPECT_THAT(Known(), ElementsAre("10.0.3.7 7"));
+  Pass(milliseconds(1));
+  remotes.Settle(now);
+  EXPECT_THAT(Known(), IsEmpty());
+  EXPECT_FALSE(remotes.AwaitsEndOfRib());
+}
+
 TEST_F(RemotesTest, WhatWasHeardAgainAndWithdrawnIsGoneAtOnce) {
   Settle();
   Announce(kLeaf0, "10.0.3.7", 7);

@@ -13,7 +13,6 @@ using state::Phase;
 
 // A session that has just come up may not have sent everything yet; one that is down comes back within the leaf's graceful
 // restart time, or the remotes behind it are gone for good.
-constexpr std::chrono::milliseconds kSettled = Remotes::kSettled;
 constexpr std::chrono::seconds kStale = Remotes::kStale;
 // bgpd tries to connect every second at the latest.
 constexpr std::chrono::seconds kFeedDue{4};
@@ -64,7 +63,7 @@ bool BgpRepair::Audit() {
 
 bool BgpRepair::Poll() {
   remotes_.Settle(Clock::now());
-  if (!Polling() && !sessions_outdated_) return Tell();
+  if (!Polling() && !sessions_outdated_ && !remotes_.AwaitsEndOfRib()) return Tell();
   if (poll_backoff_.next() && !poll_backoff_.Due()) return false;
   Edges edges(deps_.openers(config_), After(kRoundLimit));
   if (!LearnAndTell(edges)) return false;
@@ -282,7 +281,8 @@ bool BgpRepair::SessionsSettled() const {
   return std::ranges::all_of(config_.rails, [&](const config::Rail& rail) {
     const auto session = sessions_.find(rail.bridge);
     return session != sessions_.end() && session->second.established() &&
-           std::chrono::milliseconds(session->second.uptime_ms) >= kSettled;
+           std::chrono::milliseconds(session->second.uptime_ms) >=
+               (session->second.owes_end_of_rib ? Remotes::kOwed : Remotes::kSettled);
   });
 }
 
@@ -311,6 +311,7 @@ Status BgpRepair::Sessions(Edges& edges, bool& changed) {
     if (before.state != session.state) log::Info("bgp session on {}: {}", session.interface, session.state);
     // A session that went down and came back between two looks is younger than it was.
     if (before.state != session.state || session.uptime_ms < before.uptime_ms) table_version_.reset();
+    if (session.peer) remotes_.Owes(*session.peer, session.owes_end_of_rib, Clock::now());
     before = session;
   }
   const bool all = std::ranges::all_of(config_.rails, [&](const config::Rail& rail) {

@@ -429,6 +429,20 @@ TEST_F(RepairTest, ARemoteStaysWhileASessionThatCameBackMayNotHaveSentEverything
   EXPECT_THAT(world.RulesOf(CookieKind::kRemote), IsEmpty());
 }
 
+TEST_F(RepairTest, ARemoteStaysWhileItsLeafHasNotToldAll) {
+  Settle();
+  world.LearnRemote("10.0.9.1", "ns-a");
+  raild->Poll();
+  world.bgp.Forget(*IpPrefix::Parse("10.0.9.1/32"), "br-rail0");
+  world.bgp.SetOwesEndOfRib(true);
+  world.bgp.SetUptime(10'000);
+  raild->Poll();
+  EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2));
+  world.bgp.SetOwesEndOfRib(false);
+  raild->Poll();
+  EXPECT_THAT(world.RulesOf(CookieKind::kRemote), IsEmpty());
+}
+
 TEST_F(RepairTest, ANewRaildLeavesRemotesAloneUntilItHasLearnedThemItself) {
   Settle();
   world.LearnRemote("10.0.9.1", "ns-a");

@@ -50,6 +50,8 @@ struct Session {
   uint32_t prefixes_received = 0;
   uint32_t prefixes_sent = 0;
   std::optional<IpAddress> peer;  // the leaf's link-local address, once known
+  // The leaf will say when it has told all its routes (End-of-RIB, RFC 4724 section 2), and has not yet. False: it has, or never will.
+  bool owes_end_of_rib = false;
   bool established() const { return state == "Established"; }
 };
 

@@ -259,6 +259,21 @@ std::string StringAt(const json& object, const char* key) {
 
 constexpr const char* kFamilies[] = {"ipv4Unicast", "ipv6Unicast"};
 
+// It ends its routes with a word of its own when both sides do graceful restart, in every family that both speak.
+bool OwesEndOfRib(const json& neighbor) {
+  const json* capabilities = ObjectAt(neighbor, "neighborCapabilities");
+  if (capabilities == nullptr || StringAt(*capabilities, "gracefulRestart") != "advertisedAndReceived")
+    return false;
+  const json* restart = ObjectAt(neighbor, "gracefulRestartInfo");
+  const json* ended = restart == nullptr ? nullptr : ObjectAt(*restart, "endOfRibRecv");
+  const json* families = ObjectAt(*capabilities, "multiprotocolExtensions");
+  if (ended == nullptr || families == nullptr) return false;
+  return std::ranges::any_of(kFamilies, [&](const char* family) {
+    const json* both = ObjectAt(*families, family);
+    return both != nullptr && IsTrue(*both, "advertisedAndReceived") && !IsTrue(*ended, family);
+  });
+}
+
 }  // namespace
 
 Status DecodeRemotes(const Pieces& next, uint32_t community_asn, std::vector<Remote>& remotes) {
@@ -329,12 +344,14 @@ Result<uint64_t> DecodeTableVersion(std::string_view text) {
   return version;
 }
 
-Result<std::optional<IpAddress>> DecodePeerAddress(std::string_view text, const std::string& interface) {
+Status DecodeNeighbor(std::string_view text, Session& session) {
   RAIL_ASSIGN_AS(const json neighbors, ParseObject(text), "bgpd's answer about a neighbor");
-  const json* neighbor = ObjectAt(neighbors, interface);
-  if (neighbor == nullptr) return std::optional<IpAddress>();
+  const json* neighbor = ObjectAt(neighbors, session.interface);
+  if (neighbor == nullptr) return {};
   const auto address = IpAddress::Parse(StringAt(*neighbor, "bgpNeighborAddr"));
-  return address ? std::optional(*address) : std::nullopt;  // "none" while no router advertisement has come
+  if (address) session.peer = *address;  // "none" while no router advertisement has come
+  session.owes_end_of_rib = session.established() && OwesEndOfRib(*neighbor);
+  return {};
 }
 
 }  // namespace rail::frr

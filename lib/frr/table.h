@@ -34,7 +34,7 @@ Result<std::vector<Session>> DecodeSessions(std::string_view text);
 // From the same: equal numbers, equal tables. Errors: kInternal.
 Result<uint64_t> DecodeTableVersion(std::string_view text);
 
-// The link-local address from `show bgp neighbors <interface> json`. Errors: kInternal.
-Result<std::optional<IpAddress>> DecodePeerAddress(std::string_view text, const std::string& interface);
+// From `show bgp neighbors <interface> json`: the leaf's address and whether it owes its End-of-RIB. Errors: kInternal.
+Status DecodeNeighbor(std::string_view text, Session& session);
 
 }  // namespace rail::frr

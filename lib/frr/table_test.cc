@@ -192,11 +192,41 @@ TEST(DecodeTableVersion, DiffersWhenAFamilyDiffers) {
   EXPECT_EQ(*DecodeTableVersion("{}"), 0U);
 }
 
-TEST(DecodePeerAddress, IsUnknownUntilBgpdSaysIt) {
-  EXPECT_EQ(*DecodePeerAddress(R"({"br-rail0":{"bgpNeighborAddr":"fe80::7","remoteAs":1}})", "br-rail0"),
-            Ip("fe80::7"));
-  EXPECT_EQ(*DecodePeerAddress(R"({"br-rail0":{"bgpNeighborAddr":"none"}})", "br-rail0"), std::nullopt);
-  EXPECT_EQ(*DecodePeerAddress(R"({"bgpNoSuchNeighbor":true})", "br-rail0"), std::nullopt);
+Session Neighbor(const std::string& text, const std::string& state = "Established") {
+  Session session{.interface = "br-rail0", .state = state};
+  EXPECT_TRUE(DecodeNeighbor(text, session)) << text;
+  return session;
+}
+
+TEST(DecodeNeighbor, ItsAddressIsUnknownUntilBgpdSaysIt) {
+  EXPECT_EQ(Neighbor(R"({"br-rail0":{"bgpNeighborAddr":"fe80::7","remoteAs":1}})").peer, Ip("fe80::7"));
+  EXPECT_EQ(Neighbor(R"({"br-rail0":{"bgpNeighborAddr":"none"}})").peer, std::nullopt);
+  EXPECT_EQ(Neighbor(R"({"bgpNoSuchNeighbor":true})").peer, std::nullopt);
+}
+
+TEST(DecodeNeighbor, OwesTheEndOfItsRoutesInEveryFamilyThatBothSpeak) {
+  const auto answer = [](const std::string& restart, const std::string& families, const std::string& ended) {
+    return R"({"br-rail0":{"neighborCapabilities":{"gracefulRestart":")" + restart +
+           R"(","multiprotocolExtensions":{)" + families + R"(}},"gracefulRestartInfo":{"endOfRibRecv":{)" +
+           ended + "}}}}";
+  };
+  const std::string both = "advertisedAndReceived";
+  const std::string v4 = R"("ipv4Unicast":{"advertisedAndReceived":true})";
+  const std::string v6 = R"("ipv6Unicast":{"advertisedAndReceived":true})";
+  EXPECT_TRUE(Neighbor(answer(both, v4 + "," + v6, "")).owes_end_of_rib);
+  EXPECT_TRUE(Neighbor(answer(both, v4 + "," + v6, R"("ipv4Unicast":true)")).owes_end_of_rib);
+  EXPECT_FALSE(
+      Neighbor(answer(both, v4 + "," + v6, R"("ipv4Unicast":true,"ipv6Unicast":true)")).owes_end_of_rib);
+  EXPECT_FALSE(Neighbor(answer(both, v4, R"("ipv4Unicast":true)")).owes_end_of_rib);
+  EXPECT_FALSE(Neighbor(answer(both, R"("ipv4Unicast":{"advertised":true})", "")).owes_end_of_rib);
+  EXPECT_FALSE(Neighbor(answer("advertised", v4 + "," + v6, "")).owes_end_of_rib) << "it will never say so";
+  EXPECT_FALSE(Neighbor(answer(both, v4 + "," + v6, ""), "Active").owes_end_of_rib);
+  for (const char* text :
+       {R"({"br-rail0":7})", R"({"br-rail0":{"neighborCapabilities":[]}})",
+        R"({"br-rail0":{"neighborCapabilities":{"gracefulRestart":"advertisedAndReceived"}}})"})
+    EXPECT_FALSE(Neighbor(text).owes_end_of_rib) << text;
+  Session session{.interface = "br-rail0"};
+  EXPECT_FALSE(DecodeNeighbor("{", session));
 }
 
 }  // namespace

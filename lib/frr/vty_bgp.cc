@@ -107,7 +107,7 @@ Result<std::vector<Session>> VtyBgp::Sessions(Deadline deadline) {
     if (!CheckWord(session.interface, "the interface")) continue;
     RAIL_ASSIGN(const std::string neighbor,
                 ShowOrEmpty("show bgp neighbors " + session.interface + " json", deadline));
-    RAIL_ASSIGN(session.peer, DecodePeerAddress(neighbor, session.interface));
+    RAIL_TRY(DecodeNeighbor(neighbor, session));
   }
   return sessions;
 }

@@ -521,6 +521,21 @@ TEST_P(RealBgp, CompletesARouteMapThatWasLeftHalfMade) {
   }));
 }
 
+TEST_P(RealBgp, KnowsThatALeafHasNotToldAllYet) {
+  // One that has nothing to tell need not wait with that.
+  pair().Leaf({"router bgp 65100", "coalesce-time 1500", "no bgp network import-check",
+               "address-family ipv4 unicast", "network 192.0.2.1/32"});
+  ASSERT_NO_FATAL_FAILURE(Up());
+  const auto owes = [&] { return (*bgp().Sessions(Soon()))[0].owes_end_of_rib; };
+  const auto ended = [&] { return !owes(); };
+  EXPECT_TRUE(Eventually(ended));
+  ASSERT_TRUE(bgp().ResetSession("br-rail0", Soon()));
+  const auto again = [&] { return (*bgp().Sessions(Soon()))[0].established() && owes(); };
+  EXPECT_TRUE(Eventually(again)) << "the word of the session before does not count";
+  EXPECT_TRUE(Eventually(ended));
+  EXPECT_TRUE((*bgp().Sessions(Soon()))[0].established());
+}
+
 TEST_P(RealBgp, LosesNothingAtTheLeafWhenBgpdRestarts) {
   ASSERT_NO_FATAL_FAILURE(Up());
   std::vector<Announcement> pods;

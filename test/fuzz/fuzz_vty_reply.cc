@@ -45,7 +45,8 @@ void Json(std::string text) {
   (void)DecodeInAdjRibOut(text, "br-rail0");
   (void)DecodeSessions(text);
   (void)DecodeTableVersion(text);
-  (void)DecodePeerAddress(text, "br-rail0");
+  Session session{.interface = "br-rail0", .state = "Established"};
+  (void)DecodeNeighbor(text, session);
 }
 
 void Lines(const Result<std::vector<std::string>>& lines) {

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 from railcni_lab import daemons, fabric, kernel, vty
-from railcni_lab.layout import COMMUNITY_ASN, Host, Node
+from railcni_lab.layout import COMMUNITY_ASN, Host, Node, bridge
 from speaker import Large, communities, configure, tenant_id
 from world import World, eventually, kill_raild, settle
 
@@ -164,6 +164,34 @@ def test_a_new_raild_drops_nothing(world: World) -> None:
             assert before[rail] <= {f["match"] for f in world.flows(node, rail)}
         time.sleep(0.1)
     eventually("it learns by push again", lambda: learning(world, node), lambda how: how == "PUSH", 30)
+    settle(world)
+
+
+def test_leaves_that_are_silent_at_first_cost_no_remote(world: World, announcers: list[Announcer]) -> None:
+    """A leaf with many neighbours holds its first routes for up to 10 s: what was learned before stays until it has told all.
+    What it no longer has goes then."""
+    node = world.lab.find_node("n1")
+    marks = communities(id_of(world, node, "tenant-a"), 0)
+    stays, goes = "10.0.99.50", "10.0.99.51"
+    for address in (stays, goes):
+        announcers[0].announce(f"{address}/32", marks)
+    eventually("learned", lambda: {stays, goes} <= set(remotes(world, node)), bool, 30)
+    for leaf in world.lab.leaves():
+        configure(leaf, f"router bgp {leaf.asn}", "coalesce-time 8000")
+    try:
+        vty.session(node.frr_dir, ["enable", "clear bgp *"])
+        announcers[0].withdraw(f"{goes}/32")
+        eventually("the sessions are there again", lambda: vty.sessions(node.frr_dir),
+                   lambda s: all(s.get(bridge(rail)) == "Established" for rail in (0, 1)), 30)
+        while not all(vty.ends_heard(node.frr_dir)[bridge(rail)] for rail in (0, 1)):
+            assert len(rules_about(world, node, 0, stays)) == 2, "forgotten while its leaves have not told all"
+            time.sleep(0.1)
+        eventually("what is gone is forgotten", lambda: goes in remotes(world, node), lambda there: not there, 30)
+        assert len(rules_about(world, node, 0, stays)) == 2
+    finally:
+        for leaf in world.lab.leaves():
+            configure(leaf, f"router bgp {leaf.asn}", "no coalesce-time 8000")
+    announcers[0].withdraw(f"{stays}/32")
     settle(world)
 
 

@@ -62,10 +62,11 @@ Result<std::vector<Session>> FakeBgp::Sessions(Deadline) {
   FAIL_IF_TOLD();
   std::vector<Session> sessions;
   for (const auto& [interface, state] : states_) {
-    Session session{interface, state, 0, 0, 0, std::nullopt};
+    Session session{.interface = interface, .state = state};
     if (state == kEstablished) {
       session.peer = *IpAddress::Parse("fe80::1");
       session.uptime_ms = uptime_ms_;
+      session.owes_end_of_rib = owes_end_of_rib_;
       session.prefixes_received = static_cast<uint32_t>(std::ranges::count_if(
           learned_, [&](const auto& entry) { return entry.second.contains(interface); }));
       for (const auto& [address, announcement] : announced_) {
