@@ -22,6 +22,12 @@ cni::Outcome<Config> ParseConfig(const cni::Request& request) {
 
 namespace {
 
+// The object under `key`, an empty one where there is none.
+nlohmann::json ObjectIn(const nlohmann::json& parent, const char* key) {
+  nlohmann::json found = parent.value(key, nlohmann::json::object());
+  return found.is_object() ? found : nlohmann::json::object();
+}
+
 void AddAddress(std::vector<IpAddress>& to, const nlohmann::json& text) {
   if (!text.is_string()) return;
   if (const auto prefix = IpPrefix::Parse(text.get_ref<const std::string&>())) to.push_back(prefix->address);
@@ -31,8 +37,8 @@ void AddAddress(std::vector<IpAddress>& to, const nlohmann::json& text) {
 
 Status CheckStaticAddresses(const cni::Request& request, const cni::AddResult& given) {
   const nlohmann::json& config = *request.config;
-  const nlohmann::json ipam = config.value("ipam", nlohmann::json::object());
-  if (!ipam.is_object() || ipam.value("type", nlohmann::json()) != "static") return {};
+  const nlohmann::json ipam = ObjectIn(config, "ipam");
+  if (ipam.value("type", nlohmann::json()) != "static") return {};
   std::vector<IpAddress> allowed;
   const auto addresses = ipam.find("addresses");
   if (addresses != ipam.end() && addresses->is_array() && !addresses->empty()) {
@@ -57,14 +63,10 @@ Status CheckStaticAddresses(const cni::Request& request, const cni::AddResult& g
 
 Status CheckPodsWishes(const cni::Request& request) {
   const nlohmann::json& config = *request.config;
-  const nlohmann::json ipam = config.value("ipam", nlohmann::json::object());
-  if (!ipam.is_object() || ipam.value("type", nlohmann::json()) != "nv-ipam") return {};
-  const auto args = config.find("args");
-  if (args == config.end() || !args->is_object()) return {};
-  const auto wishes = args->find("cni");
-  if (wishes == args->end() || !wishes->is_object()) return {};
+  if (ObjectIn(config, "ipam").value("type", nlohmann::json()) != "nv-ipam") return {};
+  const nlohmann::json wishes = ObjectIn(ObjectIn(config, "args"), "cni");
   for (const char* key : {"poolNames", "poolType", "allocateDefaultGateway", "allocateIPWithIndex"}) {
-    if (!wishes->contains(key)) continue;
+    if (!wishes.contains(key)) continue;
     return Fail(Code::kInvalid,
                 std::string("args.cni.") + key +
                     ": the pod's cni-args must not hold it: which pool of IPAM nv-ipam a network "

@@ -77,7 +77,6 @@ class Adding {
 
     AddResult addresses;
     if (cni::HasIpam(request_)) {
-      RAIL_TRY(CheckPodsWishes(request_));
       RAIL_TRY(engine::RecordStep(node_, attachment_, engine::kOvsProvider, engine::step::kIpam,
                                   cni::MakeIpamCall(request_).ToJson()));
       auto answer = deps_.ipam->Add(request_, session_.edges.CallDeadline());
@@ -275,6 +274,10 @@ void TellOfDevice(const std::string& file, const device::Device& device) {
     log::Warning("the pod's network-status will lack its representor: {}", written.error().message);
 }
 
+bool IsPending(const state::Step& step) {
+  return !step.pending.empty();
+}
+
 // An ADD that died half way left a record: its effects are undone before the same ADD is tried again.
 Status ClearRemains(Session& session, const Request& request) {
   RAIL_ASSIGN(const auto old, session.store->Find(engine::KeyOf(request)));
@@ -287,7 +290,7 @@ Status ClearRemains(Session& session, const Request& request) {
   RAIL_ASSIGN(const auto left, session.store->Find(old->key));
   if (!left) return {};
   RAIL_ASSIGN(const std::vector<state::Step> steps, session.store->Steps(left->id));
-  const auto pending = std::ranges::find_if(steps, [](const state::Step& s) { return !s.pending.empty(); });
+  const auto pending = std::ranges::find_if(steps, IsPending);
   return Fail(
       Code::kTransient,
       "attachment " + old->key.ToString() + " of an earlier ADD is not undone yet: " +
@@ -303,8 +306,7 @@ Status FinishEarlierDels(Session& session, const Request& request) {
   for (const Attachment& old : all) {
     if (old.device != request.device_id || old.phase != state::Phase::kDeleting) continue;
     RAIL_ASSIGN(const std::vector<state::Step> steps, session.store->Steps(old.id));
-    const auto left = [](const state::Step& step) { return !step.pending.empty(); };
-    if (std::ranges::none_of(steps, left)) continue;
+    if (std::ranges::none_of(steps, IsPending)) continue;
     RAIL_ASSIGN(const engine::Undone undone, engine::Undo(node, old, ""));
     RAIL_ASSIGN(const std::vector<state::Step> still, session.store->Steps(old.id));
     for (const state::Step& step : still) {
@@ -325,6 +327,7 @@ Outcome<std::string> Add(const Deps& deps, const Request& request) {
     RAIL_ASSIGN(previous, cni::PreviousResult(request));
   } else {
     RAIL_TRY(DeviceWasGiven(request));
+    RAIL_TRY(CheckPodsWishes(request));
   }
   RAIL_ASSIGN(const std::string device_info, cni::DeviceInfoFile(request));
   RAIL_ASSIGN(const auto session, Session::Open(deps, Session::Use::kQuiet));

@@ -676,6 +676,18 @@ class A15_Hostile : public Acceptance {
     EXPECT_EQ(attachment.mac, world.devices.State("vf0")->mac);
     EXPECT_THAT(attachment.addresses, ElementsAre(*IpAddress::Parse("10.0.3.1")));
   }
+  // ADD of ovs-provider alone, with the IPAM plugins of this folder. `more`: members of the configuration.
+  cni::testing::Ran AddWith(const PodSpec& pod, const json& more) {
+    json config = {{"cniVersion", "1.0.0"}, {"name", "rail0"}, {"rail", "rail0"}, {"deviceID", "vf0"}};
+    config.update(more);
+    return cni::testing::RunPlugin(ovs_provider::MakePlugin(DepsWithRealIpam()),
+                                   {{"CNI_COMMAND", "ADD"},
+                                    {"CNI_CONTAINERID", pod.container},
+                                    {"CNI_NETNS", pod.netns},
+                                    {"CNI_IFNAME", "net1"},
+                                    {"CNI_PATH", folder_}},
+                                   config.dump());
+  }
 };
 
 TEST_F(A15_Hostile, ArgsCniAndRuntimeConfigAndCniArgsChangeNothing) {
@@ -722,23 +734,10 @@ TEST_F(A15_Hostile, StaticIpamGivesAPodNoAddressThatTheNetworkDoesNotList) {
   Install(
       "static",
       R"([ $CNI_COMMAND = ADD ] && echo '{"cniVersion": "1.0.0", "ips": [{"address": "10.9.9.9/32"}]}'; true)");
-  engine::Deps deps = DepsWithRealIpam();
   const PodSpec pod = world.MakePod("p1", "ns-a", "vf0");
   const auto add = [&](const json& ipam, const json& runtime) {
-    const json config = {{"cniVersion", "1.0.0"},
-                         {"name", "rail0"},
-                         {"rail", "rail0"},
-                         {"deviceID", "vf0"},
-                         {"ipam", ipam},
-                         {"runtimeConfig", runtime},
-                         {"args", {{"cni", {{"ips", {"10.9.9.9/32"}}}}}}};
-    return cni::testing::RunPlugin(ovs_provider::MakePlugin(deps),
-                                   {{"CNI_COMMAND", "ADD"},
-                                    {"CNI_CONTAINERID", pod.container},
-                                    {"CNI_NETNS", pod.netns},
-                                    {"CNI_IFNAME", "net1"},
-                                    {"CNI_PATH", folder_}},
-                                   config.dump());
+    return AddWith(
+        pod, {{"ipam", ipam}, {"runtimeConfig", runtime}, {"args", {{"cni", {{"ips", {"10.9.9.9/32"}}}}}}});
   };
   const json chosen = {{"ips", {"10.9.9.9/32"}}};
   const json listed = {{"type", "static"}, {"addresses", {{{"address", "10.0.3.1/24"}}}}};
@@ -758,19 +757,8 @@ TEST_F(A15_Hostile, APodChoosesNoPoolOfNvIpam) {
   Install("nv-ipam", R"(echo '{"cniVersion": "1.0.0", "ips": [{"address": "10.9.9.9/32"}]}')");
   for (const char* key : {"poolNames", "poolType", "allocateDefaultGateway", "allocateIPWithIndex"}) {
     const PodSpec pod = world.MakePod("p1", "ns-a", "vf0");
-    const json config = {{"cniVersion", "1.0.0"},
-                         {"name", "rail0"},
-                         {"rail", "rail0"},
-                         {"deviceID", "vf0"},
-                         {"ipam", {{"type", "nv-ipam"}, {"poolName", "rail0"}}},
-                         {"args", {{"cni", {{key, true}}}}}};
-    const auto ran = cni::testing::RunPlugin(ovs_provider::MakePlugin(DepsWithRealIpam()),
-                                             {{"CNI_COMMAND", "ADD"},
-                                              {"CNI_CONTAINERID", pod.container},
-                                              {"CNI_NETNS", pod.netns},
-                                              {"CNI_IFNAME", "net1"},
-                                              {"CNI_PATH", folder_}},
-                                             config.dump());
+    const auto ran = AddWith(
+        pod, {{"ipam", {{"type", "nv-ipam"}, {"poolName", "rail0"}}}, {"args", {{"cni", {{key, true}}}}}});
     EXPECT_EQ(ran.status, 1);
     EXPECT_THAT(ran.out, AllOf(HasSubstr("\"code\":7"), HasSubstr(std::string("args.cni.") + key)));
     EXPECT_THAT(world.Leftovers(), IsEmpty());
