@@ -11,8 +11,7 @@ namespace {
 using state::Attachment;
 using state::Phase;
 
-// A session that has just come up may not have sent everything yet; one that is down comes back within the leaf's graceful
-// restart time, or the remotes behind it are gone for good.
+// The same for what is polled as for what is pushed.
 constexpr std::chrono::seconds kStale = Remotes::kStale;
 // bgpd tries to connect every second at the latest.
 constexpr std::chrono::seconds kFeedDue{4};
