@@ -271,10 +271,33 @@ Status BgpRepair::Announcements(Edges& edges) {
   if (wanted.empty()) return {};
   std::vector<frr::Announcement> missing;
   for (const auto& [address, announcement] : wanted) missing.push_back(announcement);
-  RAIL_TRY(bgp->AnnounceAll(missing, edges.CallDeadline()));
-  log::Info("bgpd: {} addresses were not announced as recorded, announced again", missing.size());
-  picture_.Repaired("announcement", missing.size());
-  return {};
+  return Announce(*bgp, edges, missing);
+}
+
+// All at once; when one of them is refused for good, each alone: it keeps no other from the leaf. The first refusal is the error.
+Status BgpRepair::Announce(frr::Bgp& bgp, Edges& edges, const std::vector<frr::Announcement>& missing) {
+  size_t announced = 0;
+  const auto announce = [&](const std::vector<frr::Announcement>& some) -> Status {
+    RAIL_TRY(bgp.AnnounceAll(some, edges.CallDeadline()));
+    announced += some.size();
+    return {};
+  };
+  const auto is_transient = [](const Status& status) {
+    return !status && status.error().code == Code::kTransient;
+  };
+  Status status = announce(missing);
+  if (!status && !is_transient(status) && missing.size() > 1) {
+    status = {};
+    for (const frr::Announcement& announcement : missing) {
+      const Status one = announce({announcement});
+      if (status || is_transient(one)) status = one;
+      if (is_transient(one)) break;
+    }
+  }
+  if (announced == 0) return status;
+  log::Info("bgpd: {} addresses were not announced as recorded, announced again", announced);
+  picture_.Repaired("announcement", announced);
+  return status;
 }
 
 bool BgpRepair::SessionsSettled() const {

@@ -59,6 +59,7 @@ class BgpRepair {
  private:
   Status BgpBase(Edges& edges, const std::vector<config::Rail>& rails);
   Status Announcements(Edges& edges);
+  Status Announce(frr::Bgp& bgp, Edges& edges, const std::vector<frr::Announcement>& missing);
   Status Feed(Edges& edges);
   // Sessions, and the whole table unless it is pushed.
   Status Learn(Edges& edges, bool& changed);

@@ -9,6 +9,7 @@ namespace {
 
 using ovs::CookieKind;
 using ovs::Rule;
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::Each;
 using testing::Edge;
@@ -296,6 +297,22 @@ TEST_F(RepairTest, WithdrawsWhatNoAttachmentHasAndLeavesForeignNetworks) {
   Audit();
   EXPECT_THAT(*world.bgp.Announced({}), SizeIs(1));
   EXPECT_THAT(world.bgp.foreign_networks(), ElementsAre(Ip("192.0.2.1")));
+}
+
+TEST_F(RepairTest, AnAddressThatBgpdRefusesKeepsNoOtherFromTheLeaf) {
+  Settle();
+  Attach(world.MakePod("p2", "ns-a", "vf1"), "10.0.3.2");
+  Attach(world.MakePod("p3", "ns-a", "vf2"), "10.0.3.3");
+  world.bgp.Restart();
+  world.bgp.AddForeignNetwork(Ip("10.0.3.1"));  // the operator's, read from its file
+  for (int round = 0; round < 2; ++round) {
+    Audit();
+    EXPECT_THAT(*world.bgp.Announced({}),
+                ElementsAre(frr::Announcement{Ip("10.0.3.2"), "rail0", 0, world.Tenant("ns-a")},
+                            frr::Announcement{Ip("10.0.3.3"), "rail0", 0, world.Tenant("ns-a")}));
+    EXPECT_THAT(Problems(), ElementsAre(AllOf(HasSubstr("bgp announcements"), HasSubstr("10.0.3.1/32"))));
+    EXPECT_THAT(*world.bgp.Sessions({}), SizeIs(2));
+  }
 }
 
 // A rail without a carrier.

@@ -22,7 +22,9 @@ Status FakeBgp::AnnounceAll(const std::vector<Announcement>& announcements, Dead
         address.is_link_local()) {
       return Fail(Code::kInvalid, "not the address of a pod");
     }
-    if (foreign_.contains(address)) return Fail(Code::kExists, "a network statement that is not ours");
+    if (foreign_.contains(address)) {
+      return Fail(Code::kExists, "a network statement that is not ours for " + address.ToHostPrefix());
+    }
   }
   for (const Announcement& announcement : announcements) {
     const auto [it, inserted] = announced_.try_emplace(announcement.address, announcement);
