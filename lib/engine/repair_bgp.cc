@@ -316,7 +316,6 @@ Status BgpRepair::Learn(Edges& edges, bool& changed) {
     audit_due_ = true;
     all_neighbours_ = false;
     table_version_.reset();  // the next bgpd counts anew
-    return tl::make_unexpected(bgp.error());
   }
   RAIL_TRY(Sessions(edges, changed));
   sessions_outdated_ = false;
@@ -324,8 +323,19 @@ Status BgpRepair::Learn(Edges& edges, bool& changed) {
 }
 
 Status BgpRepair::Sessions(Edges& edges, bool& changed) {
-  RAIL_ASSIGN(frr::Bgp * bgp, edges.Bgp());
-  RAIL_ASSIGN(const std::vector<frr::Session> sessions, bgp->Sessions(edges.CallDeadline()));
+  const auto asked = [&]() -> Result<std::vector<frr::Session>> {
+    RAIL_ASSIGN(frr::Bgp * bgp, edges.Bgp());
+    return bgp->Sessions(edges.CallDeadline());
+  }();
+  // One that bgpd does not name is not there, and of a bgpd that does not answer none is.
+  const size_t gone = std::erase_if(sessions_, [&](const auto& known) {
+    if (asked && std::ranges::find(*asked, known.first, &frr::Session::interface) != asked->end())
+      return false;
+    log::Info("bgp session on {}: {}", known.first, asked ? "removed" : "not known, bgpd does not answer");
+    return true;
+  });
+  changed = changed || gone > 0;
+  RAIL_ASSIGN(const std::vector<frr::Session> sessions, asked);
   for (const frr::Session& session : sessions) {
     frr::Session& before = sessions_[session.interface];
     changed = changed || before.state != session.state ||

@@ -390,6 +390,39 @@ TEST_F(RepairTest, SaysWhichLinksAreUplinks) {
   EXPECT_FALSE(raild->uplinks.Concerned({world.host.GetLink("rep0")->index}));
 }
 
+// Sessions.
+
+TEST_F(RepairTest, ASessionOfABgpdThatDoesNotAnswerIsNotThere) {
+  Settle();
+  const auto states = [&] {
+    std::vector<std::string> of_rails;
+    for (const RailView& rail : raild->board.Current()->rails) of_rails.push_back(rail.bgp_state);
+    return of_rails;
+  };
+  ASSERT_THAT(states(), ElementsAre("Established", "Established"));
+  world.gate.down = {Edge::kBgp};
+  EXPECT_TRUE(raild->bgp.Poll());
+  EXPECT_THAT(states(), ElementsAre("", ""));
+  world.gate.down.clear();
+  Audit();
+  EXPECT_THAT(states(), ElementsAre("Established", "Established"));
+  world.bgp.FailAll(Error{Code::kTransient, "bgpd hangs"});
+  EXPECT_TRUE(raild->bgp.Poll());
+  EXPECT_THAT(states(), ElementsAre("", ""));
+}
+
+TEST_F(RepairTest, ASessionWhoseNeighborIsRemovedIsNotThereAndWhatItHasToldStays) {
+  Settle();
+  world.LearnRemote("10.0.9.1", "ns-a");
+  raild->Poll();
+  ASSERT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2));
+  world.bgp.RemoveNeighbor("br-rail0");
+  raild->Poll();
+  EXPECT_EQ(raild->board.Current()->rails[0].bgp_state, "");
+  EXPECT_EQ(raild->board.Current()->rails[1].bgp_state, "Established");
+  EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2));
+}
+
 // Remotes.
 
 TEST_F(RepairTest, InstallsRemotesOfTenantsThatArePresentOnly) {

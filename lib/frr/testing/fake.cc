@@ -169,6 +169,12 @@ void FakeBgp::SetSession(const std::string& interface, const std::string& state)
   std::erase_if(learned_, [](const auto& entry) { return entry.second.empty(); });
 }
 
+void FakeBgp::RemoveNeighbor(const std::string& interface) {
+  SetSession(interface, "Idle");
+  states_.erase(interface);
+  if (base_) std::erase_if(base_->rails, [&](const RailPeer& rail) { return rail.interface == interface; });
+}
+
 void FakeBgp::Learn(const IpPrefix& prefix, const std::vector<tenancy::LargeCommunity>& communities,
                     const std::string& interface) {
   learned_[prefix][interface] = communities;
