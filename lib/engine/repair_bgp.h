@@ -23,7 +23,7 @@ class BgpRepair {
   BgpRepair(const config::NodeConfig& config, const Deps& deps, state::Store& store, Picture& picture);
 
   bool Audit();
-  // Several times a second: asks bgpd while nothing is pushed, and forgets what is due.
+  // Several times a second: forgets what is due; asks bgpd while nothing is pushed, one that does not answer() with an Audit only.
   bool Poll();
 
   // Somebody listens on this port of the loopback for what bgpd pushes. Before the first Audit.
@@ -82,7 +82,7 @@ class BgpRepair {
   bool all_neighbours_ = false;  // every rail's was there when last asked
   bool audit_due_ = false;
 
-  const Deadline started_ = Clock::now();
+  const Deadline started_;
   Remotes remotes_;
   bool told_complete_ = false;
   std::string told_problem_;

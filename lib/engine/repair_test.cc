@@ -547,6 +547,80 @@ TEST_F(RepairTest, WhatANewRaildHasInstalledItselfItRemovesAtOnce) {
   EXPECT_THAT(world.RulesOf(CookieKind::kRemote), IsEmpty());
 }
 
+TEST_F(RepairTest, WhatABgpdThatStaysAwayHasToldGoesInTheEnd) {
+  Settle();
+  for (const bool hangs : {false, true}) {
+    SCOPED_TRACE(hangs);
+    world.LearnRemote("10.0.9.1", "ns-a");
+    Audit();
+    ASSERT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2));
+    if (hangs) {
+      world.bgp.FailAll(Error{Code::kTransient, "bgpd hangs"});
+    } else {
+      world.gate.down = {Edge::kBgp};
+    }
+    raild->Poll();
+    world.passed += Remotes::kStale - std::chrono::seconds(10);
+    raild->Poll();
+    EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2));
+    world.passed += std::chrono::seconds(10);
+    raild->Poll();
+    EXPECT_THAT(world.RulesOf(CookieKind::kRemote), IsEmpty());
+    EXPECT_THAT(raild->board.Current()->remotes, SizeIs(0));
+    world.gate.down.clear();
+    world.bgp.FailAll(std::nullopt);
+  }
+}
+
+TEST_F(RepairTest, WhatANewRaildCouldNeverJudgeGoesInTheEnd) {
+  Settle();
+  world.LearnRemote("10.0.9.1", "ns-a");
+  raild->Poll();
+  world.gate.down = {Edge::kBgp};
+  raild = world.StartRaild(std::chrono::hours(1));
+  Audit();
+  world.passed += Remotes::kStale - std::chrono::seconds(10);
+  raild->Poll();
+  Audit();
+  EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2));
+  world.passed += std::chrono::seconds(10);
+  raild->Poll();
+  Audit();
+  EXPECT_THAT(world.RulesOf(CookieKind::kRemote), IsEmpty());
+}
+
+// Another session that has been down for long has no part in it.
+TEST_F(RepairTest, ASessionThatFlapsKeepsItsRemotesBesideOneThatStaysDown) {
+  Settle();
+  world.bgp.SetSession("br-rail1", "Idle");
+  world.LearnRemote("10.0.9.1", "ns-a");
+  raild->Poll();
+  world.passed += 2 * Remotes::kStale;
+  raild->Poll();
+  world.bgp.Forget(*IpPrefix::Parse("10.0.9.1/32"), "br-rail0");
+  world.bgp.SetUptime(1000);
+  raild->Poll();
+  EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2));
+  world.passed += Remotes::kStale + std::chrono::seconds(1);
+  raild->Poll();
+  EXPECT_THAT(world.RulesOf(CookieKind::kRemote), IsEmpty());
+}
+
+TEST_F(RepairTest, ABgpdThatIsRestartedKeepsItsRemotesBesideASessionThatStaysDown) {
+  Settle();
+  world.bgp.SetSession("br-rail1", "Idle");
+  world.LearnRemote("10.0.9.1", "ns-a");
+  raild->Poll();
+  world.passed += 2 * Remotes::kStale;
+  raild->Poll();
+  world.gate.down = {Edge::kBgp};
+  raild->Poll();
+  world.bgp.Restart();
+  world.gate.down.clear();
+  Audit();
+  EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2));
+}
+
 TEST_F(RepairTest, APodOfThisNodeOnAnotherRailIsARemote) {
   Settle();
   Attach(world.MakePod("p2", "ns-a", "vf10", "rail1"), "10.0.4.1");
