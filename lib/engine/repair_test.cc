@@ -9,6 +9,7 @@ namespace {
 
 using ovs::CookieKind;
 using ovs::Rule;
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::Each;
 using testing::Edge;
@@ -298,6 +299,22 @@ TEST_F(RepairTest, WithdrawsWhatNoAttachmentHasAndLeavesForeignNetworks) {
   EXPECT_THAT(world.bgp.foreign_networks(), ElementsAre(Ip("192.0.2.1")));
 }
 
+TEST_F(RepairTest, AnAddressThatBgpdRefusesKeepsNoOtherFromTheLeaf) {
+  Settle();
+  Attach(world.MakePod("p2", "ns-a", "vf1"), "10.0.3.2");
+  Attach(world.MakePod("p3", "ns-a", "vf2"), "10.0.3.3");
+  world.bgp.Restart();
+  world.bgp.AddForeignNetwork(Ip("10.0.3.1"));  // the operator's, read from its file
+  for (int round = 0; round < 2; ++round) {
+    Audit();
+    EXPECT_THAT(*world.bgp.Announced({}),
+                ElementsAre(frr::Announcement{Ip("10.0.3.2"), "rail0", 0, world.Tenant("ns-a")},
+                            frr::Announcement{Ip("10.0.3.3"), "rail0", 0, world.Tenant("ns-a")}));
+    EXPECT_THAT(Problems(), ElementsAre(AllOf(HasSubstr("bgp announcements"), HasSubstr("10.0.3.1/32"))));
+    EXPECT_THAT(*world.bgp.Sessions({}), SizeIs(2));
+  }
+}
+
 // A rail without a carrier.
 
 TEST_F(RepairTest, WithdrawsTheAddressesOfARailWithoutACarrierUntilItIsBack) {
@@ -371,6 +388,39 @@ TEST_F(RepairTest, SaysWhichLinksAreUplinks) {
   Settle();
   EXPECT_TRUE(raild->uplinks.Concerned({world.host.GetLink("ens0")->index}));
   EXPECT_FALSE(raild->uplinks.Concerned({world.host.GetLink("rep0")->index}));
+}
+
+// Sessions.
+
+TEST_F(RepairTest, ASessionOfABgpdThatDoesNotAnswerIsNotThere) {
+  Settle();
+  const auto states = [&] {
+    std::vector<std::string> of_rails;
+    for (const RailView& rail : raild->board.Current()->rails) of_rails.push_back(rail.bgp_state);
+    return of_rails;
+  };
+  ASSERT_THAT(states(), ElementsAre("Established", "Established"));
+  world.gate.down = {Edge::kBgp};
+  EXPECT_TRUE(raild->bgp.Poll());
+  EXPECT_THAT(states(), ElementsAre("", ""));
+  world.gate.down.clear();
+  Audit();
+  EXPECT_THAT(states(), ElementsAre("Established", "Established"));
+  world.bgp.FailAll(Error{Code::kTransient, "bgpd hangs"});
+  EXPECT_TRUE(raild->bgp.Poll());
+  EXPECT_THAT(states(), ElementsAre("", ""));
+}
+
+TEST_F(RepairTest, ASessionWhoseNeighborIsRemovedIsNotThereAndWhatItHasToldStays) {
+  Settle();
+  world.LearnRemote("10.0.9.1", "ns-a");
+  raild->Poll();
+  ASSERT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2));
+  world.bgp.RemoveNeighbor("br-rail0");
+  raild->Poll();
+  EXPECT_EQ(raild->board.Current()->rails[0].bgp_state, "");
+  EXPECT_EQ(raild->board.Current()->rails[1].bgp_state, "Established");
+  EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2));
 }
 
 // Remotes.
@@ -495,6 +545,80 @@ TEST_F(RepairTest, WhatANewRaildHasInstalledItselfItRemovesAtOnce) {
   ASSERT_TRUE(UndoAttachment(**session, {"rail1", "c-p2", "net1"}, ""));
   raild->RecordChanged();
   EXPECT_THAT(world.RulesOf(CookieKind::kRemote), IsEmpty());
+}
+
+TEST_F(RepairTest, WhatABgpdThatStaysAwayHasToldGoesInTheEnd) {
+  Settle();
+  for (const bool hangs : {false, true}) {
+    SCOPED_TRACE(hangs);
+    world.LearnRemote("10.0.9.1", "ns-a");
+    Audit();
+    ASSERT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2));
+    if (hangs) {
+      world.bgp.FailAll(Error{Code::kTransient, "bgpd hangs"});
+    } else {
+      world.gate.down = {Edge::kBgp};
+    }
+    raild->Poll();
+    world.passed += Remotes::kStale - std::chrono::seconds(10);
+    raild->Poll();
+    EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2));
+    world.passed += std::chrono::seconds(10);
+    raild->Poll();
+    EXPECT_THAT(world.RulesOf(CookieKind::kRemote), IsEmpty());
+    EXPECT_THAT(raild->board.Current()->remotes, SizeIs(0));
+    world.gate.down.clear();
+    world.bgp.FailAll(std::nullopt);
+  }
+}
+
+TEST_F(RepairTest, WhatANewRaildCouldNeverJudgeGoesInTheEnd) {
+  Settle();
+  world.LearnRemote("10.0.9.1", "ns-a");
+  raild->Poll();
+  world.gate.down = {Edge::kBgp};
+  raild = world.StartRaild(std::chrono::hours(1));
+  Audit();
+  world.passed += Remotes::kStale - std::chrono::seconds(10);
+  raild->Poll();
+  Audit();
+  EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2));
+  world.passed += std::chrono::seconds(10);
+  raild->Poll();
+  Audit();
+  EXPECT_THAT(world.RulesOf(CookieKind::kRemote), IsEmpty());
+}
+
+// Another session that has been down for long has no part in it.
+TEST_F(RepairTest, ASessionThatFlapsKeepsItsRemotesBesideOneThatStaysDown) {
+  Settle();
+  world.bgp.SetSession("br-rail1", "Idle");
+  world.LearnRemote("10.0.9.1", "ns-a");
+  raild->Poll();
+  world.passed += 2 * Remotes::kStale;
+  raild->Poll();
+  world.bgp.Forget(*IpPrefix::Parse("10.0.9.1/32"), "br-rail0");
+  world.bgp.SetUptime(1000);
+  raild->Poll();
+  EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2));
+  world.passed += Remotes::kStale + std::chrono::seconds(1);
+  raild->Poll();
+  EXPECT_THAT(world.RulesOf(CookieKind::kRemote), IsEmpty());
+}
+
+TEST_F(RepairTest, ABgpdThatIsRestartedKeepsItsRemotesBesideASessionThatStaysDown) {
+  Settle();
+  world.bgp.SetSession("br-rail1", "Idle");
+  world.LearnRemote("10.0.9.1", "ns-a");
+  raild->Poll();
+  world.passed += 2 * Remotes::kStale;
+  raild->Poll();
+  world.gate.down = {Edge::kBgp};
+  raild->Poll();
+  world.bgp.Restart();
+  world.gate.down.clear();
+  Audit();
+  EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2));
 }
 
 TEST_F(RepairTest, APodOfThisNodeOnAnotherRailIsARemote) {

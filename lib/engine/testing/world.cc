@@ -235,6 +235,7 @@ Deps World::deps() {
   };
   deps.ipam = ipam_through_.get();
   deps.poke = [this] { ++pokes; };
+  deps.now = [this] { return Clock::now() + passed; };
   deps.solicit_routers = [this](const std::string& interface) -> Status {
     solicited.push_back(interface);
     return {};

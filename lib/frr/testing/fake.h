@@ -47,6 +47,7 @@ class FakeBgp : public Bgp {
   void AddForeignNetwork(const IpAddress& address);  // a `network` statement that is not ours
   const std::set<IpAddress>& foreign_networks() const { return foreign_; }
   void SetSession(const std::string& interface, const std::string& state);
+  void RemoveNeighbor(const std::string& interface);                  // somebody removes its statement
   const std::vector<std::string>& resets() const { return resets_; }  // sessions, as they were reset
   void SetUptime(uint64_t uptime_ms) {
     uptime_ms_ = uptime_ms;
