@@ -271,6 +271,74 @@ TEST_F(RepairTest, RemovesAPortOfOursThatNoAttachmentHasAndNoOther) {
   EXPECT_TRUE(HasPort("rep0"));
 }
 
+// A device that is gone, its port with it, and another pod on the rail.
+class DeadPort : public RepairTest {
+ protected:
+  void SetUp() override {
+    Settle();
+    other = world.MakePod("p2", "ns-b", "vf1");
+    Attach(other, "10.0.3.2");
+    Audit();
+    world.ovsdb.RemoveDevice("rep0");
+    ASSERT_TRUE(world.ovsdb.DeletePort("br-rail0", "rep0", {}, ovs::Ovsdb::Wait::kCommitted, {}));
+    world.gate.before = [this](Edge edge, std::string_view call) {
+      added += edge == Edge::kOvsdb && call == "AddPort" ? 1 : 0;
+    };
+  }
+  void DeletePort(const std::string& name) {
+    ASSERT_TRUE(world.ovsdb.DeletePort("br-rail0", name, {}, ovs::Ovsdb::Wait::kCommitted, {}));
+  }
+  PodSpec other;
+  int added = 0;
+};
+
+TEST_F(DeadPort, KeepsNeitherOtherPortsNorTheRulesWaiting) {
+  DeletePort("rep1");
+  world.Bridge().LoseAllRules();
+  Audit();
+  EXPECT_TRUE(HasPort("rep1"));
+  EXPECT_THAT(world.RulesOf(other), Not(IsEmpty()));
+  EXPECT_THAT(Problems(), ElementsAre(HasSubstr("rail rail0: add port rep0 to bridge br-rail0")));
+  EXPECT_EQ(added, 2) << "each once";
+  world.LearnRemote("10.0.9.2", "ns-b");
+  raild->Poll();
+  EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2));
+}
+
+TEST_F(DeadPort, StaysAProblemAndIsTriedInItsTimeWhateverElseIsRight) {
+  Audit();
+  const auto next = raild->the_switch.next_retry();
+  ASSERT_TRUE(next);
+  raild->Poll();
+  raild->the_switch.RulesChanged();
+  EXPECT_THAT(Problems(), ElementsAre(HasSubstr("add port rep0")));
+  EXPECT_EQ(raild->the_switch.next_retry(), next);
+}
+
+TEST_F(DeadPort, IsNotTriedAgainForWhatItsOwnTryHasChanged) {
+  Audit();
+  ASSERT_EQ(added, 1);
+  raild->the_switch.DatabaseChanged();
+  raild->the_switch.DatabaseChanged();
+  EXPECT_EQ(added, 1);
+  DeletePort("rep1");
+  raild->the_switch.DatabaseChanged();
+  EXPECT_TRUE(HasPort("rep1")) << "others have changed something";
+  raild->the_switch.DatabaseChanged();
+  EXPECT_EQ(added, 3);
+  world.ovsdb.AddDevice("rep0");
+  Audit();
+  EXPECT_THAT(Problems(), IsEmpty());
+  EXPECT_FALSE(raild->the_switch.next_retry());
+}
+
+TEST_F(RepairTest, LooksAtOnceWhenTheDatabaseOfARailThatIsRightHasChanged) {
+  Settle();
+  ASSERT_TRUE(world.ovsdb.DeletePort("br-rail0", "rep0", {}, ovs::Ovsdb::Wait::kCommitted, {}));
+  raild->the_switch.DatabaseChanged();
+  EXPECT_TRUE(HasPort("rep0"));
+}
+
 // Announcements.
 
 TEST_F(RepairTest, AnnouncesAgainWhatBgpdHasForgotten) {
