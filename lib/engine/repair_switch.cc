@@ -209,7 +209,9 @@ void SwitchRepair::End(const config::Rail& rail, RailState& state, const Status&
                 .rules_installed = state.rules_installed,
                 .rules_right = state.rules_right,
                 .ports = {}};
-  for (const auto& [name, port] : state.ports) seen.ports.insert(name);
+  for (const auto& [name, port] : state.ports) {
+    if (port.ofport > 0) seen.ports.insert(name);
+  }
   picture_.SetRail(rail.name, std::move(seen));
 }
 

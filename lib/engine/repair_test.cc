@@ -339,6 +339,14 @@ TEST_F(RepairTest, LooksAtOnceWhenTheDatabaseOfARailThatIsRightHasChanged) {
   EXPECT_TRUE(HasPort("rep0"));
 }
 
+TEST_F(RepairTest, APodWhosePortDoesNotWorkIsNotShownAsRight) {
+  Settle();
+  EXPECT_TRUE(raild->board.Current()->attachments[0].rules_in_place);
+  world.ovsdb.RemoveDevice("rep0");
+  Audit();
+  EXPECT_FALSE(raild->board.Current()->attachments[0].rules_in_place);
+}
+
 // Announcements.
 
 TEST_F(RepairTest, AnnouncesAgainWhatBgpdHasForgotten) {
@@ -472,6 +480,22 @@ TEST_F(RepairTest, RemotesComeWithTheFirstPodOfTheirTenantAndGoWithTheLast) {
   ASSERT_TRUE(UndoAttachment(**session, world.Attachment(second).key, ""));
   raild->RecordChanged();
   EXPECT_THAT(world.RulesOf(CookieKind::kRemote), IsEmpty());
+}
+
+TEST_F(RepairTest, AnAddressOfTwoTenantsIsShownAsContested) {
+  Settle();
+  auto learned = std::make_shared<Learned>();
+  for (const char* tenant : {"ns-a", "ns-b"}) {
+    learned->remotes.by_tenant[world.Tenant(tenant)] = std::make_shared<const std::vector<frr::Remote>>(
+        std::vector<frr::Remote>{{Ip("10.0.9.1"), world.Tenant(tenant), 0, "br-rail0"}});
+    learned->remotes.contested[Ip("10.0.9.1")].insert(world.Tenant(tenant));
+  }
+  raild->picture.SetLearned(learned);
+  raild->picture.Publish(*raild->store);
+  const auto view = raild->board.Current();
+  ASSERT_THAT(view->remotes, SizeIs(2));
+  EXPECT_TRUE(view->remotes[0].contested && view->remotes[1].contested);
+  EXPECT_FALSE(view->remotes[0].installed || view->remotes[1].installed);
 }
 
 TEST_F(RepairTest, ARemoteThatIsWithdrawnLosesItsRules) {
