@@ -272,6 +272,82 @@ TEST_F(RepairTest, RemovesAPortOfOursThatNoAttachmentHasAndNoOther) {
   EXPECT_TRUE(HasPort("rep0"));
 }
 
+// A device that is gone, its port with it, and another pod on the rail.
+class DeadPort : public RepairTest {
+ protected:
+  void SetUp() override {
+    Settle();
+    other = world.MakePod("p2", "ns-b", "vf1");
+    Attach(other, "10.0.3.2");
+    Audit();
+    world.ovsdb.RemoveDevice("rep0");
+    ASSERT_TRUE(world.ovsdb.DeletePort("br-rail0", "rep0", {}, ovs::Ovsdb::Wait::kCommitted, {}));
+    world.gate.before = [this](Edge edge, std::string_view call) {
+      added += edge == Edge::kOvsdb && call == "AddPort" ? 1 : 0;
+    };
+  }
+  void DeletePort(const std::string& name) {
+    ASSERT_TRUE(world.ovsdb.DeletePort("br-rail0", name, {}, ovs::Ovsdb::Wait::kCommitted, {}));
+  }
+  PodSpec other;
+  int added = 0;
+};
+
+TEST_F(DeadPort, KeepsNeitherOtherPortsNorTheRulesWaiting) {
+  DeletePort("rep1");
+  world.Bridge().LoseAllRules();
+  Audit();
+  EXPECT_TRUE(HasPort("rep1"));
+  EXPECT_THAT(world.RulesOf(other), Not(IsEmpty()));
+  EXPECT_THAT(Problems(), ElementsAre(HasSubstr("rail rail0: add port rep0 to bridge br-rail0")));
+  EXPECT_EQ(added, 2) << "each once";
+  world.LearnRemote("10.0.9.2", "ns-b");
+  raild->Poll();
+  EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2));
+}
+
+TEST_F(DeadPort, StaysAProblemAndIsTriedInItsTimeWhateverElseIsRight) {
+  Audit();
+  const auto next = raild->the_switch.next_retry();
+  ASSERT_TRUE(next);
+  raild->Poll();
+  raild->the_switch.RulesChanged();
+  EXPECT_THAT(Problems(), ElementsAre(HasSubstr("add port rep0")));
+  EXPECT_EQ(raild->the_switch.next_retry(), next);
+}
+
+TEST_F(DeadPort, IsNotTriedAgainForWhatItsOwnTryHasChanged) {
+  Audit();
+  ASSERT_EQ(added, 1);
+  raild->the_switch.DatabaseChanged();
+  raild->the_switch.DatabaseChanged();
+  EXPECT_EQ(added, 1);
+  DeletePort("rep1");
+  raild->the_switch.DatabaseChanged();
+  EXPECT_TRUE(HasPort("rep1")) << "others have changed something";
+  raild->the_switch.DatabaseChanged();
+  EXPECT_EQ(added, 3);
+  world.ovsdb.AddDevice("rep0");
+  Audit();
+  EXPECT_THAT(Problems(), IsEmpty());
+  EXPECT_FALSE(raild->the_switch.next_retry());
+}
+
+TEST_F(RepairTest, LooksAtOnceWhenTheDatabaseOfARailThatIsRightHasChanged) {
+  Settle();
+  ASSERT_TRUE(world.ovsdb.DeletePort("br-rail0", "rep0", {}, ovs::Ovsdb::Wait::kCommitted, {}));
+  raild->the_switch.DatabaseChanged();
+  EXPECT_TRUE(HasPort("rep0"));
+}
+
+TEST_F(RepairTest, APodWhosePortDoesNotWorkIsNotShownAsRight) {
+  Settle();
+  EXPECT_TRUE(raild->board.Current()->attachments[0].rules_in_place);
+  world.ovsdb.RemoveDevice("rep0");
+  Audit();
+  EXPECT_FALSE(raild->board.Current()->attachments[0].rules_in_place);
+}
+
 // Announcements.
 
 TEST_F(RepairTest, AnnouncesAgainWhatBgpdHasForgotten) {
@@ -454,6 +530,22 @@ TEST_F(RepairTest, RemotesComeWithTheFirstPodOfTheirTenantAndGoWithTheLast) {
   ASSERT_TRUE(UndoAttachment(**session, world.Attachment(second).key, ""));
   raild->RecordChanged();
   EXPECT_THAT(world.RulesOf(CookieKind::kRemote), IsEmpty());
+}
+
+TEST_F(RepairTest, AnAddressOfTwoTenantsIsShownAsContested) {
+  Settle();
+  auto learned = std::make_shared<Learned>();
+  for (const char* tenant : {"ns-a", "ns-b"}) {
+    learned->remotes.by_tenant[world.Tenant(tenant)] = std::make_shared<const std::vector<frr::Remote>>(
+        std::vector<frr::Remote>{{Ip("10.0.9.1"), world.Tenant(tenant), 0, "br-rail0"}});
+    learned->remotes.contested[Ip("10.0.9.1")].insert(world.Tenant(tenant));
+  }
+  raild->picture.SetLearned(learned);
+  raild->picture.Publish(*raild->store);
+  const auto view = raild->board.Current();
+  ASSERT_THAT(view->remotes, SizeIs(2));
+  EXPECT_TRUE(view->remotes[0].contested && view->remotes[1].contested);
+  EXPECT_FALSE(view->remotes[0].installed || view->remotes[1].installed);
 }
 
 TEST_F(RepairTest, ARemoteThatIsWithdrawnLosesItsRules) {

@@ -37,6 +37,7 @@ constexpr std::array kKinds = {
     "uplink-not-in-bridge",
     "uplink-not-working",
     "foreign-port",
+    "port-not-working",
     "uplink-missing",
     "uplink-down",
     "uplink-without-carrier",
@@ -556,8 +557,26 @@ class Doctor {
     }
   }
 
+  // As Open vSwitch has it; nothing when there is no such port, or it is not known.
+  const ovs::Port* PortOf(const state::Attachment& a) const {
+    const auto rail = facts_.rails.find(a.rail);
+    if (rail == facts_.rails.end() || !rail->second.bridge) return nullptr;
+    const auto& ports = rail->second.bridge->ports;
+    const auto port = std::ranges::find(ports, a.representor, &ovs::Port::name);
+    return port == ports.end() ? nullptr : &*port;
+  }
+
   void Ready(const engine::AttachmentView& shown, const std::string& name) {
-    if (!shown.rules_in_place) {
+    const ovs::Port* port = PortOf(shown.attachment);
+    if (port != nullptr && port->ofport < 1) {
+      Find(Severity::kCritical, "port-not-working", name,
+           "Open vSwitch could not open its port " + port->name +
+               (port->error.empty() ? "" : ": " + port->error),
+           "nothing reaches the pod on this rail, and nothing that it sends is heard",
+           "is the representor there (`ip link show " + port->name +
+               "`)? If the VF was made anew, the pod's interface went with it: delete the pod, its successor "
+               "gets another");
+    } else if (!shown.rules_in_place) {
       Find(Severity::kCritical, "rules-missing", name, "not all of its rules are on the bridge",
            "the pod is cut off, in one direction at least",
            "`railctl check` says which; raild puts them back");
