@@ -50,7 +50,7 @@ struct Device {
 struct SavedVf {
   netlink::VfState state;
   std::string rdma;         // "" none
-  uint32_t rdma_index = 0;  // by which a device that was renamed is known again
+  uint32_t rdma_index = 0;  // by which it is known again in the pod, whatever it is called
   bool operator==(const SavedVf&) const = default;
 };
 

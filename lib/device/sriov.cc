@@ -255,9 +255,7 @@ Status Sriov::Restore(const Saved& saved, const netns::Netns* pod, const std::st
 Status Sriov::BringRdmaHome(const Saved& saved, const netns::Netns* pod) {
   if (!saved.vf || saved.vf->rdma.empty()) return {};
   RAIL_ASSIGN(netlink::Rdma * rdma, HostRdma());
-  RAIL_ASSIGN(std::vector<RdmaDevice> devices, rdma->List());
-  const RdmaDevice* here = ByIndex(devices, saved.vf->rdma_index);
-  if (here == nullptr && pod != nullptr) {
+  if (lookup_.RdmaOf(saved.id).empty() && pod != nullptr) {
     RAIL_ASSIGN(const netns::Netns host, netns::Netns::Current());
     RAIL_TRY(pod->Run([&]() -> Status {
       RAIL_ASSIGN(const auto inside, edges_.rdma());
@@ -265,15 +263,16 @@ Status Sriov::BringRdmaHome(const Saved& saved, const netns::Netns* pod) {
       if (ByIndex(there, saved.vf->rdma_index) == nullptr) return {};
       return inside->Move(saved.vf->rdma_index, host.fd());
     }));
-    RAIL_ASSIGN(devices, rdma->List());
-    here = ByIndex(devices, saved.vf->rdma_index);
   }
-  if (here == nullptr) {
-    // A driver that was loaded again has given the VF another one.
-    if (!lookup_.RdmaOf(saved.id).empty()) return {};
+  // Here the VF itself says which is its own. An index may be another device's by now: a boot, or a driver that is loaded
+  // again, counts anew.
+  const std::string name = lookup_.RdmaOf(saved.id);
+  if (name.empty()) {
     return Fail(Code::kBusy, "its RDMA device " + saved.vf->rdma + " is neither on the host nor in the pod");
   }
-  return here->name == saved.vf->rdma ? Status() : rdma->Rename(here->index, saved.vf->rdma);
+  if (name == saved.vf->rdma) return {};
+  RAIL_ASSIGN(const RdmaDevice here, RdmaCalled(name));
+  return rdma->Rename(here.index, saved.vf->rdma);
 }
 
 Status Sriov::RestoreVf(const Saved& saved) {

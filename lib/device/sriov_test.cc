@@ -279,6 +279,23 @@ TEST_F(SriovTest, TakesBackWhatTheKernelReturnsOfADeadNamespace) {
   Must(Restore(saved, false));
 }
 
+// After a boot the index in the record may be any device's: a PF's, or one that a pod uses.
+TEST_F(SriovTest, TakesNoOtherRdmaDeviceForItsOwnAfterABoot) {
+  Device device = Find().value();
+  const Saved saved = Save(device);
+  device.settings.rdma_name = "mlx5_rail0";
+  ASSERT_TRUE(MoveIn(device));
+  host_.KillPod();
+  host_.RecountRdma();
+  Must(Restore(saved, false));
+  const auto restored = Find();
+  ASSERT_TRUE(restored) << restored.error().message;
+  EXPECT_EQ(restored->rdma, kRdma);
+  EXPECT_EQ(Find(VfHost::kVf1)->rdma, "mlx5_ens1f0npv1");
+  EXPECT_THAT(host_.rdma.Names(),
+              ElementsAre(kRdma, "mlx5_ens1f0npv1", "mlx5_ens1f1npv0", "mlx5_ens1f1npv1"));
+}
+
 // The VF of a PF that was told to have none is gone for good; nothing waits for it.
 TEST_F(SriovTest, ForgetsAVfThatNoLongerExists) {
   const Device device = Find().value();

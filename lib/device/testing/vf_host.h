@@ -44,6 +44,8 @@ class VfHost {
     rdma_of_.erase(address);
     machine.Remove(sriov::testing::DevicePath(address) + "/infiniband");
   }
+  // As a boot does: the kernel counts the RDMA devices in another order.
+  void RecountRdma();
   // sysfs as the devices are now; On does it too.
   void Sync();
 
@@ -55,6 +57,7 @@ class VfHost {
   std::function<void()> on_wait;  // what happens while Restore waits; at first: what KillPod says
 
  private:
+  void SyncRdma();
   void AddVf(const std::string& address, int pf, uint32_t index, const std::string& name);
 
   const netns::Netns host_ns_;
