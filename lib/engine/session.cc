@@ -104,6 +104,7 @@ Status UndoOne(Node& node, Attachment attachment, const std::string& owner) {
   }
   RAIL_ASSIGN(const Undone undone, Undo(node, attachment, owner));
   for (const std::string& failed : undone.failed) log::Warning("left to raild: {}", failed);
+  for (const std::string& nameless : undone.nameless) log::Warning("left under another name: {}", nameless);
   return {};
 }
 

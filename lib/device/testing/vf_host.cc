@@ -149,7 +149,7 @@ void VfHost::KillPod() {
     const auto links = inside.ListLinks();
     for (netlink::Link link : *links) {
       inside.RemoveLink(link.name);
-      link.name = "dev" + std::to_string(number++);
+      if (host.GetLink(link.name)) link.name = "dev" + std::to_string(number++);
       host.AddLink(link);
     }
   };

@@ -37,7 +37,8 @@ class VfHost {
 
   // Runs in the host's namespace, with sysfs as it is then.
   Status On(const std::function<Status()>& body);
-  // The pod's namespace ends; the kernel brings its devices back, the links as dev0, dev1, ... when they are waited for.
+  // The pod's namespace ends; the kernel brings its devices back when they are waited for: under the names that they have, or as dev0,
+  // dev1, ... where these are taken.
   void KillPod();
   // The VF has no RDMA device: mlx5_ib is not loaded.
   void ForgetRdma(const std::string& address) {
