@@ -107,9 +107,33 @@ Result<std::future<Status>> BeginRestore(Node& node, const Attachment& attachmen
                     });
 }
 
-Status FinishRestore(Node& node, const Attachment& attachment, Result<std::future<Status>>& restoring) {
+// Whether a device that another attachment has not given back yet may have the name: with its own it gives up that one.
+Result<bool> NameMayComeFree(Node& node, const Attachment& attachment) {
+  RAIL_ASSIGN(const std::vector<Attachment> all, node.store.List());
+  for (const Attachment& other : all) {
+    const bool leaves = other.phase == state::Phase::kDeleting || NamespaceIsGone(other) ||
+                        other.key.container_id == attachment.key.container_id;
+    if (other.id == attachment.id || !leaves) continue;
+    RAIL_ASSIGN(const std::vector<Step> steps, node.store.Steps(other.id));
+    const auto untried = [](const Step& step) { return step.kind == step::kDevice && step.pending.empty(); };
+    if (std::ranges::any_of(steps, untried)) return true;
+  }
+  return false;
+}
+
+// A VF is known by its address: for want of a name nobody keeps it. A link of node.json is its name.
+Status FinishRestore(Node& node, const Attachment& attachment, const Step& step,
+                     Result<std::future<Status>>& restoring, Undone& undone) {
   if (!restoring) return tl::make_unexpected(restoring.error());
-  RAIL_TRY(restoring->get());
+  const Status restored = restoring->get();
+  if (!restored && restored.error().code == Code::kExists) {
+    RAIL_ASSIGN(const device::Saved saved, device::Saved::FromJson(step.detail));
+    RAIL_ASSIGN(const bool later, NameMayComeFree(node, attachment));
+    if (!saved.vf || later) return restored;
+    undone.nameless.push_back(restored.error().message);
+  } else if (!restored) {
+    return restored;
+  }
   return node.store.Release(attachment.id, ClaimKind::kDevice, attachment.device);
 }
 
@@ -232,6 +256,7 @@ podnet::Plan PlanOf(const config::Rail& rail, const Attachment& attachment) {
   podnet::Plan plan;
   plan.ifname = attachment.key.ifname;
   plan.mtu = attachment.mtu;
+  plan.mac = attachment.mac;
   plan.gateway_mac = rail.GatewayMac();
   plan.addresses = attachment.addresses;
   plan.gateways = attachment.gateways;
@@ -386,7 +411,8 @@ Result<Undone> Undo(Node& node, Attachment attachment, const std::string& owner)
     if (step.kind != step::kDevice) note(step, UndoStep(node, attachment, step));
   }
   for (const Step& step : steps) {
-    if (step.kind == step::kDevice) note(step, FinishRestore(node, attachment, restoring.at(step.id)));
+    if (step.kind == step::kDevice)
+      note(step, FinishRestore(node, attachment, step, restoring.at(step.id), undone));
   }
   if (owner.empty() && undone.failed.empty()) {
     if (const Status removed = node.store.Remove(attachment.id); !removed)
