@@ -375,6 +375,16 @@ TEST_F(RepairTest, WithdrawsWhatNoAttachmentHasAndLeavesForeignNetworks) {
   EXPECT_THAT(world.bgp.foreign_networks(), ElementsAre(Ip("192.0.2.1")));
 }
 
+TEST_F(RepairTest, AnnouncesAgainWhoseRouteMapSomebodyHasEdited) {
+  Settle();
+  ASSERT_TRUE(world.bgp.Announce({Ip("10.0.3.77"), "rail0", 0, world.Tenant("ns-a")}, {}));
+  world.bgp.EditRouteMapOf(Ip("10.0.3.1"));
+  world.bgp.EditRouteMapOf(Ip("10.0.3.77"));  // of no attachment
+  Audit();
+  EXPECT_THAT(*world.bgp.Announced({}),
+              ElementsAre(frr::Announcement{Ip("10.0.3.1"), "rail0", 0, world.Tenant("ns-a")}));
+}
+
 TEST_F(RepairTest, AnAddressThatBgpdRefusesKeepsNoOtherFromTheLeaf) {
   Settle();
   Attach(world.MakePod("p2", "ns-a", "vf1"), "10.0.3.2");

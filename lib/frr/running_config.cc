@@ -74,7 +74,10 @@ class Reader {
       config_.asn = ParseAsn(words[2]);
       in_instance_ = true;
     } else if (line.starts_with("route-map ")) {
-      map_ = &config_.route_maps[std::string(line.substr(10))];
+      const std::string_view entry = line.substr(10);
+      const size_t end = entry.find(' ');
+      if (end == std::string_view::npos) return;
+      map_ = &config_.route_maps[std::string(entry.substr(0, end))][std::string(entry.substr(end + 1))];
     } else if (line.starts_with("bgp large-community-list ") ||
                line.starts_with("bgp as-path access-list ")) {
       config_.lists.emplace_back(line);

@@ -91,9 +91,9 @@ TEST(RunningConfig, ReadsListsAndRouteMaps) {
   EXPECT_THAT(config.lists,
               ElementsAre("bgp as-path access-list railcni-local seq 5 permit ^$",
                           "bgp large-community-list standard railcni-rail0-only seq 5 permit 1:2:3"));
-  EXPECT_THAT(config.route_maps.at("railcni-nofib deny 10"),
+  EXPECT_THAT(config.route_maps.at("railcni-nofib").at("deny 10"),
               ElementsAre("match large-community railcni-any"));
-  EXPECT_THAT(config.route_maps.at("railcni-nofib permit 20"), IsEmpty());
+  EXPECT_THAT(config.route_maps.at("railcni-nofib").at("permit 20"), IsEmpty());
 }
 
 TEST(RunningConfig, ReadsDottedAsNumbers) {

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from railcni_lab import kernel
+from railcni_lab import daemons, kernel
 from railcni_lab.layout import Node, bridge, uplink
 from world import Port, World, eventually, settle
 
@@ -202,6 +202,23 @@ def test_doctor_and_trace_find_a_wire_that_is_out(settled: World) -> None:
         assert answer["reason"] in ("NO_CARRIER", "BGP_DOWN", "NO_LEAF_MAC", "OTHER_TENANT", "UNKNOWN_DESTINATION"), answer
     settle(settled, 60)
     eventually("the doctor is content again", lambda: set(findings(settled, a1.node)), lambda f: f <= OF_A_LAB, 30)
+    assert trace(settled, a1, a2.ipv4)["verdict"] == "REACHES"
+
+
+def test_trace_says_that_bgpd_is_gone(settled: World) -> None:
+    """What was learned stays for 120 s, and so do its rules: packets still go, and nobody knows for how long."""
+    a1, a2 = settled.port("a1"), settled.port("a2")
+    pid = daemons.pid_of(a1.node, "bgpd")
+    assert pid is not None
+    daemons.kill(pid)
+    try:
+        answer = eventually("the session is not there", lambda: trace(settled, a1, a2.ipv4),
+                            lambda found: found["reason"] == "BGP_DOWN", 30)
+        assert answer["verdict"] == "DOUBTFUL", answer
+        assert {r.get("bgpState", "") for r in settled.railctl(a1.node, "get", "rails")["rails"]} == {""}
+    finally:
+        daemons.start_frr_daemon(a1.node, "bgpd", bmp=True)
+    settle(settled, 60)
     assert trace(settled, a1, a2.ipv4)["verdict"] == "REACHES"
 
 

@@ -180,6 +180,17 @@ def test_bgp_configuration(world: World, node: Node, repaired: Callable[..., Non
 
     repaired("BGP network, table-map, route-map and neighbour removed", break_it, lambda: sorted(running(node)) == wanted)
     sessions_up(node)
+    # Nobody tells raild of an edit of a route-map.
+    tenants = next(line.split()[1] for line in wanted if line.startswith("route-map railcni-rail0-") and "-out " not in line)
+
+    def edit_them() -> None:
+        vty.configure(node.frr_dir, [f"route-map {tenants} permit 10", "set large-community 1:2:3", "exit",
+                                     "route-map railcni-rail0-out permit 5", "exit", "route-map railcni-in deny 5", "exit",
+                                     "route-map railcni-rail1-out permit 10", "match ip address theirs", "exit"])
+
+    repaired("BGP route-maps edited", edit_them, lambda: sorted(running(node)) == wanted, AUDIT_SECONDS)
+    repaired("a tenant's BGP route-map removed", lambda: vty.configure(node.frr_dir, [f"no route-map {tenants}"]),
+             lambda: sorted(running(node)) == wanted, AUDIT_SECONDS)
     # bgpd pushes not a word of that: the end of the connection tells.
     repaired("BGP neighbour removed", lambda: vty.configure(node.frr_dir, [f"router bgp {node.asn}", f"no neighbor {bridge(0)}"]),
              lambda: sorted(running(node)) == wanted)
