@@ -557,24 +557,27 @@ class Doctor {
     }
   }
 
-  // As Open vSwitch has it; nothing when there is no such port, or it is not known.
-  const ovs::Port* PortOf(const state::Attachment& a) const {
+  // Why nothing comes through its port; "" when something may, or it is not known.
+  std::string PortProblem(const state::Attachment& a) const {
     const auto rail = facts_.rails.find(a.rail);
-    if (rail == facts_.rails.end() || !rail->second.bridge) return nullptr;
+    if (rail == facts_.rails.end()) return {};
+    const auto link = rail->second.representors.find(a.representor);
+    if (!facts_.links_unknown && link != rail->second.representors.end() && !link->second.there)
+      return "there is no link " + a.representor + ", its representor";
+    if (!rail->second.bridge) return {};
     const auto& ports = rail->second.bridge->ports;
     const auto port = std::ranges::find(ports, a.representor, &ovs::Port::name);
-    return port == ports.end() ? nullptr : &*port;
+    if (port == ports.end() || port->ofport > 0) return {};
+    return "Open vSwitch could not open its port " + port->name +
+           (port->error.empty() ? "" : ": " + port->error);
   }
 
   void Ready(const engine::AttachmentView& shown, const std::string& name) {
-    const ovs::Port* port = PortOf(shown.attachment);
-    if (port != nullptr && port->ofport < 1) {
-      Find(Severity::kCritical, "port-not-working", name,
-           "Open vSwitch could not open its port " + port->name +
-               (port->error.empty() ? "" : ": " + port->error),
+    if (std::string problem = PortProblem(shown.attachment); !problem.empty()) {
+      Find(Severity::kCritical, "port-not-working", name, std::move(problem),
            "nothing reaches the pod on this rail, and nothing that it sends is heard",
-           "is the representor there (`ip link show " + port->name +
-               "`)? If the VF was made anew, the pod's interface went with it: delete the pod, its successor "
+           "`ip link show " + shown.attachment.representor +
+               "`; if its VF was made anew, the pod's interface went with it: delete the pod, its successor "
                "gets another");
     } else if (!shown.rules_in_place) {
       Find(Severity::kCritical, "rules-missing", name, "not all of its rules are on the bridge",

@@ -250,6 +250,19 @@ TEST(Doctor, HasATestForEachOfItsFindings) {
   EXPECT_EQ(tested.size(), KindsOfFindings());
 }
 
+TEST(Doctor, FindsARepresentorThatIsGoneThoughOpenVswitchHasNotSeenIt) {
+  NodeFacts facts = Well();
+  facts.rails["rail0"].representors["rep0"] = {};
+  std::vector<Finding> findings = Diagnose(facts);
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].id, "port-not-working");
+  EXPECT_THAT(findings[0].what, HasSubstr("no link rep0"));
+  facts.links_unknown = kDown;
+  findings = Diagnose(facts);
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].id, "links-unknown");
+}
+
 TEST(Doctor, SaysTheWorstFirst) {
   NodeFacts facts = Well();
   facts.view.rdma = engine::RdmaMode::kNone;

@@ -377,7 +377,7 @@ class Tracer {
         return JudgeTenants();
       case pipeline::kForwardTable:
         if (Local() != nullptr && Local()->attachment.rail == source().rail) {
-          return Missing("the rule that forwards to " + PodName(Local()->attachment));
+          return MissingFor(Local()->attachment, "the rule that forwards to " + PodName(Local()->attachment));
         }
         return Drop(Reason::kNoLeafMac,
                     "the leaf's MAC address is not known: no neighbour that is a router has been heard on " +
@@ -397,6 +397,12 @@ class Tracer {
          failing ? "raild cannot put it there: " + health->problem
                  : "raild puts it back as soon as it sees it, within 30 s at the latest; is raild healthy "
                    "(`railctl get node`)?");
+  }
+
+  // A pod whose port has no number gets no rules.
+  void MissingFor(const Attachment& to, const std::string& what) {
+    if (Works(to.representor)) return Missing(what);
+    NotWorking(to.representor, "nothing reaches " + PodName(to));
   }
 
   void JudgeEntry(const SwitchStep& last) {
@@ -491,7 +497,8 @@ class Tracer {
               destination() + " is of " + PodName(local->attachment) + ", which has no tenant",
               "put tenant-isolation into the network's plugins after ovs-provider and attach that pod anew");
         }
-        return Missing("the rule that knows " + destination() + " of " + PodName(local->attachment));
+        return MissingFor(local->attachment,
+                          "the rule that knows " + destination() + " of " + PodName(local->attachment));
       }
       if (local->attachment.tenant_id != source().tenant_id) {
         return OtherTenant(TenantText(local->attachment.tenant, local->attachment.tenant_id) + ", of pod " +

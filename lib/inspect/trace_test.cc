@@ -235,6 +235,12 @@ TEST_F(TraceTest, NamesAPortThatDoesNotWork) {
   const Answer answer = Must("10.0.9.1");
   EXPECT_EQ(answer.reason, Reason::kNoWayBack);
   EXPECT_THAT(answer.sentence, HasSubstr("no working port has the number"));
+  ports["rep3"] = -1;
+  forward = Text(kAdmit + kSourceRed + Miss(2));
+  Dropped("10.0.0.2", Reason::kPortNotWorking,
+          "rep3 is not a working port of br-rail0: nothing reaches ns/b");
+  forward = Text(kAdmit + kSourceRed + kToRed + kSame + Miss(4));
+  Dropped("10.0.0.2", Reason::kPortNotWorking, "nothing reaches ns/b");
   ports["rep2"] = -1;
   Dropped("10.0.9.1", Reason::kPortNotWorking, "rep2 is not a working port of br-rail0: ns/a net1 on rail0");
   EXPECT_TRUE(packets.empty());

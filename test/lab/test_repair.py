@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 
 import pytest
+from lone import Lone, representor_of
 from railcni_lab import daemons, kernel, vty
 from railcni_lab.layout import Node, bridge, representor, uplink
 from tables import Tables
@@ -164,6 +165,36 @@ def test_ports_and_bridges(world: World, node: Node, repaired: Callable[..., Non
              lambda: world.vsctl(node, "add-port", br, representor(0, 7), "--", "set", "Port", representor(0, 7),
                                  "external_ids:railcni=999"), lambda: not on_bridge(representor(0, 7)))
     settle(world, seconds=45)
+
+
+def test_a_dead_port_wakes_nobody_and_keeps_nobody_waiting(lone: Lone) -> None:
+    """Its device is gone and somebody removes it: raild tries to add it at the pace of its back-off, though each try is two
+    transactions that OVSDB tells of, and repairs whatever else happens to the rail as ever."""
+    world, node = lone.world, lone.node
+
+    def next_cfg() -> int:
+        return int(world.vsctl(node, "get", "Open_vSwitch", ".", "next_cfg"))
+
+    def failing() -> str:
+        health = world.railctl(node, "get", "node")["node"]["health"]
+        return next(h for h in health if h["part"] == "rail rail0").get("problem", "")
+
+    with lone.dead_port() as (dead, alive):
+        gone, there = representor_of(dead), representor_of(alive)
+        wanted = {r for r in rules(world, node) if f"in_port={world.ofport(node, there)}" in r[2]}
+        assert wanted
+        world.vsctl(node, "del-port", bridge(0), gone)
+        eventually("raild says so", failing, lambda problem: gone in problem)
+        before = next_cfg()
+        time.sleep(5)  # not waited for: watched
+        raised = next_cfg() - before
+        assert 0 < raised <= 20, f"{raised} transactions in 5 s: each try is 2, and the back-off leaves time for 5"
+        ofctl(node, "del-flows", f"cookie=0x{OURS:x}00000000/0xffffffff00000000")
+        eventually("the other pod's rules", lambda: wanted - rules(world, node), lambda missing: not missing, SECONDS)
+        world.vsctl(node, "del-port", bridge(0), there)
+        eventually("the other pod's port", lambda: there in world.vsctl(node, "list-ports", bridge(0)).split(), bool, SECONDS)
+        assert gone in failing()
+    eventually("it is right again", failing, lambda problem: problem == "", 45)
 
 
 def test_bgp_configuration(world: World, node: Node, repaired: Callable[..., None]) -> None:
