@@ -229,6 +229,24 @@ TEST_F(ChainTest, DelSucceedsWithAnEdgeDownAndTheSweepFinishes) {
   }
 }
 
+// As when a container is started again: its id stays.
+TEST_F(ChainTest, TheSameAddAgainSaysWhatItsDelWaitsFor) {
+  for (const Edge edge : {Edge::kBgp, Edge::kIpam, Edge::kOvsdb}) {
+    SCOPED_TRACE(Name(edge));
+    const PodSpec pod = world.MakePod("p1", "ns-a", "vf0");
+    MustAdd(pod);
+    world.gate.down = {edge};
+    ExpectDone(chain.Del(pod));
+    const Answer answer = chain.Add(pod);
+    EXPECT_EQ(answer.code, 11U);
+    EXPECT_THAT(answer.text, HasSubstr(" is down"));
+    world.gate.down.clear();
+    MustAdd(pod);
+    ExpectDone(chain.Del(pod));
+    EXPECT_THAT(world.Leftovers(), IsEmpty());
+  }
+}
+
 TEST_F(ChainTest, DelWithEverythingDownFreesTheDeviceAndTheSweepDoesTheRest) {
   const PodSpec pod = world.MakePod("p1", "ns-a", "vf0");
   MustAdd(pod);

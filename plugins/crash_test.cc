@@ -7,6 +7,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "plugins/testing/rail_chain.h"
 
 namespace rail {
@@ -24,27 +26,70 @@ constexpr const char* kPlugins[] = {"ovs-provider", "tenant-isolation", "frr-pro
 enum class Recovery { kDel, kAddAgain, kDelThenAdd, kSweep };
 constexpr const char* kRecoveries[] = {"DEL", "ADD again", "DEL, ADD", "sweep"};
 
-void PrintTo(Recovery recovery, std::ostream* out) {
-  *out << kRecoveries[static_cast<int>(recovery)];
+struct Case {
+  Recovery recovery;
+  bool adopts = false;  // ovs-cni has plumbed the device: the chain adopts its port and its addresses
+};
+
+void PrintTo(const Case& at, std::ostream* out) {
+  *out << kRecoveries[static_cast<int>(at.recovery)] << (at.adopts ? ", after ovs-cni" : "");
 }
 
-class CrashTest : public ::testing::TestWithParam<Recovery> {
+const ovs::ExternalIds kTheirs = {{"owner", "ovs-cni.network.kubevirt.io"}, {"contIface", "net1"}};
+
+// A node with a chain and a pod before anything of ours has run.
+struct Node {
+  explicit Node(bool adopts) {
+    if (adopts) {
+      EXPECT_TRUE(world.ovsdb.AddPort(
+          {.bridge = "br-rail0", .name = "rep0", .external_ids = kTheirs, .mtu = 0, .ofport_request = {}},
+          {}));
+      world.pods.AddLink(pod.identity, "net1");
+      chain.previous =
+          nlohmann::json{{"cniVersion", "1.0.0"},
+                         {"interfaces",
+                          {{{"name", "rep0"}, {"mac", "02:00:00:00:00:10"}},
+                           {{"name", "net1"}, {"mac", "02:de:f1:00:00:01"}, {"sandbox", pod.netns}}}},
+                         {"ips", {{{"address", "10.0.3.8/24"}, {"gateway", "10.0.3.1"}, {"interface", 1}}}}}
+              .dump();
+    }
+    before = world.Leftovers();
+  }
+  void ExpectAsBefore() {
+    // What is configured on ovs-cni's interface goes with it.
+    std::vector<std::string> left = world.Leftovers();
+    if (!chain.previous.empty()) std::erase(left, "pod: net1 is configured");
+    EXPECT_EQ(left, before);
+    if (!chain.previous.empty()) {
+      EXPECT_EQ((*world.ovsdb.FindPort("rep0", {}))->external_ids, kTheirs);
+    }
+  }
+
+  World world;
+  Chain chain = testing::RailChain(world);
+  const PodSpec pod = world.MakePod("p1", "ns-a", "vf0");
+  std::vector<std::string> before;
+};
+
+class CrashTest : public ::testing::TestWithParam<Case> {
  protected:
   // Whatever happened to the first attempt, this ends it; then nothing may be left.
-  static void Recover(World& world, Chain& chain, const PodSpec& pod) {
-    switch (GetParam()) {
+  static void Recover(Node& node) {
+    auto& [world, chain, pod, before] = node;
+    const Recovery recovery = GetParam().recovery;
+    switch (recovery) {
       case Recovery::kDel:
         break;
       case Recovery::kAddAgain:
       case Recovery::kDelThenAdd: {
-        if (GetParam() == Recovery::kDelThenAdd) {
+        if (recovery == Recovery::kDelThenAdd) {
           const Answer deleted = chain.Del(pod);
           EXPECT_TRUE(deleted) << deleted.text;
-          EXPECT_THAT(world.Leftovers(), IsEmpty());
+          node.ExpectAsBefore();
         }
         const Answer added = chain.Add(pod);
         // An ADD that had come as far as kReady before the chain died is answered with "exists": DEL comes first then.
-        if (added || GetParam() == Recovery::kDelThenAdd) {
+        if (added || recovery == Recovery::kDelThenAdd) {
           ASSERT_TRUE(added) << added.text;
           const Answer checked = chain.Check(pod);
           EXPECT_TRUE(checked) << checked.text;
@@ -56,12 +101,12 @@ class CrashTest : public ::testing::TestWithParam<Recovery> {
       case Recovery::kSweep:
         world.EndNamespace(pod);
         world.StartRaild()->Audit();
-        EXPECT_THAT(world.Leftovers(), IsEmpty());
+        node.ExpectAsBefore();
         return;
     }
     const Answer deleted = chain.Del(pod);
     EXPECT_TRUE(deleted) << deleted.text;
-    EXPECT_THAT(world.Leftovers(), IsEmpty());
+    node.ExpectAsBefore();
   }
 };
 
@@ -71,10 +116,9 @@ TEST_P(CrashTest, LeavesNothingWhereverAddDies) {
     int at = 1;
     for (;; ++at) {
       SCOPED_TRACE(fmt::format("{} dies at point {}", kPlugins[plugin], at));
-      World world;
-      Chain chain = testing::RailChain(world);
-      const PodSpec pod = world.MakePod("p1", "ns-a", "vf0");
-      std::string previous;
+      Node node(GetParam().adopts);
+      auto& [world, chain, pod, before_all] = node;
+      std::string previous = chain.previous;
       for (size_t before = 0; before < plugin; ++before) {
         const Answer answer = chain.Run(before, "ADD", pod, previous);
         ASSERT_TRUE(answer) << answer.text;
@@ -89,10 +133,10 @@ TEST_P(CrashTest, LeavesNothingWhereverAddDies) {
       }
       world.NoCrash();
       if (!crashed) break;
-      Recover(world, chain, pod);
+      Recover(node);
     }
     std::printf("[          ] ADD of %-16s %2d points, each then %-9s %s\n", kPlugins[plugin], at - 1,
-                kRecoveries[static_cast<int>(GetParam())], HasFailure() ? "FAILED" : "nothing left");
+                kRecoveries[static_cast<int>(GetParam().recovery)], HasFailure() ? "FAILED" : "nothing left");
     EXPECT_GT(at, 3) << "ADD writes to the record";
   }
 }
@@ -102,9 +146,8 @@ TEST_P(CrashTest, LeavesNothingWhereverDelDies) {
     int at = 1;
     for (;; ++at) {
       SCOPED_TRACE(fmt::format("{} dies at point {}", kPlugins[plugin], at));
-      World world;
-      Chain chain = testing::RailChain(world);
-      const PodSpec pod = world.MakePod("p1", "ns-a", "vf0");
+      Node node(GetParam().adopts);
+      auto& [world, chain, pod, before_all] = node;
       const Answer added = chain.Add(pod);
       ASSERT_TRUE(added) << added.text;
       for (size_t before = std::size(kPlugins); before-- > plugin + 1;) {
@@ -119,10 +162,10 @@ TEST_P(CrashTest, LeavesNothingWhereverDelDies) {
       }
       world.NoCrash();
       if (!crashed) break;
-      Recover(world, chain, pod);
+      Recover(node);
     }
     std::printf("[          ] DEL of %-16s %2d points, each then %-9s %s\n", kPlugins[plugin], at - 1,
-                kRecoveries[static_cast<int>(GetParam())], HasFailure() ? "FAILED" : "nothing left");
+                kRecoveries[static_cast<int>(GetParam().recovery)], HasFailure() ? "FAILED" : "nothing left");
     EXPECT_GT(at, 3) << "DEL writes to the record";
   }
 }
@@ -162,14 +205,17 @@ TEST(CrashThenReuse, TheRepeatedDelTouchesNothingOfTheNewOwner) {
   }
 }
 
-std::string TestName(const ::testing::TestParamInfo<Recovery>& info) {
+std::string TestName(const ::testing::TestParamInfo<Case>& info) {
   constexpr const char* kNames[] = {"Del", "AddAgain", "DelThenAdd", "Sweep"};
-  return kNames[static_cast<int>(info.param)];
+  return std::string(kNames[static_cast<int>(info.param.recovery)]) +
+         (info.param.adopts ? "AfterOvsCni" : "");
 }
 
 INSTANTIATE_TEST_SUITE_P(, CrashTest,
-                         ::testing::Values(Recovery::kDel, Recovery::kAddAgain, Recovery::kDelThenAdd,
-                                           Recovery::kSweep),
+                         ::testing::Values(Case{Recovery::kDel}, Case{Recovery::kAddAgain},
+                                           Case{Recovery::kDelThenAdd}, Case{Recovery::kSweep},
+                                           Case{Recovery::kDel, true}, Case{Recovery::kAddAgain, true},
+                                           Case{Recovery::kDelThenAdd, true}, Case{Recovery::kSweep, true}),
                          TestName);
 
 }  // namespace

@@ -23,9 +23,9 @@ unsigned CniCodeOf(Code code) {
     case Code::kPermission:
       return 104;
     case Code::kInternal:
-      return 999;
+      return kFault;
   }
-  return 999;
+  return kFault;
 }
 
 }  // namespace

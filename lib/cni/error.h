@@ -14,15 +14,19 @@
 
 namespace rail::cni {
 
+// A fault of a plugin itself, or of one that it calls and that does not speak as a plugin does. libcni gives 999 to errors without a
+// code, and others cannot be told from those.
+inline constexpr unsigned kFault = 105;
+
 struct CniError {
-  unsigned code = 999;
+  unsigned code = kFault;
   std::string msg;
   std::string details;
 
   CniError(unsigned error_code, std::string message, std::string more = {})
       : code(error_code), msg(std::move(message)), details(std::move(more)) {}
   // kInvalid 7, kBusy and kTransient 11, kNotFound 101, kExists 102, kUnsupported 103, kPermission 104,
-  // kInternal 999. Never 3, which would tell the runtime that no DEL is needed.
+  // kInternal 105. Never 3, which would tell the runtime that no DEL is needed.
   CniError(const Error& error);  // NOLINT(google-explicit-constructor): RAIL_TRY converts
 };
 

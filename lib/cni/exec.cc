@@ -164,7 +164,7 @@ std::string Clip(const std::string& text) {
 
 // What a plugin that failed has to say.
 CniError ErrorOf(int status, const std::string& output) {
-  if (WIFSIGNALED(status)) return {999, fmt::format("it was killed by signal {}", WTERMSIG(status))};
+  if (WIFSIGNALED(status)) return {kFault, fmt::format("it was killed by signal {}", WTERMSIG(status))};
   if (const auto document = ParseJson(output); document && document->is_object()) {
     const auto text = [&](const char* key) {
       const auto found = document->find(key);
@@ -174,9 +174,9 @@ CniError ErrorOf(int status, const std::string& output) {
     const uint64_t number = code != document->end() && code->is_number_unsigned() ? code->get<uint64_t>() : 0;
     const bool known = number != 0 && number != 3 && number <= UINT32_MAX;
     if (!text("msg").empty())
-      return {known ? static_cast<unsigned>(number) : 999, text("msg"), text("details")};
+      return {known ? static_cast<unsigned>(number) : kFault, text("msg"), text("details")};
   }
-  return {999, fmt::format("it failed with status {} and without an error document", WEXITSTATUS(status)),
+  return {kFault, fmt::format("it failed with status {} and without an error document", WEXITSTATUS(status)),
           Clip(output)};
 }
 

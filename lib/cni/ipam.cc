@@ -122,10 +122,10 @@ Outcome<Answer> Call(const IpamCall& call, const std::string& command, Deadline 
 
 Outcome<AddResult> ParseAnswer(const IpamCall& call, const Answer& answer) {
   auto document = ParseJson(answer.output);
-  if (!document) return CniFail(999, "ipam " + call.type + ": its answer is " + document.error().message);
+  if (!document) return CniFail(kFault, "ipam " + call.type + ": its answer is " + document.error().message);
   auto result = AddResult::Parse(*document, answer.version);
   if (!result)
-    return CniFail(999, "ipam " + call.type + ": its answer is no result: " + result.error().message);
+    return CniFail(kFault, "ipam " + call.type + ": its answer is no result: " + result.error().message);
   return std::move(*result);
 }
 

@@ -21,8 +21,8 @@ namespace rail::cni {
 
 // Errors of every verb: what the plugin said, with its own code, and its text after "ipam <type>: "; 7 a
 // configuration that names no plugin; 101 the plugin is not in CNI_PATH; 11 the deadline (its process group
-// is killed), or it is being installed; 999 it died, or its answer is no result. Codes 0 and 3 of a plugin
-// become 999: 3 would tell the runtime that nothing needs a DEL.
+// is killed), or it is being installed; 105 it died, or its answer is no result. Codes 0 and 3 of a plugin
+// become 105: 3 would tell the runtime that nothing needs a DEL.
 class Ipam {
  public:
   virtual ~Ipam() = default;

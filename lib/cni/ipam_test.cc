@@ -90,12 +90,12 @@ TEST_F(IpamTest, ErrorComesBackWithItsCodeAndText) {
   EXPECT_EQ(Read("calls"), "ADD\nDEL\n");
 }
 
-TEST_F(IpamTest, CodesThatWouldMisleadTheRuntimeBecome999) {
+TEST_F(IpamTest, CodesThatWouldMisleadTheRuntimeBecomeAFault) {
   for (const char* code : {"0", "3", "-1", "\"7\"", "4294967296"}) {
     Install("x", std::string("echo '{\"code\": ") + code + ", \"msg\": \"gone\"}'; exit 1");
     const auto result = ipam_.Del(Make("DEL", "1.0.0"), Soon());
     ASSERT_FALSE(result);
-    EXPECT_EQ(result.error().code, 999U) << code;
+    EXPECT_EQ(result.error().code, kFault) << code;
     EXPECT_EQ(result.error().msg, "ipam x: gone");
   }
 }

@@ -363,7 +363,7 @@ int WithRealProcess(const Plugin& plugin, const std::function<int(const Process&
                        .err = err});
   } catch (const std::exception& e) {
     return Finish(out, err,
-                  PrintError(CniError(999, plugin.name + " met a fault of its own; report it", e.what()),
+                  PrintError(CniError(kFault, plugin.name + " met a fault of its own; report it", e.what()),
                              SupportedVersions().back()),
                   1);
   }

@@ -42,7 +42,7 @@ struct Process {
 // not refused for a "deviceID" or "prevResult" that ADD would refuse: they are taken as absent.
 int Run(const Plugin& plugin, const Process& process);
 
-// Run on the real process, with the stderr logger and a last catch (code 999).
+// Run on the real process, with the stderr logger and a last catch (code 105).
 int Main(const Plugin& plugin);
 
 // Reads a network configuration on process.in and says whether the plugin can use it: exit status 0 and no output, or 1

@@ -474,7 +474,7 @@ TEST(ParseArgs, SplitsAtTheFirstEqualsAndKeepsTheLast) {
 TEST(CniError, HasACodeThatSaysWhatTheCallerCanDo) {
   const std::pair<Code, unsigned> codes[] = {
       {Code::kInvalid, 7},  {Code::kBusy, 11},         {Code::kTransient, 11},   {Code::kNotFound, 101},
-      {Code::kExists, 102}, {Code::kUnsupported, 103}, {Code::kPermission, 104}, {Code::kInternal, 999}};
+      {Code::kExists, 102}, {Code::kUnsupported, 103}, {Code::kPermission, 104}, {Code::kInternal, kFault}};
   for (const auto& [code, cni] : codes) {
     const CniError error(Error{code, "why", 0});
     EXPECT_EQ(error.code, cni);

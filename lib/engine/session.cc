@@ -94,7 +94,8 @@ Result<Recorded> RecordedWithSteps(Session& session, const cni::Request& request
 
 namespace {
 
-Status UndoOne(Node& node, Attachment attachment, const std::string& owner) {
+// What could not be undone is pending in the record, and told here.
+Result<std::vector<std::string>> UndoOne(Node& node, Attachment attachment, const std::string& owner) {
   if (attachment.phase != state::Phase::kDeleting) {
     attachment.phase = state::Phase::kDeleting;
     // Without the mark raild takes the attachment for a live one until its namespace is gone; a device kept for that would be worse.
@@ -102,9 +103,14 @@ Status UndoOne(Node& node, Attachment attachment, const std::string& owner) {
     if (!marked && marked.error().code != Code::kNotFound)
       log::Warning("left to raild: {}", marked.error().message);
   }
-  RAIL_ASSIGN(const Undone undone, Undo(node, attachment, owner));
-  for (const std::string& failed : undone.failed) log::Warning("left to raild: {}", failed);
+  RAIL_ASSIGN(Undone undone, Undo(node, attachment, owner));
   for (const std::string& nameless : undone.nameless) log::Warning("left under another name: {}", nameless);
+  return std::move(undone.failed);
+}
+
+Status UndoAndTell(Node& node, const Attachment& attachment, const std::string& owner) {
+  RAIL_ASSIGN(const std::vector<std::string> left, UndoOne(node, attachment, owner));
+  for (const std::string& failed : left) log::Warning("left to raild: {}", failed);
   return {};
 }
 
@@ -114,24 +120,28 @@ Status UndoAttachment(Session& session, const AttachmentKey& key, const std::str
   RAIL_ASSIGN(const auto attachment, session.store->Find(key));
   if (!attachment) return {};
   Node node = session.node();
-  return UndoOne(node, *attachment, owner);
+  return UndoAndTell(node, *attachment, owner);
 }
 
-void UndoMade(Node& node, Attachment attachment) {
-  if (const Status undone = UndoOne(node, std::move(attachment), ""); !undone)
+void UndoMade(Node& node, const Attachment& attachment) {
+  if (const Status undone = UndoAndTell(node, attachment, ""); !undone)
     log::Error("clean up after a failed ADD: {}", undone.error().message);
 }
 
 Status UndoAllBut(Session& session, const std::string& network, const std::vector<AttachmentKey>& keep,
                   const std::string& owner) {
   RAIL_ASSIGN(const std::vector<Attachment> all, session.store->List());
-  Status first;
+  std::string left;
   for (const Attachment& attachment : all) {
     if (attachment.key.network != network || std::ranges::find(keep, attachment.key) != keep.end()) continue;
     Node node = session.node();
-    if (Status status = UndoOne(node, attachment, owner); !status && first) first = std::move(status);
+    const auto failed = UndoOne(node, attachment, owner);
+    const std::vector<std::string> told = failed ? *failed : std::vector{failed.error().message};
+    for (const std::string& one : told)
+      left += (left.empty() ? "" : "; ") + attachment.key.ToString() + ": " + one;
   }
-  return first;
+  if (left.empty()) return {};
+  return Fail(Code::kTransient, "left to raild: " + left);
 }
 
 Result<std::optional<std::vector<AttachmentKey>>> ValidAttachments(const cni::Request& request) {

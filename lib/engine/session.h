@@ -80,10 +80,11 @@ Result<Recorded> RecordedWithSteps(Session& session, const cni::Request& request
 
 // What an ADD that failed has made, also what is in the record no more because a DEL came meanwhile. What cannot be undone is told
 // in the log and pending in the record.
-void UndoMade(Node& node, state::Attachment attachment);
+void UndoMade(Node& node, const state::Attachment& attachment);
 
 // DEL and GC of any plugin: undoes the steps of `owner` ("" = of everybody) of one attachment, or of all of the network
-// that are not in `keep`. What could not be undone is pending in the record for raild and is no error.
+// that are not in `keep`. What could not be undone is pending in the record for raild; that is no error of a DEL, and one of GC
+// (kTransient), which goes on all the same and says at the end what is left (SPEC.md 1.1.0, section 2).
 Status UndoAttachment(Session& session, const state::AttachmentKey& key, const std::string& owner);
 Status UndoAllBut(Session& session, const std::string& network, const std::vector<state::AttachmentKey>& keep,
                   const std::string& owner);

@@ -55,4 +55,22 @@ Status CheckStaticAddresses(const cni::Request& request, const cni::AddResult& g
   return {};
 }
 
+Status CheckPodsWishes(const cni::Request& request) {
+  const nlohmann::json& config = *request.config;
+  const nlohmann::json ipam = config.value("ipam", nlohmann::json::object());
+  if (!ipam.is_object() || ipam.value("type", nlohmann::json()) != "nv-ipam") return {};
+  const auto args = config.find("args");
+  if (args == config.end() || !args->is_object()) return {};
+  const auto wishes = args->find("cni");
+  if (wishes == args->end() || !wishes->is_object()) return {};
+  for (const char* key : {"poolNames", "poolType", "allocateDefaultGateway", "allocateIPWithIndex"}) {
+    if (!wishes->contains(key)) continue;
+    return Fail(Code::kInvalid,
+                std::string("args.cni.") + key +
+                    ": the pod's cni-args must not hold it: which pool of IPAM nv-ipam a network "
+                    "takes its addresses from is for its NetworkAttachmentDefinition to say");
+  }
+  return {};
+}
+
 }  // namespace rail::ovs_provider

@@ -23,4 +23,8 @@ cni::Outcome<Config> ParseConfig(const cni::Request& request);
 // declaring the capability. Others give from ranges of their own. Errors: kInvalid, naming the address.
 Status CheckStaticAddresses(const cni::Request& request, const cni::AddResult& given);
 
+// Before IPAM is asked: what nv-ipam takes from a pod's cni-args (nvidia-k8s-ipam, pkg/cni/types) before it looks at the network's
+// configuration would let a pod choose its pool, or be the pool's gateway. Errors: kInvalid, naming the key.
+Status CheckPodsWishes(const cni::Request& request);
+
 }  // namespace rail::ovs_provider

@@ -25,7 +25,8 @@ std::optional<Value> OneOf(JsonObject& object, const char* key, const std::map<s
   if (it != words.end()) return it->second;
   std::string all;
   for (const auto& [known, value] : words) all += (all.empty() ? "" : ", ") + known;
-  if (!word.empty()) errors.Add(object.PathOf(key), "must be one of: " + all);
+  if (!word.empty())
+    errors.Add(object.PathOf(key), "must be one of: " + all + "; not \"" + word.substr(0, 64) + "\"");
   return std::nullopt;
 }
 

@@ -77,6 +77,7 @@ class Adding {
 
     AddResult addresses;
     if (cni::HasIpam(request_)) {
+      RAIL_TRY(CheckPodsWishes(request_));
       RAIL_TRY(engine::RecordStep(node_, attachment_, engine::kOvsProvider, engine::step::kIpam,
                                   cni::MakeIpamCall(request_).ToJson()));
       auto answer = deps_.ipam->Add(request_, session_.edges.CallDeadline());
@@ -89,8 +90,8 @@ class Adding {
     RAIL_TRY(engine::AdmitTraffic(node_, attachment_, bridge, session_.config.tenancy.mode));
     RAIL_ASSIGN(const MacAddress mac, move.Join());
     if (mac != attachment_.mac) {
-      return CniFail(999, "the device's MAC changed from " + attachment_.mac.ToString() + " to " +
-                              mac.ToString() + " while it moved into the pod");
+      return CniFail(cni::kFault, "the device's MAC changed from " + attachment_.mac.ToString() + " to " +
+                                      mac.ToString() + " while it moved into the pod");
     }
     RAIL_TRY(Configure(addresses));
     return Answer(std::move(addresses));
@@ -285,7 +286,15 @@ Status ClearRemains(Session& session, const Request& request) {
     return Fail(Code::kExists,
                 "attachment " + old->key.ToString() + " exists already; DEL comes before another ADD");
   }
-  return engine::UndoAttachment(session, old->key, "");
+  RAIL_TRY(engine::UndoAttachment(session, old->key, ""));
+  RAIL_ASSIGN(const auto left, session.store->Find(old->key));
+  if (!left) return {};
+  RAIL_ASSIGN(const std::vector<state::Step> steps, session.store->Steps(left->id));
+  const auto pending = std::ranges::find_if(steps, [](const state::Step& s) { return !s.pending.empty(); });
+  return Fail(
+      Code::kTransient,
+      "attachment " + old->key.ToString() + " of an earlier ADD is not undone yet: " +
+          (pending == steps.end() ? "its DEL is under way" : pending->kind + ": " + pending->pending));
 }
 
 // What the DEL of an earlier owner of the device had to leave is done first: while the switch holds a rule of it, this pod could
@@ -483,6 +492,21 @@ Outcome<void> Gc(const Deps& deps, const Request& request) {
   return tl::make_unexpected(std::move(error));
 }
 
+// A PF in legacy mode has no representors: no VF of it can be attached, unless node.json names them.
+Status NicHasRepresentors(const Deps& deps, const config::NodeConfig& config, const config::Rail& rail) {
+  const engine::Openers openers = deps.openers(config);
+  if (!rail.devices.empty() || !openers.look_at_nic) return {};
+  const auto nics = openers.look_at_nic(rail);
+  if (!nics) return {};  // an uplink that is no PF
+  for (const sriov::NicState& nic : *nics) {
+    if (nic.vfs == 0 || nic.mode == netlink::EswitchMode::kSwitchdev) continue;
+    return Fail(Code::kTransient, "the NIC of rail " + rail.name + " (" + nic.address + ") has " +
+                                      std::to_string(nic.vfs) +
+                                      " VFs without representors: its eSwitch is not in mode switchdev");
+  }
+  return {};
+}
+
 Outcome<void> ReadyForAdd(const Deps& deps, const Request& request) {
   auto config = ParseConfig(request);
   if (!config) return tl::make_unexpected(config.error());
@@ -498,6 +522,8 @@ Outcome<void> ReadyForAdd(const Deps& deps, const Request& request) {
   if (auto facts = engine::Facts(node, **rail); !facts) return not_ready(facts.error());
   // The database may answer while the switch itself does not run.
   if (auto bridge = node.edges.OpenFlow((*rail)->bridge); !bridge) return not_ready(bridge.error());
+  if (const Status nic = NicHasRepresentors(deps, (*session)->config, **rail); !nic)
+    return not_ready(nic.error());
   if (cni::HasIpam(request)) return deps.ipam->Forward(request, (*session)->edges.CallDeadline());
   return {};
 }

@@ -407,6 +407,28 @@ TEST_F(A10_Status, Is50WhenTheRecordCannotBeReadOrTheTenantKey) {
   EXPECT_THAT(keyless.Run(0, "STATUS", pod, "").text, HasSubstr("no key"));
 }
 
+TEST_F(A10_Status, Is50WhenTheNicHasNoRepresentors) {
+  engine::Deps deps = world.deps();
+  sriov::NicState nic{.address = "0000:3b:00.0", .vfs = 8, .mode = netlink::EswitchMode::kLegacy};
+  deps.openers = [&nic, openers = deps.openers](const config::NodeConfig& config) {
+    engine::Openers all = openers(config);
+    all.look_at_nic = [&nic](const config::Rail&) { return std::vector{nic}; };
+    return all;
+  };
+  deps.load_config = [config = world.config]() mutable -> Result<config::NodeConfig> {
+    for (config::Rail& rail : config.rails)
+      rail.devices.clear();  // who names representors needs none of the NIC
+    return config;
+  };
+  Chain on_it({ovs_provider::MakePlugin(deps)});
+  on_it.more_config = chain.more_config;
+  EXPECT_EQ(on_it.Run(0, "STATUS", pod, "").code, 50U);
+  EXPECT_THAT(on_it.Run(0, "STATUS", pod, "").text,
+              HasSubstr("0000:3b:00.0) has 8 VFs without representors"));
+  nic.mode = netlink::EswitchMode::kSwitchdev;
+  EXPECT_TRUE(on_it.Run(0, "STATUS", pod, ""));
+}
+
 TEST_F(A10_Status, Is50WhenNoLeafAnswers) {
   for (const config::Rail& rail : world.config.rails) world.bgp.SetSession(rail.bridge, "Active");
   EXPECT_EQ(Status(kFrr).code, 50U);
@@ -494,6 +516,23 @@ TEST_F(A11_Gc, AnAbsentListCleansOnlyWhatIsProvablyDead) {
   CollectAll("");
   ExpectDone(chain.Check(kept));
   EXPECT_FALSE(world.FindAttachment(dropped));
+}
+
+TEST_F(A11_Gc, SaysWhatItHadToLeaveAndGoesOnAllTheSame) {
+  AddBoth();
+  chain.more_config = R"("cniVersion": "1.1.0", "cni.dev/valid-attachments": [])";
+  world.gate.down = {Edge::kOvsdb};
+  const Answer answer = chain.Run(kOvs, "GC", kept, "");
+  EXPECT_EQ(answer.code, 11U);
+  EXPECT_THAT(answer.text,
+              AllOf(HasSubstr("left to raild"), HasSubstr("c-p1"), HasSubstr("c-p2"), HasSubstr("is down")));
+  EXPECT_EQ(world.devices.Where("vf0"), std::nullopt);
+  EXPECT_EQ(world.devices.Where("vf1"), std::nullopt);
+  EXPECT_THAT(world.Pending(kept), ElementsAre("port"));
+  EXPECT_THAT(world.Pending(dropped), ElementsAre("port"));
+  world.gate.down.clear();
+  EXPECT_TRUE(chain.Run(kOvs, "GC", kept, ""));
+  EXPECT_THAT(world.Leftovers(), IsEmpty());
 }
 
 TEST_F(A11_Gc, AListOfTheWrongShapeCleansNothing) {
@@ -713,6 +752,30 @@ TEST_F(A15_Hostile, StaticIpamGivesAPodNoAddressThatTheNetworkDoesNotList) {
   EXPECT_EQ(Read("calls"), "ADD\nDEL\nADD\nDEL\nADD\nDEL\n") << "and gets it back";
   EXPECT_EQ(add({{"type", "static"}}, chosen).status, 0)
       << "the network's author lets pods choose: the capability \"ips\"";
+}
+
+TEST_F(A15_Hostile, APodChoosesNoPoolOfNvIpam) {
+  Install("nv-ipam", R"(echo '{"cniVersion": "1.0.0", "ips": [{"address": "10.9.9.9/32"}]}')");
+  for (const char* key : {"poolNames", "poolType", "allocateDefaultGateway", "allocateIPWithIndex"}) {
+    const PodSpec pod = world.MakePod("p1", "ns-a", "vf0");
+    const json config = {{"cniVersion", "1.0.0"},
+                         {"name", "rail0"},
+                         {"rail", "rail0"},
+                         {"deviceID", "vf0"},
+                         {"ipam", {{"type", "nv-ipam"}, {"poolName", "rail0"}}},
+                         {"args", {{"cni", {{key, true}}}}}};
+    const auto ran = cni::testing::RunPlugin(ovs_provider::MakePlugin(DepsWithRealIpam()),
+                                             {{"CNI_COMMAND", "ADD"},
+                                              {"CNI_CONTAINERID", pod.container},
+                                              {"CNI_NETNS", pod.netns},
+                                              {"CNI_IFNAME", "net1"},
+                                              {"CNI_PATH", folder_}},
+                                             config.dump());
+    EXPECT_EQ(ran.status, 1);
+    EXPECT_THAT(ran.out, AllOf(HasSubstr("\"code\":7"), HasSubstr(std::string("args.cni.") + key)));
+    EXPECT_THAT(world.Leftovers(), IsEmpty());
+  }
+  EXPECT_EQ(Read("calls"), "") << "IPAM is not asked";
 }
 
 // A16: a verb has an end, and a plugin is small.

@@ -1,4 +1,4 @@
-"""A real client of CNI drives the chain: podman with its CNI backend (libcni 1.1).
+"""Real clients of CNI drive the chain: podman with its CNI backend (libcni 1.1), and containerd's ctr (go-cni).
 
 A real container starts each time; what it sees inside, what the plugins were asked, and what is left afterwards are looked at.
 """
@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from railcni_lab import fabric, kernel, pods
 from railcni_lab.layout import bridge, device, representor
 from runtimes import PLUGINS, Runtime
 from world import REMOTE, World, eventually, link_mac
@@ -166,4 +167,82 @@ def test_b10_podman_add_that_fails_late_leaves_nothing(world: World, runtime: Ru
     calls = runtime.calls()
     assert [c.plugin for c in calls if c.verb == "DEL"][:3] == BACKWARD
     assert all("prevResult" not in c.config for c in calls if c.verb == "DEL"), "no result is kept of an ADD that failed"
+    nothing_is_left(world, runtime)
+
+
+# containerd
+
+
+class Containerd:
+    """The daemon alone: no image, no snapshots, and an OCI runtime that leaves the machine's cgroups alone."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self.runtime, folder = runtime, runtime.folder
+        self.socket, self.runc, config = folder / "containerd.sock", folder / "crun", folder / "containerd.toml"
+        self.runc.write_text('#!/bin/sh\nexec crun --cgroup-manager=disabled "$@"\n')
+        self.runc.chmod(0o755)
+        config.write_text(f"""
+version = 2
+root = "{folder}/containerd"
+state = "{folder}/containerd.run"
+disabled_plugins = ["io.containerd.grpc.v1.cri", "io.containerd.internal.v1.opt"]
+[grpc]
+address = "{self.socket}"
+[ttrpc]
+address = "{self.socket}.ttrpc"
+""")
+        # ctr looks for networks and plugins in these two places only; the first is podman's too, the second is made out of sight.
+        bound = runtime.run(["sh", "-c", f"mount --bind {runtime.conf_dir} /etc/cni/net.d && mount -t tmpfs none /opt && "
+                                         f"mkdir -p /opt/cni/bin && mount --bind {runtime.plugin_dir} /opt/cni/bin"], {})
+        assert bound.returncode == 0, bound.stderr
+        with (folder / "containerd.log").open("w") as log:
+            self.daemon = subprocess.Popen([*runtime.enter(), "containerd", "--config", str(config)], stdin=subprocess.DEVNULL,
+                                           stdout=log, stderr=log)
+        eventually("containerd answers", lambda: self("version").returncode, lambda status: status == 0, 30)
+
+    def __call__(self, *words: str) -> subprocess.CompletedProcess[str]:
+        return self.runtime.run(["ctr", "--address", str(self.socket), *words], {})
+
+    def run(self, name: str, *command: str) -> subprocess.CompletedProcess[str]:
+        spec = self.runtime.folder / f"{name}.json"
+        kinds = ("pid", "ipc", "uts", "mount", "network")
+        spec.write_text(json.dumps({
+            "ociVersion": "1.0.2", "root": {"path": str(self.runtime.rootfs)}, "hostname": name,
+            "process": {"user": {"uid": 0, "gid": 0}, "cwd": "/", "args": list(command), "env": ["PATH=/bin"]},
+            "mounts": [{"destination": "/proc", "type": "proc", "source": "proc"}],
+            "linux": {"namespaces": [{"type": kind} for kind in kinds]}}))
+        return self("run", "--cni", "--rm", "--config", str(spec), "--runc-binary", str(self.runc), name)
+
+    def close(self) -> None:
+        self.daemon.terminate()
+        self.daemon.wait(30)
+
+
+@pytest.fixture
+def containerd(runtime: Runtime) -> Iterator[Containerd]:
+    made = Containerd(runtime)
+    yield made
+    made.close()
+
+
+def test_b10_containerd_runs_a_container_on_the_chain(world: World, runtime: Runtime, containerd: Containerd) -> None:
+    """Its DEL comes with an empty CNI_NETNS, after the container's namespace has gone."""
+    runtime.offer(runtime.network("railc", "1.0.0", DEVICE, [SUBNET]))
+    done = containerd.run("c1", "/bin/ip", "-json", "address")
+    assert done.returncode == 0, done.stderr
+    inside = {link["ifname"]: link for link in json.loads(done.stdout)}
+    assert inside["eth0"]["mtu"] == 4200
+    assert any(a["prefixlen"] == 32 and in_subnet(a["local"]) for a in inside["eth0"]["addr_info"] if a["family"] == "inet")
+
+    calls = runtime.calls()
+    assert all(c.status == 0 for c in calls), [f"{c}: {c.answer}" for c in calls if c.status != 0]
+    added, deleted = ([c for c in calls if c.verb == verb] for verb in ("ADD", "DEL"))
+    assert [c.plugin for c in added] == FORWARD and [c.plugin for c in deleted] == BACKWARD
+    assert {c.environment["CNI_CONTAINERID"] for c in calls} == {"default-c1"}
+    assert all(c.environment["CNI_NETNS"].startswith("/proc/") for c in added)
+    assert all(c.environment["CNI_NETNS"] == "" for c in deleted)
+    # The lab's device is one end of a veth: where a VF would come home, the pair ends with the namespace.
+    node = runtime.node
+    eventually("the kernel has ended the namespace", lambda: REPRESENTOR in kernel.links(node.namespace), lambda there: not there)
+    fabric.mend_devices(node, world.lab.shape(), pods.devices_in_use(world.lab, node))
     nothing_is_left(world, runtime)

@@ -115,6 +115,8 @@ def test_mounts_are_declared_and_namespaces_of_later_pods_arrive(raild_pod: Obje
         assert {m["name"] for m in container["volumeMounts"]} <= volumes
     mounts = {m["mountPath"]: m for m in raild_pod["containers"][0]["volumeMounts"]}
     assert mounts["/run/netns"]["mountPropagation"] == "HostToContainer"
+    assert {"/opt/cni/bin", "/etc/cni/net.d", "/var/lib/cni"} <= set(mounts), "what IPAM needs to take an address back"
+    assert "readOnly" not in mounts["/var/lib/cni"]
     assert {"/etc/railcni", "/var/lib/railcni", "/run/railcni", "/run/openvswitch", "/run/frr", "/sys"} <= set(mounts)
 
 
