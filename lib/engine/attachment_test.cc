@@ -147,6 +147,17 @@ TEST_F(AttachmentTest, ADeviceWaitsForANameThatComesFree) {
   EXPECT_THAT(world.Leftovers(), IsEmpty());
 }
 
+// ovs-vswitchd has set the port's MTU once more before it was told that the port has gone.
+TEST_F(AttachmentTest, TheRepresentorHasItsOwnMtuWhenThePortHasGone) {
+  world.host.AddLink({.name = "rep0", .mtu = 1500});
+  world.gate.before = [&](Edge, std::string_view call) {
+    if (call != "DeletePort") return;
+    EXPECT_TRUE(world.host.SetMtu(world.host.GetLink("rep0")->index, 4200));
+  };
+  EXPECT_TRUE(MustUndo().removed);
+  EXPECT_EQ(world.host.GetLink("rep0")->mtu, 1500U);
+}
+
 // The other pod lives on. A VF needs no name to be found again; another link has nothing else.
 TEST_F(AttachmentTest, ANameThatNobodyWillFreeKeepsNoVf) {
   world.devices.MakeVf("vf1");
