@@ -146,7 +146,7 @@ TEST(ListRemotes, PagesThroughAllOfThemOnceAndInOrder) {
 
 TEST(ListRemotes, SaysWhichAreContested) {
   NodeView view = ViewWithRemotes(2);
-  view.remotes.own()[1].contested = true;
+  view.remotes.own().front().contested = true;  // the last by address
   const auto page = ListRemotes(view, {});
   ASSERT_EQ(page->remotes_size(), 2);
   EXPECT_FALSE(page->remotes(0).contested());
