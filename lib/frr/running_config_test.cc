@@ -111,5 +111,14 @@ TEST(RunningConfig, SurvivesNonsense) {
   }
 }
 
+TEST(RunningConfig, TakesNothingForAnEntryThatCannotBeNamedInACommand) {
+  const RunningConfig running = ParseRunningConfig(
+      "route-map a permit 10\n set metric 5\nexit\nroute-map a deny\n set metric 6\nexit\nroute-map a permit "
+      "1\x01\nexit\n"
+      "route-map a\nexit\nroute-map a permit 123456\nexit\n");
+  ASSERT_EQ(running.route_maps.size(), 1U);
+  EXPECT_EQ(running.route_maps.at("a"), (RouteMap{{"permit 10", {"set metric 5"}}}));
+}
+
 }  // namespace
 }  // namespace rail::frr

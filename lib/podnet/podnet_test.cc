@@ -104,10 +104,15 @@ void PodNetKernel::ExpectDelivery(const char* from, const char* to) {
   ASSERT_TRUE(receiver) << receiver.error().message;
   auto sender = BoundSocket(pod_, from, here, here_size);
   ASSERT_TRUE(sender) << sender.error().message;
-  ASSERT_EQ(::sendto(sender->get(), "rail", 4, 0, reinterpret_cast<sockaddr*>(&there), there_size), 4)
-      << strerror(errno);
+  // A link that has just come up drops what it is given until the kernel has noticed.
   pollfd p{receiver->get(), POLLIN, 0};
-  ASSERT_EQ(::poll(&p, 1, 5000), 1) << "nothing arrived from " << from << " at " << to;
+  int arrived = 0;
+  for (int tries = 0; tries < 50 && arrived == 0; ++tries) {
+    ASSERT_EQ(::sendto(sender->get(), "rail", 4, 0, reinterpret_cast<sockaddr*>(&there), there_size), 4)
+        << strerror(errno);
+    arrived = ::poll(&p, 1, 100);
+  }
+  ASSERT_EQ(arrived, 1) << "nothing arrived from " << from << " at " << to;
   char buffer[8] = {};
   sockaddr_storage source{};
   socklen_t source_size = sizeof source;
