@@ -186,7 +186,8 @@ def test_leaves_that_are_silent_at_first_cost_no_remote(world: World, announcers
         while not all(vty.ends_heard(node.frr_dir)[bridge(rail)] for rail in (0, 1)):
             assert len(rules_about(world, node, 0, stays)) == 2, "forgotten while its leaves have not told all"
             time.sleep(0.1)
-        eventually("what is gone is forgotten", lambda: goes in remotes(world, node), lambda there: not there, 30)
+        # At once; but bgpd 8.4 may push the beginning of a session so that it cannot be read, and then it is 120 s.
+        eventually("what is gone is forgotten", lambda: goes in remotes(world, node), lambda there: not there, 150)
         assert len(rules_about(world, node, 0, stays)) == 2
     finally:
         for leaf in world.lab.leaves():
@@ -202,8 +203,9 @@ def test_without_the_module_it_asks_and_says_so(world: World) -> None:
     try:
         restart_bgpd(node, bmp=False)
         eventually("it asks", lambda: learning(world, node), lambda how: how == "POLL", 60)
-        problems = [h.get("problem", "") for h in world.railctl(node, "get", "node")["node"]["health"]]
-        assert any("four times a second" in p and "-M bmp" in p for p in problems), problems
+        eventually("it says why",
+                   lambda: [h.get("problem", "") for h in world.railctl(node, "get", "node")["node"]["health"]],
+                   lambda problems: any("four times a second" in p and "-M bmp" in p for p in problems), 60)
         said = [line for line in log.read_text().splitlines() if "-M bmp" in line]
         assert len(said) == 1, said
         settle(world, seconds=60)

@@ -76,7 +76,7 @@ def test_the_page_says_what_railctl_says(settled: World, node: Node) -> None:
                     a["tenant"]["name"] == tenant for a in here)
         return [f"{name}: {found.get(name)}, not {want}" for name, want in wanted.items() if found.get(name) != want]
 
-    eventually("the page is what railctl says", differences, lambda found: not found)
+    eventually("the page is what railctl says", differences, lambda found: not found, 45)
     assert settled.metrics_page(node, "/healthz") == (200, "ok\n")
     assert settled.metrics_page(node, "/nowhere")[0] == 404
 

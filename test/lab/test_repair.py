@@ -212,7 +212,7 @@ def test_bgp_configuration(world: World, node: Node, repaired: Callable[..., Non
     repaired("BGP network, table-map, route-map and neighbour removed", break_it, lambda: sorted(running(node)) == wanted)
     sessions_up(node)
     # Nobody tells raild of an edit of a route-map.
-    tenants = next(line.split()[1] for line in wanted if line.startswith("route-map railcni-rail0-") and "-out " not in line)
+    tenants = network.split()[-1]
 
     def edit_them() -> None:
         vty.configure(node.frr_dir, [f"route-map {tenants} permit 10", "set large-community 1:2:3", "exit",
