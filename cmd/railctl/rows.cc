@@ -101,7 +101,10 @@ Row RemoteHeader() {
 Row RemoteRow(const v1::Remote& r) {
   // A rail that this node does not have is known by its number only.
   const std::string rail = r.rail().empty() && r.has_rail_index() ? std::to_string(r.rail_index()) : r.rail();
-  return {r.address(), r.tenant().name(), r.tenant().id(), rail, r.installed() ? "yes" : "no"};
+  return {r.address(), r.tenant().name(), r.tenant().id(), rail,
+          r.contested()   ? "contested"
+          : r.installed() ? "yes"
+                          : "no"};
 }
 
 Row NodeHeader() {

@@ -45,6 +45,16 @@ TEST(RailRow, NamesTheFirstThingThatIsMissing) {
   EXPECT_EQ(state(), "Ready");
 }
 
+TEST(RemoteRow, SaysWhetherItsRulesAreHereOrWhyNot) {
+  v1::Remote r;
+  EXPECT_EQ(RemoteRow(r)[4], "no");
+  r.set_contested(true);
+  EXPECT_EQ(RemoteRow(r)[4], "contested");
+  r.set_contested(false);
+  r.set_installed(true);
+  EXPECT_EQ(RemoteRow(r)[4], "yes");
+}
+
 TEST(RemoteRow, GivesTheNumberOfARailThatThisNodeDoesNotHave) {
   v1::Remote r;
   EXPECT_EQ(RemoteRow(r)[3], "");

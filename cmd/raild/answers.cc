@@ -62,8 +62,8 @@ v1::TraceResponse::Verdict VerdictOf(inspect::Verdict verdict) {
 
 // The two enums are the same list, the message's with UNSPECIFIED in front.
 v1::TraceResponse::Reason ReasonOf(inspect::Reason reason) {
-  static_assert(static_cast<int>(inspect::Reason::kNoWayBack) + 1 ==
-                static_cast<int>(v1::TraceResponse::NO_WAY_BACK));
+  static_assert(static_cast<int>(inspect::Reason::kContested) + 1 ==
+                static_cast<int>(v1::TraceResponse::CONTESTED));
   static_assert(static_cast<int>(inspect::Reason::kNotAnnounced) + 1 ==
                 static_cast<int>(v1::TraceResponse::NOT_ANNOUNCED));
   return static_cast<v1::TraceResponse::Reason>(static_cast<int>(reason) + 1);

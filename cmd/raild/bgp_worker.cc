@@ -140,12 +140,12 @@ void BgpWorker::Audit() {
 }
 
 void BgpWorker::Poll() {
+  if (repair_.Poll()) events_.learned();
   // connect(2) to a socket that nobody serves costs nothing. A bgpd that is back has lost its configuration.
   if (!repair_.answers()) {
     if (UnixStream::Connect(vty_, Clock::now())) Audit();
     return;
   }
-  if (repair_.Poll()) events_.learned();
   if (repair_.audit_due()) Audit();
   if (feed_ && !repair_.wants_feed()) CloseFeed("it cannot be relied upon");
 }

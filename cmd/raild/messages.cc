@@ -111,6 +111,7 @@ v1::Remote ToMessage(const RemoteView& view, const NodeView& node) {
     if (rail != node.rails.end()) message.set_rail(rail->rail.name);
   }
   message.set_installed(view.installed);
+  message.set_contested(view.contested);
   return message;
 }
 

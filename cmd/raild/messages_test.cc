@@ -144,6 +144,15 @@ TEST(ListRemotes, PagesThroughAllOfThemOnceAndInOrder) {
   EXPECT_EQ(seen.back(), "2001:db8::1 00000000000002");
 }
 
+TEST(ListRemotes, SaysWhichAreContested) {
+  NodeView view = ViewWithRemotes(2);
+  view.remotes.own().front().contested = true;  // the last by address
+  const auto page = ListRemotes(view, {});
+  ASSERT_EQ(page->remotes_size(), 2);
+  EXPECT_FALSE(page->remotes(0).contested());
+  EXPECT_TRUE(page->remotes(1).contested());
+}
+
 TEST(ListRemotes, NeitherRepeatsNorHidesWhenOthersComeAndGoBetweenPages) {
   NodeView view = ViewWithRemotes(6);
   v1::ListRemotesRequest request;

@@ -101,24 +101,26 @@ void SwitchWorker::WatchOvsdb() {
   auto opened = ovs::DbMonitor::Open(config_.ovs.db_socket, After(seconds(1)));
   if (!opened) return;  // the round says so
   ovsdb_.emplace(std::move(*opened));
-  const auto look = [this] {
-    worker_.Soon(ovsdb_scheduled_, [this] { Round(&engine::SwitchRepair::Audit); }, kGatherChain);
+  const auto audit = [this] {
+    worker_.Soon(ovsdb_back_scheduled_, [this] { Round(&engine::SwitchRepair::Audit); }, kGatherChain);
   };
-  const Status watched = worker_.loop().Watch(ovsdb_->fd(), [this, look] {
+  const Status watched = worker_.loop().Watch(ovsdb_->fd(), [this, audit] {
     const auto changed = ovsdb_->Receive();
     if (!changed) {
       log::Warning("ovsdb events: {}", changed.error().message);
       worker_.loop().Unwatch(ovsdb_->fd());
       ovsdb_.reset();
+      audit();
+    } else if (*changed) {
+      worker_.Soon(ovsdb_scheduled_, [this] { Round(&engine::SwitchRepair::DatabaseChanged); }, kGatherChain);
     }
-    if (!changed || *changed) look();
   });
   if (!watched) {
     log::Warning("ovsdb events: {}", watched.error().message);
     ovsdb_.reset();
     return;
   }
-  look();
+  audit();
 }
 
 }  // namespace rail::raild

@@ -48,6 +48,7 @@ class SwitchWorker {
   std::optional<ovs::DbMonitor> ovsdb_;
   bool audit_scheduled_ = false;
   bool ovsdb_scheduled_ = false;
+  bool ovsdb_back_scheduled_ = false;
   bool rules_scheduled_ = false;
   bool record_scheduled_ = false;
   bool learned_scheduled_ = false;

@@ -50,7 +50,7 @@ struct Device {
 struct SavedVf {
   netlink::VfState state;
   std::string rdma;         // "" none
-  uint32_t rdma_index = 0;  // by which a device that was renamed is known again
+  uint32_t rdma_index = 0;  // by which it is known again in the pod, whatever it is called
   bool operator==(const SavedVf&) const = default;
 };
 
@@ -83,6 +83,10 @@ class Backend {
   //         another namespace?); kUnsupported.
   virtual Result<Device> Find(const config::Rail& rail, const std::string& id) = 0;
 
+  // Whether the device may serve the rail, also while it is in a pod: what Find refuses, in the words of Find. A device
+  // that is not there, or that the backend has no means to judge, may. Errors: kInvalid it is another rail's.
+  virtual Status CheckRail(const config::Rail& /*rail*/, const std::string& /*id*/) { return {}; }
+
   virtual Result<Saved> Save(const Device& device) = 0;
 
   // Representor: MTU set, up. Device: MTU set, moved into `pod` as `ifname`, still down. Returns its MAC.
@@ -92,9 +96,11 @@ class Backend {
   virtual Result<MacAddress> MoveIn(const Device& device, const netns::Netns& pod, const std::string& ifname,
                                     uint32_t mtu) = 0;
 
-  // What CHECK compares: one sentence for each thing about the device in the pod that is not as `device.settings` asks.
-  // `saved`: from the record. A link without a PF has nothing to compare.
-  virtual Result<std::vector<std::string>> Verify(const Saved& /*saved*/, const Settings& /*settings*/,
+  // What CHECK compares: one sentence for each thing about the device in the pod that is not as `settings` ask.
+  // `saved`: from the record. `settings`: what the network's configuration asks; nothing when that is not known here: then only what does
+  // not depend on it. A link without a PF has nothing to compare.
+  virtual Result<std::vector<std::string>> Verify(const Saved& /*saved*/,
+                                                  const std::optional<Settings>& /*settings*/,
                                                   const netns::Netns& /*pod*/) {
     return std::vector<std::string>();
   }
@@ -103,7 +109,9 @@ class Backend {
   // its namespace is gone; then the device is waited for until `deadline` (the kernel returns physical devices some time
   // later; a virtual one is gone with the namespace, which is success).
   // Called in the host's namespace. A device that is on the host already is only mended: safe to repeat.
-  // Errors: kBusy it is neither on the host nor in the pod yet; kExists its name is taken on the host.
+  // Errors: kBusy it is neither on the host nor in the pod yet; kExists its name, or its RDMA device's, is taken: everything else
+  //         is done and it has given up the name that it had, so that one who waits for that can go on. Called again, it gets
+  //         its name when that is free.
   virtual Status Restore(const Saved& saved, const netns::Netns* pod, const std::string& ifname,
                          Deadline deadline) = 0;
 };

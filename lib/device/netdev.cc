@@ -41,6 +41,19 @@ const Link* FindDevice(const std::vector<Link>& links, const Saved& saved, const
   return nullptr;
 }
 
+// A name on the host that no other device wants, of 15 bytes, for as long as its own is taken: dev525400a1b2c3.
+std::string NameOfItsOwn(const Saved& saved) {
+  std::string name = "dev";
+  for (const char c : saved.mac.ToString()) {
+    if (c != ':') name += c;
+  }
+  return name;
+}
+
+bool IsTaken(const Status& named) {
+  return !named && named.error().code == Code::kExists;
+}
+
 }  // namespace
 
 Result<std::optional<Link>> Netdev::HostLink(const std::string& name) {
@@ -115,7 +128,9 @@ Status Netdev::Restore(const Saved& saved, const netns::Netns* pod, const std::s
     RAIL_ASSIGN_AS(link, FindOnHost(saved), doing);
     if (!link) return Fail(Code::kBusy, doing + ": it was moved, and is not on the host");
   }
-  RAIL_TRY_AS(Mend(saved, *link), doing);
+  const Status mended = Mend(saved, *link);
+  if (IsTaken(mended)) RAIL_TRY_AS(MendRepresentor(saved), doing);
+  RAIL_TRY_AS(mended, doing);
   return MendRepresentor(saved);
 }
 
@@ -144,7 +159,11 @@ Status Netdev::MoveOut(const Saved& saved, const netns::Netns& pod, const std::s
       return Fail(Code::kBusy,
                   "it is neither on the host nor in the pod; was it moved to a namespace inside the pod?");
     }
-    return netlink->MoveLink(link->index, host.fd(), saved.netdev);
+    Status moved = netlink->MoveLink(link->index, host.fd(), saved.netdev);
+    if (!IsTaken(moved)) return moved;
+    moved = netlink->MoveLink(link->index, host.fd(), NameOfItsOwn(saved));
+    if (IsTaken(moved)) moved.error().code = Code::kBusy;  // it is still in the pod
+    return moved;
   });
 }
 
@@ -169,18 +188,26 @@ Result<Netdev::Return> Netdev::WaitForReturn(const Saved& saved, Deadline deadli
   }
 }
 
+// Whoever has its name keeps it, and everything else is done all the same. The name that the device has meanwhile may be the one
+// that the other waits for: it is given up, so that of two whose names a pod has swapped one goes on.
 Status Netdev::Mend(const Saved& saved, const Link& link) {
+  Status named;
   if (link.name != saved.netdev) {
     // A device that the kernel brought back may be up, and older kernels rename only what is down.
     if (link.up) RAIL_TRY(host_.SetDown(link.index));
-    RAIL_TRY(host_.Rename(link.index, saved.netdev));
+    named = host_.Rename(link.index, saved.netdev);
+    if (!named && !IsTaken(named)) return named;
+    if (const std::string meanwhile = NameOfItsOwn(saved); !named && link.name != meanwhile) {
+      const Status given_up = host_.Rename(link.index, meanwhile);
+      if (!given_up && !IsTaken(given_up)) return given_up;
+    }
   }
   if (link.mac != saved.mac) RAIL_TRY(host_.SetMac(link.index, saved.mac));
   if (link.mtu != saved.mtu) RAIL_TRY(host_.SetMtu(link.index, saved.mtu));
   const bool up = link.up && link.name == saved.netdev;
-  if (saved.up && !up) return host_.SetUp(link.index);
-  if (!saved.up && up) return host_.SetDown(link.index);
-  return {};
+  if (saved.up && !up) RAIL_TRY(host_.SetUp(link.index));
+  if (!saved.up && up) RAIL_TRY(host_.SetDown(link.index));
+  return named;
 }
 
 Status Netdev::MendRepresentor(const Saved& saved) {

@@ -12,6 +12,10 @@ Result<Device> Select::Find(const config::Rail& rail, const std::string& id) {
   return Of(id).Find(rail, id);
 }
 
+Status Select::CheckRail(const config::Rail& rail, const std::string& id) {
+  return Of(id).CheckRail(rail, id);
+}
+
 Result<Saved> Select::Save(const Device& device) {
   return Of(device.id).Save(device);
 }
@@ -21,7 +25,7 @@ Result<MacAddress> Select::MoveIn(const Device& device, const netns::Netns& pod,
   return Of(device.id).MoveIn(device, pod, ifname, mtu);
 }
 
-Result<std::vector<std::string>> Select::Verify(const Saved& saved, const Settings& settings,
+Result<std::vector<std::string>> Select::Verify(const Saved& saved, const std::optional<Settings>& settings,
                                                 const netns::Netns& pod) {
   return Of(saved.id).Verify(saved, settings, pod);
 }

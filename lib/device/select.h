@@ -17,10 +17,11 @@ class Select : public Backend {
       : sriov_(std::move(sriov)), netdev_(std::move(netdev)) {}
 
   Result<Device> Find(const config::Rail& rail, const std::string& id) override;
+  Status CheckRail(const config::Rail& rail, const std::string& id) override;
   Result<Saved> Save(const Device& device) override;
   Result<MacAddress> MoveIn(const Device& device, const netns::Netns& pod, const std::string& ifname,
                             uint32_t mtu) override;
-  Result<std::vector<std::string>> Verify(const Saved& saved, const Settings& settings,
+  Result<std::vector<std::string>> Verify(const Saved& saved, const std::optional<Settings>& settings,
                                           const netns::Netns& pod) override;
   Status Restore(const Saved& saved, const netns::Netns* pod, const std::string& ifname,
                  Deadline deadline) override;

@@ -16,6 +16,10 @@ const RdmaDevice* ByIndex(const std::vector<RdmaDevice>& devices, uint32_t index
   return it == devices.end() ? nullptr : &*it;
 }
 
+std::string Finding(const config::Rail& rail, const std::string& id) {
+  return "find device " + id.substr(0, 64) + " of rail " + rail.name;
+}
+
 // What of `wanted` differs from `now`; what neither driver nor network speaks of is left alone.
 VfChange Difference(const VfState& now, const VfState& wanted) {
   VfChange change;
@@ -57,6 +61,15 @@ std::vector<std::string> Describe(const VfChange& change, const VfState& now) {
   return problems;
 }
 
+// A name that no other RDMA device wants: mlx5_4-0000-3b-00-2. It begins as its own does, which is what programs choose devices by
+// (NCCL_IB_HCA=mlx5).
+std::string RdmaNameOfItsOwn(const Saved& saved) {
+  constexpr size_t kLongest = 63;  // IB_DEVICE_NAME_MAX with its zero is 64
+  std::string address = "-" + saved.id;
+  std::ranges::replace_if(address, [](char c) { return c == ':' || c == '.'; }, '-');
+  return saved.vf->rdma.substr(0, kLongest - address.size()) + address;
+}
+
 }  // namespace
 
 Sriov::Sriov(netlink::Netlink& host, Netdev::OpenNetlink open_netlink, Edges edges)
@@ -66,9 +79,8 @@ Sriov::Sriov(netlink::Netlink& host, Netdev::OpenNetlink open_netlink, Edges edg
       netdev_(host, std::move(open_netlink), edges_.monitor) {}
 
 Result<Device> Sriov::Find(const config::Rail& rail, const std::string& id) {
-  const std::string doing = "find device " + id.substr(0, 64) + " of rail " + rail.name;
-  RAIL_ASSIGN_AS(const sriov::Vf vf, lookup_.FindVf(id), doing);
-  RAIL_TRY_AS(CheckRail(rail, vf), doing);
+  const std::string doing = Finding(rail, id);
+  RAIL_ASSIGN(const sriov::Vf vf, VfOf(rail, id));
   if (sriov::IsUserspaceDriver(vf.driver)) {
     return Fail(Code::kUnsupported, doing + ": it is bound to " + vf.driver +
                                         " and has no network interface: devices for DPDK or virtual machines "
@@ -96,12 +108,20 @@ Result<Device> Sriov::Find(const config::Rail& rail, const std::string& id) {
 }
 
 // A VF of another PF would be on another leaf: the pod's addresses would be announced where it is not.
-Status Sriov::CheckRail(const config::Rail& rail, const sriov::Vf& vf) const {
-  RAIL_ASSIGN_AS(const std::vector<sriov::Pf> pfs, lookup_.FindPfs(rail.pf), "the rail's PF");
-  if (std::ranges::find(pfs, vf.pf.device, &sriov::Pf::device) != pfs.end()) return {};
-  return Fail(Code::kInvalid, "it belongs to PF " + vf.pf.netdev + " (" + vf.pf.address +
+Result<sriov::Vf> Sriov::VfOf(const config::Rail& rail, const std::string& id) const {
+  const std::string doing = Finding(rail, id);
+  RAIL_ASSIGN_AS(sriov::Vf vf, lookup_.FindVf(id), doing);
+  RAIL_ASSIGN_AS(const std::vector<sriov::Pf> pfs, lookup_.FindPfs(rail.pf), doing + ": the rail's PF");
+  if (std::ranges::find(pfs, vf.pf.device, &sriov::Pf::device) != pfs.end()) return vf;
+  return Fail(Code::kInvalid, doing + ": it belongs to PF " + vf.pf.netdev + " (" + vf.pf.address +
                                   "), but the rail's PF is " + rail.pf + " (" + pfs.front().address +
                                   "): does the network's resource hold VFs of more than one rail?");
+}
+
+Status Sriov::CheckRail(const config::Rail& rail, const std::string& id) {
+  if (!lookup_.Exists(id)) return {};
+  const auto vf = VfOf(rail, id);
+  return vf ? Status() : tl::make_unexpected(vf.error());
 }
 
 Result<std::string> Sriov::RepresentorOf(const config::Rail& rail, const sriov::Vf& vf) {
@@ -200,12 +220,13 @@ Status Sriov::MoveRdmaIn(const Device& device, const netns::Netns& pod) {
   return mode == RdmaNetns::kShared ? Status() : rdma->Move(found.index, pod.fd());
 }
 
-Result<std::vector<std::string>> Sriov::Verify(const Saved& saved, const Settings& settings,
+Result<std::vector<std::string>> Sriov::Verify(const Saved& saved, const std::optional<Settings>& settings,
                                                const netns::Netns& pod) {
   const std::string doing = "check device " + saved.id;
   RAIL_ASSIGN_AS(const Place place, PlaceOf(saved.id), doing);
   RAIL_ASSIGN_AS(const VfState now, place.vfs->Get(place.pf, place.vf), doing);
-  std::vector<std::string> problems = Describe(Difference(now, Asked(now, settings, saved.mac)), now);
+  std::vector<std::string> problems =
+      Describe(Difference(now, Asked(now, settings.value_or(Settings()), saved.mac)), now);
   for (std::string& problem : problems) problem = "VF " + saved.id + ": " + problem;
   if (!saved.vf || saved.vf->rdma.empty()) return problems;
 
@@ -225,9 +246,10 @@ Result<std::vector<std::string>> Sriov::Verify(const Saved& saved, const Setting
                 doing);
   }
   const RdmaDevice* found = ByIndex(devices, saved.vf->rdma_index);
-  const std::string& name = settings.rdma_name.empty() ? saved.vf->rdma : settings.rdma_name;
   if (found == nullptr) problems.push_back("VF " + saved.id + ": its RDMA device is not in the pod");
-  if (found != nullptr && found->name != name) {
+  if (found == nullptr || !settings) return problems;
+  const std::string& name = settings->rdma_name.empty() ? saved.vf->rdma : settings->rdma_name;
+  if (found->name != name) {
     problems.push_back("VF " + saved.id + ": its RDMA device is called " + found->name + ", not " + name);
   }
   return problems;
@@ -238,26 +260,26 @@ Status Sriov::Restore(const Saved& saved, const netns::Netns* pod, const std::st
   const std::string doing = "give device " + saved.id + " back to the host";
   // The PF has fewer VFs now, or the card is gone: nothing is left to give back.
   if (!lookup_.Exists(saved.id)) return {};
+  Status link;
   Status rdma;
   // Without a driver of the kernel's there is no link to wait for, and one that is bound later makes a new one.
   const std::string driver = lookup_.DriverOf(saved.id);
   if (!driver.empty() && !sriov::IsUserspaceDriver(driver)) {
     if (pod != nullptr) rdma = BringRdmaHome(saved, pod);
-    RAIL_TRY(netdev_.Restore(saved, pod, ifname, deadline));
+    link = netdev_.Restore(saved, pod, ifname, deadline);
+    if (!link && link.error().code != Code::kExists) return link;
     // Of a namespace that died the kernel returns the RDMA devices before the links: it is there now.
     if (pod == nullptr) rdma = BringRdmaHome(saved, nullptr);
   }
   RAIL_TRY_AS(RestoreVf(saved), doing);
   RAIL_TRY_AS(rdma, doing);
-  return {};
+  return link;  // it may be there under another name
 }
 
 Status Sriov::BringRdmaHome(const Saved& saved, const netns::Netns* pod) {
   if (!saved.vf || saved.vf->rdma.empty()) return {};
   RAIL_ASSIGN(netlink::Rdma * rdma, HostRdma());
-  RAIL_ASSIGN(std::vector<RdmaDevice> devices, rdma->List());
-  const RdmaDevice* here = ByIndex(devices, saved.vf->rdma_index);
-  if (here == nullptr && pod != nullptr) {
+  if (lookup_.RdmaOf(saved.id).empty() && pod != nullptr) {
     RAIL_ASSIGN(const netns::Netns host, netns::Netns::Current());
     RAIL_TRY(pod->Run([&]() -> Status {
       RAIL_ASSIGN(const auto inside, edges_.rdma());
@@ -265,15 +287,21 @@ Status Sriov::BringRdmaHome(const Saved& saved, const netns::Netns* pod) {
       if (ByIndex(there, saved.vf->rdma_index) == nullptr) return {};
       return inside->Move(saved.vf->rdma_index, host.fd());
     }));
-    RAIL_ASSIGN(devices, rdma->List());
-    here = ByIndex(devices, saved.vf->rdma_index);
   }
-  if (here == nullptr) {
-    // A driver that was loaded again has given the VF another one.
-    if (!lookup_.RdmaOf(saved.id).empty()) return {};
+  // Here the VF itself says which is its own. An index may be another device's by now: a boot, or a driver that is loaded
+  // again, counts anew.
+  const std::string name = lookup_.RdmaOf(saved.id);
+  if (name.empty()) {
     return Fail(Code::kBusy, "its RDMA device " + saved.vf->rdma + " is neither on the host nor in the pod");
   }
-  return here->name == saved.vf->rdma ? Status() : rdma->Rename(here->index, saved.vf->rdma);
+  if (name == saved.vf->rdma) return {};
+  RAIL_ASSIGN(const RdmaDevice here, RdmaCalled(name));
+  Status named = rdma->Rename(here.index, saved.vf->rdma);
+  const std::string meanwhile = RdmaNameOfItsOwn(saved);
+  // As with links: what it is called now may be what the other waits for.
+  if (!named && named.error().code == Code::kExists && name != meanwhile)
+    RAIL_TRY(rdma->Rename(here.index, meanwhile));
+  return named;
 }
 
 Status Sriov::RestoreVf(const Saved& saved) {

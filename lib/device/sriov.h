@@ -30,10 +30,11 @@ class Sriov : public Backend {
   Sriov(netlink::Netlink& host, Netdev::OpenNetlink open_netlink, Edges edges);
 
   Result<Device> Find(const config::Rail& rail, const std::string& id) override;
+  Status CheckRail(const config::Rail& rail, const std::string& id) override;
   Result<Saved> Save(const Device& device) override;
   Result<MacAddress> MoveIn(const Device& device, const netns::Netns& pod, const std::string& ifname,
                             uint32_t mtu) override;
-  Result<std::vector<std::string>> Verify(const Saved& saved, const Settings& settings,
+  Result<std::vector<std::string>> Verify(const Saved& saved, const std::optional<Settings>& settings,
                                           const netns::Netns& pod) override;
   Status Restore(const Saved& saved, const netns::Netns* pod, const std::string& ifname,
                  Deadline deadline) override;
@@ -46,7 +47,7 @@ class Sriov : public Backend {
     netlink::Vfs* vfs = nullptr;
   };
 
-  Status CheckRail(const config::Rail& rail, const sriov::Vf& vf) const;
+  Result<sriov::Vf> VfOf(const config::Rail& rail, const std::string& id) const;
   Result<std::string> RepresentorOf(const config::Rail& rail, const sriov::Vf& vf);
   Result<Place> PlaceOf(const std::string& address);
   Result<netlink::Rdma*> HostRdma();

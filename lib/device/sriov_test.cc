@@ -42,16 +42,16 @@ class SriovTest : public ::testing::Test {
   Saved Save(const Device& device) {
     return OnHost<Saved>([&] { return host_.backend().Save(device); }).value();
   }
-  Result<MacAddress> MoveIn(const Device& device) {
-    return OnHost<MacAddress>([&] { return host_.backend().MoveIn(device, host_.pod(), "net1", 4200); });
+  Result<MacAddress> MoveIn(const Device& device, const std::string& ifname = "net1") {
+    return OnHost<MacAddress>([&] { return host_.backend().MoveIn(device, host_.pod(), ifname, 4200); });
   }
-  Status Restore(const Saved& saved, bool pod_lives = true) {
+  Status Restore(const Saved& saved, bool pod_lives = true, const std::string& ifname = "net1") {
     return host_.On([&] {
-      return host_.backend().Restore(saved, pod_lives ? &host_.pod() : nullptr, "net1",
+      return host_.backend().Restore(saved, pod_lives ? &host_.pod() : nullptr, ifname,
                                      After(std::chrono::seconds(5)));
     });
   }
-  std::vector<std::string> Verify(const Saved& saved, const Settings& settings) {
+  std::vector<std::string> Verify(const Saved& saved, const std::optional<Settings>& settings) {
     return OnHost<std::vector<std::string>>(
                [&] { return host_.backend().Verify(saved, settings, host_.pod()); })
         .value();
@@ -98,6 +98,20 @@ TEST_F(SriovTest, RefusesAVfOfAnotherRailsPf) {
   EXPECT_THAT(found.error().message, HasSubstr("ens1f0np0 (0000:3b:00.0)"));
 }
 
+TEST_F(SriovTest, JudgesADeviceThatIsInAPodAlready) {
+  const auto judge = [&](const std::string& id) {
+    return host_.On([&] { return host_.backend().CheckRail(host_.rail(), id); });
+  };
+  ASSERT_TRUE(MoveIn(*Find()));
+  ASSERT_EQ(Find().error().code, Code::kNotFound);
+  Must(judge(VfHost::kVf0));
+  Must(judge("0000:3b:1f.7"));
+  const Status foreign = judge(VfHost::kOtherPfsVf);
+  ASSERT_FALSE(foreign);
+  EXPECT_EQ(foreign.error().code, Code::kInvalid);
+  EXPECT_EQ(foreign.error().message, Find(VfHost::kOtherPfsVf).error().message);
+}
+
 TEST_F(SriovTest, RefusesAVfWithoutANetworkInterface) {
   host_.machine.Link(sriov::testing::DevicePath(VfHost::kVf0) + "/driver", "bus/pci/drivers/vfio-pci");
   EXPECT_EQ(Find().error().code, Code::kUnsupported);
@@ -130,7 +144,7 @@ TEST_F(SriovTest, GivesTheVfItsMacThroughThePf) {
   EXPECT_TRUE(Vf0().mac.is_zero());
   Must(MoveIn(device) ? Status() : Fail(Code::kInternal, "not moved"));
   EXPECT_EQ(Vf0().mac, device.mac);
-  EXPECT_THAT(Verify(saved, {}), IsEmpty());
+  EXPECT_THAT(Verify(saved, Settings()), IsEmpty());
   Must(Restore(saved));
   EXPECT_TRUE(Vf0().mac.is_zero());
   ExpectAsItWas(saved);
@@ -183,6 +197,16 @@ TEST_F(SriovTest, CheckSeesEachChange) {
   EXPECT_THAT(after({.link_state = VfLinkState::kDisable}), HasSubstr("link state"));
   host_.rdma.Rename("mlx5_rail0", "mlx5_mine");
   EXPECT_THAT(after({}), HasSubstr("called mlx5_mine, not mlx5_rail0"));
+}
+
+TEST_F(SriovTest, CheckWithoutTheNetworksWishLooksAtTheRest) {
+  Device device = Find().value();
+  const Saved saved = Save(device);
+  device.settings = Everything();
+  ASSERT_TRUE(MoveIn(device));
+  EXPECT_THAT(Verify(saved, std::nullopt), IsEmpty());
+  Must(host_.vfs.Set(host_.host.GetLink("ens1f0np0")->index, 0, {.mac = MacAddress{{2, 6, 6, 6, 6, 6}}}));
+  EXPECT_THAT(Verify(saved, std::nullopt), ElementsAre(HasSubstr("02:06:06:06:06:06")));
 }
 
 TEST_F(SriovTest, SaysWhatTheDriverRefuses) {
@@ -277,6 +301,75 @@ TEST_F(SriovTest, TakesBackWhatTheKernelReturnsOfADeadNamespace) {
   Must(Restore(saved, false));
   ExpectAsItWas(saved);
   Must(Restore(saved, false));
+}
+
+TEST_F(SriovTest, GivesTwoBackWhoseRdmaNamesThePodHasSwapped) {
+  const Device first = Find().value();
+  const Device second = Find(VfHost::kVf1).value();
+  const Saved saved0 = Save(first);
+  const Saved saved1 = Save(second);
+  ASSERT_TRUE(MoveIn(first));
+  ASSERT_TRUE(MoveIn(second, "net2"));
+  host_.rdma.Rename(first.rdma, "between");
+  host_.rdma.Rename(second.rdma, first.rdma);
+  host_.rdma.Rename("between", second.rdma);
+  EXPECT_EQ(Restore(saved0).error().code, Code::kExists);
+  Must(Restore(saved1, true, "net2"));
+  Must(Restore(saved0));
+  ExpectAsItWas(saved0);
+  ExpectAsItWas(saved1);
+}
+
+// While a pod has an rdma_name, a device that is probed may get the VF's own.
+TEST_F(SriovTest, RestoresEverythingElseWhenTheNameOfTheRdmaDeviceIsTaken) {
+  Device device = Find().value();
+  const Saved saved = Save(device);
+  device.settings = Everything();
+  ASSERT_TRUE(MoveIn(device));
+  host_.rdma.Add(kRdma, {});
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(Restore(saved).error().code, Code::kExists);
+    EXPECT_EQ(Vf0(), saved.vf->state);
+    const auto found = Find();
+    ASSERT_TRUE(found) << found.error().message;
+    EXPECT_EQ(found->netdev, "ens1f0npv0");
+    EXPECT_EQ(found->rdma, std::string(kRdma) + "-0000-3b-00-2");
+  }
+  host_.rdma.Rename(kRdma, "mlx5_9");
+  Must(Restore(saved));
+  ExpectAsItWas(saved);
+}
+
+TEST_F(SriovTest, RestoresEverythingElseWhenTheNameOfTheLinkIsTaken) {
+  Device device = Find().value();
+  const Saved saved = Save(device);
+  device.settings = Everything();
+  ASSERT_TRUE(MoveIn(device));
+  host_.host.AddVeth("ens1f0npv0", "other");
+  EXPECT_EQ(Restore(saved).error().code, Code::kExists);
+  EXPECT_EQ(Vf0(), saved.vf->state);
+  EXPECT_FALSE(RdmaIsIn(host_.pod(), kRdma));
+  EXPECT_THAT(Find()->netdev, HasSubstr("dev"));
+  host_.host.RemoveLink("other");
+  Must(Restore(saved));
+  ExpectAsItWas(saved);
+}
+
+// After a boot the index in the record may be any device's: a PF's, or one that a pod uses.
+TEST_F(SriovTest, TakesNoOtherRdmaDeviceForItsOwnAfterABoot) {
+  Device device = Find().value();
+  const Saved saved = Save(device);
+  device.settings.rdma_name = "mlx5_rail0";
+  ASSERT_TRUE(MoveIn(device));
+  host_.KillPod();
+  host_.RecountRdma();
+  Must(Restore(saved, false));
+  const auto restored = Find();
+  ASSERT_TRUE(restored) << restored.error().message;
+  EXPECT_EQ(restored->rdma, kRdma);
+  EXPECT_EQ(Find(VfHost::kVf1)->rdma, "mlx5_ens1f0npv1");
+  EXPECT_THAT(host_.rdma.Names(),
+              ElementsAre(kRdma, "mlx5_ens1f0npv1", "mlx5_ens1f1npv0", "mlx5_ens1f1npv1"));
 }
 
 // The VF of a PF that was told to have none is gone for good; nothing waits for it.

@@ -88,28 +88,65 @@ Status UndoAnnounce(Node& node, Attachment& attachment) {
   return UnlessGone(node.store.SetAnnounced(attachment.id, false));
 }
 
+// A device on its way home.
+struct Restoring {
+  std::optional<device::Saved> saved;  // none: it is another attachment's by now
+  std::future<Status> done;
+};
+
 // Begins to bring the device home, on a thread of its own: it uses the edges Netlink, Devices and Pods, which no other undo
 // uses.
-Result<std::future<Status>> BeginRestore(Node& node, const Attachment& attachment, const Step& step) {
+Result<Restoring> BeginRestore(Node& node, const Attachment& attachment, const Step& step) {
   RAIL_ASSIGN(device::Saved saved, device::Saved::FromJson(step.detail));
   RAIL_ASSIGN(const auto owner, node.store.OwnerOf(ClaimKind::kDevice, attachment.device));
-  if (owner && *owner != attachment.id) return std::async(std::launch::deferred, [] { return Status(); });
+  if (owner && *owner != attachment.id) return Restoring();
   RAIL_ASSIGN(device::Backend * devices, node.edges.Devices());
-  return std::async(node.edges.device_work(),
-                    [&node, &attachment, devices, saved = std::move(saved)]() -> Status {
-                      const std::optional<netns::Netns> pod = PodNamespace(attachment);
-                      const config::Rail* rail = node.config.FindRail(attachment.rail);
-                      // A pod that lives on without the interface keeps no policy rules of it; nothing depends on their removal.
-                      if (pod && rail != nullptr)
-                        (void)node.edges.Pods().Deconfigure(*pod, PlanOf(*rail, attachment));
-                      return devices->Restore(saved, pod ? &*pod : nullptr, attachment.key.ifname,
-                                              node.edges.CallDeadline());
-                    });
+  auto done = std::async(node.edges.device_work(), [&node, &attachment, devices, saved]() -> Status {
+    const std::optional<netns::Netns> pod = PodNamespace(attachment);
+    const config::Rail* rail = node.config.FindRail(attachment.rail);
+    // A pod that lives on without the interface keeps no policy rules of it; nothing depends on their removal.
+    if (pod && rail != nullptr) (void)node.edges.Pods().Deconfigure(*pod, PlanOf(*rail, attachment));
+    return devices->Restore(saved, pod ? &*pod : nullptr, attachment.key.ifname, node.edges.CallDeadline());
+  });
+  return Restoring{std::move(saved), std::move(done)};
 }
 
-Status FinishRestore(Node& node, const Attachment& attachment, Result<std::future<Status>>& restoring) {
+// Whether a device that another attachment has not given back yet may have the name: with its own it gives up that one.
+Result<bool> NameMayComeFree(Node& node, const Attachment& attachment) {
+  RAIL_ASSIGN(const std::vector<Attachment> all, node.store.List());
+  for (const Attachment& other : all) {
+    const bool leaves = other.phase == state::Phase::kDeleting || NamespaceIsGone(other) ||
+                        other.key.container_id == attachment.key.container_id;
+    if (other.id == attachment.id || !leaves) continue;
+    RAIL_ASSIGN(const std::vector<Step> steps, node.store.Steps(other.id));
+    const auto untried = [](const Step& step) { return step.kind == step::kDevice && step.pending.empty(); };
+    if (std::ranges::any_of(steps, untried)) return true;
+  }
+  return false;
+}
+
+// As long as the port was there, ovs-vswitchd gave the representor the port's MTU again whenever it looked.
+Status MendRepresentorMtu(Node& node, const device::Saved& saved) {
+  RAIL_ASSIGN(netlink::Netlink * host, node.edges.Netlink());
+  const auto link = host->GetLink(saved.representor);
+  if (!link || link->mtu == saved.representor_mtu) return {};  // it may have gone with its device
+  return host->SetMtu(link->index, saved.representor_mtu);
+}
+
+// A VF is known by its address: for want of a name nobody keeps it. A link of node.json is its name.
+Status FinishRestore(Node& node, const Attachment& attachment, Result<Restoring>& restoring, Undone& undone) {
   if (!restoring) return tl::make_unexpected(restoring.error());
-  RAIL_TRY(restoring->get());
+  if (!restoring->saved) return {};
+  const device::Saved& saved = *restoring->saved;
+  const Status restored = restoring->done.get();
+  if (!restored && restored.error().code == Code::kExists) {
+    RAIL_ASSIGN(const bool later, NameMayComeFree(node, attachment));
+    if (!saved.vf || later) return restored;
+    undone.nameless.push_back(restored.error().message);
+  } else if (!restored) {
+    return restored;
+  }
+  RAIL_TRY(MendRepresentorMtu(node, saved));
   return node.store.Release(attachment.id, ClaimKind::kDevice, attachment.device);
 }
 
@@ -232,6 +269,7 @@ podnet::Plan PlanOf(const config::Rail& rail, const Attachment& attachment) {
   podnet::Plan plan;
   plan.ifname = attachment.key.ifname;
   plan.mtu = attachment.mtu;
+  plan.mac = attachment.mac;
   plan.gateway_mac = rail.GatewayMac();
   plan.addresses = attachment.addresses;
   plan.gateways = attachment.gateways;
@@ -365,7 +403,7 @@ Result<Undone> Undo(Node& node, Attachment attachment, const std::string& owner)
 
   // The kernel needs milliseconds to move a device: it begins first and ends last.
   const Attachment as_recorded = attachment;
-  std::map<int64_t, Result<std::future<Status>>> restoring;
+  std::map<int64_t, Result<Restoring>> restoring;
   for (const Step& step : steps) {
     if (step.kind == step::kDevice) restoring.emplace(step.id, BeginRestore(node, as_recorded, step));
   }
@@ -386,7 +424,8 @@ Result<Undone> Undo(Node& node, Attachment attachment, const std::string& owner)
     if (step.kind != step::kDevice) note(step, UndoStep(node, attachment, step));
   }
   for (const Step& step : steps) {
-    if (step.kind == step::kDevice) note(step, FinishRestore(node, attachment, restoring.at(step.id)));
+    if (step.kind == step::kDevice)
+      note(step, FinishRestore(node, attachment, restoring.at(step.id), undone));
   }
   if (owner.empty() && undone.failed.empty()) {
     if (const Status removed = node.store.Remove(attachment.id); !removed)

@@ -75,6 +75,9 @@ Result<Differences> AnnouncementDiffers(Node& node, const config::Rail& rail, co
     const auto seen = std::ranges::find(announced, address, &frr::Announcement::address);
     if (seen == announced.end()) {
       found.push_back("bgpd does not announce " + address.ToHostPrefix());
+    } else if (seen->edited) {
+      found.push_back("bgpd announces " + address.ToHostPrefix() +
+                      " by a route-map of ours that somebody has edited or removed");
     } else if (seen->rail != rail.name || seen->tenant != tenant) {
       found.push_back("bgpd announces " + address.ToHostPrefix() + " for rail " + seen->rail +
                       " and tenant " + seen->tenant.ToString() + ", not for rail " + rail.name +

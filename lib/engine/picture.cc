@@ -15,9 +15,12 @@ std::vector<RemoteView> Listed(const Learned& learned, const TenantIds& ids, con
     const auto here = ids.Meaning(id);
     for (const frr::Remote& remote : *remotes) {
       if (own.contains(remote.address)) continue;
-      const bool wanted = here && !ids.IsContested(learned.remotes, remote.address);
-      listed.push_back(
-          {remote, here ? ids.names().at(*here) : "", wanted, here.value_or(tenancy::TenantId{})});
+      const bool contested = ids.IsContested(learned.remotes, remote.address);
+      listed.push_back({.remote = remote,
+                        .tenant = here ? ids.names().at(*here) : "",
+                        .installed = here && !contested,
+                        .contested = contested,
+                        .means = here.value_or(tenancy::TenantId{})});
     }
   }
   std::ranges::sort(listed, {}, &RemoteView::remote);

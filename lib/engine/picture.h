@@ -46,7 +46,7 @@ struct RailSeen {
   uint64_t rules_wanted = 0;
   uint64_t rules_installed = 0;
   bool rules_right = false;     // the round ended with every wanted rule in the switch
-  std::set<std::string> ports;  // by name
+  std::set<std::string> ports;  // those that work, by name
 };
 
 class Picture {

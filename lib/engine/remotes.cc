@@ -47,7 +47,6 @@ void Remotes::FeedOpened(Deadline now, bool settling) {
   FeedClosed(now);
   if (poll_) MarkStale(*poll_, now);
   feed_settling_ = settling;
-  if (!complete_by_) complete_by_ = now + kStale;
   ambiguous_ = false;
   malformed_.clear();
   post_policy_.clear();
@@ -162,11 +161,22 @@ void Remotes::TakeTable(const std::vector<frr::Remote>& heard, bool keep, Deadli
   for (const frr::Remote& remote : heard) {
     if (CanBeAPods(remote.address)) SetPath(remote.address, {remote.tenant, remote.rail_index, poll, false});
   }
-  if (keep) return;
+  if (keep) {
+    // What is lost after all was heard again has its whole time before it.
+    const auto is_stale = [&](const Path& path) { return path.peer == poll && path.stale; };
+    const bool some_are = std::ranges::any_of(
+        paths_, [&](const auto& entry) { return std::ranges::any_of(entry.second, is_stale); });
+    if (!some_are) peers_[poll].stale_until.reset();
+    return;
+  }
   std::set<PeerIndex> all;
   for (PeerIndex i = 0; i < peers_.size(); ++i) all.insert(i);
   DropStale(all);
   if (!complete_) complete_ = news_ = true;
+}
+
+void Remotes::TableLost(Deadline now) {
+  if (poll_) MarkStale(*poll_, now);
 }
 
 // What bgpd has heard before an End-of-RIB it may push after that.
@@ -197,7 +207,7 @@ void Remotes::Settle(Deadline now) {
     DropStale(due);
     CompleteIfSettled();
   }
-  if (!complete_ && complete_by_ && now >= *complete_by_) complete_ = news_ = true;
+  if (!complete_ && now >= complete_by_) complete_ = news_ = true;
 }
 
 // Every leaf has told everything: what is still stale was told by a session that will not come back under that name.
@@ -214,7 +224,8 @@ void Remotes::CompleteIfSettled() {
 }
 
 std::optional<Deadline> Remotes::next_settle() const {
-  std::optional<Deadline> next = complete_ ? std::nullopt : complete_by_;
+  std::optional<Deadline> next;
+  if (!complete_) next = complete_by_;
   const auto earlier = [&](Deadline at) { next = next ? std::min(*next, at) : at; };
   for (const PeerState& peer : peers_) {
     if (peer.up && !peer.settled) earlier(std::max(SettlesAt(peer), peer.window + kWindow));

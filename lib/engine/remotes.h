@@ -1,8 +1,8 @@
 // What BGP has told about pods elsewhere, per peer: pushed by BMP, or read from bgpd's table as a whole.
 //
-// Use:      Remotes remotes(community_asn, rails);
+// Use:      Remotes remotes(community_asn, rails, now);
 //           remotes.FeedOpened(now);  remotes.Take(message, now, unix_ms);  remotes.FeedClosed(now);     // BMP
-//           remotes.TakeTable(heard, keep, now);                                                         // polling
+//           remotes.TakeTable(heard, keep, now);  remotes.TableLost(now);                                // polling
 //           remotes.Settle(now);                    // forgets what is due; next_settle() says when the next is
 //           if (remotes.TakeNews()) Publish(remotes.table());
 // Threads:  one; a table never changes
@@ -47,8 +47,8 @@ class Remotes {
 
   // `rails`: how many sessions with leaves this node has when all is well. `own_asn`: what bgpd drops a route for (RFC 4271 section
   // 9.1.2); it pushes what it has heard before that, and a leaf tells a node its own routes too. 0: none.
-  Remotes(uint32_t community_asn, size_t rails, uint32_t own_asn = 0)
-      : community_asn_(community_asn), rails_(rails), own_asn_(own_asn) {}
+  Remotes(uint32_t community_asn, size_t rails, Deadline now, uint32_t own_asn = 0)
+      : community_asn_(community_asn), rails_(rails), own_asn_(own_asn), complete_by_(now + kStale) {}
 
   // A new connection of bgpd: everything is stale until it is heard again. `settling`: bgpd's own tables may be filling.
   void FeedOpened(Deadline now, bool settling = false);
@@ -62,11 +62,13 @@ class Remotes {
 
   // All that bgpd's table holds. `keep`: what is not in it any more is stale, not gone.
   void TakeTable(const std::vector<frr::Remote>& heard, bool keep, Deadline now);
+  // It cannot be read: what it held is stale until it can.
+  void TableLost(Deadline now);
 
   void Settle(Deadline now);
   std::optional<Deadline> next_settle() const;
 
-  // A whole table has been learned over settled sessions since the start, or they have not settled in time.
+  // A whole table has been learned over settled sessions since the start, or they have not settled within kStale of it.
   bool complete() const { return complete_; }
   // Two sessions that BMP does not tell apart: what one withdraws the other may still have. Push cannot be relied upon.
   bool ambiguous() const { return ambiguous_; }
@@ -131,6 +133,7 @@ class Remotes {
   const uint32_t community_asn_;
   const size_t rails_;
   const uint32_t own_asn_;
+  const Deadline complete_by_;  // whatever sessions are missing then
   std::vector<PeerState> peers_;
   std::map<bmp::Peer, PeerIndex> index_;
   std::optional<PeerIndex> poll_;
@@ -140,7 +143,6 @@ class Remotes {
   RemoteTable table_;
   bool feed_settling_ = false;
   bool complete_ = false;
-  std::optional<Deadline> complete_by_;  // whatever sessions are missing then
   bool ambiguous_ = false;
   bool news_ = false;
   bool session_news_ = false;

@@ -97,15 +97,15 @@ class RemotesTest : public ::testing::Test {
     return known;
   }
 
-  Remotes remotes{kAsn, 2};
   const Deadline begin = Clock::now();
   Deadline now = begin;
+  Remotes remotes{kAsn, 2, begin};
   uint16_t port = 40000;
 };
 
 // bgpd pushes what it has heard before it looks for loops, and a leaf tells a node its own routes too.
 TEST_F(RemotesTest, AnAddressOfThisNodeThatTheLeafTellsItIsNoRemote) {
-  Remotes own{kAsn, 2, 4200000001};
+  Remotes own{kAsn, 2, now, 4200000001};
   own.FeedOpened(now);
   Message up;
   up.kind = Message::Kind::kPeerUp;
@@ -364,6 +364,17 @@ TEST_F(RemotesTest, WithoutAllSessionsItIsCompleteWhenTheTimeIsOver) {
   EXPECT_TRUE(remotes.complete());
 }
 
+TEST_F(RemotesTest, WithoutBgpdToo) {
+  EXPECT_EQ(remotes.next_settle(), now + Remotes::kStale);
+  Pass(Remotes::kStale - milliseconds(1));
+  remotes.Settle(now);
+  EXPECT_FALSE(remotes.complete());
+  Pass(milliseconds(1));
+  remotes.Settle(now);
+  EXPECT_TRUE(remotes.complete());
+  EXPECT_TRUE(remotes.TakeNews());
+}
+
 TEST_F(RemotesTest, SessionsThatLookTheSameAreSaid) {
   Settle();
   EXPECT_FALSE(remotes.ambiguous());
@@ -420,6 +431,35 @@ TEST_F(RemotesTest, TakesAWholeTable) {
   EXPECT_THAT(Known(), ElementsAre("10.0.3.7 7", "10.0.3.8 7"));
   remotes.TakeTable(Heard({"10.0.3.7"}), false, now);
   EXPECT_THAT(Known(), ElementsAre("10.0.3.7 7"));
+}
+
+TEST_F(RemotesTest, ATableThatCannotBeReadAnyMoreIsForgottenInTheEnd) {
+  remotes.TableLost(now);  // there was none yet
+  remotes.TakeTable(Heard({"10.0.3.7", "10.0.3.8"}), false, now);
+  remotes.TableLost(now);
+  Pass(Remotes::kStale / 2);
+  remotes.TableLost(now);
+  Pass(Remotes::kStale / 2 - milliseconds(1));
+  remotes.Settle(now);
+  EXPECT_THAT(Known(), ElementsAre("10.0.3.7 7", "10.0.3.8 7"));
+  remotes.TakeTable(Heard({"10.0.3.7"}), true, now);
+  Pass(milliseconds(1));
+  remotes.Settle(now);
+  EXPECT_THAT(Known(), ElementsAre("10.0.3.7 7")) << "that one was read again";
+}
+
+TEST_F(RemotesTest, ATableThatIsLostAgainHasItsWholeTimeAgain) {
+  remotes.TakeTable(Heard({"10.0.3.7"}), false, now);
+  remotes.TableLost(now);
+  Pass(seconds(60));
+  remotes.TakeTable(Heard({"10.0.3.7"}), true, now);
+  remotes.TableLost(now);
+  Pass(Remotes::kStale - milliseconds(1));
+  remotes.Settle(now);
+  EXPECT_THAT(Known(), ElementsAre("10.0.3.7 7"));
+  Pass(milliseconds(1));
+  remotes.Settle(now);
+  EXPECT_THAT(Known(), IsEmpty());
 }
 
 TEST_F(RemotesTest, GoesFromPushToPollingAndBackWithoutALoss) {

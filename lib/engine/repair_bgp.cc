@@ -28,7 +28,8 @@ BgpRepair::BgpRepair(const config::NodeConfig& config, const Deps& deps, state::
       deps_(deps),
       store_(store),
       picture_(picture),
-      remotes_(config.bgp.community_asn, config.rails.size(), config.bgp.asn) {}
+      started_(deps_.now()),
+      remotes_(config.bgp.community_asn, config.rails.size(), started_, config.bgp.asn) {}
 
 // The order keeps routes at the leaf through a restart of bgpd: the instance, the addresses, and only then the sessions,
 // which end the leaf's graceful restart with everything announced.
@@ -61,9 +62,10 @@ bool BgpRepair::Audit() {
 }
 
 bool BgpRepair::Poll() {
-  remotes_.Settle(Clock::now());
-  if (!Polling() && !sessions_outdated_ && !remotes_.AwaitsEndOfRib()) return Tell();
-  if (poll_backoff_.next() && !poll_backoff_.Due()) return false;
+  remotes_.Settle(deps_.now());
+  const bool something_to_ask = Polling() || sessions_outdated_ || remotes_.AwaitsEndOfRib();
+  const bool too_soon = poll_backoff_.next() && !poll_backoff_.Due();
+  if (!answers_ || !something_to_ask || too_soon) return Tell();
   Edges edges(deps_.openers(config_), After(kRoundLimit));
   if (!LearnAndTell(edges)) return false;
   picture_.Publish(store_);
@@ -79,11 +81,11 @@ bool BgpRepair::CarrierBack(const std::vector<std::string>& rails, Deadline seen
     for (const std::string& name : rails) {
       const config::Rail* rail = config_.FindRail(name);
       if (rail == nullptr) continue;
-      solicit_[rail->bridge] = After(kSolicitFor);
+      solicit_[rail->bridge] = deps_.now() + kSolicitFor;
       const auto session = sessions_.find(rail->bridge);
       if (session == sessions_.end() || !session->second.established()) continue;
       // One that has come up since is the new one.
-      if (std::chrono::milliseconds(session->second.uptime_ms) <= Clock::now() - seen) continue;
+      if (std::chrono::milliseconds(session->second.uptime_ms) <= deps_.now() - seen) continue;
       RAIL_TRY(bgp->ResetSession(rail->bridge, edges.CallDeadline()));
       log::Info("bgp session on {}: ended, rail {} was without a carrier", rail->bridge, name);
     }
@@ -99,7 +101,7 @@ bool BgpRepair::CarrierBack(const std::vector<std::string>& rails, Deadline seen
 bool BgpRepair::Solicit() {
   std::erase_if(solicit_, [&](const auto& waiting) {
     const auto session = sessions_.find(waiting.first);
-    return Clock::now() >= waiting.second || (session != sessions_.end() && session->second.established());
+    return deps_.now() >= waiting.second || (session != sessions_.end() && session->second.established());
   });
   for (const auto& [interface, until] : solicit_) {
     const Status asked = deps_.solicit_routers(interface);
@@ -111,7 +113,7 @@ bool BgpRepair::Solicit() {
 }
 
 bool BgpRepair::Polling() const {
-  return !feed_open_ && (!feed_due_ || Clock::now() >= *feed_due_);
+  return !feed_open_ && (!feed_due_ || deps_.now() >= *feed_due_);
 }
 
 // What keeps bgpd from pushing is tried again with every audit: it may be another bgpd by then.
@@ -130,14 +132,14 @@ Status BgpRepair::Feed(Edges& edges) {
     return polling(sent.error().message);
   }
   feed_settling_ = feed_settling_ || *sent;
-  if (!feed_open_ && (*sent || !feed_due_)) feed_due_ = After(kFeedDue);
+  if (!feed_open_ && (*sent || !feed_due_)) feed_due_ = deps_.now() + kFeedDue;
   if (!Polling()) return {};
   return polling("it has not connected to 127.0.0.1 port " + std::to_string(*feed_port_));
 }
 
 void BgpRepair::FeedOpened() {
   log::Info("bgpd pushes what it learns");
-  remotes_.FeedOpened(Clock::now(), feed_settling_);
+  remotes_.FeedOpened(deps_.now(), feed_settling_);
   feed_open_ = sessions_outdated_ = true;
   feed_settling_ = false;
   feed_due_.reset();
@@ -146,16 +148,16 @@ void BgpRepair::FeedOpened() {
 
 void BgpRepair::FeedClosed(const std::string& why) {
   log::Info("bgpd pushes no more: {}", why);
-  remotes_.FeedClosed(Clock::now());
+  remotes_.FeedClosed(deps_.now());
   feed_open_ = false;
   sessions_outdated_ = true;
-  feed_due_ = After(kFeedDue);
+  feed_due_ = deps_.now() + kFeedDue;
   table_version_.reset();
 }
 
 void BgpRepair::Pushed(const bmp::Message& message) {
   const auto unix_time = std::chrono::system_clock::now().time_since_epoch();
-  remotes_.Take(message, Clock::now(),
+  remotes_.Take(message, deps_.now(),
                 std::chrono::duration_cast<std::chrono::milliseconds>(unix_time).count());
   if (remotes_.TakeSessionNews()) sessions_outdated_ = true;
   if (remotes_.ambiguous()) sessions_outdated_ = true;  // they tell whether it is so
@@ -176,6 +178,10 @@ bool BgpRepair::LearnAndTell(Edges& edges) {
     poll_backoff_.Right();
   } else {
     poll_backoff_.Failed();
+    // It may be another bgpd that answers next: its tables fill, and their versions count anew.
+    remotes_.TableLost(deps_.now());
+    table_version_.reset();
+    keep_until_.reset();
   }
   return TellIf(changed);
 }
@@ -198,10 +204,10 @@ bool BgpRepair::TellIf(bool changed) {
   if (contested.empty()) {
     contested_since_.reset();
   } else if (!contested_since_) {
-    contested_since_ = Clock::now();
+    contested_since_ = deps_.now();
   }
   std::string problem = remotes_.problem();
-  if (contested_since_ && Clock::now() - *contested_since_ >= kContested) {
+  if (contested_since_ && deps_.now() - *contested_since_ >= kContested) {
     const std::set<tenancy::TenantId>& tenants = table.contested.at(contested.front());
     problem += (problem.empty() ? "" : "; ") + contested.front().ToString() + " is announced for " +
                std::to_string(tenants.size()) + " tenants (" + tenants.begin()->ToString() + ", " +
@@ -216,7 +222,7 @@ bool BgpRepair::TellIf(bool changed) {
   if (remotes_.complete() && !told_complete_) {
     told_complete_ = true;
     log::Info("{} remotes of {} tenants learned, {} ms after the start", table.size(), table.by_tenant.size(),
-              std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - started_).count());
+              std::chrono::duration_cast<std::chrono::milliseconds>(deps_.now() - started_).count());
   }
   picture_.SetLearned(std::make_shared<const engine::Learned>(engine::Learned{
       .remotes = table, .sessions = sessions_, .complete = remotes_.complete(), .by_push = feed_open_}));
@@ -270,10 +276,33 @@ Status BgpRepair::Announcements(Edges& edges) {
   if (wanted.empty()) return {};
   std::vector<frr::Announcement> missing;
   for (const auto& [address, announcement] : wanted) missing.push_back(announcement);
-  RAIL_TRY(bgp->AnnounceAll(missing, edges.CallDeadline()));
-  log::Info("bgpd: {} addresses were not announced as recorded, announced again", missing.size());
-  picture_.Repaired("announcement", missing.size());
-  return {};
+  return Announce(*bgp, edges, missing);
+}
+
+// All at once; when one of them is refused for good, each alone: it keeps no other from the leaf. The first refusal is the error.
+Status BgpRepair::Announce(frr::Bgp& bgp, Edges& edges, const std::vector<frr::Announcement>& missing) {
+  size_t announced = 0;
+  const auto announce = [&](const std::vector<frr::Announcement>& some) -> Status {
+    RAIL_TRY(bgp.AnnounceAll(some, edges.CallDeadline()));
+    announced += some.size();
+    return {};
+  };
+  const auto is_transient = [](const Status& status) {
+    return !status && status.error().code == Code::kTransient;
+  };
+  Status status = announce(missing);
+  if (!status && !is_transient(status) && missing.size() > 1) {
+    status = {};
+    for (const frr::Announcement& announcement : missing) {
+      const Status one = announce({announcement});
+      if (status || is_transient(one)) status = one;
+      if (is_transient(one)) break;
+    }
+  }
+  if (announced == 0) return status;
+  log::Info("bgpd: {} addresses were not announced as recorded, announced again", announced);
+  picture_.Repaired("announcement", announced);
+  return status;
 }
 
 bool BgpRepair::SessionsSettled() const {
@@ -291,8 +320,6 @@ Status BgpRepair::Learn(Edges& edges, bool& changed) {
   if (!bgp) {
     audit_due_ = true;
     all_neighbours_ = false;
-    table_version_.reset();  // the next bgpd counts anew
-    return tl::make_unexpected(bgp.error());
   }
   RAIL_TRY(Sessions(edges, changed));
   sessions_outdated_ = false;
@@ -300,8 +327,20 @@ Status BgpRepair::Learn(Edges& edges, bool& changed) {
 }
 
 Status BgpRepair::Sessions(Edges& edges, bool& changed) {
-  RAIL_ASSIGN(frr::Bgp * bgp, edges.Bgp());
-  RAIL_ASSIGN(const std::vector<frr::Session> sessions, bgp->Sessions(edges.CallDeadline()));
+  const auto asked = [&]() -> Result<std::vector<frr::Session>> {
+    RAIL_ASSIGN(frr::Bgp * bgp, edges.Bgp());
+    return bgp->Sessions(edges.CallDeadline());
+  }();
+  // One that bgpd does not name is not there, and of a bgpd that does not answer none is.
+  const size_t gone = std::erase_if(sessions_, [&](const auto& known) {
+    if (asked && std::ranges::find(*asked, known.first, &frr::Session::interface) != asked->end())
+      return false;
+    log::Info("bgp session on {}: {}", known.first, asked ? "removed" : "not known, bgpd does not answer");
+    if (known.second.established()) keep_until_.reset();
+    return true;
+  });
+  changed = changed || gone > 0;
+  RAIL_ASSIGN(const std::vector<frr::Session> sessions, asked);
   for (const frr::Session& session : sessions) {
     frr::Session& before = sessions_[session.interface];
     changed = changed || before.state != session.state ||
@@ -309,8 +348,12 @@ Status BgpRepair::Sessions(Edges& edges, bool& changed) {
               before.prefixes_sent != session.prefixes_sent || before.peer != session.peer;
     if (before.state != session.state) log::Info("bgp session on {}: {}", session.interface, session.state);
     // A session that went down and came back between two looks is younger than it was.
-    if (before.state != session.state || session.uptime_ms < before.uptime_ms) table_version_.reset();
-    if (session.peer) remotes_.Owes(*session.peer, session.owes_end_of_rib, Clock::now());
+    if (before.state != session.state || session.uptime_ms < before.uptime_ms) {
+      table_version_.reset();
+      // What it has told has its whole time before it, however long another session has been away.
+      if (before.established()) keep_until_.reset();
+    }
+    if (session.peer) remotes_.Owes(*session.peer, session.owes_end_of_rib, deps_.now());
     before = session;
   }
   const bool all = std::ranges::all_of(config_.rails, [&](const config::Rail& rail) {
@@ -339,16 +382,16 @@ Status BgpRepair::Table(Edges& edges) {
   if (SessionsSettled()) {
     keep_until_.reset();
   } else if (!keep_until_) {
-    keep_until_ = After(kStale);
+    keep_until_ = deps_.now() + kStale;
   }
-  const bool keep = keep_until_ && Clock::now() < *keep_until_;
+  const bool keep = keep_until_ && deps_.now() < *keep_until_;
   if (keeping_ && !keep) table_version_.reset();
 
   RAIL_ASSIGN(frr::Bgp * bgp, edges.Bgp());
   RAIL_ASSIGN(const uint64_t table_version, bgp->TableVersion(edges.CallDeadline()));
   if (table_version_ == table_version) return {};
   RAIL_ASSIGN(const std::vector<frr::Remote> heard, bgp->Remotes(edges.CallDeadline()));
-  remotes_.TakeTable(heard, keep, Clock::now());
+  remotes_.TakeTable(heard, keep, deps_.now());
   table_version_ = table_version;
   keeping_ = keep;
   return {};

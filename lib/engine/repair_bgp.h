@@ -23,7 +23,7 @@ class BgpRepair {
   BgpRepair(const config::NodeConfig& config, const Deps& deps, state::Store& store, Picture& picture);
 
   bool Audit();
-  // Several times a second: asks bgpd while nothing is pushed, and forgets what is due.
+  // Several times a second: forgets what is due; asks bgpd while nothing is pushed, one that does not answer() with an Audit only.
   bool Poll();
 
   // Somebody listens on this port of the loopback for what bgpd pushes. Before the first Audit.
@@ -59,6 +59,7 @@ class BgpRepair {
  private:
   Status BgpBase(Edges& edges, const std::vector<config::Rail>& rails);
   Status Announcements(Edges& edges);
+  Status Announce(frr::Bgp& bgp, Edges& edges, const std::vector<frr::Announcement>& missing);
   Status Feed(Edges& edges);
   // Sessions, and the whole table unless it is pushed.
   Status Learn(Edges& edges, bool& changed);
@@ -81,7 +82,7 @@ class BgpRepair {
   bool all_neighbours_ = false;  // every rail's was there when last asked
   bool audit_due_ = false;
 
-  const Deadline started_ = Clock::now();
+  const Deadline started_;
   Remotes remotes_;
   bool told_complete_ = false;
   std::string told_problem_;

@@ -36,6 +36,14 @@ std::optional<ovs::Rule> UnderIdOfNow(const ovs::Rule& rule, const TenantIds& id
   return moved;
 }
 
+// Nothing: no such bridge, or OVSDB does not answer.
+std::optional<ovs::Bridge> InDatabase(Edges& edges, const config::Rail& rail) {
+  const auto db = edges.Ovsdb();
+  if (!db) return std::nullopt;
+  auto found = (*db)->FindBridge(rail.bridge, edges.CallDeadline());
+  return found ? std::move(*found) : std::nullopt;
+}
+
 }  // namespace
 
 SwitchRepair::SwitchRepair(const config::NodeConfig& config, const Deps& deps, state::Store& store,
@@ -54,6 +62,19 @@ void SwitchRepair::Audit() {
   for (const config::Rail& rail : config_.rails) Whole(edges, rail);
   nics_.LookAtRdma();
   picture_.Publish(store_);
+}
+
+// A rail that failed waits for its time, unless others have changed something: what its last look tried and took back is told too.
+void SwitchRepair::DatabaseChanged() {
+  Edges edges(deps_.openers(config_), After(kRoundLimit));
+  bool looked = false;
+  for (const config::Rail& rail : config_.rails) {
+    const RailState& state = rails_[rail.name];
+    if (state.backoff.next() && InDatabase(edges, rail) == state.left) continue;
+    Whole(edges, rail);
+    looked = true;
+  }
+  if (looked) picture_.Publish(store_);
 }
 
 void SwitchRepair::Retry() {
@@ -156,22 +177,29 @@ void SwitchRepair::Whole(Edges& edges, const config::Rail& rail) {
   RailState& state = rails_[rail.name];
   state.rules_right = false;
   nics_.Ensure(rail);
-  Status status = Bridge(edges, rail, state);
-  if (status) status = HostLinks(edges, rail, state);
-  if (status && config_.ovs.manage_bridges) picture_.Note("sysctls of rail " + rail.name, HostSysctls(rail));
-  if (status) status = Ports(edges, rail, state);
-  if (status) {
-    picture_.Note("leaf of rail " + rail.name, LeafMac(edges, rail, state));
-    status = Rules(edges, rail, state, Look::kAlways);
+  state.below = Bridge(edges, rail, state);
+  if (state.below) state.below = HostLinks(edges, rail, state);
+  Status round;
+  if (state.below) {
+    if (config_.ovs.manage_bridges) picture_.Note("sysctls of rail " + rail.name, HostSysctls(rail));
+    round = Ports(edges, rail, state);
+    if (round) {
+      picture_.Note("leaf of rail " + rail.name, LeafMac(edges, rail, state));
+      round = Rules(edges, rail, state, Look::kAlways);
+    }
   }
-  End(rail, state, status);
+  End(rail, state, round);
+  if (state.backoff.next()) state.left = InDatabase(edges, rail);
 }
 
-void SwitchRepair::End(const config::Rail& rail, RailState& state, const Status& status) {
+// What a whole look has found wrong stays so until the next: a round of the rules alone does not put it right, and a round that
+// comes before its time changes nothing about that time.
+void SwitchRepair::End(const config::Rail& rail, RailState& state, const Status& round) {
+  const Status& status = !state.below ? state.below : !round ? round : state.ports_right;
   picture_.Note("rail " + rail.name, status);
   if (status) {
     state.backoff.Right();
-  } else {
+  } else if (!state.backoff.next() || state.backoff.Due()) {
     state.backoff.Failed();
   }
   RailSeen seen{.bridge_present = state.bridge_present,
@@ -181,7 +209,9 @@ void SwitchRepair::End(const config::Rail& rail, RailState& state, const Status&
                 .rules_installed = state.rules_installed,
                 .rules_right = state.rules_right,
                 .ports = {}};
-  for (const auto& [name, port] : state.ports) seen.ports.insert(name);
+  for (const auto& [name, port] : state.ports) {
+    if (port.ofport > 0) seen.ports.insert(name);
+  }
   picture_.SetRail(rail.name, std::move(seen));
 }
 
@@ -234,44 +264,36 @@ Status SwitchRepair::HostSysctls(const config::Rail& rail) {
 }
 
 // Ports first, the record second: a port that no record names now was left behind, and is not one being made.
-Status SwitchRepair::Ports(Edges& edges, const config::Rail& rail, RailState& state) {
+Result<Record> SwitchRepair::SeePorts(Edges& edges, const config::Rail& rail, RailState& state) {
   RAIL_ASSIGN(ovs::Ovsdb * db, edges.Ovsdb());
   RAIL_ASSIGN(const auto bridge, db->FindBridge(rail.bridge, edges.CallDeadline()));
   if (!bridge) {
     state.bridge_present = false;
     return Fail(Code::kTransient, "bridge " + rail.bridge + " is gone");
   }
-  RAIL_ASSIGN(const Record record, Record::Read(store_));
+  RAIL_ASSIGN(Record record, Record::Read(store_));
   state.ports.clear();
   for (const ovs::Port& port : bridge->ports) state.ports[port.name] = port;
+  return record;
+}
 
-  for (const Attachment& attachment : record.attachments) {
+// Each port by itself: a device that is gone keeps neither the other ports nor the rules waiting. An error: Open vSwitch does not
+// answer, or the ports are not known.
+Status SwitchRepair::Ports(Edges& edges, const config::Rail& rail, RailState& state) {
+  const Result<Record> record = SeePorts(edges, rail, state);
+  state.ports_right = record ? Status() : tl::make_unexpected(record.error());
+  if (!record) return state.ports_right;
+  RAIL_ASSIGN(ovs::Ovsdb * db, edges.Ovsdb());
+  for (const Attachment& attachment : record->attachments) {
     if (attachment.rail != rail.name || attachment.phase != Phase::kReady) continue;
-    const bool made = record.Has(attachment.id, step::kPort);
-    const auto there = state.ports.find(attachment.representor);
-    if (there != state.ports.end() && (made || record.Has(attachment.id, step::kAdopt))) {
-      RAIL_ASSIGN(const bool marked, Mark(*db, edges, rail, attachment, there->second, made));
-      // What was seen may be the port of the device's last owner, with another number.
-      if (marked) {
-        RAIL_ASSIGN(const auto now, db->FindPort(attachment.representor, edges.CallDeadline()));
-        if (now) there->second = *now;
-      }
-    }
-    if (made && there == state.ports.end()) {
-      RAIL_TRY(TakeBack(*db, edges, rail, attachment));
-      RAIL_ASSIGN(state.ports[attachment.representor],
-                  db->AddPort(PortSpecOf(rail, attachment), edges.CallDeadline()));
-      log::Info("rail {}: port {} was missing on bridge {}, added again", rail.name, attachment.representor,
-                rail.bridge);
-      picture_.Repaired("port");
-    }
-    const uint16_t ofport = OfportOf(state, attachment);
-    if (ofport != 0 && ofport != attachment.ofport) RAIL_TRY(store_.SetOfport(attachment.id, ofport));
+    const Status mended = MendPort(*db, edges, rail, state, *record, attachment);
+    if (state.ports_right) state.ports_right = mended;
+    if (!mended && mended.error().code == Code::kTransient) return mended;
   }
   for (const auto& [name, port] : state.ports) {
     const auto mark = port.external_ids.find(kOwnerKey);
     if (mark == port.external_ids.end() || name == rail.bridge || name == rail.pf) continue;
-    const bool known = std::ranges::any_of(record.attachments, [&](const Attachment& attachment) {
+    const bool known = std::ranges::any_of(record->attachments, [&](const Attachment& attachment) {
       return std::to_string(attachment.id) == mark->second;
     });
     // An adopted port carries our mark too, but its owner deletes it; contPodUid without ovs-cni's "owner" is ours.
@@ -282,6 +304,31 @@ Status SwitchRepair::Ports(Edges& edges, const config::Rail& rail, RailState& st
               rail.bridge);
     picture_.Repaired("orphan port");
   }
+  return {};
+}
+
+Status SwitchRepair::MendPort(ovs::Ovsdb& db, Edges& edges, const config::Rail& rail, RailState& state,
+                              const Record& record, const Attachment& attachment) {
+  const bool made = record.Has(attachment.id, step::kPort);
+  const auto there = state.ports.find(attachment.representor);
+  if (there != state.ports.end() && (made || record.Has(attachment.id, step::kAdopt))) {
+    RAIL_ASSIGN(const bool marked, Mark(db, edges, rail, attachment, there->second, made));
+    // What was seen may be the port of the device's last owner, with another number.
+    if (marked) {
+      RAIL_ASSIGN(const auto now, db.FindPort(attachment.representor, edges.CallDeadline()));
+      if (now) there->second = *now;
+    }
+  }
+  if (made && there == state.ports.end()) {
+    RAIL_TRY(TakeBack(db, edges, rail, attachment));
+    RAIL_ASSIGN(state.ports[attachment.representor],
+                db.AddPort(PortSpecOf(rail, attachment), edges.CallDeadline()));
+    log::Info("rail {}: port {} was missing on bridge {}, added again", rail.name, attachment.representor,
+              rail.bridge);
+    picture_.Repaired("port");
+  }
+  const uint16_t ofport = OfportOf(state, attachment);
+  if (ofport != 0 && ofport != attachment.ofport) return store_.SetOfport(attachment.id, ofport);
   return {};
 }
 
@@ -430,7 +477,7 @@ Status SwitchRepair::Rules(Edges& edges, const config::Rail& rail, RailState& st
     const TenantIds ids(*tenancy, record.attachments);
     const auto unplaced = Unplaced(rail, state, record, ids);
     if (!unplaced.empty() && !std::exchange(ports_looked_at, true)) {
-      RAIL_TRY(Ports(edges, rail, state));
+      RAIL_TRY(SeePorts(edges, rail, state));
       continue;
     }
 

@@ -2,11 +2,12 @@
 // what BGP has told. The difference is applied; nothing that is not ours is touched.
 //
 // Use:      SwitchRepair repair(config, deps, *store, picture);
-//           repair.Audit();          // everything: at start, every 30 s, at an event of OVSDB, of the switch or of a link
-//           repair.RecordChanged();  // a plugin has been at work
-//           repair.Learned();        // BGP has told something new, or a neighbour has changed
+//           repair.Audit();            // everything: at start, every 30 s, at an event of the switch or of a link
+//           repair.DatabaseChanged();  // OVSDB has told of a change
+//           repair.RecordChanged();    // a plugin has been at work
+//           repair.Learned();          // BGP has told something new, or a neighbour has changed
 //           if (repair.Concerned("br-rail0", changes)) ... repair.RulesChanged();   // somebody else has changed rules
-//           repair.Retry();          // the rails that failed and whose time has come; next_retry() says when that is
+//           repair.Retry();            // the rails that failed and whose time has come; next_retry() says when that is
 // Threads:  one; the picture may be shared
 // Source:   README.md of this folder ("The order of looking")
 #pragma once
@@ -30,6 +31,7 @@ class SwitchRepair {
   SwitchRepair(const config::NodeConfig& config, const Deps& deps, state::Store& store, Picture& picture);
 
   void Audit();
+  void DatabaseChanged();
   void RecordChanged();
   void Learned();
   void RulesChanged();
@@ -47,6 +49,9 @@ class SwitchRepair {
     int local_link = 0;
     pipeline::BridgeFacts facts;
     std::map<std::string, ovs::Port> ports;
+    Status below;                     // of bridge and links, when they were last looked at
+    Status ports_right;               // of the ports, when they were: the first that could not be mended
+    std::optional<ovs::Bridge> left;  // what OVSDB had when the last whole look had failed
     MacAddress leaf_mac;
     uint64_t rules_wanted = 0;
     uint64_t rules_installed = 0;
@@ -63,11 +68,15 @@ class SwitchRepair {
   // The record follows the key of today. Rules and announcements do so by themselves, before it or after.
   void TenantsFollowTheKey();
   void Whole(Edges& edges, const config::Rail& rail);
-  void End(const config::Rail& rail, RailState& state, const Status& status);
+  // `round`: what became of a round that looked at a part.
+  void End(const config::Rail& rail, RailState& state, const Status& round);
   Status Bridge(Edges& edges, const config::Rail& rail, RailState& state);
   Status HostLinks(Edges& edges, const config::Rail& rail, RailState& state);
   Status HostSysctls(const config::Rail& rail);
+  Result<Record> SeePorts(Edges& edges, const config::Rail& rail, RailState& state);
   Status Ports(Edges& edges, const config::Rail& rail, RailState& state);
+  Status MendPort(ovs::Ovsdb& db, Edges& edges, const config::Rail& rail, RailState& state,
+                  const Record& record, const state::Attachment& attachment);
   // True: something was missing and is there again.
   Result<bool> Mark(ovs::Ovsdb& db, Edges& edges, const config::Rail& rail,
                     const state::Attachment& attachment, const ovs::Port& port, bool made);

@@ -9,6 +9,7 @@ namespace {
 
 using ovs::CookieKind;
 using ovs::Rule;
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::Each;
 using testing::Edge;
@@ -271,6 +272,82 @@ TEST_F(RepairTest, RemovesAPortOfOursThatNoAttachmentHasAndNoOther) {
   EXPECT_TRUE(HasPort("rep0"));
 }
 
+// A device that is gone, its port with it, and another pod on the rail.
+class DeadPort : public RepairTest {
+ protected:
+  void SetUp() override {
+    Settle();
+    other = world.MakePod("p2", "ns-b", "vf1");
+    Attach(other, "10.0.3.2");
+    Audit();
+    world.ovsdb.RemoveDevice("rep0");
+    ASSERT_TRUE(world.ovsdb.DeletePort("br-rail0", "rep0", {}, ovs::Ovsdb::Wait::kCommitted, {}));
+    world.gate.before = [this](Edge edge, std::string_view call) {
+      added += edge == Edge::kOvsdb && call == "AddPort" ? 1 : 0;
+    };
+  }
+  void DeletePort(const std::string& name) {
+    ASSERT_TRUE(world.ovsdb.DeletePort("br-rail0", name, {}, ovs::Ovsdb::Wait::kCommitted, {}));
+  }
+  PodSpec other;
+  int added = 0;
+};
+
+TEST_F(DeadPort, KeepsNeitherOtherPortsNorTheRulesWaiting) {
+  DeletePort("rep1");
+  world.Bridge().LoseAllRules();
+  Audit();
+  EXPECT_TRUE(HasPort("rep1"));
+  EXPECT_THAT(world.RulesOf(other), Not(IsEmpty()));
+  EXPECT_THAT(Problems(), ElementsAre(HasSubstr("rail rail0: add port rep0 to bridge br-rail0")));
+  EXPECT_EQ(added, 2) << "each once";
+  world.LearnRemote("10.0.9.2", "ns-b");
+  raild->Poll();
+  EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2));
+}
+
+TEST_F(DeadPort, StaysAProblemAndIsTriedInItsTimeWhateverElseIsRight) {
+  Audit();
+  const auto next = raild->the_switch.next_retry();
+  ASSERT_TRUE(next);
+  raild->Poll();
+  raild->the_switch.RulesChanged();
+  EXPECT_THAT(Problems(), ElementsAre(HasSubstr("add port rep0")));
+  EXPECT_EQ(raild->the_switch.next_retry(), next);
+}
+
+TEST_F(DeadPort, IsNotTriedAgainForWhatItsOwnTryHasChanged) {
+  Audit();
+  ASSERT_EQ(added, 1);
+  raild->the_switch.DatabaseChanged();
+  raild->the_switch.DatabaseChanged();
+  EXPECT_EQ(added, 1);
+  DeletePort("rep1");
+  raild->the_switch.DatabaseChanged();
+  EXPECT_TRUE(HasPort("rep1")) << "others have changed something";
+  raild->the_switch.DatabaseChanged();
+  EXPECT_EQ(added, 3);
+  world.ovsdb.AddDevice("rep0");
+  Audit();
+  EXPECT_THAT(Problems(), IsEmpty());
+  EXPECT_FALSE(raild->the_switch.next_retry());
+}
+
+TEST_F(RepairTest, LooksAtOnceWhenTheDatabaseOfARailThatIsRightHasChanged) {
+  Settle();
+  ASSERT_TRUE(world.ovsdb.DeletePort("br-rail0", "rep0", {}, ovs::Ovsdb::Wait::kCommitted, {}));
+  raild->the_switch.DatabaseChanged();
+  EXPECT_TRUE(HasPort("rep0"));
+}
+
+TEST_F(RepairTest, APodWhosePortDoesNotWorkIsNotShownAsRight) {
+  Settle();
+  EXPECT_TRUE(raild->board.Current()->attachments[0].rules_in_place);
+  world.ovsdb.RemoveDevice("rep0");
+  Audit();
+  EXPECT_FALSE(raild->board.Current()->attachments[0].rules_in_place);
+}
+
 // Announcements.
 
 TEST_F(RepairTest, AnnouncesAgainWhatBgpdHasForgotten) {
@@ -296,6 +373,32 @@ TEST_F(RepairTest, WithdrawsWhatNoAttachmentHasAndLeavesForeignNetworks) {
   Audit();
   EXPECT_THAT(*world.bgp.Announced({}), SizeIs(1));
   EXPECT_THAT(world.bgp.foreign_networks(), ElementsAre(Ip("192.0.2.1")));
+}
+
+TEST_F(RepairTest, AnnouncesAgainWhoseRouteMapSomebodyHasEdited) {
+  Settle();
+  ASSERT_TRUE(world.bgp.Announce({Ip("10.0.3.77"), "rail0", 0, world.Tenant("ns-a")}, {}));
+  world.bgp.EditRouteMapOf(Ip("10.0.3.1"));
+  world.bgp.EditRouteMapOf(Ip("10.0.3.77"));  // of no attachment
+  Audit();
+  EXPECT_THAT(*world.bgp.Announced({}),
+              ElementsAre(frr::Announcement{Ip("10.0.3.1"), "rail0", 0, world.Tenant("ns-a")}));
+}
+
+TEST_F(RepairTest, AnAddressThatBgpdRefusesKeepsNoOtherFromTheLeaf) {
+  Settle();
+  Attach(world.MakePod("p2", "ns-a", "vf1"), "10.0.3.2");
+  Attach(world.MakePod("p3", "ns-a", "vf2"), "10.0.3.3");
+  world.bgp.Restart();
+  world.bgp.AddForeignNetwork(Ip("10.0.3.1"));  // the operator's, read from its file
+  for (int round = 0; round < 2; ++round) {
+    Audit();
+    EXPECT_THAT(*world.bgp.Announced({}),
+                ElementsAre(frr::Announcement{Ip("10.0.3.2"), "rail0", 0, world.Tenant("ns-a")},
+                            frr::Announcement{Ip("10.0.3.3"), "rail0", 0, world.Tenant("ns-a")}));
+    EXPECT_THAT(Problems(), ElementsAre(AllOf(HasSubstr("bgp announcements"), HasSubstr("10.0.3.1/32"))));
+    EXPECT_THAT(*world.bgp.Sessions({}), SizeIs(2));
+  }
 }
 
 // A rail without a carrier.
@@ -373,6 +476,39 @@ TEST_F(RepairTest, SaysWhichLinksAreUplinks) {
   EXPECT_FALSE(raild->uplinks.Concerned({world.host.GetLink("rep0")->index}));
 }
 
+// Sessions.
+
+TEST_F(RepairTest, ASessionOfABgpdThatDoesNotAnswerIsNotThere) {
+  Settle();
+  const auto states = [&] {
+    std::vector<std::string> of_rails;
+    for (const RailView& rail : raild->board.Current()->rails) of_rails.push_back(rail.bgp_state);
+    return of_rails;
+  };
+  ASSERT_THAT(states(), ElementsAre("Established", "Established"));
+  world.gate.down = {Edge::kBgp};
+  EXPECT_TRUE(raild->bgp.Poll());
+  EXPECT_THAT(states(), ElementsAre("", ""));
+  world.gate.down.clear();
+  Audit();
+  EXPECT_THAT(states(), ElementsAre("Established", "Established"));
+  world.bgp.FailAll(Error{Code::kTransient, "bgpd hangs"});
+  EXPECT_TRUE(raild->bgp.Poll());
+  EXPECT_THAT(states(), ElementsAre("", ""));
+}
+
+TEST_F(RepairTest, ASessionWhoseNeighborIsRemovedIsNotThereAndWhatItHasToldStays) {
+  Settle();
+  world.LearnRemote("10.0.9.1", "ns-a");
+  raild->Poll();
+  ASSERT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2));
+  world.bgp.RemoveNeighbor("br-rail0");
+  raild->Poll();
+  EXPECT_EQ(raild->board.Current()->rails[0].bgp_state, "");
+  EXPECT_EQ(raild->board.Current()->rails[1].bgp_state, "Established");
+  EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2));
+}
+
 // Remotes.
 
 TEST_F(RepairTest, InstallsRemotesOfTenantsThatArePresentOnly) {
@@ -404,6 +540,22 @@ TEST_F(RepairTest, RemotesComeWithTheFirstPodOfTheirTenantAndGoWithTheLast) {
   ASSERT_TRUE(UndoAttachment(**session, world.Attachment(second).key, ""));
   raild->RecordChanged();
   EXPECT_THAT(world.RulesOf(CookieKind::kRemote), IsEmpty());
+}
+
+TEST_F(RepairTest, AnAddressOfTwoTenantsIsShownAsContested) {
+  Settle();
+  auto learned = std::make_shared<Learned>();
+  for (const char* tenant : {"ns-a", "ns-b"}) {
+    learned->remotes.by_tenant[world.Tenant(tenant)] = std::make_shared<const std::vector<frr::Remote>>(
+        std::vector<frr::Remote>{{Ip("10.0.9.1"), world.Tenant(tenant), 0, "br-rail0"}});
+    learned->remotes.contested[Ip("10.0.9.1")].insert(world.Tenant(tenant));
+  }
+  raild->picture.SetLearned(learned);
+  raild->picture.Publish(*raild->store);
+  const auto view = raild->board.Current();
+  ASSERT_THAT(view->remotes, SizeIs(2));
+  EXPECT_TRUE(view->remotes[0].contested && view->remotes[1].contested);
+  EXPECT_FALSE(view->remotes[0].installed || view->remotes[1].installed);
 }
 
 TEST_F(RepairTest, ARemoteThatIsWithdrawnLosesItsRules) {
@@ -495,6 +647,80 @@ TEST_F(RepairTest, WhatANewRaildHasInstalledItselfItRemovesAtOnce) {
   ASSERT_TRUE(UndoAttachment(**session, {"rail1", "c-p2", "net1"}, ""));
   raild->RecordChanged();
   EXPECT_THAT(world.RulesOf(CookieKind::kRemote), IsEmpty());
+}
+
+TEST_F(RepairTest, WhatABgpdThatStaysAwayHasToldGoesInTheEnd) {
+  Settle();
+  for (const bool hangs : {false, true}) {
+    SCOPED_TRACE(hangs);
+    world.LearnRemote("10.0.9.1", "ns-a");
+    Audit();
+    ASSERT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2));
+    if (hangs) {
+      world.bgp.FailAll(Error{Code::kTransient, "bgpd hangs"});
+    } else {
+      world.gate.down = {Edge::kBgp};
+    }
+    raild->Poll();
+    world.passed += Remotes::kStale - std::chrono::seconds(10);
+    raild->Poll();
+    EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2));
+    world.passed += std::chrono::seconds(10);
+    raild->Poll();
+    EXPECT_THAT(world.RulesOf(CookieKind::kRemote), IsEmpty());
+    EXPECT_THAT(raild->board.Current()->remotes, SizeIs(0));
+    world.gate.down.clear();
+    world.bgp.FailAll(std::nullopt);
+  }
+}
+
+TEST_F(RepairTest, WhatANewRaildCouldNeverJudgeGoesInTheEnd) {
+  Settle();
+  world.LearnRemote("10.0.9.1", "ns-a");
+  raild->Poll();
+  world.gate.down = {Edge::kBgp};
+  raild = world.StartRaild(std::chrono::hours(1));
+  Audit();
+  world.passed += Remotes::kStale - std::chrono::seconds(10);
+  raild->Poll();
+  Audit();
+  EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2));
+  world.passed += std::chrono::seconds(10);
+  raild->Poll();
+  Audit();
+  EXPECT_THAT(world.RulesOf(CookieKind::kRemote), IsEmpty());
+}
+
+// Another session that has been down for long has no part in it.
+TEST_F(RepairTest, ASessionThatFlapsKeepsItsRemotesBesideOneThatStaysDown) {
+  Settle();
+  world.bgp.SetSession("br-rail1", "Idle");
+  world.LearnRemote("10.0.9.1", "ns-a");
+  raild->Poll();
+  world.passed += 2 * Remotes::kStale;
+  raild->Poll();
+  world.bgp.Forget(*IpPrefix::Parse("10.0.9.1/32"), "br-rail0");
+  world.bgp.SetUptime(1000);
+  raild->Poll();
+  EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2));
+  world.passed += Remotes::kStale + std::chrono::seconds(1);
+  raild->Poll();
+  EXPECT_THAT(world.RulesOf(CookieKind::kRemote), IsEmpty());
+}
+
+TEST_F(RepairTest, ABgpdThatIsRestartedKeepsItsRemotesBesideASessionThatStaysDown) {
+  Settle();
+  world.bgp.SetSession("br-rail1", "Idle");
+  world.LearnRemote("10.0.9.1", "ns-a");
+  raild->Poll();
+  world.passed += 2 * Remotes::kStale;
+  raild->Poll();
+  world.gate.down = {Edge::kBgp};
+  raild->Poll();
+  world.bgp.Restart();
+  world.gate.down.clear();
+  Audit();
+  EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2));
 }
 
 TEST_F(RepairTest, APodOfThisNodeOnAnotherRailIsARemote) {

@@ -104,6 +104,7 @@ Result<std::vector<std::string>> UndoOne(Node& node, Attachment attachment, cons
       log::Warning("left to raild: {}", marked.error().message);
   }
   RAIL_ASSIGN(Undone undone, Undo(node, attachment, owner));
+  for (const std::string& nameless : undone.nameless) log::Warning("left under another name: {}", nameless);
   return std::move(undone.failed);
 }
 

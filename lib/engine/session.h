@@ -27,7 +27,8 @@ struct Deps {
   cni::Ipam* ipam = nullptr;   // outlives the plugin
   std::function<void()> poke;  // tells raild that the record has changed; never fails
   std::function<Status(const std::string& interface)>
-      solicit_routers;  // the routers on a link are to say who they are
+      solicit_routers;                         // the routers on a link are to say who they are
+  std::function<Deadline()> now = Clock::now;  // what grows old does so by this clock
 };
 
 inline constexpr std::chrono::seconds kVerbDeadline{30};

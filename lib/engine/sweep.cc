@@ -62,7 +62,10 @@ int Sweeper::Run() {
       continue;
     }
     const auto undone = Undo(node, deleting, "");
-    if (undone && undone->removed) {
+    if (!undone) continue;
+    for (const std::string& nameless : undone->nameless)
+      log::Warning("left under another name: {}", nameless);
+    if (undone->removed) {
       log::Info("attachment {} of pod {}/{}: {}, everything of it undone", attachment.key.ToString(),
                 attachment.pod_namespace, attachment.pod_name,
                 deleting.phase == attachment.phase ? "its DEL had left work" : "its namespace is gone");

@@ -57,14 +57,16 @@ struct RailView {
 
 struct AttachmentView {
   state::Attachment attachment;
-  bool rules_in_place = false;  // all of its rules were in the last dump
+  bool rules_in_place = false;  // its port works, and all of its rules were in the last dump
   std::string pending;          // "": no undo work is left; else why the last undo failed
 };
 
 struct RemoteView {
   frr::Remote remote;
-  std::string tenant;       // its name when the tenant is present here, else ""
-  bool installed = false;   // its rules are wanted on a bridge of this node
+  std::string tenant;      // its name when the tenant is present here, else ""
+  bool installed = false;  // its rules are wanted on a bridge of this node
+  bool contested =
+      false;  // tenants that are not one announce the address, each in a remote: it reaches nobody
   tenancy::TenantId means;  // the id that its tenant has on this node; 0: as announced
   // Another one than announced while keys are being replaced.
   tenancy::TenantId tenant_here() const { return means.value != 0 ? means : remote.tenant; }

@@ -15,6 +15,7 @@ constexpr const char* kLocalList = "railcni-local";  // an empty AS path: announ
 constexpr const char* kNoFibMap = "railcni-nofib";
 constexpr const char* kInMap = "railcni-in";
 constexpr const char* kTargets = "railcni";
+constexpr const char* kAnnouncing = "permit 10";  // the one entry of an announcement's route-map
 
 bool Has(const std::vector<std::string>& lines, std::string_view line) {
   return std::ranges::find(lines, line) != lines.end();
@@ -32,6 +33,73 @@ std::set<std::string> Words(const std::string& line) {
   std::set<std::string> words;
   for (std::string word; in >> word;) words.insert(word);
   return words;
+}
+
+// The lines that make the route-map `name`, which is ours, hold `wanted` and nothing else. One that is there may be in use: bgpd
+// would go on for 5 s with a map that has lost its last entry, and deny all; so it gets another at its end meanwhile. And an entry
+// permits nothing before it has its clauses.
+std::vector<std::string> MapLines(const RunningConfig& running, const std::string& name,
+                                  const RouteMap& wanted) {
+  const auto found = running.route_maps.find(name);
+  const RouteMap have = found == running.route_maps.end() ? RouteMap() : found->second;
+  const auto has = [](const std::vector<std::string>& clauses, const std::string& clause) {
+    return std::ranges::any_of(clauses,
+                               [&](const std::string& other) { return Words(other) == Words(clause); });
+  };
+  const std::string map = "route-map " + name + " ";
+  std::vector<std::string> removed;
+  std::vector<std::string> made;
+  std::set<std::string> kept;
+  for (const auto& [entry, clauses] : have) {
+    const auto want = wanted.find(entry);
+    const bool right = want != wanted.end() && std::ranges::all_of(clauses, [&](const std::string& clause) {
+                         return has(want->second, clause);
+                       });
+    if (right) {
+      kept.insert(entry);
+    } else {
+      removed.push_back("no " + map + entry);
+    }
+  }
+  for (const auto& [entry, clauses] : wanted) {
+    std::vector<std::string> missing = clauses;
+    if (kept.contains(entry))
+      std::erase_if(missing, [&](const std::string& clause) { return has(have.at(entry), clause); });
+    if (kept.contains(entry) && missing.empty()) continue;
+    const bool closed =
+        !have.empty() && !kept.contains(entry) && entry.starts_with("permit ") && !clauses.empty();
+    made.push_back(map + (closed ? "deny" + entry.substr(entry.find(' ')) : entry));
+    made.insert(made.end(), missing.begin(), missing.end());
+    if (closed) made.push_back(map + entry);
+  }
+  std::vector<std::string> lines;
+  if (!removed.empty()) lines.push_back(map + "deny 65535");
+  lines.insert(lines.end(), removed.begin(), removed.end());
+  lines.insert(lines.end(), made.begin(), made.end());
+  if (!removed.empty()) lines.push_back("no " + map + "deny 65535");
+  return lines;
+}
+
+std::string SetLine(uint32_t community_asn, tenancy::TenantId tenant, uint32_t rail_index) {
+  std::string line = "set large-community";
+  if (tenant.value != 0) line += " " + tenancy::TenantCommunity(community_asn, tenant).ToString();
+  return line + " " + tenancy::RailCommunity(community_asn, rail_index).ToString();
+}
+
+// The index of the rail that the route-map `name` announces pods of `tenant` for; nothing when it says anything else.
+std::optional<uint32_t> RailIndexIn(const RunningConfig& running, const std::string& name,
+                                    uint32_t community_asn, tenancy::TenantId tenant) {
+  const auto map = running.route_maps.find(name);
+  if (map == running.route_maps.end() || map->second.size() != 1) return std::nullopt;
+  const auto& [entry, lines] = *map->second.begin();
+  if (entry != kAnnouncing || lines.size() != 1) return std::nullopt;
+  const std::set<std::string> words = Words(lines.front());
+  for (const std::string& word : words) {
+    const auto community = tenancy::LargeCommunity::Parse(word);
+    const auto index = community ? tenancy::RailOfCommunity(community_asn, *community) : std::nullopt;
+    if (index && words == Words(SetLine(community_asn, tenant, *index))) return index;
+  }
+  return std::nullopt;
 }
 
 Status CheckAsn(const RunningConfig& running, const Identity& identity) {
@@ -108,26 +176,18 @@ class BasePlan {
     }
   }
 
-  void Map(const std::string& entry, const std::vector<std::string>& clauses) {
-    const auto it = running_.route_maps.find(entry);
-    const bool present = it != running_.route_maps.end();
-    std::vector<std::string> missing;
-    for (const std::string& clause : clauses) {
-      if (!present || !Has(it->second, clause)) missing.push_back(clause);
-    }
-    if (present && missing.empty()) return;
-    lines_.push_back("route-map " + entry);
-    lines_.insert(lines_.end(), missing.begin(), missing.end());
-  }
-
   void Maps() {
+    const auto map = [&](const std::string& name, const RouteMap& wanted) {
+      const auto lines = MapLines(running_, name, wanted);
+      lines_.insert(lines_.end(), lines.begin(), lines.end());
+    };
     const std::string match_any = std::string("match large-community ") + kAnyList;
-    Map(std::string(kNoFibMap) + " deny 10", {match_any});
-    Map(std::string(kNoFibMap) + " permit 20", {});
-    Map(std::string(kInMap) + " permit 10", {match_any});
+    map(kNoFibMap, {{"deny 10", {match_any}}, {"permit 20", {}}});
+    map(kInMap, {{"permit 10", {match_any}}});
     for (const RailPeer& rail : base_.rails) {
-      Map(OutMap(rail) + " permit 10",
-          {"match large-community " + RailList(rail), std::string("match as-path ") + kLocalList});
+      map(OutMap(rail),
+          {{"permit 10",
+            {"match large-community " + RailList(rail), std::string("match as-path ") + kLocalList}}});
     }
   }
 
@@ -244,6 +304,22 @@ std::optional<Announcement> FromRouteMapName(std::string_view name) {
   return announcement;
 }
 
+std::vector<Announcement> AnnouncedIn(const RunningConfig& running, uint32_t community_asn) {
+  std::vector<Announcement> announcements;
+  for (const bool v6 : {false, true}) {
+    for (const auto& [address, route_map] : running.Family(v6).networks) {
+      auto announcement = FromRouteMapName(route_map);
+      if (!announcement) continue;
+      announcement->address = address;
+      const auto rail_index = RailIndexIn(running, route_map, community_asn, announcement->tenant);
+      announcement->rail_index = rail_index.value_or(0);
+      announcement->edited = !rail_index;
+      announcements.push_back(std::move(*announcement));
+    }
+  }
+  return announcements;
+}
+
 Result<std::vector<std::string>> PlanBase(const RunningConfig& running, const Identity& identity,
                                           const BaseConfig& base) {
   return BasePlan(running, identity, base).Make();
@@ -310,23 +386,16 @@ Result<std::vector<std::string>> PlanAnnounce(const RunningConfig& running, cons
       return Fail(Code::kExists, "bgpd has a network statement of its own for " + address.ToHostPrefix() +
                                      ": remove it, or give the pod another address");
     }
-    std::string set = "set large-community";
-    if (announcement.tenant.value != 0)
-      set += " " + tenancy::TenantCommunity(identity.community_asn, announcement.tenant).ToString();
-    set += " " + tenancy::RailCommunity(identity.community_asn, announcement.rail_index).ToString();
-    const auto map = running.route_maps.find(name + " permit 10");
-    const bool missing = map == running.route_maps.end() || map->second.empty();
-    if (missing && made.insert(name).second) {
-      lines.push_back("route-map " + name + " permit 10");
-      lines.push_back(set);
+    const bool right =
+        RailIndexIn(running, name, identity.community_asn, announcement.tenant) == announcement.rail_index;
+    if (!right && made.insert(name).second) {
+      const auto map = MapLines(
+          running, name,
+          {{kAnnouncing, {SetLine(identity.community_asn, announcement.tenant, announcement.rail_index)}}});
+      lines.insert(lines.end(), map.begin(), map.end());
     }
-    if (!missing && (map->second.size() != 1 || Words(map->second.front()) != Words(set))) {
-      return Fail(
-          Code::kInvalid,
-          "the route-map " + name + " of bgpd does not say what it must (\"" + set +
-              "\"): remove it when nothing uses it, or restore bgp.community_asn and the rail's index");
-    }
-    if (present == nullptr || *present != name || missing) {
+    // Also one that is there: bgpd acts on an edit of its map after 5 s, on this at once.
+    if (present == nullptr || *present != name || !right) {
       networks[address.is_v6() ? 1 : 0].push_back("network " + address.ToHostPrefix() + " route-map " + name);
     }
   }

@@ -27,6 +27,9 @@ std::string RouteMapName(const Announcement& announcement);
 std::optional<Announcement> FromRouteMapName(std::string_view name);
 bool IsOurs(std::string_view route_map);
 
+// The `network` statements of ours, in both families.
+std::vector<Announcement> AnnouncedIn(const RunningConfig& running, uint32_t community_asn);
+
 // Errors: kInvalid another ASN or router-id is in use, a name or address that cannot be configured; kExists a
 // table-map
 //         or a rail's neighbour is configured by somebody else. Every sentence says what to do.
@@ -43,9 +46,8 @@ struct FeedPlan {
 Result<FeedPlan> PlanFeed(const RunningConfig& running, const Identity& identity,
                           const std::vector<RailPeer>& rails, uint16_t port);
 
-// Errors: kTransient no instance; kInvalid another ASN, a route-map of our name with other contents; kExists
-// a `network`
-//         statement of the address that is not ours.
+// Errors: kTransient no instance; kInvalid another ASN, not a pod's address; kExists a `network` statement of the address
+//         that is not ours.
 Result<std::vector<std::string>> PlanAnnounce(const RunningConfig& running, const Identity& identity,
                                               const std::vector<Announcement>& announcements);
 

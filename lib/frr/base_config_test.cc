@@ -156,6 +156,32 @@ TEST(PlanBase, ReplacesAListOfAnotherCommunityAsn) {
                           "bgp large-community-list expanded railcni-any seq 5 permit _4200000000:"));
 }
 
+TEST(PlanBase, RemovesWhatSomebodyAddsToItsRouteMaps) {
+  for (const char* entry : {"railcni-rail0-out permit 5", "railcni-rail0-out deny 5", "railcni-in deny 5",
+                            "railcni-nofib permit 5"}) {
+    const std::string line = std::string("route-map ") + entry;
+    const std::string end = line.substr(0, line.find(' ', 10)) + " deny 65535";
+    EXPECT_THAT(Plan(kComplete + line + "\nexit\n"), ElementsAre(end, "no " + line, "no " + end));
+  }
+  EXPECT_THAT(Plan(kComplete + "route-map operator permit 5\nexit\n"), IsEmpty());
+  EXPECT_THAT(Plan(kComplete + "route-map railcni-rail9-out permit 5\nexit\n"), IsEmpty());
+}
+
+TEST(PlanBase, MakesAnEntryAnewThatSomebodyHasEdited) {
+  const std::vector<std::string> anew{
+      "route-map railcni-rail0-out deny 65535",   "no route-map railcni-rail0-out permit 10",
+      "route-map railcni-rail0-out deny 10",  // until it says what it permits
+      "match large-community railcni-rail0-only", "match as-path railcni-local",
+      "route-map railcni-rail0-out permit 10",    "no route-map railcni-rail0-out deny 65535"};
+  EXPECT_EQ(Plan(With(" match as-path railcni-local", " match ip address theirs")), anew);
+  EXPECT_EQ(Plan(With(" match as-path railcni-local", " on-match next")), anew);
+  std::string other = kComplete;
+  other.replace(other.find("rail0-out permit 10"), 19, "rail0-out deny 10");
+  std::vector<std::string> turned = anew;
+  turned[1] = "no route-map railcni-rail0-out deny 10";
+  EXPECT_EQ(Plan(other), turned);
+}
+
 TEST(PlanBase, NeverResetsSessionsByANewRouterId) {
   EXPECT_THAT(Plan(Without(" bgp router-id 10.255.0.1")), IsEmpty());
   BaseConfig other = Base();
@@ -253,6 +279,59 @@ TEST(PlanAnnounce, SendsNothingAgain) {
   const std::string running = With("  neighbor br-rail0 activate",
                                    "  network 2001:db8::7/128 route-map railcni-rail0-00000000000007");
   EXPECT_THAT(*PlanAnnounce(ParseRunningConfig(running), kIdentity, {Pod("2001:db8::7", 7)}), IsEmpty());
+}
+
+constexpr const char* kSet = " set large-community 4200000000:1409286144:7 4200000000:1375731712:0";
+
+// kComplete with a pod of the tenant 7, and `what` in its route-map in place of the line.
+std::string Edited(const std::string& what) {
+  std::string text =
+      With("  table-map railcni-nofib", "  network 10.0.3.7/32 route-map railcni-rail0-00000000000007");
+  return text.replace(text.find(kSet), std::string(kSet).size(), what);
+}
+
+TEST(AnnouncedIn, SaysWhichRouteMapsDoNotSayWhatTheyMust) {
+  const auto announced = [](const std::string& running) {
+    return AnnouncedIn(ParseRunningConfig(running), kIdentity.community_asn);
+  };
+  EXPECT_THAT(announced(Edited(kSet)), ElementsAre(Pod("10.0.3.7", 7)));
+  Announcement edited = Pod("10.0.3.7", 7);
+  edited.edited = true;
+  for (const char* what : {
+           "",
+           " set large-community 4200000000:1409286144:7",
+           " set large-community 4200000000:1375731712:0",
+           " set large-community 4200000000:1409286144:8 4200000000:1375731712:0",
+           " set large-community 4200000001:1409286144:7 4200000000:1375731712:0",
+           " set large-community 4200000000:1409286144:7 4200000000:1375731712:0 4200000000:1375731712:1",
+           " set large-community 4200000000:1409286144:7 4200000000:1375731712:0 additive",
+           " set large-community 4200000000:1409286144:7 4200000000:1375731712:0\n set metric 5",
+           " set large-community 4200000000:1409286144:7 4200000000:1375731712:0\nexit\n"
+           "route-map railcni-rail0-00000000000007 permit 20",
+       }) {
+    EXPECT_THAT(announced(Edited(what)), ElementsAre(edited)) << what;
+  }
+  std::string without = Edited(kSet);
+  without.erase(without.find("route-map railcni-rail0-00000000000007 permit 10"));
+  EXPECT_THAT(announced(without), ElementsAre(edited));
+  edited = Pod("10.0.3.7", 7);
+  edited.rail_index = 3;
+  EXPECT_THAT(announced(Edited(" set large-community 4200000000:1409286144:7 4200000000:1375731712:3")),
+              ElementsAre(edited));
+}
+
+TEST(PlanAnnounce, MakesARouteMapAnewThatSaysSomethingElse) {
+  EXPECT_THAT(
+      *PlanAnnounce(ParseRunningConfig(Edited(" set large-community 4200000000:1409286144:8")), kIdentity,
+                    {Pod("10.0.3.7", 7), Pod("10.0.3.8", 7)}),
+      ElementsAre("route-map railcni-rail0-00000000000007 deny 65535",
+                  "no route-map railcni-rail0-00000000000007 permit 10",
+                  "route-map railcni-rail0-00000000000007 deny 10", std::string(kSet).substr(1),
+                  "route-map railcni-rail0-00000000000007 permit 10",
+                  "no route-map railcni-rail0-00000000000007 deny 65535", "router bgp 4200000001",
+                  "address-family ipv4 unicast", "network 10.0.3.7/32 route-map railcni-rail0-00000000000007",
+                  "network 10.0.3.8/32 route-map railcni-rail0-00000000000007", "exit-address-family"));
+  EXPECT_THAT(*PlanAnnounce(ParseRunningConfig(Edited(kSet)), kIdentity, {Pod("10.0.3.7", 7)}), IsEmpty());
 }
 
 TEST(RouteMapName, IsReadBack) {

@@ -27,6 +27,8 @@ struct Announcement {
   std::string rail;   // "rail0"
   uint32_t rail_index = 0;
   tenancy::TenantId tenant;  // 0: no tenant community (tenancy mode off)
+  // Of what Announced() finds: its route-map does not say this (somebody has edited or removed it). AnnounceAll puts it right.
+  bool edited = false;
   auto operator<=>(const Announcement&) const = default;
 };
 
@@ -68,8 +70,8 @@ class Bgp {
  public:
   virtual ~Bgp() = default;
 
-  // Puts `network A/32 route-map railcni-<rail>-<tenant id>` in force, making the (immutable) route-map first when it is
-  // not there. Re-announcing with another tenant replaces the map. Safe to repeat.
+  // Puts `network A/32 route-map railcni-<rail>-<tenant id>` in force, making the route-map first when it is not there or
+  // says something else. Re-announcing with another tenant names another map. Safe to repeat.
   // Errors: kTransient bgpd is down or slow, or has no BGP instance yet; kInvalid bgpd refuses (its words), or the
   //         address is no pod's; kExists somebody else's `network` statement holds the address.
   Status Announce(const Announcement& announcement, Deadline deadline) {

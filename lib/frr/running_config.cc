@@ -1,5 +1,6 @@
 #include "lib/frr/running_config.h"
 
+#include <algorithm>
 #include <charconv>
 
 namespace rail::frr {
@@ -41,6 +42,16 @@ void ReadNetwork(std::string_view line, FamilyConfig& family) {
   }
 }
 
+// "permit 10", "deny 65535": what is removed later is named by these words.
+bool IsEntry(std::string_view text) {
+  const size_t space = text.find(' ');
+  if (space == std::string_view::npos) return false;
+  const std::string_view kind = text.substr(0, space);
+  const std::string_view number = text.substr(space + 1);
+  return (kind == "permit" || kind == "deny") && !number.empty() && number.size() <= 5 &&
+         number.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
 class Reader {
  public:
   void Line(std::string_view raw) {
@@ -74,7 +85,10 @@ class Reader {
       config_.asn = ParseAsn(words[2]);
       in_instance_ = true;
     } else if (line.starts_with("route-map ")) {
-      map_ = &config_.route_maps[std::string(line.substr(10))];
+      const std::string_view rest = line.substr(10);
+      const size_t end = std::min(rest.find(' '), rest.size());
+      const std::string_view entry = rest.substr(std::min(end + 1, rest.size()));
+      if (IsEntry(entry)) map_ = &config_.route_maps[std::string(rest.substr(0, end))][std::string(entry)];
     } else if (line.starts_with("bgp large-community-list ") ||
                line.starts_with("bgp as-path access-list ")) {
       config_.lists.emplace_back(line);

@@ -22,6 +22,8 @@ struct FamilyConfig {
   std::map<IpAddress, std::string> networks;  // host prefixes -> route-map, "" when there is none
 };
 
+using RouteMap = std::map<std::string, std::vector<std::string>>;  // "permit 10" -> its lines
+
 struct RunningConfig {
   std::optional<uint32_t> asn;     // of the default instance (no vrf, no view)
   std::vector<std::string> lines;  // of the instance, outside its address families
@@ -29,7 +31,7 @@ struct RunningConfig {
   FamilyConfig ipv6;
   std::map<std::string, std::vector<std::string>> bmp_targets;  // name -> the lines of its block
   std::vector<std::string> lists;  // "bgp large-community-list ...", "bgp as-path access-list ..."
-  std::map<std::string, std::vector<std::string>> route_maps;  // "NAME permit 10" -> its lines
+  std::map<std::string, RouteMap> route_maps;  // by name
 
   FamilyConfig& Family(bool v6) { return v6 ? ipv6 : ipv4; }
   const FamilyConfig& Family(bool v6) const { return v6 ? ipv6 : ipv4; }

@@ -91,9 +91,9 @@ TEST(RunningConfig, ReadsListsAndRouteMaps) {
   EXPECT_THAT(config.lists,
               ElementsAre("bgp as-path access-list railcni-local seq 5 permit ^$",
                           "bgp large-community-list standard railcni-rail0-only seq 5 permit 1:2:3"));
-  EXPECT_THAT(config.route_maps.at("railcni-nofib deny 10"),
+  EXPECT_THAT(config.route_maps.at("railcni-nofib").at("deny 10"),
               ElementsAre("match large-community railcni-any"));
-  EXPECT_THAT(config.route_maps.at("railcni-nofib permit 20"), IsEmpty());
+  EXPECT_THAT(config.route_maps.at("railcni-nofib").at("permit 20"), IsEmpty());
 }
 
 TEST(RunningConfig, ReadsDottedAsNumbers) {
@@ -109,6 +109,15 @@ TEST(RunningConfig, SurvivesNonsense) {
     const RunningConfig config = ParseRunningConfig(text);
     EXPECT_TRUE(config.ipv6.networks.empty());
   }
+}
+
+TEST(RunningConfig, TakesNothingForAnEntryThatCannotBeNamedInACommand) {
+  const RunningConfig running = ParseRunningConfig(
+      "route-map a permit 10\n set metric 5\nexit\nroute-map a deny\n set metric 6\nexit\nroute-map a permit "
+      "1\x01\nexit\n"
+      "route-map a\nexit\nroute-map a permit 123456\nexit\n");
+  ASSERT_EQ(running.route_maps.size(), 1U);
+  EXPECT_EQ(running.route_maps.at("a"), (RouteMap{{"permit 10", {"set metric 5"}}}));
 }
 
 }  // namespace

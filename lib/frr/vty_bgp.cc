@@ -1,7 +1,5 @@
 #include "lib/frr/vty_bgp.h"
 
-#include <charconv>
-
 #include "lib/frr/base_config.h"
 #include "lib/frr/running_config.h"
 #include "lib/frr/table.h"
@@ -11,24 +9,6 @@ namespace {
 
 std::string Family(bool v6) {
   return v6 ? "ipv6" : "ipv4";
-}
-
-// The rail community in "set large-community A:B:C D:E:F" of the route-map `name`.
-std::optional<uint32_t> RailIndexOf(const RunningConfig& running, const std::string& name,
-                                    uint32_t community_asn) {
-  const auto map = running.route_maps.find(name + " permit 10");
-  if (map == running.route_maps.end()) return std::nullopt;
-  for (std::string_view line : map->second) {
-    if (!line.starts_with("set large-community ")) continue;
-    while (!line.empty()) {
-      const size_t end = std::min(line.find(' '), line.size());
-      const auto community = tenancy::LargeCommunity::Parse(line.substr(0, end));
-      line.remove_prefix(std::min(end + 1, line.size()));
-      if (!community) continue;
-      if (const auto index = tenancy::RailOfCommunity(community_asn, *community)) return index;
-    }
-  }
-  return std::nullopt;
 }
 
 }  // namespace
@@ -55,7 +35,10 @@ Result<std::string> VtyBgp::ShowOrEmpty(const std::string& command, Deadline dea
 
 Status VtyBgp::Send(const std::vector<std::string>& lines, Deadline deadline) {
   std::vector<ConfigLine> config;
-  for (const std::string& line : lines) config.push_back({line, OnMissing::kFail});
+  for (const std::string& line : lines) {
+    // What is to go may have gone meanwhile: a plugin and raild both mend what they find.
+    config.push_back({line, line.starts_with("no route-map ") ? OnMissing::kAccept : OnMissing::kFail});
+  }
   return vty_.Configure(config, deadline);
 }
 
@@ -79,17 +62,7 @@ Status VtyBgp::Withdraw(const IpAddress& address, Deadline deadline) {
 
 Result<std::vector<Announcement>> VtyBgp::Announced(Deadline deadline) {
   RAIL_ASSIGN(const RunningConfig running, Running(deadline));
-  std::vector<Announcement> announcements;
-  for (const bool v6 : {false, true}) {
-    for (const auto& [address, route_map] : running.Family(v6).networks) {
-      auto announcement = FromRouteMapName(route_map);
-      if (!announcement) continue;
-      announcement->address = address;
-      announcement->rail_index = RailIndexOf(running, route_map, options_.community_asn).value_or(0);
-      announcements.push_back(std::move(*announcement));
-    }
-  }
-  return announcements;
+  return AnnouncedIn(running, options_.community_asn);
 }
 
 Result<bool> VtyBgp::InAdjRibOut(const IpAddress& address, const std::string& interface, Deadline deadline) {

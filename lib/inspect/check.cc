@@ -30,6 +30,7 @@ class Checker {
       problems_.emplace_back("its ADD has not admitted its traffic");
 
     Note(Inside(*rail, attachment));
+    Note(Device(attachment, *steps));
     Add(engine::PortDiffers(node_, *rail, attachment));
     Note(Rules(*rail, attachment, *steps));
     Tenant(attachment);
@@ -64,6 +65,19 @@ class Checker {
     }
     RAIL_ASSIGN_AS(const std::vector<std::string> found,
                    node_.edges.Pods().Verify(*pod, engine::PlanOf(rail, attachment)), "look into the pod");
+    Add(found);
+    return {};
+  }
+
+  // What the network's configuration asks of the device only CHECK is told.
+  Status Device(const Attachment& attachment, const std::vector<state::Step>& steps) {
+    const auto step = std::ranges::find(steps, engine::step::kDevice, &state::Step::kind);
+    const std::optional<netns::Netns> pod = engine::PodNamespace(attachment);
+    if (step == steps.end() || !pod) return {};
+    RAIL_ASSIGN(const device::Saved saved, device::Saved::FromJson(step->detail));
+    RAIL_ASSIGN(device::Backend * devices, node_.edges.Devices());
+    RAIL_ASSIGN_AS(const std::vector<std::string> found, devices->Verify(saved, std::nullopt, *pod),
+                   "look at its device");
     Add(found);
     return {};
   }

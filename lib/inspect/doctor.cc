@@ -37,6 +37,7 @@ constexpr std::array kKinds = {
     "uplink-not-in-bridge",
     "uplink-not-working",
     "foreign-port",
+    "port-not-working",
     "uplink-missing",
     "uplink-down",
     "uplink-without-carrier",
@@ -556,8 +557,29 @@ class Doctor {
     }
   }
 
+  // Why nothing comes through its port; "" when something may, or it is not known.
+  std::string PortProblem(const state::Attachment& a) const {
+    const auto rail = facts_.rails.find(a.rail);
+    if (rail == facts_.rails.end()) return {};
+    const auto link = rail->second.representors.find(a.representor);
+    if (!facts_.links_unknown && link != rail->second.representors.end() && !link->second.there)
+      return "there is no link " + a.representor + ", its representor";
+    if (!rail->second.bridge) return {};
+    const auto& ports = rail->second.bridge->ports;
+    const auto port = std::ranges::find(ports, a.representor, &ovs::Port::name);
+    if (port == ports.end() || port->ofport > 0) return {};
+    return "Open vSwitch could not open its port " + port->name +
+           (port->error.empty() ? "" : ": " + port->error);
+  }
+
   void Ready(const engine::AttachmentView& shown, const std::string& name) {
-    if (!shown.rules_in_place) {
+    if (std::string problem = PortProblem(shown.attachment); !problem.empty()) {
+      Find(Severity::kCritical, "port-not-working", name, std::move(problem),
+           "nothing reaches the pod on this rail, and nothing that it sends is heard",
+           "`ip link show " + shown.attachment.representor +
+               "`; if its VF was made anew, the pod's interface went with it: delete the pod, its successor "
+               "gets another");
+    } else if (!shown.rules_in_place) {
       Find(Severity::kCritical, "rules-missing", name, "not all of its rules are on the bridge",
            "the pod is cut off, in one direction at least",
            "`railctl check` says which; raild puts them back");

@@ -123,6 +123,12 @@ const Ill kIlls[] = {
      [](NodeFacts& f) {
        f.rails["rail0"].bridge->ports.push_back({.bridge = "br-rail0", .name = "tap7", .ofport = 9});
      }},
+    {"port-not-working", Severity::kCritical, "its port rep0: No such device",
+     [](NodeFacts& f) {
+       f.rails["rail0"].bridge->ports[2].ofport = -1;
+       f.rails["rail0"].bridge->ports[2].error = "No such device";
+       f.view.attachments[0].rules_in_place = false;  // said once
+     }},
     {"uplink-missing", Severity::kCritical, "no link pf0",
      [](NodeFacts& f) { f.rails["rail0"].uplink = {}; }},
     {"uplink-down", Severity::kCritical, "pf0 is down",
@@ -242,6 +248,19 @@ TEST(Doctor, HasATestForEachOfItsFindings) {
   std::set<std::string> tested;
   for (const Ill& ill : kIlls) tested.insert(ill.id);
   EXPECT_EQ(tested.size(), KindsOfFindings());
+}
+
+TEST(Doctor, FindsARepresentorThatIsGoneThoughOpenVswitchHasNotSeenIt) {
+  NodeFacts facts = Well();
+  facts.rails["rail0"].representors["rep0"] = {};
+  std::vector<Finding> findings = Diagnose(facts);
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].id, "port-not-working");
+  EXPECT_THAT(findings[0].what, HasSubstr("no link rep0"));
+  facts.links_unknown = kDown;
+  findings = Diagnose(facts);
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].id, "links-unknown");
 }
 
 TEST(Doctor, SaysTheWorstFirst) {

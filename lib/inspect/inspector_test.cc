@@ -100,6 +100,16 @@ TEST_F(Attached, CheckNamesEachThingThatIsMissing) {
   EXPECT_THAT(Problems(), Contains(HasSubstr("is gone: raild undoes the attachment")));
 }
 
+TEST_F(Attached, CheckLooksAtTheDeviceToo) {
+  world.devices.Amiss("vf0", {"VF vf0: its RDMA device is not in the pod"});
+  EXPECT_THAT(Problems(), ElementsAre("VF vf0: its RDMA device is not in the pod"));
+  world.devices.Amiss("vf0", {});
+  world.pods.SetMac(pod.identity, "net1", *MacAddress::Parse("02:66:66:66:66:66"));
+  EXPECT_THAT(Problems(), ElementsAre(HasSubstr("the MAC address is 02:66:66:66:66:66 instead of")));
+  world.gate.down = {Edge::kDevices};
+  EXPECT_THAT(Problems(), Contains(HasSubstr("look at its device")));
+}
+
 TEST_F(Attached, EachPartOfACheckStandsAlone) {
   world.gate.down = {Edge::kOvsdb, Edge::kBgp};
   const std::vector<std::string> problems = Problems();

@@ -78,6 +78,10 @@ class Tracer {
     RAIL_TRY(FindSource());
     if (Refused()) return std::move(answer_);
     RAIL_ASSIGN(ports_, facts_.ports(rail_->rail.bridge));
+    if (!Works(source().representor)) {
+      NotWorking(source().representor, PodName(source()) + " can send nothing");
+      return std::move(answer_);
+    }
     RAIL_TRY(Send());
     Judge();
     if (answer_.verdict == Verdict::kDropped) return std::move(answer_);
@@ -229,6 +233,11 @@ class Tracer {
     return {};
   }
 
+  bool Works(const std::string& port) const {
+    const auto it = ports_.find(port);
+    return it != ports_.end() && it->second > 0;
+  }
+
   std::string PortName(int64_t number) const {
     for (const auto& [name, ofport] : ports_) {
       if (ofport == number) return name;
@@ -326,6 +335,14 @@ class Tracer {
     for (size_t i = 0; i < answer_.way.hops.size(); ++i) {
       if (answer_.way.hops[i].step.table == pipeline::kCompareTable) answer_.deciding = i;
     }
+    if (GoesNowhere(answer_.way)) {
+      answer_.deciding = answer_.way.hops.size() - 1;
+      const AttachmentView* to = Local();
+      return NotWorking(IsOf(last.cookie, CookieKind::kLeaf) ? rail_->rail.pf
+                        : to == nullptr                      ? PortName(*output)
+                                                             : to->attachment.representor,
+                        "the rules forward the packet there and Open vSwitch drops it");
+    }
     if (*output == Uplink()) return JudgeLeaving();
     const AttachmentView* local = Local();
     Say(Verdict::kReaches, Reason::kDeliveredLocally,
@@ -333,6 +350,14 @@ class Tracer {
                          : "it is delivered on this node, to " + PodName(local->attachment) + " (" +
                                local->attachment.representor + "): the same tenant",
         "");
+  }
+
+  // The rules send it to a port, and the datapath has none for it.
+  static bool GoesNowhere(const Way& way) { return way.datapath_actions == "drop"; }
+
+  void NotWorking(const std::string& port, const std::string& so) {
+    Drop(Reason::kPortNotWorking, port + " is not a working port of " + rail_->rail.bridge + ": " + so,
+         "`railctl doctor` says why; is the device there (`ip link show " + port + "`)?");
   }
 
   void JudgeDrop(const SwitchStep& last) {
@@ -352,7 +377,7 @@ class Tracer {
         return JudgeTenants();
       case pipeline::kForwardTable:
         if (Local() != nullptr && Local()->attachment.rail == source().rail) {
-          return Missing("the rule that forwards to " + PodName(Local()->attachment));
+          return MissingFor(Local()->attachment, "the rule that forwards to " + PodName(Local()->attachment));
         }
         return Drop(Reason::kNoLeafMac,
                     "the leaf's MAC address is not known: no neighbour that is a router has been heard on " +
@@ -372,6 +397,12 @@ class Tracer {
          failing ? "raild cannot put it there: " + health->problem
                  : "raild puts it back as soon as it sees it, within 30 s at the latest; is raild healthy "
                    "(`railctl get node`)?");
+  }
+
+  // A pod whose port has no number gets no rules.
+  void MissingFor(const Attachment& to, const std::string& what) {
+    if (Works(to.representor)) return Missing(what);
+    NotWorking(to.representor, "nothing reaches " + PodName(to));
   }
 
   void JudgeEntry(const SwitchStep& last) {
@@ -419,6 +450,27 @@ class Tracer {
     OtherTenant(whose);
   }
 
+  // Who announces the destination, where that is not one tenant: the judgement is TenantIds'.
+  bool Contested() const {
+    const RemoteView* remote = Remote();
+    return remote != nullptr && remote->contested;
+  }
+  std::string Claimants() const {
+    std::map<uint64_t, std::string> tenants;
+    for (const RemoteView& r : view_.remotes) {
+      if (r.remote.address == question_.destination)
+        tenants[r.remote.tenant.value] = TenantText(r.tenant, r.remote.tenant.value);
+    }
+    std::string all;
+    for (const auto& [id, text] : tenants) all += (all.empty() ? "" : " and ") + text;
+    return all;
+  }
+  std::string FindTheWrongOne() const {
+    return std::string("one pod must give the address up: `vtysh -c 'show bgp ") +
+           (question_.destination.is_v6() ? "ipv6" : "ipv4") + " unicast " +
+           question_.destination.ToHostPrefix() + "'` says where each comes from";
+  }
+
   void OtherTenant(const std::string& whose) {
     Drop(Reason::kOtherTenant,
          destination() + " belongs to another tenant: " + whose + "; " + PodName(source()) + " is of " +
@@ -445,7 +497,8 @@ class Tracer {
               destination() + " is of " + PodName(local->attachment) + ", which has no tenant",
               "put tenant-isolation into the network's plugins after ovs-provider and attach that pod anew");
         }
-        return Missing("the rule that knows " + destination() + " of " + PodName(local->attachment));
+        return MissingFor(local->attachment,
+                          "the rule that knows " + destination() + " of " + PodName(local->attachment));
       }
       if (local->attachment.tenant_id != source().tenant_id) {
         return OtherTenant(TenantText(local->attachment.tenant, local->attachment.tenant_id) + ", of pod " +
@@ -458,6 +511,12 @@ class Tracer {
                   "send from the pod's interface on " + local->attachment.rail +
                       "; or see whether the leaves pass "
                       "on the routes of other rails (`railctl get remotes`)");
+    }
+    if (Contested()) {
+      return Drop(Reason::kContested,
+                  destination() + " is announced for several tenants, " + Claimants() +
+                      ": while it is, it reaches nobody",
+                  FindTheWrongOne());
     }
     if (const RemoteView* remote = Remote()) {
       if (remote->tenant_here().value != source().tenant_id) {
@@ -510,6 +569,12 @@ class Tracer {
             "its pod has gone, or its leaf has lost its node; the rules go when the sessions have settled");
       }
     }
+    if (Contested()) {
+      return Say(Verdict::kDoubtful, Reason::kContested,
+                 way + ", but " + destination() + " is announced for several tenants, " + Claimants() +
+                     ": its rules go as soon as raild can remove them",
+                 FindTheWrongOne());
+    }
     if (!source().announced) {
       return Say(Verdict::kDoubtful, Reason::kNotAnnounced,
                  way + ", but " + packet_.source.ToString() +
@@ -555,12 +620,15 @@ class Tracer {
     RAIL_ASSIGN(back.way, Through(packet));
     const SwitchStep& last = back.way.hops.back().step;
     const auto output = Output(last);
-    back.admitted = !Drops(last) && output && *output == source().ofport;
+    const bool to_source = !Drops(last) && output && *output == source().ofport;
+    back.admitted = to_source && !GoesNowhere(back.way);
     if (back.admitted) {
       back.sentence = "the answer is admitted and delivered to " + source().representor;
     } else {
-      back.sentence = "the answer does not come back: it ends in table " + std::to_string(last.table) + " (" +
-                      back.way.hops.back().words + ")";
+      back.sentence = "the answer does not come back: ";
+      back.sentence += to_source ? "no working port has the number that its rules send it to"
+                                 : "it ends in table " + std::to_string(last.table) + " (" +
+                                       back.way.hops.back().words + ")";
       if (answer_.verdict == Verdict::kReaches) {
         Say(Verdict::kDoubtful, Reason::kNoWayBack, "the packet gets there, but " + back.sentence,
             "`railctl check` says which rules are missing; raild puts them back");

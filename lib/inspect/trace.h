@@ -51,6 +51,8 @@ enum class Reason {  // rail.v1.TraceResponse.Reason says what each is
   kNoAddressOfFamily,
   kForeignRule,
   kNoWayBack,
+  kPortNotWorking,
+  kContested,
 };
 
 struct Hop {

@@ -96,13 +96,7 @@ class TraceTest : public testing::Test {
     question.destination = Ip(destination);
     packets.clear();
     return Trace(question,
-                 {.view = view,
-                  .config = config,
-                  .ports =
-                      [](const std::string&) {
-                        return std::map<std::string, int64_t>{
-                            {"pf0", 1}, {"br-rail0", 65534}, {"rep2", 2}, {"rep3", 3}, {"rep4", 4}};
-                      }},
+                 {.view = view, .config = config, .ports = [this](const std::string&) { return ports; }},
                  [&](const std::string& bridge, const std::string& packet) -> Result<std::string> {
                    EXPECT_EQ(bridge, "br-rail0");
                    packets.push_back(packet);
@@ -124,6 +118,8 @@ class TraceTest : public testing::Test {
 
   config::NodeConfig config;
   engine::NodeView view;
+  std::map<std::string, int64_t> ports = {
+      {"pf0", 1}, {"br-rail0", 65534}, {"rep2", 2}, {"rep3", 3}, {"rep4", 4}};
   Question question;
   std::string forward, back;
   std::vector<std::string> packets;
@@ -226,6 +222,48 @@ TEST_F(TraceTest, NamesALeafThatIsNotKnownAndAWireThatIsOut) {
   forward = Text(kAdmit + kSourceRed + kToRed + kSame + kLeaf, "1");
   view.rails[0].uplink_carrier = false;
   Dropped("10.0.9.1", Reason::kNoCarrier, "pf0 has no carrier");
+}
+
+TEST_F(TraceTest, NamesAPortThatDoesNotWork) {
+  forward = Text(kAdmit + kSourceRed + kToRed + kSame + kToPod2, "drop");
+  Dropped("10.0.0.2", Reason::kPortNotWorking, "rep3 is not a working port of br-rail0: the rules forward");
+  EXPECT_EQ(Must("10.0.0.2").deciding, 4U);
+  forward = Text(kAdmit + kSourceRed + kToRed + kSame + kLeaf, "drop");
+  Dropped("10.0.9.1", Reason::kPortNotWorking, "pf0 is not a working port");
+  forward = Text(kAdmit + kSourceRed + kToRed + kSame + kLeaf, "1");
+  back = Text(kAdmit + kSourceRed + kToRed + kSame + kToPod1, "drop");
+  const Answer answer = Must("10.0.9.1");
+  EXPECT_EQ(answer.reason, Reason::kNoWayBack);
+  EXPECT_THAT(answer.sentence, HasSubstr("no working port has the number"));
+  ports["rep3"] = -1;
+  forward = Text(kAdmit + kSourceRed + Miss(2));
+  Dropped("10.0.0.2", Reason::kPortNotWorking,
+          "rep3 is not a working port of br-rail0: nothing reaches ns/b");
+  forward = Text(kAdmit + kSourceRed + kToRed + kSame + Miss(4));
+  Dropped("10.0.0.2", Reason::kPortNotWorking, "nothing reaches ns/b");
+  ports["rep2"] = -1;
+  Dropped("10.0.9.1", Reason::kPortNotWorking, "rep2 is not a working port of br-rail0: ns/a net1 on rail0");
+  EXPECT_TRUE(packets.empty());
+}
+
+TEST_F(TraceTest, NamesAllTenantsThatContendForAnAddress) {
+  for (const uint64_t lower : {kRed, kBlue}) {
+    for (const uint64_t tenant : {lower, lower == kRed ? kBlue : kRed}) {
+      AddRemote("10.0.9.40", tenant, 0);
+      view.remotes.own().back().contested = true;
+    }
+    forward = Text(kAdmit + kSourceRed + Miss(2));
+    for (const char* pod : {"a", "c"}) {
+      question.source.pod = pod;
+      Dropped("10.0.9.40", Reason::kContested,
+              "tenant red (000000000000aa) and tenant blue (000000000000bb): while it is, it reaches nobody");
+    }
+    question.source.pod = "a";
+    forward = Text(kAdmit + kSourceRed + kToRed + kSame + kLeaf, "1");  // not removed yet
+    EXPECT_EQ(Must("10.0.9.40").verdict, Verdict::kDoubtful);
+    EXPECT_EQ(Must("10.0.9.40").reason, Reason::kContested);
+    std::erase_if(view.remotes.own(), [](const engine::RemoteView& r) { return r.contested; });
+  }
 }
 
 TEST_F(TraceTest, DoubtsWhatLeavesWhileSomethingElseIsWrong) {

@@ -170,22 +170,29 @@ Result<json> DbConnection::Transact(const json& operations, Deadline deadline) {
 }
 
 Status DbConnection::Apply(json operations, Wait wait, Deadline deadline) {
-  const json everywhere = json::array();
-  if (wait == Wait::kClosed && !monitored_) {
+  operations.push_back(
+      Mutate("Open_vSwitch", json::array(), json::array({json::array({"next_cfg", "+=", 1})})));
+  if (wait == Wait::kClosed) return TransactAndWait(std::move(operations), deadline);
+  RAIL_TRY(Transact(operations, deadline));
+  return {};
+}
+
+Status DbConnection::TransactAndWait(json operations, Deadline deadline) {
+  if (!monitored_) {
     // In the same write as the transaction: no round trip of its own.
     rpc_.Queue("monitor", {"Open_vSwitch", "config", {{"Open_vSwitch", {{"columns", {"cur_cfg"}}}}}});
     monitored_ = true;
   }
-  operations.push_back(Mutate("Open_vSwitch", everywhere, json::array({json::array({"next_cfg", "+=", 1})})));
-  operations.push_back(Select("Open_vSwitch", everywhere, {"next_cfg"}));
+  operations.push_back(Select("Open_vSwitch", json::array(), {"next_cfg", "cur_cfg"}));
   RAIL_ASSIGN(const json results, Transact(operations, deadline));
-  if (wait == Wait::kCommitted) return {};
-
   JsonErrors errors;
   const json& selected = results[operations.size() - 1];
   const bool one = selected.is_object() && selected.contains("rows") && selected["rows"].is_array() &&
                    selected["rows"].size() == 1;
-  const auto config = DbRow(one ? selected["rows"][0] : json(), "Open_vSwitch", errors).Integer("next_cfg");
+  const json found = one ? selected["rows"][0] : json();
+  DbRow row(found, "Open_vSwitch", errors);
+  const auto config = row.Integer("next_cfg");
+  current_ = row.Integer("cur_cfg").value_or(current_);  // updates tell what changes after this
   RAIL_TRY(errors.ToStatus(rpc_.path()));
   return WaitForVswitchd(config.value_or(0), deadline);
 }
@@ -472,10 +479,11 @@ Result<Bridge> DbConnection::EnsureBridge(const BridgeSpec& spec, Deadline deadl
                     doing + ": Open vSwitch could not open its uplink " + spec.uplink + ": " +
                         (uplink_port.error.empty() ? "see the log of ovs-vswitchd" : uplink_port.error));
       }
-      // All is written, by another process perhaps, and ovs-vswitchd has not done it: an empty change tells
-      // when it has.
     }
-    const auto applied = Apply(std::move(operations), Wait::kClosed, deadline);
+    // Where all is written, by another process perhaps, ovs-vswitchd may be about to do it. Nothing is written to find out: it
+    // opens by itself what can be opened later, and who watches the database would be woken for nothing.
+    const auto applied = operations.empty() ? TransactAndWait(std::move(operations), deadline)
+                                            : Apply(std::move(operations), Wait::kClosed, deadline);
     waited = applied.has_value();
     if (!applied && applied.error().code != Code::kBusy) return FailWrapped(applied.error(), doing);
     if (Clock::now() >= deadline)

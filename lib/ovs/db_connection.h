@@ -47,6 +47,8 @@ class DbConnection : public Ovsdb {
   Result<nlohmann::json> Transact(const nlohmann::json& operations, Deadline deadline);
   // The same, with next_cfg counted up, and kClosed: not before ovs-vswitchd has taken it up.
   Status Apply(nlohmann::json operations, Wait wait, Deadline deadline);
+  // `operations`, and then until ovs-vswitchd has taken up all that was committed by then, by whomever.
+  Status TransactAndWait(nlohmann::json operations, Deadline deadline);
   Status WaitForVswitchd(int64_t config, Deadline deadline);
   Status TakeUpdate(const std::string& body);
   Status RemoveUnopened(const std::string& name, Deadline deadline);

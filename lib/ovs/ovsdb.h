@@ -36,6 +36,7 @@ struct Port {
   int64_t ofport = -1;  // 1..65279; -1: OVS could not open it (see error)
   std::string error;    // Interface.error
   ExternalIds external_ids;
+  bool operator==(const Port&) const = default;
 };
 
 struct BridgeSpec {
@@ -54,6 +55,7 @@ struct Bridge {
   std::string hwaddr;
   ExternalIds external_ids;
   std::vector<Port> ports;  // the LOCAL port among them, by its name
+  bool operator==(const Bridge&) const = default;
 };
 
 class Ovsdb {
@@ -61,7 +63,8 @@ class Ovsdb {
   virtual ~Ovsdb() = default;
 
   // Makes a bridge with fail_mode=secure and its uplink, or mends those columns of one that is there; other ports, columns
-  // and map entries are left alone. Nothing is written when all is right. Waits until ovs-vswitchd has done it.
+  // and map entries are left alone. Nothing is written when all is written already. Waits until ovs-vswitchd has done it, or
+  // could not.
   // Errors: kTransient (deadline: is ovs-vswitchd running?); kExists the uplink is on another bridge (named); kInvalid OVS
   //         refuses, or cannot open the uplink (its words). Safe to repeat.
   virtual Result<Bridge> EnsureBridge(const BridgeSpec& spec, Deadline deadline) = 0;

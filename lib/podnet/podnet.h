@@ -33,6 +33,7 @@ struct RouteSpec {
 struct Plan {
   std::string ifname;
   uint32_t mtu = 0;  // bytes
+  MacAddress mac;    // that the interface came with: looked at by Verify, never set; zero: any
   MacAddress gateway_mac;
   std::vector<IpAddress> addresses;  // each is put on the interface as /32 or /128
   std::vector<IpAddress> gateways;   // one for each family in use

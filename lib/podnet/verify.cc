@@ -89,6 +89,9 @@ Result<std::vector<std::string>> VerifyHere(const Plan& plan) {
   if (plan.mtu != 0 && link->mtu != plan.mtu) {
     report.Add("the MTU is " + std::to_string(link->mtu) + " instead of " + std::to_string(plan.mtu));
   }
+  if (!plan.mac.is_zero() && link->mac != plan.mac) {
+    report.Add("the MAC address is " + link->mac.ToString() + " instead of " + plan.mac.ToString());
+  }
   RAIL_ASSIGN(const auto addresses, netlink->ListAddresses(link->index));
   for (const auto& address : AddressesOf(plan, link->index)) {
     if (!Holds(addresses, address)) report.Add("address " + address.prefix.ToString() + " is missing");

@@ -122,7 +122,8 @@ Result<std::vector<Pf>> Lookup::FindPfs(const std::string& netdev) const {
   return pfs;
 }
 
-std::vector<std::string> Lookup::VfsOf(const Pf& pf) const {
+// N of every virtfnN and where it leads. While VFs come and go there may be gaps.
+std::vector<std::pair<uint32_t, std::string>> Lookup::Functions(const Pf& pf) const {
   std::vector<std::pair<uint32_t, std::string>> found;
   for (const std::string& entry : sysfs_.List(pf.path)) {
     if (!entry.starts_with(kVirtfn)) continue;
@@ -133,8 +134,12 @@ std::vector<std::string> Lookup::VfsOf(const Pf& pf) const {
     if (error == std::errc() && stop == end && address) found.emplace_back(index, std::move(*address));
   }
   std::ranges::sort(found);
+  return found;
+}
+
+std::vector<std::string> Lookup::VfsOf(const Pf& pf) const {
   std::vector<std::string> addresses;
-  for (auto& [index, address] : found) addresses.push_back(std::move(address));
+  for (auto& [index, address] : Functions(pf)) addresses.push_back(address);
   return addresses;
 }
 
@@ -149,12 +154,12 @@ Result<Vf> Lookup::FindVf(const std::string& address) const {
   Vf vf;
   vf.address = address;
   vf.pf = PfAt(path);
-  const std::vector<std::string> siblings = VfsOf(vf.pf);
-  const auto place = std::ranges::find(siblings, address);
-  if (place == siblings.end()) {
+  const auto functions = Functions(vf.pf);
+  const auto place = std::ranges::find(functions, address, &std::pair<uint32_t, std::string>::second);
+  if (place == functions.end()) {
     return Fail(Code::kNotFound, doing + ": " + vf.pf.address + " does not list it among its functions");
   }
-  vf.index = static_cast<uint32_t>(place - siblings.begin());
+  vf.index = place->first;
   vf.driver = DriverOf(address);
   vf.netdev = NetdevOf(address);
   vf.rdma = RdmaOf(address);

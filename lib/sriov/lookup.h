@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lib/netlink/devlink.h"
@@ -66,6 +67,7 @@ class Lookup {
 
  private:
   Pf PfAt(std::string path) const;
+  std::vector<std::pair<uint32_t, std::string>> Functions(const Pf& pf) const;
   std::string Uplink(const std::string& path) const;
   std::string PortName(const std::string& netdev) const;
   Result<std::vector<netlink::DevlinkPort>> DevlinkPorts(const Pf& pf);

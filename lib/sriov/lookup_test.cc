@@ -65,6 +65,17 @@ TEST_F(LookupTest, SaysAllOfAVirtualFunction) {
   EXPECT_EQ(lookup.FindPfs("ens1f1np1")->front().device, vf->pf.device);
 }
 
+// While the kernel takes VFs away, the later ones keep their numbers.
+TEST_F(LookupTest, KeepsTheIndexWhenAnEarlierVfHasGone) {
+  machine_.AddPf(First());
+  machine_.Remove("bus/pci/devices/0000:3b:00.0/virtfn0");
+  const Lookup lookup(machine_.sysfs(), machine_.OpenDevlink());
+  const auto vf = lookup.FindVf(Machine::VfAddress(First(), 3));
+  ASSERT_TRUE(vf) << vf.error().message;
+  EXPECT_EQ(vf->index, 3U);
+  EXPECT_EQ(lookup.VfsOf(vf->pf).size(), 7U);
+}
+
 TEST_F(LookupTest, FindsRepresentorsThroughDevlink) {
   machine_.AddPf(First());
   machine_.AddPf(Second());

@@ -1,11 +1,26 @@
 #include "lib/sriov/prepare.h"
 
+#include <net/if.h>
+
+#include <charconv>
+
 namespace rail::sriov {
 namespace {
 
 using netlink::EswitchMode;
 
 constexpr char kSteering[] = "flow_steering_mode";
+constexpr std::string_view kUpper = "upper_";
+
+// "0x1003", as sysfs shows a link's flags.
+bool IsUp(std::string_view flags) {
+  constexpr std::string_view kHex = "0x";
+  if (!flags.starts_with(kHex)) return false;
+  flags.remove_prefix(kHex.size());
+  unsigned value = 0;
+  std::from_chars(flags.data(), flags.data() + flags.size(), value, 16);
+  return (value & IFF_UP) != 0;
+}
 
 std::string Join(const std::vector<std::string>& parts) {
   std::string all;
@@ -32,40 +47,51 @@ Result<std::vector<std::string>> Preparer::Ensure(const Preparation& wanted,
                                                   const std::set<std::string>& claimed) {
   const std::string doing = "prepare " + wanted.pf;
   RAIL_ASSIGN_AS(const std::vector<Pf> pfs, lookup_.FindPfs(wanted.pf), doing);
-  std::vector<std::string> done;
+  std::vector<Wrong> all;
   for (const Pf& pf : pfs) {
-    RAIL_ASSIGN_AS(const NicState now, LookAt(pf), doing);
-    std::vector<std::string> differs;
-    if (now.vfs != wanted.vfs) {
-      differs.push_back(Arrow("sriov_numvfs", std::to_string(now.vfs), std::to_string(wanted.vfs)));
-    }
-    if (now.mode != EswitchMode::kSwitchdev) {
-      differs.push_back(Arrow("eSwitch", now.mode ? "legacy" : "none", "switchdev"));
-    }
-    // A driver that chooses by itself, or has no choice, is right as it is; and in switchdev mode the choice has been made.
-    if (SteeringDiffers(wanted.steering, now.steering)) {
-      differs.push_back(Arrow(kSteering, now.steering, wanted.steering));
-    }
-    if (differs.empty()) continue;
-    const std::vector<std::string> used = InUse(pf, claimed);
-    if (!used.empty()) {
-      return Fail(Code::kBusy, doing + ": " + Join(differs) +
-                                   " cannot be changed while its VFs are in use: " + Join(used));
-    }
-    const auto total = sysfs_.ReadNumber(pf.path + "/sriov_totalvfs");
-    if (total && *total < wanted.vfs) {
-      return Fail(Code::kUnsupported, doing + ": the NIC has " + std::to_string(*total) +
-                                          " VFs at most, not " + std::to_string(wanted.vfs) +
-                                          " (firmware: mlxconfig NUM_OF_VFS)");
-    }
-    if (!now.mode) {
-      return Fail(Code::kUnsupported, doing + ": its driver has no switchdev mode");
-    }
-    Status changed = Change(pf, wanted, now, done);
+    RAIL_ASSIGN_AS(std::optional<Wrong> wrong, Compare(pf, wanted), doing);
+    if (wrong) all.push_back(std::move(*wrong));
+  }
+  for (const Wrong& wrong : all) RAIL_TRY_AS(CanChange(wrong, wanted, claimed), doing);
+  std::vector<std::string> done;
+  for (const Wrong& wrong : all) {
+    Status changed = Change(*wrong.pf, wanted, wrong.now, done);
     if (!changed)
       return FailWrapped(changed.error(), doing + (done.empty() ? "" : " (done: " + Join(done) + ")"));
   }
   return done;
+}
+
+Result<std::optional<Preparer::Wrong>> Preparer::Compare(const Pf& pf, const Preparation& wanted) {
+  RAIL_ASSIGN(NicState now, LookAt(pf));
+  std::vector<std::string> differs;
+  if (now.vfs != wanted.vfs) {
+    differs.push_back(Arrow("sriov_numvfs", std::to_string(now.vfs), std::to_string(wanted.vfs)));
+  }
+  if (now.mode != EswitchMode::kSwitchdev) {
+    differs.push_back(Arrow("eSwitch", now.mode ? "legacy" : "none", "switchdev"));
+  }
+  // A driver that chooses by itself, or has no choice, is right as it is; and in switchdev mode the choice has been made.
+  if (SteeringDiffers(wanted.steering, now.steering)) {
+    differs.push_back(Arrow(kSteering, now.steering, wanted.steering));
+  }
+  if (differs.empty()) return std::optional<Wrong>();
+  return std::optional(Wrong{&pf, std::move(now), Join(differs)});
+}
+
+Status Preparer::CanChange(const Wrong& wrong, const Preparation& wanted,
+                           const std::set<std::string>& claimed) const {
+  const std::vector<std::string> used = InUse(*wrong.pf, claimed);
+  if (!used.empty()) {
+    return Fail(Code::kBusy, wrong.differs + " cannot be changed while its VFs are in use: " + Join(used));
+  }
+  const auto total = sysfs_.ReadNumber(wrong.pf->path + "/sriov_totalvfs");
+  if (total && *total < wanted.vfs) {
+    return Fail(Code::kUnsupported, "the NIC has " + std::to_string(*total) + " VFs at most, not " +
+                                        std::to_string(wanted.vfs) + " (firmware: mlxconfig NUM_OF_VFS)");
+  }
+  if (!wrong.now.mode) return Fail(Code::kUnsupported, "its driver has no switchdev mode");
+  return {};
 }
 
 Result<std::vector<NicState>> Preparer::Look(const std::string& pf) {
@@ -132,24 +158,32 @@ Status Preparer::Change(const Pf& pf, const Preparation& wanted, const NicState&
   return set_vfs(wanted.vfs);
 }
 
-// A VF without a driver, or with its interface on the host and nobody above it, is free.
 std::vector<std::string> Preparer::InUse(const Pf& pf, const std::set<std::string>& claimed) const {
   std::vector<std::string> used;
   for (const std::string& address : lookup_.VfsOf(pf)) {
-    const std::string driver = lookup_.DriverOf(address);
-    const std::string netdev = lookup_.NetdevOf(address);
-    if (claimed.contains(address)) {
-      used.push_back(address + " belongs to a pod");
-    } else if (IsUserspaceDriver(driver)) {
-      used.push_back(address + " is bound to " + driver);
-    } else if (!driver.empty() && netdev.empty()) {
-      used.push_back(address + " has its interface in another namespace");
-    } else if (!netdev.empty() && sysfs_.Exists("class/net/" + netdev + "/master")) {
-      used.push_back(address + " (" + netdev + ") is a port of " +
-                     sysfs_.Target("class/net/" + netdev + "/master").value_or("another link"));
-    }
+    const std::string use = claimed.contains(address) ? " belongs to a pod" : UseOf(address);
+    if (!use.empty()) used.push_back(address + use);
   }
   return used;
+}
+
+// A VF without a driver, or with its interface on the host, down and with nobody above it, is free.
+std::string Preparer::UseOf(const std::string& address) const {
+  const std::string driver = lookup_.DriverOf(address);
+  if (IsUserspaceDriver(driver)) return " is bound to " + driver;
+  const std::string netdev = lookup_.NetdevOf(address);
+  if (netdev.empty()) return driver.empty() ? "" : " has its interface in another namespace";
+  const std::string path = "class/net/" + netdev;
+  const std::string called = " (" + netdev + ") ";
+  if (sysfs_.Exists(path + "/master")) {
+    return called + "is a port of " + sysfs_.Target(path + "/master").value_or("another link");
+  }
+  // VLANs, macvlans, ipvlans.
+  for (const std::string& entry : sysfs_.List(path)) {
+    if (entry.starts_with(kUpper)) return called + "has " + entry.substr(kUpper.size()) + " above it";
+  }
+  if (IsUp(sysfs_.Read(path + "/flags").value_or(""))) return called + "is up on the host";
+  return "";
 }
 
 }  // namespace rail::sriov

@@ -37,7 +37,7 @@ class Preparer {
   Preparer(Sysfs sysfs, Lookup::OpenDevlink open_devlink)
       : sysfs_(std::move(sysfs)), lookup_(sysfs_, open_devlink), open_devlink_(std::move(open_devlink)) {}
 
-  // Makes the NIC what is wanted and says what was changed. `claimed`: addresses of devices that attachments hold.
+  // Makes the NIC what is wanted and says what was changed. Of a bond's PFs none is changed while one cannot be. `claimed`: addresses of devices that attachments hold.
   // Errors: kNotFound no such PF; kBusy it differs and VFs are in use (what differs, and which are used and how);
   //         kUnsupported the NIC cannot have so many VFs, or has no switchdev mode; of sysfs and devlink, with what was done
   //         before.
@@ -48,9 +48,19 @@ class Preparer {
   Result<std::vector<NicState>> Look(const std::string& pf);
 
  private:
+  // A PF that is not as it should be: what it is now, and all that differs.
+  struct Wrong {
+    const Pf* pf = nullptr;
+    NicState now;
+    std::string differs;
+  };
+
   Result<NicState> LookAt(const Pf& pf);
+  Result<std::optional<Wrong>> Compare(const Pf& pf, const Preparation& wanted);
+  Status CanChange(const Wrong& wrong, const Preparation& wanted, const std::set<std::string>& claimed) const;
   Status Change(const Pf& pf, const Preparation& wanted, const NicState& now, std::vector<std::string>& done);
   std::vector<std::string> InUse(const Pf& pf, const std::set<std::string>& claimed) const;
+  std::string UseOf(const std::string& address) const;
 
   Sysfs sysfs_;
   Lookup lookup_;

@@ -163,10 +163,43 @@ TEST_F(PrepareTest, ChangesNothingWhileAVfIsInUse) {
   EXPECT_THAT(Problem(), HasSubstr("0000:3b:00.3 (ens1f0npv1) is a port of ens1f0np0"));
   machine_.Remove("class/net/ens1f0npv1/master");
 
+  machine_.Link("class/net/ens1f0npv1/upper_v100", "class/net/ens1f0np0");
+  EXPECT_THAT(Problem(), HasSubstr("0000:3b:00.3 (ens1f0npv1) has v100 above it"));
+  machine_.Remove("class/net/ens1f0npv1/upper_v100");
+
+  machine_.Write("class/net/ens1f0npv1/flags", "0x1003\n");
+  EXPECT_THAT(Problem(), HasSubstr("0000:3b:00.3 (ens1f0npv1) is up on the host"));
+  machine_.Write("class/net/ens1f0npv1/flags", "0x1002\n");
+
   machine_.RemoveNetdev("ens1f0npv0");
   EXPECT_THAT(Problem(), HasSubstr("0000:3b:00.2 has its interface in another namespace"));
   EXPECT_THAT(nic_.changes, IsEmpty());
   EXPECT_EQ(machine_.sysfs().Read(kNumvfs), "4");
+}
+
+TEST_F(PrepareTest, ChangesNoPfOfABondWhileOneIsInUse) {
+  machine_.AddPf({.address = "0000:3b:00.1",
+                  .netdev = "ens1f1np1",
+                  .switch_id = "",
+                  .port = 1,
+                  .pf_number = 1,
+                  .vfs = 4,
+                  .first_function = 10});
+  machine_.Write("class/net/bond0/bonding/mode", "active-backup 1");
+  for (const char* member : {"ens1f0np0", "ens1f1np1"}) {
+    machine_.Link(std::string("class/net/bond0/lower_") + member, std::string("class/net/") + member);
+  }
+  const auto ensure = [&](const std::set<std::string>& claimed) {
+    return MakePreparer().Ensure({.pf = "bond0", .vfs = 8, .steering = "smfs"}, claimed);
+  };
+  const auto used = ensure({"0000:3b:01.3"});
+  ASSERT_FALSE(used);
+  EXPECT_EQ(used.error().code, Code::kBusy);
+  EXPECT_THAT(used.error().message, HasSubstr("0000:3b:01.3 belongs to a pod"));
+  EXPECT_THAT(nic_.changes, IsEmpty());
+  EXPECT_EQ(machine_.sysfs().Read(kNumvfs), "4");
+  MakeRight();
+  EXPECT_THAT(*ensure({}), ElementsAre("sriov_numvfs 4 -> 0", "sriov_numvfs 0 -> 8")) << "of the other PF";
 }
 
 TEST_F(PrepareTest, ClaimsOfOtherNicsDoNotMatter) {

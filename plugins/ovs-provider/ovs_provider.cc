@@ -100,6 +100,9 @@ class Adding {
   Outcome<std::string> Adopt(AddResult previous) {
     RAIL_ASSIGN(const pipeline::BridgeFacts bridge, engine::Facts(node_, rail_));
     RAIL_ASSIGN(const ovs::Port port, PortOf(previous));
+    // The port may be on the rail's bridge and the device another rail's: the resource hands out devices, the network names the bridge.
+    RAIL_ASSIGN(device::Backend * devices, session_.edges.Devices());
+    RAIL_TRY(devices->CheckRail(rail_, request_.device_id));
     const auto inside = std::ranges::find_if(previous.interfaces, [&](const cni::Interface& i) {
       return !i.sandbox.empty() && i.name == request_.ifname;
     });
@@ -308,6 +311,7 @@ Status FinishEarlierDels(Session& session, const Request& request) {
     RAIL_ASSIGN(const std::vector<state::Step> steps, session.store->Steps(old.id));
     if (std::ranges::none_of(steps, IsPending)) continue;
     RAIL_ASSIGN(const engine::Undone undone, engine::Undo(node, old, ""));
+    for (const std::string& nameless : undone.nameless) log::Warning("left under another name: {}", nameless);
     RAIL_ASSIGN(const std::vector<state::Step> still, session.store->Steps(old.id));
     for (const state::Step& step : still) {
       if (step.kind != engine::step::kAdmit && step.kind != engine::step::kTenant) continue;

@@ -203,6 +203,19 @@ TEST_F(OvsProviderAfterAnother, RefusesAPortOfAnotherRailsBridge) {
   EXPECT_THAT(answer.text, HasSubstr("rep0 is a port of bridge br-rail0, but rail rail1 is bridge br-rail1"));
 }
 
+TEST_F(OvsProviderAfterAnother, RefusesADeviceOfAnotherRailAsWithoutTheOther) {
+  world.devices.Add("rail1", "0000:3b:01.2", "rep19");
+  pod.device = "0000:3b:01.2";
+  const Answer after = chain.Add(pod);
+  EXPECT_FALSE(world.FindAttachment(pod));
+  chain.previous.clear();
+  const PodSpec alone = world.MakePod("p2", "ns-a", pod.device);
+  const Answer answer = chain.Add(alone);
+  EXPECT_EQ(after.code, 7U);
+  EXPECT_EQ(after.code, answer.code);
+  EXPECT_EQ(after.text, answer.text);
+}
+
 TEST_F(OvsProviderAfterAnother, RefusesAResultWithoutAPortOfOpenVSwitch) {
   previous["interfaces"][0]["name"] = "veth1";
   chain.previous = previous.dump();

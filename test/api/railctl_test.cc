@@ -128,7 +128,8 @@ TEST_F(RailctlTest, GivesProgramsRailsRemotesAndTheNode) {
   const json remotes = json::parse(Out({"-o", "json", "get", "remotes"}));
   EXPECT_EQ(remotes.at("total"), 3);
   EXPECT_EQ(remotes.at("remotes").at(2), json::parse(R"({"address": "2001:db8::9",
-    "tenant": {"name": "", "id": "00000000000005"}, "rail_index": 7, "rail": "", "installed": false})"));
+    "tenant": {"name": "", "id": "00000000000005"}, "rail_index": 7, "rail": "", "installed": false,
+    "contested": false})"));
   const json node = json::parse(Out({"-o", "json", "get", "node"}));
   EXPECT_EQ(node, json::parse(R"({"node": {"hostname": "gpu-1", "version": "0.1.0",
     "started": "2026-01-02T03:04:05Z", "learning": "POLL", "repairs": "12", "rdma": "EXCLUSIVE", "health": [

@@ -34,6 +34,9 @@ class World {
   virtual Status OnHost(const std::function<Status()>& body) = 0;
   virtual Result<Saved> StateOf(const std::string& device) = 0;
   virtual void KillPod() = 0;
+  // vf0 is the pod's net1 and vf1 its net2. It calls each as the other was called on the host (`name0`, `name1`); then its namespace
+  // dies, and the kernel returns them under these names, as it does with physical devices.
+  virtual void KillPodThatSwappedNames(const std::string& name0, const std::string& name1) = 0;
   virtual const Netns& pod() const { return *pod_; }
   virtual config::Rail rail() const {
     config::Rail rail;
@@ -69,6 +72,10 @@ class FakeWorld : public World {
     fake_.KillNamespace(pod_->identity());
     pod_.reset();
   }
+  void KillPodThatSwappedNames(const std::string&, const std::string&) override {
+    fake_.ReturnSwapped("vf0", "vf1");
+    KillPod();
+  }
 
  private:
   testing::Fake fake_;
@@ -94,6 +101,19 @@ class KernelWorld : public World {
     return backend_->Save({device, device, "rep" + device.substr(2), {}});
   }
   void KillPod() override { pod_.reset(); }
+  // A veth would die.
+  void KillPodThatSwappedNames(const std::string& name0, const std::string& name1) override {
+    const Status status = pod_->Run([&]() -> Status {
+      RAIL_ASSIGN(const auto netlink, netlink::Kernel::Open());
+      for (const auto& [inside, outside] : {std::pair("net1", name1), std::pair("net2", name0)}) {
+        RAIL_ASSIGN(const netlink::Link link, netlink->GetLink(inside));
+        RAIL_TRY(netlink->MoveLink(link.index, host_.fd(), outside));
+      }
+      return {};
+    });
+    EXPECT_TRUE(status) << status.error().message;
+    KillPod();
+  }
 
  private:
   const Netns host_ = MakeScratch();
@@ -109,6 +129,12 @@ class RecordedWorld : public World {
     return host_.backend().Save(host_.backend().Find(host_.rail(), device).value());
   }
   void KillPod() override { host_.KillPod(); }
+  void KillPodThatSwappedNames(const std::string& name0, const std::string& name1) override {
+    for (const auto& [inside, outside] : {std::pair("net1", name1), std::pair("net2", name0)}) {
+      EXPECT_TRUE(host_.inside.Rename(host_.inside.GetLink(inside)->index, outside));
+    }
+    KillPod();
+  }
   const Netns& pod() const override { return host_.pod(); }
   config::Rail rail() const override { return host_.rail(); }
   std::string vf0() const override { return testing::VfHost::kVf0; }
@@ -153,6 +179,12 @@ class RealWorld : public World {
     return backend_->Save(found);
   }
   void KillPod() override { pod_.reset(); }
+  void KillPodThatSwappedNames(const std::string& name0, const std::string& name1) override {
+    const Status status =
+        netns::testing::Shell(*pod_, "ip link set net1 name " + name1 + " && ip link set net2 name " + name0);
+    EXPECT_TRUE(status) << status.error().message;
+    KillPod();
+  }
   config::Rail rail() const override { return rail_; }
   std::string vf0() const override { return vfs_[0]; }
   std::string vf1() const override { return vfs_[1]; }
@@ -272,6 +304,7 @@ TEST_P(DeviceContract, MovesADeviceInAndGivesItBackAsItWas) {
   ASSERT_TRUE(mac) << mac.error().message;
   EXPECT_EQ(*mac, device.mac);
   EXPECT_EQ(Find(world_->vf0()).error().code, Code::kNotFound);
+  EXPECT_TRUE(world_->OnHost([&] { return world_->backend().CheckRail(rail_, world_->vf0()); }));
   EXPECT_EQ(MoveIn(device, "net2").error().code, Code::kNotFound);
 
   for (int i = 0; i < 2; ++i) {
@@ -308,7 +341,7 @@ TEST_P(DeviceContract, SetsWhatTheNetworkAsksForOrSaysThatItCannot) {
         [&] { return world_->backend().Verify(saved, device.settings, world_->pod()); });
     EXPECT_THAT(problems.value(), ::testing::IsEmpty());
     const auto others = OnHost<std::vector<std::string>>(
-        [&] { return world_->backend().Verify(saved, {.trust = false}, world_->pod()); });
+        [&] { return world_->backend().Verify(saved, Settings{.trust = false}, world_->pod()); });
     EXPECT_THAT(others.value(), ::testing::ElementsAre(HasSubstr("trust")));
   } else {
     EXPECT_EQ(moved.error().code, Code::kUnsupported);
@@ -341,6 +374,27 @@ TEST_P(DeviceContract, IsDoneWhenTheNamespaceDied) {
     EXPECT_EQ(Find(world_->vf0()).error().code, Code::kNotFound);
   }
   EXPECT_TRUE(Find(world_->vf1()));
+}
+
+TEST_P(DeviceContract, GivesTwoBackWhoseNamesThePodHasSwapped) {
+  const Device first = Find(world_->vf0()).value();
+  const Device second = Find(world_->vf1()).value();
+  const Saved saved0 = Save(first).value();
+  const Saved saved1 = Save(second).value();
+  ASSERT_TRUE(MoveIn(first, "net1"));
+  ASSERT_TRUE(MoveIn(second, "net2"));
+  world_->KillPodThatSwappedNames(first.netdev, second.netdev);
+
+  // The second still has the name of the first, which gives up that of the second.
+  const Status taken = Restore(saved0, nullptr, "net1");
+  ASSERT_FALSE(taken);
+  EXPECT_EQ(taken.error().code, Code::kExists) << taken.error().message;
+  const Status freed = Restore(saved1, nullptr, "net2");
+  ASSERT_TRUE(freed) << freed.error().message;
+  EXPECT_EQ(StateOf(world_->vf1()).value(), saved1);
+  const Status named = Restore(saved0, nullptr, "net1");
+  ASSERT_TRUE(named) << named.error().message;
+  EXPECT_EQ(StateOf(world_->vf0()).value(), saved0);
 }
 
 }  // namespace

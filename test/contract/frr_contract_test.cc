@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <functional>
 #include <memory>
+#include <sstream>
 #include <thread>
 
 #include "lib/frr/testing/fake.h"
@@ -421,6 +422,14 @@ INSTANTIATE_TEST_SUITE_P(All, BgpContract, ::testing::Values(Kind::kFake, Kind::
 class RealBgp : public BgpContract {
  protected:
   testing::FrrPair& pair() { return static_cast<RealBench&>(*bench_).pair(); }
+  // Its lines, sorted: a route-map that is made again is printed last.
+  std::vector<std::string> Running() {
+    std::istringstream text(pair().ShowHost("show running-config"));
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(text, line);) lines.push_back(line);
+    std::ranges::sort(lines);
+    return lines;
+  }
 };
 
 TEST_P(RealBgp, KeepsForeignConfiguration) {
@@ -500,14 +509,79 @@ TEST_P(RealBgp, PassesNothingOnAndInstallsNothing) {
   EXPECT_EQ(std::system(("test -z \"$(" + routes + ")\"").c_str()), 0);
 }
 
-TEST_P(RealBgp, RefusesARouteMapOfItsNameThatSaysSomethingElse) {
-  ASSERT_NO_FATAL_FAILURE(Ensure());
-  pair().Host(
-      {"route-map railcni-rail0-00000000000009 permit 10", "set large-community 4200000000:1409286144:7"});
-  const Status status = bgp().Announce(Pod("10.0.3.7", 0, kB), Soon());
-  ASSERT_FALSE(status);
-  EXPECT_EQ(status.error().code, Code::kInvalid);
-  EXPECT_THAT(Announced(), IsEmpty());
+// Nothing tells of such an edit, and bgpd acts on it after 5 s.
+TEST_P(RealBgp, PutsARouteMapRightThatSomebodyHasEditedOrRemoved) {
+  ASSERT_NO_FATAL_FAILURE(Up());
+  const std::vector<Announcement> pods{Pod("10.0.3.7", 0, kB), Pod("10.0.3.8", 0, kB),
+                                       Pod("2001:db8::7", 0, kB)};
+  ASSERT_TRUE(bgp().AnnounceAll(pods, Soon()));
+  const auto told = [&](TenantId tenant) {
+    return std::ranges::all_of(pods, [&](const Announcement& pod) {
+      const std::string family = pod.address.is_v6() ? "ipv6" : "ipv4";
+      return pair()
+                 .ShowLeaf("show bgp " + family + " unicast " + pod.address.ToHostPrefix() + " json")
+                 .find("\"" + Rail(0).ToString() + " " + Tenant(tenant).ToString() + "\"") !=
+             std::string::npos;
+    });
+  };
+  ASSERT_TRUE(Eventually([&] { return told(kB); }));
+  const std::vector<std::string> right = Running();
+  const std::string map = "route-map railcni-rail0-00000000000009";
+  const std::vector<std::vector<std::string>> edits{
+      {"no " + map},
+      {map + " permit 10", "set large-community " + Tenant(kA).ToString() + " " + Rail(0).ToString()},
+      {map + " permit 10", "set metric 5"},
+      {map + " deny 5"},
+      {"no " + map + " permit 10", map + " deny 10"}};
+  for (size_t i = 0; i < edits.size(); ++i) {
+    SCOPED_TRACE(edits[i].back());
+    pair().Host(edits[i]);
+    if (i <= 1) {
+      EXPECT_TRUE(Eventually([&] { return i == 0 ? !told(kB) : told(kA); })) << "what comes of it";
+    }
+    std::vector<Announcement> found = Announced();
+    ASSERT_EQ(found.size(), pods.size());
+    for (Announcement& announcement : found) EXPECT_TRUE(std::exchange(announcement.edited, false));
+    EXPECT_EQ(found, pods);
+    const Status status = bgp().AnnounceAll(pods, Soon());
+    ASSERT_TRUE(status) << status.error().message;
+    EXPECT_EQ(Announced(), pods);
+    EXPECT_EQ(Running(), right);
+    EXPECT_TRUE(Eventually([&] { return told(kB); }));
+  }
+}
+
+TEST_P(RealBgp, RemovesWhatSomebodyAddsToItsRouteMaps) {
+  ASSERT_NO_FATAL_FAILURE(Up());
+  Announce(Pod("10.0.3.7", 0, kA));
+  Announce(Pod("10.0.3.8", 1, kA));
+  const auto sent = [&] { return (*bgp().Sessions(Soon()))[0].prefixes_sent; };
+  ASSERT_TRUE(Eventually([&] { return sent() == 1; }));
+  const std::vector<std::string> right = Running();
+  const std::vector<std::vector<std::string>> edits{
+      {"route-map railcni-rail0-out permit 5"},
+      {"route-map railcni-rail0-out deny 5"},
+      {"route-map railcni-in deny 5"},
+      {"route-map railcni-nofib permit 5"},
+      {"route-map railcni-rail0-out permit 10", "match ip address theirs"},
+      {"route-map railcni-rail0-out permit 10", "on-match next"},
+      {"no route-map railcni-rail0-out permit 10", "route-map railcni-rail0-out deny 10"},
+      {"no route-map railcni-rail0-out"}};
+  for (size_t i = 0; i < edits.size(); ++i) {
+    SCOPED_TRACE(edits[i].back());
+    pair().Host(edits[i]);
+    if (i <= 1) {
+      EXPECT_TRUE(Eventually([&] { return sent() == (i == 0 ? 2U : 0U); })) << "what comes of it";
+    }
+    ASSERT_NE(Running(), right);
+    const auto lines = bgp().EnsureBase(Base(), Soon());
+    ASSERT_TRUE(lines) << lines.error().message;
+    EXPECT_EQ(Running(), right);
+    if (i <= 1) {
+      EXPECT_TRUE(Eventually([&] { return sent() == 1; }));
+    }
+  }
+  EXPECT_TRUE(Eventually([&] { return sent() == 1; }));
 }
 
 TEST_P(RealBgp, CompletesARouteMapThatWasLeftHalfMade) {

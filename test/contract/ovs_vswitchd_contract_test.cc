@@ -348,6 +348,23 @@ TEST_F(MonitorContract, IsQuietWhenNothingChanges) {
   EXPECT_EQ(monitor_->Receive().value(), false);
 }
 
+TEST_F(MonitorContract, IsQuietWhenABridgeIsTriedAgainWhoseUplinkCannotBeOpened) {
+  BridgeSpec spec = spec_;
+  spec.name = "br-rail1";
+  spec.uplink = "pf9";
+  ASSERT_FALSE(db_->EnsureBridge(spec, Soon()));
+  while (Changed(100)) {
+  }
+  const std::string before = Vsctl({"get", "Open_vSwitch", ".", "next_cfg"});
+  for (int i = 0; i < 3; ++i) {
+    const auto again = db_->EnsureBridge(spec, Soon());
+    ASSERT_FALSE(again);
+    EXPECT_THAT(again.error().message, HasSubstr("could not open network device pf9"));
+  }
+  EXPECT_FALSE(Changed(200));
+  EXPECT_EQ(Vsctl({"get", "Open_vSwitch", ".", "next_cfg"}), before);
+}
+
 TEST_F(MonitorContract, TellsWhenOthersChangeWhatIsOurs) {
   const std::vector<std::vector<std::string>> changes = {
       {"set", "Bridge", "br-rail0", "fail_mode=standalone"},

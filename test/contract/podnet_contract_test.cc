@@ -12,18 +12,22 @@
 namespace rail::podnet {
 namespace {
 
+using ::testing::Contains;
 using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
+constexpr char kMac[] = "02:00:00:00:03:07";
+
 // A PodNet and a way to put an interface into a pod.
 class Host {
  public:
   virtual ~Host() = default;
   virtual PodNet& pods() = 0;
-  virtual void AddLink(const netns::Netns& pod, const std::string& name) = 0;
+  virtual void AddLink(const netns::Netns& pod, const std::string& name) = 0;  // with kMac
+  virtual void SetMac(const netns::Netns& pod, const std::string& name, const std::string& mac) = 0;
 };
 
 class FakeHost : public Host {
@@ -31,6 +35,9 @@ class FakeHost : public Host {
   PodNet& pods() override { return pods_; }
   void AddLink(const netns::Netns& pod, const std::string& name) override {
     pods_.AddLink(pod.identity(), name);
+  }
+  void SetMac(const netns::Netns& pod, const std::string& name, const std::string& mac) override {
+    pods_.SetMac(pod.identity(), name, *MacAddress::Parse(mac));
   }
 
  private:
@@ -41,7 +48,11 @@ class RealHost : public Host {
  public:
   PodNet& pods() override { return pods_; }
   void AddLink(const netns::Netns& pod, const std::string& name) override {
-    ASSERT_TRUE(netns::testing::Shell(pod, "ip link add " + name + " type veth peer name other"));
+    ASSERT_TRUE(netns::testing::Shell(
+        pod, "ip link add " + name + " address " + kMac + " type veth peer name other"));
+  }
+  void SetMac(const netns::Netns& pod, const std::string& name, const std::string& mac) override {
+    ASSERT_TRUE(netns::testing::Shell(pod, "ip link set " + name + " address " + mac));
   }
 
  private:
@@ -61,6 +72,7 @@ class PodNetContract : public ::testing::TestWithParam<Kind> {
   PodNetContract() {
     plan_.ifname = "net1";
     plan_.mtu = 1400;
+    plan_.mac = *MacAddress::Parse(kMac);
     plan_.gateway_mac = *MacAddress::Parse("02:52:41:49:4c:03");
     plan_.addresses = {*IpAddress::Parse("10.0.3.7")};
     plan_.gateways = {*IpAddress::Parse("169.254.1.1")};
@@ -110,11 +122,22 @@ TEST_P(PodNetContract, VerifyTellsOfAMissingInterface) {
   EXPECT_THAT(Deviations(), ElementsAre("net1: there is no such interface in the pod"));
 }
 
+TEST_P(PodNetContract, VerifyTellsOfAnotherMac) {
+  host_->AddLink(pod_, "net1");
+  ASSERT_TRUE(pods().Configure(pod_, plan_));
+  host_->SetMac(pod_, "net1", "02:66:66:66:66:66");
+  // The kernel forgets the neighbours with the address.
+  EXPECT_THAT(Deviations(),
+              Contains("net1: the MAC address is 02:66:66:66:66:66 instead of 02:00:00:00:03:07"));
+  plan_.mac = {};
+  EXPECT_THAT(Deviations(), Not(Contains(HasSubstr("the MAC address"))));
+}
+
 TEST_P(PodNetContract, VerifyTellsOfAMissingAddress) {
   host_->AddLink(pod_, "net1");
   ASSERT_TRUE(pods().Configure(pod_, plan_));
   plan_.addresses.push_back(*IpAddress::Parse("10.0.3.8"));
-  EXPECT_THAT(Deviations(), ::testing::Contains(HasSubstr("10.0.3.8/32 is missing")));
+  EXPECT_THAT(Deviations(), Contains(HasSubstr("10.0.3.8/32 is missing")));
 }
 
 TEST_P(PodNetContract, VerifyTellsOfRulesThatDeconfigureTook) {

@@ -76,6 +76,23 @@ class Lone:
         with kernel.inside(self.node.namespace):
             kernel.run([str(self.tests / "sweep_now"), attachment.container_id], env={"RAILCNI_ROOT": str(self.node.root)})
 
+    @contextmanager
+    def dead_port(self) -> Iterator[tuple[Attachment, Attachment]]:
+        """Two pods of a tenant; the first's representor has gone under it, and its interface with it."""
+        dead, alive = self.attachment("dead", 20), self.attachment("alive", 21)
+        try:
+            for each in (dead, alive):
+                self.chain().add(each)
+            kernel.run(["ip", "-n", self.node.namespace, "link", "del", representor_of(dead)])
+            yield dead, alive
+        finally:
+            for each in (dead, alive):
+                self.delete(each)
+            for name in ("dead", "alive"):
+                self.end_namespace(name)
+            self.mend(20)
+            self.mend(21)
+
     def poke(self) -> None:
         """As a plugin tells raild that the record has changed."""
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as s:

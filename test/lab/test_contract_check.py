@@ -46,6 +46,10 @@ class Attached:
         return str(self.result["ips"][0 if family == "-4" else 1]["gateway"])
 
     @property
+    def mac(self) -> str:
+        return str(self.result["interfaces"][1]["mac"])
+
+    @property
     def representor(self) -> str:
         return str(self.result["interfaces"][0]["name"])
 
@@ -202,6 +206,9 @@ FAULTS = [
                                                 "nud", "permanent"),
           lambda at: "02:00:00:00:00:99 instead of"),
     Fault("MTU changed", lambda at: at.ip("link", "set", "net1", "mtu", "1500"), lambda at: "MTU is 1500 instead of 4200"),
+    Fault("MAC changed", lambda at: at.ip("link", "set", "net1", "address", "02:66:66:66:66:66"),
+          lambda at: f"MAC address is 02:66:66:66:66:66 instead of {at.mac}",
+          lambda at: (at.ip("link", "set", "net1", "address", at.mac), at.mend_pod())),
     Fault("interface down", lambda at: at.ip("link", "set", "net1", "down"), lambda at: "net1: the interface is down"),
     Fault("interface renamed", lambda at: (at.ip("link", "set", "net1", "down"), at.ip("link", "set", "net1", "name", "other")),
           lambda at: "net1: there is no such interface",

@@ -10,7 +10,8 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from railcni_lab import kernel
+from lone import Lone, representor_of
+from railcni_lab import daemons, kernel
 from railcni_lab.layout import Node, bridge, uplink
 from world import Port, World, eventually, settle
 
@@ -203,6 +204,49 @@ def test_doctor_and_trace_find_a_wire_that_is_out(settled: World) -> None:
     settle(settled, 60)
     eventually("the doctor is content again", lambda: set(findings(settled, a1.node)), lambda f: f <= OF_A_LAB, 30)
     assert trace(settled, a1, a2.ipv4)["verdict"] == "REACHES"
+
+
+def test_trace_says_that_bgpd_is_gone(settled: World) -> None:
+    """What was learned stays for 120 s, and so do its rules: packets still go, and nobody knows for how long."""
+    a1, a2 = settled.port("a1"), settled.port("a2")
+    pid = daemons.pid_of(a1.node, "bgpd")
+    assert pid is not None
+    daemons.kill(pid)
+    try:
+        answer = eventually("the session is not there", lambda: trace(settled, a1, a2.ipv4),
+                            lambda found: found["reason"] == "BGP_DOWN", 30)
+        assert answer["verdict"] == "DOUBTFUL", answer
+        assert {r.get("bgpState", "") for r in settled.railctl(a1.node, "get", "rails")["rails"]} == {""}
+    finally:
+        daemons.start_frr_daemon(a1.node, "bgpd", bmp=True)
+    settle(settled, 60)
+    assert trace(settled, a1, a2.ipv4)["verdict"] == "REACHES"
+
+
+def test_a_pod_whose_representor_is_gone_is_not_shown_as_healthy(lone: Lone) -> None:
+    """Its namespace lives and its rules stand. Open vSwitch's userspace datapath notices when it opens the port anew."""
+    world, node = lone.world, lone.node
+
+    def attachments() -> dict[str, Any]:
+        return {a["pod"]["name"]: a for a in world.railctl(node, "get", "attachments")["attachments"]}
+
+    with lone.dead_port() as (dead, _):
+        (finding,) = findings(world, node)["port-not-working"]
+        assert f"no link {representor_of(dead)}" in finding["what"] and "dead" in finding["subject"], finding
+        pid = daemons.pid_of(node, "ovs-vswitchd")
+        assert pid is not None
+        daemons.kill(pid)
+        daemons.start_vswitchd(node)
+        seen = eventually("its rules are not in place", attachments,
+                          lambda all_of_it: not all_of_it["dead"].get("rules_in_place") and
+                          all_of_it["alive"].get("rules_in_place"), 30)
+        assert "rules-missing" not in findings(world, node)
+        for words in (["alive", seen["dead"]["addresses"][0]], ["dead", seen["alive"]["addresses"][0]]):
+            status, text = ask(world, node, "trace", *words, "-o", "json")
+            answer = json.loads(text)
+            assert (status, answer["verdict"], answer["reason"]) == (FOUND, "DROPPED", "PORT_NOT_WORKING"), text
+            assert representor_of(dead) in answer["sentence"], text
+    eventually("the doctor is content again", lambda: set(findings(world, node)), lambda f: "port-not-working" not in f, 30)
 
 
 def test_doctor_says_when_open_vswitch_does_not_answer_and_the_rest_goes_on(settled: World) -> None:

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 
 import pytest
+from lone import Lone, representor_of
 from railcni_lab import daemons, kernel, vty
 from railcni_lab.layout import Node, bridge, representor, uplink
 from tables import Tables
@@ -166,6 +167,36 @@ def test_ports_and_bridges(world: World, node: Node, repaired: Callable[..., Non
     settle(world, seconds=45)
 
 
+def test_a_dead_port_wakes_nobody_and_keeps_nobody_waiting(lone: Lone) -> None:
+    """Its device is gone and somebody removes it: raild tries to add it at the pace of its back-off, though each try is two
+    transactions that OVSDB tells of, and repairs whatever else happens to the rail as ever."""
+    world, node = lone.world, lone.node
+
+    def next_cfg() -> int:
+        return int(world.vsctl(node, "get", "Open_vSwitch", ".", "next_cfg"))
+
+    def failing() -> str:
+        health = world.railctl(node, "get", "node")["node"]["health"]
+        return next(h for h in health if h["part"] == "rail rail0").get("problem", "")
+
+    with lone.dead_port() as (dead, alive):
+        gone, there = representor_of(dead), representor_of(alive)
+        wanted = {r for r in rules(world, node) if f"in_port={world.ofport(node, there)}" in r[2]}
+        assert wanted
+        world.vsctl(node, "del-port", bridge(0), gone)
+        eventually("raild says so", failing, lambda problem: gone in problem)
+        before = next_cfg()
+        time.sleep(5)  # not waited for: watched
+        raised = next_cfg() - before
+        assert 0 < raised <= 20, f"{raised} transactions in 5 s: each try is 2, and the back-off leaves time for 5"
+        ofctl(node, "del-flows", f"cookie=0x{OURS:x}00000000/0xffffffff00000000")
+        eventually("the other pod's rules", lambda: wanted - rules(world, node), lambda missing: not missing, SECONDS)
+        world.vsctl(node, "del-port", bridge(0), there)
+        eventually("the other pod's port", lambda: there in world.vsctl(node, "list-ports", bridge(0)).split(), bool, SECONDS)
+        assert gone in failing()
+    eventually("it is right again", failing, lambda problem: problem == "", 45)
+
+
 def test_bgp_configuration(world: World, node: Node, repaired: Callable[..., None]) -> None:
     leaf_answers(world, node)
     sessions_up(node)
@@ -180,6 +211,17 @@ def test_bgp_configuration(world: World, node: Node, repaired: Callable[..., Non
 
     repaired("BGP network, table-map, route-map and neighbour removed", break_it, lambda: sorted(running(node)) == wanted)
     sessions_up(node)
+    # Nobody tells raild of an edit of a route-map.
+    tenants = network.split()[-1]
+
+    def edit_them() -> None:
+        vty.configure(node.frr_dir, [f"route-map {tenants} permit 10", "set large-community 1:2:3", "exit",
+                                     "route-map railcni-rail0-out permit 5", "exit", "route-map railcni-in deny 5", "exit",
+                                     "route-map railcni-rail1-out permit 10", "match ip address theirs", "exit"])
+
+    repaired("BGP route-maps edited", edit_them, lambda: sorted(running(node)) == wanted, AUDIT_SECONDS)
+    repaired("a tenant's BGP route-map removed", lambda: vty.configure(node.frr_dir, [f"no route-map {tenants}"]),
+             lambda: sorted(running(node)) == wanted, AUDIT_SECONDS)
     # bgpd pushes not a word of that: the end of the connection tells.
     repaired("BGP neighbour removed", lambda: vty.configure(node.frr_dir, [f"router bgp {node.asn}", f"no neighbor {bridge(0)}"]),
              lambda: sorted(running(node)) == wanted)

@@ -56,7 +56,9 @@ class World:
                     representor, self.ofport(node, representor))
 
     def ofport(self, node: Node, interface: str) -> int:
-        return int(self.vsctl(node, "get", "Interface", interface, "ofport"))
+        """0: the switch has given it none yet."""
+        given = self.vsctl(node, "get", "Interface", interface, "ofport")
+        return 0 if given == "[]" else int(given)
 
     def uplink_ofport(self, node: Node, rail: int) -> int:
         return self.ofport(node, uplink(rail))

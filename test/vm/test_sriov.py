@@ -110,6 +110,23 @@ def test_it_comes_back_as_it_was_when_the_namespace_died_first(world: World, nic
     assert nic.state(0) == before
 
 
+def test_two_come_back_as_they_were_when_their_pods_have_swapped_their_names(world: World, nic: Nic) -> None:
+    before = [nic.state(i) for i in (0, 1)]
+    swapped = [Pod(world, name, vf, SETTINGS) for name, vf in zip(("here", "there"), nic.vfs)]
+    for pod, other in zip(swapped, reversed(before)):
+        pod.add()
+        kernel.run(["ip", "-n", pod.namespace, "link", "set", "net1", "down"])
+        kernel.run(["ip", "-n", pod.namespace, "link", "set", "net1", "name", other["name"]])
+    for pod in swapped:
+        pod.kill_namespace()
+    daemons.wait_until("both VFs are on the host under each other's names",
+                       lambda: [(nic.netdev(vf) or {}).get("ifname") for vf in nic.vfs] == [b["name"] for b in reversed(before)],
+                       PATIENCE)
+    for pod in swapped:
+        pod.delete()
+    daemons.wait_until("both are as they were", lambda: [nic.state(i) for i in (0, 1)] == before, PATIENCE)
+
+
 def test_it_comes_back_as_it_was_when_add_was_killed_half_way(world: World, nic: Nic, before: dict[str, Any],
                                                                tmp_path: Path) -> None:
     # An IPAM plugin that never answers holds ADD while the device moves; it knows whom to kill.

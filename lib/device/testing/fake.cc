@@ -21,6 +21,11 @@ void Fake::KillNamespace(const netns::Identity& pod) {
   std::erase_if(entries_, [&](const auto& entry) { return entry.second.pod == pod; });
 }
 
+void Fake::ReturnSwapped(const std::string& one, const std::string& other) {
+  for (const std::string& device : {one, other}) entries_.at(device).pod.reset();
+  std::swap(entries_.at(one).state.netdev, entries_.at(other).state.netdev);
+}
+
 void Fake::FailOn(const std::string& function, Error error) {
   failures_[function] = std::move(error);
 }
@@ -40,11 +45,21 @@ Status Fake::Begin(const std::string& function) {
   return {};
 }
 
+tl::unexpected<Error> Fake::NotOf(const config::Rail& rail, const std::string& id) {
+  return Fail(Code::kInvalid, "device '" + id + "' is not one of rail " + rail.name);
+}
+
+Status Fake::CheckRail(const config::Rail& rail, const std::string& id) {
+  const auto it = entries_.find(id);
+  if (it == entries_.end() || it->second.rail == rail.name) return {};
+  return NotOf(rail, id);
+}
+
 Result<Device> Fake::Find(const config::Rail& rail, const std::string& id) {
   RAIL_TRY(Begin("Find"));
   const bool listed =
       std::ranges::any_of(rail.devices, [&](const auto& entry) { return entry.device == id; });
-  if (!listed) return Fail(Code::kInvalid, "device '" + id + "' is not one of rail " + rail.name);
+  if (!listed) return NotOf(rail, id);
   const auto it = entries_.find(id);
   if (it == entries_.end() || it->second.pod || it->second.rail != rail.name) {
     return Fail(Code::kNotFound, "device " + id + " is not on the host now");
@@ -84,6 +99,13 @@ Result<MacAddress> Fake::MoveIn(const Device& device, const netns::Netns& pod, c
   return entry.state.mac;
 }
 
+Result<std::vector<std::string>> Fake::Verify(const Saved& saved, const std::optional<Settings>&,
+                                              const netns::Netns&) {
+  RAIL_TRY(Begin("Verify"));
+  const auto it = amiss_.find(saved.id);
+  return it == amiss_.end() ? std::vector<std::string>() : it->second;
+}
+
 Status Fake::Restore(const Saved& saved, const netns::Netns* pod, const std::string&, Deadline) {
   RAIL_TRY(Begin("Restore"));
   calls_.push_back("Restore " + saved.id);
@@ -95,6 +117,11 @@ Status Fake::Restore(const Saved& saved, const netns::Netns* pod, const std::str
   it->second.pod.reset();
   it->second.ifname.clear();
   it->second.state = saved;
+  for (const auto& [id, other] : entries_) {
+    if (id == saved.id || other.pod || other.state.netdev != saved.netdev) continue;
+    it->second.state.netdev = "of-" + saved.id;
+    return Fail(Code::kExists, saved.netdev + " is another's name now");
+  }
   return {};
 }
 

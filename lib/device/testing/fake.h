@@ -22,8 +22,18 @@ class Fake : public Backend {
   // The namespace dies, and its devices with it, as virtual ones do.
   void KillNamespace(const netns::Identity& pod);
 
+  // The namespace has died, and the kernel has returned them under each other's names, as physical ones.
+  void ReturnSwapped(const std::string& one, const std::string& other);
+  // It is a virtual function from now on.
+  void MakeVf(const std::string& device) { entries_.at(device).state.vf.emplace(); }
+
   // The next call of the function called `function` fails with `error`, having done nothing.
   void FailOn(const std::string& function, Error error);
+
+  // What Verify says of the device.
+  void Amiss(const std::string& device, std::vector<std::string> sentences) {
+    amiss_[device] = std::move(sentences);
+  }
 
   // Where the device is: the pod's identity, or nothing when it is on the host (or gone).
   std::optional<netns::Identity> Where(const std::string& device) const;
@@ -33,9 +43,12 @@ class Fake : public Backend {
   const std::vector<std::string>& calls() const { return calls_; }
 
   Result<Device> Find(const config::Rail& rail, const std::string& id) override;
+  Status CheckRail(const config::Rail& rail, const std::string& id) override;
   Result<Saved> Save(const Device& device) override;
   Result<MacAddress> MoveIn(const Device& device, const netns::Netns& pod, const std::string& ifname,
                             uint32_t mtu) override;
+  Result<std::vector<std::string>> Verify(const Saved& saved, const std::optional<Settings>& settings,
+                                          const netns::Netns& pod) override;
   Status Restore(const Saved& saved, const netns::Netns* pod, const std::string& ifname,
                  Deadline deadline) override;
 
@@ -47,9 +60,11 @@ class Fake : public Backend {
     std::string ifname;
   };
 
+  static tl::unexpected<Error> NotOf(const config::Rail& rail, const std::string& id);
   Status Begin(const std::string& function);
 
   std::map<std::string, Entry> entries_;
+  std::map<std::string, std::vector<std::string>> amiss_;
   std::map<std::string, Error> failures_;
   std::vector<std::string> calls_;
 };

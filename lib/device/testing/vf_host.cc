@@ -86,6 +86,7 @@ VfHost::VfHost(netlink::RdmaNetns mode)
     return std::make_unique<Event>(on_wait);
   };
   backend_.emplace(host, open_inside, std::move(edges));
+  rdma.on_change = [this] { SyncRdma(); };
 }
 
 void VfHost::AddVf(const std::string& address, int pf, uint32_t index, const std::string& name) {
@@ -110,16 +111,27 @@ void VfHost::Sync() {
     for (const netlink::Link& link : *links) {
       if (link.parent_device == address) machine.AddNetdev(link.name, sriov::testing::DevicePath(address));
     }
+  }
+  SyncRdma();
+}
+
+void VfHost::SyncRdma() {
+  for (const auto& [address, index] : rdma_of_) {
     const std::string infiniband = sriov::testing::DevicePath(address) + "/infiniband";
-    if (!rdma_of_.contains(address)) continue;
     machine.Remove(infiniband);
     for (const auto& entry : rdma.devices()) {
       const bool seen = rdma.mode() == netlink::RdmaNetns::kShared || entry.where == host_ns_.identity();
-      if (entry.device.index == rdma_of_.at(address) && seen) {
+      if (entry.device.index == index && seen) {
         machine.Write(infiniband + "/" + entry.device.name + "/node_guid", "");
       }
     }
   }
+}
+
+void VfHost::RecountRdma() {
+  const auto last = static_cast<uint32_t>(rdma.devices().size() - 1);
+  for (auto& entry : rdma.devices()) entry.device.index = last - entry.device.index;
+  for (auto& [address, index] : rdma_of_) index = last - index;
 }
 
 Status VfHost::On(const std::function<Status()>& body) {
@@ -132,11 +144,12 @@ void VfHost::KillPod() {
   pod_.reset();
   on_wait = [this, pod] {
     rdma.Kill(pod, host_ns_.identity());
+    SyncRdma();
     int number = 0;
     const auto links = inside.ListLinks();
     for (netlink::Link link : *links) {
       inside.RemoveLink(link.name);
-      link.name = "dev" + std::to_string(number++);
+      if (host.GetLink(link.name)) link.name = "dev" + std::to_string(number++);
       host.AddLink(link);
     }
   };

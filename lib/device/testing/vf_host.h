@@ -37,13 +37,16 @@ class VfHost {
 
   // Runs in the host's namespace, with sysfs as it is then.
   Status On(const std::function<Status()>& body);
-  // The pod's namespace ends; the kernel brings its devices back, the links as dev0, dev1, ... when they are waited for.
+  // The pod's namespace ends; the kernel brings its devices back when they are waited for: under the names that they have, or as dev0,
+  // dev1, ... where these are taken.
   void KillPod();
   // The VF has no RDMA device: mlx5_ib is not loaded.
   void ForgetRdma(const std::string& address) {
     rdma_of_.erase(address);
     machine.Remove(sriov::testing::DevicePath(address) + "/infiniband");
   }
+  // As a boot does: the kernel counts the RDMA devices in another order.
+  void RecountRdma();
   // sysfs as the devices are now; On does it too.
   void Sync();
 
@@ -55,6 +58,7 @@ class VfHost {
   std::function<void()> on_wait;  // what happens while Restore waits; at first: what KillPod says
 
  private:
+  void SyncRdma();
   void AddVf(const std::string& address, int pf, uint32_t index, const std::string& name);
 
   const netns::Netns host_ns_;

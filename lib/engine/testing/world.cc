@@ -38,6 +38,10 @@ class Devices : public device::Backend {
     RAIL_TRY(world_.gate.Call(Edge::kDevices, "Find"));
     return world_.devices.Find(rail, id);
   }
+  Status CheckRail(const config::Rail& rail, const std::string& id) override {
+    RAIL_TRY(world_.gate.Call(Edge::kDevices, "CheckRail"));
+    return world_.devices.CheckRail(rail, id);
+  }
   Result<device::Saved> Save(const device::Device& device) override {
     RAIL_TRY(world_.gate.Call(Edge::kDevices, "Save"));
     return world_.devices.Save(device);
@@ -48,6 +52,12 @@ class Devices : public device::Backend {
     RAIL_ASSIGN(const MacAddress mac, world_.devices.MoveIn(device, pod, ifname, mtu));
     world_.pods.AddLink(pod.identity(), ifname);
     return mac;
+  }
+  Result<std::vector<std::string>> Verify(const device::Saved& saved,
+                                          const std::optional<device::Settings>& settings,
+                                          const netns::Netns& pod) override {
+    RAIL_TRY(world_.gate.Call(Edge::kDevices, "Verify"));
+    return world_.devices.Verify(saved, settings, pod);
   }
   Status Restore(const device::Saved& saved, const netns::Netns* pod, const std::string& ifname,
                  Deadline deadline) override {
@@ -235,6 +245,7 @@ Deps World::deps() {
   };
   deps.ipam = ipam_through_.get();
   deps.poke = [this] { ++pokes; };
+  deps.now = [this] { return Clock::now() + passed; };
   deps.solicit_routers = [this](const std::string& interface) -> Status {
     solicited.push_back(interface);
     return {};

@@ -116,6 +116,7 @@ class World {
   cni::testing::FakeIpam ipam;
   state::testing::Memory record;
   int pokes = 0;
+  Clock::duration passed{};            // by how much raild's clock is ahead of the real one
   std::vector<std::string> solicited;  // interfaces
 
  private:

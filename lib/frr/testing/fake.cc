@@ -22,7 +22,9 @@ Status FakeBgp::AnnounceAll(const std::vector<Announcement>& announcements, Dead
         address.is_link_local()) {
       return Fail(Code::kInvalid, "not the address of a pod");
     }
-    if (foreign_.contains(address)) return Fail(Code::kExists, "a network statement that is not ours");
+    if (foreign_.contains(address)) {
+      return Fail(Code::kExists, "a network statement that is not ours for " + address.ToHostPrefix());
+    }
   }
   for (const Announcement& announcement : announcements) {
     const auto [it, inserted] = announced_.try_emplace(announcement.address, announcement);
@@ -165,6 +167,12 @@ void FakeBgp::SetSession(const std::string& interface, const std::string& state)
   if (state == kEstablished) return;
   for (auto& [prefix, paths] : learned_) version_ += paths.erase(interface);
   std::erase_if(learned_, [](const auto& entry) { return entry.second.empty(); });
+}
+
+void FakeBgp::RemoveNeighbor(const std::string& interface) {
+  SetSession(interface, "Idle");
+  states_.erase(interface);
+  if (base_) std::erase_if(base_->rails, [&](const RailPeer& rail) { return rail.interface == interface; });
 }
 
 void FakeBgp::Learn(const IpPrefix& prefix, const std::vector<tenancy::LargeCommunity>& communities,

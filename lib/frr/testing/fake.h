@@ -46,7 +46,9 @@ class FakeBgp : public Bgp {
   void StartAs(uint32_t asn);                        // somebody made an instance of this AS
   void AddForeignNetwork(const IpAddress& address);  // a `network` statement that is not ours
   const std::set<IpAddress>& foreign_networks() const { return foreign_; }
+  void EditRouteMapOf(const IpAddress& address) { announced_.at(address).edited = true; }
   void SetSession(const std::string& interface, const std::string& state);
+  void RemoveNeighbor(const std::string& interface);                  // somebody removes its statement
   const std::vector<std::string>& resets() const { return resets_; }  // sessions, as they were reset
   void SetUptime(uint64_t uptime_ms) {
     uptime_ms_ = uptime_ms;

@@ -23,6 +23,7 @@ class View : public Rdma {
     RAIL_ASSIGN(RdmaMachine::Device * entry, Find(device));
     if (machine_.Find(std::string(name)) != nullptr) return Fail(Code::kExists, "the name is taken");
     entry->device.name = name;
+    machine_.on_change();
     return {};
   }
 
@@ -31,6 +32,7 @@ class View : public Rdma {
     if (machine_.mode() == RdmaNetns::kShared) return Fail(Code::kUnsupported, "shared mode");
     RAIL_ASSIGN(const auto there, netns::Netns::Open("/proc/self/fd/" + std::to_string(netns_fd)));
     entry->where = there.identity();
+    machine_.on_change();
     return {};
   }
 
@@ -71,6 +73,12 @@ void RdmaMachine::Rename(const std::string& from, const std::string& to) {
 const RdmaMachine::Device* RdmaMachine::Find(const std::string& name) const {
   const auto it = std::ranges::find(devices_, name, [](const Device& entry) { return entry.device.name; });
   return it == devices_.end() ? nullptr : &*it;
+}
+
+std::vector<std::string> RdmaMachine::Names() const {
+  std::vector<std::string> names;
+  for (const Device& entry : devices_) names.push_back(entry.device.name);
+  return names;
 }
 
 Result<std::unique_ptr<Rdma>> RdmaMachine::Open() {

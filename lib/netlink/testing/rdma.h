@@ -7,6 +7,7 @@
 // Source:   kernel drivers/infiniband/core/device.c: names are unique on the machine, an index stays with its device
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -32,8 +33,11 @@ class RdmaMachine {
   RdmaNetns mode() const { return mode_; }
   std::vector<Device>& devices() { return devices_; }
   const Device* Find(const std::string& name) const;
+  std::vector<std::string> Names() const;  // in the order in which they were added
 
   Result<std::unique_ptr<Rdma>> Open();
+
+  std::function<void()> on_change = [] {};  // after a device was renamed or moved through a view
 
  private:
   const RdmaNetns mode_;

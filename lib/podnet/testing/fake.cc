@@ -71,6 +71,10 @@ Result<std::vector<std::string>> Fake::Verify(const netns::Netns& pod, const Pla
   if (it == configured_.end() || (plan.mtu != 0 && it->second.mtu != plan.mtu)) {
     found.push_back(plan.ifname + ": the MTU is not " + std::to_string(plan.mtu));
   }
+  if (it != configured_.end() && !plan.mac.is_zero() && it->second.mac != plan.mac) {
+    found.push_back(plan.ifname + ": the MAC address is " + it->second.mac.ToString() + " instead of " +
+                    plan.mac.ToString());
+  }
   if (!ruled_.contains(key)) found.push_back(plan.ifname + ": its policy rules are missing");
   return found;
 }

@@ -24,6 +24,10 @@ class Fake : public PodNet {
   // An interface comes into a pod, or leaves it and takes with it all but the policy rules.
   void AddLink(const netns::Identity& pod, const std::string& name);
   void RemoveLink(const netns::Identity& pod, const std::string& name);
+  // By the pod, after Configure.
+  void SetMac(const netns::Identity& pod, const std::string& name, const MacAddress& mac) {
+    configured_.at({pod.inode, name}).mac = mac;
+  }
   void EndNamespace(const netns::Identity& pod);
 
   // The next call of the function called `function` fails with `error`, having done nothing.
