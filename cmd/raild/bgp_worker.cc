@@ -147,7 +147,8 @@ void BgpWorker::Poll() {
     return;
   }
   if (repair_.audit_due()) Audit();
-  if (feed_ && !repair_.wants_feed()) CloseFeed("it cannot be relied upon");
+  if (!feed_) return;
+  if (const std::string why = repair_.feed_to_close(); !why.empty()) CloseFeed(why);
 }
 
 }  // namespace rail::raild

@@ -10,6 +10,7 @@ namespace {
 
 constexpr uint8_t kVersion = 3;
 constexpr size_t kCommonHeader = 6;
+constexpr size_t kBgpHeader = 19;  // RFC 4271 section 4.1
 
 // RFC 7854 section 4.1
 enum MessageType : uint8_t {
@@ -60,7 +61,7 @@ std::string_view ReadBgpMessage(Bytes& bytes) {
   Bytes ahead = bytes;
   ahead.Raw(16);
   const uint16_t length = ahead.U16();
-  return bytes.Raw(ahead.ok() ? std::max<size_t>(length, 19) : bytes.left() + 1);
+  return bytes.Raw(ahead.ok() ? std::max(size_t{length}, kBgpHeader) : bytes.left() + 1);
 }
 
 Message Of(Message::Kind kind, std::string reason = "") {
@@ -74,6 +75,14 @@ Message Malformed(const std::string& reason) {
   return Of(Message::Kind::kMalformed, reason);
 }
 
+// bgpd puts a bare header in place of an OPEN that it has not kept (after two connections that met): that names no family, and
+// any may come.
+Result<std::vector<Family>> ReadOpenFamilies(Bytes& bytes) {
+  const std::string_view open = ReadBgpMessage(bytes);
+  if (open.size() == kBgpHeader) return std::vector{Family::kIpv4, Family::kIpv6};
+  return DecodeOpenFamilies(open);
+}
+
 Message ReadPeerUp(const PeerHeader& header, Bytes bytes) {
   Message up = Of(Message::Kind::kPeerUp);
   up.peer = header.peer;
@@ -81,8 +90,8 @@ Message ReadPeerUp(const PeerHeader& header, Bytes bytes) {
   up.local = ReadAddress(bytes, (header.flags & kFlagV6) != 0);
   up.local_port = bytes.U16();
   up.remote_port = bytes.U16();
-  const auto sent = DecodeOpenFamilies(ReadBgpMessage(bytes));
-  const auto received = DecodeOpenFamilies(ReadBgpMessage(bytes));
+  const auto sent = ReadOpenFamilies(bytes);
+  const auto received = ReadOpenFamilies(bytes);
   if (!bytes.ok()) return Malformed("a Peer Up that is shorter than its fields");
   if (!sent) return Malformed("Peer Up: " + sent.error().message);
   if (!received) return Malformed("Peer Up: " + received.error().message);

@@ -147,6 +147,17 @@ TEST(Decode, OnlyFamiliesOfBothSidesCount) {
   EXPECT_EQ(decoded.remote_port, 40000);
 }
 
+// As of bgpd when two connections of one session have met: "missing TX OPEN message" in its log.
+TEST(Decode, ASessionWhoseOpenIsNotKeptIsUpForAnyFamily) {
+  const std::string bare = std::string(16, '\xff') + U16(19) + '\x01';
+  for (const bool sent : {false, true}) {
+    const std::string other = BgpOpen({Family::kIpv6});
+    const std::string up = BmpMessage(3, BmpPeerHeader(kLeaf, 1500) + std::string(16, '\0') + U16(179) +
+                                             U16(40000) + (sent ? other : bare) + bare);
+    EXPECT_EQ(DecodeAs(Kind::kPeerUp, up).families.size(), sent ? 1U : 2U);
+  }
+}
+
 TEST(Decode, SaysWhyTheRouterEnds) {
   EXPECT_EQ(DecodeAs(Kind::kEnded, BmpMessage(5, U16(1) + U16(2) + U16(2))).reason, "out of resources");
   EXPECT_EQ(DecodeAs(Kind::kEnded, BmpMessage(5, U16(0) + U16(2) + "hi")).reason, "no reason given");

@@ -120,7 +120,8 @@ bool Remotes::AwaitsEndOfRib() const {
 
 void Remotes::PeerDown(const bmp::Message& message, Deadline now) {
   const auto known = index_.find(message.peer);
-  if (known == index_.end()) return;  // a session that never was up
+  // A new connection begins with those that are down, too.
+  if (known == index_.end() || !peers_[known->second].up) return;
   session_news_ = true;
   peers_[known->second].up = peers_[known->second].settled = false;
   MarkStale(known->second, now);

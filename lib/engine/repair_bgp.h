@@ -34,7 +34,8 @@ class BgpRepair {
   bool wants_feed() const { return why_no_feed_.empty(); }
   void FeedOpened();
   void FeedClosed(const std::string& why);
-  bool feed_open() const { return feed_open_; }
+  // Why this connection is of no use any more, and is to be closed; "" it is.
+  std::string feed_to_close() const;
   void Pushed(const bmp::Message& message);
   // After a row of Pushed: true: there is something new in the picture.
   bool Tell();
@@ -66,6 +67,8 @@ class BgpRepair {
   Status Sessions(Edges& edges, bool& changed);
   Status Table(Edges& edges);
   void JudgeAmbiguity(const std::vector<frr::Session>& sessions);
+  bool FeedToBeJudged() const;
+  Status JudgeFeed(Edges& edges);
   bool LearnAndTell(Edges& edges);
   bool TellIf(bool changed);
   std::vector<IpAddress> Contested(const RemoteTable& table) const;
@@ -96,6 +99,13 @@ class BgpRepair {
   std::optional<Deadline> feed_due_;  // bgpd was told to push and has until then to connect
   bool feed_open_ = false;
   bool feed_settling_ = false;  // bgpd was told something new about its feed since the last connection
+  // bgpd may hold back what it should push: a session was lost since the connection was opened, or is down.
+  bool session_lost_ = false;
+  bool feed_stuck_ = false;
+  std::optional<Deadline>
+      judge_again_;       // once more, and as long as bgpd may keep routes of a session that is down
+  Deadline keeps_until_;  // no longer than this
+  std::optional<uint64_t> feed_version_;     // bgpd's table when the connection was last known to be of use
   std::optional<Deadline> contested_since_;  // some addresses have two tenants
 
   std::optional<uint64_t> table_version_;  // of what was polled; nothing: ask again

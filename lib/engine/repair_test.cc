@@ -509,6 +509,88 @@ TEST_F(RepairTest, ASessionWhoseNeighborIsRemovedIsNotThereAndWhatItHasToldStays
   EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2));
 }
 
+// bgpd's connection for what it pushes is open.
+class PushedTo : public RepairTest {
+ protected:
+  void SetUp() override {
+    Settle();
+    raild->bgp.OfferFeed(11019);
+    raild->bgp.FeedOpened();
+    raild->Poll();
+  }
+  void Reopen() {
+    raild->bgp.FeedClosed("");
+    raild->bgp.FeedOpened();
+    raild->Poll();
+  }
+  bool IsToBeClosed() {
+    raild->Poll();
+    return !raild->bgp.feed_to_close().empty();
+  }
+};
+
+TEST_F(PushedTo, IsOpenedAnewWhenBgpdHasQueuedWhatALostSessionHadTold) {
+  EXPECT_FALSE(IsToBeClosed());
+  for (const char* lost : {"Idle", "removed"}) {
+    SCOPED_TRACE(lost);
+    world.bgp.SetSession("br-rail1", "Clearing");
+    raild->bgp.ConnectionGone();
+    EXPECT_FALSE(IsToBeClosed());
+    if (lost == std::string("removed")) {
+      world.bgp.RemoveNeighbor("br-rail1");
+    } else {
+      world.bgp.SetSession("br-rail1", lost);
+    }
+    EXPECT_TRUE(IsToBeClosed());
+    Reopen();
+    EXPECT_FALSE(IsToBeClosed()) << "once is enough";
+    world.bgp.SetSession("br-rail1", "Established");
+    raild->bgp.ConnectionGone();
+    EXPECT_FALSE(IsToBeClosed());
+  }
+}
+
+TEST_F(PushedTo, IsOpenedAnewForASessionThatCameBackBetweenTwoLooks) {
+  world.bgp.SetUptime(1000);
+  raild->bgp.ConnectionGone();
+  EXPECT_TRUE(IsToBeClosed());
+}
+
+TEST_F(PushedTo, IsOpenedAnewWhenBgpdSaysThatASessionHasGone) {
+  bmp::Message message;
+  message.peer = {0, Ip("fe80::1"), 4200000101, 1};
+  message.kind = bmp::Message::Kind::kPeerDown;
+  raild->bgp.Pushed(message);
+  EXPECT_FALSE(IsToBeClosed()) << "one that has not been up";
+  message.kind = bmp::Message::Kind::kPeerUp;
+  raild->bgp.Pushed(message);
+  EXPECT_FALSE(IsToBeClosed());
+  message.kind = bmp::Message::Kind::kPeerDown;
+  raild->bgp.Pushed(message);
+  EXPECT_TRUE(IsToBeClosed());
+}
+
+TEST_F(PushedTo, IsOpenedAnewWhileASessionIsDownIfTheTableHasChanged) {
+  world.bgp.SetSession("br-rail1", "Idle");
+  raild->bgp.ConnectionGone();
+  EXPECT_TRUE(IsToBeClosed());
+  Reopen();
+  for (int i = 0; i < 3; ++i) {
+    world.passed += std::chrono::seconds(30);
+    EXPECT_FALSE(IsToBeClosed()) << "nothing can be held back";
+    world.LearnRemote("10.0.9." + std::to_string(i), "ns-a");
+    EXPECT_FALSE(IsToBeClosed()) << "not before it is time to look again";
+    world.passed += std::chrono::seconds(30);
+    EXPECT_TRUE(IsToBeClosed());
+    Reopen();
+  }
+  world.passed += std::chrono::seconds(4095);
+  EXPECT_FALSE(IsToBeClosed());
+  world.LearnRemote("10.0.9.9", "ns-a");
+  world.passed += std::chrono::seconds(60);
+  EXPECT_FALSE(IsToBeClosed()) << "bgpd keeps nothing of it any more";
+}
+
 // Remotes.
 
 TEST_F(RepairTest, InstallsRemotesOfTenantsThatArePresentOnly) {

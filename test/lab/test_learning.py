@@ -54,9 +54,12 @@ class Announcer:
         configure(self.leaf, f"router bgp {self.leaf.asn}", f"address-family {family} unicast",
                   f"no network {prefix} route-map {self.given.pop(prefix)}")
 
-    def close(self) -> None:
+    def withdraw_all(self) -> None:
         for prefix in list(self.given):
             self.withdraw(prefix)
+
+    def close(self) -> None:
+        self.withdraw_all()
         for name in self.maps:
             configure(self.leaf, f"no route-map {name}")
 
@@ -149,6 +152,32 @@ def test_two_tenants_of_one_address_reach_nobody(world: World, announcers: list[
     announcers[1].withdraw(prefix)
     eventually("one is left", lambda: len(rules_about(world, node, 0, address)), lambda n: n == 2, 30)
     eventually("it is right again", health, lambda all_of_it: not any(address in problem for problem in all_of_it), 30)
+
+
+def test_what_a_lost_session_had_told_holds_nothing_back(world: World, announcers: list[Announcer]) -> None:
+    """bgpd 8.4 pushes nothing while what it has queued is of a session that is down: its connection is opened anew."""
+    node, leaf = world.lab.find_node("n1"), world.lab.leaf(0)
+    marks = communities(id_of(world, node, "tenant-a"), 1)
+    told_by_the_lost = [f"10.0.99.{i}/32" for i in range(100, 120)]
+    for prefix in told_by_the_lost:
+        announcers[0].announce(prefix, communities(id_of(world, node, "tenant-a"), 0))
+    eventually("all of them", lambda: remotes(world, node), lambda r: {p.split("/")[0] for p in told_by_the_lost} <= set(r), 30)
+    log = node.log_dir / "raild.log"
+    before = len(log.read_text())
+    kernel.run(["ip", "-n", leaf.namespace, "link", "set", node.name, "down"])
+    try:
+        eventually("the session is lost", lambda: vty.sessions(node.frr_dir)[bridge(0)], lambda s: s != "Established", 30)
+        for address in ("10.0.99.121", "10.0.99.122"):
+            announcers[1].announce(f"{address}/32", marks)
+            eventually("what the other rail's leaf tells is learned", lambda a=address: a in remotes(world, node),
+                       lambda there: there, 10)
+        opened = log.read_text()[before:].count("bgpd pushes what it learns")
+        assert opened == 1, f"the connection was opened anew {opened} times"
+    finally:
+        kernel.run(["ip", "-n", leaf.namespace, "link", "set", node.name, "up"])
+    for one in announcers:
+        one.withdraw_all()
+    settle(world, seconds=60)
 
 
 def test_a_new_raild_drops_nothing(world: World) -> None:
