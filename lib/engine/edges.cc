@@ -48,6 +48,14 @@ Result<device::Backend*> Edges::Devices() {
   return devices_.get();
 }
 
+Result<FileLock> Edges::LockDevices(const config::Rail& rail) {
+  if (!rail.manage_sriov) return FileLock();
+  auto lock = openers_.lock_devices(FileLock::Kind::kShared);
+  if (!lock && lock.error().code == Code::kBusy)
+    lock.error().message = "raild is preparing a NIC of this node, and its VFs come and go: try again";
+  return lock;
+}
+
 Status Edges::ReleaseAddresses(const cni::IpamCall& call) {
   if (auto released = openers_.release_addresses(call, CallDeadline()); !released) {
     const cni::CniError& error = released.error();

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "lib/base/clock.h"
+#include "lib/base/file_lock.h"
 #include "lib/cni/ipam.h"
 #include "lib/device/device.h"
 #include "lib/engine/view.h"
@@ -36,11 +37,14 @@ struct Openers {
   std::function<Result<std::unique_ptr<netlink::Netlink>>()> netlink;  // the host's namespace
   std::function<std::unique_ptr<device::Backend>(netlink::Netlink&)> devices;
   std::function<cni::Outcome<void>(const cni::IpamCall&, Deadline)> release_addresses;
-  // Makes a rail's NIC what node.json asks for and says what was changed; `claimed`: devices that attachments hold. As
-  // sriov::Preparer::Ensure. Empty: nobody prepares NICs here.
+  // Makes a rail's NIC what node.json asks for and says what was changed. As sriov::Preparer::Ensure. Empty: nobody prepares NICs
+  // here.
   std::function<Result<std::vector<std::string>>(const config::Rail& rail,
-                                                 const std::set<std::string>& claimed)>
+                                                 const sriov::Preparer::Claimed& claimed)>
       prepare_nic;
+  // Devices of this node are taken (kShared, an ADD until it is recorded) or made anew (kAlone, NIC preparation), never both. As
+  // FileLock::Get.
+  std::function<Result<FileLock>(FileLock::Kind)> lock_devices;
   // A rail's NIC as it is; {}: its uplink is no SR-IOV device. As sriov::Preparer::Look. Empty: not asked.
   std::function<Result<std::vector<sriov::NicState>>(const config::Rail& rail)> look_at_nic;
   std::function<Result<RdmaMode>()> rdma_mode;  // empty: not asked
@@ -59,6 +63,9 @@ class Edges {
   Result<frr::Bgp*> Bgp();
   Result<netlink::Netlink*> Netlink();
   Result<device::Backend*> Devices();
+  // Keeps the rail's VFs in place from before a device is found until the record says whose it is. Errors: kBusy raild is preparing a
+  // NIC.
+  Result<FileLock> LockDevices(const config::Rail& rail);
   podnet::PodNet& Pods() { return *openers_.pods; }
   Status ReleaseAddresses(const cni::IpamCall& call);
   std::launch device_work() const { return openers_.device_work; }

@@ -14,10 +14,17 @@ void NicRepair::Ensure(const config::Rail& rail) {
 }
 
 Result<std::vector<std::string>> NicRepair::Prepare(const config::Rail& rail) {
-  RAIL_ASSIGN(const std::vector<state::Attachment> attachments, store_.List());
-  std::set<std::string> claimed;
-  for (const state::Attachment& attachment : attachments) claimed.insert(attachment.device);
-  return openers_.prepare_nic(rail, claimed);
+  FileLock lock;  // until the VFs are there again
+  return openers_.prepare_nic(rail, [&]() -> Result<std::set<std::string>> {
+    auto alone = openers_.lock_devices(FileLock::Kind::kAlone);
+    if (!alone && alone.error().code == Code::kBusy)
+      return Fail(Code::kBusy, "pods are being given devices; the NIC is looked at again soon");
+    RAIL_ASSIGN(lock, std::move(alone));
+    RAIL_ASSIGN(const std::vector<state::Attachment> attachments, store_.List());
+    std::set<std::string> claimed;
+    for (const state::Attachment& attachment : attachments) claimed.insert(attachment.device);
+    return claimed;
+  });
 }
 
 void NicRepair::LookAtRdma() {

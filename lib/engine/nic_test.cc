@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "lib/state/testing/memory.h"
 
 namespace rail::engine {
@@ -20,14 +22,25 @@ class NicTest : public ::testing::Test {
     rail.manage_sriov = true;
     rail.num_vfs = 8;
     config_.rails = {rail};
-    openers_.prepare_nic = [this](const config::Rail& asked, const std::set<std::string>& claimed) {
+    openers_.prepare_nic = [this](
+                               const config::Rail& asked,
+                               const sriov::Preparer::Claimed& claimed) -> Result<std::vector<std::string>> {
       asked_.push_back(asked.pf);
-      claimed_ = claimed;
+      if (!differs_) return answer_;
+      RAIL_ASSIGN(claimed_, claimed());
+      EXPECT_FALSE(Lock(FileLock::Kind::kShared)) << "no device is given away meanwhile";
       return answer_;
     };
+    openers_.lock_devices = [this](FileLock::Kind kind) { return Lock(kind); };
     openers_.rdma_mode = [this] { return rdma_; };
   }
 
+  void SetUp() override { ASSERT_NE(::mkdtemp(folder_.data()), nullptr); }
+  void TearDown() override {
+    std::error_code ignored;
+    std::filesystem::remove_all(folder_, ignored);
+  }
+  Result<FileLock> Lock(FileLock::Kind kind) { return FileLock::Get(folder_ + "/devices", kind); }
   void Ensure() {
     NicRepair(openers_, store_, picture_).Ensure(config_.rails[0]);
     picture_.Publish(store_);
@@ -50,7 +63,9 @@ class NicTest : public ::testing::Test {
   Board board_;
   Picture picture_{config_, {}, board_};
   std::vector<std::string> asked_;
+  bool differs_ = true;
   std::set<std::string> claimed_;
+  std::string folder_ = (std::filesystem::temp_directory_path() / "rail-nic-XXXXXX").string();
   Result<std::vector<std::string>> answer_ = std::vector<std::string>();
   Result<RdmaMode> rdma_ = RdmaMode::kExclusive;
 };
@@ -67,6 +82,19 @@ TEST_F(NicTest, IsPreparedWithWhatTheRecordHolds) {
   EXPECT_THAT(claimed_, ElementsAre("0000:3b:00.2"));
   EXPECT_EQ(board_.Current()->repairs_by_cause.at("NIC"), 1U);
   EXPECT_THAT(Problems(), IsEmpty());
+  EXPECT_TRUE(Lock(FileLock::Kind::kShared)) << "all is done";
+}
+
+TEST_F(NicTest, IsNotChangedWhileAPodIsBeingGivenADevice) {
+  const auto taking = Lock(FileLock::Kind::kShared);
+  ASSERT_TRUE(taking);
+  Ensure();
+  EXPECT_THAT(
+      Problems(),
+      ElementsAre("NIC of rail rail0: pods are being given devices; the NIC is looked at again soon"));
+  differs_ = false;
+  Ensure();
+  EXPECT_THAT(Problems(), IsEmpty()) << "nobody is asked while all is right";
 }
 
 TEST_F(NicTest, IsLeftAloneUnlessNodeJsonSaysSo) {

@@ -43,8 +43,7 @@ bool SteeringDiffers(const std::string& wanted, const std::string& now) {
 
 }  // namespace
 
-Result<std::vector<std::string>> Preparer::Ensure(const Preparation& wanted,
-                                                  const std::set<std::string>& claimed) {
+Result<std::vector<std::string>> Preparer::Ensure(const Preparation& wanted, const Claimed& ask) {
   const std::string doing = "prepare " + wanted.pf;
   RAIL_ASSIGN_AS(const std::vector<Pf> pfs, lookup_.FindPfs(wanted.pf), doing);
   std::vector<Wrong> all;
@@ -52,6 +51,8 @@ Result<std::vector<std::string>> Preparer::Ensure(const Preparation& wanted,
     RAIL_ASSIGN_AS(std::optional<Wrong> wrong, Compare(pf, wanted), doing);
     if (wrong) all.push_back(std::move(*wrong));
   }
+  if (all.empty()) return std::vector<std::string>();
+  RAIL_ASSIGN_AS(const std::set<std::string> claimed, ask(), doing);
   for (const Wrong& wrong : all) RAIL_TRY_AS(CanChange(wrong, wanted, claimed), doing);
   std::vector<std::string> done;
   for (const Wrong& wrong : all) {

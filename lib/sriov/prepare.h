@@ -8,6 +8,7 @@
 // Source:   README.md of this folder ("Preparing a NIC"); kernel Documentation/networking/devlink/mlx5.rst
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -37,11 +38,14 @@ class Preparer {
   Preparer(Sysfs sysfs, Lookup::OpenDevlink open_devlink)
       : sysfs_(std::move(sysfs)), lookup_(sysfs_, open_devlink), open_devlink_(std::move(open_devlink)) {}
 
-  // Makes the NIC what is wanted and says what was changed. Of a bond's PFs none is changed while one cannot be. `claimed`: addresses of devices that attachments hold.
+  // Addresses of devices that attachments hold. Asked when something is to be changed; nobody gets another device from then on.
+  using Claimed = std::function<Result<std::set<std::string>>()>;
+
+  // Makes the NIC what is wanted and says what was changed. Of a bond's PFs none is changed while one cannot be.
   // Errors: kNotFound no such PF; kBusy it differs and VFs are in use (what differs, and which are used and how);
-  //         kUnsupported the NIC cannot have so many VFs, or has no switchdev mode; of sysfs and devlink, with what was done
-  //         before.
-  Result<std::vector<std::string>> Ensure(const Preparation& wanted, const std::set<std::string>& claimed);
+  //         kUnsupported the NIC cannot have so many VFs, or has no switchdev mode; of `claimed`; of sysfs and devlink, with what
+  //         was done before.
+  Result<std::vector<std::string>> Ensure(const Preparation& wanted, const Claimed& claimed);
 
   // The PFs behind a link (a bond has several) as they are, those without SR-IOV left out. Changes nothing.
   // Errors: of devlink.

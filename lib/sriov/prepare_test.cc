@@ -18,6 +18,10 @@ using testing::PfSpec;
 
 constexpr char kNumvfs[] = "bus/pci/devices/0000:3b:00.0/sriov_numvfs";
 
+Preparer::Claimed Having(const std::set<std::string>& devices) {
+  return [devices] { return Result<std::set<std::string>>(devices); };
+}
+
 // A ConnectX's switch: it takes another steering mode in legacy mode only, and notes how many VFs there were at each change.
 class Nic : public netlink::Devlink {
  public:
@@ -86,7 +90,7 @@ class PrepareTest : public ::testing::Test {
   }
 
   Result<std::vector<std::string>> Ensure(const std::set<std::string>& claimed = {}) {
-    return MakePreparer().Ensure({.pf = "ens1f0np0", .vfs = 8, .steering = "smfs"}, claimed);
+    return MakePreparer().Ensure({.pf = "ens1f0np0", .vfs = 8, .steering = "smfs"}, Having(claimed));
   }
   Result<std::vector<NicState>> Look(const std::string& pf) { return MakePreparer().Look(pf); }
   Preparer MakePreparer() {
@@ -190,7 +194,7 @@ TEST_F(PrepareTest, ChangesNoPfOfABondWhileOneIsInUse) {
     machine_.Link(std::string("class/net/bond0/lower_") + member, std::string("class/net/") + member);
   }
   const auto ensure = [&](const std::set<std::string>& claimed) {
-    return MakePreparer().Ensure({.pf = "bond0", .vfs = 8, .steering = "smfs"}, claimed);
+    return MakePreparer().Ensure({.pf = "bond0", .vfs = 8, .steering = "smfs"}, Having(claimed));
   };
   const auto used = ensure({"0000:3b:01.3"});
   ASSERT_FALSE(used);
@@ -249,9 +253,9 @@ TEST_F(PrepareTest, PreparesWhatIsNoPciDevice) {
     nic->steering.clear();
     return nic;
   });
-  EXPECT_THAT(*preparer.Ensure({.pf = "eni10np1", .vfs = 2, .steering = "smfs"}, {}),
+  EXPECT_THAT(*preparer.Ensure({.pf = "eni10np1", .vfs = 2, .steering = "smfs"}, Having({})),
               ElementsAre("eSwitch legacy -> switchdev", "sriov_numvfs 0 -> 2"));
-  const auto used = preparer.Ensure({.pf = "eni10np1", .vfs = 4, .steering = ""}, {"0000:3b:00.2"});
+  const auto used = preparer.Ensure({.pf = "eni10np1", .vfs = 4, .steering = ""}, Having({"0000:3b:00.2"}));
   ASSERT_FALSE(used);
   EXPECT_EQ(used.error().code, Code::kBusy);
 }

@@ -55,9 +55,12 @@ engine::Openers RealOpeners(const config::NodeConfig& config) {
         std::make_unique<device::Netdev>(host, netlink::Kernel::Open));
   };
   openers.prepare_nic = [sysfs = config::Paths::FromEnvironment().sysfs](
-                            const config::Rail& rail, const std::set<std::string>& claimed) {
+                            const config::Rail& rail, const sriov::Preparer::Claimed& claimed) {
     sriov::Preparer preparer(sriov::Sysfs(sysfs), netlink::KernelDevlink::Open);
     return preparer.Ensure({.pf = rail.pf, .vfs = rail.num_vfs, .steering = rail.flow_steering}, claimed);
+  };
+  openers.lock_devices = [path = config::Paths::FromEnvironment().state_file](FileLock::Kind kind) {
+    return FileLock::Get(path + ".devices", kind);
   };
   openers.look_at_nic = [sysfs = config::Paths::FromEnvironment().sysfs](const config::Rail& rail) {
     return sriov::Preparer(sriov::Sysfs(sysfs), netlink::KernelDevlink::Open).Look(rail.pf);

@@ -63,6 +63,7 @@ class Adding {
 
   // The chain begins here: plumb the device and call IPAM.
   Outcome<std::string> Plumb(const device::Settings& settings) {
+    RAIL_ASSIGN(FileLock devices_stay, session_.edges.LockDevices(rail_));
     RAIL_ASSIGN(device::Backend * devices, session_.edges.Devices());
     auto device = devices->Find(rail_, request_.device_id);
     if (!device) return tl::make_unexpected(cni::CniError(HeldBy(device.error())));
@@ -73,6 +74,7 @@ class Adding {
     attachment_.representor = device->representor;
     attachment_.mac = device->mac;
     RAIL_TRY(Record());
+    devices_stay = {};
     RAIL_ASSIGN(engine::DeviceMove move, engine::DeviceMove::Begin(node_, attachment_, *device, pod_));
 
     AddResult addresses;

@@ -99,6 +99,27 @@ TEST_F(OvsProvider, AFailedConfigurationOfThePodLeavesNothing) {
   EXPECT_THAT(world.Leftovers(), IsEmpty());
 }
 
+TEST_F(OvsProvider, TakesNoDeviceWhileANicIsBeingPreparedNorIsOnePreparedMeanwhile) {
+  using Kind = FileLock::Kind;
+  world.config.rails[0].manage_sriov = true;
+  const PodSpec pod = world.MakePod("p1", "ns-a", "vf0");
+  auto preparing = world.LockDevices(Kind::kAlone);
+  ASSERT_TRUE(preparing);
+  const Answer answer = chain.Add(pod);
+  EXPECT_EQ(answer.code, 11U);
+  EXPECT_THAT(answer.text, HasSubstr("preparing a NIC"));
+  EXPECT_THAT(world.Leftovers(), IsEmpty());
+  *preparing = {};
+
+  std::map<std::string, bool> could_prepare;
+  world.gate.before = [&](Edge, std::string_view call) {
+    could_prepare.emplace(call, world.LockDevices(Kind::kAlone).has_value());
+  };
+  EXPECT_EQ(chain.Add(pod).code, 0U);
+  EXPECT_FALSE(could_prepare.at("Create")) << "it is not claimed yet";
+  EXPECT_TRUE(could_prepare.at("Configure")) << "it is";
+}
+
 TEST_F(OvsProvider, StatusSaysFiftyWhenTheBridgeIsNotThere) {
   chain.more_config = R"("cniVersion": "1.1.0")";
   EXPECT_TRUE(chain.Run(0, "STATUS", world.MakePod("p1", "ns-a", "vf0"), ""));

@@ -206,13 +206,20 @@ def parse_flow(line: str) -> dict[str, Any]:
     return found
 
 
-def eventually(what: str, get: Callable[[], Any], wanted: Callable[[Any], bool], seconds: float = 10) -> Any:
-    """The first value that is wanted; fails with the last one."""
+# A look at something that is just coming or going may fail: a port without a number, a daemon without a socket.
+NOT_YET = (LabError, OSError, ValueError, LookupError)
+
+
+def eventually(what: str, get: Callable[[], Any], wanted: Callable[[Any], bool], seconds: float = 20) -> Any:
+    """The first value that is wanted; fails with the last one, or with why there was none."""
     deadline = time.monotonic() + seconds
     while True:
-        value = get()
-        if wanted(value):
-            return value
+        try:
+            value = get()
+            if wanted(value):
+                return value
+        except NOT_YET as error:
+            value = error
         assert time.monotonic() < deadline, f"{what}: not within {seconds:.0f} s; last seen: {value!r}"
         time.sleep(0.05)
 

@@ -227,6 +227,7 @@ Deps World::deps() {
       RAIL_TRY(gate.Open(Edge::kNetlink));
       return Through(gate, host);
     };
+    openers.lock_devices = [this](FileLock::Kind kind) { return LockDevices(kind); };
     openers.devices = [this](netlink::Netlink&) { return std::make_unique<Devices>(*this); };
     openers.device_work = std::launch::deferred;  // the order of calls is the test's to know
     openers.release_addresses = [this](const cni::IpamCall& call, Deadline deadline) -> cni::Outcome<void> {
@@ -251,6 +252,10 @@ Deps World::deps() {
     return {};
   };
   return deps;
+}
+
+Result<FileLock> World::LockDevices(FileLock::Kind kind) {
+  return FileLock::Get(folder_ + "/devices", kind);
 }
 
 std::unique_ptr<Raild> World::StartRaild(Clock::duration gone_grace, int64_t booted_ms) {

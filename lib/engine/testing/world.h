@@ -96,6 +96,8 @@ class World {
   std::vector<ovs::Rule> RulesOf(const PodSpec& pod);
   tenancy::TenantId Tenant(const std::string& pod_namespace) const;
   void SetLeafMac(const std::string& bridge, const std::string& mac);
+  // As another process of the node.
+  Result<FileLock> LockDevices(FileLock::Kind kind);
   // The address of a pod elsewhere, as the leaf tells it.
   void LearnRemote(const std::string& address, const std::string& pod_namespace);
 
