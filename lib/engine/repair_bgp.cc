@@ -225,6 +225,9 @@ bool BgpRepair::TellIf(bool changed) {
   // What is only said after a while is news when it is said.
   changed = changed || problem != told_problem_;
   told_problem_ = std::move(problem);
+  const bool by_push = !Polling();
+  changed = changed || by_push != told_by_push_;
+  told_by_push_ = by_push;
   if (!remotes_.TakeNews() && !changed) return false;
   if (remotes_.complete() && !told_complete_) {
     told_complete_ = true;
@@ -232,7 +235,7 @@ bool BgpRepair::TellIf(bool changed) {
               std::chrono::duration_cast<std::chrono::milliseconds>(deps_.now() - started_).count());
   }
   picture_.SetLearned(std::make_shared<const engine::Learned>(engine::Learned{
-      .remotes = table, .sessions = sessions_, .complete = remotes_.complete(), .by_push = feed_open_}));
+      .remotes = table, .sessions = sessions_, .complete = remotes_.complete(), .by_push = by_push}));
   return true;
 }
 

@@ -89,6 +89,7 @@ class BgpRepair {
   Remotes remotes_;
   bool told_complete_ = false;
   std::string told_problem_;
+  bool told_by_push_ = false;
   std::map<std::string, frr::Session> sessions_;  // by interface
   bool sessions_outdated_ = true;
 

@@ -550,6 +550,21 @@ TEST_F(PushedTo, IsOpenedAnewWhenBgpdHasQueuedWhatALostSessionHadTold) {
   }
 }
 
+TEST_F(PushedTo, IsSaidToBePolledWhenTheConnectionDoesNotComeBackInTime) {
+  const auto by_push = [&] { return raild->board.Current()->learning_by_push; };
+  raild->Poll();
+  EXPECT_TRUE(by_push());
+  raild->bgp.FeedClosed("");
+  raild->Poll();
+  EXPECT_TRUE(by_push()) << "bgpd connects again within a second";
+  world.passed += std::chrono::seconds(4);
+  raild->Poll();
+  EXPECT_FALSE(by_push());
+  raild->bgp.FeedOpened();
+  raild->Poll();
+  EXPECT_TRUE(by_push());
+}
+
 TEST_F(PushedTo, IsOpenedAnewForASessionThatCameBackBetweenTwoLooks) {
   world.bgp.SetUptime(1000);
   raild->bgp.ConnectionGone();
