@@ -19,9 +19,6 @@ constexpr std::chrono::seconds kFeedDue{4};
 constexpr std::chrono::seconds kSolicitFor{30};
 // Two leaves do not hear of a new tenant at the same instant.
 constexpr std::chrono::seconds kContested{5};
-constexpr std::chrono::seconds kJudgeAgain{30};
-// A leaf's restart time has 12 bits (RFC 4724 section 3).
-constexpr std::chrono::seconds kKeptByBgpd{4095};
 
 }  // namespace
 
@@ -145,7 +142,8 @@ void BgpRepair::FeedOpened() {
   log::Info("bgpd pushes what it learns");
   remotes_.FeedOpened(deps_.now(), feed_settling_);
   feed_open_ = sessions_outdated_ = true;
-  feed_settling_ = session_lost_ = feed_stuck_ = false;
+  feed_settling_ = false;
+  judge_.Opened();
   feed_due_.reset();
   picture_.Note("bgp feed", {});
 }
@@ -165,7 +163,7 @@ void BgpRepair::Pushed(const bmp::Message& message) {
                 std::chrono::duration_cast<std::chrono::milliseconds>(unix_time).count());
   if (remotes_.TakeSessionNews()) {
     sessions_outdated_ = true;
-    session_lost_ = session_lost_ || message.kind == bmp::Message::Kind::kPeerDown;
+    if (message.kind == bmp::Message::Kind::kPeerDown) judge_.SessionLost();
   }
   if (remotes_.ambiguous()) sessions_outdated_ = true;  // they tell whether it is so
 }
@@ -348,7 +346,7 @@ Status BgpRepair::Sessions(Edges& edges, bool& changed) {
       return false;
     log::Info("bgp session on {}: {}", known.first, asked ? "removed" : "not known, bgpd does not answer");
     if (known.second.established()) keep_until_.reset();
-    if (asked) session_lost_ = true;
+    if (asked) judge_.SessionLost();
     return true;
   });
   changed = changed || gone > 0;
@@ -365,7 +363,7 @@ Status BgpRepair::Sessions(Edges& edges, bool& changed) {
       // What it has told has its whole time before it, however long another session has been away.
       if (before.established()) {
         keep_until_.reset();
-        session_lost_ = true;
+        judge_.SessionLost();
       }
     }
     if (session.peer) remotes_.Owes(*session.peer, session.owes_end_of_rib, deps_.now());
@@ -391,36 +389,18 @@ void BgpRepair::JudgeAmbiguity(const std::vector<frr::Session>& sessions) {
       "apart";
 }
 
-// Until its pull request 19744 (2025) bgpd stops pushing when what is next in its queue belongs to a session that is not up, and
-// goes on with one more such entry at each later change: a session that is lost with 1,000 routes holds back the next 1,000 changes
-// of all others. A new connection begins with an empty queue and the whole table. It is opened when bgpd has queued what was
-// lost, and again if the table has changed for as long as a session is down, whose routes bgpd may have kept (RFC 4724).
 Status BgpRepair::JudgeFeed(Edges& edges) {
   if (!FeedToBeJudged()) return {};
-  const auto in_state = [&](const char* state) {
-    return std::ranges::any_of(sessions_, [&](const auto& known) { return known.second.state == state; });
-  };
-  if (in_state("Clearing")) return {};
   RAIL_ASSIGN(frr::Bgp * bgp, edges.Bgp());
   RAIL_ASSIGN(const uint64_t version, bgp->TableVersion(edges.CallDeadline()));
-  feed_stuck_ = session_lost_ || version != feed_version_;
-  feed_version_ = version;
-  if (session_lost_) keeps_until_ = deps_.now() + kKeptByBgpd;
-  const bool some_down =
-      std::ranges::any_of(sessions_, [](const auto& known) { return !known.second.established(); });
-  const bool again = session_lost_ || (some_down && deps_.now() < keeps_until_);
-  judge_again_ = again ? std::optional(deps_.now() + kJudgeAgain) : std::nullopt;
-  session_lost_ = false;
+  judge_.Judge(sessions_, version, deps_.now());
   return {};
-}
-
-bool BgpRepair::FeedToBeJudged() const {
-  return feed_open_ && !feed_stuck_ && (session_lost_ || (judge_again_ && deps_.now() >= *judge_again_));
 }
 
 std::string BgpRepair::feed_to_close() const {
   if (!wants_feed()) return "it cannot be relied upon";
-  return feed_stuck_ ? "a session was lost, which may hold back what all others tell; it begins anew" : "";
+  return judge_.to_close() ? "a session was lost, which may hold back what all others tell; it begins anew"
+                           : "";
 }
 
 // A restart of bgpd or a flap of a session empties bgpd's table for a moment. Pods keep talking meanwhile: a remote goes when

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "lib/engine/backoff.h"
+#include "lib/engine/feed_judge.h"
 #include "lib/engine/picture.h"
 #include "lib/engine/session.h"
 
@@ -67,7 +68,7 @@ class BgpRepair {
   Status Sessions(Edges& edges, bool& changed);
   Status Table(Edges& edges);
   void JudgeAmbiguity(const std::vector<frr::Session>& sessions);
-  bool FeedToBeJudged() const;
+  bool FeedToBeJudged() const { return feed_open_ && judge_.IsDue(deps_.now()); }
   Status JudgeFeed(Edges& edges);
   bool LearnAndTell(Edges& edges);
   bool TellIf(bool changed);
@@ -100,13 +101,7 @@ class BgpRepair {
   std::optional<Deadline> feed_due_;  // bgpd was told to push and has until then to connect
   bool feed_open_ = false;
   bool feed_settling_ = false;  // bgpd was told something new about its feed since the last connection
-  // bgpd may hold back what it should push: a session was lost since the connection was opened, or is down.
-  bool session_lost_ = false;
-  bool feed_stuck_ = false;
-  std::optional<Deadline>
-      judge_again_;       // once more, and as long as bgpd may keep routes of a session that is down
-  Deadline keeps_until_;  // no longer than this
-  std::optional<uint64_t> feed_version_;     // bgpd's table when the connection was last known to be of use
+  FeedJudge judge_;
   std::optional<Deadline> contested_since_;  // some addresses have two tenants
 
   std::optional<uint64_t> table_version_;  // of what was polled; nothing: ask again
