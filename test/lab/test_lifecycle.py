@@ -52,6 +52,7 @@ def attachments(world: World, node_name: str) -> list[dict[str, object]]:
 
 
 def test_delete_works_twice_and_after_the_namespace_is_gone(world: World) -> None:
+    settle(world)
     lab = world.lab
     pod = pods.add(lab, "lost", "n1", "tenant-c", [0])
     port, node = world.port("lost"), lab.find_node("n1")

@@ -243,7 +243,11 @@ def wanted_remotes(world: World, node: Node, rail: int) -> set[str]:
 
 
 def settle(world: World, seconds: float = 40) -> None:
-    """Waits until everybody reaches whom they should and every bridge knows just the remotes that it should."""
+    """Waits until every session is up, everybody reaches whom they should and every bridge knows just the remotes that it
+    should. Pods talk without a session, too, while what it had told is kept; an ADD then finds nobody to announce to."""
+    for node in world.lab.nodes():
+        eventually(f"{node.name}: sessions with its leaves", lambda n=node: vty.sessions(n.frr_dir),
+                   lambda s: all(s[bridge(rail)] == "Established" for rail in range(world.lab.shape().rails)), seconds)
     cells = matrix.measure(world.lab, "udp", wait_seconds=seconds)
     assert all(c.right for c in cells), matrix.table(cells, "udp")
     for node in world.lab.nodes():
