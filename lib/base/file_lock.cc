@@ -18,4 +18,13 @@ Result<FileLock> FileLock::Get(const std::string& path, Kind kind) {
   return FileLock(std::move(file));
 }
 
+Result<FileLock> FileLock::OfFolder(const std::string& folder) {
+  Fd file(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!file) return FailErrno(errno, "open the folder " + folder);
+  while (::flock(file.get(), LOCK_EX) != 0) {
+    if (errno != EINTR) return FailErrno(errno, "lock the folder " + folder);
+  }
+  return FileLock(std::move(file));
+}
+
 }  // namespace rail

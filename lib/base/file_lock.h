@@ -22,6 +22,8 @@ class FileLock {
   // Never waits. The file is made when it is not there, and stays, empty. Errors: kBusy another holds it alone, or others do and
   // kAlone is wanted; kPermission, kNotFound the file cannot be made.
   static Result<FileLock> Get(const std::string& path, Kind kind);
+  // Alone, of a folder that is there; waits for whoever has it. Errors: of open(2).
+  static Result<FileLock> OfFolder(const std::string& folder);
 
  private:
   explicit FileLock(Fd file) : file_(std::move(file)) {}

@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <string>
 
@@ -63,6 +64,16 @@ TEST_F(FileLockTest, SaysWhatCannotBeMade) {
   const auto got = FileLock::Get(folder_ + "/gone/lock", Kind::kShared);
   ASSERT_FALSE(got);
   EXPECT_EQ(got.error().code, Code::kNotFound);
+}
+
+TEST_F(FileLockTest, OfAFolderIsHeldByNobodyElse) {
+  {
+    const auto folder = FileLock::OfFolder(folder_);
+    ASSERT_TRUE(folder) << folder.error().message;
+    EXPECT_NE(::system(("flock --nonblock " + folder_ + " true").c_str()), 0);
+  }
+  EXPECT_EQ(::system(("flock --nonblock " + folder_ + " true").c_str()), 0);
+  EXPECT_EQ(FileLock::OfFolder(folder_ + "/gone").error().code, Code::kNotFound);
 }
 
 }  // namespace

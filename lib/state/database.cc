@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sqlite3.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,6 +9,7 @@
 #include <filesystem>
 
 #include "lib/base/fd.h"
+#include "lib/base/file_lock.h"
 #include "lib/state/schema.h"
 
 namespace rail::state {
@@ -146,12 +146,7 @@ Result<int64_t> Database::FormatVersion() {
 Status Database::CreateSchema() {
   // One creator at a time: changing to WAL and making the tables cannot be one transaction. The lock is on
   // the folder and goes with the process, so a creator that died leaves a file of version 0 to the next.
-  const std::string folder = fs::path(path_).parent_path().string();
-  const Fd lock(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!lock) return FailErrno(errno, "open the folder " + folder);
-  while (::flock(lock.get(), LOCK_EX) != 0) {
-    if (errno != EINTR) return FailErrno(errno, "lock the folder " + folder);
-  }
+  RAIL_ASSIGN(const FileLock lock, FileLock::OfFolder(fs::path(path_).parent_path().string()));
   RAIL_ASSIGN(const int64_t version, FormatVersion());
   if (version != 0) return {};
   RAIL_TRY(Execute("PRAGMA journal_mode = WAL"));
