@@ -63,8 +63,7 @@ int Sweeper::Run() {
     }
     const auto undone = Undo(node, deleting, "");
     if (!undone) continue;
-    for (const std::string& nameless : undone->nameless)
-      log::Warning("left under another name: {}", nameless);
+    TellNameless(*undone);
     if (undone->removed) {
       log::Info("attachment {} of pod {}/{}: {}, everything of it undone", attachment.key.ToString(),
                 attachment.pod_namespace, attachment.pod_name,

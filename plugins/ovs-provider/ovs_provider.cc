@@ -313,7 +313,7 @@ Status FinishEarlierDels(Session& session, const Request& request) {
     RAIL_ASSIGN(const std::vector<state::Step> steps, session.store->Steps(old.id));
     if (std::ranges::none_of(steps, IsPending)) continue;
     RAIL_ASSIGN(const engine::Undone undone, engine::Undo(node, old, ""));
-    for (const std::string& nameless : undone.nameless) log::Warning("left under another name: {}", nameless);
+    engine::TellNameless(undone);
     RAIL_ASSIGN(const std::vector<state::Step> still, session.store->Steps(old.id));
     for (const state::Step& step : still) {
       if (step.kind != engine::step::kAdmit && step.kind != engine::step::kTenant) continue;
