@@ -23,6 +23,17 @@ using testing::VfHost;
 
 constexpr char kRdma[] = "mlx5_ens1f0npv0";  // of the first VF
 
+Settings Everything() {
+  Settings settings;
+  settings.vlan = {100, 3, true};
+  settings.rates = {100, 1000};
+  settings.spoofchk = false;
+  settings.trust = true;
+  settings.link_state = VfLinkState::kEnable;
+  settings.rdma_name = "mlx5_rail0";
+  return settings;
+}
+
 class SriovTest : public ::testing::Test {
  protected:
   explicit SriovTest(RdmaNetns mode = RdmaNetns::kExclusive) : host_(mode) {}
@@ -44,6 +55,14 @@ class SriovTest : public ::testing::Test {
   }
   Result<MacAddress> MoveIn(const Device& device, const std::string& ifname = "net1") {
     return OnHost<MacAddress>([&] { return host_.backend().MoveIn(device, host_.pod(), ifname, 4200); });
+  }
+  // The first VF; what it was before.
+  Saved MoveInAsAskedForEverything() {
+    Device device = Find().value();
+    const Saved saved = Save(device);
+    device.settings = Everything();
+    EXPECT_TRUE(MoveIn(device));
+    return saved;
   }
   Status Restore(const Saved& saved, bool pod_lives = true, const std::string& ifname = "net1") {
     return host_.On([&] {
@@ -70,17 +89,6 @@ class SriovTest : public ::testing::Test {
 
   VfHost host_;
 };
-
-Settings Everything() {
-  Settings settings;
-  settings.vlan = {100, 3, true};
-  settings.rates = {100, 1000};
-  settings.spoofchk = false;
-  settings.trust = true;
-  settings.link_state = VfLinkState::kEnable;
-  settings.rdma_name = "mlx5_rail0";
-  return settings;
-}
 
 TEST_F(SriovTest, TellsWhatItFound) {
   const Device device = Find().value();
@@ -200,10 +208,7 @@ TEST_F(SriovTest, CheckSeesEachChange) {
 }
 
 TEST_F(SriovTest, CheckWithoutTheNetworksWishLooksAtTheRest) {
-  Device device = Find().value();
-  const Saved saved = Save(device);
-  device.settings = Everything();
-  ASSERT_TRUE(MoveIn(device));
+  const Saved saved = MoveInAsAskedForEverything();
   EXPECT_THAT(Verify(saved, std::nullopt), IsEmpty());
   Must(host_.vfs.Set(host_.host.GetLink("ens1f0np0")->index, 0, {.mac = MacAddress{{2, 6, 6, 6, 6, 6}}}));
   EXPECT_THAT(Verify(saved, std::nullopt), ElementsAre(HasSubstr("02:06:06:06:06:06")));
@@ -293,10 +298,7 @@ TEST_F(SriovTest, BringsTheVfHomeAlsoWhenItsRdmaDeviceIsHidden) {
 }
 
 TEST_F(SriovTest, TakesBackWhatTheKernelReturnsOfADeadNamespace) {
-  Device device = Find().value();
-  const Saved saved = Save(device);
-  device.settings = Everything();
-  ASSERT_TRUE(MoveIn(device));
+  const Saved saved = MoveInAsAskedForEverything();
   host_.KillPod();
   Must(Restore(saved, false));
   ExpectAsItWas(saved);
@@ -322,10 +324,7 @@ TEST_F(SriovTest, GivesTwoBackWhoseRdmaNamesThePodHasSwapped) {
 
 // While a pod has an rdma_name, a device that is probed may get the VF's own.
 TEST_F(SriovTest, RestoresEverythingElseWhenTheNameOfTheRdmaDeviceIsTaken) {
-  Device device = Find().value();
-  const Saved saved = Save(device);
-  device.settings = Everything();
-  ASSERT_TRUE(MoveIn(device));
+  const Saved saved = MoveInAsAskedForEverything();
   host_.rdma.Add(kRdma, {});
   for (int i = 0; i < 2; ++i) {
     EXPECT_EQ(Restore(saved).error().code, Code::kExists);
@@ -341,10 +340,7 @@ TEST_F(SriovTest, RestoresEverythingElseWhenTheNameOfTheRdmaDeviceIsTaken) {
 }
 
 TEST_F(SriovTest, RestoresEverythingElseWhenTheNameOfTheLinkIsTaken) {
-  Device device = Find().value();
-  const Saved saved = Save(device);
-  device.settings = Everything();
-  ASSERT_TRUE(MoveIn(device));
+  const Saved saved = MoveInAsAskedForEverything();
   host_.host.AddVeth("ens1f0npv0", "other");
   EXPECT_EQ(Restore(saved).error().code, Code::kExists);
   EXPECT_EQ(Vf0(), saved.vf->state);
@@ -382,10 +378,7 @@ TEST_F(SriovTest, ForgetsAVfThatNoLongerExists) {
 }
 
 TEST_F(SriovTest, RestoresTheSettingsOfAVfThatSomebodyGaveToVfio) {
-  Device device = Find().value();
-  const Saved saved = Save(device);
-  device.settings = Everything();
-  ASSERT_TRUE(MoveIn(device));
+  const Saved saved = MoveInAsAskedForEverything();
   host_.machine.Link(sriov::testing::DevicePath(VfHost::kVf0) + "/driver", "bus/pci/drivers/vfio-pci");
   Must(Restore(saved, false));
   EXPECT_EQ(Vf0(), saved.vf->state);

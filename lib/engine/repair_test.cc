@@ -42,6 +42,15 @@ class RepairTest : public ::testing::Test {
     raild->Audit();
     EXPECT_THAT(Problems(), IsEmpty());
   }
+  // For so long that nothing is kept for it any more.
+  void LearnBesideASessionThatStaysDown() {
+    Settle();
+    world.bgp.SetSession("br-rail1", "Idle");
+    world.LearnRemote("10.0.9.1", "ns-a");
+    raild->Poll();
+    world.passed += 2 * Remotes::kStale;
+    raild->Poll();
+  }
   void Audit() { raild->Audit(); }
   std::vector<std::string> Problems() {
     std::vector<std::string> problems;
@@ -790,12 +799,7 @@ TEST_F(RepairTest, WhatANewRaildCouldNeverJudgeGoesInTheEnd) {
 
 // Another session that has been down for long has no part in it.
 TEST_F(RepairTest, ASessionThatFlapsKeepsItsRemotesBesideOneThatStaysDown) {
-  Settle();
-  world.bgp.SetSession("br-rail1", "Idle");
-  world.LearnRemote("10.0.9.1", "ns-a");
-  raild->Poll();
-  world.passed += 2 * Remotes::kStale;
-  raild->Poll();
+  LearnBesideASessionThatStaysDown();
   world.bgp.Forget(*IpPrefix::Parse("10.0.9.1/32"), "br-rail0");
   world.bgp.SetUptime(1000);
   raild->Poll();
@@ -806,12 +810,7 @@ TEST_F(RepairTest, ASessionThatFlapsKeepsItsRemotesBesideOneThatStaysDown) {
 }
 
 TEST_F(RepairTest, ABgpdThatIsRestartedKeepsItsRemotesBesideASessionThatStaysDown) {
-  Settle();
-  world.bgp.SetSession("br-rail1", "Idle");
-  world.LearnRemote("10.0.9.1", "ns-a");
-  raild->Poll();
-  world.passed += 2 * Remotes::kStale;
-  raild->Poll();
+  LearnBesideASessionThatStaysDown();
   world.gate.down = {Edge::kBgp};
   raild->Poll();
   world.bgp.Restart();
