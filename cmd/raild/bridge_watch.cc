@@ -10,9 +10,13 @@ namespace {
 class Lent : public ovs::OpenFlow {
  public:
   explicit Lent(ovs::OpenFlow& bridge) : bridge_(bridge) {}
-  Result<std::vector<ovs::RuleStats>> Dump(ovs::CookieMatch which, Deadline deadline) override {
-    return bridge_.Dump(which, deadline);
+  Status ForEach(ovs::CookieMatch which, const EachRule& each, Deadline deadline) override {
+    return bridge_.ForEach(which, each, deadline);
   }
+  Result<uint64_t> Count(ovs::CookieMatch which, Deadline deadline) override {
+    return bridge_.Count(which, deadline);
+  }
+  Result<ovs::RuleChanges> Changes() override { return bridge_.Changes(); }
   Status Commit(const ovs::Change& change, Deadline deadline) override {
     return bridge_.Commit(change, deadline);
   }
@@ -52,16 +56,15 @@ Result<std::unique_ptr<ovs::OpenFlow>> BridgeWatch::Lend(const std::string& brid
 void BridgeWatch::Take(const std::string& bridge) {
   Slot& slot = slots_[bridge];
   if (!slot.open) return;
-  const auto changes = slot.open->usable() ? slot.open->Changes() : ovs::RuleChanges();
-  if (!changes) {
-    log::Warning("rule events of bridge {}: {}", bridge, changes.error().message);
+  if (!slot.open->usable()) return Close(slot);  // the round has said why
+  const Status taken = slot.open->TakeIn();
+  if (!taken) {
+    log::Warning("rule events of bridge {}: {}", bridge, taken.error().message);
     Close(slot);
     slot.lost = true;
     events_.lost();
-  } else if (!slot.open->usable()) {
-    Close(slot);  // the round has said why
-  } else if (!changes->empty()) {
-    events_.changed(bridge, *changes);
+  } else if (slot.open->told()) {
+    events_.changed();
   }
 }
 

@@ -21,7 +21,7 @@ namespace rail::raild {
 class BridgeWatch {
  public:
   struct Events {
-    std::function<void(const std::string& bridge, const ovs::RuleChanges&)> changed;
+    std::function<void()> changed;  // a bridge has something to tell to whoever asks it for Changes
     std::function<void()> lost;  // a bridge is gone, or ovs-vswitchd
     std::function<void()> back;  // a bridge can be connected to that could not
   };

@@ -29,8 +29,7 @@ SwitchWorker::SwitchWorker(const config::NodeConfig& config, const engine::Deps&
     : config_(config),
       store_(std::move(store)),
       bridges_(config.ovs.run_dir, worker_,
-               {.changed = [this](const std::string& bridge,
-                                  const ovs::RuleChanges& changes) { RulesChanged(bridge, changes); },
+               {.changed = [this] { RulesChanged(); },
                 .lost = [this] { AuditSoon(); },
                 .back = [this] { AuditSoon(); }}),
       repair_(config, Lending(deps, bridges_), *store_, picture),
@@ -72,8 +71,7 @@ void SwitchWorker::AuditSoon() {
   worker_.Soon(audit_scheduled_, [this] { Round(&engine::SwitchRepair::Audit); }, kGather);
 }
 
-void SwitchWorker::RulesChanged(const std::string& bridge, const ovs::RuleChanges& changes) {
-  if (!repair_.Concerned(bridge, changes)) return;
+void SwitchWorker::RulesChanged() {
   worker_.Soon(rules_scheduled_, [this] { Round(&engine::SwitchRepair::RulesChanged); }, kGatherChain);
 }
 

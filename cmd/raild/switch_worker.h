@@ -35,7 +35,7 @@ class SwitchWorker {
  private:
   void WatchLinks();
   void WatchOvsdb();
-  void RulesChanged(const std::string& bridge, const ovs::RuleChanges& changes);
+  void RulesChanged();
   void AuditSoon();
   void Round(void (engine::SwitchRepair::*round)());
 

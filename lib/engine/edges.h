@@ -67,6 +67,8 @@ class Edges {
   // NIC.
   Result<FileLock> LockDevices(const config::Rail& rail);
   podnet::PodNet& Pods() { return *openers_.pods; }
+  // Another part of the work begins and has until then; what is down stays down.
+  void GiveTime(Deadline until) { until_ = until; }
   Status ReleaseAddresses(const cni::IpamCall& call);
   std::launch device_work() const { return openers_.device_work; }
 

@@ -10,18 +10,17 @@ namespace {
 
 std::vector<RemoteView> Listed(const Learned& learned, const TenantIds& ids, const std::set<IpAddress>& own) {
   std::vector<RemoteView> listed;
-  listed.reserve(learned.remotes.size());
+  listed.reserve(learned.remotes.known);
   for (const auto& [id, remotes] : learned.remotes.by_tenant) {
     const auto here = ids.Meaning(id);
-    for (const frr::Remote& remote : *remotes) {
-      if (own.contains(remote.address)) continue;
-      const bool contested = ids.IsContested(learned.remotes, remote.address);
-      listed.push_back({.remote = remote,
+    remotes->ForEach([&, tenant = id](const RemoteEntry& entry) {
+      if (own.contains(entry.address)) return;
+      listed.push_back({.remote = {entry.address, tenant, entry.rail, ""},
                         .tenant = here ? ids.names().at(*here) : "",
-                        .installed = here && !contested,
-                        .contested = contested,
+                        .installed = here && !entry.contested,
+                        .contested = entry.contested,
                         .means = here.value_or(tenancy::TenantId{})});
-    }
+    });
   }
   std::ranges::sort(listed, {}, &RemoteView::remote);
   return listed;
@@ -41,11 +40,11 @@ std::vector<KeyView> KeysOf(const tenancy::Tenancy& tenancy, const TenantIds& id
       by_key[0].remotes += remotes->size();
       continue;
     }
-    for (const frr::Remote& remote : *remotes) {
-      if (own.contains(remote.address)) continue;
+    remotes->ForEach([&](const RemoteEntry& remote) {
+      if (own.contains(remote.address)) return;
       ++by_key[*key].remotes;
       if (by_key[*key].examples.size() < KeyView::kExamples) by_key[*key].examples.push_back(remote.address);
-    }
+    });
   }
   std::vector<KeyView> views;
   for (const tenancy::KeyFile& file : tenancy.key_files()) {
@@ -61,20 +60,18 @@ std::vector<KeyView> KeysOf(const tenancy::Tenancy& tenancy, const TenantIds& id
 // Without `own`, as in the list; only there does one show that nobody but another tenant announces.
 RemoteCounts Counted(const Learned& learned, const TenantIds& ids,
                      const std::vector<state::Attachment>& own) {
-  RemoteCounts counts{.known = learned.remotes.size()};
-  for (const auto& [address, claims] : learned.remotes.contested)
-    counts.contested += ids.AreOne(claims) ? 0 : 1;
+  RemoteCounts counts{.known = learned.remotes.known, .contested = learned.remotes.contested, .of_tenant = {}};
   for (const auto& [now, name] : ids.names()) {
     uint64_t& count = counts.of_tenant[name];  // two ids of one name are one tenant for people
     for (const tenancy::TenantId id : ids.AnnouncedAs(now)) {
       const auto found = learned.remotes.by_tenant.find(id);
       if (found == learned.remotes.by_tenant.end()) continue;
-      const std::vector<frr::Remote>& remotes = *found->second;
+      const RemoteSet& remotes = *found->second;
       uint64_t ours = 0;
       for (const state::Attachment& attachment : own) {
         if (ids.Now(attachment) != now) continue;
         for (const IpAddress& address : attachment.addresses) {
-          ours += std::ranges::binary_search(remotes, address, {}, &frr::Remote::address) ? 1 : 0;
+          ours += remotes.Find(address) != nullptr ? 1 : 0;
         }
       }
       count += remotes.size() - ours;

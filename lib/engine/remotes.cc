@@ -36,13 +36,6 @@ bool CanBeAPods(const IpAddress& address) {
 
 }  // namespace
 
-size_t RemoteTable::size() const {
-  size_t count = 0;
-  for (const auto& [tenant, list] : by_tenant) count += list->size();
-  for (const auto& [address, tenants] : contested) count -= tenants.size() - 1;
-  return count;
-}
-
 void Remotes::FeedOpened(Deadline now, bool settling) {
   FeedClosed(now);
   if (poll_) MarkStale(*poll_, now);
@@ -350,17 +343,18 @@ void Remotes::Changed(const IpAddress& address, const Claim& before, const Claim
   news_ = true;
   for (const tenancy::TenantId tenant : before.tenants) {
     if (after.tenants.contains(tenant)) continue;
-    by_tenant_[tenant].erase(address);
+    by_tenant_[tenant].Erase(address);
     outdated_.insert(tenant);
   }
+  const bool contested = after.tenants.size() > 1;
   for (const tenancy::TenantId tenant : after.tenants) {
-    by_tenant_[tenant][address] = after.rail;
+    by_tenant_[tenant].Set({.address = address, .rail = after.rail.value_or(0), .contested = contested});
     outdated_.insert(tenant);
   }
-  if (after.tenants.size() > 1) {
-    table_.contested[address] = after.tenants;
+  if (contested) {
+    contested_[address] = after.tenants;
   } else {
-    table_.contested.erase(address);
+    contested_.erase(address);
   }
 }
 
@@ -370,14 +364,15 @@ const RemoteTable& Remotes::table() {
     if (known->second.empty()) {
       by_tenant_.erase(known);
       table_.by_tenant.erase(tenant);
-      continue;
+    } else {
+      table_.by_tenant[tenant] = std::make_shared<const RemoteSet>(known->second);
     }
-    auto list = std::make_shared<std::vector<frr::Remote>>();
-    list->reserve(known->second.size());
-    for (const auto& [address, rail] : known->second) list->push_back({address, tenant, rail, ""});
-    table_.by_tenant[tenant] = std::move(list);
   }
   outdated_.clear();
+  table_.known = paths_.size();
+  table_.contested = contested_.size();
+  table_.example.reset();
+  if (!contested_.empty()) table_.example = {contested_.begin()->first, contested_.begin()->second};
   return table_;
 }
 

@@ -20,17 +20,23 @@
 
 #include "lib/base/clock.h"
 #include "lib/bmp/message.h"
+#include "lib/engine/remote_set.h"
 #include "lib/frr/bgp.h"
 
 namespace rail::engine {
 
-// One look at what is known, cheap to copy: tenants that have not changed share their list with the look before.
+// One look at what is known, cheap to copy: tenants that have not changed share their set with the look before, and those that
+// have share most of it.
 struct RemoteTable {
-  // By tenant; each list by address. An address that several tenants claim is in the list of each.
-  std::map<tenancy::TenantId, std::shared_ptr<const std::vector<frr::Remote>>> by_tenant;
-  // Those addresses, and who claims them: nobody gets them, unless the claimants are one tenant under two ids.
-  std::map<IpAddress, std::set<tenancy::TenantId>> contested;
-  size_t size() const;
+  // By tenant. An address that several tenants announce is in the set of each, as contested.
+  std::map<tenancy::TenantId, std::shared_ptr<const RemoteSet>> by_tenant;
+  size_t known = 0;      // addresses
+  size_t contested = 0;  // of those
+  struct Claimed {
+    IpAddress address;
+    std::set<tenancy::TenantId> tenants;
+  };
+  std::optional<Claimed> example;  // the first contested one
 };
 
 class Remotes {
@@ -138,8 +144,9 @@ class Remotes {
   std::map<bmp::Peer, PeerIndex> index_;
   std::optional<PeerIndex> poll_;
   std::map<IpAddress, Paths> paths_;
-  std::map<tenancy::TenantId, std::map<IpAddress, std::optional<uint32_t>>> by_tenant_;
-  std::set<tenancy::TenantId> outdated_;  // whose list in table_ is not what by_tenant_ says
+  std::map<tenancy::TenantId, RemoteSet> by_tenant_;
+  std::map<IpAddress, std::set<tenancy::TenantId>> contested_;
+  std::set<tenancy::TenantId> outdated_;  // whose set in table_ is not what by_tenant_ says
   RemoteTable table_;
   bool feed_settling_ = false;
   bool complete_ = false;

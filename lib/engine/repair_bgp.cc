@@ -191,33 +191,20 @@ bool BgpRepair::LearnAndTell(Edges& edges) {
   return TellIf(changed);
 }
 
-// Of two tenants, not of one under two ids, as while the keys of nodes are being replaced.
-std::vector<IpAddress> BgpRepair::Contested(const RemoteTable& table) const {
-  std::vector<IpAddress> contested;
-  if (table.contested.empty()) return contested;
-  const auto attachments = store_.List();
-  const TenantIds ids(*picture_.tenancy(), attachments ? *attachments : std::vector<Attachment>());
-  for (const auto& [address, tenants] : table.contested) {
-    if (!ids.AreOne(tenants)) contested.push_back(address);
-  }
-  return contested;
-}
-
 bool BgpRepair::TellIf(bool changed) {
   const RemoteTable& table = remotes_.table();
-  const std::vector<IpAddress> contested = Contested(table);
-  if (contested.empty()) {
+  if (!table.example) {
     contested_since_.reset();
   } else if (!contested_since_) {
     contested_since_ = deps_.now();
   }
   std::string problem = remotes_.problem();
   if (contested_since_ && deps_.now() - *contested_since_ >= kContested) {
-    const std::set<tenancy::TenantId>& tenants = table.contested.at(contested.front());
-    problem += (problem.empty() ? "" : "; ") + contested.front().ToString() + " is announced for " +
+    const std::set<tenancy::TenantId>& tenants = table.example->tenants;
+    problem += (problem.empty() ? "" : "; ") + table.example->address.ToString() + " is announced for " +
                std::to_string(tenants.size()) + " tenants (" + tenants.begin()->ToString() + ", " +
                tenants.rbegin()->ToString() + ") and reaches nobody";
-    if (contested.size() > 1) problem += ", as are " + std::to_string(contested.size() - 1) + " more";
+    if (table.contested > 1) problem += ", as are " + std::to_string(table.contested - 1) + " more";
   }
   picture_.Note("bgp remotes", problem.empty() ? Status() : Fail(Code::kInvalid, problem));
   // What is only said after a while is news when it is said.
@@ -229,7 +216,7 @@ bool BgpRepair::TellIf(bool changed) {
   if (!remotes_.TakeNews() && !changed) return false;
   if (remotes_.complete() && !told_complete_) {
     told_complete_ = true;
-    log::Info("{} remotes of {} tenants learned, {} ms after the start", table.size(), table.by_tenant.size(),
+    log::Info("{} remotes of {} tenants learned, {} ms after the start", table.known, table.by_tenant.size(),
               std::chrono::duration_cast<std::chrono::milliseconds>(deps_.now() - started_).count());
   }
   picture_.SetLearned(std::make_shared<const engine::Learned>(engine::Learned{

@@ -1,10 +1,6 @@
 #include "lib/engine/repair_switch.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
-#include <charconv>
-#include <tuple>
 #include <utility>
 
 #include "lib/base/log.h"
@@ -15,26 +11,9 @@ namespace {
 using state::Attachment;
 using state::Phase;
 
-// Where a rule stands: another one put there is in its stead.
-size_t PlaceOf(const ovs::Rule& rule) {
-  return std::hash<std::string>()(rule.match) ^ (size_t{rule.table} << 16 | rule.priority);
-}
-
-// A rule of table 1 or 2 under the id that its tenant has now. Nothing: it sets no id, or that one, or one of no tenant here.
-std::optional<ovs::Rule> UnderIdOfNow(const ovs::Rule& rule, const TenantIds& ids) {
-  constexpr std::string_view kSet = "set_field:0x";
-  const size_t end = rule.actions.find("->xreg");
-  if (!rule.actions.starts_with(kSet) || end == std::string::npos) return std::nullopt;
-  tenancy::TenantId id;
-  const char* const last = rule.actions.data() + end;
-  const auto parsed = std::from_chars(rule.actions.data() + kSet.size(), last, id.value, 16);
-  if (parsed.ec != std::errc() || parsed.ptr != last) return std::nullopt;
-  const auto now = ids.Meaning(id);
-  if (!now || *now == id) return std::nullopt;
-  ovs::Rule moved = rule;
-  moved.actions = fmt::format("set_field:{:#x}{}", now->value, rule.actions.substr(end));
-  return moved;
-}
+// A rail that took so long has waited for a daemon that hangs; after it every other has this much.
+constexpr std::chrono::seconds kHung{5};
+constexpr std::chrono::seconds kAfterHung{1};
 
 // Nothing: no such bridge, or OVSDB does not answer.
 std::optional<ovs::Bridge> InDatabase(Edges& edges, const config::Rail& rail) {
@@ -53,128 +32,86 @@ SwitchRepair::SwitchRepair(const config::NodeConfig& config, const Deps& deps, s
       store_(store),
       picture_(picture),
       nics_(deps.openers(config), store, picture) {
-  for (const config::Rail& rail : config_.rails) rails_[rail.name];
+  for (const config::Rail& rail : config_.rails)
+    rails_[rail.name] = std::make_unique<RailState>(rail, store, picture);
+}
+
+void SwitchRepair::ForEachRail(const Work& work) {
+  Edges edges(deps_.openers(config_), After(kRoundLimit));
+  bool hung = false;
+  for (const config::Rail& rail : config_.rails) {
+    const auto began = Clock::now();
+    edges.GiveTime(After(hung ? kAfterHung : kRoundLimit));
+    work(edges, rail, StateOf(rail));
+    hung = hung || Clock::now() - began >= kHung;
+  }
 }
 
 void SwitchRepair::Audit() {
-  TenantsFollowTheKey();
-  Edges edges(deps_.openers(config_), After(kRoundLimit));
-  for (const config::Rail& rail : config_.rails) Whole(edges, rail);
+  ForEachRail([&](Edges& edges, const config::Rail& rail, RailState& state) { Whole(edges, rail, state); });
   nics_.LookAtRdma();
   picture_.Publish(store_);
 }
 
 // A rail that failed waits for its time, unless others have changed something: what its last look tried and took back is told too.
 void SwitchRepair::DatabaseChanged() {
-  Edges edges(deps_.openers(config_), After(kRoundLimit));
   bool looked = false;
-  for (const config::Rail& rail : config_.rails) {
-    const RailState& state = rails_[rail.name];
-    if (state.backoff.next() && InDatabase(edges, rail) == state.left) continue;
-    Whole(edges, rail);
+  ForEachRail([&](Edges& edges, const config::Rail& rail, RailState& state) {
+    if (state.backoff.next() && InDatabase(edges, rail) == state.left) return;
+    Whole(edges, rail, state);
     looked = true;
-  }
+  });
   if (looked) picture_.Publish(store_);
 }
 
 void SwitchRepair::Retry() {
-  Edges edges(deps_.openers(config_), After(kRoundLimit));
-  for (const config::Rail& rail : config_.rails) {
-    if (rails_[rail.name].backoff.Due()) Whole(edges, rail);
-  }
+  ForEachRail([&](Edges& edges, const config::Rail& rail, RailState& state) {
+    if (state.backoff.Due()) Whole(edges, rail, state);
+  });
   picture_.Publish(store_);
 }
 
 std::optional<Deadline> SwitchRepair::next_retry() const {
   std::optional<Deadline> next;
-  for (const auto& [name, state] : rails_) next = Earlier(next, state.backoff.next());
+  for (const auto& [name, state] : rails_) next = Earlier(next, state->backoff.next());
   return next;
 }
 
 bool SwitchRepair::Concerned(const std::vector<int>& links) const {
   return std::ranges::any_of(rails_, [&](const auto& entry) {
-    const RailState& state = entry.second;
+    const RailState& state = *entry.second;
     return !state.bridge_present || std::ranges::find(links, state.uplink_link) != links.end() ||
            std::ranges::find(links, state.local_link) != links.end();
   });
 }
 
-bool SwitchRepair::Concerned(const std::string& bridge, const ovs::RuleChanges& changes) {
-  for (const config::Rail& rail : config_.rails) {
-    if (rail.bridge != bridge) continue;
-    RailState& state = rails_[rail.name];
-    // A hash that is another's by chance costs a look.
-    const bool concerned = changes.ours || std::ranges::any_of(changes.others, [&](const ovs::Rule& rule) {
-                             return std::ranges::binary_search(state.places, PlaceOf(rule));
-                           });
-    state.rules_changed = state.rules_changed || concerned;
-    return concerned;
-  }
-  return false;
-}
-
 void SwitchRepair::RulesChanged() {
-  Edges edges(deps_.openers(config_), After(kRoundLimit));
-  bool looked = false;
-  for (const config::Rail& rail : config_.rails) {
-    RailState& state = rails_[rail.name];
-    if (!state.bridge_present || !state.rules_changed) continue;
-    End(rail, state, Rules(edges, rail, state, Look::kAlways));
-    looked = true;
-  }
-  if (looked) picture_.Publish(store_);
+  ForEachRail([&](Edges& edges, const config::Rail& rail, RailState& state) {
+    if (state.bridge_present) End(rail, state, Rules(edges, rail, state, RuleRepair::Look::kNews));
+  });
+  picture_.Publish(store_);
 }
 
 void SwitchRepair::RecordChanged() {
-  TenantsFollowTheKey();
-  Edges edges(deps_.openers(config_), After(kRoundLimit));
-  for (const config::Rail& rail : config_.rails) {
-    RailState& state = rails_[rail.name];
-    if (!state.bridge_present) continue;
-    Status status = Ports(edges, rail, state);
-    if (status) status = Rules(edges, rail, state, Look::kNews);
+  ForEachRail([&](Edges& edges, const config::Rail& rail, RailState& state) {
+    if (!state.bridge_present) return;
+    Status status = Ports(edges, state);
+    if (status) status = Rules(edges, rail, state, RuleRepair::Look::kNews);
     End(rail, state, status);
-  }
+  });
   picture_.Publish(store_);
 }
 
 void SwitchRepair::Learned() {
-  Edges edges(deps_.openers(config_), After(kRoundLimit));
-  for (const config::Rail& rail : config_.rails) {
-    RailState& state = rails_[rail.name];
-    if (!state.bridge_present) continue;
+  ForEachRail([&](Edges& edges, const config::Rail& rail, RailState& state) {
+    if (!state.bridge_present) return;
     picture_.Note("leaf of rail " + rail.name, LeafMac(edges, rail, state));
-    End(rail, state, Rules(edges, rail, state, Look::kNews));
-  }
+    End(rail, state, Rules(edges, rail, state, RuleRepair::Look::kNews));
+  });
   picture_.Publish(store_);
 }
 
-// One attachment after another: who dies in between, or is told that a DEL has begun, finds the rest at the next look.
-void SwitchRepair::TenantsFollowTheKey() {
-  const auto follow = [&]() -> Status {
-    RAIL_ASSIGN(const std::vector<Attachment> attachments, store_.List());
-    const TenantIds ids(*picture_.tenancy(), attachments);
-    size_t moved = 0;
-    Status first;
-    for (const Attachment& attachment : attachments) {
-      const tenancy::TenantId now = ids.Now(attachment);
-      if (now.value == attachment.tenant_id || attachment.phase == Phase::kDeleting) continue;
-      const Status written = store_.SetTenant(attachment.id, attachment.tenant, now.value);
-      if (written) {
-        ++moved;
-      } else if (first && written.error().code != Code::kBusy && written.error().code != Code::kNotFound) {
-        first = written;
-      }
-    }
-    if (moved > 0) log::Info("{} attachments have the ids of the tenant key of today now", moved);
-    picture_.Repaired("tenant id", moved);
-    return first;
-  };
-  picture_.Note("tenant ids", follow());
-}
-
-void SwitchRepair::Whole(Edges& edges, const config::Rail& rail) {
-  RailState& state = rails_[rail.name];
+void SwitchRepair::Whole(Edges& edges, const config::Rail& rail, RailState& state) {
   state.rules_right = false;
   nics_.Ensure(rail);
   state.below = Bridge(edges, rail, state);
@@ -182,10 +119,10 @@ void SwitchRepair::Whole(Edges& edges, const config::Rail& rail) {
   Status round;
   if (state.below) {
     if (config_.ovs.manage_bridges) picture_.Note("sysctls of rail " + rail.name, HostSysctls(rail));
-    round = Ports(edges, rail, state);
+    round = Ports(edges, state);
     if (round) {
       picture_.Note("leaf of rail " + rail.name, LeafMac(edges, rail, state));
-      round = Rules(edges, rail, state, Look::kAlways);
+      round = Rules(edges, rail, state, RuleRepair::Look::kAudit);
     }
   }
   End(rail, state, round);
@@ -195,7 +132,7 @@ void SwitchRepair::Whole(Edges& edges, const config::Rail& rail) {
 // What a whole look has found wrong stays so until the next: a round of the rules alone does not put it right, and a round that
 // comes before its time changes nothing about that time.
 void SwitchRepair::End(const config::Rail& rail, RailState& state, const Status& round) {
-  const Status& status = !state.below ? state.below : !round ? round : state.ports_right;
+  const Status& status = !state.below ? state.below : !round ? round : state.ports.right();
   picture_.Note("rail " + rail.name, status);
   if (status) {
     state.backoff.Right();
@@ -205,11 +142,11 @@ void SwitchRepair::End(const config::Rail& rail, RailState& state, const Status&
   RailSeen seen{.bridge_present = state.bridge_present,
                 .bridge_mac = state.facts.bridge_mac,
                 .leaf_mac = state.leaf_mac,
-                .rules_wanted = state.rules_wanted,
-                .rules_installed = state.rules_installed,
+                .rules_wanted = state.rules.counts().wanted,
+                .rules_installed = state.rules.counts().installed,
                 .rules_right = state.rules_right,
                 .ports = {}};
-  for (const auto& [name, port] : state.ports) {
+  for (const auto& [name, port] : state.ports.seen()) {
     if (port.ofport > 0) seen.ports.insert(name);
   }
   picture_.SetRail(rail.name, std::move(seen));
@@ -263,101 +200,10 @@ Status SwitchRepair::HostSysctls(const config::Rail& rail) {
   return ensure(rail.bridge, "accept_ra", "0");
 }
 
-// Ports first, the record second: a port that no record names now was left behind, and is not one being made.
-Result<Record> SwitchRepair::SeePorts(Edges& edges, const config::Rail& rail, RailState& state) {
-  RAIL_ASSIGN(ovs::Ovsdb * db, edges.Ovsdb());
-  RAIL_ASSIGN(const auto bridge, db->FindBridge(rail.bridge, edges.CallDeadline()));
-  if (!bridge) {
-    state.bridge_present = false;
-    return Fail(Code::kTransient, "bridge " + rail.bridge + " is gone");
-  }
-  RAIL_ASSIGN(Record record, Record::Read(store_));
-  state.ports.clear();
-  for (const ovs::Port& port : bridge->ports) state.ports[port.name] = port;
-  return record;
-}
-
-// Each port by itself: a device that is gone keeps neither the other ports nor the rules waiting. An error: Open vSwitch does not
-// answer, or the ports are not known.
-Status SwitchRepair::Ports(Edges& edges, const config::Rail& rail, RailState& state) {
-  const Result<Record> record = SeePorts(edges, rail, state);
-  state.ports_right = record ? Status() : tl::make_unexpected(record.error());
-  if (!record) return state.ports_right;
-  RAIL_ASSIGN(ovs::Ovsdb * db, edges.Ovsdb());
-  for (const Attachment& attachment : record->attachments) {
-    if (attachment.rail != rail.name || attachment.phase != Phase::kReady) continue;
-    const Status mended = MendPort(*db, edges, rail, state, *record, attachment);
-    if (state.ports_right) state.ports_right = mended;
-    if (!mended && mended.error().code == Code::kTransient) return mended;
-  }
-  for (const auto& [name, port] : state.ports) {
-    const auto mark = port.external_ids.find(kOwnerKey);
-    if (mark == port.external_ids.end() || name == rail.bridge || name == rail.pf) continue;
-    const bool known = std::ranges::any_of(record->attachments, [&](const Attachment& attachment) {
-      return std::to_string(attachment.id) == mark->second;
-    });
-    // An adopted port carries our mark too, but its owner deletes it; contPodUid without ovs-cni's "owner" is ours.
-    if (known || port.external_ids.contains("owner")) continue;
-    RAIL_TRY(db->DeletePort(rail.bridge, name, {{kOwnerKey, mark->second}}, ovs::Ovsdb::Wait::kCommitted,
-                            edges.CallDeadline()));
-    log::Info("rail {}: port {} belonged to no attachment any more, removed from bridge {}", rail.name, name,
-              rail.bridge);
-    picture_.Repaired("orphan port");
-  }
-  return {};
-}
-
-Status SwitchRepair::MendPort(ovs::Ovsdb& db, Edges& edges, const config::Rail& rail, RailState& state,
-                              const Record& record, const Attachment& attachment) {
-  const bool made = record.Has(attachment.id, step::kPort);
-  const auto there = state.ports.find(attachment.representor);
-  if (there != state.ports.end() && (made || record.Has(attachment.id, step::kAdopt))) {
-    RAIL_ASSIGN(const bool marked, Mark(db, edges, rail, attachment, there->second, made));
-    // What was seen may be the port of the device's last owner, with another number.
-    if (marked) {
-      RAIL_ASSIGN(const auto now, db.FindPort(attachment.representor, edges.CallDeadline()));
-      if (now) there->second = *now;
-    }
-  }
-  if (made && there == state.ports.end()) {
-    RAIL_TRY(TakeBack(db, edges, rail, attachment));
-    RAIL_ASSIGN(state.ports[attachment.representor],
-                db.AddPort(PortSpecOf(rail, attachment), edges.CallDeadline()));
-    log::Info("rail {}: port {} was missing on bridge {}, added again", rail.name, attachment.representor,
-              rail.bridge);
-    picture_.Repaired("port");
-  }
-  const uint16_t ofport = OfportOf(state, attachment);
-  if (ofport != 0 && ofport != attachment.ofport) return store_.SetOfport(attachment.id, ofport);
-  return {};
-}
-
-// What says whose port it is: DEL and the sweep go by it.
-Result<bool> SwitchRepair::Mark(ovs::Ovsdb& db, Edges& edges, const config::Rail& rail,
-                                const Attachment& attachment, const ovs::Port& port, bool made) {
-  ovs::ExternalIds wrong;
-  for (const auto& [key, value] : made ? PortIds(attachment) : ovs::ExternalIds{}) {
-    const auto seen = port.external_ids.find(key);
-    if (seen == port.external_ids.end() || seen->second != value) wrong[key] = value;
-  }
-  const std::string id = std::to_string(attachment.id);
-  const auto mark = port.external_ids.find(kOwnerKey);
-  if (mark == port.external_ids.end() || mark->second != id) wrong[kOwnerKey] = id;
-  if (wrong.empty()) return false;
-  RAIL_TRY(db.SetExternalIds(port.name, wrong, edges.CallDeadline()));
-  log::Info("rail {}: port {} had lost {} of its external_ids, set again", rail.name, port.name,
-            wrong.size());
-  picture_.Repaired("external_ids");
-  return true;
-}
-
-// The record says that the device behind this port is a pod's of ours; on another bridge its frames would pass no rule of ours.
-Status SwitchRepair::TakeBack(ovs::Ovsdb& db, Edges& edges, const config::Rail& rail,
-                              const Attachment& attachment) {
-  RAIL_ASSIGN(const auto port, db.FindPort(attachment.representor, edges.CallDeadline()));
-  if (!port || port->bridge == rail.bridge) return {};
-  log::Warning("rail {}: port {} was moved to bridge {}, taken back", rail.name, port->name, port->bridge);
-  return db.DeletePort(port->bridge, port->name, {}, ovs::Ovsdb::Wait::kCommitted, edges.CallDeadline());
+Status SwitchRepair::Ports(Edges& edges, RailState& state) {
+  Status repaired = state.ports.Repair(edges);
+  if (!repaired && repaired.error().code == Code::kNotFound) state.bridge_present = false;
+  return repaired;
 }
 
 // The leaf's MAC is that of the BGP neighbour where there is one, else of the router that the kernel has heard on LOCAL.
@@ -386,146 +232,76 @@ Status SwitchRepair::LeafMac(Edges& edges, const config::Rail& rail, RailState& 
                                     " is a router yet: is BGP unnumbered configured on the leaf's port?");
 }
 
-// By the port's mark: the port of this name that was seen may be the device's last owner's. 0: the attachment's was not seen.
-uint16_t SwitchRepair::OfportOf(const RailState& state, const Attachment& attachment) {
-  const auto port = state.ports.find(attachment.representor);
-  if (port == state.ports.end() || port->second.ofport < 1) return 0;
-  const auto mark = port->second.external_ids.find(kOwnerKey);
-  const bool its = mark != port->second.external_ids.end() && mark->second == std::to_string(attachment.id);
-  return its ? static_cast<uint16_t>(port->second.ofport) : 0;
-}
-
-std::vector<ovs::Rule> SwitchRepair::Wanted(const config::Rail& rail, const RailState& state,
-                                            const Record& record, const engine::Learned& learned,
-                                            const TenantIds& ids) const {
+RuleTarget SwitchRepair::Target(const config::Rail& rail, const RailState& state, const Record& record,
+                                const std::shared_ptr<const engine::Learned>& learned) const {
+  RuleTarget target{.rules = {},
+                    .remotes_known = learned->complete,
+                    .leaf_known = !state.leaf_mac.is_zero(),
+                    .undecided = {}};
   std::vector<ovs::Rule> rules = pipeline::ControlRules(state.facts, config_.tenancy.mode);
-  std::set<tenancy::TenantId> present;
-  std::map<IpAddress, tenancy::TenantId> elsewhere;
-  std::set<IpAddress> here;
+  RemoteSelection remotes{.learned = {learned, &learned->remotes}, .present = {}, .here = {}, .other_rails = {}, .only_rail = {}};
   for (Attachment attachment : record.attachments) {
     // What a DEL could not remove is not wanted, and another pod may have its port and address by now.
     if (attachment.phase == Phase::kDeleting) continue;
     const auto& steps = record.steps.at(attachment.id);
-    // Whatever key the record's id is of: in one switch a tenant has one id.
-    attachment.tenant_id = ids.Now(attachment).value;
+    const tenancy::TenantId tenant{attachment.tenant_id};
     const bool has_tenant = record.Has(attachment.id, step::kTenant) && attachment.tenant_id != 0;
     if (attachment.rail != rail.name) {
       // A pod of this node on another rail is reached through the fabric, as any remote.
       if (!has_tenant) continue;
-      for (const IpAddress& address : attachment.addresses) elsewhere[address] = {attachment.tenant_id};
+      for (const IpAddress& address : attachment.addresses) remotes.other_rails[address] = tenant;
       continue;
     }
-    attachment.ofport = OfportOf(state, attachment);
-    if (attachment.ofport == 0) continue;
-    pipeline::Append(rules, WantedRules(state.facts, attachment, steps));
-    here.insert(attachment.addresses.begin(), attachment.addresses.end());
-    if (has_tenant) present.insert({attachment.tenant_id});
-  }
-  for (const tenancy::TenantId tenant : present) {
-    for (const tenancy::TenantId announced : ids.AnnouncedAs(tenant)) {
-      const auto remotes = learned.remotes.by_tenant.find(announced);
-      if (remotes == learned.remotes.by_tenant.end()) continue;
-      for (const frr::Remote& remote : *remotes->second) {
-        if (!ids.IsContested(learned.remotes, remote.address)) elsewhere.emplace(remote.address, tenant);
-      }
+    attachment.ofport = state.ports.OfportOf(attachment);
+    if (attachment.ofport == 0) {
+      if (!has_tenant && !record.Has(attachment.id, step::kAdmit)) continue;
+      // An ADD may have made its port since the ports were looked at, and its rules: what they should be is not known before the
+      // port's number is.
+      const auto id = static_cast<uint64_t>(attachment.id);
+      target.undecided.insert({ovs::Cookie(ovs::CookieKind::kAttachment, id),
+                               ovs::Cookie(ovs::CookieKind::kTenant, id),
+                               ovs::Cookie(ovs::CookieKind::kCompare, attachment.tenant_id)});
+      continue;
     }
-  }
-  for (const auto& [address, tenant] : elsewhere) {
-    if (here.contains(address) || !present.contains(tenant)) continue;
-    pipeline::Append(rules, pipeline::RemoteRules(state.facts, address, tenant));
+    pipeline::Append(rules, WantedRules(state.facts, attachment, steps));
+    remotes.here.insert(attachment.addresses.begin(), attachment.addresses.end());
+    if (has_tenant) remotes.present.insert(tenant);
   }
   if (!state.leaf_mac.is_zero()) pipeline::Append(rules, pipeline::LeafRules(state.facts, state.leaf_mac));
-  return rules;
-}
-
-// The cookies of attachments whose port was not there when last looked: an ADD may have made it since, and its rules. What they
-// should be is not known before the port's number is.
-std::set<uint64_t> SwitchRepair::Unplaced(const config::Rail& rail, const RailState& state,
-                                          const Record& record, const TenantIds& ids) const {
-  std::set<uint64_t> cookies;
-  for (const Attachment& attachment : record.attachments) {
-    if (attachment.rail != rail.name || attachment.phase == Phase::kDeleting) continue;
-    if (!record.Has(attachment.id, step::kAdmit) && !record.Has(attachment.id, step::kTenant)) continue;
-    if (OfportOf(state, attachment) != 0) continue;
-    const auto id = static_cast<uint64_t>(attachment.id);
-    cookies.insert({ovs::Cookie(ovs::CookieKind::kAttachment, id), ovs::Cookie(ovs::CookieKind::kTenant, id),
-                    ovs::Cookie(ovs::CookieKind::kCompare, attachment.tenant_id),
-                    ovs::Cookie(ovs::CookieKind::kCompare, ids.Now(attachment).value)});
+  for (ovs::Rule& rule : rules) {  // TODO: the pipeline's are canonical
+    if (auto canonical = ovs::Canonical(rule)) rule = *canonical;
   }
-  return cookies;
+  target.rules = BridgeRules(state.facts, rules, std::move(remotes));
+  return target;
 }
 
-// The dump first, the record second: a plugin records before it writes, so a rule in the dump that no record explains was
-// left behind. After the commit the record is looked at again: what changed in between asks for another round.
-Status SwitchRepair::Rules(Edges& edges, const config::Rail& rail, RailState& state, Look look) {
+// After the commit the record is looked at again: what changed in between asks for another round.
+Status SwitchRepair::Rules(Edges& edges, const config::Rail& rail, RailState& state, RuleRepair::Look look) {
   const std::shared_ptr<const engine::Learned> learned = picture_.learned();
-  const std::shared_ptr<const tenancy::Tenancy> tenancy = picture_.tenancy();
-  const bool judge = learned->complete && !state.leaf_mac.is_zero();
-  if (look == Look::kNews && state.rules_right && !state.rules_changed && state.judged == judge) {
-    RAIL_ASSIGN(const Record record, Record::Read(store_));
-    const TenantIds ids(*tenancy, record.attachments);
-    if (Wanted(rail, state, record, *learned, ids) == state.wanted) return {};
-  }
   state.rules_right = false;
-  RAIL_ASSIGN(ovs::OpenFlow * switch_, edges.OpenFlow(rail.bridge));
+  RAIL_ASSIGN(ovs::OpenFlow * bridge, edges.OpenFlow(rail.bridge));
+  int64_t version = -1;
   bool ports_looked_at = false;
-  for (int round = 0; round < 5; ++round) {
-    RAIL_ASSIGN(const auto dumped, switch_->Dump(ovs::CookieMatch::Ours(), edges.CallDeadline()));
-    state.rules_changed = false;
-    RAIL_ASSIGN(const int64_t version, store_.Version());
+  const auto target = [&]() -> Result<RuleTarget> {
+    RAIL_ASSIGN(version, store_.Version());
     RAIL_ASSIGN(const Record record, Record::Read(store_));
-    const TenantIds ids(*tenancy, record.attachments);
-    const auto unplaced = Unplaced(rail, state, record, ids);
-    if (!unplaced.empty() && !std::exchange(ports_looked_at, true)) {
-      RAIL_TRY(SeePorts(edges, rail, state));
-      continue;
-    }
-
-    std::vector<ovs::Rule> have;
-    have.reserve(dumped.size());
-    for (const ovs::RuleStats& stats : dumped) have.push_back(stats.rule);
-    state.wanted = Wanted(rail, state, record, *learned, ids);
-    std::vector<ovs::Rule> want;
-    std::set<std::tuple<uint8_t, uint16_t, std::string>> unique;
-    state.places.clear();
-    for (const ovs::Rule& rule : state.wanted) {
-      RAIL_ASSIGN(ovs::Rule canonical, ovs::Canonical(rule));
-      if (!unique.emplace(canonical.table, canonical.priority, canonical.match).second) continue;
-      state.places.push_back(PlaceOf(canonical));
-      want.push_back(std::move(canonical));
-    }
-    std::ranges::sort(state.places);
-    ovs::Change change = ovs::Difference(have, want);
-    // What this raild has not learned yet an earlier one may have: its rules stay until there is something better. Their tenant
-    // may have another id by now: they follow the others' rules in the same bundle.
-    std::erase_if(change.remove, [&](const ovs::Rule& rule) {
-      const auto stays = [&] {
-        if (unplaced.contains(rule.cookie)) return true;
-        if (state.own.contains(rule)) return false;
-        const bool remote = ovs::CookieMatch::Kind(ovs::CookieKind::kRemote).Selects(rule.cookie);
-        const bool leaf = ovs::CookieMatch::Kind(ovs::CookieKind::kLeaf).Selects(rule.cookie);
-        return (remote && !learned->complete) || (leaf && state.leaf_mac.is_zero());
-      };
-      if (!stays()) return false;
-      if (auto moved = UnderIdOfNow(rule, ids)) change.add.push_back(std::move(*moved));
-      return true;
-    });
-    state.rules_wanted = want.size();
-    state.rules_installed = dumped.size();
-    if (!change.empty()) {
-      RAIL_TRY(switch_->Commit(change, edges.CallDeadline()));
-      picture_.Repaired("rules", change.add.size() + change.remove.size());
-      state.rules_installed = want.size();
-      log::Debug("rail {}: {} rules added, {} removed", rail.name, change.add.size(), change.remove.size());
-    }
-    state.rules_right = true;
-    state.judged = judge;
-    state.own.clear();
-    if (!state.judged) state.own.insert(want.begin(), want.end());
+    RuleTarget now = Target(rail, state, record, learned);
+    if (now.undecided.empty() || std::exchange(ports_looked_at, true)) return now;
+    RAIL_ASSIGN(const Record with_ports, state.ports.See(edges));
+    return Target(rail, state, with_ports, learned);
+  };
+  for (int round = 0; round < 5; ++round) {
+    RAIL_TRY(state.rules.Repair(*bridge, target, look, [&] { return edges.CallDeadline(); }));
+    const RuleCounts& counts = state.rules.counts();
+    picture_.Repaired("rules", counts.added + counts.removed);
+    if (counts.added + counts.removed > 0)
+      log::Debug("rail {}: {} rules added, {} removed", rail.name, counts.added, counts.removed);
+    look = RuleRepair::Look::kNews;
     RAIL_ASSIGN(const int64_t now, store_.Version());
-    if (now == version) return {};
-  }
-  return {};  // plugins keep working; their pokes bring the next round
+    if (now == version) break;
+  }  // plugins keep working; their pokes bring the next round
+  state.rules_right = true;
+  return {};
 }
 
 }  // namespace rail::engine

@@ -63,11 +63,6 @@ bool TenantIds::AreOne(const std::set<TenantId>& ids) const {
   return first && std::ranges::all_of(ids, [&](TenantId id) { return Meaning(id) == first; });
 }
 
-bool TenantIds::IsContested(const RemoteTable& table, const IpAddress& address) const {
-  const auto claims = table.contested.find(address);
-  return claims != table.contested.end() && !AreOne(claims->second);
-}
-
 std::optional<size_t> TenantIds::KeyOf(TenantId id) const {
   const auto it = keys_.find(id);
   return it == keys_.end() ? std::nullopt : std::optional(it->second);

@@ -36,8 +36,6 @@ class TenantIds {
   std::optional<tenancy::TenantId> Meaning(tenancy::TenantId id) const;
   // Whether announcements under all of `ids` mean one and the same tenant of this node.
   bool AreOne(const std::set<tenancy::TenantId>& ids) const;
-  // Whether tenants that are not one announce the address: it reaches nobody.
-  bool IsContested(const RemoteTable& table, const IpAddress& address) const;
   // By Now: the tenant's name.
   const std::map<tenancy::TenantId, std::string>& names() const { return names_; }
   // The key under which it is announced by `id`; nothing when no key here makes it of a tenant that is here.

@@ -127,7 +127,7 @@ TEST_F(Attached, SaysWhenNobodyIsMeant) {
 }
 
 TEST_F(Attached, FlowsAreItsRulesAndTheMegaflowsFromAndToIt) {
-  world.Bridge().Count(world.RulesOf(ovs::CookieKind::kTenant)[0], 7, 700);
+  world.Bridge().AddPackets(world.RulesOf(ovs::CookieKind::kTenant)[0], 7, 700);
   megaflows =
       "in_port(rep0), packets:1, bytes:2, used:never, dp:ovs, actions:up0\n"
       "in_port(up0), packets:5, bytes:2, used:never, offloaded:yes, dp:tc, "
@@ -163,7 +163,7 @@ TEST_F(Attached, FlowsAreToldWithoutTheDatapathWhenItDoesNotAnswer) {
 TEST_F(Attached, ASampleCountsDropsByTableAndTenant) {
   const uint64_t id = static_cast<uint64_t>(world.Attachment(pod).id);
   for (const ovs::Rule& rule : world.Bridge().rules()) {
-    world.Bridge().Count(rule, rule.actions == "drop" ? 100 + rule.table : 7, 0);
+    world.Bridge().AddPackets(rule, rule.actions == "drop" ? 100 + rule.table : 7, 0);
   }
   const SwitchSample sample = inspector->Sample(std::chrono::seconds(20));
   EXPECT_EQ(sample.rules_problem, "");

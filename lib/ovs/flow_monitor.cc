@@ -20,8 +20,12 @@ bool FlowMonitor::usable() const {
   return connection_->usable();
 }
 
-Result<RuleChanges> FlowMonitor::Changes() {
-  return connection_->Changes();
+Status FlowMonitor::TakeIn() {
+  return connection_->TakeIn();
+}
+
+bool FlowMonitor::told() const {
+  return connection_->told();
 }
 
 int FlowMonitor::fd() const {

@@ -16,6 +16,8 @@ namespace {
 
 constexpr size_t kHeader = 8;
 constexpr size_t kPiece = 64 << 10;
+// Beyond that a look at everything costs less than looking at each.
+constexpr size_t kMostChanges = 10'000;
 
 uint16_t Be16(std::string_view b, size_t at) {
   return static_cast<uint16_t>(static_cast<uint8_t>(b[at]) << 8 | static_cast<uint8_t>(b[at + 1]));
@@ -58,24 +60,15 @@ Result<std::unique_ptr<MgmtConnection>> MgmtConnection::OpenWatched(const std::s
 }
 
 Status MgmtConnection::Watch(Deadline deadline) {
-  const uint32_t xid = NextXid();
-  bool asked = false;
-  return Converse(
-      [&]() -> Result<std::string> {
-        if (std::exchange(asked, true)) return std::string();
-        return Encoded([&](rail_bytes* out) { return rail_encode_flow_monitor(xid, out); });
-      },
-      [&](const std::vector<uint64_t>& message, size_t size) -> Result<bool> {
-        if (XidOf(message) != xid) return false;
-        const rail_message type = rail_message_type(message.data(), size);
-        if (type == RAIL_FLOW_UPDATE) return true;
-        return Fail(Code::kUnsupported, type == RAIL_ERROR ? TakeText(rail_error_text(message.data()))
-                                                           : "an answer of another kind came");
-      },
-      deadline);
+  RAIL_TRY(Ask([](uint32_t xid, rail_bytes* out) { return rail_encode_flow_monitor(xid, out); }, RAIL_FLOW_UPDATE,
+               [](const std::vector<uint64_t>&, size_t) -> Result<bool> { return true; }, deadline));
+  watched_ = true;
+  told_ = false;
+  changes_ = {.unknown = true, .cookies = {}, .others = {}};
+  return {};
 }
 
-Result<RuleChanges> MgmtConnection::Changes() {
+Status MgmtConnection::TakeIn() {
   const Sink nobody_asked = [](const std::vector<uint64_t>&, size_t) -> Result<bool> { return false; };
   std::vector<char> buffer(kPiece);
   for (;;) {
@@ -88,6 +81,13 @@ Result<RuleChanges> MgmtConnection::Changes() {
     RAIL_TRY(TakeMessages(nobody_asked, done));
   }
   if (!out_.empty()) RAIL_TRY(socket_.Write(std::exchange(out_, {}), After(std::chrono::seconds(1))));
+  return {};
+}
+
+Result<RuleChanges> MgmtConnection::Changes() {
+  if (!watched_) return RuleChanges{.unknown = true, .cookies = {}, .others = {}};
+  RAIL_TRY(TakeIn());
+  told_ = false;
   return std::exchange(changes_, {});
 }
 
@@ -99,14 +99,16 @@ Status MgmtConnection::TakeUpdate(const std::vector<uint64_t>& message) {
       [](void* context, rail_rule_change change, const rail_rule* rule) {
         auto& changes = *static_cast<RuleChanges*>(context);
         if (rule->match == nullptr) {
-          changes.ours = true;
+          changes.cookies.insert(rule->cookie);
         } else if (change != RAIL_RULE_REMOVED) {
           changes.others.push_back({rule->table, rule->priority, rule->cookie, rule->match, ""});
         }
       },
       &changes_, &paused));
   if (!error.empty()) return Fail(Code::kInternal, socket_.path() + ": " + error);
-  changes_.ours = changes_.ours || paused;
+  if (paused || changes_.cookies.size() + changes_.others.size() > kMostChanges)
+    changes_ = {.unknown = true, .cookies = {}, .others = {}};
+  told_ = told_ || !changes_.empty();
   return {};
 }
 
@@ -208,42 +210,58 @@ Status MgmtConnection::TakeMessages(const Sink& sink, bool& done) {
   return {};
 }
 
-Result<std::vector<RuleStats>> MgmtConnection::Dump(CookieMatch which, Deadline deadline) {
-  const std::string doing = "list the rules of " + socket_.path();
+Status MgmtConnection::Ask(const std::function<char*(uint32_t xid, rail_bytes* out)>& encode, rail_message answer,
+                           const Sink& reply, Deadline deadline) {
   const uint32_t xid = NextXid();
   bool asked = false;
-  std::vector<RuleStats> rules;
-  const Source request = [&]() -> Result<std::string> {
-    if (std::exchange(asked, true)) return std::string();
-    return Encoded(
-        [&](rail_bytes* out) { return rail_encode_flow_request(xid, which.value, which.mask, out); });
-  };
-  const Sink reply = [&](const std::vector<uint64_t>& message, size_t size) -> Result<bool> {
-    if (XidOf(message) != xid) return false;
-    switch (rail_message_type(message.data(), size)) {
-      case RAIL_ERROR:
-        return Fail(Code::kInvalid, TakeText(rail_error_text(message.data())));
-      case RAIL_FLOW_STATS:
-        if (rules.empty()) changes_ = {};  // what was told before the answer is in it
-        break;
-      default:
+  return Converse(
+      [&]() -> Result<std::string> {
+        if (std::exchange(asked, true)) return std::string();
+        return Encoded([&](rail_bytes* out) { return encode(xid, out); });
+      },
+      [&](const std::vector<uint64_t>& message, size_t size) -> Result<bool> {
+        if (XidOf(message) != xid) return false;
+        const rail_message type = rail_message_type(message.data(), size);
+        if (type == answer) return reply(message, size);
+        if (type == RAIL_ERROR) return Fail(Code::kUnsupported, TakeText(rail_error_text(message.data())));
         return Fail(Code::kInternal, "an answer of another kind came");
-    }
+      },
+      deadline);
+}
+
+Status MgmtConnection::ForEach(CookieMatch which, const EachRule& each, Deadline deadline) {
+  const Sink reply = [&](const std::vector<uint64_t>& message, size_t) -> Result<bool> {
     bool more = false;
     const auto error = TakeText(rail_decode_flow_reply(
         message.data(),
         [](void* context, const rail_rule* r, uint64_t packets, uint64_t bytes) {
-          static_cast<std::vector<RuleStats>*>(context)->push_back(
+          (*static_cast<const EachRule*>(context))(
               {{r->table, r->priority, r->cookie, r->match, r->actions}, packets, bytes});
         },
-        &rules, &more));
+        const_cast<EachRule*>(&each), &more));
     if (!error.empty()) return Fail(Code::kInternal, error);
     return !more;
   };
-  RAIL_TRY_AS(Converse(request, reply, deadline), doing);
-  std::ranges::sort(rules,
-                    [](const RuleStats& a, const RuleStats& b) { return InDumpOrder(a.rule, b.rule); });
-  return rules;
+  RAIL_TRY_AS(Ask([&](uint32_t xid,
+                      rail_bytes* out) { return rail_encode_flow_request(xid, which.value, which.mask, out); },
+                  RAIL_FLOW_STATS, reply, deadline),
+              "list the rules of " + socket_.path());
+  return {};
+}
+
+Result<uint64_t> MgmtConnection::Count(CookieMatch which, Deadline deadline) {
+  uint64_t count = 0;
+  const Sink reply = [&](const std::vector<uint64_t>& message, size_t) -> Result<bool> {
+    const auto error = TakeText(rail_decode_aggregate_reply(message.data(), &count));
+    if (!error.empty()) return Fail(Code::kInternal, error);
+    return true;
+  };
+  RAIL_TRY_AS(Ask([&](uint32_t xid, rail_bytes* out) {
+                return rail_encode_aggregate_request(xid, which.value, which.mask, out);
+              },
+                  RAIL_AGGREGATE_STATS, reply, deadline),
+              "count the rules of " + socket_.path());
+  return count;
 }
 
 Status MgmtConnection::Commit(const Change& change, Deadline deadline) {

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "lib/base/socket.h"
-#include "lib/ovs/flow_monitor.h"
 #include "lib/ovs/openflow.h"
+#include "lib/ovs/shim.h"
 
 namespace rail::ovs {
 
@@ -29,10 +29,14 @@ class MgmtConnection : public OpenFlow {
   // The same, and the switch tells from now on what others change: see flow_monitor.h.
   static Result<std::unique_ptr<MgmtConnection>> OpenWatched(const std::string& path, Deadline deadline);
 
-  Result<std::vector<RuleStats>> Dump(CookieMatch which, Deadline deadline) override;
+  Status ForEach(CookieMatch which, const EachRule& each, Deadline deadline) override;
+  Result<uint64_t> Count(CookieMatch which, Deadline deadline) override;
+  Result<RuleChanges> Changes() override;
   Status Commit(const Change& change, Deadline deadline) override;
 
-  Result<RuleChanges> Changes();
+  // As FlowMonitor's.
+  Status TakeIn();
+  bool told() const { return told_; }
   int fd() const { return socket_.fd(); }
   // False: a call has failed, and no other will succeed.
   bool usable() const { return !broken_; }
@@ -50,6 +54,9 @@ class MgmtConnection : public OpenFlow {
   Status Converse(const Source& source, const Sink& sink, Deadline deadline);
   Status TakeMessages(const Sink& sink, bool& done);
   Status TakeUpdate(const std::vector<uint64_t>& message);
+  // Sends one request; `reply` is given each message that answers it, until it says that it was the last.
+  Status Ask(const std::function<char*(uint32_t xid, rail_bytes* out)>& encode, rail_message answer, const Sink& reply,
+             Deadline deadline);
   uint32_t NextXid() { return ++xid_; }
 
   UnixStream socket_;
@@ -57,7 +64,9 @@ class MgmtConnection : public OpenFlow {
   std::string out_;
   uint32_t xid_ = 0;
   bool broken_ = false;
-  RuleChanges changes_;
+  bool watched_ = false;
+  bool told_ = false;  // changes_ has something that Changes has not handed out yet
+  RuleChanges changes_{.unknown = true, .cookies = {}, .others = {}};
 };
 
 }  // namespace rail::ovs

@@ -36,9 +36,13 @@ enum class CookieKind : uint8_t {
   kAttachment = 2,  // table 0 and 4 of an attachment; id: the attachment's
   kTenant = 3,      // table 1 and 2 of an attachment; id: the attachment's
   kCompare = 4,     // table 3; id: the low 24 bits of the tenant's
-  kRemote = 5,      // table 1 and 2 of a remote; id 0
   kLeaf = 6,        // table 4 towards the uplink; id 0
+  kRemote = 0x80,   // table 1 and 2 of a remote; id: its slice, 0..kRemoteSlices-1. Alone in its highest bit: see CookieMatch
 };
+
+// The rules of remotes, of which there may be very many, are told apart by a hash of their address, so that a part of them can
+// be listed or counted.
+inline constexpr uint64_t kRemoteSlices = 4096;
 
 inline constexpr uint64_t kCookieOwner = 0x5241494CULL << 32;
 inline constexpr uint64_t kCookieIdMask = 0xffffff;
@@ -53,9 +57,17 @@ struct CookieMatch {
   uint64_t mask = 0;
 
   static constexpr CookieMatch Ours() { return {kCookieOwner, 0xffffffffULL << 32}; }
+  // All but the rules of remotes.
+  static constexpr CookieMatch OursButRemotes() { return {kCookieOwner, 0xffffffffULL << 32 | 1ULL << 31}; }
+  // The slices of remotes whose number modulo `of` (a power of 2 up to kRemoteSlices) is `part`.
+  static constexpr CookieMatch RemotesPart(uint64_t part, uint64_t of) {
+    return {Cookie(CookieKind::kRemote, part), ~kCookieIdMask | (of - 1)};
+  }
   static constexpr CookieMatch Kind(CookieKind kind) { return {Cookie(kind, 0), ~kCookieIdMask}; }
   static constexpr CookieMatch Exact(CookieKind kind, uint64_t id) { return {Cookie(kind, id), ~0ULL}; }
+  constexpr bool MaySelectRemotes() const { return (mask & 1ULL << 31) == 0 || (value & 1ULL << 31) != 0; }
   constexpr bool Selects(uint64_t cookie) const { return (cookie & mask) == (value & mask); }
+  constexpr auto operator<=>(const CookieMatch&) const = default;
 };
 
 }  // namespace rail::ovs

@@ -168,8 +168,10 @@ char* rail_encode_bundle_remove_by_cookie(uint32_t xid, uint32_t bundle, uint64_
   return NULL;
 }
 
-char* rail_encode_flow_request(uint32_t xid, uint64_t cookie, uint64_t mask, struct rail_bytes* out) {
+static void EncodeStatsRequest(uint32_t xid, bool aggregate, uint64_t cookie, uint64_t mask,
+                               struct rail_bytes* out) {
   struct ofputil_flow_stats_request request = {
+      .aggregate = aggregate,
       .cookie = htonll(cookie),
       .cookie_mask = htonll(mask),
       .out_port = OFPP_ANY,
@@ -178,6 +180,15 @@ char* rail_encode_flow_request(uint32_t xid, uint64_t cookie, uint64_t mask, str
   };
   match_init_catchall(&request.match);
   Finish(ofputil_encode_flow_stats_request(&request, kProtocol), xid, out);
+}
+
+char* rail_encode_flow_request(uint32_t xid, uint64_t cookie, uint64_t mask, struct rail_bytes* out) {
+  EncodeStatsRequest(xid, false, cookie, mask, out);
+  return NULL;
+}
+
+char* rail_encode_aggregate_request(uint32_t xid, uint64_t cookie, uint64_t mask, struct rail_bytes* out) {
+  EncodeStatsRequest(xid, true, cookie, mask, out);
   return NULL;
 }
 
@@ -260,6 +271,8 @@ enum rail_message rail_message_type(const void* message, size_t size) {
       return RAIL_BUNDLE_REPLY;
     case OFPTYPE_FLOW_STATS_REPLY:
       return RAIL_FLOW_STATS;
+    case OFPTYPE_AGGREGATE_STATS_REPLY:
+      return RAIL_AGGREGATE_STATS;
     case OFPTYPE_FLOW_MONITOR_STATS_REPLY:
       return RAIL_FLOW_UPDATE;
     default:
@@ -313,6 +326,17 @@ char* rail_decode_flow_reply(const void* message, rail_each_rule* each, void* co
   }
   ofpbuf_uninit(&actions);
   return error == EOF ? NULL : xasprintf("a rule in it cannot be read (%s)", ofperr_to_string(error));
+}
+
+char* rail_decode_aggregate_reply(const void* message, uint64_t* rules) {
+  struct ofputil_aggregate_stats stats;
+  Silence();
+  const enum ofperr error = ofputil_decode_aggregate_stats_reply(&stats, message);
+  if (error) {
+    return xstrdup(ofperr_get_description(error));
+  }
+  *rules = stats.flow_count;
+  return NULL;
 }
 
 char* rail_decode_flow_update(const void* message, uint64_t cookie, uint64_t mask, rail_each_change* each,

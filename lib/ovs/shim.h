@@ -41,6 +41,7 @@ enum rail_message {
   RAIL_ECHO_REQUEST,
   RAIL_BUNDLE_REPLY,
   RAIL_FLOW_STATS,
+  RAIL_AGGREGATE_STATS,
   RAIL_FLOW_UPDATE,
   RAIL_OTHER_MESSAGE,
   RAIL_BAD_MESSAGE
@@ -62,6 +63,7 @@ char* rail_encode_bundle_remove(uint32_t xid, uint32_t bundle, const struct rail
 char* rail_encode_bundle_remove_by_cookie(uint32_t xid, uint32_t bundle, uint64_t cookie, uint64_t mask,
                                           struct rail_bytes* out);
 char* rail_encode_flow_request(uint32_t xid, uint64_t cookie, uint64_t mask, struct rail_bytes* out);
+char* rail_encode_aggregate_request(uint32_t xid, uint64_t cookie, uint64_t mask, struct rail_bytes* out);
 /* From now on: every rule that is added, edited or removed; what this very connection does only in short. */
 char* rail_encode_flow_monitor(uint32_t xid, struct rail_bytes* out);
 
@@ -73,6 +75,8 @@ char* rail_error_text(const void* message);
  * part follows. */
 typedef void rail_each_rule(void* context, const struct rail_rule* rule, uint64_t packets, uint64_t bytes);
 char* rail_decode_flow_reply(const void* message, rail_each_rule* each, void* context, bool* more);
+/* `*rules`: how many an aggregate-stats reply has counted. */
+char* rail_decode_aggregate_reply(const void* message, uint64_t* rules);
 /* Calls `each` for every change that one flow-monitor message tells of; the rule lives for the call and has no actions. Its
  * match is NULL when its cookie & mask is value & mask: that it is ours says enough, and the text is what costs time.
  * `*paused`: the switch left changes out, as nobody took them in time. */

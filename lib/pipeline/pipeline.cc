@@ -120,15 +120,48 @@ Rule CompareRule(tenancy::TenantId tenant) {
           fmt::format("xreg0={0},xreg1={0}", Hex(tenant)), "resubmit(,4)"};
 }
 
+// FNV-1a (http://www.isthe.com/chongo/tech/comp/fnv/): the same in every build.
+uint64_t RemoteCookie(const IpAddress& address) {
+  uint32_t hash = 2166136261U;
+  for (const char byte : address.bytes()) hash = (hash ^ static_cast<uint8_t>(byte)) * 16777619U;
+  return Cookie(CookieKind::kRemote, (hash ^ hash >> 16) % ovs::kRemoteSlices);
+}
+
+namespace {
+
+Rule RemoteSourceRule(const BridgeFacts& bridge, const IpAddress& address, tenancy::TenantId tenant) {
+  return {kSourceTable, kExact, RemoteCookie(address),
+          fmt::format("{},in_port={},{}={}", Family(address), bridge.uplink_port, Source(address), address.ToString()),
+          fmt::format("set_field:{}->xreg0,resubmit(,2)", Hex(tenant))};
+}
+
+Rule RemoteDestinationRule(const IpAddress& address, tenancy::TenantId tenant) {
+  return {kDestinationTable, kExact, RemoteCookie(address),
+          fmt::format("{},{}={}", Family(address), Destination(address), address.ToString()),
+          fmt::format("set_field:{}->xreg1,resubmit(,3)", Hex(tenant))};
+}
+
+}  // namespace
+
 std::vector<Rule> RemoteRules(const BridgeFacts& bridge, const IpAddress& address, tenancy::TenantId tenant) {
-  const uint64_t cookie = Cookie(CookieKind::kRemote, 0);
-  const std::string text = address.ToString();
-  return {{kSourceTable, kExact, cookie,
-           fmt::format("in_port={},{},{}={}", bridge.uplink_port, Family(address), Source(address), text),
-           fmt::format("set_field:{}->xreg0,resubmit(,2)", Hex(tenant))},
-          {kDestinationTable, kExact, cookie,
-           fmt::format("{},{}={}", Family(address), Destination(address), text),
-           fmt::format("set_field:{}->xreg1,resubmit(,3)", Hex(tenant))}};
+  return {RemoteSourceRule(bridge, address, tenant), RemoteDestinationRule(address, tenant)};
+}
+
+std::optional<Rule> RemoteRuleAt(
+    const BridgeFacts& bridge, const Rule& place,
+    const std::function<std::optional<tenancy::TenantId>(const IpAddress&)>& tenant_of) {
+  if (place.priority != kExact || (place.table != kSourceTable && place.table != kDestinationTable))
+    return std::nullopt;
+  const size_t equals = place.match.rfind('=');
+  if (equals == std::string::npos) return std::nullopt;
+  const auto address = IpAddress::Parse(std::string_view(place.match).substr(equals + 1));
+  if (!address) return std::nullopt;
+  const auto tenant = tenant_of(*address);
+  if (!tenant) return std::nullopt;
+  Rule rule = place.table == kSourceTable ? RemoteSourceRule(bridge, *address, *tenant)
+                                          : RemoteDestinationRule(*address, *tenant);
+  if (rule.match != place.match) return std::nullopt;  // it asks for more than the address
+  return rule;
 }
 
 std::vector<Rule> LeafRules(const BridgeFacts& bridge, const MacAddress& leaf_mac) {

@@ -8,6 +8,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <vector>
 
 #include "lib/base/address.h"
@@ -52,9 +54,18 @@ std::vector<ovs::Rule> TenantRules(const Pod& pod, tenancy::TenantId tenant);
 // Table 3: the tenant may talk to itself.
 ovs::Rule CompareRule(tenancy::TenantId tenant);
 
+// Of the rules of a remote; the id is the address's slice, a hash of it.
+uint64_t RemoteCookie(const IpAddress& address);
+
 // Tables 1 and 2 of an address learned from BGP.
 std::vector<ovs::Rule> RemoteRules(const BridgeFacts& bridge, const IpAddress& address,
                                    tenancy::TenantId tenant);
+
+// Of RemoteRules the one that belongs in the place (table, priority, match) of `place`. `tenant_of`: of an address that is one of
+// a remote. Nothing: it is no such place, or its address no remote.
+std::optional<ovs::Rule> RemoteRuleAt(
+    const BridgeFacts& bridge, const ovs::Rule& place,
+    const std::function<std::optional<tenancy::TenantId>(const IpAddress&)>& tenant_of);
 
 // Table 4: all that is not local goes to the leaf.
 std::vector<ovs::Rule> LeafRules(const BridgeFacts& bridge, const MacAddress& leaf_mac);

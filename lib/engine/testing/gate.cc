@@ -98,9 +98,17 @@ class Ovsdb : public ovs::Ovsdb {
 class OpenFlow : public ovs::OpenFlow {
  public:
   OpenFlow(Gate& gate, ovs::OpenFlow& inner) : gate_(gate), inner_(inner) {}
-  Result<std::vector<ovs::RuleStats>> Dump(ovs::CookieMatch which, Deadline deadline) override {
+  Status ForEach(ovs::CookieMatch which, const EachRule& each, Deadline deadline) override {
     RAIL_TRY(gate_.Call(Edge::kOpenFlow, "Dump"));
-    return inner_.Dump(which, deadline);
+    return inner_.ForEach(which, each, deadline);
+  }
+  Result<uint64_t> Count(ovs::CookieMatch which, Deadline deadline) override {
+    RAIL_TRY(gate_.Call(Edge::kOpenFlow, "Count"));
+    return inner_.Count(which, deadline);
+  }
+  Result<ovs::RuleChanges> Changes() override {
+    RAIL_TRY(gate_.Call(Edge::kOpenFlow, "Changes"));
+    return inner_.Changes();
   }
   Status Commit(const ovs::Change& change, Deadline deadline) override {
     RAIL_TRY(gate_.Call(Edge::kOpenFlow, "Commit"));

@@ -258,8 +258,25 @@ Result<FileLock> World::LockDevices(FileLock::Kind kind) {
   return FileLock::Get(folder_ + "/devices", kind);
 }
 
+// raild keeps its connections to the bridges, and each tells what others change.
+Deps World::DepsOfRaild() {
+  Deps of_raild = deps();
+  auto kept = std::make_shared<std::map<std::string, std::unique_ptr<ovs::OpenFlow>>>();
+  of_raild.openers = [this, kept, openers = of_raild.openers](const config::NodeConfig& node) {
+    Openers all = openers(node);
+    all.openflow = [this, kept](const std::string& bridge, Deadline) -> Result<std::unique_ptr<ovs::OpenFlow>> {
+      RAIL_TRY(gate.Open(Edge::kOpenFlow));
+      std::unique_ptr<ovs::OpenFlow>& open = (*kept)[bridge];
+      if (!open) open = bridges[bridge].Watch();
+      return Through(gate, *open);
+    };
+    return all;
+  };
+  return of_raild;
+}
+
 std::unique_ptr<Raild> World::StartRaild(Clock::duration gone_grace, int64_t booted_ms) {
-  return std::make_unique<Raild>(config, deps(), gone_grace, booted_ms);
+  return std::make_unique<Raild>(config, DepsOfRaild(), gone_grace, booted_ms);
 }
 
 PodSpec World::MakePod(const std::string& name, const std::string& pod_namespace, const std::string& device,

@@ -122,6 +122,7 @@ class World {
   std::vector<std::string> solicited;  // interfaces
 
  private:
+  Deps DepsOfRaild();
   void AddRail(const std::string& name, uint32_t index, const std::vector<int>& devices);
 
   std::string folder_;

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <map>
 #include <string_view>
 #include <tuple>
@@ -18,6 +19,13 @@ Result<Rule> Canonical(const Rule& rule) {
   canonical.match = TakeText(match);
   canonical.actions = TakeText(actions);
   return canonical;
+}
+
+Result<std::vector<RuleStats>> OpenFlow::Dump(CookieMatch which, Deadline deadline) {
+  std::vector<RuleStats> rules;
+  RAIL_TRY(ForEach(which, [&](RuleStats rule) { rules.push_back(std::move(rule)); }, deadline));
+  std::ranges::sort(rules, [](const RuleStats& a, const RuleStats& b) { return InDumpOrder(a.rule, b.rule); });
+  return rules;
 }
 
 Change Difference(std::span<const Rule> have, std::span<const Rule> want) {

@@ -1,0 +1,267 @@
+#include "lib/engine/repair_rules.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace rail::engine {
+namespace {
+
+using ovs::CookieKind;
+using ovs::CookieMatch;
+using ovs::Rule;
+
+// A bundle is applied as a whole while the switch does nothing else: so many rules take it some milliseconds.
+constexpr size_t kBundle = 4096;
+// More cookies than that are not asked for one by one.
+constexpr size_t kMostCookies = 64;
+// All rules of remotes have been read after so many audits.
+constexpr uint64_t kAuditParts = 64;
+
+bool IsRemotes(uint64_t cookie) {
+  return CookieMatch::Kind(CookieKind::kRemote).Selects(cookie);
+}
+
+size_t HashOf(const Rule& rule) {
+  return std::hash<std::string>()(rule.match) ^ (size_t{rule.table} << 1);
+}
+
+// Collects changes and commits them, a bundle at a time.
+class Bundles {
+ public:
+  Bundles(ovs::OpenFlow& bridge, const std::function<Deadline()>& deadline, RuleCounts& counts)
+      : bridge_(bridge), deadline_(deadline), counts_(counts) {}
+
+  void Remove(Rule rule) { change_.remove.push_back(std::move(rule)); }
+  void Add(Rule rule) { change_.add.push_back(std::move(rule)); }
+  // Between two of these everything ends up in one bundle.
+  Status CommitIfFull() { return change_.add.size() + change_.remove.size() < kBundle ? Status() : Commit(); }
+  Status Commit() {
+    RAIL_TRY(bridge_.Commit(change_, deadline_()));
+    counts_.added += change_.add.size();
+    counts_.removed += change_.remove.size();
+    change_ = {};
+    return {};
+  }
+
+ private:
+  ovs::OpenFlow& bridge_;
+  const std::function<Deadline()>& deadline_;
+  RuleCounts& counts_;
+  ovs::Change change_;
+};
+
+}  // namespace
+
+// One call of Repair.
+class RuleRepair::Round {
+ public:
+  Round(RuleRepair& repair, ovs::OpenFlow& bridge, const std::function<Result<RuleTarget>()>& target_of,
+        const std::function<Deadline()>& deadline)
+      : my_(repair),
+        bridge_(bridge),
+        target_of_(target_of),
+        deadline_(deadline),
+        bundles_(bridge, deadline, repair.counts_) {}
+
+  Status Run(Look look) {
+    RAIL_TRY(TakeChanges());
+    RAIL_ASSIGN(target_, target_of_());
+    if (target_.judges() && !my_.judged_) my_.whole_ = true;  // what was left alone can be judged now
+    if (target_.rules.bridge().uplink_port != my_.known_.bridge().uplink_port) my_.whole_ = true;
+    if (look == Look::kAudit) RAIL_TRY(CountRemotes());
+    ChooseWhatToRead(look);
+    whole_ = std::exchange(my_.whole_, true);  // until this has succeeded
+    base_ = whole_ ? target_.rules : my_.known_;
+    RAIL_TRY(Read());
+    // The switch first, the record second: what was read and is not explained now was left behind.
+    if (!which_.empty()) {
+      RAIL_ASSIGN(target_, target_of_());
+    }
+    RepairLocal();
+    for (const Rule& rule : odd_) Replace(rule);
+    RAIL_TRY(AddMissing());
+    RAIL_TRY(FollowRemotes());
+    RAIL_TRY(bundles_.Commit());
+    Remember();
+    return {};
+  }
+
+ private:
+  Status TakeChanges() {
+    RAIL_ASSIGN(const ovs::RuleChanges changes, bridge_.Changes());
+    my_.whole_ = my_.whole_ || changes.unknown;
+    my_.touched_.insert(changes.cookies.begin(), changes.cookies.end());
+    for (const Rule& other : changes.others) {
+      // One of ours may have stood there.
+      if (const auto ours = my_.known_.At(other)) my_.touched_.insert(ours->cookie);
+    }
+    return {};
+  }
+
+  Status CountRemotes() {
+    if (my_.whole_ || std::ranges::any_of(my_.touched_, IsRemotes)) return {};  // they are read anyhow
+    RAIL_ASSIGN(const uint64_t count, bridge_.Count(CookieMatch::Kind(CookieKind::kRemote), deadline_()));
+    if (count != 2 * my_.remotes_known_ + my_.unexplained_) my_.whole_ = true;
+    return {};
+  }
+
+  void ChooseWhatToRead(Look look) {
+    std::set<uint64_t> cookies = my_.touched_;
+    // What is to be added may be there already: a plugin has made it.
+    for (const auto& [place, rule] : target_.rules.local()) {
+      const auto known = my_.known_.local().find(place);
+      if (known == my_.known_.local().end() || known->second != rule) cookies.insert(rule.cookie);
+    }
+    if (static_cast<size_t>(std::ranges::count_if(cookies, IsRemotes)) > kMostCookies) my_.whole_ = true;
+    if (my_.whole_) {
+      which_ = {CookieMatch::Ours()};
+      return;
+    }
+    if (look == Look::kAudit || cookies.size() > kMostCookies) which_.push_back(CookieMatch::OursButRemotes());
+    if (look == Look::kAudit)
+      which_.push_back(CookieMatch::RemotesPart(my_.audit_++ % kAuditParts, kAuditParts));
+    for (const uint64_t cookie : cookies) {
+      if (!IsRead(cookie)) which_.push_back({cookie, ~0ULL});
+    }
+  }
+
+  bool IsRead(uint64_t cookie) const {
+    return std::ranges::any_of(which_, [&](const CookieMatch& some) { return some.Selects(cookie); });
+  }
+
+  Status Read() {
+    for (const CookieMatch& which : which_) {
+      RAIL_TRY(bridge_.ForEach(
+          which,
+          [&](ovs::RuleStats stats) {
+            Rule& rule = stats.rule;
+            if (!IsRemotes(rule.cookie)) {
+              local_.push_back(std::move(rule));
+            } else if (base_.At(rule) == rule) {
+              right_.push_back(HashOf(rule));
+            } else {
+              odd_.push_back(std::move(rule));
+            }
+          },
+          deadline_()));
+    }
+    std::ranges::sort(right_);
+    return {};
+  }
+
+  // Whether what nothing explains may be of what is not known yet.
+  bool Stays(const Rule& rule) const {
+    if (target_.undecided.contains(rule.cookie)) return true;
+    if (my_.known_.At(rule) == rule) return false;  // it was this raild's, and is not wanted any more
+    if (IsRemotes(rule.cookie)) return !target_.remotes_known;
+    return !target_.leaf_known && CookieMatch::Kind(CookieKind::kLeaf).Selects(rule.cookie);
+  }
+
+  // `rule`, which is in the switch and not as it should be.
+  void Replace(const Rule& rule) {
+    if (auto instead = target_.rules.At(rule)) {
+      if (*instead != rule) bundles_.Add(std::move(*instead));
+    } else if (!Stays(rule)) {
+      bundles_.Remove(rule);
+    } else if (IsRemotes(rule.cookie)) {
+      ++unexplained_;
+    }
+  }
+
+  void RepairLocal() {
+    std::map<BridgeRules::Place, Rule> have;
+    for (const auto& [place, rule] : my_.known_.local()) {
+      if (!IsRead(rule.cookie)) have.emplace(place, rule);
+    }
+    for (const Rule& rule : local_) have.insert_or_assign(BridgeRules::PlaceOf(rule), rule);
+    for (const auto& [place, rule] : have) {
+      const auto wanted = target_.rules.local().find(place);
+      if (wanted == target_.rules.local().end()) Replace(rule);
+    }
+    for (const auto& [place, rule] : target_.rules.local()) {
+      const auto known = have.find(place);
+      if (known == have.end() || known->second != rule) bundles_.Add(rule);
+    }
+  }
+
+  // Of the remotes whose rules were read, those of which one is not there.
+  Status AddMissing() {
+    if (std::ranges::none_of(which_, &CookieMatch::MaySelectRemotes)) return {};
+    const auto is_read = [&](const IpAddress& address) { return whole_ || IsRead(pipeline::RemoteCookie(address)); };
+    size_t expected = 0;
+    base_.remotes().ForEach([&](const IpAddress& address, tenancy::TenantId) { expected += is_read(address) ? 2 : 0; });
+    if (expected == right_.size()) return {};
+    Status status;
+    base_.remotes().ForEach([&](const IpAddress& address, tenancy::TenantId tenant) {
+      if (!status || !is_read(address)) return;
+      const auto rules = pipeline::RemoteRules(base_.bridge(), address, tenant);
+      if (std::ranges::all_of(rules, [&](const Rule& rule) { return std::ranges::binary_search(right_, HashOf(rule)); }))
+        return;
+      const auto now = target_.rules.remotes().TenantOf(address);
+      if (!now) return;
+      for (Rule& rule : pipeline::RemoteRules(base_.bridge(), address, *now)) bundles_.Add(std::move(rule));
+      status = bundles_.CommitIfFull();
+    });
+    return status;
+  }
+
+  // From what the switch has, by now, to what it should have.
+  Status FollowRemotes() {
+    Status status;
+    RemoteSelection::Difference(
+        base_.remotes(), target_.rules.remotes(),
+        [&](const IpAddress& address, RemoteSelection::Tenant was, RemoteSelection::Tenant now) {
+          if (!status) return;
+          for (Rule& rule : pipeline::RemoteRules(base_.bridge(), address, now ? *now : *was)) {
+            if (now) {
+              bundles_.Add(std::move(rule));
+            } else {
+              bundles_.Remove(std::move(rule));
+            }
+          }
+          remotes_ += (now ? 1 : 0) - (was ? 1 : 0);
+          status = bundles_.CommitIfFull();
+        });
+    return status;
+  }
+
+  void Remember() {
+    if (whole_) {
+      my_.unexplained_ = unexplained_;
+      my_.remotes_known_ = 0;
+      base_.remotes().ForEach([&](const IpAddress&, tenancy::TenantId) { ++my_.remotes_known_; });
+    }
+    my_.remotes_known_ += static_cast<uint64_t>(remotes_);
+    my_.known_ = std::move(target_.rules);
+    my_.judged_ = target_.judges();
+    my_.whole_ = false;
+    my_.touched_.clear();
+    my_.counts_.wanted = my_.counts_.installed = my_.known_.local().size() + 2 * my_.remotes_known_;
+  }
+
+  RuleRepair& my_;
+  ovs::OpenFlow& bridge_;
+  const std::function<Result<RuleTarget>()>& target_of_;
+  const std::function<Deadline()>& deadline_;
+  Bundles bundles_;
+
+  RuleTarget target_;
+  bool whole_ = false;              // everything is read
+  BridgeRules base_;                // what the switch should have had when it was read
+  std::vector<CookieMatch> which_;  // what is read
+  std::vector<Rule> local_;         // of all cookies but those of remotes
+  std::vector<Rule> odd_;           // of remotes, not as base_ says
+  std::vector<size_t> right_;       // of remotes, as base_ says: hashes
+  uint64_t unexplained_ = 0;
+  int64_t remotes_ = 0;  // how many more are selected now
+};
+
+Status RuleRepair::Repair(ovs::OpenFlow& bridge, const std::function<Result<RuleTarget>()>& target, Look look,
+                          const std::function<Deadline()>& deadline) {
+  counts_.added = counts_.removed = 0;
+  const Status repaired = Round(*this, bridge, target, deadline).Run(look);
+  if (!repaired) whole_ = true;
+  return repaired;
+}
+
+}  // namespace rail::engine

@@ -1,0 +1,68 @@
+// raild's repair of the rules of one bridge: what should be in it is compared with what is known to be in it, and the difference is
+// committed.
+//
+// Use:      RuleRepair rules;
+//           RAIL_TRY(rules.Repair(*bridge, target, RuleRepair::Look::kNews));     // at news: costs what has changed
+//           RAIL_TRY(rules.Repair(*bridge, target, RuleRepair::Look::kAudit));    // every 30 s
+// Threads:  one
+// Source:   README.md of this folder ("What is known of a bridge's rules"), DECISIONS 9
+//
+// What has been committed or read is known to be in the switch until the switch says that others have changed something
+// (ovs::RuleChanges). Then the rules of the cookies that it names are read, and all rules only when it cannot say.
+#pragma once
+
+#include <functional>
+#include <set>
+
+#include "lib/engine/edges.h"
+#include "lib/engine/bridge_rules.h"
+
+namespace rail::engine {
+
+// What a bridge should have, as far as it can be said now.
+struct RuleTarget {
+  BridgeRules rules;
+  // Rules that nothing explains may be of what is not known yet: rules of remotes while an earlier raild has learned more than this
+  // one, those of the leaf while its MAC is not known, those of an attachment whose port is not known. They stay.
+  bool remotes_known = false;
+  bool leaf_known = false;
+  std::set<uint64_t> undecided;  // cookies of those attachments
+  bool judges() const { return remotes_known && leaf_known; }
+};
+
+struct RuleCounts {
+  uint64_t wanted = 0;
+  uint64_t installed = 0;  // of ours, known to be in the switch
+  uint64_t added = 0;      // by the last Repair
+  uint64_t removed = 0;
+};
+
+class RuleRepair {
+ public:
+  enum class Look {
+    kNews,   // at what may have changed
+    kAudit,  // also at all rules but those of remotes; these are counted, and a part of them is read
+  };
+  // `target` is asked for what should be there, after the switch was read and again when it has changed meanwhile.
+  // Errors: kTransient, kInvalid; the next call reads everything.
+  Status Repair(ovs::OpenFlow& bridge, const std::function<Result<RuleTarget>()>& target, Look look,
+                const std::function<Deadline()>& deadline);
+
+  // The next Repair reads everything.
+  void Forget() { whole_ = true; }
+  const RuleCounts& counts() const { return counts_; }
+
+ private:
+  class Round;
+
+  BridgeRules known_;           // what is known to be in the switch, but for what touched_ names
+  uint64_t remotes_known_ = 0;  // addresses with rules in it
+  uint64_t unexplained_ = 0;    // rules of remotes that stay though nothing explains them
+  bool judged_ = false;         // nothing stays unexplained
+  bool whole_ = true;
+  std::set<uint64_t> touched_;
+  uint64_t audit_ = 0;  // which part of the remotes is next
+  RuleCounts counts_;
+};
+
+}  // namespace rail::engine
