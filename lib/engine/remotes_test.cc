@@ -87,11 +87,10 @@ class RemotesTest : public ::testing::Test {
   // "address tenant", contested ones with every claimant.
   std::vector<std::string> Known() {
     std::vector<std::string> known;
-    for (const auto& [tenant, list] : remotes.table().by_tenant) {
-      for (const frr::Remote& remote : *list) {
-        EXPECT_EQ(remote.tenant, tenant);
-        known.push_back(remote.address.ToString() + " " + std::to_string(tenant.value));
-      }
+    for (const auto& [tenant, set] : remotes.table().by_tenant) {
+      set->ForEach([&, name = std::to_string(tenant.value)](const RemoteEntry& remote) {
+        known.push_back(remote.address.ToString() + " " + name);
+      });
     }
     std::ranges::sort(known);
     return known;
@@ -117,14 +116,14 @@ TEST_F(RemotesTest, AnAddressOfThisNodeThatTheLeafTellsItIsNoRemote) {
   routes.update.communities = {tenancy::TenantCommunity(kAsn, {7}), tenancy::RailCommunity(kAsn, 0)};
   routes.update.as_path = {4200000001, 4200010001, 4200000001};
   own.Take(routes, now, UnixNow());
-  EXPECT_EQ(own.table().size(), 0U);
+  EXPECT_EQ(own.table().known, 0U);
   routes.update.as_path = {4200000001, 4200010001, 4200000002};
   own.Take(routes, now, UnixNow());
-  EXPECT_EQ(own.table().size(), 1U);
+  EXPECT_EQ(own.table().known, 1U);
   // The same address, now by way of this node: the path that was good is gone.
   routes.update.as_path = {4200000001, 4200010001, 4200000001};
   own.Take(routes, now, UnixNow());
-  EXPECT_EQ(own.table().size(), 0U);
+  EXPECT_EQ(own.table().known, 0U);
 }
 
 TEST_F(RemotesTest, LearnsAndForgets) {
@@ -133,13 +132,13 @@ TEST_F(RemotesTest, LearnsAndForgets) {
   EXPECT_TRUE(remotes.TakeNews());
   EXPECT_FALSE(remotes.TakeNews());
   EXPECT_THAT(Known(), ElementsAre("10.0.3.7 7"));
-  EXPECT_EQ(remotes.table().by_tenant.begin()->second->front().rail_index, 1U);
+  EXPECT_EQ(remotes.table().by_tenant.begin()->second->Find(Ip("10.0.3.7"))->rail, 1U);
   Announce(kLeaf0, "10.0.3.7", 7, 1);
   EXPECT_FALSE(remotes.TakeNews()) << "the same again is no news";
   Withdraw(kLeaf0, "10.0.3.7");
   EXPECT_TRUE(remotes.TakeNews());
   EXPECT_THAT(Known(), IsEmpty());
-  EXPECT_EQ(remotes.table().size(), 0U);
+  EXPECT_EQ(remotes.table().known, 0U);
 }
 
 TEST_F(RemotesTest, TakesOnlyOurShape) {
@@ -165,7 +164,7 @@ TEST_F(RemotesTest, StaysWhileAnyPeerHasIt) {
   Settle();
   Announce(kLeaf0, "10.0.3.7", 7);
   Announce(kLeaf1, "10.0.3.7", 7);
-  EXPECT_EQ(remotes.table().size(), 1U);
+  EXPECT_EQ(remotes.table().known, 1U);
   Withdraw(kLeaf0, "10.0.3.7");
   EXPECT_THAT(Known(), ElementsAre("10.0.3.7 7"));
   Withdraw(kLeaf1, "10.0.3.7");
@@ -184,10 +183,12 @@ TEST_F(RemotesTest, TwoTenantsOfOneAddressAreContested) {
   Announce(kLeaf0, "10.0.3.7", 7);
   Announce(kLeaf1, "10.0.3.7", 8);
   EXPECT_THAT(Known(), ElementsAre("10.0.3.7 7", "10.0.3.7 8"));
-  EXPECT_EQ(remotes.table().contested.at(Ip("10.0.3.7")).size(), 2U);
-  EXPECT_EQ(remotes.table().size(), 1U);
+  EXPECT_EQ(remotes.table().contested, 1U);
+  EXPECT_EQ(remotes.table().example->address, Ip("10.0.3.7"));
+  EXPECT_EQ(remotes.table().example->tenants.size(), 2U);
+  EXPECT_EQ(remotes.table().known, 1U);
   Announce(kLeaf0, "10.0.3.7", 8);
-  EXPECT_THAT(remotes.table().contested, IsEmpty());
+  EXPECT_EQ(remotes.table().contested, 0U);
   EXPECT_THAT(Known(), ElementsAre("10.0.3.7 8"));
 }
 
@@ -338,7 +339,7 @@ TEST_F(RemotesTest, WhatIsFreshOverrulesWhatIsStale) {
   Down(kLeaf0);
   Announce(kLeaf1, "10.0.3.7", 8);
   EXPECT_THAT(Known(), ElementsAre("10.0.3.7 8"));
-  EXPECT_THAT(remotes.table().contested, IsEmpty());
+  EXPECT_EQ(remotes.table().contested, 0U);
 }
 
 TEST_F(RemotesTest, ALeafUnderANewNameReplacesTheOldOneWhenAllHaveSettled) {
@@ -410,7 +411,7 @@ TEST_F(RemotesTest, ATableThatIsHandedOutNeverChanges) {
   EXPECT_EQ(before.by_tenant.at({7})->size(), 1U);
   EXPECT_EQ(after.by_tenant.at({7})->size(), 2U);
   EXPECT_EQ(before.by_tenant.at({9}), after.by_tenant.at({9}))
-      << "a tenant that has not changed shares its list";
+      << "a tenant that has not changed shares its set";
 }
 
 // Polling.
