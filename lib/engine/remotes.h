@@ -28,7 +28,7 @@ namespace rail::engine {
 struct RemoteTable {
   // By tenant; each list by address. An address that several tenants claim is in the list of each.
   std::map<tenancy::TenantId, std::shared_ptr<const std::vector<frr::Remote>>> by_tenant;
-  // Those addresses, and who claims them: nobody gets them, unless the claimants are one tenant under two ids.
+  // Those addresses, and who claims them: nobody gets them.
   std::map<IpAddress, std::set<tenancy::TenantId>> contested;
   size_t size() const;
 };

@@ -21,6 +21,11 @@ IpAddress Ip(const std::string& text) {
   return IpAddress::Parse(text).value();
 }
 
+std::vector<tenancy::LargeCommunity> Communities(uint32_t asn, uint64_t tenant, uint32_t rail) {
+  const auto [high, low] = tenancy::TenantCommunities(asn, {0, tenant});
+  return {high, low, tenancy::RailCommunity(asn, rail)};
+}
+
 const bmp::Peer kLeaf0{0, Ip("fe80::1"), 4200010001, 1};
 const bmp::Peer kLeaf1{0, Ip("fe80::2"), 4200010002, 2};
 
@@ -54,8 +59,7 @@ class RemotesTest : public ::testing::Test {
   void Announce(const bmp::Peer& peer, const std::string& address, uint64_t tenant, uint32_t rail = 0) {
     Message message = RoutesOf(peer);
     message.update.announced = {Ip(address)};
-    message.update.communities = {tenancy::TenantCommunity(kAsn, {tenant}),
-                                  tenancy::RailCommunity(kAsn, rail)};
+    message.update.communities = Communities(kAsn, tenant, rail);
     Take(message);
   }
   void AnnounceWith(const std::string& address, std::vector<tenancy::LargeCommunity> communities) {
@@ -90,7 +94,7 @@ class RemotesTest : public ::testing::Test {
     for (const auto& [tenant, list] : remotes.table().by_tenant) {
       for (const frr::Remote& remote : *list) {
         EXPECT_EQ(remote.tenant, tenant);
-        known.push_back(remote.address.ToString() + " " + std::to_string(tenant.value));
+        known.push_back(remote.address.ToString() + " " + std::to_string(tenant.low));
       }
     }
     std::ranges::sort(known);
@@ -114,7 +118,7 @@ TEST_F(RemotesTest, AnAddressOfThisNodeThatTheLeafTellsItIsNoRemote) {
   own.Take(up, now, UnixNow());
   Message routes = RoutesOf(kLeaf0);
   routes.update.announced = {Ip("10.0.3.1")};
-  routes.update.communities = {tenancy::TenantCommunity(kAsn, {7}), tenancy::RailCommunity(kAsn, 0)};
+  routes.update.communities = Communities(kAsn, 7, 0);
   routes.update.as_path = {4200000001, 4200010001, 4200000001};
   own.Take(routes, now, UnixNow());
   EXPECT_EQ(own.table().size(), 0U);
@@ -144,18 +148,22 @@ TEST_F(RemotesTest, LearnsAndForgets) {
 
 TEST_F(RemotesTest, TakesOnlyOurShape) {
   Settle();
-  const auto tenant = tenancy::TenantCommunity(kAsn, {7});
+  const auto [high, low] = tenancy::TenantCommunities(kAsn, {0, 7});
+  const auto [other_high, other_low] = tenancy::TenantCommunities(kAsn, {1, 8});
   const auto rail = tenancy::RailCommunity(kAsn, 0);
   AnnounceWith("10.0.3.1", {});
   AnnounceWith("10.0.3.2", {{65001, 1, 2}});
-  AnnounceWith("10.0.3.3", {tenancy::TenantCommunity(kAsn + 1, {7}), tenancy::RailCommunity(kAsn + 1, 0)});
-  AnnounceWith("10.0.3.4", {tenant});
+  AnnounceWith("10.0.3.3", Communities(kAsn + 1, 7, 0));
+  AnnounceWith("10.0.3.4", {high, low});
   AnnounceWith("10.0.3.5", {rail});
-  AnnounceWith("10.0.3.6", {tenant, tenancy::TenantCommunity(kAsn, {8}), rail});
-  AnnounceWith("10.0.3.7", {tenant, rail, {65001, 1, 2}});
+  AnnounceWith("10.0.3.6", {high, low, other_low, rail});
+  AnnounceWith("10.0.3.7", {high, low, rail, {65001, 1, 2}});
+  AnnounceWith("10.0.3.8", {high, rail});
+  AnnounceWith("10.0.3.9", {low, rail});
+  AnnounceWith("10.0.3.10", {high, other_high, low, rail});
   for (const char* never :
        {"0.0.0.0", "127.0.0.1", "169.254.1.1", "224.0.0.1", "255.255.255.255", "fe80::7", "ff02::1", "::1"})
-    AnnounceWith(never, {tenant, rail});
+    AnnounceWith(never, {high, low, rail});
   EXPECT_THAT(Known(), ElementsAre("10.0.3.7 7"));
   AnnounceWith("10.0.3.7", {});
   EXPECT_THAT(Known(), IsEmpty()) << "it was announced anew, without a tenant";

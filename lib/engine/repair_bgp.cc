@@ -191,33 +191,21 @@ bool BgpRepair::LearnAndTell(Edges& edges) {
   return TellIf(changed);
 }
 
-// Of two tenants, not of one under two ids, as while the keys of nodes are being replaced.
-std::vector<IpAddress> BgpRepair::Contested(const RemoteTable& table) const {
-  std::vector<IpAddress> contested;
-  if (table.contested.empty()) return contested;
-  const auto attachments = store_.List();
-  const TenantIds ids(*picture_.tenancy(), attachments ? *attachments : std::vector<Attachment>());
-  for (const auto& [address, tenants] : table.contested) {
-    if (!ids.AreOne(tenants)) contested.push_back(address);
-  }
-  return contested;
-}
-
 bool BgpRepair::TellIf(bool changed) {
   const RemoteTable& table = remotes_.table();
-  const std::vector<IpAddress> contested = Contested(table);
-  if (contested.empty()) {
+  if (table.contested.empty()) {
     contested_since_.reset();
   } else if (!contested_since_) {
     contested_since_ = deps_.now();
   }
   std::string problem = remotes_.problem();
   if (contested_since_ && deps_.now() - *contested_since_ >= kContested) {
-    const std::set<tenancy::TenantId>& tenants = table.contested.at(contested.front());
-    problem += (problem.empty() ? "" : "; ") + contested.front().ToString() + " is announced for " +
+    const auto& [address, tenants] = *table.contested.begin();
+    problem += (problem.empty() ? "" : "; ") + address.ToString() + " is announced for " +
                std::to_string(tenants.size()) + " tenants (" + tenants.begin()->ToString() + ", " +
                tenants.rbegin()->ToString() + ") and reaches nobody";
-    if (contested.size() > 1) problem += ", as are " + std::to_string(contested.size() - 1) + " more";
+    if (table.contested.size() > 1)
+      problem += ", as are " + std::to_string(table.contested.size() - 1) + " more";
   }
   picture_.Note("bgp remotes", problem.empty() ? Status() : Fail(Code::kInvalid, problem));
   // What is only said after a while is news when it is said.
@@ -252,7 +240,6 @@ Status BgpRepair::Announcements(Edges& edges) {
   RAIL_ASSIGN(frr::Bgp * bgp, edges.Bgp());
   RAIL_ASSIGN(const std::vector<frr::Announcement> seen, bgp->Announced(edges.CallDeadline()));
   RAIL_ASSIGN(const Record record, Record::Read(store_));
-  const TenantIds ids(*picture_.tenancy(), record.attachments);
   std::map<IpAddress, frr::Announcement> wanted;
   std::set<IpAddress> explained;  // by an ADD or DEL that may be under way
   for (const Attachment& attachment : record.attachments) {
@@ -263,7 +250,7 @@ Status BgpRepair::Announcements(Edges& edges) {
     // Behind an uplink without a carrier nobody reaches the pod: nothing is announced until it is back.
     if (picture_.UplinkIsDown(rail->name)) continue;
     for (const IpAddress& address : attachment.addresses) {
-      wanted[address] = {address, rail->name, rail->index, ids.Now(attachment)};
+      wanted[address] = {address, rail->name, rail->index, attachment.tenant_id};
     }
   }
   for (const frr::Announcement& announcement : seen) {

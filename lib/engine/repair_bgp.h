@@ -72,7 +72,6 @@ class BgpRepair {
   Status JudgeFeed(Edges& edges);
   bool LearnAndTell(Edges& edges);
   bool TellIf(bool changed);
-  std::vector<IpAddress> Contested(const RemoteTable& table) const;
   bool Polling() const;
   bool SessionsSettled() const;
 

@@ -1,9 +1,6 @@
 #include "lib/engine/repair_switch.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
-#include <charconv>
 #include <tuple>
 #include <utility>
 
@@ -18,22 +15,6 @@ using state::Phase;
 // Where a rule stands: another one put there is in its stead.
 size_t PlaceOf(const ovs::Rule& rule) {
   return std::hash<std::string>()(rule.match) ^ (size_t{rule.table} << 16 | rule.priority);
-}
-
-// A rule of table 1 or 2 under the id that its tenant has now. Nothing: it sets no id, or that one, or one of no tenant here.
-std::optional<ovs::Rule> UnderIdOfNow(const ovs::Rule& rule, const TenantIds& ids) {
-  constexpr std::string_view kSet = "set_field:0x";
-  const size_t end = rule.actions.find("->xreg");
-  if (!rule.actions.starts_with(kSet) || end == std::string::npos) return std::nullopt;
-  tenancy::TenantId id;
-  const char* const last = rule.actions.data() + end;
-  const auto parsed = std::from_chars(rule.actions.data() + kSet.size(), last, id.value, 16);
-  if (parsed.ec != std::errc() || parsed.ptr != last) return std::nullopt;
-  const auto now = ids.Meaning(id);
-  if (!now || *now == id) return std::nullopt;
-  ovs::Rule moved = rule;
-  moved.actions = fmt::format("set_field:{:#x}{}", now->value, rule.actions.substr(end));
-  return moved;
 }
 
 // Nothing: no such bridge, or OVSDB does not answer.
@@ -57,7 +38,6 @@ SwitchRepair::SwitchRepair(const config::NodeConfig& config, const Deps& deps, s
 }
 
 void SwitchRepair::Audit() {
-  TenantsFollowTheKey();
   Edges edges(deps_.openers(config_), After(kRoundLimit));
   for (const config::Rail& rail : config_.rails) Whole(edges, rail);
   nics_.LookAtRdma();
@@ -126,7 +106,6 @@ void SwitchRepair::RulesChanged() {
 }
 
 void SwitchRepair::RecordChanged() {
-  TenantsFollowTheKey();
   Edges edges(deps_.openers(config_), After(kRoundLimit));
   for (const config::Rail& rail : config_.rails) {
     RailState& state = rails_[rail.name];
@@ -147,30 +126,6 @@ void SwitchRepair::Learned() {
     End(rail, state, Rules(edges, rail, state, Look::kNews));
   }
   picture_.Publish(store_);
-}
-
-// One attachment after another: who dies in between, or is told that a DEL has begun, finds the rest at the next look.
-void SwitchRepair::TenantsFollowTheKey() {
-  const auto follow = [&]() -> Status {
-    RAIL_ASSIGN(const std::vector<Attachment> attachments, store_.List());
-    const TenantIds ids(*picture_.tenancy(), attachments);
-    size_t moved = 0;
-    Status first;
-    for (const Attachment& attachment : attachments) {
-      const tenancy::TenantId now = ids.Now(attachment);
-      if (now.value == attachment.tenant_id || attachment.phase == Phase::kDeleting) continue;
-      const Status written = store_.SetTenant(attachment.id, attachment.tenant, now.value);
-      if (written) {
-        ++moved;
-      } else if (first && written.error().code != Code::kBusy && written.error().code != Code::kNotFound) {
-        first = written;
-      }
-    }
-    if (moved > 0) log::Info("{} attachments have the ids of the tenant key of today now", moved);
-    picture_.Repaired("tenant id", moved);
-    return first;
-  };
-  picture_.Note("tenant ids", follow());
 }
 
 void SwitchRepair::Whole(Edges& edges, const config::Rail& rail) {
@@ -396,8 +351,7 @@ uint16_t SwitchRepair::OfportOf(const RailState& state, const Attachment& attach
 }
 
 std::vector<ovs::Rule> SwitchRepair::Wanted(const config::Rail& rail, const RailState& state,
-                                            const Record& record, const engine::Learned& learned,
-                                            const TenantIds& ids) const {
+                                            const Record& record, const engine::Learned& learned) const {
   std::vector<ovs::Rule> rules = pipeline::ControlRules(state.facts, config_.tenancy.mode);
   std::set<tenancy::TenantId> present;
   std::map<IpAddress, tenancy::TenantId> elsewhere;
@@ -406,28 +360,24 @@ std::vector<ovs::Rule> SwitchRepair::Wanted(const config::Rail& rail, const Rail
     // What a DEL could not remove is not wanted, and another pod may have its port and address by now.
     if (attachment.phase == Phase::kDeleting) continue;
     const auto& steps = record.steps.at(attachment.id);
-    // Whatever key the record's id is of: in one switch a tenant has one id.
-    attachment.tenant_id = ids.Now(attachment).value;
-    const bool has_tenant = record.Has(attachment.id, step::kTenant) && attachment.tenant_id != 0;
+    const bool has_tenant = record.Has(attachment.id, step::kTenant) && !attachment.tenant_id.is_none();
     if (attachment.rail != rail.name) {
       // A pod of this node on another rail is reached through the fabric, as any remote.
       if (!has_tenant) continue;
-      for (const IpAddress& address : attachment.addresses) elsewhere[address] = {attachment.tenant_id};
+      for (const IpAddress& address : attachment.addresses) elsewhere[address] = attachment.tenant_id;
       continue;
     }
     attachment.ofport = OfportOf(state, attachment);
     if (attachment.ofport == 0) continue;
     pipeline::Append(rules, WantedRules(state.facts, attachment, steps));
     here.insert(attachment.addresses.begin(), attachment.addresses.end());
-    if (has_tenant) present.insert({attachment.tenant_id});
+    if (has_tenant) present.insert(attachment.tenant_id);
   }
   for (const tenancy::TenantId tenant : present) {
-    for (const tenancy::TenantId announced : ids.AnnouncedAs(tenant)) {
-      const auto remotes = learned.remotes.by_tenant.find(announced);
-      if (remotes == learned.remotes.by_tenant.end()) continue;
-      for (const frr::Remote& remote : *remotes->second) {
-        if (!ids.IsContested(learned.remotes, remote.address)) elsewhere.emplace(remote.address, tenant);
-      }
+    const auto remotes = learned.remotes.by_tenant.find(tenant);
+    if (remotes == learned.remotes.by_tenant.end()) continue;
+    for (const frr::Remote& remote : *remotes->second) {
+      if (!learned.remotes.contested.contains(remote.address)) elsewhere.emplace(remote.address, tenant);
     }
   }
   for (const auto& [address, tenant] : elsewhere) {
@@ -441,7 +391,7 @@ std::vector<ovs::Rule> SwitchRepair::Wanted(const config::Rail& rail, const Rail
 // The cookies of attachments whose port was not there when last looked: an ADD may have made it since, and its rules. What they
 // should be is not known before the port's number is.
 std::set<uint64_t> SwitchRepair::Unplaced(const config::Rail& rail, const RailState& state,
-                                          const Record& record, const TenantIds& ids) const {
+                                          const Record& record) const {
   std::set<uint64_t> cookies;
   for (const Attachment& attachment : record.attachments) {
     if (attachment.rail != rail.name || attachment.phase == Phase::kDeleting) continue;
@@ -449,8 +399,7 @@ std::set<uint64_t> SwitchRepair::Unplaced(const config::Rail& rail, const RailSt
     if (OfportOf(state, attachment) != 0) continue;
     const auto id = static_cast<uint64_t>(attachment.id);
     cookies.insert({ovs::Cookie(ovs::CookieKind::kAttachment, id), ovs::Cookie(ovs::CookieKind::kTenant, id),
-                    ovs::Cookie(ovs::CookieKind::kCompare, attachment.tenant_id),
-                    ovs::Cookie(ovs::CookieKind::kCompare, ids.Now(attachment).value)});
+                    ovs::Cookie(ovs::CookieKind::kCompare, attachment.tenant_id.low)});
   }
   return cookies;
 }
@@ -459,12 +408,10 @@ std::set<uint64_t> SwitchRepair::Unplaced(const config::Rail& rail, const RailSt
 // left behind. After the commit the record is looked at again: what changed in between asks for another round.
 Status SwitchRepair::Rules(Edges& edges, const config::Rail& rail, RailState& state, Look look) {
   const std::shared_ptr<const engine::Learned> learned = picture_.learned();
-  const std::shared_ptr<const tenancy::Tenancy> tenancy = picture_.tenancy();
   const bool judge = learned->complete && !state.leaf_mac.is_zero();
   if (look == Look::kNews && state.rules_right && !state.rules_changed && state.judged == judge) {
     RAIL_ASSIGN(const Record record, Record::Read(store_));
-    const TenantIds ids(*tenancy, record.attachments);
-    if (Wanted(rail, state, record, *learned, ids) == state.wanted) return {};
+    if (Wanted(rail, state, record, *learned) == state.wanted) return {};
   }
   state.rules_right = false;
   RAIL_ASSIGN(ovs::OpenFlow * switch_, edges.OpenFlow(rail.bridge));
@@ -474,8 +421,7 @@ Status SwitchRepair::Rules(Edges& edges, const config::Rail& rail, RailState& st
     state.rules_changed = false;
     RAIL_ASSIGN(const int64_t version, store_.Version());
     RAIL_ASSIGN(const Record record, Record::Read(store_));
-    const TenantIds ids(*tenancy, record.attachments);
-    const auto unplaced = Unplaced(rail, state, record, ids);
+    const auto unplaced = Unplaced(rail, state, record);
     if (!unplaced.empty() && !std::exchange(ports_looked_at, true)) {
       RAIL_TRY(SeePorts(edges, rail, state));
       continue;
@@ -484,7 +430,7 @@ Status SwitchRepair::Rules(Edges& edges, const config::Rail& rail, RailState& st
     std::vector<ovs::Rule> have;
     have.reserve(dumped.size());
     for (const ovs::RuleStats& stats : dumped) have.push_back(stats.rule);
-    state.wanted = Wanted(rail, state, record, *learned, ids);
+    state.wanted = Wanted(rail, state, record, *learned);
     std::vector<ovs::Rule> want;
     std::set<std::tuple<uint8_t, uint16_t, std::string>> unique;
     state.places.clear();
@@ -496,19 +442,13 @@ Status SwitchRepair::Rules(Edges& edges, const config::Rail& rail, RailState& st
     }
     std::ranges::sort(state.places);
     ovs::Change change = ovs::Difference(have, want);
-    // What this raild has not learned yet an earlier one may have: its rules stay until there is something better. Their tenant
-    // may have another id by now: they follow the others' rules in the same bundle.
+    // What this raild has not learned yet an earlier one may have: its rules stay until there is something better.
     std::erase_if(change.remove, [&](const ovs::Rule& rule) {
-      const auto stays = [&] {
-        if (unplaced.contains(rule.cookie)) return true;
-        if (state.own.contains(rule)) return false;
-        const bool remote = ovs::CookieMatch::Kind(ovs::CookieKind::kRemote).Selects(rule.cookie);
-        const bool leaf = ovs::CookieMatch::Kind(ovs::CookieKind::kLeaf).Selects(rule.cookie);
-        return (remote && !learned->complete) || (leaf && state.leaf_mac.is_zero());
-      };
-      if (!stays()) return false;
-      if (auto moved = UnderIdOfNow(rule, ids)) change.add.push_back(std::move(*moved));
-      return true;
+      if (unplaced.contains(rule.cookie)) return true;
+      if (state.own.contains(rule)) return false;
+      const bool remote = ovs::CookieMatch::Kind(ovs::CookieKind::kRemote).Selects(rule.cookie);
+      const bool leaf = ovs::CookieMatch::Kind(ovs::CookieKind::kLeaf).Selects(rule.cookie);
+      return (remote && !learned->complete) || (leaf && state.leaf_mac.is_zero());
     });
     state.rules_wanted = want.size();
     state.rules_installed = dumped.size();

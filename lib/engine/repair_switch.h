@@ -65,8 +65,6 @@ class SwitchRepair {
     Backoff backoff{std::chrono::milliseconds(250), std::chrono::seconds(10)};
   };
 
-  // The record follows the key of today. Rules and announcements do so by themselves, before it or after.
-  void TenantsFollowTheKey();
   void Whole(Edges& edges, const config::Rail& rail);
   // `round`: what became of a round that looked at a part.
   void End(const config::Rail& rail, RailState& state, const Status& round);
@@ -86,11 +84,10 @@ class SwitchRepair {
   // kNews: the switch is looked at only when something else is wanted than in the last round.
   enum class Look { kAlways, kNews };
   Status Rules(Edges& edges, const config::Rail& rail, RailState& state, Look look);
-  std::set<uint64_t> Unplaced(const config::Rail& rail, const RailState& state, const Record& record,
-                              const TenantIds& ids) const;
+  std::set<uint64_t> Unplaced(const config::Rail& rail, const RailState& state, const Record& record) const;
   static uint16_t OfportOf(const RailState& state, const state::Attachment& attachment);
   std::vector<ovs::Rule> Wanted(const config::Rail& rail, const RailState& state, const Record& record,
-                                const engine::Learned& learned, const TenantIds& ids) const;
+                                const engine::Learned& learned) const;
 
   const config::NodeConfig& config_;
   const Deps deps_;
