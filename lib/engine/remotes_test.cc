@@ -415,9 +415,9 @@ TEST_F(RemotesTest, ATableThatIsHandedOutNeverChanges) {
   const RemoteTable before = remotes.table();
   Announce(kLeaf0, "10.0.3.8", 7);
   const RemoteTable after = remotes.table();
-  EXPECT_EQ(before.by_tenant.at({7})->size(), 1U);
-  EXPECT_EQ(after.by_tenant.at({7})->size(), 2U);
-  EXPECT_EQ(before.by_tenant.at({9}), after.by_tenant.at({9}))
+  EXPECT_EQ(before.by_tenant.at({0, 7})->size(), 1U);
+  EXPECT_EQ(after.by_tenant.at({0, 7})->size(), 2U);
+  EXPECT_EQ(before.by_tenant.at({0, 9}), after.by_tenant.at({0, 9}))
       << "a tenant that has not changed shares its list";
 }
 
@@ -425,7 +425,7 @@ TEST_F(RemotesTest, ATableThatIsHandedOutNeverChanges) {
 
 std::vector<frr::Remote> Heard(const std::vector<std::string>& addresses, uint64_t tenant = 7) {
   std::vector<frr::Remote> heard;
-  for (const std::string& address : addresses) heard.push_back({Ip(address), {tenant}, 0, "br-rail0"});
+  for (const std::string& address : addresses) heard.push_back({Ip(address), {0, tenant}, 0, "br-rail0"});
   return heard;
 }
 

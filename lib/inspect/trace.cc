@@ -293,11 +293,11 @@ class Tracer {
         }
         return "may not enter";
       case pipeline::kSourceTable:
-        if (const uint64_t id = TenantSetBy(step))
+        if (const TenantId id = TenantSetBy(step); !id.is_none())
           return "the sender is of " + TenantText(NameOfTenant(id), id);
         return Drops(step) ? "nobody knows whose the sender is" : "tenancy is off: not asked";
       case pipeline::kDestinationTable:
-        if (const uint64_t id = TenantSetBy(step)) {
+        if (const TenantId id = TenantSetBy(step); !id.is_none()) {
           return to + " is of " + TenantText(NameOfTenant(id), id) +
                  (IsOf(step.cookie, CookieKind::kRemote) ? ", learned from BGP" : ", on this node");
         }

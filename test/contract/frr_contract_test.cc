@@ -367,7 +367,8 @@ TEST_P(BgpContract, TakesNothingElseForAPod) {
   ASSERT_NO_FATAL_FAILURE(Up());
   Announce(Pod("10.0.9.5", 0, kA));
   bench_->LeafAnnounces("10.0.9.1/32", {});
-  bench_->LeafAnnounces("10.0.9.2/32", {{kCommunityAsn + 1, 0x54000000, 7}});
+  const auto [foreign_high, foreign_low] = tenancy::TenantCommunities(kCommunityAsn + 1, kB);
+  bench_->LeafAnnounces("10.0.9.2/32", {foreign_high, foreign_low});
   bench_->LeafAnnounces("10.0.9.3/32", {Rail(0)});
   bench_->LeafAnnounces("10.0.9.6/32", {Of(kA)[0]});
   bench_->LeafAnnounces("10.0.9.7/32", {Of(kA)[1]});
