@@ -2,17 +2,13 @@
 # Installs a node's configuration on the node; the DaemonSet's first init container. The plugins run on the host and read
 # the same files there as raild does in its container.
 #
-# usage: NODE_NAME=... install-config.sh [CONFIG [SECRET [TO]]]    by default /config /secret /etc/railcni
+# usage: NODE_NAME=... install-config.sh [CONFIG [TO]]    by default /config /etc/railcni
 #   CONFIG  <NODE_NAME>.json, or node.json for a node that has none of its own -> TO/node.json (0644)
-#   SECRET  tenant.key -> TO/tenant.key (0400); may be missing when the tenancy mode is "off"
-#           tenant.key.old, tenant.key.next: keys that are accepted as well while the key is replaced (lib/tenancy/README.md); those that
-#           are not in it are removed from TO
 # Checked before anything is replaced: a node keeps its old configuration when the new one is wrong. Repeatable.
 set -eu
 
 config=${1:-/config}
-secret=${2:-/secret}
-to=${3:-/etc/railcni}
+to=${2:-/etc/railcni}
 
 say() { printf 'install-config: %s\n' "$*"; }
 die() { say "$*" >&2; exit 1; }
@@ -43,19 +39,6 @@ put() {  # put SOURCE NAME MODE
   say "installed $2"
 }
 
-# The key first: raild --check-config reads the key that node.json names.
-# What is accepted comes before the key and goes after it: at every instant the old key and the new one count.
-if [ -f "$secret/tenant.key" ]; then
-  for key in tenant.key.old tenant.key.next tenant.key; do
-    if [ -f "$secret/$key" ]; then put "$secret/$key" "$key" 400; fi
-  done
-  for key in tenant.key.old tenant.key.next; do
-    if [ ! -f "$secret/$key" ] && [ -f "$to/$key" ]; then
-      rm -f "$to/$key"
-      say "removed $key: the Secret has it no more"
-    fi
-  done
-fi
 root=$(mktemp -d)
 mkdir -p "$root/etc/railcni"
 cp "$file" "$root/etc/railcni/node.json"

@@ -651,7 +651,7 @@ TEST_F(ChainTest, NothingThatAPodWritesChangesItsTenantOrItsDevice) {
   EXPECT_EQ(attachment.device, "vf0");
   EXPECT_EQ(attachment.rail, "rail0");
   EXPECT_EQ(attachment.pod_namespace, "ns-a");
-  EXPECT_EQ(attachment.tenant_id, world.Tenant("ns-a").value);
+  EXPECT_EQ(attachment.tenant_id, world.Tenant("ns-a"));
   EXPECT_EQ(attachment.mac, world.devices.State("vf0")->mac);
   EXPECT_THAT(attachment.addresses, ElementsAre(Ip("10.0.3.1")));
   EXPECT_EQ(world.devices.Where("vf1"), std::nullopt);

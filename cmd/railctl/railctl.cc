@@ -339,11 +339,6 @@ class Session {
     Table parts(HealthHeader());
     for (const v1::HealthPart& part : response.node().health()) parts.Add(HealthRow(part));
     parts.Print(out_);
-    if (response.node().tenant_keys_size() == 0) return {};
-    out_ << '\n';
-    Table keys(KeyHeader());
-    for (const v1::TenantKey& key : response.node().tenant_keys()) keys.Add(KeyRow(key));
-    keys.Print(out_);
     return {};
   }
 

@@ -128,19 +128,6 @@ Row HealthRow(const v1::HealthPart& p) {
   return {p.part(), p.ok() ? "ok" : "failed", p.problem()};
 }
 
-Row KeyHeader() {
-  return {"TENANT-KEY", "FINGERPRINT", "USE", "ATTACHMENTS", "REMOTES"};
-}
-
-Row KeyRow(const v1::TenantKey& k) {
-  const bool there = !k.fingerprint().empty();
-  return {k.file(), k.fingerprint(),
-          k.current() ? "current"
-          : there     ? "accepted"
-                      : "not there",
-          there ? std::to_string(k.attachments()) : "", there ? std::to_string(k.remotes()) : ""};
-}
-
 Row TenantHeader() {
   return {"TENANT", "TENANT-ID", "NAMESPACES", "ATTACHMENTS", "RAILS", "REMOTES", "CONFIGURED"};
 }

@@ -26,9 +26,6 @@ Row NodeRow(const v1::NodeInfo& node, int64_t now_ms);
 Row HealthHeader();
 Row HealthRow(const v1::HealthPart& part);
 
-Row KeyHeader();
-Row KeyRow(const v1::TenantKey& key);
-
 Row TenantHeader();
 Row TenantRow(const v1::TenantSummary& tenant);
 Row RuleHeader();

@@ -128,7 +128,7 @@ v1::ListTenantsResponse ToMessage(const std::vector<inspect::TenantSeen>& tenant
   for (const inspect::TenantSeen& each : tenants) {
     v1::TenantSummary& message = *response.add_tenants();
     message.mutable_tenant()->set_name(ValidUtf8(each.name));
-    if (each.id != 0) message.mutable_tenant()->set_id(tenancy::TenantId{each.id}.ToString());
+    if (!each.id.is_none()) message.mutable_tenant()->set_id(each.id.ToString());
     for (const std::string& name : each.namespaces) message.add_namespaces(ValidUtf8(name));
     message.set_attachments(each.attachments);
     message.set_remotes(each.remotes);

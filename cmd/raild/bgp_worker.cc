@@ -49,10 +49,6 @@ void BgpWorker::UplinksChanged(const engine::UplinkNews& news) {
   });
 }
 
-void BgpWorker::KeysChanged() {
-  worker_.loop().Post([this] { worker_.Soon(audit_scheduled_, [this] { Audit(); }, {}); });
-}
-
 // What is announced is in order again before the session is.
 void BgpWorker::CarrierBack(const engine::UplinkNews& news) {
   Audit();

@@ -34,8 +34,6 @@ class BgpWorker {
   void Stop() { worker_.Stop(); }
   // A rail has lost its carrier, or has it again: any thread.
   void UplinksChanged(const engine::UplinkNews& news);
-  // The tenants have other ids: any thread.
-  void KeysChanged();
   event::Loop& loop() { return worker_.loop(); }
 
  private:

@@ -37,11 +37,6 @@ Daemon::Daemon(config::NodeConfig config, engine::Deps deps, inspect::Outside ou
                  bgp_.UplinksChanged(news);
                  switch_.Learned();  // also publishes what has changed
                }),
-      keys_(config_.tenancy, deps_.load_tenancy, picture_,
-            [this] {
-              switch_.RecordChanged();
-              bgp_.KeysChanged();
-            }),
       inspector_(config_, paths_, deps_, std::move(outside), board_),
       metrics_(config_, paths_, inspector_, board_),
       pulse_(*loop_, supervisor_) {}
@@ -63,8 +58,6 @@ Result<std::unique_ptr<Daemon>> Daemon::Start(config::NodeConfig config, engine:
   RAIL_TRY(daemon->uplinks_.Open());
   RAIL_TRY(daemon->metrics_.Open());
   RAIL_TRY(daemon->WatchSignalsAndPokes());
-  RAIL_TRY(daemon->keys_.Read());
-  daemon->keys_.Watch(*daemon->loop_);
   RAIL_ASSIGN(daemon->server_,
               Server::Start({daemon->board_, daemon->config_, daemon->inspector_}, paths.socket));
   return daemon;

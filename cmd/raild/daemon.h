@@ -8,7 +8,6 @@
 #include <memory>
 
 #include "cmd/raild/bgp_worker.h"
-#include "cmd/raild/key_watch.h"
 #include "cmd/raild/metrics_worker.h"
 #include "cmd/raild/pulse.h"
 #include "cmd/raild/service.h"
@@ -51,7 +50,6 @@ class Daemon {
   SwitchWorker switch_;
   BgpWorker bgp_;
   UplinkWorker uplinks_;
-  KeyWatch keys_;
   inspect::Inspector inspector_;
   MetricsWorker metrics_;
   const Supervisor supervisor_ = Supervisor::FromEnvironment();

@@ -14,8 +14,7 @@ Flags ParseFlags(int argc, char** argv) {
       "variable\n"
       "RAILCNI_ROOT stands in front of all three.",
       "raild");
-  app.add_flag("--check-config", flags.check_config,
-               "read node.json and the tenant key, say what is wrong with them, end");
+  app.add_flag("--check-config", flags.check_config, "read node.json, say what is wrong with it, end");
   const std::map<std::string, log::Level> levels{{"debug", log::Level::kDebug},
                                                  {"info", log::Level::kInfo},
                                                  {"warning", log::Level::kWarning},

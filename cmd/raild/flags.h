@@ -8,7 +8,7 @@
 namespace rail::raild {
 
 struct Flags {
-  bool check_config = false;  // validate node.json and the tenant key, then end
+  bool check_config = false;  // validate node.json, then end
   log::Level level = log::Level::kInfo;
   int exit_status = -1;  // >= 0: the program ends with it (--help, --version, a wrong flag)
 };

@@ -7,7 +7,6 @@
 #include "cmd/raild/tls.h"
 #include "lib/base/log.h"
 #include "lib/ovs/unixctl.h"
-#include "lib/tenancy/tenancy.h"
 #include "lib/wire/wire.h"
 
 namespace {
@@ -17,10 +16,6 @@ using namespace rail;
 // What must be right before anything is touched. Errors name the key or the file.
 Result<config::NodeConfig> ReadConfig(const config::Paths& paths) {
   RAIL_ASSIGN(config::NodeConfig config, config::Load(paths.config_file));
-  if (config.tenancy.mode == config::TenancyMode::kNamespace) {
-    RAIL_ASSIGN(const tenancy::Tenancy keys, tenancy::Tenancy::Load(config.tenancy));
-    RAIL_TRY(keys.AcceptedProblem());
-  }
   if (!config.api.listen.empty()) RAIL_TRY(raild::MutualTls(config.api));
   return config;
 }

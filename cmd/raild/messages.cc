@@ -52,7 +52,7 @@ v1::Attachment::Phase PhaseOf(state::Phase phase) {
 
 void SetTenant(v1::Tenant& tenant, const std::string& name, tenancy::TenantId id) {
   tenant.set_name(ValidUtf8(name));
-  if (id.value != 0) tenant.set_id(id.ToString());
+  if (!id.is_none()) tenant.set_id(id.ToString());
 }
 
 bool Matches(const v1::AttachmentFilter& filter, const state::Attachment& a) {
@@ -72,7 +72,7 @@ std::vector<const AttachmentView*> Select(const NodeView& view, const v1::Attach
 
 // "address,tenant id,rail index or -,session"
 std::string TokenOf(const frr::Remote& remote) {
-  return remote.address.ToString() + "," + std::to_string(remote.tenant.value) + "," +
+  return remote.address.ToString() + "," + remote.tenant.ToString() + "," +
          (remote.rail_index ? std::to_string(*remote.rail_index) : "-") + "," + remote.interface;
 }
 
@@ -93,8 +93,10 @@ Result<frr::Remote> ParseToken(std::string_view token) {
   }
   frr::Remote remote;
   auto address = IpAddress::Parse(parts[0]);
-  if (!address || !ParseNumber(parts[1], remote.tenant.value)) return refused;
+  const auto tenant = tenancy::TenantId::Parse(parts[1]);
+  if (!address || !tenant) return refused;
   remote.address = *address;
+  remote.tenant = *tenant;
   if (parts[2] != "-" && !ParseNumber(parts[2], remote.rail_index.emplace())) return refused;
   remote.interface = parts[3];
   return remote;
@@ -128,9 +130,8 @@ v1::Attachment ToMessage(const AttachmentView& view) {
   message.mutable_pod()->set_namespace_(ValidUtf8(a.pod_namespace));
   message.mutable_pod()->set_name(ValidUtf8(a.pod_name));
   message.mutable_pod()->set_uid(ValidUtf8(a.pod_uid));
-  if (!a.tenant.empty() || a.tenant_id != 0) {
-    SetTenant(*message.mutable_tenant(), a.tenant, tenancy::TenantId{a.tenant_id});
-  }
+  if (!a.tenant.empty() || !a.tenant_id.is_none())
+    SetTenant(*message.mutable_tenant(), a.tenant, a.tenant_id);
   message.set_device(ValidUtf8(a.device));
   message.set_representor(ValidUtf8(a.representor));
   message.set_mac(MacText(a.mac));
@@ -161,14 +162,6 @@ v1::GetNodeResponse GetNode(const NodeView& view) {
   }
   node.set_repairs(view.repairs);
   node.set_rdma(RdmaOf(view.rdma));
-  for (const engine::KeyView& key : view.keys) {
-    v1::TenantKey& message = *node.add_tenant_keys();
-    message.set_file(ValidUtf8(key.file.file));
-    message.set_current(key.file.current);
-    message.set_fingerprint(key.file.fingerprint);
-    message.set_attachments(key.attachments);
-    message.set_remotes(key.remotes);
-  }
   return response;
 }
 

@@ -35,7 +35,7 @@ std::vector<std::string> Texts(const std::vector<Event>& events) {
 engine::RemoteView RemoteAt(IpAddress address, uint64_t tenant, std::optional<uint32_t> rail_index) {
   engine::RemoteView view;
   view.remote.address = address;
-  view.remote.tenant.value = tenant;
+  view.remote.tenant.low = tenant;
   view.remote.rail_index = rail_index;
   view.remote.interface = "br-rail0";
   return view;
@@ -140,7 +140,7 @@ TEST(ListRemotes, PagesThroughAllOfThemOnceAndInOrder) {
   ASSERT_EQ(seen.size(), 2502U);
   EXPECT_EQ(std::set(seen.begin(), seen.end()).size(), 2502U);
   EXPECT_EQ(seen.front(), "10.0.0.0 00000000000001");
-  EXPECT_EQ(seen[300], "10.0.1.44 00000000000007");
+  EXPECT_EQ(seen[300], "10.0.1.44 0000000000000000000000000007");
   EXPECT_EQ(seen.back(), "2001:db8::1 00000000000002");
 }
 
@@ -178,14 +178,16 @@ TEST(ListRemotes, HasABoundedPage) {
 
 TEST(ListRemotes, RefusesATokenThatIsNotItsOwn) {
   v1::ListRemotesRequest request;
-  for (const std::string token : {"x", ",,,", "10.0.0.1", "10.0.0.1,1", "10.0.0.1,1,-", "10.0.0.1,x,-,",
-                                  "10.0.0.1,1,,b", "10.0.0.1,-1,-,", "10.0.0.1,1,9999999999,"}) {
+  const std::string id = tenancy::TenantId{0, 1}.ToString();
+  for (const std::string& token : std::vector<std::string>{
+           "x", ",,,", "10.0.0.1", "10.0.0.1," + id, "10.0.0.1," + id + ",-", "10.0.0.1,x,-,",
+           "10.0.0.1," + id + ",,b", "10.0.0.1,-1,-,", "10.0.0.1," + id + ",9999999999,"}) {
     request.set_page_token(token);
     const auto page = ListRemotes(ViewWithRemotes(1), request);
     ASSERT_FALSE(page) << token;
     EXPECT_EQ(page.error().code, Code::kInvalid);
   }
-  request.set_page_token("10.0.0.1,1,-,a,b");  // a session's name may hold anything
+  request.set_page_token("10.0.0.1," + id + ",-,a,b");  // a session's name may hold anything
   EXPECT_TRUE(ListRemotes(ViewWithRemotes(1), request));
 }
 

@@ -84,7 +84,7 @@ void AddAttachments(Exposition& page, const NodeView& view) {
   std::map<std::pair<std::string, std::string>, uint64_t> of_tenant;
   for (const engine::AttachmentView& shown : view.attachments) {
     by_rail[shown.attachment.rail].Add(shown);
-    if (shown.attachment.tenant_id != 0) ++of_tenant[{shown.attachment.rail, shown.attachment.tenant}];
+    if (!shown.attachment.tenant_id.is_none()) ++of_tenant[{shown.attachment.rail, shown.attachment.tenant}];
   }
   for (const auto& [rail, counts] : by_rail) {
     page.Add(metrics::kAttachments, {rail, "adding"}, counts.adding);

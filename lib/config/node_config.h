@@ -59,9 +59,6 @@ struct Tenancy {
   TenancyMode mode = TenancyMode::kNamespace;
   std::map<std::string, std::vector<std::string>>
       tenants;  // tenant -> its namespaces; a namespace is in one at most
-  std::string key_file;
-  // Keys whose ids count as well while keys are being replaced; a file that is not there is not accepted.
-  std::vector<std::string> accept_key_files;
 };
 
 struct Bgp {

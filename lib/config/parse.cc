@@ -17,7 +17,6 @@ constexpr size_t kMaxSocketPath = 107;  // sockaddr_un
 // The longest socket in a run folder is <run_dir>/<bridge>.mgmt.
 constexpr size_t kMaxRunDir = kMaxSocketPath - 1 - kMaxLinkName - std::string_view(".mgmt").size();
 constexpr size_t kMaxPath = 4095;
-constexpr size_t kMaxAcceptedKeys = 8;
 
 bool IsLowerOrDigit(char c) {
   return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
@@ -200,37 +199,11 @@ class Parser {
         object, "mode", [](std::string_view text) { return text == "namespace" || text == "off"; },
         "\"namespace\" or \"off\"", "namespace");
     tenancy.mode = mode == "off" ? TenancyMode::kOff : TenancyMode::kNamespace;
-    tenancy.key_file = Path(object, "key_file", kMaxPath, "/etc/railcni/tenant.key");
-    ParseAcceptedKeys(object, tenancy);
     if (const json* tenants = object.Object("tenants")) {
       JsonObject map(*tenants, object.PathOf("tenants"), errors_);
       for (const auto& [name, unused] : tenants->items()) ParseTenant(map, name, tenancy.tenants[name]);
     }
     object.RejectUnknown();
-  }
-
-  // Beside the key by default: a rotation then needs files alone, and no change of node.json.
-  void ParseAcceptedKeys(JsonObject& object, Tenancy& tenancy) {
-    if (!object.Has("accept_key_files")) {
-      object.Allow("accept_key_files");
-      tenancy.accept_key_files = {tenancy.key_file + ".next", tenancy.key_file + ".old"};
-      return;
-    }
-    tenancy.accept_key_files = object.StringsOr("accept_key_files");
-    const std::string path = object.PathOf("accept_key_files");
-    if (tenancy.accept_key_files.size() > kMaxAcceptedKeys)
-      errors_.Add(path, "must list " + std::to_string(kMaxAcceptedKeys) + " files at most");
-    std::map<std::string, std::string> places = {{tenancy.key_file, object.PathOf("key_file")}};
-    for (size_t i = 0; i < tenancy.accept_key_files.size(); ++i) {
-      const std::string& file = tenancy.accept_key_files[i];
-      const std::string place = path + "[" + std::to_string(i) + "]";
-      if (!IsPath(file, kMaxPath)) {
-        errors_.Add(place, DumpJson(file) + " must be an absolute path of at most " +
-                               std::to_string(kMaxPath) + " bytes");
-      } else {
-        TakeOnce(places, file, place, "a key file has one place");
-      }
-    }
   }
 
   void ParseTenant(JsonObject& map, const std::string& name, std::vector<std::string>& namespaces) {

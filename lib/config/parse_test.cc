@@ -26,7 +26,7 @@ constexpr std::string_view kFull = R"({
       "manage_sriov": true, "num_vfs": 8, "flow_steering_mode": "dmfs" },
     { "name": "rail0", "index": 0, "pf": "ens1f0np0", "bridge": "br-rail0", "mtu": 4200,
       "devices": [ { "device": "vf0", "representor": "rep0" }, { "device": "0000:3b:00.2", "representor": "rep1" } ] } ],
-  "tenancy": { "mode": "off", "tenants": { "team-a": ["ns-a", "ns-a-dev"] }, "key_file": "/etc/key", "accept_key_files": ["/etc/k2"] },
+  "tenancy": { "mode": "off", "tenants": { "team-a": ["ns-a", "ns-a-dev"] } },
   "bgp": { "manage": false, "asn": 4200000001, "router_id": "10.255.0.1", "community_asn": 4200000000 },
   "ovs": { "db": "unix:/x/db.sock", "run_dir": "/x", "manage_bridges": false, "datapath": "netdev" },
   "frr": { "run_dir": "/y" } })";
@@ -42,9 +42,6 @@ TEST(NodeConfig, GivesDefaultsWhenOnlyTheRequiredKeysAreThere) {
   EXPECT_EQ(node->rails[0].flow_steering, "smfs");
   EXPECT_EQ(node->tenancy.mode, TenancyMode::kNamespace);
   EXPECT_TRUE(node->tenancy.tenants.empty());
-  EXPECT_EQ(node->tenancy.key_file, "/etc/railcni/tenant.key");
-  EXPECT_EQ(node->tenancy.accept_key_files,
-            (std::vector<std::string>{"/etc/railcni/tenant.key.next", "/etc/railcni/tenant.key.old"}));
   EXPECT_TRUE(node->bgp.manage);
   EXPECT_EQ(node->ovs.db_socket, "/run/openvswitch/db.sock");
   EXPECT_EQ(node->ovs.run_dir, "/run/openvswitch");
@@ -70,8 +67,6 @@ TEST(NodeConfig, ReadsEveryKey) {
   EXPECT_EQ(node->FindRail("rail2"), nullptr);
   EXPECT_EQ(node->tenancy.mode, TenancyMode::kOff);
   EXPECT_EQ(node->tenancy.tenants.at("team-a"), (std::vector<std::string>{"ns-a", "ns-a-dev"}));
-  EXPECT_EQ(node->tenancy.key_file, "/etc/key");
-  EXPECT_EQ(node->tenancy.accept_key_files, (std::vector<std::string>{"/etc/k2"}));
   EXPECT_FALSE(node->bgp.manage);
   EXPECT_EQ(node->bgp.asn, 4200000001U);
   EXPECT_EQ(node->bgp.router_id.ToString(), "10.255.0.1");
@@ -120,6 +115,7 @@ const BadValue kBadValues[] = {
     {"UnknownInARail", "/rails/0/vlan", "7", "rails[0].vlan", "unknown key"},
     {"UnknownInADevice", "/rails/1/devices/0/rep", "\"r\"", "rails[1].devices[0].rep", "unknown key"},
     {"UnknownInTenancy", "/tenancy/namespaces", "{}", "tenancy.namespaces", "unknown key"},
+    {"KeyFileIsNoMore", "/tenancy/key_file", "\"/k\"", "tenancy.key_file", "unknown key"},
     {"UnknownInBgp", "/bgp/as", "1", "bgp.as", "unknown key"},
     {"UnknownInOvs", "/ovs/bridge", "\"b\"", "ovs.bridge", "unknown key"},
     {"UnknownInFrr", "/frr/vtysh", "\"b\"", "frr.vtysh", "unknown key"},
@@ -174,17 +170,6 @@ const BadValue kBadValues[] = {
      "is rails[1].devices[0].representor already"},
     {"RepresentorIsADevice", "/rails/1/devices/1/representor", "\"vf0\"", "rails[1].devices[1].representor",
      "is rails[1].devices[0].device already"},
-    {"AcceptedKeysString", "/tenancy/accept_key_files", "\"/k\"", "tenancy.accept_key_files",
-     "must be a list"},
-    {"AcceptedKeyRelative", "/tenancy/accept_key_files", "[\"/k\", \"k\"]", "tenancy.accept_key_files[1]",
-     "absolute path"},
-    {"AcceptedKeyIsTheKey", "/tenancy/accept_key_files", "[\"/etc/key\"]", "tenancy.accept_key_files[0]",
-     "is tenancy.key_file already"},
-    {"AcceptedKeyTwice", "/tenancy/accept_key_files", "[\"/k\", \"/k\"]", "tenancy.accept_key_files[1]",
-     "is tenancy.accept_key_files[0] already"},
-    {"AcceptedKeysNine", "/tenancy/accept_key_files",
-     "[\"/1\",\"/2\",\"/3\",\"/4\",\"/5\",\"/6\",\"/7\",\"/8\",\"/9\"]", "tenancy.accept_key_files",
-     "8 files at most"},
     {"TenancyString", "/tenancy", "\"off\"", "tenancy", "must be an object"},
     {"ModeUnknown", "/tenancy/mode", "\"label\"", "tenancy.mode", "\"namespace\" or \"off\""},
     {"ModeFalse", "/tenancy/mode", "false", "tenancy.mode", "must be a string"},
@@ -199,7 +184,6 @@ const BadValue kBadValues[] = {
      "is tenancy.tenants.team-a[0] already"},
     {"NamespaceTwice", "/tenancy/tenants/team-a", "[\"ns-a\", \"ns-a\"]", "tenancy.tenants.team-a[1]",
      "already"},
-    {"KeyFileRelative", "/tenancy/key_file", "\"tenant.key\"", "tenancy.key_file", "absolute path"},
     {"BgpMissing", "/bgp", "", "bgp", "is missing"},
     {"BgpList", "/bgp", "[]", "bgp", "must be an object"},
     {"ManageString", "/bgp/manage", "\"yes\"", "bgp.manage", "true or false"},

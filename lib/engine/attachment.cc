@@ -43,23 +43,21 @@ Status RemoveRules(Node& node, const std::string& bridge, ovs::CookieMatch which
   return switch_->Commit({.remove_by_cookie = {which}}, node.edges.CallDeadline());
 }
 
-// Whether another local attachment of the rail holds the tenant, whatever key its id is of. Two tenants of one name (one of the
-// map, one not) keep each other's rule, which lets each reach itself alone; raild removes what nobody needs.
+// Whether another local attachment of the rail holds the tenant.
 Result<bool> TenantElsewhere(Node& node, const Attachment& attachment) {
   RAIL_ASSIGN(const std::vector<Attachment> all, node.store.List());
   return std::ranges::any_of(all, [&](const Attachment& other) {
     return other.id != attachment.id && other.rail == attachment.rail &&
-           (other.tenant_id == attachment.tenant_id ||
-            (other.tenant_id != 0 && other.tenant == attachment.tenant));
+           other.tenant_id == attachment.tenant_id;
   });
 }
 
 Status UndoTenant(Node& node, Attachment& attachment, const std::string& bridge) {
-  const tenancy::TenantId tenant{attachment.tenant_id};
+  const tenancy::TenantId tenant = attachment.tenant_id;
   ovs::Change change{.remove_by_cookie = {ovs::CookieMatch::Exact(ovs::CookieKind::kTenant,
                                                                   static_cast<uint64_t>(attachment.id))}};
   RAIL_ASSIGN(const bool elsewhere, TenantElsewhere(node, attachment));
-  const bool last = tenant.value != 0 && !elsewhere;
+  const bool last = !tenant.is_none() && !elsewhere;
   if (last) change.remove.push_back(pipeline::CompareRule(tenant));
   RAIL_ASSIGN(ovs::OpenFlow * switch_, node.edges.OpenFlow(bridge));
   RAIL_TRY(switch_->Commit(change, node.edges.CallDeadline()));
@@ -71,9 +69,9 @@ Status UndoTenant(Node& node, Attachment& attachment, const std::string& bridge)
       RAIL_TRY(switch_->Commit({.add = {pipeline::CompareRule(tenant)}}, node.edges.CallDeadline()));
     }
   }
-  attachment.tenant_id = 0;
+  attachment.tenant_id = {};
   attachment.tenant.clear();
-  return UnlessGone(node.store.SetTenant(attachment.id, "", 0));
+  return UnlessGone(node.store.SetTenant(attachment.id, "", {}));
 }
 
 Status UndoAnnounce(Node& node, Attachment& attachment) {
@@ -298,9 +296,9 @@ std::vector<ovs::Rule> WantedRules(const pipeline::BridgeFacts& bridge, const At
   if (attachment.ofport == 0) return rules;
   for (const Step& step : steps) {
     if (step.kind == step::kAdmit) pipeline::Append(rules, pipeline::AdmitRules(bridge, PodOf(attachment)));
-    if (step.kind == step::kTenant && attachment.tenant_id != 0) {
-      pipeline::Append(rules, pipeline::TenantRules(PodOf(attachment), {attachment.tenant_id}));
-      rules.push_back(pipeline::CompareRule({attachment.tenant_id}));
+    if (step.kind == step::kTenant && !attachment.tenant_id.is_none()) {
+      pipeline::Append(rules, pipeline::TenantRules(PodOf(attachment), attachment.tenant_id));
+      rules.push_back(pipeline::CompareRule(attachment.tenant_id));
     }
   }
   return rules;
@@ -350,15 +348,12 @@ Status AdmitTraffic(Node& node, const Attachment& attachment, const pipeline::Br
   RAIL_TRY(RecordStep(node, attachment, kOvsProvider, step::kAdmit, BridgeDetail(rail->bridge)));
   RAIL_ASSIGN(ovs::OpenFlow * switch_, node.edges.OpenFlow(rail->bridge));
   // Whoever comes first brings the pipeline itself; what is right already is not sent again, so nothing is revalidated.
+  // A whole cookie: the switch has an index for it, and may hold 200,000 rules of remotes.
   std::vector<ovs::Rule> have;
-  RAIL_ASSIGN(const auto dumped,
-              switch_->Dump(ovs::CookieMatch::Kind(ovs::CookieKind::kPipeline), node.edges.CallDeadline()));
-  for (const ovs::RuleStats& stats : dumped) have.push_back(stats.rule);
-  std::vector<ovs::Rule> want;
-  for (const ovs::Rule& rule : pipeline::ControlRules(bridge, mode)) {
-    RAIL_ASSIGN(want.emplace_back(), ovs::Canonical(rule));
-  }
-  ovs::Change change = ovs::Difference(have, want);
+  RAIL_TRY(switch_->ForEach(
+      ovs::CookieMatch::Exact(ovs::CookieKind::kPipeline, 0),
+      [&](const ovs::RuleStats& stats) { have.push_back(stats.rule); }, node.edges.CallDeadline()));
+  ovs::Change change = ovs::Difference(have, pipeline::ControlRules(bridge, mode));
   pipeline::Append(change.add, pipeline::AdmitRules(bridge, PodOf(attachment)));
   return switch_->Commit(change, node.edges.CallDeadline());
 }
@@ -367,8 +362,8 @@ Status JoinTenant(Node& node, Attachment& attachment, const tenancy::Tenant& ten
   RAIL_ASSIGN(const config::Rail* rail, RailOf(node.config, attachment.rail));
   RAIL_TRY(RecordStep(node, attachment, kTenantIsolation, step::kTenant, BridgeDetail(rail->bridge)));
   attachment.tenant = tenant.name;
-  attachment.tenant_id = tenant.id.value;
-  RAIL_TRY(node.store.SetTenant(attachment.id, tenant.name, tenant.id.value));
+  attachment.tenant_id = tenant.id;
+  RAIL_TRY(node.store.SetTenant(attachment.id, tenant.name, tenant.id));
   RAIL_ASSIGN(ovs::OpenFlow * switch_, node.edges.OpenFlow(rail->bridge));
   ovs::Change change{.add = pipeline::TenantRules(PodOf(attachment), tenant.id)};
   change.add.push_back(pipeline::CompareRule(tenant.id));
@@ -382,7 +377,7 @@ Status Announce(Node& node, Attachment& attachment) {
   RAIL_ASSIGN(frr::Bgp * bgp, node.edges.Bgp());
   std::vector<frr::Announcement> announcements;
   for (const IpAddress& address : attachment.addresses) {
-    announcements.push_back({address, rail->name, rail->index, {attachment.tenant_id}});
+    announcements.push_back({address, rail->name, rail->index, attachment.tenant_id});
   }
   RAIL_TRY(bgp->AnnounceAll(announcements, node.edges.CallDeadline()));
   // From now on raild announces them again when bgpd has lost them.

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "lib/engine/uplink.h"
+#include "lib/tenancy/tenancy.h"
 
 namespace rail::engine {
 namespace {
@@ -48,20 +49,17 @@ Result<Differences> RulesDiffer(Node& node, const Attachment& attachment,
   }
   Differences missing;
   for (const ovs::Rule& rule : wanted) {
-    RAIL_ASSIGN(const ovs::Rule canonical, ovs::Canonical(rule));
-    if (!have.contains(canonical))
-      missing.push_back("bridge " + rail->bridge + " lacks " + Sentence(canonical));
+    if (!have.contains(rule)) missing.push_back("bridge " + rail->bridge + " lacks " + Sentence(rule));
   }
   return missing;
 }
 
 Differences TenantDiffers(const Attachment& attachment, std::string_view pod_namespace,
-                          const tenancy::Tenancy& tenancy) {
-  if (tenancy.IsOf(pod_namespace, {attachment.tenant_id})) return {};
-  const tenancy::Tenant now = tenancy.TenantOf(pod_namespace);
-  return {"the pod is in tenant " + attachment.tenant + " (" +
-          tenancy::TenantId{attachment.tenant_id}.ToString() + "), node.json and the key say " + now.name +
-          " (" + now.id.ToString() + "): attach the pod anew"};
+                          const config::NodeConfig& config) {
+  const tenancy::Tenant now = tenancy::TenantOf(config, pod_namespace);
+  if (now.id == attachment.tenant_id) return {};
+  return {"the pod is in tenant " + attachment.tenant + " (" + attachment.tenant_id.ToString() +
+          "), node.json says " + now.name + " (" + now.id.ToString() + "): attach the pod anew"};
 }
 
 Result<Differences> AnnouncementDiffers(Node& node, const config::Rail& rail, const Attachment& attachment,
@@ -70,7 +68,7 @@ Result<Differences> AnnouncementDiffers(Node& node, const config::Rail& rail, co
   RAIL_ASSIGN(netlink::Netlink * host, node.edges.Netlink());
   const std::string uplink = UplinkProblem(rail, host->GetLink(rail.pf));
   if (!uplink.empty()) found.push_back(uplink);
-  const tenancy::TenantId tenant{attachment.tenant_id};
+  const tenancy::TenantId tenant = attachment.tenant_id;
   for (const IpAddress& address : attachment.addresses) {
     const auto seen = std::ranges::find(announced, address, &frr::Announcement::address);
     if (seen == announced.end()) {

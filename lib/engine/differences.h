@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "lib/engine/attachment.h"
-#include "lib/tenancy/tenancy.h"
 
 namespace rail::engine {
 
@@ -23,10 +22,9 @@ Result<Differences> PortDiffers(Node& node, const config::Rail& rail, const stat
 Result<Differences> RulesDiffer(Node& node, const state::Attachment& attachment,
                                 const std::vector<ovs::Rule>& wanted);
 
-// The tenant in which the attachment was put is not that of its pod's namespace, as node.json and the keys say. An id under a key
-// that is also accepted is right: raild moves it.
+// The tenant in which the attachment was put is not that of its pod's namespace, as node.json says now.
 Differences TenantDiffers(const state::Attachment& attachment, std::string_view pod_namespace,
-                          const tenancy::Tenancy& tenancy);
+                          const config::NodeConfig& config);
 
 // What keeps the attachment's addresses from the leaf: the uplink has no carrier, bgpd does not announce one of them or
 // announces it otherwise. `announced`: what bgpd says that it announces.

@@ -8,75 +8,43 @@
 namespace rail::engine {
 namespace {
 
-std::vector<RemoteView> Listed(const Learned& learned, const TenantIds& ids, const std::set<IpAddress>& own) {
+// Of the tenants with a pod here.
+using TenantNames = std::map<tenancy::TenantId, std::string>;
+
+std::vector<RemoteView> Listed(const Learned& learned, const TenantNames& names,
+                               const std::set<IpAddress>& own) {
   std::vector<RemoteView> listed;
   listed.reserve(learned.remotes.known);
   for (const auto& [id, remotes] : learned.remotes.by_tenant) {
-    const auto here = ids.Meaning(id);
+    const auto here = names.find(id);
     remotes->ForEach([&, tenant = id](const RemoteEntry& entry) {
       if (own.contains(entry.address)) return;
       listed.push_back({.remote = {entry.address, tenant, entry.rail, ""},
-                        .tenant = here ? ids.names().at(*here) : "",
-                        .installed = here && !entry.contested,
-                        .contested = entry.contested,
-                        .means = here.value_or(tenancy::TenantId{})});
+                        .tenant = here != names.end() ? here->second : "",
+                        .installed = here != names.end() && !entry.contested,
+                        .contested = entry.contested});
     });
   }
   std::ranges::sort(listed, {}, &RemoteView::remote);
   return listed;
 }
 
-// What is under which key: when an accepted one is needed no more.
-std::vector<KeyView> KeysOf(const tenancy::Tenancy& tenancy, const TenantIds& ids, const Record& record,
-                            const Learned& learned, const std::set<IpAddress>& own) {
-  std::vector<KeyView> by_key(tenancy.fingerprints().size());
-  for (const state::Attachment& attachment : record.attachments) {
-    if (const auto key = ids.KeyOf(attachment)) ++by_key[*key].attachments;
-  }
-  for (const auto& [id, remotes] : learned.remotes.by_tenant) {
-    const auto key = ids.KeyOf(id);
-    if (!key) continue;
-    if (*key == 0) {  // the usual ones; there may be very many
-      by_key[0].remotes += remotes->size();
-      continue;
-    }
-    remotes->ForEach([&](const RemoteEntry& remote) {
-      if (own.contains(remote.address)) return;
-      ++by_key[*key].remotes;
-      if (by_key[*key].examples.size() < KeyView::kExamples) by_key[*key].examples.push_back(remote.address);
-    });
-  }
-  std::vector<KeyView> views;
-  for (const tenancy::KeyFile& file : tenancy.key_files()) {
-    const auto key = std::ranges::find(tenancy.fingerprints(), file.fingerprint);
-    KeyView& view = views.emplace_back();
-    if (key != tenancy.fingerprints().end())
-      view = by_key[static_cast<size_t>(key - tenancy.fingerprints().begin())];
-    view.file = file;
-  }
-  return views;
-}
-
 // Without `own`, as in the list; only there does one show that nobody but another tenant announces.
-RemoteCounts Counted(const Learned& learned, const TenantIds& ids,
+RemoteCounts Counted(const Learned& learned, const TenantNames& names,
                      const std::vector<state::Attachment>& own) {
   RemoteCounts counts{.known = learned.remotes.known, .contested = learned.remotes.contested, .of_tenant = {}};
-  for (const auto& [now, name] : ids.names()) {
+  for (const auto& [id, name] : names) {
     uint64_t& count = counts.of_tenant[name];  // two ids of one name are one tenant for people
-    for (const tenancy::TenantId id : ids.AnnouncedAs(now)) {
-      const auto found = learned.remotes.by_tenant.find(id);
-      if (found == learned.remotes.by_tenant.end()) continue;
-      const RemoteSet& remotes = *found->second;
-      uint64_t ours = 0;
-      for (const state::Attachment& attachment : own) {
-        if (ids.Now(attachment) != now) continue;
-        for (const IpAddress& address : attachment.addresses) {
-          ours += remotes.Find(address) != nullptr ? 1 : 0;
-        }
-      }
-      count += remotes.size() - ours;
-      counts.known -= ours;
+    const auto found = learned.remotes.by_tenant.find(id);
+    if (found == learned.remotes.by_tenant.end()) continue;
+    const RemoteSet& remotes = *found->second;
+    uint64_t ours = 0;
+    for (const state::Attachment& attachment : own) {
+      if (attachment.tenant_id != id) continue;
+      for (const IpAddress& address : attachment.addresses) ours += remotes.Find(address) != nullptr ? 1 : 0;
     }
+    count += remotes.size() - ours;
+    counts.known -= ours;
   }
   return counts;
 }
@@ -130,16 +98,6 @@ void Picture::SetLearned(std::shared_ptr<const Learned> learned) {
 std::shared_ptr<const Learned> Picture::learned() const {
   const std::lock_guard lock(mutex_);
   return learned_;
-}
-
-void Picture::SetTenancy(std::shared_ptr<const tenancy::Tenancy> tenancy) {
-  const std::lock_guard lock(mutex_);
-  tenancy_ = std::move(tenancy);
-}
-
-std::shared_ptr<const tenancy::Tenancy> Picture::tenancy() const {
-  const std::lock_guard lock(mutex_);
-  return tenancy_;
 }
 
 void Picture::Publish(state::Store& store) {
@@ -201,12 +159,13 @@ NodeView Picture::Compose(const Record& record) const {
   std::set<IpAddress> own;  // other leaves send them back to us
   for (const state::Attachment& attachment : record.attachments)
     own.insert(attachment.addresses.begin(), attachment.addresses.end());
-  TenantIds ids(*tenancy_, record.attachments);
-  view.remote_counts = Counted(*learned_, ids, record.attachments);
-  view.keys = KeysOf(*tenancy_, ids, record, *learned_, own);
-  view.shared_tenant_ids = ids.shared();
-  view.remotes = RemoteList([learned = learned_, ids = std::move(ids), own = std::move(own)] {
-    return Listed(*learned, ids, own);
+  TenantNames names;
+  for (const state::Attachment& attachment : record.attachments) {
+    if (!attachment.tenant_id.is_none()) names.emplace(attachment.tenant_id, attachment.tenant);
+  }
+  view.remote_counts = Counted(*learned_, names, record.attachments);
+  view.remotes = RemoteList([learned = learned_, names = std::move(names), own = std::move(own)] {
+    return Listed(*learned, names, own);
   });
   return view;
 }

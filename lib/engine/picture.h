@@ -4,7 +4,6 @@
 //           picture.Note("rail rail0", status);  picture.Repaired("rules", 3);
 //           picture.SetRail("rail0", seen);      // the switch's part
 //           picture.SetLearned(learned);         // BGP's part
-//           picture.SetTenancy(tenancy);         // the keys, before the parts start and when a key file has changed
 //           picture.Publish(store);              // at the end of a round
 // Threads:  any thread; `store` is the caller's own
 // Owns:     nothing: config and board must outlive it
@@ -19,7 +18,6 @@
 
 #include "lib/engine/record.h"
 #include "lib/engine/remotes.h"
-#include "lib/engine/tenant_ids.h"
 #include "lib/engine/view.h"
 
 namespace rail::engine {
@@ -55,8 +53,7 @@ class Picture {
       : config_(config),
         identity_(std::move(identity)),
         board_(board),
-        learned_(std::make_shared<const Learned>()),
-        tenancy_(std::make_shared<const tenancy::Tenancy>(config.tenancy, std::vector<std::string>{})) {}
+        learned_(std::make_shared<const Learned>()) {}
 
   // What became of a part in its last round. Logs when that is something else than before.
   void Note(const std::string& part, const Status& status);
@@ -69,9 +66,6 @@ class Picture {
   bool UplinkIsDown(const std::string& rail) const;
   void SetLearned(std::shared_ptr<const Learned> learned);
   std::shared_ptr<const Learned> learned() const;
-
-  void SetTenancy(std::shared_ptr<const tenancy::Tenancy> tenancy);
-  std::shared_ptr<const tenancy::Tenancy> tenancy() const;
 
   // Puts everything together with the record, for the API.
   void Publish(state::Store& store);
@@ -91,7 +85,6 @@ class Picture {
   RdmaMode rdma_ = RdmaMode::kUnknown;
   std::map<std::string, bool> carriers_;  // by rail; not in it: not known
   std::shared_ptr<const Learned> learned_;
-  std::shared_ptr<const tenancy::Tenancy> tenancy_;
 };
 
 }  // namespace rail::engine

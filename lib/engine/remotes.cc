@@ -9,24 +9,18 @@ namespace {
 constexpr size_t kFlood = 200;
 constexpr std::chrono::seconds kWindow{1};
 
-// The one tenant and the rail that `communities` name. Two tenants contradict each other: none.
+// The one tenant and the rail that `communities` name. Tenants that contradict each other: none.
 struct Ours {
   tenancy::TenantId tenant;
   std::optional<uint32_t> rail;
 };
 std::optional<Ours> OursIn(const std::vector<tenancy::LargeCommunity>& communities, uint32_t asn) {
-  std::optional<tenancy::TenantId> tenant;
-  std::optional<uint32_t> rail;
+  const auto tenant = tenancy::TenantIn(asn, communities);
+  if (!tenant) return std::nullopt;
   for (const tenancy::LargeCommunity& community : communities) {
-    if (const auto found = tenancy::TenantOfCommunity(asn, community)) {
-      if (tenant && *tenant != *found) return std::nullopt;
-      tenant = found;
-    } else if (!rail) {
-      rail = tenancy::RailOfCommunity(asn, community);
-    }
+    if (const auto rail = tenancy::RailOfCommunity(asn, community)) return Ours{*tenant, rail};
   }
-  if (!tenant || !rail) return std::nullopt;
-  return Ours{*tenant, rail};
+  return std::nullopt;
 }
 
 bool CanBeAPods(const IpAddress& address) {

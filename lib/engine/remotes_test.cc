@@ -21,6 +21,11 @@ IpAddress Ip(const std::string& text) {
   return IpAddress::Parse(text).value();
 }
 
+std::vector<tenancy::LargeCommunity> Communities(uint32_t asn, uint64_t tenant, uint32_t rail) {
+  const auto [high, low] = tenancy::TenantCommunities(asn, {0, tenant});
+  return {high, low, tenancy::RailCommunity(asn, rail)};
+}
+
 const bmp::Peer kLeaf0{0, Ip("fe80::1"), 4200010001, 1};
 const bmp::Peer kLeaf1{0, Ip("fe80::2"), 4200010002, 2};
 
@@ -54,8 +59,7 @@ class RemotesTest : public ::testing::Test {
   void Announce(const bmp::Peer& peer, const std::string& address, uint64_t tenant, uint32_t rail = 0) {
     Message message = RoutesOf(peer);
     message.update.announced = {Ip(address)};
-    message.update.communities = {tenancy::TenantCommunity(kAsn, {tenant}),
-                                  tenancy::RailCommunity(kAsn, rail)};
+    message.update.communities = Communities(kAsn, tenant, rail);
     Take(message);
   }
   void AnnounceWith(const std::string& address, std::vector<tenancy::LargeCommunity> communities) {
@@ -88,7 +92,7 @@ class RemotesTest : public ::testing::Test {
   std::vector<std::string> Known() {
     std::vector<std::string> known;
     for (const auto& [tenant, set] : remotes.table().by_tenant) {
-      set->ForEach([&, name = std::to_string(tenant.value)](const RemoteEntry& remote) {
+      set->ForEach([&, name = std::to_string(tenant.low)](const RemoteEntry& remote) {
         known.push_back(remote.address.ToString() + " " + name);
       });
     }
@@ -113,7 +117,7 @@ TEST_F(RemotesTest, AnAddressOfThisNodeThatTheLeafTellsItIsNoRemote) {
   own.Take(up, now, UnixNow());
   Message routes = RoutesOf(kLeaf0);
   routes.update.announced = {Ip("10.0.3.1")};
-  routes.update.communities = {tenancy::TenantCommunity(kAsn, {7}), tenancy::RailCommunity(kAsn, 0)};
+  routes.update.communities = Communities(kAsn, 7, 0);
   routes.update.as_path = {4200000001, 4200010001, 4200000001};
   own.Take(routes, now, UnixNow());
   EXPECT_EQ(own.table().known, 0U);
@@ -143,18 +147,22 @@ TEST_F(RemotesTest, LearnsAndForgets) {
 
 TEST_F(RemotesTest, TakesOnlyOurShape) {
   Settle();
-  const auto tenant = tenancy::TenantCommunity(kAsn, {7});
+  const auto [high, low] = tenancy::TenantCommunities(kAsn, {0, 7});
+  const auto [other_high, other_low] = tenancy::TenantCommunities(kAsn, {1, 8});
   const auto rail = tenancy::RailCommunity(kAsn, 0);
   AnnounceWith("10.0.3.1", {});
   AnnounceWith("10.0.3.2", {{65001, 1, 2}});
-  AnnounceWith("10.0.3.3", {tenancy::TenantCommunity(kAsn + 1, {7}), tenancy::RailCommunity(kAsn + 1, 0)});
-  AnnounceWith("10.0.3.4", {tenant});
+  AnnounceWith("10.0.3.3", Communities(kAsn + 1, 7, 0));
+  AnnounceWith("10.0.3.4", {high, low});
   AnnounceWith("10.0.3.5", {rail});
-  AnnounceWith("10.0.3.6", {tenant, tenancy::TenantCommunity(kAsn, {8}), rail});
-  AnnounceWith("10.0.3.7", {tenant, rail, {65001, 1, 2}});
+  AnnounceWith("10.0.3.6", {high, low, other_low, rail});
+  AnnounceWith("10.0.3.7", {high, low, rail, {65001, 1, 2}});
+  AnnounceWith("10.0.3.8", {high, rail});
+  AnnounceWith("10.0.3.9", {low, rail});
+  AnnounceWith("10.0.3.10", {high, other_high, low, rail});
   for (const char* never :
        {"0.0.0.0", "127.0.0.1", "169.254.1.1", "224.0.0.1", "255.255.255.255", "fe80::7", "ff02::1", "::1"})
-    AnnounceWith(never, {tenant, rail});
+    AnnounceWith(never, {high, low, rail});
   EXPECT_THAT(Known(), ElementsAre("10.0.3.7 7"));
   AnnounceWith("10.0.3.7", {});
   EXPECT_THAT(Known(), IsEmpty()) << "it was announced anew, without a tenant";
@@ -408,9 +416,9 @@ TEST_F(RemotesTest, ATableThatIsHandedOutNeverChanges) {
   const RemoteTable before = remotes.table();
   Announce(kLeaf0, "10.0.3.8", 7);
   const RemoteTable after = remotes.table();
-  EXPECT_EQ(before.by_tenant.at({7})->size(), 1U);
-  EXPECT_EQ(after.by_tenant.at({7})->size(), 2U);
-  EXPECT_EQ(before.by_tenant.at({9}), after.by_tenant.at({9}))
+  EXPECT_EQ(before.by_tenant.at({0, 7})->size(), 1U);
+  EXPECT_EQ(after.by_tenant.at({0, 7})->size(), 2U);
+  EXPECT_EQ(before.by_tenant.at({0, 9}), after.by_tenant.at({0, 9}))
       << "a tenant that has not changed shares its set";
 }
 
@@ -418,7 +426,7 @@ TEST_F(RemotesTest, ATableThatIsHandedOutNeverChanges) {
 
 std::vector<frr::Remote> Heard(const std::vector<std::string>& addresses, uint64_t tenant = 7) {
   std::vector<frr::Remote> heard;
-  for (const std::string& address : addresses) heard.push_back({Ip(address), {tenant}, 0, "br-rail0"});
+  for (const std::string& address : addresses) heard.push_back({Ip(address), {0, tenant}, 0, "br-rail0"});
   return heard;
 }
 

@@ -239,7 +239,6 @@ Status BgpRepair::Announcements(Edges& edges) {
   RAIL_ASSIGN(frr::Bgp * bgp, edges.Bgp());
   RAIL_ASSIGN(const std::vector<frr::Announcement> seen, bgp->Announced(edges.CallDeadline()));
   RAIL_ASSIGN(const Record record, Record::Read(store_));
-  const TenantIds ids(*picture_.tenancy(), record.attachments);
   std::map<IpAddress, frr::Announcement> wanted;
   std::set<IpAddress> explained;  // by an ADD or DEL that may be under way
   for (const Attachment& attachment : record.attachments) {
@@ -250,7 +249,7 @@ Status BgpRepair::Announcements(Edges& edges) {
     // Behind an uplink without a carrier nobody reaches the pod: nothing is announced until it is back.
     if (picture_.UplinkIsDown(rail->name)) continue;
     for (const IpAddress& address : attachment.addresses) {
-      wanted[address] = {address, rail->name, rail->index, ids.Now(attachment)};
+      wanted[address] = {address, rail->name, rail->index, attachment.tenant_id};
     }
   }
   for (const frr::Announcement& announcement : seen) {

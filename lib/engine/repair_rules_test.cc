@@ -55,7 +55,6 @@ class RuleRepairTest : public ::testing::Test {
       pipeline::Append(rules, pipeline::TenantRules(pod, mine));
       rules.push_back(pipeline::CompareRule(mine));
     }
-    for (Rule& rule : rules) rule = *ovs::Canonical(rule);
     return {.rules = BridgeRules(facts, rules, selection),
             .remotes_known = remotes_known,
             .leaf_known = leaf_known,
@@ -80,7 +79,7 @@ class RuleRepairTest : public ::testing::Test {
   }
   void CommitAsOther(const ovs::Change& change) { ASSERT_TRUE(bridge.Commit(change, {})); }
 
-  const tenancy::TenantId mine{7};
+  const tenancy::TenantId mine{0x54, 7};
   pipeline::BridgeFacts facts;
   RemoteSet remotes;
   RemoteSelection selection;
@@ -286,7 +285,7 @@ TEST_F(RuleRepairTest, TheRulesOfAnAttachmentThatIsNotPlacedYetStay) {
   Settle();
   pods.clear();
   undecided = {ovs::Cookie(CookieKind::kAttachment, 9), ovs::Cookie(CookieKind::kTenant, 9),
-               ovs::Cookie(CookieKind::kCompare, mine.value)};
+               ovs::Cookie(CookieKind::kCompare, mine.low)};
   ASSERT_TRUE(Repair(Look::kAudit));
   EXPECT_EQ(bridge.rules(), right);
   undecided.clear();

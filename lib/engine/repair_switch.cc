@@ -244,8 +244,8 @@ RuleTarget SwitchRepair::Target(const config::Rail& rail, const RailState& state
     // What a DEL could not remove is not wanted, and another pod may have its port and address by now.
     if (attachment.phase == Phase::kDeleting) continue;
     const auto& steps = record.steps.at(attachment.id);
-    const tenancy::TenantId tenant{attachment.tenant_id};
-    const bool has_tenant = record.Has(attachment.id, step::kTenant) && attachment.tenant_id != 0;
+    const tenancy::TenantId tenant = attachment.tenant_id;
+    const bool has_tenant = record.Has(attachment.id, step::kTenant) && !tenant.is_none();
     if (attachment.rail != rail.name) {
       // A pod of this node on another rail is reached through the fabric, as any remote.
       if (!has_tenant) continue;
@@ -260,7 +260,7 @@ RuleTarget SwitchRepair::Target(const config::Rail& rail, const RailState& state
       const auto id = static_cast<uint64_t>(attachment.id);
       target.undecided.insert({ovs::Cookie(ovs::CookieKind::kAttachment, id),
                                ovs::Cookie(ovs::CookieKind::kTenant, id),
-                               ovs::Cookie(ovs::CookieKind::kCompare, attachment.tenant_id)});
+                               ovs::Cookie(ovs::CookieKind::kCompare, tenant.low)});
       continue;
     }
     pipeline::Append(rules, WantedRules(state.facts, attachment, steps));
@@ -268,9 +268,6 @@ RuleTarget SwitchRepair::Target(const config::Rail& rail, const RailState& state
     if (has_tenant) remotes.present.insert(tenant);
   }
   if (!state.leaf_mac.is_zero()) pipeline::Append(rules, pipeline::LeafRules(state.facts, state.leaf_mac));
-  for (ovs::Rule& rule : rules) {  // TODO: the pipeline's are canonical
-    if (auto canonical = ovs::Canonical(rule)) rule = *canonical;
-  }
   target.rules = BridgeRules(state.facts, rules, std::move(remotes));
   return target;
 }

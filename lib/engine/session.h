@@ -13,7 +13,6 @@
 #include "lib/cni/ipam.h"
 #include "lib/cni/result.h"
 #include "lib/engine/attachment.h"
-#include "lib/tenancy/tenancy.h"
 
 namespace rail::engine {
 
@@ -23,7 +22,6 @@ struct Deps {
   std::function<Result<std::unique_ptr<state::Store>>()> open_store;
   std::function<Result<std::unique_ptr<state::Store>>()> read_store;  // where it cannot be written
   std::function<Openers(const config::NodeConfig&)> openers;
-  std::function<Result<tenancy::Tenancy>(const config::Tenancy&)> load_tenancy;
   cni::Ipam* ipam = nullptr;   // outlives the plugin
   std::function<void()> poke;  // tells raild that the record has changed; never fails
   std::function<Status(const std::string& interface)>

@@ -31,9 +31,6 @@ enum class RdmaMode {
   kExclusive,  // a pod's device is its alone
 };
 
-// The part that the key files of the tenants are.
-inline constexpr char kTenantKeys[] = "tenant keys";
-
 // One part of the node that raild keeps right, and whether it could in its last round.
 struct Health {
   std::string part;  // "rail rail0", "leaf of rail rail0", "bgp", "state", ...
@@ -65,20 +62,7 @@ struct RemoteView {
   frr::Remote remote;
   std::string tenant;      // its name when the tenant is present here, else ""
   bool installed = false;  // its rules are wanted on a bridge of this node
-  bool contested =
-      false;  // tenants that are not one announce the address, each in a remote: it reaches nobody
-  tenancy::TenantId means;  // the id that its tenant has on this node; 0: as announced
-  // Another one than announced while keys are being replaced.
-  tenancy::TenantId tenant_here() const { return means.value != 0 ? means : remote.tenant; }
-};
-
-// A key file of the tenants, and what of the tenants that are here is still under it.
-struct KeyView {
-  static constexpr size_t kExamples = 3;
-  tenancy::KeyFile file;
-  uint64_t attachments = 0;
-  uint64_t remotes = 0;
-  std::vector<IpAddress> examples;  // of remotes, when the key is not that of today
+  bool contested = false;  // several tenants announce the address, each in a remote: it reaches nobody
 };
 
 // The remotes of a view, by address: put together when somebody asks for them first, since views are published far more often
@@ -124,8 +108,6 @@ struct NodeView {
   std::vector<RailView> rails;
   std::vector<AttachmentView> attachments;
   RemoteList remotes;
-  std::vector<KeyView> keys;                                             // as tenancy::Tenancy::key_files
-  std::map<tenancy::TenantId, std::set<std::string>> shared_tenant_ids;  // as TenantIds::shared
   RemoteCounts remote_counts;
   uint64_t repairs = 0;  // rules, lines and ports put right since the start, first installation included
   std::map<std::string, uint64_t> repairs_by_cause;  // "rules", "port", ...; their sum is `repairs`

@@ -1,7 +1,6 @@
 #include "lib/frr/base_config.h"
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 #include <sstream>
 
@@ -82,7 +81,9 @@ std::vector<std::string> MapLines(const RunningConfig& running, const std::strin
 
 std::string SetLine(uint32_t community_asn, tenancy::TenantId tenant, uint32_t rail_index) {
   std::string line = "set large-community";
-  if (tenant.value != 0) line += " " + tenancy::TenantCommunity(community_asn, tenant).ToString();
+  if (!tenant.is_none()) {
+    for (const auto& half : tenancy::TenantCommunities(community_asn, tenant)) line += " " + half.ToString();
+  }
   return line + " " + tenancy::RailCommunity(community_asn, rail_index).ToString();
 }
 
@@ -285,7 +286,7 @@ bool IsOurs(std::string_view route_map) {
 
 std::string RouteMapName(const Announcement& announcement) {
   return "railcni-" + announcement.rail + "-" +
-         (announcement.tenant.value == 0 ? "any" : announcement.tenant.ToString());
+         (announcement.tenant.is_none() ? "any" : announcement.tenant.ToString());
 }
 
 std::optional<Announcement> FromRouteMapName(std::string_view name) {
@@ -297,10 +298,9 @@ std::optional<Announcement> FromRouteMapName(std::string_view name) {
   announcement.rail = name.substr(0, dash);
   const std::string_view id = name.substr(dash + 1);
   if (id == "any") return announcement;
-  if (id.size() != 14) return std::nullopt;
-  const auto [end, error] = std::from_chars(id.data(), id.data() + id.size(), announcement.tenant.value, 16);
-  if (error != std::errc() || end != id.data() + id.size() || announcement.tenant.value == 0)
-    return std::nullopt;
+  const auto tenant = tenancy::TenantId::Parse(id);
+  if (!tenant || tenant->is_none()) return std::nullopt;
+  announcement.tenant = *tenant;
   return announcement;
 }
 

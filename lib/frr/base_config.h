@@ -21,7 +21,7 @@ struct Identity {
   uint32_t community_asn = 0;
 };
 
-// "railcni-rail0-00000000000007", "railcni-rail0-any" for tenant 0.
+// "railcni-rail0-0000000000000000000000000007", "railcni-rail0-any" for no tenant.
 std::string RouteMapName(const Announcement& announcement);
 // The announcement whose route-map is called `name`, as far as the name says; nothing when it is not ours.
 std::optional<Announcement> FromRouteMapName(std::string_view name);

@@ -23,7 +23,7 @@ BaseConfig Base() {
   return {Ip("10.255.0.1"), {{"rail0", 0, "br-rail0"}}};
 }
 Announcement Pod(const char* address, uint64_t tenant) {
-  return {Ip(address), "rail0", 0, {tenant}};
+  return {Ip(address), "rail0", 0, {0, tenant}};
 }
 
 // What bgpd 8.4.4 prints when all of Base() is in force.
@@ -72,8 +72,8 @@ route-map railcni-rail0-out permit 10
  match as-path railcni-local
 exit
 !
-route-map railcni-rail0-00000000000007 permit 10
- set large-community 4200000000:1409286144:7 4200000000:1375731712:0
+route-map railcni-rail0-0000000000000000000000000007 permit 10
+ set large-community 4200000000:1409286144:0 4200000000:1426063360:7 4200000000:1375731712:0
 exit
 )";
 
@@ -262,10 +262,10 @@ TEST(PlanFeed, NeedsAnInstance) {
 }
 
 TEST(PlanAnnounce, MakesTheRouteMapOnlyWhenItIsMissing) {
-  EXPECT_THAT(
-      *PlanAnnounce(ParseRunningConfig(kComplete), kIdentity, {Pod("10.0.3.7", 7)}),
-      ElementsAre("router bgp 4200000001", "address-family ipv4 unicast",
-                  "network 10.0.3.7/32 route-map railcni-rail0-00000000000007", "exit-address-family"));
+  EXPECT_THAT(*PlanAnnounce(ParseRunningConfig(kComplete), kIdentity, {Pod("10.0.3.7", 7)}),
+              ElementsAre("router bgp 4200000001", "address-family ipv4 unicast",
+                          "network 10.0.3.7/32 route-map railcni-rail0-0000000000000000000000000007",
+                          "exit-address-family"));
   EXPECT_THAT(
       *PlanAnnounce(ParseRunningConfig(kComplete), kIdentity, {Pod("10.0.3.7", 0), Pod("2001:db8::7", 0)}),
       ElementsAre("route-map railcni-rail0-any permit 10", "set large-community 4200000000:1375731712:0",
@@ -276,17 +276,19 @@ TEST(PlanAnnounce, MakesTheRouteMapOnlyWhenItIsMissing) {
 }
 
 TEST(PlanAnnounce, SendsNothingAgain) {
-  const std::string running = With("  neighbor br-rail0 activate",
-                                   "  network 2001:db8::7/128 route-map railcni-rail0-00000000000007");
+  const std::string running =
+      With("  neighbor br-rail0 activate",
+           "  network 2001:db8::7/128 route-map railcni-rail0-0000000000000000000000000007");
   EXPECT_THAT(*PlanAnnounce(ParseRunningConfig(running), kIdentity, {Pod("2001:db8::7", 7)}), IsEmpty());
 }
 
-constexpr const char* kSet = " set large-community 4200000000:1409286144:7 4200000000:1375731712:0";
+constexpr const char* kSet =
+    " set large-community 4200000000:1409286144:0 4200000000:1426063360:7 4200000000:1375731712:0";
 
 // kComplete with a pod of the tenant 7, and `what` in its route-map in place of the line.
 std::string Edited(const std::string& what) {
-  std::string text =
-      With("  table-map railcni-nofib", "  network 10.0.3.7/32 route-map railcni-rail0-00000000000007");
+  std::string text = With("  table-map railcni-nofib",
+                          "  network 10.0.3.7/32 route-map railcni-rail0-0000000000000000000000000007");
   return text.replace(text.find(kSet), std::string(kSet).size(), what);
 }
 
@@ -299,49 +301,62 @@ TEST(AnnouncedIn, SaysWhichRouteMapsDoNotSayWhatTheyMust) {
   edited.edited = true;
   for (const char* what : {
            "",
-           " set large-community 4200000000:1409286144:7",
+           " set large-community 4200000000:1409286144:0 4200000000:1426063360:7",
            " set large-community 4200000000:1375731712:0",
-           " set large-community 4200000000:1409286144:8 4200000000:1375731712:0",
-           " set large-community 4200000001:1409286144:7 4200000000:1375731712:0",
-           " set large-community 4200000000:1409286144:7 4200000000:1375731712:0 4200000000:1375731712:1",
-           " set large-community 4200000000:1409286144:7 4200000000:1375731712:0 additive",
-           " set large-community 4200000000:1409286144:7 4200000000:1375731712:0\n set metric 5",
-           " set large-community 4200000000:1409286144:7 4200000000:1375731712:0\nexit\n"
-           "route-map railcni-rail0-00000000000007 permit 20",
+           " set large-community 4200000000:1409286144:0 4200000000:1426063360:8 4200000000:1375731712:0",
+           " set large-community 4200000000:1409286144:8 4200000000:1426063360:7 4200000000:1375731712:0",
+           " set large-community 4200000000:1426063360:7 4200000000:1375731712:0",
+           " set large-community 4200000001:1409286144:0 4200000001:1426063360:7 4200000000:1375731712:0",
+           " set large-community 4200000000:1409286144:0 4200000000:1426063360:7 4200000000:1375731712:0 "
+           "4200000000:1375731712:1",
+           " set large-community 4200000000:1409286144:0 4200000000:1426063360:7 4200000000:1375731712:0 "
+           "additive",
+           " set large-community 4200000000:1409286144:0 4200000000:1426063360:7 4200000000:1375731712:0\n "
+           "set metric 5",
+           " set large-community 4200000000:1409286144:0 4200000000:1426063360:7 "
+           "4200000000:1375731712:0\nexit\n"
+           "route-map railcni-rail0-0000000000000000000000000007 permit 20",
        }) {
     EXPECT_THAT(announced(Edited(what)), ElementsAre(edited)) << what;
   }
   std::string without = Edited(kSet);
-  without.erase(without.find("route-map railcni-rail0-00000000000007 permit 10"));
+  without.erase(without.find("route-map railcni-rail0-0000000000000000000000000007 permit 10"));
   EXPECT_THAT(announced(without), ElementsAre(edited));
   edited = Pod("10.0.3.7", 7);
   edited.rail_index = 3;
-  EXPECT_THAT(announced(Edited(" set large-community 4200000000:1409286144:7 4200000000:1375731712:3")),
-              ElementsAre(edited));
+  EXPECT_THAT(
+      announced(Edited(
+          " set large-community 4200000000:1409286144:0 4200000000:1426063360:7 4200000000:1375731712:3")),
+      ElementsAre(edited));
 }
 
 TEST(PlanAnnounce, MakesARouteMapAnewThatSaysSomethingElse) {
   EXPECT_THAT(
-      *PlanAnnounce(ParseRunningConfig(Edited(" set large-community 4200000000:1409286144:8")), kIdentity,
-                    {Pod("10.0.3.7", 7), Pod("10.0.3.8", 7)}),
-      ElementsAre("route-map railcni-rail0-00000000000007 deny 65535",
-                  "no route-map railcni-rail0-00000000000007 permit 10",
-                  "route-map railcni-rail0-00000000000007 deny 10", std::string(kSet).substr(1),
-                  "route-map railcni-rail0-00000000000007 permit 10",
-                  "no route-map railcni-rail0-00000000000007 deny 65535", "router bgp 4200000001",
-                  "address-family ipv4 unicast", "network 10.0.3.7/32 route-map railcni-rail0-00000000000007",
-                  "network 10.0.3.8/32 route-map railcni-rail0-00000000000007", "exit-address-family"));
+      *PlanAnnounce(
+          ParseRunningConfig(Edited(" set large-community 4200000000:1409286144:0 4200000000:1426063360:8")),
+          kIdentity, {Pod("10.0.3.7", 7), Pod("10.0.3.8", 7)}),
+      ElementsAre("route-map railcni-rail0-0000000000000000000000000007 deny 65535",
+                  "no route-map railcni-rail0-0000000000000000000000000007 permit 10",
+                  "route-map railcni-rail0-0000000000000000000000000007 deny 10", std::string(kSet).substr(1),
+                  "route-map railcni-rail0-0000000000000000000000000007 permit 10",
+                  "no route-map railcni-rail0-0000000000000000000000000007 deny 65535",
+                  "router bgp 4200000001", "address-family ipv4 unicast",
+                  "network 10.0.3.7/32 route-map railcni-rail0-0000000000000000000000000007",
+                  "network 10.0.3.8/32 route-map railcni-rail0-0000000000000000000000000007",
+                  "exit-address-family"));
   EXPECT_THAT(*PlanAnnounce(ParseRunningConfig(Edited(kSet)), kIdentity, {Pod("10.0.3.7", 7)}), IsEmpty());
 }
 
 TEST(RouteMapName, IsReadBack) {
-  for (const uint64_t tenant : {uint64_t{0}, uint64_t{7}, uint64_t{0xfedcba98765432}}) {
-    Announcement announcement{{}, "rail-0-a", 0, {tenant}};
+  for (const tenancy::TenantId tenant :
+       {tenancy::TenantId(), {0, 7}, {7, 0}, {0xfedcba98765432, 0x0123456789abcd}}) {
+    Announcement announcement{{}, "rail-0-a", 0, tenant};
     EXPECT_EQ(FromRouteMapName(RouteMapName(announcement)), announcement);
   }
   for (const char* name :
-       {"", "railcni-", "railcni-in", "railcni-nofib", "railcni-rail0-out", "railcni-rail0-0000000000000g",
-        "railcni--any", "railcni-rail0-00000000000000", "operator"}) {
+       {"", "railcni-", "railcni-in", "railcni-nofib", "railcni-rail0-out", "railcni--any", "operator",
+        "railcni-rail0-00000000000007", "railcni-rail0-000000000000000000000000000g",
+        "railcni-rail0-0000000000000000000000000000"}) {
     EXPECT_EQ(FromRouteMapName(name), std::nullopt) << name;
   }
 }

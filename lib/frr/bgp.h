@@ -26,7 +26,7 @@ struct Announcement {
   IpAddress address;  // announced as a /32 or /128
   std::string rail;   // "rail0"
   uint32_t rail_index = 0;
-  tenancy::TenantId tenant;  // 0: no tenant community (tenancy mode off)
+  tenancy::TenantId tenant;  // none: no tenant communities (tenancy mode off)
   // Of what Announced() finds: its route-map does not say this (somebody has edited or removed it). AnnounceAll puts it right.
   bool edited = false;
   auto operator<=>(const Announcement&) const = default;
@@ -57,7 +57,7 @@ struct Session {
   bool established() const { return state == "Established"; }
 };
 
-// An address of a pod elsewhere. Only host prefixes that carry one of our tenant communities become remotes.
+// An address of a pod elsewhere. Only host prefixes that carry both of our tenant communities become remotes.
 struct Remote {
   IpAddress address;
   tenancy::TenantId tenant;

@@ -36,7 +36,7 @@ router bgp 4200000001
  neighbor br-rail0 interface remote-as external
  !
  address-family ipv4 unicast
-  network 10.0.3.7/32 route-map railcni-rail0-00000000000007
+  network 10.0.3.7/32 route-map railcni-rail0-0000000000000000000000000007
   network 192.0.2.1/32
   network 198.51.100.0/24 route-map other
   table-map railcni-nofib
@@ -80,7 +80,7 @@ TEST(RunningConfig, ReadsTheDefaultInstanceAlone) {
 
 TEST(RunningConfig, KnowsTheRouteMapOfAHostNetwork) {
   const RunningConfig config = ParseRunningConfig(kText);
-  EXPECT_EQ(*config.FindNetwork(Ip("10.0.3.7")), "railcni-rail0-00000000000007");
+  EXPECT_EQ(*config.FindNetwork(Ip("10.0.3.7")), "railcni-rail0-0000000000000000000000000007");
   EXPECT_EQ(*config.FindNetwork(Ip("2001:db8::7")), "railcni-rail0-any");
   EXPECT_EQ(*config.FindNetwork(Ip("192.0.2.1")), "");
   EXPECT_EQ(config.FindNetwork(Ip("198.51.100.0")), nullptr);

@@ -45,15 +45,8 @@ class Chooser {
   }
 
  private:
-  // Two tenants on one path contradict each other: none.
   std::optional<tenancy::TenantId> TenantOf(const Path& path) const {
-    std::optional<tenancy::TenantId> tenant;
-    for (const auto& community : path.communities) {
-      const auto found = tenancy::TenantOfCommunity(community_asn_, community);
-      if (found && tenant && *found != *tenant) return std::nullopt;
-      if (found) tenant = found;
-    }
-    return tenant;
+    return tenancy::TenantIn(community_asn_, path.communities);
   }
 
   std::optional<uint32_t> RailOf(const Path& path) const {

@@ -25,8 +25,9 @@ std::string PathOf(const std::string& communities, const std::string& interface,
          R"(]},"nexthops":[{"ip":"fe80::1","interface":"wrong","used":true}],)" +
          R"("peer":{"peerId":"fe80::1","interface":")" + interface + R"(","type":"external"}})";
 }
-const std::string kTenant7 = R"("4200000000:1375731712:3","4200000000:1409286144:7")";
-const std::string kTenant9 = R"("4200000000:1409286144:9")";
+const std::string kTenant7 =
+    R"("4200000000:1375731712:3","4200000000:1409286144:0","4200000000:1426063360:7")";
+const std::string kTenant9 = R"("4200000000:1409286144:0","4200000000:1426063360:9")";
 
 // 8.4: a list whose first entry is a header.
 std::string Old(const std::string& prefix, const std::string& paths) {
@@ -61,8 +62,8 @@ std::vector<Remote> Decode(const std::string& text) {
 }
 
 TEST(DecodeRemotes, ReadsBothSchemas) {
-  const std::vector<Remote> want{{Ip("10.0.9.1"), {7}, 3, "br-rail0"},
-                                 {Ip("10.0.9.2"), {9}, std::nullopt, "br-rail1"}};
+  const std::vector<Remote> want{{Ip("10.0.9.1"), {0, 7}, 3, "br-rail0"},
+                                 {Ip("10.0.9.2"), {0, 9}, std::nullopt, "br-rail1"}};
   for (const auto& form : {Old, New}) {
     EXPECT_EQ(Decode(Table(form("10.0.9.2/32", PathOf(kTenant9, "br-rail1")) + "," +
                            form("10.0.9.1/32", PathOf(kTenant7, "br-rail0")))),
@@ -76,7 +77,7 @@ TEST(DecodeRemotes, TakesTheBestPathsTenantAndTheLowestInterface) {
     EXPECT_THAT(Decode(Table(form("10.0.9.1/32", PathOf(kTenant9, "br-rail0", none) + "," +
                                                      PathOf(kTenant7, "br-rail2") + "," +
                                                      PathOf(kTenant7, "br-rail1", none)))),
-                ElementsAre(Remote{Ip("10.0.9.1"), {7}, 3, "br-rail1"}));
+                ElementsAre(Remote{Ip("10.0.9.1"), {0, 7}, 3, "br-rail1"}));
     EXPECT_THAT(Decode(Table(form("10.0.9.1/32", PathOf(kTenant9, "br-rail0", none)))), IsEmpty());
     EXPECT_THAT(
         Decode(Table(form("10.0.9.1/32", PathOf(kTenant9, "br-rail0", none) + "," + PathOf("", "br-rail1")))),

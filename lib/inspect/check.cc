@@ -13,7 +13,7 @@ using state::Attachment;
 
 class Checker {
  public:
-  Checker(engine::Node& node, const Result<tenancy::Tenancy>& tenancy) : node_(node), tenancy_(tenancy) {}
+  explicit Checker(engine::Node& node) : node_(node) {}
 
   std::vector<std::string> Check(const Attachment& attachment) {
     problems_.clear();
@@ -93,15 +93,11 @@ class Checker {
 
   void Tenant(const Attachment& attachment) {
     if (node_.config.tenancy.mode == config::TenancyMode::kOff) return;
-    if (!steps_.contains(engine::step::kTenant) || attachment.tenant_id == 0) {
+    if (!steps_.contains(engine::step::kTenant) || attachment.tenant_id.is_none()) {
       problems_.emplace_back("tenant-isolation has not run: the pod has no tenant and is cut off");
       return;
     }
-    if (!tenancy_) {
-      problems_.push_back(tenancy_.error().message);
-      return;
-    }
-    Add(engine::TenantDiffers(attachment, attachment.pod_namespace, *tenancy_));
+    Add(engine::TenantDiffers(attachment, attachment.pod_namespace, node_.config));
   }
 
   Status Announcement(const config::Rail& rail, const Attachment& attachment) {
@@ -121,7 +117,6 @@ class Checker {
   }
 
   engine::Node& node_;
-  const Result<tenancy::Tenancy>& tenancy_;
   std::vector<std::string> problems_;
   std::set<std::string> steps_;
   std::optional<std::vector<frr::Announcement>> announced_;  // asked once for all
@@ -129,9 +124,8 @@ class Checker {
 
 }  // namespace
 
-std::vector<Checked> CheckAll(const std::vector<const AttachmentView*>& attachments, engine::Node& node,
-                              const Result<tenancy::Tenancy>& tenancy) {
-  Checker checker(node, tenancy);
+std::vector<Checked> CheckAll(const std::vector<const AttachmentView*>& attachments, engine::Node& node) {
+  Checker checker(node);
   std::vector<Checked> all;
   for (const AttachmentView* shown : attachments) all.push_back({*shown, checker.Check(shown->attachment)});
   return all;

@@ -1,6 +1,6 @@
 // Compares attachments with their record, as the plugins' CHECK does, with what only a daemon knows about them.
 //
-// Use:      for (const Checked& checked : CheckAll(attachments, node, load_tenancy)) ... checked.problems ...
+// Use:      for (const Checked& checked : CheckAll(attachments, node)) ... checked.problems ...
 // Threads:  one at a time
 // Source:   CNI SPEC.md "CHECK"; lib/engine/README.md (the steps)
 #pragma once
@@ -10,7 +10,6 @@
 
 #include "lib/engine/attachment.h"
 #include "lib/engine/view.h"
-#include "lib/tenancy/tenancy.h"
 
 namespace rail::inspect {
 
@@ -21,6 +20,6 @@ struct Checked {
 
 // What cannot be looked at (Open vSwitch is down, the namespace is gone) is a problem too: each part stands alone.
 std::vector<Checked> CheckAll(const std::vector<const engine::AttachmentView*>& attachments,
-                              engine::Node& node, const Result<tenancy::Tenancy>& tenancy);
+                              engine::Node& node);
 
 }  // namespace rail::inspect

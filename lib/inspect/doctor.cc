@@ -8,8 +8,10 @@
 #include <string_view>
 #include <tuple>
 
+#include "lib/engine/differences.h"
 #include "lib/inspect/select.h"
 #include "lib/inspect/text.h"
+#include "lib/tenancy/tenancy.h"
 
 namespace rail::inspect {
 namespace {
@@ -55,14 +57,6 @@ constexpr std::array kKinds = {
     "bgp-session-down",
     "bmp-missing",
     "no-leaf-neighbour",
-    "key-file-missing",
-    "key-file-readable",
-    "key-file-bad",
-    "accepted-key-bad",
-    "accepted-key-in-use",
-    "accepted-key-unused",
-    "tenant-id-of-no-key",
-    "tenant-ids-collide",
     "record-unreadable",
     "record-readable",
     "record-no-space",
@@ -78,6 +72,7 @@ constexpr std::array kKinds = {
     "part-failing",
     "rules-missing",
     "not-announced",
+    "tenant-changed",
     "tenant-unused",
     "no-tenant",
 };
@@ -101,7 +96,6 @@ class Doctor {
     }
     Bgp();
     Files();
-    if (config_.tenancy.mode == config::TenancyMode::kNamespace) Keys();
     Rdma();
     Certificates();
     Attachments();
@@ -396,23 +390,6 @@ class Doctor {
   static std::string Octal(uint32_t mode) { return fmt::format("{:04o}", mode & 07777); }
 
   void Files() {
-    const std::string& key = config_.tenancy.key_file;
-    if (config_.tenancy.mode == config::TenancyMode::kNamespace) {
-      if (!facts_.key_file.there) {
-        Find(Severity::kCritical, "key-file-missing", key, "the tenant key is not there",
-             "no pod can be placed in its tenant: no ADD succeeds",
-             "put the same key on every node: `install -m 0640 tenant.key " + key + "`");
-      } else if ((facts_.key_file.mode & 07) != 0) {
-        Find(Severity::kCritical, "key-file-readable", key,
-             "the tenant key has mode " + Octal(facts_.key_file.mode) + ": everybody on the node can use it",
-             "who has the key can look for a namespace whose tenant id collides with another's; the plugins "
-             "refuse it",
-             "`chmod 0640 " + key + "`, and make a new key if somebody may have read it");
-      } else if (facts_.key_error) {
-        Find(Severity::kCritical, "key-file-bad", key, facts_.key_error->message,
-             "no pod can be placed in its tenant: no ADD succeeds", "put the fleet's key there");
-      }
-    }
     if (facts_.record_error) {
       Find(Severity::kCritical, "record-unreadable", "state.db",
            "the record cannot be read: " + facts_.record_error->message,
@@ -429,64 +406,6 @@ class Doctor {
       Find(Severity::kCritical, "record-no-space", "state.db",
            fmt::format("its file system has {} MB left", *facts_.record_free_bytes >> 20),
            "an ADD that cannot be recorded is refused, a DEL cannot be finished", "make room");
-    }
-  }
-
-  // Keys that are being replaced (lib/tenancy/README.md).
-  void Keys() {
-    for (const tenancy::KeyFile& file : facts_.accepted_keys) {
-      if (file.problem.empty()) continue;
-      Find(Severity::kWarning, "accepted-key-bad", file.file, file.problem,
-           "raild goes on with the keys that it has read last, and a new raild does not start",
-           "mend the file (`chmod 0640 " + file.file + "`), or remove it if nobody uses its key any more");
-    }
-    std::string today;
-    for (const engine::KeyView& key : view_.keys) {
-      if (key.file.current) today = key.file.fingerprint;
-      if (!key.file.current && !key.file.fingerprint.empty() && key.file.fingerprint != today) Accepted(key);
-    }
-    for (const auto& [id, names] : view_.shared_tenant_ids) {
-      std::string list;
-      for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
-      Find(Severity::kCritical, "tenant-ids-collide", id.ToString(),
-           "the id is that of several tenants here: " + list,
-           "announcements under it reach nobody: whose they are cannot be told",
-           "remove the key file that gives them the same id, or replace the key by another one");
-    }
-    for (const engine::AttachmentView& shown : view_.attachments) {
-      if (!facts_.unexplained.contains(shown.attachment.id)) continue;
-      Find(Severity::kWarning, "tenant-id-of-no-key", Name(shown.attachment),
-           "no key of this node makes its tenant's id " +
-               tenancy::TenantId{shown.attachment.tenant_id}.ToString() + " of the name " +
-               shown.attachment.tenant,
-           "it stays in the tenant of that id: pods that are attached from now on, here and elsewhere, do "
-           "not reach it",
-           "put the key that it was attached under back as one of tenancy.accept_key_files until raild has "
-           "moved it; or "
-           "attach the pod anew");
-    }
-  }
-
-  void Accepted(const engine::KeyView& key) {
-    const std::string what = "the key " + key.file.fingerprint;
-    if (key.attachments + key.remotes > 0) {
-      std::string examples;
-      for (const IpAddress& address : key.examples)
-        examples += (examples.empty() ? ": " : ", ") + address.ToString();
-      if (key.remotes > key.examples.size() && !key.examples.empty()) examples += ", ...";
-      Find(Severity::kInfo, "accepted-key-in-use", key.file.file,
-           fmt::format("{} is accepted beside that of today; of the tenants here {} attachments of this node "
-                       "and {} addresses "
-                       "elsewhere are under it{}",
-                       what, key.attachments, key.remotes, examples),
-           "pods under it are reached as long as the file is there, and not without it",
-           "do not remove it yet: give every node the new key first (lib/tenancy: Another key)");
-    } else {
-      Find(Severity::kInfo, "accepted-key-unused", key.file.file,
-           what + " is accepted beside that of today, and nothing of the tenants here is under it",
-           "who has it can still announce addresses for tenants, if it is one that was replaced",
-           "if it was replaced, remove the file once every node says so; if it is the next one, this node is "
-           "ready for it");
     }
   }
 
@@ -584,10 +503,7 @@ class Doctor {
            "the pod is cut off, in one direction at least",
            "`railctl check` says which; raild puts them back");
     }
-    if (shown.attachment.tenant_id == 0 && config_.tenancy.mode == config::TenancyMode::kNamespace) {
-      Find(Severity::kCritical, "no-tenant", name, "the pod has no tenant", "it reaches nobody",
-           "put tenant-isolation into the network's plugins after ovs-provider and attach the pod anew");
-    }
+    if (config_.tenancy.mode == config::TenancyMode::kNamespace) Tenant(shown.attachment, name);
     if (!shown.attachment.announced) {
       Find(Severity::kWarning, "not-announced", name, "its addresses are not announced",
            "it is reached from this node's bridge alone",
@@ -595,10 +511,22 @@ class Doctor {
     }
   }
 
+  void Tenant(const state::Attachment& attachment, const std::string& name) {
+    if (attachment.tenant_id.is_none()) {
+      return Find(
+          Severity::kCritical, "no-tenant", name, "the pod has no tenant", "it reaches nobody",
+          "put tenant-isolation into the network's plugins after ovs-provider and attach the pod anew");
+    }
+    for (const std::string& differs : engine::TenantDiffers(attachment, attachment.pod_namespace, config_)) {
+      Find(Severity::kWarning, "tenant-changed", name, differs,
+           "pods of its namespace that are attached from now on, here and elsewhere, do not reach it",
+           "delete the pod: its successor is put into the tenant of today");
+    }
+  }
+
   void Parts() {
     for (const engine::Health& health : view_.health) {
-      // The key files have just been looked at: Files, Keys.
-      if (health.ok || health.part == engine::kTenantKeys) continue;
+      if (health.ok) continue;
       Find(Severity::kWarning, "part-failing", health.part,
            fmt::format("raild cannot put it right: {} ({} rounds so far)", health.problem, health.failures),
            "what is broken there stays broken",
@@ -608,13 +536,11 @@ class Doctor {
 
   void Tenants() {
     for (const auto& [tenant, namespaces] : config_.tenancy.tenants) {
-      const auto id = facts_.tenant_ids.find(tenant);
+      const tenancy::TenantId id = tenancy::TenantOf(config_, namespaces.front()).id;
       const bool here = std::ranges::any_of(view_.attachments,
                                             [&](const auto& a) { return a.attachment.tenant == tenant; });
-      const bool elsewhere = id != facts_.tenant_ids.end() &&
-                             std::ranges::any_of(view_.remotes, [&](const engine::RemoteView& r) {
-                               return id->second.contains(r.remote.tenant.value);
-                             });
+      const bool elsewhere = std::ranges::any_of(
+          view_.remotes, [&](const engine::RemoteView& r) { return r.remote.tenant == id; });
       if (here || elsewhere) continue;
       std::string list;
       for (const std::string& each : namespaces) list += (list.empty() ? "" : ", ") + each;

@@ -77,17 +77,11 @@ struct NodeFacts {
   std::optional<Error> links_unknown;
   std::map<std::string, RailFacts> rails;  // by name
 
-  FileFacts key_file;
-  std::optional<Error> key_error;               // what loading it says
-  std::vector<tenancy::KeyFile> accepted_keys;  // tenancy.accept_key_files, as they can be read now
-  std::set<int64_t> unexplained;                // attachments whose tenant's id none of the keys makes
   FileFacts record_file;
   std::optional<Error> record_error;
   std::optional<uint64_t> record_free_bytes;  // of its file system
 
   std::vector<CertificateFacts> certificates;
-  std::map<std::string, std::set<uint64_t>>
-      tenant_ids;  // of the tenants in node.json, by name, under every key
 };
 
 // By severity (most severe first), then id, then subject.

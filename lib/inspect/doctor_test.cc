@@ -29,7 +29,7 @@ NodeFacts Well() {
   NodeFacts facts{.now_ms = kNow};
   facts.config.ovs.datapath = "system";
   facts.config.ovs.manage_bridges = true;
-  facts.config.tenancy.key_file = "/etc/railcni/tenant.key";
+  facts.config.bgp.community_asn = 4200000000;
   facts.config.tenancy.tenants = {{"red", {"ns"}}};
   facts.config.rails = {{.name = "rail0", .index = 0, .pf = "pf0", .bridge = "br-rail0", .mtu = 4200}};
   facts.other_config = {{"hw-offload", "true"}, {"max-idle", "600000"}, {"min-revalidate-pps", "0"}};
@@ -59,18 +59,15 @@ NodeFacts Well() {
   pod.attachment.rail = "rail0";
   pod.attachment.representor = "rep0";
   pod.attachment.tenant = "red";
-  pod.attachment.tenant_id = 0xaa;
+  pod.attachment.tenant_id = tenancy::TenantOf(facts.config, "ns").id;
   pod.attachment.announced = true;
   pod.attachment.created_ms = kNow - kDay;
 
-  facts.key_file = {true, 0640};
   facts.record_file = {true, 0600};
   facts.record_free_bytes = uint64_t{1} << 40;
   facts.view.rdma = engine::RdmaMode::kExclusive;
   facts.certificates.push_back(
       {"/etc/railcni/api.crt", "the API's certificate", Validity{kNow - kDay, kNow + 90 * kDay, "CN=x"}});
-  facts.tenant_ids["red"] = {0xaa};
-  facts.view.keys = {{.file = {"/etc/railcni/tenant.key", true, "11111111", ""}, .attachments = 1}};
   return facts;
 }
 
@@ -166,27 +163,6 @@ const Ill kIlls[] = {
     {"bmp-missing", Severity::kWarning, "no BMP", [](NodeFacts& f) { f.view.learning_by_push = false; }},
     {"no-leaf-neighbour", Severity::kCritical, "has not been heard",
      [](NodeFacts& f) { f.view.rails[0].leaf_mac = {}; }},
-    {"key-file-missing", Severity::kCritical, "not there", [](NodeFacts& f) { f.key_file = {}; }},
-    {"key-file-readable", Severity::kCritical, "mode 0644", [](NodeFacts& f) { f.key_file.mode = 0644; }},
-    {"key-file-bad", Severity::kCritical, "connection refused", [](NodeFacts& f) { f.key_error = kDown; }},
-    {"accepted-key-bad", Severity::kWarning, "its mode is 0644",
-     [](NodeFacts& f) {
-       f.accepted_keys = {{"/k.old", false, "", "read the tenant key /k.old: its mode is 0644"}};
-     }},
-    {"accepted-key-in-use", Severity::kInfo,
-     "0 attachments of this node and 2 addresses elsewhere are under it: 10.0.9.1, ...",
-     [](NodeFacts& f) {
-       f.view.keys.push_back({.file = {"/k.old", false, "22222222", ""},
-                              .attachments = 0,
-                              .remotes = 2,
-                              .examples = {*IpAddress::Parse("10.0.9.1")}});
-     }},
-    {"accepted-key-unused", Severity::kInfo, "the key 22222222 is accepted",
-     [](NodeFacts& f) { f.view.keys.push_back({.file = {"/k.old", false, "22222222", ""}}); }},
-    {"tenant-id-of-no-key", Severity::kWarning, "000000000000aa of the name red",
-     [](NodeFacts& f) { f.unexplained = {Pod(f).id}; }},
-    {"tenant-ids-collide", Severity::kCritical, "several tenants here: blue, red",
-     [](NodeFacts& f) { f.view.shared_tenant_ids[{0xbb}] = {"blue", "red"}; }},
     {"record-unreadable", Severity::kCritical, "connection refused",
      [](NodeFacts& f) { f.record_error = kDown; }},
     {"record-readable", Severity::kWarning, "mode 0604", [](NodeFacts& f) { f.record_file.mode = 0604; }},
@@ -214,7 +190,9 @@ const Ill kIlls[] = {
      }},
     {"rules-missing", Severity::kCritical, "not all",
      [](NodeFacts& f) { f.view.attachments[0].rules_in_place = false; }},
-    {"no-tenant", Severity::kCritical, "no tenant", [](NodeFacts& f) { Pod(f).tenant_id = 0; }},
+    {"no-tenant", Severity::kCritical, "no tenant", [](NodeFacts& f) { Pod(f).tenant_id = {}; }},
+    {"tenant-changed", Severity::kWarning, "the pod is in tenant red",
+     [](NodeFacts& f) { Pod(f).tenant_id = {0, 7}; }},
     {"not-announced", Severity::kWarning, "not announced", [](NodeFacts& f) { Pod(f).announced = false; }},
     {"part-failing", Severity::kWarning, "disk on fire (7 rounds so far)",
      [](NodeFacts& f) { f.view.health[0] = {"rail rail0", false, "disk on fire", 7}; }},
@@ -275,19 +253,10 @@ TEST(Doctor, SaysTheWorstFirst) {
   EXPECT_EQ(findings[2].id, "rdma-missing");
 }
 
-TEST(Doctor, SaysNothingOfAnAcceptedKeyThatIsNotThereOrIsTheKeyItself) {
-  NodeFacts facts = Well();
-  facts.view.keys.push_back({.file = {"/k.next", false, "", ""}});
-  facts.view.keys.push_back({.file = {"/k.old", false, "11111111", ""}, .attachments = 1});
-  facts.accepted_keys = {facts.view.keys[1].file, facts.view.keys[2].file};
-  EXPECT_THAT(Diagnose(facts), IsEmpty());
-}
-
-TEST(Doctor, DoesNotAskForAKeyWhenTenancyIsOff) {
+TEST(Doctor, DoesNotAskForATenantWhenTenancyIsOff) {
   NodeFacts facts = Well();
   facts.config.tenancy.mode = config::TenancyMode::kOff;
-  facts.key_file = {};
-  Pod(facts).tenant_id = 0;
+  Pod(facts).tenant_id = {};
   EXPECT_THAT(Diagnose(facts), IsEmpty());
 }
 

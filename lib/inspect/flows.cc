@@ -17,8 +17,8 @@ Result<std::vector<ovs::RuleStats>> RulesOf(const state::Attachment& attachment,
   const auto id = static_cast<uint64_t>(attachment.id);
   std::vector<ovs::CookieMatch> whose = {ovs::CookieMatch::Exact(ovs::CookieKind::kAttachment, id),
                                          ovs::CookieMatch::Exact(ovs::CookieKind::kTenant, id)};
-  if (attachment.tenant_id != 0) {
-    whose.push_back(ovs::CookieMatch::Exact(ovs::CookieKind::kCompare, attachment.tenant_id));
+  if (!attachment.tenant_id.is_none()) {
+    whose.push_back(ovs::CookieMatch::Exact(ovs::CookieKind::kCompare, attachment.tenant_id.low));
   }
   for (const ovs::CookieMatch& which : whose) {
     RAIL_ASSIGN(const auto dumped, bridge->Dump(which, edges.CallDeadline()));

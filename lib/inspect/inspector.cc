@@ -114,7 +114,7 @@ Result<std::vector<Checked>> Inspector::Check(const Selector& selector) const {
   RAIL_ASSIGN(const std::unique_ptr<state::Store> store, deps_.open_store());
   engine::Edges edges(deps_.openers(config_), After(kAnswerTime));
   engine::Node node{config_, *store, edges};
-  return CheckAll(found, node, deps_.load_tenancy(config_.tenancy));
+  return CheckAll(found, node);
 }
 
 Result<Answer> Inspector::Trace(const Question& question) const {
@@ -159,23 +159,6 @@ NodeFacts Inspector::Gather() const {
     }
   }
 
-  facts.key_file = LookAtFile(config_.tenancy.key_file);
-  if (const auto tenancy = deps_.load_tenancy(config_.tenancy)) {
-    // A tenant's ids are those of any of its namespaces.
-    for (const auto& [tenant, namespaces] : config_.tenancy.tenants) {
-      for (const tenancy::TenantId id : tenancy->IdsOf(namespaces.front()))
-        facts.tenant_ids[tenant].insert(id.value);
-    }
-    for (const tenancy::KeyFile& file : tenancy->key_files()) {
-      if (!file.current) facts.accepted_keys.push_back(file);
-    }
-    for (const engine::AttachmentView& shown : facts.view.attachments) {
-      const state::Attachment& a = shown.attachment;
-      if (a.tenant_id != 0 && !tenancy->Recognise(a.tenant, {a.tenant_id})) facts.unexplained.insert(a.id);
-    }
-  } else {
-    facts.key_error = tenancy.error();
-  }
   facts.record_file = LookAtFile(paths_.state_file);
   if (const auto store = deps_.open_store(); !store) {
     facts.record_error = store.error();

@@ -21,12 +21,12 @@ bridge("br-rail0")
  0. ip,in_port=2,vlan_tci=0x0000/0x1fff,dl_src=4e:7b:7b:bb:1e:90,nw_src=10.0.1.2, priority 100, cookie 0x5241494c02000001
     resubmit(,1)
  1. in_port=2, priority 100, cookie 0x5241494c03000001
-    set_field:0xc6b14db04ca063->xreg0
+    set_field:0xc6b14db04ca0630123456789abcd->xxreg0
     resubmit(,2)
  2. priority 0, cookie 0x5241494c01000000
     drop
 
-Final flow: udp,reg0=0xc6b14d,reg1=0xb04ca063,in_port=2
+Final flow: udp,reg0=0xc6b1,reg1=0x4db04ca0,reg2=0x63012345,reg3=0x6789abcd,in_port=2
 Megaflow: recirc_id=0,eth,ip,in_port=2,dl_src=4e:7b:7b:bb:1e:90,nw_src=10.0.1.2,nw_dst=10.0.1.64/26,nw_frag=no
 Datapath actions: drop
 )";
@@ -40,7 +40,8 @@ TEST(SwitchTrace, IsReadRuleByRule) {
   EXPECT_EQ(trace->steps[0].cookie, 0x5241494c02000001U);
   EXPECT_EQ(trace->steps[0].match,
             "ip,in_port=2,vlan_tci=0x0000/0x1fff,dl_src=4e:7b:7b:bb:1e:90,nw_src=10.0.1.2");
-  EXPECT_THAT(trace->steps[1].actions, ElementsAre("set_field:0xc6b14db04ca063->xreg0", "resubmit(,2)"));
+  EXPECT_THAT(trace->steps[1].actions,
+              ElementsAre("set_field:0xc6b14db04ca0630123456789abcd->xxreg0", "resubmit(,2)"));
   EXPECT_EQ(trace->steps[2].match, "");
   EXPECT_EQ(trace->steps[2].priority, 0);
   EXPECT_TRUE(trace->steps[2].matched);

@@ -7,17 +7,17 @@
 namespace rail::inspect {
 
 std::vector<TenantSeen> Tenants(const engine::NodeView& view, const config::Tenancy& tenancy) {
-  std::map<uint64_t, TenantSeen> by_id;
+  std::map<tenancy::TenantId, TenantSeen> by_id;
   for (const engine::AttachmentView& shown : view.attachments) {
     const state::Attachment& a = shown.attachment;
-    if (a.tenant_id == 0) continue;
+    if (a.tenant_id.is_none()) continue;
     TenantSeen& tenant = by_id[a.tenant_id];
     tenant.name = a.tenant;
     ++tenant.attachments;
     tenant.rails.insert(a.rail);
     if (!a.pod_namespace.empty()) tenant.namespaces.insert(a.pod_namespace);
   }
-  for (const engine::RemoteView& remote : view.remotes) ++by_id[remote.tenant_here().value].remotes;
+  for (const engine::RemoteView& remote : view.remotes) ++by_id[remote.remote.tenant].remotes;
   std::vector<TenantSeen> all;
   for (auto& [id, tenant] : by_id) {
     tenant.id = id;

@@ -4,7 +4,6 @@
 // Threads:  pure functions
 #pragma once
 
-#include <cstdint>
 #include <set>
 #include <string>
 #include <vector>
@@ -14,8 +13,8 @@
 namespace rail::inspect {
 
 struct TenantSeen {
-  std::string name;  // "": only its id is known
-  uint64_t id = 0;   // 0: only its name is known
+  std::string name;      // "": only its id is known
+  tenancy::TenantId id;  // none: only its name is known
   std::set<std::string> namespaces;
   uint32_t attachments = 0;
   uint32_t remotes = 0;

@@ -17,6 +17,7 @@ using engine::RailView;
 using engine::RemoteView;
 using ovs::CookieKind;
 using state::Attachment;
+using tenancy::TenantId;
 
 bool IsOurs(uint64_t cookie) {
   return ovs::CookieMatch::Ours().Selects(cookie);
@@ -29,8 +30,8 @@ bool Holds(const Attachment& attachment, const IpAddress& address) {
   return std::ranges::find(attachment.addresses, address) != attachment.addresses.end();
 }
 
-std::string TenantText(const std::string& name, uint64_t id) {
-  const std::string hex = tenancy::TenantId{id}.ToString();
+std::string TenantText(const std::string& name, TenantId id) {
+  const std::string hex = id.ToString();
   return name.empty() ? "tenant " + hex : "tenant " + name + " (" + hex + ")";
 }
 
@@ -245,16 +246,16 @@ class Tracer {
     return "port " + std::to_string(number);
   }
 
-  // "set_field:0xc6b1->xreg0" -> the tenant; 0: the step sets none.
-  static uint64_t TenantSetBy(const SwitchStep& step) {
+  // "set_field:0xc6b1->xxreg0" -> the tenant; none: the step sets none.
+  static TenantId TenantSetBy(const SwitchStep& step) {
     for (const std::string& action : step.actions) {
-      const size_t arrow = action.find("->xreg");
+      const size_t arrow = action.find("->xxreg");
       if (!action.starts_with("set_field:0x") || arrow == std::string::npos) continue;
-      return Number<uint64_t>(std::string_view(action).substr(12, arrow - 12), 16).value_or(0);
+      return TenantId::Parse(fmt::format("{:0>28}", action.substr(12, arrow - 12))).value_or(TenantId());
     }
-    return 0;
+    return {};
   }
-  std::string NameOfTenant(uint64_t id) const {
+  std::string NameOfTenant(TenantId id) const {
     for (const AttachmentView& a : view_.attachments) {
       if (a.attachment.tenant_id == id) return a.attachment.tenant;
     }
@@ -292,11 +293,11 @@ class Tracer {
         }
         return "may not enter";
       case pipeline::kSourceTable:
-        if (const uint64_t id = TenantSetBy(step))
+        if (const TenantId id = TenantSetBy(step); !id.is_none())
           return "the sender is of " + TenantText(NameOfTenant(id), id);
         return Drops(step) ? "nobody knows whose the sender is" : "tenancy is off: not asked";
       case pipeline::kDestinationTable:
-        if (const uint64_t id = TenantSetBy(step)) {
+        if (const TenantId id = TenantSetBy(step); !id.is_none()) {
           return to + " is of " + TenantText(NameOfTenant(id), id) +
                  (IsOf(step.cookie, CookieKind::kRemote) ? ", learned from BGP" : ", on this node");
         }
@@ -365,7 +366,7 @@ class Tracer {
       case pipeline::kAdmitTable:
         return JudgeEntry(last);
       case pipeline::kSourceTable:
-        if (source().tenant_id == 0) {
+        if (source().tenant_id.is_none()) {
           return Drop(
               Reason::kNoTenant, "the pod has no tenant: tenant-isolation has not run in its chain",
               "put tenant-isolation into the network's plugins after ovs-provider and attach the pod anew");
@@ -434,7 +435,7 @@ class Tracer {
     const AttachmentView* local = Local();
     const RemoteView* remote = Remote();
     std::string whose = "another tenant";
-    uint64_t id = 0;
+    TenantId id;
     for (const Hop& hop : answer_.way.hops) {
       if (hop.step.table == pipeline::kDestinationTable) id = TenantSetBy(hop.step);
     }
@@ -442,24 +443,25 @@ class Tracer {
       whose = TenantText(local->attachment.tenant, local->attachment.tenant_id) + ", of pod " +
               PodName(local->attachment);
     } else if (remote != nullptr) {
-      whose = TenantText(remote->tenant, remote->remote.tenant.value) + ", on another node";
-    } else if (id != 0) {
+      whose = TenantText(remote->tenant, remote->remote.tenant) + ", on another node";
+    } else if (!id.is_none()) {
       whose = TenantText(NameOfTenant(id), id);
     }
-    if (id != 0 && id == source().tenant_id) return Missing("the rule that lets the tenant talk to itself");
+    if (!id.is_none() && id == source().tenant_id)
+      return Missing("the rule that lets the tenant talk to itself");
     OtherTenant(whose);
   }
 
-  // Who announces the destination, where that is not one tenant: the judgement is TenantIds'.
+  // Who announces the destination, where that is not one tenant.
   bool Contested() const {
     const RemoteView* remote = Remote();
     return remote != nullptr && remote->contested;
   }
   std::string Claimants() const {
-    std::map<uint64_t, std::string> tenants;
+    std::map<TenantId, std::string> tenants;
     for (const RemoteView& r : view_.remotes) {
       if (r.remote.address == question_.destination)
-        tenants[r.remote.tenant.value] = TenantText(r.tenant, r.remote.tenant.value);
+        tenants[r.remote.tenant] = TenantText(r.tenant, r.remote.tenant);
     }
     std::string all;
     for (const auto& [id, text] : tenants) all += (all.empty() ? "" : " and ") + text;
@@ -491,7 +493,7 @@ class Tracer {
     }
     if (const AttachmentView* local = Local()) {
       if (local->attachment.rail == source().rail) {
-        if (local->attachment.tenant_id == 0) {
+        if (local->attachment.tenant_id.is_none()) {
           return Drop(
               Reason::kNoTenant,
               destination() + " is of " + PodName(local->attachment) + ", which has no tenant",
@@ -519,8 +521,8 @@ class Tracer {
                   FindTheWrongOne());
     }
     if (const RemoteView* remote = Remote()) {
-      if (remote->tenant_here().value != source().tenant_id) {
-        return OtherTenant(TenantText(remote->tenant, remote->remote.tenant.value) + ", on another node");
+      if (remote->remote.tenant != source().tenant_id) {
+        return OtherTenant(TenantText(remote->tenant, remote->remote.tenant) + ", on another node");
       }
       return Drop(
           Reason::kNotInstalled,

@@ -11,8 +11,7 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr uint64_t kRed = 0xaa;
-constexpr uint64_t kBlue = 0xbb;
+constexpr tenancy::TenantId kRed{0x7ed, 0xaa}, kBlue{0, 0xbb};
 
 IpAddress Ip(const char* text) {
   return *IpAddress::Parse(text);
@@ -30,9 +29,10 @@ std::string Text(const std::string& steps, const std::string& datapath = "drop")
 constexpr uint64_t kMiss = 0x5241494c01000000;
 const std::string kAdmit = Step(0, "in_port=2", 100, 0x5241494c02000001, "resubmit(,1)");
 const std::string kSourceRed =
-    Step(1, "in_port=2", 100, 0x5241494c03000001, "set_field:0xaa->xreg0\n    resubmit(,2)");
-const std::string kToRed = Step(2, "d", 100, 0x5241494c05000000, "set_field:0xaa->xreg1\n    resubmit(,3)");
-const std::string kToBlue = Step(2, "d", 100, 0x5241494c03000003, "set_field:0xbb->xreg1\n    resubmit(,3)");
+    Step(1, "in_port=2", 100, 0x5241494c03000001, "set_field:0x7ed000000000000aa->xxreg0\n    resubmit(,2)");
+const std::string kToRed =
+    Step(2, "d", 100, 0x5241494c05000000, "set_field:0x7ed000000000000aa->xxreg1\n    resubmit(,3)");
+const std::string kToBlue = Step(2, "d", 100, 0x5241494c03000003, "set_field:0xbb->xxreg1\n    resubmit(,3)");
 const std::string kSame = Step(3, "s", 100, 0x5241494c040000aa, "resubmit(,4)");
 const std::string kLeaf =
     Step(4, "ip", 10, 0x5241494c06000000, "set_field:0:0:0:0:0:1->eth_src\n    output:1");
@@ -68,7 +68,7 @@ class TraceTest : public testing::Test {
   }
 
   void AddPod(int64_t id, const char* ns, const char* name, const char* rail, const char* address,
-              uint64_t tenant, uint16_t port) {
+              tenancy::TenantId tenant, uint16_t port) {
     engine::AttachmentView& shown = view.attachments.emplace_back();
     shown.rules_in_place = true;
     state::Attachment& a = shown.attachment;
@@ -86,9 +86,9 @@ class TraceTest : public testing::Test {
     a.tenant_id = tenant;
     a.announced = true;
   }
-  void AddRemote(const char* address, uint64_t tenant, uint32_t rail) {
+  void AddRemote(const char* address, tenancy::TenantId tenant, uint32_t rail) {
     engine::RemoteView& remote = view.remotes.own().emplace_back();
-    remote.remote = {Ip(address), {tenant}, rail, "br-rail0"};
+    remote.remote = {Ip(address), tenant, rail, "br-rail0"};
     remote.tenant = tenant == kRed ? "red" : "blue";
   }
 
@@ -140,7 +140,8 @@ TEST_F(TraceTest, AsksTheSwitchWithThePacketOfThePodAndWithItsAnswer) {
             "udp_src=4791,udp_dst=49152");
   EXPECT_EQ(answer.way.hops[*answer.deciding].step.table, 3);
   EXPECT_EQ(answer.way.hops[3].words, "the same tenant");
-  EXPECT_THAT(answer.way.hops[2].words, HasSubstr("tenant red (000000000000aa), learned from BGP"));
+  EXPECT_THAT(answer.way.hops[2].words,
+              HasSubstr("tenant red (000000000007ed000000000000aa), learned from BGP"));
   EXPECT_TRUE(answer.back->admitted);
 }
 
@@ -168,7 +169,7 @@ TEST_F(TraceTest, DeliversWithinTheNode) {
 
 TEST_F(TraceTest, NamesTheOtherTenantHereAndElsewhere) {
   forward = Text(kAdmit + kSourceRed + kToBlue + Miss(3));
-  Dropped("10.0.0.3", Reason::kOtherTenant, "tenant blue (000000000000bb), of pod other/c");
+  Dropped("10.0.0.3", Reason::kOtherTenant, "tenant blue (00000000000000000000000000bb), of pod other/c");
   Dropped("10.0.9.2", Reason::kOtherTenant, "on another node");
   // Of a tenant that is not on this node no rules are here.
   forward = Text(kAdmit + kSourceRed + Miss(2));
@@ -207,7 +208,7 @@ TEST_F(TraceTest, NamesTheRulesThatAreMissingAndWhatKeepsRaild) {
   EXPECT_THAT(Must("10.0.9.1").advice, HasSubstr("ovs is broken"));
   forward = Text(kAdmit + Miss(1));
   Dropped("10.0.9.1", Reason::kRulesMissing, "which tenant");
-  view.attachments[0].attachment.tenant_id = 0;
+  view.attachments[0].attachment.tenant_id = {};
   Dropped("10.0.9.1", Reason::kNoTenant, "tenant-isolation has not run");
   view.attachments[0].attachment.tenant_id = kRed;
   forward = Text(kAdmit + kSourceRed + kToRed + Miss(3));
@@ -247,8 +248,8 @@ TEST_F(TraceTest, NamesAPortThatDoesNotWork) {
 }
 
 TEST_F(TraceTest, NamesAllTenantsThatContendForAnAddress) {
-  for (const uint64_t lower : {kRed, kBlue}) {
-    for (const uint64_t tenant : {lower, lower == kRed ? kBlue : kRed}) {
+  for (const tenancy::TenantId lower : {kRed, kBlue}) {
+    for (const tenancy::TenantId tenant : {lower, lower == kRed ? kBlue : kRed}) {
       AddRemote("10.0.9.40", tenant, 0);
       view.remotes.own().back().contested = true;
     }
@@ -256,7 +257,8 @@ TEST_F(TraceTest, NamesAllTenantsThatContendForAnAddress) {
     for (const char* pod : {"a", "c"}) {
       question.source.pod = pod;
       Dropped("10.0.9.40", Reason::kContested,
-              "tenant red (000000000000aa) and tenant blue (000000000000bb): while it is, it reaches nobody");
+              "tenant red (000000000007ed000000000000aa) and tenant blue (00000000000000000000000000bb): "
+              "while it is, it reaches nobody");
     }
     question.source.pod = "a";
     forward = Text(kAdmit + kSourceRed + kToRed + kSame + kLeaf, "1");  // not removed yet
@@ -324,19 +326,19 @@ TEST_F(TraceTest, SaysWhichPodsThereAre) {
 
 TEST_F(TraceTest, TenantsAreThoseHereThoseElsewhereAndThoseOfNodeJson) {
   config.tenancy.tenants = {{"red", {"ns", "ns-dev"}}, {"green", {"g"}}};
-  AddRemote("10.0.9.5", 0xcc, 0);
+  AddRemote("10.0.9.5", {0, 0xcc}, 0);
   view.remotes.own().back().tenant = "";
   const std::vector<TenantSeen> tenants = Tenants(view, config.tenancy);
   ASSERT_EQ(tenants.size(), 4U);
   EXPECT_EQ(tenants[0].name, "blue");
   EXPECT_FALSE(tenants[0].configured);
   EXPECT_EQ(tenants[1].name, "green");
-  EXPECT_EQ(tenants[1].id, 0U);
+  EXPECT_TRUE(tenants[1].id.is_none());
   EXPECT_EQ(tenants[2].name, "red");
   EXPECT_THAT(tenants[2].namespaces, testing::ElementsAre("ns", "ns-dev"));
   EXPECT_EQ(tenants[2].attachments, 2U);
   EXPECT_TRUE(tenants[2].configured);
-  EXPECT_EQ(tenants[3].id, 0xccU);
+  EXPECT_EQ(tenants[3].id, (tenancy::TenantId{0, 0xcc}));
   EXPECT_EQ(tenants[3].remotes, 1U);
 }
 

@@ -23,8 +23,8 @@ TEST(Canonical, SortsAndCompletesTheMatchWhenItIsWrittenAnotherWay) {
 }
 
 TEST(Canonical, IsAFixedPointWhenAppliedTwice) {
-  const auto once =
-      Canonical(Make(3, 100, 7, "xreg0=0x52414952414952,xreg1=0x2a", "set_field:0x2a->xreg1,resubmit(,4)"));
+  const auto once = Canonical(
+      Make(3, 100, 7, "xxreg0=0x52414952414952,xxreg1=0x2a", "set_field:0x2a->xxreg1,resubmit(,4)"));
   ASSERT_TRUE(once) << once.error().message;
   const auto twice = Canonical(*once);
   ASSERT_TRUE(twice) << twice.error().message;

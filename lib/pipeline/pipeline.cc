@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <array>
 #include <iterator>
 #include <utility>
 
@@ -19,9 +20,10 @@ constexpr uint16_t kToLeaf = 10;
 constexpr uint16_t kPortDrop = 1;
 constexpr uint16_t kMiss = 0;
 
-// A tagged frame is no pod's: without this an 802.1Q header would ride through on an admitted inner packet. The mask is exact,
-// which is what tc can offload; megaflows of untagged frames ask for it anyway.
-constexpr char kUntagged[] = "vlan_tci=0x0000";
+// A tagged frame is no pod's: without this an 802.1Q header would ride through on an admitted inner packet. The mask is exact
+// in all that OpenFlow 1.5 asks of a frame without a tag, which is what tc can offload; megaflows of untagged frames ask for it
+// anyway.
+constexpr char kUntagged[] = "vlan_tci=0x0000/0x1fff";
 
 const char* Family(const IpAddress& address) {
   return address.is_v6() ? "ipv6" : "ip";
@@ -34,7 +36,17 @@ const char* Destination(const IpAddress& address) {
 }
 
 std::string Hex(tenancy::TenantId id) {
-  return fmt::format("{:#x}", id.value);
+  return id.high == 0 ? fmt::format("{:#x}", id.low) : fmt::format("{:#x}{:014x}", id.high, id.low);
+}
+
+// Asks whether the 128-bit register that begins with `first` holds the id, as the switch prints it back.
+std::string Registers(int first, tenancy::TenantId id) {
+  const std::array<uint64_t, 4> words = {id.high >> 40, id.high >> 8 & 0xffffffff,
+                                         (id.high & 0xff) << 24 | id.low >> 32, id.low & 0xffffffff};
+  std::string text;
+  for (const uint64_t word : words)
+    text += fmt::format("{}reg{}={}{:x}", text.empty() ? "" : ",", first++, word == 0 ? "" : "0x", word);
+  return text;
 }
 
 }  // namespace
@@ -50,10 +62,10 @@ std::vector<Rule> ControlRules(const BridgeFacts& bridge, config::TenancyMode mo
   const std::string uplink = fmt::format("in_port={}", bridge.uplink_port);
   const std::string to_uplink = fmt::format("output:{}", bridge.uplink_port);
   for (const char* destination : {"fe80::/10", "ff02::/16"}) {
-    control(fmt::format("{},ipv6,ipv6_dst={}", uplink, destination), "LOCAL");
+    control(fmt::format("ipv6,{},ipv6_dst={}", uplink, destination), "LOCAL");
   }
-  control("in_port=LOCAL,ipv6,ipv6_src=fe80::/10", to_uplink);
-  control("in_port=LOCAL,ipv6,ipv6_src=::,ipv6_dst=ff02::/16",
+  control("ipv6,in_port=LOCAL,ipv6_src=fe80::/10", to_uplink);
+  control("ipv6,in_port=LOCAL,ipv6_src=::,ipv6_dst=ff02::/16",
           to_uplink);  // duplicate address detection of LOCAL
   control(fmt::format("{},dl_type=0x88cc", uplink), "LOCAL");
   control("in_port=LOCAL,dl_type=0x88cc", to_uplink);
@@ -75,12 +87,12 @@ std::vector<Rule> AdmitRules(const BridgeFacts& bridge, const Pod& pod) {
   for (const IpAddress& address : pod.addresses) {
     const std::string text = address.ToString();
     rules.push_back({kAdmitTable, kExact, cookie,
-                     fmt::format("in_port={},{},dl_src={},dl_dst={},{},{}={}", pod.port, kUntagged, mac,
-                                 gateway_mac, Family(address), Source(address), text),
+                     fmt::format("{},in_port={},{},dl_src={},dl_dst={},{}={}", Family(address), pod.port,
+                                 kUntagged, mac, gateway_mac, Source(address), text),
                      "resubmit(,1)"});
     rules.push_back({kAdmitTable, kExact, cookie,
-                     fmt::format("in_port={},{},dl_dst={},{},{}={}", bridge.uplink_port, kUntagged,
-                                 bridge.bridge_mac.ToString(), Family(address), Destination(address), text),
+                     fmt::format("{},in_port={},{},dl_dst={},{}={}", Family(address), bridge.uplink_port,
+                                 kUntagged, bridge.bridge_mac.ToString(), Destination(address), text),
                      "resubmit(,1)"});
     rules.push_back(
         {kForwardTable, kExact, cookie, fmt::format("{},{}={}", Family(address), Destination(address), text),
@@ -90,7 +102,7 @@ std::vector<Rule> AdmitRules(const BridgeFacts& bridge, const Pod& pod) {
       // The pod asks for its gateway as itself, and for nothing else: the answer is made in the switch.
       rules.push_back(
           {kAdmitTable, kExact, cookie,
-           fmt::format("in_port={0},{4},dl_src={1},arp,arp_op=1,arp_spa={2},arp_sha={1},arp_tpa={3}",
+           fmt::format("arp,in_port={0},{4},dl_src={1},arp_spa={2},arp_tpa={3},arp_op=1,arp_sha={1}",
                        pod.port, mac, text, gateway.ToString(), kUntagged),
            fmt::format("move:NXM_OF_ETH_SRC[]->NXM_OF_ETH_DST[],set_field:{0}->eth_src,set_field:2->arp_op,"
                        "move:NXM_NX_ARP_SHA[]->NXM_NX_ARP_THA[],set_field:{0}->arp_sha,"
@@ -106,18 +118,18 @@ std::vector<Rule> TenantRules(const Pod& pod, tenancy::TenantId tenant) {
   const uint64_t cookie = Cookie(CookieKind::kTenant, static_cast<uint64_t>(pod.id));
   std::vector<Rule> rules;
   rules.push_back({kSourceTable, kExact, cookie, fmt::format("in_port={}", pod.port),
-                   fmt::format("set_field:{}->xreg0,resubmit(,2)", Hex(tenant))});
+                   fmt::format("set_field:{}->xxreg0,resubmit(,2)", Hex(tenant))});
   for (const IpAddress& address : pod.addresses) {
     rules.push_back({kDestinationTable, kExact, cookie,
                      fmt::format("{},{}={}", Family(address), Destination(address), address.ToString()),
-                     fmt::format("set_field:{}->xreg1,resubmit(,3)", Hex(tenant))});
+                     fmt::format("set_field:{}->xxreg1,resubmit(,3)", Hex(tenant))});
   }
   return rules;
 }
 
 Rule CompareRule(tenancy::TenantId tenant) {
-  return {kCompareTable, kExact, Cookie(CookieKind::kCompare, tenant.value),
-          fmt::format("xreg0={0},xreg1={0}", Hex(tenant)), "resubmit(,4)"};
+  return {kCompareTable, kExact, Cookie(CookieKind::kCompare, tenant.low),
+          Registers(0, tenant) + "," + Registers(4, tenant), "resubmit(,4)"};
 }
 
 // FNV-1a (http://www.isthe.com/chongo/tech/comp/fnv/): the same in every build.
@@ -132,13 +144,13 @@ namespace {
 Rule RemoteSourceRule(const BridgeFacts& bridge, const IpAddress& address, tenancy::TenantId tenant) {
   return {kSourceTable, kExact, RemoteCookie(address),
           fmt::format("{},in_port={},{}={}", Family(address), bridge.uplink_port, Source(address), address.ToString()),
-          fmt::format("set_field:{}->xreg0,resubmit(,2)", Hex(tenant))};
+          fmt::format("set_field:{}->xxreg0,resubmit(,2)", Hex(tenant))};
 }
 
 Rule RemoteDestinationRule(const IpAddress& address, tenancy::TenantId tenant) {
   return {kDestinationTable, kExact, RemoteCookie(address),
           fmt::format("{},{}={}", Family(address), Destination(address), address.ToString()),
-          fmt::format("set_field:{}->xreg1,resubmit(,3)", Hex(tenant))};
+          fmt::format("set_field:{}->xxreg1,resubmit(,3)", Hex(tenant))};
 }
 
 }  // namespace

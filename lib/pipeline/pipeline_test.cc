@@ -5,6 +5,8 @@
 
 #include <set>
 
+#include "lib/ovs/openflow.h"
+
 namespace rail::pipeline {
 namespace {
 
@@ -26,12 +28,14 @@ const BridgeFacts kBridge{1, Mac("02:00:00:00:00:b0"), Mac("02:52:41:49:4c:00")}
 const Pod kPod{
     7, 5, Mac("02:00:00:00:00:07"), {Ip("10.0.1.7"), Ip("2001:db8::7")}, {Ip("169.254.1.1"), Ip("fe80::1")}};
 
+constexpr tenancy::TenantId kTenant{0, 0x2a};
+
 std::vector<ovs::Rule> Everything() {
   std::vector<ovs::Rule> rules = ControlRules(kBridge, config::TenancyMode::kNamespace);
   Append(rules, AdmitRules(kBridge, kPod));
-  Append(rules, TenantRules(kPod, {0x2a}));
-  rules.push_back(CompareRule({0x2a}));
-  Append(rules, RemoteRules(kBridge, Ip("10.0.2.9"), {0x2a}));
+  Append(rules, TenantRules(kPod, kTenant));
+  rules.push_back(CompareRule(kTenant));
+  Append(rules, RemoteRules(kBridge, Ip("10.0.2.9"), kTenant));
   Append(rules, LeafRules(kBridge, Mac("02:00:00:00:00:1e")));
   return rules;
 }
@@ -47,6 +51,62 @@ TEST(Pipeline, AsksNoQuestionThatWouldSplitAMegaflow) {
       EXPECT_THAT(rule.actions, Not(HasSubstr(action)));
     }
   }
+}
+
+// What the switch prints back is what raild compares, and nobody brings it to another form first.
+TEST(Pipeline, EveryRuleIsWrittenAsTheSwitchPrintsIt) {
+  std::vector<ovs::Rule> rules;
+  for (const auto mode : {config::TenancyMode::kNamespace, config::TenancyMode::kOff})
+    Append(rules, ControlRules(kBridge, mode));
+  const std::vector<IpAddress> addresses = {Ip("10.0.1.7"),
+                                            Ip("0.0.0.1"),
+                                            Ip("255.255.255.254"),
+                                            Ip("2001:db8::7"),
+                                            Ip("::1:0:0:0:1"),
+                                            Ip("fd00:0:0:1::"),
+                                            Ip("::10.0.0.1"),
+                                            Ip("0:1::"),
+                                            Ip("2001:db8:0:1:1:1:1:1"),
+                                            Ip("2001:db8:0:0:1:0:0:1")};
+  for (const uint16_t port : std::initializer_list<uint16_t>{1, 9, 10, 255, 256, 65279}) {
+    const Pod pod{
+        7, port, Mac("00:00:00:00:00:0a"), addresses, {Ip("169.254.1.1"), Ip("10.0.0.1"), Ip("fe80::1")}};
+    const BridgeFacts bridge{port, Mac("00:0a:00:00:00:b0"), Mac("02:52:41:49:4c:00")};
+    Append(rules, ControlRules(bridge, config::TenancyMode::kNamespace));
+    Append(rules, AdmitRules(kBridge, pod));
+    Append(rules, AdmitRules(bridge, pod));
+    Append(rules, LeafRules(bridge, Mac("00:00:00:00:00:1e")));
+    Append(rules, TenantRules(pod, kTenant));
+    for (const IpAddress& address : addresses) Append(rules, RemoteRules(bridge, address, kTenant));
+  }
+  // Ids with every part of a register at zero, at its smallest and full.
+  constexpr uint64_t kFull = (uint64_t{1} << 56) - 1;
+  std::vector<tenancy::TenantId> ids = {{kFull, kFull}, {0, kFull}, {kFull, 0}};
+  for (int bit = 0; bit < 56; ++bit) {
+    ids.push_back({0, uint64_t{1} << bit});
+    ids.push_back({uint64_t{1} << bit, 0});
+  }
+  for (const tenancy::TenantId id : ids) {
+    rules.push_back(CompareRule(id));
+    Append(rules, TenantRules(kPod, id));
+    for (const IpAddress& address : addresses) Append(rules, RemoteRules(kBridge, address, id));
+  }
+  for (const ovs::Rule& rule : rules) {
+    const auto canonical = ovs::Canonical(rule);
+    ASSERT_TRUE(canonical) << canonical.error().message;
+    ASSERT_EQ(canonical->match, rule.match);
+    ASSERT_EQ(canonical->actions, rule.actions);
+  }
+}
+
+// Part by part: a rule of half an id would let in who shares that half.
+TEST(Pipeline, ATenantIsComparedInAllItsBits) {
+  const ovs::Rule rule = CompareRule({0xfedcba98765432, 0x0123456789abcd});
+  EXPECT_EQ(rule.match,
+            "reg0=0xfedc,reg1=0xba987654,reg2=0x32012345,reg3=0x6789abcd,"
+            "reg4=0xfedc,reg5=0xba987654,reg6=0x32012345,reg7=0x6789abcd");
+  EXPECT_EQ(TenantRules(kPod, {0xfedcba98765432, 0x0123456789abcd}).front().actions,
+            "set_field:0xfedcba987654320123456789abcd->xxreg0,resubmit(,2)");
 }
 
 TEST(Pipeline, EveryRuleCarriesOurCookie) {
@@ -80,23 +140,24 @@ TEST(Pipeline, ModeOffPassesTheTenantTablesOnly) {
 TEST(Pipeline, APodEntersOnlyWithItsOwnMacAndAddressTowardsTheGateway) {
   std::vector<std::string> admitted;
   for (const auto& rule : AdmitRules(kBridge, kPod)) {
-    if (rule.table == kAdmitTable && rule.actions == "resubmit(,1)" && rule.match.starts_with("in_port=5")) {
+    if (rule.table == kAdmitTable && rule.actions == "resubmit(,1)" &&
+        rule.match.find("in_port=5,") != std::string::npos) {
       admitted.push_back(rule.match);
     }
   }
-  EXPECT_THAT(
-      admitted,
-      ::testing::UnorderedElementsAre(
-          "in_port=5,vlan_tci=0x0000,dl_src=02:00:00:00:00:07,dl_dst=02:52:41:49:4c:00,ip,nw_src=10.0.1.7",
-          "in_port=5,vlan_tci=0x0000,dl_src=02:00:00:00:00:07,dl_dst=02:52:41:49:4c:00,ipv6,ipv6_src=2001:"
-          "db8::7"));
+  EXPECT_THAT(admitted,
+              ::testing::UnorderedElementsAre(
+                  "ip,in_port=5,vlan_tci=0x0000/"
+                  "0x1fff,dl_src=02:00:00:00:00:07,dl_dst=02:52:41:49:4c:00,nw_src=10.0.1.7",
+                  "ipv6,in_port=5,vlan_tci=0x0000/0x1fff,dl_src=02:00:00:00:00:07,dl_dst=02:52:41:49:4c:00,"
+                  "ipv6_src=2001:db8::7"));
 }
 
 // An exact "no 802.1Q header" is the one VLAN match that tc takes without a VLAN id.
 TEST(Pipeline, WhatTheSwitchAdmitsIsUntagged) {
   for (const auto& rule : AdmitRules(kBridge, kPod)) {
     if (rule.table != kAdmitTable || rule.actions == "drop") continue;
-    EXPECT_THAT(rule.match, HasSubstr(",vlan_tci=0x0000,"));
+    EXPECT_THAT(rule.match, HasSubstr(",vlan_tci=0x0000/0x1fff,"));
   }
 }
 
@@ -106,13 +167,13 @@ TEST(Pipeline, ArpIsAnsweredForTheGatewayAndTheTrueSenderOnly) {
     if (rule.match.find("arp") != std::string::npos) arp.push_back(rule.match);
   }
   EXPECT_THAT(arp, ::testing::ElementsAre(
-                       "in_port=5,vlan_tci=0x0000,dl_src=02:00:00:00:00:07,arp,arp_op=1,arp_spa=10.0.1.7,"
-                       "arp_sha=02:00:00:00:00:07,arp_tpa=169.254.1.1"));
+                       "arp,in_port=5,vlan_tci=0x0000/0x1fff,dl_src=02:00:00:00:00:07,arp_spa=10.0.1.7,"
+                       "arp_tpa=169.254.1.1,arp_op=1,arp_sha=02:00:00:00:00:07"));
 }
 
 TEST(Pipeline, ARemoteIsASourceOnTheUplinkOnly) {
-  const auto rules = RemoteRules(kBridge, Ip("10.0.2.9"), {0x2a});
-  EXPECT_EQ(rules[0].match, "in_port=1,ip,nw_src=10.0.2.9");
+  const auto rules = RemoteRules(kBridge, Ip("10.0.2.9"), kTenant);
+  EXPECT_EQ(rules[0].match, "ip,in_port=1,nw_src=10.0.2.9");
   EXPECT_EQ(rules[1].match, "ip,nw_dst=10.0.2.9");
 }
 

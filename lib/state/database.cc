@@ -128,6 +128,15 @@ Status Database::Connect(Purpose purpose) {
     RAIL_TRY(CreateSchema());
     version = kFormatVersion;
   }
+  if (version < kFormatVersion && purpose == Purpose::kRead) {
+    return Fail(Code::kUnsupported,
+                path_ + ": has format " + std::to_string(version) + " of an earlier RailCNI, which only " +
+                    "a program that can write it brings to format " + std::to_string(kFormatVersion));
+  }
+  if (version < kFormatVersion) {
+    RAIL_TRY(Migrate());
+    version = kFormatVersion;
+  }
   if (version != kFormatVersion) return tl::make_unexpected(NewerFormat(version));
   return Execute("PRAGMA synchronous = NORMAL");
 }
@@ -154,6 +163,20 @@ Status Database::CreateSchema() {
   if (auto made = Execute(kSchema); !made) {
     Rollback();
     return made;
+  }
+  return Commit();
+}
+
+Status Database::Migrate() {
+  RAIL_TRY(Begin());
+  const auto migrate = [&]() -> Status {
+    RAIL_ASSIGN(const int64_t version, FormatVersion());
+    // Another process may have done it meanwhile.
+    return version == 1 ? Execute(kFromFormat1) : Status();
+  };
+  if (auto done = migrate(); !done) {
+    Rollback();
+    return done;
   }
   return Commit();
 }

@@ -89,6 +89,7 @@ class Database {
   Status Execute(const char* sql);
   Result<int64_t> FormatVersion();
   Status CreateSchema();
+  Status Migrate();
   Error NewerFormat(int64_t version);
 
   std::string path_;

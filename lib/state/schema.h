@@ -11,7 +11,7 @@ namespace rail::state {
 inline constexpr std::string_view kProductVersion = RAIL_VERSION;
 
 // PRAGMA user_version. A change of kSchema is a new number and a way to get there from the old one.
-inline constexpr int64_t kFormatVersion = 1;
+inline constexpr int64_t kFormatVersion = 2;
 
 inline constexpr const char* kSchema = R"(
 CREATE TABLE meta (written_by TEXT NOT NULL) STRICT;
@@ -39,7 +39,7 @@ CREATE TABLE attachment (
   gateways      TEXT NOT NULL,
   ofport        INTEGER NOT NULL CHECK (ofport BETWEEN 0 AND 65535),
   tenant        TEXT NOT NULL,
-  tenant_id     INTEGER NOT NULL,
+  tenant_id     TEXT NOT NULL CHECK (length(tenant_id) IN (0, 28)),
   announced     INTEGER NOT NULL CHECK (announced IN (0, 1)),
   created_ms    INTEGER NOT NULL,
   UNIQUE (network, container_id, ifname)
@@ -63,7 +63,17 @@ CREATE TABLE step (
 ) STRICT;
 CREATE INDEX step_by_attachment ON step (attachment);
 
-PRAGMA user_version = 1;
+PRAGMA user_version = 2;
+)";
+
+// Ids of format 1 had 56 bits. They stay what they were: pods that share one go on sharing it (FORMAT.md).
+inline constexpr const char* kFromFormat1 = R"(
+ALTER TABLE attachment RENAME COLUMN tenant_id TO old_id;
+ALTER TABLE attachment ADD COLUMN tenant_id TEXT NOT NULL DEFAULT '' CHECK (length(tenant_id) IN (0, 28));
+UPDATE attachment SET tenant_id = printf('%028x', old_id) WHERE old_id <> 0;
+ALTER TABLE attachment DROP COLUMN old_id;
+UPDATE meta SET written_by = ')" RAIL_VERSION R"(';
+PRAGMA user_version = 2;
 )";
 
 }  // namespace rail::state

@@ -47,6 +47,14 @@ uint64_t ToUnsigned(int64_t value) {
   return std::bit_cast<uint64_t>(value);
 }
 
+std::string IdText(tenancy::TenantId id) {
+  return id.is_none() ? "" : id.ToString();
+}
+Result<tenancy::TenantId> IdFrom(const std::string& text) {
+  if (text.empty()) return tenancy::TenantId();
+  return tenancy::TenantId::Parse(text);
+}
+
 #define RAIL_FIELDS                                                                                \
   "phase, rail, pod_namespace, pod_name, pod_uid, netns_path, netns_device, netns_inode, device, " \
   "representor, adopted, mac, mtu, addresses, gateways, ofport, tenant, tenant_id, announced, created_ms"
@@ -58,7 +66,7 @@ void BindFields(Statement& statement, const Attachment& a) {
   statement.Bind(a.netns_path).Bind(ToSigned(a.netns_device)).Bind(ToSigned(a.netns_inode));
   statement.Bind(a.device).Bind(a.representor).Bind(int64_t{a.adopted}).Bind(a.mac.ToString());
   statement.Bind(int64_t{a.mtu}).Bind(JoinAddresses(a.addresses)).Bind(JoinAddresses(a.gateways));
-  statement.Bind(int64_t{a.ofport}).Bind(a.tenant).Bind(ToSigned(a.tenant_id)).Bind(int64_t{a.announced});
+  statement.Bind(int64_t{a.ofport}).Bind(a.tenant).Bind(IdText(a.tenant_id)).Bind(int64_t{a.announced});
   statement.Bind(a.created_ms);
 }
 
@@ -87,7 +95,7 @@ Result<Attachment> ReadAttachment(const Statement& row) {
   RAIL_ASSIGN_AS(a.gateways, SplitAddresses(row.Text(column++)), damaged);
   a.ofport = static_cast<uint16_t>(row.Int(column++));
   a.tenant = row.Text(column++);
-  a.tenant_id = ToUnsigned(row.Int(column++));
+  RAIL_ASSIGN_AS(a.tenant_id, IdFrom(row.Text(column++)), damaged);
   a.announced = row.Int(column++) != 0;
   a.created_ms = row.Int(column++);
   return a;
@@ -209,10 +217,10 @@ Status Sqlite::SetOfport(int64_t id, uint16_t ofport) {
              [&](Statement& set) { set.Bind(int64_t{ofport}); });
 }
 
-Status Sqlite::SetTenant(int64_t id, const std::string& tenant, uint64_t tenant_id) {
-  return Set(id, "the tenant", tenant_id == 0 ? Unless::kNever : Unless::kDeleting,
+Status Sqlite::SetTenant(int64_t id, const std::string& tenant, tenancy::TenantId tenant_id) {
+  return Set(id, "the tenant", tenant_id.is_none() ? Unless::kNever : Unless::kDeleting,
              "UPDATE attachment SET tenant = ?, tenant_id = ? WHERE id = ?",
-             [&](Statement& set) { set.Bind(tenant).Bind(ToSigned(tenant_id)); });
+             [&](Statement& set) { set.Bind(tenant).Bind(IdText(tenant_id)); });
 }
 
 Status Sqlite::SetAnnounced(int64_t id, bool announced) {

@@ -33,7 +33,7 @@ class Sqlite : public Store {
   Status SetAddresses(int64_t id, const std::vector<IpAddress>& addresses,
                       const std::vector<IpAddress>& gateways) override;
   Status SetOfport(int64_t id, uint16_t ofport) override;
-  Status SetTenant(int64_t id, const std::string& tenant, uint64_t tenant_id) override;
+  Status SetTenant(int64_t id, const std::string& tenant, tenancy::TenantId tenant_id) override;
   Status SetAnnounced(int64_t id, bool announced) override;
   Status Remove(int64_t id) override;
   Status Claim(int64_t attachment, ClaimKind kind, const std::string& value) override;

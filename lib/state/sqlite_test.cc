@@ -68,12 +68,54 @@ TEST_F(SqliteFile, KeepsTheRecordAfterClosing) {
 
 TEST_F(SqliteFile, OfANewerFormatIsRefusedAndItsWriterNamed) {
   ASSERT_TRUE(Sqlite::Open(path()));
-  Run("UPDATE meta SET written_by = '9.8.7'; PRAGMA user_version = 2");
+  Run("UPDATE meta SET written_by = '9.8.7'; PRAGMA user_version = 3");
   const auto store = Sqlite::Open(path());
   ASSERT_FALSE(store);
   EXPECT_EQ(store.error().code, Code::kUnsupported);
   EXPECT_THAT(store.error().message,
-              AllOf(HasSubstr("format 2"), HasSubstr("RailCNI 9.8.7"), HasSubstr(path())));
+              AllOf(HasSubstr("format 3"), HasSubstr("RailCNI 9.8.7"), HasSubstr(path())));
+}
+
+// As the last version with format 1 left it.
+constexpr const char* kBackToFormat1 = R"(
+UPDATE attachment SET tenant_id = '';
+ALTER TABLE attachment DROP COLUMN tenant_id;
+ALTER TABLE attachment ADD COLUMN tenant_id INTEGER NOT NULL DEFAULT 0;
+UPDATE attachment SET tenant_id = 0xb04ca063c6b14d WHERE tenant <> '';
+PRAGMA user_version = 1)";
+
+TEST_F(SqliteFile, OfFormat1KeepsItsTenantsIds) {
+  {
+    const auto store = Sqlite::Open(path());
+    Attachment in_a_tenant = Draft("c1");
+    in_a_tenant.tenant = "team";
+    in_a_tenant.tenant_id = {1, 2};
+    ASSERT_TRUE((*store)->Create(in_a_tenant));
+    ASSERT_TRUE((*store)->Create(Draft("c2")));
+  }
+  Run(kBackToFormat1);
+  const auto untouched = Sqlite::OpenAsItIs(path());
+  ASSERT_FALSE(untouched);
+  EXPECT_EQ(untouched.error().code, Code::kUnsupported);
+  EXPECT_THAT(untouched.error().message,
+              AllOf(HasSubstr("format 1"), HasSubstr("format 2"), HasSubstr(path())));
+  const auto store = Sqlite::Open(path());
+  ASSERT_TRUE(store) << store.error().message;
+  const auto list = (*store)->List();
+  ASSERT_TRUE(list) << list.error().message;
+  EXPECT_EQ(list->at(0).tenant_id, (tenancy::TenantId{0, 0xb04ca063c6b14d}));
+  EXPECT_TRUE(list->at(1).tenant_id.is_none());
+  EXPECT_TRUE(Sqlite::OpenAsItIs(path()));
+}
+
+TEST_F(SqliteFile, WithADamagedTenantIdIsAnError) {
+  {
+    ASSERT_TRUE((*Sqlite::Open(path()))->Create(Draft("c1")));
+  }
+  Run("UPDATE attachment SET tenant_id = 'no hexadecimal digits at all'");
+  const auto list = (*Sqlite::Open(path()))->List();
+  ASSERT_FALSE(list);
+  EXPECT_THAT(list.error().message, HasSubstr("attachment 1 is damaged"));
 }
 
 TEST_F(SqliteFile, LeftEmptyByADeadCreatorIsFilled) {
@@ -140,7 +182,7 @@ TEST_F(SqliteFile, UsesTheSettingsOfTheFormat) {
   EXPECT_EQ(ask("PRAGMA journal_mode"), "wal");
   EXPECT_EQ(ask("PRAGMA synchronous"), "1");
   EXPECT_EQ(ask("PRAGMA foreign_keys"), "1");
-  EXPECT_EQ(ask("PRAGMA user_version"), "1");
+  EXPECT_EQ(ask("PRAGMA user_version"), "2");
 }
 
 }  // namespace

@@ -17,6 +17,7 @@
 
 #include "lib/base/address.h"
 #include "lib/base/error.h"
+#include "lib/tenancy/tenant_id.h"
 
 namespace rail::state {
 
@@ -54,9 +55,9 @@ struct Attachment {
   std::vector<IpAddress> gateways;  // one per family in use
   uint16_t ofport = 0;              // 0: not known yet
   std::string tenant;               // "" until tenant-isolation has run
-  uint64_t tenant_id = 0;
-  bool announced = false;  // frr-provider has announced the addresses
-  int64_t created_ms = 0;  // Unix time
+  tenancy::TenantId tenant_id;      // none as long
+  bool announced = false;           // frr-provider has announced the addresses
+  int64_t created_ms = 0;           // Unix time
 };
 
 // One effect on the system, recorded before it is made.
@@ -90,7 +91,7 @@ class Store {
   virtual Status SetAddresses(int64_t id, const std::vector<IpAddress>& addresses,
                               const std::vector<IpAddress>& gateways) = 0;
   virtual Status SetOfport(int64_t id, uint16_t ofport) = 0;
-  virtual Status SetTenant(int64_t id, const std::string& tenant, uint64_t tenant_id) = 0;
+  virtual Status SetTenant(int64_t id, const std::string& tenant, tenancy::TenantId tenant_id) = 0;
   virtual Status SetAnnounced(int64_t id, bool announced) = 0;
 
   // Removes it with its claims. Errors: kBusy steps are left. Not there: success.

@@ -1,68 +1,65 @@
 #include "lib/tenancy/tenancy.h"
 
-#include <fcntl.h>
-#include <nettle/hmac.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include <nettle/sha2.h>
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <charconv>
 #include <cstdio>
-
-#include "lib/base/fd.h"
 
 namespace rail::tenancy {
 namespace {
 
-constexpr uint32_t kTenantMark = 0x54;      // 'T', the highest byte of the second word
+constexpr uint32_t kHighMark = 0x54;        // 'T', the highest byte of the second word
+constexpr uint32_t kLowMark = 0x55;         // the byte after it
 constexpr uint32_t kRailMark = 0x52000000;  // 'R'
-constexpr size_t kKeyMin = 16, kKeyMax = 4096;
 
-// What is hashed: a tenant of the map and a namespace of the same name are two tenants.
+// A tenant of the map and a namespace of the same name are two tenants.
 constexpr char kOfMap[] = "tenant/";
 constexpr char kOfNamespace[] = "namespace/";
 
-Result<std::string> ReadKey(const std::string& path) {
-  const std::string doing = "read the tenant key " + path;
-  // O_NONBLOCK: opening a FIFO that stands there by mistake must not wait for a writer.
-  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!fd) return FailErrno(errno, doing);
-  struct stat info{};
-  if (::fstat(fd.get(), &info) != 0) return FailErrno(errno, doing);
-  if (!S_ISREG(info.st_mode)) return Fail(Code::kInvalid, doing + ": it is not a regular file");
-  if ((info.st_mode & S_IRWXO) != 0) {
-    char mode[8];
-    std::snprintf(mode, sizeof mode, "%04o", info.st_mode & 07777U);
-    return Fail(Code::kInvalid, doing + ": its mode is " + mode +
-                                    ", so everybody on the node can use it; make it readable by root and its "
-                                    "group alone (chmod 0640)");
-  }
-  std::string key(kKeyMax + 1, '\0');
-  size_t size = 0;
-  while (size < key.size()) {
-    const ssize_t n = ::read(fd.get(), key.data() + size, key.size() - size);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return FailErrno(errno, doing);
-    if (n == 0) break;
-    size += static_cast<size_t>(n);
-  }
-  if (size < kKeyMin || size > kKeyMax) {
-    return Fail(Code::kInvalid, doing + ": a key has " + std::to_string(kKeyMin) + " to " +
-                                    std::to_string(kKeyMax) + " bytes, this file has " +
-                                    (size > kKeyMax ? "more" : std::to_string(size)));
-  }
-  key.resize(size);
-  return key;
+constexpr size_t kHalf = 7;         // bytes
+constexpr size_t kHalfDigits = 14;  // hexadecimal
+
+uint64_t HalfAt(const uint8_t* bytes) {
+  uint64_t half = 0;
+  for (size_t i = 0; i < kHalf; ++i) half = half << 8 | bytes[i];
+  return half;
+}
+
+// `name`: with its kind in front. The number ends at the first slash, so no two inputs are one text.
+TenantId IdOf(uint32_t community_asn, const std::string& name) {
+  const std::string text = "railcni/" + std::to_string(community_asn) + "/" + name;
+  sha256_ctx context;
+  sha256_init(&context);
+  sha256_update(&context, text.size(), reinterpret_cast<const uint8_t*>(text.data()));
+  std::array<uint8_t, 2 * kHalf> digest{};
+  sha256_digest(&context, digest.size(), digest.data());
+  return {HalfAt(digest.data()), HalfAt(digest.data() + kHalf)};
+}
+
+LargeCommunity HalfCommunity(uint32_t community_asn, uint32_t mark, uint64_t half) {
+  return {community_asn, mark << 24 | static_cast<uint32_t>(half >> 32), static_cast<uint32_t>(half)};
 }
 
 }  // namespace
 
 std::string TenantId::ToString() const {
-  char text[17];
-  std::snprintf(text, sizeof text, "%014llx", static_cast<unsigned long long>(value));
+  char text[2 * kHalfDigits + 1];
+  std::snprintf(text, sizeof text, "%014llx%014llx", static_cast<unsigned long long>(high),
+                static_cast<unsigned long long>(low));
   return text;
+}
+
+Result<TenantId> TenantId::Parse(std::string_view text) {
+  if (text.size() != 2 * kHalfDigits ||
+      text.find_first_not_of("0123456789abcdef") != std::string_view::npos) {
+    return Fail(Code::kInvalid,
+                "\"" + std::string(text.substr(0, 64)) + "\" is not a tenant's id (28 hexadecimal digits)");
+  }
+  TenantId id;
+  std::from_chars(text.data(), text.data() + kHalfDigits, id.high, 16);
+  std::from_chars(text.data() + kHalfDigits, text.data() + text.size(), id.low, 16);
+  return id;
 }
 
 std::string LargeCommunity::ToString() const {
@@ -90,32 +87,27 @@ Result<LargeCommunity> LargeCommunity::Parse(std::string_view text) {
   return community;
 }
 
-TenantId ComputeTenantId(std::string_view key, std::string_view name) {
-  hmac_sha256_ctx context;
-  hmac_sha256_set_key(&context, key.size(), reinterpret_cast<const uint8_t*>(key.data()));
-  hmac_sha256_update(&context, name.size(), reinterpret_cast<const uint8_t*>(name.data()));
-  std::array<uint8_t, 7> digest{};
-  hmac_sha256_digest(&context, digest.size(), digest.data());
-  TenantId id;
-  for (const uint8_t byte : digest) id.value = id.value << 8 | byte;
-  if (id.value == 0) id.value = 1;  // 0 means "no tenant"
-  return id;
-}
-
-LargeCommunity TenantCommunity(uint32_t community_asn, TenantId id) {
-  return {community_asn, kTenantMark << 24 | static_cast<uint32_t>(id.value >> 32 & 0xffffff),
-          static_cast<uint32_t>(id.value)};
+std::array<LargeCommunity, 2> TenantCommunities(uint32_t community_asn, TenantId id) {
+  return {HalfCommunity(community_asn, kHighMark, id.high), HalfCommunity(community_asn, kLowMark, id.low)};
 }
 
 LargeCommunity RailCommunity(uint32_t community_asn, uint32_t rail_index) {
   return {community_asn, kRailMark, rail_index};
 }
 
-std::optional<TenantId> TenantOfCommunity(uint32_t community_asn, const LargeCommunity& community) {
-  if (community.asn != community_asn || community.first >> 24 != kTenantMark) return std::nullopt;
-  const TenantId id{uint64_t{community.first & 0xffffff} << 32 | community.second};
-  if (id.value == 0) return std::nullopt;
-  return id;
+std::optional<TenantId> TenantIn(uint32_t community_asn, const std::vector<LargeCommunity>& communities) {
+  std::optional<uint64_t> high, low;
+  for (const LargeCommunity& community : communities) {
+    const uint32_t mark = community.first >> 24;
+    if (community.asn != community_asn || (mark != kHighMark && mark != kLowMark)) continue;
+    const uint64_t half = uint64_t{community.first & 0xffffff} << 32 | community.second;
+    std::optional<uint64_t>& found = mark == kHighMark ? high : low;
+    if (found && *found != half) return std::nullopt;
+    found = half;
+  }
+  if (!high || !low) return std::nullopt;
+  const TenantId id{*high, *low};
+  return id.is_none() ? std::nullopt : std::optional(id);
 }
 
 std::optional<uint32_t> RailOfCommunity(uint32_t community_asn, const LargeCommunity& community) {
@@ -123,93 +115,14 @@ std::optional<uint32_t> RailOfCommunity(uint32_t community_asn, const LargeCommu
   return community.second;
 }
 
-std::string Fingerprint(std::string_view key) {
-  // No tenant has a name without a slash.
-  return ComputeTenantId(key, "fingerprint").ToString().substr(0, 8);
-}
-
-Tenancy::Tenancy(config::Tenancy config, std::vector<std::string> keys) : config_(std::move(config)) {
-  for (std::string& key : keys) {
-    // The same key in two files, as while it is being copied.
-    if (std::ranges::find(keys_, key) != keys_.end()) continue;
-    fingerprints_.push_back(Fingerprint(key));
-    keys_.push_back(std::move(key));
+Tenant TenantOf(const config::NodeConfig& node, std::string_view pod_namespace) {
+  if (node.tenancy.mode == config::TenancyMode::kOff) return {};
+  for (const auto& [tenant, namespaces] : node.tenancy.tenants) {
+    if (std::ranges::find(namespaces, pod_namespace) != namespaces.end())
+      return {tenant, IdOf(node.bgp.community_asn, kOfMap + tenant)};
   }
-}
-
-Result<Tenancy> Tenancy::Load(const config::Tenancy& config) {
-  if (config.mode == config::TenancyMode::kOff) return Tenancy(config, {});
-  std::vector<std::string> keys(1);
-  RAIL_ASSIGN(keys[0], ReadKey(config.key_file));
-  std::vector<KeyFile> files = {{config.key_file, true, Fingerprint(keys[0]), ""}};
-  for (const std::string& path : config.accept_key_files) {
-    auto key = ReadKey(path);
-    KeyFile& file = files.emplace_back(KeyFile{path, false, "", ""});
-    if (key) {
-      file.fingerprint = Fingerprint(*key);
-      keys.push_back(std::move(*key));
-    } else if (key.error().code != Code::kNotFound) {
-      file.problem = key.error().message;
-    }
-  }
-  Tenancy tenancy(config, std::move(keys));
-  tenancy.files_ = std::move(files);
-  return tenancy;
-}
-
-// The name of the tenant, and whether it is one of the map.
-std::string Tenancy::NameIn(std::string_view pod_namespace, bool& in_map) const {
-  for (const auto& [tenant, namespaces] : config_.tenants) {
-    in_map = std::ranges::find(namespaces, pod_namespace) != namespaces.end();
-    if (in_map) return tenant;
-  }
-  in_map = false;
-  return std::string(pod_namespace);
-}
-
-std::vector<TenantId> Tenancy::IdsUnderAll(const std::string& hashed) const {
-  std::vector<TenantId> ids;
-  ids.reserve(keys_.size());
-  for (const std::string& key : keys_) ids.push_back(ComputeTenantId(key, hashed));
-  return ids;
-}
-
-std::vector<TenantId> Tenancy::IdsOf(std::string_view pod_namespace) const {
-  bool in_map = false;
-  const std::string name = NameIn(pod_namespace, in_map);
-  return IdsUnderAll((in_map ? kOfMap : kOfNamespace) + name);
-}
-
-Tenant Tenancy::TenantOf(std::string_view pod_namespace) const {
-  if (config_.mode == config::TenancyMode::kOff) return {};
-  bool in_map = false;
-  std::string name = NameIn(pod_namespace, in_map);
-  const TenantId id = ComputeTenantId(keys_.front(), (in_map ? kOfMap : kOfNamespace) + name);
-  return {std::move(name), id};
-}
-
-bool Tenancy::IsOf(std::string_view pod_namespace, TenantId id) const {
-  const std::vector<TenantId> ids = IdsOf(pod_namespace);
-  return std::ranges::find(ids, id) != ids.end();
-}
-
-std::optional<Tenancy::Recognised> Tenancy::Recognise(std::string_view name, TenantId id) const {
-  for (const char* kind : {kOfNamespace, kOfMap}) {
-    std::vector<TenantId> ids = IdsUnderAll(kind + std::string(name));
-    const auto found = std::ranges::find(ids, id);
-    if (found == ids.end()) continue;
-    const auto key = static_cast<size_t>(found - ids.begin());
-    return Recognised{std::move(ids), key};
-  }
-  return std::nullopt;
-}
-
-Status Tenancy::AcceptedProblem() const {
-  for (const KeyFile& file : files_) {
-    if (!file.current && !file.problem.empty())
-      return Fail(Code::kInvalid, "tenancy.accept_key_files: " + file.problem);
-  }
-  return {};
+  std::string name(pod_namespace);
+  return {name, IdOf(node.bgp.community_asn, kOfNamespace + name)};
 }
 
 }  // namespace rail::tenancy

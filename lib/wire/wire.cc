@@ -87,7 +87,6 @@ engine::Deps RealDeps() {
       .open_store = [paths] { return state::Sqlite::Open(paths.state_file); },
       .read_store = [paths] { return state::Sqlite::OpenAsItIs(paths.state_file); },
       .openers = RealOpeners,
-      .load_tenancy = tenancy::Tenancy::Load,
       .ipam = &ipam,
       .poke =
           [paths] { (void)poke::Poke(paths.poke_socket); },  // raild also audits: a lost poke costs time only

@@ -20,7 +20,7 @@ using state::Attachment;
 
 // Where tenants are kept apart, an address without a tenant is not announced: nobody could use it, and nobody should.
 Status HasTenant(const Session& session, const Attachment& attachment) {
-  if (session.config.tenancy.mode == config::TenancyMode::kOff || attachment.tenant_id != 0) return {};
+  if (session.config.tenancy.mode == config::TenancyMode::kOff || !attachment.tenant_id.is_none()) return {};
   return Fail(
       Code::kInvalid,
       "the pod has no tenant: tenant-isolation must stand before frr-provider in the chain (tenancy.mode is "

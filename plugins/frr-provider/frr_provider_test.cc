@@ -86,7 +86,7 @@ TEST_F(FrrProvider, AnnouncesWithTenantAndRailAndPassesTheResultOn) {
 }
 
 TEST_F(FrrProvider, APodWithoutATenantIsRefusedAndBgpdIsNotOpened) {
-  Set([](state::Attachment& attachment) { attachment.tenant_id = 0; });
+  Set([](state::Attachment& attachment) { attachment.tenant_id = {}; });
   int calls = 0;
   world.gate.before = [&](Edge edge, std::string_view) { calls += edge == Edge::kBgp ? 1 : 0; };
   const Answer answer = chain.Add(pod);
@@ -97,7 +97,7 @@ TEST_F(FrrProvider, APodWithoutATenantIsRefusedAndBgpdIsNotOpened) {
 
 TEST_F(FrrProvider, AnnouncesWithoutATenantWhenTenancyIsOff) {
   world.config.tenancy.mode = config::TenancyMode::kOff;
-  Set([](state::Attachment& attachment) { attachment.tenant_id = 0; });
+  Set([](state::Attachment& attachment) { attachment.tenant_id = {}; });
   ASSERT_TRUE(chain.Add(pod));
   EXPECT_THAT(*world.bgp.Announced({}),
               ElementsAre(frr::Announcement{*IpAddress::Parse("10.0.3.1"), "rail0", 0, {0}}));

@@ -15,15 +15,11 @@ using engine::Node;
 using engine::Session;
 using state::Attachment;
 
-// The keys; an error when the pod's namespace is not known either.
-Result<tenancy::Tenancy> Keys(const Deps& deps, const Session& session, const Request& request) {
-  if (request.pod.pod_namespace.empty()) {
-    return Fail(Code::kInvalid,
-                "CNI_ARGS holds no K8S_POD_NAMESPACE, so the pod's tenant is not known; it stays cut off "
-                "(tenancy.mode "
-                "\"off\" in node.json is for clusters without tenants)");
-  }
-  return deps.load_tenancy(session.config.tenancy);
+Status HasNamespace(const Request& request) {
+  if (!request.pod.pod_namespace.empty()) return {};
+  return Fail(Code::kInvalid,
+              "CNI_ARGS holds no K8S_POD_NAMESPACE, so the pod's tenant is not known; it stays cut off "
+              "(tenancy.mode \"off\" in node.json is for clusters without tenants)");
 }
 
 Outcome<std::string> Add(const Deps& deps, const Request& request) {
@@ -32,10 +28,10 @@ Outcome<std::string> Add(const Deps& deps, const Request& request) {
   RAIL_ASSIGN(const auto session, Session::Open(deps));
   if (session->config.tenancy.mode == config::TenancyMode::kOff) return result;
   RAIL_ASSIGN(Attachment attachment, engine::RecordedAttachment(*session, request));
-  RAIL_ASSIGN(const tenancy::Tenancy tenancy, Keys(deps, *session, request));
+  RAIL_TRY(HasNamespace(request));
   Node node = session->node();
-  if (Status joined = engine::JoinTenant(node, attachment, tenancy.TenantOf(request.pod.pod_namespace));
-      !joined) {
+  const tenancy::Tenant tenant = tenancy::TenantOf(session->config, request.pod.pod_namespace);
+  if (Status joined = engine::JoinTenant(node, attachment, tenant); !joined) {
     auto undone = engine::Undo(node, attachment, engine::kTenantIsolation);
     if (!undone) log::Error("clean up after a failed ADD: {}", undone.error().message);
     return tl::make_unexpected(cni::CniError(joined.error()));
@@ -54,15 +50,15 @@ Outcome<void> Check(const Deps& deps, const Request& request) {
   if (session->config.tenancy.mode == config::TenancyMode::kOff) return {};
   RAIL_ASSIGN(const engine::Recorded recorded, engine::RecordedWithSteps(*session, request));
   const Attachment& attachment = recorded.attachment;
-  RAIL_ASSIGN(const tenancy::Tenancy tenancy, Keys(deps, *session, request));
+  RAIL_TRY(HasNamespace(request));
   std::vector<std::string> problems;
-  if (!recorded.Has(engine::step::kTenant) || attachment.tenant_id == 0) {
+  if (!recorded.Has(engine::step::kTenant) || attachment.tenant_id.is_none()) {
     problems.emplace_back("its ADD has not finished: the pod has no tenant and is cut off");
   } else {
-    problems = engine::TenantDiffers(attachment, request.pod.pod_namespace, tenancy);
+    problems = engine::TenantDiffers(attachment, request.pod.pod_namespace, session->config);
   }
-  std::vector<ovs::Rule> wanted = pipeline::TenantRules(engine::PodOf(attachment), {attachment.tenant_id});
-  wanted.push_back(pipeline::CompareRule({attachment.tenant_id}));
+  std::vector<ovs::Rule> wanted = pipeline::TenantRules(engine::PodOf(attachment), attachment.tenant_id);
+  wanted.push_back(pipeline::CompareRule(attachment.tenant_id));
   Node node = session->node();
   RAIL_ASSIGN(const engine::Differences missing, engine::RulesDiffer(node, attachment, wanted));
   problems.insert(problems.end(), missing.begin(), missing.end());
@@ -81,9 +77,6 @@ Outcome<void> ReadyForAdd(const Deps& deps, const Request&) {
   };
   auto session = Session::Open(deps, Session::Use::kQuiet);
   if (!session) return not_ready(session.error());
-  if ((*session)->config.tenancy.mode == config::TenancyMode::kOff) return {};
-  if (auto tenancy = deps.load_tenancy((*session)->config.tenancy); !tenancy)
-    return not_ready(tenancy.error());
   return {};
 }
 

@@ -80,7 +80,7 @@ TEST_F(QuestionsTest, TellsTenantsOfTheViewAndOfNodeJson) {
   EXPECT_EQ(response.tenants(1).tenant().name(), "team-b");
   EXPECT_THAT(response.tenants(1).namespaces(), testing::ElementsAre("b1", "b2"));
   EXPECT_TRUE(response.tenants(1).configured());
-  EXPECT_EQ(response.tenants(2).tenant().id(), "00000000000005");
+  EXPECT_EQ(response.tenants(2).tenant().id(), "0000000000000000000000000005");
 }
 
 TEST_F(QuestionsTest, HandsATraceOverWhole) {

@@ -80,10 +80,10 @@ rail1   1       br-rail1   ens2f0np0   4200   NoCarrier   -                   - 
 
 TEST_F(RailctlTest, ListsRemotesForPeople) {
   EXPECT_EQ(Out({"get", "remotes"}),
-            R"(ADDRESS       TENANT   TENANT-ID        RAIL    INSTALLED
-10.0.3.8      -        00000000000005   rail0   no
-10.0.3.9      team-a   ab54a98ceb1f0a   rail0   yes
-2001:db8::9   -        00000000000005   7       no
+            R"(ADDRESS       TENANT   TENANT-ID                      RAIL    INSTALLED
+10.0.3.8      -        0000000000000000000000000005   rail0   no
+10.0.3.9      team-a   c0ffee00000001ab54a98ceb1f0a   rail0   yes
+2001:db8::9   -        0000000000000000000000000005   7       no
 )");
 }
 
@@ -95,10 +95,6 @@ gpu-1      0.1.0     3m       poll       exclusive   12
 PART             STATE    PROBLEM
 ovsdb br-rail0   ok       -
 bgp              failed   connect to /run/frr/bgpd.vty: no such file
-
-TENANT-KEY                    FINGERPRINT   USE         ATTACHMENTS   REMOTES
-/etc/railcni/tenant.key       1f2e3d4c      current     2             1
-/etc/railcni/tenant.key.old   -             not there   -             -
 )");
 }
 
@@ -107,7 +103,7 @@ TEST_F(RailctlTest, GivesProgramsEveryFieldOfAnAttachment) {
   EXPECT_EQ(document, json::parse(R"({"attachments": [
     {"id": "1", "network": "rail0", "container_id": "sandbox1", "ifname": "net1", "rail": "rail0",
      "pod": {"namespace": "team-a", "name": "train-0", "uid": "5d2a"},
-     "tenant": {"name": "team-a", "id": "ab54a98ceb1f0a"},
+     "tenant": {"name": "team-a", "id": "c0ffee00000001ab54a98ceb1f0a"},
      "device": "0000:3b:00.2", "representor": "pf0vf0", "mac": "02:11:22:33:44:55",
      "addresses": ["10.0.3.7", "2001:db8::7"], "mtu": 4200, "phase": "READY", "ofport": 5, "announced": true,
      "rules_in_place": true, "pending": "", "created": "2026-01-02T03:05:05Z", "netns": "/run/netns/cni-1"},
@@ -128,16 +124,13 @@ TEST_F(RailctlTest, GivesProgramsRailsRemotesAndTheNode) {
   const json remotes = json::parse(Out({"-o", "json", "get", "remotes"}));
   EXPECT_EQ(remotes.at("total"), 3);
   EXPECT_EQ(remotes.at("remotes").at(2), json::parse(R"({"address": "2001:db8::9",
-    "tenant": {"name": "", "id": "00000000000005"}, "rail_index": 7, "rail": "", "installed": false,
+    "tenant": {"name": "", "id": "0000000000000000000000000005"}, "rail_index": 7, "rail": "", "installed": false,
     "contested": false})"));
   const json node = json::parse(Out({"-o", "json", "get", "node"}));
   EXPECT_EQ(node, json::parse(R"({"node": {"hostname": "gpu-1", "version": "0.1.0",
     "started": "2026-01-02T03:04:05Z", "learning": "POLL", "repairs": "12", "rdma": "EXCLUSIVE", "health": [
       {"part": "ovsdb br-rail0", "ok": true, "problem": ""},
-      {"part": "bgp", "ok": false, "problem": "connect to /run/frr/bgpd.vty: no such file"}],
-    "tenant_keys": [
-      {"file": "/etc/railcni/tenant.key", "current": true, "fingerprint": "1f2e3d4c", "attachments": "2", "remotes": "1"},
-      {"file": "/etc/railcni/tenant.key.old", "current": false, "fingerprint": "", "attachments": "0", "remotes": "0"}]}})"));
+      {"part": "bgp", "ok": false, "problem": "connect to /run/frr/bgpd.vty: no such file"}]}})"));
 }
 
 inspect::Answer SampleAnswer() {
@@ -158,7 +151,7 @@ inspect::Answer SampleAnswer() {
                        .priority = 100,
                        .cookie = 0x5241494c05000000,
                        .match = "ip,nw_dst=10.0.3.9",
-                       .actions = {"set_field:0x5->xreg1", "resubmit(,3)"}},
+                       .actions = {"set_field:0x5->xxreg1", "resubmit(,3)"}},
                       "known"},
                      {{.table = 3, .matched = false}, "two tenants"}};
   answer.deciding = 1;
@@ -174,7 +167,7 @@ TEST_F(RailctlTest, ExplainsATraceForPeople) {
   do:       nothing
 
   2 destination  known
-                   priority=100,ip,nw_dst=10.0.3.9 actions=set_field:0x5->xreg1,resubmit(,3) cookie=0x5241494c05000000 (remote)
+                   priority=100,ip,nw_dst=10.0.3.9 actions=set_field:0x5->xxreg1,resubmit(,3) cookie=0x5241494c05000000 (remote)
 > 3 compare      two tenants
                    no rule matches
 
@@ -263,9 +256,9 @@ team-a      train-0   net1     rail0   from        tc      3         30      nev
   flows.datapath_problem = "ovs-vswitchd is down";
   EXPECT_THAT(Run({"get", "flows"}).err, HasSubstr("ovs-vswitchd is down"));
   EXPECT_EQ(Out({"get", "tenants"}),
-            R"(TENANT   TENANT-ID        NAMESPACES   ATTACHMENTS   RAILS   REMOTES   CONFIGURED
-team-a   ab54a98ceb1f0a   team-a       1             rail0   1         no
--        00000000000005   -            0             -       2         no
+            R"(TENANT   TENANT-ID                      NAMESPACES   ATTACHMENTS   RAILS   REMOTES   CONFIGURED
+team-a   c0ffee00000001ab54a98ceb1f0a   team-a       1             rail0   1         no
+-        0000000000000000000000000005   -            0             -       2         no
 )");
 }
 

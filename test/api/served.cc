@@ -17,6 +17,8 @@ engine::RailView SampleRail(const std::string& name, uint32_t index) {
   return view;
 }
 
+constexpr tenancy::TenantId kTeamA{0xc0ffee00000001, 0xab54a98ceb1f0a};
+
 engine::AttachmentView SampleAttachment(int64_t id, const std::string& pod_namespace,
                                         const std::string& pod) {
   engine::AttachmentView view;
@@ -30,10 +32,10 @@ engine::AttachmentView SampleAttachment(int64_t id, const std::string& pod_names
   return view;
 }
 
-engine::RemoteView SampleRemote(const std::string& address, uint64_t tenant, uint32_t rail_index) {
+engine::RemoteView SampleRemote(const std::string& address, tenancy::TenantId tenant, uint32_t rail_index) {
   engine::RemoteView view;
   view.remote.address = *IpAddress::Parse(address);
-  view.remote.tenant.value = tenant;
+  view.remote.tenant = tenant;
   view.remote.rail_index = rail_index;
   return view;
 }
@@ -47,14 +49,6 @@ engine::NodeView SampleView() {
   view.started_ms = kStartedMs;
   view.repairs = 12;
   view.rdma = engine::RdmaMode::kExclusive;
-  view.keys = {{.file = {"/etc/railcni/tenant.key", true, "1f2e3d4c", ""},
-                .attachments = 2,
-                .remotes = 1,
-                .examples = {}},
-               {.file = {"/etc/railcni/tenant.key.old", false, "", ""},
-                .attachments = 0,
-                .remotes = 0,
-                .examples = {}}};
   view.health.push_back({"ovsdb br-rail0", true, ""});
   view.health.push_back({"bgp", false, "connect to /run/frr/bgpd.vty: no such file"});
 
@@ -73,7 +67,7 @@ engine::NodeView SampleView() {
   ready.attachment.phase = state::Phase::kReady;
   ready.attachment.addresses = {*IpAddress::Parse("10.0.3.7"), *IpAddress::Parse("2001:db8::7")};
   ready.attachment.tenant = "team-a";
-  ready.attachment.tenant_id = 0xab54a98ceb1f0a;
+  ready.attachment.tenant_id = kTeamA;
   ready.attachment.device = "0000:3b:00.2";
   ready.attachment.representor = "pf0vf0";
   ready.attachment.mac = *MacAddress::Parse("02:11:22:33:44:55");
@@ -91,11 +85,11 @@ engine::NodeView SampleView() {
   left.attachment.rail = "rail1";
   left.pending = "withdraw 10.0.4.1: bgpd is down";
 
-  view.remotes.own().push_back(SampleRemote("10.0.3.9", 0xab54a98ceb1f0a, 0));
+  view.remotes.own().push_back(SampleRemote("10.0.3.9", kTeamA, 0));
   view.remotes.own().back().tenant = "team-a";
   view.remotes.own().back().installed = true;
-  view.remotes.own().push_back(SampleRemote("10.0.3.8", 5, 0));
-  view.remotes.own().push_back(SampleRemote("2001:db8::9", 5, 7));
+  view.remotes.own().push_back(SampleRemote("10.0.3.8", {0, 5}, 0));
+  view.remotes.own().push_back(SampleRemote("2001:db8::9", {0, 5}, 7));
   return view;
 }
 

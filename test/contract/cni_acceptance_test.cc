@@ -393,18 +393,9 @@ TEST_F(A10_Status, Is50WithoutAttachmentsAnd51WithSome) {
   }
 }
 
-TEST_F(A10_Status, Is50WhenTheRecordCannotBeReadOrTheTenantKey) {
+TEST_F(A10_Status, Is50WhenTheRecordCannotBeRead) {
   world.gate.down = {Edge::kState};
   for (const size_t plugin : {kOvs, kTenant, kFrr}) EXPECT_EQ(Status(plugin).code, 50U);
-  world.gate.down.clear();
-  engine::Deps deps = world.deps();
-  deps.load_tenancy = [](const config::Tenancy&) -> Result<tenancy::Tenancy> {
-    return Fail(Code::kNotFound, "no key");
-  };
-  Chain keyless({tenant_isolation::MakePlugin(deps)});
-  keyless.more_config = chain.more_config;
-  EXPECT_EQ(keyless.Run(0, "STATUS", pod, "").code, 50U);
-  EXPECT_THAT(keyless.Run(0, "STATUS", pod, "").text, HasSubstr("no key"));
 }
 
 TEST_F(A10_Status, Is50WhenTheNicHasNoRepresentors) {

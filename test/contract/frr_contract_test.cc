@@ -24,7 +24,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 constexpr uint32_t kAsn = 4200000001, kCommunityAsn = 4200000000;
-constexpr TenantId kA{0xfedcba98765432}, kB{9};
+constexpr TenantId kA{0xfedcba98765432, 0x0123456789abcd}, kB{0, 9};
 
 IpAddress Ip(const std::string& text) {
   return *IpAddress::Parse(text);
@@ -176,7 +176,14 @@ class BgpContract : public ::testing::TestWithParam<Kind> {
     EXPECT_TRUE(remotes) << remotes.error().message;
     return remotes ? *remotes : std::vector<Remote>{};
   }
-  LargeCommunity Tenant(TenantId id) { return tenancy::TenantCommunity(kCommunityAsn, id); }
+  // What a pod of the tenant is announced with, before `more`.
+  std::vector<LargeCommunity> Of(TenantId id, const std::vector<LargeCommunity>& more = {}) {
+    const auto halves = tenancy::TenantCommunities(kCommunityAsn, id);
+    std::vector<LargeCommunity> all(halves.begin(), halves.end());
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  }
+  std::string TextOf(TenantId id) { return Of(id)[0].ToString() + " " + Of(id)[1].ToString(); }
   LargeCommunity Rail(uint32_t index) { return tenancy::RailCommunity(kCommunityAsn, index); }
 
   std::unique_ptr<Bench> bench_;
@@ -342,15 +349,15 @@ TEST_P(BgpContract, SaysThatThereIsNoSuchNeighbor) {
 
 TEST_P(BgpContract, LearnsThePodsOfOthers) {
   ASSERT_NO_FATAL_FAILURE(Up());
-  bench_->LeafAnnounces("10.0.9.1/32", {Tenant(kA), Rail(0)});
-  bench_->LeafAnnounces("10.0.9.2/32", {{1, 2, 3}, Tenant(kB)});
-  bench_->LeafAnnounces("2001:db8::9/128", {Tenant(kA), Rail(1)});
+  bench_->LeafAnnounces("10.0.9.1/32", Of(kA, {Rail(0)}));
+  bench_->LeafAnnounces("10.0.9.2/32", Of(kB, {{1, 2, 3}}));
+  bench_->LeafAnnounces("2001:db8::9/128", Of(kA, {Rail(1)}));
   const std::vector<Remote> want{{Ip("10.0.9.1"), kA, 0, "br-rail0"},
                                  {Ip("10.0.9.2"), kB, {}, "br-rail0"},
                                  {Ip("2001:db8::9"), kA, 1, "br-rail0"}};
   EXPECT_TRUE(Eventually([&] { return Remotes() == want; })) << Remotes().size();
   bench_->LeafWithdraws("10.0.9.1/32");
-  bench_->LeafAnnounces("10.0.9.2/32", {Tenant(kA)});
+  bench_->LeafAnnounces("10.0.9.2/32", Of(kA));
   const std::vector<Remote> then{{Ip("10.0.9.2"), kA, {}, "br-rail0"},
                                  {Ip("2001:db8::9"), kA, 1, "br-rail0"}};
   EXPECT_TRUE(Eventually([&] { return Remotes() == then; }));
@@ -360,19 +367,22 @@ TEST_P(BgpContract, TakesNothingElseForAPod) {
   ASSERT_NO_FATAL_FAILURE(Up());
   Announce(Pod("10.0.9.5", 0, kA));
   bench_->LeafAnnounces("10.0.9.1/32", {});
-  bench_->LeafAnnounces("10.0.9.2/32", {{kCommunityAsn + 1, 0x54000000, 7}});
+  const auto [foreign_high, foreign_low] = tenancy::TenantCommunities(kCommunityAsn + 1, kB);
+  bench_->LeafAnnounces("10.0.9.2/32", {foreign_high, foreign_low});
   bench_->LeafAnnounces("10.0.9.3/32", {Rail(0)});
-  bench_->LeafAnnounces("10.0.9.4/32", {Tenant(kA), Tenant(kB)});
-  bench_->LeafAnnounces("10.0.9.5/32", {Tenant(kB)});  // ours
-  bench_->LeafAnnounces("10.0.8.0/24", {Tenant(kA)});
-  bench_->LeafAnnounces("10.0.9.9/32", {Tenant(kA)});
+  bench_->LeafAnnounces("10.0.9.6/32", {Of(kA)[0]});
+  bench_->LeafAnnounces("10.0.9.7/32", {Of(kA)[1]});
+  bench_->LeafAnnounces("10.0.9.4/32", Of(kA, Of(kB)));
+  bench_->LeafAnnounces("10.0.9.5/32", Of(kB));  // ours
+  bench_->LeafAnnounces("10.0.8.0/24", Of(kA));
+  bench_->LeafAnnounces("10.0.9.9/32", Of(kA));
   EXPECT_TRUE(Eventually([&] { return !Remotes().empty(); }));
   EXPECT_EQ(Remotes(), (std::vector<Remote>{{Ip("10.0.9.9"), kA, {}, "br-rail0"}}));
 }
 
 TEST_P(BgpContract, KeepsARemoteWhileOneSessionHasIt) {
   ASSERT_NO_FATAL_FAILURE(Up());
-  bench_->LeafAnnounces("10.0.9.1/32", {Tenant(kA)});
+  bench_->LeafAnnounces("10.0.9.1/32", Of(kA));
   ASSERT_TRUE(Eventually([&] { return Remotes().size() == 1; }));
   bench_->CutLink(0);
   EXPECT_TRUE(
@@ -381,7 +391,7 @@ TEST_P(BgpContract, KeepsARemoteWhileOneSessionHasIt) {
 
 TEST_P(BgpContract, CountsTheChangesOfItsTables) {
   ASSERT_NO_FATAL_FAILURE(Up());
-  bench_->LeafAnnounces("10.0.9.1/32", {Tenant(kA)});
+  bench_->LeafAnnounces("10.0.9.1/32", Of(kA));
   ASSERT_TRUE(Eventually([&] { return Remotes().size() == 1; }));
   uint64_t before = *bgp().TableVersion(Soon());
   const auto changed = [&] {
@@ -389,9 +399,9 @@ TEST_P(BgpContract, CountsTheChangesOfItsTables) {
     return std::exchange(before, now) != now;
   };
   EXPECT_FALSE(changed());
-  bench_->LeafAnnounces("10.0.9.1/32", {Tenant(kB)});
+  bench_->LeafAnnounces("10.0.9.1/32", Of(kB));
   EXPECT_TRUE(Eventually(changed));
-  bench_->LeafAnnounces("2001:db8::9/128", {Tenant(kB)});
+  bench_->LeafAnnounces("2001:db8::9/128", Of(kB));
   EXPECT_TRUE(Eventually(changed));
   bench_->LeafWithdraws("2001:db8::9/128");
   EXPECT_TRUE(Eventually(changed));
@@ -467,11 +477,11 @@ TEST_P(RealBgp, RefusesToReplaceATableMap) {
   EXPECT_EQ(pair().ShowHost("show running-config").find("railcni"), std::string::npos);
 }
 
-TEST_P(RealBgp, ShowsTheLeafBothCommunities) {
+TEST_P(RealBgp, ShowsTheLeafItsCommunities) {
   ASSERT_NO_FATAL_FAILURE(Up());
   Announce(Pod("10.0.3.7", 1, kA));
   Announce(Pod("2001:db8::7", 1, {}));
-  const std::string both = Rail(1).ToString() + " " + Tenant(kA).ToString();
+  const std::string both = Rail(1).ToString() + " " + TextOf(kA);
   EXPECT_TRUE(Eventually([&] {
     return pair().ShowLeaf("show bgp ipv4 unicast 10.0.3.7/32 json").find("\"" + both + "\"") !=
            std::string::npos;
@@ -486,16 +496,15 @@ TEST_P(RealBgp, ShowsTheLeafBothCommunities) {
   EXPECT_FALSE(*bgp().InAdjRibOut(Ip("10.0.3.7"), "br-rail1", Soon()));
   EXPECT_TRUE(bgp().WaitAdjRibOut({Ip("10.0.3.7")}, "br-rail1", Soon()));
   EXPECT_TRUE(Eventually([&] {
-    return pair().ShowLeaf("show bgp ipv4 unicast 10.0.3.7/32 json").find(Tenant(kB).ToString()) !=
-           std::string::npos;
+    return pair().ShowLeaf("show bgp ipv4 unicast 10.0.3.7/32 json").find(TextOf(kB)) != std::string::npos;
   }));
 }
 
 TEST_P(RealBgp, PassesNothingOnAndInstallsNothing) {
   ASSERT_NO_FATAL_FAILURE(Up());
   // With the communities of both rails they would pass every outbound list, were they announced here.
-  bench_->LeafAnnounces("10.0.9.1/32", {Tenant(kA), Rail(0), Rail(1)});
-  bench_->LeafAnnounces("2001:db8::9/128", {Tenant(kA), Rail(0), Rail(1)});
+  bench_->LeafAnnounces("10.0.9.1/32", Of(kA, {Rail(0), Rail(1)}));
+  bench_->LeafAnnounces("2001:db8::9/128", Of(kA, {Rail(0), Rail(1)}));
   ASSERT_TRUE(Eventually([&] { return Remotes().size() == 2; }));
   Announce(Pod("10.0.3.7", 0, kA));
   Announce(Pod("10.0.3.8", 1, kA));
@@ -520,16 +529,15 @@ TEST_P(RealBgp, PutsARouteMapRightThatSomebodyHasEditedOrRemoved) {
       const std::string family = pod.address.is_v6() ? "ipv6" : "ipv4";
       return pair()
                  .ShowLeaf("show bgp " + family + " unicast " + pod.address.ToHostPrefix() + " json")
-                 .find("\"" + Rail(0).ToString() + " " + Tenant(tenant).ToString() + "\"") !=
-             std::string::npos;
+                 .find("\"" + Rail(0).ToString() + " " + TextOf(tenant) + "\"") != std::string::npos;
     });
   };
   ASSERT_TRUE(Eventually([&] { return told(kB); }));
   const std::vector<std::string> right = Running();
-  const std::string map = "route-map railcni-rail0-00000000000009";
+  const std::string map = "route-map railcni-rail0-0000000000000000000000000009";
   const std::vector<std::vector<std::string>> edits{
       {"no " + map},
-      {map + " permit 10", "set large-community " + Tenant(kA).ToString() + " " + Rail(0).ToString()},
+      {map + " permit 10", "set large-community " + TextOf(kA) + " " + Rail(0).ToString()},
       {map + " permit 10", "set metric 5"},
       {map + " deny 5"},
       {"no " + map + " permit 10", map + " deny 10"}};
@@ -586,12 +594,11 @@ TEST_P(RealBgp, RemovesWhatSomebodyAddsToItsRouteMaps) {
 
 TEST_P(RealBgp, CompletesARouteMapThatWasLeftHalfMade) {
   ASSERT_NO_FATAL_FAILURE(Up());
-  pair().Host({"route-map railcni-rail0-00000000000009 permit 10"});
+  pair().Host({"route-map railcni-rail0-0000000000000000000000000009 permit 10"});
   Announce(Pod("10.0.3.7", 0, kB));
   EXPECT_TRUE(bgp().WaitAdjRibOut({Ip("10.0.3.7")}, "br-rail0", Soon()));
   EXPECT_TRUE(Eventually([&] {  // sent is not yet received
-    return pair().ShowLeaf("show bgp ipv4 unicast 10.0.3.7/32 json").find(Tenant(kB).ToString()) !=
-           std::string::npos;
+    return pair().ShowLeaf("show bgp ipv4 unicast 10.0.3.7/32 json").find(TextOf(kB)) != std::string::npos;
   }));
 }
 

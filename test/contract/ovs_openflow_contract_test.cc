@@ -102,12 +102,14 @@ std::vector<Rule> PipelineRules() {
       {0, 190, kCookie, "in_port=1,udp,tp_dst=3784", "LOCAL"},
       {0, 10, kCookie, "in_port=5", "drop"},
       {0, 0, kCookie, "", "drop"},
-      {1, 100, kCookie, "in_port=5", "set_field:0x2a->xreg0,resubmit(,2)"},
-      {1, 90, kCookie, "in_port=1,ip,nw_src=10.0.2.1", "set_field:0x5241494c524149->xreg0,resubmit(,2)"},
-      {2, 100, kCookie, "ip,nw_dst=10.0.1.1", "set_field:0x2a->xreg1,resubmit(,3)"},
-      {2, 100, kCookie, "ipv6,ipv6_dst=2001:db8::7", "set_field:0x2a->xreg1,resubmit(,3)"},
-      {3, 100, kCookie, "xreg0=0x2a,xreg1=0x2a", "resubmit(,4)"},
-      {3, 100, kCookie, "xreg0=0x5241494c524149,xreg1=0x5241494c524149", "resubmit(,4)"},
+      {1, 100, kCookie, "in_port=5", "set_field:0x2a->xxreg0,resubmit(,2)"},
+      {1, 90, kCookie, "in_port=1,ip,nw_src=10.0.2.1",
+       "set_field:0x5241494c5241490123456789abcd->xxreg0,resubmit(,2)"},
+      {2, 100, kCookie, "ip,nw_dst=10.0.1.1", "set_field:0x2a->xxreg1,resubmit(,3)"},
+      {2, 100, kCookie, "ipv6,ipv6_dst=2001:db8::7", "set_field:0x2a->xxreg1,resubmit(,3)"},
+      {3, 100, kCookie, "xxreg0=0x2a,xxreg1=0x2a", "resubmit(,4)"},
+      {3, 100, kCookie, "xxreg0=0x5241494c5241490123456789abcd,xxreg1=0x5241494c5241490123456789abcd",
+       "resubmit(,4)"},
       {4, 100, kCookie, "ip,nw_dst=10.0.1.1",
        "set_field:" + gateway + "->eth_src,set_field:" + pod + "->eth_dst,output:3"},
       {4, 10, kCookie, "ip",
@@ -246,7 +248,7 @@ TEST_P(OpenFlowContract, TakesManyRulesAtOnce) {
   for (int i = 0; i < 5000; ++i) {
     rules.push_back({2, 100, kCookie,
                      "ip,nw_dst=10.0." + std::to_string(i / 256) + "." + std::to_string(i % 256),
-                     "set_field:0x2a->xreg1,resubmit(,3)"});
+                     "set_field:0x2a->xxreg1,resubmit(,3)"});
   }
   MustCommit(Add(rules));
   EXPECT_EQ(Dump().size(), 5000U);

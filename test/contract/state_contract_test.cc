@@ -95,7 +95,7 @@ Attachment FullDraft() {
   a.gateways = {*IpAddress::Parse("169.254.1.1")};
   a.ofport = 65535;
   a.tenant = "team";
-  a.tenant_id = (uint64_t{1} << 56) - 1;
+  a.tenant_id = {(uint64_t{1} << 56) - 1, 7};
   a.announced = true;
   a.created_ms = 1700000000123;
   return a;
@@ -260,13 +260,13 @@ TEST_P(StoreContract, NothingIsAddedToAnAttachmentWhoseDelHasBegun) {
     EXPECT_THAT(result.error().message, HasSubstr("a DEL of it has begun"));
   };
   refused(store_->SetPhase(a.id, Phase::kReady));
-  refused(store_->SetTenant(a.id, "t", 7));
+  refused(store_->SetTenant(a.id, "t", {0, 7}));
   refused(store_->SetAnnounced(a.id, true));
   refused(store_->Claim(a.id, ClaimKind::kAddress, "10.0.3.7"));
   refused(store_->RecordStep(a.id, "p", "k", ""));
   // What a DEL writes.
   EXPECT_TRUE(store_->SetPhase(a.id, Phase::kDeleting));
-  EXPECT_TRUE(store_->SetTenant(a.id, "", 0));
+  EXPECT_TRUE(store_->SetTenant(a.id, "", {}));
   EXPECT_TRUE(store_->SetAnnounced(a.id, false));
   EXPECT_TRUE(store_->SetPending(*step, "why"));
   EXPECT_TRUE(store_->Release(a.id, ClaimKind::kPort, "rep0"));
@@ -278,8 +278,8 @@ TEST_P(StoreContract, WritesToNothingAreAnError) {
   const Attachment first = MustCreate(Draft("c1"));
   for (const Status& set :
        {store_->SetPhase(7, Phase::kReady), store_->SetPhase(7, Phase::kDeleting),
-        store_->SetAddresses(7, {}, {}), store_->SetOfport(7, 1), store_->SetTenant(7, "t", 1),
-        store_->SetTenant(7, "", 0), store_->SetAnnounced(7, true), store_->SetAnnounced(7, false)}) {
+        store_->SetAddresses(7, {}, {}), store_->SetOfport(7, 1), store_->SetTenant(7, "t", {0, 1}),
+        store_->SetTenant(7, "", {}), store_->SetAnnounced(7, true), store_->SetAnnounced(7, false)}) {
     ASSERT_FALSE(set);
     EXPECT_EQ(set.error().code, Code::kNotFound) << set.error().message;
   }

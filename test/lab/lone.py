@@ -130,7 +130,7 @@ class Lone:
         # The record last: what is seen and not in it was left behind, and is not being made.
         living = {i: (tenant, set(addresses.split(","))) for i, tenant, addresses in
                   self.rows("SELECT id, tenant_id, addresses FROM attachment")}
-        tenants = {tenant & 0xffffff for tenant, _ in living.values()}
+        tenants = {int(tenant[-6:] or "0", 16) for tenant, _ in living.values()}
         for line in rules.splitlines():
             if "cookie=0x5241494c" not in line:
                 continue

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import hmac
 import ipaddress
 import socket
 import struct
@@ -17,7 +16,7 @@ from railcni_lab.layout import COMMUNITY_ASN, Host, Lab, LabError
 
 ASN = 4200099999
 ADDRESS, LEAF_ADDRESS, NEXT_HOP = "192.0.2.2", "192.0.2.1", "192.0.2.9"  # TEST-NET-1, on a link of its own
-TENANT_MARK, RAIL_MARK = 0x54 << 24, 0x52 << 24
+HIGH_MARK, LOW_MARK, RAIL_MARK = 0x54 << 24, 0x55 << 24, 0x52 << 24
 MARKER = b"\xff" * 16
 OPEN, UPDATE, KEEPALIVE = 1, 2, 4
 
@@ -32,13 +31,15 @@ class Large:
         return f"{self.asn}:{self.first}:{self.second}"
 
 
-def tenant_id(key: bytes, name: str) -> int:
+def tenant_id(name: str) -> int:
     """lib/tenancy/README.md"""
-    return int.from_bytes(hmac.new(key, name.encode(), hashlib.sha256).digest()[:7], "big")
+    return int.from_bytes(hashlib.sha256(f"railcni/{COMMUNITY_ASN}/{name}".encode()).digest()[:14], "big")
 
 
 def communities(tenant: int, rail: int) -> list[Large]:
-    return [Large(COMMUNITY_ASN, TENANT_MARK | tenant >> 32, tenant & 0xFFFFFFFF), Large(COMMUNITY_ASN, RAIL_MARK, rail)]
+    high, low = divmod(tenant, 1 << 56)
+    return [Large(COMMUNITY_ASN, HIGH_MARK | high >> 32, high & 0xFFFFFFFF),
+            Large(COMMUNITY_ASN, LOW_MARK | low >> 32, low & 0xFFFFFFFF), Large(COMMUNITY_ASN, RAIL_MARK, rail)]
 
 
 def configure(host: Host, *lines: str) -> None:

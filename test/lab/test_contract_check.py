@@ -178,7 +178,7 @@ def announce(at: Attached) -> None:
 
 
 def route_map(at: Attached) -> str:
-    return f"railcni-rail0-{at.recorded('tenant_id'):014x}"
+    return f"railcni-rail0-{at.recorded('tenant_id')}"
 
 
 FAULTS = [
@@ -223,12 +223,15 @@ FAULTS = [
           lambda at: "is not in this node's record",
           lambda at: at.state("UPDATE attachment SET ifname = 'net1' WHERE container_id = ?", at.attachment.container_id)),
     Fault("addresses lost in IPAM", lambda at: hide_leases(at, True), lambda at: "ipam host-local: ", lambda at: hide_leases(at, False)),
-    Fault("another tenant in the record", lambda at: at.state("UPDATE attachment SET tenant_id = tenant_id + 1 WHERE container_id = ?",
-                                                              at.attachment.container_id),
+    Fault("another tenant in the record", lambda at: turn_tenant(at),
           lambda at: "the pod is in tenant tenant-c",
-          lambda at: at.state("UPDATE attachment SET tenant_id = tenant_id - 1 WHERE container_id = ?", at.attachment.container_id),
-          "tenant-isolation"),
+          lambda at: turn_tenant(at), "tenant-isolation"),
 ]
+
+
+def turn_tenant(at: Attached) -> None:
+    """The id backwards; a second time puts it right again."""
+    at.state("UPDATE attachment SET tenant_id = ? WHERE container_id = ?", at.recorded("tenant_id")[::-1], at.attachment.container_id)
 
 
 def hide_leases(at: Attached, hide: bool) -> None:
@@ -266,7 +269,7 @@ def own_rules(at: Attached) -> list[tuple[str, str, str]]:
     """Every rule that the attachment lives by, as (whole line for add-flow, strict match, actions): its own, its tenant's and the
     bridge's."""
     number, tenant = at.recorded("id"), at.recorded("tenant_id")
-    ours = re.compile(rf"cookie=0x5241494c(?:01[0-9a-f]{{6}}|0[23]{number:06x}|04{tenant & 0xffffff:06x}),", re.I)
+    ours = re.compile(rf"cookie=0x5241494c(?:01[0-9a-f]{{6}}|0[23]{number:06x}|04{tenant[-6:]}),", re.I)
     found = []
     for line in at.ofctl("dump-flows").splitlines():
         line = line.strip()

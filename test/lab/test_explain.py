@@ -165,16 +165,6 @@ def vsctl(node: Node) -> list[str]:
     return ["ovs-vsctl", "--no-wait", f"--db=unix:{node.ovs_dir}/db.sock"]
 
 
-def test_doctor_finds_a_key_that_everybody_can_read_and_one_that_is_gone(settled: World) -> None:
-    node = settled.port("a1").node
-    key = json.loads(node.config_file.read_text())["tenancy"]["key_file"]
-    with broken(["chmod", "0644", key], ["chmod", "0640", key]):
-        assert findings(settled, node)["key-file-readable"][0]["subject"] == key
-    with broken(["mv", key, f"{key}.away"], ["mv", f"{key}.away", key]):
-        assert "key-file-missing" in findings(settled, node)
-    assert set(findings(settled, node)) <= OF_A_LAB
-
-
 def test_doctor_finds_what_somebody_has_added(settled: World) -> None:
     """An address on an uplink, a port on a bridge: neither is raild's to remove."""
     node = settled.port("a1").node

@@ -26,8 +26,8 @@ def rules_about(world: World, node: Node, rail: int, address: str) -> list[str]:
     return [f"{f['match']} {f['actions']}" for f in world.flows(node, rail) if f"={address}" in f["match"]]
 
 
-def id_of(world: World, node: Node, tenant: str) -> int:
-    return tenant_id((node.root / "etc/railcni/tenant.key").read_bytes(), f"namespace/{tenant}")
+def id_of(tenant: str) -> int:
+    return tenant_id(f"namespace/{tenant}")
 
 
 class Announcer:
@@ -82,11 +82,11 @@ def test_bgpd_pushes(world: World) -> None:
 
 def test_announced_and_withdrawn(world: World, announcers: list[Announcer]) -> None:
     node = world.lab.find_node("n1")
-    ours = id_of(world, node, "tenant-a")
+    ours = id_of("tenant-a")
     for prefix in ("10.0.99.1/32", "fd52:4149:0:99::1/128"):
         address = prefix.split("/")[0]
         announcers[0].announce(prefix, communities(ours, 0))
-        eventually("learned", lambda a=address: remotes(world, node).get(a), lambda t: t == f"{ours:014x}", 30)
+        eventually("learned", lambda a=address: remotes(world, node).get(a), lambda t: t == f"{ours:028x}", 30)
         eventually("rules on both rails", lambda a=address: [len(rules_about(world, node, r, a)) for r in (0, 1)],
                    lambda n: n == [2, 2], 30)
         announcers[0].withdraw(prefix)
@@ -96,13 +96,15 @@ def test_announced_and_withdrawn(world: World, announcers: list[Announcer]) -> N
 
 def test_what_is_not_ours_is_not_learned(world: World, announcers: list[Announcer]) -> None:
     node = world.lab.find_node("n1")
-    ours = id_of(world, node, "tenant-a")
-    tenant, rail = communities(ours, 0)
+    ours = id_of("tenant-a")
+    high, low, rail = communities(ours, 0)
+    other_high, other_low, _ = communities(ours ^ (1 << 56 | 1), 0)
     foreign = {"10.0.99.10/32": [], "10.0.99.11/32": [Large(65001, 1, 2)],
-               "10.0.99.12/32": [Large(COMMUNITY_ASN + 1, tenant.first, tenant.second), Large(COMMUNITY_ASN + 1, rail.first, 0)],
-               "10.0.99.13/32": [rail], "10.0.99.14/32": [tenant],
-               "10.0.99.15/32": [tenant, communities(ours + 1, 0)[0], rail],
-               "10.0.98.0/24": [tenant, rail], "10.0.97.1/32": [tenant, communities(ours, 0)[1]]}
+               "10.0.99.12/32": [Large(COMMUNITY_ASN + 1, mark.first, mark.second) for mark in (high, low, rail)],
+               "10.0.99.13/32": [rail], "10.0.99.14/32": [high, low],
+               "10.0.99.15/32": [high, low, other_low, rail], "10.0.99.16/32": [high, other_high, low, rail],
+               "10.0.99.17/32": [high, rail], "10.0.99.18/32": [low, rail],
+               "10.0.98.0/24": [high, low, rail], "10.0.97.1/32": [high, low, rail]}
     for prefix, marks in foreign.items():
         announcers[0].announce(prefix, marks)
     # The last one is ours: when it is there, those before it have been seen too.
@@ -116,7 +118,7 @@ def test_what_is_not_ours_is_not_learned(world: World, announcers: list[Announce
 
 def test_a_prefix_of_two_rails_stays_while_one_has_it(world: World, announcers: list[Announcer]) -> None:
     node, prefix = world.lab.find_node("n1"), "10.0.99.20/32"
-    marks = communities(id_of(world, node, "tenant-a"), 0)
+    marks = communities(id_of("tenant-a"), 0)
     for one in announcers:
         one.announce(prefix, marks)
     eventually("rules", lambda: len(rules_about(world, node, 0, "10.0.99.20")), lambda n: n == 2, 30)
@@ -131,11 +133,11 @@ def test_a_prefix_of_two_rails_stays_while_one_has_it(world: World, announcers: 
 
 def test_a_prefix_changes_its_tenant(world: World, announcers: list[Announcer]) -> None:
     node, prefix, address = world.lab.find_node("n1"), "10.0.99.30/32", "10.0.99.30"
-    a, b = id_of(world, node, "tenant-a"), id_of(world, node, "tenant-b")
+    a, b = id_of("tenant-a"), id_of("tenant-b")
     announcers[0].announce(prefix, communities(a, 0))
-    eventually("of a", lambda: remotes(world, node).get(address), lambda t: t == f"{a:014x}", 30)
+    eventually("of a", lambda: remotes(world, node).get(address), lambda t: t == f"{a:028x}", 30)
     announcers[0].announce(prefix, communities(b, 0))
-    eventually("of b", lambda: remotes(world, node).get(address), lambda t: t == f"{b:014x}", 30)
+    eventually("of b", lambda: remotes(world, node).get(address), lambda t: t == f"{b:028x}", 30)
     eventually("rules of b alone", lambda: rules_about(world, node, 0, address),
                lambda rules: len(rules) == 2 and all(f"{b:x}" in r for r in rules), 30)
 
@@ -143,7 +145,7 @@ def test_a_prefix_changes_its_tenant(world: World, announcers: list[Announcer]) 
 def test_two_tenants_of_one_address_reach_nobody(world: World, announcers: list[Announcer]) -> None:
     node, prefix, address = world.lab.find_node("n1"), "10.0.99.40/32", "10.0.99.40"
     for one, tenant in zip(announcers, ("tenant-a", "tenant-b"), strict=True):
-        one.announce(prefix, communities(id_of(world, node, tenant), 0))
+        one.announce(prefix, communities(id_of(tenant), 0))
 
     def health() -> list[str]:
         return [h.get("problem", "") for h in world.railctl(node, "get", "node")["node"]["health"]]
@@ -157,10 +159,10 @@ def test_two_tenants_of_one_address_reach_nobody(world: World, announcers: list[
 def test_what_a_lost_session_had_told_holds_nothing_back(world: World, announcers: list[Announcer]) -> None:
     """bgpd 8.4 pushes nothing while what it has queued is of a session that is down: its connection is opened anew."""
     node, leaf = world.lab.find_node("n1"), world.lab.leaf(0)
-    marks = communities(id_of(world, node, "tenant-a"), 1)
+    marks = communities(id_of("tenant-a"), 1)
     told_by_the_lost = [f"10.0.99.{i}/32" for i in range(100, 120)]
     for prefix in told_by_the_lost:
-        announcers[0].announce(prefix, communities(id_of(world, node, "tenant-a"), 0))
+        announcers[0].announce(prefix, communities(id_of("tenant-a"), 0))
     eventually("all of them", lambda: remotes(world, node), lambda r: {p.split("/")[0] for p in told_by_the_lost} <= set(r), 30)
     log = node.log_dir / "raild.log"
     before = len(log.read_text())
@@ -200,7 +202,7 @@ def test_leaves_that_are_silent_at_first_cost_no_remote(world: World, announcers
     """A leaf with many neighbours holds its first routes for up to 10 s: what was learned before stays until it has told all.
     What it no longer has goes then."""
     node = world.lab.find_node("n1")
-    marks = communities(id_of(world, node, "tenant-a"), 0)
+    marks = communities(id_of("tenant-a"), 0)
     stays, goes = "10.0.99.50", "10.0.99.51"
     for address in (stays, goes):
         announcers[0].announce(f"{address}/32", marks)

@@ -19,7 +19,7 @@ ALLOWED: dict[str, set[str]] = {
     "ovs": {"base"},
     "frr": {"base", "config", "tenancy"},
     "bmp": {"base", "config", "tenancy"},
-    "state": {"base"},
+    "state": {"base", "tenancy"},
     "poke": {"base"},
     "cni": {"base"},
     "pipeline": {"base", "config", "tenancy", "ovs"},

@@ -138,53 +138,26 @@ def raild(tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def staged(tmp_path: Path) -> tuple[Path, Path]:
-    config, secret = tmp_path / "config", tmp_path / "secret"
+def staged(tmp_path: Path) -> Path:
+    config = tmp_path / "config"
     config.mkdir()
-    secret.mkdir()
     (config / "node.json").write_text('{"rails": "for all"}')
     (config / "node-a.json").write_text('{"rails": "for a"}')
-    (secret / "tenant.key").write_text("k" * 32)
-    return config, secret
+    return config
 
 
-def test_a_node_takes_its_own_configuration_or_the_common_one(staged: tuple[Path, Path], target: Path, raild: str) -> None:
+def test_a_node_takes_its_own_configuration_or_the_common_one(staged: Path, target: Path, raild: str) -> None:
     for node, expected in (("node-a", "for a"), ("node-z", "for all")):
-        ran = install("install-config.sh", *staged, target, NODE_NAME=node, RAILD=raild)
+        ran = install("install-config.sh", staged, target, NODE_NAME=node, RAILD=raild)
         assert ran.returncode == 0, ran.stderr
         assert expected in (target / "node.json").read_text()
-    assert names(target) == ["node.json", "tenant.key"]
-    assert stat.S_IMODE((target / "tenant.key").stat().st_mode) == 0o400
+    assert names(target) == ["node.json"]
     assert stat.S_IMODE((target / "node.json").stat().st_mode) == 0o644
 
 
-def test_the_key_is_replaced_with_both_keys_accepted_at_every_instant(staged: tuple[Path, Path], target: Path, raild: str) -> None:
-    def secret(**keys: str) -> None:
-        for file in staged[1].iterdir():
-            file.unlink()
-        for suffix, content in keys.items():
-            (staged[1] / f"tenant.key{'' if suffix == 'key' else '.' + suffix}").write_text(content)
-
-    def keys() -> dict[str, str]:
-        return {f.name.removeprefix("tenant.key"): f.read_text() for f in target.glob("tenant.key*")}
-
-    for step, wanted, said in (({"key": "old"}, {"": "old"}, ["installed tenant.key"]),
-                               ({"key": "old", "next": "new"}, {"": "old", ".next": "new"}, ["installed tenant.key.next"]),
-                               ({"key": "new", "old": "old"}, {"": "new", ".old": "old"},
-                                ["installed tenant.key.old", "installed tenant.key", "removed tenant.key.next"]),
-                               ({"key": "new"}, {"": "new"}, ["removed tenant.key.old"])):
-        secret(**step)
-        ran = install("install-config.sh", *staged, target, NODE_NAME="node-z", RAILD=raild)
-        assert ran.returncode == 0, ran.stderr
-        assert keys() == wanted
-        changes = [line.split(": ")[1] for line in ran.stdout.splitlines() if "tenant.key" in line and "up to date" not in line]
-        assert changes == said
-        assert all(stat.S_IMODE(f.stat().st_mode) == 0o400 for f in target.glob("tenant.key*"))
-
-
-def test_a_wrong_configuration_never_replaces_the_old_one(staged: tuple[Path, Path], target: Path, raild: str) -> None:
+def test_a_wrong_configuration_never_replaces_the_old_one(staged: Path, target: Path, raild: str) -> None:
     (target / "node.json").write_text("the old one")
-    (staged[0] / "node.json").write_text("{}")
-    ran = install("install-config.sh", *staged, target, NODE_NAME="node-z", RAILD=raild)
+    (staged / "node.json").write_text("{}")
+    ran = install("install-config.sh", staged, target, NODE_NAME="node-z", RAILD=raild)
     assert ran.returncode != 0 and "stays as it was" in ran.stderr
     assert (target / "node.json").read_text() == "the old one"

@@ -100,13 +100,9 @@ def test_the_api_server_is_out_of_reach(base: list[Object], raild_pod: Object) -
     assert not [o for o in base if "Role" in o["kind"]]
 
 
-def test_the_tenant_key_is_readable_by_root_alone_and_not_in_the_repository(base: list[Object], raild_pod: Object) -> None:
-    volume = next(v for v in raild_pod["volumes"] if v["name"] == "tenant-key")
-    assert volume["secret"] == {"secretName": "railcni-tenant-key", "defaultMode": 0o400}
-    mounted = [c["name"] for c in raild_pod["containers"] + raild_pod["initContainers"]
-               for m in c["volumeMounts"] if m["name"] == "tenant-key"]
-    assert mounted == ["install-config"]
+def test_nothing_is_secret(base: list[Object], raild_pod: Object) -> None:
     assert not [o for o in base if o["kind"] == "Secret"]
+    assert not [v for v in raild_pod["volumes"] if "secret" in v]
 
 
 def test_mounts_are_declared_and_namespaces_of_later_pods_arrive(raild_pod: Object) -> None:
@@ -131,16 +127,11 @@ def test_a_changed_configuration_restarts_raild(base: list[Object], raild_pod: O
 
 def test_raild_accepts_each_nodes_configuration(tmp_path: Path) -> None:
     checked = 0
-    key = tmp_path / "tenant.key"
-    key.write_bytes(os.urandom(32).hex().encode())
-    key.chmod(0o400)
     for folder in ("base", "overlays/two-nodes"):
         for name, text in one(render(folder), "ConfigMap")["data"].items():
-            config = json.loads(text)
-            config["tenancy"]["key_file"] = str(key)
             root = tmp_path / folder / name
             (root / "etc/railcni").mkdir(parents=True)
-            (root / "etc/railcni/node.json").write_text(json.dumps(config))
+            (root / "etc/railcni/node.json").write_text(text)
             ran = subprocess.run([binary("raild"), "--check-config"], env={"RAILCNI_ROOT": str(root)}, capture_output=True,
                                  text=True, timeout=30, check=False)
             assert ran.returncode == 0, f"{folder}, {name}: {ran.stdout}{ran.stderr}"

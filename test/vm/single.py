@@ -4,7 +4,6 @@ other, so a node with physical devices cannot be a namespace of a lab."""
 from __future__ import annotations
 
 import json
-import secrets
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -42,9 +41,6 @@ def node_with(rail: dict[str, Any]) -> Iterator[World]:
 def configure(lab: Lab, node: Node, rail: dict[str, Any]) -> None:
     for folder in ("etc/railcni", "run/railcni", "var/lib/railcni"):
         (node.root / folder).mkdir(parents=True, exist_ok=True)
-    key = node.root / "etc/railcni/tenant.key"
-    key.write_text(secrets.token_hex(32))
-    key.chmod(0o600)
     config = fabric.node_config(lab, node)
     config["rails"] = [{"name": "rail0", "index": 0, "bridge": BRIDGE, "mtu": MTU, **rail}]
     write_json(node.config_file, config)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import shutil
 import time
 from collections.abc import Callable
@@ -65,9 +64,8 @@ def build(lab: Lab, progress: Progress) -> None:
     make_network(lab, shape, hosts)
     progress(f"network: {shape.nodes} nodes, {shape.rails} rails, {shape.spines} spines")
 
-    key = secrets.token_hex(32)
     with ThreadPoolExecutor(4) as pool:
-        jobs = [pool.submit(start_node, lab, node, key) for node in lab.nodes()]
+        jobs = [pool.submit(start_node, lab, node) for node in lab.nodes()]
         jobs += [pool.submit(start_switch, leaf, [n.name for n in lab.nodes()] + [s.name for s in lab.spines()])
                  for leaf in lab.leaves()]
         jobs += [pool.submit(start_switch, spine, [leaf.name for leaf in lab.leaves()]) for spine in lab.spines()]
@@ -139,7 +137,7 @@ def node_config(lab: Lab, node: Node) -> dict[str, object]:
         "rails": [{"name": f"rail{r}", "index": r, "pf": uplink(r), "bridge": bridge(r), "mtu": MTU,
                    "devices": [{"device": device(r, i), "representor": representor(r, i)} for i in range(shape.devices)]}
                   for r in range(shape.rails)],
-        "tenancy": {"mode": "namespace", "key_file": str(node.root / "etc/railcni/tenant.key")},
+        "tenancy": {"mode": "namespace"},
         "bgp": {"manage": True, "asn": node.asn, "router_id": node.router_id, "community_asn": COMMUNITY_ASN},
         "ovs": {"db": f"unix:{node.ovs_dir}/db.sock", "run_dir": str(node.ovs_dir), "manage_bridges": True,
                 "datapath": shape.datapath},
@@ -148,13 +146,10 @@ def node_config(lab: Lab, node: Node) -> dict[str, object]:
     }
 
 
-def start_node(lab: Lab, node: Node, key: str) -> None:
+def start_node(lab: Lab, node: Node) -> None:
     daemons.prepare(node)
     for folder in ("etc/railcni", "run/railcni", "var/lib/railcni"):
         (node.root / folder).mkdir(parents=True)
-    key_file = node.root / "etc/railcni/tenant.key"
-    key_file.touch(mode=0o600)
-    key_file.write_text(key)
     write_json(node.config_file, node_config(lab, node))
     daemons.start_ovs(node, lab.shape().datapath)
     daemons.start_frr(node, bmp=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from . import daemons, fabric, kernel, pods, vty
 from .layout import COMMUNITY_ASN, Host, Lab, LabError, Node
 
-TENANT_KIND, RAIL_KIND = 0x54, 0x52  # the high byte of a large community's second word
+HIGH_KIND, LOW_KIND, RAIL_KIND = 0x54, 0x55, 0x52  # the high byte of a large community's second word
 
 
 def status(lab: Lab) -> tuple[list[str], bool]:
@@ -56,8 +56,9 @@ def routes(host: Host) -> list[str]:
 
 def _meaning(community: str) -> str:
     asn, first, second = (int(word) for word in community.split(":"))
-    if asn == COMMUNITY_ASN and first >> 24 == TENANT_KIND:
-        return f"tenant {(first & 0xFFFFFF) << 32 | second:014x}"
+    if asn == COMMUNITY_ASN and first >> 24 in (HIGH_KIND, LOW_KIND):
+        half = f"{(first & 0xFFFFFF) << 32 | second:014x}"
+        return f"tenant {half}..." if first >> 24 == HIGH_KIND else f"...{half}"
     if asn == COMMUNITY_ASN and first == RAIL_KIND << 24:
         return f"rail {second}"
     return "not ours"

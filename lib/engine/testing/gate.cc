@@ -338,7 +338,7 @@ class Record : public state::Store {
     RAIL_TRY(gate_.Write());
     return inner_->SetOfport(id, ofport);
   }
-  Status SetTenant(int64_t id, const std::string& tenant, uint64_t tenant_id) override {
+  Status SetTenant(int64_t id, const std::string& tenant, tenancy::TenantId tenant_id) override {
     RAIL_TRY(gate_.Call(Edge::kState, "SetTenant"));
     RAIL_TRY(gate_.Write());
     return inner_->SetTenant(id, tenant, tenant_id);

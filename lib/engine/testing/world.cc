@@ -104,14 +104,7 @@ Raild::Raild(const config::NodeConfig& config, const Deps& deps, Clock::duration
       uplinks(config, deps, picture),
       the_switch(config, deps, *store, picture),
       bgp(config, deps, *store, picture),
-      sweeper(config, deps, *store, picture, gone_grace, booted_ms),
-      load_keys([&config, deps] { return Must(deps.load_tenancy(config.tenancy)); }) {
-  LoadKeys();
-}
-
-void Raild::LoadKeys() {
-  picture.SetTenancy(std::make_shared<const tenancy::Tenancy>(load_keys()));
-}
+      sweeper(config, deps, *store, picture, gone_grace, booted_ms) {}
 
 void Raild::Audit() {
   (void)uplinks.Look();
@@ -241,9 +234,6 @@ Deps World::deps() {
     openers.pods = Through(gate, pods);
     return openers;
   };
-  deps.load_tenancy = [this](const config::Tenancy& tenancy) -> Result<tenancy::Tenancy> {
-    return tenancy::Tenancy(tenancy, keys);
-  };
   deps.ipam = ipam_through_.get();
   deps.poke = [this] { ++pokes; };
   deps.now = [this] { return Clock::now() + passed; };
@@ -344,7 +334,7 @@ std::vector<ovs::Rule> World::RulesOf(const PodSpec& pod) {
 }
 
 tenancy::TenantId World::Tenant(const std::string& pod_namespace) const {
-  return tenancy::Tenancy(config.tenancy, keys).TenantOf(pod_namespace).id;
+  return tenancy::TenantOf(config, pod_namespace).id;
 }
 
 void World::SetLeafMac(const std::string& bridge, const std::string& mac) {
@@ -353,8 +343,8 @@ void World::SetLeafMac(const std::string& bridge, const std::string& mac) {
 }
 
 void World::LearnRemote(const std::string& address, const std::string& pod_namespace) {
-  bgp.Learn(*IpPrefix::Parse(address + "/32"),
-            {tenancy::TenantCommunity(config.bgp.community_asn, Tenant(pod_namespace))}, "br-rail0");
+  const auto [high, low] = tenancy::TenantCommunities(config.bgp.community_asn, Tenant(pod_namespace));
+  bgp.Learn(*IpPrefix::Parse(address + "/32"), {high, low}, "br-rail0");
 }
 
 std::vector<std::string> World::Leftovers() {

@@ -52,7 +52,6 @@ struct Raild {
 
   void Audit();          // every part, once
   void RecordChanged();  // as a plugin's poke
-  void LoadKeys();       // as when a key file has changed
   void Poll();           // what bgpd and the neighbour table say, and the rules that follow
 
   std::unique_ptr<state::Store> store;
@@ -62,7 +61,6 @@ struct Raild {
   SwitchRepair the_switch;
   BgpRepair bgp;
   Sweeper sweeper;
-  std::function<tenancy::Tenancy()> load_keys;
 };
 
 class World {
@@ -106,8 +104,6 @@ class World {
 
   Gate gate;
   config::NodeConfig config;
-  std::vector<std::string> keys = {
-      "0123456789abcdef"};     // of the tenants: the one of today, then those also accepted
   std::string config_problem;  // why node.json cannot be read; "": it can
   ovs::testing::FakeOvsdb ovsdb;
   std::map<std::string, ovs::testing::FakeOpenFlow> bridges;

@@ -88,13 +88,11 @@ Result<std::vector<Remote>> FakeBgp::Remotes(Deadline) {
       continue;
     const auto& [interface, communities] = *paths.begin();
     std::optional<uint32_t> rail;
-    std::set<tenancy::TenantId> tenants;
     for (const auto& community : communities) {
-      if (const auto found = tenancy::TenantOfCommunity(options_.community_asn, community))
-        tenants.insert(*found);
       if (const auto found = tenancy::RailOfCommunity(options_.community_asn, community)) rail = found;
     }
-    if (tenants.size() == 1) remotes.push_back({prefix.address, *tenants.begin(), rail, interface});
+    if (const auto tenant = tenancy::TenantIn(options_.community_asn, communities))
+      remotes.push_back({prefix.address, *tenant, rail, interface});
   }
   return remotes;
 }

@@ -24,7 +24,7 @@ Status CrashStore::SetOfport(int64_t id, uint16_t ofport) {
   return Around("SetOfport", [&] { return inner_->SetOfport(id, ofport); });
 }
 
-Status CrashStore::SetTenant(int64_t id, const std::string& tenant, uint64_t tenant_id) {
+Status CrashStore::SetTenant(int64_t id, const std::string& tenant, tenancy::TenantId tenant_id) {
   return Around("SetTenant", [&] { return inner_->SetTenant(id, tenant, tenant_id); });
 }
 

@@ -38,7 +38,7 @@ TEST(CrashStore, CountsEveryWriteAndNoRead) {
   EXPECT_TRUE(store.SetPhase(a->id, Phase::kReady));
   EXPECT_TRUE(store.SetAddresses(a->id, {}, {}));
   EXPECT_TRUE(store.SetOfport(a->id, 7));
-  EXPECT_TRUE(store.SetTenant(a->id, "t", 1));
+  EXPECT_TRUE(store.SetTenant(a->id, "t", {0, 1}));
   EXPECT_TRUE(store.SetAnnounced(a->id, true));
   EXPECT_TRUE(store.Claim(a->id, ClaimKind::kPort, "rep0"));
   EXPECT_TRUE(store.Release(a->id, ClaimKind::kPort, "rep0"));

@@ -75,8 +75,8 @@ Status Memory::SetOfport(int64_t id, uint16_t ofport) {
   return Set(id, [&](Attachment& a) { a.ofport = ofport; });
 }
 
-Status Memory::SetTenant(int64_t id, const std::string& tenant, uint64_t tenant_id) {
-  if (tenant_id != 0) RAIL_TRY(NotDeleting(id));
+Status Memory::SetTenant(int64_t id, const std::string& tenant, tenancy::TenantId tenant_id) {
+  if (!tenant_id.is_none()) RAIL_TRY(NotDeleting(id));
   return Set(id, [&](Attachment& a) {
     a.tenant = tenant;
     a.tenant_id = tenant_id;

@@ -19,7 +19,7 @@ from .ours import IFNAME, Slot, cni_environment
 
 GATEWAY_MAC = "02:52:41:49:4c:{:02x}"
 COOKIE = 0xBE7C00000000  # not RailCNI's: raild leaves these rules alone
-TENANT = 0x11223344556677
+TENANT = 0x112233445566778899AABBCCDDEE
 ROUTE_MAP = "bench"
 
 
@@ -150,5 +150,5 @@ class Tools:
             text = re.sub(rf"{re.escape(before)}(?![0-9a-f:.])", after, text)
             gateways = [str(ipaddress.ip_interface(f"{a}/{24 if '.' in a else 64}").network[1]) for a in (before, after)]
             text = re.sub(rf"{re.escape(gateways[0])}(?![0-9a-f:.])", gateways[1], text)
-        text = re.sub(r"set_field:0x[0-9a-f]+->xreg", f"set_field:{TENANT:#x}->xreg", text)
-        return re.sub(r"reg0=.*reg3=0x[0-9a-f]+", f"xreg0={TENANT:#x},xreg1={TENANT:#x}", text) + "\n"
+        text = re.sub(r"set_field:0x[0-9a-f]+->xxreg", f"set_field:{TENANT:#x}->xxreg", text)
+        return re.sub(r"reg0=.*reg7=[0-9a-fx]+", f"xxreg0={TENANT:#x},xxreg1={TENANT:#x}", text) + "\n"
