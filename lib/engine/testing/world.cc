@@ -97,15 +97,16 @@ bool IsAttachments(const ovs::Rule& rule) {
 
 }  // namespace
 
-Raild::Raild(const config::NodeConfig& config, const Deps& deps, Clock::duration gone_grace,
-             int64_t booted_ms)
-    : store(Must(deps.open_store())),
-      picture(config, {.hostname = "n1", .raild_version = "test"}, board),
-      uplinks(config, deps, picture),
-      the_switch(config, deps, *store, picture),
-      bgp(config, deps, *store, picture),
-      sweeper(config, deps, *store, picture, gone_grace, booted_ms),
-      load_keys([&config, deps] { return Must(deps.load_tenancy(config.tenancy)); }) {
+Raild::Raild(World& world, Clock::duration gone_grace, int64_t booted_ms)
+    : store(Must(world.deps().open_store())),
+      picture(world.config, {.hostname = "n1", .raild_version = "test"}, board),
+      uplinks(world.config, world.deps(), picture),
+      the_switch(world.config, world.deps(), *store, picture),
+      bgp(world.config, world.deps(), *store, picture),
+      push(world.bgp),
+      sweeper(world.config, world.deps(), *store, picture, gone_grace, booted_ms),
+      load_keys([&world] { return Must(world.deps().load_tenancy(world.config.tenancy)); }),
+      bgpd_is_there([&world] { return world.gate.Open(Edge::kBgp).has_value(); }) {
   LoadKeys();
 }
 
@@ -116,6 +117,7 @@ void Raild::LoadKeys() {
 void Raild::Audit() {
   (void)uplinks.Look();
   bgp.Audit();
+  Learn();
   the_switch.Audit();
   sweeper.Run();
   picture.Publish(*store);
@@ -125,8 +127,14 @@ void Raild::RecordChanged() {
   the_switch.RecordChanged();
 }
 
-void Raild::Poll() {
+void Raild::Learn() {
+  push.Deliver(bgp, bgpd_is_there());
   bgp.Poll();
+  push.Deliver(bgp, bgpd_is_there());  // a connection that is to begin anew
+}
+
+void Raild::Poll() {
+  Learn();
   the_switch.Learned();
 }
 
@@ -148,6 +156,7 @@ World::World() : ipam({}) {
   frr::BaseConfig base{.router_id = config.bgp.router_id, .rails = {}};
   for (const config::Rail& rail : config.rails) base.rails.push_back({rail.name, rail.index, rail.bridge});
   Must(bgp.EnsureBase(base, {}));
+  Must(bgp.EnsureFeed(base.rails, config.bgp.bmp_port, true, {}));
   for (const config::Rail& rail : config.rails) bgp.SetSession(rail.bridge, "Established");
 }
 
@@ -259,7 +268,7 @@ Result<FileLock> World::LockDevices(FileLock::Kind kind) {
 }
 
 std::unique_ptr<Raild> World::StartRaild(Clock::duration gone_grace, int64_t booted_ms) {
-  return std::make_unique<Raild>(config, deps(), gone_grace, booted_ms);
+  return std::make_unique<Raild>(*this, gone_grace, booted_ms);
 }
 
 PodSpec World::MakePod(const std::string& name, const std::string& pod_namespace, const std::string& device,
@@ -337,7 +346,9 @@ void World::SetLeafMac(const std::string& bridge, const std::string& mac) {
 
 void World::LearnRemote(const std::string& address, const std::string& pod_namespace) {
   bgp.Learn(*IpPrefix::Parse(address + "/32"),
-            {tenancy::TenantCommunity(config.bgp.community_asn, Tenant(pod_namespace))}, "br-rail0");
+            {tenancy::TenantCommunity(config.bgp.community_asn, Tenant(pod_namespace)),
+             tenancy::RailCommunity(config.bgp.community_asn, 0)},
+            "br-rail0");
 }
 
 std::vector<std::string> World::Leftovers() {

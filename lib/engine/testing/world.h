@@ -21,6 +21,7 @@
 #include "lib/engine/repair_switch.h"
 #include "lib/engine/sweep.h"
 #include "lib/engine/testing/gate.h"
+#include "lib/engine/testing/push.h"
 #include "lib/engine/uplink.h"
 #include "lib/frr/testing/fake.h"
 #include "lib/netlink/testing/fake.h"
@@ -46,14 +47,17 @@ struct PodSpec {
   netns::Identity identity = {};
 };
 
+class World;
+
 // raild, as far as it is the engine's, its parts one after another.
 struct Raild {
-  Raild(const config::NodeConfig& config, const Deps& deps, Clock::duration gone_grace, int64_t booted_ms);
+  Raild(World& world, Clock::duration gone_grace, int64_t booted_ms);
 
   void Audit();          // every part, once
   void RecordChanged();  // as a plugin's poke
   void LoadKeys();       // as when a key file has changed
-  void Poll();           // what bgpd and the neighbour table say, and the rules that follow
+  void Poll();           // what bgpd pushes and what is due, and the rules that follow
+  void Learn();          // the same without the rules
 
   std::unique_ptr<state::Store> store;
   Board board;
@@ -61,8 +65,10 @@ struct Raild {
   UplinkWatch uplinks;
   SwitchRepair the_switch;
   BgpRepair bgp;
+  Push push;
   Sweeper sweeper;
   std::function<tenancy::Tenancy()> load_keys;
+  std::function<bool()> bgpd_is_there;
 };
 
 class World {
