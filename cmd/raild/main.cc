@@ -21,7 +21,7 @@ Result<config::NodeConfig> ReadConfig(const config::Paths& paths) {
     RAIL_ASSIGN(const tenancy::Tenancy keys, tenancy::Tenancy::Load(config.tenancy));
     RAIL_TRY(keys.AcceptedProblem());
   }
-  if (!config.api.listen.empty()) RAIL_TRY(raild::MutualTls(config.api));
+  if (!config.api.listen.empty()) RAIL_TRY(raild::CheckTlsFiles(config.api));
   return config;
 }
 
