@@ -88,8 +88,8 @@ std::optional<Deadline> BgpRepair::next_poll() const {
   };
   if (!feed_open_ && feed_due_) expires(*feed_due_);
   if (contested_since_) expires(*contested_since_ + kContested);
-  if (feed_open_ && remotes_.in_doubt()) at(feed_opened_ + kInDoubt);
   if (!answers_) return next;
+  if (feed_open_ && remotes_.in_doubt()) at(feed_opened_ + kInDoubt);
   if (ask_backoff_.next()) {
     at(*ask_backoff_.next());
   } else if (sessions_outdated_ || remotes_.AwaitsEndOfRib() || FeedToBeJudged()) {
@@ -217,6 +217,7 @@ bool BgpRepair::AskAndTell(Edges& edges) {
     ask_backoff_.Right();
   } else {
     ask_backoff_.Failed();
+    sessions_outdated_ = true;
   }
   // After asking: a leaf may owe its End-of-RIB.
   remotes_.Settle(deps_.now());
