@@ -108,14 +108,14 @@ Row RemoteRow(const v1::Remote& r) {
 }
 
 Row NodeHeader() {
-  return {"HOSTNAME", "VERSION", "UPTIME", "LEARNING", "RDMA", "REPAIRS"};
+  return {"HOSTNAME", "VERSION", "UPTIME", "BMP", "RDMA", "REPAIRS"};
 }
 
 Row NodeRow(const v1::NodeInfo& n, int64_t now_ms) {
   return {n.hostname(),
           n.version(),
           Age(UnixMs(n.started()), now_ms),
-          n.learning() == v1::NodeInfo::PUSH ? "push" : "poll",
+          n.bmp_up() ? "up" : "down",
           RdmaText(n.rdma()),
           std::to_string(n.repairs())};
 }

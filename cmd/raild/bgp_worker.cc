@@ -12,7 +12,9 @@ namespace rail::raild {
 namespace {
 
 constexpr std::chrono::seconds kAuditInterval{30};
-constexpr std::chrono::milliseconds kPollInterval{250};
+// connect(2) to a socket that nobody serves costs nothing.
+constexpr std::chrono::milliseconds kReconnect{250};
+constexpr std::chrono::milliseconds kSoonest{10};
 // What is pushed in one go is told in one go. A table that comes in whole takes no more than a part of the time to tell of.
 constexpr std::chrono::milliseconds kGather{2};
 constexpr std::chrono::milliseconds kGatherMost{500};
@@ -35,10 +37,8 @@ BgpWorker::BgpWorker(const config::NodeConfig& config, const engine::Deps& deps,
 void BgpWorker::Start() {
   worker_.Start([this] {
     WatchConnections();
-    Listen();
     Audit();
     worker_.loop().Every(kAuditInterval, [this] { Audit(); });
-    worker_.loop().Every(kPollInterval, [this] { Poll(); });
   });
 }
 
@@ -58,6 +58,7 @@ void BgpWorker::CarrierBack(const engine::UplinkNews& news) {
 
 void BgpWorker::Solicit() {
   if (repair_.Solicit()) worker_.Soon(solicit_scheduled_, [this] { Solicit(); }, kSolicitInterval);
+  PollWhenDue();
 }
 
 void BgpWorker::WatchConnections() {
@@ -78,13 +79,12 @@ void BgpWorker::WatchConnections() {
 }
 
 void BgpWorker::Listen() {
-  repair_.OfferFeed(config_.bgp.bmp_port);
-  if (config_.bgp.bmp_port == 0) return repair_.NoFeed("bgp.bmp_port is 0");
   auto listener = bmp::Listener::Open(config_.bgp.bmp_port);
   if (!listener) return repair_.NoFeed(listener.error().message);
+  const Status watched = worker_.loop().Watch(listener->fd(), [this] { Accept(); });
+  if (!watched) return repair_.NoFeed(watched.error().message);
   listener_.emplace(std::move(*listener));
-  const Status watched = worker_.loop().Watch(listener_->fd(), [this] { Accept(); });
-  if (!watched) repair_.NoFeed(watched.error().message);
+  repair_.NoFeed("");
 }
 
 // One connection, and only of the user who runs bgpd: the owner of its vty socket.
@@ -94,7 +94,7 @@ void BgpWorker::Accept() {
   const bool known = ::stat(vty_.c_str(), &owner) == 0;
   auto connection = listener_->Accept(known ? owner.st_uid : static_cast<uid_t>(-1));
   if (!connection) return log::Warning("bgp feed: {}", connection.error().message);
-  if (!connection->has_value() || !repair_.wants_feed()) return;
+  if (!connection->has_value()) return;
   if (feed_) return log::Warning("bgp feed: a second connection while the first is open; refused");
   feed_.emplace(std::move(**connection));
   const Status watched = worker_.loop().Watch(feed_->fd(), [this] { Receive(); });
@@ -103,14 +103,14 @@ void BgpWorker::Accept() {
     return feed_.reset();
   }
   repair_.FeedOpened();
+  PollWhenDue();
 }
 
 void BgpWorker::Receive() {
   const auto open = feed_->Receive([this](const bmp::Message& message) { repair_.Pushed(message); });
   const auto gather = std::clamp<Clock::duration>(4 * last_tell_, kGather, kGatherMost);
   worker_.Soon(tell_scheduled_, [this] { Told(); }, gather);
-  if (!open || !*open) return CloseFeed(open ? "it has closed the connection" : open.error().message);
-  if (!repair_.wants_feed()) CloseFeed("it cannot be relied upon");
+  if (!open || !*open) CloseFeed(open ? "it has closed the connection" : open.error().message);
 }
 
 // bgpd may have gone, with its configuration: the audit is tried until another one is there.
@@ -125,26 +125,39 @@ void BgpWorker::Told() {
   const auto began = Clock::now();
   if (repair_.Tell()) events_.learned();
   last_tell_ = Clock::now() - began;
+  PollWhenDue();
 }
 
 void BgpWorker::Audit() {
   const bool broken = repair_.next_retry().has_value();
+  if (!listener_) Listen();  // who has the port may have gone
   const bool news = repair_.Audit();
   worker_.RetryAt(repair_.next_retry(), [this] { Audit(); });
   if (news) events_.learned();
   if (broken && !repair_.next_retry()) events_.right_again();
+  PollWhenDue();
 }
 
 void BgpWorker::Poll() {
   if (repair_.Poll()) events_.learned();
-  // connect(2) to a socket that nobody serves costs nothing. A bgpd that is back has lost its configuration.
-  if (!repair_.answers()) {
-    if (UnixStream::Connect(vty_, Clock::now())) Audit();
-    return;
+  // A bgpd that is back has lost its configuration.
+  const bool is_back = !repair_.answers() && UnixStream::Connect(vty_, Clock::now());
+  if (is_back || (repair_.answers() && repair_.audit_due())) Audit();
+  if (feed_ && repair_.answers()) {
+    if (const std::string why = repair_.feed_to_close(); !why.empty()) CloseFeed(why);
   }
-  if (repair_.audit_due()) Audit();
-  if (!feed_) return;
-  if (const std::string why = repair_.feed_to_close(); !why.empty()) CloseFeed(why);
+  PollWhenDue();
+}
+
+// Nothing is due: no timer runs.
+void BgpWorker::PollWhenDue() {
+  std::optional<Deadline> next = repair_.next_poll();
+  if (!repair_.answers()) next = engine::Earlier(next, After(kReconnect));
+  worker_.loop().Cancel(poll_due_);
+  poll_due_ = 0;
+  if (!next) return;
+  poll_due_ =
+      worker_.loop().After(std::max<Clock::duration>(*next - Clock::now(), kSoonest), [this] { Poll(); });
 }
 
 }  // namespace rail::raild

@@ -41,6 +41,7 @@ class BgpWorker {
   void CarrierBack(const engine::UplinkNews& news);
   void Solicit();
   void Poll();
+  void PollWhenDue();
   void WatchConnections();
   void Listen();
   void Accept();
@@ -56,6 +57,7 @@ class BgpWorker {
   bool audit_scheduled_ = false;
   bool solicit_scheduled_ = false;
   bool poll_scheduled_ = false;
+  event::TimerId poll_due_ = 0;
   std::unique_ptr<netlink::TcpMonitor> connections_;
   std::optional<bmp::Listener> listener_;
   std::optional<bmp::Feed> feed_;

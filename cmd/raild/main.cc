@@ -16,7 +16,7 @@ using namespace rail;
 // What must be right before anything is touched. Errors name the key or the file.
 Result<config::NodeConfig> ReadConfig(const config::Paths& paths) {
   RAIL_ASSIGN(config::NodeConfig config, config::Load(paths.config_file));
-  if (!config.api.listen.empty()) RAIL_TRY(raild::MutualTls(config.api));
+  if (!config.api.listen.empty()) RAIL_TRY(raild::CheckTlsFiles(config.api));
   return config;
 }
 

@@ -153,7 +153,7 @@ v1::GetNodeResponse GetNode(const NodeView& view) {
   node.set_hostname(ValidUtf8(view.hostname));
   node.set_version(view.raild_version);
   SetTime(*node.mutable_started(), view.started_ms);
-  node.set_learning(view.learning_by_push ? v1::NodeInfo::PUSH : v1::NodeInfo::POLL);
+  node.set_bmp_up(view.bmp_up);
   for (const engine::Health& health : view.health) {
     v1::HealthPart& part = *node.add_health();
     part.set_part(health.part);

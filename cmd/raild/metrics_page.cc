@@ -53,7 +53,7 @@ void AddRail(Exposition& page, const engine::RailView& rail) {
 }
 
 void AddLearned(Exposition& page, const NodeView& view) {
-  page.Add(metrics::kLearningByPush, {}, view.learning_by_push);
+  page.Add(metrics::kBmpUp, {}, view.bmp_up);
   page.Add(metrics::kLearningComplete, {}, view.learning_complete);
   page.Add(metrics::kRemotes, {}, view.remote_counts.known);
   page.Add(metrics::kContested, {}, view.remote_counts.contested);

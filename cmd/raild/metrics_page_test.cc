@@ -30,7 +30,7 @@ engine::AttachmentView Attachment(int64_t id, const std::string& rail, const std
 NodeView Sample() {
   NodeView view{.version = 5, .raild_version = "0.1.0", .started_ms = 1732193279125};
   view.rdma = engine::RdmaMode::kExclusive;
-  view.learning_by_push = true;
+  view.bmp_up = true;
   view.health = {{.part = "bgp", .ok = true, .failures = 2},
                  {.part = "rail rail0", .ok = false, .problem = "Open vSwitch has gone", .failures = 1}};
   engine::RailView& rail = view.rails.emplace_back();
@@ -109,7 +109,7 @@ railcni_bgp_session_state{rail="rail0",state="none"} 0
 railcni_bgp_session_state{rail="rail0",state="other"} 0
 railcni_bgp_prefixes_received{rail="rail0"} 7
 railcni_bgp_prefixes_sent{rail="rail0"} 3
-railcni_learning_by_push 1
+railcni_bmp_up 1
 railcni_learning_complete 0
 railcni_remotes 100000
 railcni_contested_addresses 1

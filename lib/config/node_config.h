@@ -66,7 +66,7 @@ struct Bgp {
   uint32_t asn = 0;            // 1..4294967295
   IpAddress router_id;         // IPv4
   uint32_t community_asn = 0;  // the first word of every large community of ours
-  uint16_t bmp_port = 11019;   // where raild listens for bgpd, on the loopback; 0: it asks bgpd instead
+  uint16_t bmp_port = 11019;   // where bgpd pushes what it learns (BMP), on the loopback
 };
 
 struct Ovs {

@@ -235,7 +235,7 @@ class Parser {
     bgp.manage = object.BoolOr("manage", true);
     bgp.asn = static_cast<uint32_t>(object.Uint("asn", 1, UINT32_MAX));
     bgp.community_asn = static_cast<uint32_t>(object.Uint("community_asn", 1, UINT32_MAX));
-    if (object.Has("bmp_port")) bgp.bmp_port = static_cast<uint16_t>(object.Uint("bmp_port", 0, UINT16_MAX));
+    if (object.Has("bmp_port")) bgp.bmp_port = static_cast<uint16_t>(object.Uint("bmp_port", 1, UINT16_MAX));
     const auto router_id = [](std::string_view text) {
       const auto address = IpAddress::Parse(text);
       return address && !address->is_v6() && !address->is_unspecified();

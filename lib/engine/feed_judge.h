@@ -31,6 +31,8 @@ class FeedJudge {
   void Opened() { lost_ = to_close_ = false; }
   void SessionLost() { lost_ = true; }
   bool IsDue(Deadline now) const { return !to_close_ && (lost_ || (again_ && now >= *again_)); }
+  // When it is due next, unless a session is lost before.
+  std::optional<Deadline> next() const { return to_close_ ? std::nullopt : again_; }
 
   // `sessions`: all of bgpd's, by interface. While one is being cleared nothing is judged: what it had told is not queued yet.
   // `table_version`: of bgpd; what has not changed cannot be held back.

@@ -119,7 +119,8 @@ NodeView Picture::Compose(const Record& record) const {
   view.raild_version = identity_.raild_version;
   view.started_ms = identity_.started_ms;
   view.rdma = rdma_;
-  view.learning_by_push = learned_->by_push;
+  view.bmp_up = learned_->bmp_up;
+  view.bmp_ambiguous = learned_->bmp_ambiguous;
   view.learning_complete = learned_->complete;
   view.repairs_by_cause = repairs_;
   for (const auto& [cause, count] : repairs_) view.repairs += count;

@@ -32,8 +32,9 @@ struct NodeIdentity {
 struct Learned {
   RemoteTable remotes;
   std::map<std::string, frr::Session> sessions;  // by interface
-  bool complete = false;  // a whole table was learned over settled sessions since the start
-  bool by_push = false;
+  bool complete = false;       // a whole table was learned over settled sessions since the start
+  bool bmp_up = false;         // bgpd pushes
+  bool bmp_ambiguous = false;  // two of its sessions are the same to BMP
 };
 
 // What the last round has seen of a rail's bridge.

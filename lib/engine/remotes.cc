@@ -32,16 +32,23 @@ bool CanBeAPods(const IpAddress& address) {
 
 void Remotes::FeedOpened(Deadline now, bool settling) {
   FeedClosed(now);
-  if (poll_) MarkStale(*poll_, now);
+  // While nothing is pushed no time passes for what was learned: nobody could say what is left of it.
+  const Clock::duration missed = now - *closed_;
+  complete_by_ += missed;
+  for (PeerState& peer : peers_) {
+    if (peer.stale_until) *peer.stale_until += missed;
+    peer.told = peer.twice = peer.in_doubt = false;
+  }
+  closed_.reset();
   feed_settling_ = settling;
-  ambiguous_ = false;
   malformed_.clear();
   post_policy_.clear();
 }
 
 void Remotes::FeedClosed(Deadline now) {
+  if (closed_) return;
+  closed_ = now;
   for (PeerIndex i = 0; i < peers_.size(); ++i) {
-    if (i == poll_) continue;
     peers_[i].up = peers_[i].settled = false;
     MarkStale(i, now);
   }
@@ -75,8 +82,10 @@ void Remotes::PeerUp(const bmp::Message& message, Deadline now, int64_t unix_ms)
   if (!index) return;
   PeerState& peer = peers_[*index];
   if (peer.up && (peer.local_port != message.local_port || peer.remote_port != message.remote_port)) {
-    ambiguous_ = news_ = true;
+    peer.twice = news_ = true;
   }
+  // At a connection's beginning all sessions come before the first route.
+  if (peer.twice && peer.told) peer.in_doubt = true;
   session_news_ = true;
   // The session may be much older than the connection that tells us of it. A clock that was set makes it young.
   const int64_t age = message.since_ms > 0 ? unix_ms - message.since_ms : 0;
@@ -89,6 +98,18 @@ void Remotes::PeerUp(const bmp::Message& message, Deadline now, int64_t unix_ms)
   peer.remote_port = message.remote_port;
   peer.dump_awaited = {message.families.begin(), message.families.end()};
   MarkStale(*index, now);
+}
+
+bool Remotes::ambiguous() const {
+  return std::ranges::any_of(peers_, &PeerState::twice);
+}
+
+void Remotes::NotAmbiguous() {
+  for (PeerState& peer : peers_) peer.twice = peer.in_doubt = false;
+}
+
+bool Remotes::in_doubt() const {
+  return std::ranges::any_of(peers_, &PeerState::in_doubt);
 }
 
 void Remotes::Owes(const IpAddress& leaf, bool end_of_rib, Deadline now) {
@@ -119,6 +140,7 @@ void Remotes::Routes(const bmp::Message& message, Deadline now) {
   if (!index) return;
   const bmp::Update& update = message.update;
   PeerState& peer = peers_[*index];
+  peer.told = true;
   if (now - peer.window >= kWindow) {
     peer.in_window_before = now - peer.window < 2 * kWindow ? peer.in_window : 0;
     peer.window = now;
@@ -143,30 +165,6 @@ void Remotes::Routes(const bmp::Message& message, Deadline now) {
   if (peer.dump_awaited.empty() && !peer.settling) Settle(now);
 }
 
-void Remotes::TakeTable(const std::vector<frr::Remote>& heard, bool keep, Deadline now) {
-  const PeerIndex poll = PollIndex();
-  MarkStale(poll, now);
-  for (const frr::Remote& remote : heard) {
-    if (CanBeAPods(remote.address)) SetPath(remote.address, {remote.tenant, remote.rail_index, poll, false});
-  }
-  if (keep) {
-    // What is lost after all was heard again has its whole time before it.
-    const auto is_stale = [&](const Path& path) { return path.peer == poll && path.stale; };
-    const bool some_are = std::ranges::any_of(
-        paths_, [&](const auto& entry) { return std::ranges::any_of(entry.second, is_stale); });
-    if (!some_are) peers_[poll].stale_until.reset();
-    return;
-  }
-  std::set<PeerIndex> all;
-  for (PeerIndex i = 0; i < peers_.size(); ++i) all.insert(i);
-  DropStale(all);
-  if (!complete_) complete_ = news_ = true;
-}
-
-void Remotes::TableLost(Deadline now) {
-  if (poll_) MarkStale(*poll_, now);
-}
-
 // What bgpd has heard before an End-of-RIB it may push after that.
 Deadline Remotes::SettlesAt(const PeerState& peer) {
   if (!peer.settling || peer.owes_end) return peer.heard_up + kOwed;
@@ -174,7 +172,7 @@ Deadline Remotes::SettlesAt(const PeerState& peer) {
 }
 
 bool Remotes::IsDue(const PeerState& peer, Deadline now) const {
-  if (!peer.up || peer.settled) return false;
+  if (!peer.up || peer.settled || peer.in_doubt) return false;
   if (peer.dump_awaited.empty() && !peer.settling) return true;
   // Without the end of a dump that could be relied upon: when it has been up for long enough and is not busy.
   if (now < SettlesAt(peer)) return false;
@@ -182,6 +180,7 @@ bool Remotes::IsDue(const PeerState& peer, Deadline now) const {
 }
 
 void Remotes::Settle(Deadline now) {
+  if (closed_) return;
   std::set<PeerIndex> due;
   for (PeerIndex i = 0; i < peers_.size(); ++i) {
     PeerState& peer = peers_[i];
@@ -212,11 +211,12 @@ void Remotes::CompleteIfSettled() {
 }
 
 std::optional<Deadline> Remotes::next_settle() const {
+  if (closed_) return std::nullopt;
   std::optional<Deadline> next;
   if (!complete_) next = complete_by_;
   const auto earlier = [&](Deadline at) { next = next ? std::min(*next, at) : at; };
   for (const PeerState& peer : peers_) {
-    if (peer.up && !peer.settled) earlier(std::max(SettlesAt(peer), peer.window + kWindow));
+    if (peer.up && !peer.settled && !peer.in_doubt) earlier(std::max(SettlesAt(peer), peer.window + kWindow));
     if (peer.stale_until) earlier(*peer.stale_until);
   }
   return next;
@@ -247,14 +247,6 @@ std::optional<Remotes::PeerIndex> Remotes::IndexOf(const bmp::Peer& peer) {
   peers_.push_back({.peer = peer});
   index_.emplace(peer, index);
   return index;
-}
-
-Remotes::PeerIndex Remotes::PollIndex() {
-  if (!poll_) {
-    poll_ = static_cast<PeerIndex>(peers_.size());
-    peers_.push_back({});
-  }
-  return *poll_;
 }
 
 void Remotes::MarkStale(PeerIndex index, Deadline now) {
@@ -314,6 +306,10 @@ void Remotes::RemovePath(const IpAddress& address, PeerIndex peer, Deadline now)
   if (path == it->second.end()) return;
   // bgpd withdraws, after a session has come up again, what it has not heard again yet: that is not news of the leaf.
   if (path->stale && (now - peers_[peer].heard_up < kSettled || peers_[peer].owes_end)) return;
+  if (peers_[peer].twice) {
+    peers_[peer].in_doubt = true;
+    return;
+  }
   const Claim before = ClaimOf(it->second);
   it->second.erase(path);
   Changed(address, before, ClaimOf(it->second));

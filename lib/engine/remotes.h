@@ -1,8 +1,7 @@
-// What BGP has told about pods elsewhere, per peer: pushed by BMP, or read from bgpd's table as a whole.
+// What BGP has told about pods elsewhere, per peer, as bgpd pushes it (BMP).
 //
 // Use:      Remotes remotes(community_asn, rails, now);
-//           remotes.FeedOpened(now);  remotes.Take(message, now, unix_ms);  remotes.FeedClosed(now);     // BMP
-//           remotes.TakeTable(heard, keep, now);  remotes.TableLost(now);                                // polling
+//           remotes.FeedOpened(now);  remotes.Take(message, now, unix_ms);  remotes.FeedClosed(now);
 //           remotes.Settle(now);                    // forgets what is due; next_settle() says when the next is
 //           if (remotes.TakeNews()) Publish(remotes.table());
 // Threads:  one; a table never changes
@@ -47,6 +46,7 @@ class Remotes {
   // FRR's bgpd holds its first update for 1 s and 50 ms for each of its neighbours, 10 s at most (bgp_updgrp.h). What owes the end
   // of something for that long will not send it.
   static constexpr std::chrono::seconds kOwed{30};
+  // Counts while bgpd pushes: without that nobody can say what is left, and nothing is forgotten.
   static constexpr std::chrono::seconds kStale{120};
   static constexpr size_t kMaxAddresses = 1'000'000;
   static constexpr size_t kMaxPeers = 512;
@@ -54,7 +54,11 @@ class Remotes {
   // `rails`: how many sessions with leaves this node has when all is well. `own_asn`: what bgpd drops a route for (RFC 4271 section
   // 9.1.2); it pushes what it has heard before that, and a leaf tells a node its own routes too. 0: none.
   Remotes(uint32_t community_asn, size_t rails, Deadline now, uint32_t own_asn = 0)
-      : community_asn_(community_asn), rails_(rails), own_asn_(own_asn), complete_by_(now + kStale) {}
+      : community_asn_(community_asn),
+        rails_(rails),
+        own_asn_(own_asn),
+        closed_(now),
+        complete_by_(now + kStale) {}
 
   // A new connection of bgpd: everything is stale until it is heard again. `settling`: bgpd's own tables may be filling.
   void FeedOpened(Deadline now, bool settling = false);
@@ -66,20 +70,18 @@ class Remotes {
   // Whether that is to be asked again.
   bool AwaitsEndOfRib() const;
 
-  // All that bgpd's table holds. `keep`: what is not in it any more is stale, not gone.
-  void TakeTable(const std::vector<frr::Remote>& heard, bool keep, Deadline now);
-  // It cannot be read: what it held is stale until it can.
-  void TableLost(Deadline now);
-
   void Settle(Deadline now);
   std::optional<Deadline> next_settle() const;
 
   // A whole table has been learned over settled sessions since the start, or they have not settled within kStale of it.
   bool complete() const { return complete_; }
-  // Two sessions that BMP does not tell apart: what one withdraws the other may still have. Push cannot be relied upon.
-  bool ambiguous() const { return ambiguous_; }
+  // Peers that BMP does not tell apart: two sessions with a leaf of the same address, AS and identifier. What one withdraws the
+  // other may still have, so it stays.
+  bool ambiguous() const;
   // It was one session that ended without a word (its neighbour was removed) and another in its place.
-  void NotAmbiguous() { ambiguous_ = false; }
+  void NotAmbiguous();
+  // Such a peer has withdrawn something, or came up amid the connection: the next one tells what is left.
+  bool in_doubt() const;
   // What keeps us from taking in all that was told, a sentence; "" nothing.
   std::string problem() const;
   // Sessions have come up or gone since the last call.
@@ -103,6 +105,9 @@ class Remotes {
     bool settled = false;
     bool settling = false;  // its session or bgpd's configuration is young: the end of a dump says little
     bool owes_end = false;  // its leaf has not told all yet, and will say when
+    bool told = false;      // something of it has come since the connection was opened
+    bool twice = false;     // two sessions, as far as can be told
+    bool in_doubt = false;  // which of its routes are left is to be told anew
     Deadline ended;         // when it was seen to have
     Deadline heard_up;
     std::set<bmp::Family> dump_awaited;
@@ -123,7 +128,6 @@ class Remotes {
   void PeerDown(const bmp::Message& message, Deadline now);
   void Routes(const bmp::Message& message, Deadline now);
   std::optional<PeerIndex> IndexOf(const bmp::Peer& peer);
-  PeerIndex PollIndex();
   void MarkStale(PeerIndex peer, Deadline now);
   void DropStale(const std::set<PeerIndex>& peers);
   bool IsDue(const PeerState& peer, Deadline now) const;
@@ -139,10 +143,10 @@ class Remotes {
   const uint32_t community_asn_;
   const size_t rails_;
   const uint32_t own_asn_;
-  const Deadline complete_by_;  // whatever sessions are missing then
+  std::optional<Deadline> closed_;  // since when nothing is pushed; nothing: bgpd's connection is open
+  Deadline complete_by_;            // whatever sessions are missing then
   std::vector<PeerState> peers_;
   std::map<bmp::Peer, PeerIndex> index_;
-  std::optional<PeerIndex> poll_;
   std::map<IpAddress, Paths> paths_;
   std::map<tenancy::TenantId, RemoteSet> by_tenant_;
   std::map<IpAddress, std::set<tenancy::TenantId>> contested_;
@@ -150,7 +154,6 @@ class Remotes {
   RemoteTable table_;
   bool feed_settling_ = false;
   bool complete_ = false;
-  bool ambiguous_ = false;
   bool news_ = false;
   bool session_news_ = false;
   std::string malformed_;

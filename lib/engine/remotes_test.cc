@@ -373,7 +373,37 @@ TEST_F(RemotesTest, WithoutAllSessionsItIsCompleteWhenTheTimeIsOver) {
   EXPECT_TRUE(remotes.complete());
 }
 
-TEST_F(RemotesTest, WithoutBgpdToo) {
+TEST_F(RemotesTest, TimeDoesNotPassWhileNothingIsPushed) {
+  EXPECT_EQ(remotes.next_settle(), std::nullopt);
+  Pass(2 * Remotes::kStale);
+  remotes.Settle(now);
+  EXPECT_FALSE(remotes.complete());
+  remotes.FeedOpened(now);
+  Up(kLeaf0);
+  Announce(kLeaf0, "10.0.3.7", 7);
+  Pass(seconds(100));
+  Down(kLeaf0);
+  Pass(seconds(10));
+  remotes.FeedClosed(now);
+  EXPECT_EQ(remotes.next_settle(), std::nullopt);
+  Pass(2 * Remotes::kStale);
+  remotes.Settle(now);
+  EXPECT_FALSE(remotes.complete());
+  EXPECT_THAT(Known(), ElementsAre("10.0.3.7 7"));
+  remotes.FeedOpened(now);
+  EXPECT_EQ(remotes.next_settle(), now + seconds(10)) << "110 s of its 120 have passed";
+  Pass(seconds(10));
+  remotes.Settle(now);
+  EXPECT_TRUE(remotes.complete());
+  EXPECT_THAT(Known(), ElementsAre("10.0.3.7 7"));
+  EXPECT_EQ(remotes.next_settle(), now + seconds(100));
+  Pass(seconds(100));
+  remotes.Settle(now);
+  EXPECT_THAT(Known(), IsEmpty());
+}
+
+TEST_F(RemotesTest, IsCompleteInTheEndThoughNoSessionComesUp) {
+  remotes.FeedOpened(now);
   EXPECT_EQ(remotes.next_settle(), now + Remotes::kStale);
   Pass(Remotes::kStale - milliseconds(1));
   remotes.Settle(now);
@@ -384,13 +414,55 @@ TEST_F(RemotesTest, WithoutBgpdToo) {
   EXPECT_TRUE(remotes.TakeNews());
 }
 
-TEST_F(RemotesTest, SessionsThatLookTheSameAreSaid) {
+TEST_F(RemotesTest, OfTwoSessionsThatLookAlikeNothingIsForgottenBeforeANewConnection) {
   Settle();
   EXPECT_FALSE(remotes.ambiguous());
   Up(kLeaf0);
   EXPECT_TRUE(remotes.ambiguous());
+  EXPECT_FALSE(remotes.in_doubt()) << "a connection begins with its sessions";
+  Announce(kLeaf0, "10.0.3.7", 7);
+  Announce(kLeaf0, "10.0.3.8", 7);
+  Announce(kLeaf1, "10.0.3.9", 7);
+  EndBoth();
+  EXPECT_TRUE(remotes.complete());
+  Withdraw(kLeaf1, "10.0.3.9");
+  EXPECT_FALSE(remotes.in_doubt());
+  Withdraw(kLeaf0, "10.0.3.7");
+  EXPECT_TRUE(remotes.in_doubt());
+  EXPECT_THAT(Known(), ElementsAre("10.0.3.7 7", "10.0.3.8 7"));
   remotes.FeedOpened(now);
   EXPECT_FALSE(remotes.ambiguous());
+  EXPECT_FALSE(remotes.in_doubt());
+  Up(kLeaf0);
+  Up(kLeaf0);
+  Announce(kLeaf0, "10.0.3.8", 7);
+  EndBoth();
+  EXPECT_THAT(Known(), ElementsAre("10.0.3.8 7"));
+}
+
+// bgpd pushes what the new one has, and no end of it: it says nothing of what the other still has.
+TEST_F(RemotesTest, ASecondSessionThatLooksLikeTheFirstTakesNothingFromIt) {
+  Settle();
+  Announce(kLeaf0, "10.0.3.7", 7);
+  EndBoth();
+  Up(kLeaf0, milliseconds(0));
+  EXPECT_TRUE(remotes.in_doubt());
+  Pass(Remotes::kOwed);
+  remotes.Settle(now);
+  EXPECT_THAT(Known(), ElementsAre("10.0.3.7 7"));
+}
+
+TEST_F(RemotesTest, ASessionInThePlaceOfOneThatEndedWithoutAWordIsNotTwo) {
+  Settle();
+  Announce(kLeaf0, "10.0.3.7", 7);
+  EndBoth();
+  Up(kLeaf0, milliseconds(0));
+  EXPECT_TRUE(remotes.ambiguous());
+  remotes.NotAmbiguous();
+  EXPECT_FALSE(remotes.ambiguous());
+  Pass(Remotes::kSettled + seconds(1));
+  remotes.Settle(now);
+  EXPECT_THAT(Known(), IsEmpty());
 }
 
 TEST_F(RemotesTest, SaysWhatItCannotRead) {
@@ -420,70 +492,6 @@ TEST_F(RemotesTest, ATableThatIsHandedOutNeverChanges) {
   EXPECT_EQ(after.by_tenant.at({0, 7})->size(), 2U);
   EXPECT_EQ(before.by_tenant.at({0, 9}), after.by_tenant.at({0, 9}))
       << "a tenant that has not changed shares its set";
-}
-
-// Polling.
-
-std::vector<frr::Remote> Heard(const std::vector<std::string>& addresses, uint64_t tenant = 7) {
-  std::vector<frr::Remote> heard;
-  for (const std::string& address : addresses) heard.push_back({Ip(address), {0, tenant}, 0, "br-rail0"});
-  return heard;
-}
-
-TEST_F(RemotesTest, TakesAWholeTable) {
-  remotes.TakeTable(Heard({"10.0.3.7", "10.0.3.8"}), false, now);
-  EXPECT_TRUE(remotes.complete());
-  EXPECT_TRUE(remotes.TakeNews());
-  remotes.TakeTable(Heard({"10.0.3.7", "10.0.3.8"}), false, now);
-  EXPECT_FALSE(remotes.TakeNews()) << "the same again";
-  remotes.TakeTable(Heard({"10.0.3.7"}), true, now);
-  EXPECT_THAT(Known(), ElementsAre("10.0.3.7 7", "10.0.3.8 7"));
-  remotes.TakeTable(Heard({"10.0.3.7"}), false, now);
-  EXPECT_THAT(Known(), ElementsAre("10.0.3.7 7"));
-}
-
-TEST_F(RemotesTest, ATableThatCannotBeReadAnyMoreIsForgottenInTheEnd) {
-  remotes.TableLost(now);  // there was none yet
-  remotes.TakeTable(Heard({"10.0.3.7", "10.0.3.8"}), false, now);
-  remotes.TableLost(now);
-  Pass(Remotes::kStale / 2);
-  remotes.TableLost(now);
-  Pass(Remotes::kStale / 2 - milliseconds(1));
-  remotes.Settle(now);
-  EXPECT_THAT(Known(), ElementsAre("10.0.3.7 7", "10.0.3.8 7"));
-  remotes.TakeTable(Heard({"10.0.3.7"}), true, now);
-  Pass(milliseconds(1));
-  remotes.Settle(now);
-  EXPECT_THAT(Known(), ElementsAre("10.0.3.7 7")) << "that one was read again";
-}
-
-TEST_F(RemotesTest, ATableThatIsLostAgainHasItsWholeTimeAgain) {
-  remotes.TakeTable(Heard({"10.0.3.7"}), false, now);
-  remotes.TableLost(now);
-  Pass(seconds(60));
-  remotes.TakeTable(Heard({"10.0.3.7"}), true, now);
-  remotes.TableLost(now);
-  Pass(Remotes::kStale - milliseconds(1));
-  remotes.Settle(now);
-  EXPECT_THAT(Known(), ElementsAre("10.0.3.7 7"));
-  Pass(milliseconds(1));
-  remotes.Settle(now);
-  EXPECT_THAT(Known(), IsEmpty());
-}
-
-TEST_F(RemotesTest, GoesFromPushToPollingAndBackWithoutALoss) {
-  Settle();
-  Announce(kLeaf0, "10.0.3.7", 7);
-  EndBoth();
-  remotes.FeedClosed(now);
-  remotes.TakeTable(Heard({"10.0.3.7"}), false, now);
-  EXPECT_THAT(Known(), ElementsAre("10.0.3.7 7"));
-  Settle();
-  Announce(kLeaf0, "10.0.3.7", 7);
-  EndBoth();
-  EXPECT_THAT(Known(), ElementsAre("10.0.3.7 7"));
-  Withdraw(kLeaf0, "10.0.3.7");
-  EXPECT_THAT(Known(), IsEmpty()) << "what the last poll had said does not keep it";
 }
 
 }  // namespace

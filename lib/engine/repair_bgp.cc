@@ -11,8 +11,10 @@ namespace {
 using state::Attachment;
 using state::Phase;
 
-// The same for what is polled as for what is pushed.
-constexpr std::chrono::seconds kStale = Remotes::kStale;
+// What bgpd tells nobody (its End-of-RIB, counters, a session that is being cleared) is asked so often while it is awaited.
+constexpr std::chrono::milliseconds kAskInterval{250};
+// So often is its connection opened anew because of sessions that BMP does not tell apart: each time bgpd dumps its table.
+constexpr std::chrono::seconds kInDoubt{30};
 // bgpd tries to connect every second at the latest.
 constexpr std::chrono::seconds kFeedDue{4};
 // A leaf's port may need some seconds (autonegotiation, duplicate address detection) before it hears anything.
@@ -49,28 +51,53 @@ bool BgpRepair::Audit() {
   if (config_.bgp.manage && (before || before.error().code != Code::kTransient)) {
     note("bgp sessions", BgpBase(edges, config_.rails));
   }
-  if (feed_port_)
-    picture_.Note("bgp feed", Feed(edges));  // polling works as well: no reason to try again sooner
+  feed_configured_ = EnsureFeed(edges);
+  // A bgpd without the module is helped by a new bgpd alone: no reason to try again sooner.
+  if (whole && !feed_configured_ && feed_configured_.error().code == Code::kTransient)
+    whole = feed_configured_;
+  picture_.Note("bgp feed", FeedHealth());
   if (whole) {
     backoff_.Right();
   } else {
     backoff_.Failed();
   }
-  const bool news = LearnAndTell(edges);
+  const bool news = AskAndTell(edges);
   picture_.Publish(store_);
   return news;
 }
 
 bool BgpRepair::Poll() {
-  remotes_.Settle(deps_.now());
-  const bool something_to_ask =
-      Polling() || sessions_outdated_ || remotes_.AwaitsEndOfRib() || FeedToBeJudged();
-  const bool too_soon = poll_backoff_.next() && !poll_backoff_.Due();
-  if (!answers_ || !something_to_ask || too_soon) return Tell();
+  const bool something_to_ask = sessions_outdated_ || remotes_.AwaitsEndOfRib() || FeedToBeJudged();
+  const bool too_soon = ask_backoff_.next() && !ask_backoff_.Due();
+  if (!answers_ || !something_to_ask || too_soon) {
+    remotes_.Settle(deps_.now());
+    return Tell();
+  }
   Edges edges(deps_.openers(config_), After(kRoundLimit));
-  if (!LearnAndTell(edges)) return false;
+  if (!AskAndTell(edges)) return false;
   picture_.Publish(store_);
   return true;
+}
+
+std::optional<Deadline> BgpRepair::next_poll() const {
+  const Deadline now = deps_.now();
+  std::optional<Deadline> next = remotes_.next_settle();
+  const auto at = [&](Deadline when) { next = Earlier(next, when); };
+  const auto expires = [&](Deadline when) {
+    if (now < when) at(when);
+  };
+  if (!feed_open_ && feed_due_) expires(*feed_due_);
+  if (contested_since_) expires(*contested_since_ + kContested);
+  if (!answers_) return next;
+  if (feed_open_ && remotes_.in_doubt()) at(feed_opened_ + kInDoubt);
+  if (ask_backoff_.next()) {
+    at(*ask_backoff_.next());
+  } else if (sessions_outdated_ || remotes_.AwaitsEndOfRib() || FeedToBeJudged()) {
+    at(asked_ + kAskInterval);
+  } else if (feed_open_ && judge_.next()) {
+    at(*judge_.next());
+  }
+  return next;
 }
 
 bool BgpRepair::CarrierBack(const std::vector<std::string>& rails, Deadline seen) {
@@ -113,36 +140,43 @@ bool BgpRepair::Solicit() {
   return !solicit_.empty();
 }
 
-bool BgpRepair::Polling() const {
-  return !feed_open_ && (!feed_due_ || deps_.now() >= *feed_due_);
+bool BgpRepair::FeedIsUp() const {
+  return feed_open_ || (feed_due_ && deps_.now() < *feed_due_);
 }
 
 // What keeps bgpd from pushing is tried again with every audit: it may be another bgpd by then.
-Status BgpRepair::Feed(Edges& edges) {
-  const auto polling = [](const std::string& why) {
-    return Fail(Code::kUnsupported, "remotes are learned by asking bgpd four times a second: " + why);
-  };
-  if (!why_no_feed_.empty()) return polling(why_no_feed_);
+Status BgpRepair::EnsureFeed(Edges& edges) {
+  if (!why_no_feed_.empty()) return {};
   RAIL_ASSIGN(frr::Bgp * bgp, edges.Bgp());
   std::vector<frr::RailPeer> rails;
   for (const config::Rail& rail : config_.rails) rails.push_back({rail.name, rail.index, rail.bridge});
-  const auto sent = bgp->EnsureFeed(rails, *feed_port_, config_.bgp.manage, edges.CallDeadline());
+  const auto sent = bgp->EnsureFeed(rails, config_.bgp.bmp_port, config_.bgp.manage, edges.CallDeadline());
   if (!sent) {
     feed_due_.reset();
-    if (sent.error().code == Code::kTransient) return tl::make_unexpected(sent.error());
-    return polling(sent.error().message);
+    return tl::make_unexpected(sent.error());
   }
   feed_settling_ = feed_settling_ || *sent;
   if (!feed_open_ && (*sent || !feed_due_)) feed_due_ = deps_.now() + kFeedDue;
-  if (!Polling()) return {};
-  return polling("it has not connected to 127.0.0.1 port " + std::to_string(*feed_port_));
+  return {};
+}
+
+Status BgpRepair::FeedHealth() const {
+  std::string why = why_no_feed_;
+  if (why.empty() && !feed_configured_) why = feed_configured_.error().message;
+  if (why.empty()) {
+    if (FeedIsUp()) return {};
+    why = "bgpd has not connected to 127.0.0.1 port " + std::to_string(config_.bgp.bmp_port);
+  }
+  if (feed_open_) return Fail(Code::kInvalid, "what bgpd pushes (BMP): " + why);
+  return Fail(Code::kUnsupported, "nothing new is learned, and what was learned stays: " + why);
 }
 
 void BgpRepair::FeedOpened() {
   log::Info("bgpd pushes what it learns");
-  remotes_.FeedOpened(deps_.now(), feed_settling_);
+  feed_opened_ = deps_.now();
+  remotes_.FeedOpened(feed_opened_, feed_settling_);
   feed_open_ = sessions_outdated_ = true;
-  feed_settling_ = false;
+  feed_settling_ = alike_ = false;
   judge_.Opened();
   feed_due_.reset();
   picture_.Note("bgp feed", {});
@@ -154,7 +188,6 @@ void BgpRepair::FeedClosed(const std::string& why) {
   feed_open_ = false;
   sessions_outdated_ = true;
   feed_due_ = deps_.now() + kFeedDue;
-  table_version_.reset();
 }
 
 void BgpRepair::Pushed(const bmp::Message& message) {
@@ -175,19 +208,19 @@ bool BgpRepair::Tell() {
   return true;
 }
 
-bool BgpRepair::LearnAndTell(Edges& edges) {
+bool BgpRepair::AskAndTell(Edges& edges) {
   bool changed = false;
-  const Status learned = Learn(edges, changed);
-  picture_.Note("bgp", learned);
-  if (learned) {
-    poll_backoff_.Right();
+  asked_ = deps_.now();
+  const Status asked = Ask(edges, changed);
+  picture_.Note("bgp", asked);
+  if (asked) {
+    ask_backoff_.Right();
   } else {
-    poll_backoff_.Failed();
-    // It may be another bgpd that answers next: its tables fill, and their versions count anew.
-    remotes_.TableLost(deps_.now());
-    table_version_.reset();
-    keep_until_.reset();
+    ask_backoff_.Failed();
+    sessions_outdated_ = true;
   }
+  // After asking: a leaf may owe its End-of-RIB.
+  remotes_.Settle(deps_.now());
   return TellIf(changed);
 }
 
@@ -210,17 +243,22 @@ bool BgpRepair::TellIf(bool changed) {
   // What is only said after a while is news when it is said.
   changed = changed || problem != told_problem_;
   told_problem_ = std::move(problem);
-  const bool by_push = !Polling();
-  changed = changed || by_push != told_by_push_;
-  told_by_push_ = by_push;
+  const bool bmp_up = FeedIsUp();
+  if (bmp_up != told_bmp_up_) picture_.Note("bgp feed", FeedHealth());
+  changed = changed || bmp_up != told_bmp_up_ || alike_ != told_ambiguous_;
+  told_bmp_up_ = bmp_up;
+  told_ambiguous_ = alike_;
   if (!remotes_.TakeNews() && !changed) return false;
   if (remotes_.complete() && !told_complete_) {
     told_complete_ = true;
     log::Info("{} remotes of {} tenants learned, {} ms after the start", table.known, table.by_tenant.size(),
               std::chrono::duration_cast<std::chrono::milliseconds>(deps_.now() - started_).count());
   }
-  picture_.SetLearned(std::make_shared<const engine::Learned>(engine::Learned{
-      .remotes = table, .sessions = sessions_, .complete = remotes_.complete(), .by_push = by_push}));
+  picture_.SetLearned(std::make_shared<const engine::Learned>(engine::Learned{.remotes = table,
+                                                                              .sessions = sessions_,
+                                                                              .complete = remotes_.complete(),
+                                                                              .bmp_up = bmp_up,
+                                                                              .bmp_ambiguous = alike_}));
   return true;
 }
 
@@ -299,16 +337,7 @@ Status BgpRepair::Announce(frr::Bgp& bgp, Edges& edges, const std::vector<frr::A
   return status;
 }
 
-bool BgpRepair::SessionsSettled() const {
-  return std::ranges::all_of(config_.rails, [&](const config::Rail& rail) {
-    const auto session = sessions_.find(rail.bridge);
-    return session != sessions_.end() && session->second.established() &&
-           std::chrono::milliseconds(session->second.uptime_ms) >=
-               (session->second.owes_end_of_rib ? Remotes::kOwed : Remotes::kSettled);
-  });
-}
-
-Status BgpRepair::Learn(Edges& edges, bool& changed) {
+Status BgpRepair::Ask(Edges& edges, bool& changed) {
   auto bgp = edges.Bgp();
   answers_ = bgp.has_value();
   if (!bgp) {
@@ -317,8 +346,7 @@ Status BgpRepair::Learn(Edges& edges, bool& changed) {
   }
   RAIL_TRY(Sessions(edges, changed));
   sessions_outdated_ = false;
-  RAIL_TRY(JudgeFeed(edges));
-  return Polling() ? Table(edges) : Status();
+  return JudgeFeed(edges);
 }
 
 Status BgpRepair::Sessions(Edges& edges, bool& changed) {
@@ -331,12 +359,12 @@ Status BgpRepair::Sessions(Edges& edges, bool& changed) {
     if (asked && std::ranges::find(*asked, known.first, &frr::Session::interface) != asked->end())
       return false;
     log::Info("bgp session on {}: {}", known.first, asked ? "removed" : "not known, bgpd does not answer");
-    if (known.second.established()) keep_until_.reset();
     if (asked) judge_.SessionLost();
     return true;
   });
   changed = changed || gone > 0;
   RAIL_ASSIGN(const std::vector<frr::Session> sessions, asked);
+  std::map<IpAddress, bool> owes;  // one leaf may have two sessions
   for (const frr::Session& session : sessions) {
     frr::Session& before = sessions_[session.interface];
     changed = changed || before.state != session.state ||
@@ -344,17 +372,12 @@ Status BgpRepair::Sessions(Edges& edges, bool& changed) {
               before.prefixes_sent != session.prefixes_sent || before.peer != session.peer;
     if (before.state != session.state) log::Info("bgp session on {}: {}", session.interface, session.state);
     // A session that went down and came back between two looks is younger than it was.
-    if (before.state != session.state || session.uptime_ms < before.uptime_ms) {
-      table_version_.reset();
-      // What it has told has its whole time before it, however long another session has been away.
-      if (before.established()) {
-        keep_until_.reset();
-        judge_.SessionLost();
-      }
-    }
-    if (session.peer) remotes_.Owes(*session.peer, session.owes_end_of_rib, deps_.now());
+    if (before.established() && (before.state != session.state || session.uptime_ms < before.uptime_ms))
+      judge_.SessionLost();
+    if (session.peer) owes[*session.peer] |= session.owes_end_of_rib;
     before = session;
   }
+  for (const auto& [leaf, end_of_rib] : owes) remotes_.Owes(leaf, end_of_rib, deps_.now());
   const bool all = std::ranges::all_of(config_.rails, [&](const config::Rail& rail) {
     return std::ranges::find(sessions, rail.bridge, &frr::Session::interface) != sessions.end();
   });
@@ -370,9 +393,7 @@ void BgpRepair::JudgeAmbiguity(const std::vector<frr::Session>& sessions) {
     return session.peer && !peers.insert(*session.peer).second;
   });
   if (!twice) return remotes_.NotAmbiguous();
-  why_no_feed_ =
-      "two of its sessions have a leaf of the same address, AS and identifier, and BMP does not tell them "
-      "apart";
+  alike_ = true;
 }
 
 Status BgpRepair::JudgeFeed(Edges& edges) {
@@ -384,30 +405,11 @@ Status BgpRepair::JudgeFeed(Edges& edges) {
 }
 
 std::string BgpRepair::feed_to_close() const {
-  if (!wants_feed()) return "it cannot be relied upon";
-  return judge_.to_close() ? "a session was lost, which may hold back what all others tell; it begins anew"
-                           : "";
-}
-
-// A restart of bgpd or a flap of a session empties bgpd's table for a moment. Pods keep talking meanwhile: a remote goes when
-// settled sessions no longer carry it, or when the sessions have not settled in time.
-Status BgpRepair::Table(Edges& edges) {
-  if (SessionsSettled()) {
-    keep_until_.reset();
-  } else if (!keep_until_) {
-    keep_until_ = deps_.now() + kStale;
-  }
-  const bool keep = keep_until_ && deps_.now() < *keep_until_;
-  if (keeping_ && !keep) table_version_.reset();
-
-  RAIL_ASSIGN(frr::Bgp * bgp, edges.Bgp());
-  RAIL_ASSIGN(const uint64_t table_version, bgp->TableVersion(edges.CallDeadline()));
-  if (table_version_ == table_version) return {};
-  RAIL_ASSIGN(const std::vector<frr::Remote> heard, bgp->Remotes(edges.CallDeadline()));
-  remotes_.TakeTable(heard, keep, deps_.now());
-  table_version_ = table_version;
-  keeping_ = keep;
-  return {};
+  if (judge_.to_close())
+    return "a session was lost, which may hold back what all others tell; it begins anew";
+  if (remotes_.in_doubt() && deps_.now() >= feed_opened_ + kInDoubt)
+    return "of two sessions that BMP does not tell apart one has changed; it begins anew";
+  return "";
 }
 
 }  // namespace rail::engine

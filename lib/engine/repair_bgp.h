@@ -1,9 +1,9 @@
 // raild's repair of bgpd's running configuration, and what it learns from bgpd.
 //
 // Use:      BgpRepair repair(config, deps, *store, picture);
-//           repair.Audit();                   // configuration, announcements, sessions, remotes: at start, every 30 s
-//           if (repair.Poll()) ...            // sessions and remotes; true: there is something new in the picture
-//           repair.OfferFeed(11019);  repair.FeedOpened();  repair.Pushed(message);  if (repair.Tell()) ...   // BMP
+//           repair.Audit();                   // configuration, announcements, sessions: at start, every 30 s
+//           repair.FeedOpened();  repair.Pushed(message);  if (repair.Tell()) ...   // BMP
+//           if (repair.Poll()) ...            // at next_poll(), and after an event; true: something is new in the picture
 // Threads:  one; the picture may be shared
 // Source:   README.md of this folder; DECISIONS 14 (what is kept while sessions are unsettled)
 #pragma once
@@ -24,18 +24,16 @@ class BgpRepair {
   BgpRepair(const config::NodeConfig& config, const Deps& deps, state::Store& store, Picture& picture);
 
   bool Audit();
-  // Several times a second: forgets what is due; asks bgpd while nothing is pushed, one that does not answer() with an Audit only.
+  // Forgets what is due; asks bgpd for its sessions when they may have changed, one that does not answer() with an Audit only.
   bool Poll();
+  // When Poll has something to do; nothing: after the next event. Of a bgpd that does not answer() it says nothing.
+  std::optional<Deadline> next_poll() const;
 
-  // Somebody listens on this port of the loopback for what bgpd pushes. Before the first Audit.
-  void OfferFeed(uint16_t port) { feed_port_ = port; }
-  // Nobody does, for this reason.
+  // Nobody listens on bgp.bmp_port of the loopback, for this reason; "": somebody does. bgpd is not told to push there meanwhile.
   void NoFeed(std::string why) { why_no_feed_ = std::move(why); }
-  // Whether a connection of bgpd is of use.
-  bool wants_feed() const { return why_no_feed_.empty(); }
   void FeedOpened();
   void FeedClosed(const std::string& why);
-  // Why this connection is of no use any more, and is to be closed; "" it is.
+  // Why this connection is of no use any more, and is to be closed, for bgpd to open another; "" it is.
   std::string feed_to_close() const;
   void Pushed(const bmp::Message& message);
   // After a row of Pushed: true: there is something new in the picture.
@@ -62,25 +60,24 @@ class BgpRepair {
   Status BgpBase(Edges& edges, const std::vector<config::Rail>& rails);
   Status Announcements(Edges& edges);
   Status Announce(frr::Bgp& bgp, Edges& edges, const std::vector<frr::Announcement>& missing);
-  Status Feed(Edges& edges);
-  // Sessions, and the whole table unless it is pushed.
-  Status Learn(Edges& edges, bool& changed);
+  Status EnsureFeed(Edges& edges);
+  Status FeedHealth() const;
+  Status Ask(Edges& edges, bool& changed);
   Status Sessions(Edges& edges, bool& changed);
-  Status Table(Edges& edges);
   void JudgeAmbiguity(const std::vector<frr::Session>& sessions);
   bool FeedToBeJudged() const { return feed_open_ && judge_.IsDue(deps_.now()); }
   Status JudgeFeed(Edges& edges);
-  bool LearnAndTell(Edges& edges);
+  bool AskAndTell(Edges& edges);
   bool TellIf(bool changed);
-  bool Polling() const;
-  bool SessionsSettled() const;
+  // Whether bgpd's connection is there, or is only being opened anew.
+  bool FeedIsUp() const;
 
   const config::NodeConfig& config_;
   const Deps deps_;
   state::Store& store_;
   Picture& picture_;
   Backoff backoff_{std::chrono::milliseconds(250), std::chrono::seconds(5)};
-  Backoff poll_backoff_{std::chrono::milliseconds(250), std::chrono::seconds(5)};
+  Backoff ask_backoff_{std::chrono::milliseconds(250), std::chrono::seconds(5)};
   bool answers_ = true;
   bool all_neighbours_ = false;  // every rail's was there when last asked
   bool audit_due_ = false;
@@ -89,24 +86,23 @@ class BgpRepair {
   Remotes remotes_;
   bool told_complete_ = false;
   std::string told_problem_;
-  bool told_by_push_ = false;
+  bool told_bmp_up_ = false;
+  bool told_ambiguous_ = false;
   std::map<std::string, frr::Session> sessions_;  // by interface
   bool sessions_outdated_ = true;
+  Deadline asked_;  // when bgpd was last asked for them
 
   std::map<std::string, Deadline> solicit_;  // interfaces of sessions that are waited for, and how long
 
-  std::optional<uint16_t> feed_port_;
-  std::string why_no_feed_;           // "": bgpd pushes, or should
+  std::string why_no_feed_;           // "": somebody listens
+  Status feed_configured_;            // that bgpd is told to push, when last looked
   std::optional<Deadline> feed_due_;  // bgpd was told to push and has until then to connect
   bool feed_open_ = false;
+  Deadline feed_opened_;        // the last time
+  bool alike_ = false;          // two of its sessions are the same to BMP
   bool feed_settling_ = false;  // bgpd was told something new about its feed since the last connection
   FeedJudge judge_;
   std::optional<Deadline> contested_since_;  // some addresses have two tenants
-
-  std::optional<uint64_t> table_version_;  // of what was polled; nothing: ask again
-  std::optional<Deadline>
-      keep_until_;        // while sessions are unsettled: when remotes that are not heard again go
-  bool keeping_ = false;  // some of what was polled may not be in bgpd's table now
 };
 
 }  // namespace rail::engine

@@ -101,7 +101,8 @@ struct NodeView {
   std::string hostname;
   std::string raild_version;
   int64_t started_ms = 0;          // Unix time
-  bool learning_by_push = false;   // BMP; false: polling
+  bool bmp_up = false;             // bgpd pushes what it learns; false: nothing new is learned
+  bool bmp_ambiguous = false;      // two of its sessions are the same to BMP
   bool learning_complete = false;  // a whole table was learned since the start
   RdmaMode rdma = RdmaMode::kUnknown;
   std::vector<Health> health;

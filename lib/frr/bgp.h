@@ -1,4 +1,4 @@
-// bgpd: announce and withdraw the addresses of pods, learn those of others, keep the base configuration.
+// bgpd: announce and withdraw the addresses of pods, keep the base configuration, have those of others pushed.
 //
 // Use:      RAIL_ASSIGN(auto bgp, VtyBgp::Open({.run_dir = "/run/frr", .asn = 4200000001, ...}, deadline));
 //           RAIL_TRY(bgp->Announce({.address = a, .rail = "rail0", .rail_index = 0, .tenant = id},
@@ -104,10 +104,6 @@ class Bgp {
 
   // All interface (unnumbered) sessions. No BGP instance: empty.
   virtual Result<std::vector<Session>> Sessions(Deadline deadline) = 0;
-
-  // The pods' addresses that others announce, both families, by address. Costly: bgpd writes out its whole
-  // table and does nothing else meanwhile (20,000 routes: 18 MB). Ask TableVersion first.
-  virtual Result<std::vector<Remote>> Remotes(Deadline deadline) = 0;
 
   // A number that is the same as before when nothing in bgpd's tables has changed since; it has no other
   // meaning. Our own announcements change it too. Compare numbers of one session only: a new bgpd counts from

@@ -88,8 +88,7 @@ Result<Vty> Vty::Open(const std::string& path, Deadline deadline) {
   return vty;
 }
 
-Result<uint8_t> Vty::Run(std::string_view line, Deadline deadline,
-                         const std::function<void(const Pieces&)>& read) {
+Result<Vty::Reply> Vty::Ask(std::string_view line, Deadline deadline) {
   RAIL_TRY(CheckLine(line));
   if (broken_)
     return Fail(Code::kTransient,
@@ -99,65 +98,22 @@ Result<uint8_t> Vty::Run(std::string_view line, Deadline deadline,
   // Until the reply is complete: whatever is left of it would be taken for the next one.
   broken_ = true;
   RAIL_TRY(stream_.Write(frame, deadline));
-
   ReplyDecoder decoder;
   std::vector<char> buffer(64 << 10);
-  std::string piece;
-  bool complete = false;
-  Status status;
-  const auto take = [&]() -> Status {
+  for (bool complete = false; !complete;) {
     RAIL_ASSIGN(const size_t n, stream_.Read(buffer, deadline));
     if (n == 0)
       return Fail(Code::kTransient, "read from " + stream_.path() + ": the daemon closed the session");
     RAIL_ASSIGN_AS(complete, decoder.Feed({buffer.data(), n}), "read from " + stream_.path());
-    return {};
-  };
-  const Pieces next = [&]() -> Result<std::string_view> {
-    piece.clear();
-    while (status && !complete && piece.empty()) {
-      status = take();
-      piece = decoder.TakeText();
-    }
-    RAIL_TRY(status);
-    return std::string_view(piece);
-  };
-  read(next);
-  while (status && !complete) (void)next();  // what `read` left
-  RAIL_TRY(status);
+  }
   broken_ = false;
-  return decoder.status();
-}
-
-Result<Vty::Reply> Vty::Ask(std::string_view line, Deadline deadline) {
-  Reply reply;
-  RAIL_ASSIGN(reply.status, Run(line, deadline, [&](const Pieces& next) {
-                for (auto piece = next(); piece && !piece->empty(); piece = next()) reply.text += *piece;
-              }));
-  return reply;
+  return Reply{decoder.status(), decoder.TakeText()};
 }
 
 Result<std::string> Vty::Show(const std::string& command, Deadline deadline) {
   RAIL_ASSIGN_AS(Reply reply, Ask(command, deadline), command);
   RAIL_TRY(Judge(command, reply.status, reply.text));
   return std::move(reply.text);
-}
-
-Status Vty::Stream(const std::string& command, Deadline deadline,
-                   const std::function<Status(const Pieces&)>& read) {
-  std::string words;  // the beginning of the text, in case it is a refusal
-  Status done;
-  RAIL_ASSIGN_AS(const uint8_t status,
-                 Run(command, deadline,
-                     [&](const Pieces& next) {
-                       done = read([&]() -> Result<std::string_view> {
-                         auto piece = next();
-                         if (piece && words.empty()) words = piece->substr(0, 400);
-                         return piece;
-                       });
-                     }),
-                 command);
-  RAIL_TRY(Judge(command, status, words));
-  return done;
 }
 
 Status Vty::Configure(const std::vector<ConfigLine>& lines, Deadline deadline) {

@@ -34,7 +34,7 @@ class ReplyDecoder {
   Result<bool> Feed(std::string_view bytes);
 
   uint8_t status() const { return status_; }  // meaningful once complete
-  // The text that came since the last call.
+  // The text, without the status.
   std::string TakeText() { return std::exchange(text_, {}); }
 
  private:
@@ -51,9 +51,6 @@ Status CheckLine(std::string_view line);
 // One word of a command line that comes from elsewhere (an interface's name): letters, digits, '.', '_', '-',
 // '@', 1..63 of them, the first one a letter or digit. Errors: kInvalid, naming `what`.
 Status CheckWord(std::string_view word, std::string_view what);
-
-// The next piece of a text, valid until the next call; empty at the end.
-using Pieces = std::function<Result<std::string_view>()>;
 
 enum class OnMissing { kFail, kAccept };
 
@@ -72,11 +69,6 @@ class Vty {
   // neighbour, ...; its words); kInvalid it refuses; kTransient. May be repeated.
   Result<std::string> Show(const std::string& command, Deadline deadline);
 
-  // The same for a text that is too large to be held: `read` takes it piece by piece while it comes in. When `read` ends
-  // early the rest is read and thrown away. Errors: as Show, and those of `read`.
-  Status Stream(const std::string& command, Deadline deadline,
-                const std::function<Status(const Pieces&)>& read);
-
   // Sends `lines` from the configuration node, waits for each reply, and stops at the first that is refused;
   // what was sent before it stays in force. Nothing is sent when one of the lines is malformed. Errors:
   // kInvalid "<line>: <the daemon's words>"; kTransient.
@@ -89,9 +81,6 @@ class Vty {
   };
 
   explicit Vty(UnixStream stream) : stream_(std::move(stream)) {}
-  // Sends `line`, has `read` take the text, gives the status.
-  Result<uint8_t> Run(std::string_view line, Deadline deadline,
-                      const std::function<void(const Pieces&)>& read);
   Result<Reply> Ask(std::string_view line, Deadline deadline);
 
   UnixStream stream_;

@@ -2,7 +2,7 @@
 
 #include "lib/frr/base_config.h"
 #include "lib/frr/running_config.h"
-#include "lib/frr/table.h"
+#include "lib/frr/show.h"
 
 namespace rail::frr {
 namespace {
@@ -85,18 +85,6 @@ Result<std::vector<Session>> VtyBgp::Sessions(Deadline deadline) {
   return sessions;
 }
 
-Result<std::vector<Remote>> VtyBgp::Remotes(Deadline deadline) {
-  std::vector<Remote> remotes;
-  for (const bool v6 : {false, true}) {
-    const Status read = vty_.Stream(
-        "show bgp " + Family(v6) + " unicast json detail", deadline,
-        [&](const Pieces& pieces) { return DecodeRemotes(pieces, options_.community_asn, remotes); });
-    if (!read && read.error().code != Code::kNotFound)
-      return tl::make_unexpected(read.error());  // not found: no instance
-  }
-  return remotes;
-}
-
 Result<uint64_t> VtyBgp::TableVersion(Deadline deadline) {
   RAIL_ASSIGN(const std::string text, ShowOrEmpty("show bgp summary json", deadline));
   return DecodeTableVersion(text);
@@ -129,7 +117,9 @@ Result<bool> VtyBgp::EnsureFeed(const std::vector<RailPeer>& rails, uint16_t por
   const Status known = Send(plan.block, deadline);
   if (!known && known.error().code == Code::kInvalid &&
       known.error().message.find("Unknown command") != std::string::npos) {
-    return Fail(Code::kUnsupported, "bgpd runs without its BMP module; start it with -M bmp");
+    return Fail(
+        Code::kUnsupported,
+        "bgpd runs without its BMP module: add `-M bmp` to bgpd_options in /etc/frr/daemons and restart FRR");
   }
   RAIL_TRY(known);
   RAIL_TRY(Send(plan.lines, deadline));

@@ -35,7 +35,6 @@ class VtyBgp : public Bgp {
   Result<bool> InAdjRibOut(const IpAddress& address, const std::string& interface,
                            Deadline deadline) override;
   Result<std::vector<Session>> Sessions(Deadline deadline) override;
-  Result<std::vector<Remote>> Remotes(Deadline deadline) override;
   Result<uint64_t> TableVersion(Deadline deadline) override;
   Result<std::vector<std::string>> EnsureBase(const BaseConfig& config, Deadline deadline) override;
   Status ResetSession(const std::string& interface, Deadline deadline) override;

@@ -154,36 +154,6 @@ TEST(Vty, ShowsLargeTexts) {
   EXPECT_THAT(daemon.Join(), ElementsAre("enable", "show all"));
 }
 
-TEST(Vty, StaysUsableWhenAReaderStopsEarly) {
-  Daemon daemon({kOk, Frame(std::string(5 << 20, 'x'), 0), Frame("next", 0)});
-  auto vty = Vty::Open(daemon.path(), After(seconds(10)));
-  ASSERT_TRUE(vty);
-  const Status status = vty->Stream("show all", After(seconds(10)), [](const Pieces& next) -> Status {
-    EXPECT_FALSE(next()->empty());
-    return Fail(Code::kInternal, "enough");
-  });
-  ASSERT_FALSE(status);
-  EXPECT_EQ(status.error().message, "enough");
-  EXPECT_EQ(*vty->Show("show next", After(seconds(10))), "next");
-}
-
-TEST(Vty, StreamsAllPieces) {
-  const std::string large(5 << 20, 'x');
-  Daemon daemon({kOk, Frame(large, 0), Frame("% No such instance\n", 1)});
-  auto vty = Vty::Open(daemon.path(), After(seconds(10)));
-  ASSERT_TRUE(vty);
-  std::string text;
-  const auto read = [&](const Pieces& next) -> Status {
-    for (auto piece = next(); piece && !piece->empty(); piece = next()) text += *piece;
-    return {};
-  };
-  EXPECT_TRUE(vty->Stream("show all", After(seconds(10)), read));
-  EXPECT_EQ(text, large);
-  const Status status = vty->Stream("show none", After(seconds(10)), read);
-  EXPECT_EQ(status.error().code, Code::kNotFound);
-  EXPECT_EQ(status.error().message, "show none: No such instance");
-}
-
 TEST(Vty, TellsWarningsFromRefusals) {
   Daemon daemon({kOk, Frame("{}\n", 1), Frame("% [BGP] Unknown command: shw\n", 2)});
   auto vty = Vty::Open(daemon.path(), After(seconds(10)));

@@ -56,6 +56,7 @@ constexpr std::array kKinds = {
     "bgpd-down",
     "bgp-session-down",
     "bmp-missing",
+    "bmp-sessions-alike",
     "no-leaf-neighbour",
     "record-unreadable",
     "record-readable",
@@ -379,11 +380,19 @@ class Doctor {
            "systemctl status frr; is frr.run_dir in node.json its folder?");
       return;
     }
-    if (!view_.learning_by_push) {
-      Find(Severity::kWarning, "bmp-missing", "bgpd",
-           "bgpd does not push what it learns (no BMP): raild asks it instead",
-           "pods elsewhere are known up to a quarter of a second later, and every question costs bgpd time",
-           "start bgpd with -M bmp (bgpd_options in /etc/frr/daemons), then restart FRR");
+    if (!view_.bmp_up) {
+      Find(Severity::kCritical, "bmp-missing", "bgpd", "bgpd does not push what it learns (BMP)",
+           "pods that are new elsewhere cannot be reached from this node; those that it knows stay reachable",
+           "add `-M bmp` to bgpd_options in /etc/frr/daemons, then restart FRR; if it is there, `railctl get "
+           "node` says what is in the way");
+    }
+    if (view_.bmp_ambiguous) {
+      Find(
+          Severity::kWarning, "bmp-sessions-alike", "bgpd",
+          "two BGP sessions have a leaf of the same address, AS and identifier: BMP does not tell them apart",
+          "pods that have gone elsewhere are forgotten up to 30 s late, and each time bgpd pushes its whole "
+          "table again",
+          "give each port of the leaf a link-local address of its own");
     }
   }
 

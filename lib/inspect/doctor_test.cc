@@ -48,7 +48,7 @@ NodeFacts Well() {
   shown.rail = facts.config.rails[0];
   shown.bgp_state = "Established";
   shown.leaf_mac = *MacAddress::Parse("02:00:00:00:0f:00");
-  facts.view.learning_by_push = true;
+  facts.view.bmp_up = true;
   facts.view.health = {{"rail rail0", true, "", 0}};
   engine::AttachmentView& pod = facts.view.attachments.emplace_back();
   pod.rules_in_place = true;
@@ -160,7 +160,9 @@ const Ill kIlls[] = {
     {"bgpd-down", Severity::kCritical, "connection refused", [](NodeFacts& f) { f.bgpd_down = kDown; }},
     {"bgp-session-down", Severity::kCritical, "is Active",
      [](NodeFacts& f) { f.view.rails[0].bgp_state = "Active"; }},
-    {"bmp-missing", Severity::kWarning, "no BMP", [](NodeFacts& f) { f.view.learning_by_push = false; }},
+    {"bmp-missing", Severity::kCritical, "does not push", [](NodeFacts& f) { f.view.bmp_up = false; }},
+    {"bmp-sessions-alike", Severity::kWarning, "tell them apart",
+     [](NodeFacts& f) { f.view.bmp_ambiguous = true; }},
     {"no-leaf-neighbour", Severity::kCritical, "has not been heard",
      [](NodeFacts& f) { f.view.rails[0].leaf_mac = {}; }},
     {"record-unreadable", Severity::kCritical, "connection refused",
@@ -244,7 +246,7 @@ TEST(Doctor, FindsARepresentorThatIsGoneThoughOpenVswitchHasNotSeenIt) {
 TEST(Doctor, SaysTheWorstFirst) {
   NodeFacts facts = Well();
   facts.view.rdma = engine::RdmaMode::kNone;
-  facts.view.learning_by_push = false;
+  facts.view.bmp_up = false;
   facts.view.rails[0].bgp_state = "";
   const std::vector<Finding> findings = Diagnose(facts);
   ASSERT_EQ(findings.size(), 3U);

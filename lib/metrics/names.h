@@ -65,9 +65,8 @@ inline constexpr Family kPrefixesReceived{"railcni_bgp_prefixes_received", Kind:
                                           "Prefixes that the rail's leaf has sent, of all families."};
 inline constexpr Family kPrefixesSent{"railcni_bgp_prefixes_sent", Kind::kGauge, "rail",
                                       "Prefixes that the rail's leaf was sent, of all families."};
-inline constexpr Family kLearningByPush{
-    "railcni_learning_by_push", Kind::kGauge, "",
-    "1: bgpd pushes what it learns (BMP); 0: raild asks it four times a second."};
+inline constexpr Family kBmpUp{"railcni_bmp_up", Kind::kGauge, "",
+                               "1: bgpd pushes what it learns (BMP); 0: nothing new is learned."};
 inline constexpr Family kLearningComplete{"railcni_learning_complete", Kind::kGauge, "",
                                           "1: a whole table has been learned since the start of raild."};
 inline constexpr Family kRemotes{"railcni_remotes", Kind::kGauge, "",
@@ -130,7 +129,7 @@ inline constexpr std::array kAll = {
     &kBgpState,
     &kPrefixesReceived,
     &kPrefixesSent,
-    &kLearningByPush,
+    &kBmpUp,
     &kLearningComplete,
     &kRemotes,
     &kTenantRemotes,

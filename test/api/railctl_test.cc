@@ -89,8 +89,8 @@ TEST_F(RailctlTest, ListsRemotesForPeople) {
 
 TEST_F(RailctlTest, ShowsTheNodeForPeople) {
   EXPECT_EQ(Out({"get", "node"}),
-            R"(HOSTNAME   VERSION   UPTIME   LEARNING   RDMA        REPAIRS
-gpu-1      0.1.0     3m       poll       exclusive   12
+            R"(HOSTNAME   VERSION   UPTIME   BMP    RDMA        REPAIRS
+gpu-1      0.1.0     3m       down   exclusive   12
 
 PART             STATE    PROBLEM
 ovsdb br-rail0   ok       -
@@ -128,7 +128,7 @@ TEST_F(RailctlTest, GivesProgramsRailsRemotesAndTheNode) {
     "contested": false})"));
   const json node = json::parse(Out({"-o", "json", "get", "node"}));
   EXPECT_EQ(node, json::parse(R"({"node": {"hostname": "gpu-1", "version": "0.1.0",
-    "started": "2026-01-02T03:04:05Z", "learning": "POLL", "repairs": "12", "rdma": "EXCLUSIVE", "health": [
+    "started": "2026-01-02T03:04:05Z", "bmp_up": false, "repairs": "12", "rdma": "EXCLUSIVE", "health": [
       {"part": "ovsdb br-rail0", "ok": true, "problem": ""},
       {"part": "bgp", "ok": false, "problem": "connect to /run/frr/bgpd.vty: no such file"}]}})"));
 }

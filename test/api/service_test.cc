@@ -75,7 +75,7 @@ TEST_F(ServiceTest, TellsTheNode) {
   EXPECT_EQ(response.node().hostname(), "gpu-1");
   EXPECT_EQ(response.node().version(), "0.1.0");
   EXPECT_EQ(response.node().started().seconds(), kStartedMs / 1000);
-  EXPECT_EQ(response.node().learning(), v1::NodeInfo::POLL);
+  EXPECT_FALSE(response.node().bmp_up());
   EXPECT_EQ(response.node().repairs(), 12U);
   EXPECT_EQ(response.node().rdma(), v1::NodeInfo::EXCLUSIVE);
   ASSERT_EQ(response.node().health_size(), 2);
@@ -87,7 +87,7 @@ TEST_F(ServiceTest, TellsTheNode) {
 TEST_F(ServiceTest, TellsTheNewestView) {
   engine::NodeView view = SampleView();
   view.hostname = "gpu-2";
-  view.learning_by_push = true;
+  view.bmp_up = true;
   view.rdma = engine::RdmaMode::kShared;
   board_.Publish(view);
   grpc::ClientContext context;
@@ -95,7 +95,7 @@ TEST_F(ServiceTest, TellsTheNewestView) {
   v1::GetNodeResponse response;
   ASSERT_TRUE(node_->GetNode(&context, {}, &response).ok());
   EXPECT_EQ(response.node().hostname(), "gpu-2");
-  EXPECT_EQ(response.node().learning(), v1::NodeInfo::PUSH);
+  EXPECT_TRUE(response.node().bmp_up());
   EXPECT_EQ(response.node().rdma(), v1::NodeInfo::SHARED);
 }
 

@@ -45,6 +45,17 @@ uint16_t FreePort() {
   return ntohs(address.sin_port);
 }
 
+// gRPC looks at the files every 5 s.
+template <class F>
+bool Eventually(const F& so) {
+  const Deadline deadline = After(std::chrono::seconds(40));
+  while (!so()) {
+    if (Clock::now() >= deadline) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  }
+  return true;
+}
+
 // An authority and what it has signed, in a folder.
 class Authority {
  public:
@@ -80,6 +91,7 @@ class TcpTest : public Served {
     ca_ = std::make_unique<Authority>(root_, "ca");
     ca_->Sign("server");
     ca_->Sign("client");
+    servers_ca_ = Slurp(ca_->Certificate("ca"));
     port_ = FreePort();
     config_.api = {.listen = "127.0.0.1:" + std::to_string(port_),
                    .cert_file = ca_->Certificate("server"),
@@ -89,9 +101,8 @@ class TcpTest : public Served {
 
   // A connection of its own: gRPC would share one among channels that look the same.
   std::unique_ptr<v1::Node::Stub> Connect(const std::string& cert, const std::string& key) {
-    grpc::SslCredentialsOptions tls{.pem_root_certs = Slurp(ca_->Certificate("ca")),
-                                    .pem_private_key = Slurp(key),
-                                    .pem_cert_chain = Slurp(cert)};
+    grpc::SslCredentialsOptions tls{
+        .pem_root_certs = servers_ca_, .pem_private_key = Slurp(key), .pem_cert_chain = Slurp(cert)};
     return Connect(grpc::SslCredentials(tls));
   }
   std::unique_ptr<v1::Node::Stub> Connect(const std::shared_ptr<grpc::ChannelCredentials>& credentials) {
@@ -111,6 +122,7 @@ class TcpTest : public Served {
   }
 
   std::unique_ptr<Authority> ca_;
+  std::string servers_ca_;  // what clients check raild by
   uint16_t port_ = 0;
 };
 
@@ -190,24 +202,44 @@ TEST_F(TcpTest, DoesNotShareAPortWithAnotherProcess) {
 
 TEST_F(TcpTest, TakesUpFilesThatHaveChangedWithoutARestart) {
   Start();
-  ASSERT_TRUE(Ask(*AsClient()).ok());
   const auto connected = AsClient();
   ASSERT_TRUE(Ask(*connected).ok());
-
-  // Half of a renewal: the key belongs to no certificate yet. What was read before stays in use.
   Authority next(root_, "next");
   next.Sign("server2");
   next.Sign("client2");
-  std::filesystem::rename(next.Key("server2"), config_.api.key_file);
-  EXPECT_TRUE(Ask(*AsClient()).ok());
 
+  // Half of a renewal: the key belongs to no certificate yet. Nobody is let in, least of all without TLS.
+  std::filesystem::copy_file(config_.api.key_file, root_ + "/old.key");
+  std::filesystem::rename(next.Key("server2"), config_.api.key_file);
+  EXPECT_TRUE(Eventually([&] { return !Ask(*AsClient()).ok(); }));
+  EXPECT_FALSE(Ask(*Connect(grpc::InsecureChannelCredentials())).ok());
+  EXPECT_FALSE(Ask(*Connect(next.Certificate("client2"), next.Key("client2"))).ok());
+  EXPECT_TRUE(Ask(*connected).ok()) << "who is connected stays so";
+
+  std::filesystem::copy_file(config_.api.key_file, next.Key("server2"));
+  std::filesystem::rename(root_ + "/old.key", config_.api.key_file);
+  EXPECT_TRUE(Eventually([&] { return Ask(*AsClient()).ok(); })) << "taken back";
+
+  std::filesystem::rename(next.Key("server2"), config_.api.key_file);
   std::filesystem::rename(next.Certificate("server2"), config_.api.cert_file);
   std::filesystem::copy_file(next.Certificate("next"), config_.api.client_ca_file,
                              std::filesystem::copy_options::overwrite_existing);
-  EXPECT_TRUE(Ask(*Connect(next.Certificate("client2"), next.Key("client2"))).ok());
-  EXPECT_FALSE(Ask(*Connect(ca_->Certificate("client"), ca_->Key("client"))).ok())
-      << "its authority has gone";
-  EXPECT_TRUE(Ask(*connected).ok()) << "who is connected stays so";
+  servers_ca_ = Slurp(next.Certificate("next"));
+  EXPECT_TRUE(
+      Eventually([&] { return Ask(*Connect(next.Certificate("client2"), next.Key("client2"))).ok(); }));
+  EXPECT_FALSE(Ask(*AsClient()).ok()) << "its authority has gone";
+  EXPECT_TRUE(Ask(*connected).ok());
+}
+
+// A file that says nothing is no authority: neither everybody nor nobody's certificate is taken.
+TEST_F(TcpTest, AnAuthorityThatCannotBeReadLetsNobodyNewIn) {
+  Start();
+  Authority other(root_, "other");
+  other.Sign("stranger");
+  std::ofstream(config_.api.client_ca_file) << "no certificate";
+  EXPECT_TRUE(Eventually([&] { return !Ask(*AsClient()).ok(); }));
+  EXPECT_FALSE(Ask(*Connect(other.Certificate("stranger"), other.Key("stranger"))).ok());
+  EXPECT_FALSE(Ask(*Connect(grpc::InsecureChannelCredentials())).ok());
 }
 
 TEST_F(TcpTest, RefusesAnOversizedRequest) {

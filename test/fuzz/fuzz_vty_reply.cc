@@ -4,7 +4,7 @@
 #include <cstdlib>
 
 #include "lib/frr/base_config.h"
-#include "lib/frr/table.h"
+#include "lib/frr/show.h"
 #include "lib/frr/vty.h"
 
 namespace {
@@ -13,15 +13,6 @@ using namespace rail;
 using namespace rail::frr;
 
 constexpr uint32_t kCommunity = 4200000000;
-
-// In pieces of `size`, as they would come from a socket.
-Pieces InPieces(std::string_view text, size_t size) {
-  return [text, size]() mutable -> Result<std::string_view> {
-    const std::string_view piece = text.substr(0, size);
-    text.remove_prefix(piece.size());
-    return piece;
-  };
-}
 
 void Frame(std::string_view bytes) {
   ReplyDecoder decoder(1 << 20);
@@ -37,11 +28,6 @@ void Frame(std::string_view bytes) {
 // What is left of a reply has no NUL in it.
 void Json(std::string text) {
   std::erase(text, '\0');
-  std::vector<Remote> whole;
-  std::vector<Remote> pieced;
-  const bool read = DecodeRemotes(InPieces(text, text.size() + 1), kCommunity, whole).has_value();
-  if (DecodeRemotes(InPieces(text, 3), kCommunity, pieced).has_value() != read) std::abort();
-  if (read && whole.size() != pieced.size()) std::abort();
   (void)DecodeInAdjRibOut(text, "br-rail0");
   (void)DecodeSessions(text);
   (void)DecodeTableVersion(text);

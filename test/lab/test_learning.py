@@ -1,8 +1,11 @@
-"""How a node learns of pods elsewhere: bgpd pushes (BMP), or is asked; what is ours, what is not, and what survives a break."""
+"""How a node learns of pods elsewhere: bgpd pushes (BMP); what is ours, what is not, and what survives a break."""
 
 from __future__ import annotations
 
+import json
+import os
 import socket
+import subprocess
 import time
 from collections.abc import Iterator
 
@@ -13,8 +16,8 @@ from speaker import Large, communities, configure, tenant_id
 from world import World, eventually, kill_raild, settle
 
 
-def learning(world: World, node: Node) -> str:
-    return str(world.railctl(node, "get", "node")["node"]["learning"])
+def bmp_is_up(world: World, node: Node) -> bool:
+    return bool(world.railctl(node, "get", "node")["node"]["bmp_up"])
 
 
 def remotes(world: World, node: Node) -> dict[str, str]:
@@ -76,7 +79,7 @@ def announcers(world: World) -> Iterator[list[Announcer]]:
 
 def test_bgpd_pushes(world: World) -> None:
     for node in world.lab.nodes():
-        eventually(f"{node.name} learns by push", lambda n=node: learning(world, n), lambda how: how == "PUSH", 30)
+        eventually(f"bgpd of {node.name} pushes", lambda n=node: bmp_is_up(world, n), bool, 30)
     settle(world)
 
 
@@ -194,7 +197,7 @@ def test_a_new_raild_drops_nothing(world: World) -> None:
         for rail in (0, 1):
             assert before[rail] <= {f["match"] for f in world.flows(node, rail)}
         time.sleep(0.1)
-    eventually("it learns by push again", lambda: learning(world, node), lambda how: how == "PUSH", 30)
+    eventually("bgpd pushes again", lambda: bmp_is_up(world, node), bool, 30)
     settle(world)
 
 
@@ -227,23 +230,50 @@ def test_leaves_that_are_silent_at_first_cost_no_remote(world: World, announcers
     settle(world)
 
 
-def test_without_the_module_it_asks_and_says_so(world: World) -> None:
-    """bgpd of a node is started again without its BMP module, and with it again: nothing is lost either time."""
+def test_without_the_module_nothing_is_learned_nothing_is_lost_and_it_is_said(world: World, announcers: list[Announcer]) -> None:
+    """bgpd of a node is started again without its BMP module, raild with it; then bgpd with the module."""
     node = world.lab.find_node("n1")
+    marks = communities(id_of(world, node, "tenant-a"), 0)
+    stays, comes = "10.0.99.60", "10.0.99.61"
+    announcers[0].announce(f"{stays}/32", marks)
+    eventually("rules", lambda: [len(rules_about(world, node, r, stays)) for r in (0, 1)], lambda n: n == [2, 2], 30)
     log = node.log_dir / "raild.log"
+    before = len(log.read_text())
+
+    def health() -> list[str]:
+        return [h.get("problem", "") for h in world.railctl(node, "get", "node")["node"]["health"]]
+
+    def says_what_to_do() -> bool:
+        return any("nothing new is learned" in p and "-M bmp" in p and "/etc/frr/daemons" in p for p in health())
     try:
         restart_bgpd(node, bmp=False)
-        eventually("it asks", lambda: learning(world, node), lambda how: how == "POLL", 60)
-        eventually("it says why",
-                   lambda: [h.get("problem", "") for h in world.railctl(node, "get", "node")["node"]["health"]],
-                   lambda problems: any("four times a second" in p and "-M bmp" in p for p in problems), 60)
-        said = [line for line in log.read_text().splitlines() if "-M bmp" in line]
+        eventually("it says what to do", says_what_to_do, bool, 60)
+        assert not bmp_is_up(world, node)
+        said = [line for line in log.read_text()[before:].splitlines() if "-M bmp" in line]
         assert len(said) == 1, said
+        assert severities(world, node).get("bmp-missing") == "CRITICAL"
         settle(world, seconds=60)
+        kill_raild(node)
+        daemons.start_raild(world.lab, node)
+        eventually("the new one says it, too", says_what_to_do, bool, 60)
+        announcers[0].announce(f"{comes}/32", marks)
+        eventually("bgpd has heard it", lambda: [r for r in vty.routes(node.frr_dir) if r["prefix"] == f"{comes}/32"], bool, 30)
+        assert not rules_about(world, node, 0, comes), "learned without BMP"
+        assert [len(rules_about(world, node, r, stays)) for r in (0, 1)] == [2, 2], "what was in the switch stays"
     finally:
         restart_bgpd(node, bmp=True)
-    eventually("it learns by push again", lambda: learning(world, node), lambda how: how == "PUSH", 60)
+    eventually("bgpd pushes again", lambda: bmp_is_up(world, node), bool, 60)
+    eventually("what came meanwhile is learned", lambda: comes in remotes(world, node), bool, 60)
+    for one in announcers:
+        one.withdraw_all()
     settle(world, seconds=60)
+
+
+def severities(world: World, node: Node) -> dict[str, str]:
+    """What railctl doctor finds; its exit status says that it finds something."""
+    done = subprocess.run([str(world.lab.binaries / "railctl"), "doctor", "-o", "json"], capture_output=True, text=True, timeout=60,
+                          env={**os.environ, "RAILCNI_ROOT": str(node.root)}, check=False)
+    return {f["id"]: f["severity"] for f in json.loads(done.stdout)["findings"]}
 
 
 def restart_bgpd(node: Node, bmp: bool) -> None:
@@ -263,4 +293,4 @@ def test_a_stranger_cannot_feed(world: World) -> None:
         stranger.settimeout(20)
         stranger.connect(("127.0.0.1", 11019))
         assert stranger.recv(1) == b"", "it was not closed"
-    assert learning(world, node) == "PUSH"
+    assert bmp_is_up(world, node)

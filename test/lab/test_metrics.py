@@ -59,7 +59,7 @@ def test_the_page_says_what_railctl_says(settled: World, node: Node) -> None:
         rails = settled.railctl(node, "get", "rails")["rails"]
         attachments = settled.railctl(node, "get", "attachments")["attachments"]
         wanted: dict[str, Any] = {"railcni_remotes": settled.railctl(node, "get", "remotes").get("total", 0),
-                                  "railcni_learning_by_push": 1, "railcni_learning_complete": 1,
+                                  "railcni_bmp_up": 1, "railcni_learning_complete": 1,
                                   "railcni_contested_addresses": 0}
         for rail in rails:
             name = rail["name"]

@@ -33,7 +33,7 @@ def node_with(rail: dict[str, Any]) -> Iterator[World]:
     configure(lab, node, rail)
     daemons.prepare(node)
     daemons.start_ovs(node)
-    daemons.start_frr(node)
+    daemons.start_frr(node, bmp=True)
     daemons.start_raild(lab, node)
     yield World(lab)
 

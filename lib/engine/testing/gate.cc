@@ -144,10 +144,6 @@ class Bgp : public frr::Bgp {
     RAIL_TRY(gate_.Call(Edge::kBgp, "Sessions"));
     return inner_.Sessions(deadline);
   }
-  Result<std::vector<frr::Remote>> Remotes(Deadline deadline) override {
-    RAIL_TRY(gate_.Call(Edge::kBgp, "Remotes"));
-    return inner_.Remotes(deadline);
-  }
   Result<uint64_t> TableVersion(Deadline deadline) override {
     RAIL_TRY(gate_.Call(Edge::kBgp, "TableVersion"));
     return inner_.TableVersion(deadline);

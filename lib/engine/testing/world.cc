@@ -97,18 +97,20 @@ bool IsAttachments(const ovs::Rule& rule) {
 
 }  // namespace
 
-Raild::Raild(const config::NodeConfig& config, const Deps& deps, Clock::duration gone_grace,
-             int64_t booted_ms)
-    : store(Must(deps.open_store())),
-      picture(config, {.hostname = "n1", .raild_version = "test"}, board),
-      uplinks(config, deps, picture),
-      the_switch(config, deps, *store, picture),
-      bgp(config, deps, *store, picture),
-      sweeper(config, deps, *store, picture, gone_grace, booted_ms) {}
+Raild::Raild(World& world, Clock::duration gone_grace, int64_t booted_ms)
+    : store(Must(world.deps().open_store())),
+      picture(world.config, {.hostname = "n1", .raild_version = "test"}, board),
+      uplinks(world.config, world.deps(), picture),
+      the_switch(world.config, world.DepsOfRaild(), *store, picture),
+      bgp(world.config, world.deps(), *store, picture),
+      push(world.bgp),
+      sweeper(world.config, world.deps(), *store, picture, gone_grace, booted_ms),
+      bgpd_is_there([&world] { return world.gate.Open(Edge::kBgp).has_value(); }) {}
 
 void Raild::Audit() {
   (void)uplinks.Look();
   bgp.Audit();
+  Learn();
   the_switch.Audit();
   sweeper.Run();
   picture.Publish(*store);
@@ -118,8 +120,14 @@ void Raild::RecordChanged() {
   the_switch.RecordChanged();
 }
 
-void Raild::Poll() {
+void Raild::Learn() {
+  push.Deliver(bgp, bgpd_is_there());
   bgp.Poll();
+  push.Deliver(bgp, bgpd_is_there());  // a connection that is to begin anew
+}
+
+void Raild::Poll() {
+  Learn();
   the_switch.Learned();
 }
 
@@ -141,6 +149,7 @@ World::World() : ipam({}) {
   frr::BaseConfig base{.router_id = config.bgp.router_id, .rails = {}};
   for (const config::Rail& rail : config.rails) base.rails.push_back({rail.name, rail.index, rail.bridge});
   Must(bgp.EnsureBase(base, {}));
+  Must(bgp.EnsureFeed(base.rails, config.bgp.bmp_port, true, {}));
   for (const config::Rail& rail : config.rails) bgp.SetSession(rail.bridge, "Established");
 }
 
@@ -266,7 +275,7 @@ Deps World::DepsOfRaild() {
 }
 
 std::unique_ptr<Raild> World::StartRaild(Clock::duration gone_grace, int64_t booted_ms) {
-  return std::make_unique<Raild>(config, DepsOfRaild(), gone_grace, booted_ms);
+  return std::make_unique<Raild>(*this, gone_grace, booted_ms);
 }
 
 PodSpec World::MakePod(const std::string& name, const std::string& pod_namespace, const std::string& device,
@@ -342,9 +351,11 @@ void World::SetLeafMac(const std::string& bridge, const std::string& mac) {
                                   *MacAddress::Parse(mac)));
 }
 
-void World::LearnRemote(const std::string& address, const std::string& pod_namespace) {
+void World::LearnRemote(const std::string& address, const std::string& pod_namespace,
+                        const std::string& interface) {
   const auto [high, low] = tenancy::TenantCommunities(config.bgp.community_asn, Tenant(pod_namespace));
-  bgp.Learn(*IpPrefix::Parse(address + "/32"), {high, low}, "br-rail0");
+  bgp.Learn(*IpPrefix::Parse(address + "/32"), {high, low, tenancy::RailCommunity(config.bgp.community_asn, 0)},
+            interface);
 }
 
 std::vector<std::string> World::Leftovers() {

@@ -21,6 +21,7 @@
 #include "lib/engine/repair_switch.h"
 #include "lib/engine/sweep.h"
 #include "lib/engine/testing/gate.h"
+#include "lib/engine/testing/push.h"
 #include "lib/engine/uplink.h"
 #include "lib/frr/testing/fake.h"
 #include "lib/netlink/testing/fake.h"
@@ -46,13 +47,16 @@ struct PodSpec {
   netns::Identity identity = {};
 };
 
+class World;
+
 // raild, as far as it is the engine's, its parts one after another.
 struct Raild {
-  Raild(const config::NodeConfig& config, const Deps& deps, Clock::duration gone_grace, int64_t booted_ms);
+  Raild(World& world, Clock::duration gone_grace, int64_t booted_ms);
 
   void Audit();          // every part, once
   void RecordChanged();  // as a plugin's poke
-  void Poll();           // what bgpd and the neighbour table say, and the rules that follow
+  void Poll();           // what bgpd pushes and what is due, and the rules that follow
+  void Learn();          // the same without the rules
 
   std::unique_ptr<state::Store> store;
   Board board;
@@ -60,7 +64,9 @@ struct Raild {
   UplinkWatch uplinks;
   SwitchRepair the_switch;
   BgpRepair bgp;
+  Push push;
   Sweeper sweeper;
+  std::function<bool()> bgpd_is_there;
 };
 
 class World {
@@ -73,6 +79,7 @@ class World {
   World& operator=(const World&) = delete;
 
   Deps deps();
+  Deps DepsOfRaild();  // raild keeps its connections to the bridges
   std::unique_ptr<Raild> StartRaild(Clock::duration gone_grace = {}, int64_t booted_ms = 0);
 
   PodSpec MakePod(const std::string& name, const std::string& pod_namespace, const std::string& device,
@@ -97,7 +104,8 @@ class World {
   // As another process of the node.
   Result<FileLock> LockDevices(FileLock::Kind kind);
   // The address of a pod elsewhere, as the leaf tells it.
-  void LearnRemote(const std::string& address, const std::string& pod_namespace);
+  void LearnRemote(const std::string& address, const std::string& pod_namespace,
+                   const std::string& interface = "br-rail0");
 
   // One sentence for everything that an attachment has left anywhere.
   std::vector<std::string> Leftovers();
@@ -118,7 +126,6 @@ class World {
   std::vector<std::string> solicited;  // interfaces
 
  private:
-  Deps DepsOfRaild();
   void AddRail(const std::string& name, uint32_t index, const std::vector<int>& devices);
 
   std::string folder_;

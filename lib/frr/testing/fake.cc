@@ -50,6 +50,10 @@ Result<std::vector<Announcement>> FakeBgp::Announced(Deadline) {
 
 Result<bool> FakeBgp::InAdjRibOut(const IpAddress& address, const std::string& interface, Deadline) {
   FAIL_IF_TOLD();
+  return IsSent(address, interface);
+}
+
+bool FakeBgp::IsSent(const IpAddress& address, const std::string& interface) const {
   const auto state = states_.find(interface);
   const auto announcement = announced_.find(address);
   if (state == states_.end() || state->second != kEstablished || announcement == announced_.end() || !base_)
@@ -62,6 +66,10 @@ Result<bool> FakeBgp::InAdjRibOut(const IpAddress& address, const std::string& i
 
 Result<std::vector<Session>> FakeBgp::Sessions(Deadline) {
   FAIL_IF_TOLD();
+  return SessionsNow();
+}
+
+std::vector<Session> FakeBgp::SessionsNow() const {
   std::vector<Session> sessions;
   for (const auto& [interface, state] : states_) {
     Session session{.interface = interface, .state = state};
@@ -72,29 +80,12 @@ Result<std::vector<Session>> FakeBgp::Sessions(Deadline) {
       session.prefixes_received = static_cast<uint32_t>(std::ranges::count_if(
           learned_, [&](const auto& entry) { return entry.second.contains(interface); }));
       for (const auto& [address, announcement] : announced_) {
-        session.prefixes_sent += *InAdjRibOut(address, interface, {}) ? 1 : 0;
+        session.prefixes_sent += IsSent(address, interface) ? 1 : 0;
       }
     }
     sessions.push_back(session);
   }
   return sessions;
-}
-
-Result<std::vector<Remote>> FakeBgp::Remotes(Deadline) {
-  FAIL_IF_TOLD();
-  std::vector<Remote> remotes;
-  for (const auto& [prefix, paths] : learned_) {
-    if (!prefix.is_host() || announced_.contains(prefix.address) || foreign_.contains(prefix.address))
-      continue;
-    const auto& [interface, communities] = *paths.begin();
-    std::optional<uint32_t> rail;
-    for (const auto& community : communities) {
-      if (const auto found = tenancy::RailOfCommunity(options_.community_asn, community)) rail = found;
-    }
-    if (const auto tenant = tenancy::TenantIn(options_.community_asn, communities))
-      remotes.push_back({prefix.address, *tenant, rail, interface});
-  }
-  return remotes;
 }
 
 Result<uint64_t> FakeBgp::TableVersion(Deadline) {
@@ -133,7 +124,8 @@ Result<bool> FakeBgp::EnsureFeed(const std::vector<RailPeer>&, uint16_t port, bo
   if (!asn_) return Fail(Code::kTransient, "no instance");
   if (feed_port_ == port) return false;
   if (!manage) return Fail(Code::kNotFound, "it is not told to push");
-  if (!options_.bmp_module) return Fail(Code::kUnsupported, "no BMP module; start it with -M bmp");
+  if (!options_.bmp_module)
+    return Fail(Code::kUnsupported, "no BMP module: add `-M bmp` to bgpd_options in /etc/frr/daemons");
   feed_port_ = port;
   return true;
 }
@@ -141,6 +133,7 @@ Result<bool> FakeBgp::EnsureFeed(const std::vector<RailPeer>&, uint16_t port, bo
 #undef FAIL_IF_TOLD
 
 void FakeBgp::Restart() {
+  ++restarts_;
   asn_.reset();
   base_.reset();
   feed_port_.reset();
@@ -177,6 +170,16 @@ void FakeBgp::Learn(const IpPrefix& prefix, const std::vector<tenancy::LargeComm
                     const std::string& interface) {
   learned_[prefix][interface] = communities;
   ++version_;
+}
+
+std::map<IpAddress, std::vector<tenancy::LargeCommunity>> FakeBgp::LearnedFrom(
+    const std::string& interface) const {
+  std::map<IpAddress, std::vector<tenancy::LargeCommunity>> routes;
+  for (const auto& [prefix, paths] : learned_) {
+    if (const auto path = paths.find(interface); prefix.is_host() && path != paths.end())
+      routes[prefix.address] = path->second;
+  }
+  return routes;
 }
 
 void FakeBgp::Forget(const IpPrefix& prefix, const std::string& interface) {

@@ -34,7 +34,6 @@ class FakeBgp : public Bgp {
   Result<bool> InAdjRibOut(const IpAddress& address, const std::string& interface,
                            Deadline deadline) override;
   Result<std::vector<Session>> Sessions(Deadline deadline) override;
-  Result<std::vector<Remote>> Remotes(Deadline deadline) override;
   Result<uint64_t> TableVersion(Deadline deadline) override;
   Result<std::vector<std::string>> EnsureBase(const BaseConfig& config, Deadline deadline) override;
   Status ResetSession(const std::string& interface, Deadline deadline) override;
@@ -58,11 +57,21 @@ class FakeBgp : public Bgp {
   void Learn(const IpPrefix& prefix, const std::vector<tenancy::LargeCommunity>& communities,
              const std::string& interface);
   void Forget(const IpPrefix& prefix, const std::string& interface);
+  // What it pushes: to whom, and what it has heard of pods. A removed session's routes go with it.
+  std::optional<uint16_t> feed_port() const { return feed_port_; }
+  std::vector<Session> SessionsNow() const;
+  std::map<IpAddress, std::vector<tenancy::LargeCommunity>> LearnedFrom(const std::string& interface) const;
+  int restarts() const { return restarts_; }
+  bool hangs() const { return failure_.has_value(); }
+  void SetModule(bool bmp) { options_.bmp_module = bmp; }  // of the next bgpd, after Restart
+  void SetOneLeaf() { one_leaf_ = true; }                  // all its sessions are with one leaf
+  bool one_leaf() const { return one_leaf_; }
   void FailAll(std::optional<Error> error) {
     failure_ = std::move(error);
   }  // every call, until called with nullopt
 
  private:
+  bool IsSent(const IpAddress& address, const std::string& interface) const;
   using Communities = std::vector<tenancy::LargeCommunity>;
 
   Options options_;
@@ -77,6 +86,8 @@ class FakeBgp : public Bgp {
   uint64_t version_ = 0;
   uint64_t uptime_ms_ = 60000;
   bool owes_end_of_rib_ = false;
+  bool one_leaf_ = false;
+  int restarts_ = 0;
   std::optional<Error> failure_;
 };
 

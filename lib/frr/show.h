@@ -1,10 +1,8 @@
-// What bgpd's JSON says: remotes in its table, one prefix's Adj-RIB-Out, the sessions.
+// What bgpd's JSON says: one prefix's Adj-RIB-Out, the sessions, how often the table has changed.
 //
-// Use:      RAIL_TRY(DecodeRemotes(pieces, community_asn, remotes));   // of `show bgp ipv4 unicast json
-//           detail`
+// Use:      RAIL_ASSIGN(const auto sessions, DecodeSessions(text));   // of `show bgp summary json`
 // Threads:  pure functions
-// Source:   bgpd/bgp_route.c, bgp_vty.c of FRRouting 8.4.4 and 10; README.md
-//           of this folder (which paths count)
+// Source:   bgpd/bgp_route.c, bgp_vty.c of FRRouting 8.4.4 and 10
 #pragma once
 
 #include <cstdint>
@@ -14,14 +12,8 @@
 
 #include "lib/base/error.h"
 #include "lib/frr/bgp.h"
-#include "lib/frr/vty.h"
 
 namespace rail::frr {
-
-// Appends the remotes of one family's table, by address. Reads "P": [header, path, ...] (8.4) and
-// "P": {..., "paths": [...]} (10), in one pass, holding neither the text nor a document of it.
-// Errors: kInternal it is not the JSON that we know; those of `next`.
-Status DecodeRemotes(const Pieces& next, uint32_t community_asn, std::vector<Remote>& remotes);
 
 // From `show bgp <family> unicast <prefix> json`: whether our own path, as it is now, is on its way to
 // `interface`. A path that is being changed or removed (bgpd holds changes for 50 ms) is not. Errors:

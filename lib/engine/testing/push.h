@@ -1,0 +1,45 @@
+// What a FakeBgp pushes to raild, as bgpd does by BMP: sessions that come and go, what their leaves announce, the end of a dump.
+//
+// Use:      Push push(world.bgp);  push.Deliver(raild.bgp, true);
+// Threads:  one at a time
+// Source:   lib/bmp/README.md (what bgpd 8.4 says, and what it does not)
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "lib/engine/repair_bgp.h"
+#include "lib/frr/testing/fake.h"
+
+namespace rail::engine::testing {
+
+class Push {
+ public:
+  explicit Push(const frr::testing::FakeBgp& bgp) : bgp_(bgp) {}
+
+  // All that has changed since the last call. A connection that raild closes, or that ends with bgpd, is opened anew, as long as
+  // bgpd is told to push.
+  void Deliver(BgpRepair& raild, bool bgpd_is_there);
+  int connections() const { return connections_; }  // so far
+
+ private:
+  struct Told {  // of a session
+    bmp::Peer peer;
+    uint64_t uptime_ms = 0;
+    std::map<IpAddress, std::vector<tenancy::LargeCommunity>> routes;
+  };
+  void Open(BgpRepair& raild);
+  void Sessions(BgpRepair& raild);
+  void Routes(BgpRepair& raild);
+
+  const frr::testing::FakeBgp& bgp_;
+  std::map<std::string, Told> told_;        // by interface
+  std::map<std::string, uint32_t> leaves_;  // their identifiers, by interface
+  int connections_ = 0;
+  bool open_ = false;
+  int bgpd_ = 0;  // which one was connected
+  uint16_t port_ = 40000;
+};
+
+}  // namespace rail::engine::testing

@@ -1,0 +1,126 @@
+#include "lib/frr/show.h"
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "lib/base/strict_json.h"
+
+namespace rail::frr {
+namespace {
+
+using nlohmann::json;
+
+constexpr JsonLimits kSmall{.max_bytes = size_t{16} << 20, .max_depth = 16};
+
+Result<json> ParseObject(std::string_view text) {
+  auto document = ParseJson(text, kSmall);
+  if (!document) return Fail(Code::kInternal, document.error().message);
+  if (!document->is_object()) return Fail(Code::kInternal, "the answer is not an object");
+  return std::move(*document);
+}
+
+// The object under `key`, or nullptr.
+const json* ObjectAt(const json& object, const std::string& key) {
+  const auto it = object.find(key);
+  return it != object.end() && it->is_object() ? &*it : nullptr;
+}
+
+bool IsTrue(const json& object, const char* key) {
+  const auto it = object.find(key);
+  return it != object.end() && it->is_boolean() && it->get<bool>();
+}
+
+uint64_t NumberAt(const json& object, const char* key) {
+  const auto it = object.find(key);
+  return it != object.end() && it->is_number_unsigned() ? it->get<uint64_t>() : 0;
+}
+
+std::string StringAt(const json& object, const char* key) {
+  const auto it = object.find(key);
+  return it != object.end() && it->is_string() ? it->get<std::string>() : std::string();
+}
+
+constexpr const char* kFamilies[] = {"ipv4Unicast", "ipv6Unicast"};
+
+// It ends its routes with a word of its own when both sides do graceful restart, in every family that both speak.
+bool OwesEndOfRib(const json& neighbor) {
+  const json* capabilities = ObjectAt(neighbor, "neighborCapabilities");
+  if (capabilities == nullptr || StringAt(*capabilities, "gracefulRestart") != "advertisedAndReceived")
+    return false;
+  const json* restart = ObjectAt(neighbor, "gracefulRestartInfo");
+  const json* ended = restart == nullptr ? nullptr : ObjectAt(*restart, "endOfRibRecv");
+  const json* families = ObjectAt(*capabilities, "multiprotocolExtensions");
+  if (ended == nullptr || families == nullptr) return false;
+  return std::ranges::any_of(kFamilies, [&](const char* family) {
+    const json* both = ObjectAt(*families, family);
+    return both != nullptr && IsTrue(*both, "advertisedAndReceived") && !IsTrue(*ended, family);
+  });
+}
+
+}  // namespace
+
+Result<bool> DecodeInAdjRibOut(std::string_view text, const std::string& interface) {
+  RAIL_ASSIGN_AS(const json prefix, ParseObject(text), "bgpd's answer about a prefix");
+  const json* advertised = ObjectAt(prefix, "advertisedTo");
+  if (advertised == nullptr || !advertised->contains(interface)) return false;
+  const auto paths = prefix.find("paths");
+  if (paths == prefix.end() || !paths->is_array()) return false;
+  bool ours = false;
+  for (const json& path : *paths) {
+    if (!path.is_object()) continue;
+    if (IsTrue(path, "processScheduled")) return false;
+    if (IsTrue(path, "removed") || !(IsTrue(path, "sourced") || IsTrue(path, "local"))) continue;
+    const json* best = ObjectAt(path, "bestpath");
+    ours = ours || (best != nullptr && IsTrue(*best, "overall"));
+  }
+  return ours;
+}
+
+Result<std::vector<Session>> DecodeSessions(std::string_view text) {
+  RAIL_ASSIGN_AS(const json summary, ParseObject(text), "bgpd's summary");
+  std::map<std::string, Session> sessions;
+  for (const char* family : kFamilies) {
+    const json* section = ObjectAt(summary, family);
+    const json* peers = section == nullptr ? nullptr : ObjectAt(*section, "peers");
+    if (peers == nullptr) continue;
+    for (const auto& [name, peer] : peers->items()) {
+      if (!peer.is_object() || StringAt(peer, "idType") != "interface") continue;
+      Session& session = sessions[name];
+      session.interface = name;
+      // A family that the peer did not negotiate has a state of its own; the session is up when one family
+      // is.
+      if (!session.established()) session.state = StringAt(peer, "state");
+      session.uptime_ms = std::max(session.uptime_ms, NumberAt(peer, "peerUptimeMsec"));
+      session.prefixes_received += static_cast<uint32_t>(NumberAt(peer, "pfxRcd"));
+      session.prefixes_sent += static_cast<uint32_t>(NumberAt(peer, "pfxSnt"));
+    }
+  }
+  std::vector<Session> list;
+  for (auto& [name, session] : sessions) list.push_back(std::move(session));
+  return list;
+}
+
+Result<uint64_t> DecodeTableVersion(std::string_view text) {
+  RAIL_ASSIGN_AS(const json summary, ParseObject(text), "bgpd's summary");
+  uint64_t version = 0;
+  for (const char* family : kFamilies) {
+    const json* section = ObjectAt(summary, family);
+    // Not a plain sum: one family's loss must not hide behind the other's gain.
+    version =
+        version * 0x9e3779b97f4a7c15 + (section == nullptr ? 0 : NumberAt(*section, "tableVersion") + 1);
+  }
+  return version;
+}
+
+Status DecodeNeighbor(std::string_view text, Session& session) {
+  RAIL_ASSIGN_AS(const json neighbors, ParseObject(text), "bgpd's answer about a neighbor");
+  const json* neighbor = ObjectAt(neighbors, session.interface);
+  if (neighbor == nullptr) return {};
+  const auto address = IpAddress::Parse(StringAt(*neighbor, "bgpNeighborAddr"));
+  if (address) session.peer = *address;  // "none" while no router advertisement has come
+  session.owes_end_of_rib = session.established() && OwesEndOfRib(*neighbor);
+  return {};
+}
+
+}  // namespace rail::frr

@@ -1,0 +1,108 @@
+#include "lib/frr/show.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace rail::frr {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+IpAddress Ip(const char* text) {
+  return *IpAddress::Parse(text);
+}
+
+TEST(DecodeInAdjRibOut, WaitsForThePathAsItIsNow) {
+  const auto answer = [](const std::string& advertised, const std::string& path) {
+    return R"({"prefix":"10.0.3.7/32",)" + advertised + R"("paths":[{"valid":true,)" + path +
+           R"("bestpath":{"overall":true}}]})";
+  };
+  const std::string to = R"("advertisedTo":{"br-rail0":{"hostname":"leaf"}},)",
+                    ours = R"("sourced":true,"local":true,)";
+  EXPECT_TRUE(*DecodeInAdjRibOut(answer(to, ours), "br-rail0"));
+  EXPECT_FALSE(*DecodeInAdjRibOut(answer(to, ours), "br-rail1"));
+  EXPECT_FALSE(*DecodeInAdjRibOut(answer("", ours), "br-rail0"));
+  EXPECT_FALSE(*DecodeInAdjRibOut(answer(to, ""), "br-rail0"));
+  EXPECT_FALSE(*DecodeInAdjRibOut(answer(to, ours + R"("processScheduled":true,)"), "br-rail0"));
+  EXPECT_FALSE(*DecodeInAdjRibOut(answer(to, ours + R"("removed":true,)"), "br-rail0"));
+  EXPECT_FALSE(*DecodeInAdjRibOut("{}", "br-rail0"));
+  for (const char* text : {"", "[]", "7", "{", "null"})
+    EXPECT_EQ(DecodeInAdjRibOut(text, "br-rail0").error().code, Code::kInternal) << text;
+}
+
+TEST(DecodeSessions, AddsTheFamiliesOfInterfacePeers) {
+  const std::string text = R"({
+    "ipv4Unicast":{"tableVersion":5,"peers":{
+      "br-rail1":{"state":"Active","pfxRcd":0,"pfxSnt":0,"idType":"interface"},
+      "br-rail0":{"state":"Established","peerUptimeMsec":91000,"pfxRcd":3,"pfxSnt":2,"idType":"interface"},
+      "192.0.2.9":{"state":"Established","idType":"ipv4"}}},
+    "ipv6Unicast":{"tableVersion":6,"peers":{"br-rail0":{"state":"NoNeg","pfxRcd":1,"pfxSnt":1,"idType":"interface"}}},
+    "l2VpnEvpn":{"peers":{"br-rail7":{"state":"Active","idType":"interface"}}}})";
+  const auto sessions = DecodeSessions(text);
+  ASSERT_TRUE(sessions) << sessions.error().message;
+  ASSERT_EQ(sessions->size(), 2U);
+  const Session& up = (*sessions)[0];
+  EXPECT_EQ(up.interface, "br-rail0");
+  EXPECT_TRUE(up.established());
+  EXPECT_EQ(up.uptime_ms, 91000U);
+  EXPECT_EQ(up.prefixes_received, 4U);
+  EXPECT_EQ(up.prefixes_sent, 3U);
+  EXPECT_EQ((*sessions)[1].state, "Active");
+  for (const char* hostile : {"{}", R"({"ipv4Unicast":[]})", R"({"ipv4Unicast":{"peers":{"x":7}}})"})
+    EXPECT_THAT(*DecodeSessions(hostile), IsEmpty());
+  EXPECT_FALSE(DecodeSessions("{\"ipv4Unicast\":"));
+}
+
+TEST(DecodeTableVersion, DiffersWhenAFamilyDiffers) {
+  const auto version = [](int v4, int v6) {
+    return *DecodeTableVersion(R"({"ipv4Unicast":{"tableVersion":)" + std::to_string(v4) +
+                               R"(},"ipv6Unicast":{"tableVersion":)" + std::to_string(v6) + "}}");
+  };
+  EXPECT_EQ(version(5, 6), version(5, 6));
+  EXPECT_NE(version(5, 6), version(6, 5));
+  EXPECT_NE(version(5, 6), version(6, 6));
+  EXPECT_EQ(*DecodeTableVersion("{}"), 0U);
+}
+
+Session Neighbor(const std::string& text, const std::string& state = "Established") {
+  Session session{.interface = "br-rail0", .state = state};
+  EXPECT_TRUE(DecodeNeighbor(text, session)) << text;
+  return session;
+}
+
+TEST(DecodeNeighbor, ItsAddressIsUnknownUntilBgpdSaysIt) {
+  EXPECT_EQ(Neighbor(R"({"br-rail0":{"bgpNeighborAddr":"fe80::7","remoteAs":1}})").peer, Ip("fe80::7"));
+  EXPECT_EQ(Neighbor(R"({"br-rail0":{"bgpNeighborAddr":"none"}})").peer, std::nullopt);
+  EXPECT_EQ(Neighbor(R"({"bgpNoSuchNeighbor":true})").peer, std::nullopt);
+}
+
+TEST(DecodeNeighbor, OwesTheEndOfItsRoutesInEveryFamilyThatBothSpeak) {
+  const auto answer = [](const std::string& restart, const std::string& families, const std::string& ended) {
+    return R"({"br-rail0":{"neighborCapabilities":{"gracefulRestart":")" + restart +
+           R"(","multiprotocolExtensions":{)" + families + R"(}},"gracefulRestartInfo":{"endOfRibRecv":{)" +
+           ended + "}}}}";
+  };
+  const std::string both = "advertisedAndReceived";
+  const std::string v4 = R"("ipv4Unicast":{"advertisedAndReceived":true})";
+  const std::string v6 = R"("ipv6Unicast":{"advertisedAndReceived":true})";
+  EXPECT_TRUE(Neighbor(answer(both, v4 + "," + v6, "")).owes_end_of_rib);
+  EXPECT_TRUE(Neighbor(answer(both, v4 + "," + v6, R"("ipv4Unicast":true)")).owes_end_of_rib);
+  EXPECT_FALSE(
+      Neighbor(answer(both, v4 + "," + v6, R"("ipv4Unicast":true,"ipv6Unicast":true)")).owes_end_of_rib);
+  EXPECT_FALSE(Neighbor(answer(both, v4, R"("ipv4Unicast":true)")).owes_end_of_rib);
+  EXPECT_FALSE(Neighbor(answer(both, R"("ipv4Unicast":{"advertised":true})", "")).owes_end_of_rib);
+  EXPECT_FALSE(Neighbor(answer("advertised", v4 + "," + v6, "")).owes_end_of_rib) << "it will never say so";
+  EXPECT_FALSE(Neighbor(answer(both, v4 + "," + v6, ""), "Active").owes_end_of_rib);
+  for (const char* text :
+       {R"({"br-rail0":7})", R"({"br-rail0":{"neighborCapabilities":[]}})",
+        R"({"br-rail0":{"neighborCapabilities":{"gracefulRestart":"advertisedAndReceived"}}})"})
+    EXPECT_FALSE(Neighbor(text).owes_end_of_rib) << text;
+  Session session{.interface = "br-rail0"};
+  EXPECT_FALSE(DecodeNeighbor("{", session));
+}
+
+}  // namespace
+}  // namespace rail::frr
