@@ -15,9 +15,12 @@ import binaries  # noqa: E402  (after the line above, so that no .pyc appears in
 import documents  # noqa: E402
 import format  # noqa: E402
 import layers  # noqa: E402
+import length  # noqa: E402
 import product  # noqa: E402
 import scripts  # noqa: E402
 import tree  # noqa: E402
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 class Checker(unittest.TestCase):
@@ -130,6 +133,26 @@ class Format(Checker):
         self.write(".clang-format", "BasedOnStyle: Google\n")
         self.assert_found(format, "lib/base/a.cc", "int  x ;\n", "lib/base/a.cc:1")
         self.assert_quiet(format, "lib/base/a.cc", "int x;\n")
+
+    def test_documents_are_left_alone(self) -> None:
+        """Asked to, clang-format takes a README for C++ and ruins it."""
+        shutil.copy(ROOT / ".clang-format-ignore", self.root)
+        for name in (name for name in tree.files(ROOT) if name.endswith(".md")):
+            self.write(name, "# lib: a page\n\n| a | b |\n|---|---|\n| 1 |  2 |\n")
+            before = (self.root / name).read_bytes()
+            subprocess.run([format.TOOL, "-i", "--style=Google", name], cwd=self.root, check=True, timeout=60)
+            self.assertEqual((self.root / name).read_bytes(), before, name)
+
+
+class Length(Checker):
+    def test_a_file_of_the_product_has_500_lines_at_most(self) -> None:
+        for name in ("lib/ovs/a.cc", "lib/ovs/a.h", "plugins/ovs-provider/a.c", "cmd/raild/a.py", "cmd/raild/a.sh"):
+            self.assert_found(length, name, "x\n" * 501, "501 lines, 500 at most")
+            self.assert_quiet(length, name, "x\n" * 500)
+
+    def test_tests_documents_and_the_api_may_be_longer(self) -> None:
+        for name in ("lib/ovs/a_test.cc", "lib/ovs/testing/a.cc", "test/lab/a.py", "lib/ovs/README.md", "lib/api/a.proto"):
+            self.assert_quiet(length, name, "x\n" * 501)
 
 
 class Scripts(Checker):

@@ -21,7 +21,7 @@ MAY_TELL_THE_TIME = {
     "cmd/railctl/main.cc": "how old an attachment is, for people",
     "cmd/railctl/railctl.cc": "gRPC's own deadline of a call is a time of day",
     "lib/engine/repair_bgp.cc": "when a remote was learned, for the API",
-    "plugins/ovs-provider/ovs_provider.cc": "when an attachment was made, for people",
+    "plugins/ovs-provider/add.cc": "when an attachment was made, for people",
 }
 
 # The one place where the product starts another program: IPAM plugins are executables by the CNI specification.

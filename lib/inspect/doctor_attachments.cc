@@ -1,0 +1,95 @@
+#include "lib/inspect/doctor_subjects.h"
+
+#include "lib/engine/differences.h"
+#include "lib/inspect/select.h"
+
+namespace rail::inspect {
+namespace {
+
+constexpr int64_t kAddIsLong = 120000;  // ms; a verb has 30 s
+
+class Attachments : Examiner {
+ public:
+  using Examiner::Examiner;
+
+  void Run() {
+    for (const engine::AttachmentView& shown : view_.attachments) {
+      const state::Attachment& a = shown.attachment;
+      const std::string name = Name(a);
+      if (!shown.pending.empty()) {
+        Find(Severity::kWarning, "pending-work", name, "undo work is left: " + shown.pending,
+             "what it holds (device, address, port) cannot be given to another pod",
+             "raild tries again by itself; the reason above is what keeps it from ending");
+      } else if (a.phase == state::Phase::kDeleting) {
+        Find(Severity::kInfo, "delete-unfinished", name, "its DEL has begun and is not done",
+             "what it holds (device, address, port) cannot be given to another pod",
+             "raild finishes it by itself");
+      } else if (a.phase == state::Phase::kAdding && facts_.now_ms - a.created_ms > kAddIsLong) {
+        Find(
+            Severity::kWarning, "add-died", name,
+            fmt::format("its ADD began {} min ago and has not ended", (facts_.now_ms - a.created_ms) / 60000),
+            "its device and addresses stay taken",
+            "raild undoes it once the pod's namespace is gone; a DEL does so at once");
+      } else if (a.phase == state::Phase::kReady) {
+        Ready(shown, name);
+      }
+    }
+  }
+
+ private:
+  // Why nothing comes through its port; "" when something may, or it is not known.
+  std::string PortProblem(const state::Attachment& a) const {
+    const auto rail = facts_.rails.find(a.rail);
+    if (rail == facts_.rails.end()) return {};
+    const auto link = rail->second.representors.find(a.representor);
+    if (!facts_.links_unknown && link != rail->second.representors.end() && !link->second.there)
+      return "there is no link " + a.representor + ", its representor";
+    if (!rail->second.bridge) return {};
+    const auto& ports = rail->second.bridge->ports;
+    const auto port = std::ranges::find(ports, a.representor, &ovs::Port::name);
+    if (port == ports.end() || port->ofport > 0) return {};
+    return "Open vSwitch could not open its port " + port->name +
+           (port->error.empty() ? "" : ": " + port->error);
+  }
+
+  void Ready(const engine::AttachmentView& shown, const std::string& name) {
+    if (std::string problem = PortProblem(shown.attachment); !problem.empty()) {
+      Find(Severity::kCritical, "port-not-working", name, std::move(problem),
+           "nothing reaches the pod on this rail, and nothing that it sends is heard",
+           "`ip link show " + shown.attachment.representor +
+               "`; if its VF was made anew, the pod's interface went with it: delete the pod, its successor "
+               "gets another");
+    } else if (!shown.rules_in_place) {
+      Find(Severity::kCritical, "rules-missing", name, "not all of its rules are on the bridge",
+           "the pod is cut off, in one direction at least",
+           "`railctl check` says which; raild puts them back");
+    }
+    if (config_.tenancy.mode == config::TenancyMode::kNamespace) Tenant(shown.attachment, name);
+    if (!shown.attachment.announced) {
+      Find(Severity::kWarning, "not-announced", name, "its addresses are not announced",
+           "it is reached from this node's bridge alone",
+           "put frr-provider into the network's plugins and attach the pod anew");
+    }
+  }
+
+  void Tenant(const state::Attachment& attachment, const std::string& name) {
+    if (attachment.tenant_id.is_none()) {
+      return Find(
+          Severity::kCritical, "no-tenant", name, "the pod has no tenant", "it reaches nobody",
+          "put tenant-isolation into the network's plugins after ovs-provider and attach the pod anew");
+    }
+    for (const std::string& differs : engine::TenantDiffers(attachment, attachment.pod_namespace, config_)) {
+      Find(Severity::kWarning, "tenant-changed", name, differs,
+           "pods of its namespace that are attached from now on, here and elsewhere, do not reach it",
+           "delete the pod: its successor is put into the tenant of today");
+    }
+  }
+};
+
+}  // namespace
+
+void ExamineAttachments(const NodeFacts& facts, std::vector<Finding>& found) {
+  Attachments(facts, found).Run();
+}
+
+}  // namespace rail::inspect

@@ -1,0 +1,71 @@
+#include "lib/inspect/doctor_subjects.h"
+
+namespace rail::inspect {
+namespace {
+
+class Bgp : Examiner {
+ public:
+  using Examiner::Examiner;
+
+  void Run() {
+    for (const config::Rail& rail : config_.rails) {
+      const auto it = facts_.rails.find(rail.name);
+      Leaf(rail, it != facts_.rails.end() && it->second.bridge);
+    }
+    if (facts_.bgpd_down) {
+      Find(Severity::kCritical, "bgpd-down", "bgpd", "bgpd does not answer: " + facts_.bgpd_down->message,
+           "addresses are neither told nor learned",
+           "systemctl status frr; is frr.run_dir in node.json its folder?");
+      return;
+    }
+    if (!view_.bmp_up) {
+      Find(Severity::kCritical, "bmp-missing", "bgpd", "bgpd does not push what it learns (BMP)",
+           "pods that are new elsewhere cannot be reached from this node; those that it knows stay reachable",
+           "add `-M bmp` to bgpd_options in /etc/frr/daemons, then restart FRR; if it is there, `railctl get "
+           "node` says what is in the way");
+    }
+    if (view_.bmp_ambiguous) {
+      Find(
+          Severity::kWarning, "bmp-sessions-alike", "bgpd",
+          "two BGP sessions have a leaf of the same address, AS and identifier: BMP does not tell them apart",
+          "pods that have gone elsewhere are forgotten up to 30 s late, and each time bgpd pushes its whole "
+          "table again",
+          "give each port of the leaf a link-local address of its own");
+    }
+  }
+
+ private:
+  const engine::RailView* ViewOf(const std::string& rail) const {
+    const auto it = std::ranges::find_if(view_.rails, [&](const auto& r) { return r.rail.name == rail; });
+    return it == view_.rails.end() ? nullptr : &*it;
+  }
+
+  void Leaf(const config::Rail& rail, bool has_bridge) {
+    const engine::RailView* view = ViewOf(rail.name);
+    if (view == nullptr) return;
+    if (!facts_.bgpd_down && view->bgp_state != "Established") {
+      Find(Severity::kCritical, "bgp-session-down", rail.name,
+           view->bgp_state.empty() ? "bgpd has no session on " + rail.bridge
+                                   : "the BGP session on " + rail.bridge + " is " + view->bgp_state,
+           "addresses of this node's pods are not told on this rail, and none is learned",
+           "`vtysh -c 'show bgp neighbors " + rail.bridge +
+               "'` says the last error; is the leaf's side configured "
+               "(unnumbered, remote-as external)?");
+    }
+    if (view->leaf_mac.is_zero() && has_bridge) {
+      Find(Severity::kCritical, "no-leaf-neighbour", rail.name,
+           "the leaf has not been heard on " + rail.bridge,
+           "packets to pods elsewhere have no destination MAC: they are dropped in table 4",
+           "`ip -6 neigh show dev " + rail.bridge +
+               "`; the leaf must send router advertisements on this port");
+    }
+  }
+};
+
+}  // namespace
+
+void ExamineBgp(const NodeFacts& facts, std::vector<Finding>& found) {
+  Bgp(facts, found).Run();
+}
+
+}  // namespace rail::inspect

@@ -1,0 +1,86 @@
+#include "lib/inspect/doctor_subjects.h"
+
+namespace rail::inspect {
+namespace {
+
+constexpr uint64_t kLittleSpace = 64 << 20;  // bytes
+constexpr int64_t kDay = 86400000;           // ms
+constexpr int64_t kSoon = 14 * kDay;
+
+class Raild : Examiner {
+ public:
+  using Examiner::Examiner;
+
+  void Run() {
+    Record();
+    Certificates();
+    Parts();
+  }
+
+ private:
+  void Record() {
+    if (facts_.record_error) {
+      Find(Severity::kCritical, "record-unreadable", "state.db",
+           "the record cannot be read: " + facts_.record_error->message,
+           "attachments can be neither made nor undone",
+           "is the disk full or broken? A copy of the file helps to find out");
+    }
+    if (facts_.record_file.there && (facts_.record_file.mode & 07) != 0) {
+      Find(Severity::kWarning, "record-readable", "state.db",
+           "the record has mode " + Octal(facts_.record_file.mode) + ": everybody on the node can open it",
+           "it names every pod of the node; writable, it decides what is undone",
+           "chmod 0600 the file and its -wal and -shm");
+    }
+    if (facts_.record_free_bytes && *facts_.record_free_bytes < kLittleSpace) {
+      Find(Severity::kCritical, "record-no-space", "state.db",
+           fmt::format("its file system has {} MB left", *facts_.record_free_bytes >> 20),
+           "an ADD that cannot be recorded is refused, a DEL cannot be finished", "make room");
+    }
+  }
+
+  void Certificates() {
+    for (const CertificateFacts& each : facts_.certificates) {
+      if (!each.validity) {
+        Find(Severity::kCritical, "certificate-unreadable", each.path, each.validity.error().message,
+             each.purpose + " is needed by everybody who connects over TCP",
+             "put it back; it is read again at once");
+        continue;
+      }
+      const Validity& validity = *each.validity;
+      if (facts_.now_ms < validity.from_ms) {
+        Find(Severity::kCritical, "certificate-not-yet-valid", each.path,
+             fmt::format("{} becomes valid in {} h", each.purpose,
+                         (validity.from_ms - facts_.now_ms) / 3600000 + 1),
+             "every connection over TCP is refused until then",
+             "is this node's clock right (`timedatectl`)? A clock that is behind is the usual reason");
+      } else if (facts_.now_ms >= validity.until_ms) {
+        Find(Severity::kCritical, "certificate-expired", each.path,
+             fmt::format("{} expired {} days ago", each.purpose, (facts_.now_ms - validity.until_ms) / kDay),
+             "every connection over TCP is refused", "renew it; the files are read again without a restart");
+      } else if (validity.until_ms - facts_.now_ms < kSoon) {
+        Find(Severity::kWarning, "certificate-expires-soon", each.path,
+             fmt::format("{} expires in {} days", each.purpose, (validity.until_ms - facts_.now_ms) / kDay),
+             "then every connection over TCP is refused",
+             "renew it; the files are read again without a restart");
+      }
+    }
+  }
+
+  void Parts() {
+    for (const engine::Health& health : view_.health) {
+      if (health.ok) continue;
+      Find(Severity::kWarning, "part-failing", health.part,
+           fmt::format("raild cannot put it right: {} ({} rounds so far)", health.problem, health.failures),
+           "what is broken there stays broken",
+           "the reason is what has to be mended; raild tries again by itself");
+    }
+  }
+};
+
+}  // namespace
+
+void ExamineRaild(const NodeFacts& facts, std::vector<Finding>& found) {
+  Raild(facts, found).Run();
+}
+
+}  // namespace rail::inspect

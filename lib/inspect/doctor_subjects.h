@@ -1,0 +1,53 @@
+// What the doctor looks at, a file for each subject (doctor_<subject>.cc), and what they begin with.
+//
+// Use:      ExamineRails(facts, found);   // adds its findings, in any order
+// Threads:  pure functions
+#pragma once
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "lib/inspect/doctor.h"
+
+namespace rail::inspect {
+
+// The facts, and where the findings go.
+class Examiner {
+ public:
+  Examiner(const NodeFacts& facts, std::vector<Finding>& found)
+      : facts_(facts), config_(facts.config), view_(facts.view), found_(found) {}
+
+ protected:
+  void Find(Severity severity, std::string id, std::string subject, std::string what, std::string why,
+            std::string fix) {
+    found_.push_back(
+        {severity, std::move(id), std::move(subject), std::move(what), std::move(why), std::move(fix)});
+  }
+
+  static std::string Octal(uint32_t mode) { return fmt::format("{:04o}", mode & 07777); }
+
+  const NodeFacts& facts_;
+  const config::NodeConfig& config_;
+  const engine::NodeView& view_;
+
+ private:
+  std::vector<Finding>& found_;
+};
+
+// The daemons, offload, the datapath.
+void ExamineOpenVswitch(const NodeFacts& facts, std::vector<Finding>& found);
+// NICs, bridges, uplinks, MTUs, RDMA.
+void ExamineRails(const NodeFacts& facts, std::vector<Finding>& found);
+// bgpd, the rails' sessions and leaves.
+void ExamineBgp(const NodeFacts& facts, std::vector<Finding>& found);
+// The map of node.json.
+void ExamineTenants(const NodeFacts& facts, std::vector<Finding>& found);
+// Each pod's interface.
+void ExamineAttachments(const NodeFacts& facts, std::vector<Finding>& found);
+// The record, the API's certificates, raild's parts.
+void ExamineRaild(const NodeFacts& facts, std::vector<Finding>& found);
+
+}  // namespace rail::inspect

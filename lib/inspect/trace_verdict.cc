@@ -1,0 +1,297 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "lib/inspect/tracer.h"
+#include "lib/pipeline/pipeline.h"
+
+namespace rail::inspect {
+
+using engine::AttachmentView;
+using engine::RemoteView;
+using ovs::CookieKind;
+using state::Attachment;
+using tenancy::TenantId;
+
+void Tracer::Judge() {
+  const SwitchStep& last = answer_.way.hops.back().step;
+  if (last.matched && !IsOurs(last.cookie)) {
+    return Drop(Reason::kForeignRule,
+                fmt::format("a rule with the cookie {:#x} decides, which is not RailCNI's", last.cookie),
+                "find out who writes rules to " + rail_->rail.bridge + "; RailCNI never touches them");
+  }
+  if (Drops(last)) return JudgeDrop(last);
+  const auto output = Output(last);
+  if (last.table != pipeline::kForwardTable || !output) {
+    return Drop(Reason::kNotForPods,
+                destination() + " is no destination for pods: the switch ends it in table " +
+                    std::to_string(last.table),
+                "");
+  }
+  // What let it through is the comparison; what carries it is table 4.
+  for (size_t i = 0; i < answer_.way.hops.size(); ++i) {
+    if (answer_.way.hops[i].step.table == pipeline::kCompareTable) answer_.deciding = i;
+  }
+  if (GoesNowhere(answer_.way)) {
+    answer_.deciding = answer_.way.hops.size() - 1;
+    const AttachmentView* to = Local();
+    return NotWorking(IsOf(last.cookie, CookieKind::kLeaf) ? rail_->rail.pf
+                      : to == nullptr                      ? PortName(*output)
+                                                           : to->attachment.representor,
+                      "the rules forward the packet there and Open vSwitch drops it");
+  }
+  if (*output == Uplink()) return JudgeLeaving();
+  const AttachmentView* local = Local();
+  Say(Verdict::kReaches, Reason::kDeliveredLocally,
+      local == nullptr ? "it is delivered to the pod behind " + PortName(*output)
+                       : "it is delivered on this node, to " + PodName(local->attachment) + " (" +
+                             local->attachment.representor + "): the same tenant",
+      "");
+}
+
+bool Tracer::GoesNowhere(const Way& way) {
+  return way.datapath_actions == "drop";
+}
+
+void Tracer::NotWorking(const std::string& port, const std::string& so) {
+  Drop(Reason::kPortNotWorking, port + " is not a working port of " + rail_->rail.bridge + ": " + so,
+       "`railctl doctor` says why; is the device there (`ip link show " + port + "`)?");
+}
+
+void Tracer::JudgeDrop(const SwitchStep& last) {
+  switch (last.table) {
+    case pipeline::kAdmitTable:
+      return JudgeEntry(last);
+    case pipeline::kSourceTable:
+      if (source().tenant_id.is_none()) {
+        return Drop(
+            Reason::kNoTenant, "the pod has no tenant: tenant-isolation has not run in its chain",
+            "put tenant-isolation into the network's plugins after ovs-provider and attach the pod anew");
+      }
+      return Missing("the rule that says which tenant the pod is of");
+    case pipeline::kDestinationTable:
+      return JudgeUnknown();
+    case pipeline::kCompareTable:
+      return JudgeTenants();
+    case pipeline::kForwardTable:
+      if (Local() != nullptr && Local()->attachment.rail == source().rail) {
+        return MissingFor(Local()->attachment, "the rule that forwards to " + PodName(Local()->attachment));
+      }
+      return Drop(Reason::kNoLeafMac,
+                  "the leaf's MAC address is not known: no neighbour that is a router has been heard on " +
+                      rail_->rail.bridge,
+                  "is the cable in, and does the leaf send router advertisements? `ip -6 neigh show dev " +
+                      rail_->rail.bridge + "`; `railctl doctor`");
+    default:
+      return Drop(Reason::kRulesMissing, "the switch drops it in table " + std::to_string(last.table),
+                  "`railctl doctor` knows more");
+  }
+}
+
+void Tracer::Missing(const std::string& what) {
+  const auto health = std::ranges::find(view_.health, "rail " + rail_->rail.name, &engine::Health::part);
+  const bool failing = health != view_.health.end() && !health->ok;
+  Drop(Reason::kRulesMissing, what + " is not in " + rail_->rail.bridge,
+       failing ? "raild cannot put it there: " + health->problem
+               : "raild puts it back as soon as it sees it, within 30 s at the latest; is raild healthy "
+                 "(`railctl get node`)?");
+}
+
+void Tracer::MissingFor(const Attachment& to, const std::string& what) {
+  if (Works(to.representor)) return Missing(what);
+  NotWorking(to.representor, "nothing reaches " + PodName(to));
+}
+
+void Tracer::JudgeEntry(const SwitchStep& last) {
+  if (!last.matched || !IsOf(last.cookie, CookieKind::kAttachment)) {
+    return Missing("every rule of " + PodName(source()));
+  }
+  if (packet_.source_mac != source().mac) {
+    return Drop(Reason::kSpoofedSource,
+                "the source MAC " + packet_.source_mac.ToString() + " is not the pod's (" +
+                    source().mac.ToString() + "): the frame is dropped at its port, " + source().representor,
+                "the pod's interface must keep its MAC; nothing else may be sent through it");
+  }
+  if (!Holds(source(), packet_.source)) {
+    std::string own;
+    for (const IpAddress& address : source().addresses) own += (own.empty() ? "" : ", ") + address.ToString();
+    return Drop(
+        Reason::kSpoofedSource,
+        "the source address " + packet_.source.ToString() + " is not the pod's (" + own +
+            "): the packet is dropped at its port, " + source().representor,
+        "an application that binds to another rail's address must send through that rail's interface: "
+        "its policy routing does that unless the socket is bound to a device");
+  }
+  Missing("the rule that admits " + packet_.source.ToString() + " from " + source().representor);
+}
+
+void Tracer::JudgeTenants() {
+  const AttachmentView* local = Local();
+  const RemoteView* remote = Remote();
+  std::string whose = "another tenant";
+  TenantId id;
+  for (const Hop& hop : answer_.way.hops) {
+    if (hop.step.table == pipeline::kDestinationTable) id = TenantSetBy(hop.step);
+  }
+  if (local != nullptr) {
+    whose = TenantText(local->attachment.tenant, local->attachment.tenant_id) + ", of pod " +
+            PodName(local->attachment);
+  } else if (remote != nullptr) {
+    whose = TenantText(remote->tenant, remote->remote.tenant) + ", on another node";
+  } else if (!id.is_none()) {
+    whose = TenantText(NameOfTenant(id), id);
+  }
+  if (!id.is_none() && id == source().tenant_id)
+    return Missing("the rule that lets the tenant talk to itself");
+  OtherTenant(whose);
+}
+
+bool Tracer::Contested() const {
+  const RemoteView* remote = Remote();
+  return remote != nullptr && remote->contested;
+}
+
+std::string Tracer::Claimants() const {
+  std::map<TenantId, std::string> tenants;
+  for (const RemoteView& r : view_.remotes) {
+    if (r.remote.address == question_.destination)
+      tenants[r.remote.tenant] = TenantText(r.tenant, r.remote.tenant);
+  }
+  std::string all;
+  for (const auto& [id, text] : tenants) all += (all.empty() ? "" : " and ") + text;
+  return all;
+}
+
+std::string Tracer::FindTheWrongOne() const {
+  return std::string("one pod must give the address up: `vtysh -c 'show bgp ") +
+         (question_.destination.is_v6() ? "ipv6" : "ipv4") + " unicast " +
+         question_.destination.ToHostPrefix() + "'` says where each comes from";
+}
+
+void Tracer::OtherTenant(const std::string& whose) {
+  Drop(Reason::kOtherTenant,
+       destination() + " belongs to another tenant: " + whose + "; " + PodName(source()) + " is of " +
+           TenantText(source().tenant, source().tenant_id),
+       "this is the isolation at work; if the two shall talk, join their namespaces to one tenant in "
+       "tenancy.tenants of node.json on every node, and attach the pods anew");
+}
+
+void Tracer::JudgeUnknown() {
+  const IpAddress& to = question_.destination;
+  if (to.is_multicast() || to.is_broadcast() || to.is_link_local() || to.is_loopback() ||
+      to.is_unspecified()) {
+    return Drop(
+        Reason::kNotForPods,
+        destination() + " is no pod's address: rails carry unicast between pods of one tenant, nothing else",
+        "");
+  }
+  if (const AttachmentView* local = Local()) {
+    if (local->attachment.rail == source().rail) {
+      if (local->attachment.tenant_id.is_none()) {
+        return Drop(
+            Reason::kNoTenant,
+            destination() + " is of " + PodName(local->attachment) + ", which has no tenant",
+            "put tenant-isolation into the network's plugins after ovs-provider and attach that pod anew");
+      }
+      return MissingFor(local->attachment,
+                        "the rule that knows " + destination() + " of " + PodName(local->attachment));
+    }
+    if (local->attachment.tenant_id != source().tenant_id) {
+      return OtherTenant(TenantText(local->attachment.tenant, local->attachment.tenant_id) + ", of pod " +
+                         PodName(local->attachment));
+    }
+    return Drop(Reason::kAnotherRail,
+                destination() + " is on " + local->attachment.rail + " of this very node (" +
+                    PodName(local->attachment) +
+                    "): rails are joined by the fabric alone, and it is not known on " + source().rail,
+                "send from the pod's interface on " + local->attachment.rail +
+                    "; or see whether the leaves pass "
+                    "on the routes of other rails (`railctl get remotes`)");
+  }
+  if (Contested()) {
+    return Drop(Reason::kContested,
+                destination() + " is announced for several tenants, " + Claimants() +
+                    ": while it is, it reaches nobody",
+                FindTheWrongOne());
+  }
+  if (const RemoteView* remote = Remote()) {
+    if (remote->remote.tenant != source().tenant_id) {
+      return OtherTenant(TenantText(remote->tenant, remote->remote.tenant) + ", on another node");
+    }
+    return Drop(Reason::kNotInstalled,
+                destination() + " is known from BGP and of the same tenant, and its rules are not on " +
+                    rail_->rail.bridge + " yet",
+                "raild installs them as soon as it can; `railctl get node` says what keeps it from doing so");
+  }
+  if (rail_->bgp_state != "Established") {
+    return Drop(Reason::kBgpDown,
+                "nobody has told of " + destination() + ", and the BGP session of " + rail_->rail.name +
+                    " is " + (rail_->bgp_state.empty() ? "not there" : rail_->bgp_state) +
+                    ": nothing can be learned over it",
+                "`railctl doctor`; `vtysh -c 'show bgp summary'`");
+  }
+  Drop(Reason::kUnknownDestination,
+       "nobody announces " + destination() +
+           ": no pod of this node has it, and BGP has not told of it with a " + "tenant's community",
+       "is the pod running and its address right? On its node, `railctl get attachments` must say "
+       "announced; "
+       "between the nodes every leaf and spine must pass on large communities");
+}
+
+void Tracer::JudgeLeaving() {
+  const RemoteView* remote = Remote();
+  const std::string way =
+      "it leaves through " + rail_->rail.pf + " to the leaf " + rail_->leaf_mac.ToString();
+  if (!rail_->uplink_carrier) {
+    return Drop(
+        Reason::kNoCarrier,
+        "the switch forwards it, and the uplink " + rail_->rail.pf + " has no carrier: it goes nowhere",
+        "is the cable in, is the leaf's port up? `ip link show " + rail_->rail.pf + "`");
+  }
+  if (rail_->bgp_state != "Established") {
+    return Say(Verdict::kDoubtful, Reason::kBgpDown,
+               way + ", but the BGP session of " + rail_->rail.name + " is " +
+                   (rail_->bgp_state.empty() ? "not there" : rail_->bgp_state) +
+                   ": the leaf may have forgotten the way back, and what is known here grows old",
+               "`railctl doctor`; `vtysh -c 'show bgp summary'`");
+  }
+  if (remote == nullptr && facts_.config.tenancy.mode == config::TenancyMode::kNamespace) {
+    const AttachmentView* local = Local();
+    if (local == nullptr) {
+      return Say(
+          Verdict::kDoubtful, Reason::kUnknownDestination,
+          way + "; its rules are there, and BGP does not tell of " + destination() + " any more",
+          "its pod has gone, or its leaf has lost its node; the rules go when the sessions have settled");
+    }
+  }
+  if (Contested()) {
+    return Say(Verdict::kDoubtful, Reason::kContested,
+               way + ", but " + destination() + " is announced for several tenants, " + Claimants() +
+                   ": its rules go as soon as raild can remove them",
+               FindTheWrongOne());
+  }
+  if (!source().announced) {
+    return Say(Verdict::kDoubtful, Reason::kNotAnnounced,
+               way + ", but " + packet_.source.ToString() +
+                   " is not announced: no other node lets it in, and "
+                   "no answer finds its way",
+               "put frr-provider into the network's plugins and attach the pod anew");
+  }
+  const std::string other = RailOfDestination();
+  if (!other.empty() && other != source().rail) {
+    answer_.notes.push_back(destination() + " is on " + other + ": from " + source().rail +
+                            " the packet crosses the spine; the pod's interface on " + other +
+                            " is the short way");
+  }
+  std::string sentence = way;
+  if (remote != nullptr) {
+    sentence += ": " + destination() + " is of the same tenant, " + source().tenant + ", on another node";
+  }
+  Say(Verdict::kReaches, Reason::kSentToLeaf, std::move(sentence), "");
+  if (remote != nullptr) {
+    answer_.notes.push_back(
+        "the other node compares the tenants once more; ask there with `railctl trace` for its word");
+  }
+}
+
+}  // namespace rail::inspect

@@ -1,0 +1,101 @@
+// One trace, from the question to the answer: trace.cc asks the switch, trace_verdict.cc judges, trace_words.cc finds the words.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "lib/inspect/trace.h"
+#include "lib/ovs/rule.h"
+
+namespace rail::inspect {
+
+// A frame as ofproto/trace takes it.
+struct Packet {
+  int64_t in_port = 0;
+  MacAddress source_mac;
+  MacAddress destination_mac;
+  IpAddress source;
+  IpAddress destination;
+  Protocol protocol = Protocol::kUdp;
+  uint16_t source_port = 0;
+  uint16_t destination_port = 0;
+
+  std::string ToText() const;
+};
+
+class Tracer {
+ public:
+  Tracer(const Question& question, const TraceFacts& facts, const AskSwitch& ask)
+      : question_(question), facts_(facts), view_(facts.view), ask_(ask) {}
+
+  Result<Answer> Run();
+
+ private:
+  const state::Attachment& source() const { return answer_.source.attachment; }
+  std::string destination() const { return question_.destination.ToString(); }
+  std::string PodName(const state::Attachment& a) const { return Name(a); }
+
+  // The question, what is known for it, and the switch (trace.cc).
+  const engine::RailView* FindRail(const std::string& name) const;
+  // The attachment of this node that holds the destination; nullptr: none.
+  const engine::AttachmentView* Local() const;
+  const engine::RemoteView* Remote() const;
+  std::string RailOfDestination() const;
+  Status FindSource();
+  // What makes the question pointless for the switch.
+  bool Refused();
+  Result<Way> Through(const Packet& packet) const;
+  Status Send();
+  bool Works(const std::string& port) const;
+  std::string PortName(int64_t number) const;
+  int64_t Uplink() const;
+  void Say(Verdict verdict, Reason reason, std::string sentence, std::string advice);
+  void Drop(Reason reason, std::string sentence, std::string advice);
+  // Whether the answer would come in.
+  Status Return();
+
+  // What the switch's answer means (trace_verdict.cc).
+  void Judge();
+  // The rules send it to a port, and the datapath has none for it.
+  static bool GoesNowhere(const Way& way);
+  void NotWorking(const std::string& port, const std::string& so);
+  void JudgeDrop(const SwitchStep& last);
+  void Missing(const std::string& what);
+  // A pod whose port has no number gets no rules.
+  void MissingFor(const state::Attachment& to, const std::string& what);
+  void JudgeEntry(const SwitchStep& last);
+  void JudgeTenants();
+  // Who announces the destination, where that is not one tenant.
+  bool Contested() const;
+  std::string Claimants() const;
+  std::string FindTheWrongOne() const;
+  void OtherTenant(const std::string& whose);
+  // Table 2 does not know the destination.
+  void JudgeUnknown();
+  void JudgeLeaving();
+
+  // What a step does, and says (trace_words.cc).
+  // "set_field:0xc6b1->xxreg0" -> the tenant; none: the step sets none.
+  static tenancy::TenantId TenantSetBy(const SwitchStep& step);
+  std::string NameOfTenant(tenancy::TenantId id) const;
+  static bool Drops(const SwitchStep& step);
+  // The port that the step sends to; nothing when it sends nowhere.
+  std::optional<int64_t> Output(const SwitchStep& step) const;
+  std::string Words(const SwitchStep& step, const Packet& packet) const;
+
+  const Question& question_;
+  const TraceFacts& facts_;
+  const engine::NodeView& view_;
+  const AskSwitch& ask_;
+  Answer answer_;
+  const engine::RailView* rail_ = nullptr;
+  std::map<std::string, int64_t> ports_;
+  Packet packet_;
+};
+
+bool IsOurs(uint64_t cookie);
+bool IsOf(uint64_t cookie, ovs::CookieKind kind);
+bool Holds(const state::Attachment& attachment, const IpAddress& address);
+std::string TenantText(const std::string& name, tenancy::TenantId id);
+
+}  // namespace rail::inspect

@@ -1,0 +1,352 @@
+#include "plugins/ovs-provider/verbs.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "lib/base/log.h"
+#include "lib/cni/device_info.h"
+#include "lib/cni/previous.h"
+#include "lib/engine/attachment.h"
+#include "lib/sriov/lookup.h"
+#include "plugins/ovs-provider/config.h"
+
+namespace rail::ovs_provider {
+namespace {
+
+using cni::AddResult;
+using cni::CniFail;
+using cni::Outcome;
+using cni::Request;
+using engine::Deps;
+using engine::Node;
+using engine::Session;
+using state::Attachment;
+
+int64_t NowMs() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+constexpr uint32_t kScopeLink = 253;  // RT_SCOPE_LINK, rtnetlink(7)
+
+// One ADD, from validated input to the answer. Whatever it makes is in the record before it is made; the caller undoes.
+class Adding {
+ public:
+  Adding(const Deps& deps, Session& session, const Request& request, const config::Rail& rail,
+         const netns::Netns& pod)
+      : deps_(deps), session_(session), node_(session.node()), request_(request), rail_(rail), pod_(pod) {}
+
+  // The chain begins here: plumb the device and call IPAM.
+  Outcome<std::string> Plumb(const device::Settings& settings) {
+    RAIL_ASSIGN(FileLock devices_stay, session_.edges.LockDevices(rail_));
+    RAIL_ASSIGN(device::Backend * devices, session_.edges.Devices());
+    auto device = devices->Find(rail_, request_.device_id);
+    if (!device) return tl::make_unexpected(cni::CniError(HeldBy(device.error())));
+    device->settings = settings;
+    device_ = *device;
+    RAIL_TRY(FreeName());
+    RAIL_ASSIGN(const pipeline::BridgeFacts bridge, engine::Facts(node_, rail_));
+    attachment_.representor = device->representor;
+    attachment_.mac = device->mac;
+    RAIL_TRY(Record());
+    devices_stay = {};
+    RAIL_ASSIGN(engine::DeviceMove move, engine::DeviceMove::Begin(node_, attachment_, *device, pod_));
+
+    AddResult addresses;
+    if (cni::HasIpam(request_)) {
+      RAIL_TRY(engine::RecordStep(node_, attachment_, engine::kOvsProvider, engine::step::kIpam,
+                                  cni::MakeIpamCall(request_).ToJson()));
+      auto answer = deps_.ipam->Add(request_, session_.edges.CallDeadline());
+      if (!answer) return tl::make_unexpected(answer.error());
+      addresses = std::move(*answer);
+      RAIL_TRY(CheckStaticAddresses(request_, addresses));
+    }
+    RAIL_TRY(TakeAddresses(addresses));
+    RAIL_TRY(engine::AttachPort(node_, attachment_));
+    RAIL_TRY(engine::AdmitTraffic(node_, attachment_, bridge, session_.config.tenancy.mode));
+    RAIL_ASSIGN(const MacAddress mac, move.Join());
+    if (mac != attachment_.mac) {
+      return CniFail(cni::kFault, "the device's MAC changed from " + attachment_.mac.ToString() + " to " +
+                                      mac.ToString() + " while it moved into the pod");
+    }
+    RAIL_TRY(Configure(addresses));
+    return Answer(std::move(addresses));
+  }
+
+  // Another plugin has plumbed the device: adopt its port and its addresses, add what is missing.
+  Outcome<std::string> Adopt(AddResult previous) {
+    RAIL_ASSIGN(const pipeline::BridgeFacts bridge, engine::Facts(node_, rail_));
+    RAIL_ASSIGN(const ovs::Port port, PortOf(previous));
+    // The port may be on the rail's bridge and the device another rail's: the resource hands out devices, the network names the bridge.
+    RAIL_ASSIGN(device::Backend * devices, session_.edges.Devices());
+    RAIL_TRY(devices->CheckRail(rail_, request_.device_id));
+    const auto inside = std::ranges::find_if(previous.interfaces, [&](const cni::Interface& i) {
+      return !i.sandbox.empty() && i.name == request_.ifname;
+    });
+    if (inside == previous.interfaces.end()) {
+      return CniFail(7,
+                     "prevResult.interfaces: no interface " + request_.ifname + " with a sandbox to adopt");
+    }
+    attachment_.adopted = true;
+    attachment_.representor = port.name;
+    device_.id = request_.device_id;
+    device_.representor = port.name;
+    RAIL_ASSIGN_AS(attachment_.mac, MacAddress::Parse(inside->mac), "prevResult.interfaces");
+    RAIL_TRY(Record());
+    RAIL_TRY(TakeAddresses(previous));
+    RAIL_TRY(engine::AdoptPort(node_, attachment_, port));
+    RAIL_TRY(engine::AdmitTraffic(node_, attachment_, bridge, session_.config.tenancy.mode));
+    RAIL_TRY(Configure(previous));
+    return cni::PassOn(request_);
+  }
+
+  // What became of it; of a device that another plugin has plumbed only its names are known.
+  const device::Device& device() const { return device_; }
+
+  // After a failure.
+  void Undo() {
+    if (attachment_.id != 0) engine::UndoMade(node_, attachment_);
+  }
+
+  Status Finish() {
+    attachment_.phase = state::Phase::kReady;
+    return session_.store->SetPhase(attachment_.id, attachment_.phase);
+  }
+
+ private:
+  // A device that is not on the host is most likely in another pod: whose it is says more than that it is not here.
+  Error HeldBy(Error error) {
+    if (error.code != Code::kNotFound) return error;
+    const auto owner = session_.store->OwnerOf(state::ClaimKind::kDevice, request_.device_id);
+    if (!owner || !*owner) return error;
+    const auto all = session_.store->List();
+    if (!all) return error;
+    const auto holder = std::ranges::find(*all, **owner, &Attachment::id);
+    if (holder == all->end()) return error;
+    return {Code::kBusy,
+            "device " + request_.device_id + " belongs to attachment " + holder->key.ToString() + " of pod " +
+                holder->pod_namespace + "/" + holder->pod_name,
+            0};
+  }
+
+  // The runtime must not ask for a name that is taken; whoever holds it keeps it.
+  Status FreeName() {
+    RAIL_ASSIGN(const bool taken, session_.edges.Pods().HasLink(pod_, request_.ifname));
+    if (!taken) return {};
+    return Fail(Code::kExists,
+                "interface " + request_.ifname + " exists already in the pod (" + request_.netns + ")");
+  }
+
+  Status Record() {
+    attachment_.key = engine::KeyOf(request_);
+    attachment_.rail = rail_.name;
+    attachment_.pod_namespace = request_.pod.pod_namespace;
+    attachment_.pod_name = request_.pod.name;
+    attachment_.pod_uid = request_.pod.uid;
+    attachment_.netns_path = request_.netns;
+    attachment_.netns_device = pod_.identity().device;
+    attachment_.netns_inode = pod_.identity().inode;
+    attachment_.device = request_.device_id;
+    attachment_.mtu = rail_.mtu;
+    attachment_.created_ms = NowMs();
+    RAIL_ASSIGN(attachment_, session_.store->Create(attachment_));
+    return {};
+  }
+
+  // Every address is one pod's, whatever IPAM believes.
+  Status TakeAddresses(AddResult& addresses) {
+    for (cni::IpConfig& ip : addresses.ips) {
+      const IpAddress& address = ip.address.address;
+      if (address.is_unspecified() || address.is_multicast() || address.is_loopback() ||
+          address.is_link_local() || address.is_broadcast()) {
+        return Fail(Code::kInvalid, "IPAM gave " + address.ToString() + ", which cannot be a pod's address");
+      }
+      if (!ip.gateway) ip.gateway = config::DefaultGateway(address.is_v6());
+      attachment_.addresses.push_back(address);
+      if (std::ranges::find(attachment_.gateways, *ip.gateway) == attachment_.gateways.end()) {
+        attachment_.gateways.push_back(*ip.gateway);
+      }
+      RAIL_TRY(session_.store->Claim(attachment_.id, state::ClaimKind::kAddress, address.ToString()));
+    }
+    if (attachment_.addresses.empty()) {
+      return Fail(Code::kInvalid,
+                  "no address for the pod: IPAM gave none (is \"ipam\" in the configuration?)");
+    }
+    return session_.store->SetAddresses(attachment_.id, attachment_.addresses, attachment_.gateways);
+  }
+
+  Status Configure(const AddResult& addresses) {
+    podnet::Plan plan = engine::PlanOf(rail_, attachment_);
+    plan.routes = RoutesOf(addresses);
+    return session_.edges.Pods().Configure(pod_, plan);
+  }
+
+  Result<ovs::Port> PortOf(const AddResult& previous) {
+    RAIL_ASSIGN(ovs::Ovsdb * db, session_.edges.Ovsdb());
+    for (const cni::Interface& interface : previous.interfaces) {
+      if (!interface.sandbox.empty()) continue;
+      RAIL_ASSIGN(auto port, db->FindPort(interface.name, session_.edges.CallDeadline()));
+      if (!port) continue;
+      if (port->bridge != rail_.bridge) {
+        return Fail(Code::kInvalid, "prevResult: " + port->name + " is a port of bridge " + port->bridge +
+                                        ", but rail " + rail_.name + " is bridge " + rail_.bridge);
+      }
+      if (port->ofport < 1)
+        return Fail(Code::kTransient, "port " + port->name + " does not work: " + port->error);
+      return std::move(*port);
+    }
+    return Fail(Code::kInvalid,
+                "prevResult.interfaces: none of the host's interfaces is a port of Open vSwitch");
+  }
+
+  Outcome<std::string> Answer(AddResult result) {
+    result.interfaces = {
+        {.name = attachment_.representor, .mac = {}, .sandbox = {}, .mtu = attachment_.mtu, .pci_id = {}},
+        {.name = request_.ifname,
+         .mac = attachment_.mac.ToString(),
+         .sandbox = request_.netns,
+         .mtu = attachment_.mtu,
+         .pci_id = sriov::IsPciAddress(request_.device_id) ? request_.device_id : ""}};
+    RAIL_ASSIGN(netlink::Netlink * host, session_.edges.Netlink());
+    RAIL_ASSIGN(const netlink::Link representor, host->GetLink(attachment_.representor));
+    result.interfaces[0].mac = representor.mac.ToString();
+    for (cni::IpConfig& ip : result.ips) {
+      ip.address.length = ip.address.address.bits();
+      ip.interface = 1;
+    }
+    for (cni::RouteConfig& route : result.routes) {
+      if (route.gateway) continue;
+      for (const cni::IpConfig& ip : result.ips) {
+        if (ip.address.address.is_v6() == route.destination.address.is_v6()) route.gateway = ip.gateway;
+      }
+    }
+    return result.Print(request_.cni_version);
+  }
+
+  const Deps& deps_;
+  Session& session_;
+  Node node_;
+  const Request& request_;
+  const config::Rail& rail_;
+  const netns::Netns& pod_;
+  Attachment attachment_;
+  device::Device device_;
+};
+
+Status DeviceWasGiven(const Request& request) {
+  if (!request.device_id.empty()) return {};
+  return Fail(
+      Code::kInvalid,
+      "deviceID: no device was allocated to the pod for network " + request.network +
+          ": does a container of it request the resource that the NetworkAttachmentDefinition's annotation "
+          "k8s.v1.cni.cncf.io/resourceName names, once for each interface?");
+}
+
+// For network-status; a pod that has its interface does not fail for it.
+void TellOfDevice(const std::string& file, const device::Device& device) {
+  if (file.empty() || !sriov::IsPciAddress(device.id)) return;
+  const std::string& renamed = device.settings.rdma_name;
+  const Status written = cni::WriteDeviceInfo(file, {.address = device.id,
+                                                     .pf = device.pf_address,
+                                                     .rdma = renamed.empty() ? device.rdma : renamed,
+                                                     .representor = device.representor});
+  if (!written)
+    log::Warning("the pod's network-status will lack its representor: {}", written.error().message);
+}
+
+bool IsPending(const state::Step& step) {
+  return !step.pending.empty();
+}
+
+// An ADD that died half way left a record: its effects are undone before the same ADD is tried again.
+Status ClearRemains(Session& session, const Request& request) {
+  RAIL_ASSIGN(const auto old, session.store->Find(engine::KeyOf(request)));
+  if (!old) return {};
+  if (old->phase == state::Phase::kReady) {
+    return Fail(Code::kExists,
+                "attachment " + old->key.ToString() + " exists already; DEL comes before another ADD");
+  }
+  RAIL_TRY(engine::UndoAttachment(session, old->key, ""));
+  RAIL_ASSIGN(const auto left, session.store->Find(old->key));
+  if (!left) return {};
+  RAIL_ASSIGN(const std::vector<state::Step> steps, session.store->Steps(left->id));
+  const auto pending = std::ranges::find_if(steps, IsPending);
+  return Fail(
+      Code::kTransient,
+      "attachment " + old->key.ToString() + " of an earlier ADD is not undone yet: " +
+          (pending == steps.end() ? "its DEL is under way" : pending->kind + ": " + pending->pending));
+}
+
+// What the DEL of an earlier owner of the device had to leave is done first: while the switch holds a rule of it, this pod could
+// speak as that one. A DEL that is under way keeps the device until it has ended.
+Status FinishEarlierDels(Session& session, const Request& request) {
+  if (request.device_id.empty()) return {};
+  RAIL_ASSIGN(const std::vector<Attachment> all, session.store->List());
+  Node node = session.node();
+  for (const Attachment& old : all) {
+    if (old.device != request.device_id || old.phase != state::Phase::kDeleting) continue;
+    RAIL_ASSIGN(const std::vector<state::Step> steps, session.store->Steps(old.id));
+    if (std::ranges::none_of(steps, IsPending)) continue;
+    RAIL_TRY(engine::Undo(node, old, ""));
+    RAIL_ASSIGN(const std::vector<state::Step> still, session.store->Steps(old.id));
+    for (const state::Step& step : still) {
+      if (step.kind != engine::step::kAdmit && step.kind != engine::step::kTenant) continue;
+      return Fail(Code::kTransient, "device " + request.device_id + ": the rules of its last pod (" +
+                                        old.key.ToString() + ") are not removed yet: " + step.pending);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<podnet::RouteSpec> RoutesOf(const AddResult& result) {
+  std::vector<podnet::RouteSpec> routes;
+  for (const cni::RouteConfig& route : result.routes) {
+    podnet::RouteSpec spec;
+    spec.destination = route.destination;
+    spec.gateway = route.gateway;
+    spec.mtu = route.mtu;
+    spec.advmss = route.advmss;
+    spec.priority = route.priority;
+    spec.table = route.table;
+    if (route.scope == kScopeLink) spec.scope = podnet::Scope::kLink;
+    routes.push_back(spec);
+  }
+  return routes;
+}
+
+Outcome<std::string> Add(const Deps& deps, const Request& request) {
+  auto config = ParseConfig(request);
+  if (!config) return tl::make_unexpected(config.error());
+  AddResult previous;
+  const bool adopt = request.prev_result != nullptr;
+  if (adopt) {
+    RAIL_ASSIGN(previous, cni::PreviousResult(request));
+  } else {
+    RAIL_TRY(DeviceWasGiven(request));
+    RAIL_TRY(CheckPodsWishes(request));
+  }
+  RAIL_ASSIGN(const std::string device_info, cni::DeviceInfoFile(request));
+  RAIL_ASSIGN(const auto session, Session::Open(deps, Session::Use::kQuiet));
+  RAIL_ASSIGN(const config::Rail* rail, engine::RailOf(session->config, config->rail));
+  RAIL_ASSIGN_AS(const netns::Netns pod, netns::Netns::Open(request.netns), "CNI_NETNS");
+  RAIL_TRY(ClearRemains(*session, request));
+  RAIL_TRY(FinishEarlierDels(*session, request));
+
+  Adding adding(deps, *session, request, *rail, pod);
+  Outcome<std::string> result = adopt ? adding.Adopt(std::move(previous)) : adding.Plumb(config->device);
+  if (result) {
+    if (Status finished = adding.Finish(); !finished)
+      result = tl::make_unexpected(cni::CniError(finished.error()));
+  }
+  if (!result) {
+    adding.Undo();
+    return result;
+  }
+  TellOfDevice(device_info, adding.device());
+  return result;
+}
+
+}  // namespace rail::ovs_provider

@@ -1,0 +1,48 @@
+#include "plugins/ovs-provider/verbs.h"
+
+#include "lib/base/log.h"
+#include "lib/engine/attachment.h"
+
+namespace rail::ovs_provider {
+namespace {
+
+using cni::CniFail;
+using cni::Outcome;
+using cni::Request;
+using engine::Deps;
+
+Status GiveAddressesBack(const Deps& deps, const Request& request, Deadline deadline) {
+  if (!cni::HasIpam(request)) return {};
+  const auto released = deps.ipam->Del(request, deadline);
+  if (released) return {};
+  return Fail(Code::kTransient, released.error().msg + " " + released.error().details);
+}
+
+// Only the record says what was made: nothing is guessed. IPAM knows by itself what it gave. The rest raild does when it can read
+// the record, or removes as what no record explains. An error, because a repeated DEL may do better.
+Outcome<void> DelWithoutRecord(const Deps& deps, const Request& request, const Error& why) {
+  const Status released = GiveAddressesBack(deps, request, After(std::chrono::seconds(10)));
+  return CniFail(11, "DEL of " + engine::KeyOf(request).ToString() + " is not complete: " + why.message,
+                 "its addresses: " + (released ? "given back" : released.error().message) +
+                     "; its device, port, rules and announcement are not undone");
+}
+
+}  // namespace
+
+// IPAM is told even when we never heard of the attachment: an ADD may have died before its record reached the disk.
+Outcome<void> Del(const Deps& deps, const Request& request) {
+  const auto session = engine::Session::OpenToUndo(deps);
+  if (!session) return DelWithoutRecord(deps, request, session.error());
+  const auto found = (*session)->store->Find(engine::KeyOf(request));
+  if (!found) return DelWithoutRecord(deps, request, found.error());
+  if (*found) {
+    const Status undone = engine::UndoAttachment(**session, (*found)->key, "");
+    if (!undone) return DelWithoutRecord(deps, request, undone.error());
+  } else if (const Status released = GiveAddressesBack(deps, request, (*session)->edges.CallDeadline());
+             !released) {
+    log::Warning("release addresses of {}: {}", engine::KeyOf(request).ToString(), released.error().message);
+  }
+  return {};
+}
+
+}  // namespace rail::ovs_provider

@@ -1,0 +1,20 @@
+// ovs-provider's verbs, a file for each, and what they share.
+#pragma once
+
+#include <vector>
+
+#include "lib/cni/plugin.h"
+#include "lib/cni/result.h"
+#include "lib/engine/session.h"
+#include "lib/podnet/podnet.h"
+
+namespace rail::ovs_provider {
+
+cni::Outcome<std::string> Add(const engine::Deps& deps, const cni::Request& request);
+cni::Outcome<void> Del(const engine::Deps& deps, const cni::Request& request);
+cni::Outcome<void> Check(const engine::Deps& deps, const cni::Request& request);
+
+// What `result` lists of the pod's inside, beside the rail's own routes.
+std::vector<podnet::RouteSpec> RoutesOf(const cni::AddResult& result);
+
+}  // namespace rail::ovs_provider

@@ -1,0 +1,225 @@
+// Who owns what: devices, ports and addresses that change hands, pods that race, a DEL that comes in the middle.
+
+#include <fmt/core.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "plugins/testing/rail_chain.h"
+
+namespace rail {
+namespace {
+
+using engine::testing::Answer;
+using engine::testing::Edge;
+using engine::testing::PodSpec;
+using ovs::CookieKind;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+class OwnerTest : public testing::RailChainTest {};
+
+// A runtime that did not wait: DEL comes at any call of the ADD of the same attachment.
+TEST_F(OwnerTest, ADelAtAnyCallOfItsAddEndsWithNothingLeft) {
+  for (int at = 1;; ++at) {
+    SCOPED_TRACE(fmt::format("DEL at call {}", at));
+    const PodSpec pod = world.MakePod("p1", "ns-a", "vf0");
+    bool deleted = false;
+    int calls = 0;
+    world.gate.before = [&](Edge, std::string_view) {
+      if (++calls != at) return;
+      deleted = true;
+      ExpectDone(chain.Del(pod));
+    };
+    const Answer added = chain.Add(pod);
+    world.gate.before = nullptr;
+    if (added) {
+      ExpectDone(chain.Del(pod));
+    } else if (deleted) {
+      EXPECT_THAT(added.code, ::testing::AnyOf(11U, 7U, 101U)) << added.text;
+    }
+    // What an ADD does in a pod that it gives up goes with the interface; rules of a pod that lives on do no harm.
+    world.EndNamespace(pod);
+    EXPECT_THAT(world.Leftovers(), IsEmpty());
+    if (!deleted) break;
+  }
+}
+
+// The old owner's DEL could not reach OVSDB, or no part of the switch; the device is free all the same.
+TEST_F(OwnerTest, AnAddTakesTheDeviceAfterADelThatLeftWorkAndFinishesIt) {
+  for (const std::set<Edge>& down : {std::set{Edge::kOvsdb}, std::set{Edge::kOpenFlow},
+                                     std::set{Edge::kOvsdb, Edge::kOpenFlow, Edge::kBgp, Edge::kIpam}}) {
+    const PodSpec old = world.MakePod("p1", "ns-a", "vf0");
+    const PodSpec fresh = world.MakePod("p2", "ns-b", "vf0");
+    MustAdd(old);
+    world.gate.down = down;
+    ExpectDone(chain.Del(old));
+    EXPECT_THAT(world.Pending(old), Not(IsEmpty()));
+    EXPECT_EQ(*world.record.OwnerOf(state::ClaimKind::kDevice, "vf0"), std::nullopt);
+    EXPECT_EQ(*world.record.OwnerOf(state::ClaimKind::kPort, "rep0"), std::nullopt);
+    world.gate.down.clear();
+    MustAdd(fresh);
+    EXPECT_EQ(world.FindAttachment(old), std::nullopt) << "the ADD has finished it";
+    EXPECT_EQ(OwnerOfPort("rep0"), std::to_string(world.Attachment(fresh).id));
+    ExpectDone(chain.Check(fresh));
+    ExpectDone(chain.Del(fresh));
+    EXPECT_THAT(world.Leftovers(), IsEmpty());
+  }
+}
+
+// While a rule of the last pod stands, the next one could send as that one.
+TEST_F(OwnerTest, AnAddIsRefusedWhileRulesOfTheLastPodOfItsDeviceStand) {
+  const PodSpec old = world.MakePod("p1", "ns-a", "vf0");
+  const PodSpec fresh = world.MakePod("p2", "ns-b", "vf0");
+  MustAdd(old);
+  world.gate.down = {Edge::kOpenFlow};
+  ExpectDone(chain.Del(old));
+  const Answer answer = chain.Add(fresh);
+  EXPECT_EQ(answer.code, 11U);
+  EXPECT_THAT(answer.text, HasSubstr("the rules of its last pod (rail0/c-p1/net1) are not removed yet"));
+  world.gate.down.clear();
+  MustAdd(fresh);
+  EXPECT_THAT(world.RulesOf(CookieKind::kTenant), SizeIs(2));
+}
+
+// The sweep of the old owner, whose port the new one has taken over.
+TEST_F(OwnerTest, ThePendingPortOfAnOldOwnerIsTheNewOnes) {
+  const PodSpec old = world.MakePod("p1", "ns-a", "vf0");
+  const PodSpec fresh = world.MakePod("p2", "ns-a", "vf0");
+  MustAdd(old);
+  world.gate.down = {Edge::kOvsdb};
+  ExpectDone(chain.Del(old));
+  world.gate.down.clear();
+  const state::Attachment before = world.Attachment(old);
+  MustAdd(fresh);
+  const auto mark = std::to_string(world.Attachment(fresh).id);
+  EXPECT_EQ(OwnerOfPort("rep0"), mark);
+  state::Attachment again = before;  // as if the old owner's record had stayed
+  again.device.clear();
+  again.phase = state::Phase::kReady;
+  const auto back = world.record.Create(again);
+  ASSERT_TRUE(back);
+  ASSERT_TRUE(world.record.RecordStep(back->id, engine::kOvsProvider, engine::step::kPort,
+                                      R"({"bridge":"br-rail0"})"));
+  ExpectDone(chain.Del(old));
+  EXPECT_EQ(OwnerOfPort("rep0"), mark);
+  EXPECT_EQ(*world.record.OwnerOf(state::ClaimKind::kPort, "rep0"), world.Attachment(fresh).id);
+}
+
+// Who owns what.
+
+TEST_F(OwnerTest, ADeviceThatAnotherHoldsIsRefusedByItsOwnersName) {
+  const PodSpec first = world.MakePod("p1", "ns-a", "vf0");
+  const PodSpec second = world.MakePod("p2", "ns-a", "vf0");
+  MustAdd(first);
+  const Answer answer = chain.Add(second);
+  EXPECT_EQ(answer.code, 11U) << answer.text;
+  EXPECT_THAT(answer.text, HasSubstr("rail0/c-p1/net1"));
+  ExpectDone(chain.Del(second));
+  ExpectDone(chain.Check(first));
+}
+
+TEST_F(OwnerTest, OfTwoThatRaceForADeviceExactlyOneWins) {
+  for (int at = 1;; ++at) {
+    SCOPED_TRACE(fmt::format("the second starts at call {}", at));
+    const PodSpec first = world.MakePod("p1", "ns-a", "vf0");
+    const PodSpec second = world.MakePod("p2", "ns-a", "vf0");
+    std::optional<Answer> raced;
+    int calls = 0;
+    world.gate.before = [&](Edge, std::string_view) {
+      if (++calls == at) raced = chain.Add(second);
+    };
+    const Answer answer = chain.Add(first);
+    world.gate.before = nullptr;
+    if (!raced) break;
+    EXPECT_NE(static_cast<bool>(answer), static_cast<bool>(*raced)) << answer.text << " | " << raced->text;
+    const Answer& lost = answer ? *raced : answer;
+    const PodSpec& winner = answer ? first : second;
+    EXPECT_EQ(lost.code, 11U) << lost.text;
+    EXPECT_THAT(lost.text, HasSubstr("rail0/" + winner.container + "/net1"));
+    EXPECT_EQ(world.devices.Where("vf0"), winner.identity);
+    ExpectDone(chain.Del(answer ? second : first));
+    ExpectDone(chain.Check(winner));
+    ExpectDone(chain.Del(winner));
+    EXPECT_THAT(world.Leftovers(), IsEmpty());
+  }
+}
+
+TEST_F(OwnerTest, OfTwoThatAreGivenOneAddressTheSecondIsRefusedByTheFirstsName) {
+  world.ipam = cni::testing::FakeIpam({"10.0.3.1/24", "10.0.3.1/25"});
+  const PodSpec first = world.MakePod("p1", "ns-a", "vf0");
+  const PodSpec second = world.MakePod("p2", "ns-b", "vf1");
+  MustAdd(first);
+  const Answer answer = chain.Add(second);
+  EXPECT_EQ(answer.code, 11U) << answer.text;
+  EXPECT_THAT(answer.text, HasSubstr("10.0.3.1"));
+  EXPECT_THAT(answer.text, HasSubstr("rail0/c-p1/net1"));
+  EXPECT_EQ(world.devices.Where("vf1"), std::nullopt);
+  ExpectDone(chain.Del(second));
+  ExpectDone(chain.Check(first));
+}
+
+TEST_F(OwnerTest, TheLateDelOfAnOldOwnerTouchesNothingOfTheNewOne) {
+  for (const std::set<Edge>& down :
+       {std::set{Edge::kBgp}, std::set{Edge::kOpenFlow}, std::set{Edge::kBgp, Edge::kOpenFlow}}) {
+    const PodSpec old = world.MakePod("p1", "ns-a", "vf0");
+    const PodSpec fresh = world.MakePod("p2", "ns-a", "vf0");
+    MustAdd(old);
+    world.gate.down = down;
+    ExpectDone(chain.Del(old));
+    EXPECT_THAT(world.Pending(old), Not(IsEmpty()));
+    world.gate.down.clear();
+    MustAdd(fresh);
+    ASSERT_EQ(world.Attachment(fresh).addresses, std::vector{Ip("10.0.3.1")})
+        << "the same address, as a reused pod gets";
+    const auto rules = world.RulesOf(fresh);
+
+    ExpectDone(chain.Del(old));
+    EXPECT_EQ(world.FindAttachment(old), std::nullopt);
+    EXPECT_EQ(world.RulesOf(fresh), rules);
+    EXPECT_EQ(OwnerOfPort("rep0"), std::to_string(world.Attachment(fresh).id));
+    EXPECT_EQ(world.devices.Where("vf0"), fresh.identity);
+    ExpectDone(chain.Check(fresh));
+    ExpectDone(chain.Del(fresh));
+    EXPECT_THAT(world.Leftovers(), IsEmpty());
+  }
+}
+
+// The device changes hands between raild's look at the bridge and its look at the record.
+TEST_F(OwnerTest, RaildDoesNotWriteTheNumberOfTheLastOwnersPort) {
+  const PodSpec old = world.MakePod("p1", "ns-a", "vf0");
+  const PodSpec other = world.MakePod("p2", "ns-a", "vf1");
+  const PodSpec fresh = world.MakePod("p3", "ns-a", "vf0");
+  MustAdd(old);
+  const auto raild = world.StartRaild(std::chrono::hours(1));
+  raild->Audit();
+  bool changed = false;
+  world.gate.before = [&](Edge edge, std::string_view call) {
+    if (changed || edge != Edge::kState || call != "List") return;
+    changed = true;
+    ExpectDone(chain.Del(old));
+    MustAdd(other);  // takes the number
+    MustAdd(fresh);
+  };
+  raild->RecordChanged();
+  world.gate.before = nullptr;
+  ASSERT_TRUE(changed);
+  EXPECT_EQ(world.Attachment(fresh).ofport, (*world.ovsdb.FindPort("rep0", {}))->ofport);
+}
+
+TEST_F(OwnerTest, TheSweepOfAnOldOwnerTouchesNothingOfTheNewOne) {
+  const PodSpec old = world.MakePod("p1", "ns-a", "vf0");
+  const PodSpec fresh = world.MakePod("p2", "ns-b", "vf0");
+  MustAdd(old);
+  world.gate.down = {Edge::kBgp, Edge::kOpenFlow};
+  ExpectDone(chain.Del(old));
+  world.gate.down.clear();
+  MustAdd(fresh);
+  world.StartRaild(std::chrono::hours(1))->Audit();
+  EXPECT_EQ(world.FindAttachment(old), std::nullopt);
+  ExpectDone(chain.Check(fresh));
+  EXPECT_THAT(world.RulesOf(CookieKind::kCompare), SizeIs(1)) << "ns-a has left";
+}
+}  // namespace
+}  // namespace rail

@@ -1,0 +1,25 @@
+"""No file of the product is longer than 500 lines: one subject each, under a name that says which.
+
+The API (.proto) may be longer: it is one page of documentation for those who write clients, and its files are names that
+clients see.
+"""
+
+from pathlib import Path
+
+import tree
+
+LONGEST = 500
+# Being split.
+LONGER = {"lib/engine/repair_switch.cc"}
+CODE = (".cc", ".h", ".c", ".py", ".sh")
+
+
+def check(root: Path) -> list[str]:
+    found = []
+    for name in tree.files(root):
+        if not tree.is_product(name) or not name.endswith(CODE) or name in LONGER:
+            continue
+        lines = len(tree.text(root, name).splitlines())
+        if lines > LONGEST:
+            found.append(f"{name}:{LONGEST + 1}: {lines} lines, {LONGEST} at most; split it by subject")
+    return found
