@@ -11,7 +11,7 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr tenancy::TenantId kRed{0x7ed, 0xaa}, kBlue{0, 0xbb};
+constexpr tenancy::TenantId kRed{0x7ed, 0xaa}, kBlue{0xb1e0, 0xbb};
 
 IpAddress Ip(const char* text) {
   return *IpAddress::Parse(text);
@@ -32,7 +32,8 @@ const std::string kSourceRed =
     Step(1, "in_port=2", 100, 0x5241494c03000001, "set_field:0x7ed000000000000aa->xxreg0\n    resubmit(,2)");
 const std::string kToRed =
     Step(2, "d", 100, 0x5241494c05000000, "set_field:0x7ed000000000000aa->xxreg1\n    resubmit(,3)");
-const std::string kToBlue = Step(2, "d", 100, 0x5241494c03000003, "set_field:0xbb->xxreg1\n    resubmit(,3)");
+const std::string kToBlue =
+    Step(2, "d", 100, 0x5241494c03000003, "set_field:0xb1e0000000000000bb->xxreg1\n    resubmit(,3)");
 const std::string kSame = Step(3, "s", 100, 0x5241494c040000aa, "resubmit(,4)");
 const std::string kLeaf =
     Step(4, "ip", 10, 0x5241494c06000000, "set_field:0:0:0:0:0:1->eth_src\n    output:1");
@@ -169,7 +170,7 @@ TEST_F(TraceTest, DeliversWithinTheNode) {
 
 TEST_F(TraceTest, NamesTheOtherTenantHereAndElsewhere) {
   forward = Text(kAdmit + kSourceRed + kToBlue + Miss(3));
-  Dropped("10.0.0.3", Reason::kOtherTenant, "tenant blue (00000000000000000000000000bb), of pod other/c");
+  Dropped("10.0.0.3", Reason::kOtherTenant, "tenant blue (0000000000b1e0000000000000bb), of pod other/c");
   Dropped("10.0.9.2", Reason::kOtherTenant, "on another node");
   // Of a tenant that is not on this node no rules are here.
   forward = Text(kAdmit + kSourceRed + Miss(2));
@@ -257,7 +258,7 @@ TEST_F(TraceTest, NamesAllTenantsThatContendForAnAddress) {
     for (const char* pod : {"a", "c"}) {
       question.source.pod = pod;
       Dropped("10.0.9.40", Reason::kContested,
-              "tenant red (000000000007ed000000000000aa) and tenant blue (00000000000000000000000000bb): "
+              "tenant red (000000000007ed000000000000aa) and tenant blue (0000000000b1e0000000000000bb): "
               "while it is, it reaches nobody");
     }
     question.source.pod = "a";
