@@ -3,7 +3,9 @@
 # N passed, N failed[, N skipped]
 #
 # usage: test/run.sh [--tier NAME]...
-#   by default   unit lint contract lab vm bench packaging     (a tier whose folder is not there is not there)
+#   by default   unit lint tidy-changed contract lab vm bench packaging     (a tier whose folder is not there is not there)
+#                tidy-changed is clang-tidy over what differs from origin/main or, on it, from the day before its last commit
+#                (RAILCNI_TIDY_BASE=REVISION: from that), newest first, for 7 minutes; what it has no time for counts as skipped
 #   opt-in       fresh       the quick start in a minimal Debian 12 that has nothing installed
 #                asan tsan   unit and contract tests under a sanitizer
 #                fuzz        each fuzz target: its seeds, and a second of its own
@@ -13,10 +15,10 @@
 set -euo pipefail
 cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/.."
 
-DEFAULT=(unit lint contract lab vm bench packaging)
+DEFAULT=(unit lint tidy-changed contract lab vm bench packaging)
 OPTIONAL=(fresh asan tsan fuzz tidy)
 # Hard limits in seconds: a tier that hangs is a failed tier, not a hung job.
-declare -A LIMIT=([prepare]=1800 [unit]=300 [lint]=900 [contract]=600 [lab]=2400 [vm]=1800 [bench]=900 [packaging]=2400
+declare -A LIMIT=([prepare]=1800 [unit]=300 [lint]=900 [tidy-changed]=900 [contract]=600 [lab]=2400 [vm]=1800 [bench]=900 [packaging]=2400
                   [fresh]=3300 [asan]=3000 [tsan]=3000 [fuzz]=1800 [tidy]=5400)
 TOTAL=${RAILCNI_TEST_SECONDS:-86400}  # for the whole run: what is left of it bounds each tier, so that the closing line is printed
 
@@ -70,10 +72,13 @@ tier_fuzz() {
   cmake --build --preset fuzz
   ctest_in fuzz build/fuzz '^fuzz$' 1
 }
-tier_tidy() {
+tidy() {  # tidy TIER OPTION...
   cmake --preset tidy -Wno-dev
-  cmake --build --preset tidy -- -k 0
+  cmake --build --preset tidy
+  /usr/bin/python3 -B test/tidy/tidy.py --build build/tidy --junit "$reports/$1/tidy.xml" "${@:2}"
 }
+tier_tidy() { tidy tidy --all; }
+tier_tidy-changed() { tidy tidy-changed --seconds 420 ${RAILCNI_TIDY_BASE:+--base "$RAILCNI_TIDY_BASE"}; }
 
 if [ "${1:-}" = --inside ]; then  # this script again, under the time limit of limited()
   "tier_$2"

@@ -105,25 +105,41 @@ void AddCni(Exposition& page, const CniRuns& cni) {
   }
 }
 
-void AddMeasured(Exposition& page, const Measured* measured) {
-  const bool rules = measured != nullptr && measured->sample.rules_problem.empty();
-  const bool datapath = measured != nullptr && measured->sample.datapath_problem.empty();
-  page.Add(metrics::kScrapeSuccess, {"rules"}, rules);
-  page.Add(metrics::kScrapeSuccess, {"datapath"}, datapath);
+double Seconds(Clock::duration duration) {
+  return std::chrono::duration<double>(duration).count();
+}
+
+void AddMeasured(Exposition& page, const Measured* measured, Clock::time_point now) {
+  const auto told = [&](std::string inspect::SwitchSample::* problem) {
+    return measured != nullptr && (measured->sample.*problem).empty();
+  };
+  const bool rules = told(&inspect::SwitchSample::rules_problem);
+  const bool datapath = told(&inspect::SwitchSample::datapath_problem);
+  const bool flows = told(&inspect::SwitchSample::flows_problem);
+  page.Add(metrics::kLookSuccess, {"rules"}, rules);
+  page.Add(metrics::kLookSuccess, {"datapath"}, datapath);
+  page.Add(metrics::kLookSuccess, {"flows"}, flows);
   if (measured == nullptr) return;
-  page.AddSeconds(metrics::kScrapeSeconds, {}, measured->seconds);
+  page.AddSeconds(metrics::kLookAge, {}, Seconds(now - measured->ended));
+  page.AddSeconds(metrics::kLookDuration, {}, Seconds(measured->took));
   if (rules) {
     for (const auto& [key, count] : measured->drops) {
       page.Add(metrics::kDropped, {key.rail, inspect::TableName(key.table), ValidUtf8(key.tenant)}, count);
     }
   }
   if (datapath) {
-    for (const auto& [of, flows] : measured->sample.flows) {
+    const inspect::DatapathCounts& counts = measured->sample.datapath;
+    page.Add(metrics::kAllMegaflows, {}, counts.flows);
+    page.Add(metrics::kMegaflowLimit, {}, counts.limit);
+    if (counts.offloaded) page.Add(metrics::kOffloadedMegaflows, {}, *counts.offloaded);
+  }
+  if (flows) {
+    for (const auto& [of, megaflows] : measured->sample.flows) {
       const std::string tenant = ValidUtf8(of.second);
-      page.Add(metrics::kMegaflows, {of.first, tenant, "hardware"}, flows.in_hardware);
-      page.Add(metrics::kMegaflows, {of.first, tenant, "tc"}, flows.in_tc);
-      page.Add(metrics::kMegaflows, {of.first, tenant, "software"}, flows.in_software);
-      page.Add(metrics::kDroppingMegaflows, {of.first, tenant}, flows.dropping);
+      page.Add(metrics::kMegaflows, {of.first, tenant, "hardware"}, megaflows.in_hardware);
+      page.Add(metrics::kMegaflows, {of.first, tenant, "tc"}, megaflows.in_tc);
+      page.Add(metrics::kMegaflows, {of.first, tenant, "software"}, megaflows.in_software);
+      page.Add(metrics::kDroppingMegaflows, {of.first, tenant}, megaflows.dropping);
     }
   }
   for (const auto& [rail, counters] : measured->roce) {
@@ -139,18 +155,19 @@ void CniRuns::Count(const poke::Ran& ran) {
       std::ranges::find(kVerbs, ran.verb) == kVerbs.end())
     return;
   Runs& runs = runs_[{ran.plugin, ran.verb}];
-  runs.times.Observe(std::chrono::duration<double>(ran.took).count());
+  runs.times.Observe(Seconds(ran.took));
   runs.failed += ran.failed ? 1 : 0;
 }
 
-http::Page MetricsPage(const NodeView& view, const Measured* measured, const CniRuns& cni) {
+http::Page MetricsPage(const NodeView& view, const Measured* measured, Clock::time_point now,
+                       const CniRuns& cni) {
   Exposition page;
   AddProcess(page, view);
   for (const engine::RailView& rail : view.rails) AddRail(page, rail);
   AddLearned(page, view);
   AddAttachments(page, view);
   AddCni(page, cni);
-  AddMeasured(page, measured);
+  AddMeasured(page, measured, now);
   return {.body = page.Text(), .type = metrics::kContentType};
 }
 

@@ -1,6 +1,6 @@
 // The pages of raild's HTTP port: its metrics, and whether the node is well. No I/O.
 //
-// Use:      http::Page page = MetricsPage(*board.Current(), measured.get(), runs);
+// Use:      http::Page page = MetricsPage(*board.Current(), measured.get(), Clock::now(), runs);
 // Threads:  pure functions
 // Source:   lib/metrics/README.md (what each metric says)
 #pragma once
@@ -19,12 +19,13 @@
 
 namespace rail::raild {
 
-// What has to be looked for when somebody asks.
+// A look at what only Open vSwitch and the NICs know.
 struct Measured {
   inspect::SwitchSample sample;
   std::map<inspect::DropTotals::Key, uint64_t> drops;
   std::map<std::string, std::vector<inspect::RoceCounter>> roce;  // by rail
-  double seconds = 0;                                             // how long the look took
+  Clock::duration took{};
+  Clock::time_point ended;
 };
 
 // What the plugins have told of their runs.
@@ -46,8 +47,9 @@ class CniRuns {
   std::map<Key, Runs> runs_;
 };
 
-// `measured` null: the look has not ended in time; what it would tell is left out.
-http::Page MetricsPage(const engine::NodeView& view, const Measured* measured, const CniRuns& cni);
+// `measured` null: no look has ended yet; what it would tell is left out.
+http::Page MetricsPage(const engine::NodeView& view, const Measured* measured, Clock::time_point now,
+                       const CniRuns& cni);
 
 // 200 when every part is right, else 503 with a line for each that is not.
 http::Page HealthPage(const engine::NodeView& view);

@@ -50,9 +50,13 @@ NodeView Sample() {
   return view;
 }
 
+constexpr Clock::time_point kNow{std::chrono::hours(1)};
+
 Measured Look() {
   Measured measured;
-  measured.seconds = 0.0125;
+  measured.took = std::chrono::microseconds(12500);
+  measured.ended = kNow - std::chrono::milliseconds(7250);
+  measured.sample.datapath = {.name = "system@ovs-system", .flows = 30, .limit = 200000, .offloaded = 6};
   measured.drops[{"rail0", 0, "tenant-a"}] = 4;
   measured.drops[{"rail0", 3, ""}] = 9;
   measured.sample.flows[{"rail0", "tenant-a"}] = {
@@ -82,7 +86,7 @@ std::string Samples(const http::Page& page) {
 
 TEST(MetricsPage, SaysAllThatTheViewAndTheLookSay) {
   const Measured look = Look();
-  const http::Page page = MetricsPage(Sample(), &look, Runs());
+  const http::Page page = MetricsPage(Sample(), &look, kNow, Runs());
   EXPECT_EQ(page.status, 200);
   EXPECT_EQ(page.type, "text/plain; version=0.0.4; charset=utf-8");
   EXPECT_EQ(Samples(page), R"(railcni_build_info{version="0.1.0"} 1
@@ -141,11 +145,16 @@ railcni_cni_duration_seconds_bucket{le="+Inf",plugin="ovs-provider",verb="ADD"} 
 railcni_cni_duration_seconds_sum{plugin="ovs-provider",verb="ADD"} 40.012
 railcni_cni_duration_seconds_count{plugin="ovs-provider",verb="ADD"} 2
 railcni_cni_failures_total{plugin="ovs-provider",verb="ADD"} 1
-railcni_scrape_success{source="rules"} 1
-railcni_scrape_success{source="datapath"} 1
-railcni_scrape_duration_seconds 0.0125
+railcni_switch_look_success{source="rules"} 1
+railcni_switch_look_success{source="datapath"} 1
+railcni_switch_look_success{source="flows"} 1
+railcni_switch_look_age_seconds 7.25
+railcni_switch_look_duration_seconds 0.0125
 railcni_dropped_packets_total{rail="rail0",table="admit",tenant="tenant-a"} 4
 railcni_dropped_packets_total{rail="rail0",table="compare",tenant=""} 9
+railcni_datapath_all_flows 30
+railcni_datapath_flow_limit 200000
+railcni_datapath_offloaded_flows 6
 railcni_datapath_flows{rail="rail0",tenant="tenant-a",place="hardware"} 5
 railcni_datapath_flows{rail="rail0",tenant="tenant-a",place="tc"} 1
 railcni_datapath_flows{rail="rail0",tenant="tenant-a",place="software"} 2
@@ -159,25 +168,42 @@ railcni_roce_counter_total{rail="rail0",counter="np_cnp_sent"} 6
 TEST(MetricsPage, LeavesOutWhatTheSwitchHasNotTold) {
   Measured look = Look();
   look.sample.rules_problem = "connect to /run/openvswitch/br-rail0.mgmt: no such file";
-  http::Page page = MetricsPage(Sample(), &look, Runs());
-  EXPECT_THAT(page.body, HasSubstr("railcni_scrape_success{source=\"rules\"} 0\n"));
-  EXPECT_THAT(page.body, HasSubstr("railcni_scrape_success{source=\"datapath\"} 1\n"));
-  EXPECT_THAT(page.body, Not(HasSubstr("railcni_dropped_packets_total")));
-  EXPECT_THAT(page.body, HasSubstr("railcni_datapath_flows"));
-  look.sample.datapath_problem = "no answer in time";
-  EXPECT_THAT(MetricsPage(Sample(), &look, Runs()).body, Not(HasSubstr("railcni_datapath")));
-  page = MetricsPage(Sample(), nullptr, Runs());
-  EXPECT_THAT(page.body, HasSubstr("railcni_scrape_success{source=\"rules\"} 0\n"));
-  EXPECT_THAT(page.body, HasSubstr("railcni_scrape_success{source=\"datapath\"} 0\n"));
-  EXPECT_THAT(page.body, HasSubstr("railcni_rail_carrier{rail=\"rail0\"} 1\n"));
-  EXPECT_THAT(page.body, Not(HasSubstr("railcni_roce")));
+  std::string page = MetricsPage(Sample(), &look, kNow, Runs()).body;
+  EXPECT_THAT(page, HasSubstr("railcni_switch_look_success{source=\"rules\"} 0\n"));
+  EXPECT_THAT(page, HasSubstr("railcni_switch_look_success{source=\"datapath\"} 1\n"));
+  EXPECT_THAT(page, Not(HasSubstr("railcni_dropped_packets_total")));
+  EXPECT_THAT(page, HasSubstr("railcni_datapath_flows{"));
+  look.sample.datapath_problem = look.sample.flows_problem = "no answer in time";
+  page = MetricsPage(Sample(), &look, kNow, Runs()).body;
+  EXPECT_THAT(page, Not(HasSubstr("railcni_datapath")));
+  EXPECT_THAT(page, HasSubstr("railcni_switch_look_age_seconds 7.25\n"));
+}
+
+TEST(MetricsPage, CountsFlowsThatAreTooManyToBeRead) {
+  Measured look = Look();
+  look.sample.flows_problem = "90000 datapath flows are not read one by one";
+  const std::string page = MetricsPage(Sample(), &look, kNow, Runs()).body;
+  EXPECT_THAT(page, HasSubstr("railcni_switch_look_success{source=\"flows\"} 0\n"));
+  EXPECT_THAT(page, HasSubstr("railcni_datapath_all_flows 30\n"));
+  EXPECT_THAT(page, Not(HasSubstr("railcni_datapath_flows{")));
+  EXPECT_THAT(page, Not(HasSubstr("railcni_datapath_dropping_flows")));
+}
+
+TEST(MetricsPage, ComesWithoutALook) {
+  const std::string page = MetricsPage(Sample(), nullptr, kNow, Runs()).body;
+  for (const char* source : {"rules", "datapath", "flows"}) {
+    EXPECT_THAT(page, HasSubstr("railcni_switch_look_success{source=\"" + std::string(source) + "\"} 0\n"));
+  }
+  EXPECT_THAT(page, HasSubstr("railcni_rail_carrier{rail=\"rail0\"} 1\n"));
+  EXPECT_THAT(page, Not(HasSubstr("railcni_roce")));
+  EXPECT_THAT(page, Not(HasSubstr("railcni_switch_look_age_seconds ")));
 }
 
 TEST(MetricsPage, TakesAnyBytesAsATenant) {
   NodeView view = Sample();
   view.attachments[0].attachment.tenant = view.attachments[1].attachment.tenant = "a\"b\\c\nd\xff";
   EXPECT_THAT(
-      MetricsPage(view, nullptr, Runs()).body,
+      MetricsPage(view, nullptr, kNow, Runs()).body,
       HasSubstr("railcni_tenant_attachments{rail=\"rail0\",tenant=\"a\\\"b\\\\c\\nd\xef\xbf\xbd\"} 2\n"));
 }
 
@@ -187,7 +213,7 @@ TEST(MetricsPage, DoesNotPutTheListOfRemotesTogether) {
     ADD_FAILURE() << "somebody has asked for 100,000 remotes";
     return {};
   });
-  EXPECT_THAT(MetricsPage(view, nullptr, Runs()).body, HasSubstr("railcni_remotes 100000\n"));
+  EXPECT_THAT(MetricsPage(view, nullptr, kNow, Runs()).body, HasSubstr("railcni_remotes 100000\n"));
 }
 
 // Pods and addresses may multiply; lines must not.
@@ -196,7 +222,7 @@ TEST(MetricsPage, HasAsManyLinesForManyPodsAsForOne) {
   one.attachments = {Attachment(1, "rail0", "tenant-a")};
   for (int64_t id = 1; id <= 1000; ++id) many.attachments.push_back(Attachment(id, "rail0", "tenant-a"));
   const auto lines = [](const http::Page& page) { return std::ranges::count(page.body, '\n'); };
-  EXPECT_EQ(lines(MetricsPage(one, nullptr, Runs())), lines(MetricsPage(many, nullptr, Runs())));
+  EXPECT_EQ(lines(MetricsPage(one, nullptr, kNow, Runs())), lines(MetricsPage(many, nullptr, kNow, Runs())));
 }
 
 TEST(HealthPage, IsAsTheParts) {

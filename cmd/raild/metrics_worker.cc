@@ -35,40 +35,22 @@ void MetricsWorker::Count(const poke::Ran& ran) {
 http::Page MetricsWorker::PageOf(std::string_view path) {
   if (path == "/healthz") return HealthPage(*board_.Current());
   if (path == "/metrics") {
-    const auto look = LookSoon();
+    const auto look = looks_.Latest();
     const std::lock_guard lock(mutex_);
-    return MetricsPage(*board_.Current(), look ? &look->measured : nullptr, runs_);
+    return MetricsPage(*board_.Current(), look.get(), Clock::now(), runs_);
   }
   if (path == "/") return {.body = "raild: /metrics /healthz\n"};
   return {.status = 404, .body = "there are /metrics and /healthz\n"};
 }
 
-// Nothing: it has not ended in time. One that hangs is waited for once, not by everybody who asks.
-std::shared_ptr<const MetricsWorker::Look> MetricsWorker::LookSoon() {
-  std::unique_lock lock(mutex_);
-  if (last_ && Clock::now() - last_->ended < kFresh) return last_;
-  if (looking_) return nullptr;
-  looking_ = true;
-  looker_.loop().Post([this] { TakeLook(); });
-  if (!looked_.wait_for(lock, kWait, [this] { return !looking_; })) return nullptr;
-  return last_;
-}
-
-void MetricsWorker::TakeLook() {
-  auto look = std::make_shared<Look>();
-  const auto began = Clock::now();
-  Measured& measured = look->measured;
-  measured.sample = inspector_.Sample(kLook);
+Measured MetricsWorker::Look() {
+  Measured measured;
+  measured.sample = inspector_.Sample(kCountsTime, kFlowsTime);
   drops_.Add(measured.sample);
   measured.drops = drops_.totals();
   for (const config::Rail& rail : config_.rails)
     measured.roce[rail.name] = inspect::ReadRoceCounters(paths_.sysfs, rail.pf);
-  look->ended = Clock::now();
-  measured.seconds = std::chrono::duration<double>(look->ended - began).count();
-  const std::lock_guard lock(mutex_);
-  last_ = std::move(look);
-  looking_ = false;
-  looked_.notify_all();
+  return measured;
 }
 
 }  // namespace rail::raild

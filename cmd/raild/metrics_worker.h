@@ -4,15 +4,14 @@
 // Threads:  Open, Start, Stop: the owner's
 // Owns:     its sockets and threads; without an address in node.json, none
 //
-// A page is there within about a second, whatever hangs: what has not been looked at by then is left out of it. Who asks again
-// within kFresh sees the same look, so asking often costs the switch nothing.
+// A page is there within about a second, whatever hangs, with the last look that has ended and its age (switch_looks.h).
 #pragma once
 
-#include <condition_variable>
 #include <memory>
 #include <mutex>
 
 #include "cmd/raild/metrics_page.h"
+#include "cmd/raild/switch_looks.h"
 #include "cmd/raild/worker.h"
 #include "lib/config/node_config.h"
 #include "lib/http/server.h"
@@ -22,9 +21,9 @@ namespace rail::raild {
 
 class MetricsWorker {
  public:
-  static constexpr std::chrono::milliseconds kLook{800};   // the look at Open vSwitch
-  static constexpr std::chrono::milliseconds kWait{1000};  // for it and all else
-  static constexpr std::chrono::seconds kFresh{5};
+  // A switch that hangs is found out while the page waits; the list of flows may take longer than the page.
+  static constexpr std::chrono::milliseconds kCountsTime{700};
+  static constexpr std::chrono::seconds kFlowsTime{10};
 
   MetricsWorker(const config::NodeConfig& config, const config::Paths& paths,
                 const inspect::Inspector& inspector, const engine::Board& board)
@@ -39,14 +38,8 @@ class MetricsWorker {
   void Count(const poke::Ran& ran);
 
  private:
-  struct Look {
-    Clock::time_point ended;
-    Measured measured;
-  };
-
   http::Page PageOf(std::string_view path);
-  std::shared_ptr<const Look> LookSoon();
-  void TakeLook();
+  Measured Look();
 
   const config::NodeConfig& config_;
   const config::Paths& paths_;
@@ -55,10 +48,10 @@ class MetricsWorker {
 
   inspect::DropTotals drops_;  // the looking thread's
   std::mutex mutex_;
-  std::condition_variable looked_;
-  bool looking_ = false;
-  std::shared_ptr<const Look> last_;
   CniRuns runs_;
+
+  SwitchLooks looks_{{.post = [this](std::function<void()> look) { looker_.loop().Post(std::move(look)); },
+                      .take = [this] { return Look(); }}};
 
   Worker serving_;
   Worker looker_;

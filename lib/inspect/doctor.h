@@ -14,6 +14,7 @@
 
 #include "lib/engine/view.h"
 #include "lib/inspect/certificate.h"
+#include "lib/inspect/datapath_counts.h"
 #include "lib/ovs/ovsdb.h"
 #include "lib/sriov/prepare.h"
 
@@ -69,9 +70,9 @@ struct NodeFacts {
   std::optional<Error> ovsdb_down;
   ovs::ExternalIds other_config;
   std::optional<Error> vswitchd_down;  // its control socket
-  std::string upcall_show;             // what `upcall/show` prints
-  size_t megaflows = 0;                // of pods
-  size_t megaflows_in_software = 0;    // of them, not in hardware
+  std::vector<DatapathCounts> datapaths;
+  size_t megaflows = 0;              // of pods
+  size_t megaflows_in_software = 0;  // of them, not in hardware
 
   std::optional<Error> bgpd_down;
   std::optional<Error> links_unknown;

@@ -82,21 +82,12 @@ class OpenVswitch : Examiner {
     }
   }
 
-  // "  flows         : (current 72) (avg 56) (max 72) (limit 14000)"
   void FlowLimit() {
-    const auto after = [](std::string_view line, std::string_view word) -> std::optional<uint64_t> {
-      const size_t at = line.find(word);
-      if (at == std::string_view::npos) return std::nullopt;
-      line.remove_prefix(at + word.size());
-      return Number<uint64_t>(line.substr(0, line.find(')')));
-    };
-    for (const std::string_view line : Split(facts_.upcall_show, "\n")) {
-      const auto current = after(line, "(current ");
-      const auto limit = after(line, "(limit ");
-      if (!current || !limit || *limit == 0 || *current * 10 < *limit * 8) continue;
+    for (const DatapathCounts& datapath : facts_.datapaths) {
+      if (datapath.limit == 0 || datapath.flows * 10 < datapath.limit * 8) continue;
       Find(
           Severity::kWarning, "flow-limit-near", "datapath",
-          fmt::format("{} datapath flows of at most {}", *current, *limit),
+          fmt::format("{} datapath flows of at most {}", datapath.flows, datapath.limit),
           "above the limit idle flows go after 0.1 s, above twice the limit all of them do: traffic falls "
           "back to "
           "software in waves",

@@ -33,7 +33,7 @@ NodeFacts Well() {
   facts.config.tenancy.tenants = {{"red", {"ns"}}};
   facts.config.rails = {{.name = "rail0", .index = 0, .pf = "pf0", .bridge = "br-rail0", .mtu = 4200}};
   facts.other_config = {{"hw-offload", "true"}, {"max-idle", "600000"}, {"min-revalidate-pps", "0"}};
-  facts.upcall_show = "system@ovs-system:\n  flows         : (current 72) (avg 56) (max 72) (limit 14000)\n";
+  facts.datapaths = {{.name = "system@ovs-system", .flows = 72, .limit = 14000}};
   facts.megaflows = 8;
 
   RailFacts& rail = facts.rails["rail0"];
@@ -102,7 +102,7 @@ const Ill kIlls[] = {
     {"min-revalidate-pps", Severity::kInfo, "5, the default",
      [](NodeFacts& f) { f.other_config.erase("min-revalidate-pps"); }},
     {"flow-limit-near", Severity::kWarning, "12000 datapath flows of at most 14000",
-     [](NodeFacts& f) { f.upcall_show = "  flows  : (current 12000) (avg 56) (max 72) (limit 14000)\n"; }},
+     [](NodeFacts& f) { f.datapaths[0].flows = 12000; }},
     {"megaflows-in-software", Severity::kWarning, "3 of 8",
      [](NodeFacts& f) { f.megaflows_in_software = 3; }},
     {"bridge-missing", Severity::kCritical, "no bridge br-rail0",

@@ -30,6 +30,11 @@ Result<std::vector<ovs::RuleStats>> RulesOf(const state::Attachment& attachment,
   return rules;
 }
 
+// Every bridge of one type shares one datapath, whose name is fixed.
+std::string DatapathName(const config::NodeConfig& config) {
+  return config.ovs.datapath == "netdev" ? "netdev@ovs-netdev" : "system@ovs-system";
+}
+
 void AddMegaflows(AttachmentFlows& of, const std::vector<Megaflow>& all, const Datapath& datapath) {
   const std::string& port = of.shown.attachment.representor;
   if (port.empty()) return;
@@ -48,12 +53,29 @@ void AddMegaflows(AttachmentFlows& of, const std::vector<Megaflow>& all, const D
 
 }  // namespace
 
+Result<DatapathCounts> CountMegaflows(const config::NodeConfig& config, const AskVswitchd& ask,
+                                      Deadline deadline) {
+  RAIL_ASSIGN(const std::string text, ask("upcall/show", {}, deadline));
+  const std::string name = DatapathName(config);
+  for (DatapathCounts& counts : ParseUpcallShow(text)) {
+    if (counts.name == name) return std::move(counts);
+  }
+  return Fail(Code::kInvalid, "ovs-vswitchd has no datapath " + name + ": it has no bridge of that type");
+}
+
+Status EachMegaflow(const config::NodeConfig& config, const AskVswitchd& ask, Deadline deadline,
+                    const std::function<void(Megaflow&&)>& each) {
+  RAIL_ASSIGN(const std::string text,
+              ask("dpctl/dump-flows", {"-m", "--names", DatapathName(config)}, deadline));
+  ForEachMegaflow(text, each);
+  return {};
+}
+
 Result<std::vector<Megaflow>> ReadMegaflows(const config::NodeConfig& config, const AskVswitchd& ask,
                                             Deadline deadline) {
-  // Every bridge of one type shares one datapath, whose name is fixed.
-  const std::string datapath = config.ovs.datapath == "netdev" ? "netdev@ovs-netdev" : "system@ovs-system";
-  RAIL_ASSIGN(const std::string text, ask("dpctl/dump-flows", {"-m", "--names", datapath}, deadline));
-  return ParseMegaflows(text);
+  std::vector<Megaflow> flows;
+  RAIL_TRY(EachMegaflow(config, ask, deadline, [&](Megaflow&& flow) { flows.push_back(std::move(flow)); }));
+  return flows;
 }
 
 Result<Flows> ReadFlows(const std::vector<const AttachmentView*>& attachments,

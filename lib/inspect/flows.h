@@ -10,6 +10,7 @@
 
 #include "lib/engine/edges.h"
 #include "lib/engine/view.h"
+#include "lib/inspect/datapath_counts.h"
 #include "lib/inspect/megaflow.h"
 #include "lib/ovs/rule.h"
 
@@ -39,7 +40,16 @@ struct Flows {
   std::string datapath_problem;  // "": the datapath has told its flows
 };
 
-// The datapath's megaflows. Errors: kTransient ovs-vswitchd does not answer; kInvalid it refuses.
+// How many flows the datapath has; asks no flow. Errors: kTransient ovs-vswitchd does not answer; kInvalid it has no such datapath.
+Result<DatapathCounts> CountMegaflows(const config::NodeConfig& config, const AskVswitchd& ask,
+                                      Deadline deadline);
+
+// The datapath's megaflows, one after another. ovs-vswitchd does nothing else meanwhile, some 20 us for each of them.
+// Errors: kTransient ovs-vswitchd does not answer; kInvalid it refuses.
+Status EachMegaflow(const config::NodeConfig& config, const AskVswitchd& ask, Deadline deadline,
+                    const std::function<void(Megaflow&&)>& each);
+
+// All of them.
 Result<std::vector<Megaflow>> ReadMegaflows(const config::NodeConfig& config, const AskVswitchd& ask,
                                             Deadline deadline);
 

@@ -61,7 +61,8 @@ Status LookAtSwitch(NodeFacts& facts, engine::Edges& edges) {
 }
 
 Status LookAtDatapath(NodeFacts& facts, const AskVswitchd& ask, Deadline deadline) {
-  RAIL_ASSIGN(facts.upcall_show, ask("upcall/show", {}, deadline));
+  RAIL_ASSIGN(const std::string counts, ask("upcall/show", {}, deadline));
+  facts.datapaths = ParseUpcallShow(counts);
   const auto flows = ReadMegaflows(facts.config, ask, deadline);
   if (!flows) return {};  // a datapath of this type may not exist yet
   for (const Megaflow& flow : *flows) {
@@ -141,9 +142,9 @@ std::vector<Finding> Inspector::Doctor() const {
   return Diagnose(Gather());
 }
 
-SwitchSample Inspector::Sample(Clock::duration time) const {
-  engine::Edges edges(deps_.openers(config_), After(time));
-  return TakeSample(*board_.Current(), config_, edges, outside_.vswitchd);
+SwitchSample Inspector::Sample(Clock::duration counts, Clock::duration flows) const {
+  engine::Edges edges(deps_.openers(config_), After(counts));
+  return TakeSample(*board_.Current(), config_, edges, outside_.vswitchd, flows);
 }
 
 NodeFacts Inspector::Gather() const {

@@ -34,13 +34,14 @@ class Inspector {
       : config_(config), paths_(paths), deps_(deps), outside_(std::move(outside)), board_(board) {}
   virtual ~Inspector() = default;
 
+  // Reads every datapath flow, which holds ovs-vswitchd's main thread for some 20 us a flow: for a question, not for a routine.
   // Errors: kNotFound the selector names something and nothing matches; of the switch.
   virtual Result<Flows> ListFlows(const Selector& selector) const;
   virtual Result<std::vector<Checked>> Check(const Selector& selector) const;
   virtual Result<Answer> Trace(const Question& question) const;
   virtual std::vector<Finding> Doctor() const;
-  // For the metrics: ends after `time` at the latest.
-  virtual SwitchSample Sample(Clock::duration time) const;
+  // For the metrics. Counts are waited for `counts` at most, then the list of flows `flows` at most.
+  virtual SwitchSample Sample(Clock::duration counts, Clock::duration flows) const;
 
  private:
   NodeFacts Gather() const;

@@ -25,7 +25,9 @@ class InspectorTest : public testing::Test {
                               Deadline) -> Result<std::string> {
       asked.push_back(command);
       if (vswitchd_down) return Fail(Code::kTransient, "ovs-vswitchd is down");
+      if (command == "dpctl/dump-flows" && flows_down) return Fail(Code::kTransient, "no answer in time");
       if (command == "dpctl/dump-flows") return megaflows;
+      if (command == "upcall/show") return upcalls;
       if (command == "ofproto/trace") {
         packet = arguments.at(1);
         return std::string(
@@ -47,6 +49,7 @@ class InspectorTest : public testing::Test {
     return checked && checked->size() == 1 ? checked->front().problems
                                            : std::vector<std::string>{"not one attachment"};
   }
+  SwitchSample Sample() { return inspector->Sample(std::chrono::seconds(20), std::chrono::seconds(20)); }
   std::vector<std::string> Findings() {
     std::vector<std::string> ids;
     for (const Finding& finding : inspector->Doctor()) ids.push_back(finding.id);
@@ -59,7 +62,9 @@ class InspectorTest : public testing::Test {
   std::unique_ptr<engine::testing::Raild> raild = world.StartRaild();
   Outside outside;
   bool vswitchd_down = false;
+  bool flows_down = false;
   std::string megaflows;
+  std::string upcalls = "netdev@ovs-netdev:\n  flows         : (current 6) (avg 5) (max 7) (limit 14000)\n";
   std::string packet;
   std::vector<std::string> asked;
   std::unique_ptr<Inspector> inspector;
@@ -165,7 +170,7 @@ TEST_F(Attached, ASampleCountsDropsByTableAndTenant) {
   for (const ovs::Rule& rule : world.Bridge().rules()) {
     world.Bridge().AddPackets(rule, rule.actions == "drop" ? 100 + rule.table : 7, 0);
   }
-  const SwitchSample sample = inspector->Sample(std::chrono::seconds(20));
+  const SwitchSample sample = Sample();
   EXPECT_EQ(sample.rules_problem, "");
   std::vector<std::string> drops;
   for (const DropRule& rule : sample.drops) {
@@ -185,8 +190,9 @@ TEST_F(Attached, ASampleSaysWhereTheFlowsOfATenantAre) {
   megaflows = flow(port, "offloaded:yes, dp:tc", "set(eth(src=a,dst=b)),uplink") +
               flow("uplink", "dp:tc", port) + flow(port, "dp:ovs", "uplink") + flow(port, "dp:ovs", "drop") +
               flow("uplink", "dp:ovs", "drop") + flow("uplink", "dp:ovs", "br-rail0");
-  const SwitchSample sample = inspector->Sample(std::chrono::seconds(20));
-  EXPECT_EQ(sample.datapath_problem, "");
+  const SwitchSample sample = Sample();
+  EXPECT_EQ(sample.datapath_problem + sample.flows_problem, "");
+  EXPECT_EQ(sample.datapath.flows, 6U);
   ASSERT_EQ(sample.flows.size(), 1U);
   const auto& [of, flows] = *sample.flows.begin();
   EXPECT_EQ(of, std::pair(std::string("rail0"), std::string("ns-a")));
@@ -198,14 +204,34 @@ TEST_F(Attached, ASampleSaysWhereTheFlowsOfATenantAre) {
 
 TEST_F(Attached, ASampleSaysWhatItCouldNotHave) {
   vswitchd_down = true;
-  SwitchSample sample = inspector->Sample(std::chrono::seconds(20));
+  SwitchSample sample = Sample();
   EXPECT_EQ(sample.datapath_problem, "ovs-vswitchd is down");
+  EXPECT_EQ(sample.flows_problem, "ovs-vswitchd is down");
   EXPECT_EQ(sample.rules_problem, "");
   vswitchd_down = false;
-  world.gate.down = {Edge::kOpenFlow};
-  sample = inspector->Sample(std::chrono::seconds(20));
-  EXPECT_NE(sample.rules_problem, "");
+  flows_down = true;
+  sample = Sample();
   EXPECT_EQ(sample.datapath_problem, "");
+  EXPECT_EQ(sample.flows_problem, "no answer in time");
+  flows_down = false;
+  world.gate.down = {Edge::kOpenFlow};
+  sample = Sample();
+  EXPECT_NE(sample.rules_problem, "");
+  EXPECT_EQ(sample.datapath_problem + sample.flows_problem, "");
+  upcalls = "system@ovs-system:\n  flows         : (current 6) (avg 5) (max 7) (limit 14000)\n";
+  EXPECT_THAT(Sample().datapath_problem, HasSubstr("no datapath netdev@ovs-netdev"));
+}
+
+TEST_F(Attached, ASampleCountsFlowsThatAreTooManyToBeRead) {
+  for (const uint64_t flows : {kMostFlowsRead, kMostFlowsRead + 1}) {
+    asked.clear();
+    upcalls = "netdev@ovs-netdev:\n  flows : (current " + std::to_string(flows) + ") (limit 200000)\n";
+    const SwitchSample sample = Sample();
+    EXPECT_EQ(sample.datapath.flows, flows);
+    const bool read = flows <= kMostFlowsRead;
+    EXPECT_EQ(sample.flows_problem.empty(), read);
+    EXPECT_EQ(std::ranges::count(asked, "dpctl/dump-flows"), read ? 1 : 0);
+  }
 }
 
 TEST_F(Attached, TraceAsksTheSwitchAndSaysWhenItIsDown) {

@@ -43,8 +43,7 @@ bool Take(std::string_view piece, std::string_view key, std::string_view& value)
 
 }  // namespace
 
-std::vector<Megaflow> ParseMegaflows(std::string_view text) {
-  std::vector<Megaflow> flows;
+void ForEachMegaflow(std::string_view text, const std::function<void(Megaflow&&)>& each) {
   for (std::string_view line : Split(text, "\n")) {
     const size_t actions = line.find(", actions:");
     const size_t counters = line.find(", packets:");
@@ -77,8 +76,13 @@ std::vector<Megaflow> ParseMegaflows(std::string_view text) {
     for (const std::string_view action : SplitOutside(done)) {
       if (action.find('(') == std::string_view::npos && action != "drop") flow.outputs.emplace(action);
     }
-    flows.push_back(std::move(flow));
+    each(std::move(flow));
   }
+}
+
+std::vector<Megaflow> ParseMegaflows(std::string_view text) {
+  std::vector<Megaflow> flows;
+  ForEachMegaflow(text, [&](Megaflow&& flow) { flows.push_back(std::move(flow)); });
   return flows;
 }
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -31,6 +32,7 @@ struct Megaflow {
 };
 
 // Lines that are no flow are left out.
+void ForEachMegaflow(std::string_view text, const std::function<void(Megaflow&&)>& each);
 std::vector<Megaflow> ParseMegaflows(std::string_view text);
 
 // What is known of the switch that bears on offload.

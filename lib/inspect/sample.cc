@@ -1,5 +1,7 @@
 #include "lib/inspect/sample.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "lib/pipeline/pipeline.h"
@@ -13,24 +15,20 @@ Status DropsOf(const config::Rail& rail, const engine::NodeView& view, engine::E
                std::vector<DropRule>& drops) {
   RAIL_ASSIGN(ovs::OpenFlow * bridge, edges.OpenFlow(rail.bridge));
   RAIL_ASSIGN(const auto misses,
-              bridge->Dump(ovs::CookieMatch::Kind(ovs::CookieKind::kPipeline), edges.CallDeadline()));
+              bridge->Dump(ovs::CookieMatch::Exact(ovs::CookieKind::kPipeline, 0), edges.CallDeadline()));
   for (const ovs::RuleStats& miss : misses) {
     if (miss.rule.actions == "drop") drops.push_back({rail.name, miss.rule.table, 0, "", miss.packets});
   }
-  std::map<uint64_t, const state::Attachment*> owners;
   for (const engine::AttachmentView& shown : view.attachments) {
-    if (shown.attachment.rail != rail.name) continue;
-    owners[ovs::Cookie(ovs::CookieKind::kAttachment, static_cast<uint64_t>(shown.attachment.id))] =
-        &shown.attachment;
-  }
-  if (owners.empty()) return {};
-  RAIL_ASSIGN(const auto rules,
-              bridge->Dump(ovs::CookieMatch::Kind(ovs::CookieKind::kAttachment), edges.CallDeadline()));
-  for (const ovs::RuleStats& of_a_pod : rules) {
-    const auto owner = owners.find(of_a_pod.rule.cookie);  // a younger one than the view: next time
-    if (of_a_pod.rule.actions != "drop" || owner == owners.end()) continue;
-    drops.push_back(
-        {rail.name, of_a_pod.rule.table, owner->second->id, owner->second->tenant, of_a_pod.packets});
+    const state::Attachment& pod = shown.attachment;
+    if (pod.rail != rail.name) continue;
+    const auto its_cookie =
+        ovs::CookieMatch::Exact(ovs::CookieKind::kAttachment, static_cast<uint64_t>(pod.id));
+    RAIL_ASSIGN(const auto rules, bridge->Dump(its_cookie, edges.CallDeadline()));
+    for (const ovs::RuleStats& its : rules) {
+      if (its.rule.actions == "drop")
+        drops.push_back({rail.name, its.rule.table, pod.id, pod.tenant, its.packets});
+    }
   }
   return {};
 }
@@ -56,13 +54,24 @@ void Count(TenantFlows& flows, const Megaflow& flow, bool from_pod) {
 }  // namespace
 
 SwitchSample TakeSample(const engine::NodeView& view, const config::NodeConfig& config, engine::Edges& edges,
-                        const AskVswitchd& ask) {
+                        const AskVswitchd& ask, Clock::duration flows_time) {
   SwitchSample sample;
   for (const config::Rail& rail : config.rails) {
     if (const Status told = DropsOf(rail, view, edges, sample.drops); !told) {
       sample.rules_problem = told.error().message;
       break;
     }
+  }
+  auto counted = CountMegaflows(config, ask, edges.CallDeadline());
+  if (!counted) {
+    sample.datapath_problem = sample.flows_problem = counted.error().message;
+    return sample;
+  }
+  sample.datapath = std::move(*counted);
+  if (sample.datapath.flows > kMostFlowsRead) {
+    sample.flows_problem = fmt::format("{} datapath flows are not read one by one, only up to {} are",
+                                       sample.datapath.flows, kMostFlowsRead);
+    return sample;
   }
   std::map<std::string, RailAndTenant> ports;
   for (const engine::AttachmentView& shown : view.attachments) {
@@ -71,20 +80,16 @@ SwitchSample TakeSample(const engine::NodeView& view, const config::NodeConfig& 
     ports[a.representor] = {a.rail, a.tenant};
     sample.flows[{a.rail, a.tenant}];
   }
-  const auto megaflows = ReadMegaflows(config, ask, edges.CallDeadline());
-  if (!megaflows) {
-    sample.datapath_problem = megaflows.error().message;
-    return sample;
-  }
-  for (const Megaflow& flow : *megaflows) {
+  const Status read = EachMegaflow(config, ask, After(flows_time), [&](const Megaflow& flow) {
     if (const auto from = ports.find(flow.in_port); from != ports.end()) {
       Count(sample.flows[from->second], flow, true);
-      continue;
+      return;
     }
     const auto to =
         std::ranges::find_if(flow.outputs, [&](const std::string& port) { return ports.contains(port); });
     if (to != flow.outputs.end()) Count(sample.flows[ports[*to]], flow, false);
-  }
+  });
+  if (!read) sample.flows_problem = read.error().message;
   return sample;
 }
 

@@ -1,6 +1,6 @@
 // What the switch has counted: packets that rules of ours have dropped, and where the datapath carries out the flows of pods.
 //
-// Use:      const SwitchSample sample = TakeSample(view, config, edges, ask_vswitchd);
+// Use:      const SwitchSample sample = TakeSample(view, config, edges, ask_vswitchd, std::chrono::seconds(10));
 //           totals.Add(sample);  totals.list()      // counters that only grow
 // Threads:  one at a time
 // Source:   README.md of lib/pipeline (which rule drops what); lib/ovs/rule.h (cookies)
@@ -36,17 +36,25 @@ struct TenantFlows {
   uint64_t dropping = 0;  // from its pods
 };
 
+// Above so many, the datapath's flows are counted and not read: reading them would hold ovs-vswitchd's main thread for longer than
+// about a second, and raild would take 100 MB for it.
+inline constexpr uint64_t kMostFlowsRead = 50'000;
+
 struct SwitchSample {
   std::string rules_problem;     // "": every bridge has told; else what it has told counts for nothing
-  std::string datapath_problem;  // "": the datapath has told
+  std::string datapath_problem;  // "": the datapath has told how many flows it has
+  std::string flows_problem;     // "": each of them has been read
   std::vector<DropRule> drops;
+  DatapathCounts datapath;
   std::map<std::pair<std::string, std::string>, TenantFlows>
       flows;  // by rail and tenant, all that have a pod
 };
 
-// Ends when `edges` has to; what could not be had by then is a problem of the sample.
+// Counts first, until `edges` has to end; then the flows, for `flows_time` at most and only when the datapath has told how many
+// there are. What could not be had is a problem of the sample. Rules are asked for by whole cookies, which ovs-vswitchd has an index
+// for: rules of remotes cost nothing.
 SwitchSample TakeSample(const engine::NodeView& view, const config::NodeConfig& config, engine::Edges& edges,
-                        const AskVswitchd& ask);
+                        const AskVswitchd& ask, Clock::duration flows_time);
 
 // Rules come and go and begin anew with each ovs-vswitchd; these totals only grow. What a rule has counted after the last sample
 // before it went is lost.

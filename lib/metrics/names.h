@@ -35,12 +35,6 @@ inline constexpr Family kFailures{"railcni_failures_total", Kind::kCounter, "par
 inline constexpr Family kRepairs{
     "railcni_repairs_total", Kind::kCounter, "cause",
     "Rules, ports, announcements and settings that raild has put right, first installation included."};
-inline constexpr Family kScrapeSuccess{"railcni_scrape_success", Kind::kGauge, "source",
-                                       "1: this part of Open vSwitch answered the last look; 0: what is "
-                                       "counted there is left out of this page."};
-inline constexpr Family kScrapeSeconds{"railcni_scrape_duration_seconds", Kind::kGauge, "",
-                                       "How long the last look at Open vSwitch took."};
-
 // Rails
 inline constexpr Family kRailInfo{"railcni_rail_info", Kind::kGauge, "rail,bridge,uplink",
                                   "1; a rail's bridge and uplink."};
@@ -97,10 +91,26 @@ inline constexpr Family kCniSeconds{"railcni_cni_duration_seconds", Kind::kHisto
 inline constexpr Family kCniFailures{"railcni_cni_failures_total", Kind::kCounter, "plugin,verb",
                                      "Verbs that a plugin ended with an error."};
 
-// What the switch has counted, read when it is asked for
+// The last look at the switch, and what it has counted
+inline constexpr Family kLookSuccess{"railcni_switch_look_success", Kind::kGauge, "source",
+                                     "1: the last look at Open vSwitch had this; 0: what is counted there is "
+                                     "left out of this page."};
+inline constexpr Family kLookAge{"railcni_switch_look_age_seconds", Kind::kGauge, "",
+                                 "Since when the last look at Open vSwitch has ended."};
+inline constexpr Family kLookDuration{
+    "railcni_switch_look_duration_seconds", Kind::kGauge, "",
+    "How long the last look at Open vSwitch took; the next one comes a hundred times that later."};
 inline constexpr Family kDropped{"railcni_dropped_packets_total", Kind::kCounter, "rail,table,tenant",
                                  "Packets that rules of ours have dropped since raild first looked; the "
                                  "tenant where the rule is a pod's."};
+inline constexpr Family kAllMegaflows{"railcni_datapath_all_flows", Kind::kGauge, "",
+                                      "Datapath flows of Open vSwitch, of whomever."};
+inline constexpr Family kMegaflowLimit{
+    "railcni_datapath_flow_limit", Kind::kGauge, "",
+    "Above so many datapath flows Open vSwitch removes those that are idle at once."};
+inline constexpr Family kOffloadedMegaflows{
+    "railcni_datapath_offloaded_flows", Kind::kGauge, "",
+    "Datapath flows that Open vSwitch has given to tc, whether or not a NIC has taken them."};
 inline constexpr Family kMegaflows{
     "railcni_datapath_flows", Kind::kGauge, "rail,tenant,place",
     "Datapath flows that forward from or to a tenant's pods: in hardware, in tc alone, or in software."};
@@ -117,8 +127,6 @@ inline constexpr std::array kAll = {
     &kUp,
     &kFailures,
     &kRepairs,
-    &kScrapeSuccess,
-    &kScrapeSeconds,
     &kRailInfo,
     &kRailCarrier,
     &kRailBridge,
@@ -142,7 +150,13 @@ inline constexpr std::array kAll = {
     &kRdmaNetns,
     &kCniSeconds,
     &kCniFailures,
+    &kLookSuccess,
+    &kLookAge,
+    &kLookDuration,
     &kDropped,
+    &kAllMegaflows,
+    &kMegaflowLimit,
+    &kOffloadedMegaflows,
     &kMegaflows,
     &kDroppingMegaflows,
     &kRoce,

@@ -78,6 +78,9 @@ class World:
     def vsctl(self, node: Node, *words: str) -> str:
         return kernel.run(["ovs-vsctl", f"--db=unix:{node.ovs_dir}/db.sock", "--timeout=10", *words]).strip()
 
+    def appctl(self, node: Node, *words: str) -> str:
+        return kernel.run(["ovs-appctl", "-t", f"{node.ovs_dir}/ovs-vswitchd.ctl", *words])
+
     def flows(self, node: Node, rail: int, match: str = "") -> list[dict[str, Any]]:
         text = kernel.run(["ovs-ofctl", "-O", "OpenFlow15", "--no-names", "dump-flows",
                            f"unix:{node.ovs_dir}/{bridge(rail)}.mgmt", *([match] if match else [])])
@@ -100,7 +103,7 @@ class World:
 
     def trace(self, node: Node, rail: int, flow: str) -> tuple[str, str]:
         """The Megaflow and the Datapath actions of ofproto/trace."""
-        text = kernel.run(["ovs-appctl", "-t", f"{node.ovs_dir}/ovs-vswitchd.ctl", "ofproto/trace", bridge(rail), flow])
+        text = self.appctl(node, "ofproto/trace", bridge(rail), flow)
         megaflow = re.search(r"^Megaflow: (.*)$", text, re.M)
         actions = re.search(r"^Datapath actions: (.*)$", text, re.M)
         assert megaflow and actions, text
