@@ -9,6 +9,7 @@
 #include <set>
 
 #include "lib/base/strict_json.h"
+#include "lib/base/timing.h"
 
 namespace rail::engine {
 namespace {
@@ -138,7 +139,10 @@ Status FinishRestore(Node& node, const Attachment& attachment, Result<Restoring>
   if (!restoring) return tl::make_unexpected(restoring.error());
   if (!restoring->saved) return {};
   const device::Saved& saved = *restoring->saved;
-  const Status restored = restoring->done.get();
+  const Status restored = [&] {
+    const Timed timed(Part::kLink);
+    return restoring->done.get();
+  }();
   if (!restored && restored.error().code == Code::kExists) {
     RAIL_ASSIGN(const bool later, NameMayComeFree(node, attachment));
     if (!saved.vf || later) return restored;
@@ -342,6 +346,11 @@ Result<DeviceMove> DeviceMove::Begin(Node& node, const Attachment& attachment, c
                                [devices, device, &pod, ifname = attachment.key.ifname, mtu = attachment.mtu] {
                                  return devices->MoveIn(device, pod, ifname, mtu);
                                }));
+}
+
+Result<MacAddress> DeviceMove::Join() {
+  const Timed timed(Part::kLink);
+  return moved_.get();
 }
 
 Status AdmitTraffic(Node& node, const Attachment& attachment, const pipeline::BridgeFacts& bridge,
