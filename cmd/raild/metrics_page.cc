@@ -102,6 +102,8 @@ void AddCni(Exposition& page, const CniRuns& cni) {
   for (const auto& [key, runs] : cni.runs()) {
     page.Add(metrics::kCniSeconds, {key.plugin, key.verb}, runs.times);
     page.Add(metrics::kCniFailures, {key.plugin, key.verb}, runs.failed);
+    for (size_t i = 0; i < runs.parts.size(); ++i)
+      page.AddSeconds(metrics::kCniPartSeconds, {key.plugin, key.verb, kPartNames[i]}, runs.parts[i]);
   }
 }
 
@@ -157,6 +159,8 @@ void CniRuns::Count(const poke::Ran& ran) {
   Runs& runs = runs_[{ran.plugin, ran.verb}];
   runs.times.Observe(Seconds(ran.took));
   runs.failed += ran.failed ? 1 : 0;
+  for (size_t i = 0; i < ran.parts.size(); ++i)
+    runs.parts[i] += std::chrono::duration<double>(ran.parts[i]).count();
 }
 
 http::Page MetricsPage(const NodeView& view, const Measured* measured, Clock::time_point now,

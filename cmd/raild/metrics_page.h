@@ -5,6 +5,7 @@
 // Source:   lib/metrics/README.md (what each metric says)
 #pragma once
 
+#include <array>
 #include <compare>
 #include <map>
 #include <string>
@@ -38,6 +39,7 @@ class CniRuns {
   struct Runs {
     metrics::Histogram times;
     uint64_t failed = 0;
+    std::array<double, kPartNames.size()> parts{};  // seconds
   };
   // Nothing but the plugins and the verbs that there are is counted.
   void Count(const poke::Ran& ran);

@@ -67,10 +67,13 @@ Measured Look() {
 
 CniRuns Runs() {
   CniRuns runs;
-  runs.Count({"ovs-provider", "ADD", std::chrono::milliseconds(12), false});
-  runs.Count({"ovs-provider", "ADD", std::chrono::seconds(40), true});
-  runs.Count({"some-plugin", "ADD", {}, false});
-  runs.Count({"ovs-provider", "PLUNDER", {}, false});
+  poke::Ran ran{"ovs-provider", "ADD", std::chrono::milliseconds(12), false, {}};
+  ran.parts.front() = std::chrono::milliseconds(2);
+  ran.parts.back() = std::chrono::milliseconds(10);
+  runs.Count(ran);
+  runs.Count({"ovs-provider", "ADD", std::chrono::seconds(40), true, ran.parts});
+  runs.Count({"some-plugin", "ADD", {}, false, {}});
+  runs.Count({"ovs-provider", "PLUNDER", {}, false, {}});
   return runs;
 }
 
@@ -144,6 +147,14 @@ railcni_cni_duration_seconds_bucket{le="30",plugin="ovs-provider",verb="ADD"} 1
 railcni_cni_duration_seconds_bucket{le="+Inf",plugin="ovs-provider",verb="ADD"} 2
 railcni_cni_duration_seconds_sum{plugin="ovs-provider",verb="ADD"} 40.012
 railcni_cni_duration_seconds_count{plugin="ovs-provider",verb="ADD"} 2
+railcni_cni_part_seconds_total{plugin="ovs-provider",verb="ADD",part="record"} 0.004
+railcni_cni_part_seconds_total{plugin="ovs-provider",verb="ADD",part="ovsdb"} 0
+railcni_cni_part_seconds_total{plugin="ovs-provider",verb="ADD",part="openflow"} 0
+railcni_cni_part_seconds_total{plugin="ovs-provider",verb="ADD",part="ipam"} 0
+railcni_cni_part_seconds_total{plugin="ovs-provider",verb="ADD",part="bgp"} 0
+railcni_cni_part_seconds_total{plugin="ovs-provider",verb="ADD",part="link"} 0
+railcni_cni_part_seconds_total{plugin="ovs-provider",verb="ADD",part="pod"} 0
+railcni_cni_part_seconds_total{plugin="ovs-provider",verb="ADD",part="other"} 0.02
 railcni_cni_failures_total{plugin="ovs-provider",verb="ADD"} 1
 railcni_switch_look_success{source="rules"} 1
 railcni_switch_look_success{source="datapath"} 1

@@ -15,6 +15,7 @@
 
 #include "lib/base/fd.h"
 #include "lib/base/strict_json.h"
+#include "lib/base/timing.h"
 #include "lib/cni/ipam.h"
 #include "lib/cni/version.h"
 
@@ -211,6 +212,7 @@ Outcome<std::string> Execute(const std::string& type, const std::vector<std::str
 Outcome<std::string> ExecPlugin(const std::string& type, const std::vector<std::string>& path,
                                 const std::map<std::string, std::string>& cni_environment,
                                 const std::string& config, Deadline deadline) {
+  const Timed timed(Part::kIpam);
   auto output = Execute(type, path, cni_environment, config, deadline);
   if (!output) output.error().msg = "ipam " + type + ": " + output.error().msg;
   return output;

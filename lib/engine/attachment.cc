@@ -9,6 +9,7 @@
 #include <set>
 
 #include "lib/base/strict_json.h"
+#include "lib/base/timing.h"
 
 namespace rail::engine {
 namespace {
@@ -120,7 +121,10 @@ Status MendRepresentorMtu(Node& node, const device::Saved& saved) {
 Status FinishRestore(Node& node, const Attachment& attachment, Result<Restoring>& restoring) {
   if (!restoring) return tl::make_unexpected(restoring.error());
   if (!restoring->saved) return {};
-  RAIL_TRY(restoring->done.get());
+  {
+    const Timed timed(Part::kLink);
+    RAIL_TRY(restoring->done.get());
+  }
   RAIL_TRY(MendRepresentorMtu(node, *restoring->saved));
   return node.store.Release(attachment.id, ClaimKind::kDevice, attachment.device);
 }
@@ -317,6 +321,11 @@ Result<DeviceMove> DeviceMove::Begin(Node& node, const Attachment& attachment, c
                                [devices, device, &pod, ifname = attachment.key.ifname, mtu = attachment.mtu] {
                                  return devices->MoveIn(device, pod, ifname, mtu);
                                }));
+}
+
+Result<MacAddress> DeviceMove::Join() {
+  const Timed timed(Part::kLink);
+  return moved_.get();
 }
 
 Status AdmitTraffic(Node& node, const Attachment& attachment, const pipeline::BridgeFacts& bridge,

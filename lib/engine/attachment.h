@@ -87,7 +87,7 @@ class DeviceMove {
   static Result<DeviceMove> Begin(Node& node, const state::Attachment& attachment,
                                   const device::Device& device, const netns::Netns& pod);
   // The device's MAC in the pod. Errors: as device::Backend::MoveIn. Once only.
-  Result<MacAddress> Join() { return moved_.get(); }
+  Result<MacAddress> Join();
 
  private:
   explicit DeviceMove(std::future<Result<MacAddress>> moved) : moved_(std::move(moved)) {}

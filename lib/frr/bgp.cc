@@ -17,18 +17,33 @@ Clock::duration Pause(Clock::duration waited) {
   return waited < 2 * kHold ? kSoon : kLater;
 }
 
+// What keeps the session from carrying routes; nothing when it is Established.
+std::string NotEstablished(const Result<std::string>& state, const std::string& interface) {
+  if (!state) return state.error().message;
+  if (*state == kEstablished) return "";
+  return "BGP session on " + interface + " is " + *state + ", not Established";
+}
+
 std::string Why(Bgp& bgp, const std::string& interface) {
-  const auto sessions = bgp.Sessions(After(kDiagnosis));
-  if (!sessions) return sessions.error().message;
-  const auto session = std::ranges::find(*sessions, interface, &Session::interface);
-  if (session == sessions->end()) return "bgpd has no neighbor " + interface;
-  if (!session->established())
-    return "BGP session on " + interface + " is " + session->state + ", not Established";
+  const std::string down = NotEstablished(bgp.SessionState(interface, After(kDiagnosis)), interface);
+  if (!down.empty()) return down;
   return "BGP session on " + interface +
          " is Established, so the neighbor's outbound route-map or bgpd's load keeps it back";
 }
 
 }  // namespace
+
+Status Bgp::WaitEstablished(const std::string& interface, Deadline deadline) {
+  for (;;) {
+    const auto state = SessionState(interface, std::max(deadline, After(kDiagnosis)));
+    if (!state && state.error().code != Code::kNotFound) return tl::make_unexpected(state.error());
+    const std::string down = NotEstablished(state, interface);
+    if (down.empty()) return {};
+    const auto now = Clock::now();
+    if (now >= deadline) return Fail(Code::kTransient, down);
+    std::this_thread::sleep_until(std::min(now + kLater, deadline));
+  }
+}
 
 Status Bgp::WaitAdjRibOut(const std::vector<IpAddress>& addresses, const std::string& interface,
                           Deadline deadline) {

@@ -45,16 +45,18 @@ struct BaseConfig {
   std::vector<RailPeer> rails;
 };
 
+inline constexpr char kEstablished[] = "Established";
+
 struct Session {
   std::string interface;
-  std::string state;  // bgpd's word: "Established", "Active", ...
+  std::string state;  // bgpd's word: kEstablished, "Active", ...
   uint64_t uptime_ms = 0;
   uint32_t prefixes_received = 0;
   uint32_t prefixes_sent = 0;
   std::optional<IpAddress> peer;  // the leaf's link-local address, once known
   // The leaf will say when it has told all its routes (End-of-RIB, RFC 4724 section 2), and has not yet. False: it has, or never will.
   bool owes_end_of_rib = false;
-  bool established() const { return state == "Established"; }
+  bool established() const { return state == kEstablished; }
 };
 
 // An address of a pod elsewhere. Only host prefixes that carry both of our tenant communities become remotes.
@@ -94,6 +96,15 @@ class Bgp {
   // changes its tenant.
   virtual Result<bool> InAdjRibOut(const IpAddress& address, const std::string& interface,
                                    Deadline deadline) = 0;
+
+  // The state of the session on `interface`: bgpd's word ("Established", "Active", ...). Errors: kNotFound no such neighbor, or no
+  // instance; kInvalid; kTransient.
+  virtual Result<std::string> SessionState(const std::string& interface, Deadline deadline) = 0;
+
+  // Returns when the session on `interface` is Established: at once when it is. Asks every 20 ms, as bgpd's vty has no event for it;
+  // a session that comes up takes longer than that. Errors: kTransient the deadline passed: the message says what the session
+  // is instead; kInvalid.
+  Status WaitEstablished(const std::string& interface, Deadline deadline);
 
   // Returns when InAdjRibOut is true for all `addresses`. Asks, as bgpd tells nobody when it has sent an
   // update. Errors: kTransient the deadline passed: the message names the address and says whether the

@@ -113,6 +113,15 @@ Result<uint64_t> DecodeTableVersion(std::string_view text) {
   return version;
 }
 
+Result<std::string> DecodeState(std::string_view text, const std::string& interface) {
+  RAIL_ASSIGN_AS(const json neighbors, ParseObject(text), "bgpd's answer about a neighbor");
+  const json* neighbor = ObjectAt(neighbors, interface);
+  if (neighbor == nullptr) return Fail(Code::kNotFound, "bgpd has no neighbor " + interface);
+  std::string state = StringAt(*neighbor, "bgpState");
+  if (state.empty()) return Fail(Code::kInternal, "bgpd's answer about a neighbor has no state");
+  return state;
+}
+
 Status DecodeNeighbor(std::string_view text, Session& session) {
   RAIL_ASSIGN_AS(const json neighbors, ParseObject(text), "bgpd's answer about a neighbor");
   const json* neighbor = ObjectAt(neighbors, session.interface);

@@ -26,7 +26,10 @@ Result<std::vector<Session>> DecodeSessions(std::string_view text);
 // From the same: equal numbers, equal tables. Errors: kInternal.
 Result<uint64_t> DecodeTableVersion(std::string_view text);
 
-// From `show bgp neighbors <interface> json`: the leaf's address and whether it owes its End-of-RIB. Errors: kInternal.
+// From `show bgp neighbors <interface> json`: the session's state. Errors: kNotFound no such neighbor; kInternal.
+Result<std::string> DecodeState(std::string_view text, const std::string& interface);
+
+// From the same: the leaf's address and whether it owes its End-of-RIB. Errors: kInternal.
 Status DecodeNeighbor(std::string_view text, Session& session);
 
 }  // namespace rail::frr

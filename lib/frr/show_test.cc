@@ -67,6 +67,13 @@ TEST(DecodeTableVersion, DiffersWhenAFamilyDiffers) {
   EXPECT_EQ(*DecodeTableVersion("{}"), 0U);
 }
 
+TEST(DecodeState, IsBgpdsWord) {
+  EXPECT_EQ(*DecodeState(R"({"br-rail0":{"bgpState":"OpenSent"}})", "br-rail0"), "OpenSent");
+  EXPECT_EQ(DecodeState(R"({"bgpNoSuchNeighbor":true})", "br-rail0").error().code, Code::kNotFound);
+  for (const char* text : {"", "{", "[]", R"({"br-rail0":{}})", R"({"br-rail0":{"bgpState":7}})"})
+    EXPECT_EQ(DecodeState(text, "br-rail0").error().code, Code::kInternal) << text;
+}
+
 Session Neighbor(const std::string& text, const std::string& state = "Established") {
   Session session{.interface = "br-rail0", .state = state};
   EXPECT_TRUE(DecodeNeighbor(text, session)) << text;

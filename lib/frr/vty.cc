@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <span>
 
+#include "lib/base/timing.h"
+
 namespace rail::frr {
 namespace {
 
@@ -80,6 +82,7 @@ Status CheckWord(std::string_view word, std::string_view what) {
 }
 
 Result<Vty> Vty::Open(const std::string& path, Deadline deadline) {
+  const Timed timed(Part::kBgp);
   RAIL_ASSIGN(auto stream, UnixStream::Connect(path, deadline));
   Vty vty(std::move(stream));
   RAIL_ASSIGN(const Reply reply, vty.Ask("enable", deadline));
@@ -89,6 +92,7 @@ Result<Vty> Vty::Open(const std::string& path, Deadline deadline) {
 }
 
 Result<Vty::Reply> Vty::Ask(std::string_view line, Deadline deadline) {
+  const Timed timed(Part::kBgp);
   RAIL_TRY(CheckLine(line));
   if (broken_)
     return Fail(Code::kTransient,

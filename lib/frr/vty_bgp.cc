@@ -73,6 +73,12 @@ Result<bool> VtyBgp::InAdjRibOut(const IpAddress& address, const std::string& in
   return DecodeInAdjRibOut(text, interface);
 }
 
+Result<std::string> VtyBgp::SessionState(const std::string& interface, Deadline deadline) {
+  RAIL_TRY(CheckWord(interface, "the interface"));
+  RAIL_ASSIGN(const std::string text, ShowOrEmpty("show bgp neighbors " + interface + " json", deadline));
+  return DecodeState(text, interface);
+}
+
 Result<std::vector<Session>> VtyBgp::Sessions(Deadline deadline) {
   RAIL_ASSIGN(const std::string text, ShowOrEmpty("show bgp summary json", deadline));
   RAIL_ASSIGN(auto sessions, DecodeSessions(text));

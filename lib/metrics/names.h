@@ -88,6 +88,9 @@ inline constexpr Family kRdmaNetns{
 // The plugins
 inline constexpr Family kCniSeconds{"railcni_cni_duration_seconds", Kind::kHistogram, "plugin,verb",
                                     "How long a plugin of the chain took for a verb."};
+inline constexpr Family kCniPartSeconds{
+    "railcni_cni_part_seconds_total", Kind::kCounter, "plugin,verb,part",
+    "What of that a part took: record, ovsdb, openflow, ipam, bgp, link, pod, other."};
 inline constexpr Family kCniFailures{"railcni_cni_failures_total", Kind::kCounter, "plugin,verb",
                                      "Verbs that a plugin ended with an error."};
 
@@ -149,6 +152,7 @@ inline constexpr std::array kAll = {
     &kTenantAttachments,
     &kRdmaNetns,
     &kCniSeconds,
+    &kCniPartSeconds,
     &kCniFailures,
     &kLookSuccess,
     &kLookAge,

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "lib/base/strict_json.h"
+#include "lib/base/timing.h"
 #include "lib/ovs/db_values.h"
 
 namespace rail::ovs {
@@ -137,12 +138,14 @@ struct DbConnection::Observed {
 };
 
 Result<std::unique_ptr<Ovsdb>> DbConnection::Open(const std::string& path, Deadline deadline) {
+  const Timed timed(Part::kOvsdb);
   RAIL_ASSIGN(const std::string socket, DbSocketPath(path));
   RAIL_ASSIGN(auto rpc, RpcConnection::Connect(socket, deadline));
   return std::unique_ptr<Ovsdb>(new DbConnection(std::move(rpc)));
 }
 
 Result<json> DbConnection::Transact(const json& operations, Deadline deadline) {
+  const Timed timed(Part::kOvsdb);
   json params = json::array({"Open_vSwitch"});
   params.insert(params.end(), operations.begin(), operations.end());
   const uint64_t id = rpc_.Queue("transact", params);
@@ -198,6 +201,7 @@ Status DbConnection::TransactAndWait(json operations, Deadline deadline) {
 }
 
 Status DbConnection::WaitForVswitchd(int64_t config, Deadline deadline) {
+  const Timed timed(Part::kOvsdb);
   while (current_ < config) {
     auto message = rpc_.Receive(deadline);
     if (!message) return FailWrapped(message.error(), "wait until ovs-vswitchd has done it (is it running?)");
@@ -222,6 +226,7 @@ Status DbConnection::TakeUpdate(const std::string& body) {
 }
 
 Result<DbConnection::Observed> DbConnection::Observe(const std::string& only, Deadline deadline) {
+  const Timed timed(Part::kOvsdb);
   const json which = only.empty() ? json::array() : NameIs(only);
   RAIL_ASSIGN(
       const json results,

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "lib/base/timing.h"
 #include "lib/ovs/shim.h"
 #include "lib/ovs/text.h"
 
@@ -41,6 +42,7 @@ Result<std::string> Encoded(Encode encode) {
 }  // namespace
 
 Result<std::unique_ptr<MgmtConnection>> MgmtConnection::Connect(const std::string& path, Deadline deadline) {
+  const Timed timed(Part::kOpenFlow);
   RAIL_ASSIGN(auto socket, UnixStream::Connect(path, deadline));
   std::unique_ptr<MgmtConnection> connection(new MgmtConnection(std::move(socket)));
   RAIL_TRY_AS(connection->Handshake(deadline), "agree on OpenFlow 1.5 with " + path);
@@ -140,6 +142,7 @@ Status MgmtConnection::Handshake(Deadline deadline) {
 }
 
 Status MgmtConnection::Converse(const Source& source, const Sink& sink, Deadline deadline) {
+  const Timed timed(Part::kOpenFlow);
   if (broken_)
     return Fail(Code::kTransient,
                 socket_.path() + ": a call before this one failed, so the connection is closed");

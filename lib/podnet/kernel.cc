@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lib/base/timing.h"
 #include "lib/netlink/kernel.h"
 #include "lib/podnet/plan.h"
 
@@ -74,12 +75,14 @@ Status DeconfigureHere(const Plan& plan) {
 }  // namespace
 
 Status Kernel::Configure(const netns::Netns& pod, const Plan& plan) {
+  const Timed timed(Part::kPod);
   RAIL_TRY(Validate(plan));
   RAIL_TRY_AS(pod.Run([&] { return ConfigureHere(plan); }), "configure " + plan.ifname + " in the pod");
   return {};
 }
 
 Status Kernel::Deconfigure(const netns::Netns& pod, const Plan& plan) {
+  const Timed timed(Part::kPod);
   RAIL_TRY(Validate(plan));
   RAIL_TRY_AS(pod.Run([&] { return DeconfigureHere(plan); }),
               "remove the rules of " + plan.ifname + " from the pod");
@@ -87,6 +90,7 @@ Status Kernel::Deconfigure(const netns::Netns& pod, const Plan& plan) {
 }
 
 Result<bool> Kernel::HasLink(const netns::Netns& pod, const std::string& name) {
+  const Timed timed(Part::kPod);
   bool has = false;
   RAIL_TRY(pod.Run([&]() -> Status {
     RAIL_ASSIGN(const auto netlink, netlink::Kernel::Open());

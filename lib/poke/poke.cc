@@ -15,7 +15,7 @@
 namespace rail::poke {
 namespace {
 
-constexpr size_t kMostBytes = 128;
+constexpr size_t kMostBytes = 256;
 // As many datagrams as wait for a socket by default (net.unix.max_dgram_qlen). So many at once: a poke may have found no room.
 constexpr size_t kQueue = 10;
 
@@ -99,28 +99,48 @@ News PokeSocket::Drain() {
 }
 
 std::string ToText(const Ran& ran) {
-  return ran.verb + " " + ran.plugin + " " + std::to_string(ran.took.count()) +
-         (ran.failed ? " failed" : " done");
+  std::string text = ran.verb + " " + ran.plugin + " " + std::to_string(ran.took.count()) +
+                     (ran.failed ? " failed" : " done");
+  for (size_t i = 0; i < ran.parts.size(); ++i)
+    text += " " + std::string(kPartNames[i]) + "=" + std::to_string(ran.parts[i].count());
+  return text;
 }
 
+namespace {
+
+// More than an hour is nobody's.
+std::optional<std::chrono::microseconds> ParseMicroseconds(std::string_view text) {
+  uint32_t microseconds = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), microseconds);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return std::chrono::microseconds(microseconds);
+}
+
+}  // namespace
+
 std::optional<Ran> ParseRan(std::string_view text) {
-  std::array<std::string_view, 4> words;
-  for (size_t i = 0; i < words.size(); ++i) {
-    const size_t end = i + 1 < words.size() ? text.find(' ') : text.size();
-    if (end == std::string_view::npos) return std::nullopt;
-    words[i] = text.substr(0, end);
+  const auto word = [&] {
+    const size_t end = std::min(text.find(' '), text.size());
+    const std::string_view next = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  const auto& [verb, plugin, took, how] = words;
+    return next;
+  };
+  const std::string_view verb = word(), plugin = word(), took = word(), how = word();
   const bool named = !verb.empty() && !plugin.empty() &&
                      std::ranges::all_of(verb, [](char c) { return c >= 'A' && c <= 'Z'; }) &&
                      std::ranges::all_of(plugin, [](char c) { return (c >= 'a' && c <= 'z') || c == '-'; });
-  uint32_t microseconds = 0;  // more than an hour is nobody's
-  const auto [end, error] = std::from_chars(took.data(), took.data() + took.size(), microseconds);
-  if (!named || error != std::errc() || end != took.data() + took.size()) return std::nullopt;
-  if (how != "done" && how != "failed") return std::nullopt;
-  return Ran{std::string(plugin), std::string(verb), std::chrono::microseconds(microseconds),
-             how == "failed"};
+  const auto whole = ParseMicroseconds(took);
+  if (!named || !whole || (how != "done" && how != "failed")) return std::nullopt;
+  Ran ran{std::string(plugin), std::string(verb), *whole, how == "failed", {}};
+  for (size_t i = 0; i < ran.parts.size(); ++i) {
+    const std::string_view part = word();
+    if (!part.starts_with(kPartNames[i]) || part.substr(kPartNames[i].size(), 1) != "=") return std::nullopt;
+    const auto spent = ParseMicroseconds(part.substr(kPartNames[i].size() + 1));
+    if (!spent) return std::nullopt;
+    ran.parts[i] = *spent;
+  }
+  if (!text.empty()) return std::nullopt;
+  return ran;
 }
 
 namespace {

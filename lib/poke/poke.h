@@ -9,6 +9,7 @@
 // Source:   unix(7)
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <optional>
 #include <string>
@@ -17,6 +18,7 @@
 
 #include "lib/base/error.h"
 #include "lib/base/fd.h"
+#include "lib/base/timing.h"
 
 namespace rail::poke {
 
@@ -26,6 +28,7 @@ struct Ran {
   std::string verb;  // "ADD", ...
   std::chrono::microseconds took{};
   bool failed = false;
+  std::array<std::chrono::microseconds, kPartNames.size()> parts{};  // what of it each part took
 };
 std::string ToText(const Ran& ran);
 // Nothing: no text of ours. Any plugin and verb of capital letters is taken; who counts them knows which there are.

@@ -29,12 +29,12 @@ class PokeTest : public ::testing::Test {
 TEST_F(PokeTest, WhatAPluginTellsIsNoPoke) {
   auto socket = PokeSocket::Bind(path_);
   ASSERT_TRUE(socket) << socket.error().message;
-  EXPECT_TRUE(Tell(path_, {"ovs-provider", "ADD", std::chrono::microseconds(12345), true}));
+  EXPECT_TRUE(Tell(path_, {"ovs-provider", "ADD", std::chrono::microseconds(12345), true, {}}));
   News news = socket->Drain();
   EXPECT_FALSE(news.changed);
   ASSERT_EQ(news.ran.size(), 1U);
-  EXPECT_EQ(ToText(news.ran[0]), "ADD ovs-provider 12345 failed");
-  EXPECT_TRUE(Tell(path_, {"frr-provider", "DEL", std::chrono::microseconds(1), false}));
+  EXPECT_TRUE(ToText(news.ran[0]).starts_with("ADD ovs-provider 12345 failed record=0 "));
+  EXPECT_TRUE(Tell(path_, {"frr-provider", "DEL", std::chrono::microseconds(1), false, {}}));
   EXPECT_TRUE(Poke(path_));
   news = socket->Drain();
   EXPECT_TRUE(news.changed);
@@ -47,20 +47,31 @@ TEST_F(PokeTest, WhatAPluginTellsIsNoPoke) {
 TEST_F(PokeTest, APokeThatMayHaveFoundNoRoomCounts) {
   auto socket = PokeSocket::Bind(path_);
   ASSERT_TRUE(socket) << socket.error().message;
-  for (int i = 0; i < 1000; ++i) EXPECT_TRUE(Tell(path_, {"ovs-provider", "ADD", {}, false}));
+  for (int i = 0; i < 1000; ++i) EXPECT_TRUE(Tell(path_, {"ovs-provider", "ADD", {}, false, {}}));
   EXPECT_TRUE(Poke(path_));
   EXPECT_TRUE(socket->Drain().changed);
 }
 
 TEST(ParseRan, TakesNothingElse) {
-  const Ran ran{"frr-provider", "DEL", std::chrono::microseconds(7), false};
-  EXPECT_EQ(ToText(*ParseRan(ToText(ran))), "DEL frr-provider 7 done");
+  Ran ran{"frr-provider", "DEL", std::chrono::microseconds(40), false, {}};
+  for (size_t i = 0; i < ran.parts.size(); ++i) ran.parts[i] = std::chrono::microseconds(i + 1);
+  const std::string parts = " record=1 ovsdb=2 openflow=3 ipam=4 bgp=5 link=6 pod=7 other=8";
+  EXPECT_EQ(ToText(ran), "DEL frr-provider 40 done" + parts);
+  EXPECT_EQ(ToText(*ParseRan(ToText(ran))), ToText(ran));
+  // The longest that a plugin may say arrives whole.
+  std::ranges::fill(ran.parts, std::chrono::microseconds(UINT32_MAX));
+  ran = {"tenant-isolation", "VERSION", std::chrono::microseconds(UINT32_MAX), true, ran.parts};
+  EXPECT_EQ(ParseRan(ToText(ran))->parts, ran.parts);
+  EXPECT_LE(ToText(ran).size(), 256U);
   for (const char* text :
-       {"", " ", "DEL", "DEL frr-provider 7", "DEL frr-provider 7 maybe", "DEL frr-provider -1 done",
-        "DEL frr-provider 4294967296 done", "DEL frr-provider 7 done ", "del frr-provider 7 done",
-        "DEL \"x 7 done", "DEL  7 done", "DEL frr-provider 7s done"}) {
-    EXPECT_FALSE(ParseRan(text)) << text;
+       {"DEL frr-provider 7 maybe", "DEL frr-provider -1 done", "DEL frr-provider 4294967296 done",
+        "DEL frr-provider 7 done ", "del frr-provider 7 done", "DEL \"x 7 done", "DEL  7 done",
+        "DEL frr-provider 7s done"}) {
+    EXPECT_FALSE(ParseRan(text + parts)) << text;
   }
+  const std::string whole = ToText(*ParseRan("DEL frr-provider 7 done" + parts));
+  for (size_t length = 0; length < whole.size(); ++length) EXPECT_FALSE(ParseRan(whole.substr(0, length)));
+  for (const char* more : {"x", " x", " more=1"}) EXPECT_FALSE(ParseRan(whole + more)) << more;
 }
 
 TEST_F(PokeTest, IsSeenUntilDrained) {

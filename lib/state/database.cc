@@ -10,6 +10,7 @@
 
 #include "lib/base/fd.h"
 #include "lib/base/file_lock.h"
+#include "lib/base/timing.h"
 #include "lib/state/schema.h"
 
 namespace rail::state {
@@ -60,6 +61,7 @@ Statement& Statement::Bind(std::string_view text) {
 }
 
 Result<bool> Statement::Step() {
+  const Timed timed(Part::kRecord);
   const int rc = sqlite3_step(stmt_);
   if (rc == SQLITE_ROW) return true;
   if (rc == SQLITE_DONE) return false;
@@ -99,11 +101,13 @@ Result<std::unique_ptr<Database>> Database::OpenAsItIs(const std::string& path,
 }
 
 Database::~Database() {
+  const Timed timed(Part::kRecord);
   for (const auto& [unused, stmt] : statements_) sqlite3_finalize(stmt);
   sqlite3_close(db_);
 }
 
 Status Database::Connect(Purpose purpose) {
+  const Timed timed(Part::kRecord);
   if (sqlite3_open_v2(path_.c_str(), &db_,
                       SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE,
                       nullptr) != SQLITE_OK) {
@@ -194,6 +198,7 @@ Error Database::NewerFormat(int64_t version) {
 }
 
 Result<Statement> Database::Prepare(const char* sql) {
+  const Timed timed(Part::kRecord);
   sqlite3_stmt*& stmt = statements_[sql];
   if (stmt == nullptr &&
       sqlite3_prepare_v3(db_, sql, -1, SQLITE_PREPARE_PERSISTENT, &stmt, nullptr) != SQLITE_OK) {

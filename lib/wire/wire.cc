@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "lib/base/clock.h"
+#include "lib/base/timing.h"
 #include "lib/cni/ipam.h"
 #include "lib/config/node_config.h"
 #include "lib/device/netdev.h"
@@ -98,11 +99,13 @@ namespace {
 // As Main; then raild hears how long it took, if it is there. Nobody waits for that.
 int TimedMain(const cni::Plugin& plugin) {
   const auto began = Clock::now();
+  Timings timings;
   const int status = cni::Main(plugin);
   const char* verb = std::getenv("CNI_COMMAND");
   if (verb == nullptr || std::string_view(verb) == "VERSION") return status;
   const auto took = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - began);
-  (void)poke::Tell(config::Paths::FromEnvironment().poke_socket, {plugin.name, verb, took, status != 0});
+  (void)poke::Tell(config::Paths::FromEnvironment().poke_socket,
+                   {plugin.name, verb, took, status != 0, timings.All()});
   return status;
 }
 

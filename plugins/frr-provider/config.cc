@@ -10,6 +10,12 @@ cni::Outcome<Config> ParseConfig(const cni::Request& request) {
   JsonErrors errors;
   JsonObject object(*request.config, "", errors);
   Config config;
+  const std::string wait_for = object.StringOr("wait_for", "session");
+  if (wait_for == "adj-rib-out") {
+    config.wait_for = WaitFor::kAdjRibOut;
+  } else if (wait_for != "session") {
+    errors.Add("wait_for", "must be \"session\" or \"adj-rib-out\", not \"" + wait_for.substr(0, 64) + "\"");
+  }
   config.wait = std::chrono::milliseconds(object.UintOr("wait_ms", 2000, 0, 20000));
   const std::string on_timeout = object.StringOr("on_timeout", "fail");
   if (on_timeout == "warn") {

@@ -10,9 +10,13 @@ namespace rail::frr_provider {
 
 enum class OnTimeout { kFail, kWarn };
 
+enum class WaitFor { kSession, kAdjRibOut };
+
 struct Config {
-  // "wait_ms", 0..20000: how long ADD waits for the address to be in the Adj-RIB-Out of its rail's established session;
-  // 0: it does not wait, the address has been handed to bgpd.
+  // "wait_for": what ADD waits for once bgpd has the addresses. "session": the rail's session is Established; "adj-rib-out": the
+  // addresses are in its Adj-RIB-Out, too.
+  WaitFor wait_for = WaitFor::kSession;
+  // "wait_ms", 0..20000: for how long; 0: it does not wait.
   std::chrono::milliseconds wait{2000};
   OnTimeout on_timeout = OnTimeout::kFail;  // "on_timeout": "fail" | "warn"
 };

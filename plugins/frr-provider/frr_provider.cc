@@ -32,11 +32,13 @@ Status AnnounceAndWait(Session& session, Node& node, Attachment& attachment, con
   RAIL_TRY(engine::Announce(node, attachment));
   if (config.wait.count() == 0) return {};
   RAIL_ASSIGN(frr::Bgp * bgp, session.edges.Bgp());
-  Status advertised = bgp->WaitAdjRibOut(attachment.addresses, rail->bridge,
-                                         std::min(After(config.wait), session.edges.until()));
-  if (advertised || config.on_timeout == OnTimeout::kFail) return advertised;
+  const Deadline deadline = std::min(After(config.wait), session.edges.until());
+  Status reached = config.wait_for == WaitFor::kSession
+                       ? bgp->WaitEstablished(rail->bridge, deadline)
+                       : bgp->WaitAdjRibOut(attachment.addresses, rail->bridge, deadline);
+  if (reached || config.on_timeout == OnTimeout::kFail) return reached;
   log::Warning("attachment {}: {}; the pod starts all the same (on_timeout is \"warn\")",
-               attachment.key.ToString(), advertised.error().message);
+               attachment.key.ToString(), reached.error().message);
   return {};
 }
 
@@ -81,7 +83,7 @@ Outcome<void> Check(const Deps& deps, const Request& request) {
               engine::AnnouncementDiffers(node, *rail, attachment, announced));
   problems.insert(problems.end(), differs.begin(), differs.end());
   RAIL_TRY(engine::Problems(problems));
-  // Right after an ADD that did not wait the address may still be on its way.
+  // ADD does not wait for that unless it is told to: right after it the address may be on its way.
   RAIL_TRY(bgp->WaitAdjRibOut(attachment.addresses, rail->bridge, After(std::chrono::seconds(2))));
   return {};
 }

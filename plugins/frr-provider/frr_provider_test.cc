@@ -27,16 +27,19 @@ cni::Outcome<Config> Parse(const std::string& keys) {
       "CHECK", R"({"cniVersion": "1.0.0", "name": "n", "type": "frr-provider")" + keys + "}"));
 }
 
-TEST(FrrProviderConfig, WaitsTwoSecondsAndFailsWhenItIsNotTold) {
+TEST(FrrProviderConfig, WaitsTwoSecondsForTheSessionAndFailsWhenItIsNotTold) {
   const auto config = Parse("");
   ASSERT_TRUE(config);
+  EXPECT_EQ(config->wait_for, WaitFor::kSession);
   EXPECT_EQ(config->wait, std::chrono::milliseconds(2000));
   EXPECT_EQ(config->on_timeout, OnTimeout::kFail);
 }
 
 TEST(FrrProviderConfig, ReadsItsKeys) {
-  const auto config = Parse(R"(, "wait_ms": 0, "on_timeout": "warn")");
+  EXPECT_EQ(Parse(R"(, "wait_for": "session")")->wait_for, WaitFor::kSession);
+  const auto config = Parse(R"(, "wait_for": "adj-rib-out", "wait_ms": 0, "on_timeout": "warn")");
   ASSERT_TRUE(config);
+  EXPECT_EQ(config->wait_for, WaitFor::kAdjRibOut);
   EXPECT_EQ(config->wait, std::chrono::milliseconds(0));
   EXPECT_EQ(config->on_timeout, OnTimeout::kWarn);
 }
@@ -46,6 +49,8 @@ TEST(FrrProviderConfig, NamesTheKeyThatIsWrong) {
        std::map<std::string, std::string>{{R"(, "wait_ms": 20001)", "wait_ms"},
                                           {R"(, "wait_ms": -1)", "wait_ms"},
                                           {R"(, "wait_ms": "2s")", "wait_ms"},
+                                          {R"(, "wait_for": "leaf")", "wait_for"},
+                                          {R"(, "wait_for": 50)", "wait_for"},
                                           {R"(, "on_timeout": "retry")", "on_timeout"}}) {
     const auto config = Parse(keys);
     ASSERT_FALSE(config) << keys;
@@ -103,9 +108,47 @@ TEST_F(FrrProvider, AnnouncesWithoutATenantWhenTenancyIsOff) {
               ElementsAre(frr::Announcement{*IpAddress::Parse("10.0.3.1"), "rail0", 0, {0}}));
 }
 
-TEST_F(FrrProvider, FailsWhenTheLeafDoesNotHearOfItInTimeAndWithdraws) {
+// Established, and its outbound route-map keeps everything back.
+void KeepBack(World& world) {
+  world.bgp.RemoveNeighbor("br-rail0");
+  world.bgp.SetSession("br-rail0", "Established");
+}
+
+TEST_F(FrrProvider, DoesNotWaitForTheAdjRibOutOfASessionThatIsEstablished) {
+  KeepBack(world);
+  std::vector<std::string> calls;
+  world.gate.before = [&](Edge edge, std::string_view call) {
+    if (edge == Edge::kBgp) calls.emplace_back(call);
+  };
+  const Answer answer = chain.Add(pod);
+  ASSERT_TRUE(answer) << answer.text;
+  EXPECT_THAT(calls, ElementsAre("AnnounceAll", "SessionState"));
+}
+
+TEST_F(FrrProvider, WaitsForASessionThatComesUp) {
+  world.bgp.SetSession("br-rail0", "Active");
+  int asked = 0;
+  world.gate.before = [&](Edge, std::string_view call) {
+    if (call == "SessionState" && ++asked == 3) world.bgp.SetSession("br-rail0", "Established");
+  };
+  const Answer answer = chain.Add(pod);
+  ASSERT_TRUE(answer) << answer.text;
+  EXPECT_EQ(asked, 3);
+}
+
+TEST_F(FrrProvider, FailsWhenTheSessionIsNotEstablishedInTimeAndWithdraws) {
   world.bgp.SetSession("br-rail0", "Active");
   chain.more_config = R"("wait_ms": 20)";
+  const Answer answer = chain.Add(pod);
+  EXPECT_EQ(answer.code, 11U);
+  EXPECT_THAT(answer.text, HasSubstr("BGP session on br-rail0 is Active, not Established"));
+  EXPECT_THAT(*world.bgp.Announced({}), IsEmpty());
+  EXPECT_FALSE(world.Attachment(pod).announced);
+}
+
+TEST_F(FrrProvider, FailsWhenItIsToldToWaitForTheAdjRibOutAndWithdraws) {
+  KeepBack(world);
+  chain.more_config = R"("wait_for": "adj-rib-out", "wait_ms": 20)";
   const Answer answer = chain.Add(pod);
   EXPECT_EQ(answer.code, 11U);
   EXPECT_THAT(answer.text, HasSubstr("10.0.3.1"));

@@ -86,12 +86,13 @@ def main() -> int:
     except KeyboardInterrupt:
         return 130
     print(report.table())
+    print(f"\n{report.verdict()}")
     print(f"\n{os.cpu_count()} cores; load before {load:.1f}, after {os.getloadavg()[0]:.1f}; "
           f"{time.monotonic() - began:.0f} s{'; SMOKE: too few rounds to judge by' if options.smoke else ''}")
     PROGRAMS.mkdir(parents=True, exist_ok=True)
     (PROGRAMS / "results.json").write_text(json.dumps(
         {"smoke": options.smoke, "cores": os.cpu_count(), "load_before": load, "load_after": os.getloadavg()[0],
-         "numbers": report.numbers}, indent=2) + "\n")
+         "missed": report.missed, "numbers": report.numbers}, indent=2) + "\n")
     return 0
 
 

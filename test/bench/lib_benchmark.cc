@@ -9,8 +9,6 @@
 #include <vector>
 
 #include "lib/config/node_config.h"
-#include "lib/netlink/kernel.h"
-#include "lib/netns/testing/scratch.h"
 #include "lib/ovs/mgmt_connection.h"
 #include "lib/pipeline/pipeline.h"
 #include "lib/state/sqlite.h"
@@ -212,31 +210,6 @@ void AuditManyRules(benchmark::State& state) {
   }
 }
 BENCHMARK(AuditManyRules)->Unit(benchmark::kMillisecond)->UseRealTime()->Iterations(3);
-
-// What the kernel alone takes to give a link to a pod; an ADD cannot be faster, and a DEL takes it back.
-void MoveLinkIntoNamespace(benchmark::State& state) {
-  const netns::Netns host = netns::testing::MakeScratch();
-  const netns::Netns pod = netns::testing::MakeScratch();
-  for (auto _ : state) {
-    state.PauseTiming();
-    Status status = netns::testing::Shell(host, "ip link add vf0 type veth peer name rep0");
-    if (!status) return state.SkipWithError(status.error().message.c_str());
-    double seconds = 0;
-    status = host.Run([&]() -> Status {
-      RAIL_ASSIGN(const auto netlink, netlink::Kernel::Open());
-      RAIL_ASSIGN(const netlink::Link link, netlink->GetLink("vf0"));
-      const auto start = Clock::now();
-      RAIL_TRY(netlink->MoveLink(link.index, pod.fd(), "net1"));
-      seconds = std::chrono::duration<double>(Clock::now() - start).count();
-      return {};
-    });
-    if (!status) return state.SkipWithError(status.error().message.c_str());
-    state.SetIterationTime(seconds);
-    (void)netns::testing::Shell(host, "ip link del rep0");
-    state.ResumeTiming();
-  }
-}
-BENCHMARK(MoveLinkIntoNamespace)->Unit(benchmark::kMillisecond)->UseManualTime()->Iterations(20);
 
 }  // namespace
 }  // namespace rail

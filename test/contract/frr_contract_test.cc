@@ -339,6 +339,35 @@ TEST_P(BgpContract, SaysThatTheSessionIsDown) {
   EXPECT_THAT(status.error().message, HasSubstr("not Established"));
 }
 
+TEST_P(BgpContract, SaysWhatStateASessionIsIn) {
+  EXPECT_EQ(bgp().SessionState("br-rail0", Soon()).error().code, Code::kNotFound) << "no instance";
+  ASSERT_NO_FATAL_FAILURE(Up());
+  EXPECT_EQ(*bgp().SessionState("br-rail1", Soon()), kEstablished);
+  EXPECT_EQ(bgp().SessionState("br-rail9", Soon()).error().code, Code::kNotFound);
+  EXPECT_EQ(bgp().SessionState("br rail0", Soon()).error().code, Code::kInvalid);
+  bench_->CutLink(0);
+  EXPECT_TRUE(Eventually([&] { return *bgp().SessionState("br-rail0", Soon()) != kEstablished; }));
+}
+
+TEST_P(BgpContract, WaitsForAnEstablishedSession) {
+  ASSERT_NO_FATAL_FAILURE(Ensure());
+  Status status = bgp().WaitEstablished("br-rail9", After(milliseconds(1)));
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code, Code::kTransient) << "raild may be about to make it";
+  EXPECT_THAT(status.error().message, HasSubstr("no neighbor br-rail9"));
+  bench_->BringUp();
+  status = bgp().WaitEstablished("br-rail0", Soon());
+  ASSERT_TRUE(status) << status.error().message;
+  EXPECT_EQ(*bgp().SessionState("br-rail0", Soon()), kEstablished);
+  EXPECT_TRUE(bgp().WaitEstablished("br-rail0", Clock::now())) << "at once";
+  bench_->CutLink(0);
+  ASSERT_TRUE(Eventually([&] { return *bgp().SessionState("br-rail0", Soon()) != kEstablished; }));
+  status = bgp().WaitEstablished("br-rail0", After(milliseconds(50)));
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code, Code::kTransient);
+  EXPECT_THAT(status.error().message, HasSubstr("not Established"));
+}
+
 TEST_P(BgpContract, SaysThatThereIsNoSuchNeighbor) {
   ASSERT_NO_FATAL_FAILURE(Ensure());
   Announce(Pod("10.0.3.7", 0, kA));

@@ -33,6 +33,7 @@ void Json(std::string text) {
   (void)DecodeTableVersion(text);
   Session session{.interface = "br-rail0", .state = "Established"};
   (void)DecodeNeighbor(text, session);
+  (void)DecodeState(text, "br-rail0");
 }
 
 void Lines(const Result<std::vector<std::string>>& lines) {

@@ -140,6 +140,10 @@ class Bgp : public frr::Bgp {
     RAIL_TRY(gate_.Call(Edge::kBgp, "InAdjRibOut"));
     return inner_.InAdjRibOut(address, interface, deadline);
   }
+  Result<std::string> SessionState(const std::string& interface, Deadline deadline) override {
+    RAIL_TRY(gate_.Call(Edge::kBgp, "SessionState"));
+    return inner_.SessionState(interface, deadline);
+  }
   Result<std::vector<frr::Session>> Sessions(Deadline deadline) override {
     RAIL_TRY(gate_.Call(Edge::kBgp, "Sessions"));
     return inner_.Sessions(deadline);

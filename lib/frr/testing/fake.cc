@@ -3,11 +3,6 @@
 #include <algorithm>
 
 namespace rail::frr::testing {
-namespace {
-
-constexpr const char* kEstablished = "Established";
-
-}  // namespace
 
 #define FAIL_IF_TOLD() \
   if (failure_) return tl::make_unexpected(*failure_)
@@ -62,6 +57,14 @@ bool FakeBgp::IsSent(const IpAddress& address, const std::string& interface) con
   return std::ranges::any_of(base_->rails, [&](const RailPeer& rail) {
     return rail.interface == interface && rail.rail_index == announcement->second.rail_index;
   });
+}
+
+Result<std::string> FakeBgp::SessionState(const std::string& interface, Deadline) {
+  FAIL_IF_TOLD();
+  if (interface.find(' ') != std::string::npos) return Fail(Code::kInvalid, "not a word");
+  const auto state = states_.find(interface);
+  if (state == states_.end()) return Fail(Code::kNotFound, "bgpd has no neighbor " + interface);
+  return state->second;
 }
 
 Result<std::vector<Session>> FakeBgp::Sessions(Deadline) {

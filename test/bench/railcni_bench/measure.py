@@ -81,6 +81,33 @@ def number(value: float) -> str:
 
 
 @dataclass(frozen=True)
+class Budget:
+    """What a row may be. `of`: which number of a Spread is meant; `value`: the number that is meant where it is not the row's own (a
+    ratio); `why`: how the limit came about."""
+
+    limit: float
+    unit: str = "ms"
+    of: str = "p50"
+    at_least: bool = False
+    value: float | None = None
+    why: str = ""
+
+    def measured(self, row: float | Spread) -> float:
+        if self.value is not None:
+            return self.value
+        return float(getattr(row, self.of)) if isinstance(row, Spread) else row
+
+    def missed(self, row: float | Spread) -> bool:
+        measured = self.measured(row)
+        return measured < self.limit if self.at_least else measured > self.limit
+
+    def text(self, row: float | Spread) -> str:
+        which = f"{self.of} " if isinstance(row, Spread) and self.value is None else ""
+        why = f" ({self.why})" if self.why else ""
+        return f"{which}{'>=' if self.at_least else '<='} {number(self.limit)} {self.unit}{why}"
+
+
+@dataclass(frozen=True)
 class Row:
     name: str
     measured: str
@@ -89,26 +116,51 @@ class Row:
 
 
 class Report:
-    """Rows for people, numbers for programs."""
+    """Rows for people, numbers for programs, and which budgets were missed."""
 
     def __init__(self) -> None:
         self.rows: list[Row] = []
         self.numbers: dict[str, float] = {}
+        self.budgets = 0
+        self.missed: list[dict[str, str | float]] = []
+        self.more: list[str] = []  # tables of their own, printed after the one of the rows
 
-    def add(self, key: str, name: str, value: float | Spread, unit: str = "ms", budget: str = "", ratio: str = "") -> None:
+    def add(self, key: str, name: str, value: float | Spread, unit: str = "ms", budget: Budget | None = None,
+            ratio: str = "") -> None:
         if isinstance(value, Spread):
             self.numbers |= {f"{key}.p50": value.p50, f"{key}.p99": value.p99, f"{key}.count": value.count}
-            self.rows.append(Row(name, value.text(unit), budget, ratio))
+            measured = value.text(unit)
         else:
             self.numbers[key] = value
-            self.rows.append(Row(name, f"{number(value)} {unit}".strip(), budget, ratio))
+            measured = f"{number(value)} {unit}".strip()
+        text = ""
+        if budget is not None:
+            text = budget.text(value)
+            self.budgets += 1
+            if budget.missed(value):
+                text += "  MISSED"
+                self.missed.append({"row": name.strip(), "measured": budget.measured(value), "budget": budget.limit,
+                                    "unit": budget.unit, "at_least": budget.at_least})
+        self.rows.append(Row(name, measured, text, ratio))
 
     def table(self) -> str:
-        cells = [("row", "measured", "budget", "ratio"), *((r.name, r.measured, r.budget, r.ratio) for r in self.rows)]
-        widths = [max(len(c[i]) for c in cells) for i in range(4)]
-        lines = [" | ".join(word.ljust(width) for word, width in zip(c, widths, strict=True)).rstrip() for c in cells]
-        lines.insert(1, "-+-".join("-" * width for width in widths))
+        rows = [("row", "measured", "budget", "ratio"), *((r.name, r.measured, r.budget, r.ratio) for r in self.rows)]
+        return "\n\n".join([columns(rows), *self.more])
+
+    def verdict(self) -> str:
+        """The closing lines: how many budgets were kept, and each that was not."""
+        lines = [f"{self.budgets - len(self.missed)} of {self.budgets} budgets kept"]
+        lines += [f"missed: {m['row']}: {number(float(m['measured']))} {m['unit']}, "
+                  f"budget {'>=' if m['at_least'] else '<='} {number(float(m['budget']))} {m['unit']}" for m in self.missed]
         return "\n".join(lines)
+
+
+def columns(rows: Sequence[Sequence[str]]) -> str:
+    """Cells under each other; the first row is the heading."""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    lines = [" | ".join(word.ljust(width) for word, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    lines.insert(1, "-+-".join("-" * width for width in widths))
+    return "\n".join(lines)
 
 
 def on_cpu_ns(pid: int) -> int:

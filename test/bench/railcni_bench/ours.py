@@ -12,9 +12,10 @@ from typing import Any
 from railcni_lab import kernel, pods
 from railcni_lab.layout import Lab, Node, device, representor
 
-from .measure import execute
+from .measure import BenchError, execute
 
 IFNAME = "net1"
+REPOSITORY = Path(__file__).resolve().parents[3]
 
 
 def cni_environment(binaries: Path, root: Path) -> dict[str, str]:
@@ -54,12 +55,21 @@ def make_slots(lab: Lab, node: Node, count: int, rail: int = 0) -> list[Slot]:
     return slots
 
 
+def shipped_frr_provider() -> dict[str, Any]:
+    """As in the network that the manifests ship."""
+    text = (REPOSITORY / "manifests/networks/rail0.yaml").read_text()
+    last: dict[str, Any] = json.loads(text.split("config: |", 1)[1])["plugins"][-1]
+    if last.get("type") != "frr-provider":
+        raise BenchError("manifests/networks/rail0.yaml: frr-provider is not the last of the chain")
+    return last
+
+
 class Ours:
     """The chain of a rail: ovs-provider (with host-local), tenant-isolation, frr-provider."""
 
-    def __init__(self, lab: Lab, node: Node, rail: int, wait_ms: int, tenant: str = "bench") -> None:
+    def __init__(self, lab: Lab, node: Node, rail: int, *, tenant: str = "bench", wait_for: str | None = None) -> None:
         self.network = pods.network(node, rail)
-        self.network["plugins"][2]["wait_ms"] = wait_ms
+        self.network["plugins"][2] = shipped_frr_provider() | ({} if wait_for is None else {"wait_for": wait_for})
         self.binaries, self.tenant, self.ifname = lab.binaries, tenant, IFNAME
         self.environment = cni_environment(lab.binaries, node.root)
         self.cpu_ms: dict[str, list[float]] = {"ADD": [], "DEL": []}  # of each execution
