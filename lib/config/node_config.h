@@ -59,6 +59,8 @@ struct Tenancy {
   TenancyMode mode = TenancyMode::kNamespace;
   std::map<std::string, std::vector<std::string>>
       tenants;  // tenant -> its namespaces; a namespace is in one at most
+  // Whether pods reach addresses of other rails. Not: only addresses of the same rail have rules on a bridge.
+  bool cross_rail = true;
 };
 
 struct Bgp {
