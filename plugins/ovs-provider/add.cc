@@ -7,6 +7,7 @@
 #include "lib/cni/device_info.h"
 #include "lib/cni/previous.h"
 #include "lib/engine/attachment.h"
+#include "lib/sriov/lookup.h"
 #include "plugins/ovs-provider/config.h"
 
 namespace rail::ovs_provider {
@@ -206,7 +207,7 @@ class Adding {
          .mac = attachment_.mac.ToString(),
          .sandbox = request_.netns,
          .mtu = attachment_.mtu,
-         .pci_id = IsPciAddress(request_.device_id) ? request_.device_id : ""}};
+         .pci_id = sriov::IsPciAddress(request_.device_id) ? request_.device_id : ""}};
     RAIL_ASSIGN(netlink::Netlink * host, session_.edges.Netlink());
     RAIL_ASSIGN(const netlink::Link representor, host->GetLink(attachment_.representor));
     result.interfaces[0].mac = representor.mac.ToString();
@@ -244,7 +245,7 @@ Status DeviceWasGiven(const Request& request) {
 
 // For network-status; a pod that has its interface does not fail for it.
 void TellOfDevice(const std::string& file, const device::Device& device) {
-  if (file.empty() || !IsPciAddress(device.id)) return;
+  if (file.empty() || !sriov::IsPciAddress(device.id)) return;
   const std::string& renamed = device.settings.rdma_name;
   const Status written = cni::WriteDeviceInfo(file, {.address = device.id,
                                                      .pf = device.pf_address,
@@ -287,8 +288,7 @@ Status FinishEarlierDels(Session& session, const Request& request) {
     if (old.device != request.device_id || old.phase != state::Phase::kDeleting) continue;
     RAIL_ASSIGN(const std::vector<state::Step> steps, session.store->Steps(old.id));
     if (std::ranges::none_of(steps, IsPending)) continue;
-    RAIL_ASSIGN(const engine::Undone undone, engine::Undo(node, old, ""));
-    engine::TellNameless(undone);
+    RAIL_TRY(engine::Undo(node, old, ""));
     RAIL_ASSIGN(const std::vector<state::Step> still, session.store->Steps(old.id));
     for (const state::Step& step : still) {
       if (step.kind != engine::step::kAdmit && step.kind != engine::step::kTenant) continue;
@@ -300,10 +300,6 @@ Status FinishEarlierDels(Session& session, const Request& request) {
 }
 
 }  // namespace
-
-bool IsPciAddress(const std::string& device) {
-  return device.size() == 12 && device[4] == ':' && device[7] == ':' && device[10] == '.';
-}
 
 std::vector<podnet::RouteSpec> RoutesOf(const AddResult& result) {
   std::vector<podnet::RouteSpec> routes;

@@ -17,6 +17,4 @@ cni::Outcome<void> Check(const engine::Deps& deps, const cni::Request& request);
 // What `result` lists of the pod's inside, beside the rail's own routes.
 std::vector<podnet::RouteSpec> RoutesOf(const cni::AddResult& result);
 
-bool IsPciAddress(const std::string& device);  // 0000:03:00.2
-
 }  // namespace rail::ovs_provider
