@@ -109,9 +109,10 @@ class Backend {
   // its namespace is gone; then the device is waited for until `deadline` (the kernel returns physical devices some time
   // later; a virtual one is gone with the namespace, which is success).
   // Called in the host's namespace. A device that is on the host already is only mended: safe to repeat.
-  // Errors: kBusy it is neither on the host nor in the pod yet; kExists its name, or its RDMA device's, is taken: everything else
-  //         is done and it has given up the name that it had, so that one who waits for that can go on. Called again, it gets
-  //         its name when that is free.
+  // A name that another has by now stays with the other. A VF, which is known by its PCI address, is then back under a name that
+  // nobody else wants, and so is its RDMA device.
+  // Errors: kBusy it is neither on the host nor in the pod yet; kExists the name of a link of node.json is taken: everything else
+  //         is done and it has given up the name that it had. Called again, it gets its name when that is free.
   virtual Status Restore(const Saved& saved, const netns::Netns* pod, const std::string& ifname,
                          Deadline deadline) = 0;
 };

@@ -50,11 +50,11 @@ std::string NameOfItsOwn(const Saved& saved) {
   return name;
 }
 
+}  // namespace
+
 bool IsTaken(const Status& named) {
   return !named && named.error().code == Code::kExists;
 }
-
-}  // namespace
 
 Result<std::optional<Link>> Netdev::HostLink(const std::string& name) {
   auto link = host_.GetLink(name);

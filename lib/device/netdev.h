@@ -16,6 +16,9 @@
 
 namespace rail::device {
 
+// Whether a device could not be renamed because another has the name.
+bool IsTaken(const Status& named);
+
 class Netdev : public Backend {
  public:
   using OpenNetlink = std::function<Result<std::unique_ptr<netlink::Netlink>>()>;

@@ -260,20 +260,20 @@ Status Sriov::Restore(const Saved& saved, const netns::Netns* pod, const std::st
   const std::string doing = "give device " + saved.id + " back to the host";
   // The PF has fewer VFs now, or the card is gone: nothing is left to give back.
   if (!lookup_.Exists(saved.id)) return {};
-  Status link;
   Status rdma;
   // Without a driver of the kernel's there is no link to wait for, and one that is bound later makes a new one.
   const std::string driver = lookup_.DriverOf(saved.id);
   if (!driver.empty() && !sriov::IsUserspaceDriver(driver)) {
     if (pod != nullptr) rdma = BringRdmaHome(saved, pod);
-    link = netdev_.Restore(saved, pod, ifname, deadline);
-    if (!link && link.error().code != Code::kExists) return link;
+    // A VF is known by its address: where its name is taken, any other will do.
+    const Status link = netdev_.Restore(saved, pod, ifname, deadline);
+    if (!link && !IsTaken(link)) return link;
     // Of a namespace that died the kernel returns the RDMA devices before the links: it is there now.
     if (pod == nullptr) rdma = BringRdmaHome(saved, nullptr);
   }
   RAIL_TRY_AS(RestoreVf(saved), doing);
   RAIL_TRY_AS(rdma, doing);
-  return link;  // it may be there under another name
+  return {};
 }
 
 Status Sriov::BringRdmaHome(const Saved& saved, const netns::Netns* pod) {
@@ -297,11 +297,10 @@ Status Sriov::BringRdmaHome(const Saved& saved, const netns::Netns* pod) {
   if (name == saved.vf->rdma) return {};
   RAIL_ASSIGN(const RdmaDevice here, RdmaCalled(name));
   Status named = rdma->Rename(here.index, saved.vf->rdma);
-  const std::string meanwhile = RdmaNameOfItsOwn(saved);
-  // As with links: what it is called now may be what the other waits for.
-  if (!named && named.error().code == Code::kExists && name != meanwhile)
-    RAIL_TRY(rdma->Rename(here.index, meanwhile));
-  return named;
+  if (!IsTaken(named)) return named;
+  // A pod chose the name that it has now.
+  named = rdma->Rename(here.index, RdmaNameOfItsOwn(saved));
+  return IsTaken(named) ? Status() : named;
 }
 
 Status Sriov::RestoreVf(const Saved& saved) {

@@ -111,20 +111,6 @@ Result<Restoring> BeginRestore(Node& node, const Attachment& attachment, const S
   return Restoring{std::move(saved), std::move(done)};
 }
 
-// Whether a device that another attachment has not given back yet may have the name: with its own it gives up that one.
-Result<bool> NameMayComeFree(Node& node, const Attachment& attachment) {
-  RAIL_ASSIGN(const std::vector<Attachment> all, node.store.List());
-  for (const Attachment& other : all) {
-    const bool leaves = other.phase == state::Phase::kDeleting || NamespaceIsGone(other) ||
-                        other.key.container_id == attachment.key.container_id;
-    if (other.id == attachment.id || !leaves) continue;
-    RAIL_ASSIGN(const std::vector<Step> steps, node.store.Steps(other.id));
-    const auto untried = [](const Step& step) { return step.kind == step::kDevice && step.pending.empty(); };
-    if (std::ranges::any_of(steps, untried)) return true;
-  }
-  return false;
-}
-
 // As long as the port was there, ovs-vswitchd gave the representor the port's MTU again whenever it looked.
 Status MendRepresentorMtu(Node& node, const device::Saved& saved) {
   RAIL_ASSIGN(netlink::Netlink * host, node.edges.Netlink());
@@ -133,20 +119,11 @@ Status MendRepresentorMtu(Node& node, const device::Saved& saved) {
   return host->SetMtu(link->index, saved.representor_mtu);
 }
 
-// A VF is known by its address: for want of a name nobody keeps it. A link of node.json is its name.
-Status FinishRestore(Node& node, const Attachment& attachment, Result<Restoring>& restoring, Undone& undone) {
+Status FinishRestore(Node& node, const Attachment& attachment, Result<Restoring>& restoring) {
   if (!restoring) return tl::make_unexpected(restoring.error());
   if (!restoring->saved) return {};
-  const device::Saved& saved = *restoring->saved;
-  const Status restored = restoring->done.get();
-  if (!restored && restored.error().code == Code::kExists) {
-    RAIL_ASSIGN(const bool later, NameMayComeFree(node, attachment));
-    if (!saved.vf || later) return restored;
-    undone.nameless.push_back(restored.error().message);
-  } else if (!restored) {
-    return restored;
-  }
-  RAIL_TRY(MendRepresentorMtu(node, saved));
+  RAIL_TRY(restoring->done.get());
+  RAIL_TRY(MendRepresentorMtu(node, *restoring->saved));
   return node.store.Release(attachment.id, ClaimKind::kDevice, attachment.device);
 }
 
@@ -424,8 +401,7 @@ Result<Undone> Undo(Node& node, Attachment attachment, const std::string& owner)
     if (step.kind != step::kDevice) note(step, UndoStep(node, attachment, step));
   }
   for (const Step& step : steps) {
-    if (step.kind == step::kDevice)
-      note(step, FinishRestore(node, attachment, restoring.at(step.id), undone));
+    if (step.kind == step::kDevice) note(step, FinishRestore(node, attachment, restoring.at(step.id)));
   }
   if (owner.empty() && undone.failed.empty()) {
     if (const Status removed = node.store.Remove(attachment.id); !removed)

@@ -97,8 +97,6 @@ class DeviceMove {
 struct Undone {
   // One sentence for each step that is still to be undone (also kept as pending), or still in the record.
   std::vector<std::string> failed;
-  // One sentence for each device that was given back without a name that another has.
-  std::vector<std::string> nameless;
   bool removed = false;  // nothing is left of the attachment, its record neither
 };
 

@@ -132,7 +132,8 @@ TEST_F(AttachmentTest, NamesTheRailsThatThereAreWhenOneIsUnknown) {
   EXPECT_THAT(RailOf(world.config, "rail9").error().message, HasSubstr("its rails are: rail0, rail1"));
 }
 
-// Two VFs came back under each other's names: the first gives up what it is called and is tried again, the second is right at once.
+// Two links of node.json came back under each other's names: the first gives up what it is called and is tried again, the second is
+// right at once.
 TEST_F(AttachmentTest, ADeviceWaitsForANameThatComesFree) {
   const PodSpec other = world.MakePod("p2", "ns-a", "vf1");
   ASSERT_TRUE(testing::Attach(world, other, "10.0.3.2"));
@@ -156,24 +157,6 @@ TEST_F(AttachmentTest, TheRepresentorHasItsOwnMtuWhenThePortHasGone) {
   };
   EXPECT_TRUE(MustUndo().removed);
   EXPECT_EQ(world.host.GetLink("rep0")->mtu, 1500U);
-}
-
-// The other pod lives on. A VF needs no name to be found again; another link has nothing else.
-TEST_F(AttachmentTest, ANameThatNobodyWillFreeKeepsNoVf) {
-  world.devices.MakeVf("vf1");
-  const PodSpec vf = world.MakePod("p2", "ns-a", "vf1");
-  ASSERT_TRUE(testing::Attach(world, vf, "10.0.3.2"));
-  const Error taken{Code::kExists, "the name is another's now"};
-  Node node = session->node();
-  world.devices.FailOn("Restore", taken);
-  const auto undone = Undo(node, world.Attachment(vf), "");
-  EXPECT_TRUE(undone->removed);
-  EXPECT_THAT(undone->nameless, ElementsAre(taken.message));
-  EXPECT_EQ(*world.record.OwnerOf(state::ClaimKind::kDevice, "vf1"), std::nullopt);
-
-  world.devices.FailOn("Restore", taken);
-  EXPECT_THAT(MustUndo().failed, ElementsAre(HasSubstr(taken.message)));
-  EXPECT_TRUE(*world.record.OwnerOf(state::ClaimKind::kDevice, "vf0"));
 }
 
 TEST_F(AttachmentTest, FactsNeedASecureBridgeWithItsUplink) {

@@ -92,10 +92,6 @@ Result<Recorded> RecordedWithSteps(Session& session, const cni::Request& request
   return Recorded{std::move(attachment), std::move(steps)};
 }
 
-void TellNameless(const Undone& undone) {
-  for (const std::string& nameless : undone.nameless) log::Warning("left under another name: {}", nameless);
-}
-
 namespace {
 
 // What could not be undone is pending in the record, and told here.
@@ -108,7 +104,6 @@ Result<std::vector<std::string>> UndoOne(Node& node, Attachment attachment, cons
       log::Warning("left to raild: {}", marked.error().message);
   }
   RAIL_ASSIGN(Undone undone, Undo(node, attachment, owner));
-  TellNameless(undone);
   return std::move(undone.failed);
 }
 

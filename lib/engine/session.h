@@ -83,9 +83,6 @@ Result<Recorded> RecordedWithSteps(Session& session, const cni::Request& request
 // in the log and pending in the record.
 void UndoMade(Node& node, const state::Attachment& attachment);
 
-// Tells the log of devices that were given back under another name.
-void TellNameless(const Undone& undone);
-
 // DEL and GC of any plugin: undoes the steps of `owner` ("" = of everybody) of one attachment, or of all of the network
 // that are not in `keep`. What could not be undone is pending in the record for raild; that is no error of a DEL, and one of GC
 // (kTransient), which goes on all the same and says at the end what is left (SPEC.md 1.1.0, section 2).

@@ -63,7 +63,6 @@ int Sweeper::Run() {
     }
     const auto undone = Undo(node, deleting, "");
     if (!undone) continue;
-    TellNameless(*undone);
     if (undone->removed) {
       log::Info("attachment {} of pod {}/{}: {}, everything of it undone", attachment.key.ToString(),
                 attachment.pod_namespace, attachment.pod_name,

@@ -24,8 +24,6 @@ class Fake : public Backend {
 
   // The namespace has died, and the kernel has returned them under each other's names, as physical ones.
   void ReturnSwapped(const std::string& one, const std::string& other);
-  // It is a virtual function from now on.
-  void MakeVf(const std::string& device) { entries_.at(device).state.vf.emplace(); }
 
   // The next call of the function called `function` fails with `error`, having done nothing.
   void FailOn(const std::string& function, Error error);
