@@ -13,7 +13,7 @@ FROM deps AS build
 COPY . /src
 RUN cd /src && export CCACHE_BASEDIR=/src CCACHE_NOHASHDIR=1 \
  && cmake --preset release -Wno-dev \
- && cmake --build --preset release --target ovs-provider tenant-isolation frr-provider raild railctl \
+ && cmake --build --preset product \
  && cmake --install build --component plugins --prefix /out \
  && cmake --install build --component daemon --prefix /out --strip
 

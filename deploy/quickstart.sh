@@ -20,9 +20,9 @@ lab() { "${sudo[@]}" env RAILCNI_LAB="$prefix" RAILCNI_BIN="$PWD/build/bin" depl
 step "packages"
 deploy/deps.sh build run
 
-step "build (release)"
+step "build (release, without tests)"
 cmake --preset release
-cmake --build --preset release
+cmake --build --preset product
 
 step "lab: 2 nodes, 2 rails, 1 spine"
 lab down

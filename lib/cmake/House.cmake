@@ -45,6 +45,9 @@ function(_house_resolve out)
   set(${out} ${resolved} PARENT_SCOPE)
 endfunction()
 
+# What is installed, and nothing else.
+add_custom_target(product)
+
 function(house_library name)
   cmake_parse_arguments(ARG "" "" "HDRS;SRCS;DEPS;PRIVATE_DEPS" ${ARGN})
   _house_resolve(deps ${ARG_DEPS})
@@ -63,6 +66,7 @@ function(house_plugin name)
   if(NOT RAIL_SANITIZED)
     target_link_options(${name} PRIVATE -static-pie -Wl,--gc-sections $<$<CONFIG:Release>:-s>)
   endif()
+  add_dependencies(product ${name})
   install(TARGETS ${name} RUNTIME DESTINATION libexec/cni COMPONENT plugins)
 endfunction()
 
@@ -71,6 +75,7 @@ function(house_program name)
   _house_resolve(deps ${ARG_DEPS})
   add_executable(${name} ${ARG_SRCS})
   target_link_libraries(${name} PRIVATE $<BUILD_INTERFACE:rail_flags> ${deps})
+  add_dependencies(product ${name})
   install(TARGETS ${name} RUNTIME DESTINATION bin COMPONENT daemon)
 endfunction()
 

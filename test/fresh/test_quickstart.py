@@ -46,6 +46,8 @@ def test_the_quick_start_needs_nothing_but_debian() -> None:
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=3000, check=False)
         print(done.stdout[-20000:])
         assert done.returncode == 0
+        built = [path.name for path in (system / "src/build").rglob("*_test*") if path.is_file() and path.suffix in ("", ".o")]
+        assert not built, f"the quick start builds tests before it shows anything: {built}"
         assert "all as expected" in done.stdout
         assert "no/no" in done.stdout and "yes/yes" in done.stdout
         assert "yes/no" not in done.stdout and "no/yes" not in done.stdout

@@ -55,7 +55,7 @@ def raild_pod(base: list[Object]) -> Object:
 
 
 def binary(name: str) -> Path:
-    assert (BINARIES / name).exists(), f"{BINARIES / name} is not built: cmake --build --preset release (or set RAILCNI_BIN)"
+    assert (BINARIES / name).exists(), f"{BINARIES / name} is not built: cmake --build --preset product (or set RAILCNI_BIN)"
     return BINARIES / name
 
 

@@ -38,7 +38,7 @@ def require(lab: Lab) -> None:
     absent = [b for b in PRODUCT_BINARIES if not os.access(lab.binaries / b, os.X_OK)]
     if absent:
         problems.append(f"not built: {', '.join(absent)} in {lab.binaries} "
-                        "(cmake --preset release && cmake --build --preset release, or set RAILCNI_BIN)")
+                        "(cmake --preset release && cmake --build --preset product, or set RAILCNI_BIN)")
     if problems:
         raise LabError("cannot run the lab\n" + "\n".join(f"  - {p}" for p in problems))
 
