@@ -21,10 +21,6 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
 
-IpAddress Ip(const char* text) {
-  return *IpAddress::Parse(text);
-}
-
 class ChainTest : public testing::RailChainTest {};
 
 TEST_F(ChainTest, AddMakesAllAndDelLeavesNothing) {

@@ -18,10 +18,6 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
 
-IpAddress Ip(const char* text) {
-  return *IpAddress::Parse(text);
-}
-
 class OwnerTest : public testing::RailChainTest {};
 
 // A runtime that did not wait: DEL comes at any call of the ADD of the same attachment.

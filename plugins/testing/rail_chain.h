@@ -20,6 +20,7 @@ inline engine::testing::Chain RailChain(engine::testing::World& world) {
 
 class RailChainTest : public ::testing::Test {
  protected:
+  static IpAddress Ip(const char* text) { return *IpAddress::Parse(text); }
   void ExpectDone(const engine::testing::Answer& answer) {
     EXPECT_TRUE(answer) << answer.plugin << ": " << answer.code << " " << answer.text;
   }
