@@ -196,6 +196,7 @@ const BadValue kBadValues[] = {
     {"RouterIdNumber", "/bgp/router_id", "1", "bgp.router_id", "must be a string"},
     {"CommunityAsnMissing", "/bgp/community_asn", "", "bgp.community_asn", "is missing"},
     {"CommunityAsnZero", "/bgp/community_asn", "0", "bgp.community_asn", "from 1"},
+    {"CrossRailNumber", "/tenancy/cross_rail", "1", "tenancy.cross_rail", "true or false"},
     {"DbTcp", "/ovs/db", "\"tcp:127.0.0.1:6640\"", "ovs.db", "unix:"},
     {"DbRelative", "/ovs/db", "\"unix:db.sock\"", "ovs.db", "absolute path"},
     {"OvsRunDirRelative", "/ovs/run_dir", "\"run\"", "ovs.run_dir", "absolute path"},
@@ -214,6 +215,17 @@ TEST(NodeConfig, TellsAllProblemsAtOnce) {
        {"rails[0].index: ", "rails[0].pf: ", "bgp.router_id: ", "bgp.community_asn: ", "extra: "}) {
     EXPECT_THAT(node.error().message, HasSubstr(key));
   }
+}
+
+TEST(NodeConfig, KeepsPodsOnTheirRailsOnlyWhereTenantsAreKeptApart) {
+  nlohmann::json document = nlohmann::json::parse(kMinimal);
+  EXPECT_TRUE(Parse(document.dump())->tenancy.cross_rail);
+  document["tenancy"] = {{"cross_rail", false}};
+  EXPECT_FALSE(Parse(document.dump())->tenancy.cross_rail);
+  document["tenancy"]["mode"] = "off";
+  const auto refused = Parse(document.dump());
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr("tenancy.cross_rail: false needs tenancy.mode"));
 }
 
 TEST(NodeConfig, RefusesARunFolderWhoseSocketsWouldNotFitAnAddress) {

@@ -240,6 +240,7 @@ RuleTarget SwitchRepair::Target(const config::Rail& rail, const RailState& state
                     .undecided = {}};
   std::vector<ovs::Rule> rules = pipeline::ControlRules(state.facts, config_.tenancy.mode);
   RemoteSelection remotes{.learned = {learned, &learned->remotes}, .present = {}, .here = {}, .other_rails = {}, .only_rail = {}};
+  if (!config_.tenancy.cross_rail) remotes.only_rail = rail.index;
   for (Attachment attachment : record.attachments) {
     // What a DEL could not remove is not wanted, and another pod may have its port and address by now.
     if (attachment.phase == Phase::kDeleting) continue;
@@ -248,7 +249,7 @@ RuleTarget SwitchRepair::Target(const config::Rail& rail, const RailState& state
     const bool has_tenant = record.Has(attachment.id, step::kTenant) && !tenant.is_none();
     if (attachment.rail != rail.name) {
       // A pod of this node on another rail is reached through the fabric, as any remote.
-      if (!has_tenant) continue;
+      if (!has_tenant || !config_.tenancy.cross_rail) continue;
       for (const IpAddress& address : attachment.addresses) remotes.other_rails[address] = tenant;
       continue;
     }

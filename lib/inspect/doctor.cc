@@ -38,6 +38,7 @@ constexpr std::array kKinds = {
     "mtu-below-roce",
     "mtu-too-small",
     "links-unknown",
+    "cross-rail-off",
     "bgpd-down",
     "bgp-session-down",
     "bmp-missing",

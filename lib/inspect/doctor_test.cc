@@ -172,6 +172,8 @@ const Ill kIlls[] = {
      [](NodeFacts& f) { f.record_free_bytes = 3 << 20; }},
     {"rdma-shared", Severity::kWarning, "shared",
      [](NodeFacts& f) { f.view.rdma = engine::RdmaMode::kShared; }},
+    {"cross-rail-off", Severity::kInfo, "the same rail alone",
+     [](NodeFacts& f) { f.config.tenancy.cross_rail = false; }},
     {"rdma-missing", Severity::kInfo, "no RDMA", [](NodeFacts& f) { f.view.rdma = engine::RdmaMode::kNone; }},
     {"certificate-unreadable", Severity::kCritical, "connection refused",
      [](NodeFacts& f) { f.certificates[0].validity = tl::make_unexpected(kDown); }},

@@ -186,6 +186,13 @@ TEST_F(TraceTest, SaysWhyADestinationIsUnknown) {
   Dropped("10.0.0.2", Reason::kRulesMissing, "the rule that knows 10.0.0.2");
   AddPod(4, "ns", "d", "rail1", "10.1.0.4", kRed, 9);
   Dropped("10.1.0.4", Reason::kAnotherRail, "is on rail1 of this very node");
+  config.tenancy.cross_rail = false;
+  Dropped("10.1.0.4", Reason::kAnotherRail, "tenancy.cross_rail is false");
+  AddRemote("10.1.9.1", kRed, 1);
+  Dropped("10.1.9.1", Reason::kAnotherRail, "is on rail1, and this node lets pods reach addresses of rail0 alone");
+  AddRemote("10.1.9.2", kBlue, 1);
+  Dropped("10.1.9.2", Reason::kOtherTenant, "another node");
+  Dropped("10.0.9.1", Reason::kNotInstalled, "its rules are not on br-rail0 yet");
   view.rails[0].bgp_state = "Active";
   Dropped("10.0.9.9", Reason::kBgpDown, "BGP session of rail0 is Active");
 }

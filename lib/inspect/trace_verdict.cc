@@ -176,6 +176,14 @@ void Tracer::OtherTenant(const std::string& whose) {
        "tenancy.tenants of node.json on every node, and attach the pods anew");
 }
 
+void Tracer::NotAcross(const std::string& rail) {
+  Drop(Reason::kAnotherRail,
+       destination() + " is on " + (rail.empty() ? "another rail" : rail) + ", and this node lets pods reach addresses of " +
+           source().rail + " alone from there (tenancy.cross_rail is false in node.json)",
+       "send from the pod's interface on " + (rail.empty() ? "that rail" : rail) +
+           ", as NCCL with PXN does; or set tenancy.cross_rail to true on every node and restart raild");
+}
+
 void Tracer::JudgeUnknown() {
   const IpAddress& to = question_.destination;
   if (to.is_multicast() || to.is_broadcast() || to.is_link_local() || to.is_loopback() ||
@@ -200,6 +208,7 @@ void Tracer::JudgeUnknown() {
       return OtherTenant(TenantText(local->attachment.tenant, local->attachment.tenant_id) + ", of pod " +
                          PodName(local->attachment));
     }
+    if (!facts_.config.tenancy.cross_rail) return NotAcross(local->attachment.rail);
     return Drop(Reason::kAnotherRail,
                 destination() + " is on " + local->attachment.rail + " of this very node (" +
                     PodName(local->attachment) +
@@ -218,6 +227,8 @@ void Tracer::JudgeUnknown() {
     if (remote->remote.tenant != source().tenant_id) {
       return OtherTenant(TenantText(remote->tenant, remote->remote.tenant) + ", on another node");
     }
+    if (!facts_.config.tenancy.cross_rail && remote->remote.rail_index != rail_->rail.index)
+      return NotAcross(RailOfDestination());
     return Drop(Reason::kNotInstalled,
                 destination() + " is known from BGP and of the same tenant, and its rules are not on " +
                     rail_->rail.bridge + " yet",

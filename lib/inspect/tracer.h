@@ -70,6 +70,8 @@ class Tracer {
   std::string Claimants() const;
   std::string FindTheWrongOne() const;
   void OtherTenant(const std::string& whose);
+  // tenancy.cross_rail is false, and the destination is on `rail` ("" a rail that this node does not have).
+  void NotAcross(const std::string& rail);
   // Table 2 does not know the destination.
   void JudgeUnknown();
   void JudgeLeaving();
