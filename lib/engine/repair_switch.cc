@@ -14,6 +14,8 @@ using state::Phase;
 // A rail that took so long has waited for a daemon that hangs; after it every other has this much.
 constexpr std::chrono::seconds kHung{5};
 constexpr std::chrono::seconds kAfterHung{1};
+// So many rules at once are worth a line in the log.
+constexpr uint64_t kManyRules = 1000;
 
 // Nothing: no such bridge, or OVSDB does not answer.
 std::optional<ovs::Bridge> InDatabase(Edges& edges, const config::Rail& rail) {
@@ -289,11 +291,14 @@ Status SwitchRepair::Rules(Edges& edges, const config::Rail& rail, RailState& st
     return Target(rail, state, with_ports, learned);
   };
   for (int round = 0; round < 5; ++round) {
+    const auto began = Clock::now();
     RAIL_TRY(state.rules.Repair(*bridge, target, look, [&] { return edges.CallDeadline(); }));
     const RuleCounts& counts = state.rules.counts();
     picture_.Repaired("rules", counts.added + counts.removed);
-    if (counts.added + counts.removed > 0)
-      log::Debug("rail {}: {} rules added, {} removed", rail.name, counts.added, counts.removed);
+    if (counts.added + counts.removed >= kManyRules) {
+      log::Info("rail {}: {} rules added, {} removed, in {} ms", rail.name, counts.added, counts.removed,
+                std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - began).count());
+    }
     look = RuleRepair::Look::kNews;
     RAIL_ASSIGN(const int64_t now, store_.Version());
     if (now == version) break;

@@ -18,12 +18,12 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 sys.dont_write_bytecode = True
 sys.path[:0] = [str(Path(__file__).resolve().parent), str(REPOSITORY / "deploy/lab")]
 
-from railcni_bench import parts  # noqa: E402  the path above comes first
+from railcni_bench import parts, scale  # noqa: E402  the path above comes first
 from railcni_bench.measure import BenchError, Report  # noqa: E402
 from railcni_lab import fabric  # noqa: E402
 from railcni_lab.layout import Lab, LabError, Shape  # noqa: E402
 
-PARTS = ("start", "chain", "converge", "path", "memory", "rails", "lib")
+PARTS = ("start", "chain", "converge", "path", "memory", "rails", "scale", "lib")
 PROGRAMS = REPOSITORY / "build/bench"
 STARTED = time.monotonic()
 
@@ -61,10 +61,19 @@ def measure(report: Report, wanted: tuple[str, ...], smoke: bool) -> None:
                 if name in wanted:
                     say(name)
                     part()
-    if "rails" in wanted:
-        with lab(Shape(nodes=1, rails=8, spines=1, devices=2)) as many:
-            say("rails")
-            parts.rails(report, many, many.nodes()[0], rounds)
+    sizes = scale.SMOKE if smoke else scale.FULL
+    if set(wanted) & {"rails", "scale"}:
+        with lab(Shape(nodes=1, rails=8, spines=1, devices=4)) as many:
+            if "rails" in wanted:
+                say("rails")
+                parts.rails(report, many, many.nodes()[0], rounds)
+            if "scale" in wanted:
+                say("scale: eight rails")
+                scale.eight_rails(report, many, many.nodes()[0], sizes)
+    if "scale" in wanted:
+        with lab(Shape(nodes=1, rails=2, spines=0, devices=4)) as two:
+            say("scale: two rails")
+            scale.two_rails(report, two, two.nodes()[0], sizes)
     if "lib" in wanted:
         say("lib")
         parts.library(report, PROGRAMS, smoke)

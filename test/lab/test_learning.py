@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import pytest
 from railcni_lab import daemons, fabric, kernel, vty
 from railcni_lab.layout import COMMUNITY_ASN, Host, Node, bridge
-from speaker import Large, communities, configure, tenant_id
+from railcni_lab.speaker import Large, communities, configure, tenant_id
 from world import World, eventually, kill_raild, settle
 
 

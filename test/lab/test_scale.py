@@ -13,7 +13,7 @@ import pytest
 from conftest import lab_of_its_own
 from railcni_lab import daemons, pods, vty
 from railcni_lab.layout import Node, Shape
-from speaker import Speaker, addresses, announce, communities, tenant_id, withdraw
+from railcni_lab.speaker import Speaker, addresses, announce, communities, tenant_id, withdraw
 from world import World, eventually, kill_raild
 
 TENANTS, ADDRESSES, LARGEST = 1000, 100_000, 30_000

@@ -11,8 +11,8 @@ import threading
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from railcni_lab import daemons, kernel, vty
-from railcni_lab.layout import COMMUNITY_ASN, Host, Lab, LabError
+from . import daemons, kernel, vty
+from .layout import COMMUNITY_ASN, Host, Lab, LabError
 
 ASN = 4200099999
 ADDRESS, LEAF_ADDRESS, NEXT_HOP = "192.0.2.2", "192.0.2.1", "192.0.2.9"  # TEST-NET-1, on a link of its own
