@@ -57,7 +57,7 @@ Result<std::string> FindPlugin(const std::string& type, const std::vector<std::s
     return Fail(Code::kInvalid, "invalid network config: " + Quote(type) + " is no name of a plugin");
   }
   for (const std::string& folder : path) {
-    const std::string file = folder + "/" + type;
+    std::string file = folder + "/" + type;
     struct stat info{};
     if (::stat(file.c_str(), &info) == 0 && S_ISREG(info.st_mode) && ::access(file.c_str(), X_OK) == 0)
       return file;
@@ -114,6 +114,7 @@ Result<pid_t> Spawn(const std::string& file, std::vector<std::string> environmen
   std::string name = file;
   char* const arguments[] = {name.data(), nullptr};
   std::vector<char*> variables;
+  variables.reserve(environment.size() + 1);
   for (std::string& entry : environment) variables.push_back(entry.data());
   variables.push_back(nullptr);
   pid_t pid = -1;

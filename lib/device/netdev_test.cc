@@ -163,7 +163,7 @@ class PhysicalDevice : public ::testing::Test {
     host_.RemoveLink("vf0");  // it is in a pod
   }
 
-  Netdev Backend(std::function<void()> on_event) {
+  Netdev Backend(const std::function<void()>& on_event) {
     return Netdev(
         host_, [] { return Result<std::unique_ptr<netlink::Netlink>>(Fail(Code::kInternal, "no pod")); },
         [on_event] {

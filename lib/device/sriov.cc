@@ -125,7 +125,7 @@ Status Sriov::CheckRail(const config::Rail& rail, const std::string& id) {
 }
 
 Result<std::string> Sriov::RepresentorOf(const config::Rail& rail, const sriov::Vf& vf) {
-  RAIL_ASSIGN(const std::string told, lookup_.FindRepresentor(vf));
+  RAIL_ASSIGN(std::string told, lookup_.FindRepresentor(vf));
   const config::DeviceEntry* entry = rail.FindDevice(vf.address);
   if (entry != nullptr && !told.empty() && entry->representor != told) {
     return Fail(Code::kInvalid,
@@ -311,7 +311,7 @@ Status Sriov::RestoreVf(const Saved& saved) {
   const std::optional<MacAddress> mac = std::exchange(change.mac, std::nullopt);
   RAIL_TRY(place.vfs->Set(place.pf, place.vf, change));
   if (!mac) return {};
-  const Status given = place.vfs->Set(place.pf, place.vf, {.mac = mac});
+  Status given = place.vfs->Set(place.pf, place.vf, {.mac = mac});
   // Some drivers cannot take a MAC address back: the VF then keeps the one that it had anyway.
   if (!given && mac->is_zero()) return {};
   return given;

@@ -69,7 +69,7 @@ Status Loop::Watch(int fd, Callback readable) {
   }
   auto entry = std::make_shared<Watched>(parts_->io, std::move(readable));
   asio::error_code error;
-  entry->descriptor.assign(fd, error);
+  (void)entry->descriptor.assign(fd, error);
   if (error) return FailErrno(error.value(), doing);
   parts_->watched[fd] = std::move(entry);
   AwaitReadable(fd);
@@ -152,7 +152,7 @@ Status Loop::OnSignal(const std::vector<int>& signals, Callback fn) {
   auto entry = std::make_unique<SignalWatch>(parts_->io, std::move(fn));
   for (const int signal : signals) {
     asio::error_code error;
-    entry->set.add(signal, error);
+    (void)entry->set.add(signal, error);
     if (error) return FailErrno(error.value(), "handle signal " + std::to_string(signal));
   }
   parts_->signals.push_back(std::move(entry));

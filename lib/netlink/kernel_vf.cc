@@ -19,6 +19,7 @@ std::optional<Body> Struct(const Attributes<kMax>& attributes, int type) {
   const std::string_view bytes = attributes.Bytes(type);
   if (bytes.size() < sizeof(Body)) return std::nullopt;
   Body body;
+  // NOLINTNEXTLINE(bugprone-suspicious-stringview-data-usage): bytes, no string, and enough of them
   std::memcpy(&body, bytes.data(), sizeof body);
   return body;
 }

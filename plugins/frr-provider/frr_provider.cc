@@ -116,7 +116,7 @@ Outcome<void> ReadyForAdd(const Deps& deps, const Request& request) {
 
 }  // namespace
 
-cni::Plugin MakePlugin(engine::Deps deps) {
+cni::Plugin MakePlugin(const engine::Deps& deps) {
   return {.name = "frr-provider",
           .about = "RailCNI frr-provider: announces a pod's addresses over BGP",
           .check_config = [](const Request& request) -> Outcome<void> {

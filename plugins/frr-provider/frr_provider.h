@@ -8,6 +8,6 @@
 
 namespace rail::frr_provider {
 
-cni::Plugin MakePlugin(engine::Deps deps);
+cni::Plugin MakePlugin(const engine::Deps& deps);
 
 }  // namespace rail::frr_provider

@@ -82,7 +82,7 @@ Outcome<void> ReadyForAdd(const Deps& deps, const Request&) {
 
 }  // namespace
 
-cni::Plugin MakePlugin(engine::Deps deps) {
+cni::Plugin MakePlugin(const engine::Deps& deps) {
   return {.name = "tenant-isolation",
           .about = "RailCNI tenant-isolation: puts a pod into its namespace's tenant",
           .check_config = [](const Request&) -> Outcome<void> { return {}; },

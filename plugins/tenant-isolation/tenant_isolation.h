@@ -9,6 +9,6 @@
 
 namespace rail::tenant_isolation {
 
-cni::Plugin MakePlugin(engine::Deps deps);
+cni::Plugin MakePlugin(const engine::Deps& deps);
 
 }  // namespace rail::tenant_isolation

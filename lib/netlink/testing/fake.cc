@@ -153,6 +153,7 @@ Result<Link> Fake::GetLink(std::string_view name) {
 Result<std::vector<Link>> Fake::ListLinks() {
   RAIL_TRY(Begin("ListLinks", 0));
   std::vector<Link> links;
+  links.reserve(links_.size());
   for (const auto& [index, link] : links_) links.push_back(View(link));
   return links;
 }

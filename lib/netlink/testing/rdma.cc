@@ -77,6 +77,7 @@ const RdmaMachine::Device* RdmaMachine::Find(const std::string& name) const {
 
 std::vector<std::string> RdmaMachine::Names() const {
   std::vector<std::string> names;
+  names.reserve(devices_.size());
   for (const Device& entry : devices_) names.push_back(entry.device.name);
   return names;
 }

@@ -16,6 +16,7 @@ Status FakeVfs::Set(int pf, uint32_t vf, const VfChange& change) {
     if (!value) return {};
     if (const auto failure = failures_.extract(what)) return tl::make_unexpected(failure.mapped());
     calls_.push_back(what + " of " + std::to_string(vf));
+    // NOLINTNEXTLINE(bugprone-optional-value-conversion): not every place is an optional
     if (!ignored_.contains(what)) place = *value;
     return {};
   };

@@ -17,7 +17,7 @@ namespace rail::netlink::testing {
 
 class FakeVfs : public Vfs {
  public:
-  void Add(int pf, uint32_t vf, VfState state) { vfs_[{pf, vf}] = std::move(state); }
+  void Add(int pf, uint32_t vf, VfState state) { vfs_[{pf, vf}] = state; }
   void FailOn(const std::string& what, Error error) { failures_[what] = std::move(error); }
   // A driver that says yes and does nothing.
   void Ignore(const std::string& what) { ignored_.insert(what); }
