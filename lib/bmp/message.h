@@ -19,7 +19,7 @@
 namespace rail::bmp {
 
 // The largest message that is taken in: two OPENs, or one UPDATE, of 65,535 bytes each (RFC 8654), and their headers.
-inline constexpr size_t kMaxMessage = 160 * 1024;
+inline constexpr size_t kMaxMessage = size_t{160} * 1024;
 
 // A peer as BMP knows it. Two sessions to one leaf that uses one link-local address for all its ports look the same: see
 // Message::local_port.
