@@ -78,12 +78,15 @@ Status UndoTenant(Node& node, Attachment& attachment, const std::string& bridge)
 }
 
 Status UndoAnnounce(Node& node, Attachment& attachment) {
+  std::vector<IpAddress> own;
   for (const IpAddress& address : attachment.addresses) {
     // IPAM may have given the address to another pod since: then the announcement is that pod's.
     RAIL_ASSIGN(const auto owner, node.store.OwnerOf(ClaimKind::kAddress, address.ToString()));
-    if (owner && *owner != attachment.id) continue;
+    if (!owner || *owner == attachment.id) own.push_back(address);
+  }
+  if (!own.empty()) {
     RAIL_ASSIGN(frr::Bgp * bgp, node.edges.Bgp());
-    RAIL_TRY(bgp->Withdraw(address, node.edges.CallDeadline()));
+    RAIL_TRY(bgp->WithdrawAll(own, node.edges.CallDeadline()));
   }
   attachment.announced = false;
   return UnlessGone(node.store.SetAnnounced(attachment.id, false));
