@@ -76,12 +76,15 @@ Status UndoTenant(Node& node, Attachment& attachment, const std::string& bridge)
 }
 
 Status UndoAnnounce(Node& node, Attachment& attachment) {
+  std::vector<IpAddress> own;
   for (const IpAddress& address : attachment.addresses) {
     // IPAM may have given the address to another pod since: then the announcement is that pod's.
     RAIL_ASSIGN(const auto owner, node.store.OwnerOf(ClaimKind::kAddress, address.ToString()));
-    if (owner && *owner != attachment.id) continue;
+    if (!owner || *owner == attachment.id) own.push_back(address);
+  }
+  if (!own.empty()) {
     RAIL_ASSIGN(frr::Bgp * bgp, node.edges.Bgp());
-    RAIL_TRY(bgp->Withdraw(address, node.edges.CallDeadline()));
+    RAIL_TRY(bgp->WithdrawAll(own, node.edges.CallDeadline()));
   }
   attachment.announced = false;
   return UnlessGone(node.store.SetAnnounced(attachment.id, false));
@@ -382,13 +385,6 @@ Result<Undone> Undo(Node& node, Attachment attachment, const std::string& owner)
   std::erase_if(steps, [&](const Step& step) { return !owner.empty() && step.owner != owner; });
   std::ranges::sort(steps, std::ranges::greater(), &Step::id);
 
-  // The kernel needs milliseconds to move a device: it begins first and ends last.
-  const Attachment as_recorded = attachment;
-  std::map<int64_t, Result<Restoring>> restoring;
-  for (const Step& step : steps) {
-    if (step.kind == step::kDevice) restoring.emplace(step.id, BeginRestore(node, as_recorded, step));
-  }
-
   Undone undone;
   const auto failed = [&](const std::string& doing, const Error& error) {
     undone.failed.push_back(doing + " of " + attachment.key.ToString() + ": " + error.message);
@@ -401,11 +397,24 @@ Result<Undone> Undo(Node& node, Attachment attachment, const std::string& owner)
     if (!written && written.error().code != Code::kNotFound)
       failed("record the undo of " + step.kind, written.error());
   };
+  const Attachment as_recorded = attachment;
+  const auto undo = [&](const auto& which) {
+    for (const Step& step : steps) {
+      if (which(step)) note(step, UndoStep(node, attachment, step));
+    }
+  };
+  const auto is_device = [](const Step& step) { return step.kind == step::kDevice; };
+  const auto is_ipam = [](const Step& step) { return step.kind == step::kIpam; };
+  // The port before the device: ovs-vswitchd needs the kernel's RTNL lock to let it go, and a device's move holds that for
+  // milliseconds; the next attachment's rules would wait for ovs-vswitchd. What needs no daemon is done beside the move.
+  undo([&](const Step& step) { return !is_device(step) && !is_ipam(step); });
+  std::map<int64_t, Result<Restoring>> restoring;
   for (const Step& step : steps) {
-    if (step.kind != step::kDevice) note(step, UndoStep(node, attachment, step));
+    if (is_device(step)) restoring.emplace(step.id, BeginRestore(node, as_recorded, step));
   }
+  undo(is_ipam);
   for (const Step& step : steps) {
-    if (step.kind == step::kDevice) note(step, FinishRestore(node, attachment, restoring.at(step.id)));
+    if (is_device(step)) note(step, FinishRestore(node, attachment, restoring.at(step.id)));
   }
   if (owner.empty() && undone.failed.empty()) {
     if (const Status removed = node.store.Remove(attachment.id); !removed)

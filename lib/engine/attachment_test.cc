@@ -75,6 +75,17 @@ TEST_F(AttachmentTest, UndoLeavesNothing) {
   EXPECT_THAT(world.Leftovers(), IsEmpty());
 }
 
+TEST_F(AttachmentTest, UndoLetsThePortGoBeforeTheDeviceMoves) {
+  std::vector<std::string> calls;
+  world.gate.before = [&](Edge, std::string_view call) {
+    if (call == "DeletePort" || call == "OwnerOf")
+      calls.emplace_back(call);  // whose the device is: asked before it is moved
+  };
+  Node node = session->node();
+  ASSERT_TRUE(Undo(node, world.Attachment(pod), kOvsProvider));
+  EXPECT_THAT(calls, ElementsAre("DeletePort", "OwnerOf"));
+}
+
 TEST_F(AttachmentTest, UndoGoesOnAfterAStepThatFailsAndKeepsItAsPending) {
   world.gate.down = {Edge::kBgp};
   const Undone undone = MustUndo();

@@ -81,12 +81,15 @@ class Bgp {
   }
 
   // The same for many at once: one look at bgpd, then only what is missing. All are checked before the first is sent;
-  // when bgpd refuses one, those before it stay announced.
+  // when bgpd refuses one, the others stay announced.
   virtual Status AnnounceAll(const std::vector<Announcement>& announcements, Deadline deadline) = 0;
 
   // Withdraws the address; one that is not announced, or that is announced with a route-map that is not ours,
   // is left alone and is no error. Safe to repeat.
-  virtual Status Withdraw(const IpAddress& address, Deadline deadline) = 0;
+  Status Withdraw(const IpAddress& address, Deadline deadline) { return WithdrawAll({address}, deadline); }
+
+  // The same for many at once. When bgpd refuses one, the others are withdrawn all the same.
+  virtual Status WithdrawAll(const std::vector<IpAddress>& addresses, Deadline deadline) = 0;
 
   // The network statements of ours in the running configuration.
   virtual Result<std::vector<Announcement>> Announced(Deadline deadline) = 0;

@@ -29,6 +29,20 @@ std::string Words(std::string_view text, uint8_t status) {
   return words.empty() ? "refused with status " + std::to_string(status) : words;
 }
 
+constexpr char kConfigure[] = "configure terminal", kEnd[] = "end";
+
+Status CheckLines(const std::vector<ConfigLine>& lines) {
+  for (const ConfigLine& line : lines)
+    RAIL_TRY_AS(CheckLine(line.text), "\"" + line.text.substr(0, 64) + "\"");
+  return {};
+}
+
+// What the status of a configuration line means.
+Status Judge(const ConfigLine& line, uint8_t status, std::string_view text) {
+  if (status == kSuccess || (status == kConfigFailed && line.on_missing == OnMissing::kAccept)) return {};
+  return Fail(Code::kInvalid, line.text + ": " + Words(text, status));
+}
+
 // What the status of a `show` means.
 Status Judge(const std::string& command, uint8_t status, std::string_view text) {
   if (status == kSuccess) return {};
@@ -91,12 +105,19 @@ Result<Vty> Vty::Open(const std::string& path, Deadline deadline) {
   return vty;
 }
 
+Status Vty::CheckUsable() const {
+  if (!broken_) return {};
+  return Fail(Code::kTransient, "the session with " + stream_.path() + " has failed before: open a new one");
+}
+
+Error Vty::Closed() const {
+  return {Code::kTransient, "read from " + stream_.path() + ": the daemon closed the session", 0};
+}
+
 Result<Vty::Reply> Vty::Ask(std::string_view line, Deadline deadline) {
   const Timed timed(Part::kBgp);
   RAIL_TRY(CheckLine(line));
-  if (broken_)
-    return Fail(Code::kTransient,
-                "the session with " + stream_.path() + " has failed before: open a new one");
+  RAIL_TRY(CheckUsable());
   std::string frame(line);
   frame += '\0';
   // Until the reply is complete: whatever is left of it would be taken for the next one.
@@ -106,8 +127,7 @@ Result<Vty::Reply> Vty::Ask(std::string_view line, Deadline deadline) {
   std::vector<char> buffer(64 << 10);
   for (bool complete = false; !complete;) {
     RAIL_ASSIGN(const size_t n, stream_.Read(buffer, deadline));
-    if (n == 0)
-      return Fail(Code::kTransient, "read from " + stream_.path() + ": the daemon closed the session");
+    if (n == 0) return tl::make_unexpected(Closed());
     RAIL_ASSIGN_AS(complete, decoder.Feed({buffer.data(), n}), "read from " + stream_.path());
   }
   broken_ = false;
@@ -121,25 +141,60 @@ Result<std::string> Vty::Show(const std::string& command, Deadline deadline) {
 }
 
 Status Vty::Configure(const std::vector<ConfigLine>& lines, Deadline deadline) {
-  for (const ConfigLine& line : lines)
-    RAIL_TRY_AS(CheckLine(line.text), "\"" + line.text.substr(0, 64) + "\"");
+  RAIL_TRY(CheckLines(lines));
   if (lines.empty()) return {};
-  const auto send = [&](const std::string& line, OnMissing on_missing) -> Status {
-    RAIL_ASSIGN_AS(const Reply reply, Ask(line, deadline), line);
-    if (reply.status == kSuccess || (reply.status == kConfigFailed && on_missing == OnMissing::kAccept))
-      return {};
-    return Fail(Code::kInvalid, line + ": " + Words(reply.text, reply.status));
+  const auto send = [&](const ConfigLine& line) -> Status {
+    RAIL_ASSIGN_AS(const Reply reply, Ask(line.text, deadline), line.text);
+    return Judge(line, reply.status, reply.text);
   };
-  Status status = send("configure terminal", OnMissing::kFail);
-  for (size_t i = 0; status && i < lines.size(); ++i) status = send(lines[i].text, lines[i].on_missing);
+  Status status = send({kConfigure});
+  for (size_t i = 0; status && i < lines.size(); ++i) status = send(lines[i]);
   // Also after a refused line: the session must not stay in a configuration node, where Show means something
   // else.
   if (!broken_) {
-    const Status left = send("end", OnMissing::kFail);
+    const Status left = send({kEnd});
     if (!left) broken_ = true;
     if (status) return left;
   }
   return status;
+}
+
+Result<std::vector<Vty::Reply>> Vty::AskAll(const std::vector<ConfigLine>& lines, Deadline deadline) {
+  const Timed timed(Part::kBgp);
+  RAIL_TRY(CheckUsable());
+  std::string frames;
+  for (const ConfigLine& line : lines) frames += line.text + '\0';
+  broken_ = true;
+  RAIL_TRY(stream_.Write(frames, deadline));
+  std::vector<Reply> replies;
+  std::vector<char> buffer(4 << 10);
+  ReplyDecoder decoder;
+  while (replies.size() < lines.size()) {
+    RAIL_ASSIGN(const size_t n, stream_.Read(buffer, deadline));
+    if (n == 0) return tl::make_unexpected(Closed());
+    for (const char& byte : std::span(buffer).first(n)) {
+      RAIL_ASSIGN_AS(const bool complete, decoder.Feed({&byte, 1}), "read from " + stream_.path());
+      if (!complete) continue;
+      if (replies.size() == lines.size())
+        return Fail(Code::kInternal, "read from " + stream_.path() + ": a reply that nobody has asked for");
+      replies.push_back({decoder.status(), decoder.TakeText()});
+      decoder = ReplyDecoder();
+    }
+  }
+  broken_ = false;
+  return replies;
+}
+
+Status Vty::ConfigureAtOnce(const std::vector<ConfigLine>& lines, Deadline deadline) {
+  RAIL_TRY(CheckLines(lines));
+  if (lines.empty()) return {};
+  std::vector<ConfigLine> all{{kConfigure}};
+  all.insert(all.end(), lines.begin(), lines.end());
+  all.push_back({kEnd});
+  RAIL_ASSIGN_AS(const std::vector<Reply> replies, AskAll(all, deadline), "configure");
+  broken_ = replies.back().status != kSuccess;
+  for (size_t i = 0; i < all.size(); ++i) RAIL_TRY(Judge(all[i], replies[i].status, replies[i].text));
+  return {};
 }
 
 }  // namespace rail::frr

@@ -74,6 +74,10 @@ class Vty {
   // kInvalid "<line>: <the daemon's words>"; kTransient.
   Status Configure(const std::vector<ConfigLine>& lines, Deadline deadline);
 
+  // The same in one round trip: the daemon has all lines before it answers the first, so those after a refused one are executed,
+  // too. Errors: as Configure, of the first refused line.
+  Status ConfigureAtOnce(const std::vector<ConfigLine>& lines, Deadline deadline);
+
  private:
   struct Reply {
     uint8_t status = 0;
@@ -82,6 +86,9 @@ class Vty {
 
   explicit Vty(UnixStream stream) : stream_(std::move(stream)) {}
   Result<Reply> Ask(std::string_view line, Deadline deadline);
+  Status CheckUsable() const;
+  Error Closed() const;  // the daemon has ended the session
+  Result<std::vector<Reply>> AskAll(const std::vector<ConfigLine>& lines, Deadline deadline);
 
   UnixStream stream_;
   bool broken_ = false;

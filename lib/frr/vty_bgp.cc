@@ -11,6 +11,15 @@ std::string Family(bool v6) {
   return v6 ? "ipv6" : "ipv4";
 }
 
+std::vector<ConfigLine> ConfigOf(const std::vector<std::string>& lines) {
+  std::vector<ConfigLine> config;
+  for (const std::string& line : lines) {
+    // What is to go may have gone meanwhile: a plugin and raild both mend what they find.
+    config.push_back({line, line.starts_with("no route-map ") ? OnMissing::kAccept : OnMissing::kFail});
+  }
+  return config;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<VtyBgp>> VtyBgp::Open(Options options, Deadline deadline) {
@@ -34,30 +43,34 @@ Result<std::string> VtyBgp::ShowOrEmpty(const std::string& command, Deadline dea
 }
 
 Status VtyBgp::Send(const std::vector<std::string>& lines, Deadline deadline) {
-  std::vector<ConfigLine> config;
-  for (const std::string& line : lines) {
-    // What is to go may have gone meanwhile: a plugin and raild both mend what they find.
-    config.push_back({line, line.starts_with("no route-map ") ? OnMissing::kAccept : OnMissing::kFail});
-  }
-  return vty_.Configure(config, deadline);
+  return vty_.Configure(ConfigOf(lines), deadline);
 }
 
 Status VtyBgp::AnnounceAll(const std::vector<Announcement>& announcements, Deadline deadline) {
   RAIL_ASSIGN(const RunningConfig running, Running(deadline));
   RAIL_ASSIGN(const auto lines, PlanAnnounce(running, {options_.asn, options_.community_asn}, announcements));
-  return Send(lines, deadline);
+  // No line of these says more when one before it was refused: a route-map without its communities announces to nobody.
+  return vty_.ConfigureAtOnce(ConfigOf(lines), deadline);
 }
 
-Status VtyBgp::Withdraw(const IpAddress& address, Deadline deadline) {
+Status VtyBgp::WithdrawAll(const std::vector<IpAddress>& addresses, Deadline deadline) {
   RAIL_ASSIGN(const RunningConfig running, Running(deadline));
-  const std::string* route_map = running.FindNetwork(address);
-  if (route_map == nullptr || !IsOurs(*route_map)) return {};
-  // With the route-map: bgpd refuses when the statement has become another's meanwhile.
-  return vty_.Configure(
-      {{"router bgp " + std::to_string(*running.asn)},
-       {"address-family " + Family(address.is_v6()) + " unicast"},
-       {"no network " + address.ToHostPrefix() + " route-map " + *route_map, OnMissing::kAccept}},
-      deadline);
+  std::vector<ConfigLine> lines;
+  for (const bool v6 : {false, true}) {
+    std::vector<ConfigLine> withdrawn;
+    for (const IpAddress& address : addresses) {
+      const std::string* route_map = address.is_v6() == v6 ? running.FindNetwork(address) : nullptr;
+      if (route_map == nullptr || !IsOurs(*route_map)) continue;
+      // With the route-map: bgpd refuses when the statement has become another's meanwhile.
+      withdrawn.push_back(
+          {"no network " + address.ToHostPrefix() + " route-map " + *route_map, OnMissing::kAccept});
+    }
+    if (withdrawn.empty()) continue;
+    lines.push_back({"router bgp " + std::to_string(*running.asn)});
+    lines.push_back({"address-family " + Family(v6) + " unicast"});
+    lines.insert(lines.end(), withdrawn.begin(), withdrawn.end());
+  }
+  return vty_.ConfigureAtOnce(lines, deadline);
 }
 
 Result<std::vector<Announcement>> VtyBgp::Announced(Deadline deadline) {

@@ -30,7 +30,7 @@ class VtyBgp : public Bgp {
   static Result<std::unique_ptr<VtyBgp>> Open(Options options, Deadline deadline);
 
   Status AnnounceAll(const std::vector<Announcement>& announcements, Deadline deadline) override;
-  Status Withdraw(const IpAddress& address, Deadline deadline) override;
+  Status WithdrawAll(const std::vector<IpAddress>& addresses, Deadline deadline) override;
   Result<std::vector<Announcement>> Announced(Deadline deadline) override;
   Result<bool> InAdjRibOut(const IpAddress& address, const std::string& interface,
                            Deadline deadline) override;

@@ -178,13 +178,43 @@ TEST(Vty, StopsConfiguringAtTheFirstRefusedLineAndLeavesTheNode) {
                                          "no network 10.0.0.1/32", "network x", "end"));
 }
 
+TEST(Vty, ConfiguresInOneRoundTrip) {
+  // Nothing is answered before everything has been said.
+  const std::string answers =
+      kOk + kOk + Frame("% No such thing\n", 13) + Frame("% Malformed\n", 13) + kOk + kOk;
+  Daemon daemon({kOk, "", "", "", "", "", answers, Frame("text", 0)});
+  auto vty = Vty::Open(daemon.path(), After(seconds(10)));
+  ASSERT_TRUE(vty);
+  const Status status = vty->ConfigureAtOnce(
+      {{"router bgp 1"}, {"no network 10.0.0.1/32", OnMissing::kAccept}, {"network x"}, {"network y"}},
+      After(seconds(10)));
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code, Code::kInvalid);
+  EXPECT_EQ(status.error().message, "network x: Malformed");
+  EXPECT_EQ(*vty->Show("show next", After(seconds(10))), "text");
+  EXPECT_THAT(daemon.Join(),
+              ElementsAre("enable", "configure terminal", "router bgp 1", "no network 10.0.0.1/32",
+                          "network x", "network y", "end", "show next"));
+}
+
+TEST(Vty, IsUnusableWhenItCannotLeaveTheConfigurationNode) {
+  Daemon daemon({kOk, kOk, kOk, Frame("% Unknown command\n", 2)});
+  auto vty = Vty::Open(daemon.path(), After(seconds(10)));
+  ASSERT_TRUE(vty);
+  EXPECT_EQ(vty->ConfigureAtOnce({{"router bgp 1"}}, After(seconds(10))).error().message,
+            "end: Unknown command");
+  EXPECT_EQ(vty->Show("show a", After(seconds(10))).error().code, Code::kTransient);
+}
+
 TEST(Vty, SendsNothingWhenALineIsMalformed) {
   Daemon daemon({kOk});
   {
     auto vty = Vty::Open(daemon.path(), After(seconds(10)));
     ASSERT_TRUE(vty);
     EXPECT_EQ(vty->Configure({{"router bgp 1"}, {"a\nb"}}, After(seconds(10))).error().code, Code::kInvalid);
+    EXPECT_FALSE(vty->ConfigureAtOnce({{"router bgp 1"}, {"a\nb"}}, After(seconds(10))));
     EXPECT_TRUE(vty->Configure({}, After(seconds(10))));
+    EXPECT_TRUE(vty->ConfigureAtOnce({}, After(seconds(10))));
   }
   EXPECT_THAT(daemon.Join(), ElementsAre("enable"));
 }

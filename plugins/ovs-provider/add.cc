@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <future>
 
 #include "lib/base/log.h"
+#include "lib/base/timing.h"
 #include "lib/cni/device_info.h"
 #include "lib/cni/previous.h"
 #include "lib/engine/attachment.h"
@@ -63,14 +65,20 @@ class Adding {
       RAIL_TRY(CheckStaticAddresses(request_, addresses));
     }
     RAIL_TRY(TakeAddresses(addresses));
+    // The pod's end is configured as soon as it is there, beside the work on the bridge.
+    std::future<Status> inside =
+        std::async(session_.edges.device_work(), [&, plan = PlanWith(addresses)]() -> Status {
+          RAIL_ASSIGN(const MacAddress mac, move.Join());
+          if (mac == plan.mac) return session_.edges.Pods().Configure(pod_, plan);
+          return Fail(Code::kInternal, "the device's MAC changed from " + plan.mac.ToString() + " to " +
+                                           mac.ToString() + " while it moved into the pod");
+        });
     RAIL_TRY(engine::AttachPort(node_, attachment_));
     RAIL_TRY(engine::AdmitTraffic(node_, attachment_, bridge, session_.config.tenancy.mode));
-    RAIL_ASSIGN(const MacAddress mac, move.Join());
-    if (mac != attachment_.mac) {
-      return CniFail(cni::kFault, "the device's MAC changed from " + attachment_.mac.ToString() + " to " +
-                                      mac.ToString() + " while it moved into the pod");
+    {
+      const Timed timed(Part::kLink);
+      RAIL_TRY(inside.get());
     }
-    RAIL_TRY(Configure(addresses));
     return Answer(std::move(addresses));
   }
 
@@ -97,7 +105,7 @@ class Adding {
     RAIL_TRY(TakeAddresses(previous));
     RAIL_TRY(engine::AdoptPort(node_, attachment_, port));
     RAIL_TRY(engine::AdmitTraffic(node_, attachment_, bridge, session_.config.tenancy.mode));
-    RAIL_TRY(Configure(previous));
+    RAIL_TRY(session_.edges.Pods().Configure(pod_, PlanWith(previous)));
     return cni::PassOn(request_);
   }
 
@@ -176,10 +184,10 @@ class Adding {
     return session_.store->SetAddresses(attachment_.id, attachment_.addresses, attachment_.gateways);
   }
 
-  Status Configure(const AddResult& addresses) {
+  podnet::Plan PlanWith(const AddResult& addresses) const {
     podnet::Plan plan = engine::PlanOf(rail_, attachment_);
     plan.routes = RoutesOf(addresses);
-    return session_.edges.Pods().Configure(pod_, plan);
+    return plan;
   }
 
   Result<ovs::Port> PortOf(const AddResult& previous) {

@@ -127,9 +127,9 @@ class Bgp : public frr::Bgp {
     RAIL_TRY(gate_.Call(Edge::kBgp, "AnnounceAll"));
     return inner_.AnnounceAll(announcements, deadline);
   }
-  Status Withdraw(const IpAddress& address, Deadline deadline) override {
-    RAIL_TRY(gate_.Call(Edge::kBgp, "Withdraw"));
-    return inner_.Withdraw(address, deadline);
+  Status WithdrawAll(const std::vector<IpAddress>& addresses, Deadline deadline) override {
+    RAIL_TRY(gate_.Call(Edge::kBgp, "WithdrawAll"));
+    return inner_.WithdrawAll(addresses, deadline);
   }
   Result<std::vector<frr::Announcement>> Announced(Deadline deadline) override {
     RAIL_TRY(gate_.Call(Edge::kBgp, "Announced"));

@@ -30,9 +30,9 @@ Status FakeBgp::AnnounceAll(const std::vector<Announcement>& announcements, Dead
   return {};
 }
 
-Status FakeBgp::Withdraw(const IpAddress& address, Deadline) {
+Status FakeBgp::WithdrawAll(const std::vector<IpAddress>& addresses, Deadline) {
   FAIL_IF_TOLD();
-  if (announced_.erase(address) > 0) ++version_;
+  for (const IpAddress& address : addresses) version_ += announced_.erase(address);
   return {};
 }
 
