@@ -22,8 +22,8 @@ class BridgeWatch {
  public:
   struct Events {
     std::function<void()> changed;  // a bridge has something to tell to whoever asks it for Changes
-    std::function<void()> lost;  // a bridge is gone, or ovs-vswitchd
-    std::function<void()> back;  // a bridge can be connected to that could not
+    std::function<void()> lost;     // a bridge is gone, or ovs-vswitchd
+    std::function<void()> back;     // a bridge can be connected to that could not
   };
   BridgeWatch(std::string run_dir, Worker& worker, Events events)
       : run_dir_(std::move(run_dir)), worker_(worker), events_(std::move(events)) {}

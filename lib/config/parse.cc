@@ -201,7 +201,8 @@ class Parser {
     tenancy.mode = mode == "off" ? TenancyMode::kOff : TenancyMode::kNamespace;
     tenancy.cross_rail = object.BoolOr("cross_rail", true);
     if (!tenancy.cross_rail && tenancy.mode == TenancyMode::kOff)
-      errors_.Add(object.PathOf("cross_rail"), "false needs tenancy.mode \"namespace\": without it every address is let through");
+      errors_.Add(object.PathOf("cross_rail"),
+                  "false needs tenancy.mode \"namespace\": without it every address is let through");
     if (const json* tenants = object.Object("tenants")) {
       JsonObject map(*tenants, object.PathOf("tenants"), errors_);
       for (const auto& [name, unused] : tenants->items()) ParseTenant(map, name, tenancy.tenants[name]);

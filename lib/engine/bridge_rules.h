@@ -29,7 +29,7 @@ struct RemoteSelection {
   std::set<tenancy::TenantId> present;  // tenants with an attachment on this bridge
   std::set<IpAddress> here;             // of attachments on this bridge: no remotes, whatever BGP says
   std::map<IpAddress, tenancy::TenantId> other_rails;  // of this node's attachments on its other bridges
-  std::optional<uint32_t> only_rail;                   // tenancy.cross_rail false: addresses of this rail alone
+  std::optional<uint32_t> only_rail;  // tenancy.cross_rail false: addresses of this rail alone
 
   // The tenant whose rules the address has; nothing: none.
   std::optional<tenancy::TenantId> TenantOf(const IpAddress& address) const;
@@ -45,7 +45,8 @@ class BridgeRules {
  public:
   BridgeRules() = default;
   // `local`: canonical; of two of one place the first counts.
-  BridgeRules(const pipeline::BridgeFacts& bridge, const std::vector<ovs::Rule>& local, RemoteSelection remotes);
+  BridgeRules(const pipeline::BridgeFacts& bridge, const std::vector<ovs::Rule>& local,
+              RemoteSelection remotes);
 
   // What should stand in the place (table, priority, match) of `rule`.
   std::optional<ovs::Rule> At(const ovs::Rule& rule) const;

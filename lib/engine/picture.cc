@@ -32,7 +32,8 @@ std::vector<RemoteView> Listed(const Learned& learned, const TenantNames& names,
 // Without `own`, as in the list; only there does one show that nobody but another tenant announces.
 RemoteCounts Counted(const Learned& learned, const TenantNames& names,
                      const std::vector<state::Attachment>& own) {
-  RemoteCounts counts{.known = learned.remotes.known, .contested = learned.remotes.contested, .of_tenant = {}};
+  RemoteCounts counts{
+      .known = learned.remotes.known, .contested = learned.remotes.contested, .of_tenant = {}};
   for (const auto& [id, name] : names) {
     uint64_t& count = counts.of_tenant[name];  // two ids of one name are one tenant for people
     const auto found = learned.remotes.by_tenant.find(id);

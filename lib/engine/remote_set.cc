@@ -6,7 +6,8 @@
 namespace rail::engine {
 namespace {
 
-std::vector<RemoteEntry>::const_iterator PlaceIn(const std::vector<RemoteEntry>& entries, const IpAddress& address) {
+std::vector<RemoteEntry>::const_iterator PlaceIn(const std::vector<RemoteEntry>& entries,
+                                                 const IpAddress& address) {
   return std::ranges::lower_bound(entries, address, {}, &RemoteEntry::address);
 }
 
@@ -29,8 +30,8 @@ RemoteSet& RemoteSet::operator=(const RemoteSet& other) {
 
 // The last piece that begins at or before the address; the first one when none does; end() of an empty set.
 std::vector<RemoteSet::Piece>::iterator RemoteSet::PieceOf(const IpAddress& address) {
-  const auto after = std::ranges::upper_bound(pieces_, address, {},
-                                              [](const Piece& piece) { return piece.entries->front().address; });
+  const auto after = std::ranges::upper_bound(
+      pieces_, address, {}, [](const Piece& piece) { return piece.entries->front().address; });
   return after == pieces_.begin() ? after : after - 1;
 }
 
@@ -84,8 +85,8 @@ void RemoteSet::Erase(const IpAddress& address) {
 }
 
 const RemoteEntry* RemoteSet::Find(const IpAddress& address) const {
-  const auto after = std::ranges::upper_bound(pieces_, address, {},
-                                              [](const Piece& piece) { return piece.entries->front().address; });
+  const auto after = std::ranges::upper_bound(
+      pieces_, address, {}, [](const Piece& piece) { return piece.entries->front().address; });
   if (after == pieces_.begin()) return nullptr;
   const std::vector<RemoteEntry>& entries = *(after - 1)->entries;
   const auto known = PlaceIn(entries, address);
@@ -102,7 +103,8 @@ size_t RemoteSet::Unshared(const RemoteSet& before, const RemoteSet& after) {
   std::set<const void*> shared;
   for (const Piece& piece : before.pieces_) shared.insert(piece.entries.get());
   size_t count = 0;
-  for (const Piece& piece : after.pieces_) count += shared.contains(piece.entries.get()) ? 0 : piece.entries->size();
+  for (const Piece& piece : after.pieces_)
+    count += shared.contains(piece.entries.get()) ? 0 : piece.entries->size();
   return count;
 }
 

@@ -13,7 +13,8 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 IpAddress Number(uint32_t n) {
-  const std::string bytes = {'\x0a', static_cast<char>(n >> 16), static_cast<char>(n >> 8), static_cast<char>(n)};
+  const std::string bytes = {'\x0a', static_cast<char>(n >> 16), static_cast<char>(n >> 8),
+                             static_cast<char>(n)};
   return *IpAddress::FromBytes(bytes);
 }
 

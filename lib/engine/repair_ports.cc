@@ -65,7 +65,8 @@ Status PortRepair::Mend(ovs::Ovsdb& db, Edges& edges, const Record& record, cons
   }
   if (made && there == seen_.end()) {
     RAIL_TRY(TakeBack(db, edges, attachment));
-    RAIL_ASSIGN(seen_[attachment.representor], db.AddPort(PortSpecOf(rail_, attachment), edges.CallDeadline()));
+    RAIL_ASSIGN(seen_[attachment.representor],
+                db.AddPort(PortSpecOf(rail_, attachment), edges.CallDeadline()));
     log::Info("rail {}: port {} was missing on bridge {}, added again", rail_.name, attachment.representor,
               rail_.bridge);
     picture_.Repaired("port");
@@ -76,8 +77,8 @@ Status PortRepair::Mend(ovs::Ovsdb& db, Edges& edges, const Record& record, cons
 }
 
 // What says whose port it is: DEL and the sweep go by it.
-Result<bool> PortRepair::Mark(ovs::Ovsdb& db, Edges& edges, const Attachment& attachment, const ovs::Port& port,
-                              bool made) {
+Result<bool> PortRepair::Mark(ovs::Ovsdb& db, Edges& edges, const Attachment& attachment,
+                              const ovs::Port& port, bool made) {
   ovs::ExternalIds wrong;
   for (const auto& [key, value] : made ? PortIds(attachment) : ovs::ExternalIds{}) {
     const auto seen = port.external_ids.find(key);
@@ -88,7 +89,8 @@ Result<bool> PortRepair::Mark(ovs::Ovsdb& db, Edges& edges, const Attachment& at
   if (mark == port.external_ids.end() || mark->second != id) wrong[kOwnerKey] = id;
   if (wrong.empty()) return false;
   RAIL_TRY(db.SetExternalIds(port.name, wrong, edges.CallDeadline()));
-  log::Info("rail {}: port {} had lost {} of its external_ids, set again", rail_.name, port.name, wrong.size());
+  log::Info("rail {}: port {} had lost {} of its external_ids, set again", rail_.name, port.name,
+            wrong.size());
   picture_.Repaired("external_ids");
   return true;
 }

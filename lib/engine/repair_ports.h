@@ -36,7 +36,8 @@ class PortRepair {
  private:
   Status Mend(ovs::Ovsdb& db, Edges& edges, const Record& record, const state::Attachment& attachment);
   // True: something was missing and is there again.
-  Result<bool> Mark(ovs::Ovsdb& db, Edges& edges, const state::Attachment& attachment, const ovs::Port& port, bool made);
+  Result<bool> Mark(ovs::Ovsdb& db, Edges& edges, const state::Attachment& attachment, const ovs::Port& port,
+                    bool made);
   Status TakeBack(ovs::Ovsdb& db, Edges& edges, const state::Attachment& attachment);
   Status RemoveOrphans(ovs::Ovsdb& db, Edges& edges, const Record& record);
 

@@ -117,7 +117,8 @@ class RuleRepair::Round {
       which_ = {CookieMatch::Ours()};
       return;
     }
-    if (look == Look::kAudit || cookies.size() > kMostCookies) which_.push_back(CookieMatch::OursButRemotes());
+    if (look == Look::kAudit || cookies.size() > kMostCookies)
+      which_.push_back(CookieMatch::OursButRemotes());
     if (look == Look::kAudit)
       which_.push_back(CookieMatch::RemotesPart(my_.audit_++ % kAuditParts, kAuditParts));
     for (const uint64_t cookie : cookies) {
@@ -187,15 +188,19 @@ class RuleRepair::Round {
   // Of the remotes whose rules were read, those of which one is not there.
   Status AddMissing() {
     if (std::ranges::none_of(which_, &CookieMatch::MaySelectRemotes)) return {};
-    const auto is_read = [&](const IpAddress& address) { return whole_ || IsRead(pipeline::RemoteCookie(address)); };
+    const auto is_read = [&](const IpAddress& address) {
+      return whole_ || IsRead(pipeline::RemoteCookie(address));
+    };
     size_t expected = 0;
-    base_.remotes().ForEach([&](const IpAddress& address, tenancy::TenantId) { expected += is_read(address) ? 2 : 0; });
+    base_.remotes().ForEach(
+        [&](const IpAddress& address, tenancy::TenantId) { expected += is_read(address) ? 2 : 0; });
     if (expected == right_.size()) return {};
     Status status;
     base_.remotes().ForEach([&](const IpAddress& address, tenancy::TenantId tenant) {
       if (!status || !is_read(address)) return;
       const auto rules = pipeline::RemoteRules(base_.bridge(), address, tenant);
-      if (std::ranges::all_of(rules, [&](const Rule& rule) { return std::ranges::binary_search(right_, HashOf(rule)); }))
+      if (std::ranges::all_of(
+              rules, [&](const Rule& rule) { return std::ranges::binary_search(right_, HashOf(rule)); }))
         return;
       const auto now = target_.rules.remotes().TenantOf(address);
       if (!now) return;

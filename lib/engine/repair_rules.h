@@ -14,8 +14,8 @@
 #include <functional>
 #include <set>
 
-#include "lib/engine/edges.h"
 #include "lib/engine/bridge_rules.h"
+#include "lib/engine/edges.h"
 
 namespace rail::engine {
 

@@ -22,7 +22,8 @@ using Look = RuleRepair::Look;
 constexpr CookieMatch kRemotes = CookieMatch::Kind(CookieKind::kRemote);
 
 IpAddress Number(uint32_t n) {
-  const std::string bytes = {'\x0b', static_cast<char>(n >> 16), static_cast<char>(n >> 8), static_cast<char>(n)};
+  const std::string bytes = {'\x0b', static_cast<char>(n >> 16), static_cast<char>(n >> 8),
+                             static_cast<char>(n)};
   return *IpAddress::FromBytes(bytes);
 }
 
@@ -61,8 +62,9 @@ class RuleRepairTest : public ::testing::Test {
             .undecided = undecided};
   }
   Status Repair(Look look = Look::kNews) {
-    return repair.Repair(*connection, [this]() -> Result<RuleTarget> { return Target(); }, look,
-                         [] { return After(std::chrono::seconds(5)); });
+    return repair.Repair(
+        *connection, [this]() -> Result<RuleTarget> { return Target(); }, look,
+        [] { return After(std::chrono::seconds(5)); });
   }
   void Settle() {
     ASSERT_TRUE(Repair());
@@ -182,7 +184,8 @@ TEST_F(RuleRepairTest, PutsBackWhatOthersRemoveEditOrReplace) {
     CommitAsOther({.remove_by_cookie = {}, .remove = {}, .add = {theirs}});
     ASSERT_TRUE(Repair());
     ASSERT_EQ(bridge.rules(), right);
-    theirs.cookie = ovs::Cookie(CookieKind::kTenant, 4711);  // ours by its cookie, of an attachment that nobody knows
+    theirs.cookie =
+        ovs::Cookie(CookieKind::kTenant, 4711);  // ours by its cookie, of an attachment that nobody knows
     CommitAsOther({.remove_by_cookie = {}, .remove = {}, .add = {theirs}});
     ASSERT_TRUE(Repair());
     ASSERT_EQ(bridge.rules(), right);

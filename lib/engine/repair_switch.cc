@@ -241,7 +241,8 @@ RuleTarget SwitchRepair::Target(const config::Rail& rail, const RailState& state
                     .leaf_known = !state.leaf_mac.is_zero(),
                     .undecided = {}};
   std::vector<ovs::Rule> rules = pipeline::ControlRules(state.facts, config_.tenancy.mode);
-  RemoteSelection remotes{.learned = {learned, &learned->remotes}, .present = {}, .here = {}, .other_rails = {}, .only_rail = {}};
+  RemoteSelection remotes{
+      .learned = {learned, &learned->remotes}, .present = {}, .here = {}, .other_rails = {}, .only_rail = {}};
   if (!config_.tenancy.cross_rail) remotes.only_rail = rail.index;
   for (Attachment attachment : record.attachments) {
     // What a DEL could not remove is not wanted, and another pod may have its port and address by now.

@@ -45,7 +45,8 @@ class SwitchRepair {
 
  private:
   struct RailState {
-    RailState(const config::Rail& rail, state::Store& store, Picture& picture) : ports(rail, store, picture) {}
+    RailState(const config::Rail& rail, state::Store& store, Picture& picture)
+        : ports(rail, store, picture) {}
 
     bool bridge_present = false;
     int uplink_link = 0;  // indexes of the kernel

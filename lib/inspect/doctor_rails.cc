@@ -26,7 +26,8 @@ class Rails : Examiner {
     if (!config_.tenancy.cross_rail) {
       Find(Severity::kInfo, "cross-rail-off", "tenancy.cross_rail",
            "pods reach addresses of the same rail alone (tenancy.cross_rail is false)",
-           "a collective that sends from one rail to another (NCCL without PXN, NCCL_CROSS_NIC=1) hangs or fails",
+           "a collective that sends from one rail to another (NCCL without PXN, NCCL_CROSS_NIC=1) hangs or "
+           "fails",
            "leave it where jobs stay on their rails; else set it to true on every node and restart raild");
     }
     Rdma();

@@ -189,7 +189,8 @@ TEST_F(TraceTest, SaysWhyADestinationIsUnknown) {
   config.tenancy.cross_rail = false;
   Dropped("10.1.0.4", Reason::kAnotherRail, "tenancy.cross_rail is false");
   AddRemote("10.1.9.1", kRed, 1);
-  Dropped("10.1.9.1", Reason::kAnotherRail, "is on rail1, and this node lets pods reach addresses of rail0 alone");
+  Dropped("10.1.9.1", Reason::kAnotherRail,
+          "is on rail1, and this node lets pods reach addresses of rail0 alone");
   AddRemote("10.1.9.2", kBlue, 1);
   Dropped("10.1.9.2", Reason::kOtherTenant, "another node");
   Dropped("10.0.9.1", Reason::kNotInstalled, "its rules are not on br-rail0 yet");

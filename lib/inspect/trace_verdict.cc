@@ -178,8 +178,9 @@ void Tracer::OtherTenant(const std::string& whose) {
 
 void Tracer::NotAcross(const std::string& rail) {
   Drop(Reason::kAnotherRail,
-       destination() + " is on " + (rail.empty() ? "another rail" : rail) + ", and this node lets pods reach addresses of " +
-           source().rail + " alone from there (tenancy.cross_rail is false in node.json)",
+       destination() + " is on " + (rail.empty() ? "another rail" : rail) +
+           ", and this node lets pods reach addresses of " + source().rail +
+           " alone from there (tenancy.cross_rail is false in node.json)",
        "send from the pod's interface on " + (rail.empty() ? "that rail" : rail) +
            ", as NCCL with PXN does; or set tenancy.cross_rail to true on every node and restart raild");
 }

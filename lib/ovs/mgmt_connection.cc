@@ -62,8 +62,9 @@ Result<std::unique_ptr<MgmtConnection>> MgmtConnection::OpenWatched(const std::s
 }
 
 Status MgmtConnection::Watch(Deadline deadline) {
-  RAIL_TRY(Ask([](uint32_t xid, rail_bytes* out) { return rail_encode_flow_monitor(xid, out); }, RAIL_FLOW_UPDATE,
-               [](const std::vector<uint64_t>&, size_t) -> Result<bool> { return true; }, deadline));
+  RAIL_TRY(Ask([](uint32_t xid, rail_bytes* out) { return rail_encode_flow_monitor(xid, out); },
+               RAIL_FLOW_UPDATE, [](const std::vector<uint64_t>&, size_t) -> Result<bool> { return true; },
+               deadline));
   watched_ = true;
   told_ = false;
   changes_ = {.unknown = true, .cookies = {}, .others = {}};
@@ -213,8 +214,8 @@ Status MgmtConnection::TakeMessages(const Sink& sink, bool& done) {
   return {};
 }
 
-Status MgmtConnection::Ask(const std::function<char*(uint32_t xid, rail_bytes* out)>& encode, rail_message answer,
-                           const Sink& reply, Deadline deadline) {
+Status MgmtConnection::Ask(const std::function<char*(uint32_t xid, rail_bytes* out)>& encode,
+                           rail_message answer, const Sink& reply, Deadline deadline) {
   const uint32_t xid = NextXid();
   bool asked = false;
   return Converse(
@@ -245,10 +246,11 @@ Status MgmtConnection::ForEach(CookieMatch which, const EachRule& each, Deadline
     if (!error.empty()) return Fail(Code::kInternal, error);
     return !more;
   };
-  RAIL_TRY_AS(Ask([&](uint32_t xid,
-                      rail_bytes* out) { return rail_encode_flow_request(xid, which.value, which.mask, out); },
-                  RAIL_FLOW_STATS, reply, deadline),
-              "list the rules of " + socket_.path());
+  RAIL_TRY_AS(
+      Ask([&](uint32_t xid,
+              rail_bytes* out) { return rail_encode_flow_request(xid, which.value, which.mask, out); },
+          RAIL_FLOW_STATS, reply, deadline),
+      "list the rules of " + socket_.path());
   return {};
 }
 
@@ -259,11 +261,11 @@ Result<uint64_t> MgmtConnection::Count(CookieMatch which, Deadline deadline) {
     if (!error.empty()) return Fail(Code::kInternal, error);
     return true;
   };
-  RAIL_TRY_AS(Ask([&](uint32_t xid, rail_bytes* out) {
-                return rail_encode_aggregate_request(xid, which.value, which.mask, out);
-              },
-                  RAIL_AGGREGATE_STATS, reply, deadline),
-              "count the rules of " + socket_.path());
+  RAIL_TRY_AS(
+      Ask([&](uint32_t xid,
+              rail_bytes* out) { return rail_encode_aggregate_request(xid, which.value, which.mask, out); },
+          RAIL_AGGREGATE_STATS, reply, deadline),
+      "count the rules of " + socket_.path());
   return count;
 }
 

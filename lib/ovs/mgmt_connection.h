@@ -55,8 +55,8 @@ class MgmtConnection : public OpenFlow {
   Status TakeMessages(const Sink& sink, bool& done);
   Status TakeUpdate(const std::vector<uint64_t>& message);
   // Sends one request; `reply` is given each message that answers it, until it says that it was the last.
-  Status Ask(const std::function<char*(uint32_t xid, rail_bytes* out)>& encode, rail_message answer, const Sink& reply,
-             Deadline deadline);
+  Status Ask(const std::function<char*(uint32_t xid, rail_bytes* out)>& encode, rail_message answer,
+             const Sink& reply, Deadline deadline);
   uint32_t NextXid() { return ++xid_; }
 
   UnixStream socket_;

@@ -24,7 +24,8 @@ Result<Rule> Canonical(const Rule& rule) {
 Result<std::vector<RuleStats>> OpenFlow::Dump(CookieMatch which, Deadline deadline) {
   std::vector<RuleStats> rules;
   RAIL_TRY(ForEach(which, [&](RuleStats rule) { rules.push_back(std::move(rule)); }, deadline));
-  std::ranges::sort(rules, [](const RuleStats& a, const RuleStats& b) { return InDumpOrder(a.rule, b.rule); });
+  std::ranges::sort(rules,
+                    [](const RuleStats& a, const RuleStats& b) { return InDumpOrder(a.rule, b.rule); });
   return rules;
 }
 

@@ -35,7 +35,8 @@ struct RuleChanges {
   // Everything may have changed: nobody has watched, or more has changed than can be told.
   bool unknown = false;
   std::set<uint64_t> cookies;  // of rules of ours that were added, edited or removed
-  std::vector<Rule> others;    // added or edited with another cookie, without actions: one may stand in a place of ours
+  std::vector<Rule>
+      others;  // added or edited with another cookie, without actions: one may stand in a place of ours
   bool empty() const { return !unknown && cookies.empty() && others.empty(); }
 };
 

@@ -37,7 +37,8 @@ enum class CookieKind : uint8_t {
   kTenant = 3,      // table 1 and 2 of an attachment; id: the attachment's
   kCompare = 4,     // table 3; id: the low 24 bits of the tenant's
   kLeaf = 6,        // table 4 towards the uplink; id 0
-  kRemote = 0x80,   // table 1 and 2 of a remote; id: its slice, 0..kRemoteSlices-1. Alone in its highest bit: see CookieMatch
+  kRemote =
+      0x80,  // table 1 and 2 of a remote; id: its slice, 0..kRemoteSlices-1. Alone in its highest bit: see CookieMatch
 };
 
 // The rules of remotes, of which there may be very many, are told apart by a hash of their address, so that a part of them can

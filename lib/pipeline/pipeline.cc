@@ -143,7 +143,8 @@ namespace {
 
 Rule RemoteSourceRule(const BridgeFacts& bridge, const IpAddress& address, tenancy::TenantId tenant) {
   return {kSourceTable, kExact, RemoteCookie(address),
-          fmt::format("{},in_port={},{}={}", Family(address), bridge.uplink_port, Source(address), address.ToString()),
+          fmt::format("{},in_port={},{}={}", Family(address), bridge.uplink_port, Source(address),
+                      address.ToString()),
           fmt::format("set_field:{}->xxreg0,resubmit(,2)", Hex(tenant))};
 }
 

@@ -130,7 +130,8 @@ std::vector<Rule> CanonicalOf(const std::vector<Rule>& rules) {
 }
 
 TEST_P(OpenFlowContract, CountsWhatACookieSelects) {
-  MustCommit(Add({{0, 5, kCookie, "ip", "drop"}, {1, 5, kCookie, "ip", "drop"}, {0, 6, kOther, "ip", "drop"}}));
+  MustCommit(
+      Add({{0, 5, kCookie, "ip", "drop"}, {1, 5, kCookie, "ip", "drop"}, {0, 6, kOther, "ip", "drop"}}));
   EXPECT_EQ(bridge_->Count({kCookie, ~0ULL}, After(seconds(20))).value_or(99), 2U);
   EXPECT_EQ(bridge_->Count(CookieMatch::Ours(), After(seconds(20))).value_or(99), 3U);
   EXPECT_EQ(bridge_->Count({kCookie + 7, ~0ULL}, After(seconds(20))).value_or(99), 0U);

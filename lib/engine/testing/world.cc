@@ -263,7 +263,8 @@ Deps World::DepsOfRaild() {
   auto kept = std::make_shared<std::map<std::string, std::unique_ptr<ovs::OpenFlow>>>();
   of_raild.openers = [this, kept, openers = of_raild.openers](const config::NodeConfig& node) {
     Openers all = openers(node);
-    all.openflow = [this, kept](const std::string& bridge, Deadline) -> Result<std::unique_ptr<ovs::OpenFlow>> {
+    all.openflow = [this, kept](const std::string& bridge,
+                                Deadline) -> Result<std::unique_ptr<ovs::OpenFlow>> {
       RAIL_TRY(gate.Open(Edge::kOpenFlow));
       std::unique_ptr<ovs::OpenFlow>& open = (*kept)[bridge];
       if (!open) open = bridges[bridge].Watch();
@@ -354,8 +355,8 @@ void World::SetLeafMac(const std::string& bridge, const std::string& mac) {
 void World::LearnRemote(const std::string& address, const std::string& pod_namespace,
                         const std::string& interface) {
   const auto [high, low] = tenancy::TenantCommunities(config.bgp.community_asn, Tenant(pod_namespace));
-  bgp.Learn(*IpPrefix::Parse(address + "/32"), {high, low, tenancy::RailCommunity(config.bgp.community_asn, 0)},
-            interface);
+  bgp.Learn(*IpPrefix::Parse(address + "/32"),
+            {high, low, tenancy::RailCommunity(config.bgp.community_asn, 0)}, interface);
 }
 
 std::vector<std::string> World::Leftovers() {

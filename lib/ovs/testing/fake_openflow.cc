@@ -65,8 +65,8 @@ Status FakeOpenFlow::ForEach(CookieMatch which, const EachRule& each, Deadline) 
 Result<uint64_t> FakeOpenFlow::Count(CookieMatch which, Deadline) {
   RAIL_TRY(Check());
   const std::scoped_lock lock(mutex_);
-  return static_cast<uint64_t>(
-      std::ranges::count_if(rules_, [&](const auto& entry) { return which.Selects(entry.second.rule.cookie); }));
+  return static_cast<uint64_t>(std::ranges::count_if(
+      rules_, [&](const auto& entry) { return which.Selects(entry.second.rule.cookie); }));
 }
 
 Result<RuleChanges> FakeOpenFlow::Changes() {
