@@ -101,9 +101,9 @@ void AddAttachments(Exposition& page, const NodeView& view) {
 void AddCni(Exposition& page, const CniRuns& cni) {
   for (const auto& [key, runs] : cni.runs()) {
     page.Add(metrics::kCniSeconds, {key.plugin, key.verb}, runs.times);
-    page.Add(metrics::kCniFailures, {key.plugin, key.verb}, runs.failed);
     for (size_t i = 0; i < runs.parts.size(); ++i)
       page.AddSeconds(metrics::kCniPartSeconds, {key.plugin, key.verb, kPartNames[i]}, runs.parts[i]);
+    page.Add(metrics::kCniFailures, {key.plugin, key.verb}, runs.failed);
   }
 }
 
