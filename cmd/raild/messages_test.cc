@@ -139,9 +139,9 @@ TEST(ListRemotes, PagesThroughAllOfThemOnceAndInOrder) {
   EXPECT_EQ(pages, 7);
   ASSERT_EQ(seen.size(), 2502U);
   EXPECT_EQ(std::set(seen.begin(), seen.end()).size(), 2502U);
-  EXPECT_EQ(seen.front(), "10.0.0.0 00000000000001");
+  EXPECT_EQ(seen.front(), "10.0.0.0 0000000000000000000000000001");
   EXPECT_EQ(seen[300], "10.0.1.44 0000000000000000000000000007");
-  EXPECT_EQ(seen.back(), "2001:db8::1 00000000000002");
+  EXPECT_EQ(seen.back(), "2001:db8::1 0000000000000000000000000002");
 }
 
 TEST(ListRemotes, SaysWhichAreContested) {

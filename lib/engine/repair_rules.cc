@@ -66,7 +66,9 @@ class RuleRepair::Round {
   Status Run(Look look) {
     RAIL_TRY(TakeChanges());
     RAIL_ASSIGN(target_, target_of_());
-    if (target_.judges() && !my_.judged_) my_.whole_ = true;  // what was left alone can be judged now
+    // What was left alone can be judged now.
+    if (target_.remotes_known && !my_.remotes_judged_) my_.whole_ = true;
+    if (target_.leaf_known && !my_.leaf_judged_) my_.whole_ = true;
     if (target_.rules.bridge().uplink_port != my_.known_.bridge().uplink_port) my_.whole_ = true;
     if (look == Look::kAudit) RAIL_TRY(CountRemotes());
     ChooseWhatToRead(look);
@@ -238,7 +240,8 @@ class RuleRepair::Round {
     }
     my_.remotes_known_ += static_cast<uint64_t>(remotes_);
     my_.known_ = std::move(target_.rules);
-    my_.judged_ = target_.judges();
+    my_.remotes_judged_ = target_.remotes_known;
+    my_.leaf_judged_ = target_.leaf_known;
     my_.whole_ = false;
     my_.touched_.clear();
     my_.counts_.wanted = my_.counts_.installed = my_.known_.local().size() + 2 * my_.remotes_known_;

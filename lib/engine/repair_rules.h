@@ -27,7 +27,6 @@ struct RuleTarget {
   bool remotes_known = false;
   bool leaf_known = false;
   std::set<uint64_t> undecided;  // cookies of those attachments
-  bool judges() const { return remotes_known && leaf_known; }
 };
 
 struct RuleCounts {
@@ -55,10 +54,11 @@ class RuleRepair {
  private:
   class Round;
 
-  BridgeRules known_;           // what is known to be in the switch, but for what touched_ names
-  uint64_t remotes_known_ = 0;  // addresses with rules in it
-  uint64_t unexplained_ = 0;    // rules of remotes that stay though nothing explains them
-  bool judged_ = false;         // nothing stays unexplained
+  BridgeRules known_;            // what is known to be in the switch, but for what touched_ names
+  uint64_t remotes_known_ = 0;   // addresses with rules in it
+  uint64_t unexplained_ = 0;     // rules of remotes that stay though nothing explains them
+  bool remotes_judged_ = false;  // none of these stays unexplained, nor any of the leaf's
+  bool leaf_judged_ = false;
   bool whole_ = true;
   std::set<uint64_t> touched_;
   uint64_t audit_ = 0;  // which part of the remotes is next

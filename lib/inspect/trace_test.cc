@@ -31,7 +31,7 @@ const std::string kAdmit = Step(0, "in_port=2", 100, 0x5241494c02000001, "resubm
 const std::string kSourceRed =
     Step(1, "in_port=2", 100, 0x5241494c03000001, "set_field:0x7ed000000000000aa->xxreg0\n    resubmit(,2)");
 const std::string kToRed =
-    Step(2, "d", 100, 0x5241494c05000000, "set_field:0x7ed000000000000aa->xxreg1\n    resubmit(,3)");
+    Step(2, "d", 100, 0x5241494c80000000, "set_field:0x7ed000000000000aa->xxreg1\n    resubmit(,3)");
 const std::string kToBlue =
     Step(2, "d", 100, 0x5241494c03000003, "set_field:0xb1e0000000000000bb->xxreg1\n    resubmit(,3)");
 const std::string kSame = Step(3, "s", 100, 0x5241494c040000aa, "resubmit(,4)");

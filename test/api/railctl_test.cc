@@ -149,7 +149,7 @@ inspect::Answer SampleAnswer() {
   answer.way.hops = {{{.table = 2,
                        .matched = true,
                        .priority = 100,
-                       .cookie = 0x5241494c05000000,
+                       .cookie = 0x5241494c80000000,
                        .match = "ip,nw_dst=10.0.3.9",
                        .actions = {"set_field:0x5->xxreg1", "resubmit(,3)"}},
                       "known"},
@@ -167,7 +167,7 @@ TEST_F(RailctlTest, ExplainsATraceForPeople) {
   do:       nothing
 
   2 destination  known
-                   priority=100,ip,nw_dst=10.0.3.9 actions=set_field:0x5->xxreg1,resubmit(,3) cookie=0x5241494c05000000 (remote)
+                   priority=100,ip,nw_dst=10.0.3.9 actions=set_field:0x5->xxreg1,resubmit(,3) cookie=0x5241494c80000000 (remote)
 > 3 compare      two tenants
                    no rule matches
 
