@@ -96,10 +96,10 @@ class Attached:
         with closing(sqlite3.connect(self.node.root / "var/lib/railcni/state.db", timeout=10)) as db, db:
             db.execute(sql, values)
 
-    def recorded(self, column: str) -> int:
+    def recorded(self, column: str) -> Any:
         with closing(sqlite3.connect(f"file:{self.node.root}/var/lib/railcni/state.db?mode=ro", uri=True, timeout=10)) as db:
-            return int(db.execute(f"SELECT {column} FROM attachment WHERE container_id = ?",
-                                  (self.attachment.container_id,)).fetchone()[0])
+            return db.execute(f"SELECT {column} FROM attachment WHERE container_id = ?",
+                              (self.attachment.container_id,)).fetchone()[0]
 
     def bgp(self, *lines: str) -> None:
         """Lines from bgpd's configuration node, in the default instance."""

@@ -227,7 +227,7 @@ def eventually(what: str, get: Callable[[], Any], wanted: Callable[[Any], bool],
         time.sleep(0.05)
 
 
-REMOTE = 5  # the kind, in bits 24-31 of a cookie: what a remote's rules carry
+REMOTE = 0x80  # the kind, in bits 24-31 of a cookie: what a remote's rules carry
 
 
 def installed_remotes(world: World, node: Node, rail: int) -> set[str]:
