@@ -71,7 +71,7 @@ def measure(report: Report, wanted: tuple[str, ...], smoke: bool) -> None:
                 say("scale: eight rails")
                 scale.eight_rails(report, many, many.nodes()[0], sizes)
     if "scale" in wanted:
-        with lab(Shape(nodes=1, rails=2, spines=0, devices=4)) as two:
+        with lab(Shape(nodes=1, rails=2, spines=1, devices=4)) as two:
             say("scale: two rails")
             scale.two_rails(report, two, two.nodes()[0], sizes)
     if "lib" in wanted:

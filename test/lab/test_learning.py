@@ -233,7 +233,7 @@ def test_leaves_that_are_silent_at_first_cost_no_remote(world: World, announcers
 def test_without_the_module_nothing_is_learned_nothing_is_lost_and_it_is_said(world: World, announcers: list[Announcer]) -> None:
     """bgpd of a node is started again without its BMP module, raild with it; then bgpd with the module."""
     node = world.lab.find_node("n1")
-    marks = communities(id_of(world, node, "tenant-a"), 0)
+    marks = communities(id_of("tenant-a"), 0)
     stays, comes = "10.0.99.60", "10.0.99.61"
     announcers[0].announce(f"{stays}/32", marks)
     eventually("rules", lambda: [len(rules_about(world, node, r, stays)) for r in (0, 1)], lambda n: n == [2, 2], 30)

@@ -54,7 +54,9 @@ class Switch:
     def knows(self, rail: int, address: str) -> bool:
         return "actions" in self.run(rail, "dump-flows", f"table=2,ip,nw_dst={address}")
 
-    def wait(self, rails: int, rules: int, seconds: float = 300) -> None:
+    def wait(self, rails: int, remotes: int, pods_here: int, seconds: float = 300) -> None:
+        """A pod here is a remote of the other rails, with an address of each family: two rules each, as for all others."""
+        rules = 2 * remotes + 2 * 2 * pods_here * (rails - 1)
         daemons.wait_until(f"{rules} rules of remotes on each bridge",
                            lambda: all(self.remotes(rail) == rules for rail in range(rails)), seconds)
 
@@ -85,7 +87,7 @@ def two_rails(report: Report, lab: Lab, node: Node, sizes: Sizes) -> None:
         known = 0
         for count in sizes.counts:
             speaker.send(announce(every[known:count], marks))
-            switch.wait(2, 2 * count)
+            switch.wait(2, count, 1)
             known = count
             _one_more(report, speaker, switch, pid, count, extra, marks)
         before, began = on_cpu_ns(pid), time.monotonic()
@@ -115,7 +117,7 @@ def _one_more(report: Report, speaker: Speaker, switch: Switch, pid: int, count:
         time.sleep(0.1)  # what follows the rules: the published view
         costs.append((on_cpu_ns(pid) - before - idle_rate * (time.monotonic() - began)) / 1e6)
     speaker.send(withdraw(extra))
-    switch.wait(2, 2 * count)
+    switch.wait(2, count, 1)
     report.add(f"scale.one_more.{count}", f"one new remote among {count:,} x 2 rails, raild's CPU", Spread.of(costs),
                budget=Budget(20))
 
@@ -124,11 +126,11 @@ def _install(report: Report, lab: Lab, node: Node, switch: Switch, count: int) -
     """The first pod of a tenant with many remotes, beside ovs-ofctl with the same rules in one bundle."""
     rules = [switch.run(rail, "dump-flows", "--no-stats", REMOTES) for rail in (0, 1)]
     pods.delete(lab, "scale")
-    switch.wait(2, 0)
+    switch.wait(2, 0, 0)
     size = (node.log_dir / "raild.log").stat().st_size
     cpu, pid = on_cpu_ns(raild_pid(node)), raild_pid(node)
     pods.add(lab, "scale", "n1", "scale", [0, 1])
-    switch.wait(2, 2 * count)
+    switch.wait(2, count, 1)
     time.sleep(0.2)
     with open(node.log_dir / "raild.log", "rb") as log:
         log.seek(size)
@@ -139,7 +141,7 @@ def _install(report: Report, lab: Lab, node: Node, switch: Switch, count: int) -
     used = (on_cpu_ns(pid) - cpu) / 1e6
     theirs = 0.0
     pods.delete(lab, "scale")
-    switch.wait(2, 0)
+    switch.wait(2, 0, 0)
     for rail in (0, 1):
         text = "\n".join(line.strip() for line in rules[rail].splitlines() if "actions=" in line) + "\n"
         began = time.perf_counter()
@@ -147,7 +149,7 @@ def _install(report: Report, lab: Lab, node: Node, switch: Switch, count: int) -
         theirs += (time.perf_counter() - began) * 1000
     daemons.wait_until("raild has removed what is not its", lambda: all(switch.remotes(rail) == 0 for rail in (0, 1)), 120)
     pods.add(lab, "scale", "n1", "scale", [0, 1])
-    switch.wait(2, 2 * count)
+    switch.wait(2, count, 1)
     report.add("scale.install", f"first installation, {2 * count:,} rules on each of 2 bridges", ours, "ms",
                Budget(1.3, "x", value=ours / theirs), f"{number(ours / theirs)} x ovs-ofctl --bundle")
     report.add("scale.install_tools", "  the same rules by ovs-ofctl --bundle", theirs, "ms")
@@ -161,7 +163,8 @@ class Arrivals:
         self.seen: dict[str, float] = {}
         self.process = subprocess.Popen(
             ["ovs-ofctl", "-O", "OpenFlow15", "monitor", switch.target(rail), f"watch:!initial,table=2,ip,nw_dst={prefix}"],
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            env=daemons.ovs_environment(switch.node))
         self.reader = threading.Thread(target=self._read, daemon=True)
         self.reader.start()
         time.sleep(0.5)
@@ -206,7 +209,7 @@ def eight_rails(report: Report, lab: Lab, node: Node, sizes: Sizes) -> None:
             while at < sizes.nodes * rails:
                 more()
             sent = time.monotonic()
-            switch.wait(rails, 2 * (at + 2 * sizes.samples))
+            switch.wait(rails, at + 2 * sizes.samples, 2)
             behind = (time.monotonic() - sent) * 1000
             used = 100 * (on_cpu_ns(pid) - cpu) / 1e9 / (time.monotonic() - began)
         finally:
@@ -217,7 +220,7 @@ def eight_rails(report: Report, lab: Lab, node: Node, sizes: Sizes) -> None:
         report.add("scale.behind", "  all its rules are there, after its last announcement", behind, "ms", Budget(2000))
         report.add("scale.flood_cpu", "  raild's CPU meanwhile", used, "% of a core")
         speaker.send(announce(every[at:], of["flood"][0]))
-        switch.wait(rails, 2 * (sizes.many + 2 * sizes.samples))
+        switch.wait(rails, sizes.many + 2 * sizes.samples, 2)
         time.sleep(1)
         report.add("scale.rss8", f"raild, {sizes.many:,} remotes x {rails} rails, resident", memory_kib(pid, "VmRSS") / 1024, "MiB",
                    Budget(400, "MiB"))
