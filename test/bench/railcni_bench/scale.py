@@ -203,6 +203,7 @@ def eight_rails(report: Report, lab: Lab, node: Node, sizes: Sizes) -> None:
                     for rail in range(rails):
                         speaker.send(announce([every[at]], of["flood"][rail]))
                         at += 1
+                    time.sleep(0.9 * pause / share)
 
             cpu, began = on_cpu_ns(pid), time.monotonic()
             loud = _converge(speaker, arrivals, of["other"][0], samples, sizes.samples, more, pause)
