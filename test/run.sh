@@ -78,7 +78,7 @@ tidy() {  # tidy TIER OPTION...
   /usr/bin/python3 -B test/tidy/tidy.py --build build/tidy --junit "$reports/$1/tidy.xml" "${@:2}"
 }
 tier_tidy() { tidy tidy --all; }
-tier_tidy-changed() { tidy tidy-changed --seconds 420 ${RAILCNI_TIDY_BASE:+--base "$RAILCNI_TIDY_BASE"}; }
+tier_tidy-changed() { tidy tidy-changed --seconds 240 ${RAILCNI_TIDY_BASE:+--base "$RAILCNI_TIDY_BASE"}; }
 
 if [ "${1:-}" = --inside ]; then  # this script again, under the time limit of limited()
   "tier_$2"

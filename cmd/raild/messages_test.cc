@@ -12,7 +12,7 @@ using engine::NodeView;
 using testing::ElementsAre;
 using Event = v1::WatchAttachmentsResponse;
 
-NodeView ViewWith(std::vector<int64_t> ids) {
+NodeView ViewWith(const std::vector<int64_t>& ids) {
   NodeView view;
   for (const int64_t id : ids) {
     auto& a = view.attachments.emplace_back().attachment;

@@ -14,7 +14,6 @@ using ovs::CookieMatch;
 using ovs::Rule;
 using ::testing::Contains;
 using ::testing::Field;
-using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
 using Look = RuleRepair::Look;

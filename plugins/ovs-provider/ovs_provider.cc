@@ -62,7 +62,7 @@ Outcome<void> ReadyForAdd(const Deps& deps, const Request& request) {
 
 }  // namespace
 
-cni::Plugin MakePlugin(engine::Deps deps) {
+cni::Plugin MakePlugin(const engine::Deps& deps) {
   return {.name = "ovs-provider",
           .about = "RailCNI ovs-provider: attaches a pod's device to its rail's Open vSwitch bridge",
           .check_config = [](const Request& request) -> Outcome<void> {

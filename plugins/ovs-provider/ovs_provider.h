@@ -9,6 +9,6 @@
 
 namespace rail::ovs_provider {
 
-cni::Plugin MakePlugin(engine::Deps deps);
+cni::Plugin MakePlugin(const engine::Deps& deps);
 
 }  // namespace rail::ovs_provider

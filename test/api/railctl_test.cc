@@ -280,7 +280,6 @@ TEST_F(RailctlTest, CollectsAllPagesOfRemotes) {
 }
 
 TEST_F(RailctlTest, WatchesAsOneJsonObjectALineUntilRaildStops) {
-  std::stringstream out;
   std::ostringstream err;
   const railctl::Parsed parsed = railctl::ParseFlags({"watch", "-o", "json", "-n", "ml"}, socket_);
   // Stops the daemon when the watch has printed its second line.

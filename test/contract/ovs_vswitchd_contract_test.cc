@@ -188,10 +188,10 @@ TEST_F(VswitchdContract, KeepsCountersWhenARuleIsAddedAgain) {
   const std::string match = "ip,nw_dst=192.168.0.2";
   ASSERT_TRUE((*bridge)->Commit(
       {.remove_by_cookie = {}, .remove = {}, .add = {{0, 5, kCookie, match, "drop"}}}, Soon()));
+  const std::string packet = "ffffffffffff0200000000010800450000140000000040110000c0a80001c0a80002";
   const auto sent =
       ovs_->Run({"ovs-ofctl", "-O", "OpenFlow15", "packet-out", "unix:" + ovs_->mgmt("br-rail0"),
-                 "in_port=1,packet=ffffffffffff0200000000010800450000140000000040110000c0a80001c0a80002,"
-                 "actions=resubmit(,0)"});
+                 "in_port=1,packet=" + packet + ",actions=resubmit(,0)"});
   ASSERT_TRUE(sent) << sent.error().message;
   // ovs-vswitchd counts a packet a little after it has taken it.
   const Deadline counted = Soon();
