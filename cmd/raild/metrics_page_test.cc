@@ -20,7 +20,7 @@ engine::AttachmentView Attachment(int64_t id, const std::string& rail, const std
   shown.attachment.id = id;
   shown.attachment.rail = rail;
   shown.attachment.tenant = tenant;
-  if (!tenant.empty()) shown.attachment.tenant_id.low = static_cast<uint64_t>(tenant.back());
+  if (!tenant.empty()) shown.attachment.tenant_id.low = static_cast<uint8_t>(tenant.back());
   shown.attachment.phase = phase;
   shown.attachment.announced = true;
   shown.rules_in_place = true;

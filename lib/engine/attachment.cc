@@ -135,7 +135,7 @@ Status FinishRestore(Node& node, const Attachment& attachment, Result<Restoring>
 // The claim first: it keeps nobody from the device while OVSDB is down. Who takes the port over puts its mark on it, and then it
 // is not deleted here.
 Status UndoPort(Node& node, const Attachment& attachment, const std::string& bridge) {
-  const Status released = node.store.Release(attachment.id, ClaimKind::kPort, attachment.representor);
+  Status released = node.store.Release(attachment.id, ClaimKind::kPort, attachment.representor);
   RAIL_ASSIGN(ovs::Ovsdb * db, node.edges.Ovsdb());
   RAIL_TRY(db->DeletePort(bridge, attachment.representor, {{kOwnerKey, std::to_string(attachment.id)}},
                           ovs::Ovsdb::Wait::kCommitted, node.edges.CallDeadline()));
@@ -147,7 +147,7 @@ Status UndoAdopt(Node& node, const Attachment& attachment) {
   const std::optional<netns::Netns> pod = PodNamespace(attachment);
   const config::Rail* rail = node.config.FindRail(attachment.rail);
   if (pod && rail != nullptr) (void)node.edges.Pods().Deconfigure(*pod, PlanOf(*rail, attachment));
-  const Status released = node.store.Release(attachment.id, ClaimKind::kPort, attachment.representor);
+  Status released = node.store.Release(attachment.id, ClaimKind::kPort, attachment.representor);
   RAIL_ASSIGN(ovs::Ovsdb * db, node.edges.Ovsdb());
   RAIL_ASSIGN(const auto port, db->FindPort(attachment.representor, node.edges.CallDeadline()));
   const auto mark = port ? port->external_ids.find(kOwnerKey) : ovs::ExternalIds::const_iterator{};

@@ -8,7 +8,6 @@
 namespace rail::engine {
 namespace {
 
-using ::testing::Contains;
 using testing::Edge;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;

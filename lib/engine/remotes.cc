@@ -243,7 +243,7 @@ std::optional<Remotes::PeerIndex> Remotes::IndexOf(const bmp::Peer& peer) {
                             " and those after it are not listened to");
     return std::nullopt;
   }
-  const auto index = static_cast<PeerIndex>(peers_.size());
+  const PeerIndex index = peers_.size();
   peers_.push_back({.peer = peer});
   index_.emplace(peer, index);
   return index;

@@ -91,7 +91,7 @@ class Remotes {
   const RemoteTable& table();
 
  private:
-  using PeerIndex = uint16_t;
+  using PeerIndex = size_t;
   struct Path {
     tenancy::TenantId tenant;
     std::optional<uint32_t> rail;

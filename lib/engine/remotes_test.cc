@@ -33,7 +33,7 @@ class RemotesTest : public ::testing::Test {
  protected:
   void Pass(milliseconds time) { now += time; }
   int64_t UnixNow() const { return kNow + std::chrono::duration_cast<milliseconds>(now - begin).count(); }
-  void Take(Message message) { remotes.Take(message, now, UnixNow()); }
+  void Take(const Message& message) { remotes.Take(message, now, UnixNow()); }
   void Up(const bmp::Peer& peer, milliseconds age = seconds(3600)) {
     Message message;
     message.kind = Message::Kind::kPeerUp;

@@ -25,7 +25,7 @@ std::string NotEstablished(const Result<std::string>& state, const std::string& 
 }
 
 std::string Why(Bgp& bgp, const std::string& interface) {
-  const std::string down = NotEstablished(bgp.SessionState(interface, After(kDiagnosis)), interface);
+  std::string down = NotEstablished(bgp.SessionState(interface, After(kDiagnosis)), interface);
   if (!down.empty()) return down;
   return "BGP session on " + interface +
          " is Established, so the neighbor's outbound route-map or bgpd's load keeps it back";
@@ -37,7 +37,7 @@ Status Bgp::WaitEstablished(const std::string& interface, Deadline deadline) {
   for (;;) {
     const auto state = SessionState(interface, std::max(deadline, After(kDiagnosis)));
     if (!state && state.error().code != Code::kNotFound) return tl::make_unexpected(state.error());
-    const std::string down = NotEstablished(state, interface);
+    std::string down = NotEstablished(state, interface);
     if (down.empty()) return {};
     const auto now = Clock::now();
     if (now >= deadline) return Fail(Code::kTransient, down);

@@ -8,7 +8,6 @@
 namespace rail::frr {
 namespace {
 
-using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 IpAddress Ip(const char* text) {

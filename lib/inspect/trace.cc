@@ -9,7 +9,6 @@ namespace rail::inspect {
 using engine::AttachmentView;
 using engine::RailView;
 using engine::RemoteView;
-using state::Attachment;
 
 Result<Answer> Tracer::Run() {
   RAIL_TRY(FindSource());
