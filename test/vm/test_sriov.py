@@ -127,7 +127,7 @@ def test_two_come_back_at_once_when_their_pods_have_swapped_their_names(world: W
     after = [nic.state(i) for i in (0, 1)]
     assert after[1] == before[1]
     assert after[0] == {**before[0], "name": after[0]["name"]} and after[0]["name"] == "dev" + before[0]["mac"].replace(":", "")
-    assert not world.record.attachments()
+    assert not world.claims(world.lab.node(1)), "nothing is left to be done for them"
 
 
 def test_it_comes_back_as_it_was_when_add_was_killed_half_way(world: World, nic: Nic, before: dict[str, Any],
