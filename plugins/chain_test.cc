@@ -12,7 +12,7 @@ namespace rail {
 namespace {
 
 using engine::testing::Answer;
-using engine::testing::Edge;
+using engine::testing::Dependency;
 using engine::testing::PodSpec;
 using ovs::CookieKind;
 using ::testing::ElementsAre;
@@ -37,7 +37,7 @@ TEST_F(ChainTest, AddMakesAllAndDelLeavesNothing) {
   EXPECT_THAT(*world.bgp.Announced({}),
               ElementsAre(frr::Announcement{Ip("10.0.3.1"), "rail0", 0, world.Tenant("ns-a")}));
   EXPECT_THAT(world.pods.configured(), SizeIs(1));
-  EXPECT_EQ(world.pokes, 2) << "raild is told when there is a tenant to learn for, and at the end";
+  EXPECT_EQ(world.wakeups, 2) << "raild is told when there is a tenant to learn for, and at the end";
   ExpectDone(chain.Check(pod));
 
   ExpectDone(chain.Del(pod));
@@ -123,11 +123,11 @@ TEST_F(ChainTest, TheCompareRuleStaysWhenAnotherPodJoinsMeanwhile) {
     MustAdd(last);
     std::optional<Answer> joined;
     int calls = 0;
-    world.gate.before = [&](Edge, std::string_view) {
+    world.faults.before = [&](Dependency, std::string_view) {
       if (++calls == at) joined = chain.Add(joining);
     };
     ExpectDone(chain.Del(last));
-    world.gate.before = nullptr;
+    world.faults.before = nullptr;
     if (!joined) break;
     ExpectDone(*joined);
     EXPECT_THAT(world.RulesOf(CookieKind::kCompare), SizeIs(1));

@@ -1,4 +1,4 @@
-// The chain while something that it needs does not answer: any edge, any call, the record, the disk, node.json.
+// The chain while something that it needs does not answer: any dependency, any call, the record, the disk, node.json.
 
 #include <fmt/core.h>
 #include <gmock/gmock.h>
@@ -12,7 +12,7 @@ namespace rail {
 namespace {
 
 using engine::testing::Answer;
-using engine::testing::Edge;
+using engine::testing::Dependency;
 using engine::testing::Name;
 using engine::testing::PodSpec;
 using ovs::CookieKind;
@@ -20,22 +20,23 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-constexpr Edge kEdges[] = {Edge::kOvsdb,   Edge::kOpenFlow, Edge::kBgp,  Edge::kNetlink,
-                           Edge::kDevices, Edge::kPods,     Edge::kIpam, Edge::kState};
+constexpr Dependency kEdges[] = {Dependency::kOvsdb,   Dependency::kOpenFlow, Dependency::kBgp,
+                                 Dependency::kNetlink, Dependency::kDevices,  Dependency::kPods,
+                                 Dependency::kIpam,    Dependency::kState};
 
 class FailureTest : public testing::RailChainTest {};
 
-// Edges that are down.
+// Connections that are down.
 
 TEST_F(FailureTest, AddSaysWhichEdgeIsDownAndLeavesNothing) {
-  for (const Edge edge : kEdges) {
-    SCOPED_TRACE(Name(edge));
+  for (const Dependency dependency : kEdges) {
+    SCOPED_TRACE(Name(dependency));
     const PodSpec pod = world.MakePod("p1", "ns-a", "vf0");
-    world.gate.down = {edge};
+    world.faults.down = {dependency};
     const Answer answer = chain.Add(pod);
     EXPECT_EQ(answer.code, 11U) << answer.text;
-    EXPECT_THAT(answer.text, HasSubstr(std::string(Name(edge)) + " is down"));
-    world.gate.down.clear();
+    EXPECT_THAT(answer.text, HasSubstr(std::string(Name(dependency)) + " is down"));
+    world.faults.down.clear();
     ExpectDone(chain.Del(pod));
     EXPECT_THAT(world.Leftovers(), IsEmpty());
   }
@@ -44,14 +45,15 @@ TEST_F(FailureTest, AddSaysWhichEdgeIsDownAndLeavesNothing) {
 // The strongest form: every single call of an ADD fails once.
 TEST_F(FailureTest, WhicheverCallOfAddFailsNothingIsLeftOfIt) {
   int failed = 0;
-  for (const Edge edge : kEdges) {
+  for (const Dependency dependency : kEdges) {
     for (int call = 1;; ++call) {
-      SCOPED_TRACE(fmt::format("{} call {}", Name(edge), call));
+      SCOPED_TRACE(fmt::format("{} call {}", Name(dependency), call));
       const PodSpec pod = world.MakePod("p1", "ns-a", "vf0");
-      world.gate.FailCall(edge, call, {Code::kTransient, "no answer from " + std::string(Name(edge))});
+      world.faults.FailCall(dependency, call,
+                            {Code::kTransient, "no answer from " + std::string(Name(dependency))});
       const Answer answer = chain.Add(pod);
-      const bool done = !world.gate.failed();
-      world.gate.NoFault();
+      const bool done = !world.faults.failed();
+      world.faults.NoFault();
       if (done) {
         ExpectDone(answer);
         ExpectDone(chain.Del(pod));
@@ -59,7 +61,7 @@ TEST_F(FailureTest, WhicheverCallOfAddFailsNothingIsLeftOfIt) {
       }
       ++failed;
       EXPECT_EQ(answer.code, 11U) << answer.text;
-      EXPECT_THAT(answer.text, HasSubstr("no answer from " + std::string(Name(edge))));
+      EXPECT_THAT(answer.text, HasSubstr("no answer from " + std::string(Name(dependency))));
       if (answer.plugin == "ovs-provider") {
         EXPECT_THAT(world.Leftovers(), IsEmpty()) << "a failed ADD cleans up by itself";
       } else {
@@ -74,27 +76,27 @@ TEST_F(FailureTest, WhicheverCallOfAddFailsNothingIsLeftOfIt) {
   std::printf("[          ] %d calls of ADD failed, one at a time\n", failed);
 }
 
-// From some call on the edge does not answer any more: the clean-up of the ADD cannot reach it either.
+// From some call on the dependency does not answer any more: the clean-up of the ADD cannot reach it either.
 TEST_F(FailureTest, WhereverInAddAnEdgeGoesDownTheDelAfterwardsLeavesNothing) {
-  for (const Edge edge : kEdges) {
+  for (const Dependency dependency : kEdges) {
     for (int at = 1;; ++at) {
-      SCOPED_TRACE(fmt::format("{} from call {} on", Name(edge), at));
+      SCOPED_TRACE(fmt::format("{} from call {} on", Name(dependency), at));
       const PodSpec pod = world.MakePod("p1", "ns-a", "vf0");
       int calls = 0;
-      world.gate.before = [&](Edge called, std::string_view) {
-        if (called == edge && ++calls == at) world.gate.down.insert(edge);
+      world.faults.before = [&](Dependency called, std::string_view) {
+        if (called == dependency && ++calls == at) world.faults.down.insert(dependency);
       };
       const Answer answer = chain.Add(pod);
-      world.gate.before = nullptr;
-      const bool went_down = !world.gate.down.empty();
+      world.faults.before = nullptr;
+      const bool went_down = !world.faults.down.empty();
       EXPECT_EQ(static_cast<bool>(answer), !went_down);
-      if (went_down && edge != Edge::kDevices && edge != Edge::kNetlink && edge != Edge::kState &&
-          answer.plugin == "ovs-provider") {
+      if (went_down && dependency != Dependency::kDevices && dependency != Dependency::kNetlink &&
+          dependency != Dependency::kState && answer.plugin == "ovs-provider") {
         EXPECT_EQ(world.devices.Where("vf0"), std::nullopt) << "the device is never kept";
       }
-      world.gate.down.clear();
+      world.faults.down.clear();
       ExpectDone(chain.Del(pod));
-      if (edge == Edge::kPods && went_down) world.EndNamespace(pod);
+      if (dependency == Dependency::kPods && went_down) world.EndNamespace(pod);
       EXPECT_THAT(world.Leftovers(), IsEmpty());
       if (!went_down) break;
     }
@@ -103,46 +105,46 @@ TEST_F(FailureTest, WhereverInAddAnEdgeGoesDownTheDelAfterwardsLeavesNothing) {
 
 TEST_F(FailureTest, DelSucceedsWithAnEdgeDownAndTheSweepFinishes) {
   const struct {
-    Edge edge;
+    Dependency dependency;
     std::vector<std::string> pending;
-  } cases[] = {{Edge::kOvsdb, {"port"}},
-               {Edge::kOpenFlow, {"admit", "tenant"}},
-               {Edge::kBgp, {"announce"}},
-               {Edge::kIpam, {"ipam"}}};
-  for (const auto& [edge, pending] : cases) {
-    SCOPED_TRACE(Name(edge));
+  } cases[] = {{Dependency::kOvsdb, {"port"}},
+               {Dependency::kOpenFlow, {"admit", "tenant"}},
+               {Dependency::kBgp, {"announce"}},
+               {Dependency::kIpam, {"ipam"}}};
+  for (const auto& [dependency, pending] : cases) {
+    SCOPED_TRACE(Name(dependency));
     const PodSpec pod = world.MakePod("p1", "ns-a", "vf0");
     MustAdd(pod);
     const auto raild = world.StartRaild(std::chrono::hours(1));
-    world.gate.down = {edge};
+    world.faults.down = {dependency};
     ExpectDone(chain.Del(pod));
     EXPECT_EQ(world.Pending(pod), pending);
     EXPECT_EQ(world.devices.Where("vf0"), std::nullopt) << "the device is never kept";
     EXPECT_EQ(*world.record.OwnerOf(state::ClaimKind::kDevice, "vf0"), std::nullopt);
-    EXPECT_EQ(world.ipam.held().empty(), edge != Edge::kIpam) << "nor is the address";
+    EXPECT_EQ(world.ipam.held().empty(), dependency != Dependency::kIpam) << "nor is the address";
 
     raild->Audit();
-    EXPECT_EQ(world.Pending(pod), pending) << "the edge is still down";
-    world.gate.down.clear();
+    EXPECT_EQ(world.Pending(pod), pending) << "the dependency is still down";
+    world.faults.down.clear();
     raild->Audit();
     EXPECT_THAT(world.Leftovers(), IsEmpty());
-    const auto view = raild->board.Current();
+    const auto view = raild->views.Current();
     EXPECT_THAT(view->attachments, IsEmpty());
   }
 }
 
 // As when a container is started again: its id stays.
 TEST_F(FailureTest, TheSameAddAgainSaysWhatItsDelWaitsFor) {
-  for (const Edge edge : {Edge::kBgp, Edge::kIpam, Edge::kOvsdb}) {
-    SCOPED_TRACE(Name(edge));
+  for (const Dependency dependency : {Dependency::kBgp, Dependency::kIpam, Dependency::kOvsdb}) {
+    SCOPED_TRACE(Name(dependency));
     const PodSpec pod = world.MakePod("p1", "ns-a", "vf0");
     MustAdd(pod);
-    world.gate.down = {edge};
+    world.faults.down = {dependency};
     ExpectDone(chain.Del(pod));
     const Answer answer = chain.Add(pod);
     EXPECT_EQ(answer.code, 11U);
     EXPECT_THAT(answer.text, HasSubstr(" is down"));
-    world.gate.down.clear();
+    world.faults.down.clear();
     MustAdd(pod);
     ExpectDone(chain.Del(pod));
     EXPECT_THAT(world.Leftovers(), IsEmpty());
@@ -152,10 +154,10 @@ TEST_F(FailureTest, TheSameAddAgainSaysWhatItsDelWaitsFor) {
 TEST_F(FailureTest, DelWithEverythingDownFreesTheDeviceAndTheSweepDoesTheRest) {
   const PodSpec pod = world.MakePod("p1", "ns-a", "vf0");
   MustAdd(pod);
-  world.gate.down = {Edge::kOvsdb, Edge::kOpenFlow, Edge::kBgp, Edge::kIpam};
+  world.faults.down = {Dependency::kOvsdb, Dependency::kOpenFlow, Dependency::kBgp, Dependency::kIpam};
   ExpectDone(chain.Del(pod));
   EXPECT_EQ(world.devices.Where("vf0"), std::nullopt);
-  world.gate.down.clear();
+  world.faults.down.clear();
   world.StartRaild(std::chrono::hours(1))->Audit();
   EXPECT_THAT(world.Leftovers(), IsEmpty());
 }
@@ -164,7 +166,7 @@ TEST_F(FailureTest, DelWithEverythingDownFreesTheDeviceAndTheSweepDoesTheRest) {
 TEST_F(FailureTest, DelWithARecordThatCannotBeReadGivesOnlyTheAddressBackAndMayBeRepeated) {
   const PodSpec pod = world.MakePod("p1", "ns-a", "vf0");
   MustAdd(pod);
-  world.gate.down = {Edge::kState};
+  world.faults.down = {Dependency::kState};
   const Answer answer = chain.Del(pod);
   EXPECT_EQ(answer.code, 11U);
   EXPECT_EQ(answer.plugin, "ovs-provider") << "the others succeed: its DEL must be reached";
@@ -172,7 +174,7 @@ TEST_F(FailureTest, DelWithARecordThatCannotBeReadGivesOnlyTheAddressBackAndMayB
   EXPECT_THAT(answer.text, HasSubstr("its device, port, rules and announcement are not undone"));
   EXPECT_EQ(world.devices.Where("vf0"), pod.identity);
   EXPECT_THAT(world.ipam.held(), IsEmpty());
-  world.gate.down.clear();
+  world.faults.down.clear();
   ExpectDone(chain.Del(pod));
   EXPECT_THAT(world.Leftovers(), IsEmpty());
 }
@@ -180,12 +182,12 @@ TEST_F(FailureTest, DelWithARecordThatCannotBeReadGivesOnlyTheAddressBackAndMayB
 // Dependencies that DEL does without: it keeps neither the device nor the address.
 
 TEST_F(FailureTest, DelWithARecordThatCannotBeWrittenUndoesAllAndRaildEndsTheRecord) {
-  using Disk = engine::testing::Gate::Disk;
+  using Disk = engine::testing::FaultInjector::Disk;
   for (const Disk disk : {Disk::kFull, Disk::kReadOnly}) {
     SCOPED_TRACE(disk == Disk::kFull ? "full" : "read-only");
     const PodSpec pod = world.MakePod("p1", "ns-a", "vf0");
     MustAdd(pod);
-    world.gate.disk = disk;
+    world.faults.disk = disk;
     ExpectDone(chain.Del(pod));
     EXPECT_EQ(world.devices.Where("vf0"), std::nullopt);
     EXPECT_THAT(world.ipam.held(), IsEmpty());
@@ -193,7 +195,7 @@ TEST_F(FailureTest, DelWithARecordThatCannotBeWrittenUndoesAllAndRaildEndsTheRec
     EXPECT_THAT(world.RulesOf(CookieKind::kAttachment), IsEmpty());
     EXPECT_THAT(world.RulesOf(CookieKind::kTenant), IsEmpty());
     EXPECT_EQ(OwnerOfPort("rep0"), "no such port");
-    world.gate.disk = Disk::kGood;
+    world.faults.disk = Disk::kGood;
     world.EndNamespace(pod);
     world.StartRaild()->Audit();
     EXPECT_THAT(world.Leftovers(), IsEmpty());
@@ -201,15 +203,15 @@ TEST_F(FailureTest, DelWithARecordThatCannotBeWrittenUndoesAllAndRaildEndsTheRec
 }
 
 TEST_F(FailureTest, AddWithARecordThatCannotBeWrittenSaysSoAndLeavesNothing) {
-  using Disk = engine::testing::Gate::Disk;
+  using Disk = engine::testing::FaultInjector::Disk;
   for (const Disk disk : {Disk::kFull, Disk::kReadOnly}) {
     const PodSpec pod = world.MakePod("p1", "ns-a", "vf0");
-    world.gate.disk = disk;
+    world.faults.disk = disk;
     const Answer answer = chain.Add(pod);
     EXPECT_EQ(answer.code, 11U) << answer.text;
     EXPECT_THAT(answer.text, HasSubstr("state.db"));
     ExpectDone(chain.Del(pod));
-    world.gate.disk = Disk::kGood;
+    world.faults.disk = Disk::kGood;
     EXPECT_THAT(world.Leftovers(), IsEmpty());
   }
 }
@@ -220,16 +222,17 @@ TEST_F(FailureTest, WhereverInAddTheDiskFillsUpTheDelLeavesNothingButTheRecord) 
     SCOPED_TRACE(fmt::format("from call {} of the record on", at));
     const PodSpec pod = world.MakePod("p1", "ns-a", "vf0");
     int calls = 0;
-    world.gate.before = [&](Edge called, std::string_view) {
-      if (called == Edge::kState && ++calls == at) world.gate.disk = engine::testing::Gate::Disk::kFull;
+    world.faults.before = [&](Dependency called, std::string_view) {
+      if (called == Dependency::kState && ++calls == at)
+        world.faults.disk = engine::testing::FaultInjector::Disk::kFull;
     };
     const Answer answer = chain.Add(pod);
-    world.gate.before = nullptr;
-    const bool filled = world.gate.disk != engine::testing::Gate::Disk::kGood;
+    world.faults.before = nullptr;
+    const bool filled = world.faults.disk != engine::testing::FaultInjector::Disk::kGood;
     EXPECT_TRUE(answer || answer.code == 11U) << answer.code << " " << answer.text;
     ExpectDone(chain.Del(pod));
     EXPECT_EQ(world.devices.Where("vf0"), std::nullopt);
-    world.gate.disk = engine::testing::Gate::Disk::kGood;
+    world.faults.disk = engine::testing::FaultInjector::Disk::kGood;
     for (const std::string& left : world.Leftovers()) EXPECT_THAT(left, ::testing::StartsWith("record: "));
     world.EndNamespace(pod);
     world.StartRaild()->Audit();
@@ -257,23 +260,25 @@ TEST_F(FailureTest, WithoutNodeJsonAddSaysSoAndDelGivesDeviceAndAddressBackAndLe
 
 TEST_F(FailureTest, WhicheverCallOfDelFailsTheSweepOrAnotherDelFinishes) {
   int failed = 0;
-  for (const Edge edge : kEdges) {
+  for (const Dependency dependency : kEdges) {
     for (int call = 1;; ++call) {
-      SCOPED_TRACE(fmt::format("{} call {}", Name(edge), call));
+      SCOPED_TRACE(fmt::format("{} call {}", Name(dependency), call));
       const PodSpec pod = world.MakePod("p1", "ns-a", "vf0");
       MustAdd(pod);
-      world.gate.FailCall(edge, call, {Code::kTransient, "no answer from " + std::string(Name(edge))});
+      world.faults.FailCall(dependency, call,
+                            {Code::kTransient, "no answer from " + std::string(Name(dependency))});
       const Answer answer = chain.Del(pod);
-      const bool done = !world.gate.failed();
-      world.gate.NoFault();
-      if (edge != Edge::kState) ExpectDone(answer);
+      const bool done = !world.faults.failed();
+      world.faults.NoFault();
+      if (dependency != Dependency::kState) ExpectDone(answer);
       if (!answer) {
         EXPECT_EQ(answer.code, 11U) << answer.text;
         ExpectDone(chain.Del(pod));
       }
       // Where its failure could not be recorded it is not known to have ended: raild waits.
-      world.StartRaild(edge == Edge::kState ? Clock::duration::zero() : std::chrono::hours(1))->Audit();
-      if (edge == Edge::kPods && !done) {
+      world.StartRaild(dependency == Dependency::kState ? Clock::duration::zero() : std::chrono::hours(1))
+          ->Audit();
+      if (dependency == Dependency::kPods && !done) {
         // Policy rules in a pod that lives on do no harm, and no device waits for their removal.
         EXPECT_THAT(world.Leftovers(), ElementsAre("pod: policy rules of net1"));
         world.EndNamespace(pod);

@@ -1,4 +1,4 @@
-// Random histories of a node: pods come and go, verbs and namespaces die, edges shut, somebody deletes what is ours, raild looks,
+// Random histories of a node: pods come and go, verbs and namespaces die, dependencies fail, somebody deletes what is ours, raild looks,
 // sweeps and starts anew. Whatever happens, what is alive is never touched, what belongs to others neither, and in the end nothing
 // is left.
 //
@@ -23,7 +23,7 @@ namespace {
 
 using engine::testing::Chain;
 using engine::testing::Crash;
-using engine::testing::Edge;
+using engine::testing::Dependency;
 using engine::testing::PodSpec;
 using engine::testing::Raild;
 using engine::testing::World;
@@ -32,8 +32,16 @@ constexpr int kHistories = 150;
 constexpr int kSteps = 25;
 
 enum class Do { kAdd, kDel, kEnd, kAudit, kRecord, kPoll, kRestart, kShut, kOpen, kVandal };
-constexpr const char* kNames[] = {"ADD",  "DEL",           "namespace ends", "audit",      "record changed",
-                                  "poll", "raild restart", "edge shuts",     "edges open", "vandal"};
+constexpr const char* kNames[] = {"ADD",
+                                  "DEL",
+                                  "namespace ends",
+                                  "audit",
+                                  "record changed",
+                                  "poll",
+                                  "raild restart",
+                                  "dependency shuts",
+                                  "connections open",
+                                  "vandal"};
 
 struct Step {
   Do what;
@@ -103,17 +111,17 @@ class History {
         slot.state = Slot::kGone;
         return "";
       case Do::kShut:
-        world_.gate.down.insert(
-            std::array{Edge::kOvsdb, Edge::kOpenFlow, Edge::kBgp, Edge::kIpam, Edge::kDevices}[more % 5]);
+        world_.faults.down.insert(std::array{Dependency::kOvsdb, Dependency::kOpenFlow, Dependency::kBgp,
+                                             Dependency::kIpam, Dependency::kDevices}[more % 5]);
         return "";
       case Do::kOpen:
-        world_.gate.down.clear();
+        world_.faults.down.clear();
         return "";
       case Do::kVandal:
         Vandal(more, slot);
         return "";
       case Do::kAudit:
-        return Watched([&] { raild_->Audit(); }, world_.gate.down.empty());
+        return Watched([&] { raild_->Audit(); }, world_.faults.down.empty());
       case Do::kRecord:
         return Watched([&] { raild_->RecordChanged(); }, false);
       case Do::kPoll:
@@ -222,7 +230,7 @@ class History {
   }
 
   std::string End() {
-    world_.gate.down.clear();
+    world_.faults.down.clear();
     raild_ = world_.StartRaild(std::chrono::hours(0));
     if (auto wrong = Watched([&] { raild_->Audit(); }, true); !wrong.empty()) return "in the end: " + wrong;
     for (size_t i = 0; i < slots_.size(); ++i) {

@@ -10,7 +10,7 @@ namespace rail {
 namespace {
 
 using engine::testing::Answer;
-using engine::testing::Edge;
+using engine::testing::Dependency;
 using engine::testing::PodSpec;
 using ovs::CookieKind;
 using ::testing::HasSubstr;
@@ -27,13 +27,13 @@ TEST_F(OwnerTest, ADelAtAnyCallOfItsAddEndsWithNothingLeft) {
     const PodSpec pod = world.MakePod("p1", "ns-a", "vf0");
     bool deleted = false;
     int calls = 0;
-    world.gate.before = [&](Edge, std::string_view) {
+    world.faults.before = [&](Dependency, std::string_view) {
       if (++calls != at) return;
       deleted = true;
       ExpectDone(chain.Del(pod));
     };
     const Answer added = chain.Add(pod);
-    world.gate.before = nullptr;
+    world.faults.before = nullptr;
     if (added) {
       ExpectDone(chain.Del(pod));
     } else if (deleted) {
@@ -48,17 +48,18 @@ TEST_F(OwnerTest, ADelAtAnyCallOfItsAddEndsWithNothingLeft) {
 
 // The old owner's DEL could not reach OVSDB, or no part of the switch; the device is free all the same.
 TEST_F(OwnerTest, AnAddTakesTheDeviceAfterADelThatLeftWorkAndFinishesIt) {
-  for (const std::set<Edge>& down : {std::set{Edge::kOvsdb}, std::set{Edge::kOpenFlow},
-                                     std::set{Edge::kOvsdb, Edge::kOpenFlow, Edge::kBgp, Edge::kIpam}}) {
+  for (const std::set<Dependency>& down :
+       {std::set{Dependency::kOvsdb}, std::set{Dependency::kOpenFlow},
+        std::set{Dependency::kOvsdb, Dependency::kOpenFlow, Dependency::kBgp, Dependency::kIpam}}) {
     const PodSpec old = world.MakePod("p1", "ns-a", "vf0");
     const PodSpec fresh = world.MakePod("p2", "ns-b", "vf0");
     MustAdd(old);
-    world.gate.down = down;
+    world.faults.down = down;
     ExpectDone(chain.Del(old));
     EXPECT_THAT(world.Pending(old), Not(IsEmpty()));
     EXPECT_EQ(*world.record.OwnerOf(state::ClaimKind::kDevice, "vf0"), std::nullopt);
     EXPECT_EQ(*world.record.OwnerOf(state::ClaimKind::kPort, "rep0"), std::nullopt);
-    world.gate.down.clear();
+    world.faults.down.clear();
     MustAdd(fresh);
     EXPECT_EQ(world.FindAttachment(old), std::nullopt) << "the ADD has finished it";
     EXPECT_EQ(OwnerOfPort("rep0"), std::to_string(world.Attachment(fresh).id));
@@ -73,12 +74,12 @@ TEST_F(OwnerTest, AnAddIsRefusedWhileRulesOfTheLastPodOfItsDeviceStand) {
   const PodSpec old = world.MakePod("p1", "ns-a", "vf0");
   const PodSpec fresh = world.MakePod("p2", "ns-b", "vf0");
   MustAdd(old);
-  world.gate.down = {Edge::kOpenFlow};
+  world.faults.down = {Dependency::kOpenFlow};
   ExpectDone(chain.Del(old));
   const Answer answer = chain.Add(fresh);
   EXPECT_EQ(answer.code, 11U);
   EXPECT_THAT(answer.text, HasSubstr("the rules of its last pod (rail0/c-p1/net1) are not removed yet"));
-  world.gate.down.clear();
+  world.faults.down.clear();
   MustAdd(fresh);
   EXPECT_THAT(world.RulesOf(CookieKind::kTenant), SizeIs(2));
 }
@@ -88,9 +89,9 @@ TEST_F(OwnerTest, ThePendingPortOfAnOldOwnerIsTheNewOnes) {
   const PodSpec old = world.MakePod("p1", "ns-a", "vf0");
   const PodSpec fresh = world.MakePod("p2", "ns-a", "vf0");
   MustAdd(old);
-  world.gate.down = {Edge::kOvsdb};
+  world.faults.down = {Dependency::kOvsdb};
   ExpectDone(chain.Del(old));
-  world.gate.down.clear();
+  world.faults.down.clear();
   const state::Attachment before = world.Attachment(old);
   MustAdd(fresh);
   const auto mark = std::to_string(world.Attachment(fresh).id);
@@ -127,11 +128,11 @@ TEST_F(OwnerTest, OfTwoThatRaceForADeviceExactlyOneWins) {
     const PodSpec second = world.MakePod("p2", "ns-a", "vf0");
     std::optional<Answer> raced;
     int calls = 0;
-    world.gate.before = [&](Edge, std::string_view) {
+    world.faults.before = [&](Dependency, std::string_view) {
       if (++calls == at) raced = chain.Add(second);
     };
     const Answer answer = chain.Add(first);
-    world.gate.before = nullptr;
+    world.faults.before = nullptr;
     if (!raced) break;
     EXPECT_NE(static_cast<bool>(answer), static_cast<bool>(*raced)) << answer.text << " | " << raced->text;
     const Answer& lost = answer ? *raced : answer;
@@ -161,15 +162,15 @@ TEST_F(OwnerTest, OfTwoThatAreGivenOneAddressTheSecondIsRefusedByTheFirstsName) 
 }
 
 TEST_F(OwnerTest, TheLateDelOfAnOldOwnerTouchesNothingOfTheNewOne) {
-  for (const std::set<Edge>& down :
-       {std::set{Edge::kBgp}, std::set{Edge::kOpenFlow}, std::set{Edge::kBgp, Edge::kOpenFlow}}) {
+  for (const std::set<Dependency>& down : {std::set{Dependency::kBgp}, std::set{Dependency::kOpenFlow},
+                                           std::set{Dependency::kBgp, Dependency::kOpenFlow}}) {
     const PodSpec old = world.MakePod("p1", "ns-a", "vf0");
     const PodSpec fresh = world.MakePod("p2", "ns-a", "vf0");
     MustAdd(old);
-    world.gate.down = down;
+    world.faults.down = down;
     ExpectDone(chain.Del(old));
     EXPECT_THAT(world.Pending(old), Not(IsEmpty()));
-    world.gate.down.clear();
+    world.faults.down.clear();
     MustAdd(fresh);
     ASSERT_EQ(world.Attachment(fresh).addresses, std::vector{Ip("10.0.3.1")})
         << "the same address, as a reused pod gets";
@@ -195,15 +196,15 @@ TEST_F(OwnerTest, RaildDoesNotWriteTheNumberOfTheLastOwnersPort) {
   const auto raild = world.StartRaild(std::chrono::hours(1));
   raild->Audit();
   bool changed = false;
-  world.gate.before = [&](Edge edge, std::string_view call) {
-    if (changed || edge != Edge::kState || call != "List") return;
+  world.faults.before = [&](Dependency dependency, std::string_view call) {
+    if (changed || dependency != Dependency::kState || call != "List") return;
     changed = true;
     ExpectDone(chain.Del(old));
     MustAdd(other);  // takes the number
     MustAdd(fresh);
   };
   raild->RecordChanged();
-  world.gate.before = nullptr;
+  world.faults.before = nullptr;
   ASSERT_TRUE(changed);
   EXPECT_EQ(world.Attachment(fresh).ofport, (*world.ovsdb.FindPort("rep0", {}))->ofport);
 }
@@ -212,9 +213,9 @@ TEST_F(OwnerTest, TheSweepOfAnOldOwnerTouchesNothingOfTheNewOne) {
   const PodSpec old = world.MakePod("p1", "ns-a", "vf0");
   const PodSpec fresh = world.MakePod("p2", "ns-b", "vf0");
   MustAdd(old);
-  world.gate.down = {Edge::kBgp, Edge::kOpenFlow};
+  world.faults.down = {Dependency::kBgp, Dependency::kOpenFlow};
   ExpectDone(chain.Del(old));
-  world.gate.down.clear();
+  world.faults.down.clear();
   MustAdd(fresh);
   world.StartRaild(std::chrono::hours(1))->Audit();
   EXPECT_EQ(world.FindAttachment(old), std::nullopt);

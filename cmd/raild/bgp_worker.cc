@@ -27,11 +27,11 @@ constexpr uint16_t kBgpPort = 179;
 }  // namespace
 
 BgpWorker::BgpWorker(const config::NodeConfig& config, const engine::Deps& deps,
-                     std::unique_ptr<state::Store> store, engine::Picture& picture, Events events)
+                     std::unique_ptr<state::Store> store, engine::NodeStatus& node_status, Events events)
     : config_(config),
       vty_(config.frr.run_dir + "/bgpd.vty"),
       store_(std::move(store)),
-      repair_(config, deps, *store_, picture),
+      repair_(config, deps, *store_, node_status),
       events_(std::move(events)) {}
 
 void BgpWorker::Start() {

@@ -1,6 +1,6 @@
 // raild's watch over bgpd.
 //
-// Use:      BgpWorker worker(config, deps, std::move(store), picture, {.learned = ..., .right_again = ...});
+// Use:      BgpWorker worker(config, deps, std::move(store), node_status, {.learned = ..., .right_again = ...});
 //           RAIL_TRY(worker.Open());  worker.Start();   worker.Stop();
 // Threads:  the events are called on the worker's thread
 // Owns:     its thread, its connection to the record, the port that bgpd pushes to
@@ -22,12 +22,12 @@ namespace rail::raild {
 class BgpWorker {
  public:
   struct Events {
-    std::function<void()> learned;  // the picture holds something new from BGP
+    std::function<void()> learned;  // there is something new from BGP
     std::function<void()>
         right_again;  // after a round in which the configuration came right that had failed before
   };
   BgpWorker(const config::NodeConfig& config, const engine::Deps& deps, std::unique_ptr<state::Store> store,
-            engine::Picture& picture, Events events);
+            engine::NodeStatus& node_status, Events events);
 
   Status Open() { return worker_.Open(); }
   void Start();  // every worker is open by then: they call each other

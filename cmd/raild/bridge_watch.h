@@ -13,7 +13,7 @@
 #include <string>
 
 #include "cmd/raild/worker.h"
-#include "lib/engine/session.h"
+#include "lib/engine/verb_context.h"
 #include "lib/ovs/flow_monitor.h"
 
 namespace rail::raild {

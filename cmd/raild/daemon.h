@@ -8,16 +8,16 @@
 #include <memory>
 
 #include "cmd/raild/bgp_worker.h"
-#include "cmd/raild/metrics_worker.h"
-#include "cmd/raild/pulse.h"
+#include "cmd/raild/metrics/worker.h"
 #include "cmd/raild/service.h"
 #include "cmd/raild/supervisor.h"
 #include "cmd/raild/sweep_worker.h"
 #include "cmd/raild/switch_worker.h"
 #include "cmd/raild/uplink_worker.h"
+#include "cmd/raild/watchdog.h"
 #include "lib/config/node_config.h"
+#include "lib/event/wake.h"
 #include "lib/inspect/inspector.h"
-#include "lib/poke/poke.h"
 
 namespace rail::raild {
 
@@ -35,17 +35,17 @@ class Daemon {
     std::unique_ptr<state::Store> for_switch, for_bgp, for_sweep;
   };
   Daemon(config::NodeConfig config, engine::Deps deps, inspect::Outside outside, config::Paths paths,
-         Stores stores, poke::PokeSocket pokes, std::unique_ptr<event::Loop> loop);
+         Stores stores, event::WakeSocket wakeups, std::unique_ptr<event::Loop> loop);
 
-  Status WatchSignalsAndPokes();
+  Status WatchSignalsAndWakeups();
 
   const config::NodeConfig config_;
   const engine::Deps deps_;
   const config::Paths paths_;
-  poke::PokeSocket pokes_;
+  event::WakeSocket wakeups_;
   std::unique_ptr<event::Loop> loop_;
-  engine::Board board_;
-  engine::Picture picture_;
+  engine::ViewPublisher views_;
+  engine::NodeStatus node_status_;
   SweepWorker sweep_;
   SwitchWorker switch_;
   BgpWorker bgp_;
@@ -53,7 +53,7 @@ class Daemon {
   inspect::Inspector inspector_;
   MetricsWorker metrics_;
   const Supervisor supervisor_ = Supervisor::FromEnvironment();
-  Pulse pulse_;
+  Watchdog watchdog_;
   std::unique_ptr<Server> server_;  // last: it ends first
 };
 

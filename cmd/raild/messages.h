@@ -1,7 +1,7 @@
 // A node's view as the messages of rail.v1: no gRPC, no I/O.
 //
-// Use:      *response = ListAttachments(*board.Current(), request.filter());
-//           Changes changes(filter);  for (auto& event : changes.Next(*board.Current())) ...send...
+// Use:      *response = ListAttachments(*views.Current(), request.filter());
+//           Changes changes(filter);  for (auto& event : changes.Next(*views.Current())) ...send...
 // Threads:  the functions any thread; one Changes one at a time
 #pragma once
 

@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "cmd/raild/answers.h"
-#include "cmd/raild/desk.h"
 #include "cmd/raild/messages.h"
+#include "cmd/raild/question_queue.h"
 #include "cmd/raild/socket_file.h"
 #include "cmd/raild/tls.h"
 #include "lib/base/clock.h"
@@ -43,8 +43,8 @@ constexpr int kAliveTime = 10000;         // ms for the answer
 constexpr int kConnectionTime = 3600000;  // ms, then the client connects anew
 constexpr int kConnectionGrace = 60000;   // ms for the calls that are under way then
 constexpr auto kStopTime = std::chrono::seconds(2);
-// A board cannot be told to stop waiting, so this bounds how long Stop waits for it.
-constexpr auto kBoardWait = std::chrono::milliseconds(200);
+// Who waits for a view cannot be told to stop waiting, so this bounds how long Stop waits for it.
+constexpr auto kViewWait = std::chrono::milliseconds(200);
 
 grpc::StatusCode StatusCodeOf(Code code) {
   switch (code) {
@@ -72,19 +72,19 @@ class Watch;
 // All watches, and the thread that tells them of new views.
 class Watches {
  public:
-  explicit Watches(const engine::Board& board) : board_(board), follower_([this] { Follow(); }) {}
+  explicit Watches(const engine::ViewPublisher& views) : views_(views), follower_([this] { Follow(); }) {}
   ~Watches() { Stop(); }
 
   // `most`: of the way in (`door`) by which the watch has come.
   grpc::Status Add(Watch* watch, const void* door, size_t most);
   void Remove(Watch* watch);
   void Stop();
-  const engine::Board& board() const { return board_; }
+  const engine::ViewPublisher& views() const { return views_; }
 
  private:
   void Follow();
 
-  const engine::Board& board_;
+  const engine::ViewPublisher& views_;
   std::mutex mutex_;  // taken before a watch's own
   std::condition_variable changed_;
   std::map<Watch*, const void*> watches_;  // with its door
@@ -139,7 +139,7 @@ class Watch final : public grpc::ServerWriteReactor<v1::WatchAttachmentsResponse
     if (next_ == events_.size()) {
       events_.clear();
       next_ = 0;
-      const auto view = watches_.board().Current();
+      const auto view = watches_.views().Current();
       if (compared_ == view->version) return;
       compared_ = view->version;
       events_ = changes_.Next(*view);
@@ -198,7 +198,7 @@ void Watches::Follow() {
     changed_.wait(lock, [&] { return stage_ == Stage::kStopping || !watches_.empty(); });
     if (stage_ == Stage::kStopping) return;
     lock.unlock();
-    const uint64_t now = board_.WaitNewer(seen, After(kBoardWait))->version;
+    const uint64_t now = views_.WaitNewer(seen, After(kViewWait))->version;
     lock.lock();
     if (std::exchange(seen, now) == now) continue;
     for (const auto& [watch, door] : watches_) watch->Look();
@@ -207,8 +207,8 @@ void Watches::Follow() {
 
 class Service final : public v1::Node::CallbackService {
  public:
-  Service(const Sources& sources, Watches& watches, Desk& desk, size_t most_watches)
-      : sources_(sources), watches_(watches), desk_(desk), most_watches_(most_watches) {}
+  Service(const Sources& sources, Watches& watches, QuestionQueue& queue, size_t most_watches)
+      : sources_(sources), watches_(watches), questions_(queue), most_watches_(most_watches) {}
 
   grpc::ServerUnaryReactor* GetNode(grpc::CallbackServerContext* context, const v1::GetNodeRequest*,
                                     v1::GetNodeResponse* response) override {
@@ -287,7 +287,7 @@ class Service final : public v1::Node::CallbackService {
   }
 
  private:
-  std::shared_ptr<const engine::NodeView> View() const { return sources_.board.Current(); }
+  std::shared_ptr<const engine::NodeView> View() const { return sources_.views.Current(); }
 
   static grpc::Status StatusOf(const Error& error) { return {StatusCodeOf(error.code), error.message}; }
 
@@ -301,8 +301,8 @@ class Service final : public v1::Node::CallbackService {
   template <class Look>
   grpc::ServerUnaryReactor* AtTheDesk(grpc::CallbackServerContext* context, Look look) {
     grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-    const bool taken = desk_.Ask([context, reactor, look = std::move(look)](Desk::Turn turn) {
-      if (turn == Desk::Turn::kClosed)
+    const bool taken = questions_.Ask([context, reactor, look = std::move(look)](QuestionQueue::Turn turn) {
+      if (turn == QuestionQueue::Turn::kClosed)
         return reactor->Finish({grpc::StatusCode::UNAVAILABLE, "raild is stopping"});
       // Whoever asked may have gone while others were served.
       if (context->IsCancelled()) return reactor->Finish(grpc::Status::CANCELLED);
@@ -318,14 +318,14 @@ class Service final : public v1::Node::CallbackService {
 
   const Sources sources_;
   Watches& watches_;
-  Desk& desk_;
+  QuestionQueue& questions_;
   const size_t most_watches_;
 };
 
 // A way in: a listener with limits of its own.
 struct Door {
-  Door(const Sources& sources, Watches& watches, Desk& desk, size_t most_watches)
-      : service(sources, watches, desk, most_watches) {}
+  Door(const Sources& sources, Watches& watches, QuestionQueue& queue, size_t most_watches)
+      : service(sources, watches, queue, most_watches) {}
 
   Service service;
   std::unique_ptr<grpc::Server> server;
@@ -369,15 +369,15 @@ Status Open(Door& door, grpc::ServerBuilder& builder, const std::string& where) 
 struct Server::Parts {
   Parts(const Sources& sources, SocketFile socket)
       : file(std::move(socket)),
-        watches(sources.board),
-        local(sources, watches, desk, kMostWatches),
-        tcp(sources, watches, desk, kMostTcpWatches) {}
+        watches(sources.views),
+        local(sources, watches, queue, kMostWatches),
+        tcp(sources, watches, queue, kMostTcpWatches) {}
 
   SocketFile file;
   std::shared_ptr<grpc::ServerCredentials>
       credentials;  // gRPC asks them for files until its server has ended
   Watches watches;
-  Desk desk;
+  QuestionQueue queue;
   Door local;
   Door tcp;  // its server is null when node.json names no listener
 };
@@ -427,7 +427,7 @@ void Server::Stop() {
   };
   each([](grpc::Server& server) { server.GetHealthCheckService()->Shutdown(); });
   parts_->watches.Stop();
-  parts_->desk.Close();
+  parts_->queue.Close();
   const auto until = std::chrono::system_clock::now() + kStopTime;
   each([&](grpc::Server& server) { server.Shutdown(until); });
   each([](grpc::Server& server) { server.Wait(); });

@@ -1,7 +1,7 @@
 // Serves rail.v1.Node from the published views and from looks at the node, with the standard health and
 // reflection services, on a unix socket and over TCP with mutual TLS.
 //
-// Use:      RAIL_ASSIGN(auto server, Server::Start({board, config, inspector}, paths.socket));
+// Use:      RAIL_ASSIGN(auto server, Server::Start({views, config, inspector}, paths.socket));
 //           ... until told to stop ...
 //           server->Stop();
 // Threads:  any thread; the server's own threads end in Stop
@@ -21,7 +21,7 @@ namespace rail::raild {
 
 // What is served, and what it is read from.
 struct Sources {
-  const engine::Board& board;
+  const engine::ViewPublisher& views;
   const config::NodeConfig& config;
   const inspect::Inspector& inspector;
 };

@@ -9,9 +9,9 @@ constexpr std::chrono::milliseconds kGather{100};
 }  // namespace
 
 SweepWorker::SweepWorker(const config::NodeConfig& config, const engine::Deps& deps,
-                         std::unique_ptr<state::Store> store, engine::Picture& picture,
+                         std::unique_ptr<state::Store> store, engine::NodeStatus& node_status,
                          std::function<void()> swept)
-    : store_(std::move(store)), sweeper_(config, deps, *store_, picture), swept_(std::move(swept)) {}
+    : store_(std::move(store)), sweeper_(config, deps, *store_, node_status), swept_(std::move(swept)) {}
 
 void SweepWorker::Start() {
   worker_.Start([this] {

@@ -1,6 +1,6 @@
 // raild's sweep, beside everything else: an undo may wait for IPAM, for bgpd or for a device.
 //
-// Use:      SweepWorker worker(config, deps, std::move(store), picture, [] { ... });
+// Use:      SweepWorker worker(config, deps, std::move(store), node_status, [] { ... });
 //           RAIL_TRY(worker.Open());  worker.Start();   worker.Soon();   worker.Stop();
 // Threads:  Soon any thread; `swept` is called on the worker's
 // Owns:     its thread and its connection to the record
@@ -18,7 +18,7 @@ class SweepWorker {
  public:
   // `swept`: after a sweep that has undone something.
   SweepWorker(const config::NodeConfig& config, const engine::Deps& deps, std::unique_ptr<state::Store> store,
-              engine::Picture& picture, std::function<void()> swept);
+              engine::NodeStatus& node_status, std::function<void()> swept);
 
   Status Open() { return worker_.Open(); }
   void Start();  // every worker is open by then: they call each other

@@ -11,7 +11,7 @@ using std::chrono::seconds;
 constexpr seconds kAuditInterval{30};
 // ovsdb-server and bridges that are down are asked for so often: connect(2) on their sockets costs nothing.
 constexpr milliseconds kReconnect{100};
-// A poke or a link asks for an answer soon. OVSDB and the rules also change with every ADD, in the middle of its chain: what
+// A plugin or a link asks for an answer soon. OVSDB and the rules also change with every ADD, in the middle of its chain: what
 // matters there (a port, a bridge or a rule that somebody took away) can wait until the chain has ended.
 constexpr milliseconds kGather{10};
 constexpr milliseconds kGatherChain{100};
@@ -24,7 +24,7 @@ engine::Deps Lending(engine::Deps deps, BridgeWatch& bridges) {
 }  // namespace
 
 SwitchWorker::SwitchWorker(const config::NodeConfig& config, const engine::Deps& deps,
-                           std::unique_ptr<state::Store> store, engine::Picture& picture,
+                           std::unique_ptr<state::Store> store, engine::NodeStatus& node_status,
                            std::function<void()> right_again)
     : config_(config),
       store_(std::move(store)),
@@ -32,7 +32,7 @@ SwitchWorker::SwitchWorker(const config::NodeConfig& config, const engine::Deps&
                {.changed = [this] { RulesChanged(); },
                 .lost = [this] { AuditSoon(); },
                 .back = [this] { AuditSoon(); }}),
-      repair_(config, Lending(deps, bridges_), *store_, picture),
+      repair_(config, Lending(deps, bridges_), *store_, node_status),
       right_again_(std::move(right_again)) {}
 
 void SwitchWorker::Start() {

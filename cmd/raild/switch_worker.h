@@ -1,6 +1,6 @@
 // raild's watch over Open vSwitch and the host's links: what it listens to, and the round that each event starts.
 //
-// Use:      SwitchWorker worker(config, deps, std::move(store), picture, [] { ... });
+// Use:      SwitchWorker worker(config, deps, std::move(store), node_status, [] { ... });
 //           RAIL_TRY(worker.Open());  worker.Start();   worker.RecordChanged();   worker.Learned();   worker.Stop();
 // Threads:  RecordChanged and Learned any thread; `right_again` is called on the worker's
 // Owns:     its thread, its connection to the record, its subscriptions
@@ -22,7 +22,7 @@ class SwitchWorker {
  public:
   // `right_again`: after a round in which something came right that had failed before.
   SwitchWorker(const config::NodeConfig& config, const engine::Deps& deps,
-               std::unique_ptr<state::Store> store, engine::Picture& picture,
+               std::unique_ptr<state::Store> store, engine::NodeStatus& node_status,
                std::function<void()> right_again);
 
   Status Open() { return worker_.Open(); }

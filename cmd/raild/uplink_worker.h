@@ -1,6 +1,6 @@
 // The thread that follows the carrier of the rails' uplinks: it asks the kernel only, so that nothing else keeps it waiting.
 //
-// Use:      UplinkWorker uplinks(config, deps, picture, [&](const auto& news) { bgp.UplinksChanged(news); });
+// Use:      UplinkWorker uplinks(config, deps, node_status, [&](const auto& news) { bgp.UplinksChanged(news); });
 //           RAIL_TRY(uplinks.Open());  uplinks.Start();  ...  uplinks.Stop();
 // Threads:  Start and Stop by one; `changed` is called on the worker's own thread
 // Owns:     the kernel's link events
@@ -17,9 +17,9 @@ namespace rail::raild {
 
 class UplinkWorker {
  public:
-  UplinkWorker(const config::NodeConfig& config, const engine::Deps& deps, engine::Picture& picture,
+  UplinkWorker(const config::NodeConfig& config, const engine::Deps& deps, engine::NodeStatus& node_status,
                std::function<void(const engine::UplinkNews&)> changed)
-      : watch_(config, deps, picture), changed_(std::move(changed)) {}
+      : watch_(config, deps, node_status), changed_(std::move(changed)) {}
 
   Status Open() { return worker_.Open(); }
   // The first look is taken before this returns: whoever announces next knows.

@@ -12,7 +12,7 @@ Paths Paths::Under(std::string_view root) {
       .config_file = prefix + "/etc/railcni/node.json",
       .state_file = prefix + "/var/lib/railcni/state.db",
       .socket = prefix + "/run/railcni/raild.sock",
-      .poke_socket = prefix + "/run/railcni/poke.sock",
+      .wake_socket = prefix + "/run/railcni/wake.sock",
       .sysfs = "/sys",
   };
 }

@@ -23,7 +23,7 @@ struct Paths {
   std::string config_file;     // <root>/etc/railcni/node.json
   std::string state_file;      // <root>/var/lib/railcni/state.db
   std::string socket;          // <root>/run/railcni/raild.sock   gRPC
-  std::string poke_socket;     // <root>/run/railcni/poke.sock    datagrams "state.db changed"
+  std::string wake_socket;     // <root>/run/railcni/wake.sock    datagrams "state.db changed"
   std::string sysfs = "/sys";  // RAILCNI_SYSFS; another one only for tests
 
   static Paths Under(std::string_view root);

@@ -72,11 +72,11 @@ std::string RdmaNameOfItsOwn(const Saved& saved) {
 
 }  // namespace
 
-Sriov::Sriov(netlink::Netlink& host, Netdev::OpenNetlink open_netlink, Edges edges)
+Sriov::Sriov(netlink::Netlink& host, Netdev::OpenNetlink open_netlink, Connections connections)
     : host_(host),
-      edges_(std::move(edges)),
-      lookup_(sriov::Sysfs(edges_.sysfs), edges_.devlink),
-      netdev_(host, std::move(open_netlink), edges_.monitor) {}
+      connections_(std::move(connections)),
+      lookup_(sriov::Sysfs(connections_.sysfs), connections_.devlink),
+      netdev_(host, std::move(open_netlink), connections_.monitor) {}
 
 Result<Device> Sriov::Find(const config::Rail& rail, const std::string& id) {
   const std::string doing = Finding(rail, id);
@@ -144,14 +144,14 @@ Result<Sriov::Place> Sriov::PlaceOf(const std::string& address) {
   RAIL_ASSIGN(const sriov::Vf vf, lookup_.FindVf(address));
   RAIL_ASSIGN_AS(const netlink::Link pf, host_.GetLink(vf.pf.netdev), "the VF's PF");
   if (!vfs_) {
-    RAIL_ASSIGN(vfs_, edges_.vfs());
+    RAIL_ASSIGN(vfs_, connections_.vfs());
   }
   return Place{pf.index, vf.index, vfs_.get()};
 }
 
 Result<netlink::Rdma*> Sriov::HostRdma() {
   if (!rdma_) {
-    RAIL_ASSIGN(rdma_, edges_.rdma());
+    RAIL_ASSIGN(rdma_, connections_.rdma());
   }
   return rdma_.get();
 }
@@ -240,7 +240,7 @@ Result<std::vector<std::string>> Sriov::Verify(const Saved& saved, const std::op
   if (mode == RdmaNetns::kShared) RAIL_TRY_AS(list(*rdma), doing);
   if (mode == RdmaNetns::kExclusive) {
     RAIL_TRY_AS(pod.Run([&]() -> Status {
-      RAIL_ASSIGN(const auto inside, edges_.rdma());
+      RAIL_ASSIGN(const auto inside, connections_.rdma());
       return list(*inside);
     }),
                 doing);
@@ -282,7 +282,7 @@ Status Sriov::BringRdmaHome(const Saved& saved, const netns::Netns* pod) {
   if (lookup_.RdmaOf(saved.id).empty() && pod != nullptr) {
     RAIL_ASSIGN(const netns::Netns host, netns::Netns::Current());
     RAIL_TRY(pod->Run([&]() -> Status {
-      RAIL_ASSIGN(const auto inside, edges_.rdma());
+      RAIL_ASSIGN(const auto inside, connections_.rdma());
       RAIL_ASSIGN(const std::vector<RdmaDevice> there, inside->List());
       if (ByIndex(there, saved.vf->rdma_index) == nullptr) return {};
       return inside->Move(saved.vf->rdma_index, host.fd());

@@ -18,8 +18,8 @@ namespace rail::device {
 
 class Sriov : public Backend {
  public:
-  // How each edge is opened: the host's, but for `rdma`, which is also opened in a pod's namespace.
-  struct Edges {
+  // How each connection is opened: the host's, but for `rdma`, which is also opened in a pod's namespace.
+  struct Connections {
     std::string sysfs = "/sys";
     sriov::Lookup::OpenDevlink devlink;
     std::function<Result<std::unique_ptr<netlink::Vfs>>()> vfs;
@@ -27,7 +27,7 @@ class Sriov : public Backend {
     Netdev::OpenMonitor monitor = netlink::Monitor::Open;
   };
 
-  Sriov(netlink::Netlink& host, Netdev::OpenNetlink open_netlink, Edges edges);
+  Sriov(netlink::Netlink& host, Netdev::OpenNetlink open_netlink, Connections connections);
 
   Result<Device> Find(const config::Rail& rail, const std::string& id) override;
   Status CheckRail(const config::Rail& rail, const std::string& id) override;
@@ -58,7 +58,7 @@ class Sriov : public Backend {
   Status RestoreVf(const Saved& saved);
 
   netlink::Netlink& host_;
-  Edges edges_;
+  Connections connections_;
   sriov::Lookup lookup_;
   Netdev netdev_;
   std::unique_ptr<netlink::Vfs> vfs_;

@@ -40,8 +40,8 @@ Status UnlessGone(Status written) {
 }
 
 Status RemoveRules(Node& node, const std::string& bridge, ovs::CookieMatch which) {
-  RAIL_ASSIGN(ovs::OpenFlow * switch_, node.edges.OpenFlow(bridge));
-  return switch_->Commit({.remove_by_cookie = {which}}, node.edges.CallDeadline());
+  RAIL_ASSIGN(ovs::OpenFlow * switch_, node.connections.OpenFlow(bridge));
+  return switch_->Commit({.remove_by_cookie = {which}}, node.connections.CallDeadline());
 }
 
 // Whether another local attachment of the rail holds the tenant.
@@ -60,14 +60,14 @@ Status UndoTenant(Node& node, Attachment& attachment, const std::string& bridge)
   RAIL_ASSIGN(const bool elsewhere, TenantElsewhere(node, attachment));
   const bool last = !tenant.is_none() && !elsewhere;
   if (last) change.remove.push_back(pipeline::CompareRule(tenant));
-  RAIL_ASSIGN(ovs::OpenFlow * switch_, node.edges.OpenFlow(bridge));
-  RAIL_TRY(switch_->Commit(change, node.edges.CallDeadline()));
+  RAIL_ASSIGN(ovs::OpenFlow * switch_, node.connections.OpenFlow(bridge));
+  RAIL_TRY(switch_->Commit(change, node.connections.CallDeadline()));
   if (last) {
     // A pod of the tenant may have joined between the look and the commit. Who joins writes its record before its rules,
     // so a second look after the commit sees it.
     RAIL_ASSIGN(const bool joined, TenantElsewhere(node, attachment));
     if (joined) {
-      RAIL_TRY(switch_->Commit({.add = {pipeline::CompareRule(tenant)}}, node.edges.CallDeadline()));
+      RAIL_TRY(switch_->Commit({.add = {pipeline::CompareRule(tenant)}}, node.connections.CallDeadline()));
     }
   }
   attachment.tenant_id = {};
@@ -83,8 +83,8 @@ Status UndoAnnounce(Node& node, Attachment& attachment) {
     if (!owner || *owner == attachment.id) own.push_back(address);
   }
   if (!own.empty()) {
-    RAIL_ASSIGN(frr::Bgp * bgp, node.edges.Bgp());
-    RAIL_TRY(bgp->WithdrawAll(own, node.edges.CallDeadline()));
+    RAIL_ASSIGN(frr::Bgp * bgp, node.connections.Bgp());
+    RAIL_TRY(bgp->WithdrawAll(own, node.connections.CallDeadline()));
   }
   attachment.announced = false;
   return UnlessGone(node.store.SetAnnounced(attachment.id, false));
@@ -96,26 +96,27 @@ struct Restoring {
   std::future<Status> done;
 };
 
-// Begins to bring the device home, on a thread of its own: it uses the edges Netlink, Devices and Pods, which no other undo
+// Begins to bring the device home, on a thread of its own: it uses the connections Netlink, Devices and Pods, which no other undo
 // uses.
 Result<Restoring> BeginRestore(Node& node, const Attachment& attachment, const Step& step) {
   RAIL_ASSIGN(device::Saved saved, device::Saved::FromJson(step.detail));
   RAIL_ASSIGN(const auto owner, node.store.OwnerOf(ClaimKind::kDevice, attachment.device));
   if (owner && *owner != attachment.id) return Restoring();
-  RAIL_ASSIGN(device::Backend * devices, node.edges.Devices());
-  auto done = std::async(node.edges.device_work(), [&node, &attachment, devices, saved]() -> Status {
+  RAIL_ASSIGN(device::Backend * devices, node.connections.Devices());
+  auto done = std::async(node.connections.device_work(), [&node, &attachment, devices, saved]() -> Status {
     const std::optional<netns::Netns> pod = PodNamespace(attachment);
     const config::Rail* rail = node.config.FindRail(attachment.rail);
     // A pod that lives on without the interface keeps no policy rules of it; nothing depends on their removal.
-    if (pod && rail != nullptr) (void)node.edges.Pods().Deconfigure(*pod, PlanOf(*rail, attachment));
-    return devices->Restore(saved, pod ? &*pod : nullptr, attachment.key.ifname, node.edges.CallDeadline());
+    if (pod && rail != nullptr) (void)node.connections.Pods().Deconfigure(*pod, PlanOf(*rail, attachment));
+    return devices->Restore(saved, pod ? &*pod : nullptr, attachment.key.ifname,
+                            node.connections.CallDeadline());
   });
   return Restoring{std::move(saved), std::move(done)};
 }
 
 // As long as the port was there, ovs-vswitchd gave the representor the port's MTU again whenever it looked.
 Status MendRepresentorMtu(Node& node, const device::Saved& saved) {
-  RAIL_ASSIGN(netlink::Netlink * host, node.edges.Netlink());
+  RAIL_ASSIGN(netlink::Netlink * host, node.connections.Netlink());
   const auto link = host->GetLink(saved.representor);
   if (!link || link->mtu == saved.representor_mtu) return {};  // it may have gone with its device
   return host->SetMtu(link->index, saved.representor_mtu);
@@ -136,9 +137,9 @@ Status FinishRestore(Node& node, const Attachment& attachment, Result<Restoring>
 // is not deleted here.
 Status UndoPort(Node& node, const Attachment& attachment, const std::string& bridge) {
   Status released = node.store.Release(attachment.id, ClaimKind::kPort, attachment.representor);
-  RAIL_ASSIGN(ovs::Ovsdb * db, node.edges.Ovsdb());
+  RAIL_ASSIGN(ovs::Ovsdb * db, node.connections.Ovsdb());
   RAIL_TRY(db->DeletePort(bridge, attachment.representor, {{kOwnerKey, std::to_string(attachment.id)}},
-                          ovs::Ovsdb::Wait::kCommitted, node.edges.CallDeadline()));
+                          ovs::Ovsdb::Wait::kCommitted, node.connections.CallDeadline()));
   return released;
 }
 
@@ -146,13 +147,13 @@ Status UndoPort(Node& node, const Attachment& attachment, const std::string& bri
 Status UndoAdopt(Node& node, const Attachment& attachment) {
   const std::optional<netns::Netns> pod = PodNamespace(attachment);
   const config::Rail* rail = node.config.FindRail(attachment.rail);
-  if (pod && rail != nullptr) (void)node.edges.Pods().Deconfigure(*pod, PlanOf(*rail, attachment));
+  if (pod && rail != nullptr) (void)node.connections.Pods().Deconfigure(*pod, PlanOf(*rail, attachment));
   Status released = node.store.Release(attachment.id, ClaimKind::kPort, attachment.representor);
-  RAIL_ASSIGN(ovs::Ovsdb * db, node.edges.Ovsdb());
-  RAIL_ASSIGN(const auto port, db->FindPort(attachment.representor, node.edges.CallDeadline()));
+  RAIL_ASSIGN(ovs::Ovsdb * db, node.connections.Ovsdb());
+  RAIL_ASSIGN(const auto port, db->FindPort(attachment.representor, node.connections.CallDeadline()));
   const auto mark = port ? port->external_ids.find(kOwnerKey) : ovs::ExternalIds::const_iterator{};
   if (port && mark != port->external_ids.end() && mark->second == std::to_string(attachment.id)) {
-    RAIL_TRY(db->RemoveExternalIds(attachment.representor, {kOwnerKey}, node.edges.CallDeadline()));
+    RAIL_TRY(db->RemoveExternalIds(attachment.representor, {kOwnerKey}, node.connections.CallDeadline()));
   }
   return released;
 }
@@ -166,7 +167,7 @@ Status UndoIpam(Node& node, const Attachment& attachment, const Step& step) {
     if (Status one = node.store.Release(attachment.id, ClaimKind::kAddress, address.ToString()); !one)
       released = std::move(one);
   }
-  RAIL_TRY(node.edges.ReleaseAddresses(call));
+  RAIL_TRY(node.connections.ReleaseAddresses(call));
   return released;
 }
 
@@ -208,8 +209,8 @@ Result<const config::Rail*> RailOf(const config::NodeConfig& config, const std::
 }
 
 Result<pipeline::BridgeFacts> Facts(Node& node, const config::Rail& rail) {
-  RAIL_ASSIGN(ovs::Ovsdb * db, node.edges.Ovsdb());
-  RAIL_ASSIGN(const auto bridge, db->FindBridge(rail.bridge, node.edges.CallDeadline()));
+  RAIL_ASSIGN(ovs::Ovsdb * db, node.connections.Ovsdb());
+  RAIL_ASSIGN(const auto bridge, db->FindBridge(rail.bridge, node.connections.CallDeadline()));
   if (!bridge) {
     return Fail(Code::kTransient,
                 "rail " + rail.name + ": Open vSwitch has no bridge " + rail.bridge +
@@ -226,7 +227,7 @@ Result<pipeline::BridgeFacts> Facts(Node& node, const config::Rail& rail) {
                                       " is not a working port of bridge " + rail.bridge +
                                       (uplink == bridge->ports.end() ? "" : ": " + uplink->error));
   }
-  RAIL_ASSIGN(netlink::Netlink * host, node.edges.Netlink());
+  RAIL_ASSIGN(netlink::Netlink * host, node.connections.Netlink());
   RAIL_ASSIGN_AS(const netlink::Link local, host->GetLink(rail.bridge), "rail " + rail.name);
   return pipeline::BridgeFacts{static_cast<uint16_t>(uplink->ofport), local.mac, rail.GatewayMac()};
 }
@@ -299,8 +300,9 @@ Status AttachPort(Node& node, Attachment& attachment) {
   RAIL_ASSIGN(const config::Rail* rail, RailOf(node.config, attachment.rail));
   RAIL_TRY(node.store.Claim(attachment.id, ClaimKind::kPort, attachment.representor));
   RAIL_TRY(RecordStep(node, attachment, kOvsProvider, step::kPort, BridgeDetail(rail->bridge)));
-  RAIL_ASSIGN(ovs::Ovsdb * db, node.edges.Ovsdb());
-  RAIL_ASSIGN(const ovs::Port port, db->AddPort(PortSpecOf(*rail, attachment), node.edges.CallDeadline()));
+  RAIL_ASSIGN(ovs::Ovsdb * db, node.connections.Ovsdb());
+  RAIL_ASSIGN(const ovs::Port port,
+              db->AddPort(PortSpecOf(*rail, attachment), node.connections.CallDeadline()));
   attachment.ofport = static_cast<uint16_t>(port.ofport);
   return node.store.SetOfport(attachment.id, attachment.ofport);
 }
@@ -308,19 +310,19 @@ Status AttachPort(Node& node, Attachment& attachment) {
 Status AdoptPort(Node& node, Attachment& attachment, const ovs::Port& port) {
   RAIL_TRY(node.store.Claim(attachment.id, ClaimKind::kPort, port.name));
   RAIL_TRY(RecordStep(node, attachment, kOvsProvider, step::kAdopt, BridgeDetail(port.bridge)));
-  RAIL_ASSIGN(ovs::Ovsdb * db, node.edges.Ovsdb());
-  RAIL_TRY(
-      db->SetExternalIds(port.name, {{kOwnerKey, std::to_string(attachment.id)}}, node.edges.CallDeadline()));
+  RAIL_ASSIGN(ovs::Ovsdb * db, node.connections.Ovsdb());
+  RAIL_TRY(db->SetExternalIds(port.name, {{kOwnerKey, std::to_string(attachment.id)}},
+                              node.connections.CallDeadline()));
   attachment.ofport = static_cast<uint16_t>(port.ofport);
   return node.store.SetOfport(attachment.id, attachment.ofport);
 }
 
 Result<DeviceMove> DeviceMove::Begin(Node& node, const Attachment& attachment, const device::Device& device,
                                      const netns::Netns& pod) {
-  RAIL_ASSIGN(device::Backend * devices, node.edges.Devices());
+  RAIL_ASSIGN(device::Backend * devices, node.connections.Devices());
   RAIL_ASSIGN(const device::Saved saved, devices->Save(device));
   RAIL_TRY(RecordStep(node, attachment, kOvsProvider, step::kDevice, saved.ToJson()));
-  return DeviceMove(std::async(node.edges.device_work(),
+  return DeviceMove(std::async(node.connections.device_work(),
                                [devices, device, &pod, ifname = attachment.key.ifname, mtu = attachment.mtu] {
                                  return devices->MoveIn(device, pod, ifname, mtu);
                                }));
@@ -335,16 +337,16 @@ Status AdmitTraffic(Node& node, const Attachment& attachment, const pipeline::Br
                     config::TenancyMode mode) {
   RAIL_ASSIGN(const config::Rail* rail, RailOf(node.config, attachment.rail));
   RAIL_TRY(RecordStep(node, attachment, kOvsProvider, step::kAdmit, BridgeDetail(rail->bridge)));
-  RAIL_ASSIGN(ovs::OpenFlow * switch_, node.edges.OpenFlow(rail->bridge));
+  RAIL_ASSIGN(ovs::OpenFlow * switch_, node.connections.OpenFlow(rail->bridge));
   // Whoever comes first brings the pipeline itself; what is right already is not sent again, so nothing is revalidated.
   // A whole cookie: the switch has an index for it, and may hold 200,000 rules of remotes.
   std::vector<ovs::Rule> have;
   RAIL_TRY(switch_->ForEach(
       ovs::CookieMatch::Exact(ovs::CookieKind::kPipeline, 0),
-      [&](const ovs::RuleStats& stats) { have.push_back(stats.rule); }, node.edges.CallDeadline()));
+      [&](const ovs::RuleStats& stats) { have.push_back(stats.rule); }, node.connections.CallDeadline()));
   ovs::Change change = ovs::Difference(have, pipeline::ControlRules(bridge, mode));
   pipeline::Append(change.add, pipeline::AdmitRules(bridge, PodOf(attachment)));
-  return switch_->Commit(change, node.edges.CallDeadline());
+  return switch_->Commit(change, node.connections.CallDeadline());
 }
 
 Status JoinTenant(Node& node, Attachment& attachment, const tenancy::Tenant& tenant) {
@@ -353,22 +355,22 @@ Status JoinTenant(Node& node, Attachment& attachment, const tenancy::Tenant& ten
   attachment.tenant = tenant.name;
   attachment.tenant_id = tenant.id;
   RAIL_TRY(node.store.SetTenant(attachment.id, tenant.name, tenant.id));
-  RAIL_ASSIGN(ovs::OpenFlow * switch_, node.edges.OpenFlow(rail->bridge));
+  RAIL_ASSIGN(ovs::OpenFlow * switch_, node.connections.OpenFlow(rail->bridge));
   ovs::Change change{.add = pipeline::TenantRules(PodOf(attachment), tenant.id)};
   change.add.push_back(pipeline::CompareRule(tenant.id));
-  RAIL_TRY(switch_->Commit(change, node.edges.CallDeadline()));
+  RAIL_TRY(switch_->Commit(change, node.connections.CallDeadline()));
   return StillWanted(node, attachment);
 }
 
 Status Announce(Node& node, Attachment& attachment) {
   RAIL_ASSIGN(const config::Rail* rail, RailOf(node.config, attachment.rail));
   RAIL_TRY(RecordStep(node, attachment, kFrrProvider, step::kAnnounce, "{}"));
-  RAIL_ASSIGN(frr::Bgp * bgp, node.edges.Bgp());
+  RAIL_ASSIGN(frr::Bgp * bgp, node.connections.Bgp());
   std::vector<frr::Announcement> announcements;
   for (const IpAddress& address : attachment.addresses) {
     announcements.push_back({address, rail->name, rail->index, attachment.tenant_id});
   }
-  RAIL_TRY(bgp->AnnounceAll(announcements, node.edges.CallDeadline()));
+  RAIL_TRY(bgp->AnnounceAll(announcements, node.connections.CallDeadline()));
   // From now on raild announces them again when bgpd has lost them.
   attachment.announced = true;
   return node.store.SetAnnounced(attachment.id, true);

@@ -1,6 +1,6 @@
 // An attachment's effects: each is recorded, made, and undone from the record alone. The plugins and the daemon share this.
 //
-// Use:      Node node{config, *store, edges};
+// Use:      Node node{config, *store, connections};
 //           RAIL_TRY(AttachPort(node, attachment));             // records "port", then adds it
 //           Undone undone = Undo(node, attachment, "");          // everything, newest first, each step on its own
 // Threads:  one at a time
@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "lib/config/node_config.h"
-#include "lib/engine/edges.h"
+#include "lib/engine/connections.h"
 #include "lib/pipeline/pipeline.h"
 #include "lib/podnet/podnet.h"
 #include "lib/state/store.h"
@@ -23,7 +23,7 @@ namespace rail::engine {
 struct Node {
   const config::NodeConfig& config;
   state::Store& store;
-  Edges& edges;
+  Connections& connections;
   std::vector<state::Step>
       made;  // by this process: undone by it also when a DEL has emptied the record meanwhile
 };
@@ -80,7 +80,7 @@ Status JoinTenant(Node& node, state::Attachment& attachment, const tenancy::Tena
 Status Announce(Node& node, state::Attachment& attachment);
 
 // The device on its way into the pod. The kernel needs milliseconds for it, so it happens on a thread of its own: until Join
-// the caller may use every edge but Netlink, Devices and Pods. The destructor waits for the thread.
+// the caller may use every connection but Netlink, Devices and Pods. The destructor waits for the thread.
 class DeviceMove {
  public:
   // Records the step, then begins. `pod` must outlive this.

@@ -8,7 +8,7 @@
 namespace rail::engine {
 namespace {
 
-using testing::Edge;
+using testing::Dependency;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -20,10 +20,10 @@ class AttachmentTest : public ::testing::Test {
   void SetUp() override {
     const auto attached = testing::Attach(world, pod, "10.0.3.1");
     ASSERT_TRUE(attached) << attached.error().message;
-    session = std::move(*Session::Open(world.deps()));
+    context = std::move(*VerbContext::Open(world.deps()));
   }
   Undone MustUndo() {
-    Node node = session->node();
+    Node node = context->node();
     auto undone = Undo(node, world.Attachment(pod), "");
     EXPECT_TRUE(undone) << undone.error().message;
     return undone.value_or(Undone());
@@ -36,7 +36,7 @@ class AttachmentTest : public ::testing::Test {
 
   World world;
   const PodSpec pod = world.MakePod("p1", "ns-a", "vf0");
-  std::unique_ptr<Session> session;
+  std::unique_ptr<VerbContext> context;
 };
 
 TEST_F(AttachmentTest, RecordsItsStepsInTheirOrder) {
@@ -51,7 +51,7 @@ TEST(Effects, AreRecordedBeforeTheyAreMade) {
   const std::map<std::string, std::string> step_of = {
       {"AddPort", step::kPort}, {"MoveIn", step::kDevice}, {"AnnounceAll", step::kAnnounce}};
   int commits = 0;
-  world.gate.before = [&](Edge, std::string_view call) {
+  world.faults.before = [&](Dependency, std::string_view call) {
     std::string wanted;
     if (const auto it = step_of.find(std::string(call)); it != step_of.end()) wanted = it->second;
     if (call == "Commit") wanted = ++commits == 1 ? step::kAdmit : step::kTenant;
@@ -76,17 +76,17 @@ TEST_F(AttachmentTest, UndoLeavesNothing) {
 
 TEST_F(AttachmentTest, UndoLetsThePortGoBeforeTheDeviceMoves) {
   std::vector<std::string> calls;
-  world.gate.before = [&](Edge, std::string_view call) {
+  world.faults.before = [&](Dependency, std::string_view call) {
     if (call == "DeletePort" || call == "OwnerOf")
       calls.emplace_back(call);  // whose the device is: asked before it is moved
   };
-  Node node = session->node();
+  Node node = context->node();
   ASSERT_TRUE(Undo(node, world.Attachment(pod), kOvsProvider));
   EXPECT_THAT(calls, ElementsAre("DeletePort", "OwnerOf"));
 }
 
 TEST_F(AttachmentTest, UndoGoesOnAfterAStepThatFailsAndKeepsItAsPending) {
-  world.gate.down = {Edge::kBgp};
+  world.faults.down = {Dependency::kBgp};
   const Undone undone = MustUndo();
   EXPECT_FALSE(undone.removed);
   EXPECT_THAT(undone.failed, ElementsAre(HasSubstr("undo announce of rail0/c-p1/net1: bgpd is down")));
@@ -125,7 +125,9 @@ TEST_F(AttachmentTest, UndoDoesNotEnterANamespaceOfAnotherPodUnderTheRecordedPat
   world.devices.KillNamespace(pod.identity);
   ASSERT_EQ(::rename(other.netns.c_str(), pod.netns.c_str()), 0);
   int entered = 0;
-  world.gate.before = [&](Edge edge, std::string_view) { entered += edge == Edge::kPods ? 1 : 0; };
+  world.faults.before = [&](Dependency dependency, std::string_view) {
+    entered += dependency == Dependency::kPods ? 1 : 0;
+  };
   EXPECT_TRUE(MustUndo().removed);
   EXPECT_EQ(entered, 0);
 }
@@ -152,7 +154,7 @@ TEST_F(AttachmentTest, ADeviceWaitsForANameThatComesFree) {
   world.EndNamespace(other);
   EXPECT_THAT(MustUndo().failed, ElementsAre(HasSubstr("vf0 is another's name now")));
   EXPECT_THAT(world.Pending(pod), ElementsAre(step::kDevice));
-  Node node = session->node();
+  Node node = context->node();
   EXPECT_TRUE(Undo(node, world.Attachment(other), "")->removed);
   EXPECT_TRUE(MustUndo().removed);
   EXPECT_THAT(world.Leftovers(), IsEmpty());
@@ -161,7 +163,7 @@ TEST_F(AttachmentTest, ADeviceWaitsForANameThatComesFree) {
 // ovs-vswitchd has set the port's MTU once more before it was told that the port has gone.
 TEST_F(AttachmentTest, TheRepresentorHasItsOwnMtuWhenThePortHasGone) {
   world.host.AddLink({.name = "rep0", .mtu = 1500});
-  world.gate.before = [&](Edge, std::string_view call) {
+  world.faults.before = [&](Dependency, std::string_view call) {
     if (call != "DeletePort") return;
     EXPECT_TRUE(world.host.SetMtu(world.host.GetLink("rep0")->index, 4200));
   };
@@ -171,7 +173,7 @@ TEST_F(AttachmentTest, TheRepresentorHasItsOwnMtuWhenThePortHasGone) {
 
 TEST_F(AttachmentTest, FactsNeedASecureBridgeWithItsUplink) {
   config::Rail rail = world.config.rails[0];
-  Node node = session->node();
+  Node node = context->node();
   ASSERT_TRUE(Facts(node, rail));
   rail.pf = "ens9";
   EXPECT_THAT(Facts(node, rail).error().message, HasSubstr("the uplink ens9 is not a working port"));

@@ -21,8 +21,8 @@ std::string Sentence(const ovs::Rule& rule) {
 }  // namespace
 
 Result<Differences> PortDiffers(Node& node, const config::Rail& rail, const Attachment& attachment) {
-  RAIL_ASSIGN(ovs::Ovsdb * db, node.edges.Ovsdb());
-  RAIL_ASSIGN(const auto port, db->FindPort(attachment.representor, node.edges.CallDeadline()));
+  RAIL_ASSIGN(ovs::Ovsdb * db, node.connections.Ovsdb());
+  RAIL_ASSIGN(const auto port, db->FindPort(attachment.representor, node.connections.CallDeadline()));
   const std::string representor = "the representor " + attachment.representor;
   if (!port) return Differences{representor + " is not a port of bridge " + rail.bridge};
   if (port->bridge != rail.bridge) {
@@ -38,13 +38,13 @@ Result<Differences> PortDiffers(Node& node, const config::Rail& rail, const Atta
 Result<Differences> RulesDiffer(Node& node, const Attachment& attachment,
                                 const std::vector<ovs::Rule>& wanted) {
   RAIL_ASSIGN(const config::Rail* rail, RailOf(node.config, attachment.rail));
-  RAIL_ASSIGN(ovs::OpenFlow * switch_, node.edges.OpenFlow(rail->bridge));
+  RAIL_ASSIGN(ovs::OpenFlow * switch_, node.connections.OpenFlow(rail->bridge));
   // By cookie: a node may hold the rules of 100,000 remotes, the attachment has a dozen.
   std::set<uint64_t> cookies;
   for (const ovs::Rule& rule : wanted) cookies.insert(rule.cookie);
   std::set<ovs::Rule> have;
   for (const uint64_t cookie : cookies) {
-    RAIL_ASSIGN(const auto dumped, switch_->Dump({cookie, ~0ULL}, node.edges.CallDeadline()));
+    RAIL_ASSIGN(const auto dumped, switch_->Dump({cookie, ~0ULL}, node.connections.CallDeadline()));
     for (const ovs::RuleStats& stats : dumped) have.insert(stats.rule);
   }
   Differences missing;
@@ -65,7 +65,7 @@ Differences TenantDiffers(const Attachment& attachment, std::string_view pod_nam
 Result<Differences> AnnouncementDiffers(Node& node, const config::Rail& rail, const Attachment& attachment,
                                         const std::vector<frr::Announcement>& announced) {
   Differences found;
-  RAIL_ASSIGN(netlink::Netlink * host, node.edges.Netlink());
+  RAIL_ASSIGN(netlink::Netlink * host, node.connections.Netlink());
   const std::string uplink = UplinkProblem(rail, host->GetLink(rail.pf));
   if (!uplink.empty()) found.push_back(uplink);
   const tenancy::TenantId tenant = attachment.tenant_id;

@@ -2,7 +2,7 @@
 //
 // Use:      RAIL_ASSIGN(auto problems, PortDiffers(node, *rail, attachment));     // {}: it is as recorded
 // Threads:  one at a time
-// Errors:   of the edge that is asked
+// Errors:   of the dependency that is asked
 #pragma once
 
 #include <string>

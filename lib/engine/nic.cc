@@ -7,10 +7,10 @@ namespace rail::engine {
 void NicRepair::Ensure(const config::Rail& rail) {
   if (!rail.manage_sriov || !openers_.prepare_nic) return;
   const auto done = Prepare(rail);
-  picture_.Note("NIC of rail " + rail.name, done ? Status() : tl::make_unexpected(done.error()));
+  node_status_.Note("NIC of rail " + rail.name, done ? Status() : tl::make_unexpected(done.error()));
   if (!done) return;
   for (const std::string& change : *done) log::Info("rail {}: {}: {}", rail.name, rail.pf, change);
-  picture_.Repaired("NIC", done->size());
+  node_status_.Repaired("NIC", done->size());
 }
 
 Result<std::vector<std::string>> NicRepair::Prepare(const config::Rail& rail) {
@@ -30,8 +30,8 @@ Result<std::vector<std::string>> NicRepair::Prepare(const config::Rail& rail) {
 void NicRepair::LookAtRdma() {
   if (!openers_.rdma_mode) return;
   const auto mode = openers_.rdma_mode();
-  picture_.Note("rdma", mode ? Status() : tl::make_unexpected(mode.error()));
-  if (mode) picture_.SetRdma(*mode);
+  node_status_.Note("rdma", mode ? Status() : tl::make_unexpected(mode.error()));
+  if (mode) node_status_.SetRdma(*mode);
 }
 
 }  // namespace rail::engine

@@ -42,16 +42,16 @@ class NicTest : public ::testing::Test {
   }
   Result<FileLock> Lock(FileLock::Kind kind) { return FileLock::Get(folder_ + "/devices", kind); }
   void Ensure() {
-    NicRepair(openers_, store_, picture_).Ensure(config_.rails[0]);
-    picture_.Publish(store_);
+    NicRepair(openers_, store_, node_status_).Ensure(config_.rails[0]);
+    node_status_.Publish(store_);
   }
   void LookAtRdma() {
-    NicRepair(openers_, store_, picture_).LookAtRdma();
-    picture_.Publish(store_);
+    NicRepair(openers_, store_, node_status_).LookAtRdma();
+    node_status_.Publish(store_);
   }
   std::vector<std::string> Problems() {
     std::vector<std::string> problems;
-    for (const Health& health : board_.Current()->health) {
+    for (const Health& health : views_.Current()->health) {
       if (!health.ok) problems.push_back(health.part + ": " + health.problem);
     }
     return problems;
@@ -60,8 +60,8 @@ class NicTest : public ::testing::Test {
   config::NodeConfig config_;
   Openers openers_;
   state::testing::Memory store_;
-  Board board_;
-  Picture picture_{config_, {}, board_};
+  ViewPublisher views_;
+  NodeStatus node_status_{config_, {}, views_};
   std::vector<std::string> asked_;
   bool differs_ = true;
   std::set<std::string> claimed_;
@@ -80,7 +80,7 @@ TEST_F(NicTest, IsPreparedWithWhatTheRecordHolds) {
   Ensure();
   EXPECT_THAT(asked_, ElementsAre("ens0"));
   EXPECT_THAT(claimed_, ElementsAre("0000:3b:00.2"));
-  EXPECT_EQ(board_.Current()->repairs_by_cause.at("NIC"), 1U);
+  EXPECT_EQ(views_.Current()->repairs_by_cause.at("NIC"), 1U);
   EXPECT_THAT(Problems(), IsEmpty());
   EXPECT_TRUE(Lock(FileLock::Kind::kShared)) << "all is done";
 }
@@ -111,10 +111,10 @@ TEST_F(NicTest, ThatCannotBeChangedNowIsTold) {
 
 TEST_F(NicTest, TellsTheRdmaSystemsMode) {
   LookAtRdma();
-  EXPECT_EQ(board_.Current()->rdma, RdmaMode::kExclusive);
+  EXPECT_EQ(views_.Current()->rdma, RdmaMode::kExclusive);
   rdma_ = Fail(Code::kPermission, "no");
   LookAtRdma();
-  EXPECT_EQ(board_.Current()->rdma, RdmaMode::kExclusive) << "what was seen last";
+  EXPECT_EQ(views_.Current()->rdma, RdmaMode::kExclusive) << "what was seen last";
   EXPECT_THAT(Problems(), ElementsAre("rdma: no"));
 }
 

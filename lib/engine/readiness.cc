@@ -4,11 +4,11 @@
 
 namespace rail::engine {
 
-cni::CniError NotReady(const std::string& what, const Error& why, const Session* session,
+cni::CniError NotReady(const std::string& what, const Error& why, const VerbContext* context,
                        const cni::Request& request) {
   cni::CniError error(50, what, why.message);
-  if (session == nullptr) return error;
-  const auto all = session->store->List();
+  if (context == nullptr) return error;
+  const auto all = context->store->List();
   if (!all) return error;
   const auto attached = std::ranges::count_if(
       *all, [&](const state::Attachment& attachment) { return attachment.key.network == request.network; });

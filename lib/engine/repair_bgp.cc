@@ -25,11 +25,11 @@ constexpr std::chrono::seconds kContested{5};
 }  // namespace
 
 BgpRepair::BgpRepair(const config::NodeConfig& config, const Deps& deps, state::Store& store,
-                     Picture& picture)
+                     NodeStatus& node_status)
     : config_(config),
       deps_(deps),
       store_(store),
-      picture_(picture),
+      node_status_(node_status),
       started_(deps_.now()),
       remotes_(config.bgp.community_asn, config.rails.size(), started_, config.bgp.asn) {}
 
@@ -37,45 +37,45 @@ BgpRepair::BgpRepair(const config::NodeConfig& config, const Deps& deps, state::
 // which end the leaf's graceful restart with everything announced.
 bool BgpRepair::Audit() {
   audit_due_ = false;
-  Edges edges(deps_.openers(config_), After(kRoundLimit));
+  Connections connections(deps_.openers(config_), After(kRoundLimit));
   Status whole;
   const auto note = [&](const std::string& part, const Status& status) {
-    picture_.Note(part, status);
+    node_status_.Note(part, status);
     if (whole && !status) whole = status;
   };
   Status before;
-  if (config_.bgp.manage) note("bgp instance", before = BgpBase(edges, {}));
-  if (before) note("bgp announcements", before = Announcements(edges));
+  if (config_.bgp.manage) note("bgp instance", before = BgpBase(connections, {}));
+  if (before) note("bgp announcements", before = Announcements(connections));
   // A session that comes up without the announcements makes the leaf forget them. One address that bgpd refuses for good
   // must not keep all others from the leaf, though.
   if (config_.bgp.manage && (before || before.error().code != Code::kTransient)) {
-    note("bgp sessions", BgpBase(edges, config_.rails));
+    note("bgp sessions", BgpBase(connections, config_.rails));
   }
-  feed_configured_ = EnsureFeed(edges);
+  feed_configured_ = EnsureFeed(connections);
   // A bgpd without the module is helped by a new bgpd alone: no reason to try again sooner.
   if (whole && !feed_configured_ && feed_configured_.error().code == Code::kTransient)
     whole = feed_configured_;
-  picture_.Note("bgp feed", FeedHealth());
+  node_status_.Note("bgp feed", FeedHealth());
   if (whole) {
     backoff_.Right();
   } else {
     backoff_.Failed();
   }
-  const bool news = AskAndTell(edges);
-  picture_.Publish(store_);
+  const bool news = AskAndTell(connections);
+  node_status_.Publish(store_);
   return news;
 }
 
 bool BgpRepair::Poll() {
-  const bool something_to_ask = sessions_outdated_ || remotes_.AwaitsEndOfRib() || FeedToBeJudged();
+  const bool something_to_ask = sessions_outdated_ || remotes_.AwaitsEndOfRib() || MayBeStalled();
   const bool too_soon = ask_backoff_.next() && !ask_backoff_.Due();
   if (!answers_ || !something_to_ask || too_soon) {
     remotes_.Settle(deps_.now());
     return Tell();
   }
-  Edges edges(deps_.openers(config_), After(kRoundLimit));
-  if (!AskAndTell(edges)) return false;
-  picture_.Publish(store_);
+  Connections connections(deps_.openers(config_), After(kRoundLimit));
+  if (!AskAndTell(connections)) return false;
+  node_status_.Publish(store_);
   return true;
 }
 
@@ -92,20 +92,20 @@ std::optional<Deadline> BgpRepair::next_poll() const {
   if (feed_open_ && remotes_.in_doubt()) at(feed_opened_ + kInDoubt);
   if (ask_backoff_.next()) {
     at(*ask_backoff_.next());
-  } else if (sessions_outdated_ || remotes_.AwaitsEndOfRib() || FeedToBeJudged()) {
+  } else if (sessions_outdated_ || remotes_.AwaitsEndOfRib() || MayBeStalled()) {
     at(asked_ + kAskInterval);
-  } else if (feed_open_ && judge_.next()) {
-    at(*judge_.next());
+  } else if (feed_open_ && stall_.next()) {
+    at(*stall_.next());
   }
   return next;
 }
 
 bool BgpRepair::CarrierBack(const std::vector<std::string>& rails, Deadline seen) {
-  Edges edges(deps_.openers(config_), After(kRoundLimit));
+  Connections connections(deps_.openers(config_), After(kRoundLimit));
   bool changed = false;
   const auto end = [&]() -> Status {
-    RAIL_TRY(Sessions(edges, changed));
-    RAIL_ASSIGN(frr::Bgp * bgp, edges.Bgp());
+    RAIL_TRY(Sessions(connections, changed));
+    RAIL_ASSIGN(frr::Bgp * bgp, connections.Bgp());
     for (const std::string& name : rails) {
       const config::Rail* rail = config_.FindRail(name);
       if (rail == nullptr) continue;
@@ -114,15 +114,15 @@ bool BgpRepair::CarrierBack(const std::vector<std::string>& rails, Deadline seen
       if (session == sessions_.end() || !session->second.established()) continue;
       // One that has come up since is the new one.
       if (std::chrono::milliseconds(session->second.uptime_ms) <= deps_.now() - seen) continue;
-      RAIL_TRY(bgp->ResetSession(rail->bridge, edges.CallDeadline()));
+      RAIL_TRY(bgp->ResetSession(rail->bridge, connections.CallDeadline()));
       log::Info("bgp session on {}: ended, rail {} was without a carrier", rail->bridge, name);
     }
-    return Sessions(edges, changed);
+    return Sessions(connections, changed);
   };
   const Status ended = end();
   if (!ended) log::Warning("sessions of rails whose carrier is back: {}", ended.error().message);
   if (!TellIf(changed)) return false;
-  picture_.Publish(store_);
+  node_status_.Publish(store_);
   return true;
 }
 
@@ -145,12 +145,13 @@ bool BgpRepair::FeedIsUp() const {
 }
 
 // What keeps bgpd from pushing is tried again with every audit: it may be another bgpd by then.
-Status BgpRepair::EnsureFeed(Edges& edges) {
+Status BgpRepair::EnsureFeed(Connections& connections) {
   if (!why_no_feed_.empty()) return {};
-  RAIL_ASSIGN(frr::Bgp * bgp, edges.Bgp());
+  RAIL_ASSIGN(frr::Bgp * bgp, connections.Bgp());
   std::vector<frr::RailPeer> rails;
   for (const config::Rail& rail : config_.rails) rails.push_back({rail.name, rail.index, rail.bridge});
-  const auto sent = bgp->EnsureFeed(rails, config_.bgp.bmp_port, config_.bgp.manage, edges.CallDeadline());
+  const auto sent =
+      bgp->EnsureFeed(rails, config_.bgp.bmp_port, config_.bgp.manage, connections.CallDeadline());
   if (!sent) {
     feed_due_.reset();
     return tl::make_unexpected(sent.error());
@@ -177,9 +178,9 @@ void BgpRepair::FeedOpened() {
   remotes_.FeedOpened(feed_opened_, feed_settling_);
   feed_open_ = sessions_outdated_ = true;
   feed_settling_ = alike_ = false;
-  judge_.Opened();
+  stall_.Opened();
   feed_due_.reset();
-  picture_.Note("bgp feed", {});
+  node_status_.Note("bgp feed", {});
 }
 
 void BgpRepair::FeedClosed(const std::string& why) {
@@ -196,7 +197,7 @@ void BgpRepair::Pushed(const bmp::Message& message) {
                 std::chrono::duration_cast<std::chrono::milliseconds>(unix_time).count());
   if (remotes_.TakeSessionNews()) {
     sessions_outdated_ = true;
-    if (message.kind == bmp::Message::Kind::kPeerDown) judge_.SessionLost();
+    if (message.kind == bmp::Message::Kind::kPeerDown) stall_.SessionLost();
   }
   if (remotes_.ambiguous()) sessions_outdated_ = true;  // they tell whether it is so
 }
@@ -204,15 +205,15 @@ void BgpRepair::Pushed(const bmp::Message& message) {
 bool BgpRepair::Tell() {
   if (!TellIf(false)) return false;
   sessions_outdated_ = true;  // their counters
-  picture_.Publish(store_);
+  node_status_.Publish(store_);
   return true;
 }
 
-bool BgpRepair::AskAndTell(Edges& edges) {
+bool BgpRepair::AskAndTell(Connections& connections) {
   bool changed = false;
   asked_ = deps_.now();
-  const Status asked = Ask(edges, changed);
-  picture_.Note("bgp", asked);
+  const Status asked = Ask(connections, changed);
+  node_status_.Note("bgp", asked);
   if (asked) {
     ask_backoff_.Right();
   } else {
@@ -239,12 +240,12 @@ bool BgpRepair::TellIf(bool changed) {
                tenants.rbegin()->ToString() + ") and reaches nobody";
     if (table.contested > 1) problem += ", as are " + std::to_string(table.contested - 1) + " more";
   }
-  picture_.Note("bgp remotes", problem.empty() ? Status() : Fail(Code::kInvalid, problem));
+  node_status_.Note("bgp remotes", problem.empty() ? Status() : Fail(Code::kInvalid, problem));
   // What is only said after a while is news when it is said.
   changed = changed || problem != told_problem_;
   told_problem_ = std::move(problem);
   const bool bmp_up = FeedIsUp();
-  if (bmp_up != told_bmp_up_) picture_.Note("bgp feed", FeedHealth());
+  if (bmp_up != told_bmp_up_) node_status_.Note("bgp feed", FeedHealth());
   changed = changed || bmp_up != told_bmp_up_ || alike_ != told_ambiguous_;
   told_bmp_up_ = bmp_up;
   told_ambiguous_ = alike_;
@@ -254,28 +255,29 @@ bool BgpRepair::TellIf(bool changed) {
     log::Info("{} remotes of {} tenants learned, {} ms after the start", table.known, table.by_tenant.size(),
               std::chrono::duration_cast<std::chrono::milliseconds>(deps_.now() - started_).count());
   }
-  picture_.SetLearned(std::make_shared<const engine::Learned>(engine::Learned{.remotes = table,
-                                                                              .sessions = sessions_,
-                                                                              .complete = remotes_.complete(),
-                                                                              .bmp_up = bmp_up,
-                                                                              .bmp_ambiguous = alike_}));
+  node_status_.SetLearned(
+      std::make_shared<const engine::Learned>(engine::Learned{.remotes = table,
+                                                              .sessions = sessions_,
+                                                              .complete = remotes_.complete(),
+                                                              .bmp_up = bmp_up,
+                                                              .bmp_ambiguous = alike_}));
   return true;
 }
 
-Status BgpRepair::BgpBase(Edges& edges, const std::vector<config::Rail>& rails) {
-  RAIL_ASSIGN(frr::Bgp * bgp, edges.Bgp());
+Status BgpRepair::BgpBase(Connections& connections, const std::vector<config::Rail>& rails) {
+  RAIL_ASSIGN(frr::Bgp * bgp, connections.Bgp());
   frr::BaseConfig base{.router_id = config_.bgp.router_id, .rails = {}};
   for (const config::Rail& rail : rails) base.rails.push_back({rail.name, rail.index, rail.bridge});
-  RAIL_ASSIGN(const std::vector<std::string> sent, bgp->EnsureBase(base, edges.CallDeadline()));
+  RAIL_ASSIGN(const std::vector<std::string> sent, bgp->EnsureBase(base, connections.CallDeadline()));
   if (!sent.empty()) log::Info("bgpd: {} lines of the base configuration sent", sent.size());
-  picture_.Repaired("bgp configuration", sent.size());
+  node_status_.Repaired("bgp configuration", sent.size());
   return {};
 }
 
 // bgpd first, the record second, as everywhere.
-Status BgpRepair::Announcements(Edges& edges) {
-  RAIL_ASSIGN(frr::Bgp * bgp, edges.Bgp());
-  RAIL_ASSIGN(const std::vector<frr::Announcement> seen, bgp->Announced(edges.CallDeadline()));
+Status BgpRepair::Announcements(Connections& connections) {
+  RAIL_ASSIGN(frr::Bgp * bgp, connections.Bgp());
+  RAIL_ASSIGN(const std::vector<frr::Announcement> seen, bgp->Announced(connections.CallDeadline()));
   RAIL_ASSIGN(const Record record, Record::Read(store_));
   std::map<IpAddress, frr::Announcement> wanted;
   std::set<IpAddress> explained;  // by an ADD or DEL that may be under way
@@ -285,7 +287,7 @@ Status BgpRepair::Announcements(Edges& edges) {
     explained.insert(attachment.addresses.begin(), attachment.addresses.end());
     if (!attachment.announced || attachment.phase == Phase::kDeleting) continue;
     // Behind an uplink without a carrier nobody reaches the pod: nothing is announced until it is back.
-    if (picture_.UplinkIsDown(rail->name)) continue;
+    if (node_status_.UplinkIsDown(rail->name)) continue;
     for (const IpAddress& address : attachment.addresses) {
       wanted[address] = {address, rail->name, rail->index, attachment.tenant_id};
     }
@@ -293,12 +295,12 @@ Status BgpRepair::Announcements(Edges& edges) {
   for (const frr::Announcement& announcement : seen) {
     const auto it = wanted.find(announcement.address);
     if (!explained.contains(announcement.address)) {
-      RAIL_TRY(bgp->Withdraw(announcement.address, edges.CallDeadline()));
+      RAIL_TRY(bgp->Withdraw(announcement.address, connections.CallDeadline()));
       log::Info("bgpd: {} belonged to no attachment any more, withdrawn",
                 announcement.address.ToHostPrefix());
-      picture_.Repaired("orphan announcement");
-    } else if (picture_.UplinkIsDown(announcement.rail)) {
-      RAIL_TRY(bgp->Withdraw(announcement.address, edges.CallDeadline()));
+      node_status_.Repaired("orphan announcement");
+    } else if (node_status_.UplinkIsDown(announcement.rail)) {
+      RAIL_TRY(bgp->Withdraw(announcement.address, connections.CallDeadline()));
       log::Info("bgpd: {} withdrawn until rail {} has a carrier again", announcement.address.ToHostPrefix(),
                 announcement.rail);
     } else if (it != wanted.end() && it->second == announcement) {
@@ -308,14 +310,15 @@ Status BgpRepair::Announcements(Edges& edges) {
   if (wanted.empty()) return {};
   std::vector<frr::Announcement> missing;
   for (const auto& [address, announcement] : wanted) missing.push_back(announcement);
-  return Announce(*bgp, edges, missing);
+  return Announce(*bgp, connections, missing);
 }
 
 // All at once; when one of them is refused for good, each alone: it keeps no other from the leaf. The first refusal is the error.
-Status BgpRepair::Announce(frr::Bgp& bgp, Edges& edges, const std::vector<frr::Announcement>& missing) {
+Status BgpRepair::Announce(frr::Bgp& bgp, Connections& connections,
+                           const std::vector<frr::Announcement>& missing) {
   size_t announced = 0;
   const auto announce = [&](const std::vector<frr::Announcement>& some) -> Status {
-    RAIL_TRY(bgp.AnnounceAll(some, edges.CallDeadline()));
+    RAIL_TRY(bgp.AnnounceAll(some, connections.CallDeadline()));
     announced += some.size();
     return {};
   };
@@ -333,33 +336,33 @@ Status BgpRepair::Announce(frr::Bgp& bgp, Edges& edges, const std::vector<frr::A
   }
   if (announced == 0) return status;
   log::Info("bgpd: {} addresses were not announced as recorded, announced again", announced);
-  picture_.Repaired("announcement", announced);
+  node_status_.Repaired("announcement", announced);
   return status;
 }
 
-Status BgpRepair::Ask(Edges& edges, bool& changed) {
-  auto bgp = edges.Bgp();
+Status BgpRepair::Ask(Connections& connections, bool& changed) {
+  auto bgp = connections.Bgp();
   answers_ = bgp.has_value();
   if (!bgp) {
     audit_due_ = true;
     all_neighbours_ = false;
   }
-  RAIL_TRY(Sessions(edges, changed));
+  RAIL_TRY(Sessions(connections, changed));
   sessions_outdated_ = false;
-  return JudgeFeed(edges);
+  return LookForStall(connections);
 }
 
-Status BgpRepair::Sessions(Edges& edges, bool& changed) {
+Status BgpRepair::Sessions(Connections& connections, bool& changed) {
   const auto asked = [&]() -> Result<std::vector<frr::Session>> {
-    RAIL_ASSIGN(frr::Bgp * bgp, edges.Bgp());
-    return bgp->Sessions(edges.CallDeadline());
+    RAIL_ASSIGN(frr::Bgp * bgp, connections.Bgp());
+    return bgp->Sessions(connections.CallDeadline());
   }();
   // One that bgpd does not name is not there, and of a bgpd that does not answer none is.
   const size_t gone = std::erase_if(sessions_, [&](const auto& known) {
     if (asked && std::ranges::find(*asked, known.first, &frr::Session::interface) != asked->end())
       return false;
     log::Info("bgp session on {}: {}", known.first, asked ? "removed" : "not known, bgpd does not answer");
-    if (asked) judge_.SessionLost();
+    if (asked) stall_.SessionLost();
     return true;
   });
   changed = changed || gone > 0;
@@ -373,7 +376,7 @@ Status BgpRepair::Sessions(Edges& edges, bool& changed) {
     if (before.state != session.state) log::Info("bgp session on {}: {}", session.interface, session.state);
     // A session that went down and came back between two looks is younger than it was.
     if (before.established() && (before.state != session.state || session.uptime_ms < before.uptime_ms))
-      judge_.SessionLost();
+      stall_.SessionLost();
     if (session.peer) owes[*session.peer] |= session.owes_end_of_rib;
     before = session;
   }
@@ -383,11 +386,11 @@ Status BgpRepair::Sessions(Edges& edges, bool& changed) {
   });
   audit_due_ = audit_due_ || (all_neighbours_ && !all);
   all_neighbours_ = all;
-  if (remotes_.ambiguous()) JudgeAmbiguity(sessions);
+  if (remotes_.ambiguous()) CheckAmbiguity(sessions);
   return {};
 }
 
-void BgpRepair::JudgeAmbiguity(const std::vector<frr::Session>& sessions) {
+void BgpRepair::CheckAmbiguity(const std::vector<frr::Session>& sessions) {
   std::set<IpAddress> peers;
   const bool twice = std::ranges::any_of(sessions, [&](const frr::Session& session) {
     return session.peer && !peers.insert(*session.peer).second;
@@ -396,17 +399,16 @@ void BgpRepair::JudgeAmbiguity(const std::vector<frr::Session>& sessions) {
   alike_ = true;
 }
 
-Status BgpRepair::JudgeFeed(Edges& edges) {
-  if (!FeedToBeJudged()) return {};
-  RAIL_ASSIGN(frr::Bgp * bgp, edges.Bgp());
-  RAIL_ASSIGN(const uint64_t version, bgp->TableVersion(edges.CallDeadline()));
-  judge_.Judge(sessions_, version, deps_.now());
+Status BgpRepair::LookForStall(Connections& connections) {
+  if (!MayBeStalled()) return {};
+  RAIL_ASSIGN(frr::Bgp * bgp, connections.Bgp());
+  RAIL_ASSIGN(const uint64_t version, bgp->TableVersion(connections.CallDeadline()));
+  stall_.Check(sessions_, version, deps_.now());
   return {};
 }
 
 std::string BgpRepair::feed_to_close() const {
-  if (judge_.to_close())
-    return "a session was lost, which may hold back what all others tell; it begins anew";
+  if (stall_.stalled()) return "a session was lost, which may hold back what all others tell; it begins anew";
   if (remotes_.in_doubt() && deps_.now() >= feed_opened_ + kInDoubt)
     return "of two sessions that BMP does not tell apart one has changed; it begins anew";
   return "";

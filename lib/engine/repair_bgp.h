@@ -1,10 +1,10 @@
 // raild's repair of bgpd's running configuration, and what it learns from bgpd.
 //
-// Use:      BgpRepair repair(config, deps, *store, picture);
+// Use:      BgpRepair repair(config, deps, *store, node_status);
 //           repair.Audit();                   // configuration, announcements, sessions: at start, every 30 s
 //           repair.FeedOpened();  repair.Pushed(message);  if (repair.Tell()) ...   // BMP
-//           if (repair.Poll()) ...            // at next_poll(), and after an event; true: something is new in the picture
-// Threads:  one; the picture may be shared
+//           if (repair.Poll()) ...            // at next_poll(), and after an event; true: something new was learned
+// Threads:  one; the NodeStatus may be shared
 // Source:   README.md of this folder; DECISIONS 14 (what is kept while sessions are unsettled)
 #pragma once
 
@@ -13,15 +13,15 @@
 #include <vector>
 
 #include "lib/engine/backoff.h"
-#include "lib/engine/feed_judge.h"
-#include "lib/engine/picture.h"
-#include "lib/engine/session.h"
+#include "lib/engine/bmp_stall.h"
+#include "lib/engine/node_status.h"
+#include "lib/engine/verb_context.h"
 
 namespace rail::engine {
 
 class BgpRepair {
  public:
-  BgpRepair(const config::NodeConfig& config, const Deps& deps, state::Store& store, Picture& picture);
+  BgpRepair(const config::NodeConfig& config, const Deps& deps, state::Store& store, NodeStatus& node_status);
 
   bool Audit();
   // Forgets what is due; asks bgpd for its sessions when they may have changed, one that does not answer() with an Audit only.
@@ -36,7 +36,7 @@ class BgpRepair {
   // Why this connection is of no use any more, and is to be closed, for bgpd to open another; "" it is.
   std::string feed_to_close() const;
   void Pushed(const bmp::Message& message);
-  // After a row of Pushed: true: there is something new in the picture.
+  // After a row of Pushed: true: something new was learned.
   bool Tell();
 
   // A TCP connection of bgpd has ended. That of a neighbor whose statement somebody removes is all that tells of it: bgpd pushes
@@ -44,7 +44,7 @@ class BgpRepair {
   void ConnectionGone() { sessions_outdated_ = true; }
 
   // These rails have a carrier again since `seen`. Their leaves have forgotten the sessions, and the node's end of them would wait
-  // until it finds out: it is ended. True: there is something new in the picture.
+  // until it finds out: it is ended. True: something new was learned.
   bool CarrierBack(const std::vector<std::string>& rails, Deadline seen);
   // Asks the leaves of these rails to make themselves known, and bgpd's own host to them. False: nobody is left to be asked.
   bool Solicit();
@@ -57,17 +57,17 @@ class BgpRepair {
   bool audit_due() const { return audit_due_; }
 
  private:
-  Status BgpBase(Edges& edges, const std::vector<config::Rail>& rails);
-  Status Announcements(Edges& edges);
-  Status Announce(frr::Bgp& bgp, Edges& edges, const std::vector<frr::Announcement>& missing);
-  Status EnsureFeed(Edges& edges);
+  Status BgpBase(Connections& connections, const std::vector<config::Rail>& rails);
+  Status Announcements(Connections& connections);
+  Status Announce(frr::Bgp& bgp, Connections& connections, const std::vector<frr::Announcement>& missing);
+  Status EnsureFeed(Connections& connections);
   Status FeedHealth() const;
-  Status Ask(Edges& edges, bool& changed);
-  Status Sessions(Edges& edges, bool& changed);
-  void JudgeAmbiguity(const std::vector<frr::Session>& sessions);
-  bool FeedToBeJudged() const { return feed_open_ && judge_.IsDue(deps_.now()); }
-  Status JudgeFeed(Edges& edges);
-  bool AskAndTell(Edges& edges);
+  Status Ask(Connections& connections, bool& changed);
+  Status Sessions(Connections& connections, bool& changed);
+  void CheckAmbiguity(const std::vector<frr::Session>& sessions);
+  bool MayBeStalled() const { return feed_open_ && stall_.IsDue(deps_.now()); }
+  Status LookForStall(Connections& connections);
+  bool AskAndTell(Connections& connections);
   bool TellIf(bool changed);
   // Whether bgpd's connection is there, or is only being opened anew.
   bool FeedIsUp() const;
@@ -75,7 +75,7 @@ class BgpRepair {
   const config::NodeConfig& config_;
   const Deps deps_;
   state::Store& store_;
-  Picture& picture_;
+  NodeStatus& node_status_;
   Backoff backoff_{std::chrono::milliseconds(250), std::chrono::seconds(5)};
   Backoff ask_backoff_{std::chrono::milliseconds(250), std::chrono::seconds(5)};
   bool answers_ = true;
@@ -101,7 +101,7 @@ class BgpRepair {
   Deadline feed_opened_;        // the last time
   bool alike_ = false;          // two of its sessions are the same to BMP
   bool feed_settling_ = false;  // bgpd was told something new about its feed since the last connection
-  FeedJudge judge_;
+  BmpStallDetector stall_;
   std::optional<Deadline> contested_since_;  // some addresses have two tenants
 };
 

@@ -10,9 +10,9 @@ using state::Attachment;
 using state::Phase;
 
 // Ports first, the record second: a port that no record names now was left behind, and is not one being made.
-Result<Record> PortRepair::See(Edges& edges) {
-  RAIL_ASSIGN(ovs::Ovsdb * db, edges.Ovsdb());
-  RAIL_ASSIGN(const auto bridge, db->FindBridge(rail_.bridge, edges.CallDeadline()));
+Result<Record> PortRepair::See(Connections& connections) {
+  RAIL_ASSIGN(ovs::Ovsdb * db, connections.Ovsdb());
+  RAIL_ASSIGN(const auto bridge, db->FindBridge(rail_.bridge, connections.CallDeadline()));
   if (!bridge) return Fail(Code::kNotFound, "bridge " + rail_.bridge + " is gone");
   RAIL_ASSIGN(Record record, Record::Read(store_));
   seen_.clear();
@@ -20,21 +20,21 @@ Result<Record> PortRepair::See(Edges& edges) {
   return record;
 }
 
-Status PortRepair::Repair(Edges& edges) {
-  const Result<Record> record = See(edges);
+Status PortRepair::Repair(Connections& connections) {
+  const Result<Record> record = See(connections);
   right_ = record ? Status() : tl::make_unexpected(record.error());
   if (!record) return right_;
-  RAIL_ASSIGN(ovs::Ovsdb * db, edges.Ovsdb());
+  RAIL_ASSIGN(ovs::Ovsdb * db, connections.Ovsdb());
   for (const Attachment& attachment : record->attachments) {
     if (attachment.rail != rail_.name || attachment.phase != Phase::kReady) continue;
-    const Status mended = Mend(*db, edges, *record, attachment);
+    const Status mended = Mend(*db, connections, *record, attachment);
     if (right_) right_ = mended;
     if (!mended && mended.error().code == Code::kTransient) return mended;
   }
-  return RemoveOrphans(*db, edges, *record);
+  return RemoveOrphans(*db, connections, *record);
 }
 
-Status PortRepair::RemoveOrphans(ovs::Ovsdb& db, Edges& edges, const Record& record) {
+Status PortRepair::RemoveOrphans(ovs::Ovsdb& db, Connections& connections, const Record& record) {
   for (const auto& [name, port] : seen_) {
     const auto mark = port.external_ids.find(kOwnerKey);
     if (mark == port.external_ids.end() || name == rail_.bridge || name == rail_.pf) continue;
@@ -44,32 +44,33 @@ Status PortRepair::RemoveOrphans(ovs::Ovsdb& db, Edges& edges, const Record& rec
     // An adopted port carries our mark too, but its owner deletes it; contPodUid without ovs-cni's "owner" is ours.
     if (known || port.external_ids.contains("owner")) continue;
     RAIL_TRY(db.DeletePort(rail_.bridge, name, {{kOwnerKey, mark->second}}, ovs::Ovsdb::Wait::kCommitted,
-                           edges.CallDeadline()));
+                           connections.CallDeadline()));
     log::Info("rail {}: port {} belonged to no attachment any more, removed from bridge {}", rail_.name, name,
               rail_.bridge);
-    picture_.Repaired("orphan port");
+    node_status_.Repaired("orphan port");
   }
   return {};
 }
 
-Status PortRepair::Mend(ovs::Ovsdb& db, Edges& edges, const Record& record, const Attachment& attachment) {
+Status PortRepair::Mend(ovs::Ovsdb& db, Connections& connections, const Record& record,
+                        const Attachment& attachment) {
   const bool made = record.Has(attachment.id, step::kPort);
   const auto there = seen_.find(attachment.representor);
   if (there != seen_.end() && (made || record.Has(attachment.id, step::kAdopt))) {
-    RAIL_ASSIGN(const bool marked, Mark(db, edges, attachment, there->second, made));
+    RAIL_ASSIGN(const bool marked, Mark(db, connections, attachment, there->second, made));
     // What was seen may be the port of the device's last owner, with another number.
     if (marked) {
-      RAIL_ASSIGN(const auto now, db.FindPort(attachment.representor, edges.CallDeadline()));
+      RAIL_ASSIGN(const auto now, db.FindPort(attachment.representor, connections.CallDeadline()));
       if (now) there->second = *now;
     }
   }
   if (made && there == seen_.end()) {
-    RAIL_TRY(TakeBack(db, edges, attachment));
+    RAIL_TRY(TakeBack(db, connections, attachment));
     RAIL_ASSIGN(seen_[attachment.representor],
-                db.AddPort(PortSpecOf(rail_, attachment), edges.CallDeadline()));
+                db.AddPort(PortSpecOf(rail_, attachment), connections.CallDeadline()));
     log::Info("rail {}: port {} was missing on bridge {}, added again", rail_.name, attachment.representor,
               rail_.bridge);
-    picture_.Repaired("port");
+    node_status_.Repaired("port");
   }
   const uint16_t ofport = OfportOf(attachment);
   if (ofport != 0 && ofport != attachment.ofport) return store_.SetOfport(attachment.id, ofport);
@@ -77,7 +78,7 @@ Status PortRepair::Mend(ovs::Ovsdb& db, Edges& edges, const Record& record, cons
 }
 
 // What says whose port it is: DEL and the sweep go by it.
-Result<bool> PortRepair::Mark(ovs::Ovsdb& db, Edges& edges, const Attachment& attachment,
+Result<bool> PortRepair::Mark(ovs::Ovsdb& db, Connections& connections, const Attachment& attachment,
                               const ovs::Port& port, bool made) {
   ovs::ExternalIds wrong;
   for (const auto& [key, value] : made ? PortIds(attachment) : ovs::ExternalIds{}) {
@@ -88,19 +89,20 @@ Result<bool> PortRepair::Mark(ovs::Ovsdb& db, Edges& edges, const Attachment& at
   const auto mark = port.external_ids.find(kOwnerKey);
   if (mark == port.external_ids.end() || mark->second != id) wrong[kOwnerKey] = id;
   if (wrong.empty()) return false;
-  RAIL_TRY(db.SetExternalIds(port.name, wrong, edges.CallDeadline()));
+  RAIL_TRY(db.SetExternalIds(port.name, wrong, connections.CallDeadline()));
   log::Info("rail {}: port {} had lost {} of its external_ids, set again", rail_.name, port.name,
             wrong.size());
-  picture_.Repaired("external_ids");
+  node_status_.Repaired("external_ids");
   return true;
 }
 
 // The record says that the device behind this port is a pod's of ours; on another bridge its frames would pass no rule of ours.
-Status PortRepair::TakeBack(ovs::Ovsdb& db, Edges& edges, const Attachment& attachment) {
-  RAIL_ASSIGN(const auto port, db.FindPort(attachment.representor, edges.CallDeadline()));
+Status PortRepair::TakeBack(ovs::Ovsdb& db, Connections& connections, const Attachment& attachment) {
+  RAIL_ASSIGN(const auto port, db.FindPort(attachment.representor, connections.CallDeadline()));
   if (!port || port->bridge == rail_.bridge) return {};
   log::Warning("rail {}: port {} was moved to bridge {}, taken back", rail_.name, port->name, port->bridge);
-  return db.DeletePort(port->bridge, port->name, {}, ovs::Ovsdb::Wait::kCommitted, edges.CallDeadline());
+  return db.DeletePort(port->bridge, port->name, {}, ovs::Ovsdb::Wait::kCommitted,
+                       connections.CallDeadline());
 }
 
 uint16_t PortRepair::OfportOf(const Attachment& attachment) const {

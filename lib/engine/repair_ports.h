@@ -1,30 +1,30 @@
 // raild's repair of the ports of one rail's bridge: the representor of every attachment is there, with its mark, and none is left of
 // an attachment that is gone.
 //
-// Use:      PortRepair ports(rail, store, picture);
-//           RAIL_TRY(ports.Repair(edges));   uint16_t number = ports.OfportOf(attachment);
+// Use:      PortRepair ports(rail, store, node_status);
+//           RAIL_TRY(ports.Repair(connections));   uint16_t number = ports.OfportOf(attachment);
 // Threads:  one
-// Owns:     nothing: the record and the picture must outlive it
+// Owns:     nothing: the record and the NodeStatus must outlive it
 #pragma once
 
 #include <map>
 #include <string>
 
-#include "lib/engine/picture.h"
-#include "lib/engine/session.h"
+#include "lib/engine/node_status.h"
+#include "lib/engine/verb_context.h"
 
 namespace rail::engine {
 
 class PortRepair {
  public:
-  PortRepair(const config::Rail& rail, state::Store& store, Picture& picture)
-      : rail_(rail), store_(store), picture_(picture) {}
+  PortRepair(const config::Rail& rail, state::Store& store, NodeStatus& node_status)
+      : rail_(rail), store_(store), node_status_(node_status) {}
 
   // Looks only. Errors: kNotFound the bridge is gone; kTransient.
-  Result<Record> See(Edges& edges);
+  Result<Record> See(Connections& connections);
   // Each port by itself: a device that is gone keeps neither the other ports nor the rules waiting, and right() says so.
   // Errors: Open vSwitch does not answer, or the ports are not known.
-  Status Repair(Edges& edges);
+  Status Repair(Connections& connections);
   // The first port that could not be mended.
   const Status& right() const { return right_; }
 
@@ -34,16 +34,17 @@ class PortRepair {
   const std::map<std::string, ovs::Port>& seen() const { return seen_; }
 
  private:
-  Status Mend(ovs::Ovsdb& db, Edges& edges, const Record& record, const state::Attachment& attachment);
+  Status Mend(ovs::Ovsdb& db, Connections& connections, const Record& record,
+              const state::Attachment& attachment);
   // True: something was missing and is there again.
-  Result<bool> Mark(ovs::Ovsdb& db, Edges& edges, const state::Attachment& attachment, const ovs::Port& port,
-                    bool made);
-  Status TakeBack(ovs::Ovsdb& db, Edges& edges, const state::Attachment& attachment);
-  Status RemoveOrphans(ovs::Ovsdb& db, Edges& edges, const Record& record);
+  Result<bool> Mark(ovs::Ovsdb& db, Connections& connections, const state::Attachment& attachment,
+                    const ovs::Port& port, bool made);
+  Status TakeBack(ovs::Ovsdb& db, Connections& connections, const state::Attachment& attachment);
+  Status RemoveOrphans(ovs::Ovsdb& db, Connections& connections, const Record& record);
 
   const config::Rail& rail_;
   state::Store& store_;
-  Picture& picture_;
+  NodeStatus& node_status_;
   std::map<std::string, ovs::Port> seen_;
   Status right_;
 };

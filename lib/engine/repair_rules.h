@@ -15,7 +15,7 @@
 #include <set>
 
 #include "lib/engine/bridge_rules.h"
-#include "lib/engine/edges.h"
+#include "lib/engine/connections.h"
 
 namespace rail::engine {
 

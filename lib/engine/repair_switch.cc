@@ -18,59 +18,61 @@ constexpr std::chrono::seconds kAfterHung{1};
 constexpr uint64_t kManyRules = 1000;
 
 // Nothing: no such bridge, or OVSDB does not answer.
-std::optional<ovs::Bridge> InDatabase(Edges& edges, const config::Rail& rail) {
-  const auto db = edges.Ovsdb();
+std::optional<ovs::Bridge> InDatabase(Connections& connections, const config::Rail& rail) {
+  const auto db = connections.Ovsdb();
   if (!db) return std::nullopt;
-  auto found = (*db)->FindBridge(rail.bridge, edges.CallDeadline());
+  auto found = (*db)->FindBridge(rail.bridge, connections.CallDeadline());
   return found ? std::move(*found) : std::nullopt;
 }
 
 }  // namespace
 
 SwitchRepair::SwitchRepair(const config::NodeConfig& config, const Deps& deps, state::Store& store,
-                           Picture& picture)
+                           NodeStatus& node_status)
     : config_(config),
       deps_(deps),
       store_(store),
-      picture_(picture),
-      nics_(deps.openers(config), store, picture) {
+      node_status_(node_status),
+      nics_(deps.openers(config), store, node_status) {
   for (const config::Rail& rail : config_.rails)
-    rails_[rail.name] = std::make_unique<RailState>(rail, store, picture);
+    rails_[rail.name] = std::make_unique<RailState>(rail, store, node_status);
 }
 
 void SwitchRepair::ForEachRail(const Work& work) {
-  Edges edges(deps_.openers(config_), After(kRoundLimit));
+  Connections connections(deps_.openers(config_), After(kRoundLimit));
   bool hung = false;
   for (const config::Rail& rail : config_.rails) {
     const auto began = Clock::now();
-    edges.GiveTime(After(hung ? kAfterHung : kRoundLimit));
-    work(edges, rail, StateOf(rail));
+    connections.GiveTime(After(hung ? kAfterHung : kRoundLimit));
+    work(connections, rail, StateOf(rail));
     hung = hung || Clock::now() - began >= kHung;
   }
 }
 
 void SwitchRepair::Audit() {
-  ForEachRail([&](Edges& edges, const config::Rail& rail, RailState& state) { Whole(edges, rail, state); });
+  ForEachRail([&](Connections& connections, const config::Rail& rail, RailState& state) {
+    Whole(connections, rail, state);
+  });
   nics_.LookAtRdma();
-  picture_.Publish(store_);
+  node_status_.Publish(store_);
 }
 
 // A rail that failed waits for its time, unless others have changed something: what its last look tried and took back is told too.
 void SwitchRepair::DatabaseChanged() {
   bool looked = false;
-  ForEachRail([&](Edges& edges, const config::Rail& rail, RailState& state) {
-    if (state.backoff.next() && InDatabase(edges, rail) == state.left) return;
-    Whole(edges, rail, state);
+  ForEachRail([&](Connections& connections, const config::Rail& rail, RailState& state) {
+    if (state.backoff.next() && InDatabase(connections, rail) == state.left) return;
+    Whole(connections, rail, state);
     looked = true;
   });
-  if (looked) picture_.Publish(store_);
+  if (looked) node_status_.Publish(store_);
 }
 
 void SwitchRepair::Retry() {
-  ForEachRail([&](Edges& edges, const config::Rail& rail, RailState& state) {
-    if (state.backoff.Due()) Whole(edges, rail, state);
+  ForEachRail([&](Connections& connections, const config::Rail& rail, RailState& state) {
+    if (state.backoff.Due()) Whole(connections, rail, state);
   });
-  picture_.Publish(store_);
+  node_status_.Publish(store_);
 }
 
 std::optional<Deadline> SwitchRepair::next_retry() const {
@@ -88,54 +90,54 @@ bool SwitchRepair::Concerned(const std::vector<int>& links) const {
 }
 
 void SwitchRepair::RulesChanged() {
-  ForEachRail([&](Edges& edges, const config::Rail& rail, RailState& state) {
-    if (state.bridge_present) End(rail, state, Rules(edges, rail, state, RuleRepair::Look::kNews));
+  ForEachRail([&](Connections& connections, const config::Rail& rail, RailState& state) {
+    if (state.bridge_present) End(rail, state, Rules(connections, rail, state, RuleRepair::Look::kNews));
   });
-  picture_.Publish(store_);
+  node_status_.Publish(store_);
 }
 
 void SwitchRepair::RecordChanged() {
-  ForEachRail([&](Edges& edges, const config::Rail& rail, RailState& state) {
+  ForEachRail([&](Connections& connections, const config::Rail& rail, RailState& state) {
     if (!state.bridge_present) return;
-    Status status = Ports(edges, state);
-    if (status) status = Rules(edges, rail, state, RuleRepair::Look::kNews);
+    Status status = Ports(connections, state);
+    if (status) status = Rules(connections, rail, state, RuleRepair::Look::kNews);
     End(rail, state, status);
   });
-  picture_.Publish(store_);
+  node_status_.Publish(store_);
 }
 
 void SwitchRepair::Learned() {
-  ForEachRail([&](Edges& edges, const config::Rail& rail, RailState& state) {
+  ForEachRail([&](Connections& connections, const config::Rail& rail, RailState& state) {
     if (!state.bridge_present) return;
-    picture_.Note("leaf of rail " + rail.name, LeafMac(edges, rail, state));
-    End(rail, state, Rules(edges, rail, state, RuleRepair::Look::kNews));
+    node_status_.Note("leaf of rail " + rail.name, LeafMac(connections, rail, state));
+    End(rail, state, Rules(connections, rail, state, RuleRepair::Look::kNews));
   });
-  picture_.Publish(store_);
+  node_status_.Publish(store_);
 }
 
-void SwitchRepair::Whole(Edges& edges, const config::Rail& rail, RailState& state) {
+void SwitchRepair::Whole(Connections& connections, const config::Rail& rail, RailState& state) {
   state.rules_right = false;
   nics_.Ensure(rail);
-  state.below = Bridge(edges, rail, state);
-  if (state.below) state.below = HostLinks(edges, rail, state);
+  state.below = Bridge(connections, rail, state);
+  if (state.below) state.below = HostLinks(connections, rail, state);
   Status round;
   if (state.below) {
-    if (config_.ovs.manage_bridges) picture_.Note("sysctls of rail " + rail.name, HostSysctls(rail));
-    round = Ports(edges, state);
+    if (config_.ovs.manage_bridges) node_status_.Note("sysctls of rail " + rail.name, HostSysctls(rail));
+    round = Ports(connections, state);
     if (round) {
-      picture_.Note("leaf of rail " + rail.name, LeafMac(edges, rail, state));
-      round = Rules(edges, rail, state, RuleRepair::Look::kAudit);
+      node_status_.Note("leaf of rail " + rail.name, LeafMac(connections, rail, state));
+      round = Rules(connections, rail, state, RuleRepair::Look::kAudit);
     }
   }
   End(rail, state, round);
-  if (state.backoff.next()) state.left = InDatabase(edges, rail);
+  if (state.backoff.next()) state.left = InDatabase(connections, rail);
 }
 
 // What a whole look has found wrong stays so until the next: a round of the rules alone does not put it right, and a round that
 // comes before its time changes nothing about that time.
 void SwitchRepair::End(const config::Rail& rail, RailState& state, const Status& round) {
   const Status& status = !state.below ? state.below : !round ? round : state.ports.right();
-  picture_.Note("rail " + rail.name, status);
+  node_status_.Note("rail " + rail.name, status);
   if (status) {
     state.backoff.Right();
   } else if (!state.backoff.next() || state.backoff.Due()) {
@@ -151,31 +153,31 @@ void SwitchRepair::End(const config::Rail& rail, RailState& state, const Status&
   for (const auto& [name, port] : state.ports.seen()) {
     if (port.ofport > 0) seen.ports.insert(name);
   }
-  picture_.SetRail(rail.name, std::move(seen));
+  node_status_.SetRail(rail.name, std::move(seen));
 }
 
-Status SwitchRepair::Bridge(Edges& edges, const config::Rail& rail, RailState& state) {
+Status SwitchRepair::Bridge(Connections& connections, const config::Rail& rail, RailState& state) {
   state.bridge_present = false;
   if (config_.ovs.manage_bridges) {
-    RAIL_ASSIGN(netlink::Netlink * host, edges.Netlink());
+    RAIL_ASSIGN(netlink::Netlink * host, connections.Netlink());
     RAIL_ASSIGN_AS(const netlink::Link pf, host->GetLink(rail.pf), "the uplink of rail " + rail.name);
-    RAIL_ASSIGN(ovs::Ovsdb * db, edges.Ovsdb());
+    RAIL_ASSIGN(ovs::Ovsdb * db, connections.Ovsdb());
     RAIL_ASSIGN(const ovs::Bridge bridge, db->EnsureBridge({.name = rail.bridge,
                                                             .datapath = config_.ovs.datapath,
                                                             .uplink = rail.pf,
                                                             .hwaddr = pf.mac.ToString(),
                                                             .mtu = rail.mtu,
                                                             .external_ids = {{kOwnerKey, rail.name}}},
-                                                           edges.CallDeadline()));
+                                                           connections.CallDeadline()));
   }
-  Node node{config_, store_, edges};
+  Node node{config_, store_, connections};
   RAIL_ASSIGN(state.facts, Facts(node, rail));
   state.bridge_present = true;
   return {};
 }
 
-Status SwitchRepair::HostLinks(Edges& edges, const config::Rail& rail, RailState& state) {
-  RAIL_ASSIGN(netlink::Netlink * host, edges.Netlink());
+Status SwitchRepair::HostLinks(Connections& connections, const config::Rail& rail, RailState& state) {
+  RAIL_ASSIGN(netlink::Netlink * host, connections.Netlink());
   RAIL_ASSIGN_AS(const netlink::Link pf, host->GetLink(rail.pf), "the uplink of rail " + rail.name);
   RAIL_ASSIGN_AS(const netlink::Link local, host->GetLink(rail.bridge), "rail " + rail.name);
   state.uplink_link = pf.index;
@@ -193,7 +195,7 @@ Status SwitchRepair::HostSysctls(const config::Rail& rail) {
     const std::string path = "net/ipv6/conf/" + link + "/" + key;
     RAIL_ASSIGN(const std::string now, netns::ReadSysctl(path));
     if (now == value) return {};
-    picture_.Repaired("sysctl");
+    node_status_.Repaired("sysctl");
     return netns::WriteSysctl(path, value);
   };
   RAIL_TRY(ensure(rail.pf, "disable_ipv6", "1"));
@@ -202,19 +204,19 @@ Status SwitchRepair::HostSysctls(const config::Rail& rail) {
   return ensure(rail.bridge, "accept_ra", "0");
 }
 
-Status SwitchRepair::Ports(Edges& edges, RailState& state) {
-  Status repaired = state.ports.Repair(edges);
+Status SwitchRepair::Ports(Connections& connections, RailState& state) {
+  Status repaired = state.ports.Repair(connections);
   if (!repaired && repaired.error().code == Code::kNotFound) state.bridge_present = false;
   return repaired;
 }
 
 // The leaf's MAC is that of the BGP neighbour where there is one, else of the router that the kernel has heard on LOCAL.
-Status SwitchRepair::LeafMac(Edges& edges, const config::Rail& rail, RailState& state) {
-  RAIL_ASSIGN(netlink::Netlink * host, edges.Netlink());
+Status SwitchRepair::LeafMac(Connections& connections, const config::Rail& rail, RailState& state) {
+  RAIL_ASSIGN(netlink::Netlink * host, connections.Netlink());
   RAIL_ASSIGN_AS(const netlink::Link local, host->GetLink(rail.bridge), "rail " + rail.name);
   RAIL_ASSIGN(const std::vector<netlink::Neighbour> neighbours, host->ListNeighbours(local.index));
   std::optional<IpAddress> peer;
-  const std::shared_ptr<const engine::Learned> learned = picture_.learned();
+  const std::shared_ptr<const engine::Learned> learned = node_status_.learned();
   if (const auto session = learned->sessions.find(rail.bridge); session != learned->sessions.end())
     peer = session->second.peer;
   for (const netlink::Neighbour& neighbour : neighbours) {
@@ -277,10 +279,11 @@ RuleTarget SwitchRepair::Target(const config::Rail& rail, const RailState& state
 }
 
 // After the commit the record is looked at again: what changed in between asks for another round.
-Status SwitchRepair::Rules(Edges& edges, const config::Rail& rail, RailState& state, RuleRepair::Look look) {
-  const std::shared_ptr<const engine::Learned> learned = picture_.learned();
+Status SwitchRepair::Rules(Connections& connections, const config::Rail& rail, RailState& state,
+                           RuleRepair::Look look) {
+  const std::shared_ptr<const engine::Learned> learned = node_status_.learned();
   state.rules_right = false;
-  RAIL_ASSIGN(ovs::OpenFlow * bridge, edges.OpenFlow(rail.bridge));
+  RAIL_ASSIGN(ovs::OpenFlow * bridge, connections.OpenFlow(rail.bridge));
   int64_t version = -1;
   bool ports_looked_at = false;
   const auto target = [&]() -> Result<RuleTarget> {
@@ -288,14 +291,14 @@ Status SwitchRepair::Rules(Edges& edges, const config::Rail& rail, RailState& st
     RAIL_ASSIGN(const Record record, Record::Read(store_));
     RuleTarget now = Target(rail, state, record, learned);
     if (now.undecided.empty() || std::exchange(ports_looked_at, true)) return now;
-    RAIL_ASSIGN(const Record with_ports, state.ports.See(edges));
+    RAIL_ASSIGN(const Record with_ports, state.ports.See(connections));
     return Target(rail, state, with_ports, learned);
   };
   for (int round = 0; round < 5; ++round) {
     const auto began = Clock::now();
-    RAIL_TRY(state.rules.Repair(*bridge, target, look, [&] { return edges.CallDeadline(); }));
+    RAIL_TRY(state.rules.Repair(*bridge, target, look, [&] { return connections.CallDeadline(); }));
     const RuleCounts& counts = state.rules.counts();
-    picture_.Repaired("rules", counts.added + counts.removed);
+    node_status_.Repaired("rules", counts.added + counts.removed);
     if (counts.added + counts.removed >= kManyRules) {
       log::Info("rail {}: {} rules added, {} removed, in {} ms", rail.name, counts.added, counts.removed,
                 std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - began).count());
@@ -303,7 +306,7 @@ Status SwitchRepair::Rules(Edges& edges, const config::Rail& rail, RailState& st
     look = RuleRepair::Look::kNews;
     RAIL_ASSIGN(const int64_t now, store_.Version());
     if (now == version) break;
-  }  // plugins keep working; their pokes bring the next round
+  }  // plugins keep working; their wakeups bring the next round
   state.rules_right = true;
   return {};
 }

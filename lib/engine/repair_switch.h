@@ -1,14 +1,14 @@
 // raild's repair of Open vSwitch and the host's links: bridges, ports and rules of every rail, from node.json, the record and
 // what BGP has told. The difference is applied; nothing that is not ours is touched.
 //
-// Use:      SwitchRepair repair(config, deps, *store, picture);
+// Use:      SwitchRepair repair(config, deps, *store, node_status);
 //           repair.Audit();            // everything: at start, every 30 s, at an event of the switch or of a link
 //           repair.DatabaseChanged();  // OVSDB has told of a change
 //           repair.RecordChanged();    // a plugin has been at work
 //           repair.Learned();          // BGP has told something new, or a neighbour has changed
 //           repair.RulesChanged();     // a bridge has told that others have changed rules
 //           repair.Retry();            // the rails that failed and whose time has come; next_retry() says when that is
-// Threads:  one; the picture may be shared
+// Threads:  one; the NodeStatus may be shared
 // Source:   README.md of this folder ("The order of looking")
 #pragma once
 
@@ -22,16 +22,17 @@
 
 #include "lib/engine/backoff.h"
 #include "lib/engine/nic.h"
-#include "lib/engine/picture.h"
+#include "lib/engine/node_status.h"
 #include "lib/engine/repair_ports.h"
 #include "lib/engine/repair_rules.h"
-#include "lib/engine/session.h"
+#include "lib/engine/verb_context.h"
 
 namespace rail::engine {
 
 class SwitchRepair {
  public:
-  SwitchRepair(const config::NodeConfig& config, const Deps& deps, state::Store& store, Picture& picture);
+  SwitchRepair(const config::NodeConfig& config, const Deps& deps, state::Store& store,
+               NodeStatus& node_status);
 
   void Audit();
   void DatabaseChanged();
@@ -45,8 +46,8 @@ class SwitchRepair {
 
  private:
   struct RailState {
-    RailState(const config::Rail& rail, state::Store& store, Picture& picture)
-        : ports(rail, store, picture) {}
+    RailState(const config::Rail& rail, state::Store& store, NodeStatus& node_status)
+        : ports(rail, store, node_status) {}
 
     bool bridge_present = false;
     int uplink_link = 0;  // indexes of the kernel
@@ -60,27 +61,27 @@ class SwitchRepair {
     bool rules_right = false;  // the last round ended with every wanted rule in the switch
     Backoff backoff{std::chrono::milliseconds(250), std::chrono::seconds(10)};
   };
-  using Work = std::function<void(Edges& edges, const config::Rail& rail, RailState& state)>;
+  using Work = std::function<void(Connections& connections, const config::Rail& rail, RailState& state)>;
 
   // Each rail has its own time; where one has waited for a daemon that hangs, the others do not wait for long.
   void ForEachRail(const Work& work);
   RailState& StateOf(const config::Rail& rail) { return *rails_.at(rail.name); }
-  void Whole(Edges& edges, const config::Rail& rail, RailState& state);
+  void Whole(Connections& connections, const config::Rail& rail, RailState& state);
   // `round`: what became of a round that looked at a part.
   void End(const config::Rail& rail, RailState& state, const Status& round);
-  Status Bridge(Edges& edges, const config::Rail& rail, RailState& state);
-  Status HostLinks(Edges& edges, const config::Rail& rail, RailState& state);
+  Status Bridge(Connections& connections, const config::Rail& rail, RailState& state);
+  Status HostLinks(Connections& connections, const config::Rail& rail, RailState& state);
   Status HostSysctls(const config::Rail& rail);
-  Status Ports(Edges& edges, RailState& state);
-  Status LeafMac(Edges& edges, const config::Rail& rail, RailState& state);
-  Status Rules(Edges& edges, const config::Rail& rail, RailState& state, RuleRepair::Look look);
+  Status Ports(Connections& connections, RailState& state);
+  Status LeafMac(Connections& connections, const config::Rail& rail, RailState& state);
+  Status Rules(Connections& connections, const config::Rail& rail, RailState& state, RuleRepair::Look look);
   RuleTarget Target(const config::Rail& rail, const RailState& state, const Record& record,
                     const std::shared_ptr<const engine::Learned>& learned) const;
 
   const config::NodeConfig& config_;
   const Deps deps_;
   state::Store& store_;
-  Picture& picture_;
+  NodeStatus& node_status_;
   NicRepair nics_;
   std::map<std::string, std::unique_ptr<RailState>> rails_;
 };

@@ -11,8 +11,8 @@ using ovs::CookieKind;
 using ovs::Rule;
 using ::testing::AllOf;
 using ::testing::Contains;
+using testing::Dependency;
 using ::testing::Each;
-using testing::Edge;
 using ::testing::ElementsAre;
 using ::testing::Field;
 using ::testing::HasSubstr;
@@ -54,12 +54,12 @@ class RepairTest : public ::testing::Test {
   void Audit() { raild->Audit(); }
   std::vector<std::string> Problems() {
     std::vector<std::string> problems;
-    for (const Health& health : raild->board.Current()->health) {
+    for (const Health& health : raild->views.Current()->health) {
       if (!health.ok) problems.push_back(health.part + ": " + health.problem);
     }
     return problems;
   }
-  uint64_t Repairs() { return raild->board.Current()->repairs; }
+  uint64_t Repairs() { return raild->views.Current()->repairs; }
   Status Commit(const ovs::Change& change) { return world.Bridge().Commit(change, {}); }
   bool HasPort(const std::string& name) { return world.ovsdb.FindPort(name, {})->has_value(); }
 
@@ -163,13 +163,15 @@ TEST_F(RepairTest, AnotherLeafMacRewritesTheLeafsRulesOnly) {
 
 TEST_F(RepairTest, AnEdgeThatIsDownIsAProblemAndTheNextRoundFindsItRightAgain) {
   Settle();
-  for (const auto& [edge, part] : std::map<Edge, std::string>{
-           {Edge::kOvsdb, "rail rail0"}, {Edge::kOpenFlow, "rail rail0"}, {Edge::kBgp, "bgp"}}) {
+  for (const auto& [dependency, part] :
+       std::map<Dependency, std::string>{{Dependency::kOvsdb, "rail rail0"},
+                                         {Dependency::kOpenFlow, "rail rail0"},
+                                         {Dependency::kBgp, "bgp"}}) {
     SCOPED_TRACE(part);
-    world.gate.down = {edge};
+    world.faults.down = {dependency};
     Audit();
-    EXPECT_THAT(Problems(), Contains(HasSubstr(part + ": " + testing::Name(edge) + " is down")));
-    world.gate.down.clear();
+    EXPECT_THAT(Problems(), Contains(HasSubstr(part + ": " + testing::Name(dependency) + " is down")));
+    world.faults.down.clear();
     Audit();
     EXPECT_THAT(Problems(), IsEmpty());
   }
@@ -178,14 +180,14 @@ TEST_F(RepairTest, AnEdgeThatIsDownIsAProblemAndTheNextRoundFindsItRightAgain) {
 TEST_F(RepairTest, LeavesTheRulesOfAnAttachmentAloneWhosePortCameAfterItLookedAtThePorts) {
   Settle();
   PodSpec late;
-  world.gate.before = [&](Edge edge, std::string_view call) {
-    if (edge != Edge::kOpenFlow || call != "Dump" || !late.name.empty()) return;
+  world.faults.before = [&](Dependency dependency, std::string_view call) {
+    if (dependency != Dependency::kOpenFlow || call != "Dump" || !late.name.empty()) return;
     late = world.MakePod("p2", "ns-b", "vf1");  // a whole ADD between raild's looks at ports and rules
     Attach(late, "10.0.3.2");
   };
   world.Bridge().LoseAllRules();
   Audit();
-  world.gate.before = nullptr;
+  world.faults.before = nullptr;
   ASSERT_FALSE(late.name.empty());
   EXPECT_THAT(world.RulesOf(late), Not(IsEmpty()));
   const auto all = world.Bridge().rules();
@@ -282,8 +284,8 @@ class DeadPort : public RepairTest {
     Audit();
     world.ovsdb.RemoveDevice("rep0");
     ASSERT_TRUE(world.ovsdb.DeletePort("br-rail0", "rep0", {}, ovs::Ovsdb::Wait::kCommitted, {}));
-    world.gate.before = [this](Edge edge, std::string_view call) {
-      added += edge == Edge::kOvsdb && call == "AddPort" ? 1 : 0;
+    world.faults.before = [this](Dependency dependency, std::string_view call) {
+      added += dependency == Dependency::kOvsdb && call == "AddPort" ? 1 : 0;
     };
   }
   void DeletePort(const std::string& name) {
@@ -342,10 +344,10 @@ TEST_F(RepairTest, LooksAtOnceWhenTheDatabaseOfARailThatIsRightHasChanged) {
 
 TEST_F(RepairTest, APodWhosePortDoesNotWorkIsNotShownAsRight) {
   Settle();
-  EXPECT_TRUE(raild->board.Current()->attachments[0].rules_in_place);
+  EXPECT_TRUE(raild->views.Current()->attachments[0].rules_in_place);
   world.ovsdb.RemoveDevice("rep0");
   Audit();
-  EXPECT_FALSE(raild->board.Current()->attachments[0].rules_in_place);
+  EXPECT_FALSE(raild->views.Current()->attachments[0].rules_in_place);
 }
 
 // Announcements.
@@ -415,13 +417,13 @@ TEST_F(RepairTest, WithdrawsTheAddressesOfARailWithoutACarrierUntilItIsBack) {
   EXPECT_THAT(*world.bgp.Announced({}),
               ElementsAre(frr::Announcement{Ip("10.0.3.2"), "rail1", 1, world.Tenant("ns-a")}));
   EXPECT_THAT(Problems(), ElementsAre(HasSubstr("the uplink ens0 of rail rail0 has no carrier")));
-  EXPECT_FALSE(raild->board.Current()->rails[0].uplink_carrier);
-  EXPECT_TRUE(raild->board.Current()->rails[1].uplink_carrier);
+  EXPECT_FALSE(raild->views.Current()->rails[0].uplink_carrier);
+  EXPECT_TRUE(raild->views.Current()->rails[1].uplink_carrier);
   ASSERT_TRUE(world.host.SetUp(uplink));
   Audit();
   EXPECT_THAT(*world.bgp.Announced({}), SizeIs(2));
   EXPECT_THAT(Problems(), IsEmpty());
-  EXPECT_TRUE(raild->board.Current()->rails[0].uplink_carrier);
+  EXPECT_TRUE(raild->views.Current()->rails[0].uplink_carrier);
 }
 
 TEST_F(RepairTest, ASessionDoesNotOutliveItsCarrier) {
@@ -482,15 +484,15 @@ TEST_F(RepairTest, ASessionOfABgpdThatDoesNotAnswerIsNotThere) {
   Settle();
   const auto states = [&] {
     std::vector<std::string> of_rails;
-    for (const RailView& rail : raild->board.Current()->rails) of_rails.push_back(rail.bgp_state);
+    for (const RailView& rail : raild->views.Current()->rails) of_rails.push_back(rail.bgp_state);
     return of_rails;
   };
   ASSERT_THAT(states(), ElementsAre("Established", "Established"));
-  world.gate.down = {Edge::kBgp};
+  world.faults.down = {Dependency::kBgp};
   raild->bgp.ConnectionGone();
   EXPECT_TRUE(raild->bgp.Poll());
   EXPECT_THAT(states(), ElementsAre("", ""));
-  world.gate.down.clear();
+  world.faults.down.clear();
   Audit();
   EXPECT_THAT(states(), ElementsAre("Established", "Established"));
   world.bgp.FailAll(Error{Code::kTransient, "bgpd hangs"});
@@ -507,8 +509,8 @@ TEST_F(RepairTest, ASessionWhoseNeighborIsRemovedIsNotThereAndWhatItHasToldStays
   world.bgp.RemoveNeighbor("br-rail0");
   raild->bgp.ConnectionGone();
   raild->Poll();
-  EXPECT_EQ(raild->board.Current()->rails[0].bgp_state, "");
-  EXPECT_EQ(raild->board.Current()->rails[1].bgp_state, "Established");
+  EXPECT_EQ(raild->views.Current()->rails[0].bgp_state, "");
+  EXPECT_EQ(raild->views.Current()->rails[1].bgp_state, "Established");
   EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2));
 }
 
@@ -525,7 +527,7 @@ class PushedTo : public RepairTest {
     raild->Poll();
     return raild->push.connections() > before;
   }
-  bool BmpIsUp() { return raild->board.Current()->bmp_up; }
+  bool BmpIsUp() { return raild->views.Current()->bmp_up; }
 };
 
 TEST_F(PushedTo, IsOpenedAnewWhenBgpdHasQueuedWhatALostSessionHadTold) {
@@ -612,7 +614,7 @@ TEST_F(PushedTo, WhatOneOfTwoSessionsThatLookAlikeWithdrawsStaysWhileTheOtherHas
   raild = world.StartRaild(std::chrono::hours(1));
   Audit();
   raild->Poll();
-  EXPECT_TRUE(raild->board.Current()->bmp_ambiguous);
+  EXPECT_TRUE(raild->views.Current()->bmp_ambiguous);
   EXPECT_EQ(raild->push.connections(), 1);
   world.LearnRemote("10.0.9.1", "ns-a");
   world.LearnRemote("10.0.9.1", "ns-a", "br-rail1");
@@ -657,7 +659,7 @@ TEST_F(PushedTo, ABgpdThatComesBackWithoutTheModuleCostsNoPodItsRules) {
     Audit();
     EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2));
   }
-  EXPECT_THAT(raild->board.Current()->remotes, SizeIs(1));
+  EXPECT_THAT(raild->views.Current()->remotes, SizeIs(1));
   // One that pushes again is believed: after its dump, when it is old enough.
   world.bgp.Restart();
   world.bgp.SetModule(true);
@@ -682,7 +684,7 @@ TEST_F(PushedTo, ANewRaildWithoutTheModuleLeavesTheRulesOfTheOneBefore) {
     Audit();
     raild->Poll();
     EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2));
-    EXPECT_FALSE(raild->board.Current()->learning_complete);
+    EXPECT_FALSE(raild->views.Current()->learning_complete);
     world.passed += Remotes::kStale;
   }
 }
@@ -714,7 +716,7 @@ TEST_F(RepairTest, InstallsRemotesOfTenantsThatArePresentOnly) {
   const auto rules = world.RulesOf(CookieKind::kRemote);
   EXPECT_THAT(rules, SizeIs(2));
   EXPECT_THAT(rules, Each(Field(&Rule::match, HasSubstr("10.0.9.1"))));
-  const auto view = raild->board.Current();
+  const auto view = raild->views.Current();
   ASSERT_THAT(view->remotes, SizeIs(2));
   EXPECT_TRUE(view->remotes[0].installed);
   EXPECT_FALSE(view->remotes[1].installed);
@@ -731,8 +733,8 @@ TEST_F(RepairTest, RemotesComeWithTheFirstPodOfTheirTenantAndGoWithTheLast) {
   Attach(second, "10.0.3.2");
   raild->RecordChanged();
   EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2));
-  const auto session = Session::Open(world.deps());
-  ASSERT_TRUE(UndoAttachment(**session, world.Attachment(second).key, ""));
+  const auto context = VerbContext::Open(world.deps());
+  ASSERT_TRUE(UndoAttachment(**context, world.Attachment(second).key, ""));
   raild->RecordChanged();
   EXPECT_THAT(world.RulesOf(CookieKind::kRemote), IsEmpty());
 }
@@ -745,9 +747,9 @@ TEST_F(RepairTest, AnAddressOfTwoTenantsIsShownAsContested) {
     remotes.Set({.address = Ip("10.0.9.1"), .rail = 0, .contested = true});
     learned->remotes.by_tenant[world.Tenant(tenant)] = std::make_shared<const RemoteSet>(remotes);
   }
-  raild->picture.SetLearned(learned);
-  raild->picture.Publish(*raild->store);
-  const auto view = raild->board.Current();
+  raild->node_status.SetLearned(learned);
+  raild->node_status.Publish(*raild->store);
+  const auto view = raild->views.Current();
   ASSERT_THAT(view->remotes, SizeIs(2));
   EXPECT_TRUE(view->remotes[0].contested && view->remotes[1].contested);
   EXPECT_FALSE(view->remotes[0].installed || view->remotes[1].installed);
@@ -842,8 +844,8 @@ TEST_F(RepairTest, WhatANewRaildHasInstalledItselfItRemovesAtOnce) {
   Attach(world.MakePod("p2", "ns-a", "vf10", "rail1"), "10.0.4.1");
   raild->RecordChanged();
   ASSERT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2));
-  const auto session = Session::Open(world.deps());
-  ASSERT_TRUE(UndoAttachment(**session, {"rail1", "c-p2", "net1"}, ""));
+  const auto context = VerbContext::Open(world.deps());
+  ASSERT_TRUE(UndoAttachment(**context, {"rail1", "c-p2", "net1"}, ""));
   raild->RecordChanged();
   EXPECT_THAT(world.RulesOf(CookieKind::kRemote), IsEmpty());
 }
@@ -853,12 +855,12 @@ TEST_F(RepairTest, WhatABgpdThatStaysAwayHasToldStays) {
   world.LearnRemote("10.0.9.1", "ns-a");
   Audit();
   ASSERT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2));
-  world.gate.down = {Edge::kBgp};
+  world.faults.down = {Dependency::kBgp};
   raild->Poll();
   world.passed += 3 * Remotes::kStale;
   raild->Poll();
   EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2));
-  EXPECT_THAT(raild->board.Current()->remotes, SizeIs(1));
+  EXPECT_THAT(raild->views.Current()->remotes, SizeIs(1));
   raild = world.StartRaild(std::chrono::hours(1));
   Audit();
   world.passed += 3 * Remotes::kStale;
@@ -866,7 +868,7 @@ TEST_F(RepairTest, WhatABgpdThatStaysAwayHasToldStays) {
   EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2)) << "nor does a new raild judge them";
   // What its sessions do not tell within the time that counts from then on is gone.
   world.bgp.Restart();
-  world.gate.down.clear();
+  world.faults.down.clear();
   Audit();
   world.passed += Remotes::kStale - std::chrono::seconds(1);
   Audit();
@@ -890,10 +892,10 @@ TEST_F(RepairTest, ASessionThatFlapsKeepsItsRemotesBesideOneThatStaysDown) {
 
 TEST_F(RepairTest, ABgpdThatIsRestartedKeepsItsRemotesBesideASessionThatStaysDown) {
   LearnBesideASessionThatStaysDown();
-  world.gate.down = {Edge::kBgp};
+  world.faults.down = {Dependency::kBgp};
   raild->Poll();
   world.bgp.Restart();
-  world.gate.down.clear();
+  world.faults.down.clear();
   Audit();
   EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2));
 }
@@ -914,7 +916,7 @@ TEST_F(RepairTest, AnAddressOfAPodHereIsNoRemoteWhateverBgpSays) {
   world.LearnRemote("10.0.3.1", "ns-a");
   raild->Poll();
   EXPECT_THAT(world.RulesOf(CookieKind::kRemote), IsEmpty());
-  const auto view = raild->board.Current();
+  const auto view = raild->views.Current();
   EXPECT_THAT(view->remotes, SizeIs(0));
   EXPECT_EQ(view->remote_counts.known, 0U) << "counted as listed";
   EXPECT_THAT(view->remote_counts.of_tenant, ElementsAre(Pair("ns-a", 0U)));

@@ -23,23 +23,23 @@ int64_t BootedMs(const std::string& proc_stat) {
   return 0;
 }
 
-Sweeper::Sweeper(const config::NodeConfig& config, const Deps& deps, state::Store& store, Picture& picture,
-                 Clock::duration gone_grace, int64_t booted_ms)
+Sweeper::Sweeper(const config::NodeConfig& config, const Deps& deps, state::Store& store,
+                 NodeStatus& node_status, Clock::duration gone_grace, int64_t booted_ms)
     : config_(config),
       deps_(deps),
       store_(store),
-      picture_(picture),
+      node_status_(node_status),
       gone_grace_(gone_grace),
       booted_ms_(booted_ms) {}
 
 // Multus sends neither GC nor a second DEL.
 int Sweeper::Run() {
-  Edges edges(deps_.openers(config_), After(kRoundLimit));
+  Connections connections(deps_.openers(config_), After(kRoundLimit));
   int swept = 0;
   const auto record = Record::Read(store_);
-  picture_.Note("state", record ? Status() : tl::make_unexpected(record.error()));
+  node_status_.Note("state", record ? Status() : tl::make_unexpected(record.error()));
   if (!record) return 0;
-  Node node{config_, store_, edges};
+  Node node{config_, store_, connections};
   std::map<int64_t, Deadline> gone;
   for (const Attachment& attachment : record->attachments) {
     const auto& steps = record->steps.at(attachment.id);
@@ -58,7 +58,7 @@ int Sweeper::Run() {
     deleting.phase = Phase::kDeleting;
     Status marked = store_.SetPhase(deleting.id, deleting.phase);
     if (!marked) {
-      picture_.Note("state", marked);
+      node_status_.Note("state", marked);
       continue;
     }
     const auto undone = Undo(node, deleting, "");
@@ -67,12 +67,12 @@ int Sweeper::Run() {
       log::Info("attachment {} of pod {}/{}: {}, everything of it undone", attachment.key.ToString(),
                 attachment.pod_namespace, attachment.pod_name,
                 deleting.phase == attachment.phase ? "its DEL had left work" : "its namespace is gone");
-      picture_.Repaired("attachment");
+      node_status_.Repaired("attachment");
       ++swept;
     }
   }
   gone_since_ = std::move(gone);
-  if (swept > 0) picture_.Publish(store_);
+  if (swept > 0) node_status_.Publish(store_);
   return swept;
 }
 

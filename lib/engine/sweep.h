@@ -1,15 +1,15 @@
 // Undoes what nobody else will: work that a DEL had to leave, and attachments whose namespace is gone.
 //
-// Use:      Sweeper sweeper(config, deps, *store, picture);   sweeper.Run();   // every 30 s, and when a broken part is right again
-// Threads:  one; the picture may be shared
+// Use:      Sweeper sweeper(config, deps, *store, node_status);   sweeper.Run();   // every 30 s, and when a broken part is right again
+// Threads:  one; the NodeStatus may be shared
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <string>
 
-#include "lib/engine/picture.h"
-#include "lib/engine/session.h"
+#include "lib/engine/node_status.h"
+#include "lib/engine/verb_context.h"
 
 namespace rail::engine {
 
@@ -25,7 +25,7 @@ class Sweeper {
   // `gone_grace`: for how long a namespace must have been gone before its attachments are undone. One that was made before
   // `booted_ms` went with the machine: nobody waits, for the pods that come back want its device. A clock that was set in
   // between does no harm: the namespace must be gone in any case.
-  Sweeper(const config::NodeConfig& config, const Deps& deps, state::Store& store, Picture& picture,
+  Sweeper(const config::NodeConfig& config, const Deps& deps, state::Store& store, NodeStatus& node_status,
           Clock::duration gone_grace = kGoneGrace, int64_t booted_ms = BootedMs());
 
   // Returns how many attachments were undone whole.
@@ -35,7 +35,7 @@ class Sweeper {
   const config::NodeConfig& config_;
   const Deps deps_;
   state::Store& store_;
-  Picture& picture_;
+  NodeStatus& node_status_;
   const Clock::duration gone_grace_;
   const int64_t booted_ms_;
   std::map<int64_t, Deadline> gone_since_;  // attachments whose namespace was not there when last looked

@@ -18,20 +18,20 @@ std::string UplinkProblem(const config::Rail& rail, const Result<netlink::Link>&
 }
 
 UplinkNews UplinkWatch::Look() {
-  Edges edges(deps_.openers(config_), After(kLookLimit));
-  auto host = edges.Netlink();
+  Connections connections(deps_.openers(config_), After(kLookLimit));
+  auto host = connections.Netlink();
   UplinkNews news{.seen = Clock::now()};
   for (const config::Rail& rail : config_.rails) {
     auto link = host ? (*host)->GetLink(rail.pf) : Result<netlink::Link>(tl::make_unexpected(host.error()));
     const std::string problem = UplinkProblem(rail, link);
-    picture_.Note("uplink of rail " + rail.name,
-                  problem.empty() ? Status() : Fail(Code::kTransient, problem));
+    node_status_.Note("uplink of rail " + rail.name,
+                      problem.empty() ? Status() : Fail(Code::kTransient, problem));
     if (!link && link.error().code != Code::kNotFound) continue;
     const auto [known, first] = uplinks_.try_emplace(rail.name);
     const Uplink before = known->second;
     const bool up = link && link->carrier;
     known->second = {link ? link->index : 0, up, link ? link->carrier_losses : 0};
-    picture_.SetUplink(rail.name, up);
+    node_status_.SetUplink(rail.name, up);
     // One that was away between two looks has cost the leaf its session all the same.
     const bool was_away = !before.up || (up && known->second.losses != before.losses);
     if (!first && up && was_away) news.back.push_back(rail.name);

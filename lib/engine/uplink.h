@@ -1,9 +1,9 @@
 // Whether each rail's uplink has a carrier. A rail without one is down: its addresses are withdrawn until it is back.
 //
-// Use:      UplinkWatch watch(config, deps, picture);
+// Use:      UplinkWatch watch(config, deps, node_status);
 //           if (const UplinkNews news = watch.Look(); news.changed) ...    // announcements have to follow
 //           if (watch.Concerned(changes.links)) ...    // an event of one of the uplinks
-// Threads:  one; the picture may be shared
+// Threads:  one; the NodeStatus may be shared
 // Source:   README.md of this folder ("A rail without a carrier")
 #pragma once
 
@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "lib/engine/picture.h"
-#include "lib/engine/session.h"
+#include "lib/engine/node_status.h"
+#include "lib/engine/verb_context.h"
 
 namespace rail::engine {
 
@@ -27,10 +27,10 @@ struct UplinkNews {
 
 class UplinkWatch {
  public:
-  UplinkWatch(const config::NodeConfig& config, const Deps& deps, Picture& picture)
-      : config_(config), deps_(deps), picture_(picture) {}
+  UplinkWatch(const config::NodeConfig& config, const Deps& deps, NodeStatus& node_status)
+      : config_(config), deps_(deps), node_status_(node_status) {}
 
-  // Tells the picture. A kernel that does not answer changes nothing: nobody is withdrawn for what is not known.
+  // Tells the NodeStatus. A kernel that does not answer changes nothing: nobody is withdrawn for what is not known.
   UplinkNews Look();
   bool Concerned(const std::vector<int>& links) const;
 
@@ -43,7 +43,7 @@ class UplinkWatch {
 
   const config::NodeConfig& config_;
   const Deps deps_;
-  Picture& picture_;
+  NodeStatus& node_status_;
   std::map<std::string, Uplink> uplinks_;  // by rail
 };
 

@@ -17,9 +17,9 @@ std::vector<RemoteView>& RemoteList::own() {
   return lazy_->list;
 }
 
-Board::Board() : current_(std::make_shared<NodeView>()) {}
+ViewPublisher::ViewPublisher() : current_(std::make_shared<NodeView>()) {}
 
-void Board::Publish(NodeView view) {
+void ViewPublisher::Publish(NodeView view) {
   {
     const std::lock_guard lock(mutex_);
     view.version = current_->version + 1;
@@ -28,12 +28,12 @@ void Board::Publish(NodeView view) {
   published_.notify_all();
 }
 
-std::shared_ptr<const NodeView> Board::Current() const {
+std::shared_ptr<const NodeView> ViewPublisher::Current() const {
   const std::lock_guard lock(mutex_);
   return current_;
 }
 
-std::shared_ptr<const NodeView> Board::WaitNewer(uint64_t version, Deadline deadline) const {
+std::shared_ptr<const NodeView> ViewPublisher::WaitNewer(uint64_t version, Deadline deadline) const {
   std::unique_lock lock(mutex_);
   published_.wait_until(lock, deadline, [&] { return current_->version > version; });
   return current_;

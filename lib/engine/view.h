@@ -1,8 +1,8 @@
 // What the node looks like now, as the daemon last saw it: plain data for the API, the metrics and the doctor.
 //
-// Use:      Board board;  board.Publish(view);                       // raild, after each round
-//           std::shared_ptr<const NodeView> now = board.Current();   // any RPC
-//           now = board.WaitNewer(now->version, deadline);           // a watcher
+// Use:      ViewPublisher views;  views.Publish(view);                       // raild, after each round
+//           std::shared_ptr<const NodeView> now = views.Current();   // any RPC
+//           now = views.WaitNewer(now->version, deadline);           // a watcher
 // Threads:  any thread; a published view never changes
 #pragma once
 
@@ -114,9 +114,9 @@ struct NodeView {
   std::map<std::string, uint64_t> repairs_by_cause;  // "rules", "port", ...; their sum is `repairs`
 };
 
-class Board {
+class ViewPublisher {
  public:
-  Board();
+  ViewPublisher();
   // Gives `view` the next version and makes it the current one.
   void Publish(NodeView view);
   std::shared_ptr<const NodeView> Current() const;

@@ -64,7 +64,8 @@ class Checker {
       return {};
     }
     RAIL_ASSIGN_AS(const std::vector<std::string> found,
-                   node_.edges.Pods().Verify(*pod, engine::PlanOf(rail, attachment)), "look into the pod");
+                   node_.connections.Pods().Verify(*pod, engine::PlanOf(rail, attachment)),
+                   "look into the pod");
     Add(found);
     return {};
   }
@@ -75,7 +76,7 @@ class Checker {
     const std::optional<netns::Netns> pod = engine::PodNamespace(attachment);
     if (step == steps.end() || !pod) return {};
     RAIL_ASSIGN(const device::Saved saved, device::Saved::FromJson(step->detail));
-    RAIL_ASSIGN(device::Backend * devices, node_.edges.Devices());
+    RAIL_ASSIGN(device::Backend * devices, node_.connections.Devices());
     RAIL_ASSIGN_AS(const std::vector<std::string> found, devices->Verify(saved, std::nullopt, *pod),
                    "look at its device");
     Add(found);
@@ -102,14 +103,14 @@ class Checker {
 
   Status Announcement(const config::Rail& rail, const Attachment& attachment) {
     if (!steps_.contains(engine::step::kAnnounce)) return {};  // a chain without frr-provider
-    RAIL_ASSIGN(frr::Bgp * bgp, node_.edges.Bgp());
+    RAIL_ASSIGN(frr::Bgp * bgp, node_.connections.Bgp());
     if (!announced_) {
-      RAIL_ASSIGN(announced_, bgp->Announced(node_.edges.CallDeadline()));
+      RAIL_ASSIGN(announced_, bgp->Announced(node_.connections.CallDeadline()));
     }
     Add(engine::AnnouncementDiffers(node_, rail, attachment, *announced_));
     for (const IpAddress& address : attachment.addresses) {
       if (std::ranges::find(*announced_, address, &frr::Announcement::address) == announced_->end()) continue;
-      RAIL_ASSIGN(const bool told, bgp->InAdjRibOut(address, rail.bridge, node_.edges.CallDeadline()));
+      RAIL_ASSIGN(const bool told, bgp->InAdjRibOut(address, rail.bridge, node_.connections.CallDeadline()));
       if (!told)
         problems_.push_back("the leaf of " + rail.name + " has not been told of " + address.ToHostPrefix());
     }

@@ -10,9 +10,10 @@ namespace {
 using engine::AttachmentView;
 
 Result<std::vector<ovs::RuleStats>> RulesOf(const state::Attachment& attachment,
-                                            const config::NodeConfig& config, engine::Edges& edges) {
+                                            const config::NodeConfig& config,
+                                            engine::Connections& connections) {
   RAIL_ASSIGN(const config::Rail* rail, engine::RailOf(config, attachment.rail));
-  RAIL_ASSIGN(ovs::OpenFlow * bridge, edges.OpenFlow(rail->bridge));
+  RAIL_ASSIGN(ovs::OpenFlow * bridge, connections.OpenFlow(rail->bridge));
   std::vector<ovs::RuleStats> rules;
   const auto id = static_cast<uint64_t>(attachment.id);
   std::vector<ovs::CookieMatch> whose = {ovs::CookieMatch::Exact(ovs::CookieKind::kAttachment, id),
@@ -21,7 +22,7 @@ Result<std::vector<ovs::RuleStats>> RulesOf(const state::Attachment& attachment,
     whose.push_back(ovs::CookieMatch::Exact(ovs::CookieKind::kCompare, attachment.tenant_id.low));
   }
   for (const ovs::CookieMatch& which : whose) {
-    RAIL_ASSIGN(const auto dumped, bridge->Dump(which, edges.CallDeadline()));
+    RAIL_ASSIGN(const auto dumped, bridge->Dump(which, connections.CallDeadline()));
     rules.insert(rules.end(), dumped.begin(), dumped.end());
   }
   std::ranges::sort(rules, {}, [](const ovs::RuleStats& stats) {
@@ -79,20 +80,21 @@ Result<std::vector<Megaflow>> ReadMegaflows(const config::NodeConfig& config, co
 }
 
 Result<Flows> ReadFlows(const std::vector<const AttachmentView*>& attachments,
-                        const config::NodeConfig& config, engine::Edges& edges, const AskVswitchd& ask) {
+                        const config::NodeConfig& config, engine::Connections& connections,
+                        const AskVswitchd& ask) {
   Flows flows;
   for (const AttachmentView* shown : attachments) {
     AttachmentFlows& of = flows.attachments.emplace_back(AttachmentFlows{.shown = *shown});
-    RAIL_ASSIGN(of.rules, RulesOf(shown->attachment, config, edges));
+    RAIL_ASSIGN(of.rules, RulesOf(shown->attachment, config, connections));
   }
-  const auto megaflows = ReadMegaflows(config, ask, edges.CallDeadline());
+  const auto megaflows = ReadMegaflows(config, ask, connections.CallDeadline());
   if (!megaflows) {
     flows.datapath_problem = megaflows.error().message;
     return flows;
   }
   Datapath datapath{.kernel = config.ovs.datapath == "system"};
-  if (const auto db = edges.Ovsdb()) {
-    const auto told = (*db)->OtherConfig(edges.CallDeadline());
+  if (const auto db = connections.Ovsdb()) {
+    const auto told = (*db)->OtherConfig(connections.CallDeadline());
     datapath.hw_offload = told && told->contains("hw-offload") && told->at("hw-offload") == "true";
   }
   for (AttachmentFlows& of : flows.attachments) AddMegaflows(of, *megaflows, datapath);

@@ -1,6 +1,6 @@
 // What each attachment's rules have counted, and the datapath's flows from and to it.
 //
-// Use:      const Flows flows = ReadFlows(attachments, config, edges, ask_vswitchd);
+// Use:      const Flows flows = ReadFlows(attachments, config, connections, ask_vswitchd);
 // Threads:  one at a time
 // Source:   ovs-dpctl(8) "dump-flows"
 #pragma once
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/engine/edges.h"
+#include "lib/engine/connections.h"
 #include "lib/engine/view.h"
 #include "lib/inspect/datapath_counts.h"
 #include "lib/inspect/megaflow.h"
@@ -55,6 +55,7 @@ Result<std::vector<Megaflow>> ReadMegaflows(const config::NodeConfig& config, co
 
 // Errors: the rules cannot be read.
 Result<Flows> ReadFlows(const std::vector<const engine::AttachmentView*>& attachments,
-                        const config::NodeConfig& config, engine::Edges& edges, const AskVswitchd& ask);
+                        const config::NodeConfig& config, engine::Connections& connections,
+                        const AskVswitchd& ask);
 
 }  // namespace rail::inspect

@@ -51,11 +51,11 @@ std::optional<Error> ErrorOf(const Status& status) {
   return status.error();
 }
 
-Status LookAtSwitch(NodeFacts& facts, engine::Edges& edges) {
-  RAIL_ASSIGN(ovs::Ovsdb * db, edges.Ovsdb());
-  RAIL_ASSIGN(facts.other_config, db->OtherConfig(edges.CallDeadline()));
+Status LookAtSwitch(NodeFacts& facts, engine::Connections& connections) {
+  RAIL_ASSIGN(ovs::Ovsdb * db, connections.Ovsdb());
+  RAIL_ASSIGN(facts.other_config, db->OtherConfig(connections.CallDeadline()));
   for (const config::Rail& rail : facts.config.rails) {
-    RAIL_ASSIGN(facts.rails[rail.name].bridge, db->FindBridge(rail.bridge, edges.CallDeadline()));
+    RAIL_ASSIGN(facts.rails[rail.name].bridge, db->FindBridge(rail.bridge, connections.CallDeadline()));
   }
   return {};
 }
@@ -77,8 +77,8 @@ Status LookAtDatapath(NodeFacts& facts, const AskVswitchd& ask, Deadline deadlin
   return {};
 }
 
-Status LookAtLinks(NodeFacts& facts, engine::Edges& edges) {
-  RAIL_ASSIGN(netlink::Netlink * host, edges.Netlink());
+Status LookAtLinks(NodeFacts& facts, engine::Connections& connections) {
+  RAIL_ASSIGN(netlink::Netlink * host, connections.Netlink());
   RAIL_ASSIGN(const std::vector<netlink::Link> links, host->ListLinks());
   RAIL_ASSIGN(const std::vector<netlink::Address> addresses, host->ListAddresses(0));
   for (const config::Rail& rail : facts.config.rails) {
@@ -94,38 +94,38 @@ Status LookAtLinks(NodeFacts& facts, engine::Edges& edges) {
   return {};
 }
 
-Status LookAtBgpd(engine::Edges& edges) {
-  RAIL_ASSIGN(frr::Bgp * bgp, edges.Bgp());
-  RAIL_TRY(bgp->Sessions(edges.CallDeadline()));
+Status LookAtBgpd(engine::Connections& connections) {
+  RAIL_ASSIGN(frr::Bgp * bgp, connections.Bgp());
+  RAIL_TRY(bgp->Sessions(connections.CallDeadline()));
   return {};
 }
 
 }  // namespace
 
 Result<Flows> Inspector::ListFlows(const Selector& selector) const {
-  const auto view = board_.Current();
+  const auto view = views_.Current();
   RAIL_ASSIGN(const auto found, Find(*view, selector));
-  engine::Edges edges(deps_.openers(config_), After(kAnswerTime));
-  return ReadFlows(found, config_, edges, outside_.vswitchd);
+  engine::Connections connections(deps_.openers(config_), After(kAnswerTime));
+  return ReadFlows(found, config_, connections, outside_.vswitchd);
 }
 
 Result<std::vector<Checked>> Inspector::Check(const Selector& selector) const {
-  const auto view = board_.Current();
+  const auto view = views_.Current();
   RAIL_ASSIGN(const auto found, Find(*view, selector));
   RAIL_ASSIGN(const std::unique_ptr<state::Store> store, deps_.open_store());
-  engine::Edges edges(deps_.openers(config_), After(kAnswerTime));
-  engine::Node node{config_, *store, edges};
+  engine::Connections connections(deps_.openers(config_), After(kAnswerTime));
+  engine::Node node{config_, *store, connections};
   return CheckAll(found, node);
 }
 
 Result<Answer> Inspector::Trace(const Question& question) const {
-  const auto view = board_.Current();
-  engine::Edges edges(deps_.openers(config_), After(kAnswerTime));
+  const auto view = views_.Current();
+  engine::Connections connections(deps_.openers(config_), After(kAnswerTime));
   const TraceFacts facts{.view = *view,
                          .config = config_,
                          .ports = [&](const std::string& bridge) -> Result<std::map<std::string, int64_t>> {
-                           RAIL_ASSIGN(ovs::Ovsdb * db, edges.Ovsdb());
-                           RAIL_ASSIGN(const auto found, db->FindBridge(bridge, edges.CallDeadline()));
+                           RAIL_ASSIGN(ovs::Ovsdb * db, connections.Ovsdb());
+                           RAIL_ASSIGN(const auto found, db->FindBridge(bridge, connections.CallDeadline()));
                            if (!found)
                              return Fail(Code::kTransient,
                                          "Open vSwitch has no bridge " + bridge + ": see `railctl doctor`");
@@ -134,7 +134,7 @@ Result<Answer> Inspector::Trace(const Question& question) const {
                            return ports;
                          }};
   return inspect::Trace(question, facts, [&](const std::string& bridge, const std::string& flow) {
-    return outside_.vswitchd("ofproto/trace", {bridge, flow}, edges.CallDeadline());
+    return outside_.vswitchd("ofproto/trace", {bridge, flow}, connections.CallDeadline());
   });
 }
 
@@ -143,17 +143,17 @@ std::vector<Finding> Inspector::Doctor() const {
 }
 
 SwitchSample Inspector::Sample(Clock::duration counts, Clock::duration flows) const {
-  engine::Edges edges(deps_.openers(config_), After(counts));
-  return TakeSample(*board_.Current(), config_, edges, outside_.vswitchd, flows);
+  engine::Connections connections(deps_.openers(config_), After(counts));
+  return TakeSample(*views_.Current(), config_, connections, outside_.vswitchd, flows);
 }
 
 NodeFacts Inspector::Gather() const {
-  NodeFacts facts{.config = config_, .view = *board_.Current(), .now_ms = outside_.now_ms()};
-  engine::Edges edges(deps_.openers(config_), After(kAnswerTime));
-  facts.ovsdb_down = ErrorOf(LookAtSwitch(facts, edges));
-  facts.vswitchd_down = ErrorOf(LookAtDatapath(facts, outside_.vswitchd, edges.CallDeadline()));
-  facts.links_unknown = ErrorOf(LookAtLinks(facts, edges));
-  facts.bgpd_down = ErrorOf(LookAtBgpd(edges));
+  NodeFacts facts{.config = config_, .view = *views_.Current(), .now_ms = outside_.now_ms()};
+  engine::Connections connections(deps_.openers(config_), After(kAnswerTime));
+  facts.ovsdb_down = ErrorOf(LookAtSwitch(facts, connections));
+  facts.vswitchd_down = ErrorOf(LookAtDatapath(facts, outside_.vswitchd, connections.CallDeadline()));
+  facts.links_unknown = ErrorOf(LookAtLinks(facts, connections));
+  facts.bgpd_down = ErrorOf(LookAtBgpd(connections));
   if (const engine::Openers openers = deps_.openers(config_); openers.look_at_nic) {
     for (const config::Rail& rail : config_.rails) {
       facts.rails[rail.name].nic = openers.look_at_nic(rail).value_or(std::vector<sriov::NicState>());

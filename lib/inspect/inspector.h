@@ -1,6 +1,6 @@
 // Answers what only a look at the node itself can: flows, checks, traces, findings. Looks, never touches.
 //
-// Use:      Inspector inspector(config, paths, deps, outside, board);
+// Use:      Inspector inspector(config, paths, deps, outside, views);
 //           RAIL_ASSIGN(const Answer answer, inspector.Trace(question));        // within 5 s
 // Threads:  any thread; each call opens connections of its own
 // Owns:     nothing: what it is given must outlive it
@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/engine/session.h"
+#include "lib/engine/verb_context.h"
 #include "lib/engine/view.h"
 #include "lib/inspect/check.h"
 #include "lib/inspect/doctor.h"
@@ -21,7 +21,7 @@
 
 namespace rail::inspect {
 
-// What the engine has no edge for.
+// What the engine has no connection for.
 struct Outside {
   AskVswitchd vswitchd;
   std::function<int64_t()> now_ms;  // Unix time
@@ -30,8 +30,8 @@ struct Outside {
 class Inspector {
  public:
   Inspector(const config::NodeConfig& config, const config::Paths& paths, const engine::Deps& deps,
-            Outside outside, const engine::Board& board)
-      : config_(config), paths_(paths), deps_(deps), outside_(std::move(outside)), board_(board) {}
+            Outside outside, const engine::ViewPublisher& views)
+      : config_(config), paths_(paths), deps_(deps), outside_(std::move(outside)), views_(views) {}
   virtual ~Inspector() = default;
 
   // Reads every datapath flow, which holds ovs-vswitchd's main thread for some 20 us a flow: for a question, not for a routine.
@@ -50,7 +50,7 @@ class Inspector {
   const config::Paths& paths_;
   const engine::Deps& deps_;
   const Outside outside_;
-  const engine::Board& board_;
+  const engine::ViewPublisher& views_;
 };
 
 }  // namespace rail::inspect

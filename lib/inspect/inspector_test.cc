@@ -10,7 +10,7 @@
 namespace rail::inspect {
 namespace {
 
-using engine::testing::Edge;
+using engine::testing::Dependency;
 using engine::testing::World;
 using testing::Contains;
 using testing::ElementsAre;
@@ -38,10 +38,10 @@ class InspectorTest : public testing::Test {
       return std::string();
     };
     outside.now_ms = [] { return int64_t{1}; };
-    inspector = std::make_unique<Inspector>(world.config, paths, deps, outside, board());
+    inspector = std::make_unique<Inspector>(world.config, paths, deps, outside, views());
   }
 
-  engine::Board& board() { return raild->board; }
+  engine::ViewPublisher& views() { return raild->views; }
   void Look() { raild->Audit(); }
   std::vector<std::string> Problems() {
     const auto checked = inspector->Check({});
@@ -111,15 +111,15 @@ TEST_F(Attached, CheckLooksAtTheDeviceToo) {
   world.devices.Amiss("vf0", {});
   world.pods.SetMac(pod.identity, "net1", *MacAddress::Parse("02:66:66:66:66:66"));
   EXPECT_THAT(Problems(), ElementsAre(HasSubstr("the MAC address is 02:66:66:66:66:66 instead of")));
-  world.gate.down = {Edge::kDevices};
+  world.faults.down = {Dependency::kDevices};
   EXPECT_THAT(Problems(), Contains(HasSubstr("look at its device")));
 }
 
 TEST_F(Attached, EachPartOfACheckStandsAlone) {
-  world.gate.down = {Edge::kOvsdb, Edge::kBgp};
+  world.faults.down = {Dependency::kOvsdb, Dependency::kBgp};
   const std::vector<std::string> problems = Problems();
   EXPECT_EQ(problems.size(), 3U) << "port, rules, announcement: " << testing::PrintToString(problems);
-  world.gate.down = {Edge::kState};
+  world.faults.down = {Dependency::kState};
   EXPECT_FALSE(inspector->Check({}));
 }
 
@@ -161,7 +161,7 @@ TEST_F(Attached, FlowsAreToldWithoutTheDatapathWhenItDoesNotAnswer) {
   ASSERT_TRUE(flows) << flows.error().message;
   EXPECT_EQ(flows->datapath_problem, "ovs-vswitchd is down");
   EXPECT_FALSE(flows->attachments[0].rules.empty());
-  world.gate.down = {Edge::kOpenFlow};
+  world.faults.down = {Dependency::kOpenFlow};
   EXPECT_FALSE(inspector->ListFlows({}));
 }
 
@@ -214,7 +214,7 @@ TEST_F(Attached, ASampleSaysWhatItCouldNotHave) {
   EXPECT_EQ(sample.datapath_problem, "");
   EXPECT_EQ(sample.flows_problem, "no answer in time");
   flows_down = false;
-  world.gate.down = {Edge::kOpenFlow};
+  world.faults.down = {Dependency::kOpenFlow};
   sample = Sample();
   EXPECT_NE(sample.rules_problem, "");
   EXPECT_EQ(sample.datapath_problem + sample.flows_problem, "");
@@ -243,7 +243,7 @@ TEST_F(Attached, TraceAsksTheSwitchAndSaysWhenItIsDown) {
   vswitchd_down = true;
   EXPECT_EQ(inspector->Trace(question).error().code, Code::kTransient);
   vswitchd_down = false;
-  world.gate.down = {Edge::kOvsdb};
+  world.faults.down = {Dependency::kOvsdb};
   EXPECT_EQ(inspector->Trace(question).error().code, Code::kTransient);
 }
 
@@ -252,7 +252,7 @@ TEST_F(Attached, TheDoctorLooksAtEveryEdgeAndGoesOnWhenOneIsDown) {
   EXPECT_THAT(Findings(), Contains("hw-offload-off"));
   world.ovsdb.SetOtherConfig("hw-offload", "true");
   EXPECT_THAT(Findings(), Not(Contains("hw-offload-off")));
-  world.gate.down = {Edge::kOvsdb, Edge::kBgp, Edge::kNetlink, Edge::kState};
+  world.faults.down = {Dependency::kOvsdb, Dependency::kBgp, Dependency::kNetlink, Dependency::kState};
   vswitchd_down = true;
   const std::vector<std::string> findings = Findings();
   for (const char* id : {"ovsdb-down", "bgpd-down", "links-unknown", "record-unreadable", "vswitchd-down"}) {

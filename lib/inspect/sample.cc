@@ -11,11 +11,11 @@ namespace {
 
 using RailAndTenant = std::pair<std::string, std::string>;
 
-Status DropsOf(const config::Rail& rail, const engine::NodeView& view, engine::Edges& edges,
+Status DropsOf(const config::Rail& rail, const engine::NodeView& view, engine::Connections& connections,
                std::vector<DropRule>& drops) {
-  RAIL_ASSIGN(ovs::OpenFlow * bridge, edges.OpenFlow(rail.bridge));
-  RAIL_ASSIGN(const auto misses,
-              bridge->Dump(ovs::CookieMatch::Exact(ovs::CookieKind::kPipeline, 0), edges.CallDeadline()));
+  RAIL_ASSIGN(ovs::OpenFlow * bridge, connections.OpenFlow(rail.bridge));
+  RAIL_ASSIGN(const auto misses, bridge->Dump(ovs::CookieMatch::Exact(ovs::CookieKind::kPipeline, 0),
+                                              connections.CallDeadline()));
   for (const ovs::RuleStats& miss : misses) {
     if (miss.rule.actions == "drop") drops.push_back({rail.name, miss.rule.table, 0, "", miss.packets});
   }
@@ -24,7 +24,7 @@ Status DropsOf(const config::Rail& rail, const engine::NodeView& view, engine::E
     if (pod.rail != rail.name) continue;
     const auto its_cookie =
         ovs::CookieMatch::Exact(ovs::CookieKind::kAttachment, static_cast<uint64_t>(pod.id));
-    RAIL_ASSIGN(const auto rules, bridge->Dump(its_cookie, edges.CallDeadline()));
+    RAIL_ASSIGN(const auto rules, bridge->Dump(its_cookie, connections.CallDeadline()));
     for (const ovs::RuleStats& its : rules) {
       if (its.rule.actions == "drop")
         drops.push_back({rail.name, its.rule.table, pod.id, pod.tenant, its.packets});
@@ -53,16 +53,17 @@ void Count(TenantFlows& flows, const Megaflow& flow, bool from_pod) {
 
 }  // namespace
 
-SwitchSample TakeSample(const engine::NodeView& view, const config::NodeConfig& config, engine::Edges& edges,
-                        const AskVswitchd& ask, Clock::duration flows_time) {
+SwitchSample TakeSample(const engine::NodeView& view, const config::NodeConfig& config,
+                        engine::Connections& connections, const AskVswitchd& ask,
+                        Clock::duration flows_time) {
   SwitchSample sample;
   for (const config::Rail& rail : config.rails) {
-    if (const Status told = DropsOf(rail, view, edges, sample.drops); !told) {
+    if (const Status told = DropsOf(rail, view, connections, sample.drops); !told) {
       sample.rules_problem = told.error().message;
       break;
     }
   }
-  auto counted = CountMegaflows(config, ask, edges.CallDeadline());
+  auto counted = CountMegaflows(config, ask, connections.CallDeadline());
   if (!counted) {
     sample.datapath_problem = sample.flows_problem = counted.error().message;
     return sample;

@@ -1,6 +1,6 @@
 // What the switch has counted: packets that rules of ours have dropped, and where the datapath carries out the flows of pods.
 //
-// Use:      const SwitchSample sample = TakeSample(view, config, edges, ask_vswitchd, std::chrono::seconds(10));
+// Use:      const SwitchSample sample = TakeSample(view, config, connections, ask_vswitchd, std::chrono::seconds(10));
 //           totals.Add(sample);  totals.list()      // counters that only grow
 // Threads:  one at a time
 // Source:   README.md of lib/pipeline (which rule drops what); lib/ovs/rule.h (cookies)
@@ -13,7 +13,7 @@
 #include <tuple>
 #include <vector>
 
-#include "lib/engine/edges.h"
+#include "lib/engine/connections.h"
 #include "lib/engine/view.h"
 #include "lib/inspect/flows.h"
 
@@ -50,11 +50,11 @@ struct SwitchSample {
       flows;  // by rail and tenant, all that have a pod
 };
 
-// Counts first, until `edges` has to end; then the flows, for `flows_time` at most and only when the datapath has told how many
+// Counts first, until `connections` has to end; then the flows, for `flows_time` at most and only when the datapath has told how many
 // there are. What could not be had is a problem of the sample. Rules are asked for by whole cookies, which ovs-vswitchd has an index
 // for: rules of remotes cost nothing.
-SwitchSample TakeSample(const engine::NodeView& view, const config::NodeConfig& config, engine::Edges& edges,
-                        const AskVswitchd& ask, Clock::duration flows_time);
+SwitchSample TakeSample(const engine::NodeView& view, const config::NodeConfig& config,
+                        engine::Connections& connections, const AskVswitchd& ask, Clock::duration flows_time);
 
 // Rules come and go and begin anew with each ovs-vswitchd; these totals only grow. What a rule has counted after the last sample
 // before it went is lost.

@@ -13,6 +13,7 @@
 #include "lib/device/netdev.h"
 #include "lib/device/select.h"
 #include "lib/device/sriov.h"
+#include "lib/event/wake.h"
 #include "lib/frr/solicit.h"
 #include "lib/frr/vty_bgp.h"
 #include "lib/netlink/kernel.h"
@@ -22,7 +23,6 @@
 #include "lib/ovs/db_connection.h"
 #include "lib/ovs/mgmt_connection.h"
 #include "lib/podnet/kernel.h"
-#include "lib/poke/poke.h"
 #include "lib/sriov/prepare.h"
 #include "lib/state/sqlite.h"
 #include "lib/tenancy/tenancy.h"
@@ -47,12 +47,12 @@ engine::Openers RealOpeners(const config::NodeConfig& config) {
   openers.netlink = [] { return netlink::Kernel::Open(); };
   openers.devices = [sysfs = config::Paths::FromEnvironment().sysfs](
                         netlink::Netlink& host) -> std::unique_ptr<device::Backend> {
-    device::Sriov::Edges edges{.sysfs = sysfs,
-                               .devlink = netlink::KernelDevlink::Open,
-                               .vfs = netlink::KernelVfs::Open,
-                               .rdma = netlink::KernelRdma::Open};
+    device::Sriov::Connections connections{.sysfs = sysfs,
+                                           .devlink = netlink::KernelDevlink::Open,
+                                           .vfs = netlink::KernelVfs::Open,
+                                           .rdma = netlink::KernelRdma::Open};
     return std::make_unique<device::Select>(
-        std::make_unique<device::Sriov>(host, netlink::Kernel::Open, std::move(edges)),
+        std::make_unique<device::Sriov>(host, netlink::Kernel::Open, std::move(connections)),
         std::make_unique<device::Netdev>(host, netlink::Kernel::Open));
   };
   openers.prepare_nic = [sysfs = config::Paths::FromEnvironment().sysfs](
@@ -83,15 +83,16 @@ engine::Openers RealOpeners(const config::NodeConfig& config) {
 engine::Deps RealDeps() {
   static cni::ExecIpam ipam;
   const config::Paths paths = config::Paths::FromEnvironment();
-  return {
-      .load_config = [paths] { return config::Load(paths.config_file); },
-      .open_store = [paths] { return state::Sqlite::Open(paths.state_file); },
-      .read_store = [paths] { return state::Sqlite::OpenAsItIs(paths.state_file); },
-      .openers = RealOpeners,
-      .ipam = &ipam,
-      .poke =
-          [paths] { (void)poke::Poke(paths.poke_socket); },  // raild also audits: a lost poke costs time only
-      .solicit_routers = frr::SolicitRouters};
+  return {.load_config = [paths] { return config::Load(paths.config_file); },
+          .open_store = [paths] { return state::Sqlite::Open(paths.state_file); },
+          .read_store = [paths] { return state::Sqlite::OpenAsItIs(paths.state_file); },
+          .openers = RealOpeners,
+          .ipam = &ipam,
+          .wake_raild =
+              [paths] {
+                (void)event::Wake(paths.wake_socket);
+              },  // raild also audits: a lost wakeup costs time only
+          .solicit_routers = frr::SolicitRouters};
 }
 
 namespace {
@@ -104,8 +105,8 @@ int TimedMain(const cni::Plugin& plugin) {
   const char* verb = std::getenv("CNI_COMMAND");
   if (verb == nullptr || std::string_view(verb) == "VERSION") return status;
   const auto took = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - began);
-  (void)poke::Tell(config::Paths::FromEnvironment().poke_socket,
-                   {plugin.name, verb, took, status != 0, timings.All()});
+  (void)event::ReportRun(config::Paths::FromEnvironment().wake_socket,
+                         {plugin.name, verb, took, status != 0, timings.All()});
   return status;
 }
 

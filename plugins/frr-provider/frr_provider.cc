@@ -15,24 +15,24 @@ using cni::Outcome;
 using cni::Request;
 using engine::Deps;
 using engine::Node;
-using engine::Session;
+using engine::VerbContext;
 using state::Attachment;
 
 // Where tenants are kept apart, an address without a tenant is not announced: nobody could use it, and nobody should.
-Status HasTenant(const Session& session, const Attachment& attachment) {
-  if (session.config.tenancy.mode == config::TenancyMode::kOff || !attachment.tenant_id.is_none()) return {};
+Status HasTenant(const VerbContext& context, const Attachment& attachment) {
+  if (context.config.tenancy.mode == config::TenancyMode::kOff || !attachment.tenant_id.is_none()) return {};
   return Fail(
       Code::kInvalid,
       "the pod has no tenant: tenant-isolation must stand before frr-provider in the chain (tenancy.mode is "
       "\"namespace\" in node.json)");
 }
 
-Status AnnounceAndWait(Session& session, Node& node, Attachment& attachment, const Config& config) {
-  RAIL_ASSIGN(const config::Rail* rail, engine::RailOf(session.config, attachment.rail));
+Status AnnounceAndWait(VerbContext& context, Node& node, Attachment& attachment, const Config& config) {
+  RAIL_ASSIGN(const config::Rail* rail, engine::RailOf(context.config, attachment.rail));
   RAIL_TRY(engine::Announce(node, attachment));
   if (config.wait.count() == 0) return {};
-  RAIL_ASSIGN(frr::Bgp * bgp, session.edges.Bgp());
-  const Deadline deadline = std::min(After(config.wait), session.edges.until());
+  RAIL_ASSIGN(frr::Bgp * bgp, context.connections.Bgp());
+  const Deadline deadline = std::min(After(config.wait), context.connections.until());
   Status reached = config.wait_for == WaitFor::kSession
                        ? bgp->WaitEstablished(rail->bridge, deadline)
                        : bgp->WaitAdjRibOut(attachment.addresses, rail->bridge, deadline);
@@ -47,11 +47,11 @@ Outcome<std::string> Add(const Deps& deps, const Request& request) {
   if (!config) return tl::make_unexpected(config.error());
   Outcome<std::string> result = cni::PassOn(request);
   if (!result) return result;
-  RAIL_ASSIGN(const auto session, Session::Open(deps));
-  RAIL_ASSIGN(Attachment attachment, engine::RecordedAttachment(*session, request));
-  RAIL_TRY(HasTenant(*session, attachment));
-  Node node = session->node();
-  if (Status announced = AnnounceAndWait(*session, node, attachment, *config); !announced) {
+  RAIL_ASSIGN(const auto context, VerbContext::Open(deps));
+  RAIL_ASSIGN(Attachment attachment, engine::RecordedAttachment(*context, request));
+  RAIL_TRY(HasTenant(*context, attachment));
+  Node node = context->node();
+  if (Status announced = AnnounceAndWait(*context, node, attachment, *config); !announced) {
     auto undone = engine::Undo(node, attachment, engine::kFrrProvider);
     if (!undone) log::Error("clean up after a failed ADD: {}", undone.error().message);
     return tl::make_unexpected(cni::CniError(announced.error()));
@@ -68,17 +68,18 @@ Outcome<void> Check(const Deps& deps, const Request& request) {
   auto config = ParseConfig(request);
   if (!config) return tl::make_unexpected(config.error());
   RAIL_TRY(cni::PreviousResult(request));
-  RAIL_ASSIGN(const auto session, Session::Open(deps, Session::Use::kQuiet));
-  RAIL_ASSIGN(const engine::Recorded recorded, engine::RecordedWithSteps(*session, request));
+  RAIL_ASSIGN(const auto context, VerbContext::Open(deps, VerbContext::Use::kQuiet));
+  RAIL_ASSIGN(const engine::Recorded recorded, engine::RecordedWithSteps(*context, request));
   const Attachment& attachment = recorded.attachment;
-  RAIL_ASSIGN(const config::Rail* rail, engine::RailOf(session->config, attachment.rail));
-  RAIL_TRY(HasTenant(*session, attachment));
+  RAIL_ASSIGN(const config::Rail* rail, engine::RailOf(context->config, attachment.rail));
+  RAIL_TRY(HasTenant(*context, attachment));
   std::vector<std::string> problems;
   if (!recorded.Has(engine::step::kAnnounce))
     problems.emplace_back("its ADD has not finished: nothing is announced");
-  Node node = session->node();
-  RAIL_ASSIGN(frr::Bgp * bgp, session->edges.Bgp());
-  RAIL_ASSIGN(const std::vector<frr::Announcement> announced, bgp->Announced(session->edges.CallDeadline()));
+  Node node = context->node();
+  RAIL_ASSIGN(frr::Bgp * bgp, context->connections.Bgp());
+  RAIL_ASSIGN(const std::vector<frr::Announcement> announced,
+              bgp->Announced(context->connections.CallDeadline()));
   RAIL_ASSIGN(const engine::Differences differs,
               engine::AnnouncementDiffers(node, *rail, attachment, announced));
   problems.insert(problems.end(), differs.begin(), differs.end());
@@ -96,15 +97,15 @@ Outcome<void> Gc(const Deps& deps, const Request& request) {
 Outcome<void> ReadyForAdd(const Deps& deps, const Request& request) {
   auto config = ParseConfig(request);
   if (!config) return tl::make_unexpected(config.error());
-  auto session = Session::Open(deps, Session::Use::kQuiet);
+  auto context = VerbContext::Open(deps, VerbContext::Use::kQuiet);
   const auto not_ready = [&](const Error& error) {
     return tl::make_unexpected(engine::NotReady("frr-provider cannot announce addresses", error,
-                                                session ? session->get() : nullptr, request));
+                                                context ? context->get() : nullptr, request));
   };
-  if (!session) return not_ready(session.error());
-  auto bgp = (*session)->edges.Bgp();
+  if (!context) return not_ready(context.error());
+  auto bgp = (*context)->connections.Bgp();
   if (!bgp) return not_ready(bgp.error());
-  auto sessions = (*bgp)->Sessions((*session)->edges.CallDeadline());
+  auto sessions = (*bgp)->Sessions((*context)->connections.CallDeadline());
   if (!sessions) return not_ready(sessions.error());
   // STATUS does not say which rail: only when no leaf at all is there no ADD can succeed.
   const bool waits = config->wait.count() != 0 && config->on_timeout == OnTimeout::kFail;

@@ -13,7 +13,7 @@ namespace {
 
 using engine::testing::Answer;
 using engine::testing::Chain;
-using engine::testing::Edge;
+using engine::testing::Dependency;
 using engine::testing::PodSpec;
 using engine::testing::World;
 using ::testing::ElementsAre;
@@ -93,7 +93,9 @@ TEST_F(FrrProvider, AnnouncesWithTenantAndRailAndPassesTheResultOn) {
 TEST_F(FrrProvider, APodWithoutATenantIsRefusedAndBgpdIsNotOpened) {
   Set([](state::Attachment& attachment) { attachment.tenant_id = {}; });
   int calls = 0;
-  world.gate.before = [&](Edge edge, std::string_view) { calls += edge == Edge::kBgp ? 1 : 0; };
+  world.faults.before = [&](Dependency dependency, std::string_view) {
+    calls += dependency == Dependency::kBgp ? 1 : 0;
+  };
   const Answer answer = chain.Add(pod);
   EXPECT_EQ(answer.code, 7U);
   EXPECT_THAT(answer.text, HasSubstr("tenant-isolation must stand before frr-provider"));
@@ -117,8 +119,8 @@ void KeepBack(World& world) {
 TEST_F(FrrProvider, DoesNotWaitForTheAdjRibOutOfASessionThatIsEstablished) {
   KeepBack(world);
   std::vector<std::string> calls;
-  world.gate.before = [&](Edge edge, std::string_view call) {
-    if (edge == Edge::kBgp) calls.emplace_back(call);
+  world.faults.before = [&](Dependency dependency, std::string_view call) {
+    if (dependency == Dependency::kBgp) calls.emplace_back(call);
   };
   const Answer answer = chain.Add(pod);
   ASSERT_TRUE(answer) << answer.text;
@@ -128,7 +130,7 @@ TEST_F(FrrProvider, DoesNotWaitForTheAdjRibOutOfASessionThatIsEstablished) {
 TEST_F(FrrProvider, WaitsForASessionThatComesUp) {
   world.bgp.SetSession("br-rail0", "Active");
   int asked = 0;
-  world.gate.before = [&](Edge, std::string_view call) {
+  world.faults.before = [&](Dependency, std::string_view call) {
     if (call == "SessionState" && ++asked == 3) world.bgp.SetSession("br-rail0", "Established");
   };
   const Answer answer = chain.Add(pod);

@@ -21,7 +21,7 @@ using cni::Outcome;
 using cni::Request;
 using engine::Deps;
 using engine::Node;
-using engine::Session;
+using engine::VerbContext;
 using state::Attachment;
 
 int64_t NowMs() {
@@ -35,14 +35,14 @@ constexpr uint32_t kScopeLink = 253;  // RT_SCOPE_LINK, rtnetlink(7)
 // One ADD, from validated input to the answer. Whatever it makes is in the record before it is made; the caller undoes.
 class Adding {
  public:
-  Adding(const Deps& deps, Session& session, const Request& request, const config::Rail& rail,
+  Adding(const Deps& deps, VerbContext& context, const Request& request, const config::Rail& rail,
          const netns::Netns& pod)
-      : deps_(deps), session_(session), node_(session.node()), request_(request), rail_(rail), pod_(pod) {}
+      : deps_(deps), context_(context), node_(context.node()), request_(request), rail_(rail), pod_(pod) {}
 
   // The chain begins here: plumb the device and call IPAM.
   Outcome<std::string> Plumb(const device::Settings& settings) {
-    RAIL_ASSIGN(FileLock devices_stay, session_.edges.LockDevices(rail_));
-    RAIL_ASSIGN(device::Backend * devices, session_.edges.Devices());
+    RAIL_ASSIGN(FileLock devices_stay, context_.connections.LockDevices(rail_));
+    RAIL_ASSIGN(device::Backend * devices, context_.connections.Devices());
     auto device = devices->Find(rail_, request_.device_id);
     if (!device) return tl::make_unexpected(cni::CniError(HeldBy(device.error())));
     device->settings = settings;
@@ -59,7 +59,7 @@ class Adding {
     if (cni::HasIpam(request_)) {
       RAIL_TRY(engine::RecordStep(node_, attachment_, engine::kOvsProvider, engine::step::kIpam,
                                   cni::MakeIpamCall(request_).ToJson()));
-      auto answer = deps_.ipam->Add(request_, session_.edges.CallDeadline());
+      auto answer = deps_.ipam->Add(request_, context_.connections.CallDeadline());
       if (!answer) return tl::make_unexpected(answer.error());
       addresses = std::move(*answer);
       RAIL_TRY(CheckStaticAddresses(request_, addresses));
@@ -67,14 +67,14 @@ class Adding {
     RAIL_TRY(TakeAddresses(addresses));
     // The pod's end is configured as soon as it is there, beside the work on the bridge.
     std::future<Status> inside =
-        std::async(session_.edges.device_work(), [&, plan = PlanWith(addresses)]() -> Status {
+        std::async(context_.connections.device_work(), [&, plan = PlanWith(addresses)]() -> Status {
           RAIL_ASSIGN(const MacAddress mac, move.Join());
-          if (mac == plan.mac) return session_.edges.Pods().Configure(pod_, plan);
+          if (mac == plan.mac) return context_.connections.Pods().Configure(pod_, plan);
           return Fail(Code::kInternal, "the device's MAC changed from " + plan.mac.ToString() + " to " +
                                            mac.ToString() + " while it moved into the pod");
         });
     RAIL_TRY(engine::AttachPort(node_, attachment_));
-    RAIL_TRY(engine::AdmitTraffic(node_, attachment_, bridge, session_.config.tenancy.mode));
+    RAIL_TRY(engine::AdmitTraffic(node_, attachment_, bridge, context_.config.tenancy.mode));
     {
       const Timed timed(Part::kLink);
       RAIL_TRY(inside.get());
@@ -87,7 +87,7 @@ class Adding {
     RAIL_ASSIGN(const pipeline::BridgeFacts bridge, engine::Facts(node_, rail_));
     RAIL_ASSIGN(const ovs::Port port, PortOf(previous));
     // The port may be on the rail's bridge and the device another rail's: the resource hands out devices, the network names the bridge.
-    RAIL_ASSIGN(device::Backend * devices, session_.edges.Devices());
+    RAIL_ASSIGN(device::Backend * devices, context_.connections.Devices());
     RAIL_TRY(devices->CheckRail(rail_, request_.device_id));
     const auto inside = std::ranges::find_if(previous.interfaces, [&](const cni::Interface& i) {
       return !i.sandbox.empty() && i.name == request_.ifname;
@@ -104,8 +104,8 @@ class Adding {
     RAIL_TRY(Record());
     RAIL_TRY(TakeAddresses(previous));
     RAIL_TRY(engine::AdoptPort(node_, attachment_, port));
-    RAIL_TRY(engine::AdmitTraffic(node_, attachment_, bridge, session_.config.tenancy.mode));
-    RAIL_TRY(session_.edges.Pods().Configure(pod_, PlanWith(previous)));
+    RAIL_TRY(engine::AdmitTraffic(node_, attachment_, bridge, context_.config.tenancy.mode));
+    RAIL_TRY(context_.connections.Pods().Configure(pod_, PlanWith(previous)));
     return cni::PassOn(request_);
   }
 
@@ -119,16 +119,16 @@ class Adding {
 
   Status Finish() {
     attachment_.phase = state::Phase::kReady;
-    return session_.store->SetPhase(attachment_.id, attachment_.phase);
+    return context_.store->SetPhase(attachment_.id, attachment_.phase);
   }
 
  private:
   // A device that is not on the host is most likely in another pod: whose it is says more than that it is not here.
   Error HeldBy(Error error) {
     if (error.code != Code::kNotFound) return error;
-    const auto owner = session_.store->OwnerOf(state::ClaimKind::kDevice, request_.device_id);
+    const auto owner = context_.store->OwnerOf(state::ClaimKind::kDevice, request_.device_id);
     if (!owner || !*owner) return error;
-    const auto all = session_.store->List();
+    const auto all = context_.store->List();
     if (!all) return error;
     const auto holder = std::ranges::find(*all, **owner, &Attachment::id);
     if (holder == all->end()) return error;
@@ -140,7 +140,7 @@ class Adding {
 
   // The runtime must not ask for a name that is taken; whoever holds it keeps it.
   Status FreeName() {
-    RAIL_ASSIGN(const bool taken, session_.edges.Pods().HasLink(pod_, request_.ifname));
+    RAIL_ASSIGN(const bool taken, context_.connections.Pods().HasLink(pod_, request_.ifname));
     if (!taken) return {};
     return Fail(Code::kExists,
                 "interface " + request_.ifname + " exists already in the pod (" + request_.netns + ")");
@@ -158,7 +158,7 @@ class Adding {
     attachment_.device = request_.device_id;
     attachment_.mtu = rail_.mtu;
     attachment_.created_ms = NowMs();
-    RAIL_ASSIGN(attachment_, session_.store->Create(attachment_));
+    RAIL_ASSIGN(attachment_, context_.store->Create(attachment_));
     return {};
   }
 
@@ -175,13 +175,13 @@ class Adding {
       if (std::ranges::find(attachment_.gateways, *ip.gateway) == attachment_.gateways.end()) {
         attachment_.gateways.push_back(*ip.gateway);
       }
-      RAIL_TRY(session_.store->Claim(attachment_.id, state::ClaimKind::kAddress, address.ToString()));
+      RAIL_TRY(context_.store->Claim(attachment_.id, state::ClaimKind::kAddress, address.ToString()));
     }
     if (attachment_.addresses.empty()) {
       return Fail(Code::kInvalid,
                   "no address for the pod: IPAM gave none (is \"ipam\" in the configuration?)");
     }
-    return session_.store->SetAddresses(attachment_.id, attachment_.addresses, attachment_.gateways);
+    return context_.store->SetAddresses(attachment_.id, attachment_.addresses, attachment_.gateways);
   }
 
   podnet::Plan PlanWith(const AddResult& addresses) const {
@@ -191,10 +191,10 @@ class Adding {
   }
 
   Result<ovs::Port> PortOf(const AddResult& previous) {
-    RAIL_ASSIGN(ovs::Ovsdb * db, session_.edges.Ovsdb());
+    RAIL_ASSIGN(ovs::Ovsdb * db, context_.connections.Ovsdb());
     for (const cni::Interface& interface : previous.interfaces) {
       if (!interface.sandbox.empty()) continue;
-      RAIL_ASSIGN(auto port, db->FindPort(interface.name, session_.edges.CallDeadline()));
+      RAIL_ASSIGN(auto port, db->FindPort(interface.name, context_.connections.CallDeadline()));
       if (!port) continue;
       if (port->bridge != rail_.bridge) {
         return Fail(Code::kInvalid, "prevResult: " + port->name + " is a port of bridge " + port->bridge +
@@ -216,7 +216,7 @@ class Adding {
          .sandbox = request_.netns,
          .mtu = attachment_.mtu,
          .pci_id = sriov::IsPciAddress(request_.device_id) ? request_.device_id : ""}};
-    RAIL_ASSIGN(netlink::Netlink * host, session_.edges.Netlink());
+    RAIL_ASSIGN(netlink::Netlink * host, context_.connections.Netlink());
     RAIL_ASSIGN(const netlink::Link representor, host->GetLink(attachment_.representor));
     result.interfaces[0].mac = representor.mac.ToString();
     for (cni::IpConfig& ip : result.ips) {
@@ -233,7 +233,7 @@ class Adding {
   }
 
   const Deps& deps_;
-  Session& session_;
+  VerbContext& context_;
   Node node_;
   const Request& request_;
   const config::Rail& rail_;
@@ -268,17 +268,17 @@ bool IsPending(const state::Step& step) {
 }
 
 // An ADD that died half way left a record: its effects are undone before the same ADD is tried again.
-Status ClearRemains(Session& session, const Request& request) {
-  RAIL_ASSIGN(const auto old, session.store->Find(engine::KeyOf(request)));
+Status ClearRemains(VerbContext& context, const Request& request) {
+  RAIL_ASSIGN(const auto old, context.store->Find(engine::KeyOf(request)));
   if (!old) return {};
   if (old->phase == state::Phase::kReady) {
     return Fail(Code::kExists,
                 "attachment " + old->key.ToString() + " exists already; DEL comes before another ADD");
   }
-  RAIL_TRY(engine::UndoAttachment(session, old->key, ""));
-  RAIL_ASSIGN(const auto left, session.store->Find(old->key));
+  RAIL_TRY(engine::UndoAttachment(context, old->key, ""));
+  RAIL_ASSIGN(const auto left, context.store->Find(old->key));
   if (!left) return {};
-  RAIL_ASSIGN(const std::vector<state::Step> steps, session.store->Steps(left->id));
+  RAIL_ASSIGN(const std::vector<state::Step> steps, context.store->Steps(left->id));
   const auto pending = std::ranges::find_if(steps, IsPending);
   return Fail(
       Code::kTransient,
@@ -288,16 +288,16 @@ Status ClearRemains(Session& session, const Request& request) {
 
 // What the DEL of an earlier owner of the device had to leave is done first: while the switch holds a rule of it, this pod could
 // speak as that one. A DEL that is under way keeps the device until it has ended.
-Status FinishEarlierDels(Session& session, const Request& request) {
+Status FinishEarlierDels(VerbContext& context, const Request& request) {
   if (request.device_id.empty()) return {};
-  RAIL_ASSIGN(const std::vector<Attachment> all, session.store->List());
-  Node node = session.node();
+  RAIL_ASSIGN(const std::vector<Attachment> all, context.store->List());
+  Node node = context.node();
   for (const Attachment& old : all) {
     if (old.device != request.device_id || old.phase != state::Phase::kDeleting) continue;
-    RAIL_ASSIGN(const std::vector<state::Step> steps, session.store->Steps(old.id));
+    RAIL_ASSIGN(const std::vector<state::Step> steps, context.store->Steps(old.id));
     if (std::ranges::none_of(steps, IsPending)) continue;
     RAIL_TRY(engine::Undo(node, old, ""));
-    RAIL_ASSIGN(const std::vector<state::Step> still, session.store->Steps(old.id));
+    RAIL_ASSIGN(const std::vector<state::Step> still, context.store->Steps(old.id));
     for (const state::Step& step : still) {
       if (step.kind != engine::step::kAdmit && step.kind != engine::step::kTenant) continue;
       return Fail(Code::kTransient, "device " + request.device_id + ": the rules of its last pod (" +
@@ -337,13 +337,13 @@ Outcome<std::string> Add(const Deps& deps, const Request& request) {
     RAIL_TRY(CheckPodsWishes(request));
   }
   RAIL_ASSIGN(const std::string device_info, cni::DeviceInfoFile(request));
-  RAIL_ASSIGN(const auto session, Session::Open(deps, Session::Use::kQuiet));
-  RAIL_ASSIGN(const config::Rail* rail, engine::RailOf(session->config, config->rail));
+  RAIL_ASSIGN(const auto context, VerbContext::Open(deps, VerbContext::Use::kQuiet));
+  RAIL_ASSIGN(const config::Rail* rail, engine::RailOf(context->config, config->rail));
   RAIL_ASSIGN_AS(const netns::Netns pod, netns::Netns::Open(request.netns), "CNI_NETNS");
-  RAIL_TRY(ClearRemains(*session, request));
-  RAIL_TRY(FinishEarlierDels(*session, request));
+  RAIL_TRY(ClearRemains(*context, request));
+  RAIL_TRY(FinishEarlierDels(*context, request));
 
-  Adding adding(deps, *session, request, *rail, pod);
+  Adding adding(deps, *context, request, *rail, pod);
   Outcome<std::string> result = adopt ? adding.Adopt(std::move(previous)) : adding.Plumb(config->device);
   if (result) {
     if (Status finished = adding.Finish(); !finished)

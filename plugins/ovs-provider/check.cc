@@ -14,7 +14,7 @@ using cni::Outcome;
 using cni::Request;
 using engine::Deps;
 using engine::Node;
-using engine::Session;
+using engine::VerbContext;
 using state::Attachment;
 
 // Where the result that the runtime keeps and the record disagree.
@@ -45,11 +45,11 @@ Outcome<void> Check(const Deps& deps, const Request& request) {
   auto config = ParseConfig(request);
   if (!config) return tl::make_unexpected(config.error());
   RAIL_ASSIGN(const AddResult previous, cni::PreviousResult(request));
-  RAIL_ASSIGN(const auto session, Session::Open(deps, Session::Use::kQuiet));
-  RAIL_ASSIGN(const engine::Recorded recorded, engine::RecordedWithSteps(*session, request));
+  RAIL_ASSIGN(const auto context, VerbContext::Open(deps, VerbContext::Use::kQuiet));
+  RAIL_ASSIGN(const engine::Recorded recorded, engine::RecordedWithSteps(*context, request));
   const Attachment& attachment = recorded.attachment;
-  RAIL_ASSIGN(const config::Rail* rail, engine::RailOf(session->config, attachment.rail));
-  Node node = session->node();
+  RAIL_ASSIGN(const config::Rail* rail, engine::RailOf(context->config, attachment.rail));
+  Node node = context->node();
   std::vector<std::string> problems = Disagreements(previous, attachment);
   if (attachment.rail != config->rail) {
     problems.push_back("the configuration says rail " + config->rail + ", the record says rail " +
@@ -60,11 +60,11 @@ Outcome<void> Check(const Deps& deps, const Request& request) {
   RAIL_ASSIGN_AS(const netns::Netns pod, netns::Netns::Open(request.netns), "CNI_NETNS");
   podnet::Plan plan = engine::PlanOf(*rail, attachment);
   plan.routes = RoutesOf(previous);
-  RAIL_ASSIGN(std::vector<std::string> inside, session->edges.Pods().Verify(pod, plan));
+  RAIL_ASSIGN(std::vector<std::string> inside, context->connections.Pods().Verify(pod, plan));
   problems.insert(problems.end(), inside.begin(), inside.end());
   if (const auto device = recorded.Step(engine::step::kDevice)) {
     RAIL_ASSIGN(const device::Saved saved, device::Saved::FromJson(device->detail));
-    RAIL_ASSIGN(device::Backend * devices, session->edges.Devices());
+    RAIL_ASSIGN(device::Backend * devices, context->connections.Devices());
     RAIL_ASSIGN(std::vector<std::string> changed, devices->Verify(saved, config->device, pod));
     problems.insert(problems.end(), changed.begin(), changed.end());
   }
@@ -72,13 +72,13 @@ Outcome<void> Check(const Deps& deps, const Request& request) {
   RAIL_ASSIGN(const engine::Differences port, engine::PortDiffers(node, *rail, attachment));
   problems.insert(problems.end(), port.begin(), port.end());
   RAIL_ASSIGN(const pipeline::BridgeFacts bridge, engine::Facts(node, *rail));
-  std::vector<ovs::Rule> wanted = pipeline::ControlRules(bridge, session->config.tenancy.mode);
+  std::vector<ovs::Rule> wanted = pipeline::ControlRules(bridge, context->config.tenancy.mode);
   pipeline::Append(wanted, pipeline::AdmitRules(bridge, engine::PodOf(attachment)));
   RAIL_ASSIGN(const engine::Differences missing, engine::RulesDiffer(node, attachment, wanted));
   problems.insert(problems.end(), missing.begin(), missing.end());
   RAIL_TRY(engine::Problems(problems));
   if (cni::HasIpam(request) && !attachment.adopted) {
-    return deps.ipam->Check(request, session->edges.CallDeadline());
+    return deps.ipam->Check(request, context->connections.CallDeadline());
   }
   return {};
 }

@@ -31,14 +31,14 @@ Outcome<void> DelWithoutRecord(const Deps& deps, const Request& request, const E
 
 // IPAM is told even when we never heard of the attachment: an ADD may have died before its record reached the disk.
 Outcome<void> Del(const Deps& deps, const Request& request) {
-  const auto session = engine::Session::OpenToUndo(deps);
-  if (!session) return DelWithoutRecord(deps, request, session.error());
-  const auto found = (*session)->store->Find(engine::KeyOf(request));
+  const auto context = engine::VerbContext::OpenToUndo(deps);
+  if (!context) return DelWithoutRecord(deps, request, context.error());
+  const auto found = (*context)->store->Find(engine::KeyOf(request));
   if (!found) return DelWithoutRecord(deps, request, found.error());
   if (*found) {
-    const Status undone = engine::UndoAttachment(**session, (*found)->key, "");
+    const Status undone = engine::UndoAttachment(**context, (*found)->key, "");
     if (!undone) return DelWithoutRecord(deps, request, undone.error());
-  } else if (const Status released = GiveAddressesBack(deps, request, (*session)->edges.CallDeadline());
+  } else if (const Status released = GiveAddressesBack(deps, request, (*context)->connections.CallDeadline());
              !released) {
     log::Warning("release addresses of {}: {}", engine::KeyOf(request).ToString(), released.error().message);
   }

@@ -11,7 +11,7 @@ using cni::Outcome;
 using cni::Request;
 using engine::Deps;
 using engine::Node;
-using engine::Session;
+using engine::VerbContext;
 
 // IPAM collects its own garbage whatever happens to ours.
 Outcome<void> Gc(const Deps& deps, const Request& request) {
@@ -42,21 +42,21 @@ Status NicHasRepresentors(const Deps& deps, const config::NodeConfig& config, co
 Outcome<void> ReadyForAdd(const Deps& deps, const Request& request) {
   auto config = ParseConfig(request);
   if (!config) return tl::make_unexpected(config.error());
-  auto session = Session::Open(deps, Session::Use::kQuiet);
+  auto context = VerbContext::Open(deps, VerbContext::Use::kQuiet);
   const auto not_ready = [&](const Error& error) {
     return tl::make_unexpected(engine::NotReady("ovs-provider cannot attach pods", error,
-                                                session ? session->get() : nullptr, request));
+                                                context ? context->get() : nullptr, request));
   };
-  if (!session) return not_ready(session.error());
-  auto rail = engine::RailOf((*session)->config, config->rail);
+  if (!context) return not_ready(context.error());
+  auto rail = engine::RailOf((*context)->config, config->rail);
   if (!rail) return not_ready(rail.error());
-  Node node = (*session)->node();
+  Node node = (*context)->node();
   if (auto facts = engine::Facts(node, **rail); !facts) return not_ready(facts.error());
   // The database may answer while the switch itself does not run.
-  if (auto bridge = node.edges.OpenFlow((*rail)->bridge); !bridge) return not_ready(bridge.error());
-  if (const Status nic = NicHasRepresentors(deps, (*session)->config, **rail); !nic)
+  if (auto bridge = node.connections.OpenFlow((*rail)->bridge); !bridge) return not_ready(bridge.error());
+  if (const Status nic = NicHasRepresentors(deps, (*context)->config, **rail); !nic)
     return not_ready(nic.error());
-  if (cni::HasIpam(request)) return deps.ipam->Forward(request, (*session)->edges.CallDeadline());
+  if (cni::HasIpam(request)) return deps.ipam->Forward(request, (*context)->connections.CallDeadline());
   return {};
 }
 

@@ -14,7 +14,7 @@ namespace {
 
 using engine::testing::Answer;
 using engine::testing::Chain;
-using engine::testing::Edge;
+using engine::testing::Dependency;
 using engine::testing::PodSpec;
 using engine::testing::World;
 using nlohmann::json;
@@ -112,7 +112,7 @@ TEST_F(OvsProvider, TakesNoDeviceWhileANicIsBeingPreparedNorIsOnePreparedMeanwhi
   *preparing = {};
 
   std::map<std::string, bool> could_prepare;
-  world.gate.before = [&](Edge, std::string_view call) {
+  world.faults.before = [&](Dependency, std::string_view call) {
     could_prepare.emplace(call, world.LockDevices(Kind::kAlone).has_value());
   };
   EXPECT_EQ(chain.Add(pod).code, 0U);
@@ -123,7 +123,7 @@ TEST_F(OvsProvider, TakesNoDeviceWhileANicIsBeingPreparedNorIsOnePreparedMeanwhi
 TEST_F(OvsProvider, StatusSaysFiftyWhenTheBridgeIsNotThere) {
   chain.more_config = R"("cniVersion": "1.1.0")";
   EXPECT_TRUE(chain.Run(0, "STATUS", world.MakePod("p1", "ns-a", "vf0"), ""));
-  world.gate.down = {Edge::kOvsdb};
+  world.faults.down = {Dependency::kOvsdb};
   const Answer answer = chain.Run(0, "STATUS", world.MakePod("p1", "ns-a", "vf0"), "");
   EXPECT_EQ(answer.code, 50U);
   EXPECT_THAT(answer.text, HasSubstr("OVSDB is down"));
@@ -208,10 +208,10 @@ TEST_F(OvsProviderAfterAnother, DelLeavesTheMarkOfANewOwnerOfThePort) {
 }
 
 TEST_F(OvsProviderAfterAnother, AFailedAddLeavesThePortAsItWas) {
-  world.gate.down = {Edge::kOpenFlow};
+  world.faults.down = {Dependency::kOpenFlow};
   const Answer answer = chain.Add(pod);
   EXPECT_EQ(answer.code, 11U);
-  world.gate.down.clear();
+  world.faults.down.clear();
   ASSERT_TRUE(chain.Del(pod));
   EXPECT_FALSE(world.FindAttachment(pod));
   EXPECT_EQ(Ids().count(engine::kOwnerKey), 0U);

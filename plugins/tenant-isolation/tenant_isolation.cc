@@ -12,7 +12,7 @@ using cni::Outcome;
 using cni::Request;
 using engine::Deps;
 using engine::Node;
-using engine::Session;
+using engine::VerbContext;
 using state::Attachment;
 
 Status HasNamespace(const Request& request) {
@@ -25,12 +25,12 @@ Status HasNamespace(const Request& request) {
 Outcome<std::string> Add(const Deps& deps, const Request& request) {
   Outcome<std::string> result = cni::PassOn(request);
   if (!result) return result;
-  RAIL_ASSIGN(const auto session, Session::Open(deps));
-  if (session->config.tenancy.mode == config::TenancyMode::kOff) return result;
-  RAIL_ASSIGN(Attachment attachment, engine::RecordedAttachment(*session, request));
+  RAIL_ASSIGN(const auto context, VerbContext::Open(deps));
+  if (context->config.tenancy.mode == config::TenancyMode::kOff) return result;
+  RAIL_ASSIGN(Attachment attachment, engine::RecordedAttachment(*context, request));
   RAIL_TRY(HasNamespace(request));
-  Node node = session->node();
-  const tenancy::Tenant tenant = tenancy::TenantOf(session->config, request.pod.pod_namespace);
+  Node node = context->node();
+  const tenancy::Tenant tenant = tenancy::TenantOf(context->config, request.pod.pod_namespace);
   if (Status joined = engine::JoinTenant(node, attachment, tenant); !joined) {
     auto undone = engine::Undo(node, attachment, engine::kTenantIsolation);
     if (!undone) log::Error("clean up after a failed ADD: {}", undone.error().message);
@@ -46,20 +46,20 @@ Outcome<void> Del(const Deps& deps, const Request& request) {
 
 Outcome<void> Check(const Deps& deps, const Request& request) {
   RAIL_TRY(cni::PreviousResult(request));
-  RAIL_ASSIGN(const auto session, Session::Open(deps, Session::Use::kQuiet));
-  if (session->config.tenancy.mode == config::TenancyMode::kOff) return {};
-  RAIL_ASSIGN(const engine::Recorded recorded, engine::RecordedWithSteps(*session, request));
+  RAIL_ASSIGN(const auto context, VerbContext::Open(deps, VerbContext::Use::kQuiet));
+  if (context->config.tenancy.mode == config::TenancyMode::kOff) return {};
+  RAIL_ASSIGN(const engine::Recorded recorded, engine::RecordedWithSteps(*context, request));
   const Attachment& attachment = recorded.attachment;
   RAIL_TRY(HasNamespace(request));
   std::vector<std::string> problems;
   if (!recorded.Has(engine::step::kTenant) || attachment.tenant_id.is_none()) {
     problems.emplace_back("its ADD has not finished: the pod has no tenant and is cut off");
   } else {
-    problems = engine::TenantDiffers(attachment, request.pod.pod_namespace, session->config);
+    problems = engine::TenantDiffers(attachment, request.pod.pod_namespace, context->config);
   }
   std::vector<ovs::Rule> wanted = pipeline::TenantRules(engine::PodOf(attachment), attachment.tenant_id);
   wanted.push_back(pipeline::CompareRule(attachment.tenant_id));
-  Node node = session->node();
+  Node node = context->node();
   RAIL_ASSIGN(const engine::Differences missing, engine::RulesDiffer(node, attachment, wanted));
   problems.insert(problems.end(), missing.begin(), missing.end());
   RAIL_TRY(engine::Problems(problems));
@@ -75,8 +75,8 @@ Outcome<void> ReadyForAdd(const Deps& deps, const Request&) {
   const auto not_ready = [](const Error& error) {
     return CniFail(50, "tenant-isolation cannot place pods in their tenants", error.message);
   };
-  auto session = Session::Open(deps, Session::Use::kQuiet);
-  if (!session) return not_ready(session.error());
+  auto context = VerbContext::Open(deps, VerbContext::Use::kQuiet);
+  if (!context) return not_ready(context.error());
   return {};
 }
 

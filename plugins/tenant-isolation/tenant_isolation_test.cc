@@ -11,7 +11,7 @@ namespace {
 
 using engine::testing::Answer;
 using engine::testing::Chain;
-using engine::testing::Edge;
+using engine::testing::Dependency;
 using engine::testing::PodSpec;
 using engine::testing::World;
 using ovs::CookieKind;
@@ -59,7 +59,9 @@ TEST_F(TenantIsolation, APodWithoutANamespaceIsRefusedAndNothingIsOpenedForIt) {
   PodSpec nameless = pod;
   nameless.pod_namespace = "";
   int calls = 0;
-  world.gate.before = [&](Edge edge, std::string_view) { calls += edge == Edge::kState ? 0 : 1; };
+  world.faults.before = [&](Dependency dependency, std::string_view) {
+    calls += dependency == Dependency::kState ? 0 : 1;
+  };
   const Answer answer = chain.Add(nameless);
   EXPECT_EQ(answer.code, 7U);
   EXPECT_THAT(answer.text, HasSubstr("K8S_POD_NAMESPACE"));
@@ -77,9 +79,9 @@ TEST_F(TenantIsolation, AddNeedsThePluginBefore) {
 }
 
 TEST_F(TenantIsolation, AFailedAddLeavesNoTenantInTheRecord) {
-  world.gate.down = {Edge::kOpenFlow};
+  world.faults.down = {Dependency::kOpenFlow};
   EXPECT_EQ(chain.Add(pod).code, 11U);
-  world.gate.down.clear();
+  world.faults.down.clear();
   ASSERT_TRUE(chain.Run(0, "DEL", pod, ""));
   EXPECT_TRUE(world.Attachment(pod).tenant_id.is_none());
   EXPECT_THAT(world.RulesOf(CookieKind::kCompare), IsEmpty());

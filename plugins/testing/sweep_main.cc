@@ -42,8 +42,8 @@ int main(int argc, char** argv) {
     return 1;
   }
   OneContainer one(std::move(*store), argv[1]);
-  engine::Board board;
-  engine::Picture picture(*config, {.hostname = "sweep", .raild_version = "test"}, board);
-  engine::Sweeper(*config, deps, one, picture, Clock::duration::zero()).Run();
+  engine::ViewPublisher views;
+  engine::NodeStatus node_status(*config, {.hostname = "sweep", .raild_version = "test"}, views);
+  engine::Sweeper(*config, deps, one, node_status, Clock::duration::zero()).Run();
   return 0;
 }

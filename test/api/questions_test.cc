@@ -18,7 +18,7 @@ using grpc::StatusCode;
 using testing::HasSubstr;
 
 // Lets questions in, and holds them until it is opened.
-class Gate {
+class FaultInjector {
  public:
   void Pass() {
     std::unique_lock lock(mutex_);
@@ -149,9 +149,9 @@ TEST_F(QuestionsTest, SaysWhyWhenTheSwitchDoesNotAnswer) {
 }
 
 TEST_F(QuestionsTest, QuestionsThatHangDelayNobodyWhoAsksForWhatIsKnown) {
-  Gate gate;
+  FaultInjector faults;
   inspector_.doctor = [&] {
-    gate.Pass();
+    faults.Pass();
     return std::vector<inspect::Finding>();
   };
   std::vector<std::jthread> clients;
@@ -161,18 +161,18 @@ TEST_F(QuestionsTest, QuestionsThatHangDelayNobodyWhoAsksForWhatIsKnown) {
       EXPECT_TRUE(Doctor(response).ok());
     });
   }
-  gate.WaitInside(2);
+  faults.WaitInside(2);
   grpc::ClientContext context;
   Bound(context);
   v1::ListRailsResponse rails;
   EXPECT_TRUE(node_->ListRails(&context, {}, &rails).ok());
-  gate.Open();
+  faults.Open();
 }
 
 TEST_F(QuestionsTest, RefusesAQuestionWhenTooManyWait) {
-  Gate gate;
+  FaultInjector faults;
   inspector_.doctor = [&] {
-    gate.Pass();
+    faults.Pass();
     return std::vector<inspect::Finding>();
   };
   // 2 are looked into, 16 wait, 2 are refused.
@@ -182,7 +182,7 @@ TEST_F(QuestionsTest, RefusesAQuestionWhenTooManyWait) {
   int answered = 0;
   std::vector<std::jthread> clients;
   for (int i = 0; i < 20; ++i) {
-    if (i == 2) gate.WaitInside(2);
+    if (i == 2) faults.WaitInside(2);
     clients.emplace_back([&] {
       v1::DoctorResponse response;
       const grpc::Status status = Doctor(response);
@@ -197,16 +197,16 @@ TEST_F(QuestionsTest, RefusesAQuestionWhenTooManyWait) {
     EXPECT_GE(refused, 2);  // more when the queue is full before the workers have taken theirs from it
     EXPECT_EQ(answered, 0);
   }
-  gate.Open();
+  faults.Open();
   clients.clear();
   EXPECT_EQ(answered + refused, 20);
   EXPECT_GE(answered, 16);
 }
 
 TEST_F(QuestionsTest, StoppingAnswersThoseWhoWait) {
-  Gate gate;
+  FaultInjector faults;
   inspector_.doctor = [&] {
-    gate.Pass();
+    faults.Pass();
     return std::vector<inspect::Finding>();
   };
   std::mutex mutex;
@@ -222,10 +222,10 @@ TEST_F(QuestionsTest, StoppingAnswersThoseWhoWait) {
       changed.notify_all();
     });
   }
-  gate.WaitInside(2);
+  faults.WaitInside(2);
   std::jthread stopper([this] { server_->Stop(); });
   {
-    // Those at the desk hang on; those behind them are told at once.
+    // Those at the queue hang on; those behind them are told at once.
     std::unique_lock lock(mutex);
     changed.wait_for(lock, std::chrono::seconds(20), [&] { return ends.size() >= 2; });
     EXPECT_GE(ends.size(), 2U);
@@ -234,7 +234,7 @@ TEST_F(QuestionsTest, StoppingAnswersThoseWhoWait) {
   // And so is who asks while raild waits for the two.
   v1::DoctorResponse late;
   EXPECT_EQ(Doctor(late).error_code(), StatusCode::UNAVAILABLE);
-  gate.Open();
+  faults.Open();
 }
 
 }  // namespace

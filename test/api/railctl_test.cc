@@ -65,7 +65,7 @@ ml          gone   net1     rail1   -         -        -        -             Pe
 }
 
 TEST_F(RailctlTest, PrintsTheHeaderOfAnEmptyList) {
-  board_.Publish({});
+  views_.Publish({});
   EXPECT_EQ(Out({"get", "remotes"}), "ADDRESS   TENANT   TENANT-ID   RAIL   INSTALLED\n");
 }
 
@@ -272,7 +272,7 @@ TEST_F(RailctlTest, CollectsAllPagesOfRemotes) {
     remotes.push_back(one);
     remotes.back().remote.address = *IpAddress::FromBytes(bytes);
   }
-  board_.Publish(view);
+  views_.Publish(view);
   const json document = json::parse(Out({"get", "remotes", "-o", "json"}));
   EXPECT_EQ(document.at("remotes").size(), 20001U);
   EXPECT_EQ(document.at("total"), 20001);
@@ -315,14 +315,14 @@ TEST_F(RailctlTest, WatchesAsATableForPeople) {
   // Changes the view when the table is there, and stops the daemon after the change.
   class Script final : public std::stringbuf {
    public:
-    Script(engine::Board& board, raild::Server& server) : board_(board), server_(server) {}
+    Script(engine::ViewPublisher& views, raild::Server& server) : views_(views), server_(server) {}
     int sync() override {
       ++flushes_;
       if (flushes_ == 1) {
         engine::NodeView view = SampleView();
         view.attachments[2].attachment.phase = state::Phase::kReady;
         view.attachments[2].pending.clear();
-        board_.Publish(view);
+        views_.Publish(view);
       } else if (flushes_ == 2) {
         stopper_ = std::jthread([this] { server_.Stop(); });
       }
@@ -330,11 +330,11 @@ TEST_F(RailctlTest, WatchesAsATableForPeople) {
     }
 
    private:
-    engine::Board& board_;
+    engine::ViewPublisher& views_;
     raild::Server& server_;
     int flushes_ = 0;
     std::jthread stopper_;
-  } buffer(board_, *server_);
+  } buffer(views_, *server_);
   std::ostream stream(&buffer);
   std::ostringstream err;
   const railctl::Parsed parsed = railctl::ParseFlags({"watch", "--rail", "rail1"}, socket_);

@@ -111,13 +111,13 @@ void Served::SetUp() {
   ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
   root_ = pattern;
   socket_ = root_ + "/run/raild.sock";
-  board_.Publish(SampleView());
+  views_.Publish(SampleView());
   Start();
 }
 
 void Served::Start() {
   server_.reset();
-  auto server = raild::Server::Start({board_, config_, inspector_}, socket_);
+  auto server = raild::Server::Start({views_, config_, inspector_}, socket_);
   ASSERT_TRUE(server) << server.error().message;
   server_ = std::move(*server);
 }

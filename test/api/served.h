@@ -1,4 +1,4 @@
-// A served board in a folder of its own, for tests of what goes over the socket.
+// A served node in a folder of its own, for tests of what goes over the socket.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -23,8 +23,8 @@ engine::NodeView SampleView();
 // Answers what a test tells it to.
 class FakeInspector : public inspect::Inspector {
  public:
-  FakeInspector(const config::NodeConfig& config, const engine::Board& board)
-      : Inspector(config, paths_, deps_, {}, board) {}
+  FakeInspector(const config::NodeConfig& config, const engine::ViewPublisher& views)
+      : Inspector(config, paths_, deps_, {}, views) {}
 
   Result<inspect::Flows> ListFlows(const inspect::Selector& selector) const override;
   Result<std::vector<inspect::Checked>> Check(const inspect::Selector& selector) const override;
@@ -49,9 +49,9 @@ class Served : public testing::Test {
 
   std::string root_;
   std::string socket_;
-  engine::Board board_;
+  engine::ViewPublisher views_;
   config::NodeConfig config_;
-  FakeInspector inspector_{config_, board_};
+  FakeInspector inspector_{config_, views_};
   std::unique_ptr<raild::Server> server_;
 };
 

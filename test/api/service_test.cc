@@ -89,7 +89,7 @@ TEST_F(ServiceTest, TellsTheNewestView) {
   view.hostname = "gpu-2";
   view.bmp_up = true;
   view.rdma = engine::RdmaMode::kShared;
-  board_.Publish(view);
+  views_.Publish(view);
   grpc::ClientContext context;
   Bound(context);
   v1::GetNodeResponse response;
@@ -128,13 +128,13 @@ TEST_F(ServiceTest, WatchTellsAllThenSyncedThenChanges) {
   EXPECT_EQ(watcher.Next(), "SYNCED");
 
   engine::NodeView view = SampleView();
-  board_.Publish(view);  // nothing differs: nothing is told
+  views_.Publish(view);  // nothing differs: nothing is told
   view.attachments[1].attachment.phase = state::Phase::kReady;
-  board_.Publish(view);
+  views_.Publish(view);
   EXPECT_EQ(watcher.Next(), "MODIFIED 2");
   std::erase_if(view.attachments, [](const auto& a) { return a.attachment.id == 1; });
   view.attachments[1].attachment.id = 9;
-  board_.Publish(view);
+  views_.Publish(view);
   EXPECT_EQ(watcher.Next(), "DELETED 1");
   EXPECT_EQ(watcher.Next(), "DELETED 3");
   EXPECT_EQ(watcher.Next(), "ADDED 9");
@@ -150,9 +150,9 @@ TEST_F(ServiceTest, WatchKeepsToItsFilter) {
   EXPECT_EQ(watcher.Next(), "SYNCED");
   engine::NodeView view = SampleView();
   view.attachments[2].attachment.phase = state::Phase::kAdding;
-  board_.Publish(view);
+  views_.Publish(view);
   view.attachments[0].rules_in_place = false;
-  board_.Publish(view);
+  views_.Publish(view);
   EXPECT_EQ(watcher.Next(), "MODIFIED 1");
 }
 
@@ -161,17 +161,17 @@ TEST_F(ServiceTest, WatchSkipsWhatASlowClientHasMissed) {
   view.attachments.resize(1);
   // Larger than what gRPC and the socket hold on the way, so that the client is behind when the views come.
   view.attachments[0].attachment.pod_uid = std::string(200000, 'u');
-  board_.Publish(view);
+  views_.Publish(view);
   Watcher watcher(*node_);
   EXPECT_EQ(watcher.Next(), "ADDED 1");
   EXPECT_EQ(watcher.Next(), "SYNCED");
   constexpr int kViews = 500;  // 100 MB, were all of them sent
   for (int i = 1; i <= kViews; ++i) {
     view.attachments[0].attachment.ofport = static_cast<uint16_t>(i);
-    board_.Publish(view);
+    views_.Publish(view);
   }
   view.attachments.clear();
-  board_.Publish(view);
+  views_.Publish(view);
   int told = 0;
   std::string event;
   for (event = watcher.Next(); event == "MODIFIED 1"; event = watcher.Next()) ++told;
@@ -194,7 +194,7 @@ TEST_F(ServiceTest, WatchEndsWhenTheServerStops) {
 TEST_F(ServiceTest, StopIsBoundedWhateverClientsDo) {
   engine::NodeView view = SampleView();
   view.attachments[0].attachment.pod_uid = std::string(3 << 20, 'u');
-  board_.Publish(view);
+  views_.Publish(view);
   Watcher stuck(*node_);  // never reads: its first event does not fit on the way
   stuck.WaitUntilServed();
   const auto begin = Clock::now();
@@ -247,7 +247,7 @@ TEST_F(ServiceTest, HoldsTogetherWhenManyWatchComeAndGoWhileViewsChange) {
     engine::NodeView view = SampleView();
     while (!stop.stop_requested()) {
       ++view.attachments[1].attachment.ofport;
-      board_.Publish(view);
+      views_.Publish(view);
       std::this_thread::yield();
     }
   });
@@ -307,7 +307,7 @@ TEST_F(ServiceTest, DescribesItselfByReflection) {
 }
 
 TEST_F(ServiceTest, IsNotStartedTwiceOnOneSocket) {
-  const auto second = raild::Server::Start({board_, config_, inspector_}, socket_);
+  const auto second = raild::Server::Start({views_, config_, inspector_}, socket_);
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().code, Code::kBusy);
   grpc::ClientContext context;
@@ -318,7 +318,7 @@ TEST_F(ServiceTest, IsNotStartedTwiceOnOneSocket) {
 
 TEST_F(ServiceTest, StartsAgainAfterAStop) {
   server_->Stop();
-  auto again = raild::Server::Start({board_, config_, inspector_}, socket_);
+  auto again = raild::Server::Start({views_, config_, inspector_}, socket_);
   ASSERT_TRUE(again) << again.error().message;
   grpc::ClientContext context;
   Bound(context);

@@ -172,7 +172,7 @@ TEST_F(TcpTest, DoesNotStartWithoutEachOfItsFiles) {
   const auto why = [&](const config::Api& api) {
     config_.api = api;
     server_.reset();
-    const auto server = raild::Server::Start({board_, config_, inspector_}, socket_);
+    const auto server = raild::Server::Start({views_, config_, inspector_}, socket_);
     EXPECT_FALSE(server);
     return server ? "" : server.error().message;
   };
@@ -195,7 +195,7 @@ TEST_F(TcpTest, DoesNotStartWithoutEachOfItsFiles) {
 TEST_F(TcpTest, DoesNotShareAPortWithAnotherProcess) {
   Start();
   config::NodeConfig config = config_;
-  const auto second = raild::Server::Start({board_, config, inspector_}, root_ + "/second.sock");
+  const auto second = raild::Server::Start({views_, config, inspector_}, root_ + "/second.sock");
   ASSERT_FALSE(second);
   EXPECT_THAT(second.error().message, HasSubstr(config_.api.listen));
 }
@@ -310,7 +310,7 @@ TEST_F(TcpTest, ASlowWatcherCostsTheEventsOfOneComparison) {
   engine::NodeView view = SampleView();
   view.attachments.resize(1);
   view.attachments[0].attachment.pod_uid = std::string(200000, 'u');
-  board_.Publish(view);
+  views_.Publish(view);
   Start();
   const auto node = AsClient();
   Watcher watcher(*node);
@@ -319,10 +319,10 @@ TEST_F(TcpTest, ASlowWatcherCostsTheEventsOfOneComparison) {
   constexpr int kViews = 500;
   for (int i = 1; i <= kViews; ++i) {
     view.attachments[0].attachment.ofport = static_cast<uint16_t>(i);
-    board_.Publish(view);
+    views_.Publish(view);
   }
   view.attachments.clear();
-  board_.Publish(view);
+  views_.Publish(view);
   int told = 0;
   v1::WatchAttachmentsResponse event;
   while (watcher.reader->Read(&event) && event.type() != v1::WatchAttachmentsResponse::DELETED) ++told;

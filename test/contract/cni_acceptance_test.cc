@@ -26,7 +26,7 @@ namespace {
 
 using engine::testing::Answer;
 using engine::testing::Chain;
-using engine::testing::Edge;
+using engine::testing::Dependency;
 using engine::testing::PodSpec;
 using engine::testing::World;
 using nlohmann::json;
@@ -154,19 +154,19 @@ TEST_F(A03_Add, RefusesADeviceOfALivingPodByItsName) {
 class A04_Record : public Acceptance {};
 
 TEST_F(A04_Record, HoldsEachStepBeforeTheFirstCallThatChangesAnything) {
-  const std::map<std::pair<Edge, std::string>, std::string> steps = {
-      {{Edge::kIpam, "Add"}, "ipam"},
-      {{Edge::kDevices, "MoveIn"}, "device"},
-      {{Edge::kOvsdb, "AddPort"}, "port"},
-      {{Edge::kPods, "Configure"}, "device"},
-      {{Edge::kBgp, "AnnounceAll"}, "announce"}};
+  const std::map<std::pair<Dependency, std::string>, std::string> steps = {
+      {{Dependency::kIpam, "Add"}, "ipam"},
+      {{Dependency::kDevices, "MoveIn"}, "device"},
+      {{Dependency::kOvsdb, "AddPort"}, "port"},
+      {{Dependency::kPods, "Configure"}, "device"},
+      {{Dependency::kBgp, "AnnounceAll"}, "announce"}};
   const PodSpec pod = world.MakePod("p1", "ns-a", "vf0");
   std::map<std::string, int> seen;
   int commits = 0;
-  world.gate.before = [&](Edge edge, std::string_view call) {
-    auto found = steps.find({edge, std::string(call)});
+  world.faults.before = [&](Dependency dependency, std::string_view call) {
+    auto found = steps.find({dependency, std::string(call)});
     std::string wanted = found == steps.end() ? "" : found->second;
-    if (edge == Edge::kOpenFlow && call == "Commit") wanted = ++commits == 1 ? "admit" : "tenant";
+    if (dependency == Dependency::kOpenFlow && call == "Commit") wanted = ++commits == 1 ? "admit" : "tenant";
     if (wanted.empty()) return;
     ++seen[wanted];
     std::vector<std::string> kinds;
@@ -174,7 +174,7 @@ TEST_F(A04_Record, HoldsEachStepBeforeTheFirstCallThatChangesAnything) {
     EXPECT_THAT(kinds, Contains(wanted)) << call << " came before its record";
   };
   MustAdd(pod);
-  world.gate.before = nullptr;
+  world.faults.before = nullptr;
   for (const char* kind : {"ipam", "device", "port", "admit", "tenant", "announce"})
     EXPECT_GT(seen[kind], 0) << kind;
 }
@@ -265,9 +265,9 @@ TEST_F(A06_Owner, ALateDelOfTheOldPodLeavesTheDeviceToTheNewOne) {
   const PodSpec old = world.MakePod("p1", "ns-a", "vf0");
   const PodSpec fresh = world.MakePod("p2", "ns-b", "vf0");
   MustAdd(old);
-  world.gate.down = {Edge::kBgp, Edge::kOpenFlow};
+  world.faults.down = {Dependency::kBgp, Dependency::kOpenFlow};
   ExpectDone(chain.Del(old));
-  world.gate.down.clear();
+  world.faults.down.clear();
   MustAdd(fresh);
   ExpectDone(chain.Del(old));
   EXPECT_EQ(world.devices.Where("vf0"), fresh.identity);
@@ -338,7 +338,7 @@ class A08_BestEffort : public Acceptance {};
 TEST_F(A08_BestEffort, DelSucceedsWithOvsAndBgpdDownAndKeepsTheWorkAsPending) {
   const PodSpec pod = world.MakePod("p1", "ns-a", "vf0");
   MustAdd(pod);
-  world.gate.down = {Edge::kOvsdb, Edge::kOpenFlow, Edge::kBgp};
+  world.faults.down = {Dependency::kOvsdb, Dependency::kOpenFlow, Dependency::kBgp};
   for (const size_t plugin : {kFrr, kTenant, kOvs}) ExpectDone(chain.Run(plugin, "DEL", pod, ""));
   EXPECT_THAT(world.Pending(pod), ElementsAre("port", "admit", "tenant", "announce"));
   EXPECT_EQ(world.devices.Where("vf0"), std::nullopt) << "the device waits for nobody";
@@ -377,24 +377,24 @@ TEST_F(A10_Status, IsQuietWhenAllIsReady) {
 }
 
 TEST_F(A10_Status, Is50WithoutAttachmentsAnd51WithSome) {
-  const std::vector<std::pair<size_t, std::set<Edge>>> cases = {
-      {kOvs, {Edge::kOvsdb}}, {kOvs, {Edge::kOpenFlow}}, {kFrr, {Edge::kBgp}}};
+  const std::vector<std::pair<size_t, std::set<Dependency>>> cases = {
+      {kOvs, {Dependency::kOvsdb}}, {kOvs, {Dependency::kOpenFlow}}, {kFrr, {Dependency::kBgp}}};
   for (const auto& [plugin, down] : cases) {
-    world.gate.down = down;
+    world.faults.down = down;
     EXPECT_EQ(Status(plugin).code, 50U);
     EXPECT_THAT(Status(plugin).text, HasSubstr(" is down"));
-    world.gate.down.clear();
+    world.faults.down.clear();
     MustAdd(pod);
-    world.gate.down = down;
+    world.faults.down = down;
     EXPECT_EQ(Status(plugin).code, 51U);
     EXPECT_THAT(Status(plugin).text, HasSubstr("1 attachment of network rail0 may be hit too"));
-    world.gate.down.clear();
+    world.faults.down.clear();
     ExpectDone(chain.Del(pod));
   }
 }
 
 TEST_F(A10_Status, Is50WhenTheRecordCannotBeRead) {
-  world.gate.down = {Edge::kState};
+  world.faults.down = {Dependency::kState};
   for (const size_t plugin : {kOvs, kTenant, kFrr}) EXPECT_EQ(Status(plugin).code, 50U);
 }
 
@@ -512,7 +512,7 @@ TEST_F(A11_Gc, AnAbsentListCleansOnlyWhatIsProvablyDead) {
 TEST_F(A11_Gc, SaysWhatItHadToLeaveAndGoesOnAllTheSame) {
   AddBoth();
   chain.more_config = R"("cniVersion": "1.1.0", "cni.dev/valid-attachments": [])";
-  world.gate.down = {Edge::kOvsdb};
+  world.faults.down = {Dependency::kOvsdb};
   const Answer answer = chain.Run(kOvs, "GC", kept, "");
   EXPECT_EQ(answer.code, 11U);
   EXPECT_THAT(answer.text,
@@ -521,7 +521,7 @@ TEST_F(A11_Gc, SaysWhatItHadToLeaveAndGoesOnAllTheSame) {
   EXPECT_EQ(world.devices.Where("vf1"), std::nullopt);
   EXPECT_THAT(world.Pending(kept), ElementsAre("port"));
   EXPECT_THAT(world.Pending(dropped), ElementsAre("port"));
-  world.gate.down.clear();
+  world.faults.down.clear();
   EXPECT_TRUE(chain.Run(kOvs, "GC", kept, ""));
   EXPECT_THAT(world.Leftovers(), IsEmpty());
 }
@@ -549,7 +549,7 @@ TEST_F(A11_Gc, IsForwardedToIpamEvenWhenOursFails) {
   const json list = {{"cni.dev/valid-attachments", json::parse(kOne)}};
   EXPECT_EQ(WithRealIpam("GC", list).status, 0);
   EXPECT_EQ(json::parse(Read("in.GC"))["cni.dev/valid-attachments"], json::parse(kOne));
-  world.gate.down = {Edge::kState};
+  world.faults.down = {Dependency::kState};
   const auto failed = WithRealIpam("GC", list);
   EXPECT_EQ(failed.status, 1);
   EXPECT_EQ(json::parse(failed.out)["code"], 11);

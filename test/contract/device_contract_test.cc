@@ -165,10 +165,10 @@ class RealWorld : public World {
         "ip link add testrep0 type veth peer name testend0 && ip link add testrep1 type veth peer name "
         "testend1");
     backend_.emplace(*netlink_, netlink::Kernel::Open,
-                     Sriov::Edges{.sysfs = "/sys",
-                                  .devlink = netlink::KernelDevlink::Open,
-                                  .vfs = netlink::KernelVfs::Open,
-                                  .rdma = netlink::KernelRdma::Open});
+                     Sriov::Connections{.sysfs = "/sys",
+                                        .devlink = netlink::KernelDevlink::Open,
+                                        .vfs = netlink::KernelVfs::Open,
+                                        .rdma = netlink::KernelRdma::Open});
   }
   ~RealWorld() override { Must("ip link del testrep0; ip link del testrep1"); }
 

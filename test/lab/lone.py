@@ -93,11 +93,11 @@ class Lone:
             self.mend(20)
             self.mend(21)
 
-    def poke(self) -> None:
+    def wake(self) -> None:
         """As a plugin tells raild that the record has changed."""
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as s:
             try:
-                s.sendto(b"", str(self.node.root / "run/railcni/poke.sock"))
+                s.sendto(b"", str(self.node.root / "run/railcni/wake.sock"))
             except OSError:
                 pass  # raild is on its way up
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import tree
 
 FOLDER = "deploy/prometheus/"
-RULES, TESTS, NAMES = FOLDER + "alerts.yaml", FOLDER + "alerts_test.yaml", "lib/metrics/names.h"
+RULES, TESTS, NAMES = FOLDER + "alerts.yaml", FOLDER + "alerts_test.yaml", "cmd/raild/metrics/names.h"
 ALERT = re.compile(r"^ *- alert: (\w+)$(.*?)(?=^ *- alert: |\Z)", re.MULTILINE | re.DOTALL)
 METRIC = re.compile(r"\brailcni_[a-z_]+\b")
 

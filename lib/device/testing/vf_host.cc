@@ -64,10 +64,10 @@ VfHost::VfHost(netlink::RdmaNetns mode)
   const auto open_inside = [this]() -> Result<std::unique_ptr<netlink::Netlink>> {
     return std::make_unique<Borrowed>(inside);
   };
-  Sriov::Edges edges;
-  edges.sysfs = machine.root();
-  edges.devlink = machine.OpenDevlink();
-  edges.vfs = [this]() -> Result<std::unique_ptr<netlink::Vfs>> {
+  Sriov::Connections connections;
+  connections.sysfs = machine.root();
+  connections.devlink = machine.OpenDevlink();
+  connections.vfs = [this]() -> Result<std::unique_ptr<netlink::Vfs>> {
     class Shared : public netlink::Vfs {
      public:
       explicit Shared(netlink::Vfs& other) : other_(other) {}
@@ -81,11 +81,11 @@ VfHost::VfHost(netlink::RdmaNetns mode)
     };
     return std::make_unique<Shared>(vfs);
   };
-  edges.rdma = [this] { return rdma.Open(); };
-  edges.monitor = [this]() -> Result<std::unique_ptr<netlink::Monitor>> {
+  connections.rdma = [this] { return rdma.Open(); };
+  connections.monitor = [this]() -> Result<std::unique_ptr<netlink::Monitor>> {
     return std::make_unique<Event>(on_wait);
   };
-  backend_.emplace(host, open_inside, std::move(edges));
+  backend_.emplace(host, open_inside, std::move(connections));
   rdma.on_change = [this] { SyncRdma(); };
 }
 

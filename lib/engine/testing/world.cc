@@ -35,20 +35,20 @@ class Devices : public device::Backend {
   explicit Devices(World& world) : world_(world) {}
 
   Result<device::Device> Find(const config::Rail& rail, const std::string& id) override {
-    RAIL_TRY(world_.gate.Call(Edge::kDevices, "Find"));
+    RAIL_TRY(world_.faults.Call(Dependency::kDevices, "Find"));
     return world_.devices.Find(rail, id);
   }
   Status CheckRail(const config::Rail& rail, const std::string& id) override {
-    RAIL_TRY(world_.gate.Call(Edge::kDevices, "CheckRail"));
+    RAIL_TRY(world_.faults.Call(Dependency::kDevices, "CheckRail"));
     return world_.devices.CheckRail(rail, id);
   }
   Result<device::Saved> Save(const device::Device& device) override {
-    RAIL_TRY(world_.gate.Call(Edge::kDevices, "Save"));
+    RAIL_TRY(world_.faults.Call(Dependency::kDevices, "Save"));
     return world_.devices.Save(device);
   }
   Result<MacAddress> MoveIn(const device::Device& device, const netns::Netns& pod, const std::string& ifname,
                             uint32_t mtu) override {
-    RAIL_TRY(world_.gate.Call(Edge::kDevices, "MoveIn"));
+    RAIL_TRY(world_.faults.Call(Dependency::kDevices, "MoveIn"));
     RAIL_ASSIGN(const MacAddress mac, world_.devices.MoveIn(device, pod, ifname, mtu));
     world_.pods.AddLink(pod.identity(), ifname);
     return mac;
@@ -56,12 +56,12 @@ class Devices : public device::Backend {
   Result<std::vector<std::string>> Verify(const device::Saved& saved,
                                           const std::optional<device::Settings>& settings,
                                           const netns::Netns& pod) override {
-    RAIL_TRY(world_.gate.Call(Edge::kDevices, "Verify"));
+    RAIL_TRY(world_.faults.Call(Dependency::kDevices, "Verify"));
     return world_.devices.Verify(saved, settings, pod);
   }
   Status Restore(const device::Saved& saved, const netns::Netns* pod, const std::string& ifname,
                  Deadline deadline) override {
-    RAIL_TRY(world_.gate.Call(Edge::kDevices, "Restore"));
+    RAIL_TRY(world_.faults.Call(Dependency::kDevices, "Restore"));
     const auto where = world_.devices.Where(saved.id);
     RAIL_TRY(world_.devices.Restore(saved, pod, ifname, deadline));
     if (where) world_.pods.RemoveLink(*where, ifname);
@@ -99,13 +99,13 @@ bool IsAttachments(const ovs::Rule& rule) {
 
 Raild::Raild(World& world, Clock::duration gone_grace, int64_t booted_ms)
     : store(Must(world.deps().open_store())),
-      picture(world.config, {.hostname = "n1", .raild_version = "test"}, board),
-      uplinks(world.config, world.deps(), picture),
-      the_switch(world.config, world.DepsOfRaild(), *store, picture),
-      bgp(world.config, world.deps(), *store, picture),
+      node_status(world.config, {.hostname = "n1", .raild_version = "test"}, views),
+      uplinks(world.config, world.deps(), node_status),
+      the_switch(world.config, world.DepsOfRaild(), *store, node_status),
+      bgp(world.config, world.deps(), *store, node_status),
       push(world.bgp),
-      sweeper(world.config, world.deps(), *store, picture, gone_grace, booted_ms),
-      bgpd_is_there([&world] { return world.gate.Open(Edge::kBgp).has_value(); }) {}
+      sweeper(world.config, world.deps(), *store, node_status, gone_grace, booted_ms),
+      bgpd_is_there([&world] { return world.faults.Open(Dependency::kBgp).has_value(); }) {}
 
 void Raild::Audit() {
   (void)uplinks.Look();
@@ -113,7 +113,7 @@ void Raild::Audit() {
   Learn();
   the_switch.Audit();
   sweeper.Run();
-  picture.Publish(*store);
+  node_status.Publish(*store);
 }
 
 void Raild::RecordChanged() {
@@ -135,7 +135,7 @@ World::World() : ipam({}) {
   std::vector<std::string> prefixes;
   for (int i = 1; i <= 20; ++i) prefixes.push_back(fmt::format("10.0.3.{}/24", i));
   ipam = cni::testing::FakeIpam(prefixes);
-  ipam_through_ = Through(gate, ipam);
+  ipam_through_ = WithFaults(faults, ipam);
   folder_ = (std::filesystem::temp_directory_path() / "railcni-world-XXXXXX").string();
   if (::mkdtemp(folder_.data()) == nullptr) std::abort();
 
@@ -202,32 +202,32 @@ Deps World::deps() {
     return config;
   };
   deps.open_store = [this]() -> Result<std::unique_ptr<state::Store>> {
-    RAIL_TRY(gate.Open(Edge::kState));
-    if (gate.disk == Gate::Disk::kReadOnly) RAIL_TRY(gate.Write());
+    RAIL_TRY(faults.Open(Dependency::kState));
+    if (faults.disk == FaultInjector::Disk::kReadOnly) RAIL_TRY(faults.Write());
     return std::make_unique<CountedCrashStore>(
-        Through(gate, std::make_unique<state::testing::Memory>(record)), crash_at_, points_);
+        WithFaults(faults, std::make_unique<state::testing::Memory>(record)), crash_at_, points_);
   };
   deps.read_store = [this]() -> Result<std::unique_ptr<state::Store>> {
-    RAIL_TRY(gate.Open(Edge::kState));
-    return Through(gate, std::make_unique<state::testing::Memory>(record));
+    RAIL_TRY(faults.Open(Dependency::kState));
+    return WithFaults(faults, std::make_unique<state::testing::Memory>(record));
   };
   deps.openers = [this](const config::NodeConfig&) {
     Openers openers;
     openers.ovsdb = [this](Deadline) -> Result<std::unique_ptr<ovs::Ovsdb>> {
-      RAIL_TRY(gate.Open(Edge::kOvsdb));
-      return Through(gate, ovsdb);
+      RAIL_TRY(faults.Open(Dependency::kOvsdb));
+      return WithFaults(faults, ovsdb);
     };
     openers.openflow = [this](const std::string& bridge, Deadline) -> Result<std::unique_ptr<ovs::OpenFlow>> {
-      RAIL_TRY(gate.Open(Edge::kOpenFlow));
-      return Through(gate, static_cast<ovs::OpenFlow&>(bridges[bridge]));
+      RAIL_TRY(faults.Open(Dependency::kOpenFlow));
+      return WithFaults(faults, static_cast<ovs::OpenFlow&>(bridges[bridge]));
     };
     openers.bgp = [this](Deadline) -> Result<std::unique_ptr<frr::Bgp>> {
-      RAIL_TRY(gate.Open(Edge::kBgp));
-      return Through(gate, bgp);
+      RAIL_TRY(faults.Open(Dependency::kBgp));
+      return WithFaults(faults, bgp);
     };
     openers.netlink = [this]() -> Result<std::unique_ptr<netlink::Netlink>> {
-      RAIL_TRY(gate.Open(Edge::kNetlink));
-      return Through(gate, host);
+      RAIL_TRY(faults.Open(Dependency::kNetlink));
+      return WithFaults(faults, host);
     };
     openers.lock_devices = [this](FileLock::Kind kind) { return LockDevices(kind); };
     openers.devices = [this](netlink::Netlink&) { return std::make_unique<Devices>(*this); };
@@ -240,11 +240,11 @@ Deps World::deps() {
       request.network = nlohmann::json::parse(call.config)["name"];
       return ipam_through_->Del(request, deadline);
     };
-    openers.pods = Through(gate, pods);
+    openers.pods = WithFaults(faults, pods);
     return openers;
   };
   deps.ipam = ipam_through_.get();
-  deps.poke = [this] { ++pokes; };
+  deps.wake_raild = [this] { ++wakeups; };
   deps.now = [this] { return Clock::now() + passed; };
   deps.solicit_routers = [this](const std::string& interface) -> Status {
     solicited.push_back(interface);
@@ -265,10 +265,10 @@ Deps World::DepsOfRaild() {
     Openers all = openers(node);
     all.openflow = [this, kept](const std::string& bridge,
                                 Deadline) -> Result<std::unique_ptr<ovs::OpenFlow>> {
-      RAIL_TRY(gate.Open(Edge::kOpenFlow));
+      RAIL_TRY(faults.Open(Dependency::kOpenFlow));
       std::unique_ptr<ovs::OpenFlow>& open = (*kept)[bridge];
       if (!open) open = bridges[bridge].Watch();
-      return Through(gate, *open);
+      return WithFaults(faults, *open);
     };
     return all;
   };

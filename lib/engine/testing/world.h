@@ -20,7 +20,7 @@
 #include "lib/engine/repair_bgp.h"
 #include "lib/engine/repair_switch.h"
 #include "lib/engine/sweep.h"
-#include "lib/engine/testing/gate.h"
+#include "lib/engine/testing/fault_injector.h"
 #include "lib/engine/testing/push.h"
 #include "lib/engine/uplink.h"
 #include "lib/frr/testing/fake.h"
@@ -54,13 +54,13 @@ struct Raild {
   Raild(World& world, Clock::duration gone_grace, int64_t booted_ms);
 
   void Audit();          // every part, once
-  void RecordChanged();  // as a plugin's poke
+  void RecordChanged();  // as when a plugin wakes raild
   void Poll();           // what bgpd pushes and what is due, and the rules that follow
   void Learn();          // the same without the rules
 
   std::unique_ptr<state::Store> store;
-  Board board;
-  Picture picture;
+  ViewPublisher views;
+  NodeStatus node_status;
   UplinkWatch uplinks;
   SwitchRepair the_switch;
   BgpRepair bgp;
@@ -110,7 +110,7 @@ class World {
   // One sentence for everything that an attachment has left anywhere.
   std::vector<std::string> Leftovers();
 
-  Gate gate;
+  FaultInjector faults;
   config::NodeConfig config;
   std::string config_problem;  // why node.json cannot be read; "": it can
   ovs::testing::FakeOvsdb ovsdb;
@@ -121,7 +121,7 @@ class World {
   podnet::testing::Fake pods;
   cni::testing::FakeIpam ipam;
   state::testing::Memory record;
-  int pokes = 0;
+  int wakeups = 0;
   Clock::duration passed{};            // by how much raild's clock is ahead of the real one
   std::vector<std::string> solicited;  // interfaces
 

@@ -1,0 +1,94 @@
+#include "cmd/raild/metrics/exposition.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+namespace rail::metrics {
+namespace {
+
+void AppendEscaped(std::string& text, std::string_view value) {
+  for (const char c : value) {
+    if (c == '\\' || c == '"') text += '\\';
+    if (c == '\n') {
+      text += "\\n";
+    } else {
+      text += c;
+    }
+  }
+}
+
+std::string_view TypeOf(const Family& family) {
+  switch (family.kind) {
+    case Kind::kGauge:
+      return "gauge";
+    case Kind::kCounter:
+      return "counter";
+    case Kind::kHistogram:
+      return "histogram";
+  }
+  return "untyped";
+}
+
+}  // namespace
+
+void Exposition::Add(const Family& family, std::initializer_list<std::string_view> values, uint64_t value) {
+  AddSample(family, values, std::to_string(value));
+}
+
+void Exposition::AddSeconds(const Family& family, std::initializer_list<std::string_view> values,
+                            double value) {
+  AddSample(family, values, fmt::format("{}", value));
+}
+
+void Exposition::Add(const Family& family, std::initializer_list<std::string_view> values,
+                     const Histogram& histogram) {
+  for (size_t i = 0; i < Histogram::kBounds.size(); ++i) {
+    AddSample(family, values, std::to_string(histogram.below()[i]), "_bucket",
+              fmt::format("{}", Histogram::kBounds[i]));
+  }
+  AddSample(family, values, std::to_string(histogram.count()), "_bucket", "+Inf");
+  AddSample(family, values, fmt::format("{}", histogram.sum()), "_sum");
+  AddSample(family, values, std::to_string(histogram.count()), "_count");
+}
+
+void Exposition::AddSample(const Family& family, std::initializer_list<std::string_view> values,
+                           std::string_view value, std::string_view suffix, std::string_view le) {
+  auto group = std::ranges::find(groups_, &family, &Group::family);
+  if (group == groups_.end()) group = groups_.insert(groups_.end(), {.family = &family});
+  std::string& text = group->samples;
+  text += family.name;
+  text += suffix;
+  std::string_view labels = family.labels;
+  char before = '{';
+  if (!le.empty()) {
+    text += fmt::format("{{le=\"{}\"", le);
+    before = ',';
+  }
+  for (const std::string_view each : values) {
+    const std::string_view label = labels.substr(0, labels.find(','));
+    labels.remove_prefix(std::min(labels.size(), label.size() + 1));
+    text += before;
+    text += label;
+    text += "=\"";
+    AppendEscaped(text, each);
+    text += '"';
+    before = ',';
+  }
+  if (before == ',') text += '}';
+  text += ' ';
+  text += value;
+  text += '\n';
+}
+
+std::string Exposition::Text() const {
+  std::string text;
+  for (const Group& group : groups_) {
+    text += fmt::format("# HELP {} {}\n# TYPE {} {}\n", group.family->name, group.family->help,
+                        group.family->name, TypeOf(*group.family));
+    text += group.samples;
+  }
+  return text;
+}
+
+}  // namespace rail::metrics

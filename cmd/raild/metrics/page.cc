@@ -1,0 +1,189 @@
+#include "cmd/raild/metrics/page.h"
+
+#include <algorithm>
+#include <array>
+
+#include "cmd/raild/metrics/exposition.h"
+#include "cmd/raild/utf8.h"
+#include "lib/inspect/trace.h"
+
+namespace rail::raild {
+namespace {
+
+using engine::NodeView;
+using metrics::Exposition;
+using state::Phase;
+
+// Of bgpd; any other is "other".
+constexpr std::array<std::string_view, 8> kBgpStates = {"Idle",        "Connect",     "Active", "OpenSent",
+                                                        "OpenConfirm", "Established", "none",   "other"};
+constexpr std::array<std::string_view, 3> kPlugins = {"ovs-provider", "tenant-isolation", "frr-provider"};
+constexpr std::array<std::string_view, 5> kVerbs = {"ADD", "DEL", "CHECK", "GC", "STATUS"};
+constexpr std::string_view kEstablished = "Established";
+
+std::string_view BgpState(const std::string& state) {
+  if (state.empty()) return "none";
+  return std::ranges::find(kBgpStates, state) != kBgpStates.end() ? std::string_view(state) : "other";
+}
+
+void AddProcess(Exposition& page, const NodeView& view) {
+  page.Add(metrics::kBuildInfo, {ValidUtf8(view.raild_version)}, 1);
+  page.AddSeconds(metrics::kStartTime, {}, static_cast<double>(view.started_ms) / 1000);
+  for (const engine::Health& health : view.health) {
+    page.Add(metrics::kUp, {ValidUtf8(health.part)}, health.ok);
+    page.Add(metrics::kFailures, {ValidUtf8(health.part)}, health.failures);
+  }
+  for (const auto& [cause, count] : view.repairs_by_cause)
+    page.Add(metrics::kRepairs, {ValidUtf8(cause)}, count);
+}
+
+void AddRail(Exposition& page, const engine::RailView& rail) {
+  const std::string& name = rail.rail.name;
+  page.Add(metrics::kRailInfo, {name, rail.rail.bridge, rail.rail.pf}, 1);
+  page.Add(metrics::kRailCarrier, {name}, rail.uplink_carrier);
+  page.Add(metrics::kRailBridge, {name}, rail.bridge_present);
+  page.Add(metrics::kRailLeaf, {name}, rail.leaf_mac != MacAddress{});
+  page.Add(metrics::kRulesWanted, {name}, rail.rules_wanted);
+  page.Add(metrics::kRulesInstalled, {name}, rail.rules_installed);
+  const std::string_view state = BgpState(rail.bgp_state);
+  page.Add(metrics::kBgpEstablished, {name}, state == kEstablished);
+  for (const std::string_view each : kBgpStates) page.Add(metrics::kBgpState, {name, each}, state == each);
+  page.Add(metrics::kPrefixesReceived, {name}, rail.prefixes_received);
+  page.Add(metrics::kPrefixesSent, {name}, rail.prefixes_sent);
+}
+
+void AddLearned(Exposition& page, const NodeView& view) {
+  page.Add(metrics::kBmpUp, {}, view.bmp_up);
+  page.Add(metrics::kLearningComplete, {}, view.learning_complete);
+  page.Add(metrics::kRemotes, {}, view.remote_counts.known);
+  page.Add(metrics::kContested, {}, view.remote_counts.contested);
+  for (const auto& [tenant, count] : view.remote_counts.of_tenant)
+    page.Add(metrics::kTenantRemotes, {ValidUtf8(tenant)}, count);
+  using engine::RdmaMode;
+  page.Add(metrics::kRdmaNetns, {"exclusive"}, view.rdma == RdmaMode::kExclusive);
+  page.Add(metrics::kRdmaNetns, {"shared"}, view.rdma == RdmaMode::kShared);
+  page.Add(metrics::kRdmaNetns, {"none"}, view.rdma == RdmaMode::kNone);
+}
+
+struct Counts {
+  uint64_t adding = 0, ready = 0, deleting = 0;
+  uint64_t without_rules = 0, announced = 0, pending = 0;
+
+  void Add(const engine::AttachmentView& shown) {
+    const bool is_ready = shown.attachment.phase == Phase::kReady;
+    ++(is_ready ? ready : shown.attachment.phase == Phase::kAdding ? adding : deleting);
+    without_rules += is_ready && !shown.rules_in_place ? 1 : 0;
+    announced += is_ready && shown.attachment.announced ? 1 : 0;
+    pending += shown.pending.empty() ? 0 : 1;
+  }
+};
+
+void AddAttachments(Exposition& page, const NodeView& view) {
+  std::map<std::string, Counts> by_rail;
+  for (const engine::RailView& rail : view.rails) by_rail[rail.rail.name];  // zeros are counts, too
+  std::map<std::pair<std::string, std::string>, uint64_t> of_tenant;
+  for (const engine::AttachmentView& shown : view.attachments) {
+    by_rail[shown.attachment.rail].Add(shown);
+    if (!shown.attachment.tenant_id.is_none()) ++of_tenant[{shown.attachment.rail, shown.attachment.tenant}];
+  }
+  for (const auto& [rail, counts] : by_rail) {
+    page.Add(metrics::kAttachments, {rail, "adding"}, counts.adding);
+    page.Add(metrics::kAttachments, {rail, "ready"}, counts.ready);
+    page.Add(metrics::kAttachments, {rail, "deleting"}, counts.deleting);
+    page.Add(metrics::kAttachmentsWithoutRules, {rail}, counts.without_rules);
+    page.Add(metrics::kAttachmentsAnnounced, {rail}, counts.announced);
+    page.Add(metrics::kPendingUndo, {rail}, counts.pending);
+  }
+  for (const auto& [of, count] : of_tenant)
+    page.Add(metrics::kTenantAttachments, {ValidUtf8(of.first), ValidUtf8(of.second)}, count);
+}
+
+void AddCni(Exposition& page, const CniRuns& cni) {
+  for (const auto& [key, runs] : cni.runs()) {
+    page.Add(metrics::kCniSeconds, {key.plugin, key.verb}, runs.times);
+    for (size_t i = 0; i < runs.parts.size(); ++i)
+      page.AddSeconds(metrics::kCniPartSeconds, {key.plugin, key.verb, kPartNames[i]}, runs.parts[i]);
+    page.Add(metrics::kCniFailures, {key.plugin, key.verb}, runs.failed);
+  }
+}
+
+double Seconds(Clock::duration duration) {
+  return std::chrono::duration<double>(duration).count();
+}
+
+void AddMeasured(Exposition& page, const Measured* measured, Clock::time_point now) {
+  const auto told = [&](std::string inspect::SwitchSample::* problem) {
+    return measured != nullptr && (measured->sample.*problem).empty();
+  };
+  const bool rules = told(&inspect::SwitchSample::rules_problem);
+  const bool datapath = told(&inspect::SwitchSample::datapath_problem);
+  const bool flows = told(&inspect::SwitchSample::flows_problem);
+  page.Add(metrics::kLookSuccess, {"rules"}, rules);
+  page.Add(metrics::kLookSuccess, {"datapath"}, datapath);
+  page.Add(metrics::kLookSuccess, {"flows"}, flows);
+  if (measured == nullptr) return;
+  page.AddSeconds(metrics::kLookAge, {}, Seconds(now - measured->ended));
+  page.AddSeconds(metrics::kLookDuration, {}, Seconds(measured->took));
+  if (rules) {
+    for (const auto& [key, count] : measured->drops) {
+      page.Add(metrics::kDropped, {key.rail, inspect::TableName(key.table), ValidUtf8(key.tenant)}, count);
+    }
+  }
+  if (datapath) {
+    const inspect::DatapathCounts& counts = measured->sample.datapath;
+    page.Add(metrics::kAllMegaflows, {}, counts.flows);
+    page.Add(metrics::kMegaflowLimit, {}, counts.limit);
+    if (counts.offloaded) page.Add(metrics::kOffloadedMegaflows, {}, *counts.offloaded);
+  }
+  if (flows) {
+    for (const auto& [of, megaflows] : measured->sample.flows) {
+      const std::string tenant = ValidUtf8(of.second);
+      page.Add(metrics::kMegaflows, {of.first, tenant, "hardware"}, megaflows.in_hardware);
+      page.Add(metrics::kMegaflows, {of.first, tenant, "tc"}, megaflows.in_tc);
+      page.Add(metrics::kMegaflows, {of.first, tenant, "software"}, megaflows.in_software);
+      page.Add(metrics::kDroppingMegaflows, {of.first, tenant}, megaflows.dropping);
+    }
+  }
+  for (const auto& [rail, counters] : measured->roce) {
+    for (const inspect::RoceCounter& counter : counters)
+      page.Add(metrics::kRoce, {rail, counter.name}, counter.value);
+  }
+}
+
+}  // namespace
+
+void CniRuns::Count(const event::PluginRun& ran) {
+  if (std::ranges::find(kPlugins, ran.plugin) == kPlugins.end() ||
+      std::ranges::find(kVerbs, ran.verb) == kVerbs.end())
+    return;
+  Runs& runs = runs_[{ran.plugin, ran.verb}];
+  runs.times.Observe(Seconds(ran.took));
+  runs.failed += ran.failed ? 1 : 0;
+  for (size_t i = 0; i < ran.parts.size(); ++i)
+    runs.parts[i] += std::chrono::duration<double>(ran.parts[i]).count();
+}
+
+http::Page MetricsPage(const NodeView& view, const Measured* measured, Clock::time_point now,
+                       const CniRuns& cni) {
+  Exposition page;
+  AddProcess(page, view);
+  for (const engine::RailView& rail : view.rails) AddRail(page, rail);
+  AddLearned(page, view);
+  AddAttachments(page, view);
+  AddCni(page, cni);
+  AddMeasured(page, measured, now);
+  return {.body = page.Text(), .type = metrics::kContentType};
+}
+
+http::Page HealthPage(const NodeView& view) {
+  if (view.version == 0) return {.status = 503, .body = "raild has not looked at the node yet\n"};
+  http::Page page;
+  for (const engine::Health& health : view.health) {
+    if (!health.ok) page.body += health.part + ": " + health.problem + "\n";
+  }
+  if (page.body.empty()) return {.body = "ok\n"};
+  page.status = 503;
+  return page;
+}
+
+}  // namespace rail::raild

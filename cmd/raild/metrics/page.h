@@ -1,0 +1,59 @@
+// The pages of raild's HTTP port: its metrics, and whether the node is well. No I/O.
+//
+// Use:      http::Page page = MetricsPage(*views.Current(), measured.get(), Clock::now(), runs);
+// Threads:  pure functions
+// Source:   cmd/raild/metrics/README.md (what each metric says)
+#pragma once
+
+#include <array>
+#include <compare>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "cmd/raild/metrics/histogram.h"
+#include "lib/engine/view.h"
+#include "lib/event/wake.h"
+#include "lib/http/server.h"
+#include "lib/inspect/roce.h"
+#include "lib/inspect/sample.h"
+
+namespace rail::raild {
+
+// A look at what only Open vSwitch and the NICs know.
+struct Measured {
+  inspect::SwitchSample sample;
+  std::map<inspect::DropTotals::Key, uint64_t> drops;
+  std::map<std::string, std::vector<inspect::RoceCounter>> roce;  // by rail
+  Clock::duration took{};
+  Clock::time_point ended;
+};
+
+// What the plugins have told of their runs.
+class CniRuns {
+ public:
+  struct Key {
+    std::string plugin, verb;
+    auto operator<=>(const Key&) const = default;
+  };
+  struct Runs {
+    metrics::Histogram times;
+    uint64_t failed = 0;
+    std::array<double, kPartNames.size()> parts{};  // seconds
+  };
+  // Nothing but the plugins and the verbs that there are is counted.
+  void Count(const event::PluginRun& ran);
+  const std::map<Key, Runs>& runs() const { return runs_; }
+
+ private:
+  std::map<Key, Runs> runs_;
+};
+
+// `measured` null: no look has ended yet; what it would tell is left out.
+http::Page MetricsPage(const engine::NodeView& view, const Measured* measured, Clock::time_point now,
+                       const CniRuns& cni);
+
+// 200 when every part is right, else 503 with a line for each that is not.
+http::Page HealthPage(const engine::NodeView& view);
+
+}  // namespace rail::raild

@@ -1,0 +1,252 @@
+#include "cmd/raild/metrics/page.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "cmd/raild/metrics/exposition.h"
+
+namespace rail::raild {
+namespace {
+
+using engine::NodeView;
+using testing::HasSubstr;
+using testing::Not;
+
+engine::AttachmentView Attachment(int64_t id, const std::string& rail, const std::string& tenant,
+                                  state::Phase phase = state::Phase::kReady) {
+  engine::AttachmentView shown;
+  shown.attachment.id = id;
+  shown.attachment.rail = rail;
+  shown.attachment.tenant = tenant;
+  if (!tenant.empty()) shown.attachment.tenant_id.low = static_cast<uint8_t>(tenant.back());
+  shown.attachment.phase = phase;
+  shown.attachment.announced = true;
+  shown.rules_in_place = true;
+  return shown;
+}
+
+NodeView Sample() {
+  NodeView view{.version = 5, .raild_version = "0.1.0", .started_ms = 1732193279125};
+  view.rdma = engine::RdmaMode::kExclusive;
+  view.bmp_up = true;
+  view.health = {{.part = "bgp", .ok = true, .failures = 2},
+                 {.part = "rail rail0", .ok = false, .problem = "Open vSwitch has gone", .failures = 1}};
+  engine::RailView& rail = view.rails.emplace_back();
+  rail.rail = {.name = "rail0", .pf = "p0", .bridge = "br-rail0"};
+  rail.bridge_present = rail.uplink_carrier = true;
+  rail.bgp_state = "Active";
+  rail.prefixes_received = 7;
+  rail.prefixes_sent = 3;
+  rail.rules_wanted = 40;
+  rail.rules_installed = 39;
+  view.attachments = {Attachment(1, "rail0", "tenant-a"), Attachment(2, "rail0", "tenant-a"),
+                      Attachment(3, "rail0", "", state::Phase::kAdding)};
+  view.attachments[1].rules_in_place = view.attachments[1].attachment.announced = false;
+  view.attachments[2].pending = "port: Open vSwitch has gone";
+  view.remote_counts = {.known = 100000, .contested = 1, .of_tenant = {{"tenant-a", 12}}};
+  view.repairs_by_cause = {{"rules", 80}};
+  return view;
+}
+
+constexpr Clock::time_point kNow{std::chrono::hours(1)};
+
+Measured Look() {
+  Measured measured;
+  measured.took = std::chrono::microseconds(12500);
+  measured.ended = kNow - std::chrono::milliseconds(7250);
+  measured.sample.datapath = {.name = "system@ovs-system", .flows = 30, .limit = 200000, .offloaded = 6};
+  measured.drops[{"rail0", 0, "tenant-a"}] = 4;
+  measured.drops[{"rail0", 3, ""}] = 9;
+  measured.sample.flows[{"rail0", "tenant-a"}] = {
+      .in_hardware = 5, .in_tc = 1, .in_software = 2, .dropping = 3};
+  measured.roce["rail0"] = {{"np_cnp_sent", 6}};
+  return measured;
+}
+
+CniRuns Runs() {
+  CniRuns runs;
+  event::PluginRun ran{"ovs-provider", "ADD", std::chrono::milliseconds(12), false, {}};
+  ran.parts.front() = std::chrono::milliseconds(2);
+  ran.parts.back() = std::chrono::milliseconds(10);
+  runs.Count(ran);
+  runs.Count({"ovs-provider", "ADD", std::chrono::seconds(40), true, ran.parts});
+  runs.Count({"some-plugin", "ADD", {}, false, {}});
+  runs.Count({"ovs-provider", "PLUNDER", {}, false, {}});
+  return runs;
+}
+
+// Without HELP and TYPE, which are the names' own.
+std::string Samples(const http::Page& page) {
+  std::istringstream lines(page.body);
+  std::string samples;
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with('#')) samples += line + "\n";
+  }
+  return samples;
+}
+
+TEST(MetricsPage, SaysAllThatTheViewAndTheLookSay) {
+  const Measured look = Look();
+  const http::Page page = MetricsPage(Sample(), &look, kNow, Runs());
+  EXPECT_EQ(page.status, 200);
+  EXPECT_EQ(page.type, "text/plain; version=0.0.4; charset=utf-8");
+  EXPECT_EQ(Samples(page), R"(railcni_build_info{version="0.1.0"} 1
+railcni_start_time_seconds 1732193279.125
+railcni_up{part="bgp"} 1
+railcni_up{part="rail rail0"} 0
+railcni_failures_total{part="bgp"} 2
+railcni_failures_total{part="rail rail0"} 1
+railcni_repairs_total{cause="rules"} 80
+railcni_rail_info{rail="rail0",bridge="br-rail0",uplink="p0"} 1
+railcni_rail_carrier{rail="rail0"} 1
+railcni_rail_bridge_present{rail="rail0"} 1
+railcni_rail_leaf_known{rail="rail0"} 0
+railcni_rail_rules_wanted{rail="rail0"} 40
+railcni_rail_rules_installed{rail="rail0"} 39
+railcni_bgp_session_established{rail="rail0"} 0
+railcni_bgp_session_state{rail="rail0",state="Idle"} 0
+railcni_bgp_session_state{rail="rail0",state="Connect"} 0
+railcni_bgp_session_state{rail="rail0",state="Active"} 1
+railcni_bgp_session_state{rail="rail0",state="OpenSent"} 0
+railcni_bgp_session_state{rail="rail0",state="OpenConfirm"} 0
+railcni_bgp_session_state{rail="rail0",state="Established"} 0
+railcni_bgp_session_state{rail="rail0",state="none"} 0
+railcni_bgp_session_state{rail="rail0",state="other"} 0
+railcni_bgp_prefixes_received{rail="rail0"} 7
+railcni_bgp_prefixes_sent{rail="rail0"} 3
+railcni_bmp_up 1
+railcni_learning_complete 0
+railcni_remotes 100000
+railcni_contested_addresses 1
+railcni_tenant_remotes{tenant="tenant-a"} 12
+railcni_rdma_netns_mode{mode="exclusive"} 1
+railcni_rdma_netns_mode{mode="shared"} 0
+railcni_rdma_netns_mode{mode="none"} 0
+railcni_attachments{rail="rail0",phase="adding"} 1
+railcni_attachments{rail="rail0",phase="ready"} 2
+railcni_attachments{rail="rail0",phase="deleting"} 0
+railcni_attachments_without_rules{rail="rail0"} 1
+railcni_attachments_announced{rail="rail0"} 1
+railcni_attachments_pending_undo{rail="rail0"} 1
+railcni_tenant_attachments{rail="rail0",tenant="tenant-a"} 2
+railcni_cni_duration_seconds_bucket{le="0.002",plugin="ovs-provider",verb="ADD"} 0
+railcni_cni_duration_seconds_bucket{le="0.005",plugin="ovs-provider",verb="ADD"} 0
+railcni_cni_duration_seconds_bucket{le="0.01",plugin="ovs-provider",verb="ADD"} 0
+railcni_cni_duration_seconds_bucket{le="0.02",plugin="ovs-provider",verb="ADD"} 1
+railcni_cni_duration_seconds_bucket{le="0.05",plugin="ovs-provider",verb="ADD"} 1
+railcni_cni_duration_seconds_bucket{le="0.1",plugin="ovs-provider",verb="ADD"} 1
+railcni_cni_duration_seconds_bucket{le="0.2",plugin="ovs-provider",verb="ADD"} 1
+railcni_cni_duration_seconds_bucket{le="0.5",plugin="ovs-provider",verb="ADD"} 1
+railcni_cni_duration_seconds_bucket{le="1",plugin="ovs-provider",verb="ADD"} 1
+railcni_cni_duration_seconds_bucket{le="2",plugin="ovs-provider",verb="ADD"} 1
+railcni_cni_duration_seconds_bucket{le="5",plugin="ovs-provider",verb="ADD"} 1
+railcni_cni_duration_seconds_bucket{le="10",plugin="ovs-provider",verb="ADD"} 1
+railcni_cni_duration_seconds_bucket{le="30",plugin="ovs-provider",verb="ADD"} 1
+railcni_cni_duration_seconds_bucket{le="+Inf",plugin="ovs-provider",verb="ADD"} 2
+railcni_cni_duration_seconds_sum{plugin="ovs-provider",verb="ADD"} 40.012
+railcni_cni_duration_seconds_count{plugin="ovs-provider",verb="ADD"} 2
+railcni_cni_part_seconds_total{plugin="ovs-provider",verb="ADD",part="record"} 0.004
+railcni_cni_part_seconds_total{plugin="ovs-provider",verb="ADD",part="ovsdb"} 0
+railcni_cni_part_seconds_total{plugin="ovs-provider",verb="ADD",part="openflow"} 0
+railcni_cni_part_seconds_total{plugin="ovs-provider",verb="ADD",part="ipam"} 0
+railcni_cni_part_seconds_total{plugin="ovs-provider",verb="ADD",part="bgp"} 0
+railcni_cni_part_seconds_total{plugin="ovs-provider",verb="ADD",part="link"} 0
+railcni_cni_part_seconds_total{plugin="ovs-provider",verb="ADD",part="pod"} 0
+railcni_cni_part_seconds_total{plugin="ovs-provider",verb="ADD",part="other"} 0.02
+railcni_cni_failures_total{plugin="ovs-provider",verb="ADD"} 1
+railcni_switch_look_success{source="rules"} 1
+railcni_switch_look_success{source="datapath"} 1
+railcni_switch_look_success{source="flows"} 1
+railcni_switch_look_age_seconds 7.25
+railcni_switch_look_duration_seconds 0.0125
+railcni_dropped_packets_total{rail="rail0",table="admit",tenant="tenant-a"} 4
+railcni_dropped_packets_total{rail="rail0",table="compare",tenant=""} 9
+railcni_datapath_all_flows 30
+railcni_datapath_flow_limit 200000
+railcni_datapath_offloaded_flows 6
+railcni_datapath_flows{rail="rail0",tenant="tenant-a",place="hardware"} 5
+railcni_datapath_flows{rail="rail0",tenant="tenant-a",place="tc"} 1
+railcni_datapath_flows{rail="rail0",tenant="tenant-a",place="software"} 2
+railcni_datapath_dropping_flows{rail="rail0",tenant="tenant-a"} 3
+railcni_roce_counter_total{rail="rail0",counter="np_cnp_sent"} 6
+)");
+  for (const metrics::Family* family : metrics::kAll)
+    EXPECT_THAT(page.body, HasSubstr("# TYPE " + std::string(family->name) + " ")) << "nobody fills it";
+}
+
+TEST(MetricsPage, LeavesOutWhatTheSwitchHasNotTold) {
+  Measured look = Look();
+  look.sample.rules_problem = "connect to /run/openvswitch/br-rail0.mgmt: no such file";
+  std::string page = MetricsPage(Sample(), &look, kNow, Runs()).body;
+  EXPECT_THAT(page, HasSubstr("railcni_switch_look_success{source=\"rules\"} 0\n"));
+  EXPECT_THAT(page, HasSubstr("railcni_switch_look_success{source=\"datapath\"} 1\n"));
+  EXPECT_THAT(page, Not(HasSubstr("railcni_dropped_packets_total")));
+  EXPECT_THAT(page, HasSubstr("railcni_datapath_flows{"));
+  look.sample.datapath_problem = look.sample.flows_problem = "no answer in time";
+  page = MetricsPage(Sample(), &look, kNow, Runs()).body;
+  EXPECT_THAT(page, Not(HasSubstr("railcni_datapath")));
+  EXPECT_THAT(page, HasSubstr("railcni_switch_look_age_seconds 7.25\n"));
+}
+
+TEST(MetricsPage, CountsFlowsThatAreTooManyToBeRead) {
+  Measured look = Look();
+  look.sample.flows_problem = "90000 datapath flows are not read one by one";
+  const std::string page = MetricsPage(Sample(), &look, kNow, Runs()).body;
+  EXPECT_THAT(page, HasSubstr("railcni_switch_look_success{source=\"flows\"} 0\n"));
+  EXPECT_THAT(page, HasSubstr("railcni_datapath_all_flows 30\n"));
+  EXPECT_THAT(page, Not(HasSubstr("railcni_datapath_flows{")));
+  EXPECT_THAT(page, Not(HasSubstr("railcni_datapath_dropping_flows")));
+}
+
+TEST(MetricsPage, ComesWithoutALook) {
+  const std::string page = MetricsPage(Sample(), nullptr, kNow, Runs()).body;
+  for (const char* source : {"rules", "datapath", "flows"}) {
+    EXPECT_THAT(page, HasSubstr("railcni_switch_look_success{source=\"" + std::string(source) + "\"} 0\n"));
+  }
+  EXPECT_THAT(page, HasSubstr("railcni_rail_carrier{rail=\"rail0\"} 1\n"));
+  EXPECT_THAT(page, Not(HasSubstr("railcni_roce")));
+  EXPECT_THAT(page, Not(HasSubstr("railcni_switch_look_age_seconds ")));
+}
+
+TEST(MetricsPage, TakesAnyBytesAsATenant) {
+  NodeView view = Sample();
+  view.attachments[0].attachment.tenant = view.attachments[1].attachment.tenant = "a\"b\\c\nd\xff";
+  EXPECT_THAT(
+      MetricsPage(view, nullptr, kNow, Runs()).body,
+      HasSubstr("railcni_tenant_attachments{rail=\"rail0\",tenant=\"a\\\"b\\\\c\\nd\xef\xbf\xbd\"} 2\n"));
+}
+
+TEST(MetricsPage, DoesNotPutTheListOfRemotesTogether) {
+  NodeView view = Sample();
+  view.remotes = engine::RemoteList([]() -> std::vector<engine::RemoteView> {
+    ADD_FAILURE() << "somebody has asked for 100,000 remotes";
+    return {};
+  });
+  EXPECT_THAT(MetricsPage(view, nullptr, kNow, Runs()).body, HasSubstr("railcni_remotes 100000\n"));
+}
+
+// Pods and addresses may multiply; lines must not.
+TEST(MetricsPage, HasAsManyLinesForManyPodsAsForOne) {
+  NodeView one, many;
+  one.attachments = {Attachment(1, "rail0", "tenant-a")};
+  for (int64_t id = 1; id <= 1000; ++id) many.attachments.push_back(Attachment(id, "rail0", "tenant-a"));
+  const auto lines = [](const http::Page& page) { return std::ranges::count(page.body, '\n'); };
+  EXPECT_EQ(lines(MetricsPage(one, nullptr, kNow, Runs())), lines(MetricsPage(many, nullptr, kNow, Runs())));
+}
+
+TEST(HealthPage, IsAsTheParts) {
+  EXPECT_EQ(HealthPage({}).status, 503);
+  NodeView view = Sample();
+  http::Page page = HealthPage(view);
+  EXPECT_EQ(page.status, 503);
+  EXPECT_EQ(page.body, "rail rail0: Open vSwitch has gone\n");
+  view.health[1] = {.part = "rail rail0", .ok = true};
+  page = HealthPage(view);
+  EXPECT_EQ(page.status, 200);
+  EXPECT_EQ(page.body, "ok\n");
+}
+
+}  // namespace
+}  // namespace rail::raild

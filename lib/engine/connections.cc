@@ -1,0 +1,67 @@
+#include "lib/engine/connections.h"
+
+#include <algorithm>
+
+namespace rail::engine {
+
+template <class T, class Open>
+Result<T*> Connections::Get(Slot<T>& slot, const Open& open) {
+  if (slot.down) return tl::make_unexpected(*slot.down);
+  if (!slot.open) {
+    auto opened = open();
+    if (!opened) {
+      slot.down = opened.error();
+      // A socket that is not there: its daemon is down. To a runtime "not found" would mean that nothing is left to do.
+      if (slot.down->code == Code::kNotFound) slot.down->code = Code::kTransient;
+      return tl::make_unexpected(*slot.down);
+    }
+    slot.open = std::move(*opened);
+  }
+  return slot.open.get();
+}
+
+Deadline Connections::CallDeadline() const {
+  return std::min(until_, After(std::chrono::seconds(5)));
+}
+
+Result<ovs::Ovsdb*> Connections::Ovsdb() {
+  return Get(ovsdb_, [&] { return openers_.ovsdb(CallDeadline()); });
+}
+
+Result<ovs::OpenFlow*> Connections::OpenFlow(const std::string& bridge) {
+  return Get(openflow_[bridge], [&] { return openers_.openflow(bridge, CallDeadline()); });
+}
+
+Result<frr::Bgp*> Connections::Bgp() {
+  return Get(bgp_, [&] { return openers_.bgp(CallDeadline()); });
+}
+
+Result<netlink::Netlink*> Connections::Netlink() {
+  return Get(netlink_, [&] { return openers_.netlink(); });
+}
+
+Result<device::Backend*> Connections::Devices() {
+  if (!devices_) {
+    RAIL_ASSIGN(netlink::Netlink * host, Netlink());
+    devices_ = openers_.devices(*host);
+  }
+  return devices_.get();
+}
+
+Result<FileLock> Connections::LockDevices(const config::Rail& rail) {
+  if (!rail.manage_sriov) return FileLock();
+  auto lock = openers_.lock_devices(FileLock::Kind::kShared);
+  if (!lock && lock.error().code == Code::kBusy)
+    lock.error().message = "raild is preparing a NIC of this node, and its VFs come and go: try again";
+  return lock;
+}
+
+Status Connections::ReleaseAddresses(const cni::IpamCall& call) {
+  if (auto released = openers_.release_addresses(call, CallDeadline()); !released) {
+    const cni::CniError& error = released.error();
+    return Fail(Code::kTransient, error.details.empty() ? error.msg : error.msg + ": " + error.details);
+  }
+  return {};
+}
+
+}  // namespace rail::engine

@@ -1,0 +1,175 @@
+#include "lib/engine/node_status.h"
+
+#include <algorithm>
+
+#include "lib/base/log.h"
+#include "lib/engine/attachment.h"
+
+namespace rail::engine {
+namespace {
+
+// Of the tenants with a pod here.
+using TenantNames = std::map<tenancy::TenantId, std::string>;
+
+std::vector<RemoteView> Listed(const Learned& learned, const TenantNames& names,
+                               const std::set<IpAddress>& own) {
+  std::vector<RemoteView> listed;
+  listed.reserve(learned.remotes.known);
+  for (const auto& [id, remotes] : learned.remotes.by_tenant) {
+    const auto here = names.find(id);
+    remotes->ForEach([&, tenant = id](const RemoteEntry& entry) {
+      if (own.contains(entry.address)) return;
+      listed.push_back({.remote = {entry.address, tenant, entry.rail, ""},
+                        .tenant = here != names.end() ? here->second : "",
+                        .installed = here != names.end() && !entry.contested,
+                        .contested = entry.contested});
+    });
+  }
+  std::ranges::sort(listed, {}, &RemoteView::remote);
+  return listed;
+}
+
+// Without `own`, as in the list; only there does one show that nobody but another tenant announces.
+RemoteCounts Counted(const Learned& learned, const TenantNames& names,
+                     const std::vector<state::Attachment>& own) {
+  RemoteCounts counts{
+      .known = learned.remotes.known, .contested = learned.remotes.contested, .of_tenant = {}};
+  for (const auto& [id, name] : names) {
+    uint64_t& count = counts.of_tenant[name];  // two ids of one name are one tenant for people
+    const auto found = learned.remotes.by_tenant.find(id);
+    if (found == learned.remotes.by_tenant.end()) continue;
+    const RemoteSet& remotes = *found->second;
+    uint64_t ours = 0;
+    for (const state::Attachment& attachment : own) {
+      if (attachment.tenant_id != id) continue;
+      for (const IpAddress& address : attachment.addresses) ours += remotes.Find(address) != nullptr ? 1 : 0;
+    }
+    count += remotes.size() - ours;
+    counts.known -= ours;
+  }
+  return counts;
+}
+
+}  // namespace
+
+void NodeStatus::Note(const std::string& part, const Status& status) {
+  const std::string problem = status ? "" : status.error().message;
+  const std::lock_guard lock(mutex_);
+  Health& health = health_[part];
+  if (health.part.empty() || health.problem != problem) {
+    if (!status) log::Warning("{}: {}", part, problem);
+    if (status && !health.part.empty()) log::Info("{}: right again", part);
+  }
+  if (!status) ++health.failures;
+  health = {part, status.has_value(), problem, health.failures};
+}
+
+void NodeStatus::Repaired(const std::string& cause, uint64_t count) {
+  if (count == 0) return;
+  const std::lock_guard lock(mutex_);
+  repairs_[cause] += count;
+}
+
+void NodeStatus::SetRail(const std::string& rail, RailSeen seen) {
+  const std::lock_guard lock(mutex_);
+  rails_[rail] = std::move(seen);
+}
+
+void NodeStatus::SetRdma(RdmaMode mode) {
+  const std::lock_guard lock(mutex_);
+  rdma_ = mode;
+}
+
+void NodeStatus::SetUplink(const std::string& rail, bool carrier) {
+  const std::lock_guard lock(mutex_);
+  carriers_[rail] = carrier;
+}
+
+bool NodeStatus::UplinkIsDown(const std::string& rail) const {
+  const std::lock_guard lock(mutex_);
+  const auto it = carriers_.find(rail);
+  return it != carriers_.end() && !it->second;
+}
+
+void NodeStatus::SetLearned(std::shared_ptr<const Learned> learned) {
+  const std::lock_guard lock(mutex_);
+  learned_ = std::move(learned);
+}
+
+std::shared_ptr<const Learned> NodeStatus::learned() const {
+  const std::lock_guard lock(mutex_);
+  return learned_;
+}
+
+void NodeStatus::Publish(state::Store& store) {
+  const std::lock_guard one_at_a_time(publishing_);
+  const auto record = Record::Read(store);
+  Note("state", record ? Status() : tl::make_unexpected(record.error()));
+  if (!record) return;
+  NodeView view;
+  {
+    const std::lock_guard lock(mutex_);
+    view = Compose(*record);
+  }
+  views_.Publish(std::move(view));
+}
+
+NodeView NodeStatus::Compose(const Record& record) const {
+  NodeView view;
+  view.hostname = identity_.hostname;
+  view.raild_version = identity_.raild_version;
+  view.started_ms = identity_.started_ms;
+  view.rdma = rdma_;
+  view.bmp_up = learned_->bmp_up;
+  view.bmp_ambiguous = learned_->bmp_ambiguous;
+  view.learning_complete = learned_->complete;
+  view.repairs_by_cause = repairs_;
+  for (const auto& [cause, count] : repairs_) view.repairs += count;
+  for (const auto& [part, health] : health_) view.health.push_back(health);
+  for (const state::Attachment& attachment : record.attachments) {
+    AttachmentView shown;
+    shown.attachment = attachment;
+    const auto rail = rails_.find(attachment.rail);
+    shown.rules_in_place = rail != rails_.end() && rail->second.rules_right &&
+                           record.Has(attachment.id, step::kAdmit) &&
+                           rail->second.ports.contains(attachment.representor);
+    for (const state::Step& step : record.steps.at(attachment.id)) {
+      if (!step.pending.empty()) shown.pending = step.kind + ": " + step.pending;
+    }
+    view.attachments.push_back(std::move(shown));
+  }
+  for (const config::Rail& rail : config_.rails) {
+    RailView shown;
+    shown.rail = rail;
+    const auto carrier = carriers_.find(rail.name);
+    shown.uplink_carrier = carrier != carriers_.end() && carrier->second;
+    if (const auto it = rails_.find(rail.name); it != rails_.end()) {
+      const RailSeen& seen = it->second;
+      shown.bridge_present = seen.bridge_present;
+      shown.bridge_mac = seen.bridge_mac;
+      shown.leaf_mac = seen.leaf_mac;
+      shown.rules_wanted = seen.rules_wanted;
+      shown.rules_installed = seen.rules_installed;
+    }
+    if (const auto it = learned_->sessions.find(rail.bridge); it != learned_->sessions.end()) {
+      shown.bgp_state = it->second.state;
+      shown.prefixes_received = it->second.prefixes_received;
+      shown.prefixes_sent = it->second.prefixes_sent;
+    }
+    view.rails.push_back(std::move(shown));
+  }
+  std::set<IpAddress> own;  // other leaves send them back to us
+  for (const state::Attachment& attachment : record.attachments)
+    own.insert(attachment.addresses.begin(), attachment.addresses.end());
+  TenantNames names;
+  for (const state::Attachment& attachment : record.attachments) {
+    if (!attachment.tenant_id.is_none()) names.emplace(attachment.tenant_id, attachment.tenant);
+  }
+  view.remote_counts = Counted(*learned_, names, record.attachments);
+  view.remotes = RemoteList([learned = learned_, names = std::move(names), own = std::move(own)] {
+    return Listed(*learned, names, own);
+  });
+  return view;
+}
+
+}  // namespace rail::engine

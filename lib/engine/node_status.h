@@ -1,0 +1,91 @@
+// What raild's parts know: each tells what it has found, reads what the others have, and together it is the published view.
+//
+// Use:      NodeStatus node_status(config, identity, views);
+//           node_status.Note("rail rail0", status);  node_status.Repaired("rules", 3);
+//           node_status.SetRail("rail0", seen);      // the switch's part
+//           node_status.SetLearned(learned);         // BGP's part
+//           node_status.Publish(store);              // at the end of a round
+// Threads:  any thread; `store` is the caller's own
+// Owns:     nothing: config and views must outlive it
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "lib/engine/record.h"
+#include "lib/engine/remotes.h"
+#include "lib/engine/view.h"
+
+namespace rail::engine {
+
+struct NodeIdentity {
+  std::string hostname;
+  std::string raild_version;
+  int64_t started_ms = 0;
+};
+
+// What BGP has told. Never changed once it is set.
+struct Learned {
+  RemoteTable remotes;
+  std::map<std::string, frr::Session> sessions;  // by interface
+  bool complete = false;       // a whole table was learned over settled sessions since the start
+  bool bmp_up = false;         // bgpd pushes
+  bool bmp_ambiguous = false;  // two of its sessions are the same to BMP
+};
+
+// What the last round has seen of a rail's bridge.
+struct RailSeen {
+  bool bridge_present = false;
+  MacAddress bridge_mac;
+  MacAddress leaf_mac;  // zero: not known yet
+  uint64_t rules_wanted = 0;
+  uint64_t rules_installed = 0;
+  bool rules_right = false;     // the round ended with every wanted rule in the switch
+  std::set<std::string> ports;  // those that work, by name
+};
+
+class NodeStatus {
+ public:
+  NodeStatus(const config::NodeConfig& config, NodeIdentity identity, ViewPublisher& views)
+      : config_(config),
+        identity_(std::move(identity)),
+        views_(views),
+        learned_(std::make_shared<const Learned>()) {}
+
+  // What became of a part in its last round. Logs when that is something else than before.
+  void Note(const std::string& part, const Status& status);
+  void Repaired(const std::string& cause, uint64_t count = 1);
+
+  void SetRail(const std::string& rail, RailSeen seen);
+  void SetRdma(RdmaMode mode);
+  void SetUplink(const std::string& rail, bool carrier);
+  // Whether the rail's uplink is known to have no carrier.
+  bool UplinkIsDown(const std::string& rail) const;
+  void SetLearned(std::shared_ptr<const Learned> learned);
+  std::shared_ptr<const Learned> learned() const;
+
+  // Puts everything together with the record, for the API.
+  void Publish(state::Store& store);
+
+ private:
+  NodeView Compose(const Record& record) const;  // mutex_ is held
+
+  const config::NodeConfig& config_;
+  const NodeIdentity identity_;
+  ViewPublisher& views_;
+
+  std::mutex publishing_;  // so that an older look at the record never follows a newer one
+  mutable std::mutex mutex_;
+  std::map<std::string, Health> health_;
+  std::map<std::string, uint64_t> repairs_;  // by cause
+  std::map<std::string, RailSeen> rails_;
+  RdmaMode rdma_ = RdmaMode::kUnknown;
+  std::map<std::string, bool> carriers_;  // by rail; not in it: not known
+  std::shared_ptr<const Learned> learned_;
+};
+
+}  // namespace rail::engine

@@ -1,0 +1,106 @@
+// What a verb of a plugin works with: configuration, record, connections; and where they come from.
+//
+// Use:      RAIL_ASSIGN(auto context, VerbContext::Open(deps));  Node node = context->node();
+// Threads:  one at a time
+// Owns:     the open record and connections
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "lib/cni/ipam.h"
+#include "lib/cni/result.h"
+#include "lib/engine/attachment.h"
+
+namespace rail::engine {
+
+// Openers of everything real; main.cc fills it through lib/wire, tests with fakes.
+struct Deps {
+  std::function<Result<config::NodeConfig>()> load_config;
+  std::function<Result<std::unique_ptr<state::Store>>()> open_store;
+  std::function<Result<std::unique_ptr<state::Store>>()> read_store;  // where it cannot be written
+  std::function<Openers(const config::NodeConfig&)> openers;
+  cni::Ipam* ipam = nullptr;         // outlives the plugin
+  std::function<void()> wake_raild;  // tells raild that the record has changed; never fails
+  std::function<Status(const std::string& interface)>
+      solicit_routers;                         // the routers on a link are to say who they are
+  std::function<Deadline()> now = Clock::now;  // what grows old does so by this clock
+};
+
+inline constexpr std::chrono::seconds kVerbDeadline{30};
+// One look of a part of raild, repairs included.
+inline constexpr std::chrono::seconds kRoundLimit{20};
+
+class VerbContext {
+ public:
+  // Reads node.json and opens the record. Errors: kTransient, and which of the two it is.
+  // kTellRaild: raild looks at the record when the session has ended. For the verb after which there is something to do for
+  // it: in the middle of a chain its look would only compete with the next plugin.
+  enum class Use { kTellRaild, kQuiet };
+  static Result<std::unique_ptr<VerbContext>> Open(const Deps& deps, Use use = Use::kTellRaild);
+  // For DEL, which undoes what it can: without node.json Open vSwitch and bgpd are down to it; a record that cannot be written
+  // is read. Errors: kTransient the record cannot be read either.
+  static Result<std::unique_ptr<VerbContext>> OpenToUndo(const Deps& deps, Use use = Use::kTellRaild);
+  ~VerbContext() {
+    if (use_ == Use::kTellRaild) wake_raild_();
+  }
+  VerbContext(const VerbContext&) = delete;
+  VerbContext& operator=(const VerbContext&) = delete;
+
+  Node node() { return {config, *store, connections}; }
+
+  const config::NodeConfig config;
+  const std::unique_ptr<state::Store> store;
+  Connections connections;
+
+ private:
+  VerbContext(config::NodeConfig node_config, std::unique_ptr<state::Store> open_store, Openers openers,
+              const Deps& deps, Use use);
+  std::function<void()> wake_raild_;
+  Use use_;
+};
+
+state::AttachmentKey KeyOf(const cni::Request& request);
+
+// The attachment that an earlier plugin of the chain has recorded.
+// Errors: kInvalid there is none: ovs-provider must stand before this plugin in the chain.
+Result<state::Attachment> RecordedAttachment(VerbContext& context, const cni::Request& request);
+
+// The same for CHECK, with its pod identity, phase and steps looked at. Errors: kNotFound, kInvalid.
+struct Recorded {
+  state::Attachment attachment;
+  std::vector<state::Step> steps;
+  bool Has(const char* kind) const { return Step(kind).has_value(); }
+  std::optional<state::Step> Step(const char* kind) const;
+};
+Result<Recorded> RecordedWithSteps(VerbContext& context, const cni::Request& request);
+
+// What an ADD that failed has made, also what is in the record no more because a DEL came meanwhile. What cannot be undone is told
+// in the log and pending in the record.
+void UndoMade(Node& node, const state::Attachment& attachment);
+
+// DEL and GC of any plugin: undoes the steps of `owner` ("" = of everybody) of one attachment, or of all of the network
+// that are not in `keep`. What could not be undone is pending in the record for raild; that is no error of a DEL, and one of GC
+// (kTransient), which goes on all the same and says at the end what is left (SPEC.md 1.1.0, section 2).
+Status UndoAttachment(VerbContext& context, const state::AttachmentKey& key, const std::string& owner);
+Status UndoAllBut(VerbContext& context, const std::string& network,
+                  const std::vector<state::AttachmentKey>& keep, const std::string& owner);
+
+// The attachments that the runtime says are valid (GC). nullopt: it said nothing.
+Result<std::optional<std::vector<state::AttachmentKey>>> ValidAttachments(const cni::Request& request);
+
+// All of GC but what a plugin adds: the steps of `owner` in every attachment of the network that the runtime does not list are
+// undone. A runtime that gives no list at all does not say what is alive: then only what is provably dead is undone, the
+// attachments whose namespace is gone.
+Status CollectGarbage(const Deps& deps, const cni::Request& request, const std::string& owner);
+
+// All of DEL of a plugin that adds to another's attachment. Always succeeds: ovs-provider's DEL, which comes next, undoes all
+// that is left.
+Status UndoOwn(const Deps& deps, const cni::Request& request, const std::string& owner);
+
+// "problem; problem", as the error of CHECK; success when there is none.
+Status Problems(const std::vector<std::string>& problems);
+
+}  // namespace rail::engine

@@ -1,0 +1,176 @@
+#include "lib/event/wake.h"
+
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <filesystem>
+
+namespace rail::event {
+namespace {
+
+constexpr size_t kMostBytes = 256;
+// As many datagrams as wait for a socket by default (net.unix.max_dgram_qlen). So many at once: a wake may have found no room.
+constexpr size_t kQueue = 10;
+
+Result<sockaddr_un> AddressOf(const std::string& path, const std::string& doing) {
+  sockaddr_un address{};
+  if (path.empty() || path.size() >= sizeof address.sun_path) {
+    return Fail(Code::kInvalid,
+                doing + ": a socket's path has 1 to 107 bytes, this one has " + std::to_string(path.size()));
+  }
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
+  return address;
+}
+
+Fd NewSocket() {
+  return Fd(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+}
+
+const sockaddr* Generic(const sockaddr_un& address) {
+  return reinterpret_cast<const sockaddr*>(&address);
+}
+
+// Removes a socket that nobody listens on any more.
+Status RemoveStale(const std::string& path, const sockaddr_un& address, const std::string& doing) {
+  struct stat file{};
+  if (::lstat(path.c_str(), &file) != 0) return {};
+  if (!S_ISSOCK(file.st_mode)) return Fail(Code::kExists, doing + ": something that is no socket is there");
+  const Fd probe = NewSocket();
+  if (!probe) return FailErrno(errno, doing);
+  if (::connect(probe.get(), Generic(address), sizeof address) == 0) {
+    return Fail(Code::kExists, doing + ": another raild listens on it");
+  }
+  if (errno != ECONNREFUSED && errno != ENOENT) return FailErrno(errno, doing);
+  if (::unlink(path.c_str()) != 0 && errno != ENOENT)
+    return FailErrno(errno, doing + ": remove the old socket");
+  return {};
+}
+
+}  // namespace
+
+Result<WakeSocket> WakeSocket::Bind(const std::string& path) {
+  const std::string doing = "listen for wakeups on " + path;
+  RAIL_ASSIGN(const sockaddr_un address, AddressOf(path, doing));
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  if (::mkdir(folder.c_str(), 0750) != 0 && errno != EEXIST)
+    return FailErrno(errno, doing + ": make the folder " + folder);
+  RAIL_TRY(RemoveStale(path, address, doing));
+
+  Fd fd = NewSocket();
+  if (!fd) return FailErrno(errno, doing);
+  // The mode of a socket before bind is what its file gets (less the umask), so that it is never open to more.
+  if (::fchmod(fd.get(), 0660) != 0 || ::bind(fd.get(), Generic(address), sizeof address) != 0) {
+    return FailErrno(errno, doing);
+  }
+  WakeSocket socket(std::move(fd), path);
+  if (::chmod(path.c_str(), 0660) != 0) return FailErrno(errno, doing);
+  return socket;
+}
+
+WakeSocket::~WakeSocket() {
+  if (fd_) ::unlink(path_.c_str());
+}
+
+Wakeups WakeSocket::Drain() {
+  Wakeups wakeups;
+  std::array<char, kMostBytes> text;
+  size_t taken = 0;
+  for (;;) {
+    const ssize_t n = ::recv(fd_.get(), text.data(), text.size(), MSG_DONTWAIT);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) break;
+    ++taken;
+    if (n == 0) {
+      wakeups.record_changed = true;
+    } else if (auto ran = ParsePluginRun({text.data(), static_cast<size_t>(n)})) {
+      wakeups.runs.push_back(std::move(*ran));
+    }
+  }
+  if (taken >= kQueue) wakeups.record_changed = true;
+  return wakeups;
+}
+
+std::string ToText(const PluginRun& ran) {
+  std::string text = ran.verb + " " + ran.plugin + " " + std::to_string(ran.took.count()) +
+                     (ran.failed ? " failed" : " done");
+  for (size_t i = 0; i < ran.parts.size(); ++i)
+    text += " " + std::string(kPartNames[i]) + "=" + std::to_string(ran.parts[i].count());
+  return text;
+}
+
+namespace {
+
+// More than an hour is nobody's.
+std::optional<std::chrono::microseconds> ParseMicroseconds(std::string_view text) {
+  uint32_t microseconds = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), microseconds);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return std::chrono::microseconds(microseconds);
+}
+
+}  // namespace
+
+std::optional<PluginRun> ParsePluginRun(std::string_view text) {
+  const auto word = [&] {
+    const size_t end = std::min(text.find(' '), text.size());
+    const std::string_view next = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    return next;
+  };
+  const std::string_view verb = word(), plugin = word(), took = word(), how = word();
+  const bool named = !verb.empty() && !plugin.empty() &&
+                     std::ranges::all_of(verb, [](char c) { return c >= 'A' && c <= 'Z'; }) &&
+                     std::ranges::all_of(plugin, [](char c) { return (c >= 'a' && c <= 'z') || c == '-'; });
+  const auto whole = ParseMicroseconds(took);
+  if (!named || !whole || (how != "done" && how != "failed")) return std::nullopt;
+  PluginRun ran{std::string(plugin), std::string(verb), *whole, how == "failed", {}};
+  for (size_t i = 0; i < ran.parts.size(); ++i) {
+    const std::string_view part = word();
+    if (!part.starts_with(kPartNames[i]) || part.substr(kPartNames[i].size(), 1) != "=") return std::nullopt;
+    const auto spent = ParseMicroseconds(part.substr(kPartNames[i].size() + 1));
+    if (!spent) return std::nullopt;
+    ran.parts[i] = *spent;
+  }
+  if (!text.empty()) return std::nullopt;
+  return ran;
+}
+
+namespace {
+
+Status Send(const std::string& path, std::string_view text, const std::string& doing) {
+  RAIL_ASSIGN(const sockaddr_un address, AddressOf(path, doing));
+  const Fd fd = NewSocket();
+  if (!fd) return FailErrno(errno, doing);
+  if (::sendto(fd.get(), text.data(), text.size(), MSG_DONTWAIT | MSG_NOSIGNAL, Generic(address),
+               sizeof address) >= 0)
+    return {};
+  switch (errno) {
+    case ENOENT:
+    case ECONNREFUSED:
+    case EAGAIN:
+    case ENOBUFS:
+      return {};
+    default:
+      return FailErrno(errno, doing);
+  }
+}
+
+}  // namespace
+
+Status Wake(const std::string& path) {
+  return Send(path, {}, "wake raild on " + path);
+}
+
+Status ReportRun(const std::string& path, const PluginRun& ran) {
+  return Send(path, ToText(ran), "tell raild on " + path);
+}
+
+}  // namespace rail::event
