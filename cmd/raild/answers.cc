@@ -3,7 +3,7 @@
 #include <fmt/core.h>
 
 #include "cmd/raild/messages.h"
-#include "cmd/raild/utf8.h"
+#include "lib/base/utf8.h"
 
 namespace rail::raild {
 namespace {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "cmd/raild/utf8.h"
+#include "lib/base/utf8.h"
 
 namespace rail::raild {
 namespace {

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "cmd/raild/metrics/exposition.h"
-#include "cmd/raild/utf8.h"
+#include "lib/base/utf8.h"
 #include "lib/inspect/trace.h"
 
 namespace rail::raild {

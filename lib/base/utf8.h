@@ -1,4 +1,4 @@
-// Text that protobuf accepts. One byte that is not UTF-8 (a kernel's or bgpd's words, cut short) in a string
+// Text that protobuf and Prometheus accept. One byte that is not UTF-8 (the text of a kernel or of bgpd, cut short) in a string
 // field makes the whole answer unreadable for the client.
 //
 // Use:      message.set_problem(ValidUtf8(problem));
@@ -9,9 +9,9 @@
 #include <string>
 #include <string_view>
 
-namespace rail::raild {
+namespace rail {
 
 // `text` with every byte that belongs to no UTF-8 character replaced by U+FFFD.
 std::string ValidUtf8(std::string_view text);
 
-}  // namespace rail::raild
+}  // namespace rail

@@ -1,9 +1,9 @@
-#include "cmd/raild/utf8.h"
+#include "lib/base/utf8.h"
 
 #include <cstddef>
 #include <cstdint>
 
-namespace rail::raild {
+namespace rail {
 namespace {
 
 // The length of the character at the front of `text`, or 0.
@@ -41,4 +41,4 @@ std::string ValidUtf8(std::string_view text) {
   return valid;
 }
 
-}  // namespace rail::raild
+}  // namespace rail

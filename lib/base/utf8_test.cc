@@ -1,8 +1,8 @@
-#include "cmd/raild/utf8.h"
+#include "lib/base/utf8.h"
 
 #include <gtest/gtest.h>
 
-namespace rail::raild {
+namespace rail {
 namespace {
 
 TEST(ValidUtf8, KeepsWhatIsValid) {
@@ -24,4 +24,4 @@ TEST(ValidUtf8, ReplacesEachByteThatIsNot) {
 }
 
 }  // namespace
-}  // namespace rail::raild
+}  // namespace rail
