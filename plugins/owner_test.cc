@@ -197,7 +197,7 @@ TEST_F(OwnerTest, RaildDoesNotWriteTheNumberOfTheLastOwnersPort) {
   raild->Audit();
   bool changed = false;
   world.faults.before = [&](Dependency dependency, std::string_view call) {
-    if (changed || dependency != Dependency::kState || call != "List") return;
+    if (changed || dependency != Dependency::kState || call != "Version") return;
     changed = true;
     ExpectDone(chain.Del(old));
     MustAdd(other);  // takes the number

@@ -159,6 +159,10 @@ Status Netdev::MoveOut(const Saved& saved, const netns::Netns& pod, const std::s
       return Fail(Code::kBusy,
                   "it is neither on the host nor in the pod; was it moved to a namespace inside the pod?");
     }
+    // The kernel moves a link without addresses sooner: it waits for fewer RCU grace periods. What cannot be removed goes with the move.
+    if (const auto addresses = netlink->ListAddresses(link->index)) {
+      for (const netlink::Address& address : *addresses) (void)netlink->DeleteAddress(address);
+    }
     Status moved = netlink->MoveLink(link->index, host.fd(), saved.netdev);
     if (!IsTaken(moved)) return moved;
     moved = netlink->MoveLink(link->index, host.fd(), NameOfItsOwn(saved));

@@ -43,11 +43,11 @@ class NicTest : public ::testing::Test {
   Result<FileLock> Lock(FileLock::Kind kind) { return FileLock::Get(folder_ + "/devices", kind); }
   void Ensure() {
     NicRepair(openers_, store_, node_status_).Ensure(config_.rails[0]);
-    node_status_.Publish(store_);
+    node_status_.Publish(record_);
   }
   void LookAtRdma() {
     NicRepair(openers_, store_, node_status_).LookAtRdma();
-    node_status_.Publish(store_);
+    node_status_.Publish(record_);
   }
   std::vector<std::string> Problems() {
     std::vector<std::string> problems;
@@ -60,6 +60,7 @@ class NicTest : public ::testing::Test {
   config::NodeConfig config_;
   Openers openers_;
   state::testing::Memory store_;
+  RecordReader record_{store_};
   ViewPublisher views_;
   NodeStatus node_status_{config_, {}, views_};
   std::vector<std::string> asked_;

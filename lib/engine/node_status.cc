@@ -101,15 +101,15 @@ std::shared_ptr<const Learned> NodeStatus::learned() const {
   return learned_;
 }
 
-void NodeStatus::Publish(state::Store& store) {
+void NodeStatus::Publish(RecordReader& reader) {
   const std::lock_guard one_at_a_time(publishing_);
-  const auto record = Record::Read(store);
+  const auto record = reader.Read();
   Note("state", record ? Status() : tl::make_unexpected(record.error()));
   if (!record) return;
   NodeView view;
   {
     const std::lock_guard lock(mutex_);
-    view = Compose(*record);
+    view = Compose(**record);
   }
   views_.Publish(std::move(view));
 }

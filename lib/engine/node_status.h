@@ -4,8 +4,8 @@
 //           node_status.Note("rail rail0", status);  node_status.Repaired("rules", 3);
 //           node_status.SetRail("rail0", seen);      // the switch's part
 //           node_status.SetLearned(learned);         // BGP's part
-//           node_status.Publish(store);              // at the end of a round
-// Threads:  any thread; `store` is the caller's own
+//           node_status.Publish(reader);             // at the end of a round
+// Threads:  any thread; `reader` is the caller's own
 // Owns:     nothing: config and views must outlive it
 #pragma once
 
@@ -69,7 +69,7 @@ class NodeStatus {
   std::shared_ptr<const Learned> learned() const;
 
   // Puts everything together with the record, for the API.
-  void Publish(state::Store& store);
+  void Publish(RecordReader& reader);
 
  private:
   NodeView Compose(const Record& record) const;  // mutex_ is held

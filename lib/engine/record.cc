@@ -4,13 +4,18 @@
 
 namespace rail::engine {
 
-Result<Record> Record::Read(state::Store& store) {
-  Record record;
-  RAIL_ASSIGN(record.attachments, store.List());
-  for (const state::Attachment& attachment : record.attachments) {
-    RAIL_ASSIGN(record.steps[attachment.id], store.Steps(attachment.id));
+// The version first: what is written meanwhile makes the next call read again.
+Result<RecordPtr> RecordReader::Read() {
+  RAIL_ASSIGN(const int64_t version, store_.Version());
+  if (last_ != nullptr && version == version_) return last_;
+  auto record = std::make_shared<Record>();
+  RAIL_ASSIGN(record->attachments, store_.List());
+  for (const state::Attachment& attachment : record->attachments) {
+    RAIL_ASSIGN(record->steps[attachment.id], store_.Steps(attachment.id));
   }
-  return record;
+  version_ = version;
+  last_ = std::move(record);
+  return last_;
 }
 
 bool Record::Has(int64_t attachment, const char* kind) const {

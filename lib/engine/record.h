@@ -1,11 +1,14 @@
 // The node's record as one look at it: attachments with their steps.
 //
-// Use:      RAIL_ASSIGN(const Record record, Record::Read(store));   // after what it is compared with: README.md
-// Threads:  plain data
+// Use:      RecordReader reader(store);
+//           RAIL_ASSIGN(const RecordPtr record, reader.Read());   // after what it is compared with: README.md
+// Threads:  Record: plain data; RecordReader: one
+// Owns:     nothing: the store must outlive its reader
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <vector>
 
 #include "lib/state/store.h"
@@ -16,10 +19,25 @@ struct Record {
   std::vector<state::Attachment> attachments;
   std::map<int64_t, std::vector<state::Step>> steps;  // by attachment; one entry for each
 
-  // Errors: as state::Store::List.
-  static Result<Record> Read(state::Store& store);
-
   bool Has(int64_t attachment, const char* kind) const;
+};
+
+using RecordPtr = std::shared_ptr<const Record>;
+
+// Reads the record again only after somebody has written to it: a node with 8 rails and 64 attachments is looked at many times for each
+// change.
+class RecordReader {
+ public:
+  explicit RecordReader(state::Store& store) : store_(store) {}
+
+  // The same pointer as long as nobody has written. Errors: as state::Store::List.
+  Result<RecordPtr> Read();
+  state::Store& store() { return store_; }
+
+ private:
+  state::Store& store_;
+  int64_t version_ = 0;  // of last_
+  RecordPtr last_;
 };
 
 }  // namespace rail::engine

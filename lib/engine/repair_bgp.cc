@@ -28,7 +28,7 @@ BgpRepair::BgpRepair(const config::NodeConfig& config, const Deps& deps, state::
                      NodeStatus& node_status)
     : config_(config),
       deps_(deps),
-      store_(store),
+      record_(store),
       node_status_(node_status),
       started_(deps_.now()),
       remotes_(config.bgp.community_asn, config.rails.size(), started_, config.bgp.asn) {}
@@ -62,7 +62,7 @@ bool BgpRepair::Audit() {
     backoff_.Failed();
   }
   const bool news = AskAndTell(connections);
-  node_status_.Publish(store_);
+  node_status_.Publish(record_);
   return news;
 }
 
@@ -75,7 +75,7 @@ bool BgpRepair::Poll() {
   }
   Connections connections(deps_.openers(config_), After(kRoundLimit));
   if (!AskAndTell(connections)) return false;
-  node_status_.Publish(store_);
+  node_status_.Publish(record_);
   return true;
 }
 
@@ -122,7 +122,7 @@ bool BgpRepair::CarrierBack(const std::vector<std::string>& rails, Deadline seen
   const Status ended = end();
   if (!ended) log::Warning("sessions of rails whose carrier is back: {}", ended.error().message);
   if (!TellIf(changed)) return false;
-  node_status_.Publish(store_);
+  node_status_.Publish(record_);
   return true;
 }
 
@@ -205,7 +205,7 @@ void BgpRepair::Pushed(const bmp::Message& message) {
 bool BgpRepair::Tell() {
   if (!TellIf(false)) return false;
   sessions_outdated_ = true;  // their counters
-  node_status_.Publish(store_);
+  node_status_.Publish(record_);
   return true;
 }
 
@@ -278,12 +278,12 @@ Status BgpRepair::BgpBase(Connections& connections, const std::vector<config::Ra
 Status BgpRepair::Announcements(Connections& connections) {
   RAIL_ASSIGN(frr::Bgp * bgp, connections.Bgp());
   RAIL_ASSIGN(const std::vector<frr::Announcement> seen, bgp->Announced(connections.CallDeadline()));
-  RAIL_ASSIGN(const Record record, Record::Read(store_));
+  RAIL_ASSIGN(const RecordPtr record, record_.Read());
   std::map<IpAddress, frr::Announcement> wanted;
   std::set<IpAddress> explained;  // by an ADD or DEL that may be under way
-  for (const Attachment& attachment : record.attachments) {
+  for (const Attachment& attachment : record->attachments) {
     const config::Rail* rail = config_.FindRail(attachment.rail);
-    if (rail == nullptr || !record.Has(attachment.id, step::kAnnounce)) continue;
+    if (rail == nullptr || !record->Has(attachment.id, step::kAnnounce)) continue;
     explained.insert(attachment.addresses.begin(), attachment.addresses.end());
     if (!attachment.announced || attachment.phase == Phase::kDeleting) continue;
     // Behind an uplink without a carrier nobody reaches the pod: nothing is announced until it is back.

@@ -74,7 +74,7 @@ class BgpRepair {
 
   const config::NodeConfig& config_;
   const Deps deps_;
-  state::Store& store_;
+  RecordReader record_;
   NodeStatus& node_status_;
   Backoff backoff_{std::chrono::milliseconds(250), std::chrono::seconds(5)};
   Backoff ask_backoff_{std::chrono::milliseconds(250), std::chrono::seconds(5)};

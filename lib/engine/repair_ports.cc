@@ -10,20 +10,21 @@ using state::Attachment;
 using state::Phase;
 
 // Ports first, the record second: a port that no record names now was left behind, and is not one being made.
-Result<Record> PortRepair::See(Connections& connections) {
+Result<RecordPtr> PortRepair::See(Connections& connections) {
   RAIL_ASSIGN(ovs::Ovsdb * db, connections.Ovsdb());
   RAIL_ASSIGN(const auto bridge, db->FindBridge(rail_.bridge, connections.CallDeadline()));
   if (!bridge) return Fail(Code::kNotFound, "bridge " + rail_.bridge + " is gone");
-  RAIL_ASSIGN(Record record, Record::Read(store_));
+  RAIL_ASSIGN(RecordPtr record, record_.Read());
   seen_.clear();
   for (const ovs::Port& port : bridge->ports) seen_[port.name] = port;
   return record;
 }
 
 Status PortRepair::Repair(Connections& connections) {
-  const Result<Record> record = See(connections);
-  right_ = record ? Status() : tl::make_unexpected(record.error());
-  if (!record) return right_;
+  const Result<RecordPtr> seen = See(connections);
+  right_ = seen ? Status() : tl::make_unexpected(seen.error());
+  if (!seen) return right_;
+  const RecordPtr& record = *seen;
   RAIL_ASSIGN(ovs::Ovsdb * db, connections.Ovsdb());
   for (const Attachment& attachment : record->attachments) {
     if (attachment.rail != rail_.name || attachment.phase != Phase::kReady) continue;
@@ -73,7 +74,7 @@ Status PortRepair::Mend(ovs::Ovsdb& db, Connections& connections, const Record& 
     node_status_.Repaired("port");
   }
   const uint16_t ofport = OfportOf(attachment);
-  if (ofport != 0 && ofport != attachment.ofport) return store_.SetOfport(attachment.id, ofport);
+  if (ofport != 0 && ofport != attachment.ofport) return record_.store().SetOfport(attachment.id, ofport);
   return {};
 }
 

@@ -1,7 +1,7 @@
 // raild's repair of the ports of one rail's bridge: the representor of every attachment is there, with its mark, and none is left of
 // an attachment that is gone.
 //
-// Use:      PortRepair ports(rail, store, node_status);
+// Use:      PortRepair ports(rail, record, node_status);
 //           RAIL_TRY(ports.Repair(connections));   uint16_t number = ports.OfportOf(attachment);
 // Threads:  one
 // Owns:     nothing: the record and the NodeStatus must outlive it
@@ -17,11 +17,11 @@ namespace rail::engine {
 
 class PortRepair {
  public:
-  PortRepair(const config::Rail& rail, state::Store& store, NodeStatus& node_status)
-      : rail_(rail), store_(store), node_status_(node_status) {}
+  PortRepair(const config::Rail& rail, RecordReader& record, NodeStatus& node_status)
+      : rail_(rail), record_(record), node_status_(node_status) {}
 
   // Looks only. Errors: kNotFound the bridge is gone; kTransient.
-  Result<Record> See(Connections& connections);
+  Result<RecordPtr> See(Connections& connections);
   // Each port by itself: a device that is gone keeps neither the other ports nor the rules waiting, and right() says so.
   // Errors: Open vSwitch does not answer, or the ports are not known.
   Status Repair(Connections& connections);
@@ -43,7 +43,7 @@ class PortRepair {
   Status RemoveOrphans(ovs::Ovsdb& db, Connections& connections, const Record& record);
 
   const config::Rail& rail_;
-  state::Store& store_;
+  RecordReader& record_;
   NodeStatus& node_status_;
   std::map<std::string, ovs::Port> seen_;
   Status right_;

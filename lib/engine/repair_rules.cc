@@ -72,7 +72,7 @@ class RuleRepair::Round {
     if (target_.rules.bridge().uplink_port != my_.known_.bridge().uplink_port) my_.whole_ = true;
     if (look == Look::kAudit) RAIL_TRY(CountRemotes());
     ChooseWhatToRead(look);
-    whole_ = std::exchange(my_.whole_, true);  // until this has succeeded
+    whole_ = my_.whole_;
     base_ = whole_ ? target_.rules : my_.known_;
     RAIL_TRY(Read());
     // The switch first, the record second: what was read and is not explained now was left behind.

@@ -31,11 +31,11 @@ SwitchRepair::SwitchRepair(const config::NodeConfig& config, const Deps& deps, s
                            NodeStatus& node_status)
     : config_(config),
       deps_(deps),
-      store_(store),
+      record_(store),
       node_status_(node_status),
       nics_(deps.openers(config), store, node_status) {
   for (const config::Rail& rail : config_.rails)
-    rails_[rail.name] = std::make_unique<RailState>(rail, store, node_status);
+    rails_[rail.name] = std::make_unique<RailState>(rail, record_, node_status);
 }
 
 void SwitchRepair::ForEachRail(const Work& work) {
@@ -54,7 +54,7 @@ void SwitchRepair::Audit() {
     Whole(connections, rail, state);
   });
   nics_.LookAtRdma();
-  node_status_.Publish(store_);
+  node_status_.Publish(record_);
 }
 
 // A rail that failed waits for its time, unless others have changed something: what its last look tried and took back is told too.
@@ -65,14 +65,14 @@ void SwitchRepair::DatabaseChanged() {
     Whole(connections, rail, state);
     looked = true;
   });
-  if (looked) node_status_.Publish(store_);
+  if (looked) node_status_.Publish(record_);
 }
 
 void SwitchRepair::Retry() {
   ForEachRail([&](Connections& connections, const config::Rail& rail, RailState& state) {
     if (state.backoff.Due()) Whole(connections, rail, state);
   });
-  node_status_.Publish(store_);
+  node_status_.Publish(record_);
 }
 
 std::optional<Deadline> SwitchRepair::next_retry() const {
@@ -93,7 +93,7 @@ void SwitchRepair::RulesChanged() {
   ForEachRail([&](Connections& connections, const config::Rail& rail, RailState& state) {
     if (state.bridge_present) End(rail, state, Rules(connections, rail, state, RuleRepair::Look::kNews));
   });
-  node_status_.Publish(store_);
+  node_status_.Publish(record_);
 }
 
 void SwitchRepair::RecordChanged() {
@@ -103,7 +103,7 @@ void SwitchRepair::RecordChanged() {
     if (status) status = Rules(connections, rail, state, RuleRepair::Look::kNews);
     End(rail, state, status);
   });
-  node_status_.Publish(store_);
+  node_status_.Publish(record_);
 }
 
 void SwitchRepair::Learned() {
@@ -112,7 +112,7 @@ void SwitchRepair::Learned() {
     node_status_.Note("leaf of rail " + rail.name, LeafMac(connections, rail, state));
     End(rail, state, Rules(connections, rail, state, RuleRepair::Look::kNews));
   });
-  node_status_.Publish(store_);
+  node_status_.Publish(record_);
 }
 
 void SwitchRepair::Whole(Connections& connections, const config::Rail& rail, RailState& state) {
@@ -170,7 +170,7 @@ Status SwitchRepair::Bridge(Connections& connections, const config::Rail& rail, 
                                                             .external_ids = {{kOwnerKey, rail.name}}},
                                                            connections.CallDeadline()));
   }
-  Node node{config_, store_, connections};
+  Node node{config_, record_.store(), connections};
   RAIL_ASSIGN(state.facts, Facts(node, rail));
   state.bridge_present = true;
   return {};
@@ -284,15 +284,14 @@ Status SwitchRepair::Rules(Connections& connections, const config::Rail& rail, R
   const std::shared_ptr<const engine::Learned> learned = node_status_.learned();
   state.rules_right = false;
   RAIL_ASSIGN(ovs::OpenFlow * bridge, connections.OpenFlow(rail.bridge));
-  int64_t version = -1;
+  RecordPtr record;
   bool ports_looked_at = false;
   const auto target = [&]() -> Result<RuleTarget> {
-    RAIL_ASSIGN(version, store_.Version());
-    RAIL_ASSIGN(const Record record, Record::Read(store_));
-    RuleTarget now = Target(rail, state, record, learned);
+    RAIL_ASSIGN(record, record_.Read());
+    RuleTarget now = Target(rail, state, *record, learned);
     if (now.undecided.empty() || std::exchange(ports_looked_at, true)) return now;
-    RAIL_ASSIGN(const Record with_ports, state.ports.See(connections));
-    return Target(rail, state, with_ports, learned);
+    RAIL_ASSIGN(record, state.ports.See(connections));
+    return Target(rail, state, *record, learned);
   };
   for (int round = 0; round < 5; ++round) {
     const auto began = Clock::now();
@@ -304,8 +303,8 @@ Status SwitchRepair::Rules(Connections& connections, const config::Rail& rail, R
                 std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - began).count());
     }
     look = RuleRepair::Look::kNews;
-    RAIL_ASSIGN(const int64_t now, store_.Version());
-    if (now == version) break;
+    RAIL_ASSIGN(const RecordPtr now, record_.Read());
+    if (now == record) break;
   }  // plugins keep working; their wakeups bring the next round
   state.rules_right = true;
   return {};

@@ -46,8 +46,8 @@ class SwitchRepair {
 
  private:
   struct RailState {
-    RailState(const config::Rail& rail, state::Store& store, NodeStatus& node_status)
-        : ports(rail, store, node_status) {}
+    RailState(const config::Rail& rail, RecordReader& record, NodeStatus& node_status)
+        : ports(rail, record, node_status) {}
 
     bool bridge_present = false;
     int uplink_link = 0;  // indexes of the kernel
@@ -80,7 +80,7 @@ class SwitchRepair {
 
   const config::NodeConfig& config_;
   const Deps deps_;
-  state::Store& store_;
+  RecordReader record_;
   NodeStatus& node_status_;
   NicRepair nics_;
   std::map<std::string, std::unique_ptr<RailState>> rails_;

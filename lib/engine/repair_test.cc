@@ -748,7 +748,7 @@ TEST_F(RepairTest, AnAddressOfTwoTenantsIsShownAsContested) {
     learned->remotes.by_tenant[world.Tenant(tenant)] = std::make_shared<const RemoteSet>(remotes);
   }
   raild->node_status.SetLearned(learned);
-  raild->node_status.Publish(*raild->store);
+  raild->node_status.Publish(raild->record);
   const auto view = raild->views.Current();
   ASSERT_THAT(view->remotes, SizeIs(2));
   EXPECT_TRUE(view->remotes[0].contested && view->remotes[1].contested);

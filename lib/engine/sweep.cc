@@ -27,7 +27,7 @@ Sweeper::Sweeper(const config::NodeConfig& config, const Deps& deps, state::Stor
                  NodeStatus& node_status, Clock::duration gone_grace, int64_t booted_ms)
     : config_(config),
       deps_(deps),
-      store_(store),
+      record_(store),
       node_status_(node_status),
       gone_grace_(gone_grace),
       booted_ms_(booted_ms) {}
@@ -36,10 +36,11 @@ Sweeper::Sweeper(const config::NodeConfig& config, const Deps& deps, state::Stor
 int Sweeper::Run() {
   Connections connections(deps_.openers(config_), After(kRoundLimit));
   int swept = 0;
-  const auto record = Record::Read(store_);
-  node_status_.Note("state", record ? Status() : tl::make_unexpected(record.error()));
-  if (!record) return 0;
-  Node node{config_, store_, connections};
+  const auto read = record_.Read();
+  node_status_.Note("state", read ? Status() : tl::make_unexpected(read.error()));
+  if (!read) return 0;
+  const RecordPtr& record = *read;
+  Node node{config_, record_.store(), connections};
   std::map<int64_t, Deadline> gone;
   for (const Attachment& attachment : record->attachments) {
     const auto& steps = record->steps.at(attachment.id);
@@ -56,7 +57,7 @@ int Sweeper::Run() {
     if (!due) continue;
     Attachment deleting = attachment;
     deleting.phase = Phase::kDeleting;
-    Status marked = store_.SetPhase(deleting.id, deleting.phase);
+    Status marked = record_.store().SetPhase(deleting.id, deleting.phase);
     if (!marked) {
       node_status_.Note("state", marked);
       continue;
@@ -72,7 +73,7 @@ int Sweeper::Run() {
     }
   }
   gone_since_ = std::move(gone);
-  if (swept > 0) node_status_.Publish(store_);
+  if (swept > 0) node_status_.Publish(record_);
   return swept;
 }
 

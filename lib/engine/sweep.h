@@ -34,7 +34,7 @@ class Sweeper {
  private:
   const config::NodeConfig& config_;
   const Deps deps_;
-  state::Store& store_;
+  RecordReader record_;
   NodeStatus& node_status_;
   const Clock::duration gone_grace_;
   const int64_t booted_ms_;

@@ -229,6 +229,10 @@ void Database::Rollback() {
     (void)Execute("ROLLBACK");  // nothing more can be done about an error here
 }
 
+int64_t Database::all_changed_rows() const {
+  return sqlite3_total_changes64(db_);
+}
+
 int64_t Database::changed_rows() const {
   return sqlite3_changes64(db_);
 }

@@ -73,7 +73,8 @@ class Database {
   Status Commit();
   void Rollback();
 
-  int64_t changed_rows() const;  // by the last statement
+  int64_t changed_rows() const;      // by the last statement
+  int64_t all_changed_rows() const;  // by this connection, so far
   int64_t last_insert_id() const;
 
   // What went wrong in the last call, for a person: kTransient (locked, disk full, out of memory),

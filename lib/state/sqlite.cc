@@ -360,7 +360,8 @@ Result<std::vector<Step>> Sqlite::Steps(int64_t attachment) {
 Result<int64_t> Sqlite::Version() {
   RAIL_ASSIGN_AS(Statement read, db_->Prepare("PRAGMA data_version"), "read the record's version");
   RAIL_ASSIGN_AS(const bool row, read.Step(), "read the record's version");
-  return row ? read.Int(0) : 0;
+  // data_version counts what other connections write (sqlite.org/pragma.html#pragma_data_version). Both numbers only grow.
+  return (row ? read.Int(0) : 0) + db_->all_changed_rows();
 }
 
 }  // namespace rail::state

@@ -414,10 +414,14 @@ TEST_P(StoreContract, VersionDiffersAfterAnotherConnectionHasWritten) {
   EXPECT_EQ(*store_->Version(), *after);
 }
 
-TEST_P(StoreContract, VersionStaysAfterOnesOwnWrite) {
+TEST_P(StoreContract, VersionDiffersAfterOnesOwnWrite) {
   const auto before = store_->Version();
-  MustCreate(Draft("c1"));
-  EXPECT_EQ(*store_->Version(), *before);
+  const Attachment made = MustCreate(Draft("c1"));
+  const auto after = store_->Version();
+  EXPECT_NE(*after, *before);
+  EXPECT_EQ(*store_->Version(), *after);
+  ASSERT_TRUE(store_->SetOfport(made.id, 7));
+  EXPECT_NE(*store_->Version(), *after);
 }
 
 const Kind kKinds[] = {{"Memory", [] { return std::unique_ptr<Record>(new MemoryRecord); }},

@@ -59,6 +59,7 @@ struct Raild {
   void Learn();          // the same without the rules
 
   std::unique_ptr<state::Store> store;
+  RecordReader record{*store};
   ViewPublisher views;
   NodeStatus node_status;
   UplinkWatch uplinks;

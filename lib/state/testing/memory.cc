@@ -6,7 +6,6 @@ namespace rail::state::testing {
 
 void Memory::Changed() {
   ++record_->changes;
-  ++own_changes_;
 }
 
 Result<Attachment> Memory::Create(const Attachment& draft) {
@@ -158,7 +157,7 @@ Result<std::vector<Step>> Memory::Steps(int64_t attachment) {
 }
 
 Result<int64_t> Memory::Version() {
-  return record_->changes - own_changes_;
+  return record_->changes;
 }
 
 }  // namespace rail::state::testing

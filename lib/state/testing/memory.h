@@ -57,7 +57,6 @@ class Memory : public Store {
   Status NotDeleting(int64_t id);
 
   std::shared_ptr<Record> record_;
-  int64_t own_changes_ = 0;
 };
 
 }  // namespace rail::state::testing
