@@ -103,7 +103,7 @@ Result<Restoring> BeginRestore(Node& node, const Attachment& attachment, const S
   RAIL_ASSIGN(const auto owner, node.store.OwnerOf(ClaimKind::kDevice, attachment.device));
   if (owner && *owner != attachment.id) return Restoring();
   RAIL_ASSIGN(device::Backend * devices, node.connections.Devices());
-  auto done = std::async(node.connections.background(), [&node, &attachment, devices, saved]() -> Status {
+  auto done = std::async(node.connections.device_work(), [&node, &attachment, devices, saved]() -> Status {
     const std::optional<netns::Netns> pod = PodNamespace(attachment);
     const config::Rail* rail = node.config.FindRail(attachment.rail);
     // A pod that lives on without the interface keeps no policy rules of it; nothing depends on their removal.
@@ -322,7 +322,7 @@ Result<DeviceMove> DeviceMove::Begin(Node& node, const Attachment& attachment, c
   RAIL_ASSIGN(device::Backend * devices, node.connections.Devices());
   RAIL_ASSIGN(const device::Saved saved, devices->Save(device));
   RAIL_TRY(RecordStep(node, attachment, kOvsProvider, step::kDevice, saved.ToJson()));
-  return DeviceMove(std::async(node.connections.background(),
+  return DeviceMove(std::async(node.connections.device_work(),
                                [devices, device, &pod, ifname = attachment.key.ifname, mtu = attachment.mtu] {
                                  return devices->MoveIn(device, pod, ifname, mtu);
                                }));

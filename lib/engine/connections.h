@@ -48,8 +48,8 @@ struct Openers {
   // A rail's NIC as it is; {}: its uplink is no SR-IOV device. As sriov::Preparer::Look. Empty: not asked.
   std::function<Result<std::vector<sriov::NicState>>(const config::Rail& rail)> look_at_nic;
   std::function<Result<RdmaMode>()> rdma_mode;  // empty: not asked
-  // How IPAM and a device's move run: beside the other work, or (deferred) on the same thread, when they are waited for.
-  std::launch background = std::launch::async;
+  // How a device is moved: beside the other connections' work, or (deferred) when it is waited for, on one thread.
+  std::launch device_work = std::launch::async;
   std::shared_ptr<podnet::PodNet> pods;
 };
 
@@ -70,7 +70,7 @@ class Connections {
   // Another part of the work begins and has until then; what is down stays down.
   void GiveTime(Deadline until) { until_ = until; }
   Status ReleaseAddresses(const cni::IpamCall& call);
-  std::launch background() const { return openers_.background; }
+  std::launch device_work() const { return openers_.device_work; }
 
   // Until when a call that starts now may last.
   Deadline CallDeadline() const;

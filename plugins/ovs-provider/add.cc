@@ -53,21 +53,27 @@ class Adding {
     attachment_.mac = device->mac;
     RAIL_TRY(Record());
     devices_stay = {};
-    RAIL_ASSIGN(std::future<Outcome<AddResult>> given, AskIpam());
-    // The port before the device: ovs-vswitchd needs the kernel's RTNL lock to open the representor, and the device's move holds that
-    // lock for milliseconds.
-    RAIL_TRY(engine::AttachPort(node_, attachment_));
     RAIL_ASSIGN(engine::DeviceMove move, engine::DeviceMove::Begin(node_, attachment_, *device, pod_));
-    RAIL_ASSIGN(AddResult addresses, Given(given));
+
+    AddResult addresses;
+    if (cni::HasIpam(request_)) {
+      RAIL_TRY(engine::RecordStep(node_, attachment_, engine::kOvsProvider, engine::step::kIpam,
+                                  cni::MakeIpamCall(request_).ToJson()));
+      auto answer = deps_.ipam->Add(request_, context_.connections.CallDeadline());
+      if (!answer) return tl::make_unexpected(answer.error());
+      addresses = std::move(*answer);
+      RAIL_TRY(CheckStaticAddresses(request_, addresses));
+    }
     RAIL_TRY(TakeAddresses(addresses));
     // The pod's end is configured as soon as it is there, beside the work on the bridge.
     std::future<Status> inside =
-        std::async(context_.connections.background(), [&, plan = PlanWith(addresses)]() -> Status {
+        std::async(context_.connections.device_work(), [&, plan = PlanWith(addresses)]() -> Status {
           RAIL_ASSIGN(const MacAddress mac, move.Join());
           if (mac == plan.mac) return context_.connections.Pods().Configure(pod_, plan);
           return Fail(Code::kInternal, "the device's MAC changed from " + plan.mac.ToString() + " to " +
                                            mac.ToString() + " while it moved into the pod");
         });
+    RAIL_TRY(engine::AttachPort(node_, attachment_));
     RAIL_TRY(engine::AdmitTraffic(node_, attachment_, bridge, context_.config.tenancy.mode));
     {
       const Timed timed(Part::kLink);
@@ -138,25 +144,6 @@ class Adding {
     if (!taken) return {};
     return Fail(Code::kExists,
                 "interface " + request_.ifname + " exists already in the pod (" + request_.netns + ")");
-  }
-
-  // IPAM is a process of its own: it works beside everything that needs no address.
-  Result<std::future<Outcome<AddResult>>> AskIpam() {
-    if (!cni::HasIpam(request_)) return std::future<Outcome<AddResult>>();
-    RAIL_TRY(engine::RecordStep(node_, attachment_, engine::kOvsProvider, engine::step::kIpam,
-                                cni::MakeIpamCall(request_).ToJson()));
-    return std::async(context_.connections.background(),
-                      [this, deadline = context_.connections.CallDeadline()] {
-                        return deps_.ipam->Add(request_, deadline);
-                      });
-  }
-
-  Outcome<AddResult> Given(std::future<Outcome<AddResult>>& given) {
-    if (!given.valid()) return AddResult();
-    const Timed timed(Part::kIpam);
-    Outcome<AddResult> addresses = given.get();
-    if (addresses) RAIL_TRY(CheckStaticAddresses(request_, *addresses));
-    return addresses;
   }
 
   Status Record() {

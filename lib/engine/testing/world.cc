@@ -231,7 +231,7 @@ Deps World::deps() {
     };
     openers.lock_devices = [this](FileLock::Kind kind) { return LockDevices(kind); };
     openers.devices = [this](netlink::Netlink&) { return std::make_unique<Devices>(*this); };
-    openers.background = std::launch::deferred;  // the order of calls is the test's to know
+    openers.device_work = std::launch::deferred;  // the order of calls is the test's to know
     openers.release_addresses = [this](const cni::IpamCall& call, Deadline deadline) -> cni::Outcome<void> {
       cni::Request request;
       request.command = "DEL";
