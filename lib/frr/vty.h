@@ -20,8 +20,7 @@
 
 namespace rail::frr {
 
-constexpr size_t kMaxLine =
-    4000;  // bytes; the daemon executes what follows a line's 4096th byte as a command
+constexpr size_t kMaxLine = 4000;  // bytes; the daemon executes what follows byte 4096 as a new command
 constexpr size_t kMaxReply = size_t{256} << 20;
 
 // Decodes a reply as it comes in: text without NUL, then 00 00 00 <status>. Looks at each byte once.

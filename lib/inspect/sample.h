@@ -56,8 +56,8 @@ struct SwitchSample {
 SwitchSample TakeSample(const engine::NodeView& view, const config::NodeConfig& config,
                         engine::Connections& connections, const AskVswitchd& ask, Clock::duration flows_time);
 
-// Adds samples to totals that never decrease. Rules are added and removed, and with a new ovs-vswitchd they count from 0 again. What
-// a rule counts between its last sample and its removal is lost.
+// Adds samples to totals that never decrease, while rules are added and removed, and count from 0 again with a new ovs-vswitchd.
+// What a rule counts between its last sample and its removal is lost.
 class DropTotals {
  public:
   struct Key {

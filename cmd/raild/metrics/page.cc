@@ -80,8 +80,7 @@ struct Counts {
 
 void AddAttachments(Exposition& page, const NodeView& view) {
   std::map<std::string, Counts> by_rail;
-  for (const engine::RailView& rail : view.rails)
-    by_rail[rail.rail.name];  // a rail without attachments has zeros
+  for (const engine::RailView& rail : view.rails) by_rail[rail.rail.name];  // show zeros, too
   std::map<std::pair<std::string, std::string>, uint64_t> of_tenant;
   for (const engine::AttachmentView& shown : view.attachments) {
     by_rail[shown.attachment.rail].Add(shown);
