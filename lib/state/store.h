@@ -111,7 +111,7 @@ class Store {
   virtual Status ForgetStep(int64_t step) = 0;                      // no such step: success
   virtual Result<std::vector<Step>> Steps(int64_t attachment) = 0;  // in the order of recording
 
-  // A number that changes when another connection changes the file.
+  // A number that differs after any other connection has changed the file.
   virtual Result<int64_t> Version() = 0;
 };
 
