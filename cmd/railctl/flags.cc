@@ -126,7 +126,7 @@ Parsed ParseFlags(std::vector<std::string> arguments, const std::string& default
 
   Parsed parsed;
   try {
-    std::ranges::reverse(arguments);  // as CLI11 wants them
+    std::ranges::reverse(arguments);  // CLI11 takes them in reverse order
     app.parse(std::move(arguments));
     parsed.flags = std::move(flags);
   } catch (const CLI::ParseError& error) {

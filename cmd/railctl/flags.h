@@ -12,10 +12,10 @@
 
 namespace rail::railctl {
 
-// What a caller's script can rely on.
-constexpr int kDone = 0;  // and all is well, where that was the question
+// Exit codes, on which a script can rely.
+constexpr int kDone = 0;  // success; the check, doctor or trace has found nothing wrong
 constexpr int kFailed =
-    1;  // or something was found: a check's problem, a doctor's warning, a packet that does not arrive
+    1;  // failure, or a finding: a check's problem, a doctor's warning, a packet that does not arrive
 constexpr int kUsage = 2;
 
 enum class Command {
@@ -39,17 +39,17 @@ struct Flags {
   Format format = Format::kTable;
   std::string socket;         // raild's
   std::string pod_namespace;  // of attachments; "": all
-  std::string rail;           // the same
+  std::string rail;           // of attachments; "": all
   std::string pod;
   std::string ifname;
 
-  // Over TCP instead of the socket; all four or none.
+  // To use TCP instead of the socket; all four or none.
   std::string server;  // "10.0.0.5:9443"; "": the socket
   std::string ca_file;
   std::string cert_file;
   std::string key_file;
 
-  // Of a trace.
+  // For a trace.
   std::string destination;
   std::string protocol = "udp";
   uint32_t port = 0;  // 0: raild's default
@@ -58,8 +58,8 @@ struct Flags {
 };
 
 struct Parsed {
-  std::optional<Flags> flags;  // else print `text` and end
-  std::string text;            // help (exit_code 0, for stdout) or what is wrong (for stderr)
+  std::optional<Flags> flags;  // none: print `text` and exit
+  std::string text;            // help (exit_code 0, for stdout) or an error (for stderr)
   int exit_code = kDone;
 };
 

@@ -28,7 +28,7 @@ namespace {
 namespace health = grpc::health::v1;
 
 constexpr auto kAnswerTime = std::chrono::seconds(10);
-constexpr uint32_t kPage = 10000;         // remotes a call
+constexpr uint32_t kPage = 10000;         // remotes per call
 constexpr int kLargestAnswer = 64 << 20;  // bytes
 
 enum class Layout { kLine, kIndented };
@@ -37,7 +37,7 @@ class Session {
  public:
   Session(const Flags& flags, std::ostream& out, const Now& now) : flags_(flags), out_(out), now_(now) {}
 
-  // Of a run that has not failed.
+  // The exit code of a run that has not failed.
   int exit_code() const { return exit_code_; }
 
   Status Run() {
@@ -100,7 +100,7 @@ class Session {
 
   const std::string& Where() const { return flags_.server.empty() ? flags_.socket : flags_.server; }
 
-  // A connection of our own first: gRPC would try again and again, and not say why.
+  // Connects to the socket without gRPC first: gRPC would retry without saying why it cannot connect.
   Status Connect() {
     if (!flags_.server.empty()) return ConnectTcp();
     const auto probe = UnixStream::Connect(flags_.socket, After(std::chrono::seconds(2)));
@@ -121,7 +121,7 @@ class Session {
       return Fail(Code::kTransient,
                   "raild at " + Where() + " accepts connections but does not answer: see its log");
     }
-    // What is wrong with the question is not raild's place.
+    // The question is wrong, so the message does not name raild's address.
     if (status.error_code() == grpc::StatusCode::NOT_FOUND ||
         status.error_code() == grpc::StatusCode::INVALID_ARGUMENT) {
       return Fail(Code::kInvalid, status.error_message());
@@ -141,7 +141,7 @@ class Session {
   Status PrintJson(const google::protobuf::Message& message, Layout layout) {
     google::protobuf::util::JsonPrintOptions options;
     options.preserve_proto_field_names = true;
-    options.always_print_primitive_fields = true;  // every key is there, whatever its value
+    options.always_print_primitive_fields = true;  // print every key, whatever its value
     options.add_whitespace = layout == Layout::kIndented;
     std::string text;
     const auto status = google::protobuf::util::MessageToJsonString(message, &text, options);
@@ -363,7 +363,7 @@ class Session {
           row.insert(row.begin(), v1::WatchAttachmentsResponse::Type_Name(event.type()));
           table.Add(std::move(row));
         }
-        // Those there at the start come together, so that their columns fit all of them.
+        // Print the attachments that exist at the start together, so that their columns fit all of them.
         if (stage == Stage::kFirst) continue;
         table.Print(out_);
       }

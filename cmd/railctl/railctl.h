@@ -1,4 +1,4 @@
-// What railctl does once its command line is understood: ask raild, print the answer.
+// Runs a command of railctl: asks raild and prints the answer.
 //
 // Use:      return Run(flags, std::cout, std::cerr, now_ms);
 // Threads:  one
@@ -15,9 +15,9 @@ namespace rail::railctl {
 // Unix time in milliseconds; ages are counted from it.
 using Now = std::function<int64_t()>;
 
-// Answers to `out`, one sentence to `err` when it fails. Returns the exit code: kDone, or kFailed when it failed or the answer is
-// a bad one (flags.h).
-// A watch goes on until raild ends it (kFailed) or the process is killed.
+// Writes the answer to `out`, or one sentence to `err` when it fails. Returns the exit code: kDone, or kFailed when it fails or has
+// found something wrong (flags.h).
+// A watch runs until raild ends it (kFailed) or the process is killed.
 int Run(const Flags& flags, std::ostream& out, std::ostream& err, const Now& now);
 
 }  // namespace rail::railctl

@@ -18,7 +18,7 @@ std::string RdmaText(v1::NodeInfo::RdmaMode mode) {
     case v1::NodeInfo::EXCLUSIVE:
       return "exclusive";
     default:
-      return "?";  // not looked at yet, or of a newer raild
+      return "?";  // unknown yet, or from a newer raild
   }
 }
 
@@ -99,7 +99,7 @@ Row RemoteHeader() {
 }
 
 Row RemoteRow(const v1::Remote& r) {
-  // A rail that this node does not have is known by its number only.
+  // Only the index is known of a rail that this node does not have.
   const std::string rail = r.rail().empty() && r.has_rail_index() ? std::to_string(r.rail_index()) : r.rail();
   return {r.address(), r.tenant().name(), r.tenant().id(), rail,
           r.contested()   ? "contested"

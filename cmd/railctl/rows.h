@@ -1,4 +1,4 @@
-// Messages of rail.v1 as rows of tables.
+// Converts messages of rail.v1 to rows of tables.
 //
 // Use:      Table table(AttachmentHeader());  table.Add(AttachmentRow(attachment, now_ms));
 // Threads:  any thread
@@ -35,7 +35,7 @@ Row MegaflowRow(const v1::Attachment& attachment, const v1::Megaflow& flow);
 Row CheckHeader();
 std::vector<Row> CheckRows(
     const v1::CheckedAttachment& checked);  // one for each problem, or one that says ok
-// Two lines: what a rule means for the packet, and the rule.
+// Two lines: the meaning of a rule for the packet, and the rule.
 std::string StepText(const v1::TraceStep& step, bool decides);
 
 // In one or two units, as kubectl writes ages: "119s", "9m59s", "179m", "7h59m", "47h", "7d23h", "8d".

@@ -8,7 +8,7 @@ namespace {
 
 constexpr size_t kGap = 3;
 
-// Characters of UTF-8 text: its bytes but for the continuation bytes.
+// The number of characters in UTF-8 text: its bytes without the continuation bytes.
 size_t Width(const std::string& text) {
   return static_cast<size_t>(
       std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));

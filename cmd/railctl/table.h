@@ -1,8 +1,7 @@
-// Aligned columns for people: `-` for what is empty, three spaces between columns, as kubectl prints.
+// Aligned columns for people, as kubectl prints them: `-` in an empty cell, three spaces between columns.
 //
 // Use:      Table table({"NAME", "INDEX"});  table.Add({"rail0", "0"});  table.Print(out);
-//           ... later rows ...               table.Add({"rail1", "1"});  table.Print(out);   // the same
-//           columns go on
+//           ... later rows ...               table.Add({"rail1", "1"});  table.Print(out);   // in the same columns
 // Threads:  one at a time
 #pragma once
 
@@ -17,11 +16,11 @@ class Table {
  public:
   explicit Table(std::vector<std::string> header);
 
-  // As many cells as the header has. Control characters become spaces: a cell is one line, and moves no
-  // cursor.
+  // Adds a row with as many cells as the header has. Control characters become spaces, so that a cell is one line and does
+  // not move the cursor.
   void Add(std::vector<std::string> row);
 
-  // Makes room for `text` in a column before there is such a cell.
+  // Makes a column wide enough for `text` before there is a cell with it.
   void Reserve(size_t column, const std::string& text);
 
   // Writes the header (the first time) and the rows that were added since. Columns only grow.

@@ -1,11 +1,11 @@
-// What every fallible function of ours returns: a value, or an Error that a person can act on.
+// The return type of every function of ours that can fail: a value, or an Error that a person can act on.
 //
 // Use:      Result<Link> GetLink(std::string_view name);
 //           RAIL_ASSIGN(Link link, netlink.GetLink("vf0"));      // returns the error to our caller
 //           RAIL_TRY(netlink.SetMtu(link.index, 4200));
 //           return Wrap(error, "attach vf0 to rail0");           // one clause for each boundary
 // Threads:  values; no shared state
-// Source:   DECISIONS.md 2 (why tl::expected, why wrapped: it is not [[nodiscard]] as a type)
+// Source:   DECISIONS.md 2 (why tl::expected; why Result wraps it: tl::expected is not [[nodiscard]] as a type)
 #pragma once
 
 #include <string>
@@ -19,7 +19,7 @@ namespace rail {
 enum class Code {
   kInvalid,      // fix the configuration or the arguments
   kNotFound,     // it is not there (in DEL: nothing to do)
-  kExists,       // it is there already, or belongs to another
+  kExists,       // it exists already, or belongs to someone else
   kBusy,         // held by another for now: try again
   kTransient,    // a dependency is down or slow: try again
   kUnsupported,  // needs another kernel, NIC, driver or version
@@ -49,9 +49,9 @@ inline tl::unexpected<Error> Fail(Code code, std::string message) {
   return tl::make_unexpected(Error{code, std::move(message), 0});
 }
 
-// The same for errno `err`: "<what>: <strerror>", the code derived from errno (ENOENT -> kNotFound, EPERM -> kPermission,
-// ETIMEDOUT/ECONNREFUSED/EAGAIN -> kTransient, EEXIST -> kExists, EBUSY -> kBusy, EINVAL/ERANGE -> kInvalid,
-// EOPNOTSUPP -> kUnsupported, others kInternal).
+// The Error of errno `err`: its message is "<what>: <strerror>", its code follows from errno (ENOENT -> kNotFound,
+// EPERM -> kPermission, ETIMEDOUT/ECONNREFUSED/EAGAIN -> kTransient, EEXIST -> kExists, EBUSY -> kBusy,
+// EINVAL/ERANGE -> kInvalid, EOPNOTSUPP -> kUnsupported, others kInternal).
 Code CodeOfErrno(int err);
 Error ErrnoError(int err, std::string_view what);
 inline tl::unexpected<Error> FailErrno(int err, std::string_view what) {
@@ -68,10 +68,10 @@ inline tl::unexpected<Error> FailWrapped(Error error, std::string_view doing) {
 
 #define RAIL_CONCAT_(a, b) a##b
 #define RAIL_CONCAT(a, b) RAIL_CONCAT_(a, b)
-// A name of its own for each use, so that one may stand in a lambda inside another.
+// Makes a new name at each use, so that the argument of RAIL_TRY may hold a lambda that uses RAIL_TRY itself.
 #define RAIL_UNIQUE(name) RAIL_CONCAT(name, __COUNTER__)
 
-// Returns the error of `expr` (a Status or Result) from the enclosing function; else goes on.
+// If `expr` (a Status or Result) is an error, returns that error from the enclosing function.
 #define RAIL_TRY(expr) RAIL_TRY_(RAIL_UNIQUE(rail_status_), expr)
 #define RAIL_TRY_(status, expr)                                \
   do {                                                         \
@@ -80,7 +80,7 @@ inline tl::unexpected<Error> FailWrapped(Error error, std::string_view doing) {
     }                                                          \
   } while (false)
 
-// The same, with one clause in front of the message.
+// Like RAIL_TRY, with the clause `doing` in front of the message.
 #define RAIL_TRY_AS(expr, doing) RAIL_TRY_AS_(RAIL_UNIQUE(rail_status_), expr, doing)
 #define RAIL_TRY_AS_(status, expr, doing)                             \
   do {                                                                \

@@ -1,4 +1,4 @@
-// A file descriptor that is closed when its owner goes.
+// A file descriptor that is closed when its owner is destroyed.
 //
 // Use:      Fd fd(::open(path, O_RDONLY | O_CLOEXEC));  if (!fd) return FailErrno(errno, "open ...");
 // Threads:  one owner

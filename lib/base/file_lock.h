@@ -1,4 +1,4 @@
-// A lock that processes hold together or alone; it goes with its owner, or with the process.
+// A lock on a file, shared or exclusive (kAlone). It is released when its owner is destroyed, or when the process ends.
 //
 // Use:      RAIL_ASSIGN(FileLock lock, FileLock::Get(path, FileLock::Kind::kShared));  ...  lock = {};
 // Threads:  one owner
@@ -19,10 +19,11 @@ class FileLock {
   enum class Kind { kShared, kAlone };
 
   FileLock() = default;  // holds nothing
-  // Never waits. The file is made when it is not there, and stays, empty. Errors: kBusy another holds it alone, or others do and
-  // kAlone is wanted; kPermission, kNotFound the file cannot be made.
+  // Locks the file at `path` without waiting. Creates the file if it does not exist; the empty file stays.
+  // Errors: kBusy another holds the lock alone, or others share it and kAlone is wanted; kPermission, kNotFound the file cannot
+  // be created.
   static Result<FileLock> Get(const std::string& path, Kind kind);
-  // Alone, of a folder that is there; waits for whoever has it. Errors: of open(2).
+  // Locks a folder that exists, alone. Waits while another holds the lock. Errors: of open(2).
   static Result<FileLock> OfFolder(const std::string& folder);
 
  private:

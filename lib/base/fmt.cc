@@ -1,5 +1,5 @@
-// The compiled half of {fmt}, as an archive: Debian ships it as a shared library only, and the plugins are static.
-// fmt/format-inl.h holds all of its code; what follows asks for the instances that fmt/core.h and fmt/format.h declare.
+// Compiles {fmt} into this library: Debian ships it as a shared library only, and the plugins are static.
+// fmt/format-inl.h holds all of its code. The lines below instantiate the templates that fmt/core.h and fmt/format.h declare.
 #include <fmt/format-inl.h>
 
 FMT_BEGIN_NAMESPACE

@@ -41,7 +41,7 @@ void Init(std::string_view program, Level level) {
   Logger()->set_level(LevelOf(level));
 }
 
-// A message may carry text from outside: it stays on its one line.
+// A message may contain text from outside. Control characters become spaces, so that it stays on one line.
 void Write(Level level, std::string_view message) {
   std::string line(message);
   for (char& c : line) {

@@ -1,9 +1,9 @@
-// The log of a program: one line a message on stderr. stdout belongs to CNI and is never written to.
+// The log of a program: one line for each message, on stderr. stdout belongs to CNI; the log never writes there.
 //
 // Use:      log::Init("raild", log::Level::kInfo);                    // first thing in main
 //           log::Info("rail rail0: leaf {} at {}", peer, mac);
 // Threads:  any thread
-// Rule:     library code returns errors and does not log them; the verb, RPC or loop that ends an error logs it once.
+// Rule:     library code returns errors and does not log them; the verb, RPC or loop that handles an error logs it once.
 #pragma once
 
 #include <fmt/core.h>
@@ -15,7 +15,7 @@ namespace rail::log {
 
 enum class Level { kDebug, kInfo, kWarning, kError };
 
-// Replaces the process's logger. Before it is called messages of warning and above go to stderr.
+// Replaces the process's logger. Before the first call, messages of warning and above go to stderr.
 void Init(std::string_view program, Level level);
 
 void Write(Level level, std::string_view message);

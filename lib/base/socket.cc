@@ -13,7 +13,7 @@ namespace rail {
 Result<UnixStream> UnixStream::Connect(const std::string& path, Deadline deadline) {
   const std::string doing = "connect to " + path;
   sockaddr_un address{};
-  // A path that begins with a zero byte would be a name of the abstract space, where anybody may listen.
+  // A path that begins with a zero byte is a name in the abstract namespace, where anybody may listen.
   if (path.find('\0') != std::string::npos)
     return Fail(Code::kInvalid, doing + ": the path holds a zero byte");
   if (path.empty() || path.size() >= sizeof address.sun_path) {
@@ -25,7 +25,7 @@ Result<UnixStream> UnixStream::Connect(const std::string& path, Deadline deadlin
 
   UnixStream stream(Fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)), path);
   if (!stream.fd_) return FailErrno(errno, doing);
-  // A unix socket connects at once or says EAGAIN while the listener's backlog is full; then only time helps.
+  // A unix socket connects at once, or fails with EAGAIN while the listener's backlog is full: then try again later.
   while (::connect(stream.fd_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
     if (errno == EINTR) continue;
     if (errno != EAGAIN) return FailErrno(errno, doing);

@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-// Builds the document while checking what the library's own parser lets through.
+// Builds the document and refuses what the library's own parser lets through.
 class StrictSax : public nlohmann::json_sax<json> {
  public:
   StrictSax(json& root, int max_depth) : builder_(root, false), max_depth_(max_depth) {}
@@ -76,7 +76,7 @@ Result<json> ParseJson(std::string_view text, JsonLimits limits) {
     return Fail(Code::kInvalid,
                 "larger than the " + std::to_string(limits.max_bytes) + " bytes that are read");
   }
-  // The library's lexer takes a zero byte for the end, and would not look at what follows.
+  // The library's lexer takes a zero byte for the end of the text and ignores the rest.
   if (const size_t zero = text.find('\0'); zero != std::string_view::npos) {
     return Fail(Code::kInvalid, "not JSON: a zero byte at offset " + std::to_string(zero));
   }
@@ -94,7 +94,7 @@ std::string DumpJson(const json& value) {
 Result<json> ReadJsonFile(const std::string& path, JsonLimits limits) {
   const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd) return FailErrno(errno, "open " + path);
-  // In pieces: a configuration has a kilobyte, the limit a thousand. Reading stops where ParseJson is sure to refuse.
+  // Reads in pieces: a configuration has a kilobyte, the limit is a thousand times that. Stops where ParseJson is sure to refuse.
   std::string text;
   char piece[16384];
   while (text.size() <= limits.max_bytes) {

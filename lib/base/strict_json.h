@@ -34,7 +34,7 @@ Result<nlohmann::json> ParseJson(std::string_view text, JsonLimits limits = {});
 // Compact text; bytes that are not UTF-8 become U+FFFD. Never throws.
 std::string DumpJson(const nlohmann::json& value);
 
-// A file's document. Errors: as ParseJson, and what open(2) and read(2) say; all name the path.
+// Reads and parses a file. Errors: those of ParseJson, open(2) and read(2); each names the path.
 Result<nlohmann::json> ReadJsonFile(const std::string& path, JsonLimits limits = {});
 
 class JsonErrors {
@@ -50,7 +50,7 @@ class JsonErrors {
 };
 
 // Reads one object's keys. A missing required key, a wrong type or a value out of range is recorded in `errors` under
-// "<path>.<key>" and gives the default value; reading goes on, so that all errors are told at once.
+// "<path>.<key>" and gives the default value. Reading goes on, so that the caller reports all errors at once.
 class JsonObject {
  public:
   JsonObject(const nlohmann::json& value, std::string path, JsonErrors& errors);
@@ -62,13 +62,13 @@ class JsonObject {
   uint64_t UintOr(std::string_view key, uint64_t fallback, uint64_t min, uint64_t max);
   bool BoolOr(std::string_view key, bool fallback);
   std::vector<std::string> StringsOr(std::string_view key);  // [] when absent
-  // nullptr when absent or of another type (the latter is recorded).
+  // nullptr when absent or of another type (another type is recorded in `errors`).
   const nlohmann::json* Object(std::string_view key);
   const nlohmann::json* Array(std::string_view key);
   // Marks `key` as known without reading it.
   void Allow(std::string_view key);
   void RejectUnknown();
-  // "<path>.<key>", for errors of the caller's own.
+  // "<path>.<key>", for errors that the caller adds.
   std::string PathOf(std::string_view key) const;
 
  private:

@@ -1,9 +1,9 @@
-// Where a thread's time goes, by part.
+// Measures where a thread spends its time, by part of the work.
 //
-// Use:      Timings timings;                                // from now on this thread's time is told apart
-//           { const Timed timed(Part::kOvsdb); ... }        // this is OVSDB's, less what a part inside it takes
+// Use:      Timings timings;                                // from now on, measures this thread
+//           { const Timed timed(Part::kOvsdb); ... }        // counts as OVSDB, without the time of a Timed inside it
 //           timings.Of(Part::kOvsdb);
-// Threads:  Timings belongs to the thread that made it; Timed may stand anywhere and does nothing without one
+// Threads:  Timings belongs to the thread that made it; Timed works in any thread, and does nothing where there is no Timings
 // Owns:     nothing
 #pragma once
 
@@ -27,13 +27,13 @@ class Timings {
   Timings(const Timings&) = delete;
   Timings& operator=(const Timings&) = delete;
 
-  // So far, the part that is under way included. All parts together are the time since the constructor.
+  // The time of each part up to now, with the part that is under way. The sum is the time since the constructor.
   std::array<std::chrono::microseconds, kPartNames.size()> All();
   std::chrono::microseconds Of(Part part) { return All()[static_cast<size_t>(part)]; }
 
  private:
   friend class Timed;
-  // The part now is another; gives the one before.
+  // Makes `to` the current part. Returns the part before it.
   Part Switch(Part to);
 
   std::array<Clock::duration, kPartNames.size()> spent_{};

@@ -1,9 +1,9 @@
-// Reads big-endian numbers and pieces off the front of a message, never beyond its end.
+// Reads big-endian numbers and pieces from the front of a message, never beyond its end.
 //
 // Use:      Bytes bytes(message);  const uint16_t length = bytes.U16();  Bytes body = bytes.Take(length);
-//           if (!bytes.ok()) ...                      // once, at the end: what is not there reads as 0
+//           if (!bytes.ok()) ...                      // check once, at the end: bytes beyond the end read as 0
 // Threads:  values
-// Owns:     nothing; the message must live as long
+// Owns:     nothing; the message must live as long as its Bytes
 // Source:   RFC 4271 section 4 (numbers are in network order)
 #pragma once
 
@@ -21,7 +21,7 @@ class Bytes {
   uint32_t U32() { return static_cast<uint32_t>(Number(4)); }
   uint64_t U64() { return Number(8); }
 
-  // The next `size` bytes; fewer than that are left: none of them, and not ok from then on.
+  // The next `size` bytes. If fewer are left, returns none of them, and ok() is false from then on.
   std::string_view Raw(size_t size) {
     if (size > rest_.size()) {
       ok_ = false;

@@ -82,7 +82,7 @@ std::optional<uid_t> OwnerOfPeer(std::string_view table, uint16_t our_port, uint
     std::array<std::string_view, 10> words;
     const size_t count = Split(table.substr(0, end), words);
     table.remove_prefix(std::min(end + 1, table.size()));
-    // Seen from the other end: its local address is our remote one. Without an inode no process holds it.
+    // The line of the other end: its local address is our remote one. Inode 0: no process holds the socket.
     if (count < words.size() || words[1] != peers || words[2] != ours || words[9] == "0") continue;
     uid_t uid = 0;
     const auto [at, error] = std::from_chars(words[7].data(), words[7].data() + words[7].size(), uid);

@@ -1,4 +1,4 @@
-// Where bgpd connects to: a port on the loopback, and the one connection that feeds us.
+// The receiver of bgpd's BMP: a port on the loopback that bgpd connects to, and the one connection that carries the messages.
 //
 // Use:      RAIL_ASSIGN(Listener listener, Listener::Open(11019));       // loop->Watch(listener.fd(), ...)
 //           RAIL_ASSIGN(auto connection, listener.Accept(bgpd_uid));     // nothing: it was refused, or is gone again
@@ -25,15 +25,15 @@ namespace rail::bmp {
 class Listener {
  public:
   // 127.0.0.1 in the network namespace of the calling thread. `port` 0: any free one.
-  // Errors: kExists the port is taken (says by what right it could be freed); kPermission.
+  // Errors: kExists the port is taken (the message says what to do); kPermission.
   static Result<Listener> Open(uint16_t port);
 
   // Readable when somebody connects.
   int fd() const { return fd_.get(); }
   uint16_t port() const { return port_; }
 
-  // Takes the next connection. Nothing: there is none any more.
-  // Errors: kPermission it was made by another user than `owner`, and is closed.
+  // Takes the next connection. Nothing: no connection waits, or its other end is closed already.
+  // Errors: kPermission another user than `owner` made the connection; it is closed.
   Result<std::optional<Fd>> Accept(uid_t owner);
 
  private:
@@ -42,8 +42,8 @@ class Listener {
   uint16_t port_;
 };
 
-// The user who made the other end of a connection on the loopback, from the text of /proc/net/tcp. Ports in host order;
-// both addresses 127.0.0.1. Nothing: no such connection, or nobody holds it any more.
+// The user who made the other end of a connection on the loopback, from the text of /proc/net/tcp. Ports are in host order;
+// both addresses are 127.0.0.1. Nothing: there is no such connection, or no process holds its other end any more.
 std::optional<uid_t> OwnerOfPeer(std::string_view proc_net_tcp, uint16_t our_port, uint16_t peer_port);
 
 class Feed {
@@ -51,8 +51,8 @@ class Feed {
   explicit Feed(Fd fd) : fd_(std::move(fd)) {}
   int fd() const { return fd_.get(); }
 
-  // Takes in what has arrived, up to about a megabyte so that others get their turn, and hands each message on. False: bgpd
-  // has closed the connection. Errors: kInvalid what comes is not BMP; kTransient the connection is lost.
+  // Reads what has arrived, up to about a megabyte so that other work gets its turn, and calls `each` with each message.
+  // False: bgpd has closed the connection. Errors: kInvalid the bytes are not BMP; kTransient the connection is lost.
   Result<bool> Receive(const std::function<void(const Message&)>& each);
 
  private:

@@ -75,8 +75,8 @@ Message Malformed(const std::string& reason) {
   return Of(Message::Kind::kMalformed, reason);
 }
 
-// bgpd puts a bare header in place of an OPEN that it has not kept (after two connections that met): that names no family, and
-// any may come.
+// bgpd puts a bare header in place of an OPEN that it has not kept (after a connection collision). The header names no family, so
+// routes of any family may come.
 Result<std::vector<Family>> ReadOpenFamilies(Bytes& bytes) {
   const std::string_view open = ReadBgpMessage(bytes);
   if (open.size() == kBgpHeader) return std::vector{Family::kIpv4, Family::kIpv6};
@@ -105,7 +105,7 @@ Message ReadRoutes(const PeerHeader& header, Bytes bytes) {
   const auto as_size = (header.flags & kFlagTwoByteAs) != 0 ? AsSize::kTwo : AsSize::kFour;
   auto update = DecodeUpdate(bytes.Raw(bytes.left()), as_size);
   if (!update) return Malformed("Route Monitoring: " + update.error().message);
-  // bgpd sends the end of a table in the name of both policies, whichever is monitored.
+  // bgpd sends End-of-RIB as pre-policy and as post-policy, whichever of them is monitored.
   const bool post_policy = (header.flags & kFlagPostPolicy) != 0;
   if (post_policy) return Of(update->end_of_rib ? Message::Kind::kOther : Message::Kind::kPostPolicy);
   Message routes = Of(Message::Kind::kRoutes);
@@ -150,8 +150,7 @@ Result<Message> Decode(std::string_view message) {
     case kPeerUp:
       break;
     default:
-      return Of(Message::Kind::
-                    kOther);  // statistics, mirrored messages; section 4: what is not known is passed over
+      return Of(Message::Kind::kOther);  // statistics, mirrored messages; section 4: skip unknown types
   }
   const PeerHeader header = ReadPeerHeader(bytes);
   if (!bytes.ok()) return Malformed("a message that is shorter than the header of its peer");

@@ -1,10 +1,10 @@
-// BMP messages of bgpd: sessions that come and go, and what each peer announces.
+// BMP messages of bgpd: which sessions go up and down, and what each peer announces.
 //
 // Use:      Framer framer;  framer.Feed(bytes);
 //           Message message;
 //           for (;;) { RAIL_ASSIGN(const bool whole, framer.Next(message));  if (!whole) break;  ... }
 // Threads:  values
-// Source:   RFC 7854 section 4; RFC 8671 (flag O), RFC 9069 (peer type 3): both are other tables, passed over
+// Source:   RFC 7854 section 4; RFC 8671 (flag O), RFC 9069 (peer type 3): both describe other tables, which are skipped
 #pragma once
 
 #include <cstdint>
@@ -18,11 +18,11 @@
 
 namespace rail::bmp {
 
-// The largest message that is taken in: two OPENs, or one UPDATE, of 65,535 bytes each (RFC 8654), and their headers.
+// The largest message that we accept: two OPENs, or one UPDATE, of 65,535 bytes each (RFC 8654), and their headers.
 inline constexpr size_t kMaxMessage = size_t{160} * 1024;
 
-// A peer as BMP knows it. Two sessions to one leaf that uses one link-local address for all its ports look the same: see
-// Message::local_port.
+// A peer as BMP identifies it. Two sessions to one leaf have the same Peer if the leaf uses one link-local address for all its
+// ports: see Message::local_port.
 struct Peer {
   uint64_t distinguisher = 0;
   IpAddress address;
@@ -34,24 +34,24 @@ struct Peer {
 
 struct Message {
   enum class Kind : uint8_t {
-    kStarted,     // Initiation: the router says that it begins
-    kEnded,       // Termination, and why: it is about to close
+    kStarted,     // Initiation: the router begins to send
+    kEnded,       // Termination: the router is about to close; `reason` says why
     kPeerUp,      // a session is up: peer, since_ms, local, ports, families
     kPeerDown,    // a session is down: peer
     kRoutes,      // peer, update
-    kPostPolicy,  // routes as they are after the import policy. bgpd 8.4 forgets to report some: not used
-    kOther,       // nothing to us: statistics, mirrored messages, other tables
-    kMalformed,   // could not be read, and why; the next one can be
+    kPostPolicy,  // routes after the import policy. Not used: bgpd 8.4 does not report all of them
+    kOther,       // not used: statistics, mirrored messages, other tables
+    kMalformed,   // could not be read; `reason` says why. The next message can be read
   };
   Kind kind = Kind::kOther;
   Peer peer;
   Update update;
   std::string reason;
-  int64_t since_ms = 0;  // Unix time; 0: not told
+  int64_t since_ms = 0;  // Unix time; 0: unknown
   IpAddress local;
   uint16_t local_port = 0;  // with remote_port it tells one session from another
   uint16_t remote_port = 0;
-  std::vector<Family> families;  // that both sides have offered
+  std::vector<Family> families;  // the families that both sides have offered
 };
 
 // One whole message. Errors: kInvalid not BMP version 3.
@@ -61,8 +61,8 @@ Result<Message> Decode(std::string_view message);
 class Framer {
  public:
   void Feed(std::string_view bytes);
-  // Puts the next message into `message`; false: more bytes are needed. Errors: kInvalid not BMP version 3, or too large: the
-  // stream cannot be followed any further.
+  // Puts the next message into `message`. False: more bytes are needed. Errors: kInvalid the message is not BMP version 3, or too
+  // large; nothing more can be read from the stream.
   Result<bool> Next(Message& message);
 
  private:

@@ -43,7 +43,7 @@ Result<Bytes> Body(std::string_view message, uint8_t type, const char* name) {
   return bytes;
 }
 
-// NLRI: a length in bits, then as many bytes as hold it. Appends the host prefixes; false: malformed.
+// NLRI: a length in bits, then the bytes that hold so many bits. Appends only host prefixes. False: malformed.
 bool ReadPrefixes(Bytes bytes, Family family, std::vector<IpAddress>& hosts) {
   const uint8_t bits = family == Family::kIpv4 ? 32 : 128;
   while (!bytes.empty()) {
@@ -61,7 +61,7 @@ AsSize Other(AsSize size) {
   return size == AsSize::kTwo ? AsSize::kFour : AsSize::kTwo;
 }
 
-// The AS numbers, if the attribute holds just whole segments of that width.
+// The AS numbers. Nothing: the attribute is not made of whole segments with AS numbers of that size.
 std::optional<std::vector<uint32_t>> AsPath(Bytes bytes, AsSize as_size) {
   std::vector<uint32_t> numbers;
   while (!bytes.empty()) {
@@ -73,7 +73,7 @@ std::optional<std::vector<uint32_t>> AsPath(Bytes bytes, AsSize as_size) {
   return numbers;
 }
 
-// The flags that RFC 7606 section 3 (c) wants compared, of the attributes that are read here.
+// Compares the flags as RFC 7606 section 3 (c) demands, for the attributes that are read here.
 bool HasRightFlags(uint8_t type, uint8_t flags) {
   const uint8_t kind = flags & (kOptional | kTransitive);
   switch (type) {
@@ -121,7 +121,7 @@ class UpdateReader {
       const size_t length = (flags & kExtendedLength) != 0 ? bytes.U16() : bytes.U8();
       const Bytes value = bytes.Take(length);
       if (!bytes.ok()) {
-        // RFC 7606 section 4: what stands behind is unknown; the prefixes outside of the attributes are not.
+        // RFC 7606 section 4: the rest of the attributes is unknown; the prefixes outside of the attributes are known.
         update_.treated_as_withdraw = true;
         return {};
       }
@@ -151,7 +151,7 @@ class UpdateReader {
         if (value.left() != 1 || value.U8() > 2) update_.treated_as_withdraw = true;
         return {};
       case kAsPath:
-        // bgpd does not always set the flag that tells the width: either one will do.
+        // bgpd does not always set the flag for the size of an AS number: if one size does not fit, try the other.
         if (auto path = AsPath(value, as_size_)) {
           update_.as_path = std::move(*path);
         } else if (auto other = AsPath(value, Other(as_size_))) {
@@ -191,7 +191,7 @@ class UpdateReader {
 
   Status MpReach(Bytes value) {
     const auto family = ReadFamily(value);
-    value.Raw(value.U8());  // the next hop: the switch sends everything to the leaf
+    value.Raw(value.U8());  // the next hop, not used: the switch sends everything to the leaf
     value.U8();             // reserved
     if (!value.ok()) return Fail(Code::kInvalid, "a BGP UPDATE with a malformed MP_REACH_NLRI");
     if (family && !ReadPrefixes(value, *family, update_.announced))

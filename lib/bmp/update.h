@@ -1,9 +1,9 @@
-// A BGP UPDATE as far as remotes need it: which prefixes, with which large communities.
+// The parts of a BGP UPDATE that raild learns remotes from: prefixes and their large communities.
 //
-// Use:      RAIL_ASSIGN(const Update update, DecodeUpdate(message));        // header included
+// Use:      RAIL_ASSIGN(const Update update, DecodeUpdate(message));        // `message` begins with the BGP header
 // Threads:  pure functions
 // Source:   RFC 4271 section 4.3, RFC 4760 (both families), RFC 8092 (large communities), RFC 4724 section 2 (End-of-RIB),
-//           RFC 7606 (what an error costs), RFC 8654 (length), RFC 8950 (no NEXT_HOP: next hops are not looked at)
+//           RFC 7606 (what an error costs), RFC 8654 (length), RFC 8950 (no NEXT_HOP: next hops are not read)
 #pragma once
 
 #include <cstdint>
@@ -17,16 +17,16 @@
 
 namespace rail::bmp {
 
-enum class Family : uint8_t { kIpv4, kIpv6 };  // unicast; others are passed over
+enum class Family : uint8_t { kIpv4, kIpv6 };  // unicast; other families are skipped
 
 struct Update {
-  // Host prefixes alone (/32, /128), in the order of the message. An address that is in both was announced.
+  // Host prefixes only (/32, /128), in the order of the message. An address in both lists counts as announced.
   std::vector<IpAddress> announced;
   std::vector<IpAddress> withdrawn;
-  std::vector<tenancy::LargeCommunity> communities;  // of all that is announced; each once
-  std::vector<uint32_t> as_path;                     // the AS numbers in it, those of sets too
+  std::vector<tenancy::LargeCommunity> communities;  // of every announced prefix; no duplicates
+  std::vector<uint32_t> as_path;                     // its AS numbers, with those of its sets
   std::optional<Family> end_of_rib;
-  // A path attribute is malformed, so that what the message announces counts as withdrawn.
+  // A path attribute is malformed, so the announced prefixes count as withdrawn.
   bool treated_as_withdraw = false;
   bool operator==(const Update&) const = default;
 };
@@ -34,10 +34,10 @@ struct Update {
 // Whether an AS number in the message's AS_PATH has 2 bytes (RFC 6793: an old speaker) or 4.
 enum class AsSize : uint8_t { kTwo = 2, kFour = 4 };
 
-// Errors: kInvalid no UPDATE, or one whose prefixes cannot be told: nothing can be learned from it.
+// Errors: kInvalid not an UPDATE, or its prefixes cannot be read: nothing can be learned from it.
 Result<Update> DecodeUpdate(std::string_view message, AsSize as_size = AsSize::kFour);
 
-// The families that one OPEN message offers (RFC 4760 section 8; none offered: IPv4). Errors: kInvalid.
+// The families that one OPEN message offers (RFC 4760 section 8); IPv4 if it offers none. Errors: kInvalid.
 Result<std::vector<Family>> DecodeOpenFamilies(std::string_view message);
 
 }  // namespace rail::bmp

@@ -28,7 +28,7 @@ bool IsPathOfARuntime(const std::string& path) {
          path.find("/../") == std::string::npos && path.find("/./") == std::string::npos;
 }
 
-// The "pci" of the file that is there, as far as it speaks of this device.
+// The "pci" object of the existing file if it describes this device, else {}.
 json KnownOf(const std::string& path, const PciDevice& device) {
   const auto old = ReadJsonFile(path);
   if (!old || !old->is_object()) return json::object();
@@ -73,7 +73,7 @@ Status WriteDeviceInfo(const std::string& path, const PciDevice& device) {
   for (const auto& [key, value] : facts) {
     if (!value->empty()) pci[key] = *value;
   }
-  // Multus' copy may not be written (0444), and a reader must never see half of it: a new file takes its place.
+  // Multus makes its copy read-only (0444), and a reader must never see half a file: write a new file and rename it.
   const std::string fresh = path + ".railcni";
   (void)::unlink(fresh.c_str());
   const Fd file(::open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0444));

@@ -1,7 +1,6 @@
 // An error as CNI prints it: a code that runtimes know, a message, details.
 //
-// Use:      Outcome<std::string> Add(const Request& request) { RAIL_TRY(store->...); ... }   // our Error
-// converts
+// Use:      Outcome<std::string> Add(const Request& request) { RAIL_TRY(store->...); ... }   // an Error converts
 //           return CniFail(7, "invalid network config", "rail: is missing");
 // Threads:  values
 // Source:   CNI SPEC.md 1.1.0 section 5 "Error"
@@ -14,8 +13,8 @@
 
 namespace rail::cni {
 
-// A fault of a plugin itself, or of one that it calls and that does not speak as a plugin does. libcni gives 999 to errors without a
-// code, and others cannot be told from those.
+// A fault of the plugin itself, or of a plugin that it calls and that breaks the protocol. It is not 999, because libcni gives
+// 999 to errors without a code.
 inline constexpr unsigned kFault = 105;
 
 struct CniError {

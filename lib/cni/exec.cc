@@ -67,7 +67,8 @@ Result<std::string> FindPlugin(const std::string& type, const std::vector<std::s
                           Quote(type), fmt::join(path, " ")));
 }
 
-// Of our own CNI_ variables only the one that no request holds goes on: what it allows us it allows the delegate.
+// The delegate inherits only one of our CNI_ variables, CNI_NETNS_OVERRIDE. No request contains it, and what it allows us, it
+// allows the delegate.
 std::vector<std::string> Environment(const std::map<std::string, std::string>& cni) {
   std::vector<std::string> all;
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
@@ -79,7 +80,7 @@ std::vector<std::string> Environment(const std::map<std::string, std::string>& c
   return all;
 }
 
-// The input as a file in memory: it is there whole before the child starts, so a child that does not read
+// Puts the input into a file in memory. It is complete before the child starts, so a child that does not read
 // cannot block us.
 Result<Fd> InputFile(const std::string& text) {
   Fd file(::memfd_create("cni-config", MFD_CLOEXEC));
@@ -126,7 +127,7 @@ Result<pid_t> Spawn(const std::string& file, std::vector<std::string> environmen
   return pid;
 }
 
-// Adds what is there to `output`. false: nothing more will come.
+// Appends what can be read now to `output`. False: nothing more will come.
 Result<bool> Drain(int fd, std::string& output) {
   char buffer[16384];
   for (;;) {
@@ -143,7 +144,7 @@ Result<bool> Drain(int fd, std::string& output) {
   }
 }
 
-// Until the child has ended: a grandchild that keeps stdout open is not waited for.
+// Reads until the child has ended. Does not wait for a grandchild that keeps stdout open.
 Status ReadUntilEnd(const Child& child, int fd, std::string& output, Deadline deadline) {
   pollfd events[] = {{.fd = child.handle(), .events = POLLIN, .revents = 0},
                      {.fd = fd, .events = POLLIN, .revents = 0}};
@@ -164,7 +165,7 @@ std::string Clip(const std::string& text) {
   return text.size() <= 256 ? text : text.substr(0, 256) + "...";
 }
 
-// What a plugin that failed has to say.
+// The error of a plugin that failed.
 CniError ErrorOf(int status, const std::string& output) {
   if (WIFSIGNALED(status)) return {kFault, fmt::format("it was killed by signal {}", WTERMSIG(status))};
   if (const auto document = ParseJson(output); document && document->is_object()) {

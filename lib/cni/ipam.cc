@@ -13,8 +13,8 @@ namespace {
 
 using nlohmann::json;
 
-// The newest version that every plugin of the field speaks: up to it a plugin is called at once, above it is
-// asked first.
+// The newest version that every plugin in use supports. Up to this version a plugin is called at once; above it, the
+// plugin is first asked for its versions.
 constexpr const char* kCommon = "1.0.0";
 
 constexpr unsigned kIncompatible = 1;
@@ -38,8 +38,8 @@ Outcome<std::string> Exec(const IpamCall& call, const std::string& command, cons
   return ExecPlugin(call.type, call.path, environment, config, deadline);
 }
 
-// What the plugin says to VERSION. One that cannot tell is not refused for it: the verb itself shows what it
-// can.
+// The plugin's answer to VERSION; empty if it has none. That is no reason to refuse the plugin: the verb itself
+// shows whether it is supported.
 std::vector<std::string> VersionsOf(const IpamCall& call, Deadline deadline) {
   const auto output = Exec(call, "VERSION", call.config, deadline);
   if (!output) return {};
@@ -49,7 +49,7 @@ std::vector<std::string> VersionsOf(const IpamCall& call, Deadline deadline) {
   return JsonObject(*document, "", errors).StringsOr("supportedVersions");
 }
 
-// The same configuration, and its prevResult, in an older version.
+// The configuration and its prevResult, converted to an older version.
 std::string InVersion(const std::string& text, const std::string& version) {
   auto config = ParseJson(text);
   if (!config || !config->is_object()) return text;
@@ -67,7 +67,7 @@ std::string InVersion(const std::string& text, const std::string& version) {
 }
 
 struct Answer {
-  std::string version;  // in which the plugin was called; "" it was not, being too old for the verb
+  std::string version;  // of the call; "" the plugin is too old for the verb and was not called
   std::string output;
 };
 
@@ -166,7 +166,7 @@ std::string IpamCall::ToJson() const {
 }
 
 Result<IpamCall> IpamCall::FromJson(const std::string& text) {
-  // The configuration is a string in here: a byte of it can take six.
+  // The configuration is a JSON string in this document: one byte of it can take six.
   RAIL_ASSIGN(const json document, ParseJson(text, {.max_bytes = 8U << 20, .max_depth = 4}));
   JsonErrors errors;
   JsonObject object(document, "", errors);
@@ -194,7 +194,7 @@ Outcome<AddResult> ExecIpam::Add(const Request& request, Deadline deadline) {
   auto answer = Call(call, "ADD", deadline);
   Outcome<AddResult> result = answer ? ParseAnswer(call, *answer) : tl::make_unexpected(answer.error());
   if (result) return result;
-  // Also when the deadline is the reason: an address that was reserved before it must not stay.
+  // Call DEL even when the deadline has passed: an address that the plugin reserved before it must not stay.
   const auto undone = Release(call, std::max(deadline, After(std::chrono::seconds(5))));
   if (!undone && undone.error().msg != result.error().msg) {
     result.error().details +=
@@ -209,7 +209,7 @@ Outcome<void> ExecIpam::Del(const Request& request, Deadline deadline) {
 
 Outcome<void> ExecIpam::Check(const Request& request, Deadline deadline) {
   auto checked = CallQuietly(MakeIpamCall(request), "CHECK", deadline);
-  // whereabouts answers every CHECK so (cmd/whereabouts.go): it cannot tell, which is not that something is wrong.
+  // whereabouts gives this answer to every CHECK (cmd/whereabouts.go). It does not mean that something is wrong.
   if (!checked && checked.error().msg.find("CHECK method is not implemented") != std::string::npos) return {};
   return checked;
 }

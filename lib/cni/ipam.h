@@ -1,7 +1,6 @@
 // Address management by another plugin, called as the runtime would call it.
 //
-// Use:      IpamCall call = MakeIpamCall(request);                  // recorded first: what gives the address
-// back
+// Use:      IpamCall call = MakeIpamCall(request);                  // record it first: it can give the address back
 //           RAIL_ASSIGN(AddResult addresses, ipam.Add(request, deadline));
 //           RAIL_TRY(Release(call, deadline));                      // in DEL, or from the record alone
 // Threads:  one
@@ -19,31 +18,30 @@
 
 namespace rail::cni {
 
-// Errors of every verb: what the plugin said, with its own code, and its text after "ipam <type>: "; 7 a
-// configuration that names no plugin; 101 the plugin is not in CNI_PATH; 11 the deadline (its process group
-// is killed), or it is being installed; 105 it died, or its answer is no result. Codes 0 and 3 of a plugin
-// become 105: 3 would tell the runtime that nothing needs a DEL.
+// Errors of every verb: the plugin's own code, and its text after "ipam <type>: "; 7 the configuration names no
+// plugin; 101 the plugin is not in CNI_PATH; 11 the deadline passed (its process group is killed), or the plugin is
+// being installed; 105 the plugin died, or its answer is no result. A plugin's codes 0 and 3 become 105: 3 would
+// tell the runtime that no DEL is needed.
 class Ipam {
  public:
   virtual ~Ipam() = default;
 
-  // Runs the plugin named by "ipam.type" of the request's configuration, found in CNI_PATH, with the
-  // request's environment and configuration. When its version list does not hold the configuration's version
-  // it is called in the newest version that both speak. A failed ADD is followed by a DEL. Not to be repeated
-  // without a Del.
+  // Runs the plugin that "ipam.type" of the request's configuration names, from CNI_PATH, with the request's
+  // environment and configuration. If the plugin does not support the configuration's version, calls it in the
+  // newest version that both support. Calls DEL after an ADD that failed. Must not be repeated without a Del.
   virtual Outcome<AddResult> Add(const Request& request, Deadline deadline) = 0;
   // Gives the addresses of the attachment back. May be repeated, also without an Add.
   virtual Outcome<void> Del(const Request& request, Deadline deadline) = 0;
-  // Errors: also that the attachment's addresses are no longer reserved. A plugin too old for CHECK, or that answers that it
-  // has none, has nothing to say.
+  // Errors: also, the attachment's addresses are no longer reserved. Succeeds if the plugin is too old for CHECK, or answers
+  // that it does not implement CHECK.
   virtual Outcome<void> Check(const Request& request, Deadline deadline) = 0;
-  // Forwards GC or STATUS, whichever the request's command is, to a plugin that speaks 1.1.0; others have
-  // nothing to say.
+  // Forwards the request's command, GC or STATUS, to a plugin that supports 1.1.0. Succeeds without a call if the
+  // plugin is older.
   virtual Outcome<void> Forward(const Request& request, Deadline deadline) = 0;
 };
 
-// Whether addresses are delegated: an "ipam" other than null, {} and {"type": ""}. One of the wrong shape
-// counts, so that the verb tells what is wrong with it.
+// Whether the configuration delegates addresses: it has an "ipam" other than null, {} and {"type": ""}. An "ipam"
+// of the wrong type counts too, so that the verb reports what is wrong with it.
 bool HasIpam(const Request& request);
 
 class ExecIpam : public Ipam {
@@ -54,11 +52,11 @@ class ExecIpam : public Ipam {
   Outcome<void> Forward(const Request& request, Deadline deadline) override;
 };
 
-// One delegation as data: all that is needed to call the plugin again, later, from another process.
+// One delegation as data: everything that is needed to call the plugin again, later, from another process.
 struct IpamCall {
   std::string type;
   std::vector<std::string> path;                   // CNI_PATH
-  std::map<std::string, std::string> environment;  // the CNI_ variables but CNI_COMMAND
+  std::map<std::string, std::string> environment;  // the CNI_ variables except CNI_COMMAND
   std::string config;                              // the whole network configuration
 
   std::string ToJson() const;
@@ -74,10 +72,10 @@ IpamCall MakeIpamCall(const Request& request);
 Outcome<void> Release(const IpamCall& call, Deadline deadline);
 
 // Runs `type`, found in the folders of `path`, once, and returns what it wrote to stdout.
-//   cni_environment  every CNI_ variable that it shall see, CNI_NETNS_OVERRIDE aside, which it gets from us; of ours it
-//                    gets all others
+//   cni_environment  the CNI_ variables of the plugin. From our environment the plugin inherits CNI_NETNS_OVERRIDE and
+//                    every variable that is not a CNI_ variable
 //   config           its standard input
-// Its stderr is ours. Errors: as Ipam.
+// The plugin writes to our stderr. Errors: as Ipam.
 Outcome<std::string> ExecPlugin(const std::string& type, const std::vector<std::string>& path,
                                 const std::map<std::string, std::string>& cni_environment,
                                 const std::string& config, Deadline deadline);

@@ -45,8 +45,8 @@ bool IsOneOf(const std::string& word, std::initializer_list<const char*> words) 
   return std::ranges::find(words, word) != words.end();
 }
 
-// The order is part of the contract: a variable that is there and wrong fails at once, those that miss are
-// told together.
+// The order is part of the contract: a variable that is set and wrong fails at once; missing variables are reported
+// together.
 Outcome<Request> ReadEnvironment(const Process& process) {
   Request request;
   request.command = Getenv(process, "CNI_COMMAND");
@@ -111,7 +111,7 @@ Outcome<void> ReadConfig(Request& request, std::string text) {
   return {};
 }
 
-// The verbs that came later: allowed from version `since` of the configuration.
+// For the verbs of newer versions: the configuration's version must be `since` or newer.
 Outcome<void> CheckVerbVersion(const Request& request, const char* since) {
   const auto version = ParseVersion(request.cni_version);
   if (!version) return CniFail(6, version.error().message);
@@ -132,8 +132,8 @@ Outcome<void> CheckVersion(const Request& request) {
                              QuoteList(SupportedVersions())));
 }
 
-// A pod's author can write runtimeConfig.deviceID, never the key at the top: the first must not say another
-// device.
+// A pod's author can write runtimeConfig.deviceID, but never the top-level "deviceID". The first must not name another
+// device than the second.
 Outcome<void> CheckRuntimeDevice(const json& config, const std::string& device) {
   const auto runtime = config.find("runtimeConfig");
   if (runtime == config.end() || !runtime->is_object()) return {};
@@ -147,7 +147,7 @@ Outcome<void> CheckRuntimeDevice(const json& config, const std::string& device) 
           DumpJson(*asked), Quote(device)));
 }
 
-// Tells whose pod it is only when nothing contradicts: a second namespace would be a way into another tenant, another name or
+// Refuses CNI_ARGS that contradict the pod's identity: a second namespace would be a way into another tenant, a second name or
 // UID a way to pass for another pod.
 Outcome<void> CheckPodIdentity(const Request& request) {
   for (size_t start = 0; start < request.args.size();) {
@@ -193,7 +193,7 @@ Outcome<void> ReadDeviceAndResult(Request& request) {
   return CheckRuntimeDevice(config, request.device_id);
 }
 
-// A path that cannot be read is the verb's to judge.
+// Accepts a path that cannot be read: the verb decides about it.
 Outcome<void> CheckNetns(const Process& process, const Request& request) {
   const std::string over = Getenv(process, "CNI_NETNS_OVERRIDE");
   if (IsOneOf(over, {"1", "TRUE", "true", "True"})) return {};
@@ -204,8 +204,9 @@ Outcome<void> CheckNetns(const Process& process, const Request& request) {
   return CniFail(8, "plugin's netns and netns from CNI_NETNS should not be the same");
 }
 
-// An error of DEL is one that the runtime shall try again. Multus takes "no such file or directory" in its text for "cleaned
-// already", go-cni "not found" (multus.go, go-cni cni.go Remove), and neither comes back.
+// Rewords an error of DEL, so that the runtime calls DEL again. If the text contains "no such file or directory", Multus takes
+// the attachment as cleaned already; for go-cni the words are "not found" (multus.go, go-cni cni.go Remove). Neither calls
+// DEL again.
 CniError ToBeRetried(CniError error) {
   const std::pair<std::string_view, std::string_view> words[] = {
       {"no such file or directory", "it is not there"}, {"not found", "missing"}};
@@ -222,7 +223,7 @@ CniError ToBeRetried(CniError error) {
   return error;
 }
 
-// What is to be printed; "" nothing.
+// Runs the verb. Returns the text to print; "" nothing.
 Outcome<std::string> Dispatch(const Plugin& plugin, const Process& process, const Request& request) {
   const auto quiet = [&](const std::function<Outcome<void>(const Request&)>& verb) -> Outcome<std::string> {
     if (verb) RAIL_TRY(verb(request));
@@ -263,8 +264,8 @@ int Finish(std::ostream& out, std::ostream& err, const std::string& document, in
   return 1;
 }
 
-// A descriptor as a stream, without what <iostream> sets up for the standard ones. Writes are not buffered
-// here: the protocol writes one document.
+// A stream on a descriptor, without what <iostream> sets up for the standard streams. Does not buffer writes: the
+// protocol writes one document.
 class FdStream : public std::streambuf {
  public:
   explicit FdStream(int fd) : fd_(fd) {}
@@ -302,7 +303,8 @@ class FdStream : public std::streambuf {
   char buffer_[4096];
 };
 
-// A file that is opened later must not become descriptor 0, 1 or 2 and be written to as such.
+// Makes sure that descriptors 0, 1 and 2 are open. Otherwise a file that is opened later could get one of these numbers, and
+// what is meant for stdout or stderr would be written to it.
 void FillStandardDescriptors() {
   int fd = 0;
   do fd = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -346,7 +348,7 @@ int CheckConfig(const Plugin& plugin, const Process& process) {
 
 namespace {
 
-// Calls `run` with the real process; a fault of ours still ends in a document.
+// Calls `run` with the real process. An exception still ends in an error document.
 int WithRealProcess(const Plugin& plugin, const std::function<int(const Process&)>& run) {
   FillStandardDescriptors();
   log::Init(plugin.name, log::Level::kInfo);

@@ -1,5 +1,5 @@
-// The CNI protocol, once: environment, configuration, version gates, dispatch, and the one document on
-// stdout.
+// The CNI protocol, for all our plugins: environment, configuration, version checks, dispatch, and the one document
+// on stdout.
 //
 // Use:      int main() { return cni::Main(MakePlugin({...})); }
 // Threads:  one
@@ -16,7 +16,7 @@
 
 namespace rail::cni {
 
-// The verbs of one plugin. A verb that is not set succeeds and says nothing, as with the reference's skel.
+// The verbs of one plugin. A verb that is not set succeeds and prints nothing, as in the reference's skel.
 struct Plugin {
   std::string name;
   std::string about;                                          // one line, printed when CNI_COMMAND is not set
@@ -28,7 +28,7 @@ struct Plugin {
   std::function<Outcome<void>(const Request&)> status;
 };
 
-// All that a run touches outside itself, so that tests call the protocol without a process.
+// Everything that a run touches outside itself, so that tests run the protocol without a process.
 struct Process {
   std::function<const char*(const char*)> getenv;
   std::istream& in;
@@ -37,16 +37,16 @@ struct Process {
 };
 
 // Returns the exit status: 0, or 1 with an error document. Writes at most one JSON document to process.out.
-// In this order: environment (code 4), standard input (5), JSON (6), "name" (7), version gates (1, 6), the
-// rest of the configuration (7), whether CNI_NETNS is another namespace than ours (ADD; 8), the verb. DEL is
-// not refused for a "deviceID" or "prevResult" that ADD would refuse: they are taken as absent.
+// In this order, it checks the environment (code 4), standard input (5), JSON (6), "name" (7), versions (1, 6), the
+// rest of the configuration (7) and that CNI_NETNS is another namespace than ours (ADD; 8), and runs the verb. DEL
+// treats a "deviceID" or "prevResult" that ADD would refuse as absent, and goes on.
 int Run(const Plugin& plugin, const Process& process);
 
-// Run on the real process, with the stderr logger and a last catch (code 105).
+// Run on the real process, with the stderr logger. Prints an error of code 105 for an exception.
 int Main(const Plugin& plugin);
 
-// Reads a network configuration on process.in and says whether the plugin can use it: exit status 0 and no output, or 1
-// and an error document. Looks at nothing else: for whoever writes or reviews a NetworkAttachmentDefinition.
+// Reads a network configuration from process.in and says whether the plugin can use it: exit status 0 and no output, or 1
+// and an error document. Checks nothing else. It is for people who write or review a NetworkAttachmentDefinition.
 int CheckConfig(const Plugin& plugin, const Process& process);
 
 // CheckConfig on the real process.

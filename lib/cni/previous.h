@@ -1,7 +1,7 @@
-// The result that a plugin is given: of the plugin before it (ADD), or of the whole ADD (CHECK).
+// prevResult: the result of the plugin before this one (ADD), or of the whole ADD (CHECK).
 //
 // Use:      RAIL_ASSIGN(AddResult previous, PreviousResult(request));
-//           return PassOn(request);                                    // ADD of a plugin that adds nothing to it
+//           return PassOn(request);                                    // in an ADD that changes nothing in the result
 // Threads:  any thread
 // Source:   CNI SPEC.md 1.1.0 section 2 "CHECK", section 3 "Deriving request configuration from plugin configuration"
 #pragma once
@@ -14,10 +14,10 @@
 
 namespace rail::cni {
 
-// prevResult, read by its own version. Errors: code 7, it is missing or names every key of it that is wrong.
+// prevResult, parsed by its own version. Errors: code 7 it is missing, or has wrong keys (the message names every one).
 Outcome<AddResult> PreviousResult(const Request& request);
 
-// prevResult whole, in the configuration's version. Errors: as PreviousResult.
+// prevResult with all its fields, in the configuration's version. Errors: as PreviousResult.
 Outcome<std::string> PassOn(const Request& request);
 
 }  // namespace rail::cni

@@ -1,4 +1,4 @@
-// What the runtime asks: the environment and the network configuration, validated.
+// A request of the runtime: the environment and the network configuration, validated.
 //
 // Threads:  values
 // Source:   CNI SPEC.md 1.1.0 section 2 (parameters), section 1 (configuration); reference skel for the order
@@ -16,8 +16,8 @@
 
 namespace rail::cni {
 
-// Who the pod is, by CNI_ARGS. The runtime and Multus write these keys after everything that a pod can
-// influence, and the last duplicate wins. Nothing else of CNI_ARGS is looked at.
+// The pod's identity, from CNI_ARGS. The runtime and Multus write these keys after everything that a pod can
+// influence, and the last duplicate wins. No other key of CNI_ARGS is read.
 struct PodIdentity {
   std::string pod_namespace;  // K8S_POD_NAMESPACE
   std::string name;           // K8S_POD_NAME

@@ -12,8 +12,8 @@ using nlohmann::json;
 
 constexpr uint32_t kAny = UINT32_MAX;
 
-// The forms that the specification has had: "ips[].version" and an unconditional "dns" until 0.4.0, more
-// about interfaces from 1.1.0.
+// How the specification's versions differ: until 0.4.0 a result has "ips[].version" and always a "dns"; from 1.1.0 it
+// has more about interfaces.
 bool HasFamilies(const std::string& version) {
   return !AtLeast(version, "1.0.0");
 }
@@ -56,9 +56,9 @@ IpPrefix ParsePrefix(JsonObject& object, std::string_view key, JsonErrors& error
 int ParseInterfaceIndex(const json& value, size_t interfaces, const std::string& path, JsonErrors& errors) {
   const auto found = value.find("interface");
   if (found == value.end() || found->is_null()) return -1;
-  // Never compared as JSON: there 2^64-1 equals -1.
+  // Do not compare it as JSON: there 2^64-1 equals -1.
   if (found->is_number_unsigned()) {
-    // Without a list of interfaces (an address manager's answer) the index has no meaning.
+    // Without a list of interfaces (the answer of an IPAM plugin) the index has no meaning.
     if (interfaces == 0) return -1;
     if (found->get<uint64_t>() < interfaces) return found->get<int>();
   } else if (found->is_number_integer() && found->get<int64_t>() == -1) {
@@ -115,8 +115,8 @@ json IpToJson(const IpConfig& ip, bool families) {
   return out;
 }
 
-// With all that is known of it in every version, as the reference library prints it: without them CHECK of an older
-// version could not tell which route was asked for.
+// Prints every known field in every version, as the reference library does. Otherwise a CHECK of an older version could
+// not tell which route was asked for.
 json RouteToJson(const RouteConfig& route) {
   json out = {{"dst", route.destination.ToString()}};
   if (route.gateway) out["gw"] = route.gateway->ToString();

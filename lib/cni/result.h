@@ -1,10 +1,9 @@
-// The result of an ADD, in every version of the specification that we speak.
+// The result of an ADD, in every version of the specification that we support.
 //
 // Use:      RAIL_ASSIGN(AddResult result, AddResult::Parse(*request.prev_result, request.cni_version));
 //           result.interfaces.push_back({.name = "net1", .mac = mac, .sandbox = netns, .mtu = 4200});
 //           std::string out = result.Print("1.0.0");
-//           std::string same = PassThrough(*request.prev_result, request.cni_version);   // whole, unknown
-//           fields too
+//           std::string same = PassThrough(*request.prev_result, request.cni_version);   // keeps unknown fields too
 // Threads:  values
 // Source:   CNI SPEC.md at tags spec-v0.3.1, spec-v0.4.0, spec-v1.0.0, spec-v1.1.0, section 5 "Success"
 #pragma once
@@ -50,17 +49,17 @@ struct AddResult {
   std::string dns;  // JSON object text; "" when absent
 
   // Reads a result by its own cniVersion, or `default_version` when it has none. Unknown fields are skipped.
-  // JSON null is an empty result. Errors: kInvalid, naming every key that is wrong ("ips[0].address"), or a
-  // version that we do not speak.
+  // JSON null is an empty result. Errors: kInvalid; the message names every key that is wrong ("ips[0].address"), or
+  // a version that we do not support.
   static Result<AddResult> Parse(const nlohmann::json& value, const std::string& default_version);
 
   // One JSON document in the form of `version` (0.3.0 .. 1.1.0), without a newline.
   std::string Print(const std::string& version) const;
 };
 
-// `previous` as the answer of a plugin that adds nothing: in the form of `version` ("ips[].version" and "dns"), every
-// other field kept, also one that `version` or we do not know. A `previous` without cniVersion is taken to be of `version`.
-// Errors: as AddResult::Parse.
+// Prints `previous` as the result of a plugin that adds nothing. Converts "ips[].version" and "dns" to the form of `version`.
+// Keeps every other field, also a field that `version` or this code does not know. A `previous` without cniVersion is read as
+// one of `version`. Errors: as AddResult::Parse.
 Result<std::string> PassThrough(const nlohmann::json& previous, const std::string& version);
 
 }  // namespace rail::cni

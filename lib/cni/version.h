@@ -1,6 +1,6 @@
-// Versions of the CNI specification: compared, and told apart by what they allow.
+// Versions of the CNI specification: which of them we support, and which of two is newer.
 //
-// Use:      if (AtLeast(request.cni_version, "0.4.0")) ...          // both are versions that we speak
+// Use:      if (AtLeast(request.cni_version, "0.4.0")) ...          // both are versions that we support
 // Threads:  any thread
 // Source:   CNI SPEC.md tags; reference version package for the texts of ParseVersion's errors
 #pragma once
@@ -13,7 +13,7 @@
 
 namespace rail::cni {
 
-// The versions that every plugin of ours speaks, oldest first.
+// The versions that every plugin of ours supports, oldest first.
 const std::vector<std::string>& SupportedVersions();
 
 bool IsSupported(const std::string& version);
@@ -21,7 +21,7 @@ bool IsSupported(const std::string& version);
 // "1.0.0" -> {1, 0, 0}; missing parts are 0. Errors: kInvalid, in the words of the reference.
 Result<std::array<int, 3>> ParseVersion(const std::string& version);
 
-// Whether `version` is `other` or newer. A text that is no version is older than all.
+// Whether `version` is `other` or newer. A text that is not a version is older than every version.
 bool AtLeast(const std::string& version, const std::string& other);
 
 // Text in double quotes as the reference prints it (Go's %q for what matters here).

@@ -1,4 +1,4 @@
-// node.json: what a node is told about its rails, tenants, BGP, Open vSwitch and FRR.
+// node.json: the configuration of a node's rails, tenants, BGP, Open vSwitch and FRR.
 //
 // Use:      RAIL_ASSIGN(NodeConfig node, config::Load(Paths::FromEnvironment().config_file));
 //           const Rail* rail = node.FindRail("rail0");
@@ -24,7 +24,7 @@ struct Paths {
   std::string state_file;      // <root>/var/lib/railcni/state.db
   std::string socket;          // <root>/run/railcni/raild.sock   gRPC
   std::string wake_socket;     // <root>/run/railcni/wake.sock    datagrams "state.db changed"
-  std::string sysfs = "/sys";  // RAILCNI_SYSFS; another one only for tests
+  std::string sysfs = "/sys";  // RAILCNI_SYSFS; only tests set it
 
   static Paths Under(std::string_view root);
   static Paths FromEnvironment();
@@ -58,8 +58,8 @@ enum class TenancyMode { kNamespace, kOff };
 struct Tenancy {
   TenancyMode mode = TenancyMode::kNamespace;
   std::map<std::string, std::vector<std::string>>
-      tenants;  // tenant -> its namespaces; a namespace is in one at most
-  // Whether pods reach addresses of other rails. Not: only addresses of the same rail have rules on a bridge.
+      tenants;  // tenant -> its namespaces; a namespace is in at most one tenant
+  // Whether pods reach addresses of other rails. If false, a bridge has rules only for addresses of its own rail.
   bool cross_rail = true;
 };
 
@@ -82,21 +82,21 @@ struct Frr {
   std::string run_dir;  // holds bgpd.vty
 };
 
-// Where raild serves gRPC beside its unix socket: over TCP, with mutual TLS only.
+// The TCP address where raild serves gRPC besides its unix socket, with mutual TLS only.
 struct Api {
-  std::string listen;  // "10.0.0.5:9443", "[::]:9443"; "": nowhere
+  std::string listen;  // "10.0.0.5:9443", "[::]:9443"; "": none
   std::string cert_file;
   std::string key_file;
-  std::string client_ca_file;  // who has a certificate of this authority may ask
+  std::string client_ca_file;  // raild serves every client with a certificate of this authority
 };
 
-// Where raild shows its metrics, over HTTP, to whoever can reach the address.
+// The HTTP address of raild's metrics. Everyone who can reach the address can read them.
 struct Metrics {
-  std::string listen;  // "127.0.0.1:9477", "[::1]:9477"; "": nowhere
+  std::string listen;  // "127.0.0.1:9477", "[::1]:9477"; "": none
 };
 
 struct NodeConfig {
-  std::vector<Rail> rails;  // at least one, by index
+  std::vector<Rail> rails;  // at least one; sorted by index
   Tenancy tenancy;
   Bgp bgp;
   Ovs ovs;
@@ -110,7 +110,8 @@ struct NodeConfig {
 // The gateway's address in a pod when IPAM gives none: 169.254.1.1, fe80::1.
 IpAddress DefaultGateway(bool v6);
 
-// Errors: kInvalid, naming every key that is unknown, missing, of a wrong type, out of range or contradicts another.
+// Errors: kInvalid; the message names every key that is unknown, missing, of a wrong type, out of range, or that contradicts
+// another key.
 Result<NodeConfig> Parse(std::string_view text);
 
 // The same from a file. Errors: also kNotFound, kPermission.

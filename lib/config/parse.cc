@@ -31,7 +31,7 @@ bool IsLabel(std::string_view text, size_t max) {
          std::ranges::all_of(text, [](char c) { return IsLowerOrDigit(c) || c == '-'; });
 }
 
-// What the kernel takes as a link's name (dev_valid_name), without the bytes that no terminal shows.
+// A name that the kernel accepts for a link (dev_valid_name), of printable ASCII only.
 bool IsLinkName(std::string_view text) {
   return !text.empty() && text.size() <= kMaxLinkName && text != "." && text != ".." &&
          std::ranges::all_of(text, [](char c) { return c > ' ' && c <= '~' && c != '/' && c != ':'; });
@@ -84,7 +84,7 @@ class Parser {
  private:
   using Accepts = std::function<bool(std::string_view)>;
 
-  // The string `key` of `object`, or its fallback, when `accepts` takes it; else "" and an error that says
+  // The string at `key` of `object`, or `fallback`. If `accepts` refuses it, returns "" and adds an error that says
   // `rule`.
   std::string Text(JsonObject& object, std::string_view key, const Accepts& accepts, std::string_view rule,
                    std::optional<std::string> fallback = std::nullopt) {
@@ -106,7 +106,7 @@ class Parser {
         "an absolute path of at most " + std::to_string(max) + " bytes", std::move(fallback));
   }
 
-  // Notes that `value` stands at `path`; an error when it stands elsewhere already. "" was an error before.
+  // Notes that `value` is used at `path`. Adds an error if another path uses it already. "" is in the errors already.
   void TakeOnce(std::map<std::string, std::string>& places, const std::string& value, const std::string& path,
                 std::string_view rule) {
     if (value.empty()) return;
@@ -123,7 +123,7 @@ class Parser {
   void ParseRails(JsonObject& root, std::vector<Rail>& rails) {
     const json* list = root.Array("rails");
     if (list == nullptr || list->empty()) {
-      // A list of another type is in the errors by now.
+      // A "rails" of another type is in the errors already.
       if (list != nullptr || !root.Has("rails")) errors_.Add("rails", "must list at least one rail");
       return;
     }
@@ -276,7 +276,7 @@ class Parser {
     object.RejectUnknown();
   }
 
-  // All or nothing: there is no listener without TLS, and none that takes every client.
+  // Every key is required: there is no listener without TLS, and none that accepts every client.
   void ParseApi(const json* value, Api& api) {
     if (value == nullptr) return;
     JsonObject object(*value, "api", errors_);
@@ -300,7 +300,7 @@ class Parser {
   }
 
   JsonErrors errors_;
-  // Value -> where it stands.
+  // Value -> the path in the document where it is used.
   std::map<std::string, std::string> rail_names_;
   std::map<std::string, std::string> indexes_;
   std::map<std::string, std::string> links_;

@@ -1,7 +1,7 @@
-// What becomes a pod's interface: found on the host, moved into the pod, and given back as it was.
+// A device that becomes a pod's interface: a backend finds it on the host, moves it into the pod, and brings it back unchanged.
 //
 // Use:      RAIL_ASSIGN(Device device, backend->Find(rail, "vf0"));
-//           RAIL_ASSIGN(Saved saved, backend->Save(device));                    // recorded before the first change
+//           RAIL_ASSIGN(Saved saved, backend->Save(device));                    // record it before the first change
 //           RAIL_ASSIGN(Moved moved, backend->MoveIn(device, pod, "net1", 4200));
 //           RAIL_TRY(backend->Restore(saved, pod_or_null, "net1", deadline));
 // Threads:  one at a time
@@ -23,14 +23,15 @@
 
 namespace rail::device {
 
-// What a network asks of its device beside what the rail says; what is not asked stays as it is on the node.
+// What a network's configuration asks of its device besides what the rail's does. A setting without a value stays as it is on
+// the node.
 struct Settings {
   std::optional<netlink::VfVlan> vlan;
   std::optional<netlink::VfRates> rates;
   std::optional<bool> spoofchk;
   std::optional<bool> trust;
   std::optional<netlink::VfLinkState> link_state;
-  std::string rdma_name;  // of the RDMA device in the pod; "": it keeps its name
+  std::string rdma_name;  // the RDMA device's name in the pod; "": it keeps its name
 
   bool empty() const { return *this == Settings(); }
   bool operator==(const Settings&) const = default;
@@ -41,20 +42,20 @@ struct Device {
   std::string netdev;       // its name on the host
   std::string representor;  // its port on the rail's bridge
   MacAddress mac;
-  Settings settings;       // the caller's wish; Find leaves it empty
+  Settings settings;       // set by the caller; Find leaves it empty
   std::string pf_address;  // "0000:3b:00.0" when the device is a VF
   std::string rdma;        // its RDMA device, "mlx5_4"; "" none
 };
 
-// Of a VF: what its PF says about it, and its RDMA device.
+// The saved state of a VF: its settings on the PF, and its RDMA device.
 struct SavedVf {
   netlink::VfState state;
   std::string rdma;         // "" none
-  uint32_t rdma_index = 0;  // by which it is known again in the pod, whatever it is called
+  uint32_t rdma_index = 0;  // identifies the RDMA device in the pod, whatever its name is there
   bool operator==(const SavedVf&) const = default;
 };
 
-// The device's complete state before the first change; serialised into the record.
+// The device's complete state before the first change. It is serialised into the record.
 struct Saved {
   std::string id;
   std::string netdev;
@@ -64,7 +65,7 @@ struct Saved {
   bool up = false;
   uint32_t representor_mtu = 0;
   bool representor_up = false;
-  // What a pod cannot change, so that the device is known again whatever it is called then; "" and zero when it has none.
+  // A pod cannot change these, so they identify the device whatever its name is then. "" and zero when it has none.
   std::string kind;           // "veth"
   std::string parent_device;  // "0000:08:00.2"
   MacAddress permanent_mac;
@@ -79,40 +80,42 @@ class Backend {
  public:
   virtual ~Backend() = default;
 
-  // Errors: kInvalid the device is not one of the rail's (says which are); kNotFound it is not on the host now (in use by
-  //         another namespace?); kUnsupported.
+  // Errors: kInvalid the device is not one of the rail's (the message says which are); kNotFound it is not on the host now (it
+  //         may be in another namespace); kUnsupported.
   virtual Result<Device> Find(const config::Rail& rail, const std::string& id) = 0;
 
-  // Whether the device may serve the rail, also while it is in a pod: what Find refuses, in the words of Find. A device
-  // that is not there, or that the backend has no means to judge, may. Errors: kInvalid it is another rail's.
+  // Whether the device may serve the rail; works also while the device is in a pod. Refuses what Find refuses, with the same
+  // message. Accepts a device that does not exist, or about which the backend cannot tell. Errors: kInvalid it belongs to
+  // another rail.
   virtual Status CheckRail(const config::Rail& /*rail*/, const std::string& /*id*/) { return {}; }
 
   virtual Result<Saved> Save(const Device& device) = 0;
 
-  // Representor: MTU set, up. Device: MTU set, moved into `pod` as `ifname`, still down. Returns its MAC.
-  // What `device.settings` asks is done before that.
-  // Errors: kExists `ifname` is taken in the pod, or the name for the RDMA device on the node; kUnsupported the device cannot
-  //         what is asked.
+  // Applies `device.settings`. Then sets the representor's MTU and brings it up, sets the device's MTU and moves it into `pod`
+  // as `ifname`. The device stays down. Returns its MAC.
+  // Errors: kExists `ifname` is taken in the pod, or the name for the RDMA device is taken on the node; kUnsupported the device
+  //         does not support a setting.
   virtual Result<MacAddress> MoveIn(const Device& device, const netns::Netns& pod, const std::string& ifname,
                                     uint32_t mtu) = 0;
 
-  // What CHECK compares: one sentence for each thing about the device in the pod that is not as `settings` ask.
-  // `saved`: from the record. `settings`: what the network's configuration asks; nothing when that is not known here: then only what does
-  // not depend on it. A link without a PF has nothing to compare.
+  // What CHECK compares: returns one sentence for each way in which the device in the pod differs from `settings`.
+  // `saved`: from the record. `settings`: from the network's configuration; without it, compares only what does not depend on it.
+  // A link without a PF has nothing to compare.
   virtual Result<std::vector<std::string>> Verify(const Saved& /*saved*/,
                                                   const std::optional<Settings>& /*settings*/,
                                                   const netns::Netns& /*pod*/) {
     return std::vector<std::string>();
   }
 
-  // Brings the device back to the host with its name, MAC, MTU and admin state, and the representor's too. `pod` is null when
-  // its namespace is gone; then the device is waited for until `deadline` (the kernel returns physical devices some time
-  // later; a virtual one is gone with the namespace, which is success).
-  // Called in the host's namespace. A device that is on the host already is only mended: safe to repeat.
-  // A name that another has by now stays with the other. A VF, which is known by its PCI address, is then back under a name that
-  // nobody else wants, and so is its RDMA device.
-  // Errors: kBusy it is neither on the host nor in the pod yet; kExists the name of a link of node.json is taken: everything else
-  //         is done and it has given up the name that it had. Called again, it gets its name when that is free.
+  // Brings the device back to the host and restores its name, MAC, MTU and admin state, and the representor's MTU and admin
+  // state. `pod` is null when the pod's namespace is gone. Then Restore waits for the device until `deadline`: the kernel
+  // returns a physical device some time later. A virtual device is gone with the namespace, which is success.
+  // Called in the host's namespace. If the device is on the host already, only restores what differs: safe to repeat.
+  // If another device has its name by now, the other keeps the name. A VF is known by its PCI address, so it comes back under
+  // a name that nobody else wants, and so does its RDMA device.
+  // Errors: kBusy it is neither on the host nor in the pod yet; kExists the name of a link of node.json is taken. Then
+  //         everything else is done, and the link has given up the name that it had. A later call gives it its name back once
+  //         the name is free.
   virtual Status Restore(const Saved& saved, const netns::Netns* pod, const std::string& ifname,
                          Deadline deadline) = 0;
 };

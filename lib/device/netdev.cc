@@ -15,8 +15,8 @@ std::string Devices(const config::Rail& rail) {
   return names.empty() ? "none" : names;
 }
 
-// Whether `link` is the device of `saved`. `representor` is what stands on the host now, or null.
-// A pod with CAP_NET_ADMIN chooses names and MAC addresses, so what it cannot choose decides whenever there is such a thing.
+// Whether `link` is the device of `saved`. `representor` is the representor on the host now, or null.
+// A pod with CAP_NET_ADMIN chooses names and MAC addresses, so what a pod cannot choose decides, if the device has such a thing.
 bool IsDevice(const Link& link, const Saved& saved, const Link* representor) {
   if (link.kind != saved.kind) return false;
   if (!saved.parent_device.empty()) return link.parent_device == saved.parent_device;
@@ -27,7 +27,7 @@ bool IsDevice(const Link& link, const Saved& saved, const Link* representor) {
   return link.mac == saved.mac;
 }
 
-// Among the links of one namespace: the device by what identifies it, else the link called `name` if it has no better identity.
+// Finds the device among the links of one namespace: by what identifies it, or, if nothing does, by `name`.
 const Link* FindDevice(const std::vector<Link>& links, const Saved& saved, const Link* representor,
                        const std::string& name) {
   for (const Link& link : links) {
@@ -41,7 +41,7 @@ const Link* FindDevice(const std::vector<Link>& links, const Saved& saved, const
   return nullptr;
 }
 
-// A name on the host that no other device wants, of 15 bytes, for as long as its own is taken: dev525400a1b2c3.
+// A name of 15 bytes that no other device on the host wants, while the device's own is taken: dev525400a1b2c3.
 std::string NameOfItsOwn(const Saved& saved) {
   std::string name = "dev";
   for (const char c : saved.mac.ToString()) {
@@ -139,7 +139,7 @@ Result<std::optional<Link>> Netdev::FindOnHost(const Saved& saved) {
   const Link* stands_for = representor ? &*representor : nullptr;
   RAIL_ASSIGN(std::optional<Link> named, HostLink(saved.netdev));
   if (named && IsDevice(*named, saved, stands_for)) return named;
-  // The other end of a veth says where its peer is, so the many links of a host need not be read.
+  // A veth's other end says that its peer is in another namespace, so there is no need to read all links of the host.
   if (stands_for != nullptr && stands_for->kind == "veth" && stands_for->peer_elsewhere)
     return std::optional<Link>();
 
@@ -172,12 +172,12 @@ Status Netdev::MoveOut(const Saved& saved, const netns::Netns& pod, const std::s
 }
 
 Result<Netdev::Return> Netdev::WaitForReturn(const Saved& saved, Deadline deadline) {
-  // Watching begins before looking, so that no change is missed between the two.
+  // Open the monitor before the first look, so that no change between the two is missed.
   RAIL_ASSIGN(const auto monitor, open_monitor_());
   for (;;) {
     RAIL_ASSIGN(const std::optional<Link> link, FindOnHost(saved));
     if (link) return Return::kBack;
-    // A virtual device dies with its namespace, and a veth takes its other end along.
+    // A virtual device is deleted with its namespace, and a veth's other end is deleted with it.
     RAIL_ASSIGN(const std::optional<Link> representor, HostLink(saved.representor));
     const bool is_virtual = !saved.kind.empty();
     if (is_virtual && (!representor || saved.kind != "veth")) return Return::kGone;
@@ -192,12 +192,12 @@ Result<Netdev::Return> Netdev::WaitForReturn(const Saved& saved, Deadline deadli
   }
 }
 
-// Whoever has its name keeps it, and everything else is done all the same. The name that the device has meanwhile may be the one
-// that the other waits for: it is given up, so that of two whose names a pod has swapped one goes on.
+// If another device has the name, the other keeps it, and everything else is restored all the same. The device also gives up the
+// name that it has, which may be the other's: if a pod has swapped the names of two devices, one of them can then go on.
 Status Netdev::Mend(const Saved& saved, const Link& link) {
   Status named;
   if (link.name != saved.netdev) {
-    // A device that the kernel brought back may be up, and older kernels rename only what is down.
+    // A device that the kernel has returned may be up, and older kernels rename a link only while it is down.
     if (link.up) RAIL_TRY(host_.SetDown(link.index));
     named = host_.Rename(link.index, saved.netdev);
     if (!named && !IsTaken(named)) return named;
@@ -216,7 +216,7 @@ Status Netdev::Mend(const Saved& saved, const Link& link) {
 
 Status Netdev::MendRepresentor(const Saved& saved) {
   RAIL_ASSIGN(const std::optional<Link> link, HostLink(saved.representor));
-  if (!link) return {};  // it went with its device
+  if (!link) return {};  // it is gone with its device
   if (link->mtu != saved.representor_mtu) RAIL_TRY(host_.SetMtu(link->index, saved.representor_mtu));
   if (link->up == saved.representor_up) return {};
   return saved.representor_up ? host_.SetUp(link->index) : host_.SetDown(link->index);

@@ -4,7 +4,7 @@
 // Use:      Netdev backend(*netlink, netlink::Kernel::Open);
 // Threads:  one at a time; called in the host's namespace
 // Owns:     nothing: the host's Netlink must outlive it
-// Source:   rtnetlink(7); README.md of this folder (how a device is known again)
+// Source:   rtnetlink(7); README.md of this folder ("How a device is known again")
 #pragma once
 
 #include <functional>
@@ -16,7 +16,7 @@
 
 namespace rail::device {
 
-// Whether a device could not be renamed because another has the name.
+// Whether `named` says that another device has the name.
 bool IsTaken(const Status& named);
 
 class Netdev : public Backend {
@@ -24,7 +24,7 @@ class Netdev : public Backend {
   using OpenNetlink = std::function<Result<std::unique_ptr<netlink::Netlink>>()>;
   using OpenMonitor = std::function<Result<std::unique_ptr<netlink::Monitor>>()>;
 
-  // `host` is of the host's namespace; `open_netlink` is called in a pod's.
+  // `host` works in the host's namespace; `open_netlink` is called in a pod's.
   Netdev(netlink::Netlink& host, OpenNetlink open_netlink, OpenMonitor open_monitor = netlink::Monitor::Open)
       : host_(host), open_netlink_(std::move(open_netlink)), open_monitor_(std::move(open_monitor)) {}
 

@@ -16,7 +16,7 @@ MacAddress Mac(JsonObject& object, std::string_view key, JsonErrors& errors) {
 
 using nlohmann::json;
 
-// A switch that the driver does not tell is not written.
+// Leaves out a setting that the driver does not report.
 template <class Value>
 void PutIf(json& object, const char* key, const std::optional<Value>& value) {
   if (value) object[key] = *value;

@@ -1,4 +1,4 @@
-// The Backend that takes each device to the backend of its kind: a PCI address is a VF, everything else is a link's name.
+// The Backend that passes each device to the backend of its kind: a PCI address is a VF, everything else is a link's name.
 //
 // Use:      Select backend(std::make_unique<Sriov>(...), std::make_unique<Netdev>(...));
 // Threads:  one at a time

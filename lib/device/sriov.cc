@@ -20,7 +20,7 @@ std::string Finding(const config::Rail& rail, const std::string& id) {
   return "find device " + id.substr(0, 64) + " of rail " + rail.name;
 }
 
-// What of `wanted` differs from `now`; what neither driver nor network speaks of is left alone.
+// The settings of `wanted` that differ from `now`. Leaves out what neither the driver nor the network sets.
 VfChange Difference(const VfState& now, const VfState& wanted) {
   VfChange change;
   if (now.vlan != wanted.vlan) change.vlan = wanted.vlan;
@@ -61,8 +61,8 @@ std::vector<std::string> Describe(const VfChange& change, const VfState& now) {
   return problems;
 }
 
-// A name that no other RDMA device wants: mlx5_4-0000-3b-00-2. It begins as its own does, which is what programs choose devices by
-// (NCCL_IB_HCA=mlx5).
+// A name that no other RDMA device wants: mlx5_4-0000-3b-00-2. It begins with the device's own name, because programs choose
+// devices by the beginning of the name (NCCL_IB_HCA=mlx5).
 std::string RdmaNameOfItsOwn(const Saved& saved) {
   constexpr size_t kLongest = 63;  // IB_DEVICE_NAME_MAX with its zero is 64
   std::string address = "-" + saved.id;
@@ -107,7 +107,7 @@ Result<Device> Sriov::Find(const config::Rail& rail, const std::string& id) {
   return device;
 }
 
-// A VF of another PF would be on another leaf: the pod's addresses would be announced where it is not.
+// Refuses a VF of another PF: it is on another leaf than the one to which the pod's addresses are announced.
 Result<sriov::Vf> Sriov::VfOf(const config::Rail& rail, const std::string& id) const {
   const std::string doing = Finding(rail, id);
   RAIL_ASSIGN_AS(sriov::Vf vf, lookup_.FindVf(id), doing);
@@ -189,7 +189,7 @@ Result<MacAddress> Sriov::MoveIn(const Device& device, const netns::Netns& pod, 
   return mac;
 }
 
-// The PF gives the VF the MAC address that it has: from then on the NIC keeps the pod from taking another one.
+// The PF assigns the VF the MAC address that the VF has already. From then on the NIC keeps the pod from taking another one.
 Status Sriov::ApplySettings(const Device& device) {
   RAIL_ASSIGN(const Place place, PlaceOf(device.id));
   RAIL_ASSIGN(const netlink::Link link, host_.GetLink(device.netdev));
@@ -211,7 +211,7 @@ Status Sriov::MoveRdmaIn(const Device& device, const netns::Netns& pod) {
   }
   RAIL_ASSIGN(netlink::Rdma * rdma, HostRdma());
   RAIL_ASSIGN(const RdmaDevice found, RdmaCalled(device.rdma));
-  // Names are the node's, whatever the namespace, and only who is in a device's namespace can rename it.
+  // A name is taken on the whole node, whatever the namespace. A device can be renamed only in its own namespace.
   if (!wanted.empty() && wanted != found.name) {
     RAIL_TRY_AS(rdma->Rename(found.index, wanted),
                 "the name is one of the whole node's, so one pod at a time can have it");
@@ -258,17 +258,17 @@ Result<std::vector<std::string>> Sriov::Verify(const Saved& saved, const std::op
 Status Sriov::Restore(const Saved& saved, const netns::Netns* pod, const std::string& ifname,
                       Deadline deadline) {
   const std::string doing = "give device " + saved.id + " back to the host";
-  // The PF has fewer VFs now, or the card is gone: nothing is left to give back.
+  // The PF has fewer VFs now, or the card is gone: there is nothing to give back.
   if (!lookup_.Exists(saved.id)) return {};
   Status rdma;
-  // Without a driver of the kernel's there is no link to wait for, and one that is bound later makes a new one.
+  // Without a kernel driver there is no link to wait for, and a driver that is bound later makes a new link.
   const std::string driver = lookup_.DriverOf(saved.id);
   if (!driver.empty() && !sriov::IsUserspaceDriver(driver)) {
     if (pod != nullptr) rdma = BringRdmaHome(saved, pod);
-    // A VF is known by its address: where its name is taken, any other will do.
+    // A VF is known by its PCI address: if its name is taken, any other name will do.
     const Status link = netdev_.Restore(saved, pod, ifname, deadline);
     if (!link && !IsTaken(link)) return link;
-    // Of a namespace that died the kernel returns the RDMA devices before the links: it is there now.
+    // When a namespace ends, the kernel returns its RDMA devices before its links: so the RDMA device is back now.
     if (pod == nullptr) rdma = BringRdmaHome(saved, nullptr);
   }
   RAIL_TRY_AS(RestoreVf(saved), doing);
@@ -288,8 +288,8 @@ Status Sriov::BringRdmaHome(const Saved& saved, const netns::Netns* pod) {
       return inside->Move(saved.vf->rdma_index, host.fd());
     }));
   }
-  // Here the VF itself says which is its own. An index may be another device's by now: a boot, or a driver that is loaded
-  // again, counts anew.
+  // On the host the VF's folder in sysfs names its RDMA device. The index may belong to another device by now: a boot, or loading
+  // the driver again, starts the count anew.
   const std::string name = lookup_.RdmaOf(saved.id);
   if (name.empty()) {
     return Fail(Code::kBusy, "its RDMA device " + saved.vf->rdma + " is neither on the host nor in the pod");
@@ -298,7 +298,7 @@ Status Sriov::BringRdmaHome(const Saved& saved, const netns::Netns* pod) {
   RAIL_ASSIGN(const RdmaDevice here, RdmaCalled(name));
   Status named = rdma->Rename(here.index, saved.vf->rdma);
   if (!IsTaken(named)) return named;
-  // A pod chose the name that it has now.
+  // A pod may have chosen the name that the device has now, so give it up.
   named = rdma->Rename(here.index, RdmaNameOfItsOwn(saved));
   return IsTaken(named) ? Status() : named;
 }
@@ -312,7 +312,7 @@ Status Sriov::RestoreVf(const Saved& saved) {
   RAIL_TRY(place.vfs->Set(place.pf, place.vf, change));
   if (!mac) return {};
   Status given = place.vfs->Set(place.pf, place.vf, {.mac = mac});
-  // Some drivers cannot take a MAC address back: the VF then keeps the one that it had anyway.
+  // Some drivers cannot take back a MAC address that the PF has assigned. Then the VF keeps it; it is the VF's own anyway.
   if (!given && mac->is_zero()) return {};
   return given;
 }

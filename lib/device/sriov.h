@@ -2,7 +2,7 @@
 //
 // Use:      Sriov backend(*netlink, netlink::Kernel::Open, {.sysfs = "/sys", .vfs = netlink::KernelVfs::Open, ...});
 // Threads:  one at a time; called in the host's namespace
-// Owns:     connections to devlink, to the PF and to RDMA, opened when first needed; the host's Netlink must outlive it
+// Owns:     connections to devlink, to the PF and to RDMA, each opened at first use; the host's Netlink must outlive it
 // Source:   README.md of this folder ("A virtual function"), lib/sriov
 #pragma once
 
@@ -18,7 +18,7 @@ namespace rail::device {
 
 class Sriov : public Backend {
  public:
-  // How each connection is opened: the host's, but for `rdma`, which is also opened in a pod's namespace.
+  // How to open each connection. All are opened in the host's namespace; `rdma` is also opened in a pod's.
   struct Connections {
     std::string sysfs = "/sys";
     sriov::Lookup::OpenDevlink devlink;
@@ -40,7 +40,7 @@ class Sriov : public Backend {
                  Deadline deadline) override;
 
  private:
-  // A VF as its PF knows it.
+  // A VF as its PF identifies it.
   struct Place {
     int pf = 0;
     uint32_t vf = 0;

@@ -14,7 +14,7 @@ namespace {
 
 struct Watched {
   Watched(asio::io_context& io, Callback fn) : descriptor(io), readable(std::move(fn)) {}
-  ~Watched() { descriptor.release(); }  // the descriptor is its owner's
+  ~Watched() { descriptor.release(); }  // its owner closes it
 
   asio::posix::stream_descriptor descriptor;
   Callback readable;
@@ -37,7 +37,7 @@ struct SignalWatch {
 
 }  // namespace
 
-// Entries are shared with the call that is running, which may remove its own.
+// An entry is shared with its callback while that runs, because the callback may remove the entry.
 struct Loop::Parts {
   asio::io_context io{1};
   asio::executor_work_guard<asio::io_context::executor_type> work{io.get_executor()};
@@ -63,7 +63,7 @@ Status Loop::Watch(int fd, Callback readable) {
   if (parts_->watched.contains(fd)) return Fail(Code::kExists, doing + ": it is watched already");
   struct stat file{};
   if (::fstat(fd, &file) != 0) return FailErrno(errno, doing);
-  // epoll refuses these, and asio would then stay silent for ever.
+  // epoll refuses these, and asio then never calls back.
   if (S_ISREG(file.st_mode) || S_ISDIR(file.st_mode)) {
     return Fail(Code::kInvalid, doing + ": a file on a disk is always readable and cannot be waited for");
   }
@@ -80,7 +80,7 @@ void Loop::AwaitReadable(int fd) {
   const std::shared_ptr<Watched> entry = parts_->watched.at(fd);
   entry->descriptor.async_wait(asio::posix::descriptor_base::wait_read,
                                [this, fd, weak = std::weak_ptr(entry)](const asio::error_code& error) {
-                                 // By identity: the number may be another descriptor's by now.
+                                 // Compare the entries, not the number: `fd` may be another descriptor by now.
                                  const auto current = [&] {
                                    const auto it = parts_->watched.find(fd);
                                    return it == parts_->watched.end() ? nullptr : it->second;
@@ -108,7 +108,7 @@ void Loop::WhenWritable(int fd, Callback fn) {
 void Loop::Unwatch(int fd) {
   const auto it = parts_->watched.find(fd);
   if (it == parts_->watched.end()) return;
-  it->second->descriptor.release();  // now: the caller closes it next
+  it->second->descriptor.release();  // at once: the caller may close it next
   parts_->watched.erase(it);
 }
 

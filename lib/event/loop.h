@@ -1,13 +1,13 @@
-// The daemon's loop: descriptors, timers, signals and work from other threads, all called on one thread.
+// The daemon's loop: calls back for descriptors, timers, signals and work from other threads, all on one thread.
 //
 // Use:      RAIL_ASSIGN(auto loop, Loop::Open());
 //           RAIL_TRY(loop->Watch(netlink.fd(), [&] { netlink.Read(); }));
 //           loop->Every(std::chrono::seconds(30), [&] { Audit(); });
 //           RAIL_TRY(loop->OnSignal({SIGTERM, SIGINT}, [&] { loop->Stop(); }));
 //           loop->Run();
-// Threads:  Post and Stop any thread; everything else the thread that runs the loop (or any one before Run)
+// Threads:  Post and Stop: any thread. Everything else: the thread that runs the loop (before Run: any one thread)
 // Owns:     timers, callbacks and signal handlers. Not the watched descriptors: Unwatch first, then close
-// Source:   epoll(7), signal(7); asio inside loop.cc alone
+// Source:   epoll(7), signal(7); only loop.cc uses asio
 #pragma once
 
 #include <chrono>
@@ -21,7 +21,7 @@
 namespace rail::event {
 
 using Callback = std::function<void()>;
-using TimerId = uint64_t;  // 0 is never given
+using TimerId = uint64_t;  // never 0
 
 class Loop {
  public:
@@ -31,31 +31,31 @@ class Loop {
   Loop(const Loop&) = delete;
   Loop& operator=(const Loop&) = delete;
 
-  // Calls `readable` whenever `fd` can be read, has an error or was closed by the other side, again and again until it is
-  // read or unwatched. Errors: kExists it is watched already; kInvalid a file on a disk.
+  // Calls `readable` whenever `fd` can be read, has an error or was closed by the other side, again and again until `fd` is
+  // read or unwatched. Errors: kExists `fd` is watched already; kInvalid it is a file on a disk.
   Status Watch(int fd, Callback readable);
-  // Calls `fn` once, when `fd`, which is watched, can be written or has an error; not at all after Unwatch.
+  // Calls `fn` once, when `fd` can be written or has an error. `fd` must be watched; after Unwatch there is no call.
   void WhenWritable(int fd, Callback fn);
-  // No call follows, not even one that is due. Not watched: nothing happens.
+  // Ends all calls for `fd`, even one that is due. Does nothing if `fd` is not watched.
   void Unwatch(int fd);
 
   // Calls `fn` once, after `delay`.
   TimerId After(std::chrono::nanoseconds delay, Callback fn);
-  // Calls `fn` after each `period`, counted from the end of the call before: a slow call delays, it never piles up.
+  // Calls `fn` after each `period`, counted from the end of the call before: a slow call delays the next one, calls never pile up.
   TimerId Every(std::chrono::nanoseconds period, Callback fn);
-  // No call follows. A timer that has run or is unknown: nothing happens.
+  // Ends all calls of `timer`. Does nothing if the timer has run or is unknown.
   void Cancel(TimerId timer);
 
-  // Calls `fn` on the loop's thread, soon, in the order of posting. What is posted after the last Run is dropped.
+  // Calls `fn` on the loop's thread, soon, in the order of the posts. A `fn` posted after the last Run is never called.
   void Post(Callback fn);
 
-  // Calls `fn` for each of `signals` that the process gets, in place of their default action, while this loop lives.
+  // While this loop exists, calls `fn` for each of `signals` that the process gets, in place of the default action.
   // Errors: kInvalid no such signal.
   Status OnSignal(const std::vector<int>& signals, Callback fn);
 
-  // Until Stop. May be called again.
+  // Runs until Stop. May be called again.
   void Run();
-  // Run returns after the callback that is running now; the next Run does when none is running.
+  // Run returns after the callback that is running now. If Run is not running, the next Run returns at once.
   void Stop();
 
  private:

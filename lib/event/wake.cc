@@ -16,7 +16,8 @@ namespace rail::event {
 namespace {
 
 constexpr size_t kMostBytes = 256;
-// As many datagrams as wait for a socket by default (net.unix.max_dgram_qlen). So many at once: a wake may have found no room.
+// The default length of a socket's queue, in datagrams (net.unix.max_dgram_qlen). If so many arrive at once, a wake may have found
+// the queue full.
 constexpr size_t kQueue = 10;
 
 Result<sockaddr_un> AddressOf(const std::string& path, const std::string& doing) {
@@ -66,7 +67,7 @@ Result<WakeSocket> WakeSocket::Bind(const std::string& path) {
 
   Fd fd = NewSocket();
   if (!fd) return FailErrno(errno, doing);
-  // The mode of a socket before bind is what its file gets (less the umask), so that it is never open to more.
+  // bind gives the file the mode that the socket has (less the umask). Set it before, so that the file is never open to more.
   if (::fchmod(fd.get(), 0660) != 0 || ::bind(fd.get(), Generic(address), sizeof address) != 0) {
     return FailErrno(errno, doing);
   }
@@ -108,7 +109,7 @@ std::string ToText(const PluginRun& ran) {
 
 namespace {
 
-// More than an hour is nobody's.
+// 32 bits hold more than an hour; no plugin runs longer.
 std::optional<std::chrono::microseconds> ParseMicroseconds(std::string_view text) {
   uint32_t microseconds = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), microseconds);

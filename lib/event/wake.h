@@ -1,4 +1,4 @@
-// "state.db has changed": a plugin wakeups the daemon, which need not be there.
+// "state.db has changed": a plugin wakes the daemon, which need not be running.
 //
 // Use:      (void)Wake(paths.wake_socket);                            // plugin, after its last write
 //           (void)ReportRun(paths.wake_socket, {"ovs-provider", "ADD", took, failed});       // plugin, at its end
@@ -22,34 +22,35 @@
 
 namespace rail::event {
 
-// What a plugin tells of itself when it ends, for the metrics.
+// What a plugin reports about its run at its end, for the metrics.
 struct PluginRun {
   std::string plugin;
   std::string verb;  // "ADD", ...
   std::chrono::microseconds took{};
   bool failed = false;
-  std::array<std::chrono::microseconds, kPartNames.size()> parts{};  // what of it each part took
+  std::array<std::chrono::microseconds, kPartNames.size()> parts{};  // of `took`, by part
 };
 std::string ToText(const PluginRun& ran);
-// Nothing: no text of ours. Any plugin and verb of capital letters is taken; who counts them knows which there are.
+// Nothing: the text is not from ToText. Accepts any plugin, and any verb of capital letters; the caller knows which exist.
 std::optional<PluginRun> ParsePluginRun(std::string_view text);
 
 struct Wakeups {
-  bool record_changed = false;  // somebody has woken
+  bool record_changed = false;  // a plugin has called Wake
   std::vector<PluginRun> runs;
 };
 
 class WakeSocket {
  public:
-  // A datagram socket at `path` (1..107 bytes, mode 0660; missing folder: 0750). A socket that a dead daemon left is replaced.
-  // Errors: kInvalid the path; kExists something there is no socket, or a living daemon listens on it; kPermission.
+  // Makes a datagram socket at `path` (1..107 bytes, mode 0660), and its folder (0750) if it is missing. Replaces a socket that
+  // a dead daemon has left. Errors: kInvalid the path; kExists something at `path` is not a socket, or a running daemon listens
+  // on it; kPermission.
   static Result<WakeSocket> Bind(const std::string& path);
   WakeSocket(WakeSocket&&) noexcept = default;
   WakeSocket& operator=(WakeSocket&&) = delete;
   ~WakeSocket();
 
   int fd() const { return fd_.get(); }  // readable after a wake
-  // Takes all that is there, without waiting. Many wakeups are one: the record says what has changed.
+  // Takes everything that has arrived, without waiting. Many wakeups count as one: the record says what has changed.
   Wakeups Drain();
 
  private:
@@ -59,10 +60,11 @@ class WakeSocket {
   std::string path_;
 };
 
-// One empty datagram, without waiting. No daemon (no socket, nobody listening) and a full queue are success: without
-// one there is nobody to tell, with the other it will look anyway. Errors: kInvalid the path; kPermission. Safe to repeat.
+// Sends one empty datagram, without waiting. Succeeds also without a daemon (no socket, nobody listening), as there is nobody
+// to wake, and when the queue is full, as the daemon then looks at the record anyway. Errors: kInvalid the path; kPermission.
+// Safe to repeat.
 Status Wake(const std::string& path);
-// The same with what there is to tell, which may be lost as well; it wakes nobody up to look at the record.
+// Like Wake, but sends `ran`, which may be lost, too. Does not make the daemon look at the record.
 Status ReportRun(const std::string& path, const PluginRun& ran);
 
 }  // namespace rail::event

@@ -14,7 +14,7 @@ constexpr const char* kLocalList = "railcni-local";  // an empty AS path: announ
 constexpr const char* kNoFibMap = "railcni-nofib";
 constexpr const char* kInMap = "railcni-in";
 constexpr const char* kTargets = "railcni";
-constexpr const char* kAnnouncing = "permit 10";  // the one entry of an announcement's route-map
+constexpr const char* kAnnouncing = "permit 10";  // the only entry of an announcement's route-map
 
 bool Has(const std::vector<std::string>& lines, std::string_view line) {
   return std::ranges::find(lines, line) != lines.end();
@@ -34,9 +34,9 @@ std::set<std::string> Words(const std::string& line) {
   return words;
 }
 
-// The lines that make the route-map `name`, which is ours, hold `wanted` and nothing else. One that is there may be in use: bgpd
-// would go on for 5 s with a map that has lost its last entry, and deny all; so it gets another at its end meanwhile. And an entry
-// permits nothing before it has its clauses.
+// The lines after which our route-map `name` holds `wanted` and nothing else. The map may be in use: if it loses its last entry,
+// bgpd keeps the empty map for 5 s and denies all. So the lines add another entry at its end meanwhile. And an entry permits
+// nothing until it has its clauses.
 std::vector<std::string> MapLines(const RunningConfig& running, const std::string& name,
                                   const RouteMap& wanted) {
   const auto found = running.route_maps.find(name);
@@ -87,7 +87,7 @@ std::string SetLine(uint32_t community_asn, tenancy::TenantId tenant, uint32_t r
   return line + " " + tenancy::RailCommunity(community_asn, rail_index).ToString();
 }
 
-// The index of the rail that the route-map `name` announces pods of `tenant` for; nothing when it says anything else.
+// The index of the rail for which the route-map `name` announces pods of `tenant`; nothing when the map says anything else.
 std::optional<uint32_t> RailIndexIn(const RunningConfig& running, const std::string& name,
                                     uint32_t community_asn, tenancy::TenantId tenant) {
   const auto map = running.route_maps.find(name);
@@ -129,8 +129,8 @@ class BasePlan {
     }
     RAIL_TRY(CheckTableMap(running_.ipv4, "ipv4"));
     RAIL_TRY(CheckTableMap(running_.ipv6, "ipv6"));
-    // Lists before the maps that match them, maps before what uses them: a map that is missing when it is
-    // named acts as "deny all" for 5 s.
+    // Lists come before the maps that match them, maps before the lines that use them: a map that does not exist when
+    // a line names it acts as "deny all" for 5 s.
     Lists();
     Maps();
     RAIL_TRY(Instance());
@@ -157,7 +157,7 @@ class BasePlan {
                                    " and set bgp.manage to false, or remove it");
   }
 
-  // `kind`: "bgp large-community-list standard NAME"; the list holds `entry` and nothing else.
+  // Makes the list hold `entry` and nothing else. `kind`: "bgp large-community-list standard NAME".
   void List(const std::string& kind, const std::string& entry) {
     const std::string want = kind + " seq 5 permit " + entry;
     const auto ours = [&](const std::string& line) { return line.starts_with(kind + " "); };
@@ -197,7 +197,7 @@ class BasePlan {
     const auto want = [&](const std::string& line) {
       if (!Has(running_.lines, line)) inner.push_back(line);
     };
-    // A new router-id resets every session, so it is only set while there is none to reset.
+    // A new router-id resets every session, so set it only while there is none.
     const bool neighbors = Starting(running_.lines, "neighbor ") != nullptr;
     const std::string router_id = "bgp router-id " + base_.router_id.ToString();
     const std::string* other_id = Starting(running_.lines, "bgp router-id ");
@@ -212,8 +212,8 @@ class BasePlan {
     want("bgp graceful-restart");
     want("bgp graceful-restart preserve-fw-state");
     want("no bgp network import-check");
-    // Until a new session has told all its routes, the next loss of it takes them from the leaf (README.md). More than the
-    // 50 ms for which the process queue holds what was announced just before.
+    // If a new session is lost before it has sent all its routes, the leaf deletes them (README.md), so this time must be short.
+    // It must be longer than 50 ms, for which the process queue holds what was announced just before.
     if (Starting(running_.lines, "coalesce-time ") == nullptr) inner.emplace_back("coalesce-time 100");
     for (const RailPeer& rail : base_.rails) {
       if (Starting(running_.lines, Neighbor(rail) + " interface") == nullptr)
@@ -224,7 +224,7 @@ class BasePlan {
     }
     Family(running_.ipv4, "ipv4", inner);
     Family(running_.ipv6, "ipv6", inner);
-    // Last: from here on the session comes up, with its families and route-maps in place.
+    // Last: these lines bring the session up, and its families and route-maps must be in place by then.
     for (const RailPeer& rail : base_.rails) {
       if (!Has(running_.lines, Neighbor(rail) + " interface remote-as external"))
         inner.push_back(Neighbor(rail) + " remote-as external");
@@ -247,7 +247,7 @@ class BasePlan {
     const auto want = [&](const std::string& line) {
       if (!Has(family.lines, line)) missing.push_back(line);
     };
-    // bgpd does not print what is its default: ipv4 is active unless told otherwise, ipv6 is not.
+    // bgpd does not print its defaults: ipv4 is active unless configured otherwise, ipv6 is not.
     const bool active = name == "ipv4" ? !Has(running_.lines, "no bgp default ipv4-unicast")
                                        : Has(running_.lines, "bgp default ipv6-unicast");
     want(std::string("table-map ") + kNoFibMap);
@@ -330,8 +330,8 @@ Result<FeedPlan> PlanFeed(const RunningConfig& running, const Identity& identity
   if (!running.asn) return Fail(Code::kTransient, "bgpd has no BGP instance yet");
   RAIL_TRY(CheckAsn(running, identity));
   const std::string router = "router bgp " + std::to_string(identity.asn);
-  // Before the import policy: bgpd 8.4 tells a route after it only once its next hop is known, which a leaf's first route never
-  // is when it comes in. bgpd keeps what a neighbor sends only when it is told to.
+  // Monitors routes before the import policy. After it, bgpd 8.4 reports a route only if its next hop is known, and when a leaf's
+  // first route comes in, it never is. bgpd keeps what a neighbor sends only with soft-reconfiguration.
   FeedPlan plan;
   for (const bool v6 : {false, true}) {
     std::vector<std::string> missing;
@@ -394,7 +394,7 @@ Result<std::vector<std::string>> PlanAnnounce(const RunningConfig& running, cons
           {{kAnnouncing, {SetLine(identity.community_asn, announcement.tenant, announcement.rail_index)}}});
       lines.insert(lines.end(), map.begin(), map.end());
     }
-    // Also one that is there: bgpd acts on an edit of its map after 5 s, on this at once.
+    // Sent also if the statement exists but its map was wrong: bgpd acts on an edited map after 5 s, on this line at once.
     if (present == nullptr || *present != name || !right) {
       networks[address.is_v6() ? 1 : 0].push_back("network " + address.ToHostPrefix() + " route-map " + name);
     }

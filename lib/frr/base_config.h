@@ -1,7 +1,6 @@
 // Which lines are missing from bgpd's running configuration: the base configuration, and announcements.
 //
-// Use:      RAIL_ASSIGN(auto lines, PlanBase(ParseRunningConfig(text), options, base));   // then
-//           Vty::Configure
+// Use:      RAIL_ASSIGN(auto lines, PlanBase(ParseRunningConfig(text), identity, base));   // then Vty::Configure
 // Threads:  pure functions
 // Source:   README.md of this folder (the configuration that results)
 #pragma once
@@ -23,21 +22,20 @@ struct Identity {
 
 // "railcni-rail0-0000000000000000000000000007", "railcni-rail0-any" for no tenant.
 std::string RouteMapName(const Announcement& announcement);
-// The announcement whose route-map is called `name`, as far as the name says; nothing when it is not ours.
+// The announcement of the route-map `name`, with what the name tells of it; nothing when the route-map is not ours.
 std::optional<Announcement> FromRouteMapName(std::string_view name);
 bool IsOurs(std::string_view route_map);
 
-// The `network` statements of ours, in both families.
+// Our `network` statements, in both families.
 std::vector<Announcement> AnnouncedIn(const RunningConfig& running, uint32_t community_asn);
 
-// Errors: kInvalid another ASN or router-id is in use, a name or address that cannot be configured; kExists a
-// table-map
-//         or a rail's neighbour is configured by somebody else. Every sentence says what to do.
+// The lines that are missing for the base configuration. Errors: kInvalid another ASN or router-id is in use, or a name or address
+// cannot be configured; kExists somebody else has configured a table-map or a rail's neighbor. Every message says what to do.
 Result<std::vector<std::string>> PlanBase(const RunningConfig& running, const Identity& identity,
                                           const BaseConfig& base);
 
-// What is missing for bgpd to push what it learns from `rails` to 127.0.0.1 `port`, in two parts: `block` opens a "bmp targets"
-// block of ours, which a bgpd without the module does not know; `lines` is the rest. Both empty: it does.
+// The lines that are missing for bgpd to push what it learns from `rails` to 127.0.0.1 `port`, in two parts. `block` opens our
+// "bmp targets" block, which a bgpd without the module does not know; `lines` is the rest. Both empty: nothing is missing.
 struct FeedPlan {
   std::vector<std::string> block;
   std::vector<std::string> lines;
@@ -46,8 +44,8 @@ struct FeedPlan {
 Result<FeedPlan> PlanFeed(const RunningConfig& running, const Identity& identity,
                           const std::vector<RailPeer>& rails, uint16_t port);
 
-// Errors: kTransient no instance; kInvalid another ASN, not a pod's address; kExists a `network` statement of the address
-//         that is not ours.
+// The lines that are missing for `announcements`. Errors: kTransient no instance; kInvalid another ASN, or an address that no pod
+// can have; kExists the address has a `network` statement that is not ours.
 Result<std::vector<std::string>> PlanAnnounce(const RunningConfig& running, const Identity& identity,
                                               const std::vector<Announcement>& announcements);
 

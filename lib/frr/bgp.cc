@@ -8,8 +8,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// bgpd's process queue holds a change for 50 ms, then works it off within a few. After that something else is
-// in the way (the session is coming up), which takes longer.
+// bgpd's process queue holds a change for 50 ms, then sends it within a few milliseconds. If it takes more, the reason
+// is another one (the session is coming up), which lasts longer.
 constexpr milliseconds kHold{50}, kSoon{2}, kLater{20}, kDiagnosis{250};
 
 Clock::duration Pause(Clock::duration waited) {
@@ -17,7 +17,7 @@ Clock::duration Pause(Clock::duration waited) {
   return waited < 2 * kHold ? kSoon : kLater;
 }
 
-// What keeps the session from carrying routes; nothing when it is Established.
+// Why the session carries no routes; "" when it is Established.
 std::string NotEstablished(const Result<std::string>& state, const std::string& interface) {
   if (!state) return state.error().message;
   if (*state == kEstablished) return "";

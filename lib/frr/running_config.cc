@@ -42,7 +42,7 @@ void ReadNetwork(std::string_view line, FamilyConfig& family) {
   }
 }
 
-// "permit 10", "deny 65535": what is removed later is named by these words.
+// "permit 10", "deny 65535". The line that removes an entry names it by these words.
 bool IsEntry(std::string_view text) {
   const size_t space = text.find(' ');
   if (space == std::string_view::npos) return false;

@@ -1,4 +1,4 @@
-// bgpd's running configuration, as far as we care: the default instance, its neighbours and networks, lists,
+// The parts of bgpd's running configuration that we use: the default instance, its neighbors and networks, lists,
 // route-maps.
 //
 // Use:      RunningConfig config = ParseRunningConfig(text);  config.asn;  config.FindNetwork(address);
@@ -18,7 +18,7 @@
 namespace rail::frr {
 
 struct FamilyConfig {
-  std::vector<std::string> lines;             // all but `network`
+  std::vector<std::string> lines;             // all except `network`
   std::map<IpAddress, std::string> networks;  // host prefixes -> route-map, "" when there is none
 };
 
@@ -39,7 +39,7 @@ struct RunningConfig {
   const std::string* FindNetwork(const IpAddress& address) const;
 };
 
-// Never fails: what is not understood is not there.
+// Never fails: leaves out what it does not understand.
 RunningConfig ParseRunningConfig(std::string_view text);
 
 }  // namespace rail::frr

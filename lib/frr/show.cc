@@ -43,7 +43,7 @@ std::string StringAt(const json& object, const char* key) {
 
 constexpr const char* kFamilies[] = {"ipv4Unicast", "ipv6Unicast"};
 
-// It ends its routes with a word of its own when both sides do graceful restart, in every family that both speak.
+// A neighbor sends End-of-RIB when both sides do graceful restart, in every family that both support.
 bool OwesEndOfRib(const json& neighbor) {
   const json* capabilities = ObjectAt(neighbor, "neighborCapabilities");
   if (capabilities == nullptr || StringAt(*capabilities, "gracefulRestart") != "advertisedAndReceived")
@@ -106,7 +106,7 @@ Result<uint64_t> DecodeTableVersion(std::string_view text) {
   uint64_t version = 0;
   for (const char* family : kFamilies) {
     const json* section = ObjectAt(summary, family);
-    // Not a plain sum: one family's loss must not hide behind the other's gain.
+    // Not a plain sum: a smaller number in one family must not cancel a larger one in the other.
     version =
         version * 0x9e3779b97f4a7c15 + (section == nullptr ? 0 : NumberAt(*section, "tableVersion") + 1);
   }

@@ -1,4 +1,4 @@
-// What bgpd's JSON says: one prefix's Adj-RIB-Out, the sessions, how often the table has changed.
+// Decodes bgpd's JSON: one prefix's Adj-RIB-Out, the sessions, a number that changes with the table.
 //
 // Use:      RAIL_ASSIGN(const auto sessions, DecodeSessions(text));   // of `show bgp summary json`
 // Threads:  pure functions
@@ -15,21 +15,20 @@
 
 namespace rail::frr {
 
-// From `show bgp <family> unicast <prefix> json`: whether our own path, as it is now, is on its way to
-// `interface`. A path that is being changed or removed (bgpd holds changes for 50 ms) is not. Errors:
-// kInternal.
+// From `show bgp <family> unicast <prefix> json`: whether our own path, as it is now, is advertised to `interface`.
+// False for a path that is being changed or removed (bgpd holds changes for 50 ms). Errors: kInternal.
 Result<bool> DecodeInAdjRibOut(std::string_view text, const std::string& interface);
 
 // From `show bgp summary json`, by interface, without the peers' addresses. Errors: kInternal.
 Result<std::vector<Session>> DecodeSessions(std::string_view text);
 
-// From the same: equal numbers, equal tables. Errors: kInternal.
+// From `show bgp summary json`: equal numbers mean equal tables. Errors: kInternal.
 Result<uint64_t> DecodeTableVersion(std::string_view text);
 
 // From `show bgp neighbors <interface> json`: the session's state. Errors: kNotFound no such neighbor; kInternal.
 Result<std::string> DecodeState(std::string_view text, const std::string& interface);
 
-// From the same: the leaf's address and whether it owes its End-of-RIB. Errors: kInternal.
+// From the same answer: the leaf's address and whether it owes its End-of-RIB. Errors: kInternal.
 Status DecodeNeighbor(std::string_view text, Session& session);
 
 }  // namespace rail::frr

@@ -19,7 +19,7 @@ Status SolicitRouters(const std::string& interface) {
   if (!fd) return failed();
   icmp6_filter none;
   ICMP6_FILTER_SETBLOCKALL(&none);
-  // A receiver takes it only with the hop limit that no router has lowered.
+  // A receiver accepts it only with hop limit 255, which shows that no router has forwarded it.
   const int hops = 255;
   const int loop = 1;
   const int link = static_cast<int>(index);

@@ -1,8 +1,8 @@
-// Asks the routers on a link to say who they are, so that a BGP unnumbered neighbor is known at once and not with its next
-// router advertisement, up to 10 s later.
+// Asks the routers on a link for an advertisement, so that bgpd knows a BGP unnumbered neighbor at once and not only after its
+// next regular router advertisement, up to 10 s later.
 //
 // Use:      RAIL_TRY(SolicitRouters("br-rail0"));
-// Threads:  pure function; one packet, nothing is waited for
+// Threads:  any thread; sends one packet and waits for nothing
 // Source:   RFC 4861 sections 4.1 and 6.3.7; FRRouting zebra/rtadv.c (rtadv_process_solicit)
 #pragma once
 
@@ -12,8 +12,8 @@
 
 namespace rail::frr {
 
-// A router solicitation to ff02::2. The copy that the kernel gives back to this host's own zebra makes it advertise itself as well:
-// that is what a leaf waits for that has forgotten the node with its port's carrier.
+// Sends a router solicitation to ff02::2. The kernel also delivers a copy to this host's own zebra, which then advertises itself:
+// a leaf that has forgotten the node, because its port lost carrier, waits for that advertisement.
 // Errors: kNotFound no such link, kPermission (CAP_NET_RAW), kTransient.
 Status SolicitRouters(const std::string& interface);
 

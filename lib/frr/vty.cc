@@ -120,7 +120,7 @@ Result<Vty::Reply> Vty::Ask(std::string_view line, Deadline deadline) {
   RAIL_TRY(CheckUsable());
   std::string frame(line);
   frame += '\0';
-  // Until the reply is complete: whatever is left of it would be taken for the next one.
+  // Broken until the reply is complete: otherwise the rest of it would be taken for the next reply.
   broken_ = true;
   RAIL_TRY(stream_.Write(frame, deadline));
   ReplyDecoder decoder;
@@ -149,8 +149,7 @@ Status Vty::Configure(const std::vector<ConfigLine>& lines, Deadline deadline) {
   };
   Status status = send({kConfigure});
   for (size_t i = 0; status && i < lines.size(); ++i) status = send(lines[i]);
-  // Also after a refused line: the session must not stay in a configuration node, where Show means something
-  // else.
+  // Leave the configuration node even after a refused line: Show means something else there.
   if (!broken_) {
     const Status left = send({kEnd});
     if (!left) broken_ = true;

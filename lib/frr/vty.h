@@ -2,10 +2,9 @@
 //
 // Use:      RAIL_ASSIGN(Vty vty, Vty::Open("/run/frr/bgpd.vty", deadline));
 //           RAIL_ASSIGN(std::string text, vty.Show("show running-config", deadline));
-//           RAIL_TRY(vty.Configure({{"router bgp 65001"}, {"no neighbor r9", OnMissing::kAccept}},
-//           deadline));
+//           RAIL_TRY(vty.Configure({{"router bgp 65001"}, {"no neighbor r9", OnMissing::kAccept}}, deadline));
 // Threads:  one at a time
-// Owns:     the connection. After a failure of the transport (kTransient) every call fails: open a new one
+// Owns:     the connection. After a failure of the connection (kTransient) every call fails: open a new one
 // Source:   FRRouting doc/developer/vtysh.rst "Protocol"; statuses: lib/command.h
 #pragma once
 
@@ -21,10 +20,10 @@
 
 namespace rail::frr {
 
-constexpr size_t kMaxLine = 4000;  // bytes; the daemon executes what follows its 4096th byte as a command
+constexpr size_t kMaxLine = 4000;  // bytes; the daemon executes what follows byte 4096 as a new command
 constexpr size_t kMaxReply = size_t{256} << 20;
 
-// Takes a reply apart as it comes in: text without NUL, then 00 00 00 <status>. Each byte is looked at once.
+// Decodes a reply as it comes in: text without NUL, then 00 00 00 <status>. Looks at each byte once.
 class ReplyDecoder {
  public:
   explicit ReplyDecoder(size_t max_bytes = kMaxReply) : max_bytes_(max_bytes) {}
@@ -65,17 +64,17 @@ class Vty {
   // Connects and enters the enable node. Errors: kTransient nobody listens; kNotFound no socket; kPermission.
   static Result<Vty> Open(const std::string& path, Deadline deadline);
 
-  // The text that `command` prints. Errors: kNotFound the daemon warns (status 1: no such instance,
-  // neighbour, ...; its words); kInvalid it refuses; kTransient. May be repeated.
+  // The text that `command` prints. Errors: kNotFound the daemon warns in its words (status 1: no such instance,
+  // neighbor, ...); kInvalid it refuses; kTransient. May be repeated.
   Result<std::string> Show(const std::string& command, Deadline deadline);
 
-  // Sends `lines` from the configuration node, waits for each reply, and stops at the first that is refused;
-  // what was sent before it stays in force. Nothing is sent when one of the lines is malformed. Errors:
+  // Sends `lines` from the configuration node and waits for each reply. Stops at the first line that is refused; the
+  // lines before it stay in force. Sends nothing when one of the lines is malformed. Errors:
   // kInvalid "<line>: <the daemon's words>"; kTransient.
   Status Configure(const std::vector<ConfigLine>& lines, Deadline deadline);
 
-  // The same in one round trip: the daemon has all lines before it answers the first, so those after a refused one are executed,
-  // too. Errors: as Configure, of the first refused line.
+  // Sends `lines` in one round trip. The daemon has all lines before it answers the first, so it also executes the lines after a
+  // refused one. Errors: as Configure, for the first refused line.
   Status ConfigureAtOnce(const std::vector<ConfigLine>& lines, Deadline deadline);
 
  private:

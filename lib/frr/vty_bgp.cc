@@ -14,7 +14,7 @@ std::string Family(bool v6) {
 std::vector<ConfigLine> ConfigOf(const std::vector<std::string>& lines) {
   std::vector<ConfigLine> config;
   for (const std::string& line : lines) {
-    // What is to go may have gone meanwhile: a plugin and raild both mend what they find.
+    // What a line removes may be gone by then: a plugin and raild both repair what they find.
     config.push_back({line, line.starts_with("no route-map ") ? OnMissing::kAccept : OnMissing::kFail});
   }
   return config;
@@ -49,7 +49,7 @@ Status VtyBgp::Send(const std::vector<std::string>& lines, Deadline deadline) {
 Status VtyBgp::AnnounceAll(const std::vector<Announcement>& announcements, Deadline deadline) {
   RAIL_ASSIGN(const RunningConfig running, Running(deadline));
   RAIL_ASSIGN(const auto lines, PlanAnnounce(running, {options_.asn, options_.community_asn}, announcements));
-  // No line of these says more when one before it was refused: a route-map without its communities announces to nobody.
+  // A refused line does not make the lines after it announce more: a route-map without its communities announces to nobody.
   return vty_.ConfigureAtOnce(ConfigOf(lines), deadline);
 }
 
@@ -61,7 +61,7 @@ Status VtyBgp::WithdrawAll(const std::vector<IpAddress>& addresses, Deadline dea
     for (const IpAddress& address : addresses) {
       const std::string* route_map = address.is_v6() == v6 ? running.FindNetwork(address) : nullptr;
       if (route_map == nullptr || !IsOurs(*route_map)) continue;
-      // With the route-map: bgpd refuses when the statement has become another's meanwhile.
+      // Name the route-map too: then bgpd refuses the line if the statement has become somebody else's meanwhile.
       withdrawn.push_back(
           {"no network " + address.ToHostPrefix() + " route-map " + *route_map, OnMissing::kAccept});
     }

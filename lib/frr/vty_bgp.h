@@ -3,7 +3,7 @@
 // Use:      RAIL_ASSIGN(auto bgp, VtyBgp::Open({.run_dir = "/run/frr", .asn = 4200000001, .community_asn = 4200000000},
 //                                               deadline));
 // Threads:  one at a time
-// Owns:     the session; after kTransient open a new one
+// Owns:     the vty session; after kTransient open a new one
 // Source:   README.md of this folder
 #pragma once
 

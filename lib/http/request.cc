@@ -39,7 +39,7 @@ bool IsName(std::string_view name, std::string_view wanted) {
                             [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a - 'A' + 'a' : a) == b; });
 }
 
-// The value says that nothing follows.
+// Whether the field's value is 0: no body follows.
 bool IsZero(std::string_view field) {
   const std::string_view value = field.substr(field.find(':') + 1);
   const size_t begin = value.find_first_not_of(" \t");

@@ -54,8 +54,8 @@ Result<Fd> Bind(const addrinfo& to) {
 
 }  // namespace
 
-// First the head of a request comes in, then the answer goes out, then what the client may still send is thrown away until it
-// closes: a close(2) with bytes unread would reset the connection and take the answer with it.
+// A connection receives the head of a request, sends the answer, and then discards what the client sends until the client closes.
+// A close(2) with unread bytes would reset the connection, and the client could lose the answer.
 struct Server::Connection {
   explicit Connection(Fd own) : fd(std::move(own)) {}
   Fd fd;
@@ -109,7 +109,7 @@ void Server::Accept() {
   Fd fd(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (!fd) {
     if (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED) return;
-    // No descriptor or no memory is left: who waits stays readable, and asking at once again would burn a core.
+    // No descriptor or no memory is left. The listener stays readable, so trying again at once would keep a core busy: pause.
     loop_.Unwatch(listener_.get());
     pause_ = loop_.After(kPause, [this] { (void)Watch(); });
     return;

@@ -1,7 +1,8 @@
-// Pages over HTTP/1 for whoever asks, one request a connection: small, and hard to keep busy.
+// A small HTTP/1 server, with one request for each connection. It serves everyone who connects, and limits keep a client from
+// occupying it.
 //
 // Use:      RAIL_ASSIGN(auto server, Server::Listen("127.0.0.1:9477", loop, [](std::string_view path) { ... return page; }));
-// Threads:  Listen and the destructor: before the loop runs, or when it does not run any more; pages are made on its thread
+// Threads:  Listen and the destructor: before the loop runs, or after it has ended. `pages` is called on the loop's thread
 // Owns:     its sockets; the loop and what the pages need must outlive it
 // Source:   RFC 9112; README.md of this folder (the limits)
 #pragma once
@@ -27,16 +28,17 @@ struct Page {
 };
 
 struct Limits {
-  size_t connections = 32;  // one more: who has been connected longest without a page goes
-  Clock::duration time = std::chrono::seconds(10);  // of a connection, from its beginning to its end
+  size_t connections = 32;  // beyond that, the oldest connection that has no page yet is closed
+  Clock::duration time = std::chrono::seconds(10);  // the longest life of a connection
 };
 
 class Server {
  public:
   using Pages = std::function<Page(std::string_view path)>;
 
-  // `address`: "10.0.0.5:9477", "[::1]:9477"; port 0 is any free one; "[::]" is also every IPv4 address. In the network namespace of
-  // the calling thread. Errors: kInvalid the address; kExists the port is taken; kPermission it is one of the first 1024.
+  // Listens in the network namespace of the calling thread. `address`: "10.0.0.5:9477", "[::1]:9477"; port 0 is any free port;
+  // "[::]" includes every IPv4 address. Errors: kInvalid the address; kExists the port is taken; kPermission the port is one of the
+  // first 1024.
   static Result<std::unique_ptr<Server>> Listen(const std::string& address, event::Loop& loop, Pages pages,
                                                 Limits limits = {});
   ~Server();

@@ -1,4 +1,4 @@
-// From when until when a certificate file is valid, and whether a key is its own.
+// The time in which a certificate file is valid, and whether a key belongs to it.
 //
 // Use:      RAIL_ASSIGN(const Validity v, ReadValidity("/etc/railcni/api.crt"));   v.until_ms < now_ms
 // Threads:  any thread
@@ -18,7 +18,7 @@ struct Validity {
   std::string subject;
 };
 
-// Of the certificate in the file that ends first (a chain is as good as its shortest link).
+// The validity of the certificate in the file that ends first: a chain is valid only while all its certificates are.
 // Errors: kNotFound, kPermission; kInvalid the file holds no certificate in PEM.
 Result<Validity> ReadValidity(const std::string& path);
 

@@ -70,7 +70,7 @@ class Checker {
     return {};
   }
 
-  // What the network's configuration asks of the device only CHECK is told.
+  // Only the CNI verb CHECK gets the network's configuration, so this does not compare the device's settings with it.
   Status Device(const Attachment& attachment, const std::vector<state::Step>& steps) {
     const auto step = std::ranges::find(steps, engine::step::kDevice, &state::Step::kind);
     const std::optional<netns::Netns> pod = engine::PodNamespace(attachment);
@@ -120,7 +120,7 @@ class Checker {
   engine::Node& node_;
   std::vector<std::string> problems_;
   std::set<std::string> steps_;
-  std::optional<std::vector<frr::Announcement>> announced_;  // asked once for all
+  std::optional<std::vector<frr::Announcement>> announced_;  // read once for all attachments
 };
 
 }  // namespace

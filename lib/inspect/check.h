@@ -1,4 +1,4 @@
-// Compares attachments with their record, as the plugins' CHECK does, with what only a daemon knows about them.
+// Compares attachments with their record, as the plugins' CHECK does, and with what only the daemon knows about them.
 //
 // Use:      for (const Checked& checked : CheckAll(attachments, node)) ... checked.problems ...
 // Threads:  one at a time
@@ -15,10 +15,11 @@ namespace rail::inspect {
 
 struct Checked {
   engine::AttachmentView shown;
-  std::vector<std::string> problems;  // one sentence each; [] all is as the record says
+  std::vector<std::string> problems;  // one sentence each; [] everything is as recorded
 };
 
-// What cannot be looked at (Open vSwitch is down, the namespace is gone) is a problem too: each part stands alone.
+// A part that cannot be checked (Open vSwitch is down, the namespace is gone) is a problem, too. The other parts are checked all
+// the same.
 std::vector<Checked> CheckAll(const std::vector<const engine::AttachmentView*>& attachments,
                               engine::Node& node);
 

@@ -9,7 +9,7 @@
 namespace rail::inspect {
 namespace {
 
-// Every id that the subjects give; the test checks that each is given and none is forgotten.
+// Every id of a finding. A test checks that this list and the subjects' ids are the same.
 constexpr std::array kKinds = {
     "ovsdb-down",
     "vswitchd-down",

@@ -1,4 +1,4 @@
-// What is wrong with a node, or will be: each finding with what, why it matters, and what to do.
+// Finds what is wrong with a node, or will be. Each finding says what it is, why it matters, and what to do.
 //
 // Use:      const std::vector<Finding> findings = Diagnose(facts);   // most severe first
 // Threads:  pure functions
@@ -24,8 +24,8 @@ enum class Severity { kInfo, kWarning, kCritical };
 
 struct Finding {
   Severity severity = Severity::kInfo;
-  std::string id;       // a name that does not change
-  std::string subject;  // what it is about
+  std::string id;       // a name that never changes
+  std::string subject;  // the thing that it is about
   std::string what;
   std::string why;
   std::string fix;
@@ -42,17 +42,17 @@ struct LinkFacts {
   bool carrier = false;
   uint32_t mtu = 0;
   bool has_link_local = false;         // an fe80:: address
-  std::vector<std::string> addresses;  // others
+  std::vector<std::string> addresses;  // the others
   std::string disable_ipv6;            // the sysctl; "" not known
   std::string accept_ra;
 };
 
 struct RailFacts {
-  std::optional<ovs::Bridge> bridge;  // nullopt: there is none, or it is not known
+  std::optional<ovs::Bridge> bridge;  // nullopt: none, or unknown
   LinkFacts uplink;
   LinkFacts local;                                // the bridge's own port
   std::map<std::string, LinkFacts> representors;  // of the attachments of the rail
-  std::vector<sriov::NicState> nic;               // {}: the uplink is no SR-IOV device, or it is not known
+  std::vector<sriov::NicState> nic;               // {}: the uplink is not an SR-IOV device, or unknown
 };
 
 struct CertificateFacts {
@@ -61,7 +61,7 @@ struct CertificateFacts {
   Result<Validity> validity;
 };
 
-// Everything that Diagnose looks at.
+// Everything that Diagnose reads.
 struct NodeFacts {
   config::NodeConfig config;
   engine::NodeView view;
@@ -71,8 +71,8 @@ struct NodeFacts {
   ovs::ExternalIds other_config;
   std::optional<Error> vswitchd_down;  // its control socket
   std::vector<DatapathCounts> datapaths;
-  size_t megaflows = 0;              // of pods
-  size_t megaflows_in_software = 0;  // of them, not in hardware
+  size_t megaflows = 0;              // from and to pods
+  size_t megaflows_in_software = 0;  // those of them that are not in hardware
 
   std::optional<Error> bgpd_down;
   std::optional<Error> links_unknown;
@@ -85,10 +85,10 @@ struct NodeFacts {
   std::vector<CertificateFacts> certificates;
 };
 
-// By severity (most severe first), then id, then subject.
+// Ordered by severity (most severe first), then id, then subject.
 std::vector<Finding> Diagnose(const NodeFacts& facts);
 
-// How many kinds of findings there are: what an empty answer has looked for.
+// How many kinds of findings Diagnose looks for.
 size_t KindsOfFindings();
 
 }  // namespace rail::inspect

@@ -37,7 +37,7 @@ class Attachments : Examiner {
   }
 
  private:
-  // Why nothing comes through its port; "" when something may, or it is not known.
+  // Why its port carries no packets; "" when it may carry them, or when that is unknown.
   std::string PortProblem(const state::Attachment& a) const {
     const auto rail = facts_.rails.find(a.rail);
     if (rail == facts_.rails.end()) return {};

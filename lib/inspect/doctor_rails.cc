@@ -5,7 +5,7 @@
 namespace rail::inspect {
 namespace {
 
-constexpr uint32_t kRoceMtu = 4192;  // what an RDMA path MTU of 4096 needs
+constexpr uint32_t kRoceMtu = 4192;  // bytes; an RDMA path MTU of 4096 needs it
 
 class Rails : Examiner {
  public:
@@ -44,7 +44,7 @@ class Rails : Examiner {
     Nic(rail, seen.nic);
   }
 
-  // Where raild prepares the NIC, its health says what keeps it from doing so; a node.json that names representors does without.
+  // If raild prepares the NIC, its health says why it cannot. If node.json names representors, the rail needs no prepared NIC.
   void Nic(const config::Rail& rail, const std::vector<sriov::NicState>& nic) {
     if (rail.manage_sriov || !rail.devices.empty()) return;
     for (const sriov::NicState& pf : nic) {

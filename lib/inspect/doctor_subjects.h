@@ -1,4 +1,4 @@
-// What the doctor looks at, a file for each subject (doctor_<subject>.cc), and what they begin with.
+// The subjects that the doctor examines, one file for each (doctor_<subject>.cc), and their base class.
 //
 // Use:      ExamineRails(facts, found);   // adds its findings, in any order
 // Threads:  pure functions
@@ -14,7 +14,7 @@
 
 namespace rail::inspect {
 
-// The facts, and where the findings go.
+// Holds the facts, and the list to which a subject adds its findings.
 class Examiner {
  public:
   Examiner(const NodeFacts& facts, std::vector<Finding>& found)
@@ -43,7 +43,7 @@ void ExamineOpenVswitch(const NodeFacts& facts, std::vector<Finding>& found);
 void ExamineRails(const NodeFacts& facts, std::vector<Finding>& found);
 // bgpd, the rails' sessions and leaves.
 void ExamineBgp(const NodeFacts& facts, std::vector<Finding>& found);
-// The map of node.json.
+// tenancy.tenants of node.json.
 void ExamineTenants(const NodeFacts& facts, std::vector<Finding>& found);
 // Each pod's interface.
 void ExamineAttachments(const NodeFacts& facts, std::vector<Finding>& found);

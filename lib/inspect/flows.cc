@@ -31,7 +31,7 @@ Result<std::vector<ovs::RuleStats>> RulesOf(const state::Attachment& attachment,
   return rules;
 }
 
-// Every bridge of one type shares one datapath, whose name is fixed.
+// All bridges of one type share one datapath, which has a fixed name.
 std::string DatapathName(const config::NodeConfig& config) {
   return config.ovs.datapath == "netdev" ? "netdev@ovs-netdev" : "system@ovs-system";
 }

@@ -64,7 +64,7 @@ Status LookAtDatapath(NodeFacts& facts, const AskVswitchd& ask, Deadline deadlin
   RAIL_ASSIGN(const std::string counts, ask("upcall/show", {}, deadline));
   facts.datapaths = ParseUpcallShow(counts);
   const auto flows = ReadMegaflows(facts.config, ask, deadline);
-  if (!flows) return {};  // a datapath of this type may not exist yet
+  if (!flows) return {};  // the datapath of this type may not exist yet
   for (const Megaflow& flow : *flows) {
     const bool of_a_pod = std::ranges::any_of(facts.view.attachments, [&](const engine::AttachmentView& a) {
       const std::string& port = a.attachment.representor;

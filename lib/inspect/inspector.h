@@ -1,9 +1,9 @@
-// Answers what only a look at the node itself can: flows, checks, traces, findings. Looks, never touches.
+// Answers questions that need a look at the node itself: flows, checks, traces, findings. Changes nothing.
 //
 // Use:      Inspector inspector(config, paths, deps, outside, views);
 //           RAIL_ASSIGN(const Answer answer, inspector.Trace(question));        // within 5 s
-// Threads:  any thread; each call opens connections of its own
-// Owns:     nothing: what it is given must outlive it
+// Threads:  any thread; each call opens its own connections
+// Owns:     nothing: its arguments must outlive it
 #pragma once
 
 #include <functional>
@@ -21,7 +21,7 @@
 
 namespace rail::inspect {
 
-// What the engine has no connection for.
+// Things outside raild for which the engine has no connection.
 struct Outside {
   AskVswitchd vswitchd;
   std::function<int64_t()> now_ms;  // Unix time
@@ -34,13 +34,13 @@ class Inspector {
       : config_(config), paths_(paths), deps_(deps), outside_(std::move(outside)), views_(views) {}
   virtual ~Inspector() = default;
 
-  // Reads every datapath flow, which holds ovs-vswitchd's main thread for some 20 us a flow: for a question, not for a routine.
-  // Errors: kNotFound the selector names something and nothing matches; of the switch.
+  // Reads every datapath flow, which occupies ovs-vswitchd's main thread for some 20 us per flow: use it to answer a person, not
+  // periodically. Errors: kNotFound the selector is not empty and matches nothing; of the switch.
   virtual Result<Flows> ListFlows(const Selector& selector) const;
   virtual Result<std::vector<Checked>> Check(const Selector& selector) const;
   virtual Result<Answer> Trace(const Question& question) const;
   virtual std::vector<Finding> Doctor() const;
-  // For the metrics. Counts are waited for `counts` at most, then the list of flows `flows` at most.
+  // For the metrics. Waits at most `counts` for the counts, then at most `flows` for the list of flows.
   virtual SwitchSample Sample(Clock::duration counts, Clock::duration flows) const;
 
  private:

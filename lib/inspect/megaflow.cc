@@ -13,7 +13,7 @@ bool IsZero(std::string_view mask) {
   return mask.find_first_not_of("0:.") == std::string_view::npos;
 }
 
-// "src=10.0.0.1", "tclass=0/0": whether the flow looks at it. "/0" of a prefix is a mask of nothing.
+// Whether the flow matches on the field: "src=10.0.0.1" yes, "tclass=0/0" no. A prefix length "/0" is a mask of zero.
 bool LooksAt(std::string_view field) {
   const size_t slash = field.rfind('/');
   return slash == std::string_view::npos || !IsZero(field.substr(slash + 1));
@@ -34,7 +34,7 @@ std::string Seen(std::string_view field) {
   return std::string(name) + "(" + seen + ")";
 }
 
-// "key:value" -> the value, when `piece` is of `key`.
+// Splits "key:value": if `piece` begins with `key`, sets `value`.
 bool Take(std::string_view piece, std::string_view key, std::string_view& value) {
   if (!piece.starts_with(key)) return false;
   value = piece.substr(key.size());
@@ -94,7 +94,7 @@ std::string WhyNotInHardware(const Megaflow& flow, const Datapath& datapath) {
     return "tc has it and the NIC has not: `tc -s filter show dev " + flow.in_port +
            " ingress` says not_in_hw; the driver's reason is in the kernel's log";
   }
-  // Datapath actions that tc cannot carry out: one of them keeps the whole flow in software.
+  // Datapath actions that tc does not support. One of them keeps the whole flow in software.
   for (const std::string_view name : {"userspace(", "sample(", "hash(", "recirc(", "lb_output(", "clone(",
                                       "trunc(", "dec_ttl", "tnl_push(", "tnl_pop(", "set(arp(", "set(nd("}) {
     if (flow.actions.find(name) != std::string::npos) {

@@ -9,7 +9,7 @@
 namespace rail::inspect {
 namespace {
 
-// What a driver cannot count now it refuses to tell.
+// Nothing if the text is missing: a driver refuses to read a counter that it cannot count now.
 std::optional<uint64_t> NumberIn(const std::optional<std::string>& text) {
   uint64_t value = 0;
   if (!text) return std::nullopt;

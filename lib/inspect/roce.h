@@ -1,4 +1,4 @@
-// What a NIC's RDMA device has counted: congestion (CNP, ECN marks), packets out of sequence, retries, as its driver names them.
+// The counters of a NIC's RDMA device: congestion (CNP, ECN marks), packets out of sequence, retries. Its driver names them.
 //
 // Use:      for (const RoceCounter& counter : ReadRoceCounters("/sys", "p0")) ...
 // Threads:  any thread; a read may wait for the NIC's firmware
@@ -16,8 +16,8 @@ struct RoceCounter {
   uint64_t value = 0;
 };
 
-// Of the RDMA device of link `uplink`, by name; none: it has no such device here, or its driver counts nothing. More than
-// kMostRoceCounters are left out.
+// The counters of the RDMA device of link `uplink`, ordered by name, at most kMostRoceCounters. None: the link has no RDMA device
+// here, or its driver counts nothing.
 inline constexpr size_t kMostRoceCounters = 100;
 std::vector<RoceCounter> ReadRoceCounters(const std::string& sysfs, const std::string& uplink);
 

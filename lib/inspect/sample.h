@@ -1,7 +1,7 @@
-// What the switch has counted: packets that rules of ours have dropped, and where the datapath carries out the flows of pods.
+// A sample of the switch's counters: packets that our rules have dropped, and where the datapath runs the flows of pods.
 //
 // Use:      const SwitchSample sample = TakeSample(view, config, connections, ask_vswitchd, std::chrono::seconds(10));
-//           totals.Add(sample);  totals.list()      // counters that only grow
+//           totals.Add(sample);  totals.list()      // counters that never decrease
 // Threads:  one at a time
 // Source:   README.md of lib/pipeline (which rule drops what); lib/ovs/rule.h (cookies)
 #pragma once
@@ -23,12 +23,12 @@ namespace rail::inspect {
 struct DropRule {
   std::string rail;
   uint8_t table = 0;
-  int64_t attachment = 0;  // whose pod sent what it drops; 0: a table's miss
+  int64_t attachment = 0;  // it drops what this attachment's pod sends; 0: it is a table's miss
   std::string tenant;      // of that attachment
   uint64_t packets = 0;
 };
 
-// Flows from or to the pods of a tenant on a rail; what goes from one to another counts for the sender.
+// Flows from or to the pods of a tenant on a rail. A flow from one pod to another counts for the sender.
 struct TenantFlows {
   uint64_t in_hardware = 0;
   uint64_t in_tc = 0;
@@ -36,37 +36,37 @@ struct TenantFlows {
   uint64_t dropping = 0;  // from its pods
 };
 
-// Above so many, the datapath's flows are counted and not read: reading them would hold ovs-vswitchd's main thread for longer than
-// about a second, and raild would take 100 MB for it.
+// If the datapath has more flows than this, a sample only counts them. Reading them would occupy ovs-vswitchd's main thread for
+// more than about a second, and would take raild 100 MB.
 inline constexpr uint64_t kMostFlowsRead = 50'000;
 
 struct SwitchSample {
-  std::string rules_problem;     // "": every bridge has told; else what it has told counts for nothing
-  std::string datapath_problem;  // "": the datapath has told how many flows it has
-  std::string flows_problem;     // "": each of them has been read
+  std::string rules_problem;     // "": `drops` has the rules of every bridge; else do not use `drops`
+  std::string datapath_problem;  // "": `datapath` is known
+  std::string flows_problem;     // "": every flow has been read
   std::vector<DropRule> drops;
   DatapathCounts datapath;
   std::map<std::pair<std::string, std::string>, TenantFlows>
-      flows;  // by rail and tenant, all that have a pod
+      flows;  // by rail and tenant, for all tenants with a pod
 };
 
-// Counts first, until `connections` has to end; then the flows, for `flows_time` at most and only when the datapath has told how many
-// there are. What could not be had is a problem of the sample. Rules are asked for by whole cookies, which ovs-vswitchd has an index
-// for: rules of remotes cost nothing.
+// Reads the counts first, until the deadline of `connections`. Then reads the flows, for at most `flows_time`, and only if the
+// datapath has told their number. What cannot be read is a problem in the sample. Asks for rules by whole cookies, for which
+// ovs-vswitchd has an index, so the rules of remotes cost nothing.
 SwitchSample TakeSample(const engine::NodeView& view, const config::NodeConfig& config,
                         engine::Connections& connections, const AskVswitchd& ask, Clock::duration flows_time);
 
-// Rules come and go and begin anew with each ovs-vswitchd; these totals only grow. What a rule has counted after the last sample
-// before it went is lost.
+// Adds samples to totals that never decrease, while rules are added and removed, and count from 0 again with a new ovs-vswitchd.
+// What a rule counts between its last sample and its removal is lost.
 class DropTotals {
  public:
   struct Key {
     std::string rail;
     uint8_t table = 0;
-    std::string tenant;  // "": of no pod
+    std::string tenant;  // "": the rule belongs to no pod
     auto operator<=>(const Key&) const = default;
   };
-  // The first sample is where counting begins. Totals of tenants that have no rule in it any more are forgotten.
+  // Counting begins at the first sample. Forgets the totals of tenants that have no rule in `sample`.
   void Add(const SwitchSample& sample);
   const std::map<Key, uint64_t>& totals() const { return totals_; }
 

@@ -1,4 +1,4 @@
-// Which attachments a question is about.
+// Selects the attachments that a question is about.
 //
 // Use:      for (const engine::AttachmentView* a : Select(*view, {.pod_namespace = "ns-a", .pod = "train-0"})) ...
 // Threads:  values; pure functions
@@ -12,7 +12,7 @@
 
 namespace rail::inspect {
 
-// All that is set must match.
+// An attachment must match every field that is set.
 struct Selector {
   int64_t id = 0;
   std::string pod_namespace;
@@ -24,13 +24,13 @@ struct Selector {
   }
 };
 
-// By id; point into `view`.
+// Ordered by id. The pointers point into `view`.
 std::vector<const engine::AttachmentView*> Select(const engine::NodeView& view, const Selector& selector);
 
 // "tenant-a/a1 net1 on rail0"
 std::string Name(const state::Attachment& attachment);
 
-// "attachment of pod tenant-a/a1 on rail rail0", as far as it is set.
+// "attachment of pod tenant-a/a1 on rail rail0", with the parts that are set.
 std::string ToText(const Selector& selector);
 
 }  // namespace rail::inspect

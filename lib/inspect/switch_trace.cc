@@ -9,7 +9,7 @@
 namespace rail::inspect {
 namespace {
 
-constexpr uint16_t kDefaultPriority = 32768;  // which ofproto/trace does not print
+constexpr uint16_t kDefaultPriority = 32768;  // ofproto/trace does not print this priority
 
 // " 0. ip,in_port=2, priority 100, cookie 0x5241494c02000001"; nullopt: another kind of line.
 std::optional<SwitchStep> ParseStep(std::string_view line) {

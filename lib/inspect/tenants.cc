@@ -24,7 +24,7 @@ std::vector<TenantSeen> Tenants(const engine::NodeView& view, const config::Tena
     all.push_back(std::move(tenant));
   }
   for (const auto& [name, namespaces] : tenancy.tenants) {
-    // A namespace outside the map may have a tenant's name and be another tenant: its pods are of a namespace of the map.
+    // A namespace outside the map may have the name of a tenant of the map, and is another tenant. So compare the namespaces, too.
     auto it = std::ranges::find_if(all, [&](const TenantSeen& each) {
       return each.name == name && std::ranges::any_of(namespaces, [&](const std::string& of) {
                return each.namespaces.contains(of);

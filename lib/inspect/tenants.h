@@ -1,4 +1,4 @@
-// The tenants of a node: those with a pod here, those that node.json names, those whose pods elsewhere are known.
+// The tenants of a node: those with a pod here, those in node.json, and those of known remotes.
 //
 // Use:      for (const TenantSeen& tenant : Tenants(*view, config)) ...
 // Threads:  pure functions
@@ -22,7 +22,7 @@ struct TenantSeen {
   bool configured = false;
 };
 
-// By name, those without one last, then by id.
+// Ordered by name, those without a name last, then by id.
 std::vector<TenantSeen> Tenants(const engine::NodeView& view, const config::Tenancy& tenancy);
 
 }  // namespace rail::inspect

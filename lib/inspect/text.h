@@ -1,7 +1,7 @@
-// Pieces of text that other programs print.
+// Takes apart text that other programs print.
 //
 // Use:      for (std::string_view line : Split(text, "\n")) ...;  auto n = Number<uint64_t>("12");
-// Threads:  pure functions; what is returned points into what was given
+// Threads:  pure functions; the results point into the arguments
 #pragma once
 
 #include <charconv>
@@ -13,13 +13,13 @@ namespace rail::inspect {
 
 std::string_view Trim(std::string_view text);
 
-// An empty text is one empty piece.
+// Splits an empty text into one empty piece.
 std::vector<std::string_view> Split(std::string_view text, std::string_view separator);
 
-// The same at commas outside of parentheses: "eth(src=a,dst=b),recirc(0)" is two pieces.
+// Splits at commas outside of parentheses: "eth(src=a,dst=b),recirc(0)" has two pieces.
 std::vector<std::string_view> SplitOutside(std::string_view text);
 
-// The whole of `text`, or nothing.
+// The number that is all of `text`, or nothing.
 template <class T>
 std::optional<T> Number(std::string_view text, int base = 10) {
   T value{};

@@ -68,7 +68,7 @@ Status Tracer::FindSource() {
                                      (known.empty() ? "is none at all" : "are: " + known) +
                                      "; a pod of another node is asked about on that node");
   }
-  // A pod with several rails: its kernel takes the one of the destination when the sender's address is of it.
+  // A pod with several rails: prefer the rail of the destination. The pod's kernel uses it if the sender's address is on that rail.
   if (found.size() > 1) {
     const auto& first = found.front()->attachment;
     const bool one_pod = std::ranges::all_of(found, [&](const AttachmentView* a) {

@@ -1,8 +1,8 @@
-// Can a pod reach an address, and which rule decides: the switch is asked with the very packet, and its answer put in words.
+// Whether a pod can reach an address, and which rule decides: asks the switch with the pod's own packet and explains its answer.
 //
 // Use:      RAIL_ASSIGN(const Answer answer, Trace(question, facts, ask_switch));
 //           answer.verdict, answer.sentence, answer.advice
-// Threads:  pure but for what `ask_switch` does
+// Threads:  pure functions, except for what `ask_switch` does
 // Source:   lib/pipeline/README.md (what each table asks); ovs-vswitchd(8) "ofproto/trace"
 #pragma once
 
@@ -32,7 +32,7 @@ struct Question {
 };
 
 enum class Verdict { kReaches, kDoubtful, kDropped };
-enum class Reason {  // rail.v1.TraceResponse.Reason says what each is
+enum class Reason {  // see rail.v1.TraceResponse.Reason
   kDeliveredLocally,
   kSentToLeaf,
   kOtherTenant,
@@ -80,13 +80,13 @@ struct Answer {
   std::string sentence;
   std::string advice;
   engine::AttachmentView source;
-  Way way;                         // empty when the packet was not tried
-  std::optional<size_t> deciding;  // of way.hops
+  Way way;                         // empty when the switch was not asked
+  std::optional<size_t> deciding;  // index in way.hops
   std::vector<std::string> notes;
   std::optional<Back> back;
 };
 
-// What is known beside the view.
+// The view, and the facts that it does not contain.
 struct TraceFacts {
   const engine::NodeView& view;
   const config::NodeConfig& config;
@@ -94,10 +94,10 @@ struct TraceFacts {
   std::function<Result<std::map<std::string, int64_t>>(const std::string& bridge)> ports;
 };
 
-// ofproto/trace of `flow` on `bridge`: what it prints.
+// Runs ofproto/trace of `flow` on `bridge` and returns its output.
 using AskSwitch = std::function<Result<std::string>(const std::string& bridge, const std::string& flow)>;
 
-// Errors: kNotFound no attachment is meant (those that there are); kInvalid several could be; what the switch says.
+// Errors: kNotFound no attachment matches (the message lists those on this node); kInvalid several match; of the switch.
 Result<Answer> Trace(const Question& question, const TraceFacts& facts, const AskSwitch& ask);
 
 // "pipeline", "attachment", ...; "foreign" for a cookie that is not ours.

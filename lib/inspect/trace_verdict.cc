@@ -28,7 +28,7 @@ void Tracer::Judge() {
                     std::to_string(last.table),
                 "");
   }
-  // What let it through is the comparison; what carries it is table 4.
+  // The comparison in table 3 decides that the packet passes; table 4 only forwards it.
   for (size_t i = 0; i < answer_.way.hops.size(); ++i) {
     if (answer_.way.hops[i].step.table == pipeline::kCompareTable) answer_.deciding = i;
   }

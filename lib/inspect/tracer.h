@@ -1,4 +1,4 @@
-// One trace, from the question to the answer: trace.cc asks the switch, trace_verdict.cc judges, trace_words.cc finds the words.
+// One trace, from the question to the answer. trace.cc asks the switch, trace_verdict.cc judges, trace_words.cc finds the words.
 #pragma once
 
 #include <map>
@@ -9,7 +9,7 @@
 
 namespace rail::inspect {
 
-// A frame as ofproto/trace takes it.
+// A frame for ofproto/trace.
 struct Packet {
   int64_t in_port = 0;
   MacAddress source_mac;
@@ -35,14 +35,14 @@ class Tracer {
   std::string destination() const { return question_.destination.ToString(); }
   std::string PodName(const state::Attachment& a) const { return Name(a); }
 
-  // The question, what is known for it, and the switch (trace.cc).
+  // trace.cc: the question, the facts for it, and the switch.
   const engine::RailView* FindRail(const std::string& name) const;
   // The attachment of this node that holds the destination; nullptr: none.
   const engine::AttachmentView* Local() const;
   const engine::RemoteView* Remote() const;
   std::string RailOfDestination() const;
   Status FindSource();
-  // What makes the question pointless for the switch.
+  // Answers the question without the switch, if that is possible. False: the switch must be asked.
   bool Refused();
   Result<Way> Through(const Packet& packet) const;
   Status Send();
@@ -51,12 +51,12 @@ class Tracer {
   int64_t Uplink() const;
   void Say(Verdict verdict, Reason reason, std::string sentence, std::string advice);
   void Drop(Reason reason, std::string sentence, std::string advice);
-  // Whether the answer would come in.
+  // Finds out whether the destination's answer would come back.
   Status Return();
 
-  // What the switch's answer means (trace_verdict.cc).
+  // trace_verdict.cc: what the switch's answer means.
   void Judge();
-  // The rules send it to a port, and the datapath has none for it.
+  // The rules send the packet to a port that the datapath does not have.
   static bool GoesNowhere(const Way& way);
   void NotWorking(const std::string& port, const std::string& so);
   void JudgeDrop(const SwitchStep& last);
@@ -65,7 +65,7 @@ class Tracer {
   void MissingFor(const state::Attachment& to, const std::string& what);
   void JudgeEntry(const SwitchStep& last);
   void JudgeTenants();
-  // Who announces the destination, where that is not one tenant.
+  // Whether more than one tenant announces the destination, and which.
   bool Contested() const;
   std::string Claimants() const;
   std::string FindTheWrongOne() const;
@@ -76,7 +76,7 @@ class Tracer {
   void JudgeUnknown();
   void JudgeLeaving();
 
-  // What a step does, and says (trace_words.cc).
+  // trace_words.cc: what a step does, and its words.
   // "set_field:0xc6b1->xxreg0" -> the tenant; none: the step sets none.
   static tenancy::TenantId TenantSetBy(const SwitchStep& step);
   std::string NameOfTenant(tenancy::TenantId id) const;

@@ -1,4 +1,4 @@
-// The attributes of a netlink message, by type; for the decoders of this folder.
+// The attributes of a netlink message, by type. The decoders of this folder use it.
 //
 // Use:      Attributes<IFLA_MAX> attributes;
 //           const auto* body = Parse<ifinfomsg>(message, RTM_NEWLINK, attributes);   // nullptr: not such a message
@@ -55,7 +55,7 @@ class Attributes {
     return {static_cast<const char*>(nla_data(attribute)), static_cast<size_t>(nla_len(attribute))};
   }
 
-  // The attributes inside attribute `type`; none when it is not there or broken.
+  // The attributes inside attribute `type`; none when it is missing or malformed.
   template <int kInnerMax>
   Attributes<kInnerMax> Nested(int type) const {
     Attributes<kInnerMax> inner;
@@ -77,21 +77,21 @@ class Attributes {
     return value;
   }
 
-  // One size for all: GCC 12 folds the instances into one at -O3 and then believes that it reads past the smaller ones.
+  // All instances have the same size: GCC 12 merges them at -O3 and then warns that it reads past the end of the smaller ones.
   static constexpr int kRoom = 256;
   static_assert(kMax < kRoom);
   std::array<nlattr*, kRoom> table_{};
 };
 
-// The header's own bounds, before anything in it is believed.
+// The header of `message`; nullptr when the message is shorter than its header says.
 inline nlmsghdr* Header(std::string_view message) {
   if (message.size() < sizeof(nlmsghdr)) return nullptr;
-  // libnl takes pointers to what it does not change.
+  // libnl takes non-const pointers, but does not change the message.
   auto* header = reinterpret_cast<nlmsghdr*>(const_cast<char*>(message.data()));
   return header->nlmsg_len >= sizeof(nlmsghdr) && header->nlmsg_len <= message.size() ? header : nullptr;
 }
 
-// The family's header of a message of `type`, and its attributes.
+// The family's header of a message of `type`, and its attributes. nullptr when it is not such a message.
 template <class Body, int kMax>
 const Body* Parse(std::string_view message, int type, Attributes<kMax>& attributes) {
   nlmsghdr* header = Header(message);

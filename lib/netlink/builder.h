@@ -1,4 +1,4 @@
-// A netlink request under construction; for the requests of this folder.
+// Builds a netlink request. The clients of this folder use it.
 //
 // Use:      Builder message(RTM_NEWLINK, 0, body);
 //           message.Uint32(IFLA_MTU, 4200);
@@ -20,7 +20,7 @@
 
 namespace rail::netlink {
 
-// A message under construction. Ours are small, so that running out of its 4096 bytes is a bug: Check() tells.
+// A message under construction, of at most 4096 bytes. Ours are small, so running out of space is a bug; Check() reports it.
 class Builder {
  public:
   Builder(int type, int flags) : message_(nlmsg_alloc_simple(type, flags)) { ok_ = message_ != nullptr; }
@@ -66,7 +66,7 @@ class Builder {
   bool ok_ = true;
 };
 
-// Sends it and waits until the kernel acknowledges it.
+// Sends `message` and waits until the kernel acknowledges it.
 inline Status Run(Socket& socket, const Builder& message, std::string_view doing) {
   RAIL_TRY(message.Check(doing));
   return socket.Request(message.get(), doing);

@@ -18,7 +18,7 @@ namespace {
 
 constexpr uint32_t kIpv6DefaultMetric = 1024;
 
-// An absent prefix is the one of length 0.
+// Without an address, the prefix of length 0.
 std::optional<IpPrefix> Prefix(const std::optional<IpAddress>& address, uint8_t length, bool v6) {
   if (length > (v6 ? 128 : 32)) return std::nullopt;
   if (address) return address->is_v6() == v6 ? std::optional(IpPrefix{*address, length}) : std::nullopt;
@@ -159,7 +159,8 @@ std::optional<Verdict> DecodeVerdict(std::string_view message) {
   verdict.sys_errno = -error;
   if ((header->nlmsg_flags & NLM_F_ACK_TLVS) == 0) return verdict;
 
-  // The attributes follow the number (of a dump), or the header of the refused request and, unless capped, its body.
+  // In a dump's NLMSG_DONE the attributes follow the error number. In an NLMSG_ERROR they follow the header of the refused request
+  // and, unless capped, its body.
   size_t skip = sizeof error;
   if (is_error) {
     if (message.size() < sizeof(nlmsgerr)) return verdict;

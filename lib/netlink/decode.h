@@ -1,10 +1,10 @@
-// From the kernel's rtnetlink messages to values.
+// Decodes the kernel's rtnetlink messages into values.
 //
 // Use:      if (auto link = DecodeLink(message)) links.push_back(*link);
 // Threads:  pure functions
 // Source:   kernel include/uapi/linux/{if_link,if_addr,rtnetlink,fib_rules,neighbour,netlink}.h
-// Every function takes one whole message, header first, aligned to 4 bytes, and gives nothing when the message is of another type,
-// is cut short, or stands for something that the value cannot hold (said at the function).
+// Every function takes one whole message that begins with its header, aligned to 4 bytes. It returns nothing when the message is
+// of another type, is cut short, or means something that the value cannot hold (see the function).
 #pragma once
 
 #include <optional>
@@ -16,14 +16,14 @@ namespace rail::netlink {
 
 std::optional<Link> DecodeLink(std::string_view message);
 std::optional<Address> DecodeAddress(std::string_view message);
-// Nothing for cached and multicast routes, and for types other than unicast. Of a multipath route no next hop is given.
+// Nothing for cached and multicast routes, and for types other than unicast. For a multipath route, leaves out the next hops.
 std::optional<Route> DecodeRoute(std::string_view message);
-// Nothing for rules whose action is another than to look a table up.
+// Nothing for rules with another action than to look up a table.
 std::optional<PolicyRule> DecodeRule(std::string_view message);
 // Nothing for bridge and proxy entries.
 std::optional<Neighbour> DecodeNeighbour(std::string_view message);
 
-// What an NLMSG_ERROR says, or the NLMSG_DONE that closes a dump.
+// The content of an NLMSG_ERROR, or of the NLMSG_DONE that ends a dump.
 struct Verdict {
   int sys_errno = 0;  // 0: done
   std::string text;   // the kernel's own words; often empty

@@ -1,4 +1,4 @@
-// A NIC's eSwitch, its ports and its parameters: what devlink(8) shows and sets.
+// A NIC's eSwitch, its ports and its parameters, as devlink(8) shows and sets them.
 //
 // Use:      RAIL_ASSIGN(auto devlink, KernelDevlink::Open());
 //           RAIL_ASSIGN(std::vector<DevlinkPort> ports, devlink->ListPorts({"pci", "0000:3b:00.0"}));
@@ -6,7 +6,7 @@
 // Threads:  one at a time
 // Owns:     its socket, which stays in the namespace in which it was opened
 // Source:   kernel include/uapi/linux/devlink.h, Documentation/networking/devlink/; devlink-port(8), devlink-dev(8)
-// Errors of every function: kNotFound no such device or parameter; kUnsupported the kernel or the driver cannot; kPermission.
+// Errors of every function: kNotFound no such device or parameter; kUnsupported by the kernel or the driver; kPermission.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace rail::netlink {
 
-// A NIC as devlink calls it: pci/0000:3b:00.0.
+// A NIC's name in devlink: pci/0000:3b:00.0.
 struct DevlinkHandle {
   std::string bus;
   std::string device;
@@ -28,7 +28,7 @@ struct DevlinkHandle {
 struct DevlinkPort {
   enum class Flavour { kOther, kPhysical, kPciPf, kPciVf, kPciSf };
   Flavour flavour = Flavour::kOther;
-  uint32_t controller = 0;  // 0: this host; others are seen on a DPU
+  uint32_t controller = 0;  // 0: this host; other numbers occur on a DPU
   uint16_t pf = 0;
   uint16_t vf = 0;
   std::string netdev;  // the representor's name; "" when it has none, or in another namespace
@@ -42,7 +42,7 @@ class Devlink {
   virtual Result<std::vector<DevlinkPort>> ListPorts(const DevlinkHandle& device) = 0;  // [] no such device
   virtual Result<EswitchMode> GetEswitchMode(const DevlinkHandle& device) = 0;
   virtual Status SetEswitchMode(const DevlinkHandle& device, EswitchMode mode) = 0;  // safe to repeat
-  // A parameter whose value is a word, as it is now (cmode runtime).
+  // The present value (cmode runtime) of a parameter of type string.
   virtual Result<std::string> GetParam(const DevlinkHandle& device, const std::string& name) = 0;
   virtual Status SetParam(const DevlinkHandle& device, const std::string& name, const std::string& value) = 0;
 };

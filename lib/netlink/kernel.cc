@@ -65,7 +65,7 @@ Builder RouteMessage(int type, int flags, const Route& route) {
   body.rtm_protocol = RTPROT_STATIC;
   body.rtm_type = RTN_UNICAST;
   body.rtm_scope = route.link_scope && !v6 ? RT_SCOPE_LINK : RT_SCOPE_UNIVERSE;
-  if (type == RTM_DELROUTE) body.rtm_protocol = RTPROT_UNSPEC;  // whoever made it
+  if (type == RTM_DELROUTE) body.rtm_protocol = RTPROT_UNSPEC;  // any: no matter who made the route
   if (route.onlink) body.rtm_flags = RTNH_F_ONLINK;
 
   Builder message(type, flags, body);
@@ -107,7 +107,7 @@ Status CheckFamily(const PolicyRule& rule, std::string_view doing) {
   return Fail(Code::kInvalid, std::string(doing) + ": the source is of the other address family");
 }
 
-// A dump decoded by `decode`; what that gives nothing for, or `keep` refuses, is left out.
+// Runs a dump and decodes it with `decode`. Leaves out messages for which `decode` returns nothing, and values that `keep` refuses.
 template <class Value, class Keep>
 Result<std::vector<Value>> List(Socket& socket, const Builder& message, std::string_view doing,
                                 std::optional<Value> (*decode)(std::string_view), const Keep& keep) {
@@ -131,7 +131,7 @@ Result<Link> AskLink(Socket& socket, Builder& message, const std::string& doing)
   return std::move(*link);
 }
 
-// By its name or an alternative one, which may be longer.
+// Finds a link by its name or by an alternative name, which may be longer.
 Result<Link> LinkCalled(Socket& socket, std::string_view name) {
   Builder message(RTM_GETLINK, 0, LinkBody(0));
   message.String(name.size() < IFNAMSIZ ? IFLA_IFNAME : IFLA_ALT_IFNAME, name);
@@ -208,7 +208,8 @@ Status Kernel::MoveLink(int link, int netns_fd, std::string_view name) {
   const std::string doing =
       "move link " + std::to_string(link) + " to another namespace as " + std::string(name);
   RAIL_TRY(CheckName(name, doing));
-  // The kernel moves first and refuses a name that is taken afterwards: the link would be left there under its old name.
+  // The kernel moves the link first and only then refuses a name that is taken: the link would stay there under its old name. So
+  // check the name before.
   RAIL_ASSIGN_AS(const netns::Netns there, netns::Netns::Open("/proc/self/fd/" + std::to_string(netns_fd)),
                  doing);
   RAIL_ASSIGN_AS(const Link moving, LinkAt(link), doing);

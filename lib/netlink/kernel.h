@@ -1,8 +1,8 @@
 // The kernel's Netlink.
 //
-// Use:      RAIL_ASSIGN(auto netlink, Kernel::Open());      // in pod.Run(...) it is the pod's
+// Use:      RAIL_ASSIGN(auto netlink, Kernel::Open());      // inside pod.Run(...): of the pod's namespace
 // Threads:  one at a time
-// Owns:     one socket; nothing is cached
+// Owns:     one socket; caches nothing
 // Source:   rtnetlink(7); README.md of this folder
 #pragma once
 

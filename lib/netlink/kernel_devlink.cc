@@ -9,11 +9,11 @@
 namespace rail::netlink {
 namespace {
 
-constexpr uint8_t kStringType = 5;  // the kernel's NLA_STRING, which no uapi header names
+constexpr uint8_t kStringType = 5;  // the kernel's NLA_STRING; no uapi header defines it
 
 using DevlinkAttributes = Attributes<DEVLINK_ATTR_MAX>;
 
-// The attributes of a generic netlink message, whatever number its family has.
+// Parses a generic netlink message of any family.
 const genlmsghdr* ParseGeneric(std::string_view message, DevlinkAttributes& attributes) {
   const nlmsghdr* header = Header(message);
   return header == nullptr ? nullptr : Parse<genlmsghdr>(message, header->nlmsg_type, attributes);
@@ -64,7 +64,7 @@ Result<int> FindFamily(Socket& socket) {
   return *family;
 }
 
-// The kernel says ENODEV for a device that devlink does not know, and EOPNOTSUPP for a driver that cannot.
+// The kernel answers ENODEV if devlink does not know the device, and EOPNOTSUPP if the driver does not support the request.
 template <class Value>
 Result<Value> Ask(Socket& socket, const Builder& message, const std::string& doing,
                   std::optional<Value> (*decode)(std::string_view)) {
@@ -126,7 +126,7 @@ Result<std::unique_ptr<Devlink>> KernelDevlink::Open() {
 
 Result<std::vector<DevlinkPort>> KernelDevlink::ListPorts(const DevlinkHandle& device) {
   const std::string doing = "list the ports of " + device.ToString();
-  // Kernels before 6.5 take no device as a filter and list the ports of all.
+  // Kernels before 6.5 do not filter by device and list the ports of all devices.
   const Builder message = OfDevice(family_, DEVLINK_CMD_PORT_GET, device);
   RAIL_TRY(message.Check(doing));
   std::vector<DevlinkPort> ports;
@@ -160,7 +160,7 @@ Result<std::string> KernelDevlink::GetParam(const DevlinkHandle& device, const s
   message.String(DEVLINK_ATTR_PARAM_NAME, name);
   const std::string doing = "read parameter " + name + " of " + device.ToString();
   auto value = Ask<std::string>(socket_, message, doing, DecodeStringParam);
-  // EINVAL is how the kernel says that the device has no such parameter.
+  // The kernel answers EINVAL if the device has no such parameter.
   if (!value && value.error().code == Code::kInvalid) value.error().code = Code::kNotFound;
   return value;
 }

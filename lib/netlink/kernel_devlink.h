@@ -2,7 +2,7 @@
 //
 // Use:      RAIL_ASSIGN(auto devlink, KernelDevlink::Open());
 // Threads:  one at a time
-// Owns:     one socket; nothing is cached
+// Owns:     one socket; caches nothing
 // Source:   kernel include/uapi/linux/{devlink,genetlink}.h
 #pragma once
 
@@ -30,10 +30,10 @@ class KernelDevlink : public Devlink {
   KernelDevlink(Socket socket, int family) : socket_(std::move(socket)), family_(family) {}
 
   Socket socket_;
-  int family_;  // the number that this kernel gave to the family
+  int family_;  // the number of the family in this kernel
 };
 
-// From the kernel's bytes to values; nothing when the message is another one. Pure.
+// These functions decode a message of the kernel; nothing when it is another message. Pure.
 struct PortOf {
   DevlinkHandle device;
   DevlinkPort port;

@@ -14,7 +14,7 @@ constexpr int TypeOf(int command) {
   return RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, command);
 }
 
-// These messages have no header of a family: attributes follow at once.
+// These messages have no family header: the attributes follow the netlink header.
 using RdmaAttributes = Attributes<RDMA_NLDEV_ATTR_MAX - 1>;
 bool ParseRdma(std::string_view message, int command, RdmaAttributes& attributes) {
   nlmsghdr* header = Header(message);
@@ -56,7 +56,7 @@ Result<RdmaNetns> KernelRdma::NetnsMode() {
   std::optional<RdmaNetns> mode;
   RAIL_TRY(
       socket_.Request(message.get(), doing, [&](std::string_view bytes) { mode = DecodeRdmaNetns(bytes); }));
-  // Kernels before 5.3 have no modes: everybody sees everything.
+  // Kernels before 5.3 have no modes: every namespace sees every device.
   return mode.value_or(RdmaNetns::kShared);
 }
 
@@ -74,7 +74,7 @@ Result<std::vector<RdmaDevice>> KernelRdma::List() {
   return devices;
 }
 
-// The kernel's word for a device that is not there is EINVAL, as for a name that it does not take.
+// The kernel answers EINVAL both for a device that does not exist and for a name that it does not accept. Tells them apart.
 Status KernelRdma::Set(uint32_t device, const Builder& message, const std::string& doing) {
   Status status = Run(socket_, message, doing);
   if (status || status.error().code != Code::kInvalid) return status;

@@ -2,7 +2,7 @@
 //
 // Use:      RAIL_ASSIGN(auto rdma, KernelRdma::Open());
 // Threads:  one at a time
-// Owns:     one socket; nothing is cached
+// Owns:     one socket; caches nothing
 // Source:   kernel include/uapi/rdma/rdma_netlink.h
 #pragma once
 
@@ -35,7 +35,7 @@ class KernelRdma : public Rdma {
   Socket socket_;
 };
 
-// From the kernel's bytes to values; nothing when the message is another one. Pure.
+// These functions decode a message of the kernel; nothing when it is another message. Pure.
 std::optional<RdmaDevice> DecodeRdmaDevice(std::string_view message);
 std::optional<RdmaNetns> DecodeRdmaNetns(std::string_view message);
 

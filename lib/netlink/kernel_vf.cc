@@ -13,7 +13,7 @@
 namespace rail::netlink {
 namespace {
 
-// The structure that attribute `type` holds; nothing when it is absent or cut short.
+// The structure in attribute `type`; nothing when it is absent or cut short.
 template <class Body, int kMax>
 std::optional<Body> Struct(const Attributes<kMax>& attributes, int type) {
   const std::string_view bytes = attributes.Bytes(type);
@@ -73,7 +73,7 @@ std::string_view BytesOf(const Body& body) {
   return {reinterpret_cast<const char*>(&body), sizeof body};
 }
 
-// One attribute of one VF.
+// Sets one attribute of one VF.
 template <class Body>
 Status SetOne(Socket& socket, int pf, int type, const Body& body, const std::string& doing) {
   Builder message(RTM_NEWLINK, 0, PfBody(pf));

@@ -2,7 +2,7 @@
 //
 // Use:      RAIL_ASSIGN(auto vfs, KernelVfs::Open());
 // Threads:  one at a time
-// Owns:     one socket; nothing is cached
+// Owns:     one socket; caches nothing
 // Source:   rtnetlink(7)
 #pragma once
 
@@ -27,7 +27,7 @@ class KernelVfs : public Vfs {
   Socket socket_;
 };
 
-// The state of VF `vf` in an RTM_NEWLINK of its PF; nothing when it is not in it. Pure.
+// The state of VF `vf` in an RTM_NEWLINK of its PF; nothing when the message does not contain it. Pure.
 std::optional<VfState> DecodeVf(std::string_view message, uint32_t vf);
 
 }  // namespace rail::netlink

@@ -77,7 +77,7 @@ Result<std::unique_ptr<Monitor>> Monitor::Open() {
   const auto failed = [] { return FailErrno(errno, "watch links and neighbours"); };
   Fd fd(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE));
   if (!fd) return failed();
-  // Beyond net.core.rmem_max needs CAP_NET_ADMIN; without it what the node allows is enough, and an overrun is told.
+  // More than net.core.rmem_max needs CAP_NET_ADMIN. Without it the node's limit is enough, and Receive reports an overrun.
   if (::setsockopt(fd.get(), SOL_SOCKET, SO_RCVBUFFORCE, &kReceiveBuffer, sizeof kReceiveBuffer) != 0) {
     (void)::setsockopt(fd.get(), SOL_SOCKET, SO_RCVBUF, &kReceiveBuffer, sizeof kReceiveBuffer);
   }

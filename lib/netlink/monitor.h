@@ -1,4 +1,4 @@
-// Tells that links or neighbours of a namespace changed; what they are now is asked with Netlink.
+// Reports which links of a namespace change, and that neighbours change. The caller asks Netlink for their new state.
 //
 // Use:      RAIL_ASSIGN(auto monitor, Monitor::Open());      // of the calling thread's namespace, for good
 //           ... monitor->fd() is readable ...
@@ -16,19 +16,19 @@
 namespace rail::netlink {
 
 struct Changes {
-  std::vector<int> links;  // indexes of links that came, changed or went; ascending, each once
+  std::vector<int> links;  // indexes of links that were added, changed or removed; ascending, no duplicates
   bool neighbours_changed = false;
-  bool overrun = false;  // changes were lost: look at everything
+  bool overrun = false;  // changes were lost: read everything again
 };
 
 class Monitor {
  public:
-  // What happens after this returns is told. Errors: kPermission, kTransient.
+  // The monitor reports every change after Open has returned. Errors: kPermission, kTransient.
   static Result<std::unique_ptr<Monitor>> Open();
 
   virtual ~Monitor() = default;
   virtual int fd() const = 0;  // readable when there is something to receive
-  // All that is waiting, without blocking; nothing is no error.
+  // Takes everything that waits, without blocking. If nothing waits, that is no error.
   virtual Result<Changes> Receive() = 0;
 };
 

@@ -29,13 +29,13 @@ struct Link {
   uint32_t mtu = 0;             // bytes
   bool up = false;              // IFF_UP
   bool carrier = false;         // IFF_LOWER_UP
-  uint32_t carrier_losses = 0;  // how often it was lost since the link is there
+  uint32_t carrier_losses = 0;  // how often the carrier was lost since the link exists
   int peer = 0;                 // index of the link at the other end (veth) or below (macvlan); 0: none
   bool peer_elsewhere = false;  // `peer` is an index of another namespace
   MacAddress permanent_mac;     // of the hardware; zero for a virtual link
   std::string parent_device;    // "0000:08:00.2": the device on its bus; "" for a virtual link
   std::vector<std::string>
-      altnames;  // alternative names, as udev gives them; a name in use by anybody is taken
+      altnames;  // alternative names, as udev gives them; no other link can use one of them
 };
 
 struct Address {
@@ -44,7 +44,7 @@ struct Address {
   auto operator<=>(const Address&) const = default;
 };
 
-// A route via `gateway` on `link`, or to hosts on the link when there is no gateway.
+// A route via `gateway` on `link`; without a gateway, a route to hosts on the link.
 struct Route {
   IpPrefix destination;  // length 0: the default route of its family
   std::optional<IpAddress> gateway;
@@ -87,26 +87,26 @@ class Netlink {
   virtual Status SetDown(int link) = 0;                        // safe to repeat
   virtual Status SetMtu(int link, uint32_t mtu) = 0;           // safe to repeat
   virtual Status SetMac(int link, const MacAddress& mac) = 0;  // safe to repeat
-  // An alternative name of the link's own that is `name` is dropped for it. Errors: kExists another link is called so.
+  // If `name` is an alternative name of the link itself, drops that one first. Errors: kExists another link has the name.
   virtual Status Rename(int link, std::string_view name) = 0;  // the link must be down on kernels before 6.2
-  // Moves the link to the namespace behind `netns_fd` and gives it `name` there, in one request under one lock of the
-  // kernel. The link arrives down, without addresses, and its index may be another. Alternative names of the link that are
-  // `name`, or taken there, are dropped.
-  // Errors: kExists the name is taken there, nothing was moved; kInvalid the descriptor is no network namespace.
-  // A name taken in the very moment of the move is kExists too, and the link is there under its old name.
+  // Moves the link to the namespace of `netns_fd` and gives it `name` there, in one request under one lock of the kernel.
+  // The link arrives down and without addresses, and its index may change. Drops alternative names of the link that equal
+  // `name` or are taken there.
+  // Errors: kExists the name is taken there, and nothing was moved; kInvalid the descriptor is not a network namespace.
+  // If another link takes the name during the move, that is kExists too, but the link is there, under its old name.
   virtual Status MoveLink(int link, int netns_fd, std::string_view name) = 0;
 
   virtual Status AddAddress(
-      const Address& address) = 0;  // kExists when there; IPv6 without DAD (IFA_F_NODAD)
+      const Address& address) = 0;  // kExists when it exists; IPv6 without DAD (IFA_F_NODAD)
   virtual Status DeleteAddress(const Address& address) = 0;
   virtual Result<std::vector<Address>> ListAddresses(int link) = 0;  // link 0: all
 
-  virtual Status AddRoute(const Route& route) = 0;  // kExists when there
+  virtual Status AddRoute(const Route& route) = 0;  // kExists when it exists
   virtual Status DeleteRoute(const Route& route) = 0;
   virtual Result<std::vector<Route>> ListRoutes(
       uint32_t table) = 0;  // both families; [] when there is no such table
 
-  virtual Status AddRule(const PolicyRule& rule) = 0;  // kExists when there
+  virtual Status AddRule(const PolicyRule& rule) = 0;  // kExists when it exists
   virtual Status DeleteRule(const PolicyRule& rule) = 0;
   virtual Result<std::vector<PolicyRule>> ListRules() = 0;  // both families
 

@@ -6,8 +6,8 @@
 // Threads:  one at a time
 // Owns:     its socket, which stays in the namespace in which it was opened
 // Source:   kernel include/uapi/rdma/rdma_netlink.h, drivers/infiniband/core/{nldev,device}.c; rdma-system(8), rdma-dev(8)
-// Errors of every function: kNotFound no such device in this namespace; kUnsupported no RDMA in this kernel, or not in this
-//         mode; kExists the name is taken, in whatever namespace: the kernel has one list of names; kPermission.
+// Errors of every function: kNotFound no such device in this namespace; kUnsupported no RDMA in this kernel, or not possible in
+//         this mode; kExists the name is taken in some namespace (the kernel has one list of names); kPermission.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +19,11 @@
 
 namespace rail::netlink {
 
-// kShared: every namespace sees every device. kExclusive: a device is in one.
+// kShared: every namespace sees every device. kExclusive: a device is in one namespace.
 enum class RdmaNetns { kShared, kExclusive };
 
 struct RdmaDevice {
-  uint32_t index = 0;  // stays when the device is renamed or moved
+  uint32_t index = 0;  // stays the same when the device is renamed or moved
   std::string name;    // "mlx5_4"
 };
 
@@ -33,7 +33,7 @@ class Rdma {
   virtual Result<RdmaNetns> NetnsMode() = 0;
   virtual Result<std::vector<RdmaDevice>> List() = 0;
   virtual Status Rename(uint32_t device, std::string_view name) = 0;
-  // To the namespace behind `netns_fd`, under the same name.
+  // Moves the device to the namespace of `netns_fd`, under the same name.
   virtual Status Move(uint32_t device, int netns_fd) = 0;
 };
 

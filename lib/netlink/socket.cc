@@ -18,12 +18,12 @@ namespace rail::netlink {
 namespace {
 
 constexpr int kDumpAttempts = 5;
-// The kernel answers while the request is being sent; only a bug would make it silent.
+// The kernel answers while the request is being sent; it is silent only if there is a bug.
 constexpr timeval kSilence{10, 0};
 
 void SetOption(int fd, int option) {
   const int on = 1;
-  // A kernel without one of these still works: its errors have no text, its dumps are filtered by us.
+  // A kernel without one of these options still works: its errors have no text, and we filter its dumps.
   (void)::setsockopt(fd, SOL_NETLINK, option, &on, sizeof on);
 }
 
@@ -106,7 +106,7 @@ Result<Socket::Ending> Socket::Receive(uint32_t sequence, std::string_view doing
       if (header.nlmsg_len < sizeof header || header.nlmsg_len > rest.size()) break;
       const std::string_view message = rest.substr(0, header.nlmsg_len);
       rest.remove_prefix(std::min<size_t>(rest.size(), NLMSG_ALIGN(header.nlmsg_len)));
-      if (header.nlmsg_seq != sequence) continue;  // of an earlier request that was given up
+      if (header.nlmsg_seq != sequence) continue;  // the answer to an earlier request that was given up
 
       interrupted = interrupted || (header.nlmsg_flags & NLM_F_DUMP_INTR) != 0;
       if (const auto verdict = DecodeVerdict(message)) {

@@ -25,7 +25,7 @@ class KernelTcpMonitor : public TcpMonitor {
     bool gone = false;
     for (;;) {
       std::array<char, 1>
-          any;  // the kernel has looked at the port: what it says of the connection is not needed
+          any;  // the socket's filter has checked the port, so the message's content is not needed
       if (::recv(fd_.get(), any.data(), any.size(), MSG_DONTWAIT | MSG_TRUNC) >= 0 || errno == ENOBUFS) {
         gone = true;
       } else if (errno == EAGAIN) {
@@ -50,7 +50,7 @@ Result<std::unique_ptr<TcpMonitor>> TcpMonitor::Open(uint16_t port) {
   const auto failed = [] { return FailErrno(errno, "watch the ends of TCP connections"); };
   Fd fd(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_SOCK_DIAG));
   if (!fd) return failed();
-  // A node closes thousands of connections: those of other ports do not wake anybody.
+  // A node closes thousands of connections. This filter drops those of other ports, so they do not wake raild.
   std::array<sock_filter, 6> program{{
       BPF_STMT(BPF_LD | BPF_H | BPF_ABS, Offset(offsetof(inet_diag_sockid, idiag_sport))),
       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, port, 2, 0),

@@ -1,4 +1,5 @@
-// Tells that TCP connections over IPv6 from or to a port are gone, whoever had them: sooner than their owner says so, if it ever does.
+// Reports that TCP connections over IPv6 from or to a port are gone, whichever process had them. The kernel reports this sooner
+// than their owner, which may not report it at all.
 //
 // Use:      RAIL_ASSIGN(auto monitor, TcpMonitor::Open(179));      // of the calling thread's namespace, for good
 //           ... monitor->fd() is readable ...
@@ -22,7 +23,7 @@ class TcpMonitor {
 
   virtual ~TcpMonitor() = default;
   virtual int fd() const = 0;  // readable when there is something to receive
-  // Takes all that is waiting, without blocking. False: nothing of the port has gone.
+  // Takes everything that waits, without blocking. False: no connection of the port is gone.
   virtual Result<bool> Receive() = 0;
 };
 

@@ -1,4 +1,4 @@
-// What a PF says and decides about its SR-IOV virtual functions.
+// The settings of SR-IOV virtual functions, read and changed through their PF.
 //
 // Use:      RAIL_ASSIGN(auto vfs, KernelVfs::Open());                 // of the calling thread's namespace: the PF's
 //           RAIL_ASSIGN(VfState state, vfs->Get(pf.index, 3));
@@ -6,7 +6,7 @@
 // Threads:  one at a time
 // Owns:     its socket
 // Source:   rtnetlink(7); kernel include/uapi/linux/if_link.h (IFLA_VFINFO_LIST); ip-link(8), "vf"
-// Errors of every function: kNotFound no such link or VF; kUnsupported the driver cannot (the message says what); kInvalid;
+// Errors of every function: kNotFound no such link or VF; kUnsupported by the driver (the message says what); kInvalid;
 //         kPermission.
 #pragma once
 
@@ -34,16 +34,16 @@ struct VfRates {
 };
 
 struct VfState {
-  MacAddress mac;  // as the administrator gave it; zero: he gave none
+  MacAddress mac;  // assigned by the administrator; zero: none assigned
   VfVlan vlan;
   VfRates rates;
-  std::optional<bool> spoofchk;  // nothing: the driver does not say
+  std::optional<bool> spoofchk;  // nothing: the driver does not report it
   std::optional<bool> trust;
   std::optional<VfLinkState> link_state;
   bool operator==(const VfState&) const = default;
 };
 
-// What is given is set, in this order; the rest stays.
+// Set sets the fields that have a value, in this order. The others stay as they are.
 struct VfChange {
   std::optional<VfVlan> vlan;
   std::optional<MacAddress> mac;
@@ -57,7 +57,7 @@ class Vfs {
  public:
   virtual ~Vfs() = default;
   virtual Result<VfState> Get(int pf, uint32_t vf) = 0;
-  // Each as a request of its own: the first that is refused ends it, with its name in the error. Safe to repeat.
+  // Sends one request for each field. Stops at the first that is refused; the error names it. Safe to repeat.
   virtual Status Set(int pf, uint32_t vf, const VfChange& change) = 0;
 };
 

@@ -16,7 +16,7 @@
 namespace rail::netns {
 namespace {
 
-// A key comes from the names of interfaces among others: it must not lead out of /proc/sys.
+// A key may contain an interface's name, which comes from outside. It must not lead out of /proc/sys.
 bool IsSafeKey(std::string_view key) {
   if (key.empty() || key.find('\0') != std::string_view::npos) return false;
   for (;;) {
@@ -42,7 +42,7 @@ Result<Fd> OpenSysctl(const std::string& key, int flags, std::string_view doing)
 
 Result<Netns> Netns::Open(const std::string& path) {
   const std::string doing = "open network namespace " + path;
-  // O_NONBLOCK: whatever else the path may be (a FIFO), opening it does not wait.
+  // O_NONBLOCK: if the path is something else (a FIFO), opening it does not wait.
   Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (!fd) return FailErrno(errno, doing);
 
@@ -83,7 +83,7 @@ Status Netns::Run(const std::function<Status()>& body) const {
 Status WriteSysctl(const std::string& key, std::string_view value) {
   const std::string doing = "set sysctl " + key + " to " + std::string(value);
   RAIL_ASSIGN(const Fd fd, OpenSysctl(key, O_WRONLY, doing));
-  // In one piece: the kernel takes each write as a whole value.
+  // Write it in one piece: the kernel takes each write as a whole value.
   if (::write(fd.get(), value.data(), value.size()) < 0) return FailErrno(errno, doing);
   return {};
 }

@@ -16,7 +16,7 @@
 
 namespace rail::netns {
 
-// What a namespace is, whatever path leads to it.
+// Identifies a namespace, whatever path leads to it.
 struct Identity {
   uint64_t device = 0;
   uint64_t inode = 0;
@@ -44,7 +44,7 @@ class Netns {
   Identity identity_;
 };
 
-// Writes /proc/sys/<key> of the namespace in which the calling thread is ("net/ipv4/conf/net1/rp_filter" = "2").
+// Writes /proc/sys/<key> of the calling thread's namespace ("net/ipv4/conf/net1/rp_filter" = "2").
 // Errors: kNotFound (message names the key), kInvalid, kPermission. Safe to repeat.
 Status WriteSysctl(const std::string& key, std::string_view value);
 Result<std::string> ReadSysctl(const std::string& key);  // without the newline

@@ -40,7 +40,7 @@ json Update(const char* table, json where, json row) {
   return {{"op", "update"}, {"table", table}, {"where", std::move(where)}, {"row", std::move(row)}};
 }
 
-// The transaction is refused unless the rows that `where` selects have exactly these names.
+// Makes ovsdb-server refuse the transaction unless the rows that `where` selects have exactly these names.
 json WaitForNames(const char* table, json where, const std::vector<std::string>& names) {
   json rows = json::array();
   for (const auto& name : names) rows.push_back({{"name", name}});
@@ -48,7 +48,7 @@ json WaitForNames(const char* table, json where, const std::vector<std::string>&
           {"columns", {"name"}}, {"until", "=="}, {"rows", std::move(rows)}};
 }
 
-// Map entries that overwrite: `insert` alone keeps the value that is there.
+// Sets map entries, and overwrites existing ones: `insert` alone keeps the existing value.
 json PutInto(const char* column, const ExternalIds& ids) {
   std::vector<std::string> keys;
   for (const auto& [key, value] : ids) keys.push_back(key);
@@ -63,7 +63,7 @@ bool Contains(const ExternalIds& all, const ExternalIds& some) {
   });
 }
 
-// The operations that make a port, and give the named UUID of its row.
+// Appends the operations that make a port. Returns the named UUID of its row.
 std::string InsertPort(json& operations, const PortSpec& spec, const char* type) {
   const std::string id = std::to_string(operations.size());
   json interface = {{"name", spec.name}, {"type", type}};
@@ -182,7 +182,7 @@ Status DbConnection::Apply(json operations, Wait wait, Deadline deadline) {
 
 Status DbConnection::TransactAndWait(json operations, Deadline deadline) {
   if (!monitored_) {
-    // In the same write as the transaction: no round trip of its own.
+    // Sent in the same write as the transaction, so it costs no round trip.
     rpc_.Queue("monitor", {"Open_vSwitch", "config", {{"Open_vSwitch", {{"columns", {"cur_cfg"}}}}}});
     monitored_ = true;
   }
@@ -195,7 +195,7 @@ Status DbConnection::TransactAndWait(json operations, Deadline deadline) {
   const json found = one ? selected["rows"][0] : json();
   DbRow row(found, "Open_vSwitch", errors);
   const auto config = row.Integer("next_cfg");
-  current_ = row.Integer("cur_cfg").value_or(current_);  // updates tell what changes after this
+  current_ = row.Integer("cur_cfg").value_or(current_);  // updates report later changes
   RAIL_TRY(errors.ToStatus(rpc_.path()));
   return WaitForVswitchd(config.value_or(0), deadline);
 }
@@ -485,8 +485,8 @@ Result<Bridge> DbConnection::EnsureBridge(const BridgeSpec& spec, Deadline deadl
                         (uplink_port.error.empty() ? "see the log of ovs-vswitchd" : uplink_port.error));
       }
     }
-    // Where all is written, by another process perhaps, ovs-vswitchd may be about to do it. Nothing is written to find out: it
-    // opens by itself what can be opened later, and who watches the database would be woken for nothing.
+    // If nothing is left to write, another process may have written it and ovs-vswitchd may be about to apply it. So wait, but
+    // write nothing: a write would wake everyone who watches the database, and ovs-vswitchd retries by itself what it cannot open.
     const auto applied = operations.empty() ? TransactAndWait(std::move(operations), deadline)
                                             : Apply(std::move(operations), Wait::kClosed, deadline);
     waited = applied.has_value();

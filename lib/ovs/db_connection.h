@@ -5,10 +5,10 @@
 // Owns:     the socket
 // Source:   RFC 7047; ovsdb-server(7); ovs-vswitchd.conf.db(5)
 //
-// How it stays right beside other writers (64 plugins at once, ovs-vsctl, another CNI): every transaction
-// says with `wait` operations what it has seen, is refused as a whole when that is no longer so, and is then
-// thought over again. Members of shared sets and maps are inserted and deleted one by one, never written back
-// whole.
+// There are other writers (64 plugins at once, ovs-vsctl, another CNI). So every transaction states with `wait`
+// operations what it relies on. If that has changed, ovsdb-server refuses the whole transaction, and this class reads
+// the database again and makes a new one. It inserts and deletes members of shared sets and maps one by one, and never
+// writes a whole set or map back.
 #pragma once
 
 #include <cstdint>
@@ -23,9 +23,8 @@ namespace rail::ovs {
 
 class DbConnection : public Ovsdb {
  public:
-  // `path`: of the socket, with or without "unix:" in front.
-  // Errors: kNotFound no such socket; kTransient ovsdb-server is down or slow; kInvalid another kind of
-  // address.
+  // `path`: the socket's, with or without "unix:" in front.
+  // Errors: kNotFound no such socket; kTransient ovsdb-server is down or slow; kInvalid another kind of address.
   static Result<std::unique_ptr<Ovsdb>> Open(const std::string& path, Deadline deadline);
 
   Result<Bridge> EnsureBridge(const BridgeSpec& spec, Deadline deadline) override;
@@ -41,13 +40,13 @@ class DbConnection : public Ovsdb {
 
  private:
   struct Observed;
-  // Which Port and Interface rows: those of one name, or all.
+  // Reads the rows. `only`: the name of the Port and Interface rows to read, or "" for all.
   Result<Observed> Observe(const std::string& only, Deadline deadline);
-  // The results of `operations`. Errors: kBusy a `wait` was not met: something changed in between.
+  // Runs `operations` and returns their results. Errors: kBusy a `wait` failed: something has changed since it was read.
   Result<nlohmann::json> Transact(const nlohmann::json& operations, Deadline deadline);
-  // The same, with next_cfg counted up, and kClosed: not before ovs-vswitchd has taken it up.
+  // Runs `operations` and increments next_cfg. With kClosed, waits until ovs-vswitchd has applied them.
   Status Apply(nlohmann::json operations, Wait wait, Deadline deadline);
-  // `operations`, and then until ovs-vswitchd has taken up all that was committed by then, by whomever.
+  // Runs `operations`, then waits until ovs-vswitchd has applied everything committed so far, by any writer.
   Status TransactAndWait(nlohmann::json operations, Deadline deadline);
   Status WaitForVswitchd(int64_t config, Deadline deadline);
   Status TakeUpdate(const std::string& body);

@@ -1,8 +1,8 @@
-// Says when something of ours may have changed in the database of Open vSwitch.
+// Reports when something that concerns us may have changed in the database of Open vSwitch.
 //
 // Use:      RAIL_ASSIGN(auto monitor, DbMonitor::Open(db, deadline));
-//           ... observe all, then whenever monitor.fd() is readable:
-//           RAIL_ASSIGN(bool changed, monitor.Receive());         // an error: open a new one, and observe all again
+//           ... read everything, then whenever monitor.fd() is readable:
+//           RAIL_ASSIGN(bool changed, monitor.Receive());         // on an error, open a new one and read everything again
 // Threads:  one at a time
 // Owns:     a connection of its own
 // Source:   RFC 7047 section 4.1.5
@@ -14,18 +14,18 @@
 
 namespace rail::ovs {
 
-// Watched: cur_cfg; bridges and their ports, fail_mode, other_config, external_ids; ports' external_ids; interfaces'
-// ofport, error, link_state, admin_state. Statistics are not, they change all the time.
+// Watches cur_cfg; bridges and their ports, fail_mode, other_config, external_ids; ports' external_ids; interfaces'
+// ofport, error, link_state, admin_state. Does not watch statistics, which change all the time.
 class DbMonitor {
  public:
-  // Every change that is committed after this returned will be told; what is there now is not. `path` as DbConnection's.
-  // Errors: as DbConnection::Open.
+  // The monitor reports every change that is committed after Open has returned, but not what exists before. `path` as
+  // DbConnection's. Errors: as DbConnection::Open.
   static Result<DbMonitor> Open(const std::string& path, Deadline deadline);
 
   // Readable when Receive has something to do.
   int fd() const { return rpc_.fd(); }
 
-  // Takes in all that has arrived, without waiting; true: something changed.
+  // Reads everything that has arrived, without waiting. True: something has changed.
   // Errors: kTransient the connection is lost; kInvalid not OVSDB.
   Result<bool> Receive();
 

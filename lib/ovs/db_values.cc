@@ -16,7 +16,7 @@ bool IsUuid(const json& value) {
   return IsTagged(value, "uuid") && value[1].is_string();
 }
 
-// A set's members; one that has one member may be written as that member.
+// A set's members. A set with one member may be written as that member.
 std::optional<std::vector<json>> Members(const json& value) {
   if (!IsTagged(value, "set")) return std::vector<json>{value};
   if (!value[1].is_array()) return std::nullopt;

@@ -1,7 +1,7 @@
-// Values of OVSDB rows in JSON, read as what may be hostile, and written.
+// Reads and writes values of OVSDB rows as JSON. Does not trust what it reads.
 //
 // Use:      JsonErrors errors;  DbRow row(json, "Port", errors);  std::string name = row.Text("name");
-//           RAIL_TRY(errors.ToStatus(socket));          // all that was wrong, once all is read
+//           RAIL_TRY(errors.ToStatus(socket));          // all errors, after reading everything
 // Threads:  values
 // Source:   RFC 7047 section 5.1: <value>, <set>, <map>, <uuid>
 #pragma once
@@ -17,12 +17,12 @@
 
 namespace rail::ovs {
 
-// One row. What is missing or of another type is recorded in `errors` and reads as empty.
+// One row. A value that is missing or of another type is recorded in `errors` and reads as empty.
 class DbRow {
  public:
   DbRow(const nlohmann::json& row, std::string table, JsonErrors& errors);
 
-  std::string Text(const std::string& column);                // "" also for the empty set
+  std::string Text(const std::string& column);                // "" for the empty set
   std::optional<int64_t> Integer(const std::string& column);  // nullopt for the empty set
   std::string Uuid(const std::string& column);
   std::vector<std::string> Uuids(const std::string& column);

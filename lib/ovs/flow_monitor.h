@@ -1,10 +1,10 @@
-// The rules of one bridge over a connection that stays, and word of what others change in them.
+// The rules of one bridge over a lasting connection, which also reports what others change in them.
 //
 // Use:      RAIL_ASSIGN(auto monitor, FlowMonitor::Open(run_dir + "/br-rail0.mgmt", deadline));
 //           monitor->bridge().Changes();  monitor->bridge().ForEach(...);  monitor->bridge().Commit(...);
 //           ... monitor->fd() is readable, or a call has ended: RAIL_TRY(monitor->TakeIn());  if (monitor->told()) ...
 // Threads:  one at a time
-// Owns:     its connection; its end is the bridge's or ovs-vswitchd's
+// Owns:     its connection, which ends when the bridge is removed or ovs-vswitchd ends
 // Source:   OpenFlow 1.5.1 section 7.3.5.19 (flow monitoring); Open vSwitch: ofproto/connmgr.c (what it sends and when)
 #pragma once
 
@@ -19,7 +19,7 @@ class MgmtConnection;
 
 class FlowMonitor {
  public:
-  // Every change that others make after this returned will be told.
+  // The switch reports every change that others make after Open has returned.
   // Errors: as MgmtConnection::Open; kUnsupported the switch has no flow monitoring.
   static Result<std::unique_ptr<FlowMonitor>> Open(const std::string& path, Deadline deadline);
   ~FlowMonitor();
@@ -30,11 +30,11 @@ class FlowMonitor {
   // False: a call on bridge() has failed, and no other will succeed.
   bool usable() const;
 
-  // Takes in what has arrived, without waiting; bridge().Changes() hands it out. Errors: kTransient the connection is lost.
+  // Reads what has arrived, without waiting; bridge().Changes() returns it. Errors: kTransient the connection is lost.
   Status TakeIn();
-  // Whether bridge().Changes() has something that was told since it was asked last.
+  // Whether the switch has reported a change that bridge().Changes() has not returned yet.
   bool told() const;
-  // Readable when TakeIn has something to do. A call on bridge() may have done it already: ask told() after each.
+  // Readable when TakeIn has something to do. A call on bridge() reads it, too: so ask told() after each call.
   int fd() const;
 
  private:

@@ -17,7 +17,7 @@ namespace {
 
 constexpr size_t kHeader = 8;
 constexpr size_t kPiece = 64 << 10;
-// Beyond that a look at everything costs less than looking at each.
+// With more changes than this, reading all rules costs less than looking at each change.
 constexpr size_t kMostChanges = 10'000;
 
 uint16_t Be16(std::string_view b, size_t at) {
@@ -29,7 +29,7 @@ uint32_t XidOf(const std::vector<uint64_t>& message) {
   return uint32_t{b[4]} << 24 | uint32_t{b[5]} << 16 | uint32_t{b[6]} << 8 | uint32_t{b[7]};
 }
 
-// The bytes that an encoder of the shim gives, or its error.
+// The bytes or the error that an encoder of the shim returns.
 template <class Encode>
 Result<std::string> Encoded(Encode encode) {
   rail_bytes bytes{};
@@ -122,8 +122,8 @@ Status MgmtConnection::Handshake(Deadline deadline) {
     if (std::exchange(said, true)) return std::string();
     return Encoded([&](rail_bytes* out) { return rail_encode_hello(xid, out); });
   };
-  // The switch says hello at once, and an error after ours when it does not speak 1.5. The features that we
-  // do not ask for would show agreement; the first request does as well, so nothing more is waited for here.
+  // The switch sends its hello at once, and an error after our hello if it does not support 1.5. A features reply would show
+  // that both sides agree, but so does the answer to the first request: do not wait for more here.
   return Converse(
       hello,
       [](const std::vector<uint64_t>& message, size_t size) -> Result<bool> {
@@ -159,7 +159,7 @@ Status MgmtConnection::Converse(const Source& source, const Sink& sink, Deadline
       out_ += piece;
       if (more && out_.size() < kPiece) continue;
     }
-    // Never only writing: a switch that answers every rule with an error stops reading when nobody takes its
+    // Read while writing: a switch that answers every rule with an error stops reading when nobody reads its
     // answers.
     pollfd p{socket_.fd(), static_cast<short>(out_.empty() ? POLLIN : POLLIN | POLLOUT), 0};
     const int n = ::poll(&p, 1, PollTimeout(deadline));

@@ -1,8 +1,8 @@
-// OpenFlow to a real bridge, on the management socket that ovs-vswitchd keeps for each.
+// OpenFlow to a real bridge, on the management socket that ovs-vswitchd makes for each bridge.
 //
 // Use:      RAIL_ASSIGN(auto bridge, MgmtConnection::Open(run_dir + "/br-rail0.mgmt", deadline));
 // Threads:  one at a time
-// Owns:     the socket; closing it discards a bundle that was not committed
+// Owns:     the socket; when it is closed, the switch discards a bundle that is not committed
 // Source:   OpenFlow 1.5.1; ovs-vswitchd(8) "<bridge>.mgmt"
 #pragma once
 
@@ -22,11 +22,10 @@ namespace rail::ovs {
 class MgmtConnection : public OpenFlow {
  public:
   // Connects and agrees on OpenFlow 1.5.
-  // Errors: kNotFound no such bridge, or ovs-vswitchd is down; kTransient; kUnsupported the bridge's
-  // `protocols` column
-  //         leaves out OpenFlow15. Safe to repeat.
+  // Errors: kNotFound no such bridge, or ovs-vswitchd is down; kTransient; kUnsupported the bridge's `protocols` column
+  //         does not contain OpenFlow15. Safe to repeat.
   static Result<std::unique_ptr<OpenFlow>> Open(const std::string& path, Deadline deadline);
-  // The same, and the switch tells from now on what others change: see flow_monitor.h.
+  // Like Open. From then on the switch also reports what others change: see flow_monitor.h.
   static Result<std::unique_ptr<MgmtConnection>> OpenWatched(const std::string& path, Deadline deadline);
 
   Status ForEach(CookieMatch which, const EachRule& each, Deadline deadline) override;
@@ -34,7 +33,7 @@ class MgmtConnection : public OpenFlow {
   Result<RuleChanges> Changes() override;
   Status Commit(const Change& change, Deadline deadline) override;
 
-  // As FlowMonitor's.
+  // As in FlowMonitor.
   Status TakeIn();
   bool told() const { return told_; }
   int fd() const { return socket_.fd(); }
@@ -42,9 +41,9 @@ class MgmtConnection : public OpenFlow {
   bool usable() const { return !broken_; }
 
  private:
-  // Asked for the next piece of what is to be written; "" when there is no more.
+  // Returns the next piece to write; "" when there is no more.
   using Source = std::function<Result<std::string>()>;
-  // Given each whole message that is not an echo request; true: that was the last one waited for.
+  // Called with each whole message that is not an echo request. Returns true for the last message to wait for.
   using Sink = std::function<Result<bool>(const std::vector<uint64_t>& message, size_t size)>;
 
   explicit MgmtConnection(UnixStream socket) : socket_(std::move(socket)) {}
@@ -54,7 +53,7 @@ class MgmtConnection : public OpenFlow {
   Status Converse(const Source& source, const Sink& sink, Deadline deadline);
   Status TakeMessages(const Sink& sink, bool& done);
   Status TakeUpdate(const std::vector<uint64_t>& message);
-  // Sends one request; `reply` is given each message that answers it, until it says that it was the last.
+  // Sends one request. Calls `reply` with each message that answers it, until `reply` returns true.
   Status Ask(const std::function<char*(uint32_t xid, rail_bytes* out)>& encode, rail_message answer,
              const Sink& reply, Deadline deadline);
   uint32_t NextXid() { return ++xid_; }
@@ -65,7 +64,7 @@ class MgmtConnection : public OpenFlow {
   uint32_t xid_ = 0;
   bool broken_ = false;
   bool watched_ = false;
-  bool told_ = false;  // changes_ has something that Changes has not handed out yet
+  bool told_ = false;  // changes_ has something that Changes has not returned yet
   RuleChanges changes_{.unknown = true, .cookies = {}, .others = {}};
 };
 

@@ -1,5 +1,5 @@
-// Bridges and ports, over OVSDB (RFC 7047). Each call is one transaction; changes wait on cur_cfg, never on a
-// timer.
+// Bridges and ports, over OVSDB (RFC 7047). Each call is one transaction. A call that changes something waits for
+// cur_cfg, never for a timer.
 //
 // Use:      RAIL_ASSIGN(auto db, DbConnection::Open("/run/openvswitch/db.sock", deadline));
 //           RAIL_ASSIGN(Port port, db->AddPort({.bridge = "br-rail0", .name = "rep0", ...}, deadline));
@@ -42,7 +42,7 @@ struct Port {
 struct BridgeSpec {
   std::string name;
   std::string datapath;  // "system" | "netdev"
-  std::string uplink;    // a port of it, with ofport_request 1
+  std::string uplink;    // a port of the bridge, with ofport_request 1
   std::string hwaddr;    // other_config:hwaddr, the LOCAL port's MAC; "": not set
   uint32_t mtu = 0;      // mtu_request of the LOCAL port and the uplink; 0: not set
   ExternalIds external_ids;
@@ -54,7 +54,7 @@ struct Bridge {
   std::string fail_mode;  // "secure" | "standalone" | ""
   std::string hwaddr;
   ExternalIds external_ids;
-  std::vector<Port> ports;  // the LOCAL port among them, by its name
+  std::vector<Port> ports;  // includes the LOCAL port, which has the bridge's name
   bool operator==(const Bridge&) const = default;
 };
 
@@ -62,41 +62,40 @@ class Ovsdb {
  public:
   virtual ~Ovsdb() = default;
 
-  // Makes a bridge with fail_mode=secure and its uplink, or mends those columns of one that is there; other ports, columns
-  // and map entries are left alone. Nothing is written when all is written already. Waits until ovs-vswitchd has done it, or
-  // could not.
-  // Errors: kTransient (deadline: is ovs-vswitchd running?); kExists the uplink is on another bridge (named); kInvalid OVS
-  //         refuses, or cannot open the uplink (its words). Safe to repeat.
+  // Makes a bridge with fail_mode=secure and its uplink, or repairs those columns of an existing bridge. Other ports, columns
+  // and map entries stay as they are. Writes nothing when everything is written already. Waits until ovs-vswitchd has applied
+  // it, or has failed to.
+  // Errors: kTransient (deadline: is ovs-vswitchd running?); kExists the uplink is on another bridge (the message names it);
+  //         kInvalid OVS refuses, or cannot open the uplink (in its words). Safe to repeat.
   virtual Result<Bridge> EnsureBridge(const BridgeSpec& spec, Deadline deadline) = 0;
 
   // nullopt: no such bridge. Safe to repeat.
   virtual Result<std::optional<Bridge>> FindBridge(const std::string& name, Deadline deadline) = 0;
 
-  // Adds a port and waits until ovs-vswitchd has given it an ofport. When a port of this name is on this bridge already,
-  // its external_ids are merged with the spec's (the spec's win), nothing else of it is changed, and it is returned: safe
-  // to repeat.
-  // Errors: kNotFound no such bridge; kExists the port is on another bridge (named); kInvalid OVS could not open the
-  //         device (its words; a port that this call made is removed again); kTransient (the port may be there).
+  // Adds a port and waits until ovs-vswitchd has given it an ofport. If a port of this name is on this bridge already, only
+  // merges the spec's external_ids into its own (the spec's win) and returns it: safe to repeat.
+  // Errors: kNotFound no such bridge; kExists the port is on another bridge (the message names it); kInvalid OVS cannot open
+  //         the device (in its words; a port that this call made is removed again); kTransient (the port may exist).
   virtual Result<Port> AddPort(const PortSpec& spec, Deadline deadline) = 0;
 
-  // Removes the port if it is on `bridge` and its external_ids contain all of `owner`; otherwise does
-  // nothing: safe to repeat. Returns when ovsdb-server has committed, and, with `wait`, when ovs-vswitchd has
-  // closed the device.
+  // Removes the port if it is on `bridge` and its external_ids contain all of `owner`; otherwise does nothing: safe to
+  // repeat. With kCommitted, returns when ovsdb-server has committed; with kClosed, when ovs-vswitchd has closed the
+  // device, too.
   enum class Wait { kCommitted, kClosed };
   virtual Status DeletePort(const std::string& bridge, const std::string& name, const ExternalIds& owner,
                             Wait wait, Deadline deadline) = 0;
 
-  // The port of this name, on whatever bridge. nullopt: none.
+  // The port of this name, on any bridge. nullopt: none.
   virtual Result<std::optional<Port>> FindPort(const std::string& name, Deadline deadline) = 0;
 
-  // Adds `ids` to the Port's external_ids (existing keys are overwritten). Errors: kNotFound.
+  // Adds `ids` to the Port's external_ids; overwrites existing keys. Errors: kNotFound.
   virtual Status SetExternalIds(const std::string& port, const ExternalIds& ids, Deadline deadline) = 0;
 
-  // Removes `keys` from the Port's external_ids; a port or key that is not there is no error.
+  // Removes `keys` from the Port's external_ids. A port or key that does not exist is no error.
   virtual Status RemoveExternalIds(const std::string& port, const std::vector<std::string>& keys,
                                    Deadline deadline) = 0;
 
-  // Open_vSwitch.other_config: what ovs-vswitchd is told about itself (hw-offload, max-idle, ...). Safe to repeat.
+  // Open_vSwitch.other_config: the settings of ovs-vswitchd itself (hw-offload, max-idle, ...). Safe to repeat.
   virtual Result<ExternalIds> OtherConfig(Deadline deadline) = 0;
 };
 

@@ -1,9 +1,8 @@
-// JSON-RPC 1.0 on a unix socket, as ovsdb-server and the unixctl sockets of the OVS daemons speak it.
+// JSON-RPC 1.0 on a unix socket, for ovsdb-server and the unixctl sockets of the OVS daemons.
 //
 // Use:      RAIL_ASSIGN(auto rpc, RpcConnection::Connect(path, deadline));
 //           RAIL_ASSIGN(uint64_t id, rpc.Call("transact", params, deadline));
-//           RAIL_ASSIGN(RpcMessage message, rpc.Receive(deadline));       // echo requests are answered on
-//           the way
+//           RAIL_ASSIGN(RpcMessage message, rpc.Receive(deadline));       // also answers echo requests
 // Threads:  one at a time
 // Owns:     the socket
 // Source:   RFC 7047 section 4; JSON-RPC 1.0
@@ -35,14 +34,13 @@ class RpcConnection {
  public:
   static Result<RpcConnection> Connect(const std::string& path, Deadline deadline);
 
-  // Puts a call into what the next Flush or Receive writes; gives the id that its answer will carry.
+  // Queues a call, which the next Flush or Receive sends. Returns the id that the answer will have.
   uint64_t Queue(const std::string& method, const nlohmann::json& params);
   Status Flush(Deadline deadline);
 
-  // The next message that is not an echo request. Errors: kTransient (deadline, closed), kInvalid not
-  // JSON-RPC.
+  // The next message that is not an echo request. Errors: kTransient (deadline, closed), kInvalid not JSON-RPC.
   Result<RpcMessage> Receive(Deadline deadline);
-  // The same without waiting; nullopt when no whole message is there.
+  // Like Receive, without waiting; nullopt when no whole message has arrived.
   Result<std::optional<RpcMessage>> TryReceive();
 
   int fd() const { return socket_.fd(); }
@@ -60,9 +58,9 @@ class RpcConnection {
   UnixStream socket_;
   std::unique_ptr<json_parser, ParserDeleter> parser_;
   std::vector<char> buffer_;
-  size_t at_ = 0;  // of buffer_, what Take has not seen
+  size_t at_ = 0;  // buffer_[at_, end_): not read by Take yet
   size_t end_ = 0;
-  size_t message_ = 0;  // bytes of the message that has begun
+  size_t message_ = 0;  // bytes read of the present message
   std::string out_;
   uint64_t last_id_ = 0;
 };

@@ -1,4 +1,4 @@
-// OpenFlow rules as text that ovs-ofctl would print, and the cookies that say which are ours.
+// OpenFlow rules in the syntax of ovs-ofctl, and the cookies that mark ours.
 //
 // Use:      Rule rule{.table = 2, .priority = 100, .cookie = Cookie(CookieKind::kTenant, id),
 //                     .match = "ip,nw_dst=10.0.3.7", .actions = "set_field:0x7->xxreg1,resubmit(,3)"};
@@ -12,15 +12,14 @@
 
 namespace rail::ovs {
 
-// One rule of a bridge. `match` and `actions` are in the syntax of ovs-ofctl; OpenFlow::Dump gives them in
-// canonical form, and OpenFlow::Canonical brings a wanted rule to it, so that the two can be compared as
-// strings.
+// One rule of a bridge. `match` and `actions` are in the syntax of ovs-ofctl. OpenFlow::Dump returns them in canonical
+// form, and OpenFlow::Canonical converts a wanted rule to that form, so that the two can be compared as strings.
 struct Rule {
   uint8_t table = 0;
   uint16_t priority = 0;
   uint64_t cookie = 0;
   std::string match;    // without table and priority; "" matches all
-  std::string actions;  // "drop", or a list
+  std::string actions;  // "drop", or a list of actions
   auto operator<=>(const Rule&) const = default;
 };
 
@@ -30,7 +29,7 @@ struct RuleStats {
   uint64_t bytes = 0;
 };
 
-// 0x5241494C ("RAIL") << 32 | kind << 24 | id. Everything of ours can be listed and deleted by mask.
+// A cookie is 0x5241494C ("RAIL") << 32 | kind << 24 | id. A mask selects all rules of ours, to list or delete them.
 enum class CookieKind : uint8_t {
   kPipeline = 1,    // control traffic and table misses; id 0
   kAttachment = 2,  // table 0 and 4 of an attachment; id: the attachment's
@@ -38,11 +37,11 @@ enum class CookieKind : uint8_t {
   kCompare = 4,     // table 3; id: the low 24 bits of the tenant's
   kLeaf = 6,        // table 4 towards the uplink; id 0
   kRemote =
-      0x80,  // table 1 and 2 of a remote; id: its slice, 0..kRemoteSlices-1. Alone in its highest bit: see CookieMatch
+      0x80,  // table 1 and 2 of a remote; id: its slice, 0..kRemoteSlices-1. No other kind has this bit: see CookieMatch
 };
 
-// The rules of remotes, of which there may be very many, are told apart by a hash of their address, so that a part of them can
-// be listed or counted.
+// There may be very many remotes. A hash of its address puts each remote into a slice, so that the rules of a part of them can be
+// listed or counted.
 inline constexpr uint64_t kRemoteSlices = 4096;
 
 inline constexpr uint64_t kCookieOwner = 0x5241494CULL << 32;
@@ -58,7 +57,7 @@ struct CookieMatch {
   uint64_t mask = 0;
 
   static constexpr CookieMatch Ours() { return {kCookieOwner, 0xffffffffULL << 32}; }
-  // All but the rules of remotes.
+  // All of ours except the rules of remotes.
   static constexpr CookieMatch OursButRemotes() { return {kCookieOwner, 0xffffffffULL << 32 | 1ULL << 31}; }
   // The slices of remotes whose number modulo `of` (a power of 2 up to kRemoteSlices) is `part`.
   static constexpr CookieMatch RemotesPart(uint64_t part, uint64_t of) {

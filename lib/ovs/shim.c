@@ -28,8 +28,8 @@ static void TurnLoggingOff(void) {
   vlog_set_levels(NULL, VLF_ANY_DESTINATION, VLL_OFF);
 }
 
-/* Before every call that could log. Not a constructor: the library registers its log modules in constructors
- * of its own. */
+/* Turns logging off; called before every call that could log. It is not a constructor, because the library registers its
+ * log modules in constructors of its own. */
 static void Silence(void) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, TurnLoggingOff);
@@ -67,10 +67,10 @@ char* rail_encode_bundle_control(uint32_t xid, uint32_t bundle, enum rail_bundle
   return NULL;
 }
 
-/* The flow_mod `text`, parsed; what it does not say must be what `rule` says. */
+/* Parses `rule` into a flow_mod. Refuses a match whose text sets something other than the match. */
 static char* ParseFlowMod(const struct rail_rule* rule, int command, struct ofputil_flow_mod* mod) {
-  /* The parser looks for the first "action" and lets a later word override an earlier one; a match must not
-   * use that. */
+  /* The parser looks for the first "action", and a later word overrides an earlier one. A match must not exploit
+   * that. */
   Silence();
   if (strstr(rule->match, "action")) {
     return xstrdup("a match must not name actions");
@@ -81,8 +81,8 @@ static char* ParseFlowMod(const struct rail_rule* rule, int command, struct ofpu
     ds_put_format(&text, ",priority=%" PRIu16 ",cookie=0x%" PRIx64 ",actions=%s", rule->priority,
                   rule->cookie, rule->actions);
   } else {
-    // All bits but the highest, which is the same in all cookies of ours: asked for a whole cookie, ovs-vswitchd walks all rules
-    // that have it, for each rule that is removed (30,000 remotes: minutes instead of a second).
+    // The mask has all bits except the highest, which is the same in all cookies of ours. With the whole cookie, ovs-vswitchd walks
+    // all rules with that cookie for each rule that it removes (30,000 remotes: minutes instead of a second).
     ds_put_format(&text, ",priority=%" PRIu16 ",cookie=0x%" PRIx64 "/0x7fffffffffffffff", rule->priority,
                   rule->cookie);
   }
@@ -255,7 +255,7 @@ enum rail_message rail_message_type(const void* message, size_t size) {
   if (size < sizeof *header || ntohs(header->length) != size) {
     return RAIL_BAD_MESSAGE;
   }
-  /* A switch without OpenFlow 1.5 says hello and errors in its own version. */
+  /* A switch without OpenFlow 1.5 sends its hello and errors in its own version. */
   if (header->type == 0 /* OFPT_HELLO in every version */) {
     return RAIL_HELLO;
   }
@@ -358,7 +358,7 @@ char* rail_decode_flow_update(const void* message, uint64_t cookie, uint64_t mas
       *paused = true;
     }
     if (update.event != OFPFME_ADDED && update.event != OFPFME_REMOVED && update.event != OFPFME_MODIFIED) {
-      continue; /* in short: our own */
+      continue; /* short form: our own change */
     }
     struct rail_rule rule = {
         .table = update.table_id,
@@ -397,7 +397,7 @@ char* rail_rpc_feed(struct json_parser** parser, const char* data, size_t size, 
   }
   struct json* json = json_parser_finish(*parser);
   *parser = NULL;
-  if (json->type == JSON_STRING) { /* what the parser says instead of a document */
+  if (json->type == JSON_STRING) { /* the parser's error, in place of a document */
     char* error = xstrdup(json_string(json));
     json_destroy(json);
     return error;

@@ -1,4 +1,4 @@
-// Rules and the shim's texts between C and C++.
+// Converts rules and texts between the shim's C and C++.
 //
 // Use:      const rail_rule view = View(rule);  std::string error = TakeText(rail_encode_hello(1, &bytes));
 // Threads:  any thread
@@ -15,7 +15,7 @@ namespace rail::ovs {
 // Frees `text`; "" for NULL.
 std::string TakeText(char* text);
 
-// Lives as long as `rule`.
+// The result points into `rule`, which must outlive it.
 rail_rule View(const Rule& rule);
 
 std::string Hex(uint64_t value);

@@ -36,7 +36,7 @@ Result<std::string> UnixctlCall(const std::string& socket, const std::string& me
     if (!text.is_string()) return Fail(Code::kInvalid, doing + ": the answer is not a text");
     if (message.type == RpcMessage::Type::kError)
       return Fail(Code::kInvalid, doing + ": " + text.get<std::string>());
-    return std::move(text.get_ref<std::string&>());  // a list of datapath flows may have 25 MB
+    return std::move(text.get_ref<std::string&>());  // moved: a list of datapath flows may have 25 MB
   }
 }
 

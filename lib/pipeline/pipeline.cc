@@ -13,16 +13,15 @@ using ovs::Cookie;
 using ovs::CookieKind;
 using ovs::Rule;
 
-// Higher first. One number for each question, the same in every table, so that the shape of a table never changes.
+// Priorities, highest first. Each question has one number, the same in every table, so that the shape of a table never changes.
 constexpr uint16_t kControl = 300;
 constexpr uint16_t kExact = 100;
 constexpr uint16_t kToLeaf = 10;
 constexpr uint16_t kPortDrop = 1;
 constexpr uint16_t kMiss = 0;
 
-// A tagged frame is no pod's: without this an 802.1Q header would ride through on an admitted inner packet. The mask is exact
-// in all that OpenFlow 1.5 asks of a frame without a tag, which is what tc can offload; megaflows of untagged frames ask for it
-// anyway.
+// Pods send untagged frames only. Without this match, an 802.1Q header would pass with an admitted inner packet. The mask covers
+// exactly what OpenFlow 1.5 asks of a frame without a tag, which tc can offload. Megaflows of untagged frames match on it anyway.
 constexpr char kUntagged[] = "vlan_tci=0x0000/0x1fff";
 
 const char* Family(const IpAddress& address) {
@@ -39,7 +38,7 @@ std::string Hex(tenancy::TenantId id) {
   return id.high == 0 ? fmt::format("{:#x}", id.low) : fmt::format("{:#x}{:014x}", id.high, id.low);
 }
 
-// Asks whether the 128-bit register that begins with `first` holds the id, as the switch prints it back.
+// Matches the id in the 128-bit register that begins with `first`, in the form in which the switch prints it.
 std::string Registers(int first, tenancy::TenantId id) {
   const std::array<uint64_t, 4> words = {id.high >> 40, id.high >> 8 & 0xffffffff,
                                          (id.high & 0xff) << 24 | id.low >> 32, id.low & 0xffffffff};
@@ -57,8 +56,8 @@ std::vector<Rule> ControlRules(const BridgeFacts& bridge, config::TenancyMode mo
   const auto control = [&](std::string match, std::string actions) {
     rules.push_back({kAdmitTable, kControl, cookie, std::move(match), std::move(actions)});
   };
-  // IPv6 link-local is all that the fabric's control plane needs: ND, RA, BGP, BFD. The switch asks no L4 question here,
-  // the node's own kernel does.
+  // The fabric's control plane needs only IPv6 link-local: ND, RA, BGP, BFD. The switch matches no L4 field here; the node's own
+  // kernel looks at those.
   const std::string uplink = fmt::format("in_port={}", bridge.uplink_port);
   const std::string to_uplink = fmt::format("output:{}", bridge.uplink_port);
   for (const char* destination : {"fe80::/10", "ff02::/16"}) {
@@ -99,7 +98,7 @@ std::vector<Rule> AdmitRules(const BridgeFacts& bridge, const Pod& pod) {
          fmt::format("set_field:{}->eth_src,set_field:{}->eth_dst,output:{}", gateway_mac, mac, pod.port)});
     for (const IpAddress& gateway : pod.gateways) {
       if (gateway.is_v6() || address.is_v6()) continue;
-      // The pod asks for its gateway as itself, and for nothing else: the answer is made in the switch.
+      // The pod may ask only for its gateway, and only with its own addresses. The switch makes the answer.
       rules.push_back(
           {kAdmitTable, kExact, cookie,
            fmt::format("arp,in_port={0},{4},dl_src={1},arp_spa={2},arp_tpa={3},arp_op=1,arp_sha={1}",
@@ -173,7 +172,7 @@ std::optional<Rule> RemoteRuleAt(
   if (!tenant) return std::nullopt;
   Rule rule = place.table == kSourceTable ? RemoteSourceRule(bridge, *address, *tenant)
                                           : RemoteDestinationRule(*address, *tenant);
-  if (rule.match != place.match) return std::nullopt;  // it asks for more than the address
+  if (rule.match != place.match) return std::nullopt;  // `place` matches more than the address
   return rule;
 }
 

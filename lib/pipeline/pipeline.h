@@ -1,10 +1,10 @@
-// The five tables of a rail's bridge, as rules. Pure: facts in, rules out.
+// The rules of the five tables of a rail's bridge. Pure: facts in, rules out.
 //
 // Use:      std::vector<Rule> rules = ControlRules(bridge, mode);
 //           Append(rules, AdmitRules(bridge, pod));  Append(rules, TenantRules(pod));  ...
 // Threads:  pure functions
-// Source:   README.md of this folder; every match is chosen so that a pod's packets need no L4 field, TTL or TOS in their
-//           megaflow and end as set(eth), output
+// Source:   README.md of this folder. No match needs an L4 field, TTL or TOS, so a pod's packets have none of them in their
+//           megaflow, whose actions are set(eth), output
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ inline constexpr uint8_t kForwardTable = 4;
 
 struct BridgeFacts {
   uint16_t uplink_port = 0;  // OpenFlow port number
-  MacAddress bridge_mac;     // of the LOCAL port: what the leaf sends to
+  MacAddress bridge_mac;     // of the LOCAL port; the leaf sends to this address
   MacAddress gateway_mac;    // config::Rail::GatewayMac
 };
 
@@ -38,14 +38,14 @@ struct Pod {
   MacAddress mac;
   std::vector<IpAddress> addresses;
   std::vector<IpAddress>
-      gateways;  // whose ARP is answered; IPv6 gateways are permanent neighbours in the pod
+      gateways;  // the switch answers ARP for IPv4 gateways; IPv6 gateways are permanent neighbours in the pod
 };
 
-// Table 0: control traffic between uplink and LOCAL. Every table's miss: drop, or, for tables 1-3 in mode `off`, pass.
+// Table 0: control traffic between uplink and LOCAL. And the miss rule of every table: drop; in mode `off`, tables 1-3 pass.
 std::vector<ovs::Rule> ControlRules(const BridgeFacts& bridge, config::TenancyMode mode);
 
-// Tables 0 and 4 of an attachment: what may come from its representor, what may come to it, how it is reached; all
-// else from its port is dropped by a rule of its own, which counts.
+// Tables 0 and 4 of an attachment: which packets may come from its representor, which may come to it, and where they go. A rule
+// of its own drops everything else from its port, so that the drops are counted.
 std::vector<ovs::Rule> AdmitRules(const BridgeFacts& bridge, const Pod& pod);
 
 // Tables 1 and 2 of an attachment.
@@ -54,20 +54,20 @@ std::vector<ovs::Rule> TenantRules(const Pod& pod, tenancy::TenantId tenant);
 // Table 3: the tenant may talk to itself.
 ovs::Rule CompareRule(tenancy::TenantId tenant);
 
-// Of the rules of a remote; the id is the address's slice, a hash of it.
+// The cookie of a remote's rules. Its id is the address's slice, a hash of the address.
 uint64_t RemoteCookie(const IpAddress& address);
 
 // Tables 1 and 2 of an address learned from BGP.
 std::vector<ovs::Rule> RemoteRules(const BridgeFacts& bridge, const IpAddress& address,
                                    tenancy::TenantId tenant);
 
-// Of RemoteRules the one that belongs in the place (table, priority, match) of `place`. `tenant_of`: of an address that is one of
-// a remote. Nothing: it is no such place, or its address no remote.
+// The rule of RemoteRules that belongs in the place (table, priority, match) of `place`. `tenant_of` returns the tenant of a
+// remote's address. Nothing: no rule of a remote has this place, or its address is not a remote's.
 std::optional<ovs::Rule> RemoteRuleAt(
     const BridgeFacts& bridge, const ovs::Rule& place,
     const std::function<std::optional<tenancy::TenantId>(const IpAddress&)>& tenant_of);
 
-// Table 4: all that is not local goes to the leaf.
+// Table 4: everything that is not local goes to the leaf.
 std::vector<ovs::Rule> LeafRules(const BridgeFacts& bridge, const MacAddress& leaf_mac);
 
 void Append(std::vector<ovs::Rule>& rules, std::vector<ovs::Rule> more);

@@ -22,7 +22,7 @@ Status SetSysctls(const Plan& plan) {
   return {};
 }
 
-// What is there already may be ours from before a crash, or another's; only the same is as good as made.
+// An address that exists may be ours from before a crash, or somebody else's. It counts as added only if it is the same.
 Status AddAddress(Netlink& netlink, const netlink::Address& address) {
   Status status = netlink.AddAddress(address);
   if (status || status.error().code != Code::kExists) return status;
@@ -42,7 +42,7 @@ Status AddRoute(Netlink& netlink, const netlink::Route& route) {
 
 Status AddRule(Netlink& netlink, const netlink::PolicyRule& rule) {
   Status status = netlink.AddRule(rule);
-  // The kernel compares all of a rule.
+  // The kernel compares the whole rule, so this is the same rule.
   if (!status && status.error().code == Code::kExists) return {};
   return status;
 }
@@ -54,7 +54,7 @@ Status ConfigureHere(const Plan& plan) {
   if (plan.mtu != 0 && link.mtu != plan.mtu) RAIL_TRY(netlink->SetMtu(link.index, plan.mtu));
   for (const auto& address : AddressesOf(plan, link.index)) RAIL_TRY(AddAddress(*netlink, address));
   if (!link.up) RAIL_TRY(netlink->SetUp(link.index));
-  // After the link is up: going down takes neighbours and routes away.
+  // Set these after the link is up: when a link goes down, it loses its neighbours and routes.
   for (const IpAddress& gateway : NeighboursOf(plan)) {
     RAIL_TRY(netlink->SetPermanentNeighbour(link.index, gateway, plan.gateway_mac));
   }

@@ -1,7 +1,7 @@
-// The insides of this host's pods.
+// PodNet for this host's pods, on the kernel.
 //
 // Use:      podnet::Kernel pods;  RAIL_TRY(pods.Configure(pod, plan));
-// Threads:  any; each call works on a thread of its own inside the pod
+// Threads:  any; each call makes its own thread, which works inside the pod
 // Source:   podnet.h
 #pragma once
 

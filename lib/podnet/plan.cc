@@ -107,7 +107,7 @@ std::vector<netlink::Route> RoutesOf(const Plan& plan, int link) {
     route.priority = spec.priority.value_or(0);
     route.mtu = spec.mtu;
     route.advmss = spec.advmss;
-    // IPAM may give the rail's own default route once more.
+    // IPAM may also give the rail's own default route.
     if (std::ranges::find(routes, route) == routes.end()) routes.push_back(route);
   }
   return routes;
@@ -143,7 +143,7 @@ std::vector<std::pair<std::string, std::string>> SysctlsOf(const Plan& plan) {
     sysctls.emplace_back(v6 + "disable_ipv6", "1");
     return sysctls;
   }
-  // Before IPv6 is let in, so that no link-local address and no advertised one is ever there.
+  // Set these before IPv6 is enabled, so that the interface never gets a link-local or an advertised address.
   sysctls.emplace_back(v6 + "addr_gen_mode", "1");
   sysctls.emplace_back(v6 + "accept_ra", "0");
   sysctls.emplace_back(v6 + "disable_ipv6", "0");

@@ -1,4 +1,4 @@
-// The plan as kernel objects: what Configure makes and Verify looks for.
+// Converts a plan into kernel objects, which Configure makes and Verify looks for.
 //
 // Use:      for (const netlink::Route& route : RoutesOf(plan, link.index)) ...
 // Threads:  pure functions
@@ -18,7 +18,7 @@ namespace rail::podnet {
 Status Validate(const Plan& plan);
 
 std::vector<netlink::Address> AddressesOf(const Plan& plan, int link);
-std::vector<IpAddress> NeighboursOf(const Plan& plan);  // every gateway, each once
+std::vector<IpAddress> NeighboursOf(const Plan& plan);  // every gateway, no duplicates
 std::vector<netlink::Route> RoutesOf(const Plan& plan, int link);
 std::vector<netlink::PolicyRule> RulesOf(const Plan& plan);
 std::vector<std::pair<std::string, std::string>> SysctlsOf(const Plan& plan);  // key, value

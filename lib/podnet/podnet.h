@@ -1,8 +1,8 @@
 // The inside of a pod: addresses, gateway, policy routing and sysctls of one rail's interface.
 //
 // Use:      RAIL_TRY(pods.Configure(pod, plan));                       // ADD; the interface is in the pod already
-//           RAIL_ASSIGN(auto deviations, pods.Verify(pod, plan));      // CHECK: one sentence each, [] when right
-//           RAIL_TRY(pods.Deconfigure(pod, plan));                     // DEL, when the pod lives on
+//           RAIL_ASSIGN(auto deviations, pods.Verify(pod, plan));      // CHECK: one sentence for each, [] when there is none
+//           RAIL_TRY(pods.Deconfigure(pod, plan));                     // DEL, if the pod still exists
 // Threads:  any
 // Source:   design.md section 3; README.md of this folder (why each piece is there)
 #pragma once
@@ -19,7 +19,7 @@ namespace rail::podnet {
 
 enum class Scope { kGlobal, kLink };
 
-// A route that IPAM asked for, beside the rail's own.
+// A route that IPAM asks for, besides the rail's own routes.
 struct RouteSpec {
   IpPrefix destination;
   std::optional<IpAddress> gateway;  // none: the plan's gateway of the family
@@ -33,9 +33,9 @@ struct RouteSpec {
 struct Plan {
   std::string ifname;
   uint32_t mtu = 0;  // bytes
-  MacAddress mac;    // that the interface came with: looked at by Verify, never set; zero: any
+  MacAddress mac;    // of the interface: Verify checks it, Configure never sets it; zero: any
   MacAddress gateway_mac;
-  std::vector<IpAddress> addresses;  // each is put on the interface as /32 or /128
+  std::vector<IpAddress> addresses;  // each is added to the interface as /32 or /128
   std::vector<IpAddress> gateways;   // one for each family in use
   uint32_t table = 0;                // 100 + the rail's index (0..99)
   std::vector<RouteSpec> routes;
@@ -48,14 +48,14 @@ class PodNet {
   // Whether the pod has an interface of this name already.
   virtual Result<bool> HasLink(const netns::Netns& pod, const std::string& name) = 0;
 
-  // Errors: kInvalid the plan contradicts itself; kNotFound no such interface; kExists another route stands where one of
-  // the plan has to (the message says which). Safe to repeat, also after a crash half way; what is there already stays.
+  // Errors: kInvalid the plan contradicts itself; kNotFound no such interface; kExists another route is in the place of one of
+  // the plan's (the message says which). Safe to repeat, also after a crash half way; what exists already stays.
   virtual Status Configure(const netns::Netns& pod, const Plan& plan) = 0;
 
-  // Removes what would outlive the interface in the pod: the policy rules. Safe to repeat.
+  // Removes what would stay in the pod without the interface: the policy rules. Safe to repeat.
   virtual Status Deconfigure(const netns::Netns& pod, const Plan& plan) = 0;
 
-  // What is not as Configure leaves it. Errors: only when it cannot be found out.
+  // Lists everything that is not as Configure makes it. Errors: only when it cannot be found out.
   virtual Result<std::vector<std::string>> Verify(const netns::Netns& pod, const Plan& plan) = 0;
 };
 

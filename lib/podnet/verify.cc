@@ -38,7 +38,7 @@ Status CheckSysctls(const Plan& plan, Report& report) {
   return {};
 }
 
-// A runtime may give the pod's default route to another interface (Multus' "default-route"): then that one counts.
+// A runtime may give the pod's default route to another interface (Multus' "default-route"). Then that route counts.
 bool IsTakenOver(const netlink::Route& route, const std::vector<netlink::Route>& present) {
   if (route.destination.length != 0 || route.table != kMainTable) return false;
   return std::ranges::any_of(present, [&](const netlink::Route& other) {
@@ -47,7 +47,7 @@ bool IsTakenOver(const netlink::Route& route, const std::vector<netlink::Route>&
 }
 
 Status CheckRoutes(netlink::Netlink& netlink, const Plan& plan, int link, Report& report) {
-  // The routes of a plan are of two tables as a rule: each is read once.
+  // The routes of a plan are usually in two tables. Read each table once.
   std::vector<std::pair<uint32_t, std::vector<netlink::Route>>> tables;
   for (const auto& route : RoutesOf(plan, link)) {
     auto table = std::ranges::find_if(tables, [&](const auto& entry) { return entry.first == route.table; });

@@ -32,7 +32,7 @@ bool SameCard(const std::string& one, const std::string& other) {
   return one.substr(0, one.rfind('.')) == other.substr(0, other.rfind('.'));
 }
 
-// The PF's number when all ports of this host are one PF's.
+// The PF's number if all ports of this host belong to one PF.
 std::optional<uint32_t> OnlyPf(const std::vector<DevlinkPort>& ports) {
   std::optional<uint32_t> only;
   for (const DevlinkPort& port : ports) {
@@ -80,8 +80,8 @@ std::string Lookup::PortName(const std::string& netdev) const {
   return sysfs_.Read(NetPath(netdev) + "/phys_port_name").value_or("");
 }
 
-// Representors stand in their PF's folder too, so the port's name has to tell them apart. A NIC without switchdev mode gives
-// its ports no names.
+// A PF's folder contains its representors, too, so the port's name tells which link is the uplink. A NIC without switchdev mode
+// gives its ports no names.
 std::string Lookup::Uplink(const std::string& path) const {
   std::string nameless;
   for (const std::string& netdev : sysfs_.List(path + "/net")) {
@@ -113,7 +113,7 @@ Result<std::vector<Pf>> Lookup::FindPfs(const std::string& netdev) const {
     if (!sysfs_.Exists(NetPath(link) + "/device")) continue;
     Pf pf = PfAt(NetPath(link) + "/device");
     pf.netdev = link;
-    // The link may come and go while its device is set up; the device stays.
+    // The link may disappear and return while its device is being set up; the device's own folder stays.
     const std::string lasting = "bus/" + pf.handle.bus + "/devices/" + pf.address;
     if (sysfs_.Exists(lasting)) pf.path = lasting;
     pfs.push_back(std::move(pf));
@@ -122,7 +122,7 @@ Result<std::vector<Pf>> Lookup::FindPfs(const std::string& netdev) const {
   return pfs;
 }
 
-// N of every virtfnN and where it leads. While VFs come and go there may be gaps.
+// The number N and the target of every virtfnN. While VFs are added or removed, numbers may be missing.
 std::vector<std::pair<uint32_t, std::string>> Lookup::Functions(const Pf& pf) const {
   std::vector<std::pair<uint32_t, std::string>> found;
   for (const std::string& entry : sysfs_.List(pf.path)) {
@@ -172,7 +172,7 @@ Result<std::string> Lookup::FindRepresentor(const Vf& vf) {
   if (!netdev.empty()) return netdev;
   RAIL_ASSIGN(netdev, Choose(vf, SysfsPorts(vf, sysfs_.List(vf.pf.path + "/net"))));
   if (!netdev.empty()) return netdev;
-  // In a VF LAG the representors of both PFs may stand under one of them.
+  // In a VF LAG the representors of both PFs may be in the folder of one of them.
   return Choose(vf, SysfsPorts(vf, sysfs_.List("class/net")));
 }
 
@@ -211,8 +211,8 @@ std::vector<DevlinkPort> Lookup::SysfsPorts(const Vf& vf, const std::vector<std:
   return ports;
 }
 
-// The port of `vf` among those of its switch. A switch may be two PFs' together, so the PF's number counts: it is the PCI
-// function's (mlx5, ice) or the uplink port's; or devlink lists one PF's ports only, whatever it calls it (netdevsim).
+// Finds the port of `vf` among those of its switch. Two PFs may share a switch, so the PF's number counts, too. It is the number of
+// the PCI function (mlx5, ice) or of the uplink port; or `only`, if devlink lists the ports of one PF only (netdevsim).
 Result<std::string> Lookup::Choose(const Vf& vf, const std::vector<DevlinkPort>& ports,
                                    std::optional<uint32_t> only) const {
   for (const auto number : {PciFunction(vf.pf.address), ParseUplinkPortName(PortName(vf.pf.netdev)), only}) {

@@ -1,12 +1,12 @@
-// A virtual function by its PCI address: whose it is, and what it is called everywhere.
+// Finds a virtual function by its PCI address: its PF, and its names everywhere.
 //
 // Use:      Lookup lookup(Sysfs("/sys"), netlink::KernelDevlink::Open);
 //           RAIL_ASSIGN(Vf vf, lookup.FindVf("0000:3b:00.2"));
 //           RAIL_ASSIGN(std::string representor, lookup.FindRepresentor(vf));
 //           RAIL_ASSIGN(auto pfs, lookup.FindPfs("ens1f0np0"));    // pfs[0].device == vf.pf.device: its PF
 // Threads:  one at a time
-// Owns:     a devlink connection, opened when first needed
-// Source:   README.md of this folder (where each answer stands, and in which order it is looked for)
+// Owns:     a devlink connection, opened at first use
+// Source:   README.md of this folder (where each answer is found, and in which order it is looked for)
 #pragma once
 
 #include <functional>
@@ -24,24 +24,24 @@ namespace rail::sriov {
 struct Pf {
   std::string address;  // "0000:3b:00.0": its device on its bus
   std::string netdev;   // the uplink
-  std::string path;     // its folder, as it was found: under the root of Sysfs
-  std::string device;   // the folder itself, the same whatever path led there
+  std::string path;     // its folder under the root of Sysfs, by the path that led to it
+  std::string device;   // its folder without symbolic links: the same whatever path led to it
   netlink::DevlinkHandle handle;
 };
 
 struct Vf {
   std::string address;  // "0000:3b:00.2"
-  uint32_t index = 0;   // among its PF's
+  uint32_t index = 0;   // among the VFs of its PF
   Pf pf;
   std::string driver;  // "mlx5_core"; "" none
-  std::string netdev;  // "" it has none in this namespace
+  std::string netdev;  // "" none in this namespace
   std::string rdma;    // "mlx5_4"; "" none in this namespace
 };
 
 // "0000:3b:00.2"
 bool IsPciAddress(std::string_view text);
 
-// Drivers that give a device to a program or a virtual machine: it has no network interface then.
+// Whether the driver gives the device to a program or a virtual machine. The device then has no network interface.
 bool IsUserspaceDriver(std::string_view driver);
 
 class Lookup {
@@ -50,17 +50,17 @@ class Lookup {
   Lookup(Sysfs sysfs, OpenDevlink open_devlink)
       : sysfs_(std::move(sysfs)), open_devlink_(std::move(open_devlink)) {}
 
-  // Errors: kNotFound no such device; kInvalid it is no virtual function.
+  // Errors: kNotFound no such device; kInvalid it is not a virtual function.
   Result<Vf> FindVf(const std::string& address) const;
-  // What stands for it in the NIC's switch; "" the kernel does not tell: a NIC without switchdev mode.
-  // Errors: kBusy more than one would fit; of devlink.
+  // The VF's representor in the NIC's switch. "": the kernel does not show one, because the NIC is not in switchdev mode.
+  // Errors: kBusy more than one fits; of devlink.
   Result<std::string> FindRepresentor(const Vf& vf);
-  // The PFs behind a link: one, or those of a bond. Errors: kNotFound no such link, or none with a device behind it.
+  // The PFs behind a link: one, or those of a bond. Errors: kNotFound there is no such link, or no device behind it.
   Result<std::vector<Pf>> FindPfs(const std::string& netdev) const;
-  // Addresses of the VFs that the PF has now, by index.
+  // Addresses of the VFs that the PF has now, ordered by index.
   std::vector<std::string> VfsOf(const Pf& pf) const;
   bool Exists(const std::string& address) const;
-  // As of Vf, for those that change when the VF moves.
+  // The fields of Vf that change when the VF moves.
   std::string DriverOf(const std::string& address) const;
   std::string RdmaOf(const std::string& address) const;
   std::string NetdevOf(const std::string& address) const;
@@ -72,7 +72,7 @@ class Lookup {
   std::string PortName(const std::string& netdev) const;
   Result<std::vector<netlink::DevlinkPort>> DevlinkPorts(const Pf& pf);
   std::vector<netlink::DevlinkPort> SysfsPorts(const Vf& vf, const std::vector<std::string>& netdevs) const;
-  // `only`: the number of the PF where the ports are one PF's anyway.
+  // `only`: the PF's number, if all ports belong to one PF.
   Result<std::string> Choose(const Vf& vf, const std::vector<netlink::DevlinkPort>& ports,
                              std::optional<uint32_t> only = std::nullopt) const;
 

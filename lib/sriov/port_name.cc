@@ -5,7 +5,7 @@
 namespace rail::sriov {
 namespace {
 
-// Takes `word` and the number behind it off the front of `text`; nothing when it does not begin so.
+// Removes `word` and the number after it from the front of `text` and returns the number. Nothing: `text` begins otherwise.
 std::optional<uint32_t> Take(std::string_view& text, std::string_view word) {
   if (!text.starts_with(word)) return std::nullopt;
   const std::string_view rest = text.substr(word.size());

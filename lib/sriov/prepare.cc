@@ -32,7 +32,7 @@ std::string Arrow(const std::string& what, const std::string& from, const std::s
   return what + " " + from + " -> " + to;
 }
 
-// What is not there or not supported is a plain no.
+// Whether the error means that the device or its driver does not have the thing.
 bool IsNo(const Error& error) {
   return error.code == Code::kUnsupported || error.code == Code::kNotFound;
 }
@@ -72,7 +72,7 @@ Result<std::optional<Preparer::Wrong>> Preparer::Compare(const Pf& pf, const Pre
   if (now.mode != EswitchMode::kSwitchdev) {
     differs.push_back(Arrow("eSwitch", now.mode ? "legacy" : "none", "switchdev"));
   }
-  // A driver that chooses by itself, or has no choice, is right as it is; and in switchdev mode the choice has been made.
+  // A driver that chooses by itself, or has no choice, is right as it is. In switchdev mode the choice has been made already.
   if (SteeringDiffers(wanted.steering, now.steering)) {
     differs.push_back(Arrow(kSteering, now.steering, wanted.steering));
   }
@@ -128,8 +128,8 @@ Result<NicState> Preparer::LookAt(const Pf& pf) {
   return now;
 }
 
-// The steering mode can be chosen in legacy mode only, and the kernel takes a number of VFs only after none: so all VFs go,
-// the switch is set up, and they come back behind it.
+// The steering mode can be chosen only in legacy mode, and the kernel sets a number of VFs only when there are none. So this
+// removes all VFs, sets up the switch, and then makes the VFs.
 Status Preparer::Change(const Pf& pf, const Preparation& wanted, const NicState& now,
                         std::vector<std::string>& done) {
   const std::string numvfs = pf.path + "/sriov_numvfs";
@@ -168,7 +168,8 @@ std::vector<std::string> Preparer::InUse(const Pf& pf, const std::set<std::strin
   return used;
 }
 
-// A VF without a driver, or with its interface on the host, down and with nobody above it, is free.
+// How the VF is used; "" it is free. It is free without a driver, or if its interface is on the host, is down and has no link above
+// it.
 std::string Preparer::UseOf(const std::string& address) const {
   const std::string driver = lookup_.DriverOf(address);
   if (IsUserspaceDriver(driver)) return " is bound to " + driver;

@@ -1,10 +1,10 @@
-// A NIC made ready for a rail: so many VFs behind a switch in hardware. Nothing is changed while a VF is in use.
+// Prepares a NIC for a rail: makes a number of VFs behind a switch in hardware. Changes nothing while a VF is in use.
 //
 // Use:      Preparer preparer(Sysfs("/sys"), netlink::KernelDevlink::Open);
 //           RAIL_ASSIGN(auto done, preparer.Ensure({.pf = "ens1f0np0", .vfs = 8, .steering = "smfs"}, claimed));
-//           // {"sriov_numvfs 0 -> 8", "eSwitch legacy -> switchdev"}; {}: it was right
+//           // {"sriov_numvfs 0 -> 8", "eSwitch legacy -> switchdev"}; {}: nothing had to change
 // Threads:  one at a time
-// Owns:     a devlink connection, opened when first needed
+// Owns:     a devlink connection, opened at first use
 // Source:   README.md of this folder ("Preparing a NIC"); kernel Documentation/networking/devlink/mlx5.rst
 #pragma once
 
@@ -22,14 +22,14 @@ namespace rail::sriov {
 struct Preparation {
   std::string pf;  // the uplink's netdev
   uint32_t vfs = 0;
-  std::string steering;  // devlink parameter flow_steering_mode; "" leave it
+  std::string steering;  // devlink parameter flow_steering_mode; "" leave it as it is
 };
 
-// What a PF is now.
+// The present state of a PF.
 struct NicState {
   std::string address;  // of the PF
   uint32_t vfs = 0;
-  std::optional<netlink::EswitchMode> mode;  // nullopt: its driver has none
+  std::optional<netlink::EswitchMode> mode;  // nullopt: its driver has no eSwitch mode
   std::string steering;                      // "" its driver has no such parameter
 };
 
@@ -38,21 +38,22 @@ class Preparer {
   Preparer(Sysfs sysfs, Lookup::OpenDevlink open_devlink)
       : sysfs_(std::move(sysfs)), lookup_(sysfs_, open_devlink), open_devlink_(std::move(open_devlink)) {}
 
-  // Addresses of devices that attachments hold. Asked when something is to be changed; nobody gets another device from then on.
+  // Returns the addresses of the devices that attachments hold. Ensure calls it only when something must change. From then on, no
+  // attachment may get another device.
   using Claimed = std::function<Result<std::set<std::string>>()>;
 
-  // Makes the NIC what is wanted and says what was changed. Of a bond's PFs none is changed while one cannot be.
-  // Errors: kNotFound no such PF; kBusy it differs and VFs are in use (what differs, and which are used and how);
-  //         kUnsupported the NIC cannot have so many VFs, or has no switchdev mode; of `claimed`; of sysfs and devlink, with what
-  //         was done before.
+  // Makes the NIC as `wanted` says and returns what it has changed. Changes no PF of a bond if it cannot change one of them.
+  // Errors: kNotFound no such PF; kBusy something differs and VFs are in use (the message says what differs, and which VFs are
+  //         used how); kUnsupported the NIC cannot have so many VFs, or has no switchdev mode; of `claimed`; of sysfs and devlink
+  //         (the message says what was done before).
   Result<std::vector<std::string>> Ensure(const Preparation& wanted, const Claimed& claimed);
 
-  // The PFs behind a link (a bond has several) as they are, those without SR-IOV left out. Changes nothing.
+  // The present state of the PFs behind a link (a bond has several), without those that have no SR-IOV. Changes nothing.
   // Errors: of devlink.
   Result<std::vector<NicState>> Look(const std::string& pf);
 
  private:
-  // A PF that is not as it should be: what it is now, and all that differs.
+  // A PF that is not as wanted: its present state, and everything that differs.
   struct Wrong {
     const Pf* pf = nullptr;
     NicState now;

@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 std::optional<std::string> Sysfs::Read(const std::string& path) const {
   const Fd fd(::open(At(path).c_str(), O_RDONLY | O_CLOEXEC));
-  std::array<char, 4096> buffer;  // sysfs gives a page at most
+  std::array<char, 4096> buffer;  // a sysfs file has at most one page
   const ssize_t n = fd ? ::read(fd.get(), buffer.data(), buffer.size()) : -1;
   if (n < 0) return std::nullopt;
   std::string text(buffer.data(), static_cast<size_t>(n));

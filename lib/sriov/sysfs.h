@@ -1,8 +1,8 @@
-// Files of sysfs under a root, so that a recorded tree is looked at like a machine.
+// Files of sysfs under a root, so that code can read a recorded tree like a machine's own.
 //
 // Use:      Sysfs sysfs("/sys");
 //           auto driver = sysfs.Target("bus/pci/devices/0000:3b:00.2/driver");    // "mlx5_core"
-//           auto text = sysfs.Read("class/net/ens1f0np0/phys_switch_id");         // nothing: EOPNOTSUPP is a plain no
+//           auto text = sysfs.Read("class/net/ens1f0np0/phys_switch_id");         // nothing on EOPNOTSUPP
 // Threads:  values
 // Source:   kernel Documentation/ABI/testing/{sysfs-bus-pci,sysfs-class-net}
 #pragma once
@@ -19,17 +19,17 @@ class Sysfs {
  public:
   explicit Sysfs(std::string root) : root_(std::move(root)) {}
 
-  // What the file says, without the newline; nothing when it is not there or its driver refuses to say.
+  // The file's text without the newline; nothing when the file does not exist or its driver refuses to read it.
   std::optional<std::string> Read(const std::string& path) const;
   std::optional<uint32_t> ReadNumber(const std::string& path) const;
-  // The last part of what the link leads to.
+  // The last part of the symbolic link's target.
   std::optional<std::string> Target(const std::string& path) const;
-  // The folder itself, whatever links lead to it; to be compared with another one.
+  // The folder's path without symbolic links, to compare it with another one.
   std::optional<std::string> Real(const std::string& path) const;
   bool Exists(const std::string& path) const;
-  std::vector<std::string> List(const std::string& path) const;  // in order; [] when there is none
+  std::vector<std::string> List(const std::string& path) const;  // sorted; [] when there is no such folder
 
-  // Errors: kNotFound, kBusy, kPermission, kInvalid, as the file's driver says.
+  // Errors: kNotFound, kBusy, kPermission, kInvalid, as the file's driver reports.
   Status Write(const std::string& path, const std::string& value) const;
 
  private:

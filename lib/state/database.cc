@@ -29,9 +29,8 @@ Status MakeFolder(const fs::path& folder) {
   return FailErrno(errno, "make the folder " + folder.string());
 }
 
-// An empty file with our mode: SQLite would make it readable for everyone, and gives its companions the
-// file's mode. Never opens a file that is there: closing it would drop the locks of another connection of
-// this process.
+// Makes an empty file with our mode: SQLite would make it readable for everyone, and gives its companion files the
+// file's mode. Never opens a file that exists: closing it would drop the locks of another connection of this process.
 Status MakeFile(const fs::path& path) {
   if (::access(path.c_str(), F_OK) == 0) return {};
   RAIL_TRY(MakeFolder(path.parent_path()));
@@ -54,7 +53,7 @@ Statement& Statement::Bind(int64_t value) {
 }
 
 Statement& Statement::Bind(std::string_view text) {
-  // A null pointer would bind NULL.
+  // SQLite would bind NULL for a null pointer.
   const char* data = text.empty() ? "" : text.data();
   sqlite3_bind_text64(stmt_, ++bound_, data, text.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
   return *this;
@@ -113,14 +112,14 @@ Status Database::Connect(Purpose purpose) {
                       nullptr) != SQLITE_OK) {
     return tl::make_unexpected(Failure());
   }
-  // SQLite opens what it cannot write for reading.
+  // SQLite opens a file that it cannot write for reading only.
   if (purpose == Purpose::kWrite && sqlite3_db_readonly(db_, "main") == 1) {
     return Fail(Code::kPermission, path_ + ": cannot be written: is the file system mounted read-only?");
   }
   sqlite3_busy_timeout(db_, static_cast<int>(lock_wait_.count()));
   sqlite3_db_config(db_, SQLITE_DBCONFIG_ENABLE_FKEY, 1, nullptr);
-  // The log stays when the last process closes the file: folding it in costs two fsyncs, which each plugin
-  // would pay on a node without a daemon. In exchange the first to open reads the log again, so it is kept
+  // The log stays when the last process closes the file. A checkpoint costs two fsyncs, and each plugin would pay them
+  // on a node without a daemon. In exchange, the first process to open the file reads the log again, so the log is kept
   // short (FORMAT.md).
   sqlite3_db_config(db_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
   sqlite3_wal_autocheckpoint(db_, kCheckpointPages);
@@ -157,8 +156,8 @@ Result<int64_t> Database::FormatVersion() {
 }
 
 Status Database::CreateSchema() {
-  // One creator at a time: changing to WAL and making the tables cannot be one transaction. The lock is on
-  // the folder and goes with the process, so a creator that died leaves a file of version 0 to the next.
+  // Only one process creates the tables at a time, because the change to WAL and the tables cannot be one transaction. The
+  // lock is on the folder and ends with the process: if a creator dies, the next process finds a file of version 0.
   RAIL_ASSIGN(const FileLock lock, FileLock::OfFolder(fs::path(path_).parent_path().string()));
   RAIL_ASSIGN(const int64_t version, FormatVersion());
   if (version != 0) return {};
@@ -175,7 +174,7 @@ Status Database::Migrate() {
   RAIL_TRY(Begin());
   const auto migrate = [&]() -> Status {
     RAIL_ASSIGN(const int64_t version, FormatVersion());
-    // Another process may have done it meanwhile.
+    // Another process may have migrated the file meanwhile.
     return version == 1 ? Execute(kFromFormat1) : Status();
   };
   if (auto done = migrate(); !done) {
@@ -209,7 +208,7 @@ Result<Statement> Database::Prepare(const char* sql) {
 
 Status Database::Begin() {
   RAIL_ASSIGN(Statement begin, Prepare("BEGIN IMMEDIATE"));
-  // Who holds the lock for the whole wait holds it for longer: the many writes of one DEL do not each wait again.
+  // A process that held the lock during the whole wait probably still holds it. Then wait less, because one DEL has many writes.
   sqlite3_busy_timeout(db_, static_cast<int>((stayed_locked_ ? lock_wait_ / 100 : lock_wait_).count()));
   auto begun = begin.Run();
   stayed_locked_ = !begun && begun.error().code == Code::kTransient;

@@ -1,9 +1,9 @@
-// A SQLite file: opened with our settings, statements prepared once, results as Result, errors as sentences.
+// A SQLite file. Opens it with our settings, prepares each statement once, and returns Result with errors as sentences.
 //
 // Use:      RAIL_ASSIGN(auto db, Database::Open(path, std::chrono::seconds(10)));
-//           RAIL_ASSIGN(Statement find, db->Prepare("SELECT a FROM t WHERE b = ?"));   // a literal: the
-//           cache's key RAIL_ASSIGN(bool row, find.Bind(value).Step()); RAIL_TRY(db->Begin());  ...
-//           RAIL_TRY(db->Commit());
+//           RAIL_ASSIGN(Statement find, db->Prepare("SELECT a FROM t WHERE b = ?"));   // a literal: the cache's key
+//           RAIL_ASSIGN(bool row, find.Bind(value).Step());
+//           RAIL_TRY(db->Begin());  ...  RAIL_TRY(db->Commit());
 // Threads:  one at a time; never carried over a fork
 // Owns:     the connection and its statements; a Statement must not outlive its Database
 // Source:   https://sqlite.org/wal.html, https://sqlite.org/pragma.html; FORMAT.md
@@ -25,7 +25,7 @@ namespace rail::state {
 
 class Database;
 
-// One execution of a prepared statement. Columns are from 0, parameters are bound in order.
+// One execution of a prepared statement. Columns count from 0. Bind binds the parameters in order.
 class Statement {
  public:
   Statement(Database& db, sqlite3_stmt* stmt) : db_(&db), stmt_(stmt) {}
@@ -35,9 +35,9 @@ class Statement {
 
   Statement& Bind(int64_t value);
   Statement& Bind(std::string_view text);
-  // true: a row is there; false: the statement has ended. Errors: as Database::Failure.
+  // Goes to the next row. False: the statement has ended. Errors: as Database::Failure.
   Result<bool> Step();
-  // For statements without rows: to their end. Errors: as Database::Failure.
+  // Runs a statement without rows to its end. Errors: as Database::Failure.
   Status Run();
 
   int64_t Int(int column) const;
@@ -51,14 +51,13 @@ class Statement {
 
 class Database {
  public:
-  // Opens or creates (file 0640, missing folders 0750) the record at `path`; `lock_wait` is how long any
-  // later call waits for the lock of another process. Any number of processes may create it at once. Errors:
-  // kPermission the file or its file system cannot be written; kTransient locked, disk full; kUnsupported
-  // written by
-  //         a newer version (named); kInternal damaged, or not a record of ours.
+  // Opens or creates (file 0640, missing folders 0750) the record at `path`. `lock_wait` is how long any later call
+  // waits for the lock of another process. Any number of processes may create it at once.
+  // Errors: kPermission the file or its file system cannot be written; kTransient locked, disk full; kUnsupported
+  //         written by a newer version (the message names it); kInternal damaged, or not a record of ours.
   static Result<std::unique_ptr<Database>> Open(const std::string& path, std::chrono::milliseconds lock_wait);
-  // The record as it is, for a process that must read it also where it cannot write it (a read-only file system). Nothing is
-  // created; writes fail. Errors: as Open; also kNotFound.
+  // Opens the record for reading, even where it cannot be written (a read-only file system). Creates nothing; writes fail.
+  // Errors: as Open; also kNotFound.
   static Result<std::unique_ptr<Database>> OpenAsItIs(const std::string& path,
                                                       std::chrono::milliseconds lock_wait);
   ~Database();
@@ -68,7 +67,7 @@ class Database {
   // `sql` is a literal: its address is the key of the cache.
   Result<Statement> Prepare(const char* sql);
 
-  // BEGIN IMMEDIATE: takes the write lock now, so that nothing read after it can be outdated.
+  // BEGIN IMMEDIATE: takes the write lock at once, so that no other process changes what is read after it.
   Status Begin();
   Status Commit();
   void Rollback();
@@ -77,9 +76,9 @@ class Database {
   int64_t all_changed_rows() const;  // by this connection, so far
   int64_t last_insert_id() const;
 
-  // What went wrong in the last call, for a person: kTransient (locked, disk full, out of memory),
-  // kPermission (read-only), kNotFound (a foreign key names no row), kExists (a unique value is there),
-  // kInternal (damaged, or our own mistake).
+  // The error of the last call, with a message for people: kTransient (locked, disk full, out of memory), kPermission
+  // (read-only), kNotFound (a foreign key names no row), kExists (a unique value exists already), kInternal (damaged,
+  // or our own mistake).
   Error Failure() const;
 
  private:
@@ -95,7 +94,7 @@ class Database {
 
   std::string path_;
   std::chrono::milliseconds lock_wait_;
-  bool stayed_locked_ = false;  // the last time that the lock was asked for
+  bool stayed_locked_ = false;  // the last Begin did not get the lock
   sqlite3* db_ = nullptr;
   std::map<const char*, sqlite3_stmt*> statements_;
 };

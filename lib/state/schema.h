@@ -1,6 +1,6 @@
 // The tables of the record.
 //
-// Source:   FORMAT.md: what each table means and how the format may change
+// Source:   FORMAT.md (what each table means, and how the format may change)
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace rail::state {
 
 inline constexpr std::string_view kProductVersion = RAIL_VERSION;
 
-// PRAGMA user_version. A change of kSchema is a new number and a way to get there from the old one.
+// PRAGMA user_version. Every change of kSchema needs a new number, and statements that convert the old format.
 inline constexpr int64_t kFormatVersion = 2;
 
 inline constexpr const char* kSchema = R"(
@@ -66,7 +66,7 @@ CREATE INDEX step_by_attachment ON step (attachment);
 PRAGMA user_version = 2;
 )";
 
-// Ids of format 1 had 56 bits. They stay what they were: pods that share one go on sharing it (FORMAT.md).
+// Tenant ids of format 1 had 56 bits. They keep their value, so that pods with the same id stay together (FORMAT.md).
 inline constexpr const char* kFromFormat1 = R"(
 ALTER TABLE attachment RENAME COLUMN tenant_id TO old_id;
 ALTER TABLE attachment ADD COLUMN tenant_id TEXT NOT NULL DEFAULT '' CHECK (length(tenant_id) IN (0, 28));

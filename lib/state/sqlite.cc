@@ -19,7 +19,7 @@ std::string_view PhaseName(Phase phase) {
 
 Phase PhaseOf(std::string_view name) {
   if (name == "ready") return Phase::kReady;
-  return name == "deleting" ? Phase::kDeleting : Phase::kAdding;  // the table admits no fourth
+  return name == "deleting" ? Phase::kDeleting : Phase::kAdding;  // the table allows no other
 }
 
 std::string JoinAddresses(const std::vector<IpAddress>& addresses) {
@@ -39,7 +39,7 @@ Result<std::vector<IpAddress>> SplitAddresses(std::string_view text) {
   return addresses;
 }
 
-// SQLite's integers are signed.
+// SQLite's integers are signed, so unsigned ones keep their bits.
 int64_t ToSigned(uint64_t value) {
   return std::bit_cast<int64_t>(value);
 }
@@ -229,7 +229,7 @@ Status Sqlite::SetAnnounced(int64_t id, bool announced) {
              [&](Statement& set) { set.Bind(int64_t{announced}); });
 }
 
-// Within a transaction. What an ADD makes after its DEL has begun nobody would undo.
+// Call it within a transaction. If an ADD made something after its DEL has begun, nobody would undo it.
 Status Sqlite::NotDeleting(int64_t attachment) {
   RAIL_ASSIGN(Statement read, db_->Prepare("SELECT phase FROM attachment WHERE id = ?"));
   RAIL_ASSIGN(const bool row, read.Bind(attachment).Step());

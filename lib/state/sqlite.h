@@ -16,13 +16,13 @@ namespace rail::state {
 
 class Sqlite : public Store {
  public:
-  // Opens the record, creating it and its folder when they are not there. Every call of the store waits up to
-  // 10 s for the lock of another process. Errors (of this and of every call): kTransient locked, disk full;
-  // kPermission read-only; kUnsupported (Open) written by a newer version; kInternal damaged.
+  // Opens the record; creates it and its folder when they do not exist. Every call of the store waits up to 10 s for
+  // the lock of another process. Errors (of this and of every call): kTransient locked, disk full; kPermission
+  // read-only; kUnsupported (Open) written by a newer version; kInternal damaged.
   static Result<std::unique_ptr<Store>> Open(const std::string& path);
-  // The record as it is: opened also where it cannot be written, and then every write fails. Nothing is created.
+  // Opens the record even where it cannot be written; then every write fails. Creates nothing.
   static Result<std::unique_ptr<Store>> OpenAsItIs(const std::string& path);
-  // Open with another wait.
+  // Like Open, with another time to wait for the lock.
   static Result<std::unique_ptr<Store>> OpenWaiting(const std::string& path,
                                                     std::chrono::milliseconds lock_wait);
 
@@ -48,11 +48,11 @@ class Sqlite : public Store {
 
  private:
   explicit Sqlite(std::unique_ptr<Database> db) : db_(std::move(db)) {}
-  // `body` as one transaction: committed when it succeeds.
+  // Runs `body` as one transaction. Commits when `body` succeeds.
   template <class Body>
   auto InTransaction(Body body) -> decltype(body());
   Result<int64_t> Insert(const Attachment& draft);
-  // Sets columns of one row: `sql` ends in "WHERE id = ?", which `bind` leaves to this.
+  // Sets columns of one row. `sql` ends in "WHERE id = ?"; Set binds the id, `bind` the other parameters.
   enum class Unless { kNever, kDeleting };
   template <class Bind>
   Status Set(int64_t id, const char* what, Unless unless, const char* sql, Bind bind);

@@ -3,7 +3,7 @@
 // Use:      RAIL_ASSIGN(auto store, Sqlite::Open(paths.state_file));
 //           RAIL_ASSIGN(Attachment a, store->Create(draft));               // before the first effect
 //           RAIL_ASSIGN(int64_t step, store->RecordStep(a.id, "ovs-provider", "port", detail));
-//           ... act ...                                                     // a crash here is undone from the record
+//           ... act ...                                                     // after a crash, the record says what to undo
 //           RAIL_TRY(store->ForgetStep(step));                              // after the undo
 // Threads:  one at a time; any number of processes share the file
 // Source:   FORMAT.md of this folder
@@ -40,7 +40,7 @@ struct Attachment {
   AttachmentKey key;
   Phase phase = Phase::kAdding;
   std::string rail;
-  std::string pod_namespace;  // "" when the runtime said none
+  std::string pod_namespace;  // "" when the runtime gave none
   std::string pod_name;
   std::string pod_uid;
   std::string netns_path;
@@ -48,29 +48,29 @@ struct Attachment {
   uint64_t netns_inode = 0;
   std::string device;  // deviceID: a PCI address or a netdev
   std::string representor;
-  bool adopted = false;  // the port is another plugin's (ovs-cni): never deleted by us
+  bool adopted = false;  // another plugin (ovs-cni) has made the port: we never delete it
   MacAddress mac;
   uint32_t mtu = 0;
   std::vector<IpAddress> addresses;
   std::vector<IpAddress> gateways;  // one per family in use
   uint16_t ofport = 0;              // 0: not known yet
   std::string tenant;               // "" until tenant-isolation has run
-  tenancy::TenantId tenant_id;      // none as long
+  tenancy::TenantId tenant_id;      // none until tenant-isolation has run
   bool announced = false;           // frr-provider has announced the addresses
   int64_t created_ms = 0;           // Unix time
 };
 
-// One effect on the system, recorded before it is made.
+// One effect on the system. It is recorded before it is made.
 struct Step {
   int64_t id = 0;  // increases in the order of recording
   int64_t attachment = 0;
   std::string owner;    // the plugin
   std::string kind;     // lib/engine/steps.h
   std::string detail;   // JSON: what the undo needs
-  std::string pending;  // "": not tried; else why the last undo failed
+  std::string pending;  // "": no undo tried yet; else why the last undo failed
 };
 
-// Things that belong to one attachment at a time.
+// Kinds of things that belong to one attachment at a time.
 enum class ClaimKind { kDevice, kAddress, kPort };
 std::string_view ClaimKindName(ClaimKind kind);
 
@@ -79,14 +79,14 @@ class Store {
   virtual ~Store() = default;
 
   // Inserts `draft` (its id is ignored) and claims its device, if any, in one transaction.
-  // Errors: kExists the key is there; kBusy the device belongs to another attachment (the message names it).
+  // Errors: kExists the key exists already; kBusy the device belongs to another attachment (the message names it).
   virtual Result<Attachment> Create(const Attachment& draft) = 0;
   virtual Result<std::optional<Attachment>> Find(const AttachmentKey& key) = 0;
-  virtual Result<std::vector<Attachment>> List() = 0;  // by id
+  virtual Result<std::vector<Attachment>> List() = 0;  // ordered by id
 
-  // Plugins and raild write to one attachment at the same time, so each writes what it knows and nothing else of the row.
-  // Errors of all: kNotFound no such attachment; kBusy a DEL of it has begun (phase kDeleting), and this would take it back: another
-  // phase, a tenant, an announcement.
+  // Plugins and raild write to one attachment at the same time. So each call writes its own columns and nothing else of the row.
+  // Errors of all: kNotFound no such attachment; kBusy a DEL of it has begun (phase kDeleting), and the call contradicts that: it
+  // sets another phase, a tenant or an announcement.
   virtual Status SetPhase(int64_t id, Phase phase) = 0;
   virtual Status SetAddresses(int64_t id, const std::vector<IpAddress>& addresses,
                               const std::vector<IpAddress>& gateways) = 0;
@@ -94,21 +94,21 @@ class Store {
   virtual Status SetTenant(int64_t id, const std::string& tenant, tenancy::TenantId tenant_id) = 0;
   virtual Status SetAnnounced(int64_t id, bool announced) = 0;
 
-  // Removes it with its claims. Errors: kBusy steps are left. Not there: success.
+  // Removes the attachment and its claims. Succeeds if there is no such attachment. Errors: kBusy it still has steps.
   virtual Status Remove(int64_t id) = 0;
 
-  // Errors: kBusy it belongs to another attachment (named), or a DEL of this one has begun. Claiming what one has already is
-  // no error.
+  // Succeeds if the attachment has the claim already. Errors: kBusy the thing belongs to another attachment (the message names it),
+  // or a DEL of this attachment has begun.
   virtual Status Claim(int64_t attachment, ClaimKind kind, const std::string& value) = 0;
   virtual Status Release(int64_t attachment, ClaimKind kind,
-                         const std::string& value) = 0;  // not held: success
+                         const std::string& value) = 0;  // no such claim: success
   virtual Result<std::optional<int64_t>> OwnerOf(ClaimKind kind, const std::string& value) = 0;
 
-  // Errors: kBusy a DEL of the attachment has begun: nobody would undo the step; kNotFound no such attachment.
+  // Errors: kBusy a DEL of the attachment has begun, so nobody would undo the step; kNotFound no such attachment.
   virtual Result<int64_t> RecordStep(int64_t attachment, const std::string& owner, const std::string& kind,
                                      const std::string& detail) = 0;
   virtual Status SetPending(int64_t step, const std::string& why) = 0;
-  virtual Status ForgetStep(int64_t step) = 0;                      // not there: success
+  virtual Status ForgetStep(int64_t step) = 0;                      // no such step: success
   virtual Result<std::vector<Step>> Steps(int64_t attachment) = 0;  // in the order of recording
 
   // A number that differs after the record has been written to, by this connection or another.

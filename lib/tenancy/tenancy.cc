@@ -26,7 +26,7 @@ uint64_t HalfAt(const uint8_t* bytes) {
   return half;
 }
 
-// `name`: with its kind in front. The number ends at the first slash, so no two inputs are one text.
+// `name`: with its kind in front. The number ends at the first slash, so two different inputs never make the same text.
 TenantId IdOf(uint32_t community_asn, const std::string& name) {
   const std::string text = "railcni/" + std::to_string(community_asn) + "/" + name;
   sha256_ctx context;

@@ -1,8 +1,8 @@
-// Who belongs together: namespace -> tenant -> the 112-bit id that OVS compares and BGP carries.
+// Maps a namespace to its tenant, and a tenant to the 112-bit id that OVS compares and BGP carries.
 //
 // Use:      Tenant tenant = TenantOf(node_config, "team-a-dev");
 //           announce with TenantCommunities(asn, tenant.id) and RailCommunity(asn, index)
-//           const auto id = TenantIn(asn, communities);      // of an announcement of others
+//           const auto id = TenantIn(asn, communities);      // of an announcement from another node
 // Threads:  pure functions
 // Source:   README.md of this folder (what is hashed); large communities: RFC 8092
 #pragma once
@@ -26,8 +26,8 @@ struct Tenant {
   TenantId id;
 };
 
-// The tenant that holds `pod_namespace`: the one of tenancy.tenants whose list names it, else the namespace itself.
-//   pod_namespace  what Kubernetes says (K8S_POD_NAMESPACE), 1..63 bytes
+// The tenant of `pod_namespace`: the tenant of tenancy.tenants whose list names it, else the namespace itself.
+//   pod_namespace  from Kubernetes (K8S_POD_NAMESPACE), 1..63 bytes
 // A tenant of the map and a namespace of the same name outside the map are two tenants. Mode `off`: none.
 Tenant TenantOf(const config::NodeConfig& node, std::string_view pod_namespace);
 
@@ -45,10 +45,10 @@ struct LargeCommunity {
 // asn:0x54hhhhhh:hhhhhhhh and asn:0x55llllll:llllllll, the two halves of the id.
 std::array<LargeCommunity, 2> TenantCommunities(uint32_t community_asn, TenantId id);
 LargeCommunity RailCommunity(uint32_t community_asn, uint32_t rail_index);  // asn:0x52000000:<index>
-// The tenant whose halves are among `communities` under `community_asn`. Nothing: a half is missing, is there with two values, or
-// both are zero: the route is nobody's.
+// The tenant whose two halves are among `communities` under `community_asn`. Nothing: a half is missing or has two values, or both
+// halves are zero. Then the route belongs to no tenant.
 std::optional<TenantId> TenantIn(uint32_t community_asn, const std::vector<LargeCommunity>& communities);
-// The rail that `community` names, when it is ours under `community_asn`.
+// The index of the rail that `community` names; nothing when it is not a rail's community under `community_asn`.
 std::optional<uint32_t> RailOfCommunity(uint32_t community_asn, const LargeCommunity& community);
 
 }  // namespace rail::tenancy

@@ -1,4 +1,4 @@
-// The id of a tenant: what Open vSwitch compares, BGP carries and the record keeps.
+// The id of a tenant, which Open vSwitch compares, BGP carries and the record keeps.
 //
 // Threads:  values
 #pragma once
@@ -12,7 +12,7 @@
 
 namespace rail::tenancy {
 
-// 112 bits in two halves, each below 2^56. All zero: no tenant, which no rule ever matches.
+// 112 bits in two halves, each below 2^56. All zero: no tenant; no rule ever matches it.
 struct TenantId {
   uint64_t high = 0;
   uint64_t low = 0;

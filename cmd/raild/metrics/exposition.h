@@ -1,9 +1,9 @@
-// Metrics as the text that Prometheus reads.
+// Prints metrics as text for Prometheus.
 //
 // Use:      Exposition page;  page.Add(kRailCarrier, {"rail0"}, 1);  page.Text()
 // Threads:  one at a time
-// Source:   Prometheus, "Exposition formats" (text format 0.0.4): HELP and TYPE once, before the samples of a family, which
-//           stand together; \\, \" and \n escaped in values of labels
+// Source:   Prometheus, "Exposition formats" (text format 0.0.4): HELP and TYPE come once, before the samples of a family; the
+//           samples of a family are together; \\, \" and \n are escaped in label values
 #pragma once
 
 #include <cstdint>
@@ -21,13 +21,14 @@ inline constexpr std::string_view kContentType = "text/plain; version=0.0.4; cha
 
 class Exposition {
  public:
-  // `values`: of the family's labels, in their order, UTF-8. The same values twice in a family make the page invalid.
+  // `values`: the values of the family's labels, in their order, in UTF-8. If a family gets the same values twice, the page is
+  // invalid.
   void Add(const Family& family, std::initializer_list<std::string_view> values, uint64_t value);
   void AddSeconds(const Family& family, std::initializer_list<std::string_view> values, double value);
 
   void Add(const Family& family, std::initializer_list<std::string_view> values, const Histogram& histogram);
 
-  // Every family that has a sample, in the order of their first.
+  // Every family that has a sample, in the order of their first samples.
   std::string Text() const;
 
  private:
@@ -35,7 +36,7 @@ class Exposition {
     const Family* family = nullptr;
     std::string samples;
   };
-  // `suffix` of the name, `le` in front of the other labels where it is not empty.
+  // Appends `suffix` to the name, and puts the label `le` in front of the others if it is not empty.
   void AddSample(const Family& family, std::initializer_list<std::string_view> values, std::string_view value,
                  std::string_view suffix = {}, std::string_view le = {});
 

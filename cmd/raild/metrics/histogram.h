@@ -1,4 +1,4 @@
-// How often something took how long.
+// A histogram of durations.
 //
 // Use:      Histogram times;  times.Observe(0.012);  page.Add(metrics::kCniSeconds, {"ovs-provider", "ADD"}, times);
 // Threads:  one at a time
@@ -12,7 +12,7 @@ namespace rail::metrics {
 
 class Histogram {
  public:
-  // Upper bounds in seconds: a verb takes milliseconds, its deadline is 30 s.
+  // Upper bounds in seconds. A verb takes milliseconds; its deadline is 30 s.
   static constexpr std::array kBounds = {0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2,
                                          0.5,   1.0,   2.0,  5.0,  10.0, 30.0};
 
@@ -23,7 +23,7 @@ class Histogram {
   }
   const std::array<uint64_t, kBounds.size()>& below() const {
     return below_;
-  }  // each counts the ones before, too
+  }  // cumulative: each includes the ones before
   uint64_t count() const { return count_; }
   double sum() const { return sum_; }
 

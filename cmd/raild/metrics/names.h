@@ -1,12 +1,12 @@
-// Every metric of raild: its name, its labels, and what it says. The one place where they are named in code; README.md of this
-// folder explains them, and a test holds the two together.
+// Every metric of raild: its name, its labels and its help text. The code names metrics only here. README.md of this folder
+// explains them, and a test compares the two.
 //
 // Use:      page.Add(metrics::kRailCarrier, {rail.name}, carrier);
 // Threads:  constants
 // Source:   Prometheus, "Metric and label naming": base units, _total for counters
 //
-// The values of a label are few: rails and bounded lists; tenants that have a pod on this node. Never a pod, an address or
-// anything else that a tenant's workload can multiply.
+// A label has few values: rails, bounded lists, tenants with a pod on this node. Never use a pod, an address or anything else that
+// a tenant's workload can multiply.
 #pragma once
 
 #include <array>

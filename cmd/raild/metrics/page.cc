@@ -14,7 +14,7 @@ using engine::NodeView;
 using metrics::Exposition;
 using state::Phase;
 
-// Of bgpd; any other is "other".
+// bgpd's states; any other state is "other".
 constexpr std::array<std::string_view, 8> kBgpStates = {"Idle",        "Connect",     "Active", "OpenSent",
                                                         "OpenConfirm", "Established", "none",   "other"};
 constexpr std::array<std::string_view, 3> kPlugins = {"ovs-provider", "tenant-isolation", "frr-provider"};
@@ -80,7 +80,7 @@ struct Counts {
 
 void AddAttachments(Exposition& page, const NodeView& view) {
   std::map<std::string, Counts> by_rail;
-  for (const engine::RailView& rail : view.rails) by_rail[rail.rail.name];  // zeros are counts, too
+  for (const engine::RailView& rail : view.rails) by_rail[rail.rail.name];  // show zeros, too
   std::map<std::pair<std::string, std::string>, uint64_t> of_tenant;
   for (const engine::AttachmentView& shown : view.attachments) {
     by_rail[shown.attachment.rail].Add(shown);

@@ -1,4 +1,4 @@
-// The pages of raild's HTTP port: its metrics, and whether the node is well. No I/O.
+// The pages of raild's HTTP port: its metrics, and the health of the node. No I/O.
 //
 // Use:      http::Page page = MetricsPage(*views.Current(), measured.get(), Clock::now(), runs);
 // Threads:  pure functions
@@ -20,7 +20,7 @@
 
 namespace rail::raild {
 
-// A look at what only Open vSwitch and the NICs know.
+// The result of a look at Open vSwitch and the NICs.
 struct Measured {
   inspect::SwitchSample sample;
   std::map<inspect::DropTotals::Key, uint64_t> drops;
@@ -29,7 +29,7 @@ struct Measured {
   Clock::time_point ended;
 };
 
-// What the plugins have told of their runs.
+// Counts the runs that the plugins have reported.
 class CniRuns {
  public:
   struct Key {
@@ -41,7 +41,7 @@ class CniRuns {
     uint64_t failed = 0;
     std::array<double, kPartNames.size()> parts{};  // seconds
   };
-  // Nothing but the plugins and the verbs that there are is counted.
+  // Counts only plugins and verbs that exist.
   void Count(const event::PluginRun& ran);
   const std::map<Key, Runs>& runs() const { return runs_; }
 
@@ -49,7 +49,7 @@ class CniRuns {
   std::map<Key, Runs> runs_;
 };
 
-// `measured` null: no look has ended yet; what it would tell is left out.
+// `measured` null: no look has ended yet, so the page leaves out its metrics.
 http::Page MetricsPage(const engine::NodeView& view, const Measured* measured, Clock::time_point now,
                        const CniRuns& cni);
 

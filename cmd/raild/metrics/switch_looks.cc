@@ -2,7 +2,7 @@
 
 namespace rail::raild {
 
-// Who asks while a look is under way does not wait for it: one that is slow is waited for once, not by everybody.
+// Only the caller that starts a look waits for it. Callers during a look do not wait, so a slow look delays only one page.
 std::shared_ptr<const Measured> SwitchLooks::Latest() {
   std::unique_lock lock(mutex_);
   if (looking_ || with_.now() < next_) return last_;
@@ -19,7 +19,7 @@ void SwitchLooks::Take() {
   auto look = std::make_shared<Measured>(with_.take());
   look->ended = with_.now();
   look->took = look->ended - began;
-  // A switch that has told nothing has not worked either: it is asked again soon, to see that it is back.
+  // A switch that has answered nothing has done no work either. Ask it again soon, to see when it is back.
   const bool worked = look->sample.rules_problem.empty() || look->sample.datapath_problem.empty();
   const Clock::duration pause = worked ? kTimesDuration * look->took : Clock::duration{};
   const std::lock_guard lock(mutex_);

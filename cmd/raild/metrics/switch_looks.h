@@ -1,10 +1,11 @@
-// Looks at Open vSwitch and the NICs for who asks for metrics, no more often than the switch can afford, and keeps the last one.
+// Looks at Open vSwitch and the NICs when somebody asks for metrics, but not too often for the switch, and keeps the last look.
 //
 // Use:      SwitchLooks looks({.post = ..., .take = ...});  const auto last = looks.Latest();
 // Threads:  Latest: any thread; `take` runs where `post` runs it, one at a time
 //
-// The next look starts 100 times the last one's duration after its end, so ovs-vswitchd's main thread spends 1 % of its time at most on
-// looks, however many flows there are. A look that takes longer than a page may wait goes on, and serves the pages after it.
+// After a look of duration D, the next one starts 100 x D after its end at the earliest. So looks take at most 1 % of the time of
+// ovs-vswitchd's main thread, however many flows there are. A look that takes longer than a page may wait goes on, and later pages
+// show it.
 #pragma once
 
 #include <condition_variable>
@@ -19,8 +20,8 @@ namespace rail::raild {
 class SwitchLooks {
  public:
   static constexpr std::chrono::milliseconds kPageWait{800};
-  static constexpr std::chrono::seconds kSpacing{5};  // from a look's end to the next one's start, at least
-  static constexpr int kTimesDuration = 100;          // and so many times what it took
+  static constexpr std::chrono::seconds kSpacing{5};  // at least, from a look's end to the next one's start
+  static constexpr int kTimesDuration = 100;          // and at least so many times the look's duration
 
   struct With {
     std::function<void(std::function<void()>)> post;  // to the thread that looks
@@ -30,7 +31,7 @@ class SwitchLooks {
   };
   explicit SwitchLooks(With with) : with_(std::move(with)) {}
 
-  // Starts a look when one is due and waits for it, as long as a page may; then the last that has ended. Null: none has.
+  // Starts a look when one is due, and waits for it as long as a page may. Returns the last look that has ended. Null: none has.
   std::shared_ptr<const Measured> Latest();
 
  private:

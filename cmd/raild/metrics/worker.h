@@ -1,10 +1,10 @@
-// raild's HTTP port: serves the metrics on a thread of its own, and looks at Open vSwitch and the NICs on another when somebody asks.
+// raild's HTTP port: serves the metrics on one thread, and looks at Open vSwitch and the NICs on another when somebody asks.
 //
 // Use:      MetricsWorker metrics(config, paths, inspector, views);  RAIL_TRY(metrics.Open());  metrics.Start();  metrics.Stop();
 // Threads:  Open, Start, Stop: the owner's
-// Owns:     its sockets and threads; without an address in node.json, none
+// Owns:     its sockets and threads; none if node.json has no address
 //
-// A page is there within about a second, whatever hangs, with the last look that has ended and its age (switch_looks.h).
+// Whatever hangs, a page is ready within about a second, with the last look that has ended and its age (switch_looks.h).
 #pragma once
 
 #include <memory>
@@ -21,7 +21,7 @@ namespace rail::raild {
 
 class MetricsWorker {
  public:
-  // A switch that hangs is found out while the page waits; the list of flows may take longer than the page.
+  // kCountsTime ends before a page does, so that the page can say that the switch hangs. The list of flows may take longer.
   static constexpr std::chrono::milliseconds kCountsTime{700};
   static constexpr std::chrono::seconds kFlowsTime{10};
 
@@ -29,12 +29,12 @@ class MetricsWorker {
                 const inspect::Inspector& inspector, const engine::ViewPublisher& views)
       : config_(config), paths_(paths), inspector_(inspector), views_(views) {}
 
-  // Errors: the address cannot be listened on, naming the key.
+  // Errors: the address cannot be listened on; the message names the key in node.json.
   Status Open();
   void Start();
   void Stop();
 
-  // A plugin has ended. Any thread.
+  // Counts a plugin's run. Any thread.
   void Count(const event::PluginRun& ran);
 
  private:
@@ -46,7 +46,7 @@ class MetricsWorker {
   const inspect::Inspector& inspector_;
   const engine::ViewPublisher& views_;
 
-  inspect::DropTotals drops_;  // the looking thread's
+  inspect::DropTotals drops_;  // used only by the thread that looks
   std::mutex mutex_;
   CniRuns runs_;
 
