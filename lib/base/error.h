@@ -51,7 +51,7 @@ inline tl::unexpected<Error> Fail(Code code, std::string message) {
 
 // The Error of errno `err`: its message is "<what>: <strerror>", its code follows from errno (ENOENT -> kNotFound,
 // EPERM -> kPermission, ETIMEDOUT/ECONNREFUSED/EAGAIN -> kTransient, EEXIST -> kExists, EBUSY -> kBusy,
-// EINVAL/ERANGE -> kInvalid, EOPNOTSUPP -> kUnsupported, others kInternal).
+// EINVAL/ERANGE -> kInvalid, EOPNOTSUPP -> kUnsupported, and their like; what is in none of these groups is kInternal).
 Code CodeOfErrno(int err);
 Error ErrnoError(int err, std::string_view what);
 inline tl::unexpected<Error> FailErrno(int err, std::string_view what) {

@@ -1,7 +1,7 @@
 // The receiver of bgpd's BMP: a port on the loopback that bgpd connects to, and the one connection that carries the messages.
 //
 // Use:      RAIL_ASSIGN(Listener listener, Listener::Open(11019));       // loop->Watch(listener.fd(), ...)
-//           RAIL_ASSIGN(auto connection, listener.Accept(bgpd_uid));     // nothing: it was refused, or is gone again
+//           RAIL_ASSIGN(auto connection, listener.Accept(bgpd_uid));     // nothing: it is gone again
 //           Feed feed(std::move(*connection));                           // loop->Watch(feed.fd(), ...)
 //           RAIL_ASSIGN(bool open, feed.Receive([&](const Message& message) { ... }));
 // Threads:  one at a time

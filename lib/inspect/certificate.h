@@ -1,4 +1,4 @@
-// The time in which a certificate file is valid, and whether a key belongs to it.
+// The time in which a certificate file is valid.
 //
 // Use:      RAIL_ASSIGN(const Validity v, ReadValidity("/etc/railcni/api.crt"));   v.until_ms < now_ms
 // Threads:  any thread

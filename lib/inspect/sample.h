@@ -1,7 +1,7 @@
 // A sample of the switch's counters: packets that our rules have dropped, and where the datapath runs the flows of pods.
 //
 // Use:      const SwitchSample sample = TakeSample(view, config, connections, ask_vswitchd, std::chrono::seconds(10));
-//           totals.Add(sample);  totals.list()      // counters that never decrease
+//           totals.Add(sample);  totals.totals()      // counters that never decrease
 // Threads:  one at a time
 // Source:   README.md of lib/pipeline (which rule drops what); lib/ovs/rule.h (cookies)
 #pragma once

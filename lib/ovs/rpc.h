@@ -1,7 +1,7 @@
 // JSON-RPC 1.0 on a unix socket, for ovsdb-server and the unixctl sockets of the OVS daemons.
 //
 // Use:      RAIL_ASSIGN(auto rpc, RpcConnection::Connect(path, deadline));
-//           RAIL_ASSIGN(uint64_t id, rpc.Call("transact", params, deadline));
+//           const uint64_t id = rpc.Queue("transact", params);           // sent by the next Flush or Receive
 //           RAIL_ASSIGN(RpcMessage message, rpc.Receive(deadline));       // also answers echo requests
 // Threads:  one at a time
 // Owns:     the socket

@@ -2,7 +2,7 @@
 //
 // Use:      for (const netlink::Route& route : RoutesOf(plan, link.index)) ...
 // Threads:  pure functions
-// Source:   design.md section 3
+// Source:   README.md of this folder
 #pragma once
 
 #include <string>

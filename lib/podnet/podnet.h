@@ -4,7 +4,7 @@
 //           RAIL_ASSIGN(auto deviations, pods.Verify(pod, plan));      // CHECK: one sentence for each, [] when there is none
 //           RAIL_TRY(pods.Deconfigure(pod, plan));                     // DEL, if the pod still exists
 // Threads:  any
-// Source:   design.md section 3; README.md of this folder (why each piece is there)
+// Source:   README.md of this folder (why each piece is there)
 #pragma once
 
 #include <optional>
