@@ -63,7 +63,7 @@ def measure(report: Report, wanted: tuple[str, ...], smoke: bool) -> None:
                     part()
     sizes = scale.SMOKE if smoke else scale.FULL
     if set(wanted) & {"rails", "scale"}:
-        with lab(Shape(nodes=1, rails=8, spines=1, devices=4)) as many:
+        with lab(Shape(nodes=1, rails=8, spines=1, devices=scale.PODS + 1)) as many:
             if "rails" in wanted:
                 say("rails")
                 parts.rails(report, many, many.nodes()[0], rounds)

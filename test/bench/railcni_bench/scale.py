@@ -18,6 +18,7 @@ from .measure import BenchError, Budget, Report, Spread, memory_kib, number, on_
 
 REMOTES = "cookie=0x5241494c80000000/0xffffffffff000000"
 FIRST, FLOOD, OTHER = "11.0.0.0", "12.0.0.0", "13.0.0.0"
+PODS = 8  # of a full node: one for each GPU
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,9 @@ def two_rails(report: Report, lab: Lab, node: Node, sizes: Sizes) -> None:
             speaker.send(announce(every[known:count], marks))
             switch.wait(2, count, 1)
             known = count
-            _one_more(report, speaker, switch, pid, count, extra, marks)
+            cost = _one_more(speaker, switch, pid, 2, extra, marks)
+            switch.wait(2, count, 1)
+            report.add(f"scale.one_more.{count}", f"one new remote among {count:,} x 2 rails, raild's CPU", cost, budget=Budget(20))
         before, began = on_cpu_ns(pid), time.monotonic()
         time.sleep(sizes.idle_seconds)
         share = 100 * (on_cpu_ns(pid) - before) / 1e9 / (time.monotonic() - began)
@@ -102,9 +105,8 @@ def two_rails(report: Report, lab: Lab, node: Node, sizes: Sizes) -> None:
         speaker.send(withdraw(every))
 
 
-def _one_more(report: Report, speaker: Speaker, switch: Switch, pid: int, count: int, extra: list[str],
-              marks: list) -> None:
-    """One new remote, both bridges have its rules; raild's CPU time for all that, its idle share taken off."""
+def _one_more(speaker: Speaker, switch: Switch, pid: int, rails: int, extra: list[str], marks: list) -> Spread:
+    """One new remote, until every bridge has its rules; raild's CPU time for all that, its idle share taken off."""
     time.sleep(1)
     began, idle = time.monotonic(), on_cpu_ns(pid)
     time.sleep(1)
@@ -113,13 +115,11 @@ def _one_more(report: Report, speaker: Speaker, switch: Switch, pid: int, count:
     for address in extra:
         before, began = on_cpu_ns(pid), time.monotonic()
         speaker.send(announce([address], marks))
-        daemons.wait_until("the new remote's rules", lambda a=address: all(switch.knows(rail, a) for rail in (0, 1)), 60, 0.01)
+        daemons.wait_until("the new remote's rules", lambda a=address: all(switch.knows(rail, a) for rail in range(rails)), 60, 0.01)
         time.sleep(0.1)  # what follows the rules: the published view
         costs.append((on_cpu_ns(pid) - before - idle_rate * (time.monotonic() - began)) / 1e6)
     speaker.send(withdraw(extra))
-    switch.wait(2, count, 1)
-    report.add(f"scale.one_more.{count}", f"one new remote among {count:,} x 2 rails, raild's CPU", Spread.of(costs),
-               budget=Budget(20))
+    return Spread.of(costs)
 
 
 def _install(report: Report, lab: Lab, node: Node, switch: Switch, count: int) -> None:
@@ -186,8 +186,11 @@ def eight_rails(report: Report, lab: Lab, node: Node, sizes: Sizes) -> None:
     of = {name: [communities(tenant_id(f"namespace/{name}"), rail) for rail in range(rails)] for name in ("flood", "other")}
     samples = iter(addresses(OTHER, 2 * sizes.samples))
     with speaking(lab) as speaker:
-        for name in of:
-            pods.add(lab, name, "n1", name, list(range(rails)))
+        for i in range(PODS):
+            pods.add(lab, f"pod{i}", "n1", "flood" if i == 0 else "other", list(range(rails)))
+        extra = addresses(FIRST, sizes.rounds)
+        report.add("scale.one_more.full", f"one new remote, {rails} rails with {PODS} pods each, raild's CPU",
+                   _one_more(speaker, switch, pid, rails, extra, of["other"][0]))
         arrivals = Arrivals(switch, 0, "13.0.0.0/8")
         try:
             quiet = _converge(speaker, arrivals, of["other"][0], samples, sizes.samples, lambda: None, 0.2)
@@ -210,7 +213,7 @@ def eight_rails(report: Report, lab: Lab, node: Node, sizes: Sizes) -> None:
             while at < sizes.nodes * rails:
                 more()
             sent = time.monotonic()
-            switch.wait(rails, at + 2 * sizes.samples, 2)
+            switch.wait(rails, at + 2 * sizes.samples, PODS)
             behind = (time.monotonic() - sent) * 1000
             used = 100 * (on_cpu_ns(pid) - cpu) / 1e9 / (time.monotonic() - began)
         finally:
@@ -221,7 +224,7 @@ def eight_rails(report: Report, lab: Lab, node: Node, sizes: Sizes) -> None:
         report.add("scale.behind", "  all its rules are there, after its last announcement", behind, "ms", Budget(2000))
         report.add("scale.flood_cpu", "  raild's CPU meanwhile", used, "% of a core")
         speaker.send(announce(every[at:], of["flood"][0]))
-        switch.wait(rails, sizes.many + 2 * sizes.samples, 2)
+        switch.wait(rails, sizes.many + 2 * sizes.samples, PODS)
         time.sleep(1)
         report.add("scale.rss8", f"raild, {sizes.many:,} remotes x {rails} rails, resident", memory_kib(pid, "VmRSS") / 1024, "MiB",
                    Budget(400, "MiB"))
