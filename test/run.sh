@@ -5,7 +5,7 @@
 # usage: test/run.sh [--tier NAME]...
 #   by default   unit lint tidy-changed contract lab vm bench packaging     (a tier whose folder is not there is not there)
 #                tidy-changed is clang-tidy over what differs from origin/main or, on it, from the day before its last commit
-#                (RAILCNI_TIDY_BASE=REVISION: from that), newest first, for 7 minutes; what it has no time for counts as skipped
+#                (RAILCNI_TIDY_BASE=REVISION: from that), newest first, for 4 minutes; what it has no time for counts as skipped
 #   opt-in       fresh       the quick start in a minimal Debian 12 that has nothing installed
 #                asan tsan   unit and contract tests under a sanitizer
 #                fuzz        each fuzz target: its seeds, and a second of its own

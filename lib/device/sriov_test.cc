@@ -245,6 +245,21 @@ TEST_F(SriovTest, RestoresAVfWhoseDriverKeepsTheMac) {
   EXPECT_TRUE(Find());
 }
 
+// The kernel moves a link without addresses sooner.
+TEST_F(SriovTest, RemovesThePodsAddressesBeforeTheVfMovesHome) {
+  const Device device = Find().value();
+  const Saved saved = Save(device);
+  ASSERT_TRUE(MoveIn(device));
+  const int link = host_.inside.GetLink("net1")->index;
+  Must(host_.inside.AddAddress({link, IpPrefix::Parse("10.0.3.1/32").value()}));
+  Must(host_.inside.AddAddress({link, IpPrefix::Parse("fd00::1/128").value()}));
+  const size_t before = host_.inside.calls().size();
+  Must(Restore(saved));
+  const std::vector<std::string> restored(host_.inside.calls().begin() + static_cast<ptrdiff_t>(before),
+                                          host_.inside.calls().end());
+  EXPECT_THAT(restored, ElementsAre("DeleteAddress", "DeleteAddress", "MoveLink"));
+}
+
 TEST_F(SriovTest, MovesTheRdmaDeviceAlong) {
   const Device device = Find().value();
   const Saved saved = Save(device);

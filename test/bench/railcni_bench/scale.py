@@ -106,18 +106,15 @@ def two_rails(report: Report, lab: Lab, node: Node, sizes: Sizes) -> None:
 
 
 def _one_more(speaker: Speaker, switch: Switch, pid: int, rails: int, extra: list[str], marks: list) -> Spread:
-    """One new remote, until every bridge has its rules; raild's CPU time for all that, its idle share taken off."""
+    """One new remote, until every bridge has its rules; raild's CPU time for all that."""
     time.sleep(1)
-    began, idle = time.monotonic(), on_cpu_ns(pid)
-    time.sleep(1)
-    idle_rate = (on_cpu_ns(pid) - idle) / (time.monotonic() - began)
     costs = []
     for address in extra:
-        before, began = on_cpu_ns(pid), time.monotonic()
+        before = on_cpu_ns(pid)
         speaker.send(announce([address], marks))
         daemons.wait_until("the new remote's rules", lambda a=address: all(switch.knows(rail, a) for rail in range(rails)), 60, 0.01)
         time.sleep(0.1)  # what follows the rules: the published view
-        costs.append((on_cpu_ns(pid) - before - idle_rate * (time.monotonic() - began)) / 1e6)
+        costs.append((on_cpu_ns(pid) - before) / 1e6)
     speaker.send(withdraw(extra))
     return Spread.of(costs)
 
