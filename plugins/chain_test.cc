@@ -137,6 +137,30 @@ TEST_F(ChainTest, TheCompareRuleStaysWhenAnotherPodJoinsMeanwhile) {
   }
 }
 
+// At whatever call of raild's round a DEL comes, raild leaves nothing of the pod: it looks at the record again after its commit.
+TEST_F(ChainTest, ADelInTheMiddleOfRaildsRoundLeavesNothing) {
+  int at = 1;
+  for (bool deleted = true; deleted; ++at) {
+    SCOPED_TRACE(fmt::format("DEL at call {}", at));
+    const PodSpec pod = world.MakePod("p1", "ns-a", "vf0");
+    MustAdd(pod);
+    const auto raild = world.StartRaild(std::chrono::hours(1));
+    world.Bridge().LoseAllRules();
+    int calls = 0;
+    deleted = false;
+    world.faults.before = [&](Dependency, std::string_view) {
+      if (++calls != at) return;
+      deleted = true;
+      ExpectDone(chain.Del(pod));
+    };
+    raild->the_switch.Audit();
+    world.faults.before = nullptr;
+    if (!deleted) ExpectDone(chain.Del(pod));
+    EXPECT_THAT(world.Leftovers(), IsEmpty());
+  }
+  EXPECT_GT(at, 10) << "raild's round has that many calls";
+}
+
 TEST_F(ChainTest, WithoutTenantsNothingIsComparedAndNoTenantIsAnnounced) {
   world.config.tenancy.mode = config::TenancyMode::kOff;
   const PodSpec pod = world.MakePod("p1", "", "vf0");
