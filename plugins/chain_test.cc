@@ -137,6 +137,34 @@ TEST_F(ChainTest, TheCompareRuleStaysWhenAnotherPodJoinsMeanwhile) {
   }
 }
 
+// At whatever call of raild's round an ADD comes, raild takes none of its rules away, not even for a moment.
+TEST_F(ChainTest, AnAddInTheMiddleOfRaildsRoundLosesNoRule) {
+  const auto raild = world.StartRaild(std::chrono::hours(1));
+  raild->Audit();
+  const auto repaired = [&] { return raild->views.Current()->repairs; };
+  const uint64_t before = repaired();
+  int at = 1;
+  for (bool added = true; added; ++at) {
+    SCOPED_TRACE(fmt::format("ADD at call {}", at));
+    const PodSpec pod = world.MakePod("p1", "ns-a", "vf0");
+    int calls = 0;
+    added = false;
+    world.faults.before = [&](Dependency, std::string_view) {
+      if (++calls != at) return;
+      added = true;
+      MustAdd(pod);
+    };
+    raild->the_switch.Audit();
+    world.faults.before = nullptr;
+    EXPECT_EQ(repaired(), before);
+    if (added) ExpectDone(chain.Check(pod));
+    ExpectDone(chain.Del(pod));
+    raild->the_switch.Audit();
+    EXPECT_EQ(repaired(), before);
+  }
+  EXPECT_GT(at, 10) << "raild's round has that many calls";
+}
+
 // At whatever call of raild's round a DEL comes, raild leaves nothing of the pod: it looks at the record again after its commit.
 TEST_F(ChainTest, ADelInTheMiddleOfRaildsRoundLeavesNothing) {
   int at = 1;

@@ -155,7 +155,6 @@ class RuleRepair::Round {
   // Whether what nothing explains may be of what is not known yet.
   bool Stays(const Rule& rule) const {
     if (target_.undecided.contains(rule.cookie)) return true;
-    if (my_.known_.At(rule) == rule) return false;  // it was this raild's, and is not wanted any more
     if (IsRemotes(rule.cookie)) return !target_.remotes_known;
     return !target_.leaf_known && CookieMatch::Kind(CookieKind::kLeaf).Selects(rule.cookie);
   }

@@ -282,6 +282,33 @@ TEST_F(RuleRepairTest, RulesOfRemotesThatAnEarlierRaildKnewStayUntilAllIsLearned
   EXPECT_THAT(Remotes(), SizeIs(6)) << "whatever is not known of the leaf";
 }
 
+TEST_F(RuleRepairTest, RulesOfTheLeafThatAnEarlierRaildKnewStayUntilItsMacIsKnown) {
+  constexpr CookieMatch kLeaf = CookieMatch::Kind(CookieKind::kLeaf);
+  CommitAsOther({.add = pipeline::LeafRules(facts, *MacAddress::Parse("02:00:00:00:00:99"))});
+  leaf_known = false;
+  ASSERT_TRUE(Repair());
+  const auto of_the_leaf = [&](const Rule& rule) { return kLeaf.Selects(rule.cookie); };
+  EXPECT_TRUE(std::ranges::any_of(bridge.rules(), of_the_leaf));
+  leaf_known = true;
+  ASSERT_TRUE(Repair());
+  EXPECT_TRUE(std::ranges::none_of(bridge.rules(), of_the_leaf)) << "at the news, not at the next audit";
+}
+
+TEST_F(RuleRepairTest, WhatAPluginHasMadeMeanwhileIsNotSentAgain) {
+  Settle();
+  pods.push_back(PodAt(9, 5, "10.0.3.1"));
+  std::vector<Rule> made;
+  const RuleTarget target = Target();
+  for (const auto& [place, rule] : target.rules.local()) {
+    if (std::ranges::find(right, rule) == right.end()) made.push_back(rule);
+  }
+  CommitAsOther({.add = made});
+  ASSERT_TRUE(connection->Changes()) << "the round before took the news";
+  messages = bridge.messages();
+  ASSERT_TRUE(Repair());
+  EXPECT_EQ(Said(), 0U);
+}
+
 TEST_F(RuleRepairTest, TheRulesOfAnAttachmentThatIsNotPlacedYetStay) {
   const pipeline::Pod pod = PodAt(9, 5, "10.0.3.1");
   pods.push_back(pod);
