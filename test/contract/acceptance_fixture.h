@@ -8,6 +8,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
+#include "lib/cni/ipam.h"
 #include "lib/cni/testing/request.h"
 #include "plugins/testing/rail_chain.h"
 
