@@ -1,0 +1,108 @@
+// Announcements in bgpd, and its sessions.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "lib/engine/testing/repair_fixture.h"
+
+namespace rail::engine {
+namespace {
+
+using ovs::CookieKind;
+using ::testing::AllOf;
+using testing::Dependency;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing::RepairTest;
+using ::testing::SizeIs;
+
+// Announcements.
+
+TEST_F(RepairTest, AnnouncesAgainWhatBgpdHasForgotten) {
+  Settle();
+  world.bgp.Restart();
+  Audit();
+  EXPECT_THAT(*world.bgp.Announced({}),
+              ElementsAre(frr::Announcement{Ip("10.0.3.1"), "rail0", 0, world.Tenant("ns-a")}));
+}
+
+TEST_F(RepairTest, CorrectsAnAnnouncementOfTheWrongTenant) {
+  Settle();
+  ASSERT_TRUE(world.bgp.Announce({Ip("10.0.3.1"), "rail0", 0, world.Tenant("ns-b")}, {}));
+  Audit();
+  EXPECT_THAT(*world.bgp.Announced({}),
+              ElementsAre(frr::Announcement{Ip("10.0.3.1"), "rail0", 0, world.Tenant("ns-a")}));
+}
+
+TEST_F(RepairTest, WithdrawsWhatNoAttachmentHasAndLeavesForeignNetworks) {
+  Settle();
+  ASSERT_TRUE(world.bgp.Announce({Ip("10.0.3.77"), "rail0", 0, world.Tenant("ns-a")}, {}));
+  world.bgp.AddForeignNetwork(Ip("192.0.2.1"));
+  Audit();
+  EXPECT_THAT(*world.bgp.Announced({}), SizeIs(1));
+  EXPECT_THAT(world.bgp.foreign_networks(), ElementsAre(Ip("192.0.2.1")));
+}
+
+TEST_F(RepairTest, AnnouncesAgainWhoseRouteMapSomebodyHasEdited) {
+  Settle();
+  ASSERT_TRUE(world.bgp.Announce({Ip("10.0.3.77"), "rail0", 0, world.Tenant("ns-a")}, {}));
+  world.bgp.EditRouteMapOf(Ip("10.0.3.1"));
+  world.bgp.EditRouteMapOf(Ip("10.0.3.77"));  // of no attachment
+  Audit();
+  EXPECT_THAT(*world.bgp.Announced({}),
+              ElementsAre(frr::Announcement{Ip("10.0.3.1"), "rail0", 0, world.Tenant("ns-a")}));
+}
+
+TEST_F(RepairTest, AnAddressThatBgpdRefusesKeepsNoOtherFromTheLeaf) {
+  Settle();
+  Attach(world.MakePod("p2", "ns-a", "vf1"), "10.0.3.2");
+  Attach(world.MakePod("p3", "ns-a", "vf2"), "10.0.3.3");
+  world.bgp.Restart();
+  world.bgp.AddForeignNetwork(Ip("10.0.3.1"));  // the operator's, read from its file
+  for (int round = 0; round < 2; ++round) {
+    Audit();
+    EXPECT_THAT(*world.bgp.Announced({}),
+                ElementsAre(frr::Announcement{Ip("10.0.3.2"), "rail0", 0, world.Tenant("ns-a")},
+                            frr::Announcement{Ip("10.0.3.3"), "rail0", 0, world.Tenant("ns-a")}));
+    EXPECT_THAT(Problems(), ElementsAre(AllOf(HasSubstr("bgp announcements"), HasSubstr("10.0.3.1/32"))));
+    EXPECT_THAT(*world.bgp.Sessions({}), SizeIs(2));
+  }
+}
+
+// Sessions.
+
+TEST_F(RepairTest, ASessionOfABgpdThatDoesNotAnswerIsNotThere) {
+  Settle();
+  const auto states = [&] {
+    std::vector<std::string> of_rails;
+    for (const RailView& rail : raild->views.Current()->rails) of_rails.push_back(rail.bgp_state);
+    return of_rails;
+  };
+  ASSERT_THAT(states(), ElementsAre("Established", "Established"));
+  world.faults.down = {Dependency::kBgp};
+  raild->bgp.ConnectionGone();
+  EXPECT_TRUE(raild->bgp.Poll());
+  EXPECT_THAT(states(), ElementsAre("", ""));
+  world.faults.down.clear();
+  Audit();
+  EXPECT_THAT(states(), ElementsAre("Established", "Established"));
+  world.bgp.FailAll(Error{Code::kTransient, "bgpd hangs"});
+  raild->bgp.ConnectionGone();
+  EXPECT_TRUE(raild->bgp.Poll());
+  EXPECT_THAT(states(), ElementsAre("", ""));
+}
+
+TEST_F(RepairTest, ASessionWhoseNeighborIsRemovedIsNotThereAndWhatItHasToldStays) {
+  Settle();
+  world.LearnRemote("10.0.9.1", "ns-a");
+  raild->Poll();
+  ASSERT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2));
+  world.bgp.RemoveNeighbor("br-rail0");
+  raild->bgp.ConnectionGone();
+  raild->Poll();
+  EXPECT_EQ(raild->views.Current()->rails[0].bgp_state, "");
+  EXPECT_EQ(raild->views.Current()->rails[1].bgp_state, "Established");
+  EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2));
+}
+
+}  // namespace
+}  // namespace rail::engine
