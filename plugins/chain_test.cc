@@ -38,10 +38,7 @@ TEST_F(ChainTest, AddMakesAllAndDelLeavesNothing) {
               ElementsAre(frr::Announcement{Ip("10.0.3.1"), "rail0", 0, world.Tenant("ns-a")}));
   EXPECT_THAT(world.pods.configured(), SizeIs(1));
   EXPECT_EQ(world.wakeups, 2) << "raild is told when there is a tenant to learn for, and at the end";
-  ExpectDone(chain.Check(pod));
-
-  ExpectDone(chain.Del(pod));
-  EXPECT_THAT(world.Leftovers(), IsEmpty());
+  ExpectSoleOwner(pod);
 }
 
 TEST_F(ChainTest, DelMayBeRepeatedAndNeedsNoAdd) {
@@ -131,9 +128,7 @@ TEST_F(ChainTest, TheCompareRuleStaysWhenAnotherPodJoinsMeanwhile) {
     if (!joined) break;
     ExpectDone(*joined);
     EXPECT_THAT(world.RulesOf(CookieKind::kCompare), SizeIs(1));
-    ExpectDone(chain.Check(joining));
-    ExpectDone(chain.Del(joining));
-    EXPECT_THAT(world.Leftovers(), IsEmpty());
+    ExpectSoleOwner(joining);
   }
 }
 
@@ -196,9 +191,7 @@ TEST_F(ChainTest, WithoutTenantsNothingIsComparedAndNoTenantIsAnnounced) {
   EXPECT_THAT(world.RulesOf(CookieKind::kTenant), IsEmpty());
   EXPECT_THAT(world.RulesOf(CookieKind::kCompare), IsEmpty());
   EXPECT_THAT(*world.bgp.Announced({}), ElementsAre(frr::Announcement{Ip("10.0.3.1"), "rail0", 0, {0}}));
-  ExpectDone(chain.Check(pod));
-  ExpectDone(chain.Del(pod));
-  EXPECT_THAT(world.Leftovers(), IsEmpty());
+  ExpectSoleOwner(pod);
 }
 
 TEST_F(ChainTest, NothingThatAPodWritesChangesItsTenantOrItsDevice) {

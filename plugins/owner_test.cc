@@ -63,9 +63,7 @@ TEST_F(OwnerTest, AnAddTakesTheDeviceAfterADelThatLeftWorkAndFinishesIt) {
     MustAdd(fresh);
     EXPECT_EQ(world.FindAttachment(old), std::nullopt) << "the ADD has finished it";
     EXPECT_EQ(OwnerOfPort("rep0"), std::to_string(world.Attachment(fresh).id));
-    ExpectDone(chain.Check(fresh));
-    ExpectDone(chain.Del(fresh));
-    EXPECT_THAT(world.Leftovers(), IsEmpty());
+    ExpectSoleOwner(fresh);
   }
 }
 
@@ -82,6 +80,7 @@ TEST_F(OwnerTest, AnAddIsRefusedWhileRulesOfTheLastPodOfItsDeviceStand) {
   world.faults.down.clear();
   MustAdd(fresh);
   EXPECT_THAT(world.RulesOf(CookieKind::kTenant), SizeIs(2));
+  ExpectSoleOwner(fresh);
 }
 
 // The sweep of the old owner, whose port the new one has taken over.
@@ -106,6 +105,7 @@ TEST_F(OwnerTest, ThePendingPortOfAnOldOwnerIsTheNewOnes) {
   ExpectDone(chain.Del(old));
   EXPECT_EQ(OwnerOfPort("rep0"), mark);
   EXPECT_EQ(*world.record.OwnerOf(state::ClaimKind::kPort, "rep0"), world.Attachment(fresh).id);
+  ExpectSoleOwner(fresh);
 }
 
 // Who owns what.
@@ -118,7 +118,7 @@ TEST_F(OwnerTest, ADeviceThatAnotherHoldsIsRefusedByItsOwnersName) {
   EXPECT_EQ(answer.code, 11U) << answer.text;
   EXPECT_THAT(answer.text, HasSubstr("rail0/c-p1/net1"));
   ExpectDone(chain.Del(second));
-  ExpectDone(chain.Check(first));
+  ExpectSoleOwner(first);
 }
 
 TEST_F(OwnerTest, OfTwoThatRaceForADeviceExactlyOneWins) {
@@ -141,9 +141,7 @@ TEST_F(OwnerTest, OfTwoThatRaceForADeviceExactlyOneWins) {
     EXPECT_THAT(lost.text, HasSubstr("rail0/" + winner.container + "/net1"));
     EXPECT_EQ(world.devices.Where("vf0"), winner.identity);
     ExpectDone(chain.Del(answer ? second : first));
-    ExpectDone(chain.Check(winner));
-    ExpectDone(chain.Del(winner));
-    EXPECT_THAT(world.Leftovers(), IsEmpty());
+    ExpectSoleOwner(winner);
   }
 }
 
@@ -158,7 +156,7 @@ TEST_F(OwnerTest, OfTwoThatAreGivenOneAddressTheSecondIsRefusedByTheFirstsName) 
   EXPECT_THAT(answer.text, HasSubstr("rail0/c-p1/net1"));
   EXPECT_EQ(world.devices.Where("vf1"), std::nullopt);
   ExpectDone(chain.Del(second));
-  ExpectDone(chain.Check(first));
+  ExpectSoleOwner(first);
 }
 
 TEST_F(OwnerTest, TheLateDelOfAnOldOwnerTouchesNothingOfTheNewOne) {
@@ -181,9 +179,7 @@ TEST_F(OwnerTest, TheLateDelOfAnOldOwnerTouchesNothingOfTheNewOne) {
     EXPECT_EQ(world.RulesOf(fresh), rules);
     EXPECT_EQ(OwnerOfPort("rep0"), std::to_string(world.Attachment(fresh).id));
     EXPECT_EQ(world.devices.Where("vf0"), fresh.identity);
-    ExpectDone(chain.Check(fresh));
-    ExpectDone(chain.Del(fresh));
-    EXPECT_THAT(world.Leftovers(), IsEmpty());
+    ExpectSoleOwner(fresh);
   }
 }
 
@@ -219,8 +215,8 @@ TEST_F(OwnerTest, TheSweepOfAnOldOwnerTouchesNothingOfTheNewOne) {
   MustAdd(fresh);
   world.StartRaild(std::chrono::hours(1))->Audit();
   EXPECT_EQ(world.FindAttachment(old), std::nullopt);
-  ExpectDone(chain.Check(fresh));
   EXPECT_THAT(world.RulesOf(CookieKind::kCompare), SizeIs(1)) << "ns-a has left";
+  ExpectSoleOwner(fresh);
 }
 }  // namespace
 }  // namespace rail

@@ -1,6 +1,7 @@
 // The three plugins in their order, on a World, and what a test of them begins with.
 #pragma once
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -27,6 +28,12 @@ class RailChainTest : public ::testing::Test {
   void MustAdd(const engine::testing::PodSpec& pod) {
     const engine::testing::Answer answer = chain.Add(pod);
     ASSERT_TRUE(answer) << answer.plugin << ": " << answer.code << " " << answer.text;
+  }
+  // `pod` has all that its ADD gave it, and nobody else has anything: its DEL leaves nothing.
+  void ExpectSoleOwner(const engine::testing::PodSpec& pod) {
+    ExpectDone(chain.Check(pod));
+    ExpectDone(chain.Del(pod));
+    EXPECT_THAT(world.Leftovers(), ::testing::IsEmpty());
   }
   std::string OwnerOfPort(const std::string& port) {
     const auto found = *world.ovsdb.FindPort(port, {});

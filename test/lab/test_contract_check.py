@@ -6,7 +6,6 @@ Real plugins, Open vSwitch, FRRouting and kernel. raild does not run meanwhile: 
 from __future__ import annotations
 
 import re
-import socket
 import sqlite3
 import subprocess
 from collections.abc import Callable, Iterator
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from railcni_lab import daemons, fabric, kernel, pods
+from railcni_lab import daemons, fabric, kernel, pods, vty
 from railcni_lab.chain import Attachment, Chain, PluginError
 from railcni_lab.layout import Node, bridge
 from world import World, kill_raild
@@ -103,16 +102,7 @@ class Attached:
 
     def bgp(self, *lines: str) -> None:
         """Lines from bgpd's configuration node, in the default instance."""
-        asn = 4200000000 + self.node.number
-        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as vty:
-            vty.settimeout(10)
-            vty.connect(str(self.node.frr_dir / "bgpd.vty"))
-            for line in ("enable", "configure terminal", f"router bgp {asn}", *lines):
-                vty.sendall(line.encode() + b"\0")
-                answer = b""
-                while answer[-4:-1] != b"\0\0\0":
-                    answer += vty.recv(4096)
-                assert answer[-1] == 0, f"bgpd refuses {line!r}: {answer!r}"
+        vty.configure(self.node.frr_dir, f"router bgp {self.node.asn}", *lines)
 
     def check_names(self, plugin: str, named: str) -> None:
         with pytest.raises(PluginError, match=named) as error:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import pytest
 from railcni_lab import daemons, fabric, kernel, vty
 from railcni_lab.layout import COMMUNITY_ASN, Host, Node, bridge
-from railcni_lab.speaker import Large, communities, configure, tenant_id
+from railcni_lab.speaker import Large, communities, tenant_id
 from world import World, eventually, kill_raild, settle
 
 
@@ -43,19 +43,19 @@ class Announcer:
     def announce(self, prefix: str, marks: list[Large]) -> None:
         name = "test-" + "-".join(f"{m.asn:x}.{m.first:x}.{m.second:x}" for m in marks) if marks else "test-none"
         if name not in self.maps:
-            configure(self.leaf, f"route-map {name} permit 10",
-                      *([f"set large-community {' '.join(map(str, marks))}"] if marks else []))
+            vty.configure(self.leaf.frr_dir, f"route-map {name} permit 10",
+                          *([f"set large-community {' '.join(map(str, marks))}"] if marks else []))
             self.maps.add(name)
         family = "ipv6" if ":" in prefix else "ipv4"
         # The route need not be in the leaf's kernel to be announced.
-        configure(self.leaf, f"router bgp {self.leaf.asn}", "no bgp network import-check", f"address-family {family} unicast",
-                  f"network {prefix} route-map {name}")
+        vty.configure(self.leaf.frr_dir, f"router bgp {self.leaf.asn}", "no bgp network import-check",
+                      f"address-family {family} unicast", f"network {prefix} route-map {name}")
         self.given[prefix] = name
 
     def withdraw(self, prefix: str) -> None:
         family = "ipv6" if ":" in prefix else "ipv4"
-        configure(self.leaf, f"router bgp {self.leaf.asn}", f"address-family {family} unicast",
-                  f"no network {prefix} route-map {self.given.pop(prefix)}")
+        vty.configure(self.leaf.frr_dir, f"router bgp {self.leaf.asn}", f"address-family {family} unicast",
+                      f"no network {prefix} route-map {self.given.pop(prefix)}")
 
     def withdraw_all(self) -> None:
         for prefix in list(self.given):
@@ -64,7 +64,7 @@ class Announcer:
     def close(self) -> None:
         self.withdraw_all()
         for name in self.maps:
-            configure(self.leaf, f"no route-map {name}")
+            vty.configure(self.leaf.frr_dir, f"no route-map {name}")
 
 
 @pytest.fixture
@@ -213,9 +213,9 @@ def test_leaves_that_are_silent_at_first_cost_no_remote(world: World, announcers
         announcers[0].announce(f"{address}/32", marks)
     eventually("learned", lambda: {stays, goes} <= set(remotes(world, node)), bool, 30)
     for leaf in world.lab.leaves():
-        configure(leaf, f"router bgp {leaf.asn}", "coalesce-time 8000")
+        vty.configure(leaf.frr_dir, f"router bgp {leaf.asn}", "coalesce-time 8000")
     try:
-        vty.session(node.frr_dir, ["enable", "clear bgp *"])
+        vty.session(node.frr_dir, ["clear bgp *"])
         announcers[0].withdraw(f"{goes}/32")
         eventually("the sessions are there again", lambda: vty.sessions(node.frr_dir),
                    lambda s: all(s.get(bridge(rail)) == "Established" for rail in (0, 1)), 30)
@@ -227,7 +227,7 @@ def test_leaves_that_are_silent_at_first_cost_no_remote(world: World, announcers
         assert len(rules_about(world, node, 0, stays)) == 2
     finally:
         for leaf in world.lab.leaves():
-            configure(leaf, f"router bgp {leaf.asn}", "no coalesce-time 8000")
+            vty.configure(leaf.frr_dir, f"router bgp {leaf.asn}", "no coalesce-time 8000")
     announcers[0].withdraw(f"{stays}/32")
     settle(world)
 

@@ -72,10 +72,10 @@ def foreign(world: World) -> Iterator[dict[str, object]]:
     """A second BGP neighbour with prefix and route-map, rules, a port, a bridge: of somebody else, on the same instances."""
     node = world.lab.find_node("n1")
     in_bgp = [f"router bgp {node.asn}"]
-    vty.configure(node.frr_dir, ["route-map theirs permit 10", "set metric 5", "exit", *in_bgp,
-                                 "neighbor 192.0.2.77 remote-as 65001", "neighbor 192.0.2.77 description theirs",
-                                 "address-family ipv4 unicast", "neighbor 192.0.2.77 route-map theirs in",
-                                 "network 192.0.2.0/24 route-map theirs", "exit-address-family", "exit"])
+    vty.configure(node.frr_dir, "route-map theirs permit 10", "set metric 5", "exit", *in_bgp,
+                  "neighbor 192.0.2.77 remote-as 65001", "neighbor 192.0.2.77 description theirs",
+                  "address-family ipv4 unicast", "neighbor 192.0.2.77 route-map theirs in",
+                  "network 192.0.2.0/24 route-map theirs", "exit-address-family", "exit")
     kernel.run(["ip", "-n", node.namespace, "link", "add", "theirs0", "type", "veth", "peer", "name", "theirs1"])
     world.vsctl(node, "add-port", bridge(0), "theirs0", "--", "set", "Port", "theirs0", "external_ids:theirs=1", "--",
                 "set", "Bridge", bridge(0), "external_ids:theirs=1", "--",
@@ -88,8 +88,8 @@ def foreign(world: World) -> Iterator[dict[str, object]]:
     world.vsctl(node, "del-br", "br-theirs", "--", "del-port", "theirs0", "--", "remove", "Bridge", bridge(0),
                 "external_ids", "theirs")
     kernel.run(["ip", "-n", node.namespace, "link", "del", "theirs0"])
-    vty.configure(node.frr_dir, [*in_bgp, "no neighbor 192.0.2.77", "address-family ipv4 unicast",
-                                 "no network 192.0.2.0/24 route-map theirs", "exit-address-family", "exit", "no route-map theirs"])
+    vty.configure(node.frr_dir, *in_bgp, "no neighbor 192.0.2.77", "address-family ipv4 unicast",
+                  "no network 192.0.2.0/24 route-map theirs", "exit-address-family", "exit", "no route-map theirs")
 
 
 @pytest.fixture
@@ -209,8 +209,8 @@ def test_bgp_configuration(world: World, node: Node, repaired: Callable[..., Non
 
     def break_it() -> None:
         in_bgp, family = f"router bgp {node.asn}", "address-family ipv4 unicast"
-        vty.configure(node.frr_dir, [in_bgp, family, f"no {network}", "no table-map railcni-nofib", "exit-address-family", "exit",
-                                     "no route-map railcni-rail0-out", in_bgp, f"no neighbor {bridge(0)}"])
+        vty.configure(node.frr_dir, in_bgp, family, f"no {network}", "no table-map railcni-nofib", "exit-address-family", "exit",
+                      "no route-map railcni-rail0-out", in_bgp, f"no neighbor {bridge(0)}")
 
     repaired("BGP network, table-map, route-map and neighbour removed", break_it, lambda: sorted(running(node)) == wanted)
     sessions_up(node)
@@ -218,15 +218,15 @@ def test_bgp_configuration(world: World, node: Node, repaired: Callable[..., Non
     tenants = network.split()[-1]
 
     def edit_them() -> None:
-        vty.configure(node.frr_dir, [f"route-map {tenants} permit 10", "set large-community 1:2:3", "exit",
-                                     "route-map railcni-rail0-out permit 5", "exit", "route-map railcni-in deny 5", "exit",
-                                     "route-map railcni-rail1-out permit 10", "match ip address theirs", "exit"])
+        vty.configure(node.frr_dir, f"route-map {tenants} permit 10", "set large-community 1:2:3", "exit",
+                      "route-map railcni-rail0-out permit 5", "exit", "route-map railcni-in deny 5", "exit",
+                      "route-map railcni-rail1-out permit 10", "match ip address theirs", "exit")
 
     repaired("BGP route-maps edited", edit_them, lambda: sorted(running(node)) == wanted, AUDIT_SECONDS)
-    repaired("a tenant's BGP route-map removed", lambda: vty.configure(node.frr_dir, [f"no route-map {tenants}"]),
+    repaired("a tenant's BGP route-map removed", lambda: vty.configure(node.frr_dir, f"no route-map {tenants}"),
              lambda: sorted(running(node)) == wanted, AUDIT_SECONDS)
     # bgpd pushes not a word of that: the end of the connection tells.
-    repaired("BGP neighbour removed", lambda: vty.configure(node.frr_dir, [f"router bgp {node.asn}", f"no neighbor {bridge(0)}"]),
+    repaired("BGP neighbour removed", lambda: vty.configure(node.frr_dir, f"router bgp {node.asn}", f"no neighbor {bridge(0)}"),
              lambda: sorted(running(node)) == wanted)
     sessions_up(node)
     settle(world, seconds=45)
@@ -254,7 +254,7 @@ def test_what_hangs_delays_nothing_else(world: World, node: Node, repaired: Call
     os.kill(held, signal.SIGSTOP)
     try:
         repaired("BGP neighbour removed while ovs-vswitchd hangs",
-                 lambda: vty.configure(node.frr_dir, [f"router bgp {node.asn}", f"no neighbor {bridge(0)}"]),
+                 lambda: vty.configure(node.frr_dir, f"router bgp {node.asn}", f"no neighbor {bridge(0)}"),
                  lambda: sorted(running(node)) == configured, AUDIT_SECONDS)
     finally:
         os.kill(held, signal.SIGCONT)

@@ -282,7 +282,7 @@ def leaf_announces(world: World, count: int, tenant: list[str]) -> None:
     lines = ["route-map many permit 10", f"set large-community {' '.join(tenant)}", "exit", f"router bgp {leaf.asn}",
              "no bgp network import-check", "address-family ipv4 unicast"]
     lines += [f"network {p} route-map many" if count else f"no network {p} route-map many" for p in prefixes]
-    vty.configure(leaf.frr_dir, lines)
+    vty.configure(leaf.frr_dir, *lines)
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from . import daemons, kernel, vty
-from .layout import COMMUNITY_ASN, Host, Lab, LabError
+from .layout import COMMUNITY_ASN, Host, Lab
 
 ASN = 4200099999
 ADDRESS, LEAF_ADDRESS, NEXT_HOP = "192.0.2.2", "192.0.2.1", "192.0.2.9"  # TEST-NET-1, on a link of its own
@@ -40,23 +40,6 @@ def communities(tenant: int, rail: int) -> list[Large]:
     high, low = divmod(tenant, 1 << 56)
     return [Large(COMMUNITY_ASN, HIGH_MARK | high >> 32, high & 0xFFFFFFFF),
             Large(COMMUNITY_ASN, LOW_MARK | low >> 32, low & 0xFFFFFFFF), Large(COMMUNITY_ASN, RAIL_MARK, rail)]
-
-
-def configure(host: Host, *lines: str) -> None:
-    """Sends configuration to the host's bgpd, line by line (FRRouting: doc/developer/vtysh.rst)."""
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as s:
-        s.settimeout(20)
-        s.connect(str(host.frr_dir / "bgpd.vty"))
-        for line in ("enable", "configure terminal", *lines):
-            s.sendall(line.encode() + b"\0")
-            answer = b""
-            while answer[-4:-1] != b"\0\0\0":
-                part = s.recv(65536)
-                if not part:
-                    raise LabError(f"bgpd of {host.name} closed the session at {line!r}")
-                answer += part
-            if answer[-1] != 0:
-                raise LabError(f"bgpd of {host.name}: {line}: {answer[:-4].decode()!r}")
 
 
 def _message(kind: int, body: bytes) -> bytes:
@@ -102,9 +85,9 @@ class Speaker:
             kernel.checksums_by_software(namespace, [name])
             kernel.run(["ip", "-n", namespace, "-batch", "-"],
                        stdin=f"address add {address}/24 dev {name}\nlink set {name} up\n")
-        configure(leaf, "route-map speaker-nofib deny 10", "exit", f"router bgp {leaf.asn}",
-                  f"neighbor {ADDRESS} remote-as {ASN}", f"neighbor {ADDRESS} passive",
-                  "address-family ipv4 unicast", f"neighbor {ADDRESS} activate", "table-map speaker-nofib")
+        vty.configure(leaf.frr_dir, "route-map speaker-nofib deny 10", "exit", f"router bgp {leaf.asn}",
+                      f"neighbor {ADDRESS} remote-as {ASN}", f"neighbor {ADDRESS} passive",
+                      "address-family ipv4 unicast", f"neighbor {ADDRESS} activate", "table-map speaker-nofib")
         with kernel.inside(self.namespace):
             self.socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         self.socket.settimeout(30)
@@ -143,8 +126,8 @@ class Speaker:
     def close(self) -> None:
         self.over.set()
         self.socket.close()
-        configure(self.leaf, f"router bgp {self.leaf.asn}", f"no neighbor {ADDRESS}", "address-family ipv4 unicast",
-                  "no table-map speaker-nofib", "exit-address-family", "exit", "no route-map speaker-nofib")
+        vty.configure(self.leaf.frr_dir, f"router bgp {self.leaf.asn}", f"no neighbor {ADDRESS}", "address-family ipv4 unicast",
+                      "no table-map speaker-nofib", "exit-address-family", "exit", "no route-map speaker-nofib")
         kernel.delete_namespace(self.namespace)
 
 

@@ -1,56 +1,57 @@
-"""Reads from an FRRouting daemon over its vty socket: one command per frame, NUL at its end; the answer ends with
-three NULs and a status byte (FRRouting: doc/developer/vtysh.rst)."""
+"""Speaks with an FRRouting daemon over its vty socket: one command per frame, NUL at its end; the answer ends with three NULs
+and a status byte (FRRouting: doc/developer/vtysh.rst)."""
 
 from __future__ import annotations
 
 import json
 import socket
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from .layout import LabError
 
+DONE, WARNED = 0, 1  # FRRouting: CMD_SUCCESS, CMD_WARNING
 
-def show(run_dir: Path, command: str, daemon: str = "bgpd") -> str:
+
+def _answers(run_dir: Path, daemon: str, lines: Iterable[str]) -> Iterator[tuple[str, int]]:
+    """Enters line after line over one connection: the text and the status of each answer, before the next line is sent."""
     path = run_dir / f"{daemon}.vty"
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as s:
-        s.settimeout(10)
+        s.settimeout(20)  # a bgpd that was told 100,000 routes just now is busy for seconds
         try:
             s.connect(str(path))
-            s.sendall(command.encode() + b"\0")
-            answer = b""
-            while answer[-4:-1] != b"\0\0\0":
-                part = s.recv(65536)
-                if not part:
-                    raise LabError(f"{daemon} closed {path} during `{command}`")
-                answer += part
+            for line in lines:
+                s.sendall(line.encode() + b"\0")
+                answer = b""
+                while answer[-4:-1] != b"\0\0\0":
+                    part = s.recv(65536)
+                    if not part:
+                        raise LabError(f"{daemon} closed {path} during `{line}`")
+                    answer += part
+                yield answer[:-4].decode(), answer[-1]
         except OSError as error:
             raise LabError(f"{daemon} does not answer at {path}: {error}") from None
-    return answer[:-4].decode()
 
 
-def session(run_dir: Path, lines: list[str], daemon: str = "bgpd") -> list[str]:
+def show(run_dir: Path, command: str, daemon: str = "bgpd") -> str:
+    [(text, _)] = _answers(run_dir, daemon, [command])
+    return text
+
+
+def session(run_dir: Path, lines: list[str], daemon: str = "bgpd", accepted: tuple[int, ...] = (DONE, WARNED)) -> list[str]:
     """The answers to lines that are entered one after another, as by a person who has said `enable` before."""
-    answers = []
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as s:
-        s.settimeout(10)
-        s.connect(str(run_dir / f"{daemon}.vty"))
-        for line in ["enable", *lines]:
-            s.sendall(line.encode() + b"\0")
-            answer = b""
-            while answer[-4:-1] != b"\0\0\0":
-                part = s.recv(65536)
-                if not part:
-                    raise LabError(f"{daemon} closed its socket during `{line}`")
-                answer += part
-            answers.append(answer[:-4].decode())
-            if answer[-1] not in (0, 1):
-                raise LabError(f"{daemon} refused `{line}`: {answers[-1].strip()}")
-    return answers[1:]
+    entered, texts = ["enable", *lines], []
+    for line, (text, status) in zip(entered, _answers(run_dir, daemon, entered), strict=True):
+        if status not in accepted:
+            raise LabError(f"{daemon} refused `{line}`: {text.strip()}")
+        texts.append(text)
+    return texts[1:]
 
 
-def configure(run_dir: Path, lines: list[str]) -> None:
-    session(run_dir, ["configure terminal", *lines, "end"])
+def configure(run_dir: Path, *lines: str) -> None:
+    """Lines from bgpd's configuration node."""
+    session(run_dir, ["configure terminal", *lines, "end"], accepted=(DONE,))
 
 
 def show_json(run_dir: Path, command: str) -> dict[str, Any]:
