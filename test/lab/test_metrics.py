@@ -6,7 +6,6 @@ import json
 import os
 import re
 import shutil
-import signal
 import socket
 import subprocess
 import time
@@ -18,23 +17,17 @@ from typing import Any
 
 import pytest
 from frames import udp_frame
-from lone import Lone, stopped
+from lone import Lone
 from railcni_lab import daemons, kernel, matrix, pods
 from railcni_lab.fabric import METRICS
 from railcni_lab.layout import Lab, Node
 from tables import Tables
-from world import METRICS_PORT, World, eventually, send_frames, settle
+from world import METRICS_PORT, World, eventually, hanging, send_frames, settle
 
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy/prometheus"
 PROMETHEUS_PORT = 19090
 SPACING, TIMES_DURATION = 5, 100  # the next look: so many seconds after the last one's end, and so many times its duration
 SWITCH_FAMILIES = ("railcni_dropped_packets_total", "railcni_datapath_flows", "railcni_datapath_dropping_flows")
-
-
-@pytest.fixture(scope="module")
-def settled(world: World) -> World:
-    settle(world)
-    return world
 
 
 @pytest.fixture
@@ -182,7 +175,7 @@ def test_without_an_answer_from_the_switch_the_page_comes_without_its_part(lone:
     world.metrics(node)
     tables.row("metrics", head, ("the same look again", f"{1000 * (time.monotonic() - began):.0f} ms"))
 
-    with stopped(daemons.pid_of(node, "ovs-vswitchd"), signal.SIGSTOP, signal.SIGCONT):
+    with hanging(node, "ovs-vswitchd"):
         took = page_without_the_switch(world, node)
         tables.row("metrics", head, ("ovs-vswitchd is stopped", f"{1000 * took:.0f} ms"))
         assert took < 10
