@@ -18,10 +18,20 @@ from railcni_lab import fabric, pods  # noqa: E402  the path above comes first
 from railcni_lab.layout import Lab, LabError, Shape  # noqa: E402
 from lone import Lone  # noqa: E402
 from tables import Tables  # noqa: E402
-from world import World  # noqa: E402
+from world import World, settle  # noqa: E402
 
 PODS = {"a1": ("n1", "tenant-a"), "a2": ("n2", "tenant-a"), "a3": ("n1", "tenant-a"),
         "b1": ("n1", "tenant-b"), "b2": ("n2", "tenant-b")}
+
+
+@contextmanager
+def standing(lab: Lab, shape: Shape) -> Iterator[None]:
+    try:
+        fabric.up(lab, shape)
+        yield
+    finally:
+        if "RAILCNI_TEST_KEEP_LAB" not in os.environ:
+            fabric.down(lab)
 
 
 @pytest.fixture(scope="session")
@@ -33,24 +43,16 @@ def lab(request: pytest.FixtureRequest) -> Iterator[Lab]:
         fabric.require(lab)
     except LabError as error:
         pytest.exit(str(error), returncode=2)
-    try:
-        fabric.up(lab, Shape(nodes=2, rails=2, spines=1))
+    with standing(lab, Shape(nodes=2, rails=2, spines=1)):
         yield lab
-    finally:
-        if "RAILCNI_TEST_KEEP_LAB" not in os.environ:
-            fabric.down(lab)
 
 
 @pytest.fixture(scope="session")
 def lone() -> Iterator[Lone]:
     """1 node, 1 rail, 64 devices, nobody on it: for what is broken, killed or crowded. No other test minds."""
     lab = Lab(f"u{os.getpid()}", Lab.from_environment().binaries)
-    try:
-        fabric.up(lab, Shape(nodes=1, rails=1, spines=0, devices=64))
+    with standing(lab, Shape(nodes=1, rails=1, spines=0, devices=64)):
         yield Lone(lab)
-    finally:
-        if "RAILCNI_TEST_KEEP_LAB" not in os.environ:
-            fabric.down(lab)
 
 
 @pytest.fixture(scope="session")
@@ -59,6 +61,13 @@ def world(lab: Lab) -> World:
     for name, (node, tenant) in PODS.items():
         pods.add(lab, name, node, tenant, None)
     return World(lab)
+
+
+@pytest.fixture(scope="module")
+def settled(world: World) -> World:
+    """The world, when it has come to rest."""
+    settle(world)
+    return world
 
 
 LAB: pytest.StashKey[Lab] = pytest.StashKey()
@@ -71,15 +80,13 @@ def lab_of_its_own(config: pytest.Config, letter: str, shape: Shape, tenants: di
     before = config.stash.get(LAB, None)
     config.stash[LAB] = lab
     try:
-        fabric.up(lab, shape)
-        for name, (node, tenant) in tenants.items():
-            pods.add(lab, name, node, tenant, None)
-        yield World(lab)
+        with standing(lab, shape):
+            for name, (node, tenant) in tenants.items():
+                pods.add(lab, name, node, tenant, None)
+            yield World(lab)
     finally:
         if before is not None:
             config.stash[LAB] = before
-        if "RAILCNI_TEST_KEEP_LAB" not in os.environ:
-            fabric.down(lab)
 
 
 TABLES: pytest.StashKey[Tables] = pytest.StashKey()

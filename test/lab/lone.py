@@ -182,16 +182,6 @@ def killed_at(error: PluginError) -> str | None:
     return lines[-1].split("killed ", 1)[1] if lines and "exit status -9" in error.message else None
 
 
-@contextmanager
-def stopped(pid: int | None, why: int, back: int) -> Iterator[None]:
-    assert pid is not None
-    os.kill(pid, why)
-    try:
-        yield
-    finally:
-        os.kill(pid, back)
-
-
 def report_folder() -> Path:
     folder = Path(os.environ.get("RAILCNI_REPORTS", Path(__file__).resolve().parents[2] / "build/reports")) / "lab"
     folder.mkdir(parents=True, exist_ok=True)

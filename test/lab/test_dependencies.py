@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from lone import Lone, PluginError, stopped
+from lone import Lone, PluginError
 from railcni_lab import daemons, fabric, kernel
 from railcni_lab.chain import Attachment
-from world import eventually
+from world import eventually, hanging
 
 ADD_SECONDS = 30  # the verb's own deadline (lib/engine/session.h); twice that is what the lab's runtime gives it
 UNAVAILABLE = (11, 5)
@@ -35,10 +35,6 @@ def gone(lone: Lone, daemon: str) -> Iterator[None]:
             daemons.start_frr(lone.node, which=[daemon], bmp=True)
         else:
             daemons.start_ovs(lone.node, which=[daemon])
-
-
-def hanging(lone: Lone, daemon: str) -> AbstractContextManager[None]:
-    return stopped(daemons.pid_of(lone.node, daemon), signal.SIGSTOP, signal.SIGCONT)
 
 
 @contextmanager
@@ -73,13 +69,13 @@ class Dependency:
 DEPENDENCIES = [
     Dependency("ovsdb-server is down", lambda lone: gone(lone, "ovsdb-server"), r"db\.sock",
                frozenset({"port", "admit", "tenant"})),  # ovs-vswitchd answers nobody while it has lost its database
-    Dependency("ovsdb-server hangs", lambda lone: hanging(lone, "ovsdb-server"), r"db\.sock|OVSDB|ovsdb-server",
+    Dependency("ovsdb-server hangs", lambda lone: hanging(lone.node, "ovsdb-server"), r"db\.sock|OVSDB|ovsdb-server",
                frozenset({"port"})),
-    Dependency("ovs-vswitchd hangs", lambda lone: hanging(lone, "ovs-vswitchd"), r"ovs-vswitchd", frozenset({"admit", "tenant"})),
+    Dependency("ovs-vswitchd hangs", lambda lone: hanging(lone.node, "ovs-vswitchd"), r"ovs-vswitchd", frozenset({"admit", "tenant"})),
     Dependency("ovs-vswitchd is down", lambda lone: gone(lone, "ovs-vswitchd"), r"ovs-vswitchd|br-rail0",
                frozenset({"admit", "tenant"})),
     Dependency("bgpd is down", lambda lone: gone(lone, "bgpd"), r"bgpd", frozenset({"announce"})),
-    Dependency("the vty hangs", lambda lone: hanging(lone, "bgpd"), r"bgpd", frozenset({"announce"})),
+    Dependency("the vty hangs", lambda lone: hanging(lone.node, "bgpd"), r"bgpd", frozenset({"announce"})),
     Dependency("node.json is cut off", without_config, r"node\.json", frozenset({"port", "admit", "tenant", "announce"})),
 ]
 
@@ -159,8 +155,7 @@ def test_dependency(lone: Lone, dependency: Dependency) -> None:
 
 def test_the_next_owner_need_not_wait_for_raild(lone: Lone) -> None:
     """OVSDB was down during the DEL: its port stays, and the next ADD of the device takes it over and finishes the DEL."""
-    raild = daemons.pid_of(lone.node, "raild")
-    with two(lone) as (old, _), stopped(raild, signal.SIGSTOP, signal.SIGCONT):
+    with two(lone) as (old, _), hanging(lone.node, "raild"):
         new = lone.attachment("fresh", 10, tenant="t-new")
         with gone(lone, "ovsdb-server"):
             lone.delete(old)

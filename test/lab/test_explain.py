@@ -47,12 +47,6 @@ def findings(world: World, node: Node) -> dict[str, list[dict[str, Any]]]:
     return found
 
 
-@pytest.fixture(scope="module")
-def settled(world: World) -> World:
-    settle(world)
-    return world
-
-
 @contextmanager
 def broken(break_it: list[str], mend_it: list[str]) -> Iterator[None]:
     kernel.run(break_it)

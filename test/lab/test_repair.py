@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 import time
 from collections.abc import Callable, Iterator
 
 import pytest
 from lone import Lone, representor_of
-from railcni_lab import daemons, kernel, vty
+from railcni_lab import kernel, vty
 from railcni_lab.layout import Node, bridge, representor, uplink
 from tables import Tables
-from world import NOT_YET, World, eventually, link_mac, settle
+from world import NOT_YET, World, eventually, hanging, link_mac, settle
 
 OURS = 0x5241494C
 SECONDS = 5  # generous: the budget is 1 s, and the table says what was measured
@@ -236,28 +234,18 @@ def test_what_hangs_delays_nothing_else(world: World, node: Node, repaired: Call
     """bgpd stands still: rules are repaired all the same. ovs-vswitchd stands still: bgpd is. The end of the session reaches nobody
     then, so its TCP connection stays and raild sees with its audit what is missing."""
     wanted, configured = rules(world, node), sorted(running(node))
-    held = daemons.pid_of(node, "bgpd")
-    assert held is not None
-    os.kill(held, signal.SIGSTOP)
-    try:
+    with hanging(node, "bgpd"):
         repaired("all our rules deleted while bgpd hangs",
                  lambda: ofctl(node, "del-flows", f"cookie=0x{OURS:x}00000000/0xffffffff00000000"),
                  lambda: rules(world, node) == wanted)
-    finally:
-        os.kill(held, signal.SIGCONT)
     eventually("bgpd answers raild", lambda: world.railctl(node, "get", "rails"),
                lambda rails: all(r.get("bgpState") == "Established" or r.get("bgp_state") == "Established"
                                  for r in rails.get("rails", [])), 45)
     sessions_up(node)
-    held = daemons.pid_of(node, "ovs-vswitchd")
-    assert held is not None
-    os.kill(held, signal.SIGSTOP)
-    try:
+    with hanging(node, "ovs-vswitchd"):
         repaired("BGP neighbour removed while ovs-vswitchd hangs",
                  lambda: vty.configure(node.frr_dir, f"router bgp {node.asn}", f"no neighbor {bridge(0)}"),
                  lambda: sorted(running(node)) == configured, AUDIT_SECONDS)
-    finally:
-        os.kill(held, signal.SIGCONT)
     settle(world, seconds=45)
 
 

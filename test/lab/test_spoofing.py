@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import pytest
 from frames import (BROADCAST, ETHERTYPE_EXPERIMENT, ETHERTYPE_LLDP, arp_request, ethernet, icmpv6, ip, link_local,
                     tcp_syn, udp_frame)
-from world import Capture, Port, World, captures, eventually, send_frames, settle
+from world import Capture, Port, World, captures, eventually, send_frames
 
 RAIL = 0
 COUNT = 20
@@ -37,12 +37,6 @@ class Scene:
         """A datagram as I may send it, but for what is given."""
         mine, theirs = (self.me.ipv4, self.mate.ipv4) if version == 4 else (self.me.ipv6, self.mate.ipv6)
         return udp_frame(mac or self.me.mac, self.gateway, source or mine, theirs, self.mark)
-
-
-@pytest.fixture(scope="module")
-def settled(world: World) -> World:
-    settle(world)
-    return world
 
 
 @pytest.fixture

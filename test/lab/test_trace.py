@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from world import Port, World, settle
+from world import Port, World
 
 NOT_LOOKED_AT = re.compile(r"\b(tp_src|tp_dst|nw_ttl|nw_tos|nw_ecn|ip_dscp|udp|tcp|sctp|icmp6?|udp6|tcp6)\b")
 
@@ -19,12 +19,6 @@ def roce(source: Port, target: Port, family: str) -> str:
 def one_flow(megaflow: str, actions: str, macs: tuple[str, str]) -> None:
     assert not NOT_LOOKED_AT.search(megaflow), f"the megaflow looks at more than addresses: {megaflow}"
     assert re.fullmatch(rf"set\(eth\(src={macs[0]},dst={macs[1]}\)\),\d+", actions), actions
-
-
-@pytest.fixture(scope="module")
-def settled(world: World) -> World:
-    settle(world)
-    return world
 
 
 @pytest.mark.parametrize("family", ["IPv4", "IPv6"])

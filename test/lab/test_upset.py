@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import signal
-
 import pytest
-from railcni_lab import daemons, pods
+from railcni_lab import pods
 from railcni_lab.layout import LabError, bridge
-from world import World, eventually, settle
+from world import World, eventually, hanging, settle
 
 
 def test_failed_add_leaves_nothing(world: World) -> None:
@@ -20,14 +17,8 @@ def test_failed_add_leaves_nothing(world: World) -> None:
     eventually("just the pods' prefixes at the leaf", lambda: world.leaf_prefixes(1), lambda p: p == announced)
     ports = set(world.vsctl(node, "list-ports", bridge(1)).split())
     rules = len(world.flows(node, 1))
-    bgpd = daemons.pid_of(node, "bgpd")
-    assert bgpd is not None
-    os.kill(bgpd, signal.SIGSTOP)
-    try:
-        with pytest.raises(LabError, match="frr-provider"):
-            pods.add(lab, "never", "n1", "tenant-c", [1])
-    finally:
-        os.kill(bgpd, signal.SIGCONT)
+    with hanging(node, "bgpd"), pytest.raises(LabError, match="frr-provider"):
+        pods.add(lab, "never", "n1", "tenant-c", [1])
     eventually("ports as before", lambda: set(world.vsctl(node, "list-ports", bridge(1)).split()), lambda p: p == ports)
     eventually("rules as before", lambda: len(world.flows(node, 1)), lambda n: n == rules)
     eventually("no prefix at the leaf", lambda: world.leaf_prefixes(1), lambda p: p == announced)

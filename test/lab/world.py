@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import re
+import signal
 import socket
 import sqlite3
 import time
@@ -306,6 +308,18 @@ def send_frames(port: Port, frames: list[bytes]) -> None:
             raw.send(frame)
             if number % 32 == 31:
                 time.sleep(0.005)
+
+
+@contextmanager
+def hanging(host: Host, daemon: str) -> Iterator[None]:
+    """The daemon stands still: its sockets are there, and nobody answers."""
+    pid = daemons.pid_of(host, daemon)
+    assert pid is not None, f"{daemon} of {host.name} does not run"
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(pid, signal.SIGCONT)
 
 
 def kill_raild(node: Node) -> None:
