@@ -28,10 +28,12 @@ Status DropPrivileges() {
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
   std::array<__user_cap_data_struct, 2> sets{};
   if (::syscall(SYS_capget, &header, sets.data()) != 0) return FailErrno(errno, "read the capabilities");
-  for (size_t i = 0; i < sets.size(); ++i) {
-    sets[i].permitted &= static_cast<uint32_t>(needed >> (32 * i));
-    sets[i].effective = sets[i].permitted;
-    sets[i].inheritable = 0;
+  uint64_t bits = needed;
+  for (auto& set : sets) {
+    set.permitted &= static_cast<uint32_t>(bits);
+    set.effective = set.permitted;
+    set.inheritable = 0;
+    bits >>= 32;
   }
   if (::syscall(SYS_capset, &header, sets.data()) != 0) return FailErrno(errno, "give up capabilities");
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return FailErrno(errno, "give up new privileges");

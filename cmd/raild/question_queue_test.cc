@@ -14,7 +14,8 @@ namespace {
 TEST(QuestionQueue, AnswersEachQuestionOnceHoweverManyAsk) {
   constexpr int kAskers = 8;
   constexpr int kQuestions = 200;
-  std::vector<int> answers(kAskers * kQuestions);  // each written by one job: a second call would be a race
+  std::vector<int> answers(size_t{kAskers} *
+                           kQuestions);  // each written by one job: a second call would be a race
   std::atomic<int> taken = 0;
   std::atomic<int> refused = 0;
   {

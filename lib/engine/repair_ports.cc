@@ -65,14 +65,7 @@ Status PortRepair::Mend(ovs::Ovsdb& db, Connections& connections, const Record& 
       if (now) there->second = *now;
     }
   }
-  if (made && there == seen_.end()) {
-    RAIL_TRY(TakeBack(db, connections, attachment));
-    RAIL_ASSIGN(seen_[attachment.representor],
-                db.AddPort(PortSpecOf(rail_, attachment), connections.CallDeadline()));
-    log::Info("rail {}: port {} was missing on bridge {}, added again", rail_.name, attachment.representor,
-              rail_.bridge);
-    node_status_.Repaired("port");
-  }
+  if (made && there == seen_.end()) RAIL_TRY(PutBack(db, connections, attachment));
   const uint16_t ofport = OfportOf(attachment);
   if (ofport != 0 && ofport != attachment.ofport) return record_.store().SetOfport(attachment.id, ofport);
   return {};
@@ -97,13 +90,24 @@ Result<bool> PortRepair::Mark(ovs::Ovsdb& db, Connections& connections, const At
   return true;
 }
 
-// The record says that the device behind this port is a pod's of ours; on another bridge its frames would pass no rule of ours.
-Status PortRepair::TakeBack(ovs::Ovsdb& db, Connections& connections, const Attachment& attachment) {
+// An ADD may have made the port since the ports were read. On another bridge the pod's frames would pass no rule of ours.
+Status PortRepair::PutBack(ovs::Ovsdb& db, Connections& connections, const Attachment& attachment) {
   RAIL_ASSIGN(const auto port, db.FindPort(attachment.representor, connections.CallDeadline()));
-  if (!port || port->bridge == rail_.bridge) return {};
-  log::Warning("rail {}: port {} was moved to bridge {}, taken back", rail_.name, port->name, port->bridge);
-  return db.DeletePort(port->bridge, port->name, {}, ovs::Ovsdb::Wait::kCommitted,
-                       connections.CallDeadline());
+  if (port && port->bridge == rail_.bridge) {
+    seen_[port->name] = *port;
+    return {};
+  }
+  if (port) {
+    log::Warning("rail {}: port {} was moved to bridge {}, taken back", rail_.name, port->name, port->bridge);
+    RAIL_TRY(db.DeletePort(port->bridge, port->name, {}, ovs::Ovsdb::Wait::kCommitted,
+                           connections.CallDeadline()));
+  }
+  RAIL_ASSIGN(seen_[attachment.representor],
+              db.AddPort(PortSpecOf(rail_, attachment), connections.CallDeadline()));
+  log::Info("rail {}: port {} was missing on bridge {}, added again", rail_.name, attachment.representor,
+            rail_.bridge);
+  node_status_.Repaired("port");
+  return {};
 }
 
 uint16_t PortRepair::OfportOf(const Attachment& attachment) const {

@@ -39,7 +39,7 @@ class PortRepair {
   // True: something was missing and is there again.
   Result<bool> Mark(ovs::Ovsdb& db, Connections& connections, const state::Attachment& attachment,
                     const ovs::Port& port, bool made);
-  Status TakeBack(ovs::Ovsdb& db, Connections& connections, const state::Attachment& attachment);
+  Status PutBack(ovs::Ovsdb& db, Connections& connections, const state::Attachment& attachment);
   Status RemoveOrphans(ovs::Ovsdb& db, Connections& connections, const Record& record);
 
   const config::Rail& rail_;

@@ -42,10 +42,10 @@ void SwitchRepair::ForEachRail(const Work& work) {
   Connections connections(deps_.openers(config_), After(kRoundLimit));
   bool hung = false;
   for (const config::Rail& rail : config_.rails) {
-    const auto began = Clock::now();
+    const auto began = deps_.now();
     connections.GiveTime(After(hung ? kAfterHung : kRoundLimit));
     work(connections, rail, StateOf(rail));
-    hung = hung || Clock::now() - began >= kHung;
+    hung = hung || deps_.now() - began >= kHung;
   }
 }
 

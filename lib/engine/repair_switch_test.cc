@@ -47,6 +47,41 @@ TEST_F(RepairTest, SendsNothingWhenAllIsRight) {
   EXPECT_EQ(*world.bgp.TableVersion({}), table);
 }
 
+TEST_F(RepairTest, AfterARailThatHangsTheOthersHaveASecond) {
+  Settle();
+  std::map<std::string, Clock::duration> time;  // of a call, by bridge
+  Clock::duration hangs{};
+  Deps deps = world.DepsOfRaild();
+  deps.openers = [&, openers = deps.openers](const config::NodeConfig& node) {
+    Openers all = openers(node);
+    all.openflow = [&, open = all.openflow](const std::string& bridge, Deadline until) {
+      time[bridge] = until - Clock::now();
+      if (bridge == "br-rail0") world.passed += hangs;
+      return open(bridge, until);
+    };
+    return all;
+  };
+  SwitchRepair the_switch(world.config, deps, *raild->store, raild->node_status);
+  the_switch.Audit();
+  EXPECT_GT(time["br-rail1"], std::chrono::seconds(4));
+  hangs = std::chrono::seconds(6);
+  the_switch.Audit();
+  EXPECT_GT(time["br-rail0"], std::chrono::seconds(4));
+  EXPECT_LE(time["br-rail1"], std::chrono::seconds(1));
+}
+
+TEST_F(RepairTest, ShowsThatAnAttachmentsRulesMayBeMissingWhileTheSwitchDoesNotAnswer) {
+  Settle();
+  const auto in_place = [&] { return raild->views.Current()->attachments.at(0).rules_in_place; };
+  EXPECT_TRUE(in_place());
+  world.faults.down = {Dependency::kOpenFlow};
+  Audit();
+  EXPECT_FALSE(in_place());
+  world.faults.down.clear();
+  Audit();
+  EXPECT_TRUE(in_place());
+}
+
 TEST_F(RepairTest, AfterARestartOfRaildNothingIsSentEither) {
   Settle();
   const int commits = world.Bridge().commits();
