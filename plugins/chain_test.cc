@@ -111,7 +111,7 @@ TEST_F(ChainTest, TheCompareRuleGoesWithTheLastPodOfItsTenant) {
   ExpectDone(chain.Check(other));
 }
 
-// At whatever call of the last pod's DEL another pod of the tenant joins, it can talk afterwards.
+// Another pod of the tenant joins at one call of the last pod's DEL, whichever it is. Afterwards that pod can talk.
 TEST_F(ChainTest, TheCompareRuleStaysWhenAnotherPodJoinsMeanwhile) {
   for (int at = 1;; ++at) {
     SCOPED_TRACE(fmt::format("it joins at call {}", at));

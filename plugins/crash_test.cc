@@ -56,7 +56,7 @@ struct Node {
     before = world.Leftovers();
   }
   void ExpectAsBefore() {
-    // What is configured on ovs-cni's interface goes with it.
+    // What is configured on ovs-cni's interface goes with the interface.
     std::vector<std::string> left = world.Leftovers();
     if (!chain.previous.empty()) std::erase(left, "pod: net1 is configured");
     EXPECT_EQ(left, before);
@@ -88,7 +88,8 @@ class CrashTest : public ::testing::TestWithParam<Case> {
           node.ExpectAsBefore();
         }
         const Answer added = chain.Add(pod);
-        // An ADD that had come as far as kReady before the chain died is answered with "exists": DEL comes first then.
+        // If the ADD had come as far as kReady before the chain died, the next ADD is answered
+        // with "exists": DEL must come first then.
         if (added || recovery == Recovery::kDelThenAdd) {
           ASSERT_TRUE(added) << added.text;
           const Answer checked = chain.Check(pod);

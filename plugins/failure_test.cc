@@ -162,7 +162,7 @@ TEST_F(FailureTest, DelWithEverythingDownFreesTheDeviceAndTheSweepDoesTheRest) {
   EXPECT_THAT(world.Leftovers(), IsEmpty());
 }
 
-// Only the record says which device is the attachment's: prevResult is no witness.
+// Only the record says which device is the attachment's: DEL does not believe prevResult.
 TEST_F(FailureTest, DelWithARecordThatCannotBeReadGivesOnlyTheAddressBackAndMayBeRepeated) {
   const PodSpec pod = world.MakePod("p1", "ns-a", "vf0");
   MustAdd(pod);
@@ -216,7 +216,7 @@ TEST_F(FailureTest, AddWithARecordThatCannotBeWrittenSaysSoAndLeavesNothing) {
   }
 }
 
-// From any write on nothing can be written any more.
+// From one write on, whichever it is, nothing can be written any more.
 TEST_F(FailureTest, WhereverInAddTheDiskFillsUpTheDelLeavesNothingButTheRecord) {
   for (int at = 1;; ++at) {
     SCOPED_TRACE(fmt::format("from call {} of the record on", at));
@@ -275,7 +275,7 @@ TEST_F(FailureTest, WhicheverCallOfDelFailsTheSweepOrAnotherDelFinishes) {
         EXPECT_EQ(answer.code, 11U) << answer.text;
         ExpectDone(chain.Del(pod));
       }
-      // Where its failure could not be recorded it is not known to have ended: raild waits.
+      // If the DEL could not record its failure, raild does not know that it has ended, and waits for it.
       world.StartRaild(dependency == Dependency::kState ? Clock::duration::zero() : std::chrono::hours(1))
           ->Audit();
       if (dependency == Dependency::kPods && !done) {

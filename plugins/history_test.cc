@@ -204,7 +204,8 @@ class History {
     return "";
   }
 
-  // raild at work: nothing of what is alive may go, and where it could do all its work, everything of it is right afterwards.
+  // Runs raild's `work`. Nothing of what is alive may go. `everything`: raild could do all its work, so everything of what is
+  // alive is right afterwards.
   std::string Watched(const std::function<void()>& work, bool everything) {
     std::map<const Slot*, std::set<std::string>> before;
     for (const Slot& slot : slots_) {
@@ -263,7 +264,7 @@ class History {
 
 std::vector<Step> Make(unsigned seed) {
   std::mt19937 random(seed);
-  // Of ADD more, so that something is alive most of the time.
+  // ADD is more frequent, so that something is alive most of the time.
   std::discrete_distribution<int> what({8, 4, 2, 4, 2, 2, 1, 1, 2, 2});
   std::vector<Step> steps;
   for (int i = 0; i < kSteps; ++i)
@@ -275,7 +276,7 @@ std::string RunAnew(const std::vector<Step>& steps) {
   return std::make_unique<History>()->Run(steps);
 }
 
-// As short a history as fails in any way.
+// Makes a history as short as it can be and still fail in any way.
 std::vector<Step> Shrink(std::vector<Step> steps) {
   for (size_t i = steps.size(); i-- > 0;) {
     std::vector<Step> shorter = steps;

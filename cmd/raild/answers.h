@@ -1,4 +1,4 @@
-// What lib/inspect finds as the messages of rail.v1, and requests as its questions: no gRPC, no I/O.
+// Converts what lib/inspect finds to messages of rail.v1, and requests to its questions. No gRPC, no I/O.
 //
 // Use:      RAIL_ASSIGN(const inspect::Question question, ToQuestion(request));  *response = ToMessage(answer);
 // Threads:  pure functions

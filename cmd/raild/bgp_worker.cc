@@ -15,11 +15,12 @@ constexpr std::chrono::seconds kAuditInterval{30};
 // connect(2) to a socket that nobody serves costs nothing.
 constexpr std::chrono::milliseconds kReconnect{250};
 constexpr std::chrono::milliseconds kSoonest{10};
-// What is pushed in one go is told in one go. A table that comes in whole takes no more than a part of the time to tell of.
+// Messages that bgpd pushes together are published together. While a whole table comes in,
+// publishing takes only a part of the time.
 constexpr std::chrono::milliseconds kGather{2};
 constexpr std::chrono::milliseconds kGatherMost{500};
 
-// A carrier that is back so soon withdraws nothing: a leaf that waits as long has not missed it.
+// If a carrier is back within this time, raild withdraws nothing: a leaf that waits as long has not missed it.
 constexpr std::chrono::milliseconds kFlap{1000};
 constexpr std::chrono::milliseconds kSolicitInterval{500};
 constexpr uint16_t kBgpPort = 179;
@@ -49,7 +50,7 @@ void BgpWorker::UplinksChanged(const engine::UplinkNews& news) {
   });
 }
 
-// What is announced is in order again before the session is.
+// Repairs the announcements before it ends the session.
 void BgpWorker::CarrierBack(const engine::UplinkNews& news) {
   Audit();
   if (repair_.CarrierBack(news.back, news.seen)) events_.learned();
@@ -87,9 +88,9 @@ void BgpWorker::Listen() {
   repair_.NoFeed("");
 }
 
-// One connection, and only of the user who runs bgpd: the owner of its vty socket.
+// Accepts one connection, and only from the user who runs bgpd: the owner of its vty socket.
 void BgpWorker::Accept() {
-  if (feed_) Receive();  // a bgpd that was killed and its successor come to us in one turn
+  if (feed_) Receive();  // the end of a killed bgpd and its successor's connection may come in one turn
   struct stat owner{};
   const bool known = ::stat(vty_.c_str(), &owner) == 0;
   auto connection = listener_->Accept(known ? owner.st_uid : static_cast<uid_t>(-1));
@@ -113,7 +114,7 @@ void BgpWorker::Receive() {
   if (!open || !*open) CloseFeed(open ? "it has closed the connection" : open.error().message);
 }
 
-// bgpd may have gone, with its configuration: the audit is tried until another one is there.
+// bgpd may have gone, with its configuration: retries the audit until another bgpd is there.
 void BgpWorker::CloseFeed(const std::string& why) {
   worker_.loop().Unwatch(feed_->fd());
   feed_.reset();
@@ -130,7 +131,7 @@ void BgpWorker::Told() {
 
 void BgpWorker::Audit() {
   const bool broken = repair_.next_retry().has_value();
-  if (!listener_) Listen();  // who has the port may have gone
+  if (!listener_) Listen();  // the process that had the port may have ended
   const bool news = repair_.Audit();
   worker_.RetryAt(repair_.next_retry(), [this] { Audit(); });
   if (news) events_.learned();
@@ -149,7 +150,7 @@ void BgpWorker::Poll() {
   PollWhenDue();
 }
 
-// Nothing is due: no timer runs.
+// Runs no timer while nothing is due.
 void BgpWorker::PollWhenDue() {
   std::optional<Deadline> next = repair_.next_poll();
   if (!repair_.answers()) next = engine::Earlier(next, After(kReconnect));

@@ -23,16 +23,16 @@ class BgpWorker {
  public:
   struct Events {
     std::function<void()> learned;  // there is something new from BGP
-    std::function<void()>
-        right_again;  // after a round in which the configuration came right that had failed before
+    // Called after a round that has repaired the configuration, if that had failed before.
+    std::function<void()> right_again;
   };
   BgpWorker(const config::NodeConfig& config, const engine::Deps& deps, std::unique_ptr<state::Store> store,
             engine::NodeStatus& node_status, Events events);
 
   Status Open() { return worker_.Open(); }
-  void Start();  // every worker is open by then: they call each other
+  void Start();  // call it when every worker is open: they call each other
   void Stop() { worker_.Stop(); }
-  // A rail has lost its carrier, or has it again: any thread.
+  // Call it when a rail has lost its carrier, or has it again. Any thread.
   void UplinksChanged(const engine::UplinkNews& news);
   event::Loop& loop() { return worker_.loop(); }
 
@@ -62,7 +62,7 @@ class BgpWorker {
   std::optional<bmp::Listener> listener_;
   std::optional<bmp::Feed> feed_;
   bool tell_scheduled_ = false;
-  Clock::duration last_tell_{};  // how long it took
+  Clock::duration last_tell_{};  // how long the last Tell took
   Worker worker_;                // last: its thread ends first
 };
 

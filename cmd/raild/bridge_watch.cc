@@ -6,7 +6,7 @@
 namespace rail::raild {
 namespace {
 
-// Ends with the round; the connection does not.
+// A lent connection. It ends with the round, but the connection itself stays open.
 class Lent : public ovs::OpenFlow {
  public:
   explicit Lent(ovs::OpenFlow& bridge) : bridge_(bridge) {}

@@ -1,4 +1,5 @@
-// The connections to the bridges' rules: each stays open between rounds, is lent to them, and says when something happens.
+// The connections to the bridges' rules. Each stays open between rounds, is lent to the
+// rounds, and reports when something happens.
 //
 // Use:      BridgeWatch bridges(config.ovs.run_dir, worker, {.changed = ..., .lost = ..., .back = ...});
 //           deps.openers = bridges.Lending(deps.openers);    // what SwitchRepair works with
@@ -21,20 +22,20 @@ namespace rail::raild {
 class BridgeWatch {
  public:
   struct Events {
-    std::function<void()> changed;  // a bridge has something to tell to whoever asks it for Changes
-    std::function<void()> lost;     // a bridge is gone, or ovs-vswitchd
-    std::function<void()> back;     // a bridge can be connected to that could not
+    std::function<void()> changed;  // a bridge has something new in Changes
+    std::function<void()> lost;     // a bridge or ovs-vswitchd is gone
+    std::function<void()> back;     // a bridge accepts connections that did not before
   };
   BridgeWatch(std::string run_dir, Worker& worker, Events events)
       : run_dir_(std::move(run_dir)), worker_(worker), events_(std::move(events)) {}
 
-  // `openers` with connections of this for OpenFlow.
+  // Returns `openers` that lend this object's connections for OpenFlow.
   std::function<engine::Openers(const config::NodeConfig&)> Lending(
       std::function<engine::Openers(const config::NodeConfig&)> openers);
 
-  // What a round's calls have taken in on the way is told now.
+  // Reports now the changes that a round's calls have read on the way.
   void TakeAll();
-  // Asks for those that could not be connected to: connect(2) on a socket that nobody serves costs nothing.
+  // Tries again the bridges that did not accept a connection: connect(2) on a socket that nobody serves costs nothing.
   void AskForLost();
 
  private:

@@ -1,4 +1,4 @@
-// raild at work: its parts, each on a thread of its own, and what they tell each other.
+// raild as a whole: its parts, each on a thread of its own, and how they notify each other.
 //
 // Use:      RAIL_ASSIGN(auto daemon, Daemon::Start(config, wire::RealDeps(), paths));  daemon->Run();
 // Threads:  Run holds the calling thread until SIGTERM or SIGINT; gRPC has threads of its own, which read published views

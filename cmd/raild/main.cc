@@ -13,7 +13,7 @@ namespace {
 
 using namespace rail;
 
-// What must be right before anything is touched. Errors name the key or the file.
+// Reads node.json and checks the files for TLS, which must be right before anything is touched. Errors name the key or the file.
 Result<config::NodeConfig> ReadConfig(const config::Paths& paths) {
   RAIL_ASSIGN(config::NodeConfig config, config::Load(paths.config_file));
   if (!config.api.listen.empty()) RAIL_TRY(raild::CheckTlsFiles(config.api));

@@ -1,4 +1,4 @@
-// A node's view as the messages of rail.v1: no gRPC, no I/O.
+// Converts a node's view to messages of rail.v1. No gRPC, no I/O.
 //
 // Use:      *response = ListAttachments(*views.Current(), request.filter());
 //           Changes changes(filter);  for (auto& event : changes.Next(*views.Current())) ...send...
@@ -30,13 +30,13 @@ v1::ListAttachmentsResponse ListAttachments(const engine::NodeView& view, const 
 Result<v1::ListRemotesResponse> ListRemotes(const engine::NodeView& view,
                                             const v1::ListRemotesRequest& request);
 
-// What one watcher has been told, and what it must be told next. Holds its attachments, never a view.
+// Remembers what was sent to one watcher and finds what must be sent next. Holds the watcher's attachments, never a view.
 class Changes {
  public:
   explicit Changes(v1::AttachmentFilter filter) : filter_(std::move(filter)) {}
 
-  // The events that lead from what was told to `view`: DELETED first, then ADDED and MODIFIED, each by id.
-  // The first call ends with SYNCED. What is returned counts as told.
+  // The events that turn what was sent so far into `view`: DELETED first, then ADDED and MODIFIED, each ordered by id. The first
+  // call ends with SYNCED. What is returned counts as sent.
   std::vector<v1::WatchAttachmentsResponse> Next(const engine::NodeView& view);
 
  private:

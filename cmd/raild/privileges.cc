@@ -19,7 +19,7 @@ uint64_t NeededCapabilities() {
 
 Status DropPrivileges() {
   const uint64_t needed = NeededCapabilities();
-  // Without CAP_SETPCAP this is refused, as in a container: its bounding set is the runtime's work.
+  // Without CAP_SETPCAP the kernel refuses this, as in a container. There the runtime has set the bounding set.
   for (int capability = 0; ::prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0; ++capability) {
     if ((needed >> capability & 1) == 0 && ::prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) != 0 &&
         errno != EPERM)

@@ -11,7 +11,7 @@
 
 namespace rail::raild {
 
-// What raild keeps, of what it was given.
+// The capabilities that raild keeps, if it was given them.
 uint64_t NeededCapabilities();
 
 // Errors: kPermission, what the kernel says. A process without any capability is left as it is.

@@ -18,7 +18,7 @@ bool QuestionQueue::Ask(Job job) {
       return true;
     }
   }
-  job(Turn::kClosed);  // as to those who waited when it closed: "try again in a moment" would be a lie
+  job(Turn::kClosed);  // false would wrongly tell the client to try again in a moment
   return true;
 }
 

@@ -1,4 +1,4 @@
-// A few threads that work off questions which may take a while, so that gRPC's own never wait: a bounded queue, nothing more.
+// A bounded queue, and a few threads that answer questions which may take a while, so that gRPC's own threads never wait.
 //
 // Use:      QuestionQueue queue;  if (!queue.Ask([](QuestionQueue::Turn turn) { ... })) ...too many are waiting...
 // Threads:  any thread
@@ -23,11 +23,11 @@ class QuestionQueue {
   explicit QuestionQueue(size_t threads = 2, size_t most_waiting = 16);
   ~QuestionQueue() { Close(); }
 
-  // Calls `job` once, on a thread of the queue; on the caller's, with kClosed, when the queue is closed. False, and no call:
-  // too many are waiting.
+  // Calls `job` once: on a thread of the queue, or, if the queue is closed, on the caller's thread with kClosed. False: too many
+  // jobs wait, and `job` is not called.
   bool Ask(Job job);
 
-  // What waits is called with kClosed; returns when what is being worked on has ended. Safe to repeat.
+  // Calls every job that waits with kClosed. Returns when the running jobs have ended. Safe to repeat.
   void Close();
 
  private:

@@ -26,8 +26,8 @@
 namespace rail::raild {
 namespace {
 
-// Requests are tiny, answers bounded by the page size; nobody with access needs more, and no client can make
-// raild large. Each way in has limits of its own, so that whoever fills one leaves the other free.
+// Requests are tiny, and answers are bounded by the page size. Nobody with access needs more, and no client can make raild large.
+// The socket and TCP have limits of their own, so that a client that fills one leaves the other free.
 constexpr int kLargestRequest = 64 << 10;         // bytes
 constexpr int kLargestMetadata = 8 << 10;         // bytes, of a call's headers
 constexpr size_t kMostMemory = size_t{64} << 20;  // bytes, gRPC's buffers in all
@@ -35,15 +35,15 @@ constexpr int kMostThreads = 8;    // reflection alone; all other methods share 
 constexpr int kMostStreams = 128;  // calls at a time of one connection
 constexpr size_t kMostWatches = 64;
 constexpr size_t kMostTcpWatches = 32;
-// Of TCP alone: a peer that is gone, silent or slow to say who it is gives its place back, and who was let in
-// shows its certificate again from time to time.
+// For TCP alone. A peer that is gone, silent or slow to identify itself loses its place. A client that was let in must show its
+// certificate again from time to time.
 constexpr int kHandshakeTime = 5000;      // ms
-constexpr int kAliveEvery = 30000;        // ms without a word: is it there?
+constexpr int kAliveEvery = 30000;        // ms without a message, then the peer is probed
 constexpr int kAliveTime = 10000;         // ms for the answer
 constexpr int kConnectionTime = 3600000;  // ms, then the client connects anew
 constexpr int kConnectionGrace = 60000;   // ms for the calls that are under way then
 constexpr auto kStopTime = std::chrono::seconds(2);
-// Who waits for a view cannot be told to stop waiting, so this bounds how long Stop waits for it.
+// A wait for a view cannot be interrupted, so this bounds how long Stop waits for it.
 constexpr auto kViewWait = std::chrono::milliseconds(200);
 
 grpc::StatusCode StatusCodeOf(Code code) {
@@ -75,7 +75,7 @@ class Watches {
   explicit Watches(const engine::ViewPublisher& views) : views_(views), follower_([this] { Follow(); }) {}
   ~Watches() { Stop(); }
 
-  // `most`: of the way in (`door`) by which the watch has come.
+  // `most`: the limit of watches of `door`, the way in by which the watch has come.
   grpc::Status Add(Watch* watch, const void* door, size_t most);
   void Remove(Watch* watch);
   void Stop();
@@ -92,13 +92,13 @@ class Watches {
   std::thread follower_;
 };
 
-// One client's WatchAttachments. While a write is under way nothing is queued beyond the events of one
-// comparison; the next comparison is made with whatever is current when they have been taken.
+// One client's WatchAttachments. While a write is under way, it queues nothing beyond the events of one comparison. When the
+// client has taken these, it makes the next comparison with the view that is current then.
 class Watch final : public grpc::ServerWriteReactor<v1::WatchAttachmentsResponse> {
  public:
   Watch(Watches& watches, const void* door, size_t most, v1::AttachmentFilter filter)
       : watches_(watches), changes_(std::move(filter)) {
-    // Added first, looked second: a view published in between is told twice rather than never.
+    // Adds itself first and compares second: a view that is published in between is seen twice rather than never.
     if (grpc::Status status = watches_.Add(this, door, most); !status.ok()) {
       End(std::move(status));
     } else {
@@ -297,14 +297,14 @@ class Service final : public v1::Node::CallbackService {
     return reactor;
   }
 
-  // What asks Open vSwitch, bgpd or the kernel may take a while: never on a thread of gRPC.
+  // A question to Open vSwitch, bgpd or the kernel may take a while, so it never runs on a thread of gRPC.
   template <class Look>
   grpc::ServerUnaryReactor* AtTheDesk(grpc::CallbackServerContext* context, Look look) {
     grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
     const bool taken = questions_.Ask([context, reactor, look = std::move(look)](QuestionQueue::Turn turn) {
       if (turn == QuestionQueue::Turn::kClosed)
         return reactor->Finish({grpc::StatusCode::UNAVAILABLE, "raild is stopping"});
-      // Whoever asked may have gone while others were served.
+      // The client may have gone while others were served.
       if (context->IsCancelled()) return reactor->Finish(grpc::Status::CANCELLED);
       const Status status = look();
       reactor->Finish(status ? grpc::Status::OK : StatusOf(status.error()));
@@ -396,7 +396,7 @@ Result<std::unique_ptr<Server>> Server::Start(const Sources& sources, const std:
     RAIL_ASSIGN(credentials, MutualTls(api));
   }
   RAIL_ASSIGN(SocketFile file, SocketFile::Prepare(socket));
-  // Both are switches of the process: gRPC has no other.
+  // gRPC has only process-wide switches for these two.
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
 

@@ -19,7 +19,7 @@
 
 namespace rail::raild {
 
-// What is served, and what it is read from.
+// What the server reads its answers from.
 struct Sources {
   const engine::ViewPublisher& views;
   const config::NodeConfig& config;
@@ -29,17 +29,16 @@ struct Sources {
 class Server {
  public:
   // Serves when it returns: on the unix socket, and over TCP when node.json says so.
-  //   socket  absolute path, at most 107 bytes; its folder is made (0755) when missing; a socket there that
-  //   nobody
-  //           serves is replaced
+  //   socket  absolute path, at most 107 bytes; its folder is made (0755) when missing; a socket there that nobody serves is
+  //           replaced
   //   group   who may connect beside root, when the group exists
   // Errors: kBusy another process answers there; kExists something else has that name; kInvalid the path, or
   //         the files for TLS; kPermission; kInternal gRPC does not start (is the port taken?).
   static Result<std::unique_ptr<Server>> Start(const Sources& sources, const std::string& socket,
                                                const std::string& group = "railcni");
 
-  // Ends watches with UNAVAILABLE, waits at most 2 s for calls under way and 5 s for questions that are being
-  // looked into, removes the socket. Safe to repeat.
+  // Ends watches with UNAVAILABLE, waits at most 2 s for running calls and 5 s for running
+  // questions, removes the socket. Safe to repeat.
   void Stop();
 
   ~Server();

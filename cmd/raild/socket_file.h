@@ -1,5 +1,5 @@
-// A unix socket's place in the file system: nobody can connect before its rights are right, and a socket that
-// another process still serves is never taken away from it.
+// A unix socket's name in the file system. Nobody can connect before the socket has its rights. A socket that another process
+// still serves is never taken away from it.
 //
 // Use:      RAIL_ASSIGN(SocketFile file, SocketFile::Prepare("/run/railcni/raild.sock"));
 //           ... bind and listen on file.bind_path() ...

@@ -1,4 +1,4 @@
-// What raild tells systemd, when systemd has started it: that it is up, lives, ends. Otherwise nothing is sent.
+// Tells systemd that raild is up, is alive, or ends, if systemd has started it. Otherwise sends nothing.
 //
 // Use:      Supervisor supervisor = Supervisor::FromEnvironment();   supervisor.Tell("READY=1");
 // Threads:  any thread
@@ -13,18 +13,18 @@ namespace rail::raild {
 
 class Supervisor {
  public:
-  // Reads NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID, and takes them out of the environment: what raild executes must not
-  // speak for it.
+  // Reads NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID, and removes them from the environment, so that
+  // what raild executes cannot speak for it.
   static Supervisor FromEnvironment();
 
   // A socket that is not there is no error: nobody is listening.
   void Tell(const std::string& state) const;
 
-  // After how long without "WATCHDOG=1" raild is killed; nothing: never.
+  // systemd kills raild after this time without "WATCHDOG=1"; nullopt: never.
   std::optional<std::chrono::microseconds> watchdog() const { return watchdog_; }
 
  private:
-  std::string socket_;  // "": nobody has started us
+  std::string socket_;  // "": systemd has not started raild
   std::optional<std::chrono::microseconds> watchdog_;
 };
 

@@ -1,4 +1,4 @@
-// raild's sweep, beside everything else: an undo may wait for IPAM, for bgpd or for a device.
+// raild's sweep, on a thread of its own: an undo may wait for IPAM, for bgpd or for a device.
 //
 // Use:      SweepWorker worker(config, deps, std::move(store), node_status, [] { ... });
 //           RAIL_TRY(worker.Open());  worker.Start();   worker.Soon();   worker.Stop();
@@ -21,10 +21,10 @@ class SweepWorker {
               engine::NodeStatus& node_status, std::function<void()> swept);
 
   Status Open() { return worker_.Open(); }
-  void Start();  // every worker is open by then: they call each other
+  void Start();  // call it when every worker is open: they call each other
   void Stop() { worker_.Stop(); }
   event::Loop& loop() { return worker_.loop(); }
-  // Something that an undo may have waited for is right again.
+  // Sweeps soon, because something that an undo may have waited for is right again.
   void Soon();
 
  private:

@@ -9,10 +9,10 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr seconds kAuditInterval{30};
-// ovsdb-server and bridges that are down are asked for so often: connect(2) on their sockets costs nothing.
+// How often to try ovsdb-server and bridges that are down: connect(2) on their sockets costs nothing.
 constexpr milliseconds kReconnect{100};
-// A plugin or a link asks for an answer soon. OVSDB and the rules also change with every ADD, in the middle of its chain: what
-// matters there (a port, a bridge or a rule that somebody took away) can wait until the chain has ended.
+// A change of a plugin or a link needs a round soon. OVSDB and the rules also change with every ADD, in the middle of its chain.
+// What matters there (a port, a bridge or a rule that somebody took away) can wait until the chain has ended.
 constexpr milliseconds kGather{10};
 constexpr milliseconds kGatherChain{100};
 
@@ -94,10 +94,10 @@ void SwitchWorker::WatchLinks() {
   if (!watched) log::Warning("link events: {}; links are looked at every 30 s only", watched.error().message);
 }
 
-// ovsdb-server may be down or come back: a new connection always begins with a look at everything.
+// ovsdb-server may be down or come back. Every new connection begins with an audit of everything.
 void SwitchWorker::WatchOvsdb() {
   auto opened = ovs::DbMonitor::Open(config_.ovs.db_socket, After(seconds(1)));
-  if (!opened) return;  // the round says so
+  if (!opened) return;  // the round reports it
   ovsdb_.emplace(std::move(*opened));
   const auto audit = [this] {
     worker_.Soon(ovsdb_back_scheduled_, [this] { Round(&engine::SwitchRepair::Audit); }, kGatherChain);

@@ -20,13 +20,13 @@ namespace rail::raild {
 
 class SwitchWorker {
  public:
-  // `right_again`: after a round in which something came right that had failed before.
+  // `right_again`: called after a round that has repaired what had failed before.
   SwitchWorker(const config::NodeConfig& config, const engine::Deps& deps,
                std::unique_ptr<state::Store> store, engine::NodeStatus& node_status,
                std::function<void()> right_again);
 
   Status Open() { return worker_.Open(); }
-  void Start();  // every worker is open by then: they call each other
+  void Start();  // call it when every worker is open: they call each other
   void Stop() { worker_.Stop(); }
   event::Loop& loop() { return worker_.loop(); }
   void RecordChanged();

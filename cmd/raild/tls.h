@@ -19,11 +19,11 @@ namespace rail::raild {
 
 // Whether the files are such that MutualTls can start with them.
 // Errors: kNotFound, kPermission a file cannot be read; kInvalid the key is readable by everybody, is not the certificate's,
-//         or a file holds nothing of the kind.
+//         or a file does not hold what it should.
 Status CheckTlsFiles(const config::Api& api);
 
-// A client without a certificate of the authority is refused. While the files do not fit each other (a certificate is renewed, its
-// key not yet) everybody who connects is refused, and gRPC logs why; who is connected stays. Errors: as CheckTlsFiles.
+// Refuses a client without a certificate of the authority. While the files do not match (the certificate is renewed, its key not
+// yet), refuses everybody who connects, and gRPC logs why. A client that is connected stays so. Errors: as CheckTlsFiles.
 Result<std::shared_ptr<grpc::ServerCredentials>> MutualTls(const config::Api& api);
 
 }  // namespace rail::raild

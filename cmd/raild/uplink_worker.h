@@ -22,7 +22,7 @@ class UplinkWorker {
       : watch_(config, deps, node_status), changed_(std::move(changed)) {}
 
   Status Open() { return worker_.Open(); }
-  // The first look is taken before this returns: whoever announces next knows.
+  // Reads the carriers once before it returns, so that they are known to whoever announces next.
   void Start();
   void Stop() { worker_.Stop(); }
 

@@ -1,12 +1,13 @@
-// raild's watchdog: its parts are asked in turn whether their loops still run; systemd hears of it only while all of them do.
+// raild's watchdog. It asks raild's parts again and again whether their loops still run, and
+// notifies systemd only while all of them do.
 //
-// Use:      Watchdog watchdog(loop, supervisor);   watchdog.Add(worker_loop);   watchdog.Begin();   // once the parts have been given work
+// Use:      Watchdog watchdog(loop, supervisor);   watchdog.Add(worker_loop);   watchdog.Begin();   // when the parts have work
 // Threads:  `loop`'s; the parts' loops must have stopped before this is destroyed
 // Owns:     nothing
 //
-// READY=1 is sent when every part has answered for the first time: what each was given before it was asked, its first round, has
-// ended by then, well or not. WATCHDOG=1 is sent with every answer of all. A round is bounded (20 s), so a part that does not
-// answer for longer has stopped working.
+// It sends READY=1 when every part has answered for the first time. By then each part has ended the work that it had before it
+// was asked, its first round, well or not. It sends WATCHDOG=1 each time all parts have answered. A round is bounded (20 s), so a
+// part that does not answer for longer has stopped working.
 #pragma once
 
 #include <vector>

@@ -19,7 +19,7 @@ using std::chrono::milliseconds;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// What systemd is to us: a datagram socket with an abstract name, and the environment that leads to it.
+// Stands for systemd: a datagram socket with an abstract name, and the environment that leads to it.
 class Manager {
  public:
   explicit Manager(const std::string& watchdog_usec)

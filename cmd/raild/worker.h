@@ -31,9 +31,9 @@ class Worker {
 
   event::Loop& loop() { return *loop_; }
 
-  // Runs `round` after `gather`; several calls that come together are answered by one round. One `scheduled` per kind of round.
+  // Runs `round` after `gather`. Calls that come together share one round. Each kind of round has its own `scheduled`.
   void Soon(bool& scheduled, std::function<void()> round, Clock::duration gather);
-  // Runs `round` at `when`, in place of what was asked for before; nothing: not at all.
+  // Runs `round` at `when`, and cancels what an earlier call has set; nullopt: only cancels.
   void RetryAt(std::optional<Deadline> when, std::function<void()> round);
 
  private:

@@ -23,7 +23,7 @@ std::string BridgeDetail(const std::string& bridge) {
   return DumpJson({{"bridge", bridge}});
 }
 
-// A record of ours is trusted to be well-formed only as far as it says so itself.
+// Checks the step's detail, because even a record of ours may be malformed.
 Result<std::string> BridgeOf(const Step& step) {
   RAIL_ASSIGN(const json detail, ParseJson(step.detail));
   JsonErrors errors;
@@ -33,7 +33,7 @@ Result<std::string> BridgeOf(const Step& step) {
   return bridge;
 }
 
-// An undo may find that another has ended the record meanwhile.
+// No error if another has removed the record meanwhile.
 Status UnlessGone(Status written) {
   if (!written && written.error().code == Code::kNotFound) return {};
   return written;
@@ -63,8 +63,8 @@ Status UndoTenant(Node& node, Attachment& attachment, const std::string& bridge)
   RAIL_ASSIGN(ovs::OpenFlow * switch_, node.connections.OpenFlow(bridge));
   RAIL_TRY(switch_->Commit(change, node.connections.CallDeadline()));
   if (last) {
-    // A pod of the tenant may have joined between the look and the commit. Who joins writes its record before its rules,
-    // so a second look after the commit sees it.
+    // A pod of the tenant may have joined between the check and the commit. A pod that joins writes its record before its rules,
+    // so a second check after the commit sees it.
     RAIL_ASSIGN(const bool joined, TenantElsewhere(node, attachment));
     if (joined) {
       RAIL_TRY(switch_->Commit({.add = {pipeline::CompareRule(tenant)}}, node.connections.CallDeadline()));
@@ -92,7 +92,7 @@ Status UndoAnnounce(Node& node, Attachment& attachment) {
 
 // A device on its way home.
 struct Restoring {
-  std::optional<device::Saved> saved;  // none: it is another attachment's by now
+  std::optional<device::Saved> saved;  // nullopt: the device is another attachment's by now
   std::future<Status> done;
 };
 
@@ -106,7 +106,7 @@ Result<Restoring> BeginRestore(Node& node, const Attachment& attachment, const S
   auto done = std::async(node.connections.device_work(), [&node, &attachment, devices, saved]() -> Status {
     const std::optional<netns::Netns> pod = PodNamespace(attachment);
     const config::Rail* rail = node.config.FindRail(attachment.rail);
-    // A pod that lives on without the interface keeps no policy rules of it; nothing depends on their removal.
+    // A pod that lives on without the interface must not keep the interface's policy rules. But nothing depends on their removal.
     if (pod && rail != nullptr) (void)node.connections.Pods().Deconfigure(*pod, PlanOf(*rail, attachment));
     return devices->Restore(saved, pod ? &*pod : nullptr, attachment.key.ifname,
                             node.connections.CallDeadline());
@@ -114,7 +114,7 @@ Result<Restoring> BeginRestore(Node& node, const Attachment& attachment, const S
   return Restoring{std::move(saved), std::move(done)};
 }
 
-// As long as the port was there, ovs-vswitchd gave the representor the port's MTU again whenever it looked.
+// While the port was there, ovs-vswitchd set the representor's MTU to the port's again whenever it looked.
 Status MendRepresentorMtu(Node& node, const device::Saved& saved) {
   RAIL_ASSIGN(netlink::Netlink * host, node.connections.Netlink());
   const auto link = host->GetLink(saved.representor);
@@ -133,8 +133,8 @@ Status FinishRestore(Node& node, const Attachment& attachment, Result<Restoring>
   return node.store.Release(attachment.id, ClaimKind::kDevice, attachment.device);
 }
 
-// The claim first: it keeps nobody from the device while OVSDB is down. Who takes the port over puts its mark on it, and then it
-// is not deleted here.
+// Releases the claim first, so that it keeps nobody from the device while OVSDB is down. An attachment that takes the port over
+// puts its own mark on it. Then DeletePort does not delete it.
 Status UndoPort(Node& node, const Attachment& attachment, const std::string& bridge) {
   Status released = node.store.Release(attachment.id, ClaimKind::kPort, attachment.representor);
   RAIL_ASSIGN(ovs::Ovsdb * db, node.connections.Ovsdb());
@@ -143,7 +143,7 @@ Status UndoPort(Node& node, const Attachment& attachment, const std::string& bri
   return released;
 }
 
-// The interface stays with who made it; of the pod's inside only the rules would outlive it.
+// The interface stays with the plugin that made it. Of what is inside the pod, only the policy rules would outlive the interface.
 Status UndoAdopt(Node& node, const Attachment& attachment) {
   const std::optional<netns::Netns> pod = PodNamespace(attachment);
   const config::Rail* rail = node.config.FindRail(attachment.rail);
@@ -160,8 +160,8 @@ Status UndoAdopt(Node& node, const Attachment& attachment) {
 
 Status UndoIpam(Node& node, const Attachment& attachment, const Step& step) {
   RAIL_ASSIGN(const cni::IpamCall call, cni::IpamCall::FromJson(step.detail));
-  // The claim first: IPAM may give the address to a pod as soon as it has it back, and that pod claims it.
-  // Where the record cannot be written nobody can claim it either.
+  // Releases the claims first. As soon as IPAM has an address back, it may give it to another pod, and that pod claims it. If the
+  // record cannot be written, no pod can claim the address either.
   Status released;
   for (const IpAddress& address : attachment.addresses) {
     if (Status one = node.store.Release(attachment.id, ClaimKind::kAddress, address.ToString()); !one)
@@ -186,14 +186,15 @@ Status UndoStep(Node& node, Attachment& attachment, const Step& step) {
   return Fail(Code::kInternal, "the record holds a step '" + step.kind + "' that this version does not know");
 }
 
-// A DEL that came between the record of a step and its effect has undone nothing yet: who made it must.
+// A DEL that came between the record of a step and its effect has not undone the effect.
+// Then whoever made the effect must undo it.
 Status StillWanted(Node& node, const Attachment& attachment) {
   RAIL_ASSIGN(const auto now, node.store.Find(attachment.key));
   if (now && now->id == attachment.id && now->phase != state::Phase::kDeleting) return {};
   return Fail(Code::kBusy, "a DEL of " + attachment.key.ToString() + " came while its ADD was under way");
 }
 
-// The path of a namespace may lead to another pod's by now.
+// Whether `found` is the attachment's namespace. The path of a namespace may lead to another pod's by now.
 bool IsOf(const Attachment& attachment, const netns::Netns& found) {
   return found.identity() == netns::Identity{attachment.netns_device, attachment.netns_inode};
 }
@@ -338,8 +339,9 @@ Status AdmitTraffic(Node& node, const Attachment& attachment, const pipeline::Br
   RAIL_ASSIGN(const config::Rail* rail, RailOf(node.config, attachment.rail));
   RAIL_TRY(RecordStep(node, attachment, kOvsProvider, step::kAdmit, BridgeDetail(rail->bridge)));
   RAIL_ASSIGN(ovs::OpenFlow * switch_, node.connections.OpenFlow(rail->bridge));
-  // Whoever comes first brings the pipeline itself; what is right already is not sent again, so nothing is revalidated.
-  // A whole cookie: the switch has an index for it, and may hold 200,000 rules of remotes.
+  // The first ADD on a bridge adds the pipeline itself. It does not send again what is right
+  // already, so the switch revalidates nothing.
+  // Reads by a whole cookie, for which the switch has an index: the switch may hold 200,000 rules of remotes.
   std::vector<ovs::Rule> have;
   RAIL_TRY(switch_->ForEach(
       ovs::CookieMatch::Exact(ovs::CookieKind::kPipeline, 0),
@@ -371,7 +373,7 @@ Status Announce(Node& node, Attachment& attachment) {
     announcements.push_back({address, rail->name, rail->index, attachment.tenant_id});
   }
   RAIL_TRY(bgp->AnnounceAll(announcements, node.connections.CallDeadline()));
-  // From now on raild announces them again when bgpd has lost them.
+  // From now on raild announces the addresses again when bgpd has lost them.
   attachment.announced = true;
   return node.store.SetAnnounced(attachment.id, true);
 }
@@ -395,7 +397,7 @@ Result<Undone> Undo(Node& node, Attachment attachment, const std::string& owner)
     if (!status) failed("undo " + step.kind, status.error());
     const Status written =
         status ? node.store.ForgetStep(step.id) : node.store.SetPending(step.id, status.error().message);
-    // A step that only its maker remembers is in no record.
+    // The record does not have a step that only node.made has.
     if (!written && written.error().code != Code::kNotFound)
       failed("record the undo of " + step.kind, written.error());
   };
@@ -407,8 +409,9 @@ Result<Undone> Undo(Node& node, Attachment attachment, const std::string& owner)
   };
   const auto is_device = [](const Step& step) { return step.kind == step::kDevice; };
   const auto is_ipam = [](const Step& step) { return step.kind == step::kIpam; };
-  // The port before the device: ovs-vswitchd needs the kernel's RTNL lock to let it go, and a device's move holds that for
-  // milliseconds; the next attachment's rules would wait for ovs-vswitchd. What needs no daemon is done beside the move.
+  // The port goes before the device. ovs-vswitchd needs the kernel's RTNL lock to let the port go, and a device's
+  // move holds that lock for milliseconds. The next attachment's rules would wait for ovs-vswitchd. The undo of IPAM
+  // needs no daemon and is done beside the move.
   undo([&](const Step& step) { return !is_device(step) && !is_ipam(step); });
   std::map<int64_t, Result<Restoring>> restoring;
   for (const Step& step : steps) {

@@ -24,11 +24,11 @@ struct Node {
   const config::NodeConfig& config;
   state::Store& store;
   Connections& connections;
-  std::vector<state::Step>
-      made;  // by this process: undone by it also when a DEL has emptied the record meanwhile
+  // The steps that this process has made. It undoes them even if a DEL has emptied the record meanwhile.
+  std::vector<state::Step> made;
 };
 
-// The step before its effect. Errors: kBusy a DEL of the attachment has begun.
+// Records a step. Call it before making the effect. Errors: kBusy a DEL of the attachment has begun.
 Status RecordStep(Node& node, const state::Attachment& attachment, const char* owner, const char* kind,
                   const std::string& detail);
 
@@ -39,7 +39,7 @@ inline constexpr char kFrrProvider[] = "frr-provider";
 
 // The kinds of steps, in the order in which an ADD makes them.
 namespace step {
-inline constexpr char kIpam[] = "ipam";          // addresses asked of IPAM
+inline constexpr char kIpam[] = "ipam";          // addresses requested from IPAM
 inline constexpr char kPort[] = "port";          // the representor on the bridge
 inline constexpr char kAdopt[] = "adopt";        // our mark on another plugin's port
 inline constexpr char kDevice[] = "device";      // the device in the pod
@@ -48,19 +48,19 @@ inline constexpr char kTenant[] = "tenant";      // tables 1, 2 and 3
 inline constexpr char kAnnounce[] = "announce";  // network statements
 }  // namespace step
 
-// Key in a Port's external_ids that says whose it is; the value is the attachment's id.
+// The key in a Port's external_ids that marks the port's owner. The value is the attachment's id.
 inline constexpr char kOwnerKey[] = "railcni";
 
-// Errors: kInvalid no such rail in node.json (names those that there are).
+// Errors: kInvalid node.json has no such rail; the message lists the rails that it has.
 Result<const config::Rail*> RailOf(const config::NodeConfig& config, const std::string& name);
 
-// The bridge as the rules need it. Errors: kTransient no bridge or no uplink in it yet.
+// The facts of the bridge that the rules need. Errors: kTransient the bridge does not exist yet, or has no uplink yet.
 Result<pipeline::BridgeFacts> Facts(Node& node, const config::Rail& rail);
 
 pipeline::Pod PodOf(const state::Attachment& attachment);
-// The pod's namespace; nothing when its path leads nowhere, or to another one than was recorded.
+// The pod's namespace; nullopt: its path leads to no namespace, or to another one than was recorded.
 std::optional<netns::Netns> PodNamespace(const state::Attachment& attachment);
-// Whether that is so for good. A namespace that only cannot be looked at is not gone.
+// Whether the pod's namespace is gone for good. A namespace that merely cannot be opened now is not gone.
 bool NamespaceIsGone(const state::Attachment& attachment);
 
 podnet::Plan PlanOf(const config::Rail& rail, const state::Attachment& attachment);
@@ -71,7 +71,7 @@ ovs::PortSpec PortSpecOf(const config::Rail& rail, const state::Attachment& atta
 std::vector<ovs::Rule> WantedRules(const pipeline::BridgeFacts& bridge, const state::Attachment& attachment,
                                    const std::vector<state::Step>& steps);
 
-// Each records its step, then acts. On failure the step stays recorded: the caller undoes.
+// Each function records its step, then makes the effect. If it fails, the step stays in the record, and the caller must undo it.
 Status AttachPort(Node& node, state::Attachment& attachment);  // fills ofport
 Status AdoptPort(Node& node, state::Attachment& attachment, const ovs::Port& port);
 Status AdmitTraffic(Node& node, const state::Attachment& attachment, const pipeline::BridgeFacts& bridge,
@@ -79,14 +79,14 @@ Status AdmitTraffic(Node& node, const state::Attachment& attachment, const pipel
 Status JoinTenant(Node& node, state::Attachment& attachment, const tenancy::Tenant& tenant);
 Status Announce(Node& node, state::Attachment& attachment);
 
-// The device on its way into the pod. The kernel needs milliseconds for it, so it happens on a thread of its own: until Join
+// Moves the device into the pod. The kernel needs milliseconds for this, so a thread of its own does it. Until Join has returned,
 // the caller may use every connection but Netlink, Devices and Pods. The destructor waits for the thread.
 class DeviceMove {
  public:
   // Records the step, then begins. `pod` must outlive this.
   static Result<DeviceMove> Begin(Node& node, const state::Attachment& attachment,
                                   const device::Device& device, const netns::Netns& pod);
-  // The device's MAC in the pod. Errors: as device::Backend::MoveIn. Once only.
+  // Waits for the move and returns the device's MAC in the pod. Call it only once. Errors: as device::Backend::MoveIn.
   Result<MacAddress> Join();
 
  private:
@@ -95,14 +95,14 @@ class DeviceMove {
 };
 
 struct Undone {
-  // One sentence for each step that is still to be undone (also kept as pending), or still in the record.
+  // One sentence for each step whose undo failed (the record keeps it as pending), or that is still in the record.
   std::vector<std::string> failed;
-  bool removed = false;  // nothing is left of the attachment, its record neither
+  bool removed = false;  // nothing is left of the attachment, not even its record
 };
 
-// Undoes the steps of `owner` ("" = of everybody), newest first; each stands alone, and so does each write to the record: where it
-// cannot be written, everything is undone all the same. When no step is left and `owner` is "", the record goes too. Safe to
-// repeat. Errors: the record cannot be read.
+// Undoes the steps of `owner` ("": of all owners), newest first. A step or a write to the record that fails stops no other: if
+// the record cannot be written, everything is undone all the same. If no step is left and `owner` is "", removes the record, too.
+// Safe to repeat. Errors: the record cannot be read.
 Result<Undone> Undo(Node& node, state::Attachment attachment, const std::string& owner);
 
 }  // namespace rail::engine

@@ -43,7 +43,7 @@ TEST_F(AttachmentTest, RecordsItsStepsInTheirOrder) {
   EXPECT_THAT(Kinds(), ElementsAre(step::kPort, step::kDevice, step::kAdmit, step::kTenant, step::kAnnounce));
 }
 
-// When an effect is made, its step is in the record: seen by a look at the record before each call that changes something.
+// When an effect is made, its step is in the record: the test reads the record before each call that changes something.
 TEST(Effects, AreRecordedBeforeTheyAreMade) {
   World world;
   const PodSpec pod = world.MakePod("p1", "ns-a", "vf0");
@@ -78,7 +78,7 @@ TEST_F(AttachmentTest, UndoLetsThePortGoBeforeTheDeviceMoves) {
   std::vector<std::string> calls;
   world.faults.before = [&](Dependency, std::string_view call) {
     if (call == "DeletePort" || call == "OwnerOf")
-      calls.emplace_back(call);  // whose the device is: asked before it is moved
+      calls.emplace_back(call);  // OwnerOf: asked before the device is moved
   };
   Node node = context->node();
   ASSERT_TRUE(Undo(node, world.Attachment(pod), kOvsProvider));
@@ -144,8 +144,8 @@ TEST_F(AttachmentTest, NamesTheRailsThatThereAreWhenOneIsUnknown) {
   EXPECT_THAT(RailOf(world.config, "rail9").error().message, HasSubstr("its rails are: rail0, rail1"));
 }
 
-// Two links of node.json came back under each other's names: the first gives up what it is called and is tried again, the second is
-// right at once.
+// Two links of node.json came back under each other's names. The first has to give up its present name and is
+// tried again. The second is right at once.
 TEST_F(AttachmentTest, ADeviceWaitsForANameThatComesFree) {
   const PodSpec other = world.MakePod("p2", "ns-a", "vf1");
   ASSERT_TRUE(testing::Attach(world, other, "10.0.3.2"));

@@ -1,8 +1,8 @@
-// When a part that could not be put right is tried again: sooner at first, later and later while it stays broken.
+// Decides when to try a part again that could not be repaired: soon at first, then later and later while it stays broken.
 //
 // Use:      Backoff backoff(250ms, 10s);
 //           if (status) backoff.Right(); else backoff.Failed();
-//           if (const auto at = backoff.next()) ...                    // nothing: it is right
+//           if (const auto at = backoff.next()) ...                    // nullopt: it is right
 // Threads:  one at a time
 #pragma once
 
@@ -38,7 +38,7 @@ class Backoff {
   std::optional<Deadline> next_;
 };
 
-// The earlier of two, where nothing is never.
+// The earlier of two deadlines. nullopt means never.
 inline std::optional<Deadline> Earlier(std::optional<Deadline> a, std::optional<Deadline> b) {
   if (!a || !b) return a ? a : b;
   return std::min(*a, *b);

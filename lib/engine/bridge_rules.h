@@ -1,13 +1,14 @@
-// The rules that a bridge should have: those of the node's own attachments as they are, those of remotes as what they follow from.
+// The rules that a bridge should have. It stores the rules of the node's own attachments. It does not store the rules of remotes,
+// only the selection of addresses from which they follow.
 //
 // Use:      BridgeRules want(facts, local_rules, RemoteSelection{...});
-//           want.At(rule)                                   // what should stand in the place of `rule`
+//           want.At(rule)                                   // the rule that should be in the place of `rule`
 //           Change change = LocalDifference(have, want);    // few rules
 //           RemoteSelection::Difference(before, now, [](const IpAddress&, tenant before, tenant now) { ... });
 // Threads:  plain data
 //
-// 100,000 remotes are 200,000 rules. None of them is kept: they are made from the addresses when they are needed, and the addresses
-// are in sets that everybody shares (remote_set.h).
+// 100,000 remotes have 200,000 rules. None of them is stored: they are made from the addresses when they are needed. The
+// addresses are in shared sets (remote_set.h).
 #pragma once
 
 #include <functional>
@@ -23,20 +24,21 @@
 
 namespace rail::engine {
 
-// Which addresses elsewhere a bridge has rules for, and of which tenant.
+// Selects the addresses elsewhere for which a bridge has rules, and the tenant of each.
 struct RemoteSelection {
   std::shared_ptr<const RemoteTable> learned;
   std::set<tenancy::TenantId> present;  // tenants with an attachment on this bridge
-  std::set<IpAddress> here;             // of attachments on this bridge: no remotes, whatever BGP says
+  std::set<IpAddress> here;             // of attachments on this bridge: never remotes, whatever BGP says
   std::map<IpAddress, tenancy::TenantId> other_rails;  // of this node's attachments on its other bridges
-  std::optional<uint32_t> only_rail;  // tenancy.cross_rail false: addresses of this rail alone
+  std::optional<uint32_t> only_rail;  // tenancy.cross_rail is false: only addresses of this rail
 
-  // The tenant whose rules the address has; nothing: none.
+  // The tenant whose rules the address has; nullopt: it has no rules.
   std::optional<tenancy::TenantId> TenantOf(const IpAddress& address) const;
   void ForEach(const std::function<void(const IpAddress&, tenancy::TenantId)>& each) const;
 
   using Tenant = std::optional<tenancy::TenantId>;
-  // Calls `changed` for every address that is not selected in both for the same tenant; ascending. Costs what differs.
+  // Calls `changed`, in ascending order, for every address that the two do not select for
+  // the same tenant. Costs only what differs.
   static void Difference(const RemoteSelection& before, const RemoteSelection& now,
                          const std::function<void(const IpAddress&, Tenant before, Tenant now)>& changed);
 };
@@ -44,11 +46,11 @@ struct RemoteSelection {
 class BridgeRules {
  public:
   BridgeRules() = default;
-  // `local`: canonical; of two of one place the first counts.
+  // `local`: canonical. If two rules have the same place, the first one counts.
   BridgeRules(const pipeline::BridgeFacts& bridge, const std::vector<ovs::Rule>& local,
               RemoteSelection remotes);
 
-  // What should stand in the place (table, priority, match) of `rule`.
+  // The rule that should be in the place (table, priority, match) of `rule`.
   std::optional<ovs::Rule> At(const ovs::Rule& rule) const;
   const RemoteSelection& remotes() const { return remotes_; }
   const pipeline::BridgeFacts& bridge() const { return bridge_; }

@@ -11,7 +11,8 @@ Result<T*> Connections::Get(Slot<T>& slot, const Open& open) {
     auto opened = open();
     if (!opened) {
       slot.down = opened.error();
-      // A socket that is not there: its daemon is down. To a runtime "not found" would mean that nothing is left to do.
+      // A socket that is not there means that its daemon is down. A runtime would take "not
+      // found" to mean that nothing is left to do.
       if (slot.down->code == Code::kNotFound) slot.down->code = Code::kTransient;
       return tl::make_unexpected(*slot.down);
     }

@@ -1,7 +1,7 @@
 // The connections of the node (Open vSwitch, FRR, the kernel, IPAM), opened when they are first needed.
 //
 // Use:      Connections connections(openers);
-//           RAIL_ASSIGN(ovs::Ovsdb* db, connections.Ovsdb());     // connects once; a dependency that is down says so at once from then on
+//           RAIL_ASSIGN(ovs::Ovsdb* db, connections.Ovsdb());     // connects once; after a failure, fails at once
 // Threads:  one at a time
 // Owns:     the connections; make a new Connections to try again
 #pragma once
@@ -29,7 +29,7 @@
 
 namespace rail::engine {
 
-// How to open each connection; the only place where real and fake differ.
+// How to open each connection. Only here do real and fake implementations differ.
 struct Openers {
   std::function<Result<std::unique_ptr<ovs::Ovsdb>>(Deadline)> ovsdb;
   std::function<Result<std::unique_ptr<ovs::OpenFlow>>(const std::string& bridge, Deadline)> openflow;
@@ -37,25 +37,26 @@ struct Openers {
   std::function<Result<std::unique_ptr<netlink::Netlink>>()> netlink;  // the host's namespace
   std::function<std::unique_ptr<device::Backend>(netlink::Netlink&)> devices;
   std::function<cni::Outcome<void>(const cni::IpamCall&, Deadline)> release_addresses;
-  // Makes a rail's NIC what node.json asks for and says what was changed. As sriov::Preparer::Ensure. Empty: nobody prepares NICs
-  // here.
+  // Makes a rail's NIC as node.json says, and returns what it has changed. As
+  // sriov::Preparer::Ensure. Empty: NICs are not prepared.
   std::function<Result<std::vector<std::string>>(const config::Rail& rail,
                                                  const sriov::Preparer::Claimed& claimed)>
       prepare_nic;
-  // Devices of this node are taken (kShared, an ADD until it is recorded) or made anew (kAlone, NIC preparation), never both. As
-  // FileLock::Get.
+  // Locks this node's devices. An ADD takes a device under kShared, until it is recorded. NIC preparation makes devices anew
+  // under kAlone. Never both at once. As FileLock::Get.
   std::function<Result<FileLock>(FileLock::Kind)> lock_devices;
-  // A rail's NIC as it is; {}: its uplink is no SR-IOV device. As sriov::Preparer::Look. Empty: not asked.
+  // Reads the state of a rail's NIC; {}: its uplink is not an SR-IOV device. As
+  // sriov::Preparer::Look. An empty function: NICs are not read.
   std::function<Result<std::vector<sriov::NicState>>(const config::Rail& rail)> look_at_nic;
-  std::function<Result<RdmaMode>()> rdma_mode;  // empty: not asked
-  // How a device is moved: beside the other connections' work, or (deferred) when it is waited for, on one thread.
+  std::function<Result<RdmaMode>()> rdma_mode;  // empty: not read
+  // How a device is moved: async, beside the work on the other connections; deferred, on the thread that waits for the move.
   std::launch device_work = std::launch::async;
   std::shared_ptr<podnet::PodNet> pods;
 };
 
 class Connections {
  public:
-  // `until`: when the verb, or the round, must have ended. One call to a dependency takes 5 s of it at most.
+  // `until`: when the verb or the round must have ended. One call to a dependency may take at most 5 s of that time.
   Connections(Openers openers, Deadline until) : openers_(std::move(openers)), until_(until) {}
 
   Result<ovs::Ovsdb*> Ovsdb();
@@ -63,16 +64,16 @@ class Connections {
   Result<frr::Bgp*> Bgp();
   Result<netlink::Netlink*> Netlink();
   Result<device::Backend*> Devices();
-  // Keeps the rail's VFs in place from before a device is found until the record says whose it is. Errors: kBusy raild is preparing a
-  // NIC.
+  // Keeps the rail's VFs in place. Hold it from before a device is found until the record has its
+  // owner. Errors: kBusy raild is preparing a NIC.
   Result<FileLock> LockDevices(const config::Rail& rail);
   podnet::PodNet& Pods() { return *openers_.pods; }
-  // Another part of the work begins and has until then; what is down stays down.
+  // Gives the next part of the work a new deadline. A dependency that is down stays down.
   void GiveTime(Deadline until) { until_ = until; }
   Status ReleaseAddresses(const cni::IpamCall& call);
   std::launch device_work() const { return openers_.device_work; }
 
-  // Until when a call that starts now may last.
+  // The deadline of a call that starts now.
   Deadline CallDeadline() const;
   Deadline until() const { return until_; }
 

@@ -39,7 +39,7 @@ Result<Differences> RulesDiffer(Node& node, const Attachment& attachment,
                                 const std::vector<ovs::Rule>& wanted) {
   RAIL_ASSIGN(const config::Rail* rail, RailOf(node.config, attachment.rail));
   RAIL_ASSIGN(ovs::OpenFlow * switch_, node.connections.OpenFlow(rail->bridge));
-  // By cookie: a node may hold the rules of 100,000 remotes, the attachment has a dozen.
+  // Reads by cookie: a node may hold the rules of 100,000 remotes, and the attachment has a dozen rules.
   std::set<uint64_t> cookies;
   for (const ovs::Rule& rule : wanted) cookies.insert(rule.cookie);
   std::set<ovs::Rule> have;

@@ -1,4 +1,5 @@
-// What differs between an attachment's record and the node: one sentence for each. CHECK of the plugins and the daemon's share this.
+// The differences between an attachment's record and the node, one sentence for each. The
+// plugins' CHECK and raild's share this code.
 //
 // Use:      RAIL_ASSIGN(auto problems, PortDiffers(node, *rail, attachment));     // {}: it is as recorded
 // Threads:  one at a time
@@ -15,19 +16,19 @@ namespace rail::engine {
 
 using Differences = std::vector<std::string>;
 
-// The representor is not a port of the rail's bridge, or does not work as the port that the rules name.
+// Reports a representor that is not a port of the rail's bridge, or does not work as the port that the rules name.
 Result<Differences> PortDiffers(Node& node, const config::Rail& rail, const state::Attachment& attachment);
 
-// The rules of `attachment` that are not in the switch as wanted.
+// Reports the rules of `attachment` that the switch does not have as wanted.
 Result<Differences> RulesDiffer(Node& node, const state::Attachment& attachment,
                                 const std::vector<ovs::Rule>& wanted);
 
-// The tenant in which the attachment was put is not that of its pod's namespace, as node.json says now.
+// Reports an attachment that is not in the tenant that node.json gives its pod's namespace now.
 Differences TenantDiffers(const state::Attachment& attachment, std::string_view pod_namespace,
                           const config::NodeConfig& config);
 
-// What keeps the attachment's addresses from the leaf: the uplink has no carrier, bgpd does not announce one of them or
-// announces it otherwise. `announced`: what bgpd says that it announces.
+// Reports what keeps the attachment's addresses from the leaf: the uplink has no carrier, or bgpd does not announce an address as
+// recorded. `announced`: bgpd's announcements.
 Result<Differences> AnnouncementDiffers(Node& node, const config::Rail& rail,
                                         const state::Attachment& attachment,
                                         const std::vector<frr::Announcement>& announced);

@@ -14,7 +14,7 @@ void NicRepair::Ensure(const config::Rail& rail) {
 }
 
 Result<std::vector<std::string>> NicRepair::Prepare(const config::Rail& rail) {
-  FileLock lock;  // until the VFs are there again
+  FileLock lock;  // held until the VFs are there again
   return openers_.prepare_nic(rail, [&]() -> Result<std::set<std::string>> {
     auto alone = openers_.lock_devices(FileLock::Kind::kAlone);
     if (!alone && alone.error().code == Code::kBusy)

@@ -1,7 +1,8 @@
-// raild's care for the node's NICs: VFs and switchdev mode where node.json says "manage_sriov", and the RDMA system's mode.
+// Prepares the node's NICs for raild: VFs and switchdev mode where node.json says
+// "manage_sriov". Also reads the RDMA system's mode.
 //
 // Use:      NicRepair nics(deps.openers(config), store, node_status);
-//           nics.Ensure(rail);        // before the rail's bridge: its uplink and representors come from here
+//           nics.Ensure(rail);        // before the rail's bridge, which needs the uplink and the representors
 //           nics.LookAtRdma();
 // Threads:  one; the NodeStatus may be shared
 // Source:   lib/sriov/README.md ("Preparing a NIC")
@@ -18,7 +19,7 @@ class NicRepair {
   NicRepair(Openers openers, state::Store& store, NodeStatus& node_status)
       : openers_(std::move(openers)), store_(store), node_status_(node_status) {}
 
-  // What cannot be changed now is told and stops nothing: the rail works as far as the NIC is right.
+  // Reports to the NodeStatus what cannot be changed now. That stops nothing: the rail works as far as the NIC is right.
   void Ensure(const config::Rail& rail);
   void LookAtRdma();
 

@@ -8,7 +8,7 @@
 namespace rail::engine {
 namespace {
 
-// Of the tenants with a pod here.
+// The names of the tenants with a pod here.
 using TenantNames = std::map<tenancy::TenantId, std::string>;
 
 std::vector<RemoteView> Listed(const Learned& learned, const TenantNames& names,

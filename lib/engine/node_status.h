@@ -1,4 +1,5 @@
-// What raild's parts know: each tells what it has found, reads what the others have, and together it is the published view.
+// What raild's parts know. Each part stores what it has found and reads what the others have
+// found. Publish makes a view of all that.
 //
 // Use:      NodeStatus node_status(config, identity, views);
 //           node_status.Note("rail rail0", status);  node_status.Repaired("rules", 3);
@@ -28,13 +29,13 @@ struct NodeIdentity {
   int64_t started_ms = 0;
 };
 
-// What BGP has told. Never changed once it is set.
+// What raild has learned from BGP. Never changes once it is set.
 struct Learned {
   RemoteTable remotes;
   std::map<std::string, frr::Session> sessions;  // by interface
   bool complete = false;       // a whole table was learned over settled sessions since the start
   bool bmp_up = false;         // bgpd pushes
-  bool bmp_ambiguous = false;  // two of its sessions are the same to BMP
+  bool bmp_ambiguous = false;  // BMP cannot distinguish two of bgpd's sessions
 };
 
 // What the last round has seen of a rail's bridge.
@@ -45,7 +46,7 @@ struct RailSeen {
   uint64_t rules_wanted = 0;
   uint64_t rules_installed = 0;
   bool rules_right = false;     // the round ended with every wanted rule in the switch
-  std::set<std::string> ports;  // those that work, by name
+  std::set<std::string> ports;  // names of the ports that work
 };
 
 class NodeStatus {
@@ -56,7 +57,7 @@ class NodeStatus {
         views_(views),
         learned_(std::make_shared<const Learned>()) {}
 
-  // What became of a part in its last round. Logs when that is something else than before.
+  // Stores how the last round of a part ended. Logs it if it differs from the round before.
   void Note(const std::string& part, const Status& status);
   void Repaired(const std::string& cause, uint64_t count = 1);
 
@@ -68,7 +69,7 @@ class NodeStatus {
   void SetLearned(std::shared_ptr<const Learned> learned);
   std::shared_ptr<const Learned> learned() const;
 
-  // Puts everything together with the record, for the API.
+  // Publishes a view of everything stored here and of the record.
   void Publish(RecordReader& reader);
 
  private:
@@ -78,13 +79,13 @@ class NodeStatus {
   const NodeIdentity identity_;
   ViewPublisher& views_;
 
-  std::mutex publishing_;  // so that an older look at the record never follows a newer one
+  std::mutex publishing_;  // so that an older reading of the record never follows a newer one
   mutable std::mutex mutex_;
   std::map<std::string, Health> health_;
   std::map<std::string, uint64_t> repairs_;  // by cause
   std::map<std::string, RailSeen> rails_;
   RdmaMode rdma_ = RdmaMode::kUnknown;
-  std::map<std::string, bool> carriers_;  // by rail; not in it: not known
+  std::map<std::string, bool> carriers_;  // by rail; a missing rail is not known
   std::shared_ptr<const Learned> learned_;
 };
 

@@ -4,7 +4,7 @@
 
 namespace rail::engine {
 
-// The version first: what is written meanwhile makes the next call read again.
+// Reads the version first, so that a write in between makes the next call read again.
 Result<RecordPtr> RecordReader::Read() {
   RAIL_ASSIGN(const int64_t version, store_.Version());
   if (last_ != nullptr && version == version_) return last_;

@@ -1,7 +1,7 @@
-// The node's record as one look at it: attachments with their steps.
+// One reading of the node's record: attachments with their steps.
 //
 // Use:      RecordReader reader(store);
-//           RAIL_ASSIGN(const RecordPtr record, reader.Read());   // after what it is compared with: README.md
+//           RAIL_ASSIGN(const RecordPtr record, reader.Read());   // read it after what it is compared with: README.md
 // Threads:  Record: plain data; RecordReader: one
 // Owns:     nothing: the store must outlive its reader
 #pragma once
@@ -17,15 +17,15 @@ namespace rail::engine {
 
 struct Record {
   std::vector<state::Attachment> attachments;
-  std::map<int64_t, std::vector<state::Step>> steps;  // by attachment; one entry for each
+  std::map<int64_t, std::vector<state::Step>> steps;  // by attachment; each has an entry
 
   bool Has(int64_t attachment, const char* kind) const;
 };
 
 using RecordPtr = std::shared_ptr<const Record>;
 
-// Reads the record again only after somebody has written to it: a node with 8 rails and 64 attachments is looked at many times for each
-// change.
+// Reads the record again only after somebody has written to it. On a node with 8 rails and 64 attachments
+// raild asks for it many times for each change.
 class RecordReader {
  public:
   explicit RecordReader(state::Store& store) : store_(store) {}

@@ -14,7 +14,7 @@ std::vector<RemoteEntry>::const_iterator PlaceIn(const std::vector<RemoteEntry>&
 }  // namespace
 
 RemoteSet::RemoteSet(const RemoteSet& other) : size_(other.size_) {
-  // Written only where it is not so yet: a set that was copied once may be read, and copied, by several threads.
+  // Writes the flag only where it is not set yet: several threads may read and copy a set that was copied once.
   for (const Piece& piece : other.pieces_) {
     if (!piece.shared) piece.shared = true;
   }
@@ -28,7 +28,7 @@ RemoteSet& RemoteSet::operator=(const RemoteSet& other) {
   return *this;
 }
 
-// The last piece that begins at or before the address; the first one when none does; end() of an empty set.
+// The last piece that begins at or before the address; the first piece if none does; end() if the set is empty.
 std::vector<RemoteSet::Piece>::iterator RemoteSet::PieceOf(const IpAddress& address) {
   const auto after = std::ranges::upper_bound(
       pieces_, address, {}, [](const Piece& piece) { return piece.entries->front().address; });
@@ -77,7 +77,7 @@ void RemoteSet::Erase(const IpAddress& address) {
   }
   std::vector<RemoteEntry>& entries = Own(*piece);
   entries.erase(entries.begin() + at);
-  // What has become small joins its neighbour, so that a set that shrinks has few pieces again.
+  // A piece that has become small is merged with the next one, so that a set that shrinks has few pieces again.
   const auto next = piece + 1;
   if (next == pieces_.end() || entries.size() + next->entries->size() > kMost / 2) return;
   entries.insert(entries.end(), next->entries->begin(), next->entries->end());
@@ -108,7 +108,7 @@ size_t RemoteSet::Unshared(const RemoteSet& before, const RemoteSet& after) {
   return count;
 }
 
-// Where a walk through a set stands.
+// A position in a walk through a set.
 struct RemoteSet::Cursor {
   const std::vector<Piece>& pieces;
   size_t piece = 0;
@@ -123,7 +123,7 @@ struct RemoteSet::Cursor {
     ++piece;
     entry = 0;
   }
-  // Both are about to begin the same piece.
+  // Whether both are at the beginning of the same piece.
   bool Shares(const Cursor& other) const {
     return entry == 0 && other.entry == 0 && pieces[piece].entries == other.pieces[other.piece].entries;
   }

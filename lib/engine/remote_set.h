@@ -1,5 +1,5 @@
-// Addresses of one tenant elsewhere, sorted, in pieces that copies share: a copy costs no address, a change copies one piece, and
-// what differs between two sets is found without looking at the pieces that they share.
+// The addresses of one tenant elsewhere, sorted, in pieces that copies share. A copy copies no address, and a change copies one
+// piece. Difference skips the pieces that two sets share.
 //
 // Use:      RemoteSet now = before;  now.Set({.address = a, .rail = 3});  now.Erase(b);
 //           RemoteSet::Difference(before, now, [](const IpAddress& changed) { ... });
@@ -34,27 +34,27 @@ class RemoteSet {
   RemoteSet& operator=(RemoteSet&&) = default;
   ~RemoteSet() = default;
 
-  // Adds it, or replaces the entry of that address.
+  // Adds `entry`, or replaces the entry of its address.
   void Set(const RemoteEntry& entry);
-  void Erase(const IpAddress& address);  // not there: nothing
+  void Erase(const IpAddress& address);  // does nothing if it is not there
   const RemoteEntry* Find(const IpAddress& address) const;
   void ForEach(const std::function<void(const RemoteEntry&)>& each) const;
 
   size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
 
-  // Calls `changed` for every address that only one of them has, or that they have otherwise; ascending.
+  // Calls `changed`, in ascending order, for every address that only one set has, or whose entries differ.
   static void Difference(const RemoteSet& before, const RemoteSet& after,
                          const std::function<void(const IpAddress&)>& changed);
-  // How many entries of `after` are in pieces that it does not share with `before`: what Difference looks at, and what memory
-  // both need beyond one.
+  // How many entries of `after` are in pieces that it does not share with `before`. Difference reads these entries, and the two
+  // sets need memory for these entries beyond that of one set.
   static size_t Unshared(const RemoteSet& before, const RemoteSet& after);
 
  private:
-  static constexpr size_t kMost = 512;  // entries of a piece; one that is full becomes two
+  static constexpr size_t kMost = 512;  // entries of a piece; a piece with more is split in two
   struct Piece {
     std::shared_ptr<std::vector<RemoteEntry>> entries;  // never empty
-    mutable bool shared = false;                        // others may have it: it is copied before it changes
+    mutable bool shared = false;  // another set may have it, too: copy it before it changes
   };
   struct Cursor;
 

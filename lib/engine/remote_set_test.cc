@@ -98,7 +98,7 @@ TEST(RemoteSet, OfTheEmptySetNothingDiffersFromItself) {
   EXPECT_THAT(Differing({}, one), IsEmpty());
 }
 
-// What makes a change among 100,000 cost what it does among 1,000.
+// This makes a change among 100,000 entries cost as little as one among 1,000.
 TEST(RemoteSet, LooksOnlyAtPiecesThatTwoSetsDoNotShare) {
   RemoteSet set;
   for (uint32_t n = 0; n < 100'000; ++n) set.Set({Number(2 * n), 0, false});

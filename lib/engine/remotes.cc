@@ -5,11 +5,11 @@
 namespace rail::engine {
 namespace {
 
-// A leaf that sends more than that within a second is still sending its table.
+// A leaf that sends at least this many routes within a second is still sending its table.
 constexpr size_t kFlood = 200;
 constexpr std::chrono::seconds kWindow{1};
 
-// The one tenant and the rail that `communities` name. Tenants that contradict each other: none.
+// The one tenant and the rail that `communities` name; nullopt: they name no tenant, or tenants that contradict each other.
 struct Ours {
   tenancy::TenantId tenant;
   std::optional<uint32_t> rail;
@@ -32,7 +32,7 @@ bool CanBeAPods(const IpAddress& address) {
 
 void Remotes::FeedOpened(Deadline now, bool settling) {
   FeedClosed(now);
-  // While nothing is pushed no time passes for what was learned: nobody could say what is left of it.
+  // What was learned does not age while bgpd pushes nothing: nobody could say what is left of it.
   const Clock::duration missed = now - *closed_;
   complete_by_ += missed;
   for (PeerState& peer : peers_) {
@@ -84,10 +84,11 @@ void Remotes::PeerUp(const bmp::Message& message, Deadline now, int64_t unix_ms)
   if (peer.up && (peer.local_port != message.local_port || peer.remote_port != message.remote_port)) {
     peer.twice = news_ = true;
   }
-  // At a connection's beginning all sessions come before the first route.
+  // At a connection's beginning bgpd pushes all sessions before the first route.
   if (peer.twice && peer.told) peer.in_doubt = true;
   session_news_ = true;
-  // The session may be much older than the connection that tells us of it. A clock that was set makes it young.
+  // The session may be much older than the connection over which bgpd reports it. If the
+  // clock was set in between, it may look young.
   const int64_t age = message.since_ms > 0 ? unix_ms - message.since_ms : 0;
   peer.settling = feed_settling_ || age < std::chrono::milliseconds(kSettled).count();
   peer.up = true;
@@ -128,7 +129,7 @@ bool Remotes::AwaitsEndOfRib() const {
 
 void Remotes::PeerDown(const bmp::Message& message, Deadline now) {
   const auto known = index_.find(message.peer);
-  // A new connection begins with those that are down, too.
+  // A new connection begins with the sessions that are down, too.
   if (known == index_.end() || !peers_[known->second].up) return;
   session_news_ = true;
   peers_[known->second].up = peers_[known->second].settled = false;
@@ -149,7 +150,7 @@ void Remotes::Routes(const bmp::Message& message, Deadline now) {
   peer.in_window += update.announced.size() + update.withdrawn.size();
   for (const IpAddress& address : update.withdrawn) RemovePath(address, *index, now);
   const auto ours = OursIn(update.communities, community_asn_);
-  // bgpd 8.4 writes its own AS before the path that it has heard, as for a path that it sends on.
+  // bgpd 8.4 puts its own AS in front of the path that it has received, as it does with a path that it sends on.
   const std::vector<uint32_t>& path = update.as_path;
   const bool looped =
       own_asn_ != 0 && path.size() > 1 && std::find(path.begin() + 1, path.end(), own_asn_) != path.end();
@@ -165,7 +166,7 @@ void Remotes::Routes(const bmp::Message& message, Deadline now) {
   if (peer.dump_awaited.empty() && !peer.settling) Settle(now);
 }
 
-// What bgpd has heard before an End-of-RIB it may push after that.
+// bgpd may push routes after an End-of-RIB that it has received before it.
 Deadline Remotes::SettlesAt(const PeerState& peer) {
   if (!peer.settling || peer.owes_end) return peer.heard_up + kOwed;
   return std::max(peer.heard_up + kSettled, peer.ended + kWindow);
@@ -174,7 +175,7 @@ Deadline Remotes::SettlesAt(const PeerState& peer) {
 bool Remotes::IsDue(const PeerState& peer, Deadline now) const {
   if (!peer.up || peer.settled || peer.in_doubt) return false;
   if (peer.dump_awaited.empty() && !peer.settling) return true;
-  // Without the end of a dump that could be relied upon: when it has been up for long enough and is not busy.
+  // Without the end of a dump to rely upon, a session settles when it has been up for long enough and is not busy.
   if (now < SettlesAt(peer)) return false;
   return now - peer.window >= kWindow || (peer.in_window < kFlood && peer.in_window_before < kFlood);
 }
@@ -197,7 +198,7 @@ void Remotes::Settle(Deadline now) {
   if (!complete_ && now >= complete_by_) complete_ = news_ = true;
 }
 
-// Every leaf has told everything: what is still stale was told by a session that will not come back under that name.
+// Every leaf has sent everything. What is still stale comes from a session that will not come back as the same peer.
 void Remotes::CompleteIfSettled() {
   const auto settled = std::ranges::count_if(
       peers_, [](const PeerState& peer) { return peer.settled && peer.peer.address.is_link_local(); });
@@ -231,7 +232,7 @@ std::string Remotes::problem() const {
 }
 
 void Remotes::Complain(std::string& where, std::string what) {
-  if (!where.empty()) return;  // the first of its kind says it
+  if (!where.empty()) return;  // keeps the first of its kind
   where = std::move(what);
   news_ = true;
 }
@@ -255,7 +256,7 @@ void Remotes::MarkStale(PeerIndex index, Deadline now) {
     for (Path& path : paths) {
       if (path.peer != index || path.stale) continue;
       any = true;
-      // What another peer says now counts from here on.
+      // From here on, what another peer says now overrules this path.
       const Claim before = ClaimOf(paths);
       path.stale = true;
       Changed(address, before, ClaimOf(paths));
@@ -304,7 +305,7 @@ void Remotes::RemovePath(const IpAddress& address, PeerIndex peer, Deadline now)
   if (it == paths_.end()) return;
   const auto path = std::ranges::find(it->second, peer, &Path::peer);
   if (path == it->second.end()) return;
-  // bgpd withdraws, after a session has come up again, what it has not heard again yet: that is not news of the leaf.
+  // After a session has come up again, bgpd withdraws what it has not received again yet. That is not news of the leaf.
   if (path->stale && (now - peers_[peer].heard_up < kSettled || peers_[peer].owes_end)) return;
   if (peers_[peer].twice) {
     peers_[peer].in_doubt = true;
@@ -316,7 +317,7 @@ void Remotes::RemovePath(const IpAddress& address, PeerIndex peer, Deadline now)
   if (it->second.empty()) paths_.erase(it);
 }
 
-// What is fresh overrules what is stale.
+// Fresh paths overrule stale ones.
 Remotes::Claim Remotes::ClaimOf(const Paths& paths) {
   Claim claim;
   const bool fresh = std::ranges::any_of(paths, [](const Path& path) { return !path.stale; });

@@ -1,8 +1,8 @@
-// What BGP has told about pods elsewhere, per peer, as bgpd pushes it (BMP).
+// What BGP says about pods elsewhere, per peer, as bgpd pushes it (BMP).
 //
 // Use:      Remotes remotes(community_asn, rails, now);
 //           remotes.FeedOpened(now);  remotes.Take(message, now, unix_ms);  remotes.FeedClosed(now);
-//           remotes.Settle(now);                    // forgets what is due; next_settle() says when the next is
+//           remotes.Settle(now);                    // forgets what is due; next_settle() says when to call it again
 //           if (remotes.TakeNews()) Publish(remotes.table());
 // Threads:  one; a table never changes
 // Source:   README.md of this folder ("What has been learned"); DECISIONS 11, 14
@@ -24,35 +24,35 @@
 
 namespace rail::engine {
 
-// One look at what is known, cheap to copy: tenants that have not changed share their set with the look before, and those that
-// have share most of it.
+// A snapshot of what is known, cheap to copy. A tenant that has not changed shares its set with the snapshot before; one that has
+// changed shares most of it.
 struct RemoteTable {
   // By tenant. An address that several tenants announce is in the set of each, as contested.
   std::map<tenancy::TenantId, std::shared_ptr<const RemoteSet>> by_tenant;
   size_t known = 0;      // addresses
-  size_t contested = 0;  // of those
+  size_t contested = 0;  // of those addresses
   struct Claimed {
     IpAddress address;
     std::set<tenancy::TenantId> tenants;
   };
-  std::optional<Claimed> example;  // the first contested one
+  std::optional<Claimed> example;  // the first contested address
 };
 
 class Remotes {
  public:
-  // A session that has just come up may not have sent everything yet; one that is down comes back within the leaf's graceful
-  // restart time, or the remotes behind it are gone for good.
+  // A session that has just come up may not have sent everything yet.
   static constexpr std::chrono::seconds kSettled{5};
-  // FRR's bgpd holds its first update for 1 s and 50 ms for each of its neighbours, 10 s at most (bgp_updgrp.h). What owes the end
-  // of something for that long will not send it.
+  // FRR's bgpd holds its first update for 1 s and 50 ms for each of its neighbours, 10 s at most (bgp_updgrp.h). A peer that owes
+  // the end of a dump or its End-of-RIB for as long as kOwed will not send it.
   static constexpr std::chrono::seconds kOwed{30};
-  // Counts while bgpd pushes: without that nobody can say what is left, and nothing is forgotten.
+  // A session that is down comes back within the leaf's graceful restart time, or the remotes behind it are gone for good. Counts
+  // only while bgpd pushes: otherwise nobody can say what is left, and nothing is forgotten.
   static constexpr std::chrono::seconds kStale{120};
   static constexpr size_t kMaxAddresses = 1'000'000;
   static constexpr size_t kMaxPeers = 512;
 
-  // `rails`: how many sessions with leaves this node has when all is well. `own_asn`: what bgpd drops a route for (RFC 4271 section
-  // 9.1.2); it pushes what it has heard before that, and a leaf tells a node its own routes too. 0: none.
+  // `rails`: how many sessions with leaves this node has when all is well. `own_asn`: bgpd drops a route with this AS in its path
+  // (RFC 4271 section 9.1.2). It pushes a route before it checks that, and a leaf sends a node its own routes, too. 0: none.
   Remotes(uint32_t community_asn, size_t rails, Deadline now, uint32_t own_asn = 0)
       : community_asn_(community_asn),
         rails_(rails),
@@ -60,33 +60,37 @@ class Remotes {
         closed_(now),
         complete_by_(now + kStale) {}
 
-  // A new connection of bgpd: everything is stale until it is heard again. `settling`: bgpd's own tables may be filling.
+  // bgpd has opened a new connection: everything is stale until bgpd pushes it again.
+  // `settling`: bgpd's own tables may still be filling.
   void FeedOpened(Deadline now, bool settling = false);
   void FeedClosed(Deadline now);
   void Take(const bmp::Message& message, Deadline now, int64_t unix_ms);
 
-  // `leaf` will say when it has told all (End-of-RIB), and has not yet: its session does not settle before, for kOwed at most.
+  // `end_of_rib`: `leaf` will send an End-of-RIB when it has sent everything, and has not done so yet. Its session does not
+  // settle before, but waits for kOwed at most.
   void Owes(const IpAddress& leaf, bool end_of_rib, Deadline now);
-  // Whether that is to be asked again.
+  // Whether a session waits for such an End-of-RIB, so that bgpd must be asked again.
   bool AwaitsEndOfRib() const;
 
   void Settle(Deadline now);
   std::optional<Deadline> next_settle() const;
 
-  // A whole table has been learned over settled sessions since the start, or they have not settled within kStale of it.
+  // Whether a whole table has been learned over settled sessions since the start, or the
+  // sessions have not settled within kStale of it.
   bool complete() const { return complete_; }
-  // Peers that BMP does not tell apart: two sessions with a leaf of the same address, AS and identifier. What one withdraws the
-  // other may still have, so it stays.
+  // Whether BMP cannot distinguish two sessions: their leaves have the same address, AS and identifier. What one session
+  // withdraws, the other may still have, so it stays.
   bool ambiguous() const;
-  // It was one session that ended without a word (its neighbour was removed) and another in its place.
+  // The sessions were not two: one ended without a message (its neighbour was removed), and another took its place.
   void NotAmbiguous();
-  // Such a peer has withdrawn something, or came up amid the connection: the next one tells what is left.
+  // Whether such a peer has withdrawn something, or has come up in the middle of the connection.
+  // Only the next connection says what is left.
   bool in_doubt() const;
-  // What keeps us from taking in all that was told, a sentence; "" nothing.
+  // Why raild does not take in all that bgpd pushes, as a sentence; "" it does.
   std::string problem() const;
-  // Sessions have come up or gone since the last call.
+  // Whether sessions have come up or gone since the last call.
   bool TakeSessionNews() { return std::exchange(session_news_, false); }
-  // Something that table(), complete() or problem() say has changed since the last call.
+  // Whether something that table(), complete() or problem() return has changed since the last call.
   bool TakeNews() { return std::exchange(news_, false); }
   const RemoteTable& table();
 
@@ -103,22 +107,22 @@ class Remotes {
     bmp::Peer peer;
     bool up = false;
     bool settled = false;
-    bool settling = false;  // its session or bgpd's configuration is young: the end of a dump says little
-    bool owes_end = false;  // its leaf has not told all yet, and will say when
-    bool told = false;      // something of it has come since the connection was opened
-    bool twice = false;     // two sessions, as far as can be told
-    bool in_doubt = false;  // which of its routes are left is to be told anew
-    Deadline ended;         // when it was seen to have
+    bool settling = false;  // its session or bgpd's configuration is young: the end of a dump means little
+    bool owes_end = false;  // its leaf has not sent its End-of-RIB yet, and will
+    bool told = false;      // routes of it have come since the connection was opened
+    bool twice = false;     // two sessions, as far as BMP shows
+    bool in_doubt = false;  // only a new connection says which of its routes are left
+    Deadline ended;         // when its End-of-RIB was noticed
     Deadline heard_up;
     std::set<bmp::Family> dump_awaited;
     uint16_t local_port = 0;
     uint16_t remote_port = 0;
-    Deadline window;  // of the last second or so: how many routes came
+    Deadline window;  // when in_window began to count routes, for about a second
     size_t in_window = 0;
     size_t in_window_before = 0;
-    std::optional<Deadline> stale_until;  // some of its paths are stale, and go at this time at the latest
+    std::optional<Deadline> stale_until;  // some of its paths are stale and are dropped then, at the latest
   };
-  struct Claim {  // what the paths of an address come to
+  struct Claim {  // what the paths of an address say together
     std::set<tenancy::TenantId> tenants;
     std::optional<uint32_t> rail;
     bool operator==(const Claim&) const = default;
@@ -143,14 +147,14 @@ class Remotes {
   const uint32_t community_asn_;
   const size_t rails_;
   const uint32_t own_asn_;
-  std::optional<Deadline> closed_;  // since when nothing is pushed; nothing: bgpd's connection is open
-  Deadline complete_by_;            // whatever sessions are missing then
+  std::optional<Deadline> closed_;  // since when bgpd pushes nothing; nullopt: its connection is open
+  Deadline complete_by_;            // complete_ is true from then on, whatever sessions are missing
   std::vector<PeerState> peers_;
   std::map<bmp::Peer, PeerIndex> index_;
   std::map<IpAddress, Paths> paths_;
   std::map<tenancy::TenantId, RemoteSet> by_tenant_;
   std::map<IpAddress, std::set<tenancy::TenantId>> contested_;
-  std::set<tenancy::TenantId> outdated_;  // whose set in table_ is not what by_tenant_ says
+  std::set<tenancy::TenantId> outdated_;  // their sets in table_ are older than in by_tenant_
   RemoteTable table_;
   bool feed_settling_ = false;
   bool complete_ = false;

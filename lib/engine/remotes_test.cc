@@ -106,7 +106,7 @@ class RemotesTest : public ::testing::Test {
   uint16_t port = 40000;
 };
 
-// bgpd pushes what it has heard before it looks for loops, and a leaf tells a node its own routes too.
+// bgpd pushes a route before it checks for loops, and a leaf sends a node its own routes, too.
 TEST_F(RemotesTest, AnAddressOfThisNodeThatTheLeafTellsItIsNoRemote) {
   Remotes own{kAsn, 2, now, 4200000001};
   own.FeedOpened(now);
@@ -440,7 +440,7 @@ TEST_F(RemotesTest, OfTwoSessionsThatLookAlikeNothingIsForgottenBeforeANewConnec
   EXPECT_THAT(Known(), ElementsAre("10.0.3.8 7"));
 }
 
-// bgpd pushes what the new one has, and no end of it: it says nothing of what the other still has.
+// bgpd pushes the new session's routes without an end of the dump, and nothing about what the other session still has.
 TEST_F(RemotesTest, ASecondSessionThatLooksLikeTheFirstTakesNothingFromIt) {
   Settle();
   Announce(kLeaf0, "10.0.3.7", 7);

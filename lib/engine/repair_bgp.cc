@@ -11,9 +11,10 @@ namespace {
 using state::Attachment;
 using state::Phase;
 
-// What bgpd tells nobody (its End-of-RIB, counters, a session that is being cleared) is asked so often while it is awaited.
+// How often to ask bgpd for what it does not push (its End-of-RIB, counters, a session
+// that is being cleared), while it is awaited.
 constexpr std::chrono::milliseconds kAskInterval{250};
-// So often is its connection opened anew because of sessions that BMP does not tell apart: each time bgpd dumps its table.
+// How often to open bgpd's connection anew because of sessions that BMP cannot distinguish. bgpd dumps its table each time.
 constexpr std::chrono::seconds kInDoubt{30};
 // bgpd tries to connect every second at the latest.
 constexpr std::chrono::seconds kFeedDue{4};
@@ -33,8 +34,8 @@ BgpRepair::BgpRepair(const config::NodeConfig& config, const Deps& deps, state::
       started_(deps_.now()),
       remotes_(config.bgp.community_asn, config.rails.size(), started_, config.bgp.asn) {}
 
-// The order keeps routes at the leaf through a restart of bgpd: the instance, the addresses, and only then the sessions,
-// which end the leaf's graceful restart with everything announced.
+// The order keeps routes at the leaf through a restart of bgpd: first the instance, then the addresses, and only then the
+// sessions. A session ends the leaf's graceful restart, and by then everything is announced.
 bool BgpRepair::Audit() {
   audit_due_ = false;
   Connections connections(deps_.openers(config_), After(kRoundLimit));
@@ -52,7 +53,7 @@ bool BgpRepair::Audit() {
     note("bgp sessions", BgpBase(connections, config_.rails));
   }
   feed_configured_ = EnsureFeed(connections);
-  // A bgpd without the module is helped by a new bgpd alone: no reason to try again sooner.
+  // Only a new bgpd helps against a missing module, so there is no reason to try again sooner.
   if (whole && !feed_configured_ && feed_configured_.error().code == Code::kTransient)
     whole = feed_configured_;
   node_status_.Note("bgp feed", FeedHealth());
@@ -112,7 +113,7 @@ bool BgpRepair::CarrierBack(const std::vector<std::string>& rails, Deadline seen
       solicit_[rail->bridge] = deps_.now() + kSolicitFor;
       const auto session = sessions_.find(rail->bridge);
       if (session == sessions_.end() || !session->second.established()) continue;
-      // One that has come up since is the new one.
+      // A session that has come up since is the new one.
       if (std::chrono::milliseconds(session->second.uptime_ms) <= deps_.now() - seen) continue;
       RAIL_TRY(bgp->ResetSession(rail->bridge, connections.CallDeadline()));
       log::Info("bgp session on {}: ended, rail {} was without a carrier", rail->bridge, name);
@@ -144,7 +145,7 @@ bool BgpRepair::FeedIsUp() const {
   return feed_open_ || (feed_due_ && deps_.now() < *feed_due_);
 }
 
-// What keeps bgpd from pushing is tried again with every audit: it may be another bgpd by then.
+// Every audit tries again, whatever keeps bgpd from pushing: it may be another bgpd by then.
 Status BgpRepair::EnsureFeed(Connections& connections) {
   if (!why_no_feed_.empty()) return {};
   RAIL_ASSIGN(frr::Bgp * bgp, connections.Bgp());
@@ -199,12 +200,12 @@ void BgpRepair::Pushed(const bmp::Message& message) {
     sessions_outdated_ = true;
     if (message.kind == bmp::Message::Kind::kPeerDown) stall_.SessionLost();
   }
-  if (remotes_.ambiguous()) sessions_outdated_ = true;  // they tell whether it is so
+  if (remotes_.ambiguous()) sessions_outdated_ = true;  // bgpd's sessions show whether there are two
 }
 
 bool BgpRepair::Tell() {
   if (!TellIf(false)) return false;
-  sessions_outdated_ = true;  // their counters
+  sessions_outdated_ = true;  // their counters have changed
   node_status_.Publish(record_);
   return true;
 }
@@ -220,7 +221,7 @@ bool BgpRepair::AskAndTell(Connections& connections) {
     ask_backoff_.Failed();
     sessions_outdated_ = true;
   }
-  // After asking: a leaf may owe its End-of-RIB.
+  // Settles after asking, because a leaf may owe its End-of-RIB.
   remotes_.Settle(deps_.now());
   return TellIf(changed);
 }
@@ -241,7 +242,7 @@ bool BgpRepair::TellIf(bool changed) {
     if (table.contested > 1) problem += ", as are " + std::to_string(table.contested - 1) + " more";
   }
   node_status_.Note("bgp remotes", problem.empty() ? Status() : Fail(Code::kInvalid, problem));
-  // What is only said after a while is news when it is said.
+  // A problem that is reported with a delay is news when it is reported.
   changed = changed || problem != told_problem_;
   told_problem_ = std::move(problem);
   const bool bmp_up = FeedIsUp();
@@ -274,7 +275,7 @@ Status BgpRepair::BgpBase(Connections& connections, const std::vector<config::Ra
   return {};
 }
 
-// bgpd first, the record second, as everywhere.
+// Reads bgpd first and the record second, as everywhere.
 Status BgpRepair::Announcements(Connections& connections) {
   RAIL_ASSIGN(frr::Bgp * bgp, connections.Bgp());
   RAIL_ASSIGN(const std::vector<frr::Announcement> seen, bgp->Announced(connections.CallDeadline()));
@@ -286,7 +287,7 @@ Status BgpRepair::Announcements(Connections& connections) {
     if (rail == nullptr || !record->Has(attachment.id, step::kAnnounce)) continue;
     explained.insert(attachment.addresses.begin(), attachment.addresses.end());
     if (!attachment.announced || attachment.phase == Phase::kDeleting) continue;
-    // Behind an uplink without a carrier nobody reaches the pod: nothing is announced until it is back.
+    // Nobody reaches a pod behind an uplink without a carrier, so nothing is announced until the carrier is back.
     if (node_status_.UplinkIsDown(rail->name)) continue;
     for (const IpAddress& address : attachment.addresses) {
       wanted[address] = {address, rail->name, rail->index, attachment.tenant_id};
@@ -313,7 +314,8 @@ Status BgpRepair::Announcements(Connections& connections) {
   return Announce(*bgp, connections, missing);
 }
 
-// All at once; when one of them is refused for good, each alone: it keeps no other from the leaf. The first refusal is the error.
+// Announces all at once. If bgpd refuses one of them for good, announces each on its own, so that one keeps no other from the
+// leaf. Returns the first refusal.
 Status BgpRepair::Announce(frr::Bgp& bgp, Connections& connections,
                            const std::vector<frr::Announcement>& missing) {
   size_t announced = 0;
@@ -357,7 +359,7 @@ Status BgpRepair::Sessions(Connections& connections, bool& changed) {
     RAIL_ASSIGN(frr::Bgp * bgp, connections.Bgp());
     return bgp->Sessions(connections.CallDeadline());
   }();
-  // One that bgpd does not name is not there, and of a bgpd that does not answer none is.
+  // A session that bgpd does not list is gone. If bgpd does not answer, all are gone.
   const size_t gone = std::erase_if(sessions_, [&](const auto& known) {
     if (asked && std::ranges::find(*asked, known.first, &frr::Session::interface) != asked->end())
       return false;

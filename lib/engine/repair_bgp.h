@@ -24,34 +24,36 @@ class BgpRepair {
   BgpRepair(const config::NodeConfig& config, const Deps& deps, state::Store& store, NodeStatus& node_status);
 
   bool Audit();
-  // Forgets what is due; asks bgpd for its sessions when they may have changed, one that does not answer() with an Audit only.
+  // Forgets what is due. Asks bgpd for its sessions if they may have changed. Only an Audit asks a bgpd that does not answer().
   bool Poll();
-  // When Poll has something to do; nothing: after the next event. Of a bgpd that does not answer() it says nothing.
+  // When Poll has something to do; nullopt: after the next event. Leaves out what a bgpd that does not answer() would be asked.
   std::optional<Deadline> next_poll() const;
 
-  // Nobody listens on bgp.bmp_port of the loopback, for this reason; "": somebody does. bgpd is not told to push there meanwhile.
+  // `why`: why nobody listens on bgp.bmp_port of the loopback; "": somebody does. While nobody
+  // listens, bgpd is not configured to push there.
   void NoFeed(std::string why) { why_no_feed_ = std::move(why); }
   void FeedOpened();
   void FeedClosed(const std::string& why);
-  // Why this connection is of no use any more, and is to be closed, for bgpd to open another; "" it is.
+  // Why the caller must close this connection, so that bgpd opens another; "": keep it.
   std::string feed_to_close() const;
   void Pushed(const bmp::Message& message);
-  // After a row of Pushed: true: something new was learned.
+  // Call it after one or more Pushed. True: something new was learned.
   bool Tell();
 
-  // A TCP connection of bgpd has ended. That of a neighbor whose statement somebody removes is all that tells of it: bgpd pushes
-  // nothing then.
+  // A TCP connection of bgpd has ended. If somebody removes a neighbor's statement, this is the
+  // only sign of it: bgpd pushes nothing then.
   void ConnectionGone() { sessions_outdated_ = true; }
 
-  // These rails have a carrier again since `seen`. Their leaves have forgotten the sessions, and the node's end of them would wait
-  // until it finds out: it is ended. True: something new was learned.
+  // These rails have a carrier again since `seen`. Their leaves have forgotten the sessions. Ends the node's side of these
+  // sessions, which bgpd would otherwise keep until it notices. True: something new was learned.
   bool CarrierBack(const std::vector<std::string>& rails, Deadline seen);
-  // Asks the leaves of these rails to make themselves known, and bgpd's own host to them. False: nobody is left to be asked.
+  // Solicits the routers on these rails: the leaves, and the node itself, so that it advertises itself to
+  // them. False: no rail is left to solicit.
   bool Solicit();
 
-  // When the configuration is to be looked at again after it could not be put right; nothing: with the next audit.
+  // When to repair the configuration again after that has failed; nullopt: with the next audit.
   std::optional<Deadline> next_retry() const { return backoff_.next(); }
-  // Whether bgpd took our connection when last asked.
+  // Whether bgpd accepted our connection when it was last asked.
   bool answers() const { return answers_; }
   // Whether bgpd has lost something since the last Audit: it was restarted, or somebody has removed a rail's neighbour.
   bool audit_due() const { return audit_due_; }
@@ -69,7 +71,7 @@ class BgpRepair {
   Status LookForStall(Connections& connections);
   bool AskAndTell(Connections& connections);
   bool TellIf(bool changed);
-  // Whether bgpd's connection is there, or is only being opened anew.
+  // Whether bgpd's connection is open, or bgpd still has time to open it anew.
   bool FeedIsUp() const;
 
   const config::NodeConfig& config_;
@@ -79,7 +81,7 @@ class BgpRepair {
   Backoff backoff_{std::chrono::milliseconds(250), std::chrono::seconds(5)};
   Backoff ask_backoff_{std::chrono::milliseconds(250), std::chrono::seconds(5)};
   bool answers_ = true;
-  bool all_neighbours_ = false;  // every rail's was there when last asked
+  bool all_neighbours_ = false;  // bgpd had a neighbour for every rail when it was last asked
   bool audit_due_ = false;
 
   const Deadline started_;
@@ -90,19 +92,19 @@ class BgpRepair {
   bool told_ambiguous_ = false;
   std::map<std::string, frr::Session> sessions_;  // by interface
   bool sessions_outdated_ = true;
-  Deadline asked_;  // when bgpd was last asked for them
+  Deadline asked_;  // when bgpd was last asked for its sessions
 
-  std::map<std::string, Deadline> solicit_;  // interfaces of sessions that are waited for, and how long
+  std::map<std::string, Deadline> solicit_;  // interfaces whose sessions are awaited, and until when
 
   std::string why_no_feed_;           // "": somebody listens
-  Status feed_configured_;            // that bgpd is told to push, when last looked
-  std::optional<Deadline> feed_due_;  // bgpd was told to push and has until then to connect
+  Status feed_configured_;            // whether bgpd is configured to push, at the last check
+  std::optional<Deadline> feed_due_;  // bgpd is configured to push and has until then to connect
   bool feed_open_ = false;
   Deadline feed_opened_;        // the last time
-  bool alike_ = false;          // two of its sessions are the same to BMP
-  bool feed_settling_ = false;  // bgpd was told something new about its feed since the last connection
+  bool alike_ = false;          // BMP cannot distinguish two of bgpd's sessions
+  bool feed_settling_ = false;  // bgpd's feed configuration has changed since the last connection
   BmpStallDetector stall_;
-  std::optional<Deadline> contested_since_;  // some addresses have two tenants
+  std::optional<Deadline> contested_since_;  // since when some address has several tenants
 };
 
 }  // namespace rail::engine

@@ -9,7 +9,8 @@ namespace rail::engine {
 using state::Attachment;
 using state::Phase;
 
-// Ports first, the record second: a port that no record names now was left behind, and is not one being made.
+// Reads the ports first and the record second. A port that the record does not name then was left
+// behind, and is not one that an ADD is making.
 Result<RecordPtr> PortRepair::See(Connections& connections) {
   RAIL_ASSIGN(ovs::Ovsdb * db, connections.Ovsdb());
   RAIL_ASSIGN(const auto bridge, db->FindBridge(rail_.bridge, connections.CallDeadline()));
@@ -42,7 +43,8 @@ Status PortRepair::RemoveOrphans(ovs::Ovsdb& db, Connections& connections, const
     const bool known = std::ranges::any_of(record.attachments, [&](const Attachment& attachment) {
       return std::to_string(attachment.id) == mark->second;
     });
-    // An adopted port carries our mark too, but its owner deletes it; contPodUid without ovs-cni's "owner" is ours.
+    // An adopted port carries our mark, too, but its owner deletes it. A port with
+    // contPodUid and without ovs-cni's "owner" is ours.
     if (known || port.external_ids.contains("owner")) continue;
     RAIL_TRY(db.DeletePort(rail_.bridge, name, {{kOwnerKey, mark->second}}, ovs::Ovsdb::Wait::kCommitted,
                            connections.CallDeadline()));
@@ -59,7 +61,7 @@ Status PortRepair::Mend(ovs::Ovsdb& db, Connections& connections, const Record& 
   const auto there = seen_.find(attachment.representor);
   if (there != seen_.end() && (made || record.Has(attachment.id, step::kAdopt))) {
     RAIL_ASSIGN(const bool marked, Mark(db, connections, attachment, there->second, made));
-    // What was seen may be the port of the device's last owner, with another number.
+    // The port that was seen may be that of the device's last owner, with another number.
     if (marked) {
       RAIL_ASSIGN(const auto now, db.FindPort(attachment.representor, connections.CallDeadline()));
       if (now) there->second = *now;
@@ -71,7 +73,7 @@ Status PortRepair::Mend(ovs::Ovsdb& db, Connections& connections, const Record& 
   return {};
 }
 
-// What says whose port it is: DEL and the sweep go by it.
+// Sets again the external_ids that say whose port it is: DEL and the sweep go by them.
 Result<bool> PortRepair::Mark(ovs::Ovsdb& db, Connections& connections, const Attachment& attachment,
                               const ovs::Port& port, bool made) {
   ovs::ExternalIds wrong;

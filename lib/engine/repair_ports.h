@@ -1,5 +1,5 @@
-// raild's repair of the ports of one rail's bridge: the representor of every attachment is there, with its mark, and none is left of
-// an attachment that is gone.
+// raild's repair of the ports of one rail's bridge. It makes sure that the representor of every attachment is there, with its
+// mark, and that no port is left of an attachment that is gone.
 //
 // Use:      PortRepair ports(rail, record, node_status);
 //           RAIL_TRY(ports.Repair(connections));   uint16_t number = ports.OfportOf(attachment);
@@ -20,17 +20,18 @@ class PortRepair {
   PortRepair(const config::Rail& rail, RecordReader& record, NodeStatus& node_status)
       : rail_(rail), record_(record), node_status_(node_status) {}
 
-  // Looks only. Errors: kNotFound the bridge is gone; kTransient.
+  // Reads the ports, then the record, and changes nothing. Errors: kNotFound the bridge is gone; kTransient.
   Result<RecordPtr> See(Connections& connections);
-  // Each port by itself: a device that is gone keeps neither the other ports nor the rules waiting, and right() says so.
+  // Repairs each port on its own. A port whose device is gone delays neither the other ports nor the rules; right() reports it.
   // Errors: Open vSwitch does not answer, or the ports are not known.
   Status Repair(Connections& connections);
-  // The first port that could not be mended.
+  // The error of the first port that could not be repaired.
   const Status& right() const { return right_; }
 
-  // By the port's mark: the port of this name that was seen may be the device's last owner's. 0: the attachment's was not seen.
+  // The number of the attachment's port. Goes by the port's mark: the port of this name that was seen may be that of the device's
+  // last owner. 0: the attachment's port was not seen.
   uint16_t OfportOf(const state::Attachment& attachment) const;
-  // As last seen, by name.
+  // The ports as last seen, by name.
   const std::map<std::string, ovs::Port>& seen() const { return seen_; }
 
  private:

@@ -10,11 +10,11 @@ using ovs::CookieKind;
 using ovs::CookieMatch;
 using ovs::Rule;
 
-// A bundle is applied as a whole while the switch does nothing else: so many rules take it some milliseconds.
+// The switch applies a bundle as a whole and does nothing else meanwhile. This many rules take it some milliseconds.
 constexpr size_t kBundle = 4096;
-// More cookies than that are not asked for one by one.
+// The rules of more cookies than this are not read one cookie at a time.
 constexpr size_t kMostCookies = 64;
-// All rules of remotes have been read after so many audits.
+// After this many audits all rules of remotes have been read.
 constexpr uint64_t kAuditParts = 64;
 
 bool IsRemotes(uint64_t cookie) {
@@ -33,7 +33,7 @@ class Bundles {
 
   void Remove(Rule rule) { change_.remove.push_back(std::move(rule)); }
   void Add(Rule rule) { change_.add.push_back(std::move(rule)); }
-  // Between two of these everything ends up in one bundle.
+  // All changes that are made between two calls end up in one bundle.
   Status CommitIfFull() { return change_.add.size() + change_.remove.size() < kBundle ? Status() : Commit(); }
   Status Commit() {
     RAIL_TRY(bridge_.Commit(change_, deadline_()));
@@ -66,7 +66,7 @@ class RuleRepair::Round {
   Status Run(Look look) {
     RAIL_TRY(TakeChanges());
     RAIL_ASSIGN(target_, target_of_());
-    // What was left alone can be judged now.
+    // Rules that had to stay because too little was known can be judged now.
     if (target_.remotes_known && !my_.remotes_judged_) my_.whole_ = true;
     if (target_.leaf_known && !my_.leaf_judged_) my_.whole_ = true;
     if (target_.rules.bridge().uplink_port != my_.known_.bridge().uplink_port) my_.whole_ = true;
@@ -75,7 +75,7 @@ class RuleRepair::Round {
     whole_ = my_.whole_;
     base_ = whole_ ? target_.rules : my_.known_;
     RAIL_TRY(Read());
-    // The switch first, the record second: what was read and is not explained now was left behind.
+    // The switch is read first and the record second: a rule that was read and is not explained now was left behind.
     if (!which_.empty()) {
       RAIL_ASSIGN(target_, target_of_());
     }
@@ -94,7 +94,7 @@ class RuleRepair::Round {
     my_.whole_ = my_.whole_ || changes.unknown;
     my_.touched_.insert(changes.cookies.begin(), changes.cookies.end());
     for (const Rule& other : changes.others) {
-      // One of ours may have stood there.
+      // It may have replaced one of our rules.
       if (const auto ours = my_.known_.At(other)) my_.touched_.insert(ours->cookie);
     }
     return {};
@@ -109,7 +109,7 @@ class RuleRepair::Round {
 
   void ChooseWhatToRead(Look look) {
     std::set<uint64_t> cookies = my_.touched_;
-    // What is to be added may be there already: a plugin has made it.
+    // A rule that is to be added may be there already, because a plugin has made it.
     for (const auto& [place, rule] : target_.rules.local()) {
       const auto known = my_.known_.local().find(place);
       if (known == my_.known_.local().end() || known->second != rule) cookies.insert(rule.cookie);
@@ -152,14 +152,14 @@ class RuleRepair::Round {
     return {};
   }
 
-  // Whether what nothing explains may be of what is not known yet.
+  // Whether `rule`, which nothing explains, may belong to something that is not known yet.
   bool Stays(const Rule& rule) const {
     if (target_.undecided.contains(rule.cookie)) return true;
     if (IsRemotes(rule.cookie)) return !target_.remotes_known;
     return !target_.leaf_known && CookieMatch::Kind(CookieKind::kLeaf).Selects(rule.cookie);
   }
 
-  // `rule`, which is in the switch and not as it should be.
+  // Puts `rule` right, which is in the switch and not as it should be.
   void Replace(const Rule& rule) {
     if (auto instead = target_.rules.At(rule)) {
       if (*instead != rule) bundles_.Add(std::move(*instead));
@@ -186,7 +186,7 @@ class RuleRepair::Round {
     }
   }
 
-  // Of the remotes whose rules were read, those of which one is not there.
+  // Adds the rules of each remote of which one rule is missing, among the remotes whose rules were read.
   Status AddMissing() {
     if (std::ranges::none_of(which_, &CookieMatch::MaySelectRemotes)) return {};
     const auto is_read = [&](const IpAddress& address) {
@@ -211,7 +211,7 @@ class RuleRepair::Round {
     return status;
   }
 
-  // From what the switch has, by now, to what it should have.
+  // Turns the rules of remotes that the switch has by now into those that it should have.
   Status FollowRemotes() {
     Status status;
     RemoteSelection::Difference(
@@ -253,14 +253,14 @@ class RuleRepair::Round {
   Bundles bundles_;
 
   RuleTarget target_;
-  bool whole_ = false;              // everything is read
+  bool whole_ = false;              // this round reads everything
   BridgeRules base_;                // what the switch should have had when it was read
-  std::vector<CookieMatch> which_;  // what is read
-  std::vector<Rule> local_;         // of all cookies but those of remotes
-  std::vector<Rule> odd_;           // of remotes, not as base_ says
-  std::vector<size_t> right_;       // of remotes, as base_ says: hashes
+  std::vector<CookieMatch> which_;  // which rules this round reads
+  std::vector<Rule> local_;         // rules read, of all cookies but those of remotes
+  std::vector<Rule> odd_;           // rules of remotes read, not as base_ says
+  std::vector<size_t> right_;       // hashes of rules of remotes read, as base_ says
   uint64_t unexplained_ = 0;
-  int64_t remotes_ = 0;  // how many more are selected now
+  int64_t remotes_ = 0;  // how many more remotes are selected now
 };
 
 Status RuleRepair::Repair(ovs::OpenFlow& bridge, const std::function<Result<RuleTarget>()>& target, Look look,

@@ -1,14 +1,15 @@
-// raild's repair of the rules of one bridge: what should be in it is compared with what is known to be in it, and the difference is
-// committed.
+// raild's repair of the rules of one bridge. It compares the rules that should be in the switch with those that are known to be
+// there, and commits the difference.
 //
 // Use:      RuleRepair rules;
-//           RAIL_TRY(rules.Repair(*bridge, target, RuleRepair::Look::kNews));     // at news: costs what has changed
+//           RAIL_TRY(rules.Repair(*bridge, target, RuleRepair::Look::kNews));     // after an event: costs only what has changed
 //           RAIL_TRY(rules.Repair(*bridge, target, RuleRepair::Look::kAudit));    // every 30 s
 // Threads:  one
 // Source:   README.md of this folder ("What is known of a bridge's rules"), DECISIONS 9
 //
-// What has been committed or read is known to be in the switch until the switch says that others have changed something
-// (ovs::RuleChanges). Then the rules of the cookies that it names are read, and all rules only when it cannot say.
+// A rule that was committed or read is known to be in the switch until the switch says that others have changed
+// something (ovs::RuleChanges). Then raild reads the rules of the cookies that the switch names. It reads all
+// rules only if the switch cannot name them.
 #pragma once
 
 #include <functional>
@@ -19,11 +20,12 @@
 
 namespace rail::engine {
 
-// What a bridge should have, as far as it can be said now.
+// What a bridge should have, as far as it is known now.
 struct RuleTarget {
   BridgeRules rules;
-  // Rules that nothing explains may be of what is not known yet: rules of remotes while an earlier raild has learned more than this
-  // one, those of the leaf while its MAC is not known, those of an attachment whose port is not known. They stay.
+  // A rule that nothing explains may belong to something that is not known yet. Then it stays: rules of remotes
+  // while an earlier raild has learned more than this one, rules of the leaf while its MAC is not known, rules
+  // of an attachment whose port is not known.
   bool remotes_known = false;
   bool leaf_known = false;
   std::set<uint64_t> undecided;  // cookies of those attachments
@@ -31,7 +33,7 @@ struct RuleTarget {
 
 struct RuleCounts {
   uint64_t wanted = 0;
-  uint64_t installed = 0;  // of ours, known to be in the switch
+  uint64_t installed = 0;  // our rules that are known to be in the switch
   uint64_t added = 0;      // by the last Repair
   uint64_t removed = 0;
 };
@@ -39,8 +41,8 @@ struct RuleCounts {
 class RuleRepair {
  public:
   enum class Look {
-    kNews,   // at what may have changed
-    kAudit,  // also at all rules but those of remotes; these are counted, and a part of them is read
+    kNews,   // read what may have changed
+    kAudit,  // also read all rules but those of remotes; count those, and read a part of them
   };
   // `target` is asked for what should be there, after the switch was read and again when it has changed meanwhile.
   // Errors: kTransient, kInvalid; the next call reads everything.
@@ -54,14 +56,14 @@ class RuleRepair {
  private:
   class Round;
 
-  BridgeRules known_;            // what is known to be in the switch, but for what touched_ names
-  uint64_t remotes_known_ = 0;   // addresses with rules in it
+  BridgeRules known_;            // rules known to be in the switch, except those of the cookies in touched_
+  uint64_t remotes_known_ = 0;   // addresses with rules in the switch
   uint64_t unexplained_ = 0;     // rules of remotes that stay though nothing explains them
   bool remotes_judged_ = false;  // none of these stays unexplained, nor any of the leaf's
   bool leaf_judged_ = false;
   bool whole_ = true;
   std::set<uint64_t> touched_;
-  uint64_t audit_ = 0;  // which part of the remotes is next
+  uint64_t audit_ = 0;  // which part of the remotes' rules is read next
   RuleCounts counts_;
 };
 

@@ -1,4 +1,4 @@
-// The rules of one bridge: what raild's repair says to the switch, and what it does not have to say.
+// The rules of one bridge: what raild's repair sends to the switch, and what it need not send.
 #include "lib/engine/repair_rules.h"
 
 #include <gmock/gmock.h>

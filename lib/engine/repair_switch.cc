@@ -11,13 +11,13 @@ namespace {
 using state::Attachment;
 using state::Phase;
 
-// A rail that took so long has waited for a daemon that hangs; after it every other has this much.
+// A rail that took as long as kHung has waited for a daemon that hangs. After it, every other rail has only kAfterHung.
 constexpr std::chrono::seconds kHung{5};
 constexpr std::chrono::seconds kAfterHung{1};
-// So many rules at once are worth a line in the log.
+// A change of at least this many rules is worth a line in the log.
 constexpr uint64_t kManyRules = 1000;
 
-// Nothing: no such bridge, or OVSDB does not answer.
+// nullopt: no such bridge, or OVSDB does not answer.
 std::optional<ovs::Bridge> InDatabase(Connections& connections, const config::Rail& rail) {
   const auto db = connections.Ovsdb();
   if (!db) return std::nullopt;
@@ -57,7 +57,8 @@ void SwitchRepair::Audit() {
   node_status_.Publish(record_);
 }
 
-// A rail that failed waits for its time, unless others have changed something: what its last look tried and took back is told too.
+// A rail that failed waits until its retry is due, unless others have changed something. OVSDB also reports what raild's last try
+// has changed and taken back.
 void SwitchRepair::DatabaseChanged() {
   bool looked = false;
   ForEachRail([&](Connections& connections, const config::Rail& rail, RailState& state) {
@@ -133,8 +134,8 @@ void SwitchRepair::Whole(Connections& connections, const config::Rail& rail, Rai
   if (state.backoff.next()) state.left = InDatabase(connections, rail);
 }
 
-// What a whole look has found wrong stays so until the next: a round of the rules alone does not put it right, and a round that
-// comes before its time changes nothing about that time.
+// What a whole round has found wrong stays wrong until the next whole round: a round of the rules alone does not repair it. A
+// round that comes before the retry is due does not change when it is due.
 void SwitchRepair::End(const config::Rail& rail, RailState& state, const Status& round) {
   const Status& status = !state.below ? state.below : !round ? round : state.ports.right();
   node_status_.Note("rail " + rail.name, status);
@@ -188,8 +189,8 @@ Status SwitchRepair::HostLinks(Connections& connections, const config::Rail& rai
   return {};
 }
 
-// LOCAL speaks IPv6 link-local to the leaf and nothing else; the uplink speaks nothing. In a container /proc/sys may be
-// read-only: pods work all the same, so this is told and does not stop the rail.
+// LOCAL speaks IPv6 link-local to the leaf and nothing else. The uplink speaks nothing. In a container /proc/sys may be
+// read-only. Pods work all the same, so this is reported and does not stop the rail.
 Status SwitchRepair::HostSysctls(const config::Rail& rail) {
   const auto ensure = [&](const std::string& link, const char* key, const char* value) -> Status {
     const std::string path = "net/ipv6/conf/" + link + "/" + key;
@@ -200,7 +201,7 @@ Status SwitchRepair::HostSysctls(const config::Rail& rail) {
   };
   RAIL_TRY(ensure(rail.pf, "disable_ipv6", "1"));
   RAIL_TRY(ensure(rail.bridge, "disable_ipv6", "0"));
-  // The leaf advertises itself as a router; the host's default route is not its business.
+  // The leaf advertises itself as a router, but must not become the host's default route.
   return ensure(rail.bridge, "accept_ra", "0");
 }
 
@@ -210,7 +211,7 @@ Status SwitchRepair::Ports(Connections& connections, RailState& state) {
   return repaired;
 }
 
-// The leaf's MAC is that of the BGP neighbour where there is one, else of the router that the kernel has heard on LOCAL.
+// The leaf's MAC is that of the BGP neighbour, if there is one. Else it is that of the router that the kernel has heard on LOCAL.
 Status SwitchRepair::LeafMac(Connections& connections, const config::Rail& rail, RailState& state) {
   RAIL_ASSIGN(netlink::Netlink * host, connections.Netlink());
   RAIL_ASSIGN_AS(const netlink::Link local, host->GetLink(rail.bridge), "rail " + rail.name);
@@ -230,7 +231,7 @@ Status SwitchRepair::LeafMac(Connections& connections, const config::Rail& rail,
       return {};
     }
   }
-  // A neighbour entry that has aged out says nothing about the leaf: the last address stays.
+  // A neighbour entry that has aged out says nothing about the leaf: the last MAC stays.
   if (!state.leaf_mac.is_zero()) return {};
   return Fail(Code::kTransient, "no neighbour on " + rail.bridge +
                                     " is a router yet: is BGP unnumbered configured on the leaf's port?");
@@ -261,8 +262,8 @@ RuleTarget SwitchRepair::Target(const config::Rail& rail, const RailState& state
     attachment.ofport = state.ports.OfportOf(attachment);
     if (attachment.ofport == 0) {
       if (!has_tenant && !record.Has(attachment.id, step::kAdmit)) continue;
-      // An ADD may have made its port since the ports were looked at, and its rules: what they should be is not known before the
-      // port's number is.
+      // An ADD may have made its port and its rules since the ports were read. What the rules should be
+      // is not known before the port's number is.
       const auto id = static_cast<uint64_t>(attachment.id);
       target.undecided.insert({ovs::Cookie(ovs::CookieKind::kAttachment, id),
                                ovs::Cookie(ovs::CookieKind::kTenant, id),
@@ -278,7 +279,7 @@ RuleTarget SwitchRepair::Target(const config::Rail& rail, const RailState& state
   return target;
 }
 
-// After the commit the record is looked at again: what changed in between asks for another round.
+// Reads the record again after the commit. If it has changed in between, does another round.
 Status SwitchRepair::Rules(Connections& connections, const config::Rail& rail, RailState& state,
                            RuleRepair::Look look) {
   const std::shared_ptr<const engine::Learned> learned = node_status_.learned();
@@ -305,7 +306,7 @@ Status SwitchRepair::Rules(Connections& connections, const config::Rail& rail, R
     look = RuleRepair::Look::kNews;
     RAIL_ASSIGN(const RecordPtr now, record_.Read());
     if (now == record) break;
-  }  // plugins keep working; their wakeups bring the next round
+  }  // if plugins keep changing the record, their wakeups start the next round
   state.rules_right = true;
   return {};
 }

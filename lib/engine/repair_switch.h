@@ -1,13 +1,13 @@
-// raild's repair of Open vSwitch and the host's links: bridges, ports and rules of every rail, from node.json, the record and
-// what BGP has told. The difference is applied; nothing that is not ours is touched.
+// raild's repair of Open vSwitch and the host's links: bridges, ports and rules of every rail, as node.json, the record and BGP
+// say. It applies the difference and touches nothing that is not ours.
 //
 // Use:      SwitchRepair repair(config, deps, *store, node_status);
 //           repair.Audit();            // everything: at start, every 30 s, at an event of the switch or of a link
-//           repair.DatabaseChanged();  // OVSDB has told of a change
-//           repair.RecordChanged();    // a plugin has been at work
-//           repair.Learned();          // BGP has told something new, or a neighbour has changed
-//           repair.RulesChanged();     // a bridge has told that others have changed rules
-//           repair.Retry();            // the rails that failed and whose time has come; next_retry() says when that is
+//           repair.DatabaseChanged();  // OVSDB has reported a change
+//           repair.RecordChanged();    // a plugin has changed the record
+//           repair.Learned();          // BGP has sent something new, or a neighbour has changed
+//           repair.RulesChanged();     // a bridge has reported that others have changed rules
+//           repair.Retry();            // tries the failed rails that are due; next_retry() says when
 // Threads:  one; the NodeStatus may be shared
 // Source:   README.md of this folder ("The order of looking")
 #pragma once
@@ -55,19 +55,20 @@ class SwitchRepair {
     pipeline::BridgeFacts facts;
     PortRepair ports;
     RuleRepair rules;
-    Status below;                     // of bridge and links, when they were last looked at
-    std::optional<ovs::Bridge> left;  // what OVSDB had when the last whole look had failed
+    Status below;                     // how the last check of bridge and links ended
+    std::optional<ovs::Bridge> left;  // the bridge in OVSDB after the last whole round that failed
     MacAddress leaf_mac;
     bool rules_right = false;  // the last round ended with every wanted rule in the switch
     Backoff backoff{std::chrono::milliseconds(250), std::chrono::seconds(10)};
   };
   using Work = std::function<void(Connections& connections, const config::Rail& rail, RailState& state)>;
 
-  // Each rail has its own time; where one has waited for a daemon that hangs, the others do not wait for long.
+  // Runs `work` for each rail, each with its own deadline. If one rail has waited for a daemon
+  // that hangs, the others do not wait for long.
   void ForEachRail(const Work& work);
   RailState& StateOf(const config::Rail& rail) { return *rails_.at(rail.name); }
   void Whole(Connections& connections, const config::Rail& rail, RailState& state);
-  // `round`: what became of a round that looked at a part.
+  // Ends a rail's round: reports its result and sets the next retry. `round`: how the parts of this round ended.
   void End(const config::Rail& rail, RailState& state, const Status& round);
   Status Bridge(Connections& connections, const config::Rail& rail, RailState& state);
   Status HostLinks(Connections& connections, const config::Rail& rail, RailState& state);

@@ -32,7 +32,7 @@ Sweeper::Sweeper(const config::NodeConfig& config, const Deps& deps, state::Stor
       gone_grace_(gone_grace),
       booted_ms_(booted_ms) {}
 
-// Multus sends neither GC nor a second DEL.
+// The sweep is needed because Multus sends neither GC nor a second DEL.
 int Sweeper::Run() {
   Connections connections(deps_.openers(config_), After(kRoundLimit));
   int swept = 0;

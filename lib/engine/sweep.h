@@ -1,4 +1,4 @@
-// Undoes what nobody else will: work that a DEL had to leave, and attachments whose namespace is gone.
+// Undoes what nobody else will undo: work that a DEL had to leave, and attachments whose namespace is gone.
 //
 // Use:      Sweeper sweeper(config, deps, *store, node_status);   sweeper.Run();   // every 30 s, and when a broken part is right again
 // Threads:  one; the NodeStatus may be shared
@@ -13,7 +13,7 @@
 
 namespace rail::engine {
 
-// A namespace that is gone may be one whose DEL is on its way; a runtime retries within a minute or not at all.
+// The DEL of an attachment whose namespace is gone may still come. A runtime retries it within a minute or not at all.
 inline constexpr std::chrono::seconds kGoneGrace{60};
 
 // When this kernel was booted, in milliseconds of Unix time; 0: not known.
@@ -22,13 +22,13 @@ int64_t BootedMs(const std::string& proc_stat = "/proc/stat");
 
 class Sweeper {
  public:
-  // `gone_grace`: for how long a namespace must have been gone before its attachments are undone. One that was made before
-  // `booted_ms` went with the machine: nobody waits, for the pods that come back want its device. A clock that was set in
-  // between does no harm: the namespace must be gone in any case.
+  // `gone_grace`: how long a namespace must have been gone before its attachments are undone. An attachment that was made before
+  // `booted_ms` went with the machine. It is undone at once, because the pods that come back want its device. A clock that was
+  // set in between does no harm: the namespace must be gone in any case.
   Sweeper(const config::NodeConfig& config, const Deps& deps, state::Store& store, NodeStatus& node_status,
           Clock::duration gone_grace = kGoneGrace, int64_t booted_ms = BootedMs());
 
-  // Returns how many attachments were undone whole.
+  // Returns how many attachments were undone completely.
   int Run();
 
  private:

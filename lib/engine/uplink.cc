@@ -32,7 +32,7 @@ UplinkNews UplinkWatch::Look() {
     const bool up = link && link->carrier;
     known->second = {link ? link->index : 0, up, link ? link->carrier_losses : 0};
     node_status_.SetUplink(rail.name, up);
-    // One that was away between two looks has cost the leaf its session all the same.
+    // A carrier that was lost between two checks has cost the leaf its session all the same.
     const bool was_away = !before.up || (up && known->second.losses != before.losses);
     if (!first && up && was_away) news.back.push_back(rail.name);
     news.changed = news.changed || before.up != up || (!first && up && was_away);
@@ -43,7 +43,7 @@ UplinkNews UplinkWatch::Look() {
 bool UplinkWatch::Concerned(const std::vector<int>& links) const {
   return std::ranges::any_of(config_.rails, [&](const config::Rail& rail) {
     const auto uplink = uplinks_.find(rail.name);
-    // One that is not there may be what has just come.
+    // The link that has just come may be an uplink that was not there.
     return uplink == uplinks_.end() || uplink->second.index == 0 ||
            std::ranges::find(links, uplink->second.index) != links.end();
   });

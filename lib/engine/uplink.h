@@ -1,7 +1,7 @@
 // Whether each rail's uplink has a carrier. A rail without one is down: its addresses are withdrawn until it is back.
 //
 // Use:      UplinkWatch watch(config, deps, node_status);
-//           if (const UplinkNews news = watch.Look(); news.changed) ...    // announcements have to follow
+//           if (const UplinkNews news = watch.Look(); news.changed) ...    // the announcements must follow
 //           if (watch.Concerned(changes.links)) ...    // an event of one of the uplinks
 // Threads:  one; the NodeStatus may be shared
 // Source:   README.md of this folder ("A rail without a carrier")
@@ -20,9 +20,9 @@ namespace rail::engine {
 std::string UplinkProblem(const config::Rail& rail, const Result<netlink::Link>& link);
 
 struct UplinkNews {
-  bool changed = false;           // another rail is down, or one is up again
-  std::vector<std::string> back;  // rails that have a carrier again, however short it was away
-  Deadline seen;                  // when
+  bool changed = false;           // a rail has gone down, or is up again
+  std::vector<std::string> back;  // rails that have a carrier again, however briefly they had none
+  Deadline seen;                  // when this was seen
 };
 
 class UplinkWatch {
@@ -30,7 +30,8 @@ class UplinkWatch {
   UplinkWatch(const config::NodeConfig& config, const Deps& deps, NodeStatus& node_status)
       : config_(config), deps_(deps), node_status_(node_status) {}
 
-  // Tells the NodeStatus. A kernel that does not answer changes nothing: nobody is withdrawn for what is not known.
+  // Reads the carriers and stores them in the NodeStatus. A kernel that does not answer changes nothing: raild withdraws no
+  // address while the carrier is not known.
   UplinkNews Look();
   bool Concerned(const std::vector<int>& links) const;
 
@@ -38,7 +39,7 @@ class UplinkWatch {
   struct Uplink {
     int index = 0;
     bool up = true;
-    uint32_t losses = 0;  // of its carrier, as the kernel counts them
+    uint32_t losses = 0;  // how often the kernel has counted the carrier as lost
   };
 
   const config::NodeConfig& config_;

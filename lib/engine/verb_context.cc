@@ -12,14 +12,14 @@ using state::AttachmentKey;
 
 namespace {
 
-// To the runtime it is the node's trouble, whatever it is to the node: another time the same call may do.
+// Makes every error kTransient: for the runtime it is trouble of the node, and the same call may succeed another time.
 Error Unavailable(const char* what, const Error& why) {
   return {Code::kTransient, std::string(what) + ": " + why.message, why.sys_errno};
 }
 constexpr char kConfig[] = "node.json cannot be used";
 constexpr char kRecord[] = "the node's record cannot be used";
 
-// Where Open vSwitch and bgpd are, only node.json says.
+// Only node.json says where Open vSwitch and bgpd are.
 Openers WithoutConfig(Openers openers, const Error& why) {
   openers.ovsdb = [why](Deadline) -> Result<std::unique_ptr<ovs::Ovsdb>> { return tl::make_unexpected(why); };
   openers.openflow = [why](const std::string&, Deadline) -> Result<std::unique_ptr<ovs::OpenFlow>> {
@@ -94,11 +94,12 @@ Result<Recorded> RecordedWithSteps(VerbContext& context, const cni::Request& req
 
 namespace {
 
-// What could not be undone is pending in the record, and told here.
+// Returns what could not be undone. The record keeps it as pending.
 Result<std::vector<std::string>> UndoOne(Node& node, Attachment attachment, const std::string& owner) {
   if (attachment.phase != state::Phase::kDeleting) {
     attachment.phase = state::Phase::kDeleting;
-    // Without the mark raild takes the attachment for a live one until its namespace is gone; a device kept for that would be worse.
+    // Without the mark raild takes the attachment for a live one until its namespace is gone. To keep
+    // the device because of that would be worse.
     const Status marked = node.store.SetPhase(attachment.id, attachment.phase);
     if (!marked && marked.error().code != Code::kNotFound)
       log::Warning("left to raild: {}", marked.error().message);

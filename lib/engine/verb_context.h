@@ -16,32 +16,32 @@
 
 namespace rail::engine {
 
-// Openers of everything real; main.cc fills it through lib/wire, tests with fakes.
+// How to open everything that a verb needs. main.cc fills it through lib/wire with what is real, tests fill it with fakes.
 struct Deps {
   std::function<Result<config::NodeConfig>()> load_config;
   std::function<Result<std::unique_ptr<state::Store>>()> open_store;
-  std::function<Result<std::unique_ptr<state::Store>>()> read_store;  // where it cannot be written
+  std::function<Result<std::unique_ptr<state::Store>>()> read_store;  // for a record that cannot be written
   std::function<Openers(const config::NodeConfig&)> openers;
   cni::Ipam* ipam = nullptr;         // outlives the plugin
   std::function<void()> wake_raild;  // tells raild that the record has changed; never fails
-  std::function<Status(const std::string& interface)>
-      solicit_routers;                         // the routers on a link are to say who they are
-  std::function<Deadline()> now = Clock::now;  // what grows old does so by this clock
+  // Asks the routers on a link to advertise themselves.
+  std::function<Status(const std::string& interface)> solicit_routers;
+  std::function<Deadline()> now = Clock::now;  // the clock by which things age
 };
 
 inline constexpr std::chrono::seconds kVerbDeadline{30};
-// One look of a part of raild, repairs included.
+// The limit of one round of a part of raild, repairs included.
 inline constexpr std::chrono::seconds kRoundLimit{20};
 
 class VerbContext {
  public:
-  // Reads node.json and opens the record. Errors: kTransient, and which of the two it is.
-  // kTellRaild: raild looks at the record when the session has ended. For the verb after which there is something to do for
-  // it: in the middle of a chain its look would only compete with the next plugin.
+  // kTellRaild: wakes raild to read the record when the context ends. For a verb after which raild has something to do. In the
+  // middle of a chain raild would only compete with the next plugin.
   enum class Use { kTellRaild, kQuiet };
+  // Reads node.json and opens the record. Errors: kTransient; the message says which of the two failed.
   static Result<std::unique_ptr<VerbContext>> Open(const Deps& deps, Use use = Use::kTellRaild);
-  // For DEL, which undoes what it can: without node.json Open vSwitch and bgpd are down to it; a record that cannot be written
-  // is read. Errors: kTransient the record cannot be read either.
+  // For DEL, which undoes what it can. Without node.json, Open vSwitch and bgpd count as down. A record that cannot be written is
+  // only read. Errors: kTransient the record cannot be read either.
   static Result<std::unique_ptr<VerbContext>> OpenToUndo(const Deps& deps, Use use = Use::kTellRaild);
   ~VerbContext() {
     if (use_ == Use::kTellRaild) wake_raild_();
@@ -77,13 +77,14 @@ struct Recorded {
 };
 Result<Recorded> RecordedWithSteps(VerbContext& context, const cni::Request& request);
 
-// What an ADD that failed has made, also what is in the record no more because a DEL came meanwhile. What cannot be undone is told
-// in the log and pending in the record.
+// Undoes what a failed ADD has made, including what a DEL has meanwhile removed from the record. Logs what it cannot undo, and
+// marks it as pending in the record.
 void UndoMade(Node& node, const state::Attachment& attachment);
 
-// DEL and GC of any plugin: undoes the steps of `owner` ("" = of everybody) of one attachment, or of all of the network
-// that are not in `keep`. What could not be undone is pending in the record for raild; that is no error of a DEL, and one of GC
-// (kTransient), which goes on all the same and says at the end what is left (SPEC.md 1.1.0, section 2).
+// DEL (UndoAttachment) and GC (UndoAllBut) of any plugin: undo the steps of `owner` ("": of all owners) of one
+// attachment, or of all attachments of the network that are not in `keep`. What cannot be undone stays in the record as
+// pending, for raild. For a DEL that is no error. For a GC it is one (kTransient): it goes on all the same and says at
+// the end what is left (SPEC.md 1.1.0, section 2).
 Status UndoAttachment(VerbContext& context, const state::AttachmentKey& key, const std::string& owner);
 Status UndoAllBut(VerbContext& context, const std::string& network,
                   const std::vector<state::AttachmentKey>& keep, const std::string& owner);
@@ -91,16 +92,16 @@ Status UndoAllBut(VerbContext& context, const std::string& network,
 // The attachments that the runtime says are valid (GC). nullopt: it said nothing.
 Result<std::optional<std::vector<state::AttachmentKey>>> ValidAttachments(const cni::Request& request);
 
-// All of GC but what a plugin adds: the steps of `owner` in every attachment of the network that the runtime does not list are
-// undone. A runtime that gives no list at all does not say what is alive: then only what is provably dead is undone, the
+// All of GC but what a plugin adds. Undoes the steps of `owner` in every attachment of the network that the runtime does not
+// list. A runtime that gives no list at all does not say what is alive. Then only what is provably dead is undone: the
 // attachments whose namespace is gone.
 Status CollectGarbage(const Deps& deps, const cni::Request& request, const std::string& owner);
 
-// All of DEL of a plugin that adds to another's attachment. Always succeeds: ovs-provider's DEL, which comes next, undoes all
-// that is left.
+// All of DEL of a plugin that adds to another plugin's attachment. Always succeeds: ovs-provider's DEL,
+// which comes next, undoes all that is left.
 Status UndoOwn(const Deps& deps, const cni::Request& request, const std::string& owner);
 
-// "problem; problem", as the error of CHECK; success when there is none.
+// Makes the error of CHECK, "problem; problem"; success if there is no problem.
 Status Problems(const std::vector<std::string>& problems);
 
 }  // namespace rail::engine

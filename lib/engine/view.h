@@ -1,4 +1,4 @@
-// What the node looks like now, as the daemon last saw it: plain data for the API, the metrics and the doctor.
+// The node as raild last saw it: plain data for the API, the metrics and the doctor.
 //
 // Use:      ViewPublisher views;  views.Publish(view);                       // raild, after each round
 //           std::shared_ptr<const NodeView> now = views.Current();   // any RPC
@@ -28,7 +28,7 @@ enum class RdmaMode {
   kUnknown,    // not looked at yet
   kNone,       // the node has no RDMA device
   kShared,     // every pod sees the devices of all
-  kExclusive,  // a pod's device is its alone
+  kExclusive,  // a pod's device is visible to that pod alone
 };
 
 // One part of the node that raild keeps right, and whether it could in its last round.
@@ -65,8 +65,8 @@ struct RemoteView {
   bool contested = false;  // several tenants announce the address, each in a remote: it reaches nobody
 };
 
-// The remotes of a view, by address: put together when somebody asks for them first, since views are published far more often
-// than all remotes are listed.
+// The remotes of a view, ordered by address. The list is made when somebody first asks for it, since views are published far more
+// often than all remotes are listed.
 class RemoteList {
  public:
   RemoteList() : lazy_(std::make_shared<Lazy>()) {}
@@ -89,11 +89,11 @@ class RemoteList {
   std::shared_ptr<Lazy> lazy_;
 };
 
-// How many remotes there are, which costs nothing to know: `remotes` is a list only when somebody asks for it.
+// How many remotes there are. Reading these counts costs nothing: it does not make the list `remotes`.
 struct RemoteCounts {
   uint64_t known = 0;
   uint64_t contested = 0;                     // claimed by more than one tenant: nobody gets them
-  std::map<std::string, uint64_t> of_tenant;  // of those that have an attachment here, by name
+  std::map<std::string, uint64_t> of_tenant;  // by tenant's name, for tenants with an attachment here
 };
 
 struct NodeView {
@@ -102,7 +102,7 @@ struct NodeView {
   std::string raild_version;
   int64_t started_ms = 0;          // Unix time
   bool bmp_up = false;             // bgpd pushes what it learns; false: nothing new is learned
-  bool bmp_ambiguous = false;      // two of its sessions are the same to BMP
+  bool bmp_ambiguous = false;      // BMP cannot distinguish two of bgpd's sessions
   bool learning_complete = false;  // a whole table was learned since the start
   RdmaMode rdma = RdmaMode::kUnknown;
   std::vector<Health> health;
@@ -120,7 +120,7 @@ class ViewPublisher {
   // Gives `view` the next version and makes it the current one.
   void Publish(NodeView view);
   std::shared_ptr<const NodeView> Current() const;
-  // The current view as soon as its version is above `version`, or whatever is current at the deadline.
+  // Waits until the current view's version is above `version`, or until the deadline. Returns the view that is current then.
   std::shared_ptr<const NodeView> WaitNewer(uint64_t version, Deadline deadline) const;
 
  private:

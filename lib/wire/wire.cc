@@ -97,7 +97,7 @@ engine::Deps RealDeps() {
 
 namespace {
 
-// As Main; then raild hears how long it took, if it is there. Nobody waits for that.
+// Runs Main, then tells raild how long it took, if raild is there. Does not wait for raild.
 int TimedMain(const cni::Plugin& plugin) {
   const auto began = Clock::now();
   Timings timings;

@@ -1,4 +1,4 @@
-// The composition root that the plugins and the daemon share: which implementations are real.
+// The composition root that the plugins and raild share: it chooses the real implementations.
 //
 // Use:      return wire::PluginMain(argc, argv, MakePlugin(wire::RealDeps()));
 // Threads:  any thread
@@ -13,8 +13,8 @@ namespace rail::wire {
 engine::Deps RealDeps();
 engine::Openers RealOpeners(const config::NodeConfig& config);
 
-// main of a plugin: `--check-config` reads a configuration on stdin and says what is wrong with it; without arguments the
-// CNI protocol.
+// main of a plugin. With `--check-config` it reads a configuration on stdin and says what is wrong with it.
+// Without arguments it speaks the CNI protocol.
 int PluginMain(int argc, char** argv, const cni::Plugin& plugin);
 
 }  // namespace rail::wire

@@ -84,7 +84,7 @@ Outcome<void> Check(const Deps& deps, const Request& request) {
               engine::AnnouncementDiffers(node, *rail, attachment, announced));
   problems.insert(problems.end(), differs.begin(), differs.end());
   RAIL_TRY(engine::Problems(problems));
-  // ADD does not wait for that unless it is told to: right after it the address may be on its way.
+  // ADD does not wait for the Adj-RIB-Out unless it is configured to. Right after it the address may still be on its way.
   RAIL_TRY(bgp->WaitAdjRibOut(attachment.addresses, rail->bridge, After(std::chrono::seconds(2))));
   return {};
 }
@@ -107,7 +107,7 @@ Outcome<void> ReadyForAdd(const Deps& deps, const Request& request) {
   if (!bgp) return not_ready(bgp.error());
   auto sessions = (*bgp)->Sessions((*context)->connections.CallDeadline());
   if (!sessions) return not_ready(sessions.error());
-  // STATUS does not say which rail: only when no leaf at all is there no ADD can succeed.
+  // STATUS does not say which rail it is about. Only if no session with a leaf is up is it certain that no ADD can succeed.
   const bool waits = config->wait.count() != 0 && config->on_timeout == OnTimeout::kFail;
   if (waits && std::ranges::none_of(*sessions, &frr::Session::established)) {
     return not_ready({Code::kTransient, "bgpd has no Established session with a leaf", 0});

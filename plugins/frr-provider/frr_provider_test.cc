@@ -61,7 +61,7 @@ TEST(FrrProviderConfig, NamesTheKeyThatIsWrong) {
 
 class FrrProvider : public ::testing::Test {
  protected:
-  // What stands before in the chain has run.
+  // Runs what stands before this plugin in the chain.
   void SetUp() override {
     ASSERT_TRUE(engine::testing::Attach(world, pod, "10.0.3.1"));
     ASSERT_TRUE(chain.Run(0, "DEL", pod, ""));
@@ -110,7 +110,7 @@ TEST_F(FrrProvider, AnnouncesWithoutATenantWhenTenancyIsOff) {
               ElementsAre(frr::Announcement{*IpAddress::Parse("10.0.3.1"), "rail0", 0, {0}}));
 }
 
-// Established, and its outbound route-map keeps everything back.
+// The session is Established, but its outbound route-map keeps everything back.
 void KeepBack(World& world) {
   world.bgp.RemoveNeighbor("br-rail0");
   world.bgp.SetSession("br-rail0", "Established");

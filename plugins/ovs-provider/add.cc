@@ -32,7 +32,7 @@ int64_t NowMs() {
 
 constexpr uint32_t kScopeLink = 253;  // RT_SCOPE_LINK, rtnetlink(7)
 
-// One ADD, from validated input to the answer. Whatever it makes is in the record before it is made; the caller undoes.
+// One ADD, from validated input to the answer. It records every effect before it makes it. The caller undoes.
 class Adding {
  public:
   Adding(const Deps& deps, VerbContext& context, const Request& request, const config::Rail& rail,
@@ -65,7 +65,7 @@ class Adding {
       RAIL_TRY(CheckStaticAddresses(request_, addresses));
     }
     RAIL_TRY(TakeAddresses(addresses));
-    // The pod's end is configured as soon as it is there, beside the work on the bridge.
+    // Configures the pod's end as soon as it is there, beside the work on the bridge.
     std::future<Status> inside =
         std::async(context_.connections.device_work(), [&, plan = PlanWith(addresses)]() -> Status {
           RAIL_ASSIGN(const MacAddress mac, move.Join());
@@ -86,7 +86,8 @@ class Adding {
   Outcome<std::string> Adopt(AddResult previous) {
     RAIL_ASSIGN(const pipeline::BridgeFacts bridge, engine::Facts(node_, rail_));
     RAIL_ASSIGN(const ovs::Port port, PortOf(previous));
-    // The port may be on the rail's bridge and the device another rail's: the resource hands out devices, the network names the bridge.
+    // The port may be on the rail's bridge while the device is another rail's: the resource hands out the
+    // device, and the network names the bridge.
     RAIL_ASSIGN(device::Backend * devices, context_.connections.Devices());
     RAIL_TRY(devices->CheckRail(rail_, request_.device_id));
     const auto inside = std::ranges::find_if(previous.interfaces, [&](const cni::Interface& i) {
@@ -109,10 +110,10 @@ class Adding {
     return cni::PassOn(request_);
   }
 
-  // What became of it; of a device that another plugin has plumbed only its names are known.
+  // The device of this ADD. If another plugin has plumbed the device, only its names are known.
   const device::Device& device() const { return device_; }
 
-  // After a failure.
+  // Call it after a failure.
   void Undo() {
     if (attachment_.id != 0) engine::UndoMade(node_, attachment_);
   }
@@ -123,7 +124,8 @@ class Adding {
   }
 
  private:
-  // A device that is not on the host is most likely in another pod: whose it is says more than that it is not here.
+  // A device that is not on the host is most likely in another pod. An error that names its
+  // owner says more than one that it is not here.
   Error HeldBy(Error error) {
     if (error.code != Code::kNotFound) return error;
     const auto owner = context_.store->OwnerOf(state::ClaimKind::kDevice, request_.device_id);
@@ -138,7 +140,7 @@ class Adding {
             0};
   }
 
-  // The runtime must not ask for a name that is taken; whoever holds it keeps it.
+  // Fails if the name is taken. The runtime must not ask for such a name, and whoever holds it keeps it.
   Status FreeName() {
     RAIL_ASSIGN(const bool taken, context_.connections.Pods().HasLink(pod_, request_.ifname));
     if (!taken) return {};
@@ -162,7 +164,7 @@ class Adding {
     return {};
   }
 
-  // Every address is one pod's, whatever IPAM believes.
+  // Claims every address, so that it is one pod's, whatever IPAM believes.
   Status TakeAddresses(AddResult& addresses) {
     for (cni::IpConfig& ip : addresses.ips) {
       const IpAddress& address = ip.address.address;
@@ -251,7 +253,7 @@ Status DeviceWasGiven(const Request& request) {
           "k8s.v1.cni.cncf.io/resourceName names, once for each interface?");
 }
 
-// For network-status; a pod that has its interface does not fail for it.
+// Writes the device's facts for network-status. A pod that has its interface does not fail if that fails.
 void TellOfDevice(const std::string& file, const device::Device& device) {
   if (file.empty() || !sriov::IsPciAddress(device.id)) return;
   const std::string& renamed = device.settings.rdma_name;
@@ -286,8 +288,8 @@ Status ClearRemains(VerbContext& context, const Request& request) {
           (pending == steps.end() ? "its DEL is under way" : pending->kind + ": " + pending->pending));
 }
 
-// What the DEL of an earlier owner of the device had to leave is done first: while the switch holds a rule of it, this pod could
-// speak as that one. A DEL that is under way keeps the device until it has ended.
+// First finishes what the DEL of an earlier owner of the device had to leave: while the switch holds a rule of that owner, this
+// pod could speak as that owner. A DEL that is under way keeps the device until it has ended.
 Status FinishEarlierDels(VerbContext& context, const Request& request) {
   if (request.device_id.empty()) return {};
   RAIL_ASSIGN(const std::vector<Attachment> all, context.store->List());

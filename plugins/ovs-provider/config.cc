@@ -8,7 +8,7 @@
 
 namespace rail::ovs_provider {
 
-// Keys that are not ours are not looked at: the runtime, Multus and IPAM put theirs beside them.
+// Ignores keys that are not ours: the runtime, Multus and IPAM put theirs beside them.
 cni::Outcome<Config> ParseConfig(const cni::Request& request) {
   JsonErrors errors;
   JsonObject object(*request.config, "", errors);

@@ -18,13 +18,15 @@ struct Config {
 // Errors: code 7, naming the key.
 cni::Outcome<Config> ParseConfig(const cni::Request& request);
 
-// The IPAM plugin "static" hands out whatever it is asked for, and a pod's author can ask (args.cni.ips, CNI_ARGS): only the
-// network's own "ipam.addresses" count; where it has none, those of runtimeConfig.ips, which the network lets pods choose by
-// declaring the capability. Others give from ranges of their own. Errors: kInvalid, naming the address.
+// Checks the addresses that the IPAM plugin "static" has given. It gives whatever it is asked for, and a pod's author can ask
+// (args.cni.ips, CNI_ARGS). Only the addresses in the network's own "ipam.addresses" are allowed. If the network has none, those
+// in runtimeConfig.ips are allowed: the network lets pods choose them by declaring the capability. Other IPAM plugins give
+// addresses from their own ranges. Errors: kInvalid, naming the address.
 Status CheckStaticAddresses(const cni::Request& request, const cni::AddResult& given);
 
-// Before anything is done: what nv-ipam takes from a pod's cni-args (nvidia-k8s-ipam, pkg/cni/types) before it looks at the network's
-// configuration would let a pod choose its pool, or be the pool's gateway. Errors: kInvalid, naming the key.
+// Call it before anything is done. Refuses the cni-args that nv-ipam takes from a pod (nvidia-k8s-ipam,
+// pkg/cni/types) before it looks at the network's configuration. With them a pod could choose its pool, or be the
+// pool's gateway. Errors: kInvalid, naming the key.
 Status CheckPodsWishes(const cni::Request& request);
 
 }  // namespace rail::ovs_provider

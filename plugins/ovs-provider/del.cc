@@ -18,8 +18,8 @@ Status GiveAddressesBack(const Deps& deps, const Request& request, Deadline dead
   return Fail(Code::kTransient, released.error().msg + " " + released.error().details);
 }
 
-// Only the record says what was made: nothing is guessed. IPAM knows by itself what it gave. The rest raild does when it can read
-// the record, or removes as what no record explains. An error, because a repeated DEL may do better.
+// Only the record says what was made, so this guesses nothing. IPAM knows by itself what it gave. raild undoes the rest when it
+// can read the record, or removes what no record explains. Returns an error, because a repeated DEL may do better.
 Outcome<void> DelWithoutRecord(const Deps& deps, const Request& request, const Error& why) {
   const Status released = GiveAddressesBack(deps, request, After(std::chrono::seconds(10)));
   return CniFail(11, "DEL of " + engine::KeyOf(request).ToString() + " is not complete: " + why.message,
@@ -29,7 +29,7 @@ Outcome<void> DelWithoutRecord(const Deps& deps, const Request& request, const E
 
 }  // namespace
 
-// IPAM is told even when we never heard of the attachment: an ADD may have died before its record reached the disk.
+// Calls IPAM even if the record does not have the attachment: an ADD may have died before its record reached the disk.
 Outcome<void> Del(const Deps& deps, const Request& request) {
   const auto context = engine::VerbContext::OpenToUndo(deps);
   if (!context) return DelWithoutRecord(deps, request, context.error());

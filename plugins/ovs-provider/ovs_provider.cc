@@ -13,7 +13,7 @@ using engine::Deps;
 using engine::Node;
 using engine::VerbContext;
 
-// IPAM collects its own garbage whatever happens to ours.
+// IPAM collects its own garbage even if we fail to collect ours.
 Outcome<void> Gc(const Deps& deps, const Request& request) {
   Status collected = engine::CollectGarbage(deps, request, "");
   Outcome<void> forwarded;
@@ -24,7 +24,7 @@ Outcome<void> Gc(const Deps& deps, const Request& request) {
   return tl::make_unexpected(std::move(error));
 }
 
-// A PF in legacy mode has no representors: no VF of it can be attached, unless node.json names them.
+// A PF in legacy mode has no representors, so no VF of it can be attached, unless node.json names the representors.
 Status NicHasRepresentors(const Deps& deps, const config::NodeConfig& config, const config::Rail& rail) {
   const engine::Openers openers = deps.openers(config);
   if (!rail.devices.empty() || !openers.look_at_nic) return {};

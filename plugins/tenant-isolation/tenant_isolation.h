@@ -1,7 +1,7 @@
-// tenant-isolation: whose pod it is, said to the switch. Until this plugin has run a pod's frames go nowhere.
+// tenant-isolation: tells the switch the tenant of the pod. Until this plugin has run, a pod's frames go nowhere.
 //
-// Stands after ovs-provider in the chain. It has no keys of its own: who belongs together stands in node.json, and the
-// pod's namespace comes from the runtime.
+// Stands after ovs-provider in the chain. It has no keys of its own: node.json says which namespaces form a tenant, and the
+// runtime says the pod's namespace.
 #pragma once
 
 #include "lib/cni/plugin.h"

@@ -1,7 +1,7 @@
 // A plugin that dies, as by kill -9, at a point of its writes to the record. Built for the lab's fault matrix and never installed.
 //
-// RAILCNI_TEST_KILL_AT=k: at the k-th point (lib/state/testing/crash_store.h), whose name it writes to stderr last; 0 or unset:
-// never. Everything else is the real plugin.
+// RAILCNI_TEST_KILL_AT=k: it dies at the k-th point (lib/state/testing/crash_store.h) and writes the point's name to stderr last.
+// 0 or unset: it never dies. Everything else is the real plugin.
 #include <unistd.h>
 
 #include <csignal>

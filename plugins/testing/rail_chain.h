@@ -1,4 +1,4 @@
-// The three plugins in their order, on a World, and what a test of them begins with.
+// The three plugins in their order, on a World, and a base class for tests of them.
 #pragma once
 
 #include <gmock/gmock.h>

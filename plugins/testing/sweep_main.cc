@@ -12,7 +12,7 @@ namespace {
 
 using namespace rail;
 
-// Others are in the middle of their verbs.
+// Hides all other containers from the sweep: they are in the middle of their verbs.
 class OneContainer : public state::testing::CrashStore {
  public:
   OneContainer(std::unique_ptr<state::Store> inner, std::string container)

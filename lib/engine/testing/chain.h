@@ -2,7 +2,7 @@
 //
 // Use:      Chain chain({ovs_provider::MakePlugin(world.deps()), ...});
 //           const Answer added = chain.Add(pod);      // one after another, each gets the result of the one before
-//           chain.Del(pod);                           // the other way round
+//           chain.Del(pod);                           // in reverse order
 // Threads:  one
 // Source:   CNI SPEC.md 1.1.0 section 3 "Execution of Network Configurations"
 #pragma once
@@ -17,8 +17,8 @@ namespace rail::engine::testing {
 
 struct Answer {
   unsigned code = 0;   // 0: success
-  std::string text;    // of the error: its message and details
-  std::string plugin;  // the last that ran
+  std::string text;    // the error's message and details
+  std::string plugin;  // the last plugin that ran
   std::string result;  // of ADD
   explicit operator bool() const { return code == 0; }
 };
@@ -33,17 +33,18 @@ class Chain {
   // The result of a plugin that stood before the chain; "" none.
   std::string previous;
 
-  // Stops at the first that fails, and undoes nothing: that is the runtime's DEL.
+  // Stops at the first plugin that fails. Undoes nothing: that is left to the runtime's DEL.
   Answer Add(const PodSpec& pod);
-  // All of them, whatever they say; the answer is the first that fails.
+  // Calls all plugins, even if one fails. The answer is that of the first plugin that fails.
   Answer Del(const PodSpec& pod);
   Answer Check(const PodSpec& pod);
-  // One verb of one plugin (an index), with the prevResult that the ones before gave.
+  // Runs one verb of one plugin (an index). `previous_result`: the prevResult, from the plugins before it.
   Answer Run(size_t plugin, const std::string& verb, const PodSpec& pod, const std::string& previous_result);
 
   size_t size() const { return plugins_.size(); }
   const std::string& NameOf(size_t plugin) const { return plugins_[plugin].name; }
-  std::map<std::string, std::string>& results() { return results_; }  // by container: what the last ADD gave
+  // By container: the result of the last ADD.
+  std::map<std::string, std::string>& results() { return results_; }
 
  private:
   std::vector<cni::Plugin> plugins_;

@@ -1,5 +1,5 @@
-// What goes wrong in a test: every call to a dependency asks here first. A test cuts a dependency off, lets one call fail, or acts
-// just before a call.
+// Makes things go wrong in a test: every call to a dependency asks here first. A test cuts a dependency off, lets one call fail,
+// or acts just before a call.
 //
 // Use:      faults.down = {Dependency::kBgp};                                         // bgpd does not answer
 //           faults.FailCall(Dependency::kOvsdb, 3, {Code::kTransient, "timeout"});    // the third call from now
@@ -27,19 +27,20 @@ class FaultInjector {
  public:
   std::set<Dependency> down;
   std::function<void(Dependency, std::string_view)> before;
-  // The record can be read and not written; opened: only to read it. kFull: opened as always.
+  // kFull and kReadOnly: the record can be read, but not written. kFull: it opens as
+  // always. kReadOnly: it opens only for reading.
   enum class Disk { kGood, kFull, kReadOnly } disk = Disk::kGood;
   Status Write() const;
 
-  // The `call`th call (from 1) to `dependency` from now fails, having done nothing.
+  // The `call`th call (from 1) to `dependency` from now fails and does nothing.
   void FailCall(Dependency dependency, int call, Error error);
   void NoFault() { fault_.reset(); }
-  // Whether it has been reached since.
+  // Whether that call has been reached since.
   bool failed() const { return failed_; }
 
-  // Of everything that opens a dependency: whether it can be.
+  // Called by everything that opens a dependency: whether it can be opened.
   Status Open(Dependency dependency) const;
-  // Of every call, first.
+  // Called by every call before it does anything.
   Status Call(Dependency dependency, std::string_view call);
 
  private:
@@ -52,7 +53,7 @@ class FaultInjector {
   bool failed_ = false;
 };
 
-// Each asks for its fault and then calls what it was given, which outlives it.
+// Each asks `faults` first and then calls `inner`, which outlives it.
 std::unique_ptr<ovs::Ovsdb> WithFaults(FaultInjector& faults, ovs::Ovsdb& inner);
 std::unique_ptr<ovs::OpenFlow> WithFaults(FaultInjector& faults, ovs::OpenFlow& inner);
 std::unique_ptr<frr::Bgp> WithFaults(FaultInjector& faults, frr::Bgp& inner);

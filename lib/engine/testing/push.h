@@ -1,4 +1,5 @@
-// What a FakeBgp pushes to raild, as bgpd does by BMP: sessions that come and go, what their leaves announce, the end of a dump.
+// Pushes to raild what a FakeBgp has, as bgpd does by BMP: sessions that come and go, what
+// their leaves announce, the end of a dump.
 //
 // Use:      Push push(world.bgp);  push.Deliver(raild.bgp, true);
 // Threads:  one at a time
@@ -18,13 +19,13 @@ class Push {
  public:
   explicit Push(const frr::testing::FakeBgp& bgp) : bgp_(bgp) {}
 
-  // All that has changed since the last call. A connection that raild closes, or that ends with bgpd, is opened anew, as long as
-  // bgpd is told to push.
+  // Pushes all that has changed since the last call. Opens a connection anew that raild closes, or that ends with bgpd, as long
+  // as bgpd is configured to push.
   void Deliver(BgpRepair& raild, bool bgpd_is_there);
   int connections() const { return connections_; }  // so far
 
  private:
-  struct Told {  // of a session
+  struct Told {  // what was pushed of a session
     bmp::Peer peer;
     uint64_t uptime_ms = 0;
     std::map<IpAddress, std::vector<tenancy::LargeCommunity>> routes;
@@ -38,7 +39,7 @@ class Push {
   std::map<std::string, uint32_t> leaves_;  // their identifiers, by interface
   int connections_ = 0;
   bool open_ = false;
-  int bgpd_ = 0;  // which one was connected
+  int bgpd_ = 0;  // which bgpd was connected: its number of restarts
   uint16_t port_ = 40000;
 };
 

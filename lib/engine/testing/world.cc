@@ -72,7 +72,7 @@ class Devices : public device::Backend {
   World& world_;
 };
 
-// As CrashStore, with the points of several stores in one count.
+// A CrashStore that counts the points of several stores as one.
 class CountedCrashStore : public state::testing::CrashStore {
  public:
   CountedCrashStore(std::unique_ptr<state::Store> inner, int at, std::shared_ptr<int> passed)
@@ -123,7 +123,7 @@ void Raild::RecordChanged() {
 void Raild::Learn() {
   push.Deliver(bgp, bgpd_is_there());
   bgp.Poll();
-  push.Deliver(bgp, bgpd_is_there());  // a connection that is to begin anew
+  push.Deliver(bgp, bgpd_is_there());  // opens a connection that raild wants anew
 }
 
 void Raild::Poll() {
@@ -231,7 +231,7 @@ Deps World::deps() {
     };
     openers.lock_devices = [this](FileLock::Kind kind) { return LockDevices(kind); };
     openers.devices = [this](netlink::Netlink&) { return std::make_unique<Devices>(*this); };
-    openers.device_work = std::launch::deferred;  // the order of calls is the test's to know
+    openers.device_work = std::launch::deferred;  // so that a test knows the order of calls
     openers.release_addresses = [this](const cni::IpamCall& call, Deadline deadline) -> cni::Outcome<void> {
       cni::Request request;
       request.command = "DEL";
@@ -257,7 +257,7 @@ Result<FileLock> World::LockDevices(FileLock::Kind kind) {
   return FileLock::Get(folder_ + "/devices", kind);
 }
 
-// raild keeps its connections to the bridges, and each tells what others change.
+// raild keeps its connections to the bridges, and each reports what others change.
 Deps World::DepsOfRaild() {
   Deps of_raild = deps();
   auto kept = std::make_shared<std::map<std::string, std::unique_ptr<ovs::OpenFlow>>>();

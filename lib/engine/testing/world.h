@@ -33,7 +33,7 @@
 
 namespace rail::engine::testing {
 
-// Thrown where a process would have died; whoever runs a verb with a crash plan catches it.
+// Thrown where a process would have died. A test that runs a verb with a crash plan catches it.
 struct Crash {};
 
 struct PodSpec {
@@ -49,13 +49,13 @@ struct PodSpec {
 
 class World;
 
-// raild, as far as it is the engine's, its parts one after another.
+// raild, as far as lib/engine makes it up. Its parts run one after another.
 struct Raild {
   Raild(World& world, Clock::duration gone_grace, int64_t booted_ms);
 
   void Audit();          // every part, once
   void RecordChanged();  // as when a plugin wakes raild
-  void Poll();           // what bgpd pushes and what is due, and the rules that follow
+  void Poll();           // takes in what bgpd pushes and what is due, then repairs the rules
   void Learn();          // the same without the rules
 
   std::unique_ptr<state::Store> store;
@@ -85,10 +85,10 @@ class World {
 
   PodSpec MakePod(const std::string& name, const std::string& pod_namespace, const std::string& device,
                   const std::string& rail = "rail0");
-  // The pod's namespace is gone, its path too, and its device as a virtual one goes.
+  // Ends the pod's namespace. Its path goes, too, and its device, as a virtual device goes with its namespace.
   void EndNamespace(const PodSpec& pod);
 
-  // The next processes' writes to the record: crash at point `at` (see CrashStore), counted from now.
+  // The next processes crash at point `at` of their writes to the record (see CrashStore), counted from now.
   void CrashAt(int at);
   void NoCrash() { CrashAt(0); }
   int points() const { return *points_; }
@@ -102,9 +102,9 @@ class World {
   std::vector<ovs::Rule> RulesOf(const PodSpec& pod);
   tenancy::TenantId Tenant(const std::string& pod_namespace) const;
   void SetLeafMac(const std::string& bridge, const std::string& mac);
-  // As another process of the node.
+  // Takes the lock as another process of the node.
   Result<FileLock> LockDevices(FileLock::Kind kind);
-  // The address of a pod elsewhere, as the leaf tells it.
+  // Makes the leaf announce the address of a pod elsewhere.
   void LearnRemote(const std::string& address, const std::string& pod_namespace,
                    const std::string& interface = "br-rail0");
 
