@@ -1,4 +1,4 @@
-// A plugin dies at every point between two effects of ADD and of DEL; then one of three things comes, and nothing is left.
+// A plugin dies at every point between two effects of ADD and of DEL; then one of four things comes, and nothing is left.
 //
 // A crash is an exception that leaves the verb from inside the record (state/testing/crash_store.h): what the verb held is
 // dropped, what it did outside stays as it is. Every write to the record has two points, before it and after it.

@@ -14,7 +14,7 @@ namespace rail::raild {
 // The capabilities that raild keeps, if it was given them.
 uint64_t NeededCapabilities();
 
-// Errors: kPermission, what the kernel says. A process without any capability is left as it is.
+// Errors: kPermission, what the kernel says. May be called by a process without any capability.
 Status DropPrivileges();
 
 }  // namespace rail::raild

@@ -19,7 +19,6 @@ namespace rail::cni {
 namespace {
 
 using nlohmann::json;
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::MakeRequest;
 

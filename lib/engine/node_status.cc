@@ -29,7 +29,7 @@ std::vector<RemoteView> Listed(const Learned& learned, const TenantNames& names,
   return listed;
 }
 
-// Without `own`, as in the list; only there does one show that nobody but another tenant announces.
+// Without the addresses of this node's own pods, as in the list.
 RemoteCounts Counted(const Learned& learned, const TenantNames& names,
                      const std::vector<state::Attachment>& own) {
   RemoteCounts counts{

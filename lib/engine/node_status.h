@@ -33,9 +33,9 @@ struct NodeIdentity {
 struct Learned {
   RemoteTable remotes;
   std::map<std::string, frr::Session> sessions;  // by interface
-  bool complete = false;       // a whole table was learned over settled sessions since the start
-  bool bmp_up = false;         // bgpd pushes
-  bool bmp_ambiguous = false;  // BMP cannot distinguish two of bgpd's sessions
+  bool complete = false;                         // as Remotes::complete
+  bool bmp_up = false;                           // bgpd pushes
+  bool bmp_ambiguous = false;                    // BMP cannot distinguish two of bgpd's sessions
 };
 
 // What the last round has seen of a rail's bridge.

@@ -14,7 +14,7 @@
 namespace rail::engine {
 
 // 50 "the plugin is not available"; 51 "... and existing containers in the network may have limited connectivity": when the
-// record holds attachments of the request's network. `session` is null when it could not be opened.
+// record holds attachments of the request's network. `context` is null when it could not be opened.
 cni::CniError NotReady(const std::string& what, const Error& why, const VerbContext* context,
                        const cni::Request& request);
 

@@ -44,7 +44,7 @@ class RuleRepair {
     kNews,   // read what may have changed
     kAudit,  // also read all rules but those of remotes; count those, and read a part of them
   };
-  // `target` is asked for what should be there, after the switch was read and again when it has changed meanwhile.
+  // `target` says what should be there. It is asked before the switch is read and, if rules were read, once more afterwards.
   // Errors: kTransient, kInvalid; the next call reads everything.
   Status Repair(ovs::OpenFlow& bridge, const std::function<Result<RuleTarget>()>& target, Look look,
                 const std::function<Deadline()>& deadline);

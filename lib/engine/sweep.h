@@ -38,7 +38,7 @@ class Sweeper {
   NodeStatus& node_status_;
   const Clock::duration gone_grace_;
   const int64_t booted_ms_;
-  std::map<int64_t, Deadline> gone_since_;  // attachments whose namespace was not there when last looked
+  std::map<int64_t, Deadline> gone_since_;  // attachments that were dead or in a DEL at the last look, by id
 };
 
 }  // namespace rail::engine

@@ -68,7 +68,7 @@ state::AttachmentKey KeyOf(const cni::Request& request);
 // Errors: kInvalid there is none: ovs-provider must stand before this plugin in the chain.
 Result<state::Attachment> RecordedAttachment(VerbContext& context, const cni::Request& request);
 
-// The same for CHECK, with its pod identity, phase and steps looked at. Errors: kNotFound, kInvalid.
+// The same for CHECK, with its steps. Errors: kNotFound, kInvalid.
 struct Recorded {
   state::Attachment attachment;
   std::vector<state::Step> steps;

@@ -49,12 +49,12 @@ struct RailView {
   uint32_t prefixes_received = 0;
   uint32_t prefixes_sent = 0;
   uint64_t rules_wanted = 0;
-  uint64_t rules_installed = 0;  // of ours, seen in the last dump
+  uint64_t rules_installed = 0;  // of ours, known to be in the switch
 };
 
 struct AttachmentView {
   state::Attachment attachment;
-  bool rules_in_place = false;  // its port works, and all of its rules were in the last dump
+  bool rules_in_place = false;  // its port works, and all of its rules are known to be in the switch
   std::string pending;          // "": no undo work is left; else why the last undo failed
 };
 
@@ -97,13 +97,13 @@ struct RemoteCounts {
 };
 
 struct NodeView {
-  uint64_t version = 0;  // grows with each view that differs
+  uint64_t version = 0;  // grows with each view that is published
   std::string hostname;
   std::string raild_version;
   int64_t started_ms = 0;          // Unix time
   bool bmp_up = false;             // bgpd pushes what it learns; false: nothing new is learned
   bool bmp_ambiguous = false;      // BMP cannot distinguish two of bgpd's sessions
-  bool learning_complete = false;  // a whole table was learned since the start
+  bool learning_complete = false;  // a whole table was learned since the start, or it began 120 s ago
   RdmaMode rdma = RdmaMode::kUnknown;
   std::vector<Health> health;
   std::vector<RailView> rails;

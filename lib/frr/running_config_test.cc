@@ -104,8 +104,8 @@ TEST(RunningConfig, ReadsDottedAsNumbers) {
 TEST(RunningConfig, SurvivesNonsense) {
   for (const char* text : {"", "\n\n", " network", "router bgp", "router bgp ", "router bgp x\n network", " ",
                            "exit-address-family",
-                           "router bgp 1\n address-family ipv4 unicast\n  network\n  network x route-map\n  "
-                           "network 1.2.3.4/32 route-map"}) {
+                           "router bgp 1\n address-family ipv4 unicast\n  network\n  network x route-map\n",
+                           "router bgp 1\n address-family ipv4 unicast\n  network 1.2.3.4/32 route-map"}) {
     const RunningConfig config = ParseRunningConfig(text);
     EXPECT_TRUE(config.ipv6.networks.empty());
   }

@@ -85,7 +85,6 @@ std::optional<int64_t> Tracer::Output(const SwitchStep& step) const {
 
 std::string Tracer::Words(const SwitchStep& step, const Packet& packet) const {
   if (step.matched && !IsOurs(step.cookie)) return "a rule that is not RailCNI's";
-  const std::string from = packet.source.ToString();
   const std::string to = packet.destination.ToString();
   switch (step.table) {
     case pipeline::kAdmitTable:

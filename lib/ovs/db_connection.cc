@@ -470,7 +470,7 @@ Result<Bridge> DbConnection::EnsureBridge(const BridgeSpec& spec, Deadline deadl
     }
 
     if (operations.empty()) {
-      const Bridge bridge = seen.MakeBridge(*row);
+      Bridge bridge = seen.MakeBridge(*row);
       const Port uplink_port = seen.MakePort(*row, *uplink_row);
       const auto local_port = std::ranges::find(bridge.ports, spec.name, &Port::name);
       const bool local_open = local_port != bridge.ports.end() && local_port->ofport == kLocalOfport;

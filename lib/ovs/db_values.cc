@@ -107,7 +107,7 @@ ExternalIds DbRow::Map(const std::string& column) {
 
 Result<std::string> DbSocketPath(const std::string& address) {
   const std::string prefix = "unix:";
-  const std::string path = address.starts_with(prefix) ? address.substr(prefix.size()) : address;
+  std::string path = address.starts_with(prefix) ? address.substr(prefix.size()) : address;
   if (path.starts_with("/")) return path;
   return Fail(Code::kInvalid, "\"" + address + "\" is not unix:/absolute/path of the socket of ovsdb-server");
 }

@@ -106,7 +106,7 @@ static char* ParseFlowMod(const struct rail_rule* rule, int command, struct ofpu
 }
 
 static char* EncodeFlowMod(const struct rail_rule* rule, int command, struct ofpbuf** out) {
-  struct ofputil_flow_mod mod;
+  struct ofputil_flow_mod mod = {.ofpacts = NULL};
   char* error = ParseFlowMod(rule, command, &mod);
   if (error) {
     return error;

@@ -16,7 +16,7 @@ Result<std::string> FindUnixctl(const std::string& run_dir) {
   errno = 0;
   std::ifstream file(path);
   const int why = errno;
-  const std::string fixed = run_dir + "/ovs-vswitchd.ctl";
+  std::string fixed = run_dir + "/ovs-vswitchd.ctl";
   if (!file && ::access(fixed.c_str(), F_OK) == 0) return fixed;
   if (!file) return FailErrno(why != 0 ? why : ENOENT, "open " + path + " (is ovs-vswitchd running?)");
   long pid = 0;

@@ -12,7 +12,6 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::Contains;
-using ::testing::Each;
 using ::testing::Field;
 using ::testing::HasSubstr;
 using ::testing::Not;

@@ -14,7 +14,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::Machine;
-using testing::PfSpec;
 
 constexpr char kNumvfs[] = "bus/pci/devices/0000:3b:00.0/sriov_numvfs";
 

@@ -57,8 +57,10 @@ Result<TenantId> TenantId::Parse(std::string_view text) {
                 "\"" + std::string(text.substr(0, 64)) + "\" is not a tenant's id (28 hexadecimal digits)");
   }
   TenantId id;
-  std::from_chars(text.data(), text.data() + kHalfDigits, id.high, 16);
-  std::from_chars(text.data() + kHalfDigits, text.data() + text.size(), id.low, 16);
+  const char* const high = text.data();
+  const char* const low = high + kHalfDigits;
+  std::from_chars(high, low, id.high, 16);
+  std::from_chars(low, low + kHalfDigits, id.low, 16);
   return id;
 }
 
@@ -71,7 +73,7 @@ Result<LargeCommunity> LargeCommunity::Parse(std::string_view text) {
   const char* at = text.data();
   const char* const end = text.data() + text.size();
   for (uint32_t* word : {&community.asn, &community.first, &community.second}) {
-    if (word != &community.asn && (at == end || *at++ != ':')) at = nullptr;
+    if (word != &community.asn) at = at != end && *at == ':' ? at + 1 : nullptr;
     const auto parsed = at == nullptr ? std::from_chars_result{nullptr, std::errc::invalid_argument}
                                       : std::from_chars(at, end, *word);
     if (parsed.ec != std::errc()) {

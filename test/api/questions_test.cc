@@ -15,7 +15,6 @@ namespace rail {
 namespace {
 
 using grpc::StatusCode;
-using testing::HasSubstr;
 
 // Lets questions in, and holds them until it is opened.
 class FaultInjector {
