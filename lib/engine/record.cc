@@ -1,6 +1,7 @@
 #include "lib/engine/record.h"
 
 #include <algorithm>
+#include <ranges>
 
 namespace rail::engine {
 
@@ -22,6 +23,17 @@ bool Record::Has(int64_t attachment, const char* kind) const {
   const auto it = steps.find(attachment);
   return it != steps.end() &&
          std::ranges::any_of(it->second, [&](const state::Step& step) { return step.kind == kind; });
+}
+
+bool Record::SameOn(const std::string& rail, const Record& other) const {
+  const auto of_rail = [&](const Record& record) {
+    return record.attachments |
+           std::views::filter([&](const state::Attachment& one) { return one.rail == rail; });
+  };
+  return std::ranges::equal(of_rail(*this), of_rail(other),
+                            [&](const state::Attachment& one, const state::Attachment& its) {
+                              return one == its && steps.at(one.id) == other.steps.at(its.id);
+                            });
 }
 
 }  // namespace rail::engine

@@ -20,6 +20,8 @@ struct Record {
   std::map<int64_t, std::vector<state::Step>> steps;  // by attachment; each has an entry
 
   bool Has(int64_t attachment, const char* kind) const;
+  // Whether the other holds the same of this rail: attachments and their steps.
+  bool SameOn(const std::string& rail, const Record& other) const;
 };
 
 using RecordPtr = std::shared_ptr<const Record>;

@@ -13,15 +13,16 @@ using state::Phase;
 // behind, and is not one that an ADD is making.
 Result<RecordPtr> PortRepair::See(Connections& connections) {
   RAIL_ASSIGN(ovs::Ovsdb * db, connections.Ovsdb());
-  RAIL_ASSIGN(const auto bridge, db->FindBridge(rail_.bridge, connections.CallDeadline()));
-  if (!bridge) return Fail(Code::kNotFound, "bridge " + rail_.bridge + " is gone");
+  RAIL_ASSIGN(bridge_, db->FindBridge(rail_.bridge, connections.CallDeadline()));
+  if (!bridge_) return Fail(Code::kNotFound, "bridge " + rail_.bridge + " is gone");
   RAIL_ASSIGN(RecordPtr record, record_.Read());
   seen_.clear();
-  for (const ovs::Port& port : bridge->ports) seen_[port.name] = port;
+  for (const ovs::Port& port : bridge_->ports) seen_[port.name] = port;
   return record;
 }
 
 Status PortRepair::Repair(Connections& connections) {
+  repaired_for_ = nullptr;
   const Result<RecordPtr> seen = See(connections);
   right_ = seen ? Status() : tl::make_unexpected(seen.error());
   if (!seen) return right_;
@@ -33,7 +34,9 @@ Status PortRepair::Repair(Connections& connections) {
     if (right_) right_ = mended;
     if (!mended && mended.error().code == Code::kTransient) return mended;
   }
-  return RemoveOrphans(*db, connections, *record);
+  RAIL_TRY(RemoveOrphans(*db, connections, *record));
+  repaired_for_ = record;
+  return {};
 }
 
 Status PortRepair::RemoveOrphans(ovs::Ovsdb& db, Connections& connections, const Record& record) {

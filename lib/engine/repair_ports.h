@@ -8,6 +8,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 
 #include "lib/engine/node_status.h"
@@ -27,11 +28,17 @@ class PortRepair {
   Status Repair(Connections& connections);
   // The error of the first port that could not be repaired.
   const Status& right() const { return right_; }
+  // Whether the ports are right and the record has not changed on this rail since.
+  bool Covers(const Record& now) const {
+    return right_ && repaired_for_ != nullptr && repaired_for_->SameOn(rail_.name, now);
+  }
 
   // The number of the attachment's port. Goes by the port's mark: the port of this name that was seen may be that of the device's
   // last owner. 0: the attachment's port was not seen.
   uint16_t OfportOf(const state::Attachment& attachment) const;
-  // The ports as last seen, by name.
+  // The bridge as OVSDB had it when it was last read.
+  const std::optional<ovs::Bridge>& bridge() const { return bridge_; }
+  // Its ports, by name.
   const std::map<std::string, ovs::Port>& seen() const { return seen_; }
 
  private:
@@ -46,8 +53,10 @@ class PortRepair {
   const config::Rail& rail_;
   RecordReader& record_;
   NodeStatus& node_status_;
+  std::optional<ovs::Bridge> bridge_;
   std::map<std::string, ovs::Port> seen_;
   Status right_;
+  RecordPtr repaired_for_;
 };
 
 }  // namespace rail::engine

@@ -49,20 +49,26 @@ void SwitchRepair::ForEachRail(const Work& work) {
   }
 }
 
+// What BGP tells meanwhile waits for the audit of one rail, not of all.
 void SwitchRepair::Audit() {
+  auto followed = node_status_.learned();
   ForEachRail([&](Connections& connections, const config::Rail& rail, RailState& state) {
+    const auto began = deps_.now();
     Whole(connections, rail, state);
+    if (node_status_.learned() == followed || deps_.now() - began >= kHung) return;
+    followed = node_status_.learned();
+    Learned();
   });
   nics_.LookAtRdma();
   node_status_.Publish(record_);
 }
 
-// A rail that failed waits until its retry is due, unless others have changed something. OVSDB also reports what raild's last try
-// has changed and taken back.
+// OVSDB also reports what an ADD has changed, which the round that follows the ADD has seen, and what raild's last try has changed and
+// taken back: then nothing is to be done, and a rail that failed waits until its retry is due.
 void SwitchRepair::DatabaseChanged() {
   bool looked = false;
   ForEachRail([&](Connections& connections, const config::Rail& rail, RailState& state) {
-    if (state.backoff.next() && InDatabase(connections, rail) == state.left) return;
+    if (InDatabase(connections, rail) == (state.backoff.next() ? state.left : state.ports.bridge())) return;
     Whole(connections, rail, state);
     looked = true;
   });
@@ -100,7 +106,9 @@ void SwitchRepair::RulesChanged() {
 void SwitchRepair::RecordChanged() {
   ForEachRail([&](Connections& connections, const config::Rail& rail, RailState& state) {
     if (!state.bridge_present) return;
-    Status status = Ports(connections, state);
+    const Result<RecordPtr> now = record_.Read();
+    Status status = now ? Status() : tl::make_unexpected(now.error());
+    if (now && !state.ports.Covers(**now)) status = Ports(connections, state);
     if (status) status = Rules(connections, rail, state, RuleRepair::Look::kNews);
     End(rail, state, status);
   });

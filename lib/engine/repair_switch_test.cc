@@ -47,6 +47,56 @@ TEST_F(RepairTest, SendsNothingWhenAllIsRight) {
   EXPECT_EQ(*world.bgp.TableVersion({}), table);
 }
 
+// A change costs what changed.
+
+class Calls : public RepairTest {
+ protected:
+  // Counts calls from now on, by their name.
+  void Count() {
+    calls.clear();
+    world.faults.before = [this](Dependency, std::string_view call) { ++calls[std::string(call)]; };
+  }
+  std::map<std::string, int> calls;
+};
+
+TEST_F(Calls, AnAttachmentOfOneRailMakesRaildReadThePortsOfThatRailOnly) {
+  Settle();
+  Attach(world.MakePod("p2", "ns-b", "vf10", "rail1"), "10.0.3.2");
+  Count();
+  raild->RecordChanged();
+  EXPECT_EQ(calls["FindBridge"], 1);
+  Count();
+  raild->RecordChanged();
+  EXPECT_EQ(calls["FindBridge"], 0) << "nothing has changed";
+}
+
+TEST_F(Calls, AnEventOfOvsdbThatChangedNothingReadsTheBridgesAndNoRule) {
+  Settle();
+  Attach(world.MakePod("p2", "ns-b", "vf1"), "10.0.3.2");
+  raild->RecordChanged();
+  Count();
+  raild->the_switch.DatabaseChanged();
+  EXPECT_EQ(calls["FindBridge"], 2);
+  EXPECT_EQ(calls["Dump"] + calls["Count"] + calls["GetLink"], 0);
+}
+
+TEST_F(Calls, WhatBgpTellsDuringAnAuditWaitsForOneRail) {
+  Settle();
+  int rails = 0;
+  world.faults.before = [&](Dependency, std::string_view call) {
+    if (call != "Count") return;  // a rail's audit
+    if (++rails == 1) {
+      world.LearnRemote("10.0.9.1", "ns-a");
+      raild->Learn();
+    } else {
+      EXPECT_THAT(world.RulesOf(CookieKind::kRemote), ::testing::SizeIs(2)) << "before the next rail's audit";
+    }
+  };
+  raild->the_switch.Audit();
+  world.faults.before = nullptr;
+  EXPECT_EQ(rails, 2);
+}
+
 TEST_F(RepairTest, AfterARailThatHangsTheOthersHaveASecond) {
   Settle();
   std::map<std::string, Clock::duration> time;  // of a call, by bridge

@@ -58,6 +58,7 @@ struct Attachment {
   tenancy::TenantId tenant_id;      // none until tenant-isolation has run
   bool announced = false;           // frr-provider has announced the addresses
   int64_t created_ms = 0;           // Unix time
+  bool operator==(const Attachment&) const = default;
 };
 
 // One effect on the system. It is recorded before it is made.
@@ -68,6 +69,7 @@ struct Step {
   std::string kind;     // lib/engine/steps.h
   std::string detail;   // JSON: what the undo needs
   std::string pending;  // "": no undo tried yet; else why the last undo failed
+  bool operator==(const Step&) const = default;
 };
 
 // Kinds of things that belong to one attachment at a time.
