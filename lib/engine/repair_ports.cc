@@ -12,6 +12,7 @@ using state::Phase;
 // Reads the ports first and the record second. A port that the record does not name then was left
 // behind, and is not one that an ADD is making.
 Result<RecordPtr> PortRepair::See(Connections& connections) {
+  repaired_for_ = nullptr;
   RAIL_ASSIGN(ovs::Ovsdb * db, connections.Ovsdb());
   RAIL_ASSIGN(bridge_, db->FindBridge(rail_.bridge, connections.CallDeadline()));
   if (!bridge_) return Fail(Code::kNotFound, "bridge " + rail_.bridge + " is gone");
@@ -22,7 +23,6 @@ Result<RecordPtr> PortRepair::See(Connections& connections) {
 }
 
 Status PortRepair::Repair(Connections& connections) {
-  repaired_for_ = nullptr;
   const Result<RecordPtr> seen = See(connections);
   right_ = seen ? Status() : tl::make_unexpected(seen.error());
   if (!seen) return right_;

@@ -36,8 +36,10 @@ class PortRepair {
   // The number of the attachment's port. Goes by the port's mark: the port of this name that was seen may be that of the device's
   // last owner. 0: the attachment's port was not seen.
   uint16_t OfportOf(const state::Attachment& attachment) const;
-  // The bridge as OVSDB had it when it was last read.
-  const std::optional<ovs::Bridge>& bridge() const { return bridge_; }
+  // Whether `now`, the bridge in OVSDB, is the one whose ports were repaired last; a reading since without a repair does not count.
+  bool IsAsRepaired(const std::optional<ovs::Bridge>& now) const {
+    return repaired_for_ != nullptr && now == bridge_;
+  }
   // Its ports, by name.
   const std::map<std::string, ovs::Port>& seen() const { return seen_; }
 

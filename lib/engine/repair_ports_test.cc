@@ -101,6 +101,18 @@ class DeadPort : public RepairTest {
   int added = 0;
 };
 
+// A round that only reads the ports, for an ADD that came meanwhile, hides no port that is missing from the event of OVSDB.
+TEST_F(RepairTest, APortThatWasSeenToBeMissingAndNotRepairedIsPutBackAtTheEvent) {
+  Settle();
+  ASSERT_TRUE(world.ovsdb.DeletePort("br-rail0", "rep0", {}, ovs::Ovsdb::Wait::kCommitted, {}));
+  Connections connections(world.deps().openers(world.config), After(std::chrono::seconds(5)));
+  PortRepair ports(world.config.rails[0], raild->record, raild->node_status);
+  ASSERT_TRUE(ports.See(connections));
+  EXPECT_FALSE(ports.IsAsRepaired((*connections.Ovsdb())->FindBridge("br-rail0", {}).value()));
+  ASSERT_TRUE(ports.Repair(connections));
+  EXPECT_TRUE(HasPort("rep0"));
+}
+
 TEST_F(DeadPort, KeepsNeitherOtherPortsNorTheRulesWaiting) {
   DeletePort("rep1");
   world.Bridge().LoseAllRules();

@@ -68,7 +68,8 @@ void SwitchRepair::Audit() {
 void SwitchRepair::DatabaseChanged() {
   bool looked = false;
   ForEachRail([&](Connections& connections, const config::Rail& rail, RailState& state) {
-    if (InDatabase(connections, rail) == (state.backoff.next() ? state.left : state.ports.bridge())) return;
+    const auto now = InDatabase(connections, rail);
+    if (state.backoff.next() ? now == state.left : state.ports.IsAsRepaired(now)) return;
     Whole(connections, rail, state);
     looked = true;
   });
