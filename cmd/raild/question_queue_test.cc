@@ -12,19 +12,18 @@ namespace rail::raild {
 namespace {
 
 TEST(QuestionQueue, AnswersEachQuestionOnceHoweverManyAsk) {
-  constexpr int kAskers = 8;
-  constexpr int kQuestions = 200;
-  std::vector<int> answers(size_t{kAskers} *
-                           kQuestions);  // each written by one job: a second call would be a race
-  std::atomic<int> taken = 0;
-  std::atomic<int> refused = 0;
+  constexpr size_t kAskers = 8;
+  constexpr size_t kQuestions = 200;
+  std::vector<int> answers(kAskers * kQuestions);  // each written by one job: two would be a race
+  std::atomic<size_t> taken = 0;
+  std::atomic<size_t> refused = 0;
   {
     QuestionQueue queue(2, 16);
     std::vector<std::jthread> askers;
-    for (int asker = 0; asker < kAskers; ++asker) {
+    for (size_t asker = 0; asker < kAskers; ++asker) {
       askers.emplace_back([&, asker] {
-        for (int i = 0; i < kQuestions; ++i) {
-          int& answer = answers[static_cast<size_t>(asker * kQuestions + i)];
+        for (size_t i = 0; i < kQuestions; ++i) {
+          int& answer = answers[(asker * kQuestions) + i];
           queue.Ask([&answer](QuestionQueue::Turn) { ++answer; }) ? ++taken : ++refused;
         }
       });
