@@ -41,23 +41,6 @@ TEST_F(ChainTest, AddMakesAllAndDelLeavesNothing) {
   ExpectSoleOwner(pod);
 }
 
-TEST_F(ChainTest, DelMayBeRepeatedAndNeedsNoAdd) {
-  const PodSpec pod = world.MakePod("p1", "ns-a", "vf0");
-  ExpectDone(chain.Del(pod));
-  MustAdd(pod);
-  ExpectDone(chain.Del(pod));
-  ExpectDone(chain.Del(pod));
-  EXPECT_THAT(world.Leftovers(), IsEmpty());
-}
-
-TEST_F(ChainTest, DelSucceedsWhenTheNamespaceIsGone) {
-  const PodSpec pod = world.MakePod("p1", "ns-a", "vf0");
-  MustAdd(pod);
-  world.EndNamespace(pod);
-  ExpectDone(chain.Del(pod));
-  EXPECT_THAT(world.Leftovers(), IsEmpty());
-}
-
 TEST_F(ChainTest, AnswersWithAHostRouteOnTheInterfaceInThePod) {
   const PodSpec pod = world.MakePod("p1", "ns-a", "vf0");
   const Answer answer = chain.Add(pod);

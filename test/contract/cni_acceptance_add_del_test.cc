@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <filesystem>
 #include <map>
 #include <string>
 #include <thread>
@@ -189,6 +190,15 @@ TEST_F(A05_Del, SucceedsWhenTheNamespaceIsGoneOrItsPathLeadsElsewhere) {
   world.EndNamespace(pod);
   ExpectDone(chain.Del(pod));
   EXPECT_THAT(world.Leftovers(), IsEmpty());
+
+  const PodSpec moved = world.MakePod("p2", "ns-a", "vf1");
+  const PodSpec other = world.MakePod("p3", "ns-b", "vf2");
+  MustAdd(moved);
+  MustAdd(other);
+  world.EndNamespace(moved);
+  std::filesystem::create_symlink(std::filesystem::read_symlink(other.netns), moved.netns);
+  ExpectDone(chain.Del(moved));
+  ExpectSoleOwner(other);
 }
 
 // A6: DEL never touches what another has by now.
