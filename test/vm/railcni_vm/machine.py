@@ -76,7 +76,9 @@ def run(booted: Kernel, command: str, out: Path, limit: float, devices: list[str
     with tempfile.TemporaryDirectory(prefix="railcni-vm-") as folder:
         initrd = Path(folder) / "initramfs"
         initrd.write_bytes(kernels.initramfs(booted, HERE / "init.sh"))
-        line = (f"console=ttyS0 quiet loglevel=4 panic=-1 no_timer_check mitigations=off apparmor=0 audit=0 "
+        # A periodic tick: an emulated CPU that is halted may miss one timer interrupt. Without ticks it then sleeps for ever, and the
+        # guest with it (RCU reports "timer wakeup didn't happen"); with them it wakes at the next one, 4 ms later.
+        line = (f"console=ttyS0 quiet loglevel=4 panic=-1 no_timer_check nohz=off highres=off mitigations=off apparmor=0 audit=0 "
                 f"railcni.modules={booted.modules.resolve()} railcni.guest={HERE / 'guest.sh'}")
         words = [QEMU, "-M", "q35", *accelerator(), "-m", "2G", "-smp", "2", "-nographic", "-no-reboot", "-nic", "none",
                  "-kernel", str(booted.image), "-initrd", str(initrd), "-append", line + " railcni.shell" * shell,
