@@ -100,6 +100,7 @@ class CrashTest : public ::testing::TestWithParam<Case> {
         break;
       }
       case Recovery::kSweep:
+        world.MakePod("another", "ns-a", "vf1");  // the folder of namespaces can be seen
         world.EndNamespace(pod);
         world.StartRaild()->Audit();
         node.ExpectAsBefore();

@@ -121,7 +121,10 @@ Parsed ParseFlags(std::vector<std::string> arguments, const std::string& default
                 "can a pod reach an address, and which rule decides; exit 1 when it cannot"),
            flags);
   add(app, "doctor", Command::kDoctor, "what is wrong with this node; exit 1 when something is");
-  add(app, "health", Command::kHealth, "exit 0 when raild serves, else 1 (for probes)");
+  add(app, "health", Command::kHealth,
+      "exit 0 when raild works, else 1 and a sentence that says why (for probes of liveness)")
+      ->add_flag("--ready", flags.ready,
+                 "... and has completed its first look at the whole node (for probes of readiness)");
   add(app, "version", Command::kVersion, "railctl's own version");
 
   Parsed parsed;

@@ -1,9 +1,9 @@
-#include <chrono>
 #include <exception>
 #include <iostream>
 
 #include "cmd/railctl/flags.h"
 #include "cmd/railctl/railctl.h"
+#include "lib/base/clock.h"
 #include "lib/config/node_config.h"
 
 int main(int argc, char** argv) {
@@ -15,12 +15,7 @@ int main(int argc, char** argv) {
       (parsed.exit_code == railctl::kDone ? std::cout : std::cerr) << parsed.text;
       return parsed.exit_code;
     }
-    const auto now = [] {
-      return std::chrono::duration_cast<std::chrono::milliseconds>(
-                 std::chrono::system_clock::now().time_since_epoch())
-          .count();
-    };
-    return railctl::Run(*parsed.flags, std::cout, std::cerr, now);
+    return railctl::Run(*parsed.flags, std::cout, std::cerr, UnixMs);
   } catch (const std::exception& error) {
     std::cerr << "railctl: a bug, please report it: " << error.what() << '\n';
     return railctl::kFailed;

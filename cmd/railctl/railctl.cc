@@ -28,7 +28,9 @@ namespace {
 namespace health = grpc::health::v1;
 
 constexpr auto kAnswerTime = std::chrono::seconds(10);
-constexpr uint32_t kPage = 10000;         // remotes per call
+constexpr uint32_t kPage = 10000;  // remotes per call
+constexpr uint32_t kFlowsPage =
+    32;  // attachments per call: each call makes raild read all flows of the datapath
 constexpr int kLargestAnswer = 64 << 20;  // bytes
 
 enum class Layout { kLine, kIndented };
@@ -224,8 +226,15 @@ class Session {
   Status GetFlows() {
     v1::ListFlowsRequest request;
     *request.mutable_selector() = Selector();
+    request.set_page_size(kFlowsPage);
     v1::ListFlowsResponse response;
-    RAIL_TRY(Call(*node_, &v1::Node::Stub::ListFlows, request, response));
+    do {
+      v1::ListFlowsResponse page;
+      RAIL_TRY(Call(*node_, &v1::Node::Stub::ListFlows, request, page));
+      request.set_page_token(page.next_page_token());
+      response.MergeFrom(page);
+      response.clear_next_page_token();
+    } while (!request.page_token().empty());
     if (flags_.format == Format::kJson) return PrintJson(response, Layout::kIndented);
     Table rules(RuleHeader());
     Table megaflows(MegaflowHeader());
@@ -377,7 +386,7 @@ class Session {
   Status CheckHealth() {
     const auto stub = health::Health::NewStub(channel_);
     health::HealthCheckRequest request;
-    request.set_service(v1::Node::service_full_name());
+    if (flags_.ready) request.set_service(v1::Node::service_full_name());
     health::HealthCheckResponse response;
     RAIL_TRY(Call(*stub, &health::Health::Stub::Check, request, response));
     if (flags_.format == Format::kJson) {
@@ -386,7 +395,15 @@ class Session {
       out_ << health::HealthCheckResponse::ServingStatus_Name(response.status()) << '\n';
     }
     if (response.status() == health::HealthCheckResponse::SERVING) return {};
-    return Fail(Code::kTransient, "raild at " + Where() + " does not serve now");
+    v1::GetNodeResponse node;
+    RAIL_TRY(Call(*node_, &v1::Node::Stub::GetNode, v1::GetNodeRequest(), node));
+    const auto& parts = node.node().health();
+    const auto raild = std::ranges::find(parts, "raild", &v1::HealthPart::part);
+    return Fail(Code::kTransient,
+                "raild at " + Where() + " " +
+                    (raild != parts.end() ? "hangs: " + raild->problem()
+                     : flags_.ready ? "is not ready: it has not completed its first look at the whole node"
+                                    : "is stopping"));
   }
 
   const Flags& flags_;

@@ -5,7 +5,7 @@
 namespace rail::railctl {
 namespace {
 
-int64_t UnixMs(const google::protobuf::Timestamp& time) {
+int64_t Milliseconds(const google::protobuf::Timestamp& time) {
   return time.seconds() * 1000 + time.nanos() / 1000000;
 }
 
@@ -24,6 +24,7 @@ std::string RdmaText(v1::NodeInfo::RdmaMode mode) {
 
 std::string State(const v1::Attachment& attachment) {
   if (!attachment.pending().empty()) return "Pending";
+  if (attachment.device_lost()) return "NoDevice";
   switch (attachment.phase()) {
     case v1::Attachment::ADDING:
       return "Adding";
@@ -42,8 +43,16 @@ std::string State(const v1::Rail& rail) {
   if (!rail.carrier()) return "NoCarrier";
   if (rail.bgp_state() != "Established") return "NoSession";
   if (rail.leaf_mac().empty()) return "NoLeaf";
+  if (rail.unrecorded_pods() != 0) return "RecordLost";
   if (rail.rules_installed() != rail.rules_wanted()) return "RulesDiffer";
   return "Ready";
+}
+
+// Whether the fabric leads to it.
+std::string Bgp(const v1::Attachment& attachment) {
+  if (attachment.contested()) return "contested";
+  if (attachment.announced_elsewhere_size() > 0) return "duplicate";
+  return attachment.announced() ? "announced" : "";
 }
 
 std::string Joined(const google::protobuf::RepeatedPtrField<std::string>& texts) {
@@ -70,8 +79,8 @@ Row AttachmentRow(const v1::Attachment& a, int64_t now_ms) {
           a.representor(),
           State(a),
           a.rules_in_place() ? "ok" : "missing",
-          a.announced() ? "announced" : "",
-          Age(UnixMs(a.created()), now_ms)};
+          Bgp(a),
+          Age(Milliseconds(a.created()), now_ms)};
 }
 
 Row RailHeader() {
@@ -114,7 +123,7 @@ Row NodeHeader() {
 Row NodeRow(const v1::NodeInfo& n, int64_t now_ms) {
   return {n.hostname(),
           n.version(),
-          Age(UnixMs(n.started()), now_ms),
+          Age(Milliseconds(n.started()), now_ms),
           n.bmp_up() ? "up" : "down",
           RdmaText(n.rdma()),
           std::to_string(n.repairs())};

@@ -28,6 +28,23 @@ TEST(AttachmentRow, SaysPendingBeforeThePhase) {
   EXPECT_EQ(AttachmentRow(a, 0)[8], "Pending");
 }
 
+TEST(AttachmentRow, SaysThatAPodLivesWithoutItsDevice) {
+  v1::Attachment a;
+  a.set_phase(v1::Attachment::READY);
+  a.set_device_lost(true);
+  EXPECT_EQ(AttachmentRow(a, 0)[8], "NoDevice");
+}
+
+TEST(AttachmentRow, SaysThatAnotherNodeAnnouncesItsAddress) {
+  v1::Attachment a;
+  a.set_announced(true);
+  EXPECT_EQ(AttachmentRow(a, 0)[10], "announced");
+  a.add_announced_elsewhere("10.0.3.1 is also announced by AS 7");
+  EXPECT_EQ(AttachmentRow(a, 0)[10], "duplicate");
+  a.set_contested(true);
+  EXPECT_EQ(AttachmentRow(a, 0)[10], "contested");
+}
+
 TEST(RailRow, NamesTheFirstThingThatIsMissing) {
   v1::Rail r;
   const auto state = [&] { return RailRow(r)[5]; };
@@ -39,6 +56,9 @@ TEST(RailRow, NamesTheFirstThingThatIsMissing) {
   r.set_bgp_state("Established");
   EXPECT_EQ(state(), "NoLeaf");
   r.set_leaf_mac("02:00:00:00:00:01");
+  r.set_unrecorded_pods(1);
+  EXPECT_EQ(state(), "RecordLost");
+  r.set_unrecorded_pods(0);
   r.set_rules_wanted(9);
   EXPECT_EQ(state(), "RulesDiffer");
   r.set_rules_installed(9);

@@ -2,6 +2,9 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <charconv>
+
 #include "cmd/raild/messages.h"
 #include "lib/base/utf8.h"
 
@@ -123,6 +126,18 @@ Result<inspect::Question> ToQuestion(const v1::TraceRequest& request) {
   return question;
 }
 
+Result<inspect::FlowsPage> ToPage(const v1::ListFlowsRequest& request) {
+  inspect::FlowsPage page{.size = request.page_size() == 0
+                                      ? kDefaultFlowsPage
+                                      : std::min(request.page_size(), kLargestFlowsPage)};
+  const std::string& token = request.page_token();
+  if (token.empty()) return page;
+  const auto [end, error] = std::from_chars(token.data(), token.data() + token.size(), page.after);
+  if (error != std::errc() || end != token.data() + token.size() || page.after <= 0)
+    return Fail(Code::kInvalid, "page_token: not one that ListFlows has given");
+  return page;
+}
+
 v1::ListTenantsResponse ToMessage(const std::vector<inspect::TenantSeen>& tenants) {
   v1::ListTenantsResponse response;
   for (const inspect::TenantSeen& each : tenants) {
@@ -141,6 +156,8 @@ v1::ListTenantsResponse ToMessage(const std::vector<inspect::TenantSeen>& tenant
 v1::ListFlowsResponse ToMessage(const inspect::Flows& flows) {
   v1::ListFlowsResponse response;
   response.set_datapath_problem(ValidUtf8(flows.datapath_problem));
+  response.set_total(static_cast<uint32_t>(flows.total));
+  if (flows.next != 0) response.set_next_page_token(std::to_string(flows.next));
   for (const inspect::AttachmentFlows& each : flows.attachments) {
     v1::AttachmentFlows& message = *response.add_attachments();
     *message.mutable_attachment() = ToMessage(each.shown);

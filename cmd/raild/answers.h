@@ -17,6 +17,14 @@ inspect::Selector ToSelector(const v1::AttachmentSelector& message);
 // Errors: kInvalid, naming the field.
 Result<inspect::Question> ToQuestion(const v1::TraceRequest& request);
 
+// Attachments in a page of ListFlows. Each has 1000 megaflows at most, of which none is likely to be longer than 1 kB: a page of the
+// largest size stays below 32 MB.
+constexpr uint32_t kDefaultFlowsPage = 16;
+constexpr uint32_t kLargestFlowsPage = 32;
+
+// Errors: kInvalid, naming the field.
+Result<inspect::FlowsPage> ToPage(const v1::ListFlowsRequest& request);
+
 v1::ListTenantsResponse ToMessage(const std::vector<inspect::TenantSeen>& tenants);
 v1::ListFlowsResponse ToMessage(const inspect::Flows& flows);
 v1::CheckResponse ToMessage(const std::vector<inspect::Checked>& checked);

@@ -50,6 +50,15 @@ void BgpWorker::UplinksChanged(const engine::UplinkNews& news) {
   });
 }
 
+void BgpWorker::DevicesChanged() {
+  worker_.loop().Post([this] { Audit(); });
+}
+
+// The addresses of the node's pods are compared with what others announce.
+void BgpWorker::RecordChanged() {
+  worker_.loop().Post([this] { worker_.Soon(tell_scheduled_, [this] { Told(); }, kGather); });
+}
+
 // Repairs the announcements before it ends the session.
 void BgpWorker::CarrierBack(const engine::UplinkNews& news) {
   Audit();

@@ -34,6 +34,10 @@ class BgpWorker {
   void Stop() { worker_.Stop(); }
   // Call it when a rail has lost its carrier, or has it again. Any thread.
   void UplinksChanged(const engine::UplinkNews& news);
+  // Call it when a pod has lost its device, or has it back. Any thread.
+  void DevicesChanged();
+  // Call it when a plugin or the sweep has written to the record. Any thread.
+  void RecordChanged();
   event::Loop& loop() { return worker_.loop(); }
 
  private:

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "cmd/raild/bgp_worker.h"
 #include "cmd/raild/metrics/worker.h"
@@ -26,7 +27,7 @@ class Daemon {
   // Errors: another raild runs on this node; the record cannot be opened; the API's socket or the
   //         metrics' port cannot be had.
   static Result<std::unique_ptr<Daemon>> Start(config::NodeConfig config, engine::Deps deps,
-                                               inspect::Outside outside, const config::Paths& paths);
+                                               const config::Paths& paths);
   void Run();
 
  private:
@@ -34,10 +35,12 @@ class Daemon {
   struct Stores {
     std::unique_ptr<state::Store> for_switch, for_bgp, for_sweep;
   };
-  Daemon(config::NodeConfig config, engine::Deps deps, inspect::Outside outside, config::Paths paths,
-         Stores stores, event::WakeSocket wakeups, std::unique_ptr<event::Loop> loop);
+  Daemon(config::NodeConfig config, engine::Deps deps, config::Paths paths, Stores stores,
+         event::WakeSocket wakeups, std::unique_ptr<event::Loop> loop);
 
   Status WatchSignalsAndWakeups();
+  void RecordChanged();
+  void BeginToWatch();
 
   const config::NodeConfig config_;
   const engine::Deps deps_;
@@ -53,8 +56,9 @@ class Daemon {
   inspect::Inspector inspector_;
   MetricsWorker metrics_;
   const Supervisor supervisor_ = Supervisor::FromEnvironment();
-  Watchdog watchdog_;
-  std::unique_ptr<Server> server_;  // last: it ends first
+  Worker watching_;
+  std::optional<Watchdog> watchdog_;  // on a thread of its own: it must not hang with those that it watches
+  std::unique_ptr<Server> server_;    // last: it ends first
 };
 
 }  // namespace rail::raild

@@ -1,4 +1,3 @@
-#include <chrono>
 #include <cstdio>
 
 #include "cmd/raild/daemon.h"
@@ -6,7 +5,6 @@
 #include "cmd/raild/privileges.h"
 #include "cmd/raild/tls.h"
 #include "lib/base/log.h"
-#include "lib/ovs/unixctl.h"
 #include "lib/wire/wire.h"
 
 namespace {
@@ -18,19 +16,6 @@ Result<config::NodeConfig> ReadConfig(const config::Paths& paths) {
   RAIL_ASSIGN(config::NodeConfig config, config::Load(paths.config_file));
   if (!config.api.listen.empty()) RAIL_TRY(raild::CheckTlsFiles(config.api));
   return config;
-}
-
-inspect::Outside RealOutside(const std::string& ovs_run_dir) {
-  return {.vswitchd = [ovs_run_dir](const std::string& command, const std::vector<std::string>& arguments,
-                                    Deadline deadline) -> Result<std::string> {
-            RAIL_ASSIGN(const std::string socket, ovs::FindUnixctl(ovs_run_dir));
-            return ovs::UnixctlCall(socket, command, arguments, deadline);
-          },
-          .now_ms =
-              [] {
-                const auto now = std::chrono::system_clock::now().time_since_epoch();
-                return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
-              }};
 }
 
 }  // namespace
@@ -54,8 +39,7 @@ int main(int argc, char** argv) {
     std::printf("%s: %zu rails, right\n", paths.config_file.c_str(), config->rails.size());
     return 0;
   }
-  const auto daemon =
-      raild::Daemon::Start(*config, wire::RealDeps(), RealOutside(config->ovs.run_dir), paths);
+  const auto daemon = raild::Daemon::Start(*config, wire::RealDeps(), paths);
   if (!daemon) {
     log::Error("{}", daemon.error().message);
     return 1;

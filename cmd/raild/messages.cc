@@ -144,10 +144,16 @@ v1::Attachment ToMessage(const AttachmentView& view) {
   message.set_pending(ValidUtf8(view.pending));
   SetTime(*message.mutable_created(), a.created_ms);
   message.set_netns(ValidUtf8(a.netns_path));
+  message.set_device_lost(view.device_lost);
+  message.set_namespace_unseen(ValidUtf8(view.namespace_unseen));
+  for (const engine::AddressElsewhere& elsewhere : view.elsewhere) {
+    message.add_announced_elsewhere(ValidUtf8(elsewhere.ToText()));
+    message.set_contested(message.contested() || elsewhere.other_tenant);
+  }
   return message;
 }
 
-v1::GetNodeResponse GetNode(const NodeView& view) {
+v1::GetNodeResponse GetNode(const NodeView& view, const Health& raild) {
   v1::GetNodeResponse response;
   v1::NodeInfo& node = *response.mutable_node();
   node.set_hostname(ValidUtf8(view.hostname));
@@ -159,6 +165,11 @@ v1::GetNodeResponse GetNode(const NodeView& view) {
     part.set_part(health.part);
     part.set_ok(health.ok);
     part.set_problem(ValidUtf8(health.problem));
+  }
+  if (!raild.hung.empty()) {
+    v1::HealthPart& part = *node.add_health();
+    part.set_part("raild");
+    part.set_problem(raild.hung);
   }
   node.set_repairs(view.repairs);
   node.set_rdma(RdmaOf(view.rdma));
@@ -183,6 +194,7 @@ v1::ListRailsResponse ListRails(const NodeView& view) {
     rail.set_prefixes_sent(r.prefixes_sent);
     rail.set_rules_wanted(r.rules_wanted);
     rail.set_rules_installed(r.rules_installed);
+    rail.set_unrecorded_pods(r.unrecorded_pods);
   }
   std::ranges::sort(*response.mutable_rails(), {}, [](const v1::Rail& rail) { return rail.index(); });
   return response;

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "cmd/raild/health.h"
 #include "lib/base/error.h"
 #include "lib/engine/view.h"
 #include "rail/v1/node.pb.h"
@@ -20,7 +21,7 @@ constexpr uint32_t kDefaultPage = 1000;  // remotes
 constexpr uint32_t kLargestPage = 10000;
 
 v1::Attachment ToMessage(const engine::AttachmentView& view);
-v1::GetNodeResponse GetNode(const engine::NodeView& view);
+v1::GetNodeResponse GetNode(const engine::NodeView& view, const Health& raild);
 v1::ListRailsResponse ListRails(const engine::NodeView& view);
 v1::ListAttachmentsResponse ListAttachments(const engine::NodeView& view, const v1::AttachmentFilter& filter);
 

@@ -75,6 +75,19 @@ TEST(ListAttachments, FiltersByNamespaceAndRail) {
   EXPECT_THAT(ids("eve", ""), ElementsAre());
 }
 
+TEST(ListAttachments, SaysWhoElseAnnouncesAnAddress) {
+  NodeView view = ViewWith({1});
+  const IpAddress address = *IpAddress::Parse("10.0.3.1");
+  view.attachments[0].elsewhere = {{.address = address, .by = "AS 7 for tenant a"}};
+  auto message = ListAttachments(view, {}).attachments(0);
+  EXPECT_FALSE(message.contested()) << "its own tenant";
+  ASSERT_EQ(message.announced_elsewhere_size(), 1);
+  EXPECT_THAT(message.announced_elsewhere(0),
+              testing::HasSubstr("10.0.3.1 is also announced by AS 7 for tenant a"));
+  view.attachments[0].elsewhere[0].other_tenant = true;
+  EXPECT_TRUE(ListAttachments(view, {}).attachments(0).contested());
+}
+
 TEST(ListAttachments, StaysReadableWhateverBytesTheRecordHolds) {
   NodeView view = ViewWith({1});
   view.attachments[0].attachment.pod_name = "pod\xFF";

@@ -205,14 +205,36 @@ void Watches::Follow() {
   }
 }
 
+// What the watchdog has said last.
+class LastHealth {
+ public:
+  void Set(Health health) {
+    const std::lock_guard lock(mutex_);
+    health_ = std::move(health);
+  }
+  Health Get() const {
+    const std::lock_guard lock(mutex_);
+    return health_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  Health health_;
+};
+
 class Service final : public v1::Node::CallbackService {
  public:
-  Service(const Sources& sources, Watches& watches, QuestionQueue& queue, size_t most_watches)
-      : sources_(sources), watches_(watches), questions_(queue), most_watches_(most_watches) {}
+  Service(const Sources& sources, const LastHealth& health, Watches& watches, QuestionQueue& queue,
+          size_t most_watches)
+      : sources_(sources),
+        health_(health),
+        watches_(watches),
+        questions_(queue),
+        most_watches_(most_watches) {}
 
   grpc::ServerUnaryReactor* GetNode(grpc::CallbackServerContext* context, const v1::GetNodeRequest*,
                                     v1::GetNodeResponse* response) override {
-    *response = raild::GetNode(*View());
+    *response = raild::GetNode(*View(), health_.Get());
     return Finish(context, grpc::Status::OK);
   }
 
@@ -248,7 +270,8 @@ class Service final : public v1::Node::CallbackService {
                                       const v1::ListFlowsRequest* request,
                                       v1::ListFlowsResponse* response) override {
     return AtTheDesk(context, [this, request, response]() -> Status {
-      RAIL_ASSIGN(const auto flows, sources_.inspector.ListFlows(ToSelector(request->selector())));
+      RAIL_ASSIGN(const inspect::FlowsPage page, ToPage(*request));
+      RAIL_ASSIGN(const auto flows, sources_.inspector.ListFlows(ToSelector(request->selector()), page));
       *response = ToMessage(flows);
       return {};
     });
@@ -317,6 +340,7 @@ class Service final : public v1::Node::CallbackService {
   }
 
   const Sources sources_;
+  const LastHealth& health_;
   Watches& watches_;
   QuestionQueue& questions_;
   const size_t most_watches_;
@@ -324,8 +348,9 @@ class Service final : public v1::Node::CallbackService {
 
 // A way in: a listener with limits of its own.
 struct Door {
-  Door(const Sources& sources, Watches& watches, QuestionQueue& queue, size_t most_watches)
-      : service(sources, watches, queue, most_watches) {}
+  Door(const Sources& sources, const LastHealth& health, Watches& watches, QuestionQueue& queue,
+       size_t most_watches)
+      : service(sources, health, watches, queue, most_watches) {}
 
   Service service;
   std::unique_ptr<grpc::Server> server;
@@ -353,6 +378,12 @@ void LimitTcp(grpc::ServerBuilder& builder) {
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS, kConnectionGrace);
 }
 
+void SetServing(grpc::Server& server, const Health& health) {
+  grpc::HealthCheckServiceInterface& service = *server.GetHealthCheckService();
+  service.SetServingStatus("", health.hung.empty());
+  service.SetServingStatus(v1::Node::service_full_name(), health.hung.empty() && health.ready);
+}
+
 Status Open(Door& door, grpc::ServerBuilder& builder, const std::string& where) {
   builder.RegisterService(&door.service);
   door.server = builder.BuildAndStart();
@@ -360,7 +391,7 @@ Status Open(Door& door, grpc::ServerBuilder& builder, const std::string& where) 
     return Fail(Code::kInternal,
                 "serve gRPC on " + where + ": gRPC does not start (is it taken by another process?)");
   }
-  door.server->GetHealthCheckService()->SetServingStatus(v1::Node::service_full_name(), true);
+  SetServing(*door.server, {});
   return {};
 }
 
@@ -370,12 +401,13 @@ struct Server::Parts {
   Parts(const Sources& sources, SocketFile socket)
       : file(std::move(socket)),
         watches(sources.views),
-        local(sources, watches, queue, kMostWatches),
-        tcp(sources, watches, queue, kMostTcpWatches) {}
+        local(sources, health, watches, queue, kMostWatches),
+        tcp(sources, health, watches, queue, kMostTcpWatches) {}
 
   SocketFile file;
   std::shared_ptr<grpc::ServerCredentials>
       credentials;  // gRPC asks them for files until its server has ended
+  LastHealth health;
   Watches watches;
   QuestionQueue queue;
   Door local;
@@ -416,6 +448,13 @@ Result<std::unique_ptr<Server>> Server::Start(const Sources& sources, const std:
   }
   RAIL_TRY(parts.file.Publish(group));
   return server;
+}
+
+void Server::Tell(const Health& health) {
+  parts_->health.Set(health);
+  for (Door* door : {&parts_->local, &parts_->tcp}) {
+    if (door->server != nullptr) SetServing(*door->server, health);
+  }
 }
 
 void Server::Stop() {

@@ -12,6 +12,7 @@
 #include <memory>
 #include <string>
 
+#include "cmd/raild/health.h"
 #include "lib/base/error.h"
 #include "lib/config/node_config.h"
 #include "lib/engine/view.h"
@@ -36,6 +37,10 @@ class Server {
   //         the files for TLS; kPermission; kInternal gRPC does not start (is the port taken?).
   static Result<std::unique_ptr<Server>> Start(const Sources& sources, const std::string& socket,
                                                const std::string& group = "railcni");
+
+  // Sets what the health service answers: for "" whether raild is alive, for "rail.v1.Node" whether it is also ready. Before the first
+  // call raild is alive and not ready. Any thread, until Stop.
+  void Tell(const Health& health);
 
   // Ends watches with UNAVAILABLE, waits at most 2 s for running calls and 5 s for running
   // questions, removes the socket. Safe to repeat.

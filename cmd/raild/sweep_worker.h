@@ -1,9 +1,9 @@
 // raild's sweep, on a thread of its own: an undo may wait for IPAM, for bgpd or for a device.
 //
-// Use:      SweepWorker worker(config, deps, std::move(store), node_status, [] { ... });
+// Use:      SweepWorker worker(config, deps, std::move(store), node_status, {.undone = ..., .devices = ...});
 //           RAIL_TRY(worker.Open());  worker.Start();   worker.Soon();   worker.Stop();
-// Threads:  Soon any thread; `swept` is called on the worker's
-// Owns:     its thread and its connection to the record
+// Threads:  Soon any thread; the events are called on the worker's
+// Owns:     its thread, its connection to the record, the kernel's link events
 #pragma once
 
 #include <functional>
@@ -11,14 +11,18 @@
 
 #include "cmd/raild/worker.h"
 #include "lib/engine/sweep.h"
+#include "lib/netlink/monitor.h"
 
 namespace rail::raild {
 
 class SweepWorker {
  public:
-  // `swept`: after a sweep that has undone something.
+  struct Events {
+    std::function<void()> undone;   // attachments are gone from the record
+    std::function<void()> devices;  // a pod has lost its device, or has it back
+  };
   SweepWorker(const config::NodeConfig& config, const engine::Deps& deps, std::unique_ptr<state::Store> store,
-              engine::NodeStatus& node_status, std::function<void()> swept);
+              engine::NodeStatus& node_status, Events events);
 
   Status Open() { return worker_.Open(); }
   void Start();  // call it when every worker is open: they call each other
@@ -29,11 +33,14 @@ class SweepWorker {
 
  private:
   void Run();
+  void WatchLinks();
 
   const std::unique_ptr<state::Store> store_;
   engine::Sweeper sweeper_;
-  const std::function<void()> swept_;
+  const Events events_;
+  std::unique_ptr<netlink::Monitor> links_;
   bool scheduled_ = false;
+  bool links_scheduled_ = false;
   Worker worker_;  // last: its thread ends first
 };
 

@@ -16,8 +16,9 @@ constexpr milliseconds kReconnect{100};
 constexpr milliseconds kGather{10};
 constexpr milliseconds kGatherChain{100};
 
-engine::Deps Lending(engine::Deps deps, BridgeWatch& bridges) {
+engine::Deps Lending(engine::Deps deps, BridgeWatch& bridges, Pulse& pulse) {
   deps.openers = bridges.Lending(std::move(deps.openers));
+  deps.step_ended = [&pulse] { pulse.Beat(); };
   return deps;
 }
 
@@ -32,7 +33,7 @@ SwitchWorker::SwitchWorker(const config::NodeConfig& config, const engine::Deps&
                {.changed = [this] { RulesChanged(); },
                 .lost = [this] { AuditSoon(); },
                 .back = [this] { AuditSoon(); }}),
-      repair_(config, Lending(deps, bridges_), *store_, node_status),
+      repair_(config, Lending(deps, bridges_, pulse_), *store_, node_status),
       right_again_(std::move(right_again)) {}
 
 void SwitchWorker::Start() {

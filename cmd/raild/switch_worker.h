@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "cmd/raild/bridge_watch.h"
+#include "cmd/raild/watchdog.h"
 #include "cmd/raild/worker.h"
 #include "lib/engine/repair_switch.h"
 #include "lib/netlink/monitor.h"
@@ -29,6 +30,7 @@ class SwitchWorker {
   void Start();  // call it when every worker is open: they call each other
   void Stop() { worker_.Stop(); }
   event::Loop& loop() { return worker_.loop(); }
+  const Pulse& pulse() const { return pulse_; }  // beats after each rail
   void RecordChanged();
   void Learned();
 
@@ -41,6 +43,7 @@ class SwitchWorker {
 
   const config::NodeConfig& config_;
   const std::unique_ptr<state::Store> store_;
+  Pulse pulse_;
   BridgeWatch bridges_;
   engine::SwitchRepair repair_;
   const std::function<void()> right_again_;

@@ -25,6 +25,7 @@ class UplinkWorker {
   // Reads the carriers once before it returns, so that they are known to whoever announces next.
   void Start();
   void Stop() { worker_.Stop(); }
+  event::Loop& loop() { return worker_.loop(); }
 
  private:
   void Look();

@@ -1,40 +1,83 @@
-// raild's watchdog. It asks raild's parts again and again whether their loops still run, and
-// notifies systemd only while all of them do.
+// raild's watchdog. It asks raild's threads again and again whether they still work, and tells gRPC's health service and systemd.
 //
-// Use:      Watchdog watchdog(loop, supervisor);   watchdog.Add(worker_loop);   watchdog.Begin();   // when the parts have work
-// Threads:  `loop`'s; the parts' loops must have stopped before this is destroyed
+// Use:      Watchdog watchdog(loop, supervisor, [&](const Health& health) { ... });
+//           watchdog.Add("bgpd", worker_loop);   watchdog.Begin();   // when the parts have work
+// Threads:  `loop`'s, which does nothing else; the parts' loops must have stopped before this is destroyed
 // Owns:     nothing
 //
-// It sends READY=1 when every part has answered for the first time. By then each part has ended the work that it had before it
-// was asked, its first round, well or not. It sends WATCHDOG=1 each time all parts have answered. A round is bounded (20 s), so a
-// part that does not answer for longer has stopped working.
+// A part works while its loop answers, or while it ends steps of a long round (Pulse). It hangs when it has done neither for kGrace.
+// What a part waits for (Open vSwitch, bgpd, a plugin of IPAM) never makes it hang: each wait has a deadline. So a part that hangs
+// is a fault of raild's own, which only a new raild ends.
 #pragma once
 
-#include <vector>
+#include <atomic>
+#include <deque>
+#include <functional>
+#include <string>
 
+#include "cmd/raild/health.h"
 #include "cmd/raild/supervisor.h"
+#include "lib/base/clock.h"
 #include "lib/event/loop.h"
 
 namespace rail::raild {
 
+// The longest step of any part takes 40 s: bgpd's part, when a carrier is back, repairs the announcements and then resets sessions,
+// each within the limit of a round (engine::kRoundLimit, 20 s). A round of the switch has that limit for each rail, and each rail is
+// a step; the first installation of 200,000 rules takes about 8 s of it. Three times the longest step leaves time for a NIC that makes
+// its VFs, which the kernel does in one call without a limit.
+inline constexpr std::chrono::seconds kLongestStep{40};
+inline constexpr std::chrono::seconds kGrace = 3 * kLongestStep;
+
+// A thread's sign of life in the middle of a round. Any thread.
+class Pulse {
+ public:
+  void Beat() { last_ = Clock::now(); }
+  Deadline last() const { return last_; }
+
+ private:
+  std::atomic<Deadline> last_ = Deadline::min();
+};
+
 class Watchdog {
  public:
-  Watchdog(event::Loop& loop, const Supervisor& supervisor) : loop_(loop), supervisor_(supervisor) {}
+  using Tell = std::function<void(const Health&)>;
+
+  // `tell` is called with every change, on `loop`'s thread.
+  Watchdog(event::Loop& loop, const Supervisor& supervisor, Tell tell, Clock::duration grace = kGrace)
+      : loop_(loop), supervisor_(supervisor), tell_(std::move(tell)), grace_(grace) {}
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
 
-  void Add(event::Loop& part) { parts_.push_back(&part); }
+  // `name` completes "the thread for ...". `pulse`: of a part whose rounds have several steps.
+  void Add(std::string name, event::Loop& part, const Pulse* pulse = nullptr) {
+    parts_.push_back({std::move(name), &part, pulse});
+  }
+  // READY=1 is sent when every part has answered for the first time. By then each part has ended the work that it had before it was
+  // asked, its first round, well or not. WATCHDOG=1 is sent while no part hangs.
   void Begin();
 
  private:
-  void AskAll();
-  void Answered();
+  struct Part {
+    std::string name;
+    event::Loop* loop;
+    const Pulse* pulse;
+    bool asked = false;     // and it has not answered yet
+    bool answered = false;  // once, at least
+    Deadline since = {};    // when it was asked
+  };
+
+  void Look();
+  void Ask(Part& part);
+  void Judge();
+  bool Hangs(const Part& part) const;
 
   event::Loop& loop_;
   const Supervisor& supervisor_;
-  std::vector<event::Loop*> parts_;
-  size_t silent_ = 0;  // parts that have not answered yet
-  bool ready_ = false;
+  const Tell tell_;
+  const Clock::duration grace_;
+  std::deque<Part> parts_;  // a deque: a part that is asked keeps its place
+  Health told_;
 };
 
 }  // namespace rail::raild

@@ -6,18 +6,23 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstring>
+#include <mutex>
 #include <thread>
 
 #include "lib/base/clock.h"
 #include "lib/base/fd.h"
+#include "lib/engine/verb_context.h"
 
 namespace rail::raild {
 namespace {
 
 using std::chrono::milliseconds;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 // Stands for systemd: a datagram socket with an abstract name, and the environment that leads to it.
 class Manager {
@@ -78,54 +83,121 @@ TEST(Supervisor, AWatchdogOfAnotherProcessIsNotOurs) {
   EXPECT_FALSE(Supervisor::FromEnvironment().watchdog());
 }
 
-TEST(Watchdog, IsReadyWhenEveryPartHasDoneWhatItWasGivenFirst) {
+// Parts whose loops run on threads of their own, and a watchdog that is driven step by step.
+class WatchdogTest : public ::testing::Test {
+ protected:
+  static constexpr milliseconds kShort{200};
+
+  struct Part {
+    explicit Part(const char* its_name) : name(its_name) {}
+    ~Part() {
+      loop->Stop();
+      if (thread.joinable()) thread.join();
+    }
+    void Run() {
+      thread = std::thread([this] { loop->Run(); });
+    }
+    const char* name;
+    std::unique_ptr<event::Loop> loop = MakeLoop();
+    Pulse pulse;
+    std::thread thread;
+  };
+
+  // Returns when the watchdog has said something new, which is the last of told_.
+  void AwaitNews() {
+    const size_t before = told_.size();
+    const event::TimerId never = loop_->After(std::chrono::seconds(20), [this] { loop_->Stop(); });
+    loop_->Run();
+    loop_->Cancel(never);
+    ASSERT_EQ(told_.size(), before + 1);
+  }
+  std::vector<std::string> HeardFor(Manager& manager, milliseconds time) {
+    (void)manager.Heard();
+    loop_->After(time, [this] { loop_->Stop(); });
+    loop_->Run();
+    return manager.Heard();
+  }
+  Watchdog Make(const Supervisor& supervisor, Clock::duration grace = kShort) {
+    return Watchdog(
+        *loop_, supervisor,
+        [this](const Health& health) {
+          told_.push_back(health);
+          loop_->Stop();
+        },
+        grace);
+  }
+
+  const std::unique_ptr<event::Loop> loop_ = MakeLoop();
+  std::vector<Health> told_;
+  Part one_{"Open vSwitch"}, two_{"bgpd"};
+};
+
+TEST_F(WatchdogTest, IsReadyWhenEveryPartHasDoneWhatItWasGivenFirst) {
   Manager manager("");
   const Supervisor supervisor = Supervisor::FromEnvironment();
-  const auto loop = MakeLoop(), one = MakeLoop(), two = MakeLoop();
-  Watchdog watchdog(*loop, supervisor);
-  watchdog.Add(*one);
-  watchdog.Add(*two);
-  bool first = false;
-  one->Post([&] { first = true; });
-  one->Post([&] { one->Stop(); });
+  Watchdog watchdog = Make(supervisor, std::chrono::seconds(20));
+  watchdog.Add(one_.name, *one_.loop);
+  watchdog.Add(two_.name, *two_.loop);
+  std::atomic<bool> first = false;
+  two_.loop->Post([&] { first = true; });
   watchdog.Begin();
-  one->Run();
+  one_.Run();
+  EXPECT_THAT(HeardFor(manager, milliseconds(50)), Not(Contains("READY=1")))
+      << "the other part has not answered";
+  two_.Run();
+  AwaitNews();
   EXPECT_TRUE(first);
-  one->Post([&] { one->Stop(); });
-  one->Run();
-  loop->Post([&] { loop->Stop(); });
-  loop->Run();
-  EXPECT_THAT(manager.Heard(), IsEmpty()) << "the other part has not answered";
-  two->Post([&] { two->Stop(); });
-  two->Run();
-  loop->Post([&] { loop->Stop(); });
-  loop->Run();
-  EXPECT_THAT(manager.Heard(), ElementsAre("READY=1", "WATCHDOG=1"));
+  EXPECT_EQ(told_.back(), (Health{.ready = true, .hung = ""}));
+  EXPECT_THAT(manager.Heard(), Contains("READY=1"));
 }
 
-TEST(Watchdog, StopsWithAPartThatHangs) {
+TEST_F(WatchdogTest, SaysWhichPartHangsAndWhenItWorksAgain) {
   Manager manager("40000");
   const Supervisor supervisor = Supervisor::FromEnvironment();
-  const auto loop = MakeLoop(), part = MakeLoop();
-  Watchdog watchdog(*loop, supervisor);
-  watchdog.Add(*part);
+  Watchdog watchdog = Make(supervisor);
+  watchdog.Add(one_.name, *one_.loop);
+  watchdog.Add(two_.name, *two_.loop);
+  std::mutex round;
+  one_.Run();
+  two_.Run();
   watchdog.Begin();
-  std::thread thread([&] { part->Run(); });
-  const auto run = [&](milliseconds time) {
-    loop->After(time, [&] { loop->Stop(); });
-    loop->Run();
-    return manager.Heard();
-  };
-  std::vector<std::string> heard;
-  for (const Deadline deadline = After(std::chrono::seconds(20));
-       heard.size() < 4 && Clock::now() < deadline;) {
-    for (auto& text : run(milliseconds(20))) heard.push_back(std::move(text));
-  }
-  EXPECT_GE(heard.size(), 4U);
-  part->Stop();
-  thread.join();
-  run(milliseconds(30));  // an answer that was on its way
-  EXPECT_THAT(run(milliseconds(100)), IsEmpty());
+  AwaitNews();
+  EXPECT_EQ(told_.back(), (Health{.ready = true, .hung = ""}));
+  EXPECT_THAT(HeardFor(manager, milliseconds(100)), Contains("WATCHDOG=1"));
+  round.lock();
+  two_.loop->Post([&] { const std::lock_guard hang(round); });
+  AwaitNews();
+  EXPECT_TRUE(told_.back().ready);
+  EXPECT_THAT(told_.back().hung, ::testing::HasSubstr("raild's thread for bgpd"));
+  EXPECT_THAT(HeardFor(manager, milliseconds(100)), IsEmpty()) << "systemd is left to act";
+  round.unlock();
+  AwaitNews();
+  EXPECT_EQ(told_.back(), (Health{.ready = true, .hung = ""}));
+  EXPECT_THAT(HeardFor(manager, milliseconds(100)), Contains("WATCHDOG=1"));
+}
+
+// The first installation of many rules on many rails takes longer than any one of them may.
+TEST_F(WatchdogTest, ARoundOfManyStepsIsNotTakenForAHang) {
+  Manager manager("");
+  const Supervisor supervisor = Supervisor::FromEnvironment();
+  Watchdog watchdog = Make(supervisor);
+  watchdog.Add(one_.name, *one_.loop, &one_.pulse);
+  one_.loop->Post([&] {
+    for (int rail = 0; rail < 12; ++rail) {
+      std::this_thread::sleep_for(kShort / 4);
+      one_.pulse.Beat();
+    }
+  });
+  watchdog.Begin();
+  one_.Run();
+  AwaitNews();
+  EXPECT_EQ(told_.back(), (Health{.ready = true, .hung = ""})) << "the first that it says";
+}
+
+TEST_F(WatchdogTest, TheGraceIsLongerThanTheLongestStep) {
+  EXPECT_GE(kLongestStep, 2 * engine::kRoundLimit)
+      << "bgpd's part may use the limit twice, when a carrier is back";
+  EXPECT_GE(kGrace, 2 * kLongestStep);
 }
 
 }  // namespace

@@ -114,4 +114,25 @@ Result<IpPrefix> IpPrefix::Parse(std::string_view text) {
   return IpPrefix{*address, static_cast<uint8_t>(length)};
 }
 
+namespace {
+bool Bit(std::string_view bytes, size_t at) {
+  return (static_cast<uint8_t>(bytes[at / 8]) >> (7 - at % 8) & 1) != 0;
+}
+}  // namespace
+
+bool IpPrefix::Contains(const IpAddress& other) const {
+  if (other.is_v6() != address.is_v6()) return false;
+  for (size_t at = 0; at < length; ++at) {
+    if (Bit(address.bytes(), at) != Bit(other.bytes(), at)) return false;
+  }
+  return true;
+}
+
+bool IpPrefix::HasNoHostBits() const {
+  for (size_t at = length; at < address.bits(); ++at) {
+    if (Bit(address.bytes(), at)) return false;
+  }
+  return true;
+}
+
 }  // namespace rail

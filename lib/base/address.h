@@ -64,6 +64,9 @@ struct IpPrefix {
   static Result<IpPrefix> Parse(std::string_view text);
   std::string ToString() const { return address.ToString() + "/" + std::to_string(length); }
   bool is_host() const { return length == address.bits(); }
+  // Whether the first `length` bits of the two are the same; false for two families.
+  bool Contains(const IpAddress& other) const;
+  bool HasNoHostBits() const;  // "10.0.3.0/24", not "10.0.3.7/24"
   auto operator<=>(const IpPrefix&) const = default;
 };
 

@@ -126,6 +126,26 @@ TEST(IpPrefix, KeepsTheHostBits) {
   EXPECT_EQ(IpPrefix::Parse("::/0")->length, 0);
 }
 
+TEST(IpPrefix, ContainsWhatBeginsWithItsBits) {
+  const auto contains = [](const char* prefix, const char* address) {
+    return IpPrefix::Parse(prefix)->Contains(*IpAddress::Parse(address));
+  };
+  EXPECT_TRUE(contains("10.0.0.0/16", "10.0.255.255"));
+  EXPECT_FALSE(contains("10.0.0.0/16", "10.1.0.0"));
+  EXPECT_TRUE(contains("10.0.2.0/23", "10.0.3.7"));
+  EXPECT_FALSE(contains("10.0.2.0/23", "10.0.4.0"));
+  EXPECT_TRUE(contains("10.0.3.7/32", "10.0.3.7"));
+  EXPECT_FALSE(contains("10.0.3.7/32", "10.0.3.6"));
+  EXPECT_TRUE(contains("0.0.0.0/0", "192.0.2.1"));
+  EXPECT_FALSE(contains("0.0.0.0/0", "::1")) << "another family";
+  EXPECT_TRUE(contains("fd00:1::/32", "fd00:1:ffff::1"));
+  EXPECT_FALSE(contains("fd00:1::/128", "fd00:1::1"));
+  EXPECT_TRUE(IpPrefix::Parse("10.0.2.0/23")->HasNoHostBits());
+  EXPECT_FALSE(IpPrefix::Parse("10.0.3.0/23")->HasNoHostBits());
+  EXPECT_TRUE(IpPrefix::Parse("fd00::1/128")->HasNoHostBits());
+  EXPECT_FALSE(IpPrefix::Parse("fd00::1/127")->HasNoHostBits());
+}
+
 TEST(IpPrefix, RefusesALengthThatIsNone) {
   for (const char* text :
        {"10.0.3.7", "10.0.3.7/", "10.0.3.7/33", "10.0.3.7/-1", "10.0.3.7/+8", "10.0.3.7/ 8", "10.0.3.7/8 ",

@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/base/fd.h"
 
@@ -17,16 +18,22 @@ namespace rail {
 class FileLock {
  public:
   enum class Kind { kShared, kAlone };
+  static constexpr int kMostWaiting = 16;
 
   FileLock() = default;  // holds nothing
   // Locks the file at `path` without waiting. Creates the file if it does not exist; the empty file stays.
   // Errors: kBusy another holds the lock alone, or others share it and kAlone is wanted; kPermission, kNotFound the file cannot
   // be created.
   static Result<FileLock> Get(const std::string& path, Kind kind);
+  // Locks as Get with kAlone, but waits for the lock until `deadline`. Errors: as Get; kBusy the deadline has passed, or
+  // kMostWaiting others of this process wait for a lock already, most of them in vain.
+  static Result<FileLock> Wait(const std::string& path, Deadline deadline);
   // Locks a folder that exists, alone. Waits while another holds the lock. Errors: of open(2).
   static Result<FileLock> OfFolder(const std::string& folder);
 
  private:
+  // Waits, however long it takes.
+  static Result<FileLock> Locked(Fd file, const std::string& what);
   explicit FileLock(Fd file) : file_(std::move(file)) {}
   Fd file_;
 };

@@ -6,6 +6,8 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <future>
+#include <iterator>
 #include <string>
 
 namespace rail {
@@ -28,6 +30,7 @@ class FileLockTest : public ::testing::Test {
     const auto got = Get(kind);
     return got ? Code::kInternal : got.error().code;
   }
+  static Deadline Soon() { return After(std::chrono::seconds(20)); }
   std::string folder_;
 };
 
@@ -46,6 +49,51 @@ TEST_F(FileLockTest, IsHeldByNobodyBesideOneAlone) {
   *alone = FileLock();
   EXPECT_TRUE(Get(Kind::kShared));
   EXPECT_TRUE(Get(Kind::kAlone));
+}
+
+TEST_F(FileLockTest, IsHadAsSoonAsItIsFree) {
+  auto alone = Get(Kind::kAlone);
+  ASSERT_TRUE(alone);
+  auto waiting = std::async(std::launch::async, [&] { return FileLock::Wait(folder_ + "/lock", Soon()); });
+  EXPECT_EQ(waiting.wait_for(std::chrono::milliseconds(50)), std::future_status::timeout);
+  *alone = FileLock();
+  const auto had = waiting.get();
+  EXPECT_TRUE(had);
+  EXPECT_EQ(Refused(Kind::kAlone), Code::kBusy);
+}
+
+TEST_F(FileLockTest, WhoWaitsInVainHoldsNothingLater) {
+  auto alone = Get(Kind::kAlone);
+  ASSERT_TRUE(alone);
+  const auto in_vain = FileLock::Wait(folder_ + "/lock", After(std::chrono::milliseconds(20)));
+  ASSERT_FALSE(in_vain);
+  EXPECT_EQ(in_vain.error().code, Code::kBusy);
+  *alone = FileLock();
+  EXPECT_TRUE(FileLock::Wait(folder_ + "/lock", Soon())) << "the thread that waited has let it go";
+}
+
+// Of one thread that waits there is an entry in this folder. Source: proc(5), task.
+size_t Threads() {
+  return static_cast<size_t>(std::distance(std::filesystem::directory_iterator("/proc/self/task"),
+                                           std::filesystem::directory_iterator()));
+}
+
+TEST_F(FileLockTest, AHolderThatHangsKeepsFewThreads) {
+  const size_t before = Threads();
+  auto alone = Get(Kind::kAlone);
+  ASSERT_TRUE(alone);
+  for (int i = 0; i < 3 * FileLock::kMostWaiting; ++i) {
+    const auto in_vain = FileLock::Wait(folder_ + "/lock", After(std::chrono::milliseconds(1)));
+    ASSERT_FALSE(in_vain);
+    EXPECT_EQ(in_vain.error().code, Code::kBusy);
+  }
+  EXPECT_LE(Threads(), before + FileLock::kMostWaiting);
+  *alone = FileLock();
+  const Deadline end = Soon();
+  auto had = FileLock::Wait(folder_ + "/lock", end);
+  while (!had && Clock::now() < end)
+    had = FileLock::Wait(folder_ + "/lock", end);  // the threads are still going
+  EXPECT_TRUE(had);
 }
 
 TEST_F(FileLockTest, GoesWithTheProcess) {

@@ -13,7 +13,7 @@ unsigned CniCodeOf(Code code) {
       return 7;
     case Code::kBusy:
     case Code::kTransient:
-      return 11;
+      return kTryAgain;
     case Code::kNotFound:
       return 101;
     case Code::kExists:

@@ -17,6 +17,9 @@ namespace rail::cni {
 // 999 to errors without a code.
 inline constexpr unsigned kFault = 105;
 
+// Try again later (SPEC.md section 5).
+inline constexpr unsigned kTryAgain = 11;
+
 struct CniError {
   unsigned code = kFault;
   std::string msg;

@@ -140,6 +140,10 @@ std::string JoinPath(const std::vector<std::string>& path) {
 
 }  // namespace
 
+bool GaveNothing(const CniError& error) {
+  return error.code != kTryAgain && error.code != kFault;
+}
+
 bool HasIpam(const Request& request) {
   const json* ipam = IpamOf(*request.config);
   if (ipam == nullptr) return false;

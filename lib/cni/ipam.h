@@ -40,6 +40,10 @@ class Ipam {
   virtual Outcome<void> Forward(const Request& request, Deadline deadline) = 0;
 };
 
+// Whether an ADD that failed so has given no address for certain: the plugin refused it, or was never run. After any other
+// failure (the plugin died, was killed, or gave an answer that is none) only its DEL gives certainty.
+bool GaveNothing(const CniError& error);
+
 // Whether the configuration delegates addresses: it has an "ipam" other than null, {} and {"type": ""}. An "ipam"
 // of the wrong type counts too, so that the verb reports what is wrong with it.
 bool HasIpam(const Request& request);

@@ -24,7 +24,7 @@ struct Paths {
   std::string state_file;      // <root>/var/lib/railcni/state.db
   std::string socket;          // <root>/run/railcni/raild.sock   gRPC
   std::string wake_socket;     // <root>/run/railcni/wake.sock    datagrams "state.db changed"
-  std::string sysfs = "/sys";  // RAILCNI_SYSFS; only tests set it
+  std::string sysfs = "/sys";  // RAILCNI_SYSFS: where raild's container has the host's; tests
 
   static Paths Under(std::string_view root);
   static Paths FromEnvironment();
@@ -46,6 +46,8 @@ struct Rail {
   bool manage_sriov = false;  // raild prepares the NIC: num_vfs, switchdev mode, flow_steering
   uint32_t num_vfs = 0;       // 1..1024 with manage_sriov
   std::string flow_steering;  // "smfs", "dmfs", "hmfs"
+  // What may be learned from this rail's leaf: addresses in one of these prefixes. Empty: every address.
+  std::vector<IpPrefix> accept;
 
   // 02:52:41:49:4c:<index>: the pod's gateway has this address on every node.
   MacAddress GatewayMac() const;
@@ -69,6 +71,8 @@ struct Bgp {
   IpAddress router_id;         // IPv4
   uint32_t community_asn = 0;  // the first word of every large community of ours
   uint16_t bmp_port = 11019;   // where bgpd pushes what it learns (BMP), on the loopback
+  // How many prefixes of one family a leaf is expected to send at most. Twice 2,000 nodes with 64 pods each.
+  uint32_t max_prefixes = 256'000;
 };
 
 struct Ovs {

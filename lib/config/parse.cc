@@ -162,8 +162,28 @@ class Parser {
       }
     }
     ParseSriov(object, rail);
+    ParseAccept(object, rail.accept);
     object.RejectUnknown();
     return rail;
+  }
+
+  // An empty list is refused: it could mean everything or nothing.
+  void ParseAccept(JsonObject& object, std::vector<IpPrefix>& accept) {
+    const std::string path = object.PathOf("accept");
+    const size_t known = errors_.list().size();
+    const std::vector<std::string> list = object.StringsOr("accept");
+    if (object.Has("accept") && list.empty() && errors_.list().size() == known)
+      errors_.Add(path, "must list at least one prefix (without the key, every address is accepted)");
+    for (size_t i = 0; i < list.size(); ++i) {
+      const auto prefix = IpPrefix::Parse(list[i]);
+      if (prefix && prefix->HasNoHostBits()) {
+        accept.push_back(*prefix);
+      } else {
+        errors_.Add(
+            path + "[" + std::to_string(i) + "]",
+            DumpJson(list[i]) + " must be a prefix without host bits: \"10.0.0.0/16\", \"fd00:1::/48\"");
+      }
+    }
   }
 
   void ParseSriov(JsonObject& object, Rail& rail) {
@@ -240,6 +260,7 @@ class Parser {
     bgp.asn = static_cast<uint32_t>(object.Uint("asn", 1, UINT32_MAX));
     bgp.community_asn = static_cast<uint32_t>(object.Uint("community_asn", 1, UINT32_MAX));
     if (object.Has("bmp_port")) bgp.bmp_port = static_cast<uint16_t>(object.Uint("bmp_port", 1, UINT16_MAX));
+    bgp.max_prefixes = static_cast<uint32_t>(object.UintOr("max_prefixes", bgp.max_prefixes, 1, UINT32_MAX));
     const auto router_id = [](std::string_view text) {
       const auto address = IpAddress::Parse(text);
       return address && !address->is_v6() && !address->is_unspecified();

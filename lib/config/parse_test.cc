@@ -23,11 +23,12 @@ constexpr std::string_view kMinimal = R"({
 constexpr std::string_view kFull = R"({
   "rails": [
     { "name": "rail1", "index": 1, "pf": "ens2f0np0", "bridge": "br-rail1", "mtu": 9000,
-      "manage_sriov": true, "num_vfs": 8, "flow_steering_mode": "dmfs" },
+      "manage_sriov": true, "num_vfs": 8, "flow_steering_mode": "dmfs", "accept": ["10.1.0.0/16", "fd00:1::/48"] },
     { "name": "rail0", "index": 0, "pf": "ens1f0np0", "bridge": "br-rail0", "mtu": 4200,
       "devices": [ { "device": "vf0", "representor": "rep0" }, { "device": "0000:3b:00.2", "representor": "rep1" } ] } ],
   "tenancy": { "mode": "off", "tenants": { "team-a": ["ns-a", "ns-a-dev"] } },
-  "bgp": { "manage": false, "asn": 4200000001, "router_id": "10.255.0.1", "community_asn": 4200000000 },
+  "bgp": { "manage": false, "asn": 4200000001, "router_id": "10.255.0.1", "community_asn": 4200000000,
+    "max_prefixes": 1000 },
   "ovs": { "db": "unix:/x/db.sock", "run_dir": "/x", "manage_bridges": false, "datapath": "netdev" },
   "frr": { "run_dir": "/y" } })";
 
@@ -43,6 +44,8 @@ TEST(NodeConfig, GivesDefaultsWhenOnlyTheRequiredKeysAreThere) {
   EXPECT_EQ(node->tenancy.mode, TenancyMode::kNamespace);
   EXPECT_TRUE(node->tenancy.tenants.empty());
   EXPECT_TRUE(node->bgp.manage);
+  EXPECT_TRUE(node->rails[0].accept.empty()) << "everything is accepted";
+  EXPECT_EQ(node->bgp.max_prefixes, 256'000U);
   EXPECT_EQ(node->ovs.db_socket, "/run/openvswitch/db.sock");
   EXPECT_EQ(node->ovs.run_dir, "/run/openvswitch");
   EXPECT_TRUE(node->ovs.manage_bridges);
@@ -62,6 +65,9 @@ TEST(NodeConfig, ReadsEveryKey) {
   EXPECT_TRUE(node->rails[1].manage_sriov);
   EXPECT_EQ(node->rails[1].num_vfs, 8U);
   EXPECT_EQ(node->rails[1].flow_steering, "dmfs");
+  EXPECT_EQ(node->rails[1].accept,
+            (std::vector{*IpPrefix::Parse("10.1.0.0/16"), *IpPrefix::Parse("fd00:1::/48")}));
+  EXPECT_EQ(node->bgp.max_prefixes, 1000U);
   ASSERT_NE(node->FindRail("rail1"), nullptr);
   EXPECT_EQ(node->FindRail("rail1")->bridge, "br-rail1");
   EXPECT_EQ(node->FindRail("rail2"), nullptr);
@@ -116,6 +122,15 @@ const BadValue kBadValues[] = {
     {"UnknownInADevice", "/rails/1/devices/0/rep", "\"r\"", "rails[1].devices[0].rep", "unknown key"},
     {"UnknownInTenancy", "/tenancy/namespaces", "{}", "tenancy.namespaces", "unknown key"},
     {"KeyFileIsNoMore", "/tenancy/key_file", "\"/k\"", "tenancy.key_file", "unknown key"},
+    {"AcceptNothing", "/rails/0/accept", "[]", "rails[0].accept", "must list at least one prefix"},
+    {"AcceptAnAddress", "/rails/0/accept/0", "\"10.1.0.0\"", "rails[0].accept[0]",
+     "must be a prefix without host bits"},
+    {"AcceptWithHostBits", "/rails/0/accept/1", "\"fd00:1::7/48\"", "rails[0].accept[1]",
+     "must be a prefix without host bits"},
+    {"AcceptTooLong", "/rails/0/accept/0", "\"10.1.0.0/33\"", "rails[0].accept[0]",
+     "must be a prefix without host bits"},
+    {"AcceptANumber", "/rails/0/accept/0", "7", "rails[0].accept[0]", "must be a string"},
+    {"NoPrefixes", "/bgp/max_prefixes", "0", "bgp.max_prefixes", "1 to 4294967295"},
     {"UnknownInBgp", "/bgp/as", "1", "bgp.as", "unknown key"},
     {"UnknownInOvs", "/ovs/bridge", "\"b\"", "ovs.bridge", "unknown key"},
     {"UnknownInFrr", "/frr/vtysh", "\"b\"", "frr.vtysh", "unknown key"},

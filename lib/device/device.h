@@ -32,6 +32,8 @@ struct Settings {
   std::optional<bool> trust;
   std::optional<netlink::VfLinkState> link_state;
   std::string rdma_name;  // the RDMA device's name in the pod; "": it keeps its name
+  // The MAC address that it gets; without it, it keeps its own. For a device that was made anew under a pod that lives.
+  std::optional<MacAddress> mac;
 
   bool empty() const { return *this == Settings(); }
   bool operator==(const Settings&) const = default;
@@ -70,15 +72,29 @@ struct Saved {
   std::string parent_device;  // "0000:08:00.2"
   MacAddress permanent_mac;
   std::optional<SavedVf> vf;
+  // What its network asks of it, so that a device that its NIC has made anew can be put back.
+  Settings asked;
 
   std::string ToJson() const;
   static Result<Saved> FromJson(std::string_view text);  // kInvalid
   bool operator==(const Saved&) const = default;
 };
 
+// Where a device is.
+enum class Location {
+  kHost,       // in the host's namespace
+  kElsewhere,  // in another namespace, which therefore lives
+  kNowhere,    // it does not exist: it went with its namespace, or its NIC no longer has it
+  kUnknown,    // a virtual link that nothing on the host stands for
+};
+
 class Backend {
  public:
   virtual ~Backend() = default;
+
+  // Asks the host alone: no path to a pod's namespace is needed. Of `saved` only id, netdev, representor, kind, parent_device and
+  // permanent_mac are used.
+  virtual Result<Location> Locate(const Saved& saved) = 0;
 
   // Errors: kInvalid the device is not one of the rail's (the message says which are); kNotFound it is not on the host now (it
   //         may be in another namespace); kUnsupported.

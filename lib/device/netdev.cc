@@ -3,6 +3,7 @@
 #include <poll.h>
 
 #include <cerrno>
+#include <utility>
 
 namespace rail::device {
 namespace {
@@ -95,13 +96,16 @@ Result<Saved> Netdev::Save(const Device& device) {
   saved.kind = link.kind;
   saved.parent_device = link.parent_device;
   saved.permanent_mac = link.permanent_mac;
+  saved.asked = device.settings;
   return saved;
 }
 
 Result<MacAddress> Netdev::MoveIn(const Device& device, const netns::Netns& pod, const std::string& ifname,
                                   uint32_t mtu) {
   const std::string doing = "move device " + device.id + " into the pod as " + ifname;
-  if (!device.settings.empty()) {
+  Settings others = device.settings;
+  const std::optional<MacAddress> mac = std::exchange(others.mac, std::nullopt);
+  if (!others.empty()) {
     return Fail(Code::kUnsupported,
                 doing + ": VLAN, rates, trust, spoofchk, link_state and rdma_name are for virtual functions");
   }
@@ -111,8 +115,9 @@ Result<MacAddress> Netdev::MoveIn(const Device& device, const netns::Netns& pod,
 
   RAIL_ASSIGN_AS(const Link link, host_.GetLink(device.netdev), doing);
   if (link.mtu != mtu) RAIL_TRY_AS(host_.SetMtu(link.index, mtu), doing);
+  if (mac && *mac != link.mac) RAIL_TRY_AS(host_.SetMac(link.index, *mac), doing);
   RAIL_TRY_AS(host_.MoveLink(link.index, pod.fd(), ifname), doing);
-  return link.mac;
+  return mac.value_or(link.mac);
 }
 
 Status Netdev::Restore(const Saved& saved, const netns::Netns* pod, const std::string& ifname,
@@ -169,6 +174,17 @@ Status Netdev::MoveOut(const Saved& saved, const netns::Netns& pod, const std::s
     if (IsTaken(moved)) moved.error().code = Code::kBusy;  // it is still in the pod
     return moved;
   });
+}
+
+// A physical device and its representor exist as long as each other, and so do the two ends of a veth.
+Result<Location> Netdev::Locate(const Saved& saved) {
+  const std::string doing = "locate device " + saved.id;
+  RAIL_ASSIGN_AS(const std::optional<Link> link, FindOnHost(saved), doing);
+  if (link) return Location::kHost;
+  RAIL_ASSIGN_AS(const std::optional<Link> representor, HostLink(saved.representor), doing);
+  if (!representor) return Location::kNowhere;
+  const bool stands_for_it = saved.kind.empty() || saved.kind == "veth";
+  return stands_for_it ? Location::kElsewhere : Location::kUnknown;
 }
 
 Result<Netdev::Return> Netdev::WaitForReturn(const Saved& saved, Deadline deadline) {

@@ -28,6 +28,7 @@ class Netdev : public Backend {
   Netdev(netlink::Netlink& host, OpenNetlink open_netlink, OpenMonitor open_monitor = netlink::Monitor::Open)
       : host_(host), open_netlink_(std::move(open_netlink)), open_monitor_(std::move(open_monitor)) {}
 
+  Result<Location> Locate(const Saved& saved) override;
   Result<Device> Find(const config::Rail& rail, const std::string& id) override;
   Result<Saved> Save(const Device& device) override;
   Result<MacAddress> MoveIn(const Device& device, const netns::Netns& pod, const std::string& ifname,

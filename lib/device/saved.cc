@@ -42,20 +42,64 @@ std::optional<bool> BoolIf(JsonObject& object, const char* key) {
   return object.BoolOr(key, false);
 }
 
+json ToJson(const Settings& asked) {
+  json object = json::object();
+  if (asked.vlan) {
+    object["vlan"] = asked.vlan->id;
+    object["vlan_qos"] = asked.vlan->qos;
+    object["vlan_service"] = asked.vlan->service;
+  }
+  if (asked.rates) {
+    object["min_tx_rate"] = asked.rates->min;
+    object["max_tx_rate"] = asked.rates->max;
+  }
+  PutIf(object, "spoofchk", asked.spoofchk);
+  PutIf(object, "trust", asked.trust);
+  if (asked.link_state) object["link_state"] = static_cast<int>(*asked.link_state);
+  if (!asked.rdma_name.empty()) object["rdma_name"] = asked.rdma_name;
+  if (asked.mac) object["mac"] = asked.mac->ToString();
+  return object;
+}
+
+netlink::VfVlan Vlan(JsonObject& object) {
+  return {.id = static_cast<uint16_t>(object.Uint("vlan", 0, 4095)),
+          .qos = static_cast<uint8_t>(object.Uint("vlan_qos", 0, 7)),
+          .service = object.BoolOr("vlan_service", false)};
+}
+
+netlink::VfRates Rates(JsonObject& object) {
+  return {.min = static_cast<uint32_t>(object.Uint("min_tx_rate", 0, UINT32_MAX)),
+          .max = static_cast<uint32_t>(object.Uint("max_tx_rate", 0, UINT32_MAX))};
+}
+
+std::optional<netlink::VfLinkState> LinkStateIf(JsonObject& object) {
+  if (!object.Has("link_state")) return std::nullopt;
+  return static_cast<netlink::VfLinkState>(object.Uint("link_state", 0, 2));
+}
+
+Settings AskedFromJson(const json& value, JsonErrors& errors) {
+  JsonObject object(value, "asked", errors);
+  Settings asked;
+  if (object.Has("vlan")) asked.vlan = Vlan(object);
+  if (object.Has("min_tx_rate")) asked.rates = Rates(object);
+  asked.spoofchk = BoolIf(object, "spoofchk");
+  asked.trust = BoolIf(object, "trust");
+  asked.link_state = LinkStateIf(object);
+  asked.rdma_name = object.StringOr("rdma_name", "");
+  if (object.Has("mac")) asked.mac = Mac(object, "mac", errors);
+  object.RejectUnknown();
+  return asked;
+}
+
 SavedVf VfFromJson(const json& value, JsonErrors& errors) {
   JsonObject object(value, "vf", errors);
   SavedVf vf;
   vf.state.mac = Mac(object, "mac", errors);
-  vf.state.vlan.id = static_cast<uint16_t>(object.Uint("vlan", 0, 4095));
-  vf.state.vlan.qos = static_cast<uint8_t>(object.Uint("vlan_qos", 0, 7));
-  vf.state.vlan.service = object.BoolOr("vlan_service", false);
-  vf.state.rates.min = static_cast<uint32_t>(object.Uint("min_tx_rate", 0, UINT32_MAX));
-  vf.state.rates.max = static_cast<uint32_t>(object.Uint("max_tx_rate", 0, UINT32_MAX));
+  vf.state.vlan = Vlan(object);
+  vf.state.rates = Rates(object);
   vf.state.spoofchk = BoolIf(object, "spoofchk");
   vf.state.trust = BoolIf(object, "trust");
-  if (object.Has("link_state")) {
-    vf.state.link_state = static_cast<netlink::VfLinkState>(object.Uint("link_state", 0, 2));
-  }
+  vf.state.link_state = LinkStateIf(object);
   vf.rdma = object.String("rdma");
   vf.rdma_index = static_cast<uint32_t>(object.Uint("rdma_index", 0, UINT32_MAX));
   object.RejectUnknown();
@@ -77,6 +121,7 @@ std::string Saved::ToJson() const {
               {"parent_device", parent_device},
               {"permanent_mac", permanent_mac.ToString()}};
   if (vf) object["vf"] = device::ToJson(*vf);
+  if (!asked.empty()) object["asked"] = device::ToJson(asked);
   return DumpJson(object);
 }
 
@@ -98,6 +143,7 @@ Result<Saved> Saved::FromJson(std::string_view text) {
   saved.parent_device = object.String("parent_device");
   saved.permanent_mac = Mac(object, "permanent_mac", errors);
   if (const json* vf = object.Object("vf")) saved.vf = VfFromJson(*vf, errors);
+  if (const json* asked = object.Object("asked")) saved.asked = AskedFromJson(*asked, errors);
   for (const char* key : {"up", "representor_up"}) {
     if (document.is_object() && !object.Has(key)) errors.Add(object.PathOf(key), "is missing");
   }

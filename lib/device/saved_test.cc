@@ -29,6 +29,20 @@ TEST(Saved, IsReadBackAsItWasWritten) {
   EXPECT_EQ(Saved::FromJson(Saved().ToJson()).value(), Saved());
 }
 
+TEST(Saved, KeepsWhatTheNetworkAsked) {
+  Saved saved = Example();
+  saved.asked = {.vlan = netlink::VfVlan{100, 3, true},
+                 .rates = netlink::VfRates{10, 200},
+                 .spoofchk = false,
+                 .trust = true,
+                 .link_state = netlink::VfLinkState::kEnable,
+                 .rdma_name = "mlx5_net1",
+                 .mac = *MacAddress::Parse("02:00:00:00:00:09")};
+  EXPECT_EQ(Saved::FromJson(saved.ToJson()).value(), saved);
+  saved.asked = {.trust = false};
+  EXPECT_EQ(Saved::FromJson(saved.ToJson()).value(), saved);
+}
+
 TEST(Saved, RefusesWhatItDidNotWrite) {
   const auto refused = [](std::string text, const std::string& from, const std::string& to) -> std::string {
     text.replace(text.find(from), from.size(), to);

@@ -8,6 +8,10 @@ Backend& Select::Of(const std::string& id) {
   return sriov::IsPciAddress(id) ? *sriov_ : *netdev_;
 }
 
+Result<Location> Select::Locate(const Saved& saved) {
+  return Of(saved.id).Locate(saved);
+}
+
 Result<Device> Select::Find(const config::Rail& rail, const std::string& id) {
   return Of(id).Find(rail, id);
 }

@@ -16,6 +16,7 @@ class Select : public Backend {
   Select(std::unique_ptr<Backend> sriov, std::unique_ptr<Backend> netdev)
       : sriov_(std::move(sriov)), netdev_(std::move(netdev)) {}
 
+  Result<Location> Locate(const Saved& saved) override;
   Result<Device> Find(const config::Rail& rail, const std::string& id) override;
   Status CheckRail(const config::Rail& rail, const std::string& id) override;
   Result<Saved> Save(const Device& device) override;

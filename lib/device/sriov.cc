@@ -78,6 +78,14 @@ Sriov::Sriov(netlink::Netlink& host, Netdev::OpenNetlink open_netlink, Connectio
       lookup_(sriov::Sysfs(connections_.sysfs), connections_.devlink),
       netdev_(host, std::move(open_netlink), connections_.monitor) {}
 
+// sysfs shows the links of the host alone. A VF whose driver gives it none on the host has it elsewhere.
+Result<Location> Sriov::Locate(const Saved& saved) {
+  if (!lookup_.Exists(saved.id)) return Location::kNowhere;
+  if (!lookup_.NetdevOf(saved.id).empty()) return Location::kHost;
+  const std::string driver = lookup_.DriverOf(saved.id);
+  return driver.empty() || sriov::IsUserspaceDriver(driver) ? Location::kNowhere : Location::kElsewhere;
+}
+
 Result<Device> Sriov::Find(const config::Rail& rail, const std::string& id) {
   const std::string doing = Finding(rail, id);
   RAIL_ASSIGN(const sriov::Vf vf, VfOf(rail, id));
@@ -189,12 +197,16 @@ Result<MacAddress> Sriov::MoveIn(const Device& device, const netns::Netns& pod, 
   return mac;
 }
 
-// The PF assigns the VF the MAC address that the VF has already. From then on the NIC keeps the pod from taking another one.
+// The PF assigns the VF the MAC address that the VF has already: mlx5 makes its node GUID of it, and in legacy mode the NIC then
+// refuses another. In switchdev mode the NIC refuses none; there the rules of the bridge do (table 0).
 Status Sriov::ApplySettings(const Device& device) {
   RAIL_ASSIGN(const Place place, PlaceOf(device.id));
   RAIL_ASSIGN(const netlink::Link link, host_.GetLink(device.netdev));
   RAIL_ASSIGN(const VfState now, place.vfs->Get(place.pf, place.vf));
-  const VfState asked = Asked(now, device.settings, link.mac);
+  // The link first: a driver may refuse it once the PF has assigned an address.
+  const MacAddress mac = device.settings.mac.value_or(link.mac);
+  if (mac != link.mac) RAIL_TRY(host_.SetMac(link.index, mac));
+  const VfState asked = Asked(now, device.settings, mac);
   RAIL_TRY(place.vfs->Set(place.pf, place.vf, Difference(now, asked)));
   RAIL_ASSIGN(const VfState after, place.vfs->Get(place.pf, place.vf));
   const std::vector<std::string> problems = Describe(Difference(after, asked), after);
@@ -225,8 +237,8 @@ Result<std::vector<std::string>> Sriov::Verify(const Saved& saved, const std::op
   const std::string doing = "check device " + saved.id;
   RAIL_ASSIGN_AS(const Place place, PlaceOf(saved.id), doing);
   RAIL_ASSIGN_AS(const VfState now, place.vfs->Get(place.pf, place.vf), doing);
-  std::vector<std::string> problems =
-      Describe(Difference(now, Asked(now, settings.value_or(Settings()), saved.mac)), now);
+  std::vector<std::string> problems = Describe(
+      Difference(now, Asked(now, settings.value_or(Settings()), saved.asked.mac.value_or(saved.mac))), now);
   for (std::string& problem : problems) problem = "VF " + saved.id + ": " + problem;
   if (!saved.vf || saved.vf->rdma.empty()) return problems;
 
@@ -307,14 +319,10 @@ Status Sriov::RestoreVf(const Saved& saved) {
   if (!saved.vf) return {};
   RAIL_ASSIGN(const Place place, PlaceOf(saved.id));
   RAIL_ASSIGN(const VfState now, place.vfs->Get(place.pf, place.vf));
-  VfChange change = Difference(now, saved.vf->state);
-  const std::optional<MacAddress> mac = std::exchange(change.mac, std::nullopt);
-  RAIL_TRY(place.vfs->Set(place.pf, place.vf, change));
-  if (!mac) return {};
-  Status given = place.vfs->Set(place.pf, place.vf, {.mac = mac});
-  // Some drivers cannot take back a MAC address that the PF has assigned. Then the VF keeps it; it is the VF's own anyway.
-  if (!given && mac->is_zero()) return {};
-  return given;
+  VfState wanted = saved.vf->state;
+  // Zero would take the node GUID from the VF (mlx5), and with it rdma_cm from its next pod. The VF's own address stays instead.
+  if (wanted.mac.is_zero()) wanted.mac = saved.mac;
+  return place.vfs->Set(place.pf, place.vf, Difference(now, wanted));
 }
 
 }  // namespace rail::device

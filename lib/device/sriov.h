@@ -29,6 +29,7 @@ class Sriov : public Backend {
 
   Sriov(netlink::Netlink& host, Netdev::OpenNetlink open_netlink, Connections connections);
 
+  Result<Location> Locate(const Saved& saved) override;
   Result<Device> Find(const config::Rail& rail, const std::string& id) override;
   Status CheckRail(const config::Rail& rail, const std::string& id) override;
   Result<Saved> Save(const Device& device) override;

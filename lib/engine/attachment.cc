@@ -19,6 +19,9 @@ using state::Attachment;
 using state::ClaimKind;
 using state::Step;
 
+constexpr uint32_t kScopeLink = 253;        // RT_SCOPE_LINK, rtnetlink(7)
+constexpr char kRoutesVersion[] = "1.1.0";  // of the CNI result in step kRoutes
+
 std::string BridgeDetail(const std::string& bridge) {
   return DumpJson({{"bridge", bridge}});
 }
@@ -92,7 +95,8 @@ Status UndoAnnounce(Node& node, Attachment& attachment) {
 
 // A device on its way home.
 struct Restoring {
-  std::optional<device::Saved> saved;  // nullopt: the device is another attachment's by now
+  FileLock lock;                       // of the device, until its claim is released
+  std::optional<device::Saved> saved;  // nullopt: the device is not this attachment's any more
   std::future<Status> done;
 };
 
@@ -100,8 +104,13 @@ struct Restoring {
 // uses.
 Result<Restoring> BeginRestore(Node& node, const Attachment& attachment, const Step& step) {
   RAIL_ASSIGN(device::Saved saved, device::Saved::FromJson(step.detail));
+  auto lock = node.connections.LockDevice(attachment.device);
+  if (!lock && lock.error().code == Code::kBusy) return tl::make_unexpected(lock.error());
+  if (!lock) lock = FileLock();  // a disk that takes no file must not keep the device from the host
+  // Another undo of the attachment (a DEL, the sweep, the device's next ADD) may have ended first. Then the device is free, or
+  // another's.
   RAIL_ASSIGN(const auto owner, node.store.OwnerOf(ClaimKind::kDevice, attachment.device));
-  if (owner && *owner != attachment.id) return Restoring();
+  if (owner != attachment.id) return Restoring();
   RAIL_ASSIGN(device::Backend * devices, node.connections.Devices());
   auto done = std::async(node.connections.device_work(), [&node, &attachment, devices, saved]() -> Status {
     const std::optional<netns::Netns> pod = PodNamespace(attachment);
@@ -111,7 +120,7 @@ Result<Restoring> BeginRestore(Node& node, const Attachment& attachment, const S
     return devices->Restore(saved, pod ? &*pod : nullptr, attachment.key.ifname,
                             node.connections.CallDeadline());
   });
-  return Restoring{std::move(saved), std::move(done)};
+  return Restoring{std::move(*lock), std::move(saved), std::move(done)};
 }
 
 // While the port was there, ovs-vswitchd set the representor's MTU to the port's again whenever it looked.
@@ -174,6 +183,7 @@ Status UndoIpam(Node& node, const Attachment& attachment, const Step& step) {
 Status UndoStep(Node& node, Attachment& attachment, const Step& step) {
   if (step.kind == step::kAnnounce) return UndoAnnounce(node, attachment);
   if (step.kind == step::kIpam) return UndoIpam(node, attachment, step);
+  if (step.kind == step::kRoutes) return {};
   RAIL_ASSIGN(const std::string bridge, BridgeOf(step));
   if (step.kind == step::kTenant) return UndoTenant(node, attachment, bridge);
   if (step.kind == step::kPort) return UndoPort(node, attachment, bridge);
@@ -234,7 +244,7 @@ Result<pipeline::BridgeFacts> Facts(Node& node, const config::Rail& rail) {
 }
 
 pipeline::Pod PodOf(const Attachment& attachment) {
-  return {attachment.id, attachment.ofport, attachment.mac, attachment.addresses, attachment.gateways};
+  return {attachment.id, attachment.ofport, attachment.mac, attachment.addresses};
 }
 
 std::optional<netns::Netns> PodNamespace(const Attachment& attachment) {
@@ -243,10 +253,35 @@ std::optional<netns::Netns> PodNamespace(const Attachment& attachment) {
   return std::move(*pod);
 }
 
-bool NamespaceIsGone(const Attachment& attachment) {
-  const auto pod = netns::Netns::Open(attachment.netns_path);
-  if (!pod) return pod.error().code == Code::kNotFound || pod.error().code == Code::kInvalid;
-  return !IsOf(attachment, *pod);
+std::vector<podnet::RouteSpec> RoutesOf(const cni::AddResult& result) {
+  std::vector<podnet::RouteSpec> routes;
+  for (const cni::RouteConfig& route : result.routes) {
+    podnet::RouteSpec spec;
+    spec.destination = route.destination;
+    spec.gateway = route.gateway;
+    spec.mtu = route.mtu;
+    spec.advmss = route.advmss;
+    spec.priority = route.priority;
+    spec.table = route.table;
+    if (route.scope == kScopeLink) spec.scope = podnet::Scope::kLink;
+    routes.push_back(spec);
+  }
+  return routes;
+}
+
+// As a CNI result, which has a printer and a strict reader.
+std::string RoutesDetail(const cni::AddResult& result) {
+  cni::AddResult routes;
+  routes.routes = result.routes;
+  return routes.Print(kRoutesVersion);
+}
+
+Result<std::vector<podnet::RouteSpec>> RecordedRoutes(const std::vector<Step>& steps) {
+  const auto step = std::ranges::find(steps, step::kRoutes, &Step::kind);
+  if (step == steps.end()) return std::vector<podnet::RouteSpec>();
+  RAIL_ASSIGN(const json document, ParseJson(step->detail));
+  RAIL_ASSIGN(const cni::AddResult result, cni::AddResult::Parse(document, kRoutesVersion));
+  return RoutesOf(result);
 }
 
 podnet::Plan PlanOf(const config::Rail& rail, const Attachment& attachment) {
@@ -265,7 +300,8 @@ ovs::ExternalIds PortIds(const Attachment& attachment) {
   return {{"contPodUid", attachment.pod_uid},
           {"contNetns", attachment.netns_path},
           {"contIface", attachment.key.ifname},
-          {kOwnerKey, std::to_string(attachment.id)}};
+          {kOwnerKey, std::to_string(attachment.id)},
+          {kDeviceKey, attachment.device}};
 }
 
 ovs::PortSpec PortSpecOf(const config::Rail& rail, const Attachment& attachment) {
@@ -295,6 +331,10 @@ Status RecordStep(Node& node, const Attachment& attachment, const char* owner, c
   RAIL_ASSIGN(const int64_t id, node.store.RecordStep(attachment.id, owner, kind, detail));
   node.made.push_back({id, attachment.id, owner, kind, detail, ""});
   return {};
+}
+
+void ForgetLastStep(Node& node) {
+  if (node.store.ForgetStep(node.made.back().id)) node.made.pop_back();
 }
 
 Status AttachPort(Node& node, Attachment& attachment) {

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/cni/result.h"
 #include "lib/config/node_config.h"
 #include "lib/engine/connections.h"
 #include "lib/pipeline/pipeline.h"
@@ -32,6 +33,9 @@ struct Node {
 Status RecordStep(Node& node, const state::Attachment& attachment, const char* owner, const char* kind,
                   const std::string& detail);
 
+// Forgets the step that was recorded last: its effect was refused, so there is nothing to undo. What cannot be forgotten is undone.
+void ForgetLastStep(Node& node);
+
 // The owner of a step: the plugin whose DEL undoes it.
 inline constexpr char kOvsProvider[] = "ovs-provider";
 inline constexpr char kTenantIsolation[] = "tenant-isolation";
@@ -39,17 +43,21 @@ inline constexpr char kFrrProvider[] = "frr-provider";
 
 // The kinds of steps, in the order in which an ADD makes them.
 namespace step {
-inline constexpr char kIpam[] = "ipam";          // addresses requested from IPAM
+inline constexpr char kIpam[] = "ipam";  // addresses requested from IPAM
+inline constexpr char kRoutes[] =
+    "routes";  // routes inside the pod that IPAM asks for; no undo: they go with the device
 inline constexpr char kPort[] = "port";          // the representor on the bridge
 inline constexpr char kAdopt[] = "adopt";        // our mark on another plugin's port
 inline constexpr char kDevice[] = "device";      // the device in the pod
-inline constexpr char kAdmit[] = "admit";        // tables 0 and 4
+inline constexpr char kAdmit[] = "admit";        // tables 0, 4, 5, 6
 inline constexpr char kTenant[] = "tenant";      // tables 1, 2 and 3
 inline constexpr char kAnnounce[] = "announce";  // network statements
 }  // namespace step
 
 // The key in a Port's external_ids that marks the port's owner. The value is the attachment's id.
 inline constexpr char kOwnerKey[] = "railcni";
+// The key that says which device the port stands for (Attachment::device), so that it can be located without the record.
+inline constexpr char kDeviceKey[] = "railcni-device";
 
 // Errors: kInvalid node.json has no such rail; the message lists the rails that it has.
 Result<const config::Rail*> RailOf(const config::NodeConfig& config, const std::string& name);
@@ -60,8 +68,13 @@ Result<pipeline::BridgeFacts> Facts(Node& node, const config::Rail& rail);
 pipeline::Pod PodOf(const state::Attachment& attachment);
 // The pod's namespace; nullopt: its path leads to no namespace, or to another one than was recorded.
 std::optional<netns::Netns> PodNamespace(const state::Attachment& attachment);
-// Whether the pod's namespace is gone for good. A namespace that merely cannot be opened now is not gone.
-bool NamespaceIsGone(const state::Attachment& attachment);
+
+// The routes inside the pod that `result` lists, beside the rail's own routes.
+std::vector<podnet::RouteSpec> RoutesOf(const cni::AddResult& result);
+// The detail of step kRoutes.
+std::string RoutesDetail(const cni::AddResult& result);
+// Those that an ADD has recorded (step kRoutes). Errors: kInvalid.
+Result<std::vector<podnet::RouteSpec>> RecordedRoutes(const std::vector<state::Step>& steps);
 
 podnet::Plan PlanOf(const config::Rail& rail, const state::Attachment& attachment);
 ovs::ExternalIds PortIds(const state::Attachment& attachment);

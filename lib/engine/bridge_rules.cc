@@ -65,14 +65,14 @@ void RemoteSelection::Difference(const RemoteSelection& before, const RemoteSele
   }
 }
 
-BridgeRules::BridgeRules(const pipeline::BridgeFacts& bridge, const std::vector<ovs::Rule>& local,
-                         RemoteSelection remotes)
-    : bridge_(bridge), remotes_(std::move(remotes)) {
-  for (const ovs::Rule& rule : local) local_.try_emplace(PlaceOf(rule), rule);
+BridgeRules::LocalPtr BridgeRules::ByPlace(const std::vector<ovs::Rule>& rules) {
+  Local local;
+  for (const ovs::Rule& rule : rules) local.try_emplace(PlaceOf(rule), rule);
+  return std::make_shared<const Local>(std::move(local));
 }
 
 std::optional<ovs::Rule> BridgeRules::At(const ovs::Rule& rule) const {
-  if (const auto found = local_.find(PlaceOf(rule)); found != local_.end()) return found->second;
+  if (const auto found = local_->find(PlaceOf(rule)); found != local_->end()) return found->second;
   return pipeline::RemoteRuleAt(bridge_, rule,
                                 [&](const IpAddress& address) { return remotes_.TenantOf(address); });
 }

@@ -1,7 +1,7 @@
 // The rules that a bridge should have. It stores the rules of the node's own attachments. It does not store the rules of remotes,
 // only the selection of addresses from which they follow.
 //
-// Use:      BridgeRules want(facts, local_rules, RemoteSelection{...});
+// Use:      BridgeRules want(facts, BridgeRules::ByPlace(rules), RemoteSelection{...});
 //           want.At(rule)                                   // the rule that should be in the place of `rule`
 //           Change change = LocalDifference(have, want);    // few rules
 //           RemoteSelection::Difference(before, now, [](const IpAddress&, tenant before, tenant now) { ... });
@@ -45,16 +45,6 @@ struct RemoteSelection {
 
 class BridgeRules {
  public:
-  BridgeRules() = default;
-  // `local`: canonical. If two rules have the same place, the first one counts.
-  BridgeRules(const pipeline::BridgeFacts& bridge, const std::vector<ovs::Rule>& local,
-              RemoteSelection remotes);
-
-  // The rule that should be in the place (table, priority, match) of `rule`.
-  std::optional<ovs::Rule> At(const ovs::Rule& rule) const;
-  const RemoteSelection& remotes() const { return remotes_; }
-  const pipeline::BridgeFacts& bridge() const { return bridge_; }
-
   struct Place {
     uint8_t table;
     uint16_t priority;
@@ -62,11 +52,27 @@ class BridgeRules {
     auto operator<=>(const Place&) const = default;
   };
   static Place PlaceOf(const ovs::Rule& rule) { return {rule.table, rule.priority, rule.match}; }
-  const std::map<Place, ovs::Rule>& local() const { return local_; }
+  using Local = std::map<Place, ovs::Rule>;
+  using LocalPtr = std::shared_ptr<const Local>;
+
+  BridgeRules() = default;
+  BridgeRules(const pipeline::BridgeFacts& bridge, LocalPtr local, RemoteSelection remotes)
+      : bridge_(bridge), local_(std::move(local)), remotes_(std::move(remotes)) {}
+  // `rules`: canonical. If two have the same place, the first one counts.
+  static LocalPtr ByPlace(const std::vector<ovs::Rule>& rules);
+
+  // The rule that should be in the place (table, priority, match) of `rule`.
+  std::optional<ovs::Rule> At(const ovs::Rule& rule) const;
+  const RemoteSelection& remotes() const { return remotes_; }
+  const pipeline::BridgeFacts& bridge() const { return bridge_; }
+
+  const Local& local() const { return *local_; }
+  // True: both have the local rules of one LocalPtr. False says nothing.
+  bool SharesLocal(const BridgeRules& other) const { return local_ == other.local_; }
 
  private:
   pipeline::BridgeFacts bridge_;
-  std::map<Place, ovs::Rule> local_;
+  LocalPtr local_ = std::make_shared<const Local>();
   RemoteSelection remotes_;
 };
 

@@ -57,6 +57,29 @@ Result<FileLock> Connections::LockDevices(const config::Rail& rail) {
   return lock;
 }
 
+Result<FileLock> Connections::LockDevice(const std::string& device) {
+  const bool is_name = !device.empty() && device.size() <= 64 && device.find('/') == std::string::npos;
+  if (!is_name) return Fail(Code::kInvalid, "'" + device.substr(0, 64) + "' is no name of a device");
+  auto lock = openers_.lock_device(device, CallDeadline());
+  if (!lock && lock.error().code == Code::kBusy) {
+    lock.error().message =
+        "device " + device + " is being moved by another plugin or by raild: " + lock.error().message;
+  }
+  return lock;
+}
+
+Result<std::string> Connections::AskVswitchd(const std::string& command,
+                                             const std::vector<std::string>& arguments,
+                                             Deadline deadline) const {
+  return openers_.ask_vswitchd(command, arguments, deadline);
+}
+
+Status Connections::RaiseFlowLimit() {
+  RAIL_ASSIGN(ovs::Ovsdb * db, Ovsdb());
+  RAIL_ASSIGN(const ovs::ExternalIds config, db->OtherConfig(CallDeadline()));
+  return ovs::RaiseFlowLimit(openers_.ask_vswitchd, ovs::FlowLimit(config), CallDeadline());
+}
+
 Status Connections::ReleaseAddresses(const cni::IpamCall& call) {
   if (auto released = openers_.release_addresses(call, CallDeadline()); !released) {
     const cni::CniError& error = released.error();

@@ -24,6 +24,7 @@
 #include "lib/netlink/netlink.h"
 #include "lib/ovs/openflow.h"
 #include "lib/ovs/ovsdb.h"
+#include "lib/ovs/vswitchd.h"
 #include "lib/podnet/podnet.h"
 #include "lib/sriov/prepare.h"
 
@@ -45,10 +46,15 @@ struct Openers {
   // Locks this node's devices. An ADD takes a device under kShared, until it is recorded. NIC preparation makes devices anew
   // under kAlone. Never both at once. As FileLock::Get.
   std::function<Result<FileLock>(FileLock::Kind)> lock_devices;
+  // Locks one device, alone. As FileLock::Wait.
+  std::function<Result<FileLock>(const std::string& device, Deadline)> lock_device;
   // Reads the state of a rail's NIC; {}: its uplink is not an SR-IOV device. As
   // sriov::Preparer::Look. An empty function: NICs are not read.
   std::function<Result<std::vector<sriov::NicState>>(const config::Rail& rail)> look_at_nic;
   std::function<Result<RdmaMode>()> rdma_mode;  // empty: not read
+  ovs::AskVswitchd ask_vswitchd;
+  // The node's RDMA devices, as sriov::RdmaGuids. Empty: not read.
+  std::function<std::vector<sriov::RdmaGuid>()> rdma_guids;
   // How a device is moved: async, beside the work on the other connections; deferred, on the thread that waits for the move.
   std::launch device_work = std::launch::async;
   std::shared_ptr<podnet::PodNet> pods;
@@ -67,10 +73,19 @@ class Connections {
   // Keeps the rail's VFs in place. Hold it from before a device is found until the record has its
   // owner. Errors: kBusy raild is preparing a NIC.
   Result<FileLock> LockDevices(const config::Rail& rail);
+  // Makes its holder the only one who moves or changes the device: an ADD holds it from before the device is found until it is in
+  // the pod, an undo from the look at the claim until the claim is released. Waits for another holder.
+  // Errors: kBusy another holds it longer than a call may take; kInvalid this cannot be a device's name; of open(2).
+  Result<FileLock> LockDevice(const std::string& device);
   podnet::PodNet& Pods() { return *openers_.pods; }
   // Gives the next part of the work a new deadline. A dependency that is down stays down.
   void GiveTime(Deadline until) { until_ = until; }
   Status ReleaseAddresses(const cni::IpamCall& call);
+  // As ovs::AskVswitchd.
+  Result<std::string> AskVswitchd(const std::string& command, const std::vector<std::string>& arguments,
+                                  Deadline deadline) const;
+  // Raises the running flow limit of ovs-vswitchd to the configured one. Errors: as Ovsdb::OtherConfig and ovs::AskVswitchd.
+  Status RaiseFlowLimit();
   std::launch device_work() const { return openers_.device_work; }
 
   // The deadline of a call that starts now.

@@ -1,4 +1,4 @@
-// Prepares the node's NICs for raild: VFs and switchdev mode where node.json says
+// Prepares the node's NICs for raild: VFs with MAC addresses and drivers, and switchdev mode, where node.json says
 // "manage_sriov". Also reads the RDMA system's mode.
 //
 // Use:      NicRepair nics(deps.openers(config), store, node_status);

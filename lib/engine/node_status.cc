@@ -50,6 +50,35 @@ RemoteCounts Counted(const Learned& learned, const TenantNames& names,
   return counts;
 }
 
+std::string Joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : " and ") + word;
+  return text;
+}
+
+std::vector<AddressElsewhere> ElsewhereOf(const state::Attachment& attachment, const Learned& learned,
+                                          const TenantNames& names) {
+  std::vector<AddressElsewhere> all;
+  if (attachment.phase != state::Phase::kReady) return all;
+  for (const IpAddress& address : attachment.addresses) {
+    const auto found = learned.elsewhere.find(address);
+    if (found == learned.elsewhere.end()) continue;
+    AddressElsewhere& one = all.emplace_back(AddressElsewhere{.address = address, .by = {}});
+    std::vector<std::string> origins;
+    for (const uint32_t as : found->second.origins)
+      origins.push_back(as == 0 ? "an unknown AS" : "AS " + std::to_string(as));
+    std::vector<std::string> tenants;
+    for (const tenancy::TenantId tenant : found->second.tenants) {
+      one.other_tenant = one.other_tenant || tenant != attachment.tenant_id;
+      const auto name = names.find(tenant);
+      tenants.push_back("tenant " + (name == names.end() ? tenant.ToString()
+                                                         : name->second + " (" + tenant.ToString() + ")"));
+    }
+    one.by = Joined(origins) + " for " + Joined(tenants);
+  }
+  return all;
+}
+
 }  // namespace
 
 void NodeStatus::Note(const std::string& part, const Status& status) {
@@ -75,6 +104,16 @@ void NodeStatus::SetRail(const std::string& rail, RailSeen seen) {
   rails_[rail] = std::move(seen);
 }
 
+void NodeStatus::SetUnrecorded(const std::string& rail, size_t pods) {
+  const std::lock_guard lock(mutex_);
+  unrecorded_[rail] = pods;
+}
+
+bool NodeStatus::HasUnrecorded() const {
+  const std::lock_guard lock(mutex_);
+  return std::ranges::any_of(unrecorded_, [](const auto& rail) { return rail.second > 0; });
+}
+
 void NodeStatus::SetRdma(RdmaMode mode) {
   const std::lock_guard lock(mutex_);
   rdma_ = mode;
@@ -89,6 +128,26 @@ bool NodeStatus::UplinkIsDown(const std::string& rail) const {
   const std::lock_guard lock(mutex_);
   const auto it = carriers_.find(rail);
   return it != carriers_.end() && !it->second;
+}
+
+bool NodeStatus::SetWhereabouts(WhereaboutsById where) {
+  const auto lost = [](const WhereaboutsById& all) {
+    std::set<int64_t> ids;
+    for (const auto& [id, one] : all) {
+      if (one.device_lost()) ids.insert(id);
+    }
+    return ids;
+  };
+  const std::lock_guard lock(mutex_);
+  const bool other = lost(where) != lost(where_);
+  where_ = std::move(where);
+  return other;
+}
+
+bool NodeStatus::HasLostDevice(int64_t attachment) const {
+  const std::lock_guard lock(mutex_);
+  const auto it = where_.find(attachment);
+  return it != where_.end() && it->second.device_lost();
 }
 
 void NodeStatus::SetLearned(std::shared_ptr<const Learned> learned) {
@@ -126,6 +185,11 @@ NodeView NodeStatus::Compose(const Record& record) const {
   view.repairs_by_cause = repairs_;
   for (const auto& [cause, count] : repairs_) view.repairs += count;
   for (const auto& [part, health] : health_) view.health.push_back(health);
+  TenantNames names;
+  for (const state::Attachment& attachment : record.attachments) {
+    if (!attachment.tenant_id.is_none()) names.emplace(attachment.tenant_id, attachment.tenant);
+  }
+  uint64_t contested_here = 0;
   for (const state::Attachment& attachment : record.attachments) {
     AttachmentView shown;
     shown.attachment = attachment;
@@ -136,6 +200,13 @@ NodeView NodeStatus::Compose(const Record& record) const {
     for (const state::Step& step : record.steps.at(attachment.id)) {
       if (!step.pending.empty()) shown.pending = step.kind + ": " + step.pending;
     }
+    if (const auto where = where_.find(attachment.id); where != where_.end()) {
+      shown.device_lost = attachment.phase == state::Phase::kReady && where->second.device_lost();
+      shown.namespace_unseen = where->second.unseen;
+    }
+    shown.elsewhere = ElsewhereOf(attachment, *learned_, names);
+    contested_here +=
+        static_cast<uint64_t>(std::ranges::count_if(shown.elsewhere, &AddressElsewhere::other_tenant));
     view.attachments.push_back(std::move(shown));
   }
   for (const config::Rail& rail : config_.rails) {
@@ -150,10 +221,13 @@ NodeView NodeStatus::Compose(const Record& record) const {
       shown.leaf_mac = seen.leaf_mac;
       shown.rules_wanted = seen.rules_wanted;
       shown.rules_installed = seen.rules_installed;
+      const auto unrecorded = unrecorded_.find(rail.name);
+      shown.unrecorded_pods = unrecorded == unrecorded_.end() ? 0 : unrecorded->second;
     }
     if (const auto it = learned_->sessions.find(rail.bridge); it != learned_->sessions.end()) {
       shown.bgp_state = it->second.state;
       shown.prefixes_received = it->second.prefixes_received;
+      shown.most_prefixes = it->second.most_prefixes;
       shown.prefixes_sent = it->second.prefixes_sent;
     }
     view.rails.push_back(std::move(shown));
@@ -161,11 +235,8 @@ NodeView NodeStatus::Compose(const Record& record) const {
   std::set<IpAddress> own;  // other leaves send them back to us
   for (const state::Attachment& attachment : record.attachments)
     own.insert(attachment.addresses.begin(), attachment.addresses.end());
-  TenantNames names;
-  for (const state::Attachment& attachment : record.attachments) {
-    if (!attachment.tenant_id.is_none()) names.emplace(attachment.tenant_id, attachment.tenant);
-  }
   view.remote_counts = Counted(*learned_, names, record.attachments);
+  view.remote_counts.contested += contested_here;
   view.remotes = RemoteList([learned = learned_, names = std::move(names), own = std::move(own)] {
     return Listed(*learned, names, own);
   });

@@ -20,6 +20,7 @@
 #include "lib/engine/record.h"
 #include "lib/engine/remotes.h"
 #include "lib/engine/view.h"
+#include "lib/engine/whereabouts.h"
 
 namespace rail::engine {
 
@@ -36,6 +37,8 @@ struct Learned {
   bool complete = false;                         // as Remotes::complete
   bool bmp_up = false;                           // bgpd pushes
   bool bmp_ambiguous = false;                    // BMP cannot distinguish two of bgpd's sessions
+  // Addresses of this node's pods that others announce, and have announced for some seconds.
+  std::map<IpAddress, Elsewhere> elsewhere;
 };
 
 // What the last round has seen of a rail's bridge.
@@ -62,10 +65,17 @@ class NodeStatus {
   void Repaired(const std::string& cause, uint64_t count = 1);
 
   void SetRail(const std::string& rail, RailSeen seen);
+  // How many pods live on the rail that the record has lost.
+  void SetUnrecorded(const std::string& rail, size_t pods);
+  bool HasUnrecorded() const;
   void SetRdma(RdmaMode mode);
   void SetUplink(const std::string& rail, bool carrier);
   // Whether the rail's uplink is known to have no carrier.
   bool UplinkIsDown(const std::string& rail) const;
+  // True: another set of attachments has lost its device than before.
+  bool SetWhereabouts(WhereaboutsById where);
+  // Whether the attachment's pod lives without its device: then nothing reaches the pod.
+  bool HasLostDevice(int64_t attachment) const;
   void SetLearned(std::shared_ptr<const Learned> learned);
   std::shared_ptr<const Learned> learned() const;
 
@@ -84,8 +94,10 @@ class NodeStatus {
   std::map<std::string, Health> health_;
   std::map<std::string, uint64_t> repairs_;  // by cause
   std::map<std::string, RailSeen> rails_;
+  std::map<std::string, size_t> unrecorded_;  // by rail
   RdmaMode rdma_ = RdmaMode::kUnknown;
   std::map<std::string, bool> carriers_;  // by rail; a missing rail is not known
+  WhereaboutsById where_;                 // as the sweep saw it last
   std::shared_ptr<const Learned> learned_;
 };
 

@@ -43,6 +43,53 @@ void Remotes::FeedOpened(Deadline now, bool settling) {
   feed_settling_ = settling;
   malformed_.clear();
   post_policy_.clear();
+  strangers_.clear();
+  pretenders_.clear();
+  missed_ = false;
+}
+
+void Remotes::SetLeaves(const std::map<std::string, frr::Session>& sessions) {
+  for (size_t i = 0; i < leaves_.size(); ++i) {
+    const auto session = sessions.find(config_.rails[i].bridge);
+    if (session == sessions.end() || !session->second.peer || leaves_[i] == session->second.peer) continue;
+    leaves_[i] = session->second.peer;
+    missed_ = missed_ || strangers_.contains(*leaves_[i]);
+  }
+}
+
+bool Remotes::IsLeaf(const IpAddress& peer) const {
+  return std::ranges::find(leaves_, peer) != leaves_.end();
+}
+
+// A leaf with one address on several rails may announce what any of them accepts: BMP does not say over which session it comes.
+bool Remotes::Accepts(const IpAddress& leaf, const IpAddress& address) const {
+  for (size_t i = 0; i < leaves_.size(); ++i) {
+    if (leaves_[i] != leaf) continue;
+    const std::vector<IpPrefix>& accept = config_.rails[i].accept;
+    if (accept.empty() || std::ranges::any_of(accept, [&](const IpPrefix& p) { return p.Contains(address); }))
+      return true;
+  }
+  return false;
+}
+
+// BMP has all neighbors of bgpd, those of the host's own BGP as well, and says nothing of what their import policy lets through.
+void Remotes::TakeFromStranger(const bmp::Message& message) {
+  const bool up = message.kind == bmp::Message::Kind::kPeerUp;
+  session_news_ = session_news_ || up;
+  if (message.peer.address.is_link_local() && strangers_.size() < kMaxPeers)
+    strangers_.insert(message.peer.address);
+  const bool ours = OursIn(message.update.communities, config_.bgp.community_asn).has_value();
+  const auto known = pretenders_.find(message.peer);
+  if (known == pretenders_.end()) {
+    if (ours && !message.update.announced.empty() && pretenders_.size() < kMaxPretenders)
+      pretenders_.emplace(message.peer, message.update.announced.front());
+    return;
+  }
+  const auto names = [&](const std::vector<IpAddress>& list) {
+    return std::ranges::find(list, known->second) != list.end();
+  };
+  if (up || names(message.update.withdrawn) || (!ours && names(message.update.announced)))
+    pretenders_.erase(known);
 }
 
 void Remotes::FeedClosed(Deadline now) {
@@ -56,6 +103,8 @@ void Remotes::FeedClosed(Deadline now) {
 
 void Remotes::Take(const bmp::Message& message, Deadline now, int64_t unix_ms) {
   using Kind = bmp::Message::Kind;
+  const bool by_leaf = message.kind == Kind::kPeerUp || message.kind == Kind::kRoutes;
+  if (by_leaf && !IsLeaf(message.peer.address)) return TakeFromStranger(message);
   switch (message.kind) {
     case Kind::kPeerUp:
       return PeerUp(message, now, unix_ms);
@@ -128,6 +177,7 @@ bool Remotes::AwaitsEndOfRib() const {
 }
 
 void Remotes::PeerDown(const bmp::Message& message, Deadline now) {
+  pretenders_.erase(message.peer);
   const auto known = index_.find(message.peer);
   // A new connection begins with the sessions that are down, too.
   if (known == index_.end() || !peers_[known->second].up) return;
@@ -149,14 +199,25 @@ void Remotes::Routes(const bmp::Message& message, Deadline now) {
   }
   peer.in_window += update.announced.size() + update.withdrawn.size();
   for (const IpAddress& address : update.withdrawn) RemovePath(address, *index, now);
-  const auto ours = OursIn(update.communities, community_asn_);
+  const auto ours = OursIn(update.communities, config_.bgp.community_asn);
   // bgpd 8.4 puts its own AS in front of the path that it has received, as it does with a path that it sends on.
+  // It drops a route with its AS in the rest (RFC 4271 section 9.1.2), but pushes it before, and a leaf sends a node its own
+  // routes, too.
   const std::vector<uint32_t>& path = update.as_path;
   const bool looped =
-      own_asn_ != 0 && path.size() > 1 && std::find(path.begin() + 1, path.end(), own_asn_) != path.end();
+      path.size() > 1 && std::find(path.begin() + 1, path.end(), config_.bgp.asn) != path.end();
+  const uint32_t origin = path.empty() ? 0 : path.back();
+  for (const IpAddress& address : update.withdrawn) peer.refused.erase(address);
   for (const IpAddress& address : update.announced) {
-    if (ours && !looped && CanBeAPods(address)) {
-      SetPath(address, {ours->tenant, ours->rail, *index, false});
+    const bool a_pods = ours && !looped && CanBeAPods(address);
+    const bool refused = a_pods && !Accepts(message.peer.address, address);
+    if (!refused) {
+      peer.refused.erase(address);
+    } else if (peer.refused.size() < kMaxRefused) {
+      peer.refused.insert(address);
+    }
+    if (a_pods && !refused) {
+      SetPath(address, {ours->tenant, ours->rail, origin, *index, false});
     } else {
       RemovePath(address, *index, now);
     }
@@ -200,9 +261,8 @@ void Remotes::Settle(Deadline now) {
 
 // Every leaf has sent everything. What is still stale comes from a session that will not come back as the same peer.
 void Remotes::CompleteIfSettled() {
-  const auto settled = std::ranges::count_if(
-      peers_, [](const PeerState& peer) { return peer.settled && peer.peer.address.is_link_local(); });
-  if (static_cast<size_t>(settled) < rails_) return;
+  const auto settled = std::ranges::count_if(peers_, &PeerState::settled);
+  if (static_cast<size_t>(settled) < leaves_.size()) return;
   std::set<PeerIndex> silent;
   for (PeerIndex i = 0; i < peers_.size(); ++i) {
     if (!peers_[i].up) silent.insert(i);
@@ -225,8 +285,23 @@ std::optional<Deadline> Remotes::next_settle() const {
 
 std::string Remotes::problem() const {
   std::string text;
-  for (const std::string* part : {&malformed_, &too_much_, &post_policy_}) {
-    if (!part->empty()) text += (text.empty() ? "" : "; ") + *part;
+  const auto add = [&](const std::string& part) {
+    if (!part.empty()) text += (text.empty() ? "" : "; ") + part;
+  };
+  for (const std::string* part : {&malformed_, &too_much_, &post_policy_}) add(*part);
+  if (!pretenders_.empty()) {
+    const auto& [peer, address] = *pretenders_.begin();
+    add("the BGP neighbor " + peer.ToString() + " announces " + address.ToString() +
+        " with communities of ours and is not the leaf of a rail: it is not believed; find out who it is, "
+        "and let it "
+        "stop");
+  }
+  for (const PeerState& peer : peers_) {
+    if (peer.refused.empty()) continue;
+    add("the leaf " + peer.peer.ToString() + " announces " + peer.refused.begin()->ToString() +
+        (peer.refused.size() > 1 ? " and others" : "") +
+        ", which rails[].accept does not contain: not learned; add the prefix in node.json if it belongs to "
+        "the rail");
   }
   return text;
 }
@@ -252,6 +327,7 @@ std::optional<Remotes::PeerIndex> Remotes::IndexOf(const bmp::Peer& peer) {
 
 void Remotes::MarkStale(PeerIndex index, Deadline now) {
   bool any = false;
+  peers_[index].refused.clear();
   for (auto& [address, paths] : paths_) {
     for (Path& path : paths) {
       if (path.peer != index || path.stale) continue;
@@ -315,56 +391,6 @@ void Remotes::RemovePath(const IpAddress& address, PeerIndex peer, Deadline now)
   it->second.erase(path);
   Changed(address, before, ClaimOf(it->second));
   if (it->second.empty()) paths_.erase(it);
-}
-
-// Fresh paths overrule stale ones.
-Remotes::Claim Remotes::ClaimOf(const Paths& paths) {
-  Claim claim;
-  const bool fresh = std::ranges::any_of(paths, [](const Path& path) { return !path.stale; });
-  for (const Path& path : paths) {
-    if (fresh && path.stale) continue;
-    claim.tenants.insert(path.tenant);
-    if (path.rail && (!claim.rail || *path.rail < *claim.rail)) claim.rail = path.rail;
-  }
-  return claim;
-}
-
-void Remotes::Changed(const IpAddress& address, const Claim& before, const Claim& after) {
-  if (before == after) return;
-  news_ = true;
-  for (const tenancy::TenantId tenant : before.tenants) {
-    if (after.tenants.contains(tenant)) continue;
-    by_tenant_[tenant].Erase(address);
-    outdated_.insert(tenant);
-  }
-  const bool contested = after.tenants.size() > 1;
-  for (const tenancy::TenantId tenant : after.tenants) {
-    by_tenant_[tenant].Set({.address = address, .rail = after.rail.value_or(0), .contested = contested});
-    outdated_.insert(tenant);
-  }
-  if (contested) {
-    contested_[address] = after.tenants;
-  } else {
-    contested_.erase(address);
-  }
-}
-
-const RemoteTable& Remotes::table() {
-  for (const tenancy::TenantId tenant : outdated_) {
-    const auto known = by_tenant_.find(tenant);
-    if (known->second.empty()) {
-      by_tenant_.erase(known);
-      table_.by_tenant.erase(tenant);
-    } else {
-      table_.by_tenant[tenant] = std::make_shared<const RemoteSet>(known->second);
-    }
-  }
-  outdated_.clear();
-  table_.known = paths_.size();
-  table_.contested = contested_.size();
-  table_.example.reset();
-  if (!contested_.empty()) table_.example = {contested_.begin()->first, contested_.begin()->second};
-  return table_;
 }
 
 }  // namespace rail::engine

@@ -1,6 +1,7 @@
-// What BGP says about pods elsewhere, per peer, as bgpd pushes it (BMP).
+// What BGP says about pods elsewhere, per leaf, as bgpd pushes it (BMP).
 //
-// Use:      Remotes remotes(community_asn, rails, now);
+// Use:      Remotes remotes(config, now);
+//           remotes.SetLeaves(sessions);  remotes.SetOwn(own);
 //           remotes.FeedOpened(now);  remotes.Take(message, now, unix_ms);  remotes.FeedClosed(now);
 //           remotes.Settle(now);                    // forgets what is due; next_settle() says when to call it again
 //           if (remotes.TakeNews()) Publish(remotes.table());
@@ -19,10 +20,25 @@
 
 #include "lib/base/clock.h"
 #include "lib/bmp/message.h"
+#include "lib/config/node_config.h"
 #include "lib/engine/remote_set.h"
 #include "lib/frr/bgp.h"
 
 namespace rail::engine {
+
+// Who else announces the address of a pod of this node.
+struct Elsewhere {
+  std::set<tenancy::TenantId> tenants;  // whose it is there
+  std::set<uint32_t> origins;           // the AS where each path begins: the nodes; 0: the path names none
+  bool operator==(const Elsewhere&) const = default;
+};
+
+// An address of a pod of this node, as it is announced.
+struct OwnAddress {
+  tenancy::TenantId tenant;
+  uint32_t rail = 0;  // its index
+  bool operator==(const OwnAddress&) const = default;
+};
 
 // A snapshot of what is known, cheap to copy. A tenant that has not changed shares its set with the snapshot before; one that has
 // changed shares most of it.
@@ -35,7 +51,8 @@ struct RemoteTable {
     IpAddress address;
     std::set<tenancy::TenantId> tenants;
   };
-  std::optional<Claimed> example;  // the first contested address
+  std::optional<Claimed> example;            // the first contested address that is not a pod's of this node
+  std::map<IpAddress, Elsewhere> elsewhere;  // addresses of this node's pods that others announce, too
 };
 
 class Remotes {
@@ -50,15 +67,22 @@ class Remotes {
   static constexpr std::chrono::seconds kStale{120};
   static constexpr size_t kMaxAddresses = 1'000'000;
   static constexpr size_t kMaxPeers = 512;
+  static constexpr size_t kMaxRefused = 4096;  // addresses of a leaf that are remembered as refused
+  static constexpr size_t kMaxPretenders =
+      16;  // BGP neighbors that are reported because nobody should believe them
 
-  // `rails`: how many sessions with leaves this node has when all is well. `own_asn`: bgpd drops a route with this AS in its path
-  // (RFC 4271 section 9.1.2). It pushes a route before it checks that, and a leaf sends a node its own routes, too. 0: none.
-  Remotes(uint32_t community_asn, size_t rails, Deadline now, uint32_t own_asn = 0)
-      : community_asn_(community_asn),
-        rails_(rails),
-        own_asn_(own_asn),
-        closed_(now),
-        complete_by_(now + kStale) {}
+  Remotes(const config::NodeConfig& config, Deadline now)
+      : config_(config), leaves_(config.rails.size()), closed_(now), complete_by_(now + kStale) {}
+
+  // bgpd's sessions, by interface: the peers of the rails' bridges are the leaves. Nobody else is believed. A session whose peer
+  // bgpd does not know keeps the leaf that it had.
+  void SetLeaves(const std::map<std::string, frr::Session>& sessions);
+  bool IsLeaf(const IpAddress& peer) const;
+  // Whether bgpd has pushed routes of a leaf before it was known as one. Only the next connection tells them again.
+  bool missed() const { return missed_; }
+
+  // The addresses of this node's pods that are ready. Costs what differs from the last call, and one look at each.
+  void SetOwn(std::map<IpAddress, OwnAddress> own);
 
   // bgpd has opened a new connection: everything is stale until bgpd pushes it again.
   // `settling`: bgpd's own tables may still be filling.
@@ -99,6 +123,7 @@ class Remotes {
   struct Path {
     tenancy::TenantId tenant;
     std::optional<uint32_t> rail;
+    uint32_t origin = 0;  // the last AS of its AS_PATH
     PeerIndex peer = 0;
     bool stale = false;
   };
@@ -117,7 +142,8 @@ class Remotes {
     std::set<bmp::Family> dump_awaited;
     uint16_t local_port = 0;
     uint16_t remote_port = 0;
-    Deadline window;  // when in_window began to count routes, for about a second
+    std::set<IpAddress> refused;  // what it announces and `accept` does not contain
+    Deadline window;              // when in_window began to count routes, for about a second
     size_t in_window = 0;
     size_t in_window_before = 0;
     std::optional<Deadline> stale_until;  // some of its paths are stale and are dropped then, at the latest
@@ -142,11 +168,18 @@ class Remotes {
   void RemovePath(const IpAddress& address, PeerIndex peer, Deadline now);
   static Claim ClaimOf(const Paths& paths);
   void Changed(const IpAddress& address, const Claim& before, const Claim& after);
+  void Enter(const IpAddress& address, const Claim& claim);
+  void CompareWithOwn(const IpAddress& address);
+  bool Accepts(const IpAddress& leaf, const IpAddress& address) const;
+  void TakeFromStranger(const bmp::Message& message);
   void Complain(std::string& where, std::string what);
 
-  const uint32_t community_asn_;
-  const size_t rails_;
-  const uint32_t own_asn_;
+  const config::NodeConfig& config_;
+  std::vector<std::optional<IpAddress>> leaves_;  // of config_.rails
+  std::set<IpAddress> strangers_;                 // link-local peers that were not listened to
+  std::map<bmp::Peer, IpAddress>
+      pretenders_;  // who is no leaf and announces this address with communities of ours
+  bool missed_ = false;
   std::optional<Deadline> closed_;  // since when bgpd pushes nothing; nullopt: its connection is open
   Deadline complete_by_;            // complete_ is true from then on, whatever sessions are missing
   std::vector<PeerState> peers_;
@@ -154,6 +187,8 @@ class Remotes {
   std::map<IpAddress, Paths> paths_;
   std::map<tenancy::TenantId, RemoteSet> by_tenant_;
   std::map<IpAddress, std::set<tenancy::TenantId>> contested_;
+  std::map<IpAddress, OwnAddress> own_;
+  std::map<IpAddress, Elsewhere> elsewhere_;
   std::set<tenancy::TenantId> outdated_;  // their sets in table_ are older than in by_tenant_
   RemoteTable table_;
   bool feed_settling_ = false;

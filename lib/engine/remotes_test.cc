@@ -3,131 +3,42 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "lib/engine/testing/remotes_fixture.h"
+
 namespace rail::engine {
 namespace {
 
-using bmp::Family;
-using bmp::Message;
-using std::chrono::milliseconds;
-using std::chrono::seconds;
+using testing::Communities;
 using ::testing::ElementsAre;
+using testing::Family;
 using ::testing::HasSubstr;
+using testing::Ip;
 using ::testing::IsEmpty;
-
-constexpr uint32_t kAsn = 4200000000;
-constexpr int64_t kNow = 1'800'000'000'000;  // Unix time of a test's beginning
-
-IpAddress Ip(const std::string& text) {
-  return IpAddress::Parse(text).value();
-}
-
-std::vector<tenancy::LargeCommunity> Communities(uint32_t asn, uint64_t tenant, uint32_t rail) {
-  const auto [high, low] = tenancy::TenantCommunities(asn, {0, tenant});
-  return {high, low, tenancy::RailCommunity(asn, rail)};
-}
-
-const bmp::Peer kLeaf0{0, Ip("fe80::1"), 4200010001, 1};
-const bmp::Peer kLeaf1{0, Ip("fe80::2"), 4200010002, 2};
-
-class RemotesTest : public ::testing::Test {
- protected:
-  void Pass(milliseconds time) { now += time; }
-  int64_t UnixNow() const { return kNow + std::chrono::duration_cast<milliseconds>(now - begin).count(); }
-  void Take(const Message& message) { remotes.Take(message, now, UnixNow()); }
-  void Up(const bmp::Peer& peer, milliseconds age = seconds(3600)) {
-    Message message;
-    message.kind = Message::Kind::kPeerUp;
-    message.peer = peer;
-    message.since_ms = UnixNow() - age.count();
-    message.families = {Family::kIpv4};
-    message.local_port = 179;
-    message.remote_port = port++;
-    Take(message);
-  }
-  void Down(const bmp::Peer& peer) {
-    Message message;
-    message.kind = Message::Kind::kPeerDown;
-    message.peer = peer;
-    Take(message);
-  }
-  static Message RoutesOf(const bmp::Peer& peer) {
-    Message message;
-    message.kind = Message::Kind::kRoutes;
-    message.peer = peer;
-    return message;
-  }
-  void Announce(const bmp::Peer& peer, const std::string& address, uint64_t tenant, uint32_t rail = 0) {
-    Message message = RoutesOf(peer);
-    message.update.announced = {Ip(address)};
-    message.update.communities = Communities(kAsn, tenant, rail);
-    Take(message);
-  }
-  void AnnounceWith(const std::string& address, std::vector<tenancy::LargeCommunity> communities) {
-    Message message = RoutesOf(kLeaf0);
-    message.update.announced = {Ip(address)};
-    message.update.communities = std::move(communities);
-    Take(message);
-  }
-  void Withdraw(const bmp::Peer& peer, const std::string& address) {
-    Message message = RoutesOf(peer);
-    message.update.withdrawn = {Ip(address)};
-    Take(message);
-  }
-  void End(const bmp::Peer& peer) {
-    Message message = RoutesOf(peer);
-    message.update.end_of_rib = Family::kIpv4;
-    Take(message);
-  }
-  // A connection over which both leaves have told everything.
-  void Settle() {
-    remotes.FeedOpened(now);
-    Up(kLeaf0);
-    Up(kLeaf1);
-  }
-  void EndBoth() {
-    End(kLeaf0);
-    End(kLeaf1);
-  }
-  // "address tenant", contested ones with every claimant.
-  std::vector<std::string> Known() {
-    std::vector<std::string> known;
-    for (const auto& [tenant, set] : remotes.table().by_tenant) {
-      set->ForEach([&, name = std::to_string(tenant.low)](const RemoteEntry& remote) {
-        known.push_back(remote.address.ToString() + " " + name);
-      });
-    }
-    std::ranges::sort(known);
-    return known;
-  }
-
-  const Deadline begin = Clock::now();
-  Deadline now = begin;
-  Remotes remotes{kAsn, 2, begin};
-  uint16_t port = 40000;
-};
+using testing::kAsn;
+using testing::kLeaf0;
+using testing::kLeaf1;
+using testing::Message;
+using testing::milliseconds;
+using testing::RemotesTest;
+using testing::seconds;
 
 // bgpd pushes a route before it checks for loops, and a leaf sends a node its own routes, too.
 TEST_F(RemotesTest, AnAddressOfThisNodeThatTheLeafTellsItIsNoRemote) {
-  Remotes own{kAsn, 2, now, 4200000001};
-  own.FeedOpened(now);
-  Message up;
-  up.kind = Message::Kind::kPeerUp;
-  up.peer = kLeaf0;
-  up.families = {Family::kIpv4};
-  own.Take(up, now, UnixNow());
+  config.bgp.asn = 4200000001;
+  Settle();
   Message routes = RoutesOf(kLeaf0);
   routes.update.announced = {Ip("10.0.3.1")};
   routes.update.communities = Communities(kAsn, 7, 0);
   routes.update.as_path = {4200000001, 4200010001, 4200000001};
-  own.Take(routes, now, UnixNow());
-  EXPECT_EQ(own.table().known, 0U);
+  Take(routes);
+  EXPECT_EQ(remotes.table().known, 0U);
   routes.update.as_path = {4200000001, 4200010001, 4200000002};
-  own.Take(routes, now, UnixNow());
-  EXPECT_EQ(own.table().known, 1U);
+  Take(routes);
+  EXPECT_EQ(remotes.table().known, 1U);
   // The same address, now by way of this node: the path that was good is gone.
   routes.update.as_path = {4200000001, 4200010001, 4200000001};
-  own.Take(routes, now, UnixNow());
-  EXPECT_EQ(own.table().known, 0U);
+  Take(routes);
+  EXPECT_EQ(remotes.table().known, 0U);
 }
 
 TEST_F(RemotesTest, LearnsAndForgets) {
@@ -356,6 +267,7 @@ TEST_F(RemotesTest, ALeafUnderANewNameReplacesTheOldOneWhenAllHaveSettled) {
   EndBoth();
   Down(kLeaf0);
   const bmp::Peer renamed{0, Ip("fe80::9"), 4200010001, 9};
+  Leaf("br-rail0", renamed);
   Up(renamed, milliseconds(0));
   EXPECT_THAT(Known(), ElementsAre("10.0.3.7 7"));
   Pass(Remotes::kSettled + seconds(1));

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
+#include "lib/base/clock.h"
 #include "lib/base/log.h"
 
 namespace rail::engine {
@@ -20,8 +22,9 @@ constexpr std::chrono::seconds kInDoubt{30};
 constexpr std::chrono::seconds kFeedDue{4};
 // A leaf's port may need some seconds (autonegotiation, duplicate address detection) before it hears anything.
 constexpr std::chrono::seconds kSolicitFor{30};
-// Two leaves do not hear of a new tenant at the same instant.
-constexpr std::chrono::seconds kContested{5};
+// An announcement that no record explains may be of a pod that the record has lost: the switch's repair sees that by its port, within an
+// audit.
+constexpr std::chrono::seconds kOrphanGrace{60};
 
 }  // namespace
 
@@ -32,7 +35,8 @@ BgpRepair::BgpRepair(const config::NodeConfig& config, const Deps& deps, state::
       record_(store),
       node_status_(node_status),
       started_(deps_.now()),
-      remotes_(config.bgp.community_asn, config.rails.size(), started_, config.bgp.asn) {}
+      remotes_(config, started_),
+      own_(config) {}
 
 // The order keeps routes at the leaf through a restart of bgpd: first the instance, then the addresses, and only then the
 // sessions. A session ends the leaf's graceful restart, and by then everything is announced.
@@ -88,7 +92,8 @@ std::optional<Deadline> BgpRepair::next_poll() const {
     if (now < when) at(when);
   };
   if (!feed_open_ && feed_due_) expires(*feed_due_);
-  if (contested_since_) expires(*contested_since_ + kContested);
+  if (contested_since_) expires(*contested_since_ + kContestedGrace);
+  if (own_.next()) expires(*own_.next());
   if (!answers_) return next;
   if (feed_open_ && remotes_.in_doubt()) at(feed_opened_ + kInDoubt);
   if (ask_backoff_.next()) {
@@ -192,10 +197,21 @@ void BgpRepair::FeedClosed(const std::string& why) {
   feed_due_ = deps_.now() + kFeedDue;
 }
 
+// A leaf that raild has not seen yet comes up: only bgpd knows on which interface. Its routes follow at once, so raild asks now.
+void BgpRepair::AskWho(const bmp::Message& message) {
+  const IpAddress& peer = message.peer.address;
+  // The sessions of rails are unnumbered, so their peers have link-local addresses.
+  if (message.kind != bmp::Message::Kind::kPeerUp || !peer.is_link_local() || remotes_.IsLeaf(peer)) return;
+  Connections connections(deps_.openers(config_), After(kRoundLimit));
+  const Status asked = Sessions(connections, untold_);
+  if (!asked)
+    log::Warning("{} comes up, and whose it is is not known: {}", message.peer.ToString(),
+                 asked.error().message);
+}
+
 void BgpRepair::Pushed(const bmp::Message& message) {
-  const auto unix_time = std::chrono::system_clock::now().time_since_epoch();
-  remotes_.Take(message, deps_.now(),
-                std::chrono::duration_cast<std::chrono::milliseconds>(unix_time).count());
+  AskWho(message);
+  remotes_.Take(message, deps_.now(), UnixMs());
   if (remotes_.TakeSessionNews()) {
     sessions_outdated_ = true;
     if (message.kind == bmp::Message::Kind::kPeerDown) stall_.SessionLost();
@@ -227,20 +243,24 @@ bool BgpRepair::AskAndTell(Connections& connections) {
 }
 
 bool BgpRepair::TellIf(bool changed) {
+  own_.Read(record_, remotes_);
   const RemoteTable& table = remotes_.table();
+  changed = own_.Look(table, deps_.now()) || std::exchange(untold_, false) || changed;
   if (!table.example) {
     contested_since_.reset();
   } else if (!contested_since_) {
     contested_since_ = deps_.now();
   }
   std::string problem = remotes_.problem();
-  if (contested_since_ && deps_.now() - *contested_since_ >= kContested) {
+  if (contested_since_ && deps_.now() - *contested_since_ >= kContestedGrace) {
     const std::set<tenancy::TenantId>& tenants = table.example->tenants;
     problem += (problem.empty() ? "" : "; ") + table.example->address.ToString() + " is announced for " +
                std::to_string(tenants.size()) + " tenants (" + tenants.begin()->ToString() + ", " +
                tenants.rbegin()->ToString() + ") and reaches nobody";
     if (table.contested > 1) problem += ", as are " + std::to_string(table.contested - 1) + " more";
   }
+  node_status_.Note("addresses of pods", own_.health());
+  node_status_.Note("bgp prefixes", PrefixHealth());
   node_status_.Note("bgp remotes", problem.empty() ? Status() : Fail(Code::kInvalid, problem));
   // A problem that is reported with a delay is news when it is reported.
   changed = changed || problem != told_problem_;
@@ -261,13 +281,28 @@ bool BgpRepair::TellIf(bool changed) {
                                                               .sessions = sessions_,
                                                               .complete = remotes_.complete(),
                                                               .bmp_up = bmp_up,
-                                                              .bmp_ambiguous = alike_}));
+                                                              .bmp_ambiguous = alike_,
+                                                              .elsewhere = own_.lasting()}));
   return true;
+}
+
+Status BgpRepair::PrefixHealth() const {
+  const uint32_t most = config_.bgp.max_prefixes;
+  for (const config::Rail& rail : config_.rails) {
+    const auto session = sessions_.find(rail.bridge);
+    if (session == sessions_.end() || session->second.most_prefixes <= most) continue;
+    return Fail(Code::kInvalid,
+                "the leaf of rail " + rail.name + " sends " + std::to_string(session->second.most_prefixes) +
+                    " prefixes of one family, and " + "bgp.max_prefixes expects " + std::to_string(most) +
+                    " at most: all of them are learned; see what the leaf passes on, or raise the bound");
+  }
+  return {};
 }
 
 Status BgpRepair::BgpBase(Connections& connections, const std::vector<config::Rail>& rails) {
   RAIL_ASSIGN(frr::Bgp * bgp, connections.Bgp());
-  frr::BaseConfig base{.router_id = config_.bgp.router_id, .rails = {}};
+  frr::BaseConfig base{
+      .router_id = config_.bgp.router_id, .rails = {}, .max_prefixes = config_.bgp.max_prefixes};
   for (const config::Rail& rail : rails) base.rails.push_back({rail.name, rail.index, rail.bridge});
   RAIL_ASSIGN(const std::vector<std::string> sent, bgp->EnsureBase(base, connections.CallDeadline()));
   if (!sent.empty()) log::Info("bgpd: {} lines of the base configuration sent", sent.size());
@@ -282,11 +317,17 @@ Status BgpRepair::Announcements(Connections& connections) {
   RAIL_ASSIGN(const RecordPtr record, record_.Read());
   std::map<IpAddress, frr::Announcement> wanted;
   std::set<IpAddress> explained;  // by an ADD or DEL that may be under way
+  std::set<IpAddress> lost;       // of pods without their device
+  std::map<IpAddress, Deadline> still;
   for (const Attachment& attachment : record->attachments) {
     const config::Rail* rail = config_.FindRail(attachment.rail);
     if (rail == nullptr || !record->Has(attachment.id, step::kAnnounce)) continue;
     explained.insert(attachment.addresses.begin(), attachment.addresses.end());
     if (!attachment.announced || attachment.phase == Phase::kDeleting) continue;
+    if (node_status_.HasLostDevice(attachment.id)) {
+      lost.insert(attachment.addresses.begin(), attachment.addresses.end());
+      continue;
+    }
     // Nobody reaches a pod behind an uplink without a carrier, so nothing is announced until the carrier is back.
     if (node_status_.UplinkIsDown(rail->name)) continue;
     for (const IpAddress& address : attachment.addresses) {
@@ -296,10 +337,17 @@ Status BgpRepair::Announcements(Connections& connections) {
   for (const frr::Announcement& announcement : seen) {
     const auto it = wanted.find(announcement.address);
     if (!explained.contains(announcement.address)) {
+      const Deadline since = orphans_.emplace(announcement.address, deps_.now()).first->second;
+      still.emplace(announcement.address, since);
+      if (node_status_.HasUnrecorded() || deps_.now() - since < kOrphanGrace) continue;
       RAIL_TRY(bgp->Withdraw(announcement.address, connections.CallDeadline()));
       log::Info("bgpd: {} belonged to no attachment any more, withdrawn",
                 announcement.address.ToHostPrefix());
       node_status_.Repaired("orphan announcement");
+    } else if (lost.contains(announcement.address)) {
+      RAIL_TRY(bgp->Withdraw(announcement.address, connections.CallDeadline()));
+      log::Warning("bgpd: {} withdrawn until its pod has its device again",
+                   announcement.address.ToHostPrefix());
     } else if (node_status_.UplinkIsDown(announcement.rail)) {
       RAIL_TRY(bgp->Withdraw(announcement.address, connections.CallDeadline()));
       log::Info("bgpd: {} withdrawn until rail {} has a carrier again", announcement.address.ToHostPrefix(),
@@ -308,6 +356,7 @@ Status BgpRepair::Announcements(Connections& connections) {
       wanted.erase(it);
     }
   }
+  orphans_ = std::move(still);
   if (wanted.empty()) return {};
   std::vector<frr::Announcement> missing;
   for (const auto& [address, announcement] : wanted) missing.push_back(announcement);
@@ -382,6 +431,7 @@ Status BgpRepair::Sessions(Connections& connections, bool& changed) {
     if (session.peer) owes[*session.peer] |= session.owes_end_of_rib;
     before = session;
   }
+  remotes_.SetLeaves(sessions_);
   for (const auto& [leaf, end_of_rib] : owes) remotes_.Owes(leaf, end_of_rib, deps_.now());
   const bool all = std::ranges::all_of(config_.rails, [&](const config::Rail& rail) {
     return std::ranges::find(sessions, rail.bridge, &frr::Session::interface) != sessions.end();
@@ -410,6 +460,7 @@ Status BgpRepair::LookForStall(Connections& connections) {
 }
 
 std::string BgpRepair::feed_to_close() const {
+  if (remotes_.missed()) return "a leaf was not known when it told its routes; it begins anew";
   if (stall_.stalled()) return "a session was lost, which may hold back what all others tell; it begins anew";
   if (remotes_.in_doubt() && deps_.now() >= feed_opened_ + kInDoubt)
     return "of two sessions that BMP does not tell apart one has changed; it begins anew";

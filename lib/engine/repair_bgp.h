@@ -15,6 +15,7 @@
 #include "lib/engine/backoff.h"
 #include "lib/engine/bmp_stall.h"
 #include "lib/engine/node_status.h"
+#include "lib/engine/own_addresses.h"
 #include "lib/engine/verb_context.h"
 
 namespace rail::engine {
@@ -37,7 +38,7 @@ class BgpRepair {
   // Why the caller must close this connection, so that bgpd opens another; "": keep it.
   std::string feed_to_close() const;
   void Pushed(const bmp::Message& message);
-  // Call it after one or more Pushed. True: something new was learned.
+  // Call it after one or more Pushed, and when the record has changed. True: something new was learned.
   bool Tell();
 
   // A TCP connection of bgpd has ended. If somebody removes a neighbor's statement, this is the
@@ -71,6 +72,8 @@ class BgpRepair {
   Status LookForStall(Connections& connections);
   bool AskAndTell(Connections& connections);
   bool TellIf(bool changed);
+  void AskWho(const bmp::Message& message);
+  Status PrefixHealth() const;
   // Whether bgpd's connection is open, or bgpd still has time to open it anew.
   bool FeedIsUp() const;
 
@@ -86,13 +89,17 @@ class BgpRepair {
 
   const Deadline started_;
   Remotes remotes_;
+  OwnAddresses own_;
   bool told_complete_ = false;
   std::string told_problem_;
   bool told_bmp_up_ = false;
   bool told_ambiguous_ = false;
+  bool untold_ = false;                           // sessions_ has changed since what was told last
   std::map<std::string, frr::Session> sessions_;  // by interface
   bool sessions_outdated_ = true;
   Deadline asked_;  // when bgpd was last asked for its sessions
+
+  std::map<IpAddress, Deadline> orphans_;  // announced and in no record, since when
 
   std::map<std::string, Deadline> solicit_;  // interfaces whose sessions are awaited, and until when
 

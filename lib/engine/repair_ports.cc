@@ -1,8 +1,10 @@
 #include "lib/engine/repair_ports.h"
 
 #include <algorithm>
+#include <charconv>
 
 #include "lib/base/log.h"
+#include "lib/engine/whereabouts.h"
 
 namespace rail::engine {
 
@@ -13,6 +15,7 @@ using state::Phase;
 // behind, and is not one that an ADD is making.
 Result<RecordPtr> PortRepair::See(Connections& connections) {
   repaired_for_ = nullptr;
+  changed_ = false;
   RAIL_ASSIGN(ovs::Ovsdb * db, connections.Ovsdb());
   RAIL_ASSIGN(bridge_, db->FindBridge(rail_.bridge, connections.CallDeadline()));
   if (!bridge_) return Fail(Code::kNotFound, "bridge " + rail_.bridge + " is gone");
@@ -39,7 +42,10 @@ Status PortRepair::Repair(Connections& connections) {
   return {};
 }
 
+// A port that no record explains was left behind, unless its device is in a pod: then the record itself was lost.
 Status PortRepair::RemoveOrphans(ovs::Ovsdb& db, Connections& connections, const Record& record) {
+  unrecorded_.clear();
+  std::string example;
   for (const auto& [name, port] : seen_) {
     const auto mark = port.external_ids.find(kOwnerKey);
     if (mark == port.external_ids.end() || name == rail_.bridge || name == rail_.pf) continue;
@@ -49,12 +55,31 @@ Status PortRepair::RemoveOrphans(ovs::Ovsdb& db, Connections& connections, const
     // An adopted port carries our mark, too, but its owner deletes it. A port with
     // contPodUid and without ovs-cni's "owner" is ours.
     if (known || port.external_ids.contains("owner")) continue;
+    int64_t id = 0;
+    const char* end = mark->second.data() + mark->second.size();
+    if (LocationBehind(port, connections) == device::Location::kElsewhere &&
+        std::from_chars(mark->second.data(), end, id).ptr == end) {
+      unrecorded_.insert(id);
+      example = name;
+      continue;
+    }
+    changed_ = true;
     RAIL_TRY(db.DeletePort(rail_.bridge, name, {{kOwnerKey, mark->second}}, ovs::Ovsdb::Wait::kCommitted,
                            connections.CallDeadline()));
     log::Info("rail {}: port {} belonged to no attachment any more, removed from bridge {}", rail_.name, name,
               rail_.bridge);
     node_status_.Repaired("orphan port");
   }
+  node_status_.SetUnrecorded(rail_.name, unrecorded_.size());
+  node_status_.Note(
+      "record of rail " + rail_.name,
+      unrecorded_.empty()
+          ? Status()
+          : Fail(Code::kInternal,
+                 std::to_string(unrecorded_.size()) + " ports (" + example +
+                     ") have pods that live and are not in the record: it was lost or replaced. Nothing on "
+                     "this "
+                     "rail is removed until these pods are gone: bring the record back, or drain the node"));
   return {};
 }
 
@@ -88,6 +113,7 @@ Result<bool> PortRepair::Mark(ovs::Ovsdb& db, Connections& connections, const At
   const auto mark = port.external_ids.find(kOwnerKey);
   if (mark == port.external_ids.end() || mark->second != id) wrong[kOwnerKey] = id;
   if (wrong.empty()) return false;
+  changed_ = true;
   RAIL_TRY(db.SetExternalIds(port.name, wrong, connections.CallDeadline()));
   log::Info("rail {}: port {} had lost {} of its external_ids, set again", rail_.name, port.name,
             wrong.size());
@@ -102,6 +128,7 @@ Status PortRepair::PutBack(ovs::Ovsdb& db, Connections& connections, const Attac
     seen_[port->name] = *port;
     return {};
   }
+  changed_ = true;
   if (port) {
     log::Warning("rail {}: port {} was moved to bridge {}, taken back", rail_.name, port->name, port->bridge);
     RAIL_TRY(db.DeletePort(port->bridge, port->name, {}, ovs::Ovsdb::Wait::kCommitted,

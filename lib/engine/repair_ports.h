@@ -9,6 +9,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "lib/engine/node_status.h"
@@ -36,10 +37,13 @@ class PortRepair {
   // The number of the attachment's port. Goes by the port's mark: the port of this name that was seen may be that of the device's
   // last owner. 0: the attachment's port was not seen.
   uint16_t OfportOf(const state::Attachment& attachment) const;
-  // Whether `now`, the bridge in OVSDB, is the one whose ports were repaired last; a reading since without a repair does not count.
+  // Whether `now`, the bridge in OVSDB, is the one that the last repair has read and found right. After a repair that has changed
+  // something it is not: what was read is then what was wrong, and somebody may have made it so once more.
   bool IsAsRepaired(const std::optional<ovs::Bridge>& now) const {
-    return repaired_for_ != nullptr && now == bridge_;
+    return repaired_for_ != nullptr && !changed_ && now == bridge_;
   }
+  // Ids of attachments that have a port of ours here and a pod that lives, but no record: the record was lost. Their ports stay.
+  const std::set<int64_t>& unrecorded() const { return unrecorded_; }
   // Its ports, by name.
   const std::map<std::string, ovs::Port>& seen() const { return seen_; }
 
@@ -56,7 +60,9 @@ class PortRepair {
   RecordReader& record_;
   NodeStatus& node_status_;
   std::optional<ovs::Bridge> bridge_;
+  bool changed_ = false;  // the ports, by the repair that has read bridge_
   std::map<std::string, ovs::Port> seen_;
+  std::set<int64_t> unrecorded_;
   Status right_;
   RecordPtr repaired_for_;
 };

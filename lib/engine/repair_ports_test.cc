@@ -64,6 +64,74 @@ TEST_F(RepairTest, FollowsAPortThatCameBackUnderAnotherNumber) {
               Not(Contains(Field(&Rule::match, HasSubstr("in_port=2")))));
 }
 
+// state.db was removed, or another was put in its place, while pods live.
+class LostRecord : public RepairTest {
+ protected:
+  void SetUp() override {
+    Settle();
+    Attach(world.MakePod("p2", "ns-b", "vf1"), "10.0.3.2");
+    world.LearnRemote("10.0.9.1", "ns-a");
+    raild->Poll();
+    Audit();
+    ports_ = world.ovsdb.FindBridge("br-rail0", {})->value().ports;
+    rules_ = world.Bridge().rules();
+    const auto all = world.record.List();
+    for (const state::Attachment& one : *all) {
+      const auto steps = world.record.Steps(one.id);
+      for (const state::Step& step : *steps) ASSERT_TRUE(world.record.ForgetStep(step.id));
+      ASSERT_TRUE(world.record.Remove(one.id));
+    }
+  }
+  void Later() {
+    world.passed += std::chrono::seconds(61);
+    Audit();
+    raild->Poll();
+  }
+
+  std::vector<ovs::Port> ports_;
+  std::vector<Rule> rules_;
+};
+
+TEST_F(LostRecord, TakesNothingFromPodsThatLiveAndSaysSo) {
+  Audit();
+  Later();
+  EXPECT_EQ(world.ovsdb.FindBridge("br-rail0", {})->value().ports, ports_);
+  EXPECT_THAT(world.Bridge().rules(), ::testing::UnorderedElementsAreArray(rules_));
+  EXPECT_THAT(*world.bgp.Announced({}), SizeIs(2));
+  EXPECT_THAT(Problems(), ElementsAre(::testing::AllOf(HasSubstr("record of rail rail0: 2 ports"),
+                                                       HasSubstr("it was lost or replaced"))));
+  EXPECT_EQ(raild->views.Current()->rails[0].unrecorded_pods, 2U);
+}
+
+TEST_F(LostRecord, StillGivesNewPodsAllTheyNeed) {
+  const PodSpec fresh = world.MakePod("p3", "ns-a", "vf2");
+  Attach(fresh, "10.0.3.3");
+  const std::vector<Rule> its = world.RulesOf(fresh);
+  ASSERT_TRUE(Commit({.remove = its}));
+  Audit();
+  Later();
+  EXPECT_THAT(world.RulesOf(fresh), ::testing::UnorderedElementsAreArray(its));
+  EXPECT_THAT(*world.bgp.Announced({}), SizeIs(3));
+  world.LearnRemote("10.0.9.2", "ns-a");
+  raild->Poll();
+  EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(4));
+}
+
+TEST_F(LostRecord, RemovesWhatIsLeftOfEachOnceItsPodIsGone) {
+  Audit();
+  world.devices.Remove("vf0");
+  world.devices.Remove("vf1");
+  Audit();
+  Later();
+  EXPECT_FALSE(HasPort("rep0"));
+  EXPECT_FALSE(HasPort("rep1"));
+  EXPECT_THAT(world.RulesOf(CookieKind::kAttachment), IsEmpty());
+  EXPECT_THAT(world.RulesOf(CookieKind::kTenant), IsEmpty());
+  EXPECT_THAT(world.RulesOf(CookieKind::kRemote), IsEmpty());
+  EXPECT_THAT(*world.bgp.Announced({}), IsEmpty());
+  EXPECT_THAT(Problems(), IsEmpty());
+}
+
 TEST_F(RepairTest, RemovesAPortOfOursThatNoAttachmentHasAndNoOther) {
   Settle();
   const auto add = [&](const std::string& name, const ovs::ExternalIds& ids) {
@@ -111,6 +179,16 @@ TEST_F(RepairTest, APortThatWasSeenToBeMissingAndNotRepairedIsPutBackAtTheEvent)
   EXPECT_FALSE(ports.IsAsRepaired((*connections.Ovsdb())->FindBridge("br-rail0", {}).value()));
   ASSERT_TRUE(ports.Repair(connections));
   EXPECT_TRUE(HasPort("rep0"));
+}
+
+// Its own event has not come yet: the bridge is again as it was read, which is as it was wrong.
+TEST_F(RepairTest, ARepairThatSomebodyUndoesAtOnceIsMadeAgainAtTheEvent) {
+  Settle();
+  for (int times = 0; times < 3; ++times) {
+    ASSERT_TRUE(world.ovsdb.DeletePort("br-rail0", "rep0", {}, ovs::Ovsdb::Wait::kCommitted, {}));
+    raild->the_switch.DatabaseChanged();
+    EXPECT_TRUE(HasPort("rep0")) << "the " << times + 1 << ". time";
+  }
 }
 
 TEST_F(DeadPort, KeepsNeitherOtherPortsNorTheRulesWaiting) {

@@ -110,9 +110,11 @@ class RuleRepair::Round {
   void ChooseWhatToRead(Look look) {
     std::set<uint64_t> cookies = my_.touched_;
     // A rule that is to be added may be there already, because a plugin has made it.
-    for (const auto& [place, rule] : target_.rules.local()) {
-      const auto known = my_.known_.local().find(place);
-      if (known == my_.known_.local().end() || known->second != rule) cookies.insert(rule.cookie);
+    if (!target_.rules.SharesLocal(my_.known_)) {
+      for (const auto& [place, rule] : target_.rules.local()) {
+        const auto known = my_.known_.local().find(place);
+        if (known == my_.known_.local().end() || known->second != rule) cookies.insert(rule.cookie);
+      }
     }
     if (static_cast<size_t>(std::ranges::count_if(cookies, IsRemotes)) > kMostCookies) my_.whole_ = true;
     if (my_.whole_) {
@@ -154,7 +156,7 @@ class RuleRepair::Round {
 
   // Whether `rule`, which nothing explains, may belong to something that is not known yet.
   bool Stays(const Rule& rule) const {
-    if (target_.undecided.contains(rule.cookie)) return true;
+    if (target_.remove_nothing || target_.undecided.contains(rule.cookie)) return true;
     if (IsRemotes(rule.cookie)) return !target_.remotes_known;
     return !target_.leaf_known && CookieMatch::Kind(CookieKind::kLeaf).Selects(rule.cookie);
   }
@@ -171,6 +173,7 @@ class RuleRepair::Round {
   }
 
   void RepairLocal() {
+    if (which_.empty() && target_.rules.SharesLocal(my_.known_)) return;
     std::map<BridgeRules::Place, Rule> have;
     for (const auto& [place, rule] : my_.known_.local()) {
       if (!IsRead(rule.cookie)) have.emplace(place, rule);
@@ -217,7 +220,7 @@ class RuleRepair::Round {
     RemoteSelection::Difference(
         base_.remotes(), target_.rules.remotes(),
         [&](const IpAddress& address, RemoteSelection::Tenant was, RemoteSelection::Tenant now) {
-          if (!status) return;
+          if (!status || (!now && target_.remove_nothing)) return;
           for (Rule& rule : pipeline::RemoteRules(base_.bridge(), address, now ? *now : *was)) {
             if (now) {
               bundles_.Add(std::move(rule));
@@ -241,7 +244,7 @@ class RuleRepair::Round {
     my_.known_ = std::move(target_.rules);
     my_.remotes_judged_ = target_.remotes_known;
     my_.leaf_judged_ = target_.leaf_known;
-    my_.whole_ = false;
+    my_.whole_ = target_.remove_nothing;  // more is there than is known
     my_.touched_.clear();
     my_.counts_.wanted = my_.counts_.installed = my_.known_.local().size() + 2 * my_.remotes_known_;
   }

@@ -29,6 +29,7 @@ struct RuleTarget {
   bool remotes_known = false;
   bool leaf_known = false;
   std::set<uint64_t> undecided;  // cookies of those attachments
+  bool remove_nothing = false;   // pods live here that the record has lost
 };
 
 struct RuleCounts {

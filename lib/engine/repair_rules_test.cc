@@ -55,7 +55,7 @@ class RuleRepairTest : public ::testing::Test {
       pipeline::Append(rules, pipeline::TenantRules(pod, mine));
       rules.push_back(pipeline::CompareRule(mine));
     }
-    return {.rules = BridgeRules(facts, rules, selection),
+    return {.rules = BridgeRules(facts, BridgeRules::ByPlace(rules), selection),
             .remotes_known = remotes_known,
             .leaf_known = leaf_known,
             .undecided = undecided};
@@ -101,8 +101,7 @@ pipeline::Pod PodAt(int64_t id, uint16_t port, const std::string& address) {
   return {.id = id,
           .port = port,
           .mac = *MacAddress::Parse("02:00:00:00:01:0" + std::to_string(port)),
-          .addresses = {*IpAddress::Parse(address)},
-          .gateways = {}};
+          .addresses = {*IpAddress::Parse(address)}};
 }
 
 std::vector<IpAddress> Numbers(uint32_t from, uint32_t count) {

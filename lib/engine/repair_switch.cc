@@ -35,7 +35,7 @@ SwitchRepair::SwitchRepair(const config::NodeConfig& config, const Deps& deps, s
       node_status_(node_status),
       nics_(deps.openers(config), store, node_status) {
   for (const config::Rail& rail : config_.rails)
-    rails_[rail.name] = std::make_unique<RailState>(rail, record_, node_status);
+    rails_[rail.name] = std::make_unique<RailState>(rail, config_.tenancy.mode, record_, node_status);
 }
 
 void SwitchRepair::ForEachRail(const Work& work) {
@@ -45,12 +45,14 @@ void SwitchRepair::ForEachRail(const Work& work) {
     const auto began = deps_.now();
     connections.GiveTime(After(hung ? kAfterHung : kRoundLimit));
     work(connections, rail, StateOf(rail));
+    deps_.step_ended();
     hung = hung || deps_.now() - began >= kHung;
   }
 }
 
 // What BGP tells meanwhile waits for the audit of one rail, not of all.
 void SwitchRepair::Audit() {
+  flow_limit_due_ = true;
   auto followed = node_status_.learned();
   ForEachRail([&](Connections& connections, const config::Rail& rail, RailState& state) {
     const auto began = deps_.now();
@@ -128,11 +130,11 @@ void SwitchRepair::Learned() {
 void SwitchRepair::Whole(Connections& connections, const config::Rail& rail, RailState& state) {
   state.rules_right = false;
   nics_.Ensure(rail);
+  deps_.step_ended();
   state.below = Bridge(connections, rail, state);
   if (state.below) state.below = HostLinks(connections, rail, state);
   Status round;
   if (state.below) {
-    if (config_.ovs.manage_bridges) node_status_.Note("sysctls of rail " + rail.name, HostSysctls(rail));
     round = Ports(connections, state);
     if (round) {
       node_status_.Note("leaf of rail " + rail.name, LeafMac(connections, rail, state));
@@ -140,6 +142,7 @@ void SwitchRepair::Whole(Connections& connections, const config::Rail& rail, Rai
     }
   }
   End(rail, state, round);
+  FlowLimit(connections, state);
   if (state.backoff.next()) state.left = InDatabase(connections, rail);
 }
 
@@ -177,7 +180,8 @@ Status SwitchRepair::Bridge(Connections& connections, const config::Rail& rail, 
                                                             .uplink = rail.pf,
                                                             .hwaddr = pf.mac.ToString(),
                                                             .mtu = rail.mtu,
-                                                            .external_ids = {{kOwnerKey, rail.name}}},
+                                                            .external_ids = {{kOwnerKey, rail.name}},
+                                                            .prefixes = pipeline::TrackedPrefixes()},
                                                            connections.CallDeadline()));
   }
   Node node{config_, record_.store(), connections};
@@ -193,25 +197,36 @@ Status SwitchRepair::HostLinks(Connections& connections, const config::Rail& rai
   state.uplink_link = pf.index;
   state.local_link = local.index;
   if (!config_.ovs.manage_bridges) return {};
+  // Before they go up: a link that is up solicits routers at once, and takes the leaf for one.
+  node_status_.Note("sysctls of rail " + rail.name, HostSysctls(rail));
   if (!pf.up) RAIL_TRY(host->SetUp(pf.index));
   if (!local.up) RAIL_TRY(host->SetUp(local.index));
   return {};
 }
 
-// LOCAL speaks IPv6 link-local to the leaf and nothing else. The uplink speaks nothing. In a container /proc/sys may be
-// read-only. Pods work all the same, so this is reported and does not stop the rail.
+// ovs-vswitchd forgets it when it restarts, which makes an audit.
+void SwitchRepair::FlowLimit(Connections& connections, const RailState& state) {
+  if (!flow_limit_due_ || !state.rules_right) return;
+  flow_limit_due_ = false;
+  node_status_.Note("flow limit", connections.RaiseFlowLimit());
+}
+
+// LOCAL speaks IPv6 link-local to the leaf and nothing else. The uplink speaks nothing. Pods work without all this, so a
+// container whose /proc/sys is read-only is reported and does not stop the rail.
 Status SwitchRepair::HostSysctls(const config::Rail& rail) {
   const auto ensure = [&](const std::string& link, const char* key, const char* value) -> Status {
     const std::string path = "net/ipv6/conf/" + link + "/" + key;
     RAIL_ASSIGN(const std::string now, netns::ReadSysctl(path));
     if (now == value) return {};
+    RAIL_TRY(netns::WriteSysctl(path, value));
     node_status_.Repaired("sysctl");
-    return netns::WriteSysctl(path, value);
+    return {};
   };
-  RAIL_TRY(ensure(rail.pf, "disable_ipv6", "1"));
+  // The leaf advertises itself as a router. Were it the host's default route, the rail would drop what the host sends. This
+  // comes before IPv6 begins on LOCAL.
+  RAIL_TRY(ensure(rail.bridge, "accept_ra", "0"));
   RAIL_TRY(ensure(rail.bridge, "disable_ipv6", "0"));
-  // The leaf advertises itself as a router, but must not become the host's default route.
-  return ensure(rail.bridge, "accept_ra", "0");
+  return ensure(rail.pf, "disable_ipv6", "1");
 }
 
 Status SwitchRepair::Ports(Connections& connections, RailState& state) {
@@ -246,13 +261,14 @@ Status SwitchRepair::LeafMac(Connections& connections, const config::Rail& rail,
                                     " is a router yet: is BGP unnumbered configured on the leaf's port?");
 }
 
-RuleTarget SwitchRepair::Target(const config::Rail& rail, const RailState& state, const Record& record,
+RuleTarget SwitchRepair::Target(const config::Rail& rail, RailState& state, const Record& record,
                                 const std::shared_ptr<const engine::Learned>& learned) const {
   RuleTarget target{.rules = {},
                     .remotes_known = learned->complete,
                     .leaf_known = !state.leaf_mac.is_zero(),
-                    .undecided = {}};
-  std::vector<ovs::Rule> rules = pipeline::ControlRules(state.facts, config_.tenancy.mode);
+                    .undecided = {},
+                    .remove_nothing = !state.ports.unrecorded().empty()};
+  LocalRules::Basis basis{.bridge = state.facts, .leaf_mac = state.leaf_mac, .pods = {}};
   RemoteSelection remotes{
       .learned = {learned, &learned->remotes}, .present = {}, .here = {}, .other_rails = {}, .only_rail = {}};
   if (!config_.tenancy.cross_rail) remotes.only_rail = rail.index;
@@ -279,12 +295,11 @@ RuleTarget SwitchRepair::Target(const config::Rail& rail, const RailState& state
                                ovs::Cookie(ovs::CookieKind::kCompare, tenant.low)});
       continue;
     }
-    pipeline::Append(rules, WantedRules(state.facts, attachment, steps));
     remotes.here.insert(attachment.addresses.begin(), attachment.addresses.end());
     if (has_tenant) remotes.present.insert(tenant);
+    basis.pods.push_back({std::move(attachment), steps});
   }
-  if (!state.leaf_mac.is_zero()) pipeline::Append(rules, pipeline::LeafRules(state.facts, state.leaf_mac));
-  target.rules = BridgeRules(state.facts, rules, std::move(remotes));
+  target.rules = BridgeRules(state.facts, state.local_rules.For(std::move(basis)), std::move(remotes));
   return target;
 }
 

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "lib/engine/backoff.h"
+#include "lib/engine/local_rules.h"
 #include "lib/engine/nic.h"
 #include "lib/engine/node_status.h"
 #include "lib/engine/repair_ports.h"
@@ -46,14 +47,16 @@ class SwitchRepair {
 
  private:
   struct RailState {
-    RailState(const config::Rail& rail, RecordReader& record, NodeStatus& node_status)
-        : ports(rail, record, node_status) {}
+    RailState(const config::Rail& rail, config::TenancyMode mode, RecordReader& record,
+              NodeStatus& node_status)
+        : ports(rail, record, node_status), local_rules(mode) {}
 
     bool bridge_present = false;
     int uplink_link = 0;  // indexes of the kernel
     int local_link = 0;
     pipeline::BridgeFacts facts;
     PortRepair ports;
+    LocalRules local_rules;
     RuleRepair rules;
     Status below;                     // how the last check of bridge and links ended
     std::optional<ovs::Bridge> left;  // the bridge in OVSDB after the last whole round that failed
@@ -73,10 +76,12 @@ class SwitchRepair {
   Status Bridge(Connections& connections, const config::Rail& rail, RailState& state);
   Status HostLinks(Connections& connections, const config::Rail& rail, RailState& state);
   Status HostSysctls(const config::Rail& rail);
+  // Once in each audit, as soon as a rail is right.
+  void FlowLimit(Connections& connections, const RailState& state);
   Status Ports(Connections& connections, RailState& state);
   Status LeafMac(Connections& connections, const config::Rail& rail, RailState& state);
   Status Rules(Connections& connections, const config::Rail& rail, RailState& state, RuleRepair::Look look);
-  RuleTarget Target(const config::Rail& rail, const RailState& state, const Record& record,
+  RuleTarget Target(const config::Rail& rail, RailState& state, const Record& record,
                     const std::shared_ptr<const engine::Learned>& learned) const;
 
   const config::NodeConfig& config_;
@@ -85,6 +90,7 @@ class SwitchRepair {
   NodeStatus& node_status_;
   NicRepair nics_;
   std::map<std::string, std::unique_ptr<RailState>> rails_;
+  bool flow_limit_due_ = true;
 };
 
 }  // namespace rail::engine

@@ -1,9 +1,14 @@
 // Bridges and their rules: what the switch has lost, and what others have changed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <sys/mount.h>
+#include <unistd.h>
 
 #include <map>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "lib/engine/testing/repair_fixture.h"
@@ -17,6 +22,7 @@ using ovs::Rule;
 using ::testing::Contains;
 using testing::Dependency;
 using ::testing::Each;
+using ::testing::ElementsAre;
 using ::testing::Field;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -45,6 +51,62 @@ TEST_F(RepairTest, SendsNothingWhenAllIsRight) {
   EXPECT_EQ(world.Bridge().commits(), commits);
   EXPECT_EQ(Repairs(), repairs);
   EXPECT_EQ(*world.bgp.TableVersion({}), table);
+}
+
+// Eight rails that wait for a daemon take longer than the watchdog's patience with one step.
+TEST_F(RepairTest, TellsTheWatchdogAfterEachRail) {
+  raild = world.StartRaild();
+  const auto steps = [&](auto&& round) {
+    world.steps_ended = 0;
+    round();
+    return world.steps_ended;
+  };
+  EXPECT_EQ(steps([&] { raild->the_switch.Audit(); }), 4) << "the NIC and the rest of each of two rails";
+  EXPECT_EQ(steps([&] { raild->the_switch.RecordChanged(); }), 2);
+  EXPECT_EQ(steps([&] { raild->the_switch.Learned(); }), 2);
+}
+
+class FlowLimit : public RepairTest {
+ protected:
+  FlowLimit() {
+    world.vswitchd = [this](const std::string& command,
+                            const std::vector<std::string>& arguments) -> Result<std::string> {
+      if (down) return Fail(Code::kTransient, "ovs-vswitchd does not answer");
+      if (command == "upcall/set-flow-limit") raised.push_back(arguments.at(0));
+      return std::string("system@ovs-system:\n  flows : (current 1) (limit 10000)\n");
+    };
+    raild = world.StartRaild();
+  }
+
+  std::vector<std::string> raised;
+  bool down = false;
+};
+
+TEST_F(FlowLimit, IsRaisedOnceInEachAudit) {
+  Audit();
+  EXPECT_THAT(raised, ElementsAre("200000")) << "once for two rails";
+  world.ovsdb.SetOtherConfig("flow-limit", "300000");
+  raild->RecordChanged();
+  EXPECT_THAT(raised, ElementsAre("200000"));
+  Audit();
+  EXPECT_THAT(raised, ElementsAre("200000", "300000"));
+
+  down = true;
+  Audit();
+  EXPECT_THAT(Problems(), ElementsAre("flow limit: ovs-vswitchd does not answer"));
+  down = false;
+  Audit();
+  EXPECT_THAT(Problems(), IsEmpty());
+}
+
+TEST_F(FlowLimit, OfASwitchThatComesBackAfterTheAuditIsRaised) {
+  world.faults.down = {Dependency::kOpenFlow};
+  Audit();
+  EXPECT_THAT(raised, IsEmpty());
+  world.faults.down.clear();
+  std::this_thread::sleep_until(raild->the_switch.next_retry().value());
+  raild->the_switch.Retry();
+  EXPECT_THAT(raised, ElementsAre("200000"));
 }
 
 // A change costs what changed.
@@ -275,6 +337,93 @@ TEST_F(RepairTest, MakesAndMendsItsBridgesWhenItManagesThem) {
   EXPECT_EQ(bridge->hwaddr, "02:00:00:00:00:01") << "the uplink's address";
   EXPECT_EQ(bridge->external_ids.at(kOwnerKey), "rail0");
   EXPECT_THAT(world.RulesOf(CookieKind::kPipeline), Not(IsEmpty()));
+}
+
+// The sysctls of the host's side, on real links.
+class HostSysctls : public RepairTest {
+ protected:
+  static constexpr char kAcceptRa[] = "net/ipv6/conf/br-rail0/accept_ra";
+
+  HostSysctls() {
+    const Status made = netns::testing::Shell(
+        host_,
+        "ip link add ens0 type veth peer name br-rail0 && ip link add ens1 type veth peer name br-rail1");
+    EXPECT_TRUE(made) << made.error().message;
+    world.config.ovs.manage_bridges = true;
+    raild = world.StartRaild();
+  }
+
+  // In the mounts of a container, which mounts /proc/sys read-only; with the host's at another path if raild's pod asks for it.
+  Status InAContainer(bool with_mount, const std::function<void()>& body) {
+    return host_.Run([&]() -> Status {
+      std::string other = "/tmp/railcni-proc-sys-XXXXXX";
+      if (::mkdtemp(other.data()) == nullptr) return FailErrno(errno, "make a folder");
+      const std::string net = other + "/net";
+      const bool mounted =
+          ::unshare(CLONE_NEWNS) == 0 && ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+          ::mount("none", other.c_str(), "tmpfs", 0, nullptr) == 0 && ::mkdir(net.c_str(), 0755) == 0 &&
+          ::mount("/proc/sys/net", net.c_str(), nullptr, MS_BIND, nullptr) == 0 &&
+          ::mount("/proc/sys", "/proc/sys", nullptr, MS_BIND, nullptr) == 0 &&
+          ::mount("none", "/proc/sys", nullptr, MS_REMOUNT | MS_BIND | MS_RDONLY, nullptr) == 0;
+      if (!mounted) return FailErrno(errno, "make a container's mounts");
+      if (with_mount) ::setenv("RAILCNI_PROC_SYS", other.c_str(), 1);
+      body();
+      ::unsetenv("RAILCNI_PROC_SYS");
+      ::umount2(other.c_str(), MNT_DETACH);
+      ::rmdir(other.c_str());
+      return {};
+    });
+  }
+  uint64_t SysctlRepairs() {
+    const auto& by_cause = raild->views.Current()->repairs_by_cause;
+    const auto it = by_cause.find("sysctl");
+    return it == by_cause.end() ? 0 : it->second;
+  }
+
+  const netns::Netns host_ = netns::testing::MakeScratch();
+};
+
+// A link that is up solicits routers at once.
+TEST_F(HostSysctls, RefuseRouterAdvertisementsBeforeTheLocalPortGoesUp) {
+  std::vector<std::string> at_each_set_up;
+  world.faults.before = [&](Dependency, std::string_view call) {
+    if (call == "SetUp") at_each_set_up.push_back(netns::ReadSysctl(kAcceptRa).value());
+  };
+  for (const char* link : {"ens0", "br-rail0"})
+    ASSERT_TRUE(world.host.SetDown(world.host.GetLink(link)->index));
+  ASSERT_TRUE(host_.Run([&]() -> Status {
+    Audit();
+    return {};
+  }));
+  EXPECT_THAT(at_each_set_up, ::testing::ElementsAre("0", "0"));
+}
+
+TEST_F(HostSysctls, AreRightInAContainerThatHasTheHostsProcSysNetAtAnotherPath) {
+  std::string accept_ra;
+  const Status ran = InAContainer(true, [&] {
+    Audit();
+    accept_ra = netns::ReadSysctl(kAcceptRa).value_or("?");
+  });
+  ASSERT_TRUE(ran) << ran.error().message;
+  EXPECT_THAT(Problems(), IsEmpty());
+  EXPECT_EQ(accept_ra, "0");
+  EXPECT_EQ(SysctlRepairs(), 4U) << "accept_ra of both bridges, disable_ipv6 of both uplinks";
+}
+
+TEST_F(HostSysctls, NameTheMountThatAContainerLacksAndCountNoRepairThatWasNotMade) {
+  const Status ran = InAContainer(false, [&] {
+    Audit();
+    Audit();
+  });
+  ASSERT_TRUE(ran) << ran.error().message;
+  EXPECT_THAT(Problems(),
+              ::testing::ElementsAre(
+                  AllOf(HasSubstr("sysctls of rail rail0: set sysctl net/ipv6/conf/br-rail0/accept_ra to 0: "
+                                  "Read-only file system"),
+                        HasSubstr("/host/proc/sys/net"), HasSubstr("RAILCNI_PROC_SYS")),
+                  HasSubstr("sysctls of rail rail1: ")));
+  EXPECT_EQ(SysctlRepairs(), 0U);
+  EXPECT_THAT(world.RulesOf(CookieKind::kPipeline), Not(IsEmpty())) << "the rail works all the same";
 }
 
 }  // namespace

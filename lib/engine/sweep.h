@@ -1,6 +1,8 @@
-// Undoes what nobody else will undo: work that a DEL had to leave, and attachments whose namespace is gone.
+// Looks after what happens to attachments between their ADD and their DEL. Undoes what nobody else will undo: work that a DEL had to
+// leave, and attachments whose namespace is gone. Puts a device back that its NIC has made anew under a pod that lives.
 //
-// Use:      Sweeper sweeper(config, deps, *store, node_status);   sweeper.Run();   // every 30 s, and when a broken part is right again
+// Use:      Sweeper sweeper(config, deps, *store, node_status);
+//           const Swept swept = sweeper.Run();   // every 30 s, when a broken part is right again, when a link of the host changes
 // Threads:  one; the NodeStatus may be shared
 #pragma once
 
@@ -10,15 +12,17 @@
 
 #include "lib/engine/node_status.h"
 #include "lib/engine/verb_context.h"
+#include "lib/engine/whereabouts.h"
 
 namespace rail::engine {
 
 // The DEL of an attachment whose namespace is gone may still come. A runtime retries it within a minute or not at all.
 inline constexpr std::chrono::seconds kGoneGrace{60};
 
-// When this kernel was booted, in milliseconds of Unix time; 0: not known.
-// Source: proc_stat(5), btime
-int64_t BootedMs(const std::string& proc_stat = "/proc/stat");
+struct Swept {
+  int undone = 0;        // attachments of which nothing is left
+  bool devices = false;  // an attachment has lost its device, or has it back
+};
 
 class Sweeper {
  public:
@@ -28,10 +32,12 @@ class Sweeper {
   Sweeper(const config::NodeConfig& config, const Deps& deps, state::Store& store, NodeStatus& node_status,
           Clock::duration gone_grace = kGoneGrace, int64_t booted_ms = BootedMs());
 
-  // Returns how many attachments were undone completely.
-  int Run();
+  Swept Run();
 
  private:
+  void Report(const Record& record, const WhereaboutsById& where);
+  bool PutBack(Node& node, const Record& record, WhereaboutsById& where);
+
   const config::NodeConfig& config_;
   const Deps deps_;
   RecordReader record_;

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
-#include <ctime>
 
 #include "lib/engine/testing/repair_fixture.h"
 
@@ -38,14 +37,6 @@ TEST_F(RepairTest, UndoesAtOnceWhatWasMadeBeforeTheMachineWasBooted) {
   raild = world.StartRaild(std::chrono::hours(1), made + 1);
   Audit();
   EXPECT_THAT(world.Leftovers(), IsEmpty());
-}
-
-TEST(BootedMs, IsReadFromTheKernel) {
-  struct timespec up{};
-  ASSERT_EQ(::clock_gettime(CLOCK_BOOTTIME, &up), 0);
-  const int64_t expected = ::time(nullptr) - up.tv_sec;
-  EXPECT_NEAR(static_cast<double>(BootedMs()) / 1000, static_cast<double>(expected), 5);
-  EXPECT_EQ(BootedMs("/nowhere"), 0);
 }
 
 TEST_F(RepairTest, ANamespaceOfAnotherPodUnderTheSamePathCountsAsGone) {

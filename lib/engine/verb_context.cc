@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lib/base/log.h"
+#include "lib/engine/whereabouts.h"
 
 namespace rail::engine {
 
@@ -173,10 +174,11 @@ Status CollectGarbage(const Deps& deps, const cni::Request& request, const std::
   RAIL_ASSIGN(auto valid, ValidAttachments(request));
   RAIL_ASSIGN(const auto context, VerbContext::Open(deps));
   if (!valid) {
-    RAIL_ASSIGN(const std::vector<Attachment> all, context->store->List());
+    RAIL_ASSIGN(const RecordPtr record, RecordReader(*context->store).Read());
+    const WhereaboutsById where = LookFor(*record, context->connections, BootedMs());
     valid.emplace();
-    for (const Attachment& attachment : all) {
-      if (!NamespaceIsGone(attachment)) valid->push_back(attachment.key);
+    for (const Attachment& attachment : record->attachments) {
+      if (where.at(attachment.id).pod != Whereabouts::Pod::kGone) valid->push_back(attachment.key);
     }
   }
   return UndoAllBut(*context, request.network, *valid, owner);

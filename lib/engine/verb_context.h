@@ -27,6 +27,7 @@ struct Deps {
   // Asks the routers on a link to advertise themselves.
   std::function<Status(const std::string& interface)> solicit_routers;
   std::function<Deadline()> now = Clock::now;  // the clock by which things age
+  std::function<void()> step_ended = [] {};    // raild's watchdog: a round that has many steps goes on
 };
 
 inline constexpr std::chrono::seconds kVerbDeadline{30};

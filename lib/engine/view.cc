@@ -2,6 +2,13 @@
 
 namespace rail::engine {
 
+std::string AddressElsewhere::ToText() const {
+  return address.ToString() + " is also announced by " + by +
+         (other_tenant
+              ? ": two tenants claim it, so other nodes send nothing to it and drop what it sends"
+              : ", of the same tenant: two pods have one address, and other nodes reach either of them");
+}
+
 const std::vector<RemoteView>& RemoteList::list() const {
   std::call_once(lazy_->made, [this] {
     if (lazy_->make) lazy_->list = lazy_->make();

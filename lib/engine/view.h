@@ -47,15 +47,29 @@ struct RailView {
   MacAddress leaf_mac;    // zero: not known yet
   std::string bgp_state;  // "Established", ...; "" no session
   uint32_t prefixes_received = 0;
+  uint32_t most_prefixes = 0;  // those of the family of which more were received
   uint32_t prefixes_sent = 0;
   uint64_t rules_wanted = 0;
   uint64_t rules_installed = 0;  // of ours, known to be in the switch
+  uint64_t unrecorded_pods = 0;  // that live and have a port of ours, and that the record has lost
+};
+
+// Who else announces an address of an attachment.
+struct AddressElsewhere {
+  IpAddress address;
+  bool other_tenant = false;   // false: the same tenant, on another node
+  std::string by;              // "AS 4200000002 for tenant tenant-b (cf71...4021)"
+  std::string ToText() const;  // a sentence
 };
 
 struct AttachmentView {
   state::Attachment attachment;
   bool rules_in_place = false;  // its port works, and all of its rules are known to be in the switch
   std::string pending;          // "": no undo work is left; else why the last undo failed
+  bool device_lost = false;  // its pod lives without the device: the NIC was reset, or has made its VFs anew
+  std::vector<AddressElsewhere> elsewhere;  // addresses of it that others announce, too
+  std::string
+      namespace_unseen;  // "": raild can see its namespace, or knows that it is gone; else what is missing
 };
 
 struct RemoteView {
@@ -92,7 +106,7 @@ class RemoteList {
 // How many remotes there are. Reading these counts costs nothing: it does not make the list `remotes`.
 struct RemoteCounts {
   uint64_t known = 0;
-  uint64_t contested = 0;                     // claimed by more than one tenant: nobody gets them
+  uint64_t contested = 0;  // claimed by more than one tenant, addresses of pods here included
   std::map<std::string, uint64_t> of_tenant;  // by tenant's name, for tenants with an attachment here
 };
 

@@ -261,6 +261,11 @@ class BasePlan {
         missing.push_back(neighbor + " send-community all");
       want(neighbor + " route-map " + kInMap + " in");
       want(neighbor + " route-map " + OutMap(rail) + " out");
+      // One that ends the session (without warning-only) is its operator's choice.
+      const std::string bound = neighbor + " maximum-prefix ";
+      const std::string* present = Starting(family.lines, bound);
+      if (present == nullptr || present->ends_with(" warning-only"))
+        want(bound + std::to_string(base_.max_prefixes) + " warning-only");
     }
     if (missing.empty()) return;
     inner.push_back("address-family " + name + " unicast");

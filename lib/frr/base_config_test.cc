@@ -20,7 +20,7 @@ IpAddress Ip(const char* text) {
   return *IpAddress::Parse(text);
 }
 BaseConfig Base() {
-  return {Ip("10.255.0.1"), {{"rail0", 0, "br-rail0"}}};
+  return {Ip("10.255.0.1"), {{"rail0", 0, "br-rail0"}}, 256000};
 }
 Announcement Pod(const char* address, uint64_t tenant) {
   return {Ip(address), "rail0", 0, {0, tenant}};
@@ -40,6 +40,7 @@ const std::string kComplete = R"(router bgp 4200000001
  address-family ipv4 unicast
   neighbor br-rail0 route-map railcni-in in
   neighbor br-rail0 route-map railcni-rail0-out out
+  neighbor br-rail0 maximum-prefix 256000 warning-only
   table-map railcni-nofib
  exit-address-family
  !
@@ -47,6 +48,7 @@ const std::string kComplete = R"(router bgp 4200000001
   neighbor br-rail0 activate
   neighbor br-rail0 route-map railcni-in in
   neighbor br-rail0 route-map railcni-rail0-out out
+  neighbor br-rail0 maximum-prefix 256000 warning-only
   table-map railcni-nofib
  exit-address-family
 exit
@@ -114,6 +116,22 @@ TEST(PlanBase, StartsTheNeighborLast) {
 
 TEST(PlanBase, NeverTouchesThePolicyOfTheInstance) {
   EXPECT_THAT(Plan(""), Not(Contains(HasSubstr("ebgp-requires-policy"))));
+}
+
+TEST(PlanBase, BoundsALeafsPrefixesWithoutEndingItsSession) {
+  const std::string bound = "neighbor br-rail0 maximum-prefix 256000 warning-only";
+  EXPECT_THAT(Plan(""), Contains(bound));
+  const auto with = [](const std::string& line) {
+    std::string text = kComplete;
+    const std::string ours = "  neighbor br-rail0 maximum-prefix 256000 warning-only\n";
+    for (size_t at = text.find(ours); at != std::string::npos; at = text.find(ours))
+      text.replace(at, ours.size(), line.empty() ? "" : "  " + line + "\n");
+    return Plan(text);
+  };
+  EXPECT_THAT(with(""), Contains(bound).Times(2)) << "once for each family";
+  EXPECT_THAT(with("neighbor br-rail0 maximum-prefix 1000 warning-only"), Contains(bound).Times(2));
+  EXPECT_THAT(with("neighbor br-rail0 maximum-prefix 1000 90 restart 5"), IsEmpty()) << "the operator's own";
+  EXPECT_THAT(with("neighbor br-rail0 maximum-prefix 1000"), IsEmpty()) << "the operator's own";
 }
 
 TEST(PlanBase, SendsOnlyTheMissingLine) {

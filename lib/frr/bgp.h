@@ -42,7 +42,12 @@ struct RailPeer {
 struct BaseConfig {
   IpAddress router_id;
   std::vector<RailPeer> rails;
+  // From how many prefixes of one family on bgpd warns about a leaf. It keeps the session and the routes.
+  uint32_t max_prefixes = 0;
 };
+
+// Per cent of max_prefixes that are near: bgpd's own default for its first warning.
+inline constexpr uint64_t kNearMaxPrefixes = 75;
 
 inline constexpr char kEstablished[] = "Established";
 
@@ -51,6 +56,7 @@ struct Session {
   std::string state;  // bgpd's word: kEstablished, "Active", ...
   uint64_t uptime_ms = 0;
   uint32_t prefixes_received = 0;
+  uint32_t most_prefixes = 0;  // those of the family of which it has received more
   uint32_t prefixes_sent = 0;
   std::optional<IpAddress> peer;  // the leaf's link-local address, once known
   // The leaf will send End-of-RIB after all its routes (RFC 4724 section 2), and has not yet. False: it has sent it, or never will.

@@ -92,7 +92,9 @@ Result<std::vector<Session>> DecodeSessions(std::string_view text) {
       // is.
       if (!session.established()) session.state = StringAt(peer, "state");
       session.uptime_ms = std::max(session.uptime_ms, NumberAt(peer, "peerUptimeMsec"));
-      session.prefixes_received += static_cast<uint32_t>(NumberAt(peer, "pfxRcd"));
+      const auto received = static_cast<uint32_t>(NumberAt(peer, "pfxRcd"));
+      session.prefixes_received += received;
+      session.most_prefixes = std::max(session.most_prefixes, received);
       session.prefixes_sent += static_cast<uint32_t>(NumberAt(peer, "pfxSnt"));
     }
   }

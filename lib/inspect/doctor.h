@@ -14,8 +14,8 @@
 
 #include "lib/engine/view.h"
 #include "lib/inspect/certificate.h"
-#include "lib/inspect/datapath_counts.h"
 #include "lib/ovs/ovsdb.h"
+#include "lib/ovs/vswitchd.h"
 #include "lib/sriov/prepare.h"
 
 namespace rail::inspect {
@@ -70,9 +70,12 @@ struct NodeFacts {
   std::optional<Error> ovsdb_down;
   ovs::ExternalIds other_config;
   std::optional<Error> vswitchd_down;  // its control socket
-  std::vector<DatapathCounts> datapaths;
-  size_t megaflows = 0;              // from and to pods
-  size_t megaflows_in_software = 0;  // those of them that are not in hardware
+  std::vector<ovs::DatapathCounts> datapaths;
+  size_t megaflows = 0;                              // from and to pods
+  size_t megaflows_in_software = 0;                  // those of them that are not in hardware
+  std::map<std::string, size_t> dropping_megaflows;  // by representor: those that drop what its pod sends
+
+  std::vector<sriov::RdmaGuid> rdma_guids;  // of RDMA devices that no pod has
 
   std::optional<Error> bgpd_down;
   std::optional<Error> links_unknown;

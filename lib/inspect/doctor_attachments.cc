@@ -13,6 +13,7 @@ class Attachments : Examiner {
   using Examiner::Examiner;
 
   void Run() {
+    Unseen();
     for (const engine::AttachmentView& shown : view_.attachments) {
       const state::Attachment& a = shown.attachment;
       const std::string name = Name(a);
@@ -37,6 +38,24 @@ class Attachments : Examiner {
   }
 
  private:
+  void Unseen() {
+    size_t unseen = 0;
+    const engine::AttachmentView* example = nullptr;
+    for (const engine::AttachmentView& shown : view_.attachments) {
+      if (shown.namespace_unseen.empty()) continue;
+      ++unseen;
+      example = &shown;
+    }
+    if (example == nullptr) return;
+    const bool all = unseen == view_.attachments.size();
+    Find(all ? Severity::kCritical : Severity::kWarning, "namespaces-not-visible", "raild",
+         fmt::format("the network namespaces of {} of {} attachments cannot be seen from raild, {} ({}): {}",
+                     unseen, view_.attachments.size(), example->attachment.netns_path,
+                     Name(example->attachment), example->namespace_unseen),
+         "raild sweeps none of them, looks into none of them, and puts no lost device back into one",
+         "mount the host's folder into raild's container as the DaemonSet among the manifests does");
+  }
+
   // Why its port carries no packets; "" when it may carry them, or when that is unknown.
   std::string PortProblem(const state::Attachment& a) const {
     const auto rail = facts_.rails.find(a.rail);
@@ -53,6 +72,16 @@ class Attachments : Examiner {
   }
 
   void Ready(const engine::AttachmentView& shown, const std::string& name) {
+    if (shown.device_lost) {
+      Find(Severity::kCritical, "device-lost", name,
+           "its device " + shown.attachment.device +
+               " is not in the pod any more: its NIC was reset or has made it anew",
+           "the pod is cut off on this rail, and its addresses are not announced",
+           "raild puts the device back when it is there again; programs that had opened its RDMA device must "
+           "open it anew. "
+           "`railctl get node` says what keeps raild from it");
+      return;
+    }
     if (std::string problem = PortProblem(shown.attachment); !problem.empty()) {
       Find(Severity::kCritical, "port-not-working", name, std::move(problem),
            "nothing reaches the pod on this rail, and nothing that it sends is heard",
@@ -65,11 +94,30 @@ class Attachments : Examiner {
            "`railctl check` says which; raild puts them back");
     }
     if (config_.tenancy.mode == config::TenancyMode::kNamespace) Tenant(shown.attachment, name);
+    for (const engine::AddressElsewhere& elsewhere : shown.elsewhere) Elsewhere(elsewhere, name);
     if (!shown.attachment.announced) {
       Find(Severity::kWarning, "not-announced", name, "its addresses are not announced",
            "it is reached from this node's bridge alone",
            "put frr-provider into the network's plugins and attach the pod anew");
     }
+  }
+
+  void Elsewhere(const engine::AddressElsewhere& elsewhere, const std::string& name) {
+    const std::string look = std::string("`vtysh -c 'show bgp ") +
+                             (elsewhere.address.is_v6() ? "ipv6" : "ipv4") + " unicast " +
+                             elsewhere.address.ToHostPrefix() + "'` shows the paths";
+    if (elsewhere.other_tenant) {
+      return Find(Severity::kCritical, "address-contested", name, elsewhere.ToText(),
+                  "pods of this node still reach it; the isolation keeps every other node from it",
+                  "IPAM has given the address twice, or somebody announces what is not his: one of the two "
+                  "must go; " +
+                      look);
+    }
+    Find(Severity::kCritical, "address-duplicate", name, elsewhere.ToText(),
+         "what other nodes send to it arrives at one pod or the other",
+         "IPAM has given the address twice (two clusters or two stores with one range?): delete one of the "
+         "two pods; " +
+             look);
   }
 
   void Tenant(const state::Attachment& attachment, const std::string& name) {

@@ -40,6 +40,25 @@ class Bgp : Examiner {
     return it == view_.rails.end() ? nullptr : &*it;
   }
 
+  void Prefixes(const engine::RailView& view) {
+    const uint64_t most = config_.bgp.max_prefixes;
+    const std::string what = fmt::format("the leaf sends {} prefixes of one family; bgp.max_prefixes is {}",
+                                         view.most_prefixes, most);
+    const std::string fix =
+        "`vtysh -c 'show bgp summary'`: is it what the fabric shall pass on? Then raise bgp.max_prefixes in "
+        "node.json "
+        "and restart raild; else filter it on the leaf, and list the rail's prefixes in rails[].accept";
+    if (view.most_prefixes > most) {
+      Find(Severity::kCritical, "prefixes-above-limit", view.rail.name, what,
+           "the session stays, and all of it is learned: it takes memory of bgpd and raild, and rules of the "
+           "switch",
+           fix);
+    } else if (view.most_prefixes * 100 > most * frr::kNearMaxPrefixes) {
+      Find(Severity::kWarning, "prefixes-near-limit", view.rail.name, what,
+           "the fabric sends nearly as much as this node expects at most", fix);
+    }
+  }
+
   void Leaf(const config::Rail& rail, bool has_bridge) {
     const engine::RailView* view = ViewOf(rail.name);
     if (view == nullptr) return;
@@ -52,6 +71,7 @@ class Bgp : Examiner {
                "'` says the last error; is the leaf's side configured "
                "(unnumbered, remote-as external)?");
     }
+    Prefixes(*view);
     if (view->leaf_mac.is_zero() && has_bridge) {
       Find(Severity::kCritical, "no-leaf-neighbour", rail.name,
            "the leaf has not been heard on " + rail.bridge,

@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "lib/inspect/select.h"
 #include "lib/inspect/text.h"
 
 namespace rail::inspect {
@@ -9,6 +10,9 @@ namespace {
 
 constexpr uint64_t kDefaultMaxIdle = 10000;  // ms
 constexpr uint64_t kGoodMaxIdle = 60000;
+constexpr uint64_t kLongMaxIdle = 300000;
+constexpr size_t kManyDropping =
+    1000;  // flows that drop, of one pod: what forged addresses can make is some hundreds
 
 class OpenVswitch : Examiner {
  public:
@@ -30,6 +34,18 @@ class OpenVswitch : Examiner {
            "systemctl status openvswitch-switch; is ovs.run_dir in node.json its folder?");
     } else {
       FlowLimit();
+    }
+    for (const auto& [port, flows] : facts_.dropping_megaflows) {
+      if (flows < kManyDropping) continue;
+      const auto of = std::ranges::find(
+          view_.attachments, port, [](const engine::AttachmentView& a) { return a.attachment.representor; });
+      const std::string pod = of == view_.attachments.end() ? port : Name(of->attachment);
+      Find(Severity::kWarning, "pod-floods", pod,
+           fmt::format("{} datapath flows drop what the pod sends through {}", flows, port),
+           "it sends frames that differ in what every flow has to match, Ethernet types most of all; above "
+           "the datapath's flow "
+           "limit the quiet flows of all pods go",
+           "ask who runs the pod, or delete it: nothing of this is traffic that anybody has allowed");
     }
     if (facts_.megaflows_in_software > 0 && KernelDatapath() && Offloads()) {
       Find(Severity::kWarning, "megaflows-in-software", "datapath",
@@ -71,7 +87,15 @@ class OpenVswitch : Examiner {
                        Other("max-idle").empty() ? " (the default)" : ""),
            "a queue pair that is quiet between two steps of a job starts in software again: reordering, "
            "latency",
-           "`ovs-vsctl set Open_vSwitch . other_config:max-idle=600000`");
+           "`ovs-vsctl set Open_vSwitch . other_config:max-idle=60000`");
+    }
+    if (idle > kLongMaxIdle) {
+      Find(Severity::kWarning, "max-idle-long", "Open vSwitch",
+           fmt::format("datapath flows stay for {} s without a packet", idle / 1000),
+           "what a pod makes with frames of thousands of Ethernet types stays as long, and above the flow "
+           "limit quiet flows of "
+           "everybody go",
+           "`ovs-vsctl set Open_vSwitch . other_config:max-idle=60000`");
     }
     if (Other("min-revalidate-pps") != "0") {
       Find(Severity::kInfo, "min-revalidate-pps", "Open vSwitch",
@@ -83,7 +107,19 @@ class OpenVswitch : Examiner {
   }
 
   void FlowLimit() {
-    for (const DatapathCounts& datapath : facts_.datapaths) {
+    const uint64_t configured = ovs::FlowLimit(facts_.other_config);
+    for (const ovs::DatapathCounts& datapath : facts_.datapaths) {
+      if (datapath.limit != 0 && datapath.limit < configured) {
+        Find(Severity::kWarning, "flow-limit-low", "datapath",
+             fmt::format("Open vSwitch lets {} flows into the datapath, and {} are configured",
+                         datapath.limit, configured),
+             "a pod that sends frames of thousands of Ethernet types reaches the limit: quiet flows of "
+             "everybody go",
+             fmt::format(
+                 "raild raises the limit, except while Open vSwitch takes a second for one look at its flows "
+                 "(now {} ms): give ovs-vswitchd CPU time, or set other_config:flow-limit to what it can do",
+                 datapath.dump_ms));
+      }
       if (datapath.limit == 0 || datapath.flows * 10 < datapath.limit * 8) continue;
       Find(
           Severity::kWarning, "flow-limit-near", "datapath",

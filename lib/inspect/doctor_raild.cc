@@ -13,6 +13,7 @@ class Raild : Examiner {
 
   void Run() {
     Record();
+    LostRecord();
     Certificates();
     Parts();
   }
@@ -35,6 +36,18 @@ class Raild : Examiner {
       Find(Severity::kCritical, "record-no-space", "state.db",
            fmt::format("its file system has {} MB left", *facts_.record_free_bytes >> 20),
            "an ADD that cannot be recorded is refused, a DEL cannot be finished", "make room");
+    }
+  }
+
+  void LostRecord() {
+    for (const engine::RailView& rail : view_.rails) {
+      if (rail.unrecorded_pods == 0) continue;
+      Find(Severity::kCritical, "record-lost", rail.rail.name,
+           fmt::format(
+               "{} pods live on this rail that state.db does not know: it was removed, emptied or replaced",
+               rail.unrecorded_pods),
+           "raild keeps what they have and can repair none of it; nothing else is removed on the rail either",
+           "bring the file back, or drain the node; each pod that is deleted frees what it has");
     }
   }
 

@@ -1,6 +1,10 @@
 #include "lib/inspect/doctor_subjects.h"
 
+#include <algorithm>
+#include <map>
 #include <set>
+
+#include "lib/pipeline/pipeline.h"
 
 namespace rail::inspect {
 namespace {
@@ -80,6 +84,19 @@ class Rails : Examiner {
            "while its rules are not there it forwards like a plain switch: every tenant reaches every other",
            "`ovs-vsctl set-fail-mode " + rail.bridge + " secure`");
     }
+    const bool tracks = std::ranges::all_of(pipeline::TrackedPrefixes(), [&](const auto& table) {
+      const auto it = bridge.prefixes.find(table.first);
+      return it != bridge.prefixes.end() && std::ranges::includes(it->second, table.second);
+    });
+    if (!tracks) {
+      Find(Severity::kWarning, "prefixes-not-tracked", rail.name,
+           "bridge " + rail.bridge + " does not track the prefixes of the addresses that its tables ask for",
+           "each forged IPv6 address makes a datapath flow of its own: a pod can push out the quiet flows of "
+           "all others",
+           config_.ovs.manage_bridges
+               ? "raild sets them: `railctl get node` says what keeps it from doing so"
+               : "name them in Flow_Table.prefixes of the bridge's tables (lib/pipeline/README.md)");
+    }
     const auto uplink = std::ranges::find(bridge.ports, rail.pf, &ovs::Port::name);
     if (uplink == bridge.ports.end()) {
       Find(Severity::kCritical, "uplink-not-in-bridge", rail.name,
@@ -148,8 +165,9 @@ class Rails : Examiner {
                " addrgenmode eui64`, then down and up; a flush of its addresses takes it away");
     }
     if (local.accept_ra == "1" || local.accept_ra == "2") {
-      Find(Severity::kInfo, "local-accepts-ra", rail.name, rail.bridge + " accepts router advertisements",
-           "the leaf may become the node's default router for IPv6",
+      Find(Severity::kWarning, "local-accepts-ra", rail.name, rail.bridge + " accepts router advertisements",
+           "the leaf may become the node's default router for IPv6, and the rail drops what the node sends "
+           "to it",
            "`sysctl -w net.ipv6.conf." + rail.bridge + ".accept_ra=0`");
     }
   }
@@ -187,6 +205,50 @@ class Rails : Examiner {
            "rdma system set netns exclusive, at boot (options ib_core netns_mode=0): it cannot be changed "
            "while pods run");
     }
+    Guids();
+  }
+
+  // librdmacm knows a device by its node GUID (rdma-core, librdmacm/cma.c).
+  void Guids() {
+    std::map<std::string, std::vector<std::string>> devices;
+    std::vector<std::string> without;
+    for (const sriov::RdmaGuid& each : facts_.rdma_guids) {
+      if (each.is_zero()) {
+        without.push_back(each.device);
+      } else if (!each.guid.empty()) {
+        devices[each.guid].push_back(each.device);
+      }
+    }
+    if (!without.empty()) {
+      Find(Severity::kWarning, "rdma-guid-zero", "RDMA",
+           fmt::format("the node GUID of {} RDMA devices is zero: {}", without.size(), FirstFew(without)),
+           "rdma_cm finds a device by its node GUID: programs that use it fail in a pod that gets one of "
+           "these; "
+           "mlx5 has none for a VF whose driver was bound before the VF had a MAC address",
+           "while no pod has the VF: `ip link set PF vf N mac ADDRESS` if its MAC address there is zero, "
+           "then write "
+           "its PCI address to /sys/bus/pci/drivers/mlx5_core/unbind and to .../bind; raild does it for free "
+           "VFs "
+           "without a MAC address on rails with \"manage_sriov\"");
+    }
+    for (const auto& [guid, names] : devices) {
+      if (names.size() < 2) continue;
+      Find(Severity::kWarning, "rdma-guid-twice", guid,
+           fmt::format("{} RDMA devices have the node GUID {}: {}", names.size(), guid, FirstFew(names)),
+           "rdma_cm finds a device by its node GUID: a pod that has two of these uses the first for both, "
+           "which may "
+           "be another rail's",
+           "mlx5 makes the GUID of the MAC address that the PF gives to the VF: give each VF another one "
+           "(`ip link "
+           "set PF vf N mac ADDRESS`), then unbind and bind its driver");
+    }
+  }
+
+  static std::string FirstFew(const std::vector<std::string>& names) {
+    constexpr size_t kShown = 4;
+    std::string text;
+    for (size_t i = 0; i < std::min(names.size(), kShown); ++i) text += (i == 0 ? "" : ", ") + names[i];
+    return names.size() <= kShown ? text : text + fmt::format(" and {} more", names.size() - kShown);
   }
 };
 

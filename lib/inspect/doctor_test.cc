@@ -5,6 +5,8 @@
 
 #include <set>
 
+#include "lib/pipeline/pipeline.h"
+
 namespace rail::inspect {
 namespace {
 
@@ -32,12 +34,13 @@ NodeFacts Well() {
   facts.config.bgp.community_asn = 4200000000;
   facts.config.tenancy.tenants = {{"red", {"ns"}}};
   facts.config.rails = {{.name = "rail0", .index = 0, .pf = "pf0", .bridge = "br-rail0", .mtu = 4200}};
-  facts.other_config = {{"hw-offload", "true"}, {"max-idle", "600000"}, {"min-revalidate-pps", "0"}};
-  facts.datapaths = {{.name = "system@ovs-system", .flows = 72, .limit = 14000}};
+  facts.other_config = {{"hw-offload", "true"}, {"max-idle", "60000"}, {"min-revalidate-pps", "0"}};
+  facts.datapaths = {{.name = "system@ovs-system", .flows = 72, .limit = 200000}};
   facts.megaflows = 8;
 
   RailFacts& rail = facts.rails["rail0"];
   rail.bridge = ovs::Bridge{.name = "br-rail0", .datapath = "system", .fail_mode = "secure"};
+  rail.bridge->prefixes = pipeline::TrackedPrefixes();
   rail.bridge->ports = {{.bridge = "br-rail0", .name = "br-rail0", .ofport = 65534},
                         {.bridge = "br-rail0", .name = "pf0", .ofport = 1},
                         {.bridge = "br-rail0", .name = "rep0", .ofport = 2}};
@@ -66,6 +69,7 @@ NodeFacts Well() {
   facts.record_file = {true, 0600};
   facts.record_free_bytes = uint64_t{1} << 40;
   facts.view.rdma = engine::RdmaMode::kExclusive;
+  facts.rdma_guids = {{"mlx5_0", "0c42:a103:0065:bafe"}, {"mlx5_1", "0c42:a103:0065:baff"}, {"unknown", ""}};
   facts.certificates.push_back(
       {"/etc/railcni/api.crt", "the API's certificate", Validity{kNow - kDay, kNow + 90 * kDay, "CN=x"}});
   return facts;
@@ -99,10 +103,18 @@ const Ill kIlls[] = {
      [](NodeFacts& f) { f.config.ovs.datapath = "netdev"; }},
     {"max-idle-short", Severity::kWarning, "10 s without a packet (the default)",
      [](NodeFacts& f) { f.other_config.erase("max-idle"); }},
+    {"max-idle-long", Severity::kWarning, "stay for 600 s",
+     [](NodeFacts& f) { f.other_config["max-idle"] = "600000"; }},
+    {"pod-floods", Severity::kWarning, "1000 datapath flows drop what the pod sends through rep0",
+     [](NodeFacts& f) { f.dropping_megaflows["rep0"] = 1000; }},
+    {"prefixes-not-tracked", Severity::kWarning, "br-rail0 does not track",
+     [](NodeFacts& f) { f.rails["rail0"].bridge->prefixes.erase(5); }},
     {"min-revalidate-pps", Severity::kInfo, "5, the default",
      [](NodeFacts& f) { f.other_config.erase("min-revalidate-pps"); }},
-    {"flow-limit-near", Severity::kWarning, "12000 datapath flows of at most 14000",
-     [](NodeFacts& f) { f.datapaths[0].flows = 12000; }},
+    {"flow-limit-near", Severity::kWarning, "190000 datapath flows of at most 200000",
+     [](NodeFacts& f) { f.datapaths[0].flows = 190000; }},
+    {"flow-limit-low", Severity::kWarning, "lets 14000 flows into the datapath, and 200000 are configured",
+     [](NodeFacts& f) { f.datapaths[0].limit = 14000; }},
     {"megaflows-in-software", Severity::kWarning, "3 of 8",
      [](NodeFacts& f) { f.megaflows_in_software = 3; }},
     {"bridge-missing", Severity::kCritical, "no bridge br-rail0",
@@ -149,7 +161,7 @@ const Ill kIlls[] = {
      }},
     {"local-no-link-local", Severity::kCritical, "no IPv6 link-local address",
      [](NodeFacts& f) { f.rails["rail0"].local.has_link_local = false; }},
-    {"local-accepts-ra", Severity::kInfo, "router advertisements",
+    {"local-accepts-ra", Severity::kWarning, "router advertisements",
      [](NodeFacts& f) { f.rails["rail0"].local.accept_ra = "1"; }},
     {"mtu-below-roce", Severity::kWarning, "MTU is 1500, below 4192",
      [](NodeFacts& f) { f.config.rails[0].mtu = 1500; }},
@@ -163,6 +175,22 @@ const Ill kIlls[] = {
     {"bmp-missing", Severity::kCritical, "does not push", [](NodeFacts& f) { f.view.bmp_up = false; }},
     {"bmp-sessions-alike", Severity::kWarning, "tell them apart",
      [](NodeFacts& f) { f.view.bmp_ambiguous = true; }},
+    {"prefixes-near-limit", Severity::kWarning, "192001 prefixes of one family; bgp.max_prefixes is 256000",
+     [](NodeFacts& f) { f.view.rails[0].most_prefixes = 192001; }},
+    {"prefixes-above-limit", Severity::kCritical, "256001 prefixes of one family; bgp.max_prefixes is 256000",
+     [](NodeFacts& f) { f.view.rails[0].most_prefixes = 256001; }},
+    {"address-contested", Severity::kCritical,
+     "10.0.3.1 is also announced by AS 7 for tenant blue: two tenants claim it",
+     [](NodeFacts& f) {
+       f.view.attachments[0].elsewhere = {
+           {.address = *IpAddress::Parse("10.0.3.1"), .other_tenant = true, .by = "AS 7 for tenant blue"}};
+     }},
+    {"address-duplicate", Severity::kCritical,
+     "10.0.3.1 is also announced by AS 7 for tenant red, of the same tenant",
+     [](NodeFacts& f) {
+       f.view.attachments[0].elsewhere = {
+           {.address = *IpAddress::Parse("10.0.3.1"), .by = "AS 7 for tenant red"}};
+     }},
     {"no-leaf-neighbour", Severity::kCritical, "has not been heard",
      [](NodeFacts& f) { f.view.rails[0].leaf_mac = {}; }},
     {"record-unreadable", Severity::kCritical, "connection refused",
@@ -175,6 +203,18 @@ const Ill kIlls[] = {
     {"cross-rail-off", Severity::kInfo, "the same rail alone",
      [](NodeFacts& f) { f.config.tenancy.cross_rail = false; }},
     {"rdma-missing", Severity::kInfo, "no RDMA", [](NodeFacts& f) { f.view.rdma = engine::RdmaMode::kNone; }},
+    {"rdma-guid-zero", Severity::kWarning,
+     "GUID of 6 RDMA devices is zero: mlx5_2, mlx5_3, mlx5_4, mlx5_5 and 2 more",
+     [](NodeFacts& f) {
+       for (const char* vf : {"mlx5_2", "mlx5_3", "mlx5_4", "mlx5_5", "mlx5_6", "mlx5_7"})
+         f.rdma_guids.push_back({vf, "0000:0000:0000:0000"});
+     }},
+    {"rdma-guid-twice", Severity::kWarning,
+     "2 RDMA devices have the node GUID 0252:41ff:fe00:0001: mlx5_2, mlx5_3",
+     [](NodeFacts& f) {
+       f.rdma_guids.push_back({"mlx5_2", "0252:41ff:fe00:0001"});
+       f.rdma_guids.push_back({"mlx5_3", "0252:41ff:fe00:0001"});
+     }},
     {"certificate-unreadable", Severity::kCritical, "connection refused",
      [](NodeFacts& f) { f.certificates[0].validity = tl::make_unexpected(kDown); }},
     {"certificate-not-yet-valid", Severity::kCritical, "becomes valid in 2 h",
@@ -194,6 +234,16 @@ const Ill kIlls[] = {
      }},
     {"rules-missing", Severity::kCritical, "not all",
      [](NodeFacts& f) { f.view.attachments[0].rules_in_place = false; }},
+    {"device-lost", Severity::kCritical, "vf0 is not in the pod any more",
+     [](NodeFacts& f) {
+       Pod(f).device = "vf0";
+       f.view.attachments[0].device_lost = true;
+       f.view.attachments[0].rules_in_place = false;  // said once
+     }},
+    {"namespaces-not-visible", Severity::kCritical, "of 1 of 1 attachments",
+     [](NodeFacts& f) { f.view.attachments[0].namespace_unseen = "mount it"; }},
+    {"record-lost", Severity::kCritical, "3 pods live on this rail",
+     [](NodeFacts& f) { f.view.rails[0].unrecorded_pods = 3; }},
     {"no-tenant", Severity::kCritical, "no tenant", [](NodeFacts& f) { Pod(f).tenant_id = {}; }},
     {"tenant-changed", Severity::kWarning, "the pod is in tenant red",
      [](NodeFacts& f) { Pod(f).tenant_id = {0, 7}; }},
@@ -203,6 +253,17 @@ const Ill kIlls[] = {
     {"tenant-unused", Severity::kInfo, "no pod of its namespaces (n-s, m-s)",
      [](NodeFacts& f) { f.config.tenancy.tenants["green"] = {"n-s", "m-s"}; }},
 };
+
+TEST(Doctor, WarnsOfNamespacesThatItCannotSeeWhereItSeesOthers) {
+  NodeFacts facts = Well();
+  facts.view.attachments.push_back(facts.view.attachments[0]);
+  facts.view.attachments[1].namespace_unseen = "mount it";
+  const std::vector<Finding> findings = Diagnose(facts);
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].id, "namespaces-not-visible");
+  EXPECT_EQ(findings[0].severity, Severity::kWarning);
+  EXPECT_THAT(findings[0].what, HasSubstr("of 1 of 2 attachments"));
+}
 
 class DoctorFinds : public testing::TestWithParam<Ill> {};
 

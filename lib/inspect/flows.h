@@ -1,6 +1,6 @@
 // The counters of each attachment's rules, and the datapath's flows from and to it.
 //
-// Use:      const Flows flows = ReadFlows(attachments, config, connections, ask_vswitchd);
+// Use:      const Flows flows = ReadFlows(attachments, config, connections);
 // Threads:  one at a time
 // Source:   ovs-dpctl(8) "dump-flows"
 #pragma once
@@ -10,15 +10,11 @@
 
 #include "lib/engine/connections.h"
 #include "lib/engine/view.h"
-#include "lib/inspect/datapath_counts.h"
 #include "lib/inspect/megaflow.h"
 #include "lib/ovs/rule.h"
+#include "lib/ovs/vswitchd.h"
 
 namespace rail::inspect {
-
-// Sends a command to the running ovs-vswitchd, like ovs-appctl, and returns its output.
-using AskVswitchd = std::function<Result<std::string>(const std::string& command,
-                                                      const std::vector<std::string>& arguments, Deadline)>;
 
 struct AttachmentMegaflow {
   enum class Direction { kFromPod, kToPod } direction = Direction::kFromPod;
@@ -35,28 +31,35 @@ struct AttachmentFlows {
 
 inline constexpr size_t kMostMegaflows = 1000;
 
+// A part of the attachments that match, in the order of their ids.
+struct FlowsPage {
+  int64_t after = 0;  // only attachments with a higher id
+  size_t size = 16;   // at most so many
+};
+
 struct Flows {
   std::vector<AttachmentFlows> attachments;
+  size_t total = 0;              // attachments that match, in all pages
+  int64_t next = 0;              // FlowsPage::after of the next page; 0: this is the last
   std::string datapath_problem;  // why the datapath's flows are unknown; "" they are known
 };
 
 // How many flows the datapath has, without reading them. Errors: kTransient ovs-vswitchd does not answer; kInvalid it has no such
 // datapath.
-Result<DatapathCounts> CountMegaflows(const config::NodeConfig& config, const AskVswitchd& ask,
-                                      Deadline deadline);
+Result<ovs::DatapathCounts> CountMegaflows(const config::NodeConfig& config, engine::Connections& connections,
+                                           Deadline deadline);
 
 // Calls `each` for every megaflow of the datapath. Reading them keeps ovs-vswitchd from all other work for some 20 us per megaflow.
 // Errors: kTransient ovs-vswitchd does not answer; kInvalid it refuses.
-Status EachMegaflow(const config::NodeConfig& config, const AskVswitchd& ask, Deadline deadline,
+Status EachMegaflow(const config::NodeConfig& config, engine::Connections& connections, Deadline deadline,
                     const std::function<void(Megaflow&&)>& each);
 
 // All megaflows of the datapath. Errors: as EachMegaflow.
-Result<std::vector<Megaflow>> ReadMegaflows(const config::NodeConfig& config, const AskVswitchd& ask,
-                                            Deadline deadline);
+Result<std::vector<Megaflow>> ReadMegaflows(const config::NodeConfig& config,
+                                            engine::Connections& connections, Deadline deadline);
 
-// Errors: the rules cannot be read.
+// Keeps no more than it returns, whatever the datapath has: at most kMostMegaflows of each attachment. Errors: the rules cannot be read.
 Result<Flows> ReadFlows(const std::vector<const engine::AttachmentView*>& attachments,
-                        const config::NodeConfig& config, engine::Connections& connections,
-                        const AskVswitchd& ask);
+                        const config::NodeConfig& config, engine::Connections& connections);
 
 }  // namespace rail::inspect

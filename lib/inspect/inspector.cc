@@ -60,10 +60,10 @@ Status LookAtSwitch(NodeFacts& facts, engine::Connections& connections) {
   return {};
 }
 
-Status LookAtDatapath(NodeFacts& facts, const AskVswitchd& ask, Deadline deadline) {
-  RAIL_ASSIGN(const std::string counts, ask("upcall/show", {}, deadline));
-  facts.datapaths = ParseUpcallShow(counts);
-  const auto flows = ReadMegaflows(facts.config, ask, deadline);
+Status LookAtDatapath(NodeFacts& facts, engine::Connections& connections, Deadline deadline) {
+  RAIL_ASSIGN(const std::string counts, connections.AskVswitchd("upcall/show", {}, deadline));
+  facts.datapaths = ovs::ParseUpcallShow(counts);
+  const auto flows = ReadMegaflows(facts.config, connections, deadline);
   if (!flows) return {};  // the datapath of this type may not exist yet
   for (const Megaflow& flow : *flows) {
     const bool of_a_pod = std::ranges::any_of(facts.view.attachments, [&](const engine::AttachmentView& a) {
@@ -72,6 +72,7 @@ Status LookAtDatapath(NodeFacts& facts, const AskVswitchd& ask, Deadline deadlin
     });
     if (!of_a_pod) continue;
     ++facts.megaflows;
+    if (flow.actions == "drop") ++facts.dropping_megaflows[flow.in_port];
     if (flow.place != Place::kHardware) ++facts.megaflows_in_software;
   }
   return {};
@@ -102,11 +103,26 @@ Status LookAtBgpd(engine::Connections& connections) {
 
 }  // namespace
 
-Result<Flows> Inspector::ListFlows(const Selector& selector) const {
+Result<Flows> Inspector::ListFlows(const Selector& selector, const FlowsPage& page) const {
   const auto view = views_.Current();
-  RAIL_ASSIGN(const auto found, Find(*view, selector));
+  std::vector<const engine::AttachmentView*> found;
+  if (page.after == 0) {
+    RAIL_ASSIGN(found, Find(*view, selector));
+  } else {
+    found =
+        Select(*view, selector);  // all may have gone since the page before, which makes this one the last
+  }
+  const size_t total = found.size();
+  const auto id = [](const engine::AttachmentView* each) { return each->attachment.id; };
+  std::ranges::sort(found, {}, id);
+  found.erase(found.begin(), std::ranges::upper_bound(found, page.after, {}, id));
+  const bool more = found.size() > page.size;
+  if (more) found.resize(page.size);
   engine::Connections connections(deps_.openers(config_), After(kAnswerTime));
-  return ReadFlows(found, config_, connections, outside_.vswitchd);
+  RAIL_ASSIGN(Flows flows, ReadFlows(found, config_, connections));
+  flows.total = total;
+  if (more) flows.next = id(found.back());
+  return flows;
 }
 
 Result<std::vector<Checked>> Inspector::Check(const Selector& selector) const {
@@ -134,7 +150,7 @@ Result<Answer> Inspector::Trace(const Question& question) const {
                            return ports;
                          }};
   return inspect::Trace(question, facts, [&](const std::string& bridge, const std::string& flow) {
-    return outside_.vswitchd("ofproto/trace", {bridge, flow}, connections.CallDeadline());
+    return connections.AskVswitchd("ofproto/trace", {bridge, flow}, connections.CallDeadline());
   });
 }
 
@@ -144,21 +160,23 @@ std::vector<Finding> Inspector::Doctor() const {
 
 SwitchSample Inspector::Sample(Clock::duration counts, Clock::duration flows) const {
   engine::Connections connections(deps_.openers(config_), After(counts));
-  return TakeSample(*views_.Current(), config_, connections, outside_.vswitchd, flows);
+  return TakeSample(*views_.Current(), config_, connections, flows);
 }
 
 NodeFacts Inspector::Gather() const {
-  NodeFacts facts{.config = config_, .view = *views_.Current(), .now_ms = outside_.now_ms()};
+  NodeFacts facts{.config = config_, .view = *views_.Current(), .now_ms = now_ms_()};
   engine::Connections connections(deps_.openers(config_), After(kAnswerTime));
   facts.ovsdb_down = ErrorOf(LookAtSwitch(facts, connections));
-  facts.vswitchd_down = ErrorOf(LookAtDatapath(facts, outside_.vswitchd, connections.CallDeadline()));
+  facts.vswitchd_down = ErrorOf(LookAtDatapath(facts, connections, connections.CallDeadline()));
   facts.links_unknown = ErrorOf(LookAtLinks(facts, connections));
   facts.bgpd_down = ErrorOf(LookAtBgpd(connections));
-  if (const engine::Openers openers = deps_.openers(config_); openers.look_at_nic) {
+  const engine::Openers openers = deps_.openers(config_);
+  if (openers.look_at_nic) {
     for (const config::Rail& rail : config_.rails) {
       facts.rails[rail.name].nic = openers.look_at_nic(rail).value_or(std::vector<sriov::NicState>());
     }
   }
+  if (openers.rdma_guids) facts.rdma_guids = openers.rdma_guids();
 
   facts.record_file = LookAtFile(paths_.state_file);
   if (const auto store = deps_.open_store(); !store) {

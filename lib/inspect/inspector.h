@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/base/clock.h"
 #include "lib/engine/verb_context.h"
 #include "lib/engine/view.h"
 #include "lib/inspect/check.h"
@@ -21,22 +22,16 @@
 
 namespace rail::inspect {
 
-// Things outside raild for which the engine has no connection.
-struct Outside {
-  AskVswitchd vswitchd;
-  std::function<int64_t()> now_ms;  // Unix time
-};
-
 class Inspector {
  public:
   Inspector(const config::NodeConfig& config, const config::Paths& paths, const engine::Deps& deps,
-            Outside outside, const engine::ViewPublisher& views)
-      : config_(config), paths_(paths), deps_(deps), outside_(std::move(outside)), views_(views) {}
+            const engine::ViewPublisher& views, std::function<int64_t()> now_ms = UnixMs)
+      : config_(config), paths_(paths), deps_(deps), views_(views), now_ms_(std::move(now_ms)) {}
   virtual ~Inspector() = default;
 
   // Reads every datapath flow, which occupies ovs-vswitchd's main thread for some 20 us per flow: use it to answer a person, not
-  // periodically. Errors: kNotFound the selector is not empty and matches nothing; of the switch.
-  virtual Result<Flows> ListFlows(const Selector& selector) const;
+  // periodically. Each page reads them again. Errors: kNotFound the selector is not empty and matches nothing; of the switch.
+  virtual Result<Flows> ListFlows(const Selector& selector, const FlowsPage& page) const;
   virtual Result<std::vector<Checked>> Check(const Selector& selector) const;
   virtual Result<Answer> Trace(const Question& question) const;
   virtual std::vector<Finding> Doctor() const;
@@ -49,8 +44,8 @@ class Inspector {
   const config::NodeConfig& config_;
   const config::Paths& paths_;
   const engine::Deps& deps_;
-  const Outside outside_;
   const engine::ViewPublisher& views_;
+  const std::function<int64_t()> now_ms_;
 };
 
 }  // namespace rail::inspect

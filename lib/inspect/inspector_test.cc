@@ -21,8 +21,8 @@ using testing::Not;
 class InspectorTest : public testing::Test {
  protected:
   InspectorTest() {
-    outside.vswitchd = [this](const std::string& command, const std::vector<std::string>& arguments,
-                              Deadline) -> Result<std::string> {
+    world.vswitchd = [this](const std::string& command,
+                            const std::vector<std::string>& arguments) -> Result<std::string> {
       asked.push_back(command);
       if (vswitchd_down) return Fail(Code::kTransient, "ovs-vswitchd is down");
       if (command == "dpctl/dump-flows" && flows_down) return Fail(Code::kTransient, "no answer in time");
@@ -37,8 +37,7 @@ class InspectorTest : public testing::Test {
       }
       return std::string();
     };
-    outside.now_ms = [] { return int64_t{1}; };
-    inspector = std::make_unique<Inspector>(world.config, paths, deps, outside, views());
+    inspector = std::make_unique<Inspector>(world.config, paths, deps, views(), [] { return int64_t{1}; });
   }
 
   engine::ViewPublisher& views() { return raild->views; }
@@ -60,7 +59,6 @@ class InspectorTest : public testing::Test {
   engine::Deps deps = world.deps();
   config::Paths paths;
   std::unique_ptr<engine::testing::Raild> raild = world.StartRaild();
-  Outside outside;
   bool vswitchd_down = false;
   bool flows_down = false;
   std::string megaflows;
@@ -128,7 +126,7 @@ TEST_F(Attached, SaysWhenNobodyIsMeant) {
   ASSERT_FALSE(checked);
   EXPECT_EQ(checked.error().code, Code::kNotFound);
   EXPECT_THAT(checked.error().message, HasSubstr("there is no attachment of pod nobody"));
-  EXPECT_EQ(inspector->ListFlows({.rail = "rail1"}).error().code, Code::kNotFound);
+  EXPECT_EQ(inspector->ListFlows({.rail = "rail1"}, {}).error().code, Code::kNotFound);
 }
 
 TEST_F(Attached, FlowsAreItsRulesAndTheMegaflowsFromAndToIt) {
@@ -138,7 +136,7 @@ TEST_F(Attached, FlowsAreItsRulesAndTheMegaflowsFromAndToIt) {
       "in_port(up0), packets:5, bytes:2, used:never, offloaded:yes, dp:tc, "
       "actions:set(eth(src=a,dst=b)),rep0\n"
       "in_port(rep9), packets:9, bytes:2, used:never, dp:ovs, actions:up0\n";
-  const auto flows = inspector->ListFlows({});
+  const auto flows = inspector->ListFlows({}, {});
   ASSERT_TRUE(flows) << flows.error().message;
   EXPECT_EQ(flows->datapath_problem, "");
   ASSERT_EQ(flows->attachments.size(), 1U);
@@ -147,7 +145,8 @@ TEST_F(Attached, FlowsAreItsRulesAndTheMegaflowsFromAndToIt) {
       std::ranges::any_of(mine.rules, [](const ovs::RuleStats& stats) { return stats.packets == 7; }));
   EXPECT_TRUE(
       std::ranges::is_sorted(mine.rules, {}, [](const ovs::RuleStats& stats) { return stats.rule.table; }));
-  EXPECT_EQ(mine.rules.back().rule.table, 4);
+  EXPECT_EQ(mine.rules.back().rule.table, 6);
+  EXPECT_LE(mine.rules.size(), 12U) << "not those that refuse a forged MAC one by one";
   ASSERT_EQ(mine.megaflows.size(), 2U);
   EXPECT_EQ(mine.megaflows[0].direction, AttachmentMegaflow::Direction::kToPod);
   EXPECT_EQ(mine.megaflows[0].why_not, "");
@@ -155,14 +154,50 @@ TEST_F(Attached, FlowsAreItsRulesAndTheMegaflowsFromAndToIt) {
   EXPECT_THAT(mine.megaflows[1].why_not, HasSubstr("userspace datapath"));
 }
 
+TEST_F(Attached, FlowsComeInPagesAndAPageKeepsOnlyWhatIsItsOwn) {
+  engine::NodeView view = *views().Current();
+  const engine::AttachmentView first = view.attachments.at(0);
+  for (int64_t id : {900, 700, 800}) {
+    engine::AttachmentView& more = view.attachments.emplace_back(first);
+    more.attachment.id = id;
+    more.attachment.representor = "rep" + std::to_string(id);
+  }
+  views().Publish(view);
+  for (size_t i = 0; i < kMostMegaflows + 50; ++i) {
+    megaflows += "in_port(rep700), packets:" + std::to_string(i * 11 % 1050) +
+                 ", bytes:2, used:never, dp:ovs, actions:up0\n";
+  }
+  const auto page = inspector->ListFlows({}, {.after = 0, .size = 2});
+  ASSERT_TRUE(page) << page.error().message;
+  EXPECT_EQ(page->total, 4U);
+  ASSERT_EQ(page->attachments.size(), 2U);
+  EXPECT_EQ(page->attachments[0].shown.attachment.id, first.attachment.id);
+  EXPECT_EQ(page->next, 700);
+  const std::vector<AttachmentMegaflow>& kept = page->attachments[1].megaflows;
+  ASSERT_EQ(kept.size(), kMostMegaflows);
+  EXPECT_EQ(page->attachments[1].megaflows_total, kMostMegaflows + 50);
+  EXPECT_EQ(kept.front().flow.packets, 1049U);
+  EXPECT_EQ(kept.back().flow.packets, 50U) << "those with the most packets";
+
+  view.attachments.pop_back();  // 800 goes between the pages
+  views().Publish(view);
+  const auto last = inspector->ListFlows({}, {.after = page->next, .size = 2});
+  ASSERT_TRUE(last) << last.error().message;
+  ASSERT_EQ(last->attachments.size(), 1U);
+  EXPECT_EQ(last->attachments[0].shown.attachment.id, 900);
+  EXPECT_EQ(last->next, 0);
+  views().Publish({});
+  EXPECT_TRUE(inspector->ListFlows({.pod = "p1"}, {.after = 900})) << "an empty last page";
+}
+
 TEST_F(Attached, FlowsAreToldWithoutTheDatapathWhenItDoesNotAnswer) {
   vswitchd_down = true;
-  const auto flows = inspector->ListFlows({});
+  const auto flows = inspector->ListFlows({}, {});
   ASSERT_TRUE(flows) << flows.error().message;
   EXPECT_EQ(flows->datapath_problem, "ovs-vswitchd is down");
   EXPECT_FALSE(flows->attachments[0].rules.empty());
   world.faults.down = {Dependency::kOpenFlow};
-  EXPECT_FALSE(inspector->ListFlows({}));
+  EXPECT_FALSE(inspector->ListFlows({}, {}));
 }
 
 TEST_F(Attached, ASampleCountsDropsByTableAndTenant) {
@@ -178,7 +213,8 @@ TEST_F(Attached, ASampleCountsDropsByTableAndTenant) {
     EXPECT_EQ(rule.attachment, rule.tenant.empty() ? 0 : static_cast<int64_t>(id));
     drops.push_back(std::to_string(rule.table) + rule.tenant + "=" + std::to_string(rule.packets));
   }
-  EXPECT_THAT(drops, testing::UnorderedElementsAre("0=100", "1=101", "2=102", "3=103", "4=104", "0ns-a=100"));
+  EXPECT_THAT(drops, testing::UnorderedElementsAre("0=100", "1=101", "2=102", "3=103", "4=104", "6=106",
+                                                   "6ns-a=106"));
 }
 
 TEST_F(Attached, ASampleSaysWhereTheFlowsOfATenantAre) {
@@ -263,9 +299,10 @@ TEST_F(Attached, TheDoctorLooksAtEveryEdgeAndGoesOnWhenOneIsDown) {
 TEST_F(Attached, LooksWithoutChangingAnything) {
   const int commits = world.Bridge().commits();
   const size_t calls = world.host.calls().size();
+  asked.clear();
   (void)inspector->Doctor();
   (void)inspector->Check({});
-  (void)inspector->ListFlows({});
+  (void)inspector->ListFlows({}, {});
   (void)inspector->Trace({.source = {.pod = "p1"}, .destination = *IpAddress::Parse("10.0.3.9")});
   EXPECT_EQ(world.Bridge().commits(), commits);
   EXPECT_EQ(world.host.calls().size(), calls);

@@ -1,7 +1,6 @@
 // What other programs print, read.
 #include <gmock/gmock.h>
 
-#include "lib/inspect/datapath_counts.h"
 #include "lib/inspect/megaflow.h"
 #include "lib/inspect/switch_trace.h"
 #include "lib/inspect/text.h"
@@ -119,25 +118,6 @@ TEST(Megaflows, SayWhyTheyAreNotInHardware) {
   Megaflow recirculates = flows[0];
   recirculates.actions = "ct(zone=1),recirc(0x2)";
   EXPECT_THAT(WhyNotInHardware(recirculates, kernel), HasSubstr("the action recirc is none that tc can do"));
-}
-
-TEST(DatapathCounts, AreThoseOfEachDatapath) {
-  const auto datapaths = ParseUpcallShow(
-      "netdev@ovs-netdev:\n  flows         : (current 3) (avg 1) (max 4) (limit 10000)\n"
-      "  dump duration : 1ms\n  ufid enabled : true\n\n  5: (keys 3)\n"
-      "system@ovs-system:\n  flows         : (current 72) (avg 56) (max 72) (limit 14000)\n"
-      "  offloaded flows : 60\n  dump duration : 1ms\n  ufid enabled : true\n\n  6: (keys 72)\n");
-  ASSERT_EQ(datapaths.size(), 2U);
-  EXPECT_EQ(datapaths[0].name, "netdev@ovs-netdev");
-  EXPECT_EQ(datapaths[0].flows, 3U);
-  EXPECT_EQ(datapaths[0].limit, 10000U);
-  EXPECT_EQ(datapaths[0].offloaded, std::nullopt);
-  EXPECT_EQ(datapaths[1].name, "system@ovs-system");
-  EXPECT_EQ(datapaths[1].flows, 72U);
-  EXPECT_EQ(datapaths[1].limit, 14000U);
-  EXPECT_EQ(datapaths[1].offloaded, 60U);
-  EXPECT_THAT(ParseUpcallShow(""), IsEmpty());
-  EXPECT_THAT(ParseUpcallShow("  flows : (current 1) (limit 2)\n"), IsEmpty()) << "of no datapath";
 }
 
 TEST(Text, IsSplitOutsideOfParentheses) {

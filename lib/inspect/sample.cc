@@ -54,8 +54,7 @@ void Count(TenantFlows& flows, const Megaflow& flow, bool from_pod) {
 }  // namespace
 
 SwitchSample TakeSample(const engine::NodeView& view, const config::NodeConfig& config,
-                        engine::Connections& connections, const AskVswitchd& ask,
-                        Clock::duration flows_time) {
+                        engine::Connections& connections, Clock::duration flows_time) {
   SwitchSample sample;
   for (const config::Rail& rail : config.rails) {
     if (const Status told = DropsOf(rail, view, connections, sample.drops); !told) {
@@ -63,7 +62,7 @@ SwitchSample TakeSample(const engine::NodeView& view, const config::NodeConfig& 
       break;
     }
   }
-  auto counted = CountMegaflows(config, ask, connections.CallDeadline());
+  auto counted = CountMegaflows(config, connections, connections.CallDeadline());
   if (!counted) {
     sample.datapath_problem = sample.flows_problem = counted.error().message;
     return sample;
@@ -81,7 +80,7 @@ SwitchSample TakeSample(const engine::NodeView& view, const config::NodeConfig& 
     ports[a.representor] = {a.rail, a.tenant};
     sample.flows[{a.rail, a.tenant}];
   }
-  const Status read = EachMegaflow(config, ask, After(flows_time), [&](const Megaflow& flow) {
+  const Status read = EachMegaflow(config, connections, After(flows_time), [&](const Megaflow& flow) {
     if (const auto from = ports.find(flow.in_port); from != ports.end()) {
       Count(sample.flows[from->second], flow, true);
       return;

@@ -1,6 +1,6 @@
 // A sample of the switch's counters: packets that our rules have dropped, and where the datapath runs the flows of pods.
 //
-// Use:      const SwitchSample sample = TakeSample(view, config, connections, ask_vswitchd, std::chrono::seconds(10));
+// Use:      const SwitchSample sample = TakeSample(view, config, connections, std::chrono::seconds(10));
 //           totals.Add(sample);  totals.totals()      // counters that never decrease
 // Threads:  one at a time
 // Source:   README.md of lib/pipeline (which rule drops what); lib/ovs/rule.h (cookies)
@@ -45,7 +45,7 @@ struct SwitchSample {
   std::string datapath_problem;  // "": `datapath` is known
   std::string flows_problem;     // "": every flow has been read
   std::vector<DropRule> drops;
-  DatapathCounts datapath;
+  ovs::DatapathCounts datapath;
   std::map<std::pair<std::string, std::string>, TenantFlows>
       flows;  // by rail and tenant, for all tenants with a pod
 };
@@ -54,7 +54,7 @@ struct SwitchSample {
 // datapath has told their number. What cannot be read is a problem in the sample. Asks for rules by whole cookies, for which
 // ovs-vswitchd has an index, so the rules of remotes cost nothing.
 SwitchSample TakeSample(const engine::NodeView& view, const config::NodeConfig& config,
-                        engine::Connections& connections, const AskVswitchd& ask, Clock::duration flows_time);
+                        engine::Connections& connections, Clock::duration flows_time);
 
 // Adds samples to totals that never decrease, while rules are added and removed, and count from 0 again with a new ovs-vswitchd.
 // What a rule counts between its last sample and its removal is lost.

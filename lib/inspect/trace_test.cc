@@ -277,6 +277,28 @@ TEST_F(TraceTest, NamesAllTenantsThatContendForAnAddress) {
   }
 }
 
+TEST_F(TraceTest, SaysThatAnAddressOfAPodHereIsAnnouncedElsewhere) {
+  view.attachments[1].elsewhere = {
+      {.address = Ip("10.0.0.2"), .other_tenant = true, .by = "AS 7 for tenant blue"}};
+  forward = Text(kAdmit + kSourceRed + kToRed + kSame + kToPod2, "3");
+  Answer answer = Must("10.0.0.2");
+  EXPECT_EQ(answer.verdict, Verdict::kReaches) << "on this node it keeps what it has";
+  EXPECT_THAT(answer.notes,
+              testing::ElementsAre(HasSubstr("10.0.0.2 is also announced by AS 7 for tenant blue")));
+  forward = Text(kAdmit + kSourceRed + kToRed + kSame + kLeaf, "1");
+  view.attachments[0].elsewhere = {
+      {.address = Ip("10.0.0.1"), .other_tenant = true, .by = "AS 7 for tenant blue"}};
+  answer = Must("10.0.9.1");
+  EXPECT_EQ(answer.verdict, Verdict::kDoubtful);
+  EXPECT_EQ(answer.reason, Reason::kContested);
+  EXPECT_THAT(answer.sentence, HasSubstr("the other node drops it: 10.0.0.1 is also announced by AS 7"));
+  EXPECT_THAT(answer.advice, HasSubstr("10.0.0.1/32"));
+  view.attachments[0].elsewhere[0].other_tenant = false;
+  answer = Must("10.0.9.1");
+  EXPECT_EQ(answer.verdict, Verdict::kReaches);
+  EXPECT_THAT(answer.notes, testing::Contains(HasSubstr("two pods have one address")));
+}
+
 TEST_F(TraceTest, DoubtsWhatLeavesWhileSomethingElseIsWrong) {
   view.rails[0].bgp_state = "Active";
   Answer answer = Must("10.0.9.1");

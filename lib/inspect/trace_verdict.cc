@@ -47,6 +47,7 @@ void Tracer::Judge() {
                        : "it is delivered on this node, to " + PodName(local->attachment) + " (" +
                              local->attachment.representor + "): the same tenant",
       "");
+  if (local != nullptr) NoteElsewhere(*local, question_.destination);
 }
 
 bool Tracer::GoesNowhere(const Way& way) {
@@ -61,6 +62,8 @@ void Tracer::NotWorking(const std::string& port, const std::string& so) {
 void Tracer::JudgeDrop(const SwitchStep& last) {
   switch (last.table) {
     case pipeline::kAdmitTable:
+    case pipeline::kSenderTable:
+    case pipeline::kRefuseTable:
       return JudgeEntry(last);
     case pipeline::kSourceTable:
       if (source().tenant_id.is_none()) {
@@ -162,10 +165,16 @@ std::string Tracer::Claimants() const {
   return all;
 }
 
-std::string Tracer::FindTheWrongOne() const {
+std::string Tracer::FindTheWrongOne(const IpAddress& address) {
   return std::string("one pod must give the address up: `vtysh -c 'show bgp ") +
-         (question_.destination.is_v6() ? "ipv6" : "ipv4") + " unicast " +
-         question_.destination.ToHostPrefix() + "'` says where each comes from";
+         (address.is_v6() ? "ipv6" : "ipv4") + " unicast " + address.ToHostPrefix() +
+         "'` says where each comes from";
+}
+
+void Tracer::NoteElsewhere(const AttachmentView& attachment, const IpAddress& address) {
+  for (const engine::AddressElsewhere& elsewhere : attachment.elsewhere) {
+    if (elsewhere.address == address) answer_.notes.push_back(elsewhere.ToText());
+  }
 }
 
 void Tracer::OtherTenant(const std::string& whose) {
@@ -222,7 +231,7 @@ void Tracer::JudgeUnknown() {
     return Drop(Reason::kContested,
                 destination() + " is announced for several tenants, " + Claimants() +
                     ": while it is, it reaches nobody",
-                FindTheWrongOne());
+                FindTheWrongOne(question_.destination));
   }
   if (const RemoteView* remote = Remote()) {
     if (remote->remote.tenant != source().tenant_id) {
@@ -280,7 +289,7 @@ void Tracer::JudgeLeaving() {
     return Say(Verdict::kDoubtful, Reason::kContested,
                way + ", but " + destination() + " is announced for several tenants, " + Claimants() +
                    ": its rules go as soon as raild can remove them",
-               FindTheWrongOne());
+               FindTheWrongOne(question_.destination));
   }
   if (!source().announced) {
     return Say(Verdict::kDoubtful, Reason::kNotAnnounced,
@@ -289,6 +298,15 @@ void Tracer::JudgeLeaving() {
                    "no answer finds its way",
                "put frr-provider into the network's plugins and attach the pod anew");
   }
+  const auto contested = std::ranges::find_if(
+      answer_.source.elsewhere,
+      [&](const engine::AddressElsewhere& e) { return e.other_tenant && e.address == packet_.source; });
+  if (contested != answer_.source.elsewhere.end()) {
+    return Say(Verdict::kDoubtful, Reason::kContested,
+               way + ", but the other node drops it: " + contested->ToText(),
+               FindTheWrongOne(packet_.source));
+  }
+  NoteElsewhere(answer_.source, packet_.source);
   const std::string other = RailOfDestination();
   if (!other.empty() && other != source().rail) {
     answer_.notes.push_back(destination() + " is on " + other + ": from " + source().rail +

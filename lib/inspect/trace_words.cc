@@ -72,6 +72,10 @@ bool Tracer::Drops(const SwitchStep& step) {
   return !step.matched || step.actions.empty() || step.actions == std::vector<std::string>{"drop"};
 }
 
+bool Tracer::Admits(const SwitchStep& step) {
+  return step.actions == std::vector<std::string>{"resubmit(,1)"};
+}
+
 std::optional<int64_t> Tracer::Output(const SwitchStep& step) const {
   for (const std::string& action : step.actions) {
     if (!action.starts_with("output:")) continue;
@@ -90,8 +94,13 @@ std::string Tracer::Words(const SwitchStep& step, const Packet& packet) const {
     case pipeline::kAdmitTable:
       if (!Drops(step)) {
         return packet.in_port == Uplink() ? "may enter: from the leaf, for a pod of this node"
-                                          : "may enter: MAC and address are the pod's own";
+                                          : "from the pod, untagged";
       }
+      return "may not enter";
+    case pipeline::kSenderTable:
+      return Admits(step) ? "may enter: MAC and address are the pod's own"
+                          : "MAC or address is not the pod's";
+    case pipeline::kRefuseTable:
       return "may not enter";
     case pipeline::kSourceTable:
       if (const TenantId id = TenantSetBy(step); !id.is_none())
@@ -138,7 +147,8 @@ std::string CookieKindName(uint64_t cookie) {
 }
 
 std::string TableName(uint8_t table) {
-  static constexpr const char* kNames[] = {"admit", "source", "destination", "compare", "forward"};
+  static constexpr const char* kNames[] = {"admit",   "source", "destination", "compare",
+                                           "forward", "sender", "refuse"};
   return table < std::size(kNames) ? kNames[table] : "";
 }
 

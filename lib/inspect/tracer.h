@@ -68,7 +68,9 @@ class Tracer {
   // Whether more than one tenant announces the destination, and which.
   bool Contested() const;
   std::string Claimants() const;
-  std::string FindTheWrongOne() const;
+  static std::string FindTheWrongOne(const IpAddress& address);
+  // Who else announces an address of an attachment of this node, as notes.
+  void NoteElsewhere(const engine::AttachmentView& attachment, const IpAddress& address);
   void OtherTenant(const std::string& whose);
   // tenancy.cross_rail is false, and the destination is on `rail` ("" a rail that this node does not have).
   void NotAcross(const std::string& rail);
@@ -81,6 +83,7 @@ class Tracer {
   static tenancy::TenantId TenantSetBy(const SwitchStep& step);
   std::string NameOfTenant(tenancy::TenantId id) const;
   static bool Drops(const SwitchStep& step);
+  static bool Admits(const SwitchStep& step);  // table 5 lets it on
   // The port that the step sends to; nothing when it sends nowhere.
   std::optional<int64_t> Output(const SwitchStep& step) const;
   std::string Words(const SwitchStep& step, const Packet& packet) const;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <system_error>
 #include <thread>
 
@@ -28,13 +29,29 @@ bool IsSafeKey(std::string_view key) {
   }
 }
 
+std::string ProcSys() {
+  const char* folder = std::getenv("RAILCNI_PROC_SYS");
+  return folder == nullptr ? "/proc/sys" : folder;
+}
+
+// Says which mount is missing, where it is a mount that is missing.
+tl::unexpected<Error> FailSysctl(int error, std::string_view doing) {
+  Error failed = ErrnoError(error, doing);
+  if (failed.code == Code::kPermission || ::access((ProcSys() + "/net").c_str(), F_OK) != 0) {
+    failed.message +=
+        "; a container needs the host's /proc/sys/net, writable, mounted at another path such as "
+        "/host/proc/sys/net, and RAILCNI_PROC_SYS=/host/proc/sys (manifests/base has both)";
+  }
+  return tl::make_unexpected(std::move(failed));
+}
+
 Result<Fd> OpenSysctl(const std::string& key, int flags, std::string_view doing) {
   if (!IsSafeKey(key)) {
     return Fail(Code::kInvalid,
                 std::string(doing) + ": the key is a path below /proc/sys such as net/ipv4/ip_forward");
   }
-  Fd fd(::open(("/proc/sys/" + key).c_str(), flags | O_CLOEXEC | O_NOFOLLOW));
-  if (!fd) return FailErrno(errno, doing);
+  Fd fd(::open((ProcSys() + "/" + key).c_str(), flags | O_CLOEXEC | O_NOFOLLOW));
+  if (!fd) return FailSysctl(errno, doing);
   return fd;
 }
 
@@ -84,7 +101,7 @@ Status WriteSysctl(const std::string& key, std::string_view value) {
   const std::string doing = "set sysctl " + key + " to " + std::string(value);
   RAIL_ASSIGN(const Fd fd, OpenSysctl(key, O_WRONLY, doing));
   // Write it in one piece: the kernel takes each write as a whole value.
-  if (::write(fd.get(), value.data(), value.size()) < 0) return FailErrno(errno, doing);
+  if (::write(fd.get(), value.data(), value.size()) < 0) return FailSysctl(errno, doing);
   return {};
 }
 

@@ -45,7 +45,9 @@ class Netns {
 };
 
 // Writes /proc/sys/<key> of the calling thread's namespace ("net/ipv4/conf/net1/rp_filter" = "2").
-// Errors: kNotFound (message names the key), kInvalid, kPermission. Safe to repeat.
+// RAILCNI_PROC_SYS in the environment of the *process* names another folder than /proc/sys: in a container /proc/sys is
+// read-only (OCI runtime specification, linux.readonlyPaths), and a mount of the host's at another path is not.
+// Errors: kNotFound (message names the key), kInvalid, kPermission (message names the mount that is missing). Safe to repeat.
 Status WriteSysctl(const std::string& key, std::string_view value);
 Result<std::string> ReadSysctl(const std::string& key);  // without the newline
 

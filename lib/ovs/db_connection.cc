@@ -7,6 +7,7 @@
 
 #include "lib/base/strict_json.h"
 #include "lib/base/timing.h"
+#include "lib/ovs/db_observed.h"
 #include "lib/ovs/db_values.h"
 
 namespace rail::ovs {
@@ -16,15 +17,8 @@ using nlohmann::json;
 
 constexpr int64_t kLocalOfport = 65534;
 
-json NameIs(const std::string& name) {
-  return json::array({json::array({"name", "==", name})});
-}
 json UuidIs(const std::string& uuid) {
   return json::array({json::array({"_uuid", "==", DbUuid(uuid)})});
-}
-
-json Select(const char* table, json where, json columns) {
-  return {{"op", "select"}, {"table", table}, {"where", std::move(where)}, {"columns", std::move(columns)}};
 }
 
 json Insert(const char* table, const std::string& uuid_name, json row) {
@@ -77,65 +71,36 @@ std::string InsertPort(json& operations, const PortSpec& spec, const char* type)
   return "port" + id;
 }
 
+// Makes Flow_Table rows. Returns the entries of Bridge.flow_tables that name them.
+json InsertFlowTables(json& operations, const std::map<int64_t, std::vector<std::string>>& prefixes) {
+  json entries = json::array();
+  for (const auto& [table, fields] : prefixes) {
+    const std::string uuid = "flow_table" + std::to_string(table);
+    operations.push_back(Insert("Flow_Table", uuid, {{"prefixes", DbStrings(fields)}}));
+    entries.push_back(json::array({table, DbNamedUuid(uuid)}));
+  }
+  return json::array({"map", std::move(entries)});
+}
+
+void RepairPrefixes(json& operations, const Observed& seen, const Observed::BridgeRow& bridge,
+                    const std::map<int64_t, std::vector<std::string>>& prefixes) {
+  std::map<int64_t, std::vector<std::string>> missing;
+  for (const auto& [table, fields] : prefixes) {
+    const auto row = bridge.flow_tables.find(table);
+    if (row == bridge.flow_tables.end()) {
+      missing[table] = fields;
+    } else if (const auto it = seen.prefixes.find(row->second);
+               it == seen.prefixes.end() || it->second != fields) {
+      operations.push_back(Update("Flow_Table", UuidIs(row->second), {{"prefixes", DbStrings(fields)}}));
+    }
+  }
+  if (missing.empty()) return;
+  json entries = InsertFlowTables(operations, missing);
+  operations.push_back(Mutate("Bridge", UuidIs(bridge.uuid),
+                              json::array({json::array({"flow_tables", "insert", std::move(entries)})})));
+}
+
 }  // namespace
-
-struct DbConnection::Observed {
-  struct InterfaceRow {
-    std::string uuid;
-    std::optional<int64_t> ofport, ofport_request, mtu_request;
-    std::string error;
-  };
-  struct PortRow {
-    std::string uuid, name;
-    ExternalIds external_ids;
-  };
-  struct BridgeRow {
-    std::string uuid, name, datapath, fail_mode;
-    ExternalIds external_ids, other_config;
-    std::vector<std::string> ports;
-  };
-  std::map<std::string, BridgeRow> bridges;        // by name
-  std::map<std::string, PortRow> ports;            // by name
-  std::map<std::string, InterfaceRow> interfaces;  // by name
-
-  const PortRow* FindPort(const std::string& name) const {
-    const auto it = ports.find(name);
-    return it == ports.end() ? nullptr : &it->second;
-  }
-
-  const BridgeRow* BridgeOf(const PortRow& port) const {
-    for (const auto& [name, bridge] : bridges) {
-      if (std::ranges::find(bridge.ports, port.uuid) != bridge.ports.end()) return &bridge;
-    }
-    return nullptr;
-  }
-
-  Port MakePort(const BridgeRow& bridge, const PortRow& row) const {
-    Port port{
-        .bridge = bridge.name, .name = row.name, .ofport = -1, .error = {}, .external_ids = row.external_ids};
-    if (const auto it = interfaces.find(row.name); it != interfaces.end()) {
-      port.ofport = it->second.ofport.value_or(-1);
-      port.error = it->second.error;
-    }
-    return port;
-  }
-
-  Bridge MakeBridge(const BridgeRow& row) const {
-    Bridge bridge{.name = row.name,
-                  .datapath = row.datapath.empty() ? "system" : row.datapath,
-                  .fail_mode = row.fail_mode,
-                  .hwaddr = {},
-                  .external_ids = row.external_ids,
-                  .ports = {}};
-    if (const auto it = row.other_config.find("hwaddr"); it != row.other_config.end())
-      bridge.hwaddr = it->second;
-    for (const auto& [name, port] : ports) {
-      if (std::ranges::find(row.ports, port.uuid) != row.ports.end())
-        bridge.ports.push_back(MakePort(row, port));
-    }
-    return bridge;
-  }
-};
 
 Result<std::unique_ptr<Ovsdb>> DbConnection::Open(const std::string& path, Deadline deadline) {
   const Timed timed(Part::kOvsdb);
@@ -186,7 +151,7 @@ Status DbConnection::TransactAndWait(json operations, Deadline deadline) {
     rpc_.Queue("monitor", {"Open_vSwitch", "config", {{"Open_vSwitch", {{"columns", {"cur_cfg"}}}}}});
     monitored_ = true;
   }
-  operations.push_back(Select("Open_vSwitch", json::array(), {"next_cfg", "cur_cfg"}));
+  operations.push_back(DbSelect("Open_vSwitch", json::array(), {"next_cfg", "cur_cfg"}));
   RAIL_ASSIGN(const json results, Transact(operations, deadline));
   JsonErrors errors;
   const json& selected = results[operations.size() - 1];
@@ -225,45 +190,10 @@ Status DbConnection::TakeUpdate(const std::string& body) {
   return errors.ToStatus(rpc_.path());
 }
 
-Result<DbConnection::Observed> DbConnection::Observe(const std::string& only, Deadline deadline) {
+Result<Observed> DbConnection::Observe(const std::string& only, Deadline deadline) {
   const Timed timed(Part::kOvsdb);
-  const json which = only.empty() ? json::array() : NameIs(only);
-  RAIL_ASSIGN(
-      const json results,
-      Transact(
-          {Select("Bridge", json::array(),
-                  {"_uuid", "name", "datapath_type", "fail_mode", "external_ids", "other_config", "ports"}),
-           Select("Port", which, {"_uuid", "name", "external_ids"}),
-           Select("Interface", which, {"_uuid", "name", "ofport", "ofport_request", "mtu_request", "error"})},
-          deadline));
-  JsonErrors errors;
-  const auto each = [&](size_t i, const char* table, const auto& take) {
-    if (!results[i].is_object() || !results[i].contains("rows") || !results[i]["rows"].is_array()) {
-      return errors.Add(table, "has no list of rows");
-    }
-    for (const json& json_row : results[i]["rows"]) {
-      DbRow row(json_row, table, errors);
-      take(row);
-    }
-  };
-  Observed seen;
-  each(0, "Bridge", [&](DbRow& row) {
-    Observed::BridgeRow bridge{row.Uuid("_uuid"),     row.Text("name"),        row.Text("datapath_type"),
-                               row.Text("fail_mode"), row.Map("external_ids"), row.Map("other_config"),
-                               row.Uuids("ports")};
-    seen.bridges[bridge.name] = std::move(bridge);
-  });
-  each(1, "Port", [&](DbRow& row) {
-    Observed::PortRow port{row.Uuid("_uuid"), row.Text("name"), row.Map("external_ids")};
-    seen.ports[port.name] = std::move(port);
-  });
-  each(2, "Interface", [&](DbRow& row) {
-    seen.interfaces[row.Text("name")] = {row.Uuid("_uuid"), row.Integer("ofport"),
-                                         row.Integer("ofport_request"), row.Integer("mtu_request"),
-                                         row.Text("error")};
-  });
-  RAIL_TRY(errors.ToStatus(rpc_.path()));
-  return seen;
+  RAIL_ASSIGN(const json results, Transact(Observed::Select(only), deadline));
+  return Observed::Read(results, rpc_.path());
 }
 
 Result<std::optional<Bridge>> DbConnection::FindBridge(const std::string& name, Deadline deadline) {
@@ -284,10 +214,10 @@ Result<std::optional<Port>> DbConnection::FindPort(const std::string& name, Dead
 Result<Port> DbConnection::AddPort(const PortSpec& spec, Deadline deadline) {
   const std::string doing = "add port " + spec.name + " to bridge " + spec.bridge;
   bool made = true;
-  json operations = json::array({WaitForNames("Bridge", NameIs(spec.bridge), {spec.bridge}),
-                                 WaitForNames("Port", NameIs(spec.name), {})});
+  json operations = json::array({WaitForNames("Bridge", DbNameIs(spec.bridge), {spec.bridge}),
+                                 WaitForNames("Port", DbNameIs(spec.name), {})});
   const std::string port = InsertPort(operations, spec, "");
-  operations.push_back(Mutate("Bridge", NameIs(spec.bridge),
+  operations.push_back(Mutate("Bridge", DbNameIs(spec.bridge),
                               json::array({json::array({"ports", "insert", DbNamedUuid(port)})})));
   for (;;) {
     auto applied = Apply(operations, Wait::kClosed, deadline);
@@ -366,8 +296,8 @@ Status DbConnection::DeletePort(const std::string& bridge, const std::string& na
 
 Status DbConnection::SetExternalIds(const std::string& port, const ExternalIds& ids, Deadline deadline) {
   const std::string doing = "set external_ids of port " + port;
-  const auto results = Transact(json::array({WaitForNames("Port", NameIs(port), {port}),
-                                             Mutate("Port", NameIs(port), PutInto("external_ids", ids))}),
+  const auto results = Transact(json::array({WaitForNames("Port", DbNameIs(port), {port}),
+                                             Mutate("Port", DbNameIs(port), PutInto("external_ids", ids))}),
                                 deadline);
   if (results) return {};
   if (results.error().code == Code::kBusy) return Fail(Code::kNotFound, doing + ": there is no such port");
@@ -377,7 +307,7 @@ Status DbConnection::SetExternalIds(const std::string& port, const ExternalIds& 
 Status DbConnection::RemoveExternalIds(const std::string& port, const std::vector<std::string>& keys,
                                        Deadline deadline) {
   RAIL_TRY_AS(
-      Transact(json::array({Mutate("Port", NameIs(port),
+      Transact(json::array({Mutate("Port", DbNameIs(port),
                                    json::array({json::array({"external_ids", "delete", DbStrings(keys)})}))}),
                deadline),
       "remove external_ids of port " + port);
@@ -386,7 +316,7 @@ Status DbConnection::RemoveExternalIds(const std::string& port, const std::vecto
 
 Result<ExternalIds> DbConnection::OtherConfig(Deadline deadline) {
   RAIL_ASSIGN_AS(const json results,
-                 Transact(json::array({Select("Open_vSwitch", json::array(), {"other_config"})}), deadline),
+                 Transact(json::array({DbSelect("Open_vSwitch", json::array(), {"other_config"})}), deadline),
                  "read other_config of Open vSwitch");
   JsonErrors errors;
   const json& selected = results[0];
@@ -430,7 +360,7 @@ Result<Bridge> DbConnection::EnsureBridge(const BridgeSpec& spec, Deadline deadl
     };
 
     if (row == nullptr) {
-      operations.push_back(WaitForNames("Bridge", NameIs(spec.name), {}));
+      operations.push_back(WaitForNames("Bridge", DbNameIs(spec.name), {}));
       const std::string local_uuid = InsertPort(operations, local, "internal");
       const std::string uplink_uuid = InsertPort(operations, uplink, "");
       json columns = {
@@ -440,6 +370,7 @@ Result<Bridge> DbConnection::EnsureBridge(const BridgeSpec& spec, Deadline deadl
           {"external_ids", DbMap(spec.external_ids)},
           {"ports", json::array({"set", json::array({DbNamedUuid(local_uuid), DbNamedUuid(uplink_uuid)})})}};
       if (!spec.hwaddr.empty()) columns["other_config"] = DbMap({{"hwaddr", spec.hwaddr}});
+      columns["flow_tables"] = InsertFlowTables(operations, spec.prefixes);
       operations.push_back(Insert("Bridge", "bridge", std::move(columns)));
       operations.push_back(Mutate("Open_vSwitch", json::array(),
                                   json::array({json::array({"bridges", "insert", DbNamedUuid("bridge")})})));
@@ -456,11 +387,12 @@ Result<Bridge> DbConnection::EnsureBridge(const BridgeSpec& spec, Deadline deadl
       if (!Contains(row->external_ids, spec.external_ids)) {
         operations.push_back(Mutate("Bridge", UuidIs(row->uuid), PutInto("external_ids", spec.external_ids)));
       }
+      RepairPrefixes(operations, seen, *row, spec.prefixes);
       mend_interface(local);
       if (uplink_on != nullptr) {
         mend_interface(uplink);
       } else {
-        operations.push_back(WaitForNames("Port", NameIs(spec.uplink), {}));
+        operations.push_back(WaitForNames("Port", DbNameIs(spec.uplink), {}));
         const std::string uuid = InsertPort(operations, uplink, "");
         operations.push_back(Mutate("Bridge", UuidIs(row->uuid),
                                     json::array({json::array({"ports", "insert", DbNamedUuid(uuid)})})));

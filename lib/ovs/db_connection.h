@@ -21,6 +21,8 @@
 
 namespace rail::ovs {
 
+struct Observed;
+
 class DbConnection : public Ovsdb {
  public:
   // `path`: the socket's, with or without "unix:" in front.
@@ -39,7 +41,6 @@ class DbConnection : public Ovsdb {
   Result<ExternalIds> OtherConfig(Deadline deadline) override;
 
  private:
-  struct Observed;
   // Reads the rows. `only`: the name of the Port and Interface rows to read, or "" for all.
   Result<Observed> Observe(const std::string& only, Deadline deadline);
   // Runs `operations` and returns their results. Errors: kBusy a `wait` failed: something has changed since it was read.

@@ -13,7 +13,8 @@ Result<DbMonitor> DbMonitor::Open(const std::string& path, Deadline deadline) {
   RAIL_ASSIGN(auto rpc, RpcConnection::Connect(socket, deadline));
   json tables = json::object();
   tables["Open_vSwitch"]["columns"] = {"cur_cfg"};
-  tables["Bridge"]["columns"] = {"name", "ports", "fail_mode", "other_config", "external_ids"};
+  tables["Bridge"]["columns"] = {"name", "ports", "fail_mode", "other_config", "external_ids", "flow_tables"};
+  tables["Flow_Table"]["columns"] = {"prefixes"};
   tables["Port"]["columns"] = {"name", "external_ids", "interfaces"};
   tables["Interface"]["columns"] = {"name", "ofport", "error", "link_state", "admin_state"};
   for (auto& table : tables) table["select"] = {{"initial", false}};

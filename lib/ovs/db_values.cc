@@ -105,6 +105,38 @@ ExternalIds DbRow::Map(const std::string& column) {
   return map;
 }
 
+std::vector<std::string> DbRow::Strings(const std::string& column) {
+  const json* value = Find(column);
+  if (value == nullptr) return {};
+  std::vector<std::string> strings;
+  const auto members = Members(*value);
+  for (const json& member : members.value_or(std::vector<json>{json()})) {
+    if (!member.is_string()) {
+      Wrong(column, "a set of strings");
+      return {};
+    }
+    strings.push_back(member.get<std::string>());
+  }
+  std::ranges::sort(strings);
+  return strings;
+}
+
+std::map<int64_t, std::string> DbRow::UuidsByNumber(const std::string& column) {
+  const json* value = Find(column);
+  if (value == nullptr) return {};
+  std::map<int64_t, std::string> uuids;
+  const bool tagged = IsTagged(*value, "map") && (*value)[1].is_array();
+  if (!tagged) Wrong(column, "a map");
+  for (const json& pair : tagged ? (*value)[1] : json::array()) {
+    if (!pair.is_array() || pair.size() != 2 || !pair[0].is_number_integer() || !IsUuid(pair[1])) {
+      Wrong(column, "a map of numbers to UUIDs");
+      return {};
+    }
+    uuids[pair[0].get<int64_t>()] = pair[1][1].get<std::string>();
+  }
+  return uuids;
+}
+
 Result<std::string> DbSocketPath(const std::string& address) {
   const std::string prefix = "unix:";
   std::string path = address.starts_with(prefix) ? address.substr(prefix.size()) : address;
@@ -128,6 +160,14 @@ json DbUuid(const std::string& uuid) {
 
 json DbNamedUuid(const std::string& name) {
   return json::array({"named-uuid", name});
+}
+
+json DbNameIs(const std::string& name) {
+  return json::array({json::array({"name", "==", name})});
+}
+
+json DbSelect(const char* table, json where, json columns) {
+  return {{"op", "select"}, {"table", table}, {"where", std::move(where)}, {"columns", std::move(columns)}};
 }
 
 }  // namespace rail::ovs

@@ -27,6 +27,8 @@ class DbRow {
   std::string Uuid(const std::string& column);
   std::vector<std::string> Uuids(const std::string& column);
   ExternalIds Map(const std::string& column);
+  std::vector<std::string> Strings(const std::string& column);  // sorted, as ovsdb-server keeps a set
+  std::map<int64_t, std::string> UuidsByNumber(const std::string& column);
 
  private:
   const nlohmann::json* Find(const std::string& column);
@@ -44,5 +46,10 @@ nlohmann::json DbMap(const ExternalIds& map);
 nlohmann::json DbStrings(const std::vector<std::string>& strings);
 nlohmann::json DbUuid(const std::string& uuid);
 nlohmann::json DbNamedUuid(const std::string& name);
+
+// The condition that selects the rows of this name.
+nlohmann::json DbNameIs(const std::string& name);
+// The operation that reads these columns.
+nlohmann::json DbSelect(const char* table, nlohmann::json where, nlohmann::json columns);
 
 }  // namespace rail::ovs

@@ -46,6 +46,8 @@ struct BridgeSpec {
   std::string hwaddr;    // other_config:hwaddr, the LOCAL port's MAC; "": not set
   uint32_t mtu = 0;      // mtu_request of the LOCAL port and the uplink; 0: not set
   ExternalIds external_ids;
+  std::map<int64_t, std::vector<std::string>>
+      prefixes;  // by OpenFlow table: the fields that Flow_Table.prefixes names, sorted
 };
 
 struct Bridge {
@@ -54,6 +56,8 @@ struct Bridge {
   std::string fail_mode;  // "secure" | "standalone" | ""
   std::string hwaddr;
   ExternalIds external_ids;
+  std::map<int64_t, std::vector<std::string>>
+      prefixes;             // as in BridgeSpec; a table without an entry has Open vSwitch's own
   std::vector<Port> ports;  // includes the LOCAL port, which has the bridge's name
   bool operator==(const Bridge&) const = default;
 };

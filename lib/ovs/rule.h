@@ -32,7 +32,7 @@ struct RuleStats {
 // A cookie is 0x5241494C ("RAIL") << 32 | kind << 24 | id. A mask selects all rules of ours, to list or delete them.
 enum class CookieKind : uint8_t {
   kPipeline = 1,    // control traffic and table misses; id 0
-  kAttachment = 2,  // table 0 and 4 of an attachment; id: the attachment's
+  kAttachment = 2,  // tables 0, 4, 5, 6 of an attachment; id: the attachment's
   kTenant = 3,      // table 1 and 2 of an attachment; id: the attachment's
   kCompare = 4,     // table 3; id: the low 24 bits of the tenant's
   kLeaf = 6,        // table 4 towards the uplink; id 0

@@ -2,8 +2,10 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
 #include <iterator>
+#include <string_view>
 #include <utility>
 
 namespace rail::pipeline {
@@ -14,15 +16,20 @@ using ovs::CookieKind;
 using ovs::Rule;
 
 // Priorities, highest first. Each question has one number, the same in every table, so that the shape of a table never changes.
+constexpr uint16_t kForeignDestination = 500;  // and below it, one for each step of a ladder
+constexpr uint16_t kForeignSource = 400;
 constexpr uint16_t kControl = 300;
+constexpr uint16_t kTagged = 200;
 constexpr uint16_t kExact = 100;
 constexpr uint16_t kToLeaf = 10;
-constexpr uint16_t kPortDrop = 1;
+constexpr uint16_t kOther = 1;
 constexpr uint16_t kMiss = 0;
 
 // Pods send untagged frames only. Without this match, an 802.1Q header would pass with an admitted inner packet. The mask covers
 // exactly what OpenFlow 1.5 asks of a frame without a tag, which tc can offload. Megaflows of untagged frames match on it anyway.
 constexpr char kUntagged[] = "vlan_tci=0x0000/0x1fff";
+
+constexpr char kToRefuse[] = "resubmit(,6)";
 
 const char* Family(const IpAddress& address) {
   return address.is_v6() ? "ipv6" : "ip";
@@ -38,6 +45,37 @@ std::string Hex(tenancy::TenantId id) {
   return id.high == 0 ? fmt::format("{:#x}", id.low) : fmt::format("{:#x}{:014x}", id.high, id.low);
 }
 
+uint64_t Number(const MacAddress& mac) {
+  uint64_t number = 0;
+  for (const uint8_t byte : mac.bytes) number = number << 8 | byte;
+  return number;
+}
+
+std::string MacText(uint64_t number) {
+  std::string text;
+  for (int shift = 40; shift >= 0; shift -= 8)
+    text += fmt::format("{}{:02x}", text.empty() ? "" : ":", number >> shift & 0xff);
+  return text;
+}
+
+// Refuses every other MAC, by the first `step` bits in which it differs from `own`: rules for each of these groups, each of lower
+// priority than the one before. A megaflow matches only what the switch has looked at, so a frame with a forged MAC makes a
+// megaflow of a few leading bits. An exact rule alone would make a megaflow for each forged MAC, and thousands of them push the
+// flows of other pods out of the datapath.
+void AppendLadder(std::vector<Rule>& rules, uint16_t priority, uint64_t cookie, const std::string& field,
+                  const MacAddress& own, int step) {
+  constexpr int kBits = 48;
+  constexpr uint64_t kAll = (uint64_t{1} << kBits) - 1;
+  const uint64_t number = Number(own);
+  for (int rest = kBits - step; rest >= 0; rest -= step, --priority) {
+    const std::string mask = rest == 0 ? "" : "/" + MacText(kAll << rest & kAll);
+    for (uint64_t other = 1; other < uint64_t{1} << step; ++other) {
+      const uint64_t forged = (number >> rest ^ other) << rest;
+      rules.push_back({kSenderTable, priority, cookie, field + "=" + MacText(forged) + mask, kToRefuse});
+    }
+  }
+}
+
 // Matches the id in the 128-bit register that begins with `first`, in the form in which the switch prints it.
 std::string Registers(int first, tenancy::TenantId id) {
   const std::array<uint64_t, 4> words = {id.high >> 40, id.high >> 8 & 0xffffffff,
@@ -49,6 +87,16 @@ std::string Registers(int first, tenancy::TenantId id) {
 }
 
 }  // namespace
+
+std::map<int64_t, std::vector<std::string>> TrackedPrefixes() {
+  const std::vector<std::string> sources = {"ip_src", "ipv6_src"};
+  const std::vector<std::string> destinations = {"ip_dst", "ipv6_dst"};
+  return {{kAdmitTable, destinations},
+          {kSourceTable, sources},
+          {kDestinationTable, destinations},
+          {kForwardTable, destinations},
+          {kSenderTable, sources}};
+}
 
 std::vector<Rule> ControlRules(const BridgeFacts& bridge, config::TenancyMode mode) {
   const uint64_t cookie = Cookie(CookieKind::kPipeline, 0);
@@ -69,25 +117,43 @@ std::vector<Rule> ControlRules(const BridgeFacts& bridge, config::TenancyMode mo
   control(fmt::format("{},dl_type=0x88cc", uplink), "LOCAL");
   control("in_port=LOCAL,dl_type=0x88cc", to_uplink);
 
-  for (const uint8_t table : {kAdmitTable, kSourceTable, kDestinationTable, kCompareTable, kForwardTable}) {
+  AppendLadder(rules, kForeignDestination, cookie, "dl_dst", bridge.gateway_mac, 4);
+
+  for (const uint8_t table : {kAdmitTable, kSourceTable, kDestinationTable, kCompareTable, kForwardTable,
+                              kSenderTable, kRefuseTable}) {
     const bool asks_for_tenant =
         table == kSourceTable || table == kDestinationTable || table == kCompareTable;
-    const bool pass = asks_for_tenant && mode == config::TenancyMode::kOff;
-    rules.push_back({table, kMiss, cookie, "", pass ? fmt::format("resubmit(,{})", table + 1) : "drop"});
+    std::string actions = "drop";
+    if (asks_for_tenant && mode == config::TenancyMode::kOff)
+      actions = fmt::format("resubmit(,{})", table + 1);
+    if (table == kSenderTable) actions = kToRefuse;
+    rules.push_back({table, kMiss, cookie, "", std::move(actions)});
   }
   return rules;
 }
 
 std::vector<Rule> AdmitRules(const BridgeFacts& bridge, const Pod& pod) {
   const uint64_t cookie = Cookie(CookieKind::kAttachment, static_cast<uint64_t>(pod.id));
+  const std::string port = fmt::format("in_port={}", pod.port);
   const std::string mac = pod.mac.ToString();
   const std::string gateway_mac = bridge.gateway_mac.ToString();
   std::vector<Rule> rules;
+  // Tags and Ethernet types are judged by one bit and by the type alone, before anything that could be forged without end.
+  rules.push_back({kAdmitTable, kTagged, cookie, port + ",vlan_tci=0x1000/0x1000", kToRefuse});
+  rules.push_back({kAdmitTable, kOther, cookie, port, kToRefuse});
+  for (const char* family : {"ip", "ipv6"}) {
+    const bool used = std::ranges::any_of(
+        pod.addresses, [&](const IpAddress& address) { return Family(address) == std::string_view(family); });
+    if (used) {
+      rules.push_back({kAdmitTable, kExact, cookie, fmt::format("{},{}", family, port), "resubmit(,5)"});
+    }
+  }
+  AppendLadder(rules, kForeignSource, cookie, port + ",dl_src", pod.mac, 2);
   for (const IpAddress& address : pod.addresses) {
     const std::string text = address.ToString();
-    rules.push_back({kAdmitTable, kExact, cookie,
-                     fmt::format("{},in_port={},{},dl_src={},dl_dst={},{}={}", Family(address), pod.port,
-                                 kUntagged, mac, gateway_mac, Source(address), text),
+    rules.push_back({kSenderTable, kExact, cookie,
+                     fmt::format("{},{},{},dl_src={},dl_dst={},{}={}", Family(address), port, kUntagged, mac,
+                                 gateway_mac, Source(address), text),
                      "resubmit(,1)"});
     rules.push_back({kAdmitTable, kExact, cookie,
                      fmt::format("{},in_port={},{},dl_dst={},{}={}", Family(address), bridge.uplink_port,
@@ -96,21 +162,13 @@ std::vector<Rule> AdmitRules(const BridgeFacts& bridge, const Pod& pod) {
     rules.push_back(
         {kForwardTable, kExact, cookie, fmt::format("{},{}={}", Family(address), Destination(address), text),
          fmt::format("set_field:{}->eth_src,set_field:{}->eth_dst,output:{}", gateway_mac, mac, pod.port)});
-    for (const IpAddress& gateway : pod.gateways) {
-      if (gateway.is_v6() || address.is_v6()) continue;
-      // The pod may ask only for its gateway, and only with its own addresses. The switch makes the answer.
-      rules.push_back(
-          {kAdmitTable, kExact, cookie,
-           fmt::format("arp,in_port={0},{4},dl_src={1},arp_spa={2},arp_tpa={3},arp_op=1,arp_sha={1}",
-                       pod.port, mac, text, gateway.ToString(), kUntagged),
-           fmt::format("move:NXM_OF_ETH_SRC[]->NXM_OF_ETH_DST[],set_field:{0}->eth_src,set_field:2->arp_op,"
-                       "move:NXM_NX_ARP_SHA[]->NXM_NX_ARP_THA[],set_field:{0}->arp_sha,"
-                       "set_field:{1}->arp_tpa,set_field:{2}->arp_spa,IN_PORT",
-                       gateway_mac, text, gateway.ToString())});
-    }
   }
-  rules.push_back({kAdmitTable, kPortDrop, cookie, fmt::format("in_port={}", pod.port), "drop"});
+  rules.push_back({kRefuseTable, kExact, cookie, port, "drop"});
   return rules;
+}
+
+bool RefusesForgedMac(const Rule& rule) {
+  return rule.table == kSenderTable && rule.priority > kExact && rule.actions == kToRefuse;
 }
 
 std::vector<Rule> TenantRules(const Pod& pod, tenancy::TenantId tenant) {

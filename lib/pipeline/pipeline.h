@@ -1,4 +1,4 @@
-// The rules of the five tables of a rail's bridge. Pure: facts in, rules out.
+// The rules of the seven tables of a rail's bridge. Pure: facts in, rules out.
 //
 // Use:      std::vector<Rule> rules = ControlRules(bridge, mode);
 //           Append(rules, AdmitRules(bridge, pod));  Append(rules, TenantRules(pod));  ...
@@ -9,7 +9,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "lib/base/address.h"
@@ -24,11 +26,19 @@ inline constexpr uint8_t kSourceTable = 1;
 inline constexpr uint8_t kDestinationTable = 2;
 inline constexpr uint8_t kCompareTable = 3;
 inline constexpr uint8_t kForwardTable = 4;
+inline constexpr uint8_t kSenderTable = 5;
+inline constexpr uint8_t kRefuseTable = 6;
+
+// Which prefixes each table should track (Flow_Table.prefixes): then a packet with an address that nobody has makes a megaflow of
+// as many leading bits as tell it from the known addresses, not one of its own.
+// Source: ovs-vswitchd.conf.db(5), Flow_Table, prefixes: three for each table at most
+std::map<int64_t, std::vector<std::string>> TrackedPrefixes();
 
 struct BridgeFacts {
   uint16_t uplink_port = 0;  // OpenFlow port number
   MacAddress bridge_mac;     // of the LOCAL port; the leaf sends to this address
   MacAddress gateway_mac;    // config::Rail::GatewayMac
+  bool operator==(const BridgeFacts&) const = default;
 };
 
 // One local attachment.
@@ -37,16 +47,18 @@ struct Pod {
   uint16_t port = 0;  // OpenFlow port number of the representor
   MacAddress mac;
   std::vector<IpAddress> addresses;
-  std::vector<IpAddress>
-      gateways;  // the switch answers ARP for IPv4 gateways; IPv6 gateways are permanent neighbours in the pod
 };
 
-// Table 0: control traffic between uplink and LOCAL. And the miss rule of every table: drop; in mode `off`, tables 1-3 pass.
+// Table 0: control traffic between uplink and LOCAL. Table 5: frames that are not for the gateway are refused. And the miss rule
+// of every table: drop; in mode `off`, tables 1-3 pass.
 std::vector<ovs::Rule> ControlRules(const BridgeFacts& bridge, config::TenancyMode mode);
 
-// Tables 0 and 4 of an attachment: which packets may come from its representor, which may come to it, and where they go. A rule
-// of its own drops everything else from its port, so that the drops are counted.
+// Tables 0, 4, 5 and 6 of an attachment: which packets may come from its representor, which may come to it, and where they go. A
+// rule of its own drops everything else from its port, so that the drops are counted.
 std::vector<ovs::Rule> AdmitRules(const BridgeFacts& bridge, const Pod& pod);
+
+// Whether the rule only refuses a forged MAC by its leading bits: one of many that say the same, for people one too many.
+bool RefusesForgedMac(const ovs::Rule& rule);
 
 // Tables 1 and 2 of an attachment.
 std::vector<ovs::Rule> TenantRules(const Pod& pod, tenancy::TenantId tenant);

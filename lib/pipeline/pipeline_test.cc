@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <functional>
 #include <set>
 
 #include "lib/ovs/openflow.h"
@@ -24,8 +26,7 @@ IpAddress Ip(const char* text) {
 }
 
 const BridgeFacts kBridge{1, Mac("02:00:00:00:00:b0"), Mac("02:52:41:49:4c:00")};
-const Pod kPod{
-    7, 5, Mac("02:00:00:00:00:07"), {Ip("10.0.1.7"), Ip("2001:db8::7")}, {Ip("169.254.1.1"), Ip("fe80::1")}};
+const Pod kPod{7, 5, Mac("02:00:00:00:00:07"), {Ip("10.0.1.7"), Ip("2001:db8::7")}};
 
 constexpr tenancy::TenantId kTenant{0, 0x2a};
 
@@ -68,8 +69,7 @@ TEST(Pipeline, EveryRuleIsWrittenAsTheSwitchPrintsIt) {
                                             Ip("2001:db8:0:1:1:1:1:1"),
                                             Ip("2001:db8:0:0:1:0:0:1")};
   for (const uint16_t port : std::initializer_list<uint16_t>{1, 9, 10, 255, 256, 65279}) {
-    const Pod pod{
-        7, port, Mac("00:00:00:00:00:0a"), addresses, {Ip("169.254.1.1"), Ip("10.0.0.1"), Ip("fe80::1")}};
+    const Pod pod{7, port, Mac("00:00:00:00:00:0a"), addresses};
     const BridgeFacts bridge{port, Mac("00:0a:00:00:00:b0"), Mac("02:52:41:49:4c:00")};
     Append(rules, ControlRules(bridge, config::TenancyMode::kNamespace));
     Append(rules, AdmitRules(kBridge, pod));
@@ -122,25 +122,27 @@ TEST(Pipeline, NoTwoRulesHaveOneMatch) {
 
 TEST(Pipeline, EveryTableDropsWhatItDoesNotKnow) {
   const auto rules = ControlRules(kBridge, config::TenancyMode::kNamespace);
-  for (int table = 0; table <= 4; ++table) {
+  for (int table = 0; table <= 6; ++table) {
+    const char* actions = table == kSenderTable ? "resubmit(,6)" : "drop";  // table 6 drops and counts
     EXPECT_THAT(rules, Contains(AllOf(Field(&ovs::Rule::table, table), Field(&ovs::Rule::priority, 0),
-                                      Field(&ovs::Rule::match, ""), Field(&ovs::Rule::actions, "drop"))));
+                                      Field(&ovs::Rule::match, ""), Field(&ovs::Rule::actions, actions))));
   }
 }
 
 TEST(Pipeline, ModeOffPassesTheTenantTablesOnly) {
-  std::vector<std::string> misses(5);
+  std::vector<std::string> misses(7);
   for (const auto& rule : ControlRules(kBridge, config::TenancyMode::kOff)) {
     if (rule.priority == 0) misses[rule.table] = rule.actions;
   }
-  EXPECT_THAT(misses, ::testing::ElementsAre("drop", "resubmit(,2)", "resubmit(,3)", "resubmit(,4)", "drop"));
+  EXPECT_THAT(misses, ::testing::ElementsAre("drop", "resubmit(,2)", "resubmit(,3)", "resubmit(,4)", "drop",
+                                             "resubmit(,6)", "drop"));
 }
 
 TEST(Pipeline, APodEntersOnlyWithItsOwnMacAndAddressTowardsTheGateway) {
   std::vector<std::string> admitted;
   for (const auto& rule : AdmitRules(kBridge, kPod)) {
-    if (rule.table == kAdmitTable && rule.actions == "resubmit(,1)" &&
-        rule.match.find("in_port=5,") != std::string::npos) {
+    if (rule.table == kSenderTable && rule.actions != "resubmit(,6)") {
+      EXPECT_EQ(rule.actions, "resubmit(,1)");
       admitted.push_back(rule.match);
     }
   }
@@ -152,22 +154,115 @@ TEST(Pipeline, APodEntersOnlyWithItsOwnMacAndAddressTowardsTheGateway) {
                   "ipv6_src=2001:db8::7"));
 }
 
+// One bit and the type say that a frame has no business here: 4,094 tags make one megaflow, and so does each Ethernet type.
+TEST(Pipeline, AtItsPortAFrameOfAPodIsAskedForItsTagAndItsTypeAlone) {
+  std::vector<std::string> rules;
+  for (const auto& rule : AdmitRules(kBridge, kPod)) {
+    if (rule.table == kAdmitTable && rule.match.find("in_port=5") != std::string::npos)
+      rules.push_back(std::to_string(rule.priority) + " " + rule.match + " " + rule.actions);
+  }
+  EXPECT_THAT(rules, ::testing::UnorderedElementsAre(
+                         "200 in_port=5,vlan_tci=0x1000/0x1000 resubmit(,6)", "100 ip,in_port=5 resubmit(,5)",
+                         "100 ipv6,in_port=5 resubmit(,5)", "1 in_port=5 resubmit(,6)"));
+}
+
+TEST(Pipeline, APodWithoutAnAddressOfAFamilySendsNoneOfIt) {
+  for (const auto& rule : AdmitRules(kBridge, {7, 5, kPod.mac, {Ip("10.0.1.7")}}))
+    EXPECT_THAT(rule.match, Not(HasSubstr("ipv6")));
+}
+
 // An exact "no 802.1Q header" is the one VLAN match that tc takes without a VLAN id.
 TEST(Pipeline, WhatTheSwitchAdmitsIsUntagged) {
   for (const auto& rule : AdmitRules(kBridge, kPod)) {
-    if (rule.table != kAdmitTable || rule.actions == "drop") continue;
-    EXPECT_THAT(rule.match, HasSubstr(",vlan_tci=0x0000/0x1fff,"));
+    if (rule.actions == "resubmit(,1)") {
+      EXPECT_THAT(rule.match, HasSubstr(",vlan_tci=0x0000/0x1fff,"));
+    }
   }
 }
 
-TEST(Pipeline, ArpIsAnsweredForTheGatewayAndTheTrueSenderOnly) {
-  std::vector<std::string> arp;
+TEST(Pipeline, WhatAPodMayNotSendIsCountedByOneRule) {
+  std::vector<std::string> drops;
   for (const auto& rule : AdmitRules(kBridge, kPod)) {
-    if (rule.match.find("arp") != std::string::npos) arp.push_back(rule.match);
+    if (rule.actions == "drop") drops.push_back(std::to_string(rule.table) + " " + rule.match);
   }
-  EXPECT_THAT(arp, ::testing::ElementsAre(
-                       "arp,in_port=5,vlan_tci=0x0000/0x1fff,dl_src=02:00:00:00:00:07,arp_spa=10.0.1.7,"
-                       "arp_tpa=169.254.1.1,arp_op=1,arp_sha=02:00:00:00:00:07"));
+  EXPECT_THAT(drops, ::testing::ElementsAre("6 in_port=5"));
+}
+
+// The rules of table 5 that refuse a MAC in this field, in the order in which the switch looks: by priority.
+struct Refusal {
+  uint16_t priority;
+  uint64_t value;
+  uint64_t mask;
+};
+
+std::vector<Refusal> Ladder(const std::string& field) {
+  const auto number = [](const std::string& text) {
+    uint64_t value = 0;
+    for (const uint8_t byte : Mac(text.c_str()).bytes) value = value << 8 | byte;
+    return value;
+  };
+  std::vector<ovs::Rule> rules = ControlRules(kBridge, config::TenancyMode::kNamespace);
+  Append(rules, AdmitRules(kBridge, kPod));
+  std::vector<Refusal> ladder;
+  for (const auto& rule : rules) {
+    const size_t at = rule.match.find(field + "=");
+    if (rule.table != kSenderTable || rule.actions != "resubmit(,6)" || at == std::string::npos) continue;
+    const std::string text = rule.match.substr(at + field.size() + 1);
+    const size_t slash = text.find('/');
+    ladder.push_back({rule.priority, number(text.substr(0, slash)),
+                      slash == std::string::npos ? 0xffffffffffff : number(text.substr(slash + 1))});
+  }
+  std::ranges::sort(ladder, std::greater(), &Refusal::priority);
+  return ladder;
+}
+
+// A megaflow has the bits that the switch has looked at. So an attacker gets no more megaflows out of a field than it has rules.
+TEST(Pipeline, AForgedMacIsRefusedByAFewLeadingBits) {
+  for (const auto& [field, own] :
+       {std::pair<std::string, uint64_t>{"dl_src", 0x020000000007}, {"dl_dst", 0x025241494c00}}) {
+    SCOPED_TRACE(field);
+    const std::vector<Refusal> ladder = Ladder(field);
+    EXPECT_LE(ladder.size(), 180U);
+    EXPECT_FALSE(ladder.empty());
+    uint64_t seen = 0;
+    for (const Refusal& rule : ladder) {
+      EXPECT_EQ(rule.value & rule.mask, rule.value);
+      EXPECT_NE(own & rule.mask, rule.value) << "it refuses the true MAC";
+      EXPECT_EQ(seen & rule.mask, seen) << "a rule that looks at less comes earlier";
+      EXPECT_EQ((~rule.mask + 1) & 0xffffffffffff & rule.mask, (~rule.mask + 1) & 0xffffffffffff)
+          << "leading bits";
+      seen = rule.mask;
+    }
+    EXPECT_EQ(seen, 0xffffffffffffU) << "the last rules look at every bit";
+    // Every other MAC is refused: whatever its first wrong bit, and whatever follows.
+    for (int bit = 0; bit < 48; ++bit) {
+      for (const uint64_t rest : {uint64_t{0}, uint64_t{0x5a5a5a5a5a5a}, uint64_t{0xffffffffffff}}) {
+        const uint64_t below = (uint64_t{1} << bit) - 1;
+        const uint64_t forged = ((own ^ uint64_t{1} << bit) & ~below) | (rest & below);
+        EXPECT_EQ(
+            std::ranges::count_if(ladder, [&](const Refusal& r) { return (forged & r.mask) == r.value; }), 1)
+            << std::hex << forged;
+      }
+    }
+  }
+}
+
+TEST(Pipeline, TablesThatAskForAnAddressTrackItsPrefixes) {
+  const auto prefixes = TrackedPrefixes();
+  for (const ovs::Rule& rule : Everything()) {
+    for (const auto& [match, field] : {std::pair{"nw_src=", "ip_src"},
+                                       {"nw_dst=", "ip_dst"},
+                                       {"ipv6_src=2", "ipv6_src"},
+                                       {"ipv6_dst=2", "ipv6_dst"}}) {
+      if (rule.match.find(match) == std::string::npos) continue;
+      ASSERT_TRUE(prefixes.contains(rule.table)) << rule.table;
+      EXPECT_THAT(prefixes.at(rule.table), Contains(field)) << rule.match;
+    }
+  }
+  for (const auto& [table, fields] : prefixes) {
+    EXPECT_LE(fields.size(), 3U) << "Open vSwitch takes three";
+    EXPECT_TRUE(std::ranges::is_sorted(fields));
+  }
 }
 
 TEST(Pipeline, ARemoteIsASourceOnTheUplinkOnly) {

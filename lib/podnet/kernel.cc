@@ -58,6 +58,7 @@ Status ConfigureHere(const Plan& plan) {
   for (const IpAddress& gateway : NeighboursOf(plan)) {
     RAIL_TRY(netlink->SetPermanentNeighbour(link.index, gateway, plan.gateway_mac));
   }
+  for (const auto& route : GatewayRoutesOf(plan, link.index)) RAIL_TRY(AddRoute(*netlink, route));
   for (const auto& route : RoutesOf(plan, link.index)) RAIL_TRY(AddRoute(*netlink, route));
   for (const auto& rule : RulesOf(plan)) RAIL_TRY(AddRule(*netlink, rule));
   return {};

@@ -113,6 +113,21 @@ std::vector<netlink::Route> RoutesOf(const Plan& plan, int link) {
   return routes;
 }
 
+std::vector<netlink::Route> GatewayRoutesOf(const Plan& plan, int link) {
+  std::vector<netlink::Route> routes;
+  for (const bool v6 : {false, true}) {
+    if (!Uses(plan, v6)) continue;
+    const IpAddress gateway = *GatewayOf(plan, v6);
+    netlink::Route route;
+    route.destination = {gateway, gateway.bits()};
+    route.link = link;
+    route.link_scope = true;
+    route.table = plan.table;
+    routes.push_back(route);
+  }
+  return routes;
+}
+
 std::vector<netlink::PolicyRule> RulesOf(const Plan& plan) {
   const uint32_t index = plan.table - kFirstTable;
   std::vector<netlink::PolicyRule> rules;

@@ -20,6 +20,9 @@ Status Validate(const Plan& plan);
 std::vector<netlink::Address> AddressesOf(const Plan& plan, int link);
 std::vector<IpAddress> NeighboursOf(const Plan& plan);  // every gateway, no duplicates
 std::vector<netlink::Route> RoutesOf(const Plan& plan, int link);
+// A route on the link to every gateway, in the rail's own table. The kernel finds it by the rule "oif the interface" when somebody
+// adds a route by way of the gateway without the flag onlink, as Multus does for "default-route". Nothing else needs it.
+std::vector<netlink::Route> GatewayRoutesOf(const Plan& plan, int link);
 std::vector<netlink::PolicyRule> RulesOf(const Plan& plan);
 std::vector<std::pair<std::string, std::string>> SysctlsOf(const Plan& plan);  // key, value
 

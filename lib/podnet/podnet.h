@@ -55,7 +55,8 @@ class PodNet {
   // Removes what would stay in the pod without the interface: the policy rules. Safe to repeat.
   virtual Status Deconfigure(const netns::Netns& pod, const Plan& plan) = 0;
 
-  // Lists everything that is not as Configure makes it. Errors: only when it cannot be found out.
+  // Lists everything that is not as Configure makes it, but for what only matters while routes are added: the flag onlink, and the
+  // routes to the gateways themselves. Errors: only when it cannot be found out.
   virtual Result<std::vector<std::string>> Verify(const netns::Netns& pod, const Plan& plan) = 0;
 };
 

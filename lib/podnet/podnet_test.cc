@@ -215,6 +215,53 @@ TEST_F(PodNetKernel, PutsTheRoutesOfIpamWhereItSays) {
                        " PERMANENT'"));
 }
 
+// What Multus does when a pod's annotation says "default-route": [gateway] of this network. It takes the default routes in main off
+// the other interfaces, and adds its own without the flag onlink.
+TEST_F(PodNetKernel, TakesTheDefaultRouteThatMultusGivesIt) {
+  UseIpv6Too();
+  plan_.gateways[1] = Ip("2001:db8::1");  // the kernel does not look for a link-local one
+  Must(Shell(pod_,
+             "ip link add eth0 type veth peer name other && ip link set eth0 up && ip address add "
+             "192.0.2.2/24 dev eth0 && ip route add default via 192.0.2.1"));
+  Must(pods_.Configure(pod_, plan_));
+  Must(Shell(pod_, "ip route del default dev eth0"));
+  Must(Shell(pod_, "ip route add default via 169.254.1.1 dev net1"));
+  Must(Shell(pod_, "ip -6 route add default via 2001:db8::1 dev net1"));
+  Must(Shell(pod_, "ip route get 198.51.100.9 | grep -q 'via 169.254.1.1 dev net1 .*src 10.0.3.7'"));
+  EXPECT_THAT(Deviations(), IsEmpty());
+  // Multus also writes the routes into the result, from which CHECK takes them.
+  plan_.routes = {
+      {.destination = *IpPrefix::Parse("0.0.0.0/0"),
+       .gateway = Ip("169.254.1.1"),
+       .priority = {},
+       .table = {}},
+      {.destination = *IpPrefix::Parse("::0/0"), .gateway = Ip("2001:db8::1"), .priority = {}, .table = {}}};
+  EXPECT_THAT(Deviations(), IsEmpty());
+  Must(Shell(pod_, "ip route del default dev net1"));
+  EXPECT_THAT(Deviations(), ElementsAre(HasSubstr("route 0.0.0.0/0 via 169.254.1.1")));
+}
+
+TEST_F(PodNetKernel, OnlyTheRailThatMultusNamesTakesTheDefaultRouteThoughTheRailsShareAGateway) {
+  Must(Shell(
+      pod_, "ip link add net2 type veth peer name rep1 && ip link set net2 mtu 4200 && ip link set rep1 up"));
+  Plan other = plan_;
+  other.ifname = "net2";
+  other.addresses = {Ip("10.1.3.7")};
+  other.table = 104;
+  Must(pods_.Configure(pod_, plan_));
+  Must(pods_.Configure(pod_, other));
+  Must(Shell(pod_, "ip route add default via 169.254.1.1 dev net2"));
+  Must(Shell(pod_, "ip route get 198.51.100.9 | grep -q 'dev net2 .*src 10.1.3.7'"));
+  Must(Shell(pod_, "ip route get 198.51.100.9 from 10.0.3.7 | grep -q 'dev net1 table 103'"));
+  Must(Shell(pod_, "ip route get 198.51.100.9 oif net1 | grep -q 'dev net1 table 103'"));
+  EXPECT_THAT(Deviations(), IsEmpty());
+}
+
+TEST_F(PodNetKernel, RefusesADefaultRouteByWayOfAStranger) {
+  Must(pods_.Configure(pod_, plan_));
+  EXPECT_FALSE(Shell(pod_, "ip route add default via 169.254.1.9 dev net1 2>/dev/null"));
+}
+
 TEST_F(PodNetKernel, RefusesToReplaceAnothersRoute) {
   Must(Shell(pod_,
              "ip link add eth0 type veth peer name other && ip link set eth0 up && ip address add "

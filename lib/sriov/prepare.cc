@@ -53,10 +53,14 @@ Result<std::vector<std::string>> Preparer::Ensure(const Preparation& wanted, con
   }
   if (all.empty()) return std::vector<std::string>();
   RAIL_ASSIGN_AS(const std::set<std::string> claimed, ask(), doing);
-  for (const Wrong& wrong : all) RAIL_TRY_AS(CanChange(wrong, wanted, claimed), doing);
+  for (Wrong& wrong : all) {
+    std::erase_if(wrong.unfinished, [&](const std::string& vf) { return claimed.contains(vf); });
+    if (!wrong.differs.empty()) RAIL_TRY_AS(CanChange(wrong, wanted, claimed), doing);
+  }
   std::vector<std::string> done;
   for (const Wrong& wrong : all) {
-    Status changed = Change(*wrong.pf, wanted, wrong.now, done);
+    Status changed = wrong.differs.empty() ? Finish(*wrong.pf, wrong.unfinished, done)
+                                           : Change(*wrong.pf, wanted, wrong.now, done);
     if (!changed)
       return FailWrapped(changed.error(), doing + (done.empty() ? "" : " (done: " + Join(done) + ")"));
   }
@@ -76,8 +80,15 @@ Result<std::optional<Preparer::Wrong>> Preparer::Compare(const Pf& pf, const Pre
   if (SteeringDiffers(wanted.steering, now.steering)) {
     differs.push_back(Arrow(kSteering, now.steering, wanted.steering));
   }
-  if (differs.empty()) return std::optional<Wrong>();
-  return std::optional(Wrong{&pf, std::move(now), Join(differs)});
+  // A raild that died after it had made VFs has left them unfinished; so do others who make VFs.
+  std::vector<std::string> unfinished;
+  for (const std::string& vf : differs.empty() ? lookup_.VfsOf(pf) : std::vector<std::string>()) {
+    if (!UseOf(vf).empty()) continue;
+    RAIL_ASSIGN(const bool is, finisher_.IsUnfinished(vf));
+    if (is) unfinished.push_back(vf);
+  }
+  if (differs.empty() && unfinished.empty()) return std::optional<Wrong>();
+  return std::optional(Wrong{&pf, std::move(now), Join(differs), std::move(unfinished)});
 }
 
 Status Preparer::CanChange(const Wrong& wrong, const Preparation& wanted,
@@ -128,6 +139,12 @@ Result<NicState> Preparer::LookAt(const Pf& pf) {
   return now;
 }
 
+Status Preparer::Finish(const Pf& pf, const std::vector<std::string>& vfs, std::vector<std::string>& done) {
+  RAIL_TRY(finisher_.Finish(pf, vfs));
+  if (!vfs.empty()) done.push_back("MAC address and driver of " + std::to_string(vfs.size()) + " VFs");
+  return {};
+}
+
 // The steering mode can be chosen only in legacy mode, and the kernel sets a number of VFs only when there are none. So this
 // removes all VFs, sets up the switch, and then makes the VFs.
 Status Preparer::Change(const Pf& pf, const Preparation& wanted, const NicState& now,
@@ -156,7 +173,11 @@ Status Preparer::Change(const Pf& pf, const Preparation& wanted, const NicState&
     RAIL_TRY(devlink_->SetEswitchMode(pf.handle, EswitchMode::kSwitchdev));
     done.push_back(Arrow("eSwitch", "legacy", "switchdev"));
   }
-  return set_vfs(wanted.vfs);
+  // A VF that its driver finds without a MAC address gets a random one, and on mlx5 a node GUID of zero.
+  RAIL_TRY(finisher_.HoldDrivers(pf));
+  const Status made = set_vfs(wanted.vfs);
+  const Status finished = Finish(pf, lookup_.VfsOf(pf), done);
+  return made ? finished : made;
 }
 
 std::vector<std::string> Preparer::InUse(const Pf& pf, const std::set<std::string>& claimed) const {

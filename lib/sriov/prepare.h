@@ -1,10 +1,11 @@
-// Prepares a NIC for a rail: makes a number of VFs behind a switch in hardware. Changes nothing while a VF is in use.
+// Prepares a NIC for a rail: makes a number of VFs behind a switch in hardware, each with a MAC address, a node GUID and its driver.
+// Changes nothing while a VF is in use.
 //
-// Use:      Preparer preparer(Sysfs("/sys"), netlink::KernelDevlink::Open);
+// Use:      Preparer preparer(Sysfs("/sys"), netlink::KernelDevlink::Open, {.netlink = ..., .vfs = ...});
 //           RAIL_ASSIGN(auto done, preparer.Ensure({.pf = "ens1f0np0", .vfs = 8, .steering = "smfs"}, claimed));
-//           // {"sriov_numvfs 0 -> 8", "eSwitch legacy -> switchdev"}; {}: nothing had to change
+//           // {"sriov_numvfs 0 -> 8", "eSwitch legacy -> switchdev", ...}; {}: nothing had to change
 // Threads:  one at a time
-// Owns:     a devlink connection, opened at first use
+// Owns:     connections to the kernel, each opened at first use
 // Source:   README.md of this folder ("Preparing a NIC"); kernel Documentation/networking/devlink/mlx5.rst
 #pragma once
 
@@ -15,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/sriov/finish.h"
 #include "lib/sriov/lookup.h"
 
 namespace rail::sriov {
@@ -35,14 +37,21 @@ struct NicState {
 
 class Preparer {
  public:
-  Preparer(Sysfs sysfs, Lookup::OpenDevlink open_devlink)
-      : sysfs_(std::move(sysfs)), lookup_(sysfs_, open_devlink), open_devlink_(std::move(open_devlink)) {}
+  // `vf`: for Ensure.
+  Preparer(Sysfs sysfs, Lookup::OpenDevlink open_devlink, VfFinisher::Connections vf)
+      : sysfs_(std::move(sysfs)),
+        lookup_(sysfs_, open_devlink),
+        finisher_(sysfs_, lookup_, std::move(vf)),
+        open_devlink_(std::move(open_devlink)) {}
+  Preparer(const Preparer&) = delete;  // the finisher refers to the lookup
+  Preparer& operator=(const Preparer&) = delete;
 
   // Returns the addresses of the devices that attachments hold. Ensure calls it only when something must change. From then on, no
   // attachment may get another device.
   using Claimed = std::function<Result<std::set<std::string>>()>;
 
   // Makes the NIC as `wanted` says and returns what it has changed. Changes no PF of a bond if it cannot change one of them.
+  // Finishes VFs that are free and were left unfinished (VfFinisher), whoever made them.
   // Errors: kNotFound no such PF; kBusy something differs and VFs are in use (the message says what differs, and which VFs are
   //         used how); kUnsupported the NIC cannot have so many VFs, or has no switchdev mode; of `claimed`; of sysfs and devlink
   //         (the message says what was done before).
@@ -57,18 +66,21 @@ class Preparer {
   struct Wrong {
     const Pf* pf = nullptr;
     NicState now;
-    std::string differs;
+    std::string differs;                  // "": only `unfinished`
+    std::vector<std::string> unfinished;  // addresses of free VFs
   };
 
   Result<NicState> LookAt(const Pf& pf);
   Result<std::optional<Wrong>> Compare(const Pf& pf, const Preparation& wanted);
   Status CanChange(const Wrong& wrong, const Preparation& wanted, const std::set<std::string>& claimed) const;
+  Status Finish(const Pf& pf, const std::vector<std::string>& vfs, std::vector<std::string>& done);
   Status Change(const Pf& pf, const Preparation& wanted, const NicState& now, std::vector<std::string>& done);
   std::vector<std::string> InUse(const Pf& pf, const std::set<std::string>& claimed) const;
   std::string UseOf(const std::string& address) const;
 
   Sysfs sysfs_;
   Lookup lookup_;
+  VfFinisher finisher_;
   Lookup::OpenDevlink open_devlink_;
   std::unique_ptr<netlink::Devlink> devlink_;
 };

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "lib/netlink/testing/borrowed.h"
+#include "lib/netlink/testing/fake.h"
+#include "lib/netlink/testing/vfs.h"
 #include "lib/sriov/testing/machine.h"
 
 namespace rail::sriov {
@@ -15,6 +18,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::Machine;
 
+constexpr char kFinished[] = "MAC address and driver of 4 VFs";
 constexpr char kNumvfs[] = "bus/pci/devices/0000:3b:00.0/sriov_numvfs";
 
 Preparer::Claimed Having(const std::set<std::string>& devices) {
@@ -86,6 +90,15 @@ class PrepareTest : public ::testing::Test {
  protected:
   PrepareTest() {
     machine_.AddPf({.address = "0000:3b:00.0", .netdev = "ens1f0np0", .switch_id = "", .vfs = 4});
+    for (const char* name : {"ens1f0np0", "ens1f1np1", "eni10np1"}) AddLink(name);
+    for (const char* pf : {"ens1f0npv", "ens1f1npv"}) {
+      for (int vf = 0; vf < 4; ++vf) AddLink(pf + std::to_string(vf));
+    }
+  }
+  void AddLink(const std::string& name) {
+    netlink::Link link;
+    link.name = name;
+    links_.AddLink(link);
   }
 
   Result<std::vector<std::string>> Ensure(const std::set<std::string>& claimed = {}) {
@@ -94,7 +107,20 @@ class PrepareTest : public ::testing::Test {
   Result<std::vector<NicState>> Look(const std::string& pf) { return MakePreparer().Look(pf); }
   Preparer MakePreparer() {
     return {machine_.sysfs(),
-            [this]() -> Result<std::unique_ptr<netlink::Devlink>> { return std::make_unique<Shared>(nic_); }};
+            [this]() -> Result<std::unique_ptr<netlink::Devlink>> { return std::make_unique<Shared>(nic_); },
+            Kernel()};
+  }
+  VfFinisher::Connections Kernel() {
+    return {.netlink = [this]() -> Result<std::unique_ptr<netlink::Netlink>> {
+              return std::make_unique<netlink::testing::Borrowed>(links_);
+            },
+            .vfs = [this]() -> Result<std::unique_ptr<netlink::Vfs>> {
+              auto vfs = std::make_unique<netlink::testing::FakeVfs>();
+              for (int pf = 1; pf <= 3; ++pf) {
+                for (uint32_t vf = 0; vf < 4; ++vf) vfs->Add(pf, vf, {});
+              }
+              return vfs;
+            }};
   }
   void MakeRight() {
     machine_.Write(kNumvfs, "8");
@@ -109,6 +135,7 @@ class PrepareTest : public ::testing::Test {
   }
 
   Machine machine_;
+  netlink::testing::Fake links_;
   Nic nic_{machine_};
   Code code_ = Code::kInternal;
 };
@@ -117,7 +144,7 @@ TEST_F(PrepareTest, ChangesTheSwitchWhileThereAreNoVfs) {
   const auto done = Ensure();
   ASSERT_TRUE(done) << done.error().message;
   EXPECT_THAT(*done, ElementsAre("sriov_numvfs 4 -> 0", "flow_steering_mode dmfs -> smfs",
-                                 "eSwitch legacy -> switchdev", "sriov_numvfs 0 -> 8"));
+                                 "eSwitch legacy -> switchdev", "sriov_numvfs 0 -> 8", kFinished));
   EXPECT_THAT(nic_.changes,
               ElementsAre("pci/0000:3b:00.0 smfs with 0 VFs", "pci/0000:3b:00.0 switchdev with 0 VFs"));
   EXPECT_EQ(machine_.sysfs().Read(kNumvfs), "8");
@@ -133,7 +160,7 @@ TEST_F(PrepareTest, LeavesARightNicAlone) {
 TEST_F(PrepareTest, LeavesTheSwitchAloneWhenOnlyTheNumberDiffers) {
   MakeRight();
   machine_.Write(kNumvfs, "2");
-  EXPECT_THAT(*Ensure(), ElementsAre("sriov_numvfs 2 -> 0", "sriov_numvfs 0 -> 8"));
+  EXPECT_THAT(*Ensure(), ElementsAre("sriov_numvfs 2 -> 0", "sriov_numvfs 0 -> 8", kFinished));
   EXPECT_THAT(nic_.changes, IsEmpty());
 }
 
@@ -142,13 +169,13 @@ TEST_F(PrepareTest, GoesThroughLegacyModeForAnotherSteering) {
   nic_.steering = "dmfs";
   EXPECT_THAT(*Ensure(), ElementsAre("sriov_numvfs 8 -> 0", "eSwitch switchdev -> legacy",
                                      "flow_steering_mode dmfs -> smfs", "eSwitch legacy -> switchdev",
-                                     "sriov_numvfs 0 -> 8"));
+                                     "sriov_numvfs 0 -> 8", kFinished));
 }
 
 TEST_F(PrepareTest, AsksForNoSteeringThatTheDriverDoesNotKnow) {
   nic_.steering.clear();
-  EXPECT_THAT(*Ensure(),
-              ElementsAre("sriov_numvfs 4 -> 0", "eSwitch legacy -> switchdev", "sriov_numvfs 0 -> 8"));
+  EXPECT_THAT(*Ensure(), ElementsAre("sriov_numvfs 4 -> 0", "eSwitch legacy -> switchdev",
+                                     "sriov_numvfs 0 -> 8", kFinished));
 }
 
 TEST_F(PrepareTest, ChangesNothingWhileAVfIsInUse) {
@@ -202,7 +229,8 @@ TEST_F(PrepareTest, ChangesNoPfOfABondWhileOneIsInUse) {
   EXPECT_THAT(nic_.changes, IsEmpty());
   EXPECT_EQ(machine_.sysfs().Read(kNumvfs), "4");
   MakeRight();
-  EXPECT_THAT(*ensure({}), ElementsAre("sriov_numvfs 4 -> 0", "sriov_numvfs 0 -> 8")) << "of the other PF";
+  EXPECT_THAT(*ensure({}), ElementsAre("sriov_numvfs 4 -> 0", "sriov_numvfs 0 -> 8", kFinished))
+      << "of the other PF";
 }
 
 TEST_F(PrepareTest, ClaimsOfOtherNicsDoNotMatter) {
@@ -247,13 +275,17 @@ TEST_F(PrepareTest, PreparesWhatIsNoPciDevice) {
   machine_.AddNetdev("eni10np1", "devices/netdevsim10");
   machine_.Link("devices/netdevsim10/virtfn0", testing::DevicePath("0000:3b:00.2"));
   nic_.steering.clear();
-  Preparer preparer(machine_.sysfs(), [this]() -> Result<std::unique_ptr<netlink::Devlink>> {
-    auto nic = std::make_unique<Nic>(machine_);
-    nic->steering.clear();
-    return nic;
-  });
-  EXPECT_THAT(*preparer.Ensure({.pf = "eni10np1", .vfs = 2, .steering = "smfs"}, Having({})),
-              ElementsAre("eSwitch legacy -> switchdev", "sriov_numvfs 0 -> 2"));
+  Preparer preparer(
+      machine_.sysfs(),
+      [this]() -> Result<std::unique_ptr<netlink::Devlink>> {
+        auto nic = std::make_unique<Nic>(machine_);
+        nic->steering.clear();
+        return nic;
+      },
+      Kernel());
+  EXPECT_THAT(
+      *preparer.Ensure({.pf = "eni10np1", .vfs = 2, .steering = "smfs"}, Having({})),
+      ElementsAre("eSwitch legacy -> switchdev", "sriov_numvfs 0 -> 2", "MAC address and driver of 1 VFs"));
   const auto used = preparer.Ensure({.pf = "eni10np1", .vfs = 4, .steering = ""}, Having({"0000:3b:00.2"}));
   ASSERT_FALSE(used);
   EXPECT_EQ(used.error().code, Code::kBusy);

@@ -63,8 +63,16 @@ std::vector<std::string> Sysfs::List(const std::string& path) const {
 Status Sysfs::Write(const std::string& path, const std::string& value) const {
   const std::string doing = "write " + value + " to " + At(path);
   const Fd fd(::open(At(path).c_str(), O_WRONLY | O_CLOEXEC | O_TRUNC));
+  if (!fd && errno == EROFS) {
+    return FailErrno(
+        EROFS,
+        "a container needs the host's /sys/devices and /sys/bus/pci, writable, mounted below "
+        "another path such as /host/sys, and RAILCNI_SYSFS=/host/sys (manifests/base has both): " +
+            doing);
+  }
   if (!fd) return FailErrno(errno, doing);
   if (::write(fd.get(), value.data(), value.size()) < 0) return FailErrno(errno, doing);
+  if (written_) written_(path, value);
   return {};
 }
 

@@ -7,8 +7,10 @@
 // Source:   kernel Documentation/ABI/testing/{sysfs-bus-pci,sysfs-class-net}
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lib/base/error.h"
@@ -17,7 +19,10 @@ namespace rail::sriov {
 
 class Sysfs {
  public:
-  explicit Sysfs(std::string root) : root_(std::move(root)) {}
+  // What a recorded tree does after a write, as the kernel would.
+  using Written = std::function<void(const std::string& path, const std::string& value)>;
+  explicit Sysfs(std::string root, Written written = {})
+      : root_(std::move(root)), written_(std::move(written)) {}
 
   // The file's text without the newline; nothing when the file does not exist or its driver refuses to read it.
   std::optional<std::string> Read(const std::string& path) const;
@@ -29,13 +34,15 @@ class Sysfs {
   bool Exists(const std::string& path) const;
   std::vector<std::string> List(const std::string& path) const;  // sorted; [] when there is no such folder
 
-  // Errors: kNotFound, kBusy, kPermission, kInvalid, as the file's driver reports.
+  // Errors: kNotFound, kBusy, kPermission, kInvalid, as the file's driver reports. Where sysfs is read-only, as in a container, the
+  //         message says which mounts are missing.
   Status Write(const std::string& path, const std::string& value) const;
 
  private:
   std::string At(const std::string& path) const { return root_ + "/" + path; }
 
   std::string root_;
+  Written written_;
 };
 
 }  // namespace rail::sriov

@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <filesystem>
+#include <utility>
 
 #include "lib/base/fd.h"
 #include "lib/base/file_lock.h"
@@ -87,25 +88,49 @@ std::string Statement::Text(int column) const {
 Result<std::unique_ptr<Database>> Database::Open(const std::string& path,
                                                  std::chrono::milliseconds lock_wait) {
   RAIL_TRY(MakeFile(path));
-  std::unique_ptr<Database> db(new Database(path, lock_wait));
-  RAIL_TRY_AS(db->Connect(Purpose::kWrite), "open the record");
+  std::unique_ptr<Database> db(new Database(path, lock_wait, Purpose::kWrite));
+  RAIL_TRY_AS(db->Connect(), "open the record");
   return db;
 }
 
 Result<std::unique_ptr<Database>> Database::OpenAsItIs(const std::string& path,
                                                        std::chrono::milliseconds lock_wait) {
-  std::unique_ptr<Database> db(new Database(path, lock_wait));
-  RAIL_TRY_AS(db->Connect(Purpose::kRead), "open the record to read it");
+  std::unique_ptr<Database> db(new Database(path, lock_wait, Purpose::kRead));
+  RAIL_TRY_AS(db->Connect(), "open the record to read it");
   return db;
 }
 
-Database::~Database() {
-  const Timed timed(Part::kRecord);
-  for (const auto& [unused, stmt] : statements_) sqlite3_finalize(stmt);
-  sqlite3_close(db_);
+// Closes first: a file that was emptied is still the one that this connection holds a lock on.
+Status Database::OpenAgain() {
+  is_open_ = false;
+  Close();
+  if (purpose_ == Purpose::kWrite) RAIL_TRY(MakeFile(path_));
+  RAIL_TRY(Connect());
+  is_open_ = true;
+  return {};
 }
 
-Status Database::Connect(Purpose purpose) {
+bool Database::IsReplaced() const {
+  if (!is_open_) return true;
+  int moved = 0;
+  if (sqlite3_file_control(db_, "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK && moved != 0)
+    return true;
+  struct stat st{};
+  return ::stat(path_.c_str(), &st) == 0 && st.st_size == 0;
+}
+
+Database::~Database() {
+  Close();
+}
+
+void Database::Close() {
+  const Timed timed(Part::kRecord);
+  for (const auto& [unused, stmt] : statements_) sqlite3_finalize(stmt);
+  statements_.clear();
+  sqlite3_close(std::exchange(db_, nullptr));
+}
+
+Status Database::Connect() {
   const Timed timed(Part::kRecord);
   if (sqlite3_open_v2(path_.c_str(), &db_,
                       SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE,
@@ -113,7 +138,7 @@ Status Database::Connect(Purpose purpose) {
     return tl::make_unexpected(Failure());
   }
   // SQLite opens a file that it cannot write for reading only.
-  if (purpose == Purpose::kWrite && sqlite3_db_readonly(db_, "main") == 1) {
+  if (purpose_ == Purpose::kWrite && sqlite3_db_readonly(db_, "main") == 1) {
     return Fail(Code::kPermission, path_ + ": cannot be written: is the file system mounted read-only?");
   }
   sqlite3_busy_timeout(db_, static_cast<int>(lock_wait_.count()));
@@ -125,13 +150,13 @@ Status Database::Connect(Purpose purpose) {
   sqlite3_wal_autocheckpoint(db_, kCheckpointPages);
 
   RAIL_ASSIGN(int64_t version, FormatVersion());
-  if (version == 0 && purpose == Purpose::kRead)
+  if (version == 0 && purpose_ == Purpose::kRead)
     return Fail(Code::kNotFound, path_ + ": holds no record yet");
   if (version == 0) {
     RAIL_TRY(CreateSchema());
     version = kFormatVersion;
   }
-  if (version < kFormatVersion && purpose == Purpose::kRead) {
+  if (version < kFormatVersion && purpose_ == Purpose::kRead) {
     return Fail(Code::kUnsupported,
                 path_ + ": has format " + std::to_string(version) + " of an earlier RailCNI, which only " +
                     "a program that can write it brings to format " + std::to_string(kFormatVersion));
@@ -163,7 +188,13 @@ Status Database::CreateSchema() {
   if (version != 0) return {};
   RAIL_TRY(Execute("PRAGMA journal_mode = WAL"));
   RAIL_TRY(Begin());
-  if (auto made = Execute(kSchema); !made) {
+  Status made = Execute(kSchema);
+  // Ids of a new record do not begin at 1. If an old one was lost, ports and rules of its attachments are still there, and no new
+  // attachment may have the id of one of these.
+  if (made)
+    made = Execute(
+        "INSERT INTO sqlite_sequence (name, seq) VALUES ('attachment', (random() & 0x3fffff) | 0x400000)");
+  if (!made) {
     Rollback();
     return made;
   }
@@ -173,9 +204,10 @@ Status Database::CreateSchema() {
 Status Database::Migrate() {
   RAIL_TRY(Begin());
   const auto migrate = [&]() -> Status {
-    RAIL_ASSIGN(const int64_t version, FormatVersion());
-    // Another process may have migrated the file meanwhile.
-    return version == 1 ? Execute(kFromFormat1) : Status();
+    RAIL_ASSIGN(const int64_t version,
+                FormatVersion());  // another process may have migrated the file meanwhile
+    if (version == 1) RAIL_TRY(Execute(kFromFormat1));
+    return version < kFormatVersion ? Execute(kFromFormat2) : Status();
   };
   if (auto done = migrate(); !done) {
     Rollback();

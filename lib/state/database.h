@@ -64,6 +64,13 @@ class Database {
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
 
+  // Closes the file and opens the path once more, in the same way. No Statement may be in use. After an error every call
+  // fails, IsReplaced says true, and this may be called again. Errors: as Open.
+  Status OpenAgain();
+  // Whether another file is at the path by now, or none, or the file was emptied: this connection still reads the old one.
+  // Source: SQLITE_FCNTL_HAS_MOVED, https://sqlite.org/c3ref/c_fcntl_begin_atomic_write.html
+  bool IsReplaced() const;
+
   // `sql` is a literal: its address is the key of the cache.
   Result<Statement> Prepare(const char* sql);
 
@@ -82,10 +89,11 @@ class Database {
   Error Failure() const;
 
  private:
-  Database(std::string path, std::chrono::milliseconds lock_wait)
-      : path_(std::move(path)), lock_wait_(lock_wait) {}
   enum class Purpose { kWrite, kRead };
-  Status Connect(Purpose purpose);
+  Database(std::string path, std::chrono::milliseconds lock_wait, Purpose purpose)
+      : path_(std::move(path)), lock_wait_(lock_wait), purpose_(purpose) {}
+  Status Connect();
+  void Close();
   Status Execute(const char* sql);
   Result<int64_t> FormatVersion();
   Status CreateSchema();
@@ -94,7 +102,9 @@ class Database {
 
   std::string path_;
   std::chrono::milliseconds lock_wait_;
+  Purpose purpose_;
   bool stayed_locked_ = false;  // the last Begin did not get the lock
+  bool is_open_ = true;         // OpenAgain has not failed
   sqlite3* db_ = nullptr;
   std::map<const char*, sqlite3_stmt*> statements_;
 };

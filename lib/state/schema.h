@@ -10,8 +10,9 @@ namespace rail::state {
 
 inline constexpr std::string_view kProductVersion = RAIL_VERSION;
 
-// PRAGMA user_version. Every change of kSchema needs a new number, and statements that convert the old format.
-inline constexpr int64_t kFormatVersion = 2;
+// PRAGMA user_version. Every change of kSchema, or of what a step may hold, needs a new number, and statements that convert the old
+// format.
+inline constexpr int64_t kFormatVersion = 3;
 
 inline constexpr const char* kSchema = R"(
 CREATE TABLE meta (written_by TEXT NOT NULL) STRICT;
@@ -63,7 +64,7 @@ CREATE TABLE step (
 ) STRICT;
 CREATE INDEX step_by_attachment ON step (attachment);
 
-PRAGMA user_version = 2;
+PRAGMA user_version = 3;
 )";
 
 // Tenant ids of format 1 had 56 bits. They keep their value, so that pods with the same id stay together (FORMAT.md).
@@ -72,8 +73,13 @@ ALTER TABLE attachment RENAME COLUMN tenant_id TO old_id;
 ALTER TABLE attachment ADD COLUMN tenant_id TEXT NOT NULL DEFAULT '' CHECK (length(tenant_id) IN (0, 28));
 UPDATE attachment SET tenant_id = printf('%028x', old_id) WHERE old_id <> 0;
 ALTER TABLE attachment DROP COLUMN old_id;
-UPDATE meta SET written_by = ')" RAIL_VERSION R"(';
 PRAGMA user_version = 2;
+)";
+
+// Format 3 has the step "routes", and "asked" in the detail of the step "device" (FORMAT.md). Earlier steps need no change.
+inline constexpr const char* kFromFormat2 = R"(
+UPDATE meta SET written_by = ')" RAIL_VERSION R"(';
+PRAGMA user_version = 3;
 )";
 
 }  // namespace rail::state

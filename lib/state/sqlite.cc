@@ -358,10 +358,18 @@ Result<std::vector<Step>> Sqlite::Steps(int64_t attachment) {
 }
 
 Result<int64_t> Sqlite::Version() {
+  if (db_->IsReplaced()) {
+    RAIL_TRY_AS(db_->OpenAgain(), "the record was replaced");
+    versions_before_ += int64_t{1} << 40;
+    return Fail(Code::kTransient,
+                "the record was replaced by another file while it was in use: it is opened anew, and nothing "
+                "is judged by "
+                "it in this round");
+  }
   RAIL_ASSIGN_AS(Statement read, db_->Prepare("PRAGMA data_version"), "read the record's version");
   RAIL_ASSIGN_AS(const bool row, read.Step(), "read the record's version");
   // data_version counts what other connections write (sqlite.org/pragma.html#pragma_data_version). Both numbers only grow.
-  return (row ? read.Int(0) : 0) + db_->all_changed_rows();
+  return versions_before_ + (row ? read.Int(0) : 0) + db_->all_changed_rows();
 }
 
 }  // namespace rail::state

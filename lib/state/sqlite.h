@@ -60,6 +60,7 @@ class Sqlite : public Store {
   Status Take(int64_t attachment, ClaimKind kind, const std::string& value);
 
   std::unique_ptr<Database> db_;
+  int64_t versions_before_ = 0;  // so that no version of a record that was replaced comes again
 };
 
 }  // namespace rail::state

@@ -113,7 +113,8 @@ class Store {
   virtual Status ForgetStep(int64_t step) = 0;                      // no such step: success
   virtual Result<std::vector<Step>> Steps(int64_t attachment) = 0;  // in the order of recording
 
-  // A number that differs after the record has been written to, by this connection or another.
+  // A number that differs after the record has been written to, by this connection or another. Ask it before anything is read to
+  // be judged by. Errors: also kTransient, once: the record was replaced by another file, which is read from now on.
   virtual Result<int64_t> Version() = 0;
 };
 

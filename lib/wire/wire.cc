@@ -22,12 +22,23 @@
 #include "lib/netlink/kernel_vf.h"
 #include "lib/ovs/db_connection.h"
 #include "lib/ovs/mgmt_connection.h"
+#include "lib/ovs/unixctl.h"
 #include "lib/podnet/kernel.h"
 #include "lib/sriov/prepare.h"
 #include "lib/state/sqlite.h"
 #include "lib/tenancy/tenancy.h"
 
 namespace rail::wire {
+
+namespace {
+
+sriov::Preparer MakePreparer(const std::string& sysfs) {
+  return {sriov::Sysfs(sysfs),
+          netlink::KernelDevlink::Open,
+          {.netlink = netlink::Kernel::Open, .vfs = netlink::KernelVfs::Open}};
+}
+
+}  // namespace
 
 engine::Openers RealOpeners(const config::NodeConfig& config) {
   engine::Openers openers;
@@ -57,14 +68,21 @@ engine::Openers RealOpeners(const config::NodeConfig& config) {
   };
   openers.prepare_nic = [sysfs = config::Paths::FromEnvironment().sysfs](
                             const config::Rail& rail, const sriov::Preparer::Claimed& claimed) {
-    sriov::Preparer preparer(sriov::Sysfs(sysfs), netlink::KernelDevlink::Open);
+    sriov::Preparer preparer = MakePreparer(sysfs);
     return preparer.Ensure({.pf = rail.pf, .vfs = rail.num_vfs, .steering = rail.flow_steering}, claimed);
   };
   openers.lock_devices = [path = config::Paths::FromEnvironment().state_file](FileLock::Kind kind) {
     return FileLock::Get(path + ".devices", kind);
   };
+  openers.lock_device = [path = config::Paths::FromEnvironment().state_file](const std::string& device,
+                                                                             Deadline deadline) {
+    return FileLock::Wait(path + ".device-" + device, deadline);
+  };
   openers.look_at_nic = [sysfs = config::Paths::FromEnvironment().sysfs](const config::Rail& rail) {
-    return sriov::Preparer(sriov::Sysfs(sysfs), netlink::KernelDevlink::Open).Look(rail.pf);
+    return MakePreparer(sysfs).Look(rail.pf);
+  };
+  openers.rdma_guids = [sysfs = config::Paths::FromEnvironment().sysfs] {
+    return sriov::RdmaGuids(sriov::Sysfs(sysfs));
   };
   openers.rdma_mode = [sysfs = config::Paths::FromEnvironment().sysfs]() -> Result<engine::RdmaMode> {
     // Opening the protocol would load the RDMA modules of a node that has no use for them.
@@ -72,6 +90,12 @@ engine::Openers RealOpeners(const config::NodeConfig& config) {
     RAIL_ASSIGN(const auto rdma, netlink::KernelRdma::Open());
     RAIL_ASSIGN(const netlink::RdmaNetns mode, rdma->NetnsMode());
     return mode == netlink::RdmaNetns::kShared ? engine::RdmaMode::kShared : engine::RdmaMode::kExclusive;
+  };
+  openers.ask_vswitchd = [run_dir = config.ovs.run_dir](const std::string& command,
+                                                        const std::vector<std::string>& arguments,
+                                                        Deadline deadline) -> Result<std::string> {
+    RAIL_ASSIGN(const std::string socket, ovs::FindUnixctl(run_dir));
+    return ovs::UnixctlCall(socket, command, arguments, deadline);
   };
   openers.release_addresses = [](const cni::IpamCall& call, Deadline deadline) {
     return cni::Release(call, deadline);

@@ -1,9 +1,9 @@
 #include "plugins/ovs-provider/verbs.h"
 
 #include <algorithm>
-#include <chrono>
 #include <future>
 
+#include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/base/timing.h"
 #include "lib/cni/device_info.h"
@@ -24,14 +24,6 @@ using engine::Node;
 using engine::VerbContext;
 using state::Attachment;
 
-int64_t NowMs() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
-
-constexpr uint32_t kScopeLink = 253;  // RT_SCOPE_LINK, rtnetlink(7)
-
 // One ADD, from validated input to the answer. It records every effect before it makes it. The caller undoes.
 class Adding {
  public:
@@ -42,6 +34,9 @@ class Adding {
   // The chain begins here: plumb the device and call IPAM.
   Outcome<std::string> Plumb(const device::Settings& settings) {
     RAIL_ASSIGN(FileLock devices_stay, context_.connections.LockDevices(rail_));
+    auto lock = context_.connections.LockDevice(request_.device_id);
+    if (!lock) return tl::make_unexpected(cni::CniError(HeldBy(lock.error())));
+    device_lock_ = std::move(*lock);
     RAIL_ASSIGN(device::Backend * devices, context_.connections.Devices());
     auto device = devices->Find(rail_, request_.device_id);
     if (!device) return tl::make_unexpected(cni::CniError(HeldBy(device.error())));
@@ -60,11 +55,19 @@ class Adding {
       RAIL_TRY(engine::RecordStep(node_, attachment_, engine::kOvsProvider, engine::step::kIpam,
                                   cni::MakeIpamCall(request_).ToJson()));
       auto answer = deps_.ipam->Add(request_, context_.connections.CallDeadline());
-      if (!answer) return tl::make_unexpected(answer.error());
+      if (!answer) {
+        // A plugin that refuses an ADD may refuse its DEL in the same words.
+        if (cni::GaveNothing(answer.error())) engine::ForgetLastStep(node_);
+        return tl::make_unexpected(answer.error());
+      }
       addresses = std::move(*answer);
       RAIL_TRY(CheckStaticAddresses(request_, addresses));
     }
     RAIL_TRY(TakeAddresses(addresses));
+    if (!addresses.routes.empty()) {
+      RAIL_TRY(engine::RecordStep(node_, attachment_, engine::kOvsProvider, engine::step::kRoutes,
+                                  engine::RoutesDetail(addresses)));
+    }
     // Configures the pod's end as soon as it is there, beside the work on the bridge.
     std::future<Status> inside =
         std::async(context_.connections.device_work(), [&, plan = PlanWith(addresses)]() -> Status {
@@ -79,6 +82,7 @@ class Adding {
       const Timed timed(Part::kLink);
       RAIL_TRY(inside.get());
     }
+    device_lock_ = {};
     return Answer(std::move(addresses));
   }
 
@@ -115,6 +119,7 @@ class Adding {
 
   // Call it after a failure.
   void Undo() {
+    device_lock_ = {};
     if (attachment_.id != 0) engine::UndoMade(node_, attachment_);
   }
 
@@ -159,7 +164,7 @@ class Adding {
     attachment_.netns_inode = pod_.identity().inode;
     attachment_.device = request_.device_id;
     attachment_.mtu = rail_.mtu;
-    attachment_.created_ms = NowMs();
+    attachment_.created_ms = UnixMs();
     RAIL_ASSIGN(attachment_, context_.store->Create(attachment_));
     return {};
   }
@@ -188,7 +193,7 @@ class Adding {
 
   podnet::Plan PlanWith(const AddResult& addresses) const {
     podnet::Plan plan = engine::PlanOf(rail_, attachment_);
-    plan.routes = RoutesOf(addresses);
+    plan.routes = engine::RoutesOf(addresses);
     return plan;
   }
 
@@ -242,6 +247,7 @@ class Adding {
   const netns::Netns& pod_;
   Attachment attachment_;
   device::Device device_;
+  FileLock device_lock_;  // until the device is in the pod
 };
 
 Status DeviceWasGiven(const Request& request) {
@@ -288,6 +294,29 @@ Status ClearRemains(VerbContext& context, const Request& request) {
           (pending == steps.end() ? "its DEL is under way" : pending->kind + ": " + pending->pending));
 }
 
+// A pod has one interface on a rail: both would share the rail's routing table, policy rules and gateway. Judges by the namespace, too: a
+// container that was started anew does not share it with its past. What is only left to be undone does not count.
+Status RailIsFree(VerbContext& context, const Request& request, const config::Rail& rail,
+                  const netns::Identity& pod) {
+  RAIL_ASSIGN(const std::vector<Attachment> all, context.store->List());
+  for (const Attachment& other : all) {
+    if (other.rail != rail.name || other.key.container_id != request.container_id ||
+        netns::Identity{other.netns_device, other.netns_inode} != pod ||
+        other.phase == state::Phase::kDeleting)
+      continue;
+    RAIL_ASSIGN(const std::vector<state::Step> steps, context.store->Steps(other.id));
+    if (std::ranges::any_of(steps, IsPending)) continue;
+    return Fail(
+        Code::kInvalid,
+        "interface " + request.ifname + " of pod " + request.pod.pod_namespace + "/" + request.pod.name +
+            " cannot be attached to rail " + rail.name + ": the pod's interface " + other.key.ifname +
+            " (network " + other.key.network + ", device " + other.device +
+            ") is on this rail, and a pod has one interface on a rail; name a network of each rail once in "
+            "the pod's annotation k8s.v1.cni.cncf.io/networks, and request one device of each");
+  }
+  return {};
+}
+
 // First finishes what the DEL of an earlier owner of the device had to leave: while the switch holds a rule of that owner, this
 // pod could speak as that owner. A DEL that is under way keeps the device until it has ended.
 Status FinishEarlierDels(VerbContext& context, const Request& request) {
@@ -311,22 +340,6 @@ Status FinishEarlierDels(VerbContext& context, const Request& request) {
 
 }  // namespace
 
-std::vector<podnet::RouteSpec> RoutesOf(const AddResult& result) {
-  std::vector<podnet::RouteSpec> routes;
-  for (const cni::RouteConfig& route : result.routes) {
-    podnet::RouteSpec spec;
-    spec.destination = route.destination;
-    spec.gateway = route.gateway;
-    spec.mtu = route.mtu;
-    spec.advmss = route.advmss;
-    spec.priority = route.priority;
-    spec.table = route.table;
-    if (route.scope == kScopeLink) spec.scope = podnet::Scope::kLink;
-    routes.push_back(spec);
-  }
-  return routes;
-}
-
 Outcome<std::string> Add(const Deps& deps, const Request& request) {
   auto config = ParseConfig(request);
   if (!config) return tl::make_unexpected(config.error());
@@ -343,6 +356,7 @@ Outcome<std::string> Add(const Deps& deps, const Request& request) {
   RAIL_ASSIGN(const config::Rail* rail, engine::RailOf(context->config, config->rail));
   RAIL_ASSIGN_AS(const netns::Netns pod, netns::Netns::Open(request.netns), "CNI_NETNS");
   RAIL_TRY(ClearRemains(*context, request));
+  RAIL_TRY(RailIsFree(*context, request, *rail, pod.identity()));
   RAIL_TRY(FinishEarlierDels(*context, request));
 
   Adding adding(deps, *context, request, *rail, pod);

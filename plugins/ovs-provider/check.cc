@@ -59,7 +59,7 @@ Outcome<void> Check(const Deps& deps, const Request& request) {
 
   RAIL_ASSIGN_AS(const netns::Netns pod, netns::Netns::Open(request.netns), "CNI_NETNS");
   podnet::Plan plan = engine::PlanOf(*rail, attachment);
-  plan.routes = RoutesOf(previous);
+  plan.routes = engine::RoutesOf(previous);
   RAIL_ASSIGN(std::vector<std::string> inside, context->connections.Pods().Verify(pod, plan));
   problems.insert(problems.end(), inside.begin(), inside.end());
   if (const auto device = recorded.Step(engine::step::kDevice)) {

@@ -76,6 +76,62 @@ TEST_F(OvsProvider, RefusesANameThatIsTakenInThePod) {
   EXPECT_THAT(world.Leftovers(), IsEmpty());
 }
 
+PodSpec Second(PodSpec pod, const std::string& device, const std::string& rail = "rail0") {
+  pod.ifname = "net2";
+  pod.device = device;
+  pod.rail = rail;
+  return pod;
+}
+
+TEST_F(OvsProvider, RefusesASecondInterfaceOfAPodOnOneRailBeforeAnyEffect) {
+  const PodSpec pod = world.MakePod("p1", "ns-a", "vf0");
+  ASSERT_TRUE(chain.Add(pod));
+  const auto held = world.ipam.held();
+  int calls = 0;
+  world.faults.before = [&](Dependency dependency, std::string_view) {
+    if (dependency != Dependency::kState) ++calls;
+  };
+  const Answer answer = chain.Add(Second(pod, "vf1"));
+  world.faults.before = nullptr;
+  EXPECT_EQ(answer.code, 7U);
+  for (const char* named :
+       {"net2 of pod ns-a/p1", "rail rail0", "interface net1", "vf0", "k8s.v1.cni.cncf.io/networks"})
+    EXPECT_THAT(answer.text, HasSubstr(named));
+  EXPECT_EQ(calls, 0) << "nothing is asked but the record";
+  EXPECT_EQ(world.ipam.held(), held);
+  EXPECT_FALSE(world.FindAttachment(Second(pod, "vf1")));
+  EXPECT_TRUE(chain.Check(pod)) << "the first is as it was";
+}
+
+TEST_F(OvsProvider, AttachesAPodToSeveralRailsAndSeveralPodsToOne) {
+  const PodSpec pod = world.MakePod("p1", "ns-a", "vf0");
+  ASSERT_TRUE(chain.Add(pod));
+  const Answer other_rail = chain.Add(Second(pod, "vf10", "rail1"));
+  EXPECT_TRUE(other_rail) << other_rail.text;
+  const Answer other_pod = chain.Add(world.MakePod("p2", "ns-a", "vf1"));
+  EXPECT_TRUE(other_pod) << other_pod.text;
+}
+
+TEST_F(OvsProvider, AnInterfaceThatIsOnlyLeftToBeUndoneDoesNotKeepItsPodOffTheRail) {
+  const PodSpec pod = world.MakePod("p1", "ns-a", "vf0");
+  ASSERT_TRUE(chain.Add(pod));
+  world.faults.down = {Dependency::kOpenFlow};
+  (void)chain.Del(pod);
+  world.faults.down.clear();
+  ASSERT_TRUE(world.FindAttachment(pod)) << "its rules are left";
+  const Answer answer = chain.Add(Second(pod, "vf1"));
+  EXPECT_TRUE(answer) << answer.text;
+}
+
+TEST_F(OvsProvider, AContainerThatIsStartedAnewIsNotKeptOffTheRailByItsPast) {
+  const PodSpec before = world.MakePod("p1", "ns-a", "vf0");
+  ASSERT_TRUE(chain.Add(before));
+  PodSpec pod = Second(world.MakePod("p1-again", "ns-a", "vf1"), "vf1");
+  pod.container = before.container;
+  const Answer answer = chain.Add(pod);
+  EXPECT_TRUE(answer) << answer.text;
+}
+
 TEST_F(OvsProvider, RefusesAnAddressThatCannotBeAPods) {
   world.ipam = cni::testing::FakeIpam({"224.0.0.1/24"});
   const Answer answer = chain.Add(world.MakePod("p1", "ns-a", "vf0"));
@@ -90,6 +146,23 @@ TEST_F(OvsProvider, GivesIpamsOwnCodeAndWords) {
   EXPECT_EQ(answer.code, 142U);
   EXPECT_THAT(answer.text, HasSubstr("no address is free"));
   EXPECT_THAT(world.Leftovers(), IsEmpty());
+}
+
+// host-local does so with CNI_ARGS without IgnoreUnknown=1.
+TEST_F(OvsProvider, AnAddThatIpamRefusesLeavesNothingThoughIpamRefusesItsDelToo) {
+  world.ipam.Refuse(cni::CniError(999, "ARGS: unknown args"));
+  const PodSpec pod = world.MakePod("p1", "ns-a", "vf0");
+  EXPECT_THAT(chain.Add(pod).text, HasSubstr("ARGS: unknown args"));
+  EXPECT_THAT(world.Leftovers(), IsEmpty());
+  ASSERT_TRUE(chain.Del(pod));
+  EXPECT_THAT(world.Leftovers(), IsEmpty());
+}
+
+TEST_F(OvsProvider, AnAddThatIpamDoesNotAnswerLeavesItsAddressToALaterDel) {
+  world.ipam.Refuse(cni::CniError(cni::kFault, "it was killed by signal 9"));
+  const PodSpec pod = world.MakePod("p1", "ns-a", "vf0");
+  EXPECT_FALSE(chain.Add(pod));
+  EXPECT_THAT(world.Pending(pod), ElementsAre("ipam")) << "it may have given an address before it died";
 }
 
 TEST_F(OvsProvider, AFailedConfigurationOfThePodLeavesNothing) {

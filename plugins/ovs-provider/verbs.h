@@ -14,7 +14,4 @@ cni::Outcome<std::string> Add(const engine::Deps& deps, const cni::Request& requ
 cni::Outcome<void> Del(const engine::Deps& deps, const cni::Request& request);
 cni::Outcome<void> Check(const engine::Deps& deps, const cni::Request& request);
 
-// The routes inside the pod that `result` lists, beside the rail's own routes.
-std::vector<podnet::RouteSpec> RoutesOf(const cni::AddResult& result);
-
 }  // namespace rail::ovs_provider

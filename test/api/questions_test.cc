@@ -136,7 +136,7 @@ TEST_F(QuestionsTest, RefusesWhatIsNoAddressMacOrPort) {
 }
 
 TEST_F(QuestionsTest, SaysWhyWhenTheSwitchDoesNotAnswer) {
-  inspector_.flows = [](const inspect::Selector&) -> Result<inspect::Flows> {
+  inspector_.flows = [](const inspect::Selector&, const inspect::FlowsPage&) -> Result<inspect::Flows> {
     return Fail(Code::kTransient, "ovs-vswitchd is down");
   };
   grpc::ClientContext context;
@@ -145,6 +145,35 @@ TEST_F(QuestionsTest, SaysWhyWhenTheSwitchDoesNotAnswer) {
   const grpc::Status status = node_->ListFlows(&context, {}, &response);
   EXPECT_EQ(status.error_code(), StatusCode::UNAVAILABLE);
   EXPECT_EQ(status.error_message(), "ovs-vswitchd is down");
+}
+
+TEST_F(QuestionsTest, APageOfFlowsIsBoundedWhoeverAsks) {
+  std::vector<inspect::FlowsPage> asked;
+  inspector_.flows = [&](const inspect::Selector&, const inspect::FlowsPage& page) -> Result<inspect::Flows> {
+    asked.push_back(page);
+    return inspect::Flows{.total = 40, .next = 77};
+  };
+  const auto list = [&](uint32_t size, const std::string& token, v1::ListFlowsResponse& response) {
+    grpc::ClientContext context;
+    Bound(context);
+    v1::ListFlowsRequest request;
+    request.set_page_size(size);
+    request.set_page_token(token);
+    return node_->ListFlows(&context, request, &response).error_code();
+  };
+  v1::ListFlowsResponse response;
+  EXPECT_EQ(list(0, "", response), StatusCode::OK);
+  EXPECT_EQ(response.total(), 40U);
+  EXPECT_EQ(list(5, response.next_page_token(), response), StatusCode::OK);
+  EXPECT_EQ(list(UINT32_MAX, "", response), StatusCode::OK);
+  ASSERT_EQ(asked.size(), 3U);
+  EXPECT_EQ(asked[0].size, 16U);
+  EXPECT_EQ(asked[0].after, 0);
+  EXPECT_EQ(asked[1].size, 5U);
+  EXPECT_EQ(asked[1].after, 77);
+  EXPECT_EQ(asked[2].size, 32U);
+  for (const char* token : {"x", "-1", "0", "7 ", "99999999999999999999"})
+    EXPECT_EQ(list(0, token, response), StatusCode::INVALID_ARGUMENT) << token;
 }
 
 TEST_F(QuestionsTest, QuestionsThatHangDelayNobodyWhoAsksForWhatIsKnown) {

@@ -4,10 +4,12 @@
 #include <sys/stat.h>
 
 #include <fstream>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <thread>
 
+#include "cmd/raild/watchdog.h"
 #include "test/api/served.h"
 
 namespace rail {
@@ -106,12 +108,16 @@ TEST_F(RailctlTest, GivesProgramsEveryFieldOfAnAttachment) {
      "tenant": {"name": "team-a", "id": "c0ffee00000001ab54a98ceb1f0a"},
      "device": "0000:3b:00.2", "representor": "pf0vf0", "mac": "02:11:22:33:44:55",
      "addresses": ["10.0.3.7", "2001:db8::7"], "mtu": 4200, "phase": "READY", "ofport": 5, "announced": true,
-     "rules_in_place": true, "pending": "", "created": "2026-01-02T03:05:05Z", "netns": "/run/netns/cni-1"},
+     "rules_in_place": true, "pending": "", "created": "2026-01-02T03:05:05Z", "netns": "/run/netns/cni-1",
+     "namespace_unseen": "", "device_lost": false,
+     "announced_elsewhere": [], "contested": false},
     {"id": "2", "network": "rail0", "container_id": "sandbox2", "ifname": "net1", "rail": "rail0",
      "pod": {"namespace": "team-a", "name": "a-new-pod", "uid": ""},
      "device": "", "representor": "", "mac": "",
      "addresses": [], "mtu": 0, "phase": "ADDING", "ofport": 0, "announced": false,
-     "rules_in_place": false, "pending": "", "created": "2026-01-02T03:05:05Z", "netns": ""}]})"));
+     "rules_in_place": false, "pending": "", "created": "2026-01-02T03:05:05Z", "netns": "",
+     "namespace_unseen": "", "device_lost": false,
+     "announced_elsewhere": [], "contested": false}]})"));
 }
 
 TEST_F(RailctlTest, GivesProgramsRailsRemotesAndTheNode) {
@@ -120,7 +126,7 @@ TEST_F(RailctlTest, GivesProgramsRailsRemotesAndTheNode) {
             json::parse(R"({"name": "rail0", "index": 0, "pf": "ens1f0np0", "bridge": "br-rail0", "mtu": 4200,
               "bridge_present": true, "bridge_mac": "02:00:00:00:01:00", "leaf_mac": "02:00:00:00:0f:00",
               "carrier": true, "bgp_state": "Established", "prefixes_received": 3, "prefixes_sent": 2,
-              "rules_wanted": "21", "rules_installed": "21"})"));
+              "rules_wanted": "21", "rules_installed": "21", "unrecorded_pods": "0"})"));
   const json remotes = json::parse(Out({"-o", "json", "get", "remotes"}));
   EXPECT_EQ(remotes.at("total"), 3);
   EXPECT_EQ(remotes.at("remotes").at(2), json::parse(R"({"address": "2001:db8::9",
@@ -244,7 +250,7 @@ TEST_F(RailctlTest, ShowsRulesAndMegaflowsAndTenants) {
                       .used = "never",
                       .place = inspect::Place::kTc},
                      "the NIC has not"}};
-  inspector_.flows = [&](const inspect::Selector&) { return flows; };
+  inspector_.flows = [&](const inspect::Selector&, const inspect::FlowsPage&) { return flows; };
   EXPECT_EQ(
       Out({"get", "flows"}),
       R"(NAMESPACE   POD       IFNAME   RAIL    TABLE   PRIORITY   KIND     PACKETS   BYTES   MATCH       ACTIONS
@@ -347,10 +353,65 @@ MODIFIED   ml          gone   net1     rail1   -         -        -        -    
 )");
 }
 
+TEST_F(RailctlTest, FollowsThePagesOfFlowsByItself) {
+  inspector_.flows = [&](const inspect::Selector&, const inspect::FlowsPage& page) -> Result<inspect::Flows> {
+    inspect::Flows flows{.total = 3, .next = page.after < 2 ? page.after + 1 : 0};
+    flows.attachments.emplace_back().shown =
+        views_.Current()->attachments.at(static_cast<size_t>(page.after));
+    return flows;
+  };
+  const json document = json::parse(Out({"get", "flows", "-o", "json"}));
+  ASSERT_EQ(document["attachments"].size(), 3U);
+  EXPECT_EQ(document["attachments"][2]["attachment"]["id"], "3");
+  EXPECT_EQ(document["next_page_token"], "");
+  EXPECT_EQ(document["total"], 3);
+}
+
 TEST_F(RailctlTest, TellsProbesWhetherRaildServes) {
   EXPECT_EQ(Out({"health"}), "SERVING\n");
   server_->Stop();
   EXPECT_EQ(Run({"health"}).exit_code, railctl::kFailed);
+}
+
+TEST_F(RailctlTest, TellsAProbeOfLivenessThatAThreadOfRaildHangsAndThatItWorksAgain) {
+  const auto raild = [] { return *event::Loop::Open(); };
+  const auto watching = raild();
+  const auto worker = raild();
+  raild::Watchdog watchdog(
+      *watching, raild::Supervisor::FromEnvironment(),
+      [&](const raild::Health& health) {
+        server_->Tell(health);
+        watching->Stop();
+      },
+      std::chrono::milliseconds(200));
+  watchdog.Add("Open vSwitch", *worker);
+  std::mutex round;  // what the worker hangs on
+  round.lock();
+  worker->Post([&] { const std::lock_guard hang(round); });
+  std::jthread thread([&] { worker->Run(); });
+  watchdog.Begin();
+  watching->Run();  // until the watchdog has something to say
+  for (const std::vector<std::string>& probe : {std::vector<std::string>{"health"}, {"health", "--ready"}}) {
+    const Ran ran = Run(probe);
+    EXPECT_EQ(ran.exit_code, railctl::kFailed);
+    EXPECT_EQ(ran.out, "NOT_SERVING\n");
+    EXPECT_THAT(ran.err, AllOf(HasSubstr("hangs"), HasSubstr("raild's thread for Open vSwitch"),
+                               HasSubstr("restart raild")));
+  }
+  EXPECT_THAT(Out({"get", "node"}), HasSubstr("raild            failed"));
+  round.unlock();
+  watching->Run();
+  EXPECT_EQ(Out({"health"}), "SERVING\n");
+  EXPECT_EQ(Out({"health", "--ready"}), "SERVING\n");
+  worker->Stop();
+}
+
+TEST_F(RailctlTest, TellsAProbeOfReadinessThatTheFirstRoundIsNotDone) {
+  server_->Tell({.ready = false, .hung = ""});
+  EXPECT_EQ(Out({"health"}), "SERVING\n");
+  const Ran ran = Run({"health", "--ready"});
+  EXPECT_EQ(ran.exit_code, railctl::kFailed);
+  EXPECT_THAT(ran.err, HasSubstr("is not ready: it has not completed its first look"));
 }
 
 TEST_F(RailctlTest, SaysItsVersionWithoutADaemon) {

@@ -93,8 +93,9 @@ engine::NodeView SampleView() {
   return view;
 }
 
-Result<inspect::Flows> FakeInspector::ListFlows(const inspect::Selector& selector) const {
-  return flows(selector);
+Result<inspect::Flows> FakeInspector::ListFlows(const inspect::Selector& selector,
+                                                const inspect::FlowsPage& page) const {
+  return flows(selector, page);
 }
 Result<std::vector<inspect::Checked>> FakeInspector::Check(const inspect::Selector& selector) const {
   return check(selector);
@@ -120,6 +121,7 @@ void Served::Start() {
   auto server = raild::Server::Start({views_, config_, inspector_}, socket_);
   ASSERT_TRUE(server) << server.error().message;
   server_ = std::move(*server);
+  server_->Tell({.ready = true, .hung = ""});
 }
 
 void Served::TearDown() {

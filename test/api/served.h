@@ -24,14 +24,15 @@ engine::NodeView SampleView();
 class FakeInspector : public inspect::Inspector {
  public:
   FakeInspector(const config::NodeConfig& config, const engine::ViewPublisher& views)
-      : Inspector(config, paths_, deps_, {}, views) {}
+      : Inspector(config, paths_, deps_, views) {}
 
-  Result<inspect::Flows> ListFlows(const inspect::Selector& selector) const override;
+  Result<inspect::Flows> ListFlows(const inspect::Selector& selector,
+                                   const inspect::FlowsPage& page) const override;
   Result<std::vector<inspect::Checked>> Check(const inspect::Selector& selector) const override;
   Result<inspect::Answer> Trace(const inspect::Question& question) const override;
   std::vector<inspect::Finding> Doctor() const override;
 
-  std::function<Result<inspect::Flows>(const inspect::Selector&)> flows;
+  std::function<Result<inspect::Flows>(const inspect::Selector&, const inspect::FlowsPage&)> flows;
   std::function<Result<std::vector<inspect::Checked>>(const inspect::Selector&)> check;
   std::function<Result<inspect::Answer>(const inspect::Question&)> trace;
   std::function<std::vector<inspect::Finding>()> doctor;

@@ -272,6 +272,29 @@ TEST_F(ServiceTest, AnswersTheStandardHealthService) {
   EXPECT_EQ(check("rail.v1.Nothing", response), grpc::StatusCode::NOT_FOUND);
 }
 
+TEST_F(ServiceTest, ItsHealthIsThatOfItsThreads) {
+  using grpc::health::v1::HealthCheckResponse;
+  const auto health = grpc::health::v1::Health::NewStub(channel_);
+  const auto check = [&](const std::string& service) {
+    grpc::ClientContext context;
+    Bound(context);
+    grpc::health::v1::HealthCheckRequest request;
+    request.set_service(service);
+    HealthCheckResponse response;
+    EXPECT_TRUE(health->Check(&context, request, &response).ok());
+    return response.status();
+  };
+  server_->Tell({.ready = false, .hung = ""});
+  EXPECT_EQ(check(""), HealthCheckResponse::SERVING) << "a first round may take its time";
+  EXPECT_EQ(check("rail.v1.Node"), HealthCheckResponse::NOT_SERVING);
+  server_->Tell({.ready = true, .hung = "raild's thread for bgpd hangs"});
+  EXPECT_EQ(check(""), HealthCheckResponse::NOT_SERVING);
+  EXPECT_EQ(check("rail.v1.Node"), HealthCheckResponse::NOT_SERVING);
+  server_->Tell({.ready = true, .hung = ""});
+  EXPECT_EQ(check(""), HealthCheckResponse::SERVING);
+  EXPECT_EQ(check("rail.v1.Node"), HealthCheckResponse::SERVING);
+}
+
 TEST_F(ServiceTest, DescribesItselfByReflection) {
   // ServerReflectionRequest{list_services: "*"} by hand: the package ships no messages of this service.
   const grpc::Slice request_bytes(std::string("\x3a\x01*"));

@@ -75,11 +75,7 @@ TEST_F(A16_Limits, APluginNeedsLessThan20MiB) {
   for (const std::string& plugin : testing::AllPlugins()) {
     const testing::Ran ran = testing::RunBinary(
         plugin,
-        {{"CNI_COMMAND", "DEL"},
-         {"CNI_CONTAINERID", "c1"},
-         {"CNI_IFNAME", "net1"},
-         {"CNI_PATH", "/x"},
-         {"RAILCNI_ROOT", "/nonexistent"}},
+        {{"CNI_COMMAND", "DEL"}, {"CNI_CONTAINERID", "c1"}, {"CNI_IFNAME", "net1"}, {"CNI_PATH", "/x"}},
         R"({"cniVersion": "1.0.0", "name": "rail0", "x": ")" + std::string(1000000, 'x') + "\"}");
     EXPECT_LT(ran.peak_kib, 20 * 1024) << plugin << ", with a configuration of 1 MB";
   }

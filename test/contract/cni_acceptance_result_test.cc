@@ -177,6 +177,7 @@ TEST_F(A14_ExternalIds, NameThePodTheNamespaceTheInterfaceAndUs) {
             (ovs::ExternalIds{{"contPodUid", "uid-p1"},
                               {"contNetns", pod.netns},
                               {"contIface", "net1"},
+                              {"railcni-device", "vf0"},
                               {"railcni", std::to_string(world.Attachment(pod).id)}}));
 }
 

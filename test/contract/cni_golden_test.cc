@@ -31,8 +31,11 @@ struct Case {
 };
 
 Variables GoodAdd() {
-  return {{"CNI_COMMAND", "ADD"}, {"CNI_CONTAINERID", "c1"},    {"CNI_NETNS", "/run/netns/not-there"},
-          {"CNI_IFNAME", "net1"}, {"CNI_PATH", "/usr/lib/cni"}, {"RAILCNI_ROOT", "/nonexistent"}};
+  return {{"CNI_COMMAND", "ADD"},
+          {"CNI_CONTAINERID", "c1"},
+          {"CNI_NETNS", "/run/netns/not-there"},
+          {"CNI_IFNAME", "net1"},
+          {"CNI_PATH", "/usr/lib/cni"}};
 }
 
 std::string Of(const std::string& version) {

@@ -69,6 +69,33 @@ TEST_P(RealBgp, RefusesToReplaceATableMap) {
   EXPECT_EQ(pair().ShowHost("show running-config").find("railcni"), std::string::npos);
 }
 
+TEST_P(RealBgp, KeepsTheSessionOfALeafThatSendsMoreThanTheBound) {
+  ASSERT_NO_FATAL_FAILURE(Up());
+  BaseConfig base = Base();
+  base.max_prefixes = 2;
+  EXPECT_EQ(bgp().EnsureBase(base, Soon())->size(), 9U)
+      << "router, and for each family two rails' lines between two";
+  EXPECT_THAT(*bgp().EnsureBase(base, Soon()), IsEmpty());
+  const auto [high, low] = tenancy::TenantCommunities(kCommunityAsn, kA);
+  for (const char* prefix : {"10.0.9.1/32", "10.0.9.2/32", "10.0.9.3/32"})
+    bench_->LeafAnnounces(prefix, {high, low, tenancy::RailCommunity(kCommunityAsn, 0)});
+  EXPECT_TRUE(Eventually([&] { return Received() == 3; }));
+  EXPECT_EQ(*bgp().SessionState("br-rail0", Soon()), kEstablished);
+  EXPECT_EQ(bgp().Sessions(Soon())->front().most_prefixes, 3U);
+}
+
+// What the operator has chosen, and what it costs: bgpd ends the session, and the leaf forgets every pod of the rail.
+TEST_P(RealBgp, LeavesABoundAloneThatEndsTheSession) {
+  ASSERT_NO_FATAL_FAILURE(Up());
+  pair().Host({"router bgp 4200000001", "address-family ipv4 unicast", "neighbor br-rail0 maximum-prefix 1"});
+  EXPECT_THAT(*bgp().EnsureBase(Base(), Soon()), IsEmpty());
+  const auto [high, low] = tenancy::TenantCommunities(kCommunityAsn, kA);
+  for (const char* prefix : {"10.0.9.1/32", "10.0.9.2/32"})
+    bench_->LeafAnnounces(prefix, {high, low, tenancy::RailCommunity(kCommunityAsn, 0)});
+  EXPECT_TRUE(Eventually([&] { return *bgp().SessionState("br-rail0", Soon()) != kEstablished; }));
+  EXPECT_THAT(*bgp().EnsureBase(Base(), Soon()), IsEmpty());
+}
+
 TEST_P(RealBgp, ShowsTheLeafItsCommunities) {
   ASSERT_NO_FATAL_FAILURE(Up());
   Announce(Pod("10.0.3.7", 1, kA));

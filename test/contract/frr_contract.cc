@@ -63,7 +63,7 @@ bool Eventually(const std::function<bool()>& condition) {
 }
 
 BaseConfig Base() {
-  return {Ip("10.255.0.1"), {{"rail0", 0, "br-rail0"}, {"rail1", 1, "br-rail1"}}};
+  return {Ip("10.255.0.1"), {{"rail0", 0, "br-rail0"}, {"rail1", 1, "br-rail1"}}, 256000};
 }
 
 Announcement Pod(const std::string& address, uint32_t rail, TenantId tenant) {

@@ -9,6 +9,7 @@
 #include "lib/ovs/flow_monitor.h"
 #include "lib/ovs/mgmt_connection.h"
 #include "lib/ovs/unixctl.h"
+#include "lib/ovs/vswitchd.h"
 #include "test/contract/ovs_fixture.h"
 
 namespace rail::ovs {
@@ -226,6 +227,26 @@ TEST_F(VswitchdContract, TracesAPacketOverTheControlSocket) {
   ovs_->KillVswitchd();
   EXPECT_EQ(UnixctlCall(*socket, "version", {}, Soon()).error().code, Code::kTransient);
   EXPECT_EQ(FindUnixctl("/nonexistent").error().code, Code::kNotFound);
+}
+
+TEST_F(VswitchdContract, RaisesTheRunningFlowLimitAndNeverLowersIt) {
+  const AskVswitchd ask = [socket = FindUnixctl(ovs_->run_dir()).value()](auto&&... words) {
+    return UnixctlCall(socket, words...);
+  };
+  const auto limit = [&]() -> uint64_t {
+    const auto shown = ask("upcall/show", {}, Soon());
+    const auto datapaths = shown ? ParseUpcallShow(*shown) : std::vector<DatapathCounts>();
+    return datapaths.size() == 1 ? datapaths[0].limit : 0;
+  };
+  EXPECT_EQ(limit(), 10000U) << "Open vSwitch's first guess";
+  const Status raised = RaiseFlowLimit(ask, 150000, Soon());
+  ASSERT_TRUE(raised) << raised.error().message;
+  EXPECT_EQ(limit(), 150000U);
+  ASSERT_TRUE(RaiseFlowLimit(ask, 5000, Soon()));
+  EXPECT_EQ(limit(), 150000U);
+
+  ovs_->KillVswitchd();
+  EXPECT_FALSE(RaiseFlowLimit(ask, 150000, Soon()));
 }
 
 class FlowMonitorContract : public VswitchdContract {

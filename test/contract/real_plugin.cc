@@ -8,6 +8,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 
 namespace rail::testing {
 namespace {
@@ -29,6 +30,25 @@ std::string TakeFile(int fd) {
   return text;
 }
 
+// A node that nobody has set up. A fixed path would show a run what an earlier one, or another version, has left there.
+class EmptyRoot {
+ public:
+  EmptyRoot() {
+    if (::mkdtemp(path_.data()) == nullptr) std::abort();
+  }
+  ~EmptyRoot() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  EmptyRoot(const EmptyRoot&) = delete;
+  EmptyRoot& operator=(const EmptyRoot&) = delete;
+
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_ = std::filesystem::temp_directory_path() / "railcni-root-XXXXXX";
+};
+
 }  // namespace
 
 const std::vector<std::string>& AllPlugins() {
@@ -44,6 +64,12 @@ Ran RunBinary(const std::string& plugin, const Variables& variables, const std::
 }
 
 Ran RunBinaryOn(const std::string& plugin, const Variables& variables, int input) {
+  if (!variables.contains("RAILCNI_ROOT")) {
+    const EmptyRoot root;
+    Variables with_root = variables;
+    with_root["RAILCNI_ROOT"] = root.path();
+    return RunBinaryOn(plugin, with_root, input);
+  }
   const std::string file = std::string(RAIL_BINARIES) + "/" + plugin;
   std::vector<std::string> texts;
   for (const auto& [name, value] : variables) texts.push_back(name + "=" + value);

@@ -21,7 +21,9 @@ struct Ran {
 
 const std::vector<std::string>& AllPlugins();
 
-// The environment is `variables` and nothing else. Ends the test's program when the binary cannot be started.
+// The environment is `variables` and nothing else, but for RAILCNI_ROOT: when they leave it out, it names an empty folder that
+// lives as long as the call, so no run sees the machine's own files or those of another run. Ends the test's program when the
+// binary cannot be started.
 Ran RunBinary(const std::string& plugin, const Variables& variables, const std::string& in);
 
 // The same with an open descriptor as its standard input.

@@ -31,7 +31,9 @@ class SqliteRecord : public Record {
   }
 
  private:
-  const std::string folder_ = ::testing::TempDir() + "railcni-state-contract-" + std::to_string(::getpid());
+  inline static int made_ = 0;
+  const std::string folder_ = ::testing::TempDir() + "railcni-state-contract-" + std::to_string(::getpid()) +
+                              "-" + std::to_string(++made_);
 };
 
 inline Attachment Draft(const std::string& container, const std::string& device = "") {

@@ -84,6 +84,51 @@ TEST(SqliteProcesses, AllSucceedWhenTheyDoNotCollide) {
   EXPECT_TRUE(record.Connect()->List()->empty());
 }
 
+// A daemon keeps the file open for months.
+TEST(SqliteFile, ARecordThatWasReplacedJudgesNothingOnceAndIsReadAnew) {
+  for (const std::string how : {"moved away", "removed", "emptied", "another in its place"}) {
+    SCOPED_TRACE(how);
+    SqliteRecord record;
+    const auto daemon = record.Connect();
+    ASSERT_TRUE(daemon->Create(Draft("c1", "vf0")));
+    const int64_t before = daemon->Version().value();
+    if (how == "moved away") std::filesystem::rename(record.path(), record.path() + ".old");
+    if (how == "removed") {
+      for (const char* suffix : {"", "-wal", "-shm"}) std::filesystem::remove(record.path() + suffix);
+    }
+    if (how == "emptied") std::filesystem::resize_file(record.path(), 0);
+    if (how == "another in its place") {
+      SqliteRecord other;
+      ASSERT_TRUE(other.Connect()->Create(Draft("c7", "vf7")));
+      for (const char* suffix : {"", "-wal", "-shm"})
+        std::filesystem::rename(other.path() + suffix, record.path() + suffix);
+    }
+    const auto version = daemon->Version();
+    ASSERT_FALSE(version);
+    EXPECT_EQ(version.error().code, Code::kTransient);
+    EXPECT_NE(version.error().message.find("replaced"), std::string::npos) << version.error().message;
+    const auto now = daemon->Version();
+    ASSERT_TRUE(now) << now.error().message;
+    EXPECT_NE(*now, before);
+    const auto plugin = record.Connect();
+    ASSERT_TRUE(plugin->Create(Draft("c2", "vf1")));
+    EXPECT_EQ(daemon->List()->size(), how == "another in its place" ? 2U : 1U);
+    EXPECT_NE(daemon->Version().value(), *now);
+    ASSERT_TRUE(daemon->Create(Draft("c3", "vf2")));
+    EXPECT_EQ(plugin->List()->size(), daemon->List()->size());
+  }
+}
+
+// Ports and rules of a record that was lost are still in the switch, under the ids of its attachments.
+TEST(SqliteFile, TwoRecordsGiveDifferentIds) {
+  SqliteRecord first;
+  SqliteRecord second;
+  const int64_t one = first.Connect()->Create(Draft("c1", "vf0"))->id;
+  EXPECT_NE(one, second.Connect()->Create(Draft("c1", "vf0"))->id);
+  EXPECT_GE(one, 0x400000);
+  EXPECT_LE(one, 0x800000) << "half of the 24 bits of a cookie are left";
+}
+
 TEST(SqliteProcesses, WhatADeadProcessHasRecordedIsThere) {
   SqliteRecord record;
   const int returned = CountSuccesses(1, [&](int) -> bool {

@@ -58,18 +58,23 @@ class Lone:
         """The namespace goes, its device with it; the device is made anew."""
         kernel.delete_namespace(pods.namespace(self.lab, name))
 
-    def mend(self, index: int) -> None:
-        """A device that died with a pod's namespace, made anew when the kernel has forgotten the old one."""
-        deadline = time.monotonic() + 10
+    def settle(self, index: int) -> bool:
+        """Waits until the kernel has ended a deleted namespace, which it does in its own time; until then the device lives in it.
+        True: the device is at home; False: it has died, its representor with it."""
+        deadline = time.monotonic() + 30
         while time.monotonic() < deadline:
             there = kernel.links(self.node.namespace)
             if device(RAIL, index) in there:
-                return
+                return True
             if representor(RAIL, index) not in there:
-                fabric.add_devices(self.node, [(RAIL, index)])
-                return
+                return False
             time.sleep(0.02)
         raise AssertionError(f"{device(RAIL, index)} is neither at home nor gone")
+
+    def mend(self, index: int) -> None:
+        """A device that died with a pod's namespace, made anew when the kernel has forgotten the old one."""
+        if not self.settle(index):
+            fabric.add_devices(self.node, [(RAIL, index)])
 
     def sweep(self, attachment: Attachment) -> None:
         """raild's sweep of this one, without its minute of grace."""

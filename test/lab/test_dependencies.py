@@ -198,6 +198,8 @@ def finished_by_the_sweep(lone: Lone, *attachments: Attachment) -> None:
     """Where the DEL could write nothing, the record says that the pod lives: its namespace tells. raild gives it a minute."""
     for name in ("there", "fresh"):
         lone.end_namespace(name)
+    for index in (10, 11):
+        lone.settle(index)
     for attachment in attachments:
         lone.sweep(attachment)
     for index in (10, 11):

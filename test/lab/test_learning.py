@@ -8,11 +8,12 @@ import socket
 import subprocess
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from railcni_lab import daemons, fabric, kernel, vty
 from railcni_lab.layout import COMMUNITY_ASN, Host, Node, bridge
-from railcni_lab.speaker import Large, communities, tenant_id
+from railcni_lab.speaker import ADDRESS, Large, Speaker, announce, communities, tenant_id, withdraw
 from world import World, eventually, kill_raild, settle
 
 
@@ -157,6 +158,49 @@ def test_two_tenants_of_one_address_reach_nobody(world: World, announcers: list[
     announcers[1].withdraw(prefix)
     eventually("one is left", lambda: len(rules_about(world, node, 0, address)), lambda n: n == 2, 30)
     eventually("it is right again", health, lambda all_of_it: not any(address in problem for problem in all_of_it), 30)
+
+
+def problems(world: World, node: Node) -> list[str]:
+    return [h.get("problem", "") for h in world.railctl(node, "get", "node")["node"]["health"]]
+
+
+def test_a_management_neighbour_joins_no_tenant(world: World) -> None:
+    """A BGP neighbour of the node's own, on no rail, whose routes bgpd takes in and keeps as they come (soft-reconfiguration)."""
+    node, address = world.lab.find_node("n1"), "10.0.99.45"
+    speaker = Speaker(world.lab, node, [f"neighbor {ADDRESS} soft-reconfiguration inbound",
+                                        f"neighbor {ADDRESS} route-map railcni-in in"])
+    try:
+        speaker.send(announce([address], communities(id_of("tenant-a"), 0)))
+        eventually("it is said", lambda: problems(world, node),
+                   lambda all_of_it: any(ADDRESS in p and address in p and "not believed" in p for p in all_of_it), 30)
+        assert address not in remotes(world, node)
+        assert not rules_about(world, node, 0, address) and not rules_about(world, node, 1, address)
+        speaker.send(withdraw([address]))
+        eventually("it is right again", lambda: problems(world, node), lambda all_of_it: not any(all_of_it), 30)
+    finally:
+        speaker.close()
+
+
+def test_an_address_of_a_pod_here_that_another_tenant_announces_is_contested(world: World, announcers: list[Announcer]) -> None:
+    node, port = world.lab.find_node("n1"), world.port("a1", 0)
+    address = port.ipv4
+    before = rules_about(world, node, 0, address)
+    announcers[0].announce(f"{address}/32", communities(id_of("tenant-b"), 0))
+
+    def shown() -> dict[str, Any]:
+        found = world.railctl(node, "get", "attachments")["attachments"]
+        return next(a for a in found if address in a["addresses"])
+    eventually("the attachment is contested", lambda: shown().get("contested", False), bool, 30)
+    assert any(f"AS {world.lab.leaf(0).asn}" in sentence for sentence in shown()["announced_elsewhere"])
+    assert severities(world, node).get("address-contested") == "CRITICAL"
+    assert world.metrics(node)['railcni_attachments_announced_elsewhere{rail="rail0"}'] == 1
+    traced = world.railctl(node, "trace", "tenant-a/a3", address, "--rail", "rail0")
+    assert traced["verdict"] == "REACHES", "on this node it keeps its rules"
+    assert any(address in note for note in traced["notes"]), traced
+    assert rules_about(world, node, 0, address) == before
+    announcers[0].withdraw(f"{address}/32")
+    eventually("nobody contests it", lambda: shown().get("contested", False), lambda contested: not contested, 30)
+    settle(world)
 
 
 def test_what_a_lost_session_had_told_holds_nothing_back(world: World, announcers: list[Announcer]) -> None:

@@ -22,7 +22,6 @@ from railcni_lab.layout import Host, Lab, LabError, Node, bridge, uplink
 
 ETH_P_ALL = 3
 METRICS_PORT = int(METRICS.rpartition(":")[2])
-DROP_PRIORITY = 1  # in table 0, a port's last rule: what its pod sent and may not send
 
 
 @dataclass(frozen=True)
@@ -93,11 +92,10 @@ class World:
                           timeout=100)
 
     def drops(self, port: Port) -> int:
-        """Frames that the pod sent and table 0 dropped."""
-        rules = [f for f in self.flows(port.node, port.rail, f"table=0,in_port={port.ofport}")
-                 if f["priority"] == DROP_PRIORITY]
+        """Frames that the pod sent and may not send: table 6 counts them."""
+        rules = self.flows(port.node, port.rail, f"table=6,in_port={port.ofport}")
         assert len(rules) == 1 and rules[0]["actions"] == "drop", \
-            f"{port.representor}: wanted one rule in table 0 with priority {DROP_PRIORITY} that drops, found {rules}"
+            f"{port.representor}: wanted one rule in table 6 that drops, found {rules}"
         return int(rules[0]["n_packets"])
 
     def unknown_destination_drops(self, node: Node, rail: int) -> int:

@@ -38,7 +38,7 @@ INTERFACES: dict[str, set[str]] = {
     "netns": {"netns.h"},
     "netlink": {"netlink.h", "vf.h", "devlink.h", "rdma.h", "monitor.h", "tcp_monitor.h", "text.h"},
     "device": {"device.h"},
-    "ovs": {"ovsdb.h", "db_monitor.h", "openflow.h", "flow_monitor.h", "rule.h"},
+    "ovs": {"ovsdb.h", "db_monitor.h", "openflow.h", "flow_monitor.h", "rule.h", "vswitchd.h"},
     "frr": {"bgp.h"},
     "bmp": {"message.h", "update.h", "collector.h"},
     "podnet": {"podnet.h"},

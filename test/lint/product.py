@@ -13,14 +13,15 @@ SLEEPS = re.compile(r"\b(?:sleep|usleep|nanosleep|clock_nanosleep|sleep_for|slee
 SHELLS = re.compile(r"(?<![\w.>])(?:system|popen)\s*\(")
 
 # The time of day jumps. What waits, expires or is compared goes by the steady clock; these may ask, to show a time to people.
-TIME_OF_DAY = re.compile(r"system_clock|CLOCK_REALTIME|\b(?:gettimeofday|time|localtime|gmtime)\s*\(")
+TIME_OF_DAY = re.compile(r"system_clock|CLOCK_REALTIME|\bUnixMs\b|\b(?:gettimeofday|time|localtime|gmtime)\s*\(")
 MAY_TELL_THE_TIME = {
     "cmd/raild/daemon.cc": "when raild was started, for the API",
-    "cmd/raild/main.cc": "certificates hold by the time of day",
     "cmd/raild/service.cc": "gRPC's own deadline for its end is a time of day",
     "cmd/railctl/main.cc": "how old an attachment is, for people",
     "cmd/railctl/railctl.cc": "gRPC's own deadline of a call is a time of day",
+    "lib/base/clock.h": "UnixMs itself",
     "lib/engine/repair_bgp.cc": "when a remote was learned, for the API",
+    "lib/inspect/inspector.h": "certificates hold by the time of day",
     "plugins/ovs-provider/add.cc": "when an attachment was made, for people",
 }
 

@@ -113,7 +113,55 @@ def test_mounts_are_declared_and_namespaces_of_later_pods_arrive(raild_pod: Obje
     assert mounts["/run/netns"]["mountPropagation"] == "HostToContainer"
     assert {"/opt/cni/bin", "/etc/cni/net.d", "/var/lib/cni"} <= set(mounts), "what IPAM needs to take an address back"
     assert "readOnly" not in mounts["/var/lib/cni"]
-    assert {"/etc/railcni", "/var/lib/railcni", "/run/railcni", "/run/openvswitch", "/run/frr", "/sys"} <= set(mounts)
+    assert {"/etc/railcni", "/var/lib/railcni", "/run/railcni", "/run/openvswitch", "/run/frr"} <= set(mounts)
+
+
+def test_each_runtimes_namespaces_can_be_seen(raild_pod: Object) -> None:
+    """/run/netns (containerd, CRI-O) everywhere; the host's processes and containerd's state only where a runtime needs them."""
+    def mounts(pod: Object) -> dict[str, str]:
+        return {m["mountPath"]: m.get("mountPropagation", "") for m in pod["containers"][0]["volumeMounts"]}
+
+    state = "/run/containerd/io.containerd.grpc.v1.cri/netns"
+    assert mounts(raild_pod)["/run/netns"] == "HostToContainer"
+    assert "hostPID" not in raild_pod and state not in mounts(raild_pod)
+    docker = one(render("overlays/cri-dockerd"), "DaemonSet")["spec"]["template"]["spec"]
+    assert docker["hostPID"] is True
+    containerd = one(render("overlays/netns-in-containerd-state"), "DaemonSet")["spec"]["template"]["spec"]
+    assert mounts(containerd)[state] == "HostToContainer"
+
+
+def test_raild_has_the_hosts_sysctls_and_devices_writable_at_paths_that_a_runtime_leaves_alone(raild_pod: Object) -> None:
+    raild = raild_pod["containers"][0]
+    environment = {e["name"]: e["value"] for e in raild["env"]}
+    paths = {v["name"]: v["hostPath"]["path"] for v in raild_pod["volumes"] if "hostPath" in v}
+    mounted = {m["mountPath"]: (paths[m["name"]], m.get("readOnly", False)) for m in raild["volumeMounts"]}
+    proc, sys = environment["RAILCNI_PROC_SYS"], environment["RAILCNI_SYSFS"]
+    assert mounted[f"{proc}/net"] == ("/proc/sys/net", False)
+    assert mounted[sys] == ("/sys", True)
+    assert mounted[f"{sys}/devices"] == ("/sys/devices", False)
+    assert mounted[f"{sys}/bus/pci"] == ("/sys/bus/pci", False)
+    # runc refuses mounts below /proc; AppArmor's profile for containers denies writing below /proc/sys and /sys.
+    assert not [path for path in mounted if path.startswith(("/proc", "/sys"))]
+
+
+def test_probes_are_about_raild_alone_and_outlast_railctls_own_patience(raild_pod: Object) -> None:
+    raild = raild_pod["containers"][0]
+    probes = {name: raild[f"{name}Probe"] for name in ("startup", "liveness", "readiness")}
+    commands = {name: probe["exec"]["command"] for name, probe in probes.items()}  # Kubernetes 1.20 has no grpc probes
+    assert commands["startup"] == commands["liveness"] == ["/usr/bin/railctl", "health"]
+    assert commands["readiness"] == ["/usr/bin/railctl", "health", "--ready"]
+    for name, probe in probes.items():
+        assert probe["timeoutSeconds"] > 10, f"{name}: railctl would be killed before it says what is wrong"
+        # railctl knows the command: it fails because nobody serves, not because of the command line.
+        ran = subprocess.run([binary("railctl"), "--socket", "/nobody.sock", *commands[name][1:]], capture_output=True, text=True,
+                             timeout=30, check=False)
+        assert ran.returncode == 1 and "is raild running?" in ran.stderr, ran.stderr
+
+
+def test_selinux_lets_every_container_use_the_nodes_sockets_and_folders(raild_pod: Object) -> None:
+    assert raild_pod["securityContext"]["seLinuxOptions"] == {"type": "spc_t", "level": "s0"}
+    assert not [c["name"] for c in raild_pod["containers"] + raild_pod["initContainers"]
+                if "seLinuxOptions" in c["securityContext"]]
 
 
 def test_a_changed_configuration_restarts_raild(base: list[Object], raild_pod: Object) -> None:

@@ -65,8 +65,8 @@ def test_a_tenants_megaflow_sets_macs_and_outputs_and_asks_nothing_else(world: W
 def test_the_question_for_a_vlan_tag_stays_in_tc(world: World, flows: Flows) -> None:
     for name in PODS:
         port = world.port(name)
-        asked = [f for f in world.flows(port.node, 0, f"table=0,in_port={port.ofport}") if "vlan_tci=0x0000" in f["match"]]
-        assert asked, f"{port.representor}: its rules in table 0 ask for frames without a tag"
+        asked = [f for f in world.flows(port.node, 0, f"table=5,in_port={port.ofport}") if "vlan_tci=0x0000" in f["match"]]
+        assert asked, f"{port.representor}: its rules in table 5 ask for frames without a tag"
         mine = [m for m in flows[port.node.name] if m.in_port == port.representor]
         assert mine and all(m.datapath == "tc" for m in mine)
 

@@ -178,6 +178,11 @@ def test_raild_makes_the_nic_ready(ready: World) -> None:
                                   lambda found: uplink() in found, PATIENCE)
 
 
+def test_each_vf_that_raild_makes_has_its_mac_address_by_the_pf(ready: World) -> None:
+    own = {link["ifname"]: link["address"] for link in links()}
+    assert {vf: told_by_pf(vf)["address"] for vf in range(VFS)} == {vf: own[f"vf{vf}"] for vf in range(VFS)}
+
+
 def test_raild_started_again_leaves_a_nic_that_is_right_alone(ready: World) -> None:
     before, said = {v: told_by_pf(v) for v in range(VFS)}, log(ready).count("eSwitch legacy")
     set_num_vfs(ready, VFS)

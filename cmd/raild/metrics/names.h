@@ -67,8 +67,9 @@ inline constexpr Family kRemotes{"railcni_remotes", Kind::kGauge, "",
                                  "Addresses of pods elsewhere, of all tenants, that are known from BGP."};
 inline constexpr Family kTenantRemotes{"railcni_tenant_remotes", Kind::kGauge, "tenant",
                                        "The same of one tenant that has a pod on this node."};
-inline constexpr Family kContested{"railcni_contested_addresses", Kind::kGauge, "",
-                                   "Addresses that more than one tenant announces; they reach nobody."};
+inline constexpr Family kContested{
+    "railcni_contested_addresses", Kind::kGauge, "",
+    "Addresses that more than one tenant announces, those of pods here included."};
 
 // Attachments
 inline constexpr Family kAttachments{"railcni_attachments", Kind::kGauge, "rail,phase",
@@ -77,6 +78,17 @@ inline constexpr Family kAttachmentsWithoutRules{"railcni_attachments_without_ru
                                                  "Of those that are ready, how many lack a rule."};
 inline constexpr Family kAttachmentsAnnounced{"railcni_attachments_announced", Kind::kGauge, "rail",
                                               "Of those that are ready, how many are announced by BGP."};
+inline constexpr Family kAttachmentsElsewhere{
+    "railcni_attachments_announced_elsewhere", Kind::kGauge, "rail",
+    "Of those that are ready, how many have an address that another node announces, too."};
+inline constexpr Family kAttachmentsWithoutDevice{
+    "railcni_attachments_without_device", Kind::kGauge, "rail",
+    "Of those that are ready, how many have lost their device: the NIC was reset."};
+inline constexpr Family kAttachmentsUnseen{
+    "railcni_attachments_unseen", Kind::kGauge, "rail",
+    "Attachments whose network namespace raild cannot see: a mount is missing in its container."};
+inline constexpr Family kUnrecordedPods{"railcni_unrecorded_pods", Kind::kGauge, "rail",
+                                        "Pods that live and that the record has lost."};
 inline constexpr Family kPendingUndo{"railcni_attachments_pending_undo", Kind::kGauge, "rail",
                                      "Attachments with work of a DEL that has failed and is tried again."};
 inline constexpr Family kTenantAttachments{"railcni_tenant_attachments", Kind::kGauge, "rail,tenant",
@@ -148,6 +160,10 @@ inline constexpr std::array kAll = {
     &kAttachments,
     &kAttachmentsWithoutRules,
     &kAttachmentsAnnounced,
+    &kAttachmentsElsewhere,
+    &kAttachmentsWithoutDevice,
+    &kAttachmentsUnseen,
+    &kUnrecordedPods,
     &kPendingUndo,
     &kTenantAttachments,
     &kRdmaNetns,

@@ -67,13 +67,16 @@ void AddLearned(Exposition& page, const NodeView& view) {
 
 struct Counts {
   uint64_t adding = 0, ready = 0, deleting = 0;
-  uint64_t without_rules = 0, announced = 0, pending = 0;
+  uint64_t without_rules = 0, announced = 0, elsewhere = 0, without_device = 0, unseen = 0, pending = 0;
 
   void Add(const engine::AttachmentView& shown) {
     const bool is_ready = shown.attachment.phase == Phase::kReady;
     ++(is_ready ? ready : shown.attachment.phase == Phase::kAdding ? adding : deleting);
     without_rules += is_ready && !shown.rules_in_place ? 1 : 0;
     announced += is_ready && shown.attachment.announced ? 1 : 0;
+    elsewhere += shown.elsewhere.empty() ? 0 : 1;
+    without_device += shown.device_lost ? 1 : 0;
+    unseen += shown.namespace_unseen.empty() ? 0 : 1;
     pending += shown.pending.empty() ? 0 : 1;
   }
 };
@@ -92,8 +95,13 @@ void AddAttachments(Exposition& page, const NodeView& view) {
     page.Add(metrics::kAttachments, {rail, "deleting"}, counts.deleting);
     page.Add(metrics::kAttachmentsWithoutRules, {rail}, counts.without_rules);
     page.Add(metrics::kAttachmentsAnnounced, {rail}, counts.announced);
+    page.Add(metrics::kAttachmentsElsewhere, {rail}, counts.elsewhere);
+    page.Add(metrics::kAttachmentsWithoutDevice, {rail}, counts.without_device);
+    page.Add(metrics::kAttachmentsUnseen, {rail}, counts.unseen);
     page.Add(metrics::kPendingUndo, {rail}, counts.pending);
   }
+  for (const engine::RailView& rail : view.rails)
+    page.Add(metrics::kUnrecordedPods, {rail.rail.name}, rail.unrecorded_pods);
   for (const auto& [of, count] : of_tenant)
     page.Add(metrics::kTenantAttachments, {ValidUtf8(of.first), ValidUtf8(of.second)}, count);
 }
@@ -130,7 +138,7 @@ void AddMeasured(Exposition& page, const Measured* measured, Clock::time_point n
     }
   }
   if (datapath) {
-    const inspect::DatapathCounts& counts = measured->sample.datapath;
+    const ovs::DatapathCounts& counts = measured->sample.datapath;
     page.Add(metrics::kAllMegaflows, {}, counts.flows);
     page.Add(metrics::kMegaflowLimit, {}, counts.limit);
     if (counts.offloaded) page.Add(metrics::kOffloadedMegaflows, {}, *counts.offloaded);

@@ -44,6 +44,10 @@ NodeView Sample() {
   view.attachments = {Attachment(1, "rail0", "tenant-a"), Attachment(2, "rail0", "tenant-a"),
                       Attachment(3, "rail0", "", state::Phase::kAdding)};
   view.attachments[1].rules_in_place = view.attachments[1].attachment.announced = false;
+  view.attachments[1].device_lost = true;
+  view.attachments[0].elsewhere = {{.other_tenant = true, .by = "AS 7 for tenant b"}};
+  view.attachments[0].namespace_unseen = "mount it";
+  rail.unrecorded_pods = 4;
   view.attachments[2].pending = "port: Open vSwitch has gone";
   view.remote_counts = {.known = 100000, .contested = 1, .of_tenant = {{"tenant-a", 12}}};
   view.repairs_by_cause = {{"rules", 80}};
@@ -57,7 +61,7 @@ Measured Look() {
   measured.took = std::chrono::microseconds(12500);
   measured.ended = kNow - std::chrono::milliseconds(7250);
   measured.sample.datapath = {.name = "system@ovs-system", .flows = 30, .limit = 200000, .offloaded = 6};
-  measured.drops[{"rail0", 0, "tenant-a"}] = 4;
+  measured.drops[{"rail0", 6, "tenant-a"}] = 4;
   measured.drops[{"rail0", 3, ""}] = 9;
   measured.sample.flows[{"rail0", "tenant-a"}] = {
       .in_hardware = 5, .in_tc = 1, .in_software = 2, .dropping = 3};
@@ -129,7 +133,11 @@ railcni_attachments{rail="rail0",phase="ready"} 2
 railcni_attachments{rail="rail0",phase="deleting"} 0
 railcni_attachments_without_rules{rail="rail0"} 1
 railcni_attachments_announced{rail="rail0"} 1
+railcni_attachments_announced_elsewhere{rail="rail0"} 1
+railcni_attachments_without_device{rail="rail0"} 1
+railcni_attachments_unseen{rail="rail0"} 1
 railcni_attachments_pending_undo{rail="rail0"} 1
+railcni_unrecorded_pods{rail="rail0"} 4
 railcni_tenant_attachments{rail="rail0",tenant="tenant-a"} 2
 railcni_cni_duration_seconds_bucket{le="0.002",plugin="ovs-provider",verb="ADD"} 0
 railcni_cni_duration_seconds_bucket{le="0.005",plugin="ovs-provider",verb="ADD"} 0
@@ -161,8 +169,8 @@ railcni_switch_look_success{source="datapath"} 1
 railcni_switch_look_success{source="flows"} 1
 railcni_switch_look_age_seconds 7.25
 railcni_switch_look_duration_seconds 0.0125
-railcni_dropped_packets_total{rail="rail0",table="admit",tenant="tenant-a"} 4
 railcni_dropped_packets_total{rail="rail0",table="compare",tenant=""} 9
+railcni_dropped_packets_total{rail="rail0",table="refuse",tenant="tenant-a"} 4
 railcni_datapath_all_flows 30
 railcni_datapath_flow_limit 200000
 railcni_datapath_offloaded_flows 6

@@ -75,10 +75,12 @@ def withdraw(addresses: Iterable[str]) -> Iterator[bytes]:
 
 
 class Speaker:
-    """An eBGP neighbour of `leaf`, in a namespace of its own; the leaf passes on what it says, and installs none of it."""
+    """An eBGP neighbour of `leaf`, in a namespace of its own; the leaf passes on what it says, and installs none of it.
+    `lines`: how the leaf treats it, in the family IPv4 unicast."""
 
-    def __init__(self, lab: Lab, leaf: Host) -> None:
+    def __init__(self, lab: Lab, leaf: Host, lines: Iterable[str] = ("table-map speaker-nofib",)) -> None:
         self.leaf, self.over, self.namespace = leaf, threading.Event(), lab.namespace("pod-speaker")
+        self.lines = list(lines)
         kernel.ip_batch([f"netns add {self.namespace}",
                          f"link add speaker netns {leaf.namespace} type veth peer name leaf netns {self.namespace}"])
         for namespace, name, address in ((leaf.namespace, "speaker", LEAF_ADDRESS), (self.namespace, "leaf", ADDRESS)):
@@ -87,7 +89,7 @@ class Speaker:
                        stdin=f"address add {address}/24 dev {name}\nlink set {name} up\n")
         vty.configure(leaf.frr_dir, "route-map speaker-nofib deny 10", "exit", f"router bgp {leaf.asn}",
                       f"neighbor {ADDRESS} remote-as {ASN}", f"neighbor {ADDRESS} passive",
-                      "address-family ipv4 unicast", f"neighbor {ADDRESS} activate", "table-map speaker-nofib")
+                      "address-family ipv4 unicast", f"neighbor {ADDRESS} activate", *self.lines)
         with kernel.inside(self.namespace):
             self.socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         self.socket.settimeout(30)
@@ -126,8 +128,9 @@ class Speaker:
     def close(self) -> None:
         self.over.set()
         self.socket.close()
-        vty.configure(self.leaf.frr_dir, f"router bgp {self.leaf.asn}", f"no neighbor {ADDRESS}", "address-family ipv4 unicast",
-                      "no table-map speaker-nofib", "exit-address-family", "exit", "no route-map speaker-nofib")
+        vty.configure(self.leaf.frr_dir, f"router bgp {self.leaf.asn}", "address-family ipv4 unicast",
+                      *(f"no {line}" for line in self.lines), "exit-address-family", f"no neighbor {ADDRESS}", "exit",
+                      "no route-map speaker-nofib")
         kernel.delete_namespace(self.namespace)
 
 

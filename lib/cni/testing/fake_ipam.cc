@@ -13,6 +13,7 @@ std::string KeyOf(const Request& request) {
 }  // namespace
 
 Outcome<void> FakeIpam::TakeFailure() {
+  if (refusal_) return tl::make_unexpected(*refusal_);
   if (auto failure = std::exchange(failure_, std::nullopt)) return tl::make_unexpected(std::move(*failure));
   return {};
 }

@@ -26,6 +26,8 @@ class FakeIpam : public Ipam {
   Outcome<void> Forward(const Request& request, Deadline deadline) override;
 
   void FailNext(CniError error) { failure_ = std::move(error); }
+  // Every call fails so from now on, as that of a plugin that does not take the runtime's CNI_ARGS.
+  void Refuse(CniError error) { refusal_ = std::move(error); }
   // "network/container/ifname" -> prefix.
   const std::map<std::string, std::string>& held() const { return held_; }
 
@@ -35,6 +37,7 @@ class FakeIpam : public Ipam {
   std::vector<std::string> prefixes_;
   std::map<std::string, std::string> held_;
   std::optional<CniError> failure_;
+  std::optional<CniError> refusal_;
 };
 
 }  // namespace rail::cni::testing

@@ -21,6 +21,13 @@ void Fake::KillNamespace(const netns::Identity& pod) {
   std::erase_if(entries_, [&](const auto& entry) { return entry.second.pod == pod; });
 }
 
+void Fake::Reset(const std::string& device) {
+  Entry& entry = entries_.at(device);
+  entry.pod.reset();
+  entry.state.mac.bytes[1] ^= 1;
+  entry.state.mtu = 1500;
+}
+
 void Fake::ReturnSwapped(const std::string& one, const std::string& other) {
   for (const std::string& device : {one, other}) entries_.at(device).pod.reset();
   std::swap(entries_.at(one).state.netdev, entries_.at(other).state.netdev);
@@ -55,6 +62,13 @@ Status Fake::CheckRail(const config::Rail& rail, const std::string& id) {
   return NotOf(rail, id);
 }
 
+Result<Location> Fake::Locate(const Saved& saved) {
+  RAIL_TRY(Begin("Locate"));
+  const auto it = entries_.find(saved.id);
+  if (it == entries_.end()) return Location::kNowhere;
+  return it->second.pod ? Location::kElsewhere : Location::kHost;
+}
+
 Result<Device> Fake::Find(const config::Rail& rail, const std::string& id) {
   RAIL_TRY(Begin("Find"));
   const bool listed =
@@ -73,7 +87,9 @@ Result<Saved> Fake::Save(const Device& device) {
   if (it == entries_.end() || it->second.pod)
     return Fail(Code::kNotFound, "device " + device.id + " is not on the host");
   calls_.push_back("Save " + device.id);
-  return it->second.state;
+  Saved saved = it->second.state;
+  saved.asked = device.settings;
+  return saved;
 }
 
 Result<MacAddress> Fake::MoveIn(const Device& device, const netns::Netns& pod, const std::string& ifname,
@@ -82,7 +98,9 @@ Result<MacAddress> Fake::MoveIn(const Device& device, const netns::Netns& pod, c
   const auto it = entries_.find(device.id);
   if (it == entries_.end() || it->second.pod)
     return Fail(Code::kNotFound, "device " + device.id + " is not on the host");
-  if (!device.settings.empty()) return Fail(Code::kUnsupported, device.id + " is no virtual function");
+  Settings others = device.settings;
+  others.mac.reset();
+  if (!others.empty()) return Fail(Code::kUnsupported, device.id + " is no virtual function");
   for (const auto& [id, entry] : entries_) {
     if (entry.pod == pod.identity() && entry.ifname == ifname) {
       return Fail(Code::kExists, "the pod has a link " + ifname + " already");
@@ -91,6 +109,7 @@ Result<MacAddress> Fake::MoveIn(const Device& device, const netns::Netns& pod, c
   Entry& entry = it->second;
   entry.pod = pod.identity();
   entry.ifname = ifname;
+  entry.state.mac = device.settings.mac.value_or(entry.state.mac);
   entry.state.mtu = mtu;
   entry.state.up = false;
   entry.state.representor_mtu = mtu;
@@ -117,6 +136,7 @@ Status Fake::Restore(const Saved& saved, const netns::Netns* pod, const std::str
   it->second.pod.reset();
   it->second.ifname.clear();
   it->second.state = saved;
+  it->second.state.asked = {};
   for (const auto& [id, other] : entries_) {
     if (id == saved.id || other.pod || other.state.netdev != saved.netdev) continue;
     it->second.state.netdev = "of-" + saved.id;

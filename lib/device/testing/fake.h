@@ -22,6 +22,11 @@ class Fake : public Backend {
   // The namespace dies, and its devices with it, as virtual ones do.
   void KillNamespace(const netns::Identity& pod);
 
+  // Its NIC makes it anew: it is on the host, with another MAC, whatever pod had it.
+  void Reset(const std::string& device);
+  // The NIC has it no more; Add makes it again.
+  void Remove(const std::string& device) { entries_.erase(device); }
+
   // The namespace has died, and the kernel has returned them under each other's names, as physical ones.
   void ReturnSwapped(const std::string& one, const std::string& other);
 
@@ -40,6 +45,7 @@ class Fake : public Backend {
   // Calls that succeeded: "MoveIn vf0".
   const std::vector<std::string>& calls() const { return calls_; }
 
+  Result<Location> Locate(const Saved& saved) override;
   Result<Device> Find(const config::Rail& rail, const std::string& id) override;
   Status CheckRail(const config::Rail& rail, const std::string& id) override;
   Result<Saved> Save(const Device& device) override;

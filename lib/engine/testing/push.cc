@@ -1,7 +1,8 @@
 #include "lib/engine/testing/push.h"
 
 #include <algorithm>
-#include <chrono>
+
+#include "lib/base/clock.h"
 
 namespace rail::engine::testing {
 namespace {
@@ -13,12 +14,6 @@ Message Of(Message::Kind kind, const bmp::Peer& peer) {
   message.kind = kind;
   message.peer = peer;
   return message;
-}
-
-int64_t UnixMs() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
 }
 
 }  // namespace

@@ -34,6 +34,10 @@ class Devices : public device::Backend {
  public:
   explicit Devices(World& world) : world_(world) {}
 
+  Result<device::Location> Locate(const device::Saved& saved) override {
+    RAIL_TRY(world_.faults.Call(Dependency::kDevices, "Locate"));
+    return world_.devices.Locate(saved);
+  }
   Result<device::Device> Find(const config::Rail& rail, const std::string& id) override {
     RAIL_TRY(world_.faults.Call(Dependency::kDevices, "Find"));
     return world_.devices.Find(rail, id);
@@ -230,7 +234,12 @@ Deps World::deps() {
       return WithFaults(faults, host);
     };
     openers.lock_devices = [this](FileLock::Kind kind) { return LockDevices(kind); };
+    openers.lock_device = [this](const std::string& device, Deadline) {
+      return FileLock::Get(folder_ + "/device-" + device, FileLock::Kind::kAlone);
+    };
     openers.devices = [this](netlink::Netlink&) { return std::make_unique<Devices>(*this); };
+    openers.ask_vswitchd = [this](const std::string& command, const std::vector<std::string>& arguments,
+                                  Deadline) { return vswitchd(command, arguments); };
     openers.device_work = std::launch::deferred;  // so that a test knows the order of calls
     openers.release_addresses = [this](const cni::IpamCall& call, Deadline deadline) -> cni::Outcome<void> {
       cni::Request request;
@@ -246,6 +255,7 @@ Deps World::deps() {
   deps.ipam = ipam_through_.get();
   deps.wake_raild = [this] { ++wakeups; };
   deps.now = [this] { return Clock::now() + passed; };
+  deps.step_ended = [this] { ++steps_ended; };
   deps.solicit_routers = [this](const std::string& interface) -> Status {
     solicited.push_back(interface);
     return {};

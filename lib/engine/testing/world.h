@@ -123,8 +123,12 @@ class World {
   cni::testing::FakeIpam ipam;
   state::testing::Memory record;
   int wakeups = 0;
+  int steps_ended = 0;                 // what raild's watchdog sees
   Clock::duration passed{};            // by how much raild's clock is ahead of the real one
   std::vector<std::string> solicited;  // interfaces
+  // Answers what is asked of ovs-vswitchd.
+  std::function<Result<std::string>(const std::string& command, const std::vector<std::string>& arguments)>
+      vswitchd = [](auto&&...) { return std::string(); };
 
  private:
   void AddRail(const std::string& name, uint32_t index, const std::vector<int>& devices);

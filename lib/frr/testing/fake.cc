@@ -82,6 +82,7 @@ std::vector<Session> FakeBgp::SessionsNow() const {
       session.owes_end_of_rib = owes_end_of_rib_;
       session.prefixes_received = static_cast<uint32_t>(std::ranges::count_if(
           learned_, [&](const auto& entry) { return entry.second.contains(interface); }));
+      session.most_prefixes = session.prefixes_received;
       for (const auto& [address, announcement] : announced_) {
         session.prefixes_sent += IsSent(address, interface) ? 1 : 0;
       }

@@ -65,8 +65,13 @@ void FakeOvsdb::RemoveDevice(const std::string& name) {
 
 void FakeOvsdb::AddForeignBridge(const std::string& name) {
   const std::scoped_lock lock(mutex_);
-  bridges_[name] = {
-      .name = name, .datapath = "netdev", .fail_mode = {}, .hwaddr = {}, .external_ids = {}, .ports = {}};
+  bridges_[name] = {.name = name,
+                    .datapath = "netdev",
+                    .fail_mode = {},
+                    .hwaddr = {},
+                    .external_ids = {},
+                    .prefixes = {},
+                    .ports = {}};
   bridges_[name].ports.push_back(
       {.bridge = name, .name = name, .ofport = kLocalOfport, .error = {}, .external_ids = {}});
 }
@@ -109,6 +114,7 @@ Result<Bridge> FakeOvsdb::EnsureBridge(const BridgeSpec& spec, Deadline) {
   bridge.fail_mode = "secure";
   if (!spec.hwaddr.empty()) bridge.hwaddr = spec.hwaddr;
   Merge(bridge.external_ids, spec.external_ids);
+  for (const auto& [table, fields] : spec.prefixes) bridge.prefixes[table] = fields;
   if (Find(spec.name) == nullptr) {
     bridge.ports.push_back(
         {.bridge = spec.name, .name = spec.name, .ofport = kLocalOfport, .error = {}, .external_ids = {}});

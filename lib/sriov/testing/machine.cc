@@ -99,6 +99,9 @@ void Machine::AddPf(const PfSpec& spec) {
   Link("bus/pci/devices/" + spec.address, pf);
   Write("bus/pci/uevent", "");
   Write("bus/pci/drivers/mlx5_core/uevent", "");
+  Write("bus/pci/drivers/mlx5_core/unbind", "");
+  Write("bus/pci/drivers_probe", "");
+  Write(pf + "/sriov_drivers_autoprobe", "1");
   Write(pf + "/sriov_totalvfs", "127");
   Write(pf + "/sriov_numvfs", std::to_string(spec.vfs));
   Link(pf + "/subsystem", "bus/pci");

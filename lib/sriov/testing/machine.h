@@ -45,7 +45,13 @@ class Machine {
   static std::string VfAddress(const PfSpec& spec, uint32_t index);
 
   const std::string& root() const { return root_; }
-  Sysfs sysfs() const { return Sysfs(root_); }
+  Sysfs sysfs() const {
+    return Sysfs(root_, [this](const std::string& path, const std::string& value) {
+      if (on_write) on_write(path, value);
+    });
+  }
+  // What the kernel does after a write to a file of sysfs().
+  std::function<void(const std::string& path, const std::string& value)> on_write;
   Lookup::OpenDevlink OpenDevlink();
   // A kernel, or a driver, without devlink ports.
   void ForgetDevlink() { ports_.clear(); }

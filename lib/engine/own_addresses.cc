@@ -1,0 +1,51 @@
+#include "lib/engine/own_addresses.h"
+
+#include <utility>
+
+#include "lib/engine/backoff.h"
+
+namespace rail::engine {
+
+void OwnAddresses::Read(RecordReader& reader, Remotes& remotes) {
+  const auto record = reader.Read();
+  if (!record || *record == read_) return;
+  read_ = *record;
+  std::map<IpAddress, OwnAddress> own;
+  for (const state::Attachment& attachment : read_->attachments) {
+    const config::Rail* rail = config_.FindRail(attachment.rail);
+    if (rail == nullptr || attachment.phase != state::Phase::kReady) continue;
+    for (const IpAddress& address : attachment.addresses) own[address] = {attachment.tenant_id, rail->index};
+  }
+  remotes.SetOwn(std::move(own));
+}
+
+bool OwnAddresses::Look(const RemoteTable& table, Deadline now) {
+  std::map<IpAddress, Deadline> since;
+  std::map<IpAddress, Elsewhere> lasting;
+  for (const auto& [address, elsewhere] : table.elsewhere) {
+    const auto known = since_.find(address);
+    const Deadline begin = known == since_.end() ? now : known->second;
+    since.emplace(address, begin);
+    if (now - begin >= kContestedGrace) lasting.emplace(address, elsewhere);
+  }
+  since_ = std::move(since);
+  return std::exchange(lasting_, std::move(lasting)) != lasting_;
+}
+
+std::optional<Deadline> OwnAddresses::next() const {
+  std::optional<Deadline> next;
+  for (const auto& [address, since] : since_) {
+    if (!lasting_.contains(address)) next = Earlier(next, since + kContestedGrace);
+  }
+  return next;
+}
+
+Status OwnAddresses::health() const {
+  if (lasting_.empty()) return {};
+  std::string text =
+      lasting_.begin()->first.ToString() + " of a pod of this node is announced by another node as well";
+  if (lasting_.size() > 1) text += ", and so are " + std::to_string(lasting_.size() - 1) + " more";
+  return Fail(Code::kInvalid, text + ": `railctl doctor` says by whom, and what to do");
+}
+
+}  // namespace rail::engine

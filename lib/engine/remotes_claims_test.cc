@@ -1,0 +1,202 @@
+// Who is believed: the leaves of rails, within what the node accepts; and this node's own claims beside those of others.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "lib/engine/testing/remotes_fixture.h"
+
+namespace rail::engine {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing::Ip;
+using ::testing::IsEmpty;
+using testing::kLeaf0;
+using testing::kLeaf1;
+using testing::milliseconds;
+using testing::RemotesTest;
+
+const bmp::Peer kManagement{0, Ip("192.0.2.9"), 65001, 9};
+const bmp::Peer kManagementUnnumbered{0, Ip("fe80::9"), 65001, 9};
+
+TEST_F(RemotesTest, ANeighborThatIsNoLeafOfARailIsNotBelieved) {
+  Settle();
+  Announce(kLeaf0, "10.0.3.7", 7);
+  for (const bmp::Peer& stranger : {kManagement, kManagementUnnumbered}) {
+    SCOPED_TRACE(stranger.ToString());
+    Up(stranger);
+    Announce(stranger, "10.0.3.8", 7);
+    Announce(stranger, "10.0.3.7", 8);
+    EXPECT_THAT(Known(), ElementsAre("10.0.3.7 7")) << "it neither joins a tenant nor contests an address";
+    EXPECT_EQ(remotes.table().contested, 0U);
+    EXPECT_THAT(remotes.problem(),
+                AllOf(HasSubstr(stranger.ToString() + " announces 10.0.3.8 with communities of ours"),
+                      HasSubstr("it is not believed")));
+    Withdraw(stranger, "10.0.3.8");
+    EXPECT_EQ(remotes.problem(), "");
+    Announce(stranger, "10.0.3.8", 7);
+    Down(stranger);
+    EXPECT_EQ(remotes.problem(), "");
+  }
+}
+
+TEST_F(RemotesTest, ANeighborThatIsNoLeafCountsForNoLeaf) {
+  Settle();
+  Up(kManagementUnnumbered);
+  End(kManagementUnnumbered);
+  End(kLeaf0);
+  EXPECT_FALSE(remotes.complete()) << "the other rail's leaf has not told all";
+  End(kLeaf1);
+  EXPECT_TRUE(remotes.complete());
+}
+
+TEST_F(RemotesTest, ManyStrangersKeepNoLeafOut) {
+  remotes.FeedOpened(now);
+  for (uint32_t i = 0; i < 2 * Remotes::kMaxPeers; ++i) Up({0, Ip("fe80::9"), 65001, i});
+  Settle();
+  Announce(kLeaf0, "10.0.3.7", 7);
+  EXPECT_THAT(Known(), ElementsAre("10.0.3.7 7"));
+  EXPECT_EQ(remotes.problem(), "");
+}
+
+TEST_F(RemotesTest, ALeafThatIsKnownTooLateIsHeardOverAnotherConnection) {
+  Settle();
+  const bmp::Peer renamed{0, Ip("fe80::7"), 4200010001, 1};
+  Up(renamed);
+  Announce(renamed, "10.0.3.7", 7);
+  EXPECT_THAT(Known(), IsEmpty());
+  EXPECT_FALSE(remotes.missed());
+  Leaf("br-rail0", renamed);
+  EXPECT_TRUE(remotes.missed());
+  remotes.FeedOpened(now);
+  EXPECT_FALSE(remotes.missed());
+  Up(renamed);
+  Announce(renamed, "10.0.3.7", 7);
+  EXPECT_THAT(Known(), ElementsAre("10.0.3.7 7"));
+  Leaf("mgmt0", kManagementUnnumbered);
+  EXPECT_FALSE(remotes.IsLeaf(kManagementUnnumbered.address)) << "no rail has this interface";
+}
+
+TEST_F(RemotesTest, ALeafWhoseSessionIsDownStaysTheLeaf) {
+  Settle();
+  Announce(kLeaf0, "10.0.3.7", 7);
+  sessions["br-rail0"].peer.reset();
+  remotes.SetLeaves(sessions);
+  sessions.erase("br-rail1");
+  remotes.SetLeaves(sessions);
+  EXPECT_TRUE(remotes.IsLeaf(kLeaf0.address) && remotes.IsLeaf(kLeaf1.address));
+  EXPECT_THAT(Known(), ElementsAre("10.0.3.7 7"));
+}
+
+class Accepting : public RemotesTest {
+ protected:
+  Accepting() { config.rails[0].accept = {*IpPrefix::Parse("10.0.0.0/16"), *IpPrefix::Parse("fd00:1::/32")}; }
+};
+
+TEST_F(Accepting, WhatARailDoesNotAcceptIsNotLearnedOnIt) {
+  Settle();
+  for (const char* address : {"10.0.3.7", "10.1.3.7", "fd00:1::7", "fd00:2::7"}) Announce(kLeaf0, address, 7);
+  EXPECT_THAT(Known(), ElementsAre("10.0.3.7 7", "fd00:1::7 7"));
+  EXPECT_THAT(remotes.problem(),
+              HasSubstr("fe80::1 (AS 4200010001) announces 10.1.3.7 and others, which rails[].accept"));
+  Announce(kLeaf1, "10.1.3.7", 7);
+  EXPECT_THAT(Known(), ElementsAre("10.0.3.7 7", "10.1.3.7 7", "fd00:1::7 7"))
+      << "the other rail accepts everything";
+  Withdraw(kLeaf0, "10.1.3.7");
+  EXPECT_THAT(remotes.problem(), HasSubstr("announces fd00:2::7, which"));
+  Withdraw(kLeaf0, "fd00:2::7");
+  EXPECT_EQ(remotes.problem(), "");
+}
+
+TEST_F(Accepting, WhatALostSessionHadRefusedIsForgottenWithIt) {
+  Settle();
+  Announce(kLeaf0, "10.1.3.7", 7);
+  Down(kLeaf0);
+  EXPECT_EQ(remotes.problem(), "");
+}
+
+TEST_F(Accepting, AHostRouteMayBeAccepted) {
+  config.rails[0].accept = {*IpPrefix::Parse("10.0.3.7/32"), *IpPrefix::Parse("fd00:1::7/128")};
+  Settle();
+  for (const char* address : {"10.0.3.7", "10.0.3.6", "fd00:1::7", "fd00:1::6"}) Announce(kLeaf0, address, 7);
+  EXPECT_THAT(Known(), ElementsAre("10.0.3.7 7", "fd00:1::7 7"));
+}
+
+constexpr tenancy::TenantId kA{0, 7}, kB{0, 8};
+
+class OwnClaims : public RemotesTest {
+ protected:
+  OwnClaims() {
+    Settle();
+    remotes.SetOwn({{Ip("10.0.3.1"), {kA, 0}}});
+  }
+  const std::map<IpAddress, Elsewhere>& Seen() { return remotes.table().elsewhere; }
+  bool Contested(tenancy::TenantId tenant) {
+    return remotes.table().by_tenant.at(tenant)->Find(Ip("10.0.3.1"))->contested;
+  }
+};
+
+TEST_F(OwnClaims, AnAddressOfAPodHereThatAnotherTenantAnnouncesIsContested) {
+  Announce(kLeaf0, "10.0.3.2", 8);
+  EXPECT_THAT(Seen(), IsEmpty());
+  remotes.TakeNews();
+  Announce(kLeaf1, "10.0.3.1", 8, 1, {4200000001, 4200010001, 4200000002});
+  EXPECT_TRUE(remotes.TakeNews());
+  EXPECT_EQ(Seen().at(Ip("10.0.3.1")), (Elsewhere{{kB}, {4200000002}}));
+  EXPECT_TRUE(Contested(kB)) << "no bridge of this node leads to it";
+  EXPECT_EQ(remotes.table().contested, 0U) << "counted as a pod's of this node";
+  Withdraw(kLeaf1, "10.0.3.1");
+  EXPECT_THAT(Seen(), IsEmpty());
+}
+
+TEST_F(OwnClaims, AnAddressOfAPodHereThatItsTenantAnnouncesElsewhereIsADuplicate) {
+  Announce(kLeaf0, "10.0.3.1", 7, 0, {1, 2, 3});
+  EXPECT_EQ(Seen().at(Ip("10.0.3.1")), (Elsewhere{{kA}, {3}}));
+  EXPECT_FALSE(Contested(kA));
+  Announce(kLeaf1, "10.0.3.1", 7, 0, {1, 2, 4});
+  EXPECT_EQ(Seen().at(Ip("10.0.3.1")).origins, (std::set<uint32_t>{3, 4}));
+}
+
+TEST_F(OwnClaims, WithoutCrossRailAnotherRailsAddressOfTheTenantIsAnotherAddress) {
+  config.tenancy.cross_rail = false;
+  Announce(kLeaf1, "10.0.3.1", 7, 1);
+  EXPECT_THAT(Seen(), IsEmpty());
+  Announce(kLeaf1, "10.0.3.1", 7, 0);
+  EXPECT_EQ(Seen().size(), 1U);
+}
+
+TEST_F(OwnClaims, APodThatComesOrGoesIsComparedWithWhatIsKnown) {
+  Announce(kLeaf0, "10.0.3.9", 8);
+  remotes.TakeNews();
+  remotes.SetOwn({{Ip("10.0.3.1"), {kA, 0}}, {Ip("10.0.3.9"), {kA, 0}}});
+  EXPECT_TRUE(remotes.TakeNews());
+  EXPECT_EQ(Seen().size(), 1U);
+  remotes.SetOwn({{Ip("10.0.3.1"), {kA, 0}}, {Ip("10.0.3.9"), {kB, 0}}});
+  EXPECT_EQ(Seen().at(Ip("10.0.3.9")).tenants, (std::set{kB}));
+  EXPECT_FALSE(remotes.table().by_tenant.at(kB)->Find(Ip("10.0.3.9"))->contested);
+  remotes.SetOwn({});
+  EXPECT_THAT(Seen(), IsEmpty());
+  EXPECT_THAT(Known(), ElementsAre("10.0.3.9 8"));
+}
+
+// A pod has moved here from a node that was lost: its old path stays for 120 s, and says nothing.
+TEST_F(OwnClaims, WhatALostSessionHadAnnouncedContestsNothing) {
+  Announce(kLeaf0, "10.0.3.1", 8);
+  EXPECT_EQ(Seen().size(), 1U);
+  EndBoth();
+  Down(kLeaf0);
+  EXPECT_THAT(Seen(), IsEmpty());
+  Up(kLeaf0, milliseconds(0));
+  Announce(kLeaf0, "10.0.3.1", 8);
+  EXPECT_EQ(Seen().size(), 1U);
+}
+
+TEST_F(OwnClaims, TheNodesOwnRouteThatALeafTellsItContestsNothing) {
+  config.bgp.asn = 4200000001;
+  Announce(kLeaf1, "10.0.3.1", 7, 0, {4200000001, 4200010001, 4200000001});
+  EXPECT_THAT(Seen(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace rail::engine
