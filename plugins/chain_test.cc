@@ -94,8 +94,10 @@ TEST_F(ChainTest, TheCompareRuleGoesWithTheLastPodOfItsTenant) {
   ExpectDone(chain.Check(other));
 }
 
-// Another pod of the tenant joins at one call of the last pod's DEL, whichever it is. Afterwards that pod can talk.
+// Another pod of the tenant joins at one call of the last pod's DEL, whichever it is. From then on that pod can talk: while the DEL
+// removes the rule, the other waits (here it is refused at once).
 TEST_F(ChainTest, TheCompareRuleStaysWhenAnotherPodJoinsMeanwhile) {
+  int waited = 0;
   for (int at = 1;; ++at) {
     SCOPED_TRACE(fmt::format("it joins at call {}", at));
     const PodSpec last = world.MakePod("p1", "ns-a", "vf0");
@@ -104,12 +106,74 @@ TEST_F(ChainTest, TheCompareRuleStaysWhenAnotherPodJoinsMeanwhile) {
     std::optional<Answer> joined;
     int calls = 0;
     world.faults.before = [&](Dependency, std::string_view) {
+      if (joined && *joined) {
+        EXPECT_THAT(world.RulesOf(CookieKind::kCompare), SizeIs(1)) << "at every call after it";
+      }
       if (++calls == at) joined = chain.Add(joining);
     };
     ExpectDone(chain.Del(last));
     world.faults.before = nullptr;
     if (!joined) break;
-    ExpectDone(*joined);
+    if (!*joined) {
+      ++waited;
+      EXPECT_THAT(joined->text, HasSubstr("the tenants of rail rail0 are being changed"));
+      ExpectDone(chain.Del(joining));
+      MustAdd(joining);
+    }
+    EXPECT_THAT(world.RulesOf(CookieKind::kCompare), SizeIs(1));
+    ExpectSoleOwner(joining);
+  }
+  EXPECT_GE(waited, 1);
+}
+
+TEST_F(ChainTest, TheCompareRuleThatStayedForAPodThatWasJoiningGoesWithTheNextRound) {
+  const PodSpec last = world.MakePod("p1", "ns-a", "vf0");
+  const auto raild = world.StartRaild(std::chrono::hours(1));
+  MustAdd(last);
+  raild->Audit();
+  auto joining = world.LockTenants("rail0", FileLock::Kind::kShared);
+  ASSERT_TRUE(joining);
+  ExpectDone(chain.Del(last));
+  EXPECT_THAT(world.RulesOf(CookieKind::kCompare), SizeIs(1));
+  raild->RecordChanged();
+  EXPECT_THAT(world.RulesOf(CookieKind::kCompare), SizeIs(1));
+  *joining = FileLock();
+  MustAdd(world.MakePod("p2", "ns-b", "vf1"));
+  raild->RecordChanged();
+  EXPECT_THAT(world.RulesOf(CookieKind::kCompare), SizeIs(1)) << "that of ns-b";
+  EXPECT_EQ(world.RulesOf(CookieKind::kCompare)[0].cookie,
+            ovs::Cookie(CookieKind::kCompare, world.Tenant("ns-b").low));
+}
+
+// raild has read the record when a pod of a tenant that had left comes back.
+TEST_F(ChainTest, RaildTakesNoCompareRuleFromAPodThatJoinedMeanwhile) {
+  for (int at = 1;; ++at) {
+    SCOPED_TRACE(fmt::format("it joins at call {}", at));
+    const PodSpec last = world.MakePod("p1", "ns-a", "vf0");
+    const PodSpec joining = world.MakePod("p2", "ns-a", "vf1");
+    const auto raild = world.StartRaild(std::chrono::hours(1));
+    MustAdd(last);
+    raild->Audit();
+    {
+      const auto held = world.LockTenants("rail0", FileLock::Kind::kShared);
+      ExpectDone(chain.Del(last));
+    }
+    std::optional<Answer> joined;
+    int calls = 0;
+    world.faults.before = [&](Dependency, std::string_view) {
+      if (joined && *joined) {
+        EXPECT_THAT(world.RulesOf(CookieKind::kCompare), SizeIs(1)) << "at every call after it";
+      }
+      if (++calls == at) joined = chain.Add(joining);
+    };
+    raild->RecordChanged();
+    world.faults.before = nullptr;
+    if (!joined) break;
+    if (!*joined) {
+      ExpectDone(chain.Del(joining));
+      MustAdd(joining);
+    }
+    raild->RecordChanged();
     EXPECT_THAT(world.RulesOf(CookieKind::kCompare), SizeIs(1));
     ExpectSoleOwner(joining);
   }

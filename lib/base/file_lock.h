@@ -25,15 +25,17 @@ class FileLock {
   // Errors: kBusy another holds the lock alone, or others share it and kAlone is wanted; kPermission, kNotFound the file cannot
   // be created.
   static Result<FileLock> Get(const std::string& path, Kind kind);
-  // Locks as Get with kAlone, but waits for the lock until `deadline`. Errors: as Get; kBusy the deadline has passed, or
-  // kMostWaiting others of this process wait for a lock already, most of them in vain.
-  static Result<FileLock> Wait(const std::string& path, Deadline deadline);
+  // Locks as Get, but waits for the lock until `deadline`; not at all if that has passed. Errors: as Get; kBusy the deadline has
+  // passed, or kMostWaiting others of this process wait for a lock already, most of them in vain.
+  static Result<FileLock> Wait(const std::string& path, Kind kind, Deadline deadline);
+  explicit operator bool() const { return static_cast<bool>(file_); }  // something is held
+
   // Locks a folder that exists, alone. Waits while another holds the lock. Errors: of open(2).
   static Result<FileLock> OfFolder(const std::string& folder);
 
  private:
   // Waits, however long it takes.
-  static Result<FileLock> Locked(Fd file, const std::string& what);
+  static Result<FileLock> Locked(Fd file, Kind kind, const std::string& what);
   explicit FileLock(Fd file) : file_(std::move(file)) {}
   Fd file_;
 };

@@ -54,7 +54,8 @@ TEST_F(FileLockTest, IsHeldByNobodyBesideOneAlone) {
 TEST_F(FileLockTest, IsHadAsSoonAsItIsFree) {
   auto alone = Get(Kind::kAlone);
   ASSERT_TRUE(alone);
-  auto waiting = std::async(std::launch::async, [&] { return FileLock::Wait(folder_ + "/lock", Soon()); });
+  auto waiting =
+      std::async(std::launch::async, [&] { return FileLock::Wait(folder_ + "/lock", Kind::kAlone, Soon()); });
   EXPECT_EQ(waiting.wait_for(std::chrono::milliseconds(50)), std::future_status::timeout);
   *alone = FileLock();
   const auto had = waiting.get();
@@ -65,11 +66,25 @@ TEST_F(FileLockTest, IsHadAsSoonAsItIsFree) {
 TEST_F(FileLockTest, WhoWaitsInVainHoldsNothingLater) {
   auto alone = Get(Kind::kAlone);
   ASSERT_TRUE(alone);
-  const auto in_vain = FileLock::Wait(folder_ + "/lock", After(std::chrono::milliseconds(20)));
+  const auto in_vain = FileLock::Wait(folder_ + "/lock", Kind::kAlone, After(std::chrono::milliseconds(20)));
   ASSERT_FALSE(in_vain);
   EXPECT_EQ(in_vain.error().code, Code::kBusy);
   *alone = FileLock();
-  EXPECT_TRUE(FileLock::Wait(folder_ + "/lock", Soon())) << "the thread that waited has let it go";
+  EXPECT_TRUE(FileLock::Wait(folder_ + "/lock", Kind::kAlone, Soon()))
+      << "the thread that waited has let it go";
+}
+
+TEST_F(FileLockTest, ASharedOneIsWaitedForToo) {
+  auto alone = Get(Kind::kAlone);
+  ASSERT_TRUE(alone);
+  auto waiting = std::async(std::launch::async,
+                            [&] { return FileLock::Wait(folder_ + "/lock", Kind::kShared, Soon()); });
+  EXPECT_EQ(waiting.wait_for(std::chrono::milliseconds(50)), std::future_status::timeout);
+  *alone = FileLock();
+  const auto had = waiting.get();
+  EXPECT_TRUE(had);
+  EXPECT_TRUE(Get(Kind::kShared)) << "others may share it";
+  EXPECT_EQ(Refused(Kind::kAlone), Code::kBusy);
 }
 
 // Of one thread that waits there is an entry in this folder. Source: proc(5), task.
@@ -78,21 +93,29 @@ size_t Threads() {
                                            std::filesystem::directory_iterator()));
 }
 
+TEST_F(FileLockTest, NobodyWaitsUntilATimeThatHasPassed) {
+  const size_t before = Threads();
+  const auto alone = Get(Kind::kAlone);
+  ASSERT_TRUE(alone);
+  EXPECT_FALSE(FileLock::Wait(folder_ + "/lock", Kind::kShared, Clock::now()));
+  EXPECT_EQ(Threads(), before);
+}
+
 TEST_F(FileLockTest, AHolderThatHangsKeepsFewThreads) {
   const size_t before = Threads();
   auto alone = Get(Kind::kAlone);
   ASSERT_TRUE(alone);
   for (int i = 0; i < 3 * FileLock::kMostWaiting; ++i) {
-    const auto in_vain = FileLock::Wait(folder_ + "/lock", After(std::chrono::milliseconds(1)));
+    const auto in_vain = FileLock::Wait(folder_ + "/lock", Kind::kAlone, After(std::chrono::milliseconds(1)));
     ASSERT_FALSE(in_vain);
     EXPECT_EQ(in_vain.error().code, Code::kBusy);
   }
   EXPECT_LE(Threads(), before + FileLock::kMostWaiting);
   *alone = FileLock();
   const Deadline end = Soon();
-  auto had = FileLock::Wait(folder_ + "/lock", end);
+  auto had = FileLock::Wait(folder_ + "/lock", Kind::kAlone, end);
   while (!had && Clock::now() < end)
-    had = FileLock::Wait(folder_ + "/lock", end);  // the threads are still going
+    had = FileLock::Wait(folder_ + "/lock", Kind::kAlone, end);  // the threads are still going
   EXPECT_TRUE(had);
 }
 

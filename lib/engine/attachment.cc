@@ -56,23 +56,26 @@ Result<bool> TenantElsewhere(Node& node, const Attachment& attachment) {
   });
 }
 
+// Held: `attachment` is the last of its tenant on the rail, and none joins meanwhile. Nothing held: the rule that the tenant's pods
+// have in common stays; if that is for a pod that is still joining, and does not, raild removes it.
+Result<FileLock> CloseTenant(Node& node, const Attachment& attachment) {
+  if (attachment.tenant_id.is_none()) return FileLock();
+  RAIL_ASSIGN(bool elsewhere, TenantElsewhere(node, attachment));
+  if (elsewhere) return FileLock();
+  auto alone = node.connections.LockTenants(attachment.rail, FileLock::Kind::kAlone);
+  if (!alone) return FileLock();
+  RAIL_ASSIGN(elsewhere, TenantElsewhere(node, attachment));
+  return elsewhere ? FileLock() : std::move(*alone);
+}
+
 Status UndoTenant(Node& node, Attachment& attachment, const std::string& bridge) {
   const tenancy::TenantId tenant = attachment.tenant_id;
   ovs::Change change{.remove_by_cookie = {ovs::CookieMatch::Exact(ovs::CookieKind::kTenant,
                                                                   static_cast<uint64_t>(attachment.id))}};
-  RAIL_ASSIGN(const bool elsewhere, TenantElsewhere(node, attachment));
-  const bool last = !tenant.is_none() && !elsewhere;
-  if (last) change.remove.push_back(pipeline::CompareRule(tenant));
+  RAIL_ASSIGN(const FileLock nobody_joins, CloseTenant(node, attachment));
+  if (nobody_joins) change.remove.push_back(pipeline::CompareRule(tenant));
   RAIL_ASSIGN(ovs::OpenFlow * switch_, node.connections.OpenFlow(bridge));
   RAIL_TRY(switch_->Commit(change, node.connections.CallDeadline()));
-  if (last) {
-    // A pod of the tenant may have joined between the check and the commit. A pod that joins writes its record before its rules,
-    // so a second check after the commit sees it.
-    RAIL_ASSIGN(const bool joined, TenantElsewhere(node, attachment));
-    if (joined) {
-      RAIL_TRY(switch_->Commit({.add = {pipeline::CompareRule(tenant)}}, node.connections.CallDeadline()));
-    }
-  }
   attachment.tenant_id = {};
   attachment.tenant.clear();
   return UnlessGone(node.store.SetTenant(attachment.id, "", {}));
@@ -394,6 +397,7 @@ Status AdmitTraffic(Node& node, const Attachment& attachment, const pipeline::Br
 Status JoinTenant(Node& node, Attachment& attachment, const tenancy::Tenant& tenant) {
   RAIL_ASSIGN(const config::Rail* rail, RailOf(node.config, attachment.rail));
   RAIL_TRY(RecordStep(node, attachment, kTenantIsolation, step::kTenant, BridgeDetail(rail->bridge)));
+  RAIL_ASSIGN(const FileLock joining, node.connections.LockTenants(attachment.rail, FileLock::Kind::kShared));
   attachment.tenant = tenant.name;
   attachment.tenant_id = tenant.id;
   RAIL_TRY(node.store.SetTenant(attachment.id, tenant.name, tenant.id));

@@ -68,6 +68,14 @@ Result<FileLock> Connections::LockDevice(const std::string& device) {
   return lock;
 }
 
+Result<FileLock> Connections::LockTenants(const std::string& rail, FileLock::Kind kind) {
+  const bool joins = kind == FileLock::Kind::kShared;
+  auto lock = openers_.lock_tenants(rail, kind, joins ? CallDeadline() : Clock::now());
+  if (!lock && lock.error().code == Code::kBusy)
+    lock.error().message = "the tenants of rail " + rail + " are being changed: " + lock.error().message;
+  return lock;
+}
+
 Result<std::string> Connections::AskVswitchd(const std::string& command,
                                              const std::vector<std::string>& arguments,
                                              Deadline deadline) const {

@@ -48,6 +48,8 @@ struct Openers {
   std::function<Result<FileLock>(FileLock::Kind)> lock_devices;
   // Locks one device, alone. As FileLock::Wait.
   std::function<Result<FileLock>(const std::string& device, Deadline)> lock_device;
+  // Locks the tenants of one rail. As FileLock::Wait.
+  std::function<Result<FileLock>(const std::string& rail, FileLock::Kind, Deadline)> lock_tenants;
   // Reads the state of a rail's NIC; {}: its uplink is not an SR-IOV device. As
   // sriov::Preparer::Look. An empty function: NICs are not read.
   std::function<Result<std::vector<sriov::NicState>>(const config::Rail& rail)> look_at_nic;
@@ -77,6 +79,10 @@ class Connections {
   // the pod, an undo from the look at the claim until the claim is released. Waits for another holder.
   // Errors: kBusy another holds it longer than a call may take; kInvalid this cannot be a device's name; of open(2).
   Result<FileLock> LockDevice(const std::string& device);
+  // A pod that joins a tenant holds it kShared, from its record to its rules, and waits for it. Whoever removes the rule that a
+  // tenant's pods have in common holds it kAlone, from the look at the record to the rule's end, and does not wait: then the rule
+  // stays, and raild tries again. Errors: kBusy; of open(2).
+  Result<FileLock> LockTenants(const std::string& rail, FileLock::Kind kind);
   podnet::PodNet& Pods() { return *openers_.pods; }
   // Gives the next part of the work a new deadline. A dependency that is down stays down.
   void GiveTime(Deadline until) { until_ = until; }

@@ -21,6 +21,10 @@ bool IsRemotes(uint64_t cookie) {
   return CookieMatch::Kind(CookieKind::kRemote).Selects(cookie);
 }
 
+bool IsTenants(uint64_t cookie) {
+  return CookieMatch::Kind(CookieKind::kCompare).Selects(cookie);
+}
+
 size_t HashOf(const Rule& rule) {
   return std::hash<std::string>()(rule.match) ^ (size_t{rule.table} << 1);
 }
@@ -55,17 +59,12 @@ class Bundles {
 // One call of Repair.
 class RuleRepair::Round {
  public:
-  Round(RuleRepair& repair, ovs::OpenFlow& bridge, const std::function<Result<RuleTarget>()>& target_of,
-        const std::function<Deadline()>& deadline)
-      : my_(repair),
-        bridge_(bridge),
-        target_of_(target_of),
-        deadline_(deadline),
-        bundles_(bridge, deadline, repair.counts_) {}
+  Round(RuleRepair& repair, ovs::OpenFlow& bridge, const Ask& ask)
+      : my_(repair), bridge_(bridge), ask_(ask), bundles_(bridge, ask.deadline, repair.counts_) {}
 
   Status Run(Look look) {
     RAIL_TRY(TakeChanges());
-    RAIL_ASSIGN(target_, target_of_());
+    RAIL_ASSIGN(target_, ask_.target());
     // Rules that had to stay because too little was known can be judged now.
     if (target_.remotes_known && !my_.remotes_judged_) my_.whole_ = true;
     if (target_.leaf_known && !my_.leaf_judged_) my_.whole_ = true;
@@ -77,13 +76,14 @@ class RuleRepair::Round {
     RAIL_TRY(Read());
     // The switch is read first and the record second: a rule that was read and is not explained now was left behind.
     if (!which_.empty()) {
-      RAIL_ASSIGN(target_, target_of_());
+      RAIL_ASSIGN(target_, ask_.target());
     }
     RepairLocal();
     for (const Rule& rule : odd_) Replace(rule);
     RAIL_TRY(AddMissing());
     RAIL_TRY(FollowRemotes());
     RAIL_TRY(bundles_.Commit());
+    RAIL_TRY(RemoveUnused());
     Remember();
     return {};
   }
@@ -102,7 +102,7 @@ class RuleRepair::Round {
 
   Status CountRemotes() {
     if (my_.whole_ || std::ranges::any_of(my_.touched_, IsRemotes)) return {};  // they are read anyhow
-    RAIL_ASSIGN(const uint64_t count, bridge_.Count(CookieMatch::Kind(CookieKind::kRemote), deadline_()));
+    RAIL_ASSIGN(const uint64_t count, bridge_.Count(CookieMatch::Kind(CookieKind::kRemote), ask_.deadline()));
     if (count != 2 * my_.remotes_known_ + my_.unexplained_) my_.whole_ = true;
     return {};
   }
@@ -148,7 +148,7 @@ class RuleRepair::Round {
               odd_.push_back(std::move(rule));
             }
           },
-          deadline_()));
+          ask_.deadline()));
     }
     std::ranges::sort(right_);
     return {};
@@ -166,7 +166,11 @@ class RuleRepair::Round {
     if (auto instead = target_.rules.At(rule)) {
       if (*instead != rule) bundles_.Add(std::move(*instead));
     } else if (!Stays(rule)) {
-      bundles_.Remove(rule);
+      if (IsTenants(rule.cookie)) {
+        unused_.push_back(rule);
+      } else {
+        bundles_.Remove(rule);
+      }
     } else if (IsRemotes(rule.cookie)) {
       ++unexplained_;
     }
@@ -234,6 +238,20 @@ class RuleRepair::Round {
     return status;
   }
 
+  // A plugin may have put a pod into one of these tenants since the record was read. Its rule must not go after that.
+  Status RemoveUnused() {
+    if (unused_.empty()) return {};
+    const Result<ClosedTenants> closed = ask_.close_tenants();
+    for (Rule& rule : unused_) {
+      if (closed && !closed->in_use.contains(rule.cookie)) {
+        bundles_.Remove(std::move(rule));
+      } else {
+        judge_again_.insert(rule.cookie);
+      }
+    }
+    return bundles_.Commit();
+  }
+
   void Remember() {
     if (whole_) {
       my_.unexplained_ = unexplained_;
@@ -245,14 +263,13 @@ class RuleRepair::Round {
     my_.remotes_judged_ = target_.remotes_known;
     my_.leaf_judged_ = target_.leaf_known;
     my_.whole_ = target_.remove_nothing;  // more is there than is known
-    my_.touched_.clear();
+    my_.touched_ = std::move(judge_again_);
     my_.counts_.wanted = my_.counts_.installed = my_.known_.local().size() + 2 * my_.remotes_known_;
   }
 
   RuleRepair& my_;
   ovs::OpenFlow& bridge_;
-  const std::function<Result<RuleTarget>()>& target_of_;
-  const std::function<Deadline()>& deadline_;
+  const Ask& ask_;
   Bundles bundles_;
 
   RuleTarget target_;
@@ -262,14 +279,15 @@ class RuleRepair::Round {
   std::vector<Rule> local_;         // rules read, of all cookies but those of remotes
   std::vector<Rule> odd_;           // rules of remotes read, not as base_ says
   std::vector<size_t> right_;       // hashes of rules of remotes read, as base_ says
+  std::vector<Rule> unused_;        // rules of tenants that nobody wants
+  std::set<uint64_t> judge_again_;  // cookies of those that stay until the next round
   uint64_t unexplained_ = 0;
   int64_t remotes_ = 0;  // how many more remotes are selected now
 };
 
-Status RuleRepair::Repair(ovs::OpenFlow& bridge, const std::function<Result<RuleTarget>()>& target, Look look,
-                          const std::function<Deadline()>& deadline) {
+Status RuleRepair::Repair(ovs::OpenFlow& bridge, const Ask& ask, Look look) {
   counts_.added = counts_.removed = 0;
-  const Status repaired = Round(*this, bridge, target, deadline).Run(look);
+  const Status repaired = Round(*this, bridge, ask).Run(look);
   if (!repaired) whole_ = true;
   return repaired;
 }

@@ -2,8 +2,8 @@
 // there, and commits the difference.
 //
 // Use:      RuleRepair rules;
-//           RAIL_TRY(rules.Repair(*bridge, target, RuleRepair::Look::kNews));     // after an event: costs only what has changed
-//           RAIL_TRY(rules.Repair(*bridge, target, RuleRepair::Look::kAudit));    // every 30 s
+//           RAIL_TRY(rules.Repair(*bridge, ask, RuleRepair::Look::kNews));     // after an event: costs only what has changed
+//           RAIL_TRY(rules.Repair(*bridge, ask, RuleRepair::Look::kAudit));    // every 30 s
 // Threads:  one
 // Source:   README.md of this folder ("What is known of a bridge's rules"), DECISIONS 9
 //
@@ -15,6 +15,7 @@
 #include <functional>
 #include <set>
 
+#include "lib/base/file_lock.h"
 #include "lib/engine/bridge_rules.h"
 #include "lib/engine/connections.h"
 
@@ -32,6 +33,12 @@ struct RuleTarget {
   bool remove_nothing = false;   // pods live here that the record has lost
 };
 
+// No pod joins a tenant of the bridge while this exists.
+struct ClosedTenants {
+  FileLock lock;
+  std::set<uint64_t> in_use;  // the cookies of the rules of tenants that have a pod
+};
+
 struct RuleCounts {
   uint64_t wanted = 0;
   uint64_t installed = 0;  // our rules that are known to be in the switch
@@ -45,10 +52,15 @@ class RuleRepair {
     kNews,   // read what may have changed
     kAudit,  // also read all rules but those of remotes; count those, and read a part of them
   };
-  // `target` says what should be there. It is asked before the switch is read and, if rules were read, once more afterwards.
+  struct Ask {
+    // What should be there. Asked before the switch is read and, if rules were read, once more afterwards.
+    std::function<Result<RuleTarget>()> target;
+    // Asked before a tenant's last rule goes. An error: the rule stays until the next call.
+    std::function<Result<ClosedTenants>()> close_tenants;
+    std::function<Deadline()> deadline;  // of a call that starts now
+  };
   // Errors: kTransient, kInvalid; the next call reads everything.
-  Status Repair(ovs::OpenFlow& bridge, const std::function<Result<RuleTarget>()>& target, Look look,
-                const std::function<Deadline()>& deadline);
+  Status Repair(ovs::OpenFlow& bridge, const Ask& ask, Look look);
 
   // The next Repair reads everything.
   void Forget() { whole_ = true; }

@@ -61,9 +61,11 @@ class RuleRepairTest : public ::testing::Test {
             .undecided = undecided};
   }
   Status Repair(Look look = Look::kNews) {
-    return repair.Repair(
-        *connection, [this]() -> Result<RuleTarget> { return Target(); }, look,
-        [] { return After(std::chrono::seconds(5)); });
+    return repair.Repair(*connection,
+                         {.target = [this]() -> Result<RuleTarget> { return Target(); },
+                          .close_tenants = [this] { return close_tenants(); },
+                          .deadline = [] { return After(std::chrono::seconds(5)); }},
+                         look);
   }
   void Settle() {
     ASSERT_TRUE(Repair());
@@ -88,6 +90,7 @@ class RuleRepairTest : public ::testing::Test {
   bool remotes_known = true;
   bool leaf_known = true;
   std::set<uint64_t> undecided;
+  std::function<Result<ClosedTenants>()> close_tenants = [] { return ClosedTenants(); };
 
   ovs::testing::FakeOpenFlow bridge;
   std::unique_ptr<ovs::OpenFlow> connection = bridge.Watch();
@@ -320,6 +323,40 @@ TEST_F(RuleRepairTest, TheRulesOfAnAttachmentThatIsNotPlacedYetStay) {
   undecided.clear();
   ASSERT_TRUE(Repair(Look::kAudit));
   EXPECT_THAT(bridge.rules(), Not(Contains(Field(&Rule::cookie, ovs::Cookie(CookieKind::kAttachment, 9)))));
+}
+
+// A tenant's last rule goes while no pod can join.
+
+TEST_F(RuleRepairTest, TheRuleOfATenantThatAPodIsJoiningStays) {
+  pods.push_back(PodAt(9, 5, "10.0.3.1"));
+  Settle();
+  const auto rule = Contains(Field(&Rule::cookie, ovs::Cookie(CookieKind::kCompare, mine.low)));
+  pods.clear();
+  close_tenants = [&]() -> Result<ClosedTenants> {
+    EXPECT_THAT(bridge.rules(), Not(Contains(Field(&Rule::cookie, ovs::Cookie(CookieKind::kTenant, 9)))));
+    return ClosedTenants{.lock = {}, .in_use = {ovs::Cookie(CookieKind::kCompare, mine.low)}};
+  };
+  ASSERT_TRUE(Repair());
+  EXPECT_THAT(bridge.rules(), rule) << "the record names a pod that came after raild read it";
+  close_tenants = [] { return Fail(Code::kBusy, "a pod is joining"); };
+  ASSERT_TRUE(Repair());
+  EXPECT_THAT(bridge.rules(), rule);
+  close_tenants = [] { return ClosedTenants(); };
+  ASSERT_TRUE(Repair());
+  EXPECT_THAT(bridge.rules(), Not(rule)) << "the pod did not come";
+}
+
+TEST_F(RuleRepairTest, NoTenantIsClosedForAChangeThatEndsNone) {
+  pods.push_back(PodAt(9, 5, "10.0.3.1"));
+  Settle();
+  close_tenants = [] {
+    ADD_FAILURE() << "a pod that joins would have to wait";
+    return ClosedTenants();
+  };
+  pods.push_back(PodAt(10, 6, "10.0.3.2"));
+  ASSERT_TRUE(Repair());
+  pods.pop_back();
+  ASSERT_TRUE(Repair(Look::kAudit));
 }
 
 // Moves.

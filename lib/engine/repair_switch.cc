@@ -303,6 +303,19 @@ RuleTarget SwitchRepair::Target(const config::Rail& rail, RailState& state, cons
   return target;
 }
 
+Result<ClosedTenants> SwitchRepair::CloseTenants(Connections& connections, const config::Rail& rail) {
+  ClosedTenants closed;
+  RAIL_ASSIGN(closed.lock, connections.LockTenants(rail.name, FileLock::Kind::kAlone));
+  RAIL_ASSIGN(const RecordPtr record, record_.Read());
+  for (const Attachment& attachment : record->attachments) {
+    if (attachment.rail != rail.name || attachment.phase == Phase::kDeleting ||
+        attachment.tenant_id.is_none())
+      continue;
+    closed.in_use.insert(ovs::Cookie(ovs::CookieKind::kCompare, attachment.tenant_id.low));
+  }
+  return closed;
+}
+
 // Reads the record again after the commit. If it has changed in between, does another round.
 Status SwitchRepair::Rules(Connections& connections, const config::Rail& rail, RailState& state,
                            RuleRepair::Look look) {
@@ -318,9 +331,12 @@ Status SwitchRepair::Rules(Connections& connections, const config::Rail& rail, R
     RAIL_ASSIGN(record, state.ports.See(connections));
     return Target(rail, state, *record, learned);
   };
+  const RuleRepair::Ask ask{.target = target,
+                            .close_tenants = [&] { return CloseTenants(connections, rail); },
+                            .deadline = [&] { return connections.CallDeadline(); }};
   for (int round = 0; round < 5; ++round) {
     const auto began = Clock::now();
-    RAIL_TRY(state.rules.Repair(*bridge, target, look, [&] { return connections.CallDeadline(); }));
+    RAIL_TRY(state.rules.Repair(*bridge, ask, look));
     const RuleCounts& counts = state.rules.counts();
     node_status_.Repaired("rules", counts.added + counts.removed);
     if (counts.added + counts.removed >= kManyRules) {

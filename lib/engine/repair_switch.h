@@ -81,6 +81,7 @@ class SwitchRepair {
   Status Ports(Connections& connections, RailState& state);
   Status LeafMac(Connections& connections, const config::Rail& rail, RailState& state);
   Status Rules(Connections& connections, const config::Rail& rail, RailState& state, RuleRepair::Look look);
+  Result<ClosedTenants> CloseTenants(Connections& connections, const config::Rail& rail);
   RuleTarget Target(const config::Rail& rail, RailState& state, const Record& record,
                     const std::shared_ptr<const engine::Learned>& learned) const;
 

@@ -76,7 +76,11 @@ engine::Openers RealOpeners(const config::NodeConfig& config) {
   };
   openers.lock_device = [path = config::Paths::FromEnvironment().state_file](const std::string& device,
                                                                              Deadline deadline) {
-    return FileLock::Wait(path + ".device-" + device, deadline);
+    return FileLock::Wait(path + ".device-" + device, FileLock::Kind::kAlone, deadline);
+  };
+  openers.lock_tenants = [path = config::Paths::FromEnvironment().state_file](
+                             const std::string& rail, FileLock::Kind kind, Deadline deadline) {
+    return FileLock::Wait(path + ".tenants-" + rail, kind, deadline);
   };
   openers.look_at_nic = [sysfs = config::Paths::FromEnvironment().sysfs](const config::Rail& rail) {
     return MakePreparer(sysfs).Look(rail.pf);

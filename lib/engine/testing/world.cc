@@ -237,6 +237,9 @@ Deps World::deps() {
     openers.lock_device = [this](const std::string& device, Deadline) {
       return FileLock::Get(folder_ + "/device-" + device, FileLock::Kind::kAlone);
     };
+    openers.lock_tenants = [this](const std::string& rail, FileLock::Kind kind, Deadline) {
+      return LockTenants(rail, kind);
+    };
     openers.devices = [this](netlink::Netlink&) { return std::make_unique<Devices>(*this); };
     openers.ask_vswitchd = [this](const std::string& command, const std::vector<std::string>& arguments,
                                   Deadline) { return vswitchd(command, arguments); };
@@ -265,6 +268,10 @@ Deps World::deps() {
 
 Result<FileLock> World::LockDevices(FileLock::Kind kind) {
   return FileLock::Get(folder_ + "/devices", kind);
+}
+
+Result<FileLock> World::LockTenants(const std::string& rail, FileLock::Kind kind) {
+  return FileLock::Get(folder_ + "/tenants-" + rail, kind);
 }
 
 // raild keeps its connections to the bridges, and each reports what others change.

@@ -104,6 +104,7 @@ class World {
   void SetLeafMac(const std::string& bridge, const std::string& mac);
   // Takes the lock as another process of the node.
   Result<FileLock> LockDevices(FileLock::Kind kind);
+  Result<FileLock> LockTenants(const std::string& rail, FileLock::Kind kind);
   // Makes the leaf announce the address of a pod elsewhere.
   void LearnRemote(const std::string& address, const std::string& pod_namespace,
                    const std::string& interface = "br-rail0");
