@@ -70,7 +70,8 @@ Result<FileLock> Connections::LockDevice(const std::string& device) {
 
 Result<FileLock> Connections::LockTenants(const std::string& rail, FileLock::Kind kind) {
   const bool joins = kind == FileLock::Kind::kShared;
-  auto lock = openers_.lock_tenants(rail, kind, joins ? CallDeadline() : Clock::now());
+  auto lock = openers_.lock_tenants(rail, kind,
+                                    joins ? CallDeadline() : std::min(CallDeadline(), After(kForJoining)));
   if (!lock && lock.error().code == Code::kBusy)
     lock.error().message = "the tenants of rail " + rail + " are being changed: " + lock.error().message;
   return lock;

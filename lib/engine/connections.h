@@ -62,6 +62,9 @@ struct Openers {
   std::shared_ptr<podnet::PodNet> pods;
 };
 
+// How long to wait for pods that are joining a tenant: each takes some milliseconds.
+inline constexpr std::chrono::milliseconds kForJoining{100};
+
 class Connections {
  public:
   // `until`: when the verb or the round must have ended. One call to a dependency may take at most 5 s of that time.
@@ -80,8 +83,8 @@ class Connections {
   // Errors: kBusy another holds it longer than a call may take; kInvalid this cannot be a device's name; of open(2).
   Result<FileLock> LockDevice(const std::string& device);
   // A pod that joins a tenant holds it kShared, from its record to its rules, and waits for it. Whoever removes the rule that a
-  // tenant's pods have in common holds it kAlone, from the look at the record to the rule's end, and does not wait: then the rule
-  // stays, and raild tries again. Errors: kBusy; of open(2).
+  // tenant's pods have in common holds it kAlone, from the look at the record to the rule's end, and waits 0.1 s: then the
+  // rule stays, and raild tries again. Errors: kBusy; of open(2).
   Result<FileLock> LockTenants(const std::string& rail, FileLock::Kind kind);
   podnet::PodNet& Pods() { return *openers_.pods; }
   // Gives the next part of the work a new deadline. A dependency that is down stays down.

@@ -242,6 +242,7 @@ class RuleRepair::Round {
   Status RemoveUnused() {
     if (unused_.empty()) return {};
     const Result<ClosedTenants> closed = ask_.close_tenants();
+    my_.tenant_stays_ = !closed;
     for (Rule& rule : unused_) {
       if (closed && !closed->in_use.contains(rule.cookie)) {
         bundles_.Remove(std::move(rule));
@@ -287,6 +288,7 @@ class RuleRepair::Round {
 
 Status RuleRepair::Repair(ovs::OpenFlow& bridge, const Ask& ask, Look look) {
   counts_.added = counts_.removed = 0;
+  tenant_stays_ = false;
   const Status repaired = Round(*this, bridge, ask).Run(look);
   if (!repaired) whole_ = true;
   return repaired;

@@ -65,6 +65,8 @@ class RuleRepair {
   // The next Repair reads everything.
   void Forget() { whole_ = true; }
   const RuleCounts& counts() const { return counts_; }
+  // The rule of a tenant that has left is still there, because tenants could not be closed: call again soon.
+  bool tenant_stays() const { return tenant_stays_; }
 
  private:
   class Round;
@@ -76,6 +78,7 @@ class RuleRepair {
   bool leaf_judged_ = false;
   bool whole_ = true;
   std::set<uint64_t> touched_;
+  bool tenant_stays_ = false;
   uint64_t audit_ = 0;  // which part of the remotes' rules is read next
   RuleCounts counts_;
 };

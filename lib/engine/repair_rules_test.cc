@@ -338,12 +338,15 @@ TEST_F(RuleRepairTest, TheRuleOfATenantThatAPodIsJoiningStays) {
   };
   ASSERT_TRUE(Repair());
   EXPECT_THAT(bridge.rules(), rule) << "the record names a pod that came after raild read it";
+  EXPECT_FALSE(repair.tenant_stays()) << "that pod's plugin will tell";
   close_tenants = [] { return Fail(Code::kBusy, "a pod is joining"); };
   ASSERT_TRUE(Repair());
   EXPECT_THAT(bridge.rules(), rule);
+  EXPECT_TRUE(repair.tenant_stays());
   close_tenants = [] { return ClosedTenants(); };
   ASSERT_TRUE(Repair());
   EXPECT_THAT(bridge.rules(), Not(rule)) << "the pod did not come";
+  EXPECT_FALSE(repair.tenant_stays());
 }
 
 TEST_F(RuleRepairTest, NoTenantIsClosedForAChangeThatEndsNone) {

@@ -80,14 +80,19 @@ void SwitchRepair::DatabaseChanged() {
 
 void SwitchRepair::Retry() {
   ForEachRail([&](Connections& connections, const config::Rail& rail, RailState& state) {
-    if (state.backoff.Due()) Whole(connections, rail, state);
+    if (state.backoff.Due()) {
+      Whole(connections, rail, state);
+    } else if (state.tenant_stays && deps_.now() >= *state.tenant_stays) {
+      End(rail, state, Rules(connections, rail, state, RuleRepair::Look::kNews));
+    }
   });
   node_status_.Publish(record_);
 }
 
 std::optional<Deadline> SwitchRepair::next_retry() const {
   std::optional<Deadline> next;
-  for (const auto& [name, state] : rails_) next = Earlier(next, state->backoff.next());
+  for (const auto& [name, state] : rails_)
+    next = Earlier(Earlier(next, state->backoff.next()), state->tenant_stays);
   return next;
 }
 
@@ -321,6 +326,7 @@ Status SwitchRepair::Rules(Connections& connections, const config::Rail& rail, R
                            RuleRepair::Look look) {
   const std::shared_ptr<const engine::Learned> learned = node_status_.learned();
   state.rules_right = false;
+  state.tenant_stays.reset();
   RAIL_ASSIGN(ovs::OpenFlow * bridge, connections.OpenFlow(rail.bridge));
   RecordPtr record;
   bool ports_looked_at = false;
@@ -347,6 +353,7 @@ Status SwitchRepair::Rules(Connections& connections, const config::Rail& rail, R
     RAIL_ASSIGN(const RecordPtr now, record_.Read());
     if (now == record) break;
   }  // if plugins keep changing the record, their wakeups start the next round
+  if (state.rules.tenant_stays()) state.tenant_stays = deps_.now() + kForJoining;
   state.rules_right = true;
   return {};
 }

@@ -63,6 +63,7 @@ class SwitchRepair {
     MacAddress leaf_mac;
     bool rules_right = false;  // the last round ended with every wanted rule in the switch
     Backoff backoff{std::chrono::milliseconds(250), std::chrono::seconds(10)};
+    std::optional<Deadline> tenant_stays;  // when its rule is looked at again
   };
   using Work = std::function<void(Connections& connections, const config::Rail& rail, RailState& state)>;
 
