@@ -1,14 +1,9 @@
 #include "lib/cni/device_info.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <cerrno>
 #include <nlohmann/json.hpp>
 
-#include "lib/base/fd.h"
 #include "lib/base/strict_json.h"
+#include "lib/base/whole_file.h"
 #include "lib/cni/version.h"
 
 namespace rail::cni {
@@ -38,16 +33,6 @@ json KnownOf(const std::string& path, const PciDevice& device) {
   return *pci;
 }
 
-Status WriteAll(const Fd& file, const std::string& text, const std::string& path) {
-  for (size_t done = 0; done < text.size();) {
-    const ssize_t n = ::write(file.get(), text.data() + done, text.size() - done);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return FailErrno(n < 0 ? errno : EIO, "write " + path);
-    done += static_cast<size_t>(n);
-  }
-  return {};
-}
-
 }  // namespace
 
 Outcome<std::string> DeviceInfoFile(const Request& request) {
@@ -73,17 +58,8 @@ Status WriteDeviceInfo(const std::string& path, const PciDevice& device) {
   for (const auto& [key, value] : facts) {
     if (!value->empty()) pci[key] = *value;
   }
-  // Multus makes its copy read-only (0444), and a reader must never see half a file: write a new file and rename it.
-  const std::string fresh = path + ".railcni";
-  (void)::unlink(fresh.c_str());
-  const Fd file(::open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0444));
-  if (!file) return FailErrno(errno, "make " + fresh);
-  Status status =
-      WriteAll(file, DumpJson({{"type", "pci"}, {"version", "1.1.0"}, {"pci", std::move(pci)}}), fresh);
-  if (status && ::rename(fresh.c_str(), path.c_str()) != 0)
-    status = FailErrno(errno, "put the new " + path + " in its place");
-  if (!status) (void)::unlink(fresh.c_str());
-  return status;
+  // Multus makes its copy read-only (0444), and a reader must never see half a file.
+  return WriteWhole(path, DumpJson({{"type", "pci"}, {"version", "1.1.0"}, {"pci", std::move(pci)}}), 0444);
 }
 
 }  // namespace rail::cni

@@ -1,0 +1,63 @@
+#include "lib/base/whole_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+
+#include "lib/base/fd.h"
+
+namespace rail {
+namespace {
+
+Status WriteAll(int file, std::string_view content) {
+  while (!content.empty()) {
+    const ssize_t n = ::write(file, content.data(), content.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return FailErrno(n < 0 ? errno : EIO, "write its new content");
+    content.remove_prefix(static_cast<size_t>(n));
+  }
+  return {};
+}
+
+Status Fill(int file, std::string_view content, mode_t mode) {
+  RAIL_TRY(WriteAll(file, content));
+  if (::fchmod(file, mode) != 0) return FailErrno(errno, "set its mode");
+  if (::fsync(file) != 0) return FailErrno(errno, "flush its new content to the disk");
+  return {};
+}
+
+Status FlushFolder(const std::string& folder) {
+  const Fd open(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  // Some file systems cannot flush a folder and say EINVAL: they keep names in their own way.
+  if (!open || (::fsync(open.get()) != 0 && errno != EINVAL))
+    return FailErrno(errno, "flush the folder " + folder);
+  return {};
+}
+
+}  // namespace
+
+Status WriteWhole(const std::string& path, std::string_view content, mode_t mode) {
+  const std::string doing = "write " + path;
+  const std::filesystem::path name(path);
+  const std::string folder = name.has_parent_path() ? name.parent_path().string() : ".";
+  // The name is unique: with one name for all, a writer would rename what another one has half written.
+  std::string fresh = folder + "/." + name.filename().string() + ".railcni-XXXXXX";
+  const Fd file(::mkostemp(fresh.data(), O_CLOEXEC));
+  if (!file) return FailErrno(errno, doing + ": make a temporary file in " + folder);
+  Status done = Fill(file.get(), content, mode);
+  if (done && ::rename(fresh.c_str(), path.c_str()) != 0)
+    done = FailErrno(errno, "put the new file in its place");
+  if (!done) {
+    (void)::unlink(fresh.c_str());
+    return FailWrapped(std::move(done).error(), doing);
+  }
+  RAIL_TRY_AS(FlushFolder(folder), doing);
+  return {};
+}
+
+}  // namespace rail

@@ -1,0 +1,23 @@
+// Writes a file whole: a reader, another writer or a crash finds the old content or the new one, never a part.
+//
+// Use:      RAIL_TRY(WriteWhole("/var/lib/railcni/tenants.json", text, 0644));
+// Threads:  any thread; of several that write one file at once, one content stays, whole
+// Source:   rename(2), fsync(2), mkostemp(3)
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <string_view>
+
+#include "lib/base/error.h"
+
+namespace rail {
+
+// Puts a new file with `content` and exactly `mode` (no umask) in the place of `path`, flushed to the disk with its name. A
+// symbolic link at `path` is replaced, not followed. A process that is killed meanwhile leaves ".<name>.railcni-XXXXXX" beside it.
+// Errors: of open(2), write(2), fsync(2), rename(2), with the path; the old file stays and no temporary file does. After the
+// rename only the flush of the folder can fail: then the new file is there, but a power loss may bring the old one back.
+Status WriteWhole(const std::string& path, std::string_view content, mode_t mode);
+
+}  // namespace rail
