@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "lib/base/strict_json.h"
+#include "lib/config/document.h"
 #include "lib/config/node_config.h"
 
 namespace rail::config {
@@ -35,13 +36,6 @@ bool IsLabel(std::string_view text, size_t max) {
 bool IsLinkName(std::string_view text) {
   return !text.empty() && text.size() <= kMaxLinkName && text != "." && text != ".." &&
          std::ranges::all_of(text, [](char c) { return c > ' ' && c <= '~' && c != '/' && c != ':'; });
-}
-
-// 0000:3b:00.2
-bool IsPciAddress(std::string_view text) {
-  constexpr std::string_view kShape = "hhhh:hh:hh.h";
-  return std::ranges::equal(text, kShape,
-                            [](char c, char shape) { return shape == 'h' ? IsHex(c) : c == shape; });
 }
 
 bool IsPath(std::string_view text, size_t max) {
@@ -76,10 +70,15 @@ class Parser {
     ParseFrr(root.Object("frr"), node.frr);
     ParseApi(root.Object("api"), node.api);
     ParseMetrics(root.Object("metrics"), node.metrics);
+    if (root.Has("rules")) {
+      errors_.Add("rules",
+                  "a node's own file has none: `raild --resolve-config` makes it of the file for all nodes");
+    }
     root.RejectUnknown();
     RAIL_TRY(errors_.ToStatus(name));
     return node;
   }
+  const std::vector<std::string>& problems() const { return errors_.list(); }
 
  private:
   using Accepts = std::function<bool(std::string_view)>;
@@ -329,6 +328,18 @@ class Parser {
 };
 
 }  // namespace
+
+bool IsPciAddress(std::string_view text) {
+  constexpr std::string_view kShape = "hhhh:hh:hh.h";
+  return std::ranges::equal(text, kShape,
+                            [](char c, char shape) { return shape == 'h' ? IsHex(c) : c == shape; });
+}
+
+std::vector<std::string> ProblemsOf(const json& document) {
+  Parser parser;
+  (void)parser.Run(document, "");
+  return parser.problems();
+}
 
 Result<NodeConfig> Parse(std::string_view text) {
   RAIL_ASSIGN_AS(const json document, ParseJson(text), "node.json");

@@ -51,6 +51,7 @@ std::optional<Link> DecodeLink(std::string_view message) {
   link.name = attributes.String(IFLA_IFNAME);
   link.mac = attributes.Mac(IFLA_ADDRESS);
   link.mtu = attributes.Uint32Or(IFLA_MTU, 0);
+  link.max_mtu = attributes.Uint32Or(IFLA_MAX_MTU, 0);
   link.up = (body->ifi_flags & IFF_UP) != 0;
   link.carrier = (body->ifi_flags & IFF_LOWER_UP) != 0;
   link.carrier_losses = attributes.Uint32Or(IFLA_CARRIER_DOWN_COUNT, 0);

@@ -27,6 +27,7 @@ struct Link {
   std::string kind;  // "veth", "" for a physical device
   MacAddress mac;
   uint32_t mtu = 0;             // bytes
+  uint32_t max_mtu = 0;         // the largest that its driver takes; 0: not known, or no limit
   bool up = false;              // IFF_UP
   bool carrier = false;         // IFF_LOWER_UP
   uint32_t carrier_losses = 0;  // how often the carrier was lost since the link exists

@@ -122,6 +122,32 @@ Result<std::vector<Pf>> Lookup::FindPfs(const std::string& netdev) const {
   return pfs;
 }
 
+Result<std::string> Lookup::FindUplink(const std::string& address) const {
+  const std::string doing = "look for the uplink of " + address.substr(0, 64);
+  if (!IsPciAddress(address)) return Fail(Code::kInvalid, doing + ": it is no PCI address like 0000:3b:00.0");
+  const std::string path = PciPath(address);
+  if (!sysfs_.Exists(path)) return Fail(Code::kNotFound, doing + ": this node has no such device");
+  if (sysfs_.Exists(path + "/physfn")) {
+    return Fail(Code::kInvalid, doing + ": it is a virtual function of " +
+                                    sysfs_.Target(path + "/physfn").value_or("another device") +
+                                    ", and an uplink is a physical one");
+  }
+  std::vector<std::string> links;
+  for (const std::string& netdev : sysfs_.List(path + "/net")) {
+    const std::string port = PortName(netdev);
+    if (ParseUplinkPortName(port)) return netdev;
+    if (!IsFunctionPortName(port)) links.push_back(netdev);
+  }
+  if (links.size() == 1) return links.front();
+  if (links.empty()) {
+    return Fail(Code::kNotFound,
+                doing + ": the device has no link; its driver is " + sysfs_.Target(path + "/driver").value_or("missing"));
+  }
+  std::string all;
+  for (const std::string& link : links) all += (all.empty() ? "" : ", ") + link;
+  return Fail(Code::kBusy, doing + ": the device has several links (" + all + "); write the name of one of them");
+}
+
 // The number N and the target of every virtfnN. While VFs are added or removed, numbers may be missing.
 std::vector<std::pair<uint32_t, std::string>> Lookup::Functions(const Pf& pf) const {
   std::vector<std::pair<uint32_t, std::string>> found;

@@ -57,6 +57,9 @@ class Lookup {
   Result<std::string> FindRepresentor(const Vf& vf);
   // The PFs behind a link: one, or those of a bond. Errors: kNotFound there is no such link, or no device behind it.
   Result<std::vector<Pf>> FindPfs(const std::string& netdev) const;
+  // The uplink of the PF with this PCI address. Errors: kInvalid it is no PCI address, or of a virtual function; kNotFound no such
+  // device, or it has no link, because it has no driver; kBusy it has several, none of them named as an uplink.
+  Result<std::string> FindUplink(const std::string& address) const;
   // Addresses of the VFs that the PF has now, ordered by index.
   std::vector<std::string> VfsOf(const Pf& pf) const;
   bool Exists(const std::string& address) const;

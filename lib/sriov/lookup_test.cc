@@ -265,5 +265,34 @@ TEST_F(LookupTest, TakesTheHandleFromTheDeviceItself) {
   EXPECT_EQ(lookup.FindPfs("eni10np1")->front().handle.ToString(), "netdevsim/netdevsim10");
 }
 
+TEST_F(LookupTest, FindsTheUplinkOfAPciAddressAmongItsRepresentors) {
+  machine_.AddPf(First());
+  PfSpec legacy = Second();
+  legacy.switch_id = "";
+  machine_.AddPf(legacy);
+  Lookup lookup(machine_.sysfs(), machine_.OpenDevlink());
+  EXPECT_EQ(lookup.FindUplink("0000:3b:00.0").value_or(""), "ens1f0np0");
+  EXPECT_EQ(lookup.FindUplink("0000:3b:00.1").value_or(""), "ens1f1np1") << "a NIC that is no switch";
+}
+
+TEST_F(LookupTest, SaysWhyAPciAddressHasNoUplink) {
+  machine_.AddPf(First());
+  PfSpec two = Second();
+  two.switch_id = "";
+  machine_.AddPf(two);
+  machine_.MakeFolder("bus/pci/devices/0000:3b:00.1/net/another");
+  machine_.MakeFolder("bus/pci/devices/0000:5e:00.0");
+  Lookup lookup(machine_.sysfs(), machine_.OpenDevlink());
+  const auto error = [&](const std::string& address) {
+    const auto found = lookup.FindUplink(address);
+    return found ? "no error: " + *found : found.error().message;
+  };
+  EXPECT_THAT(error("ens1f0np0"), HasSubstr("it is no PCI address"));
+  EXPECT_THAT(error("0000:3c:00.0"), HasSubstr("this node has no such device"));
+  EXPECT_THAT(error(Machine::VfAddress(First(), 0)), HasSubstr("it is a virtual function of 0000:3b:00.0"));
+  EXPECT_THAT(error("0000:5e:00.0"), HasSubstr("the device has no link; its driver is missing"));
+  EXPECT_THAT(error("0000:3b:00.1"), HasSubstr("several links (another, ens1f1np1)"));
+}
+
 }  // namespace
 }  // namespace rail::sriov
