@@ -25,9 +25,10 @@ from generator.text import SITE  # noqa: E402
 GENERATED = ("networks", "devices", "examples")  # folders that hold nothing else but a README
 
 
-def make(site: Site) -> dict[str, str]:
+def make(site: Site, folder: Path) -> dict[str, str]:
     made = networks.files(site) | devices.files(site) | examples.files(site)
-    return made | alerts.files(HERE.parent / "deploy/prometheus/alerts.yaml")
+    # The alerts are no matter of the site: a folder of one's own takes the component from here.
+    return made | (alerts.files(HERE.parent / "deploy/prometheus/alerts.yaml") if folder == HERE else {})
 
 
 def differences(folder: Path, made: dict[str, str]) -> list[str]:
@@ -80,7 +81,7 @@ def main(arguments: list[str]) -> int:
         print(f"generate.py: {error}", file=sys.stderr)
         return 1
     folder = flags.to or HERE
-    made = make(site)
+    made = make(site, folder)
     if not flags.check:
         write(folder, made)
         remove_old(folder, made)

@@ -11,7 +11,7 @@ from manifests import ROOT, Object, binary, containers, every_object, kustomizat
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
 CRDS = {c["spec"]["names"]["kind"]: c["spec"] for path in sorted((ROOT / "test/cluster/crds").glob("*.yaml"))
         for c in yaml.safe_load_all(path.read_text())}
-RAILDS = sorted({folder for folder, found in every_object() if found["kind"] == "DaemonSet"})
+RAILDS = sorted({folder for folder, found in every_object() if found["kind"] == "DaemonSet" and found["metadata"]["name"] == "raild"})
 # API groups of Kubernetes itself, in versions that 1.20 and 1.36 both have.
 BUILT_IN = {("v1", kind) for kind in ("Namespace", "ServiceAccount", "ConfigMap", "Pod", "Service")} | {
     ("apps/v1", "DaemonSet"), ("batch/v1", "Job"), ("rbac.authorization.k8s.io/v1", "Role"), ("rbac.authorization.k8s.io/v1", "RoleBinding"),
