@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import subprocess
+import tempfile
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
@@ -125,11 +126,32 @@ def test_our_plugins_stand_in_order_and_accept_their_configuration(tmp_path: Pat
             accepted[text] = accepted.get(text, 0) + 1
 
 
-def test_every_plugin_speaks_the_version_of_the_chains() -> None:
+@pytest.mark.parametrize("kind", ["nv-ipam", "whereabouts", "host-local", "ovs-cni"])
+def test_libcni_itself_reads_the_chains_and_finds_plugins_that_speak_their_version(tmp_path: Path, kind: str) -> None:
+    """By podman, which loads its networks with the library that Multus has, too, and asks each plugin for VERSION. What it cannot
+    take is missing in its list, and it says why."""
+    assert shutil.which("podman"), "podman is missing: deploy/deps.sh test"
+    folder, plugins = tmp_path / "net.d", tmp_path / "bin"
+    for new in (folder, plugins):
+        new.mkdir()
     for name in OURS:
-        ran = subprocess.run([binary(name)], env={"CNI_COMMAND": "VERSION"}, input='{"cniVersion":"1.0.0"}', capture_output=True, text=True,
-                             timeout=30, check=True)
-        assert "1.0.0" in json.loads(ran.stdout)["supportedVersions"]
+        (plugins / name).symlink_to(binary(name))
+    (plugins / "ovs").symlink_to("/usr/lib/cni/host-local")  # stands in for ovs-cni, which Debian does not have
+    if kind == "host-local":
+        host_local(folder, 0)
+    else:
+        for found in render(f"networks/8-rails/{kind}"):
+            (folder / f"{found['metadata']['name']}.conflist").write_text(found["spec"]["config"])
+    (folder / "broken.conflist").write_text('{"cniVersion": "1.0.0", "name": "broken", "plugins": [{"rail": "rail0"}]}')
+    (tmp_path / "containers.conf").write_text(f'[network]\nnetwork_backend = "cni"\nnetwork_config_dir = "{folder}"\n'
+                                              f'cni_plugin_dirs = ["{plugins}"]\n')
+    with tempfile.TemporaryDirectory(prefix="rc", dir="/tmp") as run:  # podman's runroot has 50 characters at most
+        ran = subprocess.run(["podman", "--root", tmp_path / "store", "--runroot", run, "--storage-driver", "vfs", "network", "ls"],
+                             env={**os.environ, "CONTAINERS_CONF": str(tmp_path / "containers.conf")}, capture_output=True, text=True,
+                             timeout=60, check=False)
+    listed = {words[1] for line in ran.stdout.splitlines()[1:] if len(words := line.split()) > 1}
+    assert listed - {"podman"} == {f"rail{i}" for i in range(8)}, ran.stderr
+    assert "broken.conflist" in ran.stderr, "podman was not asked what it takes"
 
 
 def test_an_add_of_each_chain_passes_the_reading_of_its_configuration(tmp_path: Path) -> None:
