@@ -67,6 +67,35 @@ def test_a_patch_can_take_away_and_replace(tmp_path: Path) -> None:
     assert found[0]["data"] == {"b": "y"}
 
 
+POD = """apiVersion: v1
+kind: Pod
+metadata: { name: p }
+spec:
+  containers:
+    - { name: a, image: "one:1", env: [{ name: X, valueFrom: { configMapKeyRef: { name: c, key: k } } }] }
+  volumes:
+    - { name: v, configMap: { name: c } }
+"""
+
+
+def test_names_of_generated_maps_end_in_kustomizes_own_hash_wherever_they_are_named(tmp_path: Path) -> None:
+    folder = folder_with(tmp_path, "namespace: here\nresources: [pod.yaml]\nconfigMapGenerator: [{ name: c, files: [node.json] }]\n", pod=POD)
+    (folder / "node.json").write_text('{"a": "<&>é"}\n')
+    text = kustomize.to_yaml(kustomize.render(folder))
+    assert text.count("name: c-4675g74d72\n") == 3, "what kubectl 1.32 says: object, volume, variable"
+
+
+def test_the_words_of_older_kustomizations_mean_what_they_mean_there(tmp_path: Path) -> None:
+    folder_with(tmp_path / "base", "resources: [map.yaml]\nconfigMapGenerator: [{ name: c, files: [a.json] }]\n", map=MAP)
+    (tmp_path / "base/a.json").write_text("old")
+    folder = folder_with(tmp_path / "over", "namespace: x\nbases: [../base]\npatchesStrategicMerge: [patch.yaml]\n"
+                         "configMapGenerator: [{ name: c, behavior: merge, files: [a.json] }]\n", patch=MAP.replace("a: x", "a: z"))
+    (folder / "a.json").write_text("new")
+    one, generated = kustomize.render(folder)
+    assert one["data"] == {"a": "z"} and generated["data"] == {"a.json": "new"}
+    assert {o["metadata"]["namespace"] for o in (one, generated)} == {"x"}
+
+
 def test_its_command_line_prints_yaml_or_says_what_is_wrong(tmp_path: Path) -> None:
     program = [manifests.ROOT / "deploy/lab/railcni_cluster/kustomize.py"]
     good = subprocess.run([*program, MANIFESTS / "base"], capture_output=True, text=True, timeout=30, check=True)

@@ -54,6 +54,13 @@ def check_paths(block: Block) -> None:
             assert (MANIFESTS / words[-2]).exists() and words[-1] in MADE
 
 
+def test_the_short_form_in_the_readme_names_what_is_there() -> None:
+    section = (MANIFESTS / "README.md").read_text().split("## Install\n")[1].split("\n## ")[0]
+    short = Block("README.md", 0, False, "".join(line[4:] + "\n" for line in section.splitlines() if line.startswith("    ")))
+    assert len(paths(short)) == 5
+    check_paths(short)
+
+
 def test_what_the_pages_wait_for_is_in_the_manifests() -> None:
     labels, names = set(), set()
     for folder in kustomizations():

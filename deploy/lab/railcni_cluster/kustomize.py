@@ -75,7 +75,7 @@ def _build(folder: Path, into: list[Object] | None = None) -> list[Object]:
                 raise KustomizeError(f"{path}: {'/'.join(_id(one))} comes twice, the second time from {name}")
         objects += found
     for generator in file.get("configMapGenerator", []):
-        _generate(path, objects, generator, file.get("namespace"))
+        _generate(path, objects, generator)
     for name in file.get("components", []):
         _build(folder / name, objects)
     for name in file.get("patchesStrategicMerge", []):
@@ -95,7 +95,7 @@ def _id(found: Object) -> tuple[str, str, str]:
     return found["kind"], found["metadata"].get("namespace", ""), found["metadata"]["name"]
 
 
-def _generate(path: Path, objects: list[Object], generator: Object, namespace: str | None) -> None:
+def _generate(path: Path, objects: list[Object], generator: Object) -> None:
     unknown = set(generator) - {"name", "namespace", "behavior", "files"}
     if unknown:
         raise KustomizeError(f"{path}: configMapGenerator: this stand-in does not know {', '.join(sorted(unknown))}")
@@ -103,7 +103,7 @@ def _generate(path: Path, objects: list[Object], generator: Object, namespace: s
     for entry in generator.get("files", []):
         key, _, name = entry.rpartition("=")
         data[key or Path(name).name] = (path.parent / name).read_text(encoding="utf-8")
-    namespace = generator.get("namespace", namespace)
+    namespace = generator.get("namespace")
     before = [o for o in objects if o["kind"] == "ConfigMap" and o["metadata"]["name"] == generator["name"] and GENERATED in o
               and namespace in (None, o["metadata"].get("namespace"))]
     behavior = generator.get("behavior", "create")
