@@ -1,47 +1,10 @@
-"""The manifests: rendered by kubectl's kustomize, held to the rights that they promise, and their configurations accepted by the
-programs that will read them. No cluster is asked: rendering and `kubectl label --local` work on files."""
+"""The DaemonSet and its rights, and the alerts that go with it. Rendering needs no cluster."""
 
-import json
-import os
-import shutil
 import subprocess
-from pathlib import Path
-from typing import Any
 
 import pytest
-
-ROOT = Path(__file__).resolve().parents[2]
-MANIFESTS = ROOT / "manifests"
-FOLDERS = sorted(str(p.parent.relative_to(MANIFESTS)) for p in MANIFESTS.rglob("kustomization.yaml"))
-BINARIES = Path(os.environ.get("RAILCNI_BIN", ROOT / "build" / "bin"))
-
-Object = dict[str, Any]
-
-
-def kubectl(*arguments: str, text: str | None = None) -> str:
-    assert shutil.which("kubectl"), "kubectl is missing: deploy/deps.sh test"
-    ran = subprocess.run(["kubectl", *arguments], input=text, capture_output=True, text=True, timeout=60, check=False,
-                         env={**os.environ, "KUBECONFIG": "/dev/null"})
-    assert ran.returncode == 0, f"kubectl {' '.join(arguments)}:\n{ran.stderr}"
-    return ran.stdout
-
-
-def render(folder: str) -> list[Object]:
-    """The objects of a kustomization; kubectl itself turns the YAML into JSON."""
-    yaml = kubectl("kustomize", str(MANIFESTS / folder))
-    rest = kubectl("label", "--local", "-f", "-", "rendered=yes", "-o", "json", text=yaml).strip()
-    objects = []
-    while rest:
-        found, end = json.JSONDecoder().raw_decode(rest)
-        objects += found["items"] if found["kind"] == "List" else [found]
-        rest = rest[end:].lstrip()
-    return objects
-
-
-def one(objects: list[Object], kind: str) -> Object:
-    found = [o for o in objects if o["kind"] == kind]
-    assert len(found) == 1, f"{len(found)} objects of kind {kind}"
-    return found[0]
+import yaml
+from manifests import MANIFESTS, ROOT, Object, binary, every_object, kustomizations, one, render
 
 
 @pytest.fixture(scope="module")
@@ -54,15 +17,10 @@ def raild_pod(base: list[Object]) -> Object:
     return one(base, "DaemonSet")["spec"]["template"]["spec"]
 
 
-def binary(name: str) -> Path:
-    assert (BINARIES / name).exists(), f"{BINARIES / name} is not built: cmake --build --preset product (or set RAILCNI_BIN)"
-    return BINARIES / name
-
-
 # --- rendering --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("folder", FOLDERS)
+@pytest.mark.parametrize("folder", kustomizations())
 def test_every_kustomization_renders(folder: str) -> None:
     objects = render(folder)
     assert objects
@@ -73,7 +31,21 @@ def test_every_kustomization_renders(folder: str) -> None:
 def test_every_yaml_file_is_part_of_a_kustomization() -> None:
     for path in MANIFESTS.rglob("*.yaml"):
         if path.name != "kustomization.yaml":
-            assert f"- {path.name}" in (path.parent / "kustomization.yaml").read_text(), f"nothing renders {path}"
+            assert f" {path.name}\n" in (path.parent / "kustomization.yaml").read_text(), f"nothing renders {path}"
+
+
+def test_every_component_can_be_applied_alone() -> None:
+    """By the overlay of its name, on base."""
+    for path in (MANIFESTS / "components").iterdir():
+        if path.is_dir():
+            listed = yaml.safe_load((MANIFESTS / "overlays" / path.name / "kustomization.yaml").read_text())
+            assert listed["components"] == [f"../../components/{path.name}"] and listed["resources"] == ["../../base"]
+
+
+def test_deleting_an_example_deletes_no_namespace() -> None:
+    kinds = {folder: {o["kind"] for o in render(folder)} for folder in kustomizations() if folder.startswith("examples/")}
+    assert kinds.pop("examples/namespace") == {"Namespace"}
+    assert kinds and not [folder for folder, found in kinds.items() if "Namespace" in found]
 
 
 # --- the DaemonSet and its rights ---------------------------------------------------------------------------------------
@@ -170,67 +142,58 @@ def test_a_changed_configuration_restarts_raild(base: list[Object], raild_pod: O
     assert next(v for v in raild_pod["volumes"] if v["name"] == "config")["configMap"]["name"] == name
 
 
-# --- the configurations, read by those who will read them ---------------------------------------------------------------
+# --- components ---------------------------------------------------------------------------------------------------------
 
 
-def test_raild_accepts_each_nodes_configuration(tmp_path: Path) -> None:
-    checked = 0
-    for folder in ("base", "overlays/two-nodes"):
-        for name, text in one(render(folder), "ConfigMap")["data"].items():
-            root = tmp_path / folder / name
-            (root / "etc/railcni").mkdir(parents=True)
-            (root / "etc/railcni/node.json").write_text(text)
-            ran = subprocess.run([binary("raild"), "--check-config"], env={"RAILCNI_ROOT": str(root)}, capture_output=True,
-                                 text=True, timeout=30, check=False)
-            assert ran.returncode == 0, f"{folder}, {name}: {ran.stdout}{ran.stderr}"
-            checked += 1
-    assert checked == 4
+def test_the_prometheus_rule_is_the_alerts() -> None:
+    rule = one(render("overlays/prometheus-operator"), "PrometheusRule")
+    assert rule["spec"] == yaml.safe_load((ROOT / "deploy/prometheus/alerts.yaml").read_text())
 
 
-def test_nodes_of_the_overlay_differ_where_they_must() -> None:
-    data = one(render("overlays/two-nodes"), "ConfigMap")["data"]
-    nodes = [json.loads(text)["bgp"] for name, text in data.items()]
-    assert len({bgp["router_id"] for bgp in nodes}) == len(nodes)
-    assert len({bgp["community_asn"] for bgp in nodes}) == 1
+def test_the_pod_monitor_finds_raild_and_calls_the_job_as_the_alerts_do() -> None:
+    objects = render("overlays/prometheus-operator")
+    monitor, raild = one(objects, "PodMonitor"), one(objects, "DaemonSet")
+    assert monitor["metadata"]["namespace"] == raild["metadata"]["namespace"]
+    assert monitor["spec"]["selector"]["matchLabels"].items() <= raild["spec"]["template"]["metadata"]["labels"].items()
+    (endpoint,) = monitor["spec"]["podMetricsEndpoints"]
+    assert endpoint["port"] in {port["name"] for port in raild["spec"]["template"]["spec"]["containers"][0]["ports"]}
+    (job,) = [label["replacement"] for label in endpoint["relabelings"] if label["targetLabel"] == "job"]
+    assert f'up{{job="{job}"}}' in (ROOT / "deploy/prometheus/alerts.yaml").read_text()
 
 
-def chains() -> list[Any]:
-    found = []
-    for definition in render("networks"):
-        chain = json.loads(definition["spec"]["config"])
-        found += [pytest.param(definition, chain, plugin, id=f"{chain['name']}-{plugin['type']}") for plugin in chain["plugins"]]
-    return found
+def test_openshift_allows_what_the_daemonset_asks_for_and_nothing_more() -> None:
+    objects = render("overlays/openshift")
+    allowed, pod = one(objects, "SecurityContextConstraints"), one(objects, "DaemonSet")["spec"]["template"]["spec"]
+    asked = {c for container in pod["containers"] for c in container["securityContext"]["capabilities"].get("add", [])}
+    assert set(allowed["allowedCapabilities"]) == asked
+    kinds = {kind for volume in pod["volumes"] for kind in volume if kind != "name"}
+    assert kinds <= set(allowed["volumes"])
+    assert allowed["seLinuxContext"]["seLinuxOptions"] == pod["securityContext"]["seLinuxOptions"]
+    assert allowed["allowHostNetwork"] and allowed["allowHostDirVolumePlugin"] and allowed["readOnlyRootFilesystem"]
+    assert not allowed["allowPrivilegedContainer"] and not allowed["allowHostPID"] and not allowed["allowHostIPC"]
+    assert "metadata" in allowed and "namespace" not in allowed["metadata"], "it belongs to the cluster"
 
 
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    if {"definition", "chain", "plugin"} <= set(metafunc.fixturenames):
-        metafunc.parametrize(("definition", "chain", "plugin"), chains())
+# Who asks for which right, and which code uses it. Nothing else may ask.
+RIGHTS = {
+    ("overlays/openshift", "Role", "railcni-security-context"): {
+        ("security.openshift.io", "securitycontextconstraints", "use")},  # OpenShift itself, when it admits raild's pod
+}
 
 
-def check_config(plugin: Object, chain: Object) -> subprocess.CompletedProcess[str]:
-    config = {**plugin, "name": chain["name"], "cniVersion": chain["cniVersion"]}
-    return subprocess.run([binary(plugin["type"]), "--check-config"], input=json.dumps(config), capture_output=True, text=True,
-                          timeout=30, check=False, env={})
+def test_rbac_has_exactly_the_rights_that_something_uses() -> None:
+    found: dict[tuple[str, str, str], set[tuple[str, str, str]]] = {}
+    for folder, thing in every_object():
+        if thing["kind"] in ("Role", "ClusterRole"):
+            assert all("*" not in rule[key] for rule in thing["rules"] for key in ("apiGroups", "resources", "verbs"))
+            found[folder, thing["kind"], thing["metadata"]["name"]] = {
+                (group, resource, verb) for rule in thing["rules"]
+                for group in rule["apiGroups"] for resource in rule["resources"] for verb in rule["verbs"]}
+    assert found == RIGHTS
 
 
-def test_the_plugins_accept_their_configuration(definition: Object, chain: Object, plugin: Object) -> None:
-    ran = check_config(plugin, chain)
-    assert ran.returncode == 0, f"{ran.stdout}{ran.stderr}"
-
-
-def test_the_plugins_refuse_it_when_it_is_broken(definition: Object, chain: Object, plugin: Object) -> None:
-    broken = {"ovs-provider": {"rail": 7}, "tenant-isolation": {}, "frr-provider": {"wait_ms": "soon"}}[plugin["type"]]
-    ran = check_config({**plugin, **broken}, chain if broken else {**chain, "name": "not a name"})
-    assert ran.returncode != 0
-    assert json.loads(ran.stdout)["code"]
-
-
-def test_rails_agree_between_networks_nodes_and_the_example() -> None:
-    rails = {rail["name"] for rail in json.loads(one(render("base"), "ConfigMap")["data"]["node.json"])["rails"]}
-    networks = render("networks")
-    resources = {n["metadata"]["annotations"]["k8s.v1.cni.cncf.io/resourceName"] for n in networks}
-    assert {json.loads(n["spec"]["config"])["plugins"][0]["rail"] for n in networks} == rails
-    pod = one(render("examples/pod"), "Pod")
-    asked = pod["metadata"]["annotations"]["k8s.v1.cni.cncf.io/networks"].split(",")
-    assert set(asked) == {f"{n['metadata']['namespace']}/{n['metadata']['name']}" for n in networks}
-    assert set(pod["spec"]["containers"][0]["resources"]["limits"]) == resources
+def test_each_role_is_bound_to_raild_alone() -> None:
+    for folder, thing in every_object():
+        if thing["kind"] in ("RoleBinding", "ClusterRoleBinding"):
+            assert thing["subjects"] == [{"kind": "ServiceAccount", "name": "raild", "namespace": "railcni-system"}], folder
+            assert thing["roleRef"]["name"] in {o["metadata"]["name"] for o in render(folder) if o["kind"] == thing["roleRef"]["kind"]}

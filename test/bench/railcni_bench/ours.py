@@ -57,10 +57,11 @@ def make_slots(lab: Lab, node: Node, count: int, rail: int = 0) -> list[Slot]:
 
 def shipped_frr_provider() -> dict[str, Any]:
     """As in the network that the manifests ship."""
-    text = (REPOSITORY / "manifests/networks/rail0.yaml").read_text()
-    last: dict[str, Any] = json.loads(text.split("config: |", 1)[1])["plugins"][-1]
+    name = "manifests/networks/2-rails/nv-ipam/networks.yaml"
+    first = (REPOSITORY / name).read_text().split("\n---\n")[0]
+    last: dict[str, Any] = json.loads(first.split("config: |", 1)[1])["plugins"][-1]
     if last.get("type") != "frr-provider":
-        raise BenchError("manifests/networks/rail0.yaml: frr-provider is not the last of the chain")
+        raise BenchError(f"{name}: frr-provider is not the last of the chain")
     return last
 
 
