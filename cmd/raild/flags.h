@@ -8,7 +8,8 @@
 namespace rail::raild {
 
 struct Flags {
-  bool check_config = false;  // validate node.json, then end
+  bool check_config = false;       // validate node.json, then end
+  bool print_attachments = false;  // print what the record holds, then end
   log::Level level = log::Level::kInfo;
   int exit_status = -1;  // >= 0: the program ends with it (--help, --version, a wrong flag)
 };

@@ -2,9 +2,11 @@
 
 #include "cmd/raild/daemon.h"
 #include "cmd/raild/flags.h"
+#include "cmd/raild/print_attachments.h"
 #include "cmd/raild/privileges.h"
 #include "cmd/raild/tls.h"
 #include "lib/base/log.h"
+#include "lib/state/sqlite.h"
 #include "lib/wire/wire.h"
 
 namespace {
@@ -28,6 +30,16 @@ int main(int argc, char** argv) {
   if (const Status dropped = raild::DropPrivileges(); !dropped) {
     log::Error("{}", dropped.error().message);
     return 1;
+  }
+
+  if (flags.print_attachments) {
+    const auto text = raild::AttachmentsText(state::Sqlite::OpenAsItIs(paths.state_file));
+    if (!text) {
+      log::Error("{}", text.error().message);
+      return 1;
+    }
+    std::fputs(text->c_str(), stdout);
+    return 0;
   }
 
   const auto config = ReadConfig(paths);

@@ -146,12 +146,16 @@ Status FinishRestore(Node& node, const Attachment& attachment, Result<Restoring>
 }
 
 // Releases the claim first, so that it keeps nobody from the device while OVSDB is down. An attachment that takes the port over
-// puts its own mark on it. Then DeletePort does not delete it.
+// puts its own mark on it. Then DeletePort does not delete it. A port without any mark is this attachment's, too: somebody has made
+// it again by hand, and raild has not come round to mark it. ovs-cni marks its ports as "owner".
 Status UndoPort(Node& node, const Attachment& attachment, const std::string& bridge) {
   Status released = node.store.Release(attachment.id, ClaimKind::kPort, attachment.representor);
   RAIL_ASSIGN(ovs::Ovsdb * db, node.connections.Ovsdb());
-  RAIL_TRY(db->DeletePort(bridge, attachment.representor, {{kOwnerKey, std::to_string(attachment.id)}},
-                          ovs::Ovsdb::Wait::kCommitted, node.connections.CallDeadline()));
+  for (const ovs::ExternalIds& its : {ovs::ExternalIds{{kOwnerKey, std::to_string(attachment.id)}},
+                                      ovs::ExternalIds{{kOwnerKey, ""}, {"owner", ""}}}) {
+    RAIL_TRY(db->DeletePort(bridge, attachment.representor, its, ovs::Ovsdb::Wait::kCommitted,
+                            node.connections.CallDeadline()));
+  }
   return released;
 }
 

@@ -82,7 +82,7 @@ TEST_F(AttachmentTest, UndoLetsThePortGoBeforeTheDeviceMoves) {
   };
   Node node = context->node();
   ASSERT_TRUE(Undo(node, world.Attachment(pod), kOvsProvider));
-  EXPECT_THAT(calls, ElementsAre("DeletePort", "OwnerOf"));
+  EXPECT_THAT(calls, ElementsAre("DeletePort", "DeletePort", "OwnerOf"));
 }
 
 TEST_F(AttachmentTest, UndoGoesOnAfterAStepThatFailsAndKeepsItAsPending) {
@@ -92,6 +92,22 @@ TEST_F(AttachmentTest, UndoGoesOnAfterAStepThatFailsAndKeepsItAsPending) {
   EXPECT_THAT(undone.failed, ElementsAre(HasSubstr("undo announce of rail0/c-p1/net1: bgpd is down")));
   EXPECT_THAT(Kinds(), ElementsAre(step::kAnnounce));
   EXPECT_THAT(world.Pending(pod), ElementsAre(step::kAnnounce));
+}
+
+// Made again by hand, or stripped of its external_ids, and the pod goes before raild has marked it.
+TEST_F(AttachmentTest, UndoRemovesAPortThatHasLostItsMark) {
+  const auto port = world.ovsdb.FindPort("rep0", {});
+  ASSERT_TRUE(port && *port);
+  ASSERT_TRUE(world.ovsdb.RemoveExternalIds("rep0", {kOwnerKey, "contIface"}, {}));
+  EXPECT_TRUE(MustUndo().removed);
+  EXPECT_FALSE(world.ovsdb.FindPort("rep0", {})->has_value());
+}
+
+TEST_F(AttachmentTest, UndoLeavesAPortThatOvsCniHasMadeMeanwhile) {
+  ASSERT_TRUE(world.ovsdb.RemoveExternalIds("rep0", {kOwnerKey}, {}));
+  ASSERT_TRUE(world.ovsdb.SetExternalIds("rep0", {{"owner", "ovs-cni.network.kubevirt.io"}}, {}));
+  EXPECT_TRUE(MustUndo().removed);
+  EXPECT_TRUE(world.ovsdb.FindPort("rep0", {})->has_value());
 }
 
 TEST_F(AttachmentTest, UndoLeavesAPortThatIsMarkedByAnother) {

@@ -50,9 +50,11 @@ json PutInto(const char* column, const ExternalIds& ids) {
       {json::array({column, "delete", DbStrings(keys)}), json::array({column, "insert", DbMap(ids)})});
 }
 
+// An empty value in `some` stands for a key that is not in `all`.
 bool Contains(const ExternalIds& all, const ExternalIds& some) {
   return std::ranges::all_of(some, [&](const auto& entry) {
     const auto it = all.find(entry.first);
+    if (entry.second.empty()) return it == all.end();
     return it != all.end() && it->second == entry.second;
   });
 }
@@ -281,7 +283,7 @@ Status DbConnection::DeletePort(const std::string& bridge, const std::string& na
     if (on == nullptr || on->name != bridge || !Contains(row->external_ids, owner)) return {};
 
     json still = UuidIs(row->uuid);
-    if (!owner.empty()) still.push_back(json::array({"external_ids", "includes", DbMap(owner)}));
+    if (!owner.empty()) still.push_back(json::array({"external_ids", "==", DbMap(row->external_ids)}));
     const auto applied =
         Apply(json::array({WaitForNames("Port", still, {name}),
                            Mutate("Bridge", UuidIs(on->uuid),

@@ -83,7 +83,7 @@ class Ovsdb {
   virtual Result<Port> AddPort(const PortSpec& spec, Deadline deadline) = 0;
 
   // Removes the port if it is on `bridge` and its external_ids contain all of `owner`; otherwise does nothing: safe to
-  // repeat. With kCommitted, returns when ovsdb-server has committed; with kClosed, when ovs-vswitchd has closed the
+  // repeat. An entry of `owner` with an empty value stands for a key that the port does not have. With kCommitted, returns when ovsdb-server has committed; with kClosed, when ovs-vswitchd has closed the
   // device, too.
   enum class Wait { kCommitted, kClosed };
   virtual Status DeletePort(const std::string& bridge, const std::string& name, const ExternalIds& owner,

@@ -259,6 +259,20 @@ TEST_P(OvsdbContract, DeletesAPortOfItsOwnerOnly) {
   ASSERT_TRUE(db_->DeletePort("br-rail0", "rep0", {{"a", "1"}}, kCommitted, Soon()));
 }
 
+TEST_P(OvsdbContract, DeletesAPortOnlyIfItLacksTheKeysThatItShallNotHave) {
+  MustEnsure(Spec());
+  AddDevice("rep0");
+  PortSpec spec = PortOf("rep0");
+  spec.external_ids = {{"a", "1"}};
+  MustAdd(spec);
+  for (const ExternalIds& wrong : {ExternalIds{{"a", ""}}, ExternalIds{{"b", ""}, {"a", ""}}}) {
+    ASSERT_TRUE(db_->DeletePort("br-rail0", "rep0", wrong, kCommitted, Soon()));
+    EXPECT_TRUE(Find("rep0").has_value());
+  }
+  ASSERT_TRUE(db_->DeletePort("br-rail0", "rep0", {{"a", "1"}, {"b", ""}}, kCommitted, Soon()));
+  EXPECT_FALSE(Find("rep0").has_value());
+}
+
 TEST_P(OvsdbContract, AddsAPortAgainWhenItWasDeletedAndClosed) {
   MustEnsure(Spec());
   AddDevice("rep0");

@@ -26,6 +26,8 @@ class Traffic:
     def __init__(self, pairs: list[tuple[str, str]], world: World, forbidden: list[tuple[str, str]] | None = None) -> None:
         self.pairs, self.world, self.allowed = [*pairs, *(forbidden or [])], world, len(pairs)
         self.arrivals: list[list[float]] = [[] for _ in self.pairs]
+        self.sent = [0] * len(self.pairs)
+        self.pause, self.silent = threading.Event(), threading.Event()
         self.ended = threading.Event()
         self.sockets: dict[str, socket.socket] = {}
         self.threads: list[threading.Thread] = []
@@ -64,9 +66,12 @@ class Traffic:
     def _send(self) -> None:
         due = time.monotonic()
         while not self.ended.is_set():
-            for index, (source, target) in enumerate(self.pairs):
+            if self.pause.is_set():
+                self.silent.set()
+            for index, (source, target) in enumerate([] if self.silent.is_set() else self.pairs):
                 try:
                     self.sockets[source].sendto(struct.pack("!I", index), (self.addresses[target], PORT))
+                    self.sent[index] += 1
                 except OSError:
                     pass  # the pod is gone for now
             due = max(due + PERIOD, time.monotonic())
@@ -97,6 +102,21 @@ class Traffic:
 
     def flows_again(self, seconds: float = 30) -> None:
         eventually("traffic in both directions", self.flows, bool, seconds)
+
+    def lost(self, seconds: float = 10) -> int:
+        """How many datagrams of the allowed pairs have not arrived, of all since the beginning. The pods are silent meanwhile."""
+        self.pause.set()
+        assert self.silent.wait(30), "the sender hangs"
+        deadline = time.monotonic() + seconds  # what is under way arrives, or never will
+        while self.missing() and time.monotonic() < deadline:
+            time.sleep(PERIOD)
+        missing = self.missing()
+        self.pause.clear()
+        self.silent.clear()
+        return missing
+
+    def missing(self) -> int:
+        return sum(self.sent[:self.allowed]) - sum(map(len, self.arrivals[:self.allowed]))
 
     def gap_ms(self, since: float) -> float:
         """The longest silence of any direction that ended after `since`."""

@@ -178,6 +178,7 @@ Status FakeOvsdb::DeletePort(const std::string& bridge, const std::string& name,
   std::erase_if(it->second.ports, [&](const Port& port) {
     return port.name == name && std::ranges::all_of(owner, [&](const auto& entry) {
              const auto id = port.external_ids.find(entry.first);
+             if (entry.second.empty()) return id == port.external_ids.end();
              return id != port.external_ids.end() && id->second == entry.second;
            });
   });
