@@ -399,9 +399,11 @@ class Session {
     RAIL_TRY(Call(*node_, &v1::Node::Stub::GetNode, v1::GetNodeRequest(), node));
     const auto& parts = node.node().health();
     const auto raild = std::ranges::find(parts, "raild", &v1::HealthPart::part);
+    const auto waits = std::ranges::find(parts, "readiness", &v1::HealthPart::part);
     return Fail(Code::kTransient,
                 "raild at " + Where() + " " +
-                    (raild != parts.end() ? "hangs: " + raild->problem()
+                    (raild != parts.end()                   ? "hangs: " + raild->problem()
+                     : flags_.ready && waits != parts.end() ? "is not ready: " + waits->problem()
                      : flags_.ready ? "is not ready: it has not completed its first look at the whole node"
                                     : "is stopping"));
   }

@@ -37,7 +37,9 @@ Daemon::Daemon(config::NodeConfig config, engine::Deps deps, config::Paths paths
                  switch_.Learned();  // also publishes what has changed
                }),
       inspector_(config_, paths_, deps_, views_),
-      metrics_(config_, paths_, inspector_, views_) {}
+      metrics_(config_, paths_, inspector_, views_),
+      good_rails_file_(paths_.state_file.substr(0, paths_.state_file.rfind('/')) + "/good-rails.json"),
+      good_rails_(config_, engine::ReadGoodRails(good_rails_file_), Clock::now()) {}
 
 Result<std::unique_ptr<Daemon>> Daemon::Start(config::NodeConfig config, engine::Deps deps,
                                               const config::Paths& paths) {
@@ -76,12 +78,29 @@ void Daemon::RecordChanged() {
   bgp_.RecordChanged();
 }
 
+std::string Daemon::WaitsForRails() {
+  good_rails_.Look(*views_.Current(), Clock::now());
+  if (good_rails_.TakeChanged()) {
+    const Status kept = engine::WriteGoodRails(good_rails_file_, good_rails_.to_keep());
+    if (!kept) log::Warning("{}; after a restart no rollout waits for these rails", kept.error().message);
+  }
+  return good_rails_.waits_for();
+}
+
 // The threads that serve gRPC and HTTP need no watch: who asks them sees whether they answer.
 void Daemon::BeginToWatch() {
-  watchdog_.emplace(watching_.loop(), supervisor_, [this](const Health& health) {
+  const auto tell = [this](const Health& health) {
     if (!health.hung.empty()) log::Error("{}", health.hung);
+    if (health.started) {
+      if (health.waits_for.empty()) {
+        log::Info("ready");
+      } else {
+        log::Info("not ready: {}", health.waits_for);
+      }
+    }
     server_->Tell(health);
-  });
+  };
+  watchdog_.emplace(watching_.loop(), supervisor_, tell, [this] { return WaitsForRails(); });
   watchdog_->Add("signals and wakeups", *loop_);
   watchdog_->Add("Open vSwitch", switch_.loop(), &switch_.pulse());
   watchdog_->Add("bgpd", bgp_.loop());

@@ -17,6 +17,7 @@
 #include "cmd/raild/uplink_worker.h"
 #include "cmd/raild/watchdog.h"
 #include "lib/config/node_config.h"
+#include "lib/engine/good_rails.h"
 #include "lib/event/wake.h"
 #include "lib/inspect/inspector.h"
 
@@ -41,6 +42,7 @@ class Daemon {
   Status WatchSignalsAndWakeups();
   void RecordChanged();
   void BeginToWatch();
+  std::string WaitsForRails();
 
   const config::NodeConfig config_;
   const engine::Deps deps_;
@@ -57,6 +59,8 @@ class Daemon {
   MetricsWorker metrics_;
   const Supervisor supervisor_ = Supervisor::FromEnvironment();
   Worker watching_;
+  const std::string good_rails_file_;
+  engine::GoodRails good_rails_;      // on the thread of watching_
   std::optional<Watchdog> watchdog_;  // on a thread of its own: it must not hang with those that it watches
   std::unique_ptr<Server> server_;    // last: it ends first
 };

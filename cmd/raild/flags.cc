@@ -17,6 +17,22 @@ Flags ParseFlags(int argc, char** argv) {
   app.add_flag("--check-config", flags.check_config, "read node.json, say what is wrong with it, end");
   app.add_flag("--print-attachments", flags.print_attachments,
                "print a line for each attachment of the record, nothing if there is none, end");
+  app.add_option("--check-node", flags.check_node,
+                 "FILE: a node's own node.json; say what of it this node lacks, end");
+  CLI::Option* resolve = app.add_option(
+      "--resolve-config", flags.resolve_config,
+      "FILE: the node.json for all nodes; print that of --node, or check it for all of --nodes, end");
+  CLI::Option* node = app.add_option("--node", flags.node, "the node's name")->needs(resolve);
+  app.add_option("--node-ip", flags.node_ip, "the node's address, status.hostIP of its pods")->needs(node);
+  app.add_option("--node-object", flags.node_object,
+                 "FILE: `kubectl get node NAME -o json`, where labels are needed")
+      ->needs(node);
+  app.add_option("--overrides", flags.overrides,
+                 "FOLDER: its <node name>.json is one more rule for that node")
+      ->needs(resolve);
+  CLI::Option* nodes = app.add_option("--nodes", flags.nodes, "FILE: `kubectl get nodes -o json`")
+                           ->needs(resolve)
+                           ->excludes(node);
   const std::map<std::string, log::Level> levels{{"debug", log::Level::kDebug},
                                                  {"info", log::Level::kInfo},
                                                  {"warning", log::Level::kWarning},
@@ -26,6 +42,7 @@ Flags ParseFlags(int argc, char** argv) {
   app.set_version_flag("--version", std::string("raild ") + RAILCNI_VERSION);
   try {
     app.parse(argc, argv);
+    if (*resolve && !*node && !*nodes) throw CLI::RequiredError("--resolve-config: --node or --nodes");
   } catch (const CLI::ParseError& e) {
     flags.exit_status = app.exit(e) == 0 ? 0 : 2;
   }

@@ -1,4 +1,4 @@
-// What raild's watchdog knows of raild itself. It says nothing about the node: a rail that is down makes raild neither hang nor unready.
+// What raild's watchdog knows of raild itself, and whether a rollout may go on. A rail that is down never makes raild hang.
 #pragma once
 
 #include <string>
@@ -6,8 +6,11 @@
 namespace rail::raild {
 
 struct Health {
-  bool ready = false;  // every part has completed its first round, well or not
-  std::string hung;    // "": no part hangs; else a sentence that names it
+  bool started = false;  // every part has completed its first round, well or not
+  std::string
+      waits_for;  // "": the rails are as good as they were before (engine/good_rails); else a sentence that names one
+  std::string hung;  // "": no part hangs; else a sentence that names it
+  bool ready() const { return started && waits_for.empty(); }
   bool operator==(const Health&) const = default;
 };
 

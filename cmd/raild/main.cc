@@ -1,11 +1,15 @@
 #include <cstdio>
 
+#include "cmd/raild/configure.h"
 #include "cmd/raild/daemon.h"
 #include "cmd/raild/flags.h"
 #include "cmd/raild/print_attachments.h"
 #include "cmd/raild/privileges.h"
 #include "cmd/raild/tls.h"
 #include "lib/base/log.h"
+#include "lib/netlink/kernel.h"
+#include "lib/netlink/kernel_devlink.h"
+#include "lib/sriov/lookup.h"
 #include "lib/state/sqlite.h"
 #include "lib/wire/wire.h"
 
@@ -18,6 +22,13 @@ Result<config::NodeConfig> ReadConfig(const config::Paths& paths) {
   RAIL_ASSIGN(config::NodeConfig config, config::Load(paths.config_file));
   if (!config.api.listen.empty()) RAIL_TRY(raild::CheckTlsFiles(config.api));
   return config;
+}
+
+int CheckThisNode(const std::string& file, const config::Paths& paths) {
+  const auto netlink = netlink::Kernel::Open();
+  if (netlink) return raild::CheckNode(file, **netlink, paths.sysfs);
+  log::Error("{}", netlink.error().message);
+  return 1;
 }
 
 }  // namespace
@@ -42,6 +53,11 @@ int main(int argc, char** argv) {
     return 0;
   }
 
+  if (!flags.resolve_config.empty()) {
+    const sriov::Lookup lookup{sriov::Sysfs(paths.sysfs), netlink::KernelDevlink::Open};
+    return raild::ResolveConfig(flags, [&](const std::string& pci) { return lookup.FindUplink(pci); });
+  }
+  if (!flags.check_node.empty()) return CheckThisNode(flags.check_node, paths);
   const auto config = ReadConfig(paths);
   if (!config) {
     log::Error("{}", config.error().message);

@@ -171,6 +171,11 @@ v1::GetNodeResponse GetNode(const NodeView& view, const Health& raild) {
     part.set_part("raild");
     part.set_problem(raild.hung);
   }
+  if (raild.started && !raild.waits_for.empty()) {
+    v1::HealthPart& part = *node.add_health();
+    part.set_part("readiness");
+    part.set_problem(ValidUtf8(raild.waits_for));
+  }
   node.set_repairs(view.repairs);
   node.set_rdma(RdmaOf(view.rdma));
   return response;

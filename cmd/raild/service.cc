@@ -381,7 +381,7 @@ void LimitTcp(grpc::ServerBuilder& builder) {
 void SetServing(grpc::Server& server, const Health& health) {
   grpc::HealthCheckServiceInterface& service = *server.GetHealthCheckService();
   service.SetServingStatus("", health.hung.empty());
-  service.SetServingStatus(v1::Node::service_full_name(), health.hung.empty() && health.ready);
+  service.SetServingStatus(v1::Node::service_full_name(), health.hung.empty() && health.ready());
 }
 
 Status Open(Door& door, grpc::ServerBuilder& builder, const std::string& where) {

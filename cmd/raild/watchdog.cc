@@ -43,7 +43,8 @@ bool Watchdog::Hangs(const Part& part) const {
 }
 
 void Watchdog::Judge() {
-  Health health{.ready = std::ranges::all_of(parts_, &Part::answered), .hung = ""};
+  Health health{
+      .started = std::ranges::all_of(parts_, &Part::answered), .waits_for = waits_for_(), .hung = ""};
   const auto hung = std::ranges::find_if(parts_, [this](const Part& part) { return Hangs(part); });
   if (hung != parts_.end()) {
     health.hung = "raild's thread for " + hung->name + " has shown no sign of life for more than " +
@@ -52,7 +53,7 @@ void Watchdog::Judge() {
                   "and report its log";
   }
   if (health == told_) return;
-  if (health.ready && !told_.ready) supervisor_.Tell("READY=1");
+  if (health.started && !told_.started) supervisor_.Tell("READY=1");
   told_ = health;
   tell_(told_);
 }

@@ -43,9 +43,17 @@ class Watchdog {
  public:
   using Tell = std::function<void(const Health&)>;
 
-  // `tell` is called with every change, on `loop`'s thread.
-  Watchdog(event::Loop& loop, const Supervisor& supervisor, Tell tell, Clock::duration grace = kGrace)
-      : loop_(loop), supervisor_(supervisor), tell_(std::move(tell)), grace_(grace) {}
+  // What readiness waits for besides the parts, as a sentence; "": nothing. Asked at each look.
+  using WaitsFor = std::function<std::string()>;
+
+  // `tell` is called with every change, on `loop`'s thread; `waits_for` too, each time before.
+  Watchdog(event::Loop& loop, const Supervisor& supervisor, Tell tell, WaitsFor waits_for,
+           Clock::duration grace = kGrace)
+      : loop_(loop),
+        supervisor_(supervisor),
+        tell_(std::move(tell)),
+        waits_for_(std::move(waits_for)),
+        grace_(grace) {}
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
 
@@ -54,7 +62,7 @@ class Watchdog {
     parts_.push_back({std::move(name), &part, pulse});
   }
   // READY=1 is sent when every part has answered for the first time. By then each part has ended the work that it had before it was
-  // asked, its first round, well or not. WATCHDOG=1 is sent while no part hangs.
+  // asked, its first round, well or not: systemd waits for raild, not for rails. WATCHDOG=1 is sent while no part hangs.
   void Begin();
 
  private:
@@ -75,6 +83,7 @@ class Watchdog {
   event::Loop& loop_;
   const Supervisor& supervisor_;
   const Tell tell_;
+  const WaitsFor waits_for_;
   const Clock::duration grace_;
   std::deque<Part> parts_;  // a deque: a part that is asked keeps its place
   Health told_;

@@ -124,11 +124,12 @@ class WatchdogTest : public ::testing::Test {
           told_.push_back(health);
           loop_->Stop();
         },
-        grace);
+        [this] { return waits_for_; }, grace);
   }
 
   const std::unique_ptr<event::Loop> loop_ = MakeLoop();
   std::vector<Health> told_;
+  std::string waits_for_;
   Part one_{"Open vSwitch"}, two_{"bgpd"};
 };
 
@@ -147,7 +148,7 @@ TEST_F(WatchdogTest, IsReadyWhenEveryPartHasDoneWhatItWasGivenFirst) {
   two_.Run();
   AwaitNews();
   EXPECT_TRUE(first);
-  EXPECT_EQ(told_.back(), (Health{.ready = true, .hung = ""}));
+  EXPECT_EQ(told_.back(), (Health{.started = true, .waits_for = "", .hung = ""}));
   EXPECT_THAT(manager.Heard(), Contains("READY=1"));
 }
 
@@ -162,18 +163,36 @@ TEST_F(WatchdogTest, SaysWhichPartHangsAndWhenItWorksAgain) {
   two_.Run();
   watchdog.Begin();
   AwaitNews();
-  EXPECT_EQ(told_.back(), (Health{.ready = true, .hung = ""}));
+  EXPECT_EQ(told_.back(), (Health{.started = true, .waits_for = "", .hung = ""}));
   EXPECT_THAT(HeardFor(manager, milliseconds(100)), Contains("WATCHDOG=1"));
   round.lock();
   two_.loop->Post([&] { const std::lock_guard hang(round); });
   AwaitNews();
-  EXPECT_TRUE(told_.back().ready);
+  EXPECT_TRUE(told_.back().ready());
   EXPECT_THAT(told_.back().hung, ::testing::HasSubstr("raild's thread for bgpd"));
   EXPECT_THAT(HeardFor(manager, milliseconds(100)), IsEmpty()) << "systemd is left to act";
   round.unlock();
   AwaitNews();
-  EXPECT_EQ(told_.back(), (Health{.ready = true, .hung = ""}));
+  EXPECT_EQ(told_.back(), (Health{.started = true, .waits_for = "", .hung = ""}));
   EXPECT_THAT(HeardFor(manager, milliseconds(100)), Contains("WATCHDOG=1"));
+}
+
+// systemd would restart a raild that is not READY in time, over and over.
+TEST_F(WatchdogTest, RailsKeepItUnreadyAndSystemdOutOfIt) {
+  Manager manager("");
+  const Supervisor supervisor = Supervisor::FromEnvironment();
+  Watchdog watchdog = Make(supervisor);
+  watchdog.Add(one_.name, *one_.loop);
+  waits_for_ = "rail rail0 has no carrier";
+  one_.Run();
+  watchdog.Begin();
+  while (told_.empty() || !told_.back().started) AwaitNews();
+  EXPECT_EQ(told_.back().waits_for, "rail rail0 has no carrier");
+  EXPECT_FALSE(told_.back().ready());
+  EXPECT_THAT(manager.Heard(), Contains("READY=1"));
+  waits_for_ = "";
+  AwaitNews();
+  EXPECT_TRUE(told_.back().ready());
 }
 
 // The first installation of many rules on many rails takes longer than any one of them may.
@@ -191,7 +210,7 @@ TEST_F(WatchdogTest, ARoundOfManyStepsIsNotTakenForAHang) {
   watchdog.Begin();
   one_.Run();
   AwaitNews();
-  EXPECT_EQ(told_.back(), (Health{.ready = true, .hung = ""})) << "the first that it says";
+  EXPECT_EQ(told_.back(), (Health{.started = true, .waits_for = "", .hung = ""})) << "the first that it says";
 }
 
 TEST_F(WatchdogTest, TheGraceIsLongerThanTheLongestStep) {

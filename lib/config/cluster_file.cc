@@ -116,25 +116,45 @@ Result<ClusterFile> ClusterFile::FromDocument(const json& document, const std::s
   std::erase_if(wrong, [](const std::string& problem) { return !IsWrongAnywhere(problem); });
   AddProblems(wrong, plain, problems);
   for (const Rule& rule : file.rules_) {
-    Overlay merged(base);
-    JsonErrors merging;
-    merged.Merge(*rule.set, rule.place + ".set", merging);
-    problems.insert(problems.end(), merging.list().begin(), merging.list().end());
-    StandIn(merged.document());
-    (void)FindUplinks(merged.document(), UplinkElsewhere, uplinks);
-    for (const std::string& problem : ProblemsOf(merged.document())) {
-      if (IsWrongAnywhere(problem) && !merged.OriginOf(PathIn(problem)).empty())
-        AddProblems({problem}, merged, problems);
-    }
+    const std::vector<std::string> of_rule = file.ProblemsOfRule(rule);
+    problems.insert(problems.end(), of_rule.begin(), of_rule.end());
   }
   if (!problems.empty()) return Fail(Code::kInvalid, name + ": " + Joined(problems));
   return file;
 }
 
+std::vector<std::string> ClusterFile::ProblemsOfRule(const Rule& rule) const {
+  Overlay merged(*base_);
+  JsonErrors merging;
+  merged.Merge(*rule.set, rule.place, merging);
+  std::vector<std::string> problems = merging.list();
+  JsonErrors uplinks;
+  StandIn(merged.document());
+  (void)FindUplinks(merged.document(), UplinkElsewhere, uplinks);
+  for (const std::string& problem : ProblemsOf(merged.document())) {
+    if (IsWrongAnywhere(problem) && !merged.OriginOf(PathIn(problem)).empty())
+      AddProblems({problem}, merged, problems);
+  }
+  return problems;
+}
+
+Result<ClusterFile> ClusterFile::WithOverride(const std::string& node, const std::string& path) const {
+  RAIL_ASSIGN_AS(json set, ReadJsonFile(path), "read what is only for node " + node);
+  if (!set.is_object()) return Fail(Code::kInvalid, path + ": must be an object, not " + set.type_name());
+  if (set.contains("rules")) return Fail(Code::kInvalid, path + ": rules: unknown key");
+  ClusterFile file = *this;
+  file.needs_labels_ = needs_labels_ || DerivesFromLabels(set);
+  file.rules_.push_back(
+      {.place = path, .node = node, .labels = {}, .set = std::make_shared<const json>(std::move(set))});
+  const std::vector<std::string> problems = file.ProblemsOfRule(file.rules_.back());
+  if (!problems.empty()) return Fail(Code::kInvalid, path + ": " + Joined(problems));
+  return file;
+}
+
 void ClusterFile::ReadRules(const json& list, JsonErrors& errors) {
   for (size_t i = 0; i < list.size(); ++i) {
-    Rule rule{.place = "rules[" + std::to_string(i) + "]", .node = {}, .labels = {}, .set = {}};
-    JsonObject object(list[i], rule.place, errors);
+    JsonObject object(list[i], "rules[" + std::to_string(i) + "]", errors);
+    Rule rule{.place = object.PathOf("set"), .node = {}, .labels = {}, .set = {}};
     if (const json* where = object.Object("where")) {
       JsonObject conditions(*where, object.PathOf("where"), errors);
       rule.node = conditions.StringOr("node", "");
@@ -177,7 +197,7 @@ Result<Resolved> ClusterFile::Resolve(const NodeFacts& node, const FindUplink& f
   std::string matched;
   for (const Rule& rule : rules_) {
     if (!Matches(rule, node)) continue;
-    overlay.Merge(*rule.set, rule.place + ".set", errors);
+    overlay.Merge(*rule.set, rule.place, errors);
     matched += (matched.empty() ? "" : ", ") + rule.place;
   }
   json& document = overlay.document();
@@ -200,7 +220,7 @@ Result<Resolved> ClusterFile::Resolve(const NodeFacts& node, const FindUplink& f
   if (!problems.empty()) {
     return Fail(Code::kInvalid,
                 name + ": " + Joined(problems) +
-                    (matched.empty() ? " (no rule matches this node)" : " (" + matched + " match)"));
+                    (matched.empty() ? " (no rule matches this node)" : " (in force: " + matched + ")"));
   }
   Resolved resolved;
   resolved.text = document.dump(2, ' ', false, json::error_handler_t::replace) + "\n";

@@ -50,16 +50,21 @@ class ClusterFile {
   // Whether a node can be resolved only with its labels.
   bool needs_labels() const { return needs_labels_; }
 
+  // The same file with one more rule for `node`, the last one: what is in `path`, in place of "set". Errors: as Load.
+  Result<ClusterFile> WithOverride(const std::string& node, const std::string& path) const;
+
   // The plain file of one node. Errors: kInvalid; the message names the node, the keys, and the rules that have set them.
   Result<Resolved> Resolve(const NodeFacts& node, const FindUplink& find_uplink) const;
 
  private:
   struct Rule {
-    std::string place;  // "rules[2]"
+    std::string place;  // of `set` in the file: "rules[2].set"
     std::string node;   // a shell pattern for the name; "": any
     std::map<std::string, std::string> labels;
     std::shared_ptr<const nlohmann::json> set;
   };
+  // What is wrong with the rule on whatever node.
+  std::vector<std::string> ProblemsOfRule(const Rule& rule) const;
   ClusterFile() = default;
   static Result<ClusterFile> FromDocument(const nlohmann::json& document, const std::string& name);
   void ReadRules(const nlohmann::json& list, JsonErrors& errors);

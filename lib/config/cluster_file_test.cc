@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <set>
 
 namespace rail::config {
@@ -200,9 +201,9 @@ TEST(ClusterFile, ANodeThatNoRuleMatchesTakesNobodyElsesKeys) {
 TEST(ClusterFile, ErrorsNameTheRuleThatHasSetTheKey) {
   const std::string rule =
       R"({ "where": { "node": "gpu-a1" }, "set": { "rails": [ { "name": "rail1", "index": 0, "pf": "p", "bridge": "b" } ] } })";
-  EXPECT_THAT(ErrorOf(File(rule)),
-              AllOf(HasSubstr("rails[1].index: \"0\" is rails[0].index already"),
-                    HasSubstr("(set by rules[0].set.rails[0].index)"), HasSubstr("(rules[0] match)")));
+  EXPECT_THAT(ErrorOf(File(rule)), AllOf(HasSubstr("rails[1].index: \"0\" is rails[0].index already"),
+                                         HasSubstr("(set by rules[0].set.rails[0].index)"),
+                                         HasSubstr("(in force: rules[0].set)")));
 }
 
 TEST(ClusterFile, RulesAreReadStrictlyWhetherANodeMatchesOrNot) {
@@ -238,6 +239,30 @@ TEST(ClusterFile, RulesAreReadStrictlyWhetherANodeMatchesOrNot) {
   const auto base = ClusterFile::Parse(R"({"tenancies": {}})");
   ASSERT_FALSE(base);
   EXPECT_THAT(base.error().message, HasSubstr("tenancies: unknown key"));
+}
+
+TEST(ClusterFile, AnOverrideIsTheLastRuleForItsNode) {
+  const std::string path = ::testing::TempDir() + "/cluster_file_test.json";
+  const auto file = ClusterFile::Parse(
+      File(R"({ "where": { "node": "gpu-a1" }, "set": { "rails": [ { "name": "rail0", "pf": "p1" } ] } })"));
+  ASSERT_TRUE(file) << file.error().message;
+  std::ofstream(path) << R"({ "rails": [ { "name": "rail0", "pf": "p2" } ], "bgp": { "asn": 9 } })";
+  const auto with = file->WithOverride("gpu-a1", path);
+  ASSERT_TRUE(with) << with.error().message;
+  EXPECT_EQ(with->Resolve(Node("gpu-a1"), FindUplink)->config.rails[0].pf, "p2");
+  EXPECT_EQ(with->Resolve(Node("gpu-a1"), FindUplink)->config.bgp.asn, 9U);
+  EXPECT_EQ(with->Resolve(Node("gpu-a11"), FindUplink)->config.rails[0].pf, "ens1") << "no other node's";
+  for (const auto& [text, why] : std::map<std::string, std::string>{
+           {"[]", "must be an object"},
+           {R"({"rules": []})", "rules: unknown key"},
+           {R"({"rails": [ { "name": "rail0", "pff": "p2" } ]})",
+            "rails[0].pff: unknown key (set by " + path},
+       }) {
+    std::ofstream(path) << text;
+    const auto wrong = file->WithOverride("gpu-a1", path);
+    ASSERT_FALSE(wrong) << text;
+    EXPECT_THAT(wrong.error().message, HasSubstr(why));
+  }
 }
 
 TEST(ClusterFile, SaysWhetherItNeedsLabels) {

@@ -194,9 +194,11 @@ NodeView NodeStatus::Compose(const Record& record) const {
     AttachmentView shown;
     shown.attachment = attachment;
     const auto rail = rails_.find(attachment.rail);
-    shown.rules_in_place = rail != rails_.end() && rail->second.rules_right &&
-                           record.Has(attachment.id, step::kAdmit) &&
-                           rail->second.ports.contains(attachment.representor);
+    // Another plugin's interface, for which frr-provider announces without a port of ours, has no rules.
+    const bool has_no_port = attachment.adopted && attachment.representor.empty();
+    shown.rules_in_place = has_no_port || (rail != rails_.end() && rail->second.rules_right &&
+                                           record.Has(attachment.id, step::kAdmit) &&
+                                           rail->second.ports.contains(attachment.representor));
     for (const state::Step& step : record.steps.at(attachment.id)) {
       if (!step.pending.empty()) shown.pending = step.kind + ": " + step.pending;
     }

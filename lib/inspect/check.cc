@@ -26,6 +26,10 @@ class Checker {
     if (attachment.phase == state::Phase::kDeleting) return Pending(*steps);
     steps_.clear();
     for (const state::Step& step : *steps) steps_.insert(step.kind);
+    if (attachment.adopted && attachment.representor.empty()) {  // frr-provider alone: no port and no rules
+      Note(Announcement(*rail, attachment));
+      return problems_;
+    }
     if (!steps_.contains(engine::step::kAdmit))
       problems_.emplace_back("its ADD has not admitted its traffic");
 

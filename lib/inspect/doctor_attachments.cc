@@ -58,6 +58,7 @@ class Attachments : Examiner {
 
   // Why its port carries no packets; "" when it may carry them, or when that is unknown.
   std::string PortProblem(const state::Attachment& a) const {
+    if (a.adopted && a.representor.empty()) return "";  // frr-provider alone has no port
     const auto rail = facts_.rails.find(a.rail);
     if (rail == facts_.rails.end()) return {};
     const auto link = rail->second.representors.find(a.representor);

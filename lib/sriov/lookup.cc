@@ -140,12 +140,13 @@ Result<std::string> Lookup::FindUplink(const std::string& address) const {
   }
   if (links.size() == 1) return links.front();
   if (links.empty()) {
-    return Fail(Code::kNotFound,
-                doing + ": the device has no link; its driver is " + sysfs_.Target(path + "/driver").value_or("missing"));
+    return Fail(Code::kNotFound, doing + ": the device has no link; its driver is " +
+                                     sysfs_.Target(path + "/driver").value_or("missing"));
   }
   std::string all;
   for (const std::string& link : links) all += (all.empty() ? "" : ", ") + link;
-  return Fail(Code::kBusy, doing + ": the device has several links (" + all + "); write the name of one of them");
+  return Fail(Code::kBusy,
+              doing + ": the device has several links (" + all + "); write the name of one of them");
 }
 
 // The number N and the target of every virtfnN. While VFs are added or removed, numbers may be missing.

@@ -9,6 +9,7 @@ namespace rail::sriov {
 namespace {
 
 using netlink::DevlinkPort;
+using testing::DevicePath;
 using ::testing::HasSubstr;
 using testing::Machine;
 using testing::PfSpec;
@@ -280,8 +281,8 @@ TEST_F(LookupTest, SaysWhyAPciAddressHasNoUplink) {
   PfSpec two = Second();
   two.switch_id = "";
   machine_.AddPf(two);
-  machine_.MakeFolder("bus/pci/devices/0000:3b:00.1/net/another");
-  machine_.MakeFolder("bus/pci/devices/0000:5e:00.0");
+  machine_.AddNetdev("another", DevicePath("0000:3b:00.1"));
+  machine_.Write("bus/pci/devices/0000:5e:00.0/class", "0x020000");
   Lookup lookup(machine_.sysfs(), machine_.OpenDevlink());
   const auto error = [&](const std::string& address) {
     const auto found = lookup.FindUplink(address);

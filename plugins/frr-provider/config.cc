@@ -10,6 +10,9 @@ cni::Outcome<Config> ParseConfig(const cni::Request& request) {
   JsonErrors errors;
   JsonObject object(*request.config, "", errors);
   Config config;
+  config.rail = object.StringOr("rail", "");
+  if (object.Has("rail") && config.rail.empty())
+    errors.Add("rail", "must be the name of a rail of node.json");
   const std::string wait_for = object.StringOr("wait_for", "session");
   if (wait_for == "adj-rib-out") {
     config.wait_for = WaitFor::kAdjRibOut;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <string>
 
 #include "lib/cni/error.h"
 #include "lib/cni/request.h"
@@ -13,6 +14,8 @@ enum class OnTimeout { kFail, kWarn };
 enum class WaitFor { kSession, kAdjRibOut };
 
 struct Config {
+  // "rail": the rail of the pod's addresses, where no ovs-provider stands before; "": it is worked out.
+  std::string rail;
   // "wait_for": what ADD waits for once bgpd has the addresses. "session": the rail's session is Established; "adj-rib-out": the
   // addresses are in its Adj-RIB-Out, too.
   WaitFor wait_for = WaitFor::kSession;

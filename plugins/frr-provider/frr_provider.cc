@@ -6,6 +6,7 @@
 #include "lib/cni/previous.h"
 #include "lib/engine/differences.h"
 #include "lib/engine/readiness.h"
+#include "plugins/frr-provider/alone.h"
 #include "plugins/frr-provider/config.h"
 
 namespace rail::frr_provider {
@@ -48,11 +49,11 @@ Outcome<std::string> Add(const Deps& deps, const Request& request) {
   Outcome<std::string> result = cni::PassOn(request);
   if (!result) return result;
   RAIL_ASSIGN(const auto context, VerbContext::Open(deps));
-  RAIL_ASSIGN(Attachment attachment, engine::RecordedAttachment(*context, request));
+  RAIL_ASSIGN(Attachment attachment, AttachmentOf(*context, request, *config));
   RAIL_TRY(HasTenant(*context, attachment));
   Node node = context->node();
   if (Status announced = AnnounceAndWait(*context, node, attachment, *config); !announced) {
-    auto undone = engine::Undo(node, attachment, engine::kFrrProvider);
+    auto undone = engine::Undo(node, attachment, IsAlone(attachment) ? "" : engine::kFrrProvider);
     if (!undone) log::Error("clean up after a failed ADD: {}", undone.error().message);
     return tl::make_unexpected(cni::CniError(announced.error()));
   }
@@ -60,7 +61,11 @@ Outcome<std::string> Add(const Deps& deps, const Request& request) {
 }
 
 Outcome<void> Del(const Deps& deps, const Request& request) {
-  RAIL_TRY(engine::UndoOwn(deps, request, engine::kFrrProvider));
+  const auto context = VerbContext::OpenToUndo(deps, VerbContext::Use::kQuiet);
+  const Status undone = context ? UndoOwn(**context, request) : tl::make_unexpected(context.error());
+  if (!undone)
+    log::Warning("DEL of {}: {}; left to ovs-provider's DEL and to raild", engine::KeyOf(request).ToString(),
+                 undone.error().message);
   return {};
 }
 
@@ -107,8 +112,17 @@ Outcome<void> ReadyForAdd(const Deps& deps, const Request& request) {
   if (!bgp) return not_ready(bgp.error());
   auto sessions = (*bgp)->Sessions((*context)->connections.CallDeadline());
   if (!sessions) return not_ready(sessions.error());
-  // STATUS does not say which rail it is about. Only if no session with a leaf is up is it certain that no ADD can succeed.
   const bool waits = config->wait.count() != 0 && config->on_timeout == OnTimeout::kFail;
+  if (!config->rail.empty()) {
+    const auto rail = engine::RailOf((*context)->config, config->rail);
+    if (!rail) return not_ready(rail.error());
+    const auto its = std::ranges::find(*sessions, (*rail)->bridge, &frr::Session::interface);
+    if (waits && (its == sessions->end() || !its->established()))
+      return not_ready(
+          {Code::kTransient, "rail " + config->rail + " has no Established session with its leaf", 0});
+  }
+  // Without "rail" STATUS does not say which rail it is about. Only if no session with a leaf is up is it certain that no ADD can
+  // succeed.
   if (waits && std::ranges::none_of(*sessions, &frr::Session::established)) {
     return not_ready({Code::kTransient, "bgpd has no Established session with a leaf", 0});
   }

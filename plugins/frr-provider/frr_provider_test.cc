@@ -46,7 +46,9 @@ TEST(FrrProviderConfig, ReadsItsKeys) {
 
 TEST(FrrProviderConfig, NamesTheKeyThatIsWrong) {
   for (const auto& [keys, name] :
-       std::map<std::string, std::string>{{R"(, "wait_ms": 20001)", "wait_ms"},
+       std::map<std::string, std::string>{{R"(, "rail": "")", "rail"},
+                                          {R"(, "rail": 0)", "rail"},
+                                          {R"(, "wait_ms": 20001)", "wait_ms"},
                                           {R"(, "wait_ms": -1)", "wait_ms"},
                                           {R"(, "wait_ms": "2s")", "wait_ms"},
                                           {R"(, "wait_for": "leaf")", "wait_for"},

@@ -14,6 +14,7 @@ ALLOWED: dict[str, set[str]] = {
     "netns": {"base"},
     "netlink": {"base", "netns"},
     "sriov": {"base", "netlink"},
+    "preflight": {"base", "config", "netlink", "sriov"},
     "device": {"base", "config", "netns", "netlink", "sriov"},
     "podnet": {"base", "config", "netns", "netlink", "device"},
     "ovs": {"base"},

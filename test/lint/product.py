@@ -22,6 +22,7 @@ MAY_TELL_THE_TIME = {
     "lib/base/clock.h": "UnixMs itself",
     "lib/engine/repair_bgp.cc": "when a remote was learned, for the API",
     "lib/inspect/inspector.h": "certificates hold by the time of day",
+    "plugins/frr-provider/alone.cc": "when a pod was attached, for people",
     "plugins/ovs-provider/add.cc": "when an attachment was made, for people",
 }
 

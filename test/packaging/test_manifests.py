@@ -1,6 +1,8 @@
 """The DaemonSet and its rights, and the alerts that go with it. Rendering needs no cluster."""
 
+import json
 import subprocess
+from pathlib import Path
 
 import pytest
 import yaml
@@ -159,6 +161,29 @@ def test_the_pod_monitor_finds_raild_and_calls_the_job_as_the_alerts_do() -> Non
     assert endpoint["port"] in {port["name"] for port in raild["spec"]["template"]["spec"]["containers"][0]["ports"]}
     (job,) = [label["replacement"] for label in endpoint["relabelings"] if label["targetLabel"] == "job"]
     assert f'up{{job="{job}"}}' in (ROOT / "deploy/prometheus/alerts.yaml").read_text()
+NODE_LIST = {"kind": "List", "items": [
+    {"kind": "Node", "metadata": {"name": name}, "status": {"addresses": [{"type": "InternalIP", "address": address}]}}
+    for name, address in (("gpu-1", "10.0.0.1"), ("gpu-2", "10.0.0.2"))]}
+
+
+def test_raild_resolves_the_configuration_for_all_nodes(tmp_path: Path) -> None:
+    (tmp_path / "nodes.json").write_text(json.dumps(NODE_LIST))
+    (tmp_path / "node.json").write_text(one(render("base"), "ConfigMap")["data"]["node.json"])
+    ran = subprocess.run([binary("raild"), "--resolve-config", tmp_path / "node.json", "--nodes", tmp_path / "nodes.json"],
+                         capture_output=True, text=True, timeout=30, check=False)
+    assert ran.returncode == 0, f"{ran.stdout}{ran.stderr}"
+    assert ran.stdout.splitlines()[0].startswith("gpu-1  asn 4200000001  router_id 10.0.0.1  rail0=")
+    assert ran.stdout.splitlines()[-1] == "2 nodes, 0 wrong, 0 collisions"
+
+
+def test_an_installer_finds_what_it_has_to_look_at(raild_pod: Object) -> None:
+    installer = raild_pod["initContainers"][0]
+    assert {e["name"]: e["valueFrom"]["fieldRef"]["fieldPath"] for e in installer["env"]} == {
+        "NODE_NAME": "spec.nodeName", "NODE_IP": "status.hostIP"}
+    mounts = {m["mountPath"]: m.get("readOnly", False) for m in installer["volumeMounts"]}
+    assert {p for p, read_only in mounts.items() if read_only} == {"/config", "/overrides", "/run/openvswitch", "/run/frr"}
+    overrides = next(v for v in raild_pod["volumes"] if v["name"] == "overrides")
+    assert overrides["configMap"] == {"name": "railcni-overrides", "optional": True}, "with a hash, it would restart every raild"
 
 
 def test_openshift_allows_what_the_daemonset_asks_for_and_nothing_more() -> None:

@@ -1,0 +1,91 @@
+#include "lib/engine/good_rails.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "lib/base/fd.h"
+#include "lib/base/strict_json.h"
+
+namespace rail::engine {
+
+std::string LackOf(const RailView& rail, bool manages_bgp) {
+  if (!rail.bridge_present) return "has no bridge " + rail.rail.bridge;
+  if (!rail.uplink_carrier) return "has no carrier on " + rail.rail.pf;
+  // Where somebody else configures bgpd, the rail may have its session by other means, which raild does not know.
+  if (manages_bgp && rail.bgp_state != "Established")
+    return "has no Established BGP session on " + rail.rail.bridge;
+  return "";
+}
+
+GoodRails::GoodRails(const config::NodeConfig& config, const std::set<std::string>& before, Deadline started)
+    : manages_bgp_(config.bgp.manage), started_(started) {
+  for (const config::Rail& rail : config.rails) {
+    rails_[rail.name].was_good = before.contains(rail.name);
+    rails_[rail.name].bad_since = started;
+    if (before.contains(rail.name)) keep_.insert(rail.name);
+  }
+  kept_ = before;
+}
+
+void GoodRails::Look(const NodeView& view, Deadline now) {
+  for (const RailView& shown : view.rails) {
+    const auto found = rails_.find(shown.rail.name);
+    if (found == rails_.end()) continue;
+    Rail& rail = found->second;
+    rail.lack = LackOf(shown, manages_bgp_);
+    if (rail.lack.empty()) {
+      rail.has_been_good = true;
+      rail.bad_since.reset();
+      keep_.insert(found->first);
+    } else {
+      rail.bad_since = rail.bad_since.value_or(now);
+      // A leaf that restarts while raild does is no rail that has gone.
+      if (rail.has_been_good && now - *rail.bad_since >= kRailTime) keep_.erase(found->first);
+    }
+  }
+  if (view.rails.empty() || ready_) return;
+  waits_for_.clear();
+  for (const auto& [name, rail] : rails_) {
+    if (rail.has_been_good || (!rail.was_good && now - started_ >= kRailTime)) continue;
+    waits_for_ +=
+        (waits_for_.empty() ? "" : "; ") + ("rail " + name) + " " + rail.lack +
+        (rail.was_good ? ", and it was good before raild was started: is its configuration right?" : " yet");
+  }
+  ready_ = waits_for_.empty();
+}
+
+bool GoodRails::TakeChanged() {
+  const bool changed = keep_ != kept_;
+  kept_ = keep_;
+  return changed;
+}
+
+std::set<std::string> ReadGoodRails(const std::string& path) {
+  std::set<std::string> rails;
+  const auto document = ReadJsonFile(path);
+  if (!document || !document->is_array()) return rails;
+  for (const nlohmann::json& name : *document) {
+    if (name.is_string()) rails.insert(name.get<std::string>());
+  }
+  return rails;
+}
+
+Status WriteGoodRails(const std::string& path, const std::set<std::string>& rails) {
+  const std::string doing = "keep the names of the good rails in " + path;
+  const std::string text = DumpJson(nlohmann::json(rails)) + "\n";
+  const std::string next = path + ".new";
+  const Fd fd(::open(next.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  if (!fd) return FailErrno(errno, doing);
+  if (::write(fd.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()) ||
+      ::fsync(fd.get()) != 0)
+    return FailErrno(errno, doing);
+  if (::rename(next.c_str(), path.c_str()) != 0) return FailErrno(errno, doing);
+  return {};
+}
+
+}  // namespace rail::engine
