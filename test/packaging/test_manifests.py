@@ -174,6 +174,12 @@ def test_openshift_allows_what_the_daemonset_asks_for_and_nothing_more() -> None
     assert "metadata" in allowed and "namespace" not in allowed["metadata"], "it belongs to the cluster"
 
 
+def test_raild_can_be_kept_to_the_nodes_that_have_rails() -> None:
+    pod = one(render("overlays/labelled-nodes"), "DaemonSet")["spec"]["template"]["spec"]
+    assert pod["nodeSelector"] == {"kubernetes.io/os": "linux", "railcni.io/node": "true"}
+    assert "railcni.io/node=true" in (MANIFESTS / "INSTALL.md").read_text()
+
+
 # Who asks for which right, and who uses it. Nothing else may ask. A folder that is not there asks for nothing.
 RIGHTS = {
     ("overlays/openshift", "Role", "railcni-security-context"): {
