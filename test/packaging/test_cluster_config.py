@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from manifests import binary, one, render
+from manifests import binary, one, pod_of, render
 
 PFS = {"0000:3b:00.0": "ens1f0np0", "0000:5e:00.0": "ens2f0np0", "0000:19:00.0": "ens9f0np0", "0000:9b:00.0": "ens10f0np0"}
 
@@ -51,3 +51,30 @@ def test_the_rules_of_the_example_reach_the_nodes_that_they_name(tmp_path: Path,
     assert pfs[0] == pfs[2] != pfs[1]
     assert odd["bgp"]["asn"] == 4200070017
     assert [rail["accept"] for rail in other["rails"]] == [["10.192.0.0/13"]] * 2, "a rule changes what it names and nothing else"
+
+
+def table(tmp_path: Path, folder: str, **addresses: str) -> subprocess.CompletedProcess[str]:
+    nodes = [{"kind": "Node", "metadata": {"name": name.replace("_", "-")},
+              "status": {"addresses": [{"type": "InternalIP", "address": address}]}} for name, address in addresses.items()]
+    (tmp_path / "nodes.json").write_text(json.dumps({"kind": "List", "items": nodes}))
+    (tmp_path / "cluster.json").write_text(one(render(folder), "ConfigMap")["data"]["node.json"])
+    return subprocess.run([binary("raild"), "--resolve-config", tmp_path / "cluster.json", "--nodes", tmp_path / "nodes.json"],
+                          capture_output=True, text=True, timeout=30, check=False, env={})
+
+
+@pytest.mark.parametrize("folder", ["base", "overlays/example-site"])
+def test_the_table_that_install_tells_of_has_a_line_for_each_node_and_finds_collisions(tmp_path: Path, folder: str) -> None:
+    good = table(tmp_path, folder, gpu_a1="10.20.1.1", gpu_a2="10.20.1.2")
+    assert good.returncode == 0, good.stderr
+    assert [line.split()[0] for line in good.stdout.splitlines()[:2]] == ["gpu-a1", "gpu-a2"]
+    # Two nodes whose addresses end alike: one ASN for both.
+    bad = table(tmp_path, folder, gpu_a1="10.20.1.1", gpu_a2="10.30.1.1")
+    assert bad.returncode != 0 and "asn" in bad.stderr.lower(), f"{bad.stdout}{bad.stderr}"
+
+
+def test_the_installer_is_told_the_nodes_name_and_address_and_sees_what_it_checks() -> None:
+    installer = pod_of(render("base"))["initContainers"][0]
+    assert {e["name"]: e["valueFrom"]["fieldRef"]["fieldPath"] for e in installer["env"]} == {
+        "NODE_NAME": "spec.nodeName", "NODE_IP": "status.hostIP"}
+    read_only = {m["mountPath"] for m in installer["volumeMounts"] if m.get("readOnly")}
+    assert {"/config", "/run/openvswitch", "/run/frr"} <= read_only

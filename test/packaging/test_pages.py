@@ -1,8 +1,11 @@
 """Install, upgrade, roll back: each command of the pages is shell, and names folders, files, objects and subcommands that there are."""
 
+import json
 import re
 import shutil
+import sqlite3
 import subprocess
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -79,9 +82,14 @@ def test_what_the_pages_wait_for_is_in_the_manifests() -> None:
 
 
 def test_the_pages_ask_railctl_for_what_it_has() -> None:
-    for group in sorted(set(re.findall(r"railctl (get [a-z]+|[a-z]+)", "".join(block.text for block in BLOCKS)))):
-        ran = subprocess.run([binary("railctl"), *group.split(), "--help"], capture_output=True, text=True, timeout=30, check=False)
-        assert ran.returncode == 0, f"railctl {group}: {ran.stderr}"
+    def has(*words: str) -> set[str]:
+        helped = subprocess.run([binary("railctl"), *words, "--help"], capture_output=True, text=True, timeout=30, check=True).stdout
+        return set(re.findall(r"^  ([a-z]+)  ", helped.split("Subcommands:")[1], re.MULTILINE))
+
+    asked = set(re.findall(r"railctl (get )?([a-z]+)", "".join(block.text for block in BLOCKS)))
+    assert {("get ", "rails"), ("", "doctor")} <= asked
+    for group, word in asked:
+        assert word in has(*group.split()), f"railctl {group}{word}"
 
 
 def test_each_page_is_reached_from_the_readme_and_lines_are_as_short_as_elsewhere() -> None:
@@ -97,6 +105,27 @@ def test_this_version_and_its_format_are_in_the_table_of_rollbacks() -> None:
     known = re.findall(r"kFormatVersion = (\d+)", "".join(p.read_text() for p in Path(ROOT / "lib/state").glob("*.h")))
     assert version and len(known) == 1
     assert f"\n| {version[1]} | {known[0]} |\n" in (MANIFESTS / "ROLLBACK.md").read_text()
+
+
+def test_an_older_version_refuses_a_later_format_in_the_words_of_the_page(tmp_path: Path) -> None:
+    (said,) = re.findall(r"^    /var/lib/railcni/(state\.db: has format (\d+), written by RailCNI ([\d.]+); .*)$",
+                         (MANIFESTS / "ROLLBACK.md").read_text(), re.MULTILINE)
+    for folder in ("etc/railcni", "var/lib/railcni"):
+        (tmp_path / folder).mkdir(parents=True)
+    rails = json.loads((MANIFESTS / "networks/2-rails/node-rails.json").read_text())["rails"]
+    config = {"rails": rails, "bgp": {"asn": 1, "router_id": "10.0.0.1", "community_asn": 1}}
+    (tmp_path / "etc/railcni/node.json").write_text(json.dumps(config))
+    with closing(sqlite3.connect(tmp_path / "var/lib/railcni/state.db")) as record:
+        record.execute("CREATE TABLE meta (written_by TEXT)")
+        record.execute("INSERT INTO meta VALUES (?)", (said[2],))
+        record.execute(f"PRAGMA user_version = {int(said[1])}")
+        record.commit()
+    for verb in ("ADD", "DEL"):
+        environment = {"CNI_COMMAND": verb, "CNI_CONTAINERID": "c1", "CNI_NETNS": "/run/netns/none", "CNI_IFNAME": "net1", "CNI_PATH": "/none",
+                       "CNI_ARGS": "K8S_POD_NAMESPACE=a;K8S_POD_NAME=b", "RAILCNI_ROOT": str(tmp_path)}
+        ran = subprocess.run([binary("ovs-provider")], env=environment, capture_output=True, text=True, timeout=30, check=False,
+                             input='{"cniVersion": "1.0.0", "name": "rail0", "rail": "rail0", "deviceID": "0000:3b:00.2", "ipam": {"type": "x"}}')
+        assert ran.returncode != 0 and said[0] in json.loads(ran.stdout)["msg"], ran.stdout
 
 
 def test_the_preparations_of_install_do_what_they_say_and_the_overlay_takes_its_components(tmp_path: Path) -> None:
