@@ -71,8 +71,29 @@ class Kube:
         self.ctl("-n", namespace, "wait", "--for=condition=Ready", f"--timeout={seconds}s", *(f"pod/{name}" for name in names), seconds=seconds + 10)
 
     def delete_pods(self, namespace: str, *names: str, force: bool = False) -> None:
-        options = ["--force", "--grace-period=0"] if force else ["--wait=true"]
-        self.ctl("-n", namespace, "delete", "pod", *names, *options)
+        """Does not wait: what must go is what leftovers.py looks for; kubelet takes its time to forget a pod itself."""
+        self.ctl("-n", namespace, "delete", "pod", *names, *(["--force", "--grace-period=0"] if force else ["--wait=false"]))
+
+    def run_deployment(self, name: str, namespace: str, replicas: int) -> None:
+        template = objects.pod(name, namespace, image=WORKLOAD, rails=len(self.rails))
+        template["spec"]["restartPolicy"] = "Always"
+        labels = {"app": name}
+        kubectl.apply(self.cluster, objects.namespace(namespace), {
+            "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name, "namespace": namespace},
+            "spec": {"replicas": replicas, "selector": {"matchLabels": labels},
+                     "template": {"metadata": {"annotations": template["metadata"]["annotations"], "labels": labels}, "spec": template["spec"]}}})
+        self.deployed(name, namespace)
+
+    def deployed(self, name: str, namespace: str) -> None:
+        self.ctl("-n", namespace, "rollout", "status", f"deployment/{name}", "--timeout=120s", seconds=130)
+
+    def pods_of(self, name: str, namespace: str) -> list[dict[str, Any]]:
+        """Of a deployment; not those that are going."""
+        return [p for p in self.items("-n", namespace, "pods", "-l", f"app={name}") if "deletionTimestamp" not in p["metadata"]]
+
+    def delete_deployment(self, name: str, namespace: str) -> None:
+        self.ctl("-n", namespace, "delete", "deployment", name)
+        eventually(f"the pods of {name} are told to go", lambda: self.pods_of(name, namespace), lambda pods: not pods)
 
     def execute(self, namespace: str, name: str, script: str, seconds: float = 60) -> str:
         return self.ctl("-n", namespace, "exec", name, "--", "sh", "-c", script, seconds=seconds)

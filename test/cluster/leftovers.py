@@ -34,7 +34,7 @@ def look(kube: Kube) -> tuple[list[str], int]:
     for pod in kube.items("pods", "-A"):
         text = pod["metadata"].get("annotations", {}).get("k8s.v1.cni.cncf.io/network-status")
         rails = [e for e in json.loads(text) if re.fullmatch(r"default/rail\d+", e["name"])] if text else []
-        if rails and pod["status"]["phase"] in ("Running", "Pending"):
+        if rails and pod["status"]["phase"] in ("Running", "Pending") and "deletionTimestamp" not in pod["metadata"]:
             living.setdefault(pod["spec"]["nodeName"], {})[pod["metadata"]["uid"]] = [f"{e['name'][-1]} {ip}" for e in rails for ip in e["ips"]]
     found: list[str] = []
     count = 0

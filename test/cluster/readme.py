@@ -15,26 +15,42 @@ SECONDS = 300
 
 
 def commands(document: Path, heading: str) -> list[str]:
-    """What a reader would type; comments at the end of a line are none of it."""
+    """What a reader would type; comments at the end of a line are none of it. In a document that marks the blocks for tests
+    (```sh test) these alone count."""
     section = re.search(rf"^#+ {re.escape(heading)}$\n(.*?)(?=^#+ |\Z)", document.read_text(), re.M | re.S)
     assert section, f"{document} has no section '{heading}'"
-    lines, fenced = [], False
-    for line in section[1].splitlines():
-        if line.startswith("```"):
-            fenced = not fenced and line.strip() in ("```", "```sh", "```bash")
-        elif fenced or line.startswith("    "):
-            lines.append(re.sub(r"\s+#\s.*$", "", line).strip())
-    found = [line for line in lines if line and not line.startswith("#")]
+    found = blocks(section[1], "```sh test" in document.read_text())
     assert found, f"section '{heading}' of {document} has no commands"
     return found
 
 
+def blocks(text: str, marked: bool) -> list[str]:
+    found: list[str] = []
+    fence: str | None = None
+    for line in text.splitlines():
+        if line.startswith("```"):
+            fence = None if fence is not None else line.strip()
+            continue
+        command = re.sub(r"\s+#\s.*$", "", line).rstrip()
+        if not command or command.lstrip().startswith("#"):
+            continue
+        if fence is not None and (fence == "```sh test" if marked else fence in ("```", "```sh", "```bash")):
+            # A loop or a continued line is one command.
+            if found and (found[-1].endswith("\\") or re.match(r"(for|while|if) ", found[-1]) and not re.search(r"\n(done|fi)$", found[-1])):
+                found[-1] = f"{found[-1]}\n{command}"
+            else:
+                found.append(command)
+        elif fence is None and not marked and command.startswith("    "):
+            found.append(command.strip())
+    return found
+
+
 def run(kube: Kube, command: str, folder: Path) -> str:
-    """In the control plane's namespace, as its admin."""
-    own = {**os.environ, **kubectl.environment(kube.cluster), "PATH": f"{Path(kube.cluster.kubectl).parent}:{os.environ['PATH']}"}
-    done = subprocess.run(["ip", "netns", "exec", kube.cluster.namespace, "bash", "-euo", "pipefail", "-c", command], cwd=folder, env=own,
+    """As the cluster's admin."""
+    own = {**os.environ, "PATH": f"{kubectl.install_wrapper(kube.cluster)}:{os.environ['PATH']}", "RAILCNI_LAB": kube.lab.prefix}
+    done = subprocess.run(["bash", "-euo", "pipefail", "-c", command], cwd=folder, env=own,
                           stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=SECONDS, check=False)
-    assert done.returncode == 0, f"`{command}` (manifests/README.md): exit status {done.returncode}\n{done.stdout[-2000:]}{done.stderr[-3000:]}"
+    assert done.returncode == 0, f"`{command}`: exit status {done.returncode}\n{done.stdout[-2000:]}{done.stderr[-3000:]}"
     return done.stdout
 
 

@@ -8,6 +8,7 @@ from kube import Kube, eventually
 from railcni_cluster import kubectl, node, objects
 from railcni_cluster.names import WORKLOAD
 from railcni_lab import kernel
+from railcni_lab.layout import device
 
 TALK = [(("tenant-a", "a1"), ("tenant-a", "a2")), (("tenant-a", "a2"), ("tenant-a", "a1"))]
 NEVER = [(("tenant-a", "a1"), ("tenant-b", "b2")), (("tenant-b", "b1"), ("tenant-a", "a2"))]
@@ -65,39 +66,31 @@ def test_a_sandbox_that_is_killed_comes_back(resident: Kube, cost: Cost) -> None
 
 def test_a_node_is_drained(resident: Kube, cost: Cost) -> None:
     """The pods of a Deployment move; the residents' traffic between the nodes goes on."""
-    template = objects.pod("x", "tenant-d", image=WORKLOAD, labels={"app": "moving"})
-    template["spec"] |= {"restartPolicy": "Always"}
-    deployment = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "moving", "namespace": "tenant-d"},
-                  "spec": {"replicas": 4, "selector": {"matchLabels": {"app": "moving"}},
-                           "template": {"metadata": {k: template["metadata"][k] for k in ("annotations", "labels")}, "spec": template["spec"]}}}
-    kubectl.apply(resident.cluster, objects.namespace("tenant-d"), deployment)
-    resident.ctl("-n", "tenant-d", "rollout", "status", "deployment/moving", "--timeout=90s", seconds=100)
+    resident.run_deployment("moving", "tenant-d", 3)
     try:
         with Flow(resident, TALK, NEVER) as flow:
-            resident.ctl("drain", "n2", "--ignore-daemonsets", "--force", "--delete-emptydir-data", "--pod-selector=app=moving", "--timeout=60s")
-            resident.ctl("-n", "tenant-d", "rollout", "status", "deployment/moving", "--timeout=90s", seconds=100)
-            nodes = {p["spec"]["nodeName"] for p in resident.items("-n", "tenant-d", "pods", "-l", "app=moving")
-                     if "deletionTimestamp" not in p["metadata"]}
-            assert nodes == {"n1"}
+            resident.ctl("drain", "n2", "--ignore-daemonsets", "--force", "--pod-selector=app=moving", "--timeout=120s", seconds=130)
+            resident.deployed("moving", "tenant-d")
+            assert {p["spec"]["nodeName"] for p in resident.pods_of("moving", "tenant-d")} == {"n1"}
     finally:
         resident.ctl("uncordon", "n2")
     assert (flow.lost(), flow.breaches()) == (0, [])
     cost.lost = f"0 of {flow.count()}"
-    resident.ctl("-n", "tenant-d", "delete", "deployment", "moving")
-    resident.ctl("-n", "tenant-d", "wait", "--for=delete", "pod", "-l", "app=moving", "--timeout=60s")
+    resident.delete_deployment("moving", "tenant-d")
     cost.nothing_left(resident)
 
 
-def test_a_second_device_of_a_rail_cannot_be_taken_from_a_pod(resident: Kube, cost: Cost) -> None:
-    """All devices are given away: one pod more waits, and starts when another ends."""
-    free = resident.lab.shape().devices - 2
-    names = [f"full{i}" for i in range(free)]
+def test_a_pod_waits_while_all_devices_are_given_away(resident: Kube, cost: Cost) -> None:
+    """It starts when another ends; no device is given twice."""
+    where = resident.node("n1")
+    pool = {device(rail, i) for rail in resident.rails for i in range(resident.lab.shape().devices)}
+    names = [f"full{i}" for i in range((len(pool) - len(resident.records(where))) // 2)]
     resident.run_pods(*((name, "tenant-d", "n1") for name in names))
     kubectl.apply(resident.cluster, objects.pod("waits", "tenant-d", node="n1", image=WORKLOAD))
     resident.ctl("-n", "tenant-d", "wait", "--for=condition=PodScheduled=false", "pod/waits", "--timeout=30s")
-    used = {r["device"] for r in resident.records(resident.node("n1"))}
-    assert len(used) == 2 * resident.lab.shape().devices == len(used & {d for d in used if d not in kernel.links(resident.node("n1").lab_node.namespace)})
+    assert {r["device"] for r in resident.records(where)} == pool
+    assert not pool & kernel.links(where.lab_node.namespace)
     resident.delete_pods("tenant-d", names[0])
-    resident.wait_ready("tenant-d", "waits")
+    resident.wait_ready("tenant-d", "waits", seconds=120)
     resident.delete_pods("tenant-d", "waits", *names[1:])
     cost.nothing_left(resident)

@@ -1,15 +1,13 @@
 """The DaemonSet changes, goes and comes back while pods talk."""
 
+import pytest
 from conftest import Cost
 from flow import Flow
 from kube import SYSTEM, Kube, eventually
-from railcni_cluster import kubectl, objects, overlay
-from railcni_cluster.names import WORKLOAD
+from railcni_cluster import overlay
 from railcni_lab.layout import LabError
 from readme import manifests
 from test_lifecycle import NEVER, TALK
-
-import pytest
 
 
 def test_a_rolling_update_loses_no_packet(resident: Kube, cost: Cost) -> None:
@@ -24,23 +22,16 @@ def test_a_rolling_update_loses_no_packet(resident: Kube, cost: Cost) -> None:
 
 
 def test_pods_and_the_daemonset_roll_at_the_same_time(resident: Kube, cost: Cost) -> None:
-    template = objects.pod("x", "tenant-d", image=WORKLOAD, labels={"app": "churn"})
-    template["spec"] |= {"restartPolicy": "Always"}
-    deployment = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "churn", "namespace": "tenant-d"},
-                  "spec": {"replicas": 6, "selector": {"matchLabels": {"app": "churn"}},
-                           "template": {"metadata": {k: template["metadata"][k] for k in ("annotations", "labels")}, "spec": template["spec"]}}}
-    kubectl.apply(resident.cluster, objects.namespace("tenant-d"), deployment)
-    resident.ctl("-n", "tenant-d", "rollout", "status", "deployment/churn", "--timeout=90s", seconds=100)
+    resident.run_deployment("churn", "tenant-d", 6)
     with Flow(resident, TALK, NEVER) as flow:
         for _ in range(2):
             resident.ctl("-n", SYSTEM, "rollout", "restart", "daemonset/raild")
             resident.ctl("-n", "tenant-d", "rollout", "restart", "deployment/churn")
-            resident.ctl("-n", "tenant-d", "rollout", "status", "deployment/churn", "--timeout=120s", seconds=130)
+            resident.deployed("churn", "tenant-d")
             resident.rolled_out()
     assert (flow.lost(), flow.breaches()) == (0, [])
     cost.lost = f"0 of {flow.count()}"
-    resident.ctl("-n", "tenant-d", "delete", "deployment", "churn")
-    resident.ctl("-n", "tenant-d", "wait", "--for=delete", "pod", "-l", "app=churn", "--timeout=60s")
+    resident.delete_deployment("churn", "tenant-d")
     cost.nothing_left(resident)
 
 

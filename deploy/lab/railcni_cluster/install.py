@@ -15,7 +15,7 @@ def install(cluster: Cluster) -> Path:
     folder = overlay.copy(cluster)
     kubectl.call(cluster, "apply", "-f", str(folder / "base/namespace.yaml"))
     kubectl.call(cluster, "apply", "-k", str(folder / "overlays/yours"))
-    kubectl.call(cluster, "apply", "-k", str(folder / "networks"))
+    kubectl.call(cluster, "apply", "-k", str(overlay.networks(cluster, folder)))
     rolled_out(cluster)
     return folder
 

@@ -38,6 +38,12 @@ def write(cluster: Cluster, folder: Path, change: Change | None = None) -> None:
     (folder / "kustomization.yaml").write_text("\n".join(lines) + "\n")
 
 
+def networks(cluster: Cluster, folder: Path) -> Path:
+    """The definitions for as many rails as this cluster has, where there is a folder for each number."""
+    by_number = folder / f"networks/{cluster.lab.shape().rails}-rails/nv-ipam"
+    return by_number if by_number.exists() else folder / "networks"
+
+
 def one_file_for_all() -> bool:
     """Whether the installer resolves one node.json for every node by rules, or takes a file for each node."""
     return "--resolve-config" in (REPOSITORY / "deploy/install-config.sh").read_text()
