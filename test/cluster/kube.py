@@ -114,7 +114,7 @@ class Kube:
         where = self.node(self.pod(namespace, name)["spec"]["nodeName"])
         uid = self.pod(namespace, name)["metadata"]["uid"]
         path = next(row["netns_path"] for row in self.records(where) if row["pod_uid"] == uid)
-        return f"/proc/{node.init_pid(where)}/root/run/netns/{Path(path).name}"
+        return str(Path("/proc", str(node.init_pid(where)), "root", "run/netns", Path(path).name))
 
     # What a node has
 

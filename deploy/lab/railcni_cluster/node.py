@@ -10,7 +10,7 @@ import signal
 from pathlib import Path
 
 from railcni_lab import daemons, fabric, kernel
-from railcni_lab.layout import LabError, device, subnets
+from railcni_lab.layout import LabError, device, representor, subnets
 
 from . import cgroups, services
 from .names import PAUSE
@@ -195,3 +195,11 @@ def stop(node: KubeNode) -> None:
         services.kill(name, node.folder)
 
 __all__ = ["API_SERVICE"]
+
+
+def power_off(cluster: Cluster, node: KubeNode) -> None:
+    """stop(), and returns when the kernel has taken away the namespaces of the pods, with the devices in them."""
+    shape, there = cluster.lab.shape(), kernel.links(node.lab_node.namespace)
+    given = {representor(rail, i) for rail in range(shape.rails) for i in range(shape.devices) if device(rail, i) not in there}
+    stop(node)
+    daemons.wait_until(f"the devices of the pods of {node.name} go", lambda: not given & kernel.links(node.lab_node.namespace), 60)
