@@ -11,7 +11,7 @@ from kube import Kube
 from railcni_cluster import images, kubectl, overlay
 from railcni_lab.layout import REPOSITORY
 
-SECONDS = 300
+SECONDS = 180
 
 
 def commands(document: Path, heading: str) -> list[str]:

@@ -112,7 +112,10 @@ class Cluster:
     def kubectl(self) -> str:
         """Of the same version where there is one; any other does."""
         own = self.binaries / "kubectl"
-        return str(own) if own.exists() else shutil.which("kubectl") or "kubectl"
+        if own.exists():
+            return str(own)
+        path = os.environ.get("PATH", "/usr/bin").split(":")
+        return shutil.which("kubectl", path=":".join(p for p in path if p != str(self.folder / "bin"))) or "/usr/bin/kubectl"
 
 
 def kubernetes_binaries() -> Path:
