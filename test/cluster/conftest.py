@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import time
 from collections.abc import Iterator
@@ -96,6 +97,8 @@ def cost(request: pytest.FixtureRequest) -> Cost:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # A run whose time is up takes its cluster down, too.
+    signal.signal(signal.SIGTERM, lambda *_: pytest.exit("ended by SIGTERM", returncode=143))
     config.stash[TABLES] = Tables(ROOT / "build/reports/cluster")
 
 

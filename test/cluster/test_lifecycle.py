@@ -90,7 +90,7 @@ def test_a_pod_waits_while_all_devices_are_given_away(resident: Kube, cost: Cost
     resident.ctl("-n", "tenant-d", "wait", "--for=condition=PodScheduled=false", "pod/waits", "--timeout=30s")
     assert {r["device"] for r in resident.records(where)} == pool
     assert not pool & kernel.links(where.lab_node.namespace)
-    resident.delete_pods("tenant-d", names[0])
+    resident.delete_pods("tenant-d", names[0], force=True)
     resident.wait_ready("tenant-d", "waits", seconds=120)
     resident.delete_pods("tenant-d", "waits", *names[1:])
     cost.nothing_left(resident)

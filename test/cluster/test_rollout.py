@@ -52,7 +52,7 @@ def test_a_wrong_pf_stops_at_the_first_node_and_traffic_goes_on(resident: Kube, 
                         if s["name"] == "install-config" and (s.get("state", {}).get("terminated", {}).get("exitCode")
                                                               or s.get("lastState", {}).get("terminated", {}).get("exitCode"))]
 
-            eventually("install-config refuses on one node", stopped, lambda names: len(names) == 1, 60)
+            eventually("install-config refuses on one node", stopped, lambda names: len(names) == 1, 120)  # the installer gives a NIC 60 s to come up
             with pytest.raises(LabError):
                 resident.rolled_out(8)
             assert len(stopped()) == 1, "the rollout went on to the next node"
