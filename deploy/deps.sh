@@ -2,13 +2,15 @@
 # Installs what RailCNI needs from Debian 12 packages: the one list that the quick start, the tests, the Dockerfile
 # and CI share.
 #
-# usage: deploy/deps.sh SET...      SET = build | run | image | test | vm | all      (root, or a user with sudo)
+# usage: deploy/deps.sh SET...      SET = build | run | image | test | vm | cluster | all      (root, or a user with sudo)
 #   build  compilers and libraries; builds everything, runs nothing
 #   run    Open vSwitch, FRRouting and the reference CNI plugins: what a node and the lab execute
 #   image  the shared libraries of raild and railctl: what their container image has besides Debian's base
 #   test   what only ./test/run.sh needs: linters, podman, buildah, kubectl, Prometheus
 #   vm     what runs the guests of test/vm: QEMU (8 or newer: from backports, which need not be among this system's
 #          sources; where it cannot be had the tier is skipped, which is no error here), RDMA's tools
+#   cluster  what makes a Kubernetes cluster of the lab's nodes (deploy/lab/cluster): etcd, containerd, runc, and what builds
+#          the image and Kubernetes itself
 # Repeatable: packages that are there already are left alone, and nothing is fetched when none is missing.
 set -euo pipefail
 
@@ -22,11 +24,13 @@ image=(libgrpc++1.51 libprotobuf32 libfmt9)
 test=(python3-pytest python3-yaml prometheus shellcheck clang-format-19 clang-tidy-19 clang-19 libclang-rt-19-dev
       podman containerd crun buildah debootstrap kubernetes-client libfaketime file dpkg-dev lintian)
 vm=(busybox-static kmod xz-utils make gcc-12 libelf1 rdma-core ibverbs-providers perftest python3-pytest)
+cluster=(etcd-server containerd runc kubernetes-client python3-grpcio openssl gcc dpkg-dev buildah debootstrap busybox-static
+         containernetworking-plugins util-linux)
 
 say() { printf 'deps: %s\n' "$*"; }
 die() { printf 'deps: %s\n' "$*" >&2; exit 1; }
 
-[ $# -gt 0 ] || die "no package set named; usage: deploy/deps.sh build|run|image|test|vm|all ..."
+[ $# -gt 0 ] || die "no package set named; usage: deploy/deps.sh build|run|image|test|vm|cluster|all ..."
 wanted=() machine=no
 for set in "$@"; do
   case $set in
@@ -35,8 +39,9 @@ for set in "$@"; do
     image) wanted+=("${image[@]}") ;;
     test)  wanted+=("${test[@]}") ;;
     vm)    wanted+=("${vm[@]}"); machine=yes ;;
-    all)   wanted+=("${build[@]}" "${run[@]}" "${test[@]}" "${vm[@]}"); machine=yes ;;
-    *)     die "unknown package set '$set'; there are: build, run, image, test, vm, all" ;;
+    cluster) wanted+=("${cluster[@]}") ;;
+    all)   wanted+=("${build[@]}" "${run[@]}" "${test[@]}" "${vm[@]}" "${cluster[@]}"); machine=yes ;;
+    *)     die "unknown package set '$set'; there are: build, run, image, test, vm, cluster, all" ;;
   esac
 done
 

@@ -6,7 +6,10 @@
 #   by default   unit lint tidy-changed contract lab vm bench packaging     (a tier whose folder is not there is not there)
 #                tidy-changed is clang-tidy over what differs from origin/main or, on it, from the day before its last commit
 #                (RAILCNI_TIDY_BASE=REVISION: from that), newest first, for 4 minutes; what it has no time for counts as skipped
-#   opt-in       fresh       the quick start in a minimal Debian 12 that has nothing installed
+#   opt-in       cluster     a Kubernetes cluster in network namespaces: install, pods, restarts, rollouts, the tutorial. The first
+#                            time on a machine it builds Kubernetes and the image (10 to 30 minutes; RAILCNI_CACHE or
+#                            ~/.cache/railcni keeps them), then it takes about 8 minutes
+#                fresh       the quick start in a minimal Debian 12 that has nothing installed
 #                upgrade     from the last tag v*, or RAILCNI_UPGRADE_FROM=REVISION, to this tree under traffic; builds the old version
 #                asan tsan   unit and contract tests under a sanitizer
 #                fuzz        each fuzz target: its seeds, and a second of its own
@@ -17,10 +20,10 @@ set -euo pipefail
 cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/.."
 
 DEFAULT=(unit lint tidy-changed contract lab vm bench packaging)
-OPTIONAL=(fresh upgrade asan tsan fuzz tidy)
+OPTIONAL=(cluster fresh upgrade asan tsan fuzz tidy)
 # Hard limits in seconds: a tier that hangs is a failed tier, not a hung job.
 declare -A LIMIT=([prepare]=1800 [unit]=300 [lint]=900 [tidy-changed]=900 [contract]=600 [lab]=2400 [vm]=1800 [bench]=900 [packaging]=2400
-                  [fresh]=3300 [upgrade]=3000 [asan]=3000 [tsan]=3000 [fuzz]=1800 [tidy]=5400)
+                  [cluster]=3000 [fresh]=3300 [upgrade]=3000 [asan]=3000 [tsan]=3000 [fuzz]=1800 [tidy]=5400)
 TOTAL=${RAILCNI_TEST_SECONDS:-86400}  # for the whole run: what is left of it bounds each tier, so that the closing line is printed
 
 usage() { sed -n '2,/^set -/{/^set -/d;s/^# \{0,1\}//;p}' test/run.sh; }
@@ -36,7 +39,8 @@ if [ "$(id -u)" != 0 ]; then
     echo "run.sh: the tests need root (network namespaces, mounts): run it as root or install sudo" >&2
     exit 1
   fi
-  root=(sudo "--preserve-env=RAILCNI_CACHE,RAILCNI_VM_ACCEL,RAILCNI_UPGRADE_FROM,RAILCNI_UPGRADE_BUILD,http_proxy,https_proxy,no_proxy")
+  preserve=RAILCNI_CACHE,RAILCNI_VM_ACCEL,RAILCNI_UPGRADE_FROM,RAILCNI_UPGRADE_BUILD,RAILCNI_KUBERNETES,RAILCNI_MULTUS
+  root=(sudo "--preserve-env=$preserve,http_proxy,https_proxy,no_proxy")
 fi
 
 # --- how each tier is run -----------------------------------------------------------------------------------------------
@@ -64,6 +68,10 @@ tier_contract() { ctest_in contract build '^contract$' 2; }
 tier_lab() { pytest_in lab test/lab; }
 tier_vm() { pytest_in vm test/vm; }
 tier_packaging() { pytest_in packaging test/packaging; }
+tier_cluster() {
+  deploy/deps.sh cluster
+  pytest_in cluster test/cluster
+}
 tier_fresh() { pytest_in fresh test/fresh; }
 tier_upgrade() { RAILCNI_UPGRADE_BUILD=1 pytest_in upgrade test/lab/test_upgrade.py; }
 tier_bench() { "${root[@]}" test/bench/run.sh --smoke; }
@@ -94,7 +102,7 @@ limited() {  # limited TIER: its output goes to the tier's log
 
 there() {
   case $1 in
-    lab|vm|packaging) compgen -G "test/$1/test_*.py" >/dev/null ;;
+    lab|vm|packaging|cluster) compgen -G "test/$1/test_*.py" >/dev/null ;;
     bench) [ -x test/bench/run.sh ] ;;
     *) true ;;
   esac

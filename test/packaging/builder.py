@@ -20,6 +20,8 @@ CACHE = Path(os.environ.get("RAILCNI_CACHE") or Path.home() / ".cache" / "railcn
 BASE = "docker.io/library/debian:bookworm-slim"
 SUITE = "bookworm"
 NEEDS = ("buildah", "debootstrap")
+DEPS_IMAGE = "localhost/railcni-deps:kept"
+TARGETS = ("daemon", "plugins")  # of the Dockerfile
 
 
 def run(command: list[str], *, seconds: int = 120, **more) -> str:
@@ -92,6 +94,28 @@ class Buildah:
         self("bud", "--isolation", "chroot", "--network", "host", "--pull-never", "--layers", *lent_caches(),
              "--tag", tag, *options, ".", seconds=1800)
 
+    def product(self, target: str = "daemon") -> str:
+        """The name of the image of the sources as they are; built where the last one was of other sources, or cut short."""
+        names = {each: f"localhost/railcni-{each}:{sources_digest()}" for each in TARGETS}
+        there = set(self("images", "--format", "{{.Name}}:{{.Tag}}").split())
+        if not there.issuperset(names.values()):
+            self.build(DEPS_IMAGE, "--target", "deps")  # named, so that it outlives the clean-up below
+            for each, tag in names.items():
+                self.build(tag, "--target", each)
+            self.forget(*(name for name in there for each in TARGETS if name.startswith(f"localhost/railcni-{each}:") and name not in names.values()))
+        return names[target]
+
+    def archive(self, tag: str, name: str) -> Path:
+        """A file that other programs import the image from, under the given name; made once for each image."""
+        file = CACHE / "image" / f"{hashlib.sha256(f'{tag} {name}'.encode()).hexdigest()[:16]}.docker.tar"
+        made_of = self("images", "--quiet", "--no-trunc", "--filter", f"reference={tag}").strip()
+        note = file.with_suffix(".from")
+        if not file.exists() or not note.exists() or note.read_text() != made_of:
+            file.unlink(missing_ok=True)
+            self("push", "--quiet", tag, f"docker-archive:{file}:{name}")
+            note.write_text(made_of)
+        return file
+
     def forget(self, *tags: str) -> None:
         """Removes the images, and what they alone were built upon: a build layer has a gigabyte, one for each state of the sources."""
         gone = list(tags)
@@ -113,6 +137,20 @@ class Buildah:
 
     def run_in(self, container: str, *command: str, options: tuple[str, ...] = ()) -> str:
         return self("run", "--isolation", "chroot", "--network", "host", *options, container, "--", *command)
+
+
+def sources_digest() -> str:
+    """Of what the Dockerfile can see, and of the base: the same sources make the same image."""
+    rules = [line for line in (ROOT / ".dockerignore").read_text().split("\n") if line and not line.startswith("#")]
+    taken = [rule[1:] for rule in rules if rule.startswith("!")]
+    left_out = tuple(f"{rule}/" for rule in rules if rule[0] not in "!*")
+    files = sorted(path for top in [*taken, "Dockerfile", ".dockerignore"] for path in [ROOT / top, *(ROOT / top).rglob("*")] if path.is_file())
+    seen = hashlib.sha256(base_system().name.encode())
+    for path in files:
+        name = str(path.relative_to(ROOT))
+        if not name.startswith(left_out) and "__pycache__" not in name:
+            seen.update(name.encode() + b"\0" + path.read_bytes() + b"\0")
+    return seen.hexdigest()[:20]
 
 
 def lent_caches() -> list[str]:

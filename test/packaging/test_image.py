@@ -11,7 +11,6 @@ import pytest
 from builder import NEEDS, Buildah, one_at_a_time
 
 PLUGINS = ["frr-provider", "ovs-provider", "tenant-isolation"]
-IMAGE, PLUGINS_IMAGE, DEPS_IMAGE = "localhost/railcni:test", "localhost/railcni-plugins:test", "localhost/railcni-deps:kept"
 
 
 @pytest.fixture(scope="module")
@@ -23,18 +22,14 @@ def buildah() -> Iterator[Buildah]:
         tool = Buildah()
         try:
             tool.ensure_base()
-            tool.build(DEPS_IMAGE, "--target", "deps")  # named, so that it outlives the clean-up below
-            tool.build(IMAGE)
-            tool.build(PLUGINS_IMAGE, "--target", "plugins")
             yield tool
         finally:
-            tool.forget(IMAGE, PLUGINS_IMAGE)
             tool.close()
 
 
 @pytest.fixture(scope="module")
 def node(buildah: Buildah) -> Iterator[str]:
-    with buildah.container(IMAGE) as name:
+    with buildah.container(buildah.product()) as name:
         yield name
 
 
@@ -65,7 +60,7 @@ def test_the_init_container_installs_plugins_that_run_on_the_node(buildah: Build
 
 
 def test_the_image_of_the_plugins_is_the_plugins(buildah: Buildah) -> None:
-    with buildah.container(PLUGINS_IMAGE) as name:
+    with buildah.container(buildah.product("plugins")) as name:
         folder = Path(buildah("mount", name).strip())
         try:
             files = sorted(str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file())

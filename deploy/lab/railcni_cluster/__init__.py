@@ -1,0 +1,1 @@
+"""Kubernetes on the nodes of a lab."""

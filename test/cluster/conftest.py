@@ -1,0 +1,127 @@
+"""One cluster for the session; skipped as a whole, in one line, where the machine cannot run it. The report of what each test cost."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+sys.path[:0] = [str(HERE), str(ROOT / "deploy/lab"), str(ROOT / "test/lab")]
+
+from railcni_cluster import cluster as clusters  # noqa: E402  the path above comes first
+from railcni_cluster import requirements  # noqa: E402
+from railcni_cluster.layout import Cluster  # noqa: E402
+from railcni_lab.layout import Lab, LabError  # noqa: E402
+from kube import Kube, eventually  # noqa: E402
+from leftovers import none  # noqa: E402
+from tables import Tables  # noqa: E402
+
+PODS = (("a1", "tenant-a", "n1"), ("a2", "tenant-a", "n2"), ("b1", "tenant-b", "n1"), ("b2", "tenant-b", "n2"))
+KUBE: pytest.StashKey[Kube] = pytest.StashKey()
+TABLES: pytest.StashKey[Tables] = pytest.StashKey()
+
+
+@dataclass
+class Cost:
+    """What a test says of itself for the report."""
+
+    left_over: str = "-"
+    lost: str = "-"
+    began: float = field(default_factory=time.monotonic)
+
+    def nothing_left(self, kube: Kube) -> None:
+        self.left_over = f"none of {none(kube)}"
+
+
+COST: pytest.StashKey[Cost] = pytest.StashKey()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The tier is one line when it is skipped."""
+    mine = [item for item in items if HERE in item.path.parents]
+    reason = requirements.refusal() if mine else None
+    if reason is not None:
+        items[:] = [item for item in items if item not in mine] + mine[:1]
+        mine[0].add_marker(pytest.mark.skip(reason=f"no cluster here: {reason}"))
+
+
+@pytest.fixture(scope="session")
+def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
+    lab = Lab(os.environ.get("RAILCNI_TEST_CLUSTER", f"k{os.getpid()}"), Lab.from_environment().binaries)
+    cluster = Cluster(lab)
+    if "RAILCNI_TEST_CLUSTER" in os.environ and cluster.folder.exists():  # one that is up, while tests are written
+        yield cluster
+        return
+    try:
+        clusters.up(cluster)
+        yield cluster
+    except LabError as error:
+        pytest.exit(str(error), returncode=2)
+    finally:
+        if "RAILCNI_TEST_KEEP_LAB" not in os.environ:
+            clusters.down(cluster)
+
+
+@pytest.fixture(scope="session")
+def kube(cluster: Cluster, request: pytest.FixtureRequest) -> Kube:
+    """Kubernetes with RailCNI installed by the words of manifests/README.md."""
+    from readme import install
+    kube = Kube(cluster)
+    request.config.stash[KUBE] = kube
+    install(kube)
+    kube.rolled_out(180)
+    eventually("every BGP session is Established", kube.sessions_up, bool, 60)
+    return kube
+
+
+@pytest.fixture(scope="session")
+def resident(kube: Kube) -> Kube:
+    """Four pods of two tenants on two nodes, which stay for the whole session."""
+    kube.run_pods(*PODS)
+    return kube
+
+
+@pytest.fixture
+def cost(request: pytest.FixtureRequest) -> Cost:
+    cost = Cost()
+    request.node.stash[COST] = cost
+    return cost
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    # A run whose time is up takes its cluster down, too.
+    signal.signal(signal.SIGTERM, lambda *_: pytest.exit("ended by SIGTERM", returncode=143))
+    config.stash[TABLES] = Tables(ROOT / "build/reports/cluster")
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+    outcome = yield
+    report = outcome.get_result()
+    if report.when == "call":
+        cost = item.stash.get(COST, Cost())
+        item.config.stash[TABLES].row("cluster", ("test", "result", "left over", "packets lost", "seconds"), (
+            item.name.removeprefix("test_").replace("_", " "), report.outcome, cost.left_over, cost.lost, f"{call.duration:.1f}"))
+    kube = item.config.stash.get(KUBE, None)
+    if report.failed and kube is not None:
+        for title, words in (("pods", ("get", "pods", "-A", "-o", "wide")), ("events", ("get", "events", "-A", "--sort-by=.lastTimestamp")),
+                             ("raild", ("-n", "railcni-system", "describe", "pods"))):
+            try:
+                report.sections.append((title, "\n".join(kube.ctl(*words).splitlines()[-60:])))
+            except (LabError, OSError) as error:
+                report.sections.append((title, str(error)))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    for text in config.stash[TABLES].write():
+        terminalreporter.write_line(text)
+    if config.stash.get(KUBE, None) is not None:
+        terminalreporter.write_line(f"Multus: {os.environ.get('RAILCNI_MULTUS', 'the stand-in of deploy/lab/railcni_cluster')}")

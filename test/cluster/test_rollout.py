@@ -1,0 +1,88 @@
+"""The DaemonSet changes, goes and comes back while pods talk."""
+
+import pytest
+from conftest import Cost
+from flow import Flow
+from kube import SYSTEM, Kube, eventually
+from railcni_cluster import overlay
+from railcni_lab.layout import LabError
+from readme import manifests
+from test_lifecycle import NEVER, TALK
+
+
+def test_a_rolling_update_loses_no_packet(resident: Kube, cost: Cost) -> None:
+    before = {resident.raild(n) for n in resident.cluster.nodes()}
+    with Flow(resident, TALK, NEVER) as flow:
+        resident.ctl("-n", SYSTEM, "rollout", "restart", "daemonset/raild")
+        resident.rolled_out()
+    assert before.isdisjoint(resident.raild(n) for n in resident.cluster.nodes())
+    assert (flow.lost(), flow.breaches()) == (0, [])
+    cost.lost = f"0 of {flow.count()}"
+    cost.nothing_left(resident)
+
+
+def test_pods_and_the_daemonset_roll_at_the_same_time(resident: Kube, cost: Cost) -> None:
+    resident.run_deployment("churn", "tenant-d", 6)
+    with Flow(resident, TALK, NEVER) as flow:
+        for _ in range(2):
+            resident.ctl("-n", SYSTEM, "rollout", "restart", "daemonset/raild")
+            resident.ctl("-n", "tenant-d", "rollout", "restart", "deployment/churn")
+            resident.deployed("churn", "tenant-d")
+            resident.rolled_out()
+    assert (flow.lost(), flow.breaches()) == (0, [])
+    cost.lost = f"0 of {flow.count()}"
+    resident.delete_deployment("churn", "tenant-d")
+    cost.nothing_left(resident)
+
+
+@pytest.mark.skipif(not overlay.one_file_for_all(), reason="the installer does not check a configuration against its node yet")
+def test_a_wrong_pf_stops_at_the_first_node_and_traffic_goes_on(resident: Kube, cost: Cost) -> None:
+    folder = manifests(resident) / "overlays/yours"
+
+    def wrong(config: dict) -> None:  # type: ignore[type-arg]
+        config["rails"][1]["pf"] = "nosuchpf"
+
+    try:
+        with Flow(resident, TALK, NEVER, rail=1) as flow:
+            overlay.write(resident.cluster, folder, wrong)
+            resident.ctl("apply", "-k", str(folder))
+
+            def stopped() -> list[str]:
+                return [s["name"] for p in resident.items("-n", SYSTEM, "pods") for s in p["status"].get("initContainerStatuses", [])
+                        if s["name"] == "install-config" and (s.get("state", {}).get("terminated", {}).get("exitCode")
+                                                              or s.get("lastState", {}).get("terminated", {}).get("exitCode"))]
+
+            eventually("install-config refuses on one node", stopped, lambda names: len(names) == 1, 120)  # the installer gives a NIC 60 s to come up
+            with pytest.raises(LabError):
+                resident.rolled_out(8)
+            assert len(stopped()) == 1, "the rollout went on to the next node"
+            overlay.write(resident.cluster, folder)
+            resident.ctl("apply", "-k", str(folder))
+            for pod in resident.items("-n", SYSTEM, "pods"):  # the one that failed is in its back-off
+                if not all(c.get("ready") for c in pod["status"].get("containerStatuses", [{}])):
+                    resident.ctl("-n", SYSTEM, "delete", "pod", pod["metadata"]["name"], "--ignore-not-found")
+            resident.rolled_out()
+    finally:
+        overlay.write(resident.cluster, folder)
+    assert (flow.lost(), flow.breaches()) == (0, [])
+    cost.lost = f"0 of {flow.count()}"
+    cost.nothing_left(resident)
+
+
+def test_it_is_deleted_and_installed_again(resident: Kube, cost: Cost) -> None:
+    """What is attached stays attached without raild; afterwards old and new pods of a tenant talk."""
+    folder = manifests(resident)
+    with Flow(resident, TALK, NEVER) as flow:
+        resident.ctl("delete", "-k", str(folder / "overlays/yours"), "--timeout=90s", seconds=100)
+        resident.ctl("apply", "-f", str(folder / "base/namespace.yaml"))
+        resident.ctl("apply", "-k", str(folder / "overlays/yours"))
+        resident.rolled_out()
+    assert (flow.lost(), flow.breaches()) == (0, [])
+    cost.lost = f"0 of {flow.count()}"
+    resident.run_pods(("new", "tenant-a", "n2"))
+    old, new = ("tenant-a", "a1"), ("tenant-a", "new")
+    with Flow(resident, [(old, new), (new, old)], [(("tenant-b", "b1"), new)]) as both:
+        pass
+    assert not both.breaches()
+    resident.delete_pods("tenant-a", "new")
+    cost.nothing_left(resident)
