@@ -6,6 +6,7 @@
 
 #include "lib/base/strict_json.h"
 #include "lib/config/node_config.h"
+#include "lib/config/parse_kubernetes.h"
 
 namespace rail::config {
 namespace {
@@ -76,6 +77,7 @@ class Parser {
     ParseFrr(root.Object("frr"), node.frr);
     ParseApi(root.Object("api"), node.api);
     ParseMetrics(root.Object("metrics"), node.metrics);
+    ParseKubernetes(root.Object("kubernetes"), node, errors_);
     root.RejectUnknown();
     RAIL_TRY(errors_.ToStatus(name));
     return node;
