@@ -10,10 +10,12 @@
 
 #include "cmd/raild/bgp_worker.h"
 #include "cmd/raild/metrics/worker.h"
+#include "cmd/raild/report_worker.h"
 #include "cmd/raild/service.h"
 #include "cmd/raild/supervisor.h"
 #include "cmd/raild/sweep_worker.h"
 #include "cmd/raild/switch_worker.h"
+#include "cmd/raild/tenants_worker.h"
 #include "cmd/raild/uplink_worker.h"
 #include "cmd/raild/watchdog.h"
 #include "lib/config/node_config.h"
@@ -39,10 +41,13 @@ class Daemon {
          event::WakeSocket wakeups, std::unique_ptr<event::Loop> loop);
 
   Status WatchSignalsAndWakeups();
+  // The API's list of namespaces takes the place of the file.
+  engine::Deps WithTenants(engine::Deps deps);
   void RecordChanged();
   void BeginToWatch();
 
   const config::NodeConfig config_;
+  TenantList tenants_;
   const engine::Deps deps_;
   const config::Paths paths_;
   event::WakeSocket wakeups_;
@@ -52,9 +57,11 @@ class Daemon {
   SweepWorker sweep_;
   SwitchWorker switch_;
   BgpWorker bgp_;
+  TenantsWorker tenants_worker_;
   UplinkWorker uplinks_;
   inspect::Inspector inspector_;
   MetricsWorker metrics_;
+  ReportWorker reports_;
   const Supervisor supervisor_ = Supervisor::FromEnvironment();
   Worker watching_;
   std::optional<Watchdog> watchdog_;  // on a thread of its own: it must not hang with those that it watches

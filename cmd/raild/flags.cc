@@ -15,6 +15,8 @@ Flags ParseFlags(int argc, char** argv) {
       "RAILCNI_ROOT stands in front of all three.",
       "raild");
   app.add_flag("--check-config", flags.check_config, "read node.json, say what is wrong with it, end");
+  app.add_flag("--print-node-object", flags.print_node_object,
+               "print the Node object of $NODE_NAME as the API server has it (JSON), end");
   const std::map<std::string, log::Level> levels{{"debug", log::Level::kDebug},
                                                  {"info", log::Level::kInfo},
                                                  {"warning", log::Level::kWarning},

@@ -2,6 +2,7 @@
 
 #include "cmd/raild/daemon.h"
 #include "cmd/raild/flags.h"
+#include "cmd/raild/node_object.h"
 #include "cmd/raild/privileges.h"
 #include "cmd/raild/tls.h"
 #include "lib/base/log.h"
@@ -30,6 +31,15 @@ int main(int argc, char** argv) {
     return 1;
   }
 
+  if (flags.print_node_object) {
+    const auto object = raild::ReadNodeObject(paths);
+    if (!object) {
+      log::Error("{}", object.error().message);
+      return 1;
+    }
+    std::printf("%s\n", object->c_str());
+    return 0;
+  }
   const auto config = ReadConfig(paths);
   if (!config) {
     log::Error("{}", config.error().message);
