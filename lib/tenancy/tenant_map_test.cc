@@ -73,7 +73,14 @@ TEST_F(File, IsReadStrictly) {
         R"({"format": 1, "label": "railcni.io/tenant"})",
         R"({"format": 1, "label": "railcni.io/tenant", "namespaces": {"a": "b"}})",
         R"({"format": 1, "label": "railcni.io/tenant", "namespaces": {"a": {"tenant": "b"}}})",
-        R"({"format": 1, "label": "railcni.io/tenant", "namespaces": {"a": {}, "a": {"label": "b"}}})"}) {
+        R"({"format": 1, "label": "railcni.io/tenant", "namespaces": {"a": {}, "a": {"label": "b"}}})",
+        R"({"format": 1, "label": "railcni.io/tenant", "namespaces": {"a": {"label": null}}})",
+        R"({"format": 1, "label": "railcni.io/tenant", "namespaces": {"a": {"label": {"label": {}}}}})",
+        R"({"format": 1, "label": "railcni.io/tenant", "other": {"a": {}}, "namespaces": {}})",
+        R"({"format": 1, "label": "railcni.io/tenant", "namespaces": []})",
+        R"({"format": 1, "label": "railcni.io/tenant", "namespaces": {}} x)",
+        R"({"format": 1, "label": "railcni.io/tenant", "namespaces": {"a": {"created_ms": -1}}})",
+        R"({"format": 1, "label": "railcni.io/tenant", "namespaces": {"a": {"label": "b")"}) {
     std::ofstream(path) << text;
     const auto map = LoadTenantMap(path, kKey);
     ASSERT_FALSE(map) << text;
