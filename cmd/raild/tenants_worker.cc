@@ -30,7 +30,7 @@ Status TenantsWorker::Open() {
   }
   view_.problem = "the API server has not answered yet";
   view_.problem_since = Clock::now();
-  Tell();
+  Note();  // the first look publishes it
   return {};
 }
 
@@ -71,6 +71,11 @@ void TenantsWorker::State(const Status& status) {
 }
 
 void TenantsWorker::Tell() {
+  Note();
+  changed_();
+}
+
+void TenantsWorker::Note() {
   auto map = list_.Current();
   view_.known = map.has_value();
   view_.namespaces = view_.invalid = 0;
@@ -83,7 +88,6 @@ void TenantsWorker::Tell() {
     }
   }
   node_status_.SetTenantList(view_, std::move(map));
-  changed_();
 }
 
 }  // namespace rail::raild

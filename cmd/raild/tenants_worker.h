@@ -55,6 +55,7 @@ class TenantsWorker {
   void Changed(const tenancy::TenantMap& map);
   void State(const Status& status);
   void Tell();
+  void Note();
 
   const config::NodeConfig& config_;
   const std::string file_;
