@@ -54,6 +54,10 @@ void BgpWorker::DevicesChanged() {
   worker_.loop().Post([this] { Audit(); });
 }
 
+void BgpWorker::TenantsMoved() {
+  worker_.loop().Post([this] { Audit(); });
+}
+
 // The addresses of the node's pods are compared with what others announce.
 void BgpWorker::RecordChanged() {
   worker_.loop().Post([this] { worker_.Soon(tell_scheduled_, [this] { Told(); }, kGather); });

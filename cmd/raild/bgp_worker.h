@@ -36,6 +36,7 @@ class BgpWorker {
   void UplinksChanged(const engine::UplinkNews& news);
   // Call it when a pod has lost its device, or has it back. Any thread.
   void DevicesChanged();
+  void TenantsMoved();
   // Call it when a plugin or the sweep has written to the record. Any thread.
   void RecordChanged();
   event::Loop& loop() { return worker_.loop(); }

@@ -21,16 +21,18 @@ engine::NodeIdentity Identity() {
 Daemon::Daemon(config::NodeConfig config, engine::Deps deps, config::Paths paths, Stores stores,
                event::WakeSocket wakeups, std::unique_ptr<event::Loop> loop)
     : config_(std::move(config)),
-      deps_(std::move(deps)),
+      deps_(WithTenants(std::move(deps))),
       paths_(std::move(paths)),
       wakeups_(std::move(wakeups)),
       loop_(std::move(loop)),
       node_status_(config_, Identity(), views_),
       sweep_(config_, deps_, std::move(stores.for_sweep), node_status_,
              {.undone = [this] { RecordChanged(); }, .devices = [this] { bgp_.DevicesChanged(); }}),
-      switch_(config_, deps_, std::move(stores.for_switch), node_status_, [this] { sweep_.Soon(); }),
+      switch_(config_, deps_, std::move(stores.for_switch), node_status_,
+              {.right_again = [this] { sweep_.Soon(); }, .moved = [this] { bgp_.TenantsMoved(); }}),
       bgp_(config_, deps_, std::move(stores.for_bgp), node_status_,
            {.learned = [this] { switch_.Learned(); }, .right_again = [this] { sweep_.Soon(); }}),
+      tenants_worker_(config_, paths_, node_status_, tenants_, [this] { switch_.TenantsChanged(); }),
       uplinks_(config_, deps_, node_status_,
                [this](const engine::UplinkNews& news) {
                  bgp_.UplinksChanged(news);
@@ -38,6 +40,7 @@ Daemon::Daemon(config::NodeConfig config, engine::Deps deps, config::Paths paths
                }),
       inspector_(config_, paths_, deps_, views_),
       metrics_(config_, paths_, inspector_, views_),
+      reports_(config_, views_),
       good_rails_file_(paths_.state_file.substr(0, paths_.state_file.rfind('/')) + "/good-rails.json"),
       good_rails_(config_, engine::ReadGoodRails(good_rails_file_), Clock::now()) {}
 
@@ -55,8 +58,10 @@ Result<std::unique_ptr<Daemon>> Daemon::Start(config::NodeConfig config, engine:
   RAIL_TRY(daemon->sweep_.Open());
   RAIL_TRY(daemon->switch_.Open());
   RAIL_TRY(daemon->bgp_.Open());
+  RAIL_TRY(daemon->tenants_worker_.Open());
   RAIL_TRY(daemon->uplinks_.Open());
   RAIL_TRY(daemon->metrics_.Open());
+  RAIL_TRY(daemon->reports_.Open());
   RAIL_TRY(daemon->watching_.Open());
   RAIL_TRY(daemon->WatchSignalsAndWakeups());
   RAIL_ASSIGN(daemon->server_,
@@ -69,8 +74,14 @@ Status Daemon::WatchSignalsAndWakeups() {
   return loop_->Watch(wakeups_.fd(), [this] {
     const event::Wakeups wakeups = wakeups_.Drain();
     for (const event::PluginRun& run : wakeups.runs) metrics_.Count(run);
+    for (const event::PodFailure& failure : wakeups.failures) reports_.Failed(failure);
     if (wakeups.record_changed) RecordChanged();
   });
+}
+
+engine::Deps Daemon::WithTenants(engine::Deps deps) {
+  deps.tenants = [this] { return tenants_.Current(); };
+  return deps;
 }
 
 void Daemon::RecordChanged() {
@@ -115,18 +126,22 @@ void Daemon::Run() {
   switch_.Start();
   bgp_.Start();
   sweep_.Start();
+  tenants_worker_.Start();
   metrics_.Start();
+  reports_.Start();
   BeginToWatch();
   loop_->Run();
   watching_.Stop();  // a thread that ends does not hang
   supervisor_.Tell("STOPPING=1");
   for (event::Loop* part : {&switch_.loop(), &bgp_.loop(), &sweep_.loop()})
     part->Stop();  // all at once: each may be in a round
+  tenants_worker_.Stop();
   uplinks_.Stop();
   bgp_.Stop();
   switch_.Stop();
   sweep_.Stop();
   metrics_.Stop();
+  reports_.Stop();
   log::Info("stopped; rules, ports and announcements stay");
   server_->Stop();
 }

@@ -10,10 +10,12 @@
 
 #include "cmd/raild/bgp_worker.h"
 #include "cmd/raild/metrics/worker.h"
+#include "cmd/raild/report_worker.h"
 #include "cmd/raild/service.h"
 #include "cmd/raild/supervisor.h"
 #include "cmd/raild/sweep_worker.h"
 #include "cmd/raild/switch_worker.h"
+#include "cmd/raild/tenants_worker.h"
 #include "cmd/raild/uplink_worker.h"
 #include "cmd/raild/watchdog.h"
 #include "lib/config/node_config.h"
@@ -40,11 +42,14 @@ class Daemon {
          event::WakeSocket wakeups, std::unique_ptr<event::Loop> loop);
 
   Status WatchSignalsAndWakeups();
+  // The API's list of namespaces takes the place of the file.
+  engine::Deps WithTenants(engine::Deps deps);
   void RecordChanged();
   void BeginToWatch();
   std::string WaitsForRails();
 
   const config::NodeConfig config_;
+  TenantList tenants_;
   const engine::Deps deps_;
   const config::Paths paths_;
   event::WakeSocket wakeups_;
@@ -54,9 +59,11 @@ class Daemon {
   SweepWorker sweep_;
   SwitchWorker switch_;
   BgpWorker bgp_;
+  TenantsWorker tenants_worker_;
   UplinkWorker uplinks_;
   inspect::Inspector inspector_;
   MetricsWorker metrics_;
+  ReportWorker reports_;
   const Supervisor supervisor_ = Supervisor::FromEnvironment();
   Worker watching_;
   const std::string good_rails_file_;

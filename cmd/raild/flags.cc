@@ -33,6 +33,8 @@ Flags ParseFlags(int argc, char** argv) {
   CLI::Option* nodes = app.add_option("--nodes", flags.nodes, "FILE: `kubectl get nodes -o json`")
                            ->needs(resolve)
                            ->excludes(node);
+  app.add_flag("--print-node-object", flags.print_node_object,
+               "print the Node object of $NODE_NAME as the API server has it (JSON), end");
   const std::map<std::string, log::Level> levels{{"debug", log::Level::kDebug},
                                                  {"info", log::Level::kInfo},
                                                  {"warning", log::Level::kWarning},

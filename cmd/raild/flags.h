@@ -14,10 +14,11 @@ struct Flags {
   std::string
       resolve_config;  // the file for all nodes: print the plain one of --node, or a line for each of --nodes
   std::string node;    // a node's name
-  std::string node_ip;      // its address, as Kubernetes knows it
-  std::string node_object;  // its object of the API server, for its labels
-  std::string overrides;    // a folder: <node>.json is merged into what the file says for that node
-  std::string nodes;        // the output of `kubectl get nodes -o json`
+  std::string node_ip;             // its address, as Kubernetes knows it
+  std::string node_object;         // its object of the API server, for its labels
+  std::string overrides;           // a folder: <node>.json is merged into what the file says for that node
+  std::string nodes;               // the output of `kubectl get nodes -o json`
+  bool print_node_object = false;  // print what the API server has of this node, then end
   log::Level level = log::Level::kInfo;
   int exit_status = -1;  // >= 0: the program ends with it (--help, --version, a wrong flag)
 };

@@ -3,6 +3,7 @@
 #include "cmd/raild/configure.h"
 #include "cmd/raild/daemon.h"
 #include "cmd/raild/flags.h"
+#include "cmd/raild/node_object.h"
 #include "cmd/raild/print_attachments.h"
 #include "cmd/raild/privileges.h"
 #include "cmd/raild/tls.h"
@@ -58,6 +59,15 @@ int main(int argc, char** argv) {
     return raild::ResolveConfig(flags, [&](const std::string& pci) { return lookup.FindUplink(pci); });
   }
   if (!flags.check_node.empty()) return CheckThisNode(flags.check_node, paths);
+  if (flags.print_node_object) {
+    const auto object = raild::ReadNodeObject(paths);
+    if (!object) {
+      log::Error("{}", object.error().message);
+      return 1;
+    }
+    std::printf("%s\n", object->c_str());
+    return 0;
+  }
   const auto config = ReadConfig(paths);
   if (!config) {
     log::Error("{}", config.error().message);

@@ -26,7 +26,7 @@ engine::Deps Lending(engine::Deps deps, BridgeWatch& bridges, Pulse& pulse) {
 
 SwitchWorker::SwitchWorker(const config::NodeConfig& config, const engine::Deps& deps,
                            std::unique_ptr<state::Store> store, engine::NodeStatus& node_status,
-                           std::function<void()> right_again)
+                           Events events)
     : config_(config),
       store_(std::move(store)),
       bridges_(config.ovs.run_dir, worker_,
@@ -34,7 +34,7 @@ SwitchWorker::SwitchWorker(const config::NodeConfig& config, const engine::Deps&
                 .lost = [this] { AuditSoon(); },
                 .back = [this] { AuditSoon(); }}),
       repair_(config, Lending(deps, bridges_, pulse_), *store_, node_status),
-      right_again_(std::move(right_again)) {}
+      events_(std::move(events)) {}
 
 void SwitchWorker::Start() {
   worker_.Start([this] {
@@ -60,12 +60,19 @@ void SwitchWorker::Learned() {
       [this] { worker_.Soon(learned_scheduled_, [this] { Round(&engine::SwitchRepair::Learned); }, {}); });
 }
 
+void SwitchWorker::TenantsChanged() {
+  worker_.loop().Post([this] {
+    worker_.Soon(tenants_scheduled_, [this] { Round(&engine::SwitchRepair::TenantsChanged); }, {});
+  });
+}
+
 void SwitchWorker::Round(void (engine::SwitchRepair::*round)()) {
   const bool broken = repair_.next_retry().has_value();
   (repair_.*round)();
   bridges_.TakeAll();
   worker_.RetryAt(repair_.next_retry(), [this] { Round(&engine::SwitchRepair::Retry); });
-  if (broken && !repair_.next_retry()) right_again_();
+  if (repair_.TakeMoved()) events_.moved();
+  if (broken && !repair_.next_retry()) events_.right_again();
 }
 
 void SwitchWorker::AuditSoon() {

@@ -21,10 +21,12 @@ namespace rail::raild {
 
 class SwitchWorker {
  public:
-  // `right_again`: called after a round that has repaired what had failed before.
+  struct Events {
+    std::function<void()> right_again;  // a round has repaired what had failed before
+    std::function<void()> moved;        // attachments are in other tenants
+  };
   SwitchWorker(const config::NodeConfig& config, const engine::Deps& deps,
-               std::unique_ptr<state::Store> store, engine::NodeStatus& node_status,
-               std::function<void()> right_again);
+               std::unique_ptr<state::Store> store, engine::NodeStatus& node_status, Events events);
 
   Status Open() { return worker_.Open(); }
   void Start();  // call it when every worker is open: they call each other
@@ -33,6 +35,7 @@ class SwitchWorker {
   const Pulse& pulse() const { return pulse_; }  // beats after each rail
   void RecordChanged();
   void Learned();
+  void TenantsChanged();
 
  private:
   void WatchLinks();
@@ -46,7 +49,7 @@ class SwitchWorker {
   Pulse pulse_;
   BridgeWatch bridges_;
   engine::SwitchRepair repair_;
-  const std::function<void()> right_again_;
+  const Events events_;
   std::unique_ptr<netlink::Monitor> links_;
   std::optional<ovs::DbMonitor> ovsdb_;
   bool audit_scheduled_ = false;
@@ -55,6 +58,7 @@ class SwitchWorker {
   bool rules_scheduled_ = false;
   bool record_scheduled_ = false;
   bool learned_scheduled_ = false;
+  bool tenants_scheduled_ = false;
   Worker worker_;  // last: its thread ends first
 };
 

@@ -20,4 +20,5 @@ if(NOT Protobuf_FOUND)
   find_package(Protobuf REQUIRED)
 endif()
 find_package(OpenSSL REQUIRED)
+find_package(CURL REQUIRED)  # the daemon alone
 find_package(gRPC CONFIG REQUIRED)

@@ -22,6 +22,7 @@ namespace rail::config {
 struct Paths {
   std::string config_file;     // <root>/etc/railcni/node.json
   std::string state_file;      // <root>/var/lib/railcni/state.db
+  std::string tenants_file;    // <root>/var/lib/railcni/tenants.json: what namespaces are labelled with
   std::string socket;          // <root>/run/railcni/raild.sock   gRPC
   std::string wake_socket;     // <root>/run/railcni/wake.sock    datagrams "state.db changed"
   std::string sysfs = "/sys";  // RAILCNI_SYSFS: where raild's container has the host's; tests
@@ -99,6 +100,14 @@ struct Metrics {
   std::string listen;  // "127.0.0.1:9477", "[::1]:9477"; "": none
 };
 
+// What raild asks of the API server of the cluster, and tells it. Neither: raild never talks to one.
+struct Kubernetes {
+  bool tenants = false;  // the tenant of a namespace is what its label says
+  std::string tenant_label = "railcni.io/tenant";
+  bool report = false;  // the node's condition, and events of nodes and pods
+  std::string api;      // "https://10.0.0.1:6443"; "": the one of raild's own pod
+};
+
 struct NodeConfig {
   std::vector<Rail> rails;  // at least one; sorted by index
   Tenancy tenancy;
@@ -107,6 +116,7 @@ struct NodeConfig {
   Frr frr;
   Api api;
   Metrics metrics;
+  Kubernetes kubernetes;
 
   const Rail* FindRail(std::string_view name) const;
 };

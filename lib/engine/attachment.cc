@@ -416,14 +416,23 @@ Status Announce(Node& node, Attachment& attachment) {
   RAIL_ASSIGN(const config::Rail* rail, RailOf(node.config, attachment.rail));
   RAIL_TRY(RecordStep(node, attachment, kFrrProvider, step::kAnnounce, "{}"));
   RAIL_ASSIGN(frr::Bgp * bgp, node.connections.Bgp());
-  std::vector<frr::Announcement> announcements;
-  for (const IpAddress& address : attachment.addresses) {
-    announcements.push_back({address, rail->name, rail->index, attachment.tenant_id});
-  }
-  RAIL_TRY(bgp->AnnounceAll(announcements, node.connections.CallDeadline()));
-  // From now on raild announces the addresses again when bgpd has lost them.
+  const auto announce = [&]() -> Status {
+    std::vector<frr::Announcement> announcements;
+    for (const IpAddress& address : attachment.addresses) {
+      announcements.push_back({address, rail->name, rail->index, attachment.tenant_id});
+    }
+    return bgp->AnnounceAll(announcements, node.connections.CallDeadline());
+  };
+  RAIL_TRY(announce());
+  // From now on raild announces the addresses again when bgpd has lost them, or when the pod moves to another tenant.
   attachment.announced = true;
-  return node.store.SetAnnounced(attachment.id, true);
+  RAIL_TRY(node.store.SetAnnounced(attachment.id, true));
+  // It may have moved before: then raild saw nothing to announce.
+  RAIL_ASSIGN(const auto now, node.store.Find(attachment.key));
+  if (!now || now->id != attachment.id || now->tenant_id == attachment.tenant_id) return {};
+  attachment.tenant = now->tenant;
+  attachment.tenant_id = now->tenant_id;
+  return announce();
 }
 
 Result<Undone> Undo(Node& node, Attachment attachment, const std::string& owner) {

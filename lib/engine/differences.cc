@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "lib/engine/tenant_move.h"
 #include "lib/engine/uplink.h"
 #include "lib/tenancy/tenancy.h"
 
@@ -54,12 +55,15 @@ Result<Differences> RulesDiffer(Node& node, const Attachment& attachment,
   return missing;
 }
 
-Differences TenantDiffers(const Attachment& attachment, std::string_view pod_namespace,
-                          const config::NodeConfig& config) {
-  const tenancy::Tenant now = tenancy::TenantOf(config, pod_namespace);
-  if (now.id == attachment.tenant_id) return {};
+Differences TenantDiffers(const Attachment& attachment, const config::NodeConfig& config,
+                          const tenancy::LoadMap& tenants) {
+  const auto now = tenancy::TenantOf(config, attachment.pod_namespace, tenants);
+  if (!now || now->id == attachment.tenant_id) return {};
+  const bool moves = MovesTo(attachment, config, tenants).has_value();
   return {"the pod is in tenant " + attachment.tenant + " (" + attachment.tenant_id.ToString() +
-          "), node.json says " + now.name + " (" + now.id.ToString() + "): attach the pod anew"};
+          "), its namespace is in tenant " + now->name + " (" + now->id.ToString() + "): " +
+          (moves ? "raild moves it; if it does not, see whether raild runs and Open vSwitch answers"
+                 : "attach the pod anew")};
 }
 
 Result<Differences> AnnouncementDiffers(Node& node, const config::Rail& rail, const Attachment& attachment,

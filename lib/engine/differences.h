@@ -23,9 +23,9 @@ Result<Differences> PortDiffers(Node& node, const config::Rail& rail, const stat
 Result<Differences> RulesDiffer(Node& node, const state::Attachment& attachment,
                                 const std::vector<ovs::Rule>& wanted);
 
-// Reports an attachment that is not in the tenant that node.json gives its pod's namespace now.
-Differences TenantDiffers(const state::Attachment& attachment, std::string_view pod_namespace,
-                          const config::NodeConfig& config);
+// Reports an attachment that is not in the tenant that node.json, or its label, gives its pod's namespace now.
+Differences TenantDiffers(const state::Attachment& attachment, const config::NodeConfig& config,
+                          const tenancy::LoadMap& tenants);
 
 // Reports what keeps the attachment's addresses from the leaf: the uplink has no carrier, or bgpd does not announce an address as
 // recorded. `announced`: bgpd's announcements.

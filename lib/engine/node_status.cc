@@ -4,6 +4,7 @@
 
 #include "lib/base/log.h"
 #include "lib/engine/attachment.h"
+#include "lib/engine/tenant_move.h"
 
 namespace rail::engine {
 namespace {
@@ -150,6 +151,12 @@ bool NodeStatus::HasLostDevice(int64_t attachment) const {
   return it != where_.end() && it->second.device_lost();
 }
 
+void NodeStatus::SetTenantList(TenantListView list, Result<tenancy::TenantMapPtr> tenants) {
+  const std::lock_guard lock(mutex_);
+  tenant_list_ = std::move(list);
+  tenants_ = std::move(tenants);
+}
+
 void NodeStatus::SetLearned(std::shared_ptr<const Learned> learned) {
   const std::lock_guard lock(mutex_);
   learned_ = std::move(learned);
@@ -182,6 +189,7 @@ NodeView NodeStatus::Compose(const Record& record) const {
   view.bmp_up = learned_->bmp_up;
   view.bmp_ambiguous = learned_->bmp_ambiguous;
   view.learning_complete = learned_->complete;
+  view.tenant_list = tenant_list_;
   view.repairs_by_cause = repairs_;
   for (const auto& [cause, count] : repairs_) view.repairs += count;
   for (const auto& [part, health] : health_) view.health.push_back(health);
@@ -193,6 +201,7 @@ NodeView NodeStatus::Compose(const Record& record) const {
   for (const state::Attachment& attachment : record.attachments) {
     AttachmentView shown;
     shown.attachment = attachment;
+    if (const auto to = MovesTo(attachment, config_, [this] { return tenants_; })) shown.moves_to = to->name;
     const auto rail = rails_.find(attachment.rail);
     // Another plugin's interface, for which frr-provider announces without a port of ours, has no rules.
     const bool has_no_port = attachment.adopted && attachment.representor.empty();

@@ -21,6 +21,7 @@
 #include "lib/engine/remotes.h"
 #include "lib/engine/view.h"
 #include "lib/engine/whereabouts.h"
+#include "lib/tenancy/tenancy.h"
 
 namespace rail::engine {
 
@@ -76,6 +77,9 @@ class NodeStatus {
   bool SetWhereabouts(WhereaboutsById where);
   // Whether the attachment's pod lives without its device: then nothing reaches the pod.
   bool HasLostDevice(int64_t attachment) const;
+  // What the API server says of namespaces, and how the connection to it is. Never makes a part wrong: with the list of yesterday the
+  // node works, and no restart of it helps.
+  void SetTenantList(TenantListView list, Result<tenancy::TenantMapPtr> tenants);
   void SetLearned(std::shared_ptr<const Learned> learned);
   std::shared_ptr<const Learned> learned() const;
 
@@ -99,6 +103,8 @@ class NodeStatus {
   std::map<std::string, bool> carriers_;  // by rail; a missing rail is not known
   WhereaboutsById where_;                 // as the sweep saw it last
   std::shared_ptr<const Learned> learned_;
+  TenantListView tenant_list_;
+  Result<tenancy::TenantMapPtr> tenants_ = tenancy::NoMap();
 };
 
 }  // namespace rail::engine

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "lib/base/log.h"
+#include "lib/engine/tenant_move.h"
 
 namespace rail::engine {
 namespace {
@@ -308,6 +309,31 @@ RuleTarget SwitchRepair::Target(const config::Rail& rail, RailState& state, cons
   return target;
 }
 
+void SwitchRepair::TenantsChanged() {
+  const auto record = record_.Read();
+  if (!record) return;  // the next round reports it
+  const bool moves = std::ranges::any_of(config_.rails, [&](const config::Rail& rail) {
+    return !TenantMoves(**record, rail.name, config_, deps_.tenants).empty();
+  });
+  if (moves) return RecordChanged();
+  node_status_.Publish(record_);
+}
+
+// Record first: what a crash leaves between record, rules and announcements, the next start makes good.
+Result<FileLock> SwitchRepair::Move(Connections& connections, const config::Rail& rail) {
+  RAIL_ASSIGN(const RecordPtr record, record_.Read());
+  const std::vector<TenantMove> moves = TenantMoves(*record, rail.name, config_, deps_.tenants);
+  if (moves.empty()) return FileLock();
+  moved_ = true;
+  RAIL_ASSIGN(FileLock joining, RecordMoves(moves, rail.name, connections, record_.store()));
+  for (const TenantMove& move : moves) {
+    log::Info("attachment {} of namespace {}: from tenant {} to {}", move.attachment.key.ToString(),
+              move.attachment.pod_namespace, move.attachment.tenant, move.to.name);
+  }
+  node_status_.Repaired("tenant", moves.size());
+  return joining;
+}
+
 Result<ClosedTenants> SwitchRepair::CloseTenants(Connections& connections, const config::Rail& rail) {
   ClosedTenants closed;
   RAIL_ASSIGN(closed.lock, connections.LockTenants(rail.name, FileLock::Kind::kAlone));
@@ -328,6 +354,7 @@ Status SwitchRepair::Rules(Connections& connections, const config::Rail& rail, R
   state.rules_right = false;
   state.tenant_stays.reset();
   RAIL_ASSIGN(ovs::OpenFlow * bridge, connections.OpenFlow(rail.bridge));
+  RAIL_ASSIGN(FileLock joining, Move(connections, rail));
   RecordPtr record;
   bool ports_looked_at = false;
   const auto target = [&]() -> Result<RuleTarget> {
@@ -337,9 +364,14 @@ Status SwitchRepair::Rules(Connections& connections, const config::Rail& rail, R
     RAIL_ASSIGN(record, state.ports.See(connections));
     return Target(rail, state, *record, learned);
   };
-  const RuleRepair::Ask ask{.target = target,
-                            .close_tenants = [&] { return CloseTenants(connections, rail); },
-                            .deadline = [&] { return connections.CallDeadline(); }};
+  // By then the rules of who has moved are in the switch.
+  const auto close_tenants = [&] {
+    joining = {};
+    return CloseTenants(connections, rail);
+  };
+  const RuleRepair::Ask ask{.target = target, .close_tenants = close_tenants, .deadline = [&] {
+                              return connections.CallDeadline();
+                            }};
   for (int round = 0; round < 5; ++round) {
     const auto began = Clock::now();
     RAIL_TRY(state.rules.Repair(*bridge, ask, look));

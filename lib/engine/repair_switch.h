@@ -7,6 +7,7 @@
 //           repair.RecordChanged();    // a plugin has changed the record
 //           repair.Learned();          // BGP has sent something new, or a neighbour has changed
 //           repair.RulesChanged();     // a bridge has reported that others have changed rules
+//           repair.TenantsChanged();   // the list of namespaces has changed
 //           repair.Retry();            // tries the failed rails that are due; next_retry() says when
 // Threads:  one; the NodeStatus may be shared
 // Source:   README.md of this folder ("The order of looking")
@@ -18,6 +19,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lib/engine/backoff.h"
@@ -42,6 +44,10 @@ class SwitchRepair {
   void RulesChanged();
   void Retry();
   std::optional<Deadline> next_retry() const;
+  // The list of namespaces has changed. Costs nothing where no attachment moves.
+  void TenantsChanged();
+  // Whether a round has moved attachments to other tenants since the last call: then their announcements are due.
+  bool TakeMoved() { return std::exchange(moved_, false); }
   // Whether one of these links (indexes) is a rail's, or a rail is waiting for one.
   bool Concerned(const std::vector<int>& links) const;
 
@@ -82,6 +88,8 @@ class SwitchRepair {
   Status Ports(Connections& connections, RailState& state);
   Status LeafMac(Connections& connections, const config::Rail& rail, RailState& state);
   Status Rules(Connections& connections, const config::Rail& rail, RailState& state, RuleRepair::Look look);
+  // Held: attachments of the rail have moved in the record, and the rules are due.
+  Result<FileLock> Move(Connections& connections, const config::Rail& rail);
   Result<ClosedTenants> CloseTenants(Connections& connections, const config::Rail& rail);
   RuleTarget Target(const config::Rail& rail, RailState& state, const Record& record,
                     const std::shared_ptr<const engine::Learned>& learned) const;
@@ -93,6 +101,7 @@ class SwitchRepair {
   NicRepair nics_;
   std::map<std::string, std::unique_ptr<RailState>> rails_;
   bool flow_limit_due_ = true;
+  bool moved_ = false;
 };
 
 }  // namespace rail::engine

@@ -13,12 +13,15 @@
 #include "lib/cni/ipam.h"
 #include "lib/cni/result.h"
 #include "lib/engine/attachment.h"
+#include "lib/tenancy/tenancy.h"
 
 namespace rail::engine {
 
 // How to open everything that a verb needs. main.cc fills it through lib/wire with what is real, tests fill it with fakes.
 struct Deps {
   std::function<Result<config::NodeConfig>()> load_config;
+  // The list of namespaces: the plugins read the file, raild has it in memory. Asked only where kubernetes.tenants is true.
+  tenancy::LoadMap tenants = tenancy::NoMap;
   std::function<Result<std::unique_ptr<state::Store>>()> open_store;
   std::function<Result<std::unique_ptr<state::Store>>()> read_store;  // for a record that cannot be written
   std::function<Openers(const config::NodeConfig&)> openers;

@@ -69,6 +69,8 @@ struct AttachmentView {
   bool device_lost = false;  // its pod lives without the device: the NIC was reset, or has made its VFs anew
   std::vector<AddressElsewhere> elsewhere;  // addresses of it that others announce, too
   std::string
+      moves_to;  // "": it is in the tenant of its namespace; else the tenant into which raild is to move it
+  std::string
       namespace_unseen;  // "": raild can see its namespace, or knows that it is gone; else what is missing
 };
 
@@ -110,6 +112,17 @@ struct RemoteCounts {
   std::map<std::string, uint64_t> of_tenant;  // by tenant's name, for tenants with an attachment here
 };
 
+// What is known of the cluster's namespaces, where node.json asks the API server for their tenants (kubernetes.tenants).
+struct TenantListView {
+  bool wanted = false;
+  bool known = false;  // there is a list, from the API server or from an earlier run
+  uint64_t namespaces = 0;
+  uint64_t invalid = 0;  // namespaces whose label cannot be a tenant
+  std::string example;   // one of them: "team-x (railcni.io/tenant=Team_X)"
+  std::string problem;   // "": the list follows the API server; else why it does not
+  Deadline problem_since = {};
+};
+
 struct NodeView {
   uint64_t version = 0;  // grows with each view that is published
   std::string hostname;
@@ -124,6 +137,7 @@ struct NodeView {
   std::vector<AttachmentView> attachments;
   RemoteList remotes;
   RemoteCounts remote_counts;
+  TenantListView tenant_list;
   uint64_t repairs = 0;  // rules, lines and ports put right since the start, first installation included
   std::map<std::string, uint64_t> repairs_by_cause;  // "rules", "port", ...; their sum is `repairs`
 };

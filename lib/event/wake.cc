@@ -15,7 +15,8 @@
 namespace rail::event {
 namespace {
 
-constexpr size_t kMostBytes = 256;
+constexpr size_t kMostBytes = 2048;
+constexpr std::string_view kFailure = "!pod ";
 // The default length of a socket's queue, in datagrams (net.unix.max_dgram_qlen). If so many arrive at once, a wake may have found
 // the queue full.
 constexpr size_t kQueue = 10;
@@ -93,6 +94,8 @@ Wakeups WakeSocket::Drain() {
       wakeups.record_changed = true;
     } else if (auto ran = ParsePluginRun({text.data(), static_cast<size_t>(n)})) {
       wakeups.runs.push_back(std::move(*ran));
+    } else if (auto failure = ParsePodFailure({text.data(), static_cast<size_t>(n)})) {
+      wakeups.failures.push_back(std::move(*failure));
     }
   }
   if (taken >= kQueue) wakeups.record_changed = true;
@@ -146,6 +149,40 @@ std::optional<PluginRun> ParsePluginRun(std::string_view text) {
 
 namespace {
 
+// A name of Kubernetes has 253 bytes at most.
+bool IsWord(std::string_view text) {
+  return !text.empty() && text.size() <= 253 &&
+         std::ranges::all_of(text, [](char c) { return c > ' ' && c <= '~'; });
+}
+
+}  // namespace
+
+std::string ToText(const PodFailure& failure) {
+  std::string text(kFailure);
+  for (const std::string* word :
+       {&failure.plugin, &failure.pod_namespace, &failure.pod_name, &failure.pod_uid}) {
+    if (!IsWord(*word)) return "";
+    text += *word + " ";
+  }
+  return text + failure.why.substr(0, PodFailure::kMostWhy);
+}
+
+std::optional<PodFailure> ParsePodFailure(std::string_view text) {
+  if (!text.starts_with(kFailure)) return std::nullopt;
+  text.remove_prefix(kFailure.size());
+  PodFailure failure;
+  for (std::string* word : {&failure.plugin, &failure.pod_namespace, &failure.pod_name, &failure.pod_uid}) {
+    const size_t end = text.find(' ');
+    if (end == std::string_view::npos || !IsWord(text.substr(0, end))) return std::nullopt;
+    *word = text.substr(0, end);
+    text.remove_prefix(end + 1);
+  }
+  failure.why = text;
+  return failure;
+}
+
+namespace {
+
 Status Send(const std::string& path, std::string_view text, const std::string& doing) {
   RAIL_ASSIGN(const sockaddr_un address, AddressOf(path, doing));
   const Fd fd = NewSocket();
@@ -172,6 +209,13 @@ Status Wake(const std::string& path) {
 
 Status ReportRun(const std::string& path, const PluginRun& ran) {
   return Send(path, ToText(ran), "tell raild on " + path);
+}
+
+// An empty datagram would wake raild.
+Status ReportFailure(const std::string& path, const PodFailure& failure) {
+  const std::string text = ToText(failure);
+  if (text.empty()) return {};
+  return Send(path, text, "tell raild on " + path);
 }
 
 }  // namespace rail::event

@@ -34,9 +34,21 @@ std::string ToText(const PluginRun& ran);
 // Nothing: the text is not from ToText. Accepts any plugin, and any verb of capital letters; the caller knows which exist.
 std::optional<PluginRun> ParsePluginRun(std::string_view text);
 
+// Why a pod has not got its interface, for the pod's events. It is sent once and may be lost.
+struct PodFailure {
+  std::string plugin;
+  std::string pod_namespace, pod_name, pod_uid;  // from Kubernetes: printable, without spaces
+  std::string why;                               // cut after kMostWhy bytes
+  static constexpr size_t kMostWhy = 900;
+};
+// "": a name that Kubernetes does not have.
+std::string ToText(const PodFailure& failure);
+std::optional<PodFailure> ParsePodFailure(std::string_view text);
+
 struct Wakeups {
   bool record_changed = false;  // a plugin has called Wake
   std::vector<PluginRun> runs;
+  std::vector<PodFailure> failures;
 };
 
 class WakeSocket {
@@ -66,5 +78,6 @@ class WakeSocket {
 Status Wake(const std::string& path);
 // Like Wake, but sends `ran`, which may be lost, too. Does not make the daemon look at the record.
 Status ReportRun(const std::string& path, const PluginRun& ran);
+Status ReportFailure(const std::string& path, const PodFailure& failure);
 
 }  // namespace rail::event

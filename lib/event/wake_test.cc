@@ -52,6 +52,29 @@ TEST_F(WakeTest, AWakeupThatMayHaveFoundNoRoomCounts) {
   EXPECT_TRUE(socket->Drain().record_changed);
 }
 
+TEST(PodFailureTest, IsReadAsItWasWritten) {
+  const PodFailure failure{"tenant-isolation", "ns-a", "train-0", "u-1", "no list: try \"again\"\nlater"};
+  const auto read = ParsePodFailure(ToText(failure));
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->plugin, failure.plugin);
+  EXPECT_EQ(read->pod_namespace, failure.pod_namespace);
+  EXPECT_EQ(read->pod_name, failure.pod_name);
+  EXPECT_EQ(read->pod_uid, failure.pod_uid);
+  EXPECT_EQ(read->why, failure.why);
+  EXPECT_FALSE(ParsePluginRun(ToText(failure)));
+}
+
+TEST(PodFailureTest, HasNamesOfKubernetesAndALimit) {
+  EXPECT_EQ(ToText(PodFailure{"p", "", "n", "u", "why"}), "");
+  EXPECT_EQ(ToText(PodFailure{"p", "a b", "n", "u", "why"}), "");
+  EXPECT_EQ(ToText(PodFailure{"p", "ns", "n\n", "u", "why"}), "");
+  const auto cut = ParsePodFailure(ToText(PodFailure{"p", "ns", "n", "u", std::string(5000, 'x')}));
+  ASSERT_TRUE(cut);
+  EXPECT_EQ(cut->why.size(), PodFailure::kMostWhy);
+  for (const char* text : {"", "!pod ", "!pod a b c", "!pod a b c d", "!pod a  c d why", "pod a b c d why"})
+    EXPECT_FALSE(ParsePodFailure(text)) << text;
+}
+
 TEST(ParsePluginRun, TakesNothingElse) {
   PluginRun ran{"frr-provider", "DEL", std::chrono::microseconds(40), false, {}};
   for (size_t i = 0; i < ran.parts.size(); ++i) ran.parts[i] = std::chrono::microseconds(i + 1);

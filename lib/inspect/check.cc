@@ -13,7 +13,7 @@ using state::Attachment;
 
 class Checker {
  public:
-  explicit Checker(engine::Node& node) : node_(node) {}
+  Checker(engine::Node& node, const tenancy::LoadMap& tenants) : node_(node), tenants_(tenants) {}
 
   std::vector<std::string> Check(const Attachment& attachment) {
     problems_.clear();
@@ -102,7 +102,7 @@ class Checker {
       problems_.emplace_back("tenant-isolation has not run: the pod has no tenant and is cut off");
       return;
     }
-    Add(engine::TenantDiffers(attachment, attachment.pod_namespace, node_.config));
+    Add(engine::TenantDiffers(attachment, node_.config, tenants_));
   }
 
   Status Announcement(const config::Rail& rail, const Attachment& attachment) {
@@ -122,6 +122,7 @@ class Checker {
   }
 
   engine::Node& node_;
+  const tenancy::LoadMap& tenants_;
   std::vector<std::string> problems_;
   std::set<std::string> steps_;
   std::optional<std::vector<frr::Announcement>> announced_;  // read once for all attachments
@@ -129,8 +130,9 @@ class Checker {
 
 }  // namespace
 
-std::vector<Checked> CheckAll(const std::vector<const AttachmentView*>& attachments, engine::Node& node) {
-  Checker checker(node);
+std::vector<Checked> CheckAll(const std::vector<const AttachmentView*>& attachments, engine::Node& node,
+                              const tenancy::LoadMap& tenants) {
+  Checker checker(node, tenants);
   std::vector<Checked> all;
   for (const AttachmentView* shown : attachments) all.push_back({*shown, checker.Check(shown->attachment)});
   return all;

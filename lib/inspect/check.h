@@ -1,6 +1,6 @@
 // Compares attachments with their record, as the plugins' CHECK does, and with what only the daemon knows about them.
 //
-// Use:      for (const Checked& checked : CheckAll(attachments, node)) ... checked.problems ...
+// Use:      for (const Checked& checked : CheckAll(attachments, node, deps.tenants)) ... checked.problems ...
 // Threads:  one at a time
 // Source:   CNI SPEC.md "CHECK"; lib/engine/README.md (the steps)
 #pragma once
@@ -10,6 +10,7 @@
 
 #include "lib/engine/attachment.h"
 #include "lib/engine/view.h"
+#include "lib/tenancy/tenancy.h"
 
 namespace rail::inspect {
 
@@ -21,6 +22,6 @@ struct Checked {
 // A part that cannot be checked (Open vSwitch is down, the namespace is gone) is a problem, too. The other parts are checked all
 // the same.
 std::vector<Checked> CheckAll(const std::vector<const engine::AttachmentView*>& attachments,
-                              engine::Node& node);
+                              engine::Node& node, const tenancy::LoadMap& tenants);
 
 }  // namespace rail::inspect

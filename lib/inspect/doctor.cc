@@ -74,6 +74,9 @@ constexpr std::array kKinds = {
     "address-duplicate",
     "tenant-changed",
     "tenant-unused",
+    "tenants-not-known",
+    "api-server-away",
+    "tenant-label-invalid",
     "no-tenant",
 };
 

@@ -5,6 +5,7 @@
 // Source:   README.md of this folder (every finding and where its knowledge comes from)
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -17,6 +18,7 @@
 #include "lib/ovs/ovsdb.h"
 #include "lib/ovs/vswitchd.h"
 #include "lib/sriov/prepare.h"
+#include "lib/tenancy/tenancy.h"
 
 namespace rail::inspect {
 
@@ -80,6 +82,9 @@ struct NodeFacts {
   std::optional<Error> bgpd_down;
   std::optional<Error> links_unknown;
   std::map<std::string, RailFacts> rails;  // by name
+
+  Result<tenancy::TenantMapPtr> tenants = tenancy::NoMap();  // with kubernetes.tenants
+  std::chrono::seconds tenants_stale{};  // for how long the list has not followed the API server
 
   FileFacts record_file;
   std::optional<Error> record_error;

@@ -127,10 +127,13 @@ class Attachments : Examiner {
           Severity::kCritical, "no-tenant", name, "the pod has no tenant", "it reaches nobody",
           "put tenant-isolation into the network's plugins after ovs-provider and attach the pod anew");
     }
-    for (const std::string& differs : engine::TenantDiffers(attachment, attachment.pod_namespace, config_)) {
+    const auto tenants = [this] { return facts_.tenants; };
+    for (const std::string& differs : engine::TenantDiffers(attachment, config_, tenants)) {
       Find(Severity::kWarning, "tenant-changed", name, differs,
-           "pods of its namespace that are attached from now on, here and elsewhere, do not reach it",
-           "delete the pod: its successor is put into the tenant of today");
+           "it reaches pods of its old tenant, and pods of its namespace that are attached from now on do "
+           "not reach it",
+           "if this stays for more than some seconds: `railctl get node` says what raild could not do; a pod "
+           "that raild does not move (it is older than its namespace) is put right by deleting it");
     }
   }
 };

@@ -62,7 +62,7 @@ NodeFacts Well() {
   pod.attachment.rail = "rail0";
   pod.attachment.representor = "rep0";
   pod.attachment.tenant = "red";
-  pod.attachment.tenant_id = tenancy::TenantOf(facts.config, "ns").id;
+  pod.attachment.tenant_id = tenancy::NamedTenant(facts.config, "red").id;
   pod.attachment.announced = true;
   pod.attachment.created_ms = kNow - kDay;
 
@@ -250,6 +250,18 @@ const Ill kIlls[] = {
     {"not-announced", Severity::kWarning, "not announced", [](NodeFacts& f) { Pod(f).announced = false; }},
     {"part-failing", Severity::kWarning, "disk on fire (7 rounds so far)",
      [](NodeFacts& f) { f.view.health[0] = {"rail rail0", false, "disk on fire", 7}; }},
+    {"tenants-not-known", Severity::kCritical, "never had the list of the cluster's namespaces: 403",
+     [](NodeFacts& f) { f.view.tenant_list = {.wanted = true, .example = {}, .problem = "403"}; }},
+    {"api-server-away", Severity::kWarning, "not followed the API server for 61 s: no route",
+     [](NodeFacts& f) {
+       f.view.tenant_list = {.wanted = true, .known = true, .example = {}, .problem = "no route"};
+       f.tenants_stale = std::chrono::seconds(61);
+     }},
+    {"tenant-label-invalid", Severity::kWarning, "of 2 namespaces cannot be a tenant, one of them x (l=A)",
+     [](NodeFacts& f) {
+       f.view.tenant_list = {
+           .wanted = true, .known = true, .invalid = 2, .example = "x (l=A)", .problem = {}};
+     }},
     {"tenant-unused", Severity::kInfo, "no pod of its namespaces (n-s, m-s)",
      [](NodeFacts& f) { f.config.tenancy.tenants["green"] = {"n-s", "m-s"}; }},
 };

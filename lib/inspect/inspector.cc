@@ -131,7 +131,7 @@ Result<std::vector<Checked>> Inspector::Check(const Selector& selector) const {
   RAIL_ASSIGN(const std::unique_ptr<state::Store> store, deps_.open_store());
   engine::Connections connections(deps_.openers(config_), After(kAnswerTime));
   engine::Node node{config_, *store, connections};
-  return CheckAll(found, node);
+  return CheckAll(found, node, deps_.tenants);
 }
 
 Result<Answer> Inspector::Trace(const Question& question) const {
@@ -178,6 +178,11 @@ NodeFacts Inspector::Gather() const {
   }
   if (openers.rdma_guids) facts.rdma_guids = openers.rdma_guids();
 
+  if (config_.kubernetes.tenants) facts.tenants = deps_.tenants();
+  if (!facts.view.tenant_list.problem.empty()) {
+    facts.tenants_stale =
+        std::chrono::floor<std::chrono::seconds>(Clock::now() - facts.view.tenant_list.problem_since);
+  }
   facts.record_file = LookAtFile(paths_.state_file);
   if (const auto store = deps_.open_store(); !store) {
     facts.record_error = store.error();

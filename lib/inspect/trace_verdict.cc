@@ -181,8 +181,9 @@ void Tracer::OtherTenant(const std::string& whose) {
   Drop(Reason::kOtherTenant,
        destination() + " belongs to another tenant: " + whose + "; " + PodName(source()) + " is of " +
            TenantText(source().tenant, source().tenant_id),
-       "this is the isolation at work; if the two shall talk, join their namespaces to one tenant in "
-       "tenancy.tenants of node.json on every node, and attach the pods anew");
+       "this is the isolation at work; if the two shall talk, put their namespaces into one "
+       "tenant: by the label railcni.io/tenant (kubernetes.tenants), or in tenancy.tenants of node.json on "
+       "every node");
 }
 
 void Tracer::NotAcross(const std::string& rail) {

@@ -13,7 +13,7 @@ constexpr uint32_t kHighMark = 0x54;        // 'T', the highest byte of the seco
 constexpr uint32_t kLowMark = 0x55;         // the byte after it
 constexpr uint32_t kRailMark = 0x52000000;  // 'R'
 
-// A tenant of the map and a namespace of the same name are two tenants.
+// A tenant that a list or a label names and a namespace of the same name are two tenants.
 constexpr char kOfMap[] = "tenant/";
 constexpr char kOfNamespace[] = "namespace/";
 
@@ -117,14 +117,37 @@ std::optional<uint32_t> RailOfCommunity(uint32_t community_asn, const LargeCommu
   return community.second;
 }
 
-Tenant TenantOf(const config::NodeConfig& node, std::string_view pod_namespace) {
-  if (node.tenancy.mode == config::TenancyMode::kOff) return {};
+Result<TenantMapPtr> NoMap() {
+  return Fail(Code::kTransient, "there is no list of the cluster's namespaces on this node yet");
+}
+
+Tenant NamedTenant(const config::NodeConfig& node, const std::string& name) {
+  return {name, IdOf(node.bgp.community_asn, kOfMap + name)};
+}
+
+Result<Tenant> TenantOf(const config::NodeConfig& node, std::string_view pod_namespace, const LoadMap& map) {
+  if (node.tenancy.mode == config::TenancyMode::kOff) return Tenant();
   for (const auto& [tenant, namespaces] : node.tenancy.tenants) {
-    if (std::ranges::find(namespaces, pod_namespace) != namespaces.end())
-      return {tenant, IdOf(node.bgp.community_asn, kOfMap + tenant)};
+    if (std::ranges::find(namespaces, pod_namespace) != namespaces.end()) return NamedTenant(node, tenant);
   }
   std::string name(pod_namespace);
-  return {name, IdOf(node.bgp.community_asn, kOfNamespace + name)};
+  if (node.kubernetes.tenants) {
+    const std::string doing = "the tenant of namespace " + name + " is not known";
+    RAIL_ASSIGN_AS(const TenantMapPtr list, map(), doing);
+    const auto found = list->namespaces.find(pod_namespace);
+    if (found == list->namespaces.end()) {
+      return Fail(Code::kTransient, doing + ": raild has not heard of the namespace from the API server yet");
+    }
+    const std::optional<std::string>& label = found->second.label;
+    if (label && !IsTenantName(*label)) {
+      return Fail(
+          Code::kTransient,
+          doing + ": its label " + list->label_key + "=" + *label +
+              " cannot be a tenant (1 to 63 of a-z, 0-9 and '-', with no '-' at either end); correct it");
+    }
+    if (label) return NamedTenant(node, *label);
+  }
+  return Tenant{name, IdOf(node.bgp.community_asn, kOfNamespace + name)};
 }
 
 }  // namespace rail::tenancy

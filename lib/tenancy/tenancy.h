@@ -1,6 +1,6 @@
 // Maps a namespace to its tenant, and a tenant to the 112-bit id that OVS compares and BGP carries.
 //
-// Use:      Tenant tenant = TenantOf(node_config, "team-a-dev");
+// Use:      RAIL_ASSIGN(Tenant tenant, TenantOf(node_config, "team-a-dev", load_map));
 //           announce with TenantCommunities(asn, tenant.id) and RailCommunity(asn, index)
 //           const auto id = TenantIn(asn, communities);      // of an announcement from another node
 // Threads:  pure functions
@@ -10,6 +10,7 @@
 #include <array>
 #include <compare>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,6 +19,7 @@
 #include "lib/base/error.h"
 #include "lib/config/node_config.h"
 #include "lib/tenancy/tenant_id.h"
+#include "lib/tenancy/tenant_map.h"
 
 namespace rail::tenancy {
 
@@ -26,10 +28,20 @@ struct Tenant {
   TenantId id;
 };
 
-// The tenant of `pod_namespace`: the tenant of tenancy.tenants whose list names it, else the namespace itself.
+// Asked for the list of namespaces only where it decides.
+using LoadMap = std::function<Result<TenantMapPtr>()>;
+// For a node whose configuration asks no API server.
+Result<TenantMapPtr> NoMap();
+
+// The tenant of `pod_namespace`: the tenant of tenancy.tenants whose list names it; else, with kubernetes.tenants, the tenant that
+// its label names; else the namespace itself. Mode `off`: none.
 //   pod_namespace  from Kubernetes (K8S_POD_NAMESPACE), 1..63 bytes
-// A tenant of the map and a namespace of the same name outside the map are two tenants. Mode `off`: none.
-Tenant TenantOf(const config::NodeConfig& node, std::string_view pod_namespace);
+// A tenant that a list or a label names, and a namespace of the same name without a label, are two tenants.
+// Errors: kTransient, only with kubernetes.tenants: there is no list yet, it does not have the namespace, or the label cannot be a
+// tenant's name. Nobody guesses then.
+Result<Tenant> TenantOf(const config::NodeConfig& node, std::string_view pod_namespace, const LoadMap& map);
+// The tenant of this name that tenancy.tenants or labels put namespaces into.
+Tenant NamedTenant(const config::NodeConfig& node, const std::string& name);
 
 // asn:first:second, each 32 bits.
 struct LargeCommunity {

@@ -94,35 +94,95 @@ TEST(Community, ParsesThreeNumbersAndNothingElse) {
   }
 }
 
+Tenant Of(const config::NodeConfig& node, std::string_view pod_namespace, const TenantMap* map = nullptr) {
+  const auto tenant = TenantOf(node, pod_namespace, [&]() -> Result<TenantMapPtr> {
+    if (map == nullptr) return NoMap();
+    return std::make_shared<const TenantMap>(*map);
+  });
+  return tenant ? *tenant : Tenant{"", {}};
+}
+
 // printf %s railcni/4200000000/tenant/team-a | sha256sum | cut -c1-28
 TEST(TenantOf, IsTheBeginningOfTheHashOfAsnAndName) {
-  EXPECT_EQ(TenantOf(Node(), "ns-a").id.ToString(), "31e2901ed9f1544f80381c59c551");
-  EXPECT_EQ(TenantOf(Node(), "ns-b").id.ToString(), "7ae973f2ba818f5e21a6872636e9");
+  EXPECT_EQ(Of(Node(), "ns-a").id.ToString(), "31e2901ed9f1544f80381c59c551");
+  EXPECT_EQ(Of(Node(), "ns-b").id.ToString(), "7ae973f2ba818f5e21a6872636e9");
 }
 
 TEST(TenantOf, JoinsTheNamespacesOfATenant) {
-  const Tenant tenant = TenantOf(Node(), "ns-a");
+  const Tenant tenant = Of(Node(), "ns-a");
   EXPECT_EQ(tenant.name, "team-a");
-  EXPECT_EQ(TenantOf(Node(), "ns-a-dev").id, tenant.id);
+  EXPECT_EQ(Of(Node(), "ns-a-dev").id, tenant.id);
 }
 
 TEST(TenantOf, MakesANamespaceOutsideTheMapItsOwnTenant) {
-  EXPECT_EQ(TenantOf(Node(), "ns-b").name, "ns-b");
+  EXPECT_EQ(Of(Node(), "ns-b").name, "ns-b");
   // A namespace that calls itself like a tenant is not that tenant.
-  EXPECT_NE(TenantOf(Node(), "team-a").id, TenantOf(Node(), "ns-a").id);
+  EXPECT_NE(Of(Node(), "team-a").id, Of(Node(), "ns-a").id);
 }
 
 TEST(TenantOf, DiffersBetweenTwoClustersOnOneFabric) {
   config::NodeConfig other = Node();
   other.bgp.community_asn = kAsn + 1;
-  EXPECT_EQ(TenantOf(other, "ns-b").id.ToString(), "93fe3d016bcc8ebf24ea2d28956e");
+  EXPECT_EQ(Of(other, "ns-b").id.ToString(), "93fe3d016bcc8ebf24ea2d28956e");
+}
+
+class Labels : public ::testing::Test {
+ protected:
+  Labels() {
+    node.kubernetes.tenants = true;
+    map.label_key = node.kubernetes.tenant_label;
+    map.namespaces = {{"ns-a", {.label = "team-b"}},
+                      {"ns-b", {.label = "team-a"}},
+                      {"ns-c", {}},
+                      {"ns-bad", {.label = "Team_A"}},
+                      {"ns-empty", {.label = ""}}};
+  }
+  std::string Refused(std::string_view pod_namespace, const LoadMap& load) {
+    const auto tenant = TenantOf(node, pod_namespace, load);
+    EXPECT_FALSE(tenant) << pod_namespace;
+    if (tenant) return "";
+    EXPECT_EQ(tenant.error().code, Code::kTransient) << "the runtime tries again";
+    return tenant.error().message;
+  }
+  Result<TenantMapPtr> Map() const { return std::make_shared<const TenantMap>(map); }
+  config::NodeConfig node = Node();
+  TenantMap map;
+};
+
+TEST_F(Labels, NameTheTenantThatNodeJsonOfAnotherNodeNames) {
+  EXPECT_EQ(Of(node, "ns-b", &map).name, "team-a");
+  EXPECT_EQ(Of(node, "ns-b", &map).id, Of(Node(), "ns-a").id);
+  EXPECT_EQ(NamedTenant(node, "team-a").id, Of(Node(), "ns-a").id);
+}
+
+TEST_F(Labels, YieldToNodeJson) {
+  EXPECT_EQ(Of(node, "ns-a", &map).name, "team-a");
+  EXPECT_EQ(Of(node, "ns-a").name, "team-a") << "without a list, too";
+}
+
+TEST_F(Labels, LeaveANamespaceWithoutOneToItself) {
+  EXPECT_EQ(Of(node, "ns-c", &map).id, Of(Node(), "ns-c").id);
+  map.namespaces["team-a"] = {};
+  EXPECT_NE(Of(node, "team-a", &map).id, Of(node, "ns-b", &map).id);
+}
+
+TEST_F(Labels, ThatCannotBeATenantLetNobodyIn) {
+  const auto load = [this] { return Map(); };
+  EXPECT_NE(Refused("ns-bad", load).find("railcni.io/tenant=Team_A cannot be a tenant"), std::string::npos);
+  Refused("ns-empty", load);
+}
+
+TEST_F(Labels, AreNeverGuessed) {
+  EXPECT_NE(Refused("ns-new", [this] { return Map(); }).find("has not heard of the namespace"),
+            std::string::npos);
+  EXPECT_NE(Refused("ns-b", NoMap).find("no list of the cluster's namespaces"), std::string::npos);
 }
 
 TEST(TenantOf, IsNobodyWhenOff) {
   config::NodeConfig node = Node();
   node.tenancy.mode = config::TenancyMode::kOff;
-  EXPECT_TRUE(TenantOf(node, "ns-a").id.is_none());
-  EXPECT_EQ(TenantOf(node, "ns-a").name, "");
+  EXPECT_TRUE(Of(node, "ns-a").id.is_none());
+  EXPECT_EQ(Of(node, "ns-a").name, "");
 }
 
 }  // namespace

@@ -112,6 +112,12 @@ engine::Deps RealDeps() {
   static cni::ExecIpam ipam;
   const config::Paths paths = config::Paths::FromEnvironment();
   return {.load_config = [paths] { return config::Load(paths.config_file); },
+          .tenants = [paths]() -> Result<tenancy::TenantMapPtr> {
+            RAIL_ASSIGN(const config::NodeConfig config, config::Load(paths.config_file));
+            RAIL_ASSIGN(tenancy::TenantMap map,
+                        tenancy::LoadTenantMap(paths.tenants_file, config.kubernetes.tenant_label));
+            return std::make_shared<const tenancy::TenantMap>(std::move(map));
+          },
           .open_store = [paths] { return state::Sqlite::Open(paths.state_file); },
           .read_store = [paths] { return state::Sqlite::OpenAsItIs(paths.state_file); },
           .openers = RealOpeners,
@@ -125,11 +131,26 @@ engine::Deps RealDeps() {
 
 namespace {
 
+// Also tells raild why a pod has not got its interface.
+cni::Plugin Telling(cni::Plugin plugin) {
+  plugin.add = [name = plugin.name, add = plugin.add](const cni::Request& request) {
+    cni::Outcome<std::string> result = add(request);
+    if (!result) {
+      const cni::CniError& error = result.error();
+      (void)event::ReportFailure(config::Paths::FromEnvironment().wake_socket,
+                                 {name, request.pod.pod_namespace, request.pod.name, request.pod.uid,
+                                  error.details.empty() ? error.msg : error.msg + ": " + error.details});
+    }
+    return result;
+  };
+  return plugin;
+}
+
 // Runs Main, then tells raild how long it took, if raild is there. Does not wait for raild.
 int TimedMain(const cni::Plugin& plugin) {
   const auto began = Clock::now();
   Timings timings;
-  const int status = cni::Main(plugin);
+  const int status = cni::Main(Telling(plugin));
   const char* verb = std::getenv("CNI_COMMAND");
   if (verb == nullptr || std::string_view(verb) == "VERSION") return status;
   const auto took = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - began);

@@ -30,7 +30,8 @@ Outcome<std::string> Add(const Deps& deps, const Request& request) {
   RAIL_ASSIGN(Attachment attachment, engine::RecordedAttachment(*context, request));
   RAIL_TRY(HasNamespace(request));
   Node node = context->node();
-  const tenancy::Tenant tenant = tenancy::TenantOf(context->config, request.pod.pod_namespace);
+  RAIL_ASSIGN(const tenancy::Tenant tenant,
+              tenancy::TenantOf(context->config, request.pod.pod_namespace, deps.tenants));
   if (Status joined = engine::JoinTenant(node, attachment, tenant); !joined) {
     auto undone = engine::Undo(node, attachment, engine::kTenantIsolation);
     if (!undone) log::Error("clean up after a failed ADD: {}", undone.error().message);
@@ -55,7 +56,7 @@ Outcome<void> Check(const Deps& deps, const Request& request) {
   if (!recorded.Has(engine::step::kTenant) || attachment.tenant_id.is_none()) {
     problems.emplace_back("its ADD has not finished: the pod has no tenant and is cut off");
   } else {
-    problems = engine::TenantDiffers(attachment, request.pod.pod_namespace, context->config);
+    problems = engine::TenantDiffers(attachment, context->config, deps.tenants);
   }
   std::vector<ovs::Rule> wanted = pipeline::TenantRules(engine::PodOf(attachment), attachment.tenant_id);
   wanted.push_back(pipeline::CompareRule(attachment.tenant_id));

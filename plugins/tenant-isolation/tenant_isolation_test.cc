@@ -55,6 +55,29 @@ TEST_F(TenantIsolation, PutsNamespacesOfOneTenantTogether) {
   EXPECT_EQ(world.Attachment(pod).tenant_id, world.Tenant("ns-a-dev"));
 }
 
+TEST_F(TenantIsolation, PutsAPodIntoTheTenantThatItsNamespacesLabelNames) {
+  world.config.kubernetes.tenants = true;
+  world.tenants = std::make_shared<const tenancy::TenantMap>(tenancy::TenantMap{
+      .label_key = "l", .resource_version = {}, .namespaces = {{"ns-a", {.label = "team"}}}});
+  ASSERT_TRUE(chain.Add(pod));
+  EXPECT_EQ(world.Attachment(pod).tenant, "team");
+  EXPECT_EQ(world.Attachment(pod).tenant_id, tenancy::NamedTenant(world.config, "team").id);
+}
+
+// The runtime calls again; by then raild has heard of the namespace.
+TEST_F(TenantIsolation, RefusesForNowAPodWhoseTenantNobodyKnows) {
+  world.config.kubernetes.tenants = true;
+  Answer answer = chain.Add(pod);
+  EXPECT_EQ(answer.code, 11U);
+  EXPECT_THAT(answer.text, HasSubstr("no list of the cluster's namespaces"));
+  world.tenants = std::make_shared<const tenancy::TenantMap>();
+  answer = chain.Add(pod);
+  EXPECT_EQ(answer.code, 11U);
+  EXPECT_THAT(answer.text, HasSubstr("has not heard of the namespace"));
+  EXPECT_THAT(world.RulesOf(CookieKind::kTenant), IsEmpty());
+  EXPECT_TRUE(world.Attachment(pod).tenant_id.is_none());
+}
+
 TEST_F(TenantIsolation, APodWithoutANamespaceIsRefusedAndNothingIsOpenedForIt) {
   PodSpec nameless = pod;
   nameless.pod_namespace = "";

@@ -71,6 +71,17 @@ inline constexpr Family kContested{
     "railcni_contested_addresses", Kind::kGauge, "",
     "Addresses that more than one tenant announces, those of pods here included."};
 
+// Tenants of namespaces, where node.json asks the API server for them
+inline constexpr Family kTenantsKnown{"railcni_tenants_known", Kind::kGauge, "",
+                                      "1: the list of the cluster's namespaces is known."};
+inline constexpr Family kTenantsStale{
+    "railcni_tenants_stale_seconds", Kind::kGauge, "",
+    "For how long the list of namespaces has not followed the API server; 0: it follows."};
+inline constexpr Family kTenantsNamespaces{"railcni_tenants_namespaces", Kind::kGauge, "",
+                                           "Namespaces in the list."};
+inline constexpr Family kTenantsInvalid{"railcni_tenants_invalid_labels", Kind::kGauge, "",
+                                        "Namespaces whose label cannot be a tenant."};
+
 // Attachments
 inline constexpr Family kAttachments{"railcni_attachments", Kind::kGauge, "rail,phase",
                                      "Interfaces of pods in the record."};
@@ -87,6 +98,9 @@ inline constexpr Family kAttachmentsWithoutDevice{
 inline constexpr Family kAttachmentsUnseen{
     "railcni_attachments_unseen", Kind::kGauge, "rail",
     "Attachments whose network namespace raild cannot see: a mount is missing in its container."};
+inline constexpr Family kAttachmentsMoving{
+    "railcni_attachments_in_other_tenant", Kind::kGauge, "rail",
+    "Interfaces that raild has still to move to their namespace's tenant."};
 inline constexpr Family kUnrecordedPods{"railcni_unrecorded_pods", Kind::kGauge, "rail",
                                         "Pods that live and that the record has lost."};
 inline constexpr Family kPendingUndo{"railcni_attachments_pending_undo", Kind::kGauge, "rail",
@@ -157,12 +171,17 @@ inline constexpr std::array kAll = {
     &kRemotes,
     &kTenantRemotes,
     &kContested,
+    &kTenantsKnown,
+    &kTenantsStale,
+    &kTenantsNamespaces,
+    &kTenantsInvalid,
     &kAttachments,
     &kAttachmentsWithoutRules,
     &kAttachmentsAnnounced,
     &kAttachmentsElsewhere,
     &kAttachmentsWithoutDevice,
     &kAttachmentsUnseen,
+    &kAttachmentsMoving,
     &kUnrecordedPods,
     &kPendingUndo,
     &kTenantAttachments,

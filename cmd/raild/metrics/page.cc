@@ -65,9 +65,22 @@ void AddLearned(Exposition& page, const NodeView& view) {
   page.Add(metrics::kRdmaNetns, {"none"}, view.rdma == RdmaMode::kNone);
 }
 
+void AddTenantList(Exposition& page, const engine::TenantListView& list, Clock::time_point now) {
+  if (!list.wanted) return;
+  page.Add(metrics::kTenantsKnown, {}, list.known);
+  page.AddSeconds(
+      metrics::kTenantsStale, {},
+      list.problem.empty()
+          ? 0.0
+          : std::chrono::duration<double>(std::max(now - list.problem_since, Clock::duration{})).count());
+  page.Add(metrics::kTenantsNamespaces, {}, list.namespaces);
+  page.Add(metrics::kTenantsInvalid, {}, list.invalid);
+}
+
 struct Counts {
   uint64_t adding = 0, ready = 0, deleting = 0;
-  uint64_t without_rules = 0, announced = 0, elsewhere = 0, without_device = 0, unseen = 0, pending = 0;
+  uint64_t without_rules = 0, announced = 0, elsewhere = 0, without_device = 0, unseen = 0, pending = 0,
+           moving = 0;
 
   void Add(const engine::AttachmentView& shown) {
     const bool is_ready = shown.attachment.phase == Phase::kReady;
@@ -77,6 +90,7 @@ struct Counts {
     elsewhere += shown.elsewhere.empty() ? 0 : 1;
     without_device += shown.device_lost ? 1 : 0;
     unseen += shown.namespace_unseen.empty() ? 0 : 1;
+    moving += shown.moves_to.empty() ? 0 : 1;
     pending += shown.pending.empty() ? 0 : 1;
   }
 };
@@ -99,6 +113,7 @@ void AddAttachments(Exposition& page, const NodeView& view) {
     page.Add(metrics::kAttachmentsWithoutDevice, {rail}, counts.without_device);
     page.Add(metrics::kAttachmentsUnseen, {rail}, counts.unseen);
     page.Add(metrics::kPendingUndo, {rail}, counts.pending);
+    page.Add(metrics::kAttachmentsMoving, {rail}, counts.moving);
   }
   for (const engine::RailView& rail : view.rails)
     page.Add(metrics::kUnrecordedPods, {rail.rail.name}, rail.unrecorded_pods);
@@ -177,6 +192,7 @@ http::Page MetricsPage(const NodeView& view, const Measured* measured, Clock::ti
   AddProcess(page, view);
   for (const engine::RailView& rail : view.rails) AddRail(page, rail);
   AddLearned(page, view);
+  AddTenantList(page, view.tenant_list, now);
   AddAttachments(page, view);
   AddCni(page, cni);
   AddMeasured(page, measured, now);

@@ -27,6 +27,8 @@ engine::AttachmentView Attachment(int64_t id, const std::string& rail, const std
   return shown;
 }
 
+constexpr Clock::time_point kNow{std::chrono::hours(1)};
+
 NodeView Sample() {
   NodeView view{.version = 5, .raild_version = "0.1.0", .started_ms = 1732193279125};
   view.rdma = engine::RdmaMode::kExclusive;
@@ -50,11 +52,17 @@ NodeView Sample() {
   rail.unrecorded_pods = 4;
   view.attachments[2].pending = "port: Open vSwitch has gone";
   view.remote_counts = {.known = 100000, .contested = 1, .of_tenant = {{"tenant-a", 12}}};
+  view.attachments[0].moves_to = "tenant-b";
+  view.tenant_list = {.wanted = true,
+                      .known = true,
+                      .namespaces = 10000,
+                      .invalid = 2,
+                      .example = {},
+                      .problem = "no route",
+                      .problem_since = kNow - std::chrono::seconds(90)};
   view.repairs_by_cause = {{"rules", 80}};
   return view;
 }
-
-constexpr Clock::time_point kNow{std::chrono::hours(1)};
 
 Measured Look() {
   Measured measured;
@@ -128,6 +136,10 @@ railcni_tenant_remotes{tenant="tenant-a"} 12
 railcni_rdma_netns_mode{mode="exclusive"} 1
 railcni_rdma_netns_mode{mode="shared"} 0
 railcni_rdma_netns_mode{mode="none"} 0
+railcni_tenants_known 1
+railcni_tenants_stale_seconds 90
+railcni_tenants_namespaces 10000
+railcni_tenants_invalid_labels 2
 railcni_attachments{rail="rail0",phase="adding"} 1
 railcni_attachments{rail="rail0",phase="ready"} 2
 railcni_attachments{rail="rail0",phase="deleting"} 0
@@ -137,6 +149,7 @@ railcni_attachments_announced_elsewhere{rail="rail0"} 1
 railcni_attachments_without_device{rail="rail0"} 1
 railcni_attachments_unseen{rail="rail0"} 1
 railcni_attachments_pending_undo{rail="rail0"} 1
+railcni_attachments_in_other_tenant{rail="rail0"} 1
 railcni_unrecorded_pods{rail="rail0"} 4
 railcni_tenant_attachments{rail="rail0",tenant="tenant-a"} 2
 railcni_cni_duration_seconds_bucket{le="0.002",plugin="ovs-provider",verb="ADD"} 0

@@ -32,7 +32,9 @@ Result<state::Attachment> Attach(World& world, const PodSpec& pod, const std::st
   RAIL_ASSIGN(attachment.mac, move.Join());
   RAIL_ASSIGN(const pipeline::BridgeFacts facts, Facts(node, *rail));
   RAIL_TRY(AdmitTraffic(node, attachment, facts, context->config.tenancy.mode));
-  RAIL_TRY(JoinTenant(node, attachment, {pod.pod_namespace, world.Tenant(pod.pod_namespace)}));
+  RAIL_ASSIGN(const tenancy::Tenant tenant,
+              tenancy::TenantOf(world.config, pod.pod_namespace, [&] { return world.tenants; }));
+  RAIL_TRY(JoinTenant(node, attachment, tenant));
   RAIL_TRY(Announce(node, attachment));
   attachment.phase = state::Phase::kReady;
   RAIL_TRY(context->store->SetPhase(attachment.id, attachment.phase));

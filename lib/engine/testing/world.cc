@@ -205,6 +205,7 @@ Deps World::deps() {
     if (!config_problem.empty()) return Fail(Code::kInvalid, config_problem);
     return config;
   };
+  deps.tenants = [this] { return tenants; };
   deps.open_store = [this]() -> Result<std::unique_ptr<state::Store>> {
     RAIL_TRY(faults.Open(Dependency::kState));
     if (faults.disk == FaultInjector::Disk::kReadOnly) RAIL_TRY(faults.Write());
@@ -361,7 +362,7 @@ std::vector<ovs::Rule> World::RulesOf(const PodSpec& pod) {
 }
 
 tenancy::TenantId World::Tenant(const std::string& pod_namespace) const {
-  return tenancy::TenantOf(config, pod_namespace).id;
+  return Must(tenancy::TenantOf(config, pod_namespace, [this] { return tenants; })).id;
 }
 
 void World::SetLeafMac(const std::string& bridge, const std::string& mac) {

@@ -114,7 +114,8 @@ class World {
 
   FaultInjector faults;
   config::NodeConfig config;
-  std::string config_problem;  // why node.json cannot be read; "": it can
+  Result<tenancy::TenantMapPtr> tenants = tenancy::NoMap();  // with kubernetes.tenants
+  std::string config_problem;                                // why node.json cannot be read; "": it can
   ovs::testing::FakeOvsdb ovsdb;
   std::map<std::string, ovs::testing::FakeOpenFlow> bridges;
   frr::testing::FakeBgp bgp{{}};

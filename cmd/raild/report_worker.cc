@@ -1,0 +1,158 @@
+#include "cmd/raild/report_worker.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <random>
+
+#include "lib/base/clock.h"
+#include "lib/base/log.h"
+
+namespace rail::raild {
+namespace {
+
+using kubernetes::Condition;
+using kubernetes::EventSpec;
+using kubernetes::RailState;
+
+// A change is told when two looks agree: a session that flaps is not news each time.
+constexpr std::chrono::seconds kLook{5};
+// Between these two, a node tells that it is still so.
+constexpr std::chrono::minutes kHeartbeatLeast{4};
+constexpr std::chrono::minutes kHeartbeatMost{6};
+
+// A name that can stand in a path of the API.
+bool IsName(const std::string& text) {
+  return !text.empty() && std::ranges::all_of(text, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.';
+  });
+}
+
+std::string ProblemOf(const engine::NodeView& view, const engine::RailView& rail) {
+  if (!rail.uplink_carrier) return rail.rail.pf + " has no carrier";
+  for (const engine::Health& health : view.health) {
+    if (!health.ok &&
+        (health.part == "rail " + rail.rail.name || health.part == "NIC of rail " + rail.rail.name))
+      return health.problem;
+  }
+  if (!rail.bridge_present) return "bridge " + rail.rail.bridge + " does not exist";
+  if (rail.bgp_state == "Established") return "";
+  return "no BGP session with the leaf" + (rail.bgp_state.empty() ? "" : " (" + rail.bgp_state + ")");
+}
+
+}  // namespace
+
+std::vector<RailState> RailStates(const engine::NodeView& view) {
+  std::vector<RailState> states;
+  for (const engine::RailView& rail : view.rails) states.push_back({rail.rail.name, ProblemOf(view, rail)});
+  return states;
+}
+
+ReportWorker::ReportWorker(const config::NodeConfig& config, const engine::ViewPublisher& views)
+    : config_(config), views_(views), backoff_(std::random_device()()), number_(std::random_device()()) {
+  number_ = number_ << 32 | std::random_device()();
+}
+
+Status ReportWorker::Open() {
+  RAIL_TRY(worker_.Open());
+  if (!config_.kubernetes.report) return {};
+  const char* const name = std::getenv("NODE_NAME");
+  node_ = name == nullptr ? "" : name;
+  if (!IsName(node_)) {
+    return Fail(
+        Code::kInvalid,
+        "kubernetes.report of node.json is true, and the environment variable NODE_NAME does not name this "
+        "node of the cluster: set it (spec.nodeName), or set kubernetes.report to false");
+  }
+  RAIL_ASSIGN(const kubernetes::Endpoint endpoint,
+              kubernetes::FindEndpoint(config_.kubernetes, kubernetes::Environment::OfProcess()));
+  client_ = std::make_unique<kubernetes::Client>(endpoint, std::string("raild/") + RAILCNI_VERSION);
+  return {};
+}
+
+void ReportWorker::Start() {
+  if (client_ == nullptr) return;
+  worker_.Start([this] { worker_.loop().Every(kLook, [this] { Look(); }); });
+}
+
+void ReportWorker::Stop() {
+  if (client_ != nullptr) client_->Stop();
+  worker_.Stop();
+}
+
+void ReportWorker::Failed(const event::PodFailure& failure) {
+  if (client_ == nullptr) return;
+  worker_.loop().Post([this, failure] {
+    if (!IsName(failure.pod_namespace) || !IsName(failure.pod_name)) return;
+    Tell({.kind = "Pod",
+          .object_namespace = failure.pod_namespace,
+          .object = failure.pod_name,
+          .uid = failure.pod_uid,
+          .reason = "RailNotAttached",
+          .message = failure.plugin + ": " + failure.why,
+          .warning = true,
+          .host = node_});
+  });
+}
+
+void ReportWorker::Look() {
+  const std::shared_ptr<const engine::NodeView> view = views_.Current();
+  if (view->version == 0) return;
+  const std::vector<RailState> rails = RailStates(*view);
+  const Condition now = kubernetes::ConditionOf(rails);
+  const bool lasting = std::exchange(seen_, now) == now;
+  const Deadline time = Clock::now();
+  if (!lasting || time < next_ || (told_ && *told_ == now && time < heartbeat_)) return;
+  if (!told_ || told_->ok != now.ok) since_ms_ = UnixMs();
+  const Status sent = Send(kubernetes::ConditionRequest(node_, now, UnixMs(), since_ms_));
+  Note(sent);
+  if (!sent) {
+    next_ = time + backoff_.Failed();
+    return;
+  }
+  backoff_.Right();
+  told_ = now;
+  heartbeat_ = time + backoff_.Between(kHeartbeatLeast, kHeartbeatMost);
+  TellOfRails(rails);
+}
+
+// Rails that have gone or come back since the last time. The first time says nothing: a node that starts is no news.
+void ReportWorker::TellOfRails(const std::vector<RailState>& rails) {
+  for (const RailState& rail : rails) {
+    const auto before = std::ranges::find(told_rails_, rail.name, &RailState::name);
+    if (before == told_rails_.end() || before->problem.empty() == rail.problem.empty()) continue;
+    const bool gone = !rail.problem.empty();
+    Tell({.kind = "Node",
+          .object_namespace = {},
+          .object = node_,
+          .uid = node_,  // as the kubelet's own events of its node
+          .reason = gone ? "RailDown" : "RailUp",
+          .message = rail.name + (gone ? " is down: " + rail.problem : " works again"),
+          .warning = gone,
+          .host = node_});
+  }
+  told_rails_ = rails;
+}
+
+void ReportWorker::Tell(EventSpec event) {
+  if (!limit_.Allows(event, Clock::now())) return;
+  Note(Send(kubernetes::EventRequest(event, UnixMs(), ++number_)));
+}
+
+Status ReportWorker::Send(const kubernetes::Request& request) {
+  RAIL_ASSIGN(const kubernetes::Answer answer, client_->Ask(request));
+  if (!answer.ok()) return FailWrapped(kubernetes::ErrorOf(answer), request.method + " " + request.path);
+  return {};
+}
+
+void ReportWorker::Note(const Status& sent) {
+  const std::string problem = sent ? "" : sent.error().message;
+  if (problem == problem_) return;
+  if (!sent) {
+    log::Warning("the cluster is not told of this node: {}", problem);
+  } else {
+    log::Info("the cluster is told of this node again");
+  }
+  problem_ = problem;
+}
+
+}  // namespace rail::raild

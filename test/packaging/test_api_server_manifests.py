@@ -1,0 +1,48 @@
+"""What raild may ask of the API server, and who may set the label that it follows. Rendered only; the cluster tier asks a server."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+from test_manifests import binary, one, render
+
+
+def test_the_role_has_what_raild_uses_and_nothing_else() -> None:
+    objects = render("overlays/api-server")
+    rules = {(r["apiGroups"][0], r["resources"][0]): set(r["verbs"]) for r in one(objects, "ClusterRole")["rules"]}
+    assert rules == {("", "namespaces"): {"list", "watch"}, ("", "nodes"): {"get"}, ("", "nodes/status"): {"patch"},
+                     ("", "events"): {"create"}}
+    binding = one(objects, "ClusterRoleBinding")
+    account = one(objects, "ServiceAccount")["metadata"]
+    assert binding["subjects"] == [{"kind": "ServiceAccount", "name": account["name"], "namespace": account["namespace"]}]
+
+
+def test_raild_has_its_token_and_knows_its_node() -> None:
+    pod = one(render("overlays/api-server"), "DaemonSet")["spec"]["template"]["spec"]
+    assert pod["automountServiceAccountToken"] is True
+    environment = {e["name"]: e for e in pod["containers"][0]["env"]}
+    assert environment["NODE_NAME"]["valueFrom"]["fieldRef"]["fieldPath"] == "spec.nodeName"
+    assert "RAILCNI_SYSFS" in environment, "the base's variables stay"
+
+
+def test_raild_accepts_the_configuration(tmp_path: Path) -> None:
+    text = one(render("overlays/api-server"), "ConfigMap")["data"]["node.json"]
+    assert json.loads(text)["kubernetes"] == {"tenants": True, "report": True}
+    (tmp_path / "etc/railcni").mkdir(parents=True)
+    (tmp_path / "etc/railcni/node.json").write_text(text)
+    ran = subprocess.run([binary("raild"), "--check-config"], env={**os.environ, "RAILCNI_ROOT": str(tmp_path)},
+                         capture_output=True, text=True, timeout=30, check=False)
+    assert ran.returncode == 0, f"{ran.stdout}{ran.stderr}"
+
+
+def test_the_policy_denies_and_is_bound() -> None:
+    objects = render("tenancy")
+    policy = one(objects, "ValidatingAdmissionPolicy")
+    binding = one(objects, "ValidatingAdmissionPolicyBinding")
+    assert binding["spec"] == {"policyName": policy["metadata"]["name"], "validationActions": ["Deny"]}
+    assert policy["spec"]["failurePolicy"] == "Fail"
+    text = json.dumps(policy)
+    assert "railcni.io/tenant" in text and "check('use')" in text
+    rule = one(render("tenancy/example"), "ClusterRole")["rules"][0]
+    assert rule == {"apiGroups": ["railcni.io"], "resources": ["tenants"], "resourceNames": ["team-a"], "verbs": ["use"]}
