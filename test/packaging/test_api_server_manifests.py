@@ -1,11 +1,10 @@
 """What raild may ask of the API server, and who may set the label that it follows. Rendered only; the cluster tier asks a server."""
 
 import json
-import os
 import subprocess
 from pathlib import Path
 
-from test_manifests import binary, one, render
+from manifests import binary, one, render
 
 
 def test_the_role_has_what_raild_uses_and_nothing_else() -> None:
@@ -29,11 +28,11 @@ def test_raild_has_its_token_and_knows_its_node() -> None:
 def test_raild_accepts_the_configuration(tmp_path: Path) -> None:
     text = one(render("overlays/api-server"), "ConfigMap")["data"]["node.json"]
     assert json.loads(text)["kubernetes"] == {"tenants": True, "report": True}
-    (tmp_path / "etc/railcni").mkdir(parents=True)
-    (tmp_path / "etc/railcni/node.json").write_text(text)
-    ran = subprocess.run([binary("raild"), "--check-config"], env={**os.environ, "RAILCNI_ROOT": str(tmp_path)},
+    (tmp_path / "node.json").write_text(text)
+    ran = subprocess.run([binary("raild"), "--resolve-config", tmp_path / "node.json", "--node", "gpu-1", "--node-ip", "10.0.0.1"],
                          capture_output=True, text=True, timeout=30, check=False)
     assert ran.returncode == 0, f"{ran.stdout}{ran.stderr}"
+    assert json.loads(ran.stdout)["kubernetes"] == {"tenants": True, "report": True}
 
 
 def test_the_policy_denies_and_is_bound() -> None:
