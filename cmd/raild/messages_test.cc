@@ -218,5 +218,19 @@ TEST(ListRemotes, NamesTheRailWhenThisNodeHasIt) {
   EXPECT_FALSE(page->remotes(2).has_rail_index());
 }
 
+TEST(Node, SaysWhatRaildIsNotReadyForAndThatItHangs) {
+  const auto parts = [](const Health& health) {
+    std::vector<std::string> texts;
+    const v1::GetNodeResponse response = GetNode({}, health);
+    for (const v1::HealthPart& part : response.node().health())
+      texts.push_back(part.part() + ": " + part.problem());
+    return texts;
+  };
+  EXPECT_THAT(parts({.started = true, .waits_for = "", .hung = ""}), ElementsAre());
+  EXPECT_THAT(parts({.started = true, .waits_for = "rail0", .hung = "bgpd"}),
+              ElementsAre("raild: bgpd", "readiness: rail0"));
+  EXPECT_THAT(parts({.started = false, .waits_for = "rail0", .hung = ""}), ElementsAre());
+}
+
 }  // namespace
 }  // namespace rail::raild

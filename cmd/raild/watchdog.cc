@@ -43,8 +43,8 @@ bool Watchdog::Hangs(const Part& part) const {
 }
 
 void Watchdog::Judge() {
-  Health health{
-      .started = std::ranges::all_of(parts_, &Part::answered), .waits_for = waits_for_(), .hung = ""};
+  Health health{.started = std::ranges::all_of(parts_, &Part::answered), .waits_for = "", .hung = ""};
+  if (health.started) health.waits_for = waits_for_();
   const auto hung = std::ranges::find_if(parts_, [this](const Part& part) { return Hangs(part); });
   if (hung != parts_.end()) {
     health.hung = "raild's thread for " + hung->name + " has shown no sign of life for more than " +

@@ -43,7 +43,8 @@ class Watchdog {
  public:
   using Tell = std::function<void(const Health&)>;
 
-  // What readiness waits for besides the parts, as a sentence; "": nothing. Asked at each look.
+  // What readiness waits for besides the parts, as a sentence; "": nothing. Asked at each look,
+  // once every part has answered.
   using WaitsFor = std::function<std::string()>;
 
   // `tell` is called with every change, on `loop`'s thread; `waits_for` too, each time before.

@@ -51,6 +51,7 @@ TEST_F(Alone, AnnouncesTheAddressesOfItsInterfaceOnTheRailThatItIsTold) {
 }
 
 TEST_F(Alone, WorksTheRailOutByTheDevice) {
+  chain.more_config = R"("rail": null)";
   const Answer answer = chain.Add(pod);
   ASSERT_TRUE(answer) << answer.text;
   EXPECT_EQ(world.Attachment(pod).rail, "rail0") << "vf0 is one of rail0's devices";
@@ -58,6 +59,7 @@ TEST_F(Alone, WorksTheRailOutByTheDevice) {
 
 TEST_F(Alone, SaysThatTheRailIsNotKnown) {
   const PodSpec without = world.MakePod("p2", "ns-a", "");
+  chain.more_config = R"("rail": null)";
   const Answer answer = chain.Add(without);
   EXPECT_EQ(answer.code, 7U);
   EXPECT_THAT(answer.text, HasSubstr("write \"rail\" into frr-provider's configuration (rail0, rail1)"));
@@ -121,7 +123,7 @@ TEST(StatusOfARail, IsFiftyUntilItsSessionIsUp) {
   World world;
   const PodSpec pod = world.MakePod("p1", "ns-a", "vf0");
   Chain chain({MakePlugin(world.deps())});
-  chain.more_config = R"("rail": "rail1")";
+  chain.more_config = R"("cniVersion": "1.1.0", "rail": "rail1")";
   world.bgp.SetSession("br-rail0", "Established");
   world.bgp.SetSession("br-rail1", "Active");
   const Answer answer = chain.Run(0, "STATUS", pod, "");

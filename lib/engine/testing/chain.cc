@@ -14,7 +14,7 @@ Answer Chain::Run(size_t plugin, const std::string& verb, const PodSpec& pod,
   config["cniVersion"] = config.value("cniVersion", "1.0.0");
   config["name"] = pod.rail;
   config["type"] = plugins_[plugin].name;
-  config["rail"] = pod.rail;
+  if (!config.contains("rail")) config["rail"] = pod.rail;
   if (!pod.device.empty()) config["deviceID"] = pod.device;
   if (previous.empty()) config["ipam"] = {{"type", "fake"}};
   if (!previous_result.empty()) config["prevResult"] = json::parse(previous_result);
