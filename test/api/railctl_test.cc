@@ -383,7 +383,7 @@ TEST_F(RailctlTest, TellsAProbeOfLivenessThatAThreadOfRaildHangsAndThatItWorksAg
         server_->Tell(health);
         watching->Stop();
       },
-      std::chrono::milliseconds(200));
+      [] { return std::string(); }, std::chrono::milliseconds(200));
   watchdog.Add("Open vSwitch", *worker);
   std::mutex round;  // what the worker hangs on
   round.lock();
@@ -407,11 +407,19 @@ TEST_F(RailctlTest, TellsAProbeOfLivenessThatAThreadOfRaildHangsAndThatItWorksAg
 }
 
 TEST_F(RailctlTest, TellsAProbeOfReadinessThatTheFirstRoundIsNotDone) {
-  server_->Tell({.ready = false, .hung = ""});
+  server_->Tell({.started = false});
   EXPECT_EQ(Out({"health"}), "SERVING\n");
   const Ran ran = Run({"health", "--ready"});
   EXPECT_EQ(ran.exit_code, railctl::kFailed);
   EXPECT_THAT(ran.err, HasSubstr("is not ready: it has not completed its first look"));
+}
+
+TEST_F(RailctlTest, TellsAProbeOfReadinessWhichRailItWaitsFor) {
+  server_->Tell({.started = true, .waits_for = "rail0: the session with its leaf is not Established"});
+  EXPECT_EQ(Out({"health"}), "SERVING\n");
+  const Ran ran = Run({"health", "--ready"});
+  EXPECT_EQ(ran.exit_code, railctl::kFailed);
+  EXPECT_THAT(ran.err, HasSubstr("rail0: the session with its leaf is not Established"));
 }
 
 TEST_F(RailctlTest, SaysItsVersionWithoutADaemon) {

@@ -121,7 +121,7 @@ void Served::Start() {
   auto server = raild::Server::Start({views_, config_, inspector_}, socket_);
   ASSERT_TRUE(server) << server.error().message;
   server_ = std::move(*server);
-  server_->Tell({.ready = true, .hung = ""});
+  server_->Tell({.started = true});
 }
 
 void Served::TearDown() {

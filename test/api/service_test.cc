@@ -284,13 +284,13 @@ TEST_F(ServiceTest, ItsHealthIsThatOfItsThreads) {
     EXPECT_TRUE(health->Check(&context, request, &response).ok());
     return response.status();
   };
-  server_->Tell({.ready = false, .hung = ""});
+  server_->Tell({.started = false});
   EXPECT_EQ(check(""), HealthCheckResponse::SERVING) << "a first round may take its time";
   EXPECT_EQ(check("rail.v1.Node"), HealthCheckResponse::NOT_SERVING);
-  server_->Tell({.ready = true, .hung = "raild's thread for bgpd hangs"});
+  server_->Tell({.started = true, .hung = "raild's thread for bgpd hangs"});
   EXPECT_EQ(check(""), HealthCheckResponse::NOT_SERVING);
   EXPECT_EQ(check("rail.v1.Node"), HealthCheckResponse::NOT_SERVING);
-  server_->Tell({.ready = true, .hung = ""});
+  server_->Tell({.started = true});
   EXPECT_EQ(check(""), HealthCheckResponse::SERVING);
   EXPECT_EQ(check("rail.v1.Node"), HealthCheckResponse::SERVING);
 }
