@@ -42,6 +42,7 @@ class Cost:
 
 
 COST: pytest.StashKey[Cost] = pytest.StashKey()
+FAILED: pytest.StashKey[bool] = pytest.StashKey()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -89,6 +90,24 @@ def resident(kube: Kube) -> Kube:
     return kube
 
 
+@pytest.fixture(autouse=True)
+def pods_of_a_failed_test_go(request: pytest.FixtureRequest) -> Iterator[None]:
+    """So that one failure is not the cause of the next."""
+    yield
+    kube = request.config.stash.get(KUBE, None)
+    if kube is None or not request.node.stash.get(FAILED, False):
+        return
+    resident = {(space, name) for name, space, _ in PODS}
+    try:
+        kube.ctl("delete", "deployment", "-n", "tenant-d", "--all", "--wait=false")
+        for pod in kube.items("pods", "-A"):
+            space, name = pod["metadata"]["namespace"], pod["metadata"]["name"]
+            if space.startswith("te") and (space, name) not in resident:
+                kube.ctl("-n", space, "delete", "pod", name, "--force", "--grace-period=0", "--ignore-not-found")
+    except LabError as error:
+        print(f"after the failed test: {error}")
+
+
 @pytest.fixture
 def cost(request: pytest.FixtureRequest) -> Cost:
     cost = Cost()
@@ -106,6 +125,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
     outcome = yield
     report = outcome.get_result()
+    item.stash[FAILED] = item.stash.get(FAILED, False) or report.failed
     if report.when == "call":
         cost = item.stash.get(COST, Cost())
         item.config.stash[TABLES].row("cluster", ("test", "result", "left over", "packets lost", "seconds"), (

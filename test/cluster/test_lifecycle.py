@@ -83,6 +83,8 @@ def test_a_node_is_drained(resident: Kube, cost: Cost) -> None:
 def test_a_pod_waits_while_all_devices_are_given_away(resident: Kube, cost: Cost) -> None:
     """It starts when another ends; no device is given twice."""
     where = resident.node("n1")
+    # The scheduler counts a pod until kubelet has forgotten it.
+    eventually("the pods of other tests are gone", lambda: resident.items("-n", "tenant-d", "pods"), lambda pods: not pods, 120)
     pool = {device(rail, i) for rail in resident.rails for i in range(resident.lab.shape().devices)}
     names = [f"full{i}" for i in range((len(pool) - len(resident.records(where))) // 2)]
     resident.run_pods(*((name, "tenant-d", "n1") for name in names))

@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from railcni_lab import daemons, fabric, kernel
@@ -40,11 +40,13 @@ def up(cluster: Cluster, shape: Shape = SHAPE, product: bool = True) -> None:
     if not (kubernetes_build.there(cluster.binaries) and _base_is_there()):
         say("the first cluster on this machine takes 10 to 30 minutes more: it builds Kubernetes, a base system and the image, "
             "and keeps them in RAILCNI_CACHE or ~/.cache/railcni; the next ones begin at once")
+    kubernetes_build.ensure(cluster.binaries, say)
+    # All that may take minutes comes before anything is up: who ends this process meanwhile leaves nothing.
+    archives = [images.pause(), images.workload()]
+    if product:
+        archives += [images.product(PRODUCT), images.debian()]
+        say("images")
     with ThreadPoolExecutor(6) as pool:
-        archives: list[Future[Path]] = [pool.submit(images.pause), pool.submit(images.workload)]
-        if product:
-            archives += [pool.submit(images.product, PRODUCT), pool.submit(images.debian)]
-        kubernetes_build.ensure(cluster.binaries, say)
         try:
             _build(cluster, shape, pool, archives, say)
         except BaseException:
@@ -56,7 +58,7 @@ def _base_is_there() -> bool:
     return any((images.CACHE / "image").glob("base-*.tar"))
 
 
-def _build(cluster: Cluster, shape: Shape, pool: ThreadPoolExecutor, archives: list[Future[Path]], say: Callable[[str], None]) -> None:
+def _build(cluster: Cluster, shape: Shape, pool: ThreadPoolExecutor, archives: list[Path], say: Callable[[str], None]) -> None:
     cluster.lab.create(shape)
     cluster.folder.mkdir(mode=0o755)
     for folder in (cluster.log_dir, cluster.pid_dir, cluster.store):
@@ -76,16 +78,14 @@ def _build(cluster: Cluster, shape: Shape, pool: ThreadPoolExecutor, archives: l
         job.result()
     kubectl.apply(cluster, objects.network_attachment_definitions(), *objects.multus_rights())
     say("control plane, Open vSwitch and FRRouting; containerd on each node")
-    for archive in archives[:2]:
-        images.load(cluster.nodes(), archive.result())
+    images.load(cluster.nodes(), *archives[:2])
     for each in cluster.nodes():
         node.start_kubelet(cluster, each)
         node.start_device_plugin(cluster, each)
     wait_for_nodes(cluster)
     say("nodes are Ready")
-    for archive in archives[2:]:
-        images.load(cluster.nodes(), archive.result())
     if archives[2:]:
+        images.load(cluster.nodes(), *archives[2:])
         say("RailCNI's image is on every node")
 
 

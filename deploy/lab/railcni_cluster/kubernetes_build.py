@@ -73,7 +73,8 @@ def _build(work: Path, say: Say) -> Path:
         source.parent.mkdir(parents=True)
         run(["dpkg-source", "-q", "-x", str(next(debs.glob("kubernetes_*.dsc"))), str(source)])
         _replace_reflect2(source, system)
-        version = re.search(r"kubernetes_([0-9.]+)", next(debs.glob("kubernetes_*.dsc")).name)
+        # Debian's 1.20.5+really1.20.2 is 1.20.2.
+        version = re.search(r"kubernetes_(?:.*really)?(\d+\.\d+\.\d+)", next(debs.glob("kubernetes_*.dsc")).name)
         return _compile(work, source, system, version[1] if version else "1.20.2", run)
 
 

@@ -90,13 +90,14 @@ def selections(annotation: str, namespace: str) -> list[Json]:
     return chosen
 
 
-def devices_of(uid: str) -> dict[str, list[str]]:
-    """Resource -> the devices that kubelet has given to the pod's containers."""
+def devices_of(namespace: str, pod: str, uid: str) -> dict[str, list[str]]:
+    """Resource -> the devices that kubelet has given to the pod's containers: by its checkpoint, or by asking it."""
     found: dict[str, list[str]] = {}
     try:
         entries = json.loads(CHECKPOINT.read_text())["Data"]["PodDeviceEntries"] or []
-    except FileNotFoundError:
-        return found
+    except (FileNotFoundError, KeyError, ValueError):
+        import pod_resources
+        return pod_resources.devices_of(namespace, pod)
     for entry in entries:
         if entry["PodUID"] == uid:
             ids = entry["DeviceIDs"]  # by NUMA node, but in kubelets before 1.20
@@ -108,7 +109,7 @@ def devices_of(uid: str) -> dict[str, list[str]]:
 def delegates_of(api: Api, pod: Json) -> list[Json]:
     """What to run for the pod's annotation, in order: {"conf": conflist, "ifname": ..., "name": "ns/nad", ...}."""
     meta = pod["metadata"]
-    devices = devices_of(meta["uid"])
+    devices = devices_of(meta["namespace"], meta["name"], meta["uid"])
     found = []
     for chosen in selections(meta.get("annotations", {}).get(NETWORKS, ""), meta["namespace"]):
         where, name = chosen["namespace"], chosen["name"]

@@ -32,11 +32,11 @@ def make(cluster: Cluster, node: KubeNode) -> None:
     plugins = next((folder for folder in (Path("/usr/lib/cni"), Path("/opt/cni/bin")) if (folder / "bridge").exists()), Path("/usr/lib/cni"))
     for plugin in CNI_PLUGINS:
         shutil.copy(plugins / plugin, opt / "cni/bin" / plugin)
-    given = os.environ.get("RAILCNI_MULTUS")
-    shutil.copy(given or HERE / "multus.py", opt / "cni/bin/multus")
     shutil.copy(HERE / "nv_ipam.sh", opt / "cni/bin/nv-ipam")
-    for name in ("multus", "nv-ipam"):
-        (opt / "cni/bin" / name).chmod(0o755)
+    (opt / "cni/bin/nv-ipam").chmod(0o755)
+    given = os.environ.get("RAILCNI_MULTUS")
+    # A link: the stand-in finds its modules beside itself.
+    (opt / "cni/bin/multus").symlink_to(Path(given).resolve() if given else HERE / "multus.py")
     shutil.copy(cluster.kubeconfig("multus"), etc / "cni/net.d/multus.d/multus.kubeconfig")
     for rail in range(cluster.lab.shape().rails):
         ranges = [[{"subnet": subnet}] for subnet in subnets(rail, node.number)]
