@@ -15,6 +15,11 @@ Flags ParseFlags(int argc, char** argv) {
       "RAILCNI_ROOT stands in front of all three.",
       "raild");
   app.add_flag("--check-config", flags.check_config, "read node.json, say what is wrong with it, end");
+  CLI::Option* remove = app.add_flag(
+      "--remove", flags.remove,
+      "give the node back as it was before RailCNI, and end: 0 all is removed, 1 refused, 3 some is left");
+  app.add_flag("--force", flags.force, "with --remove: also take the network from pods that live")
+      ->needs(remove);
   const std::map<std::string, log::Level> levels{{"debug", log::Level::kDebug},
                                                  {"info", log::Level::kInfo},
                                                  {"warning", log::Level::kWarning},

@@ -9,6 +9,8 @@ namespace rail::raild {
 
 struct Flags {
   bool check_config = false;  // validate node.json, then end
+  bool remove = false;        // give the node back, then end
+  bool force = false;         // with remove: also while pods live
   log::Level level = log::Level::kInfo;
   int exit_status = -1;  // >= 0: the program ends with it (--help, --version, a wrong flag)
 };

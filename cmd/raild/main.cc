@@ -3,6 +3,7 @@
 #include "cmd/raild/daemon.h"
 #include "cmd/raild/flags.h"
 #include "cmd/raild/privileges.h"
+#include "cmd/raild/remove.h"
 #include "cmd/raild/tls.h"
 #include "lib/base/log.h"
 #include "lib/wire/wire.h"
@@ -29,6 +30,8 @@ int main(int argc, char** argv) {
     log::Error("{}", dropped.error().message);
     return 1;
   }
+
+  if (flags.remove) return raild::Remove(wire::RealDeps(), paths, flags.force);
 
   const auto config = ReadConfig(paths);
   if (!config) {

@@ -11,6 +11,7 @@ Paths Paths::Under(std::string_view root) {
   return Paths{
       .config_file = prefix + "/etc/railcni/node.json",
       .state_file = prefix + "/var/lib/railcni/state.db",
+      .origin_file = prefix + "/var/lib/railcni/origin.json",
       .socket = prefix + "/run/railcni/raild.sock",
       .wake_socket = prefix + "/run/railcni/wake.sock",
       .sysfs = "/sys",
