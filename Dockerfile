@@ -23,7 +23,7 @@ COPY --from=build /out/libexec/cni/ /
 FROM debian:bookworm-slim AS daemon
 COPY deploy/deps.sh /
 RUN /deps.sh image && rm -rf /deps.sh /var/lib/apt/lists /var/cache/apt/*.bin
-COPY deploy/install-plugins.sh deploy/install-config.sh LICENSE /opt/railcni/
+COPY deploy/install-plugins.sh deploy/install-config.sh deploy/remove.sh LICENSE /opt/railcni/
 COPY --from=build /out/libexec/cni/ /opt/railcni/cni/
 COPY --from=build /out/bin/ /usr/bin/
 ENTRYPOINT ["/usr/bin/raild"]

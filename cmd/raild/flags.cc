@@ -35,6 +35,11 @@ Flags ParseFlags(int argc, char** argv) {
                            ->excludes(node);
   app.add_flag("--print-node-object", flags.print_node_object,
                "print the Node object of $NODE_NAME as the API server has it (JSON), end");
+  CLI::Option* remove = app.add_flag(
+      "--remove", flags.remove,
+      "give the node back as it was before RailCNI, and end: 0 all is removed, 1 refused, 3 some is left");
+  app.add_flag("--force", flags.force, "with --remove: also take the network from pods that live")
+      ->needs(remove);
   const std::map<std::string, log::Level> levels{{"debug", log::Level::kDebug},
                                                  {"info", log::Level::kInfo},
                                                  {"warning", log::Level::kWarning},

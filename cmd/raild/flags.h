@@ -19,6 +19,8 @@ struct Flags {
   std::string overrides;           // a folder: <node>.json is merged into what the file says for that node
   std::string nodes;               // the output of `kubectl get nodes -o json`
   bool print_node_object = false;  // print what the API server has of this node, then end
+  bool remove = false;             // give the node back, then end
+  bool force = false;              // with remove: also while pods live
   log::Level level = log::Level::kInfo;
   int exit_status = -1;  // >= 0: the program ends with it (--help, --version, a wrong flag)
 };

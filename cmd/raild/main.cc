@@ -6,6 +6,7 @@
 #include "cmd/raild/node_object.h"
 #include "cmd/raild/print_attachments.h"
 #include "cmd/raild/privileges.h"
+#include "cmd/raild/remove.h"
 #include "cmd/raild/tls.h"
 #include "lib/base/log.h"
 #include "lib/netlink/kernel.h"
@@ -68,6 +69,8 @@ int main(int argc, char** argv) {
     std::printf("%s\n", object->c_str());
     return 0;
   }
+  if (flags.remove) return raild::Remove(wire::RealDeps(), paths, flags.force);
+
   const auto config = ReadConfig(paths);
   if (!config) {
     log::Error("{}", config.error().message);

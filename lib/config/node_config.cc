@@ -12,6 +12,7 @@ Paths Paths::Under(std::string_view root) {
       .config_file = prefix + "/etc/railcni/node.json",
       .state_file = prefix + "/var/lib/railcni/state.db",
       .tenants_file = prefix + "/var/lib/railcni/tenants.json",
+      .origin_file = prefix + "/var/lib/railcni/origin.json",
       .socket = prefix + "/run/railcni/raild.sock",
       .wake_socket = prefix + "/run/railcni/wake.sock",
       .sysfs = "/sys",

@@ -43,6 +43,11 @@ struct Openers {
   std::function<Result<std::vector<std::string>>(const config::Rail& rail,
                                                  const sriov::Preparer::Claimed& claimed)>
       prepare_nic;
+  // Makes a NIC again as it was. As sriov::Preparer::GiveBack. Empty: NICs are not prepared.
+  std::function<Result<std::vector<std::string>>(const std::string& pf,
+                                                 const std::vector<sriov::NicState>& before,
+                                                 const sriov::Preparer::Claimed& claimed)>
+      give_nic_back;
   // Locks this node's devices. An ADD takes a device under kShared, until it is recorded. NIC preparation makes devices anew
   // under kAlone. Never both at once. As FileLock::Get.
   std::function<Result<FileLock>(FileLock::Kind)> lock_devices;

@@ -1,15 +1,10 @@
 #include "lib/engine/good_rails.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "lib/base/fd.h"
 #include "lib/base/strict_json.h"
+#include "lib/base/whole_file.h"
 
 namespace rail::engine {
 
@@ -76,15 +71,8 @@ std::set<std::string> ReadGoodRails(const std::string& path) {
 }
 
 Status WriteGoodRails(const std::string& path, const std::set<std::string>& rails) {
-  const std::string doing = "keep the names of the good rails in " + path;
-  const std::string text = DumpJson(nlohmann::json(rails)) + "\n";
-  const std::string next = path + ".new";
-  const Fd fd(::open(next.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-  if (!fd) return FailErrno(errno, doing);
-  if (::write(fd.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()) ||
-      ::fsync(fd.get()) != 0)
-    return FailErrno(errno, doing);
-  if (::rename(next.c_str(), path.c_str()) != 0) return FailErrno(errno, doing);
+  RAIL_TRY_AS(WriteWhole(path, DumpJson(nlohmann::json(rails)) + "\n", 0600),
+              "keep the names of the good rails");
   return {};
 }
 

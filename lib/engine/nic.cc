@@ -1,6 +1,7 @@
 #include "lib/engine/nic.h"
 
 #include "lib/base/log.h"
+#include "lib/engine/origin.h"
 
 namespace rail::engine {
 
@@ -20,6 +21,8 @@ Result<std::vector<std::string>> NicRepair::Prepare(const config::Rail& rail) {
     if (!alone && alone.error().code == Code::kBusy)
       return Fail(Code::kBusy, "pods are being given devices; the NIC is looked at again soon");
     RAIL_ASSIGN(lock, std::move(alone));
+    if (origin_ && openers_.look_at_nic)
+      RAIL_TRY(origin_->Nic(rail.pf, [&] { return openers_.look_at_nic(rail); }));
     RAIL_ASSIGN(const std::vector<state::Attachment> attachments, store_.List());
     std::set<std::string> claimed;
     for (const state::Attachment& attachment : attachments) claimed.insert(attachment.device);

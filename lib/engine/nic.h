@@ -14,10 +14,14 @@
 
 namespace rail::engine {
 
+class Origin;  // origin.h
+
 class NicRepair {
  public:
-  NicRepair(Openers openers, state::Store& store, NodeStatus& node_status)
-      : openers_(std::move(openers)), store_(store), node_status_(node_status) {}
+  // `origin`: where to record what the NIC was before; null: nowhere.
+  NicRepair(Openers openers, state::Store& store, NodeStatus& node_status,
+            std::shared_ptr<Origin> origin = nullptr)
+      : openers_(std::move(openers)), store_(store), node_status_(node_status), origin_(std::move(origin)) {}
 
   // Reports to the NodeStatus what cannot be changed now. That stops nothing: the rail works as far as the NIC is right.
   void Ensure(const config::Rail& rail);
@@ -29,6 +33,7 @@ class NicRepair {
   const Openers openers_;
   state::Store& store_;
   NodeStatus& node_status_;
+  const std::shared_ptr<Origin> origin_;
 };
 
 }  // namespace rail::engine

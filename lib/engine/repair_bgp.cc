@@ -6,6 +6,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
+#include "lib/engine/origin.h"
 
 namespace rail::engine {
 namespace {
@@ -154,6 +155,7 @@ bool BgpRepair::FeedIsUp() const {
 Status BgpRepair::EnsureFeed(Connections& connections) {
   if (!why_no_feed_.empty()) return {};
   RAIL_ASSIGN(frr::Bgp * bgp, connections.Bgp());
+  if (config_.bgp.manage) RAIL_TRY(RecordOrigin(connections));
   std::vector<frr::RailPeer> rails;
   for (const config::Rail& rail : config_.rails) rails.push_back({rail.name, rail.index, rail.bridge});
   const auto sent =
@@ -299,8 +301,20 @@ Status BgpRepair::PrefixHealth() const {
   return {};
 }
 
+// What bgpd has before raild writes to it for the first time.
+Status BgpRepair::RecordOrigin(Connections& connections) {
+  if (!deps_.origin) return {};
+  std::vector<std::string> interfaces;
+  for (const config::Rail& rail : config_.rails) interfaces.push_back(rail.bridge);
+  return deps_.origin->Bgp(interfaces, [&]() -> Result<frr::BaseBefore> {
+    RAIL_ASSIGN(frr::Bgp * bgp, connections.Bgp());
+    return bgp->LookBefore(interfaces, connections.CallDeadline());
+  });
+}
+
 Status BgpRepair::BgpBase(Connections& connections, const std::vector<config::Rail>& rails) {
   RAIL_ASSIGN(frr::Bgp * bgp, connections.Bgp());
+  RAIL_TRY(RecordOrigin(connections));
   frr::BaseConfig base{
       .router_id = config_.bgp.router_id, .rails = {}, .max_prefixes = config_.bgp.max_prefixes};
   for (const config::Rail& rail : rails) base.rails.push_back({rail.name, rail.index, rail.bridge});

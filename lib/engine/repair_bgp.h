@@ -60,6 +60,7 @@ class BgpRepair {
   bool audit_due() const { return audit_due_; }
 
  private:
+  Status RecordOrigin(Connections& connections);
   Status BgpBase(Connections& connections, const std::vector<config::Rail>& rails);
   Status Announcements(Connections& connections);
   Status Announce(frr::Bgp& bgp, Connections& connections, const std::vector<frr::Announcement>& missing);

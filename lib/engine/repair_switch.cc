@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "lib/base/log.h"
+#include "lib/engine/takeover.h"
 #include "lib/engine/tenant_move.h"
 
 namespace rail::engine {
@@ -34,7 +35,7 @@ SwitchRepair::SwitchRepair(const config::NodeConfig& config, const Deps& deps, s
       deps_(deps),
       record_(store),
       node_status_(node_status),
-      nics_(deps.openers(config), store, node_status) {
+      nics_(deps.openers(config), store, node_status, deps.origin) {
   for (const config::Rail& rail : config_.rails)
     rails_[rail.name] = std::make_unique<RailState>(rail, config_.tenancy.mode, record_, node_status);
 }
@@ -180,15 +181,10 @@ Status SwitchRepair::Bridge(Connections& connections, const config::Rail& rail, 
   if (config_.ovs.manage_bridges) {
     RAIL_ASSIGN(netlink::Netlink * host, connections.Netlink());
     RAIL_ASSIGN_AS(const netlink::Link pf, host->GetLink(rail.pf), "the uplink of rail " + rail.name);
+    RAIL_TRY(BeforeFirstChange(connections, rail, deps_.origin.get()));
     RAIL_ASSIGN(ovs::Ovsdb * db, connections.Ovsdb());
-    RAIL_ASSIGN(const ovs::Bridge bridge, db->EnsureBridge({.name = rail.bridge,
-                                                            .datapath = config_.ovs.datapath,
-                                                            .uplink = rail.pf,
-                                                            .hwaddr = pf.mac.ToString(),
-                                                            .mtu = rail.mtu,
-                                                            .external_ids = {{kOwnerKey, rail.name}},
-                                                            .prefixes = pipeline::TrackedPrefixes()},
-                                                           connections.CallDeadline()));
+    RAIL_ASSIGN(const ovs::Bridge bridge,
+                db->EnsureBridge(SpecOf(config_, rail, pf.mac), connections.CallDeadline()));
   }
   Node node{config_, record_.store(), connections};
   RAIL_ASSIGN(state.facts, Facts(node, rail));

@@ -17,6 +17,8 @@
 
 namespace rail::engine {
 
+class Origin;  // origin.h
+
 // How to open everything that a verb needs. main.cc fills it through lib/wire with what is real, tests fill it with fakes.
 struct Deps {
   std::function<Result<config::NodeConfig>()> load_config;
@@ -29,6 +31,7 @@ struct Deps {
   std::function<void()> wake_raild;  // tells raild that the record has changed; never fails
   // Asks the routers on a link to advertise themselves.
   std::function<Status(const std::string& interface)> solicit_routers;
+  std::shared_ptr<Origin> origin;              // null: what was there before is not recorded (tests)
   std::function<Deadline()> now = Clock::now;  // the clock by which things age
   std::function<void()> step_ended = [] {};    // raild's watchdog: a round that has many steps goes on
 };

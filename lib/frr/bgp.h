@@ -17,6 +17,7 @@
 #include "lib/base/address.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
+#include "lib/frr/base_removal.h"
 #include "lib/tenancy/tenancy.h"
 
 namespace rail::frr {
@@ -134,6 +135,14 @@ class Bgp {
   // Errors: kInvalid another ASN or router-id is in use, or bgpd refuses; kExists somebody else's table-map or neighbor is in
   //         the way; kTransient.
   virtual Result<std::vector<std::string>> EnsureBase(const BaseConfig& config, Deadline deadline) = 0;
+
+  // What is in bgpd of that which EnsureBase and EnsureFeed may add or change. Changes nothing.
+  virtual Result<BaseBefore> LookBefore(const std::vector<std::string>& interfaces, Deadline deadline) = 0;
+
+  // Withdraws all that is announced, and removes what is ours, as `removal` says (base_removal.h). Returns the lines sent; empty
+  // when nothing was to be removed. Safe to repeat. Errors: kInvalid bgpd refuses a line; kTransient.
+  virtual Result<std::vector<std::string>> RemoveOurs(const std::vector<std::string>& interfaces,
+                                                      const Removal& removal, Deadline deadline) = 0;
 
   // Ends the session on `interface`, whatever its state, and starts it again. Configuration and announcements stay. A session
   // that bgpd does not know is no error.

@@ -115,6 +115,8 @@ class Reader {
       ReadNetwork(line, *family_);
     } else if (family_ != nullptr) {
       family_->lines.emplace_back(line);
+    } else {
+      config_.other_families.emplace_back(line);
     }
   }
 

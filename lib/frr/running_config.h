@@ -29,6 +29,7 @@ struct RunningConfig {
   std::vector<std::string> lines;  // of the instance, outside its address families
   FamilyConfig ipv4;
   FamilyConfig ipv6;
+  std::vector<std::string> other_families;  // lines of address families other than IPv4 and IPv6 unicast
   std::map<std::string, std::vector<std::string>> bmp_targets;  // name -> the lines of its block
   std::vector<std::string> lists;  // "bgp large-community-list ...", "bgp as-path access-list ..."
   std::map<std::string, RouteMap> route_maps;  // by name

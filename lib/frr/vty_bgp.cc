@@ -1,6 +1,7 @@
 #include "lib/frr/vty_bgp.h"
 
 #include "lib/frr/base_config.h"
+#include "lib/frr/base_removal.h"
 #include "lib/frr/running_config.h"
 #include "lib/frr/show.h"
 
@@ -113,6 +114,23 @@ Result<std::vector<std::string>> VtyBgp::EnsureBase(const BaseConfig& config, De
   RAIL_ASSIGN(const RunningConfig running, Running(deadline));
   RAIL_ASSIGN(auto lines, PlanBase(running, {options_.asn, options_.community_asn}, config));
   RAIL_TRY(Send(lines, deadline));
+  return lines;
+}
+
+Result<BaseBefore> VtyBgp::LookBefore(const std::vector<std::string>& interfaces, Deadline deadline) {
+  RAIL_ASSIGN(const RunningConfig running, Running(deadline));
+  return frr::LookBefore(running, interfaces);
+}
+
+Result<std::vector<std::string>> VtyBgp::RemoveOurs(const std::vector<std::string>& interfaces,
+                                                    const Removal& removal, Deadline deadline) {
+  RAIL_ASSIGN(const RunningConfig running, Running(deadline));
+  std::vector<std::string> lines = PlanRemoval(running, interfaces, removal);
+  std::vector<ConfigLine> config;
+  for (const std::string& line : lines)
+    config.push_back({line, line.starts_with("no ") ? OnMissing::kAccept : OnMissing::kFail});
+  // A refused line keeps none of the others: each only removes or restores something.
+  RAIL_TRY(vty_.ConfigureAtOnce(config, deadline));
   return lines;
 }
 

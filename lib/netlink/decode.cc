@@ -87,7 +87,7 @@ std::optional<Address> DecodeAddress(std::string_view message) {
   if (!ip) return std::nullopt;
   const auto prefix = Prefix(ip, body->ifa_prefixlen, body->ifa_family == AF_INET6);
   if (!prefix) return std::nullopt;
-  return Address{static_cast<int>(body->ifa_index), *prefix};
+  return Address{static_cast<int>(body->ifa_index), *prefix, (body->ifa_flags & IFA_F_PERMANENT) == 0};
 }
 
 std::optional<Route> DecodeRoute(std::string_view message) {

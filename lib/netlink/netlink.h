@@ -14,6 +14,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "lib/base/address.h"
@@ -42,7 +43,11 @@ struct Link {
 struct Address {
   int link = 0;
   IpPrefix prefix;
-  auto operator<=>(const Address&) const = default;
+  bool dynamic = false;  // the kernel has made it of what a router advertises, and ends it; not compared
+  auto operator<=>(const Address& other) const {
+    return std::tie(link, prefix) <=> std::tie(other.link, other.prefix);
+  }
+  bool operator==(const Address& other) const { return link == other.link && prefix == other.prefix; }
 };
 
 // A route via `gateway` on `link`; without a gateway, a route to hosts on the link.

@@ -8,6 +8,7 @@
 #include "lib/base/strict_json.h"
 #include "lib/base/timing.h"
 #include "lib/ovs/db_observed.h"
+#include "lib/ovs/db_operations.h"
 #include "lib/ovs/db_values.h"
 
 namespace rail::ovs {
@@ -16,39 +17,6 @@ namespace {
 using nlohmann::json;
 
 constexpr int64_t kLocalOfport = 65534;
-
-json UuidIs(const std::string& uuid) {
-  return json::array({json::array({"_uuid", "==", DbUuid(uuid)})});
-}
-
-json Insert(const char* table, const std::string& uuid_name, json row) {
-  return {{"op", "insert"}, {"table", table}, {"uuid-name", uuid_name}, {"row", std::move(row)}};
-}
-
-json Mutate(const char* table, json where, json mutations) {
-  return {
-      {"op", "mutate"}, {"table", table}, {"where", std::move(where)}, {"mutations", std::move(mutations)}};
-}
-
-json Update(const char* table, json where, json row) {
-  return {{"op", "update"}, {"table", table}, {"where", std::move(where)}, {"row", std::move(row)}};
-}
-
-// Makes ovsdb-server refuse the transaction unless the rows that `where` selects have exactly these names.
-json WaitForNames(const char* table, json where, const std::vector<std::string>& names) {
-  json rows = json::array();
-  for (const auto& name : names) rows.push_back({{"name", name}});
-  return {{"op", "wait"},        {"timeout", 0},  {"table", table},         {"where", std::move(where)},
-          {"columns", {"name"}}, {"until", "=="}, {"rows", std::move(rows)}};
-}
-
-// Sets map entries, and overwrites existing ones: `insert` alone keeps the existing value.
-json PutInto(const char* column, const ExternalIds& ids) {
-  std::vector<std::string> keys;
-  for (const auto& [key, value] : ids) keys.push_back(key);
-  return json::array(
-      {json::array({column, "delete", DbStrings(keys)}), json::array({column, "insert", DbMap(ids)})});
-}
 
 // An empty value in `some` stands for a key that is not in `all`.
 bool Contains(const ExternalIds& all, const ExternalIds& some) {
@@ -82,6 +50,16 @@ json InsertFlowTables(json& operations, const std::map<int64_t, std::vector<std:
     entries.push_back(json::array({table, DbNamedUuid(uuid)}));
   }
   return json::array({"map", std::move(entries)});
+}
+
+// Whether another port of the bridge than `but` has the number.
+bool HasPortNumber(const Observed& seen, const Observed::BridgeRow& bridge, int64_t number,
+                   const std::string& but) {
+  return std::ranges::any_of(seen.ports, [&](const auto& port) {
+    const auto interface = seen.interfaces.find(port.first);
+    return port.first != but && interface != seen.interfaces.end() && interface->second.ofport == number &&
+           std::ranges::find(bridge.ports, port.second.uuid) != bridge.ports.end();
+  });
 }
 
 void RepairPrefixes(json& operations, const Observed& seen, const Observed::BridgeRow& bridge,
@@ -333,7 +311,7 @@ Result<Bridge> DbConnection::EnsureBridge(const BridgeSpec& spec, Deadline deadl
   const std::string doing = "set up bridge " + spec.name;
   const PortSpec local{
       .bridge = spec.name, .name = spec.name, .external_ids = {}, .mtu = spec.mtu, .ofport_request = {}};
-  const PortSpec uplink{
+  PortSpec uplink{
       .bridge = spec.name, .name = spec.uplink, .external_ids = {}, .mtu = spec.mtu, .ofport_request = 1};
 
   for (bool waited = false;;) {
@@ -348,6 +326,8 @@ Result<Bridge> DbConnection::EnsureBridge(const BridgeSpec& spec, Deadline deadl
       return Fail(Code::kExists,
                   doing + ": its uplink " + spec.uplink + " is a port of bridge " + uplink_on->name);
     }
+    // Open vSwitch would give another port another number, which its owner's rules do not know.
+    if (row != nullptr && HasPortNumber(seen, *row, 1, spec.uplink)) uplink.ofport_request.reset();
     const auto mend_interface = [&](const PortSpec& want) {
       const auto interface = seen.interfaces.find(want.name);
       if (interface == seen.interfaces.end()) return;

@@ -30,6 +30,11 @@ class DbConnection : public Ovsdb {
   static Result<std::unique_ptr<Ovsdb>> Open(const std::string& path, Deadline deadline);
 
   Result<Bridge> EnsureBridge(const BridgeSpec& spec, Deadline deadline) override;
+  Result<BridgeBefore> LookBefore(const std::string& bridge, const std::string& uplink,
+                                  Deadline deadline) override;
+  Result<bool> GiveBackBridge(const BridgeBefore& before, const BridgeSpec& spec, Deadline deadline) override;
+  Status UnmarkBridge(const std::string& bridge, const std::vector<std::string>& keys,
+                      Deadline deadline) override;
   Result<std::optional<Bridge>> FindBridge(const std::string& name, Deadline deadline) override;
   Result<Port> AddPort(const PortSpec& spec, Deadline deadline) override;
   Status DeletePort(const std::string& bridge, const std::string& name, const ExternalIds& owner, Wait wait,

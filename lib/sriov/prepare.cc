@@ -124,6 +124,7 @@ Result<NicState> Preparer::LookAt(const Pf& pf) {
   const auto vfs = sysfs_.ReadNumber(pf.path + "/sriov_numvfs");
   if (!vfs) return Fail(Code::kUnsupported, pf.address + " is no SR-IOV device: it has no sriov_numvfs");
   now.vfs = *vfs;
+  now.autoprobe = sysfs_.Read(pf.path + "/sriov_drivers_autoprobe").value_or("");
   if (!devlink_) {
     auto devlink = open_devlink_();
     if (!devlink && !IsNo(devlink.error())) return tl::make_unexpected(devlink.error());

@@ -33,6 +33,8 @@ struct NicState {
   uint32_t vfs = 0;
   std::optional<netlink::EswitchMode> mode;  // nullopt: its driver has no eSwitch mode
   std::string steering;                      // "" its driver has no such parameter
+  std::string autoprobe;                     // sriov_drivers_autoprobe, "0" or "1"; "" there is no such file
+  bool operator==(const NicState&) const = default;
 };
 
 class Preparer {
@@ -57,6 +59,11 @@ class Preparer {
   //         (the message says what was done before).
   Result<std::vector<std::string>> Ensure(const Preparation& wanted, const Claimed& claimed);
 
+  // Makes the PFs behind a link again as `before` (from Look) says; one that is not in `before` stays. Returns what it has changed.
+  // Errors: kBusy something differs and VFs are in use; of `claimed`; of sysfs and devlink. Safe to repeat.
+  Result<std::vector<std::string>> GiveBack(const std::string& pf, const std::vector<NicState>& before,
+                                            const Claimed& claimed);
+
   // The present state of the PFs behind a link (a bond has several), without those that have no SR-IOV. Changes nothing.
   // Errors: of devlink.
   Result<std::vector<NicState>> Look(const std::string& pf);
@@ -74,6 +81,7 @@ class Preparer {
   Result<std::optional<Wrong>> Compare(const Pf& pf, const Preparation& wanted);
   Status CanChange(const Wrong& wrong, const Preparation& wanted, const std::set<std::string>& claimed) const;
   Status Finish(const Pf& pf, const std::vector<std::string>& vfs, std::vector<std::string>& done);
+  Status GiveBack(const Pf& pf, const NicState& before, const NicState& now, std::vector<std::string>& done);
   Status Change(const Pf& pf, const Preparation& wanted, const NicState& now, std::vector<std::string>& done);
   std::vector<std::string> InUse(const Pf& pf, const std::set<std::string>& claimed) const;
   std::string UseOf(const std::string& address) const;

@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "lib/base/fd.h"
 #include "lib/base/strict_json.h"
+#include "lib/base/whole_file.h"
 
 namespace rail::tenancy {
 namespace {
@@ -87,26 +87,6 @@ class Reader : public nlohmann::json_sax<json> {
   std::string problem_;
 };
 
-Status WriteWhole(int fd, std::string_view text, const std::string& path) {
-  while (!text.empty()) {
-    const ssize_t n = ::write(fd, text.data(), text.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return FailErrno(errno, "write " + path);
-    text.remove_prefix(static_cast<size_t>(n));
-  }
-  if (::fsync(fd) != 0) return FailErrno(errno, "write " + path + " to the disk");
-  return {};
-}
-
-// A rename is on the disk when its folder is.
-Status SyncFolderOf(const std::string& path) {
-  const std::string folder = path.substr(0, path.rfind('/') + 1);
-  const Fd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!fd) return FailErrno(errno, "open " + folder);
-  if (::fsync(fd.get()) != 0) return FailErrno(errno, "write " + folder + " to the disk");
-  return {};
-}
-
 }  // namespace
 
 bool IsTenantName(std::string_view value) {
@@ -161,15 +141,7 @@ Result<TenantMap> LoadTenantMap(const std::string& path, std::string_view label_
 }
 
 Status SaveTenantMap(const std::string& path, const TenantMap& map) {
-  const std::string fresh = path + ".new";
-  Fd fd(::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0640));
-  if (!fd) return FailErrno(errno, "open " + fresh);
-  Status written = WriteWhole(fd.get(), ToText(map), fresh);
-  fd.Reset();
-  if (written && ::rename(fresh.c_str(), path.c_str()) != 0) written = FailErrno(errno, "replace " + path);
-  if (written) return SyncFolderOf(path);
-  ::unlink(fresh.c_str());
-  return written;
+  return WriteWhole(path, ToText(map), 0640);
 }
 
 }  // namespace rail::tenancy

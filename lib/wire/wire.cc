@@ -13,6 +13,7 @@
 #include "lib/device/netdev.h"
 #include "lib/device/select.h"
 #include "lib/device/sriov.h"
+#include "lib/engine/origin.h"
 #include "lib/event/wake.h"
 #include "lib/frr/solicit.h"
 #include "lib/frr/vty_bgp.h"
@@ -71,6 +72,11 @@ engine::Openers RealOpeners(const config::NodeConfig& config) {
     sriov::Preparer preparer = MakePreparer(sysfs);
     return preparer.Ensure({.pf = rail.pf, .vfs = rail.num_vfs, .steering = rail.flow_steering}, claimed);
   };
+  openers.give_nic_back = [sysfs = config::Paths::FromEnvironment().sysfs](
+                              const std::string& pf, const std::vector<sriov::NicState>& before,
+                              const sriov::Preparer::Claimed& claimed) {
+    return MakePreparer(sysfs).GiveBack(pf, before, claimed);
+  };
   openers.lock_devices = [path = config::Paths::FromEnvironment().state_file](FileLock::Kind kind) {
     return FileLock::Get(path + ".devices", kind);
   };
@@ -126,7 +132,8 @@ engine::Deps RealDeps() {
               [paths] {
                 (void)event::Wake(paths.wake_socket);
               },  // raild also audits: a lost wakeup costs time only
-          .solicit_routers = frr::SolicitRouters};
+          .solicit_routers = frr::SolicitRouters,
+          .origin = std::make_shared<engine::Origin>(paths.origin_file)};
 }
 
 namespace {

@@ -146,6 +146,75 @@ TEST_P(OvsdbContract, MendsABridgeOfAnotherMakerAndLeavesItsPortsAlone) {
   EXPECT_THAT(NamesOf(*bridge), ElementsAre("br-rail0", "dev0", "up0"));
 }
 
+TEST_P(OvsdbContract, RemovesABridgeThatWasNotThere) {
+  const auto before = db_->LookBefore("br-rail0", "up0", Soon());
+  ASSERT_TRUE(before) << before.error().message;
+  EXPECT_FALSE(before->existed);
+  BridgeSpec spec = Spec();
+  spec.prefixes = {{0, {"nw_src"}}};
+  MustEnsure(spec);
+  EXPECT_EQ(db_->GiveBackBridge(*before, spec, Soon()).value(), true);
+  const auto bridge = db_->FindBridge("br-rail0", Soon());
+  ASSERT_TRUE(bridge);
+  EXPECT_FALSE(bridge->has_value());
+  EXPECT_EQ(db_->GiveBackBridge(*before, spec, Soon()).value(), false);
+}
+
+TEST_P(OvsdbContract, KeepsABridgeOnWhichOthersHavePorts) {
+  const auto before = db_->LookBefore("br-rail0", "up0", Soon());
+  MustEnsure(Spec());
+  AddDevice("dev0");
+  MustAdd(PortOf("dev0"));
+  const auto given = db_->GiveBackBridge(*before, Spec(), Soon());
+  ASSERT_FALSE(given);
+  EXPECT_EQ(given.error().code, Code::kBusy);
+  EXPECT_THAT(given.error().message, HasSubstr("dev0"));
+  EXPECT_TRUE(db_->FindBridge("br-rail0", Soon())->has_value());
+}
+
+TEST_P(OvsdbContract, GivesABridgeOfAnotherMakerBackAsItWas) {
+  AddForeignBridge("br-rail0");
+  const auto was = db_->FindBridge("br-rail0", Soon());
+  const auto before = db_->LookBefore("br-rail0", "up0", Soon());
+  ASSERT_TRUE(before) << before.error().message;
+  EXPECT_TRUE(before->existed);
+  EXPECT_TRUE(before->local_port);
+  EXPECT_FALSE(before->uplink_port);
+  BridgeSpec spec = Spec();
+  spec.mtu = 4200;
+  spec.prefixes = {{0, {"nw_src"}}, {3, {"nw_dst"}}};
+  MustEnsure(spec);
+  AddDevice("dev0");
+  MustAdd(PortOf("dev0"));
+  EXPECT_EQ(db_->GiveBackBridge(*before, spec, Soon()).value(), true);
+  const auto now = db_->FindBridge("br-rail0", Soon());
+  ASSERT_TRUE(now && now->has_value());
+  EXPECT_EQ((*now)->fail_mode, (*was)->fail_mode);
+  EXPECT_EQ((*now)->hwaddr, (*was)->hwaddr);
+  EXPECT_EQ((*now)->external_ids, (*was)->external_ids);
+  EXPECT_EQ((*now)->prefixes, (*was)->prefixes);
+  EXPECT_THAT(NamesOf(**now), ElementsAre("br-rail0", "dev0"));
+  EXPECT_TRUE(*db_->LookBefore("br-rail0", "up0", Soon()) == *before);
+  EXPECT_EQ(db_->GiveBackBridge(*before, spec, Soon()).value(), false);
+}
+
+TEST_P(OvsdbContract, LeavesThePortsOfABridgeTheirNumbers) {
+  AddForeignBridge("br-rail0");
+  AddDevice("dev0");
+  EXPECT_EQ(MustAdd(PortOf("dev0")).ofport, 1);
+  MustEnsure(Spec());
+  MustEnsure(Spec());
+  EXPECT_EQ(Find("dev0")->ofport, 1);
+  EXPECT_GT(Find("up0")->ofport, 1);
+}
+
+TEST_P(OvsdbContract, TakesItsMarkFromABridge) {
+  MustEnsure(Spec());
+  EXPECT_TRUE(db_->UnmarkBridge("br-rail0", {"railcni", "other"}, Soon()));
+  EXPECT_TRUE(db_->UnmarkBridge("br-none", {"railcni"}, Soon()));
+  EXPECT_THAT((*db_->FindBridge("br-rail0", Soon()))->external_ids, ::testing::IsEmpty());
+}
+
 TEST_P(OvsdbContract, SaysSoWhenTheUplinkIsNotThereAndHealsWhenItComes) {
   const auto bridge = db_->EnsureBridge(Spec("br-rail0", "pf9"), Soon());
   ASSERT_FALSE(bridge);

@@ -144,6 +144,44 @@ def test_a_changed_configuration_restarts_raild(base: list[Object], raild_pod: O
     assert next(v for v in raild_pod["volumes"] if v["name"] == "config")["configMap"]["name"] == name
 
 
+# --- uninstall ----------------------------------------------------------------------------------------------------------
+
+
+def uninstaller(folder: str) -> Object:
+    return one(render(folder), "DaemonSet")["spec"]["template"]["spec"]
+
+
+def test_uninstall_reaches_the_same_nodes_and_all_that_raild_has_changed(raild_pod: Object) -> None:
+    pod = uninstaller("uninstall")
+    for key in ("hostNetwork", "nodeSelector", "tolerations", "securityContext", "automountServiceAccountToken"):
+        assert pod[key] == raild_pod[key], key
+    remove, done = pod["initContainers"][0], pod["containers"][0]
+    assert remove["command"] == ["/opt/railcni/remove.sh"]
+    assert done["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+    environment = {e["name"]: e["value"] for e in remove["env"]}
+    root = environment["RAILCNI_ROOT"]
+    paths = {v["name"]: v["hostPath"]["path"] for v in pod["volumes"]}
+    mounted = {m["mountPath"]: (paths[m["name"]], m.get("readOnly", False)) for m in remove["volumeMounts"]}
+    # RailCNI's own folders: their parents are mounted, because a mount cannot be removed.
+    for folder in ("/etc", "/var/lib", "/run"):
+        assert mounted[f"{root}{folder}"] == (folder, False)
+    assert mounted["/opt/cni/bin"] == ("/opt/cni/bin", False)
+    base = {v["name"]: v["hostPath"]["path"] for v in raild_pod["volumes"] if "hostPath" in v}
+    own = ("/etc/railcni", "/var/lib/railcni", "/run/railcni")
+    for mount in raild_pod["containers"][0]["volumeMounts"]:
+        if mount["mountPath"] not in own:
+            assert mounted[mount["mountPath"]][0] == base[mount["name"]], "the record names it by this path"
+    needed = set(raild_pod["containers"][0]["securityContext"]["capabilities"]["add"]) - {"NET_RAW"}
+    assert set(remove["securityContext"]["capabilities"]["add"]) == needed
+
+
+def test_uninstall_takes_pods_their_network_only_when_it_is_told_to() -> None:
+    for folder, forced in (("uninstall", False), ("overlays/uninstall-by-force", True)):
+        environment = {e["name"]: e["value"] for e in uninstaller(folder)["initContainers"][0]["env"]}
+        assert (environment.get("RAILCNI_FORCE") == "1") is forced
+        assert environment["RAILCNI_ROOT"] == "/host"
+
+
 # --- components ---------------------------------------------------------------------------------------------------------
 
 
@@ -161,6 +199,8 @@ def test_the_pod_monitor_finds_raild_and_calls_the_job_as_the_alerts_do() -> Non
     assert endpoint["port"] in {port["name"] for port in raild["spec"]["template"]["spec"]["containers"][0]["ports"]}
     (job,) = [label["replacement"] for label in endpoint["relabelings"] if label["targetLabel"] == "job"]
     assert f'up{{job="{job}"}}' in (ROOT / "deploy/prometheus/alerts.yaml").read_text()
+
+
 NODE_LIST = {"kind": "List", "items": [
     {"kind": "Node", "metadata": {"name": name}, "status": {"addresses": [{"type": "InternalIP", "address": address}]}}
     for name, address in (("gpu-1", "10.0.0.1"), ("gpu-2", "10.0.0.2"))]}

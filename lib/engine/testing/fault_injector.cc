@@ -59,6 +59,21 @@ class Ovsdb : public ovs::Ovsdb {
     RAIL_TRY(faults_.Call(Dependency::kOvsdb, "EnsureBridge"));
     return inner_.EnsureBridge(spec, deadline);
   }
+  Result<ovs::BridgeBefore> LookBefore(const std::string& bridge, const std::string& uplink,
+                                       Deadline deadline) override {
+    RAIL_TRY(faults_.Call(Dependency::kOvsdb, "LookBefore"));
+    return inner_.LookBefore(bridge, uplink, deadline);
+  }
+  Result<bool> GiveBackBridge(const ovs::BridgeBefore& before, const ovs::BridgeSpec& spec,
+                              Deadline deadline) override {
+    RAIL_TRY(faults_.Call(Dependency::kOvsdb, "GiveBackBridge"));
+    return inner_.GiveBackBridge(before, spec, deadline);
+  }
+  Status UnmarkBridge(const std::string& bridge, const std::vector<std::string>& keys,
+                      Deadline deadline) override {
+    RAIL_TRY(faults_.Call(Dependency::kOvsdb, "UnmarkBridge"));
+    return inner_.UnmarkBridge(bridge, keys, deadline);
+  }
   Result<std::optional<ovs::Bridge>> FindBridge(const std::string& name, Deadline deadline) override {
     RAIL_TRY(faults_.Call(Dependency::kOvsdb, "FindBridge"));
     return inner_.FindBridge(name, deadline);
@@ -151,6 +166,15 @@ class Bgp : public frr::Bgp {
   Result<uint64_t> TableVersion(Deadline deadline) override {
     RAIL_TRY(faults_.Call(Dependency::kBgp, "TableVersion"));
     return inner_.TableVersion(deadline);
+  }
+  Result<frr::BaseBefore> LookBefore(const std::vector<std::string>& interfaces, Deadline deadline) override {
+    RAIL_TRY(faults_.Call(Dependency::kBgp, "LookBefore"));
+    return inner_.LookBefore(interfaces, deadline);
+  }
+  Result<std::vector<std::string>> RemoveOurs(const std::vector<std::string>& interfaces,
+                                              const frr::Removal& removal, Deadline deadline) override {
+    RAIL_TRY(faults_.Call(Dependency::kBgp, "RemoveOurs"));
+    return inner_.RemoveOurs(interfaces, removal, deadline);
   }
   Status ResetSession(const std::string& interface, Deadline deadline) override {
     RAIL_TRY(faults_.Call(Dependency::kBgp, "ResetSession"));

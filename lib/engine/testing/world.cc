@@ -257,6 +257,7 @@ Deps World::deps() {
     return openers;
   };
   deps.ipam = ipam_through_.get();
+  deps.origin = origin;
   deps.wake_raild = [this] { ++wakeups; };
   deps.now = [this] { return Clock::now() + passed; };
   deps.step_ended = [this] { ++steps_ended; };

@@ -124,6 +124,7 @@ class World {
   podnet::testing::Fake pods;
   cni::testing::FakeIpam ipam;
   state::testing::Memory record;
+  std::shared_ptr<Origin> origin;  // null: not recorded
   int wakeups = 0;
   int steps_ended = 0;                 // what raild's watchdog sees
   Clock::duration passed{};            // by how much raild's clock is ahead of the real one

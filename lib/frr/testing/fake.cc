@@ -113,6 +113,32 @@ Result<std::vector<std::string>> FakeBgp::EnsureBase(const BaseConfig& config, D
   return lines;
 }
 
+Result<BaseBefore> FakeBgp::LookBefore(const std::vector<std::string>& interfaces, Deadline) {
+  FAIL_IF_TOLD();
+  return BaseBefore{.known = !base_, .asn = asn_, .interfaces = interfaces};
+}
+
+Result<std::vector<std::string>> FakeBgp::RemoveOurs(const std::vector<std::string>&, const Removal& removal,
+                                                     Deadline) {
+  FAIL_IF_TOLD();
+  std::vector<std::string> lines;
+  for (const auto& [address, announcement] : announced_)
+    lines.push_back("no network " + address.ToHostPrefix());
+  announced_.clear();
+  if (!removal.base) return lines;
+  if (feed_port_) lines.emplace_back("no bmp targets railcni");
+  feed_port_.reset();
+  if (!removal.before || !removal.before->known) return lines;
+  for (const auto& [interface, state] : states_) lines.push_back("no neighbor " + interface + " interface");
+  states_.clear();
+  base_.reset();
+  if (!removal.before->asn) {
+    if (asn_) lines.push_back("no router bgp " + std::to_string(*asn_));
+    asn_.reset();
+  }
+  return lines;
+}
+
 Status FakeBgp::ResetSession(const std::string& interface, Deadline) {
   FAIL_IF_TOLD();
   if (interface.find(' ') != std::string::npos) return Fail(Code::kInvalid, "not a word");

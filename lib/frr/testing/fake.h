@@ -37,6 +37,9 @@ class FakeBgp : public Bgp {
   Result<std::vector<Session>> Sessions(Deadline deadline) override;
   Result<uint64_t> TableVersion(Deadline deadline) override;
   Result<std::vector<std::string>> EnsureBase(const BaseConfig& config, Deadline deadline) override;
+  Result<BaseBefore> LookBefore(const std::vector<std::string>& interfaces, Deadline deadline) override;
+  Result<std::vector<std::string>> RemoveOurs(const std::vector<std::string>& interfaces,
+                                              const Removal& removal, Deadline deadline) override;
   Status ResetSession(const std::string& interface, Deadline deadline) override;
   Result<bool> EnsureFeed(const std::vector<RailPeer>& rails, uint16_t port, bool manage,
                           Deadline deadline) override;

@@ -30,6 +30,11 @@ class FakeOvsdb : public Ovsdb, public Faults {
   void SetOtherConfig(const std::string& key, const std::string& value);
 
   Result<Bridge> EnsureBridge(const BridgeSpec& spec, Deadline deadline) override;
+  Result<BridgeBefore> LookBefore(const std::string& bridge, const std::string& uplink,
+                                  Deadline deadline) override;
+  Result<bool> GiveBackBridge(const BridgeBefore& before, const BridgeSpec& spec, Deadline deadline) override;
+  Status UnmarkBridge(const std::string& bridge, const std::vector<std::string>& keys,
+                      Deadline deadline) override;
   Result<std::optional<Bridge>> FindBridge(const std::string& name, Deadline deadline) override;
   Result<Port> AddPort(const PortSpec& spec, Deadline deadline) override;
   Status DeletePort(const std::string& bridge, const std::string& name, const ExternalIds& owner, Wait wait,
@@ -46,6 +51,7 @@ class FakeOvsdb : public Ovsdb, public Faults {
 
   std::mutex mutex_;
   std::map<std::string, Bridge> bridges_;
+  std::map<std::string, PortBefore> requests_;  // of interfaces, by name
   std::set<std::string> devices_;
   ExternalIds other_config_;
 };

@@ -1,0 +1,168 @@
+#include "cmd/raild/remove.h"
+
+#include <fmt/core.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
+#include "lib/base/whole_file.h"
+#include "lib/engine/removal.h"
+#include "lib/event/wake.h"
+
+namespace rail::raild {
+namespace {
+
+namespace fs = std::filesystem;
+
+void Say(const std::string& line) {
+  std::puts(("raild --remove: " + line).c_str());
+  std::fflush(stdout);
+}
+
+int Refuse(const std::string& why) {
+  Say("refused, nothing was changed: " + why);
+  return kRefused;
+}
+
+// Where node.json is kept from the moment at which no plugin shall find it, so that a removal can go on later.
+std::string KeptConfig(const config::Paths& paths) {
+  return fs::path(paths.origin_file).parent_path() / "node.json";
+}
+
+bool Exists(const std::string& path) {
+  std::error_code error;
+  return fs::exists(path, error);
+}
+
+std::string ConfigFile(const config::Paths& paths) {
+  return Exists(paths.config_file) ? paths.config_file : KeptConfig(paths);
+}
+
+// A plugin that starts from now on finds no node.json and changes nothing.
+Status HideConfig(const config::Paths& paths) {
+  if (!Exists(paths.config_file)) return {};
+  std::ifstream in(paths.config_file, std::ios::binary);
+  std::stringstream text;
+  text << in.rdbuf();
+  if (!in) return Fail(Code::kInternal, "read " + paths.config_file);
+  RAIL_TRY(WriteWhole(KeptConfig(paths), text.str(), 0600));
+  std::error_code error;
+  if (!fs::remove(paths.config_file, error) && error)
+    return FailErrno(error.value(), "remove " + paths.config_file);
+  return {};
+}
+
+Status ShowConfig(const config::Paths& paths) {
+  std::ifstream in(KeptConfig(paths), std::ios::binary);
+  std::stringstream text;
+  text << in.rdbuf();
+  if (!in) return Fail(Code::kInternal, "read " + KeptConfig(paths));
+  return WriteWhole(paths.config_file, text.str(), 0644);
+}
+
+// Whether a folder of which RailCNI is not the only owner can go.
+bool IsOurFile(const fs::path& file) {
+  const std::string name = file.filename().string();
+  return name == "node.json" || name == "node.json.new" || name.starts_with(".node.json.railcni-");
+}
+
+// The folder stays while it is a mount, as in a container: it is empty then.
+void RemoveEmpty(const fs::path& folder, std::vector<std::string>& stays) {
+  std::error_code error;
+  if (!fs::exists(folder, error)) return;
+  if (fs::remove(folder, error)) return;
+  stays.push_back(folder.string() + ": " + error.message());
+}
+
+// The record goes last.
+std::vector<std::string> RemoveFiles(const config::Paths& paths) {
+  std::vector<std::string> stays;
+  std::error_code error;
+  const fs::path etc = fs::path(paths.config_file).parent_path();
+  for (const fs::directory_entry& entry : fs::directory_iterator(etc, error)) {
+    if (IsOurFile(entry.path())) fs::remove(entry.path(), error);
+  }
+  const fs::path state = fs::path(paths.state_file).parent_path();
+  for (const fs::path& folder : {fs::path(paths.socket).parent_path(), state}) {
+    std::vector<fs::path> last;
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
+      if (entry.path() == paths.origin_file || entry.path() == KeptConfig(paths)) {
+        last.push_back(entry.path());
+      } else {
+        fs::remove_all(entry.path(), error);
+      }
+    }
+    for (const fs::path& file : last) fs::remove(file, error);
+    RemoveEmpty(folder, stays);
+  }
+  RemoveEmpty(etc, stays);
+  return stays;
+}
+
+int Tell(const engine::Removed& removed) {
+  for (const std::string& line : removed.done) Say("removed or restored: " + line);
+  for (const std::string& line : removed.told) Say("stays: " + line);
+  for (const std::string& line : removed.left) Say("LEFT: " + line);
+  for (const std::string& pod : removed.waiting)
+    Say("LEFT: pod " + pod +
+        " has lost its network and still has its sandbox: delete it; the plugins must stay for its DEL");
+  return removed.left.empty() && removed.waiting.empty() ? kRemoved : kSomeIsLeft;
+}
+
+}  // namespace
+
+int Remove(engine::Deps deps, const config::Paths& paths, bool force) {
+  const bool anything = Exists(ConfigFile(paths)) || Exists(paths.state_file) || Exists(paths.origin_file);
+  if (!anything) {
+    for (const std::string& folder : RemoveFiles(paths)) Say("stays: " + folder);
+    Say("nothing of RailCNI is on this node");
+    return kRemoved;
+  }
+  auto config = config::Load(ConfigFile(paths));
+  if (!config)
+    return Refuse(config.error().message +
+                  ": it says where Open vSwitch and bgpd are; put it back, then try again");
+  // raild has it while it runs; as long as this has it, no raild can start.
+  const auto alone = event::WakeSocket::Bind(paths.wake_socket);
+  if (!alone)
+    return Refuse(
+        alone.error().message +
+        ": does raild run? Stop it (`systemctl stop raild`, or delete its DaemonSet), then try again");
+  const auto store = deps.open_store();
+  if (!store) return Refuse(store.error().message);
+  deps.load_config = [file = ConfigFile(paths)] { return config::Load(file); };
+  engine::Removal removal(*config, deps, **store, paths.origin_file);
+
+  const auto refuse_live = [&](const std::vector<std::string>& live) {
+    for (const std::string& pod : live) Say("lives: " + pod);
+    return Refuse(fmt::format(
+        "{} attachments live: drain the node, or say --force, and they lose their network", live.size()));
+  };
+  auto live = removal.Live();
+  if (!live) return Refuse(live.error().message);
+  if (!live->empty() && !force) return refuse_live(*live);
+  const bool was_here = Exists(paths.config_file);
+  if (const Status hidden = HideConfig(paths); !hidden) return Refuse(hidden.error().message);
+  // An ADD that had read node.json before may have recorded its pod since.
+  live = removal.Live();
+  if (live && !live->empty() && !force) {
+    if (const Status shown = was_here ? ShowConfig(paths) : Status(); !shown)
+      return Refuse(shown.error().message);
+    return refuse_live(*live);
+  }
+  const int status = Tell(removal.Run());
+  const auto now = (*store)->List();
+  if (status != kRemoved || !now || !now->empty()) {
+    Say("not all is removed: what is left is in " + fs::path(paths.origin_file).parent_path().string() +
+        "; say `raild --remove` again when its cause is gone");
+    return kSomeIsLeft;
+  }
+  for (const std::string& folder : RemoveFiles(paths)) Say("stays: " + folder);
+  Say("nothing of RailCNI is left on this node");
+  return kRemoved;
+}
+
+}  // namespace rail::raild

@@ -1,0 +1,89 @@
+// What the node was before RailCNI changed it for the first time, so that `raild --remove` can give it back.
+//
+// Use:      RAIL_TRY(origin.Bridge("br-rail0", [&] { return LookAt(...); }));     // before the first change; later calls cost nothing
+//           RAIL_ASSIGN(OriginRecord record, ReadOrigin(path));                      // to give back
+// Threads:  Origin: any, but one process; the rest: plain data
+// Owns:     the file
+// Source:   README.md of this folder ("What was there before")
+#pragma once
+
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lib/frr/bgp.h"
+#include "lib/netlink/netlink.h"
+#include "lib/netns/netns.h"
+#include "lib/ovs/ovsdb.h"
+#include "lib/sriov/prepare.h"
+
+namespace rail::engine {
+
+// A link of the host. Its IPv6 addresses go when IPv6 is switched off on it.
+struct LinkOrigin {
+  bool up = false;
+  uint32_t mtu = 0;
+  std::vector<IpPrefix> addresses;             // IPv6, set by hand; the kernel makes link-local ones itself
+  std::map<std::string, std::string> sysctls;  // "net/ipv6/conf/ens1f0np0/disable_ipv6" -> "0"
+  bool operator==(const LinkOrigin&) const = default;
+};
+
+struct BridgeOrigin {
+  bool known = true;  // false: a version that kept no record had made or changed it already
+  std::string rail;
+  ovs::BridgeBefore before;
+  LinkOrigin uplink;
+  std::optional<LinkOrigin> local;  // nullopt: the bridge was not there
+  bool operator==(const BridgeOrigin&) const = default;
+};
+
+// A pod whose attachment was removed by force. Its runtime will call DEL when it ends, and needs the plugins for that.
+struct LeftPod {
+  std::string name;
+  std::string netns_path;
+  netns::Identity identity;
+  bool operator==(const LeftPod&) const = default;
+};
+
+struct OriginRecord {
+  std::map<std::string, BridgeOrigin> bridges;               // by name
+  std::map<std::string, std::vector<sriov::NicState>> nics;  // by the uplink's name
+  std::optional<frr::BaseBefore> bgp;
+  std::vector<LeftPod> left_pods;
+  bool operator==(const OriginRecord&) const = default;
+};
+
+std::string OriginText(const OriginRecord& record);
+// Errors: kInvalid it is no such record; kUnsupported a newer version has written it.
+Result<OriginRecord> ParseOrigin(std::string_view text);
+// No file: an empty record. Errors: as ParseOrigin, of open(2).
+Result<OriginRecord> ReadOrigin(const std::string& path);
+Status WriteOrigin(const std::string& path, const OriginRecord& record);
+
+// Records each thing once, on the disk before it returns; the first value stays. Errors of all: of `look`; the record cannot be read
+// or written. Then the caller must not change the thing.
+class Origin {
+ public:
+  explicit Origin(std::string path) : path_(std::move(path)) {}
+
+  // `anew`: somebody else has made the bridge since, so what the record says of a bridge that RailCNI made does not hold.
+  Status Bridge(const std::string& name, bool anew, const std::function<Result<BridgeOrigin>()>& look);
+  Status Nic(const std::string& uplink, const std::function<Result<std::vector<sriov::NicState>>()>& look);
+  // Once for each of `interfaces`, the neighbors that are going to be changed.
+  Status Bgp(const std::vector<std::string>& interfaces,
+             const std::function<Result<frr::BaseBefore>()>& look);
+
+ private:
+  Result<OriginRecord*> Record();
+  template <class Change>
+  Status Save(Change change);
+
+  const std::string path_;
+  std::mutex mutex_;
+  std::optional<OriginRecord> record_;
+};
+
+}  // namespace rail::engine

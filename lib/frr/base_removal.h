@@ -1,0 +1,43 @@
+// What bgpd's configuration was before RailCNI wrote to it, and the lines that make it so again.
+//
+// Use:      const BaseBefore before = LookBefore(ParseRunningConfig(text), {"br-rail0"});      // before the first EnsureBase
+//           auto lines = PlanRemoval(ParseRunningConfig(text), {"br-rail0"}, Removal{true, before});
+// Threads:  pure functions
+// Source:   README.md of this folder ("What is removed")
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lib/frr/running_config.h"
+
+namespace rail::frr {
+
+// Of the lines that EnsureBase and EnsureFeed may add or change, those that were there before.
+struct BaseBefore {
+  bool known = true;  // false: lines of ours were there already, so nobody can say what was there before them
+  std::optional<uint32_t> asn;                 // nullopt: there was no instance
+  std::vector<std::string> interfaces;         // of the neighbors that were looked at
+  std::vector<std::string> lines, ipv4, ipv6;  // of the instance, and of its address families
+  bool operator==(const BaseBefore&) const = default;
+};
+
+// How much to remove.
+struct Removal {
+  bool base = false;                 // the base configuration too, not only announcements
+  std::optional<BaseBefore> before;  // nullopt: not known
+};
+
+BaseBefore LookBefore(const RunningConfig& running, const std::vector<std::string>& interfaces);
+
+// Adds the neighbors that `now` has looked at and `first` has not.
+void Merge(BaseBefore& first, const BaseBefore& now);
+
+// The lines that remove what is ours and restore what was there before. Without knowledge of what was there, only what carries
+// our names goes: announcements, route-maps, lists, the table-map, the BMP targets.
+std::vector<std::string> PlanRemoval(const RunningConfig& running, const std::vector<std::string>& interfaces,
+                                     const Removal& removal);
+
+}  // namespace rail::frr
