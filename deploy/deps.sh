@@ -25,7 +25,7 @@ image=(libgrpc++1.51 libprotobuf32 libfmt9 libcurl4)
 test=(python3-pytest python3-yaml prometheus shellcheck clang-format-19 clang-tidy-19 clang-19 libclang-rt-19-dev
       podman containerd crun buildah debootstrap kubernetes-client libfaketime file dpkg-dev lintian)
 vm=(busybox-static kmod xz-utils make gcc-12 libelf1 rdma-core ibverbs-providers perftest python3-pytest)
-cluster=(etcd-server containerd runc kubernetes-client python3-grpcio openssl gcc dpkg-dev buildah debootstrap busybox-static
+cluster=(etcd-server containerd runc kubernetes-client python3-grpcio python3-yaml openssl gcc dpkg-dev buildah debootstrap busybox-static
          containernetworking-plugins util-linux)
 
 say() { printf 'deps: %s\n' "$*"; }

@@ -94,5 +94,5 @@ def test_a_pod_waits_while_all_devices_are_given_away(resident: Kube, cost: Cost
     assert not pool & kernel.links(where.lab_node.namespace)
     resident.delete_pods("tenant-d", names[0], force=True)
     resident.wait_ready("tenant-d", "waits", seconds=120)
-    resident.delete_pods("tenant-d", "waits", *names[1:])
+    resident.delete_pods("tenant-d", "waits", *names[1:], force=True)  # at once, for the sake of the tests that follow
     cost.nothing_left(resident)

@@ -13,9 +13,13 @@ from test_lifecycle import NEVER, TALK
 def test_kubelet_restarts(resident: Kube, cost: Cost) -> None:
     where = resident.node("n1")
     with Flow(resident, TALK, NEVER) as flow:
+        log = where.log_dir / "device-plugin.log"
+        before = log.read_text().count("registered")
         node.kill_service(where, "kubelet")
         node.start_kubelet(resident.cluster, where)
-        resident.run_pods(("k1", "tenant-a", "n1"))  # the device plugin has registered again
+        # kubelet refuses a pod for good that comes before its device plugin.
+        eventually("the device plugin registers again", lambda: log.read_text().count("registered") - before, lambda n: n >= len(resident.rails))
+        resident.run_pods(("k1", "tenant-a", "n1"))
         resident.delete_pods("tenant-a", "k1")
     assert (flow.lost(), flow.breaches()) == (0, [])
     cost.lost = f"0 of {flow.count()}"

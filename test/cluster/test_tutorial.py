@@ -15,7 +15,8 @@ def test_every_command_of_the_tutorial(kube: Kube, cost: Cost) -> None:
     commands = blocks((REPOSITORY / "TUTORIAL.md").read_text(), False)
     assert len(commands) > 15 and commands[-1] == "deploy/lab/cluster down"
     name = f"t{os.getpid()}"
-    script = "\n".join(["set -euo pipefail", "trap 'echo \"line $LINENO failed\" >&2' ERR", *commands])
+    # As in a shell of a person: a pipe is as good as its last command, and `railctl trace` says by its status that a packet is dropped.
+    script = "\n".join(["set -eu", "trap 'echo \"line $LINENO failed\" >&2' ERR", *commands])
     environment = {**os.environ, "RAILCNI_LAB": name}
     try:
         done = subprocess.run(["bash", "-c", script], cwd=REPOSITORY, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
