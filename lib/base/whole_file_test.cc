@@ -14,14 +14,17 @@ namespace {
 
 class WholeFileTest : public ::testing::Test {
  protected:
-  WholeFileTest() { EXPECT_NE(::mkdtemp(folder_.data()), nullptr); }
+  WholeFileTest() {
+    EXPECT_NE(::mkdtemp(folder_.data()), nullptr);
+    path_ = folder_ + "/made/origin.json";
+  }
   ~WholeFileTest() override { std::filesystem::remove_all(folder_); }
   std::string Text() {
     std::ifstream in(path_);
     return {std::istreambuf_iterator<char>(in), {}};
   }
   std::string folder_ = (std::filesystem::temp_directory_path() / "rail-whole-XXXXXX").string();
-  std::string path_ = folder_ + "/made/origin.json";
+  std::string path_;
 };
 
 TEST_F(WholeFileTest, IsMadeWithItsFolderAndReplaced) {
