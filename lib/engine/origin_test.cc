@@ -52,7 +52,10 @@ OriginRecord Full() {
 
 class OriginTest : public ::testing::Test {
  protected:
-  OriginTest() { EXPECT_NE(::mkdtemp(folder_.data()), nullptr); }
+  OriginTest() {
+    EXPECT_NE(::mkdtemp(folder_.data()), nullptr);
+    path_ = folder_ + "/lib/origin.json";
+  }
   ~OriginTest() override { std::filesystem::remove_all(folder_); }
   static Result<BridgeOrigin> Seen(const std::string& fail_mode, bool existed = true) {
     BridgeOrigin seen;
@@ -63,7 +66,7 @@ class OriginTest : public ::testing::Test {
   std::string FailMode() { return ReadOrigin(path_)->bridges.at("br-rail0").before.fail_mode; }
 
   std::string folder_ = (std::filesystem::temp_directory_path() / "rail-origin-XXXXXX").string();
-  std::string path_ = folder_ + "/lib/origin.json";
+  std::string path_;
 };
 
 TEST_F(OriginTest, IsReadAsItWasWritten) {

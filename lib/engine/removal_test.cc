@@ -24,6 +24,7 @@ class RemovalTest : public testing::RepairTest {
  protected:
   RemovalTest() {
     EXPECT_NE(::mkdtemp(folder_.data()), nullptr);
+    path_ = folder_ + "/origin.json";
     world.config.ovs.manage_bridges = true;
     world.bgp.Restart();
     world.origin = std::make_shared<Origin>(path_);
@@ -63,7 +64,7 @@ class RemovalTest : public testing::RepairTest {
   }
 
   std::string folder_ = (std::filesystem::temp_directory_path() / "rail-removal-XXXXXX").string();
-  std::string path_ = folder_ + "/origin.json";
+  std::string path_;
   std::vector<ovs::BridgeBefore> was_;
 };
 
@@ -155,8 +156,8 @@ TEST_F(RemovalTest, LeavesWhatAVersionWithoutARecordMayHaveFound) {
 TEST_F(RemovalTest, RestoresALinkAndItsAddresses) {
   const int index = world.host.GetLink("ens0")->index;
   const IpPrefix address = *IpPrefix::Parse("2001:db8::1/64");
+  ASSERT_TRUE(world.host.SetDown(index));  // before the address, which the kernel would remove
   ASSERT_TRUE(world.host.AddAddress({.link = index, .prefix = address}));
-  ASSERT_TRUE(world.host.SetDown(index));
   ASSERT_TRUE(world.host.SetMtu(index, 1500));
   Install();
   Stop();

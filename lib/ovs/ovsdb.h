@@ -42,7 +42,7 @@ struct Port {
 struct BridgeSpec {
   std::string name;
   std::string datapath;  // "system" | "netdev"
-  std::string uplink;    // a port of the bridge, with ofport_request 1
+  std::string uplink;    // a port of the bridge, with ofport_request 1 unless another port has it
   std::string hwaddr;    // other_config:hwaddr, the LOCAL port's MAC; "": not set
   uint32_t mtu = 0;      // mtu_request of the LOCAL port and the uplink; 0: not set
   ExternalIds external_ids;
