@@ -252,7 +252,7 @@ Status WriteOrigin(const std::string& path, const OriginRecord& record) {
 
 Result<OriginRecord*> Origin::Record() {
   if (!record_) {
-    RAIL_ASSIGN(record_, ReadOrigin(path_));
+    RAIL_ASSIGN_AS(record_, ReadOrigin(path_), "record what was there before");
   }
   return &*record_;
 }

@@ -104,10 +104,10 @@ TEST_F(OriginTest, ForgetsABridgeThatIsNoLongerTheOneThatRailcniMade) {
 }
 
 TEST_F(OriginTest, KeepsNothingThatIsNotOnTheDisk) {
-  std::filesystem::create_directories(path_ + ".new");  // so that it cannot be written
+  std::filesystem::create_directories(path_);  // so that it cannot be written
   Origin origin(path_);
   EXPECT_FALSE(origin.Bridge("br-rail0", false, [] { return Seen("standalone"); }));
-  std::filesystem::remove(path_ + ".new");
+  std::filesystem::remove(path_);
   EXPECT_TRUE(origin.Bridge("br-rail0", false, [] { return Seen("standalone"); }));
   EXPECT_EQ(FailMode(), "standalone");
 }

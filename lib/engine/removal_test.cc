@@ -199,7 +199,7 @@ TEST_F(RemovalTest, ABridgeThatOthersUseIsNotTakenOver) {
 }
 
 TEST_F(RemovalTest, NothingIsChangedThatCannotBeRecordedBefore) {
-  std::filesystem::create_directories(path_ + ".new");  // so that the record cannot be written
+  std::filesystem::create_directories(path_);  // so that the record cannot be written
   Install();
   EXPECT_THAT(Problems(), Contains(HasSubstr("record what was there before")));
   EXPECT_EQ(Bridges(), was_);
