@@ -102,6 +102,14 @@ class Flow:
     def lost(self) -> int:
         return sum(sent - len(seen - {0}) for sent, seen in zip(self.sent[:self.allowed], self.seen, strict=False))
 
+    def silence(self) -> float:
+        """The longest time in seconds in which a pair that may talk heard nothing; numbers tell the time."""
+        def longest(sent: int, seen: set[int]) -> int:
+            numbers = [0, *sorted(seen - {0}), sent + 1]
+            return max(after - before - 1 for before, after in zip(numbers, numbers[1:], strict=False))
+
+        return PERIOD * max(longest(sent, seen) for sent, seen in zip(self.sent[:self.allowed], self.seen, strict=False))
+
     def count(self) -> int:
         return sum(self.sent[:self.allowed])
 

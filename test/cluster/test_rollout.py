@@ -35,7 +35,6 @@ def test_pods_and_the_daemonset_roll_at_the_same_time(resident: Kube, cost: Cost
     cost.nothing_left(resident)
 
 
-@pytest.mark.skipif(not overlay.one_file_for_all(), reason="the installer does not check a configuration against its node yet")
 def test_a_wrong_pf_stops_at_the_first_node_and_traffic_goes_on(resident: Kube, cost: Cost) -> None:
     folder = manifests(resident) / "overlays/yours"
 

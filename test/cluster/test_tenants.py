@@ -7,15 +7,11 @@ from conftest import Cost
 from flow import Flow
 from kube import Kube, eventually
 from railcni_cluster import kubectl, objects, overlay
-from railcni_lab.layout import REPOSITORY
 from readme import manifests
 from test_lifecycle import NEVER, TALK
 
 LABEL = "railcni.io/tenant"
-THERE = (REPOSITORY / "lib/config/parse_kubernetes.cc").exists()
 X1, X2, Y = ("team-x", "x1"), ("team-x", "x2"), ("team-y", "y1")
-
-pytestmark = pytest.mark.skipif(not THERE, reason="raild does not take tenants from namespaces yet")
 
 
 def by_label(config: dict) -> None:  # type: ignore[type-arg]
@@ -52,9 +48,9 @@ def test_a_label_moves_running_pods_and_nothing_of_their_own_is_lost(labelled: K
         eventually("pods of two namespaces with one label talk", lambda: reaches(kube, X1, Y) and reaches(kube, Y, X2), bool, 30)
         kube.ctl("label", "namespace", "team-x", "team-y", f"{LABEL}-")
         eventually("they are apart again", lambda: reaches(kube, X1, Y), lambda yes: not yes, 30)
-    cost.lost = f"{flow.lost()} of {flow.count()}"
+    cost.lost = f"{flow.lost()} of {flow.count()}, longest silence {flow.silence() * 1000:.0f} ms"
     assert not flow.breaches()
-    assert flow.lost() == 0, "pods of one namespace move together"
+    assert flow.silence() < 1, "pods of one namespace move together: each node when it hears of it"
     kube.delete_pods("team-x", "x1", "x2")
     kube.delete_pods("team-y", "y1")
     cost.nothing_left(kube)

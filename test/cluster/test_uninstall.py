@@ -2,7 +2,6 @@
 
 import re
 
-import pytest
 from conftest import PODS, Cost
 from kube import Kube, eventually
 from railcni_lab import kernel, vty
@@ -10,10 +9,8 @@ from railcni_lab.layout import REPOSITORY
 from readme import blocks, manifests, run
 
 PAGE = REPOSITORY / "manifests/UNINSTALL.md"
-THERE = PAGE.exists() and (REPOSITORY / "manifests/uninstall").is_dir()
 
 
-@pytest.mark.skipif(not THERE, reason="there is no manifests/UNINSTALL.md with manifests/uninstall yet")
 def test_the_words_of_the_page_give_every_node_back(resident: Kube, cost: Cost) -> None:
     folder = manifests(resident)
     for name, space, _ in PODS:

@@ -144,11 +144,12 @@ def sources_digest() -> str:
     rules = [line for line in (ROOT / ".dockerignore").read_text().split("\n") if line and not line.startswith("#")]
     taken = [rule[1:] for rule in rules if rule.startswith("!")]
     left_out = tuple(f"{rule}/" for rule in rules if rule[0] not in "!*")
+    ends_left_out = tuple(rule.removeprefix("**/*") for rule in rules if rule.startswith("**/*"))
     files = sorted(path for top in [*taken, "Dockerfile", ".dockerignore"] for path in [ROOT / top, *(ROOT / top).rglob("*")] if path.is_file())
     seen = hashlib.sha256(base_system().name.encode())
     for path in files:
         name = str(path.relative_to(ROOT))
-        if not name.startswith(left_out) and "__pycache__" not in name:
+        if not name.startswith(left_out) and not name.endswith(ends_left_out) and "__pycache__" not in name:
             seen.update(name.encode() + b"\0" + path.read_bytes() + b"\0")
     return seen.hexdigest()[:20]
 

@@ -11,7 +11,7 @@ from typing import Any
 from railcni_lab import fabric
 from railcni_lab.layout import COMMUNITY_ASN, REPOSITORY
 
-from .layout import Cluster, KubeNode
+from .layout import Cluster
 
 Change = Callable[[dict[str, Any]], None]
 
@@ -26,38 +26,27 @@ def copy(cluster: Cluster) -> Path:
 
 
 def write(cluster: Cluster, folder: Path, change: Change | None = None) -> None:
-    """`change` is applied to every file; it makes a wrong configuration for a test."""
+    """`change` is applied to node.json; it makes a wrong configuration for a test, or one that asks for more."""
     folder.mkdir(parents=True, exist_ok=True)
-    files = {"node.json": for_all(cluster)} if one_file_for_all() else {f"{node.name}.json": for_one(cluster, node) for node in cluster.nodes()}
-    for name, value in files.items():
-        if change is not None:
-            change(value)
-        (folder / name).write_text(json.dumps(value, indent=2) + "\n")
-    lines = ["apiVersion: kustomize.config.k8s.io/v1beta1", "kind: Kustomization", "namespace: railcni-system", "bases:", "  - ../../base",
-             "configMapGenerator:", "  - name: railcni-node", "    behavior: merge", "    files:", *(f"      - {name}" for name in files)]
-    (folder / "kustomization.yaml").write_text("\n".join(lines) + "\n")
+    config = node_json(cluster)
+    if change is not None:
+        change(config)
+    (folder / "node.json").write_text(json.dumps(config, indent=2) + "\n")
+    components = ["components:", "  - ../../components/api-server"] if "kubernetes" in config else []
+    (folder / "kustomization.yaml").write_text("\n".join([
+        "apiVersion: kustomize.config.k8s.io/v1beta1", "kind: Kustomization", "namespace: railcni-system", "resources:", "  - ../../base",
+        *components, "configMapGenerator:", "  - name: railcni-node", "    behavior: merge", "    files:", "      - node.json"]) + "\n")
 
 
 def networks(cluster: Cluster, folder: Path) -> Path:
-    """The definitions for as many rails as this cluster has, where there is a folder for each number."""
-    by_number = folder / f"networks/{cluster.lab.shape().rails}-rails/nv-ipam"
-    return by_number if by_number.exists() else folder / "networks"
+    """The definitions for as many rails as this cluster has."""
+    return folder / f"networks/{cluster.lab.shape().rails}-rails/nv-ipam"
 
 
-def one_file_for_all() -> bool:
-    """Whether the installer resolves one node.json for every node by rules, or takes a file for each node."""
-    return "--resolve-config" in (REPOSITORY / "deploy/install-config.sh").read_text()
-
-
-def for_one(cluster: Cluster, node: KubeNode) -> dict[str, Any]:
-    """The lab's own, by the paths that Open vSwitch and FRRouting have on a node."""
-    value: dict[str, Any] = dict(fabric.node_config(cluster.lab, node.lab_node))
+def node_json(cluster: Cluster) -> dict[str, Any]:
+    """One file for all nodes: the lab's own, by the paths that Open vSwitch and FRRouting have on a node."""
+    value: dict[str, Any] = dict(fabric.node_config(cluster.lab, cluster.nodes()[0].lab_node))
     value["ovs"] |= {"db": "unix:/run/openvswitch/db.sock", "run_dir": "/run/openvswitch"}
     value["frr"] = {"run_dir": "/run/frr"}
-    return value
-
-
-def for_all(cluster: Cluster) -> dict[str, Any]:
-    value = for_one(cluster, cluster.nodes()[0])
     value["bgp"] |= {"asn": {"base": COMMUNITY_ASN, "from": "node_ip"}, "router_id": {"from": "node_ip"}}
     return value
