@@ -1,21 +1,43 @@
 """The DaemonSet changes, goes and comes back while pods talk."""
 
+import json
+
 import pytest
 from conftest import Cost
 from flow import Flow
 from kube import SYSTEM, Kube, eventually
 from railcni_cluster import overlay
 from railcni_lab.layout import LabError
-from readme import manifests
+from readme import blocks, manifests, run
 from test_lifecycle import NEVER, TALK
 
 
-def test_a_rolling_update_loses_no_packet(resident: Kube, cost: Cost) -> None:
+def most_prefixes(kube: Kube) -> list[int]:
+    """What stands in the file that each node has."""
+    return [json.loads((n.store / "etc-upper/railcni/node.json").read_text())["bgp"].get("max_prefixes", 0) for n in kube.cluster.nodes()]
+
+
+def test_an_upgrade_and_the_way_back_lose_no_packet(resident: Kube, cost: Cost) -> None:
+    """The words of UPGRADE.md and of ROLLBACK.md: what a new version and a new node.json do is one rollout."""
+    folder = manifests(resident)
     before = {resident.raild(n) for n in resident.cluster.nodes()}
-    with Flow(resident, TALK, NEVER) as flow:
-        resident.ctl("-n", SYSTEM, "rollout", "restart", "daemonset/raild")
-        resident.rolled_out()
-    assert before.isdisjoint(resident.raild(n) for n in resident.cluster.nodes())
+
+    def newer(config: dict) -> None:  # type: ignore[type-arg]
+        config["bgp"]["max_prefixes"] = 300_000
+
+    try:
+        with Flow(resident, TALK, NEVER) as flow:
+            overlay.write(resident.cluster, folder / "overlays/yours", newer)
+            for command in blocks((folder / "UPGRADE.md").read_text(), True):
+                run(resident, command, folder)
+            between = {resident.raild(n) for n in resident.cluster.nodes()}
+            assert before.isdisjoint(between) and most_prefixes(resident) == [300_000] * len(between)
+            for command in blocks((folder / "ROLLBACK.md").read_text(), True):
+                run(resident, command, folder)
+            assert between.isdisjoint(resident.raild(n) for n in resident.cluster.nodes())
+            assert 300_000 not in most_prefixes(resident)
+    finally:
+        overlay.write(resident.cluster, folder / "overlays/yours")
     assert (flow.lost(), flow.breaches()) == (0, [])
     cost.lost = f"0 of {flow.count()}"
     cost.nothing_left(resident)

@@ -18,7 +18,7 @@ def by_label(config: dict) -> None:  # type: ignore[type-arg]
     config["kubernetes"] = {"tenants": True, "tenant_label": LABEL, "report": True}
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def labelled(resident: Kube) -> Iterator[Kube]:
     """raild asks the API server; what was attached before goes on."""
     folder = manifests(resident)

@@ -1,0 +1,87 @@
+"""What a real API server says: to every manifest (a dry run), and to what raild asks of it."""
+
+import base64
+import json
+import os
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Cost
+from kube import Kube, eventually
+from railcni_cluster import kubectl, kustomize
+from railcni_cluster.layout import CONTROL_PLANE
+from railcni_lab.kernel import inside
+from railcni_lab.layout import REPOSITORY
+
+MANIFESTS = REPOSITORY / "manifests"
+CONTRACT = REPOSITORY / "build/tests/kubernetes_api_contract_test"
+CRDS = Path(__file__).parent / "crds"
+FOLDERS = sorted(str(p.parent.relative_to(MANIFESTS)) for p in MANIFESTS.rglob("kustomization.yaml") if "kind: Component" not in p.read_text())
+
+
+@pytest.fixture(scope="module")
+def others(kube: Kube) -> None:
+    """The kinds of others that the manifests have objects of; they stay, and no test minds them."""
+    there = {crd["metadata"]["name"] for crd in kube.items("customresourcedefinitions")}
+    for file in sorted(CRDS.glob("*.yaml")):
+        name = re.search(r"^  name: (\S+)$", file.read_text(), re.M)
+        assert name, file
+        if name[1] not in there:
+            kube.ctl("apply", "-f", str(file))
+            kube.ctl("wait", "--for=condition=Established", f"crd/{name[1]}", "--timeout=30s")
+
+
+def test_it_takes_every_manifest(kube: Kube, others: None, cost: Cost) -> None:
+    kinds = set(kube.ctl("api-resources", "--no-headers", "-o", "name").split())
+    spaces = {item["metadata"]["name"] for item in kube.items("namespaces")}
+    refused, objects, unknown = {}, 0, []
+    for folder in FOLDERS:
+        found = kustomize.render(MANIFESTS / folder)
+        if any(thing["kind"] == "ValidatingAdmissionPolicy" for thing in found) and "validatingadmissionpolicies.admissionregistration.k8s.io" not in kinds:
+            unknown.append(folder)  # Kubernetes 1.30 and newer; manifests/tenancy/README.md says what older ones have
+            continue
+        # A dry run makes no namespace for the objects in it.
+        for space in sorted({thing["metadata"].get("namespace", "default") for thing in found} - spaces):
+            kube.ctl("create", "namespace", space)
+            spaces.add(space)
+        try:
+            kube.ctl("apply", "--dry-run=server", "-f", "-", stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": found}))
+            objects += len(found)
+        except Exception as error:  # noqa: BLE001  all of them, not the first one
+            refused[folder] = str(error)
+    assert not refused, refused
+    assert set(unknown) <= {"tenancy"}
+    cost.left_over = f"{objects} objects of {len(FOLDERS) - len(unknown)} folders taken; not known to this server: {', '.join(unknown) or 'none'}"
+
+
+def account(kube: Kube, folder: Path) -> None:
+    """token and ca.crt of an account that may do everything; a Secret of its own, as newer versions make none."""
+    name: dict[str, Any] = {"name": "api-contract", "namespace": "default"}
+    kubectl.apply(kube.cluster, {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": name},
+                  {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": {"name": "api-contract"},
+                   "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"},
+                   "subjects": [{"kind": "ServiceAccount", **name}]},
+                  {"apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/service-account-token",
+                   "metadata": {**name, "annotations": {"kubernetes.io/service-account.name": name["name"]}}})
+    data = eventually("the token of an account", lambda: kubectl.get(kube.cluster, "-n", "default", "secret", name["name"])["data"],
+                      lambda found: {"token", "ca.crt"} <= set(found))
+    for key in ("token", "ca.crt"):
+        (folder / key).write_bytes(base64.b64decode(data[key]))
+
+
+def test_it_answers_as_the_one_of_the_tests_does(kube: Kube, tmp_path: Path, cost: Cost) -> None:
+    account(kube, tmp_path)
+    own = {**os.environ, "RAILCNI_TEST_API": f"https://{CONTROL_PLANE}", "RAILCNI_TEST_API_FOLDER": str(tmp_path),
+           "RAILCNI_TEST_API_NODE": kube.cluster.nodes()[0].name}
+    try:
+        with inside(kube.cluster.namespace):
+            done = subprocess.run([CONTRACT, "--gtest_filter=*/Real"], env=own, capture_output=True, text=True, timeout=120, check=False)
+    finally:
+        kube.ctl("delete", "clusterrolebinding/api-contract", "serviceaccount/api-contract", "secret/api-contract", "--ignore-not-found")
+    assert done.returncode == 0, f"{done.stdout[-4000:]}{done.stderr[-1000:]}"
+    passed = re.search(r"\[  PASSED  \] (\d+) test", done.stdout)
+    assert passed and int(passed[1]) >= 3 and "SKIPPED" not in done.stdout, done.stdout[-2000:]
+    cost.left_over = f"{passed[1]} cases of the contract"
