@@ -111,7 +111,9 @@ TEST_P(Api, AnswersGoneToAVersionOfLongAgo) {
                        if (bytes.empty()) return {};
                        const auto event = ReadEvent(bytes.substr(0, bytes.find('\n')), kKey);
                        EXPECT_TRUE(event) << event.error().message;
-                       EXPECT_EQ(event->status, 410);
+                       // A real server that has not compacted yet still has its whole history, and tells it.
+                       const bool has_all = fake == nullptr && event->status == 0;
+                       EXPECT_TRUE(event->status == 410 || has_all) << event->status;
                        return Fail(Code::kTransient, "as an event");
                      });
   if (answer) {
