@@ -107,7 +107,7 @@ TEST_P(Api, AnswersGoneToAVersionOfLongAgo) {
   if (fake != nullptr) fake->Forget();
   const auto answer =
       client->Stream({.path = "/api/v1/namespaces?watch=true&timeoutSeconds=5&resourceVersion=1"},
-                     [](std::string_view bytes) -> Status {
+                     [this](std::string_view bytes) -> Status {
                        if (bytes.empty()) return {};
                        const auto event = ReadEvent(bytes.substr(0, bytes.find('\n')), kKey);
                        EXPECT_TRUE(event) << event.error().message;
