@@ -46,11 +46,10 @@ def test_an_upgrade_and_the_way_back_lose_no_packet(resident: Kube, cost: Cost) 
 def test_pods_and_the_daemonset_roll_at_the_same_time(resident: Kube, cost: Cost) -> None:
     resident.run_deployment("churn", "tenant-d", 6)
     with Flow(resident, TALK, NEVER) as flow:
-        for _ in range(2):
-            resident.ctl("-n", SYSTEM, "rollout", "restart", "daemonset/raild")
-            resident.ctl("-n", "tenant-d", "rollout", "restart", "deployment/churn")
-            resident.deployed("churn", "tenant-d")
-            resident.rolled_out()
+        resident.ctl("-n", SYSTEM, "rollout", "restart", "daemonset/raild")
+        resident.ctl("-n", "tenant-d", "rollout", "restart", "deployment/churn")
+        resident.deployed("churn", "tenant-d")
+        resident.rolled_out()
     assert (flow.lost(), flow.breaches()) == (0, [])
     cost.lost = f"0 of {flow.count()}"
     resident.delete_deployment("churn", "tenant-d")
@@ -73,7 +72,7 @@ def test_a_wrong_pf_stops_at_the_first_node_and_traffic_goes_on(resident: Kube, 
                         if s["name"] == "install-config" and (s.get("state", {}).get("terminated", {}).get("exitCode")
                                                               or s.get("lastState", {}).get("terminated", {}).get("exitCode"))]
 
-            eventually("install-config refuses on one node", stopped, lambda names: len(names) == 1, 120)  # the installer gives a NIC 60 s to come up
+            eventually("install-config refuses on one node", stopped, lambda names: len(names) == 1, 60)
             with pytest.raises(LabError):
                 resident.rolled_out(8)
             assert len(stopped()) == 1, "the rollout went on to the next node"

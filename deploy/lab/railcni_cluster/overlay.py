@@ -32,10 +32,26 @@ def write(cluster: Cluster, folder: Path, change: Change | None = None) -> None:
     if change is not None:
         change(config)
     (folder / "node.json").write_text(json.dumps(config, indent=2) + "\n")
+    (folder / "wait.yaml").write_text(WAIT)
     components = ["components:", "  - ../../components/api-server"] if "kubernetes" in config else []
     (folder / "kustomization.yaml").write_text("\n".join([
         "apiVersion: kustomize.config.k8s.io/v1beta1", "kind: Kustomization", "namespace: railcni-system", "resources:", "  - ../../base",
-        *components, "configMapGenerator:", "  - name: railcni-node", "    behavior: merge", "    files:", "      - node.json"]) + "\n")
+        *components, "patches:", "  - path: wait.yaml", "configMapGenerator:", "  - name: railcni-node", "    behavior: merge", "    files:", "      - node.json"]) + "\n")
+
+
+# The links of this cluster are there before its nodes are: the installer need not give them time.
+WAIT = """apiVersion: apps/v1
+kind: DaemonSet
+metadata:
+  name: raild
+spec:
+  template:
+    spec:
+      initContainers:
+        - name: install-config
+          env:
+            - { name: WAIT, value: "3" }
+"""
 
 
 def networks(cluster: Cluster, folder: Path) -> Path:
