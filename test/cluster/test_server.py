@@ -37,6 +37,7 @@ def others(kube: Kube) -> None:
 def test_it_takes_every_manifest(kube: Kube, others: None, cost: Cost) -> None:
     kinds = set(kube.ctl("api-resources", "--no-headers", "-o", "name").split())
     spaces = {item["metadata"]["name"] for item in kube.items("namespaces")}
+    kube.ctl("-n", "team-a", "delete", "pod", "--all", "--force", "--grace-period=0")  # another example has a pod of the same name
     refused, objects, unknown = {}, 0, []
     for folder in FOLDERS:
         found = kustomize.render(MANIFESTS / folder)
