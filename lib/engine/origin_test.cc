@@ -115,7 +115,7 @@ TEST_F(OriginTest, KeepsNothingThatIsNotOnTheDisk) {
 TEST_F(OriginTest, LooksAtBgpOnceForEachNeighbor) {
   Origin origin(path_);
   int looks = 0;
-  const auto look = [&looks](std::vector<std::string> interfaces) {
+  const auto look = [&looks](const std::vector<std::string>& interfaces) {
     return [&looks, interfaces]() -> Result<frr::BaseBefore> {
       ++looks;
       return frr::BaseBefore{.asn = looks, .interfaces = interfaces};

@@ -287,7 +287,9 @@ void Removal::OneBridge(const Bridge& bridge) {
 
 void Removal::Nics() {
   const auto nics = origin_.nics;
-  for (const auto& [uplink, before] : nics) {
+  for (const auto& nic : nics) {
+    const auto& uplink = nic.first;
+    const auto& before = nic.second;
     FileLock lock;
     const auto give_back = [&]() -> Result<std::vector<std::string>> {
       Openers openers = deps_.openers(config_);
