@@ -27,6 +27,7 @@ void MakeSocket(const std::string& path) {
   address.sun_family = AF_UNIX;
   path.copy(address.sun_path, sizeof address.sun_path - 1);
   const Fd fd(::socket(AF_UNIX, SOCK_STREAM, 0));
+  ASSERT_TRUE(fd);
   ASSERT_EQ(::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
 }
 
