@@ -9,37 +9,25 @@ import http.client
 import json
 import socket
 import sqlite3
-import time
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import world
 from railcni_cluster import kubectl, node, objects
 from railcni_cluster.layout import Cluster, KubeNode
 from railcni_cluster.names import WORKLOAD
 from railcni_lab import kernel, vty
-from railcni_lab.layout import LabError
 
 STATUS = "k8s.v1.cni.cncf.io/network-status"
 READY_SECONDS = 60
 SYSTEM = "railcni-system"
-# A look at something that is just coming or going may fail.
-NOT_YET = (LabError, OSError, ValueError, LookupError, sqlite3.Error)
 
 
 def eventually(what: str, get: Callable[[], Any], wanted: Callable[[Any], bool], seconds: float = 30) -> Any:
-    """The first value that is wanted; fails with the last one, or with why there was none."""
-    deadline = time.monotonic() + seconds
-    while True:
-        try:
-            value = get()
-            if wanted(value):
-                return value
-        except NOT_YET as error:
-            value = error
-        assert time.monotonic() < deadline, f"{what}: not within {seconds:.0f} s; last seen: {value!r}"
-        time.sleep(0.1)
+    """As in the lab; a record may also be in the middle of a change."""
+    return world.eventually(what, get, wanted, seconds, (*world.NOT_YET, sqlite3.Error))
 
 
 class Kube:

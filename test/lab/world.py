@@ -213,15 +213,16 @@ def parse_flow(line: str) -> dict[str, Any]:
 NOT_YET = (LabError, OSError, ValueError, LookupError)
 
 
-def eventually(what: str, get: Callable[[], Any], wanted: Callable[[Any], bool], seconds: float = 20) -> Any:
-    """The first value that is wanted; fails with the last one, or with why there was none."""
+def eventually(what: str, get: Callable[[], Any], wanted: Callable[[Any], bool], seconds: float = 20,
+               not_yet: tuple[type[Exception], ...] = NOT_YET) -> Any:
+    """The first value that is wanted; fails with the last one, or with why there was none. `not_yet`: errors that may pass."""
     deadline = time.monotonic() + seconds
     while True:
         try:
             value = get()
             if wanted(value):
                 return value
-        except NOT_YET as error:
+        except not_yet as error:
             value = error
         assert time.monotonic() < deadline, f"{what}: not within {seconds:.0f} s; last seen: {value!r}"
         time.sleep(0.05)

@@ -1,6 +1,6 @@
 """kubectl, from the control plane's network namespace, where the API server's address is.
 
-Debian's kubectl 1.20 has an old kustomize. Where kustomize.py is there, it renders the folders of `-k` for it.
+Debian's kubectl 1.20 has an old kustomize: kustomize.py renders the folders of `-k` for it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def call(cluster: Cluster, *words: str, stdin: str | None = None, seconds: float
 
 def rendered(words: list[str], stdin: str | None) -> tuple[list[str], str | None]:
     """`-k FOLDER` becomes `-f -` with the folder's objects."""
-    if "-k" not in words[:-1] or not KUSTOMIZE.exists():
+    if "-k" not in words[:-1]:
         return words, stdin
     at = words.index("-k")
     return [*words[:at], "-f", "-", *words[at + 2:]], run(["/usr/bin/python3", "-B", str(KUSTOMIZE), words[at + 1]])

@@ -120,14 +120,7 @@ def enter(node: KubeNode) -> list[str]:
 
 def init_pid(node: KubeNode) -> int | None:
     """The node's process 1, as the machine counts."""
-    outer = services.pid_of("init", node.folder)
-    if outer is None:
-        return None
-    try:
-        children = Path(f"/proc/{outer}/task/{outer}/children").read_text().split()
-    except OSError:
-        return None
-    return int(children[0]) if children else None
+    return service_pid(node, "init")
 
 
 def run_on(node: KubeNode, command: list[str], stdin: str | None = None, seconds: float = 60) -> str:
@@ -193,8 +186,6 @@ def stop(node: KubeNode) -> None:
     daemons.end(pids, 0.2)
     for name in ("containerd", "kubelet", "device-plugin", "links", "init"):
         services.kill(name, node.folder)
-
-__all__ = ["API_SERVICE"]
 
 
 def power_off(cluster: Cluster, node: KubeNode) -> None:
