@@ -266,8 +266,8 @@ TEST_P(EachFault, IsTheFirstLine) {
   NodeFacts facts = Node();
   GetParam().make(facts);
   const std::vector<Finding> roots = Diagnose(facts);
-  EXPECT_EQ(Texts(roots), GetParam().roots);
-  if (!roots.empty()) EXPECT_EQ(FollowsInShort(roots[0]), GetParam().follows);
+  ASSERT_EQ(Texts(roots), GetParam().roots);
+  EXPECT_EQ(roots.empty() ? "" : FollowsInShort(roots[0]), GetParam().follows);
 }
 
 INSTANTIATE_TEST_SUITE_P(Doctor, EachFault, testing::ValuesIn(Faults()),
