@@ -36,6 +36,7 @@ struct Paths {
 struct DeviceEntry {
   std::string device;
   std::string representor;
+  bool operator==(const DeviceEntry&) const = default;
 };
 
 struct Rail {
