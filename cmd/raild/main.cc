@@ -1,4 +1,6 @@
 #include <cstdio>
+#include <optional>
+#include <utility>
 
 #include "cmd/raild/configure.h"
 #include "cmd/raild/daemon.h"
@@ -9,6 +11,7 @@
 #include "cmd/raild/remove.h"
 #include "cmd/raild/tls.h"
 #include "lib/base/log.h"
+#include "lib/config/changes.h"
 #include "lib/netlink/kernel.h"
 #include "lib/netlink/kernel_devlink.h"
 #include "lib/sriov/lookup.h"
@@ -31,6 +34,32 @@ int CheckThisNode(const std::string& file, const config::Paths& paths) {
   if (netlink) return raild::CheckNode(file, **netlink, paths.sysfs);
   log::Error("{}", netlink.error().message);
   return 1;
+}
+
+// Runs until a signal. A node.json that changes meanwhile begins anew by the new one, in this process: no more than a restart to
+// pods, and one way to take a configuration. One with which raild cannot start gives way to the one before.
+int Serve(config::NodeConfig config, const config::Paths& paths) {
+  const raild::Supervisor supervisor = raild::Supervisor::FromEnvironment();
+  std::optional<config::NodeConfig> before;
+  Status file;
+  for (;;) {
+    const auto daemon = raild::Daemon::Start(config, wire::RealDeps(), paths, supervisor, file);
+    if (!daemon && before) {
+      file = Fail(daemon.error().code, "raild cannot start with " + config::Keys(config::Changes(*before, config)) +
+                                           " as the file has it now, and goes on as before: " + daemon.error().message);
+      config = *std::exchange(before, std::nullopt);
+      continue;
+    }
+    if (!daemon) {
+      log::Error("{}", daemon.error().message);
+      return 1;
+    }
+    auto next = (*daemon)->Run();
+    if (!next) return 0;
+    log::Info("node.json has changed ({}): beginning anew by it", config::Keys(config::Changes(config, *next)));
+    before = std::exchange(config, std::move(*next));
+    file = {};
+  }
 }
 
 }  // namespace
@@ -80,11 +109,5 @@ int main(int argc, char** argv) {
     std::printf("%s: %zu rails, right\n", paths.config_file.c_str(), config->rails.size());
     return 0;
   }
-  const auto daemon = raild::Daemon::Start(*config, wire::RealDeps(), paths);
-  if (!daemon) {
-    log::Error("{}", daemon.error().message);
-    return 1;
-  }
-  (*daemon)->Run();
-  return 0;
+  return Serve(*config, paths);
 }

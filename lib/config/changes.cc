@@ -1,5 +1,7 @@
 #include "lib/config/changes.h"
 
+#include <utility>
+
 namespace rail::config {
 namespace {
 
@@ -23,6 +25,12 @@ class Comparison {
   std::vector<Change> Take() { return std::move(changes_); }
 
  private:
+  static std::vector<std::pair<std::string, std::string>> Pairs(const std::vector<DeviceEntry>& devices) {
+    std::vector<std::pair<std::string, std::string>> pairs;
+    for (const auto& [device, representor] : devices) pairs.emplace_back(device, representor);
+    return pairs;
+  }
+
   template <class T>
   void Key(std::string key, Takes takes, const T& a, const T& b) {
     if (!(a == b)) changes_.push_back({std::move(key), takes});
@@ -54,7 +62,7 @@ class Comparison {
     Key(rail + "pf", Takes::kRestart, pf, b.pf);
     Key(rail + "bridge", Takes::kRestart, bridge, b.bridge);
     Key(rail + "mtu", Takes::kRestart, mtu, b.mtu);
-    Key(rail + "devices", Takes::kAtOnce, devices, b.devices);
+    Key(rail + "devices", Takes::kAtOnce, Pairs(devices), Pairs(b.devices));
     Key(rail + "manage_sriov", Takes::kRestart, manage_sriov, b.manage_sriov);
     Key(rail + "num_vfs", Takes::kRestart, num_vfs, b.num_vfs);
     Key(rail + "flow_steering_mode", Takes::kRestart, flow_steering, b.flow_steering);

@@ -12,6 +12,9 @@
 
 namespace rail::config {
 
+// What the file is called where raild and the doctor speak of it.
+inline constexpr const char* kNodeFile = "node.json";
+
 enum class Takes {
   kAtOnce,   // no pod that runs loses its network by it, unless that is what the change says
   kRestart,  // pods that run may be cut off, or BGP sessions reset: a person chooses the moment

@@ -36,7 +36,6 @@ struct Paths {
 struct DeviceEntry {
   std::string device;
   std::string representor;
-  bool operator==(const DeviceEntry&) const = default;
 };
 
 struct Rail {
