@@ -1,9 +1,11 @@
 #include <cstdio>
+#include <iostream>
 #include <optional>
 #include <utility>
 
 #include "cmd/raild/configure.h"
 #include "cmd/raild/daemon.h"
+#include "cmd/raild/doctor.h"
 #include "cmd/raild/flags.h"
 #include "cmd/raild/node_object.h"
 #include "cmd/raild/print_attachments.h"
@@ -98,6 +100,7 @@ int main(int argc, char** argv) {
     std::printf("%s\n", object->c_str());
     return 0;
   }
+  if (flags.doctor) return raild::DoctorWithoutDaemon(wire::RealDeps(), paths, std::cout);
   if (flags.remove) return raild::Remove(wire::RealDeps(), paths, flags.force);
 
   const auto config = ReadConfig(paths);

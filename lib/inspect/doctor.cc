@@ -50,6 +50,10 @@ constexpr std::array kKinds = {
     "prefixes-near-limit",
     "prefixes-above-limit",
     "no-leaf-neighbour",
+    "config-unreadable",
+    "config-newer-than-raild",
+    "raild-down",
+    "raild-cannot-start",
     "record-unreadable",
     "record-readable",
     "record-no-space",
@@ -80,6 +84,14 @@ constexpr std::array kKinds = {
     "no-tenant",
 };
 
+std::vector<Finding> Ordered(std::vector<Finding> found) {
+  std::ranges::stable_sort(found, [](const Finding& a, const Finding& b) {
+    return std::tuple(-static_cast<int>(a.severity), a.id, a.subject) <
+           std::tuple(-static_cast<int>(b.severity), b.id, b.subject);
+  });
+  return found;
+}
+
 }  // namespace
 
 std::vector<Finding> Diagnose(const NodeFacts& facts) {
@@ -89,12 +101,16 @@ std::vector<Finding> Diagnose(const NodeFacts& facts) {
   ExamineBgp(facts, found);
   ExamineTenants(facts, found);
   ExamineAttachments(facts, found);
+  ExamineStart(facts, found);
   ExamineRaild(facts, found);
-  std::ranges::stable_sort(found, [](const Finding& a, const Finding& b) {
-    return std::tuple(-static_cast<int>(a.severity), a.id, a.subject) <
-           std::tuple(-static_cast<int>(b.severity), b.id, b.subject);
-  });
-  return found;
+  return Ordered(std::move(found));
+}
+
+std::vector<Finding> DiagnoseStart(const NodeFacts& facts) {
+  std::vector<Finding> found;
+  ExamineStart(facts, found);
+  ExamineRaild(facts, found);
+  return Ordered(std::move(found));
 }
 
 size_t KindsOfFindings() {

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/config/changes.h"
 #include "lib/engine/view.h"
 #include "lib/inspect/certificate.h"
 #include "lib/ovs/ovsdb.h"
@@ -63,6 +64,21 @@ struct CertificateFacts {
   Result<Validity> validity;
 };
 
+// What keeps a raild that does not run from starting.
+struct Obstacle {
+  std::string subject;
+  std::string what;
+  std::string fix;
+};
+
+// What `raild --doctor` has found of raild itself. It looks without a daemon: of what raild alone knows, its view has nothing.
+struct StartFacts {
+  bool runs = false;  // somebody serves raild's sockets
+  std::string log;    // the command that shows raild's log on a node like this one
+  std::string start;  // and the one that starts raild
+  std::vector<Obstacle> obstacles;  // of a raild that does not run; each step of its start was tried
+};
+
 // Everything that Diagnose reads.
 struct NodeFacts {
   config::NodeConfig config;
@@ -86,6 +102,11 @@ struct NodeFacts {
   Result<tenancy::TenantMapPtr> tenants = tenancy::NoMap();  // with kubernetes.tenants
   std::chrono::seconds tenants_stale{};  // for how long the list has not followed the API server
 
+  std::optional<Error> config_error;           // node.json as it is now cannot be read
+  std::vector<config::Change> config_changes;  // from `config` to node.json as it is now
+  std::optional<StartFacts> start;             // nullopt: raild itself asks
+
+  std::string record_path = "state.db";
   FileFacts record_file;
   std::optional<Error> record_error;
   std::optional<uint64_t> record_free_bytes;  // of its file system
@@ -95,6 +116,9 @@ struct NodeFacts {
 
 // Ordered by severity (most severe first), then id, then subject.
 std::vector<Finding> Diagnose(const NodeFacts& facts);
+
+// The same of a node of which nobody knows the rails, as node.json cannot be read: reads `config_error`, `start` and the record's facts.
+std::vector<Finding> DiagnoseStart(const NodeFacts& facts);
 
 // How many kinds of findings Diagnose looks for.
 size_t KindsOfFindings();

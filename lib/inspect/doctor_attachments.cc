@@ -89,7 +89,7 @@ class Attachments : Examiner {
            "`ip link show " + shown.attachment.representor +
                "`; if its VF was made anew, the pod's interface went with it: delete the pod, its successor "
                "gets another");
-    } else if (!shown.rules_in_place) {
+    } else if (!shown.rules_in_place && !facts_.start) {
       Find(Severity::kCritical, "rules-missing", name, "not all of its rules are on the bridge",
            "the pod is cut off, in one direction at least",
            "`railctl check` says which; raild puts them back");

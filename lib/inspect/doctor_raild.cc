@@ -6,6 +6,7 @@ namespace {
 constexpr uint64_t kLittleSpace = 64 << 20;  // bytes
 constexpr int64_t kDay = 86400000;           // ms
 constexpr int64_t kSoon = 14 * kDay;
+constexpr int kRecordFormat = 3;  // lib/state/FORMAT.md; the lab runs the command that names it
 
 class Raild : Examiner {
  public:
@@ -20,11 +21,14 @@ class Raild : Examiner {
 
  private:
   void Record() {
-    if (facts_.record_error) {
+    // A raild that starts makes a record, or brings one of an earlier version to today's format.
+    const bool made_by_start = facts_.start && facts_.record_error &&
+                               (facts_.record_error->code == Code::kNotFound || facts_.record_error->code == Code::kBusy);
+    if (facts_.record_error && !made_by_start) {
       Find(Severity::kCritical, "record-unreadable", "state.db",
            "the record cannot be read: " + facts_.record_error->message,
            "attachments can be neither made nor undone",
-           "is the disk full or broken? A copy of the file helps to find out");
+           RecordRemedy(*facts_.record_error));
     }
     if (facts_.record_file.there && (facts_.record_file.mode & 07) != 0) {
       Find(Severity::kWarning, "record-readable", "state.db",
@@ -37,6 +41,19 @@ class Raild : Examiner {
            fmt::format("its file system has {} MB left", *facts_.record_free_bytes >> 20),
            "an ADD that cannot be recorded is refused, a DEL cannot be finished", "make room");
     }
+  }
+
+  // What the error says where it says it; for a damaged file the way of lib/state/FORMAT.md.
+  std::string RecordRemedy(const Error& error) const {
+    if (error.message.find("is damaged") == std::string::npos)
+      return "mend what is named there; no pod can be attached or deleted before";
+    const std::string& file = facts_.record_path;
+    const std::string damaged = file + ".damaged";
+    return fmt::format(
+        "`systemctl stop raild; mkdir {1} && mv {0} {0}-* {1} && sqlite3 {1}/state.db .recover | sqlite3 {0} && sqlite3 {0} 'PRAGMA "
+        "user_version = {2}; PRAGMA journal_mode = WAL' && systemctl start raild` saves what can be read of it and keeps the old "
+        "files; where nothing can be read, drain the node, move them away alike, and reboot it",
+        file, damaged, kRecordFormat);
   }
 
   void LostRecord() {
@@ -81,7 +98,7 @@ class Raild : Examiner {
 
   void Parts() {
     for (const engine::Health& health : view_.health) {
-      if (health.ok) continue;
+      if (health.ok || health.part == config::kNodeFile) continue;  // a file that raild does not take is found by itself
       Find(Severity::kWarning, "part-failing", health.part,
            fmt::format("raild cannot put it right: {} ({} rounds so far)", health.problem, health.failures),
            "what is broken there stays broken",

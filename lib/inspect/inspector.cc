@@ -95,6 +95,16 @@ Status LookAtLinks(NodeFacts& facts, engine::Connections& connections) {
   return {};
 }
 
+Status LookAtRecord(NodeFacts& facts, const engine::Deps& deps) {
+  facts.record_file = LookAtFile(facts.record_path);
+  struct statvfs space{};
+  if (::statvfs(facts.record_path.c_str(), &space) == 0)
+    facts.record_free_bytes = uint64_t{space.f_bavail} * space.f_frsize;
+  RAIL_ASSIGN(const auto store, deps.open_store());
+  RAIL_TRY(store->List());
+  return {};
+}
+
 Status LookAtBgpd(engine::Connections& connections) {
   RAIL_ASSIGN(frr::Bgp * bgp, connections.Bgp());
   RAIL_TRY(bgp->Sessions(connections.CallDeadline()));
@@ -158,6 +168,19 @@ std::vector<Finding> Inspector::Doctor() const {
   return Diagnose(Gather());
 }
 
+std::vector<Finding> Inspector::DoctorWithoutRaild(StartFacts start) const {
+  auto file = deps_.load_config();
+  if (file) {
+    NodeFacts facts = Gather();
+    facts.start = std::move(start);
+    return Diagnose(facts);
+  }
+  NodeFacts facts{.view = *views_.Current(), .now_ms = now_ms_(), .config_error = file.error(), .start = std::move(start)};
+  facts.record_path = paths_.state_file;
+  facts.record_error = ErrorOf(LookAtRecord(facts, deps_));
+  return DiagnoseStart(facts);
+}
+
 SwitchSample Inspector::Sample(Clock::duration counts, Clock::duration flows) const {
   engine::Connections connections(deps_.openers(config_), After(counts));
   return TakeSample(*views_.Current(), config_, connections, flows);
@@ -183,16 +206,13 @@ NodeFacts Inspector::Gather() const {
     facts.tenants_stale =
         std::chrono::floor<std::chrono::seconds>(Clock::now() - facts.view.tenant_list.problem_since);
   }
-  facts.record_file = LookAtFile(paths_.state_file);
-  if (const auto store = deps_.open_store(); !store) {
-    facts.record_error = store.error();
-  } else if (const auto listed = (*store)->List(); !listed) {
-    facts.record_error = listed.error();
+  if (const auto file = deps_.load_config(); !file) {
+    facts.config_error = file.error();
+  } else {
+    facts.config_changes = config::Changes(config_, *file);
   }
-  struct statvfs space{};
-  if (::statvfs(paths_.state_file.c_str(), &space) == 0) {
-    facts.record_free_bytes = uint64_t{space.f_bavail} * space.f_frsize;
-  }
+  facts.record_path = paths_.state_file;
+  facts.record_error = ErrorOf(LookAtRecord(facts, deps_));
   if (!config_.api.listen.empty()) {
     for (const auto& [path, purpose] :
          {std::pair(config_.api.cert_file, "the API's certificate"),
