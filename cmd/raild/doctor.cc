@@ -31,6 +31,8 @@ bool Runs(const config::Paths& paths) {
 
 class StartSteps {
  public:
+  explicit StartSteps(const std::string& start) : then_start_(" && " + start + "`") {}
+
   std::vector<Obstacle> Take() { return std::move(found_); }
 
   // raild makes a folder that is missing, and those above it.
@@ -40,7 +42,7 @@ class StartSteps {
       if (errno == ENOENT && folder.has_relative_path()) return Folder(folder.parent_path());
       return Add(folder, ErrnoError(errno, "look at " + folder.string()).message, "mend what is named there");
     }
-    if (!S_ISDIR(info.st_mode)) return Add(folder, folder.string() + " is no folder", "`mv " + folder.string() + " " + folder.string() + ".away`");
+    if (!S_ISDIR(info.st_mode)) return Add(folder, folder.string() + " is no folder", MoveAway(folder));
     if (::access(folder.c_str(), W_OK) != 0) {
       Add(folder, ErrnoError(errno, "write to " + folder.string()).message,
           "raild keeps what it must not forget there: mount its file system for writing, as root");
@@ -50,7 +52,7 @@ class StartSteps {
   void Socket(const std::string& path) {
     struct stat info{};
     if (::lstat(path.c_str(), &info) != 0 || S_ISSOCK(info.st_mode)) return;  // a dead raild's socket is replaced
-    Add(path, path + " is there and is no socket", "`mv " + path + " " + path + ".away`");
+    Add(path, path + " is there and is no socket", MoveAway(path));
   }
 
   // Listens for a moment, as raild would for good.
@@ -71,15 +73,19 @@ class StartSteps {
   }
 
  private:
+  std::string MoveAway(const std::string& path) const { return "`mv " + path + " " + path + ".away" + then_start_; }
+
   void Add(const std::string& subject, std::string what, std::string fix) {
     found_.push_back({subject, std::move(what), std::move(fix)});
   }
 
+  const std::string then_start_;
   std::vector<Obstacle> found_;
 };
 
-std::vector<Obstacle> TryStart(const config::NodeConfig* config, const config::Paths& paths) {
-  StartSteps steps;
+std::vector<Obstacle> TryStart(const config::NodeConfig* config, const config::Paths& paths,
+                               const std::string& start) {
+  StartSteps steps(start);
   if (config != nullptr) steps.Tls(config->api);
   steps.Folder(std::filesystem::path(paths.state_file).parent_path());
   steps.Folder(std::filesystem::path(paths.socket).parent_path());
@@ -109,7 +115,7 @@ int DoctorWithoutDaemon(engine::Deps deps, const config::Paths& paths, std::ostr
   const config::NodeConfig config = file.value_or(config::NodeConfig());
   const config::RaildService service = config::FindRaildService();
   inspect::StartFacts start{.runs = Runs(paths), .log = service.log, .start = service.start, .obstacles = {}};
-  if (!start.runs) start.obstacles = TryStart(file ? &*file : nullptr, paths);
+  if (!start.runs) start.obstacles = TryStart(file ? &*file : nullptr, paths, start.start);
 
   engine::ViewPublisher views;
   if (const auto store = deps.open_store()) {

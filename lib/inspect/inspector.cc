@@ -4,11 +4,14 @@
 #include <sys/statvfs.h>
 
 #include <algorithm>
+#include <memory>
 
 namespace rail::inspect {
 namespace {
 
 constexpr auto kAnswerTime = std::chrono::seconds(5);
+// What each part has of it for its calls, so that their own words are heard before the answer is due.
+constexpr auto kPartTime = std::chrono::milliseconds(4500);
 
 Result<std::vector<const engine::AttachmentView*>> Find(const engine::NodeView& view,
                                                         const Selector& selector) {
@@ -51,6 +54,13 @@ std::optional<Error> ErrorOf(const Status& status) {
   return status.error();
 }
 
+// A part of the node, which the doctor asks beside the others. `look` fills in facts of its own; what came in time is taken over.
+struct Part {
+  std::string name;
+  std::function<Status(NodeFacts& seen)> look;
+  std::function<void(NodeFacts& facts, NodeFacts& seen, const Status& looked)> take;
+};
+
 Status LookAtSwitch(NodeFacts& facts, engine::Connections& connections) {
   RAIL_ASSIGN(ovs::Ovsdb * db, connections.Ovsdb());
   RAIL_ASSIGN(facts.other_config, db->OtherConfig(connections.CallDeadline()));
@@ -60,7 +70,15 @@ Status LookAtSwitch(NodeFacts& facts, engine::Connections& connections) {
   return {};
 }
 
-Status LookAtDatapath(NodeFacts& facts, engine::Connections& connections, Deadline deadline) {
+void TakeSwitch(NodeFacts& facts, NodeFacts& seen, const Status& looked) {
+  facts.ovsdb_down = ErrorOf(looked);
+  if (!looked) return;
+  facts.other_config = std::move(seen.other_config);
+  for (auto& [name, rail] : seen.rails) facts.rails[name].bridge = std::move(rail.bridge);
+}
+
+Status LookAtDatapath(NodeFacts& facts, engine::Connections& connections) {
+  const Deadline deadline = connections.CallDeadline();
   RAIL_ASSIGN(const std::string counts, connections.AskVswitchd("upcall/show", {}, deadline));
   facts.datapaths = ovs::ParseUpcallShow(counts);
   const auto flows = ReadMegaflows(facts.config, connections, deadline);
@@ -76,6 +94,15 @@ Status LookAtDatapath(NodeFacts& facts, engine::Connections& connections, Deadli
     if (flow.place != Place::kHardware) ++facts.megaflows_in_software;
   }
   return {};
+}
+
+void TakeDatapath(NodeFacts& facts, NodeFacts& seen, const Status& looked) {
+  facts.vswitchd_down = ErrorOf(looked);
+  if (!looked) return;
+  facts.datapaths = std::move(seen.datapaths);
+  facts.megaflows = seen.megaflows;
+  facts.megaflows_in_software = seen.megaflows_in_software;
+  facts.dropping_megaflows = std::move(seen.dropping_megaflows);
 }
 
 Status LookAtLinks(NodeFacts& facts, engine::Connections& connections) {
@@ -95,6 +122,43 @@ Status LookAtLinks(NodeFacts& facts, engine::Connections& connections) {
   return {};
 }
 
+void TakeLinks(NodeFacts& facts, NodeFacts& seen, const Status& looked) {
+  facts.links_unknown = ErrorOf(looked);
+  if (!looked) return;
+  for (auto& [name, rail] : seen.rails) {
+    RailFacts& taken = facts.rails[name];
+    taken.uplink = std::move(rail.uplink);
+    taken.local = std::move(rail.local);
+    taken.representors = std::move(rail.representors);
+  }
+}
+
+Status LookAtBgpd(NodeFacts&, engine::Connections& connections) {
+  RAIL_ASSIGN(frr::Bgp * bgp, connections.Bgp());
+  RAIL_TRY(bgp->Sessions(connections.CallDeadline()));
+  return {};
+}
+
+void TakeBgpd(NodeFacts& facts, NodeFacts&, const Status& looked) {
+  facts.bgpd_down = ErrorOf(looked);
+}
+
+Status LookAtNics(NodeFacts& facts, const engine::Openers& openers) {
+  if (openers.look_at_nic) {
+    for (const config::Rail& rail : facts.config.rails)
+      facts.rails[rail.name].nic = openers.look_at_nic(rail).value_or(std::vector<sriov::NicState>());
+  }
+  if (openers.rdma_guids) facts.rdma_guids = openers.rdma_guids();
+  return {};
+}
+
+// A NIC that does not answer is no finding of its own: what it breaks is.
+void TakeNics(NodeFacts& facts, NodeFacts& seen, const Status& looked) {
+  if (!looked) return;
+  for (auto& [name, rail] : seen.rails) facts.rails[name].nic = std::move(rail.nic);
+  facts.rdma_guids = std::move(seen.rdma_guids);
+}
+
 Status LookAtRecord(NodeFacts& facts, const engine::Deps& deps) {
   facts.record_file = LookAtFile(facts.record_path);
   struct statvfs space{};
@@ -105,10 +169,10 @@ Status LookAtRecord(NodeFacts& facts, const engine::Deps& deps) {
   return {};
 }
 
-Status LookAtBgpd(engine::Connections& connections) {
-  RAIL_ASSIGN(frr::Bgp * bgp, connections.Bgp());
-  RAIL_TRY(bgp->Sessions(connections.CallDeadline()));
-  return {};
+void TakeRecord(NodeFacts& facts, NodeFacts& seen, const Status& looked) {
+  facts.record_error = ErrorOf(looked);
+  facts.record_file = seen.record_file;
+  facts.record_free_bytes = seen.record_free_bytes;
 }
 
 }  // namespace
@@ -188,18 +252,8 @@ SwitchSample Inspector::Sample(Clock::duration counts, Clock::duration flows) co
 
 NodeFacts Inspector::Gather() const {
   NodeFacts facts{.config = config_, .view = *views_.Current(), .now_ms = now_ms_()};
-  engine::Connections connections(deps_.openers(config_), After(kAnswerTime));
-  facts.ovsdb_down = ErrorOf(LookAtSwitch(facts, connections));
-  facts.vswitchd_down = ErrorOf(LookAtDatapath(facts, connections, connections.CallDeadline()));
-  facts.links_unknown = ErrorOf(LookAtLinks(facts, connections));
-  facts.bgpd_down = ErrorOf(LookAtBgpd(connections));
-  const engine::Openers openers = deps_.openers(config_);
-  if (openers.look_at_nic) {
-    for (const config::Rail& rail : config_.rails) {
-      facts.rails[rail.name].nic = openers.look_at_nic(rail).value_or(std::vector<sriov::NicState>());
-    }
-  }
-  if (openers.rdma_guids) facts.rdma_guids = openers.rdma_guids();
+  facts.record_path = paths_.state_file;
+  AskParts(facts);
 
   if (config_.kubernetes.tenants) facts.tenants = deps_.tenants();
   if (!facts.view.tenant_list.problem.empty()) {
@@ -211,8 +265,6 @@ NodeFacts Inspector::Gather() const {
   } else {
     facts.config_changes = config::Changes(config_, *file);
   }
-  facts.record_path = paths_.state_file;
-  facts.record_error = ErrorOf(LookAtRecord(facts, deps_));
   if (!config_.api.listen.empty()) {
     for (const auto& [path, purpose] :
          {std::pair(config_.api.cert_file, "the API's certificate"),
@@ -221,6 +273,41 @@ NodeFacts Inspector::Gather() const {
     }
   }
   return facts;
+}
+
+void Inspector::AskParts(NodeFacts& facts) const {
+  struct Looked {
+    std::shared_ptr<NodeFacts> seen;
+    Status status;
+  };
+  const auto over = [&](Status (*look)(NodeFacts&, engine::Connections&)) {
+    return [look, openers = deps_.openers(config_)](NodeFacts& seen) {
+      engine::Connections connections(openers, After(kPartTime));  // one for each: they are for one thread at a time
+      return look(seen, connections);
+    };
+  };
+  const std::vector<Part> parts = {
+      {"ovsdb-server", over(LookAtSwitch), TakeSwitch},
+      {"ovs-vswitchd", over(LookAtDatapath), TakeDatapath},
+      {"kernel", over(LookAtLinks), TakeLinks},
+      {"bgpd", over(LookAtBgpd), TakeBgpd},
+      {"NICs", [openers = deps_.openers(config_)](NodeFacts& seen) { return LookAtNics(seen, openers); }, TakeNics},
+      {"state.db", [deps = deps_](NodeFacts& seen) { return LookAtRecord(seen, deps); }, TakeRecord},
+  };
+  const Deadline until = After(kAnswerTime);
+  std::vector<SideBySide::Answer<Looked>> answers;
+  for (const Part& part : parts) {
+    auto seen = std::make_shared<NodeFacts>(facts);
+    answers.push_back(parts_.Ask<Looked>(part.name, until, [look = part.look, seen]() -> Result<Looked> {
+      return Looked{seen, look(*seen)};
+    }));
+  }
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const Result<Looked> looked = answers[i].Wait(until);
+    NodeFacts nothing;
+    parts[i].take(facts, looked ? *looked->seen : nothing,
+                  looked ? looked->status : tl::make_unexpected(looked.error()));
+  }
 }
 
 }  // namespace rail::inspect

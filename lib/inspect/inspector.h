@@ -3,7 +3,7 @@
 // Use:      Inspector inspector(config, paths, deps, outside, views);
 //           RAIL_ASSIGN(const Answer answer, inspector.Trace(question));        // within 5 s
 // Threads:  any thread; each call opens its own connections
-// Owns:     nothing: its arguments must outlive it
+// Owns:     the looks at parts that hang; its arguments must outlive it
 #pragma once
 
 #include <functional>
@@ -18,6 +18,7 @@
 #include "lib/inspect/doctor.h"
 #include "lib/inspect/flows.h"
 #include "lib/inspect/sample.h"
+#include "lib/inspect/side_by_side.h"
 #include "lib/inspect/trace.h"
 
 namespace rail::inspect {
@@ -42,12 +43,15 @@ class Inspector {
 
  private:
   NodeFacts Gather() const;
+  // Each of the node's parts, side by side: what one of them does not say in time is its own finding and nobody else's.
+  void AskParts(NodeFacts& facts) const;
 
   const config::NodeConfig& config_;
   const config::Paths& paths_;
   const engine::Deps& deps_;
   const engine::ViewPublisher& views_;
   const std::function<int64_t()> now_ms_;
+  mutable SideBySide parts_;
 };
 
 }  // namespace rail::inspect

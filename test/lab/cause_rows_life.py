@@ -52,7 +52,7 @@ def damaged_record(stage: Stage) -> Iterator[None]:
         try:
             yield
         finally:
-            damaged = record.with_name("state.db.damaged")
+            damaged = record.with_name("damaged")
             if damaged.exists():
                 shutil.rmtree(damaged)
             else:
