@@ -6,7 +6,6 @@ namespace {
 constexpr uint64_t kLittleSpace = 64 << 20;  // bytes
 constexpr int64_t kDay = 86400000;           // ms
 constexpr int64_t kSoon = 14 * kDay;
-constexpr int kRecordFormat = 3;  // lib/state/FORMAT.md; the lab runs the command that names it
 
 class Raild : Examiner {
  public:
@@ -51,12 +50,11 @@ class Raild : Examiner {
   std::string RecordRemedy(const Error& error) const {
     if (error.message.find("is damaged") == std::string::npos)
       return "mend what is named there; no pod can be attached or deleted before";
-    const std::string& file = facts_.record_path;
     return fmt::format(
-        "`umask 077; systemctl stop raild; mkdir {1}/damaged && mv {0}* {1}/damaged/ && sqlite3 {1}/damaged/state.db .recover | "
-        "sqlite3 {0} && sqlite3 {0} 'PRAGMA user_version = {2}; PRAGMA journal_mode = WAL' && systemctl start raild` saves what can be "
-        "read and keeps the old files; where nothing can be read, drain the node, move them away alike, and reboot it",
-        file, FolderOf(file), kRecordFormat);
+        "`systemctl stop raild; mkdir {1}/damaged && mv {0}* {1}/damaged/ && systemctl start raild` begins a new record: pods that run "
+        "keep what they have, but raild can repair none of it until each of them was deleted, so drain the node. What can be read of "
+        "the old file, `sqlite3 {1}/damaged/state.db .dump` prints",
+        facts_.record_path, FolderOf(facts_.record_path));
   }
 
   void LostRecord() {

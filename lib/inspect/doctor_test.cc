@@ -369,13 +369,13 @@ TEST(Doctor, SaysWhichChangesOfTheFileTakeARestart) {
   EXPECT_THAT(Diagnose(facts).at(0).fix, testing::StartsWith("mend what is named there"));
 }
 
-TEST(Doctor, SaysHowToSaveADamagedRecord) {
+TEST(Doctor, SaysHowToGoOnAfterADamagedRecord) {
   NodeFacts facts = Well();
   facts.record_path = "/var/lib/railcni/state.db";
   facts.record_error = Error{Code::kInternal, "is damaged", 0};
-  EXPECT_THAT(Diagnose(facts).at(0).fix, HasSubstr("sqlite3 /var/lib/railcni/damaged/state.db .recover"));
+  EXPECT_THAT(Diagnose(facts).at(0).fix, HasSubstr("`systemctl stop raild; mkdir /var/lib/railcni/damaged && mv /var/lib/railcni/state.db* "));
   facts.record_error = Error{Code::kUnsupported, "has format 9", 0};
-  EXPECT_THAT(Diagnose(facts).at(0).fix, Not(HasSubstr("sqlite3")));
+  EXPECT_THAT(Diagnose(facts).at(0).fix, Not(HasSubstr("damaged")));
 }
 
 TEST(Doctor, HasATestForEachOfItsFindings) {

@@ -51,12 +51,13 @@ def damaged_record(stage: Stage) -> Iterator[None]:
         eventually("raild has given up", lambda: daemons.pid_of(stage.node, "raild"), lambda pid: pid is None, 20)
         try:
             yield
-        finally:
-            damaged = record.with_name("damaged")
-            if damaged.exists():
-                shutil.rmtree(damaged)
-            else:
-                record.write_bytes(whole)
+        finally:  # the remedy has begun a new record, which the old one replaces
+            stop(stage)
+            shutil.rmtree(record.with_name("damaged"), ignore_errors=True)
+            for file in record.parent.glob("state.db*"):
+                file.unlink()
+            record.write_bytes(whole)
+            record.chmod(0o640)
 
 
 @contextmanager
@@ -125,7 +126,7 @@ ROWS: list[Row] = [
     Row("node.json changed in what takes a restart", "config-newer-than-raild", "node.json", file_with(another_mtu)),
     Row("state.db readable by all", "record-readable", "state.db", readable_record, "chmod"),
     Row("raild dead", "raild-down", "raild", stopped, "systemctl start raild", ask=ASKED_WITHOUT_DAEMON),
-    Row("raild does not start: state.db damaged", "record-unreadable", "state.db", damaged_record, "sqlite3", ask=ASKED_WITHOUT_DAEMON),
+    Row("raild does not start: state.db damaged", "record-unreadable", "state.db", damaged_record, "mkdir", ask=ASKED_WITHOUT_DAEMON),
     Row("raild does not start: node.json broken", "config-unreadable", "node.json", broken_file_without_raild, ask=ASKED_WITHOUT_DAEMON),
     Row("raild does not start: wake.sock is a file", "raild-cannot-start", "wake.sock", socket_is_a_file, "mv", ask=ASKED_WITHOUT_DAEMON),
     Row("raild does not start: its port is taken", "raild-cannot-start", "metrics.listen", port_taken, ask=ASKED_WITHOUT_DAEMON),
