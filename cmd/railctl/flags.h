@@ -50,7 +50,7 @@ struct Flags {
   std::string key_file;
 
   bool unfold = false;  // of doctor: also what follows from each cause
-  bool ready = false;  // of health: also whether raild is ready
+  bool ready = false;   // of health: also whether raild is ready
 
   // For a trace.
   std::string destination;

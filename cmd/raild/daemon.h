@@ -78,7 +78,6 @@ class Daemon {
   bool ends_ = false;                       // by a signal
   std::optional<config::NodeConfig> next_;  // node.json as it is now, to be taken
   Worker watching_;
-  const std::string good_rails_file_;
   engine::GoodRails good_rails_;      // on the thread of watching_
   std::optional<Watchdog> watchdog_;  // on a thread of its own: it must not hang with those that it watches
   std::unique_ptr<Server> server_;    // last: it ends first

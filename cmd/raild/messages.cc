@@ -141,7 +141,8 @@ v1::Attachment ToMessage(const AttachmentView& view) {
   message.set_ofport(a.ofport);
   message.set_announced(a.announced);
   message.set_rules_in_place(view.rules_in_place);
-  if (view.rules_unknown_since_ms != 0) SetTime(*message.mutable_rules_unknown_since(), view.rules_unknown_since_ms);
+  if (view.rules_unknown_since_ms != 0)
+    SetTime(*message.mutable_rules_unknown_since(), view.rules_unknown_since_ms);
   message.set_withdrawn(ValidUtf8(view.withdrawn));
   message.set_pending(ValidUtf8(view.pending));
   SetTime(*message.mutable_created(), a.created_ms);

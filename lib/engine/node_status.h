@@ -51,7 +51,7 @@ struct RailSeen {
   uint64_t rules_installed = 0;
   bool rules_right = false;     // the round ended with every wanted rule in the switch
   std::set<std::string> ports;  // names of the ports that work
-  std::string unseen;           // "": the last round has looked at the bridge and its rules; else why it could not
+  std::string unseen;  // "": the last round has looked at the bridge and its rules; else why it could not
   int64_t unseen_since_ms = 0;  // Unix time of the first of the rounds that could not
 };
 
@@ -90,7 +90,7 @@ class NodeStatus {
   void Publish(RecordReader& reader);
 
  private:
-  NodeView Compose(const Record& record) const;             // mutex_ is held
+  NodeView Compose(const Record& record) const;              // mutex_ is held
   std::string Withdrawn(const AttachmentView& shown) const;  // mutex_ is held
 
   const config::NodeConfig& config_;

@@ -7,8 +7,8 @@ namespace rail::engine {
 namespace {
 
 using testing::Dependency;
-using testing::RepairTest;
 using ::testing::HasSubstr;
+using testing::RepairTest;
 
 // Rules that nobody can look for are not missing: what was seen last stands, with the time since when it is not known.
 TEST_F(RepairTest, WhileNobodyCanLookWhatWasSeenLastStands) {
@@ -27,7 +27,8 @@ TEST_F(RepairTest, WhileNobodyCanLookWhatWasSeenLastStands) {
     EXPECT_EQ(since, view->rails.at(0).unseen_since_ms);
     EXPECT_GE(since, before);
     Audit();
-    EXPECT_EQ(raild->views.Current()->rails.at(0).unseen_since_ms, since) << "the first round that could not look";
+    EXPECT_EQ(raild->views.Current()->rails.at(0).unseen_since_ms, since)
+        << "the first round that could not look";
     world.faults.down.clear();
     Audit();
     view = raild->views.Current();

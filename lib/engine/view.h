@@ -68,11 +68,13 @@ struct AddressElsewhere {
 
 struct AttachmentView {
   state::Attachment attachment;
-  bool rules_in_place = false;  // its port works, and all of its rules were in the switch when raild could last look
+  bool rules_in_place =
+      false;  // its port works, and all of its rules were in the switch when raild could last look
   int64_t rules_unknown_since_ms = 0;  // Unix time since when raild cannot look; 0: it can
-  std::string pending;          // "": no undo work is left; else why the last undo failed
+  std::string pending;                 // "": no undo work is left; else why the last undo failed
   bool device_lost = false;  // its pod lives without the device: the NIC was reset, or has made its VFs anew
-  std::string withdrawn;     // why its addresses are not announced although it is to be; "": they are, or it is not to be
+  std::string
+      withdrawn;  // why its addresses are not announced although it is to be; "": they are, or it is not to be
   std::vector<AddressElsewhere> elsewhere;  // addresses of it that others announce, too
   std::string
       moves_to;  // "": it is in the tenant of its namespace; else the tenant into which raild is to move it

@@ -32,12 +32,14 @@ enum class Scope { kNode, kRail, kAttachment };
 
 struct Finding {
   Severity severity = Severity::kInfo;
-  std::string id;       // a name that never changes
-  std::string subject;  // the thing that it is about: "ovs-vswitchd", a rail's name, "tenant-a/a1 net1 on rail0"
+  std::string id;  // a name that never changes
+  std::string
+      subject;  // the thing that it is about: "ovs-vswitchd", a rail's name, "tenant-a/a1 net1 on rail0"
   std::string what;
   std::string why;
   std::string fix;
-  std::string aspect{};  // which part of raild fails, which step's undo is pending: the table of causes tells them apart
+  std::string
+      aspect{};  // which part of raild fails, which step's undo is pending: the table of causes tells them apart
   // Filled by CausesFirst (doctor_causes.h):
   Scope scope = Scope::kNode;
   std::string rail{};              // that it concerns; "": the whole node, or none

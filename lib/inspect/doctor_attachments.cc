@@ -69,12 +69,14 @@ class Attachments : Examiner {
     for (const auto& [rail, pods] : lost) {
       const config::Rail* of = config_.FindRail(rail);
       if (pods < 2 || of == nullptr) continue;
-      Find(Severity::kCritical, "nic-reset", rail,
-           fmt::format("{} pods have lost their devices of this rail: its NIC {} was reset, or its VFs were made anew",
-                       pods, of->pf),
-           "these pods are cut off on this rail, and their addresses are not announced",
-           "raild puts the devices back when they are there again; `dmesg` says why the NIC was reset, "
-           "`railctl get node` what keeps raild from it");
+      Find(
+          Severity::kCritical, "nic-reset", rail,
+          fmt::format(
+              "{} pods have lost their devices of this rail: its NIC {} was reset, or its VFs were made anew",
+              pods, of->pf),
+          "these pods are cut off on this rail, and their addresses are not announced",
+          "raild puts the devices back when they are there again; `dmesg` says why the NIC was reset, "
+          "`railctl get node` what keeps raild from it");
     }
   }
 

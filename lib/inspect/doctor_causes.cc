@@ -19,14 +19,17 @@ namespace {
 const std::vector<Cause>& Table() {
   using enum Scope;
   static const std::vector<Cause> table = {
-      {"record-no-space", kNode, {"record-unreadable", "part-failing:state", "part-failing:tenants of namespaces"}},
+      {"record-no-space",
+       kNode,
+       {"record-unreadable", "part-failing:state", "part-failing:tenants of namespaces"}},
       {"config-unreadable", kNode, {"raild-cannot-start", "raild-down"}},
       {"certificate-unreadable", kNode, {"raild-cannot-start", "raild-down"}},
       {"raild-cannot-start", kNode, {"raild-down"}},
       {"raild-down", kNode, {"pending-work", "add-died", "delete-unfinished", "tenant-changed"}},
       {"record-unreadable",
        kNode,
-       {"raild-down", "rules-unknown", "part-failing:state", "part-failing:rail", "part-failing:bgp", "part-failing:devices of pods"}},
+       {"raild-down", "rules-unknown", "part-failing:state", "part-failing:rail", "part-failing:bgp",
+        "part-failing:devices of pods"}},
       {"ovsdb-down",
        kNode,
        {"rules-unknown", "rules-missing", "port-not-working", "pending-work:port", "pending-work:adopt",
@@ -35,9 +38,9 @@ const std::vector<Cause>& Table() {
       {"vswitchd-down",
        kNode,
        {"rules-unknown", "rules-missing", "port-not-working", "uplink-not-working", "local-no-link-local",
-        "no-leaf-neighbour", "bgp-session-down", "pending-work:port", "pending-work:adopt", "pending-work:admit",
-        "pending-work:tenant", "part-failing:rail", "part-failing:leaf", "part-failing:sysctls",
-        "part-failing:flow limit"}},
+        "no-leaf-neighbour", "bgp-session-down", "pending-work:port", "pending-work:adopt",
+        "pending-work:admit", "pending-work:tenant", "part-failing:rail", "part-failing:leaf",
+        "part-failing:sysctls", "part-failing:flow limit"}},
       {"bgpd-down",
        kNode,
        {"pending-work:announce", "part-failing:bgp", "part-failing:bgp feed", "part-failing:bgp remotes",
@@ -45,7 +48,8 @@ const std::vector<Cause>& Table() {
       {"bmp-missing", kNode, {"part-failing:bgp feed"}},
       {"links-unknown",
        kNode,
-       {"rules-unknown", "part-failing:rail", "part-failing:leaf", "part-failing:uplink", "part-failing:NIC"}},
+       {"rules-unknown", "part-failing:rail", "part-failing:leaf", "part-failing:uplink",
+        "part-failing:NIC"}},
       {"namespaces-not-visible", kNode, {"part-failing:namespaces of pods", "part-failing:devices of pods"}},
       {"record-lost", kNode, {"foreign-port", "part-failing:rail"}},
       {"prefixes-above-limit", kNode, {"part-failing:bgp prefixes"}},
@@ -56,9 +60,9 @@ const std::vector<Cause>& Table() {
       {"uplink-missing",
        kRail,
        {"nic-reset", "nic-without-vfs", "nic-not-in-switchdev", "bridge-missing", "uplink-not-in-bridge",
-        "uplink-not-working", "device-lost", "port-not-working", "rules-unknown", "rules-missing", "withdrawn",
-        "no-leaf-neighbour", "bgp-session-down", "part-failing:rail", "part-failing:leaf", "part-failing:uplink",
-        "part-failing:NIC", "part-failing:sysctls"}},
+        "uplink-not-working", "device-lost", "port-not-working", "rules-unknown", "rules-missing",
+        "withdrawn", "no-leaf-neighbour", "bgp-session-down", "part-failing:rail", "part-failing:leaf",
+        "part-failing:uplink", "part-failing:NIC", "part-failing:sysctls"}},
       {"nic-without-vfs", kRail, {"nic-reset", "device-lost", "port-not-working", "part-failing:NIC"}},
       {"nic-not-in-switchdev", kRail, {"nic-reset", "device-lost", "port-not-working", "part-failing:NIC"}},
       {"nic-reset", kRail, {"device-lost", "port-not-working", "part-failing:rail", "part-failing:NIC"}},
@@ -83,7 +87,9 @@ const std::vector<Cause>& Table() {
        kRail,
        {"rules-unknown", "rules-missing", "no-leaf-neighbour", "bgp-session-down", "part-failing:rail",
         "part-failing:leaf"}},
-      {"local-ipv6-disabled", kRail, {"no-leaf-neighbour", "bgp-session-down", "part-failing:leaf", "part-failing:sysctls"}},
+      {"local-ipv6-disabled",
+       kRail,
+       {"no-leaf-neighbour", "bgp-session-down", "part-failing:leaf", "part-failing:sysctls"}},
       {"local-no-link-local", kRail, {"no-leaf-neighbour", "bgp-session-down", "part-failing:leaf"}},
       {"no-leaf-neighbour", kRail, {"bgp-session-down", "part-failing:leaf"}},
       {"device-lost", kRail, {"part-failing:rail"}},
@@ -173,7 +179,8 @@ class Tree {
   static int Nearness(const Finding& finding) {
     if (finding.scope == Scope::kAttachment) return 2;
     if (finding.scope == Scope::kRail) return 1;
-    const bool is_cause = std::ranges::any_of(Table(), [&](const Cause& row) { return row.id == finding.id; });
+    const bool is_cause =
+        std::ranges::any_of(Table(), [&](const Cause& row) { return row.id == finding.id; });
     return is_cause ? 0 : 3;
   }
 
@@ -183,10 +190,12 @@ class Tree {
     for (const size_t i : indexes) {
       Finding finding = std::move(found_[i]);
       finding.follows = Assemble(below_[i]);
-      for (const Finding& each : finding.follows) finding.severity = std::max(finding.severity, each.severity);
-      auto key = std::tuple(-static_cast<int>(finding.severity), Nearness(finding),
-                            -static_cast<int64_t>(CountFollows(finding)),
-                            std::ranges::find(kinds, std::string_view(finding.id)) - kinds.begin(), finding.subject);
+      for (const Finding& each : finding.follows)
+        finding.severity = std::max(finding.severity, each.severity);
+      auto key =
+          std::tuple(-static_cast<int>(finding.severity), Nearness(finding),
+                     -static_cast<int64_t>(CountFollows(finding)),
+                     std::ranges::find(kinds, std::string_view(finding.id)) - kinds.begin(), finding.subject);
       keyed.emplace_back(std::move(key), std::move(finding));
     }
     std::ranges::stable_sort(keyed, {}, [](const auto& each) -> const auto& { return each.first; });
@@ -200,7 +209,8 @@ class Tree {
   std::vector<std::vector<size_t>> below_;  // by index: what hangs on it
 };
 
-using Things = std::map<std::pair<std::string_view, std::string_view>, std::set<std::string>>;  // (one, many) -> subjects
+using Things = std::map<std::pair<std::string_view, std::string_view>,
+                        std::set<std::string>>;  // (one, many) -> subjects
 
 void Collect(const Finding& finding, Things& things) {
   for (const Finding& each : finding.follows) {

@@ -66,11 +66,13 @@ class Raild : Examiner {
       rails += (rails.empty() ? "" : ", ") + fmt::format("{} on {}", rail.unrecorded_pods, rail.rail.name);
     }
     if (pods == 0) return;
-    Find(Severity::kCritical, "record-lost", facts_.record_path,
-         fmt::format("{} interfaces of pods live that the record does not know ({}): it was removed, emptied or replaced",
-                     pods, rails),
-         "raild keeps what they have and can repair none of it; nothing else is removed on these rails either",
-         "bring the file back, or drain the node; each pod that is deleted frees what it has");
+    Find(
+        Severity::kCritical, "record-lost", facts_.record_path,
+        fmt::format("{} interfaces of pods live that the record does not know ({}): it was removed, emptied "
+                    "or replaced",
+                    pods, rails),
+        "raild keeps what they have and can repair none of it; nothing else is removed on these rails either",
+        "bring the file back, or drain the node; each pod that is deleted frees what it has");
   }
 
   void Certificates() {

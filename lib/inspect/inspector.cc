@@ -9,10 +9,6 @@
 namespace rail::inspect {
 namespace {
 
-constexpr auto kAnswerTime = std::chrono::seconds(5);
-// What each part has of it for its calls, so that their own words are heard before the answer is due.
-constexpr auto kPartTime = std::chrono::milliseconds(4500);
-
 Result<std::vector<const engine::AttachmentView*>> Find(const engine::NodeView& view,
                                                         const Selector& selector) {
   std::vector<const engine::AttachmentView*> found = Select(view, selector);
@@ -280,9 +276,13 @@ void Inspector::AskParts(NodeFacts& facts) const {
     std::shared_ptr<NodeFacts> seen;
     Status status;
   };
+  const Deadline until = After(answer_time_);
+  // For calls that keep a deadline: so their own words are heard before the answer is due.
+  const Deadline calls_until = After(answer_time_ * 9 / 10);
   const auto over = [&](Status (*look)(NodeFacts&, engine::Connections&)) {
-    return [look, openers = deps_.openers(config_)](NodeFacts& seen) {
-      engine::Connections connections(openers, After(kPartTime));  // one for each: they are for one thread at a time
+    return [look, calls_until, openers = deps_.openers(config_)](NodeFacts& seen) {
+      engine::Connections connections(openers,
+                                      calls_until);  // each its own: they are for one thread at a time
       return look(seen, connections);
     };
   };
@@ -291,10 +291,10 @@ void Inspector::AskParts(NodeFacts& facts) const {
       {"ovs-vswitchd", over(LookAtDatapath), TakeDatapath},
       {"kernel", over(LookAtLinks), TakeLinks},
       {"bgpd", over(LookAtBgpd), TakeBgpd},
-      {"NICs", [openers = deps_.openers(config_)](NodeFacts& seen) { return LookAtNics(seen, openers); }, TakeNics},
+      {"NICs", [openers = deps_.openers(config_)](NodeFacts& seen) { return LookAtNics(seen, openers); },
+       TakeNics},
       {"state.db", [deps = deps_](NodeFacts& seen) { return LookAtRecord(seen, deps); }, TakeRecord},
   };
-  const Deadline until = After(kAnswerTime);
   std::vector<SideBySide::Answer<Looked>> answers;
   for (const Part& part : parts) {
     auto seen = std::make_shared<NodeFacts>(facts);

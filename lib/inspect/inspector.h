@@ -6,6 +6,7 @@
 // Owns:     the looks at parts that hang; its arguments must outlive it
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <optional>
 #include <string>
@@ -23,11 +24,20 @@
 
 namespace rail::inspect {
 
+inline constexpr std::chrono::seconds kAnswerTime{5};
+
 class Inspector {
  public:
+  // `answer_time`: how long the doctor waits for the parts of the node.
   Inspector(const config::NodeConfig& config, const config::Paths& paths, const engine::Deps& deps,
-            const engine::ViewPublisher& views, std::function<int64_t()> now_ms = UnixMs)
-      : config_(config), paths_(paths), deps_(deps), views_(views), now_ms_(std::move(now_ms)) {}
+            const engine::ViewPublisher& views, std::function<int64_t()> now_ms = UnixMs,
+            Clock::duration answer_time = kAnswerTime)
+      : config_(config),
+        paths_(paths),
+        deps_(deps),
+        views_(views),
+        now_ms_(std::move(now_ms)),
+        answer_time_(answer_time) {}
   virtual ~Inspector() = default;
 
   // Reads every datapath flow, which occupies ovs-vswitchd's main thread for some 20 us per flow: use it to answer a person, not
@@ -51,6 +61,7 @@ class Inspector {
   const engine::Deps& deps_;
   const engine::ViewPublisher& views_;
   const std::function<int64_t()> now_ms_;
+  const Clock::duration answer_time_;
   mutable SideBySide parts_;
 };
 
