@@ -16,6 +16,7 @@ SHELLS = re.compile(r"(?<![\w.>])(?:system|popen)\s*\(")
 TIME_OF_DAY = re.compile(r"system_clock|CLOCK_REALTIME|\bUnixMs\b|\b(?:gettimeofday|time|localtime|gmtime)\s*\(")
 MAY_TELL_THE_TIME = {
     "cmd/raild/daemon.cc": "when raild was started, for the API",
+    "cmd/raild/doctor.cc": "when the look was taken, for the view",
     "cmd/raild/report_worker.cc": "when the node's condition changed, and when an event happened, for people",
     "cmd/raild/service.cc": "gRPC's own deadline for its end is a time of day",
     "cmd/railctl/main.cc": "how old an attachment is, for people",
