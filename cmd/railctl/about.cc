@@ -44,9 +44,9 @@ ExitCode ShowVersion(const Context& context) {
   if (context.flags.format == Format::kJson) {
     Json json = {{"client", {{"version", RAIL_VERSION}}}};
     if (!context.flags.client_only) {
-      json["server"] = asked ? Json{{"version", response.node().version()},
-                                    {"hostname", response.node().hostname()}}
-                             : Json{{"problem", asked.error().message}};
+      json["server"] =
+          asked ? Json{{"version", response.node().version()}, {"hostname", response.node().hostname()}}
+                : Json{{"problem", asked.error().message}};
     }
     context.out << Text(json, Layout::kIndented) << '\n';
     return kDone;
@@ -57,9 +57,11 @@ ExitCode ShowVersion(const Context& context) {
     context.out << "raild is not known: " << OneLine(asked.error().message) << '\n';
     return kDone;
   }
-  context.out << "raild " << response.node().version() << " on " << OneLine(response.node().hostname()) << '\n';
+  context.out << "raild " << response.node().version() << " on " << OneLine(response.node().hostname())
+              << '\n';
   if (response.node().version() != RAIL_VERSION)
-    context.out << "The two differ: an older raild ignores what a newer railctl asks beyond its own version.\n";
+    context.out
+        << "The two differ: an older raild ignores what a newer railctl asks beyond its own version.\n";
   return kDone;
 }
 

@@ -57,7 +57,7 @@ ExitCode ShowVersion(const Context& context);
 
 // Errors: kInvalid, naming the rails that exist, when --rail names none of them.
 Status CheckRail(const Context& context);
-// Those that the flags select, by namespace, pod and interface. Errors: kNotFound when the flags name a pod and none is its.
+// Those that the flags select; for people by namespace, pod and interface. Errors: kNotFound when the flags name a pod and none is its.
 Result<v1::ListAttachmentsResponse> ListAttachments(const Context& context);
 Result<std::vector<v1::Rail>> ListRails(const Context& context);
 Result<std::vector<v1::TenantSummary>> ListTenants(const Context& context);

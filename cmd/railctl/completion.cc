@@ -17,8 +17,9 @@ const std::map<std::string, std::string>& Values() {
       {"--protocol", "udp tcp icmp"},
       {"--rail", rails},
       {"rail", rails},
-      {"pod", "$(railctl get attachments --no-headers 2>/dev/null | while read -r ns pod rest; do "
-              "printf '%s/%s\\n' \"$ns\" \"$pod\"; done)"},
+      {"pod",
+       "$(railctl get attachments --no-headers 2>/dev/null | while read -r ns pod rest; do "
+       "printf '%s/%s\\n' \"$ns\" \"$pod\"; done)"},
       {"shell", "bash zsh"}};
   return values;
 }
@@ -85,7 +86,8 @@ std::string Words(const CLI::App& tree) {
       for (const CLI::Option* option : level->get_options()) {
         for (const std::string& name : Written(*option)) options += name + " ";
         const auto values = Values().find(option->get_single_name());
-        if (level == &app && option->get_positional() && values != Values().end()) words += values->second + " ";
+        if (level == &app && option->get_positional() && values != Values().end())
+          words += values->second + " ";
       }
     }
     lines += "    " + Quoted(PathOf(app)) + ")\n      case \"$1\" in -*) found=" + Quoted(options) +

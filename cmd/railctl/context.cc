@@ -16,9 +16,9 @@ Status CheckRail(const Context& context) {
     if (rail.name() == wanted) return {};
     names += (names.empty() ? "" : ", ") + rail.name();
   }
-  return Fail(Code::kInvalid, "there is no rail '" + wanted + "' on this node; " +
-                                  (names.empty() ? "raild has not looked at its rails yet"
-                                                 : "there are: " + names));
+  return Fail(Code::kInvalid,
+              "there is no rail '" + wanted + "' on this node; " +
+                  (names.empty() ? "raild has not looked at its rails yet" : "there are: " + names));
 }
 
 v1::AttachmentFilter FilterOf(const Flags& flags) {
@@ -48,15 +48,15 @@ Result<v1::ListAttachmentsResponse> ListAttachments(const Context& context) {
   RAIL_TRY(context.client.Ask(&v1::Node::Stub::ListAttachments, request, response));
   const Flags& flags = context.flags;
   if (response.attachments().empty() && !flags.pod.empty()) {
-    return Fail(Code::kNotFound,
-                "no attachment on this node is of pod " +
-                    (flags.pod_namespace.empty() ? "" : flags.pod_namespace + "/") + flags.pod +
-                    (flags.rail.empty() ? "" : " on " + flags.rail) +
-                    (flags.ifname.empty() ? "" : " with interface " + flags.ifname) +
-                    (flags.tenant.empty() ? "" : " of tenant " + flags.tenant) +
-                    ": `railctl get attachments` lists those that exist");
+    return Fail(Code::kNotFound, "no attachment on this node is of pod " +
+                                     (flags.pod_namespace.empty() ? "" : flags.pod_namespace + "/") +
+                                     flags.pod + (flags.rail.empty() ? "" : " on " + flags.rail) +
+                                     (flags.ifname.empty() ? "" : " with interface " + flags.ifname) +
+                                     (flags.tenant.empty() ? "" : " of tenant " + flags.tenant) +
+                                     ": `railctl get attachments` lists those that exist");
   }
-  std::ranges::sort(*response.mutable_attachments(), Before);
+  // Programs get raild's order.
+  if (flags.format != Format::kJson) std::ranges::sort(*response.mutable_attachments(), Before);
   return response;
 }
 
@@ -99,7 +99,8 @@ Status PrintJson(const Context& context, const google::protobuf::Message& messag
 }
 
 std::string OneLine(std::string text) {
-  std::ranges::replace_if(text, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
+  std::ranges::replace_if(
+      text, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
   return text;
 }
 

@@ -27,13 +27,13 @@ class Page {
     Section("Findings of the doctor");
     for (const v1::Finding* each : findings) {
       out_ << "  " << paint_(v1::Finding::Severity_Name(each->severity())) << ' ' << each->id() << ": "
-           << OneLine(each->what()) << "\n    why: " << OneLine(each->why()) << "\n    do:  "
-           << OneLine(each->fix()) << '\n';
+           << OneLine(each->what()) << "\n    why: " << OneLine(each->why())
+           << "\n    do:  " << OneLine(each->fix()) << '\n';
     }
     if (findings.empty()) out_ << "  none is about it\n";
     if (beside != nullptr) {
-      out_ << "  Of the node: " << paint_(v1::Finding::Severity_Name(beside->severity())) << ' ' << beside->id()
-           << ": " << OneLine(beside->subject()) << ": " << OneLine(beside->what())
+      out_ << "  Of the node: " << paint_(v1::Finding::Severity_Name(beside->severity())) << ' '
+           << beside->id() << ": " << OneLine(beside->subject()) << ": " << OneLine(beside->what())
            << " (`railctl doctor` says what to do)\n";
     }
   }
@@ -63,7 +63,8 @@ std::vector<std::string> WordsOf(const std::string& text) {
 
 bool IsAbout(const v1::Finding& finding, const v1::Attachment& a) {
   const auto words = WordsOf(finding.subject());
-  return words.size() >= 2 && words[0] == a.pod().namespace_() + "/" + a.pod().name() && words[1] == a.ifname();
+  return words.size() >= 2 && words[0] == a.pod().namespace_() + "/" + a.pod().name() &&
+         words[1] == a.ifname();
 }
 
 bool IsAbout(const v1::Finding& finding, const v1::Rail& rail) {
@@ -126,8 +127,8 @@ std::string Session(const v1::Rail& rail) {
 std::string RulesInWords(const v1::AttachmentFlows& flows) {
   uint64_t packets = 0;
   for (const v1::RuleStats& rule : flows.rules()) packets += rule.packets();
-  return Count(static_cast<size_t>(flows.rules_size()), "rule") + ", which have met " + std::to_string(packets) +
-         " packets";
+  return Count(static_cast<size_t>(flows.rules_size()), "rule") + ", which have met " +
+         std::to_string(packets) + " packets";
 }
 
 std::string MegaflowsInWords(const v1::AttachmentFlows& flows) {
@@ -191,7 +192,8 @@ void PrintAttachment(const Context& context, const v1::Attachment& a, const std:
   page.Line("State", InWords(a, context.now()));
   page.Line("Tenant", a.tenant().name() + (a.tenant().id().empty() ? "" : " (" + a.tenant().id() + ")"));
   const auto rail = std::ranges::find(rails, a.rail(), &v1::Rail::name);
-  page.Line("Rail", a.rail() + (rail == rails.end() ? ", which node.json no longer names" : ": " + InWords(*rail)));
+  page.Line("Rail",
+            a.rail() + (rail == rails.end() ? ", which node.json no longer names" : ": " + InWords(*rail)));
   if (!a.pending().empty()) page.Line("Undo work", a.pending());
 
   page.Section("In the pod");
@@ -203,15 +205,18 @@ void PrintAttachment(const Context& context, const v1::Attachment& a, const std:
   page.Line("Container", a.container_id());
 
   page.Section("On the switch");
-  page.Line("Port", a.representor().empty() ? "" : a.representor() + ", OpenFlow port " + std::to_string(a.ofport()));
-  page.Line("Rules", a.rules_in_place() ? "all of them are on the bridge" : "not all of them are on the bridge");
+  page.Line("Port",
+            a.representor().empty() ? "" : a.representor() + ", OpenFlow port " + std::to_string(a.ofport()));
+  page.Line("Rules",
+            a.rules_in_place() ? "all of them are on the bridge" : "not all of them are on the bridge");
   const v1::AttachmentFlows* flows = FindIn(asked.flows.attachments(), a);
   if (!asked.flows_known) {
     page.Line("Flows", NotKnown(asked.flows_known));
   } else if (flows != nullptr) {
     page.Line("Counted", RulesInWords(*flows));
-    page.Line("Flows", asked.flows.datapath_problem().empty() ? MegaflowsInWords(*flows)
-                                                              : "not known: " + asked.flows.datapath_problem());
+    page.Line("Flows", asked.flows.datapath_problem().empty()
+                           ? MegaflowsInWords(*flows)
+                           : "not known: " + asked.flows.datapath_problem());
   }
 
   page.Section("In the fabric");
@@ -312,7 +317,8 @@ ExitCode DescribeRail(const Context& context) {
   page.Title(rail.name() + ", index " + std::to_string(rail.index()));
   page.Line("State", InWords(rail));
   page.Line("Uplink", rail.pf() + (rail.carrier() ? ", with carrier" : ", without carrier"));
-  page.Line("Bridge", rail.bridge() + (rail.bridge_present() ? ", MAC " + rail.bridge_mac() : ", which is not there"));
+  page.Line("Bridge",
+            rail.bridge() + (rail.bridge_present() ? ", MAC " + rail.bridge_mac() : ", which is not there"));
   page.Line("Leaf", rail.leaf_mac());
   page.Line("Session", Session(rail));
   page.Line("MTU", std::to_string(rail.mtu()) + " bytes for pods");

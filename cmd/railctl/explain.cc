@@ -40,7 +40,6 @@ ExitCode Check(const Context& context) {
   *request.mutable_selector() = SelectorOf(context.flags);
   v1::CheckResponse response;
   RAIL_TRY(context.client.Ask(&v1::Node::Stub::Check, request, response));
-  std::ranges::stable_sort(*response.mutable_attachments(), Before, &v1::CheckedAttachment::attachment);
   int exit_code = kDone;
   for (const v1::CheckedAttachment& each : response.attachments()) {
     if (each.problems_size() > 0) exit_code = kFailed;
@@ -49,6 +48,7 @@ ExitCode Check(const Context& context) {
     RAIL_TRY(PrintJson(context, response));
     return exit_code;
   }
+  std::ranges::stable_sort(*response.mutable_attachments(), Before, &v1::CheckedAttachment::attachment);
   Table table = MakeTable(context, CheckHeader());
   for (const v1::CheckedAttachment& each : response.attachments()) {
     for (Row& row : CheckRows(each)) table.Add(std::move(row));

@@ -66,11 +66,11 @@ ExitCode GetTenants(const Context& context) {
 
 ExitCode GetFlows(const Context& context) {
   RAIL_ASSIGN(v1::ListFlowsResponse response, context.client.ListFlows(SelectorOf(context.flags)));
-  std::ranges::stable_sort(*response.mutable_attachments(), Before, &v1::AttachmentFlows::attachment);
   if (AsJson(context)) {
     RAIL_TRY(PrintJson(context, response));
     return kDone;
   }
+  std::ranges::stable_sort(*response.mutable_attachments(), Before, &v1::AttachmentFlows::attachment);
   Table rules = MakeTable(context, RuleHeader(), kRuleWide, kWidth);
   Table megaflows = MakeTable(context, MegaflowHeader(), kMegaflowWide, kWidth);
   for (const v1::AttachmentFlows& each : response.attachments()) {

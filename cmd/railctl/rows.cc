@@ -30,8 +30,7 @@ std::string Bgp(const v1::Attachment& attachment) {
 }
 
 std::string Joined(const google::protobuf::RepeatedPtrField<std::string>& texts, Lists lists) {
-  if (lists == Lists::kShort && texts.size() > 1)
-    return texts[0] + ",+" + std::to_string(texts.size() - 1);
+  if (lists == Lists::kShort && texts.size() > 1) return texts[0] + ",+" + std::to_string(texts.size() - 1);
   std::string joined;
   for (const std::string& text : texts) joined += (joined.empty() ? "" : ",") + text;
   return joined;
@@ -71,9 +70,8 @@ std::string State(const v1::Rail& rail) {
 }
 
 Row AttachmentHeader() {
-  return {"NAMESPACE", "POD",         "IFNAME", "RAIL",  "ADDRESS", "TENANT",
-          "DEVICE",    "REPRESENTOR", "STATE",  "RULES", "BGP",     "AGE",
-          "MAC",       "MTU",         "OFPORT"};
+  return {"NAMESPACE", "POD",   "IFNAME", "RAIL", "ADDRESS", "TENANT", "DEVICE", "REPRESENTOR",
+          "STATE",     "RULES", "BGP",    "AGE",  "MAC",     "MTU",    "OFPORT"};
 }
 
 Row AttachmentRow(const v1::Attachment& a, int64_t now_ms, Lists lists) {

@@ -26,8 +26,8 @@ Result<Answers> AskAll(const Context& context) {
 
 void PrintNode(const Context& context, const v1::NodeInfo& node) {
   const Row row = NodeRow(node, context.now());
-  context.out << "node " << OneLine(row[0]) << ": raild " << row[1] << ", up for " << row[2] << ", BMP " << row[3]
-              << ", RDMA " << row[4] << ", " << row[5] << " repairs\n";
+  context.out << "node " << OneLine(row[0]) << ": raild " << row[1] << ", up for " << row[2] << ", BMP "
+              << row[3] << ", RDMA " << row[4] << ", " << row[5] << " repairs\n";
   for (const v1::HealthPart& part : node.health()) {
     if (!part.ok()) {
       context.out << "part " << OneLine(part.part()) << ' ' << Painter(context.flags.color)("failed") << ": "
@@ -102,8 +102,8 @@ ExitCode ShowStatus(const Context& context) {
   if (as_json) {
     RAIL_TRY(PrintAsJson(context, answers, doctor));
   } else {
-    context.out << "findings:    " << CountFindings(doctor) << (doctor.findings().empty() ? "" : "; the worst:")
-                << '\n';
+    context.out << "findings:    " << CountFindings(doctor)
+                << (doctor.findings().empty() ? "" : "; the worst:") << '\n';
     if (!doctor.findings().empty()) {
       context.out << '\n';
       PrintFinding(context, doctor.findings(0));

@@ -8,8 +8,10 @@ namespace rail::railctl {
 namespace {
 
 constexpr const char* kExitCodes =
-    "Exit status: 0 done, and nothing is wrong; 1 it failed, or it has found something wrong; 2 the question is wrong: the\n"
-    "command line, or a rail that does not exist. `railctl COMMAND --help` says more. kubectl's habits work: -A, -n, -w, -o wide.";
+    "Exit status: 0 done, and nothing is wrong; 1 it failed, or it has found something wrong; 2 the question "
+    "is wrong: the\n"
+    "command line, or a rail that does not exist. `railctl COMMAND --help` says more. kubectl's habits work: "
+    "-A, -n, -w, -o wide.";
 constexpr const char* kGetExamples =
     "Examples:\n"
     "  railctl get attachments                    every interface of every pod on this node\n"
@@ -17,9 +19,11 @@ constexpr const char* kGetExamples =
     "  railctl get attachments --rail rail1 -w    those of a rail now, then every change\n"
     "  railctl get rails -o wide                  all columns; -o json has every field\n"
     "  railctl get remotes --tenant team-a        where the pods of a tenant are elsewhere\n"
-    "Singular names mean the same: `railctl get rail rail0`.";
+    "Singular names mean the same: `railctl get rail rail0`. Flags of all commands, such as -o and --server: "
+    "`railctl --help`.";
 constexpr const char* kAllNamespaces =
-    "Without -n the pods of all namespaces are shown: a question to a node has no namespace of its own. -A says the same.";
+    "Without -n the pods of all namespaces are shown: a question to a node has no namespace of its own. -A "
+    "says the same.";
 
 CLI::App* Add(CLI::App& parent, Flags& flags, const std::string& name, Command command,
               const std::string& help) {
@@ -39,7 +43,10 @@ void AddTenantOption(CLI::App& command, Flags& flags) {
 void AddNamespace(CLI::App& command, Flags& flags) {
   CLI::Option* one = command.add_option("-n,--namespace", flags.pod_namespace, "only pods of this namespace")
                          ->type_name("NAMESPACE");
-  command.add_flag("-A,--all-namespaces", "pods of all namespaces (the default)")->excludes(one);
+  command
+      .add_flag_callback(
+          "-A,--all-namespaces", [] {}, "pods of all namespaces (the default)")
+      ->excludes(one);
 }
 
 // POD, or NAMESPACE/POD, and what else selects attachments.
@@ -77,11 +84,13 @@ void AddRail(CLI::App& command, Flags& flags, bool required) {
 }
 
 void AddHeaders(CLI::App& command, Flags& flags) {
-  command.add_flag_callback("--no-headers", [&flags] { flags.headers = false; }, "tables without their header");
+  command.add_flag_callback(
+      "--no-headers", [&flags] { flags.headers = false; }, "tables without their header");
 }
 
 void AddWatch(CLI::App& command, Flags& flags) {
-  command.add_flag("-w,--watch", flags.watch, "what is there now, then every change, until raild stops or ^C");
+  command.add_flag("-w,--watch", flags.watch,
+                   "what is there now, then every change, until raild stops or ^C");
 }
 
 std::string AddressOrWhy(const std::string& text) {
@@ -115,7 +124,8 @@ void AddTrace(CLI::App& trace, Flags& flags) {
       ->type_name("MAC");
   trace.footer(
       "Example: railctl trace ml/train-0 10.0.7.9 --rail rail1\n"
-      "Exit status: 0 the packet arrives, or leaves with nothing known against it; 1 it is dropped, or in doubt.");
+      "Exit status: 0 the packet arrives, or leaves with nothing known against it; 1 it is dropped, or in "
+      "doubt.");
 }
 
 void AddServer(CLI::App& app, Flags& flags, CLI::Option* socket) {
@@ -142,11 +152,9 @@ void AddGet(CLI::App& app, Flags& flags) {
     if (command != Command::kFlows) AddWatch(*sub, flags);
     return sub;
   };
-  AddAttachments(
-      *add("attachments", "attachment", Command::kAttachments, "interfaces of pods on this node"), flags,
-      false);
-  CLI::App* rails =
-      add("rails", "rail", Command::kRails, "rails: bridge, uplink, leaf, BGP session, rules");
+  AddAttachments(*add("attachments", "attachment", Command::kAttachments, "interfaces of pods on this node"),
+                 flags, false);
+  CLI::App* rails = add("rails", "rail", Command::kRails, "rails: bridge, uplink, leaf, BGP session, rules");
   CLI::Option* by_option = AddRailOption(*rails, flags);
   AddRail(*rails, flags, false);
   rails->get_option("rail")->excludes(by_option);
@@ -154,9 +162,9 @@ void AddGet(CLI::App& app, Flags& flags) {
       add("remotes", "remote", Command::kRemotes, "addresses of pods elsewhere, learned from BGP");
   AddRailOption(*remotes, flags);
   AddTenantOption(*remotes, flags);
-  AddTenantOption(*add("tenants", "tenant", Command::kTenants,
-                       "tenants that are here, configured or known elsewhere"),
-                  flags);
+  AddTenantOption(
+      *add("tenants", "tenant", Command::kTenants, "tenants that are here, configured or known elsewhere"),
+      flags);
   AddAttachments(*add("flows", "flow", Command::kFlows,
                       "rules and datapath flows of pods, and where they are carried out"),
                  flags, false);
@@ -197,16 +205,15 @@ std::unique_ptr<CLI::App> MakeTree(Flags& flags) {
            if (value != "table" && value != "wide" && value != "json") {
              throw CLI::ValidationError("--output", "\"" + value + "\" is none of table, wide and json");
            }
-           flags.format = value == "json"   ? Format::kJson
-                          : value == "wide" ? Format::kWide
-                                            : Format::kTable;
+           flags.format = value == "json" ? Format::kJson : value == "wide" ? Format::kWide : Format::kTable;
          },
          "table (default), wide (all columns) or json")
       ->type_name("FORMAT");
 
   Add(app, flags, "status", Command::kStatus,
       "the node on one screen, with its worst finding; exit 1 when there is a warning or worse")
-      ->footer("Exit status: 0 nothing worse than information; 1 a warning or worse; 2 raild cannot be asked.");
+      ->footer(
+          "Exit status: 0 nothing worse than information; 1 a warning or worse; 2 raild cannot be asked.");
   AddGet(app, flags);
   AddDescribe(app, flags);
   CLI::App* check = Add(app, flags, "check", Command::kCheck,
@@ -227,15 +234,16 @@ std::unique_ptr<CLI::App> MakeTree(Flags& flags) {
                  "... and has completed its first look at the whole node (for probes of readiness)");
   Add(app, flags, "version", Command::kVersion, "railctl's version, and raild's")
       ->add_flag("--client", flags.client_only, "railctl's alone: nobody is asked");
-  CLI::App* completion =
-      Add(app, flags, "completion", Command::kCompletion, "a script that completes railctl's words in a shell");
+  CLI::App* completion = Add(app, flags, "completion", Command::kCompletion,
+                             "a script that completes railctl's words in a shell");
   completion->add_option("shell", flags.shell, "bash or zsh")
       ->type_name("SHELL")
       ->required()
       ->check(CLI::IsMember({"bash", "zsh"}));
   completion->footer(
       "bash: railctl completion bash > /etc/bash_completion.d/railctl\n"
-      "zsh:  railctl completion zsh > \"${fpath[1]}/_railctl\", or `source <(railctl completion zsh)` after compinit");
+      "zsh:  railctl completion zsh > \"${fpath[1]}/_railctl\", or `source <(railctl completion zsh)` after "
+      "compinit");
   return tree;
 }
 

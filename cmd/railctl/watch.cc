@@ -51,7 +51,8 @@ ExitCode Follow(const Context& context, const Kind<Message>& kind) {
       return {};
     }
     RAIL_ASSIGN(Json json, ToJson(message));
-    context.out << Text({{"type", Event::Type_Name(type)}, {kind.name, std::move(json)}}, Layout::kLine) << '\n';
+    context.out << Text({{"type", Event::Type_Name(type)}, {kind.name, std::move(json)}}, Layout::kLine)
+                << '\n';
     return {};
   };
   for (v1::WatchNodeResponse change; reader->Read(&change);) {
@@ -122,7 +123,9 @@ ExitCode WatchRemotes(const Context& context) {
 }
 
 ExitCode WatchTenants(const Context& context) {
-  const auto key = [](const v1::TenantSummary& each) { return each.tenant().name() + ' ' + each.tenant().id(); };
+  const auto key = [](const v1::TenantSummary& each) {
+    return each.tenant().name() + ' ' + each.tenant().id();
+  };
   const auto row = [&](const v1::TenantSummary& each) { return TenantRow(each, ListsOf(context.flags)); };
   return Follow<v1::TenantSummary>(
       context, {"tenant", TenantHeader(), {}, [&] { return ListTenants(context); }, key, row});
@@ -135,8 +138,9 @@ ExitCode WatchNode(const Context& context) {
     const auto& parts = response.node().health();
     return std::vector<v1::HealthPart>(parts.begin(), parts.end());
   };
-  return Follow<v1::HealthPart>(context, {"part", HealthHeader(), {}, list,
-                                          [](const v1::HealthPart& part) { return part.part(); }, HealthRow});
+  return Follow<v1::HealthPart>(
+      context,
+      {"part", HealthHeader(), {}, list, [](const v1::HealthPart& part) { return part.part(); }, HealthRow});
 }
 
 }  // namespace rail::railctl
