@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "cmd/railctl/color.h"
 #include "cmd/railctl/commands.h"

@@ -1,5 +1,6 @@
 #include "cmd/railctl/completion.h"
 
+#include <CLI/CLI.hpp>
 #include <functional>
 #include <map>
 #include <vector>

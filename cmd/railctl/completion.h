@@ -4,8 +4,11 @@
 // Threads:  pure function
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
+
+namespace CLI {
+class App;
+}  // namespace CLI
 
 namespace rail::railctl {
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <tuple>
 #include <utility>
 
@@ -99,8 +100,7 @@ Status PrintJson(const Context& context, const google::protobuf::Message& messag
 }
 
 std::string OneLine(std::string text) {
-  std::ranges::replace_if(
-      text, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
+  std::ranges::replace_if(text, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
   return text;
 }
 

@@ -3,6 +3,8 @@
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/util/json_util.h>
 
+#include <nlohmann/json.hpp>
+
 namespace rail::railctl {
 namespace {
 

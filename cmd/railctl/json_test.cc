@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "rail/v1/node.pb.h"
 
 namespace rail::railctl {

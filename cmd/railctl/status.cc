@@ -1,4 +1,5 @@
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "cmd/railctl/color.h"
 #include "cmd/railctl/commands.h"

@@ -1,5 +1,6 @@
 #include "cmd/railctl/tree.h"
 
+#include <CLI/CLI.hpp>
 #include <utility>
 
 #include "lib/base/address.h"
@@ -43,9 +44,8 @@ void AddTenantOption(CLI::App& command, Flags& flags) {
 void AddNamespace(CLI::App& command, Flags& flags) {
   CLI::Option* one = command.add_option("-n,--namespace", flags.pod_namespace, "only pods of this namespace")
                          ->type_name("NAMESPACE");
-  command
-      .add_flag_callback(
-          "-A,--all-namespaces", [] {}, "pods of all namespaces (the default)")
+  command.add_flag_callback(
+             "-A,--all-namespaces", [] {}, "pods of all namespaces (the default)")
       ->excludes(one);
 }
 
@@ -188,9 +188,9 @@ void AddDescribe(CLI::App& app, Flags& flags) {
 
 }  // namespace
 
-std::unique_ptr<CLI::App> MakeTree(Flags& flags) {
+std::shared_ptr<CLI::App> MakeTree(Flags& flags) {
   auto tree =
-      std::make_unique<CLI::App>("Shows what this node's raild sees and does. Changes nothing.", "railctl");
+      std::make_shared<CLI::App>("Shows what this node's raild sees and does. Changes nothing.", "railctl");
   CLI::App& app = *tree;
   app.fallthrough();  // `railctl get rails -o json` means the same as `railctl -o json get rails`
   app.require_subcommand(1);

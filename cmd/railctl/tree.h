@@ -5,17 +5,21 @@
 // Threads:  one
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "cmd/railctl/flags.h"
 
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
 namespace rail::railctl {
 
 // `flags` must outlive the tree.
-std::unique_ptr<CLI::App> MakeTree(Flags& flags);
+std::shared_ptr<CLI::App> MakeTree(Flags& flags);
 
 // The commands of one level, in the order of the help.
 std::vector<const CLI::App*> CommandsOf(const CLI::App& app);

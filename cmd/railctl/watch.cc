@@ -1,5 +1,6 @@
 #include <functional>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "cmd/railctl/commands.h"
@@ -44,9 +45,10 @@ ExitCode Follow(const Context& context, const Kind<Message>& kind) {
   grpc::ClientContext call;
   const auto reader = context.client.node().WatchNode(&call, v1::WatchNodeRequest());
   Table table = EventTable(context, kind.header, kind.wide);
+  const bool as_json = context.flags.format == Format::kJson;
   std::map<std::string, Message> told;
   const auto tell = [&](Event::Type type, const Message& message) -> Status {
-    if (context.flags.format != Format::kJson) {
+    if (!as_json) {
       AddEvent(table, type, kind.row(message));
       return {};
     }
@@ -70,7 +72,7 @@ ExitCode Follow(const Context& context, const Kind<Message>& kind) {
         RAIL_TRY(tell(Event::MODIFIED, message));
       }
     }
-    table.Print(context.out);
+    if (!as_json) table.Print(context.out);
     context.out.flush();
     if (!context.out) call.TryCancel();  // nobody reads any more
   }
