@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cmd/railctl/client.h"
+#include "cmd/railctl/findings.h"
 #include "cmd/railctl/flags.h"
 #include "cmd/railctl/json.h"
 #include "cmd/railctl/railctl.h"
@@ -46,7 +47,7 @@ ExitCode WatchNode(const Context& context);
 ExitCode ShowStatus(const Context& context);
 ExitCode DescribeAttachment(const Context& context);
 ExitCode DescribeRail(const Context& context);
-// explain.cc, doctor.cc, about.cc
+// explain.cc, about.cc
 ExitCode Check(const Context& context);
 ExitCode Trace(const Context& context);
 ExitCode Doctor(const Context& context);
@@ -66,16 +67,7 @@ v1::AttachmentSelector SelectorOf(const Flags& flags);
 Table MakeTable(const Context& context, Row header, const Columns& wide = {}, size_t width = 0);
 Lists ListsOf(const Flags& flags);
 Status PrintJson(const Context& context, const google::protobuf::Message& message);
-// Control characters would end the line or move the cursor.
-std::string OneLine(std::string text);
-
 // By namespace, pod and interface, as people look for them.
 bool Before(const v1::Attachment& a, const v1::Attachment& b);
-
-// "1 critical, 4 warnings, 2 for information"
-std::string CountFindings(const v1::DoctorResponse& response);
-// Whether nothing is worse than information.
-bool IsWell(const v1::DoctorResponse& response);
-void PrintFinding(const Context& context, const v1::Finding& finding);
 
 }  // namespace rail::railctl

@@ -99,11 +99,6 @@ Status PrintJson(const Context& context, const google::protobuf::Message& messag
   return {};
 }
 
-std::string OneLine(std::string text) {
-  std::ranges::replace_if(text, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
-  return text;
-}
-
 bool Before(const v1::Attachment& a, const v1::Attachment& b) {
   const auto key = [](const v1::Attachment& each) {
     return std::tie(each.pod().namespace_(), each.pod().name(), each.ifname());

@@ -69,6 +69,7 @@ bool IsAbout(const v1::Finding& finding, const v1::Attachment& a) {
 }
 
 bool IsAbout(const v1::Finding& finding, const v1::Rail& rail) {
+  if (finding.rail() == rail.name()) return true;
   const auto words = WordsOf(finding.subject());
   return std::ranges::any_of(words, [&](const std::string& word) {
     return word == rail.name() || word == rail.bridge() || word == rail.pf();
@@ -82,9 +83,8 @@ struct About {
   const v1::Finding* beside = nullptr;
 
   About(const v1::DoctorResponse& doctor, const Thing& thing) {
-    for (const v1::Finding& each : doctor.findings()) {
-      if (IsAbout(each, thing)) findings.push_back(&each);
-    }
+    findings = EveryFinding(doctor);
+    std::erase_if(findings, [&](const v1::Finding* each) { return !IsAbout(*each, thing); });
     if (!doctor.findings().empty()) {
       const v1::Finding& worst = doctor.findings(0);
       if (worst.severity() == v1::Finding::CRITICAL && !IsAbout(worst, thing)) beside = &worst;
@@ -113,6 +113,7 @@ std::string InWords(const v1::Rail& rail) {
       {"NoSession", "the BGP session to the leaf is not Established"},
       {"NoLeaf", "the leaf's MAC address is not known yet"},
       {"RecordLost", "pods live that the record does not know"},
+      {"Unseen", "raild cannot look at the bridge; all else is as it saw it last"},
       {"RulesDiffer", "the rules on the bridge are not those that it should have"}};
   const std::string state = State(rail);
   const auto found = words.find(state);
@@ -208,8 +209,9 @@ void PrintAttachment(const Context& context, const v1::Attachment& a, const std:
   page.Section("On the switch");
   page.Line("Port",
             a.representor().empty() ? "" : a.representor() + ", OpenFlow port " + std::to_string(a.ofport()));
-  page.Line("Rules",
-            a.rules_in_place() ? "all of them are on the bridge" : "not all of them are on the bridge");
+  page.Line("Rules", a.has_rules_unknown_since() ? "not known: raild cannot look at the bridge"
+                     : a.rules_in_place()        ? "all of them are on the bridge"
+                                                 : "not all of them are on the bridge");
   const v1::AttachmentFlows* flows = FindIn(asked.flows.attachments(), a);
   if (!asked.flows_known) {
     page.Line("Flows", NotKnown(asked.flows_known));
@@ -221,7 +223,9 @@ void PrintAttachment(const Context& context, const v1::Attachment& a, const std:
   }
 
   page.Section("In the fabric");
-  page.Line("Announced", a.announced() ? "bgpd has been given its addresses" : "no");
+  page.Line("Announced", !a.withdrawn().empty() ? "withdrawn: " + a.withdrawn()
+                         : a.announced()        ? "bgpd has been given its addresses"
+                                                : "no");
   page.Line("Session", rail == rails.end() ? "" : Session(*rail));
   for (const std::string& elsewhere : a.announced_elsewhere())
     page.Line(a.contested() ? "Contested" : "Duplicate", elsewhere);

@@ -78,4 +78,16 @@ ExitCode Trace(const Context& context) {
   return response.verdict() == v1::TraceResponse::REACHES ? kDone : kFailed;
 }
 
+ExitCode Doctor(const Context& context) {
+  v1::DoctorResponse response;
+  RAIL_TRY(context.client.Ask(&v1::Node::Stub::Doctor, v1::DoctorRequest(), response));
+  if (context.flags.format == Format::kJson) {
+    RAIL_TRY(PrintJson(context, response));
+  } else {
+    PrintFindings(response, context.flags.unfold ? Unfold::kAll : Unfold::kCauses, context.out,
+                  Painter(context.flags.color));
+  }
+  return FindsWrong(response) ? kFailed : kDone;
+}
+
 }  // namespace rail::railctl

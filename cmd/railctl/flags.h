@@ -58,6 +58,7 @@ struct Flags {
   std::string cert_file;
   std::string key_file;
 
+  bool unfold = false;       // of doctor: also what follows from each cause
   bool ready = false;        // of health: also whether raild is ready
   bool client_only = false;  // of version: railctl's own alone
   std::string shell;         // of completion: "bash" or "zsh"

@@ -107,11 +107,11 @@ ExitCode ShowStatus(const Context& context) {
                 << (doctor.findings().empty() ? "" : "; the worst:") << '\n';
     if (!doctor.findings().empty()) {
       context.out << '\n';
-      PrintFinding(context, doctor.findings(0));
+      PrintFinding(doctor.findings(0), Unfold::kCauses, context.out, Painter(context.flags.color));
       if (doctor.findings_size() > 1) context.out << "\n`railctl doctor` shows the others.\n";
     }
   }
-  return IsWell(doctor) ? kDone : kFailed;
+  return FindsWrong(doctor) ? kFailed : kDone;
 }
 
 }  // namespace rail::railctl

@@ -223,7 +223,9 @@ std::shared_ptr<CLI::App> MakeTree(Flags& flags) {
   AddTrace(*Add(app, flags, "trace", Command::kTrace,
                 "can a pod reach an address, and which rule decides; exit 1 when it cannot"),
            flags);
-  Add(app, flags, "doctor", Command::kDoctor, "what is wrong with this node; exit 1 when something is");
+  Add(app, flags, "doctor", Command::kDoctor,
+      "what is wrong with this node, causes first; exit 1 when something is")
+      ->add_flag("--all", flags.unfold, "also what follows from each cause");
   CLI::App* watch =
       Add(app, flags, "watch", Command::kWatch, "attachments: those there now, then every change");
   AddAttachments(*watch, flags, false);

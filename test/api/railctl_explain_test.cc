@@ -79,6 +79,22 @@ TEST_F(RailctlTest, TellsTheDoctorsFindingsAndWhetherTheyMatter) {
   ran = Run({"doctor", "-o", "json"});
   EXPECT_EQ(ran.exit_code, railctl::kFailed);
   EXPECT_EQ(json::parse(ran.out).at("findings").at(0).at("severity"), "WARNING");
+
+  inspect::Finding session{inspect::Severity::kCritical, "bgp-session-down", "rail0", "no session", "w", "f"};
+  session.rail = "rail0";
+  findings = {{inspect::Severity::kCritical, "vswitchd-down", "ovs-vswitchd", "no answer", "w", "f"}};
+  findings[0].follows = {session};
+  EXPECT_THAT(Run({"doctor"}).out, HasSubstr("\n  follows: 1 session (`railctl doctor --all` shows them)\n"));
+  EXPECT_THAT(Run({"doctor"}).out, testing::Not(HasSubstr("bgp-session-down")));
+  EXPECT_THAT(Run({"doctor", "--all"}).out, HasSubstr("\n    CRITICAL bgp-session-down: rail0\n"));
+  EXPECT_THAT(Run({"describe", "rail", "rail0"}).out, HasSubstr("CRITICAL bgp-session-down: no session\n"))
+      << "also what follows from another is about it";
+  EXPECT_THAT(Run({"status"}).out,
+              HasSubstr("findings:    1 critical, 0 warnings, 0 for information, and 1 that follow"));
+  const json root = json::parse(Run({"doctor", "-o", "json"}).out).at("findings").at(0);
+  EXPECT_EQ(root.at("follows").at(0).at("id"), "bgp-session-down");
+  EXPECT_EQ(root.at("follows").at(0).at("rail"), "rail0");
+  EXPECT_EQ(root.at("follows_in_short"), "1 session");
 }
 
 TEST_F(RailctlTest, ChecksAndSaysWhatDiffers) {
