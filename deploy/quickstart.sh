@@ -45,7 +45,7 @@ lab routes leaf0
 
 for node in n1 n2; do
   step "railctl get attachments, on $node"
-  "${sudo[@]}" env RAILCNI_ROOT="/run/railcni-$prefix/$node" build/bin/railctl get attachments || wrong=1
+  lab railctl "$node" get attachments || wrong=1
 done
 
 step "$([ $wrong = 0 ] && echo "all as expected" || echo "NOT as expected: see above; logs in /run/railcni-$prefix/*/log")"
@@ -54,7 +54,7 @@ The lab is up. As root:
   deploy/lab/lab status                            daemons, BGP sessions, pods
   deploy/lab/lab exec a1 -- ping -I net1 ADDRESS   any command in a pod
   deploy/lab/lab pod add c1 --node n2 --tenant tenant-c
-  RAILCNI_ROOT=/run/railcni-$prefix/n1 build/bin/railctl get remotes
+  deploy/lab/lab railctl n1 status                 railctl of a node, with any of its words
   deploy/lab/lab down                              ends it
 EOF
 exit $wrong

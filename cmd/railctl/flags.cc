@@ -5,74 +5,80 @@
 #include <sstream>
 #include <utility>
 
-#include "lib/base/address.h"
+#include "cmd/railctl/tree.h"
 
 namespace rail::railctl {
 namespace {
 
-void AddFilter(CLI::App& command, Flags& flags) {
-  command.add_option("-n,--namespace", flags.pod_namespace, "only pods of this namespace")->type_name("NAME");
-  command.add_option("--rail", flags.rail, "only this rail")->type_name("NAME");
+// The command that the arguments name.
+struct Named {
+  const CLI::App* command;  // the deepest that was recognised
+  std::string problem;      // "": it is one that can be run
+};
+
+std::string NamesOf(const std::vector<const CLI::App*>& commands) {
+  std::string names;
+  for (const CLI::App* each : commands) names += (names.empty() ? "" : ", ") + each->get_name();
+  return names;
 }
 
-// POD, or NAMESPACE/POD.
-void AddPod(CLI::App& command, Flags& flags, bool required) {
-  command
-      .add_option_function<std::string>(
-          "pod",
-          [&flags](const std::string& text) {
-            const size_t slash = text.find('/');
-            flags.pod = slash == std::string::npos ? text : text.substr(slash + 1);
-            if (slash != std::string::npos) flags.pod_namespace = text.substr(0, slash);
-          },
-          "the pod's name, or namespace/name")
-      ->type_name("POD")
-      ->required(required);
-  AddFilter(command, flags);
-  command.add_option("--ifname", flags.ifname, "only this interface of the pod")->type_name("NAME");
+// CLI11 only says that an argument was not expected; whoever has mistyped a command wants to see those that exist.
+Named NameCommand(const CLI::App& root, const std::vector<std::string>& arguments) {
+  const CLI::App* at = &root;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& word = arguments[i];
+    if (word == "-h" || word == "--help") return {at, ""};
+    if (word.starts_with("-")) {
+      const CLI::Option* option = OptionOf(*at, word);
+      if (option != nullptr && TakesValue(*option)) ++i;
+      continue;
+    }
+    const auto below = CommandsOf(*at);
+    if (below.empty()) return {at, ""};
+    const auto found = std::ranges::find_if(below, [&](const CLI::App* a) { return a->check_name(word); });
+    if (found == below.end()) {
+      const std::string path = PathOf(*at);
+      return {at, "there is no command '" + path + (path.empty() ? "" : " ") + word +
+                      "'; there are: " + NamesOf(below)};
+    }
+    at = *found;
+  }
+  const auto below = CommandsOf(*at);
+  if (below.empty()) return {at, ""};
+  const std::string path = PathOf(*at);
+  return {at, (path.empty() ? "a command is missing" : "'" + path + "' needs one word more") +
+                  "; there are: " + NamesOf(below)};
 }
 
-std::string AddressOrWhy(const std::string& text) {
-  const auto address = IpAddress::Parse(text);
-  return address ? "" : address.error().message;
+bool PrintsTables(Command command) {
+  switch (command) {
+    case Command::kAttachments:
+    case Command::kRails:
+    case Command::kRemotes:
+    case Command::kTenants:
+    case Command::kFlows:
+    case Command::kNode:
+    case Command::kWatch:
+    case Command::kCheck:
+      return true;
+    default:
+      return false;
+  }
 }
 
-std::string MacOrWhy(const std::string& text) {
-  const auto mac = MacAddress::Parse(text);
-  return mac ? "" : mac.error().message;
-}
-
-void AddTrace(CLI::App& trace, Flags& flags) {
-  AddPod(trace, flags, true);
-  trace.add_option("address", flags.destination, "where the packet goes")
-      ->type_name("ADDRESS")
-      ->required()
-      ->check(AddressOrWhy);
-  trace.add_option("--protocol", flags.protocol, "udp (default), tcp or icmp")
-      ->check(CLI::IsMember({"udp", "tcp", "icmp"}))
-      ->type_name("NAME");
-  trace.add_option("--port", flags.port, "destination port (default 4791, RoCEv2)")
-      ->check(CLI::Range(1, 65535))
-      ->type_name("NUMBER");
-  trace
-      .add_option("--as-address", flags.as_address, "send with another source address: what stops a forger?")
-      ->check(AddressOrWhy)
-      ->type_name("ADDRESS");
-  trace.add_option("--as-mac", flags.as_mac, "send with another source MAC")
-      ->check(MacOrWhy)
-      ->type_name("MAC");
-}
-
-void AddServer(CLI::App& app, Flags& flags) {
-  CLI::Option* server =
-      app.add_option("--server", flags.server, "ask over TCP, with mutual TLS")->type_name("HOST:PORT");
-  const auto file = [&](const char* name, std::string& value, const char* what) {
-    CLI::Option* option = app.add_option(name, value, what)->type_name("FILE")->needs(server);
-    server->needs(option);
-  };
-  file("--ca-file", flags.ca_file, "the authority that has signed raild's certificate");
-  file("--cert-file", flags.cert_file, "our own certificate");
-  file("--key-file", flags.key_file, "its key");
+// What was asked for and cannot be had together; "": nothing.
+std::string Contradiction(const Flags& flags, const std::string& path) {
+  if (flags.format == Format::kWide && !PrintsTables(flags.command))
+    return "-o wide is for tables, and '" + path + "' prints none";
+  if (flags.format == Format::kJson && flags.command == Command::kCompletion)
+    return "-o json: a completion is a script of a shell";
+  if (flags.format == Format::kJson && !flags.headers)
+    return "--no-headers is for tables, and -o json prints none";
+  if (flags.command == Command::kTrace && flags.protocol == "icmp" && flags.port != 0)
+    return "--port: ICMP has no ports";
+  if (flags.command == Command::kVersion && flags.client_only && !flags.server.empty())
+    return "--client asks nobody, and --server says whom to ask";
+  return "";
 }
 
 }  // namespace
@@ -80,67 +86,32 @@ void AddServer(CLI::App& app, Flags& flags) {
 Parsed ParseFlags(std::vector<std::string> arguments, const std::string& default_socket) {
   Flags flags;
   flags.socket = default_socket;
-
-  CLI::App app("Shows what this node's raild sees and does. Changes nothing.", "railctl");
-  app.fallthrough();  // `railctl get rails -o json` means the same as `railctl -o json get rails`
-  app.require_subcommand(1);
-  app.add_option("--socket", flags.socket, "where raild serves")->type_name("PATH")->capture_default_str();
-  AddServer(app, flags);
-  app.add_option_function<std::string>(
-         "-o,--output",
-         [&flags](const std::string& value) {
-           if (value != "table" && value != "json") {
-             throw CLI::ValidationError("--output", "\"" + value + "\" is neither table nor json");
-           }
-           flags.format = value == "json" ? Format::kJson : Format::kTable;
-         },
-         "table (default) or json")
-      ->type_name("FORMAT");
-
-  const auto add = [&flags](CLI::App& parent, const std::string& name, Command command,
-                            const std::string& help) {
-    CLI::App* sub = parent.add_subcommand(name, help);
-    sub->callback([&flags, command] { flags.command = command; });
-    return sub;
+  const auto tree = MakeTree(flags);
+  const auto refused = [](const std::string& problem) {
+    return Parsed{.text = "railctl: " + problem + "\n", .exit_code = kUsage};
   };
-  CLI::App* get = app.add_subcommand("get", "list what is there now");
-  get->require_subcommand(1);
-  AddFilter(*add(*get, "attachments", Command::kAttachments, "interfaces of pods on this node"), flags);
-  add(*get, "rails", Command::kRails, "rails: bridge, uplink, leaf, BGP session, rules");
-  add(*get, "remotes", Command::kRemotes, "addresses of pods elsewhere, learned from BGP");
-  add(*get, "tenants", Command::kTenants, "tenants that are here, configured or known elsewhere");
-  AddPod(*add(*get, "flows", Command::kFlows,
-              "rules and datapath flows of pods, and where they are carried out"),
-         flags, false);
-  add(*get, "node", Command::kNode, "the node and the health of its parts");
-  AddFilter(*add(app, "watch", Command::kWatch, "attachments: those there now, then every change"), flags);
-  AddPod(*add(app, "check", Command::kCheck,
-              "compare pods with the node's record; exit 1 when something differs"),
-         flags, false);
-  AddTrace(*add(app, "trace", Command::kTrace,
-                "can a pod reach an address, and which rule decides; exit 1 when it cannot"),
-           flags);
-  add(app, "doctor", Command::kDoctor, "what is wrong with this node, causes first; exit 1 when something is")
-      ->add_flag("--all", flags.unfold, "also what follows from each cause");
-  add(app, "health", Command::kHealth,
-      "exit 0 when raild works, else 1 and a sentence that says why (for probes of liveness)")
-      ->add_flag("--ready", flags.ready,
-                 "... and has completed its first look at the whole node (for probes of readiness)");
-  add(app, "version", Command::kVersion, "railctl's own version");
 
-  Parsed parsed;
+  const Named named = NameCommand(*tree, arguments);
+  if (!named.problem.empty()) return refused(named.problem);
+  const std::string path = PathOf(*named.command);
+  const std::string help = "`railctl " + path + (path.empty() ? "" : " ") + "--help` says what it takes";
   try {
     std::ranges::reverse(arguments);  // CLI11 takes them in reverse order
-    app.parse(std::move(arguments));
-    parsed.flags = std::move(flags);
-  } catch (const CLI::ParseError& error) {
+    tree->parse(std::move(arguments));
+  } catch (const CLI::ExtrasError&) {
+    std::string extra;
+    for (const std::string& word : tree->remaining(true)) extra += (extra.empty() ? "'" : ", '") + word + "'";
+    return refused("'railctl" + (path.empty() ? "" : " " + path) + "' does not take " + extra + "; " + help);
+  } catch (const CLI::Success& done) {  // --help
     std::ostringstream out;
     std::ostringstream err;
-    const int code = app.exit(error, out, err);
-    parsed.text = code == 0 ? out.str() : "railctl: " + err.str();
-    parsed.exit_code = code == 0 ? kDone : kUsage;
+    tree->exit(done, out, err);
+    return {.text = out.str()};
+  } catch (const CLI::ParseError& error) {
+    return refused(std::string(error.what()) + "; " + help);
   }
-  return parsed;
+  if (const std::string problem = Contradiction(flags, path); !problem.empty()) return refused(problem);
+  return {.flags = std::move(flags)};
 }
 
 }  // namespace rail::railctl

@@ -1,4 +1,4 @@
-// The command line of railctl.
+// The command line of railctl, as values.
 //
 // Use:      const Parsed parsed = ParseFlags({argv + 1, argv + argc}, paths.socket);
 //           if (!parsed.flags) { ...print parsed.text...; return parsed.exit_code; }
@@ -13,10 +13,11 @@
 namespace rail::railctl {
 
 // Exit codes, on which a script can rely.
-constexpr int kDone = 0;  // success; the check, doctor or trace has found nothing wrong
+constexpr int kDone = 0;  // success; the check, doctor, status or trace has found nothing wrong
 constexpr int kFailed =
     1;  // failure, or a finding: a check's problem, a doctor's warning, a packet that does not arrive
-constexpr int kUsage = 2;
+constexpr int kUsage = 2;      // the question is wrong: the command line, or a rail that does not exist
+constexpr int kCannotAsk = 2;  // of status, where 1 means a finding: raild cannot be asked
 
 enum class Command {
   kAttachments,
@@ -25,23 +26,31 @@ enum class Command {
   kTenants,
   kFlows,
   kNode,
+  kStatus,
+  kDescribeAttachment,
+  kDescribeRail,
   kWatch,
   kCheck,
   kTrace,
   kDoctor,
   kHealth,
-  kVersion
+  kVersion,
+  kCompletion
 };
-enum class Format { kTable, kJson };
+enum class Format { kTable, kWide, kJson };
 
 struct Flags {
   Command command = Command::kNode;
   Format format = Format::kTable;
   std::string socket;         // raild's
-  std::string pod_namespace;  // of attachments; "": all
-  std::string rail;           // of attachments; "": all
-  std::string pod;
-  std::string ifname;
+  std::string pod_namespace;  // "": all
+  std::string pod;            // "": all
+  std::string ifname;         // "": all
+  std::string rail;           // "": all
+  std::string tenant;         // name or id; "": all
+  bool watch = false;         // of get: then every change
+  bool headers = true;        // of tables
+  bool color = false;         // stdout is a terminal and nobody objects; main says so
 
   // To use TCP instead of the socket; all four or none.
   std::string server;  // "10.0.0.5:9443"; "": the socket
@@ -49,8 +58,10 @@ struct Flags {
   std::string cert_file;
   std::string key_file;
 
-  bool unfold = false;  // of doctor: also what follows from each cause
-  bool ready = false;   // of health: also whether raild is ready
+  bool unfold = false;       // of doctor: also what follows from each cause
+  bool ready = false;        // of health: also whether raild is ready
+  bool client_only = false;  // of version: railctl's own alone
+  std::string shell;         // of completion: "bash" or "zsh"
 
   // For a trace.
   std::string destination;

@@ -3,6 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <CLI/CLI.hpp>
+
+#include "cmd/railctl/completion.h"
+#include "cmd/railctl/tree.h"
+
 namespace rail::railctl {
 namespace {
 
@@ -46,6 +51,10 @@ TEST(ParseFlags, KnowsEveryCommand) {
       {{"trace", "a", "10.0.0.1"}, Command::kTrace},
       {{"watch"}, Command::kWatch},
       {{"health"}, Command::kHealth},
+      {{"status"}, Command::kStatus},
+      {{"describe", "attachment", "a"}, Command::kDescribeAttachment},
+      {{"describe", "rail", "rail0"}, Command::kDescribeRail},
+      {{"completion", "bash"}, Command::kCompletion},
       {{"version"}, Command::kVersion}};
   for (const auto& [arguments, command] : cases) {
     const Parsed parsed = Parse(arguments);
@@ -55,12 +64,8 @@ TEST(ParseFlags, KnowsEveryCommand) {
 }
 
 TEST(ParseFlags, GivesUsageErrorsTheirOwnExitCode) {
-  for (const auto& arguments : std::vector<std::vector<std::string>>{{},
-                                                                     {"get"},
-                                                                     {"get", "nodes"},
-                                                                     {"get", "rails", "--rail", "rail0"},
-                                                                     {"--frob"},
-                                                                     {"-o", "yaml", "watch"}}) {
+  for (const auto& arguments : std::vector<std::vector<std::string>>{
+           {}, {"get"}, {"get", "pods"}, {"describe", "node"}, {"--frob"}, {"-o", "yaml", "watch"}}) {
     const Parsed parsed = Parse(arguments);
     EXPECT_FALSE(parsed.flags);
     EXPECT_EQ(parsed.exit_code, kUsage);
@@ -108,8 +113,92 @@ TEST(ParseFlags, TakesAllOfTlsOrNone) {
   }
 }
 
+TEST(ParseFlags, TakesTheSingularForThePlural) {
+  for (const auto& [one, many] :
+       std::vector<std::pair<const char*, const char*>>{{"attachment", "attachments"},
+                                                        {"rail", "rails"},
+                                                        {"remote", "remotes"},
+                                                        {"tenant", "tenants"},
+                                                        {"flow", "flows"},
+                                                        {"nodes", "node"}}) {
+    const Parsed singular = Parse({"get", one});
+    ASSERT_TRUE(singular.flags) << singular.text;
+    EXPECT_EQ(singular.flags->command, Parse({"get", many}).flags->command) << one;
+  }
+}
+
+TEST(ParseFlags, SelectsByPodRailAndTenantWhereThatMakesSense) {
+  const Flags attachments =
+      *Parse({"get", "attachment", "ml/a", "--ifname", "net1", "--rail", "rail1", "--tenant", "t"}).flags;
+  EXPECT_EQ(attachments.pod_namespace + attachments.pod + attachments.ifname, "mlanet1");
+  EXPECT_EQ(attachments.rail + attachments.tenant, "rail1t");
+  EXPECT_EQ(Parse({"get", "rail", "rail1"}).flags->rail, "rail1");
+  EXPECT_EQ(Parse({"get", "rails", "--rail", "rail1"}).flags->rail, "rail1");
+  const Flags remotes = *Parse({"get", "remotes", "--rail", "rail1", "--tenant", "t"}).flags;
+  EXPECT_EQ(remotes.rail + remotes.tenant, "rail1t");
+  for (const std::vector<std::string>& command :
+       {std::vector<std::string>{"get", "tenants"}, {"get", "flows"}, {"check"}, {"watch"}}) {
+    std::vector<std::string> arguments = command;
+    arguments.insert(arguments.end(), {"--tenant", "t"});
+    ASSERT_TRUE(Parse(arguments).flags) << command.back();
+    EXPECT_EQ(Parse(arguments).flags->tenant, "t");
+  }
+}
+
+TEST(ParseFlags, TakesKubectlsWords) {
+  const Flags flags = *Parse({"get", "rails", "-w", "-o", "wide", "--no-headers"}).flags;
+  EXPECT_TRUE(flags.watch);
+  EXPECT_EQ(flags.format, Format::kWide);
+  EXPECT_FALSE(flags.headers);
+  EXPECT_EQ(Parse({"get", "attachments", "-A"}).flags->pod_namespace, "") << "all namespaces, as without -A";
+  EXPECT_TRUE(Parse({"version", "--client"}).flags->client_only);
+}
+
+TEST(ParseFlags, NamesTheCommandsThatExistWhenOneDoesNot) {
+  EXPECT_EQ(
+      Parse({"frob"}).text,
+      "railctl: there is no command 'frob'; there are: status, get, describe, check, trace, doctor, watch, "
+      "health, version, completion\n");
+  EXPECT_EQ(Parse({"-o", "json", "get", "pods", "-n", "ml"}).text,
+            "railctl: there is no command 'get pods'; there are: attachments, rails, remotes, tenants, "
+            "flows, node\n");
+  EXPECT_EQ(Parse({"--socket", "/s", "describe"}).text,
+            "railctl: 'describe' needs one word more; there are: attachment, rail\n");
+  EXPECT_THAT(Parse({}).text, StartsWith("railctl: a command is missing; there are: status, get,"));
+}
+
+TEST(ParseFlags, NamesTheFlagThatACommandDoesNotTake) {
+  EXPECT_EQ(Parse({"trace", "a", "10.0.0.1", "-w"}).text,
+            "railctl: 'railctl trace' does not take '-w'; `railctl trace --help` says what it takes\n");
+  EXPECT_THAT(Parse({"get", "flows", "--watch"}).text,
+              HasSubstr("'railctl get flows' does not take '--watch'"));
+  EXPECT_THAT(Parse({"get", "node", "n1"}).text, HasSubstr("'railctl get node' does not take 'n1'"));
+}
+
+TEST(ParseFlags, RefusesFlagsThatContradictEachOther) {
+  for (const std::vector<std::string>& arguments : {
+           std::vector<std::string>{"get", "attachments", "-A", "-n", "ml"},
+           {"get", "attachments", "team-a/train-0", "-n", "ml"},
+           {"get", "rail", "rail0", "--rail", "rail1"},
+           {"get", "rails", "--no-headers", "-o", "json"},
+           {"doctor", "-o", "wide"},
+           {"trace", "a", "10.0.0.1", "-o", "wide"},
+           {"trace", "a", "10.0.0.1", "--protocol", "icmp", "--port", "7"},
+           {"completion", "bash", "-o", "json"},
+           {"get", "rails", "--socket", "/s", "--server", "h:1", "--ca-file", "a", "--cert-file", "b",
+            "--key-file", "c"},
+       }) {
+    const Parsed parsed = Parse(arguments);
+    EXPECT_FALSE(parsed.flags) << testing::PrintToString(arguments);
+    EXPECT_EQ(parsed.exit_code, kUsage);
+  }
+  EXPECT_THAT(Parse({"get", "attachments", "team-a/train-0", "-n", "ml"}).text,
+              HasSubstr("names the namespace team-a, and -n says ml"));
+  EXPECT_TRUE(Parse({"get", "attachments", "ml/train-0", "-n", "ml"}).flags);
+}
+
 TEST(ParseFlags, NamesTheFormatItDoesNotKnow) {
-  EXPECT_THAT(Parse({"-o", "yaml", "watch"}).text, HasSubstr("\"yaml\" is neither table nor json"));
+  EXPECT_THAT(Parse({"-o", "yaml", "watch"}).text, HasSubstr("\"yaml\" is none of table, wide and json"));
   EXPECT_FALSE(Parse({"-o", "1", "watch"}).flags);
 }
 
@@ -118,6 +207,24 @@ TEST(ParseFlags, ShowsHelpOnStdout) {
   EXPECT_FALSE(parsed.flags);
   EXPECT_EQ(parsed.exit_code, kDone);
   EXPECT_THAT(parsed.text, HasSubstr("attachments"));
+  EXPECT_THAT(parsed.text, HasSubstr("Examples:"));
+}
+
+// What the shell is told of each command: itself, its words and its options.
+TEST(Completion, KnowsEveryCommandAndOptionOfTheTree) {
+  Flags flags;
+  const auto tree = MakeTree(flags);
+  const std::string bash = Completion(*tree, "bash");
+  EXPECT_THAT(bash, HasSubstr("complete -F _railctl railctl"));
+  EXPECT_THAT(Completion(*tree, "zsh"), StartsWith("#compdef railctl\n"));
+  const auto look = [&](const CLI::App& app, const auto& again) -> void {
+    EXPECT_THAT(bash, HasSubstr("\"" + PathOf(app) + "\")\n"));
+    for (const CLI::Option* option : app.get_options()) {
+      for (const std::string& name : option->get_lnames()) EXPECT_THAT(bash, HasSubstr("--" + name + " "));
+    }
+    for (const CLI::App* each : CommandsOf(app)) again(*each, again);
+  };
+  look(*tree, look);
 }
 
 }  // namespace

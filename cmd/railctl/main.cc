@@ -1,6 +1,7 @@
 #include <exception>
 #include <iostream>
 
+#include "cmd/railctl/color.h"
 #include "cmd/railctl/flags.h"
 #include "cmd/railctl/railctl.h"
 #include "lib/base/clock.h"
@@ -9,12 +10,13 @@
 int main(int argc, char** argv) {
   using namespace rail;
   try {
-    const railctl::Parsed parsed =
+    railctl::Parsed parsed =
         railctl::ParseFlags({argv + 1, argv + argc}, config::Paths::FromEnvironment().socket);
     if (!parsed.flags) {
       (parsed.exit_code == railctl::kDone ? std::cout : std::cerr) << parsed.text;
       return parsed.exit_code;
     }
+    parsed.flags->color = railctl::ColorWanted();
     return railctl::Run(*parsed.flags, std::cout, std::cerr, UnixMs);
   } catch (const std::exception& error) {
     std::cerr << "railctl: a bug, please report it: " << error.what() << '\n';

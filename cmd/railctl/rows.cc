@@ -22,6 +22,34 @@ std::string RdmaText(v1::NodeInfo::RdmaMode mode) {
   }
 }
 
+// Whether the fabric leads to it.
+std::string Bgp(const v1::Attachment& attachment) {
+  if (!attachment.withdrawn().empty()) return "withdrawn";
+  if (attachment.contested()) return "contested";
+  if (attachment.announced_elsewhere_size() > 0) return "duplicate";
+  return attachment.announced() ? "announced" : "";
+}
+
+// Whether they are on the bridge, as far as raild can look.
+std::string Rules(const v1::Attachment& attachment) {
+  if (attachment.has_rules_unknown_since()) return "unknown";
+  return attachment.rules_in_place() ? "ok" : "missing";
+}
+
+std::string Joined(const google::protobuf::RepeatedPtrField<std::string>& texts, Lists lists) {
+  if (lists == Lists::kShort && texts.size() > 1) return texts[0] + ",+" + std::to_string(texts.size() - 1);
+  std::string joined;
+  for (const std::string& text : texts) joined += (joined.empty() ? "" : ",") + text;
+  return joined;
+}
+
+}  // namespace
+
+const Columns kAttachmentWide = {"DEVICE", "REPRESENTOR", "MAC", "MTU", "OFPORT"};
+const Columns kRailWide = {"INDEX", "MTU", "BRIDGE-MAC"};
+const Columns kRuleWide = {"PRIORITY", "ACTIONS"};
+const Columns kMegaflowWide = {"BYTES", "MATCH", "ACTIONS"};
+
 std::string State(const v1::Attachment& attachment) {
   if (!attachment.pending().empty()) return "Pending";
   if (attachment.device_lost()) return "NoDevice";
@@ -49,46 +77,27 @@ std::string State(const v1::Rail& rail) {
   return "Ready";
 }
 
-// Whether the fabric leads to it.
-std::string Bgp(const v1::Attachment& attachment) {
-  if (!attachment.withdrawn().empty()) return "withdrawn";
-  if (attachment.contested()) return "contested";
-  if (attachment.announced_elsewhere_size() > 0) return "duplicate";
-  return attachment.announced() ? "announced" : "";
-}
-
-// Whether they are on the bridge, as far as raild can look.
-std::string Rules(const v1::Attachment& attachment) {
-  if (attachment.has_rules_unknown_since()) return "unknown";
-  return attachment.rules_in_place() ? "ok" : "missing";
-}
-
-std::string Joined(const google::protobuf::RepeatedPtrField<std::string>& texts) {
-  std::string joined;
-  for (const std::string& text : texts) joined += (joined.empty() ? "" : ",") + text;
-  return joined;
-}
-
-}  // namespace
-
 Row AttachmentHeader() {
-  return {"NAMESPACE", "POD",         "IFNAME", "RAIL",  "ADDRESS", "TENANT",
-          "DEVICE",    "REPRESENTOR", "STATE",  "RULES", "BGP",     "AGE"};
+  return {"NAMESPACE", "POD",   "IFNAME", "RAIL", "ADDRESS", "TENANT", "DEVICE", "REPRESENTOR",
+          "STATE",     "RULES", "BGP",    "AGE",  "MAC",     "MTU",    "OFPORT"};
 }
 
-Row AttachmentRow(const v1::Attachment& a, int64_t now_ms) {
+Row AttachmentRow(const v1::Attachment& a, int64_t now_ms, Lists lists) {
   return {a.pod().namespace_(),
           a.pod().name(),
           a.ifname(),
           a.rail(),
-          Joined(a.addresses()),
+          Joined(a.addresses(), lists),
           a.tenant().name(),
           a.device(),
           a.representor(),
           State(a),
           Rules(a),
           Bgp(a),
-          Age(Milliseconds(a.created()), now_ms)};
+          Age(Milliseconds(a.created()), now_ms),
+          a.mac(),
+          a.mtu() == 0 ? "" : std::to_string(a.mtu()),
+          a.ofport() == 0 ? "" : std::to_string(a.ofport())};
 }
 
 Row RailHeader() {
@@ -149,12 +158,12 @@ Row TenantHeader() {
   return {"TENANT", "TENANT-ID", "NAMESPACES", "ATTACHMENTS", "RAILS", "REMOTES", "CONFIGURED"};
 }
 
-Row TenantRow(const v1::TenantSummary& t) {
+Row TenantRow(const v1::TenantSummary& t, Lists lists) {
   return {t.tenant().name(),
           t.tenant().id(),
-          Joined(t.namespaces()),
+          Joined(t.namespaces(), lists),
           std::to_string(t.attachments()),
-          Joined(t.rails()),
+          Joined(t.rails(), lists),
           std::to_string(t.remotes()),
           t.configured() ? "yes" : "no"};
 }

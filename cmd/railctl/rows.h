@@ -1,11 +1,13 @@
-// Converts messages of rail.v1 to rows of tables.
+// Converts messages of rail.v1 to rows of tables. A row has all columns; those that only -o wide shows are named beside the header.
+// A cell that is a list has its first entry and how many more there are ("10.0.1.2,+1"), with -o wide all of them.
 //
-// Use:      Table table(AttachmentHeader());  table.Add(AttachmentRow(attachment, now_ms));
+// Use:      Table table(AttachmentHeader(), {.hidden = kAttachmentWide});  table.Add(AttachmentRow(attachment, now_ms));
 // Threads:  any thread
 // Units:    now_ms is Unix time in milliseconds
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -14,9 +16,21 @@
 namespace rail::railctl {
 
 using Row = std::vector<std::string>;
+using Columns = std::set<std::string>;
+enum class Lists { kShort, kWhole };
+
+// The columns that only -o wide shows, so that a line of the others fits into kWidth characters.
+constexpr size_t kWidth = 120;
+extern const Columns kAttachmentWide;
+extern const Columns kRailWide;
+extern const Columns kRuleWide;
+extern const Columns kMegaflowWide;
 
 Row AttachmentHeader();
-Row AttachmentRow(const v1::Attachment& attachment, int64_t now_ms);
+Row AttachmentRow(const v1::Attachment& attachment, int64_t now_ms, Lists lists = Lists::kShort);
+// "Ready", "Adding", ...: the column STATE, here and of a rail.
+std::string State(const v1::Attachment& attachment);
+std::string State(const v1::Rail& rail);
 Row RailHeader();
 Row RailRow(const v1::Rail& rail);
 Row RemoteHeader();
@@ -27,7 +41,7 @@ Row HealthHeader();
 Row HealthRow(const v1::HealthPart& part);
 
 Row TenantHeader();
-Row TenantRow(const v1::TenantSummary& tenant);
+Row TenantRow(const v1::TenantSummary& tenant, Lists lists = Lists::kShort);
 Row RuleHeader();
 Row RuleRow(const v1::Attachment& attachment, const v1::RuleStats& rule);
 Row MegaflowHeader();

@@ -2,8 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <sstream>
 #include <utility>
 #include <vector>
+
+#include "cmd/railctl/table.h"
 
 namespace rail::railctl {
 namespace {
@@ -59,6 +63,85 @@ TEST(AttachmentRow, CallsRulesThatNobodyCanLookForUnknown) {
   EXPECT_EQ(AttachmentRow(a, 0)[9], "ok");
   a.mutable_rules_unknown_since()->set_seconds(1);
   EXPECT_EQ(AttachmentRow(a, 0)[9], "unknown");
+}
+
+TEST(AttachmentRow, ShowsTheFirstOfItsAddressesOrAll) {
+  v1::Attachment a;
+  a.add_addresses("10.0.1.2");
+  EXPECT_EQ(AttachmentRow(a, 0)[4], "10.0.1.2");
+  a.add_addresses("fd52::2");
+  EXPECT_EQ(AttachmentRow(a, 0)[4], "10.0.1.2,+1");
+  EXPECT_EQ(AttachmentRow(a, 0, Lists::kWhole)[4], "10.0.1.2,fd52::2");
+}
+
+TEST(Rows, HaveAsManyCellsAsTheirHeader) {
+  EXPECT_EQ(AttachmentRow({}, 0).size(), AttachmentHeader().size());
+  EXPECT_EQ(RailRow({}).size(), RailHeader().size());
+  EXPECT_EQ(RemoteRow({}).size(), RemoteHeader().size());
+  EXPECT_EQ(TenantRow({}).size(), TenantHeader().size());
+  EXPECT_EQ(RuleRow({}, {}).size(), RuleHeader().size());
+  EXPECT_EQ(MegaflowRow({}, {}).size(), MegaflowHeader().size());
+  EXPECT_EQ(NodeRow({}, 0).size(), NodeHeader().size());
+}
+
+// The columns that only -o wide shows exist, so that a column that is renamed does not come back unseen.
+TEST(Rows, NameColumnsThatExistAsWide) {
+  const std::vector<std::pair<Row, Columns>> kinds = {{AttachmentHeader(), kAttachmentWide},
+                                                      {RailHeader(), kRailWide},
+                                                      {RuleHeader(), kRuleWide},
+                                                      {MegaflowHeader(), kMegaflowWide}};
+  for (const auto& [header, wide] : kinds) {
+    for (const std::string& name : wide) EXPECT_EQ(std::ranges::count(header, name), 1) << name;
+  }
+}
+
+// Names of usual length: a namespace of 10 characters, a pod of 18, the widest word of each state.
+TEST(Rows, OfADefaultTableFitInto120Columns) {
+  v1::Attachment a;
+  a.mutable_pod()->set_namespace_(std::string(10, 'n'));
+  a.mutable_pod()->set_name(std::string(18, 'p'));
+  a.set_ifname("net12");
+  a.set_rail("rail15");
+  a.add_addresses("10.200.200.200");
+  a.add_addresses("fd52:4149:0:1::2");
+  a.mutable_tenant()->set_name(std::string(10, 'n'));
+  a.set_device("0000:3b:00.2");
+  a.set_representor("enp59s0f0npf0vf127");
+  a.set_phase(v1::Attachment::DELETING);
+  a.set_announced(true);
+  v1::Rail r;
+  r.set_name("rail15");
+  r.set_pf("enp159s0f1np1");
+  r.set_bridge("br-rail15");
+  r.set_bridge_present(true);
+  r.set_carrier(true);
+  r.set_bgp_state("Established");
+  r.set_leaf_mac("02:00:00:00:0f:00");
+  r.set_rules_wanted(20000);
+  r.set_prefixes_received(100000);
+  v1::RuleStats rule;
+  rule.set_table(2);
+  rule.set_kind("attachment");
+  rule.set_packets(99999999999);
+  rule.set_bytes(99999999999999);
+  rule.set_match(std::string(90, 'm'));
+  v1::Megaflow flow;
+  flow.set_why_not(std::string(150, 'w'));
+  flow.set_packets(99999999999);
+  const std::vector<std::pair<std::vector<Row>, Columns>> tables = {
+      {{AttachmentHeader(), AttachmentRow(a, 0)}, kAttachmentWide},
+      {{RailHeader(), RailRow(r)}, kRailWide},
+      {{RuleHeader(), RuleRow(a, rule)}, kRuleWide},
+      {{MegaflowHeader(), MegaflowRow(a, flow)}, kMegaflowWide}};
+  for (const auto& [rows, wide] : tables) {
+    Table table(rows[0], {.hidden = wide, .width = kWidth});
+    table.Add(rows[1]);
+    std::ostringstream out;
+    table.Print(out);
+    std::istringstream lines(out.str());
+    for (std::string line; std::getline(lines, line);)
+      EXPECT_LE(line.size(), kWidth + 2) << line;  // "…": 3 bytes
+  }
 }
 
 TEST(RailRow, NamesTheFirstThingThatIsMissing) {

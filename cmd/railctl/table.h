@@ -7,14 +7,22 @@
 
 #include <cstddef>
 #include <ostream>
+#include <set>
 #include <string>
 #include <vector>
 
 namespace rail::railctl {
 
+struct TableStyle {
+  bool headers = true;
+  bool color = false;            // of cells in columns of states (STATE, RULES, BGP, CHECK, WHERE)
+  std::set<std::string> hidden;  // columns that are not shown
+  size_t width = 0;              // characters; the last column is cut so that a line fits. 0: no limit
+};
+
 class Table {
  public:
-  explicit Table(std::vector<std::string> header);
+  explicit Table(std::vector<std::string> header, TableStyle style = {});
 
   // Adds a row with as many cells as the header has. Control characters become spaces, so that a cell is one line and does
   // not move the cursor.
@@ -27,6 +35,11 @@ class Table {
   void Print(std::ostream& out);
 
  private:
+  std::string Cell(size_t column, const std::string& text) const;
+
+  const std::vector<std::string> header_;
+  const TableStyle style_;
+  std::vector<size_t> shown_;                   // columns
   std::vector<size_t> widths_;                  // characters
   std::vector<std::vector<std::string>> rows_;  // not written yet
 };

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <sstream>
+#include <utility>
 
 namespace rail::railctl {
 namespace {
@@ -28,6 +29,31 @@ TEST(Table, GoesOnWithTheSameColumnsInALaterPrint) {
   table.Add({"ADDED", "b"});
   table.Print(out);
   EXPECT_EQ(out.str(), "ADDED      b\n");
+}
+
+std::string Printed(Table table, std::vector<std::string> row) {
+  table.Add(std::move(row));
+  std::ostringstream out;
+  table.Print(out);
+  return out.str();
+}
+
+TEST(Table, LeavesOutItsHeaderAndHiddenColumns) {
+  EXPECT_EQ(Printed(Table({"NAME", "MTU", "AGE"}, {.headers = false, .hidden = {"MTU"}}), {"a", "1", "5s"}),
+            "a   5s\n");
+  EXPECT_EQ(Printed(Table({"NAME", "MTU"}, {.hidden = {"MTU"}}), {"a", "1"}), "NAME\na\n");
+}
+
+TEST(Table, CutsTheLastColumnAtACharacter) {
+  EXPECT_EQ(Printed(Table({"A", "WHY"}, {.width = 7}), {"x", "ééé"}), "A   WHY\nx   ééé\n");
+  EXPECT_EQ(Printed(Table({"A", "WHY"}, {.width = 7}), {"x", "éééé"}), "A   WHY\nx   éé…\n");
+}
+
+TEST(Table, ColoursWhatIsAStateAndKeepsItsColumns) {
+  EXPECT_EQ(Printed(Table({"POD", "STATE", "AGE"}, {.color = true}), {"failed", "failed", "1s"}),
+            "POD      STATE    AGE\n"
+            "failed   \x1b[31mfailed\x1b[0m   1s\n")
+      << "a pod may be called so";
 }
 
 TEST(Table, KeepsControlCharactersOffTheTerminal) {

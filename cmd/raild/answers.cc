@@ -107,7 +107,8 @@ Result<uint16_t> ToPort(uint32_t number, uint16_t fallback, const char* field) {
 }  // namespace
 
 inspect::Selector ToSelector(const v1::AttachmentSelector& message) {
-  return {message.id(), message.namespace_(), message.pod(), message.rail(), message.ifname()};
+  return {message.id(),   message.namespace_(), message.pod(),
+          message.rail(), message.ifname(),     message.tenant()};
 }
 
 Result<inspect::Question> ToQuestion(const v1::TraceRequest& request) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "lib/base/utf8.h"
+#include "lib/inspect/select.h"
 
 namespace rail::raild {
 namespace {
@@ -55,19 +56,26 @@ void SetTenant(v1::Tenant& tenant, const std::string& name, tenancy::TenantId id
   if (!id.is_none()) tenant.set_id(id.ToString());
 }
 
-bool Matches(const v1::AttachmentFilter& filter, const state::Attachment& a) {
-  return (filter.namespace_().empty() || filter.namespace_() == a.pod_namespace) &&
-         (filter.rail().empty() || filter.rail() == a.rail);
-}
-
 // The attachments that match, by id.
 std::vector<const AttachmentView*> Select(const NodeView& view, const v1::AttachmentFilter& filter) {
-  std::vector<const AttachmentView*> selected;
-  for (const AttachmentView& a : view.attachments) {
-    if (Matches(filter, a.attachment)) selected.push_back(&a);
-  }
-  std::ranges::sort(selected, {}, [](const AttachmentView* a) { return a->attachment.id; });
-  return selected;
+  return inspect::Select(view, {.pod_namespace = filter.namespace_(),
+                                .pod = filter.pod(),
+                                .rail = filter.rail(),
+                                .ifname = filter.ifname(),
+                                .tenant = filter.tenant()});
+}
+
+// This node's name of the rail that a remote is on; "" when the node has no such rail, or the remote says none.
+std::string RailOf(const RemoteView& remote, const NodeView& node) {
+  if (!remote.remote.rail_index) return "";
+  const auto rail = std::ranges::find(node.rails, *remote.remote.rail_index,
+                                      [](const engine::RailView& r) { return r.rail.index; });
+  return rail == node.rails.end() ? "" : rail->rail.name;
+}
+
+bool Matches(const v1::ListRemotesRequest& request, const RemoteView& remote, const NodeView& node) {
+  return inspect::IsTenant(request.tenant(), remote.tenant, remote.remote.tenant) &&
+         (request.rail().empty() || request.rail() == RailOf(remote, node));
 }
 
 // "address,tenant id,rail index or -,session"
@@ -106,12 +114,8 @@ v1::Remote ToMessage(const RemoteView& view, const NodeView& node) {
   v1::Remote message;
   message.set_address(view.remote.address.ToString());
   SetTenant(*message.mutable_tenant(), view.tenant, view.remote.tenant);
-  if (view.remote.rail_index) {
-    message.set_rail_index(*view.remote.rail_index);
-    const auto rail = std::ranges::find(node.rails, *view.remote.rail_index,
-                                        [](const engine::RailView& r) { return r.rail.index; });
-    if (rail != node.rails.end()) message.set_rail(rail->rail.name);
-  }
+  if (view.remote.rail_index) message.set_rail_index(*view.remote.rail_index);
+  message.set_rail(RailOf(view, node));
   message.set_installed(view.installed);
   message.set_contested(view.contested);
   return message;
@@ -223,14 +227,17 @@ Result<v1::ListRemotesResponse> ListRemotes(const NodeView& view, const v1::List
   }
   std::vector<const RemoteView*> page;
   page.reserve(view.remotes.size());
+  uint32_t total = 0;
   for (const RemoteView& r : view.remotes) {
+    if (!Matches(request, r, view)) continue;
+    ++total;
     if (!last || *last < r.remote) page.push_back(&r);
   }
   const size_t size = request.page_size() == 0 ? kDefaultPage : std::min(request.page_size(), kLargestPage);
   const auto by_remote = [](const RemoteView* r) -> const frr::Remote& { return r->remote; };
 
   v1::ListRemotesResponse response;
-  response.set_total(static_cast<uint32_t>(view.remotes.size()));
+  response.set_total(total);
   const bool more = page.size() > size;
   if (more) {
     // Linear in all remotes, where a full sort for each page would not be.

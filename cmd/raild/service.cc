@@ -7,11 +7,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
-#include <map>
 #include <mutex>
-#include <optional>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -20,7 +16,7 @@
 #include "cmd/raild/question_queue.h"
 #include "cmd/raild/socket_file.h"
 #include "cmd/raild/tls.h"
-#include "lib/base/clock.h"
+#include "cmd/raild/watches.h"
 #include "rail/v1/node.grpc.pb.h"
 
 namespace rail::raild {
@@ -43,8 +39,6 @@ constexpr int kAliveTime = 10000;         // ms for the answer
 constexpr int kConnectionTime = 3600000;  // ms, then the client connects anew
 constexpr int kConnectionGrace = 60000;   // ms for the calls that are under way then
 constexpr auto kStopTime = std::chrono::seconds(2);
-// A wait for a view cannot be interrupted, so this bounds how long Stop waits for it.
-constexpr auto kViewWait = std::chrono::milliseconds(200);
 
 grpc::StatusCode StatusCodeOf(Code code) {
   switch (code) {
@@ -65,144 +59,6 @@ grpc::StatusCode StatusCodeOf(Code code) {
       return grpc::StatusCode::INTERNAL;
   }
   return grpc::StatusCode::INTERNAL;
-}
-
-class Watch;
-
-// All watches, and the thread that tells them of new views.
-class Watches {
- public:
-  explicit Watches(const engine::ViewPublisher& views) : views_(views), follower_([this] { Follow(); }) {}
-  ~Watches() { Stop(); }
-
-  // `most`: the limit of watches of `door`, the way in by which the watch has come.
-  grpc::Status Add(Watch* watch, const void* door, size_t most);
-  void Remove(Watch* watch);
-  void Stop();
-  const engine::ViewPublisher& views() const { return views_; }
-
- private:
-  void Follow();
-
-  const engine::ViewPublisher& views_;
-  std::mutex mutex_;  // taken before a watch's own
-  std::condition_variable changed_;
-  std::map<Watch*, const void*> watches_;  // with its door
-  enum class Stage { kServing, kStopping } stage_ = Stage::kServing;
-  std::thread follower_;
-};
-
-// One client's WatchAttachments. While a write is under way, it queues nothing beyond the events of one comparison. When the
-// client has taken these, it makes the next comparison with the view that is current then.
-class Watch final : public grpc::ServerWriteReactor<v1::WatchAttachmentsResponse> {
- public:
-  Watch(Watches& watches, const void* door, size_t most, v1::AttachmentFilter filter)
-      : watches_(watches), changes_(std::move(filter)) {
-    // Adds itself first and compares second: a view that is published in between is seen twice rather than never.
-    if (grpc::Status status = watches_.Add(this, door, most); !status.ok()) {
-      End(std::move(status));
-    } else {
-      Look();
-    }
-  }
-
-  void Look() {
-    const std::lock_guard lock(mutex_);
-    SendNext();
-  }
-
-  void End(grpc::Status status) {
-    const std::lock_guard lock(mutex_);
-    EndLocked(std::move(status));
-  }
-
-  void OnWriteDone(bool ok) override {
-    const std::lock_guard lock(mutex_);
-    write_ = Write::kIdle;
-    if (ok) {
-      SendNext();
-    } else {
-      EndLocked(grpc::Status::CANCELLED);
-    }
-  }
-
-  void OnCancel() override { End(grpc::Status::CANCELLED); }
-
-  void OnDone() override {
-    watches_.Remove(this);
-    delete this;
-  }
-
- private:
-  void SendNext() {
-    if (call_ == Call::kEnded || write_ == Write::kUnderWay) return;
-    if (next_ == events_.size()) {
-      events_.clear();
-      next_ = 0;
-      const auto view = watches_.views().Current();
-      if (compared_ == view->version) return;
-      compared_ = view->version;
-      events_ = changes_.Next(*view);
-      if (events_.empty()) return;
-    }
-    write_ = Write::kUnderWay;
-    StartWrite(&events_[next_++]);
-  }
-
-  void EndLocked(grpc::Status status) {
-    if (std::exchange(call_, Call::kEnded) == Call::kOpen) Finish(std::move(status));
-  }
-
-  Watches& watches_;
-  std::mutex mutex_;
-  Changes changes_;
-  std::vector<v1::WatchAttachmentsResponse> events_;
-  size_t next_ = 0;
-  std::optional<uint64_t> compared_;  // the version of the last comparison
-  enum class Write { kIdle, kUnderWay } write_ = Write::kIdle;
-  enum class Call { kOpen, kEnded } call_ = Call::kOpen;
-};
-
-grpc::Status Watches::Add(Watch* watch, const void* door, size_t most) {
-  const std::lock_guard lock(mutex_);
-  if (stage_ == Stage::kStopping) return {grpc::StatusCode::UNAVAILABLE, "raild is stopping"};
-  const auto same_door = [door](const auto& entry) { return entry.second == door; };
-  if (std::ranges::count_if(watches_, same_door) >= static_cast<ptrdiff_t>(most)) {
-    return {grpc::StatusCode::RESOURCE_EXHAUSTED, std::to_string(most) + " clients are watching already"};
-  }
-  watches_.emplace(watch, door);
-  changed_.notify_one();
-  return grpc::Status::OK;
-}
-
-void Watches::Remove(Watch* watch) {
-  const std::lock_guard lock(mutex_);
-  watches_.erase(watch);
-}
-
-void Watches::Stop() {
-  {
-    const std::lock_guard lock(mutex_);
-    stage_ = Stage::kStopping;
-    for (const auto& [watch, door] : watches_)
-      watch->End({grpc::StatusCode::UNAVAILABLE, "raild is stopping"});
-    changed_.notify_one();
-  }
-  if (follower_.joinable()) follower_.join();
-}
-
-void Watches::Follow() {
-  uint64_t seen = 0;
-  std::unique_lock lock(mutex_);
-  for (;;) {
-    changed_.wait(lock, [&] { return stage_ == Stage::kStopping || !watches_.empty(); });
-    if (stage_ == Stage::kStopping) return;
-    lock.unlock();
-    const uint64_t now = views_.WaitNewer(seen, After(kViewWait))->version;
-    lock.lock();
-    if (std::exchange(seen, now) == now) continue;
-    for (const auto& [watch, door] : watches_) watch->Look();
-  }
 }
 
 // What the watchdog has said last.
@@ -306,7 +162,20 @@ class Service final : public v1::Node::CallbackService {
 
   grpc::ServerWriteReactor<v1::WatchAttachmentsResponse>* WatchAttachments(
       grpc::CallbackServerContext*, const v1::WatchAttachmentsRequest* request) override {
-    return new Watch(watches_, this, most_watches_, request->filter());  // deletes itself in OnDone
+    const auto changes = std::make_shared<Changes>(request->filter());
+    // Deletes itself in OnDone, here and below.
+    return new Stream<v1::WatchAttachmentsResponse>(
+        watches_, this, most_watches_,
+        [changes](const engine::NodeView& view) { return changes->Next(view); });
+  }
+
+  grpc::ServerWriteReactor<v1::WatchNodeResponse>* WatchNode(grpc::CallbackServerContext*,
+                                                             const v1::WatchNodeRequest*) override {
+    return new Stream<v1::WatchNodeResponse>(watches_, this, most_watches_, [](const engine::NodeView& view) {
+      v1::WatchNodeResponse response;
+      response.set_view(view.version);
+      return std::vector{response};
+    });
   }
 
  private:

@@ -4,18 +4,23 @@
 
 namespace rail::inspect {
 
-std::vector<const engine::AttachmentView*> Select(const engine::NodeView& view, const Selector& selector) {
+bool IsTenant(const std::string& wanted, const std::string& name, tenancy::TenantId id) {
+  return wanted.empty() || wanted == name || (!id.is_none() && wanted == id.ToString());
+}
+
+bool Matches(const Selector& selector, const state::Attachment& a) {
   const auto matches = [](const std::string& wanted, const std::string& is) {
     return wanted.empty() || wanted == is;
   };
+  return (selector.id == 0 || selector.id == a.id) && matches(selector.pod_namespace, a.pod_namespace) &&
+         matches(selector.pod, a.pod_name) && matches(selector.rail, a.rail) &&
+         matches(selector.ifname, a.key.ifname) && IsTenant(selector.tenant, a.tenant, a.tenant_id);
+}
+
+std::vector<const engine::AttachmentView*> Select(const engine::NodeView& view, const Selector& selector) {
   std::vector<const engine::AttachmentView*> selected;
   for (const engine::AttachmentView& shown : view.attachments) {
-    const state::Attachment& a = shown.attachment;
-    if ((selector.id == 0 || selector.id == a.id) && matches(selector.pod_namespace, a.pod_namespace) &&
-        matches(selector.pod, a.pod_name) && matches(selector.rail, a.rail) &&
-        matches(selector.ifname, a.key.ifname)) {
-      selected.push_back(&shown);
-    }
+    if (Matches(selector, shown.attachment)) selected.push_back(&shown);
   }
   std::ranges::sort(selected, {}, [](const engine::AttachmentView* shown) { return shown->attachment.id; });
   return selected;
@@ -38,6 +43,7 @@ std::string ToText(const Selector& selector) {
   }
   if (!selector.ifname.empty()) text += " with interface " + selector.ifname;
   if (!selector.rail.empty()) text += " on rail " + selector.rail;
+  if (!selector.tenant.empty()) text += " of tenant " + selector.tenant;
   return text;
 }
 

@@ -19,10 +19,17 @@ struct Selector {
   std::string pod;
   std::string rail;
   std::string ifname;
+  std::string tenant;  // its name or its id
   bool empty() const {
-    return id == 0 && pod_namespace.empty() && pod.empty() && rail.empty() && ifname.empty();
+    return id == 0 && pod_namespace.empty() && pod.empty() && rail.empty() && ifname.empty() &&
+           tenant.empty();
   }
 };
+
+// Whether `wanted` is the name or the id (28 hexadecimal digits) of a tenant; an empty one is any tenant's.
+bool IsTenant(const std::string& wanted, const std::string& name, tenancy::TenantId id);
+
+bool Matches(const Selector& selector, const state::Attachment& attachment);
 
 // Ordered by id. The pointers point into `view`.
 std::vector<const engine::AttachmentView*> Select(const engine::NodeView& view, const Selector& selector);

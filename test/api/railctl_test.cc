@@ -1,16 +1,10 @@
-#include "cmd/railctl/railctl.h"
-
-#include <gmock/gmock.h>
-#include <sys/stat.h>
+#include "test/api/railctl_run.h"
 
 #include <fstream>
 #include <mutex>
-#include <nlohmann/json.hpp>
-#include <sstream>
 #include <thread>
 
 #include "cmd/raild/watchdog.h"
-#include "test/api/served.h"
 
 namespace rail {
 namespace {
@@ -19,51 +13,64 @@ using nlohmann::json;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-struct Ran {
-  int exit_code = -1;
-  std::string out;
-  std::string err;
-};
-
-class RailctlTest : public Served {
- protected:
-  // Two minutes after the sample attachments were made.
-  static int64_t Now() { return kStartedMs + 180000; }
-
-  Ran Run(std::vector<std::string> arguments) const {
-    const railctl::Parsed parsed = railctl::ParseFlags(std::move(arguments), socket_);
-    if (!parsed.flags) return {parsed.exit_code, "", parsed.text};
-    std::ostringstream out;
-    std::ostringstream err;
-    const int code = railctl::Run(*parsed.flags, out, err, Now);
-    return {code, out.str(), err.str()};
-  }
-
-  std::string Out(std::vector<std::string> arguments) const {
-    const Ran ran = Run(std::move(arguments));
-    EXPECT_EQ(ran.exit_code, railctl::kDone) << ran.err;
-    EXPECT_EQ(ran.err, "");
-    return ran.out;
-  }
-};
-
 TEST_F(RailctlTest, ListsAttachmentsForPeople) {
   EXPECT_EQ(
       Out({"get", "attachments"}),
-      R"(NAMESPACE   POD         IFNAME   RAIL    ADDRESS                TENANT   DEVICE         REPRESENTOR   STATE     RULES     BGP         AGE
-ml          gone        net1     rail1   -                      -        -              -             Pending   missing   -           2m
-team-a      a-new-pod   net1     rail0   -                      -        -              -             Adding    missing   -           2m
-team-a      train-0     net1     rail0   10.0.3.7,2001:db8::7   team-a   0000:3b:00.2   pf0vf0        Ready     ok        announced   2m
+      R"(NAMESPACE   POD         IFNAME   RAIL    ADDRESS       TENANT   STATE     RULES     BGP         AGE
+ml          gone        net1     rail1   -             -        Pending   missing   -           2m
+team-a      a-new-pod   net1     rail0   -             -        Adding    missing   -           2m
+team-a      train-0     net1     rail0   10.0.3.7,+1   team-a   Ready     ok        announced   2m
+)");
+}
+
+TEST_F(RailctlTest, ListsAttachmentsWithAllColumns) {
+  EXPECT_EQ(
+      Out({"get", "attachment", "train-0", "-o", "wide"}),
+      R"(NAMESPACE   POD       IFNAME   RAIL    ADDRESS                TENANT   DEVICE         REPRESENTOR   STATE   RULES   BGP         AGE   MAC                 MTU    OFPORT
+team-a      train-0   net1     rail0   10.0.3.7,2001:db8::7   team-a   0000:3b:00.2   pf0vf0        Ready   ok      announced   2m    02:11:22:33:44:55   4200   5
 )");
 }
 
 TEST_F(RailctlTest, FiltersAttachments) {
-  EXPECT_EQ(
-      Out({"get", "attachments", "-n", "ml"}),
-      R"(NAMESPACE   POD    IFNAME   RAIL    ADDRESS   TENANT   DEVICE   REPRESENTOR   STATE     RULES     BGP   AGE
-ml          gone   net1     rail1   -         -        -        -             Pending   missing   -     2m
+  EXPECT_EQ(Out({"get", "attachments", "-n", "ml"}),
+            R"(NAMESPACE   POD    IFNAME   RAIL    ADDRESS   TENANT   STATE     RULES     BGP   AGE
+ml          gone   net1     rail1   -         -        Pending   missing   -     2m
 )");
   EXPECT_THAT(Out({"get", "attachments", "--rail", "rail0"}), Not(HasSubstr("gone")));
+  EXPECT_EQ(Out({"get", "attachments", "team-a/train-0", "--no-headers"}),
+            "team-a   train-0   net1   rail0   10.0.3.7,+1   team-a   Ready   ok   announced   2m\n");
+  for (const char* tenant : {"team-a", "c0ffee00000001ab54a98ceb1f0a"}) {
+    const json found = json::parse(Out({"get", "attachments", "--tenant", tenant, "-o", "json"}));
+    ASSERT_EQ(found.at("attachments").size(), 1U) << tenant;
+    EXPECT_EQ(found.at("attachments").at(0).at("pod").at("name"), "train-0");
+  }
+}
+
+TEST_F(RailctlTest, SaysThatAPodIsNotThere) {
+  const Ran ran = Run({"get", "attachments", "nobody", "-n", "ml"});
+  EXPECT_EQ(ran.exit_code, railctl::kFailed);
+  EXPECT_EQ(ran.err,
+            "railctl: no attachment on this node is of pod ml/nobody: `railctl get attachments` lists those "
+            "that exist\n");
+}
+
+TEST_F(RailctlTest, NamesTheRailsThatExistWhereverOneDoesNot) {
+  for (const std::vector<std::string>& command : {
+           std::vector<std::string>{"get", "attachments", "--rail", "rail7"},
+           {"get", "rail", "rail7"},
+           {"get", "remotes", "--rail", "rail7"},
+           {"get", "flows", "--rail", "rail7"},
+           {"check", "--rail", "rail7"},
+           {"trace", "a", "10.0.0.1", "--rail", "rail7"},
+           {"watch", "--rail", "rail7"},
+           {"get", "attachments", "-w", "--rail", "rail7"},
+           {"describe", "attachment", "a", "--rail", "rail7"},
+           {"describe", "rail", "rail7"},
+       }) {
+    const Ran ran = Run(command);
+    EXPECT_EQ(ran.exit_code, railctl::kUsage) << testing::PrintToString(command);
+    EXPECT_EQ(ran.err, "railctl: there is no rail 'rail7' on this node; there are: rail0, rail1\n");
+  }
 }
 
 TEST_F(RailctlTest, PrintsTheHeaderOfAnEmptyList) {
@@ -74,9 +81,14 @@ TEST_F(RailctlTest, PrintsTheHeaderOfAnEmptyList) {
 TEST_F(RailctlTest, ListsRailsForPeople) {
   EXPECT_EQ(
       Out({"get", "rails"}),
-      R"(NAME    INDEX   BRIDGE     PF          MTU    STATE       BRIDGE-MAC          LEAF-MAC            BGP           RECEIVED   SENT   RULES
-rail0   0       br-rail0   ens1f0np0   4200   Ready       02:00:00:00:01:00   02:00:00:00:0f:00   Established   3          2      21/21
-rail1   1       br-rail1   ens2f0np0   4200   NoCarrier   -                   -                   -             0          0      0/0
+      R"(NAME    BRIDGE     PF          STATE       LEAF-MAC            BGP           RECEIVED   SENT   RULES
+rail0   br-rail0   ens1f0np0   Ready       02:00:00:00:0f:00   Established   3          2      21/21
+rail1   br-rail1   ens2f0np0   NoCarrier   -                   -             0          0      0/0
+)");
+  EXPECT_EQ(
+      Out({"get", "rail", "rail0", "-o", "wide"}),
+      R"(NAME    INDEX   BRIDGE     PF          MTU    STATE   BRIDGE-MAC          LEAF-MAC            BGP           RECEIVED   SENT   RULES
+rail0   0       br-rail0   ens1f0np0   4200   Ready   02:00:00:00:01:00   02:00:00:00:0f:00   Established   3          2      21/21
 )");
 }
 
@@ -87,6 +99,24 @@ TEST_F(RailctlTest, ListsRemotesForPeople) {
 10.0.3.9      team-a   c0ffee00000001ab54a98ceb1f0a   rail0   yes
 2001:db8::9   -        0000000000000000000000000005   7       no
 )");
+}
+
+TEST_F(RailctlTest, FiltersRemotesAndTenants) {
+  const auto addresses = [&](const std::vector<std::string>& filter) {
+    std::vector<std::string> arguments = {"get", "remotes", "-o", "json"};
+    arguments.insert(arguments.end(), filter.begin(), filter.end());
+    const json found = json::parse(Out(arguments));
+    std::vector<std::string> texts;
+    for (const json& each : found.at("remotes")) texts.push_back(each.at("address"));
+    EXPECT_EQ(found.at("total"), texts.size());
+    return texts;
+  };
+  EXPECT_THAT(addresses({"--rail", "rail0"}), ElementsAre("10.0.3.8", "10.0.3.9"));
+  EXPECT_THAT(addresses({"--rail", "rail1"}), ElementsAre());
+  EXPECT_THAT(addresses({"--tenant", "team-a"}), ElementsAre("10.0.3.9"));
+  EXPECT_THAT(addresses({"--tenant", "0000000000000000000000000005", "--rail", "rail0"}),
+              ElementsAre("10.0.3.8"));
+  EXPECT_THAT(Out({"get", "tenant", "--tenant", "team-a"}), Not(HasSubstr("0005")));
 }
 
 TEST_F(RailctlTest, ShowsTheNodeForPeople) {
@@ -103,7 +133,7 @@ bgp              failed   connect to /run/frr/bgpd.vty: no such file
 TEST_F(RailctlTest, GivesProgramsEveryFieldOfAnAttachment) {
   const json document = json::parse(Out({"get", "attachments", "-o", "json", "--rail", "rail0"}));
   EXPECT_EQ(document, json::parse(R"({"attachments": [
-    {"id": "1", "network": "rail0", "container_id": "sandbox1", "ifname": "net1", "rail": "rail0",
+    {"id": 1, "network": "rail0", "container_id": "sandbox1", "ifname": "net1", "rail": "rail0",
      "pod": {"namespace": "team-a", "name": "train-0", "uid": "5d2a"},
      "tenant": {"name": "team-a", "id": "c0ffee00000001ab54a98ceb1f0a"},
      "device": "0000:3b:00.2", "representor": "pf0vf0", "mac": "02:11:22:33:44:55",
@@ -111,7 +141,7 @@ TEST_F(RailctlTest, GivesProgramsEveryFieldOfAnAttachment) {
      "rules_in_place": true, "pending": "", "created": "2026-01-02T03:05:05Z", "netns": "/run/netns/cni-1",
      "namespace_unseen": "", "device_lost": false,
      "announced_elsewhere": [], "contested": false, "withdrawn": ""},
-    {"id": "2", "network": "rail0", "container_id": "sandbox2", "ifname": "net1", "rail": "rail0",
+    {"id": 2, "network": "rail0", "container_id": "sandbox2", "ifname": "net1", "rail": "rail0",
      "pod": {"namespace": "team-a", "name": "a-new-pod", "uid": ""},
      "device": "", "representor": "", "mac": "",
      "addresses": [], "mtu": 0, "phase": "ADDING", "ofport": 0, "announced": false,
@@ -126,7 +156,7 @@ TEST_F(RailctlTest, GivesProgramsRailsRemotesAndTheNode) {
             json::parse(R"({"name": "rail0", "index": 0, "pf": "ens1f0np0", "bridge": "br-rail0", "mtu": 4200,
               "bridge_present": true, "bridge_mac": "02:00:00:00:01:00", "leaf_mac": "02:00:00:00:0f:00",
               "carrier": true, "bgp_state": "Established", "prefixes_received": 3, "prefixes_sent": 2,
-              "rules_wanted": "21", "rules_installed": "21", "unrecorded_pods": "0", "unseen": ""})"));
+              "rules_wanted": 21, "rules_installed": 21, "unrecorded_pods": 0, "unseen": ""})"));
   const json remotes = json::parse(Out({"-o", "json", "get", "remotes"}));
   EXPECT_EQ(remotes.at("total"), 3);
   EXPECT_EQ(remotes.at("remotes").at(2), json::parse(R"({"address": "2001:db8::9",
@@ -134,115 +164,9 @@ TEST_F(RailctlTest, GivesProgramsRailsRemotesAndTheNode) {
     "contested": false})"));
   const json node = json::parse(Out({"-o", "json", "get", "node"}));
   EXPECT_EQ(node, json::parse(R"({"node": {"hostname": "gpu-1", "version": "0.1.0",
-    "started": "2026-01-02T03:04:05Z", "bmp_up": false, "repairs": "12", "rdma": "EXCLUSIVE", "health": [
+    "started": "2026-01-02T03:04:05Z", "bmp_up": false, "repairs": 12, "rdma": "EXCLUSIVE", "health": [
       {"part": "ovsdb br-rail0", "ok": true, "problem": ""},
       {"part": "bgp", "ok": false, "problem": "connect to /run/frr/bgpd.vty: no such file"}]}})"));
-}
-
-inspect::Answer SampleAnswer() {
-  inspect::Answer answer;
-  answer.verdict = inspect::Verdict::kDropped;
-  answer.reason = inspect::Reason::kOtherTenant;
-  answer.sentence = "10.0.3.9 belongs to another tenant";
-  answer.advice = "nothing";
-  answer.source.attachment.pod_namespace = "team-a";
-  answer.source.attachment.pod_name = "train-0";
-  answer.source.attachment.key.ifname = "net1";
-  answer.source.attachment.rail = "rail0";
-  answer.way.packet = "in_port=5";
-  answer.way.megaflow = "ip";
-  answer.way.datapath_actions = "drop";
-  answer.way.hops = {{{.table = 2,
-                       .matched = true,
-                       .priority = 100,
-                       .cookie = 0x5241494c80000000,
-                       .match = "ip,nw_dst=10.0.3.9",
-                       .actions = {"set_field:0x5->xxreg1", "resubmit(,3)"}},
-                      "known"},
-                     {{.table = 3, .matched = false}, "two tenants"}};
-  answer.deciding = 1;
-  return answer;
-}
-
-TEST_F(RailctlTest, ExplainsATraceForPeople) {
-  inspector_.trace = [](const inspect::Question&) { return SampleAnswer(); };
-  const Ran ran = Run({"trace", "team-a/train-0", "10.0.3.9"});
-  EXPECT_EQ(ran.exit_code, railctl::kFailed) << "it does not arrive";
-  EXPECT_EQ(ran.out, R"(team-a/train-0 net1 on rail0 -> 10.0.3.9: DROPPED (OTHER_TENANT)
-  why:      10.0.3.9 belongs to another tenant
-  do:       nothing
-
-  2 destination  known
-                   priority=100,ip,nw_dst=10.0.3.9 actions=set_field:0x5->xxreg1,resubmit(,3) cookie=0x5241494c80000000 (remote)
-> 3 compare      two tenants
-                   no rule matches
-
-  packet:   in_port=5
-  megaflow: ip
-  actions:  drop
-)");
-}
-
-TEST_F(RailctlTest, EndsWellWhenAPacketArrivesAndNotWhenItIsInDoubt) {
-  inspect::Answer answer = SampleAnswer();
-  inspector_.trace = [&](const inspect::Question&) { return answer; };
-  answer.verdict = inspect::Verdict::kReaches;
-  EXPECT_EQ(Run({"trace", "a", "10.0.3.9", "-o", "json"}).exit_code, railctl::kDone);
-  answer.verdict = inspect::Verdict::kDoubtful;
-  EXPECT_EQ(Run({"trace", "a", "10.0.3.9", "-o", "json"}).exit_code, railctl::kFailed);
-  inspector_.trace = [](const inspect::Question&) -> Result<inspect::Answer> {
-    return Fail(Code::kNotFound, "there is no such pod");
-  };
-  const Ran ran = Run({"trace", "a", "10.0.3.9"});
-  EXPECT_EQ(ran.exit_code, railctl::kFailed);
-  EXPECT_EQ(ran.err, "railctl: there is no such pod\n");
-}
-
-TEST_F(RailctlTest, TellsTheDoctorsFindingsAndWhetherTheyMatter) {
-  std::vector<inspect::Finding> findings = {
-      {inspect::Severity::kInfo, "rdma-missing", "kernel", "no\nRDMA", "pods get none", "modprobe"}};
-  inspector_.doctor = [&] { return findings; };
-  Ran ran = Run({"doctor"});
-  EXPECT_EQ(ran.exit_code, railctl::kDone) << ran.err;
-  EXPECT_THAT(
-      ran.out,
-      HasSubstr("INFO rdma-missing: kernel\n  what: no RDMA\n  why:  pods get none\n  do:   modprobe\n\n"
-                "0 critical, 0 warnings, 1 for information; looked for "));
-  findings[0].severity = inspect::Severity::kWarning;
-  ran = Run({"doctor", "-o", "json"});
-  EXPECT_EQ(ran.exit_code, railctl::kFailed);
-  EXPECT_EQ(json::parse(ran.out).at("findings").at(0).at("severity"), "WARNING");
-
-  inspect::Finding session{inspect::Severity::kCritical, "bgp-session-down", "rail0", "no session", "w", "f"};
-  session.rail = "rail0";
-  findings = {{inspect::Severity::kCritical, "vswitchd-down", "ovs-vswitchd", "no answer", "w", "f"}};
-  findings[0].follows = {session};
-  EXPECT_THAT(Run({"doctor"}).out, HasSubstr("\n  follows: 1 session (`railctl doctor --all` shows them)\n"));
-  EXPECT_THAT(Run({"doctor"}).out, testing::Not(HasSubstr("bgp-session-down")));
-  EXPECT_THAT(Run({"doctor", "--all"}).out, HasSubstr("\n    CRITICAL bgp-session-down: rail0\n"));
-  const json root = json::parse(Run({"doctor", "-o", "json"}).out).at("findings").at(0);
-  EXPECT_EQ(root.at("follows").at(0).at("id"), "bgp-session-down");
-  EXPECT_EQ(root.at("follows").at(0).at("rail"), "rail0");
-  EXPECT_EQ(root.at("follows_in_short"), "1 session");
-}
-
-TEST_F(RailctlTest, ChecksAndSaysWhatDiffers) {
-  std::vector<inspect::Checked> checked = {{SampleView().attachments[0], {}}};
-  inspector_.check = [&](const inspect::Selector& selector) {
-    EXPECT_EQ(selector.pod, "train-0");
-    EXPECT_EQ(selector.pod_namespace, "team-a");
-    return checked;
-  };
-  EXPECT_EQ(Out({"check", "team-a/train-0"}), R"(NAMESPACE   POD       IFNAME   RAIL    CHECK   PROBLEM
-team-a      train-0   net1     rail0   ok      -
-)");
-  checked[0].problems = {"no port", "no rule"};
-  const Ran ran = Run({"check", "train-0", "-n", "team-a"});
-  EXPECT_EQ(ran.exit_code, railctl::kFailed);
-  EXPECT_EQ(ran.out, R"(NAMESPACE   POD       IFNAME   RAIL    CHECK    PROBLEM
-team-a      train-0   net1     rail0   failed   no port
-team-a      train-0   net1     rail0   failed   no rule
-)");
 }
 
 TEST_F(RailctlTest, ShowsRulesAndMegaflowsAndTenants) {
@@ -263,8 +187,15 @@ TEST_F(RailctlTest, ShowsRulesAndMegaflowsAndTenants) {
                       .place = inspect::Place::kTc},
                      "the NIC has not"}};
   inspector_.flows = [&](const inspect::Selector&, const inspect::FlowsPage&) { return flows; };
+  EXPECT_EQ(Out({"get", "flows"}),
+            R"(NAMESPACE   POD       IFNAME   RAIL    TABLE   KIND     PACKETS   BYTES   MATCH
+team-a      train-0   net1     rail0   1       tenant   7         70      in_port=5
+
+NAMESPACE   POD       IFNAME   RAIL    DIRECTION   WHERE   PACKETS   USED    WHY-NOT-IN-HARDWARE
+team-a      train-0   net1     rail0   from        tc      3         never   the NIC has not
+)");
   EXPECT_EQ(
-      Out({"get", "flows"}),
+      Out({"get", "flows", "-o", "wide"}),
       R"(NAMESPACE   POD       IFNAME   RAIL    TABLE   PRIORITY   KIND     PACKETS   BYTES   MATCH       ACTIONS
 team-a      train-0   net1     rail0   1       100        tenant   7         70      in_port=5   drop
 
@@ -297,74 +228,6 @@ TEST_F(RailctlTest, CollectsAllPagesOfRemotes) {
   EXPECT_EQ(document.at("next_page_token"), "");
 }
 
-TEST_F(RailctlTest, WatchesAsOneJsonObjectALineUntilRaildStops) {
-  std::ostringstream err;
-  const railctl::Parsed parsed = railctl::ParseFlags({"watch", "-o", "json", "-n", "ml"}, socket_);
-  // Stops the daemon when the watch has printed its second line.
-  class StopAfterTwoLines final : public std::stringbuf {
-   public:
-    explicit StopAfterTwoLines(raild::Server& server) : server_(server) {}
-    int sync() override {
-      if (++flushes_ == 2) stopper_ = std::jthread([this] { server_.Stop(); });
-      return 0;
-    }
-
-   private:
-    raild::Server& server_;
-    int flushes_ = 0;
-    std::jthread stopper_;
-  } buffer(*server_);
-  std::ostream stream(&buffer);
-  EXPECT_EQ(railctl::Run(*parsed.flags, stream, err, Now), railctl::kFailed);
-  EXPECT_EQ(err.str(), "railctl: raild at " + socket_ + ": raild is stopping\n");
-
-  std::istringstream lines(buffer.str());
-  std::string line;
-  std::vector<std::string> types;
-  while (std::getline(lines, line)) {
-    const json event = json::parse(line);
-    types.push_back(event.at("type"));
-    EXPECT_EQ(event.contains("attachment"), event.at("type") == "ADDED");
-  }
-  EXPECT_THAT(types, ElementsAre("ADDED", "SYNCED"));
-}
-
-TEST_F(RailctlTest, WatchesAsATableForPeople) {
-  // Changes the view when the table is there, and stops the daemon after the change.
-  class Script final : public std::stringbuf {
-   public:
-    Script(engine::ViewPublisher& views, raild::Server& server) : views_(views), server_(server) {}
-    int sync() override {
-      ++flushes_;
-      if (flushes_ == 1) {
-        engine::NodeView view = SampleView();
-        view.attachments[2].attachment.phase = state::Phase::kReady;
-        view.attachments[2].pending.clear();
-        views_.Publish(view);
-      } else if (flushes_ == 2) {
-        stopper_ = std::jthread([this] { server_.Stop(); });
-      }
-      return 0;
-    }
-
-   private:
-    engine::ViewPublisher& views_;
-    raild::Server& server_;
-    int flushes_ = 0;
-    std::jthread stopper_;
-  } buffer(views_, *server_);
-  std::ostream stream(&buffer);
-  std::ostringstream err;
-  const railctl::Parsed parsed = railctl::ParseFlags({"watch", "--rail", "rail1"}, socket_);
-  EXPECT_EQ(railctl::Run(*parsed.flags, stream, err, Now), railctl::kFailed);
-  EXPECT_EQ(
-      buffer.str(),
-      R"(EVENT      NAMESPACE   POD    IFNAME   RAIL    ADDRESS   TENANT   DEVICE   REPRESENTOR   STATE     RULES     BGP   AGE
-ADDED      ml          gone   net1     rail1   -         -        -        -             Pending   missing   -     2m
-MODIFIED   ml          gone   net1     rail1   -         -        -        -             Ready     missing   -     2m
-)");
-}
-
 TEST_F(RailctlTest, FollowsThePagesOfFlowsByItself) {
   inspector_.flows = [&](const inspect::Selector&, const inspect::FlowsPage& page) -> Result<inspect::Flows> {
     inspect::Flows flows{.total = 3, .next = page.after < 2 ? page.after + 1 : 0};
@@ -374,7 +237,7 @@ TEST_F(RailctlTest, FollowsThePagesOfFlowsByItself) {
   };
   const json document = json::parse(Out({"get", "flows", "-o", "json"}));
   ASSERT_EQ(document["attachments"].size(), 3U);
-  EXPECT_EQ(document["attachments"][2]["attachment"]["id"], "3");
+  EXPECT_EQ(document["attachments"][2]["attachment"]["id"], 3);
   EXPECT_EQ(document["next_page_token"], "");
   EXPECT_EQ(document["total"], 3);
 }
@@ -436,7 +299,34 @@ TEST_F(RailctlTest, TellsAProbeOfReadinessWhichRailItWaitsFor) {
 
 TEST_F(RailctlTest, SaysItsVersionWithoutADaemon) {
   server_->Stop();
-  EXPECT_EQ(Out({"version"}), "railctl " RAIL_VERSION "\n");
+  EXPECT_EQ(Out({"version", "--client"}), "railctl " RAIL_VERSION "\n");
+  EXPECT_THAT(Out({"version"}),
+              testing::StartsWith("railctl " RAIL_VERSION "\nraild is not known: cannot connect to " +
+                                  socket_ + ": No such file or directory: is raild running?"));
+  EXPECT_THAT(json::parse(Out({"version", "-o", "json"})).at("server").at("problem"),
+              HasSubstr("is raild running?"));
+}
+
+TEST_F(RailctlTest, SaysBothVersions) {
+  EXPECT_EQ(Out({"version"}), "railctl " RAIL_VERSION "\nraild 0.1.0 on gpu-1\n");
+  EXPECT_EQ(json::parse(Out({"version", "-o", "json"})),
+            json::parse(R"({"client": {"version": ")" RAIL_VERSION
+                        R"("}, "server": {"version": "0.1.0", "hostname": "gpu-1"}})"));
+  engine::NodeView view = SampleView();
+  view.raild_version = "0.0.9";
+  views_.Publish(view);
+  EXPECT_THAT(Out({"version"}), HasSubstr("raild 0.0.9 on gpu-1\nThe two differ"));
+}
+
+TEST_F(RailctlTest, PaintsOnlyWhenToldTo) {
+  railctl::Parsed parsed = railctl::ParseFlags({"get", "rails"}, socket_);
+  std::ostringstream err;
+  for (const bool color : {false, true}) {
+    std::ostringstream out;
+    parsed.flags->color = color;
+    EXPECT_EQ(railctl::Run(*parsed.flags, out, err, Now), railctl::kDone);
+    EXPECT_EQ(out.str().find("\x1b[31mNoCarrier\x1b[0m   -") != std::string::npos, color) << out.str();
+  }
 }
 
 TEST_F(RailctlTest, SaysWhereItCouldNotConnect) {
@@ -444,7 +334,8 @@ TEST_F(RailctlTest, SaysWhereItCouldNotConnect) {
   EXPECT_EQ(ran.exit_code, railctl::kFailed);
   EXPECT_EQ(ran.out, "");
   EXPECT_EQ(ran.err, "railctl: cannot connect to " + root_ +
-                         "/nothing.sock: No such file or directory: is raild running? Its log: `journalctl -u raild`; `raild --doctor` looks at the "
+                         "/nothing.sock: No such file or directory: is raild running? Its log: `journalctl "
+                         "-u raild`; `raild --doctor` looks at the "
                          "node without it\n");
 }
 

@@ -66,6 +66,43 @@ class Watcher {
   std::unique_ptr<grpc::ClientReader<Event>> reader_;
 };
 
+TEST_F(ServiceTest, WatchesThoseOfATenantAndOfAPod) {
+  v1::AttachmentFilter filter;
+  filter.set_tenant("team-a");
+  Watcher watcher(*node_, filter);
+  EXPECT_EQ(watcher.Next(), "ADDED 1");
+  EXPECT_EQ(watcher.Next(), "SYNCED");
+  engine::NodeView view = SampleView();
+  view.attachments[0].attachment.tenant = "team-b";
+  view.attachments[1].attachment.tenant = "team-a";
+  views_.Publish(view);
+  EXPECT_EQ(watcher.Next(), "DELETED 1") << "it is no longer the tenant's";
+  EXPECT_EQ(watcher.Next(), "ADDED 2");
+  watcher.Cancel();
+  filter.Clear();
+  filter.set_pod("gone");
+  filter.set_ifname("net1");
+  Watcher pod(*node_, filter);
+  EXPECT_EQ(pod.Next(), "ADDED 3");
+  EXPECT_EQ(pod.Next(), "SYNCED");
+}
+
+TEST_F(ServiceTest, TellsOfEachNewViewOnceAndEndsWhenRaildStops) {
+  grpc::ClientContext context;
+  Bound(context);
+  const auto reader = node_->WatchNode(&context, {});
+  v1::WatchNodeResponse response;
+  ASSERT_TRUE(reader->Read(&response));
+  const uint64_t first = response.view();
+  EXPECT_EQ(first, views_.Current()->version);
+  views_.Publish(SampleView());
+  ASSERT_TRUE(reader->Read(&response));
+  EXPECT_EQ(response.view(), first + 1);
+  server_->Stop();
+  EXPECT_FALSE(reader->Read(&response));
+  EXPECT_EQ(reader->Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
+}
+
 TEST_F(ServiceTest, TellsTheNode) {
   grpc::ClientContext context;
   Bound(context);

@@ -7,7 +7,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from railcni_lab import fabric
+from railcni_lab import fabric, vty
 from railcni_lab.layout import REPOSITORY, Lab
 from world import World
 
@@ -43,6 +43,38 @@ def test_routes_say_tenant_and_rail(world: World) -> None:
     done = run(world.lab, "routes", "leaf1")
     line = next(line for line in done.stdout.splitlines() if line.startswith(f"{world.port('b2', 1).ipv4}/32"))
     assert "(rail 1)" in line and "(tenant " in line and "via n2" in line
+
+
+def test_railctl_of_a_node_takes_any_words(world: World) -> None:
+    """Each node has a host name of its own, and railctl's exit status is the command's."""
+    for node in world.lab.nodes():
+        asked = run(world.lab, "railctl", node.name, "-o", "json", "get", "node")
+        assert asked.returncode == 0, asked.stderr
+        assert json.loads(asked.stdout)["node"]["hostname"] == node.name
+    status = run(world.lab, "railctl", "n1", "status")
+    assert status.stdout.startswith("node n1: raild ") and "rail1" in status.stdout and "findings:" in status.stdout
+    assert status.returncode == 1, "the lab offloads nothing, which is a warning"
+    assert run(world.lab, "railctl", "n1", "get", "rail", "rail7").returncode == 2
+    assert "Subcommands:" in run(world.lab, "railctl", "n1").stdout
+    assert "there are: n1, n2" in run(world.lab, "railctl", "n9", "status").stderr
+
+
+def test_describe_tells_what_is_there(world: World) -> None:
+    port = world.port("a1")
+    told = run(world.lab, "railctl", port.node.name, "describe", "attachment", "tenant-a/a1", "--rail", "rail0")
+    assert told.returncode == 0, told.stdout + told.stderr
+    for word in (f"tenant-a/a1 {port.ifname}", port.ipv4, port.ipv6, port.mac, f"{port.representor}, OpenFlow port {port.ofport}",
+                 "all is as the record says", "Established"):
+        assert word in told.stdout, told.stdout
+    rail = run(world.lab, "railctl", port.node.name, "describe", "rail", "rail0")
+    assert rail.returncode == 0 and world.leaf_mac(port.node, 0) in rail.stdout and port.ipv4 in rail.stdout
+
+
+def test_bgp_peers_have_the_nodes_names(world: World) -> None:
+    """FRRouting tells its host's name to its peers."""
+    told = vty.show_json(world.lab.leaf(0).frr_dir, "show bgp ipv4 unicast summary json")
+    names = {peer.get("hostname") for peer in told["peers"].values()}
+    assert {"n1", "n2"} <= names, told
 
 
 def test_up_refuses_when_it_is_up(world: World) -> None:

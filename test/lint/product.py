@@ -20,7 +20,7 @@ MAY_TELL_THE_TIME = {
     "cmd/raild/report_worker.cc": "when the node's condition changed, and when an event happened, for people",
     "cmd/raild/service.cc": "gRPC's own deadline for its end is a time of day",
     "cmd/railctl/main.cc": "how old an attachment is, for people",
-    "cmd/railctl/railctl.cc": "gRPC's own deadline of a call is a time of day",
+    "cmd/railctl/client.h": "gRPC's own deadline of a call is a time of day",
     "lib/base/clock.h": "UnixMs itself",
     "lib/engine/node_status.cc": "since when rules are not known, for people",
     "lib/engine/repair_bgp.cc": "when a remote was learned, for the API",

@@ -84,7 +84,7 @@ def test_what_the_pages_wait_for_is_in_the_manifests() -> None:
 def test_the_pages_ask_railctl_for_what_it_has() -> None:
     def has(*words: str) -> set[str]:
         helped = subprocess.run([binary("railctl"), *words, "--help"], capture_output=True, text=True, timeout=30, check=True).stdout
-        return set(re.findall(r"^  ([a-z]+)  ", helped.split("Subcommands:")[1], re.MULTILINE))
+        return set(re.findall(r"^  ([a-z]+)(?:, [a-z]+)*  ", helped.split("Subcommands:")[1], re.MULTILINE))
 
     asked = set(re.findall(r"railctl (get )?([a-z]+)", "".join(block.text for block in BLOCKS)))
     assert {("get ", "rails"), ("", "doctor")} <= asked

@@ -7,7 +7,7 @@ import json
 import os
 import sys
 
-from . import fabric, matrix, pods, status
+from . import fabric, kernel, matrix, pods, status
 from .layout import DATAPATHS, Lab, LabError, Shape
 
 
@@ -41,6 +41,9 @@ def parser() -> argparse.ArgumentParser:
     execute = commands.add_parser("exec", help="run a command in a pod: lab exec NAME -- CMD")
     execute.add_argument("name")
     execute.add_argument("cmd", nargs=argparse.REMAINDER)
+    asked = commands.add_parser("railctl", help="railctl of a node: lab railctl n1 doctor")
+    asked.add_argument("node")
+    asked.add_argument("words", nargs=argparse.REMAINDER, metavar="...", help="railctl's own words; none: its help")
     cells = commands.add_parser("matrix", help="who reaches whom, expected and seen; exit status 1 when they differ")
     cells.add_argument("-o", "--output", choices=["table", "json"], default="table")
     cells.add_argument("--probe", choices=["icmp", "udp"], default="icmp",
@@ -80,6 +83,16 @@ def _routes(lab: Lab, name: str) -> int:
     return 0
 
 
+def _railctl(lab: Lab, name: str, words: list[str]) -> None:
+    """Becomes railctl, as somebody on that node would run it."""
+    node, program = lab.find_node(name), lab.binaries / "railctl"
+    if not os.access(program, os.X_OK):
+        raise LabError(f"{program} is not there: build it, or set RAILCNI_BIN")
+    sys.stdout.flush()
+    with kernel.inside(node.namespace):
+        os.execve(program, [str(program), *(words or ["--help"])], {**os.environ, "RAILCNI_ROOT": str(node.root)})
+
+
 def run(arguments: argparse.Namespace) -> int:
     lab = Lab.from_environment()
     match arguments.command:
@@ -92,6 +105,8 @@ def run(arguments: argparse.Namespace) -> int:
             return _pod(lab, arguments)
         case "exec":
             pods.execute(lab, arguments.name, arguments.cmd[1:] if arguments.cmd[:1] == ["--"] else arguments.cmd)
+        case "railctl":
+            _railctl(lab, arguments.node, arguments.words)
         case "matrix":
             return _matrix(lab, arguments)
         case "status":

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from .kernel import inside, run
+from .kernel import inside, named, run
 from .layout import Host, Lab, LabError, Node
 
 OVS_SCHEMA = "/usr/share/openvswitch/vswitch.ovsschema"
@@ -51,7 +51,7 @@ def start_frr(host: Host, bgp_config: str = "", which: Iterable[str] = ("zebra",
 
 def start_frr_daemon(host: Host, daemon: str, bmp: bool = False) -> None:
     module = ["-M", "bmp"] if bmp and daemon == "bgpd" else []
-    with inside(host.namespace):
+    with inside(host.namespace), named(host.name):
         run([str(FRR_BINARIES / daemon), *module, "-d", "-z", str(host.frr_dir / "zserv.api"),
              "--vty_socket", str(host.frr_dir),
              "-i", str(host.frr_dir / f"{daemon}.pid"), "-f", str(host.root / f"etc/frr/{daemon}.conf"),
@@ -76,7 +76,7 @@ def start_ovsdb(host: Host, datapath: str = "netdev") -> None:
     database.parent.mkdir(parents=True, exist_ok=True)
     if not database.exists():
         run(["ovsdb-tool", "create", str(database), OVS_SCHEMA], env=env)
-    with inside(host.namespace):
+    with inside(host.namespace), named(host.name):
         run(["ovsdb-server", str(database), f"--remote=punix:{host.ovs_dir}/db.sock",
              f"--pidfile={host.pid_dir}/ovsdb-server.pid", f"--unixctl={host.ovs_dir}/ovsdb-server.ctl",
              f"--log-file={host.log_dir}/ovsdb-server.log", *OVS_COMMON], env=env)
@@ -88,7 +88,7 @@ def start_ovsdb(host: Host, datapath: str = "netdev") -> None:
 
 def start_vswitchd(host: Host, datapath: str = "netdev") -> None:
     options = ["--disable-system"] if datapath == "netdev" else []
-    with inside(host.namespace):
+    with inside(host.namespace), named(host.name):
         run(["ovs-vswitchd", f"unix:{host.ovs_dir}/db.sock", *options,
              f"--pidfile={host.pid_dir}/ovs-vswitchd.pid", f"--unixctl={host.ovs_dir}/ovs-vswitchd.ctl",
              f"--log-file={host.log_dir}/ovs-vswitchd.log", *OVS_COMMON], env=ovs_environment(host))
@@ -96,7 +96,7 @@ def start_vswitchd(host: Host, datapath: str = "netdev") -> None:
 
 def start_raild(lab: Lab, node: Node, binary: Path | None = None) -> None:
     """Starts the node's daemon, or another build of it; it says in log/raild.log what it does. Ready: see raild_answers."""
-    with open(node.log_dir / "raild.log", "ab") as log, inside(node.namespace):
+    with open(node.log_dir / "raild.log", "ab") as log, inside(node.namespace), named(node.name):
         process = subprocess.Popen([str(binary or lab.binaries / "raild")], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                                    cwd="/", start_new_session=True, env={**os.environ, "RAILCNI_ROOT": str(node.root)})
     (node.pid_dir / "raild.pid").write_text(f"{process.pid}\n")

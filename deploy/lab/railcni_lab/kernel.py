@@ -16,16 +16,17 @@ from .layout import LabError
 
 NETNS_DIR = Path("/run/netns")
 CLONE_NEWNET = 0x40000000
+CLONE_NEWUTS = 0x04000000
 SIOCETHTOOL = 0x8946
 ETHTOOL_STXCSUM = 0x17
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-def _setns(fd: int) -> None:
-    if _libc.setns(fd, CLONE_NEWNET) != 0:
+def _setns(fd: int, kind: int = CLONE_NEWNET) -> None:
+    if _libc.setns(fd, kind) != 0:
         error = ctypes.get_errno()
-        raise LabError(f"cannot enter a network namespace: {os.strerror(error)}")
+        raise LabError(f"cannot enter a {'network' if kind == CLONE_NEWNET else 'UTS'} namespace: {os.strerror(error)}")
 
 
 @contextmanager
@@ -45,6 +46,23 @@ def inside(namespace: str) -> Iterator[None]:
             yield
         finally:
             _setns(own)
+    finally:
+        os.close(own)
+
+
+@contextmanager
+def named(hostname: str) -> Iterator[None]:
+    """What the calling thread starts until the block ends believes that its host is called so: it is in a UTS namespace of its own,
+    which lives as long as a process in it."""
+    own = os.open("/proc/thread-self/ns/uts", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        if _libc.unshare(CLONE_NEWUTS) != 0:
+            raise LabError(f"cannot make a UTS namespace: {os.strerror(ctypes.get_errno())}")
+        try:
+            socket.sethostname(hostname)
+            yield
+        finally:
+            _setns(own, CLONE_NEWUTS)
     finally:
         os.close(own)
 

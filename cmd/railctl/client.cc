@@ -1,0 +1,120 @@
+#include "cmd/railctl/client.h"
+
+#include <cerrno>
+#include <fstream>
+#include <iterator>
+#include <utility>
+
+#include "lib/base/clock.h"
+#include "lib/base/socket.h"
+#include "lib/config/raild_service.h"
+
+namespace rail::railctl {
+namespace {
+
+constexpr uint32_t kPage = 10000;  // remotes per call
+constexpr uint32_t kFlowsPage =
+    32;  // attachments per call: each call makes raild read all flows of the datapath
+constexpr int kLargestAnswer = 64 << 20;  // bytes
+
+}  // namespace
+
+Status Client::ConnectTcp() {
+  grpc::SslCredentialsOptions tls;
+  for (const auto& [path, text] :
+       {std::pair(&flags_.ca_file, &tls.pem_root_certs), std::pair(&flags_.cert_file, &tls.pem_cert_chain),
+        std::pair(&flags_.key_file, &tls.pem_private_key)}) {
+    errno = 0;
+    std::ifstream file(*path, std::ios::binary);
+    if (!file) return FailErrno(errno != 0 ? errno : ENOENT, "read " + *path);
+    text->assign(std::istreambuf_iterator<char>(file), {});
+    if (text->empty()) return Fail(Code::kInvalid, *path + " is empty");
+  }
+  Use(flags_.server, grpc::SslCredentials(tls));
+  return {};
+}
+
+void Client::Use(const std::string& target, const std::shared_ptr<grpc::ChannelCredentials>& credentials) {
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(kLargestAnswer);
+  channel_ = grpc::CreateCustomChannel(target, credentials, arguments);
+  node_ = v1::Node::NewStub(channel_);
+}
+
+// Connects to the socket without gRPC first: gRPC would retry without saying why it cannot connect.
+Status Client::Connect() {
+  if (!flags_.server.empty()) return ConnectTcp();
+  const auto probe = UnixStream::Connect(flags_.socket, After(std::chrono::seconds(2)));
+  if (!probe) {
+    const Error& error = probe.error();
+    std::string advice = ": is raild running? Its log: `" + config::FindRaildService().log +
+                         "`; `raild --doctor` looks at the node without it";
+    if (error.code == Code::kPermission) advice = ": only root and members of group railcni may";
+    if (error.code == Code::kInvalid) advice.clear();
+    return Fail(error.code, "cannot " + error.message + advice);
+  }
+  Use("unix:" + flags_.socket, grpc::InsecureChannelCredentials());
+  return {};
+}
+
+Status Client::ToStatus(const grpc::Status& status) const {
+  if (status.ok()) return {};
+  switch (status.error_code()) {
+    case grpc::StatusCode::DEADLINE_EXCEEDED:
+      return Fail(Code::kTransient,
+                  "raild at " + Where() + " accepts connections but does not answer: see its log");
+    // The question is wrong, so these two do not name raild's address.
+    case grpc::StatusCode::NOT_FOUND:
+      return Fail(Code::kNotFound, status.error_message());
+    case grpc::StatusCode::INVALID_ARGUMENT:
+      return Fail(Code::kInvalid, status.error_message());
+    case grpc::StatusCode::UNIMPLEMENTED:
+      return Fail(Code::kUnsupported, "raild at " + Where() +
+                                          " is older than this railctl and does not know the question: "
+                                          "`railctl version` names both");
+    default:
+      return Fail(Code::kTransient, "raild at " + Where() + ": " + status.error_message());
+  }
+}
+
+Result<v1::ListRemotesResponse> Client::ListRemotes() {
+  v1::ListRemotesResponse all;
+  v1::ListRemotesRequest request;
+  request.set_page_size(kPage);
+  request.set_rail(flags_.rail);
+  request.set_tenant(flags_.tenant);
+  do {
+    v1::ListRemotesResponse page;
+    RAIL_TRY(Ask(&v1::Node::Stub::ListRemotes, request, page));
+    request.set_page_token(page.next_page_token());
+    all.MergeFrom(page);
+    all.clear_next_page_token();
+  } while (!request.page_token().empty());
+  return all;
+}
+
+Result<uint32_t> Client::CountRemotes(const std::string& rail) {
+  v1::ListRemotesRequest request;
+  request.set_page_size(1);
+  request.set_rail(rail);
+  v1::ListRemotesResponse response;
+  RAIL_TRY(Ask(&v1::Node::Stub::ListRemotes, request, response));
+  return response.total();
+}
+
+Result<v1::ListFlowsResponse> Client::ListFlows(const v1::AttachmentSelector& selector) {
+  v1::ListFlowsRequest request;
+  *request.mutable_selector() = selector;
+  request.set_page_size(kFlowsPage);
+  v1::ListFlowsResponse all;
+  do {
+    v1::ListFlowsResponse page;
+    RAIL_TRY(Ask(&v1::Node::Stub::ListFlows, request, page));
+    request.set_page_token(page.next_page_token());
+    all.MergeFrom(page);
+    all.clear_next_page_token();
+  } while (!request.page_token().empty());
+  return all;
+}
+
+}  // namespace rail::railctl

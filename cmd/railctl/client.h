@@ -1,0 +1,64 @@
+// Asks raild, over its socket or over TCP, with a deadline for each call and a sentence for each failure.
+//
+// Use:      Client client(flags);  RAIL_TRY(client.Connect());
+//           RAIL_TRY(client.Ask(&v1::Node::Stub::ListRails, request, response));
+// Threads:  one
+// Owns:     the connection
+#pragma once
+
+#include <grpcpp/grpcpp.h>
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "cmd/railctl/flags.h"
+#include "lib/base/error.h"
+#include "rail/v1/node.grpc.pb.h"
+
+namespace rail::railctl {
+
+class Client {
+ public:
+  explicit Client(const Flags& flags) : flags_(flags) {}
+
+  // Errors: whatever keeps us from raild, with what to do about it; kInvalid: a file for TLS, a path that is too long.
+  Status Connect();
+
+  // Asks `method` of the service Node, or of `stub`. Errors: kNotFound, kInvalid: the question is wrong; kTransient: raild does not
+  // answer, or cannot say.
+  template <class Request, class Response>
+  Status Ask(grpc::Status (v1::Node::Stub::*method)(grpc::ClientContext*, const Request&, Response*),
+             const Request& request, Response& response) {
+    return Ask(*node_, method, request, response);
+  }
+  template <class Stub, class Request, class Response>
+  Status Ask(Stub& stub, grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
+             const Request& request, Response& response) {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + kAnswerTime);
+    return ToStatus((stub.*method)(&context, request, &response));
+  }
+
+  Status ToStatus(const grpc::Status& status) const;
+  const std::string& Where() const { return flags_.server.empty() ? flags_.socket : flags_.server; }
+  v1::Node::Stub& node() { return *node_; }
+  const std::shared_ptr<grpc::Channel>& channel() const { return channel_; }
+
+  // All pages, as one answer.
+  Result<v1::ListRemotesResponse> ListRemotes();
+  Result<uint32_t> CountRemotes(const std::string& rail);  // "": of all rails
+  Result<v1::ListFlowsResponse> ListFlows(const v1::AttachmentSelector& selector);
+
+ private:
+  static constexpr auto kAnswerTime = std::chrono::seconds(10);
+
+  Status ConnectTcp();
+  void Use(const std::string& target, const std::shared_ptr<grpc::ChannelCredentials>& credentials);
+
+  const Flags& flags_;
+  std::shared_ptr<grpc::Channel> channel_;
+  std::unique_ptr<v1::Node::Stub> node_;
+};
+
+}  // namespace rail::railctl

@@ -1,0 +1,73 @@
+// The commands that ask raild, one function each. Each prints its answer to `out` and returns the exit code, or an error that
+// Run (railctl.cc) prints.
+//
+// Use:      RAIL_ASSIGN(const int exit_code, GetRails({flags, client, out, now}));
+// Threads:  one
+#pragma once
+
+#include <ostream>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "cmd/railctl/client.h"
+#include "cmd/railctl/findings.h"
+#include "cmd/railctl/flags.h"
+#include "cmd/railctl/json.h"
+#include "cmd/railctl/railctl.h"
+#include "cmd/railctl/rows.h"
+#include "cmd/railctl/table.h"
+#include "lib/base/error.h"
+#include "rail/v1/node.pb.h"
+
+namespace rail::railctl {
+
+struct Context {
+  const Flags& flags;
+  Client& client;
+  std::ostream& out;
+  const Now& now;
+};
+using ExitCode = Result<int>;
+
+// lists.cc
+ExitCode GetAttachments(const Context& context);
+ExitCode GetRails(const Context& context);
+ExitCode GetRemotes(const Context& context);
+ExitCode GetTenants(const Context& context);
+ExitCode GetFlows(const Context& context);
+ExitCode GetNode(const Context& context);
+// watch.cc: until raild ends it, or the process is killed
+ExitCode WatchAttachments(const Context& context);
+ExitCode WatchRails(const Context& context);
+ExitCode WatchRemotes(const Context& context);
+ExitCode WatchTenants(const Context& context);
+ExitCode WatchNode(const Context& context);
+// status.cc, describe.cc
+ExitCode ShowStatus(const Context& context);
+ExitCode DescribeAttachment(const Context& context);
+ExitCode DescribeRail(const Context& context);
+// explain.cc, about.cc
+ExitCode Check(const Context& context);
+ExitCode Trace(const Context& context);
+ExitCode Doctor(const Context& context);
+ExitCode CheckHealth(const Context& context);
+ExitCode ShowVersion(const Context& context);
+
+// What the commands share (context.cc).
+
+// Errors: kInvalid, naming the rails that exist, when --rail names none of them.
+Status CheckRail(const Context& context);
+// Those that the flags select; for people by namespace, pod and interface. Errors: kNotFound when the flags name a pod and none is its.
+Result<v1::ListAttachmentsResponse> ListAttachments(const Context& context);
+Result<std::vector<v1::Rail>> ListRails(const Context& context);
+Result<std::vector<v1::TenantSummary>> ListTenants(const Context& context);
+v1::AttachmentFilter FilterOf(const Flags& flags);
+v1::AttachmentSelector SelectorOf(const Flags& flags);
+Table MakeTable(const Context& context, Row header, const Columns& wide = {}, size_t width = 0);
+Lists ListsOf(const Flags& flags);
+Status PrintJson(const Context& context, const google::protobuf::Message& message);
+// By namespace, pod and interface, as people look for them.
+bool Before(const v1::Attachment& a, const v1::Attachment& b);
+
+}  // namespace rail::railctl

@@ -1,0 +1,109 @@
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <tuple>
+#include <utility>
+
+#include "cmd/railctl/commands.h"
+
+namespace rail::railctl {
+
+Status CheckRail(const Context& context) {
+  const std::string& wanted = context.flags.rail;
+  if (wanted.empty()) return {};
+  v1::ListRailsResponse response;
+  RAIL_TRY(context.client.Ask(&v1::Node::Stub::ListRails, v1::ListRailsRequest(), response));
+  std::string names;
+  for (const v1::Rail& rail : response.rails()) {
+    if (rail.name() == wanted) return {};
+    names += (names.empty() ? "" : ", ") + rail.name();
+  }
+  return Fail(Code::kInvalid,
+              "there is no rail '" + wanted + "' on this node; " +
+                  (names.empty() ? "raild has not looked at its rails yet" : "there are: " + names));
+}
+
+v1::AttachmentFilter FilterOf(const Flags& flags) {
+  v1::AttachmentFilter filter;
+  filter.set_namespace_(flags.pod_namespace);
+  filter.set_rail(flags.rail);
+  filter.set_pod(flags.pod);
+  filter.set_ifname(flags.ifname);
+  filter.set_tenant(flags.tenant);
+  return filter;
+}
+
+v1::AttachmentSelector SelectorOf(const Flags& flags) {
+  v1::AttachmentSelector selector;
+  selector.set_namespace_(flags.pod_namespace);
+  selector.set_pod(flags.pod);
+  selector.set_rail(flags.rail);
+  selector.set_ifname(flags.ifname);
+  selector.set_tenant(flags.tenant);
+  return selector;
+}
+
+Result<v1::ListAttachmentsResponse> ListAttachments(const Context& context) {
+  v1::ListAttachmentsRequest request;
+  *request.mutable_filter() = FilterOf(context.flags);
+  v1::ListAttachmentsResponse response;
+  RAIL_TRY(context.client.Ask(&v1::Node::Stub::ListAttachments, request, response));
+  const Flags& flags = context.flags;
+  if (response.attachments().empty() && !flags.pod.empty()) {
+    return Fail(Code::kNotFound, "no attachment on this node is of pod " +
+                                     (flags.pod_namespace.empty() ? "" : flags.pod_namespace + "/") +
+                                     flags.pod + (flags.rail.empty() ? "" : " on " + flags.rail) +
+                                     (flags.ifname.empty() ? "" : " with interface " + flags.ifname) +
+                                     (flags.tenant.empty() ? "" : " of tenant " + flags.tenant) +
+                                     ": `railctl get attachments` lists those that exist");
+  }
+  // Programs get raild's order.
+  if (flags.format != Format::kJson) std::ranges::sort(*response.mutable_attachments(), Before);
+  return response;
+}
+
+Result<std::vector<v1::Rail>> ListRails(const Context& context) {
+  v1::ListRailsResponse response;
+  RAIL_TRY(context.client.Ask(&v1::Node::Stub::ListRails, v1::ListRailsRequest(), response));
+  std::vector<v1::Rail> rails(response.rails().begin(), response.rails().end());
+  const std::string& wanted = context.flags.rail;
+  std::erase_if(rails, [&](const v1::Rail& rail) { return !wanted.empty() && rail.name() != wanted; });
+  return rails;
+}
+
+Result<std::vector<v1::TenantSummary>> ListTenants(const Context& context) {
+  v1::ListTenantsResponse response;
+  RAIL_TRY(context.client.Ask(&v1::Node::Stub::ListTenants, v1::ListTenantsRequest(), response));
+  std::vector<v1::TenantSummary> tenants(response.tenants().begin(), response.tenants().end());
+  const std::string& wanted = context.flags.tenant;
+  std::erase_if(tenants, [&](const v1::TenantSummary& each) {
+    return !wanted.empty() && each.tenant().name() != wanted && each.tenant().id() != wanted;
+  });
+  return tenants;
+}
+
+Table MakeTable(const Context& context, Row header, const Columns& wide, size_t width) {
+  const bool all = context.flags.format == Format::kWide;
+  return Table(std::move(header), {.headers = context.flags.headers,
+                                   .color = context.flags.color,
+                                   .hidden = all ? Columns() : wide,
+                                   .width = all ? 0 : width});
+}
+
+Lists ListsOf(const Flags& flags) {
+  return flags.format == Format::kWide ? Lists::kWhole : Lists::kShort;
+}
+
+Status PrintJson(const Context& context, const google::protobuf::Message& message) {
+  RAIL_ASSIGN(const Json json, ToJson(message));
+  context.out << Text(json, Layout::kIndented) << '\n';
+  return {};
+}
+
+bool Before(const v1::Attachment& a, const v1::Attachment& b) {
+  const auto key = [](const v1::Attachment& each) {
+    return std::tie(each.pod().namespace_(), each.pod().name(), each.ifname());
+  };
+  return key(a) < key(b);
+}
+
+}  // namespace rail::railctl

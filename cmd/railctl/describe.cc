@@ -1,0 +1,350 @@
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "cmd/railctl/color.h"
+#include "cmd/railctl/commands.h"
+
+namespace rail::railctl {
+namespace {
+
+constexpr size_t kNameWidth = 14;
+
+// Lines of a section: "  Addresses:  10.0.3.7, 2001:db8::7".
+class Page {
+ public:
+  explicit Page(const Context& context) : out_(context.out), paint_(context.flags.color) {}
+
+  void Title(const std::string& text) { out_ << OneLine(text) << '\n'; }
+  void Section(const std::string& name) { out_ << "\n" << name << '\n'; }
+  // An empty value is not known.
+  void Line(const std::string& name, const std::string& value) {
+    std::string label = "  " + name + ":";
+    label.resize(std::max(label.size() + 1, kNameWidth + 2), ' ');
+    out_ << label << (value.empty() ? "not known" : OneLine(value)) << '\n';
+  }
+  void Findings(const std::vector<const v1::Finding*>& findings, const v1::Finding* beside) {
+    Section("Findings of the doctor");
+    for (const v1::Finding* each : findings) {
+      out_ << "  " << paint_(v1::Finding::Severity_Name(each->severity())) << ' ' << each->id() << ": "
+           << OneLine(each->what()) << "\n    why: " << OneLine(each->why())
+           << "\n    do:  " << OneLine(each->fix()) << '\n';
+    }
+    if (findings.empty()) out_ << "  none is about it\n";
+    if (beside != nullptr) {
+      out_ << "  Of the node: " << paint_(v1::Finding::Severity_Name(beside->severity())) << ' '
+           << beside->id() << ": " << OneLine(beside->subject()) << ": " << OneLine(beside->what())
+           << " (`railctl doctor` says what to do)\n";
+    }
+  }
+
+ private:
+  std::ostream& out_;
+  const Painter paint_;
+};
+
+std::string Joined(const google::protobuf::RepeatedPtrField<std::string>& texts) {
+  std::string joined;
+  for (const std::string& text : texts) joined += (joined.empty() ? "" : ", ") + text;
+  return joined;
+}
+
+std::string Count(size_t number, const std::string& what) {
+  return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
+}
+
+// The words of a subject: "tenant-a/a1", "net1", "on", "rail0".
+std::vector<std::string> WordsOf(const std::string& text) {
+  std::istringstream stream(text);
+  std::vector<std::string> words;
+  for (std::string word; stream >> word;) words.push_back(word);
+  return words;
+}
+
+bool IsAbout(const v1::Finding& finding, const v1::Attachment& a) {
+  const auto words = WordsOf(finding.subject());
+  return words.size() >= 2 && words[0] == a.pod().namespace_() + "/" + a.pod().name() &&
+         words[1] == a.ifname();
+}
+
+bool IsAbout(const v1::Finding& finding, const v1::Rail& rail) {
+  if (finding.rail() == rail.name()) return true;
+  const auto words = WordsOf(finding.subject());
+  return std::ranges::any_of(words, [&](const std::string& word) {
+    return word == rail.name() || word == rail.bridge() || word == rail.pf();
+  });
+}
+
+// What the doctor has found about `thing`, and the node's worst finding when that is CRITICAL and about something else: it may be why.
+template <class Thing>
+struct About {
+  std::vector<const v1::Finding*> findings;
+  const v1::Finding* beside = nullptr;
+
+  About(const v1::DoctorResponse& doctor, const Thing& thing) {
+    findings = EveryFinding(doctor);
+    std::erase_if(findings, [&](const v1::Finding* each) { return !IsAbout(*each, thing); });
+    if (!doctor.findings().empty()) {
+      const v1::Finding& worst = doctor.findings(0);
+      if (worst.severity() == v1::Finding::CRITICAL && !IsAbout(worst, thing)) beside = &worst;
+    }
+  }
+};
+
+std::string InWords(const v1::Attachment& a, int64_t now_ms) {
+  static const std::map<std::string, std::string> words = {
+      {"Ready", "the interface is in the pod"},
+      {"Adding", "an ADD is under way, or died on its way; raild undoes it once the pod is gone"},
+      {"Deleting", "a DEL has begun; only undo work is left"},
+      {"Pending", "undo work has failed so far, and raild tries again"},
+      {"NoDevice", "its NIC was reset, and the pod lives without it until raild has put it back"}};
+  const std::string state = State(a);
+  const auto found = words.find(state);
+  return state + (found == words.end() ? "" : " (" + found->second + ")") + ", " +
+         AttachmentRow(a, now_ms)[11] + " old";
+}
+
+std::string InWords(const v1::Rail& rail) {
+  static const std::map<std::string, std::string> words = {
+      {"Ready", "pods can use it"},
+      {"NoBridge", "Open vSwitch has no bridge of this name"},
+      {"NoCarrier", "the uplink has no carrier"},
+      {"NoSession", "the BGP session to the leaf is not Established"},
+      {"NoLeaf", "the leaf's MAC address is not known yet"},
+      {"RecordLost", "pods live that the record does not know"},
+      {"Unseen", "raild cannot look at the bridge; all else is as it saw it last"},
+      {"RulesDiffer", "the rules on the bridge are not those that it should have"}};
+  const std::string state = State(rail);
+  const auto found = words.find(state);
+  return state + (found == words.end() ? "" : " (" + found->second + ")");
+}
+
+std::string Session(const v1::Rail& rail) {
+  if (rail.bgp_state().empty()) return "none";
+  return rail.bgp_state() + ", " + std::to_string(rail.prefixes_received()) + " prefixes received, " +
+         std::to_string(rail.prefixes_sent()) + " sent";
+}
+
+std::string RulesInWords(const v1::AttachmentFlows& flows) {
+  uint64_t packets = 0;
+  for (const v1::RuleStats& rule : flows.rules()) packets += rule.packets();
+  return Count(static_cast<size_t>(flows.rules_size()), "rule") + ", which have met " +
+         std::to_string(packets) + " packets";
+}
+
+std::string MegaflowsInWords(const v1::AttachmentFlows& flows) {
+  std::map<std::string, int> places;
+  std::string why;
+  for (const v1::Megaflow& flow : flows.megaflows()) {
+    ++places[MegaflowRow(flows.attachment(), flow)[5]];
+    if (why.empty()) why = flow.why_not();
+  }
+  std::string text = Count(flows.megaflows_total(), "datapath flow");
+  const char* separator = ": ";
+  for (const auto& [place, count] : places) {
+    text += separator + std::to_string(count) + " in " + place;
+    separator = ", ";
+  }
+  return text + (why.empty() ? "" : "; why not in hardware: " + why);
+}
+
+// All that there is to ask about the attachments. What could not be asked has its reason instead.
+struct Asked {
+  v1::ListFlowsResponse flows;
+  Status flows_known;
+  v1::CheckResponse check;
+  Status check_known;
+  v1::DoctorResponse doctor;
+  Status doctor_known;
+
+  bool whole() const { return flows_known && check_known && doctor_known; }
+};
+
+Asked AskAll(const Context& context) {
+  Asked asked;
+  auto flows = context.client.ListFlows(SelectorOf(context.flags));
+  if (flows) {
+    asked.flows = std::move(*flows);
+  } else {
+    asked.flows_known = tl::make_unexpected(flows.error());
+  }
+  v1::CheckRequest request;
+  *request.mutable_selector() = SelectorOf(context.flags);
+  asked.check_known = context.client.Ask(&v1::Node::Stub::Check, request, asked.check);
+  asked.doctor_known = context.client.Ask(&v1::Node::Stub::Doctor, v1::DoctorRequest(), asked.doctor);
+  return asked;
+}
+
+std::string NotKnown(const Status& status) {
+  return "not known: " + status.error().message;
+}
+
+// Where a list of raild's has the attachment; null: it came or went between two questions.
+template <class List>
+auto FindIn(const List& list, const v1::Attachment& a) -> const typename List::value_type* {
+  const auto found = std::ranges::find(list, a.id(), [](const auto& each) { return each.attachment().id(); });
+  return found == list.end() ? nullptr : &*found;
+}
+
+void PrintAttachment(const Context& context, const v1::Attachment& a, const std::vector<v1::Rail>& rails,
+                     const Asked& asked) {
+  Page page(context);
+  page.Title(a.pod().namespace_() + "/" + a.pod().name() + " " + a.ifname());
+  page.Line("State", InWords(a, context.now()));
+  page.Line("Tenant", a.tenant().name() + (a.tenant().id().empty() ? "" : " (" + a.tenant().id() + ")"));
+  const auto rail = std::ranges::find(rails, a.rail(), &v1::Rail::name);
+  page.Line("Rail",
+            a.rail() + (rail == rails.end() ? ", which node.json no longer names" : ": " + InWords(*rail)));
+  if (!a.pending().empty()) page.Line("Undo work", a.pending());
+
+  page.Section("In the pod");
+  page.Line("Interface", a.ifname() + ", MAC " + (a.mac().empty() ? "not known" : a.mac()) + ", MTU " +
+                             std::to_string(a.mtu()));
+  page.Line("Addresses", Joined(a.addresses()));
+  page.Line("Device", a.device());
+  page.Line("Namespace", a.netns() + (a.namespace_unseen().empty() ? "" : "; " + a.namespace_unseen()));
+  page.Line("Container", a.container_id());
+
+  page.Section("On the switch");
+  page.Line("Port",
+            a.representor().empty() ? "" : a.representor() + ", OpenFlow port " + std::to_string(a.ofport()));
+  page.Line("Rules", a.has_rules_unknown_since() ? "not known: raild cannot look at the bridge"
+                     : a.rules_in_place()        ? "all of them are on the bridge"
+                                                 : "not all of them are on the bridge");
+  const v1::AttachmentFlows* flows = FindIn(asked.flows.attachments(), a);
+  if (!asked.flows_known) {
+    page.Line("Flows", NotKnown(asked.flows_known));
+  } else if (flows != nullptr) {
+    page.Line("Counted", RulesInWords(*flows));
+    page.Line("Flows", asked.flows.datapath_problem().empty()
+                           ? MegaflowsInWords(*flows)
+                           : "not known: " + asked.flows.datapath_problem());
+  }
+
+  page.Section("In the fabric");
+  page.Line("Announced", !a.withdrawn().empty() ? "withdrawn: " + a.withdrawn()
+                         : a.announced()        ? "bgpd has been given its addresses"
+                                                : "no");
+  page.Line("Session", rail == rails.end() ? "" : Session(*rail));
+  for (const std::string& elsewhere : a.announced_elsewhere())
+    page.Line(a.contested() ? "Contested" : "Duplicate", elsewhere);
+
+  page.Section("Compared with the record (railctl check)");
+  const v1::CheckedAttachment* checked = FindIn(asked.check.attachments(), a);
+  if (!asked.check_known) {
+    page.Line("Check", NotKnown(asked.check_known));
+  } else if (checked != nullptr) {
+    if (checked->problems().empty()) page.Line("Check", "all is as the record says");
+    for (const std::string& problem : checked->problems()) page.Line("Differs", problem);
+  }
+
+  if (!asked.doctor_known) {
+    page.Section("Findings of the doctor");
+    page.Line("Doctor", NotKnown(asked.doctor_known));
+    return;
+  }
+  const About about(asked.doctor, a);
+  page.Findings(about.findings, about.beside);
+}
+
+template <class Thing>
+Result<Json> FindingsJson(const v1::DoctorResponse& doctor, const Thing& thing) {
+  Json findings = Json::array();
+  for (const v1::Finding* each : About(doctor, thing).findings) {
+    RAIL_ASSIGN(Json json, ToJson(*each));
+    findings.push_back(std::move(json));
+  }
+  return findings;
+}
+
+Result<Json> AttachmentJson(const v1::Attachment& a, const Asked& asked) {
+  Json json;
+  RAIL_ASSIGN(json["attachment"], ToJson(a));
+  if (const v1::AttachmentFlows* flows = FindIn(asked.flows.attachments(), a)) {
+    RAIL_ASSIGN(const Json found, ToJson(*flows));
+    json["rules"] = found.at("rules");
+    json["megaflows"] = found.at("megaflows");
+  }
+  if (const v1::CheckedAttachment* checked = FindIn(asked.check.attachments(), a)) {
+    RAIL_ASSIGN(const Json found, ToJson(*checked));
+    json["problems"] = found.at("problems");
+  }
+  if (asked.doctor_known) {
+    RAIL_ASSIGN(json["findings"], FindingsJson(asked.doctor, a));
+  }
+  return json;
+}
+
+}  // namespace
+
+ExitCode DescribeAttachment(const Context& context) {
+  RAIL_ASSIGN(const v1::ListAttachmentsResponse response, ListAttachments(context));
+  RAIL_ASSIGN(const std::vector<v1::Rail> rails, ListRails(context));
+  const Asked asked = AskAll(context);
+  if (context.flags.format == Format::kJson) {
+    Json all = {{"attachments", Json::array()}};
+    for (const v1::Attachment& a : response.attachments()) {
+      RAIL_ASSIGN(Json json, AttachmentJson(a, asked));
+      all["attachments"].push_back(std::move(json));
+    }
+    context.out << Text(all, Layout::kIndented) << '\n';
+  } else {
+    for (const v1::Attachment& a : response.attachments()) {
+      if (&a != &response.attachments(0)) context.out << '\n';
+      PrintAttachment(context, a, rails, asked);
+    }
+  }
+  return asked.whole() ? kDone : kFailed;
+}
+
+ExitCode DescribeRail(const Context& context) {
+  RAIL_ASSIGN(const std::vector<v1::Rail> rails, ListRails(context));
+  if (rails.empty()) return Fail(Code::kNotFound, "rail " + context.flags.rail + " has just gone");
+  const v1::Rail& rail = rails.front();
+  RAIL_ASSIGN(const v1::ListAttachmentsResponse attachments, ListAttachments(context));
+  RAIL_ASSIGN(const uint32_t remotes, context.client.CountRemotes(rail.name()));
+  v1::DoctorResponse doctor;
+  const Status doctor_known = context.client.Ask(&v1::Node::Stub::Doctor, v1::DoctorRequest(), doctor);
+  if (context.flags.format == Format::kJson) {
+    Json json;
+    RAIL_ASSIGN(json["rail"], ToJson(rail));
+    RAIL_ASSIGN(const Json listed, ToJson(attachments));
+    json.update(listed);
+    json["remotes"] = remotes;
+    if (doctor_known) {
+      RAIL_ASSIGN(json["findings"], FindingsJson(doctor, rail));
+    }
+    context.out << Text(json, Layout::kIndented) << '\n';
+    return doctor_known ? kDone : kFailed;
+  }
+  Page page(context);
+  page.Title(rail.name() + ", index " + std::to_string(rail.index()));
+  page.Line("State", InWords(rail));
+  page.Line("Uplink", rail.pf() + (rail.carrier() ? ", with carrier" : ", without carrier"));
+  page.Line("Bridge",
+            rail.bridge() + (rail.bridge_present() ? ", MAC " + rail.bridge_mac() : ", which is not there"));
+  page.Line("Leaf", rail.leaf_mac());
+  page.Line("Session", Session(rail));
+  page.Line("MTU", std::to_string(rail.mtu()) + " bytes for pods");
+  page.Line("Rules", std::to_string(rail.rules_installed()) + " of ours on the bridge, " +
+                         std::to_string(rail.rules_wanted()) + " wanted");
+  if (rail.unrecorded_pods() > 0)
+    page.Line("Record", Count(rail.unrecorded_pods(), "pod") + " live that it has lost");
+  page.Line("Remotes", std::to_string(remotes) + " addresses of pods elsewhere on this rail");
+
+  page.Section("Attachments");
+  Table table = MakeTable(context, AttachmentHeader(), kAttachmentWide);
+  for (const v1::Attachment& a : attachments.attachments()) table.Add(AttachmentRow(a, context.now()));
+  table.Print(context.out);
+  if (doctor_known) {
+    const About about(doctor, rail);
+    page.Findings(about.findings, about.beside);
+  } else {
+    page.Section("Findings of the doctor");
+    page.Line("Doctor", NotKnown(doctor_known));
+  }
+  return doctor_known ? kDone : kFailed;
+}
+
+}  // namespace rail::railctl

@@ -1,0 +1,93 @@
+#include <algorithm>
+#include <utility>
+
+#include "cmd/railctl/color.h"
+#include "cmd/railctl/commands.h"
+
+namespace rail::railctl {
+namespace {
+
+void PrintTrace(const Context& context, const v1::TraceResponse& trace) {
+  std::ostream& out = context.out;
+  const v1::Attachment& source = trace.source();
+  out << source.pod().namespace_() << '/' << source.pod().name() << ' ' << source.ifname() << " on "
+      << source.rail() << " -> " << context.flags.destination << ": "
+      << Painter(context.flags.color)(v1::TraceResponse::Verdict_Name(trace.verdict())) << " ("
+      << v1::TraceResponse::Reason_Name(trace.reason()) << ")\n";
+  const auto line = [&](const char* name, const std::string& text) {
+    if (!text.empty()) out << name << OneLine(text) << '\n';
+  };
+  line("  why:      ", trace.sentence());
+  line("  do:       ", trace.advice());
+  for (const std::string& note : trace.notes()) line("  note:     ", note);
+  if (trace.has_back()) line("  answer:   ", trace.back().sentence());
+  if (trace.steps_size() == 0) return;
+  out << '\n';
+  for (int i = 0; i < trace.steps_size(); ++i) {
+    out << StepText(trace.steps(i),
+                    trace.has_deciding_step() && static_cast<int>(trace.deciding_step()) == i);
+  }
+  out << '\n';
+  line("  packet:   ", trace.packet());
+  line("  megaflow: ", trace.megaflow());
+  line("  actions:  ", trace.datapath_actions());
+}
+
+}  // namespace
+
+ExitCode Check(const Context& context) {
+  v1::CheckRequest request;
+  *request.mutable_selector() = SelectorOf(context.flags);
+  v1::CheckResponse response;
+  RAIL_TRY(context.client.Ask(&v1::Node::Stub::Check, request, response));
+  int exit_code = kDone;
+  for (const v1::CheckedAttachment& each : response.attachments()) {
+    if (each.problems_size() > 0) exit_code = kFailed;
+  }
+  if (context.flags.format == Format::kJson) {
+    RAIL_TRY(PrintJson(context, response));
+    return exit_code;
+  }
+  std::ranges::stable_sort(*response.mutable_attachments(), Before, &v1::CheckedAttachment::attachment);
+  Table table = MakeTable(context, CheckHeader());
+  for (const v1::CheckedAttachment& each : response.attachments()) {
+    for (Row& row : CheckRows(each)) table.Add(std::move(row));
+  }
+  table.Print(context.out);
+  return exit_code;
+}
+
+ExitCode Trace(const Context& context) {
+  const Flags& flags = context.flags;
+  v1::TraceRequest request;
+  *request.mutable_source() = SelectorOf(flags);
+  request.set_destination(flags.destination);
+  request.set_protocol(flags.protocol == "tcp"    ? v1::TraceRequest::TCP
+                       : flags.protocol == "icmp" ? v1::TraceRequest::ICMP
+                                                  : v1::TraceRequest::UDP);
+  request.set_destination_port(flags.port);
+  request.set_source_address(flags.as_address);
+  request.set_source_mac(flags.as_mac);
+  v1::TraceResponse response;
+  RAIL_TRY(context.client.Ask(&v1::Node::Stub::Trace, request, response));
+  if (flags.format == Format::kJson) {
+    RAIL_TRY(PrintJson(context, response));
+  } else {
+    PrintTrace(context, response);
+  }
+  return response.verdict() == v1::TraceResponse::REACHES ? kDone : kFailed;
+}
+
+ExitCode Doctor(const Context& context) {
+  v1::DoctorResponse response;
+  RAIL_TRY(context.client.Ask(&v1::Node::Stub::Doctor, v1::DoctorRequest(), response));
+  if (context.flags.format == Format::kJson) {
+    RAIL_TRY(PrintJson(context, response));
+  } else {
+    PrintFindings(response, context.flags.unfold ? Unfold::kAll : Unfold::kCauses, context.out,
+                  Painter(context.flags.color));
+  }
+  return FindsWrong(response) ? kFailed : kDone;
+}
+
+}  // namespace rail::railctl

@@ -1,0 +1,117 @@
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "cmd/railctl/color.h"
+#include "cmd/railctl/commands.h"
+
+namespace rail::railctl {
+namespace {
+
+// What `status` asks for; the doctor comes last, because it alone takes time.
+struct Answers {
+  v1::GetNodeResponse node;
+  v1::ListRailsResponse rails;
+  v1::ListAttachmentsResponse attachments;
+  uint32_t remotes = 0;
+};
+
+Result<Answers> AskAll(const Context& context) {
+  Answers answers;
+  Client& client = context.client;
+  RAIL_TRY(client.Ask(&v1::Node::Stub::GetNode, v1::GetNodeRequest(), answers.node));
+  RAIL_TRY(client.Ask(&v1::Node::Stub::ListRails, v1::ListRailsRequest(), answers.rails));
+  RAIL_TRY(client.Ask(&v1::Node::Stub::ListAttachments, v1::ListAttachmentsRequest(), answers.attachments));
+  RAIL_ASSIGN(answers.remotes, client.CountRemotes(""));
+  return answers;
+}
+
+void PrintNode(const Context& context, const v1::NodeInfo& node) {
+  const Row row = NodeRow(node, context.now());
+  context.out << "node " << OneLine(row[0]) << ": raild " << row[1] << ", up for " << row[2] << ", BMP "
+              << row[3] << ", RDMA " << row[4] << ", " << row[5] << " repairs\n";
+  for (const v1::HealthPart& part : node.health()) {
+    if (!part.ok()) {
+      context.out << "part " << OneLine(part.part()) << ' ' << Painter(context.flags.color)("failed") << ": "
+                  << OneLine(part.problem()) << '\n';
+    }
+  }
+}
+
+void PrintRails(const Context& context, const Answers& answers) {
+  std::map<std::string, std::pair<int, int>> of_rail;  // attachments: Ready, all
+  for (const v1::Attachment& a : answers.attachments.attachments()) {
+    auto& [ready, all] = of_rail[a.rail()];
+    ++all;
+    if (State(a) == "Ready") ++ready;
+  }
+  Table table = MakeTable(context, {"RAIL", "STATE", "BGP", "LEAF-MAC", "RULES", "ATTACHMENTS READY"});
+  for (const v1::Rail& rail : answers.rails.rails()) {
+    const auto& [ready, all] = of_rail[rail.name()];
+    table.Add({rail.name(), State(rail), rail.bgp_state(), rail.leaf_mac(),
+               std::to_string(rail.rules_installed()) + "/" + std::to_string(rail.rules_wanted()),
+               std::to_string(ready) + "/" + std::to_string(all)});
+  }
+  table.Print(context.out);
+}
+
+std::string CountStates(const v1::ListAttachmentsResponse& response) {
+  std::map<std::string, int> states;
+  int without_rules = 0;
+  for (const v1::Attachment& a : response.attachments()) {
+    ++states[State(a)];
+    if (State(a) == "Ready" && !a.rules_in_place()) ++without_rules;
+  }
+  std::string text = std::to_string(response.attachments_size());
+  const char* separator = ": ";
+  for (const auto& [state, count] : states) {
+    text += separator + std::to_string(count) + " " + state;
+    separator = ", ";
+  }
+  if (without_rules > 0) text += "; " + std::to_string(without_rules) + " Ready ones lack rules";
+  return text;
+}
+
+Status PrintAsJson(const Context& context, const Answers& answers, const v1::DoctorResponse& doctor) {
+  RAIL_ASSIGN(Json json, ToJson(answers.node));
+  RAIL_ASSIGN(const Json rails, ToJson(answers.rails));
+  RAIL_ASSIGN(const Json attachments, ToJson(answers.attachments));
+  RAIL_ASSIGN(const Json found, ToJson(doctor));
+  json.update(rails);
+  json.update(attachments);
+  json["remotes"] = answers.remotes;
+  json.update(found);
+  context.out << Text(json, Layout::kIndented) << '\n';
+  return {};
+}
+
+}  // namespace
+
+ExitCode ShowStatus(const Context& context) {
+  RAIL_ASSIGN(const Answers answers, AskAll(context));
+  const bool as_json = context.flags.format == Format::kJson;
+  if (!as_json) {
+    PrintNode(context, answers.node.node());
+    context.out << '\n';
+    PrintRails(context, answers);
+    context.out << "\nattachments: " << CountStates(answers.attachments) << '\n'
+                << "remotes:     " << answers.remotes << " known\n";
+    context.out.flush();  // what is known is on the screen while the doctor looks
+  }
+  v1::DoctorResponse doctor;
+  RAIL_TRY_AS(context.client.Ask(&v1::Node::Stub::Doctor, v1::DoctorRequest(), doctor),
+              "the doctor's findings are not known");
+  if (as_json) {
+    RAIL_TRY(PrintAsJson(context, answers, doctor));
+  } else {
+    context.out << "findings:    " << CountFindings(doctor)
+                << (doctor.findings().empty() ? "" : "; the worst:") << '\n';
+    if (!doctor.findings().empty()) {
+      context.out << '\n';
+      PrintFinding(doctor.findings(0), Unfold::kCauses, context.out, Painter(context.flags.color));
+      if (doctor.findings_size() > 1) context.out << "\n`railctl doctor` shows the others.\n";
+    }
+  }
+  return FindsWrong(doctor) ? kFailed : kDone;
+}
+
+}  // namespace rail::railctl

@@ -1,0 +1,273 @@
+#include "cmd/railctl/tree.h"
+
+#include <CLI/CLI.hpp>
+#include <utility>
+
+#include "lib/base/address.h"
+
+namespace rail::railctl {
+namespace {
+
+constexpr const char* kExitCodes =
+    "Exit status: 0 done, and nothing is wrong; 1 it failed, or it has found something wrong; 2 the question "
+    "is wrong: the\n"
+    "command line, or a rail that does not exist. `railctl COMMAND --help` says more. kubectl's habits work: "
+    "-A, -n, -w, -o wide.";
+constexpr const char* kGetExamples =
+    "Examples:\n"
+    "  railctl get attachments                    every interface of every pod on this node\n"
+    "  railctl get attachments train-0 -n ml      those of one pod; also ml/train-0\n"
+    "  railctl get attachments --rail rail1 -w    those of a rail now, then every change\n"
+    "  railctl get rails -o wide                  all columns; -o json has every field\n"
+    "  railctl get remotes --tenant team-a        where the pods of a tenant are elsewhere\n"
+    "Singular names mean the same: `railctl get rail rail0`. Flags of all commands, such as -o and --server: "
+    "`railctl --help`.";
+constexpr const char* kAllNamespaces =
+    "Without -n the pods of all namespaces are shown: a question to a node has no namespace of its own. -A "
+    "says the same.";
+
+CLI::App* Add(CLI::App& parent, Flags& flags, const std::string& name, Command command,
+              const std::string& help) {
+  CLI::App* sub = parent.add_subcommand(name, help);
+  sub->callback([&flags, command] { flags.command = command; });
+  return sub;
+}
+
+CLI::Option* AddRailOption(CLI::App& command, Flags& flags) {
+  return command.add_option("--rail", flags.rail, "only this rail")->type_name("RAIL");
+}
+
+void AddTenantOption(CLI::App& command, Flags& flags) {
+  command.add_option("--tenant", flags.tenant, "only this tenant: its name, or its id")->type_name("TENANT");
+}
+
+void AddNamespace(CLI::App& command, Flags& flags) {
+  CLI::Option* one = command.add_option("-n,--namespace", flags.pod_namespace, "only pods of this namespace")
+                         ->type_name("NAMESPACE");
+  command.add_flag_callback(
+             "-A,--all-namespaces", [] {}, "pods of all namespaces (the default)")
+      ->excludes(one);
+}
+
+// POD, or NAMESPACE/POD, and what else selects attachments.
+void AddPod(CLI::App& command, Flags& flags, bool required) {
+  AddNamespace(command, flags);
+  command
+      .add_option_function<std::string>(
+          "pod",
+          [&flags](const std::string& text) {
+            const size_t slash = text.find('/');
+            flags.pod = slash == std::string::npos ? text : text.substr(slash + 1);
+            if (slash == std::string::npos) return;
+            const std::string named = text.substr(0, slash);
+            if (!flags.pod_namespace.empty() && flags.pod_namespace != named) {
+              throw CLI::ValidationError("pod", "\"" + text + "\" names the namespace " + named +
+                                                    ", and -n says " + flags.pod_namespace);
+            }
+            flags.pod_namespace = named;
+          },
+          "the pod's name, or namespace/name")
+      ->type_name("POD")
+      ->required(required);
+  AddRailOption(command, flags);
+  command.add_option("--ifname", flags.ifname, "only this interface of the pod")->type_name("NAME");
+  command.footer(kAllNamespaces);
+}
+
+void AddAttachments(CLI::App& command, Flags& flags, bool required) {
+  AddPod(command, flags, required);
+  AddTenantOption(command, flags);
+}
+
+void AddRail(CLI::App& command, Flags& flags, bool required) {
+  command.add_option("rail", flags.rail, "the rail's name")->type_name("RAIL")->required(required);
+}
+
+void AddHeaders(CLI::App& command, Flags& flags) {
+  command.add_flag_callback(
+      "--no-headers", [&flags] { flags.headers = false; }, "tables without their header");
+}
+
+void AddWatch(CLI::App& command, Flags& flags) {
+  command.add_flag("-w,--watch", flags.watch,
+                   "what is there now, then every change, until raild stops or ^C");
+}
+
+std::string AddressOrWhy(const std::string& text) {
+  const auto address = IpAddress::Parse(text);
+  return address ? "" : address.error().message;
+}
+
+std::string MacOrWhy(const std::string& text) {
+  const auto mac = MacAddress::Parse(text);
+  return mac ? "" : mac.error().message;
+}
+
+void AddTrace(CLI::App& trace, Flags& flags) {
+  AddPod(trace, flags, true);
+  trace.add_option("address", flags.destination, "where the packet goes")
+      ->type_name("ADDRESS")
+      ->required()
+      ->check(AddressOrWhy);
+  trace.add_option("--protocol", flags.protocol, "udp (default), tcp or icmp")
+      ->check(CLI::IsMember({"udp", "tcp", "icmp"}))
+      ->type_name("NAME");
+  trace.add_option("--port", flags.port, "destination port (default 4791, RoCEv2)")
+      ->check(CLI::Range(1, 65535))
+      ->type_name("NUMBER");
+  trace
+      .add_option("--as-address", flags.as_address, "send with another source address: what stops a forger?")
+      ->check(AddressOrWhy)
+      ->type_name("ADDRESS");
+  trace.add_option("--as-mac", flags.as_mac, "send with another source MAC")
+      ->check(MacOrWhy)
+      ->type_name("MAC");
+  trace.footer(
+      "Example: railctl trace ml/train-0 10.0.7.9 --rail rail1\n"
+      "Exit status: 0 the packet arrives, or leaves with nothing known against it; 1 it is dropped, or in "
+      "doubt.");
+}
+
+void AddServer(CLI::App& app, Flags& flags, CLI::Option* socket) {
+  CLI::Option* server = app.add_option("--server", flags.server, "ask over TCP, with mutual TLS")
+                            ->type_name("HOST:PORT")
+                            ->excludes(socket);
+  const auto file = [&](const char* name, std::string& value, const char* what) {
+    CLI::Option* option = app.add_option(name, value, what)->type_name("FILE")->needs(server);
+    server->needs(option);
+  };
+  file("--ca-file", flags.ca_file, "the authority that has signed raild's certificate");
+  file("--cert-file", flags.cert_file, "our own certificate");
+  file("--key-file", flags.key_file, "its key");
+}
+
+void AddGet(CLI::App& app, Flags& flags) {
+  CLI::App* get = app.add_subcommand("get", "list what is there now, or follow it (-w)");
+  get->require_subcommand(1);
+  get->footer(kGetExamples);
+  const auto add = [&](const char* name, const char* other, Command command, const char* help) {
+    CLI::App* sub = Add(*get, flags, name, command, help);
+    sub->alias(other);
+    AddHeaders(*sub, flags);
+    if (command != Command::kFlows) AddWatch(*sub, flags);
+    return sub;
+  };
+  AddAttachments(*add("attachments", "attachment", Command::kAttachments, "interfaces of pods on this node"),
+                 flags, false);
+  CLI::App* rails = add("rails", "rail", Command::kRails, "rails: bridge, uplink, leaf, BGP session, rules");
+  CLI::Option* by_option = AddRailOption(*rails, flags);
+  AddRail(*rails, flags, false);
+  rails->get_option("rail")->excludes(by_option);
+  CLI::App* remotes =
+      add("remotes", "remote", Command::kRemotes, "addresses of pods elsewhere, learned from BGP");
+  AddRailOption(*remotes, flags);
+  AddTenantOption(*remotes, flags);
+  AddTenantOption(
+      *add("tenants", "tenant", Command::kTenants, "tenants that are here, configured or known elsewhere"),
+      flags);
+  AddAttachments(*add("flows", "flow", Command::kFlows,
+                      "rules and datapath flows of pods, and where they are carried out"),
+                 flags, false);
+  add("node", "nodes", Command::kNode, "the node and the health of its parts")
+      ->footer("-w follows the parts' health alone.");
+}
+
+void AddDescribe(CLI::App& app, Flags& flags) {
+  CLI::App* describe =
+      app.add_subcommand("describe", "everything on one thing, in words, with the doctor's findings on it");
+  describe->require_subcommand(1);
+  CLI::App* attachment = Add(*describe, flags, "attachment", Command::kDescribeAttachment,
+                             "a pod's interfaces: record, switch, fabric, check, findings");
+  attachment->alias("attachments");
+  AddAttachments(*attachment, flags, true);
+  CLI::App* rail = Add(*describe, flags, "rail", Command::kDescribeRail,
+                       "a rail: uplink, bridge, leaf, session, attachments, findings");
+  rail->alias("rails");
+  AddRail(*rail, flags, true);
+}
+
+}  // namespace
+
+std::shared_ptr<CLI::App> MakeTree(Flags& flags) {
+  auto tree =
+      std::make_shared<CLI::App>("Shows what this node's raild sees and does. Changes nothing.", "railctl");
+  CLI::App& app = *tree;
+  app.fallthrough();  // `railctl get rails -o json` means the same as `railctl -o json get rails`
+  app.require_subcommand(1);
+  app.footer(kExitCodes);
+  CLI::Option* socket = app.add_option("--socket", flags.socket, "where raild serves")
+                            ->type_name("PATH")
+                            ->capture_default_str();
+  AddServer(app, flags, socket);
+  app.add_option_function<std::string>(
+         "-o,--output",
+         [&flags](const std::string& value) {
+           if (value != "table" && value != "wide" && value != "json") {
+             throw CLI::ValidationError("--output", "\"" + value + "\" is none of table, wide and json");
+           }
+           flags.format = value == "json" ? Format::kJson : value == "wide" ? Format::kWide : Format::kTable;
+         },
+         "table (default), wide (all columns) or json")
+      ->type_name("FORMAT");
+
+  Add(app, flags, "status", Command::kStatus,
+      "the node on one screen, with its worst finding; exit 1 when there is a warning or worse")
+      ->footer(
+          "Exit status: 0 nothing worse than information; 1 a warning or worse; 2 raild cannot be asked.");
+  AddGet(app, flags);
+  AddDescribe(app, flags);
+  CLI::App* check = Add(app, flags, "check", Command::kCheck,
+                        "compare pods with the node's record; exit 1 when something differs");
+  AddAttachments(*check, flags, false);
+  AddHeaders(*check, flags);
+  AddTrace(*Add(app, flags, "trace", Command::kTrace,
+                "can a pod reach an address, and which rule decides; exit 1 when it cannot"),
+           flags);
+  Add(app, flags, "doctor", Command::kDoctor,
+      "what is wrong with this node, causes first; exit 1 when something is")
+      ->add_flag("--all", flags.unfold, "also what follows from each cause");
+  CLI::App* watch =
+      Add(app, flags, "watch", Command::kWatch, "attachments: those there now, then every change");
+  AddAttachments(*watch, flags, false);
+  AddHeaders(*watch, flags);
+  Add(app, flags, "health", Command::kHealth,
+      "exit 0 when raild works, else 1 and a sentence that says why (for probes of liveness)")
+      ->add_flag("--ready", flags.ready,
+                 "... and has completed its first look at the whole node (for probes of readiness)");
+  Add(app, flags, "version", Command::kVersion, "railctl's version, and raild's")
+      ->add_flag("--client", flags.client_only, "railctl's alone: nobody is asked");
+  CLI::App* completion = Add(app, flags, "completion", Command::kCompletion,
+                             "a script that completes railctl's words in a shell");
+  completion->add_option("shell", flags.shell, "bash or zsh")
+      ->type_name("SHELL")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh"}));
+  completion->footer(
+      "bash: railctl completion bash > /etc/bash_completion.d/railctl\n"
+      "zsh:  railctl completion zsh > \"${fpath[1]}/_railctl\", or `source <(railctl completion zsh)` after "
+      "compinit");
+  return tree;
+}
+
+std::vector<const CLI::App*> CommandsOf(const CLI::App& app) {
+  return app.get_subcommands([](const CLI::App*) { return true; });
+}
+
+std::string PathOf(const CLI::App& app) {
+  if (app.get_parent() == nullptr) return "";
+  const std::string above = PathOf(*app.get_parent());
+  return above.empty() ? app.get_name() : above + " " + app.get_name();
+}
+
+const CLI::Option* OptionOf(const CLI::App& app, const std::string& written) {
+  for (const CLI::App* level = &app; level != nullptr; level = level->get_parent()) {
+    if (const CLI::Option* option = level->get_option_no_throw(written)) return option;
+  }
+  return nullptr;
+}
+
+bool TakesValue(const CLI::Option& option) {
+  return option.get_items_expected_max() > 0;
+}
+
+}  // namespace rail::railctl

@@ -1,0 +1,132 @@
+// The clients that watch: streams that are told of each new view of the node.
+//
+// Use:      Watches watches(views);   return new Stream<Response>(watches, this, most, next);   // deletes itself
+// Threads:  any; one thread of Watches' own tells the streams of new views
+// Owns:     that thread. A stream belongs to gRPC, which ends it.
+#pragma once
+
+#include <grpcpp/grpcpp.h>
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "lib/engine/view.h"
+
+namespace rail::raild {
+
+// One client that watches.
+class Watch {
+ public:
+  virtual void Look() = 0;  // there may be a new view
+  virtual void End(grpc::Status status) = 0;
+
+ protected:
+  ~Watch() = default;
+};
+
+// All of them, and the thread that tells them of new views.
+class Watches {
+ public:
+  explicit Watches(const engine::ViewPublisher& views) : views_(views), follower_([this] { Follow(); }) {}
+  ~Watches() { Stop(); }
+
+  // `most`: the limit of watches of `door`, the way in by which the watch has come.
+  grpc::Status Add(Watch* watch, const void* door, size_t most);
+  void Remove(Watch* watch);
+  void Stop();
+  const engine::ViewPublisher& views() const { return views_; }
+
+ private:
+  void Follow();
+
+  const engine::ViewPublisher& views_;
+  std::mutex mutex_;  // taken before a watch's own
+  std::condition_variable changed_;
+  std::map<Watch*, const void*> watches_;  // with its door
+  enum class Stage { kServing, kStopping } stage_ = Stage::kServing;
+  std::thread follower_;
+};
+
+// A call that answers with what `next` makes of each view. While a write is under way, it queues nothing beyond the messages of one
+// view. When the client has taken these, it goes on with the view that is current then.
+template <class Response>
+class Stream final : public grpc::ServerWriteReactor<Response>, public Watch {
+ public:
+  using Next = std::function<std::vector<Response>(const engine::NodeView&)>;
+
+  Stream(Watches& watches, const void* door, size_t most, Next next)
+      : watches_(watches), next_(std::move(next)) {
+    // Adds itself first and looks second: a view that is published in between is seen twice rather than never.
+    if (grpc::Status status = watches_.Add(this, door, most); !status.ok()) {
+      End(std::move(status));
+    } else {
+      Look();
+    }
+  }
+
+  void Look() override {
+    const std::lock_guard lock(mutex_);
+    SendNext();
+  }
+
+  void End(grpc::Status status) override {
+    const std::lock_guard lock(mutex_);
+    EndLocked(std::move(status));
+  }
+
+  void OnWriteDone(bool ok) override {
+    const std::lock_guard lock(mutex_);
+    write_ = Write::kIdle;
+    if (ok) {
+      SendNext();
+    } else {
+      EndLocked(grpc::Status::CANCELLED);
+    }
+  }
+
+  void OnCancel() override { End(grpc::Status::CANCELLED); }
+
+  void OnDone() override {
+    watches_.Remove(this);
+    delete this;
+  }
+
+ private:
+  void SendNext() {
+    if (call_ == Call::kEnded || write_ == Write::kUnderWay) return;
+    if (sent_ == messages_.size()) {
+      messages_.clear();
+      sent_ = 0;
+      const auto view = watches_.views().Current();
+      if (looked_at_ == view->version) return;
+      looked_at_ = view->version;
+      messages_ = next_(*view);
+      if (messages_.empty()) return;
+    }
+    write_ = Write::kUnderWay;
+    this->StartWrite(&messages_[sent_++]);
+  }
+
+  void EndLocked(grpc::Status status) {
+    if (std::exchange(call_, Call::kEnded) == Call::kOpen) this->Finish(std::move(status));
+  }
+
+  Watches& watches_;
+  const Next next_;
+  std::mutex mutex_;
+  std::vector<Response> messages_;  // of the view that was looked at
+  size_t sent_ = 0;
+  std::optional<uint64_t> looked_at_;  // a view's version
+  enum class Write { kIdle, kUnderWay } write_ = Write::kIdle;
+  enum class Call { kOpen, kEnded } call_ = Call::kOpen;
+};
+
+}  // namespace rail::raild
