@@ -18,7 +18,7 @@ PRIVATE = [re.compile(word) for word in (
 TABLE = re.compile(r"^\| file \|.*\n\|[-| ]+\|\n((?:\|.*\n)*)", re.MULTILINE)
 NAME = re.compile(r"`([^`]+)`")
 CODE = (".cc", ".h", ".c", ".go", ".proto", ".py", ".sh")
-PLACE = re.compile(r"[\w./*-]*\w\.(?:cc|h|py|proto|md|json|yaml)\b")
+PLACE = re.compile(r"[\w./*-]*[\w*]\.(?:cc|h|py|proto|md|json|yaml)\b")
 # All the places that a newcomer must touch for what is added most often: the README whose section names them.
 RECIPES = {
     "lib/inspect/README.md": "Adding a finding",
