@@ -265,6 +265,7 @@ class Session {
       for (Row& row : CheckRows(each)) table.Add(std::move(row));
     }
     table.Print(out_);
+    for (const std::string& remedy : CheckRemedies(response)) out_ << "do: " << remedy << '\n';
     return {};
   }
 

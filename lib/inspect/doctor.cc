@@ -68,6 +68,8 @@ constexpr std::array kKinds = {
     "add-died",
     "delete-unfinished",
     "part-failing",
+    "attachment-differs",
+    "pods-not-looked-into",
     "rules-missing",
     "not-announced",
     "address-contested",

@@ -17,6 +17,7 @@
 #include "lib/inspect/certificate.h"
 #include "lib/ovs/ovsdb.h"
 #include "lib/ovs/vswitchd.h"
+#include "lib/podnet/podnet.h"
 #include "lib/sriov/prepare.h"
 #include "lib/tenancy/tenancy.h"
 
@@ -63,6 +64,15 @@ struct CertificateFacts {
   Result<Validity> validity;
 };
 
+// What looks into the pods have shown (inside.h).
+struct PodsFacts {
+  std::map<int64_t, std::vector<podnet::Deviation>>
+      differ;  // by attachment's id; who is as ADD made it is not here
+  size_t looked = 0;
+  size_t not_looked = 0;       // there was no time for them, or
+  std::optional<Error> error;  // why the first of them could not be looked into
+};
+
 // Everything that Diagnose reads.
 struct NodeFacts {
   config::NodeConfig config;
@@ -82,6 +92,7 @@ struct NodeFacts {
   std::optional<Error> bgpd_down;
   std::optional<Error> links_unknown;
   std::map<std::string, RailFacts> rails;  // by name
+  PodsFacts pods;
 
   Result<tenancy::TenantMapPtr> tenants = tenancy::NoMap();  // with kubernetes.tenants
   std::chrono::seconds tenants_stale{};  // for how long the list has not followed the API server

@@ -5,10 +5,14 @@
 
 #include <algorithm>
 
+#include "lib/inspect/inside.h"
+
 namespace rail::inspect {
 namespace {
 
 constexpr auto kAnswerTime = std::chrono::seconds(5);
+constexpr auto kPodsTime =
+    std::chrono::seconds(2);  // for the looks into all pods: a look takes about a millisecond
 
 Result<std::vector<const engine::AttachmentView*>> Find(const engine::NodeView& view,
                                                         const Selector& selector) {
@@ -137,18 +141,24 @@ Result<std::vector<Checked>> Inspector::Check(const Selector& selector) const {
 Result<Answer> Inspector::Trace(const Question& question) const {
   const auto view = views_.Current();
   engine::Connections connections(deps_.openers(config_), After(kAnswerTime));
-  const TraceFacts facts{.view = *view,
-                         .config = config_,
-                         .ports = [&](const std::string& bridge) -> Result<std::map<std::string, int64_t>> {
-                           RAIL_ASSIGN(ovs::Ovsdb * db, connections.Ovsdb());
-                           RAIL_ASSIGN(const auto found, db->FindBridge(bridge, connections.CallDeadline()));
-                           if (!found)
-                             return Fail(Code::kTransient,
-                                         "Open vSwitch has no bridge " + bridge + ": see `railctl doctor`");
-                           std::map<std::string, int64_t> ports;
-                           for (const ovs::Port& port : found->ports) ports[port.name] = port.ofport;
-                           return ports;
-                         }};
+  const TraceFacts facts{
+      .view = *view,
+      .config = config_,
+      .ports = [&](const std::string& bridge) -> Result<std::map<std::string, int64_t>> {
+        RAIL_ASSIGN(ovs::Ovsdb * db, connections.Ovsdb());
+        RAIL_ASSIGN(const auto found, db->FindBridge(bridge, connections.CallDeadline()));
+        if (!found)
+          return Fail(Code::kTransient, "Open vSwitch has no bridge " + bridge + ": see `railctl doctor`");
+        std::map<std::string, int64_t> ports;
+        for (const ovs::Port& port : found->ports) ports[port.name] = port.ofport;
+        return ports;
+      },
+      .inside = [&](const state::Attachment& pod) -> std::vector<podnet::Deviation> {
+        const config::Rail* rail = config_.FindRail(pod.rail);
+        if (rail == nullptr) return {};
+        // What cannot be looked at is not amiss; the doctor says why.
+        return LookInside(connections, *rail, pod, {}).value_or(std::vector<podnet::Deviation>());
+      }};
   return inspect::Trace(question, facts, [&](const std::string& bridge, const std::string& flow) {
     return connections.AskVswitchd("ofproto/trace", {bridge, flow}, connections.CallDeadline());
   });
@@ -170,6 +180,7 @@ NodeFacts Inspector::Gather() const {
   facts.vswitchd_down = ErrorOf(LookAtDatapath(facts, connections, connections.CallDeadline()));
   facts.links_unknown = ErrorOf(LookAtLinks(facts, connections));
   facts.bgpd_down = ErrorOf(LookAtBgpd(connections));
+  LookIntoPods(facts, deps_, After(kPodsTime));
   const engine::Openers openers = deps_.openers(config_);
   if (openers.look_at_nic) {
     for (const config::Rail& rail : config_.rails) {
