@@ -55,9 +55,9 @@ class InspectorTest : public testing::Test {
     return sentences;
   }
   const Finding* Found(const std::string& id) {
-    findings = inspector->Doctor();
-    const auto found = std::ranges::find(findings, id, &Finding::id);
-    return found == findings.end() ? nullptr : &*found;
+    said = inspector->Doctor();
+    const auto found = std::ranges::find(said, id, &Finding::id);
+    return found == said.end() ? nullptr : &*found;
   }
   SwitchSample Sample() { return inspector->Sample(std::chrono::seconds(20), std::chrono::seconds(20)); }
   std::vector<std::string> Findings() {
@@ -77,7 +77,7 @@ class InspectorTest : public testing::Test {
   std::string packet;
   std::vector<std::string> asked;
   std::unique_ptr<Inspector> inspector;
-  std::vector<Finding> findings;
+  std::vector<Finding> said;  // by the last doctor of Found
 };
 
 class Attached : public InspectorTest {
