@@ -1,16 +1,16 @@
 #include "lib/inspect/doctor.h"
 
-#include <algorithm>
 #include <array>
-#include <tuple>
+#include <utility>
 
+#include "lib/inspect/doctor_causes.h"
 #include "lib/inspect/doctor_subjects.h"
 
 namespace rail::inspect {
 namespace {
 
 // Every id of a finding. A test checks that this list and the subjects' ids are the same.
-constexpr std::array kKinds = {
+constexpr auto kKinds = std::to_array<std::string_view>({
     "ovsdb-down",
     "vswitchd-down",
     "hw-offload-off",
@@ -61,6 +61,7 @@ constexpr std::array kKinds = {
     "certificate-not-yet-valid",
     "certificate-expired",
     "certificate-expires-soon",
+    "nic-reset",
     "device-lost",
     "namespaces-not-visible",
     "record-lost",
@@ -71,7 +72,9 @@ constexpr std::array kKinds = {
     "attachment-differs",
     "pods-not-looked-into",
     "rules-missing",
+    "rules-unknown",
     "not-announced",
+    "withdrawn",
     "address-contested",
     "address-duplicate",
     "tenant-changed",
@@ -80,7 +83,7 @@ constexpr std::array kKinds = {
     "api-server-away",
     "tenant-label-invalid",
     "no-tenant",
-};
+});
 
 }  // namespace
 
@@ -92,15 +95,11 @@ std::vector<Finding> Diagnose(const NodeFacts& facts) {
   ExamineTenants(facts, found);
   ExamineAttachments(facts, found);
   ExamineRaild(facts, found);
-  std::ranges::stable_sort(found, [](const Finding& a, const Finding& b) {
-    return std::tuple(-static_cast<int>(a.severity), a.id, a.subject) <
-           std::tuple(-static_cast<int>(b.severity), b.id, b.subject);
-  });
-  return found;
+  return CausesFirst(std::move(found), facts);
 }
 
-size_t KindsOfFindings() {
-  return kKinds.size();
+std::span<const std::string_view> KindsOfFindings() {
+  return kKinds;
 }
 
 }  // namespace rail::inspect

@@ -71,7 +71,7 @@ class Bgp : Examiner {
                "'` says the last error; is the leaf's side configured "
                "(unnumbered, remote-as external)?");
     }
-    Prefixes(*view);
+    if (!facts_.bgpd_down) Prefixes(*view);
     if (view->leaf_mac.is_zero() && has_bridge) {
       Find(Severity::kCritical, "no-leaf-neighbour", rail.name,
            "the leaf has not been heard on " + rail.bridge,

@@ -26,6 +26,8 @@ class Examiner {
     found_.push_back(
         {severity, std::move(id), std::move(subject), std::move(what), std::move(why), std::move(fix)});
   }
+  // Finding::aspect of the finding that was found last.
+  void OfAspect(std::string aspect) { found_.back().aspect = std::move(aspect); }
 
   static std::string Octal(uint32_t mode) { return fmt::format("{:04o}", mode & 07777); }
 

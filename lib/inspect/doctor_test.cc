@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "lib/inspect/doctor_fixture.h"
 #include "lib/pipeline/pipeline.h"
 
 namespace rail::inspect {
@@ -25,6 +26,8 @@ LinkFacts GoodLink() {
           .disable_ipv6 = "1",
           .accept_ra = "0"};
 }
+
+}  // namespace
 
 // Offloading, announced, pushed to, in time.
 NodeFacts Well() {
@@ -66,6 +69,7 @@ NodeFacts Well() {
   pod.attachment.announced = true;
   pod.attachment.created_ms = kNow - kDay;
 
+  facts.record_path = "/var/lib/railcni/state.db";
   facts.record_file = {true, 0600};
   facts.record_free_bytes = uint64_t{1} << 40;
   facts.view.rdma = engine::RdmaMode::kExclusive;
@@ -74,6 +78,8 @@ NodeFacts Well() {
       {"/etc/railcni/api.crt", "the API's certificate", Validity{kNow - kDay, kNow + 90 * kDay, "CN=x"}});
   return facts;
 }
+
+namespace {
 
 TEST(Doctor, HasNothingToSayOfANodeThatIsWell) {
   const std::vector<Finding> findings = Diagnose(Well());
@@ -196,7 +202,7 @@ const Ill kIlls[] = {
     {"record-unreadable", Severity::kCritical, "connection refused",
      [](NodeFacts& f) { f.record_error = kDown; }},
     {"record-readable", Severity::kWarning, "mode 0604", [](NodeFacts& f) { f.record_file.mode = 0604; }},
-    {"record-no-space", Severity::kCritical, "3 MB left",
+    {"record-no-space", Severity::kCritical, "the file system of /var/lib/railcni/state.db has 3 MB left",
      [](NodeFacts& f) { f.record_free_bytes = 3 << 20; }},
     {"rdma-shared", Severity::kWarning, "shared",
      [](NodeFacts& f) { f.view.rdma = engine::RdmaMode::kShared; }},
@@ -251,9 +257,23 @@ const Ill kIlls[] = {
        f.view.attachments[0].device_lost = true;
        f.view.attachments[0].rules_in_place = false;  // said once
      }},
+    {"nic-reset", Severity::kCritical, "2 pods have lost their devices of this rail: its NIC pf0 was reset",
+     [](NodeFacts& f) {
+       f.view.attachments[0].device_lost = true;
+       f.view.attachments.push_back(f.view.attachments[0]);
+     }},
+    {"rules-unknown", Severity::kWarning, "is not known since 2026-01-02 03:04:05 UTC: no answer in time",
+     [](NodeFacts& f) {
+       f.view.rails[0].unseen = "no answer in time";
+       f.view.rails[0].unseen_since_ms = f.view.attachments[0].rules_unknown_since_ms = kNow;
+       f.view.attachments[0].rules_in_place = false;  // nobody could look
+     }},
+    {"withdrawn", Severity::kWarning, "has withdrawn its addresses: no carrier",
+     [](NodeFacts& f) { f.view.attachments[0].withdrawn = "no carrier"; }},
     {"namespaces-not-visible", Severity::kCritical, "of 1 of 1 attachments",
      [](NodeFacts& f) { f.view.attachments[0].namespace_unseen = "mount it"; }},
-    {"record-lost", Severity::kCritical, "3 pods live on this rail",
+    {"record-lost", Severity::kCritical,
+     "3 interfaces of pods live that the record does not know (3 on rail0)",
      [](NodeFacts& f) { f.view.rails[0].unrecorded_pods = 3; }},
     {"no-tenant", Severity::kCritical, "no tenant", [](NodeFacts& f) { Pod(f).tenant_id = {}; }},
     {"tenant-changed", Severity::kWarning, "the pod is in tenant red",
@@ -313,7 +333,7 @@ INSTANTIATE_TEST_SUITE_P(Each, DoctorFinds, testing::ValuesIn(kIlls), [](const a
 TEST(Doctor, HasATestForEachOfItsFindings) {
   std::set<std::string> tested;
   for (const Ill& ill : kIlls) tested.insert(ill.id);
-  EXPECT_EQ(tested.size(), KindsOfFindings());
+  EXPECT_EQ(tested.size(), KindsOfFindings().size());
 }
 
 TEST(Doctor, FindsARepresentorThatIsGoneThoughOpenVswitchHasNotSeenIt) {
@@ -336,8 +356,8 @@ TEST(Doctor, SaysTheWorstFirst) {
   facts.view.rails[0].bgp_state = "";
   const std::vector<Finding> findings = Diagnose(facts);
   ASSERT_EQ(findings.size(), 3U);
-  EXPECT_EQ(findings[0].id, "bgp-session-down");
-  EXPECT_EQ(findings[1].id, "bmp-missing");
+  EXPECT_EQ(findings[0].id, "bmp-missing") << "bgpd before a rail";
+  EXPECT_EQ(findings[1].id, "bgp-session-down");
   EXPECT_EQ(findings[2].id, "rdma-missing");
 }
 

@@ -4,13 +4,13 @@
 #include <sys/statvfs.h>
 
 #include <algorithm>
+#include <memory>
 
 #include "lib/inspect/inside.h"
 
 namespace rail::inspect {
 namespace {
 
-constexpr auto kAnswerTime = std::chrono::seconds(5);
 constexpr auto kPodsTime =
     std::chrono::seconds(2);  // for the looks into all pods: a look takes about a millisecond
 
@@ -55,6 +55,13 @@ std::optional<Error> ErrorOf(const Status& status) {
   return status.error();
 }
 
+// A part of the node, which the doctor asks beside the others. `look` fills in facts of its own; what came in time is taken over.
+struct Part {
+  std::string name;
+  std::function<Status(NodeFacts& seen)> look;
+  std::function<void(NodeFacts& facts, NodeFacts& seen, const Status& looked)> take;
+};
+
 Status LookAtSwitch(NodeFacts& facts, engine::Connections& connections) {
   RAIL_ASSIGN(ovs::Ovsdb * db, connections.Ovsdb());
   RAIL_ASSIGN(facts.other_config, db->OtherConfig(connections.CallDeadline()));
@@ -64,7 +71,15 @@ Status LookAtSwitch(NodeFacts& facts, engine::Connections& connections) {
   return {};
 }
 
-Status LookAtDatapath(NodeFacts& facts, engine::Connections& connections, Deadline deadline) {
+void TakeSwitch(NodeFacts& facts, NodeFacts& seen, const Status& looked) {
+  facts.ovsdb_down = ErrorOf(looked);
+  if (!looked) return;
+  facts.other_config = std::move(seen.other_config);
+  for (auto& [name, rail] : seen.rails) facts.rails[name].bridge = std::move(rail.bridge);
+}
+
+Status LookAtDatapath(NodeFacts& facts, engine::Connections& connections) {
+  const Deadline deadline = connections.CallDeadline();
   RAIL_ASSIGN(const std::string counts, connections.AskVswitchd("upcall/show", {}, deadline));
   facts.datapaths = ovs::ParseUpcallShow(counts);
   const auto flows = ReadMegaflows(facts.config, connections, deadline);
@@ -80,6 +95,15 @@ Status LookAtDatapath(NodeFacts& facts, engine::Connections& connections, Deadli
     if (flow.place != Place::kHardware) ++facts.megaflows_in_software;
   }
   return {};
+}
+
+void TakeDatapath(NodeFacts& facts, NodeFacts& seen, const Status& looked) {
+  facts.vswitchd_down = ErrorOf(looked);
+  if (!looked) return;
+  facts.datapaths = std::move(seen.datapaths);
+  facts.megaflows = seen.megaflows;
+  facts.megaflows_in_software = seen.megaflows_in_software;
+  facts.dropping_megaflows = std::move(seen.dropping_megaflows);
 }
 
 Status LookAtLinks(NodeFacts& facts, engine::Connections& connections) {
@@ -99,10 +123,62 @@ Status LookAtLinks(NodeFacts& facts, engine::Connections& connections) {
   return {};
 }
 
-Status LookAtBgpd(engine::Connections& connections) {
+void TakeLinks(NodeFacts& facts, NodeFacts& seen, const Status& looked) {
+  facts.links_unknown = ErrorOf(looked);
+  if (!looked) return;
+  for (auto& [name, rail] : seen.rails) {
+    RailFacts& taken = facts.rails[name];
+    taken.uplink = std::move(rail.uplink);
+    taken.local = std::move(rail.local);
+    taken.representors = std::move(rail.representors);
+  }
+}
+
+Status LookAtBgpd(NodeFacts&, engine::Connections& connections) {
   RAIL_ASSIGN(frr::Bgp * bgp, connections.Bgp());
   RAIL_TRY(bgp->Sessions(connections.CallDeadline()));
   return {};
+}
+
+void TakeBgpd(NodeFacts& facts, NodeFacts&, const Status& looked) {
+  facts.bgpd_down = ErrorOf(looked);
+}
+
+Status LookAtNics(NodeFacts& facts, const engine::Openers& openers) {
+  if (openers.look_at_nic) {
+    for (const config::Rail& rail : facts.config.rails)
+      facts.rails[rail.name].nic = openers.look_at_nic(rail).value_or(std::vector<sriov::NicState>());
+  }
+  if (openers.rdma_guids) facts.rdma_guids = openers.rdma_guids();
+  return {};
+}
+
+// A NIC that does not answer is no finding of its own: what it breaks is.
+void TakeNics(NodeFacts& facts, NodeFacts& seen, const Status& looked) {
+  if (!looked) return;
+  for (auto& [name, rail] : seen.rails) facts.rails[name].nic = std::move(rail.nic);
+  facts.rdma_guids = std::move(seen.rdma_guids);
+}
+
+void TakePods(NodeFacts& facts, NodeFacts& seen, const Status& looked) {
+  facts.pods = std::move(seen.pods);
+  if (!looked) facts.pods = {.not_looked = facts.view.attachments.size(), .error = looked.error()};
+}
+
+Status LookAtRecord(NodeFacts& facts, const engine::Deps& deps) {
+  facts.record_file = LookAtFile(facts.record_path);
+  struct statvfs space{};
+  if (::statvfs(facts.record_path.c_str(), &space) == 0)
+    facts.record_free_bytes = uint64_t{space.f_bavail} * space.f_frsize;
+  RAIL_ASSIGN(const auto store, deps.open_store());
+  RAIL_TRY(store->List());
+  return {};
+}
+
+void TakeRecord(NodeFacts& facts, NodeFacts& seen, const Status& looked) {
+  facts.record_error = ErrorOf(looked);
+  facts.record_file = seen.record_file;
+  facts.record_free_bytes = seen.record_free_bytes;
 }
 
 }  // namespace
@@ -175,34 +251,13 @@ SwitchSample Inspector::Sample(Clock::duration counts, Clock::duration flows) co
 
 NodeFacts Inspector::Gather() const {
   NodeFacts facts{.config = config_, .view = *views_.Current(), .now_ms = now_ms_()};
-  engine::Connections connections(deps_.openers(config_), After(kAnswerTime));
-  facts.ovsdb_down = ErrorOf(LookAtSwitch(facts, connections));
-  facts.vswitchd_down = ErrorOf(LookAtDatapath(facts, connections, connections.CallDeadline()));
-  facts.links_unknown = ErrorOf(LookAtLinks(facts, connections));
-  facts.bgpd_down = ErrorOf(LookAtBgpd(connections));
-  LookIntoPods(facts, deps_, After(kPodsTime));
-  const engine::Openers openers = deps_.openers(config_);
-  if (openers.look_at_nic) {
-    for (const config::Rail& rail : config_.rails) {
-      facts.rails[rail.name].nic = openers.look_at_nic(rail).value_or(std::vector<sriov::NicState>());
-    }
-  }
-  if (openers.rdma_guids) facts.rdma_guids = openers.rdma_guids();
+  facts.record_path = paths_.state_file;
+  AskParts(facts);
 
   if (config_.kubernetes.tenants) facts.tenants = deps_.tenants();
   if (!facts.view.tenant_list.problem.empty()) {
     facts.tenants_stale =
         std::chrono::floor<std::chrono::seconds>(Clock::now() - facts.view.tenant_list.problem_since);
-  }
-  facts.record_file = LookAtFile(paths_.state_file);
-  if (const auto store = deps_.open_store(); !store) {
-    facts.record_error = store.error();
-  } else if (const auto listed = (*store)->List(); !listed) {
-    facts.record_error = listed.error();
-  }
-  struct statvfs space{};
-  if (::statvfs(paths_.state_file.c_str(), &space) == 0) {
-    facts.record_free_bytes = uint64_t{space.f_bavail} * space.f_frsize;
   }
   if (!config_.api.listen.empty()) {
     for (const auto& [path, purpose] :
@@ -212,6 +267,51 @@ NodeFacts Inspector::Gather() const {
     }
   }
   return facts;
+}
+
+void Inspector::AskParts(NodeFacts& facts) const {
+  struct Looked {
+    std::shared_ptr<NodeFacts> seen;
+    Status status;
+  };
+  const Deadline until = After(answer_time_);
+  // For calls that keep a deadline: so their own words are heard before the answer is due.
+  const Deadline calls_until = After(answer_time_ * 9 / 10);
+  const auto over = [&](Status (*look)(NodeFacts&, engine::Connections&)) {
+    return [look, calls_until, openers = deps_.openers(config_)](NodeFacts& seen) {
+      engine::Connections connections(openers,
+                                      calls_until);  // each its own: they are for one thread at a time
+      return look(seen, connections);
+    };
+  };
+  const std::vector<Part> parts = {
+      {"ovsdb-server", over(LookAtSwitch), TakeSwitch},
+      {"ovs-vswitchd", over(LookAtDatapath), TakeDatapath},
+      {"kernel", over(LookAtLinks), TakeLinks},
+      {"bgpd", over(LookAtBgpd), TakeBgpd},
+      {"NICs", [openers = deps_.openers(config_)](NodeFacts& seen) { return LookAtNics(seen, openers); },
+       TakeNics},
+      {"pods",
+       [deps = deps_](NodeFacts& seen) -> Status {
+         LookIntoPods(seen, deps, After(kPodsTime));
+         return {};
+       },
+       TakePods},
+      {"state.db", [deps = deps_](NodeFacts& seen) { return LookAtRecord(seen, deps); }, TakeRecord},
+  };
+  std::vector<SideBySide::Answer<Looked>> answers;
+  for (const Part& part : parts) {
+    auto seen = std::make_shared<NodeFacts>(facts);
+    answers.push_back(parts_.Ask<Looked>(part.name, until, [look = part.look, seen]() -> Result<Looked> {
+      return Looked{seen, look(*seen)};
+    }));
+  }
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const Result<Looked> looked = answers[i].Wait(until);
+    NodeFacts nothing;
+    parts[i].take(facts, looked ? *looked->seen : nothing,
+                  looked ? looked->status : tl::make_unexpected(looked.error()));
+  }
 }
 
 }  // namespace rail::inspect
