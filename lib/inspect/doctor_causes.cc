@@ -49,7 +49,7 @@ const std::vector<Cause>& Table() {
       {"namespaces-not-visible",
        kNode,
        {"pods-not-looked-into", "part-failing:namespaces of pods", "part-failing:devices of pods"}},
-      {"record-lost", kNode, {"foreign-port", "part-failing:rail"}},
+      {"record-lost", kNode, {"foreign-port", "part-failing:record", "part-failing:rail"}},
       {"prefixes-above-limit", kNode, {"part-failing:bgp prefixes"}},
       {"prefixes-near-limit", kNode, {"part-failing:bgp prefixes"}},
       {"address-contested", kNode, {"part-failing:addresses of pods"}},

@@ -197,8 +197,6 @@ ROWS: list[Row] = [
         on_node("ip address add 192.0.2.1/24 dev {uplink}", "ip address flush dev {uplink} to 192.0.2.1/24"), "ip address del"),
     Row("IPv6 enabled on the uplink", "uplink-ipv6-enabled", "rail0",
         on_node("sysctl -qw net.ipv6.conf.{uplink}.disable_ipv6=0", "sysctl -qw net.ipv6.conf.{uplink}.disable_ipv6=1"), "sysctl -w"),
-    Row("bridge accepts router advertisements", "local-accepts-ra", "rail0",
-        on_node("sysctl -qw net.ipv6.conf.{bridge}.accept_ra=2", "sysctl -qw net.ipv6.conf.{bridge}.accept_ra=0"), "sysctl -w"),
     Row("bridge without a link-local address", "local-no-link-local", "rail0",
         on_node("ip -6 address flush dev {bridge} scope link", "ip link set {bridge} down && ip link set {bridge} up", breaks_bgp=True),
         "addrgenmode"),
@@ -213,7 +211,7 @@ ROWS: list[Row] = [
     Row("network without frr-provider", "not-announced", "tenant-a/unheard", without_frr_provider),
     Row("an ADD that has died", "add-died", "tenant-a/halfway", add_that_died),
     Row("record's disk nearly full", "record-no-space", "", small_disk),
-    Row("record lost while pods live", "record-lost", "rail0", record_lost),
+    Row("record lost while pods live", "record-lost", "state.db", record_lost),
     Row("API server never answered", "tenants-not-known", "", api_server_never_answered),
     Row("namespace misspelt in node.json", "tenant-unused", "training", tenant_misspelt),
 ]

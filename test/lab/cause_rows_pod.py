@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, contextmanager
 from causes import Row, Stage
 from railcni_lab import fabric, kernel, pods
 from railcni_lab.layout import device, representor
-from world import World, eventually
+from world import eventually
 
 POD = "a1"
 SUBJECT = "tenant-a/a1 net1"
@@ -20,12 +20,12 @@ def whole(stage: Stage) -> bool:
 
 
 def inside(*commands: str) -> Callable[[Stage], AbstractContextManager[None]]:
-    """Shell commands in the pod's namespace. {a}, {a6}, {i}, {mac}: its addresses, interface and MAC; {gw} the gateway's MAC."""
+    """Shell commands in the pod's namespace. {a}, {a6}, {i}: its addresses and interface; {gateway}: the address that IPAM names."""
 
     @contextmanager
     def make(stage: Stage) -> Iterator[None]:
         port = stage.port(POD)
-        words = {"a": port.ipv4, "a6": port.ipv6, "i": port.ifname, "gw": World.gateway_mac(stage.rail)}
+        words = {"a": port.ipv4, "a6": port.ipv6, "i": port.ifname, "gateway": port.ipv4.rpartition(".")[0] + ".1"}
         for command in commands:
             kernel.run(["ip", "netns", "exec", port.namespace, "sh", "-c", command.format(**words)])
         try:
@@ -67,9 +67,9 @@ ROWS: list[Row] = [
     differs("policy rule removed inside the pod", "ip rule del from {a}"),
     differs("MTU changed inside the pod", "ip link set {i} mtu 1400"),
     differs("MAC changed inside the pod", "ip link set {i} address 02:66:66:66:66:66"),
-    differs("gateway's neighbour entry removed inside the pod", "ip neighbour del 169.254.1.1 dev {i}"),
+    differs("gateway's neighbour entry removed inside the pod", "ip neighbour del {gateway} dev {i}"),
     differs("gateway's neighbour entry changed inside the pod",
-            "ip neighbour replace 169.254.1.1 lladdr 02:00:00:00:00:01 nud permanent dev {i}"),
+            "ip neighbour replace {gateway} lladdr 02:00:00:00:00:01 nud permanent dev {i}"),
     differs("IPv6 disabled inside the pod", "sysctl -qw net.ipv6.conf.{i}.disable_ipv6=1"),
     Row("the NIC was reset, the pod's device is gone", "device-lost", SUBJECT, device_is_gone),
 ]
