@@ -20,6 +20,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/base/socket.h"
+#include "lib/config/raild_service.h"
 #include "rail/v1/node.grpc.pb.h"
 
 namespace rail::railctl {
@@ -108,7 +109,8 @@ class Session {
     const auto probe = UnixStream::Connect(flags_.socket, After(std::chrono::seconds(2)));
     if (!probe) {
       const Error& error = probe.error();
-      std::string advice = ": is raild running?";
+      std::string advice = ": is raild running? Its log: `" + config::FindRaildService().log +
+                           "`; `raild --doctor` looks at the node without it";
       if (error.code == Code::kPermission) advice = ": only root and members of group railcni may";
       if (error.code == Code::kInvalid) advice.clear();
       return Fail(error.code, "cannot " + error.message + advice);

@@ -50,6 +50,10 @@ constexpr auto kKinds = std::to_array<std::string_view>({
     "prefixes-near-limit",
     "prefixes-above-limit",
     "no-leaf-neighbour",
+    "config-unreadable",
+    "config-newer-than-raild",
+    "raild-down",
+    "raild-cannot-start",
     "record-unreadable",
     "record-readable",
     "record-no-space",
@@ -94,6 +98,14 @@ std::vector<Finding> Diagnose(const NodeFacts& facts) {
   ExamineBgp(facts, found);
   ExamineTenants(facts, found);
   ExamineAttachments(facts, found);
+  ExamineStart(facts, found);
+  ExamineRaild(facts, found);
+  return CausesFirst(std::move(found), facts);
+}
+
+std::vector<Finding> DiagnoseStart(const NodeFacts& facts) {
+  std::vector<Finding> found;
+  ExamineStart(facts, found);
   ExamineRaild(facts, found);
   return CausesFirst(std::move(found), facts);
 }

@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "lib/config/changes.h"
 #include "lib/engine/view.h"
 #include "lib/inspect/certificate.h"
 #include "lib/ovs/ovsdb.h"
@@ -85,6 +86,21 @@ struct PodsFacts {
   std::optional<Error> error;  // why the first of them could not be looked into
 };
 
+// What keeps a raild that does not run from starting.
+struct Obstacle {
+  std::string subject;
+  std::string what;
+  std::string fix;
+};
+
+// What `raild --doctor` has found of raild itself. It looks without a daemon: of what raild alone knows, its view has nothing.
+struct StartFacts {
+  bool runs = false;  // somebody serves raild's sockets
+  std::string log;    // the command that shows raild's log on a node like this one
+  std::string start;  // and the one that starts raild
+  std::vector<Obstacle> obstacles;  // of a raild that does not run; each step of its start was tried
+};
+
 // Everything that Diagnose reads.
 struct NodeFacts {
   config::NodeConfig config;
@@ -109,6 +125,10 @@ struct NodeFacts {
   Result<tenancy::TenantMapPtr> tenants = tenancy::NoMap();  // with kubernetes.tenants
   std::chrono::seconds tenants_stale{};  // for how long the list has not followed the API server
 
+  std::optional<Error> config_error;           // node.json as it is now cannot be read
+  std::vector<config::Change> config_changes;  // from `config` to node.json as it is now
+  std::optional<StartFacts> start;             // nullopt: raild itself asks
+
   std::string record_path = "state.db";
   FileFacts record_file;
   std::optional<Error> record_error;
@@ -119,6 +139,9 @@ struct NodeFacts {
 
 // The causes; each holds what follows from it. Ordered as CausesFirst (doctor_causes.h) says.
 std::vector<Finding> Diagnose(const NodeFacts& facts);
+
+// The same of a node of which nobody knows the rails, as node.json cannot be read: reads `config_error`, `start` and the record's facts.
+std::vector<Finding> DiagnoseStart(const NodeFacts& facts);
 
 // The ids of all findings that Diagnose looks for. Of two that are equal in all else, the one whose id comes first here is first.
 std::span<const std::string_view> KindsOfFindings();

@@ -148,7 +148,7 @@ class Attachments : Examiner {
            "`ip link show " + shown.attachment.representor +
                "`; if its VF was made anew, the pod's interface went with it: delete the pod, its successor "
                "gets another");
-    } else if (!shown.rules_in_place && shown.rules_unknown_since_ms == 0) {
+    } else if (!shown.rules_in_place && shown.rules_unknown_since_ms == 0 && !facts_.start) {
       Find(Severity::kCritical, "rules-missing", name, "not all of its rules are on the bridge",
            "the pod is cut off, in one direction at least",
            "`railctl check` says which; raild puts them back");

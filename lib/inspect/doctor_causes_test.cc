@@ -96,6 +96,34 @@ struct Fault {
 
 const std::vector<Fault>& Faults() {
   static const std::vector<Fault> faults = {
+      {"RaildIsDead",
+       [](NodeFacts& f) {
+         f.start = StartFacts{.log = "l", .start = "s", .obstacles = {}};
+         f.view.attachments[0].pending = "announce: no answer in time";
+         for (engine::AttachmentView& a : f.view.attachments) a.rules_in_place = false;  // nobody has looked
+       },
+       {"raild-down raild"},
+       "1 attachment"},
+      {"RaildDoesNotStartForItsFile",
+       [](NodeFacts& f) {
+         f.start = StartFacts{.log = "l", .start = "s", .obstacles = {}};
+         f.config_error = Error{Code::kInvalid, "node.json: bgp.as: unknown key", 0};
+       },
+       {"config-unreadable node.json"},
+       "1 more finding"},
+      {"RaildDoesNotStartForItsRecord",
+       [](NodeFacts& f) {
+         f.start = StartFacts{.log = "l", .start = "s", .obstacles = {}};
+         f.record_error = Error{Code::kInternal, "state.db: is damaged", 0};
+       },
+       {"record-unreadable state.db"},
+       "1 more finding"},
+      {"RaildDoesNotStartForAPort",
+       [](NodeFacts& f) {
+         f.start = StartFacts{.log = "l", .start = "s", .obstacles = {{"metrics.listen", "another program has it", "end it"}}};
+       },
+       {"raild-cannot-start metrics.listen"},
+       "1 more finding"},
       {"OvsdbServerHangsOrDies",
        [](NodeFacts& f) {
          f.ovsdb_down = kHung;

@@ -49,6 +49,8 @@ void ExamineBgp(const NodeFacts& facts, std::vector<Finding>& found);
 void ExamineTenants(const NodeFacts& facts, std::vector<Finding>& found);
 // Each pod's interface.
 void ExamineAttachments(const NodeFacts& facts, std::vector<Finding>& found);
+// node.json as it is now, and a raild that does not run.
+void ExamineStart(const NodeFacts& facts, std::vector<Finding>& found);
 // The record, the API's certificates, raild's parts.
 void ExamineRaild(const NodeFacts& facts, std::vector<Finding>& found);
 

@@ -244,6 +244,19 @@ std::vector<Finding> Inspector::Doctor() const {
   return Diagnose(Gather());
 }
 
+std::vector<Finding> Inspector::DoctorWithoutRaild(StartFacts start) const {
+  auto file = deps_.load_config();
+  if (file) {
+    NodeFacts facts = Gather();
+    facts.start = std::move(start);
+    return Diagnose(facts);
+  }
+  NodeFacts facts{.view = *views_.Current(), .now_ms = now_ms_(), .config_error = file.error(), .start = std::move(start)};
+  facts.record_path = paths_.state_file;
+  facts.record_error = ErrorOf(LookAtRecord(facts, deps_));
+  return DiagnoseStart(facts);
+}
+
 SwitchSample Inspector::Sample(Clock::duration counts, Clock::duration flows) const {
   engine::Connections connections(deps_.openers(config_), After(counts));
   return TakeSample(*views_.Current(), config_, connections, flows);
@@ -258,6 +271,11 @@ NodeFacts Inspector::Gather() const {
   if (!facts.view.tenant_list.problem.empty()) {
     facts.tenants_stale =
         std::chrono::floor<std::chrono::seconds>(Clock::now() - facts.view.tenant_list.problem_since);
+  }
+  if (const auto file = deps_.load_config(); !file) {
+    facts.config_error = file.error();
+  } else {
+    facts.config_changes = config::Changes(config_, *file);
   }
   if (!config_.api.listen.empty()) {
     for (const auto& [path, purpose] :

@@ -46,6 +46,8 @@ class Inspector {
   virtual Result<std::vector<Checked>> Check(const Selector& selector) const;
   virtual Result<Answer> Trace(const Question& question) const;
   virtual std::vector<Finding> Doctor() const;
+  // For a node whose raild does not answer: `start` says what its start meets, and the views are made of the record alone.
+  std::vector<Finding> DoctorWithoutRaild(StartFacts start) const;
   // For the metrics. Waits at most `counts` for the counts, then at most `flows` for the list of flows.
   virtual SwitchSample Sample(Clock::duration counts, Clock::duration flows) const;
 

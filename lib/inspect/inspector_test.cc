@@ -84,6 +84,34 @@ class InspectorTest : public testing::Test {
   std::vector<Finding> said;  // by the last doctor of Found
 };
 
+TEST_F(InspectorTest, HoldsTheFileAgainstWhatRaildRunsBy) {
+  Look();
+  EXPECT_THAT(Findings(), Not(Contains("config-newer-than-raild")));
+  config::NodeConfig now = world.config;
+  now.bgp.max_prefixes = 7;
+  deps.load_config = [&] { return now; };
+  EXPECT_THAT(Findings(), Contains("config-newer-than-raild"));
+  deps.load_config = []() -> Result<config::NodeConfig> { return Fail(Code::kInvalid, "node.json: line 3: no comma"); };
+  EXPECT_THAT(Findings(), Contains("config-unreadable"));
+}
+
+TEST_F(InspectorTest, WithoutRaildAndItsFileAccusesNobodyElse) {
+  deps.load_config = []() -> Result<config::NodeConfig> { return Fail(Code::kInvalid, "node.json: line 3: no comma"); };
+  const std::vector<Finding> found = inspector->DoctorWithoutRaild({.log = "l", .start = "s", .obstacles = {}});
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].id, "config-unreadable");
+  ASSERT_EQ(found[0].follows.size(), 1U);
+  EXPECT_EQ(found[0].follows[0].id, "raild-down");
+}
+
+TEST_F(InspectorTest, WithoutRaildLooksAtAllThatItCanSee) {
+  vswitchd_down = true;
+  std::vector<std::string> ids;
+  for (const Finding& each : inspector->DoctorWithoutRaild({.log = "l", .start = "s", .obstacles = {}})) ids.push_back(each.id);
+  EXPECT_THAT(ids, Contains("raild-down"));
+  EXPECT_THAT(ids, Contains("vswitchd-down"));
+}
+
 class Attached : public InspectorTest {
  protected:
   Attached() {
