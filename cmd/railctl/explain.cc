@@ -54,6 +54,7 @@ ExitCode Check(const Context& context) {
     for (Row& row : CheckRows(each)) table.Add(std::move(row));
   }
   table.Print(context.out);
+  for (const std::string& remedy : CheckRemedies(response)) context.out << "do: " << remedy << '\n';
   return exit_code;
 }
 

@@ -225,6 +225,17 @@ std::vector<Row> CheckRows(const v1::CheckedAttachment& c) {
   return rows;
 }
 
+std::vector<std::string> CheckRemedies(const v1::CheckResponse& response) {
+  std::vector<std::string> remedies;
+  for (const v1::CheckedAttachment& each : response.attachments()) {
+    for (const v1::CheckProblem& problem : each.details()) {
+      if (!problem.fix().empty() && std::ranges::find(remedies, problem.fix()) == remedies.end())
+        remedies.push_back(problem.fix());
+    }
+  }
+  return remedies;
+}
+
 std::string StepText(const v1::TraceStep& s, bool decides) {
   std::string name = std::to_string(s.table()) + " " + s.table_name();
   name.resize(std::max<size_t>(name.size(), 13), ' ');

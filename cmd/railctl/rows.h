@@ -49,6 +49,8 @@ Row MegaflowRow(const v1::Attachment& attachment, const v1::Megaflow& flow);
 Row CheckHeader();
 std::vector<Row> CheckRows(
     const v1::CheckedAttachment& checked);  // one for each problem, or one that says ok
+std::vector<std::string> CheckRemedies(
+    const v1::CheckResponse& response);  // each once, in the order of the problems
 // Two lines: the meaning of a rule for the packet, and the rule.
 std::string StepText(const v1::TraceStep& step, bool decides);
 

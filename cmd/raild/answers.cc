@@ -66,8 +66,8 @@ v1::TraceResponse::Verdict VerdictOf(inspect::Verdict verdict) {
 
 // The two enums are the same list, the message's with UNSPECIFIED in front.
 v1::TraceResponse::Reason ReasonOf(inspect::Reason reason) {
-  static_assert(static_cast<int>(inspect::Reason::kContested) + 1 ==
-                static_cast<int>(v1::TraceResponse::CONTESTED));
+  static_assert(static_cast<int>(inspect::Reason::kInsidePod) + 1 ==
+                static_cast<int>(v1::TraceResponse::INSIDE_POD));
   static_assert(static_cast<int>(inspect::Reason::kNotAnnounced) + 1 ==
                 static_cast<int>(v1::TraceResponse::NOT_ANNOUNCED));
   return static_cast<v1::TraceResponse::Reason>(static_cast<int>(reason) + 1);
@@ -204,7 +204,12 @@ v1::CheckResponse ToMessage(const std::vector<inspect::Checked>& checked) {
   for (const inspect::Checked& each : checked) {
     v1::CheckedAttachment& message = *response.add_attachments();
     *message.mutable_attachment() = ToMessage(each.shown);
-    for (const std::string& problem : each.problems) message.add_problems(ValidUtf8(problem));
+    for (const inspect::Problem& problem : each.problems) {
+      message.add_problems(ValidUtf8(problem.what));
+      v1::CheckProblem& detail = *message.add_details();
+      detail.set_what(ValidUtf8(problem.what));
+      detail.set_fix(ValidUtf8(problem.fix));
+    }
   }
   return response;
 }

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "lib/engine/differences.h"
+#include "lib/inspect/inside.h"
 
 namespace rail::inspect {
 namespace {
@@ -15,115 +16,115 @@ class Checker {
  public:
   Checker(engine::Node& node, const tenancy::LoadMap& tenants) : node_(node), tenants_(tenants) {}
 
-  std::vector<std::string> Check(const Attachment& attachment) {
+  std::vector<Problem> Check(const Attachment& attachment) {
     problems_.clear();
     const config::Rail* rail = node_.config.FindRail(attachment.rail);
-    if (rail == nullptr) return {"its rail " + attachment.rail + " is not in node.json any more"};
+    if (rail == nullptr)
+      return {{"its rail " + attachment.rail + " is not in node.json any more",
+               "put the rail back into node.json, or delete the pod"}};
     auto steps = node_.store.Steps(attachment.id);
-    if (!steps) return {steps.error().message};
+    if (!steps) return {{steps.error().message, "`railctl doctor` says what is wrong with the record"}};
     if (attachment.phase == state::Phase::kAdding)
-      return {"its ADD has not finished: it is under way, or has died"};
+      return {{"its ADD has not finished: it is under way, or has died",
+               "if it stays: delete the pod, and raild undoes what the ADD has made"}};
     if (attachment.phase == state::Phase::kDeleting) return Pending(*steps);
     steps_.clear();
     for (const state::Step& step : *steps) steps_.insert(step.kind);
     if (attachment.adopted && attachment.representor.empty()) {  // frr-provider alone: no port and no rules
-      Note(Announcement(*rail, attachment));
+      Note(Announcement(*rail, attachment), kByRaild);
       return problems_;
     }
-    if (!steps_.contains(engine::step::kAdmit))
-      problems_.emplace_back("its ADD has not admitted its traffic");
+    if (!steps_.contains(engine::step::kAdmit)) Add("its ADD has not admitted its traffic", "delete the pod");
 
-    Note(Inside(*rail, attachment));
-    Note(Device(attachment, *steps));
-    Add(engine::PortDiffers(node_, *rail, attachment));
-    Note(Rules(*rail, attachment, *steps));
+    Inside(*rail, attachment, *steps);
+    Note(engine::PortDiffers(node_, *rail, attachment), kByRaild);
+    Note(Rules(*rail, attachment, *steps), kByRaild);
     Tenant(attachment);
-    Note(Announcement(*rail, attachment));
+    Note(Announcement(*rail, attachment), kByRaild);
     return problems_;
   }
 
  private:
-  void Note(const Status& status) {
-    if (!status) problems_.push_back(status.error().message);
+  static constexpr const char* kByRaild =
+      "raild puts it right by itself within a second; `railctl get node` says what keeps it from doing so";
+
+  void Add(std::string what, std::string fix) { problems_.push_back({std::move(what), std::move(fix)}); }
+
+  void Note(const Result<engine::Differences>& found, const std::string& fix) {
+    if (!found) return Add(found.error().message, "`railctl doctor` says what does not answer");
+    for (const std::string& what : *found) Add(what, fix);
   }
 
-  void Add(const Result<engine::Differences>& found) {
-    if (!found) return problems_.push_back(found.error().message);
-    problems_.insert(problems_.end(), found->begin(), found->end());
-  }
-
-  static std::vector<std::string> Pending(const std::vector<state::Step>& steps) {
-    std::vector<std::string> left = {"its DEL has begun and is not done"};
+  static std::vector<Problem> Pending(const std::vector<state::Step>& steps) {
+    const std::string fix = "raild tries again by itself; what keeps it from ending is in its reason";
+    std::vector<Problem> left = {{"its DEL has begun and is not done", "raild finishes it by itself"}};
     for (const state::Step& step : steps) {
-      if (!step.pending.empty()) left.push_back("undo of " + step.kind + " failed: " + step.pending);
+      if (!step.pending.empty()) left.push_back({"undo of " + step.kind + " failed: " + step.pending, fix});
     }
     return left;
   }
 
-  Status Inside(const config::Rail& rail, const Attachment& attachment) {
-    const std::optional<netns::Netns> pod = engine::PodNamespace(attachment);
-    if (!pod) {
-      problems_.push_back("its network namespace " + attachment.netns_path +
-                          " is gone: raild undoes the attachment after a grace period");
-      return {};
+  void Inside(const config::Rail& rail, const Attachment& attachment, const std::vector<state::Step>& steps) {
+    if (!engine::PodNamespace(attachment)) {
+      return Add("its network namespace " + attachment.netns_path +
+                     " is gone: raild undoes the attachment after a grace period",
+                 "nothing: its pod has ended");
     }
-    RAIL_ASSIGN_AS(const std::vector<std::string> found,
-                   node_.connections.Pods().Verify(*pod, engine::PlanOf(rail, attachment)),
-                   "look into the pod");
-    Add(found);
-    return {};
+    for (const auto& found : {LookInside(node_.connections, rail, attachment, steps),
+                              LookAtDevice(node_.connections, attachment, steps)}) {
+      if (!found) {
+        Add(found.error().message, "`railctl doctor` says what raild cannot see");
+        continue;
+      }
+      for (const podnet::Deviation& each : *found) {
+        std::string command = CommandFor(attachment, {each});
+        Add(each.what, command.empty() ? "delete the pod: its successor is whole" : std::move(command));
+      }
+    }
   }
 
-  // Only the CNI verb CHECK gets the network's configuration, so this does not compare the device's settings with it.
-  Status Device(const Attachment& attachment, const std::vector<state::Step>& steps) {
-    const auto step = std::ranges::find(steps, engine::step::kDevice, &state::Step::kind);
-    const std::optional<netns::Netns> pod = engine::PodNamespace(attachment);
-    if (step == steps.end() || !pod) return {};
-    RAIL_ASSIGN(const device::Saved saved, device::Saved::FromJson(step->detail));
-    RAIL_ASSIGN(device::Backend * devices, node_.connections.Devices());
-    RAIL_ASSIGN_AS(const std::vector<std::string> found, devices->Verify(saved, std::nullopt, *pod),
-                   "look at its device");
-    Add(found);
-    return {};
-  }
-
-  Status Rules(const config::Rail& rail, const Attachment& attachment,
-               const std::vector<state::Step>& steps) {
+  Result<engine::Differences> Rules(const config::Rail& rail, const Attachment& attachment,
+                                    const std::vector<state::Step>& steps) {
     RAIL_ASSIGN(const pipeline::BridgeFacts bridge, engine::Facts(node_, rail));
     std::vector<ovs::Rule> wanted = pipeline::ControlRules(bridge, node_.config.tenancy.mode);
     pipeline::Append(wanted, engine::WantedRules(bridge, attachment, steps));
-    Add(engine::RulesDiffer(node_, attachment, wanted));
-    return {};
+    return engine::RulesDiffer(node_, attachment, wanted);
   }
 
   void Tenant(const Attachment& attachment) {
     if (node_.config.tenancy.mode == config::TenancyMode::kOff) return;
     if (!steps_.contains(engine::step::kTenant) || attachment.tenant_id.is_none()) {
-      problems_.emplace_back("tenant-isolation has not run: the pod has no tenant and is cut off");
-      return;
+      return Add(
+          "tenant-isolation has not run: the pod has no tenant and is cut off",
+          "put tenant-isolation into the network's plugins after ovs-provider and attach the pod anew");
     }
-    Add(engine::TenantDiffers(attachment, node_.config, tenants_));
+    Note(engine::TenantDiffers(attachment, node_.config, tenants_),
+         "if this stays for more than some seconds: `railctl get node` says what raild could not do");
   }
 
-  Status Announcement(const config::Rail& rail, const Attachment& attachment) {
-    if (!steps_.contains(engine::step::kAnnounce)) return {};  // a chain without frr-provider
+  Result<engine::Differences> Announcement(const config::Rail& rail, const Attachment& attachment) {
+    if (!steps_.contains(engine::step::kAnnounce))
+      return engine::Differences();  // a chain without frr-provider
     RAIL_ASSIGN(frr::Bgp * bgp, node_.connections.Bgp());
     if (!announced_) {
       RAIL_ASSIGN(announced_, bgp->Announced(node_.connections.CallDeadline()));
     }
-    Add(engine::AnnouncementDiffers(node_, rail, attachment, *announced_));
+    RAIL_ASSIGN(engine::Differences found, engine::AnnouncementDiffers(node_, rail, attachment, *announced_));
     for (const IpAddress& address : attachment.addresses) {
       if (std::ranges::find(*announced_, address, &frr::Announcement::address) == announced_->end()) continue;
-      RAIL_ASSIGN(const bool told, bgp->InAdjRibOut(address, rail.bridge, node_.connections.CallDeadline()));
-      if (!told)
-        problems_.push_back("the leaf of " + rail.name + " has not been told of " + address.ToHostPrefix());
+      const auto told = bgp->InAdjRibOut(address, rail.bridge, node_.connections.CallDeadline());
+      if (!told) {
+        found.push_back(told.error().message);
+      } else if (!*told) {
+        found.push_back("the leaf of " + rail.name + " has not been told of " + address.ToHostPrefix());
+      }
     }
-    return {};
+    return found;
   }
 
   engine::Node& node_;
   const tenancy::LoadMap& tenants_;
-  std::vector<std::string> problems_;
+  std::vector<Problem> problems_;
   std::set<std::string> steps_;
   std::optional<std::vector<frr::Announcement>> announced_;  // read once for all attachments
 };

@@ -14,9 +14,14 @@
 
 namespace rail::inspect {
 
+struct Problem {
+  std::string what;  // a sentence
+  std::string fix;   // what to do: a command in backquotes where one mends it
+};
+
 struct Checked {
   engine::AttachmentView shown;
-  std::vector<std::string> problems;  // one sentence each; [] everything is as recorded
+  std::vector<Problem> problems;  // [] everything is as recorded
 };
 
 // A part that cannot be checked (Open vSwitch is down, the namespace is gone) is a problem, too. The other parts are checked all

@@ -73,6 +73,8 @@ constexpr auto kKinds = std::to_array<std::string_view>({
     "add-died",
     "delete-unfinished",
     "part-failing",
+    "attachment-differs",
+    "pods-not-looked-into",
     "rules-missing",
     "rules-unknown",
     "not-announced",

@@ -20,6 +20,7 @@
 #include "lib/inspect/certificate.h"
 #include "lib/ovs/ovsdb.h"
 #include "lib/ovs/vswitchd.h"
+#include "lib/podnet/podnet.h"
 #include "lib/sriov/prepare.h"
 #include "lib/tenancy/tenancy.h"
 
@@ -76,6 +77,15 @@ struct CertificateFacts {
   Result<Validity> validity;
 };
 
+// What looks into the pods have shown (inside.h).
+struct PodsFacts {
+  std::map<int64_t, std::vector<podnet::Deviation>>
+      differ;  // by attachment's id; who is as ADD made it is not here
+  size_t looked = 0;
+  size_t not_looked = 0;       // there was no time for them, or
+  std::optional<Error> error;  // why the first of them could not be looked into
+};
+
 // What keeps a raild that does not run from starting.
 struct Obstacle {
   std::string subject;
@@ -110,6 +120,7 @@ struct NodeFacts {
   std::optional<Error> bgpd_down;
   std::optional<Error> links_unknown;
   std::map<std::string, RailFacts> rails;  // by name
+  PodsFacts pods;
 
   Result<tenancy::TenantMapPtr> tenants = tenancy::NoMap();  // with kubernetes.tenants
   std::chrono::seconds tenants_stale{};  // for how long the list has not followed the API server

@@ -3,12 +3,14 @@
 #include <map>
 
 #include "lib/engine/differences.h"
+#include "lib/inspect/inside.h"
 #include "lib/inspect/select.h"
 
 namespace rail::inspect {
 namespace {
 
 constexpr int64_t kAddIsLong = 120000;  // ms; a verb has 30 s
+constexpr size_t kMostDeviations = 4;   // that a finding lists; `railctl check` lists all
 
 class Attachments : Examiner {
  public:
@@ -16,6 +18,7 @@ class Attachments : Examiner {
 
   void Run() {
     Unseen();
+    NotLookedInto();
     NicsReset();
     for (const engine::AttachmentView& shown : view_.attachments) {
       const state::Attachment& a = shown.attachment;
@@ -58,6 +61,38 @@ class Attachments : Examiner {
                      Name(example->attachment), example->namespace_unseen),
          "raild sweeps none of them, looks into none of them, and puts no lost device back into one",
          "mount the host's folder into raild's container as the DaemonSet among the manifests does");
+  }
+
+  void NotLookedInto() {
+    const PodsFacts& pods = facts_.pods;
+    if (pods.not_looked == 0) return;
+    Find(Severity::kInfo, "pods-not-looked-into", "pods",
+         fmt::format("{} of {} pods were not looked into: {}", pods.not_looked, pods.looked + pods.not_looked,
+                     pods.error ? pods.error->message : "there was no time"),
+         "an address, a route or a link that is missing inside one of them is not among these findings",
+         "`railctl check -n NAMESPACE` looks into the pods of one namespace");
+  }
+
+  void Inside(const state::Attachment& a, const std::string& name) {
+    const auto found = facts_.pods.differ.find(a.id);
+    if (found == facts_.pods.differ.end()) return;
+    const std::vector<podnet::Deviation>& deviations = found->second;
+    std::string what;
+    for (size_t i = 0; i < std::min(deviations.size(), kMostDeviations); ++i)
+      what += (i == 0 ? "inside the pod, " : "; ") + deviations[i].what;
+    if (deviations.size() > kMostDeviations)
+      what += fmt::format("; and {} more (`railctl check`)", deviations.size() - kMostDeviations);
+    const bool cuts = std::ranges::any_of(deviations, &podnet::Deviation::cuts);
+    const std::string command = CommandFor(a, deviations);
+    Find(cuts ? Severity::kCritical : Severity::kWarning, "attachment-differs", name, std::move(what),
+         cuts ? "the pod is cut off on this rail, wholly or in part: something in it has changed what its "
+                "ADD had made"
+              : "packets of the pod are lost, slow, or leave by another rail: something in it has changed "
+                "what its ADD "
+                "had made",
+         (command.empty() ? "" : command + ", or ") +
+             "delete the pod: its successor is whole. raild changes nothing inside a pod, which is its "
+             "tenant's");
   }
 
   // Several pods of a rail that have lost their devices have lost them to one cause.
@@ -118,6 +153,7 @@ class Attachments : Examiner {
            "the pod is cut off, in one direction at least",
            "`railctl check` says which; raild puts them back");
     }
+    Inside(shown.attachment, name);
     if (config_.tenancy.mode == config::TenancyMode::kNamespace) Tenant(shown.attachment, name);
     for (const engine::AddressElsewhere& elsewhere : shown.elsewhere) Elsewhere(elsewhere, name);
     if (!shown.withdrawn.empty()) {

@@ -48,9 +48,11 @@ const std::vector<Cause>& Table() {
       {"bmp-missing", kNode, {"part-failing:bgp feed"}},
       {"links-unknown",
        kNode,
-       {"rules-unknown", "part-failing:rail", "part-failing:leaf", "part-failing:uplink",
-        "part-failing:NIC"}},
-      {"namespaces-not-visible", kNode, {"part-failing:namespaces of pods", "part-failing:devices of pods"}},
+       {"rules-unknown", "part-failing:rail", "part-failing:leaf", "part-failing:uplink", "part-failing:NIC",
+        "pods-not-looked-into"}},
+      {"namespaces-not-visible",
+       kNode,
+       {"pods-not-looked-into", "part-failing:namespaces of pods", "part-failing:devices of pods"}},
       {"record-lost", kNode, {"foreign-port", "part-failing:record", "part-failing:rail"}},
       {"prefixes-above-limit", kNode, {"part-failing:bgp prefixes"}},
       {"prefixes-near-limit", kNode, {"part-failing:bgp prefixes"}},
@@ -99,7 +101,7 @@ const std::vector<Cause>& Table() {
 
       {"device-lost", kNode, {"part-failing:devices of pods"}},
       {"device-lost", kAttachment, {"port-not-working", "rules-missing", "withdrawn", "not-announced"}},
-      {"port-not-working", kAttachment, {"rules-missing"}},
+      {"port-not-working", kAttachment, {"rules-missing", "attachment-differs"}},
   };
   return table;
 }

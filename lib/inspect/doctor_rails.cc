@@ -177,8 +177,8 @@ class Rails : Examiner {
       Find(Severity::kCritical, "local-no-link-local", rail.name,
            rail.bridge + " has no IPv6 link-local address",
            "BGP unnumbered lives on it: there is no session without it",
-           "`ip link set " + rail.bridge +
-               " addrgenmode eui64`, then down and up; a flush of its addresses takes it away");
+           "`ip link set " + rail.bridge + " down addrgenmode eui64 && ip link set " + rail.bridge +
+               " up`; a flush of its addresses takes it away");
     }
     if (local.accept_ra == "1" || local.accept_ra == "2") {
       Find(Severity::kWarning, "local-accepts-ra", rail.name, rail.bridge + " accepts router advertisements",

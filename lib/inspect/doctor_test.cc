@@ -248,6 +248,17 @@ const Ill kIlls[] = {
        Pod(f).phase = state::Phase::kAdding;
        Pod(f).created_ms = kNow - 300000;
      }},
+    {"attachment-differs", Severity::kCritical,
+     "inside the pod, net1: 1; net1: 2; net1: 3; net1: 4; and 1 more (`railctl check`)",
+     [](NodeFacts& f) {
+       for (const char* what : {"net1: 1", "net1: 2", "net1: 3", "net1: 4", "net1: 5"})
+         f.pods.differ[Pod(f).id].push_back({what, "ip link"});
+     }},
+    {"pods-not-looked-into", Severity::kInfo, "3 of 8 pods were not looked into: there was no time",
+     [](NodeFacts& f) {
+       f.pods.looked = 5;
+       f.pods.not_looked = 3;
+     }},
     {"rules-missing", Severity::kCritical, "not all",
      [](NodeFacts& f) { f.view.attachments[0].rules_in_place = false; }},
     {"device-lost", Severity::kCritical, "vf0 is not in the pod any more",

@@ -6,8 +6,13 @@
 #include <algorithm>
 #include <memory>
 
+#include "lib/inspect/inside.h"
+
 namespace rail::inspect {
 namespace {
+
+constexpr auto kPodsTime =
+    std::chrono::seconds(2);  // for the looks into all pods: a look takes about a millisecond
 
 Result<std::vector<const engine::AttachmentView*>> Find(const engine::NodeView& view,
                                                         const Selector& selector) {
@@ -155,6 +160,11 @@ void TakeNics(NodeFacts& facts, NodeFacts& seen, const Status& looked) {
   facts.rdma_guids = std::move(seen.rdma_guids);
 }
 
+void TakePods(NodeFacts& facts, NodeFacts& seen, const Status& looked) {
+  facts.pods = std::move(seen.pods);
+  if (!looked) facts.pods = {.not_looked = facts.view.attachments.size(), .error = looked.error()};
+}
+
 Status LookAtRecord(NodeFacts& facts, const engine::Deps& deps) {
   facts.record_file = LookAtFile(facts.record_path);
   struct statvfs space{};
@@ -207,18 +217,24 @@ Result<std::vector<Checked>> Inspector::Check(const Selector& selector) const {
 Result<Answer> Inspector::Trace(const Question& question) const {
   const auto view = views_.Current();
   engine::Connections connections(deps_.openers(config_), After(kAnswerTime));
-  const TraceFacts facts{.view = *view,
-                         .config = config_,
-                         .ports = [&](const std::string& bridge) -> Result<std::map<std::string, int64_t>> {
-                           RAIL_ASSIGN(ovs::Ovsdb * db, connections.Ovsdb());
-                           RAIL_ASSIGN(const auto found, db->FindBridge(bridge, connections.CallDeadline()));
-                           if (!found)
-                             return Fail(Code::kTransient,
-                                         "Open vSwitch has no bridge " + bridge + ": see `railctl doctor`");
-                           std::map<std::string, int64_t> ports;
-                           for (const ovs::Port& port : found->ports) ports[port.name] = port.ofport;
-                           return ports;
-                         }};
+  const TraceFacts facts{
+      .view = *view,
+      .config = config_,
+      .ports = [&](const std::string& bridge) -> Result<std::map<std::string, int64_t>> {
+        RAIL_ASSIGN(ovs::Ovsdb * db, connections.Ovsdb());
+        RAIL_ASSIGN(const auto found, db->FindBridge(bridge, connections.CallDeadline()));
+        if (!found)
+          return Fail(Code::kTransient, "Open vSwitch has no bridge " + bridge + ": see `railctl doctor`");
+        std::map<std::string, int64_t> ports;
+        for (const ovs::Port& port : found->ports) ports[port.name] = port.ofport;
+        return ports;
+      },
+      .inside = [&](const state::Attachment& pod) -> std::vector<podnet::Deviation> {
+        const config::Rail* rail = config_.FindRail(pod.rail);
+        if (rail == nullptr) return {};
+        // What cannot be looked at is not amiss; the doctor says why.
+        return LookInside(connections, *rail, pod, {}).value_or(std::vector<podnet::Deviation>());
+      }};
   return inspect::Trace(question, facts, [&](const std::string& bridge, const std::string& flow) {
     return connections.AskVswitchd("ofproto/trace", {bridge, flow}, connections.CallDeadline());
   });
@@ -293,6 +309,12 @@ void Inspector::AskParts(NodeFacts& facts) const {
       {"bgpd", over(LookAtBgpd), TakeBgpd},
       {"NICs", [openers = deps_.openers(config_)](NodeFacts& seen) { return LookAtNics(seen, openers); },
        TakeNics},
+      {"pods",
+       [deps = deps_](NodeFacts& seen) -> Status {
+         LookIntoPods(seen, deps, After(kPodsTime));
+         return {};
+       },
+       TakePods},
       {"state.db", [deps = deps_](NodeFacts& seen) { return LookAtRecord(seen, deps); }, TakeRecord},
   };
   std::vector<SideBySide::Answer<Looked>> answers;

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "lib/engine/testing/attach.h"
+#include "lib/inspect/inside.h"
 
 namespace rail::inspect {
 namespace {
@@ -49,8 +50,18 @@ class InspectorTest : public testing::Test {
   std::vector<std::string> Problems() {
     const auto checked = inspector->Check({});
     EXPECT_TRUE(checked) << checked.error().message;
-    return checked && checked->size() == 1 ? checked->front().problems
-                                           : std::vector<std::string>{"not one attachment"};
+    if (!checked || checked->size() != 1) return {"not one attachment"};
+    std::vector<std::string> sentences;
+    for (const Problem& problem : checked->front().problems) {
+      EXPECT_NE(problem.fix, "") << problem.what;
+      sentences.push_back(problem.what);
+    }
+    return sentences;
+  }
+  const Finding* Found(const std::string& id) {
+    said = inspector->Doctor();
+    const auto found = std::ranges::find(said, id, &Finding::id);
+    return found == said.end() ? nullptr : &*found;
   }
   SwitchSample Sample() { return inspector->Sample(std::chrono::seconds(20), std::chrono::seconds(20)); }
   std::vector<std::string> Findings() {
@@ -70,6 +81,7 @@ class InspectorTest : public testing::Test {
   std::string packet;
   std::vector<std::string> asked;
   std::unique_ptr<Inspector> inspector;
+  std::vector<Finding> said;  // by the last doctor of Found
 };
 
 TEST_F(InspectorTest, HoldsTheFileAgainstWhatRaildRunsBy) {
@@ -143,6 +155,91 @@ TEST_F(Attached, CheckLooksAtTheDeviceToo) {
   EXPECT_THAT(Problems(), ElementsAre(HasSubstr("the MAC address is 02:66:66:66:66:66 instead of")));
   world.faults.down = {Dependency::kDevices};
   EXPECT_THAT(Problems(), Contains(HasSubstr("look at its device")));
+}
+
+TEST_F(Attached, DoctorCheckAndTraceSeeWhatThePodHasChangedInside) {
+  const Question question{.source = {.pod = "p1"}, .destination = *IpAddress::Parse("10.0.3.9")};
+  EXPECT_EQ(Found("attachment-differs"), nullptr);
+  world.pods.SetMtu(pod.identity, "net1", 1400);
+  const std::string mtu = "nsenter --net=" + pod.netns + " ip link set net1 mtu ";
+  const Finding* finding = Found("attachment-differs");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(finding->severity, Severity::kWarning) << "packets pass, but big ones";
+  EXPECT_THAT(finding->subject, HasSubstr("ns-a/p1 net1"));
+  EXPECT_THAT(finding->what, HasSubstr("inside the pod, net1: the MTU is not"));
+  EXPECT_THAT(finding->fix, HasSubstr("`" + mtu));
+  EXPECT_THAT(Problems(), ElementsAre(HasSubstr("the MTU is not")));
+  EXPECT_THAT(inspector->Check({})->front().problems[0].fix, HasSubstr(mtu));
+
+  world.pods.SetMac(pod.identity, "net1", *MacAddress::Parse("02:66:66:66:66:66"));
+  finding = Found("attachment-differs");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(finding->severity, Severity::kCritical);
+  EXPECT_THAT(finding->fix, HasSubstr(" sh -c 'ip link set net1 mtu "));
+  EXPECT_THAT(finding->fix, HasSubstr(" && ip link set net1 address "));
+  EXPECT_THAT(inspector->Trace(question)->notes,
+              Contains(HasSubstr("inside the pod ns-a/p1 net1 on rail0: net1: the MAC address is 02:66")));
+
+  world.pods.EndNamespace(pod.identity);
+  world.pods.AddLink(pod.identity, "net1");
+  EXPECT_THAT(Found("attachment-differs")->what, HasSubstr("is missing"));
+}
+
+TEST_F(Attached, DoctorLooksAtTheDeviceToo) {
+  world.devices.Amiss("vf0", {"VF vf0: its RDMA device is not in the pod"});
+  const Finding* finding = Found("attachment-differs");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(finding->severity, Severity::kWarning);
+  EXPECT_THAT(finding->what, HasSubstr("its RDMA device is not in the pod"));
+  EXPECT_THAT(finding->fix, testing::StartsWith("delete the pod"));
+}
+
+TEST_F(Attached, DoctorSaysHowManyPodsItCouldNotLookInto) {
+  world.pods.FailOn("Verify", {Code::kPermission, "setns: not permitted", 0});
+  const Finding* finding = Found("pods-not-looked-into");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_THAT(finding->what, HasSubstr("1 of 1 pods were not looked into: look into the pod: setns"));
+  EXPECT_EQ(Found("pods-not-looked-into"), nullptr);
+
+  NodeFacts facts{.config = world.config, .view = *views().Current()};
+  world.pods.SetMtu(pod.identity, "net1", 1400);
+  LookIntoPods(facts, deps, Clock::now() - std::chrono::seconds(1));
+  EXPECT_EQ(facts.pods.not_looked, 1U);
+  EXPECT_THAT(facts.pods.differ, IsEmpty());
+  LookIntoPods(facts, deps, After(std::chrono::seconds(20)));
+  EXPECT_EQ(facts.pods.looked, 1U);
+  EXPECT_EQ(facts.pods.differ.size(), 1U);
+}
+
+TEST_F(Attached, DoctorLooksIntoNoPodWhoseDeviceIsLostOrThatIsOnlyAnnounced) {
+  world.pods.SetMtu(pod.identity, "net1", 1400);
+  const auto spoiled = [&](const std::function<void(engine::AttachmentView&)>& spoil) {
+    NodeFacts facts{.config = world.config, .view = *views().Current()};
+    spoil(facts.view.attachments.at(0));
+    LookIntoPods(facts, deps, After(std::chrono::seconds(20)));
+    return facts.pods.looked + facts.pods.not_looked + facts.pods.differ.size();
+  };
+  EXPECT_EQ(spoiled([](engine::AttachmentView&) {}), 2U);
+  EXPECT_EQ(spoiled([](engine::AttachmentView& a) { a.device_lost = true; }), 0U);
+  EXPECT_EQ(spoiled([](engine::AttachmentView& a) { a.namespace_unseen = "mount it"; }), 0U);
+  EXPECT_EQ(spoiled([](engine::AttachmentView& a) { a.attachment.phase = state::Phase::kDeleting; }), 0U);
+  EXPECT_EQ(spoiled([](engine::AttachmentView& a) {
+              a.attachment.adopted = true;
+              a.attachment.representor.clear();
+            }),
+            0U);
+}
+
+TEST_F(Attached, ACommandIsOnlyMadeOfWordsThatAShellTakesAsThemselves) {
+  state::Attachment attachment = world.Attachment(pod);
+  attachment.netns_path = "/run/netns/cni-1";
+  const std::vector<podnet::Deviation> two = {{"a", "ip link set net1 up"}, {"b", ""}, {"c", "ip rule add"}};
+  EXPECT_EQ(CommandFor(attachment, two),
+            "`nsenter --net=/run/netns/cni-1 sh -c 'ip link set net1 up && ip rule add'`");
+  EXPECT_EQ(CommandFor(attachment, {two[0]}), "`nsenter --net=/run/netns/cni-1 ip link set net1 up`");
+  EXPECT_EQ(CommandFor(attachment, {two[1]}), "");
+  attachment.netns_path = "/run/netns/$(reboot)";
+  EXPECT_EQ(CommandFor(attachment, two), "");
 }
 
 TEST_F(Attached, EachPartOfACheckStandsAlone) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lib/inspect/inside.h"
 #include "lib/inspect/tracer.h"
 
 namespace rail::inspect {
@@ -11,18 +12,43 @@ using engine::RailView;
 using engine::RemoteView;
 
 Result<Answer> Tracer::Run() {
+  RAIL_TRY(Decide());
+  LookInside();
+  return std::move(answer_);
+}
+
+Status Tracer::Decide() {
   RAIL_TRY(FindSource());
-  if (Refused()) return std::move(answer_);
+  if (Refused()) return {};
   RAIL_ASSIGN(ports_, facts_.ports(rail_->rail.bridge));
   if (!Works(source().representor)) {
     NotWorking(source().representor, PodName(source()) + " can send nothing");
-    return std::move(answer_);
+    return {};
   }
   RAIL_TRY(Send());
   Judge();
-  if (answer_.verdict == Verdict::kDropped) return std::move(answer_);
-  RAIL_TRY(Return());
-  return std::move(answer_);
+  if (answer_.verdict == Verdict::kDropped) return {};
+  return Return();
+}
+
+void Tracer::LookInside() {
+  if (!facts_.inside || source().phase != state::Phase::kReady) return;
+  LookInside(source());
+  const AttachmentView* local = Local();
+  if (local != nullptr && local->attachment.id != source().id) LookInside(local->attachment);
+}
+
+void Tracer::LookInside(const state::Attachment& pod) {
+  const std::vector<podnet::Deviation> found = facts_.inside(pod);
+  for (const podnet::Deviation& each : found)
+    answer_.notes.push_back("inside the pod " + PodName(pod) + ": " + each.what);
+  const auto cut = std::ranges::find_if(found, &podnet::Deviation::cuts);
+  if (cut == found.end() || answer_.verdict != Verdict::kReaches) return;
+  const std::string command = CommandFor(pod, found);
+  Say(Verdict::kDoubtful, Reason::kInsidePod,
+      answer_.sentence + "; but inside the pod " + PodName(pod) +
+          " something is not as its ADD has made it: " + cut->what,
+      (command.empty() ? "" : command + ", or ") + "delete the pod: its successor is whole");
 }
 
 const RailView* Tracer::FindRail(const std::string& name) const {

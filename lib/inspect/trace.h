@@ -16,6 +16,7 @@
 #include "lib/engine/view.h"
 #include "lib/inspect/select.h"
 #include "lib/inspect/switch_trace.h"
+#include "lib/podnet/podnet.h"
 
 namespace rail::inspect {
 
@@ -53,6 +54,7 @@ enum class Reason {  // see rail.v1.TraceResponse.Reason
   kNoWayBack,
   kPortNotWorking,
   kContested,
+  kInsidePod,
 };
 
 struct Hop {
@@ -92,6 +94,8 @@ struct TraceFacts {
   const config::NodeConfig& config;
   // The OpenFlow ports of a bridge, by name.
   std::function<Result<std::map<std::string, int64_t>>(const std::string& bridge)> ports;
+  // What is not as its ADD made it inside a pod of this node. Empty: nobody looks.
+  std::function<std::vector<podnet::Deviation>(const state::Attachment&)> inside;
 };
 
 // Runs ofproto/trace of `flow` on `bridge` and returns its output.

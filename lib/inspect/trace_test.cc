@@ -97,7 +97,10 @@ class TraceTest : public testing::Test {
     question.destination = Ip(destination);
     packets.clear();
     return Trace(question,
-                 {.view = view, .config = config, .ports = [this](const std::string&) { return ports; }},
+                 {.view = view,
+                  .config = config,
+                  .ports = [this](const std::string&) { return ports; },
+                  .inside = [this](const state::Attachment& pod) { return inside[pod.id]; }},
                  [&](const std::string& bridge, const std::string& packet) -> Result<std::string> {
                    EXPECT_EQ(bridge, "br-rail0");
                    packets.push_back(packet);
@@ -121,6 +124,7 @@ class TraceTest : public testing::Test {
   engine::NodeView view;
   std::map<std::string, int64_t> ports = {
       {"pf0", 1}, {"br-rail0", 65534}, {"rep2", 2}, {"rep3", 3}, {"rep4", 4}};
+  std::map<int64_t, std::vector<podnet::Deviation>> inside;  // of pods, by id
   Question question;
   std::string forward, back;
   std::vector<std::string> packets;
@@ -339,6 +343,39 @@ TEST_F(TraceTest, TakesTheInterfaceOfTheDestinationsRail) {
   EXPECT_EQ(answer.source.attachment.rail, "rail0");
   ASSERT_FALSE(answer.notes.empty());
   EXPECT_THAT(answer.notes[0], HasSubstr("10.1.9.1 is on rail1"));
+}
+
+TEST_F(TraceTest, SaysWhatIsAmissInsideThePodsThoughTheSwitchDeliversThePacket) {
+  inside[1] = {{"net1: the MTU is 1400 instead of 4200", "ip link set net1 mtu 4200", false}};
+  Answer answer = Must("10.0.9.1");
+  EXPECT_EQ(answer.verdict, Verdict::kReaches) << "a smaller packet does";
+  EXPECT_THAT(answer.notes,
+              testing::Contains("inside the pod ns/a net1 on rail0: net1: the MTU is 1400 instead of 4200"));
+
+  inside[1].push_back({"net1: the interface is down", "ip link set net1 up"});
+  view.attachments[0].attachment.netns_path = "/run/netns/a";
+  answer = Must("10.0.9.1");
+  EXPECT_EQ(answer.verdict, Verdict::kDoubtful);
+  EXPECT_EQ(answer.reason, Reason::kInsidePod);
+  EXPECT_THAT(answer.sentence, HasSubstr("inside the pod ns/a net1 on rail0 something is not"));
+  EXPECT_THAT(answer.sentence, HasSubstr("the interface is down"));
+  EXPECT_THAT(
+      answer.advice,
+      HasSubstr("nsenter --net=/run/netns/a sh -c 'ip link set net1 mtu 4200 && ip link set net1 up'"));
+
+  forward = Text(kAdmit + kSourceRed + kToBlue + Miss(3));
+  Dropped("10.0.0.3", Reason::kOtherTenant, "another tenant");  // the switch's word stays
+}
+
+TEST_F(TraceTest, LooksIntoThePodAtTheOtherEndToo) {
+  inside[2] = {{"net1: address 10.0.0.2/32 is missing", ""}};
+  inside[3] = {{"net1: not on the way", ""}};
+  forward = Text(kAdmit + kSourceRed + kToRed + kSame + kToPod2, "3");
+  const Answer answer = Must("10.0.0.2");
+  EXPECT_EQ(answer.reason, Reason::kInsidePod);
+  EXPECT_THAT(answer.notes, testing::ElementsAre(
+                                "inside the pod ns/b net1 on rail0: net1: address 10.0.0.2/32 is missing"));
+  EXPECT_EQ(answer.advice, "delete the pod: its successor is whole");
 }
 
 TEST_F(TraceTest, SaysWhichPodsThereAre) {

@@ -36,6 +36,10 @@ class Tracer {
   std::string PodName(const state::Attachment& a) const { return Name(a); }
 
   // trace.cc: the question, the facts for it, and the switch.
+  Status Decide();
+  // Notes what is amiss inside the pods at both ends of the way, which the switch cannot know.
+  void LookInside();
+  void LookInside(const state::Attachment& pod);
   const engine::RailView* FindRail(const std::string& name) const;
   // The attachment of this node that holds the destination; nullptr: none.
   const engine::AttachmentView* Local() const;

@@ -17,7 +17,7 @@ class Kernel : public PodNet {
   Result<bool> HasLink(const netns::Netns& pod, const std::string& name) override;
   Status Configure(const netns::Netns& pod, const Plan& plan) override;
   Status Deconfigure(const netns::Netns& pod, const Plan& plan) override;
-  Result<std::vector<std::string>> Verify(const netns::Netns& pod, const Plan& plan) override;
+  Result<std::vector<Deviation>> Verify(const netns::Netns& pod, const Plan& plan) override;
 };
 
 }  // namespace rail::podnet

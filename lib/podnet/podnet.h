@@ -1,7 +1,7 @@
 // The inside of a pod: addresses, gateway, policy routing and sysctls of one rail's interface.
 //
 // Use:      RAIL_TRY(pods.Configure(pod, plan));                       // ADD; the interface is in the pod already
-//           RAIL_ASSIGN(auto deviations, pods.Verify(pod, plan));      // CHECK: one sentence for each, [] when there is none
+//           RAIL_ASSIGN(auto deviations, pods.Verify(pod, plan));      // CHECK: [] when there is none
 //           RAIL_TRY(pods.Deconfigure(pod, plan));                     // DEL, if the pod still exists
 // Threads:  any
 // Source:   README.md of this folder (why each piece is there)
@@ -41,6 +41,14 @@ struct Plan {
   std::vector<RouteSpec> routes;
 };
 
+// One way in which a pod is not as Configure made it.
+struct Deviation {
+  std::string what;  // a sentence: "net1: the interface is down"
+  std::string
+      command;  // run in the pod's namespace, it makes this right: "ip link set net1 up"; "": no command does
+  bool cuts = true;  // packets from or to an address do not pass; false: they do, too big or by another rail
+};
+
 class PodNet {
  public:
   virtual ~PodNet() = default;
@@ -56,8 +64,8 @@ class PodNet {
   virtual Status Deconfigure(const netns::Netns& pod, const Plan& plan) = 0;
 
   // Lists everything that is not as Configure makes it, but for what only matters while routes are added: the flag onlink, and the
-  // routes to the gateways themselves. Errors: only when it cannot be found out.
-  virtual Result<std::vector<std::string>> Verify(const netns::Netns& pod, const Plan& plan) = 0;
+  // routes to the gateways themselves. In an order in which their commands can be run. Errors: only when it cannot be found out.
+  virtual Result<std::vector<Deviation>> Verify(const netns::Netns& pod, const Plan& plan) = 0;
 };
 
 }  // namespace rail::podnet

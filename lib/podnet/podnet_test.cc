@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 
@@ -23,6 +24,7 @@ using netns::testing::Shell;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 constexpr char kGatewayMac[] = "02:52:41:49:4c:03";
 
@@ -60,7 +62,10 @@ class PodNetKernel : public ::testing::Test {
   std::vector<std::string> Deviations() {
     auto found = pods_.Verify(pod_, plan_);
     EXPECT_TRUE(found) << found.error().message;
-    return found.value_or(std::vector<std::string>{"Verify failed"});
+    std::vector<std::string> sentences;
+    for (const Deviation& each : found.value_or(std::vector<Deviation>{{"Verify failed", ""}}))
+      sentences.push_back(each.what);
+    return sentences;
   }
 
   // Sends a datagram from `from` in the pod to `to` on the host and waits for it there.
@@ -316,6 +321,60 @@ TEST_F(PodNetKernel, TellsEveryDeviationApart) {
   EXPECT_THAT(Deviations(), ::testing::Contains("net1: the interface is down"));
   Must(Shell(pod_, "ip link del net1"));
   EXPECT_THAT(Deviations(), ElementsAre("net1: there is no such interface in the pod"));
+}
+
+TEST_F(PodNetKernel, TellsTheCommandThatMendsEachDeviationAndWhetherItCuts) {
+  UseIpv6Too();
+  plan_.mac = *MacAddress::Parse(pod_mac_);
+  plan_.routes = {{.destination = *IpPrefix::Parse("10.0.0.0/8"),
+                   .gateway = {},
+                   .mtu = 4000,
+                   .advmss = 3960,
+                   .priority = 50,
+                   .table = 77},
+                  {.destination = *IpPrefix::Parse("10.2.0.0/16"),
+                   .gateway = {},
+                   .priority = {},
+                   .table = {},
+                   .scope = Scope::kLink},
+                  {.destination = *IpPrefix::Parse("2001:db8:2::/48"),
+                   .gateway = {},
+                   .priority = {},
+                   .table = {},
+                   .scope = Scope::kLink}};
+  Must(pods_.Configure(pod_, plan_));
+  const struct {
+    const char* break_it;
+    bool cuts;
+  } kCases[] = {
+      {"ip rule del pref 1003", true},
+      {"ip -6 rule del pref 1103", true},
+      {"ip route del default table 103", true},
+      {"ip -6 route del default table 103", true},
+      {"ip route flush table 77", true},
+      {"ip route del 10.2.0.0/16", true},
+      {"ip -6 route del 2001:db8:2::/48", true},
+      {"ip link set net1 mtu 4000", false},
+      {"ip link set net1 address 02:66:66:66:66:66", true},
+      {"ip neighbour del 169.254.1.1 dev net1", true},
+      {"ip neighbour replace fe80::1 lladdr 02:00:00:00:00:01 nud permanent dev net1", true},
+      {"echo 1 > /proc/sys/net/ipv4/conf/net1/rp_filter", false},
+      {"echo 1 > /proc/sys/net/ipv6/conf/net1/disable_ipv6", true},
+      {"ip address flush dev net1", true},
+      {"ip link set net1 down", true},
+  };
+  for (const auto& [break_it, cuts] : kCases) {
+    SCOPED_TRACE(break_it);
+    Must(Shell(pod_, break_it));
+    const auto found = pods_.Verify(pod_, plan_);
+    ASSERT_TRUE(found) << found.error().message;
+    ASSERT_THAT(*found, Not(IsEmpty()));
+    std::string all;
+    for (const Deviation& each : *found) all += (all.empty() ? "" : " && ") + each.command;
+    EXPECT_EQ(std::ranges::any_of(*found, &Deviation::cuts), cuts);
+    Must(Shell(pod_, all));
+    EXPECT_THAT(Deviations(), IsEmpty()) << all;
+  }
 }
 
 TEST_F(PodNetKernel, LeavesNoRuleBehind) {

@@ -2,6 +2,7 @@
 
 #include "lib/netlink/kernel.h"
 #include "lib/netlink/text.h"
+#include "lib/podnet/commands.h"
 #include "lib/podnet/kernel.h"
 #include "lib/podnet/plan.h"
 
@@ -15,16 +16,24 @@ bool Holds(const std::vector<Value>& values, const Value& value) {
   return std::ranges::find(values, value) != values.end();
 }
 
-// Collects sentences about one interface.
+// Collects what is wrong with one interface.
 class Report {
  public:
-  explicit Report(std::string ifname) : ifname_(std::move(ifname)) {}
-  void Add(const std::string& what) { sentences_.push_back(ifname_ + ": " + what); }
-  std::vector<std::string> Take() { return std::move(sentences_); }
+  explicit Report(std::string ifname) : ifname_(std::move(ifname)), plain_(IsPlainWord(ifname_)) {}
+  // What keeps packets from an address or from the pod, and what only makes them too big or lets them leave by another rail.
+  void Cut(const std::string& what, std::string command) { Add(what, std::move(command), true); }
+  void Differ(const std::string& what, std::string command) { Add(what, std::move(command), false); }
+  const std::string& ifname() const { return ifname_; }
+  std::vector<Deviation> Take() { return std::move(found_); }
 
  private:
+  void Add(const std::string& what, std::string command, bool cuts) {
+    found_.push_back({ifname_ + ": " + what, plain_ ? std::move(command) : "", cuts});
+  }
+
   std::string ifname_;
-  std::vector<std::string> sentences_;
+  bool plain_;
+  std::vector<Deviation> found_;
 };
 
 Status CheckSysctls(const Plan& plan, Report& report) {
@@ -33,7 +42,14 @@ Status CheckSysctls(const Plan& plan, Report& report) {
     if (!found && found.error().code == Code::kNotFound && value == "1" && key.ends_with("/disable_ipv6"))
       continue;
     if (!found) return tl::make_unexpected(found.error());
-    if (*found != value) report.Add("sysctl " + key + " is " + *found + " instead of " + value);
+    if (*found == value) continue;
+    const std::string what = "sysctl " + key + " is " + *found + " instead of " + value;
+    // Without IPv6 the interface has no IPv6 address; the others say who else may answer.
+    if (key.ends_with("/disable_ipv6") && value == "0") {
+      report.Cut(what, CommandForSysctl(key, value));
+    } else {
+      report.Differ(what, CommandForSysctl(key, value));
+    }
   }
   return {};
 }
@@ -66,7 +82,7 @@ Status CheckRoutes(netlink::Netlink& netlink, const Plan& plan, int link, Report
       table = tables.emplace(tables.end(), route.table, std::move(routes));
     }
     if (!HoldsRoute(table->second, route) && !IsTakenOver(route, table->second))
-      report.Add("route " + ToText(route) + " is missing or was changed");
+      report.Cut("route " + ToText(route) + " is missing or was changed", CommandFor(route, report.ifname()));
   }
   return {};
 }
@@ -76,57 +92,68 @@ Status CheckNeighbours(netlink::Netlink& netlink, const Plan& plan, int link, Re
   for (const IpAddress& gateway : NeighboursOf(plan)) {
     const auto found = std::ranges::find_if(neighbours, [&](const auto& n) { return n.address == gateway; });
     const std::string what = "the permanent neighbour entry of gateway " + gateway.ToString();
+    const std::string command = CommandForNeighbour(gateway, plan.gateway_mac, report.ifname());
     if (found == neighbours.end() || !found->permanent) {
-      report.Add(what + " is missing");
+      report.Cut(what + " is missing", command);
     } else if (found->mac != plan.gateway_mac) {
-      report.Add(what + " is " + found->mac.ToString() + " instead of " + plan.gateway_mac.ToString());
+      report.Cut(what + " is " + found->mac.ToString() + " instead of " + plan.gateway_mac.ToString(),
+                 command);
     }
   }
   return {};
 }
 
-Result<std::vector<std::string>> VerifyHere(const Plan& plan) {
+void CheckLink(const netlink::Link& link, const Plan& plan, Report& report) {
+  const std::string set = "ip link set " + plan.ifname;
+  if (!link.up) report.Cut("the interface is down", set + " up");
+  if (plan.mtu != 0 && link.mtu != plan.mtu) {
+    report.Differ("the MTU is " + std::to_string(link.mtu) + " instead of " + std::to_string(plan.mtu),
+                  set + " mtu " + std::to_string(plan.mtu));
+  }
+  if (!plan.mac.is_zero() && link.mac != plan.mac) {
+    report.Cut("the MAC address is " + link.mac.ToString() + " instead of " + plan.mac.ToString(),
+               set + " address " + plan.mac.ToString());
+  }
+}
+
+// In the order of Configure: what comes later needs what comes before.
+Result<std::vector<Deviation>> VerifyHere(const Plan& plan) {
   Report report(plan.ifname);
   RAIL_ASSIGN(const auto netlink, netlink::Kernel::Open());
   const auto link = netlink->GetLink(plan.ifname);
   if (!link && link.error().code == Code::kNotFound) {
-    report.Add("there is no such interface in the pod");
+    report.Cut("there is no such interface in the pod", "");
     return report.Take();
   }
   if (!link) return tl::make_unexpected(link.error());
 
-  if (!link->up) report.Add("the interface is down");
-  if (plan.mtu != 0 && link->mtu != plan.mtu) {
-    report.Add("the MTU is " + std::to_string(link->mtu) + " instead of " + std::to_string(plan.mtu));
-  }
-  if (!plan.mac.is_zero() && link->mac != plan.mac) {
-    report.Add("the MAC address is " + link->mac.ToString() + " instead of " + plan.mac.ToString());
-  }
+  RAIL_TRY(CheckSysctls(plan, report));
+  CheckLink(*link, plan, report);
   RAIL_ASSIGN(const auto addresses, netlink->ListAddresses(link->index));
   for (const auto& address : AddressesOf(plan, link->index)) {
-    if (!Holds(addresses, address)) report.Add("address " + address.prefix.ToString() + " is missing");
+    if (!Holds(addresses, address))
+      report.Cut("address " + address.prefix.ToString() + " is missing", CommandFor(address, plan.ifname));
   }
   RAIL_TRY(CheckNeighbours(*netlink, plan, link->index, report));
   RAIL_TRY(CheckRoutes(*netlink, plan, link->index, report));
   RAIL_ASSIGN(const auto rules, netlink->ListRules());
   for (const auto& rule : RulesOf(plan)) {
-    if (!Holds(rules, rule)) report.Add("policy rule " + ToText(rule) + " is missing");
+    if (!Holds(rules, rule)) report.Cut("policy rule " + ToText(rule) + " is missing", CommandFor(rule));
   }
-  RAIL_TRY(CheckSysctls(plan, report));
   return report.Take();
 }
 
 }  // namespace
 
-Result<std::vector<std::string>> Kernel::Verify(const netns::Netns& pod, const Plan& plan) {
+Result<std::vector<Deviation>> Kernel::Verify(const netns::Netns& pod, const Plan& plan) {
   RAIL_TRY(Validate(plan));
-  std::vector<std::string> sentences;
+  std::vector<Deviation> found;
   const Status status = pod.Run([&]() -> Status {
-    RAIL_ASSIGN(sentences, VerifyHere(plan));
+    RAIL_ASSIGN(found, VerifyHere(plan));
     return {};
   });
   if (!status) return FailWrapped(status.error(), "check " + plan.ifname + " in the pod");
-  return sentences;
+  return found;
 }
 
 }  // namespace rail::podnet

@@ -60,8 +60,8 @@ Outcome<void> Check(const Deps& deps, const Request& request) {
   RAIL_ASSIGN_AS(const netns::Netns pod, netns::Netns::Open(request.netns), "CNI_NETNS");
   podnet::Plan plan = engine::PlanOf(*rail, attachment);
   plan.routes = engine::RoutesOf(previous);
-  RAIL_ASSIGN(std::vector<std::string> inside, context->connections.Pods().Verify(pod, plan));
-  problems.insert(problems.end(), inside.begin(), inside.end());
+  RAIL_ASSIGN(const std::vector<podnet::Deviation> inside, context->connections.Pods().Verify(pod, plan));
+  for (const podnet::Deviation& deviation : inside) problems.push_back(deviation.what);
   if (const auto device = recorded.Step(engine::step::kDevice)) {
     RAIL_ASSIGN(const device::Saved saved, device::Saved::FromJson(device->detail));
     RAIL_ASSIGN(device::Backend * devices, context->connections.Devices());

@@ -107,13 +107,18 @@ TEST_F(RailctlTest, ChecksAndSaysWhatDiffers) {
   EXPECT_EQ(Out({"check", "team-a/train-0"}), R"(NAMESPACE   POD       IFNAME   RAIL    CHECK   PROBLEM
 team-a      train-0   net1     rail0   ok      -
 )");
-  checked[0].problems = {"no port", "no rule"};
+  checked[0].problems = {{"no port", "`mend it`"}, {"no rule", "`mend it`"}, {"no way", ""}};
   const Ran ran = Run({"check", "train-0", "-n", "team-a"});
   EXPECT_EQ(ran.exit_code, railctl::kFailed);
   EXPECT_EQ(ran.out, R"(NAMESPACE   POD       IFNAME   RAIL    CHECK    PROBLEM
 team-a      train-0   net1     rail0   failed   no port
 team-a      train-0   net1     rail0   failed   no rule
+team-a      train-0   net1     rail0   failed   no way
+do: `mend it`
 )");
+  const std::string json = Run({"check", "train-0", "-n", "team-a", "-o", "json"}).out;
+  EXPECT_THAT(json, HasSubstr(R"("what": "no rule")"));
+  EXPECT_THAT(json, HasSubstr(R"("fix": "`mend it`")"));
 }
 
 std::vector<inspect::Finding> SampleFindings() {

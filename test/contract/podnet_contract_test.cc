@@ -82,7 +82,10 @@ class PodNetContract : public ::testing::TestWithParam<Kind> {
   std::vector<std::string> Deviations() {
     auto found = pods().Verify(pod_, plan_);
     EXPECT_TRUE(found) << found.error().message;
-    return found.value_or(std::vector<std::string>{"Verify failed"});
+    std::vector<std::string> sentences;
+    for (const Deviation& each : found.value_or(std::vector<Deviation>{{"Verify failed", ""}}))
+      sentences.push_back(each.what);
+    return sentences;
   }
   PodNet& pods() { return host_->pods(); }
 

@@ -136,7 +136,7 @@ def names(row: Row, lines: list[Line]) -> bool:
 
 def accused(row: Row, lines: list[Line]) -> list[str]:
     """What the doctor calls critical beside the cause, and not in its train."""
-    return [str(line) for line in lines[1:] if line.severity == "CRITICAL" and (line.id, line.subject) != (row.first, row.subject)]
+    return [str(line) for line in lines[1:] if line.severity == "CRITICAL" and line.id != row.first]  # both rails may be without a record
 
 
 def command_of(row: Row, line: Line) -> str:

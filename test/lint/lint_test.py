@@ -191,6 +191,27 @@ class Documents(Checker):
         self.assert_found(documents, "a.txt", "cd /ro" "ot/project\n", "one machine's own")
         self.assert_quiet(documents, "a.txt", "under $PREFIX/work/ and /run/railcni\n")
 
+    def test_a_table_of_files_that_is_not_complete_is_found(self) -> None:
+        for name in ("a.cc", "a.h", "b_one.cc", "a_test.cc", "testing/fake.h", "sub/c.cc", "CMakeLists.txt"):
+            self.write(f"lib/x/{name}", "")
+        table = "# x\n\n| file | what |\n|---|---|\n| `a.h` | it |\n"
+        self.assert_found(documents, "lib/x/README.md", table, "leaves out b_one")
+        self.assert_found(documents, "lib/x/README.md", table + "| `b_*` | them |\n", "leaves out sub")
+        self.assert_found(documents, "lib/x/README.md", table + "| `b_*`, `sub/`, `gone` | them |\n", "names gone, which is not there")
+        self.assert_quiet(documents, "lib/x/README.md", table + "| `b_*`, [`sub/`](a.h) | them |\n")
+        self.assert_quiet(documents, "lib/x/README.md", "# x\n\n| key | what |\n|---|---|\n| `a` | a table of something else |\n")
+
+    def test_a_recipe_for_contributors_names_what_is_there(self) -> None:
+        page, title = "lib/inspect/README.md", "\n## Adding a finding\n\n"
+        for name in ("lib/inspect/doctor.cc", "lib/inspect/doctor.h", "test/lab/cause_rows_pod.py"):
+            self.write(name, "")
+        places = "1. `doctor.h`, `lib/inspect/doctor.cc`, `test/lab/cause_rows_*.py`\n"
+        self.assert_quiet(documents, page, f"# inspect\n{title}{places}")
+        self.assert_found(documents, page, f"# inspect\n\n{places}", "must name the files")
+        self.assert_found(documents, page, f"# inspect\n{title}\n## Another\n\n{places}", "must name the files")
+        self.assert_found(documents, page, f"# inspect\n{title}{places}2. `lib/inspect/subjects.cc`\n", "names lib/inspect/subjects.cc")
+
+
 
 class Binaries(Checker):
     def built(self, code: str, *flags: str) -> list[str]:

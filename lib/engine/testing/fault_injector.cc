@@ -295,7 +295,7 @@ class Pods : public podnet::PodNet {
     RAIL_TRY(faults_.Call(Dependency::kPods, "Deconfigure"));
     return inner_.Deconfigure(pod, plan);
   }
-  Result<std::vector<std::string>> Verify(const netns::Netns& pod, const podnet::Plan& plan) override {
+  Result<std::vector<podnet::Deviation>> Verify(const netns::Netns& pod, const podnet::Plan& plan) override {
     RAIL_TRY(faults_.Call(Dependency::kPods, "Verify"));
     return inner_.Verify(pod, plan);
   }

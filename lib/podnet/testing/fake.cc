@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "lib/netlink/text.h"
+#include "lib/podnet/commands.h"
 #include "lib/podnet/plan.h"
 
 namespace rail::podnet::testing {
@@ -54,28 +56,37 @@ Status Fake::Deconfigure(const netns::Netns& pod, const Plan& plan) {
   return {};
 }
 
-Result<std::vector<std::string>> Fake::Verify(const netns::Netns& pod, const Plan& plan) {
+Result<std::vector<Deviation>> Fake::Verify(const netns::Netns& pod, const Plan& plan) {
   RAIL_TRY(Begin("Verify"));
   RAIL_TRY(Validate(plan));
   const Key key{pod.identity().inode, plan.ifname};
   if (!links_.contains(key))
-    return std::vector<std::string>{plan.ifname + ": there is no such interface in the pod"};
-  std::vector<std::string> found;
+    return std::vector<Deviation>{{plan.ifname + ": there is no such interface in the pod", ""}};
+  std::vector<Deviation> found;
   const auto it = configured_.find(key);
-  for (const IpAddress& address : plan.addresses) {
-    if (it != configured_.end() &&
-        std::ranges::find(it->second.addresses, address) != it->second.addresses.end())
-      continue;
-    found.push_back(plan.ifname + ": address " + address.ToHostPrefix() + " is missing");
-  }
+  const std::string set = "ip link set " + plan.ifname;
   if (it == configured_.end() || (plan.mtu != 0 && it->second.mtu != plan.mtu)) {
-    found.push_back(plan.ifname + ": the MTU is not " + std::to_string(plan.mtu));
+    found.push_back({plan.ifname + ": the MTU is not " + std::to_string(plan.mtu),
+                     set + " mtu " + std::to_string(plan.mtu),
+                     /*cuts=*/false});
   }
   if (it != configured_.end() && !plan.mac.is_zero() && it->second.mac != plan.mac) {
-    found.push_back(plan.ifname + ": the MAC address is " + it->second.mac.ToString() + " instead of " +
-                    plan.mac.ToString());
+    found.push_back({plan.ifname + ": the MAC address is " + it->second.mac.ToString() + " instead of " +
+                         plan.mac.ToString(),
+                     set + " address " + plan.mac.ToString()});
   }
-  if (!ruled_.contains(key)) found.push_back(plan.ifname + ": its policy rules are missing");
+  for (const netlink::Address& address : AddressesOf(plan, 0)) {
+    if (it != configured_.end() &&
+        std::ranges::find(it->second.addresses, address.prefix.address) != it->second.addresses.end())
+      continue;
+    found.push_back({plan.ifname + ": address " + address.prefix.ToString() + " is missing",
+                     CommandFor(address, plan.ifname)});
+  }
+  if (!ruled_.contains(key)) {
+    for (const netlink::PolicyRule& rule : RulesOf(plan))
+      found.push_back(
+          {plan.ifname + ": policy rule " + netlink::ToText(rule) + " is missing", CommandFor(rule)});
+  }
   return found;
 }
 

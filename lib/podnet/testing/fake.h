@@ -28,6 +28,9 @@ class Fake : public PodNet {
   void SetMac(const netns::Identity& pod, const std::string& name, const MacAddress& mac) {
     configured_.at({pod.inode, name}).mac = mac;
   }
+  void SetMtu(const netns::Identity& pod, const std::string& name, uint32_t mtu) {
+    configured_.at({pod.inode, name}).mtu = mtu;
+  }
   void EndNamespace(const netns::Identity& pod);
 
   // The next call of the function called `function` fails with `error`, having done nothing.
@@ -41,7 +44,7 @@ class Fake : public PodNet {
   Result<bool> HasLink(const netns::Netns& pod, const std::string& name) override;
   Status Configure(const netns::Netns& pod, const Plan& plan) override;
   Status Deconfigure(const netns::Netns& pod, const Plan& plan) override;
-  Result<std::vector<std::string>> Verify(const netns::Netns& pod, const Plan& plan) override;
+  Result<std::vector<Deviation>> Verify(const netns::Netns& pod, const Plan& plan) override;
 
  private:
   Status Begin(const std::string& function);
