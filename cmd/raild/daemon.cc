@@ -9,7 +9,6 @@
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/config/changes.h"
-#include "lib/netlink/kernel.h"
 #include "lib/preflight/check_node.h"
 
 namespace rail::raild {
@@ -18,8 +17,9 @@ namespace {
 // An editor writes a file in several steps, and an installer several files.
 constexpr std::chrono::milliseconds kGatherConfig{100};
 
-Result<std::vector<std::string>> LacksOf(const config::NodeConfig& config, const std::string& sysfs) {
-  RAIL_ASSIGN(const auto netlink, netlink::Kernel::Open());
+Result<std::vector<std::string>> LacksOf(const config::NodeConfig& config, const engine::Deps& deps,
+                                         const std::string& sysfs) {
+  RAIL_ASSIGN(const auto netlink, deps.openers(config).netlink());
   return preflight::CheckNode(config, *netlink, sriov::Sysfs(sysfs));
 }
 
@@ -58,8 +58,8 @@ Daemon::Daemon(config::NodeConfig config, engine::Deps deps, config::Paths paths
       good_rails_(config_, engine::ReadGoodRails(paths_.good_rails_file), Clock::now()) {}
 
 Result<std::unique_ptr<Daemon>> Daemon::Start(config::NodeConfig config, engine::Deps deps,
-                                              const config::Paths& paths,
-                                              const Supervisor& supervisor, const Status& file) {
+                                              const config::Paths& paths, const Supervisor& supervisor,
+                                              const Status& file) {
   Stores stores;
   RAIL_ASSIGN(stores.for_switch, deps.open_store());
   RAIL_ASSIGN(stores.for_bgp, deps.open_store());
@@ -118,7 +118,7 @@ void Daemon::LookAtConfig() {
   config_look_is_due_ = false;
   NewConfig now = JudgeConfig(config_, config::Load(paths_.config_file),
                               {.tls = CheckTlsFiles, .lacks = [this](const config::NodeConfig& config) {
-                                 return LacksOf(config, paths_.sysfs);
+                                 return LacksOf(config, deps_, paths_.sysfs);
                                }});
   node_status_.Note(config::kNodeFile, now.problem);
   if (now.take) {

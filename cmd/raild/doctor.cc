@@ -7,9 +7,9 @@
 #include <filesystem>
 #include <optional>
 
+#include "cmd/railctl/findings.h"
 #include "cmd/raild/answers.h"
 #include "cmd/raild/tls.h"
-#include "cmd/railctl/findings.h"
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/base/socket.h"
@@ -51,7 +51,8 @@ class StartSteps {
 
   void Socket(const std::string& path) {
     struct stat info{};
-    if (::lstat(path.c_str(), &info) != 0 || S_ISSOCK(info.st_mode)) return;  // a dead raild's socket is replaced
+    if (::lstat(path.c_str(), &info) != 0 || S_ISSOCK(info.st_mode))
+      return;  // a dead raild's socket is replaced
     Add(path, path + " is there and is no socket", MoveAway(path));
   }
 
@@ -63,17 +64,21 @@ class StartSteps {
     const auto server = http::Server::Listen(address, **loop, [](std::string_view) { return http::Page{}; });
     if (server) return;
     const std::string port = address.substr(address.rfind(':'));
-    Add(key, key + " of node.json: " + server.error().message, "`ss -ltnp 'sport = " + port + "'` says who has it");
+    Add(key, key + " of node.json: " + server.error().message,
+        "`ss -ltnp 'sport = " + port + "'` says who has it");
   }
 
   void Tls(const config::Api& api) {
     if (api.listen.empty()) return;
     if (const Status files = CheckTlsFiles(api); !files)
-      Add("api", files.error().message, "mend what is named there; `raild --check-config` reads the files, too");
+      Add("api", files.error().message,
+          "mend what is named there; `raild --check-config` reads the files, too");
   }
 
  private:
-  std::string MoveAway(const std::string& path) const { return "`mv " + path + " " + path + ".away" + then_start_; }
+  std::string MoveAway(const std::string& path) const {
+    return "`mv " + path + " " + path + ".away" + then_start_;
+  }
 
   void Add(const std::string& subject, std::string what, std::string fix) {
     found_.push_back({subject, std::move(what), std::move(fix)});
@@ -119,7 +124,7 @@ int DoctorWithoutDaemon(engine::Deps deps, const config::Paths& paths, std::ostr
 
   engine::ViewPublisher views;
   if (const auto store = deps.open_store()) {
-    engine::NodeStatus status(config, {HostName(), RAILCNI_VERSION, UnixMs()}, views);
+    engine::NodeStatus status(config, {HostName(), RAILCNI_VERSION, 0}, views);
     engine::RecordReader record(**store);
     status.Publish(record);
   }

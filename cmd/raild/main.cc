@@ -47,8 +47,9 @@ int Serve(config::NodeConfig config, const config::Paths& paths) {
   for (;;) {
     const auto daemon = raild::Daemon::Start(config, wire::RealDeps(), paths, supervisor, file);
     if (!daemon && before) {
-      file = Fail(daemon.error().code, "raild cannot start with " + config::Keys(config::Changes(*before, config)) +
-                                           " as the file has it now, and goes on as before: " + daemon.error().message);
+      file = Fail(daemon.error().code,
+                  "raild cannot start with " + config::Keys(config::Changes(*before, config)) +
+                      " as the file has it now, and goes on as before: " + daemon.error().message);
       config = *std::exchange(before, std::nullopt);
       continue;
     }
@@ -58,7 +59,8 @@ int Serve(config::NodeConfig config, const config::Paths& paths) {
     }
     auto next = (*daemon)->Run();
     if (!next) return 0;
-    log::Info("node.json has changed ({}): beginning anew by it", config::Keys(config::Changes(config, *next)));
+    log::Info("node.json has changed ({}): beginning anew by it",
+              config::Keys(config::Changes(config, *next)));
     before = std::exchange(config, std::move(*next));
     file = {};
   }

@@ -23,8 +23,9 @@ NewConfig JudgeConfig(const config::NodeConfig& runs, const Result<config::NodeC
                        [](const config::Change& change) { return change.takes == config::Takes::kRestart; });
   if (!wait.empty()) {
     return {std::nullopt,
-            Fail(Code::kBusy, config::Keys(wait) + " may cut off pods that run, so a change takes a restart of raild; "
-                                                   "until then raild goes on as before with all of the file")};
+            Fail(Code::kBusy, config::Keys(wait) +
+                                  " may cut off pods that run, so a change takes a restart of raild; "
+                                  "until then raild goes on as before with all of the file")};
   }
   const std::string has_changed = config::Keys(changes) + " cannot be taken";
   if (!file->api.listen.empty()) {

@@ -77,7 +77,8 @@ TEST_F(JudgeConfigTest, RefusesACertificateThatCannotServe) {
 TEST_F(JudgeConfigTest, RefusesWhatTheNodeLacksButNotWhatItLacksAlready) {
   now.rails.push_back({.name = "rail1", .index = 1, .pf = "pf9", .bridge = "br1", .mtu = 4200});
   missing = "rail1";
-  EXPECT_THAT(Problem(now), AllOf(HasSubstr("rails[rail1] cannot be taken"), HasSubstr("there is no link pf9")));
+  EXPECT_THAT(Problem(now),
+              AllOf(HasSubstr("rails[rail1] cannot be taken"), HasSubstr("there is no link pf9")));
   missing = "rail0";
   EXPECT_EQ(Problem(now), "");
   EXPECT_TRUE(took);

@@ -21,7 +21,8 @@ enum class Takes {
 };
 
 struct Change {
-  std::string key;  // as in node.json, a rail by its name: "tenancy.tenants", "rails[rail0].mtu"; a rail as a whole: "rails[rail7]"
+  std::string
+      key;  // as in node.json, a rail by its name: "tenancy.tenants", "rails[rail0].mtu"; a rail as a whole: "rails[rail7]"
   Takes takes = Takes::kAtOnce;
   bool operator==(const Change&) const = default;
 };

@@ -13,9 +13,12 @@ RaildService FindRaildService() {
   char host[256] = {};
   const char* name = std::getenv("NODE_NAME");
   if (name == nullptr && ::gethostname(host, sizeof host - 1) == 0) name = host;
-  const std::string of_node =
-      "-l app.kubernetes.io/component=raild --field-selector spec.nodeName=" + std::string(name == nullptr ? "NODE" : name);
-  return {.log = "kubectl -n railcni-system logs --all-containers --prefix $(kubectl -n railcni-system get pod -o name " + of_node + ")",
+  const std::string of_node = "-l app.kubernetes.io/component=raild --field-selector spec.nodeName=" +
+                              std::string(name == nullptr ? "NODE" : name);
+  return {.log =
+              "kubectl -n railcni-system logs --all-containers --prefix $(kubectl -n railcni-system get pod "
+              "-o name " +
+              of_node + ")",
           .start = "kubectl -n railcni-system delete pod " + of_node};
 }
 

@@ -120,7 +120,8 @@ const std::vector<Fault>& Faults() {
        "1 more finding"},
       {"RaildDoesNotStartForAPort",
        [](NodeFacts& f) {
-         f.start = StartFacts{.log = "l", .start = "s", .obstacles = {{"metrics.listen", "another program has it", "end it"}}};
+         f.start = StartFacts{
+             .log = "l", .start = "s", .obstacles = {{"metrics.listen", "another program has it", "end it"}}};
        },
        {"raild-cannot-start metrics.listen"},
        "1 more finding"},

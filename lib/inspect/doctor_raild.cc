@@ -23,13 +23,13 @@ class Raild : Examiner {
 
   void Record() {
     // A raild that starts makes a record, or brings one of an earlier version to today's format.
-    const bool made_by_start = facts_.start && facts_.record_error &&
-                               (facts_.record_error->code == Code::kNotFound || facts_.record_error->code == Code::kBusy);
+    const bool made_by_start =
+        facts_.start && facts_.record_error &&
+        (facts_.record_error->code == Code::kNotFound || facts_.record_error->code == Code::kBusy);
     if (facts_.record_error && !made_by_start) {
       Find(Severity::kCritical, "record-unreadable", facts_.record_path,
            "the record cannot be read: " + facts_.record_error->message,
-           "attachments can be neither made nor undone",
-           RecordRemedy(*facts_.record_error));
+           "attachments can be neither made nor undone", RecordRemedy(*facts_.record_error));
     }
     if (facts_.record_file.there && (facts_.record_file.mode & 07) != 0) {
       Find(Severity::kWarning, "record-readable", facts_.record_path,
@@ -51,8 +51,10 @@ class Raild : Examiner {
     if (error.message.find("is damaged") == std::string::npos)
       return "mend what is named there; no pod can be attached or deleted before";
     return fmt::format(
-        "`systemctl stop raild; mkdir {1}/damaged && mv {0}* {1}/damaged/ && systemctl start raild` begins a new record: pods that run "
-        "keep what they have, but raild can repair none of it until each of them was deleted, so drain the node. What can be read of "
+        "`systemctl stop raild; mkdir {1}/damaged && mv {0}* {1}/damaged/ && systemctl start raild` begins a "
+        "new record: pods that run "
+        "keep what they have, but raild can repair none of it until each of them was deleted, so drain the "
+        "node. What can be read of "
         "the old file, `sqlite3 {1}/damaged/state.db .dump` prints",
         facts_.record_path, FolderOf(facts_.record_path));
   }
@@ -111,7 +113,8 @@ class Raild : Examiner {
 
   void Parts() {
     for (const engine::Health& health : view_.health) {
-      if (health.ok || health.part == config::kNodeFile) continue;  // a file that raild does not take is found by itself
+      if (health.ok || health.part == config::kNodeFile)
+        continue;  // a file that raild does not take is found by itself
       Find(Severity::kWarning, "part-failing", health.part,
            fmt::format("raild cannot put it right: {} ({} rounds so far)", health.problem, health.failures),
            "what is broken there stays broken",

@@ -25,8 +25,10 @@ class Start : Examiner {
 
   void Unreadable(const Error& error) {
     Find(Severity::kCritical, "config-unreadable", config::kNodeFile, error.message,
-         "the plugins refuse every pod, and a raild that starts now ends at once; one that runs goes on by what it had read",
-         "mend what is named there (`raild --check-config` says whether it is right) and save the file; a raild that runs takes it by "
+         "the plugins refuse every pod, and a raild that starts now ends at once; one that runs goes on by "
+         "what it had read",
+         "mend what is named there (`raild --check-config` says whether it is right) and save the file; a "
+         "raild that runs takes it by "
          "itself");
   }
 
@@ -37,19 +39,24 @@ class Start : Examiner {
     const std::string problem = Problem();
     Find(Severity::kWarning, "config-newer-than-raild", config::kNodeFile,
          "node.json has other values than raild runs by: " + config::Keys(facts_.config_changes),
-         "the plugins attach pods by the new ones, raild repairs by the old ones" + (problem.empty() ? "" : "; " + problem),
-         restart ? "drain the node when pods on it may not be cut off, then `systemctl restart raild`, or delete raild's pod; or put the "
+         "the plugins attach pods by the new ones, raild repairs by the old ones" +
+             (problem.empty() ? "" : "; " + problem),
+         restart ? "drain the node when pods on it may not be cut off, then `systemctl restart raild`, or "
+                   "delete raild's pod; or put the "
                    "old values back"
-                 : "mend what is named there and save the file; if raild has said nothing, `systemctl restart raild`, or delete its pod");
+                 : "mend what is named there and save the file; if raild has said nothing, `systemctl "
+                   "restart raild`, or delete its pod");
   }
 
   void Down(const StartFacts& start) {
     for (const Obstacle& each : start.obstacles) {
       Find(Severity::kCritical, "raild-cannot-start", each.subject, each.what,
-           "raild ends at this step of its start, so nobody repairs this node, and it learns of no new pod", each.fix);
+           "raild ends at this step of its start, so nobody repairs this node, and it learns of no new pod",
+           each.fix);
     }
     Find(Severity::kCritical, "raild-down", "raild", "raild does not run: nobody serves its sockets",
-         "pods keep what they have, and pods start and end; but nothing is repaired, and pods that are new elsewhere cannot be reached",
+         "pods keep what they have, and pods start and end; but nothing is repaired, and pods that are new "
+         "elsewhere cannot be reached",
          "`" + start.start + "`; why it has ended is in its log: `" + start.log + "`");
   }
 };
