@@ -95,9 +95,9 @@ struct Obstacle {
 
 // What `raild --doctor` has found of raild itself. It looks without a daemon: of what raild alone knows, its view has nothing.
 struct StartFacts {
-  bool runs = false;  // somebody serves raild's sockets
-  std::string log;    // the command that shows raild's log on a node like this one
-  std::string start;  // and the one that starts raild
+  bool runs = false;                // somebody serves raild's sockets
+  std::string log;                  // the command that shows raild's log on a node like this one
+  std::string start;                // and the one that starts raild
   std::vector<Obstacle> obstacles;  // of a raild that does not run; each step of its start was tried
 };
 

@@ -208,7 +208,9 @@ const Ill kIlls[] = {
        f.view.health.push_back({"node.json", false, "it waits", 1});  // said once
      }},
     {"raild-down", Severity::kCritical, "nobody serves its sockets",
-     [](NodeFacts& f) { f.start = StartFacts{.log = "journalctl -u raild", .start = "systemctl start raild", .obstacles = {}}; }},
+     [](NodeFacts& f) {
+       f.start = StartFacts{.log = "journalctl -u raild", .start = "systemctl start raild", .obstacles = {}};
+     }},
     {"record-unreadable", Severity::kCritical, "connection refused",
      [](NodeFacts& f) { f.record_error = kDown; }},
     {"record-readable", Severity::kWarning, "mode 0604", [](NodeFacts& f) { f.record_file.mode = 0604; }},
@@ -385,7 +387,9 @@ TEST(Doctor, SaysHowToGoOnAfterADamagedRecord) {
   NodeFacts facts = Well();
   facts.record_path = "/var/lib/railcni/state.db";
   facts.record_error = Error{Code::kInternal, "is damaged", 0};
-  EXPECT_THAT(Diagnose(facts).at(0).fix, HasSubstr("`systemctl stop raild; mkdir /var/lib/railcni/damaged && mv /var/lib/railcni/state.db* "));
+  EXPECT_THAT(
+      Diagnose(facts).at(0).fix,
+      HasSubstr("`systemctl stop raild; mkdir /var/lib/railcni/damaged && mv /var/lib/railcni/state.db* "));
   facts.record_error = Error{Code::kUnsupported, "has format 9", 0};
   EXPECT_THAT(Diagnose(facts).at(0).fix, Not(HasSubstr("damaged")));
 }

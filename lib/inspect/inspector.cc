@@ -251,7 +251,10 @@ std::vector<Finding> Inspector::DoctorWithoutRaild(StartFacts start) const {
     facts.start = std::move(start);
     return Diagnose(facts);
   }
-  NodeFacts facts{.view = *views_.Current(), .now_ms = now_ms_(), .config_error = file.error(), .start = std::move(start)};
+  NodeFacts facts{.view = *views_.Current(),
+                  .now_ms = now_ms_(),
+                  .config_error = file.error(),
+                  .start = std::move(start)};
   facts.record_path = paths_.state_file;
   facts.record_error = ErrorOf(LookAtRecord(facts, deps_));
   return DiagnoseStart(facts);

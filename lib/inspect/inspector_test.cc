@@ -91,13 +91,18 @@ TEST_F(InspectorTest, HoldsTheFileAgainstWhatRaildRunsBy) {
   now.bgp.max_prefixes = 7;
   deps.load_config = [&] { return now; };
   EXPECT_THAT(Findings(), Contains("config-newer-than-raild"));
-  deps.load_config = []() -> Result<config::NodeConfig> { return Fail(Code::kInvalid, "node.json: line 3: no comma"); };
+  deps.load_config = []() -> Result<config::NodeConfig> {
+    return Fail(Code::kInvalid, "node.json: line 3: no comma");
+  };
   EXPECT_THAT(Findings(), Contains("config-unreadable"));
 }
 
 TEST_F(InspectorTest, WithoutRaildAndItsFileAccusesNobodyElse) {
-  deps.load_config = []() -> Result<config::NodeConfig> { return Fail(Code::kInvalid, "node.json: line 3: no comma"); };
-  const std::vector<Finding> found = inspector->DoctorWithoutRaild({.log = "l", .start = "s", .obstacles = {}});
+  deps.load_config = []() -> Result<config::NodeConfig> {
+    return Fail(Code::kInvalid, "node.json: line 3: no comma");
+  };
+  const std::vector<Finding> found =
+      inspector->DoctorWithoutRaild({.log = "l", .start = "s", .obstacles = {}});
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].id, "config-unreadable");
   ASSERT_EQ(found[0].follows.size(), 1U);
@@ -107,7 +112,8 @@ TEST_F(InspectorTest, WithoutRaildAndItsFileAccusesNobodyElse) {
 TEST_F(InspectorTest, WithoutRaildLooksAtAllThatItCanSee) {
   vswitchd_down = true;
   std::vector<std::string> ids;
-  for (const Finding& each : inspector->DoctorWithoutRaild({.log = "l", .start = "s", .obstacles = {}})) ids.push_back(each.id);
+  for (const Finding& each : inspector->DoctorWithoutRaild({.log = "l", .start = "s", .obstacles = {}}))
+    ids.push_back(each.id);
   EXPECT_THAT(ids, Contains("raild-down"));
   EXPECT_THAT(ids, Contains("vswitchd-down"));
 }

@@ -449,7 +449,8 @@ TEST_F(RailctlTest, SaysWhereItCouldNotConnect) {
   EXPECT_EQ(ran.exit_code, railctl::kFailed);
   EXPECT_EQ(ran.out, "");
   EXPECT_EQ(ran.err, "railctl: cannot connect to " + root_ +
-                         "/nothing.sock: No such file or directory: is raild running? Its log: `journalctl -u raild`; `raild --doctor` looks at the "
+                         "/nothing.sock: No such file or directory: is raild running? Its log: `journalctl "
+                         "-u raild`; `raild --doctor` looks at the "
                          "node without it\n");
 }
 
