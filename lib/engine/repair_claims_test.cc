@@ -43,7 +43,7 @@ TEST_F(Claims, AnAddressOfAPodHereThatAnotherTenantAnnouncesIsReportedAfterTheGr
   EXPECT_TRUE(Elsewhere()[0].other_tenant);
   EXPECT_THAT(Elsewhere()[0].ToText(), AllOf(HasSubstr("10.0.3.1 is also announced by"),
                                              HasSubstr("tenant " + world.Tenant("ns-b").ToString()),
-                                             HasSubstr("two tenants claim it")));
+                                             HasSubstr("from the leaf fe80::1 on rail"), HasSubstr("two claim it")));
   EXPECT_EQ(raild->views.Current()->remote_counts.contested, 1U);
   EXPECT_THAT(Problems(),
               ElementsAre(AllOf(HasSubstr("addresses of pods: 10.0.3.1"), HasSubstr("railctl doctor"))));

@@ -9,6 +9,9 @@ namespace rail::inspect {
 namespace {
 
 constexpr auto kAnswerTime = std::chrono::seconds(5);
+constexpr auto kZebraTime = std::chrono::seconds(1);
+// A leaf's kernel answers within a millisecond, its control plane's rate limit may take two of three requests.
+constexpr auto kEchoTime = std::chrono::milliseconds(600);
 
 Result<std::vector<const engine::AttachmentView*>> Find(const engine::NodeView& view,
                                                         const Selector& selector) {
@@ -95,10 +98,31 @@ Status LookAtLinks(NodeFacts& facts, engine::Connections& connections) {
   return {};
 }
 
-Status LookAtBgpd(engine::Connections& connections) {
+Status LookAtBgpd(NodeFacts& facts, engine::Connections& connections) {
   RAIL_ASSIGN(frr::Bgp * bgp, connections.Bgp());
-  RAIL_TRY(bgp->Sessions(connections.CallDeadline()));
+  RAIL_ASSIGN(facts.sessions, bgp->Sessions(connections.CallDeadline()));
   return {};
+}
+
+// Asks the leaves whose sessions are up for echoes of a rail's full size.
+void LookAtLeaves(NodeFacts& facts, const engine::Openers& openers) {
+  std::vector<frr::EchoPeer> peers;
+  std::vector<LeafFacts*> leaves;
+  for (const config::Rail& rail : facts.config.rails) {
+    const auto session = std::ranges::find(facts.sessions, rail.bridge, &frr::Session::interface);
+    RailFacts& seen = facts.rails[rail.name];
+    const uint32_t size = std::min(rail.mtu, seen.local.mtu);  // what the bridge's port takes, the doctor says by itself
+    if (session == facts.sessions.end() || !session->established() || !session->peer || size <= frr::kSmallEcho) continue;
+    seen.leaf = {.full_size = size, .small_size = frr::kSmallEcho};
+    peers.push_back({rail.bridge, *session->peer, size});
+    leaves.push_back(&seen.leaf);
+  }
+  if (!openers.echo || peers.empty()) return;
+  const auto answers = openers.echo(peers, After(kEchoTime));
+  for (size_t i = 0; answers && i < answers->size(); ++i) {
+    leaves[i]->small = (*answers)[i].small;
+    leaves[i]->full = (*answers)[i].full;
+  }
 }
 
 }  // namespace
@@ -169,8 +193,10 @@ NodeFacts Inspector::Gather() const {
   facts.ovsdb_down = ErrorOf(LookAtSwitch(facts, connections));
   facts.vswitchd_down = ErrorOf(LookAtDatapath(facts, connections, connections.CallDeadline()));
   facts.links_unknown = ErrorOf(LookAtLinks(facts, connections));
-  facts.bgpd_down = ErrorOf(LookAtBgpd(connections));
+  facts.bgpd_down = ErrorOf(LookAtBgpd(facts, connections));
   const engine::Openers openers = deps_.openers(config_);
+  if (openers.zebra) facts.zebra_down = ErrorOf(openers.zebra(After(kZebraTime)));
+  LookAtLeaves(facts, openers);
   if (openers.look_at_nic) {
     for (const config::Rail& rail : config_.rails) {
       facts.rails[rail.name].nic = openers.look_at_nic(rail).value_or(std::vector<sriov::NicState>());
