@@ -205,6 +205,7 @@ class Remotes {
   void CompareWithOwn(const IpAddress& address);
   uint32_t KeepAsPath(const std::vector<uint32_t>& path);
   HeardPath Heard(PeerIndex peer, uint32_t as_path) const;
+  std::optional<IpAddress> LeafOf(uint32_t rail) const;  // a rail's index
   void SetBare(PeerIndex peer, const IpAddress& address, uint32_t as_path, bool looped);
   void RemoveBare(PeerIndex peer, const IpAddress& address);
   void Forget(PeerIndex peer);

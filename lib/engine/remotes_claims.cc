@@ -119,6 +119,12 @@ HeardPath Remotes::Heard(PeerIndex peer, uint32_t as_path) const {
   return {peers_[peer].peer.address, as_paths_[as_path]};
 }
 
+std::optional<IpAddress> Remotes::LeafOf(uint32_t rail) const {
+  const auto found = std::ranges::find(config_.rails, rail, &config::Rail::index);
+  if (found == config_.rails.end()) return std::nullopt;
+  return leaves_[static_cast<size_t>(found - config_.rails.begin())];
+}
+
 void Remotes::SetBare(PeerIndex peer, const IpAddress& address, uint32_t as_path, bool looped) {
   PeerState& state = peers_[peer];
   if (looped) {
@@ -185,6 +191,12 @@ const RemoteTable& Remotes::table() {
     for (const IpAddress& address : peer.returned) {
       const auto own = own_.find(address);
       if (own == own_.end() || own->second.tenant.is_none()) continue;
+      // What its own rail's leaf has stripped comes back over the other rails as it is.
+      const std::optional<IpAddress> first = LeafOf(own->second.rail);
+      const bool was_bare = first && *first != peer.peer.address && std::ranges::any_of(peers_, [&](const PeerState& other) {
+                              return other.peer.address == *first && other.returned.contains(address);
+                            });
+      if (was_bare) continue;
       Stripped& stripped = table_.stripped[peer.peer.address];
       if (stripped.addresses++ == 0) stripped.example = address;
     }

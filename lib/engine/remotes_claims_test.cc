@@ -204,11 +204,18 @@ TEST_F(OwnClaims, ALeafThatSendsOurOwnRoutesBackWithoutTheirCommunitiesStripsThe
   EXPECT_TRUE(remotes.TakeNews());
   EXPECT_EQ(stripped(), (std::map<IpAddress, Stripped>{{kLeaf0.address, {Ip("10.0.3.1"), 1}}}));
   EXPECT_THAT(Seen(), IsEmpty()) << "it is this node's own";
+  Message far = RoutesOf(kLeaf1);  // over the spine
+  far.update = bare.update;
+  Take(far);
+  EXPECT_EQ(stripped().size(), 1U) << "its own rail's leaf has stripped it";
+  Withdraw(kLeaf0, "10.0.3.1");
+  EXPECT_EQ(stripped(), (std::map<IpAddress, Stripped>{{kLeaf1.address, {Ip("10.0.3.1"), 1}}}));
+  Take(bare);
   remotes.SetOwn({{Ip("10.0.3.1"), {{}, 0}}});
   EXPECT_THAT(stripped(), IsEmpty()) << "without tenancy it has none";
   remotes.SetOwn({{Ip("10.0.3.1"), {kA, 0}}});
   EXPECT_EQ(stripped().size(), 1U);
-  Announce(kLeaf0, "10.0.3.1", 7, 0, back);
+  for (const bmp::Peer& leaf : {kLeaf0, kLeaf1}) Announce(leaf, "10.0.3.1", 7, 0, back);
   EXPECT_THAT(stripped(), IsEmpty());
   Take(bare);
   Down(kLeaf0);

@@ -15,8 +15,8 @@ using netns::testing::Shell;
 class EchoTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    Must(Shell(node_, "ip link set lo up; ip link add br mtu 4200 type veth peer name leaf mtu 4200; ip link set br up; "
-                      "ip -6 address add fe80::1/64 dev br nodad"));
+    Must(Shell(node_, "ip link set lo up; ip link add name br0 mtu 4200 type veth peer name leaf mtu 4200; ip link set br0 up; "
+                      "ip -6 address add fe80::1/64 dev br0 nodad"));
     Must(Shell(node_, "ip link set leaf netns /proc/" + std::to_string(::getpid()) + "/fd/" +
                           std::to_string(leaf_.fd())));
     Must(Shell(leaf_, "ip link set leaf up; ip -6 address add fe80::7/64 dev leaf nodad"));
@@ -27,7 +27,7 @@ class EchoTest : public ::testing::Test {
     EchoAnswer answer;
     Must(node_.Run([&]() -> Status {
       RAIL_ASSIGN(const auto answers, Echo({{"none", *IpAddress::Parse("fe80::9"), 4200},
-                                            {"br", *IpAddress::Parse(address), size}},
+                                            {"br0", *IpAddress::Parse(address), size}},
                                            After(std::chrono::milliseconds(900))));
       answer = answers.at(1);
       EXPECT_FALSE(answers[0].small || answers[0].full);
@@ -51,7 +51,7 @@ TEST_F(EchoTest, ALeafWhosePortTakesLessAnswersTheSmallPacketAlone) {
 }
 
 TEST_F(EchoTest, WhatTheNodesOwnPortDoesNotTakeIsNotSentInPieces) {
-  Must(Shell(node_, "ip link set br mtu 3000"));
+  Must(Shell(node_, "ip link set br0 mtu 3000"));
   EXPECT_TRUE(Ask(3000).full);
   const EchoAnswer answer = Ask(4200);
   EXPECT_TRUE(answer.small);
