@@ -41,8 +41,7 @@ Daemon::Daemon(config::NodeConfig config, engine::Deps deps, config::Paths paths
       inspector_(config_, paths_, deps_, views_),
       metrics_(config_, paths_, inspector_, views_),
       reports_(config_, views_),
-      good_rails_file_(paths_.state_file.substr(0, paths_.state_file.rfind('/')) + "/good-rails.json"),
-      good_rails_(config_, engine::ReadGoodRails(good_rails_file_), Clock::now()) {}
+      good_rails_(config_, engine::ReadGoodRails(paths_.good_rails_file), Clock::now()) {}
 
 Result<std::unique_ptr<Daemon>> Daemon::Start(config::NodeConfig config, engine::Deps deps,
                                               const config::Paths& paths) {
@@ -92,7 +91,7 @@ void Daemon::RecordChanged() {
 std::string Daemon::WaitsForRails() {
   good_rails_.Look(*views_.Current(), Clock::now());
   if (good_rails_.TakeChanged()) {
-    const Status kept = engine::WriteGoodRails(good_rails_file_, good_rails_.to_keep());
+    const Status kept = engine::WriteGoodRails(paths_.good_rails_file, good_rails_.to_keep());
     if (!kept) log::Warning("{}; after a restart no rollout waits for these rails", kept.error().message);
   }
   return good_rails_.waits_for();

@@ -66,7 +66,6 @@ class Daemon {
   ReportWorker reports_;
   const Supervisor supervisor_ = Supervisor::FromEnvironment();
   Worker watching_;
-  const std::string good_rails_file_;
   engine::GoodRails good_rails_;      // on the thread of watching_
   std::optional<Watchdog> watchdog_;  // on a thread of its own: it must not hang with those that it watches
   std::unique_ptr<Server> server_;    // last: it ends first

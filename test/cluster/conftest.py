@@ -17,14 +17,15 @@ ROOT = HERE.parents[1]
 sys.path[:0] = [str(HERE), str(ROOT / "deploy/lab"), str(ROOT / "test/lab")]
 
 from railcni_cluster import cluster as clusters  # noqa: E402  the path above comes first
-from railcni_cluster import requirements  # noqa: E402
-from railcni_cluster.layout import Cluster  # noqa: E402
+from railcni_cluster import kubernetes_build, requirements  # noqa: E402
+from railcni_cluster.layout import Cluster, kubernetes_binaries  # noqa: E402
 from railcni_lab.layout import Lab, LabError  # noqa: E402
 from kube import Kube, eventually  # noqa: E402
 from leftovers import none  # noqa: E402
 from tables import Tables  # noqa: E402
 
 PODS = (("a1", "tenant-a", "n1"), ("a2", "tenant-a", "n2"), ("b1", "tenant-b", "n1"), ("b2", "tenant-b", "n2"))
+TIER_SECONDS, BUILD_SECONDS = 1080, 1200  # on a busy machine
 KUBE: pytest.StashKey[Kube] = pytest.StashKey()
 TABLES: pytest.StashKey[Tables] = pytest.StashKey()
 
@@ -45,10 +46,17 @@ COST: pytest.StashKey[Cost] = pytest.StashKey()
 FAILED: pytest.StashKey[bool] = pytest.StashKey()
 
 
+def too_late() -> str | None:
+    """Why there is not enough time left in a run that has an end (RAILCNI_TEST_SECONDS); None: there is."""
+    left = int(os.environ.get("RAILCNI_TIER_SECONDS", "86400"))
+    needed = TIER_SECONDS if kubernetes_build.there(kubernetes_binaries()) else TIER_SECONDS + BUILD_SECONDS
+    return f"the run has {left // 60} minutes left, and these tests may need {needed // 60}" if left < needed else None
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The tier is one line when it is skipped."""
     mine = [item for item in items if HERE in item.path.parents]
-    reason = requirements.refusal() if mine else None
+    reason = (requirements.refusal() or too_late()) if mine else None
     if reason is not None:
         items[:] = [item for item in items if item not in mine] + mine[:1]
         mine[0].add_marker(pytest.mark.skip(reason=f"no cluster here: {reason}"))
