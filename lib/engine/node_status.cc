@@ -16,7 +16,8 @@ using RailOfLeaf = std::map<IpAddress, std::string>;
 
 std::string TenantText(tenancy::TenantId tenant, const TenantNames& names) {
   const auto name = names.find(tenant);
-  return "tenant " + (name == names.end() ? tenant.ToString() : name->second + " (" + tenant.ToString() + ")");
+  return "tenant " +
+         (name == names.end() ? tenant.ToString() : name->second + " (" + tenant.ToString() + ")");
 }
 
 // "AS 4200000002 (AS path 4200010001 4200000002, from the leaf fe80::1 on rail0)"
@@ -30,8 +31,8 @@ std::string PathText(const HeardPath& path, const RailOfLeaf& rail_of_leaf) {
   return "AS " + std::to_string(path.origin()) + " (AS path " + all + ", " + from + ")";
 }
 
-std::vector<RemoteView> Listed(const Learned& learned, const TenantNames& names, const std::set<IpAddress>& own,
-                               const RailOfLeaf& rails) {
+std::vector<RemoteView> Listed(const Learned& learned, const TenantNames& names,
+                               const std::set<IpAddress>& own, const RailOfLeaf& rails) {
   std::vector<RemoteView> listed;
   listed.reserve(learned.remotes.known);
   for (const auto& [id, remotes] : learned.remotes.by_tenant) {
@@ -39,7 +40,8 @@ std::vector<RemoteView> Listed(const Learned& learned, const TenantNames& names,
     remotes->ForEach([&, tenant = id](const RemoteEntry& entry) {
       if (own.contains(entry.address)) return;
       const auto replaced = learned.remotes.doubts->replaced.find(entry.address);
-      const bool doubted = replaced != learned.remotes.doubts->replaced.end() && replaced->second.tenant != tenant;
+      const bool doubted =
+          replaced != learned.remotes.doubts->replaced.end() && replaced->second.tenant != tenant;
       listed.push_back({.remote = {entry.address, tenant, entry.rail, ""},
                         .tenant = here != names.end() ? here->second : "",
                         .installed = here != names.end() && !entry.contested,
@@ -270,7 +272,8 @@ NodeView NodeStatus::Compose(const Record& record) const {
       shown.prefixes_received = it->second.prefixes_received;
       shown.most_prefixes = it->second.most_prefixes;
       shown.prefixes_sent = it->second.prefixes_sent;
-      const auto stripped = it->second.peer ? learned_->remotes.stripped.find(*it->second.peer) : learned_->remotes.stripped.end();
+      const auto stripped = it->second.peer ? learned_->remotes.stripped.find(*it->second.peer)
+                                            : learned_->remotes.stripped.end();
       if (stripped != learned_->remotes.stripped.end()) {
         shown.stripped = static_cast<uint32_t>(stripped->second.addresses);
         shown.stripped_example = stripped->second.example;
@@ -294,9 +297,8 @@ NodeView NodeStatus::Compose(const Record& record) const {
     const auto found = all.find(address);
     return found == all.end() ? "" : PathText(found->second, rail_of_leaf);
   };
-  view.remotes = RemoteList([learned = learned_, names = std::move(names), own = std::move(own), rail_of_leaf] {
-    return Listed(*learned, names, own, rail_of_leaf);
-  });
+  view.remotes = RemoteList([learned = learned_, names = std::move(names), own = std::move(own),
+                             rail_of_leaf] { return Listed(*learned, names, own, rail_of_leaf); });
   return view;
 }
 

@@ -97,7 +97,8 @@ class Remotes {
   static constexpr std::chrono::seconds kStale{120};
   static constexpr size_t kMaxAddresses = 1'000'000;
   static constexpr size_t kMaxPeers = 512;
-  static constexpr size_t kMaxRefused = 4096;  // addresses of a leaf that are remembered as refused, or without a tenant
+  static constexpr size_t kMaxRefused =
+      4096;  // addresses of a leaf that are remembered as refused, or without a tenant
   static constexpr size_t kMaxAsPaths = 16384;  // that are kept; a path more is one that is not known
   static constexpr size_t kMaxPretenders =
       16;  // BGP neighbors that are reported because nobody should believe them
@@ -173,10 +174,10 @@ class Remotes {
     std::set<bmp::Family> dump_awaited;
     uint16_t local_port = 0;
     uint16_t remote_port = 0;
-    std::set<IpAddress> refused;  // what it announces and `accept` does not contain
+    std::set<IpAddress> refused;         // what it announces and `accept` does not contain
     std::map<IpAddress, uint32_t> bare;  // host routes without a tenant, with their AS path
     std::set<IpAddress> returned;        // those of them that this node has announced
-    Deadline window;              // when in_window began to count routes, for about a second
+    Deadline window;                     // when in_window began to count routes, for about a second
     size_t in_window = 0;
     size_t in_window_before = 0;
     std::optional<Deadline> stale_until;  // some of its paths are stale and are dropped then, at the latest

@@ -58,7 +58,8 @@ void Remotes::SetOwn(std::map<IpAddress, OwnAddress> own) {
   own_ = std::move(own);
   for (const IpAddress& address : changed) {
     CompareWithOwn(address);
-    const bool returned = std::ranges::any_of(peers_, [&](const auto& peer) { return peer.returned.contains(address); });
+    const bool returned =
+        std::ranges::any_of(peers_, [&](const auto& peer) { return peer.returned.contains(address); });
     news_ = news_ || returned;
     const auto paths = paths_.find(address);
     if (paths == paths_.end()) continue;
@@ -193,9 +194,10 @@ const RemoteTable& Remotes::table() {
       if (own == own_.end() || own->second.tenant.is_none()) continue;
       // What its own rail's leaf has stripped comes back over the other rails as it is.
       const std::optional<IpAddress> first = LeafOf(own->second.rail);
-      const bool was_bare = first && *first != peer.peer.address && std::ranges::any_of(peers_, [&](const PeerState& other) {
-                              return other.peer.address == *first && other.returned.contains(address);
-                            });
+      const bool was_bare =
+          first && *first != peer.peer.address && std::ranges::any_of(peers_, [&](const PeerState& other) {
+            return other.peer.address == *first && other.returned.contains(address);
+          });
       if (was_bare) continue;
       Stripped& stripped = table_.stripped[peer.peer.address];
       if (stripped.addresses++ == 0) stripped.example = address;
@@ -204,7 +206,8 @@ const RemoteTable& Remotes::table() {
   if (std::exchange(doubts_outdated_, false)) {
     Doubts doubts = doubts_;
     for (PeerIndex i = 0; i < peers_.size(); ++i) {
-      for (const auto& [address, as_path] : peers_[i].bare) doubts.without_tenant.emplace(address, Heard(i, as_path));
+      for (const auto& [address, as_path] : peers_[i].bare)
+        doubts.without_tenant.emplace(address, Heard(i, as_path));
     }
     table_.doubts = std::make_shared<const Doubts>(std::move(doubts));
   }

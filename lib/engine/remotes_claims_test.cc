@@ -164,7 +164,8 @@ TEST_F(OwnClaims, AnAddressOfAPodHereThatItsTenantAnnouncesElsewhereIsADuplicate
 TEST_F(OwnClaims, ThePathIsWithoutTheAsThatBgpdPutsInFront) {
   config.bgp.asn = 4200000001;
   Announce(kLeaf0, "10.0.3.1", 8, 0, {4200000001, 4200010001, 4200000002});
-  EXPECT_EQ(Seen().at(Ip("10.0.3.1")).paths, (std::set<HeardPath>{{kLeaf0.address, {4200010001, 4200000002}}}));
+  EXPECT_EQ(Seen().at(Ip("10.0.3.1")).paths,
+            (std::set<HeardPath>{{kLeaf0.address, {4200010001, 4200000002}}}));
   EXPECT_EQ(Seen().at(Ip("10.0.3.1")).paths.begin()->origin(), 4200000002U);
 }
 
@@ -172,7 +173,8 @@ TEST_F(OwnClaims, AnAddressOfAPodHereThatSomebodyAnnouncesForNoTenantIsReported)
   AnnounceWith("10.0.3.9", {});
   EXPECT_THAT(Seen(), IsEmpty());
   remotes.SetOwn({{Ip("10.0.3.1"), {kA, 0}}, {Ip("10.0.3.9"), {kA, 0}}});
-  EXPECT_EQ(Seen().at(Ip("10.0.3.9")), (Elsewhere{{}, true, {{kLeaf0.address, {}}}})) << "the pod has come later";
+  EXPECT_EQ(Seen().at(Ip("10.0.3.9")), (Elsewhere{{}, true, {{kLeaf0.address, {}}}}))
+      << "the pod has come later";
   remotes.TakeNews();
   AnnounceWith("10.0.3.1", {});
   EXPECT_TRUE(remotes.TakeNews());

@@ -481,11 +481,9 @@ void BgpRepair::ConnectionsGone(const std::vector<netlink::TcpEnd>& ends) {
   for (const netlink::TcpEnd& end : ends) {
     const auto session = sessions_.find(end.interface);
     // The leaf's own attempts say nothing of how it takes this node's.
-    if (end.remote_port != frr::kPort || session == sessions_.end() || session->second.established()) continue;
-    const frr::Attempt attempt = end.bytes_received >= frr::kSmallestMessage ? frr::Attempt::kTalked
-                                 : end.segments_received == 0                ? frr::Attempt::kSilent
-                                 : end.segments_received == 1                ? frr::Attempt::kRefused
-                                                                             : frr::Attempt::kClosed;
+    if (end.remote_port != frr::kPort || session == sessions_.end() || session->second.established())
+      continue;
+    const frr::Attempt attempt = frr::AttemptOf(end.segments_received, end.bytes_received);
     untold_ = untold_ || session->second.attempt != attempt;
     frr::NoteAttempt(session->second, attempt);
   }

@@ -45,9 +45,9 @@ struct RailView {
   bool bridge_present = false;
   bool uplink_carrier = false;
   MacAddress bridge_mac;
-  MacAddress leaf_mac;    // zero: not known yet
-  std::string bgp_state;    // "Established", ...; "" no session
-  std::string bgp_problem;  // "" Established; else a sentence: why it is not
+  MacAddress leaf_mac;                  // zero: not known yet
+  std::string bgp_state;                // "Established", ...; "" no session
+  std::string bgp_problem;              // "" Established; else a sentence: why it is not
   std::optional<frr::Session> session;  // as bgpd has told of it, and the kernel of its connections
   uint32_t prefixes_received = 0;
   // Addresses of this node's pods that the leaf sends back without their large communities, and one of them.
@@ -63,7 +63,7 @@ struct RailView {
 // Who else announces an address of an attachment.
 struct AddressElsewhere {
   IpAddress address;
-  bool other_tenant = false;   // or none; false: the same tenant, on another node
+  bool other_tenant = false;  // or none; false: the same tenant, on another node
   // "AS 4200000002 (AS path 4200010001 4200000002, from the leaf fe80::1 on rail0) for tenant tenant-b (cf71...4021)"
   std::string by;
   std::string ToText() const;  // a sentence

@@ -46,8 +46,8 @@ class Requests {
     sockaddr_in6 from{};
     for (;;) {
       socklen_t length = sizeof from;
-      const ssize_t bytes =
-          ::recvfrom(fd_, packet.data(), packet.size(), MSG_DONTWAIT, reinterpret_cast<sockaddr*>(&from), &length);
+      const ssize_t bytes = ::recvfrom(fd_, packet.data(), packet.size(), MSG_DONTWAIT,
+                                       reinterpret_cast<sockaddr*>(&from), &length);
       if (bytes < 0 && errno == EINTR) continue;
       if (bytes < static_cast<ssize_t>(sizeof(icmp6_hdr))) return;
       icmp6_hdr header{};
@@ -81,7 +81,8 @@ class Requests {
     header.icmp6_seq = htons(static_cast<uint16_t>(2 * peer + (full ? 1 : 0)));
     std::memcpy(packet.data(), &header, sizeof header);
     const sockaddr_in6 to = To(peers_[peer]);
-    ::sendto(fd_, packet.data(), packet.size(), MSG_DONTWAIT, reinterpret_cast<const sockaddr*>(&to), sizeof to);
+    ::sendto(fd_, packet.data(), packet.size(), MSG_DONTWAIT, reinterpret_cast<const sockaddr*>(&to),
+             sizeof to);
   }
 
   const std::vector<EchoPeer>& peers_;

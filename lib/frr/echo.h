@@ -21,8 +21,9 @@ inline constexpr uint32_t kSmallEcho = 1280;
 
 struct EchoPeer {
   std::string interface;
-  IpAddress address;    // link-local
-  uint32_t size = 0;    // bytes of the large packet, kSmallEcho..65535; more than the interface's MTU is never answered
+  IpAddress address;  // link-local
+  uint32_t size =
+      0;  // bytes of the large packet, kSmallEcho..65535; more than the interface's MTU is never answered
 };
 
 struct EchoAnswer {

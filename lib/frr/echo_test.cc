@@ -15,8 +15,10 @@ using netns::testing::Shell;
 class EchoTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    Must(Shell(node_, "ip link set lo up; ip link add name br0 mtu 4200 type veth peer name leaf mtu 4200; ip link set br0 up; "
-                      "ip -6 address add fe80::1/64 dev br0 nodad"));
+    Must(Shell(node_,
+               "ip link set lo up; ip link add name br0 mtu 4200 type veth peer name leaf mtu 4200; ip link "
+               "set br0 up; "
+               "ip -6 address add fe80::1/64 dev br0 nodad"));
     Must(Shell(node_, "ip link set leaf netns /proc/" + std::to_string(::getpid()) + "/fd/" +
                           std::to_string(leaf_.fd())));
     Must(Shell(leaf_, "ip link set leaf up; ip -6 address add fe80::7/64 dev leaf nodad"));

@@ -41,6 +41,9 @@ struct SessionPlace {
 // nullopt: the session is Established. `session` null: bgpd does not have it.
 std::optional<SessionDown> WhyDown(const Session* session, const SessionPlace& place);
 
+// What the end of a connection tells over which so many TCP segments and bytes have come from the leaf.
+Attempt AttemptOf(uint32_t segments, uint64_t bytes);
+
 // How bgpd's last attempt has ended. What the session's silence was before is older.
 void NoteAttempt(Session& session, Attempt attempt);
 

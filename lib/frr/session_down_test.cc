@@ -27,7 +27,8 @@ SessionDown Why(const Session& session, bool carrier = true) {
 const Notification kShutDown{6, 2, true, "Cease/Administrative Shutdown"};
 const Notification kBadPeerAs{2, 2, true, "OPEN Message Error/Bad Peer AS"};
 const Notification kHoldTimer{4, 0, false, "Hold Timer Expired"};
-const Notification kUnexpected{5, 1, false, "Neighbor Events Error/Receive Unexpected Message in OpenSent State"};
+const Notification kUnexpected{5, 1, false,
+                               "Neighbor Events Error/Receive Unexpected Message in OpenSent State"};
 
 TEST(WhyDown, IsNothingForASessionThatIsUp) {
   Session up = Down();
@@ -59,7 +60,8 @@ TEST(WhyDown, HowTheLastAttemptEndedTellsTheLeafFromItsFirewall) {
   session.notification = kHoldTimer;  // that is how the session has ended; what keeps it down is newer
   session.attempt = Attempt::kSilent;
   EXPECT_EQ(Why(session).cause, Cause::kLeafSilent);
-  EXPECT_THAT(Why(session).what, AllOf(HasSubstr("br-rail0 is Active"), HasSubstr("the leaf, fe80::7, does not answer")));
+  EXPECT_THAT(Why(session).what,
+              AllOf(HasSubstr("br-rail0 is Active"), HasSubstr("the leaf, fe80::7, does not answer")));
   session.attempt = Attempt::kRefused;
   EXPECT_EQ(Why(session).cause, Cause::kLeafRefuses);
   for (const Attempt attempt : {Attempt::kNone, Attempt::kTalked, Attempt::kClosed}) {
@@ -75,7 +77,8 @@ TEST(WhyDown, ALeafThatEndsTheConnectionSaysWhyOnlyAtTheFirstTime) {
   EXPECT_THAT(Why(session).what, HasSubstr("no neighbor for this port, or has shut it down"));
   session.notification = kShutDown;
   EXPECT_EQ(Why(session).cause, Cause::kLeafRejects);
-  EXPECT_THAT(Why(session).what, HasSubstr("shut down at the leaf (the leaf said \"Cease/Administrative Shutdown\" (6/2))"));
+  EXPECT_THAT(Why(session).what,
+              HasSubstr("shut down at the leaf (the leaf said \"Cease/Administrative Shutdown\" (6/2))"));
   session.attempt = Attempt::kNone;
   EXPECT_EQ(Why(session).cause, Cause::kLeafRejects) << "before the first attempt";
   session.notification = Notification{6, 3, true, "Cease/Peer De-configured"};
@@ -102,7 +105,8 @@ TEST(WhyDown, OtherEndsInBgpdsWords) {
   session.attempt = Attempt::kTalked;
   session.notification = Notification{2, 7, true, "OPEN Message Error/Unsupported Capability"};
   EXPECT_EQ(Why(session).cause, Cause::kOther);
-  EXPECT_THAT(Why(session).what, HasSubstr("the leaf said \"OPEN Message Error/Unsupported Capability\" (2/7)"));
+  EXPECT_THAT(Why(session).what,
+              HasSubstr("the leaf said \"OPEN Message Error/Unsupported Capability\" (2/7)"));
   session.notification.reset();
   session.last_reset = "Peer closed the session";
   EXPECT_THAT(Why(session).what, HasSubstr("Peer closed the session, says bgpd"));

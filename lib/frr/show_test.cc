@@ -112,7 +112,8 @@ TEST(DecodeNeighbor, OwesTheEndOfItsRoutesInEveryFamilyThatBothSpeak) {
 
 // Answers of FRRouting 8.4.4, shortened.
 TEST(DecodeNeighbor, SaysHowASessionThatIsDownHasEnded) {
-  const Session shut = Neighbor(R"({"br-rail0":{"adminShutDown":true,"lastResetDueTo":"Admin. shutdown","lastResetCode":11}})", "Idle");
+  const Session shut = Neighbor(
+      R"({"br-rail0":{"adminShutDown":true,"lastResetDueTo":"Admin. shutdown","lastResetCode":11}})", "Idle");
   EXPECT_TRUE(shut.shut_down);
   EXPECT_EQ(shut.last_reset, "Admin. shutdown");
   EXPECT_EQ(shut.notification, std::nullopt);
@@ -123,8 +124,10 @@ TEST(DecodeNeighbor, SaysHowASessionThatIsDownHasEnded) {
   const Notification received{6, 2, true, "Cease/Administrative Shutdown"};
   EXPECT_EQ(Neighbor(ended("BGP Notification received", "0602"), "Idle").notification, received);
   EXPECT_FALSE(Neighbor(ended("BGP Notification send", "0400"), "Idle").notification->received);
-  EXPECT_EQ(Neighbor(ended("BGP Notification received", "0602")).notification, std::nullopt) << "it is up again";
-  EXPECT_EQ(Neighbor(ended("Waiting for peer OPEN", "0602"), "Idle").notification, std::nullopt) << "it is older";
+  EXPECT_EQ(Neighbor(ended("BGP Notification received", "0602")).notification, std::nullopt)
+      << "it is up again";
+  EXPECT_EQ(Neighbor(ended("Waiting for peer OPEN", "0602"), "Idle").notification, std::nullopt)
+      << "it is older";
   for (const char* code : {"", "06", "06zz", "-602", "060200"})
     EXPECT_EQ(Neighbor(ended("BGP Notification received", code), "Idle").notification, std::nullopt) << code;
 }

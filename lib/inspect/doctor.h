@@ -60,7 +60,7 @@ struct LeafFacts {
 struct RailFacts {
   std::optional<ovs::Bridge> bridge;  // nullopt: none, or unknown
   LinkFacts uplink;
-  LinkFacts local;                                // the bridge's own port
+  LinkFacts local;  // the bridge's own port
   LeafFacts leaf;
   std::map<std::string, LinkFacts> representors;  // of the attachments of the rail
   std::vector<sriov::NicState> nic;               // {}: the uplink is not an SR-IOV device, or unknown

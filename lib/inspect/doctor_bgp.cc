@@ -22,9 +22,11 @@ class Bgp : Examiner {
     }
     if (facts_.zebra_down) {
       Find(Severity::kCritical, "zebra-down", "zebra", "zebra does not answer: " + facts_.zebra_down->message,
-           "nobody advertises this node to the leaves: sessions stay while their links do, and a leaf that has forgotten the "
+           "nobody advertises this node to the leaves: sessions stay while their links do, and a leaf that "
+           "has forgotten the "
            "node does not come back",
-           "`systemctl restart frr`, or let FRR's watchfrr start it again; bgpd finds it within 10 s; is frr.run_dir in "
+           "`systemctl restart frr`, or let FRR's watchfrr start it again; bgpd finds it within 10 s; is "
+           "frr.run_dir in "
            "node.json its folder?");
     }
     if (facts_.bgpd_down) {
@@ -77,10 +79,13 @@ class Bgp : Examiner {
   void Stripped(const engine::RailView& view) {
     if (view.stripped == 0) return;
     Find(Severity::kCritical, "leaf-strips-communities", view.rail.name,
-         fmt::format("the leaf sends {} addresses of this node's pods back without their large communities, {} for one",
+         fmt::format("the leaf sends {} addresses of this node's pods back without their large communities, "
+                     "{} for one",
                      view.stripped, view.stripped_example ? view.stripped_example->ToString() : ""),
-         "what it passes on is of no tenant: no node behind it reaches this node's pods, and this node learns none of theirs",
-         "on the leaf: `send-community all` for its neighbors, and no route-map that removes or replaces large communities; "
+         "what it passes on is of no tenant: no node behind it reaches this node's pods, and this node "
+         "learns none of theirs",
+         "on the leaf: `send-community all` for its neighbors, and no route-map that removes or replaces "
+         "large communities; "
          "`vtysh -c 'show bgp ipv4 unicast ADDRESS'` there shows whether they have come");
   }
 
@@ -89,16 +94,18 @@ class Bgp : Examiner {
     Find(Severity::kCritical, "leaf-mtu-too-small", rail.name,
          fmt::format("the leaf answers packets of {} bytes and not of {}", leaf.small_size, leaf.full_size),
          "it drops what pods send in full size: connections come up and hang with the first large message",
-         fmt::format("on the leaf: raise the MTU of this node's port, and of the fabric's, to {} at least; "
-                     "`ping -6 -M do -s {} -I {} LEAF` shows whether it takes them (LEAF: `ip -6 neigh show dev {}`)",
-                     leaf.full_size, leaf.full_size - 48, rail.bridge, rail.bridge));
+         fmt::format(
+             "on the leaf: raise the MTU of this node's port, and of the fabric's, to {} at least; "
+             "`ping -6 -M do -s {} -I {} LEAF` shows whether it takes them (LEAF: `ip -6 neigh show dev {}`)",
+             leaf.full_size, leaf.full_size - 48, rail.bridge, rail.bridge));
   }
 
   // As bgpd says it now, with what raild has seen of the session's end; as raild has seen it, when bgpd does not answer.
   std::optional<frr::Session> SessionOf(const engine::RailView& view) const {
     const auto now = std::ranges::find(facts_.sessions, view.rail.bridge, &frr::Session::interface);
     if (now == facts_.sessions.end()) {
-      if (!view.session && !view.bgp_state.empty()) return frr::Session{.interface = view.rail.bridge, .state = view.bgp_state};
+      if (!view.session && !view.bgp_state.empty())
+        return frr::Session{.interface = view.rail.bridge, .state = view.bgp_state};
       return view.session;
     }
     frr::Session session = *now;
@@ -122,9 +129,11 @@ class Bgp : Examiner {
     if (has_bridge && (unheard || view.leaf_mac.is_zero())) {
       Find(Severity::kCritical, "no-leaf-neighbour", rail.name,
            "the leaf has not been heard on " + rail.bridge + (unheard ? ": " + down->what : ""),
-           unheard ? "bgpd learns the leaf's address from its router advertisements: there is no session without them"
+           unheard ? "bgpd learns the leaf's address from its router advertisements: there is no session "
+                     "without them"
                    : "packets to pods elsewhere have no destination MAC: they are dropped in table 4",
-           "`ip -6 neigh show dev " + rail.bridge + "`; the leaf must send router advertisements on this port");
+           "`ip -6 neigh show dev " + rail.bridge +
+               "`; the leaf must send router advertisements on this port");
     }
   }
 
@@ -141,42 +150,54 @@ class Bgp : Examiner {
                                          "' -c 'no neighbor " + rail.bridge + " shutdown'`"};
       case Cause::kLeafRefuses:
         return {"leaf-refuses-bgp",
-                "on the leaf: does bgpd run (`systemctl status frr`), and does it listen on this port's link-local "
+                "on the leaf: does bgpd run (`systemctl status frr`), and does it listen on this port's "
+                "link-local "
                 "address? A firewall that rejects looks the same"};
       case Cause::kLeafSilent:
-        return {"leaf-silent",
-                "`tcpdump -ni " + rail.bridge +
-                    " tcp port 179`: with answers to the SYNs a firewall of this node drops them (`nft list ruleset`); "
-                    "without, one of the leaf does (its counters for TCP port 179), or a password that this node's side "
-                    "does not have"};
+        return {"leaf-silent", "`tcpdump -ni " + rail.bridge +
+                                   " tcp port 179`: with answers to the SYNs a firewall of this node drops "
+                                   "them (`nft list ruleset`); "
+                                   "without, one of the leaf does (its counters for TCP port 179), or a "
+                                   "password that this node's side "
+                                   "does not have"};
       case Cause::kLeafRejects:
         return {"leaf-rejects-bgp",
-                "on the leaf: configure a neighbor on this node's port (unnumbered, remote-as external), or take its "
+                "on the leaf: configure a neighbor on this node's port (unnumbered, remote-as external), or "
+                "take its "
                 "`shutdown` away; `show bgp summary` there says which"};
       case Cause::kWrongAs:
         return {"bgp-wrong-as",
-                "this node is AS " + here + " (bgp.asn of node.json) and takes a leaf of any other AS: on the leaf, let the "
-                "neighbor of this port be `remote-as external` or `remote-as " + here + "`; " + last};
+                "this node is AS " + here +
+                    " (bgp.asn of node.json) and takes a leaf of any other AS: on the leaf, let the "
+                    "neighbor of this port be `remote-as external` or `remote-as " +
+                    here + "`; " + last};
       case Cause::kPrefixes:
         return {"bgp-max-prefixes",
-                "whoever has ended the session has a `maximum-prefix` without warning-only for it: raise it there, or "
-                "filter what the fabric passes on; " + last + " says on which side"};
+                "whoever has ended the session has a `maximum-prefix` without warning-only for it: raise it "
+                "there, or "
+                "filter what the fabric passes on; " +
+                    last + " says on which side"};
       case Cause::kHoldTimer:
         return {"bgp-hold-timer",
-                "on the leaf: is bgpd stopped or overloaded (`show processes cpu`, `systemctl status frr`)? Does the "
-                "link lose frames (`ethtool -S " + rail.pf + "`)?"};
+                "on the leaf: is bgpd stopped or overloaded (`show processes cpu`, `systemctl status frr`)? "
+                "Does the "
+                "link lose frames (`ethtool -S " +
+                    rail.pf + "`)?"};
       case Cause::kNoNeighbor:
-        return {"bgp-session-down", config_.bgp.manage
-                                        ? "raild adds it within 30 s; `railctl get node` says what keeps it from that"
-                                        : "bgp.manage is false: add `neighbor " + rail.bridge +
-                                              " interface remote-as external` to bgpd's configuration"};
+        return {"bgp-session-down",
+                config_.bgp.manage
+                    ? "raild adds it within 30 s; `railctl get node` says what keeps it from that"
+                    : "bgp.manage is false: add `neighbor " + rail.bridge +
+                          " interface remote-as external` to bgpd's configuration"};
       case Cause::kNoCarrier:
       case Cause::kLeafUnheard:
-        return {"bgp-session-down", "it comes back with the link: see to rail " + rail.name + "'s uplink, " + rail.pf};
+        return {"bgp-session-down",
+                "it comes back with the link: see to rail " + rail.name + "'s uplink, " + rail.pf};
       case Cause::kOther:
         break;
     }
-    return {"bgp-session-down", last + " says more; is the leaf's side configured (unnumbered, remote-as external)?"};
+    return {"bgp-session-down",
+            last + " says more; is the leaf's side configured (unnumbered, remote-as external)?"};
   }
 };
 

@@ -183,9 +183,7 @@ const Ill kIlls[] = {
      [](NodeFacts& f) { f.links_unknown = kDown; }},
     {"bgpd-down", Severity::kCritical, "connection refused", [](NodeFacts& f) { f.bgpd_down = kDown; }},
     {"bgp-session-down", Severity::kCritical, "is Active",
-     [](NodeFacts& f) {
-       EndSession(f, frr::Attempt::kNone);
-     }},
+     [](NodeFacts& f) { EndSession(f, frr::Attempt::kNone); }},
     {"bgp-shutdown-here", Severity::kCritical, "it is shut down in this node's bgpd",
      [](NodeFacts& f) {
        EndSession(f, frr::Attempt::kRefused);
@@ -208,9 +206,10 @@ const Ill kIlls[] = {
      }},
     {"bgp-max-prefixes", Severity::kCritical, "too many prefixes",
      [](NodeFacts& f) {
-       EndSession(f, frr::Attempt::kTalked, frr::Notification{6, 1, false, "Cease/Maximum Number of Prefixes Reached"});
+       EndSession(f, frr::Attempt::kTalked,
+                  frr::Notification{6, 1, false, "Cease/Maximum Number of Prefixes Reached"});
      }},
-    {"bgp-hold-timer", Severity::kCritical, "longer than the hold time",
+    {"bgp-hold-timer", Severity::kCritical, "longer than the hold timer allows",
      [](NodeFacts& f) {
        EndSession(f, frr::Attempt::kTalked, frr::Notification{4, 0, false, "Hold Timer Expired"});
      }},
@@ -227,7 +226,8 @@ const Ill kIlls[] = {
        f.view.attachments[0].elsewhere = {
            {.address = *IpAddress::Parse("10.0.3.1"), .other_tenant = true, .by = "AS 7 for tenant blue"}};
      }},
-    {"leaf-strips-communities", Severity::kCritical, "3 addresses of this node's pods back without their large communities, "
+    {"leaf-strips-communities", Severity::kCritical,
+     "3 addresses of this node's pods back without their large communities, "
      "10.0.3.1 for one",
      [](NodeFacts& f) {
        f.view.rails[0].stripped = 3;
@@ -235,7 +235,8 @@ const Ill kIlls[] = {
      }},
     {"leaf-mtu-too-small", Severity::kCritical, "packets of 1500 bytes and not of 4200",
      [](NodeFacts& f) { f.rails["rail0"].leaf = {.full_size = 4200, .small_size = 1500, .small = true}; }},
-    {"zebra-down", Severity::kCritical, "zebra does not answer: connection refused", [](NodeFacts& f) { f.zebra_down = kDown; }},
+    {"zebra-down", Severity::kCritical, "zebra does not answer: connection refused",
+     [](NodeFacts& f) { f.zebra_down = kDown; }},
     {"no-leaf-neighbour", Severity::kCritical, "has not been heard",
      [](NodeFacts& f) { f.view.rails[0].leaf_mac = {}; }},
     {"record-unreadable", Severity::kCritical, "connection refused",
@@ -377,7 +378,8 @@ TEST(Doctor, SaysTheWorstFirst) {
 
 TEST(Doctor, SaysOfAnAddressThatItsOwnTenantAnnouncesElsewhereThatTwoPodsHaveIt) {
   NodeFacts facts = Well();
-  facts.view.attachments[0].elsewhere = {{.address = *IpAddress::Parse("10.0.3.1"), .by = "AS 7 for tenant red"}};
+  facts.view.attachments[0].elsewhere = {
+      {.address = *IpAddress::Parse("10.0.3.1"), .by = "AS 7 for tenant red"}};
   const std::vector<Finding> findings = Diagnose(facts);
   ASSERT_EQ(findings.size(), 1U);
   EXPECT_EQ(findings[0].id, "own-address-announced-elsewhere");

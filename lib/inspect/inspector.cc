@@ -111,8 +111,11 @@ void LookAtLeaves(NodeFacts& facts, const engine::Openers& openers) {
   for (const config::Rail& rail : facts.config.rails) {
     const auto session = std::ranges::find(facts.sessions, rail.bridge, &frr::Session::interface);
     RailFacts& seen = facts.rails[rail.name];
-    const uint32_t size = std::min(rail.mtu, seen.local.mtu);  // what the bridge's port takes, the doctor says by itself
-    if (session == facts.sessions.end() || !session->established() || !session->peer || size <= frr::kSmallEcho) continue;
+    const uint32_t size =
+        std::min(rail.mtu, seen.local.mtu);  // what the bridge's port takes, the doctor says by itself
+    if (session == facts.sessions.end() || !session->established() || !session->peer ||
+        size <= frr::kSmallEcho)
+      continue;
     seen.leaf = {.full_size = size, .small_size = frr::kSmallEcho};
     peers.push_back({rail.bridge, *session->peer, size});
     leaves.push_back(&seen.leaf);

@@ -304,10 +304,13 @@ TEST_F(TraceTest, DoesNotCallItIsolationWhenTwoAnnounceTheDestination) {
   AddRemote("10.0.9.41", kBlue, 0);
   forward = Text(kAdmit + kSourceRed + Miss(2));
   Dropped("10.0.9.41", Reason::kOtherTenant, "belongs to another tenant");
-  EXPECT_THAT(Must("10.0.9.41").advice, AllOf(HasSubstr("the isolation at work"), HasSubstr("`railctl doctor` on its node")));
+  EXPECT_THAT(Must("10.0.9.41").advice,
+              AllOf(HasSubstr("the isolation at work"), HasSubstr("`railctl doctor` on its node")));
   view.remotes.own().back().replaced = "AS 7 (AS path 1 7, from the leaf fe80::1 on rail0) for tenant red";
-  Dropped("10.0.9.41", Reason::kContested, "it was announced by AS 7 (AS path 1 7, from the leaf fe80::1 on rail0) for tenant red");
-  EXPECT_THAT(Must("10.0.9.41").advice, AllOf(HasSubstr("one pod must give the address up"), Not(HasSubstr("isolation"))));
+  Dropped("10.0.9.41", Reason::kContested,
+          "it was announced by AS 7 (AS path 1 7, from the leaf fe80::1 on rail0) for tenant red");
+  EXPECT_THAT(Must("10.0.9.41").advice,
+              AllOf(HasSubstr("one pod must give the address up"), Not(HasSubstr("isolation"))));
 }
 
 TEST_F(TraceTest, DoesNotCallItIsolationWhenAPodHereSharesItsAddressWithAnother) {
@@ -319,7 +322,9 @@ TEST_F(TraceTest, DoesNotCallItIsolationWhenAPodHereSharesItsAddressWithAnother)
 }
 
 TEST_F(TraceTest, SaysWhoAnnouncesAnAddressWithoutATenant) {
-  view.without_tenant = [](const IpAddress& address) -> std::string { return address == Ip("10.0.9.42") ? "AS 7" : ""; };
+  view.without_tenant = [](const IpAddress& address) -> std::string {
+    return address == Ip("10.0.9.42") ? "AS 7" : "";
+  };
   forward = Text(kAdmit + kSourceRed + Miss(2));
   Dropped("10.0.9.42", Reason::kUnknownDestination, "is announced by AS 7 without a tenant's communities");
   EXPECT_THAT(Must("10.0.9.42").advice, HasSubstr("strips large communities"));

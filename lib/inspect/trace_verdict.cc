@@ -168,7 +168,8 @@ std::string Tracer::Claimants() const {
 std::string Tracer::FindTheWrongOne(const IpAddress& address) {
   return std::string("one pod must give the address up: `vtysh -c 'show bgp ") +
          (address.is_v6() ? "ipv6" : "ipv4") + " unicast " + address.ToHostPrefix() +
-         "'` says where each comes from, and `railctl doctor` on the node of each pod who else announces its address "
+         "'` says where each comes from, and `railctl doctor` on the node of each pod who else announces its "
+         "address "
          "(own-address-announced-elsewhere)";
 }
 
@@ -187,7 +188,8 @@ std::string Tracer::AnnouncedTwice() const {
     return "";
   }
   if (Contested())
-    return destination() + " is announced for several tenants, " + Claimants() + ": while it is, it reaches nobody";
+    return destination() + " is announced for several tenants, " + Claimants() +
+           ": while it is, it reaches nobody";
   const RemoteView* remote = Remote();
   if (remote == nullptr || remote->replaced.empty()) return "";
   return destination() + " is announced for " + TenantText(remote->tenant, remote->remote.tenant) +
@@ -202,11 +204,13 @@ void Tracer::OtherTenant(const std::string& whose) {
        destination() + " belongs to another tenant: " + whose + "; " + PodName(source()) + " is of " +
            TenantText(source().tenant, source().tenant_id),
        std::string("this is the isolation at work; if the two shall talk, put their namespaces into one "
-                   "tenant: by the label railcni.io/tenant (kubernetes.tenants), or in tenancy.tenants of node.json on "
+                   "tenant: by the label railcni.io/tenant (kubernetes.tenants), or in tenancy.tenants of "
+                   "node.json on "
                    "every node") +
-           (Local() != nullptr ? ""
-                               : "; if a pod of the sender's tenant has the address, `railctl doctor` on its node says who "
-                                 "else announces it"));
+           (Local() != nullptr
+                ? ""
+                : "; if a pod of the sender's tenant has the address, `railctl doctor` on its node says who "
+                  "else announces it"));
 }
 
 void Tracer::NotAcross(const std::string& rail) {
@@ -272,11 +276,14 @@ void Tracer::JudgeUnknown() {
   }
   if (const std::string by = view_.without_tenant ? view_.without_tenant(to) : ""; !by.empty()) {
     return Drop(Reason::kUnknownDestination,
-                destination() + " is announced by " + by + " without a tenant's communities: nobody can say whose it is",
-                "if that is the pod's own node, a leaf or spine on the way strips large communities (`send-community all` "
-                "and no route-map that removes them); else somebody announces an address of pods who is none of theirs: `" +
-                    std::string("vtysh -c 'show bgp ") + (to.is_v6() ? "ipv6" : "ipv4") + " unicast " + to.ToHostPrefix() +
-                    "'`");
+                destination() + " is announced by " + by +
+                    " without a tenant's communities: nobody can say whose it is",
+                "if that is the pod's own node, a leaf or spine on the way strips large communities "
+                "(`send-community all` "
+                "and no route-map that removes them); else somebody announces an address of pods who is none "
+                "of theirs: " +
+                    std::string("`vtysh -c 'show bgp ") + (to.is_v6() ? "ipv6" : "ipv4") + " unicast " +
+                    to.ToHostPrefix() + "'`");
   }
   Drop(Reason::kUnknownDestination,
        "nobody announces " + destination() +

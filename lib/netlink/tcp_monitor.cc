@@ -38,7 +38,8 @@ TcpEnd Decode(const char* data, size_t bytes) {
     if (attribute.nla_len < NLA_HDRLEN || at + attribute.nla_len > bytes) break;
     if (attribute.nla_type == INET_DIAG_INFO) {
       tcp_info info{};
-      std::memcpy(&info, data + at + NLA_HDRLEN, std::min<size_t>(sizeof info, attribute.nla_len - NLA_HDRLEN));
+      std::memcpy(&info, data + at + NLA_HDRLEN,
+                  std::min<size_t>(sizeof info, attribute.nla_len - NLA_HDRLEN));
       end.segments_received = info.tcpi_segs_in;
       end.bytes_received = info.tcpi_bytes_received;
     }

@@ -25,7 +25,7 @@ struct TcpEnd {
   uint16_t local_port = 0;
   uint16_t remote_port = 0;
   uint32_t segments_received = 0;  // 1 and no bytes: refused; 0: nothing has come back
-  uint64_t bytes_received = 0;  // the other side's end of the stream counts as one
+  uint64_t bytes_received = 0;     // the other side's end of the stream counts as one
 };
 
 class TcpMonitor {

@@ -46,8 +46,8 @@ class TcpMonitorTest : public ::testing::Test {
       if (::inet_pton(AF_INET6, address, &to.sin6_addr) != 1) return Fail(Code::kInvalid, address);
       to.sin6_scope_id = to.sin6_addr.s6_addr[0] == 0xfe ? ::if_nametoindex("v0") : 0;
       const Fd client(::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-      if (::connect(client.get(), reinterpret_cast<const sockaddr*>(&to), sizeof to) != 0 && errno != EINPROGRESS &&
-          errno != ECONNREFUSED) {
+      if (::connect(client.get(), reinterpret_cast<const sockaddr*>(&to), sizeof to) != 0 &&
+          errno != EINPROGRESS && errno != ECONNREFUSED) {
         return FailErrno(errno, "connect");
       }
       pollfd ended{client.get(), POLLOUT, 0};
@@ -102,9 +102,10 @@ TEST_F(TcpMonitorTest, SaysWhetherAConnectionWasRefusedOrNobodyAnswered) {
   EXPECT_EQ(ends[0].interface, "");
 
   // Nobody has this address, and the neighbour's is known, so the packet leaves.
-  Must(Shell(where_, "ip link add v0 type veth peer name v1; ip link set v1 up; ip link set v0 up addrgenmode none; "
-                     "ip -6 address add fe80::1/64 dev v0 nodad; "
-                     "ip -6 neigh add fe80::2 lladdr 02:00:00:00:00:02 dev v0 nud permanent"));
+  Must(Shell(where_,
+             "ip link add v0 type veth peer name v1; ip link set v1 up; ip link set v0 up addrgenmode none; "
+             "ip -6 address add fe80::1/64 dev v0 nodad; "
+             "ip -6 neigh add fe80::2 lladdr 02:00:00:00:00:02 dev v0 nud permanent"));
   Tries("fe80::2");
   ends = Ends();
   ASSERT_EQ(ends.size(), 1U);

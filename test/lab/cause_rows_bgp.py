@@ -117,7 +117,7 @@ def announced_by_the_leaf(tenant: str | None) -> Fault:
     @contextmanager
     def make(stage: Stage) -> Iterator[None]:
         leaf, prefix = leaf_of(stage), f"{stage.port('a1').ipv4}/32"
-        marks: list[Large] = communities(tenant_id(tenant), stage.rail) if tenant else []
+        marks: list[Large] = communities(tenant_id(f"namespace/{tenant}"), stage.rail) if tenant else []
         vty.configure(leaf.frr_dir, "route-map cause permit 10", *([f"set large-community {' '.join(map(str, marks))}"] if marks else []))
         route = f"network {prefix} route-map cause"
         try:
