@@ -204,6 +204,17 @@ TEST(ListRemotes, RefusesATokenThatIsNotItsOwn) {
   EXPECT_TRUE(ListRemotes(ViewWithRemotes(1), request));
 }
 
+TEST(ListRails, SaysWhyASessionIsDownAndWhatTheLeafStrips) {
+  NodeView view;
+  engine::RailView& rail = view.rails.emplace_back();
+  rail.bgp_state = "Active";
+  rail.bgp_problem = "the leaf refuses";
+  rail.stripped = 3;
+  const v1::Rail message = ListRails(view).rails(0);
+  EXPECT_EQ(message.bgp_problem(), "the leaf refuses");
+  EXPECT_EQ(message.stripped(), 3U);
+}
+
 TEST(ListRemotes, NamesTheRailWhenThisNodeHasIt) {
   NodeView view;
   view.rails.emplace_back().rail.name = "rail3";
@@ -230,6 +241,23 @@ TEST(Node, SaysWhatRaildIsNotReadyForAndThatItHangs) {
   EXPECT_THAT(parts({.started = true, .waits_for = "rail0", .hung = "bgpd"}),
               ElementsAre("raild: bgpd", "readiness: rail0"));
   EXPECT_THAT(parts({.started = false, .waits_for = "rail0", .hung = ""}), ElementsAre());
+}
+
+TEST(Lists, SaySinceWhenRaildCannotLookAndOtherwiseNothing) {
+  NodeView view = ViewWith({1, 2});
+  view.attachments[0].rules_unknown_since_ms = 2500;
+  view.attachments[0].withdrawn = "no carrier";
+  view.rails.resize(2);
+  view.rails[0].unseen = "ovsdb-server does not answer";
+  view.rails[0].unseen_since_ms = 2500;
+  const v1::Attachment unknown = ToMessage(view.attachments[0]);
+  EXPECT_EQ(unknown.rules_unknown_since().seconds(), 2);
+  EXPECT_EQ(unknown.withdrawn(), "no carrier");
+  EXPECT_FALSE(ToMessage(view.attachments[1]).has_rules_unknown_since());
+  const v1::ListRailsResponse rails = ListRails(view);
+  EXPECT_EQ(rails.rails(0).unseen(), "ovsdb-server does not answer");
+  EXPECT_EQ(rails.rails(0).unseen_since().nanos(), 500000000);
+  EXPECT_FALSE(rails.rails(1).has_unseen_since());
 }
 
 }  // namespace

@@ -19,12 +19,10 @@ constexpr std::chrono::seconds kAfterHung{1};
 // A change of at least this many rules is worth a line in the log.
 constexpr uint64_t kManyRules = 1000;
 
-// nullopt: no such bridge, or OVSDB does not answer.
-std::optional<ovs::Bridge> InDatabase(Connections& connections, const config::Rail& rail) {
-  const auto db = connections.Ovsdb();
-  if (!db) return std::nullopt;
-  auto found = (*db)->FindBridge(rail.bridge, connections.CallDeadline());
-  return found ? std::move(*found) : std::nullopt;
+// nullopt: no such bridge. Errors: OVSDB does not answer.
+Result<std::optional<ovs::Bridge>> InDatabase(Connections& connections, const config::Rail& rail) {
+  RAIL_ASSIGN(ovs::Ovsdb * db, connections.Ovsdb());
+  return db->FindBridge(rail.bridge, connections.CallDeadline());
 }
 
 }  // namespace
@@ -72,7 +70,7 @@ void SwitchRepair::Audit() {
 void SwitchRepair::DatabaseChanged() {
   bool looked = false;
   ForEachRail([&](Connections& connections, const config::Rail& rail, RailState& state) {
-    const auto now = InDatabase(connections, rail);
+    const auto now = InDatabase(connections, rail).value_or(std::nullopt);
     if (state.backoff.next() ? now == state.left : state.ports.IsAsRepaired(now)) return;
     Whole(connections, rail, state);
     looked = true;
@@ -135,7 +133,7 @@ void SwitchRepair::Learned() {
 }
 
 void SwitchRepair::Whole(Connections& connections, const config::Rail& rail, RailState& state) {
-  state.rules_right = false;
+  state.rules_seen = RailState::RulesSeen::kNotLooked;
   nics_.Ensure(rail);
   deps_.step_ended();
   state.below = Bridge(connections, rail, state);
@@ -148,9 +146,14 @@ void SwitchRepair::Whole(Connections& connections, const config::Rail& rail, Rai
       round = Rules(connections, rail, state, RuleRepair::Look::kAudit);
     }
   }
+  state.absent = false;
+  if (!state.below || !round || !state.ports.right()) {
+    const auto left = InDatabase(connections, rail);
+    state.absent = left && !*left;
+    state.left = left.value_or(std::nullopt);
+  }
   End(rail, state, round);
   FlowLimit(connections, state);
-  if (state.backoff.next()) state.left = InDatabase(connections, rail);
 }
 
 // What a whole round has found wrong stays wrong until the next whole round: a round of the rules alone does not repair it. A
@@ -168,8 +171,12 @@ void SwitchRepair::End(const config::Rail& rail, RailState& state, const Status&
                 .leaf_mac = state.leaf_mac,
                 .rules_wanted = state.rules.counts().wanted,
                 .rules_installed = state.rules.counts().installed,
-                .rules_right = state.rules_right,
-                .ports = {}};
+                .rules_right = state.rules_right(),
+                .ports = {},
+                .unseen = {}};
+  // A bridge that is not there, and rules that the switch refuses, have been looked at.
+  if (state.rules_seen == RailState::RulesSeen::kNotLooked && !state.absent && !status)
+    seen.unseen = status.error().message;
   for (const auto& [name, port] : state.ports.seen()) {
     if (port.ofport > 0) seen.ports.insert(name);
   }
@@ -208,7 +215,7 @@ Status SwitchRepair::HostLinks(Connections& connections, const config::Rail& rai
 
 // ovs-vswitchd forgets it when it restarts, which makes an audit.
 void SwitchRepair::FlowLimit(Connections& connections, const RailState& state) {
-  if (!flow_limit_due_ || !state.rules_right) return;
+  if (!flow_limit_due_ || !state.rules_right()) return;
   flow_limit_due_ = false;
   node_status_.Note("flow limit", connections.RaiseFlowLimit());
 }
@@ -347,7 +354,7 @@ Result<ClosedTenants> SwitchRepair::CloseTenants(Connections& connections, const
 Status SwitchRepair::Rules(Connections& connections, const config::Rail& rail, RailState& state,
                            RuleRepair::Look look) {
   const std::shared_ptr<const engine::Learned> learned = node_status_.learned();
-  state.rules_right = false;
+  state.rules_seen = RailState::RulesSeen::kNotLooked;
   state.tenant_stays.reset();
   RAIL_ASSIGN(ovs::OpenFlow * bridge, connections.OpenFlow(rail.bridge));
   RAIL_ASSIGN(FileLock joining, Move(connections, rail));
@@ -370,7 +377,10 @@ Status SwitchRepair::Rules(Connections& connections, const config::Rail& rail, R
                             }};
   for (int round = 0; round < 5; ++round) {
     const auto began = Clock::now();
-    RAIL_TRY(state.rules.Repair(*bridge, ask, look));
+    if (Status repaired = state.rules.Repair(*bridge, ask, look); !repaired) {
+      if (repaired.error().code == Code::kInvalid) state.rules_seen = RailState::RulesSeen::kRefused;
+      return repaired;
+    }
     const RuleCounts& counts = state.rules.counts();
     node_status_.Repaired("rules", counts.added + counts.removed);
     if (counts.added + counts.removed >= kManyRules) {
@@ -382,7 +392,7 @@ Status SwitchRepair::Rules(Connections& connections, const config::Rail& rail, R
     if (now == record) break;
   }  // if plugins keep changing the record, their wakeups start the next round
   if (state.rules.tenant_stays()) state.tenant_stays = deps_.now() + kForJoining;
-  state.rules_right = true;
+  state.rules_seen = RailState::RulesSeen::kRight;
   return {};
 }
 

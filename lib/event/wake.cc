@@ -77,6 +77,12 @@ Result<WakeSocket> WakeSocket::Bind(const std::string& path) {
   return socket;
 }
 
+bool WakeSocket::IsServed(const std::string& path) {
+  const auto address = AddressOf(path, "");
+  const Fd probe = NewSocket();
+  return address && probe && ::connect(probe.get(), Generic(*address), sizeof *address) == 0;
+}
+
 WakeSocket::~WakeSocket() {
   if (fd_) ::unlink(path_.c_str());
 }

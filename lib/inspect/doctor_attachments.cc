@@ -1,5 +1,7 @@
 #include "lib/inspect/doctor_subjects.h"
 
+#include <map>
+
 #include "lib/engine/differences.h"
 #include "lib/inspect/select.h"
 
@@ -14,6 +16,7 @@ class Attachments : Examiner {
 
   void Run() {
     Unseen();
+    NicsReset();
     for (const engine::AttachmentView& shown : view_.attachments) {
       const state::Attachment& a = shown.attachment;
       const std::string name = Name(a);
@@ -21,6 +24,7 @@ class Attachments : Examiner {
         Find(Severity::kWarning, "pending-work", name, "undo work is left: " + shown.pending,
              "what it holds (device, address, port) cannot be given to another pod",
              "raild tries again by itself; the reason above is what keeps it from ending");
+        OfAspect(shown.pending.substr(0, shown.pending.find(':')));  // "port: why its undo failed"
       } else if (a.phase == state::Phase::kDeleting) {
         Find(Severity::kInfo, "delete-unfinished", name, "its DEL has begun and is not done",
              "what it holds (device, address, port) cannot be given to another pod",
@@ -56,6 +60,26 @@ class Attachments : Examiner {
          "mount the host's folder into raild's container as the DaemonSet among the manifests does");
   }
 
+  // Several pods of a rail that have lost their devices have lost them to one cause.
+  void NicsReset() {
+    std::map<std::string, size_t> lost;  // by rail
+    for (const engine::AttachmentView& shown : view_.attachments) {
+      if (shown.device_lost) ++lost[shown.attachment.rail];
+    }
+    for (const auto& [rail, pods] : lost) {
+      const config::Rail* of = config_.FindRail(rail);
+      if (pods < 2 || of == nullptr) continue;
+      Find(
+          Severity::kCritical, "nic-reset", rail,
+          fmt::format(
+              "{} pods have lost their devices of this rail: its NIC {} was reset, or its VFs were made anew",
+              pods, of->pf),
+          "these pods are cut off on this rail, and their addresses are not announced",
+          "raild puts the devices back when they are there again; `dmesg` says why the NIC was reset, "
+          "`railctl get node` what keeps raild from it");
+    }
+  }
+
   // Why its port carries no packets; "" when it may carry them, or when that is unknown.
   std::string PortProblem(const state::Attachment& a) const {
     if (a.adopted && a.representor.empty()) return "";  // frr-provider alone has no port
@@ -89,14 +113,18 @@ class Attachments : Examiner {
            "`ip link show " + shown.attachment.representor +
                "`; if its VF was made anew, the pod's interface went with it: delete the pod, its successor "
                "gets another");
-    } else if (!shown.rules_in_place) {
+    } else if (!shown.rules_in_place && shown.rules_unknown_since_ms == 0 && !facts_.start) {
       Find(Severity::kCritical, "rules-missing", name, "not all of its rules are on the bridge",
            "the pod is cut off, in one direction at least",
            "`railctl check` says which; raild puts them back");
     }
     if (config_.tenancy.mode == config::TenancyMode::kNamespace) Tenant(shown.attachment, name);
     for (const engine::AddressElsewhere& elsewhere : shown.elsewhere) Elsewhere(elsewhere, name);
-    if (!shown.attachment.announced) {
+    if (!shown.withdrawn.empty()) {
+      Find(Severity::kWarning, "withdrawn", name, "raild has withdrawn its addresses: " + shown.withdrawn,
+           "no other node sends anything to the pod on this rail; its interfaces of other rails go on",
+           "raild announces them again by itself, as soon as that is right again");
+    } else if (!shown.attachment.announced) {
       Find(Severity::kWarning, "not-announced", name, "its addresses are not announced",
            "it is reached from this node's bridge alone",
            "put frr-provider into the network's plugins and attach the pod anew");

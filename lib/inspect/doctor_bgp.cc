@@ -11,12 +11,12 @@ class Bgp : Examiner {
   using Examiner::Examiner;
 
   void Run() {
-    for (const config::Rail& rail : config_.rails) {
+    for (const config::Rail& rail : facts_.start ? std::vector<config::Rail>() : config_.rails) {
       const engine::RailView* view = ViewOf(rail.name);
       if (view == nullptr) continue;
       const auto it = facts_.rails.find(rail.name);
       if (!facts_.bgpd_down) Session(*view, it == facts_.rails.end() ? nullptr : &it->second);
-      Prefixes(*view);
+      if (!facts_.bgpd_down) Prefixes(*view);
       Stripped(*view);
       if (it != facts_.rails.end()) Mtu(rail, it->second.leaf);
     }
@@ -35,7 +35,7 @@ class Bgp : Examiner {
            "systemctl status frr; is frr.run_dir in node.json its folder?");
       return;
     }
-    if (!view_.bmp_up) {
+    if (!view_.bmp_up && !facts_.start) {
       Find(Severity::kCritical, "bmp-missing", "bgpd", "bgpd does not push what it learns (BMP)",
            "pods that are new elsewhere cannot be reached from this node; those that it knows stay reachable",
            "add `-M bmp` to bgpd_options in /etc/frr/daemons, then restart FRR; if it is there, `railctl get "
@@ -103,11 +103,7 @@ class Bgp : Examiner {
   // As bgpd says it now, with what raild has seen of the session's end; as raild has seen it, when bgpd does not answer.
   std::optional<frr::Session> SessionOf(const engine::RailView& view) const {
     const auto now = std::ranges::find(facts_.sessions, view.rail.bridge, &frr::Session::interface);
-    if (now == facts_.sessions.end()) {
-      if (!view.session && !view.bgp_state.empty())
-        return frr::Session{.interface = view.rail.bridge, .state = view.bgp_state};
-      return view.session;
-    }
+    if (now == facts_.sessions.end()) return view.session;
     frr::Session session = *now;
     if (view.session) frr::Remember(session, *view.session);
     return session;
@@ -117,8 +113,10 @@ class Bgp : Examiner {
     const config::Rail& rail = view.rail;
     const std::optional<frr::Session> session = SessionOf(view);
     const bool carrier = seen == nullptr || !seen->uplink.there || seen->uplink.carrier;
-    const auto down = frr::WhyDown(session ? &*session : nullptr,
-                                   {.bridge = rail.bridge, .asn = config_.bgp.asn, .carrier = carrier});
+    const bool up = session ? session->established() : view.bgp_state == frr::kEstablished;
+    const auto down = up ? std::nullopt
+                         : frr::WhyDown(session ? &*session : nullptr,
+                                        {.bridge = rail.bridge, .asn = config_.bgp.asn, .carrier = carrier});
     const bool has_bridge = seen != nullptr && seen->bridge;
     const bool unheard = down && down->cause == Cause::kLeafUnheard;
     if (down && !(unheard && has_bridge)) {

@@ -149,7 +149,7 @@ Status Database::Connect() {
     version = kFormatVersion;
   }
   if (version < kFormatVersion && purpose_ == Purpose::kRead) {
-    return Fail(Code::kUnsupported,
+    return Fail(Code::kBusy,
                 path_ + ": has format " + std::to_string(version) + " of an earlier RailCNI, which only " +
                     "a program that can write it brings to format " + std::to_string(kFormatVersion));
   }

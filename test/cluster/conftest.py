@@ -23,6 +23,7 @@ from railcni_lab.layout import Lab, LabError  # noqa: E402
 from kube import Kube, eventually  # noqa: E402
 from leftovers import none  # noqa: E402
 from tables import Tables  # noqa: E402
+from tutorial import Tutorial  # noqa: E402
 
 PODS = (("a1", "tenant-a", "n1"), ("a2", "tenant-a", "n2"), ("b1", "tenant-b", "n1"), ("b2", "tenant-b", "n2"))
 TIER_SECONDS, BUILD_SECONDS = 1080, 1200  # on a busy machine
@@ -92,10 +93,20 @@ def kube(cluster: Cluster, request: pytest.FixtureRequest) -> Kube:
 
 
 @pytest.fixture(scope="session")
-def resident(kube: Kube) -> Kube:
+def resident(kube: Kube, request: pytest.FixtureRequest) -> Kube:
     """Four pods of two tenants on two nodes, which stay for the whole session."""
+    if any("tutorial" in item.fixturenames for item in request.session.items if isinstance(item, pytest.Function)):
+        request.getfixturevalue("tutorial")
     kube.run_pods(*PODS)
     return kube
+
+
+@pytest.fixture(scope="session")
+def tutorial(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tutorial]:
+    """It runs beside the other tests: it waits more than it computes, and they must bear company."""
+    run = Tutorial(tmp_path_factory.mktemp("tutorial"))
+    yield run
+    run.end()
 
 
 @pytest.fixture(autouse=True)
