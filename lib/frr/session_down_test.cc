@@ -112,6 +112,15 @@ TEST(WhyDown, OtherEndsInBgpdsWords) {
   EXPECT_THAT(Why(session).what, HasSubstr("Peer closed the session, says bgpd"));
 }
 
+// Measured with FRRouting 8.4: a leaf that closes at once sends its SYN, its end of the stream and an acknowledgement.
+TEST(AttemptOf, TellsARefusalFromSilenceAndFromAWordlessEnd) {
+  EXPECT_EQ(AttemptOf(0, 0), Attempt::kSilent);
+  EXPECT_EQ(AttemptOf(1, 0), Attempt::kRefused);
+  EXPECT_EQ(AttemptOf(3, 0), Attempt::kClosed);
+  EXPECT_EQ(AttemptOf(3, 1), Attempt::kClosed);
+  EXPECT_EQ(AttemptOf(5, 24), Attempt::kTalked);
+}
+
 TEST(NoteAttempt, IsNewerThanASilence) {
   Session session = Down();
   session.notification = kHoldTimer;
