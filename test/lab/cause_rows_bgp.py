@@ -80,6 +80,8 @@ def killed(host: Host, daemon: str, bmp: bool) -> Iterator[None]:
 def without_bmp(stage: Stage) -> Iterator[None]:
     with killed(stage.node, "bgpd", bmp=False):
         pass
+    # raild gives the new bgpd its sessions; until they are up, they are down.
+    daemons.wait_until("the sessions of the new bgpd", lambda: set(vty.sessions(stage.node.frr_dir).values()) == {"Established"}, 30)
     try:
         yield
     finally:
