@@ -23,7 +23,6 @@ constexpr std::chrono::milliseconds kGatherMost{500};
 // If a carrier is back within this time, raild withdraws nothing: a leaf that waits as long has not missed it.
 constexpr std::chrono::milliseconds kFlap{1000};
 constexpr std::chrono::milliseconds kSolicitInterval{500};
-constexpr uint16_t kBgpPort = 179;
 
 }  // namespace
 
@@ -76,7 +75,7 @@ void BgpWorker::Solicit() {
 }
 
 void BgpWorker::WatchConnections() {
-  auto opened = netlink::TcpMonitor::Open(kBgpPort);
+  auto opened = netlink::TcpMonitor::Open(frr::kPort);
   if (!opened) {
     return log::Warning(
         "ends of BGP sessions: {}; a neighbour that somebody removes is noticed every 30 s only",
@@ -84,9 +83,9 @@ void BgpWorker::WatchConnections() {
   }
   connections_ = std::move(*opened);
   const Status watched = worker_.loop().Watch(connections_->fd(), [this] {
-    const auto gone = connections_->Receive();
-    if (gone && !*gone) return;
-    repair_.ConnectionGone();
+    const auto ends = connections_->Receive();
+    if (ends && ends->empty()) return;
+    repair_.ConnectionsGone(ends.value_or(std::vector<netlink::TcpEnd>()));
     worker_.Soon(poll_scheduled_, [this] { Poll(); }, kGather);
   });
   if (!watched) log::Warning("ends of BGP sessions: {}", watched.error().message);

@@ -202,6 +202,8 @@ v1::ListRailsResponse ListRails(const NodeView& view) {
     rail.set_leaf_mac(MacText(r.leaf_mac));
     rail.set_carrier(r.uplink_carrier);
     rail.set_bgp_state(ValidUtf8(r.bgp_state));
+    rail.set_bgp_problem(ValidUtf8(r.bgp_problem));
+    rail.set_stripped(r.stripped);
     rail.set_prefixes_received(r.prefixes_received);
     rail.set_prefixes_sent(r.prefixes_sent);
     rail.set_rules_wanted(r.rules_wanted);

@@ -204,6 +204,17 @@ TEST(ListRemotes, RefusesATokenThatIsNotItsOwn) {
   EXPECT_TRUE(ListRemotes(ViewWithRemotes(1), request));
 }
 
+TEST(ListRails, SaysWhyASessionIsDownAndWhatTheLeafStrips) {
+  NodeView view;
+  engine::RailView& rail = view.rails.emplace_back();
+  rail.bgp_state = "Active";
+  rail.bgp_problem = "the leaf refuses";
+  rail.stripped = 3;
+  const v1::Rail message = ListRails(view).rails(0);
+  EXPECT_EQ(message.bgp_problem(), "the leaf refuses");
+  EXPECT_EQ(message.stripped(), 3U);
+}
+
 TEST(ListRemotes, NamesTheRailWhenThisNodeHasIt) {
   NodeView view;
   view.rails.emplace_back().rail.name = "rail3";

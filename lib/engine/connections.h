@@ -21,6 +21,7 @@
 #include "lib/device/device.h"
 #include "lib/engine/view.h"
 #include "lib/frr/bgp.h"
+#include "lib/frr/echo.h"
 #include "lib/netlink/netlink.h"
 #include "lib/ovs/openflow.h"
 #include "lib/ovs/ovsdb.h"
@@ -62,6 +63,10 @@ struct Openers {
   ovs::AskVswitchd ask_vswitchd;
   // The node's RDMA devices, as sriov::RdmaGuids. Empty: not read.
   std::function<std::vector<sriov::RdmaGuid>()> rdma_guids;
+  // Whether zebra answers. Empty: not asked.
+  std::function<Status(Deadline)> zebra;
+  // Which sizes of packets leaves answer, as frr::Echo. Empty: not asked.
+  std::function<Result<std::vector<frr::EchoAnswer>>(const std::vector<frr::EchoPeer>&, Deadline)> echo;
   // How a device is moved: async, beside the work on the other connections; deferred, on the thread that waits for the move.
   std::launch device_work = std::launch::async;
   std::shared_ptr<podnet::PodNet> pods;

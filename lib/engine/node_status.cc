@@ -6,25 +6,50 @@
 #include "lib/base/log.h"
 #include "lib/engine/attachment.h"
 #include "lib/engine/tenant_move.h"
+#include "lib/frr/session_down.h"
 
 namespace rail::engine {
 namespace {
 
 // The names of the tenants with a pod here.
 using TenantNames = std::map<tenancy::TenantId, std::string>;
+using RailOfLeaf = std::map<IpAddress, std::string>;
+
+std::string TenantText(tenancy::TenantId tenant, const TenantNames& names) {
+  const auto name = names.find(tenant);
+  return "tenant " +
+         (name == names.end() ? tenant.ToString() : name->second + " (" + tenant.ToString() + ")");
+}
+
+// "AS 4200000002 (AS path 4200010001 4200000002, from the leaf fe80::1 on rail0)"
+std::string PathText(const HeardPath& path, const RailOfLeaf& rail_of_leaf) {
+  const auto rail = rail_of_leaf.find(path.leaf);
+  const std::string from =
+      "from the leaf " + path.leaf.ToString() + (rail == rail_of_leaf.end() ? "" : " on " + rail->second);
+  if (path.as_path.empty()) return "an unknown AS (" + from + ")";
+  std::string all;
+  for (const uint32_t as : path.as_path) all += (all.empty() ? "" : " ") + std::to_string(as);
+  return "AS " + std::to_string(path.origin()) + " (AS path " + all + ", " + from + ")";
+}
 
 std::vector<RemoteView> Listed(const Learned& learned, const TenantNames& names,
-                               const std::set<IpAddress>& own) {
+                               const std::set<IpAddress>& own, const RailOfLeaf& rails) {
   std::vector<RemoteView> listed;
   listed.reserve(learned.remotes.known);
   for (const auto& [id, remotes] : learned.remotes.by_tenant) {
     const auto here = names.find(id);
     remotes->ForEach([&, tenant = id](const RemoteEntry& entry) {
       if (own.contains(entry.address)) return;
+      const auto replaced = learned.remotes.doubts->replaced.find(entry.address);
+      const bool doubted =
+          replaced != learned.remotes.doubts->replaced.end() && replaced->second.tenant != tenant;
       listed.push_back({.remote = {entry.address, tenant, entry.rail, ""},
                         .tenant = here != names.end() ? here->second : "",
                         .installed = here != names.end() && !entry.contested,
-                        .contested = entry.contested});
+                        .contested = entry.contested,
+                        .replaced = doubted ? PathText(replaced->second.path, rails) + " for " +
+                                                  TenantText(replaced->second.tenant, names)
+                                            : ""});
     });
   }
   std::ranges::sort(listed, {}, &RemoteView::remote);
@@ -59,24 +84,25 @@ std::string Joined(const std::vector<std::string>& words) {
 }
 
 std::vector<AddressElsewhere> ElsewhereOf(const state::Attachment& attachment, const Learned& learned,
-                                          const TenantNames& names) {
+                                          const TenantNames& names, const RailOfLeaf& rails) {
   std::vector<AddressElsewhere> all;
   if (attachment.phase != state::Phase::kReady) return all;
   for (const IpAddress& address : attachment.addresses) {
     const auto found = learned.elsewhere.find(address);
     if (found == learned.elsewhere.end()) continue;
     AddressElsewhere& one = all.emplace_back(AddressElsewhere{.address = address, .by = {}});
-    std::vector<std::string> origins;
-    for (const uint32_t as : found->second.origins)
-      origins.push_back(as == 0 ? "an unknown AS" : "AS " + std::to_string(as));
-    std::vector<std::string> tenants;
+    std::vector<std::string> paths;
+    for (const HeardPath& path : found->second.paths) paths.push_back(PathText(path, rails));
+    std::vector<std::string> claims;
     for (const tenancy::TenantId tenant : found->second.tenants) {
       one.other_tenant = one.other_tenant || tenant != attachment.tenant_id;
-      const auto name = names.find(tenant);
-      tenants.push_back("tenant " + (name == names.end() ? tenant.ToString()
-                                                         : name->second + " (" + tenant.ToString() + ")"));
+      claims.push_back("for " + TenantText(tenant, names));
     }
-    one.by = Joined(origins) + " for " + Joined(tenants);
+    if (found->second.without_tenant) {
+      one.other_tenant = true;
+      claims.emplace_back("without a tenant's communities");
+    }
+    one.by = Joined(paths) + " " + Joined(claims);
   }
   return all;
 }
@@ -215,6 +241,11 @@ NodeView NodeStatus::Compose(const Record& record) const {
   for (const state::Attachment& attachment : record.attachments) {
     if (!attachment.tenant_id.is_none()) names.emplace(attachment.tenant_id, attachment.tenant);
   }
+  RailOfLeaf rail_of_leaf;
+  for (const config::Rail& rail : config_.rails) {
+    const auto it = learned_->sessions.find(rail.bridge);
+    if (it != learned_->sessions.end() && it->second.peer) rail_of_leaf[*it->second.peer] = rail.name;
+  }
   uint64_t contested_here = 0;
   for (const state::Attachment& attachment : record.attachments) {
     AttachmentView shown;
@@ -234,8 +265,8 @@ NodeView NodeStatus::Compose(const Record& record) const {
       shown.device_lost = attachment.phase == state::Phase::kReady && where->second.device_lost();
       shown.namespace_unseen = where->second.unseen;
     }
+    shown.elsewhere = ElsewhereOf(attachment, *learned_, names, rail_of_leaf);
     shown.withdrawn = Withdrawn(shown);
-    shown.elsewhere = ElsewhereOf(attachment, *learned_, names);
     contested_here +=
         static_cast<uint64_t>(std::ranges::count_if(shown.elsewhere, &AddressElsewhere::other_tenant));
     view.attachments.push_back(std::move(shown));
@@ -258,11 +289,24 @@ NodeView NodeStatus::Compose(const Record& record) const {
       shown.unrecorded_pods = unrecorded == unrecorded_.end() ? 0 : unrecorded->second;
     }
     if (const auto it = learned_->sessions.find(rail.bridge); it != learned_->sessions.end()) {
+      shown.session = it->second;
       shown.bgp_state = it->second.state;
       shown.prefixes_received = it->second.prefixes_received;
       shown.most_prefixes = it->second.most_prefixes;
       shown.prefixes_sent = it->second.prefixes_sent;
+      const auto stripped = it->second.peer ? learned_->remotes.stripped.find(*it->second.peer)
+                                            : learned_->remotes.stripped.end();
+      if (stripped != learned_->remotes.stripped.end()) {
+        shown.stripped = static_cast<uint32_t>(stripped->second.addresses);
+        shown.stripped_example = stripped->second.example;
+      }
     }
+    const bool no_carrier = carrier != carriers_.end() && !carrier->second;
+    const auto down = frr::WhyDown(shown.session ? &*shown.session : nullptr,
+                                   {.bridge = rail.bridge, .asn = config_.bgp.asn, .carrier = !no_carrier});
+    const auto asked = health_.find("bgp");
+    const bool answers = asked == health_.end() || asked->second.ok || shown.session;
+    if (down) shown.bgp_problem = answers ? down->what : "bgpd does not answer";
     view.rails.push_back(std::move(shown));
   }
   std::set<IpAddress> own;  // other leaves send them back to us
@@ -270,9 +314,13 @@ NodeView NodeStatus::Compose(const Record& record) const {
     own.insert(attachment.addresses.begin(), attachment.addresses.end());
   view.remote_counts = Counted(*learned_, names, record.attachments);
   view.remote_counts.contested += contested_here;
-  view.remotes = RemoteList([learned = learned_, names = std::move(names), own = std::move(own)] {
-    return Listed(*learned, names, own);
-  });
+  view.without_tenant = [learned = learned_, rail_of_leaf](const IpAddress& address) -> std::string {
+    const auto& all = learned->remotes.doubts->without_tenant;
+    const auto found = all.find(address);
+    return found == all.end() ? "" : PathText(found->second, rail_of_leaf);
+  };
+  view.remotes = RemoteList([learned = learned_, names = std::move(names), own = std::move(own),
+                             rail_of_leaf] { return Listed(*learned, names, own, rail_of_leaf); });
   return view;
 }
 

@@ -206,8 +206,11 @@ void Remotes::Routes(const bmp::Message& message, Deadline now) {
   const std::vector<uint32_t>& path = update.as_path;
   const bool looped =
       path.size() > 1 && std::find(path.begin() + 1, path.end(), config_.bgp.asn) != path.end();
-  const uint32_t origin = path.empty() ? 0 : path.back();
-  for (const IpAddress& address : update.withdrawn) peer.refused.erase(address);
+  const uint32_t as_path = update.announced.empty() ? 0 : KeepAsPath(path);
+  for (const IpAddress& address : update.withdrawn) {
+    peer.refused.erase(address);
+    RemoveBare(*index, address);
+  }
   for (const IpAddress& address : update.announced) {
     const bool a_pods = ours && !looped && CanBeAPods(address);
     const bool refused = a_pods && !Accepts(message.peer.address, address);
@@ -217,9 +220,14 @@ void Remotes::Routes(const bmp::Message& message, Deadline now) {
       peer.refused.insert(address);
     }
     if (a_pods && !refused) {
-      SetPath(address, {ours->tenant, ours->rail, origin, *index, false});
+      SetPath(address, {ours->tenant, ours->rail, as_path, *index, false});
     } else {
       RemovePath(address, *index, now);
+    }
+    if (!ours && CanBeAPods(address)) {
+      SetBare(*index, address, as_path, looped);
+    } else {
+      RemoveBare(*index, address);
     }
   }
   if (!update.end_of_rib) return;
@@ -327,7 +335,7 @@ std::optional<Remotes::PeerIndex> Remotes::IndexOf(const bmp::Peer& peer) {
 
 void Remotes::MarkStale(PeerIndex index, Deadline now) {
   bool any = false;
-  peers_[index].refused.clear();
+  Forget(index);
   for (auto& [address, paths] : paths_) {
     for (Path& path : paths) {
       if (path.peer != index || path.stale) continue;
@@ -350,6 +358,7 @@ void Remotes::DropStale(const std::set<PeerIndex>& peers) {
       std::erase_if(paths, goes);
       Changed(address, before, ClaimOf(paths));
     }
+    if (paths.empty()) doubts_outdated_ |= doubts_.replaced.erase(address) > 0;
     it = paths.empty() ? paths_.erase(it) : std::next(it);
   }
   for (const PeerIndex peer : peers) peers_[peer].stale_until.reset();
@@ -368,6 +377,7 @@ void Remotes::SetPath(const IpAddress& address, const Path& path) {
   const Claim before = ClaimOf(paths);
   const auto same = std::ranges::find(paths, path.peer, &Path::peer);
   if (same != paths.end()) {
+    NoteReplaced(address, *same, path);
     *same = path;
   } else {
     paths.reserve(paths.size() + 1);
@@ -390,7 +400,9 @@ void Remotes::RemovePath(const IpAddress& address, PeerIndex peer, Deadline now)
   const Claim before = ClaimOf(it->second);
   it->second.erase(path);
   Changed(address, before, ClaimOf(it->second));
-  if (it->second.empty()) paths_.erase(it);
+  if (!it->second.empty()) return;
+  paths_.erase(it);
+  doubts_outdated_ |= doubts_.replaced.erase(address) > 0;
 }
 
 }  // namespace rail::engine

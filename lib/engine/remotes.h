@@ -26,11 +26,39 @@
 
 namespace rail::engine {
 
+// How a route has come here.
+struct HeardPath {
+  IpAddress leaf;                 // whose session it came over
+  std::vector<uint32_t> as_path;  // the nearest AS first; empty: not known
+  auto operator<=>(const HeardPath&) const = default;
+  // Where the path begins: a node. 0: the path names none.
+  uint32_t origin() const { return as_path.empty() ? 0 : as_path.back(); }
+};
+
 // Who else announces the address of a pod of this node.
 struct Elsewhere {
   std::set<tenancy::TenantId> tenants;  // whose it is there
-  std::set<uint32_t> origins;           // the AS where each path begins: the nodes; 0: the path names none
+  bool without_tenant = false;          // somebody announces it for no tenant
+  std::set<HeardPath> paths;
   bool operator==(const Elsewhere&) const = default;
+};
+
+// What a leaf passes on may be one of two routes. Of an address that is no pod's of this node, what hints at that.
+struct Doubts {
+  // Another AS announced it for this tenant, and the leaf has replaced that without a withdrawal.
+  struct Replaced {
+    tenancy::TenantId tenant;
+    HeardPath path;
+  };
+  std::map<IpAddress, Replaced> replaced;
+  std::map<IpAddress, HeardPath> without_tenant;  // host routes without a tenant's communities
+};
+
+// A leaf that sends addresses of this node's own pods back without their communities.
+struct Stripped {
+  IpAddress example;
+  size_t addresses = 0;
+  bool operator==(const Stripped&) const = default;
 };
 
 // An address of a pod of this node, as it is announced.
@@ -53,6 +81,8 @@ struct RemoteTable {
   };
   std::optional<Claimed> example;            // the first contested address that is not a pod's of this node
   std::map<IpAddress, Elsewhere> elsewhere;  // addresses of this node's pods that others announce, too
+  std::shared_ptr<const Doubts> doubts = std::make_shared<const Doubts>();
+  std::map<IpAddress, Stripped> stripped;  // by leaf
 };
 
 class Remotes {
@@ -67,7 +97,9 @@ class Remotes {
   static constexpr std::chrono::seconds kStale{120};
   static constexpr size_t kMaxAddresses = 1'000'000;
   static constexpr size_t kMaxPeers = 512;
-  static constexpr size_t kMaxRefused = 4096;  // addresses of a leaf that are remembered as refused
+  static constexpr size_t kMaxRefused =
+      4096;  // addresses of a leaf that are remembered as refused, or without a tenant
+  static constexpr size_t kMaxAsPaths = 16384;  // that are kept; a path more is one that is not known
   static constexpr size_t kMaxPretenders =
       16;  // BGP neighbors that are reported because nobody should believe them
 
@@ -123,7 +155,7 @@ class Remotes {
   struct Path {
     tenancy::TenantId tenant;
     std::optional<uint32_t> rail;
-    uint32_t origin = 0;  // the last AS of its AS_PATH
+    uint32_t as_path = 0;  // index in as_paths_
     PeerIndex peer = 0;
     bool stale = false;
   };
@@ -142,8 +174,10 @@ class Remotes {
     std::set<bmp::Family> dump_awaited;
     uint16_t local_port = 0;
     uint16_t remote_port = 0;
-    std::set<IpAddress> refused;  // what it announces and `accept` does not contain
-    Deadline window;              // when in_window began to count routes, for about a second
+    std::set<IpAddress> refused;         // what it announces and `accept` does not contain
+    std::map<IpAddress, uint32_t> bare;  // host routes without a tenant, with their AS path
+    std::set<IpAddress> returned;        // those of them that this node has announced
+    Deadline window;                     // when in_window began to count routes, for about a second
     size_t in_window = 0;
     size_t in_window_before = 0;
     std::optional<Deadline> stale_until;  // some of its paths are stale and are dropped then, at the latest
@@ -170,6 +204,13 @@ class Remotes {
   void Changed(const IpAddress& address, const Claim& before, const Claim& after);
   void Enter(const IpAddress& address, const Claim& claim);
   void CompareWithOwn(const IpAddress& address);
+  uint32_t KeepAsPath(const std::vector<uint32_t>& path);
+  HeardPath Heard(PeerIndex peer, uint32_t as_path) const;
+  std::optional<IpAddress> LeafOf(uint32_t rail) const;  // a rail's index
+  void SetBare(PeerIndex peer, const IpAddress& address, uint32_t as_path, bool looped);
+  void RemoveBare(PeerIndex peer, const IpAddress& address);
+  void Forget(PeerIndex peer);
+  void NoteReplaced(const IpAddress& address, const Path& before, const Path& after);
   bool Accepts(const IpAddress& leaf, const IpAddress& address) const;
   void TakeFromStranger(const bmp::Message& message);
   void Complain(std::string& where, std::string what);
@@ -189,6 +230,10 @@ class Remotes {
   std::map<IpAddress, std::set<tenancy::TenantId>> contested_;
   std::map<IpAddress, OwnAddress> own_;
   std::map<IpAddress, Elsewhere> elsewhere_;
+  std::vector<std::vector<uint32_t>> as_paths_{{}};  // the first is not known
+  std::map<std::vector<uint32_t>, uint32_t> as_path_index_;
+  Doubts doubts_;  // `without_tenant` is made with the table
+  bool doubts_outdated_ = false;
   std::set<tenancy::TenantId> outdated_;  // their sets in table_ are older than in by_tenant_
   RemoteTable table_;
   bool feed_settling_ = false;

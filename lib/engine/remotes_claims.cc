@@ -1,5 +1,6 @@
 // What the paths of an address say together, beside the claims of this node's own pods.
 #include <algorithm>
+#include <utility>
 
 #include "lib/engine/remotes.h"
 
@@ -57,6 +58,9 @@ void Remotes::SetOwn(std::map<IpAddress, OwnAddress> own) {
   own_ = std::move(own);
   for (const IpAddress& address : changed) {
     CompareWithOwn(address);
+    const bool returned =
+        std::ranges::any_of(peers_, [&](const auto& peer) { return peer.returned.contains(address); });
+    news_ = news_ || returned;
     const auto paths = paths_.find(address);
     if (paths == paths_.end()) continue;
     Enter(address, ClaimOf(paths->second));
@@ -76,17 +80,95 @@ void Remotes::CompareWithOwn(const IpAddress& address) {
           path.tenant != own->second.tenant || config_.tenancy.cross_rail || path.rail == own->second.rail;
       if (path.stale || !meets) continue;
       now.tenants.insert(path.tenant);
-      now.origins.insert(path.origin);
+      now.paths.insert(Heard(path.peer, path.as_path));
+    }
+  }
+  // Without tenancy, pods have no tenant on any node.
+  if (own != own_.end() && !own->second.tenant.is_none()) {
+    for (PeerIndex i = 0; i < peers_.size(); ++i) {
+      const auto bare = peers_[i].bare.find(address);
+      if (bare == peers_[i].bare.end()) continue;
+      now.without_tenant = true;
+      now.paths.insert(Heard(i, bare->second));
     }
   }
   const auto before = elsewhere_.find(address);
-  if (before == elsewhere_.end() ? now.tenants.empty() : before->second == now) return;
+  if (before == elsewhere_.end() ? now.paths.empty() : before->second == now) return;
   news_ = true;
-  if (now.tenants.empty()) {
+  if (now.paths.empty()) {
     elsewhere_.erase(before);
   } else {
     elsewhere_[address] = std::move(now);
   }
+}
+
+// Nodes announce with few different AS paths, and a fabric passes on as many.
+uint32_t Remotes::KeepAsPath(const std::vector<uint32_t>& path) {
+  // bgpd 8.4 puts its own AS in front of the path that it has received.
+  const bool own_in_front = path.size() > 1 && path.front() == config_.bgp.asn;
+  const std::vector<uint32_t> heard(path.begin() + (own_in_front ? 1 : 0), path.end());
+  if (heard.empty()) return 0;
+  if (const auto known = as_path_index_.find(heard); known != as_path_index_.end()) return known->second;
+  if (as_paths_.size() >= kMaxAsPaths) return 0;
+  const auto index = static_cast<uint32_t>(as_paths_.size());
+  as_paths_.push_back(heard);
+  as_path_index_.emplace(heard, index);
+  return index;
+}
+
+HeardPath Remotes::Heard(PeerIndex peer, uint32_t as_path) const {
+  return {peers_[peer].peer.address, as_paths_[as_path]};
+}
+
+std::optional<IpAddress> Remotes::LeafOf(uint32_t rail) const {
+  const auto found = std::ranges::find(config_.rails, rail, &config::Rail::index);
+  if (found == config_.rails.end()) return std::nullopt;
+  return leaves_[static_cast<size_t>(found - config_.rails.begin())];
+}
+
+void Remotes::SetBare(PeerIndex peer, const IpAddress& address, uint32_t as_path, bool looped) {
+  PeerState& state = peers_[peer];
+  if (looped) {
+    const bool known = state.bare.erase(address) > 0;
+    const bool counts = state.returned.size() < kMaxRefused && state.returned.insert(address).second;
+    doubts_outdated_ = doubts_outdated_ || known;
+    news_ = news_ || known || (counts && own_.contains(address));
+  } else {
+    const auto known = state.bare.find(address);
+    if (known != state.bare.end() ? known->second == as_path : state.bare.size() >= kMaxRefused) return;
+    state.returned.erase(address);
+    state.bare[address] = as_path;
+    doubts_outdated_ = news_ = true;
+  }
+  CompareWithOwn(address);
+}
+
+void Remotes::RemoveBare(PeerIndex peer, const IpAddress& address) {
+  news_ = peers_[peer].returned.erase(address) > 0 || news_;
+  if (peers_[peer].bare.erase(address) == 0) return;
+  doubts_outdated_ = news_ = true;
+  CompareWithOwn(address);
+}
+
+// What is not kept through the end of a peer's session.
+void Remotes::Forget(PeerIndex peer) {
+  peers_[peer].refused.clear();
+  if (!peers_[peer].returned.empty()) news_ = true;
+  peers_[peer].returned.clear();
+  const auto bare = std::exchange(peers_[peer].bare, {});
+  if (!bare.empty()) doubts_outdated_ = news_ = true;
+  for (const auto& [address, as_path] : bare) CompareWithOwn(address);
+}
+
+// A leaf passes on its best route alone. When one of another AS and tenant takes its place, the first may be there still. A node
+// whose namespace gets another tenant announces anew what is its own.
+void Remotes::NoteReplaced(const IpAddress& address, const Path& before, const Path& after) {
+  if (before.stale || before.tenant == after.tenant) return;
+  const HeardPath path = Heard(before.peer, before.as_path);
+  if (path.origin() == Heard(after.peer, after.as_path).origin()) return;
+  if (doubts_.replaced.size() >= kMaxRefused && !doubts_.replaced.contains(address)) return;
+  doubts_.replaced[address] = {before.tenant, path};
+  doubts_outdated_ = news_ = true;
 }
 
 const RemoteTable& Remotes::table() {
@@ -105,6 +187,30 @@ const RemoteTable& Remotes::table() {
   table_.example.reset();
   if (!contested_.empty()) table_.example = {contested_.begin()->first, contested_.begin()->second};
   table_.elsewhere = elsewhere_;
+  table_.stripped.clear();
+  for (const PeerState& peer : peers_) {
+    for (const IpAddress& address : peer.returned) {
+      const auto own = own_.find(address);
+      if (own == own_.end() || own->second.tenant.is_none()) continue;
+      // What its own rail's leaf has stripped comes back over the other rails as it is.
+      const std::optional<IpAddress> first = LeafOf(own->second.rail);
+      const bool was_bare =
+          first && *first != peer.peer.address && std::ranges::any_of(peers_, [&](const PeerState& other) {
+            return other.peer.address == *first && other.returned.contains(address);
+          });
+      if (was_bare) continue;
+      Stripped& stripped = table_.stripped[peer.peer.address];
+      if (stripped.addresses++ == 0) stripped.example = address;
+    }
+  }
+  if (std::exchange(doubts_outdated_, false)) {
+    Doubts doubts = doubts_;
+    for (PeerIndex i = 0; i < peers_.size(); ++i) {
+      for (const auto& [address, as_path] : peers_[i].bare)
+        doubts.without_tenant.emplace(address, Heard(i, as_path));
+    }
+    table_.doubts = std::make_shared<const Doubts>(std::move(doubts));
+  }
   return table_;
 }
 

@@ -14,6 +14,7 @@ using testing::Ip;
 using ::testing::IsEmpty;
 using testing::kLeaf0;
 using testing::kLeaf1;
+using testing::Message;
 using testing::milliseconds;
 using testing::RemotesTest;
 
@@ -143,7 +144,8 @@ TEST_F(OwnClaims, AnAddressOfAPodHereThatAnotherTenantAnnouncesIsContested) {
   remotes.TakeNews();
   Announce(kLeaf1, "10.0.3.1", 8, 1, {4200000001, 4200010001, 4200000002});
   EXPECT_TRUE(remotes.TakeNews());
-  EXPECT_EQ(Seen().at(Ip("10.0.3.1")), (Elsewhere{{kB}, {4200000002}}));
+  EXPECT_EQ(Seen().at(Ip("10.0.3.1")),
+            (Elsewhere{{kB}, false, {{kLeaf1.address, {4200000001, 4200010001, 4200000002}}}}));
   EXPECT_TRUE(Contested(kB)) << "no bridge of this node leads to it";
   EXPECT_EQ(remotes.table().contested, 0U) << "counted as a pod's of this node";
   Withdraw(kLeaf1, "10.0.3.1");
@@ -152,10 +154,102 @@ TEST_F(OwnClaims, AnAddressOfAPodHereThatAnotherTenantAnnouncesIsContested) {
 
 TEST_F(OwnClaims, AnAddressOfAPodHereThatItsTenantAnnouncesElsewhereIsADuplicate) {
   Announce(kLeaf0, "10.0.3.1", 7, 0, {1, 2, 3});
-  EXPECT_EQ(Seen().at(Ip("10.0.3.1")), (Elsewhere{{kA}, {3}}));
+  EXPECT_EQ(Seen().at(Ip("10.0.3.1")), (Elsewhere{{kA}, false, {{kLeaf0.address, {1, 2, 3}}}}));
   EXPECT_FALSE(Contested(kA));
   Announce(kLeaf1, "10.0.3.1", 7, 0, {1, 2, 4});
-  EXPECT_EQ(Seen().at(Ip("10.0.3.1")).origins, (std::set<uint32_t>{3, 4}));
+  EXPECT_EQ(Seen().at(Ip("10.0.3.1")).paths,
+            (std::set<HeardPath>{{kLeaf0.address, {1, 2, 3}}, {kLeaf1.address, {1, 2, 4}}}));
+}
+
+TEST_F(OwnClaims, ThePathIsWithoutTheAsThatBgpdPutsInFront) {
+  config.bgp.asn = 4200000001;
+  Announce(kLeaf0, "10.0.3.1", 8, 0, {4200000001, 4200010001, 4200000002});
+  EXPECT_EQ(Seen().at(Ip("10.0.3.1")).paths,
+            (std::set<HeardPath>{{kLeaf0.address, {4200010001, 4200000002}}}));
+  EXPECT_EQ(Seen().at(Ip("10.0.3.1")).paths.begin()->origin(), 4200000002U);
+}
+
+TEST_F(OwnClaims, AnAddressOfAPodHereThatSomebodyAnnouncesForNoTenantIsReported) {
+  AnnounceWith("10.0.3.9", {});
+  EXPECT_THAT(Seen(), IsEmpty());
+  remotes.SetOwn({{Ip("10.0.3.1"), {kA, 0}}, {Ip("10.0.3.9"), {kA, 0}}});
+  EXPECT_EQ(Seen().at(Ip("10.0.3.9")), (Elsewhere{{}, true, {{kLeaf0.address, {}}}}))
+      << "the pod has come later";
+  remotes.TakeNews();
+  AnnounceWith("10.0.3.1", {});
+  EXPECT_TRUE(remotes.TakeNews());
+  EXPECT_TRUE(Seen().at(Ip("10.0.3.1")).without_tenant);
+  Announce(kLeaf0, "10.0.3.1", 8);
+  EXPECT_EQ(Seen().at(Ip("10.0.3.1")), (Elsewhere{{kB}, false, {{kLeaf0.address, {}}}})) << "it has changed";
+  AnnounceWith("10.0.3.1", {});
+  Withdraw(kLeaf0, "10.0.3.1");
+  EXPECT_EQ(Seen().size(), 1U);
+  Down(kLeaf0);
+  EXPECT_THAT(Seen(), IsEmpty());
+  remotes.SetOwn({{Ip("10.0.3.1"), {{}, 0}}});
+  Up(kLeaf0);
+  AnnounceWith("10.0.3.1", {});
+  EXPECT_THAT(Seen(), IsEmpty()) << "without tenancy, pods are announced so";
+}
+
+TEST_F(OwnClaims, ALeafThatSendsOurOwnRoutesBackWithoutTheirCommunitiesStripsThem) {
+  config.bgp.asn = 4200000001;
+  const std::vector<uint32_t> back = {4200000001, 4200010001, 4200000001};
+  const auto stripped = [&] { return remotes.table().stripped; };
+  Announce(kLeaf0, "10.0.3.1", 7, 0, back);
+  EXPECT_THAT(stripped(), IsEmpty());
+  remotes.TakeNews();
+  Message bare = RoutesOf(kLeaf0);
+  bare.update.announced = {Ip("10.0.3.1"), Ip("10.0.3.77")};  // the second has been a pod's
+  bare.update.as_path = back;
+  Take(bare);
+  EXPECT_TRUE(remotes.TakeNews());
+  EXPECT_EQ(stripped(), (std::map<IpAddress, Stripped>{{kLeaf0.address, {Ip("10.0.3.1"), 1}}}));
+  EXPECT_THAT(Seen(), IsEmpty()) << "it is this node's own";
+  Message far = RoutesOf(kLeaf1);  // over the spine
+  far.update = bare.update;
+  Take(far);
+  EXPECT_EQ(stripped().size(), 1U) << "its own rail's leaf has stripped it";
+  Withdraw(kLeaf0, "10.0.3.1");
+  EXPECT_EQ(stripped(), (std::map<IpAddress, Stripped>{{kLeaf1.address, {Ip("10.0.3.1"), 1}}}));
+  Take(bare);
+  remotes.SetOwn({{Ip("10.0.3.1"), {{}, 0}}});
+  EXPECT_THAT(stripped(), IsEmpty()) << "without tenancy it has none";
+  remotes.SetOwn({{Ip("10.0.3.1"), {kA, 0}}});
+  EXPECT_EQ(stripped().size(), 1U);
+  for (const bmp::Peer& leaf : {kLeaf0, kLeaf1}) Announce(leaf, "10.0.3.1", 7, 0, back);
+  EXPECT_THAT(stripped(), IsEmpty());
+  Take(bare);
+  Down(kLeaf0);
+  EXPECT_THAT(stripped(), IsEmpty());
+}
+
+TEST_F(RemotesTest, ARouteThatTakesThePlaceOfAnotherNodesWithoutAWithdrawalIsDoubted) {
+  Settle();
+  const auto replaced = [&] { return remotes.table().doubts->replaced; };
+  Announce(kLeaf0, "10.0.3.7", 7, 0, {1, 2});
+  Announce(kLeaf0, "10.0.3.7", 8, 0, {1, 2});
+  EXPECT_THAT(replaced(), IsEmpty()) << "its namespace has another tenant";
+  remotes.TakeNews();
+  Announce(kLeaf0, "10.0.3.7", 7, 0, {1, 3});
+  EXPECT_TRUE(remotes.TakeNews());
+  ASSERT_EQ(replaced().size(), 1U);
+  EXPECT_EQ(replaced().at(Ip("10.0.3.7")).tenant, kB);
+  EXPECT_EQ(replaced().at(Ip("10.0.3.7")).path, (HeardPath{kLeaf0.address, {1, 2}}));
+  Withdraw(kLeaf0, "10.0.3.7");
+  EXPECT_THAT(replaced(), IsEmpty());
+  Announce(kLeaf0, "10.0.3.7", 8, 0, {1, 2});
+  EXPECT_THAT(replaced(), IsEmpty()) << "it was withdrawn before";
+}
+
+TEST_F(RemotesTest, HostRoutesWithoutATenantAreKnownWithTheirPaths) {
+  Settle();
+  const auto bare = [&] { return remotes.table().doubts->without_tenant; };
+  AnnounceWith("10.0.3.7", {});
+  AnnounceWith("fe80::9", {});
+  EXPECT_EQ(bare(), (std::map<IpAddress, HeardPath>{{Ip("10.0.3.7"), {kLeaf0.address, {}}}}));
+  Announce(kLeaf0, "10.0.3.7", 7);
+  EXPECT_THAT(bare(), IsEmpty());
 }
 
 TEST_F(OwnClaims, WithoutCrossRailAnotherRailsAddressOfTheTenantIsAnotherAddress) {

@@ -7,6 +7,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/engine/origin.h"
+#include "lib/frr/session_down.h"
 
 namespace rail::engine {
 namespace {
@@ -433,11 +434,13 @@ Status BgpRepair::Sessions(Connections& connections, bool& changed) {
   changed = changed || gone > 0;
   RAIL_ASSIGN(const std::vector<frr::Session> sessions, asked);
   std::map<IpAddress, bool> owes;  // one leaf may have two sessions
-  for (const frr::Session& session : sessions) {
+  for (frr::Session session : sessions) {
     frr::Session& before = sessions_[session.interface];
+    frr::Remember(session, before);
     changed = changed || before.state != session.state ||
               before.prefixes_received != session.prefixes_received ||
-              before.prefixes_sent != session.prefixes_sent || before.peer != session.peer;
+              before.prefixes_sent != session.prefixes_sent || before.peer != session.peer ||
+              before.shut_down != session.shut_down || before.notification != session.notification;
     if (before.state != session.state) log::Info("bgp session on {}: {}", session.interface, session.state);
     // A session that went down and came back between two looks is younger than it was.
     if (before.established() && (before.state != session.state || session.uptime_ms < before.uptime_ms))
@@ -471,6 +474,19 @@ Status BgpRepair::LookForStall(Connections& connections) {
   RAIL_ASSIGN(const uint64_t version, bgp->TableVersion(connections.CallDeadline()));
   stall_.Check(sessions_, version, deps_.now());
   return {};
+}
+
+void BgpRepair::ConnectionsGone(const std::vector<netlink::TcpEnd>& ends) {
+  sessions_outdated_ = true;
+  for (const netlink::TcpEnd& end : ends) {
+    const auto session = sessions_.find(end.interface);
+    // The leaf's own attempts say nothing of how it takes this node's.
+    if (end.remote_port != frr::kPort || session == sessions_.end() || session->second.established())
+      continue;
+    const frr::Attempt attempt = frr::AttemptOf(end.segments_received, end.bytes_received);
+    untold_ = untold_ || session->second.attempt != attempt;
+    frr::NoteAttempt(session->second, attempt);
+  }
 }
 
 std::string BgpRepair::feed_to_close() const {

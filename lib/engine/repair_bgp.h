@@ -17,6 +17,7 @@
 #include "lib/engine/node_status.h"
 #include "lib/engine/own_addresses.h"
 #include "lib/engine/verb_context.h"
+#include "lib/netlink/tcp_monitor.h"
 
 namespace rail::engine {
 
@@ -41,9 +42,9 @@ class BgpRepair {
   // Call it after one or more Pushed, and when the record has changed. True: something new was learned.
   bool Tell();
 
-  // A TCP connection of bgpd has ended. If somebody removes a neighbor's statement, this is the
-  // only sign of it: bgpd pushes nothing then.
-  void ConnectionGone() { sessions_outdated_ = true; }
+  // TCP connections of bgpd have ended. If somebody removes a neighbor's statement, this is the only sign of it: bgpd pushes nothing
+  // then. How an attempt to reach the leaf has ended is why the session is not there, and bgpd does not say it.
+  void ConnectionsGone(const std::vector<netlink::TcpEnd>& ends);
 
   // These rails have a carrier again since `seen`. Their leaves have forgotten the sessions. Ends the node's side of these
   // sessions, which bgpd would otherwise keep until it notices. True: something new was learned.

@@ -24,7 +24,7 @@ class PushedTo : public RepairTest {
   }
   bool IsOpenedAnew() {
     const int before = raild->push.connections();
-    raild->bgp.ConnectionGone();  // bgpd is asked for its sessions
+    raild->bgp.ConnectionsGone({});  // bgpd is asked for its sessions
     raild->Poll();
     return raild->push.connections() > before;
   }

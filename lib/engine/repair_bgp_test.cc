@@ -84,14 +84,14 @@ TEST_F(RepairTest, ASessionOfABgpdThatDoesNotAnswerIsNotThere) {
   };
   ASSERT_THAT(states(), ElementsAre("Established", "Established"));
   world.faults.down = {Dependency::kBgp};
-  raild->bgp.ConnectionGone();
+  raild->bgp.ConnectionsGone({});
   EXPECT_TRUE(raild->bgp.Poll());
   EXPECT_THAT(states(), ElementsAre("", ""));
   world.faults.down.clear();
   Audit();
   EXPECT_THAT(states(), ElementsAre("Established", "Established"));
   world.bgp.FailAll(Error{Code::kTransient, "bgpd hangs"});
-  raild->bgp.ConnectionGone();
+  raild->bgp.ConnectionsGone({});
   EXPECT_TRUE(raild->bgp.Poll());
   EXPECT_THAT(states(), ElementsAre("", ""));
 }
@@ -102,11 +102,60 @@ TEST_F(RepairTest, ASessionWhoseNeighborIsRemovedIsNotThereAndWhatItHasToldStays
   raild->Poll();
   ASSERT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2));
   world.bgp.RemoveNeighbor("br-rail0");
-  raild->bgp.ConnectionGone();
+  raild->bgp.ConnectionsGone({});
   raild->Poll();
   EXPECT_EQ(raild->views.Current()->rails[0].bgp_state, "");
   EXPECT_EQ(raild->views.Current()->rails[1].bgp_state, "Established");
   EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2));
+}
+
+// bgpd forgets what the leaf has said with its next attempt, and never says how the kernel's connection has ended.
+TEST_F(RepairTest, WhyASessionIsDownIsKeptAndChangesWithEachAttempt) {
+  Settle();
+  const auto shown = [&] { return raild->views.Current()->rails[0].bgp_problem; };
+  const auto attempt = [&](uint32_t segments, uint64_t bytes, uint16_t port = 179) {
+    raild->bgp.ConnectionsGone({{.interface = "br-rail0",
+                                 .local_port = 40000,
+                                 .remote_port = port,
+                                 .segments_received = segments,
+                                 .bytes_received = bytes}});
+    raild->bgp.Poll();
+  };
+  EXPECT_EQ(shown(), "");
+  attempt(9, 200);
+  EXPECT_EQ(shown(), "");
+  frr::Session down{.interface = "br-rail0",
+                    .state = "Idle",
+                    .peer = Ip("fe80::1"),
+                    .notification = frr::Notification{2, 2, true, "OPEN Message Error/Bad Peer AS"},
+                    .last_reset = "BGP Notification received"};
+  world.bgp.EndSession(down);
+  attempt(9, 127);
+  EXPECT_THAT(shown(), HasSubstr("the leaf expects another AS"));
+  down.notification.reset();
+  down.last_reset = "Waiting for peer OPEN";
+  world.bgp.EndSession(down);
+  attempt(9, 127);
+  EXPECT_THAT(shown(), HasSubstr("the leaf expects another AS")) << "bgpd has forgotten it";
+  attempt(1, 0);
+  EXPECT_THAT(shown(), HasSubstr("refuses TCP port 179"));
+  attempt(0, 0, 40001);
+  EXPECT_THAT(shown(), HasSubstr("refuses TCP port 179")) << "the leaf's attempt";
+  attempt(0, 0);
+  EXPECT_THAT(shown(), HasSubstr("does not answer TCP port 179"));
+  attempt(3, 1);
+  EXPECT_THAT(shown(), HasSubstr("ends it at once"));
+  down.shut_down = true;
+  world.bgp.EndSession(down);
+  attempt(3, 0);
+  EXPECT_THAT(shown(), HasSubstr("shut down in this node's bgpd"));
+  world.bgp.SetSession("br-rail0", frr::kEstablished);
+  attempt(9, 200);
+  EXPECT_EQ(shown(), "");
+  world.faults.down = {Dependency::kBgp};
+  raild->bgp.ConnectionsGone({});
+  raild->bgp.Poll();
+  EXPECT_EQ(shown(), "bgpd does not answer");
 }
 
 }  // namespace

@@ -41,9 +41,10 @@ TEST_F(Claims, AnAddressOfAPodHereThatAnotherTenantAnnouncesIsReportedAfterTheGr
   PassTheGrace();
   ASSERT_THAT(Elsewhere(), SizeIs(1));
   EXPECT_TRUE(Elsewhere()[0].other_tenant);
-  EXPECT_THAT(Elsewhere()[0].ToText(), AllOf(HasSubstr("10.0.3.1 is also announced by"),
-                                             HasSubstr("tenant " + world.Tenant("ns-b").ToString()),
-                                             HasSubstr("two tenants claim it")));
+  EXPECT_THAT(Elsewhere()[0].ToText(),
+              AllOf(HasSubstr("10.0.3.1 is also announced by"),
+                    HasSubstr("tenant " + world.Tenant("ns-b").ToString()),
+                    HasSubstr("from the leaf fe80::1 on rail"), HasSubstr("two claim it")));
   EXPECT_EQ(raild->views.Current()->remote_counts.contested, 1U);
   EXPECT_THAT(Problems(),
               ElementsAre(AllOf(HasSubstr("addresses of pods: 10.0.3.1"), HasSubstr("railctl doctor"))));

@@ -5,7 +5,7 @@ namespace rail::engine {
 std::string AddressElsewhere::ToText() const {
   return address.ToString() + " is also announced by " + by +
          (other_tenant
-              ? ": two tenants claim it, so other nodes send nothing to it and drop what it sends"
+              ? ": two claim it, so other nodes send nothing to it and drop what it sends"
               : ", of the same tenant: two pods have one address, and other nodes reach either of them");
 }
 

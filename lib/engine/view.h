@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -44,9 +45,14 @@ struct RailView {
   bool bridge_present = false;
   bool uplink_carrier = false;
   MacAddress bridge_mac;
-  MacAddress leaf_mac;    // zero: not known yet
-  std::string bgp_state;  // "Established", ...; "" no session
+  MacAddress leaf_mac;                  // zero: not known yet
+  std::string bgp_state;                // "Established", ...; "" no session
+  std::string bgp_problem;              // "" Established; else a sentence: why it is not
+  std::optional<frr::Session> session;  // as bgpd has told of it, and the kernel of its connections
   uint32_t prefixes_received = 0;
+  // Addresses of this node's pods that the leaf sends back without their large communities, and one of them.
+  uint32_t stripped = 0;
+  std::optional<IpAddress> stripped_example;
   uint32_t most_prefixes = 0;  // those of the family of which more were received
   uint32_t prefixes_sent = 0;
   uint64_t rules_wanted = 0;
@@ -61,8 +67,9 @@ struct RailView {
 // Who else announces an address of an attachment.
 struct AddressElsewhere {
   IpAddress address;
-  bool other_tenant = false;   // false: the same tenant, on another node
-  std::string by;              // "AS 4200000002 for tenant tenant-b (cf71...4021)"
+  bool other_tenant = false;  // or none; false: the same tenant, on another node
+  // "AS 4200000002 (AS path 4200010001 4200000002, from the leaf fe80::1 on rail0) for tenant tenant-b (cf71...4021)"
+  std::string by;
   std::string ToText() const;  // a sentence
 };
 
@@ -87,6 +94,8 @@ struct RemoteView {
   std::string tenant;      // its name when the tenant is present here, else ""
   bool installed = false;  // its rules are wanted on a bridge of this node
   bool contested = false;  // several tenants announce the address, each in a remote: it reaches nobody
+  // "": nothing hints at a second one who announces it; else who did before, when nobody has withdrawn it: "AS 7 (...) for ..."
+  std::string replaced;
 };
 
 // The remotes of a view, ordered by address. The list is made when somebody first asks for it, since views are published far more
@@ -145,6 +154,8 @@ struct NodeView {
   std::vector<AttachmentView> attachments;
   RemoteList remotes;
   RemoteCounts remote_counts;
+  // By whom an address is announced that has no tenant's communities; "": by nobody.
+  std::function<std::string(const IpAddress&)> without_tenant;
   TenantListView tenant_list;
   uint64_t repairs = 0;  // rules, lines and ports put right since the start, first installation included
   std::map<std::string, uint64_t> repairs_by_cause;  // "rules", "port", ...; their sum is `repairs`

@@ -51,6 +51,26 @@ struct BaseConfig {
 inline constexpr uint64_t kNearMaxPrefixes = 75;
 
 inline constexpr char kEstablished[] = "Established";
+inline constexpr uint16_t kPort = 179;
+inline constexpr uint64_t kSmallestMessage = 19;  // bytes: a header (RFC 4271 section 4.1)
+
+// A NOTIFICATION that has ended a session, or an attempt to begin one.
+struct Notification {
+  uint8_t code = 0;
+  uint8_t subcode = 0;
+  bool received = false;  // false: this node has sent it
+  std::string text;       // bgpd's words: "Cease/Administrative Shutdown"
+  bool operator==(const Notification&) const = default;
+};
+
+// How the last TCP connection ended that bgpd has opened to the leaf since the session is down.
+enum class Attempt {
+  kNone,     // there was none
+  kSilent,   // nothing came back
+  kRefused,  // a reset came back
+  kClosed,   // it was open, and the leaf has said nothing
+  kTalked,   // the leaf has said something
+};
 
 struct Session {
   std::string interface;
@@ -62,6 +82,11 @@ struct Session {
   std::optional<IpAddress> peer;  // the leaf's link-local address, once known
   // The leaf will send End-of-RIB after all its routes (RFC 4724 section 2), and has not yet. False: it has sent it, or never will.
   bool owes_end_of_rib = false;
+  // While it is not Established (session_down.h):
+  bool shut_down = false;                    // `neighbor ... shutdown` here
+  std::optional<Notification> notification;  // by which it has ended
+  std::string last_reset;                    // bgpd's words: "Waiting for peer OPEN"
+  Attempt attempt = Attempt::kNone;          // bgpd does not say it: whoever follows its connections sets it
   bool established() const { return state == kEstablished; }
 };
 

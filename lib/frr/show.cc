@@ -1,6 +1,7 @@
 #include "lib/frr/show.h"
 
 #include <algorithm>
+#include <charconv>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -56,6 +57,18 @@ bool OwesEndOfRib(const json& neighbor) {
     const json* both = ObjectAt(*families, family);
     return both != nullptr && IsTrue(*both, "advertisedAndReceived") && !IsTrue(*ended, family);
   });
+}
+
+// "0602": code and subcode, in hexadecimal. Only the ends by a NOTIFICATION have it.
+std::optional<Notification> NotificationOf(const json& neighbor, const std::string& due_to) {
+  const bool received = due_to == "BGP Notification received";
+  const std::string code = StringAt(neighbor, "lastErrorCodeSubcode");
+  if (code.size() != 4 || (!received && due_to != "BGP Notification send")) return std::nullopt;
+  uint16_t both = 0;
+  const auto [end, error] = std::from_chars(code.data(), code.data() + code.size(), both, 16);
+  if (error != std::errc() || end != code.data() + code.size()) return std::nullopt;
+  return Notification{static_cast<uint8_t>(both >> 8), static_cast<uint8_t>(both & 0xff), received,
+                      StringAt(neighbor, "lastNotificationReason")};
 }
 
 }  // namespace
@@ -131,6 +144,10 @@ Status DecodeNeighbor(std::string_view text, Session& session) {
   const auto address = IpAddress::Parse(StringAt(*neighbor, "bgpNeighborAddr"));
   if (address) session.peer = *address;  // "none" while no router advertisement has come
   session.owes_end_of_rib = session.established() && OwesEndOfRib(*neighbor);
+  if (session.established()) return {};
+  session.shut_down = IsTrue(*neighbor, "adminShutDown");
+  session.last_reset = StringAt(*neighbor, "lastResetDueTo");
+  session.notification = NotificationOf(*neighbor, session.last_reset);
   return {};
 }
 

@@ -28,7 +28,8 @@ Result<uint64_t> DecodeTableVersion(std::string_view text);
 // From `show bgp neighbors <interface> json`: the session's state. Errors: kNotFound no such neighbor; kInternal.
 Result<std::string> DecodeState(std::string_view text, const std::string& interface);
 
-// From the same answer: the leaf's address and whether it owes its End-of-RIB. Errors: kInternal.
+// From the same answer: the leaf's address, whether it owes its End-of-RIB, and how a session that is down has ended.
+// Errors: kInternal.
 Status DecodeNeighbor(std::string_view text, Session& session);
 
 }  // namespace rail::frr

@@ -110,5 +110,27 @@ TEST(DecodeNeighbor, OwesTheEndOfItsRoutesInEveryFamilyThatBothSpeak) {
   EXPECT_FALSE(DecodeNeighbor("{", session));
 }
 
+// Answers of FRRouting 8.4.4, shortened.
+TEST(DecodeNeighbor, SaysHowASessionThatIsDownHasEnded) {
+  const Session shut = Neighbor(
+      R"({"br-rail0":{"adminShutDown":true,"lastResetDueTo":"Admin. shutdown","lastResetCode":11}})", "Idle");
+  EXPECT_TRUE(shut.shut_down);
+  EXPECT_EQ(shut.last_reset, "Admin. shutdown");
+  EXPECT_EQ(shut.notification, std::nullopt);
+  const auto ended = [](const std::string& due_to, const std::string& code) {
+    return R"({"br-rail0":{"lastResetDueTo":")" + due_to + R"(","lastErrorCodeSubcode":")" + code +
+           R"(","lastNotificationReason":"Cease/Administrative Shutdown"}})";
+  };
+  const Notification received{6, 2, true, "Cease/Administrative Shutdown"};
+  EXPECT_EQ(Neighbor(ended("BGP Notification received", "0602"), "Idle").notification, received);
+  EXPECT_FALSE(Neighbor(ended("BGP Notification send", "0400"), "Idle").notification->received);
+  EXPECT_EQ(Neighbor(ended("BGP Notification received", "0602")).notification, std::nullopt)
+      << "it is up again";
+  EXPECT_EQ(Neighbor(ended("Waiting for peer OPEN", "0602"), "Idle").notification, std::nullopt)
+      << "it is older";
+  for (const char* code : {"", "06", "06zz", "-602", "060200"})
+    EXPECT_EQ(Neighbor(ended("BGP Notification received", code), "Idle").notification, std::nullopt) << code;
+}
+
 }  // namespace
 }  // namespace rail::frr

@@ -63,10 +63,19 @@ struct LinkFacts {
   std::string accept_ra;
 };
 
+// Which sizes of packets the leaf has answered over the rail. Bytes.
+struct LeafFacts {
+  uint32_t full_size = 0;  // the MTU of the rail, or of the bridge's port where that is less; 0: not asked
+  uint32_t small_size = 0;
+  bool small = false;
+  bool full = false;
+};
+
 struct RailFacts {
   std::optional<ovs::Bridge> bridge;  // nullopt: none, or unknown
   LinkFacts uplink;
-  LinkFacts local;                                // the bridge's own port
+  LinkFacts local;  // the bridge's own port
+  LeafFacts leaf;
   std::map<std::string, LinkFacts> representors;  // of the attachments of the rail
   std::vector<sriov::NicState> nic;               // {}: the uplink is not an SR-IOV device, or unknown
 };
@@ -118,6 +127,8 @@ struct NodeFacts {
   std::vector<sriov::RdmaGuid> rdma_guids;  // of RDMA devices that no pod has
 
   std::optional<Error> bgpd_down;
+  std::vector<frr::Session> sessions;  // as bgpd lists them now
+  std::optional<Error> zebra_down;
   std::optional<Error> links_unknown;
   std::map<std::string, RailFacts> rails;  // by name
   PodsFacts pods;

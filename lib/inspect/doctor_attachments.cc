@@ -171,17 +171,15 @@ class Attachments : Examiner {
     const std::string look = std::string("`vtysh -c 'show bgp ") +
                              (elsewhere.address.is_v6() ? "ipv6" : "ipv4") + " unicast " +
                              elsewhere.address.ToHostPrefix() + "'` shows the paths";
-    if (elsewhere.other_tenant) {
-      return Find(Severity::kCritical, "address-contested", name, elsewhere.ToText(),
-                  "pods of this node still reach it; the isolation keeps every other node from it",
-                  "IPAM has given the address twice, or somebody announces what is not his: one of the two "
-                  "must go; " +
-                      look);
-    }
-    Find(Severity::kCritical, "address-duplicate", name, elsewhere.ToText(),
-         "what other nodes send to it arrives at one pod or the other",
-         "IPAM has given the address twice (two clusters or two stores with one range?): delete one of the "
-         "two pods; " +
+    Find(Severity::kCritical, "own-address-announced-elsewhere", name, elsewhere.ToText(),
+         elsewhere.other_tenant
+             ? "pods of this node still reach it; the isolation keeps every other node from it"
+             : "what other nodes send to it arrives at one pod or the other",
+         std::string(elsewhere.other_tenant ? "IPAM has given the address twice, or somebody announces what "
+                                              "is not his: one of the two must go; "
+                                            : "IPAM has given the address twice (two clusters or two stores "
+                                              "with one range?): delete one of the "
+                                              "two pods; ") +
              look);
   }
 

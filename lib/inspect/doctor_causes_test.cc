@@ -381,8 +381,8 @@ TEST(Causes, AreOrderedBySeverityThenNearnessThenWhatFollows) {
   facts.other_config.erase("hw-offload");
   EXPECT_THAT(Texts(Diagnose(facts)),
               ElementsAre("bmp-missing bgpd", "uplink-without-carrier rail1", "bgp-session-down rail0",
-                          "address-duplicate ns/a net1 on rail0", "certificate-expired /etc/railcni/api.crt",
-                          "hw-offload-off Open vSwitch"));
+                          "own-address-announced-elsewhere ns/a net1 on rail0",
+                          "certificate-expired /etc/railcni/api.crt", "hw-offload-off Open vSwitch"));
 }
 
 // "part-failing" follows by its part: bgpd's trouble is nothing of the switch.

@@ -87,6 +87,18 @@ TEST(Doctor, HasNothingToSayOfANodeThatIsWell) {
   EXPECT_THAT(findings, IsEmpty()) << findings.front().id << ": " << findings.front().what;
 }
 
+// The session of rail0 is down, as raild has seen it.
+void EndSession(NodeFacts& facts, frr::Attempt attempt, std::optional<frr::Notification> said = {}) {
+  engine::RailView& rail = facts.view.rails[0];
+  rail.bgp_state = "Active";
+  rail.session = frr::Session{.interface = "br-rail0",
+                              .state = "Active",
+                              .peer = *IpAddress::Parse("fe80::7"),
+                              .notification = std::move(said),
+                              .last_reset = {},
+                              .attempt = attempt};
+}
+
 struct Ill {
   const char* id;
   Severity severity;
@@ -178,7 +190,36 @@ const Ill kIlls[] = {
      [](NodeFacts& f) { f.links_unknown = kDown; }},
     {"bgpd-down", Severity::kCritical, "connection refused", [](NodeFacts& f) { f.bgpd_down = kDown; }},
     {"bgp-session-down", Severity::kCritical, "is Active",
-     [](NodeFacts& f) { f.view.rails[0].bgp_state = "Active"; }},
+     [](NodeFacts& f) { EndSession(f, frr::Attempt::kNone); }},
+    {"bgp-shutdown-here", Severity::kCritical, "it is shut down in this node's bgpd",
+     [](NodeFacts& f) {
+       EndSession(f, frr::Attempt::kRefused);
+       f.sessions = {*f.view.rails[0].session};  // bgpd says it at once, and raild's view does not yet
+       f.sessions[0].shut_down = true;
+     }},
+    {"leaf-refuses-bgp", Severity::kCritical, "refuses TCP port 179",
+     [](NodeFacts& f) { EndSession(f, frr::Attempt::kRefused); }},
+    {"leaf-silent", Severity::kCritical, "does not answer TCP port 179",
+     [](NodeFacts& f) { EndSession(f, frr::Attempt::kSilent); }},
+    {"leaf-rejects-bgp", Severity::kCritical, "ends it at once",
+     [](NodeFacts& f) {
+       EndSession(f, frr::Attempt::kClosed);
+       f.sessions = {*f.view.rails[0].session};
+       f.sessions[0].attempt = frr::Attempt::kNone;  // raild has seen it, bgpd has not
+     }},
+    {"bgp-wrong-as", Severity::kCritical, "the leaf expects another AS",
+     [](NodeFacts& f) {
+       EndSession(f, frr::Attempt::kTalked, frr::Notification{2, 2, true, "OPEN Message Error/Bad Peer AS"});
+     }},
+    {"bgp-max-prefixes", Severity::kCritical, "too many prefixes",
+     [](NodeFacts& f) {
+       EndSession(f, frr::Attempt::kTalked,
+                  frr::Notification{6, 1, false, "Cease/Maximum Number of Prefixes Reached"});
+     }},
+    {"bgp-hold-timer", Severity::kCritical, "longer than the hold timer allows",
+     [](NodeFacts& f) {
+       EndSession(f, frr::Attempt::kTalked, frr::Notification{4, 0, false, "Hold Timer Expired"});
+     }},
     {"bmp-missing", Severity::kCritical, "does not push", [](NodeFacts& f) { f.view.bmp_up = false; }},
     {"bmp-sessions-alike", Severity::kWarning, "tell them apart",
      [](NodeFacts& f) { f.view.bmp_ambiguous = true; }},
@@ -186,18 +227,23 @@ const Ill kIlls[] = {
      [](NodeFacts& f) { f.view.rails[0].most_prefixes = 192001; }},
     {"prefixes-above-limit", Severity::kCritical, "256001 prefixes of one family; bgp.max_prefixes is 256000",
      [](NodeFacts& f) { f.view.rails[0].most_prefixes = 256001; }},
-    {"address-contested", Severity::kCritical,
-     "10.0.3.1 is also announced by AS 7 for tenant blue: two tenants claim it",
+    {"own-address-announced-elsewhere", Severity::kCritical,
+     "10.0.3.1 is also announced by AS 7 for tenant blue: two claim it",
      [](NodeFacts& f) {
        f.view.attachments[0].elsewhere = {
            {.address = *IpAddress::Parse("10.0.3.1"), .other_tenant = true, .by = "AS 7 for tenant blue"}};
      }},
-    {"address-duplicate", Severity::kCritical,
-     "10.0.3.1 is also announced by AS 7 for tenant red, of the same tenant",
+    {"leaf-strips-communities", Severity::kCritical,
+     "3 addresses of this node's pods back without their large communities, "
+     "10.0.3.1 for one",
      [](NodeFacts& f) {
-       f.view.attachments[0].elsewhere = {
-           {.address = *IpAddress::Parse("10.0.3.1"), .by = "AS 7 for tenant red"}};
+       f.view.rails[0].stripped = 3;
+       f.view.rails[0].stripped_example = *IpAddress::Parse("10.0.3.1");
      }},
+    {"leaf-mtu-too-small", Severity::kCritical, "packets of 1500 bytes and not of 4200",
+     [](NodeFacts& f) { f.rails["rail0"].leaf = {.full_size = 4200, .small_size = 1500, .small = true}; }},
+    {"zebra-down", Severity::kCritical, "zebra does not answer: connection refused",
+     [](NodeFacts& f) { f.zebra_down = kDown; }},
     {"no-leaf-neighbour", Severity::kCritical, "has not been heard",
      [](NodeFacts& f) { f.view.rails[0].leaf_mac = {}; }},
     {"config-unreadable", Severity::kCritical, "bgp.as: unknown key",

@@ -13,6 +13,9 @@ namespace {
 
 constexpr auto kPodsTime =
     std::chrono::seconds(2);  // for the looks into all pods: a look takes about a millisecond
+constexpr auto kZebraTime = std::chrono::seconds(1);
+// A leaf's kernel answers within a millisecond, its control plane's rate limit may take two of three requests.
+constexpr auto kEchoTime = std::chrono::milliseconds(600);
 
 Result<std::vector<const engine::AttachmentView*>> Find(const engine::NodeView& view,
                                                         const Selector& selector) {
@@ -134,14 +137,19 @@ void TakeLinks(NodeFacts& facts, NodeFacts& seen, const Status& looked) {
   }
 }
 
-Status LookAtBgpd(NodeFacts&, engine::Connections& connections) {
+Status LookAtBgpd(NodeFacts& facts, engine::Connections& connections) {
   RAIL_ASSIGN(frr::Bgp * bgp, connections.Bgp());
-  RAIL_TRY(bgp->Sessions(connections.CallDeadline()));
+  RAIL_ASSIGN(facts.sessions, bgp->Sessions(connections.CallDeadline()));
   return {};
 }
 
-void TakeBgpd(NodeFacts& facts, NodeFacts&, const Status& looked) {
+void TakeBgpd(NodeFacts& facts, NodeFacts& seen, const Status& looked) {
   facts.bgpd_down = ErrorOf(looked);
+  facts.sessions = std::move(seen.sessions);
+}
+
+void TakeZebra(NodeFacts& facts, NodeFacts&, const Status& looked) {
+  facts.zebra_down = ErrorOf(looked);
 }
 
 Status LookAtNics(NodeFacts& facts, const engine::Openers& openers) {
@@ -179,6 +187,30 @@ void TakeRecord(NodeFacts& facts, NodeFacts& seen, const Status& looked) {
   facts.record_error = ErrorOf(looked);
   facts.record_file = seen.record_file;
   facts.record_free_bytes = seen.record_free_bytes;
+}
+
+// Asks the leaves whose sessions are up for echoes of a rail's full size.
+void LookAtLeaves(NodeFacts& facts, const engine::Openers& openers) {
+  std::vector<frr::EchoPeer> peers;
+  std::vector<LeafFacts*> leaves;
+  for (const config::Rail& rail : facts.config.rails) {
+    const auto session = std::ranges::find(facts.sessions, rail.bridge, &frr::Session::interface);
+    RailFacts& seen = facts.rails[rail.name];
+    const uint32_t size =
+        std::min(rail.mtu, seen.local.mtu);  // what the bridge's port takes, the doctor says by itself
+    if (session == facts.sessions.end() || !session->established() || !session->peer ||
+        size <= frr::kSmallEcho)
+      continue;
+    seen.leaf = {.full_size = size, .small_size = frr::kSmallEcho};
+    peers.push_back({rail.bridge, *session->peer, size});
+    leaves.push_back(&seen.leaf);
+  }
+  if (!openers.echo || peers.empty()) return;
+  const auto answers = openers.echo(peers, After(kEchoTime));
+  for (size_t i = 0; answers && i < answers->size(); ++i) {
+    leaves[i]->small = (*answers)[i].small;
+    leaves[i]->full = (*answers)[i].full;
+  }
 }
 
 }  // namespace
@@ -269,6 +301,7 @@ NodeFacts Inspector::Gather() const {
   NodeFacts facts{.config = config_, .view = *views_.Current(), .now_ms = now_ms_()};
   facts.record_path = paths_.state_file;
   AskParts(facts);
+  LookAtLeaves(facts, deps_.openers(config_));
 
   if (config_.kubernetes.tenants) facts.tenants = deps_.tenants();
   if (!facts.view.tenant_list.problem.empty()) {
@@ -310,6 +343,11 @@ void Inspector::AskParts(NodeFacts& facts) const {
       {"ovs-vswitchd", over(LookAtDatapath), TakeDatapath},
       {"kernel", over(LookAtLinks), TakeLinks},
       {"bgpd", over(LookAtBgpd), TakeBgpd},
+      {"zebra",
+       [openers = deps_.openers(config_)](NodeFacts&) {
+         return openers.zebra ? openers.zebra(After(kZebraTime)) : Status();
+       },
+       TakeZebra},
       {"NICs", [openers = deps_.openers(config_)](NodeFacts& seen) { return LookAtNics(seen, openers); },
        TakeNics},
       {"pods",

@@ -303,6 +303,38 @@ TEST_F(TraceTest, SaysThatAnAddressOfAPodHereIsAnnouncedElsewhere) {
   EXPECT_THAT(answer.notes, testing::Contains(HasSubstr("two pods have one address")));
 }
 
+// A leaf passes one of two routes on: nothing but what has come before it says that there are two.
+TEST_F(TraceTest, DoesNotCallItIsolationWhenTwoAnnounceTheDestination) {
+  AddRemote("10.0.9.41", kBlue, 0);
+  forward = Text(kAdmit + kSourceRed + Miss(2));
+  Dropped("10.0.9.41", Reason::kOtherTenant, "belongs to another tenant");
+  EXPECT_THAT(Must("10.0.9.41").advice,
+              AllOf(HasSubstr("the isolation at work"), HasSubstr("`railctl doctor` on its node")));
+  view.remotes.own().back().replaced = "AS 7 (AS path 1 7, from the leaf fe80::1 on rail0) for tenant red";
+  Dropped("10.0.9.41", Reason::kContested,
+          "it was announced by AS 7 (AS path 1 7, from the leaf fe80::1 on rail0) for tenant red");
+  EXPECT_THAT(Must("10.0.9.41").advice,
+              AllOf(HasSubstr("one pod must give the address up"), Not(HasSubstr("isolation"))));
+}
+
+TEST_F(TraceTest, DoesNotCallItIsolationWhenAPodHereSharesItsAddressWithAnother) {
+  question.source.pod = "c";  // of blue
+  view.attachments[1].elsewhere = {
+      {.address = Ip("10.0.0.2"), .other_tenant = true, .by = "AS 7 for tenant blue"}};
+  forward = Text(kAdmit + kSourceRed + kToRed + Miss(3));
+  Dropped("10.0.0.2", Reason::kContested, "10.0.0.2 is also announced by AS 7 for tenant blue");
+}
+
+TEST_F(TraceTest, SaysWhoAnnouncesAnAddressWithoutATenant) {
+  view.without_tenant = [](const IpAddress& address) -> std::string {
+    return address == Ip("10.0.9.42") ? "AS 7" : "";
+  };
+  forward = Text(kAdmit + kSourceRed + Miss(2));
+  Dropped("10.0.9.42", Reason::kUnknownDestination, "is announced by AS 7 without a tenant's communities");
+  EXPECT_THAT(Must("10.0.9.42").advice, HasSubstr("strips large communities"));
+  Dropped("10.0.9.43", Reason::kUnknownDestination, "nobody announces 10.0.9.43");
+}
+
 TEST_F(TraceTest, DoubtsWhatLeavesWhileSomethingElseIsWrong) {
   view.rails[0].bgp_state = "Active";
   Answer answer = Must("10.0.9.1");

@@ -168,7 +168,9 @@ std::string Tracer::Claimants() const {
 std::string Tracer::FindTheWrongOne(const IpAddress& address) {
   return std::string("one pod must give the address up: `vtysh -c 'show bgp ") +
          (address.is_v6() ? "ipv6" : "ipv4") + " unicast " + address.ToHostPrefix() +
-         "'` says where each comes from";
+         "'` says where each comes from, and `railctl doctor` on the node of each pod who else announces its "
+         "address "
+         "(own-address-announced-elsewhere)";
 }
 
 void Tracer::NoteElsewhere(const AttachmentView& attachment, const IpAddress& address) {
@@ -177,13 +179,38 @@ void Tracer::NoteElsewhere(const AttachmentView& attachment, const IpAddress& ad
   }
 }
 
+std::string Tracer::AnnouncedTwice() const {
+  const IpAddress& to = question_.destination;
+  if (const AttachmentView* local = Local()) {
+    for (const engine::AddressElsewhere& elsewhere : local->elsewhere) {
+      if (elsewhere.address == to) return elsewhere.ToText();
+    }
+    return "";
+  }
+  if (Contested())
+    return destination() + " is announced for several tenants, " + Claimants() +
+           ": while it is, it reaches nobody";
+  const RemoteView* remote = Remote();
+  if (remote == nullptr || remote->replaced.empty()) return "";
+  return destination() + " is announced for " + TenantText(remote->tenant, remote->remote.tenant) +
+         " now; before, and nobody has withdrawn that, it was announced by " + remote->replaced +
+         ": two announce it, and the leaf passes one of them on, or the address has moved";
+}
+
 void Tracer::OtherTenant(const std::string& whose) {
+  if (const std::string twice = AnnouncedTwice(); !twice.empty())
+    return Drop(Reason::kContested, twice, FindTheWrongOne(question_.destination));
   Drop(Reason::kOtherTenant,
        destination() + " belongs to another tenant: " + whose + "; " + PodName(source()) + " is of " +
            TenantText(source().tenant, source().tenant_id),
-       "this is the isolation at work; if the two shall talk, put their namespaces into one "
-       "tenant: by the label railcni.io/tenant (kubernetes.tenants), or in tenancy.tenants of node.json on "
-       "every node");
+       std::string("this is the isolation at work; if the two shall talk, put their namespaces into one "
+                   "tenant: by the label railcni.io/tenant (kubernetes.tenants), or in tenancy.tenants of "
+                   "node.json on "
+                   "every node") +
+           (Local() != nullptr
+                ? ""
+                : "; if a pod of the sender's tenant has the address, `railctl doctor` on its node says who "
+                  "else announces it"));
 }
 
 void Tracer::NotAcross(const std::string& rail) {
@@ -228,12 +255,7 @@ void Tracer::JudgeUnknown() {
                     "; or see whether the leaves pass "
                     "on the routes of other rails (`railctl get remotes`)");
   }
-  if (Contested()) {
-    return Drop(Reason::kContested,
-                destination() + " is announced for several tenants, " + Claimants() +
-                    ": while it is, it reaches nobody",
-                FindTheWrongOne(question_.destination));
-  }
+  if (Contested()) return Drop(Reason::kContested, AnnouncedTwice(), FindTheWrongOne(question_.destination));
   if (const RemoteView* remote = Remote()) {
     if (remote->remote.tenant != source().tenant_id) {
       return OtherTenant(TenantText(remote->tenant, remote->remote.tenant) + ", on another node");
@@ -251,6 +273,17 @@ void Tracer::JudgeUnknown() {
                     " is " + (rail_->bgp_state.empty() ? "not there" : rail_->bgp_state) +
                     ": nothing can be learned over it",
                 "`railctl doctor`; `vtysh -c 'show bgp summary'`");
+  }
+  if (const std::string by = view_.without_tenant ? view_.without_tenant(to) : ""; !by.empty()) {
+    return Drop(Reason::kUnknownDestination,
+                destination() + " is announced by " + by +
+                    " without a tenant's communities: nobody can say whose it is",
+                "if that is the pod's own node, a leaf or spine on the way strips large communities "
+                "(`send-community all` "
+                "and no route-map that removes them); else somebody announces an address of pods who is none "
+                "of theirs: " +
+                    std::string("`vtysh -c 'show bgp ") + (to.is_v6() ? "ipv6" : "ipv4") + " unicast " +
+                    to.ToHostPrefix() + "'`");
   }
   Drop(Reason::kUnknownDestination,
        "nobody announces " + destination() +
@@ -308,6 +341,7 @@ void Tracer::JudgeLeaving() {
                FindTheWrongOne(packet_.source));
   }
   NoteElsewhere(answer_.source, packet_.source);
+  if (std::string twice = AnnouncedTwice(); !twice.empty()) answer_.notes.push_back(std::move(twice));
   const std::string other = RailOfDestination();
   if (!other.empty() && other != source().rail) {
     answer_.notes.push_back(destination() + " is on " + other + ": from " + source().rail +

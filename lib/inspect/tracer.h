@@ -71,6 +71,8 @@ class Tracer {
   void JudgeTenants();
   // Whether more than one tenant announces the destination, and which.
   bool Contested() const;
+  // That two announce the destination, as a sentence; "": nothing hints at it.
+  std::string AnnouncedTwice() const;
   std::string Claimants() const;
   static std::string FindTheWrongOne(const IpAddress& address);
   // Who else announces an address of an attachment of this node, as notes.

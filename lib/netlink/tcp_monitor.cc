@@ -4,16 +4,49 @@
 #include <linux/inet_diag.h>
 #include <linux/netlink.h>
 #include <linux/sock_diag.h>
+#include <linux/tcp.h>
+#include <net/if.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstddef>
+#include <cstring>
 
 #include "lib/base/fd.h"
 
 namespace rail::netlink {
 namespace {
+
+// What the message at `data` says. `bytes`: how many of it were received.
+TcpEnd Decode(const char* data, size_t bytes) {
+  TcpEnd end;
+  inet_diag_msg message{};
+  if (bytes < NLMSG_HDRLEN + sizeof message) return end;
+  std::memcpy(&message, data + NLMSG_HDRLEN, sizeof message);
+  end.local_port = ntohs(message.id.idiag_sport);
+  end.remote_port = ntohs(message.id.idiag_dport);
+  std::array<char, IF_NAMESIZE> name{};
+  if (message.id.idiag_if != 0 && ::if_indextoname(message.id.idiag_if, name.data()) != nullptr)
+    end.interface = name.data();
+  size_t at = NLMSG_HDRLEN + NLMSG_ALIGN(sizeof message);
+  while (at + sizeof(nlattr) <= bytes) {
+    nlattr attribute{};
+    std::memcpy(&attribute, data + at, sizeof attribute);
+    if (attribute.nla_len < NLA_HDRLEN || at + attribute.nla_len > bytes) break;
+    if (attribute.nla_type == INET_DIAG_INFO) {
+      tcp_info info{};
+      std::memcpy(&info, data + at + NLA_HDRLEN,
+                  std::min<size_t>(sizeof info, attribute.nla_len - NLA_HDRLEN));
+      end.segments_received = info.tcpi_segs_in;
+      end.bytes_received = info.tcpi_bytes_received;
+    }
+    at += NLA_ALIGN(attribute.nla_len);
+  }
+  return end;
+}
 
 class KernelTcpMonitor : public TcpMonitor {
  public:
@@ -21,15 +54,17 @@ class KernelTcpMonitor : public TcpMonitor {
 
   int fd() const override { return fd_.get(); }
 
-  Result<bool> Receive() override {
-    bool gone = false;
+  Result<std::vector<TcpEnd>> Receive() override {
+    std::vector<TcpEnd> ends;
     for (;;) {
-      std::array<char, 1>
-          any;  // the socket's filter has checked the port, so the message's content is not needed
-      if (::recv(fd_.get(), any.data(), any.size(), MSG_DONTWAIT | MSG_TRUNC) >= 0 || errno == ENOBUFS) {
-        gone = true;
+      alignas(nlmsghdr) std::array<char, 2048> message;  // one socket's: some 400 bytes
+      const ssize_t bytes = ::recv(fd_.get(), message.data(), message.size(), MSG_DONTWAIT);
+      if (bytes >= 0) {
+        ends.push_back(Decode(message.data(), static_cast<size_t>(bytes)));
+      } else if (errno == ENOBUFS) {
+        ends.emplace_back();
       } else if (errno == EAGAIN) {
-        return gone;
+        return ends;
       } else if (errno != EINTR) {
         return FailErrno(errno, "receive the ends of TCP connections");
       }

@@ -16,6 +16,7 @@
 #include "lib/engine/origin.h"
 #include "lib/event/wake.h"
 #include "lib/frr/solicit.h"
+#include "lib/frr/vty.h"
 #include "lib/frr/vty_bgp.h"
 #include "lib/netlink/kernel.h"
 #include "lib/netlink/kernel_devlink.h"
@@ -94,6 +95,12 @@ engine::Openers RealOpeners(const config::NodeConfig& config) {
   openers.rdma_guids = [sysfs = config::Paths::FromEnvironment().sysfs] {
     return sriov::RdmaGuids(sriov::Sysfs(sysfs));
   };
+  openers.zebra = [path = config.frr.run_dir + "/zebra.vty"](Deadline deadline) -> Status {
+    RAIL_ASSIGN(frr::Vty zebra, frr::Vty::Open(path, deadline));
+    RAIL_TRY(zebra.Show("show version", deadline));
+    return {};
+  };
+  openers.echo = frr::Echo;
   openers.rdma_mode = [sysfs = config::Paths::FromEnvironment().sysfs]() -> Result<engine::RdmaMode> {
     // Opening the protocol would load the RDMA modules of a node that has no use for them.
     if (sriov::Sysfs(sysfs).List("class/infiniband").empty()) return engine::RdmaMode::kNone;

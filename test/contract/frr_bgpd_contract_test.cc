@@ -84,6 +84,26 @@ TEST_P(RealBgp, KeepsTheSessionOfALeafThatSendsMoreThanTheBound) {
   EXPECT_EQ(bgp().Sessions(Soon())->front().most_prefixes, 3U);
 }
 
+// How a session has ended, in the words of this bgpd.
+TEST_P(RealBgp, SaysHowASessionHasEnded) {
+  ASSERT_NO_FATAL_FAILURE(Up());
+  const auto session = [&] { return bgp().Sessions(Soon())->front(); };
+  pair().Leaf({"router bgp " + std::to_string(FrrPair::kLeafAsn), "neighbor l0 shutdown"});
+  std::optional<Notification> said;
+  EXPECT_TRUE(Eventually([&] {
+    const auto now = session().notification;
+    if (now) said = now;
+    return said.has_value();
+  }));
+  EXPECT_EQ(said.value_or(Notification()), (Notification{6, 2, true, "Cease/Administrative Shutdown"}));
+  pair().Leaf({"router bgp " + std::to_string(FrrPair::kLeafAsn), "no neighbor l0 shutdown"});
+  EXPECT_TRUE(Eventually([&] { return session().established(); }));
+  pair().Host({"router bgp 4200000001", "neighbor br-rail0 shutdown"});
+  EXPECT_TRUE(Eventually([&] { return session().shut_down; }));
+  EXPECT_EQ(session().last_reset, "Admin. shutdown");
+  EXPECT_FALSE((*bgp().Sessions(Soon()))[1].shut_down);
+}
+
 // What the operator has chosen, and what it costs: bgpd ends the session, and the leaf forgets every pod of the rail.
 TEST_P(RealBgp, LeavesABoundAloneThatEndsTheSession) {
   ASSERT_NO_FATAL_FAILURE(Up());

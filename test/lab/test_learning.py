@@ -181,6 +181,31 @@ def test_a_management_neighbour_joins_no_tenant(world: World) -> None:
         speaker.close()
 
 
+def test_the_sender_of_a_pod_whose_address_two_announce_hears_of_both(world: World, announcers: list[Announcer]) -> None:
+    """The leaf passes on its own route alone, so the sender's node knows one of the two and that it has taken the other's place."""
+    node, far = world.lab.find_node("n1"), world.port("a2", 0)
+    owner = world.lab.find_node("n2")
+    settle(world)
+    announcers[0].announce(f"{far.ipv4}/32", communities(id_of("tenant-b"), 0))
+
+    def traced() -> dict[str, Any]:
+        return told(world, node, "trace", "tenant-a/a1", far.ipv4, "--rail", "rail0")
+    answer = eventually("it is said that two announce it", traced, lambda found: found["reason"] == "CONTESTED", 30)
+    assert answer["verdict"] != "REACHES" and "isolation" not in answer["advice"], answer
+    assert f"AS {owner.asn} (AS path " in answer["sentence"] and f" {owner.asn}, from the leaf" in answer["sentence"], answer
+    finding = eventually("the owner's doctor names it", lambda: [f for f in told(world, owner, "doctor")["findings"]
+                                                                 if f["id"] == "own-address-announced-elsewhere"], bool, 30)[0]
+    assert f"AS {world.lab.leaf(0).asn} (AS path {world.lab.leaf(0).asn}, from the leaf" in finding["what"], finding
+    announcers[0].withdraw(f"{far.ipv4}/32")
+    eventually("it is reached again", traced, lambda found: found["verdict"] == "REACHES", 30)
+    announcers[0].announce(f"{far.ipv4}/32", [])
+    answer = eventually("it has no tenant now", traced, lambda found: found["reason"] == "UNKNOWN_DESTINATION", 30)
+    assert "without a tenant's communities" in answer["sentence"], answer
+    announcers[0].withdraw(f"{far.ipv4}/32")
+    eventually("it is reached again", traced, lambda found: found["verdict"] == "REACHES", 30)
+    settle(world)
+
+
 def test_an_address_of_a_pod_here_that_another_tenant_announces_is_contested(world: World, announcers: list[Announcer]) -> None:
     node, port = world.lab.find_node("n1"), world.port("a1", 0)
     address = port.ipv4
@@ -192,7 +217,7 @@ def test_an_address_of_a_pod_here_that_another_tenant_announces_is_contested(wor
         return next(a for a in found if address in a["addresses"])
     eventually("the attachment is contested", lambda: shown().get("contested", False), bool, 30)
     assert any(f"AS {world.lab.leaf(0).asn}" in sentence for sentence in shown()["announced_elsewhere"])
-    assert severities(world, node).get("address-contested") == "CRITICAL"
+    assert severities(world, node).get("own-address-announced-elsewhere") == "CRITICAL"
     assert world.metrics(node)['railcni_attachments_announced_elsewhere{rail="rail0"}'] == 1
     traced = world.railctl(node, "trace", "tenant-a/a3", address, "--rail", "rail0")
     assert traced["verdict"] == "REACHES", "on this node it keeps its rules"
@@ -314,11 +339,15 @@ def test_without_the_module_nothing_is_learned_nothing_is_lost_and_it_is_said(wo
     settle(world, seconds=60)
 
 
-def severities(world: World, node: Node) -> dict[str, str]:
-    """What railctl doctor finds; its exit status says that it finds something."""
-    done = subprocess.run([str(world.lab.binaries / "railctl"), "doctor", "-o", "json"], capture_output=True, text=True, timeout=60,
+def told(world: World, node: Node, *words: str) -> Any:
+    """What railctl answers; its exit status says that something is wrong."""
+    done = subprocess.run([str(world.lab.binaries / "railctl"), *words, "-o", "json"], capture_output=True, text=True, timeout=60,
                           env={**os.environ, "RAILCNI_ROOT": str(node.root)}, check=False)
-    return {f["id"]: f["severity"] for f in json.loads(done.stdout)["findings"]}
+    return json.loads(done.stdout)
+
+
+def severities(world: World, node: Node) -> dict[str, str]:
+    return {f["id"]: f["severity"] for f in told(world, node, "doctor")["findings"]}
 
 
 def restart_bgpd(node: Node, bmp: bool) -> None:

@@ -76,7 +76,9 @@ std::vector<Session> FakeBgp::SessionsNow() const {
   std::vector<Session> sessions;
   for (const auto& [interface, state] : states_) {
     Session session{.interface = interface, .state = state};
-    if (state == kEstablished) {
+    if (const auto ended = ends_.find(interface); ended != ends_.end() && state != kEstablished) {
+      session = ended->second;
+    } else if (state == kEstablished) {
       session.peer = *IpAddress::Parse("fe80::1");
       session.uptime_ms = uptime_ms_;
       session.owes_end_of_rib = owes_end_of_rib_;
@@ -170,6 +172,7 @@ void FakeBgp::Restart() {
   announced_.clear();
   foreign_.clear();
   states_.clear();
+  ends_.clear();
   learned_.clear();
   version_ = 0;
 }
@@ -188,6 +191,11 @@ void FakeBgp::SetSession(const std::string& interface, const std::string& state)
   if (state == kEstablished) return;
   for (auto& [prefix, paths] : learned_) version_ += paths.erase(interface);
   std::erase_if(learned_, [](const auto& entry) { return entry.second.empty(); });
+}
+
+void FakeBgp::EndSession(const Session& how) {
+  SetSession(how.interface, how.state);
+  ends_[how.interface] = how;
 }
 
 void FakeBgp::RemoveNeighbor(const std::string& interface) {

@@ -51,6 +51,8 @@ class FakeBgp : public Bgp {
   const std::set<IpAddress>& foreign_networks() const { return foreign_; }
   void EditRouteMapOf(const IpAddress& address) { announced_.at(address).edited = true; }
   void SetSession(const std::string& interface, const std::string& state);
+  // The session is down, as `how` says: state, peer, notification, last_reset, shut_down.
+  void EndSession(const Session& how);
   void RemoveNeighbor(const std::string& interface);                  // somebody removes its statement
   const std::vector<std::string>& resets() const { return resets_; }  // sessions, as they were reset
   void SetUptime(uint64_t uptime_ms) {
@@ -85,6 +87,7 @@ class FakeBgp : public Bgp {
   std::map<IpAddress, Announcement> announced_;
   std::set<IpAddress> foreign_;
   std::map<std::string, std::string> states_;                       // interface -> state
+  std::map<std::string, Session> ends_;                             // how those that are down have ended
   std::map<IpPrefix, std::map<std::string, Communities>> learned_;  // prefix -> interface -> communities
   std::vector<std::string> resets_;
   uint64_t version_ = 0;

@@ -1,0 +1,69 @@
+// Two namespaces, joined by a veth: one is the leaf.
+#include "lib/frr/echo.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "lib/netns/testing/scratch.h"
+
+namespace rail::frr {
+namespace {
+
+using netns::testing::MakeScratch;
+using netns::testing::Shell;
+
+class EchoTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    Must(Shell(node_,
+               "ip link set lo up; ip link add name br0 mtu 4200 type veth peer name leaf mtu 4200; ip link "
+               "set br0 up; "
+               "ip -6 address add fe80::1/64 dev br0 nodad"));
+    Must(Shell(node_, "ip link set leaf netns /proc/" + std::to_string(::getpid()) + "/fd/" +
+                          std::to_string(leaf_.fd())));
+    Must(Shell(leaf_, "ip link set leaf up; ip -6 address add fe80::7/64 dev leaf nodad"));
+  }
+  static void Must(const Status& status) { ASSERT_TRUE(status) << status.error().message; }
+
+  EchoAnswer Ask(uint32_t size, const std::string& address = "fe80::7") {
+    EchoAnswer answer;
+    Must(node_.Run([&]() -> Status {
+      RAIL_ASSIGN(const auto answers, Echo({{"none", *IpAddress::Parse("fe80::9"), 4200},
+                                            {"br0", *IpAddress::Parse(address), size}},
+                                           After(std::chrono::milliseconds(900))));
+      answer = answers.at(1);
+      EXPECT_FALSE(answers[0].small || answers[0].full);
+      return {};
+    }));
+    return answer;
+  }
+
+  const netns::Netns node_ = MakeScratch();
+  const netns::Netns leaf_ = MakeScratch();
+};
+
+TEST_F(EchoTest, ALeafWhosePortTakesLessAnswersTheSmallPacketAlone) {
+  EchoAnswer answer = Ask(4200);
+  EXPECT_TRUE(answer.small && answer.full);
+  Must(Shell(leaf_, "ip link set leaf mtu 1500"));
+  answer = Ask(4200);
+  EXPECT_TRUE(answer.small);
+  EXPECT_FALSE(answer.full);
+  EXPECT_TRUE(Ask(1500).full);
+}
+
+TEST_F(EchoTest, WhatTheNodesOwnPortDoesNotTakeIsNotSentInPieces) {
+  Must(Shell(node_, "ip link set br0 mtu 3000"));
+  EXPECT_TRUE(Ask(3000).full);
+  const EchoAnswer answer = Ask(4200);
+  EXPECT_TRUE(answer.small);
+  EXPECT_FALSE(answer.full);
+}
+
+TEST_F(EchoTest, NobodyAnswersForALeafThatDoesNot) {
+  const EchoAnswer answer = Ask(4200, "fe80::8");
+  EXPECT_FALSE(answer.small || answer.full);
+}
+
+}  // namespace
+}  // namespace rail::frr
