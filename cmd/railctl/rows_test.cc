@@ -48,6 +48,9 @@ TEST(AttachmentRow, SaysThatAnotherNodeAnnouncesItsAddress) {
 TEST(RailRow, NamesTheFirstThingThatIsMissing) {
   v1::Rail r;
   const auto state = [&] { return RailRow(r)[5]; };
+  r.set_foreign_flows(1);
+  EXPECT_EQ(state(), "ForeignFlows");
+  r.set_foreign_flows(0);
   EXPECT_EQ(state(), "NoBridge");
   r.set_bridge_present(true);
   EXPECT_EQ(state(), "NoCarrier");

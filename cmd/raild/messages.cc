@@ -200,6 +200,7 @@ v1::ListRailsResponse ListRails(const NodeView& view) {
     rail.set_rules_wanted(r.rules_wanted);
     rail.set_rules_installed(r.rules_installed);
     rail.set_unrecorded_pods(r.unrecorded_pods);
+    rail.set_foreign_flows(r.foreign_rules);
   }
   std::ranges::sort(*response.mutable_rails(), {}, [](const v1::Rail& rail) { return rail.index(); });
   return response;

@@ -232,6 +232,7 @@ NodeView NodeStatus::Compose(const Record& record) const {
       shown.leaf_mac = seen.leaf_mac;
       shown.rules_wanted = seen.rules_wanted;
       shown.rules_installed = seen.rules_installed;
+      shown.foreign_rules = seen.foreign_rules;
       const auto unrecorded = unrecorded_.find(rail.name);
       shown.unrecorded_pods = unrecorded == unrecorded_.end() ? 0 : unrecorded->second;
     }

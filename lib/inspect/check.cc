@@ -4,6 +4,7 @@
 #include <set>
 
 #include "lib/engine/differences.h"
+#include "lib/engine/repair_representors.h"
 
 namespace rail::inspect {
 namespace {
@@ -36,6 +37,7 @@ class Checker {
     Note(Inside(*rail, attachment));
     Note(Device(attachment, *steps));
     Add(engine::PortDiffers(node_, *rail, attachment));
+    Note(Representor(attachment));
     Note(Rules(*rail, attachment, *steps));
     Tenant(attachment);
     Note(Announcement(*rail, attachment));
@@ -84,6 +86,16 @@ class Checker {
     RAIL_ASSIGN_AS(const std::vector<std::string> found, devices->Verify(saved, std::nullopt, *pod),
                    "look at its device");
     Add(found);
+    return {};
+  }
+
+  Status Representor(const Attachment& attachment) {
+    RAIL_ASSIGN(netlink::Netlink * host, node_.connections.Netlink());
+    RAIL_ASSIGN_AS(const netlink::Link link, host->GetLink(attachment.representor), "its representor");
+    if (const std::string problem = engine::RepresentorProblem(link); !problem.empty())
+      problems_.push_back("its representor " + problem +
+                          ": nothing reaches the pod, and nothing that it sends is heard; " +
+                          engine::RepresentorRemedy(link.name, link.up));
     return {};
   }
 

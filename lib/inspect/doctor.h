@@ -16,6 +16,7 @@
 #include "lib/engine/view.h"
 #include "lib/inspect/certificate.h"
 #include "lib/ovs/ovsdb.h"
+#include "lib/ovs/rule.h"
 #include "lib/ovs/vswitchd.h"
 #include "lib/sriov/prepare.h"
 #include "lib/tenancy/tenancy.h"
@@ -54,6 +55,8 @@ struct RailFacts {
   LinkFacts uplink;
   LinkFacts local;                                // the bridge's own port
   std::map<std::string, LinkFacts> representors;  // of the attachments of the rail
+  uint64_t foreign_flows = 0;                     // rules of others on the bridge
+  std::vector<ovs::Rule> foreign_examples;        // the first few of them
   std::vector<sriov::NicState> nic;               // {}: the uplink is not an SR-IOV device, or unknown
 };
 

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "lib/engine/foreign_rules.h"
+
 namespace rail::inspect {
 namespace {
 
@@ -56,6 +58,21 @@ Status LookAtSwitch(NodeFacts& facts, engine::Connections& connections) {
   RAIL_ASSIGN(facts.other_config, db->OtherConfig(connections.CallDeadline()));
   for (const config::Rail& rail : facts.config.rails) {
     RAIL_ASSIGN(facts.rails[rail.name].bridge, db->FindBridge(rail.bridge, connections.CallDeadline()));
+  }
+  return {};
+}
+
+// Asks the switch, so that it is known also where no raild runs that follows it.
+Status LookAtForeignFlows(NodeFacts& facts, engine::Connections& connections) {
+  for (const config::Rail& rail : facts.config.rails) {
+    RailFacts& seen = facts.rails[rail.name];
+    if (!seen.bridge) continue;
+    RAIL_ASSIGN(ovs::OpenFlow * bridge, connections.OpenFlow(rail.bridge));
+    engine::ForeignRules foreign;
+    RAIL_TRY(
+        foreign.Look(*bridge, engine::ForeignRules::How::kCount, [&] { return connections.CallDeadline(); }));
+    seen.foreign_flows = foreign.count();
+    seen.foreign_examples = foreign.examples();
   }
   return {};
 }
@@ -148,6 +165,10 @@ Result<Answer> Inspector::Trace(const Question& question) const {
                            std::map<std::string, int64_t> ports;
                            for (const ovs::Port& port : found->ports) ports[port.name] = port.ofport;
                            return ports;
+                         },
+                         .link = [&](const std::string& name) -> Result<netlink::Link> {
+                           RAIL_ASSIGN(netlink::Netlink * host, connections.Netlink());
+                           return host->GetLink(name);
                          }};
   return inspect::Trace(question, facts, [&](const std::string& bridge, const std::string& flow) {
     return connections.AskVswitchd("ofproto/trace", {bridge, flow}, connections.CallDeadline());
@@ -168,6 +189,7 @@ NodeFacts Inspector::Gather() const {
   engine::Connections connections(deps_.openers(config_), After(kAnswerTime));
   facts.ovsdb_down = ErrorOf(LookAtSwitch(facts, connections));
   facts.vswitchd_down = ErrorOf(LookAtDatapath(facts, connections, connections.CallDeadline()));
+  if (!facts.vswitchd_down) facts.vswitchd_down = ErrorOf(LookAtForeignFlows(facts, connections));
   facts.links_unknown = ErrorOf(LookAtLinks(facts, connections));
   facts.bgpd_down = ErrorOf(LookAtBgpd(connections));
   const engine::Openers openers = deps_.openers(config_);

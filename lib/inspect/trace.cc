@@ -18,6 +18,7 @@ Result<Answer> Tracer::Run() {
     NotWorking(source().representor, PodName(source()) + " can send nothing");
     return std::move(answer_);
   }
+  if (!Carries(source().representor, PodName(source()) + " can send nothing")) return std::move(answer_);
   RAIL_TRY(Send());
   Judge();
   if (answer_.verdict == Verdict::kDropped) return std::move(answer_);

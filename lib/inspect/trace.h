@@ -16,6 +16,7 @@
 #include "lib/engine/view.h"
 #include "lib/inspect/select.h"
 #include "lib/inspect/switch_trace.h"
+#include "lib/netlink/netlink.h"
 
 namespace rail::inspect {
 
@@ -92,6 +93,8 @@ struct TraceFacts {
   const config::NodeConfig& config;
   // The OpenFlow ports of a bridge, by name.
   std::function<Result<std::map<std::string, int64_t>>(const std::string& bridge)> ports;
+  // A link of the host.
+  std::function<Result<netlink::Link>(const std::string& name)> link;
 };
 
 // Runs ofproto/trace of `flow` on `bridge` and returns its output.
