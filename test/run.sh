@@ -3,13 +3,14 @@
 # N passed, N failed[, N skipped]
 #
 # usage: test/run.sh [--tier NAME]...
-#   by default   unit lint tidy-changed contract lab vm bench packaging     (a tier whose folder is not there is not there)
+#   by default   unit lint contract lab tidy-changed packaging vm cluster bench     (a tier whose folder is not there is not there)
+#                lab runs beside those that follow it, up to bench
 #                tidy-changed is clang-tidy over what differs from origin/main or, on it, from the day before its last commit
 #                (RAILCNI_TIDY_BASE=REVISION: from that), newest first, for 4 minutes; what it has no time for counts as skipped
-#   opt-in       cluster     a Kubernetes cluster in network namespaces: install, pods, restarts, rollouts, the tutorial. The first
-#                            time on a machine it builds Kubernetes and the image (10 to 30 minutes; RAILCNI_CACHE or
-#                            ~/.cache/railcni keeps them), then it takes about 8 minutes
-#                fresh       the quick start in a minimal Debian 12 that has nothing installed
+#                cluster is a Kubernetes cluster in network namespaces: install, pods, restarts, rollouts, the tutorial. The first
+#                time on a machine it builds Kubernetes and the image (10 to 30 minutes; RAILCNI_CACHE or ~/.cache/railcni
+#                keeps them); where RAILCNI_TEST_SECONDS leaves it too little time, it is one skip
+#   opt-in       fresh       the quick start in a minimal Debian 12 that has nothing installed
 #                upgrade     from the last tag v*, or RAILCNI_UPGRADE_FROM=REVISION, to this tree under traffic; builds the old version
 #                asan tsan   unit and contract tests under a sanitizer
 #                fuzz        each fuzz target: its seeds, and a second of its own
@@ -19,8 +20,8 @@
 set -euo pipefail
 cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/.."
 
-DEFAULT=(unit lint tidy-changed contract lab vm bench packaging)
-OPTIONAL=(cluster fresh upgrade asan tsan fuzz tidy)
+DEFAULT=(unit lint contract lab tidy-changed packaging vm cluster bench)
+OPTIONAL=(fresh upgrade asan tsan fuzz tidy)
 # Hard limits in seconds: a tier that hangs is a failed tier, not a hung job.
 declare -A LIMIT=([prepare]=1800 [unit]=300 [lint]=900 [tidy-changed]=900 [contract]=600 [lab]=2400 [vm]=1800 [bench]=900 [packaging]=2400
                   [cluster]=3000 [fresh]=3300 [upgrade]=3000 [asan]=3000 [tsan]=3000 [fuzz]=1800 [tidy]=5400)
@@ -39,7 +40,7 @@ if [ "$(id -u)" != 0 ]; then
     echo "run.sh: the tests need root (network namespaces, mounts): run it as root or install sudo" >&2
     exit 1
   fi
-  preserve=RAILCNI_CACHE,RAILCNI_VM_ACCEL,RAILCNI_UPGRADE_FROM,RAILCNI_UPGRADE_BUILD,RAILCNI_KUBERNETES,RAILCNI_MULTUS
+  preserve=RAILCNI_CACHE,RAILCNI_VM_ACCEL,RAILCNI_UPGRADE_FROM,RAILCNI_UPGRADE_BUILD,RAILCNI_KUBERNETES,RAILCNI_MULTUS,RAILCNI_TIER_SECONDS
   root=(sudo "--preserve-env=$preserve,http_proxy,https_proxy,no_proxy")
 fi
 
@@ -94,10 +95,12 @@ if [ "${1:-}" = --inside ]; then  # this script again, under the time limit of l
   "tier_$2"
   exit
 fi
-limited() {  # limited TIER: its output goes to the tier's log
+limited() {  # limited TIER [exec]: its output goes to the tier's log; exec: in place of this shell
   local left=$((TOTAL - SECONDS))
   [ "$left" -gt 0 ] || return 124
-  timeout --kill-after=30 "$((left < LIMIT[$1] ? left : LIMIT[$1]))" bash test/run.sh --inside "$1" >"$reports/$1.log" 2>&1 </dev/null
+  [ "$left" -lt "${LIMIT[$1]}" ] || left=${LIMIT[$1]}
+  ${2:-} env "RAILCNI_TIER_SECONDS=$left" timeout --kill-after=30 "$left" bash test/run.sh --inside "$1" \
+    >"$reports/$1.log" 2>&1 </dev/null
 }
 
 there() {
@@ -150,25 +153,52 @@ if ! limited prepare; then
 fi
 say "   done in $(seconds $((SECONDS - began)))"
 
-for tier in "${tiers[@]}"; do
-  if ! there "$tier"; then say "== $tier: not there yet"; continue; fi
-  say "== $tier"
-  began=$SECONDS
-  mkdir -p "$reports/$tier"
-  status=0
-  limited "$tier" || status=$?
-  read -r p f s < <(result_of "$tier" "$status") || { p=0 f=1 s=0; }
+tell() {  # tell TIER STATUS SECONDS: what it counted, what its tests measured, the end of its log if something failed
+  local p f s
+  read -r p f s < <(result_of "$1" "$2") || { p=0 f=1 s=0; }
   count "$p" "$f" "$s"
-  if [ "$tier" = bench ]; then cat "$reports/$tier.log"; fi
-  find "$reports/$tier" -name '*.txt' -print0 | sort -z | while IFS= read -r -d '' table; do  # what tests have measured
+  if [ "$1" = bench ]; then cat "$reports/$1.log"; fi
+  find "$reports/$1" -name '*.txt' -print0 | sort -z | while IFS= read -r -d '' table; do  # what tests have measured
     say "" && sed 's/^/   /' "$table"
   done
-  say "   $p passed, $f failed, $s skipped in $(seconds $((SECONDS - began)))"
+  say "   $1: $p passed, $f failed, $s skipped in $(seconds "$3")"
   if [ "$f" -gt 0 ]; then
-    say "   --- end of build/reports/$tier.log"
-    tail -n 60 "$reports/$tier.log" | sed 's/^/   | /'
+    say "   --- end of build/reports/$1.log"
+    tail -n 60 "$reports/$1.log" | sed 's/^/   | /'
   fi
+}
+# The lab waits more than it computes: it runs beside other tiers. Not beside bench, which measures.
+lab='' lab_began=0
+await_lab() {
+  [ -n "$lab" ] || return 0
+  local status=0
+  wait "$lab" || status=$?
+  lab=''
+  say "== lab, which ran beside"
+  tell lab "$status" $(($(stat -c %Y "$reports/lab.log") - lab_began))
+}
+trap '[ -z "$lab" ] || { kill "$lab"; wait "$lab"; } 2>/dev/null || true' EXIT
+trap 'exit 143' TERM
+trap 'exit 130' INT
+
+for tier in "${tiers[@]}"; do
+  if ! there "$tier"; then say "== $tier: not there yet"; continue; fi
+  mkdir -p "$reports/$tier"
+  if [ "$tier" = lab ] && [ "${tiers[-1]}" != lab ]; then
+    say "== lab begins, beside what follows"
+    lab_began=$(date +%s)
+    limited lab exec &
+    lab=$!
+    continue
+  fi
+  if [ "$tier" = bench ]; then await_lab; fi
+  say "== $tier"
+  began=$SECONDS
+  status=0
+  limited "$tier" || status=$?
+  tell "$tier" "$status" $((SECONDS - began))
 done
+await_lab
 
 say ""
 line="$passed passed, $failed failed"

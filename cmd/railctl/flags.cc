@@ -120,7 +120,8 @@ Parsed ParseFlags(std::vector<std::string> arguments, const std::string& default
   AddTrace(*add(app, "trace", Command::kTrace,
                 "can a pod reach an address, and which rule decides; exit 1 when it cannot"),
            flags);
-  add(app, "doctor", Command::kDoctor, "what is wrong with this node; exit 1 when something is");
+  add(app, "doctor", Command::kDoctor, "what is wrong with this node, causes first; exit 1 when something is")
+      ->add_flag("--all", flags.unfold, "also what follows from each cause");
   add(app, "health", Command::kHealth,
       "exit 0 when raild works, else 1 and a sentence that says why (for probes of liveness)")
       ->add_flag("--ready", flags.ready,

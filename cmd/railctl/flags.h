@@ -49,7 +49,8 @@ struct Flags {
   std::string cert_file;
   std::string key_file;
 
-  bool ready = false;  // of health: also whether raild is ready
+  bool unfold = false;  // of doctor: also what follows from each cause
+  bool ready = false;   // of health: also whether raild is ready
 
   // For a trace.
   std::string destination;

@@ -8,18 +8,19 @@
 #include <chrono>
 #include <fstream>
 #include <iterator>
-#include <map>
 #include <memory>
 #include <string>
 #include <tuple>
 #include <utility>
 
+#include "cmd/railctl/findings.h"
 #include "cmd/railctl/rows.h"
 #include "cmd/railctl/table.h"
 #include "grpc/health/v1/health.grpc.pb.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/base/socket.h"
+#include "lib/config/raild_service.h"
 #include "rail/v1/node.grpc.pb.h"
 
 namespace rail::railctl {
@@ -108,7 +109,8 @@ class Session {
     const auto probe = UnixStream::Connect(flags_.socket, After(std::chrono::seconds(2)));
     if (!probe) {
       const Error& error = probe.error();
-      std::string advice = ": is raild running?";
+      std::string advice = ": is raild running? Its log: `" + config::FindRaildService().log +
+                           "`; `raild --doctor` looks at the node without it";
       if (error.code == Code::kPermission) advice = ": only root and members of group railcni may";
       if (error.code == Code::kInvalid) advice.clear();
       return Fail(error.code, "cannot " + error.message + advice);
@@ -314,27 +316,10 @@ class Session {
   Status Doctor() {
     v1::DoctorResponse response;
     RAIL_TRY(Call(*node_, &v1::Node::Stub::Doctor, v1::DoctorRequest(), response));
-    std::map<v1::Finding::Severity, int> counts;
-    for (const v1::Finding& finding : response.findings()) ++counts[finding.severity()];
-    if (counts[v1::Finding::WARNING] + counts[v1::Finding::CRITICAL] > 0) exit_code_ = kFailed;
+    if (FindsWrong(response)) exit_code_ = kFailed;
     if (flags_.format == Format::kJson) return PrintJson(response, Layout::kIndented);
-    for (const v1::Finding& finding : response.findings()) {
-      out_ << v1::Finding::Severity_Name(finding.severity()) << ' ' << finding.id() << ": "
-           << OneLine(finding.subject()) << '\n'
-           << "  what: " << OneLine(finding.what()) << '\n'
-           << "  why:  " << OneLine(finding.why()) << '\n'
-           << "  do:   " << OneLine(finding.fix()) << "\n\n";
-    }
-    out_ << counts[v1::Finding::CRITICAL] << " critical, " << counts[v1::Finding::WARNING] << " warnings, "
-         << counts[v1::Finding::INFO] << " for information; looked for " << response.checks()
-         << " kinds of findings\n";
+    PrintFindings(response, flags_.unfold ? Unfold::kAll : Unfold::kCauses, out_);
     return {};
-  }
-
-  // Control characters would end the line or move the cursor.
-  static std::string OneLine(std::string text) {
-    std::ranges::replace_if(text, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
-    return text;
   }
 
   Status GetNode() {

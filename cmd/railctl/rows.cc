@@ -45,15 +45,23 @@ std::string State(const v1::Rail& rail) {
   if (rail.bgp_state() != "Established") return "NoSession";
   if (rail.leaf_mac().empty()) return "NoLeaf";
   if (rail.unrecorded_pods() != 0) return "RecordLost";
+  if (!rail.unseen().empty()) return "Unseen";
   if (rail.rules_installed() != rail.rules_wanted()) return "RulesDiffer";
   return "Ready";
 }
 
 // Whether the fabric leads to it.
 std::string Bgp(const v1::Attachment& attachment) {
+  if (!attachment.withdrawn().empty()) return "withdrawn";
   if (attachment.contested()) return "contested";
   if (attachment.announced_elsewhere_size() > 0) return "duplicate";
   return attachment.announced() ? "announced" : "";
+}
+
+// Whether they are on the bridge, as far as raild can look.
+std::string Rules(const v1::Attachment& attachment) {
+  if (attachment.has_rules_unknown_since()) return "unknown";
+  return attachment.rules_in_place() ? "ok" : "missing";
 }
 
 std::string Joined(const google::protobuf::RepeatedPtrField<std::string>& texts) {
@@ -79,7 +87,7 @@ Row AttachmentRow(const v1::Attachment& a, int64_t now_ms) {
           a.device(),
           a.representor(),
           State(a),
-          a.rules_in_place() ? "ok" : "missing",
+          Rules(a),
           Bgp(a),
           Age(Milliseconds(a.created()), now_ms)};
 }

@@ -45,6 +45,22 @@ TEST(AttachmentRow, SaysThatAnotherNodeAnnouncesItsAddress) {
   EXPECT_EQ(AttachmentRow(a, 0)[10], "contested");
 }
 
+TEST(AttachmentRow, SaysThatItsAddressesAreWithdrawn) {
+  v1::Attachment a;
+  a.set_announced(true);
+  a.set_withdrawn("the uplink up0 of its rail has no carrier");
+  EXPECT_EQ(AttachmentRow(a, 0)[10], "withdrawn");
+}
+
+TEST(AttachmentRow, CallsRulesThatNobodyCanLookForUnknown) {
+  v1::Attachment a;
+  EXPECT_EQ(AttachmentRow(a, 0)[9], "missing");
+  a.set_rules_in_place(true);
+  EXPECT_EQ(AttachmentRow(a, 0)[9], "ok");
+  a.mutable_rules_unknown_since()->set_seconds(1);
+  EXPECT_EQ(AttachmentRow(a, 0)[9], "unknown");
+}
+
 TEST(RailRow, NamesTheFirstThingThatIsMissing) {
   v1::Rail r;
   const auto state = [&] { return RailRow(r)[5]; };
@@ -62,6 +78,9 @@ TEST(RailRow, NamesTheFirstThingThatIsMissing) {
   r.set_unrecorded_pods(1);
   EXPECT_EQ(state(), "RecordLost");
   r.set_unrecorded_pods(0);
+  r.set_unseen("ovsdb-server does not answer");
+  EXPECT_EQ(state(), "Unseen");
+  r.set_unseen("");
   r.set_rules_wanted(9);
   EXPECT_EQ(state(), "RulesDiffer");
   r.set_rules_installed(9);

@@ -7,6 +7,7 @@
 
 #include "cmd/raild/messages.h"
 #include "lib/base/utf8.h"
+#include "lib/inspect/doctor_causes.h"
 
 namespace rail::raild {
 namespace {
@@ -82,6 +83,18 @@ v1::Finding::Severity SeverityOf(inspect::Severity severity) {
       return v1::Finding::CRITICAL;
   }
   return v1::Finding::SEVERITY_UNSPECIFIED;
+}
+
+void Fill(v1::Finding& message, const inspect::Finding& finding) {
+  message.set_severity(SeverityOf(finding.severity));
+  message.set_id(finding.id);
+  message.set_subject(ValidUtf8(finding.subject));
+  message.set_what(ValidUtf8(finding.what));
+  message.set_why(ValidUtf8(finding.why));
+  message.set_fix(ValidUtf8(finding.fix));
+  message.set_rail(finding.rail);
+  message.set_follows_in_short(inspect::FollowsInShort(finding));
+  for (const inspect::Finding& each : finding.follows) Fill(*message.add_follows(), each);
 }
 
 Result<uint16_t> ToPort(uint32_t number, uint16_t fallback, const char* field) {
@@ -222,16 +235,8 @@ v1::TraceResponse ToMessage(const inspect::Answer& answer) {
 
 v1::DoctorResponse ToMessage(const std::vector<inspect::Finding>& findings) {
   v1::DoctorResponse response;
-  for (const inspect::Finding& each : findings) {
-    v1::Finding& message = *response.add_findings();
-    message.set_severity(SeverityOf(each.severity));
-    message.set_id(each.id);
-    message.set_subject(ValidUtf8(each.subject));
-    message.set_what(ValidUtf8(each.what));
-    message.set_why(ValidUtf8(each.why));
-    message.set_fix(ValidUtf8(each.fix));
-  }
-  response.set_checks(static_cast<uint32_t>(inspect::KindsOfFindings()));
+  for (const inspect::Finding& each : findings) Fill(*response.add_findings(), each);
+  response.set_checks(static_cast<uint32_t>(inspect::KindsOfFindings().size()));
   return response;
 }
 

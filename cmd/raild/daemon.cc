@@ -4,11 +4,24 @@
 
 #include <csignal>
 
+#include "cmd/raild/new_config.h"
+#include "cmd/raild/tls.h"
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
+#include "lib/config/changes.h"
+#include "lib/netlink/kernel.h"
+#include "lib/preflight/check_node.h"
 
 namespace rail::raild {
 namespace {
+
+// An editor writes a file in several steps, and an installer several files.
+constexpr std::chrono::milliseconds kGatherConfig{100};
+
+Result<std::vector<std::string>> LacksOf(const config::NodeConfig& config, const std::string& sysfs) {
+  RAIL_ASSIGN(const auto netlink, netlink::Kernel::Open());
+  return preflight::CheckNode(config, *netlink, sriov::Sysfs(sysfs));
+}
 
 engine::NodeIdentity Identity() {
   char name[256] = {};
@@ -19,7 +32,7 @@ engine::NodeIdentity Identity() {
 }  // namespace
 
 Daemon::Daemon(config::NodeConfig config, engine::Deps deps, config::Paths paths, Stores stores,
-               event::WakeSocket wakeups, std::unique_ptr<event::Loop> loop)
+               event::WakeSocket wakeups, std::unique_ptr<event::Loop> loop, const Supervisor& supervisor)
     : config_(std::move(config)),
       deps_(WithTenants(std::move(deps))),
       paths_(std::move(paths)),
@@ -41,11 +54,12 @@ Daemon::Daemon(config::NodeConfig config, engine::Deps deps, config::Paths paths
       inspector_(config_, paths_, deps_, views_),
       metrics_(config_, paths_, inspector_, views_),
       reports_(config_, views_),
-      good_rails_file_(paths_.state_file.substr(0, paths_.state_file.rfind('/')) + "/good-rails.json"),
-      good_rails_(config_, engine::ReadGoodRails(good_rails_file_), Clock::now()) {}
+      supervisor_(supervisor),
+      good_rails_(config_, engine::ReadGoodRails(paths_.good_rails_file), Clock::now()) {}
 
 Result<std::unique_ptr<Daemon>> Daemon::Start(config::NodeConfig config, engine::Deps deps,
-                                              const config::Paths& paths) {
+                                              const config::Paths& paths,
+                                              const Supervisor& supervisor, const Status& file) {
   Stores stores;
   RAIL_ASSIGN(stores.for_switch, deps.open_store());
   RAIL_ASSIGN(stores.for_bgp, deps.open_store());
@@ -54,7 +68,7 @@ Result<std::unique_ptr<Daemon>> Daemon::Start(config::NodeConfig config, engine:
                  "does another raild run on this node?");
   RAIL_ASSIGN(std::unique_ptr<event::Loop> loop, event::Loop::Open());
   std::unique_ptr<Daemon> daemon(new Daemon(std::move(config), std::move(deps), paths, std::move(stores),
-                                            std::move(wakeups), std::move(loop)));
+                                            std::move(wakeups), std::move(loop), supervisor));
   RAIL_TRY(daemon->sweep_.Open());
   RAIL_TRY(daemon->switch_.Open());
   RAIL_TRY(daemon->bgp_.Open());
@@ -64,19 +78,54 @@ Result<std::unique_ptr<Daemon>> Daemon::Start(config::NodeConfig config, engine:
   RAIL_TRY(daemon->reports_.Open());
   RAIL_TRY(daemon->watching_.Open());
   RAIL_TRY(daemon->WatchSignalsAndWakeups());
+  daemon->WatchConfig(file);
   RAIL_ASSIGN(daemon->server_,
               Server::Start({daemon->views_, daemon->config_, daemon->inspector_}, paths.socket));
   return daemon;
 }
 
 Status Daemon::WatchSignalsAndWakeups() {
-  RAIL_TRY(loop_->OnSignal({SIGTERM, SIGINT}, [this] { loop_->Stop(); }));
+  RAIL_TRY(loop_->OnSignal({SIGTERM, SIGINT}, [this] {
+    ends_ = true;
+    loop_->Stop();
+  }));
   return loop_->Watch(wakeups_.fd(), [this] {
     const event::Wakeups wakeups = wakeups_.Drain();
     for (const event::PluginRun& run : wakeups.runs) metrics_.Count(run);
     for (const event::PodFailure& failure : wakeups.failures) reports_.Failed(failure);
     if (wakeups.record_changed) RecordChanged();
   });
+}
+
+void Daemon::WatchConfig(const Status& file) {
+  auto watch = event::FileWatch::Open(paths_.config_file);
+  Status watched;
+  if (watch) {
+    config_watch_.emplace(std::move(*watch));
+    watched = loop_->Watch(config_watch_->fd(), [this] {
+      if (!config_watch_->Drain() || std::exchange(config_look_is_due_, true)) return;
+      loop_->After(kGatherConfig, [this] { LookAtConfig(); });
+    });
+  } else {
+    watched = tl::make_unexpected(watch.error());
+  }
+  if (!watched) log::Warning("{}; a change of it needs a restart of raild", watched.error().message);
+  if (!file) return node_status_.Note(config::kNodeFile, file);  // as it is, it was tried already
+  loop_->Post([this] { LookAtConfig(); });                       // it may have changed before it was watched
+}
+
+void Daemon::LookAtConfig() {
+  config_look_is_due_ = false;
+  NewConfig now = JudgeConfig(config_, config::Load(paths_.config_file),
+                              {.tls = CheckTlsFiles, .lacks = [this](const config::NodeConfig& config) {
+                                 return LacksOf(config, paths_.sysfs);
+                               }});
+  node_status_.Note(config::kNodeFile, now.problem);
+  if (now.take) {
+    next_ = std::move(now.take);
+    return loop_->Stop();
+  }
+  switch_.Learned();  // publishes what has changed
 }
 
 engine::Deps Daemon::WithTenants(engine::Deps deps) {
@@ -92,7 +141,7 @@ void Daemon::RecordChanged() {
 std::string Daemon::WaitsForRails() {
   good_rails_.Look(*views_.Current(), Clock::now());
   if (good_rails_.TakeChanged()) {
-    const Status kept = engine::WriteGoodRails(good_rails_file_, good_rails_.to_keep());
+    const Status kept = engine::WriteGoodRails(paths_.good_rails_file, good_rails_.to_keep());
     if (!kept) log::Warning("{}; after a restart no rollout waits for these rails", kept.error().message);
   }
   return good_rails_.waits_for();
@@ -120,7 +169,7 @@ void Daemon::BeginToWatch() {
   watching_.Start([this] { watchdog_->Begin(); });
 }
 
-void Daemon::Run() {
+std::optional<config::NodeConfig> Daemon::Run() {
   log::Info("started: {} rails", config_.rails.size());
   uplinks_.Start();
   switch_.Start();
@@ -132,7 +181,7 @@ void Daemon::Run() {
   BeginToWatch();
   loop_->Run();
   watching_.Stop();  // a thread that ends does not hang
-  supervisor_.Tell("STOPPING=1");
+  if (ends_) supervisor_.Tell("STOPPING=1");
   for (event::Loop* part : {&switch_.loop(), &bgp_.loop(), &sweep_.loop()})
     part->Stop();  // all at once: each may be in a round
   tenants_worker_.Stop();
@@ -142,8 +191,13 @@ void Daemon::Run() {
   sweep_.Stop();
   metrics_.Stop();
   reports_.Stop();
-  log::Info("stopped; rules, ports and announcements stay");
   server_->Stop();
+  // A signal may have come meanwhile. The loop takes descriptors between two pieces of work that are posted one by the other.
+  loop_->Post([this] { loop_->Post([this] { loop_->Stop(); }); });
+  loop_->Run();
+  if (!ends_) return std::move(next_);
+  log::Info("stopped; rules, ports and announcements stay");
+  return std::nullopt;
 }
 
 }  // namespace rail::raild

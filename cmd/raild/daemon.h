@@ -1,7 +1,8 @@
 // raild as a whole: its parts, each on a thread of its own, and how they notify each other.
 //
-// Use:      RAIL_ASSIGN(auto daemon, Daemon::Start(config, wire::RealDeps(), paths));  daemon->Run();
-// Threads:  Run holds the calling thread until SIGTERM or SIGINT; gRPC has threads of its own, which read published views
+// Use:      RAIL_ASSIGN(auto daemon, Daemon::Start(config, wire::RealDeps(), paths, supervisor, {}));
+//           while (auto next = daemon->Run()) ...        // node.json has changed: a new Daemon, by the new one
+// Threads:  Run holds the calling thread; gRPC has threads of its own, which read published views
 // Owns:     everything that it opens
 #pragma once
 
@@ -20,6 +21,7 @@
 #include "cmd/raild/watchdog.h"
 #include "lib/config/node_config.h"
 #include "lib/engine/good_rails.h"
+#include "lib/event/file_watch.h"
 #include "lib/event/wake.h"
 #include "lib/inspect/inspector.h"
 
@@ -27,11 +29,15 @@ namespace rail::raild {
 
 class Daemon {
  public:
+  // `file`: why node.json, as it is, is not the configuration that raild runs by; {}: it is.
   // Errors: another raild runs on this node; the record cannot be opened; the API's socket or the
   //         metrics' port cannot be had.
   static Result<std::unique_ptr<Daemon>> Start(config::NodeConfig config, engine::Deps deps,
-                                               const config::Paths& paths);
-  void Run();
+                                               const config::Paths& paths, const Supervisor& supervisor,
+                                               const Status& file);
+  // Until SIGTERM or SIGINT, or until node.json has changed and can be taken: then returns the new configuration. Either way every part
+  // has ended when it returns; rules, ports and announcements stay.
+  std::optional<config::NodeConfig> Run();
 
  private:
   // Each thread has a connection of its own to the record.
@@ -39,9 +45,11 @@ class Daemon {
     std::unique_ptr<state::Store> for_switch, for_bgp, for_sweep;
   };
   Daemon(config::NodeConfig config, engine::Deps deps, config::Paths paths, Stores stores,
-         event::WakeSocket wakeups, std::unique_ptr<event::Loop> loop);
+         event::WakeSocket wakeups, std::unique_ptr<event::Loop> loop, const Supervisor& supervisor);
 
   Status WatchSignalsAndWakeups();
+  void WatchConfig(const Status& file);
+  void LookAtConfig();
   // The API's list of namespaces takes the place of the file.
   engine::Deps WithTenants(engine::Deps deps);
   void RecordChanged();
@@ -64,9 +72,12 @@ class Daemon {
   inspect::Inspector inspector_;
   MetricsWorker metrics_;
   ReportWorker reports_;
-  const Supervisor supervisor_ = Supervisor::FromEnvironment();
+  const Supervisor& supervisor_;
+  std::optional<event::FileWatch> config_watch_;
+  bool config_look_is_due_ = false;
+  bool ends_ = false;                       // by a signal
+  std::optional<config::NodeConfig> next_;  // node.json as it is now, to be taken
   Worker watching_;
-  const std::string good_rails_file_;
   engine::GoodRails good_rails_;      // on the thread of watching_
   std::optional<Watchdog> watchdog_;  // on a thread of its own: it must not hang with those that it watches
   std::unique_ptr<Server> server_;    // last: it ends first

@@ -15,6 +15,9 @@ Flags ParseFlags(int argc, char** argv) {
       "RAILCNI_ROOT stands in front of all three.",
       "raild");
   app.add_flag("--check-config", flags.check_config, "read node.json, say what is wrong with it, end");
+  app.add_flag("--doctor", flags.doctor,
+               "what is wrong with this node, asked without a daemon, and what keeps raild from starting; changes nothing; end: 0 "
+               "nothing is wrong, 1 something is");
   app.add_flag("--print-attachments", flags.print_attachments,
                "print a line for each attachment of the record, nothing if there is none, end");
   app.add_option("--check-node", flags.check_node,

@@ -9,6 +9,7 @@ namespace rail::raild {
 
 struct Flags {
   bool check_config = false;       // validate node.json, then end
+  bool doctor = false;             // say what is wrong with the node and with raild's start, then end
   bool print_attachments = false;  // print what the record holds, then end
   std::string check_node;          // a plain node.json to hold against this node, then end
   std::string

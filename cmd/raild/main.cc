@@ -1,7 +1,11 @@
 #include <cstdio>
+#include <iostream>
+#include <optional>
+#include <utility>
 
 #include "cmd/raild/configure.h"
 #include "cmd/raild/daemon.h"
+#include "cmd/raild/doctor.h"
 #include "cmd/raild/flags.h"
 #include "cmd/raild/node_object.h"
 #include "cmd/raild/print_attachments.h"
@@ -9,6 +13,7 @@
 #include "cmd/raild/remove.h"
 #include "cmd/raild/tls.h"
 #include "lib/base/log.h"
+#include "lib/config/changes.h"
 #include "lib/netlink/kernel.h"
 #include "lib/netlink/kernel_devlink.h"
 #include "lib/sriov/lookup.h"
@@ -31,6 +36,32 @@ int CheckThisNode(const std::string& file, const config::Paths& paths) {
   if (netlink) return raild::CheckNode(file, **netlink, paths.sysfs);
   log::Error("{}", netlink.error().message);
   return 1;
+}
+
+// Runs until a signal. A node.json that changes meanwhile begins anew by the new one, in this process: no more than a restart to
+// pods, and one way to take a configuration. One with which raild cannot start gives way to the one before.
+int Serve(config::NodeConfig config, const config::Paths& paths) {
+  const raild::Supervisor supervisor = raild::Supervisor::FromEnvironment();
+  std::optional<config::NodeConfig> before;
+  Status file;
+  for (;;) {
+    const auto daemon = raild::Daemon::Start(config, wire::RealDeps(), paths, supervisor, file);
+    if (!daemon && before) {
+      file = Fail(daemon.error().code, "raild cannot start with " + config::Keys(config::Changes(*before, config)) +
+                                           " as the file has it now, and goes on as before: " + daemon.error().message);
+      config = *std::exchange(before, std::nullopt);
+      continue;
+    }
+    if (!daemon) {
+      log::Error("{}", daemon.error().message);
+      return 1;
+    }
+    auto next = (*daemon)->Run();
+    if (!next) return 0;
+    log::Info("node.json has changed ({}): beginning anew by it", config::Keys(config::Changes(config, *next)));
+    before = std::exchange(config, std::move(*next));
+    file = {};
+  }
 }
 
 }  // namespace
@@ -69,6 +100,7 @@ int main(int argc, char** argv) {
     std::printf("%s\n", object->c_str());
     return 0;
   }
+  if (flags.doctor) return raild::DoctorWithoutDaemon(wire::RealDeps(), paths, std::cout);
   if (flags.remove) return raild::Remove(wire::RealDeps(), paths, flags.force);
 
   const auto config = ReadConfig(paths);
@@ -80,11 +112,5 @@ int main(int argc, char** argv) {
     std::printf("%s: %zu rails, right\n", paths.config_file.c_str(), config->rails.size());
     return 0;
   }
-  const auto daemon = raild::Daemon::Start(*config, wire::RealDeps(), paths);
-  if (!daemon) {
-    log::Error("{}", daemon.error().message);
-    return 1;
-  }
-  (*daemon)->Run();
-  return 0;
+  return Serve(*config, paths);
 }

@@ -141,6 +141,9 @@ v1::Attachment ToMessage(const AttachmentView& view) {
   message.set_ofport(a.ofport);
   message.set_announced(a.announced);
   message.set_rules_in_place(view.rules_in_place);
+  if (view.rules_unknown_since_ms != 0)
+    SetTime(*message.mutable_rules_unknown_since(), view.rules_unknown_since_ms);
+  message.set_withdrawn(ValidUtf8(view.withdrawn));
   message.set_pending(ValidUtf8(view.pending));
   SetTime(*message.mutable_created(), a.created_ms);
   message.set_netns(ValidUtf8(a.netns_path));
@@ -201,6 +204,8 @@ v1::ListRailsResponse ListRails(const NodeView& view) {
     rail.set_rules_installed(r.rules_installed);
     rail.set_unrecorded_pods(r.unrecorded_pods);
     rail.set_foreign_flows(r.foreign_rules);
+    if (r.unseen_since_ms != 0) SetTime(*rail.mutable_unseen_since(), r.unseen_since_ms);
+    rail.set_unseen(ValidUtf8(r.unseen));
   }
   std::ranges::sort(*response.mutable_rails(), {}, [](const v1::Rail& rail) { return rail.index(); });
   return response;

@@ -245,5 +245,22 @@ TEST(Node, SaysWhatRaildIsNotReadyForAndThatItHangs) {
   EXPECT_THAT(parts({.started = false, .waits_for = "rail0", .hung = ""}), ElementsAre());
 }
 
+TEST(Lists, SaySinceWhenRaildCannotLookAndOtherwiseNothing) {
+  NodeView view = ViewWith({1, 2});
+  view.attachments[0].rules_unknown_since_ms = 2500;
+  view.attachments[0].withdrawn = "no carrier";
+  view.rails.resize(2);
+  view.rails[0].unseen = "ovsdb-server does not answer";
+  view.rails[0].unseen_since_ms = 2500;
+  const v1::Attachment unknown = ToMessage(view.attachments[0]);
+  EXPECT_EQ(unknown.rules_unknown_since().seconds(), 2);
+  EXPECT_EQ(unknown.withdrawn(), "no carrier");
+  EXPECT_FALSE(ToMessage(view.attachments[1]).has_rules_unknown_since());
+  const v1::ListRailsResponse rails = ListRails(view);
+  EXPECT_EQ(rails.rails(0).unseen(), "ovsdb-server does not answer");
+  EXPECT_EQ(rails.rails(0).unseen_since().nanos(), 500000000);
+  EXPECT_FALSE(rails.rails(1).has_unseen_since());
+}
+
 }  // namespace
 }  // namespace rail::raild

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <random>
 
+#include "cmd/raild/rail_states.h"
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 
@@ -27,25 +28,7 @@ bool IsName(const std::string& text) {
   });
 }
 
-std::string ProblemOf(const engine::NodeView& view, const engine::RailView& rail) {
-  if (!rail.uplink_carrier) return rail.rail.pf + " has no carrier";
-  for (const engine::Health& health : view.health) {
-    if (!health.ok &&
-        (health.part == "rail " + rail.rail.name || health.part == "NIC of rail " + rail.rail.name))
-      return health.problem;
-  }
-  if (!rail.bridge_present) return "bridge " + rail.rail.bridge + " does not exist";
-  if (rail.bgp_state == "Established") return "";
-  return "no BGP session with the leaf" + (rail.bgp_state.empty() ? "" : " (" + rail.bgp_state + ")");
-}
-
 }  // namespace
-
-std::vector<RailState> RailStates(const engine::NodeView& view) {
-  std::vector<RailState> states;
-  for (const engine::RailView& rail : view.rails) states.push_back({rail.rail.name, ProblemOf(view, rail)});
-  return states;
-}
 
 ReportWorker::ReportWorker(const config::NodeConfig& config, const engine::ViewPublisher& views)
     : config_(config), views_(views), backoff_(std::random_device()()), number_(std::random_device()()) {

@@ -22,9 +22,6 @@
 
 namespace rail::raild {
 
-// What people and schedulers are told of each rail.
-std::vector<kubernetes::RailState> RailStates(const engine::NodeView& view);
-
 class ReportWorker {
  public:
   ReportWorker(const config::NodeConfig& config, const engine::ViewPublisher& views);

@@ -16,24 +16,13 @@
 #include <vector>
 
 #include "lib/base/clock.h"
+#include "lib/base/folder.h"
 #include "lib/base/socket.h"
 
 namespace rail::raild {
 namespace {
 
 constexpr size_t kLongestPath = sizeof(sockaddr_un::sun_path) - 1;
-
-Status MakeFolder(const std::filesystem::path& folder) {
-  std::error_code error;
-  if (std::filesystem::is_directory(folder, error)) return {};
-  if (folder.has_parent_path() && folder.parent_path() != folder) RAIL_TRY(MakeFolder(folder.parent_path()));
-  if (::mkdir(folder.c_str(), 0755) != 0 && errno != EEXIST)
-    return FailErrno(errno, "make folder " + folder.string());
-  // The umask may have taken away what the group needs to reach the socket.
-  if (::chmod(folder.c_str(), 0755) != 0)
-    return FailErrno(errno, "set the mode of folder " + folder.string());
-  return {};
-}
 
 Status RefuseWhenTaken(const std::string& path) {
   struct stat info{};
@@ -81,7 +70,7 @@ Result<SocketFile> SocketFile::Prepare(const std::string& path) {
                                     "\": the path of a socket is absolute and has at most " +
                                     std::to_string(kLongestPath) + " bytes, with 10 to spare for its folder");
   }
-  RAIL_TRY(MakeFolder(parent));
+  RAIL_TRY(MakeFolder(parent.string(), 0755));
   RAIL_TRY(RefuseWhenTaken(path));
   std::string folder = pattern;
   if (::mkdtemp(folder.data()) == nullptr)

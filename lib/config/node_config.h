@@ -21,11 +21,13 @@ namespace rail::config {
 // Where the files of a node are. RAILCNI_ROOT in the environment of the *process* prefixes all of them; a pod cannot
 // reach that environment.
 struct Paths {
-  std::string config_file;     // <root>/etc/railcni/node.json
-  std::string state_file;      // <root>/var/lib/railcni/state.db
-  std::string tenants_file;    // <root>/var/lib/railcni/tenants.json: what namespaces are labelled with
-  std::string origin_file;     // <root>/var/lib/railcni/origin.json   what was there before
-  std::string socket;          // <root>/run/railcni/raild.sock   gRPC
+  std::string config_file;   // <root>/etc/railcni/node.json
+  std::string state_file;    // <root>/var/lib/railcni/state.db
+  std::string tenants_file;  // <root>/var/lib/railcni/tenants.json: what namespaces are labelled with
+  std::string origin_file;   // <root>/var/lib/railcni/origin.json   what was there before
+  std::string
+      good_rails_file;  // <root>/var/lib/railcni/good-rails.json   which rails were good (engine/good_rails)
+  std::string socket;   // <root>/run/railcni/raild.sock   gRPC
   std::string wake_socket;     // <root>/run/railcni/wake.sock    datagrams "state.db changed"
   std::string sysfs = "/sys";  // RAILCNI_SYSFS: where raild's container has the host's; tests
 

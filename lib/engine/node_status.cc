@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/engine/attachment.h"
 #include "lib/engine/tenant_move.h"
@@ -102,7 +103,13 @@ void NodeStatus::Repaired(const std::string& cause, uint64_t count) {
 
 void NodeStatus::SetRail(const std::string& rail, RailSeen seen) {
   const std::lock_guard lock(mutex_);
-  rails_[rail] = std::move(seen);
+  RailSeen& known = rails_[rail];
+  if (seen.unseen.empty()) {
+    known = std::move(seen);
+    return;
+  }
+  known.unseen = std::move(seen.unseen);
+  if (known.unseen_since_ms == 0) known.unseen_since_ms = UnixMs();
 }
 
 void NodeStatus::SetUnrecorded(const std::string& rail, size_t pods) {
@@ -180,6 +187,17 @@ void NodeStatus::Publish(RecordReader& reader) {
   views_.Publish(std::move(view));
 }
 
+// As BgpRepair::Announcements decides.
+std::string NodeStatus::Withdrawn(const AttachmentView& shown) const {
+  const state::Attachment& attachment = shown.attachment;
+  if (!attachment.announced || attachment.phase != state::Phase::kReady) return "";
+  if (shown.device_lost) return "its device is not in the pod";
+  const config::Rail* rail = config_.FindRail(attachment.rail);
+  const auto carrier = carriers_.find(attachment.rail);
+  if (rail == nullptr || carrier == carriers_.end() || carrier->second) return "";
+  return "the uplink " + rail->pf + " of its rail has no carrier";
+}
+
 NodeView NodeStatus::Compose(const Record& record) const {
   NodeView view;
   view.hostname = identity_.hostname;
@@ -208,6 +226,7 @@ NodeView NodeStatus::Compose(const Record& record) const {
     shown.rules_in_place = has_no_port || (rail != rails_.end() && rail->second.rules_right &&
                                            record.Has(attachment.id, step::kAdmit) &&
                                            rail->second.ports.contains(attachment.representor));
+    if (!has_no_port && rail != rails_.end()) shown.rules_unknown_since_ms = rail->second.unseen_since_ms;
     for (const state::Step& step : record.steps.at(attachment.id)) {
       if (!step.pending.empty()) shown.pending = step.kind + ": " + step.pending;
     }
@@ -215,6 +234,7 @@ NodeView NodeStatus::Compose(const Record& record) const {
       shown.device_lost = attachment.phase == state::Phase::kReady && where->second.device_lost();
       shown.namespace_unseen = where->second.unseen;
     }
+    shown.withdrawn = Withdrawn(shown);
     shown.elsewhere = ElsewhereOf(attachment, *learned_, names);
     contested_here +=
         static_cast<uint64_t>(std::ranges::count_if(shown.elsewhere, &AddressElsewhere::other_tenant));
@@ -233,6 +253,8 @@ NodeView NodeStatus::Compose(const Record& record) const {
       shown.rules_wanted = seen.rules_wanted;
       shown.rules_installed = seen.rules_installed;
       shown.foreign_rules = seen.foreign_rules;
+      shown.unseen = seen.unseen;
+      shown.unseen_since_ms = seen.unseen_since_ms;
       const auto unrecorded = unrecorded_.find(rail.name);
       shown.unrecorded_pods = unrecorded == unrecorded_.end() ? 0 : unrecorded->second;
     }

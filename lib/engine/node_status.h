@@ -42,7 +42,7 @@ struct Learned {
   std::map<IpAddress, Elsewhere> elsewhere;
 };
 
-// What the last round has seen of a rail's bridge.
+// What the last round that could look has seen of a rail's bridge.
 struct RailSeen {
   bool bridge_present = false;
   MacAddress bridge_mac;
@@ -52,6 +52,8 @@ struct RailSeen {
   bool rules_right = false;     // the round ended with every wanted rule in the switch
   uint64_t foreign_rules = 0;   // rules of others on the bridge
   std::set<std::string> ports;  // names of the ports that work
+  std::string unseen;  // "": the last round has looked at the bridge and its rules; else why it could not
+  int64_t unseen_since_ms = 0;  // Unix time of the first of the rounds that could not
 };
 
 class NodeStatus {
@@ -66,6 +68,7 @@ class NodeStatus {
   void Note(const std::string& part, const Status& status);
   void Repaired(const std::string& cause, uint64_t count = 1);
 
+  // A round that could not look (`unseen`) changes nothing of what was seen before: a rule that nobody could look for is not missing.
   void SetRail(const std::string& rail, RailSeen seen);
   // How many pods live on the rail that the record has lost.
   void SetUnrecorded(const std::string& rail, size_t pods);
@@ -88,7 +91,8 @@ class NodeStatus {
   void Publish(RecordReader& reader);
 
  private:
-  NodeView Compose(const Record& record) const;  // mutex_ is held
+  NodeView Compose(const Record& record) const;              // mutex_ is held
+  std::string Withdrawn(const AttachmentView& shown) const;  // mutex_ is held
 
   const config::NodeConfig& config_;
   const NodeIdentity identity_;

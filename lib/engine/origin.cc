@@ -1,12 +1,10 @@
 #include "lib/engine/origin.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "lib/base/folder.h"
 #include "lib/base/strict_json.h"
 #include "lib/base/whole_file.h"
 
@@ -239,14 +237,8 @@ Result<OriginRecord> ReadOrigin(const std::string& path) {
 }
 
 Status WriteOrigin(const std::string& path, const OriginRecord& record) {
-  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  if (::mkdir(folder.c_str(), 0750) != 0 && errno != EEXIST) {
-    // The parent is missing, too: on a node that has never had state.db under this root.
-    std::error_code made;
-    std::filesystem::create_directories(folder.parent_path(), made);
-    if (::mkdir(folder.c_str(), 0750) != 0 && errno != EEXIST)
-      return FailErrno(errno, "make " + folder.string());
-  }
+  // It is missing on a node that has never had state.db under this root.
+  RAIL_TRY(MakeFolder(std::filesystem::path(path).parent_path().string(), 0750));
   return WriteWhole(path, OriginText(record), 0600);
 }
 

@@ -22,12 +22,10 @@ constexpr uint64_t kManyRules = 1000;
 // The log says at most so often what was put right in the rules of one bridge.
 constexpr std::chrono::seconds kBetweenWords{10};
 
-// nullopt: no such bridge, or OVSDB does not answer.
-std::optional<ovs::Bridge> InDatabase(Connections& connections, const config::Rail& rail) {
-  const auto db = connections.Ovsdb();
-  if (!db) return std::nullopt;
-  auto found = (*db)->FindBridge(rail.bridge, connections.CallDeadline());
-  return found ? std::move(*found) : std::nullopt;
+// nullopt: no such bridge. Errors: OVSDB does not answer.
+Result<std::optional<ovs::Bridge>> InDatabase(Connections& connections, const config::Rail& rail) {
+  RAIL_ASSIGN(ovs::Ovsdb * db, connections.Ovsdb());
+  return db->FindBridge(rail.bridge, connections.CallDeadline());
 }
 
 }  // namespace
@@ -75,7 +73,7 @@ void SwitchRepair::Audit() {
 void SwitchRepair::DatabaseChanged() {
   bool looked = false;
   ForEachRail([&](Connections& connections, const config::Rail& rail, RailState& state) {
-    const auto now = InDatabase(connections, rail);
+    const auto now = InDatabase(connections, rail).value_or(std::nullopt);
     if (state.backoff.next() ? now == state.left : state.ports.IsAsRepaired(now)) return;
     Whole(connections, rail, state);
     looked = true;
@@ -168,7 +166,7 @@ void SwitchRepair::Learned() {
 }
 
 void SwitchRepair::Whole(Connections& connections, const config::Rail& rail, RailState& state) {
-  state.rules_right = false;
+  state.rules_seen = RailState::RulesSeen::kNotLooked;
   nics_.Ensure(rail);
   deps_.step_ended();
   RaiseRepresentors(connections, rail, state);
@@ -182,9 +180,14 @@ void SwitchRepair::Whole(Connections& connections, const config::Rail& rail, Rai
       round = Rules(connections, rail, state, RuleRepair::Look::kAudit);
     }
   }
+  state.absent = false;
+  if (!state.below || !round || !state.ports.right()) {
+    const auto left = InDatabase(connections, rail);
+    state.absent = left && !*left;
+    state.left = left.value_or(std::nullopt);
+  }
   End(rail, state, round);
   FlowLimit(connections, state);
-  if (state.backoff.next()) state.left = InDatabase(connections, rail);
 }
 
 // What a whole round has found wrong stays wrong until the next whole round: a round of the rules alone does not repair it. A
@@ -202,9 +205,13 @@ void SwitchRepair::End(const config::Rail& rail, RailState& state, const Status&
                 .leaf_mac = state.leaf_mac,
                 .rules_wanted = state.rules.counts().wanted,
                 .rules_installed = state.rules.counts().installed,
-                .rules_right = state.rules_right,
+                .rules_right = state.rules_right(),
                 .foreign_rules = state.rules.foreign().count(),
-                .ports = {}};
+                .ports = {},
+                .unseen = {}};
+  // A bridge that is not there, and rules that the switch refuses, have been looked at.
+  if (state.rules_seen == RailState::RulesSeen::kNotLooked && !state.absent && !status)
+    seen.unseen = status.error().message;
   for (const auto& [name, port] : state.ports.seen()) {
     if (port.ofport > 0) seen.ports.insert(name);
   }
@@ -243,7 +250,7 @@ Status SwitchRepair::HostLinks(Connections& connections, const config::Rail& rai
 
 // ovs-vswitchd forgets it when it restarts, which makes an audit.
 void SwitchRepair::FlowLimit(Connections& connections, const RailState& state) {
-  if (!flow_limit_due_ || !state.rules_right) return;
+  if (!flow_limit_due_ || !state.rules_right()) return;
   flow_limit_due_ = false;
   node_status_.Note("flow limit", connections.RaiseFlowLimit());
 }
@@ -406,7 +413,7 @@ void SwitchRepair::SayMended(const config::Rail& rail, RailState& state, const R
 Status SwitchRepair::Rules(Connections& connections, const config::Rail& rail, RailState& state,
                            RuleRepair::Look look) {
   const std::shared_ptr<const engine::Learned> learned = node_status_.learned();
-  state.rules_right = false;
+  state.rules_seen = RailState::RulesSeen::kNotLooked;
   state.tenant_stays.reset();
   RAIL_ASSIGN(ovs::OpenFlow * bridge, connections.OpenFlow(rail.bridge));
   RAIL_ASSIGN(FileLock joining, Move(connections, rail));
@@ -430,10 +437,13 @@ Status SwitchRepair::Rules(Connections& connections, const config::Rail& rail, R
                             .remove_foreign = RemovesForeignRules(rail)};
   for (int round = 0; round < 5; ++round) {
     const auto began = Clock::now();
-    const Status repaired = state.rules.Repair(*bridge, ask, look);
+    Status repaired = state.rules.Repair(*bridge, ask, look);
     node_status_.Repaired("foreign flow", state.rules.mended().foreign);
     state.unsaid.Join(state.rules.mended());
-    RAIL_TRY(repaired);
+    if (!repaired) {
+      if (repaired.error().code == Code::kInvalid) state.rules_seen = RailState::RulesSeen::kRefused;
+      return repaired;
+    }
     const RuleCounts& counts = state.rules.counts();
     node_status_.Repaired("rules", counts.added + counts.removed);
     if (counts.added + counts.removed >= kManyRules) {
@@ -446,7 +456,7 @@ Status SwitchRepair::Rules(Connections& connections, const config::Rail& rail, R
   }  // if plugins keep changing the record, their wakeups start the next round
   SayMended(rail, state, *record);
   if (state.rules.tenant_stays()) state.tenant_stays = deps_.now() + kForJoining;
-  state.rules_right = true;
+  state.rules_seen = RailState::RulesSeen::kRight;
   return {};
 }
 

@@ -74,8 +74,11 @@ class SwitchRepair {
     RuleRepair rules;
     Status below;                     // how the last check of bridge and links ended
     std::optional<ovs::Bridge> left;  // the bridge in OVSDB after the last whole round that failed
+    bool absent = false;              // OVSDB has answered in it that there is no such bridge
     MacAddress leaf_mac;
-    bool rules_right = false;  // the last round ended with every wanted rule in the switch
+    // How the last round's look at the rules ended: every wanted rule is in the switch; the switch refuses some; nobody could look.
+    enum class RulesSeen { kRight, kRefused, kNotLooked } rules_seen = RulesSeen::kNotLooked;
+    bool rules_right() const { return rules_seen == RulesSeen::kRight; }
     Backoff backoff{std::chrono::milliseconds(250), std::chrono::seconds(10)};
     std::optional<Deadline> tenant_stays;  // when its rule is looked at again
     MendedRules unsaid;                    // put right, and not in the log yet

@@ -185,18 +185,6 @@ TEST_F(RepairTest, AfterARailThatHangsTheOthersHaveASecond) {
   EXPECT_LE(time["br-rail1"], std::chrono::seconds(1));
 }
 
-TEST_F(RepairTest, ShowsThatAnAttachmentsRulesMayBeMissingWhileTheSwitchDoesNotAnswer) {
-  Settle();
-  const auto in_place = [&] { return raild->views.Current()->attachments.at(0).rules_in_place; };
-  EXPECT_TRUE(in_place());
-  world.faults.down = {Dependency::kOpenFlow};
-  Audit();
-  EXPECT_FALSE(in_place());
-  world.faults.down.clear();
-  Audit();
-  EXPECT_TRUE(in_place());
-}
-
 TEST_F(RepairTest, AfterARestartOfRaildNothingIsSentEither) {
   Settle();
   const int commits = world.Bridge().commits();

@@ -53,6 +53,10 @@ struct RailView {
   uint64_t rules_installed = 0;  // of ours, known to be in the switch
   uint64_t foreign_rules = 0;    // of others, on the same bridge
   uint64_t unrecorded_pods = 0;  // that live and have a port of ours, and that the record has lost
+  // "": raild could look at the bridge and its rules in its last round. Else why it could not: then bridge, leaf and rules are as it saw
+  // them last, and what they are now is not known since then (Unix time).
+  std::string unseen;
+  int64_t unseen_since_ms = 0;
 };
 
 // Who else announces an address of an attachment.
@@ -65,9 +69,13 @@ struct AddressElsewhere {
 
 struct AttachmentView {
   state::Attachment attachment;
-  bool rules_in_place = false;  // its port works, and all of its rules are known to be in the switch
-  std::string pending;          // "": no undo work is left; else why the last undo failed
+  bool rules_in_place =
+      false;  // its port works, and all of its rules were in the switch when raild could last look
+  int64_t rules_unknown_since_ms = 0;  // Unix time since when raild cannot look; 0: it can
+  std::string pending;                 // "": no undo work is left; else why the last undo failed
   bool device_lost = false;  // its pod lives without the device: the NIC was reset, or has made its VFs anew
+  std::string
+      withdrawn;  // why its addresses are not announced although it is to be; "": they are, or it is not to be
   std::vector<AddressElsewhere> elsewhere;  // addresses of it that others announce, too
   std::string
       moves_to;  // "": it is in the tenant of its namespace; else the tenant into which raild is to move it

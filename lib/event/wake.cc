@@ -12,6 +12,8 @@
 #include <cstring>
 #include <filesystem>
 
+#include "lib/base/folder.h"
+
 namespace rail::event {
 namespace {
 
@@ -61,9 +63,7 @@ Status RemoveStale(const std::string& path, const sockaddr_un& address, const st
 Result<WakeSocket> WakeSocket::Bind(const std::string& path) {
   const std::string doing = "listen for wakeups on " + path;
   RAIL_ASSIGN(const sockaddr_un address, AddressOf(path, doing));
-  const std::string folder = std::filesystem::path(path).parent_path().string();
-  if (::mkdir(folder.c_str(), 0750) != 0 && errno != EEXIST)
-    return FailErrno(errno, doing + ": make the folder " + folder);
+  RAIL_TRY_AS(MakeFolder(std::filesystem::path(path).parent_path().string(), 0750), doing);
   RAIL_TRY(RemoveStale(path, address, doing));
 
   Fd fd = NewSocket();
@@ -75,6 +75,12 @@ Result<WakeSocket> WakeSocket::Bind(const std::string& path) {
   WakeSocket socket(std::move(fd), path);
   if (::chmod(path.c_str(), 0660) != 0) return FailErrno(errno, doing);
   return socket;
+}
+
+bool WakeSocket::IsServed(const std::string& path) {
+  const auto address = AddressOf(path, "");
+  const Fd probe = NewSocket();
+  return address && probe && ::connect(probe.get(), Generic(*address), sizeof *address) == 0;
 }
 
 WakeSocket::~WakeSocket() {

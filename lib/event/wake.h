@@ -57,6 +57,8 @@ class WakeSocket {
   // a dead daemon has left. Errors: kInvalid the path; kExists something at `path` is not a socket, or a running daemon listens
   // on it; kPermission.
   static Result<WakeSocket> Bind(const std::string& path);
+  // Whether a running daemon listens at `path`.
+  static bool IsServed(const std::string& path);
   WakeSocket(WakeSocket&&) noexcept = default;
   WakeSocket& operator=(WakeSocket&&) = delete;
   ~WakeSocket();

@@ -44,6 +44,20 @@ TEST_F(WakeTest, AReportOfARunIsNoWakeup) {
   EXPECT_TRUE(wakeups.runs.empty());
 }
 
+TEST_F(WakeTest, KnowsWhetherSomebodyListens) {
+  EXPECT_FALSE(WakeSocket::IsServed(path_));
+  {
+    auto socket = WakeSocket::Bind(path_);
+    ASSERT_TRUE(socket) << socket.error().message;
+    EXPECT_TRUE(WakeSocket::IsServed(path_));
+    EXPECT_FALSE(socket->Drain().record_changed) << "the question wakes nobody";
+    std::filesystem::rename(path_, path_ + "-kept");
+  }
+  std::filesystem::rename(path_ + "-kept", path_);
+  EXPECT_FALSE(WakeSocket::IsServed(path_)) << "a dead daemon's";
+  EXPECT_FALSE(WakeSocket::IsServed(std::string(200, 'x')));
+}
+
 TEST_F(WakeTest, AWakeupThatMayHaveFoundNoRoomCounts) {
   auto socket = WakeSocket::Bind(path_);
   ASSERT_TRUE(socket) << socket.error().message;

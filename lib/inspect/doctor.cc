@@ -1,16 +1,16 @@
 #include "lib/inspect/doctor.h"
 
-#include <algorithm>
 #include <array>
-#include <tuple>
+#include <utility>
 
+#include "lib/inspect/doctor_causes.h"
 #include "lib/inspect/doctor_subjects.h"
 
 namespace rail::inspect {
 namespace {
 
 // Every id of a finding. A test checks that this list and the subjects' ids are the same.
-constexpr std::array kKinds = {
+constexpr auto kKinds = std::to_array<std::string_view>({
     "ovsdb-down",
     "vswitchd-down",
     "hw-offload-off",
@@ -53,6 +53,10 @@ constexpr std::array kKinds = {
     "prefixes-near-limit",
     "prefixes-above-limit",
     "no-leaf-neighbour",
+    "config-unreadable",
+    "config-newer-than-raild",
+    "raild-down",
+    "raild-cannot-start",
     "record-unreadable",
     "record-readable",
     "record-no-space",
@@ -64,6 +68,7 @@ constexpr std::array kKinds = {
     "certificate-not-yet-valid",
     "certificate-expired",
     "certificate-expires-soon",
+    "nic-reset",
     "device-lost",
     "namespaces-not-visible",
     "record-lost",
@@ -72,7 +77,9 @@ constexpr std::array kKinds = {
     "delete-unfinished",
     "part-failing",
     "rules-missing",
+    "rules-unknown",
     "not-announced",
+    "withdrawn",
     "address-contested",
     "address-duplicate",
     "tenant-changed",
@@ -81,7 +88,7 @@ constexpr std::array kKinds = {
     "api-server-away",
     "tenant-label-invalid",
     "no-tenant",
-};
+});
 
 }  // namespace
 
@@ -92,16 +99,20 @@ std::vector<Finding> Diagnose(const NodeFacts& facts) {
   ExamineBgp(facts, found);
   ExamineTenants(facts, found);
   ExamineAttachments(facts, found);
+  ExamineStart(facts, found);
   ExamineRaild(facts, found);
-  std::ranges::stable_sort(found, [](const Finding& a, const Finding& b) {
-    return std::tuple(-static_cast<int>(a.severity), a.id, a.subject) <
-           std::tuple(-static_cast<int>(b.severity), b.id, b.subject);
-  });
-  return found;
+  return CausesFirst(std::move(found), facts);
 }
 
-size_t KindsOfFindings() {
-  return kKinds.size();
+std::vector<Finding> DiagnoseStart(const NodeFacts& facts) {
+  std::vector<Finding> found;
+  ExamineStart(facts, found);
+  ExamineRaild(facts, found);
+  return CausesFirst(std::move(found), facts);
+}
+
+std::span<const std::string_view> KindsOfFindings() {
+  return kKinds;
 }
 
 }  // namespace rail::inspect

@@ -1,6 +1,6 @@
 // Finds what is wrong with a node, or will be. Each finding says what it is, why it matters, and what to do.
 //
-// Use:      const std::vector<Finding> findings = Diagnose(facts);   // most severe first
+// Use:      const std::vector<Finding> findings = Diagnose(facts);   // causes, the worst first
 // Threads:  pure functions
 // Source:   README.md of this folder (every finding and where its knowledge comes from)
 #pragma once
@@ -10,9 +10,12 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "lib/config/changes.h"
 #include "lib/engine/view.h"
 #include "lib/inspect/certificate.h"
 #include "lib/ovs/ovsdb.h"
@@ -25,13 +28,23 @@ namespace rail::inspect {
 
 enum class Severity { kInfo, kWarning, kCritical };
 
+// How far a finding reaches. In the table of causes: what of a cause's own a finding must concern to follow from it.
+enum class Scope { kNode, kRail, kAttachment };
+
 struct Finding {
   Severity severity = Severity::kInfo;
-  std::string id;       // a name that never changes
-  std::string subject;  // the thing that it is about
+  std::string id;  // a name that never changes
+  std::string
+      subject;  // the thing that it is about: "ovs-vswitchd", a rail's name, "tenant-a/a1 net1 on rail0"
   std::string what;
   std::string why;
   std::string fix;
+  std::string
+      aspect{};  // which part of raild fails, which step's undo is pending: the table of causes tells them apart
+  // Filled by CausesFirst (doctor_causes.h):
+  Scope scope = Scope::kNode;
+  std::string rail{};              // that it concerns; "": the whole node, or none
+  std::vector<Finding> follows{};  // what would not be there without it
 };
 
 struct FileFacts {
@@ -66,6 +79,21 @@ struct CertificateFacts {
   Result<Validity> validity;
 };
 
+// What keeps a raild that does not run from starting.
+struct Obstacle {
+  std::string subject;
+  std::string what;
+  std::string fix;
+};
+
+// What `raild --doctor` has found of raild itself. It looks without a daemon: of what raild alone knows, its view has nothing.
+struct StartFacts {
+  bool runs = false;  // somebody serves raild's sockets
+  std::string log;    // the command that shows raild's log on a node like this one
+  std::string start;  // and the one that starts raild
+  std::vector<Obstacle> obstacles;  // of a raild that does not run; each step of its start was tried
+};
+
 // Everything that Diagnose reads.
 struct NodeFacts {
   config::NodeConfig config;
@@ -89,6 +117,11 @@ struct NodeFacts {
   Result<tenancy::TenantMapPtr> tenants = tenancy::NoMap();  // with kubernetes.tenants
   std::chrono::seconds tenants_stale{};  // for how long the list has not followed the API server
 
+  std::optional<Error> config_error;           // node.json as it is now cannot be read
+  std::vector<config::Change> config_changes;  // from `config` to node.json as it is now
+  std::optional<StartFacts> start;             // nullopt: raild itself asks
+
+  std::string record_path = "state.db";
   FileFacts record_file;
   std::optional<Error> record_error;
   std::optional<uint64_t> record_free_bytes;  // of its file system
@@ -96,10 +129,13 @@ struct NodeFacts {
   std::vector<CertificateFacts> certificates;
 };
 
-// Ordered by severity (most severe first), then id, then subject.
+// The causes; each holds what follows from it. Ordered as CausesFirst (doctor_causes.h) says.
 std::vector<Finding> Diagnose(const NodeFacts& facts);
 
-// How many kinds of findings Diagnose looks for.
-size_t KindsOfFindings();
+// The same of a node of which nobody knows the rails, as node.json cannot be read: reads `config_error`, `start` and the record's facts.
+std::vector<Finding> DiagnoseStart(const NodeFacts& facts);
+
+// The ids of all findings that Diagnose looks for. Of two that are equal in all else, the one whose id comes first here is first.
+std::span<const std::string_view> KindsOfFindings();
 
 }  // namespace rail::inspect

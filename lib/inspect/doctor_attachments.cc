@@ -1,5 +1,7 @@
 #include "lib/inspect/doctor_subjects.h"
 
+#include <map>
+
 #include "lib/engine/differences.h"
 #include "lib/engine/repair_representors.h"
 #include "lib/inspect/select.h"
@@ -15,6 +17,7 @@ class Attachments : Examiner {
 
   void Run() {
     Unseen();
+    NicsReset();
     for (const engine::AttachmentView& shown : view_.attachments) {
       const state::Attachment& a = shown.attachment;
       const std::string name = Name(a);
@@ -22,6 +25,7 @@ class Attachments : Examiner {
         Find(Severity::kWarning, "pending-work", name, "undo work is left: " + shown.pending,
              "what it holds (device, address, port) cannot be given to another pod",
              "raild tries again by itself; the reason above is what keeps it from ending");
+        OfAspect(shown.pending.substr(0, shown.pending.find(':')));  // "port: why its undo failed"
       } else if (a.phase == state::Phase::kDeleting) {
         Find(Severity::kInfo, "delete-unfinished", name, "its DEL has begun and is not done",
              "what it holds (device, address, port) cannot be given to another pod",
@@ -55,6 +59,26 @@ class Attachments : Examiner {
                      Name(example->attachment), example->namespace_unseen),
          "raild sweeps none of them, looks into none of them, and puts no lost device back into one",
          "mount the host's folder into raild's container as the DaemonSet among the manifests does");
+  }
+
+  // Several pods of a rail that have lost their devices have lost them to one cause.
+  void NicsReset() {
+    std::map<std::string, size_t> lost;  // by rail
+    for (const engine::AttachmentView& shown : view_.attachments) {
+      if (shown.device_lost) ++lost[shown.attachment.rail];
+    }
+    for (const auto& [rail, pods] : lost) {
+      const config::Rail* of = config_.FindRail(rail);
+      if (pods < 2 || of == nullptr) continue;
+      Find(
+          Severity::kCritical, "nic-reset", rail,
+          fmt::format(
+              "{} pods have lost their devices of this rail: its NIC {} was reset, or its VFs were made anew",
+              pods, of->pf),
+          "these pods are cut off on this rail, and their addresses are not announced",
+          "raild puts the devices back when they are there again; `dmesg` says why the NIC was reset, "
+          "`railctl get node` what keeps raild from it");
+    }
   }
 
   // Why its port carries no packets; "" when it may carry them, or when that is unknown.
@@ -111,14 +135,18 @@ class Attachments : Examiner {
     } else {
       Representor(shown.attachment, name);
     }
-    if (problem.empty() && !shown.rules_in_place) {
+    if (problem.empty() && !shown.rules_in_place && shown.rules_unknown_since_ms == 0 && !facts_.start) {
       Find(Severity::kCritical, "rules-missing", name, "not all of its rules are on the bridge",
            "the pod is cut off, in one direction at least",
            "`railctl check` says which; raild puts them back");
     }
     if (config_.tenancy.mode == config::TenancyMode::kNamespace) Tenant(shown.attachment, name);
     for (const engine::AddressElsewhere& elsewhere : shown.elsewhere) Elsewhere(elsewhere, name);
-    if (!shown.attachment.announced) {
+    if (!shown.withdrawn.empty()) {
+      Find(Severity::kWarning, "withdrawn", name, "raild has withdrawn its addresses: " + shown.withdrawn,
+           "no other node sends anything to the pod on this rail; its interfaces of other rails go on",
+           "raild announces them again by itself, as soon as that is right again");
+    } else if (!shown.attachment.announced) {
       Find(Severity::kWarning, "not-announced", name, "its addresses are not announced",
            "it is reached from this node's bridge alone",
            "put frr-provider into the network's plugins and attach the pod anew");

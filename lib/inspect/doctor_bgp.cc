@@ -8,7 +8,7 @@ class Bgp : Examiner {
   using Examiner::Examiner;
 
   void Run() {
-    for (const config::Rail& rail : config_.rails) {
+    for (const config::Rail& rail : facts_.start ? std::vector<config::Rail>() : config_.rails) {
       const auto it = facts_.rails.find(rail.name);
       Leaf(rail, it != facts_.rails.end() && it->second.bridge);
     }
@@ -18,7 +18,7 @@ class Bgp : Examiner {
            "systemctl status frr; is frr.run_dir in node.json its folder?");
       return;
     }
-    if (!view_.bmp_up) {
+    if (!view_.bmp_up && !facts_.start) {
       Find(Severity::kCritical, "bmp-missing", "bgpd", "bgpd does not push what it learns (BMP)",
            "pods that are new elsewhere cannot be reached from this node; those that it knows stay reachable",
            "add `-M bmp` to bgpd_options in /etc/frr/daemons, then restart FRR; if it is there, `railctl get "
@@ -71,7 +71,7 @@ class Bgp : Examiner {
                "'` says the last error; is the leaf's side configured "
                "(unnumbered, remote-as external)?");
     }
-    Prefixes(*view);
+    if (!facts_.bgpd_down) Prefixes(*view);
     if (view->leaf_mac.is_zero() && has_bridge) {
       Find(Severity::kCritical, "no-leaf-neighbour", rail.name,
            "the leaf has not been heard on " + rail.bridge,

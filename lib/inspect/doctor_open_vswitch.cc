@@ -107,7 +107,8 @@ class OpenVswitch : Examiner {
   }
 
   void FlowLimit() {
-    const uint64_t configured = ovs::FlowLimit(facts_.other_config);
+    // Without OVSDB nobody knows what is configured.
+    const uint64_t configured = facts_.ovsdb_down ? 0 : ovs::FlowLimit(facts_.other_config);
     for (const ovs::DatapathCounts& datapath : facts_.datapaths) {
       if (datapath.limit != 0 && datapath.limit < configured) {
         Find(Severity::kWarning, "flow-limit-low", "datapath",

@@ -1,5 +1,7 @@
 #include "lib/inspect/doctor_subjects.h"
 
+#include <fmt/chrono.h>
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -40,6 +42,7 @@ class Rails : Examiner {
 
  private:
   void Rail(const config::Rail& rail, const RailFacts& seen) {
+    Unseen(rail);
     if (!facts_.ovsdb_down) Bridge(rail, seen);
     ForeignFlows(rail, seen);
     if (!facts_.links_unknown) {
@@ -73,6 +76,19 @@ class Rails : Examiner {
                                   engine::RuleText(*first)),
          "it comes before or beside the isolation's rules and can let one tenant reach another",
          std::move(fix));
+  }
+
+  // Rules that nobody can look for are not missing.
+  void Unseen(const config::Rail& rail) {
+    const auto view = std::ranges::find(view_.rails, rail.name, [](const auto& r) { return r.rail.name; });
+    if (view == view_.rails.end() || view->unseen.empty()) return;
+    Find(
+        Severity::kWarning, "rules-unknown", rail.name,
+        fmt::format("whether bridge {} has its rules is not known since {:%F %T} UTC: {}", rail.bridge,
+                    fmt::gmtime(static_cast<std::time_t>(view->unseen_since_ms / 1000)), view->unseen),
+        "the rules that are in the switch go on; what changes meanwhile (pods, remotes, a rule that somebody "
+        "removes) is not put right",
+        "the reason above is what has to be mended; raild looks again by itself");
   }
 
   // If raild prepares the NIC, its health says why it cannot. If node.json names representors, the rail needs no prepared NIC.

@@ -26,6 +26,8 @@ class Examiner {
     found_.push_back(
         {severity, std::move(id), std::move(subject), std::move(what), std::move(why), std::move(fix)});
   }
+  // Finding::aspect of the finding that was found last.
+  void OfAspect(std::string aspect) { found_.back().aspect = std::move(aspect); }
 
   static std::string Octal(uint32_t mode) { return fmt::format("{:04o}", mode & 07777); }
 
@@ -47,6 +49,8 @@ void ExamineBgp(const NodeFacts& facts, std::vector<Finding>& found);
 void ExamineTenants(const NodeFacts& facts, std::vector<Finding>& found);
 // Each pod's interface.
 void ExamineAttachments(const NodeFacts& facts, std::vector<Finding>& found);
+// node.json as it is now, and a raild that does not run.
+void ExamineStart(const NodeFacts& facts, std::vector<Finding>& found);
 // The record, the API's certificates, raild's parts.
 void ExamineRaild(const NodeFacts& facts, std::vector<Finding>& found);
 

@@ -4,13 +4,12 @@
 #include <sys/statvfs.h>
 
 #include <algorithm>
+#include <memory>
 
 #include "lib/engine/foreign_rules.h"
 
 namespace rail::inspect {
 namespace {
-
-constexpr auto kAnswerTime = std::chrono::seconds(5);
 
 Result<std::vector<const engine::AttachmentView*>> Find(const engine::NodeView& view,
                                                         const Selector& selector) {
@@ -53,6 +52,13 @@ std::optional<Error> ErrorOf(const Status& status) {
   return status.error();
 }
 
+// A part of the node, which the doctor asks beside the others. `look` fills in facts of its own; what came in time is taken over.
+struct Part {
+  std::string name;
+  std::function<Status(NodeFacts& seen)> look;
+  std::function<void(NodeFacts& facts, NodeFacts& seen, const Status& looked)> take;
+};
+
 Status LookAtSwitch(NodeFacts& facts, engine::Connections& connections) {
   RAIL_ASSIGN(ovs::Ovsdb * db, connections.Ovsdb());
   RAIL_ASSIGN(facts.other_config, db->OtherConfig(connections.CallDeadline()));
@@ -66,22 +72,30 @@ Status LookAtSwitch(NodeFacts& facts, engine::Connections& connections) {
 Status LookAtForeignFlows(NodeFacts& facts, engine::Connections& connections) {
   for (const config::Rail& rail : facts.config.rails) {
     RailFacts& seen = facts.rails[rail.name];
-    if (!seen.bridge) continue;
-    RAIL_ASSIGN(ovs::OpenFlow * bridge, connections.OpenFlow(rail.bridge));
+    const auto bridge = connections.OpenFlow(rail.bridge);
+    if (!bridge) continue;  // a bridge that is not there has no rules
     engine::ForeignRules foreign;
-    RAIL_TRY(
-        foreign.Look(*bridge, engine::ForeignRules::How::kCount, [&] { return connections.CallDeadline(); }));
+    RAIL_TRY(foreign.Look(**bridge, engine::ForeignRules::How::kCount,
+                          [&] { return connections.CallDeadline(); }));
     seen.foreign_flows = foreign.count();
     seen.foreign_examples = foreign.examples();
   }
   return {};
 }
 
-Status LookAtDatapath(NodeFacts& facts, engine::Connections& connections, Deadline deadline) {
+void TakeSwitch(NodeFacts& facts, NodeFacts& seen, const Status& looked) {
+  facts.ovsdb_down = ErrorOf(looked);
+  if (!looked) return;
+  facts.other_config = std::move(seen.other_config);
+  for (auto& [name, rail] : seen.rails) facts.rails[name].bridge = std::move(rail.bridge);
+}
+
+Status LookAtDatapath(NodeFacts& facts, engine::Connections& connections) {
+  const Deadline deadline = connections.CallDeadline();
   RAIL_ASSIGN(const std::string counts, connections.AskVswitchd("upcall/show", {}, deadline));
   facts.datapaths = ovs::ParseUpcallShow(counts);
   const auto flows = ReadMegaflows(facts.config, connections, deadline);
-  if (!flows) return {};  // the datapath of this type may not exist yet
+  if (!flows) return LookAtForeignFlows(facts, connections);  // the datapath of this type may not exist yet
   for (const Megaflow& flow : *flows) {
     const bool of_a_pod = std::ranges::any_of(facts.view.attachments, [&](const engine::AttachmentView& a) {
       const std::string& port = a.attachment.representor;
@@ -92,7 +106,20 @@ Status LookAtDatapath(NodeFacts& facts, engine::Connections& connections, Deadli
     if (flow.actions == "drop") ++facts.dropping_megaflows[flow.in_port];
     if (flow.place != Place::kHardware) ++facts.megaflows_in_software;
   }
-  return {};
+  return LookAtForeignFlows(facts, connections);
+}
+
+void TakeDatapath(NodeFacts& facts, NodeFacts& seen, const Status& looked) {
+  facts.vswitchd_down = ErrorOf(looked);
+  if (!looked) return;
+  facts.datapaths = std::move(seen.datapaths);
+  facts.megaflows = seen.megaflows;
+  facts.megaflows_in_software = seen.megaflows_in_software;
+  facts.dropping_megaflows = std::move(seen.dropping_megaflows);
+  for (auto& [name, rail] : seen.rails) {
+    facts.rails[name].foreign_flows = rail.foreign_flows;
+    facts.rails[name].foreign_examples = std::move(rail.foreign_examples);
+  }
 }
 
 Status LookAtLinks(NodeFacts& facts, engine::Connections& connections) {
@@ -112,10 +139,57 @@ Status LookAtLinks(NodeFacts& facts, engine::Connections& connections) {
   return {};
 }
 
-Status LookAtBgpd(engine::Connections& connections) {
+void TakeLinks(NodeFacts& facts, NodeFacts& seen, const Status& looked) {
+  facts.links_unknown = ErrorOf(looked);
+  if (!looked) return;
+  for (auto& [name, rail] : seen.rails) {
+    RailFacts& taken = facts.rails[name];
+    taken.uplink = std::move(rail.uplink);
+    taken.local = std::move(rail.local);
+    taken.representors = std::move(rail.representors);
+  }
+}
+
+Status LookAtBgpd(NodeFacts&, engine::Connections& connections) {
   RAIL_ASSIGN(frr::Bgp * bgp, connections.Bgp());
   RAIL_TRY(bgp->Sessions(connections.CallDeadline()));
   return {};
+}
+
+void TakeBgpd(NodeFacts& facts, NodeFacts&, const Status& looked) {
+  facts.bgpd_down = ErrorOf(looked);
+}
+
+Status LookAtNics(NodeFacts& facts, const engine::Openers& openers) {
+  if (openers.look_at_nic) {
+    for (const config::Rail& rail : facts.config.rails)
+      facts.rails[rail.name].nic = openers.look_at_nic(rail).value_or(std::vector<sriov::NicState>());
+  }
+  if (openers.rdma_guids) facts.rdma_guids = openers.rdma_guids();
+  return {};
+}
+
+// A NIC that does not answer is no finding of its own: what it breaks is.
+void TakeNics(NodeFacts& facts, NodeFacts& seen, const Status& looked) {
+  if (!looked) return;
+  for (auto& [name, rail] : seen.rails) facts.rails[name].nic = std::move(rail.nic);
+  facts.rdma_guids = std::move(seen.rdma_guids);
+}
+
+Status LookAtRecord(NodeFacts& facts, const engine::Deps& deps) {
+  facts.record_file = LookAtFile(facts.record_path);
+  struct statvfs space{};
+  if (::statvfs(facts.record_path.c_str(), &space) == 0)
+    facts.record_free_bytes = uint64_t{space.f_bavail} * space.f_frsize;
+  RAIL_ASSIGN(const auto store, deps.open_store());
+  RAIL_TRY(store->List());
+  return {};
+}
+
+void TakeRecord(NodeFacts& facts, NodeFacts& seen, const Status& looked) {
+  facts.record_error = ErrorOf(looked);
+  facts.record_file = seen.record_file;
+  facts.record_free_bytes = seen.record_free_bytes;
 }
 
 }  // namespace
@@ -179,6 +253,22 @@ std::vector<Finding> Inspector::Doctor() const {
   return Diagnose(Gather());
 }
 
+std::vector<Finding> Inspector::DoctorWithoutRaild(StartFacts start) const {
+  auto file = deps_.load_config();
+  if (file) {
+    NodeFacts facts = Gather();
+    facts.start = std::move(start);
+    return Diagnose(facts);
+  }
+  NodeFacts facts{.view = *views_.Current(),
+                  .now_ms = now_ms_(),
+                  .config_error = file.error(),
+                  .start = std::move(start)};
+  facts.record_path = paths_.state_file;
+  facts.record_error = ErrorOf(LookAtRecord(facts, deps_));
+  return DiagnoseStart(facts);
+}
+
 SwitchSample Inspector::Sample(Clock::duration counts, Clock::duration flows) const {
   engine::Connections connections(deps_.openers(config_), After(counts));
   return TakeSample(*views_.Current(), config_, connections, flows);
@@ -186,34 +276,18 @@ SwitchSample Inspector::Sample(Clock::duration counts, Clock::duration flows) co
 
 NodeFacts Inspector::Gather() const {
   NodeFacts facts{.config = config_, .view = *views_.Current(), .now_ms = now_ms_()};
-  engine::Connections connections(deps_.openers(config_), After(kAnswerTime));
-  facts.ovsdb_down = ErrorOf(LookAtSwitch(facts, connections));
-  facts.vswitchd_down = ErrorOf(LookAtDatapath(facts, connections, connections.CallDeadline()));
-  if (!facts.vswitchd_down) facts.vswitchd_down = ErrorOf(LookAtForeignFlows(facts, connections));
-  facts.links_unknown = ErrorOf(LookAtLinks(facts, connections));
-  facts.bgpd_down = ErrorOf(LookAtBgpd(connections));
-  const engine::Openers openers = deps_.openers(config_);
-  if (openers.look_at_nic) {
-    for (const config::Rail& rail : config_.rails) {
-      facts.rails[rail.name].nic = openers.look_at_nic(rail).value_or(std::vector<sriov::NicState>());
-    }
-  }
-  if (openers.rdma_guids) facts.rdma_guids = openers.rdma_guids();
+  facts.record_path = paths_.state_file;
+  AskParts(facts);
 
   if (config_.kubernetes.tenants) facts.tenants = deps_.tenants();
   if (!facts.view.tenant_list.problem.empty()) {
     facts.tenants_stale =
         std::chrono::floor<std::chrono::seconds>(Clock::now() - facts.view.tenant_list.problem_since);
   }
-  facts.record_file = LookAtFile(paths_.state_file);
-  if (const auto store = deps_.open_store(); !store) {
-    facts.record_error = store.error();
-  } else if (const auto listed = (*store)->List(); !listed) {
-    facts.record_error = listed.error();
-  }
-  struct statvfs space{};
-  if (::statvfs(paths_.state_file.c_str(), &space) == 0) {
-    facts.record_free_bytes = uint64_t{space.f_bavail} * space.f_frsize;
+  if (const auto file = deps_.load_config(); !file) {
+    facts.config_error = file.error();
+  } else {
+    facts.config_changes = config::Changes(config_, *file);
   }
   if (!config_.api.listen.empty()) {
     for (const auto& [path, purpose] :
@@ -223,6 +297,45 @@ NodeFacts Inspector::Gather() const {
     }
   }
   return facts;
+}
+
+void Inspector::AskParts(NodeFacts& facts) const {
+  struct Looked {
+    std::shared_ptr<NodeFacts> seen;
+    Status status;
+  };
+  const Deadline until = After(answer_time_);
+  // For calls that keep a deadline: so their own words are heard before the answer is due.
+  const Deadline calls_until = After(answer_time_ * 9 / 10);
+  const auto over = [&](Status (*look)(NodeFacts&, engine::Connections&)) {
+    return [look, calls_until, openers = deps_.openers(config_)](NodeFacts& seen) {
+      engine::Connections connections(openers,
+                                      calls_until);  // each its own: they are for one thread at a time
+      return look(seen, connections);
+    };
+  };
+  const std::vector<Part> parts = {
+      {"ovsdb-server", over(LookAtSwitch), TakeSwitch},
+      {"ovs-vswitchd", over(LookAtDatapath), TakeDatapath},
+      {"kernel", over(LookAtLinks), TakeLinks},
+      {"bgpd", over(LookAtBgpd), TakeBgpd},
+      {"NICs", [openers = deps_.openers(config_)](NodeFacts& seen) { return LookAtNics(seen, openers); },
+       TakeNics},
+      {"state.db", [deps = deps_](NodeFacts& seen) { return LookAtRecord(seen, deps); }, TakeRecord},
+  };
+  std::vector<SideBySide::Answer<Looked>> answers;
+  for (const Part& part : parts) {
+    auto seen = std::make_shared<NodeFacts>(facts);
+    answers.push_back(parts_.Ask<Looked>(part.name, until, [look = part.look, seen]() -> Result<Looked> {
+      return Looked{seen, look(*seen)};
+    }));
+  }
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const Result<Looked> looked = answers[i].Wait(until);
+    NodeFacts nothing;
+    parts[i].take(facts, looked ? *looked->seen : nothing,
+                  looked ? looked->status : tl::make_unexpected(looked.error()));
+  }
 }
 
 }  // namespace rail::inspect

@@ -3,9 +3,10 @@
 // Use:      Inspector inspector(config, paths, deps, outside, views);
 //           RAIL_ASSIGN(const Answer answer, inspector.Trace(question));        // within 5 s
 // Threads:  any thread; each call opens its own connections
-// Owns:     nothing: its arguments must outlive it
+// Owns:     the looks at parts that hang; its arguments must outlive it
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <optional>
 #include <string>
@@ -18,15 +19,25 @@
 #include "lib/inspect/doctor.h"
 #include "lib/inspect/flows.h"
 #include "lib/inspect/sample.h"
+#include "lib/inspect/side_by_side.h"
 #include "lib/inspect/trace.h"
 
 namespace rail::inspect {
 
+inline constexpr std::chrono::seconds kAnswerTime{5};
+
 class Inspector {
  public:
+  // `answer_time`: how long the doctor waits for the parts of the node.
   Inspector(const config::NodeConfig& config, const config::Paths& paths, const engine::Deps& deps,
-            const engine::ViewPublisher& views, std::function<int64_t()> now_ms = UnixMs)
-      : config_(config), paths_(paths), deps_(deps), views_(views), now_ms_(std::move(now_ms)) {}
+            const engine::ViewPublisher& views, std::function<int64_t()> now_ms = UnixMs,
+            Clock::duration answer_time = kAnswerTime)
+      : config_(config),
+        paths_(paths),
+        deps_(deps),
+        views_(views),
+        now_ms_(std::move(now_ms)),
+        answer_time_(answer_time) {}
   virtual ~Inspector() = default;
 
   // Reads every datapath flow, which occupies ovs-vswitchd's main thread for some 20 us per flow: use it to answer a person, not
@@ -35,17 +46,23 @@ class Inspector {
   virtual Result<std::vector<Checked>> Check(const Selector& selector) const;
   virtual Result<Answer> Trace(const Question& question) const;
   virtual std::vector<Finding> Doctor() const;
+  // For a node whose raild does not answer: `start` says what its start meets, and the views are made of the record alone.
+  std::vector<Finding> DoctorWithoutRaild(StartFacts start) const;
   // For the metrics. Waits at most `counts` for the counts, then at most `flows` for the list of flows.
   virtual SwitchSample Sample(Clock::duration counts, Clock::duration flows) const;
 
  private:
   NodeFacts Gather() const;
+  // Each of the node's parts, side by side: what one of them does not say in time is its own finding and nobody else's.
+  void AskParts(NodeFacts& facts) const;
 
   const config::NodeConfig& config_;
   const config::Paths& paths_;
   const engine::Deps& deps_;
   const engine::ViewPublisher& views_;
   const std::function<int64_t()> now_ms_;
+  const Clock::duration answer_time_;
+  mutable SideBySide parts_;
 };
 
 }  // namespace rail::inspect

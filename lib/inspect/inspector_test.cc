@@ -4,6 +4,10 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <future>
+#include <map>
+#include <optional>
+#include <set>
 
 #include "lib/engine/testing/attach.h"
 
@@ -67,6 +71,40 @@ class InspectorTest : public testing::Test {
   std::vector<std::string> asked;
   std::unique_ptr<Inspector> inspector;
 };
+
+TEST_F(InspectorTest, HoldsTheFileAgainstWhatRaildRunsBy) {
+  Look();
+  EXPECT_THAT(Findings(), Not(Contains("config-newer-than-raild")));
+  config::NodeConfig now = world.config;
+  now.bgp.max_prefixes = 7;
+  deps.load_config = [&] { return now; };
+  EXPECT_THAT(Findings(), Contains("config-newer-than-raild"));
+  deps.load_config = []() -> Result<config::NodeConfig> {
+    return Fail(Code::kInvalid, "node.json: line 3: no comma");
+  };
+  EXPECT_THAT(Findings(), Contains("config-unreadable"));
+}
+
+TEST_F(InspectorTest, WithoutRaildAndItsFileAccusesNobodyElse) {
+  deps.load_config = []() -> Result<config::NodeConfig> {
+    return Fail(Code::kInvalid, "node.json: line 3: no comma");
+  };
+  const std::vector<Finding> found =
+      inspector->DoctorWithoutRaild({.log = "l", .start = "s", .obstacles = {}});
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].id, "config-unreadable");
+  ASSERT_EQ(found[0].follows.size(), 1U);
+  EXPECT_EQ(found[0].follows[0].id, "raild-down");
+}
+
+TEST_F(InspectorTest, WithoutRaildLooksAtAllThatItCanSee) {
+  vswitchd_down = true;
+  std::vector<std::string> ids;
+  for (const Finding& each : inspector->DoctorWithoutRaild({.log = "l", .start = "s", .obstacles = {}}))
+    ids.push_back(each.id);
+  EXPECT_THAT(ids, Contains("raild-down"));
+  EXPECT_THAT(ids, Contains("vswitchd-down"));
+}
 
 class Attached : public InspectorTest {
  protected:
@@ -316,6 +354,67 @@ TEST_F(Attached, TheDoctorLooksAtEveryEdgeAndGoesOnWhenOneIsDown) {
   for (const char* id : {"ovsdb-down", "bgpd-down", "links-unknown", "record-unreadable", "vswitchd-down"}) {
     EXPECT_THAT(findings, Contains(id));
   }
+}
+
+// Whoever hangs is named; nobody else is, for all that the answer took as long as it may.
+TEST_F(Attached, TheDoctorAccusesThePartThatHangsAndNoOther) {
+  const std::set<std::string> ids = {"ovsdb-down", "vswitchd-down", "bgpd-down", "links-unknown",
+                                     "record-unreadable"};
+  const std::map<std::string, std::optional<Dependency>> hangs = {{"ovsdb-down", Dependency::kOvsdb},
+                                                                  {"vswitchd-down", std::nullopt},
+                                                                  {"bgpd-down", Dependency::kBgp},
+                                                                  {"links-unknown", Dependency::kNetlink},
+                                                                  {"record-unreadable", Dependency::kState}};
+  for (const auto& [id, dependency] : hangs) {
+    SCOPED_TRACE(id);
+    std::promise<void> unlock;
+    const std::shared_future<void> lock = unlock.get_future().share();
+    world.faults.before = [lock, hung = dependency](Dependency part, std::string_view) {
+      if (part == hung) lock.wait();
+    };
+    if (!dependency) {
+      world.vswitchd = [lock](const std::string&, const std::vector<std::string>&) -> Result<std::string> {
+        lock.wait();
+        return std::string();
+      };
+    }
+    {
+      Inspector quick(
+          world.config, paths, deps, views(), [] { return int64_t{1}; }, std::chrono::milliseconds(300));
+      const auto began = Clock::now();
+      std::set<std::string> named;
+      for (const Finding& finding : quick.Doctor()) {
+        if (!ids.contains(finding.id)) continue;
+        named.insert(finding.id);
+        EXPECT_THAT(finding.what, HasSubstr("no answer in time"));
+      }
+      EXPECT_LT(Clock::now() - began, std::chrono::seconds(4));
+      EXPECT_THAT(named, ElementsAre(id));
+      unlock.set_value();
+    }  // which waits for the look that hung
+    world.faults.before = nullptr;
+  }
+}
+
+TEST_F(Attached, TheDoctorAnswersWhileANicDoesNot) {
+  std::promise<void> unlock;
+  const std::shared_future<void> lock = unlock.get_future().share();
+  engine::Deps with_nic = deps;
+  with_nic.openers = [this, lock](const config::NodeConfig& config) {
+    engine::Openers openers = deps.openers(config);
+    openers.look_at_nic = [lock](const config::Rail&) -> Result<std::vector<sriov::NicState>> {
+      lock.wait();
+      return std::vector<sriov::NicState>();
+    };
+    return openers;
+  };
+  Inspector quick(
+      world.config, paths, with_nic, views(), [] { return int64_t{1}; }, std::chrono::milliseconds(300));
+  std::vector<std::string> ids;
+  for (const Finding& finding : quick.Doctor()) ids.push_back(finding.id);
+  unlock.set_value();
+  EXPECT_THAT(ids, Contains("hw-offload-off"));
+  EXPECT_THAT(ids, Not(Contains("ovsdb-down")));
 }
 
 TEST_F(Attached, LooksWithoutChangingAnything) {

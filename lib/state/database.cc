@@ -11,6 +11,7 @@
 
 #include "lib/base/fd.h"
 #include "lib/base/file_lock.h"
+#include "lib/base/folder.h"
 #include "lib/base/timing.h"
 #include "lib/state/schema.h"
 
@@ -21,20 +22,11 @@ namespace fs = std::filesystem;
 
 constexpr int kCheckpointPages = 256;  // 1 MiB
 
-Status MakeFolder(const fs::path& folder) {
-  if (::mkdir(folder.c_str(), 0750) == 0 || errno == EEXIST) return {};
-  if (errno != ENOENT || !folder.has_relative_path())
-    return FailErrno(errno, "make the folder " + folder.string());
-  RAIL_TRY(MakeFolder(folder.parent_path()));
-  if (::mkdir(folder.c_str(), 0750) == 0 || errno == EEXIST) return {};
-  return FailErrno(errno, "make the folder " + folder.string());
-}
-
 // Makes an empty file with our mode: SQLite would make it readable for everyone, and gives its companion files the
 // file's mode. Never opens a file that exists: closing it would drop the locks of another connection of this process.
 Status MakeFile(const fs::path& path) {
   if (::access(path.c_str(), F_OK) == 0) return {};
-  RAIL_TRY(MakeFolder(path.parent_path()));
+  RAIL_TRY(MakeFolder(path.parent_path().string(), 0750));
   const Fd file(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0640));
   if (!file && errno != EEXIST) return FailErrno(errno, "create the record " + path.string());
   return {};
@@ -157,7 +149,7 @@ Status Database::Connect() {
     version = kFormatVersion;
   }
   if (version < kFormatVersion && purpose_ == Purpose::kRead) {
-    return Fail(Code::kUnsupported,
+    return Fail(Code::kBusy,
                 path_ + ": has format " + std::to_string(version) + " of an earlier RailCNI, which only " +
                     "a program that can write it brings to format " + std::to_string(kFormatVersion));
   }

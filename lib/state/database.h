@@ -57,7 +57,7 @@ class Database {
   //         written by a newer version (the message names it); kInternal damaged, or not a record of ours.
   static Result<std::unique_ptr<Database>> Open(const std::string& path, std::chrono::milliseconds lock_wait);
   // Opens the record for reading, even where it cannot be written (a read-only file system). Creates nothing; writes fail.
-  // Errors: as Open; also kNotFound.
+  // Errors: as Open; also kNotFound; kBusy it has an earlier format, until somebody has opened it for writing.
   static Result<std::unique_ptr<Database>> OpenAsItIs(const std::string& path,
                                                       std::chrono::milliseconds lock_wait);
   ~Database();

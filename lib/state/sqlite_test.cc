@@ -96,7 +96,7 @@ TEST_F(SqliteFile, OfFormat1KeepsItsTenantsIds) {
   Run(kBackToFormat1);
   const auto untouched = Sqlite::OpenAsItIs(path());
   ASSERT_FALSE(untouched);
-  EXPECT_EQ(untouched.error().code, Code::kUnsupported);
+  EXPECT_EQ(untouched.error().code, Code::kBusy);
   EXPECT_THAT(untouched.error().message,
               AllOf(HasSubstr("format 1"), HasSubstr("format 3"), HasSubstr(path())));
   const auto store = Sqlite::Open(path());

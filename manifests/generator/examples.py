@@ -56,7 +56,7 @@ spec:
   containers:
     - name: trainer
       image: {site.pod_image}
-      command: ["sleep", "infinity"]
+      command: ["sh", "-c", "trap exit TERM; sleep infinity & wait"]  # ends as soon as it is told to
       env:
 {indented(NCCL, 8)}      securityContext:
         capabilities: {{ add: ["IPC_LOCK"] }}  # RDMA pins memory

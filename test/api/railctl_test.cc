@@ -110,14 +110,14 @@ TEST_F(RailctlTest, GivesProgramsEveryFieldOfAnAttachment) {
      "addresses": ["10.0.3.7", "2001:db8::7"], "mtu": 4200, "phase": "READY", "ofport": 5, "announced": true,
      "rules_in_place": true, "pending": "", "created": "2026-01-02T03:05:05Z", "netns": "/run/netns/cni-1",
      "namespace_unseen": "", "device_lost": false,
-     "announced_elsewhere": [], "contested": false},
+     "announced_elsewhere": [], "contested": false, "withdrawn": ""},
     {"id": "2", "network": "rail0", "container_id": "sandbox2", "ifname": "net1", "rail": "rail0",
      "pod": {"namespace": "team-a", "name": "a-new-pod", "uid": ""},
      "device": "", "representor": "", "mac": "",
      "addresses": [], "mtu": 0, "phase": "ADDING", "ofport": 0, "announced": false,
      "rules_in_place": false, "pending": "", "created": "2026-01-02T03:05:05Z", "netns": "",
      "namespace_unseen": "", "device_lost": false,
-     "announced_elsewhere": [], "contested": false}]})"));
+     "announced_elsewhere": [], "contested": false, "withdrawn": ""}]})"));
 }
 
 TEST_F(RailctlTest, GivesProgramsRailsRemotesAndTheNode) {
@@ -127,7 +127,7 @@ TEST_F(RailctlTest, GivesProgramsRailsRemotesAndTheNode) {
               "bridge_present": true, "bridge_mac": "02:00:00:00:01:00", "leaf_mac": "02:00:00:00:0f:00",
               "carrier": true, "bgp_state": "Established", "prefixes_received": 3, "prefixes_sent": 2,
               "rules_wanted": "21", "rules_installed": "21", "unrecorded_pods": "0",
-              "foreign_flows": "0"})"));
+              "foreign_flows": "0", "unseen": ""})"));
   const json remotes = json::parse(Out({"-o", "json", "get", "remotes"}));
   EXPECT_EQ(remotes.at("total"), 3);
   EXPECT_EQ(remotes.at("remotes").at(2), json::parse(R"({"address": "2001:db8::9",
@@ -213,6 +213,18 @@ TEST_F(RailctlTest, TellsTheDoctorsFindingsAndWhetherTheyMatter) {
   ran = Run({"doctor", "-o", "json"});
   EXPECT_EQ(ran.exit_code, railctl::kFailed);
   EXPECT_EQ(json::parse(ran.out).at("findings").at(0).at("severity"), "WARNING");
+
+  inspect::Finding session{inspect::Severity::kCritical, "bgp-session-down", "rail0", "no session", "w", "f"};
+  session.rail = "rail0";
+  findings = {{inspect::Severity::kCritical, "vswitchd-down", "ovs-vswitchd", "no answer", "w", "f"}};
+  findings[0].follows = {session};
+  EXPECT_THAT(Run({"doctor"}).out, HasSubstr("\n  follows: 1 session (`railctl doctor --all` shows them)\n"));
+  EXPECT_THAT(Run({"doctor"}).out, testing::Not(HasSubstr("bgp-session-down")));
+  EXPECT_THAT(Run({"doctor", "--all"}).out, HasSubstr("\n    CRITICAL bgp-session-down: rail0\n"));
+  const json root = json::parse(Run({"doctor", "-o", "json"}).out).at("findings").at(0);
+  EXPECT_EQ(root.at("follows").at(0).at("id"), "bgp-session-down");
+  EXPECT_EQ(root.at("follows").at(0).at("rail"), "rail0");
+  EXPECT_EQ(root.at("follows_in_short"), "1 session");
 }
 
 TEST_F(RailctlTest, ChecksAndSaysWhatDiffers) {
@@ -433,7 +445,8 @@ TEST_F(RailctlTest, SaysWhereItCouldNotConnect) {
   EXPECT_EQ(ran.exit_code, railctl::kFailed);
   EXPECT_EQ(ran.out, "");
   EXPECT_EQ(ran.err, "railctl: cannot connect to " + root_ +
-                         "/nothing.sock: No such file or directory: is raild running?\n");
+                         "/nothing.sock: No such file or directory: is raild running? Its log: `journalctl -u raild`; `raild --doctor` looks at the "
+                         "node without it\n");
 }
 
 TEST_F(RailctlTest, SaysWhenItCannotWriteTheAnswer) {

@@ -17,14 +17,16 @@ ROOT = HERE.parents[1]
 sys.path[:0] = [str(HERE), str(ROOT / "deploy/lab"), str(ROOT / "test/lab")]
 
 from railcni_cluster import cluster as clusters  # noqa: E402  the path above comes first
-from railcni_cluster import requirements  # noqa: E402
-from railcni_cluster.layout import Cluster  # noqa: E402
+from railcni_cluster import kubernetes_build, requirements  # noqa: E402
+from railcni_cluster.layout import Cluster, kubernetes_binaries  # noqa: E402
 from railcni_lab.layout import Lab, LabError  # noqa: E402
 from kube import Kube, eventually  # noqa: E402
 from leftovers import none  # noqa: E402
 from tables import Tables  # noqa: E402
+from tutorial import Tutorial  # noqa: E402
 
 PODS = (("a1", "tenant-a", "n1"), ("a2", "tenant-a", "n2"), ("b1", "tenant-b", "n1"), ("b2", "tenant-b", "n2"))
+TIER_SECONDS, BUILD_SECONDS = 1080, 1200  # on a busy machine
 KUBE: pytest.StashKey[Kube] = pytest.StashKey()
 TABLES: pytest.StashKey[Tables] = pytest.StashKey()
 
@@ -45,10 +47,17 @@ COST: pytest.StashKey[Cost] = pytest.StashKey()
 FAILED: pytest.StashKey[bool] = pytest.StashKey()
 
 
+def too_late() -> str | None:
+    """Why there is not enough time left in a run that has an end (RAILCNI_TEST_SECONDS); None: there is."""
+    left = int(os.environ.get("RAILCNI_TIER_SECONDS", "86400"))
+    needed = TIER_SECONDS if kubernetes_build.there(kubernetes_binaries()) else TIER_SECONDS + BUILD_SECONDS
+    return f"the run has {left // 60} minutes left, and these tests may need {needed // 60}" if left < needed else None
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The tier is one line when it is skipped."""
     mine = [item for item in items if HERE in item.path.parents]
-    reason = requirements.refusal() if mine else None
+    reason = (requirements.refusal() or too_late()) if mine else None
     if reason is not None:
         items[:] = [item for item in items if item not in mine] + mine[:1]
         mine[0].add_marker(pytest.mark.skip(reason=f"no cluster here: {reason}"))
@@ -84,10 +93,20 @@ def kube(cluster: Cluster, request: pytest.FixtureRequest) -> Kube:
 
 
 @pytest.fixture(scope="session")
-def resident(kube: Kube) -> Kube:
+def resident(kube: Kube, request: pytest.FixtureRequest) -> Kube:
     """Four pods of two tenants on two nodes, which stay for the whole session."""
+    if any("tutorial" in item.fixturenames for item in request.session.items if isinstance(item, pytest.Function)):
+        request.getfixturevalue("tutorial")
     kube.run_pods(*PODS)
     return kube
+
+
+@pytest.fixture(scope="session")
+def tutorial(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tutorial]:
+    """It runs beside the other tests: it waits more than it computes, and they must bear company."""
+    run = Tutorial(tmp_path_factory.mktemp("tutorial"))
+    yield run
+    run.end()
 
 
 @pytest.fixture(autouse=True)

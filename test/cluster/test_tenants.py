@@ -1,7 +1,5 @@
 """The tenant is what the label of a namespace says: a changed label moves running pods, with their traffic going on."""
 
-from collections.abc import Iterator
-
 import pytest
 from conftest import Cost
 from flow import Flow
@@ -19,16 +17,13 @@ def by_label(config: dict) -> None:  # type: ignore[type-arg]
 
 
 @pytest.fixture(scope="module")
-def labelled(resident: Kube) -> Iterator[Kube]:
-    """raild asks the API server; what was attached before goes on."""
+def labelled(resident: Kube) -> Kube:
+    """raild asks the API server, from here on to the end; what was attached before goes on."""
     folder = manifests(resident)
     overlay.write(resident.cluster, folder / "overlays/yours", by_label)
     resident.ctl("apply", "-k", str(folder / "overlays/yours"))
     resident.rolled_out()
-    yield resident
-    overlay.write(resident.cluster, folder / "overlays/yours")
-    resident.ctl("apply", "-k", str(folder / "overlays/yours"))
-    resident.rolled_out()
+    return resident
 
 
 def reaches(kube: Kube, source: tuple[str, str], target: tuple[str, str]) -> bool:

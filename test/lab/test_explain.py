@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -37,13 +38,23 @@ def tenant(port: Port) -> str:
     return "tenant-a" if port.pod.startswith("a") else "tenant-b"
 
 
-def findings(world: World, node: Node) -> dict[str, list[dict[str, Any]]]:
+def causes(world: World, node: Node) -> list[dict[str, Any]]:
+    """What the doctor finds, in its order; `follows` of each has what follows from it."""
     _, text = ask(world, node, "doctor", "-o", "json")
+    found: list[dict[str, Any]] = json.loads(text).get("findings", [])
+    return found
+
+
+def findings(world: World, node: Node) -> dict[str, list[dict[str, Any]]]:
+    """All of that, by id, whether it stands for itself or follows."""
     found: dict[str, list[dict[str, Any]]] = {}
-    for finding in json.loads(text).get("findings", []):
+    left = causes(world, node)
+    while left:
+        finding = left.pop(0)
         for key in ("subject", "what", "why", "fix"):
             assert finding[key], finding
         found.setdefault(finding["id"], []).append(finding)
+        left += finding["follows"]
     return found
 
 
@@ -181,6 +192,11 @@ def test_doctor_and_trace_find_a_wire_that_is_out(settled: World) -> None:
                            lambda f: "uplink-without-carrier" in f and "bgp-session-down" in f, 30)
         assert uplink(1) in found["uplink-without-carrier"][0]["what"]
         assert {f["subject"] for f in found["bgp-session-down"]} == {"rail1"}
+        eventually("the wire is the first line, and the session and the pods follow from it", lambda: causes(settled, a1.node)[0],
+                   lambda f: f["id"] == "uplink-without-carrier" and
+                   {"bgp-session-down", "withdrawn"} <= {below["id"] for below in f["follows"]}, 30)
+        _, table = ask(settled, a1.node, "get", "attachments", "--rail", "rail1")
+        assert "withdrawn" in table and "announced" not in table, table
         answer = trace(settled, a1, a2.ipv4)
         assert answer["verdict"] != "REACHES", answer
         assert answer["reason"] in ("NO_CARRIER", "BGP_DOWN", "NO_LEAF_MAC", "OTHER_TENANT", "UNKNOWN_DESTINATION"), answer
@@ -246,3 +262,30 @@ def test_doctor_says_when_open_vswitch_does_not_answer_and_the_rest_goes_on(sett
         assert ask(settled, a1.node, "get", "rails")[0] == FINE
     settle(settled, 60)  # its session may have ended meanwhile
     assert trace(settled, a1, "10.9.9.9")["reason"] == "UNKNOWN_DESTINATION"
+
+
+@pytest.mark.parametrize(("daemon", "named"),
+                         [("ovs-vswitchd", "vswitchd-down"), ("ovsdb-server", "ovsdb-down"), ("bgpd", "bgpd-down")])
+def test_a_daemon_that_hangs_is_the_first_line_and_nobody_else_is_accused(settled: World, daemon: str, named: str) -> None:
+    """It is stopped, not ended. At once, and when raild and the leaves have noticed as well."""
+    node = settled.port("a1").node
+    pid = str(daemons.pid_of(node, daemon))
+
+    def critical() -> list[str]:
+        return [f["id"] for f in causes(settled, node) if f["severity"] == "CRITICAL"]
+    with broken(["kill", "-STOP", pid], ["kill", "-CONT", pid]):
+        began = time.monotonic()
+        assert critical() == [named]
+        took = time.monotonic() - began
+        assert took < 7, f"{took:.1f} s"
+        status, text = ask(settled, node, "doctor")
+        assert status == FOUND and text.startswith(f"CRITICAL {named}: "), text
+        if daemon != "bgpd":
+            eventually("raild has noticed that it cannot look", lambda: findings(settled, node),
+                       lambda f: len(f.get("rules-unknown", [])) == settled.lab.shape().rails, 60)
+            assert critical() == [named]
+            assert "rules-missing" not in findings(settled, node)
+            _, table = ask(settled, node, "get", "attachments")
+            assert "unknown" in table and "missing" not in table, table
+    settle(settled, 60)
+    eventually("the doctor is content again", lambda: set(findings(settled, node)), lambda f: f <= OF_A_LAB, 60)

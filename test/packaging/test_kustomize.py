@@ -85,10 +85,10 @@ def test_names_of_generated_maps_end_in_kustomizes_own_hash_wherever_they_are_na
     assert text.count("name: c-4675g74d72\n") == 3, "what kubectl 1.32 says: object, volume, variable"
 
 
-def test_the_words_of_older_kustomizations_mean_what_they_mean_there(tmp_path: Path) -> None:
+def test_an_overlay_patches_and_merges_what_its_base_has(tmp_path: Path) -> None:
     folder_with(tmp_path / "base", "resources: [map.yaml]\nconfigMapGenerator: [{ name: c, files: [a.json] }]\n", map=MAP)
     (tmp_path / "base/a.json").write_text("old")
-    folder = folder_with(tmp_path / "over", "namespace: x\nbases: [../base]\npatchesStrategicMerge: [patch.yaml]\n"
+    folder = folder_with(tmp_path / "over", "namespace: x\nresources: [../base]\npatches: [{ path: patch.yaml }]\n"
                          "configMapGenerator: [{ name: c, behavior: merge, files: [a.json] }]\n", patch=MAP.replace("a: x", "a: z"))
     (folder / "a.json").write_text("new")
     one, generated = kustomize.render(folder)

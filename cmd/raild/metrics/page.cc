@@ -86,7 +86,7 @@ struct Counts {
   void Add(const engine::AttachmentView& shown) {
     const bool is_ready = shown.attachment.phase == Phase::kReady;
     ++(is_ready ? ready : shown.attachment.phase == Phase::kAdding ? adding : deleting);
-    without_rules += is_ready && !shown.rules_in_place ? 1 : 0;
+    without_rules += is_ready && (!shown.rules_in_place || shown.rules_unknown_since_ms != 0) ? 1 : 0;
     announced += is_ready && shown.attachment.announced ? 1 : 0;
     elsewhere += shown.elsewhere.empty() ? 0 : 1;
     without_device += shown.device_lost ? 1 : 0;

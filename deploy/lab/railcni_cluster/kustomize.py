@@ -21,8 +21,7 @@ import yaml
 
 Object = dict[str, Any]
 
-FIELDS = {"apiVersion", "kind", "metadata", "namespace", "resources", "bases", "components", "configMapGenerator", "patches",
-          "patchesStrategicMerge", "images"}
+FIELDS = {"apiVersion", "kind", "metadata", "namespace", "resources", "components", "configMapGenerator", "patches", "images"}
 # Kinds without a namespace. kustomize takes every kind that it does not know for one with a namespace.
 CLUSTER = {"Namespace", "ClusterRole", "ClusterRoleBinding", "CustomResourceDefinition", "PriorityClass",
            "ValidatingWebhookConfiguration", "MutatingWebhookConfiguration", "ValidatingAdmissionPolicy",
@@ -68,7 +67,7 @@ def _build(folder: Path, into: list[Object] | None = None) -> list[Object]:
     if component != (into is not None):
         raise KustomizeError(f"{path}: a Component belongs under `components`, and nothing else does")
     objects = into if into is not None else []
-    for name in [*file.get("resources", []), *file.get("bases", [])]:
+    for name in file.get("resources", []):
         found = _build(folder / name) if (folder / name).is_dir() else _read(folder / name)
         for one in found:
             if any(_id(one) == _id(other) for other in objects):
@@ -78,9 +77,6 @@ def _build(folder: Path, into: list[Object] | None = None) -> list[Object]:
         _generate(path, objects, generator)
     for name in file.get("components", []):
         _build(folder / name, objects)
-    for name in file.get("patchesStrategicMerge", []):
-        for patch in _read(folder / name):
-            _patch(path, objects, patch, None)
     for entry in file.get("patches", []):
         for patch in (_read(folder / entry["path"]) if "path" in entry else yaml.safe_load_all(entry["patch"])):
             _patch(path, objects, patch, entry.get("target"))

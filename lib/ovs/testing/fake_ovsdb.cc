@@ -75,6 +75,11 @@ void FakeOvsdb::RemoveDevice(const std::string& name) {
   }
 }
 
+void FakeOvsdb::RemoveBridge(const std::string& name) {
+  const std::scoped_lock lock(mutex_);
+  bridges_.erase(name);
+}
+
 void FakeOvsdb::AddForeignBridge(const std::string& name) {
   const std::scoped_lock lock(mutex_);
   bridges_[name] = {.name = name,

@@ -27,6 +27,8 @@ class FakeOvsdb : public Ovsdb, public Faults {
   void RemoveDevice(const std::string& name);
   // A bridge as another program would make it: not secure, without an uplink.
   void AddForeignBridge(const std::string& name);
+  // As another program would remove it.
+  void RemoveBridge(const std::string& name);
   void SetOtherConfig(const std::string& key, const std::string& value);
 
   Result<Bridge> EnsureBridge(const BridgeSpec& spec, Deadline deadline) override;

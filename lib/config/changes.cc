@@ -1,0 +1,131 @@
+#include "lib/config/changes.h"
+
+#include <utility>
+
+namespace rail::config {
+namespace {
+
+class Comparison {
+ public:
+  // Each struct is taken apart by all of its members, so one that gets a new key does not compile before it is compared here.
+  void Compare(const NodeConfig& a, const NodeConfig& b) {
+    const auto& [rails, tenancy, bgp, ovs, frr, api, metrics, kubernetes] = a;
+    Rails(rails, b.rails);
+    Of(tenancy, b.tenancy);
+    Of(bgp, b.bgp);
+    Of(ovs, b.ovs);
+    Of(api, b.api);
+    const auto& [listen] = metrics;
+    Key("metrics.listen", Takes::kAtOnce, listen, b.metrics.listen);
+    Of(kubernetes, b.kubernetes);
+    const auto& [run_dir] = frr;
+    Key("frr.run_dir", Takes::kRestart, run_dir, b.frr.run_dir);
+  }
+
+  std::vector<Change> Take() { return std::move(changes_); }
+
+ private:
+  static std::vector<std::pair<std::string, std::string>> Pairs(const std::vector<DeviceEntry>& devices) {
+    std::vector<std::pair<std::string, std::string>> pairs;
+    for (const auto& [device, representor] : devices) pairs.emplace_back(device, representor);
+    return pairs;
+  }
+
+  template <class T>
+  void Key(std::string key, Takes takes, const T& a, const T& b) {
+    if (!(a == b)) changes_.push_back({std::move(key), takes});
+  }
+
+  void Rails(const std::vector<Rail>& a, const std::vector<Rail>& b) {
+    const auto find = [](const std::vector<Rail>& rails, const std::string& name) -> const Rail* {
+      for (const Rail& rail : rails) {
+        if (rail.name == name) return &rail;
+      }
+      return nullptr;
+    };
+    for (const Rail& rail : a) {
+      if (const Rail* now = find(b, rail.name)) {
+        Of(rail, *now);
+      } else {
+        changes_.push_back({"rails[" + rail.name + "]", Takes::kRestart});
+      }
+    }
+    for (const Rail& rail : b) {
+      if (find(a, rail.name) == nullptr) changes_.push_back({"rails[" + rail.name + "]", Takes::kAtOnce});
+    }
+  }
+
+  void Of(const Rail& a, const Rail& b) {
+    const auto& [name, index, pf, bridge, mtu, devices, manage_sriov, num_vfs, flow_steering, accept] = a;
+    const std::string rail = "rails[" + name + "].";
+    Key(rail + "index", Takes::kRestart, index, b.index);
+    Key(rail + "pf", Takes::kRestart, pf, b.pf);
+    Key(rail + "bridge", Takes::kRestart, bridge, b.bridge);
+    Key(rail + "mtu", Takes::kRestart, mtu, b.mtu);
+    Key(rail + "devices", Takes::kAtOnce, Pairs(devices), Pairs(b.devices));
+    Key(rail + "manage_sriov", Takes::kRestart, manage_sriov, b.manage_sriov);
+    Key(rail + "num_vfs", Takes::kRestart, num_vfs, b.num_vfs);
+    Key(rail + "flow_steering_mode", Takes::kRestart, flow_steering, b.flow_steering);
+    Key(rail + "accept", Takes::kAtOnce, accept, b.accept);
+  }
+
+  void Of(const Tenancy& a, const Tenancy& b) {
+    const auto& [mode, tenants, cross_rail] = a;
+    Key("tenancy.mode", Takes::kRestart, mode, b.mode);
+    Key("tenancy.tenants", Takes::kAtOnce, tenants, b.tenants);
+    Key("tenancy.cross_rail", Takes::kAtOnce, cross_rail, b.cross_rail);
+  }
+
+  void Of(const Bgp& a, const Bgp& b) {
+    const auto& [manage, asn, router_id, community_asn, bmp_port, max_prefixes] = a;
+    Key("bgp.manage", Takes::kRestart, manage, b.manage);
+    Key("bgp.asn", Takes::kRestart, asn, b.asn);
+    Key("bgp.router_id", Takes::kRestart, router_id, b.router_id);
+    Key("bgp.community_asn", Takes::kRestart, community_asn, b.community_asn);
+    Key("bgp.bmp_port", Takes::kRestart, bmp_port, b.bmp_port);
+    Key("bgp.max_prefixes", Takes::kAtOnce, max_prefixes, b.max_prefixes);
+  }
+
+  void Of(const Ovs& a, const Ovs& b) {
+    const auto& [db_socket, run_dir, manage_bridges, remove_foreign_flows, datapath] = a;
+    Key("ovs.db", Takes::kRestart, db_socket, b.db_socket);
+    Key("ovs.run_dir", Takes::kRestart, run_dir, b.run_dir);
+    Key("ovs.manage_bridges", Takes::kRestart, manage_bridges, b.manage_bridges);
+    Key("ovs.remove_foreign_flows", Takes::kAtOnce, remove_foreign_flows, b.remove_foreign_flows);
+    Key("ovs.datapath", Takes::kRestart, datapath, b.datapath);
+  }
+
+  void Of(const Api& a, const Api& b) {
+    const auto& [listen, cert_file, key_file, client_ca_file] = a;
+    Key("api.listen", Takes::kAtOnce, listen, b.listen);
+    Key("api.cert_file", Takes::kAtOnce, cert_file, b.cert_file);
+    Key("api.key_file", Takes::kAtOnce, key_file, b.key_file);
+    Key("api.client_ca_file", Takes::kAtOnce, client_ca_file, b.client_ca_file);
+  }
+
+  void Of(const Kubernetes& a, const Kubernetes& b) {
+    const auto& [tenants, tenant_label, report, api] = a;
+    Key("kubernetes.tenants", Takes::kAtOnce, tenants, b.tenants);
+    Key("kubernetes.tenant_label", Takes::kAtOnce, tenant_label, b.tenant_label);
+    Key("kubernetes.report", Takes::kAtOnce, report, b.report);
+    Key("kubernetes.api", Takes::kAtOnce, api, b.api);
+  }
+
+  std::vector<Change> changes_;
+};
+
+}  // namespace
+
+std::vector<Change> Changes(const NodeConfig& runs, const NodeConfig& now) {
+  Comparison comparison;
+  comparison.Compare(runs, now);
+  return comparison.Take();
+}
+
+std::string Keys(const std::vector<Change>& changes) {
+  std::string keys;
+  for (const Change& change : changes) keys += (keys.empty() ? "" : ", ") + change.key;
+  return keys;
+}
+
+}  // namespace rail::config
