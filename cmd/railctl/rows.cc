@@ -65,8 +65,9 @@ std::string State(const v1::Attachment& attachment) {
   }
 }
 
-// The first thing that keeps the rail from carrying traffic.
+// What opens the isolation; else the first thing that keeps the rail from carrying traffic.
 std::string State(const v1::Rail& rail) {
+  if (rail.foreign_flows() != 0) return "ForeignFlows";
   if (!rail.bridge_present()) return "NoBridge";
   if (!rail.carrier()) return "NoCarrier";
   if (rail.bgp_state() != "Established") return "NoSession";

@@ -147,6 +147,9 @@ TEST(Rows, OfADefaultTableFitInto120Columns) {
 TEST(RailRow, NamesTheFirstThingThatIsMissing) {
   v1::Rail r;
   const auto state = [&] { return RailRow(r)[5]; };
+  r.set_foreign_flows(1);
+  EXPECT_EQ(state(), "ForeignFlows");
+  r.set_foreign_flows(0);
   EXPECT_EQ(state(), "NoBridge");
   r.set_bridge_present(true);
   EXPECT_EQ(state(), "NoCarrier");

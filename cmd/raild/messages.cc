@@ -209,6 +209,7 @@ v1::ListRailsResponse ListRails(const NodeView& view) {
     rail.set_rules_wanted(r.rules_wanted);
     rail.set_rules_installed(r.rules_installed);
     rail.set_unrecorded_pods(r.unrecorded_pods);
+    rail.set_foreign_flows(r.foreign_rules);
     if (r.unseen_since_ms != 0) SetTime(*rail.mutable_unseen_since(), r.unseen_since_ms);
     rail.set_unseen(ValidUtf8(r.unseen));
   }

@@ -133,6 +133,19 @@ TEST(Changes, SyncAnEmptyNodeToo) {
   EXPECT_THAT(Texts(changes.Next({})), ElementsAre("SYNCED"));
 }
 
+TEST(ListRails, CountsRulesOfOthersBesideOurs) {
+  NodeView view;
+  engine::RailView& rail = view.rails.emplace_back();
+  rail.rules_wanted = 9;
+  rail.rules_installed = 8;
+  rail.foreign_rules = 2;
+  const auto rails = ListRails(view);
+  ASSERT_EQ(rails.rails_size(), 1);
+  EXPECT_EQ(rails.rails(0).rules_wanted(), 9U);
+  EXPECT_EQ(rails.rails(0).rules_installed(), 8U);
+  EXPECT_EQ(rails.rails(0).foreign_flows(), 2U);
+}
+
 TEST(ListRemotes, PagesThroughAllOfThemOnceAndInOrder) {
   NodeView view = ViewWithRemotes(2500);
   view.remotes.own().push_back(RemoteAt("2001:db8::1", 1));

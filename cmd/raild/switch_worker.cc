@@ -91,10 +91,14 @@ void SwitchWorker::WatchLinks() {
     watched = worker_.loop().Watch(links_->fd(), [this] {
       const auto changes = links_->Receive();
       if (!changes || changes->overrun || repair_.Concerned(changes->links)) {
-        AuditSoon();
-      } else if (changes->neighbours_changed) {
-        worker_.Soon(learned_scheduled_, [this] { Round(&engine::SwitchRepair::Learned); }, kGather);
+        return AuditSoon();
       }
+      if (repair_.TakeRepresentors(changes->links)) {
+        worker_.Soon(
+            representors_scheduled_, [this] { Round(&engine::SwitchRepair::Representors); }, kGather);
+      }
+      if (changes->neighbours_changed)
+        worker_.Soon(learned_scheduled_, [this] { Round(&engine::SwitchRepair::Learned); }, kGather);
     });
   } else {
     watched = tl::make_unexpected(opened.error());

@@ -56,6 +56,7 @@ class SwitchWorker {
   bool ovsdb_scheduled_ = false;
   bool ovsdb_back_scheduled_ = false;
   bool rules_scheduled_ = false;
+  bool representors_scheduled_ = false;
   bool record_scheduled_ = false;
   bool learned_scheduled_ = false;
   bool tenants_scheduled_ = false;

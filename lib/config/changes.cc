@@ -87,10 +87,11 @@ class Comparison {
   }
 
   void Of(const Ovs& a, const Ovs& b) {
-    const auto& [db_socket, run_dir, manage_bridges, datapath] = a;
+    const auto& [db_socket, run_dir, manage_bridges, remove_foreign_flows, datapath] = a;
     Key("ovs.db", Takes::kRestart, db_socket, b.db_socket);
     Key("ovs.run_dir", Takes::kRestart, run_dir, b.run_dir);
     Key("ovs.manage_bridges", Takes::kRestart, manage_bridges, b.manage_bridges);
+    Key("ovs.remove_foreign_flows", Takes::kAtOnce, remove_foreign_flows, b.remove_foreign_flows);
     Key("ovs.datapath", Takes::kRestart, datapath, b.datapath);
   }
 

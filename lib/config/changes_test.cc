@@ -55,6 +55,7 @@ const Edit kEdits[] = {
     {"bgp.max_prefixes", Takes::kAtOnce, [](NodeConfig& c) { c.bgp.max_prefixes = 1; }},
     {"ovs.db", Takes::kRestart, [](NodeConfig& c) { c.ovs.db_socket = "/x"; }},
     {"ovs.run_dir", Takes::kRestart, [](NodeConfig& c) { c.ovs.run_dir = "/x"; }},
+    {"ovs.remove_foreign_flows", Takes::kAtOnce, [](NodeConfig& c) { c.ovs.remove_foreign_flows = true; }},
     {"ovs.manage_bridges", Takes::kRestart, [](NodeConfig& c) { c.ovs.manage_bridges = false; }},
     {"ovs.datapath", Takes::kRestart, [](NodeConfig& c) { c.ovs.datapath = "netdev"; }},
     {"api.listen", Takes::kAtOnce, [](NodeConfig& c) { c.api.listen = "127.0.0.1:1"; }},

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -83,7 +84,8 @@ struct Ovs {
   std::string db_socket;  // node.json says "unix:<path>"; this is the path
   std::string run_dir;    // holds <bridge>.mgmt
   bool manage_bridges = true;
-  std::string datapath;  // "system" or "netdev"
+  std::optional<bool> remove_foreign_flows;  // nullopt: on bridges that raild made
+  std::string datapath;                      // "system" or "netdev"
 };
 
 struct Frr {

@@ -285,6 +285,8 @@ class Parser {
     if (!db.empty()) ovs.db_socket = db.substr(kUnix.size());
     ovs.run_dir = Path(object, "run_dir", kMaxRunDir, "/run/openvswitch");
     ovs.manage_bridges = object.BoolOr("manage_bridges", true);
+    if (object.Has("remove_foreign_flows"))
+      ovs.remove_foreign_flows = object.BoolOr("remove_foreign_flows", false);
     ovs.datapath = Text(
         object, "datapath", [](std::string_view text) { return text == "system" || text == "netdev"; },
         "\"system\" or \"netdev\"", "system");

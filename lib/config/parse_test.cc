@@ -29,7 +29,7 @@ constexpr std::string_view kFull = R"({
   "tenancy": { "mode": "off", "tenants": { "team-a": ["ns-a", "ns-a-dev"] } },
   "bgp": { "manage": false, "asn": 4200000001, "router_id": "10.255.0.1", "community_asn": 4200000000,
     "max_prefixes": 1000 },
-  "ovs": { "db": "unix:/x/db.sock", "run_dir": "/x", "manage_bridges": false, "datapath": "netdev" },
+  "ovs": { "db": "unix:/x/db.sock", "run_dir": "/x", "manage_bridges": false, "remove_foreign_flows": true, "datapath": "netdev" },
   "frr": { "run_dir": "/y" } })";
 
 TEST(NodeConfig, GivesDefaultsWhenOnlyTheRequiredKeysAreThere) {
@@ -49,6 +49,7 @@ TEST(NodeConfig, GivesDefaultsWhenOnlyTheRequiredKeysAreThere) {
   EXPECT_EQ(node->ovs.db_socket, "/run/openvswitch/db.sock");
   EXPECT_EQ(node->ovs.run_dir, "/run/openvswitch");
   EXPECT_TRUE(node->ovs.manage_bridges);
+  EXPECT_FALSE(node->ovs.remove_foreign_flows) << "by who made the bridge";
   EXPECT_EQ(node->ovs.datapath, "system");
   EXPECT_EQ(node->frr.run_dir, "/run/frr");
 }
@@ -80,6 +81,7 @@ TEST(NodeConfig, ReadsEveryKey) {
   EXPECT_EQ(node->ovs.db_socket, "/x/db.sock");
   EXPECT_EQ(node->ovs.run_dir, "/x");
   EXPECT_FALSE(node->ovs.manage_bridges);
+  EXPECT_EQ(node->ovs.remove_foreign_flows, true);
   EXPECT_EQ(node->ovs.datapath, "netdev");
   EXPECT_EQ(node->frr.run_dir, "/y");
 }
@@ -215,6 +217,8 @@ const BadValue kBadValues[] = {
     {"DbTcp", "/ovs/db", "\"tcp:127.0.0.1:6640\"", "ovs.db", "unix:"},
     {"DbRelative", "/ovs/db", "\"unix:db.sock\"", "ovs.db", "absolute path"},
     {"OvsRunDirRelative", "/ovs/run_dir", "\"run\"", "ovs.run_dir", "absolute path"},
+    {"RemoveForeignFlowsWord", "/ovs/remove_foreign_flows", "\"yes\"", "ovs.remove_foreign_flows",
+     "true or false"},
     {"ManageBridgesNumber", "/ovs/manage_bridges", "1", "ovs.manage_bridges", "true or false"},
     {"DatapathUnknown", "/ovs/datapath", "\"dpdk\"", "ovs.datapath", "\"system\" or \"netdev\""},
     {"FrrRunDirNumber", "/frr/run_dir", "1", "frr.run_dir", "must be a string"},

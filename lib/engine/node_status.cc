@@ -283,6 +283,7 @@ NodeView NodeStatus::Compose(const Record& record) const {
       shown.leaf_mac = seen.leaf_mac;
       shown.rules_wanted = seen.rules_wanted;
       shown.rules_installed = seen.rules_installed;
+      shown.foreign_rules = seen.foreign_rules;
       shown.unseen = seen.unseen;
       shown.unseen_since_ms = seen.unseen_since_ms;
       const auto unrecorded = unrecorded_.find(rail.name);

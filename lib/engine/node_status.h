@@ -50,6 +50,7 @@ struct RailSeen {
   uint64_t rules_wanted = 0;
   uint64_t rules_installed = 0;
   bool rules_right = false;     // the round ended with every wanted rule in the switch
+  uint64_t foreign_rules = 0;   // rules of others on the bridge
   std::set<std::string> ports;  // names of the ports that work
   std::string unseen;  // "": the last round has looked at the bridge and its rules; else why it could not
   int64_t unseen_since_ms = 0;  // Unix time of the first of the rounds that could not

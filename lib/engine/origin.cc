@@ -268,6 +268,15 @@ Status Origin::Bridge(const std::string& name, bool anew, const std::function<Re
   return Save([&](OriginRecord& next) { next.bridges[name] = seen; });
 }
 
+// A record that cannot be read says nothing; whoever is to change the bridge reports it.
+bool Origin::MadeBridge(const std::string& name) {
+  const std::scoped_lock lock(mutex_);
+  const auto record = Record();
+  if (!record) return false;
+  const auto it = (*record)->bridges.find(name);
+  return it != (*record)->bridges.end() && it->second.known && !it->second.before.existed;
+}
+
 Status Origin::Nic(const std::string& uplink,
                    const std::function<Result<std::vector<sriov::NicState>>()>& look) {
   const std::scoped_lock lock(mutex_);

@@ -72,6 +72,8 @@ class Origin {
   // `anew`: somebody else has made the bridge since, so what the record says of a bridge that RailCNI made does not hold.
   Status Bridge(const std::string& name, bool anew, const std::function<Result<BridgeOrigin>()>& look);
   Status Nic(const std::string& uplink, const std::function<Result<std::vector<sriov::NicState>>()>& look);
+  // Whether the record says that RailCNI made the bridge. False also when it says nothing of it.
+  bool MadeBridge(const std::string& name);
   // Once for each of `interfaces`, the neighbors that are going to be changed.
   Status Bgp(const std::vector<std::string>& interfaces,
              const std::function<Result<frr::BaseBefore>()>& look);

@@ -103,6 +103,22 @@ TEST_F(OriginTest, ForgetsABridgeThatIsNoLongerTheOneThatRailcniMade) {
   EXPECT_EQ(FailMode(), "secure");
 }
 
+TEST_F(OriginTest, SaysThatRailcniMadeABridgeOnlyIfItKnows) {
+  Origin origin(path_);
+  EXPECT_FALSE(origin.MadeBridge("br-rail0")) << "nothing is recorded";
+  EXPECT_TRUE(origin.Bridge("br-rail0", false, [] { return Seen("", false); }));
+  EXPECT_TRUE(origin.MadeBridge("br-rail0"));
+  EXPECT_TRUE(Origin(path_).MadeBridge("br-rail0")) << "after a start";
+  EXPECT_TRUE(origin.Bridge("br-rail0", true, [] { return Seen("secure"); }));
+  EXPECT_FALSE(origin.MadeBridge("br-rail0")) << "somebody else has made it since";
+  EXPECT_TRUE(origin.Bridge("br-rail1", false, []() -> Result<BridgeOrigin> {
+    BridgeOrigin older;
+    older.known = false;
+    return older;
+  }));
+  EXPECT_FALSE(origin.MadeBridge("br-rail1")) << "of a version that kept no record";
+}
+
 TEST_F(OriginTest, KeepsNothingThatIsNotOnTheDisk) {
   std::filesystem::create_directories(path_);  // so that it cannot be written
   Origin origin(path_);

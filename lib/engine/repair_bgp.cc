@@ -20,6 +20,8 @@ using state::Phase;
 constexpr std::chrono::milliseconds kAskInterval{250};
 // How often to open bgpd's connection anew because of sessions that BMP cannot distinguish. bgpd dumps its table each time.
 constexpr std::chrono::seconds kInDoubt{30};
+// So many addresses of a repair are named in the log.
+constexpr size_t kMostSaid = 8;
 // bgpd tries to connect every second at the latest.
 constexpr std::chrono::seconds kFeedDue{4};
 // A leaf's port may need some seconds (autonegotiation, duplicate address detection) before it hears anything.
@@ -383,9 +385,12 @@ Status BgpRepair::Announcements(Connections& connections) {
 Status BgpRepair::Announce(frr::Bgp& bgp, Connections& connections,
                            const std::vector<frr::Announcement>& missing) {
   size_t announced = 0;
+  std::string first;
   const auto announce = [&](const std::vector<frr::Announcement>& some) -> Status {
     RAIL_TRY(bgp.AnnounceAll(some, connections.CallDeadline()));
-    announced += some.size();
+    for (const frr::Announcement& each : some) {
+      if (announced++ < kMostSaid) first += (first.empty() ? "" : ", ") + each.address.ToHostPrefix();
+    }
     return {};
   };
   const auto is_transient = [](const Status& status) {
@@ -401,7 +406,8 @@ Status BgpRepair::Announce(frr::Bgp& bgp, Connections& connections,
     }
   }
   if (announced == 0) return status;
-  log::Info("bgpd: {} addresses were not announced as recorded, announced again", announced);
+  log::Warning("bgpd: {} addresses were not announced as recorded, announced again: {}{}", announced, first,
+               announced > kMostSaid ? ", ..." : "");
   node_status_.Repaired("announcement", announced);
   return status;
 }

@@ -11,6 +11,16 @@ namespace rail::engine {
 using state::Attachment;
 using state::Phase;
 
+namespace {
+
+constexpr size_t kMostSaid = 8;
+
+std::string Owner(const Attachment& attachment) {
+  return attachment.pod_namespace + "/" + attachment.pod_name + " " + attachment.key.ifname;
+}
+
+}  // namespace
+
 // Reads the ports first and the record second. A port that the record does not name then was left
 // behind, and is not one that an ADD is making.
 Result<RecordPtr> PortRepair::See(Connections& connections) {
@@ -26,6 +36,22 @@ Result<RecordPtr> PortRepair::See(Connections& connections) {
 }
 
 Status PortRepair::Repair(Connections& connections) {
+  mended_.clear();
+  const Status repaired = RepairEach(connections);
+  SayMended();
+  return repaired;
+}
+
+// One line for each round: whoever deletes a bridge takes all of its ports along.
+void PortRepair::SayMended() {
+  if (mended_.empty()) return;
+  std::string text;
+  for (size_t i = 0; i < std::min(mended_.size(), kMostSaid); ++i) text += (i == 0 ? "" : "; ") + mended_[i];
+  if (mended_.size() > kMostSaid) text += "; and " + std::to_string(mended_.size() - kMostSaid) + " more";
+  log::Warning("rail {}: {} ports of {} put right: {}", rail_.name, mended_.size(), rail_.bridge, text);
+}
+
+Status PortRepair::RepairEach(Connections& connections) {
   const Result<RecordPtr> seen = See(connections);
   right_ = seen ? Status() : tl::make_unexpected(seen.error());
   if (!seen) return right_;
@@ -66,8 +92,7 @@ Status PortRepair::RemoveOrphans(ovs::Ovsdb& db, Connections& connections, const
     changed_ = true;
     RAIL_TRY(db.DeletePort(rail_.bridge, name, {{kOwnerKey, mark->second}}, ovs::Ovsdb::Wait::kCommitted,
                            connections.CallDeadline()));
-    log::Info("rail {}: port {} belonged to no attachment any more, removed from bridge {}", rail_.name, name,
-              rail_.bridge);
+    mended_.push_back(name + " belonged to no attachment any more, removed");
     node_status_.Repaired("orphan port");
   }
   node_status_.SetUnrecorded(rail_.name, unrecorded_.size());
@@ -115,8 +140,8 @@ Result<bool> PortRepair::Mark(ovs::Ovsdb& db, Connections& connections, const At
   if (wrong.empty()) return false;
   changed_ = true;
   RAIL_TRY(db.SetExternalIds(port.name, wrong, connections.CallDeadline()));
-  log::Info("rail {}: port {} had lost {} of its external_ids, set again", rail_.name, port.name,
-            wrong.size());
+  mended_.push_back(port.name + " of " + Owner(attachment) + " had lost " + std::to_string(wrong.size()) +
+                    " of its external_ids, set again");
   node_status_.Repaired("external_ids");
   return true;
 }
@@ -130,14 +155,13 @@ Status PortRepair::PutBack(ovs::Ovsdb& db, Connections& connections, const Attac
   }
   changed_ = true;
   if (port) {
-    log::Warning("rail {}: port {} was moved to bridge {}, taken back", rail_.name, port->name, port->bridge);
     RAIL_TRY(db.DeletePort(port->bridge, port->name, {}, ovs::Ovsdb::Wait::kCommitted,
                            connections.CallDeadline()));
   }
   RAIL_ASSIGN(seen_[attachment.representor],
               db.AddPort(PortSpecOf(rail_, attachment), connections.CallDeadline()));
-  log::Info("rail {}: port {} was missing on bridge {}, added again", rail_.name, attachment.representor,
-            rail_.bridge);
+  mended_.push_back(attachment.representor + " of " + Owner(attachment) +
+                    (port ? " was on bridge " + port->bridge + ", taken back" : " was missing, added again"));
   node_status_.Repaired("port");
   return {};
 }

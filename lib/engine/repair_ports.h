@@ -11,6 +11,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "lib/engine/node_status.h"
 #include "lib/engine/verb_context.h"
@@ -48,6 +49,8 @@ class PortRepair {
   const std::map<std::string, ovs::Port>& seen() const { return seen_; }
 
  private:
+  Status RepairEach(Connections& connections);
+  void SayMended();
   Status Mend(ovs::Ovsdb& db, Connections& connections, const Record& record,
               const state::Attachment& attachment);
   // True: something was missing and is there again.
@@ -64,6 +67,7 @@ class PortRepair {
   std::map<std::string, ovs::Port> seen_;
   std::set<int64_t> unrecorded_;
   Status right_;
+  std::vector<std::string> mended_;  // by the Repair that is under way, a sentence each
   RecordPtr repaired_for_;
 };
 

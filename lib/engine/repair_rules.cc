@@ -60,10 +60,15 @@ class Bundles {
 class RuleRepair::Round {
  public:
   Round(RuleRepair& repair, ovs::OpenFlow& bridge, const Ask& ask)
-      : my_(repair), bridge_(bridge), ask_(ask), bundles_(bridge, ask.deadline, repair.counts_) {}
+      : my_(repair),
+        bridge_(bridge),
+        ask_(ask),
+        bundles_(bridge, ask.deadline, repair.counts_),
+        first_(repair.known_.local().empty()) {}
 
   Status Run(Look look) {
     RAIL_TRY(TakeChanges());
+    RAIL_TRY(LookAtForeign(look));
     RAIL_ASSIGN(target_, ask_.target());
     // Rules that had to stay because too little was known can be judged now.
     if (target_.remotes_known && !my_.remotes_judged_) my_.whole_ = true;
@@ -85,14 +90,32 @@ class RuleRepair::Round {
     RAIL_TRY(bundles_.Commit());
     RAIL_TRY(RemoveUnused());
     Remember();
-    return {};
+    // A rule of ours that was added has replaced what others had put into its place.
+    if (my_.foreign_.count() == 0 || my_.counts_.added == 0) return {};
+    my_.foreign_.Forget();
+    return my_.foreign_.Look(bridge_, ForeignRules::How::kNews, ask_.deadline);
   }
 
  private:
+  // First of all, and without what the record and BGP say: nothing that fails there keeps the isolation open.
+  Status LookAtForeign(Look look) {
+    ForeignRules& foreign = my_.foreign_;
+    RAIL_TRY(foreign.Look(
+        bridge_, look == Look::kAudit ? ForeignRules::How::kCount : ForeignRules::How::kNews, ask_.deadline));
+    if (!ask_.remove_foreign || foreign.count() == 0) return {};
+    const uint64_t count = foreign.count();
+    std::vector<Rule> examples = foreign.examples();
+    RAIL_TRY(foreign.Remove(bridge_, ask_.deadline));
+    my_.mended_.foreign = count;
+    my_.mended_.foreign_examples = std::move(examples);
+    return {};
+  }
+
   Status TakeChanges() {
     RAIL_ASSIGN(const ovs::RuleChanges changes, bridge_.Changes());
     my_.whole_ = my_.whole_ || changes.unknown;
     my_.touched_.insert(changes.cookies.begin(), changes.cookies.end());
+    my_.foreign_.Take(changes);
     for (const Rule& other : changes.others) {
       // It may have replaced one of our rules.
       if (const auto ours = my_.known_.At(other)) my_.touched_.insert(ours->cookie);
@@ -157,15 +180,27 @@ class RuleRepair::Round {
   // Whether `rule`, which nothing explains, may belong to something that is not known yet.
   bool Stays(const Rule& rule) const {
     if (target_.remove_nothing || target_.undecided.contains(rule.cookie)) return true;
-    if (IsRemotes(rule.cookie)) return !target_.remotes_known;
-    return !target_.leaf_known && CookieMatch::Kind(CookieKind::kLeaf).Selects(rule.cookie);
+    // Whatever its cookie says: what is no rule of a remote, or not where the leaf's rules are, does not wait.
+    if (IsRemotes(rule.cookie)) return !target_.remotes_known && pipeline::MayBeRemotes(rule);
+    return !target_.leaf_known && rule.table == pipeline::kForwardTable &&
+           CookieMatch::Kind(CookieKind::kLeaf).Selects(rule.cookie);
   }
+
+  // Whether the switch differs from what was known to be in it, at the place of `rule`, which is in the switch. What a start finds
+  // there was left by an earlier raild.
+  bool IsChanged(const Rule& rule) const { return !first_ && my_.known_.At(rule) != rule; }
 
   // Puts `rule` right, which is in the switch and not as it should be.
   void Replace(const Rule& rule) {
     if (auto instead = target_.rules.At(rule)) {
-      if (*instead != rule) bundles_.Add(std::move(*instead));
+      if (*instead == rule) return;
+      if (IsChanged(rule)) {
+        my_.mended_.Changed(rule.cookie);
+        changed_.insert(BridgeRules::PlaceOf(rule));
+      }
+      bundles_.Add(std::move(*instead));
     } else if (!Stays(rule)) {
+      if (IsChanged(rule)) my_.mended_.Unexplained(rule.cookie);
       if (IsTenants(rule.cookie)) {
         unused_.push_back(rule);
       } else {
@@ -188,8 +223,11 @@ class RuleRepair::Round {
       if (wanted == target_.rules.local().end()) Replace(rule);
     }
     for (const auto& [place, rule] : target_.rules.local()) {
-      const auto known = have.find(place);
-      if (known == have.end() || known->second != rule) bundles_.Add(rule);
+      const auto seen = have.find(place);
+      if (seen != have.end() && seen->second == rule) continue;
+      if (seen != have.end() && IsChanged(seen->second)) my_.mended_.Changed(rule.cookie);
+      if (seen == have.end() && my_.known_.local().contains(place)) my_.mended_.Missing(rule.cookie);
+      bundles_.Add(rule);
     }
   }
 
@@ -212,6 +250,13 @@ class RuleRepair::Round {
         return;
       const auto now = target_.rules.remotes().TenantOf(address);
       if (!now) return;
+      if (my_.known_.remotes().TenantOf(address) == tenant) {
+        for (const Rule& rule : rules) {
+          if (!std::ranges::binary_search(right_, HashOf(rule)) &&
+              !changed_.contains(BridgeRules::PlaceOf(rule)))
+            my_.mended_.Missing(rule.cookie);
+        }
+      }
       for (Rule& rule : pipeline::RemoteRules(base_.bridge(), address, *now)) bundles_.Add(std::move(rule));
       status = bundles_.CommitIfFull();
     });
@@ -274,14 +319,16 @@ class RuleRepair::Round {
   Bundles bundles_;
 
   RuleTarget target_;
-  bool whole_ = false;              // this round reads everything
-  BridgeRules base_;                // what the switch should have had when it was read
-  std::vector<CookieMatch> which_;  // which rules this round reads
-  std::vector<Rule> local_;         // rules read, of all cookies but those of remotes
-  std::vector<Rule> odd_;           // rules of remotes read, not as base_ says
-  std::vector<size_t> right_;       // hashes of rules of remotes read, as base_ says
-  std::vector<Rule> unused_;        // rules of tenants that nobody wants
-  std::set<uint64_t> judge_again_;  // cookies of those that stay until the next round
+  const bool first_;                      // nothing has been known so far
+  bool whole_ = false;                    // this round reads everything
+  BridgeRules base_;                      // what the switch should have had when it was read
+  std::vector<CookieMatch> which_;        // which rules this round reads
+  std::vector<Rule> local_;               // rules read, of all cookies but those of remotes
+  std::vector<Rule> odd_;                 // rules of remotes read, not as base_ says
+  std::vector<size_t> right_;             // hashes of rules of remotes read, as base_ says
+  std::set<BridgeRules::Place> changed_;  // places of rules that others had edited
+  std::vector<Rule> unused_;              // rules of tenants that nobody wants
+  std::set<uint64_t> judge_again_;        // cookies of those that stay until the next round
   uint64_t unexplained_ = 0;
   int64_t remotes_ = 0;  // how many more remotes are selected now
 };
@@ -289,8 +336,12 @@ class RuleRepair::Round {
 Status RuleRepair::Repair(ovs::OpenFlow& bridge, const Ask& ask, Look look) {
   counts_.added = counts_.removed = 0;
   tenant_stays_ = false;
+  mended_ = {};
   const Status repaired = Round(*this, bridge, ask).Run(look);
-  if (!repaired) whole_ = true;
+  if (!repaired) {
+    whole_ = true;
+    foreign_.Forget();
+  }
   return repaired;
 }
 

@@ -18,6 +18,8 @@
 #include "lib/base/file_lock.h"
 #include "lib/engine/bridge_rules.h"
 #include "lib/engine/connections.h"
+#include "lib/engine/foreign_rules.h"
+#include "lib/engine/mended.h"
 
 namespace rail::engine {
 
@@ -58,6 +60,7 @@ class RuleRepair {
     // Asked before a tenant's last rule goes. An error: the rule stays until the next call.
     std::function<Result<ClosedTenants>()> close_tenants;
     std::function<Deadline()> deadline;  // of a call that starts now
+    bool remove_foreign = false;         // rules of others go
   };
   // Errors: kTransient, kInvalid; the next call reads everything.
   Status Repair(ovs::OpenFlow& bridge, const Ask& ask, Look look);
@@ -65,6 +68,10 @@ class RuleRepair {
   // The next Repair reads everything.
   void Forget() { whole_ = true; }
   const RuleCounts& counts() const { return counts_; }
+  // What others had changed in the switch and the last Repair has put right; not what only follows a change of the record.
+  const MendedRules& mended() const { return mended_; }
+  // Rules of others that are on the bridge.
+  const ForeignRules& foreign() const { return foreign_; }
   // The rule of a tenant that has left is still there, because tenants could not be closed: call again soon.
   bool tenant_stays() const { return tenant_stays_; }
 
@@ -81,6 +88,8 @@ class RuleRepair {
   bool tenant_stays_ = false;
   uint64_t audit_ = 0;  // which part of the remotes' rules is read next
   RuleCounts counts_;
+  MendedRules mended_;
+  ForeignRules foreign_;
 };
 
 }  // namespace rail::engine

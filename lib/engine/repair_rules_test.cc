@@ -58,13 +58,18 @@ class RuleRepairTest : public ::testing::Test {
     return {.rules = BridgeRules(facts, BridgeRules::ByPlace(rules), selection),
             .remotes_known = remotes_known,
             .leaf_known = leaf_known,
-            .undecided = undecided};
+            .undecided = undecided,
+            .remove_nothing = remove_nothing};
   }
   Status Repair(Look look = Look::kNews) {
     return repair.Repair(*connection,
-                         {.target = [this]() -> Result<RuleTarget> { return Target(); },
+                         {.target = [this]() -> Result<RuleTarget> {
+                            if (target_fails) return Fail(Code::kTransient, "the record cannot be read");
+                            return Target();
+                          },
                           .close_tenants = [this] { return close_tenants(); },
-                          .deadline = [] { return After(std::chrono::seconds(5)); }},
+                          .deadline = [] { return After(std::chrono::seconds(5)); },
+                          .remove_foreign = remove_foreign},
                          look);
   }
   void Settle() {
@@ -89,6 +94,9 @@ class RuleRepairTest : public ::testing::Test {
   std::vector<pipeline::Pod> pods;
   bool remotes_known = true;
   bool leaf_known = true;
+  bool remove_foreign = false;
+  bool remove_nothing = false;
+  bool target_fails = false;
   std::set<uint64_t> undecided;
   std::function<Result<ClosedTenants>()> close_tenants = [] { return ClosedTenants(); };
 
@@ -201,7 +209,7 @@ TEST_F(RuleRepairTest, OthersRulesBesideOursAreTheirs) {
   messages = bridge.messages();
   ASSERT_TRUE(Repair());
   EXPECT_EQ(Said(), 0U);
-  EXPECT_EQ(Dumped(), 0);
+  EXPECT_EQ(Dumped(), 1) << "theirs alone";
   EXPECT_THAT(bridge.rules(), Contains(Field(&Rule::cookie, 0x1234U)));
 }
 
@@ -211,7 +219,7 @@ TEST_F(RuleRepairTest, WhenTheSwitchCannotSayWhatChangedEverythingIsRead) {
   bridge.LoseAllRules();
   ASSERT_TRUE(Repair());
   EXPECT_EQ(bridge.rules(), right);
-  EXPECT_EQ(Dumped(), 1);
+  EXPECT_EQ(Dumped(), 2) << "all of ours, and cookie 0 of others";
 }
 
 TEST_F(RuleRepairTest, AFailedCommitIsFollowedByALookAtEverything) {
@@ -221,7 +229,7 @@ TEST_F(RuleRepairTest, AFailedCommitIsFollowedByALookAtEverything) {
   bridge.FailAfter(1, {Code::kTransient, "down", 0});  // Changes succeeds
   ASSERT_FALSE(Repair());
   ASSERT_TRUE(Repair());
-  EXPECT_EQ(Dumped(), 1);
+  EXPECT_EQ(Dumped(), 2) << "all of ours, and cookie 0 of others";
   EXPECT_THAT(Remotes(), SizeIs(42));
 }
 
@@ -273,7 +281,7 @@ TEST_F(RuleRepairTest, RulesOfRemotesThatAnEarlierRaildKnewStayUntilAllIsLearned
   EXPECT_EQ(bridge.rules(), right);
   EXPECT_EQ(Said(), 0U);
   ASSERT_TRUE(Repair(Look::kAudit));
-  EXPECT_EQ(Dumped(), 3) << "the count is as it should be: everything once, then the audit's two";
+  EXPECT_EQ(Dumped(), 4) << "the count is as it should be: everything once, then the audit's two";
   // What this raild has known itself goes at once.
   Forget(Number(2));
   ASSERT_TRUE(Repair());
@@ -360,6 +368,95 @@ TEST_F(RuleRepairTest, NoTenantIsClosedForAChangeThatEndsNone) {
   ASSERT_TRUE(Repair());
   pods.pop_back();
   ASSERT_TRUE(Repair(Look::kAudit));
+}
+
+// Rules of others, and what the log is told.
+
+TEST_F(RuleRepairTest, RulesOfOthersStayAndAreCountedOrGoBeforeAnythingElse) {
+  Settle();
+  const Rule theirs{0, 60000, 0, "ip,nw_dst=10.0.3.7", "output:5"};
+  CommitAsOther({.add = {theirs}});
+  ASSERT_TRUE(Repair());
+  EXPECT_EQ(repair.foreign().count(), 1U);
+  EXPECT_EQ(repair.mended().foreign, 0U);
+  EXPECT_THAT(bridge.rules(), Contains(theirs));
+  remove_foreign = remove_nothing = true;
+  target_fails = true;  // the record cannot be read
+  EXPECT_FALSE(Repair());
+  EXPECT_EQ(repair.mended().foreign, 1U);
+  EXPECT_EQ(bridge.rules(), right) << "what fails elsewhere keeps no isolation open";
+  target_fails = false;
+  ASSERT_TRUE(Repair());
+  EXPECT_EQ(repair.mended().foreign, 0U);
+  EXPECT_EQ(repair.foreign().count(), 0U);
+}
+
+TEST_F(RuleRepairTest, ARuleOfOthersInThePlaceOfOursIsGoneWhenOursIsBack) {
+  pods.push_back(PodAt(9, 5, "10.0.3.1"));
+  Settle();
+  for (const bool removes : {false, true}) {
+    remove_foreign = removes;
+    Rule theirs = right.front();
+    theirs.cookie = 0x1234;
+    theirs.actions = "NORMAL";
+    CommitAsOther({.add = {theirs}});
+    ASSERT_TRUE(Repair());
+    EXPECT_EQ(bridge.rules(), right) << removes;
+    EXPECT_EQ(repair.foreign().count(), 0U) << removes;
+    EXPECT_EQ(repair.mended().missing, 1U) << removes;
+  }
+}
+
+TEST_F(RuleRepairTest, AForgedCookieKeepsNoRule) {
+  leaf_known = remotes_known = false;  // all that may stay because too little is known
+  Settle();
+  const uint64_t cookie = pipeline::RemoteCookie(*IpAddress::Parse("10.0.9.1"));
+  CommitAsOther({.add = {{0, 60000, cookie, "ip,nw_dst=10.0.3.7", "output:5"},
+                         {2, 100, cookie, "ip,nw_dst=10.0.9.1", "output:5"},
+                         {2, 99, cookie, "ip,nw_dst=10.0.9.1", "set_field:0x1->xxreg1,resubmit(,3)"},
+                         {2, 100, cookie, "ip,nw_dst=10.0.9.2", "set_field:0x1->xxreg1,resubmit(,4)"},
+                         {0, 60000, ovs::Cookie(CookieKind::kLeaf, 0), "ip", "output:1"},
+                         {0, 61000, ovs::Cookie(CookieKind::kAttachment, 77), "ip", "output:1"}}});
+  ASSERT_TRUE(Repair());
+  EXPECT_EQ(bridge.rules(), right);
+  EXPECT_EQ(repair.mended().unexplained, 6U);
+  // What an earlier raild has learned looks like this, and stays.
+  const Rule learned = pipeline::RemoteRules(facts, *IpAddress::Parse("10.0.9.1"), mine)[1];
+  CommitAsOther({.add = {learned}});
+  ASSERT_TRUE(Repair());
+  EXPECT_THAT(bridge.rules(), Contains(learned));
+}
+
+TEST_F(RuleRepairTest, TellsWhatOthersHaveChangedAndNotWhatFollowsFromTheRecord) {
+  Learn(Numbers(0, 3));
+  pods.push_back(PodAt(9, 5, "10.0.3.1"));
+  CommitAsOther({.add = {{0, 999, ovs::Cookie(CookieKind::kAttachment, 77), "in_port=9", "drop"}}});
+  ASSERT_TRUE(Repair());
+  EXPECT_TRUE(repair.mended().empty()) << "a start installs, and removes what an earlier raild has left";
+  Settle();
+  pods.push_back(PodAt(10, 6, "10.0.3.2"));
+  Learn({Number(7)});
+  ASSERT_TRUE(Repair());
+  EXPECT_TRUE(repair.mended().empty()) << "a pod and a remote that came";
+  pods.pop_back();
+  Forget(Number(7));
+  ASSERT_TRUE(Repair());
+  EXPECT_TRUE(repair.mended().empty()) << "and went";
+
+  Rule edited = Remotes().front();
+  edited.actions = "drop";
+  CommitAsOther({.remove = {right.front(), Remotes().back()}, .add = {edited}});
+  ASSERT_TRUE(Repair());
+  EXPECT_EQ(repair.mended().missing, 2U);
+  EXPECT_EQ(repair.mended().changed, 1U);
+  EXPECT_EQ(repair.mended().unexplained, 0U);
+  EXPECT_EQ(repair.mended().cookies,
+            (std::set<uint64_t>{right.front().cookie, edited.cookie, Remotes().back().cookie}));
+  EXPECT_EQ(bridge.rules(), right);
+  bridge.LoseAllRules();
+  ASSERT_TRUE(Repair());
+  EXPECT_EQ(repair.mended().missing, right.size());
+  EXPECT_EQ(bridge.rules(), right);
 }
 
 // Moves.

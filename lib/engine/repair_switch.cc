@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "lib/base/log.h"
+#include "lib/engine/origin.h"
 #include "lib/engine/takeover.h"
 #include "lib/engine/tenant_move.h"
 
@@ -18,6 +19,8 @@ constexpr std::chrono::seconds kHung{5};
 constexpr std::chrono::seconds kAfterHung{1};
 // A change of at least this many rules is worth a line in the log.
 constexpr uint64_t kManyRules = 1000;
+// The log says at most so often what was put right in the rules of one bridge.
+constexpr std::chrono::seconds kBetweenWords{10};
 
 // nullopt: no such bridge. Errors: OVSDB does not answer.
 Result<std::optional<ovs::Bridge>> InDatabase(Connections& connections, const config::Rail& rail) {
@@ -104,6 +107,33 @@ bool SwitchRepair::Concerned(const std::vector<int>& links) const {
   });
 }
 
+bool SwitchRepair::TakeRepresentors(const std::vector<int>& links) {
+  bool due = false;
+  for (const auto& [name, state] : rails_) {
+    state->representors_due = state->representors_due || state->representors.Concerned(links);
+    due = due || state->representors_due;
+  }
+  return due;
+}
+
+void SwitchRepair::Representors() {
+  ForEachRail([&](Connections& connections, const config::Rail& rail, RailState& state) {
+    if (state.representors_due) RaiseRepresentors(connections, rail, state);
+  });
+  node_status_.Publish(record_);
+}
+
+// The rail's ports and rules do not depend on it.
+void SwitchRepair::RaiseRepresentors(Connections& connections, const config::Rail& rail, RailState& state) {
+  state.representors_due = false;
+  const auto repair = [&]() -> Status {
+    RAIL_ASSIGN(netlink::Netlink * host, connections.Netlink());
+    RAIL_ASSIGN(const RecordPtr record, record_.Read());
+    return state.representors.Repair(*host, *record);
+  };
+  node_status_.Note("representors of rail " + rail.name, repair());
+}
+
 void SwitchRepair::RulesChanged() {
   ForEachRail([&](Connections& connections, const config::Rail& rail, RailState& state) {
     if (state.bridge_present) End(rail, state, Rules(connections, rail, state, RuleRepair::Look::kNews));
@@ -116,7 +146,10 @@ void SwitchRepair::RecordChanged() {
     if (!state.bridge_present) return;
     const Result<RecordPtr> now = record_.Read();
     Status status = now ? Status() : tl::make_unexpected(now.error());
-    if (now && !state.ports.Covers(**now)) status = Ports(connections, state);
+    if (now && !state.ports.Covers(**now)) {
+      RaiseRepresentors(connections, rail, state);
+      status = Ports(connections, state);
+    }
     if (status) status = Rules(connections, rail, state, RuleRepair::Look::kNews);
     End(rail, state, status);
   });
@@ -136,6 +169,7 @@ void SwitchRepair::Whole(Connections& connections, const config::Rail& rail, Rai
   state.rules_seen = RailState::RulesSeen::kNotLooked;
   nics_.Ensure(rail);
   deps_.step_ended();
+  RaiseRepresentors(connections, rail, state);
   state.below = Bridge(connections, rail, state);
   if (state.below) state.below = HostLinks(connections, rail, state);
   Status round;
@@ -172,6 +206,7 @@ void SwitchRepair::End(const config::Rail& rail, RailState& state, const Status&
                 .rules_wanted = state.rules.counts().wanted,
                 .rules_installed = state.rules.counts().installed,
                 .rules_right = state.rules_right(),
+                .foreign_rules = state.rules.foreign().count(),
                 .ports = {},
                 .unseen = {}};
   // A bridge that is not there, and rules that the switch refuses, have been looked at.
@@ -350,6 +385,30 @@ Result<ClosedTenants> SwitchRepair::CloseTenants(Connections& connections, const
   return closed;
 }
 
+bool SwitchRepair::RemovesForeignRules(const config::Rail& rail) const {
+  if (config_.ovs.remove_foreign_flows) return *config_.ovs.remove_foreign_flows;
+  return config_.ovs.manage_bridges && deps_.origin != nullptr && deps_.origin->MadeBridge(rail.bridge);
+}
+
+void SwitchRepair::SayMended(const config::Rail& rail, RailState& state, const Record& record) {
+  const Deadline now = deps_.now();
+  if (state.next_word && now < *state.next_word) return;
+  if (!state.unsaid.empty()) {
+    log::Warning("rail {}: {}", rail.name, WordsFor(state.unsaid, rail.bridge, record));
+    state.unsaid = {};
+    state.next_word = now + kBetweenWords;
+  }
+  const ForeignRules& foreign = state.rules.foreign();
+  if (std::exchange(state.foreign_said, foreign.count()) == foreign.count()) return;
+  if (foreign.count() == 0)
+    return log::Info("rail {}: no flow of others is left on {}", rail.name, rail.bridge);
+  log::Warning(
+      "rail {}: {} flows on {} are not RailCNI's and can go around the isolation, as {}; `{}` deletes it",
+      rail.name, foreign.count(), rail.bridge, RuleText(foreign.examples().front()),
+      DeletingCommand(rail.bridge, foreign.examples().front()));
+  state.next_word = now + kBetweenWords;
+}
+
 // Reads the record again after the commit. If it has changed in between, does another round.
 Status SwitchRepair::Rules(Connections& connections, const config::Rail& rail, RailState& state,
                            RuleRepair::Look look) {
@@ -372,12 +431,16 @@ Status SwitchRepair::Rules(Connections& connections, const config::Rail& rail, R
     joining = {};
     return CloseTenants(connections, rail);
   };
-  const RuleRepair::Ask ask{.target = target, .close_tenants = close_tenants, .deadline = [&] {
-                              return connections.CallDeadline();
-                            }};
+  const RuleRepair::Ask ask{.target = target,
+                            .close_tenants = close_tenants,
+                            .deadline = [&] { return connections.CallDeadline(); },
+                            .remove_foreign = RemovesForeignRules(rail)};
   for (int round = 0; round < 5; ++round) {
     const auto began = Clock::now();
-    if (Status repaired = state.rules.Repair(*bridge, ask, look); !repaired) {
+    Status repaired = state.rules.Repair(*bridge, ask, look);
+    node_status_.Repaired("foreign flow", state.rules.mended().foreign);
+    state.unsaid.Join(state.rules.mended());
+    if (!repaired) {
       if (repaired.error().code == Code::kInvalid) state.rules_seen = RailState::RulesSeen::kRefused;
       return repaired;
     }
@@ -391,6 +454,7 @@ Status SwitchRepair::Rules(Connections& connections, const config::Rail& rail, R
     RAIL_ASSIGN(const RecordPtr now, record_.Read());
     if (now == record) break;
   }  // if plugins keep changing the record, their wakeups start the next round
+  SayMended(rail, state, *record);
   if (state.rules.tenant_stays()) state.tenant_stays = deps_.now() + kForJoining;
   state.rules_seen = RailState::RulesSeen::kRight;
   return {};

@@ -27,6 +27,7 @@
 #include "lib/engine/nic.h"
 #include "lib/engine/node_status.h"
 #include "lib/engine/repair_ports.h"
+#include "lib/engine/repair_representors.h"
 #include "lib/engine/repair_rules.h"
 #include "lib/engine/verb_context.h"
 
@@ -50,18 +51,25 @@ class SwitchRepair {
   bool TakeMoved() { return std::exchange(moved_, false); }
   // Whether one of these links (indexes) is a rail's, or a rail is waiting for one.
   bool Concerned(const std::vector<int>& links) const;
+  // Whether one of these links is a representor; Representors then looks at those of its rail.
+  bool TakeRepresentors(const std::vector<int>& links);
+  void Representors();
+  // Whether rules of others go from the rail's bridge: as ovs.remove_foreign_flows says, else if raild made the bridge.
+  bool RemovesForeignRules(const config::Rail& rail) const;
 
  private:
   struct RailState {
     RailState(const config::Rail& rail, config::TenancyMode mode, RecordReader& record,
               NodeStatus& node_status)
-        : ports(rail, record, node_status), local_rules(mode) {}
+        : ports(rail, record, node_status), representors(rail, node_status), local_rules(mode) {}
 
     bool bridge_present = false;
     int uplink_link = 0;  // indexes of the kernel
     int local_link = 0;
     pipeline::BridgeFacts facts;
     PortRepair ports;
+    RepresentorRepair representors;
+    bool representors_due = false;
     LocalRules local_rules;
     RuleRepair rules;
     Status below;                     // how the last check of bridge and links ended
@@ -73,6 +81,9 @@ class SwitchRepair {
     bool rules_right() const { return rules_seen == RulesSeen::kRight; }
     Backoff backoff{std::chrono::milliseconds(250), std::chrono::seconds(10)};
     std::optional<Deadline> tenant_stays;  // when its rule is looked at again
+    MendedRules unsaid;                    // put right, and not in the log yet
+    std::optional<Deadline> next_word;     // before it, nothing more is said of what was put right
+    uint64_t foreign_said = 0;             // rules of others that stay, as the log says
   };
   using Work = std::function<void(Connections& connections, const config::Rail& rail, RailState& state)>;
 
@@ -89,8 +100,12 @@ class SwitchRepair {
   // Once in each audit, as soon as a rail is right.
   void FlowLimit(Connections& connections, const RailState& state);
   Status Ports(Connections& connections, RailState& state);
+  void RaiseRepresentors(Connections& connections, const config::Rail& rail, RailState& state);
   Status LeafMac(Connections& connections, const config::Rail& rail, RailState& state);
   Status Rules(Connections& connections, const config::Rail& rail, RailState& state, RuleRepair::Look look);
+  // Logs what was put right and which rules of others stay; at most once in a while, since a program that
+  // writes rules without end makes a round each time.
+  void SayMended(const config::Rail& rail, RailState& state, const Record& record);
   // Held: attachments of the rail have moved in the record, and the rules are due.
   Result<FileLock> Move(Connections& connections, const config::Rail& rail);
   Result<ClosedTenants> CloseTenants(Connections& connections, const config::Rail& rail);

@@ -6,11 +6,14 @@
 #include <sys/mount.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <map>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "lib/engine/origin.h"
 #include "lib/engine/testing/repair_fixture.h"
 #include "lib/netns/testing/scratch.h"
 
@@ -229,6 +232,53 @@ TEST_F(RepairTest, RemovesARuleOfOursThatNobodyWantsAndLeavesOthersRulesAlone) {
   Audit();
   EXPECT_THAT(world.Bridge().rules(), Not(Contains(Field(&Rule::priority, 999))));
   EXPECT_THAT(world.Bridge().rules(), Contains(Field(&Rule::priority, 998)));
+}
+
+// A bridge is raild's own where origin.json says that raild made it, unless node.json decides.
+TEST_F(RepairTest, RemovesRulesOfOthersFromBridgesThatRaildMade) {
+  const Rule foreign{
+      .table = 0, .priority = 60000, .cookie = 0, .match = "ip,nw_dst=10.0.3.1", .actions = "output:9"};
+  const auto stays = [&] { return std::ranges::count(world.Bridge().rules(), foreign) == 1; };
+  const auto put = [&] {
+    ASSERT_TRUE(Commit({.remove_by_cookie = {}, .remove = {}, .add = {foreign}}));
+    raild->the_switch.RulesChanged();
+  };
+  const auto seen = [&] { return raild->views.Current()->rails.at(0).foreign_rules; };
+  world.config.ovs.remove_foreign_flows = true;
+  Settle();
+  put();
+  EXPECT_FALSE(stays());
+  EXPECT_EQ(seen(), 0U);
+  EXPECT_EQ(raild->views.Current()->repairs_by_cause.at("foreign flow"), 1U);
+
+  world.config.ovs.remove_foreign_flows.reset();  // the bridges are not managed
+  put();
+  EXPECT_TRUE(stays());
+  EXPECT_EQ(seen(), 1U);
+  Audit();
+  EXPECT_EQ(seen(), 1U);
+  ASSERT_TRUE(Commit({.remove_by_cookie = {}, .remove = {foreign}, .add = {}}));
+  raild->the_switch.RulesChanged();
+  EXPECT_EQ(seen(), 0U) << "somebody has removed it";
+
+  const std::string path =
+      (std::filesystem::temp_directory_path() / ("rail-made-" + std::to_string(::getpid()))).string();
+  for (const bool made : {false, true}) {
+    OriginRecord record;
+    record.bridges["br-rail0"].rail = "rail0";
+    record.bridges["br-rail0"].before.existed = !made;
+    ASSERT_TRUE(WriteOrigin(path, record));
+    world.origin = std::make_shared<Origin>(path);
+    world.config.ovs.manage_bridges = true;
+    raild = world.StartRaild(std::chrono::hours(1));
+    EXPECT_EQ(raild->the_switch.RemovesForeignRules(world.config.rails[0]), made);
+    world.config.ovs.remove_foreign_flows = !made;
+    EXPECT_EQ(raild->the_switch.RemovesForeignRules(world.config.rails[0]), !made) << "node.json decides";
+    world.config.ovs.remove_foreign_flows.reset();
+    world.config.ovs.manage_bridges = false;
+    EXPECT_FALSE(raild->the_switch.RemovesForeignRules(world.config.rails[0]));
+  }
+  std::filesystem::remove(path);
 }
 
 TEST_F(RepairTest, AnotherLeafMacRewritesTheLeafsRulesOnly) {

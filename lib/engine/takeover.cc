@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lib/engine/attachment.h"
+#include "lib/engine/foreign_rules.h"
 #include "lib/engine/origin.h"
 #include "lib/netns/netns.h"
 #include "lib/pipeline/pipeline.h"
@@ -33,7 +34,10 @@ Status MayTakeOver(Connections& connections, const config::Rail& rail,
       "rail " + rail.name + ": bridge " + rail.bridge + " is not fail_mode=secure and others use it (" + use +
           "): Open vSwitch would remove their rules and forward nothing for them. Name another bridge in "
           "rails[].bridge, or make it secure yourself (`ovs-vsctl set-fail-mode " +
-          rail.bridge + " secure`) and give it rules for what they need");
+          rail.bridge +
+          " secure`) and give it rules for what they need, of which the doctor then says that they may go "
+          "around "
+          "the isolation (foreign-flows)");
 }
 
 Result<LinkOrigin> LookAtLink(netlink::Netlink& host, const std::string& name,
@@ -83,15 +87,11 @@ ovs::BridgeSpec SpecOf(const config::NodeConfig& config, const config::Rail& rai
 Result<uint64_t> RulesOfOthers(Connections& connections, const std::string& bridge) {
   RAIL_ASSIGN(ovs::OpenFlow * rules, connections.OpenFlow(bridge));
   uint64_t count = 0;
-  const ovs::CookieMatch all{0, 0};
   RAIL_TRY(rules->ForEach(
-      all,
+      ovs::CookieMatch::Everything(),
       [&](const ovs::RuleStats& stats) {
-        const ovs::Rule& rule = stats.rule;
-        // What Open vSwitch itself gives a bridge that is not secure.
-        const bool is_default = rule.table == 0 && rule.priority == 0 && rule.cookie == 0 &&
-                                rule.match.empty() && rule.actions == "NORMAL";
-        if (!is_default && !ovs::CookieMatch::Ours().Selects(rule.cookie)) ++count;
+        const bool is_ours = ovs::CookieMatch::Ours().Selects(stats.rule.cookie);
+        if (!is_ours && !IsDefaultOfOpenVswitch(stats.rule)) ++count;
       },
       connections.CallDeadline()));
   return count;

@@ -57,6 +57,7 @@ struct RailView {
   uint32_t prefixes_sent = 0;
   uint64_t rules_wanted = 0;
   uint64_t rules_installed = 0;  // of ours, known to be in the switch
+  uint64_t foreign_rules = 0;    // of others, on the same bridge
   uint64_t unrecorded_pods = 0;  // that live and have a port of ours, and that the record has lost
   // "": raild could look at the bridge and its rules in its last round. Else why it could not: then bridge, leaf and rules are as it saw
   // them last, and what they are now is not known since then (Unix time).

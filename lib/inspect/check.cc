@@ -4,6 +4,7 @@
 #include <set>
 
 #include "lib/engine/differences.h"
+#include "lib/engine/repair_representors.h"
 #include "lib/inspect/inside.h"
 
 namespace rail::inspect {
@@ -38,6 +39,7 @@ class Checker {
 
     Inside(*rail, attachment, *steps);
     Note(engine::PortDiffers(node_, *rail, attachment), kByRaild);
+    Representor(attachment);
     Note(Rules(*rail, attachment, *steps), kByRaild);
     Tenant(attachment);
     Note(Announcement(*rail, attachment), kByRaild);
@@ -81,6 +83,18 @@ class Checker {
         Add(each.what, command.empty() ? "delete the pod: its successor is whole" : std::move(command));
       }
     }
+  }
+
+  void Representor(const Attachment& attachment) {
+    const auto link = [&]() -> Result<netlink::Link> {
+      RAIL_ASSIGN(netlink::Netlink * host, node_.connections.Netlink());
+      return host->GetLink(attachment.representor);
+    }();
+    if (!link) return Add("its representor: " + link.error().message, kByRaild);
+    const std::string problem = engine::RepresentorProblem(*link);
+    if (problem.empty()) return;
+    Add("its representor " + problem + ": nothing reaches the pod, and nothing that it sends is heard",
+        engine::RepresentorRemedy(link->name, link->up));
   }
 
   Result<engine::Differences> Rules(const config::Rail& rail, const Attachment& attachment,

@@ -19,6 +19,7 @@
 #include "lib/engine/view.h"
 #include "lib/inspect/certificate.h"
 #include "lib/ovs/ovsdb.h"
+#include "lib/ovs/rule.h"
 #include "lib/ovs/vswitchd.h"
 #include "lib/podnet/podnet.h"
 #include "lib/sriov/prepare.h"
@@ -77,6 +78,8 @@ struct RailFacts {
   LinkFacts local;  // the bridge's own port
   LeafFacts leaf;
   std::map<std::string, LinkFacts> representors;  // of the attachments of the rail
+  uint64_t foreign_flows = 0;                     // rules of others on the bridge
+  std::vector<ovs::Rule> foreign_examples;        // the first few of them
   std::vector<sriov::NicState> nic;               // {}: the uplink is not an SR-IOV device, or unknown
 };
 

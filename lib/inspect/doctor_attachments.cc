@@ -3,6 +3,7 @@
 #include <map>
 
 #include "lib/engine/differences.h"
+#include "lib/engine/repair_representors.h"
 #include "lib/inspect/inside.h"
 #include "lib/inspect/select.h"
 
@@ -131,6 +132,23 @@ class Attachments : Examiner {
            (port->error.empty() ? "" : ": " + port->error);
   }
 
+  void Representor(const state::Attachment& a, const std::string& name) {
+    const auto rail = facts_.rails.find(a.rail);
+    if (facts_.links_unknown || rail == facts_.rails.end()) return;
+    const auto link = rail->second.representors.find(a.representor);
+    if (link == rail->second.representors.end() || !link->second.there) return;
+    netlink::Link seen;
+    seen.name = a.representor;
+    seen.up = link->second.up;
+    seen.carrier = link->second.carrier;
+    const std::string problem = engine::RepresentorProblem(seen);
+    if (problem.empty()) return;
+    Find(Severity::kCritical, link->second.up ? "representor-without-carrier" : "representor-down", name,
+         "its representor " + problem,
+         "nothing reaches the pod on this rail, and nothing that it sends is heard",
+         engine::RepresentorRemedy(a.representor, link->second.up));
+  }
+
   void Ready(const engine::AttachmentView& shown, const std::string& name) {
     if (shown.device_lost) {
       Find(Severity::kCritical, "device-lost", name,
@@ -142,13 +160,17 @@ class Attachments : Examiner {
            "`railctl get node` says what keeps raild from it");
       return;
     }
-    if (std::string problem = PortProblem(shown.attachment); !problem.empty()) {
-      Find(Severity::kCritical, "port-not-working", name, std::move(problem),
+    const std::string problem = PortProblem(shown.attachment);
+    if (!problem.empty()) {
+      Find(Severity::kCritical, "port-not-working", name, problem,
            "nothing reaches the pod on this rail, and nothing that it sends is heard",
            "`ip link show " + shown.attachment.representor +
                "`; if its VF was made anew, the pod's interface went with it: delete the pod, its successor "
                "gets another");
-    } else if (!shown.rules_in_place && shown.rules_unknown_since_ms == 0 && !facts_.start) {
+    } else {
+      Representor(shown.attachment, name);
+    }
+    if (problem.empty() && !shown.rules_in_place && shown.rules_unknown_since_ms == 0 && !facts_.start) {
       Find(Severity::kCritical, "rules-missing", name, "not all of its rules are on the bridge",
            "the pod is cut off, in one direction at least",
            "`railctl check` says which; raild puts them back");

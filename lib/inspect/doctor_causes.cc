@@ -117,6 +117,7 @@ const std::vector<Cause>& Table() {
       {"no-leaf-neighbour", kRail, {"bgp-session-down", "part-failing:leaf"}},
       {"device-lost", kRail, {"part-failing:rail"}},
       {"port-not-working", kRail, {"part-failing:rail"}},
+      {"representor-down", kRail, {"part-failing:representors"}},
       {"rules-unknown", kRail, {"part-failing:rail"}},
       {"rules-missing", kRail, {"part-failing:rail"}},
 

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "lib/engine/foreign_rules.h"
 #include "lib/pipeline/pipeline.h"
 
 namespace rail::inspect {
@@ -43,12 +44,38 @@ class Rails : Examiner {
   void Rail(const config::Rail& rail, const RailFacts& seen) {
     Unseen(rail);
     if (!facts_.ovsdb_down) Bridge(rail, seen);
+    ForeignFlows(rail, seen);
     if (!facts_.links_unknown) {
       Uplink(rail, seen.uplink);
       if (seen.bridge) Local(rail, seen.local);
       Mtu(rail, seen);
     }
     Nic(rail, seen.nic);
+  }
+
+  void ForeignFlows(const config::Rail& rail, const RailFacts& seen) {
+    // What Open vSwitch gives a bridge that is not secure is that bridge's finding.
+    const bool secure = !seen.bridge || seen.bridge->fail_mode == "secure";
+    uint64_t count = seen.foreign_flows;
+    const ovs::Rule* first = nullptr;
+    for (const ovs::Rule& rule : seen.foreign_examples) {
+      if (!secure && engine::IsDefaultOfOpenVswitch(rule)) {
+        --count;
+      } else if (first == nullptr) {
+        first = &rule;
+      }
+    }
+    if (count == 0 || first == nullptr) return;
+    std::string fix = "`" + engine::DeletingCommand(rail.bridge, *first) + "`";
+    if (count > 1) fix += fmt::format(" deletes this one; `ovs-ofctl dump-flows {}` shows all", rail.bridge);
+    fix +=
+        "; then find out who writes rules to the bridge, or let raild remove them (ovs.remove_foreign_flows)";
+    Find(Severity::kCritical, "foreign-flows", rail.name,
+         count == 1 ? "a flow of bridge " + rail.bridge + " is not RailCNI's: " + engine::RuleText(*first)
+                    : fmt::format("{} flows of bridge {} are not RailCNI's, as {}", count, rail.bridge,
+                                  engine::RuleText(*first)),
+         "it comes before or beside the isolation's rules and can let one tenant reach another",
+         std::move(fix));
   }
 
   // Rules that nobody can look for are not missing.

@@ -157,6 +157,18 @@ const Ill kIlls[] = {
        f.rails["rail0"].bridge->ports[2].error = "No such device";
        f.view.attachments[0].rules_in_place = false;  // said once
      }},
+    {"foreign-flows", Severity::kCritical,
+     "a flow of bridge br-rail0 is not RailCNI's: table=0,priority=60000,cookie=0x0,ip actions=output:5",
+     [](NodeFacts& f) {
+       f.rails["rail0"].foreign_flows = 1;
+       f.rails["rail0"].foreign_examples = {{0, 60000, 0, "ip", "output:5"}};
+     }},
+    {"representor-down", Severity::kCritical, "rep0 is set down",
+     [](NodeFacts& f) {
+       f.rails["rail0"].representors["rep0"].up = f.rails["rail0"].representors["rep0"].carrier = false;
+     }},
+    {"representor-without-carrier", Severity::kCritical, "rep0 has no carrier",
+     [](NodeFacts& f) { f.rails["rail0"].representors["rep0"].carrier = false; }},
     {"uplink-missing", Severity::kCritical, "no link pf0",
      [](NodeFacts& f) { f.rails["rail0"].uplink = {}; }},
     {"uplink-down", Severity::kCritical, "pf0 is down",
@@ -457,6 +469,27 @@ TEST(Doctor, FindsARepresentorThatIsGoneThoughOpenVswitchHasNotSeenIt) {
   findings = Diagnose(facts);
   ASSERT_EQ(findings.size(), 1U);
   EXPECT_EQ(findings[0].id, "links-unknown");
+}
+
+TEST(Doctor, SaysHowManyFlowsAreForeignAndHowOneIsDeleted) {
+  NodeFacts facts = Well();
+  RailFacts& rail = facts.rails["rail0"];
+  rail.foreign_flows = 900;
+  rail.foreign_examples = {{0, 0, 0, "", "NORMAL"}, {1, 7, 0x12, "ip", "drop"}};
+  std::vector<Finding> findings = Diagnose(facts);
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_THAT(findings[0].what,
+              HasSubstr("900 flows of bridge br-rail0 are not RailCNI's, as table=0,priority=0"));
+  EXPECT_THAT(
+      findings[0].fix,
+      HasSubstr("`ovs-ofctl -O OpenFlow15 --strict del-flows br-rail0 'cookie=0x0/-1,table=0,priority=0'`"));
+  // A bridge that is not secure has a rule of Open vSwitch's own, which goes with that.
+  rail.bridge->fail_mode = "";
+  rail.foreign_flows = 1;
+  rail.foreign_examples.pop_back();
+  findings = Diagnose(facts);
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].id, "fail-mode-not-secure");
 }
 
 TEST(Doctor, SaysTheWorstFirst) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "lib/engine/foreign_rules.h"
 #include "lib/inspect/inside.h"
 
 namespace rail::inspect {
@@ -74,6 +75,21 @@ Status LookAtSwitch(NodeFacts& facts, engine::Connections& connections) {
   return {};
 }
 
+// Asks the switch, so that it is known also where no raild runs that follows it.
+Status LookAtForeignFlows(NodeFacts& facts, engine::Connections& connections) {
+  for (const config::Rail& rail : facts.config.rails) {
+    RailFacts& seen = facts.rails[rail.name];
+    const auto bridge = connections.OpenFlow(rail.bridge);
+    if (!bridge) continue;  // a bridge that is not there has no rules
+    engine::ForeignRules foreign;
+    RAIL_TRY(foreign.Look(**bridge, engine::ForeignRules::How::kCount,
+                          [&] { return connections.CallDeadline(); }));
+    seen.foreign_flows = foreign.count();
+    seen.foreign_examples = foreign.examples();
+  }
+  return {};
+}
+
 void TakeSwitch(NodeFacts& facts, NodeFacts& seen, const Status& looked) {
   facts.ovsdb_down = ErrorOf(looked);
   if (!looked) return;
@@ -86,7 +102,7 @@ Status LookAtDatapath(NodeFacts& facts, engine::Connections& connections) {
   RAIL_ASSIGN(const std::string counts, connections.AskVswitchd("upcall/show", {}, deadline));
   facts.datapaths = ovs::ParseUpcallShow(counts);
   const auto flows = ReadMegaflows(facts.config, connections, deadline);
-  if (!flows) return {};  // the datapath of this type may not exist yet
+  if (!flows) return LookAtForeignFlows(facts, connections);  // the datapath of this type may not exist yet
   for (const Megaflow& flow : *flows) {
     const bool of_a_pod = std::ranges::any_of(facts.view.attachments, [&](const engine::AttachmentView& a) {
       const std::string& port = a.attachment.representor;
@@ -97,7 +113,7 @@ Status LookAtDatapath(NodeFacts& facts, engine::Connections& connections) {
     if (flow.actions == "drop") ++facts.dropping_megaflows[flow.in_port];
     if (flow.place != Place::kHardware) ++facts.megaflows_in_software;
   }
-  return {};
+  return LookAtForeignFlows(facts, connections);
 }
 
 void TakeDatapath(NodeFacts& facts, NodeFacts& seen, const Status& looked) {
@@ -107,6 +123,10 @@ void TakeDatapath(NodeFacts& facts, NodeFacts& seen, const Status& looked) {
   facts.megaflows = seen.megaflows;
   facts.megaflows_in_software = seen.megaflows_in_software;
   facts.dropping_megaflows = std::move(seen.dropping_megaflows);
+  for (auto& [name, rail] : seen.rails) {
+    facts.rails[name].foreign_flows = rail.foreign_flows;
+    facts.rails[name].foreign_examples = std::move(rail.foreign_examples);
+  }
 }
 
 Status LookAtLinks(NodeFacts& facts, engine::Connections& connections) {
@@ -266,6 +286,10 @@ Result<Answer> Inspector::Trace(const Question& question) const {
         if (rail == nullptr) return {};
         // What cannot be looked at is not amiss; the doctor says why.
         return LookInside(connections, *rail, pod, {}).value_or(std::vector<podnet::Deviation>());
+      },
+      .link = [&](const std::string& name) -> Result<netlink::Link> {
+        RAIL_ASSIGN(netlink::Netlink * host, connections.Netlink());
+        return host->GetLink(name);
       }};
   return inspect::Trace(question, facts, [&](const std::string& bridge, const std::string& flow) {
     return connections.AskVswitchd("ofproto/trace", {bridge, flow}, connections.CallDeadline());

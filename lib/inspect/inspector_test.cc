@@ -246,6 +246,26 @@ TEST_F(Attached, ACommandIsOnlyMadeOfWordsThatAShellTakesAsThemselves) {
   EXPECT_EQ(CommandFor(attachment, {two[1]}), "");
   attachment.netns_path = "/run/netns/$(reboot)";
   EXPECT_EQ(CommandFor(attachment, two), "");
+TEST_F(Attached, CheckAndDoctorLookAtTheRepresentorsLink) {
+  const int link = world.host.GetLink("rep0")->index;
+  ASSERT_TRUE(world.host.SetDown(link));
+  EXPECT_THAT(Problems(),
+              ElementsAre(HasSubstr("its representor rep0 is set down: nothing reaches the pod")));
+  EXPECT_THAT(Findings(), Contains("representor-down"));
+  ASSERT_TRUE(world.host.SetUp(link));
+  EXPECT_THAT(Problems(), IsEmpty());
+}
+
+// Also where no raild follows the switch: what it has published is not asked.
+TEST_F(Attached, TheDoctorAsksTheSwitchForRulesOfOthers) {
+  EXPECT_THAT(Findings(), Not(Contains("foreign-flows")));
+  ASSERT_TRUE(
+      world.Bridge("br-rail1").Commit({.add = {{0, 60000, 0, "ip,nw_dst=10.0.3.7", "output:5"}}}, {}));
+  const auto findings = inspector->Doctor();
+  const auto found = std::ranges::find(findings, "foreign-flows", &Finding::id);
+  ASSERT_NE(found, findings.end());
+  EXPECT_EQ(found->subject, "rail1");
+  EXPECT_THAT(found->what, HasSubstr("ip,nw_dst=10.0.3.7 actions=output:5"));
 }
 
 TEST_F(Attached, EachPartOfACheckStandsAlone) {

@@ -16,6 +16,7 @@
 #include "lib/engine/view.h"
 #include "lib/inspect/select.h"
 #include "lib/inspect/switch_trace.h"
+#include "lib/netlink/netlink.h"
 #include "lib/podnet/podnet.h"
 
 namespace rail::inspect {
@@ -96,6 +97,8 @@ struct TraceFacts {
   std::function<Result<std::map<std::string, int64_t>>(const std::string& bridge)> ports;
   // What is not as its ADD made it inside a pod of this node. Empty: nobody looks.
   std::function<std::vector<podnet::Deviation>(const state::Attachment&)> inside;
+  // A link of the host.
+  std::function<Result<netlink::Link>(const std::string& name)> link;
 };
 
 // Runs ofproto/trace of `flow` on `bridge` and returns its output.

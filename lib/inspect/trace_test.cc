@@ -100,7 +100,14 @@ class TraceTest : public testing::Test {
                  {.view = view,
                   .config = config,
                   .ports = [this](const std::string&) { return ports; },
-                  .inside = [this](const state::Attachment& pod) { return inside[pod.id]; }},
+                  .inside = [this](const state::Attachment& pod) { return inside[pod.id]; },
+                  .link = [this](const std::string& name) -> Result<netlink::Link> {
+                    netlink::Link link;
+                    link.name = name;
+                    link.up = !down.contains(name);
+                    link.carrier = !silent.contains(name);
+                    return link;
+                  }},
                  [&](const std::string& bridge, const std::string& packet) -> Result<std::string> {
                    EXPECT_EQ(bridge, "br-rail0");
                    packets.push_back(packet);
@@ -122,6 +129,8 @@ class TraceTest : public testing::Test {
 
   config::NodeConfig config;
   engine::NodeView view;
+  std::set<std::string> down;    // links that are set down
+  std::set<std::string> silent;  // links without a carrier
   std::map<std::string, int64_t> ports = {
       {"pf0", 1}, {"br-rail0", 65534}, {"rep2", 2}, {"rep3", 3}, {"rep4", 4}};
   std::map<int64_t, std::vector<podnet::Deviation>> inside;  // of pods, by id
@@ -260,6 +269,22 @@ TEST_F(TraceTest, NamesAPortThatDoesNotWork) {
   EXPECT_TRUE(packets.empty());
 }
 
+TEST_F(TraceTest, NamesARepresentorThatIsDownOrHasNoCarrier) {
+  forward = Text(kAdmit + kSourceRed + kToRed + kSame + kToPod2, "3");
+  down = {"rep3"};
+  Dropped("10.0.0.2", Reason::kPortNotWorking,
+          "the representor rep3 is set down: the rules forward the packet there, and nothing reaches ns/b");
+  EXPECT_THAT(Must("10.0.0.2").advice, HasSubstr("`ip link set rep3 up`"));
+  down = {};
+  silent = {"rep3"};
+  Dropped("10.0.0.2", Reason::kPortNotWorking, "the representor rep3 has no carrier");
+  EXPECT_THAT(Must("10.0.0.2").advice, HasSubstr("is the pod's interface up"));
+  down = {"rep2"};
+  Dropped("10.0.0.2", Reason::kPortNotWorking,
+          "the representor rep2 is set down: ns/a net1 on rail0 can send");
+  EXPECT_TRUE(packets.empty());
+}
+
 TEST_F(TraceTest, NamesAllTenantsThatContendForAnAddress) {
   for (const tenancy::TenantId lower : {kRed, kBlue}) {
     for (const tenancy::TenantId tenant : {lower, lower == kRed ? kBlue : kRed}) {
@@ -355,6 +380,11 @@ TEST_F(TraceTest, DoubtsWhatLeavesWhileSomethingElseIsWrong) {
 
 TEST_F(TraceTest, SaysWhenARuleOfSomebodyElseDecides) {
   forward = Text(Step(0, "in_port=2", 500, 0x7, "output:3"), "3");
+  Answer answer = Must("10.0.9.1");
+  EXPECT_EQ(answer.verdict, Verdict::kDoubtful);
+  EXPECT_EQ(answer.reason, Reason::kForeignRule);
+  EXPECT_THAT(answer.sentence, HasSubstr("cookie 0x7 decides, which is not RailCNI's: the packet passes"));
+  forward = Text(Step(0, "in_port=2", 500, 0x7, "drop"), "drop");
   Dropped("10.0.9.1", Reason::kForeignRule, "cookie 0x7");
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lib/engine/repair_representors.h"
 #include "lib/inspect/tracer.h"
 #include "lib/pipeline/pipeline.h"
 
@@ -16,9 +17,12 @@ using tenancy::TenantId;
 void Tracer::Judge() {
   const SwitchStep& last = answer_.way.hops.back().step;
   if (last.matched && !IsOurs(last.cookie)) {
-    return Drop(Reason::kForeignRule,
-                fmt::format("a rule with the cookie {:#x} decides, which is not RailCNI's", last.cookie),
-                "find out who writes rules to " + rail_->rail.bridge + "; RailCNI never touches them");
+    const bool dropped = Drops(last) || GoesNowhere(answer_.way);
+    return Say(dropped ? Verdict::kDropped : Verdict::kDoubtful, Reason::kForeignRule,
+               fmt::format("a rule with the cookie {:#x} decides, which is not RailCNI's{}", last.cookie,
+                           dropped ? "" : ": the packet passes and the isolation is not asked"),
+               "`railctl doctor` names the rules of others on " + rail_->rail.bridge +
+                   " and the command that deletes them (foreign-flows)");
   }
   if (Drops(last)) return JudgeDrop(last);
   const auto output = Output(last);
@@ -42,6 +46,10 @@ void Tracer::Judge() {
   }
   if (*output == Uplink()) return JudgeLeaving();
   const AttachmentView* local = Local();
+  if (local != nullptr &&
+      !Carries(local->attachment.representor,
+               "the rules forward the packet there, and nothing reaches " + PodName(local->attachment)))
+    return;
   Say(Verdict::kReaches, Reason::kDeliveredLocally,
       local == nullptr ? "it is delivered to the pod behind " + PortName(*output)
                        : "it is delivered on this node, to " + PodName(local->attachment) + " (" +
@@ -57,6 +65,16 @@ bool Tracer::GoesNowhere(const Way& way) {
 void Tracer::NotWorking(const std::string& port, const std::string& so) {
   Drop(Reason::kPortNotWorking, port + " is not a working port of " + rail_->rail.bridge + ": " + so,
        "`railctl doctor` says why; is the device there (`ip link show " + port + "`)?");
+}
+
+bool Tracer::Carries(const std::string& representor, const std::string& so) {
+  const auto link = facts_.link(representor);
+  if (!link) return true;  // what Open vSwitch says of the port is the better answer
+  const std::string problem = engine::RepresentorProblem(*link);
+  if (problem.empty()) return true;
+  Drop(Reason::kPortNotWorking, "the representor " + problem + ": " + so,
+       engine::RepresentorRemedy(representor, link->up));
+  return false;
 }
 
 void Tracer::JudgeDrop(const SwitchStep& last) {

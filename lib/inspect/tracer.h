@@ -63,6 +63,8 @@ class Tracer {
   // The rules send the packet to a port that the datapath does not have.
   static bool GoesNowhere(const Way& way);
   void NotWorking(const std::string& port, const std::string& so);
+  // False, and the answer is given: the link of the representor is down or has no carrier. `so`: what follows.
+  bool Carries(const std::string& representor, const std::string& so);
   void JudgeDrop(const SwitchStep& last);
   void Missing(const std::string& what);
   // A pod whose port has no number gets no rules.

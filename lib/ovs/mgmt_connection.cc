@@ -67,7 +67,7 @@ Status MgmtConnection::Watch(Deadline deadline) {
                deadline));
   watched_ = true;
   told_ = false;
-  changes_ = {.unknown = true, .cookies = {}, .others = {}};
+  changes_ = {.unknown = true, .cookies = {}, .foreign_cookies = {}, .others = {}};
   return {};
 }
 
@@ -88,7 +88,7 @@ Status MgmtConnection::TakeIn() {
 }
 
 Result<RuleChanges> MgmtConnection::Changes() {
-  if (!watched_) return RuleChanges{.unknown = true, .cookies = {}, .others = {}};
+  if (!watched_) return RuleChanges{.unknown = true, .cookies = {}, .foreign_cookies = {}, .others = {}};
   RAIL_TRY(TakeIn());
   told_ = false;
   return std::exchange(changes_, {});
@@ -103,14 +103,18 @@ Status MgmtConnection::TakeUpdate(const std::vector<uint64_t>& message) {
         auto& changes = *static_cast<RuleChanges*>(context);
         if (rule->match == nullptr) {
           changes.cookies.insert(rule->cookie);
-        } else if (change != RAIL_RULE_REMOVED) {
+          return;
+        }
+        changes.foreign_cookies.insert(rule->cookie);
+        if (change != RAIL_RULE_REMOVED) {
           changes.others.push_back({rule->table, rule->priority, rule->cookie, rule->match, ""});
         }
       },
       &changes_, &paused));
   if (!error.empty()) return Fail(Code::kInternal, socket_.path() + ": " + error);
-  if (paused || changes_.cookies.size() + changes_.others.size() > kMostChanges)
-    changes_ = {.unknown = true, .cookies = {}, .others = {}};
+  if (paused ||
+      changes_.cookies.size() + changes_.foreign_cookies.size() + changes_.others.size() > kMostChanges)
+    changes_ = {.unknown = true, .cookies = {}, .foreign_cookies = {}, .others = {}};
   told_ = told_ || !changes_.empty();
   return {};
 }

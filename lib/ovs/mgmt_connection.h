@@ -65,7 +65,7 @@ class MgmtConnection : public OpenFlow {
   bool broken_ = false;
   bool watched_ = false;
   bool told_ = false;  // changes_ has something that Changes has not returned yet
-  RuleChanges changes_{.unknown = true, .cookies = {}, .others = {}};
+  RuleChanges changes_{.unknown = true, .cookies = {}, .foreign_cookies = {}, .others = {}};
 };
 
 }  // namespace rail::ovs

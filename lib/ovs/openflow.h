@@ -34,10 +34,11 @@ struct Change {
 struct RuleChanges {
   // Everything may have changed: nothing was watched, or there are too many changes to list.
   bool unknown = false;
-  std::set<uint64_t> cookies;  // of rules of ours that were added, edited or removed
+  std::set<uint64_t> cookies;          // of rules of ours that were added, edited or removed
+  std::set<uint64_t> foreign_cookies;  // of rules of others that were
   std::vector<Rule>
       others;  // added or edited rules of others, without actions: one may be in the place of one of ours
-  bool empty() const { return !unknown && cookies.empty() && others.empty(); }
+  bool empty() const { return !unknown && cookies.empty() && foreign_cookies.empty(); }
 };
 
 class OpenFlow {

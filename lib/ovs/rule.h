@@ -64,6 +64,15 @@ struct CookieMatch {
     return {Cookie(CookieKind::kRemote, part), ~kCookieIdMask | (of - 1)};
   }
   static constexpr CookieMatch Kind(CookieKind kind) { return {Cookie(kind, 0), ~kCookieIdMask}; }
+  // Others' rules, in 32 parts that do not overlap: those whose cookie has the first `bit` bits of ours and not the next one.
+  // Together they are all rules that Ours does not select.
+  static constexpr int kForeignParts = 32;
+  static constexpr CookieMatch ForeignPart(int bit) {
+    const uint64_t differs = 1ULL << (63 - bit);
+    return {kCookieOwner ^ differs, ~(differs - 1)};
+  }
+  static constexpr CookieMatch Everything() { return {0, 0}; }
+  static constexpr CookieMatch Whole(uint64_t cookie) { return {cookie, ~0ULL}; }
   static constexpr CookieMatch Exact(CookieKind kind, uint64_t id) { return {Cookie(kind, id), ~0ULL}; }
   constexpr bool MaySelectRemotes() const { return (mask & 1ULL << 31) == 0 || (value & 1ULL << 31) != 0; }
   constexpr bool Selects(uint64_t cookie) const { return (cookie & mask) == (value & mask); }

@@ -234,6 +234,15 @@ std::optional<Rule> RemoteRuleAt(
   return rule;
 }
 
+bool MayBeRemotes(const Rule& rule) {
+  const bool is_source = rule.table == kSourceTable;
+  if (rule.priority != kExact || (!is_source && rule.table != kDestinationTable)) return false;
+  const std::string_view actions = rule.actions;
+  const size_t comma = actions.find(',');
+  return actions.starts_with("set_field:") && comma != std::string_view::npos &&
+         actions.substr(comma) == (is_source ? ",resubmit(,2)" : ",resubmit(,3)");
+}
+
 std::vector<Rule> LeafRules(const BridgeFacts& bridge, const MacAddress& leaf_mac) {
   const uint64_t cookie = Cookie(CookieKind::kLeaf, 0);
   const std::string actions =

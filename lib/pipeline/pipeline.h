@@ -78,6 +78,8 @@ std::vector<ovs::Rule> RemoteRules(const BridgeFacts& bridge, const IpAddress& a
 std::optional<ovs::Rule> RemoteRuleAt(
     const BridgeFacts& bridge, const ovs::Rule& place,
     const std::function<std::optional<tenancy::TenantId>(const IpAddress&)>& tenant_of);
+// Whether `rule` could be a remote's: it only says whose tenant an address is, and goes on to the next table.
+bool MayBeRemotes(const ovs::Rule& rule);
 
 // Table 4: everything that is not local goes to the leaf.
 std::vector<ovs::Rule> LeafRules(const BridgeFacts& bridge, const MacAddress& leaf_mac);

@@ -218,6 +218,21 @@ TEST_P(OpenFlowContract, RemovesByCookieInEveryTableAndNothingElse) {
   EXPECT_THAT(Dump(), ElementsAre(foreign, other));
 }
 
+// Why ForeignRules never asks for it.
+TEST_P(OpenFlowContract, HasHiddenRulesOfTheWholeCookieZeroThatNobodyMayRemove) {
+  MustCommit(Add({{0, 5, 0, "arp", "drop"}}));
+  const CookieMatch whole = CookieMatch::Whole(0);
+  const CookieMatch nearly{0, ~(1ULL << 63)};
+  EXPECT_GT(Dump(whole).size(), 1U);
+  EXPECT_THAT(Dump(nearly), ElementsAre(Rule{0, 5, 0, "arp", "drop"}));
+  const Status removed = Commit({.remove_by_cookie = {whole}, .remove = {}, .add = {}});
+  ASSERT_FALSE(removed);
+  EXPECT_THAT(removed.error().message, HasSubstr("OFPBRC_EPERM"));
+  Connect();
+  MustCommit({.remove_by_cookie = {nearly}, .remove = {}, .add = {}});
+  EXPECT_THAT(Dump(), IsEmpty());
+}
+
 TEST_P(OpenFlowContract, RemovesBeforeItAddsWhenOneCommitDoesBoth) {
   const Rule rule{0, 2, kCookie, "ip", "drop"};
   MustCommit({.remove_by_cookie = {CookieMatch::Ours()}, .remove = {rule}, .add = {rule}});

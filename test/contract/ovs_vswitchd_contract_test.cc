@@ -317,15 +317,18 @@ TEST_F(FlowMonitorContract, TellsWhenAnotherRemovesEditsOrAddsARuleOfOurs) {
   EXPECT_THAT(Told(5000).cookies, ElementsAre(kCookie, 0x5241494c02000009));
 }
 
-TEST_F(FlowMonitorContract, TellsWhereARuleOfOthersWasPutAndNothingWhenItGoes) {
+TEST_F(FlowMonitorContract, TellsWhereARuleOfOthersWasPutAndOfItsCookieWhenItGoes) {
   Ofctl("add-flow", "cookie=0x7,table=0,priority=5,ip,actions=LOCAL");  // in the place of ours
   const RuleChanges told = Told(5000);
   EXPECT_FALSE(told.unknown);
   EXPECT_THAT(told.cookies, IsEmpty());
   ASSERT_EQ(told.others.size(), 1U);
   EXPECT_EQ(told.others[0], (Rule{0, 5, 7, "ip", ""}));
+  EXPECT_THAT(told.foreign_cookies, ElementsAre(7));
   Ofctl("del-flows", "cookie=0x7/-1");
-  EXPECT_TRUE(Told(200).empty());
+  const RuleChanges gone = Told(5000);
+  EXPECT_THAT(gone.foreign_cookies, ElementsAre(7));
+  EXPECT_THAT(gone.others, IsEmpty());
 }
 
 TEST_F(FlowMonitorContract, TellsOfMoreThanTheSwitchKeepsForUs) {

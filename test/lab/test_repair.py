@@ -26,9 +26,9 @@ def ofctl(node: Node, *words: str) -> None:
     kernel.run(["ovs-ofctl", "-O", "OpenFlow15", *options, command, f"unix:{node.ovs_dir}/{bridge(0)}.mgmt", *rest])
 
 
-def rules(world: World, node: Node, of_ours: bool = True) -> set[Rule]:
-    return {(f["table"], f["priority"], f["match"], f["actions"], f["cookie"]) for f in world.flows(node, 0)
-            if (f["cookie"] >> 32 == OURS) == of_ours}
+def rules(world: World, node: Node) -> set[Rule]:
+    """Ours."""
+    return {(f["table"], f["priority"], f["match"], f["actions"], f["cookie"]) for f in world.flows(node, 0) if f["cookie"] >> 32 == OURS}
 
 
 def running(node: Node) -> list[str]:
@@ -53,16 +53,12 @@ def leaf_answers(world: World, node: Node) -> None:
 
 def theirs(world: World, node: Node) -> dict[str, object]:
     """Everything on the node's instances that belongs to somebody else."""
-    return {"rules": rules(world, node, of_ours=False),
+    return {"rules": kernel.run(["ovs-ofctl", "-O", "OpenFlow15", "--no-stats", "dump-flows", f"unix:{node.ovs_dir}/br-theirs.mgmt",
+                                 "cookie=0x1234/-1"]),
             "ports": world.vsctl(node, "--columns=name,external_ids", "list", "Port", "theirs0"),
             "bridge": world.vsctl(node, "get", "Bridge", bridge(0), "external_ids:theirs"),
             "other bridge": world.vsctl(node, "--columns=name,fail_mode,external_ids", "list", "Bridge", "br-theirs"),
             "bgpd": [line for line in running(node) if "theirs" in line or "192.0.2." in line]}
-
-
-def add_their_rules(node: Node) -> None:
-    ofctl(node, "add-flow", "cookie=0x1234,table=0,priority=7,in_port=77,actions=drop")
-    ofctl(node, "add-flow", "cookie=0x1234,table=77,priority=7,actions=NORMAL")
 
 
 @pytest.fixture(scope="module")
@@ -78,11 +74,11 @@ def foreign(world: World) -> Iterator[dict[str, object]]:
     world.vsctl(node, "add-port", bridge(0), "theirs0", "--", "set", "Port", "theirs0", "external_ids:theirs=1", "--",
                 "set", "Bridge", bridge(0), "external_ids:theirs=1", "--",
                 "add-br", "br-theirs", "--", "set", "Bridge", "br-theirs", "datapath_type=netdev")
-    add_their_rules(node)
+    kernel.run(["ovs-ofctl", "-O", "OpenFlow15", "add-flow", f"unix:{node.ovs_dir}/br-theirs.mgmt",
+                "cookie=0x1234,table=0,priority=7,in_port=77,actions=drop"])
     before = theirs(world, node)
     assert len(before["bgpd"]) >= 5, before
     yield before
-    ofctl(node, "del-flows", "cookie=0x1234/-1")
     world.vsctl(node, "del-br", "br-theirs", "--", "del-port", "theirs0", "--", "remove", "Bridge", bridge(0),
                 "external_ids", "theirs")
     kernel.run(["ip", "-n", node.namespace, "link", "del", "theirs0"])
@@ -157,7 +153,6 @@ def test_ports_and_bridges(world: World, node: Node, repaired: Callable[..., Non
     repaired("external_id edited", lambda: world.vsctl(node, "set", "Port", rep, "external_ids:railcni=999"), working)
     repaired("fail_mode changed", lambda: world.vsctl(node, "set", "Bridge", br, "fail_mode=standalone"),
              lambda: world.vsctl(node, "get", "Bridge", br, "fail_mode") == "secure")
-    add_their_rules(node)  # ovs-vswitchd itself forgets every rule when fail_mode changes
     repaired("uplink removed", lambda: world.vsctl(node, "del-port", br, up),
              lambda: on_bridge(up) and world.ofport(node, up) == 1)
     repaired("hwaddr changed", lambda: world.vsctl(node, "set", "Bridge", br, 'other_config:hwaddr="02:00:00:00:00:99"'),

@@ -45,6 +45,7 @@ void AddRail(Exposition& page, const engine::RailView& rail) {
   page.Add(metrics::kRailLeaf, {name}, rail.leaf_mac != MacAddress{});
   page.Add(metrics::kRulesWanted, {name}, rail.rules_wanted);
   page.Add(metrics::kRulesInstalled, {name}, rail.rules_installed);
+  page.Add(metrics::kForeignFlows, {name}, rail.foreign_rules);
   const std::string_view state = BgpState(rail.bgp_state);
   page.Add(metrics::kBgpEstablished, {name}, state == kEstablished);
   for (const std::string_view each : kBgpStates) page.Add(metrics::kBgpState, {name, each}, state == each);

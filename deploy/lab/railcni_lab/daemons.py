@@ -104,6 +104,14 @@ def start_raild(lab: Lab, node: Node, binary: Path | None = None) -> None:
     wait_until("raild started", lambda: process.poll() is not None or pid_of(node, "raild") is not None, 5, every=0.002)
 
 
+def restart_raild(lab: Lab, node: Node) -> None:
+    """As an operator does after a change of node.json; returns when the new one answers."""
+    if (pid := pid_of(node, "raild")) is not None:
+        kill(pid, signal.SIGTERM)
+    start_raild(lab, node)
+    wait_until(f"raild of {node.name} answers", lambda: raild_answers(node), 30)
+
+
 def raild_answers(node: Node) -> bool:
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as s:
         try:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from . import daemons, kernel, vty
@@ -144,6 +146,21 @@ def node_config(lab: Lab, node: Node) -> dict[str, object]:
         "frr": {"run_dir": str(node.frr_dir)},
         "metrics": {"listen": METRICS},
     }
+
+
+@contextmanager
+def foreign_flows_stay(lab: Lab, node: Node) -> Iterator[None]:
+    """raild leaves OpenFlow rules of others on the node's bridges, though it has made them."""
+    before = node.config_file.read_text()
+    config = json.loads(before)
+    config["ovs"]["remove_foreign_flows"] = False
+    write_json(node.config_file, config)
+    daemons.restart_raild(lab, node)
+    try:
+        yield
+    finally:
+        node.config_file.write_text(before)
+        daemons.restart_raild(lab, node)
 
 
 def start_node(lab: Lab, node: Node) -> None:

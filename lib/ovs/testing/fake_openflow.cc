@@ -37,7 +37,7 @@ class FakeOpenFlow::Connection : public OpenFlow {
   friend class FakeOpenFlow;
   FakeOpenFlow& bridge_;
   const bool watches_;
-  RuleChanges changes_{.unknown = true, .cookies = {}, .others = {}};
+  RuleChanges changes_{.unknown = true, .cookies = {}, .foreign_cookies = {}, .others = {}};
 };
 
 std::unique_ptr<OpenFlow> FakeOpenFlow::Connect() {
@@ -48,9 +48,21 @@ std::unique_ptr<OpenFlow> FakeOpenFlow::Watch() {
   return std::make_unique<Connection>(*this, true);
 }
 
+namespace {
+
+// What ovs-vswitchd has in its table 254, which only its index of cookies leads to.
+const Rule kHidden{254, 0, 0, "recirc_id=0", "drop"};
+
+bool SelectsHidden(CookieMatch which) {
+  return which == CookieMatch{0, ~0ULL};
+}
+
+}  // namespace
+
 Status FakeOpenFlow::ForEach(CookieMatch which, const EachRule& each, Deadline) {
   RAIL_TRY(Check());
   std::vector<RuleStats> selected;
+  if (SelectsHidden(which)) selected.push_back({.rule = kHidden});
   {
     const std::scoped_lock lock(mutex_);
     ++dumps_;
@@ -71,7 +83,7 @@ Result<uint64_t> FakeOpenFlow::Count(CookieMatch which, Deadline) {
 
 Result<RuleChanges> FakeOpenFlow::Changes() {
   RAIL_TRY(Check());
-  return RuleChanges{.unknown = true, .cookies = {}, .others = {}};
+  return RuleChanges{.unknown = true, .cookies = {}, .foreign_cookies = {}, .others = {}};
 }
 
 Status FakeOpenFlow::Commit(const Change& change, Deadline) {
@@ -84,6 +96,7 @@ Status FakeOpenFlow::CommitAs(const Connection* who, const Change& change) {
   if (change.empty()) return {};
   auto rules = rules_;
   for (const CookieMatch& which : change.remove_by_cookie) {
+    if (SelectsHidden(which)) return Fail(Code::kInvalid, "remove all of cookie 0x0: OFPBRC_EPERM");
     std::erase_if(rules, [&](const auto& entry) { return which.Selects(entry.second.rule.cookie); });
   }
   for (Rule rule : change.remove) {
@@ -115,7 +128,10 @@ void FakeOpenFlow::Tell(const Connection* who, const Rule& rule, bool removed) {
     if (other == who) continue;
     if (CookieMatch::Ours().Selects(rule.cookie)) {
       other->changes_.cookies.insert(rule.cookie);
-    } else if (!removed) {
+      continue;
+    }
+    other->changes_.foreign_cookies.insert(rule.cookie);
+    if (!removed) {
       other->changes_.others.push_back({rule.table, rule.priority, rule.cookie, rule.match, ""});
     }
   }

@@ -1,0 +1,102 @@
+"""Faults of the switch: rules of others, daemons of Open vSwitch that end or hang, bridges and uplinks that somebody changes.
+
+What raild mends by its event before anybody can ask is no row: a representor or an uplink that is set down, a bridge or a port that is
+removed, a fail mode that is changed, a rule of others on a bridge that raild made. test_repair.py and test_foreign_flows.py measure those.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from causes import Row, Stage
+from railcni_lab import daemons, fabric
+from railcni_lab.layout import bridge
+from world import eventually, hanging, settle
+
+
+@contextmanager
+def foreign_flow(stage: Stage) -> Iterator[None]:
+    """Whoever sends to a1 reaches it; raild is told to leave it."""
+    world, node, a1 = stage.world, stage.node, stage.port("a1")
+    with fabric.foreign_flows_stay(world.lab, node):
+        settle(world, seconds=60)
+        world.run_on_switch(node, stage.rail, "add-flow",
+                            f"table=0,priority=60000,ip,nw_dst={a1.ipv4},actions=mod_dl_dst:{a1.mac},output:{a1.ofport}")
+        try:
+            yield
+        finally:
+            world.run_on_switch(node, stage.rail, "del-flows", "cookie=0/-1")
+    settle(world, seconds=60)
+
+
+@contextmanager
+def foreign_flow_in_a_high_table(stage: Stage) -> Iterator[None]:
+    with fabric.foreign_flows_stay(stage.world.lab, stage.node):
+        settle(stage.world, seconds=60)
+        stage.world.run_on_switch(stage.node, stage.rail, "add-flow", "cookie=0x77,table=99,priority=3,actions=NORMAL")
+        try:
+            yield
+        finally:
+            stage.world.run_on_switch(stage.node, stage.rail, "del-flows", "cookie=0x77/-1")
+    settle(stage.world, seconds=60)
+
+
+@contextmanager
+def vswitchd_killed(stage: Stage) -> Iterator[None]:
+    pid = daemons.pid_of(stage.node, "ovs-vswitchd")
+    assert pid is not None
+    daemons.kill(pid)
+    try:
+        yield
+    finally:
+        daemons.start_vswitchd(stage.node)
+        settle(stage.world, seconds=60)
+
+
+@contextmanager
+def ovsdb_killed(stage: Stage) -> Iterator[None]:
+    pid = daemons.pid_of(stage.node, "ovsdb-server")
+    assert pid is not None
+    daemons.kill(pid)
+    try:
+        yield
+    finally:
+        daemons.start_ovsdb(stage.node)
+        settle(stage.world, seconds=60)
+
+
+@contextmanager
+def vswitchd_hangs(stage: Stage) -> Iterator[None]:
+    with hanging(stage.node, "ovs-vswitchd"):
+        yield
+    settle(stage.world, seconds=60)
+
+
+@contextmanager
+def ovsdb_hangs(stage: Stage) -> Iterator[None]:
+    with hanging(stage.node, "ovsdb-server"):
+        yield
+    settle(stage.world, seconds=60)
+
+
+@contextmanager
+def foreign_port(stage: Stage) -> Iterator[None]:
+    world, node, name = stage.world, stage.node, bridge(stage.rail)
+    world.vsctl(node, "add-port", name, "theirs0", "--", "set", "Interface", "theirs0", "type=internal")
+    try:
+        yield
+    finally:
+        world.vsctl(node, "--if-exists", "del-port", name, "theirs0")
+        eventually("the port is gone", lambda: world.vsctl(node, "list-ports", name).split(), lambda ports: "theirs0" not in ports)
+
+
+ROWS: list[Row] = [
+    Row("foreign flow lets another tenant in", "foreign-flows", "rail0", foreign_flow, "ovs-ofctl"),
+    Row("foreign flow in a table of its own", "foreign-flows", "rail0", foreign_flow_in_a_high_table, "ovs-ofctl"),
+    Row("ovs-vswitchd killed", "vswitchd-down", "vswitchd", vswitchd_killed),
+    Row("ovs-vswitchd hangs", "vswitchd-down", "vswitchd", vswitchd_hangs),
+    Row("ovsdb-server killed", "ovsdb-down", "ovsdb", ovsdb_killed),
+    Row("ovsdb-server hangs", "ovsdb-down", "ovsdb", ovsdb_hangs),
+    Row("port of somebody else on the bridge", "foreign-port", "rail0", foreign_port, "ovs-vsctl del-port"),
+]
