@@ -246,6 +246,8 @@ TEST_F(Attached, ACommandIsOnlyMadeOfWordsThatAShellTakesAsThemselves) {
   EXPECT_EQ(CommandFor(attachment, {two[1]}), "");
   attachment.netns_path = "/run/netns/$(reboot)";
   EXPECT_EQ(CommandFor(attachment, two), "");
+}
+
 TEST_F(Attached, CheckAndDoctorLookAtTheRepresentorsLink) {
   const int link = world.host.GetLink("rep0")->index;
   ASSERT_TRUE(world.host.SetDown(link));
