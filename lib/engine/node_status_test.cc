@@ -64,17 +64,18 @@ TEST_F(RepairTest, RulesThatTheSwitchRefusesAreMissing) {
   EXPECT_EQ(view->attachments.at(0).rules_unknown_since_ms, 0);
 }
 
-TEST_F(RepairTest, AnAttachmentIsWithdrawnWhileItsUplinkHasNoCarrierAndNotElsewhere) {
+TEST_F(RepairTest, AnAttachmentIsWithdrawnWhileItsRailHasNoCarrier) {
   Settle();
   const auto withdrawn = [&] {
-    Audit();
+    raild->node_status.Publish(raild->record);
     return raild->views.Current()->attachments.at(0).withdrawn;
   };
   EXPECT_EQ(withdrawn(), "");
-  const std::string rail = world.Attachment(pod).rail;
-  raild->node_status.SetUplink(rail, false);
-  EXPECT_THAT(withdrawn(), HasSubstr("has no carrier"));
-  raild->node_status.SetUplink(rail, true);
+  raild->node_status.SetUplink("rail1", false);
+  EXPECT_EQ(withdrawn(), "") << "another rail's";
+  raild->node_status.SetUplink("rail0", false);
+  EXPECT_EQ(withdrawn(), "the uplink ens0 of its rail has no carrier");
+  raild->node_status.SetUplink("rail0", true);
   EXPECT_EQ(withdrawn(), "");
 }
 

@@ -51,7 +51,7 @@ const std::vector<Cause>& Table() {
        {"rules-unknown", "part-failing:rail", "part-failing:leaf", "part-failing:uplink",
         "part-failing:NIC"}},
       {"namespaces-not-visible", kNode, {"part-failing:namespaces of pods", "part-failing:devices of pods"}},
-      {"record-lost", kNode, {"foreign-port", "part-failing:rail"}},
+      {"record-lost", kNode, {"foreign-port", "part-failing:record", "part-failing:rail"}},
       {"prefixes-above-limit", kNode, {"part-failing:bgp prefixes"}},
       {"prefixes-near-limit", kNode, {"part-failing:bgp prefixes"}},
       {"address-contested", kNode, {"part-failing:addresses of pods"}},

@@ -261,7 +261,7 @@ const std::vector<Fault>& Faults() {
          f.view.attachments.clear();  // which leaves their ports to nobody
          for (engine::RailView& rail : f.view.rails) {
            rail.unrecorded_pods = 2;
-           PartFails(f, "rail " + rail.rail.name);
+           PartFails(f, "record of rail " + rail.rail.name);
          }
          f.config.tenancy.tenants.clear();
        },

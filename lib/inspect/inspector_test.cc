@@ -347,8 +347,8 @@ TEST_F(Attached, TheDoctorAccusesThePartThatHangsAndNoOther) {
     SCOPED_TRACE(id);
     std::promise<void> unlock;
     const std::shared_future<void> lock = unlock.get_future().share();
-    world.faults.before = [lock, hung = dependency](Dependency asked, std::string_view) {
-      if (asked == hung) lock.wait();
+    world.faults.before = [lock, hung = dependency](Dependency part, std::string_view) {
+      if (part == hung) lock.wait();
     };
     if (!dependency) {
       world.vswitchd = [lock](const std::string&, const std::vector<std::string>&) -> Result<std::string> {
