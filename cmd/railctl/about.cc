@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "cmd/railctl/color.h"
 #include "cmd/railctl/commands.h"
 #include "grpc/health/v1/health.grpc.pb.h"
 

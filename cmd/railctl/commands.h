@@ -11,16 +11,26 @@
 #include <vector>
 
 #include "cmd/railctl/client.h"
-#include "cmd/railctl/findings.h"
 #include "cmd/railctl/flags.h"
 #include "cmd/railctl/json.h"
 #include "cmd/railctl/railctl.h"
 #include "cmd/railctl/rows.h"
 #include "cmd/railctl/table.h"
 #include "lib/base/error.h"
+#include "lib/printing/color.h"
+#include "lib/printing/findings.h"
 #include "rail/v1/node.pb.h"
 
 namespace rail::railctl {
+
+using printing::CountFindings;
+using printing::EveryFinding;
+using printing::FindsWrong;
+using printing::OneLine;
+using printing::Painter;
+using printing::PrintFinding;
+using printing::PrintFindings;
+using printing::Unfold;
 
 struct Context {
   const Flags& flags;

@@ -3,7 +3,6 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "cmd/railctl/color.h"
 #include "cmd/railctl/commands.h"
 
 namespace rail::railctl {

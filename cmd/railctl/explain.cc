@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "cmd/railctl/color.h"
 #include "cmd/railctl/commands.h"
 
 namespace rail::railctl {

@@ -1,11 +1,11 @@
 #include <exception>
 #include <iostream>
 
-#include "cmd/railctl/color.h"
 #include "cmd/railctl/flags.h"
 #include "cmd/railctl/railctl.h"
 #include "lib/base/clock.h"
 #include "lib/config/node_config.h"
+#include "lib/printing/color.h"
 
 int main(int argc, char** argv) {
   using namespace rail;
@@ -16,7 +16,7 @@ int main(int argc, char** argv) {
       (parsed.exit_code == railctl::kDone ? std::cout : std::cerr) << parsed.text;
       return parsed.exit_code;
     }
-    parsed.flags->color = railctl::ColorWanted();
+    parsed.flags->color = printing::ColorWanted();
     return railctl::Run(*parsed.flags, std::cout, std::cerr, UnixMs);
   } catch (const std::exception& error) {
     std::cerr << "railctl: a bug, please report it: " << error.what() << '\n';

@@ -1,7 +1,6 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "cmd/railctl/color.h"
 #include "cmd/railctl/commands.h"
 
 namespace rail::railctl {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "cmd/railctl/color.h"
+#include "lib/printing/color.h"
 
 namespace rail::railctl {
 namespace {
@@ -60,7 +60,7 @@ void Table::Reserve(size_t column, const std::string& text) {
 }
 
 std::string Table::Cell(size_t column, const std::string& text) const {
-  return IsOfStates(header_[column]) ? Painter(style_.color)(text) : text;
+  return IsOfStates(header_[column]) ? printing::Painter(style_.color)(text) : text;
 }
 
 void Table::Print(std::ostream& out) {

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <optional>
 
-#include "cmd/railctl/findings.h"
+#include "lib/printing/findings.h"
 #include "cmd/raild/answers.h"
 #include "cmd/raild/tls.h"
 #include "lib/base/clock.h"
@@ -130,9 +130,9 @@ int DoctorWithoutDaemon(engine::Deps deps, const config::Paths& paths, std::ostr
   }
   const inspect::Inspector inspector(config, paths, deps, views);
   const v1::DoctorResponse found = ToMessage(inspector.DoctorWithoutRaild(std::move(start)));
-  railctl::PrintFindings(found, railctl::Unfold::kCauses, out);
+  printing::PrintFindings(found, printing::Unfold::kCauses, out);
   out << "asked without raild, which alone knows BGP sessions, rules and remotes" << std::endl;
-  return railctl::FindsWrong(found) ? 1 : 0;
+  return printing::FindsWrong(found) ? 1 : 0;
 }
 
 }  // namespace rail::raild

@@ -6,7 +6,7 @@
 
 #include <string>
 
-namespace rail::railctl {
+namespace rail::printing {
 
 class Painter {
  public:
@@ -22,4 +22,4 @@ class Painter {
 // Whether to use colour: stdout is a terminal that can show it, and NO_COLOR (https://no-color.org) is not set.
 bool ColorWanted();
 
-}  // namespace rail::railctl
+}  // namespace rail::printing

@@ -1,9 +1,9 @@
-#include "cmd/railctl/findings.h"
+#include "lib/printing/findings.h"
 
 #include <algorithm>
 #include <map>
 
-namespace rail::railctl {
+namespace rail::printing {
 namespace {
 
 void Print(const v1::Finding& finding, Unfold unfold, const std::string& indent, std::ostream& out,
@@ -65,4 +65,4 @@ std::string OneLine(std::string text) {
   return text;
 }
 
-}  // namespace rail::railctl
+}  // namespace rail::printing

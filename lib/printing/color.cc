@@ -1,4 +1,4 @@
-#include "cmd/railctl/color.h"
+#include "lib/printing/color.h"
 
 #include <unistd.h>
 
@@ -6,7 +6,7 @@
 #include <map>
 #include <string_view>
 
-namespace rail::railctl {
+namespace rail::printing {
 namespace {
 
 constexpr const char* kRed = "\x1b[31m";
@@ -42,4 +42,4 @@ bool ColorWanted() {
          std::string_view(terminal) != "dumb";
 }
 
-}  // namespace rail::railctl
+}  // namespace rail::printing

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "cmd/railctl/color.h"
+#include "lib/printing/color.h"
 #include "rail/v1/node.pb.h"
 
-namespace rail::railctl {
+namespace rail::printing {
 
 enum class Unfold { kCauses, kAll };
 
@@ -31,4 +31,4 @@ std::vector<const v1::Finding*> EveryFinding(const v1::DoctorResponse& found);
 // `text` without control characters, which would end the line or move the cursor.
 std::string OneLine(std::string text);
 
-}  // namespace rail::railctl
+}  // namespace rail::printing

@@ -1,11 +1,11 @@
 // A cause is printed with one line of what follows from it, or with all of it.
-#include "cmd/railctl/findings.h"
+#include "lib/printing/findings.h"
 
 #include <gtest/gtest.h>
 
 #include <sstream>
 
-namespace rail::railctl {
+namespace rail::printing {
 namespace {
 
 v1::Finding Make(v1::Finding::Severity severity, const std::string& id, const std::string& subject) {
@@ -88,4 +88,4 @@ TEST(Findings, AreWrongFromAWarningOn) {
 }
 
 }  // namespace
-}  // namespace rail::railctl
+}  // namespace rail::printing
