@@ -116,7 +116,7 @@ const std::vector<Fault>& Faults() {
          f.start = StartFacts{.log = "l", .start = "s", .obstacles = {}};
          f.record_error = Error{Code::kInternal, "state.db: is damaged", 0};
        },
-       {"record-unreadable state.db"},
+       {"record-unreadable /var/lib/railcni/state.db"},
        "1 more finding"},
       {"RaildDoesNotStartForAPort",
        [](NodeFacts& f) {
