@@ -245,9 +245,9 @@ team-a      train-0   net1     rail0   failed   no rule
 team-a      train-0   net1     rail0   failed   no way
 do: `mend it`
 )");
-  const std::string json = Run({"check", "train-0", "-n", "team-a", "-o", "json"}).out;
-  EXPECT_THAT(json, HasSubstr(R"("what": "no rule")"));
-  EXPECT_THAT(json, HasSubstr(R"("fix": "`mend it`")"));
+  const std::string printed = Run({"check", "train-0", "-n", "team-a", "-o", "json"}).out;
+  EXPECT_THAT(printed, HasSubstr(R"("what": "no rule")"));
+  EXPECT_THAT(printed, HasSubstr(R"("fix": "`mend it`")"));
 }
 
 TEST_F(RailctlTest, ShowsRulesAndMegaflowsAndTenants) {
