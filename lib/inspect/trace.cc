@@ -25,7 +25,7 @@ Status Tracer::Decide() {
     NotWorking(source().representor, PodName(source()) + " can send nothing");
     return {};
   }
-  if (!Carries(source().representor, PodName(source()) + " can send nothing")) return std::move(answer_);
+  if (!Carries(source().representor, PodName(source()) + " can send nothing")) return {};
   RAIL_TRY(Send());
   Judge();
   if (answer_.verdict == Verdict::kDropped) return {};

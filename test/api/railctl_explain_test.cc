@@ -116,9 +116,9 @@ team-a      train-0   net1     rail0   failed   no rule
 team-a      train-0   net1     rail0   failed   no way
 do: `mend it`
 )");
-  const std::string json = Run({"check", "train-0", "-n", "team-a", "-o", "json"}).out;
-  EXPECT_THAT(json, HasSubstr(R"("what": "no rule")"));
-  EXPECT_THAT(json, HasSubstr(R"("fix": "`mend it`")"));
+  const std::string text = Run({"check", "train-0", "-n", "team-a", "-o", "json"}).out;
+  EXPECT_THAT(text, HasSubstr(R"("what": "no rule")"));
+  EXPECT_THAT(text, HasSubstr(R"("fix": "`mend it`")"));
 }
 
 std::vector<inspect::Finding> SampleFindings() {
@@ -175,7 +175,7 @@ TEST_F(RailctlTest, DescribesAnAttachmentWithItsFindingsAndTheNodesWorst) {
   inspector_.doctor = SampleFindings;
   inspector_.check = [&](const inspect::Selector&) {
     return std::vector<inspect::Checked>{
-        {SampleView().attachments[0], {"its MTU is 1500, the record says 4200"}}};
+        {SampleView().attachments[0], {{"its MTU is 1500, the record says 4200", ""}}}};
   };
   inspector_.flows = [&](const inspect::Selector& selector, const inspect::FlowsPage&) {
     EXPECT_EQ(selector.pod, "train-0");

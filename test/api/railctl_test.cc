@@ -169,6 +169,120 @@ TEST_F(RailctlTest, GivesProgramsRailsRemotesAndTheNode) {
       {"part": "bgp", "ok": false, "problem": "connect to /run/frr/bgpd.vty: no such file"}]}})"));
 }
 
+<<<<<<< HEAD
+=======
+inspect::Answer SampleAnswer() {
+  inspect::Answer answer;
+  answer.verdict = inspect::Verdict::kDropped;
+  answer.reason = inspect::Reason::kOtherTenant;
+  answer.sentence = "10.0.3.9 belongs to another tenant";
+  answer.advice = "nothing";
+  answer.source.attachment.pod_namespace = "team-a";
+  answer.source.attachment.pod_name = "train-0";
+  answer.source.attachment.key.ifname = "net1";
+  answer.source.attachment.rail = "rail0";
+  answer.way.packet = "in_port=5";
+  answer.way.megaflow = "ip";
+  answer.way.datapath_actions = "drop";
+  answer.way.hops = {{{.table = 2,
+                       .matched = true,
+                       .priority = 100,
+                       .cookie = 0x5241494c80000000,
+                       .match = "ip,nw_dst=10.0.3.9",
+                       .actions = {"set_field:0x5->xxreg1", "resubmit(,3)"}},
+                      "known"},
+                     {{.table = 3, .matched = false}, "two tenants"}};
+  answer.deciding = 1;
+  return answer;
+}
+
+TEST_F(RailctlTest, ExplainsATraceForPeople) {
+  inspector_.trace = [](const inspect::Question&) { return SampleAnswer(); };
+  const Ran ran = Run({"trace", "team-a/train-0", "10.0.3.9"});
+  EXPECT_EQ(ran.exit_code, railctl::kFailed) << "it does not arrive";
+  EXPECT_EQ(ran.out, R"(team-a/train-0 net1 on rail0 -> 10.0.3.9: DROPPED (OTHER_TENANT)
+  why:      10.0.3.9 belongs to another tenant
+  do:       nothing
+
+  2 destination  known
+                   priority=100,ip,nw_dst=10.0.3.9 actions=set_field:0x5->xxreg1,resubmit(,3) cookie=0x5241494c80000000 (remote)
+> 3 compare      two tenants
+                   no rule matches
+
+  packet:   in_port=5
+  megaflow: ip
+  actions:  drop
+)");
+}
+
+TEST_F(RailctlTest, EndsWellWhenAPacketArrivesAndNotWhenItIsInDoubt) {
+  inspect::Answer answer = SampleAnswer();
+  inspector_.trace = [&](const inspect::Question&) { return answer; };
+  answer.verdict = inspect::Verdict::kReaches;
+  EXPECT_EQ(Run({"trace", "a", "10.0.3.9", "-o", "json"}).exit_code, railctl::kDone);
+  answer.verdict = inspect::Verdict::kDoubtful;
+  EXPECT_EQ(Run({"trace", "a", "10.0.3.9", "-o", "json"}).exit_code, railctl::kFailed);
+  inspector_.trace = [](const inspect::Question&) -> Result<inspect::Answer> {
+    return Fail(Code::kNotFound, "there is no such pod");
+  };
+  const Ran ran = Run({"trace", "a", "10.0.3.9"});
+  EXPECT_EQ(ran.exit_code, railctl::kFailed);
+  EXPECT_EQ(ran.err, "railctl: there is no such pod\n");
+}
+
+TEST_F(RailctlTest, TellsTheDoctorsFindingsAndWhetherTheyMatter) {
+  std::vector<inspect::Finding> findings = {
+      {inspect::Severity::kInfo, "rdma-missing", "kernel", "no\nRDMA", "pods get none", "modprobe"}};
+  inspector_.doctor = [&] { return findings; };
+  Ran ran = Run({"doctor"});
+  EXPECT_EQ(ran.exit_code, railctl::kDone) << ran.err;
+  EXPECT_THAT(
+      ran.out,
+      HasSubstr("INFO rdma-missing: kernel\n  what: no RDMA\n  why:  pods get none\n  do:   modprobe\n\n"
+                "0 critical, 0 warnings, 1 for information; looked for "));
+  findings[0].severity = inspect::Severity::kWarning;
+  ran = Run({"doctor", "-o", "json"});
+  EXPECT_EQ(ran.exit_code, railctl::kFailed);
+  EXPECT_EQ(json::parse(ran.out).at("findings").at(0).at("severity"), "WARNING");
+
+  inspect::Finding session{inspect::Severity::kCritical, "bgp-session-down", "rail0", "no session", "w", "f"};
+  session.rail = "rail0";
+  findings = {{inspect::Severity::kCritical, "vswitchd-down", "ovs-vswitchd", "no answer", "w", "f"}};
+  findings[0].follows = {session};
+  EXPECT_THAT(Run({"doctor"}).out, HasSubstr("\n  follows: 1 session (`railctl doctor --all` shows them)\n"));
+  EXPECT_THAT(Run({"doctor"}).out, testing::Not(HasSubstr("bgp-session-down")));
+  EXPECT_THAT(Run({"doctor", "--all"}).out, HasSubstr("\n    CRITICAL bgp-session-down: rail0\n"));
+  const json root = json::parse(Run({"doctor", "-o", "json"}).out).at("findings").at(0);
+  EXPECT_EQ(root.at("follows").at(0).at("id"), "bgp-session-down");
+  EXPECT_EQ(root.at("follows").at(0).at("rail"), "rail0");
+  EXPECT_EQ(root.at("follows_in_short"), "1 session");
+}
+
+TEST_F(RailctlTest, ChecksAndSaysWhatDiffers) {
+  std::vector<inspect::Checked> checked = {{SampleView().attachments[0], {}}};
+  inspector_.check = [&](const inspect::Selector& selector) {
+    EXPECT_EQ(selector.pod, "train-0");
+    EXPECT_EQ(selector.pod_namespace, "team-a");
+    return checked;
+  };
+  EXPECT_EQ(Out({"check", "team-a/train-0"}), R"(NAMESPACE   POD       IFNAME   RAIL    CHECK   PROBLEM
+team-a      train-0   net1     rail0   ok      -
+)");
+  checked[0].problems = {{"no port", "`mend it`"}, {"no rule", "`mend it`"}, {"no way", ""}};
+  const Ran ran = Run({"check", "train-0", "-n", "team-a"});
+  EXPECT_EQ(ran.exit_code, railctl::kFailed);
+  EXPECT_EQ(ran.out, R"(NAMESPACE   POD       IFNAME   RAIL    CHECK    PROBLEM
+team-a      train-0   net1     rail0   failed   no port
+team-a      train-0   net1     rail0   failed   no rule
+team-a      train-0   net1     rail0   failed   no way
+do: `mend it`
+)");
+  const std::string printed = Run({"check", "train-0", "-n", "team-a", "-o", "json"}).out;
+  EXPECT_THAT(printed, HasSubstr(R"("what": "no rule")"));
+  EXPECT_THAT(printed, HasSubstr(R"("fix": "`mend it`")"));
+}
+
+>>>>>>> x-causes
 TEST_F(RailctlTest, ShowsRulesAndMegaflowsAndTenants) {
   inspect::Flows flows;
   inspect::AttachmentFlows& each = flows.attachments.emplace_back();
