@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <optional>
 
-#include "lib/printing/findings.h"
 #include "cmd/raild/answers.h"
 #include "cmd/raild/tls.h"
 #include "lib/base/clock.h"
@@ -18,6 +17,7 @@
 #include "lib/event/wake.h"
 #include "lib/http/server.h"
 #include "lib/inspect/inspector.h"
+#include "lib/printing/findings.h"
 
 namespace rail::raild {
 namespace {

@@ -172,17 +172,6 @@ Status BgpRepair::EnsureFeed(Connections& connections) {
   return {};
 }
 
-Status BgpRepair::FeedHealth() const {
-  std::string why = why_no_feed_;
-  if (why.empty() && !feed_configured_) why = feed_configured_.error().message;
-  if (why.empty()) {
-    if (FeedIsUp()) return {};
-    why = "bgpd has not connected to 127.0.0.1 port " + std::to_string(config_.bgp.bmp_port);
-  }
-  if (feed_open_) return Fail(Code::kInvalid, "what bgpd pushes (BMP): " + why);
-  return Fail(Code::kUnsupported, "nothing new is learned, and what was learned stays: " + why);
-}
-
 void BgpRepair::FeedOpened() {
   log::Info("bgpd pushes what it learns");
   feed_opened_ = deps_.now();
@@ -289,19 +278,6 @@ bool BgpRepair::TellIf(bool changed) {
                                                               .bmp_ambiguous = alike_,
                                                               .elsewhere = own_.lasting()}));
   return true;
-}
-
-Status BgpRepair::PrefixHealth() const {
-  const uint32_t most = config_.bgp.max_prefixes;
-  for (const config::Rail& rail : config_.rails) {
-    const auto session = sessions_.find(rail.bridge);
-    if (session == sessions_.end() || session->second.most_prefixes <= most) continue;
-    return Fail(Code::kInvalid,
-                "the leaf of rail " + rail.name + " sends " + std::to_string(session->second.most_prefixes) +
-                    " prefixes of one family, and " + "bgp.max_prefixes expects " + std::to_string(most) +
-                    " at most: all of them are learned; see what the leaf passes on, or raise the bound");
-  }
-  return {};
 }
 
 // What bgpd has before raild writes to it for the first time.

@@ -147,19 +147,20 @@ TEST_F(Calls, AnEventOfOvsdbThatChangedNothingReadsTheBridgesAndNoRule) {
 
 TEST_F(Calls, WhatBgpTellsDuringAnAuditWaitsForOneRail) {
   Settle();
-  int rails = 0;
+  constexpr int kCountsOfARail = 3;  // all rules, ours, those of remotes
+  int counts = 0;
   world.faults.before = [&](Dependency, std::string_view call) {
     if (call != "Count") return;  // a rail's audit
-    if (++rails == 1) {
+    if (++counts == 1) {
       world.LearnRemote("10.0.9.1", "ns-a");
       raild->Learn();
-    } else {
+    } else if (counts == kCountsOfARail + 1) {
       EXPECT_THAT(world.RulesOf(CookieKind::kRemote), ::testing::SizeIs(2)) << "before the next rail's audit";
     }
   };
   raild->the_switch.Audit();
   world.faults.before = nullptr;
-  EXPECT_EQ(rails, 2);
+  EXPECT_EQ(counts, 2 * kCountsOfARail);
 }
 
 TEST_F(RepairTest, AfterARailThatHangsTheOthersHaveASecond) {

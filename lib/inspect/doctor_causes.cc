@@ -123,6 +123,8 @@ const std::vector<Cause>& Table() {
 
       {"device-lost", kNode, {"part-failing:devices of pods"}},
       {"device-lost", kAttachment, {"port-not-working", "rules-missing", "withdrawn", "not-announced"}},
+      {"representor-down", kAttachment, {"attachment-differs"}},
+      {"attachment-differs", kAttachment, {"representor-without-carrier"}},
       {"port-not-working", kAttachment, {"rules-missing", "attachment-differs"}},
   };
   return table;

@@ -1,6 +1,4 @@
 // The looks themselves, on a node made of fakes.
-#include "lib/inspect/inspector.h"
-
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -9,80 +7,18 @@
 #include <optional>
 #include <set>
 
-#include "lib/engine/testing/attach.h"
 #include "lib/inspect/inside.h"
+#include "lib/inspect/inspector_fixture.h"
 
 namespace rail::inspect {
 namespace {
 
 using engine::testing::Dependency;
-using engine::testing::World;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
-
-class InspectorTest : public testing::Test {
- protected:
-  InspectorTest() {
-    world.vswitchd = [this](const std::string& command,
-                            const std::vector<std::string>& arguments) -> Result<std::string> {
-      asked.push_back(command);
-      if (vswitchd_down) return Fail(Code::kTransient, "ovs-vswitchd is down");
-      if (command == "dpctl/dump-flows" && flows_down) return Fail(Code::kTransient, "no answer in time");
-      if (command == "dpctl/dump-flows") return megaflows;
-      if (command == "upcall/show") return upcalls;
-      if (command == "ofproto/trace") {
-        packet = arguments.at(1);
-        return std::string(
-            "bridge(\"br-rail0\")\n---\n 0. priority 0, cookie 0x5241494c01000000\n    drop\n\nFinal flow: "
-            "x\n"
-            "Megaflow: m\nDatapath actions: drop\n");
-      }
-      return std::string();
-    };
-    inspector = std::make_unique<Inspector>(world.config, paths, deps, views(), [] { return int64_t{1}; });
-  }
-
-  engine::ViewPublisher& views() { return raild->views; }
-  void Look() { raild->Audit(); }
-  std::vector<std::string> Problems() {
-    const auto checked = inspector->Check({});
-    EXPECT_TRUE(checked) << checked.error().message;
-    if (!checked || checked->size() != 1) return {"not one attachment"};
-    std::vector<std::string> sentences;
-    for (const Problem& problem : checked->front().problems) {
-      EXPECT_NE(problem.fix, "") << problem.what;
-      sentences.push_back(problem.what);
-    }
-    return sentences;
-  }
-  const Finding* Found(const std::string& id) {
-    said = inspector->Doctor();
-    const auto found = std::ranges::find(said, id, &Finding::id);
-    return found == said.end() ? nullptr : &*found;
-  }
-  SwitchSample Sample() { return inspector->Sample(std::chrono::seconds(20), std::chrono::seconds(20)); }
-  std::vector<std::string> Findings() {
-    std::vector<std::string> ids;
-    for (const Finding& finding : inspector->Doctor()) ids.push_back(finding.id);
-    return ids;
-  }
-
-  World world;
-  engine::Deps deps = world.deps();
-  config::Paths paths;
-  std::unique_ptr<engine::testing::Raild> raild = world.StartRaild();
-  bool vswitchd_down = false;
-  bool flows_down = false;
-  std::string megaflows;
-  std::string upcalls = "netdev@ovs-netdev:\n  flows         : (current 6) (avg 5) (max 7) (limit 14000)\n";
-  std::string packet;
-  std::vector<std::string> asked;
-  std::unique_ptr<Inspector> inspector;
-  std::vector<Finding> said;  // by the last doctor of Found
-};
 
 TEST_F(InspectorTest, HoldsTheFileAgainstWhatRaildRunsBy) {
   Look();
@@ -117,20 +53,6 @@ TEST_F(InspectorTest, WithoutRaildLooksAtAllThatItCanSee) {
   EXPECT_THAT(ids, Contains("raild-down"));
   EXPECT_THAT(ids, Contains("vswitchd-down"));
 }
-
-class Attached : public InspectorTest {
- protected:
-  Attached() {
-    pod = world.MakePod("p1", "ns-a", "vf0");
-    const auto made = engine::testing::Attach(world, pod, "10.0.3.7");
-    EXPECT_TRUE(made) << made.error().message;
-    const engine::RailView rail{.rail = world.config.rails[0]};
-    const auto inside = netns::Netns::Open(pod.netns);
-    EXPECT_TRUE(world.pods.Configure(*inside, engine::PlanOf(rail.rail, *made)));
-    Look();
-  }
-  engine::testing::PodSpec pod;
-};
 
 TEST_F(Attached, ChecksOutWhenAllIsAsTheRecordSays) {
   EXPECT_THAT(Problems(), IsEmpty());
@@ -451,67 +373,6 @@ TEST_F(Attached, TheDoctorLooksAtEveryEdgeAndGoesOnWhenOneIsDown) {
   for (const char* id : {"ovsdb-down", "bgpd-down", "links-unknown", "record-unreadable", "vswitchd-down"}) {
     EXPECT_THAT(findings, Contains(id));
   }
-}
-
-// Whoever hangs is named; nobody else is, for all that the answer took as long as it may.
-TEST_F(Attached, TheDoctorAccusesThePartThatHangsAndNoOther) {
-  const std::set<std::string> ids = {"ovsdb-down", "vswitchd-down", "bgpd-down", "links-unknown",
-                                     "record-unreadable"};
-  const std::map<std::string, std::optional<Dependency>> hangs = {{"ovsdb-down", Dependency::kOvsdb},
-                                                                  {"vswitchd-down", std::nullopt},
-                                                                  {"bgpd-down", Dependency::kBgp},
-                                                                  {"links-unknown", Dependency::kNetlink},
-                                                                  {"record-unreadable", Dependency::kState}};
-  for (const auto& [id, dependency] : hangs) {
-    SCOPED_TRACE(id);
-    std::promise<void> unlock;
-    const std::shared_future<void> lock = unlock.get_future().share();
-    world.faults.before = [lock, hung = dependency](Dependency part, std::string_view) {
-      if (part == hung) lock.wait();
-    };
-    if (!dependency) {
-      world.vswitchd = [lock](const std::string&, const std::vector<std::string>&) -> Result<std::string> {
-        lock.wait();
-        return std::string();
-      };
-    }
-    {
-      Inspector quick(
-          world.config, paths, deps, views(), [] { return int64_t{1}; }, std::chrono::milliseconds(300));
-      const auto began = Clock::now();
-      std::set<std::string> named;
-      for (const Finding& finding : quick.Doctor()) {
-        if (!ids.contains(finding.id)) continue;
-        named.insert(finding.id);
-        EXPECT_THAT(finding.what, HasSubstr("no answer in time"));
-      }
-      EXPECT_LT(Clock::now() - began, std::chrono::seconds(4));
-      EXPECT_THAT(named, ElementsAre(id));
-      unlock.set_value();
-    }  // which waits for the look that hung
-    world.faults.before = nullptr;
-  }
-}
-
-TEST_F(Attached, TheDoctorAnswersWhileANicDoesNot) {
-  std::promise<void> unlock;
-  const std::shared_future<void> lock = unlock.get_future().share();
-  engine::Deps with_nic = deps;
-  with_nic.openers = [this, lock](const config::NodeConfig& config) {
-    engine::Openers openers = deps.openers(config);
-    openers.look_at_nic = [lock](const config::Rail&) -> Result<std::vector<sriov::NicState>> {
-      lock.wait();
-      return std::vector<sriov::NicState>();
-    };
-    return openers;
-  };
-  Inspector quick(
-      world.config, paths, with_nic, views(), [] { return int64_t{1}; }, std::chrono::milliseconds(300));
-  std::vector<std::string> ids;
-  for (const Finding& finding : quick.Doctor()) ids.push_back(finding.id);
-  unlock.set_value();
-  EXPECT_THAT(ids, Contains("hw-offload-off"));
-  EXPECT_THAT(ids, Not(Contains("ovsdb-down")));
 }
 
 TEST_F(Attached, LooksWithoutChangingAnything) {

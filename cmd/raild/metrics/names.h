@@ -163,6 +163,7 @@ inline constexpr std::array kAll = {
     &kRailCarrier,
     &kRailBridge,
     &kRailLeaf,
+    &kForeignFlows,
     &kRulesWanted,
     &kRulesInstalled,
     &kBgpEstablished,

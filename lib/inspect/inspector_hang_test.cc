@@ -1,0 +1,84 @@
+// A part of the node that does not answer is named, and keeps nobody from the answers of the others.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <future>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "lib/inspect/inspector_fixture.h"
+
+namespace rail::inspect {
+namespace {
+
+using engine::testing::Dependency;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+// Whoever hangs is named; nobody else is, for all that the answer took as long as it may.
+TEST_F(Attached, TheDoctorAccusesThePartThatHangsAndNoOther) {
+  const std::set<std::string> ids = {"ovsdb-down", "vswitchd-down", "bgpd-down", "links-unknown",
+                                     "record-unreadable"};
+  const std::map<std::string, std::optional<Dependency>> hangs = {{"ovsdb-down", Dependency::kOvsdb},
+                                                                  {"vswitchd-down", std::nullopt},
+                                                                  {"bgpd-down", Dependency::kBgp},
+                                                                  {"links-unknown", Dependency::kNetlink},
+                                                                  {"record-unreadable", Dependency::kState}};
+  for (const auto& [id, dependency] : hangs) {
+    SCOPED_TRACE(id);
+    std::promise<void> unlock;
+    const std::shared_future<void> lock = unlock.get_future().share();
+    world.faults.before = [lock, hung = dependency](Dependency part, std::string_view) {
+      if (part == hung) lock.wait();
+    };
+    if (!dependency) {
+      world.vswitchd = [lock](const std::string&, const std::vector<std::string>&) -> Result<std::string> {
+        lock.wait();
+        return std::string();
+      };
+    }
+    {
+      Inspector quick(
+          world.config, paths, deps, views(), [] { return int64_t{1}; }, std::chrono::milliseconds(300));
+      const auto began = Clock::now();
+      std::set<std::string> named;
+      for (const Finding& finding : quick.Doctor()) {
+        if (!ids.contains(finding.id)) continue;
+        named.insert(finding.id);
+        EXPECT_THAT(finding.what, HasSubstr("no answer in time"));
+      }
+      EXPECT_LT(Clock::now() - began, std::chrono::seconds(4));
+      EXPECT_THAT(named, ElementsAre(id));
+      unlock.set_value();
+    }  // which waits for the look that hung
+    world.faults.before = nullptr;
+  }
+}
+
+TEST_F(Attached, TheDoctorAnswersWhileANicDoesNot) {
+  std::promise<void> unlock;
+  const std::shared_future<void> lock = unlock.get_future().share();
+  engine::Deps with_nic = deps;
+  with_nic.openers = [this, lock](const config::NodeConfig& config) {
+    engine::Openers openers = deps.openers(config);
+    openers.look_at_nic = [lock](const config::Rail&) -> Result<std::vector<sriov::NicState>> {
+      lock.wait();
+      return std::vector<sriov::NicState>();
+    };
+    return openers;
+  };
+  Inspector quick(
+      world.config, paths, with_nic, views(), [] { return int64_t{1}; }, std::chrono::milliseconds(300));
+  std::vector<std::string> ids;
+  for (const Finding& finding : quick.Doctor()) ids.push_back(finding.id);
+  unlock.set_value();
+  EXPECT_THAT(ids, Contains("hw-offload-off"));
+  EXPECT_THAT(ids, Not(Contains("ovsdb-down")));
+}
+
+}  // namespace
+}  // namespace rail::inspect
