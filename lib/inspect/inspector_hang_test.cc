@@ -7,7 +7,7 @@
 #include <optional>
 #include <set>
 
-#include "lib/inspect/inspector_fixture.h"
+#include "lib/inspect/testing/inspector_fixture.h"
 
 namespace rail::inspect {
 namespace {

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "lib/inspect/inside.h"
-#include "lib/inspect/inspector_fixture.h"
+#include "lib/inspect/testing/inspector_fixture.h"
 
 namespace rail::inspect {
 namespace {
