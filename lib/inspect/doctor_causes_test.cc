@@ -13,7 +13,6 @@ namespace rail::inspect {
 namespace {
 
 using testing::ElementsAre;
-using testing::IsEmpty;
 
 const Error kHung{Code::kTransient, "no answer in time", 0};
 

@@ -13,7 +13,6 @@ namespace {
 
 using testing::HasSubstr;
 using testing::IsEmpty;
-using testing::Not;
 
 constexpr int64_t kNow = 1767323045000;
 constexpr int64_t kDay = 86400000;

@@ -16,7 +16,6 @@ using engine::testing::Dependency;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::IsEmpty;
 using testing::Not;
 
 // Whoever hangs is named; nobody else is, for all that the answer took as long as it may.

@@ -7,8 +7,8 @@ from contextlib import AbstractContextManager, contextmanager
 
 from causes import Row, Stage
 from railcni_lab import fabric, kernel, pods
-from railcni_lab.layout import device, representor
-from world import eventually
+from railcni_lab.layout import bridge, device, representor
+from world import eventually, settle
 
 POD = "a1"
 SUBJECT = "tenant-a/a1 net1"
@@ -57,6 +57,9 @@ def device_is_gone(stage: Stage) -> Iterator[None]:
                    lambda there: not there)
         fabric.add_devices(stage.node, [(stage.rail, index)])
         eventually(f"{device(stage.rail, index)} is back in its pod", lambda: whole(stage), bool, 60)
+        # The userspace datapath still reads the socket of the link that is gone, where the kernel's lets a port go with its link.
+        stage.world.vsctl(stage.node, "del-port", bridge(stage.rail), representor(stage.rail, index))
+        settle(stage.world, seconds=60)
 
 
 ROWS: list[Row] = [

@@ -26,7 +26,7 @@ def foreign_flow(stage: Stage) -> Iterator[None]:
         try:
             yield
         finally:
-            world.run_on_switch(node, stage.rail, "del-flows", "cookie=0/-1")
+            world.run_on_switch(node, stage.rail, "del-flows", "cookie=0/-1,table=0")
     settle(world, seconds=60)
 
 

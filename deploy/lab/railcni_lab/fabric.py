@@ -17,6 +17,7 @@ from .layout import (COMMUNITY_ASN, MTU, Host, Lab, LabError, Node, Shape, bridg
 
 PRODUCT_BINARIES = ("raild", "ovs-provider", "tenant-isolation", "frr-provider")
 READY_SECONDS = 60
+UNFINISHED = "new-"  # before the name of a device that is being made
 METRICS = "127.0.0.1:9477"  # of every node, in its own namespace
 
 
@@ -114,12 +115,16 @@ def hide_from_stack(node: Node, name: str) -> None:
 
 
 def add_devices(node: Node, which: list[tuple[int, int]]) -> None:
-    """The pool of a node: veth pairs, one end a pod's interface to be, the other its representor."""
-    kernel.ip_batch(f"link add {device(r, i)} netns {node.namespace} type veth peer name {representor(r, i)} "
-                    f"netns {node.namespace}" for r, i in which)
-    for r, i in which:
-        hide_from_stack(node, representor(r, i))
-    kernel.checksums_by_software(node.namespace, [name(r, i) for r, i in which for name in (device, representor)])
+    """The pool of a node: veth pairs, one end a pod's interface to be, the other its representor. They get their names when they are
+    whole: raild puts a device back into its pod as soon as it hears of it."""
+    pairs = [(device(r, i), representor(r, i)) for r, i in which]
+    names = [name for pair in pairs for name in pair]
+    kernel.ip_batch(f"link add {UNFINISHED}{one} netns {node.namespace} type veth peer name {UNFINISHED}{other} netns {node.namespace}"
+                    for one, other in pairs)
+    for _, other in pairs:
+        hide_from_stack(node, f"{UNFINISHED}{other}")
+    kernel.checksums_by_software(node.namespace, [f"{UNFINISHED}{name}" for name in names])
+    kernel.ip_batch((f"link set dev {UNFINISHED}{name} name {name}" for name in names), node.namespace)
 
 
 def mend_devices(node: Node, shape: Shape, used: set[str]) -> int:

@@ -83,12 +83,12 @@ def run(command: list[str], stdin: str | None = None, env: dict[str, str] | None
     return done.stdout
 
 
-def ip_batch(lines: Iterable[str]) -> None:
-    run(["ip", "-batch", "-"], stdin="".join(f"{line}\n" for line in lines))
+def ip_batch(lines: Iterable[str], namespace: str | None = None) -> None:
+    run(["ip", *(["-n", namespace] if namespace else []), "-batch", "-"], stdin="".join(f"{line}\n" for line in lines))
 
 
 def links_up(namespace: str, names: Iterable[str]) -> None:
-    run(["ip", "-n", namespace, "-batch", "-"], stdin="".join(f"link set {name} up\n" for name in names))
+    ip_batch((f"link set {name} up" for name in names), namespace)
 
 
 def namespaces() -> list[str]:
