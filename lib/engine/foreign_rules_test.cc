@@ -13,7 +13,6 @@ using ovs::CookieKind;
 using ovs::CookieMatch;
 using ovs::Rule;
 using ::testing::ElementsAre;
-using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using How = ForeignRules::How;
 
