@@ -12,7 +12,6 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using testing::PodSpec;
 using testing::RepairTest;
 using ::testing::SizeIs;
 

@@ -70,7 +70,7 @@ class Bgp : Examiner {
            "the session stays, and all of it is learned: it takes memory of bgpd and raild, and rules of the "
            "switch",
            fix);
-    } else if (view.most_prefixes * 100 > most * frr::kNearMaxPrefixes) {
+    } else if (uint64_t{view.most_prefixes} * 100 > most * frr::kNearMaxPrefixes) {
       Find(Severity::kWarning, "prefixes-near-limit", view.rail.name, what,
            "the fabric sends nearly as much as this node expects at most", fix);
     }

@@ -94,7 +94,12 @@ def podman(runtime: Runtime) -> Iterator[Podman]:
 @pytest.mark.parametrize("version", ["0.4.0", "1.0.0"])
 def test_b10_podman_runs_a_container_on_the_chain(world: World, runtime: Runtime, podman: Podman, version: str) -> None:
     runtime.offer(runtime.network("railp", version, DEVICE, [SUBNET]))
-    seen = podman.must("run", "--rm", "--network", "railp", *LIMITS, "--rootfs", str(runtime.rootfs), "ip", "-json", "address")
+    # By its log: what a container of a few milliseconds prints may be over before `run` without --detach listens.
+    podman.must("run", "--detach", "--name", "once", "--log-driver", "k8s-file", "--network", "railp", *LIMITS, "--rootfs", str(runtime.rootfs),
+                "ip", "-json", "address")
+    podman.must("wait", "once")
+    seen = podman.must("logs", "once")
+    podman.must("rm", "once")
     inside = {link["ifname"]: link for link in json.loads(seen)}
     address = next(a for a in inside["eth0"]["addr_info"] if a["family"] == "inet")
     assert address["prefixlen"] == 32 and in_subnet(address["local"])

@@ -272,9 +272,12 @@ def test_the_record_is_damaged(lone: Lone) -> None:
     folder = lone.node.root / "var/lib/railcni"
     names = ("state.db", "state.db-wal", "state.db-shm")
     with two(lone) as (there, fresh):
-        for name in names:
+        damaged = folder / "damaged"
+        damaged.write_bytes(b"x" * 8192)
+        (folder / "state.db.good").hardlink_to(folder / "state.db")
+        for name in names[1:]:
             (folder / name).rename(folder / f"{name}.good")
-        (folder / "state.db").write_bytes(b"x" * 8192)
+        damaged.rename(folder / "state.db")  # at once: where there is none for a moment, raild makes one
         try:
             fails(lone, fresh, r"state\.db.*damaged")
             with pytest.raises(PluginError) as failed:
