@@ -116,7 +116,7 @@ void ReportWorker::TellOfRails(const std::vector<RailState>& rails) {
   told_rails_ = rails;
 }
 
-void ReportWorker::Tell(EventSpec event) {
+void ReportWorker::Tell(const EventSpec& event) {
   if (!limit_.Allows(event, Clock::now())) return;
   Note(Send(kubernetes::EventRequest(event, UnixMs(), ++number_)));
 }

@@ -37,7 +37,7 @@ class ReportWorker {
  private:
   void Look();
   void TellOfRails(const std::vector<kubernetes::RailState>& rails);
-  void Tell(kubernetes::EventSpec event);
+  void Tell(const kubernetes::EventSpec& event);
   Status Send(const kubernetes::Request& request);
   void Note(const Status& sent);
 
