@@ -22,7 +22,7 @@
 #include "lib/engine/view.h"
 #include "lib/frr/bgp.h"
 #include "lib/frr/echo.h"
-#include "lib/netlink/firewall.h"
+#include "lib/netlink/drop_rule.h"
 #include "lib/netlink/netlink.h"
 #include "lib/ovs/openflow.h"
 #include "lib/ovs/ovsdb.h"

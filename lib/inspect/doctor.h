@@ -18,7 +18,7 @@
 #include "lib/config/changes.h"
 #include "lib/engine/view.h"
 #include "lib/inspect/certificate.h"
-#include "lib/netlink/firewall.h"
+#include "lib/netlink/drop_rule.h"
 #include "lib/ovs/ovsdb.h"
 #include "lib/ovs/rule.h"
 #include "lib/ovs/vswitchd.h"

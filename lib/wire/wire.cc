@@ -18,6 +18,7 @@
 #include "lib/frr/solicit.h"
 #include "lib/frr/vty.h"
 #include "lib/frr/vty_bgp.h"
+#include "lib/netlink/firewall.h"
 #include "lib/netlink/kernel.h"
 #include "lib/netlink/kernel_devlink.h"
 #include "lib/netlink/kernel_rdma.h"
