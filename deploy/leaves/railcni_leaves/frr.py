@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from .leaf import EVPN, FRONT, VRF, FabricPort, Leaf, NodePort, Tenant, host_length, of_family
+from .leaf import EVPN, FRONT, VRF, FabricPort, Leaf, NodePort, Tenant, host_length, of_family, subinterface
 
 ALL = "RAILCNI-ALL"  # the route-map between switches
 TOLD = "RAILCNI-TOLD"  # what nodes of the front end are told
@@ -71,7 +71,7 @@ def _group(name: str, members: Iterable[tuple[str, str]], *each: str) -> list[st
     return lines
 
 
-def _between_switches(ports: tuple[tuple[str, str], ...]) -> list[str]:
+def _between_switches(ports: list[tuple[str, str]]) -> list[str]:
     if not ports:
         return []
     return ["  neighbor FABRIC activate", "  neighbor FABRIC send-community all", f"  neighbor FABRIC route-map {ALL} in",
@@ -80,11 +80,10 @@ def _between_switches(ports: tuple[tuple[str, str], ...]) -> list[str]:
 
 def _instance(leaf: Leaf, tenant: Tenant | None) -> list[str]:
     """The instance that has the nodes: of a tenant, or the only one."""
-    tag = f".{tenant.vlan}" if tenant else ""
     shared = leaf.fabric if tenant is None or leaf.between != EVPN else ()
-    switches = _ports(shared, tag)
+    switches = [(_name(p, tenant), p.peer) for p in shared]
     lines = _begin(leaf, tenant.name if tenant else "")
-    lines += _group("NODES", ((n.name + tag, n.node) for n in leaf.nodes), "graceful-restart-helper")
+    lines += _group("NODES", ((_name(n, tenant), n.node) for n in leaf.nodes), "graceful-restart-helper")
     if switches:
         lines += _group("FABRIC", switches)
     told = f"prefix-list {TOLD} out" if leaf.role == FRONT else f"route-map {ALL} out"
@@ -103,7 +102,7 @@ def _instance(leaf: Leaf, tenant: Tenant | None) -> list[str]:
 
 def _underlay(leaf: Leaf) -> list[str]:
     """The role vrf's default instance: no node is in it."""
-    switches = _ports(leaf.fabric, "")
+    switches = [(p.name, p.peer) for p in leaf.fabric]
     lines = [*_begin(leaf), *_group("FABRIC", switches)]
     for version, word, _ in FAMILIES:
         lines += [f" address-family {word} unicast"]
@@ -115,18 +114,17 @@ def _underlay(leaf: Leaf) -> list[str]:
     return [*lines, "exit", "!"]
 
 
-def _ports(ports: tuple[FabricPort, ...], tag: str) -> tuple[tuple[str, str], ...]:
-    return tuple((p.name + tag, p.peer) for p in ports)
+def _name(port: NodePort | FabricPort, tenant: Tenant | None) -> str:
+    return subinterface(port.name, tenant.vlan) if tenant else port.name
 
 
 def links(leaf: Leaf) -> str:
     """The interfaces of the role vrf on a leaf whose kernel is Linux: lines for `ip -batch FILE`."""
-    trunks: list[NodePort | FabricPort] = [*leaf.nodes, *(leaf.fabric if leaf.between != EVPN else ())]
     lines = [f"addr add {leaf.vtep}/32 dev lo"] if leaf.between == EVPN else []
     for tenant in leaf.tenants:
         lines += [f"link add {tenant.name} type vrf table {1000 + tenant.vlan}", f"link set {tenant.name} up"]
-        for port in trunks:
-            name = f"{port.name}.{tenant.vlan}"
+        for port in leaf.trunks():
+            name = _name(port, tenant)
             lines += [f"link add link {port.name} name {name} type vlan id {tenant.vlan}", f"link set {name} master {tenant.name}",
                       f"link set {name} up"]
         if leaf.between == EVPN:

@@ -23,6 +23,8 @@ class FabricPort:
 
     name: str
     peer: str
+    asn: int = 0
+    loopback: str = ""  # where makers hold EVPN's sessions that FRR holds on the port itself
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,7 @@ class Leaf:
     nodes: tuple[NodePort, ...]
     fabric: tuple[FabricPort, ...]
     max_prefixes: int  # of each family and node: more end the session
+    node_asns: str = "1-4294967295"  # FIRST-LAST: for makers that need a range where FRR says `external`
     accept: tuple[str, ...] = ()  # ranges of which nodes announce host routes; of the role vrf: the tenants' own
     announce: tuple[str, ...] = ()  # of the role front: all that nodes are told
     tenants: tuple[Tenant, ...] = ()
@@ -67,6 +70,10 @@ class Leaf:
     restart_minutes: int = 5  # after which a session that was ended for too many prefixes may try again
     mtu: int = 9216
     roce: Roce = Roce()
+
+    def trunks(self) -> tuple[NodePort | FabricPort, ...]:
+        """The ports that carry a VLAN for each tenant."""
+        return (*self.nodes, *(self.fabric if self.between == LITE else ()))
 
 
 def family(prefix: str) -> int:
@@ -79,3 +86,12 @@ def of_family(prefixes: tuple[str, ...], version: int) -> list[str]:
 
 def host_length(version: int) -> int:
     return 128 if version == 6 else 32
+
+
+LINK_NAME = 15  # characters, at most (linux/if.h, IFNAMSIZ)
+
+
+def subinterface(port: str, vlan: int) -> str:
+    """SONiC knows a short form of its names, for where the long one does not fit."""
+    long = f"{port}.{vlan}"
+    return long if len(long) <= LINK_NAME else long.replace("Ethernet", "Eth")
