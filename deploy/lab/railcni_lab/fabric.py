@@ -190,9 +190,10 @@ def leaf(lab: Lab, rail: int) -> Leaf:
 
 
 def start_leaf(lab: Lab, rail: int) -> None:
-    host = lab.leaf(rail)
+    host, told = lab.leaf(rail), leaf(lab, rail)
     daemons.prepare(host)
-    daemons.start_frr(host, frr.render(leaf(lab, rail)))
+    kernel.sysctl(host.namespace, frr.sysctls(told))
+    daemons.start_frr(host, frr.render(told))
 
 
 def spine_config(host: Host, leaves: list[str]) -> str:

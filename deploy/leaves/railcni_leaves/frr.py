@@ -96,7 +96,7 @@ def _instance(leaf: Leaf, tenant: Tenant | None) -> list[str]:
         lines += [*_between_switches(switches), f"  maximum-paths {MULTIPATH}", " exit-address-family"]
     if tenant and leaf.between == EVPN:
         lines += [" address-family l2vpn evpn", "  advertise ipv4 unicast", "  advertise ipv6 unicast", f"  rd {leaf.router_id}:{tenant.vlan}",
-                  f"  route-target both {leaf.route_target_asn}:{tenant.vni}", " exit-address-family"]
+                  *(f"  route-target {way} {leaf.route_target_asn}:{tenant.vni}" for way in ("import", "export")), " exit-address-family"]
     return [*lines, "exit", "!"]
 
 
@@ -133,3 +133,11 @@ def links(leaf: Leaf) -> str:
                       f"link set vni{tenant.vni} master br{tenant.vni} addrgenmode none", f"link set vni{tenant.vni} up",
                       f"link set br{tenant.vni} up"]
     return "\n".join(lines) + "\n"
+
+
+def sysctls(leaf: Leaf) -> dict[str, int]:
+    """What such a leaf's kernel needs: it routes, and it drops an IPv4 source that is not routed to the port where the packet came in
+    (rp_filter 1: strict, RFC 3704; the kernel has nothing of the kind for IPv6). Key as below /proc/sys."""
+    values = {"net/ipv4/ip_forward": 1, "net/ipv6/conf/all/forwarding": 1}
+    tenants: list[Tenant | None] = [*leaf.tenants] or [None]
+    return values | {f"net/ipv4/conf/{_name(node, tenant)}/rp_filter": 1 for node in leaf.nodes for tenant in tenants}

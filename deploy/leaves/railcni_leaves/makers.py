@@ -13,6 +13,7 @@ def files(site: Site) -> dict[str, str]:
     for leaf in site.leaves:
         linux = site.named(leaf, lambda n: f"swp{n}")
         made[f"frr/{leaf.name}.conf"] = frr.render(linux)
+        made[f"frr/{leaf.name}.sysctl"] = "".join(f"{key} = {value}\n" for key, value in frr.sysctls(linux).items())
         if leaf.role == VRF:
             made[f"frr/{leaf.name}.ip"] = frr.links(linux)
         on_sonic = site.named(leaf, lambda n: sonic.port_name(n, site.lanes), sonic.vrf_name)
