@@ -183,7 +183,7 @@ def test_eos_names_only_what_it_has_defined(leaf: Leaf) -> None:
     for family in ("ip", "ipv6"):
         defined = set(re.findall(rf"^{family} prefix-list (\S+)$", conf, re.M))
         assert {f"RAILCNI-{name}" for name in lists(leaf)} <= defined
-        assert set(re.findall(r"neighbor \S+ prefix-list (\S+) (?:in|out)", conf)) <= defined
+        assert set(re.findall(rf"match {family} address prefix-list (\S+)$", conf, re.M)) == defined
     assert set(re.findall(r"route-map (\S+) (?:in|out)$", conf, re.M)) <= set(re.findall(r"^route-map (\S+) permit", conf, re.M))
     assert set(re.findall(r"peer-filter (\S+)$", conf, re.M)) <= set(re.findall(r"^peer-filter (\S+)$", conf, re.M))
     groups = set(re.findall(r"^ +neighbor (\S+) peer group$", conf, re.M))
@@ -193,7 +193,8 @@ def test_eos_names_only_what_it_has_defined(leaf: Leaf) -> None:
     nodes = {g for g in groups if g.startswith("RAILCNI-")}
     for group in nodes:
         assert f"neighbor {group} maximum-routes {leaf.max_prefixes}\n" in conf
-        assert conf.count(f"neighbor {group} prefix-list {group} in\n") == 2
+        assert conf.count(f"neighbor {group} route-map {group} in\n") == 2
+        assert conf.count(f"route-map {group} permit") == 2, "what no entry matches is denied"
     assert nodes and "   graceful-restart-helper\n" in conf and "missing-policy direction in action deny" in conf
 
 

@@ -1,4 +1,6 @@
-"""Arista EOS: a startup configuration. An interface neighbor has no policy of its own, so a node with blocks has its own peer group."""
+"""Arista EOS: a startup configuration. An interface neighbor has no policy of its own, so a node with blocks has its own peer group.
+
+Policies are route-maps, as `missing-policy` asks for them."""
 
 from __future__ import annotations
 
@@ -39,7 +41,9 @@ def _top(leaf: Leaf) -> Iterator[str]:
                     f"   priority-flow-control priority {roce.priority} no-drop", "   !", f"   uc-tx-queue {roce.priority}", "      no priority",
                     "      bandwidth percent 50",
                     f"      random-detect ecn minimum-threshold {roce.ecn_min // 1000} kbytes maximum-threshold {roce.ecn_max // 1000} kbytes "
-                    f"max-mark-probability {roce.ecn_percent} weight 0", "   !", f"   uc-tx-queue {roce.cnp_priority}", "      priority strict", "!")
+                    f"max-mark-probability {roce.ecn_percent} weight 0", "   !", f"   uc-tx-queue {roce.cnp_priority}", "      priority strict", "!",
+                    "priority-flow-control pause watchdog default timeout 0.20", "priority-flow-control pause watchdog default recovery-time 0.20",
+                    "priority-flow-control pause watchdog default polling-interval 0.10", "priority-flow-control pause watchdog action drop", "!")
     for tenant in leaf.tenants:
         yield from (f"vrf instance {tenant.name}", "!")
     yield from ("ip routing", "ip routing ipv6 interfaces", "ipv6 unicast-routing")
@@ -62,6 +66,9 @@ def _lists(leaf: Leaf) -> Iterator[str]:
             yield f"{word} prefix-list {TOLD}"
             yield from (f"   seq {10 * i} permit {p}" for i, p in enumerate(of_family(leaf.announce, version), 1))
             yield "!"
+    for name in [*(name for name, _ in named), *([TOLD] if leaf.role == FRONT else [])]:
+        yield from (f"route-map {name} permit 10", f"   match ip address prefix-list {name}", "!", f"route-map {name} permit 20",
+                    f"   match ipv6 address prefix-list {name}", "!")
     yield from (f"route-map {ALL} permit 10", "!", "peer-filter RAILCNI-NODE-ASNS", f"   10 match as-range {leaf.node_asns} result accept", "!",
                 "peer-filter RAILCNI-ANY-ASN", "   10 match as-range 1-4294967295 result accept")
 
@@ -141,9 +148,9 @@ def _members(leaf: Leaf, tenant: Tenant | None, indent: str) -> list[str]:
 
 
 def _families(leaf: Leaf, tenant: Tenant | None, version: int, indent: str) -> Iterator[str]:
-    told = f"prefix-list {TOLD} out" if leaf.role == FRONT else f"route-map {ALL} out"
+    told = TOLD if leaf.role == FRONT else ALL
     for name, _ in _groups(leaf, tenant):
-        yield from (f"{indent}neighbor {name} activate", f"{indent}neighbor {name} prefix-list {name} in", f"{indent}neighbor {name} {told}")
+        yield from (f"{indent}neighbor {name} activate", f"{indent}neighbor {name} route-map {name} in", f"{indent}neighbor {name} route-map {told} out")
         if version == 4:
             yield f"{indent}neighbor {name} next-hop address-family ipv6 originate"
 

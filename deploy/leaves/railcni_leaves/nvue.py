@@ -73,7 +73,8 @@ def _lists(leaf: Leaf) -> Tree:
 def _interfaces(leaf: Leaf) -> Tree:
     found: Tree = {"lo": {"type": "loopback", "ip": {"address": {f"{a}/32": {} for a in (leaf.router_id, leaf.vtep) if a}}}}
     for name, behind in [*((n.name, n.node) for n in leaf.nodes), *((f.name, f.peer) for f in leaf.fabric)]:
-        found[name] = {"type": "swp", "description": behind, "link": {"mtu": leaf.mtu, "state": {"up": {}}}}
+        found[name] = {"type": "swp", "description": behind, "link": {"mtu": leaf.mtu, "state": {"up": {}}},
+                       **({} if leaf.role == FRONT else {"qos": {"pfc-watchdog": {"state": "enable"}}})}
     for tenant in leaf.tenants:
         for port in leaf.trunks():
             found[f"{port.name}.{tenant.vlan}"] = {"type": "sub", "base-interface": port.name, "vlan": tenant.vlan, "ip": {"vrf": tenant.name}}
@@ -91,7 +92,7 @@ def _bgp(leaf: Leaf, tenant: Tenant | None) -> Tree:
         groups["NODES"] = _group({f"{word}-unicast": {
             **_family(), "policy": {"inbound": {"prefix-list": _name(tenant, None, version)},
                                     "outbound": {"prefix-list": f"{TOLD}-v{version}"} if leaf.role == FRONT else {"route-map": ALL}},
-            "prefix-limits": {"inbound": {"maximum": leaf.max_prefixes, "reestablish-wait": leaf.restart_minutes}}}
+            "prefix-limits": {"inbound": {"maximum": leaf.max_prefixes, "reestablish-wait": 60 * leaf.restart_minutes}}}
             for version, word in FAMILIES})
     for node in nodes:
         neighbors[node.name + tag] = {"type": "unnumbered", "peer-group": "NODES", "description": node.node}
