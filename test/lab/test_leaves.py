@@ -123,7 +123,8 @@ def test_the_leaf_helps_a_node_that_restarts(settled: World, leaf: Host) -> None
     try:
         eventually("the session is gone", lambda: vty.sessions(leaf.frr_dir)["n1"], lambda state: state != "Established")
         address = min(p for p in before if "." in p)
-        eventually(f"{address} is kept as stale", lambda: vty.show(leaf.frr_dir, f"show bgp ipv4 unicast {address}").lower(), lambda text: "stale" in text)
+        eventually(f"{address} is kept as stale", lambda: vty.show(leaf.frr_dir, f"show bgp ipv4 unicast {address}").lower(),
+                   lambda text: "stale" in text)
         assert from_node(leaf, "n1") == before
     finally:
         daemons.start_frr_daemon(node, "bgpd", bmp=True)

@@ -101,7 +101,8 @@ def test_vtysh_knows_every_line(file: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("leaf", [leaf for leaf in SITE.leaves if leaf.role == VRF], ids=lambda leaf: leaf.name)
 def test_the_links_of_tenants_are_what_ip_takes(leaf: Leaf) -> None:
     lines = text("frr", leaf, "ip").splitlines()
-    made = {words[words.index("name") + 1] if "name" in words else words[2] for words in (line.split() for line in lines) if words[:2] == ["link", "add"]}
+    made = {words[words.index("name") + 1] if "name" in words else words[2]
+            for words in (line.split() for line in lines) if words[:2] == ["link", "add"]}
     assert all(len(name) <= 15 for name in made)
     for words in (line.split() for line in lines):
         assert words[:2] in (["link", "add"], ["link", "set"], ["addr", "add"]), words

@@ -150,7 +150,7 @@ def _members(leaf: Leaf, tenant: Tenant | None, indent: str) -> list[str]:
 def _families(leaf: Leaf, tenant: Tenant | None, version: int, indent: str) -> Iterator[str]:
     told = TOLD if leaf.role == FRONT else ALL
     for name, _ in _groups(leaf, tenant):
-        yield from (f"{indent}neighbor {name} activate", f"{indent}neighbor {name} route-map {name} in", f"{indent}neighbor {name} route-map {told} out")
+        yield from (f"{indent}neighbor {name} {words}" for words in ("activate", f"route-map {name} in", f"route-map {told} out"))
         if version == 4:
             yield f"{indent}neighbor {name} next-hop address-family ipv6 originate"
 

@@ -70,7 +70,8 @@ def _policies(leaf: Leaf) -> Iterator[str]:
         for p in leaf.announce:
             yield f"{at} term told from route-filter {p} exact"
         yield from (f"{at} term told then accept", f"{at} term rest then reject")
-    yield from (f"policy-options policy-statement {ALL} term bgp from protocol [ bgp evpn ]", f"policy-options policy-statement {ALL} term bgp then accept",
+    yield from (f"policy-options policy-statement {ALL} term bgp from protocol [ bgp evpn ]",
+                f"policy-options policy-statement {ALL} term bgp then accept",
                 f"policy-options policy-statement {ALL} term loopback from interface lo0.0",
                 f"policy-options policy-statement {ALL} term loopback then accept", f"policy-options policy-statement {ALL} term rest then reject",
                 "policy-options policy-statement RAILCNI-ECMP then load-balance per-packet",
