@@ -149,6 +149,60 @@ def test_the_leaf_drops_a_source_that_is_another_nodes(settled: World, leaf: Hos
     assert [socket.inet_ntoa(frame[26:30]) for frame in found] == [mine.ipv4]
 
 
+# The front end: the published file between a node and a switch above it, both plain FRR
+
+
+def plain(host: Host, port: str, announced: dict[str, list[str]]) -> str:
+    """A neighbor that announces what it wants, and takes everything."""
+    lines = [f"router bgp {host.asn}", f" bgp router-id {host.router_id}", " no bgp ebgp-requires-policy", " no bgp network import-check",
+             f" neighbor {port} interface remote-as external", f" neighbor {port} timers connect 1"]
+    for family in ("ipv4", "ipv6"):
+        lines += [f" address-family {family} unicast", f"  neighbor {port} activate", *(f"  network {p}" for p in announced[family]),
+                  " exit-address-family"]
+    return "\n".join([*lines, "exit"]) + "\n"
+
+
+@pytest.fixture
+def front(lab: Lab) -> Iterator[tuple[Host, Host, Host]]:
+    """A node, the published leaf, a switch of the fabric above it. Their namespaces have names that `lab down` knows."""
+    node, leaf, core = (Host(name, lab.namespace(f"spine{9 - i}"), lab.folder / f"spine{9 - i}", asn, f"10.255.9.{i}")
+                        for i, (name, asn) in enumerate((("gpu01", 4200000001), ("front0", 4200030001), ("core1", 4200040001)), 1))
+    told = {node: plain(node, "mgmt1", {"ipv4": ["192.0.2.11/32", "192.0.2.12/32", "192.0.2.0/28", "10.0.1.2/32", "0.0.0.0/0"],
+                                        "ipv6": ["2001:db8::11/128", "2001:db8::12/128", "fd52:4149:0:1::2/128"]}),
+            leaf: (LEAVES / "frr/front0.conf").read_text(),
+            core: plain(core, "front0", {"ipv4": ["0.0.0.0/0", "198.51.100.0/24", "10.0.9.1/32"], "ipv6": ["::/0", "2001:db8:9::/48"]})}
+    try:
+        for host in told:
+            kernel.run(["ip", "netns", "add", host.namespace])
+            kernel.sysctl(host.namespace, {"net/ipv4/ip_forward": 1, "net/ipv6/conf/all/forwarding": 1})
+        for a, one, b, other in ((leaf, "swp1", node, "mgmt1"), (leaf, "swp31", core, "front0")):
+            kernel.ip_batch([f"link add {one} netns {a.namespace} type veth peer name {other} netns {b.namespace}"])
+            kernel.links_up(a.namespace, [one])
+            kernel.links_up(b.namespace, [other])
+        for host, config in told.items():
+            daemons.prepare(host)
+            daemons.start_frr(host)
+            (host.root / "frr.conf").write_text(config)
+            kernel.run(["vtysh", "--vty_socket", str(host.frr_dir), "-f", str(host.root / "frr.conf")])
+        yield node, leaf, core
+    finally:
+        for host in told:
+            daemons.end(pid for pid in (daemons.pid_of(host, d) for d in ("zebra", "bgpd")) if pid is not None)
+            kernel.delete_namespace(host.namespace)
+
+
+def test_the_front_ends_leaf_takes_the_nodes_address_and_tells_it_the_default_route(front: tuple[Host, Host, Host]) -> None:
+    node, leaf, core = front
+    own = {"192.0.2.11/32", "2001:db8::11/128"}
+    eventually("the switch above has the node's addresses", lambda: from_node(core, "front0"), lambda found: own <= found, 40)
+    assert from_node(core, "front0") == own
+    assert from_node(leaf, "swp1") == own, "no other node's, no pod's, no range, no default route"
+    default = {"0.0.0.0/0", "::/0"}
+    eventually("the node has the default route", lambda: from_node(node, "mgmt1"), lambda found: default <= found)
+    assert from_node(leaf, "swp31") == {*default, "198.51.100.0/24", "10.0.9.1/32", "2001:db8:9::/48"}
+    assert from_node(node, "mgmt1") == default, "nothing else of what the leaf knows"
+
+
 # What is published is what runs
 
 
