@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from frames import ethernet, ip, udp
 from railcni_lab import daemons, fabric, kernel, vty
-from railcni_lab.layout import LEAVES, Host, Lab, Node, bridge, subnets, uplink
+from railcni_lab.layout import LEAVES, Host, Lab, Node, bridge, uplink
 from railcni_lab.speaker import communities, tenant_id
 from railcni_leaves.frr import COALESCE_MS
 from railcni_leaves.site import read
