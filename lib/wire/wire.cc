@@ -101,6 +101,7 @@ engine::Openers RealOpeners(const config::NodeConfig& config) {
     return {};
   };
   openers.echo = frr::Echo;
+  openers.drop_rules = netlink::ListDropRules;
   openers.rdma_mode = [sysfs = config::Paths::FromEnvironment().sysfs]() -> Result<engine::RdmaMode> {
     // Opening the protocol would load the RDMA modules of a node that has no use for them.
     if (sriov::Sysfs(sysfs).List("class/infiniband").empty()) return engine::RdmaMode::kNone;

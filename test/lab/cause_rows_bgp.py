@@ -130,7 +130,7 @@ ROWS = [
     Row("leaf has no neighbor for the port", "leaf-rejects-bgp", "rail0", no_neighbor_at_the_leaf),
     Row("leaf's bgpd killed", "leaf-refuses-bgp", "rail0", lambda stage: frr_killed(leaf_of(stage), "bgpd", bmp=False)),
     Row("leaf's firewall drops BGP", "leaf-silent", "rail0", lambda stage: firewall(leaf_of(stage), stage.node.name)),
-    Row("the node's firewall drops BGP", "leaf-silent", "rail0", lambda stage: firewall(stage.node, bridge(stage.rail))),
+    Row("the node's firewall drops BGP", "firewall-drops-bgp", "rail0", lambda stage: firewall(stage.node, bridge(stage.rail))),
     Row("leaf expects another AS", "bgp-wrong-as", "rail0", another_as_at_the_leaf),
     Row("leaf bounds the node's prefixes", "bgp-max-prefixes", "rail0", too_many_prefixes_for_the_leaf),
     Row("leaf's bgpd hangs", "bgp-hold-timer", "rail0", lambda stage: hanging(leaf_of(stage), "bgpd")),
