@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from . import daemons, kernel, vty
+from . import daemons, frontend, kernel, vty
 from .layout import (COMMUNITY_ASN, MTU, Host, Lab, LabError, Node, Shape, bridge, device, representor, uplink,
                      write_json)
 
@@ -65,12 +65,15 @@ def build(lab: Lab, progress: Progress) -> None:
     shape = lab.shape()
     hosts: list[Host] = [*lab.nodes(), *lab.leaves(), *lab.spines()]
     make_network(lab, shape, hosts)
-    progress(f"network: {shape.nodes} nodes, {shape.rails} rails, {shape.spines} spines")
+    if shape.frontend:
+        frontend.make_network(lab)
+    progress(f"network: {shape.nodes} nodes, {shape.rails} rails, {shape.spines} spines{', a front end' if shape.frontend else ''}")
 
     with ThreadPoolExecutor(4) as pool:
         jobs = [pool.submit(start_node, lab, node) for node in lab.nodes()]
         jobs += [pool.submit(start_switch, leaf, [n.name for n in lab.nodes()] + [s.name for s in lab.spines()])
                  for leaf in lab.leaves()]
+        jobs += [pool.submit(frontend.start, lab, leaf) for leaf in frontend.leaves(lab)]
         jobs += [pool.submit(start_switch, spine, [leaf.name for leaf in lab.leaves()]) for spine in lab.spines()]
         for job in jobs:
             job.result()
@@ -79,7 +82,7 @@ def build(lab: Lab, progress: Progress) -> None:
     for node in lab.nodes():
         wait_for_bridges(node, shape.rails)
     progress("raild answers, bridges are there")
-    for leaf in lab.leaves():
+    for leaf in [*lab.leaves(), *frontend.leaves(lab)]:
         daemons.wait_until(f"{leaf.name}: BGP sessions Established (see {leaf.log_dir} and the nodes' log/raild.log)",
                            lambda leaf=leaf: established(leaf), READY_SECONDS, every=0.1)
     progress("BGP sessions Established; the lab is up")
@@ -150,7 +153,7 @@ def node_config(lab: Lab, node: Node) -> dict[str, object]:
                 "datapath": shape.datapath},
         "frr": {"run_dir": str(node.frr_dir)},
         "metrics": {"listen": METRICS},
-    }
+    } | ({"frontend": frontend.node_section(node)} if shape.frontend else {})
 
 
 @contextmanager
@@ -247,7 +250,8 @@ def known_hosts(lab: Lab) -> list[Host]:
     if not lab.folder.is_dir():
         return []
     found: list[Host] = []
-    for kind, make in (("n", lab.node), ("leaf", lab.leaf), ("spine", lab.spine)):
+    for kind, make in (("n", lab.node), ("leaf", lab.leaf), ("spine", lab.spine),
+                       ("fe", lambda number: frontend.leaf(lab, number))):
         for folder in lab.folder.glob(f"{kind}[0-9]*"):
             number = folder.name[len(kind):]
             if number.isdigit():
