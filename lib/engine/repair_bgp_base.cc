@@ -47,7 +47,7 @@ void BgpRepair::FrontendBase(Connections& connections,
     return frontend_.Ensure(connections, sent);
   }();
   if (config_.frontend.on() || !done) note("front end", done);
-  node_status_.Repaired("front end", sent);
+  if (sent > 0) node_status_.Repaired("front end", sent);
   mended_ = mended_ || sent > 0;
 }
 

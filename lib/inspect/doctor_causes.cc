@@ -43,7 +43,7 @@ const std::vector<Cause>& Table() {
         "part-failing:leaf", "part-failing:sysctls", "part-failing:flow limit"}},
       {"bgpd-down",
        kNode,
-       {"pending-work:announce", "part-failing:bgp", "part-failing:bgp feed", "part-failing:bgp remotes",
+       {"pending-work:announce", "part-failing:front end", "part-failing:bgp", "part-failing:bgp feed", "part-failing:bgp remotes",
         "part-failing:addresses of pods"}},
       {"bmp-missing", kNode, {"part-failing:bgp feed"}},
       {"links-unknown",
@@ -57,7 +57,8 @@ const std::vector<Cause>& Table() {
       {"prefixes-above-limit", kNode, {"part-failing:bgp prefixes"}},
       {"prefixes-near-limit", kNode, {"part-failing:bgp prefixes"}},
       {"own-address-announced-elsewhere", kNode, {"part-failing:addresses of pods"}},
-      {"zebra-down", kNode, {"no-leaf-neighbour", "part-failing:leaf"}},
+      {"zebra-down", kNode, {"no-leaf-neighbour", "frontend-default-route", "part-failing:leaf"}},
+      {"frontend-not-redundant", kNode, {"frontend-session-down"}},
       {"mtu-too-small", kRail, {"leaf-mtu-too-small"}},
 
       {"uplink-missing",

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import LAB
-from railcni_lab import daemons, fabric, frontend, kernel, matrix, pods, vty
+from conftest import lab_of_its_own
+from railcni_lab import daemons, frontend, kernel, matrix, pods, vty
 from railcni_lab.layout import Host, Lab, Node, Shape, bridge, write_json
 from tables import Tables
 from world import World, eventually, settle
@@ -30,27 +30,11 @@ THEIRS = ["ip prefix-list theirs seq 5 permit 192.0.2.0/24 le 32", "route-map th
 
 
 @pytest.fixture(scope="module")
-def lab(request: pytest.FixtureRequest) -> Iterator[Lab]:
-    """2 nodes, 2 rails, a spine, a front end. n1's bgpd had a neighbour, a map, a list, a VRF of its administrator before raild came."""
-    lab = Lab(f"f{os.getpid()}", Lab.from_environment().binaries)
-    before, request.config.stash[LAB] = request.config.stash.get(LAB, None), lab
-    try:
-        fabric.up(lab, Shape(nodes=2, rails=2, spines=1, devices=4, frontend=True))
-        yield lab
-    finally:
-        if "RAILCNI_TEST_KEEP_LAB" not in os.environ:
-            fabric.down(lab)
-        if before is not None:
-            request.config.stash[LAB] = before
-
-
-@pytest.fixture(scope="module")
-def world(lab: Lab) -> World:
-    for name, (node, tenant) in PODS.items():
-        pods.add(lab, name, node, tenant, None)
-    world = World(lab)
-    settle(world)
-    return world
+def world(request: pytest.FixtureRequest) -> Iterator[World]:
+    """2 nodes, 2 rails, a spine, a front end."""
+    with lab_of_its_own(request.config, "f", Shape(nodes=2, rails=2, spines=1, devices=4, frontend=True), PODS) as world:
+        settle(world)
+        yield world
 
 
 @pytest.fixture
@@ -63,18 +47,19 @@ def whole(world: World, seconds: float = 45) -> None:
     """Both sessions of both nodes, all addresses told, both default routes over both links."""
     for node in world.lab.nodes():
         eventually(f"{node.name}: the front end is whole", lambda n=node: links(world, n), lambda all_links: len(all_links) == 2 and all(
-            link.get("bgpState") == "Established" and not link.get("notTold") and not link.get("leaked")
-            and link.get("defaultRoutes") == ["ipv4", "ipv6"] for link in all_links), seconds)
+            link.get("bgp_state") == "Established" and not link.get("not_told") and not link.get("leaked")
+            and link.get("default_routes") == ["ipv4", "ipv6"] for link in all_links), seconds)
 
 
 def links(world: World, node: Node) -> list[dict[str, Any]]:
-    return list(world.railctl(node, "get", "node")["node"].get("frontendLinks", []))
+    return list(world.railctl(node, "get", "node")["node"].get("frontend_links", []))
 
 
 def findings(world: World, node: Node) -> set[str]:
     """Of the front end, with what follows from others."""
-    text = json.dumps(world.railctl(node, "doctor"))
-    return set(re.findall(r'"id": "(frontend-[a-z-]+)"', text))
+    done = subprocess.run([str(world.lab.binaries / "railctl"), "doctor", "-o", "json"], capture_output=True, text=True, timeout=30,
+                          check=False, env={**os.environ, "RAILCNI_ROOT": str(node.root)})
+    return set(re.findall(r'"(frontend-[a-z-]+)"', json.dumps(json.loads(done.stdout))))
 
 
 def running(node: Node, daemon: str = "bgpd") -> list[str]:
@@ -283,7 +268,7 @@ def reload(node: Node, path: Path) -> None:
     with kernel.inside(node.namespace):
         done = subprocess.run(["python3", str(RELOAD), "--reload", "--bindir", "/usr/bin", "--confdir", str(path.parent), "--rundir",
                                str(node.frr_dir), "--vty_socket", str(node.frr_dir), "--daemon", "bgpd", "--log-level", "error",
-                               "--logfile", str(node.log_dir / "reload.log"), str(path)], capture_output=True, text=True, timeout=120,
+                               "--stdout", str(path)], capture_output=True, text=True, timeout=120,
                               check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 
