@@ -100,13 +100,15 @@ void BgpWorker::WatchAddresses() {
   if (!config_.frontend.on()) return;
   auto opened = netlink::Monitor::OpenForAddresses();
   if (!opened)
-    return log::Warning("address events: {}; an address of the front end that somebody removes is noticed "
-                        "every 30 s only",
-                        opened.error().message);
+    return log::Warning(
+        "address events: {}; an address of the front end that somebody removes is noticed "
+        "every 30 s only",
+        opened.error().message);
   addresses_ = std::move(*opened);
   const Status watched = worker_.loop().Watch(addresses_->fd(), [this] {
     const auto changes = addresses_->Receive();
-    if (!changes || changes->overrun || std::ranges::find(changes->links, kLoopbackIndex) != changes->links.end())
+    if (!changes || changes->overrun ||
+        std::ranges::find(changes->links, kLoopbackIndex) != changes->links.end())
       worker_.Soon(audit_scheduled_, [this] { Audit(); }, kGather);
   });
   if (!watched) log::Warning("address events: {}", watched.error().message);

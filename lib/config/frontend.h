@@ -13,7 +13,8 @@
 namespace rail::config {
 
 struct Frontend {
-  std::vector<std::string> links;    // 2..8 netdevs, each with a leaf at its other end; empty: there is no front end
+  std::vector<std::string>
+      links;  // 2..8 netdevs, each with a leaf at its other end; empty: there is no front end
   std::vector<IpAddress> addresses;  // 1..16 of the node itself: on the loopback, announced as /32 and /128
   // What may come in: the default route alone for a prefix of length 0, else a prefix and all within it.
   std::vector<IpPrefix> accept;

@@ -65,7 +65,8 @@ class Section {
       const auto uses = [&](const Rail& rail) { return rail.pf == link || rail.bridge == link; };
       const auto rail = std::ranges::find_if(node_.rails, uses);
       if (!IsLinkName(link)) {
-        errors_.Add(path, DumpJson(link) + " must be a link's name: 1 to 15 of letters, digits, '.', '_', '-'");
+        errors_.Add(path,
+                    DumpJson(link) + " must be a link's name: 1 to 15 of letters, digits, '.', '_', '-'");
       } else if (rail != node_.rails.end()) {
         errors_.Add(path, DumpJson(link) + " belongs to rail " + rail->name +
                               ": what is announced on one must never go out on the other");
@@ -87,7 +88,8 @@ class Section {
                !a.is_link_local() && !a.is_broadcast();
       };
       if (!prefix || !is_right(*prefix)) {
-        errors_.Add(path, DumpJson(texts[i]) + " must be an address of this node, as /32 or /128: \"192.0.2.11/32\"");
+        errors_.Add(
+            path, DumpJson(texts[i]) + " must be an address of this node, as /32 or /128: \"192.0.2.11/32\"");
         continue;
       }
       auto& addresses = node_.frontend.addresses;

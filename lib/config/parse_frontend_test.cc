@@ -11,10 +11,10 @@ namespace {
 using ::testing::HasSubstr;
 
 Result<NodeConfig> With(const std::string& section, const std::string& manage = "true") {
-  return Parse(R"({"rails": [{"name": "rail0", "index": 0, "pf": "p0", "bridge": "br-rail0", "accept": ["10.0.0.0/16"]}],
+  return Parse(
+      R"({"rails": [{"name": "rail0", "index": 0, "pf": "p0", "bridge": "br-rail0", "accept": ["10.0.0.0/16"]}],
     "bgp": {"manage": )" +
-               manage + R"(, "asn": 1, "router_id": "10.0.0.1", "community_asn": 1}, "frontend": )" + section +
-               "}");
+      manage + R"(, "asn": 1, "router_id": "10.0.0.1", "community_asn": 1}, "frontend": )" + section + "}");
 }
 
 std::string Section(const std::string& links, const std::string& addresses, const std::string& rest = "") {
@@ -54,7 +54,8 @@ TEST(Frontend, RefusesWhatCannotBe) {
       {Section(R"(["mgmt1"])", kAddresses), "frontend.links: must list 2 to 8, and lists 1"},
       {Section(R"(["mgmt1", "mgmt1"])", kAddresses), "frontend.links[1]: \"mgmt1\" is there twice"},
       {Section(R"(["mgmt1", "p0"])", kAddresses), "frontend.links[1]: \"p0\" belongs to rail rail0"},
-      {Section(R"(["br-rail0", "mgmt2"])", kAddresses), "frontend.links[0]: \"br-rail0\" belongs to rail rail0"},
+      {Section(R"(["br-rail0", "mgmt2"])", kAddresses),
+       "frontend.links[0]: \"br-rail0\" belongs to rail rail0"},
       {Section(R"(["mgmt1", "a b"])", kAddresses), "frontend.links[1]: \"a b\" must be a link's name"},
       {Section(kLinks, "[]"), "frontend.addresses: must list 1 to 16"},
       {Section(kLinks, R"(["192.0.2.0/24"])"), "frontend.addresses[0]: \"192.0.2.0/24\" must be an address"},

@@ -417,11 +417,13 @@ Status BgpRepair::Sessions(Connections& connections, bool& changed) {
   }
   remotes_.SetLeaves(sessions_);
   for (const auto& [leaf, end_of_rib] : owes) remotes_.Owes(leaf, end_of_rib, deps_.now());
-  const bool all = std::ranges::all_of(config_.rails, [&](const config::Rail& rail) {
-    return std::ranges::find(sessions, rail.bridge, &frr::Session::interface) != sessions.end();
-  }) && std::ranges::all_of(config_.frontend.links, [&](const std::string& link) {
-    return sessions_.contains(link);
-  });
+  const bool all = std::ranges::all_of(config_.rails,
+                                       [&](const config::Rail& rail) {
+                                         return std::ranges::find(sessions, rail.bridge,
+                                                                  &frr::Session::interface) != sessions.end();
+                                       }) &&
+                   std::ranges::all_of(config_.frontend.links,
+                                       [&](const std::string& link) { return sessions_.contains(link); });
   audit_due_ = audit_due_ || (all_neighbours_ && !all);
   all_neighbours_ = all;
   if (remotes_.ambiguous()) CheckAmbiguity(sessions);

@@ -94,7 +94,8 @@ class BgpRepair {
   Backoff backoff_{std::chrono::milliseconds(250), std::chrono::seconds(5)};
   Backoff ask_backoff_{std::chrono::milliseconds(250), std::chrono::seconds(5)};
   bool answers_ = true;
-  bool all_neighbours_ = false;  // bgpd had a neighbour for every rail and link of the front end when it was last asked
+  bool all_neighbours_ =
+      false;  // bgpd had a neighbour for every rail and link of the front end when it was last asked
   bool audit_due_ = false;
   bool mended_ = false;
 

@@ -28,9 +28,10 @@ Status BgpRepair::RecordOrigin(Connections& connections) {
 Status BgpRepair::BgpBase(Connections& connections, const std::vector<config::Rail>& rails) {
   RAIL_ASSIGN(frr::Bgp * bgp, connections.Bgp());
   RAIL_TRY(RecordOrigin(connections));
-  frr::BaseConfig base{
-      .router_id = config_.bgp.router_id, .rails = {}, .max_prefixes = config_.bgp.max_prefixes,
-      .frontend = config_.frontend.on()};
+  frr::BaseConfig base{.router_id = config_.bgp.router_id,
+                       .rails = {},
+                       .max_prefixes = config_.bgp.max_prefixes,
+                       .frontend = config_.frontend.on()};
   for (const config::Rail& rail : rails) base.rails.push_back({rail.name, rail.index, rail.bridge});
   RAIL_ASSIGN(const std::vector<std::string> sent, bgp->EnsureBase(base, connections.CallDeadline()));
   if (!sent.empty()) log::Info("bgpd: {} lines of the base configuration sent", sent.size());

@@ -325,8 +325,9 @@ Result<std::vector<std::string>> PlanAnnounce(const RunningConfig& running, cons
     const std::string name = RouteMapName(announcement);
     const std::string* present = running.FindNetwork(address);
     if (present != nullptr && *present == kFrontendOwn) {
-      return Fail(Code::kExists, address.ToHostPrefix() +
-                                     " is the node's own (frontend.addresses of node.json): give the pod another address");
+      return Fail(Code::kExists,
+                  address.ToHostPrefix() +
+                      " is the node's own (frontend.addresses of node.json): give the pod another address");
     }
     if (present != nullptr && !IsOurs(*present)) {
       return Fail(Code::kExists, "bgpd has a network statement of its own for " + address.ToHostPrefix() +

@@ -54,7 +54,7 @@ struct Frontend {
   enum class Bfd { kOff, kOn, kUnchanged };  // kUnchanged: wanted, and bgpd has no bfdd to ask now
   std::vector<std::string> links;            // "mgmt1"; empty: there is no front end
   std::vector<IpAddress> addresses;          // of the node itself, announced as /32 and /128
-  std::vector<IpPrefix> accept;              // length 0: the default route alone; else a prefix and all within
+  std::vector<IpPrefix> accept;  // length 0: the default route alone; else a prefix and all within
   Bfd bfd = Bfd::kOff;
   bool operator==(const Frontend&) const = default;
 };

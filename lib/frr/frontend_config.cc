@@ -44,8 +44,9 @@ class FrontendPlan {
     for (const IpAddress& address : frontend_.addresses) {
       const std::string* map = running_.FindNetwork(address);
       if (map == nullptr || *map == kFrontendOwn) continue;
-      return Fail(Code::kExists, "bgpd has a network statement of its own for " + address.ToHostPrefix() +
-                                     ": remove it, or take the address out of frontend.addresses of node.json");
+      return Fail(Code::kExists,
+                  "bgpd has a network statement of its own for " + address.ToHostPrefix() +
+                      ": remove it, or take the address out of frontend.addresses of node.json");
     }
     // Before the lines that use them, as in the base configuration.
     if (!frontend_.links.empty()) ListsAndMaps();
@@ -60,7 +61,8 @@ class FrontendPlan {
     if (line == nullptr || *line == Neighbor(link) + " interface" ||
         *line == Neighbor(link) + " interface remote-as external")
       return {};
-    return Fail(Code::kExists, "bgpd has \"" + *line + "\", which is not the neighbor that the front end needs: " +
+    return Fail(Code::kExists, "bgpd has \"" + *line +
+                                   "\", which is not the neighbor that the front end needs: " +
                                    "remove it, or take " + link + " out of frontend.links of node.json");
   }
 
@@ -102,7 +104,8 @@ class FrontendPlan {
     Leftovers(inner);
     for (const std::string& link : frontend_.links) {
       const std::string neighbor = Neighbor(link);
-      if (Starting(running_.lines, neighbor + " interface") == nullptr) inner.push_back(neighbor + " interface");
+      if (Starting(running_.lines, neighbor + " interface") == nullptr)
+        inner.push_back(neighbor + " interface");
       const bool timers = std::ranges::any_of(running_.lines, [&](const std::string& line) {
         return line.starts_with(neighbor + " timers ") && !line.starts_with(neighbor + " timers connect");
       });
@@ -110,7 +113,8 @@ class FrontendPlan {
       if (Starting(running_.lines, neighbor + " timers connect ") == nullptr)
         inner.push_back(neighbor + " timers connect 1");
       const std::string bfd = neighbor + " bfd";
-      if (frontend_.bfd == Frontend::Bfd::kOn && Starting(running_.lines, bfd) == nullptr) inner.push_back(bfd);
+      if (frontend_.bfd == Frontend::Bfd::kOn && Starting(running_.lines, bfd) == nullptr)
+        inner.push_back(bfd);
       if (frontend_.bfd == Frontend::Bfd::kOff && Has(running_.lines, bfd)) inner.push_back("no " + bfd);
     }
     // The node's addresses come before the neighbors: the first End-of-RIB follows them.
@@ -151,7 +155,8 @@ class FrontendPlan {
                            : !Has(running_.lines, "no bgp default ipv4-unicast");
     for (const std::string& link : frontend_.links) {
       const std::string neighbor = Neighbor(link);
-      if (active ? Has(family.lines, "no " + neighbor + " activate") : !Has(family.lines, neighbor + " activate"))
+      if (active ? Has(family.lines, "no " + neighbor + " activate")
+                 : !Has(family.lines, neighbor + " activate"))
         missing.push_back(neighbor + " activate");
       for (const std::string& map : {InMap(v6) + " in", OutMap(v6) + " out"}) {
         const std::string line = neighbor + " route-map " + map;
@@ -166,7 +171,8 @@ class FrontendPlan {
 
   void RemoveListsAndMaps() {
     for (const std::string_view map : kMaps) {
-      if (running_.route_maps.contains(std::string(map))) lines_.push_back("no route-map " + std::string(map));
+      if (running_.route_maps.contains(std::string(map)))
+        lines_.push_back("no route-map " + std::string(map));
     }
     for (const char* name : {kFrontendOwn, kFrontendAccept}) {
       for (const bool v6 : {false, true}) {

@@ -16,7 +16,8 @@
 namespace rail::frr {
 
 // A rail's name has no '_': so none of its names is one of these.
-inline constexpr char kFrontendOwn[] = "railcni-frontend_own";        // the node's addresses: lists, and the map of its statements
+inline constexpr char kFrontendOwn[] =
+    "railcni-frontend_own";  // the node's addresses: lists, and the map of its statements
 inline constexpr char kFrontendAccept[] = "railcni-frontend_accept";  // lists: what may come in
 
 // Errors: kTransient no instance; kInvalid another ASN, or a link's name that cannot be configured; kExists a neighbor or a `network`

@@ -23,7 +23,8 @@ constexpr Identity kIdentity{4200000001, 4200000000};
 Frontend Wanted() {
   return {.links = {"mgmt1", "mgmt2"},
           .addresses = {*IpAddress::Parse("192.0.2.11"), *IpAddress::Parse("2001:db8::11")},
-          .accept = {*IpPrefix::Parse("0.0.0.0/0"), *IpPrefix::Parse("198.51.100.0/24"), *IpPrefix::Parse("::/0")}};
+          .accept = {*IpPrefix::Parse("0.0.0.0/0"), *IpPrefix::Parse("198.51.100.0/24"),
+                     *IpPrefix::Parse("::/0")}};
 }
 
 // What bgpd 8.4.4 prints when all of Wanted() is in force.
@@ -121,19 +122,21 @@ TEST(Frontend, ComesInAnOrderThatTellsNobodyTooMuch) {
     return it - lines.begin();
   };
   const auto up = at("neighbor mgmt1 remote-as external");
-  for (const char* before : {"ip prefix-list railcni-frontend_own seq 5 permit 192.0.2.11/32",
-                             "match ip address prefix-list railcni-frontend_own", "match as-path railcni-local",
-                             "network 192.0.2.11/32 route-map railcni-frontend_own",
-                             "network 2001:db8::11/128 route-map railcni-frontend_own",
-                             "neighbor mgmt1 route-map railcni-frontend_out4 out",
-                             "neighbor mgmt1 route-map railcni-frontend_in6 in"})
+  for (const char* before :
+       {"ip prefix-list railcni-frontend_own seq 5 permit 192.0.2.11/32",
+        "match ip address prefix-list railcni-frontend_own", "match as-path railcni-local",
+        "network 192.0.2.11/32 route-map railcni-frontend_own",
+        "network 2001:db8::11/128 route-map railcni-frontend_own",
+        "neighbor mgmt1 route-map railcni-frontend_out4 out",
+        "neighbor mgmt1 route-map railcni-frontend_in6 in"})
     EXPECT_LT(at(before), up) << before;
 }
 
 TEST(Frontend, PutsBackWhatSomebodyHasRemoved) {
-  EXPECT_THAT(Plan(Without(kComplete, "  neighbor mgmt2 route-map railcni-frontend_out4 out")),
-              ElementsAre("router bgp 4200000001", "address-family ipv4 unicast",
-                          "neighbor mgmt2 route-map railcni-frontend_out4 out", "exit-address-family", "exit"));
+  EXPECT_THAT(
+      Plan(Without(kComplete, "  neighbor mgmt2 route-map railcni-frontend_out4 out")),
+      ElementsAre("router bgp 4200000001", "address-family ipv4 unicast",
+                  "neighbor mgmt2 route-map railcni-frontend_out4 out", "exit-address-family", "exit"));
   EXPECT_THAT(Plan(Without(kComplete, "ip prefix-list railcni-frontend_accept seq 5 permit 0.0.0.0/0")),
               ElementsAre("ip prefix-list railcni-frontend_accept seq 5 permit 0.0.0.0/0"));
   EXPECT_THAT(Plan(kComplete + "ip prefix-list railcni-frontend_own seq 10 permit 0.0.0.0/0 le 32\n"),
@@ -155,7 +158,8 @@ TEST(Frontend, RemovesWhatNodeJsonNoLongerNames) {
   EXPECT_THAT(off, Contains("no route-map railcni-frontend_out4"));
   EXPECT_THAT(off, Contains("no ipv6 prefix-list railcni-frontend_accept"));
   EXPECT_THAT(off, Not(Contains(HasSubstr("railcni-any")))) << "the rails have it, too";
-  EXPECT_THAT(Plan("router bgp 4200000001\n neighbor mgmt1 interface remote-as external\nexit\n", {}), IsEmpty())
+  EXPECT_THAT(Plan("router bgp 4200000001\n neighbor mgmt1 interface remote-as external\nexit\n", {}),
+              IsEmpty())
       << "somebody else's";
 }
 
@@ -178,20 +182,25 @@ TEST(Frontend, LeavesAloneWhatIsSomebodyElses) {
     EXPECT_THAT(lines.error().message, HasSubstr(words));
   };
   fails("router bgp 65000\nexit\n", "bgpd runs as AS 65000, node.json says bgp.asn 4200000001");
-  fails("router bgp 4200000001\n neighbor mgmt1 interface peer-group MINE\nexit\n", "take mgmt1 out of frontend.links");
-  fails("router bgp 4200000001\n address-family ipv4 unicast\n  network 192.0.2.11/32\n exit-address-family\nexit\n",
-        "take the address out of frontend.addresses");
+  fails("router bgp 4200000001\n neighbor mgmt1 interface peer-group MINE\nexit\n",
+        "take mgmt1 out of frontend.links");
+  fails(
+      "router bgp 4200000001\n address-family ipv4 unicast\n  network 192.0.2.11/32\n "
+      "exit-address-family\nexit\n",
+      "take the address out of frontend.addresses");
 }
 
 TEST(Frontend, IsRemovedWholly) {
-  const std::string before_text = "router bgp 4200000001\n bgp router-id 10.255.0.1\n neighbor 192.0.2.1 remote-as 65000\nexit\n";
+  const std::string before_text =
+      "router bgp 4200000001\n bgp router-id 10.255.0.1\n neighbor 192.0.2.1 remote-as 65000\nexit\n";
   const std::vector<std::string> links = {"br-rail0", "mgmt1", "mgmt2"};
   const BaseBefore before = LookBefore(ParseRunningConfig(before_text), links);
   const auto lines = PlanRemoval(ParseRunningConfig(kComplete), links, {.base = true, .before = before});
   for (const char* line :
-       {"no neighbor mgmt1 interface", "no neighbor mgmt2 interface", "no bgp bestpath as-path multipath-relax",
-        "no network 192.0.2.11/32 route-map railcni-frontend_own", "no route-map railcni-frontend_own",
-        "no ip prefix-list railcni-frontend_own", "no ipv6 prefix-list railcni-frontend_accept"})
+       {"no neighbor mgmt1 interface", "no neighbor mgmt2 interface",
+        "no bgp bestpath as-path multipath-relax", "no network 192.0.2.11/32 route-map railcni-frontend_own",
+        "no route-map railcni-frontend_own", "no ip prefix-list railcni-frontend_own",
+        "no ipv6 prefix-list railcni-frontend_accept"})
     EXPECT_THAT(lines, Contains(line));
 }
 
@@ -212,7 +221,8 @@ TEST(Frontend, ARailTakesNothingThatTheFrontEndTakes) {
 }
 
 TEST(Advertised, IsRead) {
-  const auto told = DecodeAdvertised(R"({"bgpTableVersion":4,"advertisedRoutes":{"192.0.2.1/32":{"addrPrefix":"192.0.2.1"}}})");
+  const auto told = DecodeAdvertised(
+      R"({"bgpTableVersion":4,"advertisedRoutes":{"192.0.2.1/32":{"addrPrefix":"192.0.2.1"}}})");
   ASSERT_TRUE(told);
   EXPECT_THAT(*told, ElementsAre(*IpPrefix::Parse("192.0.2.1/32")));
   EXPECT_THAT(*DecodeAdvertised("{}"), IsEmpty());

@@ -130,10 +130,9 @@ Result<std::vector<IpPrefix>> VtyBgp::AdvertisedTo(const std::string& interface,
   RAIL_TRY(CheckWord(interface, "the interface"));
   std::vector<IpPrefix> all;
   for (const bool v6 : {false, true}) {
-    RAIL_ASSIGN(const std::string text,
-                ShowOrEmpty("show bgp " + Family(v6) + " unicast neighbors " + interface +
-                                " advertised-routes json",
-                            deadline));
+    RAIL_ASSIGN(const std::string text, ShowOrEmpty("show bgp " + Family(v6) + " unicast neighbors " +
+                                                        interface + " advertised-routes json",
+                                                    deadline));
     RAIL_ASSIGN(const auto some, DecodeAdvertised(text));
     all.insert(all.end(), some.begin(), some.end());
   }

@@ -33,7 +33,8 @@ Result<std::set<std::string>> DecodeOutLinks(std::string_view text) {
     if (!routes.is_array()) continue;
     for (const json& route : routes) {
       const auto hops = route.is_object() ? route.find("nexthops") : route.end();
-      if (!route.is_object() || !IsTrue(route, "selected") || hops == route.end() || !hops->is_array()) continue;
+      if (!route.is_object() || !IsTrue(route, "selected") || hops == route.end() || !hops->is_array())
+        continue;
       for (const json& hop : *hops) {
         const auto name = hop.is_object() ? hop.find("interfaceName") : hop.end();
         if (hop.is_object() && IsTrue(hop, "fib") && name != hop.end() && name->is_string())

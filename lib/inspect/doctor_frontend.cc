@@ -37,7 +37,8 @@ class Frontend : Examiner {
     if (!facts_.frontend.bfd_problem.empty()) {
       Find(Severity::kWarning, "frontend-without-bfd", "front end", facts_.frontend.bfd_problem,
            "a leaf that dies without taking its link down is noticed by BGP's hold timer: 9 s instead of 1 s",
-           "`sed -i 's/^bfdd=no/bfdd=yes/' /etc/frr/daemons`, then restart FRR; or set frontend.bfd of node.json "
+           "`sed -i 's/^bfdd=no/bfdd=yes/' /etc/frr/daemons`, then restart FRR; or set frontend.bfd of "
+           "node.json "
            "to false");
     }
   }
@@ -50,15 +51,16 @@ class Frontend : Examiner {
     for (const IpPrefix& prefix : link.leaked) {
       if (some.size() < 3) some.push_back(prefix.ToString());
     }
-    Find(Severity::kCritical, "frontend-leak", link.name,
-         fmt::format("the leaf of the front end is told {} prefixes that are no address of this node: {}{}",
-                     link.leaked.size(), Joined(some), link.leaked.size() > some.size() ? ", ..." : ""),
-         "a rail's addresses are not for the front end: its leaves would send packets for pods here, past the "
-         "rails and their isolation",
-         fmt::format("raild sets its filter right within 30 s; if this stays, "
-                     "`vtysh -c 'show running-config' -c 'show route-map railcni-frontend_out4'` shows who "
-                     "lets it out on {}",
-                     link.name));
+    Find(
+        Severity::kCritical, "frontend-leak", link.name,
+        fmt::format("the leaf of the front end is told {} prefixes that are no address of this node: {}{}",
+                    link.leaked.size(), Joined(some), link.leaked.size() > some.size() ? ", ..." : ""),
+        "a rail's addresses are not for the front end: its leaves would send packets for pods here, past the "
+        "rails and their isolation",
+        fmt::format("raild sets its filter right within 30 s; if this stays, "
+                    "`vtysh -c 'show running-config' -c 'show route-map railcni-frontend_out4'` shows who "
+                    "lets it out on {}",
+                    link.name));
   }
 
   void Down(const engine::FrontendLink& link) {
@@ -76,7 +78,8 @@ class Frontend : Examiner {
     Find(Severity::kCritical, "frontend-address-not-told", link.name,
          "the leaf on this link is not told " + Joined(missing),
          "it has no route to this node of its own: without the other links nobody reaches it",
-         "raild announces it within 30 s; `railctl get node` says what keeps it from that (part \"front end\")");
+         "raild announces it within 30 s; `railctl get node` says what keeps it from that (part \"front "
+         "end\")");
   }
 
   void Default(const engine::FrontendLink& link) {
@@ -87,7 +90,8 @@ class Frontend : Examiner {
          "this link carries nothing of what the node sends: half of the bandwidth, and no way out when the "
          "others fail",
          "`ip route show default` and `vtysh -c 'show bgp ipv4 unicast 0.0.0.0/0'` (and ipv6): does the leaf "
-         "announce it, is its AS path as long as the others', does `maximum-paths` of bgpd allow so many, does "
+         "announce it, is its AS path as long as the others', does `maximum-paths` of bgpd allow so many, "
+         "does "
          "another route (static, DHCP) come before it?");
   }
 };

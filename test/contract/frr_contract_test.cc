@@ -46,6 +46,7 @@ TEST_P(BgpContract, KeepsAFrontEndBesideTheRails) {
   EXPECT_EQ(bgp().EnsureFrontend(front, Soon()).error().code, Code::kTransient) << "no instance";
   EXPECT_THAT(*bgp().EnsureFrontend({}, Soon()), IsEmpty());
   ASSERT_TRUE(bgp().EnsureBase(Base(), Soon()));
+  ASSERT_NO_FATAL_FAILURE(Up());
   auto lines = bgp().EnsureFrontend(front, Soon());
   ASSERT_TRUE(lines) << lines.error().message;
   EXPECT_FALSE(lines->empty());
@@ -55,10 +56,10 @@ TEST_P(BgpContract, KeepsAFrontEndBesideTheRails) {
   EXPECT_THAT(*bgp().AdvertisedTo("mgmt2", Soon()), IsEmpty()) << "it is not up";
   EXPECT_THAT(Announced(), IsEmpty()) << "the node's address is no pod's";
   // The rails' leaves hear nothing of it.
-  ASSERT_NO_FATAL_FAILURE(Up());
   ASSERT_TRUE(bgp().Announce(Pod("10.0.3.7", 0, kA), Soon()));
   ASSERT_TRUE(bgp().WaitAdjRibOut({Ip("10.0.3.7")}, "br-rail0", Soon()));
-  EXPECT_THAT(*bgp().AdvertisedTo("br-rail0", Soon()), ::testing::ElementsAre(*IpPrefix::Parse("10.0.3.7/32")));
+  EXPECT_THAT(*bgp().AdvertisedTo("br-rail0", Soon()),
+              ::testing::ElementsAre(*IpPrefix::Parse("10.0.3.7/32")));
   front.links.pop_back();
   front.links.emplace_back("mgmt3");
   EXPECT_FALSE(bgp().EnsureFrontend(front, Soon())->empty());

@@ -91,8 +91,8 @@ class FakeBgp : public Bgp {
   std::map<IpAddress, Announcement> announced_;
   std::set<IpAddress> foreign_;
   std::map<std::string, std::vector<IpPrefix>> leaks_;  // somebody has opened the filter of the interface
-  std::map<std::string, std::string> states_;                       // interface -> state
-  std::map<std::string, Session> ends_;                             // how those that are down have ended
+  std::map<std::string, std::string> states_;           // interface -> state
+  std::map<std::string, Session> ends_;                 // how those that are down have ended
   std::map<IpPrefix, std::map<std::string, Communities>> learned_;  // prefix -> interface -> communities
   std::vector<std::string> resets_;
   uint64_t version_ = 0;
