@@ -9,7 +9,7 @@ class Comparison {
  public:
   // Each struct is taken apart by all of its members, so one that gets a new key does not compile before it is compared here.
   void Compare(const NodeConfig& a, const NodeConfig& b) {
-    const auto& [rails, tenancy, bgp, ovs, frr, api, metrics, kubernetes] = a;
+    const auto& [rails, tenancy, bgp, ovs, frr, api, metrics, kubernetes, frontend] = a;
     Rails(rails, b.rails);
     Of(tenancy, b.tenancy);
     Of(bgp, b.bgp);
@@ -18,6 +18,7 @@ class Comparison {
     const auto& [listen] = metrics;
     Key("metrics.listen", Takes::kAtOnce, listen, b.metrics.listen);
     Of(kubernetes, b.kubernetes);
+    Of(frontend, b.frontend);
     const auto& [run_dir] = frr;
     Key("frr.run_dir", Takes::kRestart, run_dir, b.frr.run_dir);
   }
@@ -109,6 +110,15 @@ class Comparison {
     Key("kubernetes.tenant_label", Takes::kAtOnce, tenant_label, b.tenant_label);
     Key("kubernetes.report", Takes::kAtOnce, report, b.report);
     Key("kubernetes.api", Takes::kAtOnce, api, b.api);
+  }
+
+  // Without a restart of the process: raild removes what the section no longer names.
+  void Of(const Frontend& a, const Frontend& b) {
+    const auto& [links, addresses, accept, bfd] = a;
+    Key("frontend.links", Takes::kAtOnce, links, b.links);
+    Key("frontend.addresses", Takes::kAtOnce, addresses, b.addresses);
+    Key("frontend.accept", Takes::kAtOnce, accept, b.accept);
+    Key("frontend.bfd", Takes::kAtOnce, bfd, b.bfd);
   }
 
   std::vector<Change> changes_;

@@ -15,6 +15,7 @@
 
 #include "lib/base/address.h"
 #include "lib/base/error.h"
+#include "lib/config/frontend.h"
 
 namespace rail::config {
 
@@ -122,6 +123,7 @@ struct NodeConfig {
   Api api;
   Metrics metrics;
   Kubernetes kubernetes;
+  Frontend frontend;
 
   const Rail* FindRail(std::string_view name) const;
 };

@@ -7,6 +7,7 @@
 #include "lib/base/strict_json.h"
 #include "lib/config/document.h"
 #include "lib/config/node_config.h"
+#include "lib/config/parse_frontend.h"
 #include "lib/config/parse_kubernetes.h"
 
 namespace rail::config {
@@ -76,6 +77,7 @@ class Parser {
                   "a node's own file has none: `raild --resolve-config` makes it of the file for all nodes");
     }
     ParseKubernetes(root.Object("kubernetes"), node, errors_);
+    ParseFrontend(root.Object("frontend"), node, errors_);
     root.RejectUnknown();
     RAIL_TRY(errors_.ToStatus(name));
     return node;
