@@ -17,11 +17,11 @@ enum class Trust { kDscp, kPcp };
 
 struct Lossless {
   std::optional<Trust> trust;
-  std::optional<std::set<uint8_t>> pfc;           // priorities 0..7 that pause instead of dropping, and no others
-  std::set<uint8_t> ecn;                          // priorities for which the NIC marks and slows down (DCQCN)
-  std::map<uint8_t, uint8_t> dscp_to_priority;    // DSCP 0..63 -> priority 0..7; others may be as they are
-  std::optional<uint8_t> tos;                     // of rdma_cm's connections: DSCP * 4 + ECN bits
-  bool manage_qos = false;                        // raild sets what dcbnl can set
+  std::optional<std::set<uint8_t>> pfc;  // priorities 0..7 that pause instead of dropping, and no others
+  std::set<uint8_t> ecn;                 // priorities for which the NIC marks and slows down (DCQCN)
+  std::map<uint8_t, uint8_t> dscp_to_priority;  // DSCP 0..63 -> priority 0..7; others may be as they are
+  std::optional<uint8_t> tos;                   // of rdma_cm's connections: DSCP * 4 + ECN bits
+  bool manage_qos = false;                      // raild sets what dcbnl can set
   bool operator==(const Lossless&) const = default;
 };
 

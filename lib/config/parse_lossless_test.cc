@@ -55,7 +55,8 @@ TEST(ParseLossless, ARailOverridesKeyByKey) {
 }
 
 TEST(ParseLossless, NamesTheKeyThatIsWrong) {
-  EXPECT_THAT(ErrorOf(R"({"trust": "tos"})"), HasSubstr("lossless.trust: \"tos\" must be \"dscp\" or \"pcp\""));
+  EXPECT_THAT(ErrorOf(R"({"trust": "tos"})"),
+              HasSubstr("lossless.trust: \"tos\" must be \"dscp\" or \"pcp\""));
   EXPECT_THAT(ErrorOf(R"({"pfc": [8]})"), HasSubstr("lossless.pfc[0]: 8 must be a priority"));
   EXPECT_THAT(ErrorOf(R"({"pfc": [3, 3]})"), HasSubstr("lossless.pfc[1]: 3 is in this list already"));
   EXPECT_THAT(ErrorOf(R"({"ecn": ["3"]})"), HasSubstr("lossless.ecn[0]"));

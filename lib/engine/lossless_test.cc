@@ -16,7 +16,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing::UnorderedElementsAre;
 
 class LosslessTest : public ::testing::Test {
  protected:
@@ -90,7 +89,8 @@ TEST_F(LosslessTest, SetsAgainWhatOthersHaveChanged) {
   links_.links["p0"].pfc->enabled = 0x10;
   Look();
   EXPECT_EQ(links_.links["p0"].pfc->enabled, 8);
-  EXPECT_EQ(ReadOrigin(path_)->qos.at("p0").pfc, 0) << "what was there before raild, not before the last time";
+  EXPECT_EQ(ReadOrigin(path_)->qos.at("p0").pfc, 0)
+      << "what was there before raild, not before the last time";
 }
 
 TEST_F(LosslessTest, GivesBackWhenItIsToldToStop) {

@@ -107,9 +107,9 @@ class NodeStatus {
   std::map<std::string, RailSeen> rails_;
   std::map<std::string, size_t> unrecorded_;  // by rail
   RdmaMode rdma_ = RdmaMode::kUnknown;
-  std::map<std::string, bool> carriers_;  // by rail; a missing rail is not known
+  std::map<std::string, bool> carriers_;                          // by rail; a missing rail is not known
   std::map<std::string, std::vector<qos::Difference>> lossless_;  // by rail
-  WhereaboutsById where_;                 // as the sweep saw it last
+  WhereaboutsById where_;                                         // as the sweep saw it last
   std::shared_ptr<const Learned> learned_;
   TenantListView tenant_list_;
   Result<tenancy::TenantMapPtr> tenants_ = tenancy::NoMap();

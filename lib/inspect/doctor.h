@@ -83,7 +83,7 @@ struct RailFacts {
   std::vector<ovs::Rule> foreign_examples;        // the first few of them
   // How the uplink differs from "lossless" of node.json.
   std::vector<qos::Difference> lossless;
-  std::vector<sriov::NicState> nic;               // {}: the uplink is not an SR-IOV device, or unknown
+  std::vector<sriov::NicState> nic;  // {}: the uplink is not an SR-IOV device, or unknown
 };
 
 struct CertificateFacts {

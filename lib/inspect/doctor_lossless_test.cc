@@ -30,7 +30,8 @@ class Uplinks : public testing::Test {
     const Status looked = in_time ? LookAtLossless(seen, openers) : in_time;
     TakeLossless(facts, seen, looked);
     std::vector<std::string> found;
-    for (const Finding& finding : Diagnose(facts)) found.push_back(finding.id + " " + finding.subject + ": " + finding.what);
+    for (const Finding& finding : Diagnose(facts))
+      found.push_back(finding.id + " " + finding.subject + ": " + finding.what);
     return found;
   }
 
@@ -60,8 +61,9 @@ TEST_F(Uplinks, ThatCannotBeReadAreNotWell) {
 }
 
 TEST_F(Uplinks, ThatDoNotAnswerInTimeAreNotWell) {
-  EXPECT_THAT(Findings(Fail(Code::kTransient, "no answer within 5 s")),
-              ElementsAre(HasSubstr("lossless-unknown rail0: cannot be read: PFC and the trust of DSCP: no answer")));
+  EXPECT_THAT(
+      Findings(Fail(Code::kTransient, "no answer within 5 s")),
+      ElementsAre(HasSubstr("lossless-unknown rail0: cannot be read: PFC and the trust of DSCP: no answer")));
 }
 
 }  // namespace

@@ -185,9 +185,13 @@ const Ill kIlls[] = {
     {"lossless-dscp", Severity::kWarning, "dscp",
      [](NodeFacts& f) { f.rails["rail0"].lossless = {{"lossless-dscp", "dscp of pf0", "w", "f"}}; }},
     {"lossless-traffic-class", Severity::kWarning, "traffic-class",
-     [](NodeFacts& f) { f.rails["rail0"].lossless = {{"lossless-traffic-class", "traffic-class of pf0", "w", "f"}}; }},
+     [](NodeFacts& f) {
+       f.rails["rail0"].lossless = {{"lossless-traffic-class", "traffic-class of pf0", "w", "f"}};
+     }},
     {"lossless-neighbour", Severity::kWarning, "neighbour",
-     [](NodeFacts& f) { f.rails["rail0"].lossless = {{"lossless-neighbour", "neighbour of pf0", "w", "f"}}; }},
+     [](NodeFacts& f) {
+       f.rails["rail0"].lossless = {{"lossless-neighbour", "neighbour of pf0", "w", "f"}};
+     }},
     {"lossless-ecn", Severity::kWarning, "ecn",
      [](NodeFacts& f) { f.rails["rail0"].lossless = {{"lossless-ecn", "ecn of pf0", "w", "f"}}; }},
     {"lossless-tos", Severity::kWarning, "tos",

@@ -5,8 +5,7 @@ namespace rail::inspect {
 Status LookAtLossless(NodeFacts& facts, const engine::Openers& openers) {
   for (const config::Rail& rail : facts.config.rails) {
     if (!rail.lossless) continue;
-    facts.rails[rail.name].lossless =
-        qos::Compare(*rail.lossless, rail.pf, engine::LookAtQos(openers, rail));
+    facts.rails[rail.name].lossless = qos::Compare(*rail.lossless, rail.pf, engine::LookAtQos(openers, rail));
   }
   return {};
 }

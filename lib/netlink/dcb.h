@@ -25,7 +25,7 @@ inline constexpr size_t kPriorities = 8;
 struct DcbApp {
   static constexpr uint8_t kDscp = 5;  // IEEE_8021QAZ_APP_SEL_DSCP: `protocol` is a DSCP
   uint8_t selector = 0;
-  uint8_t priority = 0;   // 0..7
+  uint8_t priority = 0;  // 0..7
   uint16_t protocol = 0;
   auto operator<=>(const DcbApp&) const = default;
 };
@@ -35,7 +35,7 @@ struct DcbPfc {
   uint8_t capacity = 0;  // how many priorities may
   uint8_t mbc = 0;       // MACsec bypass capability
   uint16_t delay = 0;    // what the driver reserves for a link's round trip; its unit is the driver's
-  std::array<uint64_t, kPriorities> requests{};  // pause frames sent, by priority
+  std::array<uint64_t, kPriorities> requests{};     // pause frames sent, by priority
   std::array<uint64_t, kPriorities> indications{};  // received
 };
 
@@ -46,8 +46,9 @@ struct DcbEts {
 struct DcbState {
   std::optional<DcbPfc> pfc;  // nothing: the driver does not say
   std::optional<DcbEts> ets;
-  std::vector<DcbApp> apps;           // ordered
-  std::optional<uint8_t> peer_pfc;    // what the neighbor says of its own PFC (DCBX); nothing: it does not, or nobody listens
+  std::vector<DcbApp> apps;  // ordered
+  std::optional<uint8_t>
+      peer_pfc;  // what the neighbor says of its own PFC (DCBX); nothing: it does not, or nobody listens
 };
 
 class Dcb {

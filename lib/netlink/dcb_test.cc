@@ -73,13 +73,13 @@ TEST(DcbBytes, AddsAndDeletesAnEntryAsDcbDoes) {
 }
 
 const std::string kEts =
-    "3f 00 01 00 00 08 00 00*24 00*5 00 01 02 03 04 05 06 07 00*24 00 ";  // prio_tc 0..7, padded to 64 bytes
+    "3f 00 01 00 00 08 00 00*24 00 01 02 03 04 05 06 07 00*24 00 ";  // prio_tc 0..7, padded to 64 bytes
 
 TEST(DcbBytes, ReadsWhatTheKernelSays) {
   const std::string pfc = "8c 00 02 00 08 08 00 00 07 00 00*130 ";
   const std::string apps = "14 00 03 00 08 00 01 00 05 06 30 00 08 00 01 00 05 03 1a 00 04 00 0c 80 ";
-  const auto state =
-      DecodeDcb(Answer(kGet, Bytes("00 15 00 00 " + kP0 + "e8 00 0d 00 " + kEts + pfc + apps + "05 00 0f 00 09 00*3")));
+  const auto state = DecodeDcb(
+      Answer(kGet, Bytes("00 15 00 00 " + kP0 + "e8 00 0d 00 " + kEts + pfc + apps + "05 00 0f 00 09 00*3")));
   ASSERT_TRUE(state);
   EXPECT_EQ(state->pfc.value().enabled, 8);
   EXPECT_EQ(state->pfc->capacity, 8);
@@ -91,7 +91,8 @@ TEST(DcbBytes, ReadsWhatTheKernelSays) {
 
 // By hand: no driver of the guests has a peer.
 TEST(DcbBytes, ReadsWhatTheNeighbourSays) {
-  const auto state = DecodeDcb(Answer(kGet, Bytes("00 15 00 00 " + kP0 + "90 00 0d 00 8c 00 05 00 08 18 00*134")));
+  const auto state =
+      DecodeDcb(Answer(kGet, Bytes("00 15 00 00 " + kP0 + "90 00 0d 00 8c 00 05 00 08 18 00*134")));
   ASSERT_TRUE(state);
   EXPECT_EQ(state->peer_pfc, 0x18);
   EXPECT_FALSE(state->pfc);
@@ -104,10 +105,12 @@ TEST(DcbBytes, FindsTheErrnoInTheAnswerToAChange) {
 }
 
 TEST(DcbBytes, LeavesMessagesAloneThatAreCutOrOfOthers) {
-  const std::string whole = Answer(kGet, Bytes("00 15 00 00 " + kP0 + "90 00 0d 00 8c 00 05 00 08 18 00*134"));
+  const std::string whole =
+      Answer(kGet, Bytes("00 15 00 00 " + kP0 + "90 00 0d 00 8c 00 05 00 08 18 00*134"));
   for (size_t size = 0; size < whole.size(); ++size) EXPECT_FALSE(DecodeDcb(whole.substr(0, size)));
   EXPECT_FALSE(DecodeDcb(Answer(kSet, Bytes("00 14 00 00 " + kP0))));
-  const auto short_pfc = DecodeDcb(Answer(kGet, Bytes("00 15 00 00 " + kP0 + "0c 00 0d 00 08 00 02 00 08 08 00 00")));
+  const auto short_pfc =
+      DecodeDcb(Answer(kGet, Bytes("00 15 00 00 " + kP0 + "0c 00 0d 00 08 00 02 00 08 08 00 00")));
   ASSERT_TRUE(short_pfc);
   EXPECT_FALSE(short_pfc->pfc);
 }

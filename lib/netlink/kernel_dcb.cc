@@ -158,7 +158,8 @@ Status KernelDcb::SetPfc(const std::string& link, uint8_t enabled) {
 }
 
 Status KernelDcb::AddApp(const std::string& link, const DcbApp& app) {
-  const Status added = Change(AppRequest(link, app, true).get(), "add to the table of applications of " + link);
+  const Status added =
+      Change(AppRequest(link, app, true).get(), "add to the table of applications of " + link);
   return !added && added.error().code == Code::kExists ? Status() : added;
 }
 

@@ -19,7 +19,7 @@ struct Changes {
   std::vector<int> links;  // indexes of links that were added, changed or removed; ascending, no duplicates
   bool neighbours_changed = false;
   bool priorities_changed = false;  // PFC, traffic classes or the table of applications of some link
-  bool overrun = false;  // changes were lost: read everything again
+  bool overrun = false;             // changes were lost: read everything again
 };
 
 class Monitor {

@@ -7,7 +7,6 @@ namespace rail::qos {
 namespace {
 
 using netlink::DcbApp;
-using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
@@ -25,7 +24,8 @@ DcbApp Dscp(uint16_t dscp, uint8_t priority) {
 
 Seen AsWanted() {
   Seen seen;
-  netlink::DcbState dcb{.pfc = netlink::DcbPfc{.enabled = 8}, .ets = netlink::DcbEts{}, .apps = {}, .peer_pfc = {}};
+  netlink::DcbState dcb{
+      .pfc = netlink::DcbPfc{.enabled = 8}, .ets = netlink::DcbEts{}, .apps = {}, .peer_pfc = {}};
   dcb.ets->traffic_class = {0, 1, 2, 3, 4, 5, 6, 7};
   dcb.apps = {Dscp(26, 3), Dscp(48, 6)};
   dcb.peer_pfc = 8;
@@ -61,21 +61,26 @@ struct Case {
 };
 
 const Case kCases[] = {
-    {"lossless-pfc", "pauses (PFC) for priority none, lossless.pfc wants 3", "dcb pfc set dev p0 prio-pfc all:off 3:on",
-     [](Seen& s) { s.dcb->pfc->enabled = 0; }},
+    {"lossless-pfc", "pauses (PFC) for priority none, lossless.pfc wants 3",
+     "dcb pfc set dev p0 prio-pfc all:off 3:on", [](Seen& s) { s.dcb->pfc->enabled = 0; }},
     {"lossless-pfc", "for priority 3 and 4,", "all:off 3:on`", [](Seen& s) { s.dcb->pfc->enabled = 0x18; }},
     {"lossless-trust", "does not look at the DSCP", "dcb app replace dev p0 dscp-prio 26:3 48:6",
      [](Seen& s) { s.dcb->apps.clear(); }},
-    {"lossless-dscp", "DSCP 48 has priority none instead of 6", "dscp-prio 48:6`", [](Seen& s) { s.dcb->apps.pop_back(); }},
-    {"lossless-dscp", "DSCP 26 has priority 0 instead of 3", "dscp-prio 26:3`", [](Seen& s) { s.dcb->apps[0].priority = 0; }},
-    {"lossless-dscp", "DSCP 26 has priority 3 and 4 instead of 3", "26:3", [](Seen& s) { s.dcb->apps.push_back(Dscp(26, 4)); }},
-    {"lossless-traffic-class", "priority 3 of p0 shares traffic class 0 with priority 0, which may drop", "dcb ets set",
-     [](Seen& s) { s.dcb->ets->traffic_class[3] = 0; }},
-    {"lossless-neighbour", "says by DCBX that it pauses for priority 4", "leaf", [](Seen& s) { s.dcb->peer_pfc = 16; }},
+    {"lossless-dscp", "DSCP 48 has priority none instead of 6", "dscp-prio 48:6`",
+     [](Seen& s) { s.dcb->apps.pop_back(); }},
+    {"lossless-dscp", "DSCP 26 has priority 0 instead of 3", "dscp-prio 26:3`",
+     [](Seen& s) { s.dcb->apps[0].priority = 0; }},
+    {"lossless-dscp", "DSCP 26 has priority 3 and 4 instead of 3", "26:3",
+     [](Seen& s) { s.dcb->apps.push_back(Dscp(26, 4)); }},
+    {"lossless-traffic-class", "priority 3 of p0 shares traffic class 0 with priority 0, which may drop",
+     "dcb ets set", [](Seen& s) { s.dcb->ets->traffic_class[3] = 0; }},
+    {"lossless-neighbour", "says by DCBX that it pauses for priority 4", "leaf",
+     [](Seen& s) { s.dcb->peer_pfc = 16; }},
     {"lossless-ecn", "the reaction point of priority 3", "/sys/class/net/p0/ecn/roce_rp/enable/3",
      [](Seen& s) { s.ecn[3].reacts = false; }},
     {"lossless-tos", "1 of 2 RDMA devices of p0 do not have ToS 106: mlx5_0 has 0",
-     "echo 106 > /sys/kernel/config/rdma_cm/mlx5_0/ports/1/default_roce_tos", [](Seen& s) { s.tos[0].cm = 0; }},
+     "echo 106 > /sys/kernel/config/rdma_cm/mlx5_0/ports/1/default_roce_tos",
+     [](Seen& s) { s.tos[0].cm = 0; }},
     {"lossless-tos", "mlx5_0 has none since the boot", "mkdir -p", [](Seen& s) { s.tos[0].cm.reset(); }},
     {"lossless-tos", "mlx5_1 has 96", "/sys/class/infiniband/mlx5_1/tc/1/traffic_class",
      [](Seen& s) { s.tos[1].all = 96; }},

@@ -55,9 +55,10 @@ Seen Look(const std::string& uplink, netlink::Dcb& dcb, const sriov::Sysfs& sysf
   seen.has_configfs = sysfs.Exists(kConfigfs);
   for (const std::string& device : Devices(sysfs, uplink)) {
     const auto cm = sysfs.Read(kConfigfs + "/" + device + "/ports/1/default_roce_tos");
-    seen.tos.push_back({.device = device,
-                        .cm = cm ? Byte(*cm) : std::nullopt,
-                        .all = TrafficClass(sysfs.Read("class/infiniband/" + device + "/tc/1/traffic_class"))});
+    seen.tos.push_back(
+        {.device = device,
+         .cm = cm ? Byte(*cm) : std::nullopt,
+         .all = TrafficClass(sysfs.Read("class/infiniband/" + device + "/tc/1/traffic_class"))});
   }
   return seen;
 }

@@ -25,16 +25,17 @@ struct Ecn {
 
 // The type of service that a device gives to connections of rdma_cm.
 struct DeviceTos {
-  std::string device;           // "mlx5_0"
-  std::optional<uint8_t> cm;    // default_roce_tos; nothing: nobody has made its folder since the boot, or it is not there
-  std::optional<uint8_t> all;   // the driver's own for all queue pairs; nothing: none
+  std::string device;  // "mlx5_0"
+  std::optional<uint8_t>
+      cm;  // default_roce_tos; nothing: nobody has made its folder since the boot, or it is not there
+  std::optional<uint8_t> all;  // the driver's own for all queue pairs; nothing: none
 };
 
 struct Seen {
   Result<netlink::DcbState> dcb = netlink::DcbState();
-  std::map<uint8_t, Ecn> ecn;   // by priority 0..7
-  bool has_configfs = false;    // configfs has rdma_cm
-  std::vector<DeviceTos> tos;   // RDMA devices of the uplink and of its VFs that are on the host
+  std::map<uint8_t, Ecn> ecn;  // by priority 0..7
+  bool has_configfs = false;   // configfs has rdma_cm
+  std::vector<DeviceTos> tos;  // RDMA devices of the uplink and of its VFs that are on the host
 };
 
 Seen Look(const std::string& uplink, netlink::Dcb& dcb, const sriov::Sysfs& sysfs);

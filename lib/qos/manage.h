@@ -21,8 +21,8 @@ namespace rail::qos {
 
 // What an uplink had of the things that raild has changed. What is not in it raild has not touched.
 struct Before {
-  std::optional<uint8_t> pfc;                          // bit N: priority N
-  std::map<uint16_t, std::vector<uint8_t>> dscp;       // DSCP -> its priorities; none: it had no entry
+  std::optional<uint8_t> pfc;                     // bit N: priority N
+  std::map<uint16_t, std::vector<uint8_t>> dscp;  // DSCP -> its priorities; none: it had no entry
   bool operator==(const Before&) const = default;
 };
 
