@@ -317,6 +317,8 @@ def test_what_differs_from_lossless_is_found_and_mended_by_the_doctors_words(rea
     for fix in found.values():
         kernel.run(["sh", "-c", fix.strip("`")])
     eventually("raild finds it lossless", lambda: shown(ready), lambda rail: rail.get("lossless_ok"), PATIENCE)
+    shutil.rmtree(sysfs.root / "kernel")
+    assert set(differences(ready)) == {"lossless-unknown"}, "what cannot be read is not lossless"
     kernel.run(["dcb", "pfc", "set", "dev", uplink(), "prio-pfc", "all:off"])
     kernel.run(["dcb", "app", "flush", "dev", uplink(), "dscp-prio"])
 
