@@ -364,6 +364,20 @@ def test_the_number_of_vfs_stays_while_a_pod_has_one(ready: World, pod: Pod) -> 
 
 
 def test_the_number_of_vfs_changes_when_none_is_in_use(ready: World) -> None:
-    """The last: the representors are new ones then, with the kernel's names."""
+    """The last with a raild that prepares the NIC: the representors are new ones then, with the kernel's names."""
     set_num_vfs(ready, VFS - 1)
     eventually("raild changes the number of VFs", nic, lambda now: now == ("switchdev", VFS - 1, VFS - 1), PATIENCE)
+
+
+def test_a_removal_puts_the_priorities_back(ready: World) -> None:
+    """The very last: no raild runs after it, and node.json is gone."""
+    node = ready.lab.node(1)
+    kernel.run(["dcb", "pfc", "set", "dev", uplink(), "prio-pfc", "5:on"])
+    set_lossless(ready, {**LOSSLESS, "manage_qos": True})
+    eventually("raild sets them", priorities, lambda now: now == WANTED, PATIENCE)
+    kill_raild(node)
+    done = subprocess.run([str(ready.lab.binaries / "raild"), "--remove"], text=True, capture_output=True, timeout=PATIENCE, check=False,
+                          env={**os.environ, "RAILCNI_ROOT": str(node.root)})
+    print(done.stdout, done.stderr)
+    assert f"uplink {uplink()}, as it was: PFC for priority 5" in done.stdout, done.stdout + done.stderr
+    assert priorities() == (["5"], {})
