@@ -139,7 +139,8 @@ TEST(ListRails, CountsRulesOfOthersBesideOurs) {
   rail.rules_wanted = 9;
   rail.rules_installed = 8;
   rail.foreign_rules = 2;
-  rail.lossless.emplace().push_back({.id = "lossless-pfc", .what = "p0 does not pause", .why = "", .fix = ""});
+  rail.lossless.emplace().push_back(
+      {.id = "lossless-pfc", .what = "p0 does not pause", .why = "", .fix = ""});
   const auto rails = ListRails(view);
   ASSERT_EQ(rails.rails_size(), 1);
   EXPECT_EQ(rails.rails(0).rules_wanted(), 9U);

@@ -44,7 +44,8 @@ NodeView Sample() {
   rail.rules_wanted = 40;
   rail.rules_installed = 39;
   rail.foreign_rules = 2;
-  rail.lossless.emplace().push_back({.id = "lossless-pfc", .what = "p0 does not pause", .why = "", .fix = ""});
+  rail.lossless.emplace().push_back(
+      {.id = "lossless-pfc", .what = "p0 does not pause", .why = "", .fix = ""});
   view.attachments = {Attachment(1, "rail0", "tenant-a"), Attachment(2, "rail0", "tenant-a"),
                       Attachment(3, "rail0", "", state::Phase::kAdding)};
   view.attachments[1].rules_in_place = view.attachments[1].attachment.announced = false;
