@@ -21,6 +21,7 @@ class LosslessTest : public ::testing::Test {
  protected:
   LosslessTest() {
     EXPECT_NE(::mkdtemp(folder_.data()), nullptr);
+    path_ = folder_ + "/origin.json";
     config::Rail rail;
     rail.name = "rail0";
     rail.pf = "p0";
@@ -70,7 +71,7 @@ class LosslessTest : public ::testing::Test {
   std::shared_ptr<const NodeView> shown_;
   NodeStatus node_status_{config_, {}, views_};
   std::string folder_ = (std::filesystem::temp_directory_path() / "rail-lossless-XXXXXX").string();
-  const std::string path_ = folder_ + "/origin.json";
+  std::string path_;
 };
 
 TEST_F(LosslessTest, SetsWhatIsWantedOnceAndRecordsWhatWas) {
