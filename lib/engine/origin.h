@@ -18,6 +18,7 @@
 #include "lib/netlink/netlink.h"
 #include "lib/netns/netns.h"
 #include "lib/ovs/ovsdb.h"
+#include "lib/qos/manage.h"
 #include "lib/sriov/prepare.h"
 
 namespace rail::engine {
@@ -51,6 +52,7 @@ struct LeftPod {
 struct OriginRecord {
   std::map<std::string, BridgeOrigin> bridges;               // by name
   std::map<std::string, std::vector<sriov::NicState>> nics;  // by the uplink's name
+  std::map<std::string, qos::Before> qos;                    // by the uplink's name
   std::optional<frr::BaseBefore> bgp;
   std::vector<LeftPod> left_pods;
   std::vector<IpPrefix> loopback;  // addresses that RailCNI has added there, for the front end
@@ -82,6 +84,11 @@ class Origin {
   Result<std::vector<IpPrefix>> Loopback();
   Status LoopbackAdded(const IpPrefix& address);
   Status LoopbackGone(const IpPrefix& address);
+
+  // More of what an uplink had before raild set its priorities; what is recorded of it already stays.
+  Status Qos(const std::string& uplink, const qos::Before& before);
+  Result<std::map<std::string, qos::Before>> QosRecord();
+  Status ForgetQos(const std::string& uplink);  // it is given back
 
  private:
   Result<OriginRecord*> Record();

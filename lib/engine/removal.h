@@ -60,6 +60,7 @@ class Removal {
   void Loopback();
   void OneBridge(const Bridge& bridge);
   void Nics();
+  void Qos();
 
   const config::NodeConfig& config_;
   const Deps& deps_;

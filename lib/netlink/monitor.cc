@@ -57,6 +57,8 @@ class KernelMonitor : public Monitor {
       const std::string_view body = datagram.substr(NLMSG_HDRLEN, header.nlmsg_len - NLMSG_HDRLEN);
       if (header.nlmsg_type == RTM_NEWNEIGH || header.nlmsg_type == RTM_DELNEIGH) {
         changes.neighbours_changed = true;
+      } else if (header.nlmsg_type == RTM_SETDCB) {
+        changes.priorities_changed = true;
       } else if ((header.nlmsg_type == RTM_NEWLINK || header.nlmsg_type == RTM_DELLINK) &&
                  body.size() >= sizeof(ifinfomsg)) {
         ifinfomsg link;
@@ -94,7 +96,7 @@ Result<std::unique_ptr<Monitor>> OpenFor(uint32_t groups) {
 }  // namespace
 
 Result<std::unique_ptr<Monitor>> Monitor::Open() {
-  return OpenFor(1U << (RTNLGRP_LINK - 1) | 1U << (RTNLGRP_NEIGH - 1));
+  return OpenFor(1U << (RTNLGRP_LINK - 1) | 1U << (RTNLGRP_NEIGH - 1) | 1U << (RTNLGRP_DCB - 1));
 }
 
 Result<std::unique_ptr<Monitor>> Monitor::OpenForAddresses() {

@@ -1,11 +1,12 @@
-// Reports which links of a namespace change, and that neighbours change; or whose addresses change. The caller asks Netlink for their new state.
+// Reports which links of a namespace change, and that neighbours or priorities (dcb.h) change; or whose addresses change. The caller asks
+// Netlink for their new state.
 //
 // Use:      RAIL_ASSIGN(auto monitor, Monitor::Open());      // of the calling thread's namespace, for good
 //           ... monitor->fd() is readable ...
 //           RAIL_ASSIGN(Changes changes, monitor->Receive());
 // Threads:  one at a time
 // Owns:     its socket
-// Source:   rtnetlink(7), groups RTNLGRP_LINK and RTNLGRP_NEIGH, or RTNLGRP_IPV4_IFADDR and RTNLGRP_IPV6_IFADDR
+// Source:   rtnetlink(7), groups RTNLGRP_LINK, RTNLGRP_NEIGH and RTNLGRP_DCB, or RTNLGRP_IPV4_IFADDR and RTNLGRP_IPV6_IFADDR
 #pragma once
 
 #include <memory>
@@ -20,7 +21,8 @@ struct Changes {
   // duplicates.
   std::vector<int> links;
   bool neighbours_changed = false;
-  bool overrun = false;  // changes were lost: read everything again
+  bool priorities_changed = false;  // PFC, traffic classes or the table of applications of some link
+  bool overrun = false;             // changes were lost: read everything again
 };
 
 class Monitor {
