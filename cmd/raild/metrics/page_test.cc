@@ -55,6 +55,13 @@ NodeView Sample() {
   rail.unrecorded_pods = 4;
   view.attachments[2].pending = "port: Open vSwitch has gone";
   view.remote_counts = {.known = 100000, .contested = 1, .of_tenant = {{"tenant-a", 12}}};
+  view.frontend.links = {{.name = "mgmt1",
+                          .state = "Established",
+                          .problem = {},
+                          .not_told = {*IpAddress::Parse("192.0.2.11")},
+                          .leaked = {},
+                          .default_routes = {},
+                          .no_default = {"ipv4", "ipv6"}}};
   view.attachments[0].moves_to = "tenant-b";
   view.tenant_list = {.wanted = true,
                       .known = true,
@@ -138,6 +145,10 @@ railcni_learning_complete 0
 railcni_remotes 100000
 railcni_contested_addresses 1
 railcni_tenant_remotes{tenant="tenant-a"} 12
+railcni_frontend_session_established{link="mgmt1"} 1
+railcni_frontend_addresses_not_told{link="mgmt1"} 1
+railcni_frontend_leaked_prefixes{link="mgmt1"} 0
+railcni_frontend_missing_default_routes{link="mgmt1"} 2
 railcni_rdma_netns_mode{mode="exclusive"} 1
 railcni_rdma_netns_mode{mode="shared"} 0
 railcni_rdma_netns_mode{mode="none"} 0
