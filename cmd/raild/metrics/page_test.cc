@@ -145,13 +145,13 @@ railcni_learning_complete 0
 railcni_remotes 100000
 railcni_contested_addresses 1
 railcni_tenant_remotes{tenant="tenant-a"} 12
+railcni_rdma_netns_mode{mode="exclusive"} 1
+railcni_rdma_netns_mode{mode="shared"} 0
+railcni_rdma_netns_mode{mode="none"} 0
 railcni_frontend_session_established{link="mgmt1"} 1
 railcni_frontend_addresses_not_told{link="mgmt1"} 1
 railcni_frontend_leaked_prefixes{link="mgmt1"} 0
 railcni_frontend_missing_default_routes{link="mgmt1"} 2
-railcni_rdma_netns_mode{mode="exclusive"} 1
-railcni_rdma_netns_mode{mode="shared"} 0
-railcni_rdma_netns_mode{mode="none"} 0
 railcni_tenants_known 1
 railcni_tenants_stale_seconds 90
 railcni_tenants_namespaces 10000
