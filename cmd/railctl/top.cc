@@ -8,6 +8,7 @@
 #include <mutex>
 #include <optional>
 #include <thread>
+#include <utility>
 
 #include "cmd/railctl/commands.h"
 #include "cmd/railctl/top_screen.h"
@@ -64,7 +65,7 @@ class Feed {
   // nullopt: nothing new.
   std::optional<v1::ListCountersResponse> Take() {
     uint64_t woken = 0;
-    (void)::read(wake_.get(), &woken, sizeof woken);
+    (void)!::read(wake_.get(), &woken, sizeof woken);
     const std::lock_guard lock(mutex_);
     return std::exchange(latest_, std::nullopt);
   }
