@@ -5,7 +5,7 @@
 namespace rail::config {
 namespace {
 
-constexpr uint32_t kOften = 5;       // ms: below it the sampler would need more than 1 % of a core
+constexpr uint32_t kOften = 5;       // ms: a driver's counters are not renewed more often
 constexpr uint32_t kSeldom = 1000;   // ms: a second has at least one sample
 constexpr uint32_t kFast = 4000000;  // Mbit/s
 
