@@ -50,6 +50,7 @@ def burst(port: Port, to: str) -> tuple[float, float]:
     with kernel.inside(port.namespace):
         sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     with sender:
+        sender.bind((port.ipv4, 0))  # the pod routes by its own address
         sender.sendto(b"first", (to, 4791))  # what must be learned on the way, is
         time.sleep(0.5)
         each_slot = 2 * LINE_RATE * 1e6 / 8 * SLOT / (len(PAYLOAD) + 42)
