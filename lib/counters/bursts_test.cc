@@ -149,8 +149,11 @@ TEST(BurstsTest, ACounterThatBeginsAnewIsNoBurst) {
   Node node;
   node.Ticks(10, kFullTick / 2);
   node.Reset(0);
-  node.Ticks(10, kFullTick / 2);
+  node.Ticks(90, kFullTick / 2);
   EXPECT_THAT(node.recorder.Since(0), SizeIs(0));
+  ASSERT_THAT(node.recorder.SecondsOf("p0"), SizeIs(1));
+  EXPECT_EQ(node.recorder.SecondsOf("p0")[0].of[Direction::kSent].bytes, 99 * kFullTick / 2)
+      << "all but the tick of the reset";
 }
 
 TEST(BurstsTest, ThePortGoesAndItsBurstStays) {

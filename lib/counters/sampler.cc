@@ -80,12 +80,15 @@ void Sampler::FindPorts() {
 
 Status Sampler::Tick() {
   for (Slot& slot : slots_) slot.read = false;
-  RAIL_TRY(stats_->Links([this](const netlink::LinkStats& link) {
-    const auto it = by_index_.find(link.index);
-    if (it == by_index_.end()) return;
-    slots_[it->second].stats = link;
-    slots_[it->second].read = true;
-  }));
+  const bool whole = !second_ || Clock::now() - *second_ >= kSecond;
+  RAIL_TRY(stats_->Links(
+      whole ? netlink::Stats::Detail::kAll : netlink::Stats::Detail::kTraffic,
+      [this](int index) { return by_index_.contains(index); },
+      [this](const netlink::LinkStats& link) {
+        Slot& slot = slots_[by_index_.at(link.index)];
+        slot.stats = link;
+        slot.read = true;
+      }));
   const Moment now{Clock::now(), UnixMs()};
   readings_.clear();
   for (Slot& slot : slots_) {
@@ -102,7 +105,7 @@ Status Sampler::Tick() {
     const std::lock_guard lock(mutex_);
     recorder_.Tick(now, readings_);
   }
-  if (!second_ || now.at - *second_ >= kSecond) {
+  if (whole) {
     second_ = now.at;
     EverySecond(now);
   }

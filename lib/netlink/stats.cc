@@ -33,6 +33,14 @@ std::optional<T> Struct(std::string_view bytes, size_t least) {
   return value;
 }
 
+// The link of an answer; 0: it is none.
+int IndexIn(std::string_view message) {
+  if_stats_msg body{};
+  if (message.size() < NLMSG_HDRLEN + sizeof body) return 0;
+  std::memcpy(&body, message.data() + NLMSG_HDRLEN, sizeof body);
+  return static_cast<int>(body.ifindex);
+}
+
 constexpr size_t kLeastStats = offsetof(rtnl_link_stats64, multicast);
 
 }  // namespace
@@ -52,6 +60,7 @@ std::optional<LinkStats> DecodeLinkStats(std::string_view message) {
                   .tx_dropped = all->tx_dropped,
                   .rx_errors = all->rx_errors,
                   .tx_errors = all->tx_errors};
+  if (!attributes.Has(IFLA_STATS_LINK_OFFLOAD_XSTATS)) return stats;
   const auto offload = attributes.Nested<IFLA_OFFLOAD_XSTATS_MAX>(IFLA_STATS_LINK_OFFLOAD_XSTATS);
   if (const auto slow = Struct<rtnl_link_stats64>(offload.Bytes(IFLA_OFFLOAD_XSTATS_CPU_HIT), kLeastStats)) {
     stats.slow_rx_packets = slow->rx_packets;
@@ -99,16 +108,19 @@ Result<std::unique_ptr<Stats>> Stats::Open() {
   return std::unique_ptr<Stats>(new Stats(std::move(route)));
 }
 
-Status Stats::Links(const std::function<void(const LinkStats&)>& of) {
+Status Stats::Links(Detail detail, const std::function<bool(int)>& wanted,
+                    const std::function<void(const LinkStats&)>& of) {
   const std::string doing = "read the counters of links";
   if_stats_msg body{};
-  body.filter_mask =
-      IFLA_STATS_FILTER_BIT(IFLA_STATS_LINK_64) | IFLA_STATS_FILTER_BIT(IFLA_STATS_LINK_OFFLOAD_XSTATS);
+  body.filter_mask = IFLA_STATS_FILTER_BIT(IFLA_STATS_LINK_64);
+  if (detail == Detail::kAll) body.filter_mask |= IFLA_STATS_FILTER_BIT(IFLA_STATS_LINK_OFFLOAD_XSTATS);
   const Builder message(RTM_GETSTATS, 0, body);
   RAIL_TRY(message.Check(doing));
   return route_.Dump(
       message.get(), doing,
       [&](std::string_view bytes) {
+        // A node has many more links than ports: the others are not taken apart.
+        if (wanted && !wanted(IndexIn(bytes))) return;
         if (const auto link = DecodeLinkStats(bytes)) of(*link);
       },
       [] {});

@@ -1,7 +1,7 @@
 // Counters of links: bytes and packets, what went through the CPU instead of the NIC's switch, PFC pauses, and an RDMA device's own.
 //
 // Use:      RAIL_ASSIGN(auto stats, Stats::Open());                  // of the calling thread's namespace, for good
-//           RAIL_TRY(stats->Links([&](const LinkStats& link) { ... }));
+//           RAIL_TRY(stats->Links(Stats::Detail::kAll, {}, [&](const LinkStats& link) { ... }));
 // Threads:  one at a time
 // Owns:     its sockets
 // Source:   kernel include/uapi/linux/if_link.h (IFLA_STATS_LINK_64, IFLA_OFFLOAD_XSTATS_CPU_HIT), dcbnl.h (struct ieee_pfc),
@@ -51,8 +51,12 @@ class Stats {
   // Errors: kPermission, kTransient.
   static Result<std::unique_ptr<Stats>> Open();
 
-  // One dump: every link of the namespace. `of` may be told of a link twice when the list changes meanwhile.
-  Status Links(const std::function<void(const LinkStats&)>& of);
+  // kTraffic leaves out the slow path, which costs the driver more than the rest.
+  enum class Detail { kTraffic, kAll };
+  // One dump: the links of the namespace that are `wanted`, by index (empty: all). `of` may be told of a link twice when the list changes
+  // meanwhile.
+  Status Links(Detail detail, const std::function<bool(int)>& wanted,
+               const std::function<void(const LinkStats&)>& of);
   // Errors: kUnsupported the link's driver has no DCB; kNotFound no such link.
   Result<PfcStats> Pfc(const std::string& link);
   // The hw_counters of port 1 of the RDMA device of that name. The kernel keeps a reading for 10 ms. Errors: kUnsupported, kNotFound.

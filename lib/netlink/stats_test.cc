@@ -35,9 +35,11 @@ TEST(StatsTest, CountsTheBytesOfALink) {
     RAIL_ASSIGN(auto stats, Stats::Open());
     const auto read = [&](const char* link) {
       LinkStats found;
-      EXPECT_TRUE(stats->Links([&](const LinkStats& each) {
-        if (each.index == Stats::IndexOf(link)) found = each;
-      }));
+      EXPECT_TRUE(stats->Links(
+          Stats::Detail::kAll, [&](int index) { return index == Stats::IndexOf(link); },
+          [&](const LinkStats& each) {
+            if (each.index == Stats::IndexOf(link)) found = each;
+          }));
       return found;
     };
     const LinkStats before = read("rep0");
