@@ -100,6 +100,12 @@ ExitCode GetNode(const Context& context) {
   Table parts = MakeTable(context, HealthHeader());
   for (const v1::HealthPart& part : response.node().health()) parts.Add(HealthRow(part));
   parts.Print(context.out);
+  if (response.node().frontend_links().empty()) return kDone;
+  context.out << '\n';
+  Table links = MakeTable(context, FrontendHeader());
+  for (const v1::FrontendLink& link : response.node().frontend_links())
+    links.Add(FrontendRow(response.node(), link));
+  links.Print(context.out);
   return kDone;
 }
 

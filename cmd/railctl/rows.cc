@@ -155,6 +155,29 @@ Row HealthRow(const v1::HealthPart& p) {
   return {p.part(), p.ok() ? "ok" : "failed", p.problem()};
 }
 
+Row FrontendHeader() {
+  return {"LINK", "BGP", "TOLD", "DEFAULT", "RECEIVED", "PROBLEM"};
+}
+
+Row FrontendRow(const v1::NodeInfo& node, const v1::FrontendLink& link) {
+  const auto joined = [](const auto& words) {
+    std::string text;
+    for (const std::string& word : words) text += (text.empty() ? "" : ",") + word;
+    return text;
+  };
+  const int own = node.frontend_addresses_size();
+  const bool up = link.bgp_problem().empty();
+  std::string problem = link.bgp_problem();
+  if (up && !link.not_told().empty()) problem = "not told: " + joined(link.not_told());
+  if (!link.leaked().empty()) problem = "LEAKED: " + joined(link.leaked());
+  return {link.name(),
+          link.bgp_state(),
+          std::to_string(up ? own - link.not_told_size() : 0) + "/" + std::to_string(own),
+          joined(link.default_routes()),
+          std::to_string(link.prefixes_received()),
+          problem};
+}
+
 Row TenantHeader() {
   return {"TENANT", "TENANT-ID", "NAMESPACES", "ATTACHMENTS", "RAILS", "REMOTES", "CONFIGURED"};
 }

@@ -37,6 +37,9 @@ Row RemoteHeader();
 Row RemoteRow(const v1::Remote& remote);
 Row NodeHeader();
 Row NodeRow(const v1::NodeInfo& node, int64_t now_ms);
+// The links of the front end.
+Row FrontendHeader();
+Row FrontendRow(const v1::NodeInfo& node, const v1::FrontendLink& link);
 Row HealthHeader();
 Row HealthRow(const v1::HealthPart& part);
 

@@ -14,7 +14,10 @@ namespace {
 constexpr std::chrono::seconds kAuditInterval{30};
 // connect(2) to a socket that nobody serves costs nothing.
 constexpr std::chrono::milliseconds kReconnect{250};
+constexpr int kLoopbackIndex = 1;  // in every network namespace (kernel: LOOPBACK_IFINDEX)
 constexpr std::chrono::milliseconds kSoonest{10};
+// Whoever removes lines of ours (frr-reload.py) removes them one by one, some 100 ms apart: an audit may come in the middle.
+constexpr std::chrono::seconds kLookAgain{1};
 // Messages that bgpd pushes together are published together. While a whole table comes in,
 // publishing takes only a part of the time.
 constexpr std::chrono::milliseconds kGather{2};
@@ -37,6 +40,7 @@ BgpWorker::BgpWorker(const config::NodeConfig& config, const engine::Deps& deps,
 void BgpWorker::Start() {
   worker_.Start([this] {
     WatchConnections();
+    WatchAddresses();
     Audit();
     worker_.loop().Every(kAuditInterval, [this] { Audit(); });
   });
@@ -89,6 +93,25 @@ void BgpWorker::WatchConnections() {
     worker_.Soon(poll_scheduled_, [this] { Poll(); }, kGather);
   });
   if (!watched) log::Warning("ends of BGP sessions: {}", watched.error().message);
+}
+
+// Somebody may take the node's own address away.
+void BgpWorker::WatchAddresses() {
+  if (!config_.frontend.on()) return;
+  auto opened = netlink::Monitor::OpenForAddresses();
+  if (!opened)
+    return log::Warning(
+        "address events: {}; an address of the front end that somebody removes is noticed "
+        "every 30 s only",
+        opened.error().message);
+  addresses_ = std::move(*opened);
+  const Status watched = worker_.loop().Watch(addresses_->fd(), [this] {
+    const auto changes = addresses_->Receive();
+    if (!changes || changes->overrun ||
+        std::ranges::find(changes->links, kLoopbackIndex) != changes->links.end())
+      worker_.Soon(audit_scheduled_, [this] { Audit(); }, kGather);
+  });
+  if (!watched) log::Warning("address events: {}", watched.error().message);
 }
 
 void BgpWorker::Listen() {
@@ -146,6 +169,7 @@ void BgpWorker::Audit() {
   if (!listener_) Listen();  // the process that had the port may have ended
   const bool news = repair_.Audit();
   worker_.RetryAt(repair_.next_retry(), [this] { Audit(); });
+  if (repair_.mended()) worker_.Soon(look_again_scheduled_, [this] { Audit(); }, kLookAgain);
   if (news) events_.learned();
   if (broken && !repair_.next_retry()) events_.right_again();
   PollWhenDue();

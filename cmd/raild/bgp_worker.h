@@ -15,6 +15,7 @@
 #include "lib/bmp/collector.h"
 #include "lib/engine/repair_bgp.h"
 #include "lib/engine/uplink.h"
+#include "lib/netlink/monitor.h"
 #include "lib/netlink/tcp_monitor.h"
 
 namespace rail::raild {
@@ -48,6 +49,7 @@ class BgpWorker {
   void Poll();
   void PollWhenDue();
   void WatchConnections();
+  void WatchAddresses();
   void Listen();
   void Accept();
   void Receive();
@@ -60,10 +62,12 @@ class BgpWorker {
   engine::BgpRepair repair_;
   const Events events_;
   bool audit_scheduled_ = false;
+  bool look_again_scheduled_ = false;
   bool solicit_scheduled_ = false;
   bool poll_scheduled_ = false;
   event::TimerId poll_due_ = 0;
   std::unique_ptr<netlink::TcpMonitor> connections_;
+  std::unique_ptr<netlink::Monitor> addresses_;  // with a front end
   std::optional<bmp::Listener> listener_;
   std::optional<bmp::Feed> feed_;
   bool tell_scheduled_ = false;

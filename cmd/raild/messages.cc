@@ -51,6 +51,22 @@ v1::Attachment::Phase PhaseOf(state::Phase phase) {
   return v1::Attachment::PHASE_UNSPECIFIED;
 }
 
+void SetFrontend(v1::NodeInfo& node, const engine::FrontendView& frontend) {
+  for (const engine::FrontendLink& seen : frontend.links) {
+    v1::FrontendLink& link = *node.add_frontend_links();
+    link.set_name(seen.name);
+    link.set_bgp_state(ValidUtf8(seen.state));
+    link.set_bgp_problem(ValidUtf8(seen.problem));
+    link.set_prefixes_received(seen.received);
+    link.set_prefixes_sent(seen.sent);
+    for (const IpAddress& address : seen.not_told) link.add_not_told(address.ToString());
+    for (const IpPrefix& prefix : seen.leaked) link.add_leaked(prefix.ToString());
+    for (const std::string& family : seen.default_routes) link.add_default_routes(family);
+  }
+  for (const IpAddress& address : frontend.addresses) node.add_frontend_addresses(address.ToHostPrefix());
+  node.set_frontend_bfd_problem(ValidUtf8(frontend.bfd_problem));
+}
+
 void SetTenant(v1::Tenant& tenant, const std::string& name, tenancy::TenantId id) {
   tenant.set_name(ValidUtf8(name));
   if (!id.is_none()) tenant.set_id(id.ToString());
@@ -185,6 +201,7 @@ v1::GetNodeResponse GetNode(const NodeView& view, const Health& raild) {
   }
   node.set_repairs(view.repairs);
   node.set_rdma(RdmaOf(view.rdma));
+  SetFrontend(node, view.frontend);
   return response;
 }
 

@@ -9,7 +9,7 @@ class Comparison {
  public:
   // Each struct is taken apart by all of its members, so one that gets a new key does not compile before it is compared here.
   void Compare(const NodeConfig& a, const NodeConfig& b) {
-    const auto& [rails, tenancy, bgp, ovs, frr, api, metrics, kubernetes, bursts] = a;
+    const auto& [rails, tenancy, bgp, ovs, frr, api, metrics, kubernetes, frontend, bursts] = a;
     Rails(rails, b.rails);
     Of(tenancy, b.tenancy);
     Of(bgp, b.bgp);
@@ -20,6 +20,7 @@ class Comparison {
     Key("metrics.pods", Takes::kAtOnce, pods, b.metrics.pods);
     Of(kubernetes, b.kubernetes);
     Of(bursts, b.bursts);
+    Of(frontend, b.frontend);
     const auto& [run_dir] = frr;
     Key("frr.run_dir", Takes::kRestart, run_dir, b.frr.run_dir);
   }
@@ -117,6 +118,15 @@ class Comparison {
     const auto& [every_ms, line_rate_mbit] = a;
     Key("bursts.every_ms", Takes::kAtOnce, every_ms, b.every_ms);
     Key("bursts.line_rate_mbit", Takes::kAtOnce, line_rate_mbit, b.line_rate_mbit);
+  }
+
+  // Without a restart of the process: raild removes what the section no longer names.
+  void Of(const Frontend& a, const Frontend& b) {
+    const auto& [links, addresses, accept, bfd] = a;
+    Key("frontend.links", Takes::kAtOnce, links, b.links);
+    Key("frontend.addresses", Takes::kAtOnce, addresses, b.addresses);
+    Key("frontend.accept", Takes::kAtOnce, accept, b.accept);
+    Key("frontend.bfd", Takes::kAtOnce, bfd, b.bfd);
   }
 
   std::vector<Change> changes_;

@@ -16,6 +16,7 @@
 #include "lib/base/address.h"
 #include "lib/base/error.h"
 #include "lib/config/bursts.h"
+#include "lib/config/frontend.h"
 
 namespace rail::config {
 
@@ -124,6 +125,7 @@ struct NodeConfig {
   Api api;
   Metrics metrics;
   Kubernetes kubernetes;
+  Frontend frontend;
   Bursts bursts;
 
   const Rail* FindRail(std::string_view name) const;

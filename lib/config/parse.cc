@@ -8,6 +8,7 @@
 #include "lib/config/document.h"
 #include "lib/config/node_config.h"
 #include "lib/config/parse_bursts.h"
+#include "lib/config/parse_frontend.h"
 #include "lib/config/parse_kubernetes.h"
 
 namespace rail::config {
@@ -78,6 +79,7 @@ class Parser {
     }
     ParseKubernetes(root.Object("kubernetes"), node, errors_);
     ParseBursts(root.Object("bursts"), node.bursts, errors_);
+    ParseFrontend(root.Object("frontend"), node, errors_);
     root.RejectUnknown();
     RAIL_TRY(errors_.ToStatus(name));
     return node;

@@ -102,4 +102,9 @@ Status Connections::ReleaseAddresses(const cni::IpamCall& call) {
   return {};
 }
 
+Result<std::set<std::string>> Connections::OutLinks(const IpPrefix& prefix) const {
+  if (!openers_.out_links) return Fail(Code::kUnsupported, "zebra is not asked for routes");
+  return openers_.out_links(prefix, CallDeadline());
+}
+
 }  // namespace rail::engine

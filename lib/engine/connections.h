@@ -66,6 +66,10 @@ struct Openers {
   std::function<std::vector<sriov::RdmaGuid>()> rdma_guids;
   // Whether zebra answers. Empty: not asked.
   std::function<Status(Deadline)> zebra;
+  // The links of the host's route to a prefix, as frr::OutLinks. Empty: not asked.
+  std::function<Result<std::set<std::string>>(const IpPrefix&, Deadline)> out_links;
+  // Whether a daemon of FRRouting runs, as frr::DaemonRuns. Empty: none does.
+  std::function<bool(const std::string& daemon)> daemon_runs;
   // Which sizes of packets leaves answer, as frr::Echo. Empty: not asked.
   std::function<Result<std::vector<frr::EchoAnswer>>(const std::vector<frr::EchoPeer>&, Deadline)> echo;
   // The rules of the node's firewall that drop packets. Empty: not read.
@@ -110,6 +114,11 @@ class Connections {
   // As ovs::AskVswitchd.
   Result<std::string> AskVswitchd(const std::string& command, const std::vector<std::string>& arguments,
                                   Deadline deadline) const;
+  // As frr::OutLinks. Errors: also kUnsupported zebra is not asked.
+  Result<std::set<std::string>> OutLinks(const IpPrefix& prefix) const;
+  bool DaemonRuns(const std::string& daemon) const {
+    return openers_.daemon_runs && openers_.daemon_runs(daemon);
+  }
   // Raises the running flow limit of ovs-vswitchd to the configured one. Errors: as Ovsdb::OtherConfig and ovs::AskVswitchd.
   Status RaiseFlowLimit();
   std::launch device_work() const { return openers_.device_work; }

@@ -190,6 +190,11 @@ void NodeStatus::SetTenantList(TenantListView list, Result<tenancy::TenantMapPtr
   tenants_ = std::move(tenants);
 }
 
+void NodeStatus::SetFrontend(FrontendView frontend) {
+  const std::lock_guard lock(mutex_);
+  frontend_ = std::move(frontend);
+}
+
 void NodeStatus::SetLearned(std::shared_ptr<const Learned> learned) {
   const std::lock_guard lock(mutex_);
   learned_ = std::move(learned);
@@ -234,6 +239,7 @@ NodeView NodeStatus::Compose(const Record& record) const {
   view.bmp_ambiguous = learned_->bmp_ambiguous;
   view.learning_complete = learned_->complete;
   view.tenant_list = tenant_list_;
+  view.frontend = frontend_;
   view.repairs_by_cause = repairs_;
   for (const auto& [cause, count] : repairs_) view.repairs += count;
   for (const auto& [part, health] : health_) view.health.push_back(health);

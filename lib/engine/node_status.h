@@ -84,6 +84,7 @@ class NodeStatus {
   // What the API server says of namespaces, and how the connection to it is. Never makes a part wrong: with the list of yesterday the
   // node works, and no restart of it helps.
   void SetTenantList(TenantListView list, Result<tenancy::TenantMapPtr> tenants);
+  void SetFrontend(FrontendView frontend);
   void SetLearned(std::shared_ptr<const Learned> learned);
   std::shared_ptr<const Learned> learned() const;
 
@@ -108,6 +109,7 @@ class NodeStatus {
   std::map<std::string, bool> carriers_;  // by rail; a missing rail is not known
   WhereaboutsById where_;                 // as the sweep saw it last
   std::shared_ptr<const Learned> learned_;
+  FrontendView frontend_;
   TenantListView tenant_list_;
   Result<tenancy::TenantMapPtr> tenants_ = tenancy::NoMap();
 };

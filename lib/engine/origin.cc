@@ -185,6 +185,8 @@ std::string OriginText(const OriginRecord& record) {
     for (const sriov::NicState& nic : states) text["nics"][uplink].push_back(ToJson(nic));
   }
   if (record.bgp) text["bgp"] = ToJson(*record.bgp);
+  // Not in the record of a node that has none: a version that does not know the key takes that record.
+  for (const IpPrefix& address : record.loopback) text["loopback"].push_back(address.ToString());
   text["left_pods"] = json::array();
   for (const LeftPod& pod : record.left_pods) {
     text["left_pods"].push_back({{"name", pod.name},
@@ -213,6 +215,11 @@ Result<OriginRecord> ParseOrigin(std::string_view text) {
   });
   if (const json* bgp = object.Has("bgp") ? object.Object("bgp") : nullptr)
     record.bgp = ReadBgp(*bgp, errors);
+  for (const std::string& word : object.StringsOr("loopback")) {
+    const auto address = IpPrefix::Parse(word);
+    if (!address) errors.Add("loopback", address.error().message);
+    if (address) record.loopback.push_back(*address);
+  }
   if (const json* pods = object.Array("left_pods")) {
     for (const json& value : *pods) {
       JsonObject pod(value, "left_pods", errors);
@@ -302,6 +309,25 @@ Status Origin::Bgp(const std::vector<std::string>& interfaces,
       next.bgp = seen;
     }
   });
+}
+
+Result<std::vector<IpPrefix>> Origin::Loopback() {
+  const std::scoped_lock lock(mutex_);
+  RAIL_ASSIGN(const OriginRecord* record, Record());
+  return record->loopback;
+}
+
+Status Origin::LoopbackAdded(const IpPrefix& address) {
+  const std::scoped_lock lock(mutex_);
+  RAIL_ASSIGN(const OriginRecord* record, Record());
+  if (std::ranges::find(record->loopback, address) != record->loopback.end()) return {};
+  return Save([&](OriginRecord& next) { next.loopback.push_back(address); });
+}
+
+Status Origin::LoopbackGone(const IpPrefix& address) {
+  const std::scoped_lock lock(mutex_);
+  RAIL_TRY(Record());
+  return Save([&](OriginRecord& next) { std::erase(next.loopback, address); });
 }
 
 }  // namespace rail::engine

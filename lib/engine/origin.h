@@ -53,6 +53,7 @@ struct OriginRecord {
   std::map<std::string, std::vector<sriov::NicState>> nics;  // by the uplink's name
   std::optional<frr::BaseBefore> bgp;
   std::vector<LeftPod> left_pods;
+  std::vector<IpPrefix> loopback;  // addresses that RailCNI has added there, for the front end
   bool operator==(const OriginRecord&) const = default;
 };
 
@@ -77,6 +78,10 @@ class Origin {
   // Once for each of `interfaces`, the neighbors that are going to be changed.
   Status Bgp(const std::vector<std::string>& interfaces,
              const std::function<Result<frr::BaseBefore>()>& look);
+  // The addresses of the loopback that RailCNI has added. LoopbackAdded comes before the address, LoopbackGone after its end.
+  Result<std::vector<IpPrefix>> Loopback();
+  Status LoopbackAdded(const IpPrefix& address);
+  Status LoopbackGone(const IpPrefix& address);
 
  private:
   Result<OriginRecord*> Record();

@@ -96,6 +96,7 @@ Removed Removal::Run() {
   // The addresses are withdrawn before the links to the leaves change.
   connections_.GiveTime(After(kRoundLimit));
   Bgp();
+  Loopback();
   for (const Bridge& bridge : Bridges()) {
     connections_.GiveTime(After(kRoundLimit));
     OneBridge(bridge);
@@ -148,6 +149,7 @@ void Removal::Bgp() {
     RAIL_ASSIGN(frr::Bgp * bgp, connections_.Bgp());
     std::vector<std::string> interfaces;
     for (const Bridge& bridge : Bridges()) interfaces.push_back(bridge.name);
+    for (const std::string& link : config_.frontend.links) interfaces.push_back(link);
     return bgp->RemoveOurs(interfaces, {.base = base, .before = origin_.bgp}, connections_.CallDeadline());
   };
   const auto lines = remove();
@@ -165,6 +167,27 @@ void Removal::Bgp() {
     origin_.bgp.reset();
     Save();
   }
+}
+
+// After bgpd has withdrawn them. An address that was there before RailCNI is not in the record.
+void Removal::Loopback() {
+  if (origin_.loopback.empty()) return;
+  const auto remove = [&](const IpPrefix& address) -> Status {
+    RAIL_ASSIGN(netlink::Netlink * host, connections_.Netlink());
+    RAIL_ASSIGN(const netlink::Link loopback, host->GetLink("lo"));
+    const Status gone = host->DeleteAddress({.link = loopback.index, .prefix = address});
+    return !gone && gone.error().code != Code::kNotFound ? gone : Status();
+  };
+  std::vector<IpPrefix> left;
+  for (const IpPrefix& address : origin_.loopback) {
+    if (Try("address " + address.ToString() + " of the loopback", remove(address))) {
+      removed_.done.push_back("address " + address.ToString() + " of the loopback");
+    } else {
+      left.push_back(address);
+    }
+  }
+  origin_.loopback = left;
+  Save();
 }
 
 // Ports before the bridge: they would keep it from being removed.

@@ -57,6 +57,7 @@ class Removal {
   void Attachments();
   void WaitForPods();
   void Bgp();
+  void Loopback();
   void OneBridge(const Bridge& bridge);
   void Nics();
 

@@ -6,7 +6,6 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
-#include "lib/engine/origin.h"
 #include "lib/frr/session_down.h"
 
 namespace rail::engine {
@@ -20,6 +19,8 @@ using state::Phase;
 constexpr std::chrono::milliseconds kAskInterval{250};
 // How often to open bgpd's connection anew because of sessions that BMP cannot distinguish. bgpd dumps its table each time.
 constexpr std::chrono::seconds kInDoubt{30};
+// A route of the front end is in the kernel some 100 ms after its session has come up.
+constexpr std::chrono::seconds kFrontendInterval{1};
 // So many addresses of a repair are named in the log.
 constexpr size_t kMostSaid = 8;
 // bgpd tries to connect every second at the latest.
@@ -40,12 +41,14 @@ BgpRepair::BgpRepair(const config::NodeConfig& config, const Deps& deps, state::
       node_status_(node_status),
       started_(deps_.now()),
       remotes_(config, started_),
-      own_(config) {}
+      own_(config),
+      frontend_(config_, deps_) {}
 
 // The order keeps routes at the leaf through a restart of bgpd: first the instance, then the addresses, and only then the
 // sessions. A session ends the leaf's graceful restart, and by then everything is announced.
 bool BgpRepair::Audit() {
   audit_due_ = false;
+  mended_ = false;
   Connections connections(deps_.openers(config_), After(kRoundLimit));
   Status whole;
   const auto note = [&](const std::string& part, const Status& status) {
@@ -54,6 +57,7 @@ bool BgpRepair::Audit() {
   };
   Status before;
   if (config_.bgp.manage) note("bgp instance", before = BgpBase(connections, {}));
+  if (config_.bgp.manage && before) FrontendBase(connections, note);
   if (before) note("bgp announcements", before = Announcements(connections));
   // A session that comes up without the announcements makes the leaf forget them. One address that bgpd refuses for good
   // must not keep all others from the leaf, though.
@@ -76,7 +80,8 @@ bool BgpRepair::Audit() {
 }
 
 bool BgpRepair::Poll() {
-  const bool something_to_ask = sessions_outdated_ || remotes_.AwaitsEndOfRib() || MayBeStalled();
+  const bool something_to_ask =
+      sessions_outdated_ || remotes_.AwaitsEndOfRib() || MayBeStalled() || FrontendMayChange();
   const bool too_soon = ask_backoff_.next() && !ask_backoff_.Due();
   if (!answers_ || !something_to_ask || too_soon) {
     remotes_.Settle(deps_.now());
@@ -107,6 +112,7 @@ std::optional<Deadline> BgpRepair::next_poll() const {
   } else if (feed_open_ && stall_.next()) {
     at(*stall_.next());
   }
+  if (!ask_backoff_.next() && FrontendMayChange()) at(asked_ + kFrontendInterval);
   return next;
 }
 
@@ -231,6 +237,7 @@ bool BgpRepair::AskAndTell(Connections& connections) {
     ask_backoff_.Failed();
     sessions_outdated_ = true;
   }
+  LookAtFrontend(connections, changed);
   // Settles after asking, because a leaf may owe its End-of-RIB.
   remotes_.Settle(deps_.now());
   return TellIf(changed);
@@ -278,29 +285,6 @@ bool BgpRepair::TellIf(bool changed) {
                                                               .bmp_ambiguous = alike_,
                                                               .elsewhere = own_.lasting()}));
   return true;
-}
-
-// What bgpd has before raild writes to it for the first time.
-Status BgpRepair::RecordOrigin(Connections& connections) {
-  if (!deps_.origin) return {};
-  std::vector<std::string> interfaces;
-  for (const config::Rail& rail : config_.rails) interfaces.push_back(rail.bridge);
-  return deps_.origin->Bgp(interfaces, [&]() -> Result<frr::BaseBefore> {
-    RAIL_ASSIGN(frr::Bgp * bgp, connections.Bgp());
-    return bgp->LookBefore(interfaces, connections.CallDeadline());
-  });
-}
-
-Status BgpRepair::BgpBase(Connections& connections, const std::vector<config::Rail>& rails) {
-  RAIL_ASSIGN(frr::Bgp * bgp, connections.Bgp());
-  RAIL_TRY(RecordOrigin(connections));
-  frr::BaseConfig base{
-      .router_id = config_.bgp.router_id, .rails = {}, .max_prefixes = config_.bgp.max_prefixes};
-  for (const config::Rail& rail : rails) base.rails.push_back({rail.name, rail.index, rail.bridge});
-  RAIL_ASSIGN(const std::vector<std::string> sent, bgp->EnsureBase(base, connections.CallDeadline()));
-  if (!sent.empty()) log::Info("bgpd: {} lines of the base configuration sent", sent.size());
-  node_status_.Repaired("bgp configuration", sent.size());
-  return {};
 }
 
 // Reads bgpd first and the record second, as everywhere.
@@ -385,6 +369,7 @@ Status BgpRepair::Announce(frr::Bgp& bgp, Connections& connections,
   log::Warning("bgpd: {} addresses were not announced as recorded, announced again: {}{}", announced, first,
                announced > kMostSaid ? ", ..." : "");
   node_status_.Repaired("announcement", announced);
+  mended_ = true;
   return status;
 }
 
@@ -432,9 +417,13 @@ Status BgpRepair::Sessions(Connections& connections, bool& changed) {
   }
   remotes_.SetLeaves(sessions_);
   for (const auto& [leaf, end_of_rib] : owes) remotes_.Owes(leaf, end_of_rib, deps_.now());
-  const bool all = std::ranges::all_of(config_.rails, [&](const config::Rail& rail) {
-    return std::ranges::find(sessions, rail.bridge, &frr::Session::interface) != sessions.end();
-  });
+  const bool all = std::ranges::all_of(config_.rails,
+                                       [&](const config::Rail& rail) {
+                                         return std::ranges::find(sessions, rail.bridge,
+                                                                  &frr::Session::interface) != sessions.end();
+                                       }) &&
+                   std::ranges::all_of(config_.frontend.links,
+                                       [&](const std::string& link) { return sessions_.contains(link); });
   audit_due_ = audit_due_ || (all_neighbours_ && !all);
   all_neighbours_ = all;
   if (remotes_.ambiguous()) CheckAmbiguity(sessions);

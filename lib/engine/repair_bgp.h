@@ -14,6 +14,7 @@
 
 #include "lib/engine/backoff.h"
 #include "lib/engine/bmp_stall.h"
+#include "lib/engine/frontend.h"
 #include "lib/engine/node_status.h"
 #include "lib/engine/own_addresses.h"
 #include "lib/engine/verb_context.h"
@@ -55,6 +56,8 @@ class BgpRepair {
 
   // When to repair the configuration again after that has failed; nullopt: with the next audit.
   std::optional<Deadline> next_retry() const { return backoff_.next(); }
+  // Whether the last Audit has repaired something. Whoever broke it may be at it still: look again soon.
+  bool mended() const { return mended_; }
   // Whether bgpd accepted our connection when it was last asked.
   bool answers() const { return answers_; }
   // Whether bgpd has lost something since the last Audit: it was restarted, or somebody has removed a rail's neighbour.
@@ -63,6 +66,11 @@ class BgpRepair {
  private:
   Status RecordOrigin(Connections& connections);
   Status BgpBase(Connections& connections, const std::vector<config::Rail>& rails);
+  void FrontendBase(Connections& connections,
+                    const std::function<void(const std::string&, const Status&)>& note);
+  void LookAtFrontend(Connections& connections, bool& changed);
+  // Whether the front end is not whole, and has changed lately.
+  bool FrontendMayChange() const;
   Status Announcements(Connections& connections);
   Status Announce(frr::Bgp& bgp, Connections& connections, const std::vector<frr::Announcement>& missing);
   Status EnsureFeed(Connections& connections);
@@ -86,12 +94,17 @@ class BgpRepair {
   Backoff backoff_{std::chrono::milliseconds(250), std::chrono::seconds(5)};
   Backoff ask_backoff_{std::chrono::milliseconds(250), std::chrono::seconds(5)};
   bool answers_ = true;
-  bool all_neighbours_ = false;  // bgpd had a neighbour for every rail when it was last asked
+  bool all_neighbours_ =
+      false;  // bgpd had a neighbour for every rail and link of the front end when it was last asked
   bool audit_due_ = false;
+  bool mended_ = false;
 
   const Deadline started_;
   Remotes remotes_;
   OwnAddresses own_;
+  FrontendRepair frontend_;
+  FrontendView seen_frontend_;
+  Deadline frontend_changed_{};
   bool told_complete_ = false;
   std::string told_problem_;
   bool told_bmp_up_ = false;

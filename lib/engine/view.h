@@ -40,6 +40,27 @@ struct Health {
   uint64_t failures = 0;  // rounds that failed since the start
 };
 
+// A management link and its session.
+struct FrontendLink {
+  std::string name;
+  std::string state;      // "Established", ...; "" no session, or not known
+  std::string problem;    // "" Established; else a sentence: why it is not
+  uint32_t received = 0;  // prefixes, of all families
+  uint32_t sent = 0;
+  std::vector<IpAddress> not_told;          // addresses of the node that are not in its Adj-RIB-Out
+  std::vector<IpPrefix> leaked;             // what is in there and is no address of the node
+  std::vector<std::string> default_routes;  // "ipv4", "ipv6": those of the host's table that go out here
+  std::vector<std::string> no_default;      // and those that do not, though the session is Established
+  bool operator==(const FrontendLink&) const = default;
+};
+
+struct FrontendView {
+  std::vector<FrontendLink> links;   // empty: there is no front end
+  std::vector<IpAddress> addresses;  // of the node
+  std::string bfd_problem;           // why BFD is off though it is wanted; "": it is not
+  bool operator==(const FrontendView&) const = default;
+};
+
 struct RailView {
   config::Rail rail;
   bool bridge_present = false;
@@ -152,6 +173,7 @@ struct NodeView {
   RdmaMode rdma = RdmaMode::kUnknown;
   std::vector<Health> health;
   std::vector<RailView> rails;
+  FrontendView frontend;
   std::vector<AttachmentView> attachments;
   RemoteList remotes;
   RemoteCounts remote_counts;

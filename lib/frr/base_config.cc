@@ -2,82 +2,18 @@
 
 #include <algorithm>
 #include <set>
-#include <sstream>
 
+#include "lib/frr/config_lines.h"
+#include "lib/frr/frontend_config.h"
 #include "lib/frr/vty.h"
 
 namespace rail::frr {
 namespace {
 
-constexpr const char* kAnyList = "railcni-any";      // large communities of ours
-constexpr const char* kLocalList = "railcni-local";  // an empty AS path: announced here
 constexpr const char* kNoFibMap = "railcni-nofib";
 constexpr const char* kInMap = "railcni-in";
 constexpr const char* kTargets = "railcni";
 constexpr const char* kAnnouncing = "permit 10";  // the only entry of an announcement's route-map
-
-bool Has(const std::vector<std::string>& lines, std::string_view line) {
-  return std::ranges::find(lines, line) != lines.end();
-}
-
-// The first line that begins with `prefix`, or nullptr.
-const std::string* Starting(const std::vector<std::string>& lines, std::string_view prefix) {
-  const auto it =
-      std::ranges::find_if(lines, [&](const std::string& line) { return line.starts_with(prefix); });
-  return it == lines.end() ? nullptr : &*it;
-}
-
-std::set<std::string> Words(const std::string& line) {
-  std::istringstream in(line);
-  std::set<std::string> words;
-  for (std::string word; in >> word;) words.insert(word);
-  return words;
-}
-
-// The lines after which our route-map `name` holds `wanted` and nothing else. The map may be in use: if it loses its last entry,
-// bgpd keeps the empty map for 5 s and denies all. So the lines add another entry at its end meanwhile. And an entry permits
-// nothing until it has its clauses.
-std::vector<std::string> MapLines(const RunningConfig& running, const std::string& name,
-                                  const RouteMap& wanted) {
-  const auto found = running.route_maps.find(name);
-  const RouteMap have = found == running.route_maps.end() ? RouteMap() : found->second;
-  const auto has = [](const std::vector<std::string>& clauses, const std::string& clause) {
-    return std::ranges::any_of(clauses,
-                               [&](const std::string& other) { return Words(other) == Words(clause); });
-  };
-  const std::string map = "route-map " + name + " ";
-  std::vector<std::string> removed;
-  std::vector<std::string> made;
-  std::set<std::string> kept;
-  for (const auto& [entry, clauses] : have) {
-    const auto want = wanted.find(entry);
-    const bool right = want != wanted.end() && std::ranges::all_of(clauses, [&](const std::string& clause) {
-                         return has(want->second, clause);
-                       });
-    if (right) {
-      kept.insert(entry);
-    } else {
-      removed.push_back("no " + map + entry);
-    }
-  }
-  for (const auto& [entry, clauses] : wanted) {
-    std::vector<std::string> missing = clauses;
-    if (kept.contains(entry))
-      std::erase_if(missing, [&](const std::string& clause) { return has(have.at(entry), clause); });
-    if (kept.contains(entry) && missing.empty()) continue;
-    const bool closed =
-        !have.empty() && !kept.contains(entry) && entry.starts_with("permit ") && !clauses.empty();
-    made.push_back(map + (closed ? "deny" + entry.substr(entry.find(' ')) : entry));
-    made.insert(made.end(), missing.begin(), missing.end());
-    if (closed) made.push_back(map + entry);
-  }
-  std::vector<std::string> lines;
-  if (!removed.empty()) lines.push_back(map + "deny 65535");
-  lines.insert(lines.end(), removed.begin(), removed.end());
-  lines.insert(lines.end(), made.begin(), made.end());
-  if (!removed.empty()) lines.push_back("no " + map + "deny 65535");
-  return lines;
-}
 
 std::string SetLine(uint32_t community_asn, tenancy::TenantId tenant, uint32_t rail_index) {
   std::string line = "set large-community";
@@ -101,15 +37,6 @@ std::optional<uint32_t> RailIndexIn(const RunningConfig& running, const std::str
     if (index && words == Words(SetLine(community_asn, tenant, *index))) return index;
   }
   return std::nullopt;
-}
-
-Status CheckAsn(const RunningConfig& running, const Identity& identity) {
-  if (running.asn && *running.asn != identity.asn) {
-    return Fail(Code::kInvalid, "bgpd runs as AS " + std::to_string(*running.asn) +
-                                    ", node.json says bgp.asn " + std::to_string(identity.asn) +
-                                    ": change one of the two");
-  }
-  return {};
 }
 
 class BasePlan {
@@ -157,14 +84,9 @@ class BasePlan {
                                    " and set bgp.manage to false, or remove it");
   }
 
-  // Makes the list hold `entry` and nothing else. `kind`: "bgp large-community-list standard NAME".
   void List(const std::string& kind, const std::string& entry) {
-    const std::string want = kind + " seq 5 permit " + entry;
-    const auto ours = [&](const std::string& line) { return line.starts_with(kind + " "); };
-    const bool other = std::ranges::any_of(
-        running_.lists, [&](const std::string& line) { return ours(line) && line != want; });
-    if (other) lines_.push_back("no " + kind);
-    if (other || !Has(running_.lists, want)) lines_.push_back(want);
+    const auto lines = ListLines(running_, kind, {entry});
+    lines_.insert(lines_.end(), lines.begin(), lines.end());
   }
 
   void Lists() {
@@ -184,7 +106,13 @@ class BasePlan {
     };
     const std::string match_any = std::string("match large-community ") + kAnyList;
     map(kNoFibMap, {{"deny 10", {match_any}}, {"permit 20", {}}});
-    map(kInMap, {{"permit 10", {match_any}}});
+    RouteMap in{{"permit 10", {match_any}}};
+    // A rail's leaf that announces a prefix of the front end must not displace it in bgpd's table.
+    if (base_.frontend) {
+      in["deny 3"] = {std::string("match ip address prefix-list ") + kFrontendAccept};
+      in["deny 4"] = {std::string("match ipv6 address prefix-list ") + kFrontendAccept};
+    }
+    map(kInMap, in);
     for (const RailPeer& rail : base_.rails) {
       map(OutMap(rail),
           {{"permit 10",
@@ -284,6 +212,15 @@ class BasePlan {
 };
 
 }  // namespace
+
+Status CheckAsn(const RunningConfig& running, const Identity& identity) {
+  if (running.asn && *running.asn != identity.asn) {
+    return Fail(Code::kInvalid, "bgpd runs as AS " + std::to_string(*running.asn) +
+                                    ", node.json says bgp.asn " + std::to_string(identity.asn) +
+                                    ": change one of the two");
+  }
+  return {};
+}
 
 bool IsOurs(std::string_view route_map) {
   return route_map.starts_with("railcni-");
@@ -387,6 +324,11 @@ Result<std::vector<std::string>> PlanAnnounce(const RunningConfig& running, cons
     RAIL_TRY(CheckWord(announcement.rail, "the rail's name"));
     const std::string name = RouteMapName(announcement);
     const std::string* present = running.FindNetwork(address);
+    if (present != nullptr && *present == kFrontendOwn) {
+      return Fail(Code::kExists,
+                  address.ToHostPrefix() +
+                      " is the node's own (frontend.addresses of node.json): give the pod another address");
+    }
     if (present != nullptr && !IsOurs(*present)) {
       return Fail(Code::kExists, "bgpd has a network statement of its own for " + address.ToHostPrefix() +
                                      ": remove it, or give the pod another address");

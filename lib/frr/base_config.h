@@ -26,6 +26,9 @@ std::string RouteMapName(const Announcement& announcement);
 std::optional<Announcement> FromRouteMapName(std::string_view name);
 bool IsOurs(std::string_view route_map);
 
+// Errors: kInvalid bgpd runs as another AS.
+Status CheckAsn(const RunningConfig& running, const Identity& identity);
+
 // Our `network` statements, in both families.
 std::vector<Announcement> AnnouncedIn(const RunningConfig& running, uint32_t community_asn);
 

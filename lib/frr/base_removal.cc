@@ -11,9 +11,10 @@ namespace {
 constexpr std::string_view kRouterId = "bgp router-id ";
 constexpr std::string_view kTableMap = "table-map railcni-nofib";
 constexpr std::string_view kTargets = "railcni";
+constexpr std::string_view kRelax = "bgp bestpath as-path multipath-relax";  // of the front end
 // Lines without a value that the base configuration adds to the instance.
 constexpr std::string_view kSwitches[] = {"bgp graceful-restart preserve-fw-state", "bgp graceful-restart",
-                                          "no bgp network import-check", "coalesce-time 100"};
+                                          "no bgp network import-check", "coalesce-time 100", kRelax};
 
 bool Has(const std::vector<std::string>& lines, std::string_view line) {
   return std::ranges::find(lines, line) != lines.end();
@@ -45,6 +46,12 @@ class Plan {
   Plan(const RunningConfig& running, const std::vector<std::string>& interfaces, const Removal& removal)
       : running_(running), interfaces_(interfaces), removal_(removal) {
     if (removal.base && removal.before && removal.before->known) before_ = &*removal.before;
+  }
+
+  std::vector<std::string> MakeLists() {
+    Maps();
+    Lists();
+    return std::move(lines_);
   }
 
   std::vector<std::string> Make() {
@@ -223,6 +230,8 @@ void Merge(BaseBefore& first, const BaseBefore& now) {
     add(now.lines, first.lines);
     add(now.ipv4, first.ipv4);
     add(now.ipv6, first.ipv6);
+    // A record that is older than the front end may not say it.
+    if (Has(now.lines, kRelax) && !Has(first.lines, kRelax)) first.lines.emplace_back(kRelax);
   }
 }
 
@@ -235,6 +244,12 @@ std::vector<std::string> PlanRemoval(const RunningConfig& running, const std::ve
     }
   }
   return Plan(running, all, removal).Make();
+}
+
+std::vector<std::string> PlanListRemoval(const RunningConfig& running) {
+  const std::vector<std::string> none;
+  const Removal all{.base = true, .before = std::nullopt};
+  return Plan(running, none, all).MakeLists();
 }
 
 }  // namespace rail::frr

@@ -40,4 +40,7 @@ void Merge(BaseBefore& first, const BaseBefore& now);
 std::vector<std::string> PlanRemoval(const RunningConfig& running, const std::vector<std::string>& interfaces,
                                      const Removal& removal);
 
+// The lines that remove our route-maps and lists alone, from a daemon that has nothing else of ours.
+std::vector<std::string> PlanListRemoval(const RunningConfig& running);
+
 }  // namespace rail::frr

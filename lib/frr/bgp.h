@@ -45,6 +45,18 @@ struct BaseConfig {
   std::vector<RailPeer> rails;
   // From how many prefixes of one family on bgpd warns about a leaf. It keeps the session and the routes.
   uint32_t max_prefixes = 0;
+  // There is a front end: what it takes is not taken from the rails' leaves.
+  bool frontend = false;
+};
+
+// The front end: sessions with the leaves of management links, BGP unnumbered, on the same bgpd as the rails.
+struct Frontend {
+  enum class Bfd { kOff, kOn, kUnchanged };  // kUnchanged: wanted, and bgpd has no bfdd to ask now
+  std::vector<std::string> links;            // "mgmt1"; empty: there is no front end
+  std::vector<IpAddress> addresses;          // of the node itself, announced as /32 and /128
+  std::vector<IpPrefix> accept;  // length 0: the default route alone; else a prefix and all within
+  Bfd bfd = Bfd::kOff;
+  bool operator==(const Frontend&) const = default;
 };
 
 // Per cent of max_prefixes that are near: bgpd's own default for its first warning.
@@ -161,7 +173,15 @@ class Bgp {
   //         the way; kTransient.
   virtual Result<std::vector<std::string>> EnsureBase(const BaseConfig& config, Deadline deadline) = 0;
 
-  // What is in bgpd of that which EnsureBase and EnsureFeed may add or change. Changes nothing.
+  // Makes the running configuration hold the front end: filters, the node's own `network` statements, then the neighbors.
+  // Removes neighbors and statements of ours that `frontend` no longer names. Otherwise as EnsureBase, which comes first.
+  // Errors: kTransient no instance; kInvalid another ASN, or bgpd refuses; kExists a neighbor or a statement of somebody else.
+  virtual Result<std::vector<std::string>> EnsureFrontend(const Frontend& frontend, Deadline deadline) = 0;
+
+  // The Adj-RIB-Out of the session on `interface`, both families. Empty: no session, or nothing is sent. Errors: kInvalid; kTransient.
+  virtual Result<std::vector<IpPrefix>> AdvertisedTo(const std::string& interface, Deadline deadline) = 0;
+
+  // What is in bgpd of that which EnsureBase, EnsureFrontend and EnsureFeed may add or change. Changes nothing.
   virtual Result<BaseBefore> LookBefore(const std::vector<std::string>& interfaces, Deadline deadline) = 0;
 
   // Withdraws all that is announced, and removes what is ours, as `removal` says (base_removal.h). Returns the lines sent; empty

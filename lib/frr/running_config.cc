@@ -90,7 +90,8 @@ class Reader {
       const std::string_view entry = rest.substr(std::min(end + 1, rest.size()));
       if (IsEntry(entry)) map_ = &config_.route_maps[std::string(rest.substr(0, end))][std::string(entry)];
     } else if (line.starts_with("bgp large-community-list ") ||
-               line.starts_with("bgp as-path access-list ")) {
+               line.starts_with("bgp as-path access-list ") || line.starts_with("ip prefix-list ") ||
+               line.starts_with("ipv6 prefix-list ")) {
       config_.lists.emplace_back(line);
     }
   }

@@ -31,7 +31,8 @@ struct RunningConfig {
   FamilyConfig ipv6;
   std::vector<std::string> other_families;  // lines of address families other than IPv4 and IPv6 unicast
   std::map<std::string, std::vector<std::string>> bmp_targets;  // name -> the lines of its block
-  std::vector<std::string> lists;  // "bgp large-community-list ...", "bgp as-path access-list ..."
+  // "bgp large-community-list ...", "bgp as-path access-list ...", "ip prefix-list ...", "ipv6 prefix-list ..."
+  std::vector<std::string> lists;
   std::map<std::string, RouteMap> route_maps;  // by name
 
   FamilyConfig& Family(bool v6) { return v6 ? ipv6 : ipv4; }

@@ -151,4 +151,15 @@ Status DecodeNeighbor(std::string_view text, Session& session) {
   return {};
 }
 
+Result<std::vector<IpPrefix>> DecodeAdvertised(std::string_view text) {
+  std::vector<IpPrefix> prefixes;
+  RAIL_ASSIGN(const json document, ParseObject(text));
+  const json* routes = ObjectAt(document, "advertisedRoutes");
+  if (routes == nullptr) return prefixes;
+  for (const auto& [key, route] : routes->items()) {
+    if (const auto prefix = IpPrefix::Parse(key)) prefixes.push_back(*prefix);
+  }
+  return prefixes;
+}
+
 }  // namespace rail::frr

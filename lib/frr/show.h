@@ -19,6 +19,9 @@ namespace rail::frr {
 // False for a path that is being changed or removed (bgpd holds changes for 50 ms). Errors: kInternal.
 Result<bool> DecodeInAdjRibOut(std::string_view text, const std::string& interface);
 
+// From `show bgp <family> unicast neighbors <interface> advertised-routes json`: the prefixes. Errors: kInternal.
+Result<std::vector<IpPrefix>> DecodeAdvertised(std::string_view text);
+
 // From `show bgp summary json`, by interface, without the peers' addresses. Errors: kInternal.
 Result<std::vector<Session>> DecodeSessions(std::string_view text);
 

@@ -2,8 +2,10 @@
 
 #include "lib/frr/base_config.h"
 #include "lib/frr/base_removal.h"
+#include "lib/frr/frontend_config.h"
 #include "lib/frr/running_config.h"
 #include "lib/frr/show.h"
+#include "lib/frr/zebra.h"
 
 namespace rail::frr {
 namespace {
@@ -117,6 +119,26 @@ Result<std::vector<std::string>> VtyBgp::EnsureBase(const BaseConfig& config, De
   return lines;
 }
 
+Result<std::vector<std::string>> VtyBgp::EnsureFrontend(const Frontend& frontend, Deadline deadline) {
+  RAIL_ASSIGN(const RunningConfig running, Running(deadline));
+  RAIL_ASSIGN(auto lines, PlanFrontend(running, {options_.asn, options_.community_asn}, frontend));
+  RAIL_TRY(Send(lines, deadline));
+  return lines;
+}
+
+Result<std::vector<IpPrefix>> VtyBgp::AdvertisedTo(const std::string& interface, Deadline deadline) {
+  RAIL_TRY(CheckWord(interface, "the interface"));
+  std::vector<IpPrefix> all;
+  for (const bool v6 : {false, true}) {
+    RAIL_ASSIGN(const std::string text, ShowOrEmpty("show bgp " + Family(v6) + " unicast neighbors " +
+                                                        interface + " advertised-routes json",
+                                                    deadline));
+    RAIL_ASSIGN(const auto some, DecodeAdvertised(text));
+    all.insert(all.end(), some.begin(), some.end());
+  }
+  return all;
+}
+
 Result<BaseBefore> VtyBgp::LookBefore(const std::vector<std::string>& interfaces, Deadline deadline) {
   RAIL_ASSIGN(const RunningConfig running, Running(deadline));
   return frr::LookBefore(running, interfaces);
@@ -131,6 +153,9 @@ Result<std::vector<std::string>> VtyBgp::RemoveOurs(const std::vector<std::strin
     config.push_back({line, line.starts_with("no ") ? OnMissing::kAccept : OnMissing::kFail});
   // A refused line keeps none of the others: each only removes or restores something.
   RAIL_TRY(vty_.ConfigureAtOnce(config, deadline));
+  if (!removal.base) return lines;
+  RAIL_ASSIGN(const auto in_zebra, RemoveOursFromZebra(options_.run_dir, deadline));
+  lines.insert(lines.end(), in_zebra.begin(), in_zebra.end());
   return lines;
 }
 

@@ -38,6 +38,8 @@ class VtyBgp : public Bgp {
   Result<std::vector<Session>> Sessions(Deadline deadline) override;
   Result<uint64_t> TableVersion(Deadline deadline) override;
   Result<std::vector<std::string>> EnsureBase(const BaseConfig& config, Deadline deadline) override;
+  Result<std::vector<std::string>> EnsureFrontend(const Frontend& frontend, Deadline deadline) override;
+  Result<std::vector<IpPrefix>> AdvertisedTo(const std::string& interface, Deadline deadline) override;
   Result<BaseBefore> LookBefore(const std::vector<std::string>& interfaces, Deadline deadline) override;
   Result<std::vector<std::string>> RemoveOurs(const std::vector<std::string>& interfaces,
                                               const Removal& removal, Deadline deadline) override;

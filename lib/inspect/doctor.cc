@@ -64,6 +64,12 @@ constexpr auto kKinds = std::to_array<std::string_view>({
     "prefixes-near-limit",
     "prefixes-above-limit",
     "no-leaf-neighbour",
+    "frontend-leak",
+    "frontend-session-down",
+    "frontend-not-redundant",
+    "frontend-address-not-told",
+    "frontend-default-route",
+    "frontend-without-bfd",
     "config-unreadable",
     "config-newer-than-raild",
     "raild-down",
@@ -109,6 +115,7 @@ std::vector<Finding> Diagnose(const NodeFacts& facts) {
   ExamineOpenVswitch(facts, found);
   ExamineRails(facts, found);
   ExamineBgp(facts, found);
+  ExamineFrontend(facts, found);
   ExamineTenants(facts, found);
   ExamineAttachments(facts, found);
   ExamineStart(facts, found);

@@ -133,6 +133,7 @@ struct NodeFacts {
   std::optional<Error> bgpd_down;
   std::vector<frr::Session> sessions;  // as bgpd lists them now
   std::optional<Error> zebra_down;
+  engine::FrontendView frontend;  // as it is now
   std::vector<netlink::DropRule> drop_rules;  // of this node's firewall; looked at when a leaf is silent
   std::optional<Error> links_unknown;
   std::map<std::string, RailFacts> rails;  // by name

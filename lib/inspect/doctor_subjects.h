@@ -45,6 +45,8 @@ void ExamineOpenVswitch(const NodeFacts& facts, std::vector<Finding>& found);
 void ExamineRails(const NodeFacts& facts, std::vector<Finding>& found);
 // bgpd, the rails' sessions and leaves.
 void ExamineBgp(const NodeFacts& facts, std::vector<Finding>& found);
+// The node's own address on its management links.
+void ExamineFrontend(const NodeFacts& facts, std::vector<Finding>& found);
 // tenancy.tenants of node.json.
 void ExamineTenants(const NodeFacts& facts, std::vector<Finding>& found);
 // Each pod's interface.

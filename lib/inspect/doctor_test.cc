@@ -98,6 +98,16 @@ void EndSession(NodeFacts& facts, frr::Attempt attempt, std::optional<frr::Notif
                               .attempt = attempt};
 }
 
+engine::FrontendLink& Front(NodeFacts& f, size_t i) {
+  f.config.frontend.links = {"mgmt1", "mgmt2"};
+  f.config.frontend.addresses = {*IpAddress::Parse("192.0.2.1")};
+  for (const std::string& name : f.config.frontend.links) {
+    if (f.frontend.links.size() < 2)
+      f.frontend.links.push_back({.name = name, .state = "Established", .default_routes = {"ipv4"}});
+  }
+  return f.frontend.links[i];
+}
+
 struct Ill {
   const char* id;
   Severity severity;
@@ -259,6 +269,26 @@ const Ill kIlls[] = {
      }},
     {"leaf-mtu-too-small", Severity::kCritical, "packets of 1500 bytes and not of 4200",
      [](NodeFacts& f) { f.rails["rail0"].leaf = {.full_size = 4200, .small_size = 1500, .small = true}; }},
+    {"frontend-leak", Severity::kCritical, "told 1 prefixes that are no address of this node: 10.0.3.7/32",
+     [](NodeFacts& f) { Front(f, 0).leaked = {*IpPrefix::Parse("10.0.3.7/32")}; }},
+    {"frontend-session-down", Severity::kWarning, "the leaf refuses",
+     [](NodeFacts& f) {
+       Front(f, 1).state = "Active";
+       f.config.frontend.links.push_back("mgmt3");
+       f.frontend.links.push_back({.name = "mgmt3", .state = "Established"});
+       f.frontend.links[1].problem = "the leaf refuses";
+     }},
+    {"frontend-not-redundant", Severity::kCritical, "1 of 2 sessions of the front end is Established",
+     [](NodeFacts& f) { Front(f, 1).state = "Active"; }},
+    {"frontend-address-not-told", Severity::kCritical, "is not told 192.0.2.1/32",
+     [](NodeFacts& f) { Front(f, 0).not_told = {*IpAddress::Parse("192.0.2.1")}; }},
+    {"frontend-default-route", Severity::kWarning, "default route (ipv4, ipv6) does not go out here",
+     [](NodeFacts& f) { Front(f, 1).no_default = {"ipv4", "ipv6"}; }},
+    {"frontend-without-bfd", Severity::kWarning, "bfdd does not answer",
+     [](NodeFacts& f) {
+       Front(f, 0);
+       f.frontend.bfd_problem = "frontend.bfd is true, and bfdd does not answer in /run/frr";
+     }},
     {"zebra-down", Severity::kCritical, "zebra does not answer: connection refused",
      [](NodeFacts& f) { f.zebra_down = kDown; }},
     {"no-leaf-neighbour", Severity::kCritical, "has not been heard",

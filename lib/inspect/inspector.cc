@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "lib/engine/foreign_rules.h"
+#include "lib/engine/frontend.h"
 #include "lib/inspect/inside.h"
 
 namespace rail::inspect {
@@ -160,12 +161,16 @@ void TakeLinks(NodeFacts& facts, NodeFacts& seen, const Status& looked) {
 Status LookAtBgpd(NodeFacts& facts, engine::Connections& connections) {
   RAIL_ASSIGN(frr::Bgp * bgp, connections.Bgp());
   RAIL_ASSIGN(facts.sessions, bgp->Sessions(connections.CallDeadline()));
+  std::map<std::string, frr::Session> by_interface;
+  for (const frr::Session& session : facts.sessions) by_interface[session.interface] = session;
+  facts.frontend = engine::LookAtFrontend(facts.config, connections, by_interface);
   return {};
 }
 
 void TakeBgpd(NodeFacts& facts, NodeFacts& seen, const Status& looked) {
   facts.bgpd_down = ErrorOf(looked);
   facts.sessions = std::move(seen.sessions);
+  facts.frontend = std::move(seen.frontend);
 }
 
 void TakeZebra(NodeFacts& facts, NodeFacts&, const Status& looked) {

@@ -62,6 +62,11 @@ class KernelMonitor : public Monitor {
         ifinfomsg link;
         std::memcpy(&link, body.data(), sizeof link);
         changes.links.push_back(link.ifi_index);
+      } else if ((header.nlmsg_type == RTM_NEWADDR || header.nlmsg_type == RTM_DELADDR) &&
+                 body.size() >= sizeof(ifaddrmsg)) {
+        ifaddrmsg address;
+        std::memcpy(&address, body.data(), sizeof address);
+        changes.links.push_back(static_cast<int>(address.ifa_index));
       }
       datagram.remove_prefix(std::min<size_t>(datagram.size(), NLMSG_ALIGN(header.nlmsg_len)));
     }
@@ -71,10 +76,8 @@ class KernelMonitor : public Monitor {
   alignas(nlmsghdr) std::array<char, 32768> buffer_;
 };
 
-}  // namespace
-
-Result<std::unique_ptr<Monitor>> Monitor::Open() {
-  const auto failed = [] { return FailErrno(errno, "watch links and neighbours"); };
+Result<std::unique_ptr<Monitor>> OpenFor(uint32_t groups) {
+  const auto failed = [] { return FailErrno(errno, "watch links, neighbours, addresses"); };
   Fd fd(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE));
   if (!fd) return failed();
   // More than net.core.rmem_max needs CAP_NET_ADMIN. Without it the node's limit is enough, and Receive reports an overrun.
@@ -83,9 +86,19 @@ Result<std::unique_ptr<Monitor>> Monitor::Open() {
   }
   sockaddr_nl address{};
   address.nl_family = AF_NETLINK;
-  address.nl_groups = 1U << (RTNLGRP_LINK - 1) | 1U << (RTNLGRP_NEIGH - 1);
+  address.nl_groups = groups;
   if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) return failed();
   return std::unique_ptr<Monitor>(new KernelMonitor(std::move(fd)));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Monitor>> Monitor::Open() {
+  return OpenFor(1U << (RTNLGRP_LINK - 1) | 1U << (RTNLGRP_NEIGH - 1));
+}
+
+Result<std::unique_ptr<Monitor>> Monitor::OpenForAddresses() {
+  return OpenFor(1U << (RTNLGRP_IPV4_IFADDR - 1) | 1U << (RTNLGRP_IPV6_IFADDR - 1));
 }
 
 }  // namespace rail::netlink

@@ -1,11 +1,11 @@
-// Reports which links of a namespace change, and that neighbours change. The caller asks Netlink for their new state.
+// Reports which links of a namespace change, and that neighbours change; or whose addresses change. The caller asks Netlink for their new state.
 //
 // Use:      RAIL_ASSIGN(auto monitor, Monitor::Open());      // of the calling thread's namespace, for good
 //           ... monitor->fd() is readable ...
 //           RAIL_ASSIGN(Changes changes, monitor->Receive());
 // Threads:  one at a time
 // Owns:     its socket
-// Source:   rtnetlink(7), groups RTNLGRP_LINK and RTNLGRP_NEIGH
+// Source:   rtnetlink(7), groups RTNLGRP_LINK and RTNLGRP_NEIGH, or RTNLGRP_IPV4_IFADDR and RTNLGRP_IPV6_IFADDR
 #pragma once
 
 #include <memory>
@@ -16,7 +16,9 @@
 namespace rail::netlink {
 
 struct Changes {
-  std::vector<int> links;  // indexes of links that were added, changed or removed; ascending, no duplicates
+  // Indexes of links that were added, changed or removed, or (OpenForAddresses) that have got or lost an address; ascending, no
+  // duplicates.
+  std::vector<int> links;
   bool neighbours_changed = false;
   bool overrun = false;  // changes were lost: read everything again
 };
@@ -25,6 +27,8 @@ class Monitor {
  public:
   // The monitor reports every change after Open has returned. Errors: kPermission, kTransient.
   static Result<std::unique_ptr<Monitor>> Open();
+  // The same for addresses instead of links and neighbours.
+  static Result<std::unique_ptr<Monitor>> OpenForAddresses();
 
   virtual ~Monitor() = default;
   virtual int fd() const = 0;  // readable when there is something to receive

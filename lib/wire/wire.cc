@@ -18,6 +18,7 @@
 #include "lib/frr/solicit.h"
 #include "lib/frr/vty.h"
 #include "lib/frr/vty_bgp.h"
+#include "lib/frr/zebra.h"
 #include "lib/netlink/firewall.h"
 #include "lib/netlink/kernel.h"
 #include "lib/netlink/kernel_devlink.h"
@@ -100,6 +101,12 @@ engine::Openers RealOpeners(const config::NodeConfig& config) {
     RAIL_ASSIGN(frr::Vty zebra, frr::Vty::Open(path, deadline));
     RAIL_TRY(zebra.Show("show version", deadline));
     return {};
+  };
+  openers.out_links = [run_dir = config.frr.run_dir](const IpPrefix& prefix, Deadline deadline) {
+    return frr::OutLinks(run_dir, prefix, deadline);
+  };
+  openers.daemon_runs = [run_dir = config.frr.run_dir](const std::string& daemon) {
+    return frr::DaemonRuns(run_dir, daemon);
   };
   openers.echo = frr::Echo;
   openers.drop_rules = netlink::ListDropRules;

@@ -39,6 +39,37 @@ TEST_P(BgpContract, SendsTheBaseConfigurationOnce) {
   EXPECT_THAT(*lines, IsEmpty());
 }
 
+TEST_P(BgpContract, KeepsAFrontEndBesideTheRails) {
+  Frontend front{.links = {"mgmt1", "mgmt2"},
+                 .addresses = {Ip("192.0.2.11"), Ip("2001:db8::11")},
+                 .accept = {*IpPrefix::Parse("0.0.0.0/0"), *IpPrefix::Parse("::/0")}};
+  EXPECT_EQ(bgp().EnsureFrontend(front, Soon()).error().code, Code::kTransient) << "no instance";
+  EXPECT_THAT(*bgp().EnsureFrontend({}, Soon()), IsEmpty());
+  ASSERT_TRUE(bgp().EnsureBase(Base(), Soon()));
+  ASSERT_NO_FATAL_FAILURE(Up());
+  auto lines = bgp().EnsureFrontend(front, Soon());
+  ASSERT_TRUE(lines) << lines.error().message;
+  EXPECT_FALSE(lines->empty());
+  EXPECT_THAT(*bgp().EnsureFrontend(front, Soon()), IsEmpty());
+  EXPECT_THAT(*bgp().EnsureBase(Base(), Soon()), IsEmpty()) << "neither undoes what the other does";
+  EXPECT_TRUE(bgp().SessionState("mgmt2", Soon()));
+  EXPECT_THAT(*bgp().AdvertisedTo("mgmt2", Soon()), IsEmpty()) << "it is not up";
+  EXPECT_THAT(Announced(), IsEmpty()) << "the node's address is no pod's";
+  // The rails' leaves hear nothing of it.
+  ASSERT_TRUE(bgp().Announce(Pod("10.0.3.7", 0, kA), Soon()));
+  ASSERT_TRUE(bgp().WaitAdjRibOut({Ip("10.0.3.7")}, "br-rail0", Soon()));
+  EXPECT_THAT(*bgp().AdvertisedTo("br-rail0", Soon()),
+              ::testing::ElementsAre(*IpPrefix::Parse("10.0.3.7/32")));
+  front.links.pop_back();
+  front.links.emplace_back("mgmt3");
+  EXPECT_FALSE(bgp().EnsureFrontend(front, Soon())->empty());
+  EXPECT_EQ(bgp().SessionState("mgmt2", Soon()).error().code, Code::kNotFound);
+  EXPECT_FALSE(bgp().EnsureFrontend({}, Soon())->empty());
+  EXPECT_THAT(*bgp().EnsureFrontend({}, Soon()), IsEmpty());
+  EXPECT_EQ(bgp().SessionState("mgmt1", Soon()).error().code, Code::kNotFound);
+  EXPECT_THAT(*bgp().EnsureBase(Base(), Soon()), IsEmpty());
+}
+
 TEST_P(BgpContract, AddsARailLater) {
   BaseConfig base = Base();
   base.rails.pop_back();

@@ -74,6 +74,19 @@ inline constexpr Family kContested{
     "railcni_contested_addresses", Kind::kGauge, "",
     "Addresses that more than one tenant announces, those of pods here included."};
 
+// The front end, where node.json has one
+inline constexpr Family kFrontendEstablished{"railcni_frontend_session_established", Kind::kGauge, "link",
+                                             "1: the session on this link of the front end is Established."};
+inline constexpr Family kFrontendNotTold{
+    "railcni_frontend_addresses_not_told", Kind::kGauge, "link",
+    "Addresses of the node that the leaf of this link was not told, of an Established session."};
+inline constexpr Family kFrontendLeaked{
+    "railcni_frontend_leaked_prefixes", Kind::kGauge, "link",
+    "Prefixes that the leaf of this link was told and that are no address of the node: those of pods."};
+inline constexpr Family kFrontendNoDefault{
+    "railcni_frontend_missing_default_routes", Kind::kGauge, "link",
+    "Families whose default route does not go out here, though the session is Established."};
+
 // Tenants of namespaces, where node.json asks the API server for them
 inline constexpr Family kTenantsKnown{"railcni_tenants_known", Kind::kGauge, "",
                                       "1: the list of the cluster's namespaces is known."};
@@ -211,6 +224,10 @@ inline constexpr std::array kAll = {
     &kRemotes,
     &kTenantRemotes,
     &kContested,
+    &kFrontendEstablished,
+    &kFrontendNotTold,
+    &kFrontendLeaked,
+    &kFrontendNoDefault,
     &kTenantsKnown,
     &kTenantsStale,
     &kTenantsNamespaces,

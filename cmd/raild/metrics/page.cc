@@ -67,6 +67,15 @@ void AddLearned(Exposition& page, const NodeView& view) {
   page.Add(metrics::kRdmaNetns, {"none"}, view.rdma == RdmaMode::kNone);
 }
 
+void AddFrontend(Exposition& page, const engine::FrontendView& frontend) {
+  for (const engine::FrontendLink& link : frontend.links) {
+    page.Add(metrics::kFrontendEstablished, {link.name}, link.state == kEstablished);
+    page.Add(metrics::kFrontendNotTold, {link.name}, link.not_told.size());
+    page.Add(metrics::kFrontendLeaked, {link.name}, link.leaked.size());
+    page.Add(metrics::kFrontendNoDefault, {link.name}, link.no_default.size());
+  }
+}
+
 void AddTenantList(Exposition& page, const engine::TenantListView& list, Clock::time_point now) {
   if (!list.wanted) return;
   page.Add(metrics::kTenantsKnown, {}, list.known);
@@ -194,6 +203,7 @@ http::Page MetricsPage(const NodeView& view, const Measured* measured, Clock::ti
   AddProcess(page, view);
   for (const engine::RailView& rail : view.rails) AddRail(page, rail);
   AddLearned(page, view);
+  AddFrontend(page, view.frontend);
   AddTenantList(page, view.tenant_list, now);
   AddAttachments(page, view);
   AddCni(page, cni);

@@ -30,6 +30,8 @@ def parser() -> argparse.ArgumentParser:
                         help=f"default %(default)s{' per node and rail' if name == 'devices' else ''}")
     up.add_argument("--datapath", choices=DATAPATHS, default=shape.datapath,
                     help="of Open vSwitch: netdev in userspace (default); system: the kernel's, with hardware offload on")
+    up.add_argument("--frontend", action="store_true",
+                    help="two management links per node to two leaves, and a front end in node.json")
     commands.add_parser("down", help="end and remove all of it, also after a crash")
     pod = commands.add_parser("pod", help="attach and detach pods").add_subparsers(dest="verb", required=True)
     add = pod.add_parser("add", help="make a pod and attach it by the CNI chain")
@@ -98,7 +100,7 @@ def run(arguments: argparse.Namespace) -> int:
     match arguments.command:
         case "up":
             fabric.up(lab, Shape(arguments.nodes, arguments.rails, arguments.spines, arguments.devices,
-                                arguments.datapath))
+                                arguments.datapath, arguments.frontend))
         case "down":
             fabric.down(lab)
         case "pod":

@@ -12,7 +12,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from . import daemons, kernel, vty
+from . import daemons, frontend, kernel, vty
 from .layout import (COMMUNITY_ASN, LEAVES, MTU, Host, Lab, LabError, Node, Shape, bridge, device, rail_ranges, representor,
                      subnets, uplink, write_json)
 
@@ -70,11 +70,14 @@ def build(lab: Lab, progress: Progress) -> None:
     shape = lab.shape()
     hosts: list[Host] = [*lab.nodes(), *lab.leaves(), *lab.spines()]
     make_network(lab, shape, hosts)
-    progress(f"network: {shape.nodes} nodes, {shape.rails} rails, {shape.spines} spines")
+    if shape.frontend:
+        frontend.make_network(lab)
+    progress(f"network: {shape.nodes} nodes, {shape.rails} rails, {shape.spines} spines{', a front end' if shape.frontend else ''}")
 
     with ThreadPoolExecutor(4) as pool:
         jobs = [pool.submit(start_node, lab, node) for node in lab.nodes()]
         jobs += start_switches(lab, pool)
+        jobs += [pool.submit(frontend.start, lab, leaf) for leaf in frontend.leaves(lab)]
         for job in jobs:
             job.result()
     progress("Open vSwitch, FRRouting and raild started")
@@ -82,7 +85,7 @@ def build(lab: Lab, progress: Progress) -> None:
     for node in lab.nodes():
         wait_for_bridges(node, shape.rails)
     progress("raild answers, bridges are there")
-    for leaf in lab.leaves():
+    for leaf in [*lab.leaves(), *frontend.leaves(lab)]:
         daemons.wait_until(f"{leaf.name}: BGP sessions Established (see {leaf.log_dir} and the nodes' log/raild.log)",
                            lambda leaf=leaf: established(leaf), READY_SECONDS, every=0.1)
     progress("BGP sessions Established; the lab is up")
@@ -153,7 +156,7 @@ def node_config(lab: Lab, node: Node) -> dict[str, object]:
                 "datapath": shape.datapath},
         "frr": {"run_dir": str(node.frr_dir)},
         "metrics": {"listen": METRICS},
-    }
+    } | ({"frontend": frontend.node_section(node)} if shape.frontend else {})
 
 
 @contextmanager
@@ -270,7 +273,8 @@ def known_hosts(lab: Lab) -> list[Host]:
     if not lab.folder.is_dir():
         return []
     found: list[Host] = []
-    for kind, make in (("n", lab.node), ("leaf", lab.leaf), ("spine", lab.spine)):
+    for kind, make in (("n", lab.node), ("leaf", lab.leaf), ("spine", lab.spine),
+                       ("fe", lambda number: frontend.leaf(lab, number))):
         for folder in lab.folder.glob(f"{kind}[0-9]*"):
             number = folder.name[len(kind):]
             if number.isdigit():

@@ -31,6 +31,7 @@ class Shape:
     spines: int = 1
     devices: int = 8  # per node and rail: as many pods fit
     datapath: str = DATAPATHS[0]
+    frontend: bool = False  # two management links per node, to two leaves
 
     def check(self) -> None:
         for value, name, low, high in ((self.nodes, "--nodes", 1, 200), (self.rails, "--rails", 1, 16),
@@ -134,7 +135,7 @@ class Lab:
         return f"{self.prefix}-{name}"
 
     def owns_namespace(self, namespace: str) -> bool:
-        return re.fullmatch(rf"{self.prefix}-(n\d+|leaf\d+|spine\d+|pod-[a-z0-9-]+)", namespace) is not None
+        return re.fullmatch(rf"{self.prefix}-(n\d+|leaf\d+|spine\d+|fe\d+|pod-[a-z0-9-]+)", namespace) is not None
 
     def node(self, number: int) -> Node:
         return Node(f"n{number}", self.namespace(f"n{number}"), self.folder / f"n{number}", COMMUNITY_ASN + number,

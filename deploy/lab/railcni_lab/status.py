@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import daemons, fabric, kernel, pods, vty
+from . import daemons, fabric, frontend, kernel, pods, vty
 from .layout import COMMUNITY_ASN, Host, Lab, LabError, Node
 
 HIGH_KIND, LOW_KIND, RAIL_KIND = 0x54, 0x55, 0x52  # the high byte of a large community's second word
@@ -16,7 +16,7 @@ def status(lab: Lab) -> tuple[list[str], bool]:
             mended = fabric.mend_devices(node, shape, pods.devices_in_use(lab, node))
         if mended:
             lines.append(f"{node.name}: {mended} device pairs that died with a pod's namespace made again")
-    for host in [*lab.nodes(), *lab.leaves(), *lab.spines()]:
+    for host in [*lab.nodes(), *lab.leaves(), *lab.spines(), *frontend.leaves(lab)]:
         text, good = _host(host)
         lines.append(text)
         well = well and good

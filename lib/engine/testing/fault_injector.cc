@@ -167,6 +167,14 @@ class Bgp : public frr::Bgp {
     RAIL_TRY(faults_.Call(Dependency::kBgp, "TableVersion"));
     return inner_.TableVersion(deadline);
   }
+  Result<std::vector<std::string>> EnsureFrontend(const frr::Frontend& frontend, Deadline deadline) override {
+    RAIL_TRY(faults_.Call(Dependency::kBgp, "EnsureFrontend"));
+    return inner_.EnsureFrontend(frontend, deadline);
+  }
+  Result<std::vector<IpPrefix>> AdvertisedTo(const std::string& interface, Deadline deadline) override {
+    RAIL_TRY(faults_.Call(Dependency::kBgp, "AdvertisedTo"));
+    return inner_.AdvertisedTo(interface, deadline);
+  }
   Result<frr::BaseBefore> LookBefore(const std::vector<std::string>& interfaces, Deadline deadline) override {
     RAIL_TRY(faults_.Call(Dependency::kBgp, "LookBefore"));
     return inner_.LookBefore(interfaces, deadline);

@@ -115,6 +115,48 @@ Result<std::vector<std::string>> FakeBgp::EnsureBase(const BaseConfig& config, D
   return lines;
 }
 
+Result<std::vector<std::string>> FakeBgp::EnsureFrontend(const Frontend& frontend, Deadline) {
+  FAIL_IF_TOLD();
+  std::vector<std::string> lines;
+  if (!asn_ && frontend.links.empty()) return lines;
+  if (!asn_) return Fail(Code::kTransient, "no BGP instance yet");
+  if (*asn_ != options_.asn) return Fail(Code::kInvalid, "another AS");
+  for (const IpAddress& address : frontend.addresses) {
+    if (foreign_.contains(address))
+      return Fail(Code::kExists, "a network statement that is not ours for " + address.ToHostPrefix());
+  }
+  for (const std::string& link : frontend_.links) {
+    if (std::ranges::find(frontend.links, link) != frontend.links.end()) continue;
+    states_.erase(link);
+    lines.push_back("no neighbor " + link + " interface");
+  }
+  for (const std::string& link : frontend.links) {
+    if (states_.try_emplace(link, "Active").second) lines.push_back("neighbor " + link + " interface");
+  }
+  if (lines.empty() && frontend != frontend_) lines.emplace_back("another front end");
+  frontend_ = frontend;
+  return lines;
+}
+
+Result<std::vector<IpPrefix>> FakeBgp::AdvertisedTo(const std::string& interface, Deadline) {
+  FAIL_IF_TOLD();
+  std::vector<IpPrefix> told;
+  const auto state = states_.find(interface);
+  if (state == states_.end() || state->second != kEstablished) return told;
+  const auto host = [](const IpAddress& address) {
+    return IpPrefix{address, static_cast<uint8_t>(address.bits())};
+  };
+  if (std::ranges::find(frontend_.links, interface) != frontend_.links.end()) {
+    for (const IpAddress& address : frontend_.addresses) told.push_back(host(address));
+  }
+  for (const auto& [address, announcement] : announced_) {
+    if (IsSent(address, interface)) told.push_back(host(address));
+  }
+  if (const auto leaks = leaks_.find(interface); leaks != leaks_.end())
+    told.insert(told.end(), leaks->second.begin(), leaks->second.end());
+  return told;
+}
+
 Result<BaseBefore> FakeBgp::LookBefore(const std::vector<std::string>& interfaces, Deadline) {
   FAIL_IF_TOLD();
   return BaseBefore{.known = !base_, .asn = asn_, .interfaces = interfaces};
@@ -134,6 +176,7 @@ Result<std::vector<std::string>> FakeBgp::RemoveOurs(const std::vector<std::stri
   for (const auto& [interface, state] : states_) lines.push_back("no neighbor " + interface + " interface");
   states_.clear();
   base_.reset();
+  frontend_ = {};
   if (!removal.before->asn) {
     if (asn_) lines.push_back("no router bgp " + std::to_string(*asn_));
     asn_.reset();
@@ -168,6 +211,7 @@ void FakeBgp::Restart() {
   ++restarts_;
   asn_.reset();
   base_.reset();
+  frontend_ = {};
   feed_port_.reset();
   announced_.clear();
   foreign_.clear();

@@ -37,6 +37,8 @@ class FakeBgp : public Bgp {
   Result<std::vector<Session>> Sessions(Deadline deadline) override;
   Result<uint64_t> TableVersion(Deadline deadline) override;
   Result<std::vector<std::string>> EnsureBase(const BaseConfig& config, Deadline deadline) override;
+  Result<std::vector<std::string>> EnsureFrontend(const Frontend& frontend, Deadline deadline) override;
+  Result<std::vector<IpPrefix>> AdvertisedTo(const std::string& interface, Deadline deadline) override;
   Result<BaseBefore> LookBefore(const std::vector<std::string>& interfaces, Deadline deadline) override;
   Result<std::vector<std::string>> RemoveOurs(const std::vector<std::string>& interfaces,
                                               const Removal& removal, Deadline deadline) override;
@@ -49,6 +51,7 @@ class FakeBgp : public Bgp {
   void StartAs(uint32_t asn);                        // somebody made an instance of this AS
   void AddForeignNetwork(const IpAddress& address);  // a `network` statement that is not ours
   const std::set<IpAddress>& foreign_networks() const { return foreign_; }
+  void LeakTo(const std::string& interface, const IpPrefix& prefix) { leaks_[interface].push_back(prefix); }
   void EditRouteMapOf(const IpAddress& address) { announced_.at(address).edited = true; }
   void SetSession(const std::string& interface, const std::string& state);
   // The session is down, as `how` says: state, peer, notification, last_reset, shut_down.
@@ -83,11 +86,13 @@ class FakeBgp : public Bgp {
   Options options_;
   std::optional<uint32_t> asn_;
   std::optional<BaseConfig> base_;
+  Frontend frontend_;
   std::optional<uint16_t> feed_port_;
   std::map<IpAddress, Announcement> announced_;
   std::set<IpAddress> foreign_;
-  std::map<std::string, std::string> states_;                       // interface -> state
-  std::map<std::string, Session> ends_;                             // how those that are down have ended
+  std::map<std::string, std::vector<IpPrefix>> leaks_;  // somebody has opened the filter of the interface
+  std::map<std::string, std::string> states_;           // interface -> state
+  std::map<std::string, Session> ends_;                 // how those that are down have ended
   std::map<IpPrefix, std::map<std::string, Communities>> learned_;  // prefix -> interface -> communities
   std::vector<std::string> resets_;
   uint64_t version_ = 0;
