@@ -26,6 +26,7 @@ enum class Command {
   kTenants,
   kFlows,
   kNode,
+  kTopology,
   kStatus,
   kDescribeAttachment,
   kDescribeRail,
@@ -37,7 +38,7 @@ enum class Command {
   kVersion,
   kCompletion
 };
-enum class Format { kTable, kWide, kJson };
+enum class Format { kTable, kWide, kJson, kDot };
 
 struct Flags {
   Command command = Command::kNode;

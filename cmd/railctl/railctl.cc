@@ -22,6 +22,8 @@ ExitCode RunConnected(const Context& context) {
       return watch ? WatchTenants(context) : GetTenants(context);
     case Command::kNode:
       return watch ? WatchNode(context) : GetNode(context);
+    case Command::kTopology:
+      return GetTopology(context);
     case Command::kFlows:
       return GetFlows(context);
     case Command::kStatus:

@@ -9,7 +9,7 @@ class Comparison {
  public:
   // Each struct is taken apart by all of its members, so one that gets a new key does not compile before it is compared here.
   void Compare(const NodeConfig& a, const NodeConfig& b) {
-    const auto& [rails, tenancy, bgp, ovs, frr, api, metrics, kubernetes] = a;
+    const auto& [rails, tenancy, bgp, ovs, frr, api, metrics, kubernetes, topology] = a;
     Rails(rails, b.rails);
     Of(tenancy, b.tenancy);
     Of(bgp, b.bgp);
@@ -18,6 +18,7 @@ class Comparison {
     const auto& [listen] = metrics;
     Key("metrics.listen", Takes::kAtOnce, listen, b.metrics.listen);
     Of(kubernetes, b.kubernetes);
+    Of(topology, b.topology);
     const auto& [run_dir] = frr;
     Key("frr.run_dir", Takes::kRestart, run_dir, b.frr.run_dir);
   }
@@ -109,6 +110,15 @@ class Comparison {
     Key("kubernetes.tenant_label", Takes::kAtOnce, tenant_label, b.tenant_label);
     Key("kubernetes.report", Takes::kAtOnce, report, b.report);
     Key("kubernetes.api", Takes::kAtOnce, api, b.api);
+  }
+
+  void Of(const Topology& a, const Topology& b) {
+    const auto& [unit, labels, unit_label, leaf_label, tier_labels] = a;
+    Key("topology.unit", Takes::kAtOnce, unit, b.unit);
+    Key("topology.labels", Takes::kAtOnce, labels, b.labels);
+    Key("topology.unit_label", Takes::kAtOnce, unit_label, b.unit_label);
+    Key("topology.leaf_label", Takes::kAtOnce, leaf_label, b.leaf_label);
+    Key("topology.tier_labels", Takes::kAtOnce, tier_labels, b.tier_labels);
   }
 
   std::vector<Change> changes_;

@@ -15,6 +15,7 @@
 
 #include "lib/base/address.h"
 #include "lib/base/error.h"
+#include "lib/config/topology.h"
 
 namespace rail::config {
 
@@ -27,6 +28,7 @@ struct Paths {
   std::string origin_file;   // <root>/var/lib/railcni/origin.json   what was there before
   std::string
       good_rails_file;  // <root>/var/lib/railcni/good-rails.json   which rails were good (engine/good_rails)
+  std::string leaves_file;  // <root>/var/lib/railcni/leaves.json   the leaves of the rails (engine/leaves)
   std::string socket;   // <root>/run/railcni/raild.sock   gRPC
   std::string wake_socket;     // <root>/run/railcni/wake.sock    datagrams "state.db changed"
   std::string sysfs = "/sys";  // RAILCNI_SYSFS: where raild's container has the host's; tests
@@ -122,6 +124,7 @@ struct NodeConfig {
   Api api;
   Metrics metrics;
   Kubernetes kubernetes;
+  Topology topology;
 
   const Rail* FindRail(std::string_view name) const;
 };

@@ -8,6 +8,7 @@
 #include "lib/config/document.h"
 #include "lib/config/node_config.h"
 #include "lib/config/parse_kubernetes.h"
+#include "lib/config/parse_topology.h"
 
 namespace rail::config {
 namespace {
@@ -76,6 +77,7 @@ class Parser {
                   "a node's own file has none: `raild --resolve-config` makes it of the file for all nodes");
     }
     ParseKubernetes(root.Object("kubernetes"), node, errors_);
+    ParseTopology(root.Object("topology"), node.topology, errors_);
     root.RejectUnknown();
     RAIL_TRY(errors_.ToStatus(name));
     return node;

@@ -14,6 +14,7 @@
 
 #include "lib/engine/backoff.h"
 #include "lib/engine/bmp_stall.h"
+#include "lib/engine/leaves.h"
 #include "lib/engine/node_status.h"
 #include "lib/engine/own_addresses.h"
 #include "lib/engine/verb_context.h"
@@ -74,6 +75,7 @@ class BgpRepair {
   Status LookForStall(Connections& connections);
   bool AskAndTell(Connections& connections);
   bool TellIf(bool changed);
+  void LookAtLeaves();
   void AskWho(const bmp::Message& message);
   Status PrefixHealth() const;
   // Whether bgpd's connection is open, or bgpd still has time to open it anew.
@@ -92,6 +94,7 @@ class BgpRepair {
   const Deadline started_;
   Remotes remotes_;
   OwnAddresses own_;
+  Leaves leaves_;
   bool told_complete_ = false;
   std::string told_problem_;
   bool told_bmp_up_ = false;

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "lib/engine/foreign_rules.h"
+#include "lib/inspect/doctor_subjects.h"
 #include "lib/inspect/inside.h"
 
 namespace rail::inspect {
@@ -326,6 +327,7 @@ NodeFacts Inspector::Gather() const {
   facts.record_path = paths_.state_file;
   AskParts(facts);
   LookAtLeaves(facts, deps_.openers(config_));
+  LookAtSpeeds(facts, paths_.sysfs);
 
   if (config_.kubernetes.tenants) facts.tenants = deps_.tenants();
   if (!facts.view.tenant_list.problem.empty()) {
