@@ -103,9 +103,8 @@ Row AttachmentRow(const v1::Attachment& a, int64_t now_ms, Lists lists) {
 }
 
 Row RailHeader() {
-  return {"NAME",       "INDEX",    "BRIDGE", "PF",       "MTU",  "STATE",
-          "BRIDGE-MAC", "LEAF-MAC", "BGP",    "RECEIVED", "SENT", "RULES",
-          "LEAF",       "LEAF-AS",  "LEAF-ID"};
+  return {"NAME", "INDEX",    "BRIDGE", "PF",    "MTU",  "STATE",   "BRIDGE-MAC", "LEAF-MAC",
+          "BGP",  "RECEIVED", "SENT",   "RULES", "LEAF", "LEAF-AS", "LEAF-ID"};
 }
 
 Row RailRow(const v1::Rail& r) {

@@ -27,7 +27,8 @@ std::string NodeText(const v1::GetTopologyResponse& topology, const v1::UnitNode
 }
 
 void PrintText(const v1::GetTopologyResponse& topology, std::ostream& out) {
-  if (topology.unit().empty()) out << "This node's unit has no name yet: no leaf of some rail has been heard.\n";
+  if (topology.unit().empty())
+    out << "This node's unit has no name yet: no leaf of some rail has been heard.\n";
   for (int i = 0; i < topology.units_size(); ++i) {
     const v1::Unit& unit = topology.units(i);
     if (i > 0) out << '\n';
@@ -66,7 +67,8 @@ void PrintDot(const v1::GetTopologyResponse& topology, std::ostream& out) {
                        Quoted(unit.name().empty() ? "another unit" : unit.name()));
     for (const v1::UnitLeaf& leaf : unit.leaves()) {
       if (drawn.insert(leaf.leaf().asn()).second)
-        out << fmt::format("    leaf_{} [shape=box, label={}];\n", leaf.leaf().asn(), Quoted(LeafText(leaf.leaf())));
+        out << fmt::format("    leaf_{} [shape=box, label={}];\n", leaf.leaf().asn(),
+                           Quoted(LeafText(leaf.leaf())));
     }
     for (const v1::UnitNode& node : unit.nodes())
       out << fmt::format("    node_{} [label={}];\n", node.asn(), Quoted(NodeText(topology, node)));
@@ -75,7 +77,8 @@ void PrintDot(const v1::GetTopologyResponse& topology, std::ostream& out) {
   for (const v1::Unit& unit : topology.units()) {
     for (const v1::UnitNode& node : unit.nodes()) {
       for (const v1::NodeLeaf& leaf : node.leaves())
-        out << fmt::format("  node_{} -- leaf_{} [label=\"{}\"];\n", node.asn(), leaf.asn(), leaf.rail_index());
+        out << fmt::format("  node_{} -- leaf_{} [label=\"{}\"];\n", node.asn(), leaf.asn(),
+                           leaf.rail_index());
     }
   }
   out << "}\n";

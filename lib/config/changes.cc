@@ -113,12 +113,8 @@ class Comparison {
   }
 
   void Of(const Topology& a, const Topology& b) {
-    const auto& [unit, labels, unit_label, leaf_label, tier_labels] = a;
+    const auto& [unit] = a;
     Key("topology.unit", Takes::kAtOnce, unit, b.unit);
-    Key("topology.labels", Takes::kAtOnce, labels, b.labels);
-    Key("topology.unit_label", Takes::kAtOnce, unit_label, b.unit_label);
-    Key("topology.leaf_label", Takes::kAtOnce, leaf_label, b.leaf_label);
-    Key("topology.tier_labels", Takes::kAtOnce, tier_labels, b.tier_labels);
   }
 
   std::vector<Change> changes_;

@@ -16,8 +16,6 @@ namespace rail::config {
 // nullptr: the section is not there, and raild never talks to an API server.
 void ParseKubernetes(const nlohmann::json* value, NodeConfig& node, JsonErrors& errors);
 
-// The key of a label: name, or domain/name.
-bool IsLabelKey(std::string_view text);
 // The value of one: 1 to 63 of A-Z, a-z, 0-9, '-', '_' and '.', a letter or digit at either end.
 bool IsLabelValue(std::string_view text);
 

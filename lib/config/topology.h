@@ -1,6 +1,6 @@
-// The section "topology" of node.json: what this node is called in the fabric, and which labels say so to schedulers.
+// The section "topology" of node.json: what this node's place in the fabric is called.
 //
-// Use:      config.topology.labels
+// Use:      config.topology.unit
 // Threads:  values
 // Source:   README.md of this folder
 #pragma once
@@ -10,12 +10,7 @@
 namespace rail::config {
 
 struct Topology {
-  std::string unit;     // the scalable unit's name; "": raild makes one of its leaves
-  bool labels = false;  // raild keeps labels of the Node object right
-  std::string unit_label = "railcni.io/su";
-  std::string leaf_label = "railcni.io/leaf-";  // the rail's name follows
-  // "fabric.topograph.run/tier-": the level follows, 0 the nearest. Written only where nobody else writes it. "": never.
-  std::string tier_labels;
+  std::string unit;  // the scalable unit's name; "": raild makes one of its leaves
 };
 
 }  // namespace rail::config

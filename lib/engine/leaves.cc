@@ -26,7 +26,8 @@ std::string UnitName(const LeafOfRail& leaves) {
   return "su-" + tenancy::HashText(text).substr(0, kHashDigits);
 }
 
-Leaves::Leaves(const config::NodeConfig& config, LeafOfRail kept) : config_(config), settled_(std::move(kept)) {
+Leaves::Leaves(const config::NodeConfig& config, LeafOfRail kept)
+    : config_(config), settled_(std::move(kept)) {
   std::erase_if(settled_, [&](const auto& leaf) { return config.FindRail(leaf.first) == nullptr; });
   kept_ = settled_;
   Look({});
@@ -54,7 +55,8 @@ void Leaves::Look(const std::map<std::string, frr::Session>& sessions) {
 
 std::optional<KnownLeaf> Leaves::of(const std::string& rail) const {
   if (const auto now = heard_.find(rail); now != heard_.end()) return KnownLeaf{now->second, true};
-  if (const auto before = settled_.find(rail); before != settled_.end()) return KnownLeaf{before->second, false};
+  if (const auto before = settled_.find(rail); before != settled_.end())
+    return KnownLeaf{before->second, false};
   return std::nullopt;
 }
 

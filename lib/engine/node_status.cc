@@ -307,7 +307,8 @@ NodeView NodeStatus::Compose(const Record& record) const {
         shown.stripped_example = stripped->second.example;
       }
     }
-    if (const auto leaf = learned_->leaves.find(rail.name); leaf != learned_->leaves.end()) shown.leaf = leaf->second;
+    if (const auto leaf = learned_->leaves.find(rail.name); leaf != learned_->leaves.end())
+      shown.leaf = leaf->second;
     const bool no_carrier = carrier != carriers_.end() && !carrier->second;
     const auto down = frr::WhyDown(shown.session ? &*shown.session : nullptr,
                                    {.bridge = rail.bridge, .asn = config_.bgp.asn, .carrier = !no_carrier});

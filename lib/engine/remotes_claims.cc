@@ -19,7 +19,9 @@ Remotes::Claim Remotes::ClaimOf(const Paths& paths) const {
     if (fresh && path.stale) continue;
     claim.tenants.insert(path.tenant);
     if (path.rail && (!claim.rail || *path.rail < *claim.rail)) claim.rail = path.rail;
-    const auto rank = [&](const Path& each) { return std::pair(!over_its_rail(each), ways.Hops(each.as_path)); };
+    const auto rank = [&](const Path& each) {
+      return std::pair(!over_its_rail(each), ways.Hops(each.as_path));
+    };
     if (path.as_path != 0 && (best == nullptr || rank(path) < rank(*best))) best = &path;
   }
   if (best != nullptr) claim.as_path = best->as_path;
@@ -44,7 +46,10 @@ void Remotes::Enter(const IpAddress& address, const Claim& claim) {
   const bool several = claim.tenants.size() > 1;
   const bool contested = several || (own != own_.end() && !claim.tenants.contains(own->second.tenant));
   for (const tenancy::TenantId tenant : claim.tenants) {
-    by_tenant_[tenant].Set({.address = address, .rail = claim.rail.value_or(0), .contested = contested, .as_path = claim.as_path});
+    by_tenant_[tenant].Set({.address = address,
+                            .rail = claim.rail.value_or(0),
+                            .contested = contested,
+                            .as_path = claim.as_path});
     outdated_.insert(tenant);
   }
   if (several && own == own_.end()) {

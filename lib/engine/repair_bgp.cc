@@ -430,7 +430,8 @@ Status BgpRepair::Sessions(Connections& connections, bool& changed) {
     changed = changed || before.state != session.state ||
               before.prefixes_received != session.prefixes_received ||
               before.prefixes_sent != session.prefixes_sent || before.peer != session.peer ||
-              before.leaf != session.leaf || before.shut_down != session.shut_down || before.notification != session.notification;
+              before.leaf != session.leaf || before.shut_down != session.shut_down ||
+              before.notification != session.notification;
     if (before.state != session.state) log::Info("bgp session on {}: {}", session.interface, session.state);
     // A session that went down and came back between two looks is younger than it was.
     if (before.established() && (before.state != session.state || session.uptime_ms < before.uptime_ms))

@@ -35,7 +35,8 @@ void BgpRepair::LookAtLeaves() {
   if (leaves_.unit() != before) log::Info("the leaves make the unit {}", leaves_.unit());
   if (!leaves_.TakeChanged() || deps_.leaves_file.empty()) return;
   const Status kept = WriteLeaves(deps_.leaves_file, leaves_.to_keep());
-  if (!kept) log::Warning("{}: after a restart the unit has no name while a leaf is silent", kept.error().message);
+  if (!kept)
+    log::Warning("{}: after a restart the unit has no name while a leaf is silent", kept.error().message);
 }
 
 }  // namespace rail::engine

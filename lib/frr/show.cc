@@ -78,7 +78,8 @@ std::optional<Leaf> LeafIn(const json& neighbor) {
   const auto router_id = IpAddress::Parse(StringAt(neighbor, "remoteRouterId"));
   const uint64_t asn = NumberAt(neighbor, "remoteAs");
   if (!router_id || asn == 0 || asn > UINT32_MAX) return std::nullopt;
-  return Leaf{static_cast<uint32_t>(asn), *router_id, ValidUtf8(StringAt(neighbor, "hostname").substr(0, kMostName))};
+  return Leaf{static_cast<uint32_t>(asn), *router_id,
+              ValidUtf8(StringAt(neighbor, "hostname").substr(0, kMostName))};
 }
 
 }  // namespace

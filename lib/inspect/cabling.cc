@@ -77,7 +77,8 @@ class Search {
       if (!one.decided) kind = kUndecided;
       if (kind == kUndecided && !own) continue;
       if (swapped) told.insert(one.home);
-      found_.push_back({kind, node, rail, one.home, one.leaf, other_leaf.value_or(0), one.witness, one.votes});
+      found_.push_back(
+          {kind, node, rail, one.home, one.leaf, other_leaf.value_or(0), one.witness, one.votes});
     }
     if (crossed.empty()) LookAtUnits(node, leaves);
   }
@@ -124,7 +125,8 @@ class Search {
     for (const Rail& rail : rails) {
       if (&rail == &*right || !contradict(rail, *right)) continue;
       found_.push_back({Miscabled::Kind::kTwoUnits, node, rail.index, right->index, rail.leaf, right->leaf,
-                        Elsewhere(rail.with, right->index, right->leaf), rail.with.size(), rail.agree < most});
+                        Elsewhere(rail.with, right->index, right->leaf), rail.with.size(),
+                        rail.agree < most});
     }
   }
 

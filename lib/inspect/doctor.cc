@@ -65,7 +65,7 @@ constexpr auto kKinds = std::to_array<std::string_view>({
     "leaf-in-two-units",
     "remote-on-other-leaf",
     "leaf-as-unlike-siblings",
-    "uplink-mtu-unlike-siblings",
+    "rail-mtu-unlike-siblings",
     "uplink-speed-unlike-siblings",
     "bmp-missing",
     "bmp-sessions-alike",

@@ -74,8 +74,8 @@ class Cabling : Examiner {
     switch (each.kind) {
       case Miscabled::Kind::kSwapped:
         Find(Severity::kWarning, "rails-swapped", rail,
-             fmt::format("{} and {} are swapped: {} leads to {}, which {} on {}", rail, other, Uplink(each.rail), leaf,
-                         Others(each), other),
+             fmt::format("{} and {} are swapped: {} leads to {}, which {} on {}", rail, other,
+                         Uplink(each.rail), leaf, Others(each), other),
              "what stays on one leaf elsewhere crosses the spines from here, on both rails",
              fmt::format("swap the cables of {} and {} at one end, or their rails in node.json (rails[].pf)",
                          Uplink(each.rail), Uplink(each.other_rail)));
@@ -95,21 +95,24 @@ class Cabling : Examiner {
         break;
       case Miscabled::Kind::kUndecided:
         Find(Severity::kWarning, "address-by-other-rail", rail,
-             fmt::format("addresses of {} of the node AS {} come straight from {}, the leaf of {} here", other,
-                         each.other, leaf, rail),
+             fmt::format("addresses of {} of the node AS {} come straight from {}, the leaf of {} here",
+                         other, each.other, leaf, rail),
              "one of the two nodes has its cables on wrong leaves; as many nodes say this as that",
-             fmt::format("compare with the plan: which rail's leaf is {}? `railctl get topology` shows both nodes",
-                         leaf));
+             fmt::format(
+                 "compare with the plan: which rail's leaf is {}? `railctl get topology` shows both nodes",
+                 leaf));
         break;
       case Miscabled::Kind::kTwoUnits:
         Find(Severity::kWarning, "leaf-in-two-units", rail,
-             fmt::format("{} leads to {}, in the unit of the node AS {}; {} leads to {}, in another{}", rail, leaf,
-                         each.other, other, LeafName(each.other_leaf),
+             fmt::format("{} leads to {}, in the unit of the node AS {}; {} leads to {}, in another{}", rail,
+                         leaf, each.other, other, LeafName(each.other_leaf),
                          each.decided ? ", as do most rails" : ""),
              "the node is in no unit whole: what a scheduler keeps within one unit crosses the spines",
-             fmt::format("plug the cable of {} into the unit of the other rails{}; if the node is being moved, plug in "
+             fmt::format("plug the cable of {} into the unit of the other rails{}; if the node is being "
+                         "moved, plug in "
                          "the others, too",
-                         Uplink(each.rail), each.decided ? "" : fmt::format(", or that of {}", Uplink(each.other_rail))));
+                         Uplink(each.rail),
+                         each.decided ? "" : fmt::format(", or that of {}", Uplink(each.other_rail))));
         break;
     }
   }
@@ -124,22 +127,25 @@ class Cabling : Examiner {
                            LeafName(each.leaf), Others(each), other);
         break;
       case Miscabled::Kind::kOneLeaf:
-        what = fmt::format("has {} and {} on one leaf, {}; {} it on {} alone", rail, other, LeafName(each.leaf),
-                           Others(each), other);
+        what = fmt::format("has {} and {} on one leaf, {}; {} it on {} alone", rail, other,
+                           LeafName(each.leaf), Others(each), other);
         break;
       case Miscabled::Kind::kOtherRail:
       case Miscabled::Kind::kUndecided:
-        what = fmt::format("has {} behind {}, which {} on {}", rail, LeafName(each.leaf), Others(each), other);
+        what =
+            fmt::format("has {} behind {}, which {} on {}", rail, LeafName(each.leaf), Others(each), other);
         break;
       case Miscabled::Kind::kTwoUnits:
-        what = fmt::format("is in two units: its {} is behind {}, with the node AS {}; its {} behind {}, without it",
-                           rail, LeafName(each.leaf), each.other, other, LeafName(each.other_leaf));
+        what = fmt::format(
+            "is in two units: its {} is behind {}, with the node AS {}; its {} behind {}, without it", rail,
+            LeafName(each.leaf), each.other, other, LeafName(each.other_leaf));
         break;
     }
     Find(Severity::kWarning, "remote-on-other-leaf", fmt::format("AS {}", each.node),
          fmt::format("the node AS {} {}", each.node, what),
          "its traffic to the same rail crosses the spines where that of its neighbours does not",
-         "run `railctl doctor` on that node (bgp.asn of its node.json is the AS number); its finding names the cable");
+         "run `railctl doctor` on that node (bgp.asn of its node.json is the AS number); its finding names "
+         "the cable");
   }
 
   void LeafAs() {
@@ -163,30 +169,30 @@ class Cabling : Examiner {
     for (const config::Rail* rail : odd) {
       const bool twice = counts[numbers[rail]] == 2;
       Find(Severity::kWarning, "leaf-as-unlike-siblings", rail->name,
-           fmt::format("the leaf of {} has the AS {}, {}", rail->name, numbers[rail],
-                       twice ? "as another leaf here has" : "and those of most rails have another one in common"),
-           "leaves of one AS drop each other's routes (RFC 4271 section 9.1.2), and leaves of different ASs do not: what "
+           fmt::format(
+               "the leaf of {} has the AS {}, {}", rail->name, numbers[rail],
+               twice ? "as another leaf here has" : "and those of most rails have another one in common"),
+           "leaves of one AS drop each other's routes (RFC 4271 section 9.1.2), and leaves of different ASs "
+           "do not: what "
            "works on one rail fails on another",
-           "give the leaf the AS of the plan: one for each leaf (RFC 7938 section 5.2.1), or the same for all");
+           "give the leaf the AS of the plan: one for each leaf (RFC 7938 section 5.2.1), or the same for "
+           "all");
     }
   }
 
-  // Rails that node.json gives the same MTU.
   void Mtu() {
-    if (facts_.links_unknown) return;
-    std::map<uint32_t, std::map<const config::Rail*, uint32_t>> by_mtu;
+    std::map<const config::Rail*, uint32_t> values;
+    uint32_t largest = 0;
     for (const config::Rail& rail : config_.rails) {
-      const auto seen = facts_.rails.find(rail.name);
-      if (seen != facts_.rails.end() && seen->second.uplink.there && seen->second.uplink.mtu >= rail.mtu)
-        by_mtu[rail.mtu][&rail] = seen->second.uplink.mtu;
+      values[&rail] = rail.mtu;
+      largest = std::max(largest, rail.mtu);
     }
-    for (const auto& [mtu, values] : by_mtu) {
-      for (const config::Rail* rail : Odd(values, mtu)) {
-        Find(Severity::kWarning, "uplink-mtu-unlike-siblings", rail->name,
-             fmt::format("the uplink {} has MTU {}, unlike those of the other rails", rail->pf, values.at(rail)),
-             fmt::format("pods send {} bytes at most, so nothing is lost now; somebody has set this one by hand", mtu),
-             fmt::format("`ip link set {} mtu {}`", rail->pf, mtu));
-      }
+    for (const config::Rail* rail : Odd(values, largest)) {
+      Find(Severity::kWarning, "rail-mtu-unlike-siblings", rail->name,
+           fmt::format("pods have MTU {} on {}, and another one on the other rails", rail->mtu, rail->name),
+           "a job negotiates one size for all rails, or fails where it does not: RoCE takes the path MTU "
+           "from the interface",
+           "give the rails one rails[].mtu in node.json, and restart raild");
     }
   }
 
@@ -200,7 +206,8 @@ class Cabling : Examiner {
     for (const auto& [rail, speed] : speeds) fastest = std::max(fastest, speed);
     for (const config::Rail* rail : Odd(speeds, fastest)) {
       Find(Severity::kWarning, "uplink-speed-unlike-siblings", rail->name,
-           fmt::format("the uplink {} runs at {} Mbit/s, unlike those of the other rails", rail->pf, speeds[rail]),
+           fmt::format("the uplink {} runs at {} Mbit/s, unlike those of the other rails", rail->pf,
+                       speeds[rail]),
            "a collective runs at the pace of its slowest rail",
            fmt::format("cable, optics, the leaf's port: `ethtool {}` shows what both ends offer", rail->pf));
     }

@@ -74,8 +74,8 @@ std::vector<UnitSeen> Fabric::units() const {
   Joined joined(all.size());
   for (size_t a = 0; a < all.size(); ++a) {
     for (size_t b = a + 1; b < all.size(); ++b) {
-      const auto shared = std::ranges::count_if(
-          all[a]->leaves, [&](uint32_t leaf) { return all[b]->leaves.contains(leaf); });
+      const auto shared =
+          std::ranges::count_if(all[a]->leaves, [&](uint32_t leaf) { return all[b]->leaves.contains(leaf); });
       const size_t fewer = std::min(all[a]->leaves.size(), all[b]->leaves.size());
       if (fewer > 0 && 2 * static_cast<size_t>(shared) > fewer) joined.Join(a, b);
     }

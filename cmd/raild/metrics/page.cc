@@ -43,7 +43,8 @@ void AddRail(Exposition& page, const engine::RailView& rail) {
   if (rail.leaf) {
     const frr::Leaf& leaf = rail.leaf->leaf;
     page.Add(metrics::kRailLeafInfo,
-             {name, ValidUtf8(leaf.name), std::to_string(leaf.asn), leaf.router_id.ToString(), rail.leaf->heard ? "1" : "0"},
+             {name, ValidUtf8(leaf.name), std::to_string(leaf.asn), leaf.router_id.ToString(),
+              rail.leaf->heard ? "1" : "0"},
              1);
   }
   page.Add(metrics::kRailCarrier, {name}, rail.uplink_carrier);

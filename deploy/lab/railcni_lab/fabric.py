@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from . import daemons, kernel, vty
+from . import cabling, daemons, kernel, vty
 from .layout import (COMMUNITY_ASN, MTU, Host, Lab, LabError, Node, Shape, bridge, device, representor, uplink,
                      write_json)
 
@@ -65,12 +65,12 @@ def build(lab: Lab, progress: Progress) -> None:
     shape = lab.shape()
     hosts: list[Host] = [*lab.nodes(), *lab.leaves(), *lab.spines()]
     make_network(lab, shape, hosts)
-    progress(f"network: {shape.nodes} nodes, {shape.rails} rails, {shape.spines} spines")
+    progress(f"network: {shape.nodes} nodes, {shape.rails} rails, {len(lab.leaves())} leaves, {shape.spines} spines")
 
     with ThreadPoolExecutor(4) as pool:
         jobs = [pool.submit(start_node, lab, node) for node in lab.nodes()]
-        jobs += [pool.submit(start_switch, leaf, [n.name for n in lab.nodes()] + [s.name for s in lab.spines()])
-                 for leaf in lab.leaves()]
+        jobs += [pool.submit(start_switch, leaf, cabling.nodes_ports(lab, number) + [s.name for s in lab.spines()])
+                 for number, leaf in enumerate(lab.leaves())]
         jobs += [pool.submit(start_switch, spine, [leaf.name for leaf in lab.leaves()]) for spine in lab.spines()]
         for job in jobs:
             job.result()
@@ -88,8 +88,12 @@ def build(lab: Lab, progress: Progress) -> None:
 def make_network(lab: Lab, shape: Shape, hosts: list[Host]) -> None:
     kernel.ip_batch(f"netns add {host.namespace}" for host in hosts)
     pairs: list[tuple[str, str, str, str]] = []
-    for rail, leaf in enumerate(lab.leaves()):
-        pairs += [(node.namespace, uplink(rail), leaf.namespace, node.name) for node in lab.nodes()]
+    for node in lab.nodes():
+        for rail in range(shape.rails):
+            number = cabling.first_leaf(shape, node, rail)
+            pairs.append((node.namespace, uplink(rail), lab.leaf(number).namespace,
+                          cabling.port(shape, node, rail, number)))
+    for leaf in lab.leaves():
         pairs += [(leaf.namespace, spine.name, spine.namespace, leaf.name) for spine in lab.spines()]
     kernel.ip_batch(f"link add {a} netns {ns_a} mtu {MTU} type veth peer name {b} netns {ns_b} mtu {MTU}"
                     for ns_a, a, ns_b, b in pairs)
