@@ -17,7 +17,7 @@ class LeavesTest : public testing::Test {
                     {.name = "rail1", .index = 1, .bridge = "br-rail1"}};
   }
   static frr::Leaf Leaf(uint32_t number) {
-    return {4200010000 + number, *IpAddress::Parse("10.255.1." + std::to_string(number)),
+    return {4200010000U + number, *IpAddress::Parse("10.255.1." + std::to_string(number)),
             "leaf" + std::to_string(number)};
   }
   // 0: silent.

@@ -165,7 +165,7 @@ struct NodeView {
   TenantListView tenant_list;
   std::string unit;  // Leaves::unit
   AsPaths as_paths;
-  std::shared_ptr<const Seats> seats = std::make_shared<const Seats>();  // of other nodes
+  std::shared_ptr<const Seats> seats;  // of other nodes; nullptr: none is known
   uint64_t repairs = 0;  // rules, lines and ports put right since the start, first installation included
   std::map<std::string, uint64_t> repairs_by_cause;  // "rules", "port", ...; their sum is `repairs`
 };

@@ -45,7 +45,8 @@ const char* DistanceName(Distance distance) {
 }
 
 Fabric::Fabric(const engine::NodeView& view) : own_(view.asn), paths_(view.as_paths) {
-  for (const engine::Seat& seat : *view.seats) {
+  const engine::Seats none;
+  for (const engine::Seat& seat : view.seats ? *view.seats : none) {
     if (seat.node != own_) nodes_[seat.node][seat.rail].insert(seat.leaf);
   }
   LeavesOfNode& mine = nodes_[own_];
