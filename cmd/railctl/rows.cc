@@ -161,7 +161,7 @@ Row RemoteRow(const v1::Remote& r) {
 }
 
 Row NodeHeader() {
-  return {"HOSTNAME", "VERSION", "UPTIME", "BMP", "RDMA", "REPAIRS", "UNIT"};
+  return {"HOSTNAME", "VERSION", "UPTIME", "BMP", "RDMA", "REPAIRS"};
 }
 
 Row NodeRow(const v1::NodeInfo& n, int64_t now_ms) {
@@ -170,8 +170,7 @@ Row NodeRow(const v1::NodeInfo& n, int64_t now_ms) {
           Age(Milliseconds(n.started()), now_ms),
           n.bmp_up() ? "up" : "down",
           RdmaText(n.rdma()),
-          std::to_string(n.repairs()),
-          n.unit()};
+          std::to_string(n.repairs())};
 }
 
 Row HealthHeader() {
