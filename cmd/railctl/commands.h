@@ -47,6 +47,9 @@ ExitCode GetRemotes(const Context& context);
 ExitCode GetTenants(const Context& context);
 ExitCode GetFlows(const Context& context);
 ExitCode GetNode(const Context& context);
+// pcie.cc
+ExitCode GetNics(const Context& context);
+ExitCode GetGpus(const Context& context);
 // watch.cc: until raild ends it, or the process is killed
 ExitCode WatchAttachments(const Context& context);
 ExitCode WatchRails(const Context& context);
@@ -57,6 +60,8 @@ ExitCode WatchNode(const Context& context);
 ExitCode ShowStatus(const Context& context);
 ExitCode DescribeAttachment(const Context& context);
 ExitCode DescribeRail(const Context& context);
+// nccl.cc
+ExitCode ShowNccl(const Context& context);
 // explain.cc, about.cc
 ExitCode Check(const Context& context);
 ExitCode Trace(const Context& context);

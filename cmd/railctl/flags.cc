@@ -58,6 +58,8 @@ bool PrintsTables(Command command) {
     case Command::kTenants:
     case Command::kFlows:
     case Command::kNode:
+    case Command::kNics:
+    case Command::kGpus:
     case Command::kWatch:
     case Command::kCheck:
       return true;

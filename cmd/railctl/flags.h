@@ -26,6 +26,8 @@ enum class Command {
   kTenants,
   kFlows,
   kNode,
+  kNics,
+  kGpus,
   kStatus,
   kDescribeAttachment,
   kDescribeRail,
@@ -33,6 +35,7 @@ enum class Command {
   kCheck,
   kTrace,
   kDoctor,
+  kNccl,
   kHealth,
   kVersion,
   kCompletion
@@ -62,6 +65,11 @@ struct Flags {
   bool ready = false;        // of health: also whether raild is ready
   bool client_only = false;  // of version: railctl's own alone
   std::string shell;         // of completion: "bash" or "zsh"
+
+  // For NCCL.
+  std::string nccl_version;  // "": the newest that raild knows
+  bool conf_file = false;    // as NCCL's file, not for a shell
+  bool topology = false;     // the PCIe tree instead
 
   // For a trace.
   std::string destination;

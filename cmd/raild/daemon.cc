@@ -4,6 +4,7 @@
 
 #include <csignal>
 
+#include "cmd/raild/hardware.h"
 #include "cmd/raild/new_config.h"
 #include "cmd/raild/tls.h"
 #include "lib/base/clock.h"
@@ -51,7 +52,7 @@ Daemon::Daemon(config::NodeConfig config, engine::Deps deps, config::Paths paths
                  bgp_.UplinksChanged(news);
                  switch_.Learned();  // also publishes what has changed
                }),
-      inspector_(config_, paths_, deps_, views_),
+      inspector_(config_, paths_, deps_, views_, UnixMs, inspect::kAnswerTime, RealHardware(paths_)),
       metrics_(config_, paths_, inspector_, views_),
       reports_(config_, views_),
       supervisor_(supervisor),

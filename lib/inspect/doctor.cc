@@ -99,6 +99,9 @@ constexpr auto kKinds = std::to_array<std::string_view>({
     "api-server-away",
     "tenant-label-invalid",
     "no-tenant",
+    "gpu-far-from-nic",
+    "gpus-without-nic",
+    "pod-gpus-not-known",
 });
 
 }  // namespace
@@ -109,6 +112,7 @@ std::vector<Finding> Diagnose(const NodeFacts& facts) {
   ExamineRails(facts, found);
   ExamineBgp(facts, found);
   ExamineTenants(facts, found);
+  ExamineGpus(facts, found);
   ExamineAttachments(facts, found);
   ExamineStart(facts, found);
   ExamineRaild(facts, found);

@@ -47,6 +47,8 @@ void ExamineRails(const NodeFacts& facts, std::vector<Finding>& found);
 void ExamineBgp(const NodeFacts& facts, std::vector<Finding>& found);
 // tenancy.tenants of node.json.
 void ExamineTenants(const NodeFacts& facts, std::vector<Finding>& found);
+// GPUs, and how near each pod's are to its NICs.
+void ExamineGpus(const NodeFacts& facts, std::vector<Finding>& found);
 // Each pod's interface.
 void ExamineAttachments(const NodeFacts& facts, std::vector<Finding>& found);
 // node.json as it is now, and a raild that does not run.
