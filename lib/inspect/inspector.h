@@ -25,11 +25,13 @@
 
 namespace rail::inspect {
 
-inline constexpr std::chrono::seconds kAnswerTime{5};
+inline constexpr std::chrono::seconds kAnswerTime{4};
 
 class Inspector {
  public:
-  // `answer_time`: how long the doctor waits for the parts of the node. `hardware`: where GPUs and NICs are read; {}: nowhere.
+  // `answer_time`: how long the doctor waits for the parts of the node, all at once. Check and trace ask one part after another: each has half
+  // of this time, all have twice of it. `hardware`: where GPUs and NICs are
+  // read; {}: nowhere.
   Inspector(const config::NodeConfig& config, const config::Paths& paths, const engine::Deps& deps,
             const engine::ViewPublisher& views, std::function<int64_t()> now_ms = UnixMs,
             Clock::duration answer_time = kAnswerTime, Hardware hardware = {})
@@ -56,6 +58,7 @@ class Inspector {
   virtual SwitchSample Sample(Clock::duration counts, Clock::duration flows) const;
 
  private:
+  engine::Connections OneAfterAnother() const;
   NodeFacts Gather() const;
   // Each of the node's parts, side by side: what one of them does not say in time is its own finding and nobody else's.
   void AskParts(NodeFacts& facts) const;
