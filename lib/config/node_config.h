@@ -15,6 +15,7 @@
 
 #include "lib/base/address.h"
 #include "lib/base/error.h"
+#include "lib/config/vlans.h"
 
 namespace rail::config {
 
@@ -60,7 +61,11 @@ struct Rail {
   const DeviceEntry* FindDevice(std::string_view device) const;
 };
 
-enum class TenancyMode { kNamespace, kOff };
+enum class TenancyMode {
+  kNamespace,
+  kOff,
+  kVrf,  // every tenant has its own addresses, and a VLAN on the uplink
+};
 
 struct Tenancy {
   TenancyMode mode = TenancyMode::kNamespace;
@@ -68,6 +73,7 @@ struct Tenancy {
       tenants;  // tenant -> its namespaces; a namespace is in at most one tenant
   // Whether pods reach addresses of other rails. If false, a bridge has rules only for addresses of its own rail.
   bool cross_rail = true;
+  Vlans vlans;  // mode `vrf`: of each tenant; else none
 };
 
 struct Bgp {

@@ -8,6 +8,7 @@
 #include "lib/config/document.h"
 #include "lib/config/node_config.h"
 #include "lib/config/parse_kubernetes.h"
+#include "lib/config/parse_vlans.h"
 
 namespace rail::config {
 namespace {
@@ -76,6 +77,8 @@ class Parser {
                   "a node's own file has none: `raild --resolve-config` makes it of the file for all nodes");
     }
     ParseKubernetes(root.Object("kubernetes"), node, errors_);
+    CheckVlans(node, errors_);
+    RefuseVrf(node, errors_);
     root.RejectUnknown();
     RAIL_TRY(errors_.ToStatus(name));
     return node;
@@ -217,9 +220,12 @@ class Parser {
     const json empty = json::object();
     JsonObject object(value == nullptr ? empty : *value, "tenancy", errors_);
     const std::string mode = Text(
-        object, "mode", [](std::string_view text) { return text == "namespace" || text == "off"; },
-        "\"namespace\" or \"off\"", "namespace");
-    tenancy.mode = mode == "off" ? TenancyMode::kOff : TenancyMode::kNamespace;
+        object, "mode",
+        [](std::string_view text) { return text == "namespace" || text == "off" || text == "vrf"; },
+        "\"namespace\", \"off\" or \"vrf\"", "namespace");
+    tenancy.mode = mode == "off"   ? TenancyMode::kOff
+                   : mode == "vrf" ? TenancyMode::kVrf
+                                   : TenancyMode::kNamespace;
     tenancy.cross_rail = object.BoolOr("cross_rail", true);
     if (!tenancy.cross_rail && tenancy.mode == TenancyMode::kOff)
       errors_.Add(object.PathOf("cross_rail"),
@@ -228,6 +234,7 @@ class Parser {
       JsonObject map(*tenants, object.PathOf("tenants"), errors_);
       for (const auto& [name, unused] : tenants->items()) ParseTenant(map, name, tenancy.tenants[name]);
     }
+    ParseVlans(object, tenancy, errors_);
     object.RejectUnknown();
   }
 
