@@ -22,24 +22,28 @@ Status CheckRail(const Context& context) {
                   (names.empty() ? "raild has not looked at its rails yet" : "there are: " + names));
 }
 
+namespace {
+
+// Both messages name the attachments that are meant by the same fields.
+template <class Message>
+Message Meant(const Flags& flags) {
+  Message meant;
+  meant.set_namespace_(flags.pod_namespace);
+  meant.set_pod(flags.pod);
+  meant.set_rail(flags.rail);
+  meant.set_ifname(flags.ifname);
+  meant.set_tenant(flags.tenant);
+  return meant;
+}
+
+}  // namespace
+
 v1::AttachmentFilter FilterOf(const Flags& flags) {
-  v1::AttachmentFilter filter;
-  filter.set_namespace_(flags.pod_namespace);
-  filter.set_rail(flags.rail);
-  filter.set_pod(flags.pod);
-  filter.set_ifname(flags.ifname);
-  filter.set_tenant(flags.tenant);
-  return filter;
+  return Meant<v1::AttachmentFilter>(flags);
 }
 
 v1::AttachmentSelector SelectorOf(const Flags& flags) {
-  v1::AttachmentSelector selector;
-  selector.set_namespace_(flags.pod_namespace);
-  selector.set_pod(flags.pod);
-  selector.set_rail(flags.rail);
-  selector.set_ifname(flags.ifname);
-  selector.set_tenant(flags.tenant);
-  return selector;
+  return Meant<v1::AttachmentSelector>(flags);
 }
 
 Result<v1::ListAttachmentsResponse> ListAttachments(const Context& context) {

@@ -22,7 +22,7 @@ Result<T*> Connections::Get(Slot<T>& slot, const Open& open) {
 }
 
 Deadline Connections::CallDeadline() const {
-  return std::min(until_, After(std::chrono::seconds(5)));
+  return std::min(until_, After(call_time_));
 }
 
 Result<ovs::Ovsdb*> Connections::Ovsdb() {
@@ -30,7 +30,12 @@ Result<ovs::Ovsdb*> Connections::Ovsdb() {
 }
 
 Result<ovs::OpenFlow*> Connections::OpenFlow(const std::string& bridge) {
-  return Get(openflow_[bridge], [&] { return openers_.openflow(bridge, CallDeadline()); });
+  Slot<ovs::OpenFlow>& slot = openflow_[bridge];
+  if (!slot.open && vswitchd_hangs_) return tl::make_unexpected(*vswitchd_hangs_);
+  const Deadline deadline = CallDeadline();
+  auto opened = Get(slot, [&] { return openers_.openflow(bridge, deadline); });
+  if (!opened && Clock::now() >= deadline) vswitchd_hangs_ = opened.error();
+  return opened;
 }
 
 Result<frr::Bgp*> Connections::Bgp() {

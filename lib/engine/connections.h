@@ -75,12 +75,16 @@ struct Openers {
 // How long to wait for pods that are joining a tenant: each takes some milliseconds.
 inline constexpr std::chrono::milliseconds kForJoining{100};
 
+inline constexpr std::chrono::seconds kCallTime{5};
+
 class Connections {
  public:
-  // `until`: when the verb or the round must have ended. One call to a dependency may take at most 5 s of that time.
-  Connections(Openers openers, Deadline until) : openers_(std::move(openers)), until_(until) {}
+  // `until`: when the verb or the round must have ended. One call to a dependency may take at most `call_time` of that time.
+  Connections(Openers openers, Deadline until, Clock::duration call_time = kCallTime)
+      : openers_(std::move(openers)), until_(until), call_time_(call_time) {}
 
   Result<ovs::Ovsdb*> Ovsdb();
+  // All bridges are of one ovs-vswitchd: if it has let the time of a call pass for one of them, it is not asked for the others.
   Result<ovs::OpenFlow*> OpenFlow(const std::string& bridge);
   Result<frr::Bgp*> Bgp();
   Result<netlink::Netlink*> Netlink();
@@ -122,8 +126,10 @@ class Connections {
 
   Openers openers_;
   Deadline until_;
+  Clock::duration call_time_;
   Slot<ovs::Ovsdb> ovsdb_;
   std::map<std::string, Slot<ovs::OpenFlow>> openflow_;
+  std::optional<Error> vswitchd_hangs_;
   Slot<frr::Bgp> bgp_;
   Slot<netlink::Netlink> netlink_;
   std::unique_ptr<device::Backend> devices_;

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "lib/engine/testing/world.h"
 
 namespace rail::engine {
@@ -46,6 +48,28 @@ TEST(Connections, HasOneConnectionForEachBridge) {
   Connections connections(world.deps().openers(world.config), After(std::chrono::seconds(30)));
   EXPECT_NE(*connections.OpenFlow("br-rail0"), *connections.OpenFlow("br-rail1"));
   EXPECT_EQ(*connections.OpenFlow("br-rail0"), *connections.OpenFlow("br-rail0"));
+}
+
+TEST(Connections, ASwitchThatLetsTheTimeOfACallPassIsNotAskedForTheOtherBridges) {
+  World world;
+  Openers openers = world.deps().openers(world.config);
+  int asked = 0;
+  bool hangs = false;
+  openers.openflow = [&](const std::string& bridge,
+                         Deadline deadline) -> Result<std::unique_ptr<ovs::OpenFlow>> {
+    ++asked;
+    if (hangs) std::this_thread::sleep_until(deadline);
+    return Fail(Code::kTransient, bridge + " does not answer");
+  };
+  for (const bool each : {false, true}) {
+    hangs = each;
+    asked = 0;
+    Connections connections(openers, After(std::chrono::seconds(30)), std::chrono::milliseconds(20));
+    EXPECT_EQ(connections.OpenFlow("br-rail0").error().message, "br-rail0 does not answer");
+    EXPECT_EQ(connections.OpenFlow("br-rail1").error().message,
+              hangs ? "br-rail0 does not answer" : "br-rail1 does not answer");
+    EXPECT_EQ(asked, hangs ? 1 : 2);
+  }
 }
 
 TEST(Connections, ACallTakesFiveSecondsAtMostAndNeverLongerThanTheVerb) {

@@ -50,7 +50,11 @@ class Checker {
   static constexpr const char* kByRaild =
       "raild puts it right by itself within a second; `railctl get node` says what keeps it from doing so";
 
-  void Add(std::string what, std::string fix) { problems_.push_back({std::move(what), std::move(fix)}); }
+  // A daemon that does not answer is one problem, however much cannot be known without it.
+  void Add(std::string what, std::string fix) {
+    if (std::ranges::find(problems_, what, &Problem::what) == problems_.end())
+      problems_.push_back({std::move(what), std::move(fix)});
+  }
 
   void Note(const Result<engine::Differences>& found, const std::string& fix) {
     if (!found) return Add(found.error().message, "`railctl doctor` says what does not answer");
@@ -120,12 +124,12 @@ class Checker {
     if (!steps_.contains(engine::step::kAnnounce))
       return engine::Differences();  // a chain without frr-provider
     RAIL_ASSIGN(frr::Bgp * bgp, node_.connections.Bgp());
-    if (!announced_) {
-      RAIL_ASSIGN(announced_, bgp->Announced(node_.connections.CallDeadline()));
-    }
-    RAIL_ASSIGN(engine::Differences found, engine::AnnouncementDiffers(node_, rail, attachment, *announced_));
+    if (!announced_) announced_ = bgp->Announced(node_.connections.CallDeadline());
+    if (!*announced_) return tl::make_unexpected(announced_->error());
+    const std::vector<frr::Announcement>& announced = **announced_;
+    RAIL_ASSIGN(engine::Differences found, engine::AnnouncementDiffers(node_, rail, attachment, announced));
     for (const IpAddress& address : attachment.addresses) {
-      if (std::ranges::find(*announced_, address, &frr::Announcement::address) == announced_->end()) continue;
+      if (std::ranges::find(announced, address, &frr::Announcement::address) == announced.end()) continue;
       const auto told = bgp->InAdjRibOut(address, rail.bridge, node_.connections.CallDeadline());
       if (!told) {
         found.push_back(told.error().message);
@@ -140,7 +144,7 @@ class Checker {
   const tenancy::LoadMap& tenants_;
   std::vector<Problem> problems_;
   std::set<std::string> steps_;
-  std::optional<std::vector<frr::Announcement>> announced_;  // read once for all attachments
+  std::optional<Result<std::vector<frr::Announcement>>> announced_;  // asked once for all attachments
 };
 
 }  // namespace

@@ -6,6 +6,8 @@ namespace {
 
 using Cause = frr::SessionDown::Cause;
 
+constexpr int64_t kLeafIsFoundWithin = 5000;  // ms after raild's start
+
 class Bgp : Examiner {
  public:
   using Examiner::Examiner;
@@ -124,7 +126,10 @@ class Bgp : Examiner {
       Find(Severity::kCritical, id, rail.name, down->what,
            "addresses of this node's pods are not told on this rail, and none is learned", fix);
     }
-    if (has_bridge && (unheard || view.leaf_mac.is_zero())) {
+    // The kernel's entry for the leaf may be due for a new solicitation when raild looks for the first time.
+    const bool begun = facts_.now_ms - facts_.view.started_ms < kLeafIsFoundWithin;
+    const bool unknown = view.leaf_mac.is_zero() && !begun;
+    if (has_bridge && (unheard || unknown)) {
       Find(Severity::kCritical, "no-leaf-neighbour", rail.name,
            "the leaf has not been heard on " + rail.bridge + (unheard ? ": " + down->what : ""),
            unheard ? "bgpd learns the leaf's address from its router advertisements: there is no session "

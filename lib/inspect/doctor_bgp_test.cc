@@ -62,5 +62,16 @@ TEST(DoctorOfBgp, ALeafThatBgpdHasNotHeardIsOneFinding) {
   }
 }
 
+TEST(DoctorOfBgp, ARaildThatHasJustBegunSaysNothingOfALeafItHasNotFoundYet) {
+  NodeFacts facts = Well();
+  facts.view.rails[0].leaf_mac = {};
+  facts.view.started_ms = facts.now_ms - 4999;
+  EXPECT_THAT(Diagnose(facts), IsEmpty());
+  facts.view.started_ms = facts.now_ms - 5000;
+  const std::vector<Finding> findings = Diagnose(facts);
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].id, "no-leaf-neighbour");
+}
+
 }  // namespace
 }  // namespace rail::inspect

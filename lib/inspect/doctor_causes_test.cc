@@ -384,6 +384,47 @@ TEST(Causes, AreOrderedBySeverityThenNearnessThenWhatFollows) {
                           "certificate-expired /etc/railcni/api.crt", "hw-offload-off Open vSwitch"));
 }
 
+TEST(Causes, OfTwoAlikeTheOneWithMoreBelowItComesFirst) {
+  NodeFacts facts = Node();
+  for (const char* rail : {"rail0", "rail1"}) facts.rails[rail].uplink.carrier = false;
+  facts.view.rails[1].bgp_state = "Active";
+  const std::vector<Finding> roots = Diagnose(facts);
+  ASSERT_THAT(Texts(roots), ElementsAre("uplink-without-carrier rail1", "uplink-without-carrier rail0"));
+  EXPECT_THAT(Texts(roots[0].follows), ElementsAre("bgp-session-down rail1"));
+}
+
+// The other end of a veth or VF that is set down inside the pod is a representor without carrier.
+TEST(Causes, ALinkThatIsDownInsideThePodIsNotAFaultOfItsRepresentor) {
+  NodeFacts facts = Node();
+  for (const char* port : {"rep0", "rep01"}) facts.rails["rail0"].representors[port].carrier = false;
+  facts.view.attachments[0].attachment.id = 77;
+  facts.pods.differ[77].push_back({"net1 is down", "ip link set net1 up"});
+  const std::vector<Finding> roots = Diagnose(facts);
+  ASSERT_THAT(Texts(roots), ElementsAre("attachment-differs ns/a net1 on rail0",
+                                        "representor-without-carrier ns/more1 net1 on rail0"));
+  EXPECT_THAT(Texts(roots[0].follows), ElementsAre("representor-without-carrier ns/a net1 on rail0"));
+}
+
+// What an attachment suffers from is below what has made it so.
+TEST(Causes, HoldWhatFollowsOnTheSameAttachment) {
+  const NodeFacts facts = Node();
+  const std::string who = Name(facts.view.attachments[0].attachment);
+  const auto find = [&](const char* id) {
+    return Finding{.id = id, .subject = who, .what = {}, .why = {}, .fix = {}};
+  };
+  for (const auto& [cause, follows] : {std::pair("device-lost", "port-not-working"),
+                                       {"device-lost", "rules-missing"},
+                                       {"device-lost", "withdrawn"},
+                                       {"device-lost", "not-announced"},
+                                       {"representor-down", "attachment-differs"},
+                                       {"port-not-working", "rules-missing"},
+                                       {"port-not-working", "attachment-differs"}}) {
+    const std::vector<Finding> roots = CausesFirst({find(follows), find(cause)}, facts);
+    ASSERT_EQ(roots.size(), 1U) << follows << " stands beside " << cause;
+    EXPECT_EQ(roots[0].id, cause);
+  }
+}
+
 // "part-failing" follows by its part: bgpd's trouble is nothing of the switch.
 TEST(Causes, TellThePartsOfRaildApart) {
   NodeFacts facts = Node();

@@ -250,25 +250,30 @@ Result<Flows> Inspector::ListFlows(const Selector& selector, const FlowsPage& pa
   found.erase(found.begin(), std::ranges::upper_bound(found, page.after, {}, id));
   const bool more = found.size() > page.size;
   if (more) found.resize(page.size);
-  engine::Connections connections(deps_.openers(config_), After(kAnswerTime));
+  engine::Connections connections(deps_.openers(config_), After(answer_time_));
   RAIL_ASSIGN(Flows flows, ReadFlows(found, config_, connections));
   flows.total = total;
   if (more) flows.next = id(found.back());
   return flows;
 }
 
+// ovsdb-server, ovs-vswitchd, bgpd: all three may hang, and the answer still comes before railctl gives up after 10 s.
+engine::Connections Inspector::OneAfterAnother() const {
+  return {deps_.openers(config_), After(answer_time_ * 2), answer_time_ / 2};
+}
+
 Result<std::vector<Checked>> Inspector::Check(const Selector& selector) const {
   const auto view = views_.Current();
   RAIL_ASSIGN(const auto found, Find(*view, selector));
   RAIL_ASSIGN(const std::unique_ptr<state::Store> store, deps_.open_store());
-  engine::Connections connections(deps_.openers(config_), After(kAnswerTime));
+  engine::Connections connections = OneAfterAnother();
   engine::Node node{config_, *store, connections};
   return CheckAll(found, node, deps_.tenants);
 }
 
 Result<Answer> Inspector::Trace(const Question& question) const {
   const auto view = views_.Current();
-  engine::Connections connections(deps_.openers(config_), After(kAnswerTime));
+  engine::Connections connections = OneAfterAnother();
   const TraceFacts facts{
       .view = *view,
       .config = config_,

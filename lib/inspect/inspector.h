@@ -24,11 +24,12 @@
 
 namespace rail::inspect {
 
-inline constexpr std::chrono::seconds kAnswerTime{5};
+inline constexpr std::chrono::seconds kAnswerTime{4};
 
 class Inspector {
  public:
-  // `answer_time`: how long the doctor waits for the parts of the node.
+  // `answer_time`: how long the doctor waits for the parts of the node, all at once. Check and trace ask one part after another: each has half
+  // of this time, all have twice of it.
   Inspector(const config::NodeConfig& config, const config::Paths& paths, const engine::Deps& deps,
             const engine::ViewPublisher& views, std::function<int64_t()> now_ms = UnixMs,
             Clock::duration answer_time = kAnswerTime)
@@ -52,6 +53,7 @@ class Inspector {
   virtual SwitchSample Sample(Clock::duration counts, Clock::duration flows) const;
 
  private:
+  engine::Connections OneAfterAnother() const;
   NodeFacts Gather() const;
   // Each of the node's parts, side by side: what one of them does not say in time is its own finding and nobody else's.
   void AskParts(NodeFacts& facts) const;

@@ -6,6 +6,8 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <thread>
+#include <tuple>
 
 #include "lib/inspect/testing/inspector_fixture.h"
 
@@ -77,6 +79,39 @@ TEST_F(Attached, TheDoctorAnswersWhileANicDoesNot) {
   unlock.set_value();
   EXPECT_THAT(ids, Contains("hw-offload-off"));
   EXPECT_THAT(ids, Not(Contains("ovsdb-down")));
+}
+
+// Opens as `open` does, whose last argument is a deadline. `hangs`: as a stopped daemon does, which takes a connection and says nothing.
+template <class Open>
+Open Limited(Open open, const std::string& who, bool hangs) {
+  return [open, who, hangs](auto&&... words) -> typename Open::result_type {
+    const Deadline until = std::get<sizeof...(words) - 1>(std::tie(words...));
+    if (hangs) std::this_thread::sleep_until(until);
+    if (Clock::now() >= until) return Fail(Code::kTransient, who + " was given no time, or took it all");
+    return open(words...);
+  };
+}
+
+TEST_F(Attached, CheckLeavesTheOtherPartsTheirTimeWhenOneHangs) {
+  for (const std::string hung : {"ovsdb-server", "ovs-vswitchd", "bgpd"}) {
+    SCOPED_TRACE(hung);
+    engine::Deps with_hung = deps;
+    with_hung.openers = [&](const config::NodeConfig& config) {
+      engine::Openers openers = deps.openers(config);
+      openers.ovsdb = Limited(openers.ovsdb, "ovsdb-server", hung == "ovsdb-server");
+      openers.openflow = Limited(openers.openflow, "ovs-vswitchd", hung == "ovs-vswitchd");
+      openers.bgp = Limited(openers.bgp, "bgpd", hung == "bgpd");
+      return openers;
+    };
+    Inspector quick(
+        world.config, paths, with_hung, views(), [] { return int64_t{1}; }, std::chrono::milliseconds(400));
+    const auto checked = quick.Check({});
+    ASSERT_TRUE(checked) << checked.error().message;
+    ASSERT_EQ(checked->size(), 1U);
+    std::vector<std::string> problems;
+    for (const Problem& problem : (*checked)[0].problems) problems.push_back(problem.what);
+    EXPECT_THAT(problems, ElementsAre(hung + " was given no time, or took it all"));
+  }
 }
 
 }  // namespace

@@ -9,7 +9,7 @@ from causes import Row, Stage
 from railcni_lab import daemons, kernel, vty
 from railcni_lab.layout import Host, bridge
 from railcni_lab.speaker import Large, communities, tenant_id
-from world import hanging
+from world import hanging, killed
 
 Fault = Callable[[Stage], AbstractContextManager[None]]
 
@@ -65,27 +65,20 @@ def strips_communities(stage: Stage) -> AbstractContextManager[None]:
                  [line for family in families for line in (family, said, "exit-address-family")])
 
 
-@contextmanager
-def killed(host: Host, daemon: str, bmp: bool) -> Iterator[None]:
-    pid = daemons.pid_of(host, daemon)
-    assert pid is not None, f"{daemon} of {host.name} does not run"
-    daemons.kill(pid)
-    try:
-        yield
-    finally:
-        daemons.start_frr_daemon(host, daemon, bmp)
+def frr_killed(host: Host, daemon: str, bmp: bool) -> AbstractContextManager[None]:
+    return killed(host, daemon, lambda gone: daemons.start_frr_daemon(gone, daemon, bmp))
 
 
 @contextmanager
 def without_bmp(stage: Stage) -> Iterator[None]:
-    with killed(stage.node, "bgpd", bmp=False):
+    with frr_killed(stage.node, "bgpd", bmp=False):
         pass
     # raild gives the new bgpd its sessions; until they are up, they are down.
     daemons.wait_until("the sessions of the new bgpd", lambda: set(vty.sessions(stage.node.frr_dir).values()) == {"Established"}, 30)
     try:
         yield
     finally:
-        with killed(stage.node, "bgpd", bmp=True):
+        with frr_killed(stage.node, "bgpd", bmp=True):
             pass
 
 
@@ -135,7 +128,7 @@ ROWS = [
     Row("BGP neighbor shut down here", "bgp-shutdown-here", "rail0", shut_down_here, "no neighbor br-rail0 shutdown"),
     Row("BGP neighbor shut down at the leaf", "leaf-rejects-bgp", "rail0", shut_down_at_the_leaf),
     Row("leaf has no neighbor for the port", "leaf-rejects-bgp", "rail0", no_neighbor_at_the_leaf),
-    Row("leaf's bgpd killed", "leaf-refuses-bgp", "rail0", lambda stage: killed(leaf_of(stage), "bgpd", bmp=False)),
+    Row("leaf's bgpd killed", "leaf-refuses-bgp", "rail0", lambda stage: frr_killed(leaf_of(stage), "bgpd", bmp=False)),
     Row("leaf's firewall drops BGP", "leaf-silent", "rail0", lambda stage: firewall(leaf_of(stage), stage.node.name)),
     Row("the node's firewall drops BGP", "leaf-silent", "rail0", lambda stage: firewall(stage.node, bridge(stage.rail))),
     Row("leaf expects another AS", "bgp-wrong-as", "rail0", another_as_at_the_leaf),
@@ -144,8 +137,8 @@ ROWS = [
     Row("leaf's port down", "uplink-without-carrier", "rail0", lambda stage: link_of_the_leaf(stage, "down", "up")),
     Row("leaf's port has a small MTU", "leaf-mtu-too-small", "rail0", lambda stage: link_of_the_leaf(stage, "mtu 1500", "mtu 4200")),
     Row("leaf strips large communities", "leaf-strips-communities", "rail0", strips_communities),
-    Row("zebra killed", "zebra-down", "zebra", lambda stage: killed(stage.node, "zebra", bmp=False)),
-    Row("bgpd killed", "bgpd-down", "bgpd", lambda stage: killed(stage.node, "bgpd", bmp=True)),
+    Row("zebra killed", "zebra-down", "zebra", lambda stage: frr_killed(stage.node, "zebra", bmp=False)),
+    Row("bgpd killed", "bgpd-down", "bgpd", lambda stage: frr_killed(stage.node, "bgpd", bmp=True)),
     Row("bgpd hangs", "bgpd-down", "bgpd", lambda stage: hanging(stage.node, "bgpd")),
     Row("bgpd without its BMP module", "bmp-missing", "bgpd", without_bmp),
     Row("own address announced for another tenant", "own-address-announced-elsewhere", "tenant-a/a1", announced_by_the_leaf("tenant-b")),

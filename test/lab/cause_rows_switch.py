@@ -6,13 +6,13 @@ removed, a fail mode that is changed, a rule of others on a bridge that raild ma
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 
 from causes import Row, Stage
 from railcni_lab import daemons, fabric
-from railcni_lab.layout import bridge
-from world import eventually, hanging, settle
+from railcni_lab.layout import Node, bridge
+from world import eventually, hanging, killed, settle
 
 
 @contextmanager
@@ -42,42 +42,13 @@ def foreign_flow_in_a_high_table(stage: Stage) -> Iterator[None]:
     settle(stage.world, seconds=60)
 
 
-@contextmanager
-def vswitchd_killed(stage: Stage) -> Iterator[None]:
-    pid = daemons.pid_of(stage.node, "ovs-vswitchd")
-    assert pid is not None
-    daemons.kill(pid)
-    try:
-        yield
-    finally:
-        daemons.start_vswitchd(stage.node)
+def until_settled(fault: Callable[[Node], AbstractContextManager[None]]) -> Callable[[Stage], AbstractContextManager[None]]:
+    @contextmanager
+    def make(stage: Stage) -> Iterator[None]:
+        with fault(stage.node):
+            yield
         settle(stage.world, seconds=60)
-
-
-@contextmanager
-def ovsdb_killed(stage: Stage) -> Iterator[None]:
-    pid = daemons.pid_of(stage.node, "ovsdb-server")
-    assert pid is not None
-    daemons.kill(pid)
-    try:
-        yield
-    finally:
-        daemons.start_ovsdb(stage.node)
-        settle(stage.world, seconds=60)
-
-
-@contextmanager
-def vswitchd_hangs(stage: Stage) -> Iterator[None]:
-    with hanging(stage.node, "ovs-vswitchd"):
-        yield
-    settle(stage.world, seconds=60)
-
-
-@contextmanager
-def ovsdb_hangs(stage: Stage) -> Iterator[None]:
-    with hanging(stage.node, "ovsdb-server"):
-        yield
-    settle(stage.world, seconds=60)
+    return make
 
 
 @contextmanager
@@ -94,9 +65,9 @@ def foreign_port(stage: Stage) -> Iterator[None]:
 ROWS: list[Row] = [
     Row("foreign flow lets another tenant in", "foreign-flows", "rail0", foreign_flow, "ovs-ofctl"),
     Row("foreign flow in a table of its own", "foreign-flows", "rail0", foreign_flow_in_a_high_table, "ovs-ofctl"),
-    Row("ovs-vswitchd killed", "vswitchd-down", "vswitchd", vswitchd_killed),
-    Row("ovs-vswitchd hangs", "vswitchd-down", "vswitchd", vswitchd_hangs),
-    Row("ovsdb-server killed", "ovsdb-down", "ovsdb", ovsdb_killed),
-    Row("ovsdb-server hangs", "ovsdb-down", "ovsdb", ovsdb_hangs),
+    Row("ovs-vswitchd killed", "vswitchd-down", "vswitchd", until_settled(lambda node: killed(node, "ovs-vswitchd", daemons.start_vswitchd))),
+    Row("ovs-vswitchd hangs", "vswitchd-down", "vswitchd", until_settled(lambda node: hanging(node, "ovs-vswitchd"))),
+    Row("ovsdb-server killed", "ovsdb-down", "ovsdb", until_settled(lambda node: killed(node, "ovsdb-server", daemons.start_ovsdb))),
+    Row("ovsdb-server hangs", "ovsdb-down", "ovsdb", until_settled(lambda node: hanging(node, "ovsdb-server"))),
     Row("port of somebody else on the bridge", "foreign-port", "rail0", foreign_port, "ovs-vsctl del-port"),
 ]

@@ -4,12 +4,14 @@ healthy, and its remedy mends it. The table is build/reports/lab/causes.txt."""
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 
 import pytest
-from causes import Named, Row, Stage, run
+from cause_rows_life import start, stop
+from causes import HOLDS, Named, Row, Stage, quiet, run
 from conftest import PODS, lab_of_its_own
 from railcni_lab.layout import Shape
 from tables import Tables
@@ -18,6 +20,7 @@ from world import settle
 HERE = Path(__file__).resolve().parent
 ROWS: list[Row] = [row for file in sorted(HERE.glob("cause_rows_*.py")) for row in import_module(file.stem).ROWS]
 AT_LEAST = 30
+STARTS = 8
 
 
 @pytest.fixture(scope="module")
@@ -31,6 +34,17 @@ def stage(request: pytest.FixtureRequest) -> Iterator[Stage]:
 def test_first_line_names_the_cause(stage: Stage, tables: Tables, row: Row) -> None:
     named = run(stage, row)
     tables.row("causes", Named.HEAD, named.cells())
+
+
+def test_a_raild_that_starts_accuses_nobody(stage: Stage) -> None:
+    quiet(stage, "before raild starts anew")
+    for _ in range(STARTS):
+        stop(stage)
+        start(stage)
+        answered = time.monotonic()
+        while time.monotonic() < answered + HOLDS:
+            found = [str(line) for line in stage.doctor()]
+            assert not found, f"{time.monotonic() - answered:.2f} s after raild's first answer: {found}"
 
 
 def test_no_fault_stands_twice() -> None:

@@ -321,6 +321,18 @@ def hanging(host: Host, daemon: str) -> Iterator[None]:
         os.kill(pid, signal.SIGCONT)
 
 
+@contextmanager
+def killed(host: Host, daemon: str, start: Callable[[Host], None]) -> Iterator[None]:
+    """The daemon is gone until `start`."""
+    pid = daemons.pid_of(host, daemon)
+    assert pid is not None, f"{daemon} of {host.name} does not run"
+    daemons.kill(pid)
+    try:
+        yield
+    finally:
+        start(host)
+
+
 def kill_raild(node: Node) -> None:
     pid = daemons.pid_of(node, "raild")
     assert pid is not None, f"raild of {node.name} does not run"
