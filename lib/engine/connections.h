@@ -22,6 +22,7 @@
 #include "lib/engine/view.h"
 #include "lib/frr/bgp.h"
 #include "lib/frr/echo.h"
+#include "lib/netlink/drop_rule.h"
 #include "lib/netlink/netlink.h"
 #include "lib/ovs/openflow.h"
 #include "lib/ovs/ovsdb.h"
@@ -67,6 +68,8 @@ struct Openers {
   std::function<Status(Deadline)> zebra;
   // Which sizes of packets leaves answer, as frr::Echo. Empty: not asked.
   std::function<Result<std::vector<frr::EchoAnswer>>(const std::vector<frr::EchoPeer>&, Deadline)> echo;
+  // The rules of the node's firewall that drop packets. Empty: not read.
+  std::function<Result<std::vector<netlink::DropRule>>()> drop_rules;
   // How a device is moved: async, beside the work on the other connections; deferred, on the thread that waits for the move.
   std::launch device_work = std::launch::async;
   std::shared_ptr<podnet::PodNet> pods;

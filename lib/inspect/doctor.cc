@@ -50,6 +50,7 @@ constexpr auto kKinds = std::to_array<std::string_view>({
     "bgp-session-down",
     "bgp-shutdown-here",
     "leaf-refuses-bgp",
+    "firewall-drops-bgp",
     "leaf-silent",
     "leaf-rejects-bgp",
     "bgp-wrong-as",

@@ -18,6 +18,7 @@
 #include "lib/config/changes.h"
 #include "lib/engine/view.h"
 #include "lib/inspect/certificate.h"
+#include "lib/netlink/drop_rule.h"
 #include "lib/ovs/ovsdb.h"
 #include "lib/ovs/rule.h"
 #include "lib/ovs/vswitchd.h"
@@ -132,6 +133,7 @@ struct NodeFacts {
   std::optional<Error> bgpd_down;
   std::vector<frr::Session> sessions;  // as bgpd lists them now
   std::optional<Error> zebra_down;
+  std::vector<netlink::DropRule> drop_rules;  // of this node's firewall; looked at when a leaf is silent
   std::optional<Error> links_unknown;
   std::map<std::string, RailFacts> rails;  // by name
   PodsFacts pods;

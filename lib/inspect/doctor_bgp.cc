@@ -144,6 +144,28 @@ class Bgp : Examiner {
     const char* id;
     std::string fix;
   };
+  // A rule for port 179 that has dropped nothing is not what is in the way.
+  Mend LeafSilent(const config::Rail& rail) const {
+    std::string others;
+    for (const netlink::DropRule& rule : facts_.drop_rules) {
+      const bool here = rule.links.empty() || std::ranges::find(rule.links, rail.bridge) != rule.links.end();
+      if (rule.packets == 0U || !here) continue;
+      if (rule.names_bgp) {
+        return {"firewall-drops-bgp", "this node's own firewall drops BGP: " + rule.ToText() +
+                                          "; `nft -a list chain " + rule.family + " " + rule.table + " " +
+                                          rule.chain + "` shows it: take TCP port 179 on " + rail.bridge +
+                                          " out of it"};
+      }
+      if (rule.packets) others += (others.empty() ? "" : ", ") + rule.ToText();
+    }
+    return {"leaf-silent",
+            "`tcpdump -ni " + rail.bridge +
+                " tcp port 179`: with answers to the SYNs a firewall of this node drops them (" +
+                (others.empty() ? "none of its rules has counted a packet"
+                                : "what has dropped packets: " + others) +
+                "); without, one of the leaf does (its counters for TCP port 179), or a password that this "
+                "node's side does not have"};
+  }
   Mend Remedy(const frr::SessionDown& down, const config::Rail& rail) const {
     const std::string here = std::to_string(config_.bgp.asn);
     const std::string last = "`vtysh -c 'show bgp neighbors " + rail.bridge + "'`";
@@ -157,12 +179,7 @@ class Bgp : Examiner {
                 "link-local "
                 "address? A firewall that rejects looks the same"};
       case Cause::kLeafSilent:
-        return {"leaf-silent", "`tcpdump -ni " + rail.bridge +
-                                   " tcp port 179`: with answers to the SYNs a firewall of this node drops "
-                                   "them (`nft list ruleset`); "
-                                   "without, one of the leaf does (its counters for TCP port 179), or a "
-                                   "password that this node's side "
-                                   "does not have"};
+        return LeafSilent(rail);
       case Cause::kLeafRejects:
         return {"leaf-rejects-bgp",
                 "on the leaf: configure a neighbor on this node's port (unnumbered, remote-as external), or "

@@ -62,6 +62,33 @@ TEST(DoctorOfBgp, ALeafThatBgpdHasNotHeardIsOneFinding) {
   }
 }
 
+TEST(DoctorOfBgp, AccusesThisNodesFirewallOnlyOfWhatItHasDroppedOfThisRail) {
+  const netlink::DropRule dropped{
+      .family = "ip6", .table = "filter", .chain = "INPUT", .handle = 7, .packets = 3, .names_bgp = true};
+  const auto with = [&](const std::function<void(netlink::DropRule&)>& change) {
+    NodeFacts facts = Well();
+    EndSession(facts, frr::Attempt::kSilent);
+    facts.drop_rules = {dropped};
+    change(facts.drop_rules[0]);
+    const std::vector<Finding> findings = Diagnose(facts);
+    return findings.size() == 1 ? findings[0] : Finding{};
+  };
+  const Finding own = with([](netlink::DropRule&) {});
+  EXPECT_EQ(own.id, "firewall-drops-bgp");
+  EXPECT_THAT(own.fix, HasSubstr("rule 7 of chain INPUT of table ip6 filter (3 packets)"));
+  EXPECT_EQ(with([](netlink::DropRule& rule) { rule.links = {"br-rail0"}; }).id, "firewall-drops-bgp");
+  EXPECT_EQ(with([](netlink::DropRule& rule) { rule.packets.reset(); }).id, "firewall-drops-bgp");
+  const Finding other = with([](netlink::DropRule& rule) { rule.names_bgp = false; });
+  EXPECT_EQ(other.id, "leaf-silent");
+  EXPECT_THAT(other.fix, HasSubstr("what has dropped packets: rule 7 of chain INPUT"));
+  for (const auto& change : {std::function([](netlink::DropRule& rule) { rule.packets = 0; }),
+                             std::function([](netlink::DropRule& rule) { rule.links = {"eth0"}; })}) {
+    const Finding none = with(change);
+    EXPECT_EQ(none.id, "leaf-silent");
+    EXPECT_THAT(none.fix, HasSubstr("none of its rules has counted a packet"));
+  }
+}
+
 TEST(DoctorOfBgp, ARaildThatHasJustBegunSaysNothingOfALeafItHasNotFoundYet) {
   NodeFacts facts = Well();
   facts.view.rails[0].leaf_mac = {};

@@ -212,6 +212,12 @@ const Ill kIlls[] = {
      [](NodeFacts& f) { EndSession(f, frr::Attempt::kRefused); }},
     {"leaf-silent", Severity::kCritical, "does not answer TCP port 179",
      [](NodeFacts& f) { EndSession(f, frr::Attempt::kSilent); }},
+    {"firewall-drops-bgp", Severity::kCritical, "does not answer TCP port 179",
+     [](NodeFacts& f) {
+       EndSession(f, frr::Attempt::kSilent);
+       f.drop_rules = {
+           {.family = "ip6", .table = "filter", .chain = "INPUT", .packets = 3, .names_bgp = true}};
+     }},
     {"leaf-rejects-bgp", Severity::kCritical, "ends it at once",
      [](NodeFacts& f) {
        EndSession(f, frr::Attempt::kClosed);

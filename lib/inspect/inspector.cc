@@ -233,6 +233,14 @@ void LookAtLeaves(NodeFacts& facts, const engine::Openers& openers) {
   }
 }
 
+// A firewall that cannot be read accuses nobody.
+void LookAtFirewall(NodeFacts& facts, const engine::Openers& openers) {
+  const bool down =
+      std::ranges::any_of(facts.sessions, [](const frr::Session& s) { return !s.established(); });
+  if (openers.drop_rules && down)
+    facts.drop_rules = openers.drop_rules().value_or(std::vector<netlink::DropRule>());
+}
+
 }  // namespace
 
 Result<Flows> Inspector::ListFlows(const Selector& selector, const FlowsPage& page) const {
@@ -331,6 +339,7 @@ NodeFacts Inspector::Gather() const {
   facts.record_path = paths_.state_file;
   AskParts(facts);
   LookAtLeaves(facts, deps_.openers(config_));
+  LookAtFirewall(facts, deps_.openers(config_));
 
   if (config_.kubernetes.tenants) facts.tenants = deps_.tenants();
   if (!facts.view.tenant_list.problem.empty()) {

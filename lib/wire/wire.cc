@@ -18,6 +18,7 @@
 #include "lib/frr/solicit.h"
 #include "lib/frr/vty.h"
 #include "lib/frr/vty_bgp.h"
+#include "lib/netlink/firewall.h"
 #include "lib/netlink/kernel.h"
 #include "lib/netlink/kernel_devlink.h"
 #include "lib/netlink/kernel_rdma.h"
@@ -101,6 +102,7 @@ engine::Openers RealOpeners(const config::NodeConfig& config) {
     return {};
   };
   openers.echo = frr::Echo;
+  openers.drop_rules = netlink::ListDropRules;
   openers.rdma_mode = [sysfs = config::Paths::FromEnvironment().sysfs]() -> Result<engine::RdmaMode> {
     // Opening the protocol would load the RDMA modules of a node that has no use for them.
     if (sriov::Sysfs(sysfs).List("class/infiniband").empty()) return engine::RdmaMode::kNone;

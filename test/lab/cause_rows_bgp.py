@@ -39,13 +39,13 @@ def shut_down_at_the_leaf(stage: Stage) -> AbstractContextManager[None]:
 
 
 def no_neighbor_at_the_leaf(stage: Stage) -> AbstractContextManager[None]:
-    line = f"neighbor {stage.node.name} interface peer-group FABRIC"
+    line = f"neighbor {stage.node.name} interface peer-group NODES"
     return lines(leaf_of(stage), [f"no {line}"], [line])
 
 
 def another_as_at_the_leaf(stage: Stage) -> AbstractContextManager[None]:
     name = stage.node.name
-    member, alone = f"neighbor {name} interface peer-group FABRIC", f"neighbor {name} interface remote-as 65001"
+    member, alone = f"neighbor {name} interface peer-group NODES", f"neighbor {name} interface remote-as 65001"
     return lines(leaf_of(stage), [f"no {member}", alone, "address-family ipv4 unicast", f"neighbor {name} activate"],
                  [f"no {alone}", member])
 
@@ -60,7 +60,7 @@ def too_many_prefixes_for_the_leaf(stage: Stage) -> Iterator[None]:
 
 def strips_communities(stage: Stage) -> AbstractContextManager[None]:
     families = ("address-family ipv4 unicast", "address-family ipv6 unicast")
-    said = "neighbor FABRIC send-community all"
+    said = "neighbor NODES send-community all"
     return lines(leaf_of(stage), [line for family in families for line in (family, f"no {said}", "exit-address-family")],
                  [line for family in families for line in (family, said, "exit-address-family")])
 
@@ -130,7 +130,7 @@ ROWS = [
     Row("leaf has no neighbor for the port", "leaf-rejects-bgp", "rail0", no_neighbor_at_the_leaf),
     Row("leaf's bgpd killed", "leaf-refuses-bgp", "rail0", lambda stage: frr_killed(leaf_of(stage), "bgpd", bmp=False)),
     Row("leaf's firewall drops BGP", "leaf-silent", "rail0", lambda stage: firewall(leaf_of(stage), stage.node.name)),
-    Row("the node's firewall drops BGP", "leaf-silent", "rail0", lambda stage: firewall(stage.node, bridge(stage.rail))),
+    Row("the node's firewall drops BGP", "firewall-drops-bgp", "rail0", lambda stage: firewall(stage.node, bridge(stage.rail))),
     Row("leaf expects another AS", "bgp-wrong-as", "rail0", another_as_at_the_leaf),
     Row("leaf bounds the node's prefixes", "bgp-max-prefixes", "rail0", too_many_prefixes_for_the_leaf),
     Row("leaf's bgpd hangs", "bgp-hold-timer", "rail0", lambda stage: hanging(leaf_of(stage), "bgpd")),

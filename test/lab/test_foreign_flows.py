@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 
 import pytest
+from causes import Named
 from railcni_lab import fabric, kernel
 from railcni_lab.layout import Node, bridge
 from tables import Tables
@@ -17,6 +18,10 @@ OURS = 0x5241494C
 SECONDS = 5  # generous: the table says what was measured
 REMOVED = 'railcni_repairs_total{cause="foreign flow"}'
 RAISED = 'railcni_repairs_total{cause="representor"}'
+
+
+def mended_by_raild(fault: str, seconds: float, said: str) -> tuple[str, ...]:
+    return fault, f"{seconds:.1f}", "none: right again before anybody asks", "raild", f"its log: {said}"
 
 
 @pytest.fixture
@@ -109,16 +114,22 @@ def test_a_representor_that_is_set_down_is_set_up_again(world: World, node: Node
         took = time.monotonic() - began
         traffic.flows_again()
     tables.row("repairs", ("what was broken", "right again after"), ("representor set down", f"{took * 1000:.0f} ms"))
-    assert f"1 representors were down, set up again: {name} of tenant-a/" in said()
+    line = f"1 representors were down, set up again: {name} of tenant-a/"
+    assert line in said()
+    tables.row("causes", Named.HEAD, mended_by_raild("representor set down", took, line))
     assert eventually("it is counted", lambda: world.metrics(node).get(RAISED, 0), lambda n: n > before) == before + 1
     settle(world, seconds=45)
 
 
-def test_repairs_of_rules_are_in_the_log_with_whose_they_are(world: World, node: Node) -> None:
+def test_repairs_of_rules_are_in_the_log_with_whose_they_are(world: World, node: Node, tables: Tables) -> None:
     a1 = world.port("a1")
     wanted = all_rules(world, node)
     said = log_of(node)
+    began = time.monotonic()
     world.run_on_switch(node, 0, "del-flows", f"table=0,in_port={a1.ofport}")
     eventually("right again", lambda: all_rules(world, node), lambda found: found == wanted, SECONDS)
+    took = time.monotonic() - began
     line = rf"rail rail0: flows of {bridge(0)} put right that others had changed: \d+ missing.*; of tenant-a/a1 \S+ \(tenant tenant-a\)"
-    eventually("the log", said, lambda text: re.search(line, text) is not None, 45)
+    found = re.search(line, eventually("the log", said, lambda text: re.search(line, text) is not None, 45))
+    assert found is not None
+    tables.row("causes", Named.HEAD, mended_by_raild("a pod's flows deleted", took, found[0]))

@@ -36,8 +36,8 @@ def lab(request: pytest.FixtureRequest) -> Iterator[Lab]:
         fabric.make_network(lab, lab.shape(), [*lab.nodes(), *lab.leaves()])
         for node in lab.nodes():
             prepare(lab, node)
-        for leaf in lab.leaves():
-            fabric.start_switch(leaf, [n.name for n in lab.nodes()])
+        for rail in range(lab.shape().rails):
+            fabric.start_leaf(lab, rail)
         own(lab.find_node("n1"))
         yield lab
     finally:

@@ -39,7 +39,7 @@ ALLOWED: dict[str, set[str]] = {
 # descriptor for the daemon's loop to watch, and the descriptor is the seam.
 INTERFACES: dict[str, set[str]] = {
     "netns": {"netns.h"},
-    "netlink": {"netlink.h", "vf.h", "devlink.h", "rdma.h", "monitor.h", "tcp_monitor.h", "text.h"},
+    "netlink": {"netlink.h", "drop_rule.h", "vf.h", "devlink.h", "rdma.h", "monitor.h", "tcp_monitor.h", "text.h"},
     "device": {"device.h"},
     "ovs": {"ovsdb.h", "db_monitor.h", "openflow.h", "flow_monitor.h", "rule.h", "vswitchd.h"},
     "frr": {"bgp.h", "session_down.h"},

@@ -15,6 +15,7 @@ import binaries  # noqa: E402  (after the line above, so that no .pyc appears in
 import documents  # noqa: E402
 import format  # noqa: E402
 import layers  # noqa: E402
+import leaves  # noqa: E402
 import length  # noqa: E402
 import product  # noqa: E402
 import scripts  # noqa: E402
@@ -45,6 +46,24 @@ class Checker(unittest.TestCase):
 
     def assert_quiet(self, checker, name: str, content: str | bytes) -> None:
         self.assertEqual(self.findings(checker, name, content), [], f"{name}: {content!r}")
+
+
+class Leaves(unittest.TestCase):
+    ROWS = "".join(f"| {kind}{i} | it tries | a rule | `test/lab/test_a.py::test_b` |\n" for kind, least in leaves.KINDS.items() for i in range(1, least + 1))
+
+    def found(self, model: str) -> list[str]:
+        return leaves.compare(model, {"test/lab/test_a.py::test_b", "Suite.Case"})
+
+    def test_each_threat_has_a_line_of_defence_and_a_test_that_exists(self) -> None:
+        self.assertEqual(self.found(self.ROWS), [])
+        for before, after, words in (("test_b", "test_c", "no such test: test/lab/test_a.py::test_c"), ("`test/lab/test_a.py::test_b`", "", "names no test"),
+                                     ("a rule", " ", "no line of defence"), ("| P2 |", "| P1 |", "P1 stands twice"),
+                                     ("| N1 | it tries | a rule | `test/lab/test_a.py::test_b` |\n", "", "fewer than 5 rows N1")):
+            self.assertTrue(any(words in line for line in self.found(self.ROWS.replace(before, after, 1))), words)
+
+    def test_the_tests_of_this_tree_are_seen(self) -> None:
+        self.assertIn("Pipeline.WhatTheSwitchAdmitsIsUntagged", leaves.of_cpp(ROOT))
+        self.assertIn("test/lab/test_leaves.py::test_a_node_announces_its_own_and_nothing_else", leaves.of_pytest(ROOT))
 
 
 class Layers(Checker):

@@ -71,8 +71,7 @@ def _build(cluster: Cluster, shape: Shape, pool: ThreadPoolExecutor, archives: l
     pki.make(cluster)
     say("fabric and certificates")
     jobs = [pool.submit(start_fabric_node, cluster, each) for each in cluster.nodes()]
-    jobs += [pool.submit(fabric.start_switch, leaf, [n.name for n in lab.nodes()] + [s.name for s in lab.spines()]) for leaf in lab.leaves()]
-    jobs += [pool.submit(fabric.start_switch, spine, [leaf.name for leaf in lab.leaves()]) for spine in lab.spines()]
+    jobs += fabric.start_switches(lab, pool)
     jobs.append(pool.submit(control_plane.start, cluster))
     for job in jobs:
         job.result()

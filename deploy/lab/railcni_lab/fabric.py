@@ -5,15 +5,20 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sys
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from . import daemons, kernel, vty
-from .layout import (COMMUNITY_ASN, MTU, Host, Lab, LabError, Node, Shape, bridge, device, representor, uplink,
-                     write_json)
+from .layout import (COMMUNITY_ASN, LEAVES, MTU, Host, Lab, LabError, Node, Shape, bridge, device, rail_ranges, representor,
+                     subnets, uplink, write_json)
+
+sys.path.insert(0, str(LEAVES))
+from railcni_leaves import frr  # noqa: E402  the path above comes first
+from railcni_leaves.leaf import RAIL, FabricPort, Leaf, NodePort  # noqa: E402
 
 PRODUCT_BINARIES = ("raild", "ovs-provider", "tenant-isolation", "frr-provider")
 READY_SECONDS = 60
@@ -69,9 +74,7 @@ def build(lab: Lab, progress: Progress) -> None:
 
     with ThreadPoolExecutor(4) as pool:
         jobs = [pool.submit(start_node, lab, node) for node in lab.nodes()]
-        jobs += [pool.submit(start_switch, leaf, [n.name for n in lab.nodes()] + [s.name for s in lab.spines()])
-                 for leaf in lab.leaves()]
-        jobs += [pool.submit(start_switch, spine, [leaf.name for leaf in lab.leaves()]) for spine in lab.spines()]
+        jobs += start_switches(lab, pool)
         for job in jobs:
             job.result()
     progress("Open vSwitch, FRRouting and raild started")
@@ -178,22 +181,42 @@ def start_node(lab: Lab, node: Node) -> None:
     daemons.start_raild(lab, node)
 
 
-def switch_config(host: Host, peers: list[str]) -> str:
-    """An ordinary leaf or spine: BGP unnumbered on every port, both families, ECMP, communities passed on."""
+def leaf(lab: Lab, rail: int) -> Leaf:
+    """A rail's leaf, in the words of deploy/leaves: a node may announce what its pods get their addresses from, and nothing else."""
+    host, shape = lab.leaf(rail), lab.shape()
+    return Leaf(name=host.name, role=RAIL, asn=host.asn, router_id=host.router_id, accept=tuple(rail_ranges(rail)),
+                nodes=tuple(NodePort(n.name, n.name, tuple(subnets(rail, n.number))) for n in lab.nodes()),
+                fabric=tuple(FabricPort(s.name, s.name) for s in lab.spines()), max_prefixes=4 * shape.devices)
+
+
+def start_leaf(lab: Lab, rail: int) -> None:
+    host, told = lab.leaf(rail), leaf(lab, rail)
+    daemons.prepare(host)
+    kernel.sysctl(host.namespace, frr.sysctls(told))
+    daemons.start_frr(host, frr.render(told))
+
+
+def spine_config(host: Host, leaves: list[str]) -> str:
+    """An ordinary spine: BGP unnumbered on every port, both families, ECMP, communities passed on."""
     lines = ["frr defaults traditional", f"hostname {host.name}", f"router bgp {host.asn}",
              f" bgp router-id {host.router_id}", " no bgp ebgp-requires-policy", " no bgp default ipv4-unicast",
              " bgp bestpath as-path multipath-relax", " neighbor FABRIC peer-group", " neighbor FABRIC remote-as external",
              " neighbor FABRIC timers 3 9", " neighbor FABRIC timers connect 1"]
-    lines += [f" neighbor {peer} interface peer-group FABRIC" for peer in peers]
+    lines += [f" neighbor {name} interface peer-group FABRIC" for name in leaves]
     for family in ("ipv4", "ipv6"):
         lines += [f" address-family {family} unicast", "  neighbor FABRIC activate", "  neighbor FABRIC send-community all",
                   "  maximum-paths 64", " exit-address-family"]
     return "\n".join(lines) + "\n"
 
 
-def start_switch(host: Host, peers: list[str]) -> None:
+def start_spine(lab: Lab, host: Host) -> None:
     daemons.prepare(host)
-    daemons.start_frr(host, switch_config(host, peers))
+    daemons.start_frr(host, spine_config(host, [each.name for each in lab.leaves()]))
+
+
+def start_switches(lab: Lab, pool: ThreadPoolExecutor) -> list[Future[None]]:
+    return [*(pool.submit(start_leaf, lab, rail) for rail in range(lab.shape().rails)),
+            *(pool.submit(start_spine, lab, spine) for spine in lab.spines())]
 
 
 def wait_for_bridges(node: Node, rails: int) -> None:

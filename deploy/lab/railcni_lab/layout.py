@@ -15,6 +15,7 @@ COMMUNITY_ASN = 4200000000
 DATAPATHS = ("netdev", "system")  # Open vSwitch's names: in userspace, or the kernel's, its rules offered to tc
 MTU = 4200
 REPOSITORY = Path(__file__).resolve().parents[3]
+LEAVES = REPOSITORY / "deploy/leaves"
 
 
 class LabError(Exception):
@@ -106,6 +107,11 @@ def representor(rail: int, index: int) -> str:
 def subnets(rail: int, node: int) -> list[str]:
     """What a node's pods get their addresses from on a rail: IPv4, IPv6."""
     return [f"10.{rail}.{node}.0/24", f"fd52:4149:{rail:x}:{node:x}::/64"]
+
+
+def rail_ranges(rail: int) -> list[str]:
+    """What holds the subnets of all nodes on a rail, and of no other rail: IPv4, IPv6."""
+    return [f"10.{rail}.0.0/16", f"fd52:4149:{rail:x}::/48"]
 
 
 class Lab:

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from . import daemons, kernel, vty
+from . import daemons, fabric, kernel, vty
 from .layout import COMMUNITY_ASN, Host, Lab
 
 ASN = 4200099999
@@ -89,7 +89,8 @@ class Speaker:
                        stdin=f"address add {address}/24 dev {name}\nlink set {name} up\n")
         vty.configure(leaf.frr_dir, "route-map speaker-nofib deny 10", "exit", f"router bgp {leaf.asn}",
                       f"neighbor {ADDRESS} remote-as {ASN}", f"neighbor {ADDRESS} passive",
-                      "address-family ipv4 unicast", f"neighbor {ADDRESS} activate", *self.lines)
+                      "address-family ipv4 unicast", f"neighbor {ADDRESS} activate", f"neighbor {ADDRESS} route-map {fabric.frr.ALL} in",
+                      f"neighbor {ADDRESS} route-map {fabric.frr.ALL} out", *self.lines)
         with kernel.inside(self.namespace):
             self.socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         self.socket.settimeout(30)

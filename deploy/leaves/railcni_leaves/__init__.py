@@ -1,0 +1,1 @@
+"""Configurations of leaves, made of one description of a site."""
