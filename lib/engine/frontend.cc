@@ -77,7 +77,7 @@ Status FrontendRepair::Loopback(Connections& connections, size_t& sent) {
   }
   for (const IpPrefix& prefix : added) {
     if (IsOwn(config_, prefix)) continue;
-    const Status gone = host->DeleteAddress({.link = loopback.index, .prefix = prefix});
+    Status gone = host->DeleteAddress({.link = loopback.index, .prefix = prefix});
     if (!gone && gone.error().code != Code::kNotFound) return gone;
     RAIL_TRY(deps_.origin->LoopbackGone(prefix));
     log::Info("front end: {} removed from {}, node.json no longer has it", prefix.ToString(), kLoopback);
