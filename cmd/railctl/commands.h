@@ -57,6 +57,11 @@ ExitCode WatchNode(const Context& context);
 ExitCode ShowStatus(const Context& context);
 ExitCode DescribeAttachment(const Context& context);
 ExitCode DescribeRail(const Context& context);
+// ports.cc, top.cc
+ExitCode GetCounters(const Context& context);
+ExitCode WatchCounters(const Context& context);
+ExitCode ShowBursts(const Context& context);
+ExitCode ShowTop(const Context& context);
 // explain.cc, about.cc
 ExitCode Check(const Context& context);
 ExitCode Trace(const Context& context);

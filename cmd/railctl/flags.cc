@@ -57,6 +57,8 @@ bool PrintsTables(Command command) {
     case Command::kRemotes:
     case Command::kTenants:
     case Command::kFlows:
+    case Command::kCounters:
+    case Command::kBursts:
     case Command::kNode:
     case Command::kWatch:
     case Command::kCheck:
@@ -72,6 +74,8 @@ std::string Contradiction(const Flags& flags, const std::string& path) {
     return "-o wide is for tables, and '" + path + "' prints none";
   if (flags.format == Format::kJson && flags.command == Command::kCompletion)
     return "-o json: a completion is a script of a shell";
+  if (flags.format == Format::kJson && flags.command == Command::kTop)
+    return "-o json: top is a screen for people; `railctl get counters -w -o json` is for programs";
   if (flags.format == Format::kJson && !flags.headers)
     return "--no-headers is for tables, and -o json prints none";
   if (flags.command == Command::kTrace && flags.protocol == "icmp" && flags.port != 0)

@@ -25,6 +25,9 @@ enum class Command {
   kRemotes,
   kTenants,
   kFlows,
+  kCounters,
+  kTop,
+  kBursts,
   kNode,
   kStatus,
   kDescribeAttachment,
@@ -62,6 +65,9 @@ struct Flags {
   bool ready = false;        // of health: also whether raild is ready
   bool client_only = false;  // of version: railctl's own alone
   std::string shell;         // of completion: "bash" or "zsh"
+
+  uint32_t since_seconds = 0;  // of bursts; 0: all that is kept
+  uint32_t most = 0;           // of bursts; 0: raild's default
 
   // For a trace.
   std::string destination;

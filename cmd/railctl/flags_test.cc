@@ -46,6 +46,9 @@ TEST(ParseFlags, KnowsEveryCommand) {
       {{"get", "node"}, Command::kNode},
       {{"get", "tenants"}, Command::kTenants},
       {{"get", "flows"}, Command::kFlows},
+      {{"get", "counters"}, Command::kCounters},
+      {{"top"}, Command::kTop},
+      {{"bursts"}, Command::kBursts},
       {{"check"}, Command::kCheck},
       {{"doctor"}, Command::kDoctor},
       {{"trace", "a", "10.0.0.1"}, Command::kTrace},
@@ -155,13 +158,13 @@ TEST(ParseFlags, TakesKubectlsWords) {
 }
 
 TEST(ParseFlags, NamesTheCommandsThatExistWhenOneDoesNot) {
-  EXPECT_EQ(
-      Parse({"frob"}).text,
-      "railctl: there is no command 'frob'; there are: status, get, describe, check, trace, doctor, watch, "
-      "health, version, completion\n");
+  EXPECT_EQ(Parse({"frob"}).text,
+            "railctl: there is no command 'frob'; there are: status, get, describe, top, bursts, check, "
+            "trace, doctor, watch, "
+            "health, version, completion\n");
   EXPECT_EQ(Parse({"-o", "json", "get", "pods", "-n", "ml"}).text,
             "railctl: there is no command 'get pods'; there are: attachments, rails, remotes, tenants, "
-            "flows, node\n");
+            "flows, counters, node\n");
   EXPECT_EQ(Parse({"--socket", "/s", "describe"}).text,
             "railctl: 'describe' needs one word more; there are: attachment, rail\n");
   EXPECT_THAT(Parse({}).text, StartsWith("railctl: a command is missing; there are: status, get,"));

@@ -22,6 +22,12 @@ ExitCode RunConnected(const Context& context) {
       return watch ? WatchTenants(context) : GetTenants(context);
     case Command::kNode:
       return watch ? WatchNode(context) : GetNode(context);
+    case Command::kCounters:
+      return watch ? WatchCounters(context) : GetCounters(context);
+    case Command::kTop:
+      return ShowTop(context);
+    case Command::kBursts:
+      return ShowBursts(context);
     case Command::kFlows:
       return GetFlows(context);
     case Command::kStatus:

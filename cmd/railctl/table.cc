@@ -60,7 +60,10 @@ void Table::Reserve(size_t column, const std::string& text) {
 }
 
 std::string Table::Cell(size_t column, const std::string& text) const {
-  return IsOfStates(header_[column]) ? printing::Painter(style_.color)(text) : text;
+  const printing::Painter paint(style_.color);
+  if (style_.alarming.contains(header_[column]) && text != header_[column] && text != "0" && text != "-")
+    return paint.Red(text);
+  return IsOfStates(header_[column]) ? paint(text) : text;
 }
 
 void Table::Print(std::ostream& out) {

@@ -15,9 +15,10 @@ namespace rail::railctl {
 
 struct TableStyle {
   bool headers = true;
-  bool color = false;            // of cells in columns of states (STATE, RULES, BGP, CHECK, WHERE)
-  std::set<std::string> hidden;  // columns that are not shown
-  size_t width = 0;              // characters; the last column is cut so that a line fits. 0: no limit
+  bool color = false;              // of cells in columns of states (STATE, RULES, BGP, CHECK, WHERE)
+  std::set<std::string> hidden;    // columns that are not shown
+  std::set<std::string> alarming;  // columns whose cells are red unless they are 0 or empty
+  size_t width = 0;                // characters; the last column is cut so that a line fits. 0: no limit
 };
 
 class Table {

@@ -31,6 +31,20 @@ TEST(Table, GoesOnWithTheSameColumnsInALaterPrint) {
   EXPECT_EQ(out.str(), "ADDED      b\n");
 }
 
+TEST(Table, AlarmsInRedUnlessItIsZeroOrUnknown) {
+  const auto printed = [](bool color) {
+    Table table({"PORT", "DROPS"}, {.color = color, .alarming = {"DROPS"}});
+    table.Add({"a", "0"});
+    table.Add({"b", ""});
+    table.Add({"c", "12"});
+    std::ostringstream out;
+    table.Print(out);
+    return out.str();
+  };
+  EXPECT_EQ(printed(true), "PORT   DROPS\na      0\nb      -\nc      \x1b[31m12\x1b[0m\n");
+  EXPECT_EQ(printed(false), "PORT   DROPS\na      0\nb      -\nc      12\n");
+}
+
 std::string Printed(Table table, std::vector<std::string> row) {
   table.Add(std::move(row));
   std::ostringstream out;

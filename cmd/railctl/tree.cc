@@ -1,6 +1,7 @@
 #include "cmd/railctl/tree.h"
 
 #include <CLI/CLI.hpp>
+#include <charconv>
 #include <utility>
 
 #include "lib/base/address.h"
@@ -128,6 +129,32 @@ void AddTrace(CLI::App& trace, Flags& flags) {
       "doubt.");
 }
 
+// 90s, 5m, 15m: what raild keeps.
+uint32_t SecondsIn(const std::string& text) {
+  uint32_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  const std::string_view unit(stop, static_cast<size_t>(end - stop));
+  if (error == std::errc() && number >= 1 && number <= 900) {
+    if (unit == "s") return number;
+    if (unit == "m" && number <= 15) return 60 * number;
+  }
+  throw CLI::ValidationError("--since", "\"" + text + "\" must be 1s to 900s, or 1m to 15m");
+}
+
+void AddBursts(CLI::App& bursts, Flags& flags) {
+  AddAttachments(bursts, flags, false);
+  AddHeaders(bursts, flags);
+  bursts
+      .add_option_function<std::string>(
+          "--since", [&flags](const std::string& text) { flags.since_seconds = SecondsIn(text); },
+          "only the last 30s, 5m, ... (default and most: 15m)")
+      ->type_name("TIME");
+  bursts.add_option("--most", flags.most, "so many of the longest (default 100)")
+      ->check(CLI::Range(1, 10000))
+      ->type_name("NUMBER");
+}
+
 void AddServer(CLI::App& app, Flags& flags, CLI::Option* socket) {
   CLI::Option* server = app.add_option("--server", flags.server, "ask over TCP, with mutual TLS")
                             ->type_name("HOST:PORT")
@@ -167,6 +194,9 @@ void AddGet(CLI::App& app, Flags& flags) {
       flags);
   AddAttachments(*add("flows", "flow", Command::kFlows,
                       "rules and datapath flows of pods, and where they are carried out"),
+                 flags, false);
+  AddAttachments(*add("counters", "counter", Command::kCounters,
+                      "rates of uplinks and pods: traffic, drops, pauses, slow path, RDMA's own"),
                  flags, false);
   add("node", "nodes", Command::kNode, "the node and the health of its parts")
       ->footer("-w follows the parts' health alone.");
@@ -216,6 +246,17 @@ std::shared_ptr<CLI::App> MakeTree(Flags& flags) {
           "Exit status: 0 nothing worse than information; 1 a warning or worse; 2 raild cannot be asked.");
   AddGet(app, flags);
   AddDescribe(app, flags);
+  CLI::App* top = Add(app, flags, "top", Command::kTop, "rails and pods live, by their traffic; q ends it");
+  AddRailOption(*top, flags);
+  AddNamespace(*top, flags);
+  AddTenantOption(*top, flags);
+  top->footer(
+      "Keys: s sorts by rate, peak, pauses or name; p shows all ports, uplinks or pods; r one rail after the "
+      "other; q ends.\n# is the last second's average, - its fastest tick. Into a pipe it prints one "
+      "screen.");
+  AddBursts(*Add(app, flags, "bursts", Command::kBursts,
+                 "times above 90 % of line rate that averages hide, and each port's fastest second"),
+            flags);
   CLI::App* check = Add(app, flags, "check", Command::kCheck,
                         "compare pods with the node's record; exit 1 when something differs");
   AddAttachments(*check, flags, false);

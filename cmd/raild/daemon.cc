@@ -52,8 +52,9 @@ Daemon::Daemon(config::NodeConfig config, engine::Deps deps, config::Paths paths
                  switch_.Learned();  // also publishes what has changed
                }),
       qos_(config_, deps_, node_status_, [this] { switch_.Learned(); }),
+      ports_(config_, views_, paths_.sysfs),
       inspector_(config_, paths_, deps_, views_),
-      metrics_(config_, paths_, inspector_, views_),
+      metrics_(config_, paths_, inspector_, views_, ports_.sampler()),
       reports_(config_, views_),
       supervisor_(supervisor),
       good_rails_(config_, engine::ReadGoodRails(paths_.good_rails_file), Clock::now()) {}
@@ -76,13 +77,15 @@ Result<std::unique_ptr<Daemon>> Daemon::Start(config::NodeConfig config, engine:
   RAIL_TRY(daemon->tenants_worker_.Open());
   RAIL_TRY(daemon->uplinks_.Open());
   RAIL_TRY(daemon->qos_.Open());
+  RAIL_TRY(daemon->ports_.Open());
   RAIL_TRY(daemon->metrics_.Open());
   RAIL_TRY(daemon->reports_.Open());
   RAIL_TRY(daemon->watching_.Open());
   RAIL_TRY(daemon->WatchSignalsAndWakeups());
   daemon->WatchConfig(file);
   RAIL_ASSIGN(daemon->server_,
-              Server::Start({daemon->views_, daemon->config_, daemon->inspector_}, paths.socket));
+              Server::Start({daemon->views_, daemon->config_, daemon->inspector_, daemon->ports_.sampler()},
+                            paths.socket));
   return daemon;
 }
 
@@ -169,6 +172,7 @@ void Daemon::BeginToWatch() {
   watchdog_->Add("the sweep", sweep_.loop());
   watchdog_->Add("uplinks", uplinks_.loop());
   watchdog_->Add("priorities of uplinks", qos_.loop());
+  watchdog_->Add("counters", ports_.loop());
   watching_.Start([this] { watchdog_->Begin(); });
 }
 
@@ -180,6 +184,7 @@ std::optional<config::NodeConfig> Daemon::Run() {
   sweep_.Start();
   tenants_worker_.Start();
   qos_.Start();
+  ports_.Start();
   metrics_.Start();
   reports_.Start();
   BeginToWatch();
@@ -195,6 +200,7 @@ std::optional<config::NodeConfig> Daemon::Run() {
   switch_.Stop();
   sweep_.Stop();
   metrics_.Stop();
+  ports_.Stop();
   reports_.Stop();
   server_->Stop();
   // A signal may have come meanwhile. The loop takes descriptors between two pieces of work that are posted one by the other.

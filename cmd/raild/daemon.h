@@ -12,6 +12,7 @@
 #include "cmd/raild/bgp_worker.h"
 #include "cmd/raild/metrics/worker.h"
 #include "cmd/raild/qos_worker.h"
+#include "cmd/raild/ports_worker.h"
 #include "cmd/raild/report_worker.h"
 #include "cmd/raild/service.h"
 #include "cmd/raild/supervisor.h"
@@ -71,6 +72,7 @@ class Daemon {
   TenantsWorker tenants_worker_;
   UplinkWorker uplinks_;
   QosWorker qos_;
+  PortsWorker ports_;
   inspect::Inspector inspector_;
   MetricsWorker metrics_;
   ReportWorker reports_;

@@ -13,6 +13,7 @@
 
 #include "cmd/raild/answers.h"
 #include "cmd/raild/messages.h"
+#include "cmd/raild/port_messages.h"
 #include "cmd/raild/question_queue.h"
 #include "cmd/raild/socket_file.h"
 #include "cmd/raild/tls.h"
@@ -80,11 +81,12 @@ class LastHealth {
 
 class Service final : public v1::Node::CallbackService {
  public:
-  Service(const Sources& sources, const LastHealth& health, Watches& watches, QuestionQueue& queue,
-          size_t most_watches)
+  Service(const Sources& sources, const LastHealth& health, Watches& watches, Watches& counter_watches,
+          QuestionQueue& queue, size_t most_watches)
       : sources_(sources),
         health_(health),
         watches_(watches),
+        counter_watches_(counter_watches),
         questions_(queue),
         most_watches_(most_watches) {}
 
@@ -164,18 +166,53 @@ class Service final : public v1::Node::CallbackService {
       grpc::CallbackServerContext*, const v1::WatchAttachmentsRequest* request) override {
     const auto changes = std::make_shared<Changes>(request->filter());
     // Deletes itself in OnDone, here and below.
-    return new Stream<v1::WatchAttachmentsResponse>(
-        watches_, this, most_watches_,
+    return new Stream<v1::WatchAttachmentsResponse, engine::ViewPublisher>(
+        watches_, sources_.views, this, most_watches_,
         [changes](const engine::NodeView& view) { return changes->Next(view); });
   }
 
   grpc::ServerWriteReactor<v1::WatchNodeResponse>* WatchNode(grpc::CallbackServerContext*,
                                                              const v1::WatchNodeRequest*) override {
-    return new Stream<v1::WatchNodeResponse>(watches_, this, most_watches_, [](const engine::NodeView& view) {
-      v1::WatchNodeResponse response;
-      response.set_view(view.version);
-      return std::vector{response};
-    });
+    return new Stream<v1::WatchNodeResponse, engine::ViewPublisher>(
+        watches_, sources_.views, this, most_watches_, [](const engine::NodeView& view) {
+          v1::WatchNodeResponse response;
+          response.set_view(view.version);
+          return std::vector{response};
+        });
+  }
+
+  grpc::ServerUnaryReactor* ListCounters(grpc::CallbackServerContext* context,
+                                         const v1::ListCountersRequest* request,
+                                         v1::ListCountersResponse* response) override {
+    const auto view = sources_.counters.Current();
+    if (view->version == 0)
+      return Finish(context, {grpc::StatusCode::UNAVAILABLE, "raild has not read any counters yet"});
+    *response = raild::ListCounters(*view, request->filter());
+    return Finish(context, grpc::Status::OK);
+  }
+
+  grpc::ServerUnaryReactor* ListBursts(grpc::CallbackServerContext* context,
+                                       const v1::ListBurstsRequest* request,
+                                       v1::ListBurstsResponse* response) override {
+    if (sources_.config.bursts.every_ms == 0) {
+      return Finish(context,
+                    {grpc::StatusCode::UNIMPLEMENTED,
+                     "raild looks for no bursts: put `\"bursts\": {\"every_ms\": 10}` into node.json"});
+    }
+    *response = raild::ListBursts(sources_.counters, *request, UnixMs());
+    return Finish(context, grpc::Status::OK);
+  }
+
+  grpc::ServerWriteReactor<v1::WatchCountersResponse>* WatchCounters(
+      grpc::CallbackServerContext*, const v1::WatchCountersRequest* request) override {
+    return new Stream<v1::WatchCountersResponse, counters::Sampler>(
+        counter_watches_, sources_.counters, this, most_watches_,
+        [filter = request->filter()](const counters::PortsView& view) {
+          std::vector<v1::WatchCountersResponse> responses;
+          if (view.version > 0)
+            *responses.emplace_back().mutable_counters() = raild::ListCounters(view, filter);
+          return responses;
+        });
   }
 
  private:
@@ -211,15 +248,16 @@ class Service final : public v1::Node::CallbackService {
   const Sources sources_;
   const LastHealth& health_;
   Watches& watches_;
+  Watches& counter_watches_;
   QuestionQueue& questions_;
   const size_t most_watches_;
 };
 
 // A way in: a listener with limits of its own.
 struct Door {
-  Door(const Sources& sources, const LastHealth& health, Watches& watches, QuestionQueue& queue,
-       size_t most_watches)
-      : service(sources, health, watches, queue, most_watches) {}
+  Door(const Sources& sources, const LastHealth& health, Watches& watches, Watches& counter_watches,
+       QuestionQueue& queue, size_t most_watches)
+      : service(sources, health, watches, counter_watches, queue, most_watches) {}
 
   Service service;
   std::unique_ptr<grpc::Server> server;
@@ -270,14 +308,16 @@ struct Server::Parts {
   Parts(const Sources& sources, SocketFile socket)
       : file(std::move(socket)),
         watches(sources.views),
-        local(sources, health, watches, queue, kMostWatches),
-        tcp(sources, health, watches, queue, kMostTcpWatches) {}
+        counter_watches(sources.counters),
+        local(sources, health, watches, counter_watches, queue, kMostWatches),
+        tcp(sources, health, watches, counter_watches, queue, kMostTcpWatches) {}
 
   SocketFile file;
   std::shared_ptr<grpc::ServerCredentials>
       credentials;  // gRPC asks them for files until its server has ended
   LastHealth health;
   Watches watches;
+  Watches counter_watches;
   QuestionQueue queue;
   Door local;
   Door tcp;  // its server is null when node.json names no listener
@@ -335,6 +375,7 @@ void Server::Stop() {
   };
   each([](grpc::Server& server) { server.GetHealthCheckService()->Shutdown(); });
   parts_->watches.Stop();
+  parts_->counter_watches.Stop();
   parts_->queue.Close();
   const auto until = std::chrono::system_clock::now() + kStopTime;
   each([&](grpc::Server& server) { server.Shutdown(until); });

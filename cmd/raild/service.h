@@ -1,7 +1,7 @@
 // Serves rail.v1.Node from the published views and from looks at the node, with the standard health and
 // reflection services, on a unix socket and over TCP with mutual TLS.
 //
-// Use:      RAIL_ASSIGN(auto server, Server::Start({views, config, inspector}, paths.socket));
+// Use:      RAIL_ASSIGN(auto server, Server::Start({views, config, inspector, sampler}, paths.socket));
 //           ... until told to stop ...
 //           server->Stop();
 // Threads:  any thread; the server's own threads end in Stop
@@ -15,6 +15,7 @@
 #include "cmd/raild/health.h"
 #include "lib/base/error.h"
 #include "lib/config/node_config.h"
+#include "lib/counters/sampler.h"
 #include "lib/engine/view.h"
 #include "lib/inspect/inspector.h"
 
@@ -25,6 +26,7 @@ struct Sources {
   const engine::ViewPublisher& views;
   const config::NodeConfig& config;
   const inspect::Inspector& inspector;
+  const counters::Sampler& counters;
 };
 
 class Server {

@@ -4,8 +4,6 @@
 #include <chrono>
 #include <string>
 
-#include "lib/base/clock.h"
-
 namespace rail::raild {
 namespace {
 
@@ -49,7 +47,7 @@ void Watches::Follow() {
     changed_.wait(lock, [&] { return stage_ == Stage::kStopping || !watches_.empty(); });
     if (stage_ == Stage::kStopping) return;
     lock.unlock();
-    const uint64_t now = views_.WaitNewer(seen, After(kViewWait))->version;
+    const uint64_t now = wait_newer_(seen, After(kViewWait));
     lock.lock();
     if (std::exchange(seen, now) == now) continue;
     for (const auto& [watch, door] : watches_) watch->Look();

@@ -1,6 +1,6 @@
-// The clients that watch: streams that are told of each new view of the node.
+// The clients that watch: streams that are told of each new view, of the node or of its counters.
 //
-// Use:      Watches watches(views);   return new Stream<Response>(watches, this, most, next);   // deletes itself
+// Use:      Watches watches(views);   return new Stream<Response, ViewPublisher>(watches, views, this, most, next);   // deletes itself
 // Threads:  any; one thread of Watches' own tells the streams of new views
 // Owns:     that thread. A stream belongs to gRPC, which ends it.
 #pragma once
@@ -15,10 +15,11 @@
 #include <mutex>
 #include <optional>
 #include <thread>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
-#include "lib/engine/view.h"
+#include "lib/base/clock.h"
 
 namespace rail::raild {
 
@@ -35,19 +36,23 @@ class Watch {
 // All of them, and the thread that tells them of new views.
 class Watches {
  public:
-  explicit Watches(const engine::ViewPublisher& views) : views_(views), follower_([this] { Follow(); }) {}
+  // `source` publishes views: it has Current() and WaitNewer(version, deadline), and must outlive the watches.
+  template <class Source>
+  explicit Watches(const Source& source)
+      : wait_newer_(
+            [&source](uint64_t seen, Deadline until) { return source.WaitNewer(seen, until)->version; }),
+        follower_([this] { Follow(); }) {}
   ~Watches() { Stop(); }
 
   // `most`: the limit of watches of `door`, the way in by which the watch has come.
   grpc::Status Add(Watch* watch, const void* door, size_t most);
   void Remove(Watch* watch);
   void Stop();
-  const engine::ViewPublisher& views() const { return views_; }
 
  private:
   void Follow();
 
-  const engine::ViewPublisher& views_;
+  const std::function<uint64_t(uint64_t, Deadline)> wait_newer_;
   std::mutex mutex_;  // taken before a watch's own
   std::condition_variable changed_;
   std::map<Watch*, const void*> watches_;  // with its door
@@ -57,13 +62,14 @@ class Watches {
 
 // A call that answers with what `next` makes of each view. While a write is under way, it queues nothing beyond the messages of one
 // view. When the client has taken these, it goes on with the view that is current then.
-template <class Response>
+template <class Response, class Source>
 class Stream final : public grpc::ServerWriteReactor<Response>, public Watch {
  public:
-  using Next = std::function<std::vector<Response>(const engine::NodeView&)>;
+  using View = std::remove_cvref_t<decltype(*std::declval<const Source&>().Current())>;
+  using Next = std::function<std::vector<Response>(const View&)>;
 
-  Stream(Watches& watches, const void* door, size_t most, Next next)
-      : watches_(watches), next_(std::move(next)) {
+  Stream(Watches& watches, const Source& source, const void* door, size_t most, Next next)
+      : watches_(watches), source_(source), next_(std::move(next)) {
     // Adds itself first and looks second: a view that is published in between is seen twice rather than never.
     if (grpc::Status status = watches_.Add(this, door, most); !status.ok()) {
       End(std::move(status));
@@ -105,7 +111,7 @@ class Stream final : public grpc::ServerWriteReactor<Response>, public Watch {
     if (sent_ == messages_.size()) {
       messages_.clear();
       sent_ = 0;
-      const auto view = watches_.views().Current();
+      const auto view = source_.Current();
       if (looked_at_ == view->version) return;
       looked_at_ = view->version;
       messages_ = next_(*view);
@@ -120,6 +126,7 @@ class Stream final : public grpc::ServerWriteReactor<Response>, public Watch {
   }
 
   Watches& watches_;
+  const Source& source_;
   const Next next_;
   std::mutex mutex_;
   std::vector<Response> messages_;  // of the view that was looked at

@@ -9,15 +9,17 @@ class Comparison {
  public:
   // Each struct is taken apart by all of its members, so one that gets a new key does not compile before it is compared here.
   void Compare(const NodeConfig& a, const NodeConfig& b) {
-    const auto& [rails, tenancy, bgp, ovs, frr, api, metrics, kubernetes, frontend] = a;
+    const auto& [rails, tenancy, bgp, ovs, frr, api, metrics, kubernetes, frontend, bursts] = a;
     Rails(rails, b.rails);
     Of(tenancy, b.tenancy);
     Of(bgp, b.bgp);
     Of(ovs, b.ovs);
     Of(api, b.api);
-    const auto& [listen] = metrics;
+    const auto& [listen, pods] = metrics;
     Key("metrics.listen", Takes::kAtOnce, listen, b.metrics.listen);
+    Key("metrics.pods", Takes::kAtOnce, pods, b.metrics.pods);
     Of(kubernetes, b.kubernetes);
+    Of(bursts, b.bursts);
     Of(frontend, b.frontend);
     const auto& [run_dir] = frr;
     Key("frr.run_dir", Takes::kRestart, run_dir, b.frr.run_dir);
@@ -112,6 +114,12 @@ class Comparison {
     Key("kubernetes.tenant_label", Takes::kAtOnce, tenant_label, b.tenant_label);
     Key("kubernetes.report", Takes::kAtOnce, report, b.report);
     Key("kubernetes.api", Takes::kAtOnce, api, b.api);
+  }
+
+  void Of(const Bursts& a, const Bursts& b) {
+    const auto& [every_ms, line_rate_mbit] = a;
+    Key("bursts.every_ms", Takes::kAtOnce, every_ms, b.every_ms);
+    Key("bursts.line_rate_mbit", Takes::kAtOnce, line_rate_mbit, b.line_rate_mbit);
   }
 
   // Without a restart of the process: raild removes what the section no longer names.

@@ -73,6 +73,9 @@ const Edit kEdits[] = {
     {"kubernetes.tenant_label", Takes::kAtOnce, [](NodeConfig& c) { c.kubernetes.tenant_label = "x"; }},
     {"kubernetes.report", Takes::kAtOnce, [](NodeConfig& c) { c.kubernetes.report = true; }},
     {"kubernetes.api", Takes::kAtOnce, [](NodeConfig& c) { c.kubernetes.api = "https://x:1"; }},
+    {"metrics.pods", Takes::kAtOnce, [](NodeConfig& c) { c.metrics.pods = true; }},
+    {"bursts.every_ms", Takes::kAtOnce, [](NodeConfig& c) { c.bursts.every_ms = 10; }},
+    {"bursts.line_rate_mbit", Takes::kAtOnce, [](NodeConfig& c) { c.bursts.line_rate_mbit = 7; }},
     {"frr.run_dir", Takes::kRestart, [](NodeConfig& c) { c.frr.run_dir = "/x"; }},
 };
 

@@ -15,6 +15,7 @@
 
 #include "lib/base/address.h"
 #include "lib/base/error.h"
+#include "lib/config/bursts.h"
 #include "lib/config/frontend.h"
 #include "lib/config/lossless.h"
 
@@ -106,6 +107,7 @@ struct Api {
 // The HTTP address of raild's metrics. Everyone who can reach the address can read them.
 struct Metrics {
   std::string listen;  // "127.0.0.1:9477", "[::1]:9477"; "": none
+  bool pods = false;   // also counters of single pods, which makes as many series as there are pods
 };
 
 // What raild asks of the API server of the cluster, and tells it. Neither: raild never talks to one.
@@ -126,6 +128,7 @@ struct NodeConfig {
   Metrics metrics;
   Kubernetes kubernetes;
   Frontend frontend;
+  Bursts bursts;
 
   const Rail* FindRail(std::string_view name) const;
 };

@@ -7,6 +7,7 @@
 #include "lib/base/strict_json.h"
 #include "lib/config/document.h"
 #include "lib/config/node_config.h"
+#include "lib/config/parse_bursts.h"
 #include "lib/config/parse_frontend.h"
 #include "lib/config/parse_kubernetes.h"
 #include "lib/config/parse_lossless.h"
@@ -79,6 +80,7 @@ class Parser {
                   "a node's own file has none: `raild --resolve-config` makes it of the file for all nodes");
     }
     ParseKubernetes(root.Object("kubernetes"), node, errors_);
+    ParseBursts(root.Object("bursts"), node.bursts, errors_);
     ParseFrontend(root.Object("frontend"), node, errors_);
     root.RejectUnknown();
     RAIL_TRY(errors_.ToStatus(name));
@@ -326,6 +328,7 @@ class Parser {
     metrics.listen = Text(
         object, "listen", [](std::string_view text) { return text.empty() || IsListenAddress(text); },
         "an IP address and a port: \"127.0.0.1:9477\", \"[::1]:9477\"; \"\" for nowhere", "");
+    metrics.pods = object.BoolOr("pods", false);
     object.RejectUnknown();
   }
 

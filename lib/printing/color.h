@@ -14,6 +14,8 @@ class Painter {
 
   // `word` between the escape sequences of its meaning; as it is when it has none, or without colour.
   std::string operator()(const std::string& word) const;
+  // Any text, as what is broken.
+  std::string Red(const std::string& text) const { return color_ ? "\x1b[31m" + text + "\x1b[0m" : text; }
 
  private:
   bool color_;

@@ -23,7 +23,7 @@ from railcni_bench.measure import BenchError, Report  # noqa: E402
 from railcni_lab import fabric  # noqa: E402
 from railcni_lab.layout import Lab, LabError, Shape  # noqa: E402
 
-PARTS = ("start", "chain", "converge", "path", "memory", "rails", "scale", "lib")
+PARTS = ("start", "chain", "converge", "path", "memory", "rails", "bursts", "scale", "lib")
 PROGRAMS = REPOSITORY / "build/bench"
 STARTED = time.monotonic()
 
@@ -62,11 +62,14 @@ def measure(report: Report, wanted: tuple[str, ...], smoke: bool) -> None:
                     say(name)
                     part()
     sizes = scale.SMOKE if smoke else scale.FULL
-    if set(wanted) & {"rails", "scale"}:
+    if set(wanted) & {"rails", "bursts", "scale"}:
         with lab(Shape(nodes=1, rails=8, spines=1, devices=scale.PODS + 1)) as many:
             if "rails" in wanted:
                 say("rails")
                 parts.rails(report, many, many.nodes()[0], rounds)
+            if "bursts" in wanted:
+                say("bursts")
+                parts.bursts(report, many, many.nodes()[0], rounds)
             if "scale" in wanted:
                 say("scale: eight rails")
                 scale.eight_rails(report, many, many.nodes()[0], sizes)

@@ -317,6 +317,30 @@ def query(node: Node, expression: str) -> dict[str, float]:
     return {each["metric"].get("rail", ""): float(each["value"][1]) for each in data["result"]} if data else {}
 
 
+# What no device of the lab counts, and what needs `bursts` in node.json: their queries are tried, and may answer with nothing.
+NOT_IN_THE_LAB = ("railcni_uplink_pfc_frames_total", "railcni_tenant_slow_path_packets_total", "railcni_roce_counter_total",
+                  "railcni_burst", "railcni_uplink_peak_bytes_per_second", "railcni_cni_duration_seconds")
+
+
+def dashboard_queries() -> list[str]:
+    """Of every panel, with all values of each variable."""
+    found = []
+    for file in sorted((DEPLOY.parent / "grafana").glob("*.json")):
+        for panel in json.loads(file.read_text())["panels"]:
+            found += [re.sub(r"\$(instance|rail|tenant)", ".*", target["expr"].replace("$__rate_interval", "15s")) for target in panel["targets"]]
+    return found
+
+
+def without_an_answer(node: Node) -> list[str]:
+    """Queries of dashboards that Prometheus refuses, or answers with no series though the lab has what they ask for."""
+    bad = []
+    for expression in dashboard_queries():
+        data = ask(node, f"/api/v1/query?query={urllib.parse.quote(expression)}")
+        if data is None or not data["result"] and not any(name in expression for name in NOT_IN_THE_LAB):
+            bad.append(expression)
+    return bad
+
+
 def test_prometheus_scrapes_and_judges(settled: World, node: Node, tmp_path: Path) -> None:
     with prometheus(settled.lab, node, tmp_path):
         try:
@@ -328,6 +352,8 @@ def test_prometheus_scrapes_and_judges(settled: World, node: Node, tmp_path: Pat
             eventually("each alert is evaluated", lambda: [r["name"] for group in ask(node, "/api/v1/rules")["groups"]
                                                            for r in group["rules"] if r["health"] != "ok"], lambda bad: not bad, 60)
             assert not [r["name"] for r in rules if r["state"] == "firing"]
+            assert len(dashboard_queries()) > 30
+            eventually("each query of a dashboard has an answer", lambda: without_an_answer(node), lambda bad: not bad, 60)
             kernel.run(["ip", "-n", settled.lab.leaf(1).namespace, "link", "set", node.name, "down"])
             try:
                 eventually("Prometheus sees the cable gone", lambda: query(node, "railcni_rail_carrier"),

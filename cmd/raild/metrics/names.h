@@ -6,7 +6,7 @@
 // Source:   Prometheus, "Metric and label naming": base units, _total for counters
 //
 // A label has few values: rails, bounded lists, tenants with a pod on this node. Never use a pod, an address or anything else that
-// a tenant's workload can multiply.
+// a tenant's workload can multiply, but for kPodBytes, which the operator must ask for.
 #pragma once
 
 #include <array>
@@ -169,6 +169,42 @@ inline constexpr Family kDroppingMegaflows{"railcni_datapath_dropping_flows", Ki
 inline constexpr Family kRoce{"railcni_roce_counter_total", Kind::kCounter, "rail,counter",
                               "A counter of the uplink's RDMA device, as its driver names it."};
 
+// Counters of uplinks and of pods' interfaces
+inline constexpr Family kUplinkLineRate{"railcni_uplink_line_rate_bytes_per_second", Kind::kGauge, "rail",
+                                        "The line rate of the rail's uplink."};
+inline constexpr Family kUplinkBytes{"railcni_uplink_bytes_total", Kind::kCounter, "rail,direction",
+                                     "Bytes through the rail's uplink."};
+inline constexpr Family kUplinkPackets{"railcni_uplink_packets_total", Kind::kCounter, "rail,direction",
+                                       "Packets through the rail's uplink."};
+inline constexpr Family kUplinkDropped{"railcni_uplink_dropped_packets_total", Kind::kCounter,
+                                       "rail,direction", "Packets that the rail's uplink has discarded."};
+inline constexpr Family kUplinkErrors{"railcni_uplink_errors_total", Kind::kCounter, "rail,direction",
+                                      "Packets with errors at the rail's uplink."};
+inline constexpr Family kUplinkPauses{
+    "railcni_uplink_pfc_frames_total", Kind::kCounter, "rail,priority,direction",
+    "Pause frames of priority flow control at the rail's uplink, where its driver counts them."};
+inline constexpr Family kUplinkPeak{
+    "railcni_uplink_peak_bytes_per_second", Kind::kGauge, "rail,direction",
+    "The fastest tick of the last minute at the rail's uplink, of bursts.every_ms each."};
+inline constexpr Family kBursts{"railcni_bursts_total", Kind::kCounter, "rail,of,direction",
+                                "Times above 90 % of line rate, of the uplink or of the rail's pods."};
+inline constexpr Family kBurstSeconds{"railcni_burst_seconds_total", Kind::kCounter, "rail,of,direction",
+                                      "How long these were in all."};
+inline constexpr Family kTenantBytes{"railcni_tenant_bytes_total", Kind::kCounter, "rail,tenant,direction",
+                                     "Bytes that a tenant's pods have sent or received."};
+inline constexpr Family kTenantPackets{"railcni_tenant_packets_total", Kind::kCounter,
+                                       "rail,tenant,direction",
+                                       "Packets that a tenant's pods have sent or received."};
+inline constexpr Family kTenantDropped{
+    "railcni_tenant_discarded_packets_total", Kind::kCounter, "rail,tenant,direction",
+    "Packets of a tenant's pods that their ports have discarded, not a rule."};
+inline constexpr Family kTenantSlow{
+    "railcni_tenant_slow_path_packets_total", Kind::kCounter, "rail,tenant,direction",
+    "Packets of a tenant's pods that the CPU has forwarded, where the driver counts them."};
+inline constexpr Family kPodBytes{"railcni_pod_bytes_total", Kind::kCounter,
+                                  "rail,tenant,namespace,pod,interface,attachment,direction",
+                                  "Bytes of one interface of a pod; only with metrics.pods."};
+
 inline constexpr std::array kAll = {
     &kBuildInfo,
     &kStartTime,
@@ -224,6 +260,20 @@ inline constexpr std::array kAll = {
     &kMegaflows,
     &kDroppingMegaflows,
     &kRoce,
+    &kUplinkLineRate,
+    &kUplinkBytes,
+    &kUplinkPackets,
+    &kUplinkDropped,
+    &kUplinkErrors,
+    &kUplinkPauses,
+    &kUplinkPeak,
+    &kBursts,
+    &kBurstSeconds,
+    &kTenantBytes,
+    &kTenantPackets,
+    &kTenantDropped,
+    &kTenantSlow,
+    &kPodBytes,
 };
 
 }  // namespace rail::metrics

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "cmd/raild/metrics/exposition.h"
+#include "cmd/raild/metrics/ports.h"
 #include "lib/base/utf8.h"
 #include "lib/inspect/trace.h"
 
@@ -198,7 +199,7 @@ void CniRuns::Count(const event::PluginRun& ran) {
 }
 
 http::Page MetricsPage(const NodeView& view, const Measured* measured, Clock::time_point now,
-                       const CniRuns& cni) {
+                       const CniRuns& cni, const PortsPart& ports) {
   Exposition page;
   AddProcess(page, view);
   for (const engine::RailView& rail : view.rails) AddRail(page, rail);
@@ -208,6 +209,7 @@ http::Page MetricsPage(const NodeView& view, const Measured* measured, Clock::ti
   AddAttachments(page, view);
   AddCni(page, cni);
   AddMeasured(page, measured, now);
+  AddPorts(page, ports);
   return {.body = page.Text(), .type = metrics::kContentType};
 }
 

@@ -1,6 +1,6 @@
 // The pages of raild's HTTP port: its metrics, and the health of the node. No I/O.
 //
-// Use:      http::Page page = MetricsPage(*views.Current(), measured.get(), Clock::now(), runs);
+// Use:      http::Page page = MetricsPage(*views.Current(), measured.get(), Clock::now(), runs, {*sampler.Current()});
 // Threads:  pure functions
 // Source:   cmd/raild/metrics/README.md (what each metric says)
 #pragma once
@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "cmd/raild/metrics/histogram.h"
+#include "lib/counters/sampler.h"
 #include "lib/engine/view.h"
 #include "lib/event/wake.h"
 #include "lib/http/server.h"
@@ -49,9 +50,15 @@ class CniRuns {
   std::map<Key, Runs> runs_;
 };
 
+// The counters of ports, and whether those of single pods belong on the page.
+struct PortsPart {
+  const counters::PortsView& view;
+  bool pods = false;
+};
+
 // `measured` null: no look has ended yet, so the page leaves out its metrics.
 http::Page MetricsPage(const engine::NodeView& view, const Measured* measured, Clock::time_point now,
-                       const CniRuns& cni);
+                       const CniRuns& cni, const PortsPart& ports);
 
 // 200 when every part is right, else 503 with a line for each that is not.
 http::Page HealthPage(const engine::NodeView& view);

@@ -74,6 +74,29 @@ NodeView Sample() {
   return view;
 }
 
+PortsPart NoPorts() {
+  static const counters::PortsView none;
+  return {.view = none};
+}
+
+// One of everything.
+PortsPart AllPorts() {
+  using counters::Direction;
+  static const counters::PortsView all = [] {
+    counters::PortsView view{.version = 1, .bursts_on = true};
+    counters::PortView& uplink = view.ports.emplace_back();
+    uplink.port = std::make_shared<const counters::Port>(counters::Port{.rail = "rail0", .link = "p0"});
+    uplink.line_rate = 1;
+    uplink.now.pfc.emplace();
+    view.ports.emplace_back().port = std::make_shared<const counters::Port>(
+        counters::Port{.rail = "rail0", .link = "rep0", .attachment = 1});
+    view.tenants[{"rail0", "tenant-a"}][Direction::kSent].slow_packets = 1;
+    view.bursts[{"rail0", true, Direction::kSent}] = {};
+    return view;
+  }();
+  return {.view = all, .pods = true};
+}
+
 Measured Look() {
   Measured measured;
   measured.took = std::chrono::microseconds(12500);
@@ -111,7 +134,7 @@ std::string Samples(const http::Page& page) {
 
 TEST(MetricsPage, SaysAllThatTheViewAndTheLookSay) {
   const Measured look = Look();
-  const http::Page page = MetricsPage(Sample(), &look, kNow, Runs());
+  const http::Page page = MetricsPage(Sample(), &look, kNow, Runs(), NoPorts());
   EXPECT_EQ(page.status, 200);
   EXPECT_EQ(page.type, "text/plain; version=0.0.4; charset=utf-8");
   EXPECT_EQ(Samples(page), R"(railcni_build_info{version="0.1.0"} 1
@@ -209,20 +232,21 @@ railcni_datapath_flows{rail="rail0",tenant="tenant-a",place="software"} 2
 railcni_datapath_dropping_flows{rail="rail0",tenant="tenant-a"} 3
 railcni_roce_counter_total{rail="rail0",counter="np_cnp_sent"} 6
 )");
+  const http::Page whole = MetricsPage(Sample(), &look, kNow, Runs(), AllPorts());
   for (const metrics::Family* family : metrics::kAll)
-    EXPECT_THAT(page.body, HasSubstr("# TYPE " + std::string(family->name) + " ")) << "nobody fills it";
+    EXPECT_THAT(whole.body, HasSubstr("# TYPE " + std::string(family->name) + " ")) << "nobody fills it";
 }
 
 TEST(MetricsPage, LeavesOutWhatTheSwitchHasNotTold) {
   Measured look = Look();
   look.sample.rules_problem = "connect to /run/openvswitch/br-rail0.mgmt: no such file";
-  std::string page = MetricsPage(Sample(), &look, kNow, Runs()).body;
+  std::string page = MetricsPage(Sample(), &look, kNow, Runs(), NoPorts()).body;
   EXPECT_THAT(page, HasSubstr("railcni_switch_look_success{source=\"rules\"} 0\n"));
   EXPECT_THAT(page, HasSubstr("railcni_switch_look_success{source=\"datapath\"} 1\n"));
   EXPECT_THAT(page, Not(HasSubstr("railcni_dropped_packets_total")));
   EXPECT_THAT(page, HasSubstr("railcni_datapath_flows{"));
   look.sample.datapath_problem = look.sample.flows_problem = "no answer in time";
-  page = MetricsPage(Sample(), &look, kNow, Runs()).body;
+  page = MetricsPage(Sample(), &look, kNow, Runs(), NoPorts()).body;
   EXPECT_THAT(page, Not(HasSubstr("railcni_datapath")));
   EXPECT_THAT(page, HasSubstr("railcni_switch_look_age_seconds 7.25\n"));
 }
@@ -230,7 +254,7 @@ TEST(MetricsPage, LeavesOutWhatTheSwitchHasNotTold) {
 TEST(MetricsPage, CountsFlowsThatAreTooManyToBeRead) {
   Measured look = Look();
   look.sample.flows_problem = "90000 datapath flows are not read one by one";
-  const std::string page = MetricsPage(Sample(), &look, kNow, Runs()).body;
+  const std::string page = MetricsPage(Sample(), &look, kNow, Runs(), NoPorts()).body;
   EXPECT_THAT(page, HasSubstr("railcni_switch_look_success{source=\"flows\"} 0\n"));
   EXPECT_THAT(page, HasSubstr("railcni_datapath_all_flows 30\n"));
   EXPECT_THAT(page, Not(HasSubstr("railcni_datapath_flows{")));
@@ -238,7 +262,7 @@ TEST(MetricsPage, CountsFlowsThatAreTooManyToBeRead) {
 }
 
 TEST(MetricsPage, ComesWithoutALook) {
-  const std::string page = MetricsPage(Sample(), nullptr, kNow, Runs()).body;
+  const std::string page = MetricsPage(Sample(), nullptr, kNow, Runs(), NoPorts()).body;
   for (const char* source : {"rules", "datapath", "flows"}) {
     EXPECT_THAT(page, HasSubstr("railcni_switch_look_success{source=\"" + std::string(source) + "\"} 0\n"));
   }
@@ -251,7 +275,7 @@ TEST(MetricsPage, TakesAnyBytesAsATenant) {
   NodeView view = Sample();
   view.attachments[0].attachment.tenant = view.attachments[1].attachment.tenant = "a\"b\\c\nd\xff";
   EXPECT_THAT(
-      MetricsPage(view, nullptr, kNow, Runs()).body,
+      MetricsPage(view, nullptr, kNow, Runs(), NoPorts()).body,
       HasSubstr("railcni_tenant_attachments{rail=\"rail0\",tenant=\"a\\\"b\\\\c\\nd\xef\xbf\xbd\"} 2\n"));
 }
 
@@ -261,7 +285,8 @@ TEST(MetricsPage, DoesNotPutTheListOfRemotesTogether) {
     ADD_FAILURE() << "somebody has asked for 100,000 remotes";
     return {};
   });
-  EXPECT_THAT(MetricsPage(view, nullptr, kNow, Runs()).body, HasSubstr("railcni_remotes 100000\n"));
+  EXPECT_THAT(MetricsPage(view, nullptr, kNow, Runs(), NoPorts()).body,
+              HasSubstr("railcni_remotes 100000\n"));
 }
 
 // Pods and addresses may multiply; lines must not.
@@ -270,7 +295,8 @@ TEST(MetricsPage, HasAsManyLinesForManyPodsAsForOne) {
   one.attachments = {Attachment(1, "rail0", "tenant-a")};
   for (int64_t id = 1; id <= 1000; ++id) many.attachments.push_back(Attachment(id, "rail0", "tenant-a"));
   const auto lines = [](const http::Page& page) { return std::ranges::count(page.body, '\n'); };
-  EXPECT_EQ(lines(MetricsPage(one, nullptr, kNow, Runs())), lines(MetricsPage(many, nullptr, kNow, Runs())));
+  EXPECT_EQ(lines(MetricsPage(one, nullptr, kNow, Runs(), NoPorts())),
+            lines(MetricsPage(many, nullptr, kNow, Runs(), NoPorts())));
 }
 
 TEST(HealthPage, IsAsTheParts) {

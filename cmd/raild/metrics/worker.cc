@@ -37,7 +37,8 @@ http::Page MetricsWorker::PageOf(std::string_view path) {
   if (path == "/metrics") {
     const auto look = looks_.Latest();
     const std::lock_guard lock(mutex_);
-    return MetricsPage(*views_.Current(), look.get(), Clock::now(), runs_);
+    return MetricsPage(*views_.Current(), look.get(), Clock::now(), runs_,
+                       {.view = *counters_.Current(), .pods = config_.metrics.pods});
   }
   if (path == "/") return {.body = "raild: /metrics /healthz\n"};
   return {.status = 404, .body = "there are /metrics and /healthz\n"};

@@ -1,6 +1,6 @@
 // raild's HTTP port: serves the metrics on one thread, and looks at Open vSwitch and the NICs on another when somebody asks.
 //
-// Use:      MetricsWorker metrics(config, paths, inspector, views);  RAIL_TRY(metrics.Open());  metrics.Start();  metrics.Stop();
+// Use:      MetricsWorker metrics(config, paths, inspector, views, sampler);  RAIL_TRY(metrics.Open());  metrics.Start();  metrics.Stop();
 // Threads:  Open, Start, Stop: the owner's
 // Owns:     its sockets and threads; none if node.json has no address
 //
@@ -14,6 +14,7 @@
 #include "cmd/raild/metrics/switch_looks.h"
 #include "cmd/raild/worker.h"
 #include "lib/config/node_config.h"
+#include "lib/counters/sampler.h"
 #include "lib/http/server.h"
 #include "lib/inspect/inspector.h"
 
@@ -26,8 +27,9 @@ class MetricsWorker {
   static constexpr std::chrono::seconds kFlowsTime{10};
 
   MetricsWorker(const config::NodeConfig& config, const config::Paths& paths,
-                const inspect::Inspector& inspector, const engine::ViewPublisher& views)
-      : config_(config), paths_(paths), inspector_(inspector), views_(views) {}
+                const inspect::Inspector& inspector, const engine::ViewPublisher& views,
+                const counters::Sampler& counters)
+      : config_(config), paths_(paths), inspector_(inspector), views_(views), counters_(counters) {}
 
   // Errors: the address cannot be listened on; the message names the key in node.json.
   Status Open();
@@ -45,6 +47,7 @@ class MetricsWorker {
   const config::Paths& paths_;
   const inspect::Inspector& inspector_;
   const engine::ViewPublisher& views_;
+  const counters::Sampler& counters_;
 
   inspect::DropTotals drops_;  // used only by the thread that looks
   std::mutex mutex_;

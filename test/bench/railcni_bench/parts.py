@@ -14,9 +14,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from railcni_lab import daemons, fabric, kernel, pods
-from railcni_lab.layout import Lab, Node, bridge
+from railcni_lab.layout import Lab, Node, bridge, write_json
 
 from .link import there_and_back
 from .measure import BenchError, Budget, Report, Spread, execute, memory_kib, number, on_cpu_ns
@@ -368,6 +369,49 @@ def memory(report: Report, lab: Lab, node: Node, rounds: Rounds, programs: Path)
         ours.delete(slot)
     report.add("memory.raild", "RSS of raild, one pod", memory_kib(pid, "VmRSS") / 1024, "MiB")
     report.add("idle.raild", "raild, nothing happens", percent, "% of a core", budget=Budget(0.5, "% of a core"))
+
+
+def bursts(report: Report, lab: Lab, node: Node, rounds: Rounds) -> None:
+    """What it costs to read the counters of 16 ports every 10 ms: the CPU time of the thread that does nothing else."""
+    slots = [make_slots(lab, node, 1, rail)[0] for rail in range(lab.shape().rails)]
+    chains = [Ours(lab, node, rail) for rail in range(len(slots))]
+    before = node.config_file.read_text()
+    write_json(node.config_file, json.loads(before) | {"bursts": {"every_ms": 10}})
+    try:
+        with kernel.inside(node.namespace):
+            for rail, (one, slot) in enumerate(zip(chains, slots, strict=True)):
+                one.ifname = pods.ifname(rail)
+                one.add(slot)
+        deadline = time.monotonic() + 60
+        while not (_counters(lab, node).get("bursts_on") and len(_counters(lab, node)["ports"]) == 2 * len(slots)):
+            if time.monotonic() > deadline:
+                raise BenchError("raild does not read the counters of all ports")
+            time.sleep(0.2)
+        pid = daemons.pid_of(node, "raild") or 0
+        cpu, began = _sampler_ns(pid), time.perf_counter()
+        time.sleep(rounds.idle_seconds)
+        percent = (_sampler_ns(pid) - cpu) / 1e7 / (time.perf_counter() - began)
+        with kernel.inside(node.namespace):
+            for one, slot in zip(chains, slots, strict=True):
+                one.delete(slot)
+    finally:
+        node.config_file.write_text(before)
+    report.add("bursts.cpu", f"counters of {2 * len(slots)} ports every 10 ms", percent, "% of a core", budget=Budget(1, "% of a core"))
+
+
+def _counters(lab: Lab, node: Node) -> dict[str, Any]:
+    asked = subprocess.run([str(lab.binaries / "railctl"), "get", "counters", "-o", "json"], capture_output=True, text=True, timeout=20,
+                           check=False, env={**os.environ, "RAILCNI_ROOT": str(node.root)})
+    found: dict[str, Any] = json.loads(asked.stdout) if asked.returncode == 0 else {}
+    return found
+
+
+def _sampler_ns(pid: int) -> int:
+    """The time on a CPU of raild's thread "counters"."""
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        if (task / "comm").read_text().strip() == "counters":
+            return int((task / "schedstat").read_text().split()[0])
+    raise BenchError("raild has no thread that reads counters")
 
 
 LIBRARY: dict[str, tuple[str, Budget | None]] = {

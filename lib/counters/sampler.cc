@@ -1,0 +1,228 @@
+#include "lib/counters/sampler.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "lib/sriov/sysfs.h"
+
+namespace rail::counters {
+namespace {
+
+constexpr std::chrono::seconds kSecond{1};
+constexpr uint64_t kHistoryEvery = 10;   // seconds
+constexpr size_t kHistory = 7;           // a minute and the one that is due to go
+constexpr uint64_t kLineRateEvery = 60;  // seconds: asking takes the kernel's RTNL lock
+constexpr size_t kPeakSeconds = 60;
+constexpr uint64_t kBytesPerMbit = 125'000;
+
+Both<Counts> TrafficOf(const Port& port, const netlink::LinkStats& s) {
+  Counts in{s.rx_bytes, s.rx_packets, s.rx_dropped, s.rx_errors, s.slow_rx_packets};
+  Counts out{s.tx_bytes, s.tx_packets, s.tx_dropped, s.tx_errors, s.slow_tx_packets};
+  if (!port.is_uplink()) std::swap(in, out);  // what a representor receives, its pod has sent
+  Both<Counts> both;
+  both[Direction::kSent] = out;
+  both[Direction::kReceived] = in;
+  return both;
+}
+
+uint64_t Grown(uint64_t before, uint64_t now) {
+  return now > before ? now - before : 0;  // a counter that has begun anew has lost what was before
+}
+
+}  // namespace
+
+Sampler::Sampler(const config::NodeConfig& config, const engine::ViewPublisher& views, std::string sysfs)
+    : config_(config), views_(views), sysfs_(std::move(sysfs)) {}
+
+Status Sampler::Open() {
+  RAIL_ASSIGN(stats_, netlink::Stats::Open());
+  return {};
+}
+
+void Sampler::FindPorts() {
+  const auto view = views_.Current();
+  if (std::exchange(of_view_, view->version) == view->version && !std::exchange(lost_, false) &&
+      !slots_.empty())
+    return;
+  std::vector<Slot> before = std::exchange(slots_, {});
+  by_index_.clear();
+  const sriov::Sysfs sysfs(sysfs_);
+  std::map<std::string, uint64_t> rates;  // by rail
+  for (PortPtr& port : PortsOf(config_, *view)) {
+    const auto old =
+        std::ranges::find_if(before, [&](const Slot& slot) { return slot.port && *slot.port == *port; });
+    Slot slot;
+    if (old != before.end()) {
+      slot = std::move(*old);
+      old->port = nullptr;
+    } else {
+      slot.port = port;
+      if (port->is_uplink()) {
+        slot.line_rate = config_.bursts.line_rate_mbit != 0
+                             ? config_.bursts.line_rate_mbit * kBytesPerMbit
+                             : netlink::Stats::LineRate(port->link).value_or(0);
+        const auto devices = sysfs.List("class/net/" + port->link + "/device/infiniband");
+        if (!devices.empty()) slot.rdma = devices.front();
+      }
+    }
+    if (slot.port->is_uplink()) {
+      rates[port->rail] = slot.line_rate;
+    } else {
+      slot.line_rate = rates[port->rail];
+    }
+    const int index = netlink::Stats::IndexOf(port->link);
+    if (index == 0) lost_ = true;
+    if (index != 0) by_index_[index] = slots_.size();
+    slots_.push_back(std::move(slot));
+  }
+}
+
+Status Sampler::Tick() {
+  for (Slot& slot : slots_) slot.read = false;
+  const bool whole = !second_ || Clock::now() - *second_ >= kSecond;
+  RAIL_TRY(stats_->Links(
+      whole ? netlink::Stats::Detail::kAll : netlink::Stats::Detail::kTraffic,
+      [this](int index) { return by_index_.contains(index); },
+      [this](const netlink::LinkStats& link) {
+        Slot& slot = slots_[by_index_.at(link.index)];
+        slot.stats = link;
+        slot.read = true;
+      }));
+  const Moment now{Clock::now(), UnixMs()};
+  readings_.clear();
+  for (Slot& slot : slots_) {
+    if (!slot.read) {
+      lost_ = true;
+      continue;
+    }
+    const auto traffic = TrafficOf(*slot.port, slot.stats);
+    Reading reading{.port = slot.port, .line_rate = slot.line_rate};
+    for (const Direction direction : kDirections) reading.bytes[direction] = traffic[direction].bytes;
+    readings_.push_back(std::move(reading));
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    recorder_.Tick(now, readings_);
+  }
+  if (whole) {
+    second_ = now.at;
+    EverySecond(now);
+  }
+  return {};
+}
+
+PortCounts Sampler::CountsOf(const Slot& slot, Clock::time_point now) {
+  PortCounts counts{.at = now, .traffic = TrafficOf(*slot.port, slot.stats)};
+  if (!slot.port->is_uplink()) return counts;
+  if (auto pfc = stats_->Pfc(slot.port->link)) counts.pfc = *pfc;
+  if (!slot.rdma.empty()) {
+    if (auto rdma = stats_->Rdma(slot.rdma)) counts.rdma = std::move(*rdma);
+  }
+  return counts;
+}
+
+void Sampler::AddTenants(const Slot& slot, const PortCounts& now) {
+  if (slot.port->is_uplink() || slot.port->tenant.empty()) return;
+  Both<Counts>& total = tenants_[{slot.port->rail, slot.port->tenant}];
+  for (const Direction direction : kDirections) {
+    const Counts& after = now.traffic[direction];
+    const Counts& before = slot.before ? slot.before->traffic[direction] : after;
+    Counts& sum = total[direction];
+    sum.bytes += Grown(before.bytes, after.bytes);
+    sum.packets += Grown(before.packets, after.packets);
+    sum.dropped += Grown(before.dropped, after.dropped);
+    sum.errors += Grown(before.errors, after.errors);
+    if (after.slow_packets) {
+      sum.slow_packets = sum.slow_packets.value_or(0) +
+                         Grown(before.slow_packets.value_or(*after.slow_packets), *after.slow_packets);
+    }
+  }
+}
+
+void Sampler::EverySecond(const Moment& now) {
+  auto view = std::make_shared<PortsView>();
+  view->unix_ms = now.unix_ms;
+  view->bursts_on = config_.bursts.every_ms != 0;
+  for (Slot& slot : slots_) {
+    if (!slot.read) continue;
+    if (slot.port->is_uplink() && config_.bursts.line_rate_mbit == 0 && seconds_ % kLineRateEvery == 0)
+      slot.line_rate = netlink::Stats::LineRate(slot.port->link).value_or(0);
+    PortCounts counts = CountsOf(slot, now.at);
+    AddTenants(slot, counts);
+    if (slot.history.empty() || seconds_ % kHistoryEvery == 0) slot.history.push_back(counts);
+    if (slot.history.size() > kHistory) slot.history.pop_front();
+    PortView& port = view->ports.emplace_back();
+    port.port = slot.port;
+    port.line_rate = slot.line_rate;
+    port.earlier = slot.history.front();
+    port.before = std::exchange(slot.before, counts);
+    port.now = std::move(counts);
+  }
+  ++seconds_;
+  view->tenants = tenants_;
+  {
+    const std::lock_guard lock(mutex_);
+    for (PortView& port : view->ports) {
+      if (port.now.pfc) {
+        uint64_t pauses = 0;
+        for (const uint64_t each : port.now.pfc->requests) pauses += each;
+        for (const uint64_t each : port.now.pfc->indications) pauses += each;
+        recorder_.Pauses(port.port->link, pauses);
+      }
+      const auto& seconds = recorder_.SecondsOf(port.port->link);
+      if (!seconds.empty()) port.second = seconds.back();
+      const auto first = seconds.end() - static_cast<ptrdiff_t>(std::min(seconds.size(), kPeakSeconds));
+      for (auto second = first; second != seconds.end(); ++second) {
+        for (const Direction direction : kDirections)
+          port.peak[direction] = std::max(port.peak[direction], second->of[direction].max);
+      }
+    }
+    view->bursts = recorder_.totals();
+    view->version = current_->version + 1;
+    current_ = std::move(view);
+  }
+  published_.notify_all();
+  FindPorts();
+}
+
+std::shared_ptr<const PortsView> Sampler::Current() const {
+  const std::lock_guard lock(mutex_);
+  return current_;
+}
+
+std::shared_ptr<const PortsView> Sampler::WaitNewer(uint64_t version, Deadline deadline) const {
+  std::unique_lock lock(mutex_);
+  published_.wait_until(lock, deadline, [&] { return current_->version > version; });
+  return current_;
+}
+
+BurstList Sampler::Bursts(int64_t since_ms) const {
+  BurstList list;
+  const std::lock_guard lock(mutex_);
+  list.bursts = recorder_.Since(since_ms);
+  std::ranges::stable_sort(list.bursts, [](const Burst& a, const Burst& b) {
+    return std::tie(a.ms, a.bytes) > std::tie(b.ms, b.bytes);
+  });
+  for (const PortView& port : current_->ports) {
+    for (const Direction direction : kDirections) {
+      Worst worst{.port = port.port, .line_rate = port.line_rate, .direction = direction};
+      for (const Second& second : recorder_.SecondsOf(port.port->link)) {
+        if (second.start_ms + second.ms < since_ms) continue;
+        const Stretch& stretch = second.of[direction];
+        worst.bytes += stretch.bytes;
+        worst.ms += second.ms;
+        worst.above_ms += stretch.above_ms;
+        worst.pauses += second.pauses;
+        if (stretch.max > worst.second.of[direction].max) worst.second = second;
+      }
+      if (worst.bytes > 0) list.worst.push_back(std::move(worst));
+    }
+  }
+  std::ranges::stable_sort(list.worst, [](const Worst& a, const Worst& b) {
+    return a.second.of[a.direction].max > b.second.of[b.direction].max;
+  });
+  return list;
+}
+
+}  // namespace rail::counters

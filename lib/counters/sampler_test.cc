@@ -1,0 +1,93 @@
+// On the real kernel: a veth stands for an uplink, and what is sent through it is counted.
+#include "lib/counters/sampler.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "lib/netns/testing/scratch.h"
+
+namespace rail::counters {
+namespace {
+
+engine::NodeView WithAPod() {
+  engine::NodeView view;
+  engine::AttachmentView a;
+  a.attachment.id = 7;
+  a.attachment.rail = "rail0";
+  a.attachment.phase = state::Phase::kReady;
+  a.attachment.representor = "rep0";
+  a.attachment.key.ifname = "net1";
+  a.attachment.pod_namespace = "ml";
+  a.attachment.pod_name = "train-0";
+  a.attachment.tenant = "team-a";
+  view.attachments.push_back(a);
+  a.attachment.id = 8;
+  a.attachment.representor = "not-there";
+  view.attachments.push_back(a);
+  return view;
+}
+
+config::NodeConfig OneRail() {
+  config::NodeConfig config;
+  config.rails.push_back({.name = "rail0", .pf = "p0"});
+  config.bursts = {.every_ms = 10, .line_rate_mbit = 80};
+  return config;
+}
+
+TEST(SamplerTest, PortsAreUplinksAndReadyAttachments) {
+  engine::NodeView view = WithAPod();
+  view.attachments[1].attachment.phase = state::Phase::kAdding;
+  const auto ports = PortsOf(OneRail(), view);
+  ASSERT_EQ(ports.size(), 2U);
+  EXPECT_EQ(ports[0]->Name(), "rail0 uplink p0");
+  EXPECT_EQ(ports[1]->Name(), "ml/train-0 net1");
+  EXPECT_EQ(ports[1]->tenant, "team-a");
+}
+
+TEST(SamplerTest, CountsWhatPodAndUplinkSend) {
+  const netns::Netns node = netns::testing::MakeScratch();
+  const netns::Netns pod = netns::testing::MakeScratch();
+  ASSERT_TRUE(netns::testing::Shell(
+      node,
+      "ip link add p0 type veth peer name leaf && ip link set p0 up && ip link set leaf up && "
+      "ip link add rep0 type veth peer name vf0 && ip link set rep0 up && ip link set vf0 up && "
+      "ip address add 10.9.0.1/24 dev vf0 && "
+      "ip neigh add 10.9.0.2 lladdr 02:00:00:00:00:02 dev vf0"));
+  const config::NodeConfig config = OneRail();
+  engine::ViewPublisher views;
+  views.Publish(WithAPod());
+  Sampler sampler(config, views, "/nowhere");
+  EXPECT_EQ(sampler.Current()->version, 0U);
+  ASSERT_TRUE(node.Run([&]() -> Status {
+    RAIL_TRY(sampler.Open());
+    RAIL_TRY(sampler.Tick());  // finds the ports
+    RAIL_TRY(sampler.Tick());
+    RAIL_TRY(netns::testing::Shell(node, "ping -c 11 -i 0.1 -s 1000 -W 1 10.9.0.2 >/dev/null; true"));
+    RAIL_TRY(sampler.Tick());
+    RAIL_TRY(netns::testing::Shell(node, "ping -c 11 -i 0.1 -s 1000 -W 1 10.9.0.2 >/dev/null; true"));
+    RAIL_TRY(sampler.Tick());
+    return {};
+  }));
+  const auto view = sampler.WaitNewer(2, After(std::chrono::seconds(1)));
+  ASSERT_EQ(view->ports.size(), 2U) << "the link that is not there is left out";
+  EXPECT_EQ(view->ports[0].line_rate, 80 * 125'000U);
+  EXPECT_EQ(view->ports[1].line_rate, 80 * 125'000U) << "a pod has its rail's";
+  const PortView& port = view->ports[1];
+  EXPECT_GE(port.now.traffic[Direction::kSent].bytes - port.before->traffic[Direction::kSent].bytes,
+            11 * 1000U);
+  EXPECT_EQ(port.now.traffic[Direction::kSent].slow_packets, std::nullopt);
+  const auto& sum = view->tenants.at({"rail0", "team-a"});
+  EXPECT_GE(sum[Direction::kSent].packets, 11U);
+  EXPECT_LT(sum[Direction::kReceived].bytes, sum[Direction::kSent].bytes);
+  ASSERT_TRUE(port.second);
+  EXPECT_GT(port.peak[Direction::kSent], 0U);
+  EXPECT_TRUE(view->bursts_on);
+  const BurstList list = sampler.Bursts(0);
+  EXPECT_TRUE(list.bursts.empty());
+  ASSERT_FALSE(list.worst.empty());
+  EXPECT_EQ(list.worst[0].port->pod, "train-0");
+  EXPECT_TRUE(sampler.Bursts(UnixMs() + 10'000).worst.empty());
+}
+
+}  // namespace
+}  // namespace rail::counters

@@ -1,0 +1,194 @@
+#include "lib/netlink/stats.h"
+
+#include <linux/dcbnl.h>
+#include <linux/ethtool.h>
+#include <linux/if_link.h>
+#include <linux/rtnetlink.h>
+#include <linux/sockios.h>
+#include <net/if.h>
+#include <rdma/rdma_netlink.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "lib/base/fd.h"
+#include "lib/netlink/attributes.h"
+#include "lib/netlink/builder.h"
+#include "lib/netlink/kernel_rdma.h"
+
+namespace rail::netlink {
+namespace {
+
+constexpr uint64_t kBytesPerMbit = 125'000;
+constexpr int kRdmaStats = RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, RDMA_NLDEV_CMD_STAT_GET);
+
+// Newer kernels append members, older ones lack the last.
+template <class T>
+std::optional<T> Struct(std::string_view bytes, size_t least) {
+  if (bytes.size() < least) return std::nullopt;
+  T value{};
+  std::memcpy(&value, bytes.data(), std::min(bytes.size(), sizeof value));
+  return value;
+}
+
+// The link of an answer; 0: it is none.
+int IndexIn(std::string_view message) {
+  if_stats_msg body{};
+  if (message.size() < NLMSG_HDRLEN + sizeof body) return 0;
+  std::memcpy(&body, message.data() + NLMSG_HDRLEN, sizeof body);
+  return static_cast<int>(body.ifindex);
+}
+
+constexpr size_t kLeastStats = offsetof(rtnl_link_stats64, multicast);
+
+}  // namespace
+
+std::optional<LinkStats> DecodeLinkStats(std::string_view message) {
+  Attributes<IFLA_STATS_MAX> attributes;
+  const auto* body = Parse<if_stats_msg>(message, RTM_NEWSTATS, attributes);
+  if (body == nullptr) return std::nullopt;
+  const auto all = Struct<rtnl_link_stats64>(attributes.Bytes(IFLA_STATS_LINK_64), kLeastStats);
+  if (!all) return std::nullopt;
+  LinkStats stats{.index = static_cast<int>(body->ifindex),
+                  .rx_bytes = all->rx_bytes,
+                  .tx_bytes = all->tx_bytes,
+                  .rx_packets = all->rx_packets,
+                  .tx_packets = all->tx_packets,
+                  .rx_dropped = all->rx_dropped,
+                  .tx_dropped = all->tx_dropped,
+                  .rx_errors = all->rx_errors,
+                  .tx_errors = all->tx_errors};
+  if (!attributes.Has(IFLA_STATS_LINK_OFFLOAD_XSTATS)) return stats;
+  const auto offload = attributes.Nested<IFLA_OFFLOAD_XSTATS_MAX>(IFLA_STATS_LINK_OFFLOAD_XSTATS);
+  if (const auto slow = Struct<rtnl_link_stats64>(offload.Bytes(IFLA_OFFLOAD_XSTATS_CPU_HIT), kLeastStats)) {
+    stats.slow_rx_packets = slow->rx_packets;
+    stats.slow_tx_packets = slow->tx_packets;
+  }
+  return stats;
+}
+
+std::optional<PfcStats> DecodePfc(std::string_view message) {
+  Attributes<DCB_ATTR_MAX> attributes;
+  if (Parse<dcbmsg>(message, RTM_GETDCB, attributes) == nullptr) return std::nullopt;
+  const auto ieee = attributes.Nested<DCB_ATTR_IEEE_MAX>(DCB_ATTR_IEEE);
+  const auto pfc = Struct<ieee_pfc>(ieee.Bytes(DCB_ATTR_IEEE_PFC), sizeof(ieee_pfc));
+  if (!pfc) return std::nullopt;
+  PfcStats stats{.enabled = pfc->pfc_en};
+  std::ranges::copy(pfc->requests, stats.requests.begin());
+  std::ranges::copy(pfc->indications, stats.indications.begin());
+  return stats;
+}
+
+std::optional<std::vector<RdmaCounter>> DecodeRdmaCounters(std::string_view message) {
+  nlmsghdr* header = Header(message);
+  Attributes<RDMA_NLDEV_ATTR_MAX - 1> attributes;
+  if (header == nullptr || header->nlmsg_type != kRdmaStats ||
+      nlmsg_parse(header, 0, attributes.table(), RDMA_NLDEV_ATTR_MAX - 1, nullptr) < 0) {
+    return std::nullopt;
+  }
+  std::vector<RdmaCounter> counters;
+  nlattr* table = attributes.raw(RDMA_NLDEV_ATTR_STAT_HWCOUNTERS);
+  if (table == nullptr) return counters;
+  nlattr* entry = nullptr;
+  int rest = 0;
+  nla_for_each_nested(entry, table, rest) {
+    Attributes<RDMA_NLDEV_ATTR_MAX - 1> fields;
+    if (nla_parse_nested(fields.table(), RDMA_NLDEV_ATTR_MAX - 1, entry, nullptr) < 0) continue;
+    const auto value = Struct<uint64_t>(fields.Bytes(RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_VALUE), 8);
+    std::string name = fields.String(RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_NAME);
+    if (value && !name.empty()) counters.push_back({std::move(name), *value});
+  }
+  return counters;
+}
+
+Result<std::unique_ptr<Stats>> Stats::Open() {
+  RAIL_ASSIGN_AS(Socket route, Socket::Open(), "read the counters of links");
+  return std::unique_ptr<Stats>(new Stats(std::move(route)));
+}
+
+Status Stats::Links(Detail detail, const std::function<bool(int)>& wanted,
+                    const std::function<void(const LinkStats&)>& of) {
+  const std::string doing = "read the counters of links";
+  if_stats_msg body{};
+  body.filter_mask = IFLA_STATS_FILTER_BIT(IFLA_STATS_LINK_64);
+  if (detail == Detail::kAll) body.filter_mask |= IFLA_STATS_FILTER_BIT(IFLA_STATS_LINK_OFFLOAD_XSTATS);
+  const Builder message(RTM_GETSTATS, 0, body);
+  RAIL_TRY(message.Check(doing));
+  return route_.Dump(
+      message.get(), doing,
+      [&](std::string_view bytes) {
+        // A node has many more links than ports: the others are not taken apart.
+        if (wanted && !wanted(IndexIn(bytes))) return;
+        if (const auto link = DecodeLinkStats(bytes)) of(*link);
+      },
+      [] {});
+}
+
+Result<PfcStats> Stats::Pfc(const std::string& link) {
+  const std::string doing = "read the PFC counters of " + link;
+  dcbmsg body{};
+  body.cmd = DCB_CMD_IEEE_GET;
+  Builder message(RTM_GETDCB, 0, body);
+  message.String(DCB_ATTR_IFNAME, link);
+  RAIL_TRY(message.Check(doing));
+  std::optional<PfcStats> stats;
+  RAIL_TRY(route_.Request(message.get(), doing, [&](std::string_view bytes) { stats = DecodePfc(bytes); }));
+  if (!stats) return Fail(Code::kUnsupported, doing + ": its driver does not tell them");
+  return *stats;
+}
+
+Result<std::vector<RdmaCounter>> Stats::Rdma(const std::string& device) {
+  const std::string doing = "read the counters of RDMA device " + device;
+  if (!rdma_) {
+    RAIL_ASSIGN_AS(Socket opened, Socket::Open(NETLINK_RDMA), doing);
+    rdma_.emplace(std::move(opened));
+  }
+  const Builder list(RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, RDMA_NLDEV_CMD_GET), 0);
+  RAIL_TRY(list.Check(doing));
+  std::optional<uint32_t> index;
+  RAIL_TRY(rdma_->Dump(
+      list.get(), doing,
+      [&](std::string_view bytes) {
+        const auto each = DecodeRdmaDevice(bytes);
+        if (each && each->name == device) index = each->index;
+      },
+      [] {}));
+  if (!index) return Fail(Code::kNotFound, doing + ": there is none in this namespace");
+  Builder message(kRdmaStats, 0);
+  message.Uint32(RDMA_NLDEV_ATTR_DEV_INDEX, *index).Uint32(RDMA_NLDEV_ATTR_PORT_INDEX, 1);
+  RAIL_TRY(message.Check(doing));
+  std::vector<RdmaCounter> counters;
+  RAIL_TRY(rdma_->Request(message.get(), doing, [&](std::string_view bytes) {
+    if (auto decoded = DecodeRdmaCounters(bytes)) counters = std::move(*decoded);
+  }));
+  return counters;
+}
+
+int Stats::IndexOf(const std::string& link) {
+  return static_cast<int>(::if_nametoindex(link.c_str()));
+}
+
+std::optional<uint64_t> Stats::LineRate(const std::string& link) {
+  const Fd fd(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (!fd || link.size() >= IFNAMSIZ) return std::nullopt;
+  // The first call says how many words the masks of modes have; the second one fills them.
+  constexpr size_t kMasks = 3 * 127 * sizeof(uint32_t);
+  alignas(ethtool_link_settings) std::array<char, sizeof(ethtool_link_settings) + kMasks> answer{};
+  auto& settings = *reinterpret_cast<ethtool_link_settings*>(answer.data());
+  ifreq request{};
+  link.copy(request.ifr_name, IFNAMSIZ - 1);
+  request.ifr_data = answer.data();
+  settings.cmd = ETHTOOL_GLINKSETTINGS;
+  if (::ioctl(fd.get(), SIOCETHTOOL, &request) != 0 || settings.link_mode_masks_nwords >= 0)
+    return std::nullopt;
+  settings.link_mode_masks_nwords = static_cast<int8_t>(-settings.link_mode_masks_nwords);
+  settings.cmd = ETHTOOL_GLINKSETTINGS;
+  if (::ioctl(fd.get(), SIOCETHTOOL, &request) != 0) return std::nullopt;
+  const uint32_t mbit = settings.speed;
+  if (mbit == 0 || mbit == static_cast<uint32_t>(SPEED_UNKNOWN)) return std::nullopt;
+  return mbit * kBytesPerMbit;
+}
+
+}  // namespace rail::netlink

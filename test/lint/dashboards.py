@@ -1,0 +1,65 @@
+"""Grafana's dashboards: each is of the form that Grafana imports, and each query names only metrics and labels that raild has."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import tree
+
+FOLDER = "deploy/grafana/"
+NAMES = "cmd/raild/metrics/names.h"
+FAMILY = re.compile(r'Family k\w+\{\s*"(railcni_[a-z_]+)",\s*Kind::k(\w+),\s*"([^"]*)"')
+SELECTOR = re.compile(r"\b(railcni_[a-z_]+)(?:\{([^}]*)\})?")
+ADDED = {"instance", "job"}  # by Prometheus
+SUFFIXES = ("_sum", "_count", "_bucket")  # of a histogram
+KINDS = {"timeseries", "stat"}
+
+
+def check(root: Path) -> list[str]:
+    families = {name: set(labels.split(",")) | ADDED for name, _, labels in FAMILY.findall(tree.text(root, NAMES))}
+    files = sorted((root / FOLDER).glob("*.json"))
+    found = [] if len(files) == 3 else [f"{FOLDER}: {len(files)} dashboards, not fabric, rail and tenant"]
+    for file in files:
+        try:
+            board = json.loads(file.read_text())
+        except ValueError as error:
+            found.append(f"{FOLDER}{file.name}: {error}")
+            continue
+        found += [f"{FOLDER}{file.name}: {problem}" for problem in problems(board, families)]
+    return found
+
+
+def problems(board: dict[str, Any], families: dict[str, set[str]]) -> list[str]:
+    found = [f"{key} is missing" for key in ("uid", "title", "schemaVersion", "time", "templating", "panels") if key not in board]
+    if found:
+        return found
+    variables = {each["name"] for each in board["templating"]["list"]} | {"__rate_interval"}
+    ids = [panel.get("id") for panel in board["panels"]]
+    if len(set(ids)) != len(ids):
+        found.append("two panels have one id")
+    for panel in board["panels"]:
+        title = panel.get("title", "?")
+        place = panel.get("gridPos", {})
+        if panel.get("type") not in KINDS or not {"x", "y", "w", "h"} <= set(place) or place["x"] + place["w"] > 24:
+            found.append(f"panel {title}: no type or no place of Grafana's grid of 24")
+        if not panel.get("targets"):
+            found.append(f"panel {title}: no query")
+        for target in panel.get("targets", []):
+            found += [f"panel {title}: {problem}" for problem in query_problems(target["expr"], families, variables)]
+    return found
+
+
+def query_problems(expression: str, families: dict[str, set[str]], variables: set[str]) -> list[str]:
+    found = [f"${name} is no variable" for name in re.findall(r"\$(\w+)", expression) if name not in variables]
+    named = SELECTOR.findall(expression)
+    if not named:
+        found.append(f"{expression} names no metric of raild")
+    for name, matchers in named:
+        family = next((name.removesuffix(s) for s in ("", *SUFFIXES) if name.removesuffix(s) in families), None)
+        if family is None:
+            found.append(f"raild has no metric {name}")
+            continue
+        labels = set(re.findall(r"(\w+)\s*(?:=~|!=|!~|=)\s*\"", matchers))
+        found += [f"{name} has no label {label}" for label in sorted(labels - families[family])]
+    return found
