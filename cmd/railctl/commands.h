@@ -47,6 +47,8 @@ ExitCode GetRemotes(const Context& context);
 ExitCode GetTenants(const Context& context);
 ExitCode GetFlows(const Context& context);
 ExitCode GetNode(const Context& context);
+// topology.cc
+ExitCode GetTopology(const Context& context);
 // watch.cc: until raild ends it, or the process is killed
 ExitCode WatchAttachments(const Context& context);
 ExitCode WatchRails(const Context& context);

@@ -19,6 +19,7 @@ void PrintTrace(const Context& context, const v1::TraceResponse& trace) {
   line("  why:      ", trace.sentence());
   line("  do:       ", trace.advice());
   for (const std::string& note : trace.notes()) line("  note:     ", note);
+  line("  fabric:   ", trace.fabric_path());
   if (trace.has_back()) line("  answer:   ", trace.back().sentence());
   if (trace.steps_size() == 0) return;
   out << '\n';

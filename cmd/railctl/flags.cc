@@ -72,6 +72,8 @@ bool PrintsTables(Command command) {
 std::string Contradiction(const Flags& flags, const std::string& path) {
   if (flags.format == Format::kWide && !PrintsTables(flags.command))
     return "-o wide is for tables, and '" + path + "' prints none";
+  if (flags.format == Format::kDot && flags.command != Command::kTopology)
+    return "-o dot is for `railctl get topology`, and not for '" + path + "'";
   if (flags.format == Format::kJson && flags.command == Command::kCompletion)
     return "-o json: a completion is a script of a shell";
   if (flags.format == Format::kJson && flags.command == Command::kTop)

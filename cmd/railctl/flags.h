@@ -29,6 +29,7 @@ enum class Command {
   kTop,
   kBursts,
   kNode,
+  kTopology,
   kStatus,
   kDescribeAttachment,
   kDescribeRail,
@@ -40,7 +41,7 @@ enum class Command {
   kVersion,
   kCompletion
 };
-enum class Format { kTable, kWide, kJson };
+enum class Format { kTable, kWide, kJson, kDot };
 
 struct Flags {
   Command command = Command::kNode;

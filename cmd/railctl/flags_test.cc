@@ -45,6 +45,7 @@ TEST(ParseFlags, KnowsEveryCommand) {
       {{"get", "remotes"}, Command::kRemotes},
       {{"get", "node"}, Command::kNode},
       {{"get", "tenants"}, Command::kTenants},
+      {{"get", "topology"}, Command::kTopology},
       {{"get", "flows"}, Command::kFlows},
       {{"get", "counters"}, Command::kCounters},
       {{"top"}, Command::kTop},
@@ -164,7 +165,7 @@ TEST(ParseFlags, NamesTheCommandsThatExistWhenOneDoesNot) {
             "health, version, completion\n");
   EXPECT_EQ(Parse({"-o", "json", "get", "pods", "-n", "ml"}).text,
             "railctl: there is no command 'get pods'; there are: attachments, rails, remotes, tenants, "
-            "flows, counters, node\n");
+            "flows, counters, node, topology\n");
   EXPECT_EQ(Parse({"--socket", "/s", "describe"}).text,
             "railctl: 'describe' needs one word more; there are: attachment, rail\n");
   EXPECT_THAT(Parse({}).text, StartsWith("railctl: a command is missing; there are: status, get,"));
@@ -201,8 +202,10 @@ TEST(ParseFlags, RefusesFlagsThatContradictEachOther) {
 }
 
 TEST(ParseFlags, NamesTheFormatItDoesNotKnow) {
-  EXPECT_THAT(Parse({"-o", "yaml", "watch"}).text, HasSubstr("\"yaml\" is none of table, wide and json"));
+  EXPECT_THAT(Parse({"-o", "yaml", "watch"}).text,
+              HasSubstr("\"yaml\" is none of table, wide, json and dot"));
   EXPECT_FALSE(Parse({"-o", "1", "watch"}).flags);
+  EXPECT_THAT(Parse({"-o", "dot", "get", "rails"}).text, HasSubstr("-o dot is for `railctl get topology`"));
 }
 
 TEST(ParseFlags, ShowsHelpOnStdout) {

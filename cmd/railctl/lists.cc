@@ -44,7 +44,7 @@ ExitCode GetRemotes(const Context& context) {
     RAIL_TRY(PrintJson(context, response));
     return kDone;
   }
-  Table table = MakeTable(context, RemoteHeader());
+  Table table = MakeTable(context, RemoteHeader(), kRemoteWide);
   for (const v1::Remote& remote : response.remotes()) table.Add(RemoteRow(remote));
   table.Print(context.out);
   return kDone;

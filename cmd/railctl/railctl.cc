@@ -28,6 +28,8 @@ ExitCode RunConnected(const Context& context) {
       return ShowTop(context);
     case Command::kBursts:
       return ShowBursts(context);
+    case Command::kTopology:
+      return GetTopology(context);
     case Command::kFlows:
       return GetFlows(context);
     case Command::kStatus:

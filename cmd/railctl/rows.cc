@@ -46,7 +46,8 @@ std::string Joined(const google::protobuf::RepeatedPtrField<std::string>& texts,
 }  // namespace
 
 const Columns kAttachmentWide = {"DEVICE", "REPRESENTOR", "MAC", "MTU", "OFPORT"};
-const Columns kRailWide = {"INDEX", "MTU", "BRIDGE-MAC"};
+const Columns kRailWide = {"INDEX", "MTU", "BRIDGE-MAC", "LEAF", "LEAF-AS", "LEAF-ID"};
+const Columns kRemoteWide = {"DISTANCE", "AS-PATH"};
 const Columns kRuleWide = {"PRIORITY", "ACTIONS"};
 const Columns kMegaflowWide = {"BYTES", "MATCH", "ACTIONS"};
 
@@ -102,8 +103,8 @@ Row AttachmentRow(const v1::Attachment& a, int64_t now_ms, Lists lists) {
 }
 
 Row RailHeader() {
-  return {"NAME",       "INDEX",    "BRIDGE", "PF",       "MTU",  "STATE",
-          "BRIDGE-MAC", "LEAF-MAC", "BGP",    "RECEIVED", "SENT", "RULES"};
+  return {"NAME", "INDEX",    "BRIDGE", "PF",    "MTU",  "STATE",   "BRIDGE-MAC", "LEAF-MAC",
+          "BGP",  "RECEIVED", "SENT",   "RULES", "LEAF", "LEAF-AS", "LEAF-ID"};
 }
 
 Row RailRow(const v1::Rail& r) {
@@ -118,20 +119,45 @@ Row RailRow(const v1::Rail& r) {
           r.bgp_state(),
           std::to_string(r.prefixes_received()),
           std::to_string(r.prefixes_sent()),
-          std::to_string(r.rules_installed()) + "/" + std::to_string(r.rules_wanted())};
+          std::to_string(r.rules_installed()) + "/" + std::to_string(r.rules_wanted()),
+          r.leaf().name(),
+          r.has_leaf() ? std::to_string(r.leaf().asn()) : "",
+          r.leaf().router_id()};
+}
+
+std::string DistanceText(v1::Distance distance) {
+  switch (distance) {
+    case v1::SAME_LEAF:
+      return "same-leaf";
+    case v1::SAME_UNIT:
+      return "same-unit";
+    case v1::ACROSS_SPINE:
+      return "across-spine";
+    case v1::FURTHER:
+      return "further";
+    default:
+      return "";
+  }
 }
 
 Row RemoteHeader() {
-  return {"ADDRESS", "TENANT", "TENANT-ID", "RAIL", "INSTALLED"};
+  return {"ADDRESS", "TENANT", "TENANT-ID", "RAIL", "INSTALLED", "DISTANCE", "AS-PATH"};
 }
 
 Row RemoteRow(const v1::Remote& r) {
   // Only the index is known of a rail that this node does not have.
   const std::string rail = r.rail().empty() && r.has_rail_index() ? std::to_string(r.rail_index()) : r.rail();
-  return {r.address(), r.tenant().name(), r.tenant().id(), rail,
+  std::string path;
+  for (const uint32_t as : r.as_path()) path += (path.empty() ? "" : " ") + std::to_string(as);
+  return {r.address(),
+          r.tenant().name(),
+          r.tenant().id(),
+          rail,
           r.contested()   ? "contested"
           : r.installed() ? "yes"
-                          : "no"};
+                          : "no",
+          DistanceText(r.distance()),
+          path};
 }
 
 Row NodeHeader() {

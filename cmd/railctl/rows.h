@@ -23,6 +23,7 @@ enum class Lists { kShort, kWhole };
 constexpr size_t kWidth = 120;
 extern const Columns kAttachmentWide;
 extern const Columns kRailWide;
+extern const Columns kRemoteWide;
 extern const Columns kRuleWide;
 extern const Columns kMegaflowWide;
 
@@ -33,6 +34,8 @@ std::string State(const v1::Attachment& attachment);
 std::string State(const v1::Rail& rail);
 Row RailHeader();
 Row RailRow(const v1::Rail& rail);
+// "same-leaf", "same-unit", ...; "": not known.
+std::string DistanceText(v1::Distance distance);
 Row RemoteHeader();
 Row RemoteRow(const v1::Remote& remote);
 Row NodeHeader();

@@ -88,6 +88,7 @@ TEST(Rows, HaveAsManyCellsAsTheirHeader) {
 TEST(Rows, NameColumnsThatExistAsWide) {
   const std::vector<std::pair<Row, Columns>> kinds = {{AttachmentHeader(), kAttachmentWide},
                                                       {RailHeader(), kRailWide},
+                                                      {RemoteHeader(), kRemoteWide},
                                                       {RuleHeader(), kRuleWide},
                                                       {MegaflowHeader(), kMegaflowWide}};
   for (const auto& [header, wide] : kinds) {

@@ -200,6 +200,8 @@ void AddGet(CLI::App& app, Flags& flags) {
                  flags, false);
   add("node", "nodes", Command::kNode, "the node and the health of its parts")
       ->footer("-w follows the parts' health alone.");
+  Add(*get, flags, "topology", Command::kTopology,
+      "scalable units, their leaves and nodes, as BGP shows them; -o dot for Graphviz");
 }
 
 void AddDescribe(CLI::App& app, Flags& flags) {
@@ -232,12 +234,15 @@ std::shared_ptr<CLI::App> MakeTree(Flags& flags) {
   app.add_option_function<std::string>(
          "-o,--output",
          [&flags](const std::string& value) {
-           if (value != "table" && value != "wide" && value != "json") {
-             throw CLI::ValidationError("--output", "\"" + value + "\" is none of table, wide and json");
+           if (value != "table" && value != "wide" && value != "json" && value != "dot") {
+             throw CLI::ValidationError("--output", "\"" + value + "\" is none of table, wide, json and dot");
            }
-           flags.format = value == "json" ? Format::kJson : value == "wide" ? Format::kWide : Format::kTable;
+           flags.format = value == "json"   ? Format::kJson
+                          : value == "wide" ? Format::kWide
+                          : value == "dot"  ? Format::kDot
+                                            : Format::kTable;
          },
-         "table (default), wide (all columns) or json")
+         "table (default), wide (all columns), json, or dot (of a topology)")
       ->type_name("FORMAT");
 
   Add(app, flags, "status", Command::kStatus,

@@ -121,7 +121,7 @@ ExitCode WatchRemotes(const Context& context) {
     return remote.address() + ' ' + remote.tenant().id() + ' ' +
            (remote.has_rail_index() ? std::to_string(remote.rail_index()) : "-");
   };
-  return Follow<v1::Remote>(context, {"remote", RemoteHeader(), {}, list, key, RemoteRow});
+  return Follow<v1::Remote>(context, {"remote", RemoteHeader(), kRemoteWide, list, key, RemoteRow});
 }
 
 ExitCode WatchTenants(const Context& context) {

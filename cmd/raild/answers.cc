@@ -227,6 +227,7 @@ v1::TraceResponse ToMessage(const inspect::Answer& answer) {
   response.set_megaflow(ValidUtf8(answer.way.megaflow));
   response.set_datapath_actions(ValidUtf8(answer.way.datapath_actions));
   for (const std::string& note : answer.notes) response.add_notes(ValidUtf8(note));
+  response.set_fabric_path(ValidUtf8(answer.fabric_path));
   if (answer.back) {
     v1::ReturnPath& back = *response.mutable_back();
     back.set_admitted(answer.back->admitted);

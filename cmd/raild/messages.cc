@@ -126,7 +126,7 @@ Result<frr::Remote> ParseToken(std::string_view token) {
   return remote;
 }
 
-v1::Remote ToMessage(const RemoteView& view, const NodeView& node) {
+v1::Remote ToMessage(const RemoteView& view, const NodeView& node, const inspect::Fabric& fabric) {
   v1::Remote message;
   message.set_address(view.remote.address.ToString());
   SetTenant(*message.mutable_tenant(), view.tenant, view.remote.tenant);
@@ -134,6 +134,8 @@ v1::Remote ToMessage(const RemoteView& view, const NodeView& node) {
   message.set_rail(RailOf(view, node));
   message.set_installed(view.installed);
   message.set_contested(view.contested);
+  for (const uint32_t as : node.as_paths.Numbers(view.as_path)) message.add_as_path(as);
+  message.set_distance(DistanceMessage(fabric.DistanceOf(view.as_path, view.remote.rail_index)));
   return message;
 }
 
@@ -202,6 +204,7 @@ v1::GetNodeResponse GetNode(const NodeView& view, const Health& raild) {
   node.set_repairs(view.repairs);
   node.set_rdma(RdmaOf(view.rdma));
   SetFrontend(node, view.frontend);
+  node.set_unit(view.unit);
   return response;
 }
 
@@ -234,6 +237,7 @@ v1::ListRailsResponse ListRails(const NodeView& view) {
     }
     if (r.unseen_since_ms != 0) SetTime(*rail.mutable_unseen_since(), r.unseen_since_ms);
     rail.set_unseen(ValidUtf8(r.unseen));
+    if (r.leaf) SetLeaf(*rail.mutable_leaf(), *r.leaf);
   }
   std::ranges::sort(*response.mutable_rails(), {}, [](const v1::Rail& rail) { return rail.index(); });
   return response;
@@ -270,7 +274,8 @@ Result<v1::ListRemotesResponse> ListRemotes(const NodeView& view, const v1::List
     page.resize(size);
   }
   std::ranges::sort(page, {}, by_remote);
-  for (const RemoteView* r : page) *response.add_remotes() = ToMessage(*r, view);
+  const inspect::Fabric fabric(view);
+  for (const RemoteView* r : page) *response.add_remotes() = ToMessage(*r, view, fabric);
   if (more) response.set_next_page_token(TokenOf(page.back()->remote));
   return response;
 }

@@ -13,6 +13,7 @@
 #include "cmd/raild/health.h"
 #include "lib/base/error.h"
 #include "lib/engine/view.h"
+#include "lib/inspect/topology.h"
 #include "rail/v1/node.pb.h"
 
 namespace rail::raild {
@@ -23,6 +24,9 @@ constexpr uint32_t kLargestPage = 10000;
 v1::Attachment ToMessage(const engine::AttachmentView& view);
 v1::GetNodeResponse GetNode(const engine::NodeView& view, const Health& raild);
 v1::ListRailsResponse ListRails(const engine::NodeView& view);
+v1::GetTopologyResponse GetTopology(const engine::NodeView& view);  // topology_messages.cc
+void SetLeaf(v1::Leaf& message, const engine::KnownLeaf& leaf);
+v1::Distance DistanceMessage(inspect::Distance distance);
 v1::ListAttachmentsResponse ListAttachments(const engine::NodeView& view, const v1::AttachmentFilter& filter);
 
 // One page, ordered by address, tenant id, rail and session. The page's token is the last remote that was

@@ -162,6 +162,12 @@ class Service final : public v1::Node::CallbackService {
     });
   }
 
+  grpc::ServerUnaryReactor* GetTopology(grpc::CallbackServerContext* context, const v1::GetTopologyRequest*,
+                                        v1::GetTopologyResponse* response) override {
+    *response = raild::GetTopology(*View());
+    return Finish(context, grpc::Status::OK);
+  }
+
   grpc::ServerWriteReactor<v1::WatchAttachmentsResponse>* WatchAttachments(
       grpc::CallbackServerContext*, const v1::WatchAttachmentsRequest* request) override {
     const auto changes = std::make_shared<Changes>(request->filter());

@@ -9,7 +9,7 @@ class Comparison {
  public:
   // Each struct is taken apart by all of its members, so one that gets a new key does not compile before it is compared here.
   void Compare(const NodeConfig& a, const NodeConfig& b) {
-    const auto& [rails, tenancy, bgp, ovs, frr, api, metrics, kubernetes, frontend, bursts] = a;
+    const auto& [rails, tenancy, bgp, ovs, frr, api, metrics, kubernetes, frontend, bursts, topology] = a;
     Rails(rails, b.rails);
     Of(tenancy, b.tenancy);
     Of(bgp, b.bgp);
@@ -21,6 +21,7 @@ class Comparison {
     Of(kubernetes, b.kubernetes);
     Of(bursts, b.bursts);
     Of(frontend, b.frontend);
+    Of(topology, b.topology);
     const auto& [run_dir] = frr;
     Key("frr.run_dir", Takes::kRestart, run_dir, b.frr.run_dir);
   }
@@ -129,6 +130,11 @@ class Comparison {
     Key("frontend.addresses", Takes::kAtOnce, addresses, b.addresses);
     Key("frontend.accept", Takes::kAtOnce, accept, b.accept);
     Key("frontend.bfd", Takes::kAtOnce, bfd, b.bfd);
+  }
+
+  void Of(const Topology& a, const Topology& b) {
+    const auto& [unit] = a;
+    Key("topology.unit", Takes::kAtOnce, unit, b.unit);
   }
 
   std::vector<Change> changes_;

@@ -18,6 +18,7 @@
 #include "lib/config/bursts.h"
 #include "lib/config/frontend.h"
 #include "lib/config/lossless.h"
+#include "lib/config/topology.h"
 
 namespace rail::config {
 
@@ -30,7 +31,8 @@ struct Paths {
   std::string origin_file;   // <root>/var/lib/railcni/origin.json   what was there before
   std::string
       good_rails_file;  // <root>/var/lib/railcni/good-rails.json   which rails were good (engine/good_rails)
-  std::string socket;   // <root>/run/railcni/raild.sock   gRPC
+  std::string leaves_file;     // <root>/var/lib/railcni/leaves.json   the leaves of the rails (engine/leaves)
+  std::string socket;          // <root>/run/railcni/raild.sock   gRPC
   std::string wake_socket;     // <root>/run/railcni/wake.sock    datagrams "state.db changed"
   std::string sysfs = "/sys";  // RAILCNI_SYSFS: where raild's container has the host's; tests
 
@@ -129,6 +131,7 @@ struct NodeConfig {
   Kubernetes kubernetes;
   Frontend frontend;
   Bursts bursts;
+  Topology topology;
 
   const Rail* FindRail(std::string_view name) const;
 };

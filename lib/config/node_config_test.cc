@@ -12,6 +12,7 @@ TEST(Paths, StandUnderTheRoot) {
   EXPECT_EQ(paths.config_file, "/run/lab/n1/etc/railcni/node.json");
   EXPECT_EQ(paths.state_file, "/run/lab/n1/var/lib/railcni/state.db");
   EXPECT_EQ(paths.good_rails_file, "/run/lab/n1/var/lib/railcni/good-rails.json");
+  EXPECT_EQ(paths.leaves_file, "/run/lab/n1/var/lib/railcni/leaves.json");
   EXPECT_EQ(paths.socket, "/run/lab/n1/run/railcni/raild.sock");
   EXPECT_EQ(paths.wake_socket, "/run/lab/n1/run/railcni/wake.sock");
 }

@@ -14,12 +14,6 @@ bool IsAlnum(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
-// [A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])? of 1..63 bytes
-bool IsLabelName(std::string_view text) {
-  return !text.empty() && text.size() <= 63 && IsAlnum(text.front()) && IsAlnum(text.back()) &&
-         std::ranges::all_of(text, [](char c) { return IsAlnum(c) || c == '-' || c == '_' || c == '.'; });
-}
-
 // A DNS subdomain: labels of a-z, 0-9 and '-' with dots between them.
 bool IsDomain(std::string_view text) {
   if (text.empty() || text.size() > 253) return false;
@@ -34,11 +28,20 @@ bool IsDomain(std::string_view text) {
   return true;
 }
 
+}  // namespace
+
+bool IsLabelValue(std::string_view text) {
+  return !text.empty() && text.size() <= 63 && IsAlnum(text.front()) && IsAlnum(text.back()) &&
+         std::ranges::all_of(text, [](char c) { return IsAlnum(c) || c == '-' || c == '_' || c == '.'; });
+}
+
+namespace {
+
 // name, or domain/name
 bool IsLabelKey(std::string_view text) {
   const size_t slash = text.find('/');
-  if (slash == std::string_view::npos) return IsLabelName(text);
-  return IsDomain(text.substr(0, slash)) && IsLabelName(text.substr(slash + 1));
+  if (slash == std::string_view::npos) return IsLabelValue(text);
+  return IsDomain(text.substr(0, slash)) && IsLabelValue(text.substr(slash + 1));
 }
 
 // https://host:port. Without TLS only on the loopback: a token goes along, and what comes back decides who reaches whom.

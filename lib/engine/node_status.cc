@@ -49,7 +49,8 @@ std::vector<RemoteView> Listed(const Learned& learned, const TenantNames& names,
                         .contested = entry.contested,
                         .replaced = doubted ? PathText(replaced->second.path, rails) + " for " +
                                                   TenantText(replaced->second.tenant, names)
-                                            : ""});
+                                            : "",
+                        .as_path = entry.as_path});
     });
   }
   std::ranges::sort(listed, {}, &RemoteView::remote);
@@ -240,6 +241,10 @@ std::string NodeStatus::Withdrawn(const AttachmentView& shown) const {
 NodeView NodeStatus::Compose(const Record& record) const {
   NodeView view;
   view.hostname = identity_.hostname;
+  view.asn = config_.bgp.asn;
+  view.unit = learned_->unit;
+  view.as_paths = learned_->remotes.as_paths;
+  view.seats = learned_->remotes.seats;
   view.raild_version = identity_.raild_version;
   view.started_ms = identity_.started_ms;
   view.rdma = rdma_;
@@ -317,6 +322,8 @@ NodeView NodeStatus::Compose(const Record& record) const {
         shown.stripped_example = stripped->second.example;
       }
     }
+    if (const auto leaf = learned_->leaves.find(rail.name); leaf != learned_->leaves.end())
+      shown.leaf = leaf->second;
     const bool no_carrier = carrier != carriers_.end() && !carrier->second;
     const auto down = frr::WhyDown(shown.session ? &*shown.session : nullptr,
                                    {.bridge = rail.bridge, .asn = config_.bgp.asn, .carrier = !no_carrier});

@@ -40,6 +40,8 @@ struct Learned {
   bool bmp_ambiguous = false;                    // BMP cannot distinguish two of bgpd's sessions
   // Addresses of this node's pods that others announce, and have announced for some seconds.
   std::map<IpAddress, Elsewhere> elsewhere;
+  std::map<std::string, KnownLeaf> leaves{};  // by rail
+  std::string unit{};                         // Leaves::unit
 };
 
 // What the last round that could look has seen of a rail's bridge.

@@ -50,7 +50,7 @@ void RemoteSet::Set(const RemoteEntry& entry) {
   const auto known = PlaceIn(*piece->entries, entry.address);
   const auto at = known - piece->entries->cbegin();
   if (known != piece->entries->cend() && known->address == entry.address) {
-    if (*known != entry) Own(*piece)[static_cast<size_t>(at)] = entry;
+    if (*known != entry || known->as_path != entry.as_path) Own(*piece)[static_cast<size_t>(at)] = entry;
     return;
   }
   std::vector<RemoteEntry>& entries = Own(*piece);

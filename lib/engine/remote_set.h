@@ -21,7 +21,11 @@ struct RemoteEntry {
   IpAddress address;
   uint32_t rail = 0;       // the index of the rail that it is announced for
   bool contested = false;  // another tenant announces it too: it reaches nobody
-  bool operator==(const RemoteEntry&) const = default;
+  uint32_t as_path = 0;    // of AsPaths: how it has come here
+  // Whether it has the same rules: the way to it makes none.
+  bool operator==(const RemoteEntry& other) const {
+    return address == other.address && rail == other.rail && contested == other.contested;
+  }
 };
 
 class RemoteSet {

@@ -342,6 +342,7 @@ void Remotes::MarkStale(PeerIndex index, Deadline now) {
       any = true;
       // From here on, what another peer says now overrules this path.
       const Claim before = ClaimOf(paths);
+      Rise(path);
       path.stale = true;
       Changed(address, before, ClaimOf(paths));
     }
@@ -378,11 +379,13 @@ void Remotes::SetPath(const IpAddress& address, const Path& path) {
   const auto same = std::ranges::find(paths, path.peer, &Path::peer);
   if (same != paths.end()) {
     NoteReplaced(address, *same, path);
+    Rise(*same);
     *same = path;
   } else {
     paths.reserve(paths.size() + 1);
     paths.push_back(path);
   }
+  Sit(path);
   Changed(address, before, ClaimOf(paths));
 }
 
@@ -398,6 +401,7 @@ void Remotes::RemovePath(const IpAddress& address, PeerIndex peer, Deadline now)
     return;
   }
   const Claim before = ClaimOf(it->second);
+  Rise(*path);
   it->second.erase(path);
   Changed(address, before, ClaimOf(it->second));
   if (!it->second.empty()) return;

@@ -21,6 +21,7 @@
 #include "lib/base/clock.h"
 #include "lib/bmp/message.h"
 #include "lib/config/node_config.h"
+#include "lib/engine/as_paths.h"
 #include "lib/engine/remote_set.h"
 #include "lib/frr/bgp.h"
 
@@ -68,6 +69,15 @@ struct OwnAddress {
   bool operator==(const OwnAddress&) const = default;
 };
 
+// Where a node is in the fabric: on this rail behind this leaf. As AS numbers, which is all that an AS path tells.
+struct Seat {
+  uint32_t node = 0;
+  uint32_t rail = 0;  // its index
+  uint32_t leaf = 0;
+  auto operator<=>(const Seat&) const = default;
+};
+using Seats = std::vector<Seat>;  // sorted
+
 // A snapshot of what is known, cheap to copy. A tenant that has not changed shares its set with the snapshot before; one that has
 // changed shares most of it.
 struct RemoteTable {
@@ -83,6 +93,9 @@ struct RemoteTable {
   std::map<IpAddress, Elsewhere> elsewhere;  // addresses of this node's pods that others announce, too
   std::shared_ptr<const Doubts> doubts = std::make_shared<const Doubts>();
   std::map<IpAddress, Stripped> stripped;  // by leaf
+  AsPaths as_paths;
+  // Of the other nodes that have a pod on the rail, as paths show that are not stale.
+  std::shared_ptr<const Seats> seats = std::make_shared<const Seats>();
 };
 
 class Remotes {
@@ -99,7 +112,6 @@ class Remotes {
   static constexpr size_t kMaxPeers = 512;
   static constexpr size_t kMaxRefused =
       4096;  // addresses of a leaf that are remembered as refused, or without a tenant
-  static constexpr size_t kMaxAsPaths = 16384;  // that are kept; a path more is one that is not known
   static constexpr size_t kMaxPretenders =
       16;  // BGP neighbors that are reported because nobody should believe them
 
@@ -155,7 +167,7 @@ class Remotes {
   struct Path {
     tenancy::TenantId tenant;
     std::optional<uint32_t> rail;
-    uint32_t as_path = 0;  // index in as_paths_
+    uint32_t as_path = 0;  // of as_paths_
     PeerIndex peer = 0;
     bool stale = false;
   };
@@ -185,6 +197,7 @@ class Remotes {
   struct Claim {  // what the paths of an address say together
     std::set<tenancy::TenantId> tenants;
     std::optional<uint32_t> rail;
+    uint32_t as_path = 0;  // over the session of its rail, or the shortest
     bool operator==(const Claim&) const = default;
   };
 
@@ -200,7 +213,9 @@ class Remotes {
 
   void SetPath(const IpAddress& address, const Path& path);
   void RemovePath(const IpAddress& address, PeerIndex peer, Deadline now);
-  static Claim ClaimOf(const Paths& paths);
+  Claim ClaimOf(const Paths& paths) const;
+  void Sit(const Path& path);
+  void Rise(const Path& path);
   void Changed(const IpAddress& address, const Claim& before, const Claim& after);
   void Enter(const IpAddress& address, const Claim& claim);
   void CompareWithOwn(const IpAddress& address);
@@ -230,8 +245,9 @@ class Remotes {
   std::map<IpAddress, std::set<tenancy::TenantId>> contested_;
   std::map<IpAddress, OwnAddress> own_;
   std::map<IpAddress, Elsewhere> elsewhere_;
-  std::vector<std::vector<uint32_t>> as_paths_{{}};  // the first is not known
-  std::map<std::vector<uint32_t>, uint32_t> as_path_index_;
+  AsPathsKeeper as_paths_;
+  std::map<Seat, size_t> seats_;  // how many paths that are not stale show it
+  bool seats_outdated_ = false;
   Doubts doubts_;  // `without_tenant` is made with the table
   bool doubts_outdated_ = false;
   std::set<tenancy::TenantId> outdated_;  // their sets in table_ are older than in by_tenant_

@@ -7,14 +7,24 @@
 namespace rail::engine {
 
 // Fresh paths overrule stale ones.
-Remotes::Claim Remotes::ClaimOf(const Paths& paths) {
+Remotes::Claim Remotes::ClaimOf(const Paths& paths) const {
   Claim claim;
+  const AsPaths& ways = as_paths_.snapshot();
+  const Path* best = nullptr;
+  const auto over_its_rail = [&](const Path& path) {
+    return path.rail && LeafOf(*path.rail) == peers_[path.peer].peer.address;
+  };
   const bool fresh = std::ranges::any_of(paths, [](const Path& path) { return !path.stale; });
   for (const Path& path : paths) {
     if (fresh && path.stale) continue;
     claim.tenants.insert(path.tenant);
     if (path.rail && (!claim.rail || *path.rail < *claim.rail)) claim.rail = path.rail;
+    const auto rank = [&](const Path& each) {
+      return std::pair(!over_its_rail(each), ways.Hops(each.as_path));
+    };
+    if (path.as_path != 0 && (best == nullptr || rank(path) < rank(*best))) best = &path;
   }
+  if (best != nullptr) claim.as_path = best->as_path;
   return claim;
 }
 
@@ -36,7 +46,10 @@ void Remotes::Enter(const IpAddress& address, const Claim& claim) {
   const bool several = claim.tenants.size() > 1;
   const bool contested = several || (own != own_.end() && !claim.tenants.contains(own->second.tenant));
   for (const tenancy::TenantId tenant : claim.tenants) {
-    by_tenant_[tenant].Set({.address = address, .rail = claim.rail.value_or(0), .contested = contested});
+    by_tenant_[tenant].Set({.address = address,
+                            .rail = claim.rail.value_or(0),
+                            .contested = contested,
+                            .as_path = claim.as_path});
     outdated_.insert(tenant);
   }
   if (several && own == own_.end()) {
@@ -107,17 +120,28 @@ uint32_t Remotes::KeepAsPath(const std::vector<uint32_t>& path) {
   // bgpd 8.4 puts its own AS in front of the path that it has received.
   const bool own_in_front = path.size() > 1 && path.front() == config_.bgp.asn;
   const std::vector<uint32_t> heard(path.begin() + (own_in_front ? 1 : 0), path.end());
-  if (heard.empty()) return 0;
-  if (const auto known = as_path_index_.find(heard); known != as_path_index_.end()) return known->second;
-  if (as_paths_.size() >= kMaxAsPaths) return 0;
-  const auto index = static_cast<uint32_t>(as_paths_.size());
-  as_paths_.push_back(heard);
-  as_path_index_.emplace(heard, index);
-  return index;
+  return as_paths_.Keep(heard);
+}
+
+// A stale path says nothing: the node may have been cabled anew.
+void Remotes::Sit(const Path& path) {
+  const uint32_t leaf = as_paths_.snapshot().Leaf(path.as_path);
+  if (path.stale || !path.rail || leaf == 0) return;
+  size_t& paths = seats_[{as_paths_.snapshot().Origin(path.as_path), *path.rail, leaf}];
+  if (paths++ == 0) seats_outdated_ = news_ = true;
+}
+
+void Remotes::Rise(const Path& path) {
+  if (path.stale || !path.rail) return;
+  const AsPaths& ways = as_paths_.snapshot();
+  const auto seat = seats_.find({ways.Origin(path.as_path), *path.rail, ways.Leaf(path.as_path)});
+  if (seat == seats_.end() || --seat->second > 0) return;
+  seats_.erase(seat);
+  seats_outdated_ = news_ = true;
 }
 
 HeardPath Remotes::Heard(PeerIndex peer, uint32_t as_path) const {
-  return {peers_[peer].peer.address, as_paths_[as_path]};
+  return {peers_[peer].peer.address, as_paths_.snapshot().Numbers(as_path)};
 }
 
 std::optional<IpAddress> Remotes::LeafOf(uint32_t rail) const {
@@ -187,6 +211,13 @@ const RemoteTable& Remotes::table() {
   table_.example.reset();
   if (!contested_.empty()) table_.example = {contested_.begin()->first, contested_.begin()->second};
   table_.elsewhere = elsewhere_;
+  table_.as_paths = as_paths_.snapshot();
+  if (std::exchange(seats_outdated_, false)) {
+    Seats seats;
+    seats.reserve(seats_.size());
+    for (const auto& [seat, paths] : seats_) seats.push_back(seat);
+    table_.seats = std::make_shared<const Seats>(std::move(seats));
+  }
   table_.stripped.clear();
   for (const PeerState& peer : peers_) {
     for (const IpAddress& address : peer.returned) {

@@ -42,7 +42,8 @@ BgpRepair::BgpRepair(const config::NodeConfig& config, const Deps& deps, state::
       started_(deps_.now()),
       remotes_(config, started_),
       own_(config),
-      frontend_(config_, deps_) {}
+      frontend_(config_, deps_),
+      leaves_(config, deps_.leaves_file.empty() ? LeafOfRail() : ReadLeaves(deps_.leaves_file)) {}
 
 // The order keeps routes at the leaf through a restart of bgpd: first the instance, then the addresses, and only then the
 // sessions. A session ends the leaf's graceful restart, and by then everything is announced.
@@ -277,13 +278,20 @@ bool BgpRepair::TellIf(bool changed) {
     log::Info("{} remotes of {} tenants learned, {} ms after the start", table.known, table.by_tenant.size(),
               std::chrono::duration_cast<std::chrono::milliseconds>(deps_.now() - started_).count());
   }
+  LookAtLeaves();
+  std::map<std::string, KnownLeaf> leaves;
+  for (const config::Rail& rail : config_.rails) {
+    if (const auto leaf = leaves_.of(rail.name)) leaves[rail.name] = *leaf;
+  }
   node_status_.SetLearned(
       std::make_shared<const engine::Learned>(engine::Learned{.remotes = table,
                                                               .sessions = sessions_,
                                                               .complete = remotes_.complete(),
                                                               .bmp_up = bmp_up,
                                                               .bmp_ambiguous = alike_,
-                                                              .elsewhere = own_.lasting()}));
+                                                              .elsewhere = own_.lasting(),
+                                                              .leaves = std::move(leaves),
+                                                              .unit = leaves_.unit()}));
   return true;
 }
 
@@ -407,7 +415,8 @@ Status BgpRepair::Sessions(Connections& connections, bool& changed) {
     changed = changed || before.state != session.state ||
               before.prefixes_received != session.prefixes_received ||
               before.prefixes_sent != session.prefixes_sent || before.peer != session.peer ||
-              before.shut_down != session.shut_down || before.notification != session.notification;
+              before.leaf != session.leaf || before.shut_down != session.shut_down ||
+              before.notification != session.notification;
     if (before.state != session.state) log::Info("bgp session on {}: {}", session.interface, session.state);
     // A session that went down and came back between two looks is younger than it was.
     if (before.established() && (before.state != session.state || session.uptime_ms < before.uptime_ms))

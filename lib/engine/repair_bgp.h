@@ -15,6 +15,7 @@
 #include "lib/engine/backoff.h"
 #include "lib/engine/bmp_stall.h"
 #include "lib/engine/frontend.h"
+#include "lib/engine/leaves.h"
 #include "lib/engine/node_status.h"
 #include "lib/engine/own_addresses.h"
 #include "lib/engine/verb_context.h"
@@ -82,6 +83,7 @@ class BgpRepair {
   Status LookForStall(Connections& connections);
   bool AskAndTell(Connections& connections);
   bool TellIf(bool changed);
+  void LookAtLeaves();
   void AskWho(const bmp::Message& message);
   Status PrefixHealth() const;
   // Whether bgpd's connection is open, or bgpd still has time to open it anew.
@@ -105,6 +107,7 @@ class BgpRepair {
   FrontendRepair frontend_;
   FrontendView seen_frontend_;
   Deadline frontend_changed_{};
+  Leaves leaves_;
   bool told_complete_ = false;
   std::string told_problem_;
   bool told_bmp_up_ = false;

@@ -1,4 +1,5 @@
 // What is wrong with what bgpd pushes, in words for the health of raild's parts.
+#include "lib/base/log.h"
 #include "lib/engine/repair_bgp.h"
 
 namespace rail::engine {
@@ -25,6 +26,17 @@ Status BgpRepair::PrefixHealth() const {
                     " at most: all of them are learned; see what the leaf passes on, or raise the bound");
   }
   return {};
+}
+
+// A restart while a leaf is silent gives the unit the same name.
+void BgpRepair::LookAtLeaves() {
+  const std::string before = leaves_.unit();
+  leaves_.Look(sessions_);
+  if (leaves_.unit() != before) log::Info("the leaves make the unit {}", leaves_.unit());
+  if (!leaves_.TakeChanged() || deps_.leaves_file.empty()) return;
+  const Status kept = WriteLeaves(deps_.leaves_file, leaves_.to_keep());
+  if (!kept)
+    log::Warning("{}: after a restart the unit has no name while a leaf is silent", kept.error().message);
 }
 
 }  // namespace rail::engine

@@ -32,6 +32,7 @@ struct Deps {
   // Asks the routers on a link to advertise themselves.
   std::function<Status(const std::string& interface)> solicit_routers;
   std::shared_ptr<Origin> origin;              // null: what was there before is not recorded (tests)
+  std::string leaves_file{};                   // "": the leaves of the rails are not kept (tests)
   std::function<Deadline()> now = Clock::now;  // the clock by which things age
   std::function<void()> step_ended = [] {};    // raild's watchdog: a round that has many steps goes on
 };

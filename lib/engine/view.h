@@ -19,6 +19,8 @@
 
 #include "lib/base/clock.h"
 #include "lib/config/node_config.h"
+#include "lib/engine/leaves.h"
+#include "lib/engine/remotes.h"
 #include "lib/frr/bgp.h"
 #include "lib/qos/compare.h"
 #include "lib/state/store.h"
@@ -68,6 +70,7 @@ struct RailView {
   bool uplink_carrier = false;
   MacAddress bridge_mac;
   MacAddress leaf_mac;                  // zero: not known yet
+  std::optional<KnownLeaf> leaf;        // as it names itself
   std::string bgp_state;                // "Established", ...; "" no session
   std::string bgp_problem;              // "" Established; else a sentence: why it is not
   std::optional<frr::Session> session;  // as bgpd has told of it, and the kernel of its connections
@@ -121,6 +124,7 @@ struct RemoteView {
   bool contested = false;  // several tenants announce the address, each in a remote: it reaches nobody
   // "": nothing hints at a second one who announces it; else who did before, when nobody has withdrawn it: "AS 7 (...) for ..."
   std::string replaced;
+  uint32_t as_path = 0;  // of NodeView::as_paths
 };
 
 // The remotes of a view, ordered by address. The list is made when somebody first asks for it, since views are published far more
@@ -168,6 +172,7 @@ struct TenantListView {
 struct NodeView {
   uint64_t version = 0;  // grows with each view that is published
   std::string hostname;
+  uint32_t asn = 0;  // this node's, as bgpd has it
   std::string raild_version;
   int64_t started_ms = 0;          // Unix time
   bool bmp_up = false;             // bgpd pushes what it learns; false: nothing new is learned
@@ -183,6 +188,9 @@ struct NodeView {
   // By whom an address is announced that has no tenant's communities; "": by nobody.
   std::function<std::string(const IpAddress&)> without_tenant;
   TenantListView tenant_list;
+  std::string unit;  // Leaves::unit
+  AsPaths as_paths;
+  std::shared_ptr<const Seats> seats;  // of other nodes; nullptr: none is known
   uint64_t repairs = 0;  // rules, lines and ports put right since the start, first installation included
   std::map<std::string, uint64_t> repairs_by_cause;  // "rules", "port", ...; their sum is `repairs`
 };

@@ -84,6 +84,14 @@ enum class Attempt {
   kTalked,   // the leaf has said something
 };
 
+// A leaf, as it has named itself in its OPEN.
+struct Leaf {
+  uint32_t asn = 0;     // 0: not known
+  IpAddress router_id;  // BGP Identifier (RFC 4271 section 4.2)
+  std::string name;     // its host name (draft-walton-bgp-hostname-capability); "": it says none
+  auto operator<=>(const Leaf&) const = default;
+};
+
 struct Session {
   std::string interface;
   std::string state;  // bgpd's word: kEstablished, "Active", ...
@@ -94,6 +102,7 @@ struct Session {
   std::optional<IpAddress> peer;  // the leaf's link-local address, once known
   // The leaf will send End-of-RIB after all its routes (RFC 4724 section 2), and has not yet. False: it has sent it, or never will.
   bool owes_end_of_rib = false;
+  std::optional<Leaf> leaf;  // while it is Established
   // While it is not Established (session_down.h):
   bool shut_down = false;                    // `neighbor ... shutdown` here
   std::optional<Notification> notification;  // by which it has ended

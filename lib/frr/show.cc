@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lib/base/strict_json.h"
+#include "lib/base/utf8.h"
 
 namespace rail::frr {
 namespace {
@@ -42,6 +43,7 @@ std::string StringAt(const json& object, const char* key) {
   return it != object.end() && it->is_string() ? it->get<std::string>() : std::string();
 }
 
+constexpr size_t kMostName = 64;  // bytes: the hostname of a capability may have 255 (Linux has 64)
 constexpr const char* kFamilies[] = {"ipv4Unicast", "ipv6Unicast"};
 
 // A neighbor sends End-of-RIB when both sides do graceful restart, in every family that both support.
@@ -69,6 +71,15 @@ std::optional<Notification> NotificationOf(const json& neighbor, const std::stri
   if (error != std::errc() || end != code.data() + code.size()) return std::nullopt;
   return Notification{static_cast<uint8_t>(both >> 8), static_cast<uint8_t>(both & 0xff), received,
                       StringAt(neighbor, "lastNotificationReason")};
+}
+
+// What bgpd has kept of the OPEN that it has received.
+std::optional<Leaf> LeafIn(const json& neighbor) {
+  const auto router_id = IpAddress::Parse(StringAt(neighbor, "remoteRouterId"));
+  const uint64_t asn = NumberAt(neighbor, "remoteAs");
+  if (!router_id || asn == 0 || asn > UINT32_MAX) return std::nullopt;
+  return Leaf{static_cast<uint32_t>(asn), *router_id,
+              ValidUtf8(StringAt(neighbor, "hostname").substr(0, kMostName))};
 }
 
 }  // namespace
@@ -144,7 +155,10 @@ Status DecodeNeighbor(std::string_view text, Session& session) {
   const auto address = IpAddress::Parse(StringAt(*neighbor, "bgpNeighborAddr"));
   if (address) session.peer = *address;  // "none" while no router advertisement has come
   session.owes_end_of_rib = session.established() && OwesEndOfRib(*neighbor);
-  if (session.established()) return {};
+  if (session.established()) {
+    session.leaf = LeafIn(*neighbor);
+    return {};
+  }
   session.shut_down = IsTrue(*neighbor, "adminShutDown");
   session.last_reset = StringAt(*neighbor, "lastResetDueTo");
   session.notification = NotificationOf(*neighbor, session.last_reset);

@@ -85,6 +85,17 @@ TEST(DecodeNeighbor, ItsAddressIsUnknownUntilBgpdSaysIt) {
   EXPECT_EQ(Neighbor(R"({"bgpNoSuchNeighbor":true})").peer, std::nullopt);
 }
 
+TEST(DecodeNeighbor, ItsLeafIsWhoItSaysItIsWhileTheSessionIsUp) {
+  const std::string whole =
+      R"({"br-rail0":{"remoteAs":4200010001,"remoteRouterId":"10.255.1.1","hostname":"leaf0"}})";
+  EXPECT_EQ(Neighbor(whole).leaf, (Leaf{4200010001, Ip("10.255.1.1"), "leaf0"}));
+  EXPECT_EQ(Neighbor(whole, "Active").leaf, std::nullopt);
+  EXPECT_EQ(Neighbor(R"({"br-rail0":{"remoteAs":7,"remoteRouterId":"10.255.1.1"}})").leaf,
+            (Leaf{7, Ip("10.255.1.1"), ""}));
+  EXPECT_EQ(Neighbor(R"({"br-rail0":{"remoteAs":7,"remoteRouterId":"?"}})").leaf, std::nullopt);
+  EXPECT_EQ(Neighbor(R"({"br-rail0":{"remoteRouterId":"10.255.1.1"}})").leaf, std::nullopt);
+}
+
 TEST(DecodeNeighbor, OwesTheEndOfItsRoutesInEveryFamilyThatBothSpeak) {
   const auto answer = [](const std::string& restart, const std::string& families, const std::string& ended) {
     return R"({"br-rail0":{"neighborCapabilities":{"gracefulRestart":")" + restart +

@@ -67,6 +67,15 @@ constexpr auto kKinds = std::to_array<std::string_view>({
     "leaf-strips-communities",
     "leaf-mtu-too-small",
     "zebra-down",
+    "rails-swapped",
+    "rails-on-one-leaf",
+    "rail-on-other-leaf",
+    "address-by-other-rail",
+    "leaf-in-two-units",
+    "remote-on-other-leaf",
+    "leaf-as-unlike-siblings",
+    "rail-mtu-unlike-siblings",
+    "uplink-speed-unlike-siblings",
     "bmp-missing",
     "bmp-sessions-alike",
     "prefixes-near-limit",
@@ -125,6 +134,7 @@ std::vector<Finding> Diagnose(const NodeFacts& facts) {
   ExamineLossless(facts, found);
   ExamineBgp(facts, found);
   ExamineFrontend(facts, found);
+  ExamineCabling(facts, found);
   ExamineTenants(facts, found);
   ExamineAttachments(facts, found);
   ExamineStart(facts, found);

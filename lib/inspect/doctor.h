@@ -79,6 +79,7 @@ struct RailFacts {
   LinkFacts uplink;
   LinkFacts local;  // the bridge's own port
   LeafFacts leaf;
+  uint32_t speed_mbit = 0;                        // of the uplink, Mbit/s; 0: not known
   std::map<std::string, LinkFacts> representors;  // of the attachments of the rail
   uint64_t foreign_flows = 0;                     // rules of others on the bridge
   std::vector<ovs::Rule> foreign_examples;        // the first few of them

@@ -8,4 +8,9 @@ namespace rail::inspect {
 // One rail, rail0, and one pod on it, "ns/a net1 on rail0": the doctor finds nothing.
 NodeFacts Well();
 
+// Makes rails beside rail0, each as well as it is, and gives each one of `leaves`. `others`: the leaves of other nodes, by AS; this node has
+// the AS 1.
+void Cable(NodeFacts& facts, const std::vector<uint32_t>& leaves,
+           const std::map<uint32_t, std::vector<uint32_t>>& others);
+
 }  // namespace rail::inspect

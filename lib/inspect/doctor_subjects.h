@@ -52,6 +52,10 @@ void ExamineLossless(const NodeFacts& facts, std::vector<Finding>& found);
 void ExamineBgp(const NodeFacts& facts, std::vector<Finding>& found);
 // The node's own address on its management links.
 void ExamineFrontend(const NodeFacts& facts, std::vector<Finding>& found);
+// Leaves and cables: what contradicts the other rails and the other nodes.
+void ExamineCabling(const NodeFacts& facts, std::vector<Finding>& found);
+// The speeds of the uplinks, as the kernel's sysfs has them.
+void LookAtSpeeds(NodeFacts& facts, const std::string& sysfs);
 // tenancy.tenants of node.json.
 void ExamineTenants(const NodeFacts& facts, std::vector<Finding>& found);
 // Each pod's interface.

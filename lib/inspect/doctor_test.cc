@@ -267,6 +267,35 @@ const Ill kIlls[] = {
      [](NodeFacts& f) {
        EndSession(f, frr::Attempt::kTalked, frr::Notification{4, 0, false, "Hold Timer Expired"});
      }},
+    {"rails-swapped", Severity::kWarning,
+     "rail0 and rail1 are swapped: pf0 leads to leaf11 (AS 11), which 2 nodes have",
+     [](NodeFacts& f) { Cable(f, {11, 10}, {{2, {10, 11}}, {3, {10, 11}}}); }},
+    {"rails-on-one-leaf", Severity::kWarning, "rail1 and rail0 lead to one leaf, leaf10 (AS 10)",
+     [](NodeFacts& f) { Cable(f, {10, 10}, {{2, {10, 11}}}); }},
+    {"rail-on-other-leaf", Severity::kWarning,
+     "rail1 leads to leaf12 (AS 12), which 2 nodes have (AS 2) on rail 2",
+     [](NodeFacts& f) { Cable(f, {10, 12}, {{2, {10, 11, 12}}, {3, {10, 11, 12}}}); }},
+    {"address-by-other-rail", Severity::kWarning,
+     "addresses of rail1 of the node AS 2 come straight from leaf11 (AS 11)",
+     [](NodeFacts& f) { Cable(f, {11, 10}, {{2, {10, 11}}}); }},
+    {"leaf-in-two-units", Severity::kWarning, "rail1 leads to leaf21 (AS 21), in the unit of the node AS 3",
+     [](NodeFacts& f) { Cable(f, {10, 21}, {{2, {10, 11}}, {3, {20, 21}}}); }},
+    {"remote-on-other-leaf", Severity::kWarning, "the node AS 3 has rail0 and rail1 swapped",
+     [](NodeFacts& f) { Cable(f, {10, 11}, {{2, {10, 11}}, {3, {11, 10}}}); }},
+    {"leaf-as-unlike-siblings", Severity::kWarning,
+     "the leaf of rail1 has the AS 11, and those of most rails",
+     [](NodeFacts& f) { Cable(f, {10, 11, 10}, {}); }},
+    {"rail-mtu-unlike-siblings", Severity::kWarning, "pods have MTU 4200 on rail0",
+     [](NodeFacts& f) {
+       Cable(f, {10, 11}, {});
+       f.config.rails[1].mtu = f.rails["rail1"].uplink.mtu = 9000;
+     }},
+    {"uplink-speed-unlike-siblings", Severity::kWarning, "the uplink pf0 runs at 100000 Mbit/s",
+     [](NodeFacts& f) {
+       Cable(f, {10, 11}, {});
+       f.rails["rail0"].speed_mbit = 100000;
+       f.rails["rail1"].speed_mbit = 400000;
+     }},
     {"bmp-missing", Severity::kCritical, "does not push", [](NodeFacts& f) { f.view.bmp_up = false; }},
     {"bmp-sessions-alike", Severity::kWarning, "tell them apart",
      [](NodeFacts& f) { f.view.bmp_ambiguous = true; }},

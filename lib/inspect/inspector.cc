@@ -8,6 +8,7 @@
 
 #include "lib/engine/foreign_rules.h"
 #include "lib/engine/frontend.h"
+#include "lib/inspect/doctor_subjects.h"
 #include "lib/inspect/inside.h"
 #include "lib/inspect/lossless.h"
 
@@ -346,6 +347,7 @@ NodeFacts Inspector::Gather() const {
   AskParts(facts);
   LookAtLeaves(facts, deps_.openers(config_));
   LookAtFirewall(facts, deps_.openers(config_));
+  LookAtSpeeds(facts, paths_.sysfs);
 
   if (config_.kubernetes.tenants) facts.tenants = deps_.tenants();
   if (!facts.view.tenant_list.problem.empty()) {

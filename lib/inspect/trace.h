@@ -87,6 +87,7 @@ struct Answer {
   std::optional<size_t> deciding;  // index in way.hops
   std::vector<std::string> notes;
   std::optional<Back> back;
+  std::string fabric_path;  // the way of a packet that leaves the node; "": not known
 };
 
 // The view, and the facts that it does not contain.

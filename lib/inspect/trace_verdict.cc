@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lib/engine/repair_representors.h"
+#include "lib/inspect/topology.h"
 #include "lib/inspect/tracer.h"
 #include "lib/pipeline/pipeline.h"
 
@@ -311,6 +312,11 @@ void Tracer::JudgeUnknown() {
        "between the nodes every leaf and spine must pass on large communities");
 }
 
+void Tracer::NoteFabricPath(const RemoteView* remote) {
+  if (remote != nullptr && rail_ != nullptr)
+    answer_.fabric_path = FabricPathText(view_, *rail_, remote->as_path, remote->remote.rail_index);
+}
+
 void Tracer::JudgeLeaving() {
   const RemoteView* remote = Remote();
   const std::string way =
@@ -360,6 +366,7 @@ void Tracer::JudgeLeaving() {
   }
   NoteElsewhere(answer_.source, packet_.source);
   if (std::string twice = AnnouncedTwice(); !twice.empty()) answer_.notes.push_back(std::move(twice));
+  NoteFabricPath(remote);
   const std::string other = RailOfDestination();
   if (!other.empty() && other != source().rail) {
     answer_.notes.push_back(destination() + " is on " + other + ": from " + source().rail +

@@ -85,6 +85,7 @@ class Tracer {
   // Table 2 does not know the destination.
   void JudgeUnknown();
   void JudgeLeaving();
+  void NoteFabricPath(const engine::RemoteView* remote);
 
   // trace_words.cc: what a step does, and its words.
   // "set_field:0xc6b1->xxreg0" -> the tenant; none: the step sets none.

@@ -26,9 +26,7 @@ uint64_t HalfAt(const uint8_t* bytes) {
   return half;
 }
 
-// `name`: with its kind in front. The number ends at the first slash, so two different inputs never make the same text.
-TenantId IdOf(uint32_t community_asn, const std::string& name) {
-  const std::string text = "railcni/" + std::to_string(community_asn) + "/" + name;
+TenantId HashOf(std::string_view text) {
   sha256_ctx context;
   sha256_init(&context);
   sha256_update(&context, text.size(), reinterpret_cast<const uint8_t*>(text.data()));
@@ -37,11 +35,20 @@ TenantId IdOf(uint32_t community_asn, const std::string& name) {
   return {HalfAt(digest.data()), HalfAt(digest.data() + kHalf)};
 }
 
+// `name`: with its kind in front. The number ends at the first slash, so two different inputs never make the same text.
+TenantId IdOf(uint32_t community_asn, const std::string& name) {
+  return HashOf("railcni/" + std::to_string(community_asn) + "/" + name);
+}
+
 LargeCommunity HalfCommunity(uint32_t community_asn, uint32_t mark, uint64_t half) {
   return {community_asn, mark << 24 | static_cast<uint32_t>(half >> 32), static_cast<uint32_t>(half)};
 }
 
 }  // namespace
+
+std::string HashText(std::string_view text) {
+  return HashOf(text).ToString();
+}
 
 std::string TenantId::ToString() const {
   char text[2 * kHalfDigits + 1];

@@ -63,4 +63,7 @@ std::optional<TenantId> TenantIn(uint32_t community_asn, const std::vector<Large
 // The index of the rail that `community` names; nothing when it is not a rail's community under `community_asn`.
 std::optional<uint32_t> RailOfCommunity(uint32_t community_asn, const LargeCommunity& community);
 
+// The SHA-256 of `text` as the ids are made of it: its first 28 hexadecimal digits.
+std::string HashText(std::string_view text);
+
 }  // namespace rail::tenancy

@@ -155,7 +155,8 @@ engine::Deps RealDeps() {
                 (void)event::Wake(paths.wake_socket);
               },  // raild also audits: a lost wakeup costs time only
           .solicit_routers = frr::SolicitRouters,
-          .origin = std::make_shared<engine::Origin>(paths.origin_file)};
+          .origin = std::make_shared<engine::Origin>(paths.origin_file),
+          .leaves_file = paths.leaves_file};
 }
 
 namespace {

@@ -87,8 +87,8 @@ rail1   br-rail1   ens2f0np0   NoCarrier   -                   -             0  
 )");
   EXPECT_EQ(
       Out({"get", "rail", "rail0", "-o", "wide"}),
-      R"(NAME    INDEX   BRIDGE     PF          MTU    STATE   BRIDGE-MAC          LEAF-MAC            BGP           RECEIVED   SENT   RULES
-rail0   0       br-rail0   ens1f0np0   4200   Ready   02:00:00:00:01:00   02:00:00:00:0f:00   Established   3          2      21/21
+      R"(NAME    INDEX   BRIDGE     PF          MTU    STATE   BRIDGE-MAC          LEAF-MAC            BGP           RECEIVED   SENT   RULES   LEAF    LEAF-AS      LEAF-ID
+rail0   0       br-rail0   ens1f0np0   4200   Ready   02:00:00:00:01:00   02:00:00:00:0f:00   Established   3          2      21/21   leaf0   4200010001   10.255.1.1
 )");
 }
 
@@ -117,6 +117,39 @@ TEST_F(RailctlTest, FiltersRemotesAndTenants) {
   EXPECT_THAT(addresses({"--tenant", "0000000000000000000000000005", "--rail", "rail0"}),
               ElementsAre("10.0.3.8"));
   EXPECT_THAT(Out({"get", "tenant", "--tenant", "team-a"}), Not(HasSubstr("0005")));
+}
+
+TEST_F(RailctlTest, DrawsTheTopology) {
+  EXPECT_EQ(Out({"get", "topology"}), R"(unit su-7 (this node's)
+  rail0    leaf0 (AS 4200010001, 10.255.1.1)
+  node     gpu-1 (AS 4200000001, this node)  [0:AS 4200010001]
+  node     AS 4200000002  [0:AS 4200010001]  same-leaf
+
+another unit
+  rail0    AS 4200010003
+  node     AS 4200000003  [0:AS 4200010003]  across-spine
+)");
+  EXPECT_EQ(Out({"get", "topology", "-o", "dot"}), R"(graph topology {
+  rankdir=BT;
+  subgraph cluster_0 {
+    label="su-7";
+    leaf_4200010001 [shape=box, label="leaf0 (AS 4200010001, 10.255.1.1)"];
+    node_4200000001 [label="gpu-1 (AS 4200000001, this node)"];
+    node_4200000002 [label="AS 4200000002"];
+}
+subgraph cluster_1 {
+  label = "another unit";
+  leaf_4200010003[shape = box, label = "AS 4200010003"];
+  node_4200000003[label = "AS 4200000003"];
+}
+node_4200000001-- leaf_4200010001[label = "0"];
+node_4200000002-- leaf_4200010001[label = "0"];
+node_4200000003-- leaf_4200010003[label = "0"];
+}
+)");
+  const json found = json::parse(Out({"get", "topology", "-o", "json"}));
+EXPECT_EQ(found.at("unit"), "su-7");
+EXPECT_EQ(found.at("units").at(1).at("nodes").at(0).at("distance"), "ACROSS_SPINE");
 }
 
 TEST_F(RailctlTest, ShowsTheNodeForPeople) {
@@ -158,16 +191,17 @@ TEST_F(RailctlTest, GivesProgramsRailsRemotesAndTheNode) {
               "carrier": true, "bgp_state": "Established", "prefixes_received": 3, "prefixes_sent": 2,
               "rules_wanted": 21, "rules_installed": 21, "unrecorded_pods": 0, "foreign_flows": 0, "unseen": "",
               "bgp_problem": "", "stripped": 0, "lossless_known": false, "lossless_ok": false,
-              "lossless_problems": []})"));
+              "lossless_problems": [],
+              "leaf": {"asn": 4200010001, "router_id": "10.255.1.1", "name": "leaf0", "heard": true}})"));
   const json remotes = json::parse(Out({"-o", "json", "get", "remotes"}));
   EXPECT_EQ(remotes.at("total"), 3);
   EXPECT_EQ(remotes.at("remotes").at(2), json::parse(R"({"address": "2001:db8::9",
     "tenant": {"name": "", "id": "0000000000000000000000000005"}, "rail_index": 7, "rail": "", "installed": false,
-    "contested": false})"));
+    "contested": false, "as_path": [], "distance": "DISTANCE_UNSPECIFIED"})"));
   const json node = json::parse(Out({"-o", "json", "get", "node"}));
   EXPECT_EQ(node, json::parse(R"({"node": {"hostname": "gpu-1", "version": "0.1.0",
     "started": "2026-01-02T03:04:05Z", "bmp_up": false, "repairs": 12, "rdma": "EXCLUSIVE",
-    "frontend_links": [], "frontend_addresses": [], "frontend_bfd_problem": "", "health": [
+    "frontend_links": [], "frontend_addresses": [], "frontend_bfd_problem": "", "unit": "su-7", "health": [
       {"part": "ovsdb br-rail0", "ok": true, "problem": ""},
       {"part": "bgp", "ok": false, "problem": "connect to /run/frr/bgpd.vty: no such file"}]}})"));
 }

@@ -46,6 +46,10 @@ engine::NodeView SampleView() {
   engine::NodeView view;
   view.hostname = "gpu-1";
   view.raild_version = "0.1.0";
+  view.asn = 4200000001;
+  view.unit = "su-7";
+  view.seats = std::make_shared<const engine::Seats>(
+      engine::Seats{{4200000002, 0, 4200010001}, {4200000003, 0, 4200010003}});
   view.started_ms = kStartedMs;
   view.repairs = 12;
   view.rdma = engine::RdmaMode::kExclusive;
@@ -61,6 +65,7 @@ engine::NodeView SampleView() {
   rail0.prefixes_sent = 2;
   rail0.rules_wanted = 21;
   rail0.rules_installed = 21;
+  rail0.leaf = {{4200010001, *IpAddress::Parse("10.255.1.1"), "leaf0"}, true};
   view.rails.push_back(SampleRail("rail1", 1));
 
   engine::AttachmentView& ready = view.attachments.emplace_back(SampleAttachment(1, "team-a", "train-0"));

@@ -38,6 +38,11 @@ inline constexpr Family kRepairs{
 // Rails
 inline constexpr Family kRailInfo{"railcni_rail_info", Kind::kGauge, "rail,bridge,uplink",
                                   "1; a rail's bridge and uplink."};
+inline constexpr Family kRailLeafInfo{
+    "railcni_rail_leaf_info", Kind::kGauge, "rail,leaf,asn,router_id,heard",
+    "1; the leaf of the rail as it names itself; heard is 1 while its session is up."};
+inline constexpr Family kUnitInfo{"railcni_unit_info", Kind::kGauge, "unit",
+                                  "1; the scalable unit of this node."};
 inline constexpr Family kRailCarrier{"railcni_rail_carrier", Kind::kGauge, "rail",
                                      "1: the rail's uplink has a carrier."};
 inline constexpr Family kRailBridge{"railcni_rail_bridge_present", Kind::kGauge, "rail",
@@ -212,6 +217,8 @@ inline constexpr std::array kAll = {
     &kFailures,
     &kRepairs,
     &kRailInfo,
+    &kRailLeafInfo,
+    &kUnitInfo,
     &kRailCarrier,
     &kRailBridge,
     &kRailLeaf,

@@ -41,6 +41,13 @@ void AddProcess(Exposition& page, const NodeView& view) {
 void AddRail(Exposition& page, const engine::RailView& rail) {
   const std::string& name = rail.rail.name;
   page.Add(metrics::kRailInfo, {name, rail.rail.bridge, rail.rail.pf}, 1);
+  if (rail.leaf) {
+    const frr::Leaf& leaf = rail.leaf->leaf;
+    page.Add(metrics::kRailLeafInfo,
+             {name, ValidUtf8(leaf.name), std::to_string(leaf.asn), leaf.router_id.ToString(),
+              rail.leaf->heard ? "1" : "0"},
+             1);
+  }
   page.Add(metrics::kRailCarrier, {name}, rail.uplink_carrier);
   page.Add(metrics::kRailBridge, {name}, rail.bridge_present);
   page.Add(metrics::kRailLeaf, {name}, rail.leaf_mac != MacAddress{});
@@ -203,6 +210,7 @@ http::Page MetricsPage(const NodeView& view, const Measured* measured, Clock::ti
   Exposition page;
   AddProcess(page, view);
   for (const engine::RailView& rail : view.rails) AddRail(page, rail);
+  if (!view.unit.empty()) page.Add(metrics::kUnitInfo, {ValidUtf8(view.unit)}, 1);
   AddLearned(page, view);
   AddFrontend(page, view.frontend);
   AddTenantList(page, view.tenant_list, now);

@@ -7,8 +7,8 @@ import json
 import os
 import sys
 
-from . import fabric, kernel, matrix, pods, status
-from .layout import DATAPATHS, Lab, LabError, Shape
+from . import cabling, fabric, kernel, matrix, pods, status
+from .layout import DATAPATHS, Host, Lab, LabError, Shape
 
 
 def _rails(text: str) -> list[int]:
@@ -16,6 +16,13 @@ def _rails(text: str) -> list[int]:
         return [int(word) for word in text.split(",")]
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r}: numbers with commas between them, such as 0,1") from None
+
+
+def _swap(text: str) -> tuple[str, int, int]:
+    try:
+        return cabling.parse_swap(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def parser() -> argparse.ArgumentParser:
@@ -32,6 +39,14 @@ def parser() -> argparse.ArgumentParser:
                     help="of Open vSwitch: netdev in userspace (default); system: the kernel's, with hardware offload on")
     up.add_argument("--frontend", action="store_true",
                     help="two management links per node to two leaves, and a front end in node.json")
+    up.add_argument("--units", type=int, default=shape.units, metavar="N",
+                    help="scalable units: each has a leaf for each rail, and an equal share of the nodes; default %(default)s")
+    up.add_argument("--swap", type=_swap, action="append", default=[], metavar="n2:0,1",
+                    help="swap the cables of two rails of a node; can be given several times")
+    plug = commands.add_parser("plug", help="pull the cable of a node's rail and plug it into another leaf: lab plug n2 0 leaf1")
+    plug.add_argument("node")
+    plug.add_argument("rail", type=int)
+    plug.add_argument("leaf")
     commands.add_parser("down", help="end and remove all of it, also after a crash")
     pod = commands.add_parser("pod", help="attach and detach pods").add_subparsers(dest="verb", required=True)
     add = pod.add_parser("add", help="make a pod and attach it by the CNI chain")
@@ -77,11 +92,15 @@ def _pod(lab: Lab, arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _routes(lab: Lab, name: str) -> int:
+def _leaf(lab: Lab, name: str) -> Host:
     leaves = {leaf.name: leaf for leaf in lab.leaves()}
     if name not in leaves:
         raise LabError(f"no leaf {name!r} in this lab; there are: {', '.join(leaves)}")
-    print("\n".join(status.routes(leaves[name])) or "no routes")
+    return leaves[name]
+
+
+def _routes(lab: Lab, name: str) -> int:
+    print("\n".join(status.routes(_leaf(lab, name))) or "no routes")
     return 0
 
 
@@ -100,7 +119,9 @@ def run(arguments: argparse.Namespace) -> int:
     match arguments.command:
         case "up":
             fabric.up(lab, Shape(arguments.nodes, arguments.rails, arguments.spines, arguments.devices,
-                                arguments.datapath, arguments.frontend))
+                                arguments.datapath, arguments.frontend, arguments.units, arguments.swap))
+        case "plug":
+            cabling.plug(lab, lab.find_node(arguments.node), arguments.rail, _leaf(lab, arguments.leaf))
         case "down":
             fabric.down(lab)
         case "pod":

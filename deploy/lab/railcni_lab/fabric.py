@@ -12,7 +12,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from . import daemons, frontend, kernel, vty
+from . import cabling, daemons, frontend, kernel, vty
 from .layout import (COMMUNITY_ASN, LEAVES, MTU, Host, Lab, LabError, Node, Shape, bridge, device, rail_ranges, representor,
                      subnets, uplink, write_json)
 
@@ -72,11 +72,12 @@ def build(lab: Lab, progress: Progress) -> None:
     make_network(lab, shape, hosts)
     if shape.frontend:
         frontend.make_network(lab)
-    progress(f"network: {shape.nodes} nodes, {shape.rails} rails, {shape.spines} spines{', a front end' if shape.frontend else ''}")
+    progress(f"network: {shape.nodes} nodes, {shape.rails} rails, {len(lab.leaves())} leaves, {shape.spines} spines{', a front end' if shape.frontend else ''}")
 
     with ThreadPoolExecutor(4) as pool:
         jobs = [pool.submit(start_node, lab, node) for node in lab.nodes()]
-        jobs += start_switches(lab, pool)
+        jobs += start_switches(lab, pool)leaf, cabling.nodes_ports(lab, number) + [s.name for s in lab.spines()])
+                 for number, leaf in enumerate(lab.leaves())]
         jobs += [pool.submit(frontend.start, lab, leaf) for leaf in frontend.leaves(lab)]
         for job in jobs:
             job.result()
@@ -94,8 +95,12 @@ def build(lab: Lab, progress: Progress) -> None:
 def make_network(lab: Lab, shape: Shape, hosts: list[Host]) -> None:
     kernel.ip_batch(f"netns add {host.namespace}" for host in hosts)
     pairs: list[tuple[str, str, str, str]] = []
-    for rail, leaf in enumerate(lab.leaves()):
-        pairs += [(node.namespace, uplink(rail), leaf.namespace, node.name) for node in lab.nodes()]
+    for node in lab.nodes():
+        for rail in range(shape.rails):
+            number = cabling.first_leaf(shape, node, rail)
+            pairs.append((node.namespace, uplink(rail), lab.leaf(number).namespace,
+                          cabling.port(shape, node, rail, number)))
+    for leaf in lab.leaves():
         pairs += [(leaf.namespace, spine.name, spine.namespace, leaf.name) for spine in lab.spines()]
     kernel.ip_batch(f"link add {a} netns {ns_a} mtu {MTU} type veth peer name {b} netns {ns_b} mtu {MTU}"
                     for ns_a, a, ns_b, b in pairs)

@@ -8,7 +8,7 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 COMMUNITY_ASN = 4200000000
@@ -32,15 +32,23 @@ class Shape:
     devices: int = 8  # per node and rail: as many pods fit
     datapath: str = DATAPATHS[0]
     frontend: bool = False  # two management links per node, to two leaves
+    units: int = 1  # scalable units: each has a leaf for each rail, and an equal share of the nodes
+    swaps: list[tuple[str, int, int]] = field(default_factory=list)  # a node and two rails whose cables are swapped
 
     def check(self) -> None:
         for value, name, low, high in ((self.nodes, "--nodes", 1, 200), (self.rails, "--rails", 1, 16),
-                                       (self.spines, "--spines", 0, 16), (self.devices, "--devices", 1, 64)):
+                                       (self.spines, "--spines", 0, 16), (self.units, "--units", 1, 16),
+                                       (self.devices, "--devices", 1, 64)):
             if not low <= value <= high:
                 raise LabError(f"{name} {value} is out of range: {low} to {high}")
         if self.datapath not in DATAPATHS:
             raise LabError(f"--datapath {self.datapath!r} is unknown: {' or '.join(DATAPATHS)}")
-        if self.rails > 1 and self.spines == 0:
+        if self.nodes % self.units:
+            raise LabError(f"--units {self.units}: {self.nodes} nodes cannot be shared out equally")
+        for node, one, other in self.swaps:
+            if int(node[1:]) not in range(1, self.nodes + 1) or one == other or max(one, other) >= self.rails:
+                raise LabError(f"--swap {node}:{one},{other}: there is no such node, or there are no such two rails")
+        if self.rails * self.units > 1 and self.spines == 0:
             raise LabError("--spines 0 leaves the rails' leaves unconnected: give one spine or more, or --rails 1")
 
 
@@ -141,9 +149,11 @@ class Lab:
         return Node(f"n{number}", self.namespace(f"n{number}"), self.folder / f"n{number}", COMMUNITY_ASN + number,
                     f"10.255.0.{number}", number)
 
-    def leaf(self, rail: int) -> Host:
-        name = f"leaf{rail}"
-        return Host(name, self.namespace(name), self.folder / name, COMMUNITY_ASN + 10001 + rail, f"10.255.1.{rail + 1}")
+    def leaf(self, number: int) -> Host:
+        """In a lab of one unit the leaf of that rail."""
+        name = f"leaf{number}"
+        return Host(name, self.namespace(name), self.folder / name, COMMUNITY_ASN + 10001 + number,
+                    f"10.255.1.{number + 1}")
 
     def spine(self, number: int) -> Host:
         name = f"spine{number}"
@@ -174,7 +184,8 @@ class Lab:
         return [self.node(i + 1) for i in range(self.shape().nodes)]
 
     def leaves(self) -> list[Host]:
-        return [self.leaf(r) for r in range(self.shape().rails)]
+        shape = self.shape()
+        return [self.leaf(number) for number in range(shape.rails * shape.units)]
 
     def spines(self) -> list[Host]:
         return [self.spine(s) for s in range(self.shape().spines)]

@@ -1,0 +1,102 @@
+// `railctl get topology`: scalable units, their leaves and nodes; as text, for Graphviz, or as JSON.
+#include <fmt/core.h>
+
+#include <set>
+
+#include "cmd/railctl/commands.h"
+
+namespace rail::railctl {
+namespace {
+
+std::string RailText(const v1::UnitLeaf& leaf) {
+  return leaf.rail().empty() ? fmt::format("rail {}", leaf.rail_index()) : leaf.rail();
+}
+
+// "leaf0 (AS 4200010001, 10.255.1.1)", "AS 4200010003" of a leaf that this node has not heard itself.
+std::string LeafText(const v1::Leaf& leaf) {
+  const std::string as = fmt::format("AS {}", leaf.asn());
+  if (leaf.router_id().empty()) return as;
+  const std::string silent = leaf.heard() ? "" : ", silent now";
+  if (leaf.name().empty()) return fmt::format("{} ({}{})", as, leaf.router_id(), silent);
+  return fmt::format("{} ({}, {}{})", leaf.name(), as, leaf.router_id(), silent);
+}
+
+std::string NodeText(const v1::GetTopologyResponse& topology, const v1::UnitNode& node) {
+  return node.self() ? fmt::format("{} (AS {}, this node)", topology.hostname(), node.asn())
+                     : fmt::format("AS {}", node.asn());
+}
+
+void PrintText(const v1::GetTopologyResponse& topology, std::ostream& out) {
+  if (topology.unit().empty())
+    out << "This node's unit has no name yet: no leaf of some rail has been heard.\n";
+  for (int i = 0; i < topology.units_size(); ++i) {
+    const v1::Unit& unit = topology.units(i);
+    if (i > 0) out << '\n';
+    const bool own = std::ranges::any_of(unit.nodes(), &v1::UnitNode::self);
+    out << (own ? fmt::format("unit {} (this node's)\n", unit.name().empty() ? "?" : unit.name())
+                : std::string("another unit\n"));
+    for (const v1::UnitLeaf& leaf : unit.leaves())
+      out << fmt::format("  {:<8} {}\n", RailText(leaf), LeafText(leaf.leaf()));
+    for (const v1::UnitNode& node : unit.nodes()) {
+      std::string leaves;
+      for (const v1::NodeLeaf& leaf : node.leaves())
+        leaves += fmt::format("{}{}:AS {}", leaves.empty() ? "" : ", ", leaf.rail_index(), leaf.asn());
+      const std::string distance = DistanceText(node.distance());
+      out << fmt::format("  node     {}  [{}]{}\n", NodeText(topology, node), leaves,
+                         distance.empty() ? "" : "  " + distance);
+    }
+  }
+}
+
+// A name for people becomes a string of Graphviz's language.
+std::string Quoted(const std::string& text) {
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') quoted += '\\';
+    quoted += c;
+  }
+  return quoted + "\"";
+}
+
+void PrintDot(const v1::GetTopologyResponse& topology, std::ostream& out) {
+  out << "graph topology {\n  rankdir=BT;\n";
+  std::set<uint32_t> drawn;
+  for (int i = 0; i < topology.units_size(); ++i) {
+    const v1::Unit& unit = topology.units(i);
+    out << fmt::format("  subgraph cluster_{} {{\n    label={};\n", i,
+                       Quoted(unit.name().empty() ? "another unit" : unit.name()));
+    for (const v1::UnitLeaf& leaf : unit.leaves()) {
+      if (drawn.insert(leaf.leaf().asn()).second)
+        out << fmt::format("    leaf_{} [shape=box, label={}];\n", leaf.leaf().asn(),
+                           Quoted(LeafText(leaf.leaf())));
+    }
+    for (const v1::UnitNode& node : unit.nodes())
+      out << fmt::format("    node_{} [label={}];\n", node.asn(), Quoted(NodeText(topology, node)));
+    out << "  }\n";
+  }
+  for (const v1::Unit& unit : topology.units()) {
+    for (const v1::UnitNode& node : unit.nodes()) {
+      for (const v1::NodeLeaf& leaf : node.leaves())
+        out << fmt::format("  node_{} -- leaf_{} [label=\"{}\"];\n", node.asn(), leaf.asn(),
+                           leaf.rail_index());
+    }
+  }
+  out << "}\n";
+}
+
+}  // namespace
+
+ExitCode GetTopology(const Context& context) {
+  v1::GetTopologyResponse topology;
+  RAIL_TRY(context.client.Ask(&v1::Node::Stub::GetTopology, v1::GetTopologyRequest(), topology));
+  if (context.flags.format == Format::kJson) {
+    RAIL_TRY(PrintJson(context, topology));
+  } else if (context.flags.format == Format::kDot) {
+    PrintDot(topology, context.out);
+  } else {
+    PrintText(topology, context.out);
+  }
+  return kDone;
+}
+
+}  // namespace rail::railctl

@@ -1,0 +1,144 @@
+#include "lib/inspect/cabling.h"
+
+#include <algorithm>
+
+namespace rail::inspect {
+namespace {
+
+using Nodes = std::set<uint32_t>;
+
+class Search {
+ public:
+  explicit Search(const Fabric& fabric) : fabric_(fabric) {
+    for (const auto& [node, leaves] : fabric.nodes()) {
+      for (const auto& [rail, all] : leaves) {
+        for (const uint32_t leaf : all) users_[leaf][rail].insert(node);
+      }
+    }
+  }
+
+  std::vector<Miscabled> Run() {
+    Look(fabric_.own());
+    for (const auto& [node, leaves] : fabric_.nodes()) {
+      if (node != fabric_.own()) Look(node);
+    }
+    return std::move(found_);
+  }
+
+ private:
+  // A rail whose leaf is another rail's for more nodes than it is this rail's.
+  struct Crossed {
+    uint32_t home = 0;  // that other rail
+    uint32_t leaf = 0;
+    uint32_t witness = 0;
+    size_t votes = 0;
+    bool decided = true;
+  };
+
+  // The only leaf of the node's rail; nothing while there are several: it is being cabled anew.
+  static std::optional<uint32_t> LeafOf(const LeavesOfNode& leaves, uint32_t rail) {
+    const auto found = leaves.find(rail);
+    if (found == leaves.end() || found->second.size() != 1) return std::nullopt;
+    return *found->second.begin();
+  }
+
+  std::optional<Crossed> Cross(uint32_t node, const LeavesOfNode& leaves, uint32_t rail) const {
+    const auto leaf = LeafOf(leaves, rail);
+    if (!leaf) return std::nullopt;
+    const std::map<uint32_t, Nodes>& rails = users_.at(*leaf);
+    const size_t here = rails.at(rail).size();
+    std::optional<Crossed> most;
+    for (const auto& [other, nodes] : rails) {
+      const size_t votes = nodes.size() - (nodes.contains(node) ? 1 : 0);
+      if (other == rail || votes == 0 || votes < here || (most && votes <= most->votes)) continue;
+      const uint32_t witness = *nodes.begin() == node ? *std::next(nodes.begin()) : *nodes.begin();
+      // Two rails on one leaf: who has only the other rail there has this one elsewhere.
+      const bool doubled = LeafOf(leaves, other) == leaf && !rails.at(rail).contains(witness);
+      most = Crossed{other, *leaf, witness, votes, votes > here || doubled};
+    }
+    return most;
+  }
+
+  void Look(uint32_t node) {
+    const LeavesOfNode& leaves = fabric_.nodes().at(node);
+    std::map<uint32_t, Crossed> crossed;
+    for (const auto& [rail, all] : leaves) {
+      if (const auto one = Cross(node, leaves, rail)) crossed.emplace(rail, *one);
+    }
+    const bool own = node == fabric_.own();
+    std::set<uint32_t> told;
+    for (const auto& [rail, one] : crossed) {
+      if (told.contains(rail)) continue;
+      const auto back = crossed.find(one.home);
+      const bool swapped = back != crossed.end() && back->second.home == rail;
+      const auto other_leaf = LeafOf(leaves, one.home);
+      using enum Miscabled::Kind;
+      Miscabled::Kind kind = swapped ? kSwapped : other_leaf == one.leaf ? kOneLeaf : kOtherRail;
+      if (!one.decided) kind = kUndecided;
+      if (kind == kUndecided && !own) continue;
+      if (swapped) told.insert(one.home);
+      found_.push_back(
+          {kind, node, rail, one.home, one.leaf, other_leaf.value_or(0), one.witness, one.votes});
+    }
+    if (crossed.empty()) LookAtUnits(node, leaves);
+  }
+
+  // Who else has the node's leaf on that rail.
+  Nodes Sharers(uint32_t node, uint32_t rail, uint32_t leaf) const {
+    Nodes nodes = users_.at(leaf).at(rail);
+    nodes.erase(node);
+    return nodes;
+  }
+
+  // One of `nodes` that is known to have another leaf than `leaf` on `rail`.
+  uint32_t Elsewhere(const Nodes& nodes, uint32_t rail, uint32_t leaf) const {
+    for (const uint32_t node : nodes) {
+      const auto has = LeafOf(fabric_.nodes().at(node), rail);
+      if (has && *has != leaf) return node;
+    }
+    return 0;
+  }
+
+  void LookAtUnits(uint32_t node, const LeavesOfNode& leaves) {
+    struct Rail {
+      uint32_t index = 0;
+      uint32_t leaf = 0;
+      Nodes with;
+      size_t agree = 0;
+    };
+    std::vector<Rail> rails;
+    for (const auto& [rail, all] : leaves) {
+      const auto leaf = LeafOf(leaves, rail);
+      if (leaf) rails.push_back({rail, *leaf, Sharers(node, rail, *leaf)});
+    }
+    const auto contradict = [&](const Rail& a, const Rail& b) {
+      if (std::ranges::any_of(a.with, [&](uint32_t each) { return b.with.contains(each); })) return false;
+      return Elsewhere(a.with, b.index, b.leaf) != 0 && Elsewhere(b.with, a.index, a.leaf) != 0;
+    };
+    size_t most = 0;
+    for (Rail& a : rails) {
+      for (const Rail& b : rails) a.agree += &a != &b && !contradict(a, b) ? 1 : 0;
+      most = std::max(most, a.agree);
+    }
+    // Of equals the first is taken for right, and it is said that nobody knows.
+    const auto right = std::ranges::find(rails, most, &Rail::agree);
+    for (const Rail& rail : rails) {
+      if (&rail == &*right || !contradict(rail, *right)) continue;
+      found_.push_back({Miscabled::Kind::kTwoUnits, node, rail.index, right->index, rail.leaf, right->leaf,
+                        Elsewhere(rail.with, right->index, right->leaf), rail.with.size(),
+                        rail.agree < most});
+    }
+  }
+
+  const Fabric& fabric_;
+  std::map<uint32_t, std::map<uint32_t, Nodes>> users_;  // by leaf, then rail
+  std::vector<Miscabled> found_;
+};
+
+}  // namespace
+
+std::vector<Miscabled> FindMiscabled(const Fabric& fabric) {
+  return Search(fabric).Run();
+}
+
+}  // namespace rail::inspect

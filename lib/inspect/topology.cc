@@ -1,0 +1,165 @@
+#include "lib/inspect/topology.h"
+
+#include <algorithm>
+#include <numeric>
+#include <tuple>
+
+namespace rail::inspect {
+namespace {
+
+// leaf, spine, leaf, node
+constexpr uint32_t kAcrossSpine = 4;
+
+using Place = std::pair<uint32_t, uint32_t>;  // the rail's index, the leaf's AS
+
+// Nodes that are joined, as a forest over their positions.
+class Joined {
+ public:
+  explicit Joined(size_t count) : above_(count) { std::iota(above_.begin(), above_.end(), 0); }
+  size_t Of(size_t at) {
+    while (above_[at] != at) at = above_[at] = above_[above_[at]];
+    return at;
+  }
+  void Join(size_t a, size_t b) { above_[Of(a)] = Of(b); }
+
+ private:
+  std::vector<size_t> above_;
+};
+
+}  // namespace
+
+const char* DistanceName(Distance distance) {
+  switch (distance) {
+    case Distance::kSameLeaf:
+      return "same-leaf";
+    case Distance::kSameUnit:
+      return "same-unit";
+    case Distance::kAcrossSpine:
+      return "across-spine";
+    case Distance::kFurther:
+      return "further";
+    case Distance::kUnknown:
+      break;
+  }
+  return "";
+}
+
+Fabric::Fabric(const engine::NodeView& view) : own_(view.asn), paths_(view.as_paths) {
+  const engine::Seats none;
+  for (const engine::Seat& seat : view.seats ? *view.seats : none) {
+    if (seat.node != own_) nodes_[seat.node][seat.rail].insert(seat.leaf);
+  }
+  LeavesOfNode& mine = nodes_[own_];
+  for (const engine::RailView& rail : view.rails) {
+    if (!rail.leaf) continue;
+    mine[rail.rail.index].insert(rail.leaf->leaf.asn);
+    own_leaves_.insert(rail.leaf->leaf.asn);
+  }
+}
+
+// Two nodes are in one unit when they share the leaves of more than half of the rails on which both are known, whatever rail each has a
+// leaf on: swapped cables do not move a node. Only the first node of each distinct set of leaves is compared.
+std::vector<UnitSeen> Fabric::units() const {
+  struct Kind {
+    std::set<uint32_t> leaves;
+    std::vector<uint32_t> nodes;
+  };
+  std::map<LeavesOfNode, Kind> kinds;
+  for (const auto& [node, leaves] : nodes_) {
+    Kind& kind = kinds[leaves];
+    kind.nodes.push_back(node);
+    for (const auto& [rail, all] : leaves) kind.leaves.insert(all.begin(), all.end());
+  }
+  std::vector<const Kind*> all;
+  for (const auto& [leaves, kind] : kinds) all.push_back(&kind);
+  Joined joined(all.size());
+  for (size_t a = 0; a < all.size(); ++a) {
+    for (size_t b = a + 1; b < all.size(); ++b) {
+      const auto shared =
+          std::ranges::count_if(all[a]->leaves, [&](uint32_t leaf) { return all[b]->leaves.contains(leaf); });
+      const size_t fewer = std::min(all[a]->leaves.size(), all[b]->leaves.size());
+      if (fewer > 0 && 2 * static_cast<size_t>(shared) > fewer) joined.Join(a, b);
+    }
+  }
+  std::map<size_t, UnitSeen> by_root;
+  for (size_t i = 0; i < all.size(); ++i) {
+    UnitSeen& unit = by_root[joined.Of(i)];
+    for (const uint32_t node : all[i]->nodes) {
+      unit.nodes.push_back(node);
+      unit.own = unit.own || node == own_;
+      for (const auto& [rail, leaves] : nodes_.at(node)) {
+        for (const uint32_t leaf : leaves) unit.leaves.emplace(rail, leaf);
+      }
+    }
+  }
+  std::vector<UnitSeen> units;
+  for (auto& [root, unit] : by_root) {
+    std::ranges::sort(unit.nodes);
+    units.push_back(std::move(unit));
+  }
+  std::ranges::sort(units, [](const UnitSeen& a, const UnitSeen& b) {
+    return std::tuple(!a.own, b.nodes.size(), a.leaves) < std::tuple(!b.own, a.nodes.size(), b.leaves);
+  });
+  return units;
+}
+
+Distance Fabric::DistanceOf(uint32_t as_path, std::optional<uint32_t> rail) const {
+  const uint32_t hops = paths_.Hops(as_path);
+  const uint32_t leaf = paths_.Leaf(as_path);
+  if (hops == 0 || leaf == 0) return Distance::kUnknown;
+  // Where all leaves have one AS, only the length tells them apart.
+  if (hops == 2) {
+    const LeavesOfNode& mine = nodes_.at(own_);
+    const auto same = rail ? mine.find(*rail) : mine.end();
+    return same != mine.end() && same->second.contains(leaf) ? Distance::kSameLeaf : Distance::kSameUnit;
+  }
+  if (own_leaves_.contains(leaf)) return Distance::kSameUnit;
+  return hops <= kAcrossSpine ? Distance::kAcrossSpine : Distance::kFurther;
+}
+
+Distance Fabric::DistanceOfNode(uint32_t node) const {
+  const auto found = nodes_.find(node);
+  if (node == own_ || found == nodes_.end()) return Distance::kUnknown;
+  const LeavesOfNode& mine = nodes_.at(own_);
+  Distance nearest = Distance::kAcrossSpine;
+  for (const auto& [rail, leaves] : found->second) {
+    for (const uint32_t leaf : leaves) {
+      const auto same = mine.find(rail);
+      if (same != mine.end() && same->second.contains(leaf)) return Distance::kSameLeaf;
+      if (own_leaves_.contains(leaf)) nearest = Distance::kSameUnit;
+    }
+  }
+  return nearest;
+}
+
+std::string LeafText(const frr::Leaf& leaf) {
+  const std::string as = "AS " + std::to_string(leaf.asn);
+  return leaf.name.empty() ? "the leaf " + as : leaf.name + " (" + as + ")";
+}
+
+std::string FabricPathText(const engine::NodeView& view, const engine::RailView& rail, uint32_t as_path,
+                           std::optional<uint32_t> remote_rail) {
+  std::vector<uint32_t> way = view.as_paths.Numbers(as_path);
+  const auto repeated = std::ranges::unique(way);
+  way.erase(repeated.begin(), repeated.end());
+  if (way.size() < 2 || !rail.leaf) return "";
+  const Fabric fabric(view);
+  const uint32_t node = way.back();
+  const uint32_t last = way[way.size() - 2];
+  const uint32_t first = rail.leaf->leaf.asn;
+  std::string text = LeafText(rail.leaf->leaf);
+  // The path was heard over the address's own rail. What lies between this rail's leaf and the last one is known where the two are one rail.
+  if (way.front() == first && way.size() > 2) {
+    const size_t between = way.size() - 3;
+    text += ", " + std::to_string(between) + (between == 1 ? " spine" : " hops") + (between > 0 ? " (" : "");
+    for (size_t i = 0; i < between; ++i) text += (i == 0 ? "AS " : ", AS ") + std::to_string(way[i + 1]);
+    text += std::string(between > 0 ? ")" : "") + ", the leaf AS " + std::to_string(last);
+  } else if (last != first) {
+    text += ", the spines, the leaf AS " + std::to_string(last);
+  }
+  const Distance distance = last == first ? Distance::kSameLeaf : fabric.DistanceOf(as_path, remote_rail);
+  return text + ", the node AS " + std::to_string(node) + ": " +
+         DistanceName(distance == Distance::kSameLeaf && last != first ? Distance::kSameUnit : distance);
+}
+
+}  // namespace rail::inspect

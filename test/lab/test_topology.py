@@ -1,0 +1,250 @@
+"""Two scalable units of two nodes, two rails and two spines: what `railctl get topology` prints is what was built, each wrong cable is
+found and named, and neither the right cabling nor leaves that restart find anything."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from conftest import lab_of_its_own
+from railcni_lab import cabling, daemons, kernel
+from railcni_lab.layout import MTU, Host, LabError, Node, Shape, uplink
+from tables import Tables
+from world import World, eventually
+
+SHAPE = Shape(nodes=4, rails=2, spines=2, devices=1, units=2)
+THREE = Shape(nodes=3, rails=2, spines=1, devices=1, swaps=[("n2", 0, 1)])
+SECONDS = 10  # within which a wrong cable is found
+SETTLED = 60
+CABLING = {"rails-swapped", "rails-on-one-leaf", "rail-on-other-leaf", "address-by-other-rail", "leaf-in-two-units",
+           "remote-on-other-leaf", "leaf-as-unlike-siblings", "rail-mtu-unlike-siblings", "uplink-speed-unlike-siblings"}
+HEAD = ("cabling", "found", "seconds", "false findings")
+
+
+@pytest.fixture(scope="module")
+def world(request: pytest.FixtureRequest) -> Iterator[World]:
+    with lab_of_its_own(request.config, "su", SHAPE, {f"p{n}": (f"n{n}", "tenant-a") for n in range(1, 5)}) as world:
+        eventually("every node knows all", lambda: [seen(world, n) for n in world.lab.nodes()],
+                   lambda all_seen: all(s == built(world) for s in all_seen), SETTLED)
+        yield world
+
+
+def built(world: World) -> set[tuple[frozenset[tuple[int, int]], frozenset[int]]]:
+    """Units as pairs: leaves (rail, AS), and nodes (AS)."""
+    units: dict[int, tuple[set[tuple[int, int]], set[int]]] = {}
+    shape = world.lab.shape()
+    for node in world.lab.nodes():
+        for rail in range(shape.rails):
+            number = cabling.right_leaf(shape, node, rail)
+            leaves, nodes = units.setdefault(number // shape.rails, (set(), set()))
+            leaves.add((rail, world.lab.leaf(number).asn))
+            nodes.add(node.asn)
+    return {(frozenset(leaves), frozenset(nodes)) for leaves, nodes in units.values()}
+
+
+def seen(world: World, node: Node) -> set[tuple[frozenset[tuple[int, int]], frozenset[int]]]:
+    answer = world.railctl(node, "get", "topology")
+    return {(frozenset((leaf.get("rail_index", 0), leaf["leaf"]["asn"]) for leaf in unit.get("leaves", [])),
+             frozenset(n["asn"] for n in unit["nodes"])) for unit in answer["units"]}
+
+
+def findings(world: World, node: Node) -> list[dict[str, Any]]:
+    """Those about cables, wherever they hang in the tree."""
+    found: list[dict[str, Any]] = []
+    answer = subprocess.run([str(world.lab.binaries / "railctl"), "--socket", str(node.raild_socket), "-o", "json", "doctor"],
+                            capture_output=True, text=True, timeout=30, check=False)  # 1: it has found something
+    if answer.returncode not in (0, 1) or not answer.stdout:
+        raise LabError(answer.stderr)
+    rest = json.loads(answer.stdout).get("findings", [])
+    while rest:
+        one = rest.pop()
+        rest += one.get("follows", [])
+        if one["id"] in CABLING:
+            found.append(one)
+    return found
+
+
+def all_findings(world: World) -> dict[str, list[dict[str, Any]]]:
+    return {node.name: findings(world, node) for node in world.lab.nodes()}
+
+
+def units(world: World) -> dict[str, str]:
+    return {node.name: world.railctl(node, "get", "topology").get("unit", "") for node in world.lab.nodes()}
+
+
+@contextmanager
+def plugged(world: World, cables: dict[int, str], node: Node) -> Iterator[None]:
+    """The node's rails in other leaves, then as they were."""
+    leaves = {leaf.name: leaf for leaf in world.lab.leaves()}
+    before = {rail: world.lab.leaf(cabling.where(world.lab, node, rail)) for rail in cables}
+    try:
+        for rail, leaf in cables.items():
+            cabling.plug(world.lab, node, rail, leaves[leaf])
+        yield
+    finally:
+        for rail, host in before.items():
+            cabling.plug(world.lab, node, rail, host)
+        eventually("all as it was", lambda: [seen(world, n) for n in world.lab.nodes()],
+                   lambda all_seen: all(s == built(world) for s in all_seen), SETTLED)
+        eventually("no finding is left", lambda: all_findings(world), lambda found: not any(found.values()), SETTLED)
+
+
+def found_on(world: World, tables: Tables, cabling_text: str, node: Node, kind: str, words: list[str],
+             also: dict[str, set[str]], started: float) -> None:
+    """Waits for the finding; whatever else is found about cables, but `also`, is false."""
+    finding = eventually(f"{node.name} finds {kind}", lambda: [f for f in findings(world, node) if f["id"] == kind],
+                         lambda found: any(all(w in f["what"] + f["fix"] for w in words) for f in found), SECONDS)[0]
+    took = time.monotonic() - started
+    time.sleep(2)  # a false one has its chance
+    false = [f"{name}: {f['id']} {f['subject']}" for name, all_of in all_findings(world).items() for f in all_of
+             if f["id"] not in also.get(name, set()) | ({kind} if name == node.name else set())]
+    tables.row("topology", HEAD, (cabling_text, f"{node.name}: {finding['what']}", f"{took:.1f}", ", ".join(false) or "none"))
+    assert not false
+    assert took < SECONDS
+
+
+def test_what_is_printed_is_what_was_built(world: World, tables: Tables) -> None:
+    assert all_findings(world) == {f"n{n}": [] for n in range(1, 5)}
+    names = units(world)
+    assert names["n1"] == names["n2"] != names["n3"] == names["n4"], names
+    assert all(name.startswith("su-") for name in names.values())
+    first, third = world.lab.find_node("n1"), world.lab.find_node("n3")
+    rails = world.railctl(first, "get", "rails")["rails"]
+    assert [r["leaf"] for r in rails] == [{"asn": world.lab.leaf(i).asn, "router_id": world.lab.leaf(i).router_id,
+                                           "name": f"leaf{i}", "heard": True} for i in (0, 1)]
+    wanted = {world.port(pod, rail).ipv4: (distance, path) for pod, rail, distance, path in (
+        ("p2", 0, "SAME_LEAF", [world.lab.leaf(0).asn, world.lab.find_node("n2").asn]),
+        ("p2", 1, "SAME_LEAF", [world.lab.leaf(1).asn, world.lab.find_node("n2").asn]),
+        ("p3", 0, "ACROSS_SPINE", [world.lab.leaf(0).asn, world.lab.spine(0).asn, world.lab.leaf(2).asn, third.asn]),
+        ("p3", 1, "ACROSS_SPINE", [world.lab.leaf(1).asn, world.lab.spine(0).asn, world.lab.leaf(3).asn, third.asn]))}
+    eventually("the way to each, over its own rail", lambda: {
+        r["address"]: (r["distance"], r["as_path"]) for r in world.railctl(first, "get", "remotes")["remotes"]
+        if r["address"] in wanted}, lambda ways: ways == wanted)
+    text = kernel.run([str(world.lab.binaries / "railctl"), "--socket", str(first.raild_socket), "get", "topology"])
+    assert f"unit {names['n1']} (this node's)" in text and "rail0    leaf0 (AS 4200010001, 10.255.1.1)" in text, text
+    dot = kernel.run([str(world.lab.binaries / "railctl"), "--socket", str(first.raild_socket), "get", "topology", "-o", "dot"])
+    assert f"node_{third.asn} -- leaf_{world.lab.leaf(2).asn} [label=\"0\"];" in dot
+    tables.row("topology", HEAD, ("2 units x 2 nodes x 2 rails x 2 spines", f"as built: {names['n1']}, {names['n3']}", "-", "none"))
+
+
+def test_trace_says_the_way_through_the_fabric(world: World) -> None:
+    node = world.lab.find_node("n1")
+    answer = eventually("a trace across", lambda: world.railctl(node, "trace", "p1", world.port("p3", 0).ipv4, "--rail", "rail0"),
+                        lambda a: a["verdict"] == "REACHES")
+    assert answer["fabric_path"] == (f"leaf0 (AS {world.lab.leaf(0).asn}), 1 spine (AS {world.lab.spine(0).asn}), the leaf AS "
+                                     f"{world.lab.leaf(2).asn}, the node AS {world.lab.find_node('n3').asn}: across-spine")
+    near = world.railctl(node, "trace", "p1", world.port("p2", 0).ipv4, "--rail", "rail0")
+    assert near["fabric_path"] == (f"leaf0 (AS {world.lab.leaf(0).asn}), the node AS {world.lab.find_node('n2').asn}: same-leaf")
+
+
+def test_two_rails_on_one_leaf(world: World, tables: Tables) -> None:
+    node, started = world.lab.find_node("n2"), time.monotonic()
+    with plugged(world, {1: "leaf0"}, node):
+        remote = {"remote-on-other-leaf"}
+        found_on(world, tables, "rail 1 of n2 in leaf0", node, "rails-on-one-leaf",
+                 ["rail1 and rail0 lead to one leaf, leaf0", uplink(1)], {"n1": remote, "n3": remote, "n4": remote}, started)
+
+
+def test_a_rail_in_the_other_unit(world: World, tables: Tables) -> None:
+    node, started = world.lab.find_node("n2"), time.monotonic()
+    with plugged(world, {1: "leaf3"}, node):
+        remote = {"remote-on-other-leaf"}
+        found_on(world, tables, "rail 1 of n2 in leaf3", node, "leaf-in-two-units", ["leaf3", "leaf0"],
+                 {"n1": remote, "n3": remote, "n4": remote}, started)
+
+
+def test_two_nodes_that_disagree(world: World, tables: Tables) -> None:
+    """Of two nodes nobody can say which is wrong: both are named."""
+    node, started = world.lab.find_node("n2"), time.monotonic()
+    cabling_text = "rails 0 and 1 of n2 swapped, one neighbour"
+    with plugged(world, {0: "leaf1", 1: "leaf0"}, node):
+        other = {"address-by-other-rail"}
+        found_on(world, tables, cabling_text, node, "address-by-other-rail",
+                 [f"of the node AS {world.lab.find_node('n1').asn}", "leaf1"], {"n1": other}, started)
+
+
+def test_an_mtu_unlike_the_others(world: World, tables: Tables) -> None:
+    node, started = world.lab.find_node("n3"), time.monotonic()
+    before = node.config_file.read_text()
+    config = json.loads(before)
+    config["rails"][1]["mtu"] = MTU - 4
+    node.config_file.write_text(json.dumps(config))
+    daemons.restart_raild(world.lab, node)
+    try:
+        found_on(world, tables, f"rails[1].mtu of n3 is {MTU - 4}", node, "rail-mtu-unlike-siblings",
+                 [f"pods have MTU {MTU - 4} on rail1"], {}, started)
+    finally:
+        node.config_file.write_text(before)
+        daemons.restart_raild(world.lab, node)
+    eventually("no finding is left", lambda: all_findings(world), lambda found: not any(found.values()), SETTLED)
+
+
+def restart(leaf: Host) -> None:
+    pid = daemons.pid_of(leaf, "bgpd")
+    assert pid is not None
+    daemons.kill(pid, signal.SIGKILL)
+    daemons.start_frr_daemon(leaf, "bgpd")
+
+
+def test_leaves_that_restart_are_no_finding_and_keep_the_unit(world: World, tables: Tables) -> None:
+    before, started = units(world), time.monotonic()
+    false: set[str] = set()
+    names: set[tuple[tuple[str, str], ...]] = set()
+    for leaf in (world.lab.leaf(0), world.lab.leaf(3)):
+        restart(leaf)
+        until = time.monotonic() + 6
+        while time.monotonic() < until:
+            false |= {f"{name}: {f['id']}" for name, found in all_findings(world).items() for f in found}
+            names.add(tuple(sorted(units(world).items())))
+    assert names == {tuple(sorted(before.items()))}
+    # raild itself as well, while a leaf is away.
+    leaf, node = world.lab.leaf(1), world.lab.find_node("n1")
+    pid = daemons.pid_of(leaf, "bgpd")
+    assert pid is not None
+    daemons.kill(pid, signal.SIGKILL)
+    daemons.restart_raild(world.lab, node)
+    unit = eventually("the unit's name", lambda: world.railctl(node, "get", "topology").get("unit", ""), bool)
+    assert unit == before["n1"]
+    silent = eventually("the leaf that is away", lambda: world.railctl(node, "get", "rails")["rails"][1].get("leaf", {}),
+                        lambda seen_leaf: bool(seen_leaf))
+    assert silent["name"] == "leaf1" and not silent.get("heard")
+    daemons.start_frr_daemon(leaf, "bgpd")
+    eventually("all as it was", lambda: [seen(world, n) for n in world.lab.nodes()],
+               lambda all_seen: all(s == built(world) for s in all_seen), SETTLED)
+    false |= {f"{name}: {f['id']}" for name, found in all_findings(world).items() for f in found}
+    tables.row("topology", HEAD, ("bgpd of leaf0, leaf3, leaf1 restarted, raild of n1 as well", "nothing, as it should be",
+                                  f"{time.monotonic() - started:.1f}", ", ".join(sorted(false)) or "none"))
+    assert not false
+
+
+def test_a_node_that_moves_has_the_other_units_name(world: World, tables: Tables) -> None:
+    node, names, started = world.lab.find_node("n2"), units(world), time.monotonic()
+    with plugged(world, {0: "leaf2", 1: "leaf3"}, node):
+        eventually("the other unit's name", lambda: world.railctl(node, "get", "topology").get("unit", ""),
+                   lambda unit: unit == names["n3"], SECONDS)
+        took = time.monotonic() - started
+        eventually("no finding", lambda: all_findings(world), lambda found: not any(found.values()), SECONDS)
+        tables.row("topology", HEAD, ("n2 moved to the other unit", f"{names['n1']} -> {names['n3']}", f"{took:.1f}", "none"))
+    assert units(world) == names
+
+
+def test_rails_that_are_swapped_from_the_beginning(request: pytest.FixtureRequest, tables: Tables) -> None:
+    """lab up --swap n2:0,1; two neighbours say that it is n2."""
+    pods = {f"p{n}": (f"n{n}", "tenant-a") for n in range(1, 4)}
+    with lab_of_its_own(request.config, "sw", THREE, pods) as world:
+        node, started = world.lab.find_node("n2"), time.monotonic()
+        remote = {"remote-on-other-leaf"}
+        found_on(world, tables, "lab up --nodes 3 --swap n2:0,1", node, "rails-swapped",
+                 [f"{uplink(0)} leads to leaf1 (AS {world.lab.leaf(1).asn}), which 2 nodes have",
+                  f"cables of {uplink(0)} and {uplink(1)}"],
+                 {"n1": remote, "n3": remote}, started)
+        [finding] = findings(world, world.lab.find_node("n1"))
+        assert finding["subject"] == f"AS {node.asn}" and "has rail0 and rail1 swapped" in finding["what"], finding
+        cabling.swap(world.lab, node, 0, 1)
+        eventually("no finding is left", lambda: all_findings(world), lambda found: not any(found.values()), SETTLED)
