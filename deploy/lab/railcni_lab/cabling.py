@@ -34,10 +34,10 @@ def port(shape: Shape, node: Node, rail: int, leaf: int) -> str:
     return node.name if leaf == right_leaf(shape, node, rail) else f"{node.name}r{rail}"
 
 
-def nodes_ports(lab: Lab, leaf: int) -> list[str]:
-    """The ports of a leaf to nodes, as the lab is built."""
+def nodes_ports(lab: Lab, leaf: int) -> list[tuple[str, Node]]:
+    """The ports of a leaf to nodes, as the lab is built, and the node behind each."""
     shape = lab.shape()
-    return [port(shape, node, rail, leaf) for node in lab.nodes() for rail in range(shape.rails)
+    return [(port(shape, node, rail, leaf), node) for node in lab.nodes() for rail in range(shape.rails)
             if first_leaf(shape, node, rail) == leaf]
 
 
@@ -55,7 +55,8 @@ def plug(lab: Lab, node: Node, rail: int, to: Host) -> None:
     kernel.run(["ip", "-n", host.namespace, "link", "set", between, "netns", to.namespace])
     kernel.run(["ip", "-n", to.namespace, "link", "set", between, "name", new, "mtu", str(MTU)])
     if new not in vty.show(to.frr_dir, "show running-config"):
-        vty.configure(to.frr_dir, f"router bgp {to.asn}", f"neighbor {new} interface peer-group FABRIC")
+        vty.configure(to.frr_dir, f"router bgp {to.asn}", f"neighbor {new} interface peer-group NODES",
+                      f"neighbor {new} graceful-restart-helper")
     kernel.checksums_by_software(to.namespace, [new])
     kernel.links_up(to.namespace, [new])
 

@@ -72,12 +72,12 @@ def build(lab: Lab, progress: Progress) -> None:
     make_network(lab, shape, hosts)
     if shape.frontend:
         frontend.make_network(lab)
-    progress(f"network: {shape.nodes} nodes, {shape.rails} rails, {len(lab.leaves())} leaves, {shape.spines} spines{', a front end' if shape.frontend else ''}")
+    progress(f"network: {shape.nodes} nodes, {shape.rails} rails, {len(lab.leaves())} leaves, {shape.spines} spines"
+             f"{', a front end' if shape.frontend else ''}")
 
     with ThreadPoolExecutor(4) as pool:
         jobs = [pool.submit(start_node, lab, node) for node in lab.nodes()]
-        jobs += start_switches(lab, pool)leaf, cabling.nodes_ports(lab, number) + [s.name for s in lab.spines()])
-                 for number, leaf in enumerate(lab.leaves())]
+        jobs += start_switches(lab, pool)
         jobs += [pool.submit(frontend.start, lab, leaf) for leaf in frontend.leaves(lab)]
         for job in jobs:
             job.result()
@@ -189,16 +189,20 @@ def start_node(lab: Lab, node: Node) -> None:
     daemons.start_raild(lab, node)
 
 
-def leaf(lab: Lab, rail: int) -> Leaf:
-    """A rail's leaf, in the words of deploy/leaves: a node may announce what its pods get their addresses from, and nothing else."""
-    host, shape = lab.leaf(rail), lab.shape()
-    return Leaf(name=host.name, role=RAIL, asn=host.asn, router_id=host.router_id, accept=tuple(rail_ranges(rail)),
-                nodes=tuple(NodePort(n.name, n.name, tuple(subnets(rail, n.number))) for n in lab.nodes()),
-                fabric=tuple(FabricPort(s.name, s.name) for s in lab.spines()), max_prefixes=4 * shape.devices)
+def leaf(lab: Lab, number: int) -> Leaf:
+    """A leaf, in the words of deploy/leaves: a node may announce what its pods get their addresses from, and nothing else. A lab about
+    cabling has leaves that take the addresses of all rails: one that filters would hide the wrong cable's addresses."""
+    host, shape = lab.leaf(number), lab.shape()
+    rails = range(shape.rails) if shape.recabled() else [number % shape.rails]
+    return Leaf(name=host.name, role=RAIL, asn=host.asn, router_id=host.router_id,
+                accept=tuple(block for rail in rails for block in rail_ranges(rail)),
+                nodes=tuple(NodePort(port, node.name, () if shape.recabled() else tuple(subnets(number, node.number)))
+                            for port, node in cabling.nodes_ports(lab, number)),
+                fabric=tuple(FabricPort(s.name, s.name) for s in lab.spines()), max_prefixes=4 * shape.devices * len(rails))
 
 
-def start_leaf(lab: Lab, rail: int) -> None:
-    host, told = lab.leaf(rail), leaf(lab, rail)
+def start_leaf(lab: Lab, number: int) -> None:
+    host, told = lab.leaf(number), leaf(lab, number)
     daemons.prepare(host)
     kernel.sysctl(host.namespace, frr.sysctls(told))
     daemons.start_frr(host, frr.render(told))
@@ -223,7 +227,7 @@ def start_spine(lab: Lab, host: Host) -> None:
 
 
 def start_switches(lab: Lab, pool: ThreadPoolExecutor) -> list[Future[None]]:
-    return [*(pool.submit(start_leaf, lab, rail) for rail in range(lab.shape().rails)),
+    return [*(pool.submit(start_leaf, lab, number) for number in range(len(lab.leaves()))),
             *(pool.submit(start_spine, lab, spine) for spine in lab.spines())]
 
 

@@ -35,6 +35,10 @@ class Shape:
     units: int = 1  # scalable units: each has a leaf for each rail, and an equal share of the nodes
     swaps: list[tuple[str, int, int]] = field(default_factory=list)  # a node and two rails whose cables are swapped
 
+    def recabled(self) -> bool:
+        """Whether the lab is about cabling: cables may be wrong from the start, or become so."""
+        return self.units > 1 or bool(self.swaps)
+
     def check(self) -> None:
         for value, name, low, high in ((self.nodes, "--nodes", 1, 200), (self.rails, "--rails", 1, 16),
                                        (self.spines, "--spines", 0, 16), (self.units, "--units", 1, 16),
