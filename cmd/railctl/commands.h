@@ -49,6 +49,9 @@ ExitCode GetFlows(const Context& context);
 ExitCode GetNode(const Context& context);
 // topology.cc
 ExitCode GetTopology(const Context& context);
+// pcie.cc
+ExitCode GetNics(const Context& context);
+ExitCode GetGpus(const Context& context);
 // watch.cc: until raild ends it, or the process is killed
 ExitCode WatchAttachments(const Context& context);
 ExitCode WatchRails(const Context& context);
@@ -64,6 +67,8 @@ ExitCode GetCounters(const Context& context);
 ExitCode WatchCounters(const Context& context);
 ExitCode ShowBursts(const Context& context);
 ExitCode ShowTop(const Context& context);
+// nccl.cc
+ExitCode ShowNccl(const Context& context);
 // explain.cc, about.cc
 ExitCode Check(const Context& context);
 ExitCode Trace(const Context& context);

@@ -60,6 +60,8 @@ bool PrintsTables(Command command) {
     case Command::kCounters:
     case Command::kBursts:
     case Command::kNode:
+    case Command::kNics:
+    case Command::kGpus:
     case Command::kWatch:
     case Command::kCheck:
       return true;

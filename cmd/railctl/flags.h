@@ -30,6 +30,8 @@ enum class Command {
   kBursts,
   kNode,
   kTopology,
+  kNics,
+  kGpus,
   kStatus,
   kDescribeAttachment,
   kDescribeRail,
@@ -37,6 +39,7 @@ enum class Command {
   kCheck,
   kTrace,
   kDoctor,
+  kNccl,
   kHealth,
   kVersion,
   kCompletion
@@ -69,6 +72,11 @@ struct Flags {
 
   uint32_t since_seconds = 0;  // of bursts; 0: all that is kept
   uint32_t most = 0;           // of bursts; 0: raild's default
+
+  // For NCCL.
+  std::string nccl_version;  // "": the newest that raild knows
+  bool conf_file = false;    // as NCCL's file, not for a shell
+  bool topology = false;     // the PCIe tree instead
 
   // For a trace.
   std::string destination;

@@ -32,6 +32,10 @@ ExitCode RunConnected(const Context& context) {
       return GetTopology(context);
     case Command::kFlows:
       return GetFlows(context);
+    case Command::kNics:
+      return GetNics(context);
+    case Command::kGpus:
+      return GetGpus(context);
     case Command::kStatus:
       return ShowStatus(context);
     case Command::kDescribeAttachment:
@@ -46,6 +50,8 @@ ExitCode RunConnected(const Context& context) {
       return Trace(context);
     case Command::kDoctor:
       return Doctor(context);
+    case Command::kNccl:
+      return ShowNccl(context);
     case Command::kHealth:
       return CheckHealth(context);
     case Command::kVersion:

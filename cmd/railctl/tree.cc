@@ -50,9 +50,8 @@ void AddNamespace(CLI::App& command, Flags& flags) {
       ->excludes(one);
 }
 
-// POD, or NAMESPACE/POD, and what else selects attachments.
-void AddPod(CLI::App& command, Flags& flags, bool required) {
-  AddNamespace(command, flags);
+// POD, or NAMESPACE/POD.
+void AddPodName(CLI::App& command, Flags& flags, bool required) {
   command
       .add_option_function<std::string>(
           "pod",
@@ -70,6 +69,12 @@ void AddPod(CLI::App& command, Flags& flags, bool required) {
           "the pod's name, or namespace/name")
       ->type_name("POD")
       ->required(required);
+}
+
+// POD and what else selects attachments.
+void AddPod(CLI::App& command, Flags& flags, bool required) {
+  AddNamespace(command, flags);
+  AddPodName(command, flags, required);
   AddRailOption(command, flags);
   command.add_option("--ifname", flags.ifname, "only this interface of the pod")->type_name("NAME");
   command.footer(kAllNamespaces);
@@ -155,6 +160,20 @@ void AddBursts(CLI::App& bursts, Flags& flags) {
       ->type_name("NUMBER");
 }
 
+void AddNccl(CLI::App& nccl, Flags& flags) {
+  AddNamespace(nccl, flags);
+  AddPodName(nccl, flags, true);
+  nccl.add_option("--nccl", flags.nccl_version, "for this version of NCCL (default 2.30)")
+      ->type_name("VERSION");
+  CLI::Option* file =
+      nccl.add_flag("--file", flags.conf_file, "as /etc/nccl.conf, or for NCCL_CONF_FILE; else for a shell");
+  nccl.add_flag("--topology", flags.topology, "the PCIe tree for NCCL_TOPO_FILE instead")->excludes(file);
+  nccl.footer(
+      "Example: railctl nccl ml/train-0 --file > nccl.conf\n"
+      "Exit status: 0 done; 1 the pod lacks something that NCCL needs (the first lines say what), or it "
+      "failed.");
+}
+
 void AddServer(CLI::App& app, Flags& flags, CLI::Option* socket) {
   CLI::Option* server = app.add_option("--server", flags.server, "ask over TCP, with mutual TLS")
                             ->type_name("HOST:PORT")
@@ -176,7 +195,9 @@ void AddGet(CLI::App& app, Flags& flags) {
     CLI::App* sub = Add(*get, flags, name, command, help);
     sub->alias(other);
     AddHeaders(*sub, flags);
-    if (command != Command::kFlows) AddWatch(*sub, flags);
+    const bool looked_at =
+        command == Command::kFlows || command == Command::kNics || command == Command::kGpus;
+    if (!looked_at) AddWatch(*sub, flags);  // raild has no events of what it looks at when somebody asks
     return sub;
   };
   AddAttachments(*add("attachments", "attachment", Command::kAttachments, "interfaces of pods on this node"),
@@ -198,6 +219,11 @@ void AddGet(CLI::App& app, Flags& flags) {
   AddAttachments(*add("counters", "counter", Command::kCounters,
                       "rates of uplinks and pods: traffic, drops, pauses, slow path, RDMA's own"),
                  flags, false);
+  AddRailOption(*add("nics", "nic", Command::kNics, "the rails' NICs on PCIe: socket, VFs, the nearest GPU"),
+                flags);
+  add("gpus", "gpu", Command::kGpus, "GPUs on PCIe: socket, the nearest NIC, whose they are")
+      ->footer(
+          "NEAREST-NIC: switch (one PCIe switch), root (one root complex), socket, far (another socket).");
   add("node", "nodes", Command::kNode, "the node and the health of its parts")
       ->footer("-w follows the parts' health alone.");
   Add(*get, flags, "topology", Command::kTopology,
@@ -272,6 +298,9 @@ std::shared_ptr<CLI::App> MakeTree(Flags& flags) {
   Add(app, flags, "doctor", Command::kDoctor,
       "what is wrong with this node, causes first; exit 1 when something is")
       ->add_flag("--all", flags.unfold, "also what follows from each cause");
+  AddNccl(*Add(app, flags, "nccl", Command::kNccl,
+               "what NCCL is to be told in a pod, and why; exit 1 when the pod lacks something"),
+          flags);
   CLI::App* watch =
       Add(app, flags, "watch", Command::kWatch, "attachments: those there now, then every change");
   AddAttachments(*watch, flags, false);

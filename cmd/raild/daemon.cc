@@ -4,6 +4,7 @@
 
 #include <csignal>
 
+#include "cmd/raild/hardware.h"
 #include "cmd/raild/new_config.h"
 #include "cmd/raild/tls.h"
 #include "lib/base/clock.h"
@@ -53,7 +54,7 @@ Daemon::Daemon(config::NodeConfig config, engine::Deps deps, config::Paths paths
                }),
       qos_(config_, deps_, node_status_, [this] { switch_.Learned(); }),
       ports_(config_, views_, paths_.sysfs),
-      inspector_(config_, paths_, deps_, views_),
+      inspector_(config_, paths_, deps_, views_, UnixMs, inspect::kAnswerTime, RealHardware(paths_)),
       metrics_(config_, paths_, inspector_, views_, ports_.sampler()),
       reports_(config_, views_),
       supervisor_(supervisor),

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "cmd/raild/answers.h"
+#include "cmd/raild/hardware.h"
 #include "cmd/raild/tls.h"
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
@@ -128,7 +129,8 @@ int DoctorWithoutDaemon(engine::Deps deps, const config::Paths& paths, std::ostr
     engine::RecordReader record(**store);
     status.Publish(record);
   }
-  const inspect::Inspector inspector(config, paths, deps, views);
+  const inspect::Inspector inspector(config, paths, deps, views, UnixMs, inspect::kAnswerTime,
+                                     RealHardware(paths));
   const v1::DoctorResponse found = ToMessage(inspector.DoctorWithoutRaild(std::move(start)));
   printing::PrintFindings(found, printing::Unfold::kCauses, out);
   out << "asked without raild, which alone knows BGP sessions, rules and remotes" << std::endl;

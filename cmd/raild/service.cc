@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "cmd/raild/answers.h"
+#include "cmd/raild/hardware.h"
 #include "cmd/raild/messages.h"
 #include "cmd/raild/port_messages.h"
 #include "cmd/raild/question_queue.h"
@@ -166,6 +167,32 @@ class Service final : public v1::Node::CallbackService {
                                         v1::GetTopologyResponse* response) override {
     *response = raild::GetTopology(*View());
     return Finish(context, grpc::Status::OK);
+  }
+
+  grpc::ServerUnaryReactor* ListNics(grpc::CallbackServerContext* context, const v1::ListNicsRequest*,
+                                     v1::ListNicsResponse* response) override {
+    return AtTheDesk(context, [this, response]() -> Status {
+      *response = ToNics(sources_.inspector.LookAtHardware(), *View());
+      return {};
+    });
+  }
+
+  grpc::ServerUnaryReactor* ListGpus(grpc::CallbackServerContext* context, const v1::ListGpusRequest*,
+                                     v1::ListGpusResponse* response) override {
+    return AtTheDesk(context, [this, response]() -> Status {
+      *response = ToGpus(sources_.inspector.LookAtHardware());
+      return {};
+    });
+  }
+
+  grpc::ServerUnaryReactor* GetNccl(grpc::CallbackServerContext* context, const v1::GetNcclRequest* request,
+                                    v1::GetNcclResponse* response) override {
+    return AtTheDesk(context, [this, request, response]() -> Status {
+      RAIL_ASSIGN(const inspect::NcclQuestion question, ToQuestion(*request));
+      RAIL_ASSIGN(const inspect::NcclAnswer answer, sources_.inspector.Nccl(question));
+      *response = ToMessage(answer);
+      return {};
+    });
   }
 
   grpc::ServerWriteReactor<v1::WatchAttachmentsResponse>* WatchAttachments(

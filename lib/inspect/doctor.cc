@@ -123,6 +123,9 @@ constexpr auto kKinds = std::to_array<std::string_view>({
     "api-server-away",
     "tenant-label-invalid",
     "no-tenant",
+    "gpu-far-from-nic",
+    "gpus-without-nic",
+    "pod-gpus-not-known",
 });
 
 }  // namespace
@@ -136,6 +139,7 @@ std::vector<Finding> Diagnose(const NodeFacts& facts) {
   ExamineFrontend(facts, found);
   ExamineCabling(facts, found);
   ExamineTenants(facts, found);
+  ExamineGpus(facts, found);
   ExamineAttachments(facts, found);
   ExamineStart(facts, found);
   ExamineRaild(facts, found);

@@ -18,6 +18,7 @@
 #include "lib/config/changes.h"
 #include "lib/engine/view.h"
 #include "lib/inspect/certificate.h"
+#include "lib/inspect/hardware.h"
 #include "lib/netlink/drop_rule.h"
 #include "lib/ovs/ovsdb.h"
 #include "lib/ovs/rule.h"
@@ -142,6 +143,7 @@ struct NodeFacts {
   std::optional<Error> links_unknown;
   std::map<std::string, RailFacts> rails;  // by name
   PodsFacts pods;
+  Machinery machinery;
 
   Result<tenancy::TenantMapPtr> tenants = tenancy::NoMap();  // with kubernetes.tenants
   std::chrono::seconds tenants_stale{};  // for how long the list has not followed the API server

@@ -58,6 +58,8 @@ void ExamineCabling(const NodeFacts& facts, std::vector<Finding>& found);
 void LookAtSpeeds(NodeFacts& facts, const std::string& sysfs);
 // tenancy.tenants of node.json.
 void ExamineTenants(const NodeFacts& facts, std::vector<Finding>& found);
+// GPUs, and how near each pod's are to its NICs.
+void ExamineGpus(const NodeFacts& facts, std::vector<Finding>& found);
 // Each pod's interface.
 void ExamineAttachments(const NodeFacts& facts, std::vector<Finding>& found);
 // node.json as it is now, and a raild that does not run.

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "lib/inspect/doctor_fixture.h"
+#include "lib/pcie/testing/tree.h"
 #include "lib/pipeline/pipeline.h"
 
 namespace rail::inspect {
@@ -119,6 +120,13 @@ const Error kDown{Code::kTransient, "connection refused", 0};
 
 state::Attachment& Pod(NodeFacts& f) {
   return f.view.attachments[0].attachment;
+}
+
+// The pod's VF is beside GPU 0000:1b:00.0, and it has the GPU with this address.
+void PairWith(NodeFacts& f, const char* gpu) {
+  f.machinery.machine = pcie::testing::Tree(pcie::testing::Tree::File("8-gpus-8-nics")).machine();
+  f.machinery.gpus_of_pods = GpusOfPods{{{"ns", "a"}, {gpu}}};
+  Pod(f).device = "0000:18:00.1";
 }
 
 const Ill kIlls[] = {
@@ -430,6 +438,18 @@ const Ill kIlls[] = {
      "3 interfaces of pods live that the record does not know (3 on rail0)",
      [](NodeFacts& f) { f.view.rails[0].unrecorded_pods = 3; }},
     {"no-tenant", Severity::kCritical, "no tenant", [](NodeFacts& f) { Pod(f).tenant_id = {}; }},
+    {"gpu-far-from-nic", Severity::kWarning, "a VF of rail7 would be",
+     [](NodeFacts& f) { PairWith(f, "0000:df:00.0"); }},
+    {"pod-gpus-not-known", Severity::kInfo, "connection refused",
+     [](NodeFacts& f) {
+       PairWith(f, "0000:1b:00.0");
+       f.machinery.gpus_of_pods = tl::make_unexpected(kDown);
+     }},
+    {"gpus-without-nic", Severity::kInfo, "1 of 8 GPUs",
+     [](NodeFacts& f) {
+       PairWith(f, "0000:1b:00.0");
+       f.machinery.machine.nics.pop_back();
+     }},
     {"tenant-changed", Severity::kWarning, "the pod is in tenant red",
      [](NodeFacts& f) { Pod(f).tenant_id = {0, 7}; }},
     {"not-announced", Severity::kWarning, "not announced", [](NodeFacts& f) { Pod(f).announced = false; }},

@@ -17,6 +17,7 @@ namespace {
 
 constexpr auto kPodsTime =
     std::chrono::seconds(2);  // for the looks into all pods: a look takes about a millisecond
+constexpr auto kKubeletTime = std::chrono::seconds(2);
 constexpr auto kZebraTime = std::chrono::seconds(1);
 // A leaf's kernel answers within a millisecond, its control plane's rate limit may take two of three requests.
 constexpr auto kEchoTime = std::chrono::milliseconds(600);
@@ -195,6 +196,11 @@ void TakeNics(NodeFacts& facts, NodeFacts& seen, const Status& looked) {
   facts.rdma_guids = std::move(seen.rdma_guids);
 }
 
+// A machine that cannot be read has no GPUs to speak of.
+void TakeMachinery(NodeFacts& facts, NodeFacts& seen, const Status& looked) {
+  if (looked) facts.machinery = std::move(seen.machinery);
+}
+
 void TakePods(NodeFacts& facts, NodeFacts& seen, const Status& looked) {
   facts.pods = std::move(seen.pods);
   if (!looked) facts.pods = {.not_looked = facts.view.attachments.size(), .error = looked.error()};
@@ -336,6 +342,14 @@ std::vector<Finding> Inspector::DoctorWithoutRaild(StartFacts start) const {
   return DiagnoseStart(facts);
 }
 
+Machinery Inspector::LookAtHardware() const {
+  return LookAtMachinery(config_, hardware_, After(kKubeletTime));
+}
+
+Result<NcclAnswer> Inspector::Nccl(const NcclQuestion& question) const {
+  return AskNccl(question, *views_.Current(), config_, hardware_, After(kKubeletTime));
+}
+
 SwitchSample Inspector::Sample(Clock::duration counts, Clock::duration flows) const {
   engine::Connections connections(deps_.openers(config_), After(counts));
   return TakeSample(*views_.Current(), config_, connections, flows);
@@ -405,6 +419,12 @@ void Inspector::AskParts(NodeFacts& facts) const {
          return {};
        },
        TakePods},
+      {"PCI devices",
+       [config = config_, hardware = hardware_](NodeFacts& seen) -> Status {
+         seen.machinery = LookAtMachinery(config, hardware, After(kKubeletTime));
+         return {};
+       },
+       TakeMachinery},
       {"state.db", [deps = deps_](NodeFacts& seen) { return LookAtRecord(seen, deps); }, TakeRecord},
   };
   std::vector<SideBySide::Answer<Looked>> answers;

@@ -1,6 +1,6 @@
 // Answers questions that need a look at the node itself: flows, checks, traces, findings. Changes nothing.
 //
-// Use:      Inspector inspector(config, paths, deps, outside, views);
+// Use:      Inspector inspector(config, paths, deps, views);
 //           RAIL_ASSIGN(const Answer answer, inspector.Trace(question));        // within 5 s
 // Threads:  any thread; each call opens its own connections
 // Owns:     the looks at parts that hang; its arguments must outlive it
@@ -18,6 +18,7 @@
 #include "lib/inspect/check.h"
 #include "lib/inspect/doctor.h"
 #include "lib/inspect/flows.h"
+#include "lib/inspect/hardware.h"
 #include "lib/inspect/sample.h"
 #include "lib/inspect/side_by_side.h"
 #include "lib/inspect/trace.h"
@@ -29,16 +30,18 @@ inline constexpr std::chrono::seconds kAnswerTime{4};
 class Inspector {
  public:
   // `answer_time`: how long the doctor waits for the parts of the node, all at once. Check and trace ask one part after another: each has half
-  // of this time, all have twice of it.
+  // of this time, all have twice of it. `hardware`: where GPUs and NICs are
+  // read; {}: nowhere.
   Inspector(const config::NodeConfig& config, const config::Paths& paths, const engine::Deps& deps,
             const engine::ViewPublisher& views, std::function<int64_t()> now_ms = UnixMs,
-            Clock::duration answer_time = kAnswerTime)
+            Clock::duration answer_time = kAnswerTime, Hardware hardware = {})
       : config_(config),
         paths_(paths),
         deps_(deps),
         views_(views),
         now_ms_(std::move(now_ms)),
-        answer_time_(answer_time) {}
+        answer_time_(answer_time),
+        hardware_(std::move(hardware)) {}
   virtual ~Inspector() = default;
 
   // Reads every datapath flow, which occupies ovs-vswitchd's main thread for some 20 us per flow: use it to answer a person, not
@@ -49,6 +52,8 @@ class Inspector {
   virtual std::vector<Finding> Doctor() const;
   // For a node whose raild does not answer: `start` says what its start meets, and the views are made of the record alone.
   std::vector<Finding> DoctorWithoutRaild(StartFacts start) const;
+  virtual Machinery LookAtHardware() const;
+  virtual Result<NcclAnswer> Nccl(const NcclQuestion& question) const;
   // For the metrics. Waits at most `counts` for the counts, then at most `flows` for the list of flows.
   virtual SwitchSample Sample(Clock::duration counts, Clock::duration flows) const;
 
@@ -64,6 +69,7 @@ class Inspector {
   const engine::ViewPublisher& views_;
   const std::function<int64_t()> now_ms_;
   const Clock::duration answer_time_;
+  const Hardware hardware_;
   mutable SideBySide parts_;
 };
 

@@ -5,6 +5,9 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <optional>
+
+#include "lib/netns/sysfs_view.h"
 #include "lib/netns/testing/scratch.h"
 
 namespace rail::netns {
@@ -85,6 +88,19 @@ TEST(Sysctl, RefusesAKeyThatLeadsElsewhere) {
     EXPECT_EQ(ReadSysctl(key).error().code, Code::kInvalid) << key;
     EXPECT_EQ(WriteSysctl(key, "1").error().code, Code::kInvalid) << key;
   }
+}
+
+TEST(SysfsOfANamespace, ShowsItsOwnLinksInEveryThread) {
+  const Netns pod = testing::MakeScratch();
+  ASSERT_TRUE(testing::Shell(pod, "ip link add only-here type dummy"));
+  std::optional<SysfsView> view;
+  const Status status = pod.Run([&]() -> Status {
+    RAIL_ASSIGN(view, SysfsView::Open());
+    return {};
+  });
+  ASSERT_TRUE(status) << status.error().message;
+  EXPECT_TRUE(std::filesystem::exists(view->path() + "/class/net/only-here/address"));
+  EXPECT_FALSE(std::filesystem::exists("/sys/class/net/only-here"));
 }
 
 }  // namespace

@@ -31,11 +31,17 @@ class FakeInspector : public inspect::Inspector {
   Result<std::vector<inspect::Checked>> Check(const inspect::Selector& selector) const override;
   Result<inspect::Answer> Trace(const inspect::Question& question) const override;
   std::vector<inspect::Finding> Doctor() const override;
+  inspect::Machinery LookAtHardware() const override { return machinery; }
+  Result<inspect::NcclAnswer> Nccl(const inspect::NcclQuestion& question) const override {
+    return nccl(question);
+  }
 
   std::function<Result<inspect::Flows>(const inspect::Selector&, const inspect::FlowsPage&)> flows;
   std::function<Result<std::vector<inspect::Checked>>(const inspect::Selector&)> check;
   std::function<Result<inspect::Answer>(const inspect::Question&)> trace;
   std::function<std::vector<inspect::Finding>()> doctor;
+  inspect::Machinery machinery;
+  std::function<Result<inspect::NcclAnswer>(const inspect::NcclQuestion&)> nccl;
 
  private:
   config::Paths paths_;

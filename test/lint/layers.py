@@ -16,6 +16,9 @@ ALLOWED: dict[str, set[str]] = {
     "netlink": {"base", "netns"},
     "sriov": {"base", "netlink"},
     "qos": {"base", "config", "netlink", "sriov"},
+    "pcie": {"base", "sriov"},
+    "podresources": {"base", "pcie"},
+    "nccl": {"base", "pcie"},
     "preflight": {"base", "config", "netlink", "sriov"},
     "device": {"base", "config", "netns", "netlink", "sriov"},
     "podnet": {"base", "config", "netns", "netlink", "device"},
@@ -28,7 +31,7 @@ ALLOWED: dict[str, set[str]] = {
     "engine": {"base", "config", "tenancy", "netns", "netlink", "qos", "sriov", "device", "podnet", "ovs", "frr", "bmp", "state",
                "pipeline", "cni"},
     "counters": {"base", "config", "netlink", "sriov", "state", "engine"},
-    "inspect": {"base", "config", "counters", "tenancy", "netns", "netlink", "qos", "sriov", "podnet", "ovs", "frr", "state", "pipeline", "engine"},
+    "inspect": {"base", "config", "counters", "tenancy", "netns", "netlink", "qos", "sriov", "pcie", "nccl", "podnet", "ovs", "frr", "state", "pipeline", "engine"},
     "event": {"base"},
     "http": {"base", "event"},
     "kubernetes": {"base", "config", "tenancy"},
@@ -40,7 +43,7 @@ ALLOWED: dict[str, set[str]] = {
 # thing (or its inside), which only a composition root may name: main.cc and wire.cc. A monitor is seen too: it is a
 # descriptor for the daemon's loop to watch, and the descriptor is the seam.
 INTERFACES: dict[str, set[str]] = {
-    "netns": {"netns.h"},
+    "netns": {"netns.h", "sysfs_view.h"},
     "netlink": {"netlink.h", "drop_rule.h", "vf.h", "dcb.h", "devlink.h", "rdma.h", "monitor.h", "stats.h", "tcp_monitor.h", "text.h"},
     "device": {"device.h"},
     "ovs": {"ovsdb.h", "db_monitor.h", "openflow.h", "flow_monitor.h", "rule.h", "vswitchd.h"},
@@ -57,7 +60,7 @@ KNOWN_REAL = {
 }
 
 WIRE = "lib/wire/"  # the composition root that the plugins and the daemon share; seen by their main.cc alone
-PLUGINS_NEVER = {"api", "printing", "event", "bmp", "counters", "http", "inspect", "kubernetes"}  # the daemon's
+PLUGINS_NEVER = {"api", "printing", "event", "bmp", "counters", "http", "inspect", "kubernetes", "podresources", "nccl", "pcie"}  # the daemon's
 COMPOSITION_ROOTS = {"main.cc", "wire.cc"}
 
 # Slow to compile, or a dependency that must stay in one file: never in a header of ours.

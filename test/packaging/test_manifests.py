@@ -114,6 +114,7 @@ def test_raild_has_the_hosts_sysctls_and_devices_writable_at_paths_that_a_runtim
     assert mounted[sys] == ("/sys", True)
     assert mounted[f"{sys}/devices"] == ("/sys/devices", False)
     assert mounted[f"{sys}/bus/pci"] == ("/sys/bus/pci", False)
+    assert mounted["/var/lib/kubelet/pod-resources"] == ("/var/lib/kubelet/pod-resources", True)
     # runc refuses mounts below /proc; AppArmor's profile for containers denies writing below /proc/sys and /sys.
     assert not [path for path in mounted if path.startswith(("/proc", "/sys"))]
 

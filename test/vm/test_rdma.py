@@ -104,6 +104,35 @@ def test_ib_write_bw_completes_with_dscp_and_ecn_as_sent(world: World) -> None:
     assert arrived == {DSCP_26 | ECT_0}
 
 
+def test_what_railctl_nccl_names_is_a_device_that_works(world: World) -> None:
+    """The device, port and GID that it prints for each pod, given to the tool as they are; each pod's interface is net1, and devices are shared."""
+    answers = {name: world.railctl(world.port(name).node, "nccl", name) for name in ("a1", "a2")}
+    said: dict[str, tuple[str, str]] = {}
+    for name, answer in answers.items():
+        assert answer["problems"] == []
+        hca = next(setting["value"] for setting in answer["settings"] if setting["name"] == "NCCL_IB_HCA")
+        assert re.fullmatch(r"=[^:,]+:1:0:0", hca), hca
+        device = hca[1:].split(":")[0]
+        assert device == f"rxe-{name}", "its own, not another pod's"
+        (port,) = answer["ports"]
+        assert (port["ifname"], port["rdma"]) == ("net1", device)
+        said[name] = device, next(str(gid["index"]) for gid in port["gids"]
+                                  if gid["gid"] == f"::ffff:{world.port(name).ipv4}" and gid["type"] == "RoCE v2")
+    older = world.railctl(world.port("a1").node, "nccl", "a1", "--nccl", "2.29")
+    assert next(each["value"] for each in older["settings"] if each["name"] == "NCCL_IB_HCA") == "=rxe-a1:1"
+
+    def command(name: str) -> list[str]:
+        device, gid = said[name]
+        return ["ib_write_bw", "-d", device, "-i", "1", "-x", gid, "-F", "-n", "50", "-s", "65536"]
+
+    with server(world, "a2", command("a2")) as other:
+        done = subprocess.run([*in_pod(world, "a1"), "timeout", str(PATIENCE), *command("a1"), world.port("a2").ipv4], text=True,
+                              capture_output=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert other.wait(timeout=PATIENCE) == 0
+    assert re.search(r"^\s*65536\s+50\s", done.stdout, re.M), done.stdout
+
+
 def test_ib_send_lat_completes_with_a_congestion_mark_as_set(world: World) -> None:
     text, arrived = exchange(world, "ib_send_lat", "a2", "a1", DSCP_26 | CE, "-n", "50", "-s", "64")
     assert re.search(r"^\s*64\s+50\s", text, re.M), text

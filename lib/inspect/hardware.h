@@ -1,0 +1,56 @@
+// GPUs and NICs of the node, whose they are, and which are badly paired; what a pod's NCCL is to be told.
+//
+// Use:      const Machinery seen = LookAtMachinery(config, hardware, After(1s));
+//           RAIL_ASSIGN(const NcclAnswer answer, AskNccl({"ml", "train-0", ""}, *view, config, hardware, After(2s)));
+// Threads:  any
+// Source:   lib/pcie, lib/podresources and lib/nccl (their README.md)
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
+#include "lib/engine/view.h"
+#include "lib/nccl/nccl.h"
+#include "lib/pcie/pairs.h"
+
+namespace rail::inspect {
+
+// Where the hardware is read. What is empty is not read.
+struct Hardware {
+  std::string sysfs;   // "/sys"
+  std::string nvidia;  // "/proc/driver/nvidia"
+  // As podresources::List.
+  std::function<Result<std::vector<pcie::PodDevices>>(Deadline)> pods;
+};
+
+using GpusOfPods = std::map<pcie::PodName, std::vector<std::string>>;
+
+struct Machinery {
+  pcie::Machine machine;
+  Result<GpusOfPods> gpus_of_pods = GpusOfPods();  // without GPUs nobody is asked
+};
+Machinery LookAtMachinery(const config::NodeConfig& config, const Hardware& hardware, Deadline until);
+
+struct NcclQuestion {
+  std::string pod_namespace;  // "": any, when one pod alone has the name
+  std::string pod;
+  nccl::Version version;
+};
+
+struct NcclAnswer {
+  nccl::Pod pod;
+  std::vector<nccl::Setting> settings;
+  std::vector<std::string> problems;
+  std::string topology;  // "": nothing of the pod is on PCIe
+};
+
+// Errors: kNotFound no pod of the name has an attachment here, or its namespace is gone; kInvalid several pods have the name; of the look
+// into the namespace.
+Result<NcclAnswer> AskNccl(const NcclQuestion& question, const engine::NodeView& view,
+                           const config::NodeConfig& config, const Hardware& hardware, Deadline until);
+
+}  // namespace rail::inspect

@@ -1,0 +1,223 @@
+#include <sys/utsname.h>
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+
+#include "lib/engine/verb_context.h"
+#include "lib/inspect/hardware.h"
+#include "lib/inspect/select.h"
+#include "lib/netns/sysfs_view.h"
+#include "lib/sriov/lookup.h"
+
+namespace rail::inspect {
+namespace {
+
+using engine::AttachmentView;
+using sriov::Sysfs;
+
+// The traffic class that node.json gives to RoCE of a rail. The only place that knows where it says so: rails[].lossless.tos.
+template <class Rail>
+std::optional<uint8_t> TosOf(const Rail& rail) {
+  if constexpr (requires { rail.lossless->tos; }) {
+    return rail.lossless ? rail.lossless->tos : std::nullopt;
+  } else {
+    return std::nullopt;
+  }
+}
+
+// "0000:0000:0000:0000:0000:ffff:0a00:0105" as people write it, "::ffff:10.0.1.5"; "" for an empty entry.
+std::string GidText(const std::string& raw) {
+  constexpr std::string_view kMapped = "0000:0000:0000:0000:0000:ffff:";
+  const auto address = IpAddress::Parse(raw);
+  if (!address || address->is_unspecified()) return {};
+  if (!raw.starts_with(kMapped) || raw.size() != kMapped.size() + 9) return address->ToString();
+  const auto byte = [&](size_t at) {
+    unsigned value = 0;
+    std::from_chars(raw.data() + kMapped.size() + at, raw.data() + kMapped.size() + at + 2, value, 16);
+    return std::to_string(value);
+  };
+  return "::ffff:" + byte(0) + "." + byte(2) + "." + byte(5) + "." + byte(7);
+}
+
+std::vector<uint32_t> Numbers(const std::vector<std::string>& names) {
+  std::vector<uint32_t> numbers;
+  for (const std::string& name : names) {
+    uint32_t number = 0;
+    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+    if (error == std::errc() && end == name.data() + name.size()) numbers.push_back(number);
+  }
+  std::ranges::sort(numbers);
+  return numbers;
+}
+
+// An entry is of the interface if the kernel says so.
+std::vector<nccl::Gid> GidsOf(const Sysfs& inside, const std::string& port, const std::string& ifname) {
+  std::vector<nccl::Gid> gids;
+  for (const uint32_t index : Numbers(inside.List(port + "/gids"))) {
+    const std::string entry = std::to_string(index);
+    const std::string gid = GidText(inside.Read(port + "/gids/" + entry).value_or(""));
+    if (gid.empty() || inside.Read(port + "/gid_attrs/ndevs/" + entry) != ifname) continue;
+    gids.push_back({index, gid, inside.Read(port + "/gid_attrs/types/" + entry).value_or("")});
+  }
+  return gids;
+}
+
+// The RDMA device of the pod's interface. Where pods see the devices of all (rdma-system(8), shared), interfaces of several pods have one
+// name, so its address in the GID table decides; a device without it is found by the PCI device of both.
+void FindRdma(const Sysfs& inside, nccl::Port& found, const std::set<std::string>& wanted) {
+  const auto own_device = inside.Real("class/net/" + found.ifname + "/device");
+  for (const std::string& name : inside.List("class/infiniband")) {
+    const std::string folder = "class/infiniband/" + name;
+    const auto device = inside.Real(folder + "/device");
+    for (const uint32_t number : Numbers(inside.List(folder + "/ports"))) {
+      std::vector<nccl::Gid> gids = GidsOf(inside, folder + "/ports/" + std::to_string(number), found.ifname);
+      const bool by_address =
+          std::ranges::any_of(gids, [&](const nccl::Gid& g) { return wanted.contains(g.gid); });
+      if (!by_address && (!own_device || device != own_device)) continue;
+      found.rdma = name;
+      found.port = number;
+      found.gids = std::move(gids);
+      if (by_address) return;
+    }
+  }
+}
+
+nccl::Port PortOf(const Sysfs& inside, const config::Rail& rail, const state::Attachment& a) {
+  nccl::Port port{.ifname = a.key.ifname, .rail = rail.name, .rail_index = rail.index};
+  std::set<std::string> wanted;
+  for (const IpAddress& address : a.addresses) {
+    wanted.insert((address.is_v6() ? "" : "::ffff:") + address.ToString());
+    if (port.address.empty() || !address.is_v6()) port.address = address.ToString();
+  }
+  const std::string device = inside.Target("class/net/" + port.ifname + "/device").value_or("");
+  if (sriov::IsPciAddress(device)) port.pci_address = device;
+  port.speed = inside.ReadNumber("class/net/" + port.ifname + "/speed").value_or(0);
+  port.tos = TosOf(rail);
+  FindRdma(inside, port, wanted);
+  return port;
+}
+
+Result<std::vector<const AttachmentView*>> FindPod(const NcclQuestion& question,
+                                                   const engine::NodeView& view) {
+  std::vector<const AttachmentView*> found =
+      Select(view, {.pod_namespace = question.pod_namespace, .pod = question.pod});
+  const std::string wanted =
+      (question.pod_namespace.empty() ? "" : question.pod_namespace + "/") + question.pod;
+  std::erase_if(found, [](const AttachmentView* a) { return a->attachment.phase != state::Phase::kReady; });
+  if (question.pod.empty() || found.empty()) {
+    return Fail(Code::kNotFound, "no attachment on this node that is ready is of pod " + wanted +
+                                     ": `railctl get attachments` lists those that exist");
+  }
+  for (const AttachmentView* each : found) {
+    if (each->attachment.pod_namespace != found.front()->attachment.pod_namespace)
+      return Fail(Code::kInvalid, "several namespaces have a pod " + wanted + ": name one, namespace/name");
+  }
+  return found;
+}
+
+nccl::PciFacts FactsOf(const Sysfs& sysfs, const std::string& address) {
+  const auto read = [&](const char* name) {
+    return sysfs.Read("bus/pci/devices/" + address + "/" + name).value_or("");
+  };
+  return {read("class"), read("vendor"), read("device"), read("subsystem_vendor"), read("subsystem_device")};
+}
+
+// The value of the first line "vendor_id\t: GenuineIntel".
+std::string CpuInfo(const std::string& text, const std::string& key) {
+  for (size_t at = text.find(key); at != std::string::npos; at = text.find(key, at + 1)) {
+    if (at != 0 && text[at - 1] != '\n') continue;
+    const size_t colon = text.find_first_not_of(" \t", at + key.size());
+    if (colon == std::string::npos || text[colon] != ':') continue;
+    const size_t value = text.find_first_not_of(' ', colon + 1);
+    return text.substr(value, text.find('\n', value) - value);
+  }
+  return {};
+}
+
+nccl::Cpu ThisCpu() {
+  utsname name{};
+  ::uname(&name);
+  nccl::Cpu cpu{.arch = name.machine, .vendor = {}, .family = {}, .model = {}};
+  if (cpu.arch == "aarch64") cpu.arch = "arm64";  // as NCCL calls it
+  if (cpu.arch != "x86_64") return cpu;
+  const std::string info = Sysfs("/proc").Read("cpuinfo").value_or("");
+  cpu.vendor = CpuInfo(info, "vendor_id");
+  cpu.family = CpuInfo(info, "cpu family");
+  cpu.model = CpuInfo(info, "model");
+  return cpu;
+}
+
+nccl::Tree TreeOf(const nccl::Pod& pod, const Sysfs& sysfs) {
+  nccl::Tree tree{.cpu = ThisCpu(), .gpus = {}, .nics = {}, .bridges = {}, .cpumaps = {}};
+  std::set<std::string> bridges;
+  std::set<uint32_t> nodes;
+  const auto add = [&](std::vector<nccl::Device>& to, const std::string& address) {
+    const auto path = pcie::PathOf(sysfs, address);
+    if (!path) return;
+    to.push_back({*path, FactsOf(sysfs, address)});
+    // A VF has no link of its own: it is its PF's.
+    if (to.back().path.speed.empty()) {
+      const auto pf = sysfs.Target("bus/pci/devices/" + address + "/physfn");
+      const auto link = pf ? pcie::PathOf(sysfs, *pf) : std::nullopt;
+      if (link) to.back().path.speed = link->speed;
+      if (link) to.back().path.width = link->width;
+    }
+    bridges.insert(path->bridges.begin(), path->bridges.end());
+    if (path->numa_node) nodes.insert(*path->numa_node);
+  };
+  for (const std::string& gpu : pod.gpus) add(tree.gpus, gpu);
+  for (const nccl::Port& port : pod.ports) add(tree.nics, port.pci_address);
+  for (const std::string& bridge : bridges) {
+    if (const auto path = pcie::PathOf(sysfs, bridge))
+      tree.bridges.push_back({*path, FactsOf(sysfs, bridge)});
+  }
+  for (const uint32_t node : nodes)
+    tree.cpumaps.emplace_back(
+        node, sysfs.Read("devices/system/node/node" + std::to_string(node) + "/cpumap").value_or(""));
+  return tree;
+}
+
+}  // namespace
+
+Result<NcclAnswer> AskNccl(const NcclQuestion& question, const engine::NodeView& view,
+                           const config::NodeConfig& config, const Hardware& hardware, Deadline until) {
+  RAIL_ASSIGN(const auto attachments, FindPod(question, view));
+  const state::Attachment& first = attachments.front()->attachment;
+  const std::optional<netns::Netns> pod = engine::PodNamespace(first);
+  if (!pod) return Fail(Code::kNotFound, "the network namespace of the pod is gone: " + first.netns_path);
+  std::optional<netns::SysfsView> mounted;
+  RAIL_TRY_AS(pod->Run([&]() -> Status {
+    RAIL_ASSIGN(mounted, netns::SysfsView::Open());
+    return {};
+  }),
+              "look into the pod");
+  const Sysfs inside(mounted->path());
+
+  NcclAnswer answer;
+  std::set<std::string> on_rails = {"lo"};
+  for (const AttachmentView* each : attachments) {
+    const config::Rail* rail = config.FindRail(each->attachment.rail);
+    if (rail == nullptr) continue;
+    on_rails.insert(each->attachment.key.ifname);
+    answer.pod.ports.push_back(PortOf(inside, *rail, each->attachment));
+  }
+  std::ranges::stable_sort(answer.pod.ports, {}, &nccl::Port::rail_index);
+  for (const std::string& link : inside.List("class/net")) {
+    if (!on_rails.contains(link) && inside.Read("class/net/" + link + "/carrier") == "1")
+      answer.pod.other_links.push_back(link);
+  }
+  const Machinery seen = LookAtMachinery(config, hardware, until);
+  answer.pod.gpus_without_nic = pcie::GpusWithoutNic(seen.machine).size();
+  if (seen.gpus_of_pods) {
+    const auto own = seen.gpus_of_pods->find({first.pod_namespace, first.pod_name});
+    if (own != seen.gpus_of_pods->end()) answer.pod.gpus = own->second;
+  }
+  answer.settings = nccl::Settings(answer.pod, question.version);
+  answer.problems = nccl::Problems(answer.pod);
+  if (!hardware.sysfs.empty())
+    answer.topology = nccl::Topology(answer.pod, TreeOf(answer.pod, Sysfs(hardware.sysfs)));
+  return answer;
+}
+
+}  // namespace rail::inspect

@@ -1,0 +1,105 @@
+// What NCCL is to be told in a pod on rails, each setting with its reason; and the PCIe tree for NCCL_TOPO_FILE.
+//
+// Use:      RAIL_ASSIGN(const Version version, ParseVersion("2.29"));
+//           for (const Setting& setting : Settings(pod, version)) ...;   std::string xml = Topology(pod, machine, cpu);
+// Threads:  pure functions
+// Source:   README.md of this folder (what NCCL does with each setting, and where that is written)
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/base/error.h"
+#include "lib/pcie/pcie.h"
+
+namespace rail::nccl {
+
+struct Version {
+  uint32_t major = 2;
+  uint32_t minor = 30;
+  auto operator<=>(const Version&) const = default;
+};
+// The first that takes rail and plane in NCCL_IB_HCA, and what is assumed when nobody says which.
+inline constexpr Version kRails{2, 30};
+// "2.30", "2.30.7"; "": kRails. Errors: kInvalid.
+Result<Version> ParseVersion(std::string_view text);
+
+struct Gid {
+  uint32_t index = 0;
+  std::string gid;   // "::ffff:10.0.0.5"
+  std::string type;  // "RoCE v2"
+};
+
+// An interface of a pod on a rail, as it is inside the pod's namespace.
+struct Port {
+  std::string ifname;
+  std::string rail;
+  uint32_t rail_index = 0;
+  uint32_t plane = 0;
+  std::string address;         // that the pod has on the rail
+  std::string rdma;            // "" none is there for this interface
+  uint32_t port = 1;           // of the RDMA device
+  std::vector<Gid> gids;       // of this interface
+  std::string pci_address;     // "" no PCI device
+  uint32_t speed = 0;          // Mbit/s; 0: not known
+  std::optional<uint8_t> tos;  // that node.json gives to RoCE of this rail
+};
+
+// What is known of a pod.
+struct Pod {
+  std::vector<Port> ports;               // by rail
+  std::vector<std::string> other_links;  // its links that are on no rail and not lo, by name
+  std::vector<std::string> gpus;         // PCI addresses; {}: none, or not known
+  size_t gpus_without_nic = 0;           // of the node
+};
+
+struct Setting {
+  std::string name;
+  std::string value;
+  std::string reason;  // has no '=': NCCL's file takes a line with one for an assignment
+  bool leave = false;  // right as it is
+};
+
+std::vector<Setting> Settings(const Pod& pod, Version version);
+
+// Sentences: what is missing in the pod.
+std::vector<std::string> Problems(const Pod& pod);
+
+// As /proc/cpuinfo says; x86 only, else empty.
+struct Cpu {
+  std::string arch;  // "x86_64", "arm64"
+  std::string vendor;
+  std::string family;
+  std::string model;
+};
+
+// What sysfs says of a device on PCIe besides its place.
+struct PciFacts {
+  std::string device_class;  // "0x030200"
+  std::string vendor;
+  std::string device;
+  std::string subsystem_vendor;
+  std::string subsystem_device;
+};
+struct Device {
+  pcie::Path path;
+  PciFacts facts;
+};
+
+// The pod's GPUs and VFs, and the bridges above them.
+struct Tree {
+  Cpu cpu;
+  std::vector<Device> gpus;
+  std::vector<Device> nics;     // the VFs, in the order of Pod::ports, those without a PCI address left out
+  std::vector<Device> bridges;  // each once
+  std::vector<std::pair<uint32_t, std::string>> cpumaps;  // of NUMA nodes: "ffffffff,00000000"
+};
+
+// "" when nothing of the pod is on PCIe.
+std::string Topology(const Pod& pod, const Tree& tree);
+
+}  // namespace rail::nccl

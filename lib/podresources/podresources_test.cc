@@ -1,0 +1,80 @@
+// The same cases on a fake that speaks the kubelet's protocol and, where RAILCNI_TEST_PODRESOURCES names its socket, on a real kubelet.
+#include "lib/podresources/podresources.h"
+
+#include <gmock/gmock.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <memory>
+
+#include "lib/base/fd.h"
+#include "lib/podresources/testing/kubelet.h"
+
+namespace rail::podresources {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+
+class PodResources : public ::testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    if (std::string(GetParam()) == "Fake") {
+      fake_ = std::make_unique<testing::Kubelet>(std::vector<testing::Allocation>{
+          {"ml", "train-0", "nvidia.com/gpu", {"GPU-1", "GPU-2"}}, {"ml", "plain", "x", {}}});
+      socket_ = fake_->socket();
+      return;
+    }
+    const char* real = std::getenv("RAILCNI_TEST_PODRESOURCES");
+    if (real == nullptr) GTEST_SKIP() << "RAILCNI_TEST_PODRESOURCES names no kubelet's socket";
+    socket_ = real;
+  }
+  std::unique_ptr<testing::Kubelet> fake_;
+  std::string socket_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Contract, PodResources, ::testing::Values("Fake", "Kubelet"),
+                         [](const auto& each) { return std::string(each.param); });
+
+TEST_P(PodResources, ListsPodsWithTheirNamesAndDevices) {
+  const auto pods = List(socket_, After(5s));
+  ASSERT_TRUE(pods) << pods.error().message;
+  ASSERT_FALSE(pods->empty()) << "a node has pods";
+  for (const pcie::PodDevices& pod : *pods) {
+    EXPECT_NE(pod.pod, "");
+    EXPECT_NE(pod.pod_namespace, "");
+    for (const auto& device : pod.devices) EXPECT_NE(device.resource, "");
+  }
+  if (fake_ == nullptr) return;
+  ASSERT_EQ(pods->size(), 2U);
+  ASSERT_EQ(pods->front().devices.size(), 2U);
+  EXPECT_EQ(pods->front().devices[1].resource, "nvidia.com/gpu");
+  EXPECT_EQ(pods->front().devices[1].id, "GPU-2");
+}
+
+TEST(PodResourcesErrors, NoSocket) {
+  const auto pods = List("/nonexistent/kubelet.sock", After(5s));
+  ASSERT_FALSE(pods);
+  EXPECT_EQ(pods.error().code, Code::kNotFound);
+  EXPECT_THAT(pods.error().message, HasSubstr("/nonexistent/kubelet.sock"));
+}
+
+TEST(PodResourcesErrors, AKubeletThatHangsCostsItsTimeOnly) {
+  const std::string path = ::testing::TempDir() + "/hangs-" + std::to_string(::getpid()) + ".sock";
+  const Fd listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
+  path.copy(address.sun_path, sizeof address.sun_path - 1);
+  ASSERT_EQ(::bind(listener.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  ASSERT_EQ(::listen(listener.get(), 1), 0);
+  const Deadline began = Clock::now();
+  const auto pods = List(path, After(200ms));
+  ::unlink(path.c_str());
+  ASSERT_FALSE(pods);
+  EXPECT_EQ(pods.error().code, Code::kTransient);
+  EXPECT_LT(Clock::now() - began, 3s);
+}
+
+}  // namespace
+}  // namespace rail::podresources
