@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cmd/raild/service.h"
+#include "lib/counters/sampler.h"
 #include "lib/engine/view.h"
 #include "lib/inspect/inspector.h"
 
@@ -59,6 +60,7 @@ class Served : public testing::Test {
   engine::ViewPublisher views_;
   config::NodeConfig config_;
   FakeInspector inspector_{config_, views_};
+  counters::Sampler sampler_{config_, views_, "/sys"};  // never opened: no port is known
   std::unique_ptr<raild::Server> server_;
 };
 

@@ -367,7 +367,7 @@ TEST_F(ServiceTest, DescribesItselfByReflection) {
 }
 
 TEST_F(ServiceTest, IsNotStartedTwiceOnOneSocket) {
-  const auto second = raild::Server::Start({views_, config_, inspector_}, socket_);
+  const auto second = raild::Server::Start({views_, config_, inspector_, sampler_}, socket_);
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().code, Code::kBusy);
   grpc::ClientContext context;
@@ -378,7 +378,7 @@ TEST_F(ServiceTest, IsNotStartedTwiceOnOneSocket) {
 
 TEST_F(ServiceTest, StartsAgainAfterAStop) {
   server_->Stop();
-  auto again = raild::Server::Start({views_, config_, inspector_}, socket_);
+  auto again = raild::Server::Start({views_, config_, inspector_, sampler_}, socket_);
   ASSERT_TRUE(again) << again.error().message;
   grpc::ClientContext context;
   Bound(context);
