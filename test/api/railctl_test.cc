@@ -129,27 +129,27 @@ another unit
   rail0    AS 4200010003
   node     AS 4200000003  [0:AS 4200010003]  across-spine
 )");
-  EXPECT_EQ(Out({"get", "topology", "-o", "dot"}), R"(graph topology {
+  EXPECT_EQ(Out({"get", "topology", "-o", "dot"}), R"dot(graph topology {
   rankdir=BT;
   subgraph cluster_0 {
     label="su-7";
     leaf_4200010001 [shape=box, label="leaf0 (AS 4200010001, 10.255.1.1)"];
     node_4200000001 [label="gpu-1 (AS 4200000001, this node)"];
     node_4200000002 [label="AS 4200000002"];
+  }
+  subgraph cluster_1 {
+    label="another unit";
+    leaf_4200010003 [shape=box, label="AS 4200010003"];
+    node_4200000003 [label="AS 4200000003"];
+  }
+  node_4200000001 -- leaf_4200010001 [label="0"];
+  node_4200000002 -- leaf_4200010001 [label="0"];
+  node_4200000003 -- leaf_4200010003 [label="0"];
 }
-subgraph cluster_1 {
-  label = "another unit";
-  leaf_4200010003[shape = box, label = "AS 4200010003"];
-  node_4200000003[label = "AS 4200000003"];
-}
-node_4200000001-- leaf_4200010001[label = "0"];
-node_4200000002-- leaf_4200010001[label = "0"];
-node_4200000003-- leaf_4200010003[label = "0"];
-}
-)");
+)dot");
   const json found = json::parse(Out({"get", "topology", "-o", "json"}));
-EXPECT_EQ(found.at("unit"), "su-7");
-EXPECT_EQ(found.at("units").at(1).at("nodes").at(0).at("distance"), "ACROSS_SPINE");
+  EXPECT_EQ(found.at("unit"), "su-7");
+  EXPECT_EQ(found.at("units").at(1).at("nodes").at(0).at("distance"), "ACROSS_SPINE");
 }
 
 TEST_F(RailctlTest, ShowsTheNodeForPeople) {

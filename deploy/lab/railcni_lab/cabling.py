@@ -55,8 +55,7 @@ def plug(lab: Lab, node: Node, rail: int, to: Host) -> None:
     kernel.run(["ip", "-n", host.namespace, "link", "set", between, "netns", to.namespace])
     kernel.run(["ip", "-n", to.namespace, "link", "set", between, "name", new, "mtu", str(MTU)])
     if new not in vty.show(to.frr_dir, "show running-config"):
-        vty.configure(to.frr_dir, f"router bgp {to.asn}", f"neighbor {new} interface peer-group NODES",
-                      f"neighbor {new} graceful-restart-helper")
+        vty.configure(to.frr_dir, f"router bgp {to.asn}", f"neighbor {new} interface peer-group NODES")
     kernel.checksums_by_software(to.namespace, [new])
     kernel.links_up(to.namespace, [new])
 
