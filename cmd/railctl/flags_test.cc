@@ -161,11 +161,10 @@ TEST(ParseFlags, TakesKubectlsWords) {
 TEST(ParseFlags, NamesTheCommandsThatExistWhenOneDoesNot) {
   EXPECT_EQ(Parse({"frob"}).text,
             "railctl: there is no command 'frob'; there are: status, get, describe, top, bursts, check, "
-            "trace, doctor, watch, "
-            "health, version, completion\n");
+            "trace, doctor, nccl, watch, health, version, completion\n");
   EXPECT_EQ(Parse({"-o", "json", "get", "pods", "-n", "ml"}).text,
             "railctl: there is no command 'get pods'; there are: attachments, rails, remotes, tenants, "
-            "flows, counters, node, topology\n");
+            "flows, counters, nics, gpus, node, topology\n");
   EXPECT_EQ(Parse({"--socket", "/s", "describe"}).text,
             "railctl: 'describe' needs one word more; there are: attachment, rail\n");
   EXPECT_THAT(Parse({}).text, StartsWith("railctl: a command is missing; there are: status, get,"));

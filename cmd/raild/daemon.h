@@ -11,8 +11,8 @@
 
 #include "cmd/raild/bgp_worker.h"
 #include "cmd/raild/metrics/worker.h"
-#include "cmd/raild/qos_worker.h"
 #include "cmd/raild/ports_worker.h"
+#include "cmd/raild/qos_worker.h"
 #include "cmd/raild/report_worker.h"
 #include "cmd/raild/service.h"
 #include "cmd/raild/supervisor.h"

@@ -13,7 +13,6 @@ namespace rail::inspect {
 namespace {
 
 using testing::HasSubstr;
-using testing::IsEmpty;
 
 constexpr int64_t kNow = 1767323045000;
 constexpr int64_t kDay = 86400000;
@@ -81,11 +80,6 @@ NodeFacts Well() {
 }
 
 namespace {
-
-TEST(Doctor, HasNothingToSayOfANodeThatIsWell) {
-  const std::vector<Finding> findings = Diagnose(Well());
-  EXPECT_THAT(findings, IsEmpty()) << findings.front().id << ": " << findings.front().what;
-}
 
 // The session of rail0 is down, as raild has seen it.
 void EndSession(NodeFacts& facts, frr::Attempt attempt, std::optional<frr::Notification> said = {}) {
@@ -471,17 +465,6 @@ const Ill kIlls[] = {
      [](NodeFacts& f) { f.config.tenancy.tenants["green"] = {"n-s", "m-s"}; }},
 };
 
-TEST(Doctor, WarnsOfNamespacesThatItCannotSeeWhereItSeesOthers) {
-  NodeFacts facts = Well();
-  facts.view.attachments.push_back(facts.view.attachments[0]);
-  facts.view.attachments[1].namespace_unseen = "mount it";
-  const std::vector<Finding> findings = Diagnose(facts);
-  ASSERT_EQ(findings.size(), 1U);
-  EXPECT_EQ(findings[0].id, "namespaces-not-visible");
-  EXPECT_EQ(findings[0].severity, Severity::kWarning);
-  EXPECT_THAT(findings[0].what, HasSubstr("of 1 of 2 attachments"));
-}
-
 class DoctorFinds : public testing::TestWithParam<Ill> {};
 
 TEST_P(DoctorFinds, JustThat) {
@@ -509,25 +492,6 @@ TEST(Doctor, HasATestForEachOfItsFindings) {
   std::set<std::string> tested = {"raild-cannot-start"};  // above: raild-down comes with it
   for (const Ill& ill : kIlls) tested.insert(ill.id);
   EXPECT_EQ(tested.size(), KindsOfFindings().size());
-}
-
-TEST(Doctor, SaysTheWorstFirst) {
-  NodeFacts facts = Well();
-  facts.view.rdma = engine::RdmaMode::kNone;
-  facts.view.bmp_up = false;
-  facts.view.rails[0].bgp_state = "";
-  const std::vector<Finding> findings = Diagnose(facts);
-  ASSERT_EQ(findings.size(), 3U);
-  EXPECT_EQ(findings[0].id, "bmp-missing") << "bgpd before a rail";
-  EXPECT_EQ(findings[1].id, "bgp-session-down");
-  EXPECT_EQ(findings[2].id, "rdma-missing");
-}
-
-TEST(Doctor, DoesNotAskForATenantWhenTenancyIsOff) {
-  NodeFacts facts = Well();
-  facts.config.tenancy.mode = config::TenancyMode::kOff;
-  Pod(facts).tenant_id = {};
-  EXPECT_THAT(Diagnose(facts), IsEmpty());
 }
 
 }  // namespace

@@ -92,7 +92,7 @@ TEST(Sysctl, RefusesAKeyThatLeadsElsewhere) {
 
 TEST(SysfsOfANamespace, ShowsItsOwnLinksInEveryThread) {
   const Netns pod = testing::MakeScratch();
-  ASSERT_TRUE(testing::Shell(pod, "ip link add only-here type dummy"));
+  ASSERT_TRUE(testing::Shell(pod, "ip link add only-here type veth peer name its-peer"));
   std::optional<SysfsView> view;
   const Status status = pod.Run([&]() -> Status {
     RAIL_ASSIGN(view, SysfsView::Open());

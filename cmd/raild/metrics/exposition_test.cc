@@ -64,7 +64,7 @@ TEST(Exposition, IsEmptyWithoutSamples) {
 
 TEST(Names, FollowTheConventions) {
   const std::regex name("railcni(_[a-z]+)+");
-  const std::regex labels("([a-z]+(,[a-z]+)*)?");
+  const std::regex labels("([a-z_]+(,[a-z_]+)*)?");
   std::set<std::string_view> seen;
   for (const Family* family : kAll) {
     const std::string text(family->name);

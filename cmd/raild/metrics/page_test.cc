@@ -53,6 +53,9 @@ NodeView Sample() {
   view.attachments[0].elsewhere = {{.other_tenant = true, .by = "AS 7 for tenant b"}};
   view.attachments[0].namespace_unseen = "mount it";
   rail.unrecorded_pods = 4;
+  rail.leaf = {.leaf = {.asn = 4200010001, .router_id = *IpAddress::Parse("10.255.1.1"), .name = "leaf0"},
+               .heard = true};
+  view.unit = "su-7";
   view.attachments[2].pending = "port: Open vSwitch has gone";
   view.remote_counts = {.known = 100000, .contested = 1, .of_tenant = {{"tenant-a", 12}}};
   view.frontend.links = {{.name = "mgmt1",
@@ -145,6 +148,7 @@ railcni_failures_total{part="bgp"} 2
 railcni_failures_total{part="rail rail0"} 1
 railcni_repairs_total{cause="rules"} 80
 railcni_rail_info{rail="rail0",bridge="br-rail0",uplink="p0"} 1
+railcni_rail_leaf_info{rail="rail0",leaf="leaf0",asn="4200010001",router_id="10.255.1.1",heard="1"} 1
 railcni_rail_carrier{rail="rail0"} 1
 railcni_rail_bridge_present{rail="rail0"} 1
 railcni_rail_leaf_known{rail="rail0"} 0
