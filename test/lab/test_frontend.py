@@ -240,7 +240,7 @@ def stream(a: Node, b: Node, v6: bool) -> Iterator[Callable[[], list[float]]]:
 
 
 @pytest.fixture
-def admins(node: Node) -> Iterator[list[str]]:
+def admins(world: World, node: Node) -> Iterator[list[str]]:
     """A neighbour, a map, a list and a VRF's instance of somebody else on n1."""
     vty.configure(node.frr_dir, *THEIRS, f"router bgp {node.asn}", "neighbor 203.0.113.7 remote-as 65001",
                   "neighbor 203.0.113.7 description theirs", "address-family ipv4 unicast", "neighbor 203.0.113.7 route-map theirs out",
@@ -248,6 +248,8 @@ def admins(node: Node) -> Iterator[list[str]]:
     lines = theirs(node)
     assert len(lines) >= 6, lines
     yield lines
+    if daemons.pid_of(node, "raild"):
+        whole(world)  # bgpd 8.4 crashes if an instance goes while it still pushes (BMP) that neighbors have gone
     vty.configure(node.frr_dir, f"no router bgp {node.asn} vrf theirs", f"router bgp {node.asn}", "no neighbor 203.0.113.7", "exit",
                   "no route-map theirs", "no ip prefix-list theirs")
 
@@ -270,7 +272,10 @@ def reload(node: Node, path: Path) -> None:
                                str(node.frr_dir), "--vty_socket", str(node.frr_dir), "--daemon", "bgpd", "--log-level", "error",
                                "--stdout", str(path)], capture_output=True, text=True, timeout=120,
                               check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    # Without raild, too, FRRouting 8.4's tool fails here: it removes an unnumbered neighbor first, and then each of its lines.
+    known = ("we failed to remove this command", "% Specify remote-as or peer-group commands first")
+    errors = [line for line in done.stdout.splitlines() if "ERROR" in line and not line.endswith(known)]
+    assert not errors and not done.stderr, done.stdout + done.stderr
 
 
 def test_frr_reload_deletes_all_and_raild_puts_it_back(world: World, node: Node, admins: list[str], tables: Tables) -> None:

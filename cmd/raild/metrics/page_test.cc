@@ -167,6 +167,7 @@ railcni_bgp_session_state{rail="rail0",state="none"} 0
 railcni_bgp_session_state{rail="rail0",state="other"} 0
 railcni_bgp_prefixes_received{rail="rail0"} 7
 railcni_bgp_prefixes_sent{rail="rail0"} 3
+railcni_unit_info{unit="su-7"} 1
 railcni_bmp_up 1
 railcni_learning_complete 0
 railcni_remotes 100000
