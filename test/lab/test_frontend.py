@@ -249,7 +249,8 @@ def admins(world: World, node: Node) -> Iterator[list[str]]:
     assert len(lines) >= 6, lines
     yield lines
     if daemons.pid_of(node, "raild"):
-        whole(world)  # bgpd 8.4 crashes if an instance goes while it still pushes (BMP) that neighbors have gone
+        # bgpd 8.4 crashes if an instance of a VRF is removed within seconds after lists, maps and neighbors of another.
+        eventually("n1's sessions are at rest", lambda: vty.youngest_session(node.frr_dir), lambda age: age >= 6, 60)
     vty.configure(node.frr_dir, f"no router bgp {node.asn} vrf theirs", f"router bgp {node.asn}", "no neighbor 203.0.113.7", "exit",
                   "no route-map theirs", "no ip prefix-list theirs")
 
@@ -274,8 +275,8 @@ def reload(node: Node, path: Path) -> None:
                               check=False)
     # Without raild, too, FRRouting 8.4's tool fails here: it removes an unnumbered neighbor first, and then each of its lines.
     known = ("we failed to remove this command", "% Specify remote-as or peer-group commands first")
-    errors = [line for line in done.stdout.splitlines() if "ERROR" in line and not line.endswith(known)]
-    assert not errors and not done.stderr, done.stdout + done.stderr
+    errors = [line for line in (done.stdout + done.stderr).splitlines() if line and not line.endswith(known)]
+    assert not errors, errors
 
 
 def test_frr_reload_deletes_all_and_raild_puts_it_back(world: World, node: Node, admins: list[str], tables: Tables) -> None:

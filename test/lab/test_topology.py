@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from conftest import lab_of_its_own
-from railcni_lab import cabling, daemons, kernel
+from railcni_lab import cabling, daemons, kernel, vty
 from railcni_lab.layout import MTU, Host, LabError, Node, Shape, uplink
 from tables import Tables
 from world import World, eventually
@@ -81,6 +81,8 @@ def units(world: World) -> dict[str, str]:
 @contextmanager
 def plugged(world: World, cables: dict[int, str], node: Node) -> Iterator[None]:
     """The node's rails in other leaves, then as they were."""
+    # bgpd counts whole seconds: a session younger than one cannot be told from one that came after the cable was pulled.
+    eventually("sessions that have stood for a while", lambda: vty.youngest_session(node.frr_dir), lambda age: age >= 2, SETTLED)
     leaves = {leaf.name: leaf for leaf in world.lab.leaves()}
     before = {rail: world.lab.leaf(cabling.where(world.lab, node, rail)) for rail in cables}
     try:

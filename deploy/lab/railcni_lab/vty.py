@@ -69,6 +69,13 @@ def sessions(run_dir: Path) -> dict[str, str]:
     return found
 
 
+def youngest_session(run_dir: Path) -> float:
+    """For how many seconds all sessions over links have been Established; 0 while one is not. bgpd counts whole seconds."""
+    peers = show_json(run_dir, "show bgp neighbors json")
+    ages = [float(peer.get("bgpTimerUpMsec", 0)) / 1000 for name, peer in peers.items() if name[0].isalpha() and isinstance(peer, dict)]
+    return min(ages, default=0)
+
+
 def ends_heard(run_dir: Path) -> dict[str, bool]:
     """Interface -> whether its neighbour has told all its routes of both families (End-of-RIB, RFC 4724)."""
     neighbours = show_json(run_dir, "show bgp neighbors json")
