@@ -16,8 +16,10 @@ constexpr std::chrono::seconds kAuditInterval{30};
 constexpr std::chrono::milliseconds kReconnect{250};
 constexpr int kLoopbackIndex = 1;  // in every network namespace (kernel: LOOPBACK_IFINDEX)
 constexpr std::chrono::milliseconds kSoonest{10};
-// Whoever removes lines of ours (frr-reload.py) removes them one by one, some 100 ms apart: an audit may come in the middle.
+// Whoever removes lines of ours (frr-reload.py) removes them one by one, some 130 ms apart: an audit may come in the middle.
 constexpr std::chrono::seconds kLookAgain{1};
+constexpr std::chrono::milliseconds kRest{400};
+constexpr std::chrono::seconds kRestMost{5};
 // Messages that bgpd pushes together are published together. While a whole table comes in,
 // publishing takes only a part of the time.
 constexpr std::chrono::milliseconds kGather{2};
@@ -35,7 +37,8 @@ BgpWorker::BgpWorker(const config::NodeConfig& config, const engine::Deps& deps,
       vty_(config.frr.run_dir + "/bgpd.vty"),
       store_(std::move(store)),
       repair_(config, deps, *store_, node_status),
-      events_(std::move(events)) {}
+      events_(std::move(events)),
+      rest_(vty_) {}
 
 void BgpWorker::Start() {
   worker_.Start([this] {
@@ -149,12 +152,34 @@ void BgpWorker::Receive() {
   if (!open || !*open) CloseFeed(open ? "it has closed the connection" : open.error().message);
 }
 
-// bgpd may have gone, with its configuration: retries the audit until another bgpd is there.
+// bgpd may have gone, with its configuration: retries the audit until another bgpd is there. Or somebody has removed its feed.
 void BgpWorker::CloseFeed(const std::string& why) {
   worker_.loop().Unwatch(feed_->fd());
   feed_.reset();
   repair_.FeedClosed(why);
-  worker_.RetryAt(Clock::now(), [this] { Audit(); });
+  worker_.RetryAt(Clock::now(), [this] { AuditAtRest(); });
+}
+
+// What is put back while somebody removes line after line would be removed again. A new bgpd is made right at once: its sessions
+// must not come up without the announcements.
+void BgpWorker::AuditAtRest() {
+  if (rest_until_) return;
+  if (!rest_.IsSameDaemon()) return Audit();
+  rest_until_ = After(kRestMost);
+  rest_.IsAtRest();
+  LookForRest();
+}
+
+void BgpWorker::LookForRest() {
+  worker_.Soon(
+      rest_scheduled_,
+      [this] {
+        if (!rest_until_) return;
+        if (rest_.IsSameDaemon() && !rest_.IsAtRest() && Clock::now() < *rest_until_) return LookForRest();
+        rest_until_.reset();
+        Audit();
+      },
+      kRest);
 }
 
 void BgpWorker::Told() {
@@ -165,11 +190,14 @@ void BgpWorker::Told() {
 }
 
 void BgpWorker::Audit() {
+  if (rest_until_ && rest_.IsSameDaemon()) return;  // soon
+  rest_until_.reset();
   const bool broken = repair_.next_retry().has_value();
   if (!listener_) Listen();  // the process that had the port may have ended
   const bool news = repair_.Audit();
   worker_.RetryAt(repair_.next_retry(), [this] { Audit(); });
-  if (repair_.mended()) worker_.Soon(look_again_scheduled_, [this] { Audit(); }, kLookAgain);
+  rest_.Served();
+  if (repair_.mended()) worker_.Soon(look_again_scheduled_, [this] { AuditAtRest(); }, kLookAgain);
   if (news) events_.learned();
   if (broken && !repair_.next_retry()) events_.right_again();
   PollWhenDue();
@@ -179,7 +207,11 @@ void BgpWorker::Poll() {
   if (repair_.Poll()) events_.learned();
   // A bgpd that is back has lost its configuration.
   const bool is_back = !repair_.answers() && UnixStream::Connect(vty_, Clock::now());
-  if (is_back || (repair_.answers() && repair_.audit_due())) Audit();
+  if (is_back) {
+    Audit();
+  } else if (repair_.answers() && repair_.audit_due()) {
+    AuditAtRest();
+  }
   if (feed_ && repair_.answers()) {
     if (const std::string why = repair_.feed_to_close(); !why.empty()) CloseFeed(why);
   }

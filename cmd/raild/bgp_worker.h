@@ -15,6 +15,7 @@
 #include "lib/bmp/collector.h"
 #include "lib/engine/repair_bgp.h"
 #include "lib/engine/uplink.h"
+#include "lib/frr/config_rest.h"
 #include "lib/netlink/monitor.h"
 #include "lib/netlink/tcp_monitor.h"
 
@@ -44,6 +45,8 @@ class BgpWorker {
 
  private:
   void Audit();
+  void AuditAtRest();
+  void LookForRest();
   void CarrierBack(const engine::UplinkNews& news);
   void Solicit();
   void Poll();
@@ -61,6 +64,10 @@ class BgpWorker {
   const std::unique_ptr<state::Store> store_;
   engine::BgpRepair repair_;
   const Events events_;
+  frr::ConfigRest rest_;
+  std::optional<Deadline>
+      rest_until_;  // set: somebody is at work on bgpd's configuration, and is waited for until then
+  bool rest_scheduled_ = false;
   bool audit_scheduled_ = false;
   bool look_again_scheduled_ = false;
   bool solicit_scheduled_ = false;

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "lib/frr/config_rest.h"
 #include "test/contract/frr_contract.h"
 
 namespace rail::frr::testing {
@@ -33,6 +34,23 @@ class RealBgp : public BgpContract {
     return lines;
   }
 };
+
+TEST_P(RealBgp, TellsWhenSomebodyIsAtWorkAndWhenBgpdIsAnother) {
+  ConfigRest rest(pair().host_run_dir() + "/bgpd.vty");
+  EXPECT_FALSE(rest.IsSameDaemon()) << "nobody was remembered";
+  rest.Served();
+  EXPECT_TRUE(rest.IsSameDaemon());
+  EXPECT_FALSE(rest.IsAtRest()) << "the first look";
+  EXPECT_TRUE(rest.IsAtRest());
+  pair().Host({"router bgp 4200000001", " bgp router-id 10.255.0.1"});
+  EXPECT_FALSE(rest.IsAtRest());
+  EXPECT_TRUE(rest.IsAtRest());
+  pair().KillHostBgpd();
+  EXPECT_TRUE(rest.IsAtRest()) << "nobody to wait for";
+  EXPECT_FALSE(rest.IsSameDaemon());
+  pair().StartHostBgpd();
+  EXPECT_FALSE(rest.IsSameDaemon());
+}
 
 TEST_P(RealBgp, KeepsForeignConfiguration) {
   const std::vector<std::string> foreign{"router bgp 4200000001",
