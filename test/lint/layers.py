@@ -47,7 +47,7 @@ INTERFACES: dict[str, set[str]] = {
     "netlink": {"netlink.h", "drop_rule.h", "vf.h", "dcb.h", "devlink.h", "rdma.h", "monitor.h", "stats.h", "tcp_monitor.h", "text.h"},
     "device": {"device.h"},
     "ovs": {"ovsdb.h", "db_monitor.h", "openflow.h", "flow_monitor.h", "rule.h", "vswitchd.h"},
-    "frr": {"bgp.h", "session_down.h"},
+    "frr": {"bgp.h", "config_rest.h", "session_down.h"},
     "bmp": {"message.h", "update.h", "collector.h"},
     "podnet": {"podnet.h", "commands.h"},
     "state": {"store.h"},
