@@ -56,7 +56,7 @@ Daemon::Daemon(config::NodeConfig config, engine::Deps deps, config::Paths paths
       ports_(config_, views_, paths_.sysfs),
       inspector_(config_, paths_, deps_, views_, UnixMs, inspect::kAnswerTime, RealHardware(paths_)),
       metrics_(config_, paths_, inspector_, views_, ports_.sampler()),
-      reports_(config_, views_),
+      reports_(config_, paths_, views_),
       supervisor_(supervisor),
       good_rails_(config_, engine::ReadGoodRails(paths_.good_rails_file), Clock::now()) {}
 

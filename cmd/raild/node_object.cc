@@ -6,14 +6,18 @@
 
 namespace rail::raild {
 
-Result<std::string> ReadNodeObject(const config::Paths& paths) {
+Result<std::string> NodeName() {
   const char* const name = std::getenv("NODE_NAME");
-  const std::string node = name == nullptr ? "" : name;
-  if (node.empty() || node.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-.") != std::string::npos) {
-    return Fail(
-        Code::kInvalid,
-        "the environment variable NODE_NAME does not name a node of the cluster: set it from spec.nodeName");
-  }
+  std::string node = name == nullptr ? "" : name;
+  if (!node.empty() && node.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-.") == std::string::npos)
+    return node;
+  return Fail(
+      Code::kInvalid,
+      "the environment variable NODE_NAME does not name this node of the cluster: set it from spec.nodeName");
+}
+
+Result<std::string> ReadNodeObject(const config::Paths& paths) {
+  RAIL_ASSIGN(const std::string node, NodeName());
   // The file may not be installed yet: it may be what the labels are needed for.
   const auto installed = config::Load(paths.config_file);
   RAIL_ASSIGN(const kubernetes::Endpoint endpoint,

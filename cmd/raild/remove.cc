@@ -8,6 +8,8 @@
 #include <iterator>
 #include <sstream>
 
+#include "cmd/raild/node_labels.h"
+#include "cmd/raild/node_object.h"
 #include "lib/base/whole_file.h"
 #include "lib/engine/removal.h"
 #include "lib/event/wake.h"
@@ -112,6 +114,25 @@ int Tell(const engine::Removed& removed) {
   return removed.left.empty() && removed.waiting.empty() ? kRemoved : kSomeIsLeft;
 }
 
+// Where this is no pod with the rights for it, a person has to.
+void RemoveNodesLabels(const config::NodeConfig& config, const config::Paths& paths) {
+  const kubernetes::Labels ours = kubernetes::ReadOurLabels(paths.labels_file);
+  if (ours.empty()) return;
+  const auto node = NodeName();
+  const Status removed = [&]() -> Status {
+    if (!node) return tl::make_unexpected(node.error());
+    RAIL_ASSIGN(const kubernetes::Endpoint endpoint,
+                kubernetes::FindEndpoint(config.kubernetes, kubernetes::Environment::OfProcess()));
+    kubernetes::Client client(endpoint, std::string("raild/") + RAILCNI_VERSION);
+    return RemoveLabels(client, *node, paths.labels_file);
+  }();
+  std::string words;
+  for (const auto& [key, value] : ours) words += " " + key + "-";
+  if (removed) return Say("removed or restored: labels of the node:" + words);
+  Say("stays: labels of the node (" + removed.error().message + "): `kubectl label node " +
+      node.value_or("NODE") + words + "`");
+}
+
 }  // namespace
 
 int Remove(engine::Deps deps, const config::Paths& paths, bool force) {
@@ -160,6 +181,7 @@ int Remove(engine::Deps deps, const config::Paths& paths, bool force) {
         "; say `raild --remove` again when its cause is gone");
     return kSomeIsLeft;
   }
+  RemoveNodesLabels(*config, paths);
   for (const std::string& folder : RemoveFiles(paths)) Say("stays: " + folder);
   Say("nothing of RailCNI is left on this node");
   return kRemoved;

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <random>
 
+#include "cmd/raild/node_object.h"
 #include "cmd/raild/rail_states.h"
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
@@ -30,22 +31,22 @@ bool IsName(const std::string& text) {
 
 }  // namespace
 
-ReportWorker::ReportWorker(const config::NodeConfig& config, const engine::ViewPublisher& views)
-    : config_(config), views_(views), backoff_(std::random_device()()), number_(std::random_device()()) {
+ReportWorker::ReportWorker(const config::NodeConfig& config, const config::Paths& paths,
+                           const engine::ViewPublisher& views)
+    : config_(config),
+      views_(views),
+      backoff_(std::random_device()()),
+      labels_(config.topology.labels, paths.labels_file, kubernetes::Backoff(std::random_device()())),
+      number_(std::random_device()()) {
   number_ = number_ << 32 | std::random_device()();
 }
 
 Status ReportWorker::Open() {
   RAIL_TRY(worker_.Open());
-  if (!config_.kubernetes.report) return {};
-  const char* const name = std::getenv("NODE_NAME");
-  node_ = name == nullptr ? "" : name;
-  if (!IsName(node_)) {
-    return Fail(
-        Code::kInvalid,
-        "kubernetes.report of node.json is true, and the environment variable NODE_NAME does not name this "
-        "node of the cluster: set it (spec.nodeName), or set kubernetes.report to false");
-  }
+  if (!config_.kubernetes.report && !labels_.wanted()) return {};
+  RAIL_ASSIGN_AS(node_, NodeName(),
+                 config_.kubernetes.report ? "kubernetes.report of node.json is true"
+                                           : "topology.labels of node.json, or labels of before");
   RAIL_ASSIGN(const kubernetes::Endpoint endpoint,
               kubernetes::FindEndpoint(config_.kubernetes, kubernetes::Environment::OfProcess()));
   client_ = std::make_unique<kubernetes::Client>(endpoint, std::string("raild/") + RAILCNI_VERSION);
@@ -63,7 +64,7 @@ void ReportWorker::Stop() {
 }
 
 void ReportWorker::Failed(const event::PodFailure& failure) {
-  if (client_ == nullptr) return;
+  if (client_ == nullptr || !config_.kubernetes.report) return;
   worker_.loop().Post([this, failure] {
     if (!IsName(failure.pod_namespace) || !IsName(failure.pod_name)) return;
     Tell({.kind = "Pod",
@@ -80,14 +81,19 @@ void ReportWorker::Failed(const event::PodFailure& failure) {
 void ReportWorker::Look() {
   const std::shared_ptr<const engine::NodeView> view = views_.Current();
   if (view->version == 0) return;
-  const std::vector<RailState> rails = RailStates(*view);
+  Note(labels_.Look(*client_, node_, PlaceOf(*view), Clock::now()), labels_problem_, "labels");
+  if (config_.kubernetes.report) LookAtRails(*view);
+}
+
+void ReportWorker::LookAtRails(const engine::NodeView& view) {
+  const std::vector<RailState> rails = RailStates(view);
   const Condition now = kubernetes::ConditionOf(rails);
   const bool lasting = std::exchange(seen_, now) == now;
   const Deadline time = Clock::now();
   if (!lasting || time < next_ || (told_ && *told_ == now && time < heartbeat_)) return;
   if (!told_ || told_->ok != now.ok) since_ms_ = UnixMs();
   const Status sent = Send(kubernetes::ConditionRequest(node_, now, UnixMs(), since_ms_));
-  Note(sent);
+  Note(sent, problem_, "rails");
   if (!sent) {
     next_ = time + backoff_.Failed();
     return;
@@ -118,7 +124,7 @@ void ReportWorker::TellOfRails(const std::vector<RailState>& rails) {
 
 void ReportWorker::Tell(const EventSpec& event) {
   if (!limit_.Allows(event, Clock::now())) return;
-  Note(Send(kubernetes::EventRequest(event, UnixMs(), ++number_)));
+  Note(Send(kubernetes::EventRequest(event, UnixMs(), ++number_)), problem_, "rails");
 }
 
 Status ReportWorker::Send(const kubernetes::Request& request) {
@@ -127,15 +133,15 @@ Status ReportWorker::Send(const kubernetes::Request& request) {
   return {};
 }
 
-void ReportWorker::Note(const Status& sent) {
-  const std::string problem = sent ? "" : sent.error().message;
-  if (problem == problem_) return;
+void ReportWorker::Note(const Status& sent, std::string& problem, const char* what) {
+  std::string now = sent ? "" : sent.error().message;
+  if (now == problem) return;
   if (!sent) {
-    log::Warning("the cluster is not told of this node: {}", problem);
+    log::Warning("the cluster is not told of this node's {}: {}", what, now);
   } else {
-    log::Info("the cluster is told of this node again");
+    log::Info("the cluster is told of this node's {} again", what);
   }
-  problem_ = problem;
+  problem = std::move(now);
 }
 
 }  // namespace rail::raild

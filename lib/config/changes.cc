@@ -133,8 +133,9 @@ class Comparison {
   }
 
   void Of(const Topology& a, const Topology& b) {
-    const auto& [unit] = a;
+    const auto& [unit, labels] = a;
     Key("topology.unit", Takes::kAtOnce, unit, b.unit);
+    Key("topology.labels", Takes::kAtOnce, labels, b.labels);
   }
 
   std::vector<Change> changes_;

@@ -15,6 +15,7 @@ Paths Paths::Under(std::string_view root) {
       .origin_file = prefix + "/var/lib/railcni/origin.json",
       .good_rails_file = prefix + "/var/lib/railcni/good-rails.json",
       .leaves_file = prefix + "/var/lib/railcni/leaves.json",
+      .labels_file = prefix + "/var/lib/railcni/labels.json",
       .socket = prefix + "/run/railcni/raild.sock",
       .wake_socket = prefix + "/run/railcni/wake.sock",
       .sysfs = "/sys",

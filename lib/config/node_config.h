@@ -31,9 +31,10 @@ struct Paths {
   std::string origin_file;   // <root>/var/lib/railcni/origin.json   what was there before
   std::string
       good_rails_file;  // <root>/var/lib/railcni/good-rails.json   which rails were good (engine/good_rails)
-  std::string leaves_file;     // <root>/var/lib/railcni/leaves.json   the leaves of the rails (engine/leaves)
-  std::string socket;          // <root>/run/railcni/raild.sock   gRPC
-  std::string wake_socket;     // <root>/run/railcni/wake.sock    datagrams "state.db changed"
+  std::string leaves_file;  // <root>/var/lib/railcni/leaves.json   the leaves of the rails (engine/leaves)
+  std::string labels_file;  // <root>/var/lib/railcni/labels.json   the node's labels that raild has written
+  std::string socket;       // <root>/run/railcni/raild.sock   gRPC
+  std::string wake_socket;  // <root>/run/railcni/wake.sock    datagrams "state.db changed"
   std::string sysfs = "/sys";  // RAILCNI_SYSFS: where raild's container has the host's; tests
 
   static Paths Under(std::string_view root);

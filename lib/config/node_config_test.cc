@@ -13,6 +13,7 @@ TEST(Paths, StandUnderTheRoot) {
   EXPECT_EQ(paths.state_file, "/run/lab/n1/var/lib/railcni/state.db");
   EXPECT_EQ(paths.good_rails_file, "/run/lab/n1/var/lib/railcni/good-rails.json");
   EXPECT_EQ(paths.leaves_file, "/run/lab/n1/var/lib/railcni/leaves.json");
+  EXPECT_EQ(paths.labels_file, "/run/lab/n1/var/lib/railcni/labels.json");
   EXPECT_EQ(paths.socket, "/run/lab/n1/run/railcni/raild.sock");
   EXPECT_EQ(paths.wake_socket, "/run/lab/n1/run/railcni/wake.sock");
 }

@@ -35,14 +35,14 @@ bool IsLabelValue(std::string_view text) {
          std::ranges::all_of(text, [](char c) { return IsAlnum(c) || c == '-' || c == '_' || c == '.'; });
 }
 
-namespace {
-
 // name, or domain/name
 bool IsLabelKey(std::string_view text) {
   const size_t slash = text.find('/');
   if (slash == std::string_view::npos) return IsLabelValue(text);
   return IsDomain(text.substr(0, slash)) && IsLabelValue(text.substr(slash + 1));
 }
+
+namespace {
 
 // https://host:port. Without TLS only on the loopback: a token goes along, and what comes back decides who reaches whom.
 bool IsApi(std::string_view url) {

@@ -18,5 +18,7 @@ void ParseKubernetes(const nlohmann::json* value, NodeConfig& node, JsonErrors& 
 
 // The value of one: 1 to 63 of A-Z, a-z, 0-9, '-', '_' and '.', a letter or digit at either end.
 bool IsLabelValue(std::string_view text);
+// A name as above, or a DNS subdomain, '/', and a name.
+bool IsLabelKey(std::string_view text);
 
 }  // namespace rail::config

@@ -16,30 +16,6 @@ namespace {
 using engine::AttachmentView;
 using sriov::Sysfs;
 
-// The traffic class that node.json gives to RoCE of a rail. The only place that knows where it says so: rails[].lossless.tos.
-template <class Rail>
-std::optional<uint8_t> TosOf(const Rail& rail) {
-  if constexpr (requires { rail.lossless->tos; }) {
-    return rail.lossless ? rail.lossless->tos : std::nullopt;
-  } else {
-    return std::nullopt;
-  }
-}
-
-// "0000:0000:0000:0000:0000:ffff:0a00:0105" as people write it, "::ffff:10.0.1.5"; "" for an empty entry.
-std::string GidText(const std::string& raw) {
-  constexpr std::string_view kMapped = "0000:0000:0000:0000:0000:ffff:";
-  const auto address = IpAddress::Parse(raw);
-  if (!address || address->is_unspecified()) return {};
-  if (!raw.starts_with(kMapped) || raw.size() != kMapped.size() + 9) return address->ToString();
-  const auto byte = [&](size_t at) {
-    unsigned value = 0;
-    std::from_chars(raw.data() + kMapped.size() + at, raw.data() + kMapped.size() + at + 2, value, 16);
-    return std::to_string(value);
-  };
-  return "::ffff:" + byte(0) + "." + byte(2) + "." + byte(5) + "." + byte(7);
-}
-
 std::vector<uint32_t> Numbers(const std::vector<std::string>& names) {
   std::vector<uint32_t> numbers;
   for (const std::string& name : names) {
@@ -56,7 +32,7 @@ std::vector<nccl::Gid> GidsOf(const Sysfs& inside, const std::string& port, cons
   std::vector<nccl::Gid> gids;
   for (const uint32_t index : Numbers(inside.List(port + "/gids"))) {
     const std::string entry = std::to_string(index);
-    const std::string gid = GidText(inside.Read(port + "/gids/" + entry).value_or(""));
+    const std::string gid = nccl::GidText(inside.Read(port + "/gids/" + entry).value_or(""));
     if (gid.empty() || inside.Read(port + "/gid_attrs/ndevs/" + entry) != ifname) continue;
     gids.push_back({index, gid, inside.Read(port + "/gid_attrs/types/" + entry).value_or("")});
   }
@@ -93,7 +69,7 @@ nccl::Port PortOf(const Sysfs& inside, const config::Rail& rail, const state::At
   const std::string device = inside.Target("class/net/" + port.ifname + "/device").value_or("");
   if (sriov::IsPciAddress(device)) port.pci_address = device;
   port.speed = inside.ReadNumber("class/net/" + port.ifname + "/speed").value_or(0);
-  port.tos = TosOf(rail);
+  if (rail.lossless) port.tos = rail.lossless->tos;
   FindRdma(inside, port, wanted);
   return port;
 }

@@ -1,8 +1,10 @@
 #include "lib/nccl/nccl.h"
 
+#include <arpa/inet.h>
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 
 namespace rail::nccl {
@@ -141,6 +143,13 @@ std::vector<Setting> Settings(const Pod& pod, Version version) {
                      pod.gpus_without_nic)});
   }
   return settings;
+}
+
+std::string GidText(const std::string& raw) {
+  in6_addr gid{};
+  if (::inet_pton(AF_INET6, raw.c_str(), &gid) != 1 || IN6_IS_ADDR_UNSPECIFIED(&gid)) return {};
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  return ::inet_ntop(AF_INET6, &gid, text.data(), text.size());
 }
 
 std::vector<std::string> Problems(const Pod& pod) {

@@ -66,6 +66,9 @@ struct Setting {
 
 std::vector<Setting> Settings(const Pod& pod, Version version);
 
+// A GID as sysfs writes it, "0000:0000:0000:0000:0000:ffff:0a00:0105", as people do, "::ffff:10.0.1.5"; "" for an empty entry.
+std::string GidText(const std::string& raw);
+
 // Sentences: what is missing in the pod.
 std::vector<std::string> Problems(const Pod& pod);
 

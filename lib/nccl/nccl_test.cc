@@ -125,6 +125,13 @@ TEST(Nccl, SaysWhatIsMissing) {
   EXPECT_EQ(ValueOf(pod, "NCCL_IB_HCA"), "=mlx5_1:1:1:0") << "what is there is named";
 }
 
+TEST(Nccl, WritesGidsAsPeopleDo) {
+  EXPECT_EQ(GidText("0000:0000:0000:0000:0000:ffff:0a00:0105"), "::ffff:10.0.1.5");
+  EXPECT_EQ(GidText("fe80:0000:0000:0000:e0d6:e2ff:fe5b:0f0f"), "fe80::e0d6:e2ff:fe5b:f0f");
+  EXPECT_EQ(GidText("0000:0000:0000:0000:0000:0000:0000:0000"), "");
+  EXPECT_EQ(GidText("no gid"), "");
+}
+
 TEST(Nccl, ReadsVersions) {
   EXPECT_EQ(ParseVersion(""), kRails);
   EXPECT_EQ(ParseVersion("2.29.3"), (Version{2, 29}));
