@@ -32,11 +32,11 @@ def files(site: Site) -> dict[str, str]:
     return made
 
 
-def _networks(site: Site, rails: tuple[Rail, ...]) -> str:
+def networks(site: Site, rails: tuple[Rail, ...]) -> str:
     return ",".join(f"{site.networks_namespace}/{rail.name}" for rail in rails)
 
 
-def _resources(site: Site, rails: tuple[Rail, ...], more: str = "") -> str:
+def resources(site: Site, rails: tuple[Rail, ...], more: str = "") -> str:
     asked = "{ " + more + ", ".join(f"{site.resource(rail)}: 1" for rail in rails) + " }"
     return f"resources:\n  requests: {asked}\n  limits: {asked}\n"
 
@@ -50,7 +50,7 @@ metadata:
   namespace: {site.team}
   annotations:
     # namespace/name, because the definitions stand in `{site.networks_namespace}`
-    k8s.v1.cni.cncf.io/networks: {_networks(site, rails)}
+    k8s.v1.cni.cncf.io/networks: {networks(site, rails)}
 spec:
   restartPolicy: Never
   containers:
@@ -60,13 +60,12 @@ spec:
       env:
 {indented(NCCL, 8)}      securityContext:
         capabilities: {{ add: ["IPC_LOCK"] }}  # RDMA pins memory
-{indented(_resources(site, rails), 6)}"""
+{indented(resources(site, rails), 6)}"""
 
 
-def _job(site: Site, rails: tuple[Rail, ...]) -> str:
-    service = f"""{SITE}# The pods find the first of them by the name trainer-0.trainer. A Job for each node, and not one with completionMode Indexed,
-# because Kubernetes before 1.24 has no such mode. /workspace/train.py stands for your program.
-apiVersion: v1
+def service(site: Site, about: str) -> str:
+    """By which the pods of a training find the first of them."""
+    return f"""{SITE}{about}apiVersion: v1
 kind: Service
 metadata:
   name: trainer
@@ -78,13 +77,16 @@ spec:
   ports:
     - {{ name: rendezvous, port: 29500 }}
 """
-    return "---\n".join([service] + [_job_of_node(site, rails, rank) for rank in range(site.job_nodes)])
+
+
+def _job(site: Site, rails: tuple[Rail, ...]) -> str:
+    about = """# The pods find the first of them by the name trainer-0.trainer. A Job for each node, and not one with completionMode Indexed,
+# because Kubernetes before 1.24 has no such mode. /workspace/train.py stands for your program.
+"""
+    return "---\n".join([service(site, about)] + [_job_of_node(site, rails, rank) for rank in range(site.job_nodes)])
 
 
 def _job_of_node(site: Site, rails: tuple[Rail, ...], rank: int) -> str:
-    run = HCA + f"""exec torchrun --nnodes={site.job_nodes} --node-rank={rank} --nproc-per-node={site.gpus} \\
-  --master-addr=trainer-0.trainer --master-port=29500 /workspace/train.py
-"""
     return f"""apiVersion: batch/v1
 kind: Job
 metadata:
@@ -96,7 +98,7 @@ spec:
     metadata:
       labels: {{ app: trainer }}
       annotations:
-        k8s.v1.cni.cncf.io/networks: {_networks(site, rails)}
+        k8s.v1.cni.cncf.io/networks: {networks(site, rails)}
     spec:
       restartPolicy: Never
       hostname: trainer-{rank}
@@ -106,19 +108,27 @@ spec:
           requiredDuringSchedulingIgnoredDuringExecution:
             - topologyKey: kubernetes.io/hostname
               labelSelector: {{ matchLabels: {{ app: trainer }} }}
-      containers:
-        - name: trainer
-          image: {site.job_image}
-          command:
-            - /bin/bash
-            - -ec
-            - |
-{indented(run, 14)}          env:
-{indented(NCCL, 12)}          securityContext:
-            capabilities: {{ add: ["IPC_LOCK"] }}  # RDMA pins memory
-{indented(_resources(site, rails, f"nvidia.com/gpu: {site.gpus}, "), 10)}          volumeMounts:
-            - {{ name: shm, mountPath: /dev/shm }}
-      volumes:
-        - name: shm  # for the processes of a node among themselves
-          emptyDir: {{ medium: Memory }}
+{indented(trainer(site, rails, str(rank), "trainer-0.trainer"), 6)}"""
+
+
+def trainer(site: Site, rails: tuple[Rail, ...], rank: str, master: str) -> str:
+    """Containers and volumes of a pod that takes part in a training; `rank` and `master` as the shell reads them."""
+    run = HCA + f"""exec torchrun --nnodes={site.job_nodes} --node-rank={rank} --nproc-per-node={site.gpus} \\
+  --master-addr={master} --master-port=29500 /workspace/train.py
+"""
+    return f"""containers:
+  - name: trainer
+    image: {site.job_image}
+    command:
+      - /bin/bash
+      - -ec
+      - |
+{indented(run, 8)}    env:
+{indented(NCCL, 6)}    securityContext:
+      capabilities: {{ add: ["IPC_LOCK"] }}  # RDMA pins memory
+{indented(resources(site, rails, f"nvidia.com/gpu: {site.gpus}, "), 4)}    volumeMounts:
+      - {{ name: shm, mountPath: /dev/shm }}
+volumes:
+  - name: shm  # for the processes of a node among themselves
+    emptyDir: {{ medium: Memory }}
 """

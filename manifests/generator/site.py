@@ -59,6 +59,7 @@ class Site:
     job_image: str
     job_nodes: int
     gpus: int
+    units: tuple[str, ...]  # names of scalable units, as their nodes' labels have them
 
     def resource(self, rail: Rail) -> str:
         return f"{self.resource_prefix}/{rail.name}"
@@ -170,9 +171,13 @@ def _site(top: Reader, problems: list[str]) -> Site:
         pod_image=examples.text("pod_image", WORD, "an image"),
         job_image=examples.text("job_image", WORD, "an image"),
         job_nodes=examples.number("job_nodes", 2, 16),
-        gpus=examples.number("gpus", 1, 16))
+        gpus=examples.number("gpus", 1, 16),
+        units=tuple(examples.array("units")))
     problems += [f"node_prefix: /{site.node_prefix} is no part of rails[{r.index}].subnet {r.subnet}" for r in rails
                  if site.node_prefix <= r.subnet.prefixlen]
+    problems += [f"examples.units: {unit!r} must be the value of a label, in lower case" for unit in site.units
+                 if not isinstance(unit, str) or not LABEL.fullmatch(unit)]
+    problems += [f"examples.units: {unit!r} is there twice" for i, unit in enumerate(site.units) if unit in site.units[:i]]
     for reader in (top, nv_ipam, plugin, operator, examples):
         reader.end()
     return site

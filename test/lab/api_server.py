@@ -34,6 +34,7 @@ class ApiServer:
         self.namespaces: dict[str, dict[str, Any]] = {}
         self.changes: list[tuple[int, str, dict[str, Any]]] = []
         self.conditions: dict[str, dict[str, Any]] = {}
+        self.labels: dict[str, dict[str, str]] = {}  # of nodes
         self.events: list[dict[str, Any]] = []
         self.requests: list[str] = []
         self.away = False
@@ -130,7 +131,10 @@ class ApiServer:
                 url = urlsplit(self.path)
                 query = {key: values[0] for key, values in parse_qs(url.query).items()}
                 if url.path.startswith("/api/v1/nodes/"):
-                    self._answer(200, {"kind": "Node", "metadata": {"name": url.path.rpartition("/")[2]}})
+                    name = url.path.rpartition("/")[2]
+                    with api.news:
+                        labels = dict(api.labels.get(name, {}))
+                    self._answer(200, {"kind": "Node", "metadata": {"name": name, "labels": labels}})
                 elif query.get("watch") == "true":
                     self._watch(int(query["resourceVersion"]))
                 else:
@@ -161,8 +165,15 @@ class ApiServer:
             def do_PATCH(self) -> None:  # noqa: N802
                 if self._begin():
                     body = self._body()
+                    name = self.path.split("/")[4]
                     with api.news:
-                        api.conditions[self.path.split("/")[4]] = body["status"]["conditions"][0]
+                        if self.path.endswith("/status"):
+                            api.conditions[name] = body["status"]["conditions"][0]
+                        labels = api.labels.setdefault(name, {})
+                        for key, value in body.get("metadata", {}).get("labels", {}).items():  # RFC 7386: null removes
+                            labels.pop(key, None)
+                            if value is not None:
+                                labels[key] = value
                     self._answer(200, {})
 
             def do_POST(self) -> None:  # noqa: N802

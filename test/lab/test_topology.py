@@ -4,6 +4,7 @@ found and named, and neither the right cabling nor leaves that restart find anyt
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import time
@@ -12,9 +13,10 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
+from api_server import ApiServer
 from conftest import lab_of_its_own
 from railcni_lab import cabling, daemons, kernel, vty
-from railcni_lab.layout import MTU, Host, LabError, Node, Shape, uplink
+from railcni_lab.layout import MTU, Host, LabError, Node, Shape, uplink, write_json
 from tables import Tables
 from world import World, eventually
 
@@ -223,6 +225,44 @@ def test_leaves_that_restart_are_no_finding_and_keep_the_unit(world: World, tabl
     tables.row("topology", HEAD, ("bgpd of leaf0, leaf3, leaf1 restarted, raild of n1 as well", "nothing, as it should be",
                                   f"{time.monotonic() - started:.1f}", ", ".join(sorted(false)) or "none"))
     assert not false
+
+
+@contextmanager
+def labelled(world: World, node: Node) -> Iterator[ApiServer]:
+    """raild writes labels on the node, and takes them away when node.json asks for none."""
+    with ApiServer(world.lab.nodes()) as api:
+        api.labels[node.name] = {"theirs": "stays"}
+        before = node.config_file.read_text()
+        write_json(node.config_file, json.loads(before) | {"kubernetes": {"api": api.url}, "topology": {"labels": {}}})
+        os.environ["NODE_NAME"] = node.name
+        try:
+            daemons.restart_raild(world.lab, node)
+        finally:
+            del os.environ["NODE_NAME"]
+        yield api
+        without = json.loads(before) | {"kubernetes": {"api": api.url}}
+        write_json(node.config_file, without)  # taken at once, in the process that knows the node's name
+        eventually("its labels are gone", lambda: api.labels[node.name], lambda labels: labels == {"theirs": "stays"}, 30)
+        node.config_file.write_text(before)
+        daemons.restart_raild(world.lab, node)
+
+
+def test_a_node_that_moves_has_the_labels_of_the_other_unit(world: World, tables: Tables) -> None:
+    node, names = world.lab.find_node("n2"), units(world)
+    with labelled(world, node) as api:
+        labels = eventually("its labels", lambda: api.labels[node.name], lambda found: found.get("railcni.io/su") == names["n1"], 30)
+        assert set(labels) == {"theirs", "railcni.io/su", "railcni.io/leaf-rail0", "railcni.io/leaf-rail1"}, labels
+        leaves = {key: value for key, value in labels.items() if "leaf" in key}
+        assert len(set(leaves.values())) == 2
+        started = time.monotonic()
+        with plugged(world, {0: "leaf2", 1: "leaf3"}, node):
+            moved = eventually("the other unit's labels", lambda: api.labels[node.name],
+                               lambda found: found.get("railcni.io/su") == names["n3"] and
+                               not {found.get(key) for key in leaves} & set(leaves.values()), 30)
+            assert set(moved) == set(labels)
+            tables.row("topology", HEAD, ("n2 moved to the other unit: its labels", moved["railcni.io/su"],
+                                          f"{time.monotonic() - started:.1f}", "none"))
+        eventually("its labels as before", lambda: api.labels[node.name], lambda found: found == labels, 30)
 
 
 def test_a_node_that_moves_has_the_other_units_name(world: World, tables: Tables) -> None:

@@ -174,6 +174,8 @@ def pod_spec(found: Object) -> Object | None:
     spec = found.get("spec")
     if found["kind"] == "Pod":
         return spec
+    if found["apiVersion"] == "batch.volcano.sh/v1alpha1":
+        return spec["tasks"][0]["template"]["spec"]
     if found["kind"] in ("DaemonSet", "Deployment", "StatefulSet", "Job"):
         return spec["template"]["spec"]
     return spec["jobTemplate"]["spec"]["template"]["spec"] if found["kind"] == "CronJob" else None
