@@ -168,7 +168,7 @@ def test_uninstall_reaches_the_same_nodes_and_all_that_raild_has_changed(raild_p
         assert mounted[f"{root}{folder}"] == (folder, False)
     assert mounted["/opt/cni/bin"] == ("/opt/cni/bin", False)
     base = {v["name"]: v["hostPath"]["path"] for v in raild_pod["volumes"] if "hostPath" in v}
-    own = ("/etc/railcni", "/var/lib/railcni", "/run/railcni")
+    own = ("/etc/railcni", "/var/lib/railcni", "/run/railcni", "/var/lib/kubelet/pod-resources")  # the last is only asked
     for mount in raild_pod["containers"][0]["volumeMounts"]:
         if mount["mountPath"] not in own:
             assert mounted[mount["mountPath"]][0] == base[mount["name"]], "the record names it by this path"
@@ -252,7 +252,7 @@ RIGHTS = {
         ("security.openshift.io", "securitycontextconstraints", "use")},  # OpenShift itself, when it admits raild's pod
     ("overlays/api-server", "ClusterRole", "railcni-raild"): {
         ("", "namespaces", "list"), ("", "namespaces", "watch"),  # kubernetes.tenants: whose a namespace is
-        ("", "nodes", "get"),                                     # raild --print-node-object
+        ("", "nodes", "get"), ("", "nodes", "patch"),             # raild --print-node-object; topology.labels
         ("", "nodes/status", "patch"),                            # kubernetes.report: the condition railcni.io/rails
         ("", "events", "create")},                                # kubernetes.report: a rail that is down, an ADD that failed
     ("tenancy/example", "ClusterRole", "tenant-team-a"): {("railcni.io", "tenants", "use")},  # people, whom the policy asks for it
