@@ -44,9 +44,16 @@ ReportWorker::ReportWorker(const config::NodeConfig& config, const config::Paths
 Status ReportWorker::Open() {
   RAIL_TRY(worker_.Open());
   if (!config_.kubernetes.report && !labels_.wanted()) return {};
-  RAIL_ASSIGN_AS(node_, NodeName(),
-                 config_.kubernetes.report ? "kubernetes.report of node.json is true"
-                                           : "topology.labels of node.json, or labels of before");
+  const Status found = FindServer();
+  if (found || config_.kubernetes.report || config_.topology.labels) return found;
+  log::Warning("labels that raild has written on its node before stay: {}", found.error().message);
+  return {};
+}
+
+Status ReportWorker::FindServer() {
+  RAIL_ASSIGN_AS(
+      node_, NodeName(),
+      config_.kubernetes.report ? "kubernetes.report of node.json is true" : "topology.labels of node.json");
   RAIL_ASSIGN(const kubernetes::Endpoint endpoint,
               kubernetes::FindEndpoint(config_.kubernetes, kubernetes::Environment::OfProcess()));
   client_ = std::make_unique<kubernetes::Client>(endpoint, std::string("raild/") + RAILCNI_VERSION);

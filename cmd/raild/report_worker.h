@@ -37,6 +37,7 @@ class ReportWorker {
   void Failed(const event::PodFailure& failure);
 
  private:
+  Status FindServer();
   void Look();
   void LookAtRails(const engine::NodeView& view);
   void TellOfRails(const std::vector<kubernetes::RailState>& rails);

@@ -50,6 +50,12 @@ constexpr auto kKinds = std::to_array<std::string_view>({
     "lossless-ecn",
     "lossless-tos",
     "lossless-unknown",
+    "pause-storm",
+    "packets-discarded",
+    "rdma-out-of-sequence",
+    "congestion-without-pfc",
+    "slow-path-used",
+    "rail-slower-than-siblings",
     "mtu-below-roce",
     "mtu-too-small",
     "links-unknown",
@@ -135,6 +141,7 @@ std::vector<Finding> Diagnose(const NodeFacts& facts) {
   ExamineOpenVswitch(facts, found);
   ExamineRails(facts, found);
   ExamineLossless(facts, found);
+  ExamineCounters(facts, found);
   ExamineBgp(facts, found);
   ExamineFrontend(facts, found);
   ExamineCabling(facts, found);

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "lib/config/changes.h"
+#include "lib/counters/sampler.h"
 #include "lib/engine/view.h"
 #include "lib/inspect/certificate.h"
 #include "lib/inspect/hardware.h"
@@ -144,6 +145,7 @@ struct NodeFacts {
   std::map<std::string, RailFacts> rails;  // by name
   PodsFacts pods;
   Machinery machinery;
+  std::shared_ptr<const counters::PortsView> ports;  // nullptr: nobody counts
 
   Result<tenancy::TenantMapPtr> tenants = tenancy::NoMap();  // with kubernetes.tenants
   std::chrono::seconds tenants_stale{};  // for how long the list has not followed the API server

@@ -13,4 +13,7 @@ NodeFacts Well();
 void Cable(NodeFacts& facts, const std::vector<uint32_t>& leaves,
            const std::map<uint32_t, std::vector<uint32_t>>& others);
 
+// The findings that doctor_counters_test.cc has a test for.
+std::vector<std::string> FindingsOfCounters();
+
 }  // namespace rail::inspect

@@ -380,6 +380,7 @@ NodeFacts Inspector::Gather() const {
       facts.certificates.push_back({path, purpose, ReadValidity(path)});
     }
   }
+  if (ports_) facts.ports = ports_();
   return facts;
 }
 

@@ -29,19 +29,22 @@ inline constexpr std::chrono::seconds kAnswerTime{4};
 
 class Inspector {
  public:
+  using Ports = std::function<std::shared_ptr<const counters::PortsView>()>;
+
   // `answer_time`: how long the doctor waits for the parts of the node, all at once. Check and trace ask one part after another: each has half
-  // of this time, all have twice of it. `hardware`: where GPUs and NICs are
+  // of this time, all have twice of it. `ports`: what has been counted; {}: nobody counts. `hardware`: where GPUs and NICs are
   // read; {}: nowhere.
   Inspector(const config::NodeConfig& config, const config::Paths& paths, const engine::Deps& deps,
             const engine::ViewPublisher& views, std::function<int64_t()> now_ms = UnixMs,
-            Clock::duration answer_time = kAnswerTime, Hardware hardware = {})
+            Clock::duration answer_time = kAnswerTime, Hardware hardware = {}, Ports ports = {})
       : config_(config),
         paths_(paths),
         deps_(deps),
         views_(views),
         now_ms_(std::move(now_ms)),
         answer_time_(answer_time),
-        hardware_(std::move(hardware)) {}
+        hardware_(std::move(hardware)),
+        ports_(std::move(ports)) {}
   virtual ~Inspector() = default;
 
   // Reads every datapath flow, which occupies ovs-vswitchd's main thread for some 20 us per flow: use it to answer a person, not
@@ -70,6 +73,7 @@ class Inspector {
   const std::function<int64_t()> now_ms_;
   const Clock::duration answer_time_;
   const Hardware hardware_;
+  const Ports ports_;
   mutable SideBySide parts_;
 };
 
