@@ -104,6 +104,24 @@ def test_a_burst_of_100_ms_that_an_average_hides_is_caught(world: World, node: N
     assert average < 0.25 * LINE_RATE < 0.9 * LINE_RATE < peak
 
 
+def test_the_doctor_names_the_rail_that_carries_less(world: World, node: Node) -> None:
+    """a1 has sent on rail0 alone; a second later on both, as much on each."""
+    def slower() -> list[tuple[str, str]]:
+        done = subprocess.run([str(world.lab.binaries / "railctl"), "--socket", str(node.raild_socket), "-o", "json", "doctor"],
+                              capture_output=True, text=True, timeout=30, check=False)  # 1: it has found something
+        assert done.returncode in (0, 1), done.stderr
+        return [(f["subject"], f["what"]) for f in json.loads(done.stdout).get("findings", []) if f["id"] == "rail-slower-than-siblings"]
+
+    burst(world.port("a1"), world.port("a2").ipv4)
+    [(subject, what)] = eventually("the finding", slower, bool, 20)
+    assert subject == "rail1" and re.search(r"pods carry \d+ Mbit/s on rail1 and \d+ Mbit/s on each", what), (subject, what)
+    for _ in range(20):
+        if not slower():
+            break
+        burst(world.port("a1", 1), world.port("a2", 1).ipv4)
+    assert not slower(), "as much on each"
+
+
 def test_a_burst_says_who_carried_it(world: World, node: Node) -> None:
     burst(world.port("a1"), world.port("a2").ipv4)
     time.sleep(1.2)
