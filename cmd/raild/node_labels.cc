@@ -53,18 +53,15 @@ kubernetes::Place PlaceOf(const engine::NodeView& view) {
 }
 
 NodeLabels::NodeLabels(const std::optional<config::TopologyLabels>& keys, std::string file,
-                       kubernetes::Backoff backoff)
-    : keys_(keys),
-      file_(std::move(file)),
-      backoff_(std::move(backoff)),
-      ours_(kubernetes::ReadOurLabels(file_)) {}
+                       const kubernetes::Backoff& backoff)
+    : keys_(keys), file_(std::move(file)), backoff_(backoff), ours_(kubernetes::ReadOurLabels(file_)) {}
 
 Status NodeLabels::Look(kubernetes::Client& client, const std::string& node, const kubernetes::Place& place,
                         Deadline now) {
   const bool lasting = std::exchange(seen_, place) == place;
   const bool known = !keys_ || !place.unit.empty();
   if (!wanted() || !lasting || !known || now < next_ || (told_ == place && now < again_)) return {};
-  const Status changed = Change(client, node, place);
+  Status changed = Change(client, node, place);
   if (!changed) {
     next_ = now + backoff_.Failed();
     return changed;

@@ -22,7 +22,7 @@ kubernetes::Place PlaceOf(const engine::NodeView& view);
 class NodeLabels {
  public:
   NodeLabels(const std::optional<config::TopologyLabels>& keys, std::string file,
-             kubernetes::Backoff backoff);
+             const kubernetes::Backoff& backoff);
 
   // node.json asks for labels, or there are some of before that have to go.
   bool wanted() const { return keys_ || !ours_.empty(); }

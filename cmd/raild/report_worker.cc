@@ -44,7 +44,7 @@ ReportWorker::ReportWorker(const config::NodeConfig& config, const config::Paths
 Status ReportWorker::Open() {
   RAIL_TRY(worker_.Open());
   if (!config_.kubernetes.report && !labels_.wanted()) return {};
-  const Status found = FindServer();
+  Status found = FindServer();
   if (found || config_.kubernetes.report || config_.topology.labels) return found;
   log::Warning("labels that raild has written on its node before stay: {}", found.error().message);
   return {};

@@ -9,9 +9,7 @@
 namespace rail::inspect {
 namespace {
 
-using counters::Both;
 using counters::Direction;
-using counters::PortCounts;
 using counters::PortView;
 
 // Of a minute; a shorter time says too little.

@@ -14,6 +14,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 constexpr uint64_t kLineRate = 50'000'000'000;  // bytes per second, 400 Gbit/s
+// Counters grow for a minute: by 60 is one a second.
 constexpr Clock::time_point kThen{std::chrono::hours(1)};
 
 // Three rails with an uplink each, and a pod on all of them; a minute passed in which each rail carried 10 Gbit/s of the pod.
@@ -70,30 +71,30 @@ TEST_F(CountersTest, SayNothingOfPortsThatAreWell) {
 }
 
 TEST_F(CountersTest, ShowAPauseStormAndWhoseItIs) {
-  Uplink().now.pfc->indications[3] = 60 * 2500;
+  Uplink().now.pfc->indications[3] = 150000;
   EXPECT_THAT(
       Findings(),
       ElementsAre("pause-storm rail1: the leaf pauses p1 2500 times a second (priority 3, the last minute)"));
-  Uplink().now.pfc->indications[3] = 60 * 999;
+  Uplink().now.pfc->indications[3] = 59940;
   EXPECT_THAT(Findings(), IsEmpty());
-  Uplink().now.pfc->requests[3] = 60 * 1000;
+  Uplink().now.pfc->requests[3] = 60000;
   EXPECT_THAT(Findings(), ElementsAre(HasSubstr("p1 pauses its leaf 1000 times a second")));
 }
 
 TEST_F(CountersTest, ShowPacketsThatAreDiscarded) {
-  Uplink().now.traffic[Direction::kReceived].dropped = 60 * 30;
+  Uplink().now.traffic[Direction::kReceived].dropped = 1800;
   EXPECT_THAT(Findings(), ElementsAre("packets-discarded rail1: p1 discards 30 packets a second that arrive "
                                       "(0/s of them with errors, the last minute)"));
-  Uplink().now.traffic[Direction::kReceived].errors = 60 * 40;
+  Uplink().now.traffic[Direction::kReceived].errors = 2400;
   EXPECT_THAT(Found()[0].fix, HasSubstr("a cable or an optic"));
   Uplink().now.traffic[Direction::kReceived] = {};
-  Pods().now.traffic[Direction::kSent].dropped = 60 * 10;
+  Pods().now.traffic[Direction::kSent].dropped = 600;
   EXPECT_THAT(Findings(),
               ElementsAre(HasSubstr("packets-discarded ns/a net1 on rail1: rep1 discards 10 packets")));
 }
 
 TEST_F(CountersTest, ShowRdmaThatLosesPackets) {
-  Uplink().now.rdma[0].value += 60 * 25;
+  Uplink().now.rdma[0].value += 1500;
   EXPECT_THAT(Findings(), ElementsAre("rdma-out-of-sequence rail1: RDMA on p1 loses or overtakes packets: "
                                       "out_of_sequence 25/s in the last minute"));
   Uplink().now.rdma[0].value = 3;  // it began anew
@@ -102,7 +103,7 @@ TEST_F(CountersTest, ShowRdmaThatLosesPackets) {
 }
 
 TEST_F(CountersTest, ShowMarksWithoutPauses) {
-  Uplink().now.rdma[1].value += 60 * 100;
+  Uplink().now.rdma[1].value += 6000;
   EXPECT_THAT(Findings(), IsEmpty()) << "congestion control at work";
   Uplink().now.pfc->enabled = 0;
   EXPECT_THAT(Findings(),
@@ -113,7 +114,7 @@ TEST_F(CountersTest, ShowMarksWithoutPauses) {
 }
 
 TEST_F(CountersTest, ShowWhatTheCpuForwards) {
-  Pods().now.traffic[Direction::kSent].slow_packets = 5 + 60 * 100;
+  Pods().now.traffic[Direction::kSent].slow_packets = 5 + 6000;
   EXPECT_THAT(Findings(), ElementsAre("slow-path-used ns/a net1 on rail1: the CPU forwards 100 packets a "
                                       "second of what the pod sends (the last minute)"));
 }

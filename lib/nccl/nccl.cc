@@ -91,13 +91,13 @@ Setting SocketInterface(const Pod& pod) {
 Result<Version> ParseVersion(std::string_view text) {
   if (text.empty()) return kRails;
   Version version;
-  const char* const end = text.data() + text.size();
-  const auto major = std::from_chars(text.data(), end, version.major);
+  const std::string copy(text);
+  const char* const end = copy.data() + copy.size();
+  const auto major = std::from_chars(copy.data(), end, version.major);
   const bool dot = major.ec == std::errc() && major.ptr != end && *major.ptr == '.';
   const auto minor = dot ? std::from_chars(major.ptr + 1, end, version.minor) : major;
   if (!dot || minor.ec != std::errc() || (minor.ptr != end && *minor.ptr != '.'))
-    return Fail(Code::kInvalid,
-                "version: \"" + std::string(text.substr(0, 32)) + "\" is none of NCCL: 2.29, 2.30");
+    return Fail(Code::kInvalid, "version: \"" + copy.substr(0, 32) + "\" is none of NCCL: 2.29, 2.30");
   return version;
 }
 
