@@ -10,7 +10,7 @@ from manifests import binary, one, render
 def test_the_role_has_what_raild_uses_and_nothing_else() -> None:
     objects = render("overlays/api-server")
     rules = {(r["apiGroups"][0], r["resources"][0]): set(r["verbs"]) for r in one(objects, "ClusterRole")["rules"]}
-    assert rules == {("", "namespaces"): {"list", "watch"}, ("", "nodes"): {"get"}, ("", "nodes/status"): {"patch"},
+    assert rules == {("", "namespaces"): {"list", "watch"}, ("", "nodes"): {"get", "patch"}, ("", "nodes/status"): {"patch"},
                      ("", "events"): {"create"}}
     binding = one(objects, "ClusterRoleBinding")
     account = one(objects, "ServiceAccount")["metadata"]
