@@ -83,10 +83,11 @@ def _job(site: Site, rails: tuple[Rail, ...]) -> str:
     about = """# The pods find the first of them by the name trainer-0.trainer. A Job for each node, and not one with completionMode Indexed,
 # because Kubernetes before 1.24 has no such mode. /workspace/train.py stands for your program.
 """
-    return "---\n".join([service(site, about)] + [_job_of_node(site, rails, rank) for rank in range(site.job_nodes)])
+    return "---\n".join([service(site, about)] + [job_of_node(site, rails, rank) for rank in range(site.job_nodes)])
 
 
-def _job_of_node(site: Site, rails: tuple[Rail, ...], rank: int) -> str:
+def job_of_node(site: Site, rails: tuple[Rail, ...], rank: int, near: str = "") -> str:
+    """`near`: what a podAffinity asks for, as text."""
     return f"""apiVersion: batch/v1
 kind: Job
 metadata:
@@ -104,7 +105,7 @@ spec:
       hostname: trainer-{rank}
       subdomain: trainer
       affinity:
-        podAntiAffinity:
+{indented(near, 8)}        podAntiAffinity:
           requiredDuringSchedulingIgnoredDuringExecution:
             - topologyKey: kubernetes.io/hostname
               labelSelector: {{ matchLabels: {{ app: trainer }} }}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .examples import networks, service, trainer
+from .examples import job_of_node, networks, service, trainer
 from .site import Rail, Site
 from .text import SITE, indented, kustomization
 
@@ -24,43 +24,16 @@ def files(site: Site) -> dict[str, str]:
     return made
 
 
-def _indexed(site: Site, rails: tuple[Rail, ...], labels: str, annotations: str, more: str) -> str:
-    return f"""apiVersion: batch/v1
-kind: Job
-metadata:
-  name: trainer
-  namespace: {site.team}
-{labels}spec:
-  completionMode: Indexed
-  completions: {site.job_nodes}
-  parallelism: {site.job_nodes}
-  backoffLimit: 0
-  template:
-    metadata:
-      labels: {{ app: trainer }}
-      annotations:
-        k8s.v1.cni.cncf.io/networks: {networks(site, rails)}
-{indented(annotations, 8)}    spec:
-      restartPolicy: Never
-      subdomain: trainer
-{indented(more, 6)}{indented(trainer(site, rails, "$JOB_COMPLETION_INDEX", "trainer-0.trainer"), 6)}"""
-
-
 def _by_affinity(site: Site, rails: tuple[Rail, ...]) -> str:
     about = """# The first pod may go anywhere; the others follow it into its unit. A unit without room for all of them leaves some waiting for ever:
 # a queue that looks before (one-unit-kueue, one-unit-volcano) does not.
 """
-    affinity = f"""affinity:
-  podAffinity:
-    requiredDuringSchedulingIgnoredDuringExecution:
-      - topologyKey: {UNIT}
-        labelSelector: {{ matchLabels: {{ app: trainer }} }}
-  podAntiAffinity:
-    requiredDuringSchedulingIgnoredDuringExecution:
-      - topologyKey: kubernetes.io/hostname
-        labelSelector: {{ matchLabels: {{ app: trainer }} }}
+    near = f"""podAffinity:
+  requiredDuringSchedulingIgnoredDuringExecution:
+    - topologyKey: {UNIT}
+      labelSelector: {{ matchLabels: {{ app: trainer }} }}
 """
-    return service(site, about) + "---\n" + _indexed(site, rails, "", "", affinity)
+    return "---\n".join([service(site, about)] + [job_of_node(site, rails, rank, near) for rank in range(site.job_nodes)])
 
 
 def _queue(site: Site, rails: tuple[Rail, ...]) -> str:
@@ -107,15 +80,34 @@ spec:
 
 
 def _by_kueue(site: Site, rails: tuple[Rail, ...]) -> str:
-    labels = "  labels: { kueue.x-k8s.io/queue-name: trainings }\n"
-    annotations = f"kueue.x-k8s.io/podset-required-topology: {UNIT}  # or podset-preferred-topology\n"
-    spread = """affinity:
-  podAntiAffinity:
-    requiredDuringSchedulingIgnoredDuringExecution:
-      - topologyKey: kubernetes.io/hostname
-        labelSelector: { matchLabels: { app: trainer } }
-"""
-    return service(site, "") + "---\n" + _indexed(site, rails, labels, annotations, spread)
+    """One Job with an index for each pod: Kueue places a Job as a whole."""
+    return service(site, "") + f"""---
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: trainer
+  namespace: {site.team}
+  labels: {{ kueue.x-k8s.io/queue-name: trainings }}
+spec:
+  completionMode: Indexed
+  completions: {site.job_nodes}
+  parallelism: {site.job_nodes}
+  backoffLimit: 0
+  template:
+    metadata:
+      labels: {{ app: trainer }}
+      annotations:
+        k8s.v1.cni.cncf.io/networks: {networks(site, rails)}
+        kueue.x-k8s.io/podset-required-topology: {UNIT}  # or podset-preferred-topology
+    spec:
+      restartPolicy: Never
+      subdomain: trainer
+      affinity:
+        podAntiAffinity:
+          requiredDuringSchedulingIgnoredDuringExecution:
+            - topologyKey: kubernetes.io/hostname
+              labelSelector: {{ matchLabels: {{ app: trainer }} }}
+{indented(trainer(site, rails, "$JOB_COMPLETION_INDEX", "trainer-0.trainer"), 6)}"""
 
 
 def _hypernodes(site: Site) -> str:
