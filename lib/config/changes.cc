@@ -9,7 +9,7 @@ class Comparison {
  public:
   // Each struct is taken apart by all of its members, so one that gets a new key does not compile before it is compared here.
   void Compare(const NodeConfig& a, const NodeConfig& b) {
-    const auto& [rails, tenancy, bgp, ovs, frr, api, metrics, kubernetes, frontend, bursts, topology] = a;
+    const auto& [rails, tenancy, bgp, ovs, frr, api, metrics, kubernetes, frontend, bursts, topology, rates] = a;
     Rails(rails, b.rails);
     Of(tenancy, b.tenancy);
     Of(bgp, b.bgp);
@@ -22,6 +22,7 @@ class Comparison {
     Of(bursts, b.bursts);
     Of(frontend, b.frontend);
     Of(topology, b.topology);
+    Key("rates", Takes::kAtOnce, rates, b.rates);
     const auto& [run_dir] = frr;
     Key("frr.run_dir", Takes::kRestart, run_dir, b.frr.run_dir);
   }

@@ -18,6 +18,7 @@
 #include "lib/config/bursts.h"
 #include "lib/config/frontend.h"
 #include "lib/config/lossless.h"
+#include "lib/config/rates.h"
 #include "lib/config/topology.h"
 
 namespace rail::config {
@@ -133,6 +134,7 @@ struct NodeConfig {
   Frontend frontend;
   Bursts bursts;
   Topology topology;
+  std::optional<Rates> rates;  // nothing: raild limits nobody
 
   const Rail* FindRail(std::string_view name) const;
 };

@@ -11,6 +11,7 @@
 #include "lib/config/parse_frontend.h"
 #include "lib/config/parse_kubernetes.h"
 #include "lib/config/parse_lossless.h"
+#include "lib/config/parse_rates.h"
 #include "lib/config/parse_topology.h"
 
 namespace rail::config {
@@ -84,6 +85,7 @@ class Parser {
     ParseBursts(root.Object("bursts"), node.bursts, errors_);
     ParseFrontend(root.Object("frontend"), node, errors_);
     ParseTopology(root.Object("topology"), node.topology, errors_);
+    ParseRates(root.Object("rates"), node.rates, errors_);
     root.RejectUnknown();
     RAIL_TRY(errors_.ToStatus(name));
     return node;
