@@ -14,6 +14,7 @@ import pytest
 from railcni_lab import daemons, fabric, kernel, vty
 from railcni_lab.layout import COMMUNITY_ASN, Host, Node, bridge
 from railcni_lab.speaker import ADDRESS, Large, Speaker, announce, communities, tenant_id, withdraw
+from railcni_leaves.frr import COALESCE_MS
 from world import World, eventually, kill_raild, settle
 
 
@@ -297,7 +298,7 @@ def test_leaves_that_are_silent_at_first_cost_no_remote(world: World, announcers
         assert len(rules_about(world, node, 0, stays)) == 2
     finally:
         for leaf in world.lab.leaves():
-            vty.configure(leaf.frr_dir, f"router bgp {leaf.asn}", "no coalesce-time 8000")
+            vty.configure(leaf.frr_dir, f"router bgp {leaf.asn}", f"coalesce-time {COALESCE_MS}")
     announcers[0].withdraw(f"{stays}/32")
     settle(world)
 
