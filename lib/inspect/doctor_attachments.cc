@@ -170,7 +170,8 @@ class Attachments : Examiner {
     } else {
       Representor(shown.attachment, name);
     }
-    if (problem.empty() && !shown.rules_in_place && shown.rules_unknown_since_ms == 0 && !facts_.start) {
+    if (problem.empty() && !shown.rules_in_place && shown.rules_unknown_since_ms == 0 && !facts_.start &&
+        !JustBegun()) {
       Find(Severity::kCritical, "rules-missing", name, "not all of its rules are on the bridge",
            "the pod is cut off, in one direction at least",
            "`railctl check` says which; raild puts them back");

@@ -6,8 +6,6 @@ namespace {
 
 using Cause = frr::SessionDown::Cause;
 
-constexpr int64_t kLeafIsFoundWithin = 5000;  // ms after raild's start
-
 class Bgp : Examiner {
  public:
   using Examiner::Examiner;
@@ -127,8 +125,7 @@ class Bgp : Examiner {
            "addresses of this node's pods are not told on this rail, and none is learned", fix);
     }
     // The kernel's entry for the leaf may be due for a new solicitation when raild looks for the first time.
-    const bool begun = facts_.now_ms - facts_.view.started_ms < kLeafIsFoundWithin;
-    const bool unknown = view.leaf_mac.is_zero() && !begun;
+    const bool unknown = view.leaf_mac.is_zero() && !JustBegun();
     if (has_bridge && (unheard || unknown)) {
       Find(Severity::kCritical, "no-leaf-neighbour", rail.name,
            "the leaf has not been heard on " + rail.bridge + (unheard ? ": " + down->what : ""),

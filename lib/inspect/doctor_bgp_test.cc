@@ -92,8 +92,10 @@ TEST(DoctorOfBgp, AccusesThisNodesFirewallOnlyOfWhatItHasDroppedOfThisRail) {
 TEST(DoctorOfBgp, ARaildThatHasJustBegunSaysNothingOfALeafItHasNotFoundYet) {
   NodeFacts facts = Well();
   facts.view.rails[0].leaf_mac = {};
+  facts.view.attachments[0].rules_in_place = false;
   facts.view.started_ms = facts.now_ms - 4999;
   EXPECT_THAT(Diagnose(facts), IsEmpty());
+  facts.view.attachments[0].rules_in_place = true;
   facts.view.started_ms = facts.now_ms - 5000;
   const std::vector<Finding> findings = Diagnose(facts);
   ASSERT_EQ(findings.size(), 1U);

@@ -29,6 +29,9 @@ class Examiner {
   // Finding::aspect of the finding that was found last.
   void OfAspect(std::string aspect) { found_.back().aspect = std::move(aspect); }
 
+  // raild has not looked at everything yet, and what it has not found is not missing: it takes a second, more on a busy node.
+  bool JustBegun() const { return facts_.now_ms - view_.started_ms < 5000; }
+
   static std::string Octal(uint32_t mode) { return fmt::format("{:04o}", mode & 07777); }
 
   const NodeFacts& facts_;
