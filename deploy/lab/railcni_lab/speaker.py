@@ -103,7 +103,7 @@ class Speaker:
                                      + parameters) + _message(KEEPALIVE, b""))
         self.reader = threading.Thread(target=self._drain, daemon=True)
         self.reader.start()
-        daemons.wait_until("the speaker's session", self._established, 30)
+        daemons.wait_until("the speaker's session", self._established, 60)
 
     def _established(self) -> bool:
         peers = vty.show_json(self.leaf.frr_dir, "show bgp ipv4 unicast summary json").get("peers", {})
