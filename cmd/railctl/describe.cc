@@ -328,6 +328,8 @@ ExitCode DescribeRail(const Context& context) {
   page.Line("MTU", std::to_string(rail.mtu()) + " bytes for pods");
   page.Line("Rules", std::to_string(rail.rules_installed()) + " of ours on the bridge, " +
                          std::to_string(rail.rules_wanted()) + " wanted");
+  if (rail.lossless_known() && rail.lossless_ok()) page.Line("Lossless", "as node.json wants it");
+  for (const std::string& problem : rail.lossless_problems()) page.Line("Lossless", problem);
   if (rail.unrecorded_pods() > 0)
     page.Line("Record", Count(rail.unrecorded_pods(), "pod") + " live that it has lost");
   page.Line("Remotes", std::to_string(remotes) + " addresses of pods elsewhere on this rail");

@@ -51,6 +51,7 @@ Daemon::Daemon(config::NodeConfig config, engine::Deps deps, config::Paths paths
                  bgp_.UplinksChanged(news);
                  switch_.Learned();  // also publishes what has changed
                }),
+      qos_(config_, deps_, node_status_, [this] { switch_.Learned(); }),
       inspector_(config_, paths_, deps_, views_),
       metrics_(config_, paths_, inspector_, views_),
       reports_(config_, views_),
@@ -74,6 +75,7 @@ Result<std::unique_ptr<Daemon>> Daemon::Start(config::NodeConfig config, engine:
   RAIL_TRY(daemon->bgp_.Open());
   RAIL_TRY(daemon->tenants_worker_.Open());
   RAIL_TRY(daemon->uplinks_.Open());
+  RAIL_TRY(daemon->qos_.Open());
   RAIL_TRY(daemon->metrics_.Open());
   RAIL_TRY(daemon->reports_.Open());
   RAIL_TRY(daemon->watching_.Open());
@@ -166,6 +168,7 @@ void Daemon::BeginToWatch() {
   watchdog_->Add("bgpd", bgp_.loop());
   watchdog_->Add("the sweep", sweep_.loop());
   watchdog_->Add("uplinks", uplinks_.loop());
+  watchdog_->Add("priorities of uplinks", qos_.loop());
   watching_.Start([this] { watchdog_->Begin(); });
 }
 
@@ -176,6 +179,7 @@ std::optional<config::NodeConfig> Daemon::Run() {
   bgp_.Start();
   sweep_.Start();
   tenants_worker_.Start();
+  qos_.Start();
   metrics_.Start();
   reports_.Start();
   BeginToWatch();
@@ -186,6 +190,7 @@ std::optional<config::NodeConfig> Daemon::Run() {
     part->Stop();  // all at once: each may be in a round
   tenants_worker_.Stop();
   uplinks_.Stop();
+  qos_.Stop();
   bgp_.Stop();
   switch_.Stop();
   sweep_.Stop();

@@ -11,6 +11,7 @@
 
 #include "cmd/raild/bgp_worker.h"
 #include "cmd/raild/metrics/worker.h"
+#include "cmd/raild/qos_worker.h"
 #include "cmd/raild/report_worker.h"
 #include "cmd/raild/service.h"
 #include "cmd/raild/supervisor.h"
@@ -69,6 +70,7 @@ class Daemon {
   BgpWorker bgp_;
   TenantsWorker tenants_worker_;
   UplinkWorker uplinks_;
+  QosWorker qos_;
   inspect::Inspector inspector_;
   MetricsWorker metrics_;
   ReportWorker reports_;

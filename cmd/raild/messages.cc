@@ -210,6 +210,11 @@ v1::ListRailsResponse ListRails(const NodeView& view) {
     rail.set_rules_installed(r.rules_installed);
     rail.set_unrecorded_pods(r.unrecorded_pods);
     rail.set_foreign_flows(r.foreign_rules);
+    rail.set_lossless_known(r.lossless.has_value());
+    if (r.lossless) {
+      rail.set_lossless_ok(r.lossless->empty());
+      for (const qos::Difference& each : *r.lossless) rail.add_lossless_problems(ValidUtf8(each.what));
+    }
     if (r.unseen_since_ms != 0) SetTime(*rail.mutable_unseen_since(), r.unseen_since_ms);
     rail.set_unseen(ValidUtf8(r.unseen));
   }

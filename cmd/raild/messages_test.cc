@@ -139,11 +139,16 @@ TEST(ListRails, CountsRulesOfOthersBesideOurs) {
   rail.rules_wanted = 9;
   rail.rules_installed = 8;
   rail.foreign_rules = 2;
+  rail.lossless.emplace().push_back(
+      {.id = "lossless-pfc", .what = "p0 does not pause", .why = "", .fix = ""});
   const auto rails = ListRails(view);
   ASSERT_EQ(rails.rails_size(), 1);
   EXPECT_EQ(rails.rails(0).rules_wanted(), 9U);
   EXPECT_EQ(rails.rails(0).rules_installed(), 8U);
   EXPECT_EQ(rails.rails(0).foreign_flows(), 2U);
+  EXPECT_TRUE(rails.rails(0).lossless_known());
+  EXPECT_FALSE(rails.rails(0).lossless_ok());
+  EXPECT_THAT(rails.rails(0).lossless_problems(), ElementsAre("p0 does not pause"));
 }
 
 TEST(ListRemotes, PagesThroughAllOfThemOnceAndInOrder) {

@@ -56,7 +56,8 @@ class Comparison {
   }
 
   void Of(const Rail& a, const Rail& b) {
-    const auto& [name, index, pf, bridge, mtu, devices, manage_sriov, num_vfs, flow_steering, accept] = a;
+    const auto& [name, index, pf, bridge, mtu, devices, manage_sriov, num_vfs, flow_steering, accept,
+                 lossless] = a;
     const std::string rail = "rails[" + name + "].";
     Key(rail + "index", Takes::kRestart, index, b.index);
     Key(rail + "pf", Takes::kRestart, pf, b.pf);
@@ -67,6 +68,7 @@ class Comparison {
     Key(rail + "num_vfs", Takes::kRestart, num_vfs, b.num_vfs);
     Key(rail + "flow_steering_mode", Takes::kRestart, flow_steering, b.flow_steering);
     Key(rail + "accept", Takes::kAtOnce, accept, b.accept);
+    Key(rail + "lossless", Takes::kAtOnce, lossless, b.lossless);
   }
 
   void Of(const Tenancy& a, const Tenancy& b) {

@@ -15,6 +15,7 @@
 
 #include "lib/base/address.h"
 #include "lib/base/error.h"
+#include "lib/config/lossless.h"
 
 namespace rail::config {
 
@@ -53,6 +54,7 @@ struct Rail {
   std::string flow_steering;  // "smfs", "dmfs", "hmfs"
   // What may be learned from this rail's leaf: addresses in one of these prefixes. Empty: every address.
   std::vector<IpPrefix> accept;
+  std::optional<Lossless> lossless;  // nothing: nobody asks how the uplink treats RoCE
 
   // 02:52:41:49:4c:<index>: the pod's gateway has this address on every node.
   MacAddress GatewayMac() const;

@@ -8,6 +8,7 @@
 #include "lib/config/document.h"
 #include "lib/config/node_config.h"
 #include "lib/config/parse_kubernetes.h"
+#include "lib/config/parse_lossless.h"
 
 namespace rail::config {
 namespace {
@@ -64,6 +65,7 @@ class Parser {
   Result<NodeConfig> Run(const json& document, std::string_view name) {
     NodeConfig node;
     JsonObject root(document, "", errors_);
+    node_lossless_ = root.Object("lossless");
     ParseRails(root, node.rails);
     ParseTenancy(root.Object("tenancy"), node.tenancy);
     ParseBgp(root, node.bgp);
@@ -164,6 +166,8 @@ class Parser {
     }
     ParseSriov(object, rail);
     ParseAccept(object, rail.accept);
+    rail.lossless =
+        ParseLossless(node_lossless_, object.Object("lossless"), object.PathOf("lossless"), errors_);
     object.RejectUnknown();
     return rail;
   }
@@ -324,6 +328,7 @@ class Parser {
   }
 
   JsonErrors errors_;
+  const json* node_lossless_ = nullptr;  // what holds for every rail that does not say otherwise
   // Value -> the path in the document where it is used.
   std::map<std::string, std::string> rail_names_;
   std::map<std::string, std::string> indexes_;

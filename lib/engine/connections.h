@@ -28,6 +28,7 @@
 #include "lib/ovs/ovsdb.h"
 #include "lib/ovs/vswitchd.h"
 #include "lib/podnet/podnet.h"
+#include "lib/qos/look.h"
 #include "lib/sriov/prepare.h"
 
 namespace rail::engine {
@@ -60,6 +61,9 @@ struct Openers {
   // Reads the state of a rail's NIC; {}: its uplink is not an SR-IOV device. As
   // sriov::Preparer::Look. An empty function: NICs are not read.
   std::function<Result<std::vector<sriov::NicState>>(const config::Rail& rail)> look_at_nic;
+  // The priorities of links; empty: they are not read. What else Linux tells of an uplink, as qos::Look.
+  std::function<Result<std::unique_ptr<netlink::Dcb>>()> dcb;
+  std::function<qos::Seen(const std::string& uplink, netlink::Dcb&)> look_at_qos;
   std::function<Result<RdmaMode>()> rdma_mode;  // empty: not read
   ovs::AskVswitchd ask_vswitchd;
   // The node's RDMA devices, as sriov::RdmaGuids. Empty: not read.

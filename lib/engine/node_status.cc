@@ -158,6 +158,14 @@ void NodeStatus::SetUplink(const std::string& rail, bool carrier) {
   carriers_[rail] = carrier;
 }
 
+bool NodeStatus::SetLossless(const std::string& rail, std::vector<qos::Difference> differences) {
+  const std::lock_guard lock(mutex_);
+  const auto known = lossless_.find(rail);
+  if (known != lossless_.end() && known->second == differences) return false;
+  lossless_[rail] = std::move(differences);
+  return true;
+}
+
 bool NodeStatus::UplinkIsDown(const std::string& rail) const {
   const std::lock_guard lock(mutex_);
   const auto it = carriers_.find(rail);
@@ -276,6 +284,7 @@ NodeView NodeStatus::Compose(const Record& record) const {
     shown.rail = rail;
     const auto carrier = carriers_.find(rail.name);
     shown.uplink_carrier = carrier != carriers_.end() && carrier->second;
+    if (const auto it = lossless_.find(rail.name); it != lossless_.end()) shown.lossless = it->second;
     if (const auto it = rails_.find(rail.name); it != rails_.end()) {
       const RailSeen& seen = it->second;
       shown.bridge_present = seen.bridge_present;

@@ -75,6 +75,8 @@ class NodeStatus {
   bool HasUnrecorded() const;
   void SetRdma(RdmaMode mode);
   void SetUplink(const std::string& rail, bool carrier);
+  // How the uplink differs from what node.json wants. True: not as before.
+  bool SetLossless(const std::string& rail, std::vector<qos::Difference> differences);
   // Whether the rail's uplink is known to have no carrier.
   bool UplinkIsDown(const std::string& rail) const;
   // True: another set of attachments has lost its device than before.
@@ -105,8 +107,9 @@ class NodeStatus {
   std::map<std::string, RailSeen> rails_;
   std::map<std::string, size_t> unrecorded_;  // by rail
   RdmaMode rdma_ = RdmaMode::kUnknown;
-  std::map<std::string, bool> carriers_;  // by rail; a missing rail is not known
-  WhereaboutsById where_;                 // as the sweep saw it last
+  std::map<std::string, bool> carriers_;                          // by rail; a missing rail is not known
+  std::map<std::string, std::vector<qos::Difference>> lossless_;  // by rail
+  WhereaboutsById where_;                                         // as the sweep saw it last
   std::shared_ptr<const Learned> learned_;
   TenantListView tenant_list_;
   Result<tenancy::TenantMapPtr> tenants_ = tenancy::NoMap();

@@ -55,6 +55,14 @@ json ToJson(const sriov::NicState& nic) {
   return text;
 }
 
+json ToJson(const qos::Before& before) {
+  json dscp = json::object();
+  for (const auto& [number, priorities] : before.dscp) dscp[std::to_string(number)] = priorities;
+  json text = {{"dscp", dscp}};
+  if (before.pfc) text["pfc"] = *before.pfc;
+  return text;
+}
+
 json ToJson(const frr::BaseBefore& bgp) {
   json text = {{"known", bgp.known},
                {"interfaces", bgp.interfaces},
@@ -162,6 +170,25 @@ sriov::NicState ReadNic(const json& value, const std::string& path, JsonErrors& 
   return nic;
 }
 
+qos::Before ReadQos(const json& value, const std::string& path, JsonErrors& errors) {
+  JsonObject object(value, path, errors);
+  qos::Before before;
+  if (object.Has("pfc")) before.pfc = static_cast<uint8_t>(object.Uint("pfc", 0, UINT8_MAX));
+  ForEach(object, "dscp", [&](const std::string& dscp, const json& priorities, const std::string& where) {
+    if (dscp.empty() || dscp.size() > 2 || dscp.find_first_not_of("0123456789") != std::string::npos)
+      return errors.Add(where, "is no DSCP");
+    std::vector<uint8_t>& list = before.dscp[static_cast<uint16_t>(std::stoul(dscp))];
+    if (!priorities.is_array()) return errors.Add(where, "is no list");
+    for (const json& priority : priorities) {
+      if (!priority.is_number_unsigned() || priority.get<uint64_t>() > UINT8_MAX)
+        return errors.Add(where, "holds something that is no priority");
+      list.push_back(priority.get<uint8_t>());
+    }
+  });
+  object.RejectUnknown();
+  return before;
+}
+
 frr::BaseBefore ReadBgp(const json& value, JsonErrors& errors) {
   JsonObject object(value, "bgp", errors);
   frr::BaseBefore bgp;
@@ -184,6 +211,8 @@ std::string OriginText(const OriginRecord& record) {
     text["nics"][uplink] = json::array();
     for (const sriov::NicState& nic : states) text["nics"][uplink].push_back(ToJson(nic));
   }
+  // Without an entry it is not written: an older version refuses a key that it does not know.
+  for (const auto& [uplink, before] : record.qos) text["qos"][uplink] = ToJson(before);
   if (record.bgp) text["bgp"] = ToJson(*record.bgp);
   text["left_pods"] = json::array();
   for (const LeftPod& pod : record.left_pods) {
@@ -210,6 +239,9 @@ Result<OriginRecord> ParseOrigin(std::string_view text) {
   ForEach(object, "nics", [&](const std::string& uplink, const json& value, const std::string& path) {
     if (!value.is_array()) return errors.Add(path, "is no list");
     for (const json& nic : value) record.nics[uplink].push_back(ReadNic(nic, path, errors));
+  });
+  ForEach(object, "qos", [&](const std::string& uplink, const json& value, const std::string& path) {
+    record.qos[uplink] = ReadQos(value, path, errors);
   });
   if (const json* bgp = object.Has("bgp") ? object.Object("bgp") : nullptr)
     record.bgp = ReadBgp(*bgp, errors);
@@ -284,6 +316,31 @@ Status Origin::Nic(const std::string& uplink,
   if (record->nics.contains(uplink)) return {};
   RAIL_ASSIGN(const std::vector<sriov::NicState> seen, look());
   return Save([&](OriginRecord& next) { next.nics[uplink] = seen; });
+}
+
+Status Origin::Qos(const std::string& uplink, const qos::Before& before) {
+  const std::scoped_lock lock(mutex_);
+  RAIL_ASSIGN(const OriginRecord* record, Record());
+  qos::Before merged;
+  if (const auto known = record->qos.find(uplink); known != record->qos.end()) merged = known->second;
+  const bool first = !record->qos.contains(uplink);
+  const qos::Before was = merged;
+  qos::Merge(merged, before);
+  if (!first && merged == was) return {};
+  return Save([&](OriginRecord& next) { next.qos[uplink] = merged; });
+}
+
+Result<std::map<std::string, qos::Before>> Origin::QosRecord() {
+  const std::scoped_lock lock(mutex_);
+  RAIL_ASSIGN(const OriginRecord* record, Record());
+  return record->qos;
+}
+
+Status Origin::ForgetQos(const std::string& uplink) {
+  const std::scoped_lock lock(mutex_);
+  RAIL_ASSIGN(const OriginRecord* record, Record());
+  if (!record->qos.contains(uplink)) return {};
+  return Save([&](OriginRecord& next) { next.qos.erase(uplink); });
 }
 
 Status Origin::Bgp(const std::vector<std::string>& interfaces,

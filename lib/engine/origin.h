@@ -18,6 +18,7 @@
 #include "lib/netlink/netlink.h"
 #include "lib/netns/netns.h"
 #include "lib/ovs/ovsdb.h"
+#include "lib/qos/manage.h"
 #include "lib/sriov/prepare.h"
 
 namespace rail::engine {
@@ -51,6 +52,7 @@ struct LeftPod {
 struct OriginRecord {
   std::map<std::string, BridgeOrigin> bridges;               // by name
   std::map<std::string, std::vector<sriov::NicState>> nics;  // by the uplink's name
+  std::map<std::string, qos::Before> qos;                    // by the uplink's name
   std::optional<frr::BaseBefore> bgp;
   std::vector<LeftPod> left_pods;
   bool operator==(const OriginRecord&) const = default;
@@ -77,6 +79,11 @@ class Origin {
   // Once for each of `interfaces`, the neighbors that are going to be changed.
   Status Bgp(const std::vector<std::string>& interfaces,
              const std::function<Result<frr::BaseBefore>()>& look);
+
+  // More of what an uplink had before raild set its priorities; what is recorded of it already stays.
+  Status Qos(const std::string& uplink, const qos::Before& before);
+  Result<std::map<std::string, qos::Before>> QosRecord();
+  Status ForgetQos(const std::string& uplink);  // it is given back
 
  private:
   Result<OriginRecord*> Record();

@@ -40,6 +40,8 @@ OriginRecord Full() {
                           .steering = "dmfs",
                           .autoprobe = "1"},
                          {.address = "0000:3b:00.1", .vfs = 0, .mode = {}, .steering = "", .autoprobe = ""}};
+  record.qos["ens1"] = {.pfc = 8, .dscp = {{26, {0, 3}}, {48, {}}}};
+  record.qos["ens2"] = {.pfc = {}, .dscp = {}};
   record.bgp = frr::BaseBefore{.known = true,
                                .asn = 4200000001,
                                .interfaces = {"br-rail0"},
@@ -117,6 +119,16 @@ TEST_F(OriginTest, SaysThatRailcniMadeABridgeOnlyIfItKnows) {
     return older;
   }));
   EXPECT_FALSE(origin.MadeBridge("br-rail1")) << "of a version that kept no record";
+}
+
+TEST_F(OriginTest, KeepsTheFirstPrioritiesOfAnUplinkUntilTheyAreGivenBack) {
+  EXPECT_TRUE(Origin(path_).Qos("ens1", {.pfc = 1, .dscp = {{26, {0}}}}));
+  Origin origin(path_);
+  EXPECT_TRUE(origin.Qos("ens1", {.pfc = 8, .dscp = {{26, {3}}, {48, {}}}}));
+  const qos::Before expected{.pfc = 1, .dscp = {{26, {0}}, {48, {}}}};
+  EXPECT_TRUE(origin.QosRecord()->at("ens1") == expected);
+  EXPECT_TRUE(origin.ForgetQos("ens1"));
+  EXPECT_TRUE(ReadOrigin(path_)->qos.empty());
 }
 
 TEST_F(OriginTest, KeepsNothingThatIsNotOnTheDisk) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lib/engine/lossless.h"
 #include "lib/engine/takeover.h"
 #include "lib/engine/whereabouts.h"
 
@@ -100,6 +101,7 @@ Removed Removal::Run() {
     connections_.GiveTime(After(kRoundLimit));
     OneBridge(bridge);
   }
+  Qos();  // while the uplinks are there
   connections_.GiveTime(After(kRoundLimit));
   Nics();
   return std::move(removed_);
@@ -283,6 +285,16 @@ void Removal::OneBridge(const Bridge& bridge) {
   }
   origin_.bridges.erase(bridge.name);
   Save();
+}
+
+void Removal::Qos() {
+  const auto before = origin_.qos;
+  const Status given =
+      GiveQosBack(deps_.openers(config_), before, removed_.done, [&](const std::string& uplink) -> Status {
+        origin_.qos.erase(uplink);
+        return WriteOrigin(origin_file_, origin_);
+      });
+  Try("priorities of uplinks", given);
 }
 
 void Removal::Nics() {

@@ -59,6 +59,7 @@ class Removal {
   void Bgp();
   void OneBridge(const Bridge& bridge);
   void Nics();
+  void Qos();
 
   const config::NodeConfig& config_;
   const Deps& deps_;

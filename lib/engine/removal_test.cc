@@ -6,6 +6,7 @@
 
 #include "lib/engine/takeover.h"
 #include "lib/engine/testing/repair_fixture.h"
+#include "lib/netlink/testing/dcb.h"
 
 namespace rail::engine {
 namespace {
@@ -92,6 +93,34 @@ TEST_F(RemovalTest, GivesBridgesAndBgpBack) {
   EXPECT_THAT(*world.bgp.Sessions({}), IsEmpty());
   EXPECT_EQ(world.host.GetLink("ens0")->mtu, link_before.mtu);
   EXPECT_THAT(Run().done, IsEmpty()) << "a second time there is nothing to do";
+}
+
+TEST_F(RemovalTest, GivesThePrioritiesOfUplinksBack) {
+  OriginRecord before;
+  before.qos["p0"] = {.pfc = 1, .dscp = {{26, {}}}};
+  ASSERT_TRUE(WriteOrigin(path_, before));
+  netlink::testing::DcbLinks links;
+  links.links["p0"] = {.pfc = netlink::DcbPfc{.enabled = 8}, .ets = {}, .apps = {}, .peer_pfc = {}};
+  links.links["p0"].apps = {{.selector = netlink::DcbApp::kDscp, .priority = 3, .protocol = 26}};
+  links.read_only = true;
+  Deps deps = world.deps();
+  deps.openers = [&, openers = deps.openers](const config::NodeConfig& node) {
+    Openers all = openers(node);
+    all.dcb = [&]() -> Result<std::unique_ptr<netlink::Dcb>> {
+      return std::make_unique<netlink::testing::FakeDcb>(links);
+    };
+    return all;
+  };
+  const auto store = deps.open_store();
+  EXPECT_THAT(Removal(world.config, deps, **store, path_).Run().left,
+              Contains(HasSubstr("priorities of uplinks: ")));
+  EXPECT_EQ(ReadOrigin(path_)->qos.size(), 1U) << "for the next call";
+  links.read_only = false;
+  EXPECT_THAT(Removal(world.config, deps, **store, path_).Run().done,
+              Contains("uplink p0, as it was: PFC for priority 0, DSCP 26 no more to priority 3"));
+  EXPECT_EQ(links.links["p0"].pfc->enabled, 1);
+  EXPECT_THAT(links.links["p0"].apps, IsEmpty());
+  EXPECT_THAT(ReadOrigin(path_)->qos, IsEmpty());
 }
 
 TEST_F(RemovalTest, RemovesABridgeThatRailcniMade) {

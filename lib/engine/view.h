@@ -20,6 +20,7 @@
 #include "lib/base/clock.h"
 #include "lib/config/node_config.h"
 #include "lib/frr/bgp.h"
+#include "lib/qos/compare.h"
 #include "lib/state/store.h"
 
 namespace rail::engine {
@@ -58,6 +59,8 @@ struct RailView {
   uint64_t rules_wanted = 0;
   uint64_t rules_installed = 0;  // of ours, known to be in the switch
   uint64_t foreign_rules = 0;    // of others, on the same bridge
+  // How the uplink differs from "lossless" of node.json. Nothing: nobody wants to know, or raild has not looked yet.
+  std::optional<std::vector<qos::Difference>> lossless;
   uint64_t unrecorded_pods = 0;  // that live and have a port of ours, and that the record has lost
   // "": raild could look at the bridge and its rules in its last round. Else why it could not: then bridge, leaf and rules are as it saw
   // them last, and what they are now is not known since then (Unix time).

@@ -42,6 +42,14 @@ constexpr auto kKinds = std::to_array<std::string_view>({
     "uplink-ipv6-enabled",
     "nic-without-vfs",
     "nic-not-in-switchdev",
+    "lossless-pfc",
+    "lossless-trust",
+    "lossless-dscp",
+    "lossless-traffic-class",
+    "lossless-neighbour",
+    "lossless-ecn",
+    "lossless-tos",
+    "lossless-unknown",
     "mtu-below-roce",
     "mtu-too-small",
     "links-unknown",
@@ -108,6 +116,7 @@ std::vector<Finding> Diagnose(const NodeFacts& facts) {
   std::vector<Finding> found;
   ExamineOpenVswitch(facts, found);
   ExamineRails(facts, found);
+  ExamineLossless(facts, found);
   ExamineBgp(facts, found);
   ExamineTenants(facts, found);
   ExamineAttachments(facts, found);

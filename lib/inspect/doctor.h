@@ -23,6 +23,7 @@
 #include "lib/ovs/rule.h"
 #include "lib/ovs/vswitchd.h"
 #include "lib/podnet/podnet.h"
+#include "lib/qos/compare.h"
 #include "lib/sriov/prepare.h"
 #include "lib/tenancy/tenancy.h"
 
@@ -81,7 +82,9 @@ struct RailFacts {
   std::map<std::string, LinkFacts> representors;  // of the attachments of the rail
   uint64_t foreign_flows = 0;                     // rules of others on the bridge
   std::vector<ovs::Rule> foreign_examples;        // the first few of them
-  std::vector<sriov::NicState> nic;               // {}: the uplink is not an SR-IOV device, or unknown
+  // How the uplink differs from "lossless" of node.json.
+  std::vector<qos::Difference> lossless;
+  std::vector<sriov::NicState> nic;  // {}: the uplink is not an SR-IOV device, or unknown
 };
 
 struct CertificateFacts {

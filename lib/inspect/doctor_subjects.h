@@ -46,6 +46,8 @@ class Examiner {
 void ExamineOpenVswitch(const NodeFacts& facts, std::vector<Finding>& found);
 // NICs, bridges, uplinks, MTUs, RDMA.
 void ExamineRails(const NodeFacts& facts, std::vector<Finding>& found);
+// How the uplinks treat RoCE.
+void ExamineLossless(const NodeFacts& facts, std::vector<Finding>& found);
 // bgpd, the rails' sessions and leaves.
 void ExamineBgp(const NodeFacts& facts, std::vector<Finding>& found);
 // tenancy.tenants of node.json.

@@ -178,6 +178,26 @@ const Ill kIlls[] = {
      [](NodeFacts& f) { f.rails["rail0"].uplink.addresses = {"10.0.0.1/24"}; }},
     {"uplink-ipv6-enabled", Severity::kInfo, "pf0",
      [](NodeFacts& f) { f.rails["rail0"].uplink.disable_ipv6 = "0"; }},
+    {"lossless-pfc", Severity::kWarning, "pfc",
+     [](NodeFacts& f) { f.rails["rail0"].lossless = {{"lossless-pfc", "pfc of pf0", "w", "f"}}; }},
+    {"lossless-trust", Severity::kWarning, "trust",
+     [](NodeFacts& f) { f.rails["rail0"].lossless = {{"lossless-trust", "trust of pf0", "w", "f"}}; }},
+    {"lossless-dscp", Severity::kWarning, "dscp",
+     [](NodeFacts& f) { f.rails["rail0"].lossless = {{"lossless-dscp", "dscp of pf0", "w", "f"}}; }},
+    {"lossless-traffic-class", Severity::kWarning, "traffic-class",
+     [](NodeFacts& f) {
+       f.rails["rail0"].lossless = {{"lossless-traffic-class", "traffic-class of pf0", "w", "f"}};
+     }},
+    {"lossless-neighbour", Severity::kWarning, "neighbour",
+     [](NodeFacts& f) {
+       f.rails["rail0"].lossless = {{"lossless-neighbour", "neighbour of pf0", "w", "f"}};
+     }},
+    {"lossless-ecn", Severity::kWarning, "ecn",
+     [](NodeFacts& f) { f.rails["rail0"].lossless = {{"lossless-ecn", "ecn of pf0", "w", "f"}}; }},
+    {"lossless-tos", Severity::kWarning, "tos",
+     [](NodeFacts& f) { f.rails["rail0"].lossless = {{"lossless-tos", "tos of pf0", "w", "f"}}; }},
+    {"lossless-unknown", Severity::kWarning, "unknown",
+     [](NodeFacts& f) { f.rails["rail0"].lossless = {{"lossless-unknown", "unknown of pf0", "w", "f"}}; }},
     {"nic-without-vfs", Severity::kWarning, "0000:3b:00.0",
      [](NodeFacts& f) { f.rails["rail0"].nic = {{.address = "0000:3b:00.0"}}; }},
     {"nic-not-in-switchdev", Severity::kCritical, "has 8 VFs and its eSwitch is in legacy mode",

@@ -8,6 +8,7 @@
 
 #include "lib/engine/foreign_rules.h"
 #include "lib/inspect/inside.h"
+#include "lib/inspect/lossless.h"
 
 namespace rail::inspect {
 namespace {
@@ -388,6 +389,9 @@ void Inspector::AskParts(NodeFacts& facts) const {
        TakeZebra},
       {"NICs", [openers = deps_.openers(config_)](NodeFacts& seen) { return LookAtNics(seen, openers); },
        TakeNics},
+      {"priorities of uplinks",
+       [openers = deps_.openers(config_)](NodeFacts& seen) { return LookAtLossless(seen, openers); },
+       TakeLossless},
       {"pods",
        [deps = deps_](NodeFacts& seen) -> Status {
          LookIntoPods(seen, deps, After(kPodsTime));

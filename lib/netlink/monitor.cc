@@ -57,6 +57,8 @@ class KernelMonitor : public Monitor {
       const std::string_view body = datagram.substr(NLMSG_HDRLEN, header.nlmsg_len - NLMSG_HDRLEN);
       if (header.nlmsg_type == RTM_NEWNEIGH || header.nlmsg_type == RTM_DELNEIGH) {
         changes.neighbours_changed = true;
+      } else if (header.nlmsg_type == RTM_SETDCB) {
+        changes.priorities_changed = true;
       } else if ((header.nlmsg_type == RTM_NEWLINK || header.nlmsg_type == RTM_DELLINK) &&
                  body.size() >= sizeof(ifinfomsg)) {
         ifinfomsg link;
@@ -83,7 +85,7 @@ Result<std::unique_ptr<Monitor>> Monitor::Open() {
   }
   sockaddr_nl address{};
   address.nl_family = AF_NETLINK;
-  address.nl_groups = 1U << (RTNLGRP_LINK - 1) | 1U << (RTNLGRP_NEIGH - 1);
+  address.nl_groups = 1U << (RTNLGRP_LINK - 1) | 1U << (RTNLGRP_NEIGH - 1) | 1U << (RTNLGRP_DCB - 1);
   if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) return failed();
   return std::unique_ptr<Monitor>(new KernelMonitor(std::move(fd)));
 }

@@ -1,11 +1,11 @@
-// Reports which links of a namespace change, and that neighbours change. The caller asks Netlink for their new state.
+// Reports which links of a namespace change, and that neighbours or priorities (dcb.h) change. The caller asks Netlink for their new state.
 //
 // Use:      RAIL_ASSIGN(auto monitor, Monitor::Open());      // of the calling thread's namespace, for good
 //           ... monitor->fd() is readable ...
 //           RAIL_ASSIGN(Changes changes, monitor->Receive());
 // Threads:  one at a time
 // Owns:     its socket
-// Source:   rtnetlink(7), groups RTNLGRP_LINK and RTNLGRP_NEIGH
+// Source:   rtnetlink(7), groups RTNLGRP_LINK, RTNLGRP_NEIGH and RTNLGRP_DCB
 #pragma once
 
 #include <memory>
@@ -18,7 +18,8 @@ namespace rail::netlink {
 struct Changes {
   std::vector<int> links;  // indexes of links that were added, changed or removed; ascending, no duplicates
   bool neighbours_changed = false;
-  bool overrun = false;  // changes were lost: read everything again
+  bool priorities_changed = false;  // PFC, traffic classes or the table of applications of some link
+  bool overrun = false;             // changes were lost: read everything again
 };
 
 class Monitor {

@@ -20,6 +20,7 @@
 #include "lib/frr/vty_bgp.h"
 #include "lib/netlink/firewall.h"
 #include "lib/netlink/kernel.h"
+#include "lib/netlink/kernel_dcb.h"
 #include "lib/netlink/kernel_devlink.h"
 #include "lib/netlink/kernel_rdma.h"
 #include "lib/netlink/kernel_vf.h"
@@ -95,6 +96,11 @@ engine::Openers RealOpeners(const config::NodeConfig& config) {
   };
   openers.rdma_guids = [sysfs = config::Paths::FromEnvironment().sysfs] {
     return sriov::RdmaGuids(sriov::Sysfs(sysfs));
+  };
+  openers.dcb = netlink::KernelDcb::Open;
+  openers.look_at_qos = [sysfs = config::Paths::FromEnvironment().sysfs](const std::string& uplink,
+                                                                         netlink::Dcb& dcb) {
+    return qos::Look(uplink, dcb, sriov::Sysfs(sysfs));
   };
   openers.zebra = [path = config.frr.run_dir + "/zebra.vty"](Deadline deadline) -> Status {
     RAIL_ASSIGN(frr::Vty zebra, frr::Vty::Open(path, deadline));

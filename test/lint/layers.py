@@ -15,6 +15,7 @@ ALLOWED: dict[str, set[str]] = {
     "netns": {"base"},
     "netlink": {"base", "netns"},
     "sriov": {"base", "netlink"},
+    "qos": {"base", "config", "netlink", "sriov"},
     "preflight": {"base", "config", "netlink", "sriov"},
     "device": {"base", "config", "netns", "netlink", "sriov"},
     "podnet": {"base", "config", "netns", "netlink", "device"},
@@ -24,13 +25,13 @@ ALLOWED: dict[str, set[str]] = {
     "state": {"base", "tenancy"},
     "cni": {"base"},
     "pipeline": {"base", "config", "tenancy", "ovs"},
-    "engine": {"base", "config", "tenancy", "netns", "netlink", "sriov", "device", "podnet", "ovs", "frr", "bmp", "state",
+    "engine": {"base", "config", "tenancy", "netns", "netlink", "qos", "sriov", "device", "podnet", "ovs", "frr", "bmp", "state",
                "pipeline", "cni"},
-    "inspect": {"base", "config", "tenancy", "netns", "netlink", "sriov", "podnet", "ovs", "frr", "state", "pipeline", "engine"},
+    "inspect": {"base", "config", "tenancy", "netns", "netlink", "qos", "sriov", "podnet", "ovs", "frr", "state", "pipeline", "engine"},
     "event": {"base"},
     "http": {"base", "event"},
     "kubernetes": {"base", "config", "tenancy"},
-    "wire": {"base", "config", "tenancy", "netns", "netlink", "sriov", "device", "podnet", "ovs", "frr", "state",
+    "wire": {"base", "config", "tenancy", "netns", "netlink", "qos", "sriov", "device", "podnet", "ovs", "frr", "state",
              "event", "pipeline", "cni", "engine"},
 }
 
@@ -39,7 +40,7 @@ ALLOWED: dict[str, set[str]] = {
 # descriptor for the daemon's loop to watch, and the descriptor is the seam.
 INTERFACES: dict[str, set[str]] = {
     "netns": {"netns.h"},
-    "netlink": {"netlink.h", "drop_rule.h", "vf.h", "devlink.h", "rdma.h", "monitor.h", "tcp_monitor.h", "text.h"},
+    "netlink": {"netlink.h", "drop_rule.h", "vf.h", "dcb.h", "devlink.h", "rdma.h", "monitor.h", "tcp_monitor.h", "text.h"},
     "device": {"device.h"},
     "ovs": {"ovsdb.h", "db_monitor.h", "openflow.h", "flow_monitor.h", "rule.h", "vswitchd.h"},
     "frr": {"bgp.h", "session_down.h"},

@@ -10,6 +10,7 @@ import json
 import os
 import secrets
 import shutil
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from typing import Any
 import pytest
 from railcni_lab import daemons, kernel
 from railcni_lab.chain import PluginError
-from railcni_lab.layout import write_json
+from railcni_lab.layout import REPOSITORY, write_json
 from single import BRIDGE, Pod, links, node_with
 from world import World, eventually, kill_raild
 
@@ -246,6 +247,107 @@ def test_a_vf_of_no_pf_of_the_rail_is_refused(ready: World, sysfs: Sysfs) -> Non
     pod.kill_namespace()
 
 
+def priorities() -> tuple[list[str], dict[str, list[int]]]:
+    """What dcb(8) reads of the uplink: the priorities that pause, the table of DSCPs."""
+    pfc = json.loads(kernel.run(["dcb", "-j", "pfc", "show", "dev", uplink()]))["prio_pfc"]
+    table = json.loads(kernel.run(["dcb", "-j", "-N", "app", "show", "dev", uplink()])).get("dscp_prio", [])
+    found: dict[str, list[int]] = {}
+    for dscp, priority in table:
+        found.setdefault(str(dscp), []).append(priority)
+    return [str(i) for i, on in enumerate(pfc) if on], found
+
+
+def set_lossless(world: World, wanted: dict[str, Any] | None) -> None:
+    """Into node.json; raild takes it by itself."""
+    node = world.lab.node(1)
+    config = json.loads(node.config_file.read_text())
+    config.pop("lossless", None)
+    write_json(node.config_file, {**config, **({"lossless": wanted} if wanted else {})})
+
+
+def differences(world: World) -> dict[str, str]:
+    """The doctor's findings about priorities: id -> remedy."""
+    node = world.lab.node(1)
+    done = subprocess.run([str(world.lab.binaries / "railctl"), "doctor", "-o", "json"], text=True, capture_output=True, check=False,
+                          env={**os.environ, "RAILCNI_ROOT": str(node.root)})  # its status is 1 where anything is critical
+    return {each["id"]: each["fix"] for each in json.loads(done.stdout)["findings"] if each["id"].startswith("lossless-")}
+
+
+def shown(world: World) -> dict[str, Any]:
+    return world.railctl(world.lab.node(1), "get", "rails")["rails"][0]
+
+
+LOSSLESS = {"trust": "dscp", "pfc": [3], "ecn": [3], "dscp_to_priority": {"26": 3, "48": 6}, "tos": 106}
+WANTED = (["3"], {"26": [3], "48": [6]})
+NOTHING: tuple[list[str], dict[str, list[int]]] = ([], {})
+
+
+def test_priorities_are_set_and_told_by_the_kernel_as_by_the_fake(ready: World) -> None:
+    """The contract suite on the kernel's dcbnl."""
+    environment = {**os.environ, "RAILCNI_TEST_DCB": uplink()}
+    program = str(REPOSITORY / "build/tests/dcb_contract_test")
+    done = subprocess.run([program], text=True, capture_output=True, env=environment, check=False)
+    assert done.returncode == 0 and "DcbContract.AddsAndDeletesEntriesOnce/Kernel" in done.stdout, done.stdout + done.stderr
+    assert priorities() == NOTHING
+
+
+def test_what_differs_from_lossless_is_found_and_mended_by_the_doctors_words(ready: World, sysfs: Sysfs) -> None:
+    """PFC and DSCP by dcb(8) as the doctor prints it; the files of ECN and ToS are stand-ins of drivers that have them."""
+    points = [sysfs.root / f"class/net/{uplink()}/ecn/roce_{point}/enable/3" for point in ("np", "rp")]
+    tos = sysfs.root / "kernel/config/rdma_cm/mlx5_0/ports/1/default_roce_tos"
+    for file, text in ((points[0], "1"), (points[1], "0"), (tos, "0")):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f"{text}\n")
+    (sysfs.pf / "infiniband/mlx5_0").mkdir(parents=True, exist_ok=True)
+    set_lossless(ready, LOSSLESS)
+    eventually("raild has looked", lambda: shown(ready), lambda rail: rail.get("lossless_known"), PATIENCE)
+    found = differences(ready)
+    assert set(found) == {"lossless-pfc", "lossless-trust", "lossless-ecn", "lossless-tos"}, found
+    for fix in (found["lossless-pfc"], found["lossless-trust"]):
+        kernel.run(["sh", "-c", fix.strip("`")])
+    assert priorities() == WANTED
+    assert "roce_rp/enable/3" in found["lossless-ecn"] and "default_roce_tos" in found["lossless-tos"], found
+    points[1].write_text("1\n")
+    tos.write_text("106\n")
+    assert not differences(ready)
+    kernel.run(["dcb", "app", "replace", "dev", uplink(), "dscp-prio", "26:4"])
+    kernel.run(["dcb", "ets", "set", "dev", uplink(), "prio-tc", "3:0"])
+    found = differences(ready)
+    assert set(found) == {"lossless-dscp", "lossless-traffic-class"}, found
+    eventually("raild tells it, by the kernel's event or its next look", lambda: shown(ready),
+               lambda rail: len(rail.get("lossless_problems", [])) == 2, PATIENCE)
+    for fix in found.values():
+        kernel.run(["sh", "-c", fix.strip("`")])
+    eventually("raild finds it lossless", lambda: shown(ready), lambda rail: rail.get("lossless_ok"), PATIENCE)
+    shutil.rmtree(sysfs.root / "kernel")
+    assert set(differences(ready)) == {"lossless-unknown"}, "what cannot be read is not lossless"
+    kernel.run(["dcb", "pfc", "set", "dev", uplink(), "prio-pfc", "all:off"])
+    kernel.run(["dcb", "app", "flush", "dev", uplink(), "dscp-prio"])
+
+
+def test_raild_keeps_the_priorities_and_puts_back_what_was_there(ready: World) -> None:
+    node = ready.lab.node(1)
+    kernel.run(["dcb", "app", "add", "dev", uplink(), "dscp-prio", "10:1", "26:0"])
+    kernel.run(["dcb", "pfc", "set", "dev", uplink(), "prio-pfc", "5:on"])
+    before, set_by_raild = priorities(), (["3"], {"10": [1], **WANTED[1]})
+    assert before == (["5"], {"10": [1], "26": [0]})
+    set_lossless(ready, {**LOSSLESS, "manage_qos": True})
+    eventually("raild sets them", priorities, lambda now: now == set_by_raild, PATIENCE)
+    kernel.run(["dcb", "pfc", "set", "dev", uplink(), "prio-pfc", "3:off"])
+    eventually("raild sets again what others change", priorities, lambda now: now == set_by_raild, 20)
+    kill_raild(node)
+    kernel.run(["dcb", "app", "flush", "dev", uplink(), "dscp-prio"])
+    kernel.run(["dcb", "app", "add", "dev", uplink(), "dscp-prio", "10:1"])
+    daemons.start_raild(ready.lab, node)
+    eventually("after a crash it goes on", priorities, lambda now: now == set_by_raild, PATIENCE)
+    set_lossless(ready, LOSSLESS)
+    eventually("raild gives back", priorities, lambda now: now == before, PATIENCE)
+    set_lossless(ready, None)
+    kernel.run(["dcb", "app", "flush", "dev", uplink(), "dscp-prio"])
+    kernel.run(["dcb", "pfc", "set", "dev", uplink(), "prio-pfc", "all:off"])
+    daemons.wait_until("raild answers", lambda: daemons.raild_answers(node), PATIENCE)
+
+
 def test_the_number_of_vfs_stays_while_a_pod_has_one(ready: World, pod: Pod) -> None:
     node = ready.lab.node(1)
     pod.add()
@@ -264,6 +366,20 @@ def test_the_number_of_vfs_stays_while_a_pod_has_one(ready: World, pod: Pod) -> 
 
 
 def test_the_number_of_vfs_changes_when_none_is_in_use(ready: World) -> None:
-    """The last: the representors are new ones then, with the kernel's names."""
+    """The last with a raild that prepares the NIC: the representors are new ones then, with the kernel's names."""
     set_num_vfs(ready, VFS - 1)
     eventually("raild changes the number of VFs", nic, lambda now: now == ("switchdev", VFS - 1, VFS - 1), PATIENCE)
+
+
+def test_a_removal_puts_the_priorities_back(ready: World) -> None:
+    """The very last: no raild runs after it, and node.json is gone."""
+    node = ready.lab.node(1)
+    kernel.run(["dcb", "pfc", "set", "dev", uplink(), "prio-pfc", "5:on"])
+    set_lossless(ready, {**LOSSLESS, "manage_qos": True})
+    eventually("raild sets them", priorities, lambda now: now == WANTED, PATIENCE)
+    kill_raild(node)
+    done = subprocess.run([str(ready.lab.binaries / "raild"), "--remove"], text=True, capture_output=True, timeout=PATIENCE, check=False,
+                          env={**os.environ, "RAILCNI_ROOT": str(node.root)})
+    print(done.stdout, done.stderr)
+    assert f"uplink {uplink()}, as it was: PFC for priority 5" in done.stdout, done.stdout + done.stderr
+    assert priorities() == (["5"], {})

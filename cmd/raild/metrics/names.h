@@ -49,6 +49,9 @@ inline constexpr Family kRulesWanted{"railcni_rail_rules_wanted", Kind::kGauge, 
                                      "OpenFlow rules that the rail's bridge should have."};
 inline constexpr Family kRulesInstalled{"railcni_rail_rules_installed", Kind::kGauge, "rail",
                                         "Of those, how many were in the bridge when raild last looked."};
+inline constexpr Family kLossless{"railcni_rail_lossless_ok", Kind::kGauge, "rail",
+                                  "1: the rail's uplink treats RoCE as lossless of node.json wants it; 0: it "
+                                  "does not, or it cannot be read."};
 inline constexpr Family kForeignFlows{
     "railcni_rail_foreign_flows", Kind::kGauge, "rail",
     "OpenFlow rules in the rail's bridge that are not RailCNI's: each can go around the isolation."};
@@ -163,6 +166,7 @@ inline constexpr std::array kAll = {
     &kRailCarrier,
     &kRailBridge,
     &kRailLeaf,
+    &kLossless,
     &kForeignFlows,
     &kRulesWanted,
     &kRulesInstalled,

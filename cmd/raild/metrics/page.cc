@@ -46,6 +46,7 @@ void AddRail(Exposition& page, const engine::RailView& rail) {
   page.Add(metrics::kRulesWanted, {name}, rail.rules_wanted);
   page.Add(metrics::kRulesInstalled, {name}, rail.rules_installed);
   page.Add(metrics::kForeignFlows, {name}, rail.foreign_rules);
+  if (rail.lossless) page.Add(metrics::kLossless, {name}, rail.lossless->empty());
   const std::string_view state = BgpState(rail.bgp_state);
   page.Add(metrics::kBgpEstablished, {name}, state == kEstablished);
   for (const std::string_view each : kBgpStates) page.Add(metrics::kBgpState, {name, each}, state == each);

@@ -44,6 +44,8 @@ NodeView Sample() {
   rail.rules_wanted = 40;
   rail.rules_installed = 39;
   rail.foreign_rules = 2;
+  rail.lossless.emplace().push_back(
+      {.id = "lossless-pfc", .what = "p0 does not pause", .why = "", .fix = ""});
   view.attachments = {Attachment(1, "rail0", "tenant-a"), Attachment(2, "rail0", "tenant-a"),
                       Attachment(3, "rail0", "", state::Phase::kAdding)};
   view.attachments[1].rules_in_place = view.attachments[1].attachment.announced = false;
@@ -119,6 +121,7 @@ railcni_rail_leaf_known{rail="rail0"} 0
 railcni_rail_rules_wanted{rail="rail0"} 40
 railcni_rail_rules_installed{rail="rail0"} 39
 railcni_rail_foreign_flows{rail="rail0"} 2
+railcni_rail_lossless_ok{rail="rail0"} 0
 railcni_bgp_session_established{rail="rail0"} 0
 railcni_bgp_session_state{rail="rail0",state="Idle"} 0
 railcni_bgp_session_state{rail="rail0",state="Connect"} 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import lzma
 import os
 import shutil
@@ -14,6 +15,7 @@ from .packages import Unavailable, apt, depends, kept, unpack
 
 BOOT_MODULES = ("virtio_pci", "9pnet_virtio", "9p", "overlay")
 NETDEVSIM = "drivers/net/netdevsim"
+PRIORITIES = Path(__file__).with_name("netdevsim_dcb.c")  # netdevsim's ports have no dcbnl
 BUSYBOX = Path("/bin/busybox")
 
 
@@ -61,9 +63,10 @@ def _fetch(suite: str, folder: Path) -> None:
 
 
 def netdevsim(suite: str, again: bool = False) -> Path:
-    """The module netdevsim for the suite's cached kernel. Errors: Unavailable."""
+    """The module netdevsim for the suite's cached kernel, with the priorities of PRIORITIES. Errors: Unavailable."""
     version = kernel(suite).version
-    return kept(f"netdevsim-{version}", lambda folder: _build_netdevsim(suite, version, folder), again) / "netdevsim.ko"
+    patch = hashlib.sha256(PRIORITIES.read_bytes()).hexdigest()[:8]
+    return kept(f"netdevsim-{version}-{patch}", lambda folder: _build_netdevsim(suite, version, folder), again) / "netdevsim.ko"
 
 
 def _build_netdevsim(suite: str, version: str, folder: Path) -> None:
@@ -73,6 +76,7 @@ def _build_netdevsim(suite: str, version: str, folder: Path) -> None:
     unpack(suite, [headers, *parts, f"linux-source-{series}"], tools)
     archive, source = tools / f"usr/src/linux-source-{series}.tar.xz", f"linux-source-{series}/{NETDEVSIM}"
     _run(["tar", "-xJf", str(archive), "-C", str(tools), source])
+    _give_priorities(tools / source)
     build = tools / "usr/src" / headers
     # The makefile names its other half by the path of an installed package; vmlinux serves type information (BTF), for
     # which yet another package would be needed.
@@ -82,6 +86,18 @@ def _build_netdevsim(suite: str, version: str, folder: Path) -> None:
     _run(["make", "-s", "-j2", "-C", str(build), f"M={tools / source}", "CONFIG_NETDEVSIM=m", "modules"])
     (tools / source / "netdevsim.ko").rename(folder / "netdevsim.ko")
     shutil.rmtree(tools)
+
+
+def _give_priorities(source: Path) -> None:
+    netdev = source / "netdev.c"
+    text = netdev.read_text()
+    for before, after in ((included := '#include "netdevsim.h"\n', included + f'#include "{PRIORITIES.name}"\n'),
+                          (ops := "ns->netdev->netdev_ops = &nsim_netdev_ops;", ops + " ns->netdev->dcbnl_ops = &railcni_dcbnl_ops;")):
+        if text.count(before) != 1:
+            raise Unavailable(f"building netdevsim: {netdev.name} of this kernel has not one `{before.strip()}`")
+        text = text.replace(before, after)
+    netdev.write_text(text)
+    shutil.copy(PRIORITIES, source)
 
 
 def _run(command: list[str]) -> None:
