@@ -102,7 +102,7 @@ std::optional<Lossless> ParseLossless(const json* node, const json* rail, const 
   }
   const std::string place = rail == nullptr ? "lossless" : path;
   const size_t known = errors.list().size();
-  const Lossless wanted = Section(merged, place, errors);
+  Lossless wanted = Section(merged, place, errors);
   if (errors.list().size() == known) Contradictions(wanted, place, errors);
   return wanted;
 }

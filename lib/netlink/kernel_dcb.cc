@@ -26,7 +26,7 @@ std::optional<Struct> As(const Attributes<kMax>& attributes, int type) {
   const std::string_view bytes = attributes.Bytes(type);
   Struct value;
   if (bytes.size() < sizeof value) return std::nullopt;
-  std::memcpy(&value, bytes.data(), sizeof value);
+  bytes.copy(reinterpret_cast<char*>(&value), sizeof value);
   return value;
 }
 
@@ -165,7 +165,7 @@ Status KernelDcb::AddApp(const std::string& link, const DcbApp& app) {
 
 Status KernelDcb::DeleteApp(const std::string& link, const DcbApp& app) {
   const std::string doing = "delete from the table of applications of " + link;
-  const Status deleted = Change(AppRequest(link, app, false).get(), doing);
+  Status deleted = Change(AppRequest(link, app, false).get(), doing);
   if (deleted || deleted.error().code != Code::kNotFound) return deleted;
   RAIL_TRY(Get(link));  // whether it is the entry that is not there, or the link
   return {};

@@ -43,7 +43,7 @@ class Comparison {
 
  private:
   // `fix`: of what dcbnl can set.
-  std::string Remedy(std::string fix) const { return wanted_.manage_qos ? kRaildSets : std::move(fix); }
+  std::string Remedy(const std::string& fix) const { return wanted_.manage_qos ? kRaildSets : fix; }
 
   void Pfc(const netlink::DcbState& dcb) {
     if (!wanted_.pfc) return;
