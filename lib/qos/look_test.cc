@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
@@ -16,7 +17,9 @@ namespace fs = std::filesystem;
 class LookAtFiles : public testing::Test {
  protected:
   void SetUp() override {
-    fs::remove_all(root_);
+    std::string folder = testing::TempDir() + "qos-look-XXXXXX";
+    ASSERT_NE(::mkdtemp(folder.data()), nullptr);
+    root_ = folder;
     links_.links["p0"] = {.pfc = netlink::DcbPfc{.enabled = 8}, .ets = {}, .apps = {}, .peer_pfc = {}};
   }
   void TearDown() override { fs::remove_all(root_); }
@@ -29,7 +32,7 @@ class LookAtFiles : public testing::Test {
     return Look("p0", dcb, sriov::Sysfs(root_.string()));
   }
 
-  fs::path root_ = fs::path(testing::TempDir()) / "qos_look";
+  fs::path root_;
   netlink::testing::DcbLinks links_;
 };
 

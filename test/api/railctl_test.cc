@@ -157,7 +157,8 @@ TEST_F(RailctlTest, GivesProgramsRailsRemotesAndTheNode) {
               "bridge_present": true, "bridge_mac": "02:00:00:00:01:00", "leaf_mac": "02:00:00:00:0f:00",
               "carrier": true, "bgp_state": "Established", "prefixes_received": 3, "prefixes_sent": 2,
               "rules_wanted": 21, "rules_installed": 21, "unrecorded_pods": 0, "foreign_flows": 0, "unseen": "",
-              "bgp_problem": "", "stripped": 0})"));
+              "bgp_problem": "", "stripped": 0, "lossless_known": false, "lossless_ok": false,
+              "lossless_problems": []})"));
   const json remotes = json::parse(Out({"-o", "json", "get", "remotes"}));
   EXPECT_EQ(remotes.at("total"), 3);
   EXPECT_EQ(remotes.at("remotes").at(2), json::parse(R"({"address": "2001:db8::9",

@@ -393,7 +393,7 @@ std::vector<std::string> World::Leftovers() {
   for (const auto& [key, prefix] : ipam.held()) left.push_back("IPAM: " + prefix + " of " + key);
   for (const config::Rail& rail : config.rails) {
     const auto bridge = Must(ovsdb.FindBridge(rail.bridge, {}));
-    for (const ovs::Port& port : bridge->ports) {
+    for (const ovs::Port& port : bridge ? bridge->ports : std::vector<ovs::Port>()) {
       if (port.name != rail.bridge && port.name != rail.pf) left.push_back("OVS: port " + port.name);
     }
     for (const config::DeviceEntry& entry : rail.devices) {
