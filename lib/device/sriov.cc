@@ -16,6 +16,8 @@ const RdmaDevice* ByIndex(const std::vector<RdmaDevice>& devices, uint32_t index
   return it == devices.end() ? nullptr : &*it;
 }
 
+constexpr uint64_t kBytesPerMbit = 125'000;  // devlink counts bytes per second
+
 std::string Finding(const config::Rail& rail, const std::string& id) {
   return "find device " + id.substr(0, 64) + " of rail " + rail.name;
 }
@@ -148,13 +150,54 @@ Result<std::string> Sriov::RepresentorOf(const config::Rail& rail, const sriov::
           "in node.json under rails[].devices");
 }
 
-Result<Sriov::Place> Sriov::PlaceOf(const std::string& address) {
+Result<Sriov::Place> Sriov::PlaceOf(const std::string& address, bool with_rates) {
   RAIL_ASSIGN(const sriov::Vf vf, lookup_.FindVf(address));
   RAIL_ASSIGN_AS(const netlink::Link pf, host_.GetLink(vf.pf.netdev), "the VF's PF");
   if (!vfs_) {
     RAIL_ASSIGN(vfs_, connections_.vfs());
   }
-  return Place{pf.index, vf.index, vfs_.get()};
+  Place place{pf.index, vf.index, vfs_.get(), std::nullopt};
+  if (with_rates) {
+    RAIL_ASSIGN_AS(place.leaf, LeafOf(vf), "the VF's port");
+  }
+  return place;
+}
+
+Result<std::optional<Sriov::Leaf>> Sriov::LeafOf(const sriov::Vf& vf) {
+  if (!rates_) {
+    auto opened = connections_.rates();
+    if (!opened && opened.error().code == Code::kUnsupported) return std::nullopt;
+    if (!opened) return tl::make_unexpected(opened.error());
+    rates_ = std::move(*opened);
+  }
+  RAIL_ASSIGN(const std::optional<uint32_t> port, lookup_.FindPort(vf));
+  if (!port) return std::nullopt;
+  auto tree = rates_->List(vf.pf.handle);
+  if (!tree && tree.error().code == Code::kUnsupported) return std::nullopt;
+  if (!tree) return tl::make_unexpected(tree.error());
+  if (std::ranges::find(tree->leaves, *port, &netlink::RateLeaf::port) == tree->leaves.end())
+    return std::nullopt;
+  return Leaf{vf.pf.handle, *port};
+}
+
+Result<VfState> Sriov::StateOf(const Place& place) {
+  RAIL_ASSIGN(VfState state, place.vfs->Get(place.pf, place.vf));
+  if (!place.leaf) return state;
+  RAIL_ASSIGN(const netlink::RateTree tree, rates_->List(place.leaf->nic));
+  const auto leaf = std::ranges::find(tree.leaves, place.leaf->port, &netlink::RateLeaf::port);
+  if (leaf == tree.leaves.end()) return Fail(Code::kNotFound, "its port has no rates any more");
+  state.rates = {static_cast<uint32_t>(leaf->rate.share / kBytesPerMbit),
+                 static_cast<uint32_t>(leaf->rate.max / kBytesPerMbit)};
+  return state;
+}
+
+Status Sriov::Change(const Place& place, VfChange change) {
+  if (place.leaf && change.rates) {
+    const netlink::Rate rate{change.rates->min * kBytesPerMbit, change.rates->max * kBytesPerMbit};
+    RAIL_TRY(rates_->SetLeaf(place.leaf->nic, place.leaf->port, rate, std::nullopt));
+    change.rates.reset();
+  }
+  return place.vfs->Set(place.pf, place.vf, change);
 }
 
 Result<netlink::Rdma*> Sriov::HostRdma() {
@@ -175,9 +218,9 @@ Result<RdmaDevice> Sriov::RdmaCalled(const std::string& name) {
 Result<Saved> Sriov::Save(const Device& device) {
   const std::string doing = "save the state of device " + device.id;
   RAIL_ASSIGN(Saved saved, netdev_.Save(device));
-  RAIL_ASSIGN_AS(const Place place, PlaceOf(device.id), doing);
+  RAIL_ASSIGN_AS(const Place place, PlaceOf(device.id, device.settings.rates.has_value()), doing);
   SavedVf vf;
-  RAIL_ASSIGN_AS(vf.state, place.vfs->Get(place.pf, place.vf), doing);
+  RAIL_ASSIGN_AS(vf.state, StateOf(place), doing);
   if (!device.rdma.empty()) {
     RAIL_ASSIGN_AS(const RdmaDevice rdma, RdmaCalled(device.rdma), doing);
     vf.rdma = rdma.name;
@@ -200,15 +243,15 @@ Result<MacAddress> Sriov::MoveIn(const Device& device, const netns::Netns& pod, 
 // The PF assigns the VF the MAC address that the VF has already: mlx5 makes its node GUID of it, and in legacy mode the NIC then
 // refuses another. In switchdev mode the NIC refuses none; there the rules of the bridge do (table 0).
 Status Sriov::ApplySettings(const Device& device) {
-  RAIL_ASSIGN(const Place place, PlaceOf(device.id));
+  RAIL_ASSIGN(const Place place, PlaceOf(device.id, device.settings.rates.has_value()));
   RAIL_ASSIGN(const netlink::Link link, host_.GetLink(device.netdev));
-  RAIL_ASSIGN(const VfState now, place.vfs->Get(place.pf, place.vf));
+  RAIL_ASSIGN(const VfState now, StateOf(place));
   // The link first: a driver may refuse it once the PF has assigned an address.
   const MacAddress mac = device.settings.mac.value_or(link.mac);
   if (mac != link.mac) RAIL_TRY(host_.SetMac(link.index, mac));
   const VfState asked = Asked(now, device.settings, mac);
-  RAIL_TRY(place.vfs->Set(place.pf, place.vf, Difference(now, asked)));
-  RAIL_ASSIGN(const VfState after, place.vfs->Get(place.pf, place.vf));
+  RAIL_TRY(Change(place, Difference(now, asked)));
+  RAIL_ASSIGN(const VfState after, StateOf(place));
   const std::vector<std::string> problems = Describe(Difference(after, asked), after);
   if (problems.empty()) return {};
   return Fail(Code::kUnsupported, "its driver accepted what was set and did not do it: " + problems.front());
@@ -235,8 +278,8 @@ Status Sriov::MoveRdmaIn(const Device& device, const netns::Netns& pod) {
 Result<std::vector<std::string>> Sriov::Verify(const Saved& saved, const std::optional<Settings>& settings,
                                                const netns::Netns& pod) {
   const std::string doing = "check device " + saved.id;
-  RAIL_ASSIGN_AS(const Place place, PlaceOf(saved.id), doing);
-  RAIL_ASSIGN_AS(const VfState now, place.vfs->Get(place.pf, place.vf), doing);
+  RAIL_ASSIGN_AS(const Place place, PlaceOf(saved.id, settings && settings->rates), doing);
+  RAIL_ASSIGN_AS(const VfState now, StateOf(place), doing);
   std::vector<std::string> problems = Describe(
       Difference(now, Asked(now, settings.value_or(Settings()), saved.asked.mac.value_or(saved.mac))), now);
   for (std::string& problem : problems) problem = "VF " + saved.id + ": " + problem;
@@ -317,12 +360,12 @@ Status Sriov::BringRdmaHome(const Saved& saved, const netns::Netns* pod) {
 
 Status Sriov::RestoreVf(const Saved& saved) {
   if (!saved.vf) return {};
-  RAIL_ASSIGN(const Place place, PlaceOf(saved.id));
-  RAIL_ASSIGN(const VfState now, place.vfs->Get(place.pf, place.vf));
+  RAIL_ASSIGN(const Place place, PlaceOf(saved.id, saved.asked.rates.has_value()));
+  RAIL_ASSIGN(const VfState now, StateOf(place));
   VfState wanted = saved.vf->state;
   // Zero would take the node GUID from the VF (mlx5), and with it rdma_cm from its next pod. The VF's own address stays instead.
   if (wanted.mac.is_zero()) wanted.mac = saved.mac;
-  return place.vfs->Set(place.pf, place.vf, Difference(now, wanted));
+  return Change(place, Difference(now, wanted));
 }
 
 }  // namespace rail::device

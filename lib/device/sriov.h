@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "lib/device/netdev.h"
+#include "lib/netlink/rates.h"
 #include "lib/netlink/rdma.h"
 #include "lib/netlink/vf.h"
 #include "lib/sriov/lookup.h"
@@ -24,6 +25,7 @@ class Sriov : public Backend {
     sriov::Lookup::OpenDevlink devlink;
     std::function<Result<std::unique_ptr<netlink::Vfs>>()> vfs;
     std::function<Result<std::unique_ptr<netlink::Rdma>>()> rdma;
+    std::function<Result<std::unique_ptr<netlink::Rates>>()> rates;  // kUnsupported: no devlink
     Netdev::OpenMonitor monitor = netlink::Monitor::Open;
   };
 
@@ -41,16 +43,26 @@ class Sriov : public Backend {
                  Deadline deadline) override;
 
  private:
-  // A VF as its PF identifies it.
+  // A VF as its PF identifies it, and as a leaf of devlink's rates.
+  struct Leaf {
+    netlink::DevlinkHandle nic;
+    uint32_t port = 0;
+  };
   struct Place {
     int pf = 0;
     uint32_t vf = 0;
     netlink::Vfs* vfs = nullptr;
+    std::optional<Leaf> leaf;
   };
 
   Result<sriov::Vf> VfOf(const config::Rail& rail, const std::string& id) const;
   Result<std::string> RepresentorOf(const config::Rail& rail, const sriov::Vf& vf);
-  Result<Place> PlaceOf(const std::string& address);
+  // The leaf is looked for only where rates are asked for: a driver may ask its firmware about every port.
+  Result<Place> PlaceOf(const std::string& address, bool with_rates);
+  Result<std::optional<Leaf>> LeafOf(const sriov::Vf& vf);
+  // A VF's settings. Its rates are those of the leaf, where it has one: drivers refuse them through the PF in switchdev mode.
+  Result<netlink::VfState> StateOf(const Place& place);
+  Status Change(const Place& place, netlink::VfChange change);
   Result<netlink::Rdma*> HostRdma();
   Result<netlink::RdmaDevice> RdmaCalled(const std::string& name);
   Status ApplySettings(const Device& device);
@@ -64,6 +76,7 @@ class Sriov : public Backend {
   Netdev netdev_;
   std::unique_ptr<netlink::Vfs> vfs_;
   std::unique_ptr<netlink::Rdma> rdma_;
+  std::unique_ptr<netlink::Rates> rates_;
 };
 
 }  // namespace rail::device

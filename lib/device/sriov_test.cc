@@ -206,6 +206,40 @@ TEST_F(SriovTest, SetsWhatTheNetworkAsksForAndRestoresIt) {
   EXPECT_EQ(Saved::FromJson(saved.ToJson()).value(), saved);
 }
 
+// In switchdev mode a NIC's rates are devlink's. A leaf keeps the node under which it is.
+TEST_F(SriovTest, RatesAreThoseOfTheLeafWhereTheNicHasOne) {
+  netlink::RateTree& tree = host_.rates.trees["pci/0000:3b:00.0"];
+  const uint32_t port = sriov::testing::Machine::kFirstVfPort;
+  tree.nodes.push_back({"red", {}, ""});
+  tree.leaves = {{port, {.share = 0, .max = 250'000}, "red"}, {port + 1, {}, ""}};
+  host_.vfs.FailOn("rates", {Code::kUnsupported, "not in switchdev mode"});
+  Device device = Find().value();
+  device.settings = Everything();
+  const Saved saved = Save(device);
+  EXPECT_EQ(saved.vf->state.rates, (netlink::VfRates{0, 2}));
+  const auto moved = MoveIn(device);
+  ASSERT_TRUE(moved) << moved.error().message;
+  EXPECT_EQ(tree.leaves[0], (netlink::RateLeaf{port, {.share = 12'500'000, .max = 125'000'000}, "red"}));
+  EXPECT_EQ(tree.leaves[1], (netlink::RateLeaf{port + 1, {}, ""}));
+  EXPECT_THAT(Verify(saved, device.settings), IsEmpty());
+  tree.leaves[0].rate.max = 125'000;
+  EXPECT_THAT(Verify(saved, device.settings), ElementsAre(HasSubstr("the rate (100 to 1 Mbit/s)")));
+  Must(Restore(saved));
+  EXPECT_EQ(tree.leaves[0], (netlink::RateLeaf{port, {.share = 0, .max = 250'000}, "red"}));
+}
+
+TEST_F(SriovTest, WithoutALeafTheRatesGoThroughThePf) {
+  host_.rates.trees["pci/0000:3b:00.0"].leaves = {{sriov::testing::Machine::kFirstVfPort + 1, {}, ""}};
+  Device device = Find().value();
+  device.settings = Everything();
+  const Saved saved = Save(device);
+  ASSERT_TRUE(MoveIn(device));
+  EXPECT_EQ(Vf0().rates, (netlink::VfRates{100, 1000}));
+  EXPECT_THAT(host_.rates.changes, IsEmpty());
+  Must(Restore(saved));
+  EXPECT_EQ(Vf0().rates, netlink::VfRates{});
+}
+
 TEST_F(SriovTest, CheckSeesEachChange) {
   Device device = Find().value();
   const Saved saved = Save(device);

@@ -27,6 +27,7 @@ class Attributes {
   std::optional<uint8_t> Uint8(int type) const { return Integer<uint8_t>(raw(type)); }
   std::optional<uint16_t> Uint16(int type) const { return Integer<uint16_t>(raw(type)); }
   std::optional<uint32_t> Uint32(int type) const { return Integer<uint32_t>(raw(type)); }
+  std::optional<uint64_t> Uint64(int type) const { return Integer<uint64_t>(raw(type)); }
   uint32_t Uint32Or(int type, uint32_t fallback) const { return Uint32(type).value_or(fallback); }
 
   std::string String(int type) const {

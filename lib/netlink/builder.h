@@ -33,6 +33,9 @@ class Builder {
     ok_ = ok_ && nla_put(message_.get(), type, static_cast<int>(bytes.size()), bytes.data()) >= 0;
     return *this;
   }
+  Builder& Uint64(int type, uint64_t value) {
+    return Bytes(type, {reinterpret_cast<const char*>(&value), sizeof value});
+  }
   Builder& Uint32(int type, uint32_t value) {
     return Bytes(type, {reinterpret_cast<const char*>(&value), sizeof value});
   }

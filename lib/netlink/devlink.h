@@ -27,6 +27,7 @@ struct DevlinkHandle {
 
 struct DevlinkPort {
   enum class Flavour { kOther, kPhysical, kPciPf, kPciVf, kPciSf };
+  uint32_t index = 0;  // of the device
   Flavour flavour = Flavour::kOther;
   uint32_t controller = 0;  // 0: this host; other numbers occur on a DPU
   uint16_t pf = 0;

@@ -1,23 +1,11 @@
 #include "lib/netlink/kernel_devlink.h"
 
-#include <linux/devlink.h>
-#include <linux/genetlink.h>
-
-#include "lib/netlink/attributes.h"
-#include "lib/netlink/builder.h"
+#include "lib/netlink/devlink_message.h"
 
 namespace rail::netlink {
 namespace {
 
 constexpr uint8_t kStringType = 5;  // the kernel's NLA_STRING; no uapi header defines it
-
-using DevlinkAttributes = Attributes<DEVLINK_ATTR_MAX>;
-
-// Parses a generic netlink message of any family.
-const genlmsghdr* ParseGeneric(std::string_view message, DevlinkAttributes& attributes) {
-  const nlmsghdr* header = Header(message);
-  return header == nullptr ? nullptr : Parse<genlmsghdr>(message, header->nlmsg_type, attributes);
-}
 
 DevlinkPort::Flavour FlavourOf(std::optional<uint16_t> flavour) {
   switch (flavour.value_or(DEVLINK_PORT_FLAVOUR_UNUSED)) {
@@ -32,36 +20,6 @@ DevlinkPort::Flavour FlavourOf(std::optional<uint16_t> flavour) {
     default:
       return DevlinkPort::Flavour::kOther;
   }
-}
-
-Builder Command(int family, uint8_t command) {
-  genlmsghdr body{};
-  body.cmd = command;
-  body.version = 1;
-  return Builder(family, 0, body);
-}
-
-Builder OfDevice(int family, uint8_t command, const DevlinkHandle& device) {
-  Builder message = Command(family, command);
-  message.String(DEVLINK_ATTR_BUS_NAME, device.bus).String(DEVLINK_ATTR_DEV_NAME, device.device);
-  return message;
-}
-
-Result<int> FindFamily(Socket& socket) {
-  const std::string doing = "look for devlink in the kernel";
-  Builder message = Command(GENL_ID_CTRL, CTRL_CMD_GETFAMILY);
-  message.String(CTRL_ATTR_FAMILY_NAME, DEVLINK_GENL_NAME);
-  RAIL_TRY(message.Check(doing));
-  std::optional<uint16_t> family;
-  const Status found = socket.Request(message.get(), doing, [&](std::string_view bytes) {
-    Attributes<CTRL_ATTR_MAX> attributes;
-    if (Parse<genlmsghdr>(bytes, GENL_ID_CTRL, attributes) != nullptr) {
-      family = attributes.Uint16(CTRL_ATTR_FAMILY_ID);
-    }
-  });
-  if (!found && found.error().code != Code::kNotFound) return tl::make_unexpected(found.error());
-  if (!family) return Fail(Code::kUnsupported, doing + ": it has none");
-  return *family;
 }
 
 // The kernel answers ENODEV if devlink does not know the device, and EOPNOTSUPP if the driver does not support the request.
@@ -84,6 +42,7 @@ std::optional<PortOf> DecodePort(std::string_view message) {
   }
   PortOf found;
   found.device = {attributes.String(DEVLINK_ATTR_BUS_NAME), attributes.String(DEVLINK_ATTR_DEV_NAME)};
+  found.port.index = attributes.Uint32Or(DEVLINK_ATTR_PORT_INDEX, 0);
   found.port.flavour = FlavourOf(attributes.Uint16(DEVLINK_ATTR_PORT_FLAVOUR));
   found.port.controller = attributes.Uint32Or(DEVLINK_ATTR_PORT_CONTROLLER_NUMBER, 0);
   found.port.pf = attributes.Uint16(DEVLINK_ATTR_PORT_PCI_PF_NUMBER).value_or(0);
@@ -120,7 +79,7 @@ std::optional<std::string> DecodeStringParam(std::string_view message) {
 
 Result<std::unique_ptr<Devlink>> KernelDevlink::Open() {
   RAIL_ASSIGN(Socket socket, Socket::Open(NETLINK_GENERIC));
-  RAIL_ASSIGN(const int family, FindFamily(socket));
+  RAIL_ASSIGN(const int family, FindDevlink(socket));
   return std::unique_ptr<Devlink>(new KernelDevlink(std::move(socket), family));
 }
 

@@ -203,6 +203,13 @@ Result<std::string> Lookup::FindRepresentor(const Vf& vf) {
   return Choose(vf, SysfsPorts(vf, sysfs_.List("class/net")));
 }
 
+Result<std::optional<uint32_t>> Lookup::FindPort(const Vf& vf) {
+  RAIL_ASSIGN(const std::vector<DevlinkPort> ports, DevlinkPorts(vf.pf));
+  RAIL_ASSIGN(const std::string netdev, Choose(vf, ports, OnlyPf(ports)));
+  const auto it = std::ranges::find(ports, netdev, &DevlinkPort::netdev);
+  return it == ports.end() ? std::nullopt : std::optional(it->index);
+}
+
 Result<std::vector<DevlinkPort>> Lookup::DevlinkPorts(const Pf& pf) {
   if (!devlink_) {
     auto devlink = open_devlink_();
@@ -232,8 +239,11 @@ std::vector<DevlinkPort> Lookup::SysfsPorts(const Vf& vf, const std::vector<std:
     if (!port || switch_id(netdev) != ours) continue;
     const auto parent = sysfs_.Real(NetPath(netdev) + "/device");
     if (!parent || !SameCard(*parent, vf.pf.device)) continue;
-    ports.push_back({DevlinkPort::Flavour::kPciVf, port->controller, static_cast<uint16_t>(port->pf),
-                     static_cast<uint16_t>(port->vf), netdev});
+    ports.push_back({.flavour = DevlinkPort::Flavour::kPciVf,
+                     .controller = port->controller,
+                     .pf = static_cast<uint16_t>(port->pf),
+                     .vf = static_cast<uint16_t>(port->vf),
+                     .netdev = netdev});
   }
   return ports;
 }

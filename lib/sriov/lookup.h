@@ -55,6 +55,9 @@ class Lookup {
   // The VF's representor in the NIC's switch. "": the kernel does not show one, because the NIC is not in switchdev mode.
   // Errors: kBusy more than one fits; of devlink.
   Result<std::string> FindRepresentor(const Vf& vf);
+  // The index of the VF's port in the NIC's switch, as devlink counts. Nothing: devlink does not know it.
+  // Errors: as FindRepresentor.
+  Result<std::optional<uint32_t>> FindPort(const Vf& vf);
   // The PFs behind a link: one, or those of a bond. Errors: kNotFound there is no such link, or no device behind it.
   Result<std::vector<Pf>> FindPfs(const std::string& netdev) const;
   // The uplink of the PF with this PCI address. Errors: kInvalid it is no PCI address, or of a virtual function; kNotFound no such

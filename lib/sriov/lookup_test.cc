@@ -201,13 +201,15 @@ TEST_F(LookupTest, BelievesADevlinkThatListsOnePfOnlyWhateverItsNumber) {
   pf.pf_number = 5;
   machine_.AddPf(pf);
   ExpectAll(pf, "ens1f0np0_");
-  machine_.ports()["pci/0000:3b:00.0"].push_back({DevlinkPort::Flavour::kPciVf, 0, 6, 0, "another"});
+  machine_.ports()["pci/0000:3b:00.0"].push_back(
+      {.flavour = DevlinkPort::Flavour::kPciVf, .pf = 6, .vf = 0, .netdev = "another"});
   EXPECT_EQ(RepresentorOf(pf, 0), "");
 }
 
 TEST_F(LookupTest, SaysWhenTwoRepresentorsFit) {
   machine_.AddPf(First());
-  machine_.ports()["pci/0000:3b:00.0"].push_back({DevlinkPort::Flavour::kPciVf, 0, 0, 2, "another"});
+  machine_.ports()["pci/0000:3b:00.0"].push_back(
+      {.flavour = DevlinkPort::Flavour::kPciVf, .pf = 0, .vf = 2, .netdev = "another"});
   EXPECT_THAT(RepresentorOf(First(), 2), HasSubstr("ens1f0np0_2 and another both stand for VF 2"));
 }
 

@@ -23,6 +23,7 @@
 #include "lib/netlink/kernel.h"
 #include "lib/netlink/kernel_dcb.h"
 #include "lib/netlink/kernel_devlink.h"
+#include "lib/netlink/kernel_rates.h"
 #include "lib/netlink/kernel_rdma.h"
 #include "lib/netlink/kernel_vf.h"
 #include "lib/ovs/db_connection.h"
@@ -66,7 +67,8 @@ engine::Openers RealOpeners(const config::NodeConfig& config) {
     device::Sriov::Connections connections{.sysfs = sysfs,
                                            .devlink = netlink::KernelDevlink::Open,
                                            .vfs = netlink::KernelVfs::Open,
-                                           .rdma = netlink::KernelRdma::Open};
+                                           .rdma = netlink::KernelRdma::Open,
+                                           .rates = netlink::KernelRates::Open};
     return std::make_unique<device::Select>(
         std::make_unique<device::Sriov>(host, netlink::Kernel::Open, std::move(connections)),
         std::make_unique<device::Netdev>(host, netlink::Kernel::Open));

@@ -14,6 +14,7 @@
 #include "lib/device/testing/vf_host.h"
 #include "lib/netlink/kernel.h"
 #include "lib/netlink/kernel_devlink.h"
+#include "lib/netlink/kernel_rates.h"
 #include "lib/netlink/kernel_rdma.h"
 #include "lib/netlink/kernel_vf.h"
 #include "lib/netns/testing/scratch.h"
@@ -172,7 +173,8 @@ class RealWorld : public World {
                      Sriov::Connections{.sysfs = "/sys",
                                         .devlink = netlink::KernelDevlink::Open,
                                         .vfs = netlink::KernelVfs::Open,
-                                        .rdma = netlink::KernelRdma::Open});
+                                        .rdma = netlink::KernelRdma::Open,
+                                        .rates = netlink::KernelRates::Open});
   }
   ~RealWorld() override { Must("ip link del testrep0; ip link del testrep1"); }
 

@@ -223,13 +223,45 @@ def test_settings_are_asked_of_the_pf_and_taken_back(pod: Pod) -> None:
     assert state(1) == before
 
 
+def rates() -> dict[str, Any]:
+    """What devlink(8) tells of each VF's rates, by its port."""
+    shown = json.loads(kernel.run(["devlink", "-j", "port", "function", "rate", "show"]))["rate"]
+    return {port: rate for port, rate in shown.items() if rate["type"] == "leaf"}
+
+
+def test_rates_are_set_by_devlink_and_taken_back(pod: Pod) -> None:
+    """netdevsim, as mlx5, refuses rates through the PF in switchdev mode."""
+    before = rates()
+    pod.settings = {"min_tx_rate": 50, "max_tx_rate": 200}
+    pod.add()
+    changed = {port: rate for port, rate in rates().items() if rate != before[port]}
+    assert [(rate["tx_share"], rate["tx_max"]) for rate in changed.values()] == [(6_250_000, 25_000_000)], changed
+    pod.check()
+    port = next(iter(changed))
+    kernel.run(["devlink", "port", "function", "rate", "set", port, "tx_max", "100mbit"])
+    with pytest.raises(PluginError, match="the rate .50 to 100 Mbit/s. is not as the network asks"):
+        pod.check()
+    pod.delete()
+    assert rates() == before
+
+
+def test_devlinks_rates_are_by_the_kernel_as_by_the_fake(ready: World) -> None:
+    """The contract suite on netdevsim."""
+    before = rates()
+    environment = {**os.environ, "RAILCNI_TEST_RATES": sorted(before)[0]}
+    program = str(REPOSITORY / "build/tests/rates_contract_test")
+    done = subprocess.run([program], text=True, capture_output=True, env=environment, check=False)
+    assert done.returncode == 0 and "RatesContract.ANodeWithALeafStays/Kernel" in done.stdout, done.stdout + done.stderr
+    assert rates() == before
+
+
 def test_what_the_driver_cannot_do_fails_add_and_changes_nothing(pod: Pod) -> None:
-    """netdevsim sets no rates in switchdev mode."""
-    before = state(1)
-    pod.settings = {"max_tx_rate": 200, "trust": "on"}
-    with pytest.raises(PluginError, match="set the rates of VF 1"):
+    """netdevsim guarantees no more than it limits, as devlink says; the trust that was set before is taken back."""
+    before = (state(1), rates())
+    pod.settings = {"max_tx_rate": 4_000_000_000, "trust": "on"}
+    with pytest.raises(PluginError, match="set the rate of port"):
         pod.add()
-    assert state(1) == before
+    assert (state(1), rates()) == before
 
 
 def test_a_vf_of_no_pf_of_the_rail_is_refused(ready: World, sysfs: Sysfs) -> None:

@@ -82,6 +82,9 @@ VfHost::VfHost(netlink::RdmaNetns mode)
     return std::make_unique<Shared>(vfs);
   };
   connections.rdma = [this] { return rdma.Open(); };
+  connections.rates = [this]() -> Result<std::unique_ptr<netlink::Rates>> {
+    return std::make_unique<netlink::testing::FakeRates>(rates);
+  };
   connections.monitor = [this]() -> Result<std::unique_ptr<netlink::Monitor>> {
     return std::make_unique<Event>(on_wait);
   };

@@ -15,6 +15,7 @@
 
 #include "lib/device/sriov.h"
 #include "lib/netlink/testing/fake.h"
+#include "lib/netlink/testing/rates.h"
 #include "lib/netlink/testing/rdma.h"
 #include "lib/netlink/testing/vfs.h"
 #include "lib/netns/netns.h"
@@ -53,6 +54,7 @@ class VfHost {
   netlink::testing::Fake host;
   netlink::testing::Fake inside;  // the pod
   netlink::testing::FakeVfs vfs;
+  netlink::testing::RatesOfNics rates;  // at first none: the rates go through the PF
   netlink::testing::RdmaMachine rdma;
   sriov::testing::Machine machine;
   std::function<void()> on_wait;  // what happens while Restore waits; at first: what KillPod says

@@ -137,8 +137,12 @@ void Machine::AddPf(const PfSpec& spec) {
           spec.controller + "pf" + std::to_string(spec.pf_number) + "vf" + std::to_string(i));
     if (!spec.in_devlink) continue;
     ports_["pci/" + spec.address].push_back(
-        {DevlinkPort::Flavour::kPciVf, spec.controller.empty() || spec.controller == "c0" ? 0U : 1U,
-         static_cast<uint16_t>(spec.pf_number), static_cast<uint16_t>(i), representor});
+        {.index = kFirstVfPort + i,
+         .flavour = DevlinkPort::Flavour::kPciVf,
+         .controller = spec.controller.empty() || spec.controller == "c0" ? 0U : 1U,
+         .pf = static_cast<uint16_t>(spec.pf_number),
+         .vf = static_cast<uint16_t>(i),
+         .netdev = representor});
   }
 }
 

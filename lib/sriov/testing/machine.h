@@ -52,6 +52,7 @@ class Machine {
   }
   // What the kernel does after a write to a file of sysfs().
   std::function<void(const std::string& path, const std::string& value)> on_write;
+  static constexpr uint32_t kFirstVfPort = 128;  // the index of VF 0 in devlink, as netdevsim counts
   Lookup::OpenDevlink OpenDevlink();
   // A kernel, or a driver, without devlink ports.
   void ForgetDevlink() { ports_.clear(); }
