@@ -10,6 +10,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/config/changes.h"
+#include "lib/engine/tenant_addresses.h"
 #include "lib/preflight/check_node.h"
 
 namespace rail::raild {
@@ -68,6 +69,9 @@ Result<std::unique_ptr<Daemon>> Daemon::Start(config::NodeConfig config, engine:
   RAIL_ASSIGN(stores.for_switch, deps.open_store());
   RAIL_ASSIGN(stores.for_bgp, deps.open_store());
   RAIL_ASSIGN(stores.for_sweep, deps.open_store());
+  // A record that cannot be read keeps no raild from its work.
+  if (const auto all = stores.for_switch->List())
+    RAIL_TRY(engine::KeepsMode(config, *all, *stores.for_switch));
   RAIL_ASSIGN_AS(event::WakeSocket wakeups, event::WakeSocket::Bind(paths.wake_socket),
                  "does another raild run on this node?");
   RAIL_ASSIGN(std::unique_ptr<event::Loop> loop, event::Loop::Open());

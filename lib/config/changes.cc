@@ -76,10 +76,11 @@ class Comparison {
   }
 
   void Of(const Tenancy& a, const Tenancy& b) {
-    const auto& [mode, tenants, cross_rail] = a;
+    const auto& [mode, tenants, cross_rail, vlans] = a;
     Key("tenancy.mode", Takes::kRestart, mode, b.mode);
     Key("tenancy.tenants", Takes::kAtOnce, tenants, b.tenants);
     Key("tenancy.cross_rail", Takes::kAtOnce, cross_rail, b.cross_rail);
+    Key("tenancy.vlans", Takes::kRestart, vlans, b.vlans);
   }
 
   void Of(const Bgp& a, const Bgp& b) {

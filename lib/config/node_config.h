@@ -19,6 +19,7 @@
 #include "lib/config/frontend.h"
 #include "lib/config/lossless.h"
 #include "lib/config/topology.h"
+#include "lib/config/vlans.h"
 
 namespace rail::config {
 
@@ -67,7 +68,11 @@ struct Rail {
   const DeviceEntry* FindDevice(std::string_view device) const;
 };
 
-enum class TenancyMode { kNamespace, kOff };
+enum class TenancyMode {
+  kNamespace,
+  kOff,
+  kVrf,  // every tenant has its own addresses, and a VLAN on the uplink
+};
 
 struct Tenancy {
   TenancyMode mode = TenancyMode::kNamespace;
@@ -75,6 +80,7 @@ struct Tenancy {
       tenants;  // tenant -> its namespaces; a namespace is in at most one tenant
   // Whether pods reach addresses of other rails. If false, a bridge has rules only for addresses of its own rail.
   bool cross_rail = true;
+  Vlans vlans;  // mode `vrf`: of each tenant; else none
 };
 
 struct Bgp {

@@ -12,6 +12,7 @@
 #include "lib/config/parse_kubernetes.h"
 #include "lib/config/parse_lossless.h"
 #include "lib/config/parse_topology.h"
+#include "lib/config/parse_vlans.h"
 
 namespace rail::config {
 namespace {
@@ -84,6 +85,8 @@ class Parser {
     ParseBursts(root.Object("bursts"), node.bursts, errors_);
     ParseFrontend(root.Object("frontend"), node, errors_);
     ParseTopology(root.Object("topology"), node.topology, errors_);
+    CheckVlans(node, errors_);
+    RefuseVrf(node, errors_);
     root.RejectUnknown();
     RAIL_TRY(errors_.ToStatus(name));
     return node;
@@ -227,9 +230,12 @@ class Parser {
     const json empty = json::object();
     JsonObject object(value == nullptr ? empty : *value, "tenancy", errors_);
     const std::string mode = Text(
-        object, "mode", [](std::string_view text) { return text == "namespace" || text == "off"; },
-        "\"namespace\" or \"off\"", "namespace");
-    tenancy.mode = mode == "off" ? TenancyMode::kOff : TenancyMode::kNamespace;
+        object, "mode",
+        [](std::string_view text) { return text == "namespace" || text == "off" || text == "vrf"; },
+        "\"namespace\", \"off\" or \"vrf\"", "namespace");
+    tenancy.mode = mode == "off"   ? TenancyMode::kOff
+                   : mode == "vrf" ? TenancyMode::kVrf
+                                   : TenancyMode::kNamespace;
     tenancy.cross_rail = object.BoolOr("cross_rail", true);
     if (!tenancy.cross_rail && tenancy.mode == TenancyMode::kOff)
       errors_.Add(object.PathOf("cross_rail"),
@@ -238,6 +244,7 @@ class Parser {
       JsonObject map(*tenants, object.PathOf("tenants"), errors_);
       for (const auto& [name, unused] : tenants->items()) ParseTenant(map, name, tenancy.tenants[name]);
     }
+    ParseVlans(object, tenancy, errors_);
     object.RejectUnknown();
   }
 

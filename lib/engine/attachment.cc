@@ -10,6 +10,7 @@
 
 #include "lib/base/strict_json.h"
 #include "lib/base/timing.h"
+#include "lib/engine/tenant_addresses.h"
 
 namespace rail::engine {
 namespace {
@@ -76,6 +77,7 @@ Status UndoTenant(Node& node, Attachment& attachment, const std::string& bridge)
   if (nobody_joins) change.remove.push_back(pipeline::CompareRule(tenant));
   RAIL_ASSIGN(ovs::OpenFlow * switch_, node.connections.OpenFlow(bridge));
   RAIL_TRY(switch_->Commit(change, node.connections.CallDeadline()));
+  if (node.config.tenancy.mode == config::TenancyMode::kVrf) RAIL_TRY(ReleaseAddresses(node, attachment));
   attachment.tenant_id = {};
   attachment.tenant.clear();
   return UnlessGone(node.store.SetTenant(attachment.id, "", {}));
@@ -85,7 +87,8 @@ Status UndoAnnounce(Node& node, Attachment& attachment) {
   std::vector<IpAddress> own;
   for (const IpAddress& address : attachment.addresses) {
     // IPAM may have given the address to another pod since: then the announcement is that pod's.
-    RAIL_ASSIGN(const auto owner, node.store.OwnerOf(ClaimKind::kAddress, address.ToString()));
+    const std::string claim = AddressClaim(node.config, attachment.tenant, address);
+    RAIL_ASSIGN(const auto owner, node.store.OwnerOf(ClaimKind::kAddress, claim));
     if (!owner || *owner == attachment.id) own.push_back(address);
   }
   if (!own.empty()) {
@@ -178,11 +181,7 @@ Status UndoIpam(Node& node, const Attachment& attachment, const Step& step) {
   RAIL_ASSIGN(const cni::IpamCall call, cni::IpamCall::FromJson(step.detail));
   // Releases the claims first. As soon as IPAM has an address back, it may give it to another pod, and that pod claims it. If the
   // record cannot be written, no pod can claim the address either.
-  Status released;
-  for (const IpAddress& address : attachment.addresses) {
-    if (Status one = node.store.Release(attachment.id, ClaimKind::kAddress, address.ToString()); !one)
-      released = std::move(one);
-  }
+  Status released = ReleaseAddresses(node, attachment);
   RAIL_TRY(node.connections.ReleaseAddresses(call));
   return released;
 }
@@ -247,11 +246,13 @@ Result<pipeline::BridgeFacts> Facts(Node& node, const config::Rail& rail) {
   }
   RAIL_ASSIGN(netlink::Netlink * host, node.connections.Netlink());
   RAIL_ASSIGN_AS(const netlink::Link local, host->GetLink(rail.bridge), "rail " + rail.name);
-  return pipeline::BridgeFacts{static_cast<uint16_t>(uplink->ofport), local.mac, rail.GatewayMac()};
+  return pipeline::BridgeFacts{static_cast<uint16_t>(uplink->ofport), local.mac, rail.GatewayMac(),
+                               node.config.tenancy.vlans};
 }
 
-pipeline::Pod PodOf(const Attachment& attachment) {
-  return {attachment.id, attachment.ofport, attachment.mac, attachment.addresses};
+pipeline::Pod PodOf(const pipeline::BridgeFacts& bridge, const Attachment& attachment) {
+  return {attachment.id, attachment.ofport, attachment.mac, attachment.addresses,
+          bridge.vlans.Of(attachment.tenant)};
 }
 
 std::optional<netns::Netns> PodNamespace(const Attachment& attachment) {
@@ -323,10 +324,11 @@ std::vector<ovs::Rule> WantedRules(const pipeline::BridgeFacts& bridge, const At
                                    const std::vector<Step>& steps) {
   std::vector<ovs::Rule> rules;
   if (attachment.ofport == 0) return rules;
+  const pipeline::Pod pod = PodOf(bridge, attachment);
   for (const Step& step : steps) {
-    if (step.kind == step::kAdmit) pipeline::Append(rules, pipeline::AdmitRules(bridge, PodOf(attachment)));
+    if (step.kind == step::kAdmit) pipeline::Append(rules, pipeline::AdmitRules(bridge, pod));
     if (step.kind == step::kTenant && !attachment.tenant_id.is_none()) {
-      pipeline::Append(rules, pipeline::TenantRules(PodOf(attachment), attachment.tenant_id));
+      pipeline::Append(rules, pipeline::TenantRules(bridge, pod, attachment.tenant_id));
       rules.push_back(pipeline::CompareRule(attachment.tenant_id));
     }
   }
@@ -394,7 +396,7 @@ Status AdmitTraffic(Node& node, const Attachment& attachment, const pipeline::Br
       ovs::CookieMatch::Exact(ovs::CookieKind::kPipeline, 0),
       [&](const ovs::RuleStats& stats) { have.push_back(stats.rule); }, node.connections.CallDeadline()));
   ovs::Change change = ovs::Difference(have, pipeline::ControlRules(bridge, mode));
-  pipeline::Append(change.add, pipeline::AdmitRules(bridge, PodOf(attachment)));
+  pipeline::Append(change.add, pipeline::AdmitRules(bridge, PodOf(bridge, attachment)));
   return switch_->Commit(change, node.connections.CallDeadline());
 }
 
@@ -404,11 +406,11 @@ Status JoinTenant(Node& node, Attachment& attachment, const tenancy::Tenant& ten
   RAIL_ASSIGN(const FileLock joining, node.connections.LockTenants(attachment.rail, FileLock::Kind::kShared));
   attachment.tenant = tenant.name;
   attachment.tenant_id = tenant.id;
+  RAIL_TRY(ClaimAddresses(node, attachment));
   RAIL_TRY(node.store.SetTenant(attachment.id, tenant.name, tenant.id));
   RAIL_ASSIGN(ovs::OpenFlow * switch_, node.connections.OpenFlow(rail->bridge));
-  ovs::Change change{.add = pipeline::TenantRules(PodOf(attachment), tenant.id)};
-  change.add.push_back(pipeline::CompareRule(tenant.id));
-  RAIL_TRY(switch_->Commit(change, node.connections.CallDeadline()));
+  RAIL_ASSIGN(std::vector<ovs::Rule> rules, TenantRulesOf(node, attachment));
+  RAIL_TRY(switch_->Commit({.add = std::move(rules)}, node.connections.CallDeadline()));
   return StillWanted(node, attachment);
 }
 

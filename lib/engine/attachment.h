@@ -65,7 +65,7 @@ Result<const config::Rail*> RailOf(const config::NodeConfig& config, const std::
 // The facts of the bridge that the rules need. Errors: kTransient the bridge does not exist yet, or has no uplink yet.
 Result<pipeline::BridgeFacts> Facts(Node& node, const config::Rail& rail);
 
-pipeline::Pod PodOf(const state::Attachment& attachment);
+pipeline::Pod PodOf(const pipeline::BridgeFacts& bridge, const state::Attachment& attachment);
 // The pod's namespace; nullopt: its path leads to no namespace, or to another one than was recorded.
 std::optional<netns::Netns> PodNamespace(const state::Attachment& attachment);
 

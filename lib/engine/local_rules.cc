@@ -12,6 +12,8 @@ BridgeRules::LocalPtr LocalRules::For(Basis basis) {
   for (const Pod& pod : basis.pods)
     pipeline::Append(rules, WantedRules(basis.bridge, pod.attachment, pod.steps));
   if (!basis.leaf_mac.is_zero()) pipeline::Append(rules, pipeline::LeafRules(basis.bridge, basis.leaf_mac));
+  for (const pipeline::VlanPort& port : basis.vlan_ports)
+    pipeline::Append(rules, pipeline::VlanRules(basis.bridge, port));
   rules_ = BridgeRules::ByPlace(rules);
   basis_ = std::move(basis);
   return rules_;

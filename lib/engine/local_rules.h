@@ -26,6 +26,7 @@ class LocalRules {
     pipeline::BridgeFacts bridge;
     MacAddress leaf_mac;  // zero: not known, and there are no rules to the leaf
     std::vector<Pod> pods;
+    std::vector<pipeline::VlanPort> vlan_ports = {};  // mode `vrf`: of the tenants present
     bool operator==(const Basis&) const = default;
   };
 

@@ -9,6 +9,7 @@ namespace {
 using ovs::CookieKind;
 using ovs::CookieMatch;
 using ovs::Rule;
+using pipeline::VlanAddress;
 
 // The switch applies a bundle as a whole and does nothing else meanwhile. This many rules take it some milliseconds.
 constexpr size_t kBundle = 4096;
@@ -234,15 +235,15 @@ class RuleRepair::Round {
   // Adds the rules of each remote of which one rule is missing, among the remotes whose rules were read.
   Status AddMissing() {
     if (std::ranges::none_of(which_, &CookieMatch::MaySelectRemotes)) return {};
-    const auto is_read = [&](const IpAddress& address) {
-      return whole_ || IsRead(pipeline::RemoteCookie(address));
+    const auto is_read = [&](const VlanAddress& remote) {
+      return whole_ || IsRead(pipeline::RemoteCookie(remote.address));
     };
     size_t expected = 0;
     base_.remotes().ForEach(
-        [&](const IpAddress& address, tenancy::TenantId) { expected += is_read(address) ? 2 : 0; });
+        [&](const VlanAddress& address, tenancy::TenantId) { expected += is_read(address) ? 2 : 0; });
     if (expected == right_.size()) return {};
     Status status;
-    base_.remotes().ForEach([&](const IpAddress& address, tenancy::TenantId tenant) {
+    base_.remotes().ForEach([&](const VlanAddress& address, tenancy::TenantId tenant) {
       if (!status || !is_read(address)) return;
       const auto rules = pipeline::RemoteRules(base_.bridge(), address, tenant);
       if (std::ranges::all_of(
@@ -268,7 +269,7 @@ class RuleRepair::Round {
     Status status;
     RemoteSelection::Difference(
         base_.remotes(), target_.rules.remotes(),
-        [&](const IpAddress& address, RemoteSelection::Tenant was, RemoteSelection::Tenant now) {
+        [&](const VlanAddress& address, RemoteSelection::Tenant was, RemoteSelection::Tenant now) {
           if (!status || (!now && target_.remove_nothing)) return;
           for (Rule& rule : pipeline::RemoteRules(base_.bridge(), address, now ? *now : *was)) {
             if (now) {
@@ -302,7 +303,7 @@ class RuleRepair::Round {
     if (whole_) {
       my_.unexplained_ = unexplained_;
       my_.remotes_known_ = 0;
-      base_.remotes().ForEach([&](const IpAddress&, tenancy::TenantId) { ++my_.remotes_known_; });
+      base_.remotes().ForEach([&](const VlanAddress&, tenancy::TenantId) { ++my_.remotes_known_; });
     }
     my_.remotes_known_ += static_cast<uint64_t>(remotes_);
     my_.known_ = std::move(target_.rules);

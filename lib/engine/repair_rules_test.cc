@@ -52,7 +52,7 @@ class RuleRepairTest : public ::testing::Test {
     std::vector<Rule> rules = pipeline::ControlRules(facts, config::TenancyMode::kNamespace);
     for (const pipeline::Pod& pod : pods) {
       pipeline::Append(rules, pipeline::AdmitRules(facts, pod));
-      pipeline::Append(rules, pipeline::TenantRules(pod, mine));
+      pipeline::Append(rules, pipeline::TenantRules(facts, pod, mine));
       rules.push_back(pipeline::CompareRule(mine));
     }
     return {.rules = BridgeRules(facts, BridgeRules::ByPlace(rules), selection),
@@ -154,7 +154,7 @@ TEST_F(RuleRepairTest, WhatAPluginHasMadeIsReadByItsCookiesAlone) {
   const pipeline::Pod pod = PodAt(9, 5, "10.0.3.1");
   pods.push_back(pod);
   std::vector<Rule> made = pipeline::AdmitRules(facts, pod);
-  pipeline::Append(made, pipeline::TenantRules(pod, mine));
+  pipeline::Append(made, pipeline::TenantRules(facts, pod, mine));
   made.push_back(pipeline::CompareRule(mine));
   CommitAsOther({.remove_by_cookie = {}, .remove = {}, .add = made});
   messages = bridge.messages();

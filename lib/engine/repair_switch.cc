@@ -314,18 +314,21 @@ RuleTarget SwitchRepair::Target(const config::Rail& rail, RailState& state, cons
                     .remove_nothing = !state.ports.unrecorded().empty()};
   LocalRules::Basis basis{.bridge = state.facts, .leaf_mac = state.leaf_mac, .pods = {}};
   RemoteSelection remotes{
-      .learned = {learned, &learned->remotes}, .present = {}, .here = {}, .other_rails = {}, .only_rail = {}};
+      .learned = {learned, &learned->remotes}, .present = {}, .vlans = {}, .here = {}, .other_rails = {}, .only_rail = {}};
   if (!config_.tenancy.cross_rail) remotes.only_rail = rail.index;
   for (Attachment attachment : record.attachments) {
     // What a DEL could not remove is not wanted, and another pod may have its port and address by now.
     if (attachment.phase == Phase::kDeleting) continue;
     const auto& steps = record.steps.at(attachment.id);
     const tenancy::TenantId tenant = attachment.tenant_id;
-    const bool has_tenant = record.Has(attachment.id, step::kTenant) && !tenant.is_none();
+    // Mode `vrf`: a tenant that node.json gives no VLAN any more has no rules.
+    const uint16_t vlan = state.facts.vlans.Of(attachment.tenant);
+    const bool has_tenant = record.Has(attachment.id, step::kTenant) && !tenant.is_none() &&
+                            (vlan != config::kNoVlan || state.facts.vlans.empty());
     if (attachment.rail != rail.name) {
       // A pod of this node on another rail is reached through the fabric, as any remote.
       if (!has_tenant || !config_.tenancy.cross_rail) continue;
-      for (const IpAddress& address : attachment.addresses) remotes.other_rails[address] = tenant;
+      for (const IpAddress& address : attachment.addresses) remotes.other_rails[{address, vlan}] = tenant;
       continue;
     }
     attachment.ofport = state.ports.OfportOf(attachment);
@@ -339,8 +342,9 @@ RuleTarget SwitchRepair::Target(const config::Rail& rail, RailState& state, cons
                                ovs::Cookie(ovs::CookieKind::kCompare, tenant.low)});
       continue;
     }
-    remotes.here.insert(attachment.addresses.begin(), attachment.addresses.end());
+    for (const IpAddress& address : attachment.addresses) remotes.here.emplace(address, vlan);
     if (has_tenant) remotes.present.insert(tenant);
+    if (has_tenant && vlan != config::kNoVlan) remotes.vlans[tenant] = vlan;
     basis.pods.push_back({std::move(attachment), steps});
   }
   target.rules = BridgeRules(state.facts, state.local_rules.For(std::move(basis)), std::move(remotes));

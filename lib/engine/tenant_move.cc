@@ -27,7 +27,8 @@ bool IsOlderThanItsNamespace(const Attachment& attachment, const tenancy::LoadMa
 
 std::optional<tenancy::Tenant> MovesTo(const Attachment& attachment, const config::NodeConfig& config,
                                        const tenancy::LoadMap& tenants) {
-  if (config.tenancy.mode == config::TenancyMode::kOff || attachment.phase == Phase::kDeleting ||
+  // Mode `vrf`: in the other tenant its address may be another pod's, and the pod itself would keep it.
+  if (config.tenancy.mode != config::TenancyMode::kNamespace || attachment.phase == Phase::kDeleting ||
       attachment.tenant_id.is_none() || attachment.pod_namespace.empty())
     return std::nullopt;
   auto now = tenancy::TenantOf(config, attachment.pod_namespace, tenants);

@@ -21,7 +21,7 @@ struct TenantMove {
   tenancy::Tenant to;
 };
 
-// Where the attachment belongs now, if that is not where it is. Nothing: it stays, also where nobody can say where it belongs (the
+// Where the attachment belongs now, if that is not where it is. Nothing: it stays, in mode `vrf` until it is attached anew; also where nobody can say where it belongs (the
 // namespace is gone, its label cannot be a tenant), and where it was attached before its namespace was made: then it is of another
 // namespace, which had the same name.
 std::optional<tenancy::Tenant> MovesTo(const state::Attachment& attachment, const config::NodeConfig& config,

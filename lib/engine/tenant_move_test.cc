@@ -56,7 +56,7 @@ class Moves : public testing::RepairTest {
     EXPECT_EQ(world.Attachment(spec).tenant_id, Id(tenant));
     const state::Attachment attachment = world.Attachment(spec);
     const auto have = world.RulesOf(spec);
-    for (const ovs::Rule& rule : pipeline::TenantRules(PodOf(attachment), Id(tenant)))
+    for (const ovs::Rule& rule : pipeline::TenantRules({}, PodOf({}, attachment), Id(tenant)))
       EXPECT_THAT(have, ::testing::Contains(rule));
     EXPECT_THAT(world.RulesOf(CookieKind::kCompare), ::testing::Contains(pipeline::CompareRule(Id(tenant))));
   }

@@ -177,7 +177,7 @@ class Attachments : Examiner {
            "`railctl check` says which; raild puts them back");
     }
     Inside(shown.attachment, name);
-    if (config_.tenancy.mode == config::TenancyMode::kNamespace) Tenant(shown.attachment, name);
+    if (config_.tenancy.mode != config::TenancyMode::kOff) Tenant(shown.attachment, name);
     for (const engine::AddressElsewhere& elsewhere : shown.elsewhere) Elsewhere(elsewhere, name);
     if (!shown.withdrawn.empty()) {
       Find(Severity::kWarning, "withdrawn", name, "raild has withdrawn its addresses: " + shown.withdrawn,

@@ -334,7 +334,7 @@ void Tracer::JudgeLeaving() {
                    ": the leaf may have forgotten the way back, and what is known here grows old",
                "`railctl doctor`; `vtysh -c 'show bgp summary'`");
   }
-  if (remote == nullptr && facts_.config.tenancy.mode == config::TenancyMode::kNamespace) {
+  if (remote == nullptr && facts_.config.tenancy.mode != config::TenancyMode::kOff) {
     const AttachmentView* local = Local();
     if (local == nullptr) {
       return Say(

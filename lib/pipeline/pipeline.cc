@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <iterator>
 #include <string_view>
 #include <utility>
@@ -31,6 +32,11 @@ constexpr char kUntagged[] = "vlan_tci=0x0000/0x1fff";
 
 constexpr char kToRefuse[] = "resubmit(,6)";
 
+constexpr uint16_t kVlanPresent = 0x1000;  // of vlan_vid (OpenFlow 1.5, OFPVID_PRESENT)
+
+// Mode `vrf`: which VLAN a packet is of, from the moment when it has no tag on, until it gets one again.
+constexpr char kVlanRegister[] = "reg8";
+
 const char* Family(const IpAddress& address) {
   return address.is_v6() ? "ipv6" : "ip";
 }
@@ -56,6 +62,19 @@ std::string MacText(uint64_t number) {
   for (int shift = 40; shift >= 0; shift -= 8)
     text += fmt::format("{}{:02x}", text.empty() ? "" : ":", number >> shift & 0xff);
   return text;
+}
+
+// What follows the family in a match: "" without a VLAN, else ",reg8=0x65".
+std::string OfVlan(uint16_t vlan) {
+  return vlan == config::kNoVlan ? "" : fmt::format(",{}={:#x}", kVlanRegister, vlan);
+}
+
+std::string SetVlan(uint16_t vlan) {
+  return fmt::format("set_field:{:#x}->{}", vlan, kVlanRegister);
+}
+
+std::string OutputTagged(uint16_t vlan, uint16_t port) {
+  return fmt::format("push_vlan:0x8100,set_field:{}->vlan_vid,output:{}", vlan | kVlanPresent, port);
 }
 
 // Refuses every other MAC, by the first `step` bits in which it differs from `own`: rules for each of these groups, each of lower
@@ -106,7 +125,9 @@ std::vector<Rule> ControlRules(const BridgeFacts& bridge, config::TenancyMode mo
   };
   // The fabric's control plane needs only IPv6 link-local: ND, RA, BGP, BFD. The switch matches no L4 field here; the node's own
   // kernel looks at those.
-  const std::string uplink = fmt::format("in_port={}", bridge.uplink_port);
+  // Where the uplink has VLANs, a frame with a tag is for the port of its VLAN.
+  const std::string uplink = fmt::format("in_port={}{}{}", bridge.uplink_port, bridge.vlans.empty() ? "" : ",",
+                                         bridge.vlans.empty() ? "" : kUntagged);
   const std::string to_uplink = fmt::format("output:{}", bridge.uplink_port);
   for (const char* destination : {"fe80::/10", "ff02::/16"}) {
     control(fmt::format("ipv6,{},ipv6_dst={}", uplink, destination), "LOCAL");
@@ -155,6 +176,7 @@ std::vector<Rule> AdmitRules(const BridgeFacts& bridge, const Pod& pod) {
                      fmt::format("{},{},{},dl_src={},dl_dst={},{}={}", Family(address), port, kUntagged, mac,
                                  gateway_mac, Source(address), text),
                      "resubmit(,1)"});
+    if (!bridge.vlans.empty()) continue;
     rules.push_back({kAdmitTable, kExact, cookie,
                      fmt::format("{},in_port={},{},dl_dst={},{}={}", Family(address), bridge.uplink_port,
                                  kUntagged, bridge.bridge_mac.ToString(), Destination(address), text),
@@ -171,15 +193,49 @@ bool RefusesForgedMac(const Rule& rule) {
   return rule.table == kSenderTable && rule.priority > kExact && rule.actions == kToRefuse;
 }
 
-std::vector<Rule> TenantRules(const Pod& pod, tenancy::TenantId tenant) {
-  const uint64_t cookie = Cookie(CookieKind::kTenant, static_cast<uint64_t>(pod.id));
+std::vector<Rule> TenantRules(const BridgeFacts& bridge, const Pod& pod, tenancy::TenantId tenant) {
+  const bool tagged = !bridge.vlans.empty();
   std::vector<Rule> rules;
+  if (tagged && pod.vlan == config::kNoVlan) return rules;
+  const uint64_t cookie = Cookie(CookieKind::kTenant, static_cast<uint64_t>(pod.id));
+  const uint16_t vlan = tagged ? pod.vlan : config::kNoVlan;
   rules.push_back({kSourceTable, kExact, cookie, fmt::format("in_port={}", pod.port),
-                   fmt::format("set_field:{}->xxreg0,resubmit(,2)", Hex(tenant))});
+                   fmt::format("set_field:{}->xxreg0,{}resubmit(,2)", Hex(tenant), tagged ? SetVlan(vlan) + "," : "")});
   for (const IpAddress& address : pod.addresses) {
-    rules.push_back({kDestinationTable, kExact, cookie,
-                     fmt::format("{},{}={}", Family(address), Destination(address), address.ToString()),
+    const std::string its = fmt::format("{}{},{}={}", Family(address), OfVlan(vlan), Destination(address), address.ToString());
+    rules.push_back({kDestinationTable, kExact, cookie, its,
                      fmt::format("set_field:{}->xxreg1,resubmit(,3)", Hex(tenant))});
+    if (!tagged) continue;
+    rules.push_back({kAdmitTable, kExact, cookie,
+                     fmt::format("{},in_port={},dl_vlan={},dl_dst={},{}={}", Family(address), bridge.uplink_port, vlan,
+                                 bridge.bridge_mac.ToString(), Destination(address), address.ToString()),
+                     fmt::format("pop_vlan,{},resubmit(,1)", SetVlan(vlan))});
+    rules.push_back({kForwardTable, kExact, cookie, its,
+                     fmt::format("set_field:{}->eth_src,set_field:{}->eth_dst,output:{}",
+                                 bridge.gateway_mac.ToString(), pod.mac.ToString(), pod.port)});
+  }
+  return rules;
+}
+
+std::vector<Rule> VlanRules(const BridgeFacts& bridge, const VlanPort& vlan) {
+  std::vector<Rule> rules;
+  if (vlan.vlan == config::kNoVlan || vlan.port == 0) return rules;
+  const std::string to_uplink = OutputTagged(vlan.vlan, bridge.uplink_port);
+  for (const char* destination : {"fe80::/10", "ff02::/16"}) {
+    rules.push_back({kAdmitTable, kControl, Cookie(CookieKind::kPipeline, vlan.vlan),
+                     fmt::format("ipv6,in_port={},dl_vlan={},ipv6_dst={}", bridge.uplink_port, vlan.vlan, destination),
+                     fmt::format("pop_vlan,output:{}", vlan.port)});
+  }
+  // Of a frame that has a tag, the tag would become the inner one.
+  for (const char* source : {"ipv6_src=fe80::/10", "ipv6_src=::,ipv6_dst=ff02::/16"}) {
+    rules.push_back({kAdmitTable, kControl, Cookie(CookieKind::kPipeline, vlan.vlan),
+                     fmt::format("ipv6,in_port={},{},{}", vlan.port, kUntagged, source), to_uplink});
+  }
+  if (vlan.leaf_mac.is_zero()) return rules;
+  for (const char* family : {"ip", "ipv6"}) {
+    rules.push_back({kForwardTable, kToLeaf, Cookie(CookieKind::kLeaf, vlan.vlan), family + OfVlan(vlan.vlan),
+                     fmt::format("set_field:{}->eth_src,set_field:{}->eth_dst,{}", bridge.bridge_mac.ToString(),
+                                 vlan.leaf_mac.ToString(), to_uplink)});
   }
   return rules;
 }
@@ -198,38 +254,54 @@ uint64_t RemoteCookie(const IpAddress& address) {
 
 namespace {
 
-Rule RemoteSourceRule(const BridgeFacts& bridge, const IpAddress& address, tenancy::TenantId tenant) {
+Rule RemoteSourceRule(const BridgeFacts& bridge, const VlanAddress& remote, tenancy::TenantId tenant) {
+  const IpAddress& address = remote.address;
   return {kSourceTable, kExact, RemoteCookie(address),
-          fmt::format("{},in_port={},{}={}", Family(address), bridge.uplink_port, Source(address),
-                      address.ToString()),
+          fmt::format("{}{},in_port={},{}={}", Family(address), OfVlan(remote.vlan), bridge.uplink_port,
+                      Source(address), address.ToString()),
           fmt::format("set_field:{}->xxreg0,resubmit(,2)", Hex(tenant))};
 }
 
-Rule RemoteDestinationRule(const IpAddress& address, tenancy::TenantId tenant) {
+Rule RemoteDestinationRule(const VlanAddress& remote, tenancy::TenantId tenant) {
+  const IpAddress& address = remote.address;
   return {kDestinationTable, kExact, RemoteCookie(address),
-          fmt::format("{},{}={}", Family(address), Destination(address), address.ToString()),
+          fmt::format("{}{},{}={}", Family(address), OfVlan(remote.vlan), Destination(address), address.ToString()),
           fmt::format("set_field:{}->xxreg1,resubmit(,3)", Hex(tenant))};
+}
+
+// The VLAN that a match of ours asks for: its register, between the family and what follows.
+uint16_t VlanOf(std::string_view match) {
+  const std::string mark = fmt::format(",{}=0x", kVlanRegister);
+  const size_t at = match.find(mark);
+  if (at == std::string_view::npos) return config::kNoVlan;
+  const std::string_view digits = match.substr(at + mark.size());
+  uint16_t vlan = config::kNoVlan;
+  std::from_chars(digits.data(), digits.data() + digits.size(), vlan, 16);
+  return vlan;
 }
 
 }  // namespace
 
-std::vector<Rule> RemoteRules(const BridgeFacts& bridge, const IpAddress& address, tenancy::TenantId tenant) {
-  return {RemoteSourceRule(bridge, address, tenant), RemoteDestinationRule(address, tenant)};
+std::vector<Rule> RemoteRules(const BridgeFacts& bridge, const VlanAddress& remote, tenancy::TenantId tenant) {
+  if (bridge.vlans.empty() != (remote.vlan == config::kNoVlan)) return {};
+  return {RemoteSourceRule(bridge, remote, tenant), RemoteDestinationRule(remote, tenant)};
 }
 
 std::optional<Rule> RemoteRuleAt(
     const BridgeFacts& bridge, const Rule& place,
-    const std::function<std::optional<tenancy::TenantId>(const IpAddress&)>& tenant_of) {
+    const std::function<std::optional<tenancy::TenantId>(const VlanAddress&)>& tenant_of) {
   if (place.priority != kExact || (place.table != kSourceTable && place.table != kDestinationTable))
     return std::nullopt;
   const size_t equals = place.match.rfind('=');
   if (equals == std::string::npos) return std::nullopt;
   const auto address = IpAddress::Parse(std::string_view(place.match).substr(equals + 1));
   if (!address) return std::nullopt;
-  const auto tenant = tenant_of(*address);
+  const VlanAddress remote(*address, VlanOf(place.match));
+  if (bridge.vlans.empty() != (remote.vlan == config::kNoVlan)) return std::nullopt;
+  const auto tenant = tenant_of(remote);
   if (!tenant) return std::nullopt;
-  Rule rule = place.table == kSourceTable ? RemoteSourceRule(bridge, *address, *tenant)
-                                          : RemoteDestinationRule(*address, *tenant);
+  Rule rule = place.table == kSourceTable ? RemoteSourceRule(bridge, remote, *tenant)
+                                          : RemoteDestinationRule(remote, *tenant);
   if (rule.match != place.match) return std::nullopt;  // `place` matches more than the address
   return rule;
 }

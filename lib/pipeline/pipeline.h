@@ -38,7 +38,18 @@ struct BridgeFacts {
   uint16_t uplink_port = 0;  // OpenFlow port number
   MacAddress bridge_mac;     // of the LOCAL port; the leaf sends to this address
   MacAddress gateway_mac;    // config::Rail::GatewayMac
+  config::Vlans vlans;       // mode `vrf`: of each tenant on the uplink; empty: the mode has none
   bool operator==(const BridgeFacts&) const = default;
+};
+
+// An address, and in mode `vrf` the VLAN of the tenant whose it is: there two tenants may have the same address.
+struct VlanAddress {
+  // NOLINTNEXTLINE(google-explicit-constructor): without VLANs an address is all there is
+  VlanAddress(const IpAddress& its_address, uint16_t its_vlan = config::kNoVlan)
+      : address(its_address), vlan(its_vlan) {}
+  IpAddress address;
+  uint16_t vlan;
+  auto operator<=>(const VlanAddress&) const = default;
 };
 
 // One local attachment.
@@ -47,6 +58,15 @@ struct Pod {
   uint16_t port = 0;  // OpenFlow port number of the representor
   MacAddress mac;
   std::vector<IpAddress> addresses;
+  uint16_t vlan = config::kNoVlan;  // mode `vrf`: of its tenant
+};
+
+// Mode `vrf`: the port on the bridge over which this node and the leaf speak of one tenant. Its frames have no tag on this side.
+struct VlanPort {
+  uint16_t vlan = config::kNoVlan;
+  uint16_t port = 0;    // OpenFlow port number
+  MacAddress leaf_mac;  // zero: not known, and there are no rules to the leaf
+  bool operator==(const VlanPort&) const = default;
 };
 
 // Table 0: control traffic between uplink and LOCAL. Table 5: frames that are not for the gateway are refused. And the miss rule
@@ -54,30 +74,34 @@ struct Pod {
 std::vector<ovs::Rule> ControlRules(const BridgeFacts& bridge, config::TenancyMode mode);
 
 // Tables 0, 4, 5 and 6 of an attachment: which packets may come from its representor, which may come to it, and where they go. A
-// rule of its own drops everything else from its port, so that the drops are counted.
+// rule of its own drops everything else from its port, so that the drops are counted. In mode `vrf` what may come to it depends on
+// its tenant, so those rules are with TenantRules.
 std::vector<ovs::Rule> AdmitRules(const BridgeFacts& bridge, const Pod& pod);
 
 // Whether the rule only refuses a forged MAC by its leading bits: one of many that say the same, for people one too many.
 bool RefusesForgedMac(const ovs::Rule& rule);
 
-// Tables 1 and 2 of an attachment.
-std::vector<ovs::Rule> TenantRules(const Pod& pod, tenancy::TenantId tenant);
+// Tables 1 and 2 of an attachment. In mode `vrf` also 0 and 4: what comes to it in its tenant's VLAN, without which it has no rules.
+std::vector<ovs::Rule> TenantRules(const BridgeFacts& bridge, const Pod& pod, tenancy::TenantId tenant);
 
 // Table 3: the tenant may talk to itself.
 ovs::Rule CompareRule(tenancy::TenantId tenant);
 
+// Mode `vrf`: control traffic between the uplink and the port of a VLAN, and table 4: what is not local goes to the leaf in it.
+std::vector<ovs::Rule> VlanRules(const BridgeFacts& bridge, const VlanPort& vlan);
+
 // The cookie of a remote's rules. Its id is the address's slice, a hash of the address.
 uint64_t RemoteCookie(const IpAddress& address);
 
-// Tables 1 and 2 of an address learned from BGP.
-std::vector<ovs::Rule> RemoteRules(const BridgeFacts& bridge, const IpAddress& address,
+// Tables 1 and 2 of an address learned from BGP. In mode `vrf` it has a VLAN, without which it has no rules.
+std::vector<ovs::Rule> RemoteRules(const BridgeFacts& bridge, const VlanAddress& remote,
                                    tenancy::TenantId tenant);
 
 // The rule of RemoteRules that belongs in the place (table, priority, match) of `place`. `tenant_of` returns the tenant of a
 // remote's address. Nothing: no rule of a remote has this place, or its address is not a remote's.
 std::optional<ovs::Rule> RemoteRuleAt(
     const BridgeFacts& bridge, const ovs::Rule& place,
-    const std::function<std::optional<tenancy::TenantId>(const IpAddress&)>& tenant_of);
+    const std::function<std::optional<tenancy::TenantId>(const VlanAddress&)>& tenant_of);
 // Whether `rule` could be a remote's: it only says whose tenant an address is, and goes on to the next table.
 bool MayBeRemotes(const ovs::Rule& rule);
 

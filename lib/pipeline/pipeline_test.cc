@@ -33,7 +33,7 @@ constexpr tenancy::TenantId kTenant{0, 0x2a};
 std::vector<ovs::Rule> Everything() {
   std::vector<ovs::Rule> rules = ControlRules(kBridge, config::TenancyMode::kNamespace);
   Append(rules, AdmitRules(kBridge, kPod));
-  Append(rules, TenantRules(kPod, kTenant));
+  Append(rules, TenantRules(kBridge, kPod, kTenant));
   rules.push_back(CompareRule(kTenant));
   Append(rules, RemoteRules(kBridge, Ip("10.0.2.9"), kTenant));
   Append(rules, LeafRules(kBridge, Mac("02:00:00:00:00:1e")));
@@ -75,7 +75,7 @@ TEST(Pipeline, EveryRuleIsWrittenAsTheSwitchPrintsIt) {
     Append(rules, AdmitRules(kBridge, pod));
     Append(rules, AdmitRules(bridge, pod));
     Append(rules, LeafRules(bridge, Mac("00:00:00:00:00:1e")));
-    Append(rules, TenantRules(pod, kTenant));
+    Append(rules, TenantRules(kBridge, pod, kTenant));
     for (const IpAddress& address : addresses) Append(rules, RemoteRules(bridge, address, kTenant));
   }
   // Ids with every part of a register at zero, at its smallest and full.
@@ -87,7 +87,7 @@ TEST(Pipeline, EveryRuleIsWrittenAsTheSwitchPrintsIt) {
   }
   for (const tenancy::TenantId id : ids) {
     rules.push_back(CompareRule(id));
-    Append(rules, TenantRules(kPod, id));
+    Append(rules, TenantRules(kBridge, kPod, id));
     for (const IpAddress& address : addresses) Append(rules, RemoteRules(kBridge, address, id));
   }
   for (const ovs::Rule& rule : rules) {
@@ -104,7 +104,7 @@ TEST(Pipeline, ATenantIsComparedInAllItsBits) {
   EXPECT_EQ(rule.match,
             "reg0=0xfedc,reg1=0xba987654,reg2=0x32012345,reg3=0x6789abcd,"
             "reg4=0xfedc,reg5=0xba987654,reg6=0x32012345,reg7=0x6789abcd");
-  EXPECT_EQ(TenantRules(kPod, {0xfedcba98765432, 0x0123456789abcd}).front().actions,
+  EXPECT_EQ(TenantRules(kBridge, kPod, {0xfedcba98765432, 0x0123456789abcd}).front().actions,
             "set_field:0xfedcba987654320123456789abcd->xxreg0,resubmit(,2)");
 }
 

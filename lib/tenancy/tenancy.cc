@@ -132,8 +132,9 @@ Tenant NamedTenant(const config::NodeConfig& node, const std::string& name) {
   return {name, IdOf(node.bgp.community_asn, kOfMap + name)};
 }
 
-Result<Tenant> TenantOf(const config::NodeConfig& node, std::string_view pod_namespace, const LoadMap& map) {
-  if (node.tenancy.mode == config::TenancyMode::kOff) return Tenant();
+namespace {
+
+Result<Tenant> Find(const config::NodeConfig& node, std::string_view pod_namespace, const LoadMap& map) {
   for (const auto& [tenant, namespaces] : node.tenancy.tenants) {
     if (std::ranges::find(namespaces, pod_namespace) != namespaces.end()) return NamedTenant(node, tenant);
   }
@@ -155,6 +156,20 @@ Result<Tenant> TenantOf(const config::NodeConfig& node, std::string_view pod_nam
     if (label) return NamedTenant(node, *label);
   }
   return Tenant{name, IdOf(node.bgp.community_asn, kOfNamespace + name)};
+}
+
+}  // namespace
+
+Result<Tenant> TenantOf(const config::NodeConfig& node, std::string_view pod_namespace, const LoadMap& map) {
+  if (node.tenancy.mode == config::TenancyMode::kOff) return Tenant();
+  RAIL_ASSIGN(Tenant tenant, Find(node, pod_namespace, map));
+  if (node.tenancy.mode != config::TenancyMode::kVrf) return tenant;
+  // A namespace that is a tenant by itself may have the name of one that a list or a label names, and those have the VLANs.
+  if (tenant.id == NamedTenant(node, tenant.name).id && node.tenancy.vlans.Of(tenant.name) != config::kNoVlan)
+    return tenant;
+  return Fail(Code::kInvalid, "namespace " + std::string(pod_namespace) + " is of tenant " + tenant.name +
+                                  ", which has no VLAN: with tenancy.mode \"vrf\" in node.json a namespace must be in "
+                                  "a list of tenancy.tenants (or have a tenant's label), and its tenant in tenancy.vlans");
 }
 
 }  // namespace rail::tenancy

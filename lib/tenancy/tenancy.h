@@ -37,7 +37,7 @@ Result<TenantMapPtr> NoMap();
 // its label names; else the namespace itself. Mode `off`: none.
 //   pod_namespace  from Kubernetes (K8S_POD_NAMESPACE), 1..63 bytes
 // A tenant that a list or a label names, and a namespace of the same name without a label, are two tenants.
-// Errors: kTransient, only with kubernetes.tenants: there is no list yet, it does not have the namespace, or the label cannot be a
+// Errors: kInvalid, only in mode `vrf`: the tenant has no VLAN, or is a namespace by itself. kTransient, only with kubernetes.tenants: there is no list yet, it does not have the namespace, or the label cannot be a
 // tenant's name. Nobody guesses then.
 Result<Tenant> TenantOf(const config::NodeConfig& node, std::string_view pod_namespace, const LoadMap& map);
 // The tenant of this name that tenancy.tenants or labels put namespaces into.

@@ -178,6 +178,22 @@ TEST_F(Labels, AreNeverGuessed) {
   EXPECT_NE(Refused("ns-b", NoMap).find("no list of the cluster's namespaces"), std::string::npos);
 }
 
+// Two tenants of one VLAN could not be told apart, and a namespace may have the name of another tenant.
+TEST(TenantOf, HasAVlanInModeVrf) {
+  config::NodeConfig node = Node();
+  node.tenancy.mode = config::TenancyMode::kVrf;
+  node.tenancy.vlans.of_tenant = {{"team-a", 101}};
+  EXPECT_EQ(Of(node, "ns-a").id, Of(Node(), "ns-a").id);
+  for (const char* other : {"ns-c", "team-a"}) {
+    const auto tenant = TenantOf(node, other, NoMap);
+    ASSERT_FALSE(tenant) << other;
+    EXPECT_EQ(tenant.error().code, Code::kInvalid);
+    EXPECT_NE(tenant.error().message.find("has no VLAN"), std::string::npos);
+  }
+  node.tenancy.vlans = {};
+  EXPECT_FALSE(TenantOf(node, "ns-a", NoMap));
+}
+
 TEST(TenantOf, IsNobodyWhenOff) {
   config::NodeConfig node = Node();
   node.tenancy.mode = config::TenancyMode::kOff;

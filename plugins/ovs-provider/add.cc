@@ -9,6 +9,7 @@
 #include "lib/cni/device_info.h"
 #include "lib/cni/previous.h"
 #include "lib/engine/attachment.h"
+#include "lib/engine/tenant_addresses.h"
 #include "lib/sriov/lookup.h"
 #include "plugins/ovs-provider/config.h"
 
@@ -182,7 +183,9 @@ class Adding {
       if (std::ranges::find(attachment_.gateways, *ip.gateway) == attachment_.gateways.end()) {
         attachment_.gateways.push_back(*ip.gateway);
       }
-      RAIL_TRY(context_.store->Claim(attachment_.id, state::ClaimKind::kAddress, address.ToString()));
+      // With addresses of its own, its tenant has to be known first: tenant-isolation claims them.
+      if (context_.config.tenancy.mode != config::TenancyMode::kVrf)
+        RAIL_TRY(context_.store->Claim(attachment_.id, state::ClaimKind::kAddress, address.ToString()));
     }
     if (attachment_.addresses.empty()) {
       return Fail(Code::kInvalid,
@@ -354,6 +357,8 @@ Outcome<std::string> Add(const Deps& deps, const Request& request) {
   RAIL_ASSIGN(const std::string device_info, cni::DeviceInfoFile(request));
   RAIL_ASSIGN(const auto context, VerbContext::Open(deps, VerbContext::Use::kQuiet));
   RAIL_ASSIGN(const config::Rail* rail, engine::RailOf(context->config, config->rail));
+  RAIL_ASSIGN(const std::vector<Attachment> all, context->store->List());
+  RAIL_TRY(engine::KeepsMode(context->config, all, *context->store));
   RAIL_ASSIGN_AS(const netns::Netns pod, netns::Netns::Open(request.netns), "CNI_NETNS");
   RAIL_TRY(ClearRemains(*context, request));
   RAIL_TRY(RailIsFree(*context, request, *rail, pod.identity()));

@@ -73,7 +73,7 @@ Outcome<void> Check(const Deps& deps, const Request& request) {
   problems.insert(problems.end(), port.begin(), port.end());
   RAIL_ASSIGN(const pipeline::BridgeFacts bridge, engine::Facts(node, *rail));
   std::vector<ovs::Rule> wanted = pipeline::ControlRules(bridge, context->config.tenancy.mode);
-  pipeline::Append(wanted, pipeline::AdmitRules(bridge, engine::PodOf(attachment)));
+  pipeline::Append(wanted, pipeline::AdmitRules(bridge, engine::PodOf(bridge, attachment)));
   RAIL_ASSIGN(const engine::Differences missing, engine::RulesDiffer(node, attachment, wanted));
   problems.insert(problems.end(), missing.begin(), missing.end());
   RAIL_TRY(engine::Problems(problems));

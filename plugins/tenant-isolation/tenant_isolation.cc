@@ -3,6 +3,7 @@
 #include "lib/base/log.h"
 #include "lib/cni/previous.h"
 #include "lib/engine/differences.h"
+#include "lib/engine/tenant_addresses.h"
 
 namespace rail::tenant_isolation {
 namespace {
@@ -58,9 +59,8 @@ Outcome<void> Check(const Deps& deps, const Request& request) {
   } else {
     problems = engine::TenantDiffers(attachment, context->config, deps.tenants);
   }
-  std::vector<ovs::Rule> wanted = pipeline::TenantRules(engine::PodOf(attachment), attachment.tenant_id);
-  wanted.push_back(pipeline::CompareRule(attachment.tenant_id));
   Node node = context->node();
+  RAIL_ASSIGN(const std::vector<ovs::Rule> wanted, engine::TenantRulesOf(node, attachment));
   RAIL_ASSIGN(const engine::Differences missing, engine::RulesDiffer(node, attachment, wanted));
   problems.insert(problems.end(), missing.begin(), missing.end());
   RAIL_TRY(engine::Problems(problems));

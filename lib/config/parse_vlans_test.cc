@@ -1,0 +1,87 @@
+#include "lib/config/parse_vlans.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace rail::config {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+
+struct Read {
+  NodeConfig node;
+  std::vector<std::string> problems;
+};
+
+// A node of the tenants team-a and team-b. `vlans`: the key's value as JSON; "": without the key.
+Read With(const std::string& vlans, TenancyMode mode = TenancyMode::kVrf, bool labels = false) {
+  Read read;
+  read.node.tenancy.mode = mode;
+  read.node.tenancy.tenants = {{"team-a", {"a"}}, {"team-b", {"b"}}};
+  read.node.kubernetes.tenants = labels;
+  JsonErrors errors;
+  const nlohmann::json document =
+      nlohmann::json::parse(vlans.empty() ? "{}" : R"({"vlans": )" + vlans + "}");
+  JsonObject object(document, "tenancy", errors);
+  ParseVlans(object, read.node.tenancy, errors);
+  CheckVlans(read.node, errors);
+  read.problems = errors.list();
+  return read;
+}
+
+TEST(Vlans, AreReadForEachTenant) {
+  const Read read = With(R"({"team-a": 1, "team-b": 4094})");
+  EXPECT_THAT(read.problems, IsEmpty());
+  EXPECT_THAT(read.node.tenancy.vlans.of_tenant, ElementsAre(Pair("team-a", 1), Pair("team-b", 4094)));
+  EXPECT_EQ(read.node.tenancy.vlans.Of("team-b"), 4094);
+  EXPECT_EQ(read.node.tenancy.vlans.Of("team-c"), kNoVlan);
+}
+
+TEST(Vlans, AreRefusedByTheirKeys) {
+  const std::tuple<const char*, const char*, const char*> kBad[] = {
+      {"", "tenancy.vlans: ", "is missing"},
+      {"null", "tenancy.vlans: ", "is missing"},
+      {"{}", "tenancy.vlans: ", "at least one tenant"},
+      {"[101]", "tenancy.vlans: ", "must be an object"},
+      {R"({"team-a": 0, "team-b": 2})", "tenancy.vlans.team-a: ", "from 1 to 4094"},
+      {R"({"team-a": 4095, "team-b": 2})", "tenancy.vlans.team-a: ", "from 1 to 4094"},
+      {R"({"team-a": "101", "team-b": 2})", "tenancy.vlans.team-a: ", "must be a"},
+      {R"({"team-a": 101.5, "team-b": 2})", "tenancy.vlans.team-a: ", "must be a"},
+      {R"({"team-a": 101, "team-b": 101})", "tenancy.vlans.team-b: ", "is tenancy.vlans.team-a already"},
+      {R"({"team-a": 101})", "tenancy.vlans.team-b: ", "is missing"},
+      {R"({"team-a": 101, "team-b": 102, "taem-a": 103})", "tenancy.vlans.taem-a: ", "is no tenant"},
+  };
+  for (const auto& [vlans, key, why] : kBad)
+    EXPECT_THAT(With(vlans).problems, Contains(AllOf(HasSubstr(key), HasSubstr(why)))) << vlans;
+}
+
+TEST(Vlans, MayBeOfTenantsThatOnlyLabelsName) {
+  EXPECT_THAT(With(R"({"team-a": 1, "team-b": 2, "of-a-label": 3})", TenancyMode::kVrf, true).problems, IsEmpty());
+}
+
+TEST(Vlans, AreForTheirModeAlone) {
+  for (const TenancyMode mode : {TenancyMode::kNamespace, TenancyMode::kOff}) {
+    EXPECT_THAT(With("", mode).problems, IsEmpty());
+    EXPECT_THAT(With(R"({"team-a": 1})", mode).problems, ElementsAre(HasSubstr("only with tenancy.mode")));
+  }
+}
+
+// A mode of which half is there must not be one that a file can turn on.
+TEST(Vlans, DoNotTurnOnAModeThatHasNoBgp) {
+  const auto node = Parse(R"({"rails": [{"name": "rail0", "index": 0, "pf": "p0", "bridge": "br-rail0"}],
+    "bgp": {"asn": 1, "router_id": "10.0.0.1", "community_asn": 1},
+    "tenancy": {"mode": "vrf", "tenants": {"team-a": ["a"]}, "vlans": {"team-a": 101}}})");
+  ASSERT_FALSE(node);
+  EXPECT_THAT(node.error().message, HasSubstr("tenancy.mode: \"vrf\" is refused by this version"));
+  EXPECT_THAT(node.error().message, ::testing::Not(HasSubstr("tenancy.vlans")));
+}
+
+}  // namespace
+}  // namespace rail::config
