@@ -46,9 +46,10 @@ void CheckVlans(const NodeConfig& node, JsonErrors& errors) {
 
 void RefuseVrf(const NodeConfig& node, JsonErrors& errors) {
   if (node.tenancy.mode != TenancyMode::kVrf) return;
-  errors.Add("tenancy.mode",
-             "\"vrf\" is refused by this version: it has no BGP instance for each tenant yet, so pods would reach "
-             "nobody on other nodes; use \"namespace\", and addresses that no two tenants share");
+  errors.Add(
+      "tenancy.mode",
+      "\"vrf\" is refused by this version: it has no BGP instance for each tenant yet, so pods would reach "
+      "nobody on other nodes; use \"namespace\", and addresses that no two tenants share");
 }
 
 }  // namespace rail::config

@@ -27,8 +27,7 @@ Read With(const std::string& vlans, TenancyMode mode = TenancyMode::kVrf, bool l
   read.node.tenancy.tenants = {{"team-a", {"a"}}, {"team-b", {"b"}}};
   read.node.kubernetes.tenants = labels;
   JsonErrors errors;
-  const nlohmann::json document =
-      nlohmann::json::parse(vlans.empty() ? "{}" : R"({"vlans": )" + vlans + "}");
+  const nlohmann::json document = nlohmann::json::parse(vlans.empty() ? "{}" : R"({"vlans": )" + vlans + "}");
   JsonObject object(document, "tenancy", errors);
   ParseVlans(object, read.node.tenancy, errors);
   CheckVlans(read.node, errors);
@@ -63,7 +62,8 @@ TEST(Vlans, AreRefusedByTheirKeys) {
 }
 
 TEST(Vlans, MayBeOfTenantsThatOnlyLabelsName) {
-  EXPECT_THAT(With(R"({"team-a": 1, "team-b": 2, "of-a-label": 3})", TenancyMode::kVrf, true).problems, IsEmpty());
+  EXPECT_THAT(With(R"({"team-a": 1, "team-b": 2, "of-a-label": 3})", TenancyMode::kVrf, true).problems,
+              IsEmpty());
 }
 
 TEST(Vlans, AreForTheirModeAlone) {

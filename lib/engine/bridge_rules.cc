@@ -83,8 +83,8 @@ BridgeRules::LocalPtr BridgeRules::ByPlace(const std::vector<ovs::Rule>& rules) 
 
 std::optional<ovs::Rule> BridgeRules::At(const ovs::Rule& rule) const {
   if (const auto found = local_->find(PlaceOf(rule)); found != local_->end()) return found->second;
-  return pipeline::RemoteRuleAt(bridge_, rule,
-                                [&](const pipeline::VlanAddress& address) { return remotes_.TenantOf(address); });
+  return pipeline::RemoteRuleAt(
+      bridge_, rule, [&](const pipeline::VlanAddress& address) { return remotes_.TenantOf(address); });
 }
 
 }  // namespace rail::engine

@@ -28,7 +28,7 @@ namespace rail::engine {
 struct RemoteSelection {
   using VlanAddress = pipeline::VlanAddress;
   std::shared_ptr<const RemoteTable> learned;
-  std::set<tenancy::TenantId> present;  // tenants with an attachment on this bridge
+  std::set<tenancy::TenantId> present;          // tenants with an attachment on this bridge
   std::map<tenancy::TenantId, uint16_t> vlans;  // mode `vrf`: of each that is present; it never changes
   std::set<VlanAddress> here;  // of attachments on this bridge: never remotes, whatever BGP says
   std::map<VlanAddress, tenancy::TenantId> other_rails;  // of this node's attachments on its other bridges

@@ -27,7 +27,8 @@ RemoteSelection Both() {
   auto table = std::make_shared<RemoteTable>();
   RemoteSet set;
   for (const char* address : {"10.0.0.1", "10.0.0.2"}) set.Set({Ip(address), 0, false});
-  for (const TenantId tenant : {kRed, kBlue}) table->by_tenant[tenant] = std::make_shared<const RemoteSet>(set);
+  for (const TenantId tenant : {kRed, kBlue})
+    table->by_tenant[tenant] = std::make_shared<const RemoteSet>(set);
   RemoteSelection selection;
   selection.learned = std::move(table);
   selection.present = {kRed, kBlue};
@@ -58,11 +59,10 @@ TEST(RemoteSelectionOfVlans, AnAddressHereHidesNoOtherTenants) {
   EXPECT_EQ(both.TenantOf({Ip("10.0.0.1"), kBlueVlan}), kBlue);
   EXPECT_EQ(both.TenantOf({Ip("10.0.0.3"), kBlueVlan}), kBlue);
   EXPECT_EQ(both.TenantOf({Ip("10.0.0.3"), kRedVlan}), std::nullopt);
-  EXPECT_THAT(Selected(both),
-              UnorderedElementsAre(std::pair{VlanAddress(Ip("10.0.0.2"), kRedVlan), kRed},
-                                   std::pair{VlanAddress(Ip("10.0.0.1"), kBlueVlan), kBlue},
-                                   std::pair{VlanAddress(Ip("10.0.0.2"), kBlueVlan), kBlue},
-                                   std::pair{VlanAddress(Ip("10.0.0.3"), kBlueVlan), kBlue}));
+  EXPECT_THAT(Selected(both), UnorderedElementsAre(std::pair{VlanAddress(Ip("10.0.0.2"), kRedVlan), kRed},
+                                                   std::pair{VlanAddress(Ip("10.0.0.1"), kBlueVlan), kBlue},
+                                                   std::pair{VlanAddress(Ip("10.0.0.2"), kBlueVlan), kBlue},
+                                                   std::pair{VlanAddress(Ip("10.0.0.3"), kBlueVlan), kBlue}));
 }
 
 TEST(RemoteSelectionOfVlans, ATenantThatLeavesTakesItsOwnAddressesAlone) {
@@ -76,7 +76,8 @@ TEST(RemoteSelectionOfVlans, ATenantThatLeavesTakesItsOwnAddressesAlone) {
     EXPECT_EQ(is, std::nullopt);
     gone.push_back(address);
   });
-  EXPECT_THAT(gone, ElementsAre(VlanAddress(Ip("10.0.0.1"), kRedVlan), VlanAddress(Ip("10.0.0.2"), kRedVlan)));
+  EXPECT_THAT(gone,
+              ElementsAre(VlanAddress(Ip("10.0.0.1"), kRedVlan), VlanAddress(Ip("10.0.0.2"), kRedVlan)));
 }
 
 TEST(RemoteSelectionOfVlans, APodThatComesChangesItsTenantsAddress) {
@@ -90,8 +91,8 @@ TEST(RemoteSelectionOfVlans, APodThatComesChangesItsTenantsAddress) {
 
 // What the switch holds is judged by VLAN and address: the other tenant's rule explains nothing.
 TEST(BridgeRulesOfVlans, EachRuleOfARemoteIsExplainedByItsTenantAlone) {
-  pipeline::BridgeFacts bridge{1, MacAddress::Parse("02:00:00:00:00:10").value(),
-                               MacAddress::Parse("02:52:41:49:4c:00").value(), {}};
+  pipeline::BridgeFacts bridge{
+      1, MacAddress::Parse("02:00:00:00:00:10").value(), MacAddress::Parse("02:52:41:49:4c:00").value(), {}};
   bridge.vlans.of_tenant = {{"red", kRedVlan}, {"blue", kBlueVlan}};
   const BridgeRules want(bridge, BridgeRules::ByPlace({}), Both());
   for (const auto& [tenant, vlan] : {std::pair{kRed, kRedVlan}, {kBlue, kBlueVlan}}) {

@@ -60,6 +60,9 @@ TEST_F(LocalRulesTest, FollowEverythingThatTheyComeFrom) {
   EXPECT_TRUE(changed([](LocalRules::Basis& b) { b.pods[0].attachment.ofport = 6; }));
   EXPECT_TRUE(changed([](LocalRules::Basis& b) { b.pods[0].attachment.mac.bytes[5] = 9; }));
   EXPECT_TRUE(changed([](LocalRules::Basis& b) { b.pods[0].steps.clear(); }));
+  EXPECT_TRUE(changed([](LocalRules::Basis& b) { b.bridge.vlans.of_tenant["red"] = 101; }));
+  EXPECT_TRUE(changed(
+      [](LocalRules::Basis& b) { b.vlan_ports = {{.vlan = 101, .port = 9, .leaf_mac = b.leaf_mac}}; }));
   EXPECT_FALSE(changed([](LocalRules::Basis&) {}));
 }
 

@@ -313,8 +313,12 @@ RuleTarget SwitchRepair::Target(const config::Rail& rail, RailState& state, cons
                     .undecided = {},
                     .remove_nothing = !state.ports.unrecorded().empty()};
   LocalRules::Basis basis{.bridge = state.facts, .leaf_mac = state.leaf_mac, .pods = {}};
-  RemoteSelection remotes{
-      .learned = {learned, &learned->remotes}, .present = {}, .vlans = {}, .here = {}, .other_rails = {}, .only_rail = {}};
+  RemoteSelection remotes{.learned = {learned, &learned->remotes},
+                          .present = {},
+                          .vlans = {},
+                          .here = {},
+                          .other_rails = {},
+                          .only_rail = {}};
   if (!config_.tenancy.cross_rail) remotes.only_rail = rail.index;
   for (Attachment attachment : record.attachments) {
     // What a DEL could not remove is not wanted, and another pod may have its port and address by now.

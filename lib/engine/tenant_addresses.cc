@@ -13,7 +13,8 @@ std::string OfTenant(const std::string& tenant, const IpAddress& address) {
 
 }  // namespace
 
-std::string AddressClaim(const config::NodeConfig& config, const std::string& tenant, const IpAddress& address) {
+std::string AddressClaim(const config::NodeConfig& config, const std::string& tenant,
+                         const IpAddress& address) {
   return config.tenancy.mode == TenancyMode::kVrf ? OfTenant(tenant, address) : address.ToString();
 }
 
@@ -58,8 +59,8 @@ Status KeepsMode(const config::NodeConfig& config, const std::vector<Attachment>
     if (owner != attachment.id) continue;
     return Fail(Code::kInvalid,
                 "tenancy.mode in node.json is " + std::string(vrf ? "" : "not ") +
-                    "\"vrf\", and pods of this node were attached " + (vrf ? "without it" : "with it") + " (" +
-                    attachment.pod_namespace + "/" + attachment.pod_name +
+                    "\"vrf\", and pods of this node were attached " + (vrf ? "without it" : "with it") +
+                    " (" + attachment.pod_namespace + "/" + attachment.pod_name +
                     "): the mode cannot change while pods run; set it back, or drain the node first");
   }
   return {};

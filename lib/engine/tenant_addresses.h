@@ -15,7 +15,8 @@
 namespace rail::engine {
 
 // Under which value the record knows the address: "10.0.0.1", or in mode `vrf` "team-a/10.0.0.1".
-std::string AddressClaim(const config::NodeConfig& config, const std::string& tenant, const IpAddress& address);
+std::string AddressClaim(const config::NodeConfig& config, const std::string& tenant,
+                         const IpAddress& address);
 
 // Mode `vrf` alone; in the other modes ovs-provider claims them, as they are the node's. Errors: kBusy another attachment of the tenant
 // has one of them (the message names it), or a DEL of this one has begun.

@@ -6,7 +6,9 @@
 
 #include <algorithm>
 
+#include "lib/engine/tenant_move.h"
 #include "lib/engine/testing/repair_fixture.h"
+#include "lib/engine/verb_context.h"
 
 namespace rail::engine {
 namespace {
@@ -19,8 +21,8 @@ using ::testing::Field;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
-using ::testing::SizeIs;
 using testing::PodSpec;
+using ::testing::SizeIs;
 
 class VlanTenants : public testing::RepairTest {
  protected:
@@ -54,12 +56,12 @@ TEST_F(VlanTenants, HaveTheSameAddressOnOneRail) {
   for (const auto& [spec, vlan] : {std::pair{red, "101"}, {blue, "102"}}) {
     const auto rules = world.RulesOf(spec);
     const uint16_t port = world.Attachment(spec).ofport;
-    EXPECT_THAT(rules, Contains(Field(&ovs::Rule::match,
-                                      AllOf(HasSubstr(",dl_vlan=" + std::string(vlan) + ","),
-                                            HasSubstr("nw_dst=10.0.3.1")))));
-    EXPECT_THAT(rules, Contains(AllOf(Field(&ovs::Rule::table, pipeline::kForwardTable),
-                                      Field(&ovs::Rule::actions,
-                                            HasSubstr("output:" + std::to_string(port))))));
+    EXPECT_THAT(rules,
+                Contains(Field(&ovs::Rule::match, AllOf(HasSubstr(",dl_vlan=" + std::string(vlan) + ","),
+                                                        HasSubstr("nw_dst=10.0.3.1")))));
+    EXPECT_THAT(rules,
+                Contains(AllOf(Field(&ovs::Rule::table, pipeline::kForwardTable),
+                               Field(&ovs::Rule::actions, HasSubstr("output:" + std::to_string(port))))));
   }
   // raild makes the same rules of the record, and leaves those of the plugins as they are.
   const auto made = world.Bridge().rules();
@@ -67,10 +69,11 @@ TEST_F(VlanTenants, HaveTheSameAddressOnOneRail) {
   raild->Audit();
   const auto kept = world.Bridge().rules();
   for (const ovs::Rule& rule : made) EXPECT_THAT(kept, Contains(rule));
-  EXPECT_THAT(kept, SizeIs(made.size())) << "and no rule to a leaf: nothing says yet which MAC it has in a VLAN";
-  EXPECT_THAT(kept, Not(Contains(AllOf(Field(&ovs::Rule::table, pipeline::kAdmitTable),
-                                       Field(&ovs::Rule::match, AllOf(HasSubstr("vlan_tci=0x0000"),
-                                                                      HasSubstr("nw_dst")))))))
+  EXPECT_THAT(kept, SizeIs(made.size()))
+      << "and no rule to a leaf: nothing says yet which MAC it has in a VLAN";
+  EXPECT_THAT(kept, Not(Contains(AllOf(
+                        Field(&ovs::Rule::table, pipeline::kAdmitTable),
+                        Field(&ovs::Rule::match, AllOf(HasSubstr("vlan_tci=0x0000"), HasSubstr("nw_dst")))))))
       << "nothing without a tag comes to a pod";
 }
 
@@ -122,7 +125,8 @@ TEST_F(VlanTenants, ModeDoesNotChangeWhilePodsRun) {
   for (const auto mode : {config::TenancyMode::kNamespace, config::TenancyMode::kOff}) {
     const Status refused = change(mode);
     ASSERT_FALSE(refused);
-    EXPECT_THAT(refused.error().message, AllOf(HasSubstr("not \"vrf\""), HasSubstr("ns-a/p1"), HasSubstr("drain")));
+    EXPECT_THAT(refused.error().message,
+                AllOf(HasSubstr("not \"vrf\""), HasSubstr("ns-a/p1"), HasSubstr("drain")));
   }
   world.config.tenancy.mode = config::TenancyMode::kVrf;
   ASSERT_TRUE(UndoAll(red));

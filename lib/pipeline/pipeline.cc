@@ -126,8 +126,9 @@ std::vector<Rule> ControlRules(const BridgeFacts& bridge, config::TenancyMode mo
   // The fabric's control plane needs only IPv6 link-local: ND, RA, BGP, BFD. The switch matches no L4 field here; the node's own
   // kernel looks at those.
   // Where the uplink has VLANs, a frame with a tag is for the port of its VLAN.
-  const std::string uplink = fmt::format("in_port={}{}{}", bridge.uplink_port, bridge.vlans.empty() ? "" : ",",
-                                         bridge.vlans.empty() ? "" : kUntagged);
+  const std::string uplink =
+      fmt::format("in_port={}{}{}", bridge.uplink_port, bridge.vlans.empty() ? "" : ",",
+                  bridge.vlans.empty() ? "" : kUntagged);
   const std::string to_uplink = fmt::format("output:{}", bridge.uplink_port);
   for (const char* destination : {"fe80::/10", "ff02::/16"}) {
     control(fmt::format("ipv6,{},ipv6_dst={}", uplink, destination), "LOCAL");
@@ -199,17 +200,20 @@ std::vector<Rule> TenantRules(const BridgeFacts& bridge, const Pod& pod, tenancy
   if (tagged && pod.vlan == config::kNoVlan) return rules;
   const uint64_t cookie = Cookie(CookieKind::kTenant, static_cast<uint64_t>(pod.id));
   const uint16_t vlan = tagged ? pod.vlan : config::kNoVlan;
-  rules.push_back({kSourceTable, kExact, cookie, fmt::format("in_port={}", pod.port),
-                   fmt::format("set_field:{}->xxreg0,{}resubmit(,2)", Hex(tenant), tagged ? SetVlan(vlan) + "," : "")});
+  rules.push_back(
+      {kSourceTable, kExact, cookie, fmt::format("in_port={}", pod.port),
+       fmt::format("set_field:{}->xxreg0,{}resubmit(,2)", Hex(tenant), tagged ? SetVlan(vlan) + "," : "")});
   for (const IpAddress& address : pod.addresses) {
-    const std::string its = fmt::format("{}{},{}={}", Family(address), OfVlan(vlan), Destination(address), address.ToString());
+    const std::string its =
+        fmt::format("{}{},{}={}", Family(address), OfVlan(vlan), Destination(address), address.ToString());
     rules.push_back({kDestinationTable, kExact, cookie, its,
                      fmt::format("set_field:{}->xxreg1,resubmit(,3)", Hex(tenant))});
     if (!tagged) continue;
-    rules.push_back({kAdmitTable, kExact, cookie,
-                     fmt::format("{},in_port={},dl_vlan={},dl_dst={},{}={}", Family(address), bridge.uplink_port, vlan,
-                                 bridge.bridge_mac.ToString(), Destination(address), address.ToString()),
-                     fmt::format("pop_vlan,{},resubmit(,1)", SetVlan(vlan))});
+    rules.push_back(
+        {kAdmitTable, kExact, cookie,
+         fmt::format("{},in_port={},dl_vlan={},dl_dst={},{}={}", Family(address), bridge.uplink_port, vlan,
+                     bridge.bridge_mac.ToString(), Destination(address), address.ToString()),
+         fmt::format("pop_vlan,{},resubmit(,1)", SetVlan(vlan))});
     rules.push_back({kForwardTable, kExact, cookie, its,
                      fmt::format("set_field:{}->eth_src,set_field:{}->eth_dst,output:{}",
                                  bridge.gateway_mac.ToString(), pod.mac.ToString(), pod.port)});
@@ -222,9 +226,10 @@ std::vector<Rule> VlanRules(const BridgeFacts& bridge, const VlanPort& vlan) {
   if (vlan.vlan == config::kNoVlan || vlan.port == 0) return rules;
   const std::string to_uplink = OutputTagged(vlan.vlan, bridge.uplink_port);
   for (const char* destination : {"fe80::/10", "ff02::/16"}) {
-    rules.push_back({kAdmitTable, kControl, Cookie(CookieKind::kPipeline, vlan.vlan),
-                     fmt::format("ipv6,in_port={},dl_vlan={},ipv6_dst={}", bridge.uplink_port, vlan.vlan, destination),
-                     fmt::format("pop_vlan,output:{}", vlan.port)});
+    rules.push_back(
+        {kAdmitTable, kControl, Cookie(CookieKind::kPipeline, vlan.vlan),
+         fmt::format("ipv6,in_port={},dl_vlan={},ipv6_dst={}", bridge.uplink_port, vlan.vlan, destination),
+         fmt::format("pop_vlan,output:{}", vlan.port)});
   }
   // Of a frame that has a tag, the tag would become the inner one.
   for (const char* source : {"ipv6_src=fe80::/10", "ipv6_src=::,ipv6_dst=ff02::/16"}) {
@@ -234,8 +239,8 @@ std::vector<Rule> VlanRules(const BridgeFacts& bridge, const VlanPort& vlan) {
   if (vlan.leaf_mac.is_zero()) return rules;
   for (const char* family : {"ip", "ipv6"}) {
     rules.push_back({kForwardTable, kToLeaf, Cookie(CookieKind::kLeaf, vlan.vlan), family + OfVlan(vlan.vlan),
-                     fmt::format("set_field:{}->eth_src,set_field:{}->eth_dst,{}", bridge.bridge_mac.ToString(),
-                                 vlan.leaf_mac.ToString(), to_uplink)});
+                     fmt::format("set_field:{}->eth_src,set_field:{}->eth_dst,{}",
+                                 bridge.bridge_mac.ToString(), vlan.leaf_mac.ToString(), to_uplink)});
   }
   return rules;
 }
@@ -265,7 +270,8 @@ Rule RemoteSourceRule(const BridgeFacts& bridge, const VlanAddress& remote, tena
 Rule RemoteDestinationRule(const VlanAddress& remote, tenancy::TenantId tenant) {
   const IpAddress& address = remote.address;
   return {kDestinationTable, kExact, RemoteCookie(address),
-          fmt::format("{}{},{}={}", Family(address), OfVlan(remote.vlan), Destination(address), address.ToString()),
+          fmt::format("{}{},{}={}", Family(address), OfVlan(remote.vlan), Destination(address),
+                      address.ToString()),
           fmt::format("set_field:{}->xxreg1,resubmit(,3)", Hex(tenant))};
 }
 
@@ -282,7 +288,8 @@ uint16_t VlanOf(std::string_view match) {
 
 }  // namespace
 
-std::vector<Rule> RemoteRules(const BridgeFacts& bridge, const VlanAddress& remote, tenancy::TenantId tenant) {
+std::vector<Rule> RemoteRules(const BridgeFacts& bridge, const VlanAddress& remote,
+                              tenancy::TenantId tenant) {
   if (bridge.vlans.empty() != (remote.vlan == config::kNoVlan)) return {};
   return {RemoteSourceRule(bridge, remote, tenant), RemoteDestinationRule(remote, tenant)};
 }

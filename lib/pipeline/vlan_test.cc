@@ -31,7 +31,8 @@ constexpr tenancy::TenantId kBlue{0x654321, 0x2b};
 constexpr uint16_t kRedVlan = 101;
 constexpr uint16_t kBlueVlan = 4094;
 
-const BridgeFacts kBridge{1, Mac("02:00:00:00:00:b0"), Mac("02:52:41:49:4c:00"), {{{"red", kRedVlan}, {"blue", kBlueVlan}}}};
+const BridgeFacts kBridge{
+    1, Mac("02:00:00:00:00:b0"), Mac("02:52:41:49:4c:00"), {{{"red", kRedVlan}, {"blue", kBlueVlan}}}};
 const std::vector<IpAddress> kSame = {Ip("10.0.0.1"), Ip("2001:db8::1")};
 const Pod kRedPod{7, 5, Mac("02:00:00:00:00:07"), kSame, kRedVlan};
 const Pod kBluePod{8, 6, Mac("02:00:00:00:00:08"), kSame, kBlueVlan};
@@ -42,8 +43,10 @@ std::vector<ovs::Rule> Everything() {
     Append(rules, AdmitRules(kBridge, pod));
     Append(rules, TenantRules(kBridge, pod, tenant));
     rules.push_back(CompareRule(tenant));
-    for (const char* remote : {"10.0.2.9", "2001:db8::9"}) Append(rules, RemoteRules(kBridge, {Ip(remote), pod.vlan}, tenant));
-    Append(rules, VlanRules(kBridge, {pod.vlan, static_cast<uint16_t>(pod.port + 10), Mac("02:00:00:00:00:1e")}));
+    for (const char* remote : {"10.0.2.9", "2001:db8::9"})
+      Append(rules, RemoteRules(kBridge, {Ip(remote), pod.vlan}, tenant));
+    Append(rules,
+           VlanRules(kBridge, {pod.vlan, static_cast<uint16_t>(pod.port + 10), Mac("02:00:00:00:00:1e")}));
   }
   return rules;
 }
@@ -73,7 +76,8 @@ TEST(VlanPipeline, NoTwoRulesHaveOneMatchThoughTheAddressesAreTheSame) {
 
 TEST(VlanPipeline, AsksNoQuestionThatWouldSplitAMegaflow) {
   for (const ovs::Rule& rule : Everything()) {
-    for (const char* field : {"tp_", "nw_ttl", "nw_tos", "ip_dscp", "ip_ecn", "nw_proto", "dl_vlan_pcp", "vlan_pcp"})
+    for (const char* field :
+         {"tp_", "nw_ttl", "nw_tos", "ip_dscp", "ip_ecn", "nw_proto", "dl_vlan_pcp", "vlan_pcp"})
       EXPECT_THAT(rule.match, Not(HasSubstr(field)));
     for (const char* action : {"dec_ttl", "NORMAL", "vlan_pcp", "nw_tos", "ip_dscp"})
       EXPECT_THAT(rule.actions, Not(HasSubstr(action)));
@@ -84,15 +88,14 @@ TEST(VlanPipeline, AnAddressIsATenantsInItsVlanAlone) {
   EXPECT_THAT(Texts(RemoteRules(kBridge, {Ip("10.0.2.9"), kRedVlan}, {0, 0x2a})),
               ElementsAre("1 ip,reg8=0x65,in_port=1,nw_src=10.0.2.9 set_field:0x2a->xxreg0,resubmit(,2)",
                           "2 ip,reg8=0x65,nw_dst=10.0.2.9 set_field:0x2a->xxreg1,resubmit(,3)"));
-  EXPECT_THAT(
-      Texts(TenantRules(kBridge, {7, 5, kRedPod.mac, {Ip("10.0.0.1")}, kRedVlan}, {0, 0x2a})),
-      UnorderedElementsAre(
-          "0 ip,in_port=1,dl_vlan=101,dl_dst=02:00:00:00:00:b0,nw_dst=10.0.0.1 "
-          "pop_vlan,set_field:0x65->reg8,resubmit(,1)",
-          "1 in_port=5 set_field:0x2a->xxreg0,set_field:0x65->reg8,resubmit(,2)",
-          "2 ip,reg8=0x65,nw_dst=10.0.0.1 set_field:0x2a->xxreg1,resubmit(,3)",
-          "4 ip,reg8=0x65,nw_dst=10.0.0.1 "
-          "set_field:02:52:41:49:4c:00->eth_src,set_field:02:00:00:00:00:07->eth_dst,output:5"));
+  EXPECT_THAT(Texts(TenantRules(kBridge, {7, 5, kRedPod.mac, {Ip("10.0.0.1")}, kRedVlan}, {0, 0x2a})),
+              UnorderedElementsAre(
+                  "0 ip,in_port=1,dl_vlan=101,dl_dst=02:00:00:00:00:b0,nw_dst=10.0.0.1 "
+                  "pop_vlan,set_field:0x65->reg8,resubmit(,1)",
+                  "1 in_port=5 set_field:0x2a->xxreg0,set_field:0x65->reg8,resubmit(,2)",
+                  "2 ip,reg8=0x65,nw_dst=10.0.0.1 set_field:0x2a->xxreg1,resubmit(,3)",
+                  "4 ip,reg8=0x65,nw_dst=10.0.0.1 "
+                  "set_field:02:52:41:49:4c:00->eth_src,set_field:02:00:00:00:00:07->eth_dst,output:5"));
 }
 
 // Closed where something is not known: no rule, rather than one without a VLAN.
@@ -119,9 +122,8 @@ TEST(VlanPipeline, APodSendsNoTagAndTheUplinkTakesControlTrafficOfEachVlanApart)
                                              HasSubstr("dl_type=0x88cc")));
     from_uplink.insert(rule.match);
   }
-  EXPECT_THAT(Everything(),
-              Contains(AllOf(Field(&ovs::Rule::match, "in_port=5,vlan_tci=0x1000/0x1000"),
-                             Field(&ovs::Rule::actions, "resubmit(,6)"))));
+  EXPECT_THAT(Everything(), Contains(AllOf(Field(&ovs::Rule::match, "in_port=5,vlan_tci=0x1000/0x1000"),
+                                           Field(&ovs::Rule::actions, "resubmit(,6)"))));
   EXPECT_THAT(from_uplink, Contains("ipv6,in_port=1,dl_vlan=4094,ipv6_dst=fe80::/10"));
 }
 

@@ -167,9 +167,10 @@ Result<Tenant> TenantOf(const config::NodeConfig& node, std::string_view pod_nam
   // A namespace that is a tenant by itself may have the name of one that a list or a label names, and those have the VLANs.
   if (tenant.id == NamedTenant(node, tenant.name).id && node.tenancy.vlans.Of(tenant.name) != config::kNoVlan)
     return tenant;
-  return Fail(Code::kInvalid, "namespace " + std::string(pod_namespace) + " is of tenant " + tenant.name +
-                                  ", which has no VLAN: with tenancy.mode \"vrf\" in node.json a namespace must be in "
-                                  "a list of tenancy.tenants (or have a tenant's label), and its tenant in tenancy.vlans");
+  return Fail(Code::kInvalid,
+              "namespace " + std::string(pod_namespace) + " is of tenant " + tenant.name +
+                  ", which has no VLAN: with tenancy.mode \"vrf\" in node.json a namespace must be in "
+                  "a list of tenancy.tenants (or have a tenant's label), and its tenant in tenancy.vlans");
 }
 
 }  // namespace rail::tenancy
