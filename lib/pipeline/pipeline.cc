@@ -323,6 +323,7 @@ bool MayBeRemotes(const Rule& rule) {
 }
 
 std::vector<Rule> LeafRules(const BridgeFacts& bridge, const MacAddress& leaf_mac) {
+  if (!bridge.vlans.empty()) return {};  // a frame without a tag would be nobody's
   const uint64_t cookie = Cookie(CookieKind::kLeaf, 0);
   const std::string actions =
       fmt::format("set_field:{}->eth_src,set_field:{}->eth_dst,output:{}", bridge.bridge_mac.ToString(),

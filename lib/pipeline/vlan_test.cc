@@ -102,6 +102,7 @@ TEST(VlanPipeline, AnAddressIsATenantsInItsVlanAlone) {
 TEST(VlanPipeline, WithoutAVlanThereIsNoRule) {
   EXPECT_THAT(TenantRules(kBridge, {7, 5, kRedPod.mac, kSame}, kRed), IsEmpty());
   EXPECT_THAT(RemoteRules(kBridge, Ip("10.0.2.9"), kRed), IsEmpty());
+  EXPECT_THAT(LeafRules(kBridge, Mac("02:00:00:00:00:1e")), IsEmpty());
   EXPECT_THAT(VlanRules(kBridge, {0, 15, Mac("02:00:00:00:00:1e")}), IsEmpty());
   EXPECT_THAT(VlanRules(kBridge, {kRedVlan, 0, Mac("02:00:00:00:00:1e")}), IsEmpty());
   for (const ovs::Rule& rule : VlanRules(kBridge, {kRedVlan, 15, {}})) EXPECT_EQ(rule.table, kAdmitTable);
