@@ -105,7 +105,7 @@ std::optional<ovs::Rule> RemoteRuleAt(
 // Whether `rule` could be a remote's: it only says whose tenant an address is, and goes on to the next table.
 bool MayBeRemotes(const ovs::Rule& rule);
 
-// Table 4: everything that is not local goes to the leaf.
+// Table 4: everything that is not local goes to the leaf. In mode `vrf` none: VlanRules has them.
 std::vector<ovs::Rule> LeafRules(const BridgeFacts& bridge, const MacAddress& leaf_mac);
 
 void Append(std::vector<ovs::Rule>& rules, std::vector<ovs::Rule> more);
