@@ -9,7 +9,7 @@ class Comparison {
  public:
   // Each struct is taken apart by all of its members, so one that gets a new key does not compile before it is compared here.
   void Compare(const NodeConfig& a, const NodeConfig& b) {
-    const auto& [rails, tenancy, bgp, ovs, frr, api, metrics, kubernetes, frontend, bursts, topology] = a;
+    const auto& [rails, tenancy, bgp, ovs, frr, api, metrics, kubernetes, frontend, bursts, topology, rates] = a;
     Rails(rails, b.rails);
     Of(tenancy, b.tenancy);
     Of(bgp, b.bgp);
@@ -22,6 +22,7 @@ class Comparison {
     Of(bursts, b.bursts);
     Of(frontend, b.frontend);
     Of(topology, b.topology);
+    Key("rates", Takes::kAtOnce, rates, b.rates);
     const auto& [run_dir] = frr;
     Key("frr.run_dir", Takes::kRestart, run_dir, b.frr.run_dir);
   }
@@ -61,7 +62,7 @@ class Comparison {
 
   void Of(const Rail& a, const Rail& b) {
     const auto& [name, index, pf, bridge, mtu, devices, manage_sriov, num_vfs, flow_steering, accept,
-                 lossless] = a;
+                 lossless, place] = a;
     const std::string rail = "rails[" + name + "].";
     Key(rail + "index", Takes::kRestart, index, b.index);
     Key(rail + "pf", Takes::kRestart, pf, b.pf);
@@ -73,6 +74,7 @@ class Comparison {
     Key(rail + "flow_steering_mode", Takes::kRestart, flow_steering, b.flow_steering);
     Key(rail + "accept", Takes::kAtOnce, accept, b.accept);
     Key(rail + "lossless", Takes::kAtOnce, lossless, b.lossless);
+    Key(rail + "plane", Takes::kAtOnce, place, b.place);  // what NCCL is told; no packet goes by it
   }
 
   void Of(const Tenancy& a, const Tenancy& b) {

@@ -18,6 +18,8 @@
 #include "lib/config/bursts.h"
 #include "lib/config/frontend.h"
 #include "lib/config/lossless.h"
+#include "lib/config/planes.h"
+#include "lib/config/rates.h"
 #include "lib/config/topology.h"
 #include "lib/config/vlans.h"
 
@@ -61,7 +63,10 @@ struct Rail {
   // What may be learned from this rail's leaf: addresses in one of these prefixes. Empty: every address.
   std::vector<IpPrefix> accept;
   std::optional<Lossless> lossless;  // nothing: nobody asks how the uplink treats RoCE
+  Place place;
 
+  // The rail to people and to NCCL: uplinks that are planes of one rail have one number, and each its own index.
+  uint32_t number() const { return place.rail.value_or(index); }
   // 02:52:41:49:4c:<index>: the pod's gateway has this address on every node.
   MacAddress GatewayMac() const;
   uint32_t routing_table() const { return 100 + index; }
@@ -139,6 +144,7 @@ struct NodeConfig {
   Frontend frontend;
   Bursts bursts;
   Topology topology;
+  std::optional<Rates> rates;  // nothing: raild limits nobody
 
   const Rail* FindRail(std::string_view name) const;
 };

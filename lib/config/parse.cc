@@ -11,6 +11,8 @@
 #include "lib/config/parse_frontend.h"
 #include "lib/config/parse_kubernetes.h"
 #include "lib/config/parse_lossless.h"
+#include "lib/config/parse_planes.h"
+#include "lib/config/parse_rates.h"
 #include "lib/config/parse_topology.h"
 #include "lib/config/parse_vlans.h"
 
@@ -87,6 +89,7 @@ class Parser {
     ParseTopology(root.Object("topology"), node.topology, errors_);
     CheckVlans(node, errors_);
     RefuseVrf(node, errors_);
+    ParseRates(root.Object("rates"), node.rates, errors_);
     root.RejectUnknown();
     RAIL_TRY(errors_.ToStatus(name));
     return node;
@@ -144,6 +147,7 @@ class Parser {
       JsonObject object((*list)[i], path, errors_);
       if ((*list)[i].is_object()) rails.push_back(ParseRail(object));
     }
+    CheckPlaces(rails, errors_);
     std::ranges::sort(rails, {}, &Rail::index);
   }
 
@@ -177,6 +181,7 @@ class Parser {
     ParseAccept(object, rail.accept);
     rail.lossless =
         ParseLossless(node_lossless_, object.Object("lossless"), object.PathOf("lossless"), errors_);
+    rail.place = ParsePlace(object, errors_);
     object.RejectUnknown();
     return rail;
   }
