@@ -186,6 +186,18 @@ auto FindIn(const List& list, const v1::Attachment& a) -> const typename List::v
   return found == list.end() ? nullptr : &*found;
 }
 
+std::string RateInWords(uint64_t share, uint64_t max_mbit) {
+  return "share " + std::to_string(share) +
+         (max_mbit == 0 ? ", no limit" : ", at most " + std::to_string(max_mbit) + " Mbit/s");
+}
+
+std::string RateInWords(const v1::AttachmentRate& rate) {
+  std::string words = "its tenant's on this NIC: " + RateInWords(rate.tenant_share(), rate.tenant_max_mbit());
+  if (rate.min_mbit() != 0) words += "; its own: at least " + std::to_string(rate.min_mbit()) + " Mbit/s";
+  if (rate.max_mbit() != 0) words += "; its own: at most " + std::to_string(rate.max_mbit()) + " Mbit/s";
+  return words;
+}
+
 void PrintAttachment(const Context& context, const v1::Attachment& a, const std::vector<v1::Rail>& rails,
                      const Asked& asked) {
   Page page(context);
@@ -220,6 +232,8 @@ void PrintAttachment(const Context& context, const v1::Attachment& a, const std:
                            ? MegaflowsInWords(*flows)
                            : "not known: " + asked.flows.datapath_problem());
   }
+
+  if (a.has_rate()) page.Line("Rate", RateInWords(a.rate()));
 
   page.Section("In the fabric");
   page.Line("Announced", !a.withdrawn().empty() ? "withdrawn: " + a.withdrawn()
@@ -330,6 +344,11 @@ ExitCode DescribeRail(const Context& context) {
                          std::to_string(rail.rules_wanted()) + " wanted");
   if (rail.lossless_known() && rail.lossless_ok()) page.Line("Lossless", "as node.json wants it");
   for (const std::string& problem : rail.lossless_problems()) page.Line("Lossless", problem);
+  for (const v1::TenantRate& each : rail.tenant_rates())
+    page.Line("Rate", "tenant " + each.tenant().name() + " on " + each.nic() + ": " +
+                          RateInWords(each.share(), each.max_mbit()) + ", for " +
+                          Count(each.attachments(), "interface"));
+  for (const std::string& problem : rail.rates_problems()) page.Line("Rate", problem);
   if (rail.unrecorded_pods() > 0)
     page.Line("Record", Count(rail.unrecorded_pods(), "pod") + " live that it has lost");
   page.Line("Remotes", std::to_string(remotes) + " addresses of pods elsewhere on this rail");

@@ -54,6 +54,7 @@ Daemon::Daemon(config::NodeConfig config, engine::Deps deps, config::Paths paths
                  switch_.Learned();  // also publishes what has changed
                }),
       qos_(config_, deps_, node_status_, [this] { switch_.Learned(); }),
+      rates_(config_, deps_, std::move(stores.for_rates), node_status_, [this] { switch_.Learned(); }),
       ports_(config_, views_, paths_.sysfs),
       inspector_(config_, paths_, deps_, views_, UnixMs, inspect::kAnswerTime, RealHardware(paths_),
                  [this] { return ports_.sampler().Current(); }),
@@ -69,6 +70,7 @@ Result<std::unique_ptr<Daemon>> Daemon::Start(config::NodeConfig config, engine:
   RAIL_ASSIGN(stores.for_switch, deps.open_store());
   RAIL_ASSIGN(stores.for_bgp, deps.open_store());
   RAIL_ASSIGN(stores.for_sweep, deps.open_store());
+  RAIL_ASSIGN(stores.for_rates, deps.open_store());
   // A record that cannot be read keeps no raild from its work.
   if (const auto all = stores.for_switch->List())
     RAIL_TRY(engine::KeepsMode(config, *all, *stores.for_switch));
@@ -83,6 +85,7 @@ Result<std::unique_ptr<Daemon>> Daemon::Start(config::NodeConfig config, engine:
   RAIL_TRY(daemon->tenants_worker_.Open());
   RAIL_TRY(daemon->uplinks_.Open());
   RAIL_TRY(daemon->qos_.Open());
+  RAIL_TRY(daemon->rates_.Open());
   RAIL_TRY(daemon->ports_.Open());
   RAIL_TRY(daemon->metrics_.Open());
   RAIL_TRY(daemon->reports_.Open());
@@ -147,6 +150,7 @@ engine::Deps Daemon::WithTenants(engine::Deps deps) {
 void Daemon::RecordChanged() {
   switch_.RecordChanged();
   bgp_.RecordChanged();
+  rates_.RecordChanged();
 }
 
 std::string Daemon::WaitsForRails() {
@@ -178,6 +182,7 @@ void Daemon::BeginToWatch() {
   watchdog_->Add("the sweep", sweep_.loop());
   watchdog_->Add("uplinks", uplinks_.loop());
   watchdog_->Add("priorities of uplinks", qos_.loop());
+  watchdog_->Add("rates", rates_.loop());
   watchdog_->Add("counters", ports_.loop());
   watching_.Start([this] { watchdog_->Begin(); });
 }
@@ -190,6 +195,7 @@ std::optional<config::NodeConfig> Daemon::Run() {
   sweep_.Start();
   tenants_worker_.Start();
   qos_.Start();
+  rates_.Start();
   ports_.Start();
   metrics_.Start();
   reports_.Start();
@@ -202,6 +208,7 @@ std::optional<config::NodeConfig> Daemon::Run() {
   tenants_worker_.Stop();
   uplinks_.Stop();
   qos_.Stop();
+  rates_.Stop();
   bgp_.Stop();
   switch_.Stop();
   sweep_.Stop();

@@ -13,6 +13,7 @@
 #include "cmd/raild/metrics/worker.h"
 #include "cmd/raild/ports_worker.h"
 #include "cmd/raild/qos_worker.h"
+#include "cmd/raild/rates_worker.h"
 #include "cmd/raild/report_worker.h"
 #include "cmd/raild/service.h"
 #include "cmd/raild/supervisor.h"
@@ -44,7 +45,7 @@ class Daemon {
  private:
   // Each thread has a connection of its own to the record.
   struct Stores {
-    std::unique_ptr<state::Store> for_switch, for_bgp, for_sweep;
+    std::unique_ptr<state::Store> for_switch, for_bgp, for_sweep, for_rates;
   };
   Daemon(config::NodeConfig config, engine::Deps deps, config::Paths paths, Stores stores,
          event::WakeSocket wakeups, std::unique_ptr<event::Loop> loop, const Supervisor& supervisor);
@@ -72,6 +73,7 @@ class Daemon {
   TenantsWorker tenants_worker_;
   UplinkWorker uplinks_;
   QosWorker qos_;
+  RatesWorker rates_;
   PortsWorker ports_;
   inspect::Inspector inspector_;
   MetricsWorker metrics_;

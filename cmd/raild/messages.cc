@@ -72,6 +72,18 @@ void SetTenant(v1::Tenant& tenant, const std::string& name, tenancy::TenantId id
   if (!id.is_none()) tenant.set_id(id.ToString());
 }
 
+void SetRates(v1::Rail& rail, const engine::RatesView& rates) {
+  for (const engine::TenantRateView& each : rates.tenants) {
+    v1::TenantRate& rate = *rail.add_tenant_rates();
+    SetTenant(*rate.mutable_tenant(), each.tenant, each.tenant_id);
+    rate.set_nic(each.nic);
+    rate.set_share(each.share);
+    rate.set_max_mbit(each.max_mbit);
+    rate.set_attachments(each.pods);
+  }
+  for (const qos::Difference& each : rates.problems) rail.add_rates_problems(ValidUtf8(each.what));
+}
+
 // The attachments that match, by id.
 std::vector<const AttachmentView*> Select(const NodeView& view, const v1::AttachmentFilter& filter) {
   return inspect::Select(view, {.pod_namespace = filter.namespace_(),
@@ -170,6 +182,13 @@ v1::Attachment ToMessage(const AttachmentView& view) {
   SetTime(*message.mutable_created(), a.created_ms);
   message.set_netns(ValidUtf8(a.netns_path));
   message.set_device_lost(view.device_lost);
+  if (view.rate) {
+    v1::AttachmentRate& rate = *message.mutable_rate();
+    rate.set_tenant_share(view.rate->tenant_share);
+    rate.set_tenant_max_mbit(view.rate->tenant_max_mbit);
+    rate.set_min_mbit(view.rate->min_mbit);
+    rate.set_max_mbit(view.rate->max_mbit);
+  }
   message.set_namespace_unseen(ValidUtf8(view.namespace_unseen));
   for (const engine::AddressElsewhere& elsewhere : view.elsewhere) {
     message.add_announced_elsewhere(ValidUtf8(elsewhere.ToText()));
@@ -235,6 +254,8 @@ v1::ListRailsResponse ListRails(const NodeView& view) {
       rail.set_lossless_ok(r.lossless->empty());
       for (const qos::Difference& each : *r.lossless) rail.add_lossless_problems(ValidUtf8(each.what));
     }
+    rail.set_rates_known(r.rates.has_value());
+    if (r.rates) SetRates(rail, *r.rates);
     if (r.unseen_since_ms != 0) SetTime(*rail.mutable_unseen_since(), r.unseen_since_ms);
     rail.set_unseen(ValidUtf8(r.unseen));
     if (r.leaf) SetLeaf(*rail.mutable_leaf(), *r.leaf);

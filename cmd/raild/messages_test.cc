@@ -151,6 +151,39 @@ TEST(ListRails, CountsRulesOfOthersBesideOurs) {
   EXPECT_THAT(rails.rails(0).lossless_problems(), ElementsAre("p0 does not pause"));
 }
 
+TEST(ListRails, SaysWhatTenantsMaySend) {
+  NodeView view;
+  engine::RailView& rail = view.rails.emplace_back();
+  EXPECT_FALSE(ListRails(view).rails(0).rates_known());
+  rail.rates.emplace().tenants = {{.tenant = "red",
+                                   .tenant_id = {.high = 0, .low = 5},
+                                   .nic = "pci/a",
+                                   .share = 3,
+                                   .max_mbit = 100,
+                                   .pods = 2}};
+  rail.rates->problems = {{.id = "rates-refused", .what = "its NIC refuses", .why = "", .fix = ""}};
+  const v1::Rail shown = ListRails(view).rails(0);
+  EXPECT_TRUE(shown.rates_known());
+  ASSERT_EQ(shown.tenant_rates_size(), 1);
+  EXPECT_EQ(shown.tenant_rates(0).tenant().name(), "red");
+  EXPECT_EQ(shown.tenant_rates(0).nic(), "pci/a");
+  EXPECT_EQ(shown.tenant_rates(0).share(), 3U);
+  EXPECT_EQ(shown.tenant_rates(0).max_mbit(), 100U);
+  EXPECT_EQ(shown.tenant_rates(0).attachments(), 2U);
+  EXPECT_THAT(shown.rates_problems(), ElementsAre("its NIC refuses"));
+}
+
+TEST(ListAttachments, SaysWhatEachMaySend) {
+  NodeView view = ViewWith({1, 2});
+  view.attachments[1].rate = {.tenant_share = 3, .tenant_max_mbit = 100, .min_mbit = 1, .max_mbit = 50};
+  const auto shown = ListAttachments(view, {});
+  EXPECT_FALSE(shown.attachments(0).has_rate());
+  EXPECT_EQ(shown.attachments(1).rate().tenant_share(), 3U);
+  EXPECT_EQ(shown.attachments(1).rate().tenant_max_mbit(), 100U);
+  EXPECT_EQ(shown.attachments(1).rate().min_mbit(), 1U);
+  EXPECT_EQ(shown.attachments(1).rate().max_mbit(), 50U);
+}
+
 TEST(ListRemotes, PagesThroughAllOfThemOnceAndInOrder) {
   NodeView view = ViewWithRemotes(2500);
   view.remotes.own().push_back(RemoteAt("2001:db8::1", 1));

@@ -90,6 +90,8 @@ class Parser {
     CheckVlans(node, errors_);
     RefuseVrf(node, errors_);
     ParseRates(root.Object("rates"), node.rates, errors_);
+    if (node.rates && node.tenancy.mode == TenancyMode::kOff)
+      errors_.Add("rates", "has an effect only with tenants, and tenancy.mode is \"off\"");
     root.RejectUnknown();
     RAIL_TRY(errors_.ToStatus(name));
     return node;

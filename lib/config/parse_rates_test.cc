@@ -44,6 +44,13 @@ TEST(ParseRates, NamesTheKeyThatCannotBe) {
   EXPECT_THAT(Problems(R"({"tenant": {}})", rates), ElementsAre(HasSubstr("tenant")));
 }
 
+TEST(ParseRates, AShareIsNoMoreThanTheLimit) {
+  std::optional<Rates> rates;
+  EXPECT_THAT(Problems(R"({"default": {"max": "2mbit"}, "tenants": {"a": {"share": 3}}})", rates),
+              ElementsAre(HasSubstr("rates.tenants.a: max must be at least")));
+  EXPECT_THAT(Problems(R"({"tenants": {"a": {"share": 3, "max": "3mbit"}}})", rates), IsEmpty());
+}
+
 TEST(ParseMbit, TakesWholeNumbersWithAUnit) {
   EXPECT_EQ(ParseMbit("1mbit"), 1U);
   EXPECT_EQ(ParseMbit("10000gbit"), 10'000'000U);

@@ -102,6 +102,19 @@ Status Connections::ReleaseAddresses(const cni::IpamCall& call) {
   return {};
 }
 
+Result<NicRates> ReadRates(netlink::Rates& rates) {
+  NicRates read;
+  RAIL_ASSIGN(read.trees, rates.ListAll());
+  RAIL_ASSIGN(read.ports, rates.Ports());
+  return read;
+}
+
+Result<NicRates> Connections::Rates() const {
+  if (!openers_.rates) return Fail(Code::kUnsupported, "rates are not read here");
+  RAIL_ASSIGN(const auto rates, openers_.rates());
+  return ReadRates(*rates);
+}
+
 Result<std::set<std::string>> Connections::OutLinks(const IpPrefix& prefix) const {
   if (!openers_.out_links) return Fail(Code::kUnsupported, "zebra is not asked for routes");
   return openers_.out_links(prefix, CallDeadline());

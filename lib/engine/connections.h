@@ -24,6 +24,7 @@
 #include "lib/frr/echo.h"
 #include "lib/netlink/drop_rule.h"
 #include "lib/netlink/netlink.h"
+#include "lib/netlink/rates.h"
 #include "lib/ovs/openflow.h"
 #include "lib/ovs/ovsdb.h"
 #include "lib/ovs/vswitchd.h"
@@ -32,6 +33,13 @@
 #include "lib/sriov/prepare.h"
 
 namespace rail::engine {
+
+// The rates of all NICs, and their ports by the name of their link (a VF's representor).
+struct NicRates {
+  netlink::RateTrees trees;
+  std::map<std::string, netlink::NicPort> ports;
+};
+Result<NicRates> ReadRates(netlink::Rates& rates);
 
 // How to open each connection. Only here do real and fake implementations differ.
 struct Openers {
@@ -64,6 +72,8 @@ struct Openers {
   // The priorities of links; empty: they are not read. What else Linux tells of an uplink, as qos::Look.
   std::function<Result<std::unique_ptr<netlink::Dcb>>()> dcb;
   std::function<qos::Seen(const std::string& uplink, netlink::Dcb&)> look_at_qos;
+  // The rates of NICs. Empty: they are not read.
+  std::function<Result<std::unique_ptr<netlink::Rates>>()> rates;
   std::function<Result<RdmaMode>()> rdma_mode;  // empty: not read
   ovs::AskVswitchd ask_vswitchd;
   // The node's RDMA devices, as sriov::RdmaGuids. Empty: not read.
@@ -120,6 +130,8 @@ class Connections {
                                   Deadline deadline) const;
   // As frr::OutLinks. Errors: also kUnsupported zebra is not asked.
   Result<std::set<std::string>> OutLinks(const IpPrefix& prefix) const;
+  // Errors: kUnsupported there is no devlink here.
+  Result<NicRates> Rates() const;
   bool DaemonRuns(const std::string& daemon) const {
     return openers_.daemon_runs && openers_.daemon_runs(daemon);
   }

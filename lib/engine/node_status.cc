@@ -122,6 +122,11 @@ void NodeStatus::Note(const std::string& part, const Status& status) {
   health = {part, status.has_value(), problem, health.failures};
 }
 
+bool NodeStatus::Knows(const std::string& part) const {
+  const std::lock_guard lock(mutex_);
+  return health_.contains(part);
+}
+
 void NodeStatus::Repaired(const std::string& cause, uint64_t count) {
   if (count == 0) return;
   const std::lock_guard lock(mutex_);
@@ -164,6 +169,13 @@ bool NodeStatus::SetLossless(const std::string& rail, std::vector<qos::Differenc
   const auto known = lossless_.find(rail);
   if (known != lossless_.end() && known->second == differences) return false;
   lossless_[rail] = std::move(differences);
+  return true;
+}
+
+bool NodeStatus::SetRates(RatesSeen seen) {
+  const std::lock_guard lock(mutex_);
+  if (rates_ == seen) return false;
+  rates_ = std::move(seen);
   return true;
 }
 
@@ -286,6 +298,8 @@ NodeView NodeStatus::Compose(const Record& record) const {
     }
     shown.elsewhere = ElsewhereOf(attachment, *learned_, names, rail_of_leaf);
     shown.withdrawn = Withdrawn(shown);
+    if (const auto rate = rates_.attachments.find(attachment.id); rate != rates_.attachments.end())
+      shown.rate = rate->second;
     contested_here +=
         static_cast<uint64_t>(std::ranges::count_if(shown.elsewhere, &AddressElsewhere::other_tenant));
     view.attachments.push_back(std::move(shown));
@@ -296,6 +310,7 @@ NodeView NodeStatus::Compose(const Record& record) const {
     const auto carrier = carriers_.find(rail.name);
     shown.uplink_carrier = carrier != carriers_.end() && carrier->second;
     if (const auto it = lossless_.find(rail.name); it != lossless_.end()) shown.lossless = it->second;
+    if (const auto it = rates_.rails.find(rail.name); it != rates_.rails.end()) shown.rates = it->second;
     if (const auto it = rails_.find(rail.name); it != rails_.end()) {
       const RailSeen& seen = it->second;
       shown.bridge_present = seen.bridge_present;

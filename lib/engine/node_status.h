@@ -58,6 +58,13 @@ struct RailSeen {
   int64_t unseen_since_ms = 0;  // Unix time of the first of the rounds that could not
 };
 
+// What RatesRepair has seen.
+struct RatesSeen {
+  std::map<std::string, RatesView> rails;  // by name
+  std::map<int64_t, AttachmentRate> attachments;
+  bool operator==(const RatesSeen&) const = default;
+};
+
 class NodeStatus {
  public:
   NodeStatus(const config::NodeConfig& config, NodeIdentity identity, ViewPublisher& views)
@@ -68,6 +75,7 @@ class NodeStatus {
 
   // Stores how the last round of a part ended. Logs it if it differs from the round before.
   void Note(const std::string& part, const Status& status);
+  bool Knows(const std::string& part) const;  // it was noted once
   void Repaired(const std::string& cause, uint64_t count = 1);
 
   // A round that could not look (`unseen`) changes nothing of what was seen before: a rule that nobody could look for is not missing.
@@ -79,6 +87,7 @@ class NodeStatus {
   void SetUplink(const std::string& rail, bool carrier);
   // How the uplink differs from what node.json wants. True: not as before.
   bool SetLossless(const std::string& rail, std::vector<qos::Difference> differences);
+  bool SetRates(RatesSeen seen);  // as SetLossless
   // Whether the rail's uplink is known to have no carrier.
   bool UplinkIsDown(const std::string& rail) const;
   // True: another set of attachments has lost its device than before.
@@ -112,7 +121,8 @@ class NodeStatus {
   RdmaMode rdma_ = RdmaMode::kUnknown;
   std::map<std::string, bool> carriers_;                          // by rail; a missing rail is not known
   std::map<std::string, std::vector<qos::Difference>> lossless_;  // by rail
-  WhereaboutsById where_;                                         // as the sweep saw it last
+  RatesSeen rates_;
+  WhereaboutsById where_;  // as the sweep saw it last
   std::shared_ptr<const Learned> learned_;
   FrontendView frontend_;
   TenantListView tenant_list_;

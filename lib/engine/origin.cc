@@ -213,6 +213,7 @@ std::string OriginText(const OriginRecord& record) {
   }
   // Without an entry it is not written: an older version refuses a key that it does not know.
   for (const auto& [uplink, before] : record.qos) text["qos"][uplink] = ToJson(before);
+  if (!record.rate_parents.empty()) text["rate_parents"] = record.rate_parents;
   if (record.bgp) text["bgp"] = ToJson(*record.bgp);
   // Not in the record of a node that has none: a version that does not know the key takes that record.
   for (const IpPrefix& address : record.loopback) text["loopback"].push_back(address.ToString());
@@ -245,6 +246,7 @@ Result<OriginRecord> ParseOrigin(std::string_view text) {
   ForEach(object, "qos", [&](const std::string& uplink, const json& value, const std::string& path) {
     record.qos[uplink] = ReadQos(value, path, errors);
   });
+  record.rate_parents = ReadTexts(object, "rate_parents", errors);
   if (const json* bgp = object.Has("bgp") ? object.Object("bgp") : nullptr)
     record.bgp = ReadBgp(*bgp, errors);
   for (const std::string& word : object.StringsOr("loopback")) {
@@ -348,6 +350,26 @@ Status Origin::ForgetQos(const std::string& uplink) {
   RAIL_ASSIGN(const OriginRecord* record, Record());
   if (!record->qos.contains(uplink)) return {};
   return Save([&](OriginRecord& next) { next.qos.erase(uplink); });
+}
+
+Status Origin::RateParent(const std::string& port, const std::string& parent) {
+  const std::scoped_lock lock(mutex_);
+  RAIL_ASSIGN(const OriginRecord* record, Record());
+  const auto known = record->rate_parents.find(port);
+  if (parent == (known == record->rate_parents.end() ? "" : known->second)) return {};
+  return Save([&](OriginRecord& next) {
+    if (parent.empty()) {
+      next.rate_parents.erase(port);
+    } else {
+      next.rate_parents[port] = parent;
+    }
+  });
+}
+
+Result<std::map<std::string, std::string>> Origin::RateParents() {
+  const std::scoped_lock lock(mutex_);
+  RAIL_ASSIGN(const OriginRecord* record, Record());
+  return record->rate_parents;
 }
 
 Status Origin::Bgp(const std::vector<std::string>& interfaces,

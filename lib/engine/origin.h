@@ -53,6 +53,8 @@ struct OriginRecord {
   std::map<std::string, BridgeOrigin> bridges;               // by name
   std::map<std::string, std::vector<sriov::NicState>> nics;  // by the uplink's name
   std::map<std::string, qos::Before> qos;                    // by the uplink's name
+  // Rate nodes of others under which ports were, by port ("pci/0000:3b:00.0/3"). Most were under none, and are not here.
+  std::map<std::string, std::string> rate_parents;
   std::optional<frr::BaseBefore> bgp;
   std::vector<LeftPod> left_pods;
   std::vector<IpPrefix> loopback;  // addresses that RailCNI has added there, for the front end
@@ -89,6 +91,10 @@ class Origin {
   Status Qos(const std::string& uplink, const qos::Before& before);
   Result<std::map<std::string, qos::Before>> QosRecord();
   Status ForgetQos(const std::string& uplink);  // it is given back
+
+  // The rate node of others under which a port is before raild puts it under one of its own; "": none, or it is given back.
+  Status RateParent(const std::string& port, const std::string& parent);
+  Result<std::map<std::string, std::string>> RateParents();
 
  private:
   Result<OriginRecord*> Record();

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lib/engine/lossless.h"
+#include "lib/engine/rates_repair.h"
 #include "lib/engine/takeover.h"
 #include "lib/engine/whereabouts.h"
 
@@ -103,6 +104,7 @@ Removed Removal::Run() {
     OneBridge(bridge);
   }
   Qos();  // while the uplinks are there
+  Rates();
   connections_.GiveTime(After(kRoundLimit));
   Nics();
   return std::move(removed_);
@@ -318,6 +320,29 @@ void Removal::Qos() {
         return WriteOrigin(origin_file_, origin_);
       });
   Try("priorities of uplinks", given);
+}
+
+// Wherever a rate node has one of our names, whatever node.json says now.
+void Removal::Rates() {
+  const auto give_back = [&]() -> Status {
+    const Openers openers = deps_.openers(config_);
+    if (!openers.rates) return {};
+    auto rates = openers.rates();
+    if (!rates && rates.error().code == Code::kUnsupported) return {};  // no devlink, and so no nodes
+    if (!rates) return tl::make_unexpected(rates.error());
+    RAIL_ASSIGN(const netlink::RateTrees trees, (*rates)->ListAll());
+    const auto parents = origin_.rate_parents;
+    return ReturnRates(
+        **rates, trees, {}, parents,
+        [&](const std::string& port) -> Status {
+          if (origin_.rate_parents.erase(port) == 0) return {};
+          return WriteOrigin(origin_file_, origin_);
+        },
+        removed_.done);
+  };
+  if (!Try("rates", give_back()) || origin_.rate_parents.empty()) return;
+  origin_.rate_parents.clear();  // of ports that are not there any more
+  Save();
 }
 
 void Removal::Nics() {

@@ -61,6 +61,7 @@ class Removal {
   void OneBridge(const Bridge& bridge);
   void Nics();
   void Qos();
+  void Rates();
 
   const config::NodeConfig& config_;
   const Deps& deps_;

@@ -64,6 +64,31 @@ struct FrontendView {
   bool operator==(const FrontendView&) const = default;
 };
 
+// What a tenant's pods may send on a NIC of a rail, as the NIC had it when raild last looked.
+struct TenantRateView {
+  std::string tenant;
+  tenancy::TenantId tenant_id;
+  std::string nic;        // "pci/0000:3b:00.0"
+  uint64_t share = 0;     // against the shares of the other tenants
+  uint64_t max_mbit = 0;  // Mbit/s; 0: no limit
+  uint32_t pods = 0;      // interfaces that share it
+  bool operator==(const TenantRateView&) const = default;
+};
+
+struct RatesView {
+  std::vector<TenantRateView> tenants;
+  std::vector<qos::Difference> problems;  // what the NIC does not do of "rates"
+  bool operator==(const RatesView&) const = default;
+};
+
+// What one interface may send: its tenant's, shared with the tenant's others on the NIC, and within that its own (min_tx_rate,
+// max_tx_rate). Mbit/s; 0: none.
+struct AttachmentRate {
+  uint64_t tenant_share = 0, tenant_max_mbit = 0;
+  uint64_t min_mbit = 0, max_mbit = 0;
+  bool operator==(const AttachmentRate&) const = default;
+};
+
 struct RailView {
   config::Rail rail;
   bool bridge_present = false;
@@ -85,6 +110,8 @@ struct RailView {
   uint64_t foreign_rules = 0;    // of others, on the same bridge
   // How the uplink differs from "lossless" of node.json. Nothing: nobody wants to know, or raild has not looked yet.
   std::optional<std::vector<qos::Difference>> lossless;
+  // What limits its tenants. Nothing: node.json has no "rates", or raild has not looked yet.
+  std::optional<RatesView> rates;
   uint64_t unrecorded_pods = 0;  // that live and have a port of ours, and that the record has lost
   // "": raild could look at the bridge and its rules in its last round. Else why it could not: then bridge, leaf and rules are as it saw
   // them last, and what they are now is not known since then (Unix time).
@@ -110,6 +137,7 @@ struct AttachmentView {
   bool device_lost = false;  // its pod lives without the device: the NIC was reset, or has made its VFs anew
   std::string
       withdrawn;  // why its addresses are not announced although it is to be; "": they are, or it is not to be
+  std::optional<AttachmentRate> rate;       // nothing: its port is in no tenant's rate node
   std::vector<AddressElsewhere> elsewhere;  // addresses of it that others announce, too
   std::string
       moves_to;  // "": it is in the tenant of its namespace; else the tenant into which raild is to move it

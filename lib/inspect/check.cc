@@ -5,6 +5,7 @@
 
 #include "lib/engine/differences.h"
 #include "lib/engine/repair_representors.h"
+#include "lib/engine/tenant_rates.h"
 #include "lib/inspect/inside.h"
 
 namespace rail::inspect {
@@ -43,6 +44,7 @@ class Checker {
     Note(Rules(*rail, attachment, *steps), kByRaild);
     Tenant(attachment);
     Note(Announcement(*rail, attachment), kByRaild);
+    Note(Rates(attachment), kByRaild);
     return problems_;
   }
 
@@ -140,11 +142,19 @@ class Checker {
     return found;
   }
 
+  Result<engine::Differences> Rates(const Attachment& attachment) {
+    if (!node_.config.rates) return engine::Differences();
+    if (!rates_) rates_ = node_.connections.Rates();
+    if (!*rates_) return tl::make_unexpected(rates_->error());
+    return engine::RatesDiffer(*node_.config.rates, attachment, **rates_);
+  }
+
   engine::Node& node_;
   const tenancy::LoadMap& tenants_;
   std::vector<Problem> problems_;
   std::set<std::string> steps_;
   std::optional<Result<std::vector<frr::Announcement>>> announced_;  // asked once for all attachments
+  std::optional<Result<engine::NicRates>> rates_;                    // likewise
 };
 
 }  // namespace

@@ -50,6 +50,9 @@ constexpr auto kKinds = std::to_array<std::string_view>({
     "lossless-ecn",
     "lossless-tos",
     "lossless-unknown",
+    "rates-refused",
+    "rates-differ",
+    "ingress-policing",
     "pause-storm",
     "packets-discarded",
     "rdma-out-of-sequence",
@@ -141,6 +144,7 @@ std::vector<Finding> Diagnose(const NodeFacts& facts) {
   ExamineOpenVswitch(facts, found);
   ExamineRails(facts, found);
   ExamineLossless(facts, found);
+  ExamineRates(facts, found);
   ExamineCounters(facts, found);
   ExamineBgp(facts, found);
   ExamineFrontend(facts, found);

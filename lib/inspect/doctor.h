@@ -145,7 +145,8 @@ struct NodeFacts {
   std::map<std::string, RailFacts> rails;  // by name
   PodsFacts pods;
   Machinery machinery;
-  std::shared_ptr<const counters::PortsView> ports;  // nullptr: nobody counts
+  std::map<int64_t, std::vector<std::string>> rates_differ;  // by attachment: how its rate is not as wanted
+  std::shared_ptr<const counters::PortsView> ports;          // nullptr: nobody counts
 
   Result<tenancy::TenantMapPtr> tenants = tenancy::NoMap();  // with kubernetes.tenants
   std::chrono::seconds tenants_stale{};  // for how long the list has not followed the API server

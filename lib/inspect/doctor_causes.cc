@@ -87,6 +87,7 @@ const std::vector<Cause>& Table() {
         "lossless-unknown",
         "part-failing:sysctls"}},
       {"lossless-unknown", kRail, {"part-failing:QoS"}},
+      {"rates-refused", kRail, {"rates-differ"}},
       {"nic-without-vfs", kRail, {"nic-reset", "device-lost", "port-not-working", "part-failing:NIC"}},
       {"nic-not-in-switchdev", kRail, {"nic-reset", "device-lost", "port-not-working", "part-failing:NIC"}},
       {"nic-reset", kRail, {"device-lost", "port-not-working", "part-failing:rail", "part-failing:NIC"}},

@@ -15,5 +15,7 @@ void Cable(NodeFacts& facts, const std::vector<uint32_t>& leaves,
 
 // The findings that doctor_counters_test.cc has a test for.
 std::vector<std::string> FindingsOfCounters();
+// Those of doctor_rates_test.cc.
+std::vector<std::string> FindingsOfRates();
 
 }  // namespace rail::inspect

@@ -48,6 +48,8 @@ void ExamineOpenVswitch(const NodeFacts& facts, std::vector<Finding>& found);
 void ExamineRails(const NodeFacts& facts, std::vector<Finding>& found);
 // How the uplinks treat RoCE.
 void ExamineLossless(const NodeFacts& facts, std::vector<Finding>& found);
+// Shares and limits of tenants, and what else limits them.
+void ExamineRates(const NodeFacts& facts, std::vector<Finding>& found);
 // What the ports have counted in the last minute.
 void ExamineCounters(const NodeFacts& facts, std::vector<Finding>& found);
 // bgpd, the rails' sessions and leaves.

@@ -11,6 +11,7 @@
 #include "lib/inspect/doctor_subjects.h"
 #include "lib/inspect/inside.h"
 #include "lib/inspect/lossless.h"
+#include "lib/inspect/rates.h"
 
 namespace rail::inspect {
 namespace {
@@ -414,6 +415,8 @@ void Inspector::AskParts(NodeFacts& facts) const {
       {"priorities of uplinks",
        [openers = deps_.openers(config_)](NodeFacts& seen) { return LookAtLossless(seen, openers); },
        TakeLossless},
+      {"rates", [openers = deps_.openers(config_)](NodeFacts& seen) { return LookAtRates(seen, openers); },
+       TakeRates},
       {"pods",
        [deps = deps_](NodeFacts& seen) -> Status {
          LookIntoPods(seen, deps, After(kPodsTime));

@@ -9,6 +9,7 @@
 // Errors of every function: kNotFound no such device or parameter; kUnsupported by the kernel or the driver; kPermission.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -22,7 +23,7 @@ struct DevlinkHandle {
   std::string bus;
   std::string device;
   std::string ToString() const { return bus + "/" + device; }
-  bool operator==(const DevlinkHandle&) const = default;
+  auto operator<=>(const DevlinkHandle&) const = default;
 };
 
 struct DevlinkPort {

@@ -1,5 +1,7 @@
 #include "lib/netlink/devlink_message.h"
 
+#include <functional>
+
 namespace rail::netlink {
 namespace {
 
@@ -8,6 +10,33 @@ Builder Command(int family, uint8_t command) {
   body.cmd = command;
   body.version = 1;
   return Builder(family, 0, body);
+}
+
+constexpr char kLooking[] = "look for devlink in the kernel";
+using Control = Attributes<CTRL_ATTR_MAX>;
+
+Status AskForDevlink(Socket& socket, const std::function<void(const Control&)>& take) {
+  Builder message = Command(GENL_ID_CTRL, CTRL_CMD_GETFAMILY);
+  message.String(CTRL_ATTR_FAMILY_NAME, DEVLINK_GENL_NAME);
+  RAIL_TRY(message.Check(kLooking));
+  const Status found = socket.Request(message.get(), kLooking, [&](std::string_view bytes) {
+    Control told;
+    if (Parse<genlmsghdr>(bytes, GENL_ID_CTRL, told) != nullptr) take(told);
+  });
+  return !found && found.error().code == Code::kNotFound ? Status() : found;
+}
+
+std::optional<uint32_t> GroupOf(const Control& told) {
+  nlattr* groups = told.raw(CTRL_ATTR_MCAST_GROUPS);
+  if (groups == nullptr) return std::nullopt;
+  int left = nla_len(groups);
+  for (auto* one = static_cast<nlattr*>(nla_data(groups)); nla_ok(one, left); one = nla_next(one, &left)) {
+    Attributes<CTRL_ATTR_MCAST_GRP_MAX> group;
+    if (nla_parse_nested(group.table(), CTRL_ATTR_MCAST_GRP_MAX, one, nullptr) < 0) continue;
+    if (group.String(CTRL_ATTR_MCAST_GRP_NAME) == DEVLINK_GENL_MCGRP_CONFIG_NAME)
+      return group.Uint32(CTRL_ATTR_MCAST_GRP_ID);
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -23,21 +52,22 @@ Builder OfDevice(int family, uint8_t command, const DevlinkHandle& device) {
   return message;
 }
 
+Builder OfAllDevices(int family, uint8_t command) {
+  return Command(family, command);
+}
+
 Result<int> FindDevlink(Socket& socket) {
-  const std::string doing = "look for devlink in the kernel";
-  Builder message = Command(GENL_ID_CTRL, CTRL_CMD_GETFAMILY);
-  message.String(CTRL_ATTR_FAMILY_NAME, DEVLINK_GENL_NAME);
-  RAIL_TRY(message.Check(doing));
   std::optional<uint16_t> family;
-  const Status found = socket.Request(message.get(), doing, [&](std::string_view bytes) {
-    Attributes<CTRL_ATTR_MAX> attributes;
-    if (Parse<genlmsghdr>(bytes, GENL_ID_CTRL, attributes) != nullptr) {
-      family = attributes.Uint16(CTRL_ATTR_FAMILY_ID);
-    }
-  });
-  if (!found && found.error().code != Code::kNotFound) return tl::make_unexpected(found.error());
-  if (!family) return Fail(Code::kUnsupported, doing + ": it has none");
+  RAIL_TRY(AskForDevlink(socket, [&](const Control& told) { family = told.Uint16(CTRL_ATTR_FAMILY_ID); }));
+  if (!family) return Fail(Code::kUnsupported, std::string(kLooking) + ": it has none");
   return *family;
+}
+
+Result<uint32_t> FindDevlinkEvents(Socket& socket) {
+  std::optional<uint32_t> group;
+  RAIL_TRY(AskForDevlink(socket, [&](const Control& told) { group = GroupOf(told); }));
+  if (!group) return Fail(Code::kUnsupported, std::string(kLooking) + ": it has no events");
+  return *group;
 }
 
 }  // namespace rail::netlink

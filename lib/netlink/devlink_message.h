@@ -26,10 +26,17 @@ const genlmsghdr* ParseGeneric(std::string_view message, DevlinkAttributes& attr
 
 Builder OfDevice(int family, uint8_t command, const DevlinkHandle& device);
 
+// For a dump.
+Builder OfAllDevices(int family, uint8_t command);
+
 // Errors: kUnsupported this kernel has no devlink.
 Result<int> FindDevlink(Socket& socket);
+// The number of the multicast group of devlink's events. Errors: as FindDevlink.
+Result<uint32_t> FindDevlinkEvents(Socket& socket);
 
-// Adds a message of the kernel to `tree`, when it is of a rate of `device`. Pure.
+// Adds a message of the kernel to the tree of its NIC, when it is of a rate. Pure.
+void DecodeRate(std::string_view message, RateTrees& trees);
+// The same when it is of a rate of `device`.
 void DecodeRate(std::string_view message, const DevlinkHandle& device, RateTree& tree);
 // The requests, for a test that holds them against what devlink(8) sends. Pure.
 Builder NodeRequest(int family, uint8_t command, const DevlinkHandle& device, const std::string& name,

@@ -1,6 +1,7 @@
 #include "lib/netlink/kernel_rates.h"
 
 #include "lib/netlink/devlink_message.h"
+#include "lib/netlink/kernel_devlink.h"
 
 namespace rail::netlink {
 namespace {
@@ -11,19 +12,27 @@ std::string Of(const DevlinkHandle& device, const std::string& name) {
 
 }  // namespace
 
-void DecodeRate(std::string_view message, const DevlinkHandle& device, RateTree& tree) {
+void DecodeRate(std::string_view message, RateTrees& trees) {
   DevlinkAttributes attributes;
   if (ParseGeneric(message, attributes) == nullptr) return;
   const DevlinkHandle of{attributes.String(DEVLINK_ATTR_BUS_NAME), attributes.String(DEVLINK_ATTR_DEV_NAME)};
   const auto type = attributes.Uint16(DEVLINK_ATTR_RATE_TYPE);
-  if (!(of == device) || !type) return;
+  if (!type) return;
   const Rate rate{attributes.Uint64(DEVLINK_ATTR_RATE_TX_SHARE).value_or(0),
                   attributes.Uint64(DEVLINK_ATTR_RATE_TX_MAX).value_or(0)};
   const std::string parent = attributes.String(DEVLINK_ATTR_RATE_PARENT_NODE_NAME);
   if (*type == DEVLINK_RATE_TYPE_NODE)
-    tree.nodes.push_back({attributes.String(DEVLINK_ATTR_RATE_NODE_NAME), rate, parent});
+    trees[of].nodes.push_back({attributes.String(DEVLINK_ATTR_RATE_NODE_NAME), rate, parent});
   if (*type == DEVLINK_RATE_TYPE_LEAF)
-    tree.leaves.push_back({attributes.Uint32Or(DEVLINK_ATTR_PORT_INDEX, 0), rate, parent});
+    trees[of].leaves.push_back({attributes.Uint32Or(DEVLINK_ATTR_PORT_INDEX, 0), rate, parent});
+}
+
+void DecodeRate(std::string_view message, const DevlinkHandle& device, RateTree& tree) {
+  RateTrees one;
+  DecodeRate(message, one);
+  const RateTree& found = one[device];
+  tree.nodes.insert(tree.nodes.end(), found.nodes.begin(), found.nodes.end());
+  tree.leaves.insert(tree.leaves.end(), found.leaves.begin(), found.leaves.end());
 }
 
 Builder NodeRequest(int family, uint8_t command, const DevlinkHandle& device, const std::string& name,
@@ -50,6 +59,32 @@ Result<std::unique_ptr<Rates>> KernelRates::Open() {
   RAIL_ASSIGN(Socket socket, Socket::Open(NETLINK_GENERIC));
   RAIL_ASSIGN(const int family, FindDevlink(socket));
   return std::unique_ptr<Rates>(new KernelRates(std::move(socket), family));
+}
+
+Result<RateTrees> KernelRates::ListAll() {
+  const std::string doing = "list the rates of all NICs";
+  const Builder message = OfAllDevices(family_, DEVLINK_CMD_RATE_GET);
+  RAIL_TRY(message.Check(doing));
+  RateTrees trees;
+  RAIL_TRY(socket_.Dump(
+      message.get(), doing, [&](std::string_view bytes) { DecodeRate(bytes, trees); }, [&] { trees = {}; }));
+  return trees;
+}
+
+Result<std::map<std::string, NicPort>> KernelRates::Ports() {
+  const std::string doing = "list the ports of all NICs";
+  const Builder message = OfAllDevices(family_, DEVLINK_CMD_PORT_GET);
+  RAIL_TRY(message.Check(doing));
+  std::map<std::string, NicPort> ports;
+  RAIL_TRY(socket_.Dump(
+      message.get(), doing,
+      [&](std::string_view bytes) {
+        const auto found = DecodePort(bytes);
+        if (found && !found->port.netdev.empty())
+          ports[found->port.netdev] = {found->device, found->port.index};
+      },
+      [&] { ports.clear(); }));
+  return ports;
 }
 
 Result<RateTree> KernelRates::List(const DevlinkHandle& device) {

@@ -6,6 +6,7 @@
 // Source:   kernel include/uapi/linux/devlink.h, net/devlink/rate.c
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,6 +21,8 @@ class KernelRates : public Rates {
   // Errors: kUnsupported this kernel has no devlink.
   static Result<std::unique_ptr<Rates>> Open();
 
+  Result<RateTrees> ListAll() override;
+  Result<std::map<std::string, NicPort>> Ports() override;
   Result<RateTree> List(const DevlinkHandle& device) override;
   Status AddNode(const DevlinkHandle& device, const std::string& name, const Rate& rate) override;
   Status SetNode(const DevlinkHandle& device, const std::string& name, const Rate& rate) override;

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -45,9 +46,22 @@ struct RateTree {
   std::vector<RateLeaf> leaves;
 };
 
+using RateTrees = std::map<DevlinkHandle, RateTree>;
+
+// A port as devlink counts those of a NIC.
+struct NicPort {
+  DevlinkHandle nic;
+  uint32_t port = 0;  // DevlinkPort::index
+  auto operator<=>(const NicPort&) const = default;
+};
+
 class Rates {
  public:
   virtual ~Rates() = default;
+  // Of every NIC that has a node or a leaf.
+  virtual Result<RateTrees> ListAll() = 0;
+  // The ports of every NIC by the name of their link: a VF's is its representor.
+  virtual Result<std::map<std::string, NicPort>> Ports() = 0;
   virtual Result<RateTree> List(const DevlinkHandle& device) = 0;  // no such device: empty
   // Errors: kExists the node is there.
   virtual Status AddNode(const DevlinkHandle& device, const std::string& name, const Rate& rate) = 0;

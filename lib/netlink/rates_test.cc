@@ -54,6 +54,31 @@ TEST(Rates, DeleteANodeAsDevlinkDoes) {
   EXPECT_EQ(Attributes(message), kOfNic + kG1);
 }
 
+// What devlink(8) sends for the steps that raild takes, but for the bytes that fill an attribute up, which it leaves as they are:
+//   devlink port function rate set netdevsim/netdevsim10/railcni-0000000000000000000000000007 tx_share 3mbit tx_max 4000mbit
+//   devlink port function rate set netdevsim/netdevsim10/128 parent railcni-0000000000000000000000000007
+//   devlink port function rate set netdevsim/netdevsim10/128 noparent
+//   devlink port function rate del netdevsim/netdevsim10/railcni-0000000000000000000000000007
+TEST(Rates, KeepATenantsNodeAsDevlinkDoes) {
+  const std::string name = "railcni-0000000000000000000000000007";
+  const std::string port = Raw({0x08, 0, 0x03, 0, 0x80, 0, 0, 0});
+  const std::string named = name + Raw({0, 0, 0, 0});
+  const Builder set =
+      NodeRequest(kFamily, DEVLINK_CMD_RATE_SET, kNic, name, Rate{.share = 3 * kMbit, .max = 4000 * kMbit});
+  EXPECT_EQ(CommandOf(set), 0x4b);
+  EXPECT_EQ(Attributes(set), kOfNic + Raw({0x29, 0, 0xa8, 0}) + named +
+                                 Raw({0x0c, 0, 0xa6, 0, 0xd8, 0xb8, 0x05, 0, 0, 0, 0, 0}) +
+                                 Raw({0x0c, 0, 0xa7, 0, 0, 0x65, 0xcd, 0x1d, 0, 0, 0, 0}));
+  const Builder parent = LeafRequest(kFamily, kNic, 128, std::nullopt, name);
+  EXPECT_EQ(CommandOf(parent), 0x4b);
+  EXPECT_EQ(Attributes(parent), kOfNic + port + Raw({0x29, 0, 0xa9, 0}) + named);
+  const Builder none = LeafRequest(kFamily, kNic, 128, std::nullopt, "");
+  EXPECT_EQ(Attributes(none), kOfNic + port + Raw({0x05, 0, 0xa9, 0, 0, 0, 0, 0}));
+  const Builder del = NodeRequest(kFamily, DEVLINK_CMD_RATE_DEL, kNic, name, std::nullopt);
+  EXPECT_EQ(CommandOf(del), 0x4d);
+  EXPECT_EQ(Attributes(del), kOfNic + Raw({0x29, 0, 0xa8, 0}) + named);
+}
+
 TEST(Rates, GiveALeafItsParentOrNone) {
   const Builder message = LeafRequest(kFamily, kNic, 3, Rate{.share = 0, .max = kMbit}, "");
   EXPECT_EQ(CommandOf(message), DEVLINK_CMD_RATE_SET);
@@ -82,6 +107,28 @@ std::string Answer(const DevlinkHandle& nic, uint16_t type, const std::function<
   fill(message);
   const nlmsghdr* header = nlmsg_hdr(message.get());
   return {reinterpret_cast<const char*>(header), header->nlmsg_len};
+}
+
+// devlink port function rate show
+TEST(Rates, AskForAllNicsAtOnce) {
+  const Builder message = OfAllDevices(kFamily, DEVLINK_CMD_RATE_GET);
+  EXPECT_EQ(CommandOf(message), 0x4a);
+  EXPECT_EQ(Attributes(message), "");
+}
+
+TEST(Rates, ReadTheTreesOfAllNics) {
+  RateTrees trees;
+  const DevlinkHandle other{"pci", "0000:3b:00.0"};
+  const auto leaf = [](Builder& m) { m.Uint32(DEVLINK_ATTR_PORT_INDEX, 5); };
+  DecodeRate(Answer(kNic, DEVLINK_RATE_TYPE_LEAF, leaf), trees);
+  DecodeRate(Answer(other, DEVLINK_RATE_TYPE_LEAF, leaf), trees);
+  DecodeRate(
+      Answer(kNic, DEVLINK_RATE_TYPE_NODE, [](Builder& m) { m.String(DEVLINK_ATTR_RATE_NODE_NAME, "g1"); }),
+      trees);
+  DecodeRate(Answer({"pci", "x"}, 77, leaf), trees);
+  ASSERT_EQ(trees.size(), 2U);
+  EXPECT_THAT(trees[kNic].nodes, ElementsAre(RateNode{.name = "g1", .rate = {}, .parent = ""}));
+  EXPECT_THAT(trees[other].leaves, ElementsAre(RateLeaf{.port = 5, .rate = {}, .parent = ""}));
 }
 
 TEST(Rates, ReadTheTreeOfOneNic) {

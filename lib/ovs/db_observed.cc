@@ -10,13 +10,14 @@ using nlohmann::json;
 
 json Observed::Select(const std::string& only) {
   const json which = only.empty() ? json::array() : DbNameIs(only);
-  return json::array(
-      {DbSelect("Bridge", json::array(),
-                {"_uuid", "name", "datapath_type", "fail_mode", "external_ids", "other_config", "ports",
-                 "flow_tables"}),
-       DbSelect("Port", which, {"_uuid", "name", "external_ids"}),
-       DbSelect("Interface", which, {"_uuid", "name", "ofport", "ofport_request", "mtu_request", "error"}),
-       DbSelect("Flow_Table", json::array(), {"_uuid", "prefixes"})});
+  return json::array({DbSelect("Bridge", json::array(),
+                               {"_uuid", "name", "datapath_type", "fail_mode", "external_ids", "other_config",
+                                "ports", "flow_tables"}),
+                      DbSelect("Port", which, {"_uuid", "name", "external_ids"}),
+                      DbSelect("Interface", which,
+                               {"_uuid", "name", "ofport", "ofport_request", "mtu_request", "error",
+                                "ingress_policing_rate", "ingress_policing_kpkts_rate"}),
+                      DbSelect("Flow_Table", json::array(), {"_uuid", "prefixes"})});
 }
 
 Result<Observed> Observed::Read(const json& results, const std::string& path) {
@@ -43,9 +44,13 @@ Result<Observed> Observed::Read(const json& results, const std::string& path) {
     seen.ports[port.name] = std::move(port);
   });
   each(2, "Interface", [&](DbRow& row) {
-    seen.interfaces[row.Text("name")] = {row.Uuid("_uuid"), row.Integer("ofport"),
-                                         row.Integer("ofport_request"), row.Integer("mtu_request"),
-                                         row.Text("error")};
+    seen.interfaces[row.Text("name")] = {row.Uuid("_uuid"),
+                                         row.Integer("ofport"),
+                                         row.Integer("ofport_request"),
+                                         row.Integer("mtu_request"),
+                                         row.Text("error"),
+                                         row.Integer("ingress_policing_rate").value_or(0),
+                                         row.Integer("ingress_policing_kpkts_rate").value_or(0)};
   });
   each(3, "Flow_Table", [&](DbRow& row) { seen.prefixes[row.Uuid("_uuid")] = row.Strings("prefixes"); });
   RAIL_TRY(errors.ToStatus(path));

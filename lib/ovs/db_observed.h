@@ -23,6 +23,7 @@ struct Observed {
     std::string uuid;
     std::optional<int64_t> ofport, ofport_request, mtu_request;
     std::string error;
+    int64_t policed_kbit = 0, policed_kpkts = 0;
   };
   struct PortRow {
     std::string uuid, name;
@@ -57,6 +58,8 @@ struct Observed {
     if (const auto it = interfaces.find(row.name); it != interfaces.end()) {
       port.ofport = it->second.ofport.value_or(-1);
       port.error = it->second.error;
+      port.policed_kbit = it->second.policed_kbit;
+      port.policed_kpkts = it->second.policed_kpkts;
     }
     return port;
   }

@@ -36,6 +36,8 @@ struct Port {
   int64_t ofport = -1;  // 1..65279; -1: OVS could not open it (see error)
   std::string error;    // Interface.error
   ExternalIds external_ids;
+  // Interface.ingress_policing_rate and ingress_policing_kpkts_rate; 0: none.
+  int64_t policed_kbit = 0, policed_kpkts = 0;
   bool operator==(const Port&) const = default;
 };
 

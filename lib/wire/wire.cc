@@ -105,6 +105,7 @@ engine::Openers RealOpeners(const config::NodeConfig& config) {
                                                                          netlink::Dcb& dcb) {
     return qos::Look(uplink, dcb, sriov::Sysfs(sysfs));
   };
+  openers.rates = netlink::KernelRates::Open;
   openers.zebra = [path = config.frr.run_dir + "/zebra.vty"](Deadline deadline) -> Status {
     RAIL_ASSIGN(frr::Vty zebra, frr::Vty::Open(path, deadline));
     RAIL_TRY(zebra.Show("show version", deadline));

@@ -4,6 +4,7 @@
 #include "lib/cni/previous.h"
 #include "lib/engine/differences.h"
 #include "lib/engine/tenant_addresses.h"
+#include "lib/engine/tenant_rates.h"
 
 namespace rail::tenant_isolation {
 namespace {
@@ -63,6 +64,8 @@ Outcome<void> Check(const Deps& deps, const Request& request) {
   RAIL_ASSIGN(const std::vector<ovs::Rule> wanted, engine::TenantRulesOf(node, attachment));
   RAIL_ASSIGN(const engine::Differences missing, engine::RulesDiffer(node, attachment, wanted));
   problems.insert(problems.end(), missing.begin(), missing.end());
+  RAIL_ASSIGN(const engine::Differences rates, engine::RatesDiffer(node, attachment));
+  problems.insert(problems.end(), rates.begin(), rates.end());
   RAIL_TRY(engine::Problems(problems));
   return {};
 }

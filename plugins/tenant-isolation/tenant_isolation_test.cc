@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "lib/engine/tenant_rates.h"
 #include "lib/engine/testing/attach.h"
 #include "lib/engine/testing/chain.h"
 
@@ -122,6 +123,22 @@ TEST_F(TenantIsolation, CheckSaysWhichRuleIsMissing) {
   ASSERT_TRUE(chain.Add(pod));
   world.Bridge().LoseAllRules();
   EXPECT_THAT(chain.Check(pod).text, HasSubstr("lacks the rule table=3"));
+}
+
+TEST_F(TenantIsolation, CheckSaysWhenAnotherRateHoldsForThePod) {
+  ASSERT_TRUE(chain.Add(pod));
+  world.config.rates.emplace().usual.max_mbit = 100;
+  const netlink::DevlinkHandle nic{"pci", "0000:3b:00.0"};
+  const std::string node = engine::RateNodeOf(world.Tenant("ns-a"));
+  world.nics.ports["rep0"] = {nic, 1};
+  netlink::RateTree& tree = world.nics.trees[nic.ToString()];
+  tree.leaves.push_back({1, {}, ""});
+  EXPECT_THAT(chain.Check(pod).text, HasSubstr("is under no rate node, not under the rate node " + node));
+  tree.leaves[0].parent = node;
+  tree.nodes.push_back({node, engine::RateOf({.share = 1, .max_mbit = 90}), ""});
+  EXPECT_THAT(chain.Check(pod).text, HasSubstr("at most 90 Mbit/s, and node.json says share 1, at most 100"));
+  tree.nodes[0].rate = engine::RateOf({.share = 1, .max_mbit = 100});
+  EXPECT_TRUE(chain.Check(pod)) << chain.Check(pod).text;
 }
 
 TEST_F(TenantIsolation, DoesNothingWhenTenancyIsOff) {

@@ -191,7 +191,7 @@ TEST_F(RailctlTest, GivesProgramsRailsRemotesAndTheNode) {
               "carrier": true, "bgp_state": "Established", "prefixes_received": 3, "prefixes_sent": 2,
               "rules_wanted": 21, "rules_installed": 21, "unrecorded_pods": 0, "foreign_flows": 0, "unseen": "",
               "bgp_problem": "", "stripped": 0, "lossless_known": false, "lossless_ok": false,
-              "lossless_problems": [],
+              "lossless_problems": [], "rates_known": false, "tenant_rates": [], "rates_problems": [],
               "leaf": {"asn": 4200010001, "router_id": "10.255.1.1", "name": "leaf0", "heard": true}})"));
   const json remotes = json::parse(Out({"-o", "json", "get", "remotes"}));
   EXPECT_EQ(remotes.at("total"), 3);

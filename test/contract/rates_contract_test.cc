@@ -43,6 +43,7 @@ class RatesContract : public ::testing::TestWithParam<std::string> {
     } else {
       place_ = {{"netdevsim", "netdevsim10"}, 128};
       nics_.trees[place_.nic.ToString()].leaves = {{128, {}, ""}, {129, {}, ""}};
+      nics_.ports["rep0"] = {place_.nic, place_.port};
       rates_ = std::make_unique<testing::FakeRates>(nics_);
     }
   }
@@ -82,6 +83,32 @@ TEST_P(RatesContract, ALeafKeepsWhatIsNotSaid) {
   EXPECT_THAT(List().leaves, Contains(Leaf({}, kNode)));
   Must(rates_->SetLeaf(place_.nic, place_.port, std::nullopt, ""));
   EXPECT_THAT(List().leaves, Contains(Leaf({}, "")));
+}
+
+TEST_P(RatesContract, AllNicsAreListedAtOnce) {
+  Must(rates_->AddNode(place_.nic, kNode, {.share = kMbit, .max = 0}));
+  Must(rates_->SetLeaf(place_.nic, place_.port, std::nullopt, kNode));
+  const RateTrees all = rates_->ListAll().value();
+  ASSERT_TRUE(all.contains(place_.nic));
+  EXPECT_EQ(all.at(place_.nic).nodes, List().nodes);
+  EXPECT_EQ(all.at(place_.nic).leaves, List().leaves);
+  EXPECT_THAT(all.at(place_.nic).leaves, Contains(Leaf({}, kNode)));
+}
+
+TEST_P(RatesContract, APortIsKnownByItsLink) {
+  const auto ports = rates_->Ports().value();
+  EXPECT_THAT(ports, Contains(::testing::Pair(Not(""), NicPort{place_.nic, place_.port})));
+}
+
+TEST_P(RatesContract, ARateThatIsNoWholeMbitIsRefusedAndChangesNothing) {
+  const Status added = rates_->AddNode(place_.nic, kNode, {.share = 0, .max = kMbit + 1});
+  ASSERT_FALSE(added);
+  EXPECT_EQ(added.error().code, Code::kInvalid) << added.error().message;
+  EXPECT_THAT(added.error().message, ::testing::HasSubstr("units of 1Mbps"));
+  EXPECT_THAT(List().nodes, Not(Contains(::testing::Field(&RateNode::name, kNode))));
+  Must(rates_->AddNode(place_.nic, kNode, {}));
+  EXPECT_FALSE(rates_->SetNode(place_.nic, kNode, {.share = 1, .max = 0}));
+  EXPECT_THAT(List().nodes, Contains(RateNode{kNode, {}, ""}));
 }
 
 TEST_P(RatesContract, ANodeWithALeafStays) {

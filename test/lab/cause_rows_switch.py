@@ -6,12 +6,13 @@ removed, a fail mode that is changed, a rule of others on a bridge that raild ma
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 
 from causes import Row, Stage
 from railcni_lab import daemons, fabric
-from railcni_lab.layout import Node, bridge
+from railcni_lab.layout import Node, bridge, write_json
 from world import eventually, hanging, killed, settle
 
 
@@ -62,7 +63,31 @@ def foreign_port(stage: Stage) -> Iterator[None]:
         eventually("the port is gone", lambda: world.vsctl(node, "list-ports", name).split(), lambda ports: "theirs0" not in ports)
 
 
+@contextmanager
+def policed(stage: Stage) -> Iterator[None]:
+    port, rate = stage.port("a1").representor, ("ingress_policing_rate", "ingress_policing_burst")
+    stage.world.vsctl(stage.node, "set", "Interface", port, f"{rate[0]}=10000000", f"{rate[1]}=1000000")
+    try:
+        yield
+    finally:
+        stage.world.vsctl(stage.node, "set", "Interface", port, f"{rate[0]}=0", f"{rate[1]}=0")
+
+
+@contextmanager
+def rates_without_devlink(stage: Stage) -> Iterator[None]:
+    """The lab's devices are no VFs; raild takes the change while it runs."""
+    before = stage.node.config_file.read_text()
+    write_json(stage.node.config_file, {**json.loads(before), "rates": {"default": {"max": "200gbit"}}})
+    try:
+        yield
+    finally:
+        stage.node.config_file.write_text(before)
+        eventually("raild has taken the file back", stage.doctor, lambda lines: not lines)
+
+
 ROWS: list[Row] = [
+    Row("Open vSwitch polices a pod's port", "ingress-policing", "tenant-a/a1", policed, "ovs-vsctl set Interface"),
+    Row("rates for devices that have none", "rates-refused", "rail0", rates_without_devlink),
     Row("foreign flow lets another tenant in", "foreign-flows", "rail0", foreign_flow, "ovs-ofctl"),
     Row("foreign flow in a table of its own", "foreign-flows", "rail0", foreign_flow_in_a_high_table, "ovs-ofctl"),
     Row("ovs-vswitchd killed", "vswitchd-down", "vswitchd", until_settled(lambda node: killed(node, "ovs-vswitchd", daemons.start_vswitchd))),

@@ -56,6 +56,7 @@ class Pod:
     settings: dict[str, Any] = field(default_factory=dict)  # of the network's configuration
     plugins: Path | None = None  # before the others: stand-ins for IPAM plugins
     ipam: str = "host-local"
+    tenant: str = "tenant-a"
 
     def __post_init__(self) -> None:
         kernel.run(["ip", "netns", "add", self.namespace])
@@ -81,7 +82,7 @@ class Pod:
     def attachment(self) -> Attachment:
         place = kernel.NETNS_DIR / self.namespace
         return Attachment(container_id=f"container-{self.name}", netns=str(place) if place.exists() else "", ifname="net1",
-                          device_id=self.device, args={"IgnoreUnknown": "true", "K8S_POD_NAMESPACE": "tenant-a",
+                          device_id=self.device, args={"IgnoreUnknown": "true", "K8S_POD_NAMESPACE": self.tenant,
                                                        "K8S_POD_NAME": self.name, "K8S_POD_UID": f"uid-{self.name}",
                                                        "K8S_POD_INFRA_CONTAINER_ID": f"container-{self.name}"})
 

@@ -11,83 +11,22 @@ import os
 import secrets
 import shutil
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from netdevsim import DEVICE, REAL, VFS, Sysfs, address, ports, representors, uplink
 from railcni_lab import daemons, kernel
 from railcni_lab.chain import PluginError
 from railcni_lab.layout import REPOSITORY, write_json
+from rates import Tree, devlink, findings, node_of, tree, want
 from single import BRIDGE, Pod, links, node_with
 from world import World, eventually, kill_raild
 
-DEVICE = "netdevsim10"
-REAL = Path("/sys/devices") / DEVICE
-VFS = 4
 PATIENCE = 120
 SETTINGS = {"vlan": 100, "vlanQoS": 3, "spoofchk": "on", "trust": "on", "link_state": "enable"}
-
-
-def address(vf: int) -> str:
-    return f"0000:3b:00.{2 + vf}"
-
-
-class Sysfs:
-    """The kernel's files, and around them those of a PCI device with virtual functions."""
-
-    def __init__(self, root: Path) -> None:
-        self.root = root
-        self.pf = root / "devices" / DEVICE
-        self.pf.mkdir(parents=True)
-        (self.pf / "sriov_numvfs").symlink_to(REAL / "sriov_numvfs")
-        (self.pf / "sriov_totalvfs").write_text(f"{VFS}\n")
-        self.on_bus("netdevsim")
-        for vf in range(VFS):
-            folder = root / "bus/pci/devices" / address(vf)
-            (folder / "net" / f"vf{vf}").mkdir(parents=True)
-            (folder / "driver").symlink_to("/bus/pci/drivers/mlx5_core")
-            (folder / "physfn").symlink_to(self.pf)
-            (self.pf / f"virtfn{vf}").symlink_to(folder)
-            kernel.run(["ip", "link", "add", f"vf{vf}", "type", "dummy"])
-        self.look()
-
-    def on_bus(self, name: str) -> None:
-        """The bus that the PF seems to be on; by it and its name devlink knows a device."""
-        link = self.pf / "subsystem"
-        link.unlink(missing_ok=True)
-        link.symlink_to(f"/sys/bus/{name}")
-
-    def look(self) -> None:
-        """The links that are there now."""
-        for folder in (self.root / "class/net", self.pf / "net"):
-            shutil.rmtree(folder, ignore_errors=True)
-            folder.mkdir(parents=True)
-        for real in Path("/sys/class/net").iterdir():
-            mirrored = self.root / "class/net" / real.name
-            mirrored.mkdir()
-            (mirrored / "phys_switch_id").symlink_to(real / "phys_switch_id")
-            if real.name == uplink():
-                (mirrored / "phys_port_name").write_text("p0\n")
-            else:
-                (mirrored / "phys_port_name").symlink_to(real / "phys_port_name")
-            if (real / "device").resolve() == REAL:
-                (mirrored / "device").symlink_to(self.pf)
-                (self.pf / "net" / real.name).mkdir()
-
-
-def uplink() -> str:
-    """The PF's link: the one physical port."""
-    return next(p["netdev"] for p in ports().values() if p["flavour"] == "physical")
-
-
-def ports() -> dict[str, Any]:
-    return json.loads(kernel.run(["devlink", "-j", "port", "show"]))["port"]
-
-
-def representors() -> dict[int, str]:
-    """VF -> its representor, as devlink tells."""
-    return {p["vfnum"]: p["netdev"] for p in ports().values() if p["flavour"] == "pcivf" and "netdev" in p}
 
 
 def mode() -> str:
@@ -264,6 +203,100 @@ def test_what_the_driver_cannot_do_fails_add_and_changes_nothing(pod: Pod) -> No
     assert (state(1), rates()) == before
 
 
+RATES = {"default": {"max": "1gbit"}, "tenants": {"tenant-a": {"share": 3, "max": "2gbit"}}}
+A, B = node_of("tenant-a"), node_of("tenant-b")
+
+
+@pytest.fixture
+def three(ready: World) -> Iterator[list[Pod]]:
+    """Two pods of tenant-a and one of tenant-b, on VFs 0..2. The port of VF 1 is under a rate node of somebody else; afterwards the rates
+    are as they were."""
+    ports_of = sorted(rates())
+    before = rates()
+    devlink("add", f"netdevsim/{DEVICE}/admins", "tx_max", "4gbit")
+    devlink("set", ports_of[1], "parent", "admins")
+    pods = [Pod(ready, f"r{vf}{secrets.token_hex(2)}", address(vf), tenant=f"tenant-{of}") for vf, of in enumerate("aab")]
+    yield pods
+    for pod in pods:
+        pod.delete()
+        pod.kill_namespace()
+    want(ready, None)
+    eventually("raild has given everything back", tree, lambda now: now == ({"admins": (0, 4000)}, {ports_of[1]: "admins"}), PATIENCE)
+    devlink("set", ports_of[1], "noparent")
+    devlink("del", f"netdevsim/{DEVICE}/admins")
+    assert rates() == before
+
+
+def whole(nodes: dict[str, tuple[int, int]]) -> Tree:
+    """Every pod of `three` is there."""
+    return {"admins": (0, 4000), **nodes}, dict(zip(sorted(rates()), (A, A, B), strict=False))
+
+
+def test_tenants_have_shares_and_limits_whatever_happens_to_raild(ready: World, three: list[Pod]) -> None:
+    node, (one, two, other) = ready.lab.node(1), three
+    first, last = sorted(rates())[0], sorted(rates())[2]
+    wanted = whole({A: (3, 2000), B: (1, 1000)})
+    want(ready, RATES)
+    for pod in three:
+        pod.add()
+    eventually("raild puts the ports under their tenants", tree, lambda now: now == wanted, PATIENCE)
+    one.check()
+    told = eventually("raild tells it", lambda: shown(ready), lambda rail: len(rail.get("tenant_rates", [])) == 2, PATIENCE)
+    assert {(t["tenant"]["name"], int(t["share"]), int(t["max_mbit"]), t["attachments"]) for t in told["tenant_rates"]} == {
+        ("tenant-a", 3, 2000, 2), ("tenant-b", 1, 1000, 1)}, told
+    devlink("set", f"netdevsim/{DEVICE}/{A}", "tx_max", "3gbit")
+    eventually("raild sets again what others change, at devlink's event", tree, lambda now: now == wanted, 20)
+    kill_raild(node)
+    devlink("set", first, "noparent")
+    devlink("set", f"netdevsim/{DEVICE}/{B}", "tx_max", "3gbit")
+    with pytest.raises(PluginError, match=f"is under no rate node, not under the rate node {A} of tenant tenant-a"):
+        one.check()
+    with pytest.raises(PluginError, match="has share 1, at most 3000 Mbit/s, and node.json says share 1, at most 1000"):
+        other.check()
+    daemons.start_raild(ready.lab, node)
+    eventually("raild mends by name what it finds", tree, lambda now: now == wanted, PATIENCE)
+    one.check()
+    other.delete()
+    eventually("the node goes with its last pod", tree, lambda now: B not in now[0] and last not in now[1], PATIENCE)
+    two.delete()
+    eventually("a port is given back to whom it had", tree, lambda now: now[1] == {first: A, sorted(rates())[1]: "admins"}, PATIENCE)
+
+
+def test_a_raild_that_is_killed_leaves_rates_that_the_next_one_mends(ready: World, three: list[Pod]) -> None:
+    """At any moment after an ADD or a DEL; what it was at is in the transcript."""
+    node = ready.lab.node(1)
+    want(ready, RATES)
+    seen = set()
+    for pause in (0, 0.02, 0.04, 0.08, 0.16):
+        for what in ("add", "delete"):
+            for pod in three:
+                getattr(pod, what)()
+            time.sleep(pause)
+            kill_raild(node)
+            seen.add(str(tree()))
+            daemons.start_raild(ready.lab, node)
+            wanted = whole({A: (3, 2000), B: (1, 1000)}) if what == "add" else ({"admins": (0, 4000)}, {sorted(rates())[1]: "admins"})
+            eventually(f"{what}, killed after {pause} s", tree, lambda now, wanted=wanted: now == wanted, PATIENCE)
+    print(f"{len(seen)} states in which raild was killed:", *sorted(seen), sep="\n")
+
+
+def test_rates_follow_node_json_and_what_the_nic_refuses_is_a_finding(ready: World, three: list[Pod]) -> None:
+    """netdevsim's link has 5 Gbit/s."""
+    want(ready, RATES)
+    three[0].add()
+    eventually("set", lambda: tree()[0].get(A), lambda now: now == (3, 2000), PATIENCE)
+    want(ready, {"tenants": {"tenant-a": {"share": 5, "max": "3gbit"}}})
+    eventually("changed while raild runs", lambda: tree()[0].get(A), lambda now: now == (5, 3000), PATIENCE)
+    want(ready, {"tenants": {"tenant-a": {"max": "200gbit"}}})
+    found = eventually("refused", lambda: findings(ready), lambda now: "rates-refused" in now, PATIENCE)
+    assert "TX rate value exceed link maximum speed 5000Mbps" in found["rates-refused"], found
+    assert "has share 5, at most 3000 Mbit/s still" in found["rates-refused"], found
+    assert found["rates-refused"] in shown(ready)["rates_problems"]
+    assert tree()[0][A][1] == 3000, "what it had stays"
+    want(ready, {"tenants": {"tenant-a": {"max": "1gbit"}}})
+    eventually("mended", lambda: (findings(ready), tree()[0].get(A)), lambda now: now == ({}, (1, 1000)), PATIENCE)
+
+
 def test_a_vf_of_no_pf_of_the_rail_is_refused(ready: World, sysfs: Sysfs) -> None:
     other = sysfs.root / "devices/other"
     (other / "net").mkdir(parents=True)
@@ -403,15 +436,23 @@ def test_the_number_of_vfs_changes_when_none_is_in_use(ready: World) -> None:
     eventually("raild changes the number of VFs", nic, lambda now: now == ("switchdev", VFS - 1, VFS - 1), PATIENCE)
 
 
-def test_a_removal_puts_the_priorities_back(ready: World) -> None:
+def test_a_removal_puts_priorities_and_rates_back(ready: World, sysfs: Sysfs) -> None:
     """The very last: no raild runs after it, and node.json is gone."""
     node = ready.lab.node(1)
+    sysfs.look()
+    pod = Pod(ready, "last", address(0))
+    want(ready, RATES)
+    pod.add()
+    eventually("the tenant has its rate node", lambda: tree()[0], lambda nodes: A in nodes, PATIENCE)
     kernel.run(["dcb", "pfc", "set", "dev", uplink(), "prio-pfc", "5:on"])
     set_lossless(ready, {**LOSSLESS, "manage_qos": True})
     eventually("raild sets them", priorities, lambda now: now == WANTED, PATIENCE)
     kill_raild(node)
+    pod.delete()
+    assert A in tree()[0], "without raild nobody takes it away"
     done = subprocess.run([str(ready.lab.binaries / "raild"), "--remove"], text=True, capture_output=True, timeout=PATIENCE, check=False,
                           env={**os.environ, "RAILCNI_ROOT": str(node.root)})
     print(done.stdout, done.stderr)
     assert f"uplink {uplink()}, as it was: PFC for priority 5" in done.stdout, done.stdout + done.stderr
-    assert priorities() == (["5"], {})
+    assert f"rate node {A} of netdevsim/{DEVICE}" in done.stdout, done.stdout + done.stderr
+    assert (priorities(), tree()) == ((["5"], {}), ({}, {}))

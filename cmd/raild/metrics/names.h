@@ -57,6 +57,15 @@ inline constexpr Family kRulesInstalled{"railcni_rail_rules_installed", Kind::kG
 inline constexpr Family kLossless{"railcni_rail_lossless_ok", Kind::kGauge, "rail",
                                   "1: the rail's uplink treats RoCE as lossless of node.json wants it; 0: it "
                                   "does not, or it cannot be read."};
+inline constexpr Family kRatesOk{"railcni_rail_rates_ok", Kind::kGauge, "rail",
+                                 "1: rates of node.json hold for all pods of the rail; 0: the NIC refuses "
+                                 "them, or a device has none."};
+inline constexpr Family kTenantShare{
+    "railcni_tenant_tx_share", Kind::kGauge, "rail,tenant",
+    "The tenant's share of what its rail can send, against the shares of the others, as the NIC has it."};
+inline constexpr Family kTenantMax{
+    "railcni_tenant_tx_max_bytes_per_second", Kind::kGauge, "rail,tenant",
+    "What the pods of a tenant may send together on a rail, as the NIC has it; absent without a limit."};
 inline constexpr Family kForeignFlows{
     "railcni_rail_foreign_flows", Kind::kGauge, "rail",
     "OpenFlow rules in the rail's bridge that are not RailCNI's: each can go around the isolation."};
@@ -223,6 +232,9 @@ inline constexpr std::array kAll = {
     &kRailBridge,
     &kRailLeaf,
     &kLossless,
+    &kRatesOk,
+    &kTenantShare,
+    &kTenantMax,
     &kForeignFlows,
     &kRulesWanted,
     &kRulesInstalled,

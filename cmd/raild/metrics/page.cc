@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <utility>
 
 #include "cmd/raild/metrics/exposition.h"
 #include "cmd/raild/metrics/ports.h"
 #include "lib/base/utf8.h"
+#include "lib/engine/tenant_rates.h"
 #include "lib/inspect/trace.h"
 
 namespace rail::raild {
@@ -38,6 +41,23 @@ void AddProcess(Exposition& page, const NodeView& view) {
     page.Add(metrics::kRepairs, {ValidUtf8(cause)}, count);
 }
 
+// A rail of several NICs has each of them so: the least counts. So it does of two tenants of one name.
+void AddRates(Exposition& page, const std::string& rail, const engine::RatesView& rates) {
+  page.Add(metrics::kRatesOk, {rail}, rates.problems.empty());
+  std::map<std::string, std::pair<uint64_t, uint64_t>> least;  // share and limit, by tenant
+  for (const engine::TenantRateView& each : rates.tenants) {
+    const auto [known, is_new] = least.try_emplace(each.tenant, each.share, each.max_mbit);
+    auto& [share, max_mbit] = known->second;
+    share = std::min(share, each.share);
+    if (each.max_mbit != 0) max_mbit = max_mbit == 0 ? each.max_mbit : std::min(max_mbit, each.max_mbit);
+  }
+  for (const auto& [tenant, rate] : least) {
+    page.Add(metrics::kTenantShare, {rail, ValidUtf8(tenant)}, rate.first);
+    if (rate.second != 0)
+      page.Add(metrics::kTenantMax, {rail, ValidUtf8(tenant)}, rate.second * engine::kBytesPerMbit);
+  }
+}
+
 void AddRail(Exposition& page, const engine::RailView& rail) {
   const std::string& name = rail.rail.name;
   page.Add(metrics::kRailInfo, {name, rail.rail.bridge, rail.rail.pf}, 1);
@@ -55,6 +75,7 @@ void AddRail(Exposition& page, const engine::RailView& rail) {
   page.Add(metrics::kRulesInstalled, {name}, rail.rules_installed);
   page.Add(metrics::kForeignFlows, {name}, rail.foreign_rules);
   if (rail.lossless) page.Add(metrics::kLossless, {name}, rail.lossless->empty());
+  if (rail.rates) AddRates(page, name, *rail.rates);
   const std::string_view state = BgpState(rail.bgp_state);
   page.Add(metrics::kBgpEstablished, {name}, state == kEstablished);
   for (const std::string_view each : kBgpStates) page.Add(metrics::kBgpState, {name, each}, state == each);

@@ -46,6 +46,10 @@ NodeView Sample() {
   rail.foreign_rules = 2;
   rail.lossless.emplace().push_back(
       {.id = "lossless-pfc", .what = "p0 does not pause", .why = "", .fix = ""});
+  rail.rates.emplace().tenants = {
+      {.tenant = "tenant-a", .tenant_id = {}, .nic = "pci/a", .share = 3, .max_mbit = 0, .pods = 1},
+      {.tenant = "tenant-a", .tenant_id = {}, .nic = "pci/b", .share = 4, .max_mbit = 100'000, .pods = 1},
+      {.tenant = "tenant-b", .tenant_id = {}, .nic = "pci/b", .share = 1, .max_mbit = 0, .pods = 1}};
   view.attachments = {Attachment(1, "rail0", "tenant-a"), Attachment(2, "rail0", "tenant-a"),
                       Attachment(3, "rail0", "", state::Phase::kAdding)};
   view.attachments[1].rules_in_place = view.attachments[1].attachment.announced = false;
@@ -156,6 +160,10 @@ railcni_rail_rules_wanted{rail="rail0"} 40
 railcni_rail_rules_installed{rail="rail0"} 39
 railcni_rail_foreign_flows{rail="rail0"} 2
 railcni_rail_lossless_ok{rail="rail0"} 0
+railcni_rail_rates_ok{rail="rail0"} 1
+railcni_tenant_tx_share{rail="rail0",tenant="tenant-a"} 3
+railcni_tenant_tx_share{rail="rail0",tenant="tenant-b"} 1
+railcni_tenant_tx_max_bytes_per_second{rail="rail0",tenant="tenant-a"} 12500000000
 railcni_bgp_session_established{rail="rail0"} 0
 railcni_bgp_session_state{rail="rail0",state="Idle"} 0
 railcni_bgp_session_state{rail="rail0",state="Connect"} 0

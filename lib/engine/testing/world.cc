@@ -234,6 +234,9 @@ Deps World::deps() {
       RAIL_TRY(faults.Open(Dependency::kNetlink));
       return WithFaults(faults, host);
     };
+    openers.rates = [this]() -> Result<std::unique_ptr<netlink::Rates>> {
+      return std::make_unique<netlink::testing::FakeRates>(nics);
+    };
     openers.lock_devices = [this](FileLock::Kind kind) { return LockDevices(kind); };
     openers.lock_device = [this](const std::string& device, Deadline) {
       return FileLock::Get(folder_ + "/device-" + device, FileLock::Kind::kAlone);

@@ -25,6 +25,7 @@
 #include "lib/engine/uplink.h"
 #include "lib/frr/testing/fake.h"
 #include "lib/netlink/testing/fake.h"
+#include "lib/netlink/testing/rates.h"
 #include "lib/ovs/testing/fake_openflow.h"
 #include "lib/ovs/testing/fake_ovsdb.h"
 #include "lib/podnet/testing/fake.h"
@@ -124,7 +125,8 @@ class World {
   podnet::testing::Fake pods;
   cni::testing::FakeIpam ipam;
   state::testing::Memory record;
-  std::shared_ptr<Origin> origin;  // null: not recorded
+  std::shared_ptr<Origin> origin;      // null: not recorded
+  netlink::testing::RatesOfNics nics;  // none: devlink knows no NIC
   int wakeups = 0;
   int steps_ended = 0;                 // what raild's watchdog sees
   Clock::duration passed{};            // by how much raild's clock is ahead of the real one
