@@ -215,7 +215,7 @@ void Sampler::AddBursts(PortsView& view) {
 }
 
 bool Sampler::IsDue(Clock::time_point now) const {
-  return !bursts_on() && asked_ && (!read_ || (now - *read_ >= kSecond && *asked_ > *read_));
+  return !bursts_on() && asked_ && (!read_ || now - *read_ >= kSecond);
 }
 
 bool Sampler::Ask() const {

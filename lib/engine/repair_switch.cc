@@ -372,8 +372,9 @@ Result<FileLock> SwitchRepair::Move(Connections& connections, const config::Rail
   RAIL_ASSIGN(const RecordPtr record, record_.Read());
   const std::vector<TenantMove> moves = TenantMoves(*record, rail.name, config_, deps_.tenants);
   if (moves.empty()) return FileLock();
-  RAIL_ASSIGN([[maybe_unused]] const uint64_t answered,
-              bridge.Count(ovs::CookieMatch::Exact(ovs::CookieKind::kPipeline, 0), connections.CallDeadline()));
+  RAIL_ASSIGN(
+      [[maybe_unused]] const uint64_t answered,
+      bridge.Count(ovs::CookieMatch::Exact(ovs::CookieKind::kPipeline, 0), connections.CallDeadline()));
   moved_ = true;
   RAIL_ASSIGN(FileLock joining, RecordMoves(moves, rail.name, connections, record_.store()));
   for (const TenantMove& move : moves) {
