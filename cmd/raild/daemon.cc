@@ -18,6 +18,8 @@ namespace {
 
 // An editor writes a file in several steps, and an installer several files.
 constexpr std::chrono::milliseconds kGatherConfig{100};
+// The doctor looks back over a minute: a reading of ten seconds ago does, too.
+constexpr std::chrono::milliseconds kCountersWait{200};
 
 Result<std::vector<std::string>> LacksOf(const config::NodeConfig& config, const engine::Deps& deps,
                                          const std::string& sysfs) {
@@ -57,7 +59,7 @@ Daemon::Daemon(config::NodeConfig config, engine::Deps deps, config::Paths paths
       rates_(config_, deps_, std::move(stores.for_rates), node_status_, [this] { switch_.Learned(); }),
       ports_(config_, views_, paths_.sysfs),
       inspector_(config_, paths_, deps_, views_, UnixMs, inspect::kAnswerTime, RealHardware(paths_),
-                 [this] { return ports_.sampler().Current(); }),
+                 [this] { return ports_.sampler().Fresh(After(kCountersWait)); }),
       metrics_(config_, paths_, inspector_, views_, ports_.sampler()),
       reports_(config_, paths_, views_),
       supervisor_(supervisor),

@@ -79,6 +79,8 @@ v1::Traffic TrafficOf(const counters::PortView& port, Direction direction, const
     message.set_p99(stretch.p99);
     message.set_above_ms(stretch.above_ms);
     message.set_longest_ms(stretch.longest_ms);
+  } else {
+    message.set_peak(static_cast<uint64_t>(message.byte_rate()));  // no tick is shorter
   }
   return message;
 }

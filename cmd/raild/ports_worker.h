@@ -1,4 +1,5 @@
-// The thread that reads the counters of uplinks and attachments: at each tick of a timer, once a second without `bursts` in node.json.
+// The thread that reads the counters of uplinks and attachments: at each tick of a timer, or without `bursts` in node.json when the
+// sampler says (each second while somebody asks, else each 10 s).
 //
 // Use:      PortsWorker ports(config, views, paths.sysfs);  RAIL_TRY(ports.Open());  ports.Start();  ...  ports.Stop();
 // Threads:  Open, Start and Stop by one; sampler(): any
@@ -25,6 +26,7 @@ class PortsWorker {
 
  private:
   void Tick();
+  void TickAtItsPace();
 
   const config::NodeConfig& config_;
   counters::Sampler sampler_;

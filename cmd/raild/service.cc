@@ -41,6 +41,8 @@ constexpr int kAliveTime = 10000;         // ms for the answer
 constexpr int kConnectionTime = 3600000;  // ms, then the client connects anew
 constexpr int kConnectionGrace = 60000;   // ms for the calls that are under way then
 constexpr auto kStopTime = std::chrono::seconds(2);
+constexpr std::chrono::milliseconds kCountersWait{
+    200};  // for a reading, if the last one is older than a second
 
 grpc::StatusCode StatusCodeOf(Code code) {
   switch (code) {
@@ -217,7 +219,7 @@ class Service final : public v1::Node::CallbackService {
   grpc::ServerUnaryReactor* ListCounters(grpc::CallbackServerContext* context,
                                          const v1::ListCountersRequest* request,
                                          v1::ListCountersResponse* response) override {
-    const auto view = sources_.counters.Current();
+    const auto view = sources_.counters.Fresh(After(kCountersWait));
     if (view->version == 0)
       return Finish(context, {grpc::StatusCode::UNAVAILABLE, "raild has not read any counters yet"});
     *response = raild::ListCounters(*view, request->filter());

@@ -10,9 +10,12 @@ namespace rail::counters {
 namespace {
 
 constexpr std::chrono::seconds kSecond{1};
-constexpr uint64_t kHistoryEvery = 10;   // seconds
-constexpr size_t kHistory = 7;           // a minute and the one that is due to go
-constexpr uint64_t kLineRateEvery = 60;  // seconds: asking takes the kernel's RTNL lock
+constexpr std::chrono::seconds kUnasked{10};  // between two readings that nobody has asked for
+constexpr std::chrono::seconds kInterest{3};  // how long somebody who has asked is expected to ask again
+constexpr std::chrono::milliseconds kHistoryEvery{9'500};  // a tick may be early
+constexpr std::chrono::minutes kHistory{1};
+constexpr std::chrono::minutes kLineRateEvery{1};  // asking takes the kernel's RTNL lock
+constexpr std::chrono::seconds kRdmaAgain{10};     // an RDMA device may come later than its interface
 constexpr size_t kPeakSeconds = 60;
 constexpr uint64_t kBytesPerMbit = 125'000;
 
@@ -47,6 +50,7 @@ void Sampler::FindPorts() {
     return;
   std::vector<Slot> before = std::exchange(slots_, {});
   by_index_.clear();
+  indexes_.clear();
   const sriov::Sysfs sysfs(sysfs_);
   std::map<std::string, uint64_t> rates;  // by rail
   for (PortPtr& port : PortsOf(config_, *view)) {
@@ -73,38 +77,35 @@ void Sampler::FindPorts() {
     }
     const int index = netlink::Stats::IndexOf(port->link);
     if (index == 0) lost_ = true;
-    if (index != 0) by_index_[index] = slots_.size();
+    if (index != 0 && by_index_.insert_or_assign(index, slots_.size()).second) indexes_.push_back(index);
     slots_.push_back(std::move(slot));
+  }
+  std::ranges::sort(indexes_);
+}
+
+void Sampler::AskLineRates(Clock::time_point now) {
+  if (config_.bursts.line_rate_mbit != 0 || (line_rates_asked_ && now - *line_rates_asked_ < kLineRateEvery))
+    return;
+  line_rates_asked_ = now;
+  for (Slot& slot : slots_) {
+    if (slot.port->is_uplink()) slot.line_rate = netlink::Stats::LineRate(slot.port->link).value_or(0);
   }
 }
 
 Status Sampler::Tick() {
+  const bool whole = !bursts_on() || !second_ || Clock::now() - *second_ >= kSecond;
+  if (whole) FindPorts();
   for (Slot& slot : slots_) slot.read = false;
-  const bool whole = !second_ || Clock::now() - *second_ >= kSecond;
-  RAIL_TRY(stats_->Links(
-      whole ? netlink::Stats::Detail::kAll : netlink::Stats::Detail::kTraffic,
-      [this](int index) { return by_index_.contains(index); },
-      [this](const netlink::LinkStats& link) {
-        Slot& slot = slots_[by_index_.at(link.index)];
-        slot.stats = link;
-        slot.read = true;
-      }));
+  RAIL_TRY(stats_->Links(whole ? netlink::Stats::Detail::kAll : netlink::Stats::Detail::kTraffic, indexes_,
+                         [this](const netlink::LinkStats& link) {
+                           const auto at = by_index_.find(link.index);
+                           if (at == by_index_.end()) return;
+                           slots_[at->second].stats = link;
+                           slots_[at->second].read = true;
+                         }));
   const Moment now{Clock::now(), UnixMs()};
-  readings_.clear();
-  for (Slot& slot : slots_) {
-    if (!slot.read) {
-      lost_ = true;
-      continue;
-    }
-    const auto traffic = TrafficOf(*slot.port, slot.stats);
-    Reading reading{.port = slot.port, .line_rate = slot.line_rate};
-    for (const Direction direction : kDirections) reading.bytes[direction] = traffic[direction].bytes;
-    readings_.push_back(std::move(reading));
-  }
-  {
-    const std::lock_guard lock(mutex_);
-    recorder_.Tick(now, readings_);
-  }
+  for (const Slot& slot : slots_) lost_ = lost_ || !slot.read;
+  if (bursts_on()) LookForBursts(now);
   if (whole) {
     second_ = now.at;
     EverySecond(now);
@@ -112,14 +113,38 @@ Status Sampler::Tick() {
   return {};
 }
 
-PortCounts Sampler::CountsOf(const Slot& slot, Clock::time_point now) {
+void Sampler::LookForBursts(const Moment& now) {
+  readings_.clear();
+  for (const Slot& slot : slots_) {
+    if (!slot.read) continue;
+    const auto traffic = TrafficOf(*slot.port, slot.stats);
+    Reading reading{.port = slot.port, .line_rate = slot.line_rate};
+    for (const Direction direction : kDirections) reading.bytes[direction] = traffic[direction].bytes;
+    readings_.push_back(std::move(reading));
+  }
+  const std::lock_guard lock(mutex_);
+  recorder_.Tick(now, readings_);
+}
+
+PortCounts Sampler::CountsOf(Slot& slot, Clock::time_point now) {
   PortCounts counts{.at = now, .traffic = TrafficOf(*slot.port, slot.stats)};
-  if (!slot.port->is_uplink()) return counts;
+  if (!slot.port->is_uplink()) {
+    counts.rdma = RdmaOfPod(slot, now);
+    return counts;
+  }
   if (auto pfc = stats_->Pfc(slot.port->link)) counts.pfc = *pfc;
   if (!slot.rdma.empty()) {
     if (auto rdma = stats_->Rdma(slot.rdma)) counts.rdma = std::move(*rdma);
   }
   return counts;
+}
+
+// Each reading enters the pod's namespace, so nobody pays for it who does not look.
+std::vector<netlink::RdmaCounter> Sampler::RdmaOfPod(Slot& slot, Clock::time_point now) {
+  if (!SomebodyAsks() || (slot.without_rdma_at && now - *slot.without_rdma_at < kRdmaAgain)) return {};
+  auto rdma = netlink::RdmaOfPod(slot.port->netns, slot.port->netns_identity, slot.port->ifname);
+  slot.without_rdma_at = rdma ? std::nullopt : std::optional(now);
+  return rdma ? std::move(*rdma) : std::vector<netlink::RdmaCounter>();
 }
 
 void Sampler::AddTenants(const Slot& slot, const PortCounts& now) {
@@ -143,15 +168,15 @@ void Sampler::AddTenants(const Slot& slot, const PortCounts& now) {
 void Sampler::EverySecond(const Moment& now) {
   auto view = std::make_shared<PortsView>();
   view->unix_ms = now.unix_ms;
-  view->bursts_on = config_.bursts.every_ms != 0;
+  view->bursts_on = bursts_on();
+  AskLineRates(now.at);
   for (Slot& slot : slots_) {
     if (!slot.read) continue;
-    if (slot.port->is_uplink() && config_.bursts.line_rate_mbit == 0 && seconds_ % kLineRateEvery == 0)
-      slot.line_rate = netlink::Stats::LineRate(slot.port->link).value_or(0);
     PortCounts counts = CountsOf(slot, now.at);
     AddTenants(slot, counts);
-    if (slot.history.empty() || seconds_ % kHistoryEvery == 0) slot.history.push_back(counts);
-    if (slot.history.size() > kHistory) slot.history.pop_front();
+    if (slot.history.empty() || now.at - slot.history.back().at >= kHistoryEvery)
+      slot.history.push_back(counts);
+    while (slot.history.size() > 1 && now.at - slot.history[1].at >= kHistory) slot.history.pop_front();
     PortView& port = view->ports.emplace_back();
     port.port = slot.port;
     port.line_rate = slot.line_rate;
@@ -159,31 +184,58 @@ void Sampler::EverySecond(const Moment& now) {
     port.before = std::exchange(slot.before, counts);
     port.now = std::move(counts);
   }
-  ++seconds_;
   view->tenants = tenants_;
   {
     const std::lock_guard lock(mutex_);
-    for (PortView& port : view->ports) {
-      if (port.now.pfc) {
-        uint64_t pauses = 0;
-        for (const uint64_t each : port.now.pfc->requests) pauses += each;
-        for (const uint64_t each : port.now.pfc->indications) pauses += each;
-        recorder_.Pauses(port.port->link, pauses);
-      }
-      const auto& seconds = recorder_.SecondsOf(port.port->link);
-      if (!seconds.empty()) port.second = seconds.back();
-      const auto first = seconds.end() - static_cast<ptrdiff_t>(std::min(seconds.size(), kPeakSeconds));
-      for (auto second = first; second != seconds.end(); ++second) {
-        for (const Direction direction : kDirections)
-          port.peak[direction] = std::max(port.peak[direction], second->of[direction].max);
-      }
-    }
-    view->bursts = recorder_.totals();
+    if (bursts_on()) AddBursts(*view);
     view->version = current_->version + 1;
     current_ = std::move(view);
+    read_ = now.at;
   }
   published_.notify_all();
-  FindPorts();
+}
+
+void Sampler::AddBursts(PortsView& view) {
+  for (PortView& port : view.ports) {
+    if (port.now.pfc) {
+      uint64_t pauses = 0;
+      for (const uint64_t each : port.now.pfc->requests) pauses += each;
+      for (const uint64_t each : port.now.pfc->indications) pauses += each;
+      recorder_.Pauses(port.port->link, pauses);
+    }
+    const auto& seconds = recorder_.SecondsOf(port.port->link);
+    if (!seconds.empty()) port.second = seconds.back();
+    const auto first = seconds.end() - static_cast<ptrdiff_t>(std::min(seconds.size(), kPeakSeconds));
+    for (auto second = first; second != seconds.end(); ++second) {
+      for (const Direction direction : kDirections)
+        port.peak[direction] = std::max(port.peak[direction], second->of[direction].max);
+    }
+  }
+  view.bursts = recorder_.totals();
+}
+
+bool Sampler::IsDue(Clock::time_point now) const {
+  return !bursts_on() && asked_ && (!read_ || now - *read_ >= kSecond);
+}
+
+bool Sampler::Ask() const {
+  const auto now = Clock::now();
+  asked_ = now;
+  return IsDue(now);
+}
+
+bool Sampler::Due() const {
+  const std::lock_guard lock(mutex_);
+  return IsDue(Clock::now());
+}
+
+bool Sampler::SomebodyAsks() const {
+  const std::lock_guard lock(mutex_);
+  return asked_ && Clock::now() - *asked_ < kInterest;
+}
+
+Clock::duration Sampler::Pace() const {
+  return SomebodyAsks() ? kSecond : kUnasked;
 }
 
 std::shared_ptr<const PortsView> Sampler::Current() const {
@@ -191,8 +243,24 @@ std::shared_ptr<const PortsView> Sampler::Current() const {
   return current_;
 }
 
+std::shared_ptr<const PortsView> Sampler::Fresh(Deadline deadline) const {
+  std::unique_lock lock(mutex_);
+  if (!Ask() || !wake_) return current_;
+  const uint64_t old = current_->version;
+  lock.unlock();
+  wake_();
+  lock.lock();
+  published_.wait_until(lock, deadline, [&] { return current_->version > old; });
+  return current_;
+}
+
 std::shared_ptr<const PortsView> Sampler::WaitNewer(uint64_t version, Deadline deadline) const {
   std::unique_lock lock(mutex_);
+  if (Ask() && wake_) {
+    lock.unlock();
+    wake_();
+    lock.lock();
+  }
   published_.wait_until(lock, deadline, [&] { return current_->version > version; });
   return current_;
 }

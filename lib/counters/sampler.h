@@ -1,14 +1,16 @@
-// Reads the counters of the node's ports: bytes at every tick, everything once a second.
+// Reads the counters of the node's ports. With `bursts`: bytes at every tick, everything once a second. Without: everything at every tick,
+// of which there is one each second while somebody asks, else one each 10 s.
 //
-// Use:      Sampler sampler(config, views, paths.sysfs);  RAIL_TRY(sampler.Open());
-//           RAIL_TRY(sampler.Tick());                                     // at each tick, on one thread
-//           const auto ports = sampler.Current();                         // any thread
-// Threads:  Open and Tick: one thread, in the node's namespace. The rest: any
+// Use:      Sampler sampler(config, views, paths.sysfs);  RAIL_TRY(sampler.Open());  sampler.OnDemand(wake the thread);
+//           RAIL_TRY(sampler.Tick());                                     // at each tick, on one thread; without bursts again in Pace()
+//           const auto ports = sampler.Fresh(After(300ms));               // any thread
+// Threads:  Open, OnDemand and Tick: one thread, in the node's namespace. The rest: any
 // Owns:     its sockets, and 15 minutes of seconds and bursts in memory
 // Units:    bytes, bytes per second, milliseconds
 #pragma once
 
 #include <condition_variable>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -33,18 +35,19 @@ struct Counts {
 struct PortCounts {
   Clock::time_point at;
   Both<Counts> traffic;
-  std::optional<netlink::PfcStats> pfc;    // of an uplink whose driver has DCB
-  std::vector<netlink::RdmaCounter> rdma;  // of an uplink with an RDMA device, as its driver names them
+  std::optional<netlink::PfcStats> pfc;  // of an uplink whose driver has DCB
+  // As the driver of its RDMA device names them; of a pod's only while somebody asks.
+  std::vector<netlink::RdmaCounter> rdma;
 };
 
 struct PortView {
   PortPtr port;
   uint64_t line_rate = 0;  // 0: not known
   PortCounts now;
-  std::optional<PortCounts> before;   // about a second ago
+  std::optional<PortCounts> before;   // the reading before: a second ago, or up to 10 when nobody had asked
   std::optional<PortCounts> earlier;  // about a minute ago, or when it was first read
-  std::optional<Second> second;       // the last one that has ended
-  Both<uint64_t> peak;                // the fastest tick of the last minute
+  std::optional<Second> second;       // the last one that has ended; only with bursts
+  Both<uint64_t> peak;                // the fastest tick of the last minute; only with bursts
 };
 
 // Counts of all attachments that a tenant has had on a rail. They only grow.
@@ -84,15 +87,25 @@ class Sampler {
   // Errors: the kernel does not tell the counters.
   Status Tick();
 
+  // Without bursts: `wake` is called, on the thread of whoever asks, when Due() has become true. Before the threads start.
+  void OnDemand(std::function<void()> wake) { wake_ = std::move(wake); }
+  // Somebody wants a reading, and the last one is a second old.
+  bool Due() const;
+  // Until the next tick, if nobody asks meanwhile.
+  Clock::duration Pace() const;
+
   std::shared_ptr<const PortsView> Current() const;
-  // Waits until the version is above `version`, or until the deadline.
+  // A reading that is not older than a second; at the deadline the one that there is.
+  std::shared_ptr<const PortsView> Fresh(Deadline deadline) const;
+  // Waits until the version is above `version`, or until the deadline; who waits, asks.
   std::shared_ptr<const PortsView> WaitNewer(uint64_t version, Deadline deadline) const;
   BurstList Bursts(int64_t since_ms) const;
 
  private:
   struct Slot {
     PortPtr port;
-    std::string rdma;  // the uplink's RDMA device; "": none
+    std::string rdma;                                  // the uplink's RDMA device; "": none
+    std::optional<Clock::time_point> without_rdma_at;  // the pod's interface had none then
     uint64_t line_rate = 0;
     bool read = false;  // in this tick
     netlink::LinkStats stats;
@@ -100,9 +113,14 @@ class Sampler {
     std::deque<PortCounts> history;  // one each 10 s, a minute long
   };
 
+  bool bursts_on() const { return config_.bursts.every_ms != 0; }
   void FindPorts();
-  PortCounts CountsOf(const Slot& slot, Clock::time_point now);
+  void AskLineRates(Clock::time_point now);
+  PortCounts CountsOf(Slot& slot, Clock::time_point now);
+  std::vector<netlink::RdmaCounter> RdmaOfPod(Slot& slot, Clock::time_point now);
+  void LookForBursts(const Moment& now);
   void EverySecond(const Moment& now);
+  void AddBursts(PortsView& view);  // with mutex_
   void AddTenants(const Slot& slot, const PortCounts& now);
 
   const config::NodeConfig& config_;
@@ -111,15 +129,24 @@ class Sampler {
   std::unique_ptr<netlink::Stats> stats_;
   std::vector<Slot> slots_;
   std::unordered_map<int, size_t> by_index_;  // of the link
+  std::vector<int> indexes_;                  // the same, in order
   std::vector<Reading> readings_;
   std::optional<Clock::time_point> second_;
-  uint64_t seconds_ = 0;
+  std::optional<Clock::time_point> line_rates_asked_;
   uint64_t of_view_ = 0;  // the version of the node's view that slots_ are of
   bool lost_ = true;      // a port's link was not there: look again
   std::map<TenantKey, Both<Counts>> tenants_;
 
+  // With mutex_: notes that somebody asks. True: the thread must be woken.
+  bool Ask() const;
+  bool SomebodyAsks() const;  // takes mutex_
+  bool IsDue(Clock::time_point now) const;
+
+  std::function<void()> wake_;
   mutable std::mutex mutex_;
   mutable std::condition_variable published_;
+  mutable std::optional<Clock::time_point> asked_;
+  std::optional<Clock::time_point> read_;  // when current_ was
   BurstRecorder recorder_;
   std::shared_ptr<const PortsView> current_ = std::make_shared<PortsView>();
 };

@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <thread>
+
 #include "lib/netns/testing/scratch.h"
 
 namespace rail::counters {
@@ -87,6 +90,40 @@ TEST(SamplerTest, CountsWhatPodAndUplinkSend) {
   ASSERT_FALSE(list.worst.empty());
   EXPECT_EQ(list.worst[0].port->pod, "train-0");
   EXPECT_TRUE(sampler.Bursts(UnixMs() + 10'000).worst.empty());
+}
+
+// Without bursts nobody reads for nobody: who asks is told of a fresh reading, and for some seconds there is one each second.
+TEST(SamplerTest, WithoutBurstsWhoAsksWakesTheThread) {
+  const netns::Netns node = netns::testing::MakeScratch();
+  ASSERT_TRUE(netns::testing::Shell(node, "ip link add p0 type veth peer name leaf && ip link set p0 up"));
+  config::NodeConfig config = OneRail();
+  config.bursts = {};
+  engine::ViewPublisher views;
+  Sampler sampler(config, views, "/nowhere");
+  int woken = 0;
+  const auto tick = [&] {
+    ++woken;
+    if (!sampler.Due()) return;
+    EXPECT_TRUE(node.Run([&] { return sampler.Tick(); }));
+  };
+  ASSERT_TRUE(node.Run([&] { return sampler.Open(); }));
+  sampler.OnDemand(tick);
+  EXPECT_FALSE(sampler.Due()) << "nobody has asked";
+  EXPECT_GE(sampler.Pace(), std::chrono::seconds(5));
+  EXPECT_EQ(sampler.Fresh(After(std::chrono::seconds(5)))->version, 1U);
+  EXPECT_EQ(sampler.Pace(), std::chrono::seconds(1)) << "somebody looks";
+  EXPECT_EQ(sampler.Fresh(After(std::chrono::seconds(5)))->version, 1U) << "it is fresh";
+  EXPECT_EQ(woken, 1);
+  std::this_thread::sleep_for(std::chrono::milliseconds(1010));
+  const auto view = sampler.WaitNewer(1, After(std::chrono::seconds(5)));
+  EXPECT_EQ(view->version, 2U);
+  EXPECT_EQ(woken, 2);
+  ASSERT_EQ(view->ports.size(), 1U);
+  EXPECT_TRUE(view->ports[0].before && view->ports[0].earlier);
+  EXPECT_FALSE(view->ports[0].second) << "bursts are off";
+  EXPECT_FALSE(view->bursts_on);
+  std::this_thread::sleep_for(std::chrono::milliseconds(3010));
+  EXPECT_GE(sampler.Pace(), std::chrono::seconds(5)) << "whoever it was has gone";
 }
 
 }  // namespace

@@ -9,6 +9,8 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 
@@ -138,6 +140,53 @@ Status Socket::Dump(nl_msg* message, std::string_view doing, const Reader& reade
   }
   return Fail(Code::kTransient, std::string(doing) + ": the list changed while it was read, " +
                                     std::to_string(kDumpAttempts) + " times in a row; try again");
+}
+
+Status Socket::Batch(std::span<char> requests, size_t count, std::string_view doing, const Reader& reader) {
+  const uint32_t sequence = nl_socket_use_seq(socket_.get());
+  for (size_t at = 0; at + sizeof(nlmsghdr) <= requests.size();) {
+    auto* header = reinterpret_cast<nlmsghdr*>(requests.data() + at);
+    header->nlmsg_seq =
+        sequence;  // the same for all: it tells them from answers to an earlier batch that was given up
+    header->nlmsg_pid = nl_socket_get_local_port(socket_.get());
+    header->nlmsg_flags |= NLM_F_REQUEST;
+    at += NLMSG_ALIGN(header->nlmsg_len);
+  }
+  const int fd = nl_socket_get_fd(socket_.get());
+  sockaddr_nl kernel{};
+  kernel.nl_family = AF_NETLINK;
+  while (::sendto(fd, requests.data(), requests.size(), 0, reinterpret_cast<const sockaddr*>(&kernel),
+                  sizeof kernel) < 0) {
+    if (errno != EINTR) return FailErrno(errno, doing);
+  }
+
+  constexpr size_t kPlace = kBufferSize / kMostInBatch;
+  std::array<iovec, kMostInBatch> places{};
+  std::array<mmsghdr, kMostInBatch> answers{};
+  for (size_t i = 0; i < kMostInBatch; ++i) {
+    places[i] = {.iov_base = buffer_.data() + i * kPlace, .iov_len = kPlace};
+    answers[i].msg_hdr.msg_iov = &places[i];
+    answers[i].msg_hdr.msg_iovlen = 1;
+  }
+  for (size_t read = 0; read < count;) {
+    const int n = ::recvmmsg(fd, answers.data(), static_cast<unsigned>(std::min(count - read, kMostInBatch)),
+                             MSG_WAITFORONE, nullptr);
+    if (n < 0) {
+      if (errno == EINTR) continue;
+      if (errno == EAGAIN) return Fail(Code::kTransient, std::string(doing) + ": the kernel does not answer");
+      return FailErrno(errno, doing);
+    }
+    for (size_t i = 0; i < static_cast<size_t>(n); ++i) {
+      const std::string_view message(buffer_.data() + i * kPlace, answers[i].msg_len);
+      nlmsghdr header;
+      if (message.size() < sizeof header) continue;
+      std::memcpy(&header, message.data(), sizeof header);
+      if (header.nlmsg_seq != sequence || header.nlmsg_len > message.size()) continue;
+      ++read;
+      reader(message.substr(0, header.nlmsg_len));
+    }
+  }
+  return {};
 }
 
 }  // namespace rail::netlink

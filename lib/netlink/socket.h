@@ -13,6 +13,7 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,6 +45,12 @@ class Socket {
   // Errors: also kTransient after five interrupted dumps.
   Status Dump(nl_msg* message, std::string_view doing, const Reader& reader,
               const std::function<void()>& restart);
+
+  // Sends `count` whole requests, one after another in `requests`, as one datagram, at most kMostInBatch. Each asks for no
+  // acknowledgement and is answered by one message, which is an error's where the kernel refuses (DecodeVerdict).
+  // Errors: kTransient when the kernel stays silent. What it refuses is the reader's.
+  Status Batch(std::span<char> requests, size_t count, std::string_view doing, const Reader& reader);
+  static constexpr size_t kMostInBatch = 32;
 
  private:
   struct Free {

@@ -6,23 +6,26 @@
 #include <linux/rtnetlink.h>
 #include <linux/sockios.h>
 #include <net/if.h>
-#include <rdma/rdma_netlink.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 
 #include "lib/base/fd.h"
 #include "lib/netlink/attributes.h"
 #include "lib/netlink/builder.h"
-#include "lib/netlink/kernel_rdma.h"
+#include "lib/netlink/decode.h"
 
 namespace rail::netlink {
 namespace {
 
 constexpr uint64_t kBytesPerMbit = 125'000;
-constexpr int kRdmaStats = RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, RDMA_NLDEV_CMD_STAT_GET);
+constexpr std::string_view kReadLinks = "read the counters of links";
+// One link by itself costs the kernel as much as four in a dump.
+constexpr size_t kLinksOfADump = 4;
+constexpr std::chrono::minutes kCountAgain{1};  // the links of the namespace
 
 // Newer kernels append members, older ones lack the last.
 template <class T>
@@ -81,49 +84,63 @@ std::optional<PfcStats> DecodePfc(std::string_view message) {
   return stats;
 }
 
-std::optional<std::vector<RdmaCounter>> DecodeRdmaCounters(std::string_view message) {
-  nlmsghdr* header = Header(message);
-  Attributes<RDMA_NLDEV_ATTR_MAX - 1> attributes;
-  if (header == nullptr || header->nlmsg_type != kRdmaStats ||
-      nlmsg_parse(header, 0, attributes.table(), RDMA_NLDEV_ATTR_MAX - 1, nullptr) < 0) {
-    return std::nullopt;
-  }
-  std::vector<RdmaCounter> counters;
-  nlattr* table = attributes.raw(RDMA_NLDEV_ATTR_STAT_HWCOUNTERS);
-  if (table == nullptr) return counters;
-  nlattr* entry = nullptr;
-  int rest = 0;
-  nla_for_each_nested(entry, table, rest) {
-    Attributes<RDMA_NLDEV_ATTR_MAX - 1> fields;
-    if (nla_parse_nested(fields.table(), RDMA_NLDEV_ATTR_MAX - 1, entry, nullptr) < 0) continue;
-    const auto value = Struct<uint64_t>(fields.Bytes(RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_VALUE), 8);
-    std::string name = fields.String(RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_NAME);
-    if (value && !name.empty()) counters.push_back({std::move(name), *value});
-  }
-  return counters;
-}
-
 Result<std::unique_ptr<Stats>> Stats::Open() {
   RAIL_ASSIGN_AS(Socket route, Socket::Open(), "read the counters of links");
   return std::unique_ptr<Stats>(new Stats(std::move(route)));
 }
 
-Status Stats::Links(Detail detail, const std::function<bool(int)>& wanted,
+Status Stats::Links(Detail detail, std::span<const int> links,
                     const std::function<void(const LinkStats&)>& of) {
-  const std::string doing = "read the counters of links";
+  uint32_t filter = IFLA_STATS_FILTER_BIT(IFLA_STATS_LINK_64);
+  if (detail == Detail::kAll) filter |= IFLA_STATS_FILTER_BIT(IFLA_STATS_LINK_OFFLOAD_XSTATS);
+  const bool few = links.size() * kLinksOfADump < all_links_ && Clock::now() - dumped_ < kCountAgain;
+  return few ? OneByOne(filter, links, of) : Dump(filter, links, of);
+}
+
+Status Stats::Dump(uint32_t filter, std::span<const int> links,
+                   const std::function<void(const LinkStats&)>& of) {
   if_stats_msg body{};
-  body.filter_mask = IFLA_STATS_FILTER_BIT(IFLA_STATS_LINK_64);
-  if (detail == Detail::kAll) body.filter_mask |= IFLA_STATS_FILTER_BIT(IFLA_STATS_LINK_OFFLOAD_XSTATS);
+  body.filter_mask = filter;
   const Builder message(RTM_GETSTATS, 0, body);
-  RAIL_TRY(message.Check(doing));
+  RAIL_TRY(message.Check(kReadLinks));
+  all_links_ = 0;
+  dumped_ = Clock::now();
   return route_.Dump(
-      message.get(), doing,
+      message.get(), kReadLinks,
       [&](std::string_view bytes) {
-        // A node has many more links than ports: the others are not taken apart.
-        if (wanted && !wanted(IndexIn(bytes))) return;
+        ++all_links_;
+        if (!std::ranges::binary_search(links, IndexIn(bytes))) return;
         if (const auto link = DecodeLinkStats(bytes)) of(*link);
       },
-      [] {});
+      [this] { all_links_ = 0; });
+}
+
+Status Stats::OneByOne(uint32_t filter, std::span<const int> links,
+                       const std::function<void(const LinkStats&)>& of) {
+  struct Ask {
+    nlmsghdr header;
+    if_stats_msg body;
+  };
+  static_assert(sizeof(Ask) == NLMSG_SPACE(sizeof(if_stats_msg)));
+  std::optional<Status> refused;
+  for (; !links.empty(); links = links.subspan(std::min(links.size(), Socket::kMostInBatch))) {
+    const auto now = links.first(std::min(links.size(), Socket::kMostInBatch));
+    requests_.resize(now.size() * sizeof(Ask));
+    for (size_t i = 0; i < now.size(); ++i) {
+      Ask ask{};
+      ask.header = {.nlmsg_len = sizeof ask, .nlmsg_type = RTM_GETSTATS, .nlmsg_flags = NLM_F_REQUEST};
+      ask.body.ifindex = static_cast<uint32_t>(now[i]);
+      ask.body.filter_mask = filter;
+      std::memcpy(requests_.data() + i * sizeof ask, &ask, sizeof ask);
+    }
+    RAIL_TRY(route_.Batch(requests_, now.size(), kReadLinks, [&](std::string_view bytes) {
+      if (const auto link = DecodeLinkStats(bytes)) return of(*link);
+      const auto verdict = DecodeVerdict(bytes);
+      if (verdict && verdict->sys_errno != 0 && verdict->sys_errno != ENODEV && !refused)
+        refused = FailErrno(verdict->sys_errno, kReadLinks);
+    }));
+  }
+  return refused.value_or(Status{});
 }
 
 Result<PfcStats> Stats::Pfc(const std::string& link) {
@@ -140,30 +157,11 @@ Result<PfcStats> Stats::Pfc(const std::string& link) {
 }
 
 Result<std::vector<RdmaCounter>> Stats::Rdma(const std::string& device) {
-  const std::string doing = "read the counters of RDMA device " + device;
   if (!rdma_) {
-    RAIL_ASSIGN_AS(Socket opened, Socket::Open(NETLINK_RDMA), doing);
+    RAIL_ASSIGN(auto opened, RdmaStats::Open());
     rdma_.emplace(std::move(opened));
   }
-  const Builder list(RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, RDMA_NLDEV_CMD_GET), 0);
-  RAIL_TRY(list.Check(doing));
-  std::optional<uint32_t> index;
-  RAIL_TRY(rdma_->Dump(
-      list.get(), doing,
-      [&](std::string_view bytes) {
-        const auto each = DecodeRdmaDevice(bytes);
-        if (each && each->name == device) index = each->index;
-      },
-      [] {}));
-  if (!index) return Fail(Code::kNotFound, doing + ": there is none in this namespace");
-  Builder message(kRdmaStats, 0);
-  message.Uint32(RDMA_NLDEV_ATTR_DEV_INDEX, *index).Uint32(RDMA_NLDEV_ATTR_PORT_INDEX, 1);
-  RAIL_TRY(message.Check(doing));
-  std::vector<RdmaCounter> counters;
-  RAIL_TRY(rdma_->Request(message.get(), doing, [&](std::string_view bytes) {
-    if (auto decoded = DecodeRdmaCounters(bytes)) counters = std::move(*decoded);
-  }));
-  return counters;
+  return rdma_->Of(device);
 }
 
 int Stats::IndexOf(const std::string& link) {

@@ -1,11 +1,11 @@
 // Counters of links: bytes and packets, what went through the CPU instead of the NIC's switch, PFC pauses, and an RDMA device's own.
 //
 // Use:      RAIL_ASSIGN(auto stats, Stats::Open());                  // of the calling thread's namespace, for good
-//           RAIL_TRY(stats->Links(Stats::Detail::kAll, {}, [&](const LinkStats& link) { ... }));
+//           RAIL_TRY(stats->Links(Stats::Detail::kAll, indexes, [&](const LinkStats& link) { ... }));
 // Threads:  one at a time
 // Owns:     its sockets
 // Source:   kernel include/uapi/linux/if_link.h (IFLA_STATS_LINK_64, IFLA_OFFLOAD_XSTATS_CPU_HIT), dcbnl.h (struct ieee_pfc),
-//           rdma/rdma_netlink.h (RDMA_NLDEV_CMD_STAT_GET), ethtool.h (ETHTOOL_GLINKSETTINGS)
+//           ethtool.h (ETHTOOL_GLINKSETTINGS)
 #pragma once
 
 #include <array>
@@ -13,11 +13,14 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "lib/base/clock.h"
 #include "lib/base/error.h"
+#include "lib/netlink/rdma_stats.h"
 #include "lib/netlink/socket.h"
 
 namespace rail::netlink {
@@ -41,11 +44,6 @@ struct PfcStats {
   std::array<uint64_t, 8> indications{};  // pause frames received
 };
 
-struct RdmaCounter {
-  std::string name;  // as the driver names it: "out_of_sequence"
-  uint64_t value = 0;
-};
-
 class Stats {
  public:
   // Errors: kPermission, kTransient.
@@ -53,13 +51,12 @@ class Stats {
 
   // kTraffic leaves out the slow path, which costs the driver more than the rest.
   enum class Detail { kTraffic, kAll };
-  // One dump: the links of the namespace that are `wanted`, by index (empty: all). `of` may be told of a link twice when the list changes
-  // meanwhile.
-  Status Links(Detail detail, const std::function<bool(int)>& wanted,
-               const std::function<void(const LinkStats&)>& of);
+  // The links with these indexes, in order; those that do not exist are left out. Few among many links are asked for one by one in a
+  // datagram, else it is one dump. `of` may be told of a link twice when the list changes meanwhile.
+  Status Links(Detail detail, std::span<const int> links, const std::function<void(const LinkStats&)>& of);
   // Errors: kUnsupported the link's driver has no DCB; kNotFound no such link.
   Result<PfcStats> Pfc(const std::string& link);
-  // The hw_counters of port 1 of the RDMA device of that name. The kernel keeps a reading for 10 ms. Errors: kUnsupported, kNotFound.
+  // Of an RDMA device of this namespace (RdmaStats::Of).
   Result<std::vector<RdmaCounter>> Rdma(const std::string& device);
   // Bytes per second; nullopt: the driver does not say, or the link has no carrier.
   static std::optional<uint64_t> LineRate(const std::string& link);
@@ -68,14 +65,19 @@ class Stats {
 
  private:
   explicit Stats(Socket route) : route_(std::move(route)) {}
+  Status Dump(uint32_t filter, std::span<const int> links, const std::function<void(const LinkStats&)>& of);
+  Status OneByOne(uint32_t filter, std::span<const int> links,
+                  const std::function<void(const LinkStats&)>& of);
 
   Socket route_;
-  std::optional<Socket> rdma_;  // opened when it is first needed
+  size_t all_links_ = 0;  // of the namespace, in the last dump
+  Clock::time_point dumped_;
+  std::vector<char> requests_;
+  std::optional<RdmaStats> rdma_;  // opened when it is first needed
 };
 
 // These functions decode a message of the kernel; nothing when it is another message. Pure.
 std::optional<LinkStats> DecodeLinkStats(std::string_view message);
 std::optional<PfcStats> DecodePfc(std::string_view message);
-std::optional<std::vector<RdmaCounter>> DecodeRdmaCounters(std::string_view message);
 
 }  // namespace rail::netlink

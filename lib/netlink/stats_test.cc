@@ -8,7 +8,9 @@
 #include <linux/rtnetlink.h>
 #include <rdma/rdma_netlink.h>
 
+#include <algorithm>
 #include <map>
+#include <vector>
 
 #include "lib/netlink/builder.h"
 #include "lib/netns/testing/scratch.h"
@@ -26,6 +28,15 @@ std::string_view Wire(const Builder& message) {
   return {reinterpret_cast<const char*>(header), header->nlmsg_len};
 }
 
+std::map<int, LinkStats> Read(Stats& stats, std::vector<int> links) {
+  std::map<int, LinkStats> found;
+  std::ranges::sort(links);
+  const Status read =
+      stats.Links(Stats::Detail::kAll, links, [&](const LinkStats& each) { found[each.index] = each; });
+  EXPECT_TRUE(read) << read.error().message;
+  return found;
+}
+
 TEST(StatsTest, CountsTheBytesOfALink) {
   const netns::Netns node = netns::testing::MakeScratch();
   ASSERT_TRUE(netns::testing::Shell(node,
@@ -33,25 +44,48 @@ TEST(StatsTest, CountsTheBytesOfALink) {
                                     "ip link set rep0 up && ip address add 10.9.0.1/24 dev vf0"));
   ASSERT_TRUE(node.Run([&]() -> Status {
     RAIL_ASSIGN(auto stats, Stats::Open());
-    const auto read = [&](const char* link) {
-      LinkStats found;
-      EXPECT_TRUE(stats->Links(
-          Stats::Detail::kAll, [&](int index) { return index == Stats::IndexOf(link); },
-          [&](const LinkStats& each) {
-            if (each.index == Stats::IndexOf(link)) found = each;
-          }));
-      return found;
-    };
-    const LinkStats before = read("rep0");
-    EXPECT_GT(before.index, 0);
+    const int index = Stats::IndexOf("rep0");
+    if (index <= 0) return Fail(Code::kInternal, "no rep0");
+    const LinkStats before = Read(*stats, {index})[index];
     RAIL_TRY(netns::testing::Shell(node,
                                    "ip neigh add 10.9.0.2 lladdr 02:00:00:00:00:02 dev vf0; "
                                    "ping -c 3 -i 0.01 -s 1000 -W 1 10.9.0.2 >/dev/null; true"));
-    const LinkStats after = read("rep0");
+    const auto found = Read(*stats, {index});
+    EXPECT_THAT(found, testing::SizeIs(1)) << "nothing that nobody wants";
+    const LinkStats after = found.at(index);
     EXPECT_GE(after.rx_bytes - before.rx_bytes, 3 * 1000U);
     EXPECT_GE(after.rx_packets - before.rx_packets, 3U);
     EXPECT_FALSE(after.slow_rx_packets.has_value()) << "a veth has no switch";
     EXPECT_EQ(Stats::IndexOf("none"), 0);
+    return {};
+  }));
+}
+
+// Few of many links are asked for one by one: the answers are those of the dump.
+TEST(StatsTest, FewLinksOfManyAreCountedAsInADump) {
+  const netns::Netns node = netns::testing::MakeScratch();
+  ASSERT_TRUE(netns::testing::Shell(
+      node,
+      "for i in $(seq 0 99); do echo link add r$i type veth peer name v$i; echo link set r$i up; "
+      "echo link set v$i up; done | ip -batch - && "
+      "for i in $(seq 0 39); do ip neigh add 10.9.$i.2 lladdr 02:00:00:00:00:02 dev v$i; "
+      "ip address add 10.9.$i.1/24 dev v$i; ping -c 1 -s $((100 + i)) -W 0.01 10.9.$i.2 >/dev/null; done; "
+      "true"));
+  ASSERT_TRUE(node.Run([&]() -> Status {
+    RAIL_ASSIGN(auto stats, Stats::Open());
+    std::vector<int> few;
+    for (int i = 0; i < 40; ++i) few.push_back(Stats::IndexOf("r" + std::to_string(i)));
+    const auto dumped = Read(*stats, few);  // the first is always one
+    EXPECT_THAT(dumped, testing::SizeIs(40));
+    const auto asked = Read(*stats, few);  // more than one datagram of requests
+    if (asked.size() != 40) return Fail(Code::kInternal, std::to_string(asked.size()) + " links");
+    for (const auto& [index, link] : dumped) {
+      EXPECT_GT(link.rx_bytes, 100U);
+      EXPECT_EQ(asked.at(index).rx_packets, link.rx_packets);
+      EXPECT_EQ(asked.at(index).rx_bytes, link.rx_bytes);
+    }
+    RAIL_TRY(netns::testing::Shell(node, "ip link del r7"));
+    EXPECT_THAT(Read(*stats, few), testing::SizeIs(39)) << "a link that is gone is left out";
     return {};
   }));
 }

@@ -15,10 +15,13 @@ import subprocess
 import termios
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
-from railcni_lab import kernel
+from alert_rows import discards
+from causes import Stage
+from railcni_lab import daemons, kernel
 from railcni_lab.layout import Node, write_json
 from tables import Tables
 from world import Port, World, eventually, settle
@@ -104,6 +107,24 @@ def test_a_burst_of_100_ms_that_an_average_hides_is_caught(world: World, node: N
     assert average < 0.25 * LINE_RATE < 0.9 * LINE_RATE < peak
 
 
+def test_the_sampler_takes_less_than_a_hundredth_of_a_core(world: World, node: Node, tables: Tables) -> None:
+    """The CPU time of raild's thread that reads the counters. The benchmark measures 16 ports (test/bench, `bursts`)."""
+    ports = len(world.railctl(node, "get", "counters")["ports"])
+    pid = daemons.pid_of(node, "raild")
+    [thread] = [t for t in Path(f"/proc/{pid}/task").iterdir() if (t / "comm").read_text().strip() == "counters"]
+
+    def on_cpu() -> tuple[int, float]:
+        return int((thread / "schedstat").read_text().split()[0]), time.perf_counter()
+
+    cpu, began = on_cpu()
+    time.sleep(5)
+    after, ended = on_cpu()
+    percent = (after - cpu) / 1e7 / (ended - began)
+    tables.row("bursts", ("burst", "made", "seen", "start off by", "at the uplink"),
+               ("sampler", f"{ports} ports read every 10 ms", f"{percent:.2f} % of a core", "-", "-"))
+    assert 0 < percent < 1
+
+
 def test_the_doctor_names_the_rail_that_carries_less(world: World, node: Node) -> None:
     """a1 has sent on rail0 alone; a second later on both, as much on each."""
     def slower() -> list[tuple[str, str]]:
@@ -120,6 +141,14 @@ def test_the_doctor_names_the_rail_that_carries_less(world: World, node: Node) -
             break
         burst(world.port("a1", 1), world.port("a2", 1).ipv4)
     assert not slower(), "as much on each"
+
+
+def test_the_doctor_names_an_uplink_that_discards(world: World, node: Node) -> None:
+    """The leaf's port is smaller than what a1 sends. Both are said: the port, and what it costs."""
+    stage = Stage(world)
+    with discards(stage):
+        done = eventually("the finding", lambda: stage.railctl("doctor")[1], lambda text: "packets-discarded: rail0" in text, 60)
+    assert re.search(r"up0 discards \d+ packets a second that are sent \(0/s of them with errors", done), done
 
 
 def test_a_burst_says_who_carried_it(world: World, node: Node) -> None:

@@ -1,4 +1,5 @@
-"""Grafana's dashboards: each is of the form that Grafana imports, and each query names only metrics and labels that raild has."""
+"""Grafana's dashboards: each is of the form that Grafana imports (dashboard.schema.json), and each query names only metrics and labels
+that raild has."""
 
 import json
 import re
@@ -7,16 +8,23 @@ from typing import Any
 
 import tree
 
+try:
+    import jsonschema
+except ModuleNotFoundError:
+    jsonschema = None  # type: ignore[assignment]
+
 FOLDER = "deploy/grafana/"
 NAMES = "cmd/raild/metrics/names.h"
 FAMILY = re.compile(r'Family k\w+\{\s*"(railcni_[a-z_]+)",\s*Kind::k(\w+),\s*"([^"]*)"')
 SELECTOR = re.compile(r"\b(railcni_[a-z_]+)(?:\{([^}]*)\})?")
 ADDED = {"instance", "job"}  # by Prometheus
 SUFFIXES = ("_sum", "_count", "_bucket")  # of a histogram
-KINDS = {"timeseries", "stat"}
+SCHEMA = Path(__file__).with_name("dashboard.schema.json")
 
 
 def check(root: Path) -> list[str]:
+    if jsonschema is None:
+        return ["python3-jsonschema is missing: deploy/deps.sh test"]
     families = {name: set(labels.split(",")) | ADDED for name, _, labels in FAMILY.findall(tree.text(root, NAMES))}
     files = sorted((root / FOLDER).glob("*.json"))
     found = [] if len(files) == 3 else [f"{FOLDER}: {len(files)} dashboards, not fabric, rail and tenant"]
@@ -31,22 +39,21 @@ def check(root: Path) -> list[str]:
 
 
 def problems(board: dict[str, Any], families: dict[str, set[str]]) -> list[str]:
-    found = [f"{key} is missing" for key in ("uid", "title", "schemaVersion", "time", "templating", "panels") if key not in board]
+    validator = jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text()))
+    found = [f"{error.json_path}: {error.message}" for error in validator.iter_errors(board)]
     if found:
         return found
     variables = {each["name"] for each in board["templating"]["list"]} | {"__rate_interval"}
-    ids = [panel.get("id") for panel in board["panels"]]
+    ids = [panel["id"] for panel in board["panels"]]
     if len(set(ids)) != len(ids):
         found.append("two panels have one id")
     for panel in board["panels"]:
-        title = panel.get("title", "?")
-        place = panel.get("gridPos", {})
-        if panel.get("type") not in KINDS or not {"x", "y", "w", "h"} <= set(place) or place["x"] + place["w"] > 24:
-            found.append(f"panel {title}: no type or no place of Grafana's grid of 24")
-        if not panel.get("targets"):
-            found.append(f"panel {title}: no query")
-        for target in panel.get("targets", []):
-            found += [f"panel {title}: {problem}" for problem in query_problems(target["expr"], families, variables)]
+        if panel["gridPos"]["x"] + panel["gridPos"]["w"] > 24:
+            found.append(f"panel {panel['title']}: it is beyond Grafana's grid of 24")
+        if len({target["refId"] for target in panel["targets"]}) != len(panel["targets"]):
+            found.append(f"panel {panel['title']}: two queries have one refId")
+        for target in panel["targets"]:
+            found += [f"panel {panel['title']}: {problem}" for problem in query_problems(target["expr"], families, variables)]
     return found
 
 

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """The checkers tested: each finds the violation that it is fed, and keeps quiet about the innocent neighbour."""
 
+import json
 import shutil
 import subprocess
 import sys
@@ -12,6 +13,7 @@ sys.dont_write_bytecode = True
 import acceptance  # noqa: E402
 import alerts  # noqa: E402
 import binaries  # noqa: E402  (after the line above, so that no .pyc appears in the tree)
+import dashboards  # noqa: E402
 import documents  # noqa: E402
 import format  # noqa: E402
 import layers  # noqa: E402
@@ -46,6 +48,30 @@ class Checker(unittest.TestCase):
 
     def assert_quiet(self, checker, name: str, content: str | bytes) -> None:
         self.assertEqual(self.findings(checker, name, content), [], f"{name}: {content!r}")
+
+
+class Dashboards(unittest.TestCase):
+    """Ours, each time with one thing changed."""
+
+    def found(self, before: str, after: str) -> list[str]:
+        families = {name: set(labels.split(",")) | dashboards.ADDED
+                    for name, _, labels in dashboards.FAMILY.findall(tree.text(ROOT, dashboards.NAMES))}
+        text = (ROOT / dashboards.FOLDER / "rail.json").read_text()
+        self.assertIn(before, text)
+        return dashboards.problems(json.loads(text.replace(before, after, 1)), families)
+
+    def test_what_grafana_does_not_know_or_raild_does_not_count_is_found(self) -> None:
+        self.assertEqual(self.found('"uid"', '"uid"'), [])
+        for before, after, words in (('"type": "stat"', '"type": "stats"', "'stats' is not one of"),
+                                     ('"refId"', '"refID"', "'refID' was unexpected"),
+                                     ('"unit": "Bps"', '"unit": "bytes per second"', "is not one of"),
+                                     ('"schemaVersion": 39', '"schemaVersion": "39"', "is not of type 'integer'"),
+                                     ('"lastNotNull"', '"newest"', "'newest' is not one of"),
+                                     ('"refId": "B"', '"refId": "A"', "two queries have one refId"),
+                                     ("railcni_uplink_bytes_total", "railcni_uplink_bytes", "raild has no metric railcni_uplink_bytes"),
+                                     ('rail=~', 'tenant=~', "has no label tenant")):
+            found = self.found(before, after)
+            self.assertTrue(any(words in each for each in found), f"{before} -> {after}: {found}")
 
 
 class Leaves(unittest.TestCase):

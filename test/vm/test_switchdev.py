@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import secrets
 import shutil
 import subprocess
@@ -411,6 +412,29 @@ def test_raild_keeps_the_priorities_and_puts_back_what_was_there(ready: World) -
     kernel.run(["dcb", "app", "flush", "dev", uplink(), "dscp-prio"])
     kernel.run(["dcb", "pfc", "set", "dev", uplink(), "prio-pfc", "all:off"])
     daemons.wait_until("raild answers", lambda: daemons.raild_answers(node), PATIENCE)
+
+
+def test_a_pause_storm_is_counted_and_named(ready: World) -> None:
+    """Through the kernel's dcbnl, of a driver that counts 5,000 pauses a second; the doctor's threshold is 1,000 over a minute."""
+    node, parameter = ready.lab.node(1), Path("/sys/module/netdevsim/parameters/railcni_pauses")
+
+    def found() -> list[str]:
+        done = subprocess.run([str(ready.lab.binaries / "railctl"), "doctor", "-o", "json"], text=True, capture_output=True, check=False,
+                              env={**os.environ, "RAILCNI_ROOT": str(node.root)})
+        return [each["what"] for each in json.loads(done.stdout)["findings"] if each["id"] == "pause-storm"]
+
+    def rate() -> float:
+        [port] = [p for p in ready.railctl(node, "get", "counters")["ports"] if p["port"]["link"] == uplink()]
+        return max([pfc.get("received_rate", 0.0) for pfc in port.get("pfc", [])], default=0.0)
+
+    assert not found()
+    parameter.write_text("5000\n")
+    try:
+        eventually("the rate", rate, lambda pauses: 4000 < pauses < 6000, PATIENCE)
+        [what] = eventually("the finding", found, bool, 90)
+        assert re.match(rf"the leaf pauses {uplink()} \d+ times a second \(priority 3, the last minute\)", what), what
+    finally:
+        parameter.write_text("0\n")
 
 
 def test_the_number_of_vfs_stays_while_a_pod_has_one(ready: World, pod: Pod) -> None:

@@ -24,6 +24,8 @@ constexpr std::array<std::string_view, 8> kBgpStates = {"Idle",        "Connect"
 constexpr std::array<std::string_view, 3> kPlugins = {"ovs-provider", "tenant-isolation", "frr-provider"};
 constexpr std::array<std::string_view, 5> kVerbs = {"ADD", "DEL", "CHECK", "GC", "STATUS"};
 constexpr std::string_view kEstablished = "Established";
+// An alert asks for this cause's growth, and Prometheus sees none in a counter that begins at 1.
+constexpr std::string_view kCauseWithAnAlert = "foreign flow";
 
 std::string_view BgpState(const std::string& state) {
   if (state.empty()) return "none";
@@ -39,6 +41,8 @@ void AddProcess(Exposition& page, const NodeView& view) {
   }
   for (const auto& [cause, count] : view.repairs_by_cause)
     page.Add(metrics::kRepairs, {ValidUtf8(cause)}, count);
+  if (!view.repairs_by_cause.contains(std::string(kCauseWithAnAlert)))
+    page.Add(metrics::kRepairs, {kCauseWithAnAlert}, 0);
 }
 
 // A rail of several NICs has each of them so: the least counts. So it does of two tenants of one name.

@@ -151,6 +151,7 @@ railcni_up{part="rail rail0"} 0
 railcni_failures_total{part="bgp"} 2
 railcni_failures_total{part="rail rail0"} 1
 railcni_repairs_total{cause="rules"} 80
+railcni_repairs_total{cause="foreign flow"} 0
 railcni_rail_info{rail="rail0",bridge="br-rail0",uplink="p0"} 1
 railcni_rail_leaf_info{rail="rail0",leaf="leaf0",asn="4200010001",router_id="10.255.1.1",heard="1"} 1
 railcni_rail_carrier{rail="rail0"} 1

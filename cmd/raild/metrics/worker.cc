@@ -36,9 +36,10 @@ http::Page MetricsWorker::PageOf(std::string_view path) {
   if (path == "/healthz") return HealthPage(*views_.Current());
   if (path == "/metrics") {
     const auto look = looks_.Latest();
+    const auto counted = counters_.Fresh(After(kCountersTime));
     const std::lock_guard lock(mutex_);
     return MetricsPage(*views_.Current(), look.get(), Clock::now(), runs_,
-                       {.view = *counters_.Current(), .pods = config_.metrics.pods});
+                       {.view = *counted, .pods = config_.metrics.pods});
   }
   if (path == "/") return {.body = "raild: /metrics /healthz\n"};
   return {.status = 404, .body = "there are /metrics and /healthz\n"};

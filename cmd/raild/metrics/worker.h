@@ -25,6 +25,7 @@ class MetricsWorker {
   // kCountsTime ends before a page does, so that the page can say that the switch hangs. The list of flows may take longer.
   static constexpr std::chrono::milliseconds kCountsTime{700};
   static constexpr std::chrono::seconds kFlowsTime{10};
+  static constexpr std::chrono::milliseconds kCountersTime{200};  // for a reading of the counters
 
   MetricsWorker(const config::NodeConfig& config, const config::Paths& paths,
                 const inspect::Inspector& inspector, const engine::ViewPublisher& views,

@@ -168,6 +168,19 @@ def on_cpu_ns(pid: int) -> int:
     return sum(int((task / "schedstat").read_text().split()[0]) for task in Path(f"/proc/{pid}/task").iterdir())
 
 
+def idle_percent(pid: int, seconds: float) -> float:
+    """Of a core, in so many seconds in which nothing happens. First the process comes to rest: what follows from what has just happened,
+    an audit most of all, belongs to that and would be the whole of a short measurement."""
+    rest, deadline = 0, time.monotonic() + 30
+    while rest < 4 and time.monotonic() < deadline:
+        cpu = on_cpu_ns(pid)
+        time.sleep(0.5)
+        rest = rest + 1 if on_cpu_ns(pid) - cpu < 5_000_000 else 0  # below 1 % of a core
+    cpu, began = on_cpu_ns(pid), time.perf_counter()
+    time.sleep(seconds)
+    return (on_cpu_ns(pid) - cpu) / 1e7 / (time.perf_counter() - began)
+
+
 def memory_kib(pid: int, field: str) -> int:
     """A field of /proc/PID/status that is in kB: VmRSS, VmHWM."""
     for line in Path(f"/proc/{pid}/status").read_text().splitlines():

@@ -20,7 +20,7 @@ from railcni_lab import daemons, fabric, kernel, pods
 from railcni_lab.layout import Lab, Node, bridge, write_json
 
 from .link import there_and_back
-from .measure import BenchError, Budget, Report, Spread, execute, memory_kib, number, on_cpu_ns
+from .measure import BenchError, Budget, Report, Spread, execute, idle_percent, memory_kib, number, on_cpu_ns
 from .ours import IFNAME, Ours, Slot, cni_environment, make_slots
 from .spent import Totals, report_parts, told
 from .tools import GATEWAY_MAC, Tools
@@ -362,10 +362,7 @@ def memory(report: Report, lab: Lab, node: Node, rounds: Rounds, programs: Path)
         pid = daemons.pid_of(node, "raild")
         if pid is None:
             raise BenchError(f"raild of {node.name} does not run")
-        time.sleep(1)  # it has seen the pod
-        cpu, began = on_cpu_ns(pid), time.perf_counter()
-        time.sleep(rounds.idle_seconds)
-        percent = (on_cpu_ns(pid) - cpu) / 1e7 / (time.perf_counter() - began)
+        percent = idle_percent(pid, rounds.idle_seconds)
         ours.delete(slot)
     report.add("memory.raild", "RSS of raild, one pod", memory_kib(pid, "VmRSS") / 1024, "MiB")
     report.add("idle.raild", "raild, nothing happens", percent, "% of a core", budget=Budget(0.5, "% of a core"))

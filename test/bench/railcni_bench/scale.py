@@ -14,7 +14,7 @@ from railcni_lab import daemons, kernel, pods
 from railcni_lab.layout import Lab, Node, bridge
 from railcni_lab.speaker import Speaker, addresses, announce, communities, tenant_id, withdraw
 
-from .measure import BenchError, Budget, Report, Spread, memory_kib, number, on_cpu_ns
+from .measure import BenchError, Budget, Report, Spread, idle_percent, memory_kib, number, on_cpu_ns
 
 REMOTES = "cookie=0x5241494c80000000/0xffffffffff000000"
 FIRST, FLOOD, OTHER = "11.0.0.0", "12.0.0.0", "13.0.0.0"
@@ -93,10 +93,7 @@ def two_rails(report: Report, lab: Lab, node: Node, sizes: Sizes) -> None:
             cost = _one_more(speaker, switch, pid, 2, extra, marks)
             switch.wait(2, count, 1)
             report.add(f"scale.one_more.{count}", f"one new remote among {count:,} x 2 rails, raild's CPU", cost, budget=Budget(20))
-        before, began = on_cpu_ns(pid), time.monotonic()
-        time.sleep(sizes.idle_seconds)
-        share = 100 * (on_cpu_ns(pid) - before) / 1e9 / (time.monotonic() - began)
-        report.add("scale.idle", f"raild, idle, {known:,} remotes x 2 rails", share, "% of a core", Budget(0.5, "%"))
+        report.add("scale.idle", f"raild, idle, {known:,} remotes x 2 rails", idle_percent(pid, sizes.idle_seconds), "% of a core", Budget(0.5, "%"))
         _install(report, lab, node, switch, known)
         report.add("scale.rss2", f"raild, {known:,} remotes x 2 rails, resident", memory_kib(pid, "VmRSS") / 1024, "MiB",
                    Budget(200, "MiB"))

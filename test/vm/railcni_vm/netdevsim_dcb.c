@@ -1,14 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0
-// Priorities for netdevsim, whose ports have none: PFC and traffic classes that are kept and told, nothing more. kernel.py includes this
+// Priorities for netdevsim, whose ports have none: PFC and traffic classes that are kept and told, and pauses that are counted as if the
+// other end sent them (the module's parameter railcni_pauses: so many a second, of priority 3); nothing more. kernel.py includes this
 // file in netdevsim's netdev.c. The table of applications, the checks of requests and the notifications are the kernel's own (net/dcb).
 // The state is one for all ports: the tests have one.
 #include <linux/dcbnl.h>
+#include <linux/jiffies.h>
+#include <linux/moduleparam.h>
 #include <net/dcbnl.h>
 
 static struct ieee_pfc railcni_pfc = {.pfc_cap = 8, .delay = 7};
 static struct ieee_ets railcni_ets = {.ets_cap = 8, .prio_tc = {0, 1, 2, 3, 4, 5, 6, 7}};
 
+static unsigned int railcni_pauses;
+module_param(railcni_pauses, uint, 0644);
+static unsigned long railcni_counted;  // until when, in jiffies
+
 static int railcni_getpfc(struct net_device* dev, struct ieee_pfc* pfc) {
+  unsigned long now = jiffies;
+  if (railcni_counted != 0)
+    railcni_pfc.indications[3] += (u64)railcni_pauses * jiffies_to_msecs(now - railcni_counted) / 1000;
+  railcni_counted = now;
   *pfc = railcni_pfc;
   return 0;
 }
