@@ -82,6 +82,12 @@ constexpr auto kKinds = std::to_array<std::string_view>({
     "leaf-as-unlike-siblings",
     "rail-mtu-unlike-siblings",
     "uplink-speed-unlike-siblings",
+    "cable-in-other-leaf",
+    "rail-in-other-plane",
+    "leaf-in-two-planes",
+    "planes-unlike-elsewhere",
+    "planes-out-of-order",
+    "planes-inside-nic",
     "bmp-missing",
     "bmp-sessions-alike",
     "prefixes-near-limit",
@@ -145,6 +151,7 @@ std::vector<Finding> Diagnose(const NodeFacts& facts) {
   ExamineBgp(facts, found);
   ExamineFrontend(facts, found);
   ExamineCabling(facts, found);
+  ExaminePlanes(facts, found);
   ExamineTenants(facts, found);
   ExamineGpus(facts, found);
   ExamineAttachments(facts, found);

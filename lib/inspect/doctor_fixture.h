@@ -16,4 +16,7 @@ void Cable(NodeFacts& facts, const std::vector<uint32_t>& leaves,
 // The findings that doctor_counters_test.cc has a test for.
 std::vector<std::string> FindingsOfCounters();
 
+// The same of doctor_planes_test.cc.
+std::vector<std::string> FindingsOfPlanes();
+
 }  // namespace rail::inspect

@@ -492,6 +492,7 @@ TEST(Doctor, HasATestForEachOfItsFindings) {
   std::set<std::string> tested = {"raild-cannot-start"};  // above: raild-down comes with it
   for (const Ill& ill : kIlls) tested.insert(ill.id);
   for (const std::string& id : FindingsOfCounters()) tested.insert(id);
+  for (const std::string& id : FindingsOfPlanes()) tested.insert(id);
   EXPECT_EQ(tested.size(), KindsOfFindings().size());
 }
 
