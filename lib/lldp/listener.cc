@@ -64,7 +64,7 @@ Result<std::optional<Neighbour>> Listener::Receive() {
   for (int i = 0; i < kMostAtOnce; ++i) {
     const ssize_t size = ::recv(fd_.get(), frame.data(), frame.size(), MSG_DONTWAIT);
     if (size < 0) {
-      if (errno == EAGAIN || errno == EWOULDBLOCK) break;
+      if (errno == EAGAIN) break;
       // The link went down: said once, and the socket hears on when it is up again.
       if (errno == EINTR || errno == ENETDOWN) continue;
       return FailErrno(errno, "hear LLDP");
