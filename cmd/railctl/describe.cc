@@ -1,3 +1,5 @@
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -117,6 +119,15 @@ std::string InWords(const v1::Rail& rail) {
   const std::string state = State(rail);
   const auto found = words.find(state);
   return state + (found == words.end() ? "" : " (" + found->second + ")");
+}
+
+// By LLDP: "port swp3 (to node 7) of leaf3, chassis 00:1c:73:0a:0b:0c".
+std::string PortInWords(const v1::LldpNeighbour& lldp) {
+  return "port " + lldp.port() +
+         (lldp.port_description().empty() || lldp.port_description() == lldp.port()
+              ? ""
+              : " (" + lldp.port_description() + ")") +
+         (lldp.system_name().empty() ? "" : " of " + lldp.system_name()) + ", chassis " + lldp.chassis();
 }
 
 std::string Session(const v1::Rail& rail) {
@@ -338,6 +349,11 @@ ExitCode DescribeRail(const Context& context) {
   page.Line("Bridge",
             rail.bridge() + (rail.bridge_present() ? ", MAC " + rail.bridge_mac() : ", which is not there"));
   page.Line("Leaf", rail.leaf_mac());
+  if (rail.has_lldp()) page.Line("Plugged into", PortInWords(rail.lldp()));
+  if (rail.has_plane()) page.Line("Plane", fmt::format("{} of rail {}", rail.plane(), rail.number()));
+  if (rail.nic_planes() > 1)
+    page.Line("Planes",
+              fmt::format("{}, which the NIC makes of this uplink inside itself", rail.nic_planes()));
   page.Line("Session", Session(rail));
   page.Line("MTU", std::to_string(rail.mtu()) + " bytes for pods");
   page.Line("Rules", std::to_string(rail.rules_installed()) + " of ours on the bridge, " +

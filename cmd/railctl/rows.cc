@@ -45,9 +45,10 @@ std::string Joined(const google::protobuf::RepeatedPtrField<std::string>& texts,
 
 }  // namespace
 
-const Columns kAttachmentWide = {"DEVICE", "REPRESENTOR", "MAC", "MTU", "OFPORT"};
-const Columns kRailWide = {"INDEX", "MTU", "BRIDGE-MAC", "LEAF", "LEAF-AS", "LEAF-ID"};
-const Columns kRemoteWide = {"DISTANCE", "AS-PATH"};
+const Columns kAttachmentWide = {"DEVICE", "REPRESENTOR", "MAC", "MTU", "OFPORT", "PLANE"};
+const Columns kRailWide = {"INDEX",   "MTU",   "BRIDGE-MAC", "LEAF",        "LEAF-AS",
+                           "LEAF-ID", "PLANE", "LEAF-PORT",  "LEAF-CHASSIS"};
+const Columns kRemoteWide = {"DISTANCE", "AS-PATH", "PLANE"};
 const Columns kRuleWide = {"PRIORITY", "ACTIONS"};
 const Columns kMegaflowWide = {"BYTES", "MATCH", "ACTIONS"};
 
@@ -79,9 +80,13 @@ std::string State(const v1::Rail& rail) {
   return "Ready";
 }
 
+std::string PlaneText(uint32_t rail, uint32_t plane) {
+  return std::to_string(rail) + "/" + std::to_string(plane);
+}
+
 Row AttachmentHeader() {
   return {"NAMESPACE", "POD",   "IFNAME", "RAIL", "ADDRESS", "TENANT", "DEVICE", "REPRESENTOR",
-          "STATE",     "RULES", "BGP",    "AGE",  "MAC",     "MTU",    "OFPORT"};
+          "STATE",     "RULES", "BGP",    "AGE",  "MAC",     "MTU",    "OFPORT", "PLANE"};
 }
 
 Row AttachmentRow(const v1::Attachment& a, int64_t now_ms, Lists lists) {
@@ -99,12 +104,14 @@ Row AttachmentRow(const v1::Attachment& a, int64_t now_ms, Lists lists) {
           Age(Milliseconds(a.created()), now_ms),
           a.mac(),
           a.mtu() == 0 ? "" : std::to_string(a.mtu()),
-          a.ofport() == 0 ? "" : std::to_string(a.ofport())};
+          a.ofport() == 0 ? "" : std::to_string(a.ofport()),
+          a.has_plane() ? PlaneText(a.rail_number(), a.plane()) : ""};
 }
 
 Row RailHeader() {
-  return {"NAME", "INDEX",    "BRIDGE", "PF",    "MTU",  "STATE",   "BRIDGE-MAC", "LEAF-MAC",
-          "BGP",  "RECEIVED", "SENT",   "RULES", "LEAF", "LEAF-AS", "LEAF-ID"};
+  return {"NAME",       "INDEX",    "BRIDGE",  "PF",       "MTU",       "STATE",
+          "BRIDGE-MAC", "LEAF-MAC", "BGP",     "RECEIVED", "SENT",      "RULES",
+          "LEAF",       "LEAF-AS",  "LEAF-ID", "PLANE",    "LEAF-PORT", "LEAF-CHASSIS"};
 }
 
 Row RailRow(const v1::Rail& r) {
@@ -122,7 +129,10 @@ Row RailRow(const v1::Rail& r) {
           std::to_string(r.rules_installed()) + "/" + std::to_string(r.rules_wanted()),
           r.leaf().name(),
           r.has_leaf() ? std::to_string(r.leaf().asn()) : "",
-          r.leaf().router_id()};
+          r.leaf().router_id(),
+          r.has_plane() ? PlaneText(r.number(), r.plane()) : "",
+          r.lldp().port(),
+          r.lldp().chassis()};
 }
 
 std::string DistanceText(v1::Distance distance) {
@@ -141,7 +151,7 @@ std::string DistanceText(v1::Distance distance) {
 }
 
 Row RemoteHeader() {
-  return {"ADDRESS", "TENANT", "TENANT-ID", "RAIL", "INSTALLED", "DISTANCE", "AS-PATH"};
+  return {"ADDRESS", "TENANT", "TENANT-ID", "RAIL", "INSTALLED", "DISTANCE", "AS-PATH", "PLANE"};
 }
 
 Row RemoteRow(const v1::Remote& r) {
@@ -157,7 +167,8 @@ Row RemoteRow(const v1::Remote& r) {
           : r.installed() ? "yes"
                           : "no",
           DistanceText(r.distance()),
-          path};
+          path,
+          r.has_plane() ? PlaneText(r.rail_number(), r.plane()) : ""};
 }
 
 Row NodeHeader() {

@@ -35,6 +35,8 @@ std::string State(const v1::Rail& rail);
 Row RailHeader();
 Row RailRow(const v1::Rail& rail);
 // "same-leaf", "same-unit", ...; "": not known.
+// "3/1": plane 1 of rail 3.
+std::string PlaneText(uint32_t rail, uint32_t plane);
 std::string DistanceText(v1::Distance distance);
 Row RemoteHeader();
 Row RemoteRow(const v1::Remote& remote);

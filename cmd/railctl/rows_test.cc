@@ -181,6 +181,31 @@ TEST(RemoteRow, SaysWhetherItsRulesAreHereOrWhyNot) {
   EXPECT_EQ(RemoteRow(r)[4], "yes");
 }
 
+TEST(Rows, SayThePlaneOfARailThatHasPlanes) {
+  v1::Rail rail;
+  rail.set_number(3);
+  EXPECT_EQ(RailRow(rail)[15], "") << "it has none";
+  rail.set_plane(0);
+  EXPECT_EQ(RailRow(rail)[15], "3/0");
+  v1::Attachment attachment;
+  attachment.set_rail_number(3);
+  attachment.set_plane(1);
+  EXPECT_EQ(AttachmentRow(attachment, 0).back(), "3/1");
+  v1::Remote remote;
+  EXPECT_EQ(RemoteRow(remote).back(), "");
+  remote.set_rail_number(3);
+  remote.set_plane(1);
+  EXPECT_EQ(RemoteRow(remote).back(), "3/1");
+}
+
+TEST(RailRow, SaysIntoWhichPortTheUplinkIsPlugged) {
+  v1::Rail rail;
+  rail.mutable_lldp()->set_port("swp3");
+  rail.mutable_lldp()->set_chassis("00:1c:73:0a:0b:0c");
+  EXPECT_EQ(RailRow(rail)[16], "swp3");
+  EXPECT_EQ(RailRow(rail)[17], "00:1c:73:0a:0b:0c");
+}
+
 TEST(RemoteRow, GivesTheNumberOfARailThatThisNodeDoesNotHave) {
   v1::Remote r;
   EXPECT_EQ(RemoteRow(r)[3], "");

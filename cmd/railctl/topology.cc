@@ -12,6 +12,17 @@ std::string RailText(const v1::UnitLeaf& leaf) {
   return leaf.rail().empty() ? fmt::format("rail {}", leaf.rail_index()) : leaf.rail();
 }
 
+// "0", or "3/1" where the rail has planes.
+std::string RailNumber(const v1::NodeLeaf& leaf) {
+  return leaf.has_plane() ? PlaneText(leaf.rail_number(), leaf.plane()) : std::to_string(leaf.rail_index());
+}
+
+// ", rail 3 plane 1, port swp3"
+std::string More(const v1::UnitLeaf& leaf) {
+  return (leaf.has_plane() ? fmt::format(", rail {} plane {}", leaf.rail_number(), leaf.plane()) : "") +
+         (leaf.has_lldp() ? ", port " + OneLine(leaf.lldp().port()) : "");
+}
+
 // "leaf0 (AS 4200010001, 10.255.1.1)", "AS 4200010003" of a leaf that this node has not heard itself.
 std::string LeafText(const v1::Leaf& leaf) {
   const std::string as = fmt::format("AS {}", leaf.asn());
@@ -36,11 +47,11 @@ void PrintText(const v1::GetTopologyResponse& topology, std::ostream& out) {
     out << (own ? fmt::format("unit {} (this node's)\n", unit.name().empty() ? "?" : unit.name())
                 : std::string("another unit\n"));
     for (const v1::UnitLeaf& leaf : unit.leaves())
-      out << fmt::format("  {:<8} {}\n", RailText(leaf), LeafText(leaf.leaf()));
+      out << fmt::format("  {:<8} {}{}\n", RailText(leaf), LeafText(leaf.leaf()), More(leaf));
     for (const v1::UnitNode& node : unit.nodes()) {
       std::string leaves;
       for (const v1::NodeLeaf& leaf : node.leaves())
-        leaves += fmt::format("{}{}:AS {}", leaves.empty() ? "" : ", ", leaf.rail_index(), leaf.asn());
+        leaves += fmt::format("{}{}:AS {}", leaves.empty() ? "" : ", ", RailNumber(leaf), leaf.asn());
       const std::string distance = DistanceText(node.distance());
       out << fmt::format("  node     {}  [{}]{}\n", NodeText(topology, node), leaves,
                          distance.empty() ? "" : "  " + distance);
@@ -78,7 +89,7 @@ void PrintDot(const v1::GetTopologyResponse& topology, std::ostream& out) {
     for (const v1::UnitNode& node : unit.nodes()) {
       for (const v1::NodeLeaf& leaf : node.leaves())
         out << fmt::format("  node_{} -- leaf_{} [label=\"{}\"];\n", node.asn(), leaf.asn(),
-                           leaf.rail_index());
+                           RailNumber(leaf));
     }
   }
   out << "}\n";

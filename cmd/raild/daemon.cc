@@ -50,11 +50,13 @@ Daemon::Daemon(config::NodeConfig config, engine::Deps deps, config::Paths paths
       bgp_(config_, deps_, std::move(stores.for_bgp), node_status_,
            {.learned = [this] { switch_.Learned(); }, .right_again = [this] { sweep_.Soon(); }}),
       tenants_worker_(config_, paths_, node_status_, tenants_, [this] { switch_.TenantsChanged(); }),
-      uplinks_(config_, deps_, node_status_,
-               [this](const engine::UplinkNews& news) {
-                 bgp_.UplinksChanged(news);
-                 switch_.Learned();  // also publishes what has changed
-               }),
+      uplinks_(
+          config_, deps_, node_status_,
+          [this](const engine::UplinkNews& news) {
+            bgp_.UplinksChanged(news);
+            switch_.Learned();  // also publishes what has changed
+          },
+          [this] { switch_.Learned(); }),
       qos_(config_, deps_, node_status_, [this] { switch_.Learned(); }),
       rates_(config_, deps_, std::move(stores.for_rates), node_status_, [this] { switch_.Learned(); }),
       ports_(config_, views_, paths_.sysfs),

@@ -142,7 +142,10 @@ v1::Remote ToMessage(const RemoteView& view, const NodeView& node, const inspect
   v1::Remote message;
   message.set_address(view.remote.address.ToString());
   SetTenant(*message.mutable_tenant(), view.tenant, view.remote.tenant);
-  if (view.remote.rail_index) message.set_rail_index(*view.remote.rail_index);
+  if (view.remote.rail_index) {
+    message.set_rail_index(*view.remote.rail_index);
+    SetPlane(message, fabric.PlaneOf(*view.remote.rail_index));
+  }
   message.set_rail(RailOf(view, node));
   message.set_installed(view.installed);
   message.set_contested(view.contested);
@@ -161,6 +164,7 @@ v1::Attachment ToMessage(const AttachmentView& view) {
   message.set_container_id(ValidUtf8(a.key.container_id));
   message.set_ifname(ValidUtf8(a.key.ifname));
   message.set_rail(a.rail);
+  SetPlane(message, view.plane);
   message.mutable_pod()->set_namespace_(ValidUtf8(a.pod_namespace));
   message.mutable_pod()->set_name(ValidUtf8(a.pod_name));
   message.mutable_pod()->set_uid(ValidUtf8(a.pod_uid));
@@ -259,6 +263,10 @@ v1::ListRailsResponse ListRails(const NodeView& view) {
     if (r.unseen_since_ms != 0) SetTime(*rail.mutable_unseen_since(), r.unseen_since_ms);
     rail.set_unseen(ValidUtf8(r.unseen));
     if (r.leaf) SetLeaf(*rail.mutable_leaf(), *r.leaf);
+    if (r.neighbour) SetNeighbour(*rail.mutable_lldp(), *r.neighbour);
+    rail.set_number(r.rail.number());
+    if (r.rail.place.rail) rail.set_plane(r.rail.place.plane);
+    rail.set_nic_planes(r.rail.place.nic_planes);
   }
   std::ranges::sort(*response.mutable_rails(), {}, [](const v1::Rail& rail) { return rail.index(); });
   return response;

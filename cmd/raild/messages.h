@@ -26,6 +26,14 @@ v1::GetNodeResponse GetNode(const engine::NodeView& view, const Health& raild);
 v1::ListRailsResponse ListRails(const engine::NodeView& view);
 v1::GetTopologyResponse GetTopology(const engine::NodeView& view);  // topology_messages.cc
 void SetLeaf(v1::Leaf& message, const engine::KnownLeaf& leaf);
+void SetNeighbour(v1::LldpNeighbour& message, const lldp::Neighbour& neighbour);
+// Of messages with rail_number and plane, which are unset where nobody says that the rail has planes.
+template <class Message>
+void SetPlane(Message& message, const std::optional<tenancy::Plane>& plane) {
+  if (!plane) return;
+  message.set_rail_number(plane->rail);
+  message.set_plane(plane->number);
+}
 v1::Distance DistanceMessage(inspect::Distance distance);
 v1::ListAttachmentsResponse ListAttachments(const engine::NodeView& view, const v1::AttachmentFilter& filter);
 

@@ -27,6 +27,13 @@ void SetLeaf(v1::Leaf& message, const engine::KnownLeaf& leaf) {
   message.set_heard(leaf.heard);
 }
 
+void SetNeighbour(v1::LldpNeighbour& message, const lldp::Neighbour& neighbour) {
+  message.set_chassis(ValidUtf8(neighbour.chassis));
+  message.set_port(ValidUtf8(neighbour.port));
+  message.set_port_description(ValidUtf8(neighbour.port_description));
+  message.set_system_name(ValidUtf8(neighbour.system_name));
+}
+
 v1::GetTopologyResponse GetTopology(const engine::NodeView& view) {
   const inspect::Fabric fabric(view);
   v1::GetTopologyResponse response;
@@ -39,10 +46,13 @@ v1::GetTopologyResponse GetTopology(const engine::NodeView& view) {
     for (const auto& [index, asn] : seen.leaves) {
       v1::UnitLeaf& leaf = *unit.add_leaves();
       leaf.set_rail_index(index);
+      SetPlane(leaf, fabric.PlaneOf(index));
       leaf.mutable_leaf()->set_asn(asn);
       for (const engine::RailView& rail : view.rails) {
         if (rail.rail.index == index) leaf.set_rail(rail.rail.name);
-        if (rail.leaf && rail.leaf->leaf.asn == asn) SetLeaf(*leaf.mutable_leaf(), *rail.leaf);
+        if (!rail.leaf || rail.leaf->leaf.asn != asn) continue;
+        SetLeaf(*leaf.mutable_leaf(), *rail.leaf);
+        if (rail.rail.index == index && rail.neighbour) SetNeighbour(*leaf.mutable_lldp(), *rail.neighbour);
       }
     }
     for (const uint32_t asn : seen.nodes) {
@@ -54,6 +64,7 @@ v1::GetTopologyResponse GetTopology(const engine::NodeView& view) {
         for (const uint32_t leaf : leaves) {
           v1::NodeLeaf& one = *node.add_leaves();
           one.set_rail_index(index);
+          SetPlane(one, fabric.PlaneOf(index));
           one.set_asn(leaf);
         }
       }

@@ -20,6 +20,7 @@ void UplinkWorker::Start() {
 
 void UplinkWorker::Look() {
   if (const engine::UplinkNews news = watch_.Look(); news.changed) changed_(news);
+  neighbours_.Look(worker_.loop());
 }
 
 void UplinkWorker::WatchLinks() {

@@ -421,7 +421,8 @@ Status Announce(Node& node, Attachment& attachment) {
   const auto announce = [&]() -> Status {
     std::vector<frr::Announcement> announcements;
     for (const IpAddress& address : attachment.addresses) {
-      announcements.push_back({address, rail->name, rail->index, attachment.tenant_id});
+      announcements.push_back(
+          {address, rail->name, rail->index, attachment.tenant_id, tenancy::PlaneOf(*rail)});
     }
     return bgp->AnnounceAll(announcements, node.connections.CallDeadline());
   };

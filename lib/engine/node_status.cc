@@ -179,6 +179,15 @@ bool NodeStatus::SetRates(RatesSeen seen) {
   return true;
 }
 
+bool NodeStatus::SetNeighbour(const std::string& rail, std::optional<lldp::Neighbour> neighbour) {
+  const std::lock_guard lock(mutex_);
+  const auto known = neighbours_.find(rail);
+  if (!neighbour) return neighbours_.erase(rail) > 0;
+  if (known != neighbours_.end() && known->second == *neighbour) return false;
+  neighbours_[rail] = std::move(*neighbour);
+  return true;
+}
+
 bool NodeStatus::UplinkIsDown(const std::string& rail) const {
   const std::lock_guard lock(mutex_);
   const auto it = carriers_.find(rail);
@@ -281,6 +290,7 @@ NodeView NodeStatus::Compose(const Record& record) const {
   for (const state::Attachment& attachment : record.attachments) {
     AttachmentView shown;
     shown.attachment = attachment;
+    if (const config::Rail* on = config_.FindRail(attachment.rail)) shown.plane = tenancy::PlaneOf(*on);
     if (const auto to = MovesTo(attachment, config_, [this] { return tenants_; })) shown.moves_to = to->name;
     const auto rail = rails_.find(attachment.rail);
     // Another plugin's interface, for which frr-provider announces without a port of ours, has no rules.
@@ -339,6 +349,7 @@ NodeView NodeStatus::Compose(const Record& record) const {
     }
     if (const auto leaf = learned_->leaves.find(rail.name); leaf != learned_->leaves.end())
       shown.leaf = leaf->second;
+    if (const auto it = neighbours_.find(rail.name); it != neighbours_.end()) shown.neighbour = it->second;
     const bool no_carrier = carrier != carriers_.end() && !carrier->second;
     const auto down = frr::WhyDown(shown.session ? &*shown.session : nullptr,
                                    {.bridge = rail.bridge, .asn = config_.bgp.asn, .carrier = !no_carrier});

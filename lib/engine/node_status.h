@@ -88,6 +88,8 @@ class NodeStatus {
   // How the uplink differs from what node.json wants. True: not as before.
   bool SetLossless(const std::string& rail, std::vector<qos::Difference> differences);
   bool SetRates(RatesSeen seen);  // as SetLossless
+  // What the other end of the rail's uplink says of itself; nothing: it says nothing. True: not as before.
+  bool SetNeighbour(const std::string& rail, std::optional<lldp::Neighbour> neighbour);
   // Whether the rail's uplink is known to have no carrier.
   bool UplinkIsDown(const std::string& rail) const;
   // True: another set of attachments has lost its device than before.
@@ -122,7 +124,8 @@ class NodeStatus {
   std::map<std::string, bool> carriers_;                          // by rail; a missing rail is not known
   std::map<std::string, std::vector<qos::Difference>> lossless_;  // by rail
   RatesSeen rates_;
-  WhereaboutsById where_;  // as the sweep saw it last
+  std::map<std::string, lldp::Neighbour> neighbours_;             // by rail
+  WhereaboutsById where_;                                         // as the sweep saw it last
   std::shared_ptr<const Learned> learned_;
   FrontendView frontend_;
   TenantListView tenant_list_;

@@ -9,18 +9,21 @@ namespace {
 constexpr size_t kFlood = 200;
 constexpr std::chrono::seconds kWindow{1};
 
-// The one tenant and the rail that `communities` name; nullopt: they name no tenant, or tenants that contradict each other.
+// The one tenant, the rail and its plane that `communities` name; nullopt: they name no tenant, or tenants that contradict each other.
 struct Ours {
   tenancy::TenantId tenant;
   std::optional<uint32_t> rail;
+  std::optional<tenancy::Plane> plane;
 };
 std::optional<Ours> OursIn(const std::vector<tenancy::LargeCommunity>& communities, uint32_t asn) {
   const auto tenant = tenancy::TenantIn(asn, communities);
   if (!tenant) return std::nullopt;
+  Ours ours{*tenant, std::nullopt, std::nullopt};
   for (const tenancy::LargeCommunity& community : communities) {
-    if (const auto rail = tenancy::RailOfCommunity(asn, community)) return Ours{*tenant, rail};
+    if (!ours.rail) ours.rail = tenancy::RailOfCommunity(asn, community);
+    if (!ours.plane) ours.plane = tenancy::PlaneOfCommunity(asn, community);
   }
-  return std::nullopt;
+  return ours.rail ? std::optional(ours) : std::nullopt;
 }
 
 bool CanBeAPods(const IpAddress& address) {
@@ -220,7 +223,7 @@ void Remotes::Routes(const bmp::Message& message, Deadline now) {
       peer.refused.insert(address);
     }
     if (a_pods && !refused) {
-      SetPath(address, {ours->tenant, ours->rail, as_path, *index, false});
+      SetPath(address, {ours->tenant, ours->rail, as_path, *index, false, ours->plane});
     } else {
       RemovePath(address, *index, now);
     }

@@ -74,6 +74,7 @@ struct Seat {
   uint32_t node = 0;
   uint32_t rail = 0;  // its index
   uint32_t leaf = 0;
+  std::optional<tenancy::Plane> plane{};  // as the node says
   auto operator<=>(const Seat&) const = default;
 };
 using Seats = std::vector<Seat>;  // sorted
@@ -170,6 +171,7 @@ class Remotes {
     uint32_t as_path = 0;  // of as_paths_
     PeerIndex peer = 0;
     bool stale = false;
+    std::optional<tenancy::Plane> plane{};
   };
   using Paths = std::vector<Path>;
   struct PeerState {

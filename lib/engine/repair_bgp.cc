@@ -316,7 +316,7 @@ Status BgpRepair::Announcements(Connections& connections) {
     // Nobody reaches a pod behind an uplink without a carrier, so nothing is announced until the carrier is back.
     if (node_status_.UplinkIsDown(rail->name)) continue;
     for (const IpAddress& address : attachment.addresses) {
-      wanted[address] = {address, rail->name, rail->index, attachment.tenant_id};
+      wanted[address] = {address, rail->name, rail->index, attachment.tenant_id, tenancy::PlaneOf(*rail)};
     }
   }
   for (const frr::Announcement& announcement : seen) {

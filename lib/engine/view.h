@@ -22,6 +22,7 @@
 #include "lib/engine/leaves.h"
 #include "lib/engine/remotes.h"
 #include "lib/frr/bgp.h"
+#include "lib/lldp/frame.h"
 #include "lib/qos/compare.h"
 #include "lib/state/store.h"
 
@@ -94,11 +95,12 @@ struct RailView {
   bool bridge_present = false;
   bool uplink_carrier = false;
   MacAddress bridge_mac;
-  MacAddress leaf_mac;                  // zero: not known yet
-  std::optional<KnownLeaf> leaf;        // as it names itself
-  std::string bgp_state;                // "Established", ...; "" no session
-  std::string bgp_problem;              // "" Established; else a sentence: why it is not
-  std::optional<frr::Session> session;  // as bgpd has told of it, and the kernel of its connections
+  MacAddress leaf_mac;                       // zero: not known yet
+  std::optional<KnownLeaf> leaf;             // as it names itself
+  std::optional<lldp::Neighbour> neighbour;  // as the other end of the uplink describes itself by LLDP
+  std::string bgp_state;                     // "Established", ...; "" no session
+  std::string bgp_problem;                   // "" Established; else a sentence: why it is not
+  std::optional<frr::Session> session;       // as bgpd has told of it, and the kernel of its connections
   uint32_t prefixes_received = 0;
   // Addresses of this node's pods that the leaf sends back without their large communities, and one of them.
   uint32_t stripped = 0;
@@ -130,6 +132,7 @@ struct AddressElsewhere {
 
 struct AttachmentView {
   state::Attachment attachment;
+  std::optional<tenancy::Plane> plane{};  // of its rail, where node.json names planes
   bool rules_in_place =
       false;  // its port works, and all of its rules were in the switch when raild could last look
   int64_t rules_unknown_since_ms = 0;  // Unix time since when raild cannot look; 0: it can

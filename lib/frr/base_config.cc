@@ -15,28 +15,45 @@ constexpr const char* kInMap = "railcni-in";
 constexpr const char* kTargets = "railcni";
 constexpr const char* kAnnouncing = "permit 10";  // the only entry of an announcement's route-map
 
-std::string SetLine(uint32_t community_asn, tenancy::TenantId tenant, uint32_t rail_index) {
+// Which uplink a route-map announces for: the rail's index, and its plane where node.json names planes.
+struct Uplink {
+  uint32_t index = 0;
+  std::optional<tenancy::Plane> plane;
+  bool operator==(const Uplink&) const = default;
+};
+
+Uplink UplinkOf(const Announcement& announcement) {
+  return {announcement.rail_index, announcement.plane};
+}
+
+std::string SetLine(uint32_t community_asn, tenancy::TenantId tenant, const Uplink& uplink) {
   std::string line = "set large-community";
   if (!tenant.is_none()) {
     for (const auto& half : tenancy::TenantCommunities(community_asn, tenant)) line += " " + half.ToString();
   }
-  return line + " " + tenancy::RailCommunity(community_asn, rail_index).ToString();
+  line += " " + tenancy::RailCommunity(community_asn, uplink.index).ToString();
+  return line + (uplink.plane ? " " + tenancy::PlaneCommunity(community_asn, *uplink.plane).ToString() : "");
 }
 
-// The index of the rail for which the route-map `name` announces pods of `tenant`; nothing when the map says anything else.
-std::optional<uint32_t> RailIndexIn(const RunningConfig& running, const std::string& name,
-                                    uint32_t community_asn, tenancy::TenantId tenant) {
+// The uplink for which the route-map `name` announces pods of `tenant`; nothing when the map says anything else.
+std::optional<Uplink> UplinkIn(const RunningConfig& running, const std::string& name, uint32_t community_asn,
+                               tenancy::TenantId tenant) {
   const auto map = running.route_maps.find(name);
   if (map == running.route_maps.end() || map->second.size() != 1) return std::nullopt;
   const auto& [entry, lines] = *map->second.begin();
   if (entry != kAnnouncing || lines.size() != 1) return std::nullopt;
   const std::set<std::string> words = Words(lines.front());
+  std::optional<uint32_t> index;
+  Uplink uplink;
   for (const std::string& word : words) {
     const auto community = tenancy::LargeCommunity::Parse(word);
-    const auto index = community ? tenancy::RailOfCommunity(community_asn, *community) : std::nullopt;
-    if (index && words == Words(SetLine(community_asn, tenant, *index))) return index;
+    if (!community) continue;
+    if (const auto rail = tenancy::RailOfCommunity(community_asn, *community)) index = rail;
+    if (const auto plane = tenancy::PlaneOfCommunity(community_asn, *community)) uplink.plane = plane;
   }
-  return std::nullopt;
+  uplink.index = index.value_or(0);
+  if (!index || words != Words(SetLine(community_asn, tenant, uplink))) return std::nullopt;
+  return uplink;
 }
 
 class BasePlan {
@@ -253,9 +270,10 @@ std::vector<Announcement> AnnouncedIn(const RunningConfig& running, uint32_t com
       auto announcement = FromRouteMapName(route_map);
       if (!announcement) continue;
       announcement->address = address;
-      const auto rail_index = RailIndexIn(running, route_map, community_asn, announcement->tenant);
-      announcement->rail_index = rail_index.value_or(0);
-      announcement->edited = !rail_index;
+      const auto uplink = UplinkIn(running, route_map, community_asn, announcement->tenant);
+      announcement->rail_index = uplink.value_or(Uplink()).index;
+      announcement->plane = uplink.value_or(Uplink()).plane;
+      announcement->edited = !uplink;
       announcements.push_back(std::move(*announcement));
     }
   }
@@ -334,11 +352,11 @@ Result<std::vector<std::string>> PlanAnnounce(const RunningConfig& running, cons
                                      ": remove it, or give the pod another address");
     }
     const bool right =
-        RailIndexIn(running, name, identity.community_asn, announcement.tenant) == announcement.rail_index;
+        UplinkIn(running, name, identity.community_asn, announcement.tenant) == UplinkOf(announcement);
     if (!right && made.insert(name).second) {
       const auto map = MapLines(
           running, name,
-          {{kAnnouncing, {SetLine(identity.community_asn, announcement.tenant, announcement.rail_index)}}});
+          {{kAnnouncing, {SetLine(identity.community_asn, announcement.tenant, UplinkOf(announcement))}}});
       lines.insert(lines.end(), map.begin(), map.end());
     }
     // Sent also if the statement exists but its map was wrong: bgpd acts on an edited map after 5 s, on this line at once.

@@ -348,6 +348,27 @@ TEST(AnnouncedIn, SaysWhichRouteMapsDoNotSayWhatTheyMust) {
       ElementsAre(edited));
 }
 
+TEST(PlanAnnounce, SaysThePlaneWhereTheRailHasPlanes) {
+  Announcement pod = Pod("10.0.3.7", 7);
+  pod.plane = {3, 1};
+  const std::string with_plane = std::string(kSet) + " 4200000000:1342177280:769";
+  EXPECT_THAT(AnnouncedIn(ParseRunningConfig(Edited(with_plane)), kIdentity.community_asn), ElementsAre(pod));
+  EXPECT_THAT(*PlanAnnounce(ParseRunningConfig(Edited(with_plane)), kIdentity, {pod}), IsEmpty());
+  const auto lines = [&](const std::string& set, const Announcement& wanted) {
+    return *PlanAnnounce(ParseRunningConfig(Edited(set)), kIdentity, {wanted});
+  };
+  EXPECT_THAT(lines(kSet, pod), Contains(with_plane.substr(1))) << "node.json names planes from now on";
+  EXPECT_THAT(lines(with_plane, Pod("10.0.3.7", 7)), Contains(std::string(kSet).substr(1))) << "and no more";
+  // Nor two planes, or one that cannot be.
+  for (const char* more :
+       {" 4200000000:1342177280:769 4200000000:1342177280:768", " 4200000000:1342177280:65535"}) {
+    const auto seen =
+        AnnouncedIn(ParseRunningConfig(Edited(std::string(kSet) + more)), kIdentity.community_asn);
+    ASSERT_EQ(seen.size(), 1U);
+    EXPECT_TRUE(seen[0].edited) << more;
+  }
+}
+
 TEST(PlanAnnounce, MakesARouteMapAnewThatSaysSomethingElse) {
   EXPECT_THAT(
       *PlanAnnounce(

@@ -26,7 +26,8 @@ struct Announcement {
   IpAddress address;  // announced as a /32 or /128
   std::string rail;   // "rail0"
   uint32_t rail_index = 0;
-  tenancy::TenantId tenant;  // none: no tenant communities (tenancy mode off)
+  tenancy::TenantId tenant;               // none: no tenant communities (tenancy mode off)
+  std::optional<tenancy::Plane> plane{};  // nothing: no plane's community
   // Set by Announced(): the route-map does not say this, because somebody has edited or removed it. AnnounceAll repairs it.
   bool edited = false;
   auto operator<=>(const Announcement&) const = default;

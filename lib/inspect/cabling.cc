@@ -137,6 +137,12 @@ class Search {
 
 }  // namespace
 
+bool AcrossPlanes(const Miscabled& each, const Fabric& fabric) {
+  const auto one = fabric.PlaneOf(each.rail);
+  const auto other = fabric.PlaneOf(each.other_rail);
+  return each.kind != Miscabled::Kind::kTwoUnits && one && other && one->number != other->number;
+}
+
 std::vector<Miscabled> FindMiscabled(const Fabric& fabric) {
   return Search(fabric).Run();
 }

@@ -35,6 +35,9 @@ struct Miscabled {
   bool operator==(const Miscabled&) const = default;
 };
 
+// Whether what is miscabled leads from one plane into another: not a longer way, but another network.
+bool AcrossPlanes(const Miscabled& each, const Fabric& fabric);
+
 // By node, this node's first. An undecided one only of this node: whose cable is wrong then is asked on both.
 std::vector<Miscabled> FindMiscabled(const Fabric& fabric);
 

@@ -85,6 +85,12 @@ constexpr auto kKinds = std::to_array<std::string_view>({
     "leaf-as-unlike-siblings",
     "rail-mtu-unlike-siblings",
     "uplink-speed-unlike-siblings",
+    "cable-in-other-leaf",
+    "rail-in-other-plane",
+    "leaf-in-two-planes",
+    "planes-unlike-elsewhere",
+    "planes-out-of-order",
+    "planes-inside-nic",
     "bmp-missing",
     "bmp-sessions-alike",
     "prefixes-near-limit",
@@ -149,6 +155,7 @@ std::vector<Finding> Diagnose(const NodeFacts& facts) {
   ExamineBgp(facts, found);
   ExamineFrontend(facts, found);
   ExamineCabling(facts, found);
+  ExaminePlanes(facts, found);
   ExamineTenants(facts, found);
   ExamineGpus(facts, found);
   ExamineAttachments(facts, found);

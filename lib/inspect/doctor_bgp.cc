@@ -1,5 +1,6 @@
 #include "lib/frr/session_down.h"
 #include "lib/inspect/doctor_subjects.h"
+#include "lib/inspect/topology.h"
 
 namespace rail::inspect {
 namespace {
@@ -121,7 +122,11 @@ class Bgp : Examiner {
     const bool unheard = down && down->cause == Cause::kLeafUnheard;
     if (down && !(unheard && has_bridge)) {
       const auto [id, fix] = Remedy(*down, rail);
-      Find(Severity::kCritical, id, rail.name, down->what,
+      const std::string where =
+          view.neighbour && !view.neighbour->system_name.empty()
+              ? fmt::format("; by LLDP the cable is in {}{}", view.neighbour->system_name, PortText(view))
+              : "";
+      Find(Severity::kCritical, id, rail.name, down->what + where,
            "addresses of this node's pods are not told on this rail, and none is learned", fix);
     }
     // The kernel's entry for the leaf may be due for a new solicitation when raild looks for the first time.

@@ -36,12 +36,14 @@ class Cabling : Examiner {
   void Run() {
     const Fabric fabric(view_);
     for (const Miscabled& each : FindMiscabled(fabric)) {
+      if (AcrossPlanes(each, fabric)) continue;  // ExaminePlanes says it
       if (each.node == fabric.own()) {
         Own(each);
       } else {
         Remote(each);
       }
     }
+    WithoutSession();
     LeafAs();
     Mtu();
     Speed();
@@ -62,6 +64,10 @@ class Cabling : Examiner {
     }
     return fmt::format("the leaf AS {}", as);
   }
+  std::string Port(uint32_t index) const {
+    const auto rail = std::ranges::find_if(view_.rails, [&](const auto& r) { return r.rail.index == index; });
+    return rail == view_.rails.end() ? "" : PortText(*rail);
+  }
   static std::string Others(const Miscabled& each) {
     return each.others == 1 ? fmt::format("the node AS {} has", each.other)
                             : fmt::format("{} nodes have (AS {})", each.others, each.other);
@@ -70,7 +76,7 @@ class Cabling : Examiner {
   void Own(const Miscabled& each) {
     const std::string rail = RailName(each.rail);
     const std::string other = RailName(each.other_rail);
-    const std::string leaf = LeafName(each.leaf);
+    const std::string leaf = LeafName(each.leaf) + Port(each.rail);
     switch (each.kind) {
       case Miscabled::Kind::kSwapped:
         Find(Severity::kWarning, "rails-swapped", rail,
@@ -146,6 +152,26 @@ class Cabling : Examiner {
          "its traffic to the same rail crosses the spines where that of its neighbours does not",
          "run `railctl doctor` on that node (bgp.asn of its node.json is the AS number); its finding names "
          "the cable");
+  }
+
+  // BGP says nothing of a leaf with which there is no session. LLDP says which switch the cable is in.
+  void WithoutSession() {
+    for (const engine::RailView& rail : view_.rails) {
+      if (!rail.neighbour || rail.bgp_state == frr::kEstablished) continue;
+      const auto other = std::ranges::find_if(view_.rails, [&](const engine::RailView& each) {
+        const bool same_plan =
+            each.leaf && rail.leaf && each.leaf->leaf.router_id == rail.leaf->leaf.router_id;
+        return each.rail.name != rail.rail.name && each.neighbour && each.bgp_state == frr::kEstablished &&
+               each.neighbour->chassis == rail.neighbour->chassis && !same_plan;
+      });
+      if (other == view_.rails.end()) continue;
+      const std::string leaf = other->leaf ? LeafText(other->leaf->leaf) : other->neighbour->system_name;
+      Find(Severity::kWarning, "cable-in-other-leaf", rail.rail.name,
+           fmt::format("the cable of {} is in {}{}, the leaf of {} ({}), and no session comes up there",
+                       rail.rail.pf, leaf, PortText(rail), other->rail.name, other->neighbour->port),
+           "the leaf does not expect this node's rail on that port: nothing is told or learned on this rail",
+           fmt::format("plug the cable of {} into the leaf of {}", rail.rail.pf, rail.rail.name));
+    }
   }
 
   void LeafAs() {

@@ -18,4 +18,7 @@ std::vector<std::string> FindingsOfCounters();
 // Those of doctor_rates_test.cc.
 std::vector<std::string> FindingsOfRates();
 
+// The same of doctor_planes_test.cc.
+std::vector<std::string> FindingsOfPlanes();
+
 }  // namespace rail::inspect

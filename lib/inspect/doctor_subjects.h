@@ -58,6 +58,8 @@ void ExamineBgp(const NodeFacts& facts, std::vector<Finding>& found);
 void ExamineFrontend(const NodeFacts& facts, std::vector<Finding>& found);
 // Leaves and cables: what contradicts the other rails and the other nodes.
 void ExamineCabling(const NodeFacts& facts, std::vector<Finding>& found);
+// Planes of rails: their order in pods, cables between them, what other nodes say of them.
+void ExaminePlanes(const NodeFacts& facts, std::vector<Finding>& found);
 // The speeds of the uplinks, as the kernel's sysfs has them.
 void LookAtSpeeds(NodeFacts& facts, const std::string& sysfs);
 // tenancy.tenants of node.json.

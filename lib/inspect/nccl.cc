@@ -60,7 +60,8 @@ void FindRdma(const Sysfs& inside, nccl::Port& found, const std::set<std::string
 }
 
 nccl::Port PortOf(const Sysfs& inside, const config::Rail& rail, const state::Attachment& a) {
-  nccl::Port port{.ifname = a.key.ifname, .rail = rail.name, .rail_index = rail.index};
+  nccl::Port port{
+      .ifname = a.key.ifname, .rail = rail.name, .rail_index = rail.number(), .plane = rail.place.plane};
   std::set<std::string> wanted;
   for (const IpAddress& address : a.addresses) {
     wanted.insert((address.is_v6() ? "" : "::ffff:") + address.ToString());
@@ -178,7 +179,8 @@ Result<NcclAnswer> AskNccl(const NcclQuestion& question, const engine::NodeView&
     on_rails.insert(each->attachment.key.ifname);
     answer.pod.ports.push_back(PortOf(inside, *rail, each->attachment));
   }
-  std::ranges::stable_sort(answer.pod.ports, {}, &nccl::Port::rail_index);
+  std::ranges::stable_sort(answer.pod.ports, {},
+                           [](const nccl::Port& port) { return std::pair(port.rail_index, port.plane); });
   for (const std::string& link : inside.List("class/net")) {
     if (!on_rails.contains(link) && inside.Read("class/net/" + link + "/carrier") == "1")
       answer.pod.other_links.push_back(link);

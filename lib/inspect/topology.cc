@@ -46,8 +46,11 @@ const char* DistanceName(Distance distance) {
 
 Fabric::Fabric(const engine::NodeView& view) : own_(view.asn), paths_(view.as_paths) {
   const engine::Seats none;
+  for (const engine::RailView& rail : view.rails) planes_[rail.rail.index] = tenancy::PlaneOf(rail.rail);
   for (const engine::Seat& seat : view.seats ? *view.seats : none) {
-    if (seat.node != own_) nodes_[seat.node][seat.rail].insert(seat.leaf);
+    if (seat.node == own_) continue;
+    nodes_[seat.node][seat.rail].insert(seat.leaf);
+    planes_.try_emplace(seat.rail, seat.plane);
   }
   LeavesOfNode& mine = nodes_[own_];
   for (const engine::RailView& rail : view.rails) {
@@ -130,6 +133,15 @@ Distance Fabric::DistanceOfNode(uint32_t node) const {
     }
   }
   return nearest;
+}
+
+std::optional<tenancy::Plane> Fabric::PlaneOf(uint32_t rail) const {
+  const auto found = planes_.find(rail);
+  return found == planes_.end() ? std::nullopt : found->second;
+}
+
+std::string PortText(const engine::RailView& rail) {
+  return rail.neighbour ? " port " + rail.neighbour->port : "";
 }
 
 std::string LeafText(const frr::Leaf& leaf) {

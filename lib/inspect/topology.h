@@ -45,12 +45,15 @@ class Fabric {
   Distance DistanceOf(uint32_t as_path, std::optional<uint32_t> rail) const;
   Distance DistanceOfNode(uint32_t node) const;
   bool IsOwnLeaf(uint32_t leaf) const { return own_leaves_.contains(leaf); }
+  // Of the rail with this index: as this node's node.json says, else as the first node says that has such a rail. Nothing: nobody says.
+  std::optional<tenancy::Plane> PlaneOf(uint32_t rail) const;
 
  private:
   uint32_t own_ = 0;
   engine::AsPaths paths_;
   std::map<uint32_t, LeavesOfNode> nodes_;
   std::set<uint32_t> own_leaves_;
+  std::map<uint32_t, std::optional<tenancy::Plane>> planes_;  // by the rail's index
 };
 
 // The way to an address behind `as_path`, for a packet that leaves on `rail`: "leaf0 (AS 4200010001), 1 spine (AS 4200020001), the leaf
@@ -59,5 +62,7 @@ std::string FabricPathText(const engine::NodeView& view, const engine::RailView&
                            std::optional<uint32_t> remote_rail);
 // "leaf0 (AS 4200010001)"
 std::string LeafText(const frr::Leaf& leaf);
+// " port swp3"; "": LLDP does not say into which port of the leaf the uplink is plugged.
+std::string PortText(const engine::RailView& rail);
 
 }  // namespace rail::inspect

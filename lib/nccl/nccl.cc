@@ -15,12 +15,22 @@ std::string Card(const Port& port) {
   return port.pci_address.substr(0, port.pci_address.rfind(':'));
 }
 
+// Of different rails: planes of one rail are on one card, and are to be one device.
 bool ShareACard(const std::vector<Port>& ports) {
   for (const Port& one : ports) {
     if (one.pci_address.empty()) continue;
-    if (std::ranges::count(ports, Card(one), Card) > 1) return true;
+    const auto shares = [&](const Port& other) {
+      return other.rail_index != one.rail_index && Card(other) == Card(one);
+    };
+    if (std::ranges::any_of(ports, shares)) return true;
   }
   return false;
+}
+
+bool HasPlanes(const std::vector<Port>& ports) {
+  return std::ranges::any_of(ports, [&](const Port& one) {
+    return std::ranges::count(ports, one.rail_index, &Port::rail_index) > 1;
+  });
 }
 
 std::string Hca(const Pod& pod, Version version) {
@@ -117,6 +127,11 @@ std::vector<Setting> Settings(const Pod& pod, Version version) {
                       "each rail has leaves of its own: a ring that stays on one rail crosses no spine. With "
                       "1 or 2 NCCL may send from one "
                       "rail to another"});
+  if (HasPlanes(pod.ports) && version >= kRails) {
+    settings.push_back({"NCCL_NET_MERGE_POLICY", "RAIL",
+                        "a rail of the pod has several planes, each a device: NCCL makes one device of those "
+                        "of one rail, and of no others. It joins them in the order of their PCI addresses"});
+  }
   if (ShareACard(pod.ports)) {
     settings.push_back({"NCCL_IB_MERGE_VFS", "0",
                         "two of the pod's VFs are of one card, and NCCL takes them for two ports of one NIC, "

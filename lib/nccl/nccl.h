@@ -38,7 +38,7 @@ struct Gid {
 struct Port {
   std::string ifname;
   std::string rail;
-  uint32_t rail_index = 0;
+  uint32_t rail_index = 0;  // the rail's number: planes of one rail have one
   uint32_t plane = 0;
   std::string address;         // that the pod has on the rail
   std::string rdma;            // "" none is there for this interface

@@ -92,6 +92,18 @@ TEST(Nccl, VfsOfOneCardAreNotMerged) {
   EXPECT_EQ(ValueOf(pod, "NCCL_IB_MERGE_VFS"), "absent") << "no PCI devices";
 }
 
+TEST(Nccl, PlanesOfOneRailBecomeOneDevice) {
+  Pod pod = GoodPod();
+  EXPECT_EQ(ValueOf(pod, "NCCL_NET_MERGE_POLICY"), "absent");
+  pod.ports[1].rail_index = pod.ports[0].rail_index;
+  pod.ports[1].plane = 1;
+  pod.ports[1].pci_address = "0000:18:01.2";
+  EXPECT_EQ(ValueOf(pod, "NCCL_IB_HCA"), "=mlx5_0:1:0:0,mlx5_1:1:0:1");
+  EXPECT_EQ(ValueOf(pod, "NCCL_NET_MERGE_POLICY"), "RAIL");
+  EXPECT_EQ(ValueOf(pod, "NCCL_IB_MERGE_VFS"), "absent") << "they are to be one";
+  EXPECT_EQ(ValueOf(pod, "NCCL_NET_MERGE_POLICY", {2, 29}), "absent") << "it knows no rails";
+}
+
 TEST(Nccl, GpusWithoutNicGetASettingToTry) {
   Pod pod = GoodPod();
   pod.gpus_without_nic = 4;

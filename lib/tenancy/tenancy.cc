@@ -9,9 +9,12 @@
 namespace rail::tenancy {
 namespace {
 
-constexpr uint32_t kHighMark = 0x54;        // 'T', the highest byte of the second word
-constexpr uint32_t kLowMark = 0x55;         // the byte after it
-constexpr uint32_t kRailMark = 0x52000000;  // 'R'
+constexpr uint32_t kHighMark = 0x54;         // 'T', the highest byte of the second word
+constexpr uint32_t kLowMark = 0x55;          // the byte after it
+constexpr uint32_t kRailMark = 0x52000000;   // 'R'
+constexpr uint32_t kPlaneMark = 0x50000000;  // 'P'
+constexpr uint32_t kMostRail = 99;
+constexpr uint32_t kMostPlane = 12;
 
 // A tenant that a list or a label names and a namespace of the same name are two tenants.
 constexpr char kOfMap[] = "tenant/";
@@ -122,6 +125,23 @@ std::optional<TenantId> TenantIn(uint32_t community_asn, const std::vector<Large
 std::optional<uint32_t> RailOfCommunity(uint32_t community_asn, const LargeCommunity& community) {
   if (community.asn != community_asn || community.first != kRailMark) return std::nullopt;
   return community.second;
+}
+
+std::optional<Plane> PlaneOf(const config::Rail& rail) {
+  if (!rail.place.rail) return std::nullopt;
+  return Plane{static_cast<uint8_t>(*rail.place.rail), static_cast<uint8_t>(rail.place.plane)};
+}
+
+LargeCommunity PlaneCommunity(uint32_t community_asn, Plane plane) {
+  return {community_asn, kPlaneMark, uint32_t{plane.rail} << 8 | plane.number};
+}
+
+std::optional<Plane> PlaneOfCommunity(uint32_t community_asn, const LargeCommunity& community) {
+  if (community.asn != community_asn || community.first != kPlaneMark) return std::nullopt;
+  const uint32_t rail = community.second >> 8;
+  const uint32_t number = community.second & 0xff;
+  if (rail > kMostRail || number > kMostPlane) return std::nullopt;
+  return Plane{static_cast<uint8_t>(rail), static_cast<uint8_t>(number)};
 }
 
 Result<TenantMapPtr> NoMap() {

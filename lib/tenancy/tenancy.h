@@ -57,6 +57,19 @@ struct LargeCommunity {
 // asn:0x54hhhhhh:hhhhhhhh and asn:0x55llllll:llllllll, the two halves of the id.
 std::array<LargeCommunity, 2> TenantCommunities(uint32_t community_asn, TenantId id);
 LargeCommunity RailCommunity(uint32_t community_asn, uint32_t rail_index);  // asn:0x52000000:<index>
+
+// Which plane of which rail an uplink is to people and to NCCL, where node.json names planes (rails[].rail, rails[].plane). The uplink's
+// index already tells planes apart; this tells other nodes which belong together.
+struct Plane {
+  uint8_t rail = 0;    // 0..99
+  uint8_t number = 0;  // 0..12
+  auto operator<=>(const Plane&) const = default;
+};
+// Nothing: node.json does not say.
+std::optional<Plane> PlaneOf(const config::Rail& rail);
+LargeCommunity PlaneCommunity(uint32_t community_asn, Plane plane);  // asn:0x50000000:<rail * 256 + plane>
+// Nothing: it is not a plane's community under `community_asn`, or names no rail or plane that there can be.
+std::optional<Plane> PlaneOfCommunity(uint32_t community_asn, const LargeCommunity& community);
 // The tenant whose two halves are among `communities` under `community_asn`. Nothing: a half is missing or has two values, or both
 // halves are zero. Then the route belongs to no tenant.
 std::optional<TenantId> TenantIn(uint32_t community_asn, const std::vector<LargeCommunity>& communities);

@@ -86,6 +86,31 @@ TEST(Communities, NameARail) {
   EXPECT_EQ(RailOfCommunity(kAsn, {kAsn, 0x52000001, 3}), std::nullopt);
 }
 
+TEST(Communities, NameAPlane) {
+  EXPECT_EQ(PlaneCommunity(kAsn, {3, 1}).ToString(), "4200000000:1342177280:769");
+  for (uint32_t rail = 0; rail <= 99; ++rail) {
+    for (uint32_t plane = 0; plane <= 12; ++plane) {
+      const Plane one{static_cast<uint8_t>(rail), static_cast<uint8_t>(plane)};
+      EXPECT_EQ(PlaneOfCommunity(kAsn, PlaneCommunity(kAsn, one)), one);
+      EXPECT_EQ(RailOfCommunity(kAsn, PlaneCommunity(kAsn, one)), std::nullopt)
+          << "an older raild reads none";
+      EXPECT_EQ(TenantIn(kAsn, {PlaneCommunity(kAsn, one)}), std::nullopt);
+    }
+  }
+  EXPECT_EQ(PlaneOfCommunity(kAsn, PlaneCommunity(1, {3, 1})), std::nullopt);
+  EXPECT_EQ(PlaneOfCommunity(kAsn, RailCommunity(kAsn, 3)), std::nullopt);
+  for (const uint32_t wrong : {13U, 100U << 8, 0xffffffffU, 0x10000U << 8})
+    EXPECT_EQ(PlaneOfCommunity(kAsn, {kAsn, 0x50000000, wrong}), std::nullopt) << wrong;
+}
+
+TEST(Communities, ARailHasAPlaneWhereNodeJsonSaysSo) {
+  config::Rail rail;
+  rail.index = 7;
+  EXPECT_EQ(PlaneOf(rail), std::nullopt);
+  rail.place = {.rail = 3, .plane = 1};
+  EXPECT_EQ(PlaneOf(rail), (Plane{3, 1}));
+}
+
 TEST(Community, ParsesThreeNumbersAndNothingElse) {
   EXPECT_EQ(*LargeCommunity::Parse("4294967295:0:7"), (LargeCommunity{4294967295, 0, 7}));
   for (const char* text : {"", ":", "1", "1:2", "1:2:", "1:2:3:4", "1:2:3 ", " 1:2:3", "1:2:+3", "1:2:-3",

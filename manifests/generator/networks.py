@@ -102,7 +102,11 @@ spec:
 """
 
 
+def _place(rail: Rail) -> dict[str, object]:
+    return {} if rail.place is None else {"rail": rail.place[0], "plane": rail.place[1]}
+
+
 def _node_rails(site: Site, rails: tuple[Rail, ...]) -> str:
-    lines = ",\n".join("    " + _spaced({"name": r.name, "index": r.index, "pf": r.pf, "bridge": r.bridge, "mtu": site.mtu,
-                                         "accept": site.accept()}) for r in rails)
+    lines = ",\n".join("    " + _spaced({"name": r.name, "index": r.index, **_place(r), "pf": r.pf, "bridge": r.bridge,
+                                         "mtu": site.mtu, "accept": site.accept()}) for r in rails)
     return f'{{\n  "rails": [\n{lines}\n  ]\n}}\n'

@@ -30,6 +30,7 @@ class Rail:
     pf: str  # a link's name or a PCI address
     bridge: str
     subnet: ipaddress.IPv4Network
+    place: tuple[int, int] | None = None  # which plane of which rail it is: rail, plane
 
     @property
     def selector(self) -> tuple[str, str]:
@@ -111,6 +112,9 @@ class Reader:
             self.problems.append(f"{self.at(key)}: must be a list with at least one member")
         return []
 
+    def has(self, key: str) -> bool:
+        return key in self.value
+
     def below(self, key: str) -> Reader:
         return Reader(self.take(key) or {}, self.at(key), self.problems)
 
@@ -144,6 +148,10 @@ def _site(top: Reader, problems: list[str]) -> Site:
         problems += [f"rails[{i}].{key}: {v} is another rail's, too" for i, v in enumerate(values) if v and v in values[:i]]
     problems += [f"rails[{b.index}].subnet: {b.subnet} overlaps that of {a.name}"
                  for b in rails for a in rails[:b.index] if a.subnet.overlaps(b.subnet)]
+    places = [rail.place for rail in rails]
+    problems += [f"rails[{i}]: plane {p[1]} of rail {p[0]} is another rail's, too" for i, p in enumerate(places) if p and p in places[:i]]
+    if any(places) and not all(places):
+        problems.append("rails: \"rail\" and \"plane\" are there for some and not for others")
     sizes = tuple(top.array("sizes"))
     problems += [f"sizes: {size!r} must be a whole number from 1 to {len(rails)}, the number of rails" for size in sizes
                  if isinstance(size, bool) or not isinstance(size, int) or not 1 <= size <= len(rails)]
@@ -193,5 +201,8 @@ def _rail(index: int, one: Reader) -> Rail:
         subnet = ipaddress.IPv4Network(text)
     except ValueError:
         one.problems.append(f"{one.at('subnet')}: must be an IPv4 prefix without host bits")
+    place = None
+    if one.has("rail") or one.has("plane"):
+        place = one.number("rail", 0, 99), one.number("plane", 0, 12)
     one.end()
-    return Rail(index, name, pf, bridge, subnet)
+    return Rail(index, name, pf, bridge, subnet, place)

@@ -250,6 +250,7 @@ TEST_F(RailctlTest, DescribesARail) {
   Uplink:       ens1f0np0, with carrier
   Bridge:       br-rail0, MAC 02:00:00:00:01:00
   Leaf:         02:00:00:00:0f:00
+  Plugged into: port swp3 of leaf0, chassis 00:1c:73:0a:0b:0c
   Session:      Established, 3 prefixes received, 2 sent
   MTU:          4200 bytes for pods
   Rules:        21 of ours on the bridge, 21 wanted

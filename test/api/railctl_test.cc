@@ -26,8 +26,8 @@ team-a      train-0     net1     rail0   10.0.3.7,+1   team-a   Ready     ok    
 TEST_F(RailctlTest, ListsAttachmentsWithAllColumns) {
   EXPECT_EQ(
       Out({"get", "attachment", "train-0", "-o", "wide"}),
-      R"(NAMESPACE   POD       IFNAME   RAIL    ADDRESS                TENANT   DEVICE         REPRESENTOR   STATE   RULES   BGP         AGE   MAC                 MTU    OFPORT
-team-a      train-0   net1     rail0   10.0.3.7,2001:db8::7   team-a   0000:3b:00.2   pf0vf0        Ready   ok      announced   2m    02:11:22:33:44:55   4200   5
+      R"(NAMESPACE   POD       IFNAME   RAIL    ADDRESS                TENANT   DEVICE         REPRESENTOR   STATE   RULES   BGP         AGE   MAC                 MTU    OFPORT   PLANE
+team-a      train-0   net1     rail0   10.0.3.7,2001:db8::7   team-a   0000:3b:00.2   pf0vf0        Ready   ok      announced   2m    02:11:22:33:44:55   4200   5        -
 )");
 }
 
@@ -87,8 +87,8 @@ rail1   br-rail1   ens2f0np0   NoCarrier   -                   -             0  
 )");
   EXPECT_EQ(
       Out({"get", "rail", "rail0", "-o", "wide"}),
-      R"(NAME    INDEX   BRIDGE     PF          MTU    STATE   BRIDGE-MAC          LEAF-MAC            BGP           RECEIVED   SENT   RULES   LEAF    LEAF-AS      LEAF-ID
-rail0   0       br-rail0   ens1f0np0   4200   Ready   02:00:00:00:01:00   02:00:00:00:0f:00   Established   3          2      21/21   leaf0   4200010001   10.255.1.1
+      R"(NAME    INDEX   BRIDGE     PF          MTU    STATE   BRIDGE-MAC          LEAF-MAC            BGP           RECEIVED   SENT   RULES   LEAF    LEAF-AS      LEAF-ID      PLANE   LEAF-PORT   LEAF-CHASSIS
+rail0   0       br-rail0   ens1f0np0   4200   Ready   02:00:00:00:01:00   02:00:00:00:0f:00   Established   3          2      21/21   leaf0   4200010001   10.255.1.1   -       swp3        00:1c:73:0a:0b:0c
 )");
 }
 
@@ -121,7 +121,7 @@ TEST_F(RailctlTest, FiltersRemotesAndTenants) {
 
 TEST_F(RailctlTest, DrawsTheTopology) {
   EXPECT_EQ(Out({"get", "topology"}), R"(unit su-7 (this node's)
-  rail0    leaf0 (AS 4200010001, 10.255.1.1)
+  rail0    leaf0 (AS 4200010001, 10.255.1.1), port swp3
   node     gpu-1 (AS 4200000001, this node)  [0:AS 4200010001]
   node     AS 4200000002  [0:AS 4200010001]  same-leaf
 
@@ -192,7 +192,9 @@ TEST_F(RailctlTest, GivesProgramsRailsRemotesAndTheNode) {
               "rules_wanted": 21, "rules_installed": 21, "unrecorded_pods": 0, "foreign_flows": 0, "unseen": "",
               "bgp_problem": "", "stripped": 0, "lossless_known": false, "lossless_ok": false,
               "lossless_problems": [], "rates_known": false, "tenant_rates": [], "rates_problems": [],
-              "leaf": {"asn": 4200010001, "router_id": "10.255.1.1", "name": "leaf0", "heard": true}})"));
+              "leaf": {"asn": 4200010001, "router_id": "10.255.1.1", "name": "leaf0", "heard": true},
+              "lldp": {"chassis": "00:1c:73:0a:0b:0c", "port": "swp3", "port_description": "", "system_name": "leaf0"},
+              "number": 0, "nic_planes": 1})"));
   const json remotes = json::parse(Out({"-o", "json", "get", "remotes"}));
   EXPECT_EQ(remotes.at("total"), 3);
   EXPECT_EQ(remotes.at("remotes").at(2), json::parse(R"({"address": "2001:db8::9",

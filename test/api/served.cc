@@ -66,6 +66,11 @@ engine::NodeView SampleView() {
   rail0.rules_wanted = 21;
   rail0.rules_installed = 21;
   rail0.leaf = {{4200010001, *IpAddress::Parse("10.255.1.1"), "leaf0"}, true};
+  rail0.neighbour = {.chassis = "00:1c:73:0a:0b:0c",
+                     .port = "swp3",
+                     .port_description = {},
+                     .system_name = "leaf0",
+                     .ttl = 120};
   view.rails.push_back(SampleRail("rail1", 1));
 
   engine::AttachmentView& ready = view.attachments.emplace_back(SampleAttachment(1, "team-a", "train-0"));

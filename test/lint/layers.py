@@ -25,13 +25,15 @@ ALLOWED: dict[str, set[str]] = {
     "ovs": {"base"},
     "frr": {"base", "config", "tenancy"},
     "bmp": {"base", "config", "tenancy"},
+    "lldp": {"base"},
     "state": {"base", "tenancy"},
     "cni": {"base"},
     "pipeline": {"base", "config", "tenancy", "ovs"},
-    "engine": {"base", "config", "tenancy", "netns", "netlink", "qos", "sriov", "device", "podnet", "ovs", "frr", "bmp", "state",
-               "pipeline", "cni"},
+    "engine": {"base", "config", "tenancy", "netns", "netlink", "qos", "sriov", "device", "podnet", "ovs", "frr", "bmp", "lldp",
+               "state", "pipeline", "cni"},
     "counters": {"base", "config", "netns", "netlink", "sriov", "state", "engine"},
-    "inspect": {"base", "config", "counters", "tenancy", "netns", "netlink", "qos", "sriov", "pcie", "nccl", "podnet", "ovs", "frr", "state", "pipeline", "engine"},
+    "inspect": {"base", "config", "counters", "tenancy", "netns", "netlink", "qos", "sriov", "pcie", "nccl", "podnet", "ovs", "frr", "lldp", "state",
+                "pipeline", "engine"},
     "event": {"base"},
     "http": {"base", "event"},
     "kubernetes": {"base", "config", "tenancy"},
@@ -60,7 +62,7 @@ KNOWN_REAL = {
 }
 
 WIRE = "lib/wire/"  # the composition root that the plugins and the daemon share; seen by their main.cc alone
-PLUGINS_NEVER = {"api", "printing", "event", "bmp", "counters", "http", "inspect", "kubernetes", "podresources", "nccl", "pcie"}  # the daemon's
+PLUGINS_NEVER = {"api", "printing", "event", "bmp", "counters", "http", "inspect", "kubernetes", "podresources", "nccl", "pcie", "lldp"}  # the daemon's
 COMPOSITION_ROOTS = {"main.cc", "wire.cc"}
 
 # Slow to compile, or a dependency that must stay in one file: never in a header of ours.

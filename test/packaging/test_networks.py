@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from manifests import MANIFESTS, NETWORKS, RESOURCE_NAME, Object, binary, kustomizations, one, render
 
 GENERATE = [MANIFESTS / "generate.py"]
@@ -71,6 +72,10 @@ def test_a_site_of_ones_own_goes_to_a_folder_of_ones_own_and_nothing_else_there_
     ({"rails": [{"name": "a", "pf": "x", "bridge": "b", "subnet": "10.0.0.0/16"}] * 2, "sizes": [1]}, "rails[1].name: a is another rail's"),
     ({"rails": [{"name": "A", "pf": "x", "bridge": "b", "subnet": "10.0.0.0/16", "x": 1}], "sizes": [1]}, "rails[0].x: unknown key"),
     ({"nv_ipam": {}}, "nv_ipam.namespace: is required"),
+    ({"rails": [{"name": "a", "rail": 3, "pf": "x", "bridge": "b", "subnet": "10.0.0.0/16"}], "sizes": [1]},
+     "rails[0].plane: is required"),
+    ({"rails": [{"name": n, "rail": 3, "plane": 1, "pf": n, "bridge": f"br-{n}", "subnet": f"10.{i}.0.0/16"} for i, n in enumerate("ab")],
+      "sizes": [1]}, "rails[1]: plane 1 of rail 3 is another rail's, too"),
 ])
 def test_a_wrong_site_is_refused_with_the_key_and_nothing_is_written(tmp_path: Path, change: Object, why: str) -> None:
     own = tmp_path / "site.json"
@@ -249,6 +254,26 @@ def test_raild_takes_the_rails_and_learns_no_address_outside_of_their_subnets(tm
     assert ran.returncode == 0, f"{ran.stdout}{ran.stderr}"
     for rail, pool in zip(rails, render(f"networks/{size}/cidr-pools"), strict=True):
         assert any(ip_network(pool["spec"]["cidr"]).subnet_of(ip_network(net)) for net in rail["accept"])
+
+
+def test_planes_of_a_rail_are_networks_of_their_own(tmp_path: Path) -> None:
+    """site-planes.json: rail3p0 and rail3p1 are two networks, two resources and two rails of node.json, which says what they have in common."""
+    ran = generate("--site", MANIFESTS / "site-planes.json", "--to", tmp_path)
+    assert ran.returncode == 0, ran.stderr
+    rails = json.loads((tmp_path / "networks/8-rails/node-rails.json").read_text())["rails"]
+    assert [(r["name"], r["index"], r["rail"], r["plane"]) for r in rails] == \
+        [(f"rail{n}p{p}", 2 * n + p, n, p) for n in range(4) for p in range(2)]
+    assert len({r["pf"] for r in rails}) == len({r["bridge"] for r in rails}) == 8
+    networks = list(yaml.safe_load_all((tmp_path / "networks/8-rails/nv-ipam/networks.yaml").read_text()))
+    assert [n["metadata"]["annotations"][RESOURCE_NAME] for n in networks] == [f"nvidia.com/{r['name']}" for r in rails]
+    pod = yaml.safe_load((tmp_path / "examples/pod-8-rails/pod.yaml").read_text())
+    assert "default/rail3p0,default/rail3p1" in pod["metadata"]["annotations"]["k8s.v1.cni.cncf.io/networks"]
+    (tmp_path / "etc/railcni").mkdir(parents=True)
+    config = {"rails": rails, "bgp": {"asn": 4200000001, "router_id": "10.0.0.1", "community_asn": 4200000000}}
+    (tmp_path / "etc/railcni/node.json").write_text(json.dumps(config))
+    taken = subprocess.run([binary("raild"), "--check-config"], env={"RAILCNI_ROOT": str(tmp_path)}, capture_output=True, text=True, timeout=30,
+                           check=False)
+    assert taken.returncode == 0, f"{taken.stdout}{taken.stderr}"
 
 
 def test_the_shell_of_the_job_names_the_pods_own_rdma_devices(tmp_path: Path) -> None:

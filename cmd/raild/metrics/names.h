@@ -36,8 +36,10 @@ inline constexpr Family kRepairs{
     "railcni_repairs_total", Kind::kCounter, "cause",
     "Rules, ports, announcements and settings that raild has put right, first installation included."};
 // Rails
-inline constexpr Family kRailInfo{"railcni_rail_info", Kind::kGauge, "rail,bridge,uplink",
-                                  "1; a rail's bridge and uplink."};
+inline constexpr Family kRailInfo{"railcni_rail_info", Kind::kGauge, "rail,bridge,uplink,number,plane",
+                                  "1; a rail's bridge and uplink, and which plane of which rail it is."};
+inline constexpr Family kRailLldpInfo{"railcni_rail_lldp_info", Kind::kGauge, "rail,system,port,chassis",
+                                      "1; the other end of the uplink as it describes itself by LLDP."};
 inline constexpr Family kRailLeafInfo{
     "railcni_rail_leaf_info", Kind::kGauge, "rail,leaf,asn,router_id,heard",
     "1; the leaf of the rail as it names itself; heard is 1 while its session is up."};
@@ -226,6 +228,7 @@ inline constexpr std::array kAll = {
     &kFailures,
     &kRepairs,
     &kRailInfo,
+    &kRailLldpInfo,
     &kRailLeafInfo,
     &kUnitInfo,
     &kRailCarrier,

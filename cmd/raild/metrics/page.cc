@@ -64,7 +64,15 @@ void AddRates(Exposition& page, const std::string& rail, const engine::RatesView
 
 void AddRail(Exposition& page, const engine::RailView& rail) {
   const std::string& name = rail.rail.name;
-  page.Add(metrics::kRailInfo, {name, rail.rail.bridge, rail.rail.pf}, 1);
+  const std::string number = std::to_string(rail.rail.number());
+  const std::string plane = rail.rail.place.rail ? std::to_string(rail.rail.place.plane) : "";
+  page.Add(metrics::kRailInfo, {name, rail.rail.bridge, rail.rail.pf, number, plane}, 1);
+  if (rail.neighbour) {
+    page.Add(metrics::kRailLldpInfo,
+             {name, ValidUtf8(rail.neighbour->system_name), ValidUtf8(rail.neighbour->port),
+              ValidUtf8(rail.neighbour->chassis)},
+             1);
+  }
   if (rail.leaf) {
     const frr::Leaf& leaf = rail.leaf->leaf;
     page.Add(metrics::kRailLeafInfo,

@@ -57,6 +57,11 @@ NodeView Sample() {
   view.attachments[0].elsewhere = {{.other_tenant = true, .by = "AS 7 for tenant b"}};
   view.attachments[0].namespace_unseen = "mount it";
   rail.unrecorded_pods = 4;
+  rail.neighbour = {.chassis = "00:1c:73:0a:0b:0c",
+                    .port = "swp3",
+                    .port_description = {},
+                    .system_name = "leaf0",
+                    .ttl = 120};
   rail.leaf = {.leaf = {.asn = 4200010001, .router_id = *IpAddress::Parse("10.255.1.1"), .name = "leaf0"},
                .heard = true};
   view.unit = "su-7";
@@ -152,7 +157,8 @@ railcni_failures_total{part="bgp"} 2
 railcni_failures_total{part="rail rail0"} 1
 railcni_repairs_total{cause="rules"} 80
 railcni_repairs_total{cause="foreign flow"} 0
-railcni_rail_info{rail="rail0",bridge="br-rail0",uplink="p0"} 1
+railcni_rail_info{rail="rail0",bridge="br-rail0",uplink="p0",number="0",plane=""} 1
+railcni_rail_lldp_info{rail="rail0",system="leaf0",port="swp3",chassis="00:1c:73:0a:0b:0c"} 1
 railcni_rail_leaf_info{rail="rail0",leaf="leaf0",asn="4200010001",router_id="10.255.1.1",heard="1"} 1
 railcni_rail_carrier{rail="rail0"} 1
 railcni_rail_bridge_present{rail="rail0"} 1

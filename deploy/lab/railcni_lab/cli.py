@@ -8,7 +8,7 @@ import os
 import sys
 
 from . import cabling, fabric, kernel, matrix, pods, status
-from .layout import DATAPATHS, Host, Lab, LabError, Shape
+from .layout import DATAPATHS, Host, Lab, LabError, Shape, rail_name
 
 
 def _rails(text: str) -> list[int]:
@@ -41,6 +41,9 @@ def parser() -> argparse.ArgumentParser:
                     help="two management links per node to two leaves, and a front end in node.json")
     up.add_argument("--units", type=int, default=shape.units, metavar="N",
                     help="scalable units: each has a leaf for each rail, and an equal share of the nodes; default %(default)s")
+    up.add_argument("--planes", type=int, default=shape.planes, metavar="N",
+                    help="planes of each rail: an uplink, a leaf and --spines of its own each; uplinks are numbered through, so rail 1 "
+                         "plane 0 of two is 2 to --swap, plug and pod add; default %(default)s")
     up.add_argument("--swap", type=_swap, action="append", default=[], metavar="n2:0,1",
                     help="swap the cables of two rails of a node; can be given several times")
     plug = commands.add_parser("plug", help="pull the cable of a node's rail and plug it into another leaf: lab plug n2 0 leaf1")
@@ -87,7 +90,7 @@ def _pod(lab: Lab, arguments: argparse.Namespace) -> int:
         print(f"pod {arguments.name} deleted in {took:.0f} ms")
         return 0
     pod, took = pods.timed(lambda: pods.add(lab, arguments.name, arguments.node, arguments.tenant, arguments.rails))
-    rails = ", ".join(f"rail{r} {pods.ifname(r)} {' '.join(pod.addresses(r).values())}" for r in pod.results)
+    rails = ", ".join(f"{rail_name(lab.shape(), r)} {pods.ifname(r)} {' '.join(pod.addresses(r).values())}" for r in pod.results)
     print(f"pod {pod.name} on {pod.node}, {pod.tenant}: {rails}; {took:.0f} ms")
     return 0
 
@@ -118,8 +121,8 @@ def run(arguments: argparse.Namespace) -> int:
     lab = Lab.from_environment()
     match arguments.command:
         case "up":
-            fabric.up(lab, Shape(arguments.nodes, arguments.rails, arguments.spines, arguments.devices,
-                                arguments.datapath, arguments.frontend, arguments.units, arguments.swap))
+            fabric.up(lab, Shape(arguments.nodes, arguments.rails * arguments.planes, arguments.spines, arguments.devices,
+                                arguments.datapath, arguments.frontend, arguments.units, arguments.swap, arguments.planes))
         case "plug":
             cabling.plug(lab, lab.find_node(arguments.node), arguments.rail, _leaf(lab, arguments.leaf))
         case "down":

@@ -58,6 +58,13 @@ def start_frr_daemon(host: Host, daemon: str, bmp: bool = False) -> None:
              "-A", "127.0.0.1", "-P", "0", "--log", f"file:{host.log_dir / daemon}.log"])
 
 
+def start_lldpd(host: Host, settings: Path) -> subprocess.Popen[bytes]:
+    """A leaf that says by LLDP who it is, as every switch does. It runs in the foreground: end what is returned."""
+    with open(host.log_dir / "lldpd.log", "ab") as log, inside(host.namespace), named(host.name):
+        return subprocess.Popen(["lldpd", "-d", "-u", str(host.root / "run/lldpd.sock"), "-O", str(settings)],
+                                stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
+
+
 def ovs_environment(host: Host) -> dict[str, str]:
     return {"OVS_RUNDIR": str(host.ovs_dir), "OVS_DBDIR": str(host.root / "var/lib/openvswitch"),
             "OVS_LOGDIR": str(host.log_dir), "OVS_SYSCONFDIR": str(host.root / "etc")}

@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from . import cabling, daemons, frontend, kernel, vty
-from .layout import (COMMUNITY_ASN, LEAVES, MTU, Host, Lab, LabError, Node, Shape, bridge, device, rail_ranges, representor,
-                     subnets, uplink, write_json)
+from .layout import (COMMUNITY_ASN, LEAVES, MTU, Host, Lab, LabError, Node, Shape, bridge, device, plane_of, rail_name, rail_ranges,
+                     representor, subnets, uplink, write_json)
 
 sys.path.insert(0, str(LEAVES))
 from railcni_leaves import frr  # noqa: E402  the path above comes first
@@ -72,7 +72,8 @@ def build(lab: Lab, progress: Progress) -> None:
     make_network(lab, shape, hosts)
     if shape.frontend:
         frontend.make_network(lab)
-    progress(f"network: {shape.nodes} nodes, {shape.rails} rails, {len(lab.leaves())} leaves, {shape.spines} spines"
+    progress(f"network: {shape.nodes} nodes, {shape.rails} {'rails' if shape.planes == 1 else 'uplinks'}, {len(lab.leaves())} leaves, "
+             f"{len(lab.spines())} spines"
              f"{', a front end' if shape.frontend else ''}")
 
     with ThreadPoolExecutor(4) as pool:
@@ -100,8 +101,7 @@ def make_network(lab: Lab, shape: Shape, hosts: list[Host]) -> None:
             number = cabling.first_leaf(shape, node, rail)
             pairs.append((node.namespace, uplink(rail), lab.leaf(number).namespace,
                           cabling.port(shape, node, rail, number)))
-    for leaf in lab.leaves():
-        pairs += [(leaf.namespace, spine.name, spine.namespace, leaf.name) for spine in lab.spines()]
+    pairs += [(leaf.namespace, spine.name, spine.namespace, leaf.name) for leaf, spine in lab.fabric_links()]
     kernel.ip_batch(f"link add {a} netns {ns_a} mtu {MTU} type veth peer name {b} netns {ns_b} mtu {MTU}"
                     for ns_a, a, ns_b, b in pairs)
     for host in hosts:
@@ -149,10 +149,15 @@ def mend_devices(node: Node, shape: Shape, used: set[str]) -> int:
     return len(dead)
 
 
+def place(shape: Shape, rail: int) -> dict[str, int]:
+    """Which plane of which rail an uplink is, in the words of node.json."""
+    return {} if shape.planes == 1 else {"rail": rail // shape.planes, "plane": plane_of(shape, rail)}
+
+
 def node_config(lab: Lab, node: Node) -> dict[str, object]:
     shape = lab.shape()
     return {
-        "rails": [{"name": f"rail{r}", "index": r, "pf": uplink(r), "bridge": bridge(r), "mtu": MTU,
+        "rails": [{"name": rail_name(shape, r), "index": r, "pf": uplink(r), "bridge": bridge(r), "mtu": MTU, **place(shape, r),
                    "devices": [{"device": device(r, i), "representor": representor(r, i)} for i in range(shape.devices)]}
                   for r in range(shape.rails)],
         "tenancy": {"mode": "namespace"},
@@ -198,7 +203,7 @@ def leaf(lab: Lab, number: int) -> Leaf:
                 accept=tuple(block for rail in rails for block in rail_ranges(rail)),
                 nodes=tuple(NodePort(port, node.name, () if shape.recabled() else tuple(subnets(number, node.number)))
                             for port, node in cabling.nodes_ports(lab, number)),
-                fabric=tuple(FabricPort(s.name, s.name) for s in lab.spines()), max_prefixes=4 * shape.devices * len(rails))
+                fabric=tuple(FabricPort(spine.name, spine.name) for end, spine in lab.fabric_links() if end == host), max_prefixes=4 * shape.devices * len(rails))
 
 
 def start_leaf(lab: Lab, number: int) -> None:
@@ -223,7 +228,7 @@ def spine_config(host: Host, leaves: list[str]) -> str:
 
 def start_spine(lab: Lab, host: Host) -> None:
     daemons.prepare(host)
-    daemons.start_frr(host, spine_config(host, [each.name for each in lab.leaves()]))
+    daemons.start_frr(host, spine_config(host, [end.name for end, spine in lab.fabric_links() if spine == host]))
 
 
 def start_switches(lab: Lab, pool: ThreadPoolExecutor) -> list[Future[None]]:

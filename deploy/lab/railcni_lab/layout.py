@@ -27,13 +27,14 @@ class Shape:
     """How big the lab is."""
 
     nodes: int = 2
-    rails: int = 2
-    spines: int = 1
+    rails: int = 2  # uplinks of a node: rails times planes
+    spines: int = 1  # in each plane
     devices: int = 8  # per node and rail: as many pods fit
     datapath: str = DATAPATHS[0]
     frontend: bool = False  # two management links per node, to two leaves
     units: int = 1  # scalable units: each has a leaf for each rail, and an equal share of the nodes
     swaps: list[tuple[str, int, int]] = field(default_factory=list)  # a node and two rails whose cables are swapped
+    planes: int = 1  # of each rail: an uplink, a leaf and spines of its own each
 
     def recabled(self) -> bool:
         """Whether the lab is about cabling: cables may be wrong from the start, or become so."""
@@ -42,11 +43,13 @@ class Shape:
     def check(self) -> None:
         for value, name, low, high in ((self.nodes, "--nodes", 1, 200), (self.rails, "--rails", 1, 16),
                                        (self.spines, "--spines", 0, 16), (self.units, "--units", 1, 16),
-                                       (self.devices, "--devices", 1, 64)):
+                                       (self.devices, "--devices", 1, 64), (self.planes, "--planes", 1, 8)):
             if not low <= value <= high:
                 raise LabError(f"{name} {value} is out of range: {low} to {high}")
         if self.datapath not in DATAPATHS:
             raise LabError(f"--datapath {self.datapath!r} is unknown: {' or '.join(DATAPATHS)}")
+        if self.rails % self.planes:
+            raise LabError(f"{self.rails} uplinks are no whole number of rails with {self.planes} planes each")
         if self.nodes % self.units:
             raise LabError(f"--units {self.units}: {self.nodes} nodes cannot be shared out equally")
         for node, one, other in self.swaps:
@@ -98,6 +101,15 @@ class Node(Host):
     @property
     def ipam_dir(self) -> Path:
         return self.root / "var/lib/cni/networks"
+
+
+def plane_of(shape: Shape, rail: int) -> int:
+    return rail % shape.planes
+
+
+def rail_name(shape: Shape, rail: int) -> str:
+    """Of the uplink with this index: rail3, or rail1p1 where rails have planes."""
+    return f"rail{rail}" if shape.planes == 1 else f"rail{rail // shape.planes}p{plane_of(shape, rail)}"
 
 
 def bridge(rail: int) -> str:
@@ -192,7 +204,14 @@ class Lab:
         return [self.leaf(number) for number in range(shape.rails * shape.units)]
 
     def spines(self) -> list[Host]:
-        return [self.spine(s) for s in range(self.shape().spines)]
+        shape = self.shape()
+        return [self.spine(s) for s in range(shape.spines * shape.planes)]
+
+    def fabric_links(self) -> list[tuple[Host, Host]]:
+        """A leaf and a spine each: planes share no switch."""
+        shape = self.shape()
+        return [(leaf, spine) for number, leaf in enumerate(self.leaves()) for s, spine in enumerate(self.spines())
+                if plane_of(shape, number % shape.rails) == s % shape.planes]
 
     def find_node(self, name: str) -> Node:
         nodes = self.nodes()

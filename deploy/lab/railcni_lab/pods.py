@@ -16,7 +16,7 @@ from typing import Any
 
 from . import fabric, kernel
 from .chain import Attachment, Chain
-from .layout import Lab, LabError, Node, device, subnets, write_json
+from .layout import Lab, LabError, Node, device, rail_name, subnets, write_json
 
 WAIT_MS = 5000
 
@@ -81,18 +81,19 @@ def devices_in_use(lab: Lab, node: Node) -> set[str]:
     return {d for p in all_pods(lab) if p.node == node.name for d in p.devices.values()}
 
 
-def network(node: Node, rail: int) -> dict[str, Any]:
+def network(node: Node, rail: int, name: str = "") -> dict[str, Any]:
     """The network attachment of a rail. The ranges differ by node, as a node's IPAM pool does."""
     ipam = {"type": "host-local", "dataDir": str(node.ipam_dir),
             "ranges": [[{"subnet": subnet}] for subnet in subnets(rail, node.number)]}
-    return {"cniVersion": "1.0.0", "name": f"rail{rail}",
-            "plugins": [{"type": "ovs-provider", "rail": f"rail{rail}", "ipam": ipam},
+    name = name or f"rail{rail}"
+    return {"cniVersion": "1.0.0", "name": name,
+            "plugins": [{"type": "ovs-provider", "rail": name, "ipam": ipam},
                         {"type": "tenant-isolation"},
                         {"type": "frr-provider", "wait_ms": WAIT_MS}]}
 
 
 def chain(lab: Lab, node: Node, rail: int) -> Chain:
-    return Chain(network(node, rail), path=[lab.binaries, Path("/usr/lib/cni")], cache=lab.folder / "cni" / node.name,
+    return Chain(network(node, rail, rail_name(lab.shape(), rail)), path=[lab.binaries, Path("/usr/lib/cni")], cache=lab.folder / "cni" / node.name,
                  environment={"RAILCNI_ROOT": str(node.root)}, namespace=node.namespace)
 
 

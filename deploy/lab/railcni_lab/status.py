@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from . import daemons, fabric, frontend, kernel, pods, vty
-from .layout import COMMUNITY_ASN, Host, Lab, LabError, Node
+from .layout import COMMUNITY_ASN, Host, Lab, LabError, Node, rail_name
 
-HIGH_KIND, LOW_KIND, RAIL_KIND = 0x54, 0x55, 0x52  # the high byte of a large community's second word
+HIGH_KIND, LOW_KIND, RAIL_KIND, PLANE_KIND = 0x54, 0x55, 0x52, 0x50  # the high byte of a large community's second word
 
 
 def status(lab: Lab) -> tuple[list[str], bool]:
@@ -22,7 +22,7 @@ def status(lab: Lab) -> tuple[list[str], bool]:
         well = well and good
     for pod in pods.all_pods(lab):
         alive = pods.namespace(lab, pod.name) in kernel.namespaces()
-        rails = ", ".join(f"rail{r} {pods.ifname(r)} {' '.join(pod.addresses(r).values())}" for r in pod.results)
+        rails = ", ".join(f"{rail_name(shape, r)} {pods.ifname(r)} {' '.join(pod.addresses(r).values())}" for r in pod.results)
         lines.append(f"pod {pod.name}: {pod.node}, {pod.tenant}, {rails or 'not attached'}"
                      f"{'' if alive else ', NAMESPACE GONE'}")
         well = well and alive
@@ -61,4 +61,6 @@ def _meaning(community: str) -> str:
         return f"tenant {half}..." if first >> 24 == HIGH_KIND else f"...{half}"
     if asn == COMMUNITY_ASN and first == RAIL_KIND << 24:
         return f"rail {second}"
+    if asn == COMMUNITY_ASN and first == PLANE_KIND << 24:
+        return f"rail {second >> 8} plane {second & 0xFF}"
     return "not ours"
