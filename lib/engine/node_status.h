@@ -124,8 +124,8 @@ class NodeStatus {
   std::map<std::string, bool> carriers_;                          // by rail; a missing rail is not known
   std::map<std::string, std::vector<qos::Difference>> lossless_;  // by rail
   RatesSeen rates_;
-  std::map<std::string, lldp::Neighbour> neighbours_;             // by rail
-  WhereaboutsById where_;                                         // as the sweep saw it last
+  std::map<std::string, lldp::Neighbour> neighbours_;  // by rail
+  WhereaboutsById where_;                              // as the sweep saw it last
   std::shared_ptr<const Learned> learned_;
   FrontendView frontend_;
   TenantListView tenant_list_;
