@@ -200,6 +200,89 @@ TEST_F(RatesTest, MendByNameWhatACrashHasLeft) {
               ElementsAre(RateLeaf{1, {}, NodeOf("ns-a")}, RateLeaf{2, {}, ""}, RateLeaf{3, {}, ""}));
 }
 
+// Dies at the change number `at`, before or after it.
+class DyingRates : public netlink::testing::FakeRates {
+ public:
+  DyingRates(netlink::testing::RatesOfNics& nics, int at, bool after)
+      : FakeRates(nics), at_(at), after_(after) {}
+  Status AddNode(const netlink::DevlinkHandle& nic, const std::string& name, const Rate& rate) override {
+    return Through([&] { return FakeRates::AddNode(nic, name, rate); });
+  }
+  Status SetNode(const netlink::DevlinkHandle& nic, const std::string& name, const Rate& rate) override {
+    return Through([&] { return FakeRates::SetNode(nic, name, rate); });
+  }
+  Status DeleteNode(const netlink::DevlinkHandle& nic, const std::string& name) override {
+    return Through([&] { return FakeRates::DeleteNode(nic, name); });
+  }
+  Status SetLeaf(const netlink::DevlinkHandle& nic, uint32_t port, const std::optional<Rate>& rate,
+                 const std::optional<std::string>& parent) override {
+    return Through([&] { return FakeRates::SetLeaf(nic, port, rate, parent); });
+  }
+
+ private:
+  template <class Call>
+  Status Through(Call call) {
+    const bool dies = ++calls_ == at_;
+    if (dies && !after_) throw testing::Crash();
+    const Status status = call();
+    if (dies) throw testing::Crash();
+    return status;
+  }
+  const int at_;
+  const bool after_;
+  int calls_ = 0;
+};
+
+TEST_F(RatesTest, AreMendedWhereverRaildDies) {
+  Tree().nodes.push_back({"admins", Of(1, 1000), ""});
+  Leaf(2).parent = "admins";
+  const netlink::RateTree untouched = Tree();
+  const auto p1 = Attach("p1", "ns-a", "vf0");
+  const auto p2 = Attach("p2", "ns-a", "vf1");
+  const auto p3 = Attach("p3", "ns-b", "vf2");
+  Look();
+  const netlink::RateTree whole = Tree();
+  // From `from` to `to`, with a crash at each change and then another raild; returns after how many changes there was none.
+  const auto crash = [&](const netlink::RateTree& from, const netlink::RateTree& to, bool after) {
+    const std::string origin = OriginText(*ReadOrigin(path_));
+    for (int at = 1;; ++at) {
+      Tree() = from;
+      EXPECT_TRUE(WriteOrigin(path_, *ParseOrigin(origin)));
+      Deps deps = world.deps();
+      deps.origin = std::make_shared<Origin>(path_);
+      deps.openers = [&, all = deps.openers](const config::NodeConfig& node) {
+        Openers openers = all(node);
+        openers.rates = [&]() -> Result<std::unique_ptr<netlink::Rates>> {
+          return std::make_unique<DyingRates>(world.nics, at, after);
+        };
+        return openers;
+      };
+      bool died = false;
+      try {
+        store_ = std::move(*deps.open_store());
+        RatesRepair(world.config, deps, *store_, status_).Look();
+      } catch (const testing::Crash&) {
+        died = true;
+      }
+      Look();
+      EXPECT_THAT(Tree().nodes, ::testing::UnorderedElementsAreArray(to.nodes)) << at;
+      EXPECT_EQ(Tree().leaves, to.leaves) << at;
+      if (!died) return at - 1;
+    }
+  };
+  for (const bool after : {false, true}) {
+    EXPECT_TRUE(WriteOrigin(path_, {}));
+    EXPECT_EQ(crash(untouched, whole, after), 5) << "two nodes, three ports";
+  }
+  for (const auto& pod : {p1, p2, p3}) Detach(pod);
+  for (const bool after : {false, true}) {
+    OriginRecord record;
+    record.rate_parents[std::string(kHandle) + "/2"] = "admins";
+    EXPECT_TRUE(WriteOrigin(path_, record));
+    EXPECT_EQ(crash(whole, untouched, after), 5);
+  }
+}
+
 TEST_F(RatesTest, FollowNodeJson) {
   Attach("p1", "ns-a", "vf0");
   Look();

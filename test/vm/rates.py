@@ -45,3 +45,8 @@ def findings(world: World) -> dict[str, str]:
     done = subprocess.run([str(world.lab.binaries / "railctl"), "doctor", "-o", "json"], text=True, capture_output=True, check=False,
                           env={**os.environ, "RAILCNI_ROOT": str(world.lab.node(1).root)})
     return {each["id"]: each["what"] for each in json.loads(done.stdout)["findings"] if each["id"].startswith("rates-")}
+
+
+def described(world: World, *what: str) -> str:
+    """`railctl describe`, for people."""
+    return kernel.run([str(world.lab.binaries / "railctl"), "describe", *what], env={"RAILCNI_ROOT": str(world.lab.node(1).root)})

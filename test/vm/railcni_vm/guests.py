@@ -45,5 +45,5 @@ GUESTS = {
     "leaves": Guest(STABLE, ("veth", "vrf", "8021q", "vxlan", "bridge", "dummy")),
     "vrf": Guest(STABLE, (*OFFLOAD, "vrf", "8021q", "act_vlan")),
     "sriov": Guest(STABLE, (*OFFLOAD, "tun", "igb", "igbvf"), devices=IGB),
-    "switchdev": Guest(STABLE, (*OFFLOAD, "tun", "psample", "macsec"), built=(kernels.netdevsim,)),
+    "switchdev": Guest(STABLE, (*OFFLOAD, "tun", "psample", "macsec"), built=(kernels.netdevsim,), limit=900),
 }
