@@ -139,9 +139,10 @@ PortCounts Sampler::CountsOf(Slot& slot, Clock::time_point now) {
   return counts;
 }
 
-// Each reading enters the pod's namespace, so nobody pays for it who does not look.
+// Each reading enters the pod's namespace: with bursts, each second, only for somebody who looks.
 std::vector<netlink::RdmaCounter> Sampler::RdmaOfPod(Slot& slot, Clock::time_point now) {
-  if (!SomebodyAsks() || (slot.without_rdma_at && now - *slot.without_rdma_at < kRdmaAgain)) return {};
+  if ((bursts_on() && !SomebodyAsks()) || (slot.without_rdma_at && now - *slot.without_rdma_at < kRdmaAgain))
+    return {};
   auto rdma = netlink::RdmaOfPod(slot.port->netns, slot.port->netns_identity, slot.port->ifname);
   slot.without_rdma_at = rdma ? std::nullopt : std::optional(now);
   return rdma ? std::move(*rdma) : std::vector<netlink::RdmaCounter>();

@@ -367,14 +367,14 @@ void SwitchRepair::TenantsChanged() {
 
 // Record first: what a crash leaves between record, rules and announcements, the next start makes good. But not while the switch is
 // silent: bgpd would announce for a tenant whose rules the pod does not have, and nobody would call the pod one that has not moved.
-Result<FileLock> SwitchRepair::Move(Connections& connections, const config::Rail& rail,
-                                    ovs::OpenFlow& bridge) {
+Result<FileLock> SwitchRepair::Move(Connections& connections, const config::Rail& rail) {
   RAIL_ASSIGN(const RecordPtr record, record_.Read());
   const std::vector<TenantMove> moves = TenantMoves(*record, rail.name, config_, deps_.tenants);
   if (moves.empty()) return FileLock();
+  RAIL_ASSIGN(ovs::OpenFlow * bridge, connections.OpenFlow(rail.bridge));
   RAIL_ASSIGN(
       [[maybe_unused]] const uint64_t answered,
-      bridge.Count(ovs::CookieMatch::Exact(ovs::CookieKind::kPipeline, 0), connections.CallDeadline()));
+      bridge->Count(ovs::CookieMatch::Exact(ovs::CookieKind::kPipeline, 0), connections.CallDeadline()));
   moved_ = true;
   RAIL_ASSIGN(FileLock joining, RecordMoves(moves, rail.name, connections, record_.store()));
   for (const TenantMove& move : moves) {
@@ -429,7 +429,7 @@ Status SwitchRepair::Rules(Connections& connections, const config::Rail& rail, R
   state.rules_seen = RailState::RulesSeen::kNotLooked;
   state.tenant_stays.reset();
   RAIL_ASSIGN(ovs::OpenFlow * bridge, connections.OpenFlow(rail.bridge));
-  RAIL_ASSIGN(FileLock joining, Move(connections, rail, *bridge));
+  RAIL_ASSIGN(FileLock joining, Move(connections, rail));
   RecordPtr record;
   bool ports_looked_at = false;
   const auto target = [&]() -> Result<RuleTarget> {

@@ -107,7 +107,7 @@ class SwitchRepair {
   // writes rules without end makes a round each time.
   void SayMended(const config::Rail& rail, RailState& state, const Record& record);
   // Held: attachments of the rail have moved in the record, and the rules are due.
-  Result<FileLock> Move(Connections& connections, const config::Rail& rail, ovs::OpenFlow& bridge);
+  Result<FileLock> Move(Connections& connections, const config::Rail& rail);
   Result<ClosedTenants> CloseTenants(Connections& connections, const config::Rail& rail);
   RuleTarget Target(const config::Rail& rail, RailState& state, const Record& record,
                     const std::shared_ptr<const engine::Learned>& learned) const;
