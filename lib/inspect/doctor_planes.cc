@@ -176,7 +176,9 @@ class Planes : Examiner {
 
   void Elsewhere() {
     std::map<uint32_t, std::vector<const engine::Seat*>> unlike;
-    for (const engine::Seat& seat : view_.seats ? *view_.seats : engine::Seats()) {
+    const engine::Seats none;
+    const engine::Seats& all = view_.seats ? *view_.seats : none;
+    for (const engine::Seat& seat : all) {
       const RailView* rail = ViewOf(seat.rail);
       if (rail != nullptr && seat.plane && seat.node != view_.asn &&
           tenancy::PlaneOf(rail->rail) != seat.plane)

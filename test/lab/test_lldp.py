@@ -108,6 +108,7 @@ def test_bgp_says_nothing_of_a_port_without_a_session_and_lldp_does(world: World
     started = time.monotonic()
     cabling.plug(world.lab, host, 1, leaf)
     try:
+        eventually("the other leaf's port", lambda: shown(world)[1].get("port"), lambda port: port == "n1r1", 30)
         [finding] = eventually("the cable is named", lambda: [f for f in findings(world, host) if f["id"] == "cable-in-other-leaf"], bool, 30)
         assert finding["subject"] == "rail1"
         assert f"the cable of {uplink(1)} is in leaf0 (AS {leaf.asn}) port n1r1, the leaf of rail0 (n1)" in finding["what"], finding
