@@ -94,6 +94,7 @@ const Ill kIlls[] = {
      "rail2 and rail0 lead to one leaf, leaf10 (AS 10) port swp9",
      [](NodeFacts& f) {
        CablePlanes(f, {10, 11, 10, 13}, {{2, {10, 11, 12, 13}}});
+       f.view.rails[2].leaf = f.view.rails[0].leaf;
        f.view.rails[2].neighbour = Port("leaf10", "swp9");
      }},
 };
