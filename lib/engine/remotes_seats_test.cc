@@ -67,20 +67,20 @@ TEST_F(SeatsTest, AStalePathShowsNothingThoughTheRemoteStays) {
 
 TEST_F(SeatsTest, ANodeSaysWhichPlaneItsRailIs) {
   const auto announce = [&](std::vector<tenancy::LargeCommunity> communities) {
-    Message message = RoutesOf(kLeaf0);
+    testing::Message message = RoutesOf(kLeaf0);
     message.update.announced = {Ip("10.0.3.7")};
     message.update.as_path = {kLeafAs0, 3};
     message.update.communities = std::move(communities);
     Take(message);
   };
-  auto communities = Communities(kAsn, 7, 1);
-  communities.push_back(tenancy::PlaneCommunity(kAsn, {0, 1}));
+  auto communities = testing::Communities(testing::kAsn, 7, 1);
+  communities.push_back(tenancy::PlaneCommunity(testing::kAsn, {0, 1}));
   announce(communities);
   EXPECT_THAT(*remotes.table().seats, ElementsAre(Seat{3, 1, kLeafAs0, tenancy::Plane{0, 1}}));
-  communities.back() = tenancy::PlaneCommunity(kAsn, {1, 0});
+  communities.back() = tenancy::PlaneCommunity(testing::kAsn, {1, 0});
   announce(communities);
   EXPECT_THAT(*remotes.table().seats, ElementsAre(Seat{3, 1, kLeafAs0, tenancy::Plane{1, 0}}));
-  communities.back() = {kAsn, 0x50000000, 0xffffff};
+  communities.back() = {testing::kAsn, 0x50000000, 0xffffff};
   announce(communities);
   EXPECT_THAT(*remotes.table().seats, ElementsAre(Seat{3, 1, kLeafAs0})) << "there is no such plane";
 }
