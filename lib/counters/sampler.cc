@@ -15,7 +15,6 @@ constexpr std::chrono::seconds kInterest{3};  // how long somebody who has asked
 constexpr std::chrono::milliseconds kHistoryEvery{9'500};  // a tick may be early
 constexpr std::chrono::minutes kHistory{1};
 constexpr std::chrono::minutes kLineRateEvery{1};  // asking takes the kernel's RTNL lock
-constexpr std::chrono::seconds kRdmaAgain{10};     // an RDMA device may come later than its interface
 constexpr size_t kPeakSeconds = 60;
 constexpr uint64_t kBytesPerMbit = 125'000;
 
@@ -126,26 +125,14 @@ void Sampler::LookForBursts(const Moment& now) {
   recorder_.Tick(now, readings_);
 }
 
-PortCounts Sampler::CountsOf(Slot& slot, Clock::time_point now) {
+PortCounts Sampler::CountsOf(const Slot& slot, Clock::time_point now) {
   PortCounts counts{.at = now, .traffic = TrafficOf(*slot.port, slot.stats)};
-  if (!slot.port->is_uplink()) {
-    counts.rdma = RdmaOfPod(slot, now);
-    return counts;
-  }
+  if (!slot.port->is_uplink()) return counts;
   if (auto pfc = stats_->Pfc(slot.port->link)) counts.pfc = *pfc;
   if (!slot.rdma.empty()) {
     if (auto rdma = stats_->Rdma(slot.rdma)) counts.rdma = std::move(*rdma);
   }
   return counts;
-}
-
-// Each reading enters the pod's namespace: with bursts, each second, only for somebody who looks.
-std::vector<netlink::RdmaCounter> Sampler::RdmaOfPod(Slot& slot, Clock::time_point now) {
-  if ((bursts_on() && !SomebodyAsks()) || (slot.without_rdma_at && now - *slot.without_rdma_at < kRdmaAgain))
-    return {};
-  auto rdma = netlink::RdmaOfPod(slot.port->netns, slot.port->netns_identity, slot.port->ifname);
-  slot.without_rdma_at = rdma ? std::nullopt : std::optional(now);
-  return rdma ? std::move(*rdma) : std::vector<netlink::RdmaCounter>();
 }
 
 void Sampler::AddTenants(const Slot& slot, const PortCounts& now) {

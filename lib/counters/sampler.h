@@ -35,9 +35,8 @@ struct Counts {
 struct PortCounts {
   Clock::time_point at;
   Both<Counts> traffic;
-  std::optional<netlink::PfcStats> pfc;  // of an uplink whose driver has DCB
-  // As the driver of its RDMA device names them; of a pod's only while somebody asks.
-  std::vector<netlink::RdmaCounter> rdma;
+  std::optional<netlink::PfcStats> pfc;    // of an uplink whose driver has DCB
+  std::vector<netlink::RdmaCounter> rdma;  // of an uplink with an RDMA device, as its driver names them
 };
 
 struct PortView {
@@ -104,8 +103,7 @@ class Sampler {
  private:
   struct Slot {
     PortPtr port;
-    std::string rdma;                                  // the uplink's RDMA device; "": none
-    std::optional<Clock::time_point> without_rdma_at;  // the pod's interface had none then
+    std::string rdma;  // the uplink's RDMA device; "": none
     uint64_t line_rate = 0;
     bool read = false;  // in this tick
     netlink::LinkStats stats;
@@ -116,8 +114,7 @@ class Sampler {
   bool bursts_on() const { return config_.bursts.every_ms != 0; }
   void FindPorts();
   void AskLineRates(Clock::time_point now);
-  PortCounts CountsOf(Slot& slot, Clock::time_point now);
-  std::vector<netlink::RdmaCounter> RdmaOfPod(Slot& slot, Clock::time_point now);
+  PortCounts CountsOf(const Slot& slot, Clock::time_point now);
   void LookForBursts(const Moment& now);
   void EverySecond(const Moment& now);
   void AddBursts(PortsView& view);  // with mutex_

@@ -43,14 +43,6 @@ std::optional<std::vector<RdmaCounter>> DecodeRdmaCounters(std::string_view mess
   return counters;
 }
 
-std::optional<RdmaPort> DecodeRdmaPort(std::string_view message) {
-  RdmaAttributes attributes;
-  if (!ParseRdma(message, RDMA_NLDEV_CMD_PORT_GET, attributes)) return std::nullopt;
-  const auto port = attributes.Uint32(RDMA_NLDEV_ATTR_PORT_INDEX);
-  if (!port) return std::nullopt;
-  return RdmaPort{*port, attributes.String(RDMA_NLDEV_ATTR_NDEV_NAME)};
-}
-
 Result<RdmaStats> RdmaStats::Open() {
   RAIL_ASSIGN_AS(Socket socket, Socket::Open(NETLINK_RDMA), "read the counters of RDMA devices");
   return RdmaStats(std::move(socket));
@@ -89,38 +81,6 @@ Result<std::vector<RdmaCounter>> RdmaStats::Of(const std::string& device) {
   indexes_.erase(device);  // it may have another index now
   if (!asked) return tl::make_unexpected(asked.error());
   return Fail(Code::kNotFound, doing + ": another device has its index now");
-}
-
-Result<std::string> RdmaStats::DeviceOf(const std::string& link) {
-  const std::string doing = "find the RDMA device of " + link;
-  RAIL_TRY(List());
-  for (const auto& [device, index] : indexes_) {
-    Builder message(TypeOf(RDMA_NLDEV_CMD_PORT_GET), 0);
-    message.Uint32(RDMA_NLDEV_ATTR_DEV_INDEX, index).Uint32(RDMA_NLDEV_ATTR_PORT_INDEX, 1);
-    RAIL_TRY(message.Check(doing));
-    bool its = false;
-    const Status asked = socket_.Request(message.get(), doing, [&](std::string_view bytes) {
-      const auto port = DecodeRdmaPort(bytes);
-      its = its || (port && port->port == 1 && port->link == link);
-    });
-    if (asked && its) return device;  // one that has gone meanwhile is not its
-  }
-  return Fail(Code::kNotFound, doing + ": there is none");
-}
-
-Result<std::vector<RdmaCounter>> RdmaOfPod(const std::string& path, const netns::Identity& identity,
-                                           const std::string& link) {
-  RAIL_ASSIGN(const netns::Netns pod, netns::Netns::Open(path));
-  if (pod.identity() != identity)
-    return Fail(Code::kNotFound, "read the RDMA counters of a pod: " + path + " is another pod's namespace");
-  std::optional<RdmaStats> rdma;
-  RAIL_TRY(pod.Run([&]() -> Status {
-    RAIL_ASSIGN(auto opened, RdmaStats::Open());
-    rdma.emplace(std::move(opened));
-    return {};
-  }));
-  RAIL_ASSIGN(const std::string device, rdma->DeviceOf(link));
-  return rdma->Of(device);
 }
 
 }  // namespace rail::netlink

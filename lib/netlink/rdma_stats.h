@@ -2,10 +2,9 @@
 //
 // Use:      RAIL_ASSIGN(auto rdma, RdmaStats::Open());                  // of the calling thread's namespace, for good
 //           RAIL_ASSIGN(auto counters, rdma.Of("mlx5_0"));
-//           RAIL_ASSIGN(auto counters, RdmaOfPod("/run/netns/cni-1234", identity, "net1"));
-// Threads:  one at a time; RdmaOfPod any
+// Threads:  one at a time
 // Owns:     its socket
-// Source:   kernel include/uapi/rdma/rdma_netlink.h (RDMA_NLDEV_CMD_STAT_GET, RDMA_NLDEV_CMD_PORT_GET)
+// Source:   kernel include/uapi/rdma/rdma_netlink.h (RDMA_NLDEV_CMD_STAT_GET)
 #pragma once
 
 #include <cstdint>
@@ -17,7 +16,6 @@
 
 #include "lib/base/error.h"
 #include "lib/netlink/socket.h"
-#include "lib/netns/netns.h"
 
 namespace rail::netlink {
 
@@ -33,8 +31,6 @@ class RdmaStats {
 
   // Of port 1. The kernel keeps a reading for 10 ms. Errors: kUnsupported, kNotFound.
   Result<std::vector<RdmaCounter>> Of(const std::string& device);
-  // The device whose port 1 is that link of this namespace. Errors: kNotFound.
-  Result<std::string> DeviceOf(const std::string& link);
 
  private:
   explicit RdmaStats(Socket socket) : socket_(std::move(socket)) {}
@@ -44,17 +40,7 @@ class RdmaStats {
   std::map<std::string, uint32_t> indexes_;  // by device
 };
 
-// Those of the device of `link` in the namespace at `path`, which must be that of `identity`: another pod may have the path now. Holds the
-// namespace for no longer than this takes. Errors: kNotFound; of RdmaStats.
-Result<std::vector<RdmaCounter>> RdmaOfPod(const std::string& path, const netns::Identity& identity,
-                                           const std::string& link);
-
-// These functions decode a message of the kernel; nothing when it is another message. Pure.
+// Decodes a message of the kernel; nothing when it is another message. Pure.
 std::optional<std::vector<RdmaCounter>> DecodeRdmaCounters(std::string_view message);
-struct RdmaPort {
-  uint32_t port = 0;
-  std::string link;  // "": in another namespace, or none
-};
-std::optional<RdmaPort> DecodeRdmaPort(std::string_view message);
 
 }  // namespace rail::netlink
