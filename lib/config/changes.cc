@@ -9,7 +9,8 @@ class Comparison {
  public:
   // Each struct is taken apart by all of its members, so one that gets a new key does not compile before it is compared here.
   void Compare(const NodeConfig& a, const NodeConfig& b) {
-    const auto& [rails, tenancy, bgp, ovs, frr, api, metrics, kubernetes, frontend, bursts, topology, rates] = a;
+    const auto& [rails, tenancy, bgp, ovs, frr, api, metrics, kubernetes, frontend, bursts, topology, rates] =
+        a;
     Rails(rails, b.rails);
     Of(tenancy, b.tenancy);
     Of(bgp, b.bgp);
