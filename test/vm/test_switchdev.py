@@ -267,7 +267,8 @@ def test_tenants_have_shares_and_limits_whatever_happens_to_raild(ready: World, 
 # What a raild has left that was killed between two of its steps, by what another one sets then.
 HALFWAY = [
     [("add", f"netdevsim/{DEVICE}/{node_of('tenant-gone')}")],
-    [("set", "{0}", "noparent"), ("set", "{1}", "noparent"), ("set", f"netdevsim/{DEVICE}/{A}", "tx_share", "0", "tx_max", "0")],
+    [("set", "{0}", "noparent"), ("set", "{1}", "parent", "admins"),
+     ("set", f"netdevsim/{DEVICE}/{A}", "tx_share", "0mbit", "tx_max", "0mbit")],
     [("set", "{2}", "parent", A), ("del", f"netdevsim/{DEVICE}/{B}")],
 ]
 
