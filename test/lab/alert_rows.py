@@ -291,6 +291,7 @@ ROWS: list[AlertRow] = [
     AlertRow("a pod floods the datapath, whose limit is 4,000", ("RailcniPodFloods", "RailcniFlowLimitNear"), flooded),
     AlertRow("all pods talk on a datapath in userspace", ("RailcniNotOffloaded",), all_talk),
     AlertRow("lossless asked of uplinks without DCB", ("RailcniRailNotLossless",), not_lossless),
+    AlertRow("rates for devices that have none", ("RailcniRatesNotHeld",), switch.rates_without_devlink),
     AlertRow("the pod's device is gone", ("RailcniDeviceLost",), of_pod.device_is_gone),
     AlertRow("record lost while pods live", ("RailcniRecordLost",), of_node.record_lost),
     AlertRow("DEL while ovsdb-server is down", ("RailcniUndoPending",), del_without_ovsdb),
