@@ -57,14 +57,14 @@ def fires(stage: Theatre, alert: str, instance: str) -> bool | None:
 def test_it_fires(theatre: Theatre, tables: Tables, row: AlertRow) -> None:
     for alert in row.alerts:
         if row.make is not alert_rows.nothing:
-            eventually(f"{alert} does not fire before", lambda a=alert: fires(theatre, a, row.instance), lambda f: f is False, 60)
+            eventually(f"{alert} does not fire before", lambda a=alert: fires(theatre, a, row.instance), lambda f: f is False, max(60, row.seconds))
     began = time.monotonic()
     with row.make(theatre):
         for alert in row.alerts:
             eventually(f"{row.fault}: {alert} fires", lambda a=alert: fires(theatre, a, row.instance), bool, row.seconds)
             tables.row("alerts", HEAD, (alert, row.fault, f"{time.monotonic() - began:.0f} s", row.shown_by))
     for alert in row.alerts if row.ends else ():
-        eventually(f"{alert} ends", lambda a=alert: fires(theatre, a, row.instance), lambda f: f is False, 90)
+        eventually(f"{alert} ends", lambda a=alert: fires(theatre, a, row.instance), lambda f: f is False, max(90, row.seconds))
 
 
 def test_each_alert_has_its_fault() -> None:
