@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "lib/netlink/devlink_message.h"
+#include "lib/netlink/events.h"
 
 namespace rail::netlink {
 
@@ -52,21 +53,10 @@ Result<std::unique_ptr<DevlinkMonitor>> DevlinkMonitor::Open() {
 
 Result<DevlinkChanges> DevlinkMonitor::Receive() {
   DevlinkChanges changes;
-  for (;;) {
-    sockaddr_nl from{};
-    socklen_t from_size = sizeof from;
-    const ssize_t n = ::recvfrom(fd_.get(), buffer_.data(), buffer_.size(), MSG_DONTWAIT,
-                                 reinterpret_cast<sockaddr*>(&from), &from_size);
-    if (n >= 0) {
-      if (from.nl_pid == 0) DecodeDevlinkChanges({buffer_.data(), static_cast<size_t>(n)}, changes);
-    } else if (errno == ENOBUFS) {
-      changes.overrun = true;
-    } else if (errno == EAGAIN) {
-      return changes;
-    } else if (errno != EINTR) {
-      return FailErrno(errno, "receive events of devlink");
-    }
-  }
+  RAIL_ASSIGN(changes.overrun,
+              ReceiveEvents(fd_.get(), buffer_, "receive events of devlink",
+                            [&](std::string_view datagram) { DecodeDevlinkChanges(datagram, changes); }));
+  return changes;
 }
 
 }  // namespace rail::netlink

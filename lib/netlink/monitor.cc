@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "lib/base/fd.h"
+#include "lib/netlink/events.h"
 
 namespace rail::netlink {
 namespace {
@@ -27,21 +28,8 @@ class KernelMonitor : public Monitor {
 
   Result<Changes> Receive() override {
     Changes changes;
-    for (;;) {
-      sockaddr_nl from{};
-      socklen_t from_size = sizeof from;
-      const ssize_t n = ::recvfrom(fd_.get(), buffer_.data(), buffer_.size(), MSG_DONTWAIT,
-                                   reinterpret_cast<sockaddr*>(&from), &from_size);
-      if (n >= 0) {
-        if (from.nl_pid == 0) Read({buffer_.data(), static_cast<size_t>(n)}, changes);
-      } else if (errno == ENOBUFS) {
-        changes.overrun = true;
-      } else if (errno == EAGAIN) {
-        break;
-      } else if (errno != EINTR) {
-        return FailErrno(errno, "receive link and neighbour events");
-      }
-    }
+    RAIL_ASSIGN(changes.overrun, ReceiveEvents(fd_.get(), buffer_, "receive link and neighbour events",
+                                               [&](std::string_view datagram) { Read(datagram, changes); }));
     std::ranges::sort(changes.links);
     const auto repeated = std::ranges::unique(changes.links);
     changes.links.erase(repeated.begin(), repeated.end());
