@@ -86,6 +86,7 @@ void BurstRecorder::Judge(State& state, Direction direction, std::chrono::nanose
   run->burst.bytes += bytes;
   run->burst.max = std::max(run->burst.max, rate);
   state.above[direction] += took;
+  totals_[{state.port->rail, state.port->is_uplink(), direction}].above += took;
   stretch.longest_ms = std::max(stretch.longest_ms, run->burst.ms);
 }
 
@@ -132,7 +133,6 @@ void BurstRecorder::EndSecond(State& state, const Moment& now) {
     Stretch& stretch = state.stretch[direction];
     stretch.above_ms = Ms(state.above[direction]);
     stretch.p99 = NearestRank(state.rates[direction], 0.99);
-    totals_[{state.port->rail, state.port->is_uplink(), direction}].above_ms += stretch.above_ms;
     second.of[direction] = std::exchange(stretch, {});
     state.above[direction] = {};
     state.rates[direction].clear();

@@ -82,10 +82,11 @@ class BurstRecorder {
   std::vector<PortPtr> ports() const;
   // Those that ended at `since_ms` or later, or go on; in the order of their ends.
   std::vector<Burst> Since(int64_t since_ms) const;
-  // So many bursts have begun, and so many milliseconds were above, since the recorder exists: for counters.
+  // So many bursts have begun, and for so long the rate was above, since the recorder exists: for counters. Both grow with
+  // each tick, so neither is ever there without the other.
   struct Totals {
     uint64_t bursts = 0;
-    uint64_t above_ms = 0;
+    std::chrono::nanoseconds above{};
   };
   // By rail, whether it is the uplink's, direction.
   using Key = std::tuple<std::string, bool, Direction>;

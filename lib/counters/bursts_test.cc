@@ -111,6 +111,7 @@ TEST(BurstsTest, ARunGoesOnOverTheSecondsEdge) {
   node.Ticks(95);
   node.Ticks(10, kFullTick);
   EXPECT_TRUE(Of(node.recorder.Since(0), "p0").at(0).goes_on);
+  EXPECT_EQ((node.recorder.totals().at({"rail0", true, Direction::kSent}).above), milliseconds(100)) << "before the second ends";
   node.Ticks(95);
   const auto& seconds = node.recorder.SecondsOf("p0");
   ASSERT_THAT(seconds, SizeIs(2));
@@ -118,7 +119,7 @@ TEST(BurstsTest, ARunGoesOnOverTheSecondsEdge) {
   EXPECT_EQ(seconds[1].of[Direction::kSent].above_ms, 50U);
   EXPECT_EQ(seconds[1].of[Direction::kSent].longest_ms, 100U);
   EXPECT_THAT(Of(node.recorder.Since(0), "p0"), SizeIs(1));
-  EXPECT_EQ((node.recorder.totals().at({"rail0", true, Direction::kSent}).above_ms), 100U);
+  EXPECT_EQ((node.recorder.totals().at({"rail0", true, Direction::kSent}).above), milliseconds(100));
   EXPECT_EQ((node.recorder.totals().at({"rail0", true, Direction::kSent}).bursts), 1U);
 }
 

@@ -1,6 +1,7 @@
 #include "cmd/raild/metrics/ports.h"
 
 #include <algorithm>
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -81,7 +82,7 @@ void AddPorts(Exposition& page, const PortsPart& ports) {
       const std::string_view of = is_uplink ? "uplink" : "pods";
       page.Add(metrics::kBursts, {rail, of, Name(direction)}, totals.bursts);
       page.AddSeconds(metrics::kBurstSeconds, {rail, of, Name(direction)},
-                      static_cast<double>(totals.above_ms) / 1000);
+                      std::chrono::duration<double>(totals.above).count());
     }
   }
   if (ports.pods) AddPods(page, ports.view.ports);

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+
 namespace rail::raild {
 namespace {
 
@@ -34,7 +36,7 @@ counters::PortsView View(int pods) {
                                                                       .tenant = "a"});
   }
   view.tenants[{"rail0", "a"}][Direction::kSent].bytes = 77;
-  view.bursts[{"rail0", true, Direction::kSent}] = {.bursts = 2, .above_ms = 150};
+  view.bursts[{"rail0", true, Direction::kSent}] = {.bursts = 2, .above = std::chrono::milliseconds(150)};
   return view;
 }
 
