@@ -122,7 +122,7 @@ Row CounterRow(const v1::PortCounters& p) {
           number(p.sent().error_rate() + p.received().error_rate()),
           p.pfc().empty() ? "-" : number(PauseRate(p)),
           slow ? number(p.sent().slow_rate() + p.received().slow_rate()) : "-",
-          rdma({"out_of_sequence", "packet_seq_err"}),
+          rdma({"out_of_sequence", "packet_seq_err", "out_of_seq_request", "rcvd_seq_err"}),
           rdma({"np_cnp_sent"}),
           rdma({"rp_cnp_handled"}),
           p.port().link()};

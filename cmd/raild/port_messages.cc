@@ -46,8 +46,11 @@ v1::Burst::Direction ToMessage(Direction direction) {
 // Growth per second; a counter that has begun anew has none.
 class Rate {
  public:
-  explicit Rate(const counters::PortView& port)
-      : seconds_(port.before ? std::chrono::duration<double>(port.now.at - port.before->at).count() : 0) {}
+  explicit Rate(const counters::PortView& port) : Rate(port, &counters::PortCounts::at) {}
+  // Of the readings of these times.
+  Rate(const counters::PortView& port, Clock::time_point counters::PortCounts::* at)
+      : seconds_(port.before ? std::chrono::duration<double>(port.now.*at - (*port.before).*at).count() : 0) {
+  }
   double operator()(uint64_t before, uint64_t now) const {
     return seconds_ <= 0 || now < before ? 0 : static_cast<double>(now - before) / seconds_;
   }
@@ -102,7 +105,8 @@ void AddPfc(const counters::PortView& port, const Rate& rate, v1::PortCounters& 
   }
 }
 
-void AddRdma(const counters::PortView& port, const Rate& rate, v1::PortCounters& message) {
+void AddRdma(const counters::PortView& port, v1::PortCounters& message) {
+  const Rate rate(port, &counters::PortCounts::rdma_at);
   for (const netlink::RdmaCounter& counter : port.now.rdma) {
     v1::NamedCounter& named = *message.add_rdma();
     named.set_name(ValidUtf8(counter.name));
@@ -129,7 +133,7 @@ v1::ListCountersResponse ListCounters(const counters::PortsView& view, const v1:
     *message.mutable_sent() = TrafficOf(port, Direction::kSent, rate);
     *message.mutable_received() = TrafficOf(port, Direction::kReceived, rate);
     AddPfc(port, rate, message);
-    AddRdma(port, rate, message);
+    AddRdma(port, message);
   }
   return response;
 }

@@ -61,7 +61,9 @@ TEST(PortMessagesTest, PfcHasPrioritiesThatAreOnOrHaveCounted) {
   pfc.indications[5] = 10;
   view.ports[0].before->pfc.emplace().indications[5] = 4;
   view.ports[0].now.rdma = {{"out_of_sequence", 8}};
-  view.ports[0].before->rdma = {{"out_of_sequence", 7}};
+  view.ports[0].before->rdma = {{"out_of_sequence", 5}};
+  view.ports[0].now.rdma_at = view.ports[0].now.at;
+  view.ports[0].before->rdma_at = view.ports[0].now.at - std::chrono::milliseconds(1500);
   const auto port = ListCounters(view, {}).ports(0);
   ASSERT_EQ(port.pfc_size(), 2);
   EXPECT_TRUE(port.pfc(0).enabled());

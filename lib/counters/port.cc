@@ -20,7 +20,9 @@ std::vector<PortPtr> PortsOf(const config::NodeConfig& config, const engine::Nod
                                                       .pod_namespace = a.pod_namespace,
                                                       .pod = a.pod_name,
                                                       .ifname = a.key.ifname,
-                                                      .tenant = a.tenant}));
+                                                      .tenant = a.tenant,
+                                                      .netns = a.netns_path,
+                                                      .netns_identity = {a.netns_device, a.netns_inode}}));
   }
   return ports;
 }

@@ -12,6 +12,7 @@
 
 #include "lib/config/node_config.h"
 #include "lib/engine/view.h"
+#include "lib/netns/netns.h"
 
 namespace rail::counters {
 
@@ -36,6 +37,8 @@ struct Port {
   std::string pod;
   std::string ifname;
   std::string tenant;
+  std::string netns;  // where its interface is
+  netns::Identity netns_identity;
   bool is_uplink() const { return attachment == 0; }
   // "rail0 uplink p0", "tenant-a/a1 net1"
   std::string Name() const;

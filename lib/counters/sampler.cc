@@ -15,6 +15,7 @@ constexpr std::chrono::seconds kInterest{3};  // how long somebody who has asked
 constexpr std::chrono::milliseconds kHistoryEvery{9'500};  // a tick may be early
 constexpr std::chrono::minutes kHistory{1};
 constexpr std::chrono::minutes kLineRateEvery{1};  // asking takes the kernel's RTNL lock
+constexpr std::chrono::seconds kRdmaAgain{10};     // an RDMA device may come later than its interface
 constexpr size_t kPeakSeconds = 60;
 constexpr uint64_t kBytesPerMbit = 125'000;
 
@@ -125,14 +126,35 @@ void Sampler::LookForBursts(const Moment& now) {
   recorder_.Tick(now, readings_);
 }
 
-PortCounts Sampler::CountsOf(const Slot& slot, Clock::time_point now) {
+PortCounts Sampler::CountsOf(Slot& slot, Clock::time_point now, bool with_pods_rdma) {
   PortCounts counts{.at = now, .traffic = TrafficOf(*slot.port, slot.stats)};
-  if (!slot.port->is_uplink()) return counts;
+  if (!slot.port->is_uplink() && !with_pods_rdma && slot.before) {
+    counts.rdma = slot.before->rdma;
+    counts.rdma_at = slot.before->rdma_at;
+    return counts;
+  }
+  counts.rdma_at = now;
+  if (slot.before) {
+    slot.rdma_before = slot.before->rdma;
+    slot.rdma_before_at = slot.before->rdma_at;
+  }
+  if (!slot.port->is_uplink()) {
+    counts.rdma = RdmaOfPod(slot, now);
+    return counts;
+  }
   if (auto pfc = stats_->Pfc(slot.port->link)) counts.pfc = *pfc;
   if (!slot.rdma.empty()) {
     if (auto rdma = stats_->Rdma(slot.rdma)) counts.rdma = std::move(*rdma);
   }
   return counts;
+}
+
+// Each reading enters the pod's namespace.
+std::vector<netlink::RdmaCounter> Sampler::RdmaOfPod(Slot& slot, Clock::time_point now) {
+  if (slot.without_rdma_at && now - *slot.without_rdma_at < kRdmaAgain) return {};
+  auto rdma = netlink::RdmaOfPod(slot.port->netns, slot.port->netns_identity, slot.port->ifname, slot.rdma);
+  slot.without_rdma_at = rdma ? std::nullopt : std::optional(now);
+  return rdma ? std::move(*rdma) : std::vector<netlink::RdmaCounter>();
 }
 
 void Sampler::AddTenants(const Slot& slot, const PortCounts& now) {
@@ -158,18 +180,23 @@ void Sampler::EverySecond(const Moment& now) {
   view->unix_ms = now.unix_ms;
   view->bursts_on = bursts_on();
   AskLineRates(now.at);
+  const bool somebody_looks = !bursts_on() || SomebodyAsks();
   for (Slot& slot : slots_) {
     if (!slot.read) continue;
-    PortCounts counts = CountsOf(slot, now.at);
+    const bool kept = slot.history.empty() || now.at - slot.history.back().at >= kHistoryEvery;
+    PortCounts counts = CountsOf(slot, now.at, somebody_looks || kept);
     AddTenants(slot, counts);
-    if (slot.history.empty() || now.at - slot.history.back().at >= kHistoryEvery)
-      slot.history.push_back(counts);
+    if (kept) slot.history.push_back(counts);
     while (slot.history.size() > 1 && now.at - slot.history[1].at >= kHistory) slot.history.pop_front();
     PortView& port = view->ports.emplace_back();
     port.port = slot.port;
     port.line_rate = slot.line_rate;
     port.earlier = slot.history.front();
     port.before = std::exchange(slot.before, counts);
+    if (port.before) {
+      port.before->rdma = slot.rdma_before;
+      port.before->rdma_at = slot.rdma_before_at;
+    }
     port.now = std::move(counts);
   }
   view->tenants = tenants_;

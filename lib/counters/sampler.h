@@ -35,15 +35,17 @@ struct Counts {
 struct PortCounts {
   Clock::time_point at;
   Both<Counts> traffic;
-  std::optional<netlink::PfcStats> pfc;    // of an uplink whose driver has DCB
-  std::vector<netlink::RdmaCounter> rdma;  // of an uplink with an RDMA device, as its driver names them
+  std::optional<netlink::PfcStats> pfc;  // of an uplink whose driver has DCB
+  // As the driver of its RDMA device names them. With bursts, a pod's are up to ten seconds old while nobody asks.
+  std::vector<netlink::RdmaCounter> rdma;
+  Clock::time_point rdma_at;
 };
 
 struct PortView {
   PortPtr port;
   uint64_t line_rate = 0;  // 0: not known
   PortCounts now;
-  std::optional<PortCounts> before;   // the reading before: a second ago, or up to 10 when nobody had asked
+  std::optional<PortCounts> before;   // the readings before: a second ago, or up to 10 when nobody had asked
   std::optional<PortCounts> earlier;  // about a minute ago, or when it was first read
   std::optional<Second> second;       // the last one that has ended; only with bursts
   Both<uint64_t> peak;                // the fastest tick of the last minute; only with bursts
@@ -103,7 +105,10 @@ class Sampler {
  private:
   struct Slot {
     PortPtr port;
-    std::string rdma;  // the uplink's RDMA device; "": none
+    std::string rdma;                                  // its RDMA device; "": none, or none found so far
+    std::optional<Clock::time_point> without_rdma_at;  // the pod's interface had none then
+    std::vector<netlink::RdmaCounter> rdma_before;     // of the reading before the last one
+    Clock::time_point rdma_before_at;
     uint64_t line_rate = 0;
     bool read = false;  // in this tick
     netlink::LinkStats stats;
@@ -114,7 +119,8 @@ class Sampler {
   bool bursts_on() const { return config_.bursts.every_ms != 0; }
   void FindPorts();
   void AskLineRates(Clock::time_point now);
-  PortCounts CountsOf(const Slot& slot, Clock::time_point now);
+  PortCounts CountsOf(Slot& slot, Clock::time_point now, bool with_pods_rdma);
+  std::vector<netlink::RdmaCounter> RdmaOfPod(Slot& slot, Clock::time_point now);
   void LookForBursts(const Moment& now);
   void EverySecond(const Moment& now);
   void AddBursts(PortsView& view);  // with mutex_

@@ -23,8 +23,11 @@ constexpr double kDiscards = 10;   // packets per second
 constexpr double kSlower = 0.5;    // of what the pods' other rails carry
 constexpr double kIdle = 0.01;     // of line rate: with less, rails are not compared
 
-constexpr std::array<std::string_view, 4> kLossCounters = {"out_of_sequence", "packet_seq_err",
-                                                           "local_ack_timeout_err", "roce_adp_retrans"};
+// As mlx5 names them, and rdma_rxe (out_of_seq_request: of who receives; rcvd_seq_err: of who sends).
+constexpr std::array<std::string_view, 6> kLossCounters = {"out_of_sequence",       "packet_seq_err",
+                                                           "local_ack_timeout_err", "roce_adp_retrans",
+                                                           "out_of_seq_request",    "rcvd_seq_err"};
+// mlx5's alone, of the port, so of its PF's device: they count for all VFs.
 constexpr std::array<std::string_view, 2> kMarkCounters = {"np_cnp_sent", "rp_cnp_handled"};
 
 uint64_t Grown(uint64_t before, uint64_t now) {
@@ -42,9 +45,9 @@ class Counters : Examiner {
       seconds_ = std::chrono::duration<double>(port.now.at - port.earlier->at).count();
       if (seconds_ < std::chrono::duration<double>(kLeastTime).count()) continue;
       Discards(port);
+      Lost(port);
       if (port.port->is_uplink()) {
         Pauses(port);
-        Lost(port);
         Marked(port);
       } else {
         SlowPath(port);
@@ -58,12 +61,14 @@ class Counters : Examiner {
     return static_cast<double>(Grown(before, now)) / seconds_;
   }
   // Of the RDMA counters with these names, those that grow faster, as "out_of_sequence 25/s, ...".
-  std::string Growing(const PortView& port, std::span<const std::string_view> names, double than) const {
+  static std::string Growing(const PortView& port, std::span<const std::string_view> names, double than) {
+    const std::chrono::duration<double> passed = port.now.rdma_at - port.earlier->rdma_at;
+    if (passed < kLeastTime) return {};
     std::string text;
     for (const netlink::RdmaCounter& now : port.now.rdma) {
       const auto before = std::ranges::find(port.earlier->rdma, now.name, &netlink::RdmaCounter::name);
       if (std::ranges::find(names, now.name) == names.end() || before == port.earlier->rdma.end()) continue;
-      const double rate = PerSecond(before->value, now.value);
+      const double rate = static_cast<double>(Grown(before->value, now.value)) / passed.count();
       if (rate >= than) text += fmt::format("{}{} {:.0f}/s", text.empty() ? "" : ", ", now.name, rate);
     }
     return text;
@@ -104,12 +109,12 @@ class Counters : Examiner {
   void Lost(const PortView& port) {
     const std::string growing = Growing(port, kLossCounters, kLost);
     if (growing.empty()) return;
-    Find(
-        Severity::kWarning, "rdma-out-of-sequence", port.port->rail,
-        fmt::format("RDMA on {} loses or overtakes packets: {} in the last minute", port.port->link, growing),
-        "each of them makes a queue pair send again, and a job waits for its slowest",
-        "look for discards on the leaf's ports and for priorities that do not pause (`railctl get rails`, "
-        "lossless)");
+    Find(Severity::kWarning, "rdma-out-of-sequence", Subject(port),
+         fmt::format("RDMA on {} loses or overtakes packets: {} in the last minute",
+                     port.port->is_uplink() ? port.port->link : port.port->ifname + " of the pod", growing),
+         "each of them makes a queue pair send again, and a job waits for its slowest",
+         "look for discards on the leaf's ports and for priorities that do not pause (`railctl get rails`, "
+         "lossless)");
   }
 
   void Marked(const PortView& port) {

@@ -1,7 +1,10 @@
 // What the doctor makes of the counters of the last minute.
 #include <gmock/gmock.h>
+#include <rdma/rdma_netlink.h>
 
 #include "lib/inspect/doctor_fixture.h"
+#include "lib/netlink/builder.h"
+#include "lib/netlink/rdma_stats.h"
 
 namespace rail::inspect {
 namespace {
@@ -46,8 +49,9 @@ class CountersTest : public ::testing::Test {
     PortView& added = view.ports.emplace_back();
     added.port = std::make_shared<const counters::Port>(std::move(port));
     added.line_rate = added.port->is_uplink() ? kLineRate : 0;
-    added.now.at = kThen + std::chrono::minutes(1);
+    added.now.at = added.now.rdma_at = kThen + std::chrono::minutes(1);
     added.earlier.emplace().at = kThen;
+    added.earlier->rdma_at = kThen;
   }
   std::vector<Finding> Found() {
     NodeFacts facts = Well();
@@ -100,6 +104,56 @@ TEST_F(CountersTest, ShowRdmaThatLosesPackets) {
   Uplink().now.rdma[0].value = 3;  // it began anew
   Uplink().now.rdma[2].value += 1'000'000'000;
   EXPECT_THAT(Findings(), IsEmpty()) << "traffic is no loss";
+}
+
+TEST_F(CountersTest, ShowThePodWhoseRdmaLosesPackets) {
+  Pods().now.rdma = {{"out_of_seq_request", 900}, {"rcvd_pkts", 1'000'000}};
+  EXPECT_THAT(Findings(), IsEmpty()) << "it has just got its device";
+  Pods().earlier->rdma = {{"out_of_seq_request", 300}, {"rcvd_pkts", 0}};
+  EXPECT_THAT(Findings(),
+              ElementsAre("rdma-out-of-sequence ns/a net1 on rail1: RDMA on net1 of the pod loses or "
+                          "overtakes packets: out_of_seq_request 10/s in the last minute"));
+  Pods().earlier->rdma_at = kThen + std::chrono::seconds(51);
+  EXPECT_THAT(Findings(), IsEmpty()) << "nine seconds say too little";
+}
+
+// A device that counts congestion is a NIC's (mlx5_ib): here is its answer as the kernel makes it, with the driver's names in its order.
+std::vector<netlink::RdmaCounter> AnswerOfMlx5(uint64_t np_cnp_sent) {
+  netlink::Builder message(RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, RDMA_NLDEV_CMD_STAT_GET), 0);
+  message.Uint32(RDMA_NLDEV_ATTR_DEV_INDEX, 2)
+      .String(RDMA_NLDEV_ATTR_DEV_NAME, "mlx5_1")
+      .Uint32(RDMA_NLDEV_ATTR_PORT_INDEX, 1);
+  nlattr* table = message.Nest(RDMA_NLDEV_ATTR_STAT_HWCOUNTERS);
+  const std::vector<std::pair<const char*, uint64_t>> counters = {
+      {"rx_write_requests", 51},    {"rx_read_requests", 0},
+      {"rx_atomic_requests", 0},    {"out_of_buffer", 0},
+      {"out_of_sequence", 0},       {"duplicate_request", 0},
+      {"rnr_nak_retry_err", 0},     {"packet_seq_err", 0},
+      {"implied_nak_seq_err", 0},   {"rp_cnp_ignored", 0},
+      {"local_ack_timeout_err", 0}, {"resp_local_length_error", 0},
+      {"rp_cnp_handled", 12},       {"np_ecn_marked_roce_packets", 2 * np_cnp_sent},
+      {"np_cnp_sent", np_cnp_sent}, {"roce_adp_retrans", 0}};
+  for (const auto& [name, value] : counters) {
+    nlattr* entry = message.Nest(RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY);
+    message.String(RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_NAME, name)
+        .Uint64(RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_VALUE, value);
+    message.EndNest(entry);
+  }
+  message.EndNest(table);
+  nlmsghdr* header = nlmsg_hdr(message.get());
+  return netlink::DecodeRdmaCounters({reinterpret_cast<const char*>(header), header->nlmsg_len})
+      .value_or(std::vector<netlink::RdmaCounter>());
+}
+
+TEST_F(CountersTest, ShowMarksWithoutPausesOfMlx5) {
+  Uplink().earlier->rdma = AnswerOfMlx5(1'000);
+  Uplink().now.rdma = AnswerOfMlx5(16'000);
+  ASSERT_EQ(Uplink().now.rdma.size(), 16U);
+  EXPECT_THAT(Findings(), IsEmpty()) << "a priority pauses";
+  Uplink().now.pfc->enabled = 0;
+  EXPECT_THAT(Findings(),
+              ElementsAre("congestion-without-pfc rail1: the fabric marks congestion on p1 (np_cnp_sent "
+                          "250/s), and no priority of it pauses"));
 }
 
 TEST_F(CountersTest, ShowMarksWithoutPauses) {

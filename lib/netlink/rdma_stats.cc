@@ -43,6 +43,14 @@ std::optional<std::vector<RdmaCounter>> DecodeRdmaCounters(std::string_view mess
   return counters;
 }
 
+std::optional<RdmaPort> DecodeRdmaPort(std::string_view message) {
+  RdmaAttributes attributes;
+  if (!ParseRdma(message, RDMA_NLDEV_CMD_PORT_GET, attributes)) return std::nullopt;
+  const auto port = attributes.Uint32(RDMA_NLDEV_ATTR_PORT_INDEX);
+  if (!port) return std::nullopt;
+  return RdmaPort{*port, attributes.String(RDMA_NLDEV_ATTR_NDEV_NAME)};
+}
+
 Result<RdmaStats> RdmaStats::Open() {
   RAIL_ASSIGN_AS(Socket socket, Socket::Open(NETLINK_RDMA), "read the counters of RDMA devices");
   return RdmaStats(std::move(socket));
@@ -81,6 +89,48 @@ Result<std::vector<RdmaCounter>> RdmaStats::Of(const std::string& device) {
   indexes_.erase(device);  // it may have another index now
   if (!asked) return tl::make_unexpected(asked.error());
   return Fail(Code::kNotFound, doing + ": another device has its index now");
+}
+
+// In a dump, since the kernel's answer to a request for one port has the type of a device's (nldev_port_get_doit).
+bool RdmaStats::IsOf(uint32_t device, const std::string& link) {
+  const std::string doing = "find the RDMA device of " + link;
+  Builder message(TypeOf(RDMA_NLDEV_CMD_PORT_GET), 0);
+  message.Uint32(RDMA_NLDEV_ATTR_DEV_INDEX, device);
+  if (!message.Check(doing)) return false;
+  bool its = false;
+  const Status asked = socket_.Dump(
+      message.get(), doing,
+      [&](std::string_view bytes) {
+        const auto port = DecodeRdmaPort(bytes);
+        its = its || (port && port->port == 1 && port->link == link);
+      },
+      [&] { its = false; });
+  return asked && its;  // one that has gone meanwhile is not its
+}
+
+Result<std::string> RdmaStats::DeviceOf(const std::string& link, const std::string& likely) {
+  RAIL_TRY(List());
+  const auto first = indexes_.find(likely);
+  if (first != indexes_.end() && IsOf(first->second, link)) return likely;
+  for (const auto& [device, index] : indexes_) {
+    if (device != likely && IsOf(index, link)) return device;
+  }
+  return Fail(Code::kNotFound, "find the RDMA device of " + link + ": there is none");
+}
+
+Result<std::vector<RdmaCounter>> RdmaOfPod(const std::string& path, const netns::Identity& identity,
+                                           const std::string& link, std::string& device) {
+  RAIL_ASSIGN(const netns::Netns pod, netns::Netns::Open(path));
+  if (pod.identity() != identity)
+    return Fail(Code::kNotFound, "read the RDMA counters of a pod: " + path + " is another pod's namespace");
+  std::optional<RdmaStats> rdma;
+  RAIL_TRY(pod.Run([&]() -> Status {
+    RAIL_ASSIGN(auto opened, RdmaStats::Open());
+    rdma.emplace(std::move(opened));
+    return {};
+  }));
+  RAIL_ASSIGN(device, rdma->DeviceOf(link, device));
+  return rdma->Of(device);
 }
 
 }  // namespace rail::netlink

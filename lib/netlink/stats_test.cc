@@ -175,5 +175,29 @@ TEST(StatsTest, ReadsAnRdmaDevicesCounters) {
   EXPECT_EQ((*counters)[1].value, 4U);
 }
 
+TEST(StatsTest, ReadsWhichLinkAnRdmaPortIs) {
+  Builder message(RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, RDMA_NLDEV_CMD_PORT_GET), 0);
+  message.Uint32(RDMA_NLDEV_ATTR_DEV_INDEX, 1)
+      .Uint32(RDMA_NLDEV_ATTR_PORT_INDEX, 1)
+      .String(RDMA_NLDEV_ATTR_NDEV_NAME, "net1");
+  const auto port = DecodeRdmaPort(Wire(message));
+  ASSERT_TRUE(port);
+  EXPECT_EQ(port->port, 1U);
+  EXPECT_EQ(port->link, "net1");
+  EXPECT_FALSE(DecodeRdmaCounters(Wire(message)));
+  EXPECT_FALSE(DecodeRdmaPort("x"));
+}
+
+TEST(StatsTest, APodsCountersAreNotThoseOfWhoeverHasItsPathNow) {
+  const netns::Netns pod = netns::testing::MakeScratch();
+  const std::string path = "/proc/self/fd/" + std::to_string(pod.fd());
+  std::string device;
+  const auto of_another = RdmaOfPod(path, {.device = 1, .inode = 2}, "net1", device);
+  ASSERT_FALSE(of_another);
+  EXPECT_EQ(of_another.error().code, Code::kNotFound);
+  EXPECT_NE(of_another.error().message.find("another pod's namespace"), std::string::npos);
+  EXPECT_FALSE(RdmaOfPod(path, pod.identity(), "net1", device)) << "it has no such device";
+}
+
 }  // namespace
 }  // namespace rail::netlink

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 from typing import Any
 
+import doctor
 from railcni_lab import kernel
 from railcni_lab.layout import write_json
 from railcni_lab.speaker import tenant_id
@@ -42,9 +41,7 @@ def want(world: World, rates: dict[str, Any] | None) -> None:
 
 def findings(world: World) -> dict[str, str]:
     """The doctor's findings about rates: id -> what."""
-    done = subprocess.run([str(world.lab.binaries / "railctl"), "doctor", "-o", "json"], text=True, capture_output=True, check=False,
-                          env={**os.environ, "RAILCNI_ROOT": str(world.lab.node(1).root)})
-    return {each["id"]: each["what"] for each in json.loads(done.stdout)["findings"] if each["id"].startswith("rates-")}
+    return {each["id"]: each["what"] for each in doctor.findings(world, world.lab.node(1)) if each["id"].startswith("rates-")}
 
 
 def described(world: World, *what: str) -> str:

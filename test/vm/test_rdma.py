@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import re
@@ -11,12 +12,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from doctor import named
 from frames import ROCE_PORT, packed
 from railcni_lab import daemons, kernel, matrix, pods
 from railcni_lab.layout import REPOSITORY
 from switched import lab_of, on_pod_path, row_of
 from tables import Tables
-from world import World, captures
+from world import World, captures, eventually
 
 PODS = {"a1": ("n1", "tenant-a"), "a2": ("n2", "tenant-a"), "b1": ("n1", "tenant-b")}
 RAIL_TABLE = 100  # of rail 0 (lib/config/README.md, rails[].index)
@@ -131,6 +133,47 @@ def test_what_railctl_nccl_names_is_a_device_that_works(world: World) -> None:
         assert done.returncode == 0, done.stdout + done.stderr
         assert other.wait(timeout=PATIENCE) == 0
     assert re.search(r"^\s*65536\s+50\s", done.stdout, re.M), done.stdout
+
+
+def test_the_counters_of_a_pods_device_move_with_its_traffic(world: World) -> None:
+    """raild reads them in the pod's namespace by rdma netlink, while somebody asks."""
+    def counters() -> dict[str, int]:
+        [port] = world.railctl(world.port("a1").node, "get", "counters", "a1", "-n", "tenant-a")["ports"]
+        return {each["name"]: int(each.get("value", 0)) for each in port.get("rdma", [])}
+
+    before = eventually("the device is found", counters, bool, PATIENCE)
+    own = json.loads(kernel.run([*in_pod(world, "a1"), "rdma", "-j", "statistic", "show", "link", "rxe-a1/1"]))[0]
+    assert set(before) == set(own) - {"ifname", "port"}, "all that the kernel counts"
+    exchange(world, "ib_write_bw", "a1", "a2", 0, "-n", "100", "-s", "65536")
+    after = eventually("they have moved", counters, lambda now: now["sent_pkts"] - before["sent_pkts"] >= 100 * 65536 // 4096, PATIENCE)
+    assert after["rcvd_pkts"] > before["rcvd_pkts"], "acknowledgements"
+
+
+def test_lost_packets_are_counted_and_named(world: World) -> None:
+    """netem drops 3 % of what a1 sends. Both ends count what that does to RDMA: gaps at a2, what is asked for again at a1."""
+    more = ("-D", str(PATIENCE), "-s", "65536")
+
+    def lossy(name: str) -> list[tuple[str, str]]:
+        return named(world, world.port(name).node, "rdma-out-of-sequence")
+
+    assert not lossy("a1") and not lossy("a2"), "what was sent so far has arrived"
+    loss = ["dev", "net1", "root", "netem", "loss", "3%"]
+    kernel.run([*in_pod(world, "a1"), "tc", "qdisc", "add", *loss])
+    try:
+        with server(world, "a2", tool("ib_write_bw", "a2", 0, *more)):
+            sender = subprocess.Popen(client(world, "ib_write_bw", "a1", "a2", 0, *more, seconds=2 * PATIENCE), stdin=subprocess.DEVNULL,
+                                      stdout=subprocess.DEVNULL)
+            try:
+                for name, counter in (("a2", "out_of_seq_request"), ("a1", "rcvd_seq_err")):
+                    [(subject, what)] = eventually(f"the finding of {name}", functools.partial(lossy, name), bool, PATIENCE)
+                    print(subject, what)
+                    assert subject == f"tenant-a/{name} net1 on rail0"
+                    assert re.match(rf"RDMA on net1 of the pod loses or overtakes packets: .*{counter} \d+/s", what), what
+            finally:
+                sender.terminate()
+                sender.wait(timeout=PATIENCE)
+    finally:
+        kernel.run([*in_pod(world, "a1"), "tc", "qdisc", "del", *loss])
 
 
 def test_ib_send_lat_completes_with_a_congestion_mark_as_set(world: World) -> None:

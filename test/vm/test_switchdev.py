@@ -17,7 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from doctor import named
 from netdevsim import DEVICE, REAL, VFS, Sysfs, address, ports, representors, uplink
+from priorities import differences, priorities, set_lossless
 from railcni_lab import daemons, kernel
 from railcni_lab.chain import PluginError
 from railcni_lab.layout import REPOSITORY, write_json
@@ -324,32 +326,6 @@ def test_a_vf_of_no_pf_of_the_rail_is_refused(ready: World, sysfs: Sysfs) -> Non
     pod.kill_namespace()
 
 
-def priorities() -> tuple[list[str], dict[str, list[int]]]:
-    """What dcb(8) reads of the uplink: the priorities that pause, the table of DSCPs."""
-    pfc = json.loads(kernel.run(["dcb", "-j", "pfc", "show", "dev", uplink()]))["prio_pfc"]
-    table = json.loads(kernel.run(["dcb", "-j", "-N", "app", "show", "dev", uplink()])).get("dscp_prio", [])
-    found: dict[str, list[int]] = {}
-    for dscp, priority in table:
-        found.setdefault(str(dscp), []).append(priority)
-    return [str(i) for i, on in enumerate(pfc) if on], found
-
-
-def set_lossless(world: World, wanted: dict[str, Any] | None) -> None:
-    """Into node.json; raild takes it by itself."""
-    node = world.lab.node(1)
-    config = json.loads(node.config_file.read_text())
-    config.pop("lossless", None)
-    write_json(node.config_file, {**config, **({"lossless": wanted} if wanted else {})})
-
-
-def differences(world: World) -> dict[str, str]:
-    """The doctor's findings about priorities: id -> remedy."""
-    node = world.lab.node(1)
-    done = subprocess.run([str(world.lab.binaries / "railctl"), "doctor", "-o", "json"], text=True, capture_output=True, check=False,
-                          env={**os.environ, "RAILCNI_ROOT": str(node.root)})  # its status is 1 where anything is critical
-    return {each["id"]: each["fix"] for each in json.loads(done.stdout)["findings"] if each["id"].startswith("lossless-")}
-
-
 def shown(world: World) -> dict[str, Any]:
     return world.railctl(world.lab.node(1), "get", "rails")["rails"][0]
 
@@ -425,25 +401,44 @@ def test_raild_keeps_the_priorities_and_puts_back_what_was_there(ready: World) -
     daemons.wait_until("raild answers", lambda: daemons.raild_answers(node), PATIENCE)
 
 
+PARAMETERS = Path("/sys/module/netdevsim/parameters")
+
+
 def test_a_pause_storm_is_counted_and_named(ready: World) -> None:
     """Through the kernel's dcbnl, of a driver that counts 5,000 pauses a second; the doctor's threshold is 1,000 over a minute."""
-    node, parameter = ready.lab.node(1), Path("/sys/module/netdevsim/parameters/railcni_pauses")
-
-    def found() -> list[str]:
-        done = subprocess.run([str(ready.lab.binaries / "railctl"), "doctor", "-o", "json"], text=True, capture_output=True, check=False,
-                              env={**os.environ, "RAILCNI_ROOT": str(node.root)})
-        return [each["what"] for each in json.loads(done.stdout)["findings"] if each["id"] == "pause-storm"]
+    node, parameter = ready.lab.node(1), PARAMETERS / "railcni_pauses"
 
     def rate() -> float:
         [port] = [p for p in ready.railctl(node, "get", "counters")["ports"] if p["port"]["link"] == uplink()]
         return max([pfc.get("received_rate", 0.0) for pfc in port.get("pfc", [])], default=0.0)
 
-    assert not found()
+    assert not named(ready, node, "pause-storm")
     parameter.write_text("5000\n")
     try:
         eventually("the rate", rate, lambda pauses: 4000 < pauses < 6000, PATIENCE)
-        [what] = eventually("the finding", found, bool, 90)
+        [(_, what)] = eventually("the finding", lambda: named(ready, node, "pause-storm"), bool, 90)
         assert re.match(rf"the leaf pauses {uplink()} \d+ times a second \(priority 3, the last minute\)", what), what
+    finally:
+        parameter.write_text("0\n")
+
+
+def test_what_the_cpu_forwards_is_counted_and_named(ready: World, pod: Pod) -> None:
+    """Through the kernel's RTM_GETSTATS, of representors that count 500 packets a second; the doctor's threshold is 100 over a minute."""
+    node, parameter = ready.lab.node(1), PARAMETERS / "railcni_slow"
+    pod.add()
+
+    def rate() -> float:
+        [port] = [p for p in ready.railctl(node, "get", "counters")["ports"] if p["port"].get("pod") == pod.name]
+        return port["sent"].get("slow_rate", -1.0)
+
+    eventually("counted, and none", rate, lambda packets: packets == 0, PATIENCE)
+    assert not named(ready, node, "slow-path-used")
+    parameter.write_text("500\n")
+    try:
+        eventually("the rate", rate, lambda packets: 400 < packets < 600, PATIENCE)
+        [(subject, what)] = eventually("the finding", lambda: named(ready, node, "slow-path-used"), bool, 90)
+        assert subject == f"tenant-a/{pod.name} net1 on rail0"
+        assert re.match(r"the CPU forwards \d+ packets a second of what the pod sends \(the last minute\)", what), what
     finally:
         parameter.write_text("0\n")
 

@@ -41,7 +41,7 @@ class Guest:
 GUESTS = {
     "offload": Guest(STABLE, OFFLOAD),
     # rdma_rxe in network namespaces came after linux 6.12.
-    "rdma": Guest(NEWEST, (*OFFLOAD, "rdma_rxe", "ib_uverbs", "rdma_ucm")),
+    "rdma": Guest(NEWEST, (*OFFLOAD, "sch_netem", "rdma_rxe", "ib_uverbs", "rdma_ucm")),
     "leaves": Guest(STABLE, ("veth", "vrf", "8021q", "vxlan", "bridge", "dummy")),
     "vrf": Guest(STABLE, (*OFFLOAD, "vrf", "8021q", "act_vlan")),
     "sriov": Guest(STABLE, (*OFFLOAD, "tun", "igb", "igbvf"), devices=IGB),

@@ -15,7 +15,8 @@ from .packages import Unavailable, apt, depends, kept, unpack
 
 BOOT_MODULES = ("virtio_pci", "9pnet_virtio", "9p", "overlay")
 NETDEVSIM = "drivers/net/netdevsim"
-PRIORITIES = Path(__file__).with_name("netdevsim_dcb.c")  # netdevsim's ports have no dcbnl
+# What netdevsim's ports have not: dcbnl; a slow path of representors.
+PRIORITIES, SLOW_PATH = (Path(__file__).with_name(f"netdevsim_{what}.c") for what in ("dcb", "slow_path"))
 BUSYBOX = Path("/bin/busybox")
 
 
@@ -63,9 +64,9 @@ def _fetch(suite: str, folder: Path) -> None:
 
 
 def netdevsim(suite: str, again: bool = False) -> Path:
-    """The module netdevsim for the suite's cached kernel, with the priorities of PRIORITIES. Errors: Unavailable."""
+    """The module netdevsim for the suite's cached kernel, with PRIORITIES and SLOW_PATH. Errors: Unavailable."""
     version = kernel(suite).version
-    patch = hashlib.sha256(PRIORITIES.read_bytes()).hexdigest()[:8]
+    patch = hashlib.sha256(b"".join(file.read_bytes() for file in (PRIORITIES, SLOW_PATH, Path(__file__)))).hexdigest()[:8]
     return kept(f"netdevsim-{version}-{patch}", lambda folder: _build_netdevsim(suite, version, folder), again) / "netdevsim.ko"
 
 
@@ -76,7 +77,7 @@ def _build_netdevsim(suite: str, version: str, folder: Path) -> None:
     unpack(suite, [headers, *parts, f"linux-source-{series}"], tools)
     archive, source = tools / f"usr/src/linux-source-{series}.tar.xz", f"linux-source-{series}/{NETDEVSIM}"
     _run(["tar", "-xJf", str(archive), "-C", str(tools), source])
-    _give_priorities(tools / source)
+    _extend(tools / source)
     build = tools / "usr/src" / headers
     # The makefile names its other half by the path of an installed package; vmlinux serves type information (BTF), for
     # which yet another package would be needed.
@@ -88,16 +89,21 @@ def _build_netdevsim(suite: str, version: str, folder: Path) -> None:
     shutil.rmtree(tools)
 
 
-def _give_priorities(source: Path) -> None:
+def _extend(source: Path) -> None:
     netdev = source / "netdev.c"
     text = netdev.read_text()
-    for before, after in ((included := '#include "netdevsim.h"\n', included + f'#include "{PRIORITIES.name}"\n'),
-                          (ops := "ns->netdev->netdev_ops = &nsim_netdev_ops;", ops + " ns->netdev->dcbnl_ops = &railcni_dcbnl_ops;")):
+    include, uplink = '#include "netdevsim.h"\n', "ns->netdev->netdev_ops = &nsim_netdev_ops;"
+    representor = "static const struct net_device_ops nsim_vf_netdev_ops = {\n"
+    for before, after in ((include, include + f'#include "{PRIORITIES.name}"\n#include "{SLOW_PATH.name}"\n'),
+                          (uplink, uplink + " ns->netdev->dcbnl_ops = &railcni_dcbnl_ops;"),
+                          (representor, representor + "\t.ndo_has_offload_stats = railcni_has_offload_stats,\n"
+                                                      "\t.ndo_get_offload_stats = railcni_get_offload_stats,\n")):
         if text.count(before) != 1:
             raise Unavailable(f"building netdevsim: {netdev.name} of this kernel has not one `{before.strip()}`")
         text = text.replace(before, after)
     netdev.write_text(text)
-    shutil.copy(PRIORITIES, source)
+    for file in (PRIORITIES, SLOW_PATH):
+        shutil.copy(file, source)
 
 
 def _run(command: list[str]) -> None:
