@@ -150,14 +150,15 @@ def test_the_counters_of_a_pods_device_move_with_its_traffic(world: World) -> No
 
 
 def test_lost_packets_are_counted_and_named(world: World) -> None:
-    """netem drops 3 % of what a1 sends. Both ends count what that does to RDMA: gaps at a2, what is asked for again at a1."""
-    more = ("-D", str(PATIENCE), "-s", "65536")
+    """netem drops a tenth of what a1 sends. Both ends count what that does to RDMA: gaps at a2, what is asked for again at a1."""
+    # Four queue pairs that wait 4 ms for an acknowledgement: more than ten losses a second on the slowest machine.
+    more = ("-D", str(PATIENCE), "-s", "65536", "-q", "4", "-u", "10")
 
     def lossy(name: str) -> list[tuple[str, str]]:
         return named(world, world.port(name).node, "rdma-out-of-sequence")
 
     assert not lossy("a1") and not lossy("a2"), "what was sent so far has arrived"
-    loss = ["dev", "net1", "root", "netem", "loss", "3%"]
+    loss = ["dev", "net1", "root", "netem", "loss", "10%"]
     kernel.run([*in_pod(world, "a1"), "tc", "qdisc", "add", *loss])
     try:
         with server(world, "a2", tool("ib_write_bw", "a2", 0, *more)):
