@@ -111,7 +111,8 @@ TEST(BurstsTest, ARunGoesOnOverTheSecondsEdge) {
   node.Ticks(95);
   node.Ticks(10, kFullTick);
   EXPECT_TRUE(Of(node.recorder.Since(0), "p0").at(0).goes_on);
-  EXPECT_EQ((node.recorder.totals().at({"rail0", true, Direction::kSent}).above), milliseconds(100)) << "before the second ends";
+  EXPECT_EQ((node.recorder.totals().at({"rail0", true, Direction::kSent}).above), milliseconds(100))
+      << "before the second ends";
   node.Ticks(95);
   const auto& seconds = node.recorder.SecondsOf("p0");
   ASSERT_THAT(seconds, SizeIs(2));
