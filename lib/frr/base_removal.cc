@@ -55,6 +55,10 @@ class Plan {
   }
 
   std::vector<std::string> Make() {
+    // They are ours as a whole: nobody else makes an instance in a VRF of this name.
+    for (const auto& [vrf, instance] : running_.vrfs) {
+      if (IsOurVrf(vrf) && instance.asn) lines_.push_back("no " + RouterLine(*instance.asn, vrf));
+    }
     if (running_.asn) {
       const std::string router = "router bgp " + std::to_string(*running_.asn);
       if (before_ != nullptr && !before_->asn && IsAllOurs()) {

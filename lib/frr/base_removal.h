@@ -36,7 +36,7 @@ BaseBefore LookBefore(const RunningConfig& running, const std::vector<std::strin
 void Merge(BaseBefore& first, const BaseBefore& now);
 
 // The lines that remove what is ours and restore what was there before. Without knowledge of what was there, only what carries
-// our names goes: announcements, route-maps, lists, the table-map, the BMP targets.
+// our names goes: the instances of our VRFs, announcements, route-maps, lists, the table-map, the BMP targets.
 std::vector<std::string> PlanRemoval(const RunningConfig& running, const std::vector<std::string>& interfaces,
                                      const Removal& removal);
 
