@@ -204,7 +204,7 @@ TEST(Rows, SayThePlaneOfARailThatHasPlanes) {
   v1::Attachment attachment;
   attachment.set_rail_number(3);
   attachment.set_plane(1);
-  EXPECT_EQ(AttachmentRow(attachment, 0).back(), "3/1");
+  EXPECT_EQ(AttachmentRow(attachment, 0)[15], "3/1");
   v1::Remote remote;
   EXPECT_EQ(RemoteRow(remote).back(), "");
   remote.set_rail_number(3);
