@@ -115,7 +115,9 @@ class BgpRepair {
   void AskWho(const bmp::Message& message, const std::string& vrf);
   Status PrefixHealth() const;
   // Whether bgpd's connections are open, or bgpd still has time to open them anew.
-  bool FeedIsUp() const;
+  // Whether each instance that is to push does, or may yet; one that does not is in `without`.
+  bool FeedIsUp(const BgpInstance** without = nullptr) const;
+  frr::FeedTarget FeedTargetOf(const BgpInstance& instance) const;
 
   const config::NodeConfig& config_;
   const Deps deps_;

@@ -13,10 +13,23 @@ constexpr std::chrono::seconds kFeedDue{4};
 
 }  // namespace
 
-bool BgpRepair::FeedIsUp() const {
-  return std::ranges::all_of(feeds_, [&](const auto& one) {
-    return one.second.open || (one.second.due && deps_.now() < *one.second.due);
-  });
+bool BgpRepair::FeedIsUp(const BgpInstance** without) const {
+  if (!why_no_feed_.empty()) return false;
+  for (const BgpInstance& instance : instances_) {
+    const auto feed = feeds_.find(instance.vrf);
+    const bool up = feed != feeds_.end() &&
+                    (feed->second.open || (feed->second.due && deps_.now() < *feed->second.due));
+    if (up || instance.peers.empty()) continue;
+    if (without != nullptr) *without = &instance;
+    return false;
+  }
+  return true;
+}
+
+frr::FeedTarget BgpRepair::FeedTargetOf(const BgpInstance& instance) const {
+  frr::FeedTarget target(config_.bgp.bmp_port);
+  if (instance.rail != nullptr) target.address = FeedAddress(*instance.rail, instance.tenant.vlan);
+  return target;
 }
 
 // Every audit tries again, whatever keeps bgpd from pushing: it may be another bgpd by then.
@@ -40,11 +53,9 @@ Status BgpRepair::EnsureFeeds(Connections& connections) {
 Status BgpRepair::EnsureFeed(Connections& connections, const BgpInstance& instance) {
   RAIL_ASSIGN(frr::Bgp * bgp, connections.Bgp());
   if (config_.bgp.manage) RAIL_TRY(RecordOrigin(connections));
-  frr::FeedTarget target(config_.bgp.bmp_port);
-  if (instance.rail != nullptr) target.address = FeedAddress(*instance.rail, instance.tenant.vlan);
-  RAIL_ASSIGN(const bool sent,
-              bgp->Instance(instance.vrf)
-                  .EnsureFeed(instance.peers, target, config_.bgp.manage, connections.CallDeadline()));
+  RAIL_ASSIGN(const bool sent, bgp->Instance(instance.vrf)
+                                   .EnsureFeed(instance.peers, FeedTargetOf(instance), config_.bgp.manage,
+                                               connections.CallDeadline()));
   Feed& feed = feeds_[instance.vrf];
   feed.settling = feed.settling || sent;
   if (!feed.open && (sent || !feed.due)) feed.due = deps_.now() + kFeedDue;

@@ -12,13 +12,11 @@ Status BgpRepair::FeedHealth() const {
     if (why.empty() && !feed.configured) why = feed.configured.error().message;
   }
   if (why.empty()) {
-    if (FeedIsUp()) return {};
-    const auto waits = std::ranges::find_if(feeds_, [&](const auto& one) {
-      return !one.second.open && !(one.second.due && deps_.now() < *one.second.due);
-    });
-    const bool of_vrf = waits != feeds_.end() && !waits->first.empty();
-    why = (of_vrf ? "bgpd's instance of VRF " + waits->first : std::string("bgpd")) +
-          " has not connected to port " + std::to_string(config_.bgp.bmp_port) + " of the loopback";
+    const BgpInstance* without = nullptr;
+    if (FeedIsUp(&without)) return {};
+    const frr::FeedTarget target = FeedTargetOf(*without);
+    why = (without->vrf.empty() ? "bgpd" : "bgpd's instance of VRF " + without->vrf) +
+          " has not connected to " + target.address.ToString() + " port " + std::to_string(target.port);
   }
   const bool any_open = std::ranges::any_of(feeds_, [](const auto& one) { return one.second.open; });
   if (any_open) return Fail(Code::kInvalid, "what bgpd pushes (BMP): " + why);
