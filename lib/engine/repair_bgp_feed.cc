@@ -17,8 +17,8 @@ bool BgpRepair::FeedIsUp(const BgpInstance** without) const {
   if (!why_no_feed_.empty()) return false;
   for (const BgpInstance& instance : instances_) {
     const auto feed = feeds_.find(instance.vrf);
-    const bool up = feed != feeds_.end() &&
-                    (feed->second.open || (feed->second.due && deps_.now() < *feed->second.due));
+    const bool up =
+        feed != feeds_.end() && (feed->second.open || (feed->second.due && deps_.now() < *feed->second.due));
     if (up || instance.peers.empty()) continue;
     if (without != nullptr) *without = &instance;
     return false;
