@@ -85,6 +85,18 @@ class Pod:
                 self.chain.delete(self.attachment)
         return self.chain.add(self.attachment)
 
+    def refused(self) -> PluginError:
+        """Why there is no such pod. The runtime has called DEL and the pod's namespace is gone."""
+        kernel.run(["ip", "netns", "add", self.namespace])
+        try:
+            self.chain.add(self.attachment)
+        except PluginError as error:
+            return error
+        finally:
+            self.chain.delete(self.attachment)
+            kernel.delete_namespace(self.namespace)
+        raise AssertionError(f"{self.name} was attached")
+
     def check(self) -> None:
         self.chain.check(self.attachment)
 
