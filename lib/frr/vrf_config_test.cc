@@ -183,6 +183,28 @@ TEST(VrfConfig, RemovalTakesOurInstancesAndNobodyElses) {
   EXPECT_THAT(lines, Not(Contains(HasSubstr("admins"))));
 }
 
+TEST(VrfConfig, BmpConnectionsOfOurInstancesRestBeforeTheyAreRemoved) {
+  const std::string connects =
+      " bmp targets railcni\n  bmp monitor ipv4 unicast pre-policy\n  bmp connect 127.1.0.101 port 11019 "
+      "min-retry "
+      "100 max-retry 1000\n exit\n bmp targets admins\n  bmp connect 192.0.2.1 port 1 min-retry 1000 "
+      "max-retry "
+      "2000\n exit\nexit\n!\n";
+  const RunningConfig running =
+      ParseRunningConfig("router bgp 4200000001\n" + connects + "router bgp 4200000001 vrf railcni-0-101\n" +
+                         connects + "router bgp 4200000001 vrf admins\n" + connects);
+  const std::vector<std::string> of_red{
+      "router bgp 4200000001 vrf railcni-0-101", "bmp targets railcni",
+      "bmp connect 127.1.0.101 port 11019 min-retry 86400000 max-retry 86400000", "exit", "exit"};
+  EXPECT_EQ(PlanRest(running, "railcni-0-101"), of_red);
+  EXPECT_EQ(PlanRest(running, "railcni-0-102"), std::vector<std::string>());
+  std::vector<std::string> all = of_red;
+  all[0] = "router bgp 4200000001";
+  EXPECT_EQ(PlanRest(running, ""), all);
+  all.insert(all.end(), of_red.begin(), of_red.end());
+  EXPECT_EQ(PlanRest(running), all);
+}
+
 TEST(VrfConfig, SessionsOfAllInstancesAreRead) {
   const std::string summary = R"({"default":{}
 ,"railcni-0-101":{"ipv4Unicast":{"peers":{"rcvlan-0-101":{"state":"Established","idType":"interface","pfxRcd":2,"pfxSnt":1}}}}

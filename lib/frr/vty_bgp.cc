@@ -56,7 +56,17 @@ Status VtyBgp::RemoveInstance(const std::string& vrf, Deadline deadline) {
   RAIL_ASSIGN(const auto running, Running(deadline));
   const auto found = running->vrfs.find(vrf);
   if (found == running->vrfs.end() || !found->second.asn) return {};
+  RAIL_TRY(LetFeedsRest(*running, vrf, deadline));
   return SendAtOnce({{"no " + RouterLine(*found->second.asn, vrf), OnMissing::kAccept}}, deadline);
+}
+
+// bgpd 8.4 crashes if a BMP target is removed between the start of an attempt to connect and its next step, which bgpd takes as soon as it
+// has done what it is told. So the attempts end first, and a step that was due has been taken when the answer is here.
+Status VtyBgp::LetFeedsRest(const RunningConfig& running, const std::optional<std::string>& vrf,
+                            Deadline deadline) {
+  std::vector<ConfigLine> lines;
+  for (const std::string& line : PlanRest(running, vrf)) lines.push_back({line, OnMissing::kAccept});
+  return SendAtOnce(lines, deadline);
 }
 
 void VtyBgp::ReadOnce(bool on) {
@@ -202,6 +212,7 @@ Result<std::vector<std::string>> VtyBgp::RemoveOurs(const std::vector<std::strin
   std::vector<ConfigLine> config;
   for (const std::string& line : lines)
     config.push_back({line, line.starts_with("no ") ? OnMissing::kAccept : OnMissing::kFail});
+  if (removal.base) RAIL_TRY(LetFeedsRest(*running, std::nullopt, deadline));
   // A refused line keeps none of the others: each only removes or restores something.
   RAIL_TRY(SendAtOnce(config, deadline));
   if (!removal.base) return lines;
@@ -228,6 +239,8 @@ Result<bool> VtyBgp::EnsureFeed(const std::vector<RailPeer>& rails, const FeedTa
     for (const std::string& line : plan.lines) missing += (missing.empty() ? "\"" : "; ") + line;
     return Fail(Code::kNotFound, "bgpd is not told to push what it learns; add " + missing + "\"");
   }
+  const auto& targets = running->Of(vrf_).bmp_targets;
+  if (!plan.block.empty() && !targets.empty()) RAIL_TRY(LetFeedsRest(*running, vrf_, deadline));
   const Status known = Send(plan.block, deadline);
   if (!known && known.error().code == Code::kInvalid &&
       known.error().message.find("Unknown command") != std::string::npos) {

@@ -70,6 +70,7 @@ class VtyBgp : public Bgp {
   std::string Show() const { return vrf_.empty() ? "show bgp" : "show bgp vrf " + vrf_; }
   Result<std::vector<Session>> AllSessions(Deadline deadline);
   Status Send(const std::vector<std::string>& lines, Deadline deadline);
+  Status LetFeedsRest(const RunningConfig& running, const std::optional<std::string>& vrf, Deadline deadline);
   Status SendAtOnce(const std::vector<ConfigLine>& lines, Deadline deadline);
 
   const std::shared_ptr<Shared> shared_;

@@ -253,7 +253,7 @@ def remove(site: Site, node: Node) -> str:
     with kernel.inside(node.namespace):
         done = subprocess.run([str(site.lab.binaries / "raild"), "--remove"], capture_output=True, text=True, timeout=120, check=False,
                               env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "RAILCNI_ROOT": str(node.root)})
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.returncode == 0, done.stdout + done.stderr + "\nthe end of bgpd's log:\n" + (node.log_dir / "bgpd.log").read_text(errors="replace")[-6000:]
     return done.stdout
 
 
