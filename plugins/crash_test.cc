@@ -29,18 +29,21 @@ constexpr const char* kRecoveries[] = {"DEL", "ADD again", "DEL, ADD", "sweep"};
 struct Case {
   Recovery recovery;
   bool adopts = false;  // ovs-cni has plumbed the device: the chain adopts its port and its addresses
+  bool vrf = false;     // tenants have VLANs
 };
 
 void PrintTo(const Case& at, std::ostream* out) {
-  *out << kRecoveries[static_cast<int>(at.recovery)] << (at.adopts ? ", after ovs-cni" : "");
+  *out << kRecoveries[static_cast<int>(at.recovery)] << (at.adopts ? ", after ovs-cni" : "")
+       << (at.vrf ? ", mode vrf" : "");
 }
 
 const ovs::ExternalIds kTheirs = {{"owner", "ovs-cni.network.kubevirt.io"}, {"contIface", "net1"}};
 
 // A node with a chain and a pod before anything of ours has run.
 struct Node {
-  explicit Node(bool adopts) {
-    if (adopts) {
+  explicit Node(const Case& at) {
+    if (at.vrf) testing::GiveVlans(world);
+    if (at.adopts) {
       EXPECT_TRUE(world.ovsdb.AddPort(
           {.bridge = "br-rail0", .name = "rep0", .external_ids = kTheirs, .mtu = 0, .ofport_request = {}},
           {}));
@@ -118,7 +121,7 @@ TEST_P(CrashTest, LeavesNothingWhereverAddDies) {
     int at = 1;
     for (;; ++at) {
       SCOPED_TRACE(fmt::format("{} dies at point {}", kPlugins[plugin], at));
-      Node node(GetParam().adopts);
+      Node node(GetParam());
       auto& [world, chain, pod, before_all] = node;
       std::string previous = chain.previous;
       for (size_t before = 0; before < plugin; ++before) {
@@ -148,7 +151,7 @@ TEST_P(CrashTest, LeavesNothingWhereverDelDies) {
     int at = 1;
     for (;; ++at) {
       SCOPED_TRACE(fmt::format("{} dies at point {}", kPlugins[plugin], at));
-      Node node(GetParam().adopts);
+      Node node(GetParam());
       auto& [world, chain, pod, before_all] = node;
       const Answer added = chain.Add(pod);
       ASSERT_TRUE(added) << added.text;
@@ -210,15 +213,18 @@ TEST(CrashThenReuse, TheRepeatedDelTouchesNothingOfTheNewOwner) {
 std::string TestName(const ::testing::TestParamInfo<Case>& info) {
   constexpr const char* kNames[] = {"Del", "AddAgain", "DelThenAdd", "Sweep"};
   return std::string(kNames[static_cast<int>(info.param.recovery)]) +
-         (info.param.adopts ? "AfterOvsCni" : "");
+         (info.param.adopts ? "AfterOvsCni" : "") + (info.param.vrf ? "WithVlans" : "");
 }
 
-INSTANTIATE_TEST_SUITE_P(, CrashTest,
-                         ::testing::Values(Case{Recovery::kDel}, Case{Recovery::kAddAgain},
-                                           Case{Recovery::kDelThenAdd}, Case{Recovery::kSweep},
-                                           Case{Recovery::kDel, true}, Case{Recovery::kAddAgain, true},
-                                           Case{Recovery::kDelThenAdd, true}, Case{Recovery::kSweep, true}),
-                         TestName);
+INSTANTIATE_TEST_SUITE_P(
+    , CrashTest,
+    ::testing::Values(Case{Recovery::kDel}, Case{Recovery::kAddAgain}, Case{Recovery::kDelThenAdd},
+                      Case{Recovery::kSweep}, Case{Recovery::kDel, true}, Case{Recovery::kAddAgain, true},
+                      Case{Recovery::kDelThenAdd, true}, Case{Recovery::kSweep, true},
+                      Case{Recovery::kDel, false, true}, Case{Recovery::kAddAgain, false, true},
+                      Case{Recovery::kDelThenAdd, false, true}, Case{Recovery::kSweep, false, true},
+                      Case{Recovery::kDel, true, true}),
+    TestName);
 
 }  // namespace
 }  // namespace rail

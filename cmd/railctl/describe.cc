@@ -131,6 +131,7 @@ std::string PortInWords(const v1::LldpNeighbour& lldp) {
 }
 
 std::string Session(const v1::Rail& rail) {
+  if (rail.by_vlan() && rail.vlans().empty()) return "none is needed: no tenant has a pod on the rail";
   if (rail.bgp_state().empty()) return "none";
   return rail.bgp_state() + ", " + std::to_string(rail.prefixes_received()) + " prefixes received, " +
          std::to_string(rail.prefixes_sent()) + " sent";
@@ -215,6 +216,7 @@ void PrintAttachment(const Context& context, const v1::Attachment& a, const std:
   page.Title(a.pod().namespace_() + "/" + a.pod().name() + " " + a.ifname());
   page.Line("State", InWords(a, context.now()));
   page.Line("Tenant", a.tenant().name() + (a.tenant().id().empty() ? "" : " (" + a.tenant().id() + ")"));
+  if (a.vlan() != 0) page.Line("VLAN", std::to_string(a.vlan()));
   const auto rail = std::ranges::find(rails, a.rail(), &v1::Rail::name);
   page.Line("Rail",
             a.rail() + (rail == rails.end() ? ", which node.json no longer names" : ": " + InWords(*rail)));
@@ -369,6 +371,12 @@ ExitCode DescribeRail(const Context& context) {
     page.Line("Record", Count(rail.unrecorded_pods(), "pod") + " live that it has lost");
   page.Line("Remotes", std::to_string(remotes) + " addresses of pods elsewhere on this rail");
 
+  if (rail.by_vlan()) {
+    page.Section("VLANs");
+    Table vlans = MakeTable(context, VlanHeader());
+    for (const v1::RailVlan& vlan : rail.vlans()) vlans.Add(VlanRow(vlan));
+    vlans.Print(context.out);
+  }
   page.Section("Attachments");
   Table table = MakeTable(context, AttachmentHeader(), kAttachmentWide);
   for (const v1::Attachment& a : attachments.attachments()) table.Add(AttachmentRow(a, context.now()));

@@ -58,7 +58,7 @@ ExitCode GetTenants(const Context& context) {
     RAIL_TRY(PrintJson(context, response));
     return kDone;
   }
-  Table table = MakeTable(context, TenantHeader());
+  Table table = MakeTable(context, TenantHeader(), kTenantWide);
   for (const v1::TenantSummary& tenant : tenants) table.Add(TenantRow(tenant, ListsOf(context.flags)));
   table.Print(context.out);
   return kDone;

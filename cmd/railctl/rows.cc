@@ -43,12 +43,17 @@ std::string Joined(const google::protobuf::RepeatedPtrField<std::string>& texts,
   return joined;
 }
 
+std::string VlanText(uint32_t vlan) {
+  return vlan == 0 ? "" : std::to_string(vlan);
+}
+
 }  // namespace
 
-const Columns kAttachmentWide = {"DEVICE", "REPRESENTOR", "MAC", "MTU", "OFPORT", "PLANE"};
+const Columns kAttachmentWide = {"VLAN", "DEVICE", "REPRESENTOR", "MAC", "MTU", "OFPORT", "PLANE"};
 const Columns kRailWide = {"INDEX",   "MTU",   "BRIDGE-MAC", "LEAF",        "LEAF-AS",
                            "LEAF-ID", "PLANE", "LEAF-PORT",  "LEAF-CHASSIS"};
-const Columns kRemoteWide = {"DISTANCE", "AS-PATH", "PLANE"};
+const Columns kRemoteWide = {"VLAN", "DISTANCE", "AS-PATH", "PLANE"};
+const Columns kTenantWide = {"VLAN"};
 const Columns kRuleWide = {"PRIORITY", "ACTIONS"};
 const Columns kMegaflowWide = {"BYTES", "MATCH", "ACTIONS"};
 
@@ -72,8 +77,9 @@ std::string State(const v1::Rail& rail) {
   if (rail.foreign_flows() != 0) return "ForeignFlows";
   if (!rail.bridge_present()) return "NoBridge";
   if (!rail.carrier()) return "NoCarrier";
-  if (rail.bgp_state() != "Established") return "NoSession";
-  if (rail.leaf_mac().empty()) return "NoLeaf";
+  const bool needs_leaf = !rail.by_vlan() || rail.vlans_size() != 0;
+  if (needs_leaf && rail.bgp_state() != "Established") return "NoSession";
+  if (needs_leaf && rail.leaf_mac().empty()) return "NoLeaf";
   if (rail.unrecorded_pods() != 0) return "RecordLost";
   if (!rail.unseen().empty()) return "Unseen";
   if (rail.rules_installed() != rail.rules_wanted()) return "RulesDiffer";
@@ -85,8 +91,8 @@ std::string PlaneText(uint32_t rail, uint32_t plane) {
 }
 
 Row AttachmentHeader() {
-  return {"NAMESPACE", "POD",   "IFNAME", "RAIL", "ADDRESS", "TENANT", "DEVICE", "REPRESENTOR",
-          "STATE",     "RULES", "BGP",    "AGE",  "MAC",     "MTU",    "OFPORT", "PLANE"};
+  return {"NAMESPACE", "POD", "IFNAME", "RAIL", "ADDRESS", "TENANT", "DEVICE", "REPRESENTOR", "STATE",
+          "RULES",     "BGP", "AGE",    "MAC",  "MTU",     "OFPORT", "PLANE",  "VLAN"};
 }
 
 Row AttachmentRow(const v1::Attachment& a, int64_t now_ms, Lists lists) {
@@ -105,7 +111,8 @@ Row AttachmentRow(const v1::Attachment& a, int64_t now_ms, Lists lists) {
           a.mac(),
           a.mtu() == 0 ? "" : std::to_string(a.mtu()),
           a.ofport() == 0 ? "" : std::to_string(a.ofport()),
-          a.has_plane() ? PlaneText(a.rail_number(), a.plane()) : ""};
+          a.has_plane() ? PlaneText(a.rail_number(), a.plane()) : "",
+          VlanText(a.vlan())};
 }
 
 Row RailHeader() {
@@ -150,8 +157,23 @@ std::string DistanceText(v1::Distance distance) {
   }
 }
 
+Row VlanHeader() {
+  return {"VLAN", "TENANT", "BGP", "LEAF-MAC", "RECEIVED", "SENT", "PORT", "VRF"};
+}
+
+Row VlanRow(const v1::RailVlan& v) {
+  return {VlanText(v.vlan()),
+          v.tenant().name(),
+          v.bgp_state(),
+          v.leaf_mac(),
+          std::to_string(v.prefixes_received()),
+          std::to_string(v.prefixes_sent()),
+          v.port() + (v.port_works() ? "" : " (missing)"),
+          v.vrf()};
+}
+
 Row RemoteHeader() {
-  return {"ADDRESS", "TENANT", "TENANT-ID", "RAIL", "INSTALLED", "DISTANCE", "AS-PATH", "PLANE"};
+  return {"ADDRESS", "TENANT", "TENANT-ID", "RAIL", "INSTALLED", "VLAN", "DISTANCE", "AS-PATH", "PLANE"};
 }
 
 Row RemoteRow(const v1::Remote& r) {
@@ -166,6 +188,7 @@ Row RemoteRow(const v1::Remote& r) {
           r.contested()   ? "contested"
           : r.installed() ? "yes"
                           : "no",
+          VlanText(r.vlan()),
           DistanceText(r.distance()),
           path,
           r.has_plane() ? PlaneText(r.rail_number(), r.plane()) : ""};
@@ -216,7 +239,7 @@ Row FrontendRow(const v1::NodeInfo& node, const v1::FrontendLink& link) {
 }
 
 Row TenantHeader() {
-  return {"TENANT", "TENANT-ID", "NAMESPACES", "ATTACHMENTS", "RAILS", "REMOTES", "CONFIGURED"};
+  return {"TENANT", "TENANT-ID", "NAMESPACES", "ATTACHMENTS", "RAILS", "REMOTES", "CONFIGURED", "VLAN"};
 }
 
 Row TenantRow(const v1::TenantSummary& t, Lists lists) {
@@ -226,7 +249,8 @@ Row TenantRow(const v1::TenantSummary& t, Lists lists) {
           std::to_string(t.attachments()),
           Joined(t.rails(), lists),
           std::to_string(t.remotes()),
-          t.configured() ? "yes" : "no"};
+          t.configured() ? "yes" : "no",
+          VlanText(t.vlan())};
 }
 
 Row RuleHeader() {

@@ -24,6 +24,7 @@ constexpr size_t kWidth = 120;
 extern const Columns kAttachmentWide;
 extern const Columns kRailWide;
 extern const Columns kRemoteWide;
+extern const Columns kTenantWide;
 extern const Columns kRuleWide;
 extern const Columns kMegaflowWide;
 
@@ -38,6 +39,9 @@ Row RailRow(const v1::Rail& rail);
 // "3/1": plane 1 of rail 3.
 std::string PlaneText(uint32_t rail, uint32_t plane);
 std::string DistanceText(v1::Distance distance);
+// The VLANs of a rail, in mode vrf.
+Row VlanHeader();
+Row VlanRow(const v1::RailVlan& vlan);
 Row RemoteHeader();
 Row RemoteRow(const v1::Remote& remote);
 Row NodeHeader();

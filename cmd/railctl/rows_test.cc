@@ -79,6 +79,7 @@ TEST(Rows, HaveAsManyCellsAsTheirHeader) {
   EXPECT_EQ(RailRow({}).size(), RailHeader().size());
   EXPECT_EQ(RemoteRow({}).size(), RemoteHeader().size());
   EXPECT_EQ(TenantRow({}).size(), TenantHeader().size());
+  EXPECT_EQ(VlanRow({}).size(), VlanHeader().size());
   EXPECT_EQ(RuleRow({}, {}).size(), RuleHeader().size());
   EXPECT_EQ(MegaflowRow({}, {}).size(), MegaflowHeader().size());
   EXPECT_EQ(NodeRow({}, 0).size(), NodeHeader().size());
@@ -86,11 +87,9 @@ TEST(Rows, HaveAsManyCellsAsTheirHeader) {
 
 // The columns that only -o wide shows exist, so that a column that is renamed does not come back unseen.
 TEST(Rows, NameColumnsThatExistAsWide) {
-  const std::vector<std::pair<Row, Columns>> kinds = {{AttachmentHeader(), kAttachmentWide},
-                                                      {RailHeader(), kRailWide},
-                                                      {RemoteHeader(), kRemoteWide},
-                                                      {RuleHeader(), kRuleWide},
-                                                      {MegaflowHeader(), kMegaflowWide}};
+  const std::vector<std::pair<Row, Columns>> kinds = {
+      {AttachmentHeader(), kAttachmentWide}, {RailHeader(), kRailWide}, {RemoteHeader(), kRemoteWide},
+      {TenantHeader(), kTenantWide},         {RuleHeader(), kRuleWide}, {MegaflowHeader(), kMegaflowWide}};
   for (const auto& [header, wide] : kinds) {
     for (const std::string& name : wide) EXPECT_EQ(std::ranges::count(header, name), 1) << name;
   }
@@ -145,6 +144,21 @@ TEST(Rows, OfADefaultTableFitInto120Columns) {
   }
 }
 
+TEST(RailRow, NeedsNoSessionOfARailWithoutTenantsInModeVrf) {
+  v1::Rail r;
+  r.set_bridge_present(true);
+  r.set_carrier(true);
+  EXPECT_EQ(State(r), "NoSession");
+  r.set_by_vlan(true);
+  EXPECT_EQ(State(r), "Ready");
+  v1::RailVlan& vlan = *r.add_vlans();
+  vlan.set_vlan(101);
+  vlan.mutable_tenant()->set_name("red");
+  vlan.set_port("rcvlan-0-101");
+  EXPECT_EQ(State(r), "NoSession");
+  EXPECT_EQ(VlanRow(vlan)[6], "rcvlan-0-101 (missing)");
+}
+
 TEST(RailRow, NamesTheFirstThingThatIsMissing) {
   v1::Rail r;
   const auto state = [&] { return RailRow(r)[5]; };
@@ -190,7 +204,7 @@ TEST(Rows, SayThePlaneOfARailThatHasPlanes) {
   v1::Attachment attachment;
   attachment.set_rail_number(3);
   attachment.set_plane(1);
-  EXPECT_EQ(AttachmentRow(attachment, 0).back(), "3/1");
+  EXPECT_EQ(AttachmentRow(attachment, 0)[15], "3/1");
   v1::Remote remote;
   EXPECT_EQ(RemoteRow(remote).back(), "");
   remote.set_rail_number(3);

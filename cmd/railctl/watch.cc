@@ -130,7 +130,7 @@ ExitCode WatchTenants(const Context& context) {
   };
   const auto row = [&](const v1::TenantSummary& each) { return TenantRow(each, ListsOf(context.flags)); };
   return Follow<v1::TenantSummary>(
-      context, {"tenant", TenantHeader(), {}, [&] { return ListTenants(context); }, key, row});
+      context, {"tenant", TenantHeader(), kTenantWide, [&] { return ListTenants(context); }, key, row});
 }
 
 ExitCode WatchNode(const Context& context) {

@@ -163,6 +163,7 @@ v1::ListTenantsResponse ToMessage(const std::vector<inspect::TenantSeen>& tenant
     message.set_remotes(each.remotes);
     for (const std::string& rail : each.rails) message.add_rails(rail);
     message.set_configured(each.configured);
+    message.set_vlan(each.vlan);
   }
   return response;
 }

@@ -66,7 +66,15 @@ void BgpWorker::TenantsMoved() {
 
 // The addresses of the node's pods are compared with what others announce.
 void BgpWorker::RecordChanged() {
-  worker_.loop().Post([this] { worker_.Soon(tell_scheduled_, [this] { Told(); }, kGather); });
+  worker_.loop().Post([this] {
+    worker_.Soon(tell_scheduled_, [this] { Told(); }, kGather);
+    worker_.Soon(instances_scheduled_, [this] { LookAtInstances(); }, kGather);
+  });
+}
+
+// A tenant's first pod needs an instance of bgpd.
+void BgpWorker::LookAtInstances() {
+  if (repair_.InstancesChanged()) Audit();
 }
 
 // Repairs the announcements before it ends the session.
@@ -118,7 +126,9 @@ void BgpWorker::WatchAddresses() {
 }
 
 void BgpWorker::Listen() {
-  auto listener = bmp::Listener::Open(config_.bgp.bmp_port);
+  const bool by_tenant = config_.tenancy.mode == config::TenancyMode::kVrf;
+  auto listener = bmp::Listener::Open(
+      config_.bgp.bmp_port, by_tenant ? bmp::Listener::On::kAllLoopback : bmp::Listener::On::kOneAddress);
   if (!listener) return repair_.NoFeed(listener.error().message);
   const Status watched = worker_.loop().Watch(listener->fd(), [this] { Accept(); });
   if (!watched) return repair_.NoFeed(watched.error().message);
@@ -128,35 +138,43 @@ void BgpWorker::Listen() {
 
 // Accepts one connection, and only from the user who runs bgpd: the owner of its vty socket.
 void BgpWorker::Accept() {
-  if (feed_) Receive();  // the end of a killed bgpd and its successor's connection may come in one turn
   struct stat owner{};
   const bool known = ::stat(vty_.c_str(), &owner) == 0;
   auto connection = listener_->Accept(known ? owner.st_uid : static_cast<uid_t>(-1));
   if (!connection) return log::Warning("bgp feed: {}", connection.error().message);
   if (!connection->has_value()) return;
-  if (feed_) return log::Warning("bgp feed: a second connection while the first is open; refused");
-  feed_.emplace(std::move(**connection));
-  const Status watched = worker_.loop().Watch(feed_->fd(), [this] { Receive(); });
+  const auto vrf = engine::VrfOfFeed(config_, (*connection)->to);
+  if (!vrf)
+    return log::Warning("bgp feed: {} is no instance's address; refused", (*connection)->to.ToString());
+  // The end of a killed bgpd and its successor's connection may come in one turn.
+  if (feeds_.contains(*vrf)) Receive(*vrf);
+  if (feeds_.contains(*vrf))
+    return log::Warning("bgp feed: a second connection while the first is open; refused");
+  const bmp::Feed& feed = feeds_.emplace(*vrf, bmp::Feed(std::move((*connection)->fd))).first->second;
+  const Status watched = worker_.loop().Watch(feed.fd(), [this, its = *vrf] { Receive(its); });
   if (!watched) {
     log::Warning("bgp feed: {}", watched.error().message);
-    return feed_.reset();
+    feeds_.erase(*vrf);
+    return;
   }
-  repair_.FeedOpened();
+  repair_.FeedOpened(*vrf);
   PollWhenDue();
 }
 
-void BgpWorker::Receive() {
-  const auto open = feed_->Receive([this](const bmp::Message& message) { repair_.Pushed(message); });
+void BgpWorker::Receive(const std::string& vrf) {
+  const auto open =
+      feeds_.at(vrf).Receive([&](const bmp::Message& message) { repair_.Pushed(message, vrf); });
   const auto gather = std::clamp<Clock::duration>(4 * last_tell_, kGather, kGatherMost);
   worker_.Soon(tell_scheduled_, [this] { Told(); }, gather);
-  if (!open || !*open) CloseFeed(open ? "it has closed the connection" : open.error().message);
+  if (!open || !*open) CloseFeed(vrf, open ? "it has closed the connection" : open.error().message);
 }
 
 // bgpd may have gone, with its configuration: retries the audit until another bgpd is there. Or somebody has removed its feed.
-void BgpWorker::CloseFeed(const std::string& why) {
-  worker_.loop().Unwatch(feed_->fd());
-  feed_.reset();
-  repair_.FeedClosed(why);
+void BgpWorker::CloseFeed(const std::string& vrf, const std::string& why) {
+  const std::string its = vrf;  // `vrf` may be the watch's own
+  worker_.loop().Unwatch(feeds_.at(its).fd());
+  feeds_.erase(its);
+  repair_.FeedClosed(why, its);
   worker_.RetryAt(Clock::now(), [this] { AuditAtRest(); });
 }
 
@@ -212,9 +230,13 @@ void BgpWorker::Poll() {
   } else if (repair_.answers() && repair_.audit_due()) {
     AuditAtRest();
   }
-  if (feed_ && repair_.answers()) {
-    if (const std::string why = repair_.feed_to_close(); !why.empty()) CloseFeed(why);
+  std::map<std::string, std::string> to_close;
+  for (const auto& [vrf, feed] : feeds_) {
+    const std::string why = repair_.answers() ? repair_.feed_to_close(vrf) : "";
+    if (!why.empty()) to_close.emplace(vrf, why);
   }
+  for (const auto& [vrf, why] : to_close) CloseFeed(vrf, why);
+  LookAtInstances();
   PollWhenDue();
 }
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -55,8 +56,9 @@ class BgpWorker {
   void WatchAddresses();
   void Listen();
   void Accept();
-  void Receive();
-  void CloseFeed(const std::string& why);
+  void Receive(const std::string& vrf);
+  void CloseFeed(const std::string& vrf, const std::string& why);
+  void LookAtInstances();
   void Told();
 
   const config::NodeConfig& config_;
@@ -76,7 +78,8 @@ class BgpWorker {
   std::unique_ptr<netlink::TcpMonitor> connections_;
   std::unique_ptr<netlink::Monitor> addresses_;  // with a front end
   std::optional<bmp::Listener> listener_;
-  std::optional<bmp::Feed> feed_;
+  std::map<std::string, bmp::Feed> feeds_;  // by VRF; "": of bgpd's default instance
+  bool instances_scheduled_ = false;
   bool tell_scheduled_ = false;
   Clock::duration last_tell_{};  // how long the last Tell took
   Worker worker_;                // last: its thread ends first

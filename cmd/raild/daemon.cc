@@ -27,6 +27,14 @@ Result<std::vector<std::string>> LacksOf(const config::NodeConfig& config, const
   return preflight::CheckNode(config, *netlink, sriov::Sysfs(sysfs));
 }
 
+// A record that cannot be read keeps no raild from its work.
+Status KeepsPods(const config::NodeConfig& config, const engine::Deps& deps) {
+  const auto store = deps.open_store();
+  if (!store) return {};
+  const auto all = (*store)->List();
+  return all ? engine::KeepsMode(config, *all, **store) : Status();
+}
+
 engine::NodeIdentity Identity() {
   char name[256] = {};
   if (::gethostname(name, sizeof name - 1) != 0) name[0] = '\0';
@@ -75,9 +83,7 @@ Result<std::unique_ptr<Daemon>> Daemon::Start(config::NodeConfig config, engine:
   RAIL_ASSIGN(stores.for_bgp, deps.open_store());
   RAIL_ASSIGN(stores.for_sweep, deps.open_store());
   RAIL_ASSIGN(stores.for_rates, deps.open_store());
-  // A record that cannot be read keeps no raild from its work.
-  if (const auto all = stores.for_switch->List())
-    RAIL_TRY(engine::KeepsMode(config, *all, *stores.for_switch));
+  RAIL_TRY(KeepsPods(config, deps));
   RAIL_ASSIGN_AS(event::WakeSocket wakeups, event::WakeSocket::Bind(paths.wake_socket),
                  "does another raild run on this node?");
   RAIL_ASSIGN(std::unique_ptr<event::Loop> loop, event::Loop::Open());
@@ -134,10 +140,11 @@ void Daemon::WatchConfig(const Status& file) {
 
 void Daemon::LookAtConfig() {
   config_look_is_due_ = false;
-  NewConfig now = JudgeConfig(config_, config::Load(paths_.config_file),
-                              {.tls = CheckTlsFiles, .lacks = [this](const config::NodeConfig& config) {
-                                 return LacksOf(config, deps_, paths_.sysfs);
-                               }});
+  NewConfig now = JudgeConfig(
+      config_, config::Load(paths_.config_file),
+      {.tls = CheckTlsFiles,
+       .keeps = [this](const config::NodeConfig& config) { return KeepsPods(config, deps_); },
+       .lacks = [this](const config::NodeConfig& config) { return LacksOf(config, deps_, paths_.sysfs); }});
   node_status_.Note(config::kNodeFile, now.problem);
   if (now.take) {
     next_ = std::move(now.take);

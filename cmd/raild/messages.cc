@@ -138,6 +138,23 @@ Result<frr::Remote> ParseToken(std::string_view token) {
   return remote;
 }
 
+v1::RailVlan ToMessage(const engine::VlanView& view) {
+  v1::RailVlan message;
+  message.set_vlan(view.vlan);
+  SetTenant(*message.mutable_tenant(), view.tenant, view.id);
+  message.set_port(view.port);
+  message.set_vrf(view.vrf);
+  message.set_port_works(view.port_works);
+  message.set_leaf_mac(MacText(view.leaf_mac));
+  message.set_bgp_state(ValidUtf8(view.bgp_state));
+  message.set_bgp_problem(ValidUtf8(view.bgp_problem));
+  if (view.session) {
+    message.set_prefixes_received(view.session->prefixes_received);
+    message.set_prefixes_sent(view.session->prefixes_sent);
+  }
+  return message;
+}
+
 v1::Remote ToMessage(const RemoteView& view, const NodeView& node, const inspect::Fabric& fabric) {
   v1::Remote message;
   message.set_address(view.remote.address.ToString());
@@ -149,6 +166,7 @@ v1::Remote ToMessage(const RemoteView& view, const NodeView& node, const inspect
   message.set_rail(RailOf(view, node));
   message.set_installed(view.installed);
   message.set_contested(view.contested);
+  message.set_vlan(view.vlan);
   for (const uint32_t as : node.as_paths.Numbers(view.as_path)) message.add_as_path(as);
   message.set_distance(DistanceMessage(fabric.DistanceOf(view.as_path, view.remote.rail_index)));
   return message;
@@ -185,6 +203,7 @@ v1::Attachment ToMessage(const AttachmentView& view) {
   message.set_pending(ValidUtf8(view.pending));
   SetTime(*message.mutable_created(), a.created_ms);
   message.set_netns(ValidUtf8(a.netns_path));
+  message.set_vlan(view.vlan);
   message.set_device_lost(view.device_lost);
   if (view.rate) {
     v1::AttachmentRate& rate = *message.mutable_rate();
@@ -267,6 +286,8 @@ v1::ListRailsResponse ListRails(const NodeView& view) {
     rail.set_number(r.rail.number());
     if (r.rail.place.rail) rail.set_plane(r.rail.place.plane);
     rail.set_nic_planes(r.rail.place.nic_planes);
+    rail.set_by_vlan(r.by_vlan);
+    for (const engine::VlanView& vlan : r.vlans) *rail.add_vlans() = ToMessage(vlan);
   }
   std::ranges::sort(*response.mutable_rails(), {}, [](const v1::Rail& rail) { return rail.index(); });
   return response;

@@ -266,6 +266,33 @@ TEST(ListRails, SaysWhyASessionIsDownAndWhatTheLeafStrips) {
   EXPECT_EQ(message.stripped(), 3U);
 }
 
+TEST(Lists, SayTheVlansOfModeVrf) {
+  NodeView view = ViewWith({1});
+  view.attachments[0].vlan = 101;
+  engine::RailView& rail = view.rails.emplace_back();
+  rail.by_vlan = true;
+  rail.vlans = {{.vlan = 101,
+                 .tenant = "red",
+                 .port = "rcvlan-0-101",
+                 .vrf = "railcni-0-101",
+                 .port_works = true,
+                 .bgp_state = "Established",
+                 .session = frr::Session{.prefixes_received = 7, .notification = {}, .last_reset = {}}}};
+  view.remotes.own().push_back(RemoteAt("10.0.0.1", 1, 3));
+  view.remotes.own()[0].vlan = 102;
+  EXPECT_EQ(ListAttachments(view, {}).attachments(0).vlan(), 101U);
+  EXPECT_EQ(ListRemotes(view, {})->remotes(0).vlan(), 102U);
+  const v1::Rail message = ListRails(view).rails(0);
+  EXPECT_TRUE(message.by_vlan());
+  ASSERT_EQ(message.vlans_size(), 1);
+  EXPECT_EQ(message.vlans(0).vlan(), 101U);
+  EXPECT_EQ(message.vlans(0).tenant().name(), "red");
+  EXPECT_EQ(message.vlans(0).port(), "rcvlan-0-101");
+  EXPECT_EQ(message.vlans(0).vrf(), "railcni-0-101");
+  EXPECT_EQ(message.vlans(0).bgp_state(), "Established");
+  EXPECT_EQ(message.vlans(0).prefixes_received(), 7U);
+}
+
 TEST(ListRemotes, NamesTheRailWhenThisNodeHasIt) {
   NodeView view;
   view.rails.emplace_back().rail.name = "rail3";

@@ -18,6 +18,9 @@ NewConfig JudgeConfig(const config::NodeConfig& runs, const Result<config::NodeC
   if (!file) return Refuse(file.error(), "it cannot be taken");
   const std::vector<config::Change> changes = config::Changes(runs, *file);
   if (changes.empty()) return {};
+  const std::string has_changed = config::Keys(changes) + " cannot be taken";
+  // First, since a restart would not help.
+  if (const Status keeps = checks.keeps(*file); !keeps) return Refuse(keeps.error(), has_changed);
   std::vector<config::Change> wait;
   std::ranges::copy_if(changes, std::back_inserter(wait),
                        [](const config::Change& change) { return change.takes == config::Takes::kRestart; });
@@ -27,7 +30,6 @@ NewConfig JudgeConfig(const config::NodeConfig& runs, const Result<config::NodeC
                                   " may cut off pods that run, so a change takes a restart of raild; "
                                   "until then raild goes on as before with all of the file")};
   }
-  const std::string has_changed = config::Keys(changes) + " cannot be taken";
   if (!file->api.listen.empty()) {
     if (const Status tls = checks.tls(file->api); !tls) return Refuse(tls.error(), has_changed);
   }

@@ -22,6 +22,8 @@ struct NewConfig {
 
 struct ConfigChecks {
   std::function<Status(const config::Api&)> tls;
+  // Whether the pods that run can go on by it (engine::KeepsMode).
+  std::function<Status(const config::NodeConfig&)> keeps;
   // What of a configuration this node lacks, a sentence each (lib/preflight).
   std::function<Result<std::vector<std::string>>(const config::NodeConfig&)> lacks;
 };

@@ -15,6 +15,7 @@ class JudgeConfigTest : public testing::Test {
     runs.api = {"127.0.0.1:1", "/crt", "/key", "/ca"};
     now = runs;
     checks.tls = [this](const config::Api&) { return tls; };
+    checks.keeps = [this](const config::NodeConfig&) { return keeps; };
     checks.lacks = [this](const config::NodeConfig& config) -> Result<std::vector<std::string>> {
       std::vector<std::string> problems;
       for (const config::Rail& rail : config.rails) {
@@ -33,7 +34,7 @@ class JudgeConfigTest : public testing::Test {
   }
 
   config::NodeConfig runs, now;
-  Status tls;
+  Status tls, keeps;
   std::string missing;  // the rail whose uplink is not there
   ConfigChecks checks;
   bool took = false;
@@ -63,6 +64,21 @@ TEST_F(JudgeConfigTest, TakesNothingOfAFileOfWhichAPartWaitsForARestart) {
   EXPECT_THAT(Problem(now),
               AllOf(HasSubstr("bgp.asn may cut off pods"), HasSubstr("restart"), Not(HasSubstr("tenants"))));
   EXPECT_FALSE(took);
+}
+
+TEST_F(JudgeConfigTest, RefusesWhatPodsThatRunCannotGoOnBy) {
+  now.tenancy.mode = config::TenancyMode::kVrf;
+  keeps = Fail(Code::kInvalid, "the mode cannot change while pods run");
+  EXPECT_EQ(
+      Problem(now),
+      "tenancy.mode cannot be taken, and raild goes on as before: the mode cannot change while pods run")
+      << "and no word of a restart, which would not help";
+  keeps = {};
+  EXPECT_THAT(Problem(now), HasSubstr("restart"));
+  now = runs;
+  now.tenancy.vlans.of_tenant = {{"red", 101}};
+  EXPECT_EQ(Problem(now), "");
+  EXPECT_TRUE(took);
 }
 
 TEST_F(JudgeConfigTest, RefusesACertificateThatCannotServe) {

@@ -15,7 +15,7 @@ std::string ProblemOf(const engine::NodeView& view, const engine::RailView& rail
       return health.problem;
   }
   if (!rail.bridge_present) return "bridge " + rail.rail.bridge + " does not exist";
-  if (rail.bgp_state == "Established") return "";
+  if (rail.connected()) return "";
   return "no BGP session with the leaf" + (rail.bgp_state.empty() ? "" : " (" + rail.bgp_state + ")");
 }
 

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -18,12 +19,15 @@ namespace {
 
 constexpr size_t kTurn = size_t{1} << 20;
 constexpr size_t kPiece = size_t{64} << 10;
+constexpr int kBacklog = 512;  // the instances of a bgpd that has just started connect at once
 
-sockaddr_in Loopback(uint16_t port) {
+constexpr char kLoopback[] = "lo";
+
+sockaddr_in Loopback(uint16_t port, Listener::On on) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(port);
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_addr.s_addr = htonl(on == Listener::On::kOneAddress ? INADDR_LOOPBACK : INADDR_ANY);
   return address;
 }
 
@@ -65,17 +69,20 @@ size_t Split(std::string_view line, std::array<std::string_view, N>& words) {
 }
 
 // "0100007F:2B0B": the address as the kernel holds it, the port in hexadecimal.
-std::string Endpoint(uint16_t port) {
+std::string Endpoint(const IpAddress& address, uint16_t port) {
+  uint32_t kept = 0;
+  if (!address.is_v6()) std::memcpy(&kept, address.bytes().data(), sizeof kept);
   char text[16];
-  std::snprintf(text, sizeof text, "%08X:%04X", static_cast<unsigned>(htonl(INADDR_LOOPBACK)),
-                unsigned{port});
+  std::snprintf(text, sizeof text, "%08X:%04X", static_cast<unsigned>(kept), unsigned{port});
   return text;
 }
 
 }  // namespace
 
-std::optional<uid_t> OwnerOfPeer(std::string_view table, uint16_t our_port, uint16_t peer_port) {
-  const std::string ours = Endpoint(our_port), peers = Endpoint(peer_port);
+std::optional<uid_t> OwnerOfPeer(std::string_view table, const IpAddress& our_address, uint16_t our_port,
+                                 uint16_t peer_port) {
+  const std::string ours = Endpoint(our_address, our_port);
+  const std::string peers = Endpoint(*IpAddress::Parse("127.0.0.1"), peer_port);
   while (!table.empty()) {
     const size_t end = std::min(table.find('\n'), table.size());
     // sl local remote st queues timer retransmits uid timeout inode
@@ -92,15 +99,19 @@ std::optional<uid_t> OwnerOfPeer(std::string_view table, uint16_t our_port, uint
   return std::nullopt;
 }
 
-Result<Listener> Listener::Open(uint16_t port) {
-  const std::string doing = "listen for bgpd's BMP on 127.0.0.1 port " + std::to_string(port);
+Result<Listener> Listener::Open(uint16_t port, On on) {
+  const std::string doing = std::string("listen for bgpd's BMP on ") +
+                            (on == On::kOneAddress ? "127.0.0.1" : "the loopback") + " port " +
+                            std::to_string(port);
   Fd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd) return FailErrno(errno, doing);
   const int yes = 1;
-  const sockaddr_in address = Loopback(port);
+  const sockaddr_in address = Loopback(port, on);
   if (::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) != 0 ||
+      (on == On::kAllLoopback &&
+       ::setsockopt(fd.get(), SOL_SOCKET, SO_BINDTODEVICE, kLoopback, sizeof kLoopback) != 0) ||
       ::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
-      ::listen(fd.get(), 4) != 0) {
+      ::listen(fd.get(), kBacklog) != 0) {
     if (errno == EADDRINUSE) {
       return Fail(Code::kExists,
                   doing + ": another program has it; end that program, or set bgp.bmp_port in node.json");
@@ -111,24 +122,30 @@ Result<Listener> Listener::Open(uint16_t port) {
   return Listener(std::move(fd), bound);
 }
 
-Result<std::optional<Fd>> Listener::Accept(uid_t owner) {
-  const std::string doing = "a BMP connection on 127.0.0.1 port " + std::to_string(port_);
+Result<std::optional<Listener::Connection>> Listener::Accept(uid_t owner) {
+  const std::string doing = "a BMP connection on the loopback's port " + std::to_string(port_);
   sockaddr_in peer{};
   socklen_t size = sizeof peer;
   Fd connection(
       ::accept4(fd_.get(), reinterpret_cast<sockaddr*>(&peer), &size, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (!connection) {
-    if (errno == EAGAIN || errno == ECONNABORTED || errno == EINTR) return std::optional<Fd>();
+    if (errno == EAGAIN || errno == ECONNABORTED || errno == EINTR) return std::optional<Connection>();
     return FailErrno(errno, doing);
   }
+  sockaddr_in ours{};
+  size = sizeof ours;
+  if (::getsockname(connection.get(), reinterpret_cast<sockaddr*>(&ours), &size) != 0)
+    return FailErrno(errno, doing);
+  const auto to = IpAddress::FromBytes({reinterpret_cast<const char*>(&ours.sin_addr), sizeof ours.sin_addr});
+  if (!to) return Fail(Code::kInternal, doing + ": it has no address");
   RAIL_ASSIGN_AS(const std::string table, ReadTcpTable(), doing);
-  const auto uid = OwnerOfPeer(table, port_, ntohs(peer.sin_port));
-  if (!uid) return std::optional<Fd>();
+  const auto uid = OwnerOfPeer(table, *to, port_, ntohs(peer.sin_port));
+  if (!uid) return std::optional<Connection>();
   if (*uid != owner) {
     return Fail(Code::kPermission, doing + ": made by user " + std::to_string(*uid) + ", bgpd is user " +
                                        std::to_string(owner) + "; refused");
   }
-  return std::optional(std::move(connection));
+  return std::optional(Connection{std::move(connection), *to});
 }
 
 Result<bool> Feed::Receive(const std::function<void(const Message&)>& each) {

@@ -17,14 +17,15 @@ using namespace testing;
 
 const Peer kLeaf{0, IpAddress::Parse("fe80::1").value(), 4200010001, 1};
 
-Fd Connect(uint16_t port) {
+// No descriptor: nobody listens there.
+Fd Connect(uint16_t port, const char* to = "127.0.0.1") {
   Fd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(port);
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  EXPECT_EQ(::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
-  return fd;
+  EXPECT_EQ(::inet_pton(AF_INET, to, &address.sin_addr), 1);
+  const int connected = ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
+  return connected == 0 ? std::move(fd) : Fd();
 }
 
 bool Readable(int fd) {
@@ -43,7 +44,8 @@ TEST(Listener, TakesAConnectionOfTheUserWhoRunsBgpd) {
   ASSERT_TRUE(Readable(listener->fd()));
   const auto connection = listener->Accept(::getuid());
   ASSERT_TRUE(connection) << connection.error().message;
-  EXPECT_TRUE(connection->has_value());
+  ASSERT_TRUE(connection->has_value());
+  EXPECT_EQ((*connection)->to.ToString(), "127.0.0.1");
   EXPECT_FALSE(listener->Accept(::getuid()).value()) << "there is no second one";
 }
 
@@ -69,7 +71,25 @@ TEST(Listener, APortThatIsTakenIsSaid) {
   EXPECT_NE(second.error().message.find("bgp.bmp_port"), std::string::npos);
 }
 
+// bgpd 8.4 says nowhere in a message of which instance it is: each connects to an address of its own.
+TEST(Listener, SaysToWhichAddressOfTheLoopbackAConnectionWasMade) {
+  auto listener = Listener::Open(0, Listener::On::kAllLoopback);
+  ASSERT_TRUE(listener) << listener.error().message;
+  for (const char* address : {"127.1.0.101", "127.100.15.254", "127.0.0.1"}) {
+    const Fd bgpd = Connect(listener->port(), address);
+    ASSERT_TRUE(Readable(listener->fd()));
+    const auto connection = listener->Accept(::getuid());
+    ASSERT_TRUE(connection) << connection.error().message;
+    ASSERT_TRUE(connection->has_value());
+    EXPECT_EQ((*connection)->to.ToString(), address);
+  }
+  auto alone = Listener::Open(0);
+  ASSERT_TRUE(alone);
+  EXPECT_FALSE(Connect(alone->port(), "127.1.0.101")) << "it listens on 127.0.0.1 alone";
+}
+
 TEST(OwnerOfPeer, IsFoundByBothPorts) {
+  const IpAddress ours = *IpAddress::Parse("127.0.0.1");
   const std::string table =
       "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
       "   0: 0100007F:2B0B 0100007F:8000 01 00000000:00000000 00:00000000 00000000     0        0 111 1 x\n"
@@ -77,11 +97,11 @@ TEST(OwnerOfPeer, IsFoundByBothPorts) {
       "   2: 0100007F:8001 0100007F:2B0B 06 00000000:00000000 00:00000000 00000000     0        0 0 1 x\n"
       "   3: 0200007F:8002 0100007F:2B0B 01 00000000:00000000 00:00000000 00000000   107        0 333 1 x\n"
       "   4: 0100007F:8003 0100007F:2B0B 01\n";
-  EXPECT_EQ(OwnerOfPeer(table, 0x2b0b, 0x8000), 106U);
-  EXPECT_EQ(OwnerOfPeer(table, 0x2b0b, 0x8001), std::nullopt) << "no process holds it";
-  EXPECT_EQ(OwnerOfPeer(table, 0x2b0b, 0x8002), std::nullopt) << "another address";
-  EXPECT_EQ(OwnerOfPeer(table, 0x2b0b, 0x8003), std::nullopt) << "cut short";
-  EXPECT_EQ(OwnerOfPeer("", 0x2b0b, 0x8000), std::nullopt);
+  EXPECT_EQ(OwnerOfPeer(table, ours, 0x2b0b, 0x8000), 106U);
+  EXPECT_EQ(OwnerOfPeer(table, ours, 0x2b0b, 0x8001), std::nullopt) << "no process holds it";
+  EXPECT_EQ(OwnerOfPeer(table, ours, 0x2b0b, 0x8002), std::nullopt) << "another address";
+  EXPECT_EQ(OwnerOfPeer(table, ours, 0x2b0b, 0x8003), std::nullopt) << "cut short";
+  EXPECT_EQ(OwnerOfPeer("", ours, 0x2b0b, 0x8000), std::nullopt);
 }
 
 class FeedTest : public ::testing::Test {

@@ -83,7 +83,7 @@ class Comparison {
     Key("tenancy.mode", Takes::kRestart, mode, b.mode);
     Key("tenancy.tenants", Takes::kAtOnce, tenants, b.tenants);
     Key("tenancy.cross_rail", Takes::kAtOnce, cross_rail, b.cross_rail);
-    Key("tenancy.vlans", Takes::kRestart, vlans, b.vlans);
+    Key("tenancy.vlans", Takes::kAtOnce, vlans, b.vlans);
   }
 
   void Of(const Bgp& a, const Bgp& b) {

@@ -46,7 +46,7 @@ const Edit kEdits[] = {
     {"tenancy.mode", Takes::kRestart, [](NodeConfig& c) { c.tenancy.mode = TenancyMode::kOff; }},
     {"tenancy.tenants", Takes::kAtOnce, [](NodeConfig& c) { c.tenancy.tenants["red"].pop_back(); }},
     {"tenancy.cross_rail", Takes::kAtOnce, [](NodeConfig& c) { c.tenancy.cross_rail = false; }},
-    {"tenancy.vlans", Takes::kRestart, [](NodeConfig& c) { c.tenancy.vlans.of_tenant["red"] = 7; }},
+    {"tenancy.vlans", Takes::kAtOnce, [](NodeConfig& c) { c.tenancy.vlans.of_tenant["red"] = 7; }},
     {"bgp.manage", Takes::kRestart, [](NodeConfig& c) { c.bgp.manage = false; }},
     {"bgp.asn", Takes::kRestart, [](NodeConfig& c) { c.bgp.asn = 1; }},
     {"bgp.router_id", Takes::kRestart,

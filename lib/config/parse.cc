@@ -88,7 +88,7 @@ class Parser {
     ParseFrontend(root.Object("frontend"), node, errors_);
     ParseTopology(root.Object("topology"), node.topology, errors_);
     CheckVlans(node, errors_);
-    RefuseVrf(node, errors_);
+    CheckVrf(node, errors_);
     ParseRates(root.Object("rates"), node.rates, errors_);
     if (node.rates && node.tenancy.mode == TenancyMode::kOff)
       errors_.Add("rates", "has an effect only with tenants, and tenancy.mode is \"off\"");

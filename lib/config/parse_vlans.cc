@@ -44,12 +44,12 @@ void CheckVlans(const NodeConfig& node, JsonErrors& errors) {
   }
 }
 
-void RefuseVrf(const NodeConfig& node, JsonErrors& errors) {
-  if (node.tenancy.mode != TenancyMode::kVrf) return;
+void CheckVrf(const NodeConfig& node, JsonErrors& errors) {
+  if (node.tenancy.mode != TenancyMode::kVrf || node.bgp.manage) return;
   errors.Add(
-      "tenancy.mode",
-      "\"vrf\" is refused by this version: it has no BGP instance for each tenant yet, so pods would reach "
-      "nobody on other nodes; use \"namespace\", and addresses that no two tenants share");
+      "bgp.manage",
+      "must be true in mode \"vrf\": a tenant's instance of bgpd comes with its first pod and goes after its "
+      "last, so nobody else can configure it");
 }
 
 }  // namespace rail::config

@@ -2,7 +2,7 @@
 //
 // Use:      ParseVlans(tenancy_object, tenancy, errors);   // after "mode" and "tenants"
 //           CheckVlans(node, errors);                      // after "kubernetes"
-//           RefuseVrf(node, errors);                       // last
+//           CheckVrf(node, errors);                        // after "bgp"
 // Threads:  pure functions
 // Source:   README.md of this folder
 #pragma once
@@ -18,7 +18,7 @@ void ParseVlans(JsonObject& object, Tenancy& tenancy, JsonErrors& errors);
 // No tenant of the file without a VLAN. Without kubernetes.tenants, no VLAN without a tenant either: a name that was mistyped.
 void CheckVlans(const NodeConfig& node, JsonErrors& errors);
 
-// This version has the rules of mode `vrf` and not its BGP instances, so no file can turn the mode on.
-void RefuseVrf(const NodeConfig& node, JsonErrors& errors);
+// Mode `vrf` needs a bgpd that raild configures.
+void CheckVrf(const NodeConfig& node, JsonErrors& errors);
 
 }  // namespace rail::config

@@ -74,13 +74,17 @@ TEST(Vlans, AreForTheirModeAlone) {
 }
 
 // A mode of which half is there must not be one that a file can turn on.
-TEST(Vlans, DoNotTurnOnAModeThatHasNoBgp) {
-  const auto node = Parse(R"({"rails": [{"name": "rail0", "index": 0, "pf": "p0", "bridge": "br-rail0"}],
-    "bgp": {"asn": 1, "router_id": "10.0.0.1", "community_asn": 1},
+TEST(Vlans, NeedABgpdThatRaildConfigures) {
+  const auto parse = [](const std::string& bgp) {
+    return Parse(R"({"rails": [{"name": "rail0", "index": 0, "pf": "p0", "bridge": "br-rail0"}],
+    "bgp": {"asn": 1, "router_id": "10.0.0.1", "community_asn": 1)" +
+                 bgp + R"(},
     "tenancy": {"mode": "vrf", "tenants": {"team-a": ["a"]}, "vlans": {"team-a": 101}}})");
+  };
+  EXPECT_TRUE(parse("")) << "it does unless told otherwise";
+  const auto node = parse(R"(, "manage": false)");
   ASSERT_FALSE(node);
-  EXPECT_THAT(node.error().message, HasSubstr("tenancy.mode: \"vrf\" is refused by this version"));
-  EXPECT_THAT(node.error().message, ::testing::Not(HasSubstr("tenancy.vlans")));
+  EXPECT_THAT(node.error().message, HasSubstr("bgp.manage: must be true in mode \"vrf\""));
 }
 
 }  // namespace

@@ -27,6 +27,12 @@ std::string BridgeDetail(const std::string& bridge) {
   return DumpJson({{"bridge", bridge}});
 }
 
+// In mode `vrf` with the VLAN that the tenant had then: KeepsMode compares it with node.json's.
+std::string TenantDetail(const std::string& bridge, uint16_t vlan) {
+  if (vlan == config::kNoVlan) return BridgeDetail(bridge);
+  return DumpJson({{"bridge", bridge}, {"vlan", vlan}});
+}
+
 // Checks the step's detail, because even a record of ours may be malformed.
 Result<std::string> BridgeOf(const Step& step) {
   RAIL_ASSIGN(const json detail, ParseJson(step.detail));
@@ -35,6 +41,16 @@ Result<std::string> BridgeOf(const Step& step) {
   std::string bridge = object.String("bridge");
   RAIL_TRY(errors.ToStatus("the record of step " + step.kind));
   return bridge;
+}
+
+// The VRF in whose instance of bgpd the step has announced; "": the default instance.
+Result<std::string> VrfOf(const Step& step) {
+  RAIL_ASSIGN(const json detail, ParseJson(step.detail));
+  JsonErrors errors;
+  JsonObject object(detail, "", errors);
+  std::string vrf = object.StringOr("vrf", "");
+  RAIL_TRY(errors.ToStatus("the record of step " + step.kind));
+  return vrf;
 }
 
 // No error if another has removed the record meanwhile.
@@ -83,7 +99,8 @@ Status UndoTenant(Node& node, Attachment& attachment, const std::string& bridge)
   return UnlessGone(node.store.SetTenant(attachment.id, "", {}));
 }
 
-Status UndoAnnounce(Node& node, Attachment& attachment) {
+Status UndoAnnounce(Node& node, Attachment& attachment, const Step& step) {
+  RAIL_ASSIGN(const std::string vrf, VrfOf(step));
   std::vector<IpAddress> own;
   for (const IpAddress& address : attachment.addresses) {
     // IPAM may have given the address to another pod since: then the announcement is that pod's.
@@ -93,7 +110,7 @@ Status UndoAnnounce(Node& node, Attachment& attachment) {
   }
   if (!own.empty()) {
     RAIL_ASSIGN(frr::Bgp * bgp, node.connections.Bgp());
-    RAIL_TRY(bgp->WithdrawAll(own, node.connections.CallDeadline()));
+    RAIL_TRY(bgp->Instance(vrf).WithdrawAll(own, node.connections.CallDeadline()));
   }
   attachment.announced = false;
   return UnlessGone(node.store.SetAnnounced(attachment.id, false));
@@ -187,7 +204,7 @@ Status UndoIpam(Node& node, const Attachment& attachment, const Step& step) {
 }
 
 Status UndoStep(Node& node, Attachment& attachment, const Step& step) {
-  if (step.kind == step::kAnnounce) return UndoAnnounce(node, attachment);
+  if (step.kind == step::kAnnounce) return UndoAnnounce(node, attachment, step);
   if (step.kind == step::kIpam) return UndoIpam(node, attachment, step);
   if (step.kind == step::kRoutes) return {};
   RAIL_ASSIGN(const std::string bridge, BridgeOf(step));
@@ -402,7 +419,8 @@ Status AdmitTraffic(Node& node, const Attachment& attachment, const pipeline::Br
 
 Status JoinTenant(Node& node, Attachment& attachment, const tenancy::Tenant& tenant) {
   RAIL_ASSIGN(const config::Rail* rail, RailOf(node.config, attachment.rail));
-  RAIL_TRY(RecordStep(node, attachment, kTenantIsolation, step::kTenant, BridgeDetail(rail->bridge)));
+  RAIL_TRY(RecordStep(node, attachment, kTenantIsolation, step::kTenant,
+                      TenantDetail(rail->bridge, node.config.tenancy.vlans.Of(tenant.name))));
   RAIL_ASSIGN(const FileLock joining, node.connections.LockTenants(attachment.rail, FileLock::Kind::kShared));
   attachment.tenant = tenant.name;
   attachment.tenant_id = tenant.id;
@@ -412,30 +430,6 @@ Status JoinTenant(Node& node, Attachment& attachment, const tenancy::Tenant& ten
   RAIL_ASSIGN(std::vector<ovs::Rule> rules, TenantRulesOf(node, attachment));
   RAIL_TRY(switch_->Commit({.add = std::move(rules)}, node.connections.CallDeadline()));
   return StillWanted(node, attachment);
-}
-
-Status Announce(Node& node, Attachment& attachment) {
-  RAIL_ASSIGN(const config::Rail* rail, RailOf(node.config, attachment.rail));
-  RAIL_TRY(RecordStep(node, attachment, kFrrProvider, step::kAnnounce, "{}"));
-  RAIL_ASSIGN(frr::Bgp * bgp, node.connections.Bgp());
-  const auto announce = [&]() -> Status {
-    std::vector<frr::Announcement> announcements;
-    for (const IpAddress& address : attachment.addresses) {
-      announcements.push_back(
-          {address, rail->name, rail->index, attachment.tenant_id, tenancy::PlaneOf(*rail)});
-    }
-    return bgp->AnnounceAll(announcements, node.connections.CallDeadline());
-  };
-  RAIL_TRY(announce());
-  // From now on raild announces the addresses again when bgpd has lost them, or when the pod moves to another tenant.
-  attachment.announced = true;
-  RAIL_TRY(node.store.SetAnnounced(attachment.id, true));
-  // It may have moved before: then raild saw nothing to announce.
-  RAIL_ASSIGN(const auto now, node.store.Find(attachment.key));
-  if (!now || now->id != attachment.id || now->tenant_id == attachment.tenant_id) return {};
-  attachment.tenant = now->tenant;
-  attachment.tenant_id = now->tenant_id;
-  return announce();
 }
 
 Result<Undone> Undo(Node& node, Attachment attachment, const std::string& owner) {

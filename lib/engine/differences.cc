@@ -58,6 +58,11 @@ Result<Differences> RulesDiffer(Node& node, const Attachment& attachment,
 Differences TenantDiffers(const Attachment& attachment, const config::NodeConfig& config,
                           const tenancy::LoadMap& tenants) {
   const auto now = tenancy::TenantOf(config, attachment.pod_namespace, tenants);
+  if (!now &&
+      now.error().code == Code::kInvalid) {  // mode `vrf`: its namespace has no tenant with a VLAN any more
+    return {"the pod is in tenant " + attachment.tenant + " (" + attachment.tenant_id.ToString() +
+            "), and a new one would be refused: " + now.error().message};
+  }
   if (!now || now->id == attachment.tenant_id) return {};
   const bool moves = MovesTo(attachment, config, tenants).has_value();
   return {"the pod is in tenant " + attachment.tenant + " (" + attachment.tenant_id.ToString() +

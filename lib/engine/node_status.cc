@@ -32,19 +32,33 @@ std::string PathText(const HeardPath& path, const RailOfLeaf& rail_of_leaf) {
   return "AS " + std::to_string(path.origin()) + " (AS path " + all + ", " + from + ")";
 }
 
-std::vector<RemoteView> Listed(const Learned& learned, const TenantNames& names,
-                               const std::set<IpAddress>& own, const RailOfLeaf& rails) {
+// Mode `vrf` alone has some.
+using VlanOfTenant = std::map<tenancy::TenantId, TenantVlan>;
+
+uint16_t VlanOf(tenancy::TenantId tenant, const VlanOfTenant& vlans) {
+  const auto found = vlans.find(tenant);
+  return found == vlans.end() ? config::kNoVlan : found->second.vlan;
+}
+
+std::vector<RemoteView> Listed(const Learned& learned, const TenantNames& names, const VlanOfTenant& vlans,
+                               const std::set<pipeline::VlanAddress>& own, const RailOfLeaf& rails) {
   std::vector<RemoteView> listed;
   listed.reserve(learned.remotes.known);
   for (const auto& [id, remotes] : learned.remotes.by_tenant) {
     const auto here = names.find(id);
+    const uint16_t vlan = VlanOf(id, vlans);
+    const std::string name = here != names.end()       ? here->second
+                             : vlan != config::kNoVlan ? vlans.at(id).tenant
+                                                       : "";
     remotes->ForEach([&, tenant = id](const RemoteEntry& entry) {
-      if (own.contains(entry.address)) return;
+      if (own.contains({entry.address, vlan})) return;
       const auto replaced = learned.remotes.doubts->replaced.find(entry.address);
-      const bool doubted =
-          replaced != learned.remotes.doubts->replaced.end() && replaced->second.tenant != tenant;
+      // Mode `vrf`: another tenant's address is another address.
+      const bool doubted = vlan == config::kNoVlan && replaced != learned.remotes.doubts->replaced.end() &&
+                           replaced->second.tenant != tenant;
       listed.push_back({.remote = {entry.address, tenant, entry.rail, ""},
-                        .tenant = here != names.end() ? here->second : "",
+                        .tenant = name,
+                        .vlan = vlan,
                         .installed = here != names.end() && !entry.contested,
                         .contested = entry.contested,
                         .replaced = doubted ? PathText(replaced->second.path, rails) + " for " +
@@ -89,7 +103,7 @@ std::vector<AddressElsewhere> ElsewhereOf(const state::Attachment& attachment, c
   std::vector<AddressElsewhere> all;
   if (attachment.phase != state::Phase::kReady) return all;
   for (const IpAddress& address : attachment.addresses) {
-    const auto found = learned.elsewhere.find(address);
+    const auto found = learned.elsewhere.find({attachment.tenant_id, address});
     if (found == learned.elsewhere.end()) continue;
     AddressElsewhere& one = all.emplace_back(AddressElsewhere{.address = address, .by = {}});
     std::vector<std::string> paths;
@@ -259,6 +273,50 @@ std::string NodeStatus::Withdrawn(const AttachmentView& shown) const {
   return "the uplink " + rail->pf + " of its rail has no carrier";
 }
 
+// What bgpd says of the rail's session, or of those of its VLANs.
+void NodeStatus::ShowSessions(RailView& shown) const {
+  const auto carrier = carriers_.find(shown.rail.name);
+  const bool no_carrier = carrier != carriers_.end() && !carrier->second;
+  const auto asked = health_.find("bgp");
+  const bool asks = asked == health_.end() || asked->second.ok;
+  // Returns the sentence about a session that is not Established.
+  const auto show = [&](const std::string& interface, std::optional<frr::Session>& session,
+                        std::string& state) -> std::string {
+    if (const auto it = learned_->sessions.find(interface); it != learned_->sessions.end()) {
+      session = it->second;
+      state = session->state;
+      shown.prefixes_received += session->prefixes_received;
+      shown.most_prefixes = std::max(shown.most_prefixes, session->most_prefixes);
+      shown.prefixes_sent += session->prefixes_sent;
+      const auto stripped =
+          session->peer ? learned_->remotes.stripped.find(*session->peer) : learned_->remotes.stripped.end();
+      if (stripped != learned_->remotes.stripped.end()) {
+        shown.stripped = static_cast<uint32_t>(stripped->second.addresses);
+        shown.stripped_example = stripped->second.example;
+      }
+    }
+    const auto down = frr::WhyDown(session ? &*session : nullptr,
+                                   {.bridge = interface, .asn = config_.bgp.asn, .carrier = !no_carrier});
+    if (!down) return "";
+    return asks || session ? down->what : "bgpd does not answer";
+  };
+  if (!shown.by_vlan) {
+    shown.bgp_problem = show(shown.rail.bridge, shown.session, shown.bgp_state);
+    return;
+  }
+  bool first = true;
+  for (VlanView& vlan : shown.vlans) {
+    vlan.bgp_problem = show(vlan.port, vlan.session, vlan.bgp_state);
+    if (shown.leaf_mac.is_zero()) shown.leaf_mac = vlan.leaf_mac;
+    if (!shown.bgp_problem.empty()) continue;
+    if (first || !vlan.bgp_problem.empty()) shown.bgp_state = vlan.bgp_state;
+    if (!vlan.bgp_problem.empty())
+      shown.bgp_problem =
+          "VLAN " + std::to_string(vlan.vlan) + " of tenant " + vlan.tenant + ": " + vlan.bgp_problem;
+    first = false;
+  }
+}
+
 NodeView NodeStatus::Compose(const Record& record) const {
   NodeView view;
   view.hostname = identity_.hostname;
@@ -283,14 +341,17 @@ NodeView NodeStatus::Compose(const Record& record) const {
   }
   RailOfLeaf rail_of_leaf;
   for (const config::Rail& rail : config_.rails) {
-    const auto it = learned_->sessions.find(rail.bridge);
-    if (it != learned_->sessions.end() && it->second.peer) rail_of_leaf[*it->second.peer] = rail.name;
+    for (const auto& [interface, session] : learned_->sessions) {
+      if (session.peer && (interface == rail.bridge || VlanOfPortName(rail, interface)))
+        rail_of_leaf[*session.peer] = rail.name;
+    }
   }
   uint64_t contested_here = 0;
   for (const state::Attachment& attachment : record.attachments) {
     AttachmentView shown;
     shown.attachment = attachment;
     if (const config::Rail* on = config_.FindRail(attachment.rail)) shown.plane = tenancy::PlaneOf(*on);
+    shown.vlan = config_.tenancy.vlans.Of(attachment.tenant);
     if (const auto to = MovesTo(attachment, config_, [this] { return tenants_; })) shown.moves_to = to->name;
     const auto rail = rails_.find(attachment.rail);
     // Another plugin's interface, for which frr-provider announces without a port of ours, has no rules.
@@ -329,38 +390,24 @@ NodeView NodeStatus::Compose(const Record& record) const {
       shown.rules_wanted = seen.rules_wanted;
       shown.rules_installed = seen.rules_installed;
       shown.foreign_rules = seen.foreign_rules;
+      shown.vlans = seen.vlans;
       shown.unseen = seen.unseen;
       shown.unseen_since_ms = seen.unseen_since_ms;
       const auto unrecorded = unrecorded_.find(rail.name);
       shown.unrecorded_pods = unrecorded == unrecorded_.end() ? 0 : unrecorded->second;
     }
-    if (const auto it = learned_->sessions.find(rail.bridge); it != learned_->sessions.end()) {
-      shown.session = it->second;
-      shown.bgp_state = it->second.state;
-      shown.prefixes_received = it->second.prefixes_received;
-      shown.most_prefixes = it->second.most_prefixes;
-      shown.prefixes_sent = it->second.prefixes_sent;
-      const auto stripped = it->second.peer ? learned_->remotes.stripped.find(*it->second.peer)
-                                            : learned_->remotes.stripped.end();
-      if (stripped != learned_->remotes.stripped.end()) {
-        shown.stripped = static_cast<uint32_t>(stripped->second.addresses);
-        shown.stripped_example = stripped->second.example;
-      }
-    }
     if (const auto leaf = learned_->leaves.find(rail.name); leaf != learned_->leaves.end())
       shown.leaf = leaf->second;
     if (const auto it = neighbours_.find(rail.name); it != neighbours_.end()) shown.neighbour = it->second;
-    const bool no_carrier = carrier != carriers_.end() && !carrier->second;
-    const auto down = frr::WhyDown(shown.session ? &*shown.session : nullptr,
-                                   {.bridge = rail.bridge, .asn = config_.bgp.asn, .carrier = !no_carrier});
-    const auto asked = health_.find("bgp");
-    const bool answers = asked == health_.end() || asked->second.ok || shown.session;
-    if (down) shown.bgp_problem = answers ? down->what : "bgpd does not answer";
+    shown.by_vlan = config_.tenancy.mode == config::TenancyMode::kVrf;
+    ShowSessions(shown);
     view.rails.push_back(std::move(shown));
   }
-  std::set<IpAddress> own;  // other leaves send them back to us
-  for (const state::Attachment& attachment : record.attachments)
-    own.insert(attachment.addresses.begin(), attachment.addresses.end());
+  std::set<pipeline::VlanAddress> own;  // other leaves send them back to us
+  for (const state::Attachment& attachment : record.attachments) {
+    const uint16_t vlan = VlanOf(attachment.tenant_id, vlans_);
+    for (const IpAddress& address : attachment.addresses) own.emplace(address, vlan);
+  }
   view.remote_counts = Counted(*learned_, names, record.attachments);
   view.remote_counts.contested += contested_here;
   view.without_tenant = [learned = learned_, rail_of_leaf](const IpAddress& address) -> std::string {
@@ -368,8 +415,9 @@ NodeView NodeStatus::Compose(const Record& record) const {
     const auto found = all.find(address);
     return found == all.end() ? "" : PathText(found->second, rail_of_leaf);
   };
-  view.remotes = RemoteList([learned = learned_, names = std::move(names), own = std::move(own),
-                             rail_of_leaf] { return Listed(*learned, names, own, rail_of_leaf); });
+  view.remotes =
+      RemoteList([learned = learned_, names = std::move(names), vlans = vlans_, own = std::move(own),
+                  rail_of_leaf] { return Listed(*learned, names, vlans, own, rail_of_leaf); });
   return view;
 }
 

@@ -19,6 +19,7 @@
 
 #include "lib/engine/record.h"
 #include "lib/engine/remotes.h"
+#include "lib/engine/tenant_vlans.h"
 #include "lib/engine/view.h"
 #include "lib/engine/whereabouts.h"
 #include "lib/tenancy/tenancy.h"
@@ -39,7 +40,7 @@ struct Learned {
   bool bmp_up = false;                           // bgpd pushes
   bool bmp_ambiguous = false;                    // BMP cannot distinguish two of bgpd's sessions
   // Addresses of this node's pods that others announce, and have announced for some seconds.
-  std::map<IpAddress, Elsewhere> elsewhere;
+  AlsoAnnounced elsewhere;
   std::map<std::string, KnownLeaf> leaves{};  // by rail
   std::string unit{};                         // Leaves::unit
 };
@@ -54,6 +55,7 @@ struct RailSeen {
   bool rules_right = false;     // the round ended with every wanted rule in the switch
   uint64_t foreign_rules = 0;   // rules of others on the bridge
   std::set<std::string> ports;  // names of the ports that work
+  std::vector<VlanView> vlans;  // mode `vrf`, ascending; without what bgpd says
   std::string unseen;  // "": the last round has looked at the bridge and its rules; else why it could not
   int64_t unseen_since_ms = 0;  // Unix time of the first of the rounds that could not
 };
@@ -71,6 +73,7 @@ class NodeStatus {
       : config_(config),
         identity_(std::move(identity)),
         views_(views),
+        vlans_(VlansByTenant(config)),
         learned_(std::make_shared<const Learned>()) {}
 
   // Stores how the last round of a part ended. Logs it if it differs from the round before.
@@ -109,10 +112,12 @@ class NodeStatus {
  private:
   NodeView Compose(const Record& record) const;              // mutex_ is held
   std::string Withdrawn(const AttachmentView& shown) const;  // mutex_ is held
+  void ShowSessions(RailView& shown) const;                  // mutex_ is held
 
   const config::NodeConfig& config_;
   const NodeIdentity identity_;
   ViewPublisher& views_;
+  const std::map<tenancy::TenantId, TenantVlan> vlans_;  // of every tenant that has one
 
   std::mutex publishing_;  // so that an older reading of the record never follows a newer one
   mutable std::mutex mutex_;

@@ -15,7 +15,7 @@
 #include "lib/base/error.h"
 #include "lib/config/node_config.h"
 #include "lib/engine/record.h"
-#include "lib/engine/remotes.h"
+#include "lib/engine/tenant_remotes.h"
 
 namespace rail::engine {
 
@@ -29,9 +29,9 @@ class OwnAddresses {
 
   // Gives `remotes` the addresses of the pods that are ready, if the record has changed. If it cannot be read, those of the last
   // reading stay.
-  void Read(RecordReader& reader, Remotes& remotes);
+  void Read(RecordReader& reader, TenantRemotes& remotes);
   bool Look(const RemoteTable& table, Deadline now);
-  const std::map<IpAddress, Elsewhere>& lasting() const { return lasting_; }
+  const AlsoAnnounced& lasting() const { return lasting_; }
   Status health() const;
   // When an address that is not in lasting() yet will be; nullopt: there is none.
   std::optional<Deadline> next() const;
@@ -39,8 +39,8 @@ class OwnAddresses {
  private:
   const config::NodeConfig& config_;
   RecordPtr read_;
-  std::map<IpAddress, Deadline> since_;
-  std::map<IpAddress, Elsewhere> lasting_;
+  std::map<OwnKey, Deadline> since_;
+  AlsoAnnounced lasting_;
 };
 
 }  // namespace rail::engine

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "lib/engine/tenant_vlans.h"
+
 namespace rail::engine {
 namespace {
 
@@ -33,41 +35,77 @@ bool CanBeAPods(const IpAddress& address) {
 
 }  // namespace
 
-void Remotes::FeedOpened(Deadline now, bool settling) {
-  FeedClosed(now);
+Remotes::Remotes(const config::NodeConfig& config, Deadline now, Scope scope)
+    : config_(config),
+      scope_([&] {
+        if (!scope.as_paths) scope.as_paths = std::make_shared<AsPathsKeeper>();
+        return std::move(scope);
+      }()),
+      feeds_(by_rail() ? config.rails.size() : 1, FeedState{.closed = now}),
+      leaves_(config.rails.size()),
+      complete_by_(now + kStale),
+      as_paths_(*scope_.as_paths),
+      complete_(scope_.begins_complete) {}
+
+std::string Remotes::InterfaceOf(const config::Rail& rail) const {
+  return by_rail() ? VlanPortName(rail, scope_.vlan) : rail.bridge;
+}
+
+bool Remotes::AnyOpen() const {
+  return std::ranges::any_of(feeds_, [](const FeedState& feed) { return !feed.closed; });
+}
+
+void Remotes::SetRails(const std::set<Feed>& rails, Deadline now) {
+  for (const Feed feed : rails_) {
+    if (rails.contains(feed)) continue;
+    FeedClosed(now, feed);
+    leaves_[feed].reset();
+    std::set<PeerIndex> gone;
+    for (PeerIndex i = 0; i < peers_.size(); ++i) {
+      if (peers_[i].feed == feed) gone.insert(i);
+    }
+    DropStale(gone);
+  }
+  rails_ = rails;
+}
+
+void Remotes::FeedOpened(Deadline now, bool settling, Feed feed) {
+  FeedClosed(now, feed);
+  FeedState& state = feeds_[feed];
   // What was learned does not age while bgpd pushes nothing: nobody could say what is left of it.
-  const Clock::duration missed = now - *closed_;
-  complete_by_ += missed;
+  const Clock::duration missed = now - *state.closed;
+  if (!AnyOpen()) complete_by_ += missed;
   for (PeerState& peer : peers_) {
+    if (peer.feed != feed) continue;
     if (peer.stale_until) *peer.stale_until += missed;
     peer.told = peer.twice = peer.in_doubt = false;
   }
-  closed_.reset();
-  feed_settling_ = settling;
+  state = {.closed = std::nullopt, .settling = settling, .missed = false};
   malformed_.clear();
   post_policy_.clear();
-  strangers_.clear();
+  std::erase_if(strangers_, [&](const auto& stranger) { return stranger.first == feed; });
   pretenders_.clear();
-  missed_ = false;
 }
 
 void Remotes::SetLeaves(const std::map<std::string, frr::Session>& sessions) {
   for (size_t i = 0; i < leaves_.size(); ++i) {
-    const auto session = sessions.find(config_.rails[i].bridge);
+    const auto session = sessions.find(InterfaceOf(config_.rails[i]));
     if (session == sessions.end() || !session->second.peer || leaves_[i] == session->second.peer) continue;
     leaves_[i] = session->second.peer;
-    missed_ = missed_ || strangers_.contains(*leaves_[i]);
+    FeedState& feed = feeds_[by_rail() ? i : 0];
+    feed.missed = feed.missed || strangers_.contains({by_rail() ? i : 0, *leaves_[i]});
   }
 }
 
-bool Remotes::IsLeaf(const IpAddress& peer) const {
+bool Remotes::IsLeaf(const IpAddress& peer, Feed feed) const {
+  if (by_rail()) return leaves_[feed] == peer;
   return std::ranges::find(leaves_, peer) != leaves_.end();
 }
 
 // A leaf with one address on several rails may announce what any of them accepts: BMP does not say over which session it comes.
-bool Remotes::Accepts(const IpAddress& leaf, const IpAddress& address) const {
+bool Remotes::Accepts(const PeerState& peer, const IpAddress& address) const {
   for (size_t i = 0; i < leaves_.size(); ++i) {
-    if (leaves_[i] != leaf) continue;
+    if (by_rail() ? i != peer.feed : leaves_[i] != peer.peer.address) continue;
     const std::vector<IpPrefix>& accept = config_.rails[i].accept;
     if (accept.empty() || std::ranges::any_of(accept, [&](const IpPrefix& p) { return p.Contains(address); }))
       return true;
@@ -76,11 +114,11 @@ bool Remotes::Accepts(const IpAddress& leaf, const IpAddress& address) const {
 }
 
 // BMP has all neighbors of bgpd, those of the host's own BGP as well, and says nothing of what their import policy lets through.
-void Remotes::TakeFromStranger(const bmp::Message& message) {
+void Remotes::TakeFromStranger(const bmp::Message& message, Feed feed) {
   const bool up = message.kind == bmp::Message::Kind::kPeerUp;
   session_news_ = session_news_ || up;
   if (message.peer.address.is_link_local() && strangers_.size() < kMaxPeers)
-    strangers_.insert(message.peer.address);
+    strangers_.emplace(feed, message.peer.address);
   const bool ours = OursIn(message.update.communities, config_.bgp.community_asn).has_value();
   const auto known = pretenders_.find(message.peer);
   if (known == pretenders_.end()) {
@@ -95,26 +133,27 @@ void Remotes::TakeFromStranger(const bmp::Message& message) {
     pretenders_.erase(known);
 }
 
-void Remotes::FeedClosed(Deadline now) {
-  if (closed_) return;
-  closed_ = now;
+void Remotes::FeedClosed(Deadline now, Feed feed) {
+  if (!IsOpen(feed)) return;
+  feeds_[feed].closed = now;
   for (PeerIndex i = 0; i < peers_.size(); ++i) {
+    if (peers_[i].feed != feed) continue;
     peers_[i].up = peers_[i].settled = false;
     MarkStale(i, now);
   }
 }
 
-void Remotes::Take(const bmp::Message& message, Deadline now, int64_t unix_ms) {
+void Remotes::Take(const bmp::Message& message, Deadline now, int64_t unix_ms, Feed feed) {
   using Kind = bmp::Message::Kind;
   const bool by_leaf = message.kind == Kind::kPeerUp || message.kind == Kind::kRoutes;
-  if (by_leaf && !IsLeaf(message.peer.address)) return TakeFromStranger(message);
+  if (by_leaf && !IsLeaf(message.peer.address, feed)) return TakeFromStranger(message, feed);
   switch (message.kind) {
     case Kind::kPeerUp:
-      return PeerUp(message, now, unix_ms);
+      return PeerUp(message, now, unix_ms, feed);
     case Kind::kPeerDown:
-      return PeerDown(message, now);
+      return PeerDown(message, now, feed);
     case Kind::kRoutes:
-      return Routes(message, now);
+      return Routes(message, now, feed);
     case Kind::kMalformed:
       return Complain(malformed_, "bgpd pushes what cannot be read: " + message.reason);
     case Kind::kPostPolicy:
@@ -129,8 +168,8 @@ void Remotes::Take(const bmp::Message& message, Deadline now, int64_t unix_ms) {
   }
 }
 
-void Remotes::PeerUp(const bmp::Message& message, Deadline now, int64_t unix_ms) {
-  const auto index = IndexOf(message.peer);
+void Remotes::PeerUp(const bmp::Message& message, Deadline now, int64_t unix_ms, Feed feed) {
+  const auto index = IndexOf(message.peer, feed);
   if (!index) return;
   PeerState& peer = peers_[*index];
   if (peer.up && (peer.local_port != message.local_port || peer.remote_port != message.remote_port)) {
@@ -142,7 +181,7 @@ void Remotes::PeerUp(const bmp::Message& message, Deadline now, int64_t unix_ms)
   // The session may be much older than the connection over which bgpd reports it. If the
   // clock was set in between, it may look young.
   const int64_t age = message.since_ms > 0 ? unix_ms - message.since_ms : 0;
-  peer.settling = feed_settling_ || age < std::chrono::milliseconds(kSettled).count();
+  peer.settling = feeds_[feed].settling || age < std::chrono::milliseconds(kSettled).count();
   peer.up = true;
   peer.settled = peer.owes_end = false;
   peer.heard_up = peer.window = now;
@@ -161,13 +200,14 @@ void Remotes::NotAmbiguous() {
   for (PeerState& peer : peers_) peer.twice = peer.in_doubt = false;
 }
 
-bool Remotes::in_doubt() const {
-  return std::ranges::any_of(peers_, &PeerState::in_doubt);
+bool Remotes::in_doubt(Feed feed) const {
+  return std::ranges::any_of(peers_,
+                             [&](const PeerState& peer) { return peer.feed == feed && peer.in_doubt; });
 }
 
-void Remotes::Owes(const IpAddress& leaf, bool end_of_rib, Deadline now) {
+void Remotes::Owes(const IpAddress& leaf, bool end_of_rib, Deadline now, Feed feed) {
   for (PeerState& peer : peers_) {
-    if (!peer.up || peer.peer.address != leaf) continue;
+    if (!peer.up || peer.feed != feed || peer.peer.address != leaf) continue;
     if (peer.owes_end && !end_of_rib) peer.ended = now;
     peer.owes_end = end_of_rib;
   }
@@ -179,9 +219,9 @@ bool Remotes::AwaitsEndOfRib() const {
   });
 }
 
-void Remotes::PeerDown(const bmp::Message& message, Deadline now) {
+void Remotes::PeerDown(const bmp::Message& message, Deadline now, Feed feed) {
   pretenders_.erase(message.peer);
-  const auto known = index_.find(message.peer);
+  const auto known = index_.find({feed, message.peer});
   // A new connection begins with the sessions that are down, too.
   if (known == index_.end() || !peers_[known->second].up) return;
   session_news_ = true;
@@ -189,8 +229,8 @@ void Remotes::PeerDown(const bmp::Message& message, Deadline now) {
   MarkStale(known->second, now);
 }
 
-void Remotes::Routes(const bmp::Message& message, Deadline now) {
-  const auto index = IndexOf(message.peer);
+void Remotes::Routes(const bmp::Message& message, Deadline now, Feed feed) {
+  const auto index = IndexOf(message.peer, feed);
   if (!index) return;
   const bmp::Update& update = message.update;
   PeerState& peer = peers_[*index];
@@ -203,6 +243,8 @@ void Remotes::Routes(const bmp::Message& message, Deadline now) {
   peer.in_window += update.announced.size() + update.withdrawn.size();
   for (const IpAddress& address : update.withdrawn) RemovePath(address, *index, now);
   const auto ours = OursIn(update.communities, config_.bgp.community_asn);
+  // In a tenant's VRF only what is the tenant's: the leaf's table may have been joined with another's.
+  const bool anothers = ours && by_rail() && ours->tenant != scope_.tenant;
   // bgpd 8.4 puts its own AS in front of the path that it has received, as it does with a path that it sends on.
   // It drops a route with its AS in the rest (RFC 4271 section 9.1.2), but pushes it before, and a leaf sends a node its own
   // routes, too.
@@ -212,11 +254,17 @@ void Remotes::Routes(const bmp::Message& message, Deadline now) {
   const uint32_t as_path = update.announced.empty() ? 0 : KeepAsPath(path);
   for (const IpAddress& address : update.withdrawn) {
     peer.refused.erase(address);
+    peer.others.erase(address);
     RemoveBare(*index, address);
   }
   for (const IpAddress& address : update.announced) {
-    const bool a_pods = ours && !looped && CanBeAPods(address);
-    const bool refused = a_pods && !Accepts(message.peer.address, address);
+    const bool a_pods = ours && !anothers && !looped && CanBeAPods(address);
+    const bool refused = a_pods && !Accepts(peer, address);
+    if (!anothers) {
+      peer.others.erase(address);
+    } else if (peer.others.size() < kMaxRefused) {
+      peer.others.insert(address);
+    }
     if (!refused) {
       peer.refused.erase(address);
     } else if (peer.refused.size() < kMaxRefused) {
@@ -245,7 +293,7 @@ Deadline Remotes::SettlesAt(const PeerState& peer) {
 }
 
 bool Remotes::IsDue(const PeerState& peer, Deadline now) const {
-  if (!peer.up || peer.settled || peer.in_doubt) return false;
+  if (!peer.up || peer.settled || peer.in_doubt || !IsOpen(peer.feed)) return false;
   if (peer.dump_awaited.empty() && !peer.settling) return true;
   // Without the end of a dump to rely upon, a session settles when it has been up for long enough and is not busy.
   if (now < SettlesAt(peer)) return false;
@@ -253,7 +301,7 @@ bool Remotes::IsDue(const PeerState& peer, Deadline now) const {
 }
 
 void Remotes::Settle(Deadline now) {
-  if (closed_) return;
+  if (!AnyOpen()) return;
   std::set<PeerIndex> due;
   for (PeerIndex i = 0; i < peers_.size(); ++i) {
     PeerState& peer = peers_[i];
@@ -261,7 +309,7 @@ void Remotes::Settle(Deadline now) {
       peer.settled = true;
       due.insert(i);
     }
-    if (peer.stale_until && now >= *peer.stale_until) due.insert(i);
+    if (peer.stale_until && IsOpen(peer.feed) && now >= *peer.stale_until) due.insert(i);
   }
   if (!due.empty()) {
     DropStale(due);
@@ -273,21 +321,22 @@ void Remotes::Settle(Deadline now) {
 // Every leaf has sent everything. What is still stale comes from a session that will not come back as the same peer.
 void Remotes::CompleteIfSettled() {
   const auto settled = std::ranges::count_if(peers_, &PeerState::settled);
-  if (static_cast<size_t>(settled) < leaves_.size()) return;
+  if (static_cast<size_t>(settled) < (by_rail() ? rails_.size() : leaves_.size())) return;
   std::set<PeerIndex> silent;
   for (PeerIndex i = 0; i < peers_.size(); ++i) {
-    if (!peers_[i].up) silent.insert(i);
+    if (!peers_[i].up && IsOpen(peers_[i].feed)) silent.insert(i);
   }
   DropStale(silent);
   if (!complete_) complete_ = news_ = true;
 }
 
 std::optional<Deadline> Remotes::next_settle() const {
-  if (closed_) return std::nullopt;
+  if (!AnyOpen()) return std::nullopt;
   std::optional<Deadline> next;
   if (!complete_) next = complete_by_;
   const auto earlier = [&](Deadline at) { next = next ? std::min(*next, at) : at; };
   for (const PeerState& peer : peers_) {
+    if (!IsOpen(peer.feed)) continue;
     if (peer.up && !peer.settled && !peer.in_doubt) earlier(std::max(SettlesAt(peer), peer.window + kWindow));
     if (peer.stale_until) earlier(*peer.stale_until);
   }
@@ -308,6 +357,12 @@ std::string Remotes::problem() const {
         "stop");
   }
   for (const PeerState& peer : peers_) {
+    if (!peer.others.empty()) {
+      add("the leaf " + peer.peer.ToString() + " announces " + peer.others.begin()->ToString() +
+          (peer.others.size() > 1 ? " and others" : "") + " of another tenant in VLAN " +
+          std::to_string(scope_.vlan) +
+          ": not learned; see what joins the tenants' VRFs on the leaf, or whose VLAN it is on other nodes");
+    }
     if (peer.refused.empty()) continue;
     add("the leaf " + peer.peer.ToString() + " announces " + peer.refused.begin()->ToString() +
         (peer.refused.size() > 1 ? " and others" : "") +
@@ -323,16 +378,16 @@ void Remotes::Complain(std::string& where, std::string what) {
   news_ = true;
 }
 
-std::optional<Remotes::PeerIndex> Remotes::IndexOf(const bmp::Peer& peer) {
-  if (const auto known = index_.find(peer); known != index_.end()) return known->second;
+std::optional<Remotes::PeerIndex> Remotes::IndexOf(const bmp::Peer& peer, Feed feed) {
+  if (const auto known = index_.find({feed, peer}); known != index_.end()) return known->second;
   if (peers_.size() >= kMaxPeers) {
     Complain(too_much_, "more than " + std::to_string(kMaxPeers) + " BGP peers: " + peer.ToString() +
                             " and those after it are not listened to");
     return std::nullopt;
   }
   const PeerIndex index = peers_.size();
-  peers_.push_back({.peer = peer});
-  index_.emplace(peer, index);
+  peers_.push_back({.peer = peer, .feed = feed});
+  index_.emplace(std::pair(feed, peer), index);
   return index;
 }
 

@@ -79,6 +79,14 @@ struct Seat {
 };
 using Seats = std::vector<Seat>;  // sorted
 
+// An address of a pod of this node, with the pod's tenant: in mode `vrf` two tenants may have it.
+struct OwnKey {
+  tenancy::TenantId tenant;
+  IpAddress address;
+  auto operator<=>(const OwnKey&) const = default;
+};
+using AlsoAnnounced = std::map<OwnKey, Elsewhere>;
+
 // A snapshot of what is known, cheap to copy. A tenant that has not changed shares its set with the snapshot before; one that has
 // changed shares most of it.
 struct RemoteTable {
@@ -90,8 +98,8 @@ struct RemoteTable {
     IpAddress address;
     std::set<tenancy::TenantId> tenants;
   };
-  std::optional<Claimed> example;            // the first contested address that is not a pod's of this node
-  std::map<IpAddress, Elsewhere> elsewhere;  // addresses of this node's pods that others announce, too
+  std::optional<Claimed> example;  // the first contested address that is not a pod's of this node
+  AlsoAnnounced elsewhere;         // addresses of this node's pods that others announce, too
   std::shared_ptr<const Doubts> doubts = std::make_shared<const Doubts>();
   std::map<IpAddress, Stripped> stripped;  // by leaf
   AsPaths as_paths;
@@ -116,28 +124,42 @@ class Remotes {
   static constexpr size_t kMaxPretenders =
       16;  // BGP neighbors that are reported because nobody should believe them
 
-  Remotes(const config::NodeConfig& config, Deadline now)
-      : config_(config), leaves_(config.rails.size()), closed_(now), complete_by_(now + kStale) {}
+  // Mode `vrf`: one tenant's, as the tables of its VLAN say. What another tenant's communities are on is not believed there.
+  struct Scope {
+    uint16_t vlan = config::kNoVlan;
+    tenancy::TenantId tenant;
+    std::shared_ptr<AsPathsKeeper> as_paths;  // that of all tenants, as what they know is told together
+    bool begins_complete = false;             // the switch holds nothing of it that is not learned yet
+  };
+
+  Remotes(const config::NodeConfig& config, Deadline now) : Remotes(config, now, Scope{}) {}
+  Remotes(const config::NodeConfig& config, Deadline now, Scope scope);
+
+  // bgpd's connections: one, which is 0; in mode `vrf` one for each rail, which is its place in node.json. The functions below are of the
+  // one named `feed`.
+  using Feed = size_t;
+  // Mode `vrf`: the rails that the tenant is on. What was learned over others is forgotten.
+  void SetRails(const std::set<Feed>& rails, Deadline now);
 
   // bgpd's sessions, by interface: the peers of the rails' bridges are the leaves. Nobody else is believed. A session whose peer
   // bgpd does not know keeps the leaf that it had.
   void SetLeaves(const std::map<std::string, frr::Session>& sessions);
-  bool IsLeaf(const IpAddress& peer) const;
+  bool IsLeaf(const IpAddress& peer, Feed feed = 0) const;
   // Whether bgpd has pushed routes of a leaf before it was known as one. Only the next connection tells them again.
-  bool missed() const { return missed_; }
+  bool missed(Feed feed = 0) const { return feeds_[feed].missed; }
 
   // The addresses of this node's pods that are ready. Costs what differs from the last call, and one look at each.
   void SetOwn(std::map<IpAddress, OwnAddress> own);
 
   // bgpd has opened a new connection: everything is stale until bgpd pushes it again.
   // `settling`: bgpd's own tables may still be filling.
-  void FeedOpened(Deadline now, bool settling = false);
-  void FeedClosed(Deadline now);
-  void Take(const bmp::Message& message, Deadline now, int64_t unix_ms);
+  void FeedOpened(Deadline now, bool settling = false, Feed feed = 0);
+  void FeedClosed(Deadline now, Feed feed = 0);
+  void Take(const bmp::Message& message, Deadline now, int64_t unix_ms, Feed feed = 0);
 
   // `end_of_rib`: `leaf` will send an End-of-RIB when it has sent everything, and has not done so yet. Its session does not
   // settle before, but waits for kOwed at most.
-  void Owes(const IpAddress& leaf, bool end_of_rib, Deadline now);
+  void Owes(const IpAddress& leaf, bool end_of_rib, Deadline now, Feed feed = 0);
   // Whether a session waits for such an End-of-RIB, so that bgpd must be asked again.
   bool AwaitsEndOfRib() const;
 
@@ -154,7 +176,7 @@ class Remotes {
   void NotAmbiguous();
   // Whether such a peer has withdrawn something, or has come up in the middle of the connection.
   // Only the next connection says what is left.
-  bool in_doubt() const;
+  bool in_doubt(Feed feed = 0) const;
   // Why raild does not take in all that bgpd pushes, as a sentence; "" it does.
   std::string problem() const;
   // Whether sessions have come up or gone since the last call.
@@ -174,8 +196,14 @@ class Remotes {
     std::optional<tenancy::Plane> plane{};
   };
   using Paths = std::vector<Path>;
+  struct FeedState {
+    std::optional<Deadline> closed;  // since when bgpd pushes nothing over it; nullopt: it is open
+    bool settling = false;
+    bool missed = false;
+  };
   struct PeerState {
     bmp::Peer peer;
+    Feed feed = 0;
     bool up = false;
     bool settled = false;
     bool settling = false;  // its session or bgpd's configuration is young: the end of a dump means little
@@ -189,6 +217,7 @@ class Remotes {
     uint16_t local_port = 0;
     uint16_t remote_port = 0;
     std::set<IpAddress> refused;         // what it announces and `accept` does not contain
+    std::set<IpAddress> others;          // what it announces of other tenants than that of the scope
     std::map<IpAddress, uint32_t> bare;  // host routes without a tenant, with their AS path
     std::set<IpAddress> returned;        // those of them that this node has announced
     Deadline window;                     // when in_window began to count routes, for about a second
@@ -203,10 +232,14 @@ class Remotes {
     bool operator==(const Claim&) const = default;
   };
 
-  void PeerUp(const bmp::Message& message, Deadline now, int64_t unix_ms);
-  void PeerDown(const bmp::Message& message, Deadline now);
-  void Routes(const bmp::Message& message, Deadline now);
-  std::optional<PeerIndex> IndexOf(const bmp::Peer& peer);
+  bool by_rail() const { return scope_.vlan != config::kNoVlan; }
+  bool IsOpen(Feed feed) const { return !feeds_[feed].closed; }
+  bool AnyOpen() const;
+  std::string InterfaceOf(const config::Rail& rail) const;
+  void PeerUp(const bmp::Message& message, Deadline now, int64_t unix_ms, Feed feed);
+  void PeerDown(const bmp::Message& message, Deadline now, Feed feed);
+  void Routes(const bmp::Message& message, Deadline now, Feed feed);
+  std::optional<PeerIndex> IndexOf(const bmp::Peer& peer, Feed feed);
   void MarkStale(PeerIndex peer, Deadline now);
   void DropStale(const std::set<PeerIndex>& peers);
   bool IsDue(const PeerState& peer, Deadline now) const;
@@ -228,33 +261,34 @@ class Remotes {
   void RemoveBare(PeerIndex peer, const IpAddress& address);
   void Forget(PeerIndex peer);
   void NoteReplaced(const IpAddress& address, const Path& before, const Path& after);
-  bool Accepts(const IpAddress& leaf, const IpAddress& address) const;
-  void TakeFromStranger(const bmp::Message& message);
+  bool Accepts(const PeerState& peer, const IpAddress& address) const;
+  bool IsOverRail(PeerIndex peer, uint32_t rail) const;
+  void TakeFromStranger(const bmp::Message& message, Feed feed);
   void Complain(std::string& where, std::string what);
 
   const config::NodeConfig& config_;
-  std::vector<std::optional<IpAddress>> leaves_;  // of config_.rails
-  std::set<IpAddress> strangers_;                 // link-local peers that were not listened to
+  const Scope scope_;
+  std::vector<FeedState> feeds_;
+  std::set<Feed> rails_;                            // SetRails
+  std::vector<std::optional<IpAddress>> leaves_;    // of config_.rails
+  std::set<std::pair<Feed, IpAddress>> strangers_;  // link-local peers that were not listened to
   std::map<bmp::Peer, IpAddress>
-      pretenders_;  // who is no leaf and announces this address with communities of ours
-  bool missed_ = false;
-  std::optional<Deadline> closed_;  // since when bgpd pushes nothing; nullopt: its connection is open
-  Deadline complete_by_;            // complete_ is true from then on, whatever sessions are missing
+      pretenders_;        // who is no leaf and announces this address with communities of ours
+  Deadline complete_by_;  // complete_ is true from then on, whatever sessions are missing
   std::vector<PeerState> peers_;
-  std::map<bmp::Peer, PeerIndex> index_;
+  std::map<std::pair<Feed, bmp::Peer>, PeerIndex> index_;
   std::map<IpAddress, Paths> paths_;
   std::map<tenancy::TenantId, RemoteSet> by_tenant_;
   std::map<IpAddress, std::set<tenancy::TenantId>> contested_;
   std::map<IpAddress, OwnAddress> own_;
   std::map<IpAddress, Elsewhere> elsewhere_;
-  AsPathsKeeper as_paths_;
+  AsPathsKeeper& as_paths_;       // scope_'s
   std::map<Seat, size_t> seats_;  // how many paths that are not stale show it
   bool seats_outdated_ = false;
   Doubts doubts_;  // `without_tenant` is made with the table
   bool doubts_outdated_ = false;
   std::set<tenancy::TenantId> outdated_;  // their sets in table_ are older than in by_tenant_
   RemoteTable table_;
-  bool feed_settling_ = false;
   bool complete_ = false;
   bool news_ = false;
   bool session_news_ = false;

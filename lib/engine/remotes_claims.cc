@@ -11,9 +11,7 @@ Remotes::Claim Remotes::ClaimOf(const Paths& paths) const {
   Claim claim;
   const AsPaths& ways = as_paths_.snapshot();
   const Path* best = nullptr;
-  const auto over_its_rail = [&](const Path& path) {
-    return path.rail && LeafOf(*path.rail) == peers_[path.peer].peer.address;
-  };
+  const auto over_its_rail = [&](const Path& path) { return path.rail && IsOverRail(path.peer, *path.rail); };
   const bool fresh = std::ranges::any_of(paths, [](const Path& path) { return !path.stale; });
   for (const Path& path : paths) {
     if (fresh && path.stale) continue;
@@ -73,7 +71,7 @@ void Remotes::SetOwn(std::map<IpAddress, OwnAddress> own) {
     CompareWithOwn(address);
     const bool returned =
         std::ranges::any_of(peers_, [&](const auto& peer) { return peer.returned.contains(address); });
-    news_ = news_ || returned;
+    news_ = news_ || returned || elsewhere_.contains(address);
     const auto paths = paths_.find(address);
     if (paths == paths_.end()) continue;
     Enter(address, ClaimOf(paths->second));
@@ -150,6 +148,11 @@ std::optional<IpAddress> Remotes::LeafOf(uint32_t rail) const {
   return leaves_[static_cast<size_t>(found - config_.rails.begin())];
 }
 
+bool Remotes::IsOverRail(PeerIndex peer, uint32_t rail) const {
+  if (by_rail()) return config_.rails[peers_[peer].feed].index == rail;
+  return LeafOf(rail) == peers_[peer].peer.address;
+}
+
 void Remotes::SetBare(PeerIndex peer, const IpAddress& address, uint32_t as_path, bool looped) {
   PeerState& state = peers_[peer];
   if (looped) {
@@ -177,6 +180,7 @@ void Remotes::RemoveBare(PeerIndex peer, const IpAddress& address) {
 // What is not kept through the end of a peer's session.
 void Remotes::Forget(PeerIndex peer) {
   peers_[peer].refused.clear();
+  peers_[peer].others.clear();
   if (!peers_[peer].returned.empty()) news_ = true;
   peers_[peer].returned.clear();
   const auto bare = std::exchange(peers_[peer].bare, {});
@@ -210,7 +214,9 @@ const RemoteTable& Remotes::table() {
   table_.contested = contested_.size();
   table_.example.reset();
   if (!contested_.empty()) table_.example = {contested_.begin()->first, contested_.begin()->second};
-  table_.elsewhere = elsewhere_;
+  table_.elsewhere.clear();
+  for (const auto& [address, elsewhere] : elsewhere_)
+    table_.elsewhere.insert({{own_.at(address).tenant, address}, elsewhere});
   table_.as_paths = as_paths_.snapshot();
   if (std::exchange(seats_outdated_, false)) {
     Seats seats;

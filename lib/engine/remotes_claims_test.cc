@@ -132,7 +132,11 @@ class OwnClaims : public RemotesTest {
     Settle();
     remotes.SetOwn({{Ip("10.0.3.1"), {kA, 0}}});
   }
-  const std::map<IpAddress, Elsewhere>& Seen() { return remotes.table().elsewhere; }
+  std::map<IpAddress, Elsewhere> Seen() {
+    std::map<IpAddress, Elsewhere> seen;
+    for (const auto& [own, elsewhere] : remotes.table().elsewhere) seen[own.address] = elsewhere;
+    return seen;
+  }
   bool Contested(tenancy::TenantId tenant) {
     return remotes.table().by_tenant.at(tenant)->Find(Ip("10.0.3.1"))->contested;
   }

@@ -5,6 +5,7 @@
 #include "lib/engine/lossless.h"
 #include "lib/engine/rates_repair.h"
 #include "lib/engine/takeover.h"
+#include "lib/engine/tenant_vlans.h"
 #include "lib/engine/whereabouts.h"
 
 namespace rail::engine {
@@ -103,6 +104,7 @@ Removed Removal::Run() {
     connections_.GiveTime(After(kRoundLimit));
     OneBridge(bridge);
   }
+  Vrfs();
   Qos();  // while the uplinks are there
   Rates();
   connections_.GiveTime(After(kRoundLimit));
@@ -200,6 +202,12 @@ Status Removal::RemovePorts(const Bridge& bridge) {
   RAIL_ASSIGN(const auto found, db->FindBridge(bridge.name, connections_.CallDeadline()));
   if (!found) return {};
   for (const ovs::Port& port : found->ports) {
+    if (const auto vlan = port.external_ids.find(kVlanKey); vlan != port.external_ids.end()) {
+      RAIL_TRY(db->DeletePort(bridge.name, port.name, {{kVlanKey, vlan->second}}, ovs::Ovsdb::Wait::kClosed,
+                              connections_.CallDeadline()));
+      removed_.done.push_back("port " + port.name + " of bridge " + bridge.name);
+      continue;
+    }
     if (!IsOurs(port)) continue;
     if (IsAdopted(port)) {
       RAIL_TRY(db->RemoveExternalIds(port.name, {kOwnerKey, kDeviceKey}, connections_.CallDeadline()));
@@ -219,6 +227,21 @@ Status Removal::RemoveRules(const std::string& bridge) {
   RAIL_TRY(rules->Commit({.remove_by_cookie = {ovs::CookieMatch::Ours()}}, connections_.CallDeadline()));
   removed_.done.push_back(std::to_string(count) + " rules of bridge " + bridge);
   return {};
+}
+
+// Those of tenants (mode `vrf`), after the ports that are in them. The name says whose they are.
+void Removal::Vrfs() {
+  const auto remove = [&]() -> Status {
+    RAIL_ASSIGN(netlink::Netlink * host, connections_.Netlink());
+    RAIL_ASSIGN(const std::vector<netlink::Link> links, host->ListLinks());
+    for (const netlink::Link& link : links) {
+      if (link.kind != "vrf" || !link.name.starts_with(kVrfPrefix)) continue;
+      RAIL_TRY(host->DeleteLink(link.index));
+      removed_.done.push_back("VRF " + link.name);
+    }
+    return {};
+  };
+  Try("VRFs of tenants", remove());
 }
 
 // A bridge that goes takes its rules along.

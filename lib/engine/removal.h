@@ -60,6 +60,7 @@ class Removal {
   void Loopback();
   void OneBridge(const Bridge& bridge);
   void Nics();
+  void Vrfs();
   void Qos();
   void Rates();
 

@@ -17,14 +17,10 @@ using state::Phase;
 // How often to ask bgpd for what it does not push (its End-of-RIB, counters, a session
 // that is being cleared), while it is awaited.
 constexpr std::chrono::milliseconds kAskInterval{250};
-// How often to open bgpd's connection anew because of sessions that BMP cannot distinguish. bgpd dumps its table each time.
-constexpr std::chrono::seconds kInDoubt{30};
 // A route of the front end is in the kernel some 100 ms after its session has come up.
 constexpr std::chrono::seconds kFrontendInterval{1};
 // So many addresses of a repair are named in the log.
 constexpr size_t kMostSaid = 8;
-// bgpd tries to connect every second at the latest.
-constexpr std::chrono::seconds kFeedDue{4};
 // A leaf's port may need some seconds (autonegotiation, duplicate address detection) before it hears anything.
 constexpr std::chrono::seconds kSolicitFor{30};
 // An announcement that no record explains may be of a pod that the record has lost: the switch's repair sees that by its port, within an
@@ -40,6 +36,7 @@ BgpRepair::BgpRepair(const config::NodeConfig& config, const Deps& deps, state::
       record_(store),
       node_status_(node_status),
       started_(deps_.now()),
+      instances_(InstancesOf(config, Record())),
       remotes_(config, started_),
       own_(config),
       frontend_(config_, deps_),
@@ -57,24 +54,29 @@ bool BgpRepair::Audit() {
     if (whole && !status) whole = status;
   };
   Status before;
-  if (config_.bgp.manage) note("bgp instance", before = BgpBase(connections, {}));
+  // Without the record nothing is known of tenants, and what is there stays.
+  const Status read = ReadInstances();
+  const auto bgpd = connections.Bgp();
+  if (bgpd) (*bgpd)->ReadOnce(true);
+  if (config_.bgp.manage) note("bgp instance", before = BgpBase(connections, Peers::kNone));
   if (config_.bgp.manage && before) FrontendBase(connections, note);
   if (before) note("bgp announcements", before = Announcements(connections));
   // A session that comes up without the announcements makes the leaf forget them. One address that bgpd refuses for good
   // must not keep all others from the leaf, though.
   if (config_.bgp.manage && (before || before.error().code != Code::kTransient)) {
-    note("bgp sessions", BgpBase(connections, config_.rails));
+    note("bgp sessions", BgpBase(connections, Peers::kAll));
   }
-  feed_configured_ = EnsureFeed(connections);
+  if (config_.bgp.manage && before && read) note("bgp instances without pods", RemoveUnused(connections));
+  const Status fed = EnsureFeeds(connections);
   // Only a new bgpd helps against a missing module, so there is no reason to try again sooner.
-  if (whole && !feed_configured_ && feed_configured_.error().code == Code::kTransient)
-    whole = feed_configured_;
+  if (whole && !fed && fed.error().code == Code::kTransient) whole = fed;
   node_status_.Note("bgp feed", FeedHealth());
   if (whole) {
     backoff_.Right();
   } else {
     backoff_.Failed();
   }
+  if (bgpd) (*bgpd)->ReadOnce(false);
   const bool news = AskAndTell(connections);
   node_status_.Publish(record_);
   return news;
@@ -101,17 +103,24 @@ std::optional<Deadline> BgpRepair::next_poll() const {
   const auto expires = [&](Deadline when) {
     if (now < when) at(when);
   };
-  if (!feed_open_ && feed_due_) expires(*feed_due_);
+  for (const auto& [vrf, feed] : feeds_) {
+    if (!feed.open && feed.due) expires(*feed.due);
+  }
   if (contested_since_) expires(*contested_since_ + kContestedGrace);
   if (own_.next()) expires(*own_.next());
   if (!answers_) return next;
-  if (feed_open_ && remotes_.in_doubt()) at(feed_opened_ + kInDoubt);
+  for (const auto& [vrf, feed] : feeds_) {
+    if (feed.open && remotes_.in_doubt(vrf)) at(feed.opened + kInDoubt);
+    if (feed.open && remotes_.is_deaf(vrf)) at(now);
+  }
   if (ask_backoff_.next()) {
     at(*ask_backoff_.next());
   } else if (sessions_outdated_ || remotes_.AwaitsEndOfRib() || MayBeStalled()) {
     at(asked_ + kAskInterval);
-  } else if (feed_open_ && stall_.next()) {
-    at(*stall_.next());
+  } else {
+    for (const auto& [vrf, feed] : feeds_) {
+      if (feed.open && feed.stall.next()) at(*feed.stall.next());
+    }
   }
   if (!ask_backoff_.next() && FrontendMayChange()) at(asked_ + kFrontendInterval);
   return next;
@@ -123,16 +132,17 @@ bool BgpRepair::CarrierBack(const std::vector<std::string>& rails, Deadline seen
   const auto end = [&]() -> Status {
     RAIL_TRY(Sessions(connections, changed));
     RAIL_ASSIGN(frr::Bgp * bgp, connections.Bgp());
-    for (const std::string& name : rails) {
-      const config::Rail* rail = config_.FindRail(name);
-      if (rail == nullptr) continue;
-      solicit_[rail->bridge] = deps_.now() + kSolicitFor;
-      const auto session = sessions_.find(rail->bridge);
-      if (session == sessions_.end() || !session->second.established()) continue;
-      // A session that has come up since is the new one.
-      if (std::chrono::milliseconds(session->second.uptime_ms) <= deps_.now() - seen) continue;
-      RAIL_TRY(bgp->ResetSession(rail->bridge, connections.CallDeadline()));
-      log::Info("bgp session on {}: ended, rail {} was without a carrier", rail->bridge, name);
+    for (const BgpInstance& instance : instances_) {
+      for (const frr::RailPeer& peer : instance.peers) {
+        if (std::ranges::find(rails, peer.rail) == rails.end()) continue;
+        solicit_[peer.interface] = deps_.now() + kSolicitFor;
+        const auto session = sessions_.find(peer.interface);
+        if (session == sessions_.end() || !session->second.established()) continue;
+        // A session that has come up since is the new one.
+        if (std::chrono::milliseconds(session->second.uptime_ms) <= deps_.now() - seen) continue;
+        RAIL_TRY(bgp->Instance(instance.vrf).ResetSession(peer.interface, connections.CallDeadline()));
+        log::Info("bgp session on {}: ended, rail {} was without a carrier", peer.interface, peer.rail);
+      }
     }
     return Sessions(connections, changed);
   };
@@ -157,67 +167,12 @@ bool BgpRepair::Solicit() {
   return !solicit_.empty();
 }
 
-bool BgpRepair::FeedIsUp() const {
-  return feed_open_ || (feed_due_ && deps_.now() < *feed_due_);
-}
-
-// Every audit tries again, whatever keeps bgpd from pushing: it may be another bgpd by then.
-Status BgpRepair::EnsureFeed(Connections& connections) {
-  if (!why_no_feed_.empty()) return {};
-  RAIL_ASSIGN(frr::Bgp * bgp, connections.Bgp());
-  if (config_.bgp.manage) RAIL_TRY(RecordOrigin(connections));
-  std::vector<frr::RailPeer> rails;
-  for (const config::Rail& rail : config_.rails) rails.push_back({rail.name, rail.index, rail.bridge});
-  const auto sent =
-      bgp->EnsureFeed(rails, config_.bgp.bmp_port, config_.bgp.manage, connections.CallDeadline());
-  if (!sent) {
-    feed_due_.reset();
-    return tl::make_unexpected(sent.error());
+const BgpInstance* BgpRepair::InstanceOf(const std::string& interface) const {
+  for (const BgpInstance& instance : instances_) {
+    if (std::ranges::find(instance.peers, interface, &frr::RailPeer::interface) != instance.peers.end())
+      return &instance;
   }
-  feed_settling_ = feed_settling_ || *sent;
-  if (!feed_open_ && (*sent || !feed_due_)) feed_due_ = deps_.now() + kFeedDue;
-  return {};
-}
-
-void BgpRepair::FeedOpened() {
-  log::Info("bgpd pushes what it learns");
-  feed_opened_ = deps_.now();
-  remotes_.FeedOpened(feed_opened_, feed_settling_);
-  feed_open_ = sessions_outdated_ = true;
-  feed_settling_ = alike_ = false;
-  stall_.Opened();
-  feed_due_.reset();
-  node_status_.Note("bgp feed", {});
-}
-
-void BgpRepair::FeedClosed(const std::string& why) {
-  log::Info("bgpd pushes no more: {}", why);
-  remotes_.FeedClosed(deps_.now());
-  feed_open_ = false;
-  sessions_outdated_ = true;
-  feed_due_ = deps_.now() + kFeedDue;
-}
-
-// A leaf that raild has not seen yet comes up: only bgpd knows on which interface. Its routes follow at once, so raild asks now.
-void BgpRepair::AskWho(const bmp::Message& message) {
-  const IpAddress& peer = message.peer.address;
-  // The sessions of rails are unnumbered, so their peers have link-local addresses.
-  if (message.kind != bmp::Message::Kind::kPeerUp || !peer.is_link_local() || remotes_.IsLeaf(peer)) return;
-  Connections connections(deps_.openers(config_), After(kRoundLimit));
-  const Status asked = Sessions(connections, untold_);
-  if (!asked)
-    log::Warning("{} comes up, and whose it is is not known: {}", message.peer.ToString(),
-                 asked.error().message);
-}
-
-void BgpRepair::Pushed(const bmp::Message& message) {
-  AskWho(message);
-  remotes_.Take(message, deps_.now(), UnixMs());
-  if (remotes_.TakeSessionNews()) {
-    sessions_outdated_ = true;
-    if (message.kind == bmp::Message::Kind::kPeerDown) stall_.SessionLost();
-  }
-  if (remotes_.ambiguous()) sessions_outdated_ = true;  // bgpd's sessions show whether there are two
+  return nullptr;
 }
 
 bool BgpRepair::Tell() {
@@ -295,18 +250,35 @@ bool BgpRepair::TellIf(bool changed) {
   return true;
 }
 
-// Reads bgpd first and the record second, as everywhere.
+// Of all instances: an announcement in one that has no pod any more may be left of a pod.
 Status BgpRepair::Announcements(Connections& connections) {
   RAIL_ASSIGN(frr::Bgp * bgp, connections.Bgp());
-  RAIL_ASSIGN(const std::vector<frr::Announcement> seen, bgp->Announced(connections.CallDeadline()));
+  RAIL_ASSIGN(const std::vector<std::string> ours, bgp->OurInstances(connections.CallDeadline()));
+  std::set<std::string> vrfs(ours.begin(), ours.end());
+  for (const BgpInstance& instance : instances_) vrfs.insert(instance.vrf);
+  std::map<std::pair<std::string, IpAddress>, Deadline> still;
+  Status whole;
+  for (const std::string& vrf : vrfs) {
+    const Status done = AnnouncementsOf(connections, bgp->Instance(vrf), vrf, still);
+    if (whole && !done) whole = done;
+  }
+  orphans_ = std::move(still);
+  return whole;
+}
+
+// Reads bgpd first and the record second, as everywhere.
+Status BgpRepair::AnnouncementsOf(Connections& connections, frr::Bgp& bgp, const std::string& vrf,
+                                  std::map<std::pair<std::string, IpAddress>, Deadline>& still) {
+  RAIL_ASSIGN(const std::vector<frr::Announcement> seen, bgp.Announced(connections.CallDeadline()));
   RAIL_ASSIGN(const RecordPtr record, record_.Read());
   std::map<IpAddress, frr::Announcement> wanted;
   std::set<IpAddress> explained;  // by an ADD or DEL that may be under way
   std::set<IpAddress> lost;       // of pods without their device
-  std::map<IpAddress, Deadline> still;
   for (const Attachment& attachment : record->attachments) {
     const config::Rail* rail = config_.FindRail(attachment.rail);
     if (rail == nullptr || !record->Has(attachment.id, step::kAnnounce)) continue;
+    const auto announcer = AnnouncerOf(config_, *rail, attachment.tenant);
+    if (!announcer || announcer->vrf != vrf) continue;
     explained.insert(attachment.addresses.begin(), attachment.addresses.end());
     if (!attachment.announced || attachment.phase == Phase::kDeleting) continue;
     if (node_status_.HasLostDevice(attachment.id)) {
@@ -322,30 +294,30 @@ Status BgpRepair::Announcements(Connections& connections) {
   for (const frr::Announcement& announcement : seen) {
     const auto it = wanted.find(announcement.address);
     if (!explained.contains(announcement.address)) {
-      const Deadline since = orphans_.emplace(announcement.address, deps_.now()).first->second;
-      still.emplace(announcement.address, since);
+      const std::pair at(vrf, announcement.address);
+      const Deadline since = orphans_.emplace(at, deps_.now()).first->second;
+      still.emplace(at, since);
       if (node_status_.HasUnrecorded() || deps_.now() - since < kOrphanGrace) continue;
-      RAIL_TRY(bgp->Withdraw(announcement.address, connections.CallDeadline()));
+      RAIL_TRY(bgp.Withdraw(announcement.address, connections.CallDeadline()));
       log::Info("bgpd: {} belonged to no attachment any more, withdrawn",
                 announcement.address.ToHostPrefix());
       node_status_.Repaired("orphan announcement");
     } else if (lost.contains(announcement.address)) {
-      RAIL_TRY(bgp->Withdraw(announcement.address, connections.CallDeadline()));
+      RAIL_TRY(bgp.Withdraw(announcement.address, connections.CallDeadline()));
       log::Warning("bgpd: {} withdrawn until its pod has its device again",
                    announcement.address.ToHostPrefix());
     } else if (node_status_.UplinkIsDown(announcement.rail)) {
-      RAIL_TRY(bgp->Withdraw(announcement.address, connections.CallDeadline()));
+      RAIL_TRY(bgp.Withdraw(announcement.address, connections.CallDeadline()));
       log::Info("bgpd: {} withdrawn until rail {} has a carrier again", announcement.address.ToHostPrefix(),
                 announcement.rail);
     } else if (it != wanted.end() && it->second == announcement) {
       wanted.erase(it);
     }
   }
-  orphans_ = std::move(still);
   if (wanted.empty()) return {};
   std::vector<frr::Announcement> missing;
   for (const auto& [address, announcement] : wanted) missing.push_back(announcement);
-  return Announce(*bgp, connections, missing);
+  return Announce(bgp, connections, missing);
 }
 
 // Announces all at once. If bgpd refuses one of them for good, announces each on its own, so that one keeps no other from the
@@ -403,12 +375,11 @@ Status BgpRepair::Sessions(Connections& connections, bool& changed) {
     if (asked && std::ranges::find(*asked, known.first, &frr::Session::interface) != asked->end())
       return false;
     log::Info("bgp session on {}: {}", known.first, asked ? "removed" : "not known, bgpd does not answer");
-    if (asked) stall_.SessionLost();
+    if (asked) SessionLost(known.first);
     return true;
   });
   changed = changed || gone > 0;
   RAIL_ASSIGN(const std::vector<frr::Session> sessions, asked);
-  std::map<IpAddress, bool> owes;  // one leaf may have two sessions
   for (frr::Session session : sessions) {
     frr::Session& before = sessions_[session.interface];
     frr::Remember(session, before);
@@ -420,19 +391,18 @@ Status BgpRepair::Sessions(Connections& connections, bool& changed) {
     if (before.state != session.state) log::Info("bgp session on {}: {}", session.interface, session.state);
     // A session that went down and came back between two looks is younger than it was.
     if (before.established() && (before.state != session.state || session.uptime_ms < before.uptime_ms))
-      stall_.SessionLost();
-    if (session.peer) owes[*session.peer] |= session.owes_end_of_rib;
+      SessionLost(session.interface);
     before = session;
   }
   remotes_.SetLeaves(sessions_);
-  for (const auto& [leaf, end_of_rib] : owes) remotes_.Owes(leaf, end_of_rib, deps_.now());
-  const bool all = std::ranges::all_of(config_.rails,
-                                       [&](const config::Rail& rail) {
-                                         return std::ranges::find(sessions, rail.bridge,
-                                                                  &frr::Session::interface) != sessions.end();
-                                       }) &&
-                   std::ranges::all_of(config_.frontend.links,
-                                       [&](const std::string& link) { return sessions_.contains(link); });
+  remotes_.Owes(sessions_, deps_.now());
+  const auto has = [&](const std::string& interface) { return sessions_.contains(interface); };
+  const bool all =
+      std::ranges::all_of(instances_,
+                          [&](const BgpInstance& instance) {
+                            return std::ranges::all_of(instance.peers, has, &frr::RailPeer::interface);
+                          }) &&
+      std::ranges::all_of(config_.frontend.links, has);
   audit_due_ = audit_due_ || (all_neighbours_ && !all);
   all_neighbours_ = all;
   if (remotes_.ambiguous()) CheckAmbiguity(sessions);
@@ -448,14 +418,6 @@ void BgpRepair::CheckAmbiguity(const std::vector<frr::Session>& sessions) {
   alike_ = true;
 }
 
-Status BgpRepair::LookForStall(Connections& connections) {
-  if (!MayBeStalled()) return {};
-  RAIL_ASSIGN(frr::Bgp * bgp, connections.Bgp());
-  RAIL_ASSIGN(const uint64_t version, bgp->TableVersion(connections.CallDeadline()));
-  stall_.Check(sessions_, version, deps_.now());
-  return {};
-}
-
 void BgpRepair::ConnectionsGone(const std::vector<netlink::TcpEnd>& ends) {
   sessions_outdated_ = true;
   for (const netlink::TcpEnd& end : ends) {
@@ -467,14 +429,6 @@ void BgpRepair::ConnectionsGone(const std::vector<netlink::TcpEnd>& ends) {
     untold_ = untold_ || session->second.attempt != attempt;
     frr::NoteAttempt(session->second, attempt);
   }
-}
-
-std::string BgpRepair::feed_to_close() const {
-  if (remotes_.missed()) return "a leaf was not known when it told its routes; it begins anew";
-  if (stall_.stalled()) return "a session was lost, which may hold back what all others tell; it begins anew";
-  if (remotes_.in_doubt() && deps_.now() >= feed_opened_ + kInDoubt)
-    return "of two sessions that BMP does not tell apart one has changed; it begins anew";
-  return "";
 }
 
 }  // namespace rail::engine

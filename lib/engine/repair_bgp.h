@@ -18,6 +18,8 @@
 #include "lib/engine/leaves.h"
 #include "lib/engine/node_status.h"
 #include "lib/engine/own_addresses.h"
+#include "lib/engine/tenant_link.h"
+#include "lib/engine/tenant_remotes.h"
 #include "lib/engine/verb_context.h"
 #include "lib/netlink/tcp_monitor.h"
 
@@ -36,13 +38,17 @@ class BgpRepair {
   // `why`: why nobody listens on bgp.bmp_port of the loopback; "": somebody does. While nobody
   // listens, bgpd is not configured to push there.
   void NoFeed(std::string why) { why_no_feed_ = std::move(why); }
-  void FeedOpened();
-  void FeedClosed(const std::string& why);
+  // Each instance of bgpd has a connection of its own; `vrf` says of which it is, "" of the default one.
+  void FeedOpened(const std::string& vrf = "");
+  void FeedClosed(const std::string& why, const std::string& vrf = "");
   // Why the caller must close this connection, so that bgpd opens another; "": keep it.
-  std::string feed_to_close() const;
-  void Pushed(const bmp::Message& message);
+  std::string feed_to_close(const std::string& vrf = "") const;
+  void Pushed(const bmp::Message& message, const std::string& vrf = "");
   // Call it after one or more Pushed, and when the record has changed. True: something new was learned.
   bool Tell();
+
+  // Whether bgpd needs another instance than at the last audit, or one has been without a pod for long enough: then an audit is due.
+  bool InstancesChanged();
 
   // TCP connections of bgpd have ended. If somebody removes a neighbor's statement, this is the only sign of it: bgpd pushes nothing
   // then. How an attempt to reach the leaf has ended is why the session is not there, and bgpd does not say it.
@@ -66,28 +72,52 @@ class BgpRepair {
 
  private:
   Status RecordOrigin(Connections& connections);
-  Status BgpBase(Connections& connections, const std::vector<config::Rail>& rails);
+  enum class Peers { kNone, kAll };
+  Status BgpBase(Connections& connections, Peers peers);
+  Status Base(Connections& connections, const BgpInstance& instance, Peers peers);
+  // Takes the instances from the record; on an error those of the last reading stay.
+  Status ReadInstances();
+  Status RemoveUnused(Connections& connections);
+  Status RemoveInstance(Connections& connections, frr::Bgp& bgp, const std::string& vrf);
+  const BgpInstance* InstanceOf(const std::string& interface) const;
   void FrontendBase(Connections& connections,
                     const std::function<void(const std::string&, const Status&)>& note);
   void LookAtFrontend(Connections& connections, bool& changed);
   // Whether the front end is not whole, and has changed lately.
   bool FrontendMayChange() const;
   Status Announcements(Connections& connections);
+  Status AnnouncementsOf(Connections& connections, frr::Bgp& bgp, const std::string& vrf,
+                         std::map<std::pair<std::string, IpAddress>, Deadline>& still);
   Status Announce(frr::Bgp& bgp, Connections& connections, const std::vector<frr::Announcement>& missing);
-  Status EnsureFeed(Connections& connections);
+  // How often to open a connection anew because of sessions that BMP cannot distinguish. bgpd dumps its table each time.
+  static constexpr std::chrono::seconds kInDoubt{30};
+  struct Feed {
+    Status configured;            // whether bgpd is configured to push, at the last check
+    std::optional<Deadline> due;  // bgpd is configured to push and has until then to connect
+    bool open = false;
+    Deadline opened{};      // the last time
+    bool settling = false;  // bgpd's feed configuration has changed since the last connection
+    BmpStallDetector stall;
+    bool MayBeStalled(Deadline now) const { return open && stall.IsDue(now); }
+  };
+  Status EnsureFeeds(Connections& connections);
+  Status EnsureFeed(Connections& connections, const BgpInstance& instance);
   Status FeedHealth() const;
   Status Ask(Connections& connections, bool& changed);
   Status Sessions(Connections& connections, bool& changed);
   void CheckAmbiguity(const std::vector<frr::Session>& sessions);
-  bool MayBeStalled() const { return feed_open_ && stall_.IsDue(deps_.now()); }
+  bool MayBeStalled() const;
+  void SessionLost(const std::string& interface);
   Status LookForStall(Connections& connections);
   bool AskAndTell(Connections& connections);
   bool TellIf(bool changed);
   void LookAtLeaves();
-  void AskWho(const bmp::Message& message);
+  void AskWho(const bmp::Message& message, const std::string& vrf);
   Status PrefixHealth() const;
-  // Whether bgpd's connection is open, or bgpd still has time to open it anew.
-  bool FeedIsUp() const;
+  // Whether bgpd's connections are open, or bgpd still has time to open them anew.
+  // Whether each instance that is to push does, or may yet; one that does not is in `without`.
+  bool FeedIsUp(const BgpInstance** without = nullptr) const;
+  frr::FeedTarget FeedTargetOf(const BgpInstance& instance) const;
 
   const config::NodeConfig& config_;
   const Deps deps_;
@@ -102,7 +132,9 @@ class BgpRepair {
   bool mended_ = false;
 
   const Deadline started_;
-  Remotes remotes_;
+  std::vector<BgpInstance> instances_;
+  std::map<std::string, Unused> unused_;  // instances, by rail
+  TenantRemotes remotes_;
   OwnAddresses own_;
   FrontendRepair frontend_;
   FrontendView seen_frontend_;
@@ -117,18 +149,14 @@ class BgpRepair {
   bool sessions_outdated_ = true;
   Deadline asked_;  // when bgpd was last asked for its sessions
 
-  std::map<IpAddress, Deadline> orphans_;  // announced and in no record, since when
+  std::map<std::pair<std::string, IpAddress>, Deadline>
+      orphans_;  // by VRF: announced and in no record, since when
 
   std::map<std::string, Deadline> solicit_;  // interfaces whose sessions are awaited, and until when
 
-  std::string why_no_feed_;           // "": somebody listens
-  Status feed_configured_;            // whether bgpd is configured to push, at the last check
-  std::optional<Deadline> feed_due_;  // bgpd is configured to push and has until then to connect
-  bool feed_open_ = false;
-  Deadline feed_opened_;        // the last time
-  bool alike_ = false;          // BMP cannot distinguish two of bgpd's sessions
-  bool feed_settling_ = false;  // bgpd's feed configuration has changed since the last connection
-  BmpStallDetector stall_;
+  std::string why_no_feed_;                  // "": somebody listens
+  std::map<std::string, Feed> feeds_;        // by VRF
+  bool alike_ = false;                       // BMP cannot distinguish two of bgpd's sessions
   std::optional<Deadline> contested_since_;  // since when some address has several tenants
 };
 

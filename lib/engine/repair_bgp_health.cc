@@ -1,4 +1,6 @@
 // What is wrong with what bgpd pushes, in words for the health of raild's parts.
+#include <algorithm>
+
 #include "lib/base/log.h"
 #include "lib/engine/repair_bgp.h"
 
@@ -6,23 +8,33 @@ namespace rail::engine {
 
 Status BgpRepair::FeedHealth() const {
   std::string why = why_no_feed_;
-  if (why.empty() && !feed_configured_) why = feed_configured_.error().message;
-  if (why.empty()) {
-    if (FeedIsUp()) return {};
-    why = "bgpd has not connected to 127.0.0.1 port " + std::to_string(config_.bgp.bmp_port);
+  for (const auto& [vrf, feed] : feeds_) {
+    if (why.empty() && !feed.configured) why = feed.configured.error().message;
   }
-  if (feed_open_) return Fail(Code::kInvalid, "what bgpd pushes (BMP): " + why);
+  if (why.empty()) {
+    const BgpInstance* without = nullptr;
+    if (FeedIsUp(&without)) return {};
+    const frr::FeedTarget target = FeedTargetOf(*without);
+    why = (without->vrf.empty() ? "bgpd" : "bgpd's instance of VRF " + without->vrf) +
+          " has not connected to " + target.address.ToString() + " port " + std::to_string(target.port);
+  }
+  const bool any_open = std::ranges::any_of(feeds_, [](const auto& one) { return one.second.open; });
+  if (any_open) return Fail(Code::kInvalid, "what bgpd pushes (BMP): " + why);
   return Fail(Code::kUnsupported, "nothing new is learned, and what was learned stays: " + why);
 }
 
 Status BgpRepair::PrefixHealth() const {
   const uint32_t most = config_.bgp.max_prefixes;
-  for (const config::Rail& rail : config_.rails) {
-    const auto session = sessions_.find(rail.bridge);
-    if (session == sessions_.end() || session->second.most_prefixes <= most) continue;
+  for (const auto& [interface, session] : sessions_) {
+    const BgpInstance* instance = InstanceOf(interface);
+    if (instance == nullptr || session.most_prefixes <= most) continue;
+    const auto peer = std::ranges::find(instance->peers, interface, &frr::RailPeer::interface);
+    const std::string in_vrf =
+        instance->vrf.empty() ? "" : " in VLAN " + std::to_string(instance->tenant.vlan);
     return Fail(Code::kInvalid,
-                "the leaf of rail " + rail.name + " sends " + std::to_string(session->second.most_prefixes) +
-                    " prefixes of one family, and " + "bgp.max_prefixes expects " + std::to_string(most) +
+                "the leaf of rail " + peer->rail + " sends" + in_vrf + " " +
+                    std::to_string(session.most_prefixes) + " prefixes of one family, and " +
+                    "bgp.max_prefixes expects " + std::to_string(most) +
                     " at most: all of them are learned; see what the leaf passes on, or raise the bound");
   }
   return {};
@@ -31,7 +43,18 @@ Status BgpRepair::PrefixHealth() const {
 // A restart while a leaf is silent gives the unit the same name.
 void BgpRepair::LookAtLeaves() {
   const std::string before = leaves_.unit();
-  leaves_.Look(sessions_);
+  // A rail's leaf is one, however many tenants it serves.
+  std::map<std::string, frr::Session> by_bridge;
+  for (const BgpInstance& instance : instances_) {
+    for (const frr::RailPeer& peer : instance.peers) {
+      const config::Rail* rail = config_.FindRail(peer.rail);
+      const auto session = sessions_.find(peer.interface);
+      if (rail == nullptr || session == sessions_.end()) continue;
+      const auto [known, first] = by_bridge.emplace(rail->bridge, session->second);
+      if (!first && !known->second.established()) known->second = session->second;
+    }
+  }
+  leaves_.Look(by_bridge);
   if (leaves_.unit() != before) log::Info("the leaves make the unit {}", leaves_.unit());
   if (!leaves_.TakeChanged() || deps_.leaves_file.empty()) return;
   const Status kept = WriteLeaves(deps_.leaves_file, leaves_.to_keep());

@@ -83,7 +83,8 @@ void SwitchRepair::DatabaseChanged() {
 
 void SwitchRepair::Retry() {
   ForEachRail([&](Connections& connections, const config::Rail& rail, RailState& state) {
-    if (state.backoff.Due()) {
+    const auto unused = state.vlan_repair.next();
+    if (state.backoff.Due() || (unused && deps_.now() >= *unused)) {
       Whole(connections, rail, state);
     } else if (state.tenant_stays && deps_.now() >= *state.tenant_stays) {
       End(rail, state, Rules(connections, rail, state, RuleRepair::Look::kNews));
@@ -95,7 +96,8 @@ void SwitchRepair::Retry() {
 std::optional<Deadline> SwitchRepair::next_retry() const {
   std::optional<Deadline> next;
   for (const auto& [name, state] : rails_)
-    next = Earlier(Earlier(next, state->backoff.next()), state->tenant_stays);
+    next = Earlier(Earlier(Earlier(next, state->backoff.next()), state->tenant_stays),
+                   state->vlan_repair.next());
   return next;
 }
 
@@ -103,7 +105,7 @@ bool SwitchRepair::Concerned(const std::vector<int>& links) const {
   return std::ranges::any_of(rails_, [&](const auto& entry) {
     const RailState& state = *entry.second;
     return !state.bridge_present || std::ranges::find(links, state.uplink_link) != links.end() ||
-           std::ranges::find(links, state.local_link) != links.end();
+           std::ranges::find(links, state.local_link) != links.end() || state.vlan_repair.Concerned(links);
   });
 }
 
@@ -146,10 +148,14 @@ void SwitchRepair::RecordChanged() {
     if (!state.bridge_present) return;
     const Result<RecordPtr> now = record_.Read();
     Status status = now ? Status() : tl::make_unexpected(now.error());
-    if (now && !state.ports.Covers(**now)) {
+    const bool vlans = now && !state.vlan_repair.Covers(config_, **now);
+    if (vlans) Vlans(connections, rail, state);
+    if (vlans || (now && !state.ports.Covers(**now))) {
       RaiseRepresentors(connections, rail, state);
       status = Ports(connections, state);
     }
+    if (config_.tenancy.mode == config::TenancyMode::kVrf && status)  // a tenant may have come or gone
+      node_status_.Note("leaf of rail " + rail.name, LookForLeaf(connections, rail, state));
     if (status) status = Rules(connections, rail, state, RuleRepair::Look::kNews);
     End(rail, state, status);
   });
@@ -159,7 +165,7 @@ void SwitchRepair::RecordChanged() {
 void SwitchRepair::Learned() {
   ForEachRail([&](Connections& connections, const config::Rail& rail, RailState& state) {
     if (!state.bridge_present) return;
-    node_status_.Note("leaf of rail " + rail.name, LeafMac(connections, rail, state));
+    node_status_.Note("leaf of rail " + rail.name, LookForLeaf(connections, rail, state));
     End(rail, state, Rules(connections, rail, state, RuleRepair::Look::kNews));
   });
   node_status_.Publish(record_);
@@ -174,9 +180,10 @@ void SwitchRepair::Whole(Connections& connections, const config::Rail& rail, Rai
   if (state.below) state.below = HostLinks(connections, rail, state);
   Status round;
   if (state.below) {
+    Vlans(connections, rail, state);
     round = Ports(connections, state);
     if (round) {
-      node_status_.Note("leaf of rail " + rail.name, LeafMac(connections, rail, state));
+      node_status_.Note("leaf of rail " + rail.name, LookForLeaf(connections, rail, state));
       round = Rules(connections, rail, state, RuleRepair::Look::kAudit);
     }
   }
@@ -208,6 +215,7 @@ void SwitchRepair::End(const config::Rail& rail, RailState& state, const Status&
                 .rules_right = state.rules_right(),
                 .foreign_rules = state.rules.foreign().count(),
                 .ports = {},
+                .vlans = state.vlans.seen(),
                 .unseen = {}};
   // A bridge that is not there, and rules that the switch refuses, have been looked at.
   if (state.rules_seen == RailState::RulesSeen::kNotLooked && !state.absent && !status)
@@ -279,25 +287,31 @@ Status SwitchRepair::Ports(Connections& connections, RailState& state) {
   return repaired;
 }
 
-// The leaf's MAC is that of the BGP neighbour, if there is one. Else it is that of the router that the kernel has heard on LOCAL.
-Status SwitchRepair::LeafMac(Connections& connections, const config::Rail& rail, RailState& state) {
+// A tenant without its link keeps no other from its rules.
+void SwitchRepair::Vlans(Connections& connections, const config::Rail& rail, RailState& state) {
+  const Status made = state.vlan_repair.Repair(config_, connections, state.ports.seen(), deps_.now());
+  if (!made || config_.tenancy.mode == config::TenancyMode::kVrf)
+    node_status_.Note("tenants' links of rail " + rail.name, made);
+}
+
+Status SwitchRepair::LookForLeaf(Connections& connections, const config::Rail& rail, RailState& state) {
   RAIL_ASSIGN(netlink::Netlink * host, connections.Netlink());
-  RAIL_ASSIGN_AS(const netlink::Link local, host->GetLink(rail.bridge), "rail " + rail.name);
-  RAIL_ASSIGN(const std::vector<netlink::Neighbour> neighbours, host->ListNeighbours(local.index));
-  std::optional<IpAddress> peer;
   const std::shared_ptr<const engine::Learned> learned = node_status_.learned();
-  if (const auto session = learned->sessions.find(rail.bridge); session != learned->sessions.end())
-    peer = session->second.peer;
-  for (const netlink::Neighbour& neighbour : neighbours) {
-    if (!neighbour.usable || neighbour.mac.is_zero()) continue;
-    if (peer ? neighbour.address == *peer : neighbour.router) {
-      if (state.leaf_mac != neighbour.mac) {
-        log::Info("rail {}: the leaf is {} at {}", rail.name, neighbour.address.ToString(),
-                  neighbour.mac.ToString());
-      }
-      state.leaf_mac = neighbour.mac;
-      return {};
+  if (config_.tenancy.mode == config::TenancyMode::kVrf) {
+    RAIL_ASSIGN(const RecordPtr record, record_.Read());
+    return state.vlans.Look(
+        *host, rail, {state.ports.seen(), VlansPresent(config_, *record, rail), *learned, deps_.now()});
+  }
+  RAIL_ASSIGN_AS(const netlink::Link local, host->GetLink(rail.bridge), "rail " + rail.name);
+  const auto session = learned->sessions.find(rail.bridge);
+  RAIL_ASSIGN(const auto leaf,
+              LeafOn(*host, local, session == learned->sessions.end() ? nullptr : &session->second));
+  if (leaf) {
+    if (state.leaf_mac != leaf->mac) {
+      log::Info("rail {}: the leaf is {} at {}", rail.name, leaf->address.ToString(), leaf->mac.ToString());
     }
+    state.leaf_mac = leaf->mac;
+    return {};
   }
   // A neighbour entry that has aged out says nothing about the leaf: the last MAC stays.
   if (!state.leaf_mac.is_zero()) return {};
@@ -307,12 +321,14 @@ Status SwitchRepair::LeafMac(Connections& connections, const config::Rail& rail,
 
 RuleTarget SwitchRepair::Target(const config::Rail& rail, RailState& state, const Record& record,
                                 const std::shared_ptr<const engine::Learned>& learned) const {
-  RuleTarget target{.rules = {},
-                    .remotes_known = learned->complete,
-                    .leaf_known = !state.leaf_mac.is_zero(),
-                    .undecided = {},
-                    .remove_nothing = !state.ports.unrecorded().empty()};
-  LocalRules::Basis basis{.bridge = state.facts, .leaf_mac = state.leaf_mac, .pods = {}};
+  RuleTarget target{
+      .rules = {},
+      .remotes_known = learned->complete,
+      .leaf_known = state.facts.vlans.empty() ? !state.leaf_mac.is_zero() : state.vlans.complete(),
+      .undecided = {},
+      .remove_nothing = !state.ports.unrecorded().empty()};
+  LocalRules::Basis basis{
+      .bridge = state.facts, .leaf_mac = state.leaf_mac, .pods = {}, .vlan_ports = state.vlans.ports()};
   RemoteSelection remotes{.learned = {learned, &learned->remotes},
                           .present = {},
                           .vlans = {},

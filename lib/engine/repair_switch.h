@@ -29,7 +29,9 @@
 #include "lib/engine/repair_ports.h"
 #include "lib/engine/repair_representors.h"
 #include "lib/engine/repair_rules.h"
+#include "lib/engine/repair_vlans.h"
 #include "lib/engine/verb_context.h"
+#include "lib/engine/vlan_ports.h"
 
 namespace rail::engine {
 
@@ -61,7 +63,10 @@ class SwitchRepair {
   struct RailState {
     RailState(const config::Rail& rail, config::TenancyMode mode, RecordReader& record,
               NodeStatus& node_status)
-        : ports(rail, record, node_status), representors(rail, node_status), local_rules(mode) {}
+        : ports(rail, record, node_status),
+          representors(rail, node_status),
+          vlan_repair(rail, record, node_status),
+          local_rules(mode) {}
 
     bool bridge_present = false;
     int uplink_link = 0;  // indexes of the kernel
@@ -70,12 +75,14 @@ class SwitchRepair {
     PortRepair ports;
     RepresentorRepair representors;
     bool representors_due = false;
+    VlanRepair vlan_repair;  // makes the ports that `vlans` looks at
     LocalRules local_rules;
     RuleRepair rules;
     Status below;                     // how the last check of bridge and links ended
     std::optional<ovs::Bridge> left;  // the bridge in OVSDB after the last whole round that failed
     bool absent = false;              // OVSDB has answered in it that there is no such bridge
     MacAddress leaf_mac;
+    VlanPorts vlans;
     // How the last round's look at the rules ended: every wanted rule is in the switch; the switch refuses some; nobody could look.
     enum class RulesSeen { kRight, kRefused, kNotLooked } rules_seen = RulesSeen::kNotLooked;
     bool rules_right() const { return rules_seen == RulesSeen::kRight; }
@@ -100,8 +107,10 @@ class SwitchRepair {
   // Once in each audit, as soon as a rail is right.
   void FlowLimit(Connections& connections, const RailState& state);
   Status Ports(Connections& connections, RailState& state);
+  void Vlans(Connections& connections, const config::Rail& rail, RailState& state);
   void RaiseRepresentors(Connections& connections, const config::Rail& rail, RailState& state);
-  Status LeafMac(Connections& connections, const config::Rail& rail, RailState& state);
+  // Who the leaf is; in mode `vrf`, for each VLAN.
+  Status LookForLeaf(Connections& connections, const config::Rail& rail, RailState& state);
   Status Rules(Connections& connections, const config::Rail& rail, RailState& state, RuleRepair::Look look);
   // Logs what was put right and which rules of others stay; at most once in a while, since a program that
   // writes rules without end makes a round each time.

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/engine/attachment.h"
+#include "lib/engine/verb_context.h"
 
 namespace rail::engine {
 
@@ -27,9 +27,11 @@ Status ReleaseAddresses(Node& node, const state::Attachment& attachment);
 // The rules that its tenant gives an attachment. Errors: as Facts, in mode `vrf`.
 Result<std::vector<ovs::Rule>> TenantRulesOf(Node& node, const state::Attachment& attachment);
 
-// Errors: kInvalid node.json has mode `vrf` and pods of `all` were attached without, or the other way round. They would be cut off, and
-// what their undo must release has another name.
+// Errors: kInvalid node.json has mode `vrf` and pods of `all` were attached without, or the other way round; or one was attached in another
+// VLAN than node.json gives its tenant now. They would be cut off, or speak in the VLAN of others.
 Status KeepsMode(const config::NodeConfig& config, const std::vector<state::Attachment>& all,
                  state::Store& store);
+// The same of a plugin's node.json and record. Errors: also of the record.
+Status KeepsMode(VerbContext& context);
 
 }  // namespace rail::engine

@@ -95,7 +95,8 @@ TEST_F(VlanTenants, LoseNothingWhenTheOthersPodWithTheirAddressGoes) {
   EXPECT_EQ(OwnerOf("red/10.0.3.1"), std::nullopt);
   EXPECT_EQ(OwnerOf("blue/10.0.3.1"), world.Attachment(blue).id);
   EXPECT_EQ(world.RulesOf(blue), of_blue);
-  EXPECT_THAT(ControlIn("dl_vlan=101"), IsEmpty());
+  EXPECT_THAT(ControlIn("dl_vlan=101,dl_dst="), IsEmpty())
+      << "what the node and the leaf say of it goes later";
   const PodSpec next = world.MakePod("p3", "ns-a", "vf2");
   Attach(next, "10.0.3.1");
 }
@@ -135,6 +136,22 @@ TEST_F(VlanTenants, ModeDoesNotChangeWhilePodsRun) {
   Attach(world.MakePod("p3", "ns-a", "vf0"), "10.0.3.1");
   EXPECT_TRUE(change(config::TenancyMode::kNamespace));
   EXPECT_THAT(change(config::TenancyMode::kVrf).error().message, HasSubstr("were attached without it"));
+}
+
+TEST_F(VlanTenants, VlanOfATenantDoesNotChangeWhileItsPodsRun) {
+  const auto keeps = [&] { return KeepsMode(world.config, world.record.List().value(), world.record); };
+  Attach(red, "10.0.3.1");
+  Attach(blue, "10.0.3.1");
+  auto& vlans = world.config.tenancy.vlans.of_tenant;
+  vlans["green"] = 103;
+  EXPECT_TRUE(keeps()) << "a tenant that is new";
+  vlans["blue"] = 104;
+  EXPECT_THAT(keeps().error().message, AllOf(HasSubstr("tenant blue VLAN 104"), HasSubstr("in VLAN 102"),
+                                             HasSubstr("ns-b/p2"), HasSubstr("drain")));
+  vlans.erase("blue");
+  EXPECT_THAT(keeps().error().message, HasSubstr("tenant blue no VLAN"));
+  ASSERT_TRUE(UndoAll(blue));
+  EXPECT_TRUE(keeps()) << "none of its pods is left";
 }
 
 }  // namespace

@@ -1,6 +1,13 @@
 #include "lib/engine/view.h"
 
+#include <algorithm>
+
 namespace rail::engine {
+
+const VlanView* RailView::VlanOf(tenancy::TenantId tenant) const {
+  const auto found = std::ranges::find(vlans, tenant, &VlanView::id);
+  return found == vlans.end() ? nullptr : &*found;
+}
 
 std::string AddressElsewhere::ToText() const {
   return address.ToString() + " is also announced by " + by +

@@ -90,8 +90,26 @@ struct AttachmentRate {
   bool operator==(const AttachmentRate&) const = default;
 };
 
+// Mode `vrf`: the VLAN of a tenant with a pod on the rail.
+struct VlanView {
+  uint16_t vlan = 0;
+  std::string tenant;
+  tenancy::TenantId id;
+  std::string port;         // on the bridge: over it the node and the leaf speak of the tenant
+  std::string vrf;          // the kernel's, in which the port is
+  bool port_works = false;  // Open vSwitch has the port
+  MacAddress leaf_mac;      // that the port hears; zero: not known yet
+  std::string bgp_state;    // as of the rail
+  std::string bgp_problem;
+  std::optional<frr::Session> session;
+};
+
 struct RailView {
   config::Rail rail;
+  // Mode `vrf`: there is a session for each of `vlans`, and none of the rail itself. Then what is said below of the leaf and of BGP is of all
+  // of them together: the first that lacks something, and the sums.
+  bool by_vlan = false;
+  std::vector<VlanView> vlans;  // ascending; of the tenants that have a pod on the rail
   bool bridge_present = false;
   bool uplink_carrier = false;
   MacAddress bridge_mac;
@@ -119,6 +137,10 @@ struct RailView {
   // them last, and what they are now is not known since then (Unix time).
   std::string unseen;
   int64_t unseen_since_ms = 0;
+  // Whether every session that the rail is to have is Established. Without a tenant here, mode `vrf` has none.
+  bool connected() const { return bgp_state == frr::kEstablished || (by_vlan && vlans.empty()); }
+  // nullptr: the tenant has no VLAN here.
+  const VlanView* VlanOf(tenancy::TenantId tenant) const;
 };
 
 // Who else announces an address of an attachment.
@@ -133,6 +155,7 @@ struct AddressElsewhere {
 struct AttachmentView {
   state::Attachment attachment;
   std::optional<tenancy::Plane> plane{};  // of its rail, where node.json names planes
+  uint16_t vlan = 0;                      // mode `vrf`: of its tenant; 0: none
   bool rules_in_place =
       false;  // its port works, and all of its rules were in the switch when raild could last look
   int64_t rules_unknown_since_ms = 0;  // Unix time since when raild cannot look; 0: it can
@@ -150,7 +173,8 @@ struct AttachmentView {
 
 struct RemoteView {
   frr::Remote remote;
-  std::string tenant;      // its name when the tenant is present here, else ""
+  std::string tenant;      // its name when the tenant is present here, or has a VLAN in node.json, else ""
+  uint16_t vlan = 0;       // mode `vrf`: of its tenant; 0: none
   bool installed = false;  // its rules are wanted on a bridge of this node
   bool contested = false;  // several tenants announce the address, each in a remote: it reaches nobody
   // "": nothing hints at a second one who announces it; else who did before, when nobody has withdrawn it: "AS 7 (...) for ..."

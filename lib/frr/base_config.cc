@@ -59,10 +59,11 @@ std::optional<Uplink> UplinkIn(const RunningConfig& running, const std::string& 
 class BasePlan {
  public:
   BasePlan(const RunningConfig& running, const Identity& identity, const BaseConfig& base)
-      : running_(running), identity_(identity), base_(base) {}
+      : running_(running), instance_(running.Of(identity.vrf)), identity_(identity), base_(base) {}
 
   Result<std::vector<std::string>> Make() {
     RAIL_TRY(CheckAsn(running_, identity_));
+    RAIL_TRY(CheckVrf());
     if (base_.router_id.is_v6() || base_.router_id.is_unspecified()) {
       return Fail(Code::kInvalid, "bgp.router_id " + base_.router_id.ToString() + " is not an IPv4 address");
     }
@@ -71,8 +72,8 @@ class BasePlan {
       RAIL_TRY(CheckWord(rail.interface, "the interface of rail " + rail.rail));
       RAIL_TRY(CheckNeighbor(rail));
     }
-    RAIL_TRY(CheckTableMap(running_.ipv4, "ipv4"));
-    RAIL_TRY(CheckTableMap(running_.ipv6, "ipv6"));
+    RAIL_TRY(CheckTableMap(instance_.ipv4, "ipv4"));
+    RAIL_TRY(CheckTableMap(instance_.ipv6, "ipv6"));
     // Lists come before the maps that match them, maps before the lines that use them: a map that does not exist when
     // a line names it acts as "deny all" for 5 s.
     Lists();
@@ -82,8 +83,16 @@ class BasePlan {
   }
 
  private:
+  // The maps and lists are bgpd's, not an instance's, and raild looks at what there was before it makes the first of them.
+  Status CheckVrf() const {
+    if (identity_.vrf.empty()) return {};
+    RAIL_TRY(CheckWord(identity_.vrf, "the VRF"));
+    if (running_.asn) return {};
+    return Fail(Code::kTransient, "bgpd has no BGP instance yet: raild configures it");
+  }
+
   Status CheckNeighbor(const RailPeer& rail) const {
-    const std::string* line = Starting(running_.lines, Neighbor(rail) + " interface");
+    const std::string* line = Starting(instance_.lines, Neighbor(rail) + " interface");
     if (line == nullptr || *line == Neighbor(rail) + " interface" ||
         *line == Neighbor(rail) + " interface remote-as external")
       return {};
@@ -140,12 +149,12 @@ class BasePlan {
   Status Instance() {
     std::vector<std::string> inner;
     const auto want = [&](const std::string& line) {
-      if (!Has(running_.lines, line)) inner.push_back(line);
+      if (!Has(instance_.lines, line)) inner.push_back(line);
     };
     // A new router-id resets every session, so set it only while there is none.
-    const bool neighbors = Starting(running_.lines, "neighbor ") != nullptr;
+    const bool neighbors = Starting(instance_.lines, "neighbor ") != nullptr;
     const std::string router_id = "bgp router-id " + base_.router_id.ToString();
-    const std::string* other_id = Starting(running_.lines, "bgp router-id ");
+    const std::string* other_id = Starting(instance_.lines, "bgp router-id ");
     if (!neighbors) {
       want(router_id);
     } else if (other_id != nullptr && *other_id != router_id) {
@@ -159,30 +168,30 @@ class BasePlan {
     want("no bgp network import-check");
     // If a new session is lost before it has sent all its routes, the leaf deletes them (README.md), so this time must be short.
     // It must be longer than 50 ms, for which the process queue holds what was announced just before.
-    if (Starting(running_.lines, "coalesce-time ") == nullptr) inner.emplace_back("coalesce-time 100");
+    if (Starting(instance_.lines, "coalesce-time ") == nullptr) inner.emplace_back("coalesce-time 100");
     for (const RailPeer& rail : base_.rails) {
-      if (Starting(running_.lines, Neighbor(rail) + " interface") == nullptr)
+      if (Starting(instance_.lines, Neighbor(rail) + " interface") == nullptr)
         inner.push_back(Neighbor(rail) + " interface");
       if (!HasTimers(rail)) inner.push_back(Neighbor(rail) + " timers 3 9");
-      if (Starting(running_.lines, Neighbor(rail) + " timers connect ") == nullptr)
+      if (Starting(instance_.lines, Neighbor(rail) + " timers connect ") == nullptr)
         inner.push_back(Neighbor(rail) + " timers connect 1");
     }
-    Family(running_.ipv4, "ipv4", inner);
-    Family(running_.ipv6, "ipv6", inner);
+    Family(instance_.ipv4, "ipv4", inner);
+    Family(instance_.ipv6, "ipv6", inner);
     // Last: these lines bring the session up, and its families and route-maps must be in place by then.
     for (const RailPeer& rail : base_.rails) {
-      if (!Has(running_.lines, Neighbor(rail) + " interface remote-as external"))
+      if (!Has(instance_.lines, Neighbor(rail) + " interface remote-as external"))
         inner.push_back(Neighbor(rail) + " remote-as external");
     }
-    if (inner.empty() && running_.asn) return {};
-    lines_.push_back("router bgp " + std::to_string(identity_.asn));
+    if (inner.empty() && instance_.asn) return {};
+    lines_.push_back(RouterLine(identity_.asn, identity_.vrf));
     lines_.insert(lines_.end(), inner.begin(), inner.end());
     return {};
   }
 
   bool HasTimers(const RailPeer& rail) const {
     const std::string prefix = Neighbor(rail) + " timers ";
-    return std::ranges::any_of(running_.lines, [&](const std::string& line) {
+    return std::ranges::any_of(instance_.lines, [&](const std::string& line) {
       return line.starts_with(prefix) && !line.substr(prefix.size()).starts_with("connect");
     });
   }
@@ -193,8 +202,8 @@ class BasePlan {
       if (!Has(family.lines, line)) missing.push_back(line);
     };
     // bgpd does not print its defaults: ipv4 is active unless configured otherwise, ipv6 is not.
-    const bool active = name == "ipv4" ? !Has(running_.lines, "no bgp default ipv4-unicast")
-                                       : Has(running_.lines, "bgp default ipv6-unicast");
+    const bool active = name == "ipv4" ? !Has(instance_.lines, "no bgp default ipv4-unicast")
+                                       : Has(instance_.lines, "bgp default ipv6-unicast");
     want(std::string("table-map ") + kNoFibMap);
     for (const RailPeer& rail : base_.rails) {
       const std::string neighbor = Neighbor(rail);
@@ -223,6 +232,7 @@ class BasePlan {
   static std::string RailList(const RailPeer& rail) { return "railcni-" + rail.rail + "-only"; }
 
   const RunningConfig& running_;
+  const InstanceConfig& instance_;
   const Identity& identity_;
   const BaseConfig& base_;
   std::vector<std::string> lines_;
@@ -231,12 +241,21 @@ class BasePlan {
 }  // namespace
 
 Status CheckAsn(const RunningConfig& running, const Identity& identity) {
-  if (running.asn && *running.asn != identity.asn) {
-    return Fail(Code::kInvalid, "bgpd runs as AS " + std::to_string(*running.asn) +
-                                    ", node.json says bgp.asn " + std::to_string(identity.asn) +
-                                    ": change one of the two");
+  const std::optional<uint32_t>& asn = running.Of(identity.vrf).asn;
+  if (asn && *asn != identity.asn) {
+    return Fail(Code::kInvalid, (identity.vrf.empty() ? "bgpd" : "bgpd's instance of VRF " + identity.vrf) +
+                                    " runs as AS " + std::to_string(*asn) + ", node.json says bgp.asn " +
+                                    std::to_string(identity.asn) + ": change one of the two");
   }
   return {};
+}
+
+std::string RouterLine(uint32_t asn, const std::string& vrf) {
+  return "router bgp " + std::to_string(asn) + (vrf.empty() ? "" : " vrf " + vrf);
+}
+
+bool IsOurVrf(std::string_view vrf) {
+  return vrf.starts_with("railcni-");
 }
 
 bool IsOurs(std::string_view route_map) {
@@ -263,14 +282,14 @@ std::optional<Announcement> FromRouteMapName(std::string_view name) {
   return announcement;
 }
 
-std::vector<Announcement> AnnouncedIn(const RunningConfig& running, uint32_t community_asn) {
+std::vector<Announcement> AnnouncedIn(const RunningConfig& running, const Identity& identity) {
   std::vector<Announcement> announcements;
   for (const bool v6 : {false, true}) {
-    for (const auto& [address, route_map] : running.Family(v6).networks) {
+    for (const auto& [address, route_map] : running.Of(identity.vrf).Family(v6).networks) {
       auto announcement = FromRouteMapName(route_map);
       if (!announcement) continue;
       announcement->address = address;
-      const auto uplink = UplinkIn(running, route_map, community_asn, announcement->tenant);
+      const auto uplink = UplinkIn(running, route_map, identity.community_asn, announcement->tenant);
       announcement->rail_index = uplink.value_or(Uplink()).index;
       announcement->plane = uplink.value_or(Uplink()).plane;
       announcement->edited = !uplink;
@@ -286,10 +305,11 @@ Result<std::vector<std::string>> PlanBase(const RunningConfig& running, const Id
 }
 
 Result<FeedPlan> PlanFeed(const RunningConfig& running, const Identity& identity,
-                          const std::vector<RailPeer>& rails, uint16_t port) {
-  if (!running.asn) return Fail(Code::kTransient, "bgpd has no BGP instance yet");
+                          const std::vector<RailPeer>& rails, const FeedTarget& target) {
+  const InstanceConfig& instance = running.Of(identity.vrf);
+  if (!instance.asn) return Fail(Code::kTransient, "bgpd has no BGP instance yet");
   RAIL_TRY(CheckAsn(running, identity));
-  const std::string router = "router bgp " + std::to_string(identity.asn);
+  const std::string router = RouterLine(identity.asn, identity.vrf);
   // Monitors routes before the import policy. After it, bgpd 8.4 reports a route only if its next hop is known, and when a leaf's
   // first route comes in, it never is. bgpd keeps what a neighbor sends only with soft-reconfiguration.
   FeedPlan plan;
@@ -297,18 +317,19 @@ Result<FeedPlan> PlanFeed(const RunningConfig& running, const Identity& identity
     std::vector<std::string> missing;
     for (const RailPeer& rail : rails) {
       const std::string line = "neighbor " + rail.interface + " soft-reconfiguration inbound";
-      if (!Has(running.Family(v6).lines, line)) missing.push_back(line);
+      if (!Has(instance.Family(v6).lines, line)) missing.push_back(line);
     }
     if (missing.empty()) continue;
     plan.lines.emplace_back(v6 ? "address-family ipv6 unicast" : "address-family ipv4 unicast");
     plan.lines.insert(plan.lines.end(), missing.begin(), missing.end());
     plan.lines.emplace_back("exit-address-family");
   }
-  const std::vector<std::string> want{
-      "bmp monitor ipv4 unicast pre-policy", "bmp monitor ipv6 unicast pre-policy",
-      "bmp connect 127.0.0.1 port " + std::to_string(port) + " min-retry 100 max-retry 1000"};
-  const auto block = running.bmp_targets.find(kTargets);
-  const bool there = block != running.bmp_targets.end();
+  const std::vector<std::string> want{"bmp monitor ipv4 unicast pre-policy",
+                                      "bmp monitor ipv6 unicast pre-policy",
+                                      "bmp connect " + target.address.ToString() + " port " +
+                                          std::to_string(target.port) + " min-retry 100 max-retry 1000"};
+  const auto block = instance.bmp_targets.find(kTargets);
+  const bool there = block != instance.bmp_targets.end();
   const bool right = there && std::set<std::string>(block->second.begin(), block->second.end()) ==
                                   std::set<std::string>(want.begin(), want.end());
   if (!right) {
@@ -325,7 +346,8 @@ Result<FeedPlan> PlanFeed(const RunningConfig& running, const Identity& identity
 
 Result<std::vector<std::string>> PlanAnnounce(const RunningConfig& running, const Identity& identity,
                                               const std::vector<Announcement>& announcements) {
-  if (!running.asn)
+  const InstanceConfig& instance = running.Of(identity.vrf);
+  if (!instance.asn)
     return Fail(
         Code::kTransient,
         "bgpd has no BGP instance yet: raild configures it, or its operator when bgp.manage is false");
@@ -341,7 +363,7 @@ Result<std::vector<std::string>> PlanAnnounce(const RunningConfig& running, cons
     }
     RAIL_TRY(CheckWord(announcement.rail, "the rail's name"));
     const std::string name = RouteMapName(announcement);
-    const std::string* present = running.FindNetwork(address);
+    const std::string* present = instance.FindNetwork(address);
     if (present != nullptr && *present == kFrontendOwn) {
       return Fail(Code::kExists,
                   address.ToHostPrefix() +
@@ -365,7 +387,7 @@ Result<std::vector<std::string>> PlanAnnounce(const RunningConfig& running, cons
     }
   }
   if (networks[0].empty() && networks[1].empty()) return lines;
-  lines.push_back("router bgp " + std::to_string(identity.asn));
+  lines.push_back(RouterLine(identity.asn, identity.vrf));
   for (const int v6 : {0, 1}) {
     if (networks[v6].empty()) continue;
     lines.emplace_back(v6 != 0 ? "address-family ipv6 unicast" : "address-family ipv4 unicast");

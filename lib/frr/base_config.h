@@ -18,7 +18,13 @@ namespace rail::frr {
 struct Identity {
   uint32_t asn = 0;
   uint32_t community_asn = 0;
+  std::string vrf{};  // of the instance that the plan is for; "": the default instance
 };
+
+// "router bgp 4200000001", "router bgp 4200000001 vrf railcni-0-101".
+std::string RouterLine(uint32_t asn, const std::string& vrf);
+// Whether the instance of this VRF is one that RailCNI makes.
+bool IsOurVrf(std::string_view vrf);
 
 // "railcni-rail0-0000000000000000000000000007", "railcni-rail0-any" for no tenant.
 std::string RouteMapName(const Announcement& announcement);
@@ -26,18 +32,19 @@ std::string RouteMapName(const Announcement& announcement);
 std::optional<Announcement> FromRouteMapName(std::string_view name);
 bool IsOurs(std::string_view route_map);
 
-// Errors: kInvalid bgpd runs as another AS.
+// Errors: kInvalid the instance runs as another AS.
 Status CheckAsn(const RunningConfig& running, const Identity& identity);
 
 // Our `network` statements, in both families.
-std::vector<Announcement> AnnouncedIn(const RunningConfig& running, uint32_t community_asn);
+std::vector<Announcement> AnnouncedIn(const RunningConfig& running, const Identity& identity);
 
-// The lines that are missing for the base configuration. Errors: kInvalid another ASN or router-id is in use, or a name or address
+// The lines that are missing for the base configuration. The instance of a VRF comes after the default one. Errors: kTransient
+// there is no default one yet; kInvalid another ASN or router-id is in use, or a name or address
 // cannot be configured; kExists somebody else has configured a table-map or a rail's neighbor. Every message says what to do.
 Result<std::vector<std::string>> PlanBase(const RunningConfig& running, const Identity& identity,
                                           const BaseConfig& base);
 
-// The lines that are missing for bgpd to push what it learns from `rails` to 127.0.0.1 `port`, in two parts. `block` opens our
+// The lines that are missing for bgpd to push what it learns from `rails` to `target`, in two parts. `block` opens our
 // "bmp targets" block, which a bgpd without the module does not know; `lines` is the rest. Both empty: nothing is missing.
 struct FeedPlan {
   std::vector<std::string> block;
@@ -45,7 +52,7 @@ struct FeedPlan {
 };
 // Errors: kTransient no instance; kInvalid another ASN.
 Result<FeedPlan> PlanFeed(const RunningConfig& running, const Identity& identity,
-                          const std::vector<RailPeer>& rails, uint16_t port);
+                          const std::vector<RailPeer>& rails, const FeedTarget& target);
 
 // The lines that are missing for `announcements`. Errors: kTransient no instance; kInvalid another ASN, or an address that no pod
 // can have; kExists the address has a `network` statement that is not ours.

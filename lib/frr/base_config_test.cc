@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-constexpr Identity kIdentity{4200000001, 4200000000};
+const Identity kIdentity{4200000001, 4200000000};
 
 IpAddress Ip(const char* text) {
   return *IpAddress::Parse(text);
@@ -312,7 +312,7 @@ std::string Edited(const std::string& what) {
 
 TEST(AnnouncedIn, SaysWhichRouteMapsDoNotSayWhatTheyMust) {
   const auto announced = [](const std::string& running) {
-    return AnnouncedIn(ParseRunningConfig(running), kIdentity.community_asn);
+    return AnnouncedIn(ParseRunningConfig(running), kIdentity);
   };
   EXPECT_THAT(announced(Edited(kSet)), ElementsAre(Pod("10.0.3.7", 7)));
   Announcement edited = Pod("10.0.3.7", 7);
@@ -352,7 +352,7 @@ TEST(PlanAnnounce, SaysThePlaneWhereTheRailHasPlanes) {
   Announcement pod = Pod("10.0.3.7", 7);
   pod.plane = {3, 1};
   const std::string with_plane = std::string(kSet) + " 4200000000:1342177280:769";
-  EXPECT_THAT(AnnouncedIn(ParseRunningConfig(Edited(with_plane)), kIdentity.community_asn), ElementsAre(pod));
+  EXPECT_THAT(AnnouncedIn(ParseRunningConfig(Edited(with_plane)), kIdentity), ElementsAre(pod));
   EXPECT_THAT(*PlanAnnounce(ParseRunningConfig(Edited(with_plane)), kIdentity, {pod}), IsEmpty());
   const auto lines = [&](const std::string& set, const Announcement& wanted) {
     return *PlanAnnounce(ParseRunningConfig(Edited(set)), kIdentity, {wanted});
@@ -362,8 +362,7 @@ TEST(PlanAnnounce, SaysThePlaneWhereTheRailHasPlanes) {
   // Nor two planes, or one that cannot be.
   for (const char* more :
        {" 4200000000:1342177280:769 4200000000:1342177280:768", " 4200000000:1342177280:65535"}) {
-    const auto seen =
-        AnnouncedIn(ParseRunningConfig(Edited(std::string(kSet) + more)), kIdentity.community_asn);
+    const auto seen = AnnouncedIn(ParseRunningConfig(Edited(std::string(kSet) + more)), kIdentity);
     ASSERT_EQ(seen.size(), 1U);
     EXPECT_TRUE(seen[0].edited) << more;
   }

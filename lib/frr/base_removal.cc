@@ -55,6 +55,10 @@ class Plan {
   }
 
   std::vector<std::string> Make() {
+    // They are ours as a whole: nobody else makes an instance in a VRF of this name.
+    for (const auto& [vrf, instance] : running_.vrfs) {
+      if (IsOurVrf(vrf) && instance.asn) lines_.push_back("no " + RouterLine(*instance.asn, vrf));
+    }
     if (running_.asn) {
       const std::string router = "router bgp " + std::to_string(*running_.asn);
       if (before_ != nullptr && !before_->asn && IsAllOurs()) {
@@ -244,6 +248,26 @@ std::vector<std::string> PlanRemoval(const RunningConfig& running, const std::ve
     }
   }
   return Plan(running, all, removal).Make();
+}
+
+std::vector<std::string> PlanRest(const RunningConfig& running, const std::optional<std::string>& vrf) {
+  std::vector<std::string> lines;
+  const auto rest = [&](const std::string& of, const InstanceConfig& instance) {
+    const auto target = instance.bmp_targets.find(std::string(kTargets));
+    if (target == instance.bmp_targets.end() || !instance.asn || (vrf && *vrf != of)) return;
+    lines.push_back(RouterLine(*instance.asn, of));
+    lines.push_back("bmp targets " + target->first);
+    for (const std::string& line : target->second) {
+      if (line.starts_with("bmp connect "))
+        lines.push_back(line.substr(0, line.find(" min-retry ")) + " min-retry 86400000 max-retry 86400000");
+    }
+    lines.insert(lines.end(), {"exit", "exit"});
+  };
+  rest("", running);
+  for (const auto& [name, instance] : running.vrfs) {
+    if (IsOurVrf(name)) rest(name, instance);
+  }
+  return lines;
 }
 
 std::vector<std::string> PlanListRemoval(const RunningConfig& running) {

@@ -36,9 +36,15 @@ BaseBefore LookBefore(const RunningConfig& running, const std::vector<std::strin
 void Merge(BaseBefore& first, const BaseBefore& now);
 
 // The lines that remove what is ours and restore what was there before. Without knowledge of what was there, only what carries
-// our names goes: announcements, route-maps, lists, the table-map, the BMP targets.
+// our names goes: the instances of our VRFs, announcements, route-maps, lists, the table-map, the BMP targets.
 std::vector<std::string> PlanRemoval(const RunningConfig& running, const std::vector<std::string>& interfaces,
                                      const Removal& removal);
+
+// The lines after which BMP connections of ours that are not up rest for a day instead of being tried every second: of the instance of
+// `vrf` ("": the default one), or of all that RailCNI has (nullopt). bgpd has to have answered them before targets or instances of such
+// connections are removed (README.md of this folder, "bgpd 8.4 crashes").
+std::vector<std::string> PlanRest(const RunningConfig& running,
+                                  const std::optional<std::string>& vrf = std::nullopt);
 
 // The lines that remove our route-maps and lists alone, from a daemon that has nothing else of ours.
 std::vector<std::string> PlanListRemoval(const RunningConfig& running);

@@ -11,6 +11,7 @@ using std::chrono::milliseconds;
 // bgpd's process queue holds a change for 50 ms, then sends it within a few milliseconds. If it takes more, the reason
 // is another one (the session is coming up), which lasts longer.
 constexpr milliseconds kHold{50}, kSoon{2}, kLater{20}, kDiagnosis{250};
+constexpr milliseconds kHelpInterval{500};
 
 Clock::duration Pause(Clock::duration waited) {
   if (waited < kHold) return kHold - waited;
@@ -33,14 +34,18 @@ std::string Why(Bgp& bgp, const std::string& interface) {
 
 }  // namespace
 
-Status Bgp::WaitEstablished(const std::string& interface, Deadline deadline) {
-  for (;;) {
+Status Bgp::WaitEstablished(const std::string& interface, Deadline deadline, const SessionHelp& help) {
+  for (Deadline help_at = Clock::now();;) {
     const auto state = SessionState(interface, std::max(deadline, After(kDiagnosis)));
     if (!state && state.error().code != Code::kNotFound) return tl::make_unexpected(state.error());
     std::string down = NotEstablished(state, interface);
     if (down.empty()) return {};
     const auto now = Clock::now();
-    if (now >= deadline) return Fail(Code::kTransient, down);
+    if (now >= deadline) return Fail(Code::kTransient, down + help.advice);
+    if (help.speed_up && now >= help_at) {
+      help.speed_up();
+      help_at = now + kHelpInterval;
+    }
     std::this_thread::sleep_until(std::min(now + kLater, deadline));
   }
 }

@@ -10,6 +10,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -39,6 +40,22 @@ struct RailPeer {
   uint32_t rail_index = 0;
   std::string interface;  // "br-rail0"
   auto operator<=>(const RailPeer&) const = default;
+};
+
+// Where bgpd pushes what it learns. `address` is of the loopback; nothing in a BMP message says which instance it is of (bgpd 8.4),
+// so each instance has an address of its own.
+struct FeedTarget {
+  FeedTarget(uint16_t a_port)
+      : port(a_port) {}  // NOLINT(google-explicit-constructor): of the default instance
+  FeedTarget(IpAddress an_address, uint16_t a_port) : address(an_address), port(a_port) {}
+  IpAddress address = *IpAddress::Parse("127.0.0.1");
+  uint16_t port;
+};
+
+// For a wait on a session that has just been configured.
+struct SessionHelp {
+  std::function<void()> speed_up;  // called at once and every 500 ms
+  std::string advice;              // ends the message when the session is down at the deadline
 };
 
 struct BaseConfig {
@@ -94,8 +111,8 @@ struct Leaf {
 };
 
 struct Session {
-  std::string interface;
-  std::string state;  // bgpd's word: kEstablished, "Active", ...
+  std::string interface;  // bgpd has one session for each, whatever the instance
+  std::string state;      // bgpd's word: kEstablished, "Active", ...
   uint64_t uptime_ms = 0;
   uint32_t prefixes_received = 0;
   uint32_t most_prefixes = 0;  // those of the family of which it has received more
@@ -121,9 +138,20 @@ struct Remote {
   auto operator<=>(const Remote&) const = default;
 };
 
+// One instance of bgpd: the default one, or a VRF's.
 class Bgp {
  public:
   virtual ~Bgp() = default;
+
+  // The instance of a VRF (`router bgp ASN vrf NAME`): announcements, base configuration, sessions and feed are then its own. It shares
+  // the vty session and lives as long as this. EnsureFrontend, LookBefore and RemoveOurs are for the default instance alone.
+  virtual Bgp& Instance(const std::string& vrf) = 0;
+  // The VRFs that have an instance of ours ("railcni-...").
+  virtual Result<std::vector<std::string>> OurInstances(Deadline deadline) = 0;
+  // Removes the instance of a VRF of ours. One that is not there is no error. Errors: kInvalid it is not ours; kTransient.
+  virtual Status RemoveInstance(const std::string& vrf, Deadline deadline) = 0;
+  // While `on`, the running configuration is read once and read again only after a change of our own: for a round over many instances.
+  virtual void ReadOnce(bool on) = 0;
 
   // Adds `network A/32 route-map railcni-<rail>-<tenant id>`, after making the route-map if it is missing or says something
   // else. Another tenant has another route-map. Safe to repeat.
@@ -160,7 +188,7 @@ class Bgp {
   // Returns when the session on `interface` is Established, at once if it is already. Asks every 20 ms, because bgpd's vty has no
   // event for it; a session takes longer than that to come up. Errors: kTransient the deadline passed (the message says in which
   // state the session is); kInvalid.
-  Status WaitEstablished(const std::string& interface, Deadline deadline);
+  Status WaitEstablished(const std::string& interface, Deadline deadline, const SessionHelp& help = {});
 
   // Returns when InAdjRibOut is true for all `addresses`. Asks again and again, because bgpd has no event for an update
   // that it has sent. Errors: kTransient the deadline passed (the message names the address and says whether the
@@ -168,7 +196,8 @@ class Bgp {
   Status WaitAdjRibOut(const std::vector<IpAddress>& addresses, const std::string& interface,
                        Deadline deadline);
 
-  // All interface (unnumbered) sessions. No BGP instance: empty.
+  // All interface (unnumbered) sessions of the instance; of the default one and all VRFs where bgpd was opened for VRFs. No BGP
+  // instance: empty.
   virtual Result<std::vector<Session>> Sessions(Deadline deadline) = 0;
 
   // A number that stays the same while nothing in bgpd's tables changes. It has no other meaning. Our own announcements
@@ -203,11 +232,11 @@ class Bgp {
   // that bgpd does not know is no error.
   virtual Status ResetSession(const std::string& interface, Deadline deadline) = 0;
 
-  // Makes bgpd push by BMP, to 127.0.0.1 `port`, what the leaves of `rails` announce, as it is before the import policy. With
+  // Makes bgpd push by BMP, to `target`, what the leaves of `rails` announce, as it is before the import policy. With
   // `manage`, sends what is missing; without, only checks. True: something was missing and has been sent. Safe to repeat.
   // Errors: kUnsupported bgpd runs without its BMP module; kNotFound without `manage`, something is missing (the message names
   //         it); kTransient; kInvalid.
-  virtual Result<bool> EnsureFeed(const std::vector<RailPeer>& rails, uint16_t port, bool manage,
+  virtual Result<bool> EnsureFeed(const std::vector<RailPeer>& rails, const FeedTarget& target, bool manage,
                                   Deadline deadline) = 0;
 };
 

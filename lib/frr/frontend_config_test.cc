@@ -18,7 +18,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-constexpr Identity kIdentity{4200000001, 4200000000};
+const Identity kIdentity{4200000001, 4200000000};
 
 Frontend Wanted() {
   return {.links = {"mgmt1", "mgmt2"},
@@ -209,7 +209,7 @@ TEST(Frontend, APodMayNotHaveTheNodesAddress) {
                                   {{*IpAddress::Parse("192.0.2.11"), "rail0", 0, {0, 7}}});
   ASSERT_FALSE(lines);
   EXPECT_THAT(lines.error().message, HasSubstr("is the node's own"));
-  EXPECT_THAT(AnnouncedIn(ParseRunningConfig(kComplete), 4200000000), IsEmpty());
+  EXPECT_THAT(AnnouncedIn(ParseRunningConfig(kComplete), {4200000001, 4200000000}), IsEmpty());
 }
 
 TEST(Frontend, ARailTakesNothingThatTheFrontEndTakes) {

@@ -63,9 +63,9 @@ class Reader {
       Top(line);
     } else if (map_ != nullptr) {
       map_->emplace_back(line);
-    } else if (in_instance_ && bmp_ != nullptr && indent > 1) {
+    } else if (instance_ != nullptr && bmp_ != nullptr && indent > 1) {
       bmp_->emplace_back(line);
-    } else if (in_instance_) {
+    } else if (instance_ != nullptr) {
       Instance(line);
     }
   }
@@ -75,15 +75,18 @@ class Reader {
  private:
   void Top(std::string_view line) {
     map_ = bmp_ = nullptr;
-    in_instance_ = in_family_ = false;
+    instance_ = nullptr;
+    in_family_ = false;
     family_ = nullptr;
     if (line.starts_with("router bgp ")) {
       const auto words = Split(line);
-      for (const std::string_view word : words) {
-        if (word == "vrf" || word == "view") return;
+      if (words.size() < 3) return;
+      instance_ = &config_;
+      for (size_t i = 3; i < words.size(); ++i) {
+        if (words[i] == "view") instance_ = nullptr;
+        if (words[i] == "vrf" && i + 1 < words.size()) instance_ = &config_.vrfs[std::string(words[++i])];
       }
-      config_.asn = ParseAsn(words[2]);
-      in_instance_ = true;
+      if (instance_ != nullptr) instance_->asn = ParseAsn(words[2]);
     } else if (line.starts_with("route-map ")) {
       const std::string_view rest = line.substr(10);
       const size_t end = std::min(rest.find(' '), rest.size());
@@ -101,28 +104,28 @@ class Reader {
     bmp_ = nullptr;
     if (ends_block) return;
     if (line.starts_with("bmp targets ")) {
-      bmp_ = &config_.bmp_targets[std::string(line.substr(12))];
+      bmp_ = &instance_->bmp_targets[std::string(line.substr(12))];
     } else if (line.starts_with("address-family ")) {
       in_family_ = true;
-      family_ = line == "address-family ipv4 unicast"   ? &config_.ipv4
-                : line == "address-family ipv6 unicast" ? &config_.ipv6
+      family_ = line == "address-family ipv4 unicast"   ? &instance_->ipv4
+                : line == "address-family ipv6 unicast" ? &instance_->ipv6
                                                         : nullptr;
     } else if (line == "exit-address-family") {
       in_family_ = false;
       family_ = nullptr;
     } else if (!in_family_) {
-      config_.lines.emplace_back(line);
+      instance_->lines.emplace_back(line);
     } else if (family_ != nullptr && line.starts_with("network ")) {
       ReadNetwork(line, *family_);
     } else if (family_ != nullptr) {
       family_->lines.emplace_back(line);
     } else {
-      config_.other_families.emplace_back(line);
+      instance_->other_families.emplace_back(line);
     }
   }
 
   RunningConfig config_;
-  bool in_instance_ = false;
+  InstanceConfig* instance_ = nullptr;
   bool in_family_ = false;
   FamilyConfig* family_ = nullptr;
   std::vector<std::string>* map_ = nullptr;
@@ -131,10 +134,17 @@ class Reader {
 
 }  // namespace
 
-const std::string* RunningConfig::FindNetwork(const IpAddress& address) const {
+const std::string* InstanceConfig::FindNetwork(const IpAddress& address) const {
   const auto& networks = Family(address.is_v6()).networks;
   const auto it = networks.find(address);
   return it == networks.end() ? nullptr : &it->second;
+}
+
+const InstanceConfig& RunningConfig::Of(const std::string& vrf) const {
+  static const InstanceConfig none;
+  if (vrf.empty()) return *this;
+  const auto found = vrfs.find(vrf);
+  return found == vrfs.end() ? none : found->second;
 }
 
 RunningConfig ParseRunningConfig(std::string_view text) {

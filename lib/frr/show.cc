@@ -82,6 +82,50 @@ std::optional<Leaf> LeafIn(const json& neighbor) {
               ValidUtf8(StringAt(neighbor, "hostname").substr(0, kMostName))};
 }
 
+// Adds the sessions of one instance's summary.
+void AddSessions(const json& summary, std::map<std::string, Session>& sessions) {
+  for (const char* family : kFamilies) {
+    const json* section = ObjectAt(summary, family);
+    const json* peers = section == nullptr ? nullptr : ObjectAt(*section, "peers");
+    if (peers == nullptr) continue;
+    for (const auto& [name, peer] : peers->items()) {
+      if (!peer.is_object() || StringAt(peer, "idType") != "interface") continue;
+      Session& session = sessions[name];
+      session.interface = name;
+      // A family that the peer did not negotiate has a state of its own; the session is up when one family
+      // is.
+      if (!session.established()) session.state = StringAt(peer, "state");
+      session.uptime_ms = std::max(session.uptime_ms, NumberAt(peer, "peerUptimeMsec"));
+      const auto received = static_cast<uint32_t>(NumberAt(peer, "pfxRcd"));
+      session.prefixes_received += received;
+      session.most_prefixes = std::max(session.most_prefixes, received);
+      session.prefixes_sent += static_cast<uint32_t>(NumberAt(peer, "pfxSnt"));
+    }
+  }
+}
+
+std::vector<Session> ListOf(std::map<std::string, Session>& sessions) {
+  std::vector<Session> list;
+  for (auto& [name, session] : sessions) list.push_back(std::move(session));
+  return list;
+}
+
+// What one instance's answer says of the neighbor of the session.
+void AddNeighbor(const json& neighbors, Session& session) {
+  const json* neighbor = ObjectAt(neighbors, session.interface);
+  if (neighbor == nullptr) return;
+  const auto address = IpAddress::Parse(StringAt(*neighbor, "bgpNeighborAddr"));
+  if (address) session.peer = *address;  // "none" while no router advertisement has come
+  session.owes_end_of_rib = session.established() && OwesEndOfRib(*neighbor);
+  if (session.established()) {
+    session.leaf = LeafIn(*neighbor);
+    return;
+  }
+  session.shut_down = IsTrue(*neighbor, "adminShutDown");
+  session.last_reset = StringAt(*neighbor, "lastResetDueTo");
+  session.notification = NotificationOf(*neighbor, session.last_reset);
+}
+
 }  // namespace
 
 Result<bool> DecodeInAdjRibOut(std::string_view text, const std::string& interface) {
@@ -104,27 +148,28 @@ Result<bool> DecodeInAdjRibOut(std::string_view text, const std::string& interfa
 Result<std::vector<Session>> DecodeSessions(std::string_view text) {
   RAIL_ASSIGN_AS(const json summary, ParseObject(text), "bgpd's summary");
   std::map<std::string, Session> sessions;
-  for (const char* family : kFamilies) {
-    const json* section = ObjectAt(summary, family);
-    const json* peers = section == nullptr ? nullptr : ObjectAt(*section, "peers");
-    if (peers == nullptr) continue;
-    for (const auto& [name, peer] : peers->items()) {
-      if (!peer.is_object() || StringAt(peer, "idType") != "interface") continue;
-      Session& session = sessions[name];
-      session.interface = name;
-      // A family that the peer did not negotiate has a state of its own; the session is up when one family
-      // is.
-      if (!session.established()) session.state = StringAt(peer, "state");
-      session.uptime_ms = std::max(session.uptime_ms, NumberAt(peer, "peerUptimeMsec"));
-      const auto received = static_cast<uint32_t>(NumberAt(peer, "pfxRcd"));
-      session.prefixes_received += received;
-      session.most_prefixes = std::max(session.most_prefixes, received);
-      session.prefixes_sent += static_cast<uint32_t>(NumberAt(peer, "pfxSnt"));
+  AddSessions(summary, sessions);
+  return ListOf(sessions);
+}
+
+Result<std::vector<Session>> DecodeAllSessions(std::string_view text) {
+  RAIL_ASSIGN_AS(const json all, ParseObject(text), "bgpd's summary of all instances");
+  std::map<std::string, Session> sessions;
+  for (const auto& [vrf, summary] : all.items()) {
+    if (summary.is_object()) AddSessions(summary, sessions);
+  }
+  return ListOf(sessions);
+}
+
+Status DecodeAllNeighbors(std::string_view text, std::vector<Session>& sessions) {
+  RAIL_ASSIGN_AS(const json all, ParseObject(text), "bgpd's answer about all neighbors");
+  for (const auto& [vrf, neighbors] : all.items()) {
+    if (!neighbors.is_object()) continue;
+    for (Session& session : sessions) {
+      if (neighbors.contains(session.interface)) AddNeighbor(neighbors, session);
     }
   }
-  std::vector<Session> list;
-  for (auto& [name, session] : sessions) list.push_back(std::move(session));
-  return list;
+  return {};
 }
 
 Result<uint64_t> DecodeTableVersion(std::string_view text) {
@@ -150,18 +195,7 @@ Result<std::string> DecodeState(std::string_view text, const std::string& interf
 
 Status DecodeNeighbor(std::string_view text, Session& session) {
   RAIL_ASSIGN_AS(const json neighbors, ParseObject(text), "bgpd's answer about a neighbor");
-  const json* neighbor = ObjectAt(neighbors, session.interface);
-  if (neighbor == nullptr) return {};
-  const auto address = IpAddress::Parse(StringAt(*neighbor, "bgpNeighborAddr"));
-  if (address) session.peer = *address;  // "none" while no router advertisement has come
-  session.owes_end_of_rib = session.established() && OwesEndOfRib(*neighbor);
-  if (session.established()) {
-    session.leaf = LeafIn(*neighbor);
-    return {};
-  }
-  session.shut_down = IsTrue(*neighbor, "adminShutDown");
-  session.last_reset = StringAt(*neighbor, "lastResetDueTo");
-  session.notification = NotificationOf(*neighbor, session.last_reset);
+  AddNeighbor(neighbors, session);
   return {};
 }
 

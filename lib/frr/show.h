@@ -35,4 +35,8 @@ Result<std::string> DecodeState(std::string_view text, const std::string& interf
 // Errors: kInternal.
 Status DecodeNeighbor(std::string_view text, Session& session);
 
+// From `show bgp vrf all summary json`, and `show bgp vrf all neighbors json`: the same of all instances. Errors: kInternal.
+Result<std::vector<Session>> DecodeAllSessions(std::string_view text);
+Status DecodeAllNeighbors(std::string_view text, std::vector<Session>& sessions);
+
 }  // namespace rail::frr

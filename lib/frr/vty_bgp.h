@@ -7,16 +7,16 @@
 // Source:   README.md of this folder
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "lib/frr/base_config.h"
 #include "lib/frr/bgp.h"
 #include "lib/frr/vty.h"
 
 namespace rail::frr {
-
-struct RunningConfig;
 
 class VtyBgp : public Bgp {
  public:
@@ -24,11 +24,16 @@ class VtyBgp : public Bgp {
     std::string run_dir;  // holds bgpd.vty
     uint32_t asn = 0;
     uint32_t community_asn = 0;
+    bool vrfs = false;  // Sessions() has those of all VRFs, too
   };
 
   // Errors: kTransient bgpd does not run or does not answer; kPermission.
   static Result<std::unique_ptr<VtyBgp>> Open(Options options, Deadline deadline);
 
+  Bgp& Instance(const std::string& vrf) override;
+  Result<std::vector<std::string>> OurInstances(Deadline deadline) override;
+  Status RemoveInstance(const std::string& vrf, Deadline deadline) override;
+  void ReadOnce(bool on) override;
   Status AnnounceAll(const std::vector<Announcement>& announcements, Deadline deadline) override;
   Status WithdrawAll(const std::vector<IpAddress>& addresses, Deadline deadline) override;
   Result<std::vector<Announcement>> Announced(Deadline deadline) override;
@@ -44,18 +49,33 @@ class VtyBgp : public Bgp {
   Result<std::vector<std::string>> RemoveOurs(const std::vector<std::string>& interfaces,
                                               const Removal& removal, Deadline deadline) override;
   Status ResetSession(const std::string& interface, Deadline deadline) override;
-  Result<bool> EnsureFeed(const std::vector<RailPeer>& rails, uint16_t port, bool manage,
+  Result<bool> EnsureFeed(const std::vector<RailPeer>& rails, const FeedTarget& target, bool manage,
                           Deadline deadline) override;
 
  private:
-  VtyBgp(Options options, Vty vty) : options_(std::move(options)), vty_(std::move(vty)) {}
-  Result<RunningConfig> Running(Deadline deadline);
-  // bgpd's text, or "{}" when it has no instance.
+  // What the instances share.
+  struct Shared {
+    Options options;
+    Vty vty;
+    bool read_once = false;
+    std::shared_ptr<const RunningConfig> read;
+  };
+  VtyBgp(std::shared_ptr<Shared> shared, std::string vrf)
+      : shared_(std::move(shared)), vrf_(std::move(vrf)) {}
+  Identity identity() const { return {shared_->options.asn, shared_->options.community_asn, vrf_}; }
+  Result<std::shared_ptr<const RunningConfig>> Running(Deadline deadline);
+  // bgpd's text, or "{}" when it has no such instance.
   Result<std::string> ShowOrEmpty(const std::string& command, Deadline deadline);
+  // "show bgp vrf NAME"; for the default instance "show bgp".
+  std::string Show() const { return vrf_.empty() ? "show bgp" : "show bgp vrf " + vrf_; }
+  Result<std::vector<Session>> AllSessions(Deadline deadline);
   Status Send(const std::vector<std::string>& lines, Deadline deadline);
+  Status LetFeedsRest(const RunningConfig& running, const std::optional<std::string>& vrf, Deadline deadline);
+  Status SendAtOnce(const std::vector<ConfigLine>& lines, Deadline deadline);
 
-  Options options_;
-  Vty vty_;
+  const std::shared_ptr<Shared> shared_;
+  const std::string vrf_;  // "": the default instance
+  std::map<std::string, std::unique_ptr<VtyBgp>> instances_;
 };
 
 }  // namespace rail::frr

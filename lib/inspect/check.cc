@@ -1,10 +1,12 @@
 #include "lib/inspect/check.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "lib/engine/differences.h"
 #include "lib/engine/repair_representors.h"
+#include "lib/engine/tenant_link.h"
 #include "lib/engine/tenant_rates.h"
 #include "lib/inspect/inside.h"
 
@@ -125,14 +127,18 @@ class Checker {
   Result<engine::Differences> Announcement(const config::Rail& rail, const Attachment& attachment) {
     if (!steps_.contains(engine::step::kAnnounce))
       return engine::Differences();  // a chain without frr-provider
-    RAIL_ASSIGN(frr::Bgp * bgp, node_.connections.Bgp());
-    if (!announced_) announced_ = bgp->Announced(node_.connections.CallDeadline());
-    if (!*announced_) return tl::make_unexpected(announced_->error());
-    const std::vector<frr::Announcement>& announced = **announced_;
+    RAIL_ASSIGN(const engine::Announcer announcer,
+                engine::AnnouncerOf(node_.config, rail, attachment.tenant));
+    RAIL_ASSIGN(frr::Bgp * bgpd, node_.connections.Bgp());
+    frr::Bgp& bgp = bgpd->Instance(announcer.vrf);
+    const auto [known, first] = announced_.try_emplace(announcer.vrf);
+    if (first) known->second = bgp.Announced(node_.connections.CallDeadline());
+    if (!known->second) return tl::make_unexpected(known->second.error());
+    const std::vector<frr::Announcement>& announced = *known->second;
     RAIL_ASSIGN(engine::Differences found, engine::AnnouncementDiffers(node_, rail, attachment, announced));
     for (const IpAddress& address : attachment.addresses) {
       if (std::ranges::find(announced, address, &frr::Announcement::address) == announced.end()) continue;
-      const auto told = bgp->InAdjRibOut(address, rail.bridge, node_.connections.CallDeadline());
+      const auto told = bgp.InAdjRibOut(address, announcer.interface, node_.connections.CallDeadline());
       if (!told) {
         found.push_back(told.error().message);
       } else if (!*told) {
@@ -153,8 +159,9 @@ class Checker {
   const tenancy::LoadMap& tenants_;
   std::vector<Problem> problems_;
   std::set<std::string> steps_;
-  std::optional<Result<std::vector<frr::Announcement>>> announced_;  // asked once for all attachments
-  std::optional<Result<engine::NicRates>> rates_;                    // likewise
+  // By VRF; asked once for all attachments.
+  std::map<std::string, Result<std::vector<frr::Announcement>>> announced_;
+  std::optional<Result<engine::NicRates>> rates_;  // likewise
 };
 
 }  // namespace

@@ -73,6 +73,9 @@ constexpr auto kKinds = std::to_array<std::string_view>({
     "bgp-wrong-as",
     "bgp-max-prefixes",
     "bgp-hold-timer",
+    "vlan-vrf-missing",
+    "vlan-port-missing",
+    "vlan-session-down",
     "leaf-strips-communities",
     "leaf-mtu-too-small",
     "zebra-down",
@@ -153,6 +156,7 @@ std::vector<Finding> Diagnose(const NodeFacts& facts) {
   ExamineRates(facts, found);
   ExamineCounters(facts, found);
   ExamineBgp(facts, found);
+  ExamineVlans(facts, found);
   ExamineFrontend(facts, found);
   ExamineCabling(facts, found);
   ExaminePlanes(facts, found);

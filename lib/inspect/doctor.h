@@ -142,7 +142,8 @@ struct NodeFacts {
   engine::FrontendView frontend;              // as it is now
   std::vector<netlink::DropRule> drop_rules;  // of this node's firewall; looked at when a leaf is silent
   std::optional<Error> links_unknown;
-  std::map<std::string, RailFacts> rails;  // by name
+  std::optional<std::set<std::string>> vrfs;  // the kernel's; nullopt: not known
+  std::map<std::string, RailFacts> rails;     // by name
   PodsFacts pods;
   Machinery machinery;
   std::map<int64_t, std::vector<std::string>> rates_differ;  // by attachment: how its rate is not as wanted

@@ -16,7 +16,8 @@ class Bgp : Examiner {
       const engine::RailView* view = ViewOf(rail.name);
       if (view == nullptr) continue;
       const auto it = facts_.rails.find(rail.name);
-      if (!facts_.bgpd_down) Session(*view, it == facts_.rails.end() ? nullptr : &it->second);
+      if (!facts_.bgpd_down && !view->by_vlan)
+        Session(*view, it == facts_.rails.end() ? nullptr : &it->second);
       if (!facts_.bgpd_down) Prefixes(*view);
       Stripped(*view);
       if (it != facts_.rails.end()) Mtu(rail, it->second.leaf);

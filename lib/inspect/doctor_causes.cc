@@ -38,9 +38,10 @@ const std::vector<Cause>& Table() {
       {"vswitchd-down",
        kNode,
        {"rules-unknown", "rules-missing", "port-not-working", "uplink-not-working", "local-no-link-local",
-        "no-leaf-neighbour", "bgp-session-down", "bgp-hold-timer", "leaf-silent", "firewall-drops-bgp",
-        "pending-work:port", "pending-work:adopt", "pending-work:admit", "pending-work:tenant",
-        "part-failing:rail", "part-failing:leaf", "part-failing:sysctls", "part-failing:flow limit"}},
+        "no-leaf-neighbour", "bgp-session-down", "vlan-session-down", "bgp-hold-timer", "leaf-silent",
+        "firewall-drops-bgp", "pending-work:port", "pending-work:adopt", "pending-work:admit",
+        "pending-work:tenant", "part-failing:rail", "part-failing:leaf", "part-failing:sysctls",
+        "part-failing:flow limit"}},
       {"bgpd-down",
        kNode,
        {"pending-work:announce", "part-failing:front end", "part-failing:bgp", "part-failing:bgp feed",
@@ -76,6 +77,7 @@ const std::vector<Cause>& Table() {
         "withdrawn",
         "no-leaf-neighbour",
         "bgp-session-down",
+        "vlan-session-down",
         "bgp-hold-timer",
         "leaf-silent",
         "firewall-drops-bgp",
@@ -94,45 +96,52 @@ const std::vector<Cause>& Table() {
       {"bridge-missing",
        kRail,
        {"rules-unknown", "rules-missing", "port-not-working", "local-no-link-local", "no-leaf-neighbour",
-        "bgp-session-down", "bgp-hold-timer", "leaf-silent", "firewall-drops-bgp", "part-failing:rail",
-        "part-failing:leaf", "part-failing:sysctls"}},
+        "bgp-session-down", "vlan-session-down", "vlan-port-missing", "bgp-hold-timer", "leaf-silent",
+        "firewall-drops-bgp", "part-failing:rail", "part-failing:leaf", "part-failing:sysctls"}},
       {"fail-mode-not-secure", kRail, {"rules-unknown", "rules-missing", "part-failing:rail"}},
       {"uplink-down",
        kRail,
-       {"withdrawn", "no-leaf-neighbour", "bgp-session-down", "bgp-hold-timer", "leaf-silent",
-        "firewall-drops-bgp", "part-failing:rail", "part-failing:leaf", "part-failing:uplink"}},
+       {"withdrawn", "no-leaf-neighbour", "bgp-session-down", "vlan-session-down", "bgp-hold-timer",
+        "leaf-silent", "firewall-drops-bgp", "part-failing:rail", "part-failing:leaf",
+        "part-failing:uplink"}},
       {"uplink-without-carrier",
        kRail,
-       {"withdrawn", "no-leaf-neighbour", "bgp-session-down", "bgp-hold-timer", "leaf-silent",
-        "firewall-drops-bgp", "part-failing:rail", "part-failing:leaf", "part-failing:uplink"}},
+       {"withdrawn", "no-leaf-neighbour", "bgp-session-down", "vlan-session-down", "bgp-hold-timer",
+        "leaf-silent", "firewall-drops-bgp", "part-failing:rail", "part-failing:leaf",
+        "part-failing:uplink"}},
       {"cable-in-other-leaf",
        kRail,
-       {"no-leaf-neighbour", "bgp-session-down", "bgp-hold-timer", "leaf-silent", "leaf-refuses-bgp",
-        "leaf-rejects-bgp", "bgp-wrong-as", "part-failing:leaf"}},
+       {"no-leaf-neighbour", "bgp-session-down", "vlan-session-down", "bgp-hold-timer", "leaf-silent",
+        "leaf-refuses-bgp", "leaf-rejects-bgp", "bgp-wrong-as", "part-failing:leaf"}},
       {"rail-in-other-plane", kRail, {"leaf-in-two-planes"}},
       {"uplink-not-in-bridge",
        kRail,
-       {"rules-unknown", "rules-missing", "no-leaf-neighbour", "bgp-session-down", "bgp-hold-timer",
-        "leaf-silent", "firewall-drops-bgp", "part-failing:rail", "part-failing:leaf"}},
+       {"rules-unknown", "rules-missing", "no-leaf-neighbour", "bgp-session-down", "vlan-session-down",
+        "bgp-hold-timer", "leaf-silent", "firewall-drops-bgp", "part-failing:rail", "part-failing:leaf"}},
       {"uplink-not-working",
        kRail,
-       {"rules-unknown", "rules-missing", "no-leaf-neighbour", "bgp-session-down", "bgp-hold-timer",
-        "leaf-silent", "firewall-drops-bgp", "part-failing:rail", "part-failing:leaf"}},
+       {"rules-unknown", "rules-missing", "no-leaf-neighbour", "bgp-session-down", "vlan-session-down",
+        "bgp-hold-timer", "leaf-silent", "firewall-drops-bgp", "part-failing:rail", "part-failing:leaf"}},
       {"local-ipv6-disabled",
        kRail,
-       {"no-leaf-neighbour", "bgp-session-down", "bgp-hold-timer", "leaf-silent", "firewall-drops-bgp",
-        "part-failing:leaf", "part-failing:sysctls"}},
+       {"no-leaf-neighbour", "bgp-session-down", "vlan-session-down", "bgp-hold-timer", "leaf-silent",
+        "firewall-drops-bgp", "part-failing:leaf", "part-failing:sysctls"}},
       {"local-no-link-local",
        kRail,
-       {"no-leaf-neighbour", "bgp-session-down", "bgp-hold-timer", "leaf-silent", "firewall-drops-bgp",
-        "part-failing:leaf"}},
+       {"no-leaf-neighbour", "bgp-session-down", "vlan-session-down", "bgp-hold-timer", "leaf-silent",
+        "firewall-drops-bgp", "part-failing:leaf"}},
       {"no-leaf-neighbour", kRail, {"bgp-session-down", "part-failing:leaf"}},
+      {"vlan-port-missing", kRail, {"part-failing:leaf", "part-failing:bgp"}},
+      {"vlan-vrf-missing", kRail, {"part-failing:leaf", "part-failing:bgp"}},
+      {"vlan-session-down", kRail, {"part-failing:leaf"}},
       {"device-lost", kRail, {"part-failing:rail"}},
       {"port-not-working", kRail, {"part-failing:rail"}},
       {"representor-down", kRail, {"part-failing:representors"}},
       {"rules-unknown", kRail, {"part-failing:rail"}},
       {"rules-missing", kRail, {"part-failing:rail"}},
 
+      {"vlan-vrf-missing", kAttachment, {"vlan-session-down"}},  // of the same VLAN
+      {"vlan-port-missing", kAttachment, {"vlan-session-down"}},
       {"device-lost", kNode, {"part-failing:devices of pods"}},
       {"device-lost", kAttachment, {"port-not-working", "rules-missing", "withdrawn", "not-announced"}},
       {"representor-down", kAttachment, {"attachment-differs"}},
@@ -146,10 +155,12 @@ const std::vector<Cause>& Table() {
 struct Noun {
   std::string_view id, one, many;
 };
-constexpr std::array kNouns = {
-    Noun{"bgp-session-down", "session", "sessions"}, Noun{"bgp-hold-timer", "session", "sessions"},
-    Noun{"leaf-silent", "session", "sessions"}, Noun{"firewall-drops-bgp", "session", "sessions"},
-    Noun{"part-failing", "part of raild", "parts of raild"}};
+constexpr std::array kNouns = {Noun{"bgp-session-down", "session", "sessions"},
+                               Noun{"vlan-session-down", "session", "sessions"},
+                               Noun{"bgp-hold-timer", "session", "sessions"},
+                               Noun{"leaf-silent", "session", "sessions"},
+                               Noun{"firewall-drops-bgp", "session", "sessions"},
+                               Noun{"part-failing", "part of raild", "parts of raild"}};
 
 bool Names(std::string_view entry, const Finding& finding) {
   if (!entry.starts_with(finding.id)) return false;
@@ -188,7 +199,7 @@ class Tree {
       return;
     }
     for (const config::Rail& rail : config.rails) {
-      // Parts of raild: "rail rail0", "leaf of rail rail0".
+      // Parts of raild: "rail rail0", "leaf of rail rail0"; VLANs: "VLAN 101 on rail rail0".
       if (finding.subject != rail.name && !finding.subject.ends_with("rail " + rail.name)) continue;
       finding.scope = Scope::kRail;
       finding.rail = rail.name;

@@ -54,6 +54,8 @@ void ExamineRates(const NodeFacts& facts, std::vector<Finding>& found);
 void ExamineCounters(const NodeFacts& facts, std::vector<Finding>& found);
 // bgpd, the rails' sessions and leaves.
 void ExamineBgp(const NodeFacts& facts, std::vector<Finding>& found);
+// Mode `vrf`: the tenants' VLANs, VRFs and sessions.
+void ExamineVlans(const NodeFacts& facts, std::vector<Finding>& found);
 // The node's own address on its management links.
 void ExamineFrontend(const NodeFacts& facts, std::vector<Finding>& found);
 // Leaves and cables: what contradicts the other rails and the other nodes.

@@ -491,7 +491,7 @@ INSTANTIATE_TEST_SUITE_P(Each, DoctorFinds, testing::ValuesIn(kIlls), [](const a
 TEST(Doctor, HasATestForEachOfItsFindings) {
   std::set<std::string> tested = {"raild-cannot-start"};  // above: raild-down comes with it
   for (const Ill& ill : kIlls) tested.insert(ill.id);
-  for (const auto& others : {FindingsOfCounters(), FindingsOfPlanes(), FindingsOfRates()})
+  for (const auto& others : {FindingsOfCounters(), FindingsOfPlanes(), FindingsOfRates(), FindingsOfVlans()})
     tested.insert(others.begin(), others.end());
   EXPECT_EQ(tested.size(), KindsOfFindings().size());
 }

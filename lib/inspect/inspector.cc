@@ -8,6 +8,7 @@
 
 #include "lib/engine/foreign_rules.h"
 #include "lib/engine/frontend.h"
+#include "lib/engine/tenant_vlans.h"
 #include "lib/inspect/doctor_subjects.h"
 #include "lib/inspect/inside.h"
 #include "lib/inspect/lossless.h"
@@ -138,6 +139,10 @@ Status LookAtLinks(NodeFacts& facts, engine::Connections& connections) {
   RAIL_ASSIGN(netlink::Netlink * host, connections.Netlink());
   RAIL_ASSIGN(const std::vector<netlink::Link> links, host->ListLinks());
   RAIL_ASSIGN(const std::vector<netlink::Address> addresses, host->ListAddresses(0));
+  facts.vrfs.emplace();
+  for (const netlink::Link& link : links) {
+    if (link.kind == "vrf") facts.vrfs->insert(link.name);
+  }
   for (const config::Rail& rail : facts.config.rails) {
     RailFacts& seen = facts.rails[rail.name];
     seen.uplink = FactsOf(links, addresses, rail.pf);
@@ -154,6 +159,7 @@ Status LookAtLinks(NodeFacts& facts, engine::Connections& connections) {
 void TakeLinks(NodeFacts& facts, NodeFacts& seen, const Status& looked) {
   facts.links_unknown = ErrorOf(looked);
   if (!looked) return;
+  facts.vrfs = std::move(seen.vrfs);
   for (auto& [name, rail] : seen.rails) {
     RailFacts& taken = facts.rails[name];
     taken.uplink = std::move(rail.uplink);
@@ -228,7 +234,11 @@ void LookAtLeaves(NodeFacts& facts, const engine::Openers& openers) {
   std::vector<frr::EchoPeer> peers;
   std::vector<LeafFacts*> leaves;
   for (const config::Rail& rail : facts.config.rails) {
-    const auto session = std::ranges::find(facts.sessions, rail.bridge, &frr::Session::interface);
+    // Mode `vrf`: in one of its VLANs, which share the wire.
+    const auto session = std::ranges::find_if(facts.sessions, [&](const frr::Session& each) {
+      return each.interface == rail.bridge ||
+             (each.established() && engine::VlanOfPortName(rail, each.interface));
+    });
     RailFacts& seen = facts.rails[rail.name];
     const uint32_t size =
         std::min(rail.mtu, seen.local.mtu);  // what the bridge's port takes, the doctor says by itself
@@ -236,7 +246,7 @@ void LookAtLeaves(NodeFacts& facts, const engine::Openers& openers) {
         size <= frr::kSmallEcho)
       continue;
     seen.leaf = {.full_size = size, .small_size = frr::kSmallEcho};
-    peers.push_back({rail.bridge, *session->peer, size});
+    peers.push_back({session->interface, *session->peer, size});
     leaves.push_back(&seen.leaf);
   }
   if (!openers.echo || peers.empty()) return;

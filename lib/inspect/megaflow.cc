@@ -19,8 +19,9 @@ bool LooksAt(std::string_view field) {
   return slash == std::string_view::npos || !IsZero(field.substr(slash + 1));
 }
 
-// "ipv4(src=10.0.1.3,proto=1/0,frag=no)" -> "ipv4(src=10.0.1.3,frag=no)"; "" when nothing is left.
-std::string Seen(std::string_view field) {
+// "ipv4(src=10.0.1.3,proto=1/0,frag=no)" -> "ipv4(src=10.0.1.3,frag=no)"; "" when nothing is left. Fields behind a VLAN tag stand
+// within another: "encap(eth_type(0x0800),ipv4(...))".
+std::string Seen(std::string_view field, bool inner = false) {
   const size_t open = field.find('(');
   if (open == std::string_view::npos || !field.ends_with(')')) return std::string(field);
   const std::string_view name = field.substr(0, open);
@@ -28,7 +29,9 @@ std::string Seen(std::string_view field) {
   if (name == "packet_type" || name == "dp_hash") return {};
   std::string seen;
   for (const std::string_view part : SplitOutside(field.substr(open + 1, field.size() - open - 2))) {
-    if (LooksAt(part)) seen += (seen.empty() ? "" : ",") + std::string(part);
+    const bool is_field = !inner && name == "encap" && part.find('(') != std::string_view::npos;
+    const std::string shown = is_field ? Seen(part, true) : LooksAt(part) ? std::string(part) : "";
+    if (!shown.empty()) seen += (seen.empty() ? "" : ",") + shown;
   }
   if (seen.empty()) return {};
   return std::string(name) + "(" + seen + ")";
@@ -74,7 +77,8 @@ void ForEachMegaflow(std::string_view text, const std::function<void(Megaflow&&)
     done = done.substr(0, done.find(", dp-extra-info:"));
     flow.actions = done;
     for (const std::string_view action : SplitOutside(done)) {
-      if (action.find('(') == std::string_view::npos && action != "drop") flow.outputs.emplace(action);
+      if (action.find('(') == std::string_view::npos && action != "drop" && action != "pop_vlan")
+        flow.outputs.emplace(action);
     }
     each(std::move(flow));
   }

@@ -100,6 +100,24 @@ TEST(Megaflows, AreReadWithoutWhatTheyDoNotLookAt) {
   EXPECT_THAT(flows[2].outputs, IsEmpty());
 }
 
+// As a guest's kernel has it, mode `vrf`.
+TEST(Megaflows, BehindATagAreReadAsThoseWithout) {
+  const std::vector<Megaflow> flows = ParseMegaflows(
+      "ufid:1, "
+      "recirc_id(0),in_port(uplink),packet_type(ns=0/0,id=0/"
+      "0),eth(src=02:00:00:00:00:01,dst=02:00:00:00:00:02),"
+      "eth_type(0x8100),vlan(vid=101,pcp=0),encap(eth_type(0x0800),ipv4(src=10.0.0.2,dst=10.0.0.1,proto=17/0,"
+      "tos=0x68/0,ttl=64/0,frag=no)), packets:3, bytes:246, used:0.1s, dp:tc, "
+      "actions:set(eth(src=02:52:41:49:4c:00,dst=02:00:00:00:01:00)),pop_vlan,rep-red\n");
+  ASSERT_EQ(flows.size(), 1U);
+  EXPECT_EQ(
+      flows[0].match,
+      "in_port(uplink),eth(src=02:00:00:00:00:01,dst=02:00:00:00:00:02),eth_type(0x8100),vlan(vid=101,pcp=0),"
+      "encap(eth_type(0x0800),ipv4(src=10.0.0.2,dst=10.0.0.1,frag=no))");
+  EXPECT_THAT(flows[0].outputs, ElementsAre("rep-red"));
+  EXPECT_EQ(flows[0].place, Place::kTc);
+}
+
 TEST(Megaflows, OfNonsenseAreNone) {
   EXPECT_THAT(ParseMegaflows(""), IsEmpty());
   EXPECT_THAT(ParseMegaflows("packets:, actions:\n, actions:x, packets:1\n((((\n"), IsEmpty());

@@ -19,6 +19,7 @@ struct TenantSeen {
   uint32_t attachments = 0;
   uint32_t remotes = 0;
   std::set<std::string> rails;
+  uint16_t vlan = 0;  // mode `vrf`; 0: none
   bool configured = false;
 };
 

@@ -57,15 +57,41 @@ const RailView* Tracer::FindRail(const std::string& name) const {
   return it == view_.rails.end() ? nullptr : &*it;
 }
 
+bool Tracer::SharesAddresses(tenancy::TenantId tenant) const {
+  return facts_.config.tenancy.mode != config::TenancyMode::kVrf || tenant == source().tenant_id;
+}
+
+const engine::VlanView* Tracer::Vlan() const {
+  return rail_ == nullptr || !rail_->by_vlan ? nullptr : rail_->VlanOf(source().tenant_id);
+}
+
+const MacAddress& Tracer::LeafMac() const {
+  const engine::VlanView* vlan = Vlan();
+  return vlan == nullptr ? rail_->leaf_mac : vlan->leaf_mac;
+}
+
+const std::string& Tracer::BgpState() const {
+  const engine::VlanView* vlan = Vlan();
+  return vlan == nullptr ? rail_->bgp_state : vlan->bgp_state;
+}
+
+std::string Tracer::Session() const {
+  const engine::VlanView* vlan = Vlan();
+  if (vlan == nullptr) return rail_->rail.name;
+  return "VLAN " + std::to_string(vlan->vlan) + " of tenant " + vlan->tenant + " on " + rail_->rail.name;
+}
+
 const AttachmentView* Tracer::Local() const {
-  const auto it = std::ranges::find_if(
-      view_.attachments, [&](const AttachmentView& a) { return Holds(a.attachment, question_.destination); });
+  const auto it = std::ranges::find_if(view_.attachments, [&](const AttachmentView& a) {
+    return Holds(a.attachment, question_.destination) && SharesAddresses(a.attachment.tenant_id);
+  });
   return it == view_.attachments.end() ? nullptr : &*it;
 }
 
 const RemoteView* Tracer::Remote() const {
-  const auto it = std::ranges::find_if(
-      view_.remotes, [&](const RemoteView& r) { return r.remote.address == question_.destination; });
+  const auto it = std::ranges::find_if(view_.remotes, [&](const RemoteView& r) {
+    return r.remote.address == question_.destination && SharesAddresses(r.remote.tenant);
+  });
   return it == view_.remotes.end() ? nullptr : &*it;
 }
 
@@ -107,6 +133,7 @@ Status Tracer::FindSource() {
       return Fail(Code::kInvalid, "the source is not clear, it could be: " + names +
                                       "; say the namespace, the pod and the rail");
     }
+    answer_.source = *found.front();  // whose tenant is that of all of them
     const std::string rail = RailOfDestination();
     const auto it =
         std::ranges::find_if(found, [&](const AttachmentView* a) { return a->attachment.rail == rail; });
@@ -220,7 +247,8 @@ Status Tracer::Return() {
     packet.destination_mac = rail_->rail.GatewayMac();
   } else {
     packet.in_port = Uplink();
-    packet.source_mac = rail_->leaf_mac;
+    packet.vlan = answer_.source.vlan;
+    packet.source_mac = LeafMac();
     packet.destination_mac = rail_->bridge_mac;
   }
   Back back;

@@ -99,15 +99,46 @@ void Tracer::JudgeDrop(const SwitchStep& last) {
       if (Local() != nullptr && Local()->attachment.rail == source().rail) {
         return MissingFor(Local()->attachment, "the rule that forwards to " + PodName(Local()->attachment));
       }
-      return Drop(Reason::kNoLeafMac,
-                  "the leaf's MAC address is not known: no neighbour that is a router has been heard on " +
-                      rail_->rail.bridge,
-                  "is the cable in, and does the leaf send router advertisements? `ip -6 neigh show dev " +
-                      rail_->rail.bridge + "`; `railctl doctor`");
+      return NoLeaf();
     default:
       return Drop(Reason::kRulesMissing, "the switch drops it in table " + std::to_string(last.table),
                   "`railctl doctor` knows more");
   }
+}
+
+void Tracer::NoLeaf() {
+  const engine::VlanView* vlan = Vlan();
+  const std::string& port = vlan == nullptr ? rail_->rail.bridge : vlan->port;
+  if (vlan != nullptr && !vlan->port_works) {
+    return Drop(
+        Reason::kNoLeafMac, Session() + " has no port " + port + " on " + rail_->rail.bridge,
+        "raild makes it when the tenant's first pod comes: `railctl get node` says what keeps it from "
+        "doing so");
+  }
+  Drop(Reason::kNoLeafMac,
+       "the leaf's MAC address is not known: no neighbour that is a router has been heard on " + port,
+       "is the cable in, and does the leaf send router advertisements" +
+           std::string(vlan == nullptr ? "" : " in this VLAN") + "? `ip -6 neigh show dev " + port +
+           "`; `railctl doctor`");
+}
+
+std::string Tracer::OthersHaveIt() const {
+  if (facts_.config.tenancy.mode != config::TenancyMode::kVrf) return {};
+  std::map<TenantId, std::string> others;
+  for (const AttachmentView& a : view_.attachments) {
+    if (Holds(a.attachment, question_.destination) && !SharesAddresses(a.attachment.tenant_id))
+      others[a.attachment.tenant_id] = "pod " + PodName(a.attachment) + " of tenant " + a.attachment.tenant;
+  }
+  for (const RemoteView& r : view_.remotes) {
+    if (r.remote.address == question_.destination && !SharesAddresses(r.remote.tenant))
+      others.try_emplace(r.remote.tenant,
+                         "a pod of " + TenantText(r.tenant, r.remote.tenant) + " on another node");
+  }
+  if (others.empty()) return {};
+  std::string who;
+  for (const auto& [id, text] : others) who += (who.empty() ? "" : " and ") + text;
+  return "no pod of tenant " + source().tenant + " has " + destination() + ", which is an address of " + who +
+         ": each tenant has its own addresses (tenancy.mode \"vrf\")";
 }
 
 void Tracer::Missing(const std::string& what) {
@@ -286,12 +317,16 @@ void Tracer::JudgeUnknown() {
                     rail_->rail.bridge + " yet",
                 "raild installs them as soon as it can; `railctl get node` says what keeps it from doing so");
   }
-  if (rail_->bgp_state != "Established") {
+  if (BgpState() != "Established") {
     return Drop(Reason::kBgpDown,
-                "nobody has told of " + destination() + ", and the BGP session of " + rail_->rail.name +
-                    " is " + (rail_->bgp_state.empty() ? "not there" : rail_->bgp_state) +
-                    ": nothing can be learned over it",
+                "nobody has told of " + destination() + ", and the BGP session of " + Session() + " is " +
+                    (BgpState().empty() ? "not there" : BgpState()) + ": nothing can be learned over it",
                 "`railctl doctor`; `vtysh -c 'show bgp summary'`");
+  }
+  if (const std::string others = OthersHaveIt(); !others.empty()) {
+    return Drop(Reason::kOtherTenant, others,
+                "this is the isolation at work; if a pod of the sender's tenant should have the address, "
+                "`railctl get attachments` on its node says whether it is announced");
   }
   if (const std::string by = view_.without_tenant ? view_.without_tenant(to) : ""; !by.empty()) {
     return Drop(Reason::kUnknownDestination,
@@ -320,17 +355,19 @@ void Tracer::NoteFabricPath(const RemoteView* remote) {
 void Tracer::JudgeLeaving() {
   const RemoteView* remote = Remote();
   const std::string way =
-      "it leaves through " + rail_->rail.pf + " to the leaf " + rail_->leaf_mac.ToString();
+      "it leaves through " + rail_->rail.pf +
+      (answer_.source.vlan == config::kNoVlan ? "" : fmt::format(" in VLAN {}", answer_.source.vlan)) +
+      " to the leaf " + LeafMac().ToString();
   if (!rail_->uplink_carrier) {
     return Drop(
         Reason::kNoCarrier,
         "the switch forwards it, and the uplink " + rail_->rail.pf + " has no carrier: it goes nowhere",
         "is the cable in, is the leaf's port up? `ip link show " + rail_->rail.pf + "`");
   }
-  if (rail_->bgp_state != "Established") {
+  if (BgpState() != "Established") {
     return Say(Verdict::kDoubtful, Reason::kBgpDown,
-               way + ", but the BGP session of " + rail_->rail.name + " is " +
-                   (rail_->bgp_state.empty() ? "not there" : rail_->bgp_state) +
+               way + ", but the BGP session of " + Session() + " is " +
+                   (BgpState().empty() ? "not there" : BgpState()) +
                    ": the leaf may have forgotten the way back, and what is known here grows old",
                "`railctl doctor`; `vtysh -c 'show bgp summary'`");
   }

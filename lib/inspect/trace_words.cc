@@ -31,7 +31,8 @@ std::string TenantText(const std::string& name, TenantId id) {
 
 std::string Packet::ToText() const {
   const bool v6 = destination.is_v6();
-  std::string text = fmt::format("in_port={},dl_src={},dl_dst={},", in_port, source_mac.ToString(),
+  const std::string tag = vlan == config::kNoVlan ? "" : fmt::format("dl_vlan={},", vlan);
+  std::string text = fmt::format("in_port={},{}dl_src={},dl_dst={},", in_port, tag, source_mac.ToString(),
                                  destination_mac.ToString());
   switch (protocol) {
     case Protocol::kUdp:
@@ -93,8 +94,10 @@ std::string Tracer::Words(const SwitchStep& step, const Packet& packet) const {
   switch (step.table) {
     case pipeline::kAdmitTable:
       if (!Drops(step)) {
-        return packet.in_port == Uplink() ? "may enter: from the leaf, for a pod of this node"
-                                          : "from the pod, untagged";
+        if (packet.in_port != Uplink()) return "from the pod, untagged";
+        return "may enter: from the leaf, " +
+               (packet.vlan == config::kNoVlan ? "" : fmt::format("in VLAN {}, ", packet.vlan)) +
+               "for a pod of this node";
       }
       return "may not enter";
     case pipeline::kSenderTable:
@@ -119,7 +122,9 @@ std::string Tracer::Words(const SwitchStep& step, const Packet& packet) const {
       const auto output = Output(step);
       if (!output) return "no way on";
       if (*output == Uplink())
-        return "to the leaf " + rail_->leaf_mac.ToString() + " through " + rail_->rail.pf;
+        return "to the leaf " + LeafMac().ToString() + " through " + rail_->rail.pf +
+               (answer_.source.vlan == config::kNoVlan ? ""
+                                                       : fmt::format(", in VLAN {}", answer_.source.vlan));
       return "to the pod behind " + PortName(*output);
     }
     default:

@@ -12,6 +12,7 @@ namespace rail::inspect {
 // A frame for ofproto/trace.
 struct Packet {
   int64_t in_port = 0;
+  uint16_t vlan = 0;  // mode `vrf`: that of its tenant, on the uplink; 0: no tag
   MacAddress source_mac;
   MacAddress destination_mac;
   IpAddress source;
@@ -41,10 +42,18 @@ class Tracer {
   void LookInside();
   void LookInside(const state::Attachment& pod);
   const engine::RailView* FindRail(const std::string& name) const;
+  // Mode `vrf`: an address of another tenant is another address.
+  bool SharesAddresses(tenancy::TenantId tenant) const;
   // The attachment of this node that holds the destination; nullptr: none.
   const engine::AttachmentView* Local() const;
   const engine::RemoteView* Remote() const;
   std::string RailOfDestination() const;
+  // The source's VLAN on its rail; nullptr: not in mode `vrf`, or it has none there.
+  const engine::VlanView* Vlan() const;
+  const MacAddress& LeafMac() const;
+  const std::string& BgpState() const;
+  // "rail0", or "VLAN 101 of tenant red on rail0".
+  std::string Session() const;
   Status FindSource();
   // Answers the question without the switch, if that is possible. False: the switch must be asked.
   bool Refused();
@@ -82,6 +91,10 @@ class Tracer {
   void OtherTenant(const std::string& whose);
   // tenancy.cross_rail is false, and the destination is on `rail` ("" a rail that this node does not have).
   void NotAcross(const std::string& rail);
+  // Table 4 knows no leaf.
+  void NoLeaf();
+  // Mode `vrf`: that other tenants have the destination, as a sentence; "": none has.
+  std::string OthersHaveIt() const;
   // Table 2 does not know the destination.
   void JudgeUnknown();
   void JudgeLeaving();

@@ -56,6 +56,7 @@ std::optional<Link> DecodeLink(std::string_view message) {
   link.carrier = (body->ifi_flags & IFF_LOWER_UP) != 0;
   link.carrier_losses = attributes.Uint32Or(IFLA_CARRIER_DOWN_COUNT, 0);
   link.peer = static_cast<int>(attributes.Uint32Or(IFLA_LINK, 0));
+  link.master = static_cast<int>(attributes.Uint32Or(IFLA_MASTER, 0));
   link.peer_elsewhere = attributes.Has(IFLA_LINK_NETNSID);
   link.permanent_mac = attributes.Mac(IFLA_PERM_ADDRESS);
   link.parent_device = attributes.String(IFLA_PARENT_DEV_NAME);
@@ -73,6 +74,10 @@ std::optional<Link> DecodeLink(std::string_view message) {
   if (attributes.Has(IFLA_LINKINFO) &&
       nla_parse_nested(info.table(), IFLA_INFO_MAX, attributes.raw(IFLA_LINKINFO), nullptr) >= 0) {
     link.kind = info.String(IFLA_INFO_KIND);
+    Attributes<IFLA_VRF_MAX> vrf;
+    if (link.kind == "vrf" && info.Has(IFLA_INFO_DATA) &&
+        nla_parse_nested(vrf.table(), IFLA_VRF_MAX, info.raw(IFLA_INFO_DATA), nullptr) >= 0)
+      link.table = vrf.Uint32Or(IFLA_VRF_TABLE, 0);
   }
   return link;
 }

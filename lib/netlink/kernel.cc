@@ -237,6 +237,29 @@ Status Kernel::MoveLink(int link, int netns_fd, std::string_view name) {
       doing);
 }
 
+Status Kernel::AddVrf(std::string_view name, uint32_t table) {
+  const std::string doing = "make the VRF " + std::string(name) + " with table " + std::to_string(table);
+  RAIL_TRY(CheckName(name, doing));
+  Builder message(RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL, LinkBody(0));
+  message.String(IFLA_IFNAME, name);
+  nlattr* info = message.Nest(IFLA_LINKINFO);
+  message.String(IFLA_INFO_KIND, "vrf");
+  nlattr* data = message.Nest(IFLA_INFO_DATA);
+  message.Uint32(IFLA_VRF_TABLE, table);
+  message.EndNest(data);
+  message.EndNest(info);
+  return Run(socket_, message, doing);
+}
+
+Status Kernel::SetMaster(int link, int master) {
+  return Run(socket_, ChangeLink(link).Uint32(IFLA_MASTER, static_cast<uint32_t>(master)),
+             "make link " + std::to_string(link) + " a part of link " + std::to_string(master));
+}
+
+Status Kernel::DeleteLink(int link) {
+  return Run(socket_, Builder(RTM_DELLINK, 0, LinkBody(link)), "delete link " + std::to_string(link));
+}
+
 Status Kernel::AddAddress(const Address& address) {
   Builder message = AddressMessage(RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL, address);
   if (address.prefix.address.is_v6()) message.Uint32(IFA_FLAGS, IFA_F_NODAD);

@@ -29,6 +29,10 @@ class Kernel : public Netlink {
   Status Rename(int link, std::string_view name) override;
   Status MoveLink(int link, int netns_fd, std::string_view name) override;
 
+  Status AddVrf(std::string_view name, uint32_t table) override;
+  Status SetMaster(int link, int master) override;
+  Status DeleteLink(int link) override;
+
   Status AddAddress(const Address& address) override;
   Status DeleteAddress(const Address& address) override;
   Result<std::vector<Address>> ListAddresses(int link) override;

@@ -34,6 +34,8 @@ struct Link {
   uint32_t carrier_losses = 0;  // how often the carrier was lost since the link exists
   int peer = 0;                 // index of the link at the other end (veth) or below (macvlan); 0: none
   bool peer_elsewhere = false;  // `peer` is an index of another namespace
+  int master = 0;               // index of the link that it is a part of (a VRF, a bridge, a bond); 0: none
+  uint32_t table = 0;           // of a VRF: its routing table; 0: it is none
   MacAddress permanent_mac;     // of the hardware; zero for a virtual link
   std::string parent_device;    // "0000:08:00.2": the device on its bus; "" for a virtual link
   std::vector<std::string>
@@ -101,6 +103,14 @@ class Netlink {
   // Errors: kExists the name is taken there, and nothing was moved; kInvalid the descriptor is not a network namespace.
   // If another link takes the name during the move, that is kExists too, but the link is there, under its old name.
   virtual Status MoveLink(int link, int netns_fd, std::string_view name) = 0;
+
+  // A VRF device: packets of the links that are a part of it are routed by `table`. It is made down.
+  // Errors: kExists a link has the name; kUnsupported the kernel has no VRFs.
+  virtual Status AddVrf(std::string_view name, uint32_t table) = 0;
+  // 0: of none any more. The kernel takes a link that is up down and up again for it, which costs it its neighbours. Safe to repeat.
+  virtual Status SetMaster(int link, int master) = 0;
+  // Only a link that the kernel has made for somebody: a VRF, a veth. What is a part of it becomes a part of nothing.
+  virtual Status DeleteLink(int link) = 0;
 
   virtual Status AddAddress(
       const Address& address) = 0;  // kExists when it exists; IPv6 without DAD (IFA_F_NODAD)

@@ -31,6 +31,7 @@ bool Contains(const ExternalIds& all, const ExternalIds& some) {
 std::string InsertPort(json& operations, const PortSpec& spec, const char* type) {
   const std::string id = std::to_string(operations.size());
   json interface = {{"name", spec.name}, {"type", type}};
+  if (!spec.mac.empty()) interface["mac"] = spec.mac;
   if (spec.mtu != 0) interface["mtu_request"] = spec.mtu;
   if (spec.ofport_request) interface["ofport_request"] = *spec.ofport_request;
   operations.push_back(Insert("Interface", "interface" + id, std::move(interface)));
@@ -196,7 +197,7 @@ Result<Port> DbConnection::AddPort(const PortSpec& spec, Deadline deadline) {
   bool made = true;
   json operations = json::array({WaitForNames("Bridge", DbNameIs(spec.bridge), {spec.bridge}),
                                  WaitForNames("Port", DbNameIs(spec.name), {})});
-  const std::string port = InsertPort(operations, spec, "");
+  const std::string port = InsertPort(operations, spec, spec.internal ? "internal" : "");
   operations.push_back(Mutate("Bridge", DbNameIs(spec.bridge),
                               json::array({json::array({"ports", "insert", DbNamedUuid(port)})})));
   for (;;) {

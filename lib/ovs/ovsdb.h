@@ -28,6 +28,8 @@ struct PortSpec {
   ExternalIds external_ids;  // of the Port row
   uint32_t mtu = 0;          // Interface.mtu_request; 0: not set
   std::optional<uint16_t> ofport_request;
+  bool internal = false;  // Open vSwitch makes the netdev itself, as the host's end of the port
+  std::string mac{};      // of an internal port; "": Open vSwitch's own choice
 };
 
 struct Port {

@@ -128,6 +128,24 @@ TEST(VlanPipeline, APodSendsNoTagAndTheUplinkTakesControlTrafficOfEachVlanApart)
   EXPECT_THAT(from_uplink, Contains("ipv6,in_port=1,dl_vlan=4094,ipv6_dst=fe80::/10"));
 }
 
+TEST(VlanPipeline, WhatATenantSendsToTheUplinkHasTheTagOfItsVlan) {
+  int tagged = 0;
+  for (const ovs::Rule& rule : Everything()) {
+    const bool nodes_own = rule.match.find("in_port=LOCAL") != std::string::npos;  // link-local and LLDP
+    const bool to_uplink = rule.actions.ends_with("output:1") && !nodes_own;
+    EXPECT_EQ(rule.actions.find("push_vlan") != std::string::npos, to_uplink) << rule.actions;
+    if (!to_uplink) continue;
+    ++tagged;
+    const bool is_red = rule.match.find("in_port=15") != std::string::npos ||
+                        rule.match.find("reg8=0x65") != std::string::npos;
+    EXPECT_THAT(rule.actions, ::testing::EndsWith(std::string("push_vlan:0x8100,set_field:") +
+                                                  (is_red ? "4197" : "8190") + "->vlan_vid,output:1"))
+        << rule.match;
+  }
+  EXPECT_EQ(tagged, 8)
+      << "of each tenant: two of the port over which it speaks with the leaf, two of its pods";
+}
+
 TEST(VlanPipeline, ARemotesRuleIsFoundAgainByItsVlanAndAddress) {
   const auto tenant_of = [](const VlanAddress& remote) -> std::optional<tenancy::TenantId> {
     if (remote == VlanAddress(Ip("10.0.2.9"), kRedVlan)) return kRed;

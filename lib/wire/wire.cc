@@ -54,11 +54,13 @@ engine::Openers RealOpeners(const config::NodeConfig& config) {
   openers.openflow = [run_dir = config.ovs.run_dir](const std::string& bridge, Deadline deadline) {
     return ovs::MgmtConnection::Open(run_dir + "/" + bridge + ".mgmt", deadline);
   };
-  openers.bgp = [run_dir = config.frr.run_dir,
-                 bgp = config.bgp](Deadline deadline) -> Result<std::unique_ptr<frr::Bgp>> {
+  openers.bgp = [run_dir = config.frr.run_dir, bgp = config.bgp,
+                 vrfs = config.tenancy.mode ==
+                        config::TenancyMode::kVrf](Deadline deadline) -> Result<std::unique_ptr<frr::Bgp>> {
     RAIL_ASSIGN(std::unique_ptr<frr::Bgp> open,
-                frr::VtyBgp::Open({.run_dir = run_dir, .asn = bgp.asn, .community_asn = bgp.community_asn},
-                                  deadline));
+                frr::VtyBgp::Open(
+                    {.run_dir = run_dir, .asn = bgp.asn, .community_asn = bgp.community_asn, .vrfs = vrfs},
+                    deadline));
     return open;
   };
   openers.netlink = [] { return netlink::Kernel::Open(); };

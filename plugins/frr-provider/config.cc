@@ -19,7 +19,8 @@ cni::Outcome<Config> ParseConfig(const cni::Request& request) {
   } else if (wait_for != "session") {
     errors.Add("wait_for", "must be \"session\" or \"adj-rib-out\", not \"" + wait_for.substr(0, 64) + "\"");
   }
-  config.wait = std::chrono::milliseconds(object.UintOr("wait_ms", 2000, 0, 20000));
+  const std::chrono::milliseconds wait(object.UintOr("wait_ms", 0, 0, 20000));
+  if (object.Has("wait_ms")) config.wait = wait;
   const std::string on_timeout = object.StringOr("on_timeout", "fail");
   if (on_timeout == "warn") {
     config.on_timeout = OnTimeout::kWarn;

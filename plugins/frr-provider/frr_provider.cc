@@ -6,6 +6,7 @@
 #include "lib/cni/previous.h"
 #include "lib/engine/differences.h"
 #include "lib/engine/readiness.h"
+#include "lib/engine/tenant_link.h"
 #include "plugins/frr-provider/alone.h"
 #include "plugins/frr-provider/config.h"
 
@@ -28,15 +29,36 @@ Status HasTenant(const VerbContext& context, const Attachment& attachment) {
       "\"namespace\" in node.json)");
 }
 
-Status AnnounceAndWait(VerbContext& context, Node& node, Attachment& attachment, const Config& config) {
+// A tenant's first pod waits for a session that this ADD has made. Both ends of an unnumbered session wait for the other's router
+// advertisement, and say it every ten seconds by themselves, so the leaf is asked for it. Not possible while the link's own address is
+// new. The next one helps then.
+frr::SessionHelp HelpFor(const Deps& deps, const engine::Announcer& announcer) {
+  if (announcer.vlan == config::kNoVlan) return {};
+  frr::SessionHelp help;
+  help.advice = ": is VLAN " + std::to_string(announcer.vlan) +
+                " a subinterface of the leaf's port, in the tenant's VRF?";
+  if (deps.solicit_routers)
+    help.speed_up = [&deps, interface = announcer.interface] { (void)deps.solicit_routers(interface); };
+  return help;
+}
+
+Status AnnounceAndWait(const Deps& deps, VerbContext& context, Node& node, Attachment& attachment,
+                       const Config& config) {
   RAIL_ASSIGN(const config::Rail* rail, engine::RailOf(context.config, attachment.rail));
   RAIL_TRY(engine::Announce(node, attachment));
-  if (config.wait.count() == 0) return {};
-  RAIL_ASSIGN(frr::Bgp * bgp, context.connections.Bgp());
-  const Deadline deadline = std::min(After(config.wait), context.connections.until());
-  Status reached = config.wait_for == WaitFor::kSession
-                       ? bgp->WaitEstablished(rail->bridge, deadline)
-                       : bgp->WaitAdjRibOut(attachment.addresses, rail->bridge, deadline);
+  RAIL_ASSIGN(const engine::Announcer announcer,
+              engine::AnnouncerOf(context.config, *rail, attachment.tenant));
+  RAIL_ASSIGN(frr::Bgp * bgpd, context.connections.Bgp());
+  frr::Bgp& bgp = bgpd->Instance(announcer.vrf);
+  const bool in_vlan = announcer.vlan != config::kNoVlan;
+  const auto wait = config.wait.value_or(in_vlan ? kVrfWait : kWait);
+  if (wait.count() == 0) return {};
+  const Deadline deadline = std::min(After(wait), context.connections.until());
+  Status reached;
+  if (in_vlan || config.wait_for == WaitFor::kSession)
+    reached = bgp.WaitEstablished(announcer.interface, deadline, HelpFor(deps, announcer));
+  if (reached && config.wait_for == WaitFor::kAdjRibOut)
+    reached = bgp.WaitAdjRibOut(attachment.addresses, announcer.interface, deadline);
   if (reached || config.on_timeout == OnTimeout::kFail) return reached;
   log::Warning("attachment {}: {}; the pod starts all the same (on_timeout is \"warn\")",
                attachment.key.ToString(), reached.error().message);
@@ -52,7 +74,7 @@ Outcome<std::string> Add(const Deps& deps, const Request& request) {
   RAIL_ASSIGN(Attachment attachment, AttachmentOf(*context, request, *config));
   RAIL_TRY(HasTenant(*context, attachment));
   Node node = context->node();
-  if (Status announced = AnnounceAndWait(*context, node, attachment, *config); !announced) {
+  if (Status announced = AnnounceAndWait(deps, *context, node, attachment, *config); !announced) {
     auto undone = engine::Undo(node, attachment, IsAlone(attachment) ? "" : engine::kFrrProvider);
     if (!undone) log::Error("clean up after a failed ADD: {}", undone.error().message);
     return tl::make_unexpected(cni::CniError(announced.error()));
@@ -82,15 +104,18 @@ Outcome<void> Check(const Deps& deps, const Request& request) {
   if (!recorded.Has(engine::step::kAnnounce))
     problems.emplace_back("its ADD has not finished: nothing is announced");
   Node node = context->node();
-  RAIL_ASSIGN(frr::Bgp * bgp, context->connections.Bgp());
+  RAIL_ASSIGN(const engine::Announcer announcer,
+              engine::AnnouncerOf(context->config, *rail, attachment.tenant));
+  RAIL_ASSIGN(frr::Bgp * bgpd, context->connections.Bgp());
+  frr::Bgp& bgp = bgpd->Instance(announcer.vrf);
   RAIL_ASSIGN(const std::vector<frr::Announcement> announced,
-              bgp->Announced(context->connections.CallDeadline()));
+              bgp.Announced(context->connections.CallDeadline()));
   RAIL_ASSIGN(const engine::Differences differs,
               engine::AnnouncementDiffers(node, *rail, attachment, announced));
   problems.insert(problems.end(), differs.begin(), differs.end());
   RAIL_TRY(engine::Problems(problems));
   // ADD does not wait for the Adj-RIB-Out unless it is configured to. Right after it the address may still be on its way.
-  RAIL_TRY(bgp->WaitAdjRibOut(attachment.addresses, rail->bridge, After(std::chrono::seconds(2))));
+  RAIL_TRY(bgp.WaitAdjRibOut(attachment.addresses, announcer.interface, After(std::chrono::seconds(2))));
   return {};
 }
 
@@ -112,7 +137,9 @@ Outcome<void> ReadyForAdd(const Deps& deps, const Request& request) {
   if (!bgp) return not_ready(bgp.error());
   auto sessions = (*bgp)->Sessions((*context)->connections.CallDeadline());
   if (!sessions) return not_ready(sessions.error());
-  const bool waits = config->wait.count() != 0 && config->on_timeout == OnTimeout::kFail;
+  // In mode `vrf` a tenant's session comes with its first pod.
+  const bool waits = config->wait.value_or(kWait).count() != 0 && config->on_timeout == OnTimeout::kFail &&
+                     (*context)->config.tenancy.mode != config::TenancyMode::kVrf;
   if (!config->rail.empty()) {
     const auto rail = engine::RailOf((*context)->config, config->rail);
     if (!rail) return not_ready(rail.error());

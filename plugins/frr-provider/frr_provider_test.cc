@@ -27,11 +27,11 @@ cni::Outcome<Config> Parse(const std::string& keys) {
       "CHECK", R"({"cniVersion": "1.0.0", "name": "n", "type": "frr-provider")" + keys + "}"));
 }
 
-TEST(FrrProviderConfig, WaitsTwoSecondsForTheSessionAndFailsWhenItIsNotTold) {
+TEST(FrrProviderConfig, WaitsForTheSessionAsLongAsTheModeSaysAndFailsWhenItIsNotTold) {
   const auto config = Parse("");
   ASSERT_TRUE(config);
   EXPECT_EQ(config->wait_for, WaitFor::kSession);
-  EXPECT_EQ(config->wait, std::chrono::milliseconds(2000));
+  EXPECT_EQ(config->wait, std::nullopt);
   EXPECT_EQ(config->on_timeout, OnTimeout::kFail);
 }
 

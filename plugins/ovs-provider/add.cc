@@ -357,8 +357,7 @@ Outcome<std::string> Add(const Deps& deps, const Request& request) {
   RAIL_ASSIGN(const std::string device_info, cni::DeviceInfoFile(request));
   RAIL_ASSIGN(const auto context, VerbContext::Open(deps, VerbContext::Use::kQuiet));
   RAIL_ASSIGN(const config::Rail* rail, engine::RailOf(context->config, config->rail));
-  RAIL_ASSIGN(const std::vector<Attachment> all, context->store->List());
-  RAIL_TRY(engine::KeepsMode(context->config, all, *context->store));
+  RAIL_TRY(engine::KeepsMode(*context));
   RAIL_ASSIGN_AS(const netns::Netns pod, netns::Netns::Open(request.netns), "CNI_NETNS");
   RAIL_TRY(ClearRemains(*context, request));
   RAIL_TRY(RailIsFree(*context, request, *rail, pod.identity()));

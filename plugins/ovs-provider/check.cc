@@ -4,6 +4,7 @@
 
 #include "lib/cni/previous.h"
 #include "lib/engine/differences.h"
+#include "lib/engine/tenant_addresses.h"
 #include "plugins/ovs-provider/config.h"
 
 namespace rail::ovs_provider {
@@ -46,6 +47,7 @@ Outcome<void> Check(const Deps& deps, const Request& request) {
   if (!config) return tl::make_unexpected(config.error());
   RAIL_ASSIGN(const AddResult previous, cni::PreviousResult(request));
   RAIL_ASSIGN(const auto context, VerbContext::Open(deps, VerbContext::Use::kQuiet));
+  RAIL_TRY(engine::KeepsMode(*context));  // else every rule is another one
   RAIL_ASSIGN(const engine::Recorded recorded, engine::RecordedWithSteps(*context, request));
   const Attachment& attachment = recorded.attachment;
   RAIL_ASSIGN(const config::Rail* rail, engine::RailOf(context->config, attachment.rail));

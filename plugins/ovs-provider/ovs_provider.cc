@@ -1,6 +1,7 @@
 #include "plugins/ovs-provider/ovs_provider.h"
 
 #include "lib/engine/readiness.h"
+#include "lib/engine/tenant_addresses.h"
 #include "plugins/ovs-provider/config.h"
 #include "plugins/ovs-provider/verbs.h"
 
@@ -50,6 +51,7 @@ Outcome<void> ReadyForAdd(const Deps& deps, const Request& request) {
   if (!context) return not_ready(context.error());
   auto rail = engine::RailOf((*context)->config, config->rail);
   if (!rail) return not_ready(rail.error());
+  if (const Status keeps = engine::KeepsMode(**context); !keeps) return not_ready(keeps.error());
   Node node = (*context)->node();
   if (auto facts = engine::Facts(node, **rail); !facts) return not_ready(facts.error());
   // The database may answer while the switch itself does not run.

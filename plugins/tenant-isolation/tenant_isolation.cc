@@ -31,6 +31,7 @@ Outcome<std::string> Add(const Deps& deps, const Request& request) {
   if (context->config.tenancy.mode == config::TenancyMode::kOff) return result;
   RAIL_ASSIGN(Attachment attachment, engine::RecordedAttachment(*context, request));
   RAIL_TRY(HasNamespace(request));
+  RAIL_TRY(engine::KeepsMode(*context));
   Node node = context->node();
   RAIL_ASSIGN(const tenancy::Tenant tenant,
               tenancy::TenantOf(context->config, request.pod.pod_namespace, deps.tenants));
@@ -51,6 +52,7 @@ Outcome<void> Check(const Deps& deps, const Request& request) {
   RAIL_TRY(cni::PreviousResult(request));
   RAIL_ASSIGN(const auto context, VerbContext::Open(deps, VerbContext::Use::kQuiet));
   if (context->config.tenancy.mode == config::TenancyMode::kOff) return {};
+  RAIL_TRY(engine::KeepsMode(*context));
   RAIL_ASSIGN(const engine::Recorded recorded, engine::RecordedWithSteps(*context, request));
   const Attachment& attachment = recorded.attachment;
   RAIL_TRY(HasNamespace(request));
@@ -81,6 +83,7 @@ Outcome<void> ReadyForAdd(const Deps& deps, const Request&) {
   };
   auto context = VerbContext::Open(deps, VerbContext::Use::kQuiet);
   if (!context) return not_ready(context.error());
+  if (const Status keeps = engine::KeepsMode(**context); !keeps) return not_ready(keeps.error());
   return {};
 }
 

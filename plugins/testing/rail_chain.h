@@ -19,6 +19,13 @@ inline engine::testing::Chain RailChain(engine::testing::World& world) {
                                  frr_provider::MakePlugin(world.deps())});
 }
 
+// Mode `vrf`: ns-a is of tenant red in VLAN 101, ns-b of blue in 102, ns-c of none.
+inline void GiveVlans(engine::testing::World& world) {
+  world.config.tenancy.mode = config::TenancyMode::kVrf;
+  world.config.tenancy.tenants = {{"red", {"ns-a"}}, {"blue", {"ns-b"}}};
+  world.config.tenancy.vlans.of_tenant = {{"red", 101}, {"blue", 102}};
+}
+
 class RailChainTest : public ::testing::Test {
  protected:
   static IpAddress Ip(const char* text) { return *IpAddress::Parse(text); }

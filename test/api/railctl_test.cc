@@ -26,8 +26,8 @@ team-a      train-0     net1     rail0   10.0.3.7,+1   team-a   Ready     ok    
 TEST_F(RailctlTest, ListsAttachmentsWithAllColumns) {
   EXPECT_EQ(
       Out({"get", "attachment", "train-0", "-o", "wide"}),
-      R"(NAMESPACE   POD       IFNAME   RAIL    ADDRESS                TENANT   DEVICE         REPRESENTOR   STATE   RULES   BGP         AGE   MAC                 MTU    OFPORT   PLANE
-team-a      train-0   net1     rail0   10.0.3.7,2001:db8::7   team-a   0000:3b:00.2   pf0vf0        Ready   ok      announced   2m    02:11:22:33:44:55   4200   5        -
+      R"(NAMESPACE   POD       IFNAME   RAIL    ADDRESS                TENANT   DEVICE         REPRESENTOR   STATE   RULES   BGP         AGE   MAC                 MTU    OFPORT   PLANE   VLAN
+team-a      train-0   net1     rail0   10.0.3.7,2001:db8::7   team-a   0000:3b:00.2   pf0vf0        Ready   ok      announced   2m    02:11:22:33:44:55   4200   5        -       -
 )");
 }
 
@@ -173,14 +173,14 @@ TEST_F(RailctlTest, GivesProgramsEveryFieldOfAnAttachment) {
      "addresses": ["10.0.3.7", "2001:db8::7"], "mtu": 4200, "phase": "READY", "ofport": 5, "announced": true,
      "rules_in_place": true, "pending": "", "created": "2026-01-02T03:05:05Z", "netns": "/run/netns/cni-1",
      "namespace_unseen": "", "device_lost": false,
-     "announced_elsewhere": [], "contested": false, "withdrawn": ""},
+     "announced_elsewhere": [], "contested": false, "withdrawn": "", "vlan": 0},
     {"id": 2, "network": "rail0", "container_id": "sandbox2", "ifname": "net1", "rail": "rail0",
      "pod": {"namespace": "team-a", "name": "a-new-pod", "uid": ""},
      "device": "", "representor": "", "mac": "",
      "addresses": [], "mtu": 0, "phase": "ADDING", "ofport": 0, "announced": false,
      "rules_in_place": false, "pending": "", "created": "2026-01-02T03:05:05Z", "netns": "",
      "namespace_unseen": "", "device_lost": false,
-     "announced_elsewhere": [], "contested": false, "withdrawn": ""}]})"));
+     "announced_elsewhere": [], "contested": false, "withdrawn": "", "vlan": 0}]})"));
 }
 
 TEST_F(RailctlTest, GivesProgramsRailsRemotesAndTheNode) {
@@ -194,12 +194,12 @@ TEST_F(RailctlTest, GivesProgramsRailsRemotesAndTheNode) {
               "lossless_problems": [], "rates_known": false, "tenant_rates": [], "rates_problems": [],
               "leaf": {"asn": 4200010001, "router_id": "10.255.1.1", "name": "leaf0", "heard": true},
               "lldp": {"chassis": "00:1c:73:0a:0b:0c", "port": "swp3", "port_description": "", "system_name": "leaf0"},
-              "number": 0, "nic_planes": 1})"));
+              "number": 0, "nic_planes": 1, "by_vlan": false, "vlans": []})"));
   const json remotes = json::parse(Out({"-o", "json", "get", "remotes"}));
   EXPECT_EQ(remotes.at("total"), 3);
   EXPECT_EQ(remotes.at("remotes").at(2), json::parse(R"({"address": "2001:db8::9",
     "tenant": {"name": "", "id": "0000000000000000000000000005"}, "rail_index": 7, "rail": "", "installed": false,
-    "contested": false, "as_path": [], "distance": "DISTANCE_UNSPECIFIED"})"));
+    "contested": false, "as_path": [], "distance": "DISTANCE_UNSPECIFIED", "vlan": 0})"));
   const json node = json::parse(Out({"-o", "json", "get", "node"}));
   EXPECT_EQ(node, json::parse(R"({"node": {"hostname": "gpu-1", "version": "0.1.0",
     "started": "2026-01-02T03:04:05Z", "bmp_up": false, "repairs": 12, "rdma": "EXCLUSIVE",

@@ -15,6 +15,7 @@ namespace rail::frr::testing {
 namespace {
 
 using std::chrono::milliseconds;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
@@ -221,10 +222,12 @@ TEST_P(BgpContract, WaitsForAnEstablishedSession) {
   EXPECT_TRUE(bgp().WaitEstablished("br-rail0", Clock::now())) << "at once";
   bench_->CutLink(0);
   ASSERT_TRUE(Eventually([&] { return *bgp().SessionState("br-rail0", Soon()) != kEstablished; }));
-  status = bgp().WaitEstablished("br-rail0", After(milliseconds(50)));
+  int helped = 0;
+  status = bgp().WaitEstablished("br-rail0", After(milliseconds(50)), {[&] { ++helped; }, ": is it well?"});
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().code, Code::kTransient);
-  EXPECT_THAT(status.error().message, HasSubstr("not Established"));
+  EXPECT_THAT(status.error().message, EndsWith("not Established: is it well?"));
+  EXPECT_EQ(helped, 1) << "at once, and not again within 500 ms";
 }
 
 TEST_P(BgpContract, SaysThatThereIsNoSuchNeighbor) {
@@ -286,6 +289,54 @@ TEST_P(BgpContract, IsToldToPushOnce) {
 
 INSTANTIATE_TEST_SUITE_P(All, BgpContract, ::testing::Values(Kind::kFake, Kind::kReal),
                          [](const auto& kind) { return kind.param == Kind::kFake ? "Fake" : "Frr"; });
+
+// An instance needs no VRF in the kernel to be configured, so this runs on every kernel.
+TEST_P(BgpContract, AnInstanceOfAVrfHasItsOwnAnnouncements) {
+  Bgp& red = bgp().Instance("railcni-0-101");
+  Bgp& blue = bgp().Instance("railcni-0-102");
+  const BaseConfig none{.router_id = Base().router_id, .rails = {}, .max_prefixes = 1000};
+  EXPECT_EQ(red.EnsureBase(none, Soon()).error().code, Code::kTransient)
+      << "the default instance comes first";
+  ASSERT_TRUE(bgp().EnsureBase(none, Soon()));
+  EXPECT_THAT(*bgp().OurInstances(Soon()), IsEmpty());
+  EXPECT_EQ(red.Announce(Pod("10.0.3.7", 0, kA), Soon()).error().code, Code::kTransient);
+  for (Bgp* instance : {&red, &blue}) {
+    const auto made = instance->EnsureBase(none, Soon());
+    ASSERT_TRUE(made) << made.error().message;
+    EXPECT_FALSE(made->empty());
+    EXPECT_THAT(*instance->EnsureBase(none, Soon()), IsEmpty());
+  }
+  EXPECT_THAT(*bgp().OurInstances(Soon()), ::testing::ElementsAre("railcni-0-101", "railcni-0-102"));
+  // One address of two tenants.
+  ASSERT_TRUE(red.Announce(Pod("10.0.3.7", 0, kA), Soon()));
+  ASSERT_TRUE(blue.Announce(Pod("10.0.3.7", 0, kB), Soon()));
+  EXPECT_EQ(red.Announced(Soon())->front().tenant, kA);
+  EXPECT_EQ(blue.Announced(Soon())->front().tenant, kB);
+  EXPECT_THAT(Announced(), IsEmpty());
+  BaseConfig with_peer = none;
+  with_peer.rails = {{"rail0", 0, "rcvlan-0-101"}};
+  ASSERT_TRUE(red.EnsureBase(with_peer, Soon()));
+  EXPECT_TRUE(red.SessionState("rcvlan-0-101", Soon()));
+  EXPECT_EQ(bgp().SessionState("rcvlan-0-101", Soon()).error().code, Code::kNotFound);
+  EXPECT_EQ(blue.SessionState("rcvlan-0-101", Soon()).error().code, Code::kNotFound);
+  EXPECT_TRUE(*red.EnsureFeed(with_peer.rails, {Ip("127.1.0.101"), 11019}, true, Soon()));
+  EXPECT_FALSE(*red.EnsureFeed(with_peer.rails, {Ip("127.1.0.101"), 11019}, true, Soon()));
+  ASSERT_TRUE(red.Withdraw(Ip("10.0.3.7"), Soon()));
+  EXPECT_EQ(blue.Announced(Soon())->size(), 1U);
+  ASSERT_TRUE(bgp().RemoveInstance("railcni-0-102", Soon()));
+  ASSERT_TRUE(bgp().RemoveInstance("railcni-0-102", Soon())) << "it is not there";
+  EXPECT_EQ(bgp().RemoveInstance("admins", Soon()).error().code, Code::kInvalid);
+  EXPECT_THAT(*bgp().OurInstances(Soon()), ::testing::ElementsAre("railcni-0-101"));
+}
+
+TEST_P(BgpContract, ReadsTheConfigurationOnceAndAgainAfterAChange) {
+  ASSERT_TRUE(bgp().EnsureBase(Base(), Soon()));
+  bgp().ReadOnce(true);
+  EXPECT_THAT(Announced(), IsEmpty());
+  ASSERT_TRUE(bgp().Announce(Pod("10.0.3.7", 0, kA), Soon()));
+  EXPECT_EQ(Announced().size(), 1U);
+  bgp().ReadOnce(false);
+}
 
 }  // namespace
 }  // namespace rail::frr::testing

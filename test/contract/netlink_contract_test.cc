@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <memory>
 
 #include "lib/netlink/kernel.h"
@@ -347,6 +348,49 @@ TEST_P(NetlinkContract, SetsPermanentNeighbours) {
   }
   ExpectCode(host_->SetPermanentNeighbour(9999, Ip("169.254.1.1"), Mac("02:00:00:00:00:01")),
              Code::kNotFound);
+}
+
+// VRFs, where the kernel has them: RAILCNI_TEST_VRF says so, as in the guest `tenants` (test/vm). Elsewhere the kernel says that it has none.
+class VrfContract : public NetlinkContract {
+ protected:
+  static bool HasVrfs() { return GetParam() == Which::kFake || std::getenv("RAILCNI_TEST_VRF") != nullptr; }
+};
+
+INSTANTIATE_TEST_SUITE_P(, VrfContract, ::testing::Values(Which::kFake, Which::kKernel),
+                         [](const auto& each) { return each.param == Which::kFake ? "Fake" : "Kernel"; });
+
+TEST_P(VrfContract, ALinkIsAPartOfAVrfUntilTheVrfGoes) {
+  const Status made = host_->AddVrf("railcni-0-101", 100101);
+  if (!HasVrfs()) {
+    ExpectCode(made, Code::kUnsupported);
+    GTEST_SKIP() << "this kernel has no VRFs: " << made.error().message;
+  }
+  Must(made);
+  ExpectCode(host_->AddVrf("railcni-0-101", 100101), Code::kExists);
+  Link vrf = Must(host_->GetLink("railcni-0-101"));
+  EXPECT_EQ(vrf.kind, "vrf");
+  EXPECT_EQ(vrf.table, 100101U);
+  EXPECT_FALSE(vrf.up);
+  Must(host_->SetUp(vrf.index));
+  const int link = UpLink();
+  EXPECT_EQ(Must(host_->GetLink("vf0")).master, 0);
+  Must(host_->SetMaster(link, vrf.index));
+  Must(host_->SetMaster(link, vrf.index));
+  EXPECT_EQ(Must(host_->GetLink("vf0")).master, vrf.index);
+  EXPECT_TRUE(Must(host_->GetLink("vf0")).up);
+  EXPECT_EQ(Must(host_->GetLink("rep0")).table, 0U) << "it is no VRF";
+  Must(host_->SetMaster(link, 0));
+  EXPECT_EQ(Must(host_->GetLink("vf0")).master, 0);
+  Must(host_->SetMaster(link, vrf.index));
+  Must(host_->DeleteLink(vrf.index));
+  EXPECT_EQ(host_->GetLink("railcni-0-101").error().code, Code::kNotFound);
+  EXPECT_EQ(Must(host_->GetLink("vf0")).master, 0) << "the link stays";
+  ExpectCode(host_->DeleteLink(vrf.index), Code::kNotFound);
+}
+
+TEST_P(VrfContract, ALinkThatIsNoVrfIsNoMaster) {
+  EXPECT_FALSE(host_->SetMaster(Index("vf0"), Index("rep0")));
+  ExpectCode(host_->AddVrf("a-name-of-16-byte", 7), Code::kInvalid);
 }
 
 }  // namespace

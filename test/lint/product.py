@@ -26,7 +26,7 @@ MAY_TELL_THE_TIME = {
     "lib/counters/sampler.cc": "when a burst began, for people; lengths and rates go by the steady clock",
     "lib/base/clock.h": "UnixMs itself",
     "lib/engine/node_status.cc": "since when rules are not known, for people",
-    "lib/engine/repair_bgp.cc": "when a remote was learned, for the API",
+    "lib/engine/repair_bgp_feed.cc": "when a remote was learned, for the API",
     "lib/inspect/doctor_rails.cc": "writes that time as text",
     "lib/podresources/podresources.cc": "gRPC's own deadline of a call is a time of day",
     "lib/inspect/inspector.h": "certificates hold by the time of day",
@@ -39,7 +39,7 @@ MAY_START = re.compile(r"^lib/cni/[a-z_]+\.cc$")
 
 # A pause between two questions is right only where nobody could tell the answer: file -> why there is no event.
 MAY_PAUSE = {
-    "lib/frr/bgp.cc": "bgpd tells nobody when a route enters an Adj-RIB-Out; the vty can only be asked again",
+    "lib/frr/bgp.cc": "bgpd's vty tells nobody when a session is Established or a route enters an Adj-RIB-Out; it can only be asked",
 }
 
 # A command line for a person to copy, which nobody here starts.

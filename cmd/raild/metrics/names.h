@@ -81,6 +81,18 @@ inline constexpr Family kPrefixesReceived{"railcni_bgp_prefixes_received", Kind:
                                           "Prefixes that the rail's leaf has sent, of all families."};
 inline constexpr Family kPrefixesSent{"railcni_bgp_prefixes_sent", Kind::kGauge, "rail",
                                       "Prefixes that the rail's leaf was sent, of all families."};
+// Mode vrf: of each tenant with a pod on the rail
+inline constexpr Family kVlanPort{
+    "railcni_vlan_port_works", Kind::kGauge, "rail,tenant,vlan",
+    "1: the bridge has the port over which the node and the leaf speak of the tenant."};
+inline constexpr Family kVlanEstablished{"railcni_vlan_session_established", Kind::kGauge, "rail,tenant,vlan",
+                                         "1: the tenant's session with the rail's leaf is Established."};
+inline constexpr Family kVlanReceived{
+    "railcni_vlan_prefixes_received", Kind::kGauge, "rail,tenant,vlan",
+    "Prefixes that the leaf has sent in the tenant's session, of all families."};
+inline constexpr Family kVlanSent{
+    "railcni_vlan_prefixes_sent", Kind::kGauge, "rail,tenant,vlan",
+    "Prefixes that the leaf was sent in the tenant's session, of all families."};
 inline constexpr Family kBmpUp{"railcni_bmp_up", Kind::kGauge, "",
                                "1: bgpd pushes what it learns (BMP); 0: nothing new is learned."};
 inline constexpr Family kLearningComplete{"railcni_learning_complete", Kind::kGauge, "",
@@ -245,6 +257,10 @@ inline constexpr std::array kAll = {
     &kBgpState,
     &kPrefixesReceived,
     &kPrefixesSent,
+    &kVlanPort,
+    &kVlanEstablished,
+    &kVlanReceived,
+    &kVlanSent,
     &kBmpUp,
     &kLearningComplete,
     &kRemotes,

@@ -89,10 +89,23 @@ void AddRail(Exposition& page, const engine::RailView& rail) {
   if (rail.lossless) page.Add(metrics::kLossless, {name}, rail.lossless->empty());
   if (rail.rates) AddRates(page, name, *rail.rates);
   const std::string_view state = BgpState(rail.bgp_state);
-  page.Add(metrics::kBgpEstablished, {name}, state == kEstablished);
+  page.Add(metrics::kBgpEstablished, {name}, rail.connected());
   for (const std::string_view each : kBgpStates) page.Add(metrics::kBgpState, {name, each}, state == each);
   page.Add(metrics::kPrefixesReceived, {name}, rail.prefixes_received);
   page.Add(metrics::kPrefixesSent, {name}, rail.prefixes_sent);
+}
+
+void AddVlans(Exposition& page, const engine::RailView& rail) {
+  for (const engine::VlanView& vlan : rail.vlans) {
+    const std::string tenant = ValidUtf8(vlan.tenant), tag = std::to_string(vlan.vlan);
+    const auto add = [&](const metrics::Family& family, uint64_t value) {
+      page.Add(family, {rail.rail.name, tenant, tag}, value);
+    };
+    add(metrics::kVlanPort, vlan.port_works ? 1 : 0);
+    add(metrics::kVlanEstablished, vlan.bgp_state == kEstablished ? 1 : 0);
+    add(metrics::kVlanReceived, vlan.session ? vlan.session->prefixes_received : 0);
+    add(metrics::kVlanSent, vlan.session ? vlan.session->prefixes_sent : 0);
+  }
 }
 
 void AddLearned(Exposition& page, const NodeView& view) {
@@ -242,7 +255,10 @@ http::Page MetricsPage(const NodeView& view, const Measured* measured, Clock::ti
                        const CniRuns& cni, const PortsPart& ports) {
   Exposition page;
   AddProcess(page, view);
-  for (const engine::RailView& rail : view.rails) AddRail(page, rail);
+  for (const engine::RailView& rail : view.rails) {
+    AddRail(page, rail);
+    AddVlans(page, rail);
+  }
   if (!view.unit.empty()) page.Add(metrics::kUnitInfo, {ValidUtf8(view.unit)}, 1);
   AddLearned(page, view);
   AddFrontend(page, view.frontend);

@@ -62,6 +62,7 @@ NodeView Sample() {
                     .port_description = {},
                     .system_name = "leaf0",
                     .ttl = 120};
+  rail.vlans = {{.vlan = 101, .tenant = "tenant-a", .port_works = true, .bgp_state = "Idle"}};
   rail.leaf = {.leaf = {.asn = 4200010001, .router_id = *IpAddress::Parse("10.255.1.1"), .name = "leaf0"},
                .heard = true};
   view.unit = "su-7";
@@ -182,6 +183,10 @@ railcni_bgp_session_state{rail="rail0",state="none"} 0
 railcni_bgp_session_state{rail="rail0",state="other"} 0
 railcni_bgp_prefixes_received{rail="rail0"} 7
 railcni_bgp_prefixes_sent{rail="rail0"} 3
+railcni_vlan_port_works{rail="rail0",tenant="tenant-a",vlan="101"} 1
+railcni_vlan_session_established{rail="rail0",tenant="tenant-a",vlan="101"} 0
+railcni_vlan_prefixes_received{rail="rail0",tenant="tenant-a",vlan="101"} 0
+railcni_vlan_prefixes_sent{rail="rail0",tenant="tenant-a",vlan="101"} 0
 railcni_unit_info{unit="su-7"} 1
 railcni_bmp_up 1
 railcni_learning_complete 0
@@ -289,6 +294,16 @@ TEST(MetricsPage, ComesWithoutALook) {
   EXPECT_THAT(page, HasSubstr("railcni_rail_carrier{rail=\"rail0\"} 1\n"));
   EXPECT_THAT(page, Not(HasSubstr("railcni_roce")));
   EXPECT_THAT(page, Not(HasSubstr("railcni_switch_look_age_seconds ")));
+}
+
+TEST(MetricsPage, MissesNoSessionOfARailWithoutTenantsInModeVrf) {
+  NodeView view = Sample();
+  view.rails[0].by_vlan = true;
+  const auto established = [&] { return MetricsPage(view, nullptr, kNow, Runs(), NoPorts()).body; };
+  EXPECT_THAT(established(), HasSubstr("railcni_bgp_session_established{rail=\"rail0\"} 0\n"));
+  view.rails[0].vlans.clear();
+  view.rails[0].bgp_state = "";
+  EXPECT_THAT(established(), HasSubstr("railcni_bgp_session_established{rail=\"rail0\"} 1\n"));
 }
 
 TEST(MetricsPage, TakesAnyBytesAsATenant) {

@@ -22,8 +22,9 @@ Outcome<AddResult> FakeIpam::Add(const Request& request, Deadline) {
   RAIL_TRY(TakeFailure());
   const std::string key = KeyOf(request);
   if (held_.erase(key) != 0) return CniFail(999, "ipam fake: " + key + " has an address already");
-  for (const std::string& text : prefixes_) {
-    if (std::ranges::any_of(held_, [&](const auto& held) { return held.second == text; })) continue;
+  const auto next = std::exchange(next_, std::nullopt);
+  for (const std::string& text : next ? std::vector{*next} : prefixes_) {
+    if (!next && std::ranges::any_of(held_, [&](const auto& held) { return held.second == text; })) continue;
     RAIL_ASSIGN(const IpPrefix prefix, IpPrefix::Parse(text));
     held_[key] = text;
     AddResult result;

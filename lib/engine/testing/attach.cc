@@ -24,7 +24,7 @@ Result<state::Attachment> Attach(World& world, const PodSpec& pod, const std::st
   RAIL_ASSIGN(const IpAddress ip, IpAddress::Parse(address));
   attachment.addresses = {ip};
   attachment.gateways = {config::DefaultGateway(ip.is_v6())};
-  // Mode `vrf`: JoinTenant claims it; this version announces nothing.
+  // Mode `vrf`: JoinTenant claims it.
   const bool vrf = context->config.tenancy.mode == config::TenancyMode::kVrf;
   if (!vrf) RAIL_TRY(context->store->Claim(attachment.id, state::ClaimKind::kAddress, address));
   RAIL_TRY(context->store->SetAddresses(attachment.id, attachment.addresses, attachment.gateways));
@@ -37,7 +37,7 @@ Result<state::Attachment> Attach(World& world, const PodSpec& pod, const std::st
   RAIL_ASSIGN(const tenancy::Tenant tenant,
               tenancy::TenantOf(world.config, pod.pod_namespace, [&] { return world.tenants; }));
   RAIL_TRY(JoinTenant(node, attachment, tenant));
-  if (!vrf) RAIL_TRY(Announce(node, attachment));
+  RAIL_TRY(Announce(node, attachment));
   attachment.phase = state::Phase::kReady;
   RAIL_TRY(context->store->SetPhase(attachment.id, attachment.phase));
   return attachment;

@@ -138,6 +138,20 @@ class OpenFlow : public ovs::OpenFlow {
 class Bgp : public frr::Bgp {
  public:
   Bgp(FaultInjector& faults, frr::Bgp& inner) : faults_(faults), inner_(inner) {}
+  frr::Bgp& Instance(const std::string& vrf) override {
+    std::unique_ptr<Bgp>& instance = instances_[vrf];
+    if (!instance) instance = std::make_unique<Bgp>(faults_, inner_.Instance(vrf));
+    return *instance;
+  }
+  Result<std::vector<std::string>> OurInstances(Deadline deadline) override {
+    RAIL_TRY(faults_.Call(Dependency::kBgp, "OurInstances"));
+    return inner_.OurInstances(deadline);
+  }
+  Status RemoveInstance(const std::string& vrf, Deadline deadline) override {
+    RAIL_TRY(faults_.Call(Dependency::kBgp, "RemoveInstance"));
+    return inner_.RemoveInstance(vrf, deadline);
+  }
+  void ReadOnce(bool on) override { inner_.ReadOnce(on); }
   Status AnnounceAll(const std::vector<frr::Announcement>& announcements, Deadline deadline) override {
     RAIL_TRY(faults_.Call(Dependency::kBgp, "AnnounceAll"));
     return inner_.AnnounceAll(announcements, deadline);
@@ -188,10 +202,10 @@ class Bgp : public frr::Bgp {
     RAIL_TRY(faults_.Call(Dependency::kBgp, "ResetSession"));
     return inner_.ResetSession(interface, deadline);
   }
-  Result<bool> EnsureFeed(const std::vector<frr::RailPeer>& rails, uint16_t port, bool manage,
+  Result<bool> EnsureFeed(const std::vector<frr::RailPeer>& rails, const frr::FeedTarget& target, bool manage,
                           Deadline deadline) override {
     RAIL_TRY(faults_.Call(Dependency::kBgp, "EnsureFeed"));
-    return inner_.EnsureFeed(rails, port, manage, deadline);
+    return inner_.EnsureFeed(rails, target, manage, deadline);
   }
   Result<std::vector<std::string>> EnsureBase(const frr::BaseConfig& config, Deadline deadline) override {
     RAIL_TRY(faults_.Call(Dependency::kBgp, "EnsureBase"));
@@ -201,6 +215,7 @@ class Bgp : public frr::Bgp {
  private:
   FaultInjector& faults_;
   frr::Bgp& inner_;
+  std::map<std::string, std::unique_ptr<Bgp>> instances_;
 };
 
 class Links : public netlink::Netlink {
@@ -237,6 +252,18 @@ class Links : public netlink::Netlink {
   Status MoveLink(int link, int netns_fd, std::string_view name) override {
     RAIL_TRY(faults_.Call(Dependency::kNetlink, "MoveLink"));
     return inner_.MoveLink(link, netns_fd, name);
+  }
+  Status AddVrf(std::string_view name, uint32_t table) override {
+    RAIL_TRY(faults_.Call(Dependency::kNetlink, "AddVrf"));
+    return inner_.AddVrf(name, table);
+  }
+  Status SetMaster(int link, int master) override {
+    RAIL_TRY(faults_.Call(Dependency::kNetlink, "SetMaster"));
+    return inner_.SetMaster(link, master);
+  }
+  Status DeleteLink(int link) override {
+    RAIL_TRY(faults_.Call(Dependency::kNetlink, "DeleteLink"));
+    return inner_.DeleteLink(link);
   }
   Status AddAddress(const netlink::Address& address) override {
     RAIL_TRY(faults_.Call(Dependency::kNetlink, "AddAddress"));

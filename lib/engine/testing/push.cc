@@ -20,8 +20,8 @@ Message Of(Message::Kind kind, const bmp::Peer& peer) {
 
 void Push::Deliver(BgpRepair& raild, bool bgpd_is_there) {
   const bool can_push = bgpd_is_there && bgp_.feed_port();
-  if (open_ && (!can_push || bgpd_ != bgp_.restarts() || !raild.feed_to_close().empty())) {
-    raild.FeedClosed("the test's bgpd has closed it");
+  if (open_ && (!can_push || bgpd_ != bgp_.restarts() || !raild.feed_to_close(vrf_).empty())) {
+    raild.FeedClosed("the test's bgpd has closed it", vrf_);
     open_ = false;
   }
   if (!can_push || bgp_.hangs()) return;
@@ -33,7 +33,7 @@ void Push::Deliver(BgpRepair& raild, bool bgpd_is_there) {
     for (const bmp::Family family : {bmp::Family::kIpv4, bmp::Family::kIpv6}) {
       Message end = Of(Message::Kind::kRoutes, told.peer);
       end.update.end_of_rib = family;
-      if (dump) raild.Pushed(end);
+      if (dump) Pushed(raild, end);
     }
   }
   raild.Tell();
@@ -44,7 +44,7 @@ void Push::Open(BgpRepair& raild) {
   open_ = true;
   bgpd_ = bgp_.restarts();
   told_.clear();
-  raild.FeedOpened();
+  raild.FeedOpened(vrf_);
 }
 
 void Push::Sessions(BgpRepair& raild) {
@@ -57,7 +57,7 @@ void Push::Sessions(BgpRepair& raild) {
     const auto told = told_.find(session.interface);
     if (told != told_.end()) {
       if (session.established() && session.uptime_ms >= told->second.uptime_ms) continue;
-      raild.Pushed(Of(Message::Kind::kPeerDown, told->second.peer));
+      Pushed(raild, Of(Message::Kind::kPeerDown, told->second.peer));
       told_.erase(told);
     }
     if (!session.established()) continue;
@@ -69,7 +69,7 @@ void Push::Sessions(BgpRepair& raild) {
     up.local_port = 179;
     up.remote_port = port_++;
     up.families = {bmp::Family::kIpv4, bmp::Family::kIpv6};
-    raild.Pushed(up);
+    Pushed(raild, up);
     told_[session.interface] = {peer, session.uptime_ms, {}};
   }
 }
@@ -81,7 +81,7 @@ void Push::Routes(BgpRepair& raild) {
       if (routes.contains(address)) continue;
       Message withdrawal = Of(Message::Kind::kRoutes, told.peer);
       withdrawal.update.withdrawn = {address};
-      raild.Pushed(withdrawal);
+      Pushed(raild, withdrawal);
     }
     for (const auto& [address, communities] : routes) {
       const auto before = told.routes.find(address);
@@ -89,7 +89,7 @@ void Push::Routes(BgpRepair& raild) {
       Message route = Of(Message::Kind::kRoutes, told.peer);
       route.update.announced = {address};
       route.update.communities = communities;
-      raild.Pushed(route);
+      Pushed(raild, route);
     }
     told.routes = std::move(routes);
   }

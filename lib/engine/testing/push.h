@@ -17,7 +17,8 @@ namespace rail::engine::testing {
 
 class Push {
  public:
-  explicit Push(const frr::testing::FakeBgp& bgp) : bgp_(bgp) {}
+  // `vrf`: the instance is that of a VRF.
+  explicit Push(const frr::testing::FakeBgp& bgp, std::string vrf = "") : bgp_(bgp), vrf_(std::move(vrf)) {}
 
   // Pushes all that has changed since the last call. Opens a connection anew that raild closes, or that ends with bgpd, as long
   // as bgpd is configured to push.
@@ -34,7 +35,10 @@ class Push {
   void Sessions(BgpRepair& raild);
   void Routes(BgpRepair& raild);
 
+  void Pushed(BgpRepair& raild, const bmp::Message& message) const { raild.Pushed(message, vrf_); }
+
   const frr::testing::FakeBgp& bgp_;
+  const std::string vrf_;
   std::map<std::string, Told> told_;        // by interface
   std::map<std::string, uint32_t> leaves_;  // their identifiers, by interface
   int connections_ = 0;

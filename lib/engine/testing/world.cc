@@ -1,4 +1,5 @@
 #include "lib/engine/testing/world.h"
+#include "lib/engine/tenant_vlans.h"
 
 #include <fmt/core.h>
 #include <unistd.h>
@@ -148,6 +149,14 @@ World::World() : ipam({}) {
                 .router_id = *IpAddress::Parse("10.255.0.1"),
                 .community_asn = 4200000000};
   config.ovs = {.db_socket = "db.sock", .run_dir = "run", .manage_bridges = false, .datapath = "netdev"};
+  ovsdb.OnInternal([this](const std::string& name, const std::string& mac, bool made) {
+    netlink::Link link;
+    link.name = name;
+    link.kind = "openvswitch";
+    if (const auto given = MacAddress::Parse(mac)) link.mac = *given;
+    if (made) host.AddLink(link);
+    if (!made) host.RemoveLink(name);
+  });
   AddRail("rail0", 0, {0, 1, 2, 3});
   AddRail("rail1", 1, {10, 11});
   frr::BaseConfig base{.router_id = config.bgp.router_id, .rails = {}};
@@ -392,11 +401,17 @@ std::vector<std::string> World::Leftovers() {
   const auto claimed = [&](state::ClaimKind kind, const std::string& value) {
     if (Must(record.OwnerOf(kind, value))) left.push_back("record: claim of " + value);
   };
-  for (int i = 1; i <= 20; ++i) claimed(state::ClaimKind::kAddress, fmt::format("10.0.3.{}", i));
+  std::vector<std::string> owners = {""};  // and with VLANs, the tenants
+  for (const auto& [tenant, vlan] : config.tenancy.vlans.of_tenant) owners.push_back(tenant + "/");
+  for (const std::string& owner : owners) {
+    for (int i = 1; i <= 20; ++i) claimed(state::ClaimKind::kAddress, fmt::format("{}10.0.3.{}", owner, i));
+  }
   for (const auto& [key, prefix] : ipam.held()) left.push_back("IPAM: " + prefix + " of " + key);
   for (const config::Rail& rail : config.rails) {
     const auto bridge = Must(ovsdb.FindBridge(rail.bridge, {}));
     for (const ovs::Port& port : bridge ? bridge->ports : std::vector<ovs::Port>()) {
+      // The port of a VLAN stays for some time after its tenant's last pod.
+      if (VlanOfPort(rail, port)) continue;
       if (port.name != rail.bridge && port.name != rail.pf) left.push_back("OVS: port " + port.name);
     }
     for (const config::DeviceEntry& entry : rail.devices) {
@@ -412,6 +427,10 @@ std::vector<std::string> World::Leftovers() {
   }
   for (const frr::Announcement& announced : Must(bgp.Announced({})))
     left.push_back("bgpd: " + announced.address.ToString());
+  for (const std::string& vrf : Must(bgp.OurInstances({}))) {
+    for (const frr::Announcement& announced : Must(bgp.Instance(vrf).Announced({})))
+      left.push_back("bgpd: " + announced.address.ToString() + " in VRF " + vrf);
+  }
   for (const auto& [name, untouched] : untouched_) {
     if (devices.Where(name)) left.push_back("device: " + name + " is in a pod");
     const auto now = devices.State(name);  // a virtual one may have gone with its namespace

@@ -4,8 +4,35 @@
 
 namespace rail::frr::testing {
 
-#define FAIL_IF_TOLD() \
+#define FAIL_IF_TOLD()                                                                            \
+  if (default_ != nullptr && default_->failure_) return tl::make_unexpected(*default_->failure_); \
   if (failure_) return tl::make_unexpected(*failure_)
+
+FakeBgp& FakeBgp::Instance(const std::string& vrf) {
+  if (vrf.empty()) return *this;
+  std::unique_ptr<FakeBgp>& instance = instances_[vrf];
+  if (!instance) {
+    instance = std::make_unique<FakeBgp>(options_);
+    instance->default_ = this;
+  }
+  return *instance;
+}
+
+Result<std::vector<std::string>> FakeBgp::OurInstances(Deadline) {
+  FAIL_IF_TOLD();
+  std::vector<std::string> ours;
+  for (const auto& [vrf, instance] : instances_) {
+    if (vrf.starts_with("railcni-") && instance->asn_) ours.push_back(vrf);
+  }
+  return ours;
+}
+
+Status FakeBgp::RemoveInstance(const std::string& vrf, Deadline) {
+  FAIL_IF_TOLD();
+  if (!vrf.starts_with("railcni-")) return Fail(Code::kInvalid, "not ours");
+  Instance(vrf).Restart();
+  return {};
+}
 
 Status FakeBgp::AnnounceAll(const std::vector<Announcement>& announcements, Deadline) {
   FAIL_IF_TOLD();
@@ -69,7 +96,11 @@ Result<std::string> FakeBgp::SessionState(const std::string& interface, Deadline
 
 Result<std::vector<Session>> FakeBgp::Sessions(Deadline) {
   FAIL_IF_TOLD();
-  return SessionsNow();
+  std::vector<Session> sessions = SessionsNow();
+  for (const auto& [vrf, instance] : instances_) {
+    for (const Session& session : instance->SessionsNow()) sessions.push_back(session);
+  }
+  return sessions;
 }
 
 std::vector<Session> FakeBgp::SessionsNow() const {
@@ -102,6 +133,7 @@ Result<uint64_t> FakeBgp::TableVersion(Deadline) {
 Result<std::vector<std::string>> FakeBgp::EnsureBase(const BaseConfig& config, Deadline) {
   FAIL_IF_TOLD();
   if (asn_ && *asn_ != options_.asn) return Fail(Code::kInvalid, "another AS");
+  if (default_ != nullptr && !default_->asn_) return Fail(Code::kTransient, "no BGP instance yet");
   std::vector<std::string> lines;
   if (!asn_) lines.push_back("router bgp " + std::to_string(options_.asn));
   asn_ = options_.asn;
@@ -109,7 +141,8 @@ Result<std::vector<std::string>> FakeBgp::EnsureBase(const BaseConfig& config, D
   for (const RailPeer& rail : config.rails) {
     if (std::ranges::find(base_->rails, rail) != base_->rails.end()) continue;
     base_->rails.push_back(rail);
-    states_.try_emplace(rail.interface, "Active");
+    states_.try_emplace(rail.interface,
+                        default_ != nullptr && default_->instances_come_up_ ? kEstablished : "Active");
     lines.push_back("neighbor " + rail.interface + " interface");
   }
   return lines;
@@ -168,6 +201,10 @@ Result<std::vector<std::string>> FakeBgp::RemoveOurs(const std::vector<std::stri
   std::vector<std::string> lines;
   for (const auto& [address, announcement] : announced_)
     lines.push_back("no network " + address.ToHostPrefix());
+  for (auto& [vrf, instance] : instances_) {
+    if (instance->asn_) lines.push_back("no router bgp vrf " + vrf);
+    instance->Restart();
+  }
   announced_.clear();
   if (!removal.base) return lines;
   if (feed_port_) lines.emplace_back("no bmp targets railcni");
@@ -194,14 +231,16 @@ Status FakeBgp::ResetSession(const std::string& interface, Deadline) {
   return {};
 }
 
-Result<bool> FakeBgp::EnsureFeed(const std::vector<RailPeer>&, uint16_t port, bool manage, Deadline) {
+Result<bool> FakeBgp::EnsureFeed(const std::vector<RailPeer>&, const FeedTarget& target, bool manage,
+                                 Deadline) {
   FAIL_IF_TOLD();
   if (!asn_) return Fail(Code::kTransient, "no instance");
-  if (feed_port_ == port) return false;
+  if (feed_port_ == target.port && feed_address_ == target.address) return false;
   if (!manage) return Fail(Code::kNotFound, "it is not told to push");
   if (!options_.bmp_module)
     return Fail(Code::kUnsupported, "no BMP module: add `-M bmp` to bgpd_options in /etc/frr/daemons");
-  feed_port_ = port;
+  feed_port_ = target.port;
+  feed_address_ = target.address;
   return true;
 }
 
@@ -209,6 +248,7 @@ Result<bool> FakeBgp::EnsureFeed(const std::vector<RailPeer>&, uint16_t port, bo
 
 void FakeBgp::Restart() {
   ++restarts_;
+  for (auto& [vrf, instance] : instances_) instance->Restart();
   asn_.reset();
   base_.reset();
   frontend_ = {};

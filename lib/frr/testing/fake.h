@@ -8,6 +8,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -28,6 +29,10 @@ class FakeBgp : public Bgp {
   // A bgpd that has just started: no instance.
   explicit FakeBgp(Options options) : options_(options) {}
 
+  FakeBgp& Instance(const std::string& vrf) override;
+  Result<std::vector<std::string>> OurInstances(Deadline deadline) override;
+  Status RemoveInstance(const std::string& vrf, Deadline deadline) override;
+  void ReadOnce(bool) override {}
   Status AnnounceAll(const std::vector<Announcement>& announcements, Deadline deadline) override;
   Status WithdrawAll(const std::vector<IpAddress>& addresses, Deadline deadline) override;
   Result<std::vector<Announcement>> Announced(Deadline deadline) override;
@@ -43,7 +48,7 @@ class FakeBgp : public Bgp {
   Result<std::vector<std::string>> RemoveOurs(const std::vector<std::string>& interfaces,
                                               const Removal& removal, Deadline deadline) override;
   Status ResetSession(const std::string& interface, Deadline deadline) override;
-  Result<bool> EnsureFeed(const std::vector<RailPeer>& rails, uint16_t port, bool manage,
+  Result<bool> EnsureFeed(const std::vector<RailPeer>& rails, const FeedTarget& target, bool manage,
                           Deadline deadline) override;
 
   // What a test does to it.
@@ -68,12 +73,15 @@ class FakeBgp : public Bgp {
   void Forget(const IpPrefix& prefix, const std::string& interface);
   // What it pushes: to whom, and what it has heard of pods. A removed session's routes go with it.
   std::optional<uint16_t> feed_port() const { return feed_port_; }
-  std::vector<Session> SessionsNow() const;
+  std::optional<IpAddress> feed_address() const { return feed_address_; }
+  std::vector<Session> SessionsNow() const;  // of this instance alone
   std::map<IpAddress, std::vector<tenancy::LargeCommunity>> LearnedFrom(const std::string& interface) const;
   int restarts() const { return restarts_; }
   bool hangs() const { return failure_.has_value(); }
   void SetModule(bool bmp) { options_.bmp_module = bmp; }  // of the next bgpd, after Restart
-  void SetOneLeaf() { one_leaf_ = true; }                  // all its sessions are with one leaf
+  // The sessions of VRFs' instances come up as they are configured; false: they are Active, as those of the default instance.
+  void SetInstancesComeUp(bool up) { instances_come_up_ = up; }
+  void SetOneLeaf() { one_leaf_ = true; }  // all its sessions are with one leaf
   bool one_leaf() const { return one_leaf_; }
   void FailAll(std::optional<Error> error) {
     failure_ = std::move(error);
@@ -84,10 +92,13 @@ class FakeBgp : public Bgp {
   using Communities = std::vector<tenancy::LargeCommunity>;
 
   Options options_;
+  const FakeBgp* default_ = nullptr;  // of a VRF's instance
+  std::map<std::string, std::unique_ptr<FakeBgp>> instances_;
   std::optional<uint32_t> asn_;
   std::optional<BaseConfig> base_;
   Frontend frontend_;
   std::optional<uint16_t> feed_port_;
+  std::optional<IpAddress> feed_address_;
   std::map<IpAddress, Announcement> announced_;
   std::set<IpAddress> foreign_;
   std::map<std::string, std::vector<IpPrefix>> leaks_;  // somebody has opened the filter of the interface
@@ -99,6 +110,7 @@ class FakeBgp : public Bgp {
   uint64_t uptime_ms_ = 60000;
   bool owes_end_of_rib_ = false;
   bool one_leaf_ = false;
+  bool instances_come_up_ = true;
   int restarts_ = 0;
   std::optional<Error> failure_;
 };

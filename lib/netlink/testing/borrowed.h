@@ -23,6 +23,9 @@ class Borrowed : public Netlink {
   Status MoveLink(int link, int netns_fd, std::string_view name) override {
     return other_.MoveLink(link, netns_fd, name);
   }
+  Status AddVrf(std::string_view name, uint32_t table) override { return other_.AddVrf(name, table); }
+  Status SetMaster(int link, int master) override { return other_.SetMaster(link, master); }
+  Status DeleteLink(int link) override { return other_.DeleteLink(link); }
   Status AddAddress(const Address& address) override { return other_.AddAddress(address); }
   Status DeleteAddress(const Address& address) override { return other_.DeleteAddress(address); }
   Result<std::vector<Address>> ListAddresses(int link) override { return other_.ListAddresses(link); }

@@ -85,6 +85,9 @@ void Fake::RemoveLink(const std::string& name) {
       std::ranges::find_if(links_, [&](const auto& entry) { return entry.second.name == name; });
   if (link == links_.end()) return;
   const int index = link->first;
+  for (auto& [other, part] : links_) {
+    if (part.master == index) part.master = 0;
+  }
   const End end = ends_.contains(index) ? ends_[index] : End{};
   Flush(index);
   links_.erase(index);
@@ -217,6 +220,36 @@ Status Fake::MoveLink(int link, int netns_fd, std::string_view name) {
     there->ends_[index] = end.mapped();
     end.mapped().where->ends_[end.mapped().index] = End{there, index};
   }
+  return {};
+}
+
+Status Fake::AddVrf(std::string_view name, uint32_t table) {
+  RAIL_TRY(Begin("AddVrf", 0));
+  const std::string doing = "make the VRF " + std::string(name);
+  if (name.empty() || name.size() > kLongestName || table == 0) return FailErrno(EINVAL, doing);
+  if (HasName(name)) return FailErrno(EEXIST, doing);
+  Link link;
+  link.name = name;
+  link.kind = "vrf";
+  link.table = table;
+  AddLink(link);
+  return {};
+}
+
+Status Fake::SetMaster(int link, int master) {
+  RAIL_TRY(Begin("SetMaster", link));
+  const std::string doing = "make " + Number(link) + " a part of " + Number(master);
+  if (master != 0 && !links_.contains(master)) return FailErrno(EINVAL, doing);
+  if (master != 0 && links_.at(master).kind != "vrf") return FailErrno(EOPNOTSUPP, doing);
+  links_.at(link).master = master;
+  return {};
+}
+
+Status Fake::DeleteLink(int link) {
+  RAIL_TRY(Begin("DeleteLink", link));
+  if (links_.at(link).kind.empty()) return FailErrno(EOPNOTSUPP, "delete " + Number(link));
+  const std::string name = links_.at(link).name;
+  RemoveLink(name);
   return {};
 }
 

@@ -43,6 +43,9 @@ class Fake : public Netlink {
   Status SetMac(int link, const MacAddress& mac) override;
   Status Rename(int link, std::string_view name) override;
   Status MoveLink(int link, int netns_fd, std::string_view name) override;
+  Status AddVrf(std::string_view name, uint32_t table) override;
+  Status SetMaster(int link, int master) override;
+  Status DeleteLink(int link) override;
   Status AddAddress(const Address& address) override;
   Status DeleteAddress(const Address& address) override;
   Result<std::vector<Address>> ListAddresses(int link) override;

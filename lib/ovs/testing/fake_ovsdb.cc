@@ -248,6 +248,11 @@ Result<Port> FakeOvsdb::AddPort(const PortSpec& spec, Deadline) {
                                       .ofport = -1,
                                       .error = {},
                                       .external_ids = spec.external_ids};
+  if (spec.internal && there == nullptr) {
+    devices_.insert(spec.name);
+    internal_.insert(spec.name);
+    if (on_internal_) on_internal_(spec.name, spec.mac, true);
+  }
   Open(bridge, port, spec.ofport_request);
   if (port.ofport < 0) return Fail(Code::kInvalid, doing + ": Open vSwitch could not open it: " + port.error);
   if (there != nullptr) {
@@ -265,13 +270,17 @@ Status FakeOvsdb::DeletePort(const std::string& bridge, const std::string& name,
   const std::scoped_lock lock(mutex_);
   const auto it = bridges_.find(bridge);
   if (it == bridges_.end()) return {};
-  std::erase_if(it->second.ports, [&](const Port& port) {
+  const size_t gone = std::erase_if(it->second.ports, [&](const Port& port) {
     return port.name == name && std::ranges::all_of(owner, [&](const auto& entry) {
              const auto id = port.external_ids.find(entry.first);
              if (entry.second.empty()) return id == port.external_ids.end();
              return id != port.external_ids.end() && id->second == entry.second;
            });
   });
+  if (gone > 0 && internal_.erase(name) > 0) {
+    devices_.erase(name);
+    if (on_internal_) on_internal_(name, "", false);
+  }
   return {};
 }
 

@@ -29,6 +29,9 @@ class FakeOvsdb : public Ovsdb, public Faults {
   void AddForeignBridge(const std::string& name);
   // As another program would remove it.
   void RemoveBridge(const std::string& name);
+  // Called when Open vSwitch makes the netdev of an internal port, and when it removes it.
+  using Internal = std::function<void(const std::string& name, const std::string& mac, bool made)>;
+  void OnInternal(Internal called) { on_internal_ = std::move(called); }
   void SetOtherConfig(const std::string& key, const std::string& value);
 
   Result<Bridge> EnsureBridge(const BridgeSpec& spec, Deadline deadline) override;
@@ -55,6 +58,8 @@ class FakeOvsdb : public Ovsdb, public Faults {
   std::map<std::string, Bridge> bridges_;
   std::map<std::string, PortBefore> requests_;  // of interfaces, by name
   std::set<std::string> devices_;
+  std::set<std::string> internal_;
+  Internal on_internal_;
   ExternalIds other_config_;
 };
 

@@ -44,6 +44,8 @@ GUESTS = {
     "rdma": Guest(NEWEST, (*OFFLOAD, "sch_netem", "rdma_rxe", "ib_uverbs", "rdma_ucm")),
     "leaves": Guest(STABLE, ("veth", "vrf", "8021q", "vxlan", "bridge", "dummy")),
     "vrf": Guest(STABLE, (*OFFLOAD, "vrf", "8021q", "act_vlan")),
+    "vlans": Guest(STABLE, (*OFFLOAD, "vrf", "8021q", "act_vlan"), limit=900),
+    "tenants": Guest(STABLE, (*OFFLOAD, "vrf", "8021q", "act_vlan"), limit=1500),
     "sriov": Guest(STABLE, (*OFFLOAD, "tun", "igb", "igbvf"), devices=IGB),
     "switchdev": Guest(STABLE, (*OFFLOAD, "tun", "psample", "macsec"), built=(kernels.netdevsim,), limit=900),
 }
