@@ -66,6 +66,7 @@ void Sampler::FindPorts() {
         slot.line_rate = config_.bursts.line_rate_mbit != 0
                              ? config_.bursts.line_rate_mbit * kBytesPerMbit
                              : netlink::Stats::LineRate(port->link).value_or(0);
+        // Its PCI device says it even where the RDMA device names another link (a bond). What comes later is found by the link.
         const auto devices = sysfs.List("class/net/" + port->link + "/device/infiniband");
         if (!devices.empty()) slot.rdma = devices.front();
       }
@@ -138,21 +139,18 @@ PortCounts Sampler::CountsOf(Slot& slot, Clock::time_point now, bool with_pods_r
     slot.rdma_before = slot.before->rdma;
     slot.rdma_before_at = slot.before->rdma_at;
   }
-  if (!slot.port->is_uplink()) {
-    counts.rdma = RdmaOfPod(slot, now);
-    return counts;
-  }
+  counts.rdma = RdmaOf(slot, now);
+  if (!slot.port->is_uplink()) return counts;
   if (auto pfc = stats_->Pfc(slot.port->link)) counts.pfc = *pfc;
-  if (!slot.rdma.empty()) {
-    if (auto rdma = stats_->Rdma(slot.rdma)) counts.rdma = std::move(*rdma);
-  }
   return counts;
 }
 
-// Each reading enters the pod's namespace.
-std::vector<netlink::RdmaCounter> Sampler::RdmaOfPod(Slot& slot, Clock::time_point now) {
+// Each reading of a pod's enters the pod's namespace.
+std::vector<netlink::RdmaCounter> Sampler::RdmaOf(Slot& slot, Clock::time_point now) {
   if (slot.without_rdma_at && now - *slot.without_rdma_at < kRdmaAgain) return {};
-  auto rdma = netlink::RdmaOfPod(slot.port->netns, slot.port->netns_identity, slot.port->ifname, slot.rdma);
+  const Port& port = *slot.port;
+  auto rdma = port.is_uplink() ? stats_->RdmaOf(port.link, slot.rdma)
+                               : netlink::RdmaOfPod(port.netns, port.netns_identity, port.ifname, slot.rdma);
   slot.without_rdma_at = rdma ? std::nullopt : std::optional(now);
   return rdma ? std::move(*rdma) : std::vector<netlink::RdmaCounter>();
 }

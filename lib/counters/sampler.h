@@ -106,7 +106,7 @@ class Sampler {
   struct Slot {
     PortPtr port;
     std::string rdma;                                  // its RDMA device; "": none, or none found so far
-    std::optional<Clock::time_point> without_rdma_at;  // the pod's interface had none then
+    std::optional<Clock::time_point> without_rdma_at;  // it had none then
     std::vector<netlink::RdmaCounter> rdma_before;     // of the reading before the last one
     Clock::time_point rdma_before_at;
     uint64_t line_rate = 0;
@@ -120,7 +120,7 @@ class Sampler {
   void FindPorts();
   void AskLineRates(Clock::time_point now);
   PortCounts CountsOf(Slot& slot, Clock::time_point now, bool with_pods_rdma);
-  std::vector<netlink::RdmaCounter> RdmaOfPod(Slot& slot, Clock::time_point now);
+  std::vector<netlink::RdmaCounter> RdmaOf(Slot& slot, Clock::time_point now);
   void LookForBursts(const Moment& now);
   void EverySecond(const Moment& now);
   void AddBursts(PortsView& view);  // with mutex_

@@ -156,11 +156,16 @@ Result<PfcStats> Stats::Pfc(const std::string& link) {
   return *stats;
 }
 
-Result<std::vector<RdmaCounter>> Stats::Rdma(const std::string& device) {
+Result<std::vector<RdmaCounter>> Stats::RdmaOf(const std::string& link, std::string& device) {
   if (!rdma_) {
     RAIL_ASSIGN(auto opened, RdmaStats::Open());
     rdma_.emplace(std::move(opened));
   }
+  if (!device.empty()) {
+    auto counters = rdma_->Of(device);
+    if (counters) return counters;
+  }
+  RAIL_ASSIGN(device, rdma_->DeviceOf(link, ""));
   return rdma_->Of(device);
 }
 

@@ -56,8 +56,8 @@ class Stats {
   Status Links(Detail detail, std::span<const int> links, const std::function<void(const LinkStats&)>& of);
   // Errors: kUnsupported the link's driver has no DCB; kNotFound no such link.
   Result<PfcStats> Pfc(const std::string& link);
-  // Of an RDMA device of this namespace (RdmaStats::Of).
-  Result<std::vector<RdmaCounter>> Rdma(const std::string& device);
+  // Of the RDMA device of a link of this namespace. `device`: which it is likely to be, or ""; then which it was. Errors: as RdmaStats.
+  Result<std::vector<RdmaCounter>> RdmaOf(const std::string& link, std::string& device);
   // Bytes per second; nullopt: the driver does not say, or the link has no carrier.
   static std::optional<uint64_t> LineRate(const std::string& link);
   // 0: there is none in this namespace.

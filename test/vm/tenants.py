@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from frames import ROCE_PORT
 from railcni_lab import cabling, daemons, fabric, kernel, vty
 from railcni_lab.chain import Attachment, Chain, PluginError
 from railcni_lab.fabric import frr  # it knows where railcni_leaves is
@@ -21,7 +22,6 @@ from railcni_leaves.leaf import LITE, VRF, Leaf, NodePort, Tenant
 from switched import MAX_IDLE_MS, OVS_COUNTS_PROCESSORS_AFTER
 
 FIRST_VLAN = 101
-PORT = 4791
 WAIT_MS = 20_000  # for the session of a tenant's first pod, on a kernel that is emulated
 LATER = 11  # CNI's error "try again later"
 
@@ -195,7 +195,7 @@ def ears(pods: list[Pod]) -> Iterator[dict[str, socket.socket]]:
         for pod in pods:
             with kernel.inside(pod.namespace):
                 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-            s.bind((pod.address, PORT))
+            s.bind((pod.address, ROCE_PORT))
             sockets[pod.name] = s
         yield sockets
     finally:
@@ -222,7 +222,7 @@ def reached(pods: list[Pod], seconds: float = 3, tries: int = 3) -> dict[tuple[s
             for pod in pods:
                 for address in addresses:
                     if address != pod.address:
-                        sockets[pod.name].sendto(f"{pod.name} {address}".encode(), (address, PORT))
+                        sockets[pod.name].sendto(f"{pod.name} {address}".encode(), (address, ROCE_PORT))
             time.sleep(0.3)
         found: dict[tuple[str, str], set[str]] = {(p.name, a): set() for p in pods for a in addresses if a != p.address}
         for pod in pods:

@@ -402,6 +402,7 @@ def test_raild_keeps_the_priorities_and_puts_back_what_was_there(ready: World) -
 
 
 PARAMETERS = Path("/sys/module/netdevsim/parameters")
+MARKS = Path("/sys/module/rdma_rxe/parameters/railcni_cnps")
 
 
 def test_a_pause_storm_is_counted_and_named(ready: World) -> None:
@@ -441,6 +442,36 @@ def test_what_the_cpu_forwards_is_counted_and_named(ready: World, pod: Pod) -> N
         assert re.match(r"the CPU forwards \d+ packets a second of what the pod sends \(the last minute\)", what), what
     finally:
         parameter.write_text("0\n")
+
+
+def test_marks_without_pauses_are_counted_and_named(ready: World) -> None:
+    """Through the kernel's rdma netlink, of a Soft-RoCE device of the uplink that counts 500 congestion notifications a second; the doctor's
+    threshold is 100 over a minute, while no priority pauses."""
+    node = ready.lab.node(1)
+
+    def pfc(state: str) -> None:
+        kernel.run(["dcb", "pfc", "set", "dev", uplink(), "prio-pfc", state])
+
+    def rate() -> float:
+        [port] = [p for p in ready.railctl(node, "get", "counters")["ports"] if p["port"]["link"] == uplink()]
+        return next((c["rate"] for c in port.get("rdma", []) if c["name"] == "np_cnp_sent"), -1.0)
+
+    pfc("all:off")
+    kernel.run(["rdma", "link", "add", "rxe-uplink", "type", "rxe", "netdev", uplink()])
+    try:
+        eventually("counted, and none", rate, lambda marks: marks == 0, PATIENCE)
+        assert not named(ready, node, "congestion-without-pfc")
+        MARKS.write_text("500\n")
+        eventually("the rate", rate, lambda marks: 400 < marks < 600, PATIENCE)
+        [(subject, what)] = eventually("the finding", lambda: named(ready, node, "congestion-without-pfc"), bool, 90)
+        assert subject == "rail0"
+        assert re.match(rf"the fabric marks congestion on {uplink()} \(np_cnp_sent \d+/s\), and no priority of it pauses", what), what
+        pfc("3:on")
+        eventually("it pauses, and the finding has gone", lambda: named(ready, node, "congestion-without-pfc"), lambda found: not found, 90)
+    finally:
+        MARKS.write_text("0\n")
+        pfc("all:off")
+        kernel.run(["rdma", "link", "delete", "rxe-uplink"])
 
 
 def test_the_number_of_vfs_stays_while_a_pod_has_one(ready: World, pod: Pod) -> None:

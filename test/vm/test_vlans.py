@@ -12,11 +12,12 @@ from contextlib import ExitStack
 from typing import Any
 
 import pytest
-from frames import HOPS, PORT, TOS, datagram, mac_of, send, tag
+from frames import ROCE_PORT
 from railcni_lab import cabling, kernel, vty
 from railcni_lab.layout import Node, write_json
 from switched import megaflows
 from tables import Tables
+from tags import HOPS, TOS, datagram, mac_of, send, tag
 from tenants import Pod, Site, build, node_config, vlan_of
 from world import eventually
 
@@ -56,11 +57,11 @@ class Ears:
                 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
             s.setsockopt(socket.IPPROTO_IP, socket.IP_RECVTOS, 1)
             s.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, TOS)
-            s.bind((pod.address, PORT))
+            s.bind((pod.address, ROCE_PORT))
             self.sockets[pod.name] = s
 
     def say(self, pod: Pod, target: str, words: str) -> None:
-        self.sockets[pod.name].sendto(words.encode(), (target, PORT))
+        self.sockets[pod.name].sendto(words.encode(), (target, ROCE_PORT))
 
     def heard(self, pod: Pod, seconds: float) -> tuple[str, int] | None:
         s = self.sockets[pod.name]

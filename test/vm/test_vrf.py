@@ -13,11 +13,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from frames import HOPS, PORT, TOS, datagram, mac_of, send, tag
+from frames import ROCE_PORT
 from railcni_lab import daemons, kernel
 from railcni_lab.layout import Lab, Node
 from switched import MAX_IDLE_MS, OVS_COUNTS_PROCESSORS_AFTER, Megaflow, megaflows
 from tables import Tables
+from tags import HOPS, TOS, datagram, mac_of, send, tag
 
 RULES = Path(__file__).resolve().parents[2] / "build/tests/print_vlan_rules"
 GATEWAY_MAC = "02:52:41:49:4c:00"
@@ -158,11 +159,11 @@ class Ears:
                 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
             s.setsockopt(socket.IPPROTO_IP, socket.IP_RECVTOS, 1)
             s.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, TOS)
-            s.bind((pod.address, PORT))
+            s.bind((pod.address, ROCE_PORT))
             self.sockets[pod.name] = s
 
     def send(self, pod: Pod, target: str, words: str) -> None:
-        self.sockets[pod.name].sendto(words.encode(), (target, PORT))
+        self.sockets[pod.name].sendto(words.encode(), (target, ROCE_PORT))
 
     def heard(self, pod: Pod, seconds: float) -> tuple[str, int] | None:
         """The next datagram, if one comes within this time."""

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from . import kernel as kernels
 from .kernel import Kernel
+from .modules import NETDEVSIM, RXE, Module
 
 STABLE, NEWEST = "bookworm-backports", "trixie-backports"
 IGB = ["-device", "pcie-root-port,id=port1", "-netdev", "user,id=net1,restrict=on", "-device", "igb,bus=port1,netdev=net1"]
@@ -21,7 +20,7 @@ class Guest:
     suite: str
     modules: tuple[str, ...]  # loaded before the tests
     devices: list[str] = field(default_factory=list)  # for QEMU
-    built: tuple[Callable[[str], Path], ...] = ()  # modules that are no part of the kernel's packages
+    built: tuple[Module, ...] = ()  # modules that are no part of the kernel's packages
     limit: float = 600  # seconds; a machine that is emulated, and has neighbours, is slow
 
     def fetch(self, again: bool = False) -> Kernel:
@@ -33,7 +32,7 @@ class Guest:
 
     def preamble(self) -> str:
         """What every command in the guest begins with."""
-        lines = [f"modprobe -a {' '.join(self.modules)}", *(f"insmod {build(self.suite)}" for build in self.built),
+        lines = [f"modprobe -a {' '.join(self.modules)}", *(f"insmod {build(self.suite)} || exit" for build in self.built),
                  "export RAILCNI_VM_GUEST=1"]
         return "".join(f"{line}\n" for line in lines)
 
@@ -47,5 +46,5 @@ GUESTS = {
     "vlans": Guest(STABLE, (*OFFLOAD, "vrf", "8021q", "act_vlan"), limit=900),
     "tenants": Guest(STABLE, (*OFFLOAD, "vrf", "8021q", "act_vlan"), limit=1500),
     "sriov": Guest(STABLE, (*OFFLOAD, "tun", "igb", "igbvf"), devices=IGB),
-    "switchdev": Guest(STABLE, (*OFFLOAD, "tun", "psample", "macsec"), built=(kernels.netdevsim,), limit=900),
+    "switchdev": Guest(STABLE, (*OFFLOAD, "tun", "psample", "macsec", "ib_uverbs", "udp_tunnel", "ip6_udp_tunnel"), built=(NETDEVSIM, RXE), limit=900),
 }

@@ -1,12 +1,10 @@
-"""The kernels that guests run: Debian packages, with a small initramfs of our own and, for one of them, netdevsim."""
+"""The kernels that guests run: Debian packages, with a small initramfs of our own."""
 
 from __future__ import annotations
 
 import gzip
-import hashlib
 import lzma
 import os
-import shutil
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,9 +12,6 @@ from pathlib import Path
 from .packages import Unavailable, apt, depends, kept, unpack
 
 BOOT_MODULES = ("virtio_pci", "9pnet_virtio", "9p", "overlay")
-NETDEVSIM = "drivers/net/netdevsim"
-# What netdevsim's ports have not: dcbnl; a slow path of representors.
-PRIORITIES, SLOW_PATH = (Path(__file__).with_name(f"netdevsim_{what}.c") for what in ("dcb", "slow_path"))
 BUSYBOX = Path("/bin/busybox")
 
 
@@ -58,59 +53,6 @@ def _fetch(suite: str, folder: Path) -> None:
         (folder / "lib").mkdir(exist_ok=True)
         (folder / "lib/modules").symlink_to("../usr/lib/modules")
     subprocess.run(["depmod", "-b", str(folder), Kernel(folder).version], check=True, stdin=subprocess.DEVNULL)
-
-
-# --- netdevsim, which Debian does not build ------------------------------------------------------------------------------
-
-
-def netdevsim(suite: str, again: bool = False) -> Path:
-    """The module netdevsim for the suite's cached kernel, with PRIORITIES and SLOW_PATH. Errors: Unavailable."""
-    version = kernel(suite).version
-    patch = hashlib.sha256(b"".join(file.read_bytes() for file in (PRIORITIES, SLOW_PATH, Path(__file__)))).hexdigest()[:8]
-    return kept(f"netdevsim-{version}-{patch}", lambda folder: _build_netdevsim(suite, version, folder), again) / "netdevsim.ko"
-
-
-def _build_netdevsim(suite: str, version: str, folder: Path) -> None:
-    series, headers = ".".join(version.split(".")[:2]), f"linux-headers-{version}"
-    parts = [d for d in depends(suite, headers) if d.startswith(("linux-headers-", "linux-kbuild-"))]
-    tools = folder / "tools"
-    unpack(suite, [headers, *parts, f"linux-source-{series}"], tools)
-    archive, source = tools / f"usr/src/linux-source-{series}.tar.xz", f"linux-source-{series}/{NETDEVSIM}"
-    _run(["tar", "-xJf", str(archive), "-C", str(tools), source])
-    _extend(tools / source)
-    build = tools / "usr/src" / headers
-    # The makefile names its other half by the path of an installed package; vmlinux serves type information (BTF), for
-    # which yet another package would be needed.
-    makefile = build / "Makefile"
-    makefile.write_text(makefile.read_text().replace("/usr/src/", f"{tools}/usr/src/"))
-    (build / "vmlinux").unlink(missing_ok=True)
-    _run(["make", "-s", "-j2", "-C", str(build), f"M={tools / source}", "CONFIG_NETDEVSIM=m", "modules"])
-    (tools / source / "netdevsim.ko").rename(folder / "netdevsim.ko")
-    shutil.rmtree(tools)
-
-
-def _extend(source: Path) -> None:
-    netdev = source / "netdev.c"
-    text = netdev.read_text()
-    include, uplink = '#include "netdevsim.h"\n', "ns->netdev->netdev_ops = &nsim_netdev_ops;"
-    representor = "static const struct net_device_ops nsim_vf_netdev_ops = {\n"
-    for before, after in ((include, include + f'#include "{PRIORITIES.name}"\n#include "{SLOW_PATH.name}"\n'),
-                          (uplink, uplink + " ns->netdev->dcbnl_ops = &railcni_dcbnl_ops;"),
-                          (representor, representor + "\t.ndo_has_offload_stats = railcni_has_offload_stats,\n"
-                                                      "\t.ndo_get_offload_stats = railcni_get_offload_stats,\n")):
-        if text.count(before) != 1:
-            raise Unavailable(f"building netdevsim: {netdev.name} of this kernel has not one `{before.strip()}`")
-        text = text.replace(before, after)
-    netdev.write_text(text)
-    for file in (PRIORITIES, SLOW_PATH):
-        shutil.copy(file, source)
-
-
-def _run(command: list[str]) -> None:
-    done = subprocess.run(command, text=True, capture_output=True, stdin=subprocess.DEVNULL, check=False)
-    if done.returncode != 0:
-        words = (done.stderr.strip() or done.stdout.strip() or "no message").splitlines()
-        raise Unavailable(f"building netdevsim: `{command[0]}` failed: {' / '.join(words[:2])}")
 
 
 # --- initramfs ----------------------------------------------------------------------------------------------------------

@@ -1,13 +1,13 @@
-"""Ethernet frames by hand: what a pod or a leaf could send that no kernel would."""
+"""Datagrams with tags that a pod or a leaf could send and no kernel would."""
 
 from __future__ import annotations
 
 import socket
 import struct
 
+from frames import ip, mac_bytes, udp
 from railcni_lab import kernel
 
-PORT = 4791
 TOS = 26 << 2 | 2  # DSCP 26, ECT(0)
 
 
@@ -16,13 +16,9 @@ def tag(vlan: int, kind: int = 0x8100, priority: int = 0) -> bytes:
 
 
 def datagram(to_mac: str, from_mac: str, source: str, target: str, words: bytes, tags: bytes = b"") -> bytes:
-    """UDP without a checksum; `tags` stand before the Ethernet type."""
-    udp = struct.pack("!HHHH", PORT, PORT, 8 + len(words), 0) + words
-    header = struct.pack("!BBHHHBBH4s4s", 0x45, TOS, 20 + len(udp), 0, 0, 64, 17, 0, socket.inet_aton(source), socket.inet_aton(target))
-    total = sum(struct.unpack("!10H", header))
-    header = header[:10] + struct.pack("!H", ~(total + (total >> 16)) & 0xffff) + header[12:]
-    ethernet = bytes.fromhex(to_mac.replace(":", "")) + bytes.fromhex(from_mac.replace(":", ""))
-    return ethernet + tags + b"\x08\x00" + header + udp
+    """`tags` stand before the Ethernet type."""
+    kind, packet = ip(source, target, socket.IPPROTO_UDP, udp(source, target, words), TOS)
+    return mac_bytes(to_mac) + mac_bytes(from_mac) + tags + struct.pack("!H", kind) + packet
 
 
 def send(namespace: str, link: str, frames: list[bytes]) -> None:
