@@ -9,7 +9,6 @@ namespace rail {
 namespace {
 
 using engine::testing::Answer;
-using engine::testing::Chain;
 using engine::testing::Dependency;
 using engine::testing::Name;
 using engine::testing::PodSpec;

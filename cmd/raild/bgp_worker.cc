@@ -171,10 +171,10 @@ void BgpWorker::Receive(const std::string& vrf) {
 
 // bgpd may have gone, with its configuration: retries the audit until another bgpd is there. Or somebody has removed its feed.
 void BgpWorker::CloseFeed(const std::string& vrf, const std::string& why) {
-  const std::string its = vrf;  // `vrf` may be the watch's own
-  worker_.loop().Unwatch(feeds_.at(its).fd());
-  feeds_.erase(its);
-  repair_.FeedClosed(why, its);
+  const auto feed = feeds_.find(vrf);
+  repair_.FeedClosed(why, vrf);
+  worker_.loop().Unwatch(feed->second.fd());  // `vrf` may be the watch's own
+  feeds_.erase(feed);
   worker_.RetryAt(Clock::now(), [this] { AuditAtRest(); });
 }
 

@@ -91,12 +91,13 @@ void BurstRecorder::Judge(State& state, Direction direction, std::chrono::nanose
 }
 
 void BurstRecorder::Begin(State& state, Direction direction) {
-  Run& run = state.run[direction].emplace();
-  run.burst = {.port = state.port,
-               .direction = direction,
-               .start_ms = state.last->unix_ms,
-               .line_rate = state.line_rate,
-               .goes_on = true};
+  Run& run = state.run[direction].emplace(Run{.burst = {.port = state.port,
+                                                        .direction = direction,
+                                                        .start_ms = state.last->unix_ms,
+                                                        .line_rate = state.line_rate,
+                                                        .goes_on = true},
+                                              .length = std::chrono::nanoseconds::zero(),
+                                              .before = {}});
   for (const auto& [link, other] : states_) {
     if (other.port->rail == state.port->rail && &other != &state) run.before[link] = other.before;
   }

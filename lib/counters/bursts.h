@@ -95,7 +95,7 @@ class BurstRecorder {
  private:
   struct Run {
     Burst burst;
-    std::chrono::nanoseconds length{};
+    std::chrono::nanoseconds length;
     std::map<std::string, Both<uint64_t>> before;  // bytes of the rail's other ports when it began, by link
   };
   struct State {

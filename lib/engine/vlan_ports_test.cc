@@ -13,7 +13,6 @@ using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
-using testing::PodSpec;
 using ::testing::SizeIs;
 
 class VlanPortsTest : public testing::RepairTest {

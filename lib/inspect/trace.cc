@@ -62,7 +62,7 @@ bool Tracer::SharesAddresses(tenancy::TenantId tenant) const {
 }
 
 const engine::VlanView* Tracer::Vlan() const {
-  return rail_ == nullptr || !rail_->by_vlan ? nullptr : rail_->VlanOf(source().tenant_id);
+  return rail_->by_vlan ? rail_->VlanOf(source().tenant_id) : nullptr;
 }
 
 const MacAddress& Tracer::LeafMac() const {

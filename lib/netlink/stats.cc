@@ -32,7 +32,7 @@ template <class T>
 std::optional<T> Struct(std::string_view bytes, size_t least) {
   if (bytes.size() < least) return std::nullopt;
   T value{};
-  std::memcpy(&value, bytes.data(), std::min(bytes.size(), sizeof value));
+  bytes.copy(reinterpret_cast<char*>(&value), sizeof value);
   return value;
 }
 
@@ -177,7 +177,7 @@ std::optional<uint64_t> Stats::LineRate(const std::string& link) {
   const Fd fd(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   if (!fd || link.size() >= IFNAMSIZ) return std::nullopt;
   // The first call says how many words the masks of modes have; the second one fills them.
-  constexpr size_t kMasks = 3 * 127 * sizeof(uint32_t);
+  constexpr size_t kMasks = sizeof(uint32_t) * 3 * 127;
   alignas(ethtool_link_settings) std::array<char, sizeof(ethtool_link_settings) + kMasks> answer{};
   auto& settings = *reinterpret_cast<ethtool_link_settings*>(answer.data());
   ifreq request{};

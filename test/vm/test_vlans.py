@@ -19,7 +19,7 @@ from switched import megaflows
 from tables import Tables
 from tags import HOPS, TOS, datagram, mac_of, send, tag
 from tenants import Pod, Site, build, node_config, vlan_of
-from world import eventually
+from world import World, eventually
 
 GATEWAY_MAC = "02:52:41:49:4c:00"
 A, B, NONE = "team0", "team1", "team2"  # of NONE nobody has a pod
@@ -224,6 +224,19 @@ def test_lists_have_the_vlan(site: Site, pods: list[Pod]) -> None:
     text = railctl(site, node, "describe", "rail", "rail0")[1]
     assert "VLANs" in text and f"railcni-0-{vlan_of(A)}" in text
     assert [row[-2:] for row in rows(site, node, "check")[1:]] == [["ok", "-"]] * 2
+    tenants = rows(site, node, "get", "tenants", "-o", "wide")
+    assert {(row[0], row[-1]) for row in tenants[1:]} >= {(t, str(vlan_of(t))) for t in (A, B)}
+
+
+def test_metrics_have_each_tenants_session(site: Site, pods: list[Pod]) -> None:
+    found = World(site.lab).metrics(site.nodes[0])
+    for tenant in (A, B):
+        labels = f'{{rail="rail0",tenant="{tenant}",vlan="{vlan_of(tenant)}"}}'
+        assert found[f"railcni_vlan_port_works{labels}"] == found[f"railcni_vlan_session_established{labels}"] == 1
+        assert found[f"railcni_vlan_prefixes_received{labels}"] == 1, "of the pod of the other node"
+        assert found[f"railcni_vlan_prefixes_sent{labels}"] == 1
+    assert found['railcni_bgp_session_established{rail="rail0"}'] == 1
+    assert found['railcni_bgp_prefixes_received{rail="rail0"}'] == 2
 
 
 def ids(site: Site, node: Node) -> dict[str, str]:
