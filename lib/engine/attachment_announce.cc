@@ -1,4 +1,7 @@
 // The effect of frr-provider.
+#include <algorithm>
+#include <iterator>
+
 #include "lib/base/strict_json.h"
 #include "lib/engine/attachment.h"
 #include "lib/engine/tenant_link.h"
@@ -30,8 +33,7 @@ Status EnsureTenant(Node& node, const config::Rail& rail, const Attachment& atta
     if (other.rail != rail.name || other.tenant_id != attachment.tenant_id || !other.announced ||
         other.phase == state::Phase::kDeleting)
       continue;
-    for (const IpAddress& address : other.addresses)
-      announcements.push_back({address, rail.name, rail.index, other.tenant_id, tenancy::PlaneOf(rail)});
+    std::ranges::move(AnnouncementsOf(other, rail), std::back_inserter(announcements));
   }
   RAIL_ASSIGN(frr::Bgp * bgp, node.connections.Bgp());
   bgp->ReadOnce(true);
@@ -52,12 +54,7 @@ Status Announce(Node& node, Attachment& attachment) {
   frr::Bgp* bgp = &bgpd->Instance(announcer.vrf);
   if (announcer.vlan != config::kNoVlan) RAIL_TRY(EnsureTenant(node, *rail, attachment, announcer));
   const auto announce = [&]() -> Status {
-    std::vector<frr::Announcement> announcements;
-    for (const IpAddress& address : attachment.addresses) {
-      announcements.push_back(
-          {address, rail->name, rail->index, attachment.tenant_id, tenancy::PlaneOf(*rail)});
-    }
-    return bgp->AnnounceAll(announcements, node.connections.CallDeadline());
+    return bgp->AnnounceAll(AnnouncementsOf(attachment, *rail), node.connections.CallDeadline());
   };
   RAIL_TRY(announce());
   // From now on raild announces the addresses again when bgpd has lost them, or when the pod moves to another tenant.

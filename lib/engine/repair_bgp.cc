@@ -167,6 +167,12 @@ bool BgpRepair::Solicit() {
   return !solicit_.empty();
 }
 
+// Of the front end's sessions it is the default one, as of the rails' where tenants have no VRFs.
+std::string BgpRepair::VrfOf(const std::string& interface) const {
+  const BgpInstance* instance = InstanceOf(interface);
+  return instance == nullptr ? "" : instance->vrf;
+}
+
 const BgpInstance* BgpRepair::InstanceOf(const std::string& interface) const {
   for (const BgpInstance& instance : instances_) {
     if (std::ranges::find(instance.peers, interface, &frr::RailPeer::interface) != instance.peers.end())
@@ -259,7 +265,7 @@ Status BgpRepair::Announcements(Connections& connections) {
   std::map<std::pair<std::string, IpAddress>, Deadline> still;
   Status whole;
   for (const std::string& vrf : vrfs) {
-    const Status done = AnnouncementsOf(connections, bgp->Instance(vrf), vrf, still);
+    const Status done = AnnouncementsIn(connections, bgp->Instance(vrf), vrf, still);
     if (whole && !done) whole = done;
   }
   orphans_ = std::move(still);
@@ -267,7 +273,7 @@ Status BgpRepair::Announcements(Connections& connections) {
 }
 
 // Reads bgpd first and the record second, as everywhere.
-Status BgpRepair::AnnouncementsOf(Connections& connections, frr::Bgp& bgp, const std::string& vrf,
+Status BgpRepair::AnnouncementsIn(Connections& connections, frr::Bgp& bgp, const std::string& vrf,
                                   std::map<std::pair<std::string, IpAddress>, Deadline>& still) {
   RAIL_ASSIGN(const std::vector<frr::Announcement> seen, bgp.Announced(connections.CallDeadline()));
   RAIL_ASSIGN(const RecordPtr record, record_.Read());
@@ -287,9 +293,7 @@ Status BgpRepair::AnnouncementsOf(Connections& connections, frr::Bgp& bgp, const
     }
     // Nobody reaches a pod behind an uplink without a carrier, so nothing is announced until the carrier is back.
     if (node_status_.UplinkIsDown(rail->name)) continue;
-    for (const IpAddress& address : attachment.addresses) {
-      wanted[address] = {address, rail->name, rail->index, attachment.tenant_id, tenancy::PlaneOf(*rail)};
-    }
+    for (const frr::Announcement& each : AnnouncementsOf(attachment, *rail)) wanted[each.address] = each;
   }
   for (const frr::Announcement& announcement : seen) {
     const auto it = wanted.find(announcement.address);

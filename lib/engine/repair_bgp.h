@@ -80,13 +80,15 @@ class BgpRepair {
   Status RemoveUnused(Connections& connections);
   Status RemoveInstance(Connections& connections, frr::Bgp& bgp, const std::string& vrf);
   const BgpInstance* InstanceOf(const std::string& interface) const;
+  // The VRF of the instance that has the session on `interface`.
+  std::string VrfOf(const std::string& interface) const;
   void FrontendBase(Connections& connections,
                     const std::function<void(const std::string&, const Status&)>& note);
   void LookAtFrontend(Connections& connections, bool& changed);
   // Whether the front end is not whole, and has changed lately.
   bool FrontendMayChange() const;
   Status Announcements(Connections& connections);
-  Status AnnouncementsOf(Connections& connections, frr::Bgp& bgp, const std::string& vrf,
+  Status AnnouncementsIn(Connections& connections, frr::Bgp& bgp, const std::string& vrf,
                          std::map<std::pair<std::string, IpAddress>, Deadline>& still);
   Status Announce(frr::Bgp& bgp, Connections& connections, const std::vector<frr::Announcement>& missing);
   // How often to open a connection anew because of sessions that BMP cannot distinguish. bgpd dumps its table each time.
@@ -115,8 +117,9 @@ class BgpRepair {
   void AskWho(const bmp::Message& message, const std::string& vrf);
   Status PrefixHealth() const;
   // Whether bgpd's connections are open, or bgpd still has time to open them anew.
-  // Whether each instance that is to push does, or may yet; one that does not is in `without`.
-  bool FeedIsUp(const BgpInstance** without = nullptr) const;
+  bool FeedIsUp() const { return why_no_feed_.empty() && WithoutFeed() == nullptr; }
+  // An instance that is to push and does not, and whose time to connect has passed; nullptr: there is none.
+  const BgpInstance* WithoutFeed() const;
   frr::FeedTarget FeedTargetOf(const BgpInstance& instance) const;
 
   const config::NodeConfig& config_;

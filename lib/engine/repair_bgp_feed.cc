@@ -13,17 +13,14 @@ constexpr std::chrono::seconds kFeedDue{4};
 
 }  // namespace
 
-bool BgpRepair::FeedIsUp(const BgpInstance** without) const {
-  if (!why_no_feed_.empty()) return false;
+const BgpInstance* BgpRepair::WithoutFeed() const {
   for (const BgpInstance& instance : instances_) {
     const auto feed = feeds_.find(instance.vrf);
     const bool up =
         feed != feeds_.end() && (feed->second.open || (feed->second.due && deps_.now() < *feed->second.due));
-    if (up || instance.peers.empty()) continue;
-    if (without != nullptr) *without = &instance;
-    return false;
+    if (!up && !instance.peers.empty()) return &instance;
   }
-  return true;
+  return nullptr;
 }
 
 frr::FeedTarget BgpRepair::FeedTargetOf(const BgpInstance& instance) const {
@@ -89,10 +86,8 @@ bool BgpRepair::MayBeStalled() const {
   return std::ranges::any_of(feeds_, [&](const auto& one) { return one.second.MayBeStalled(deps_.now()); });
 }
 
-// A session of the front end is in the default instance, as rails are where tenants have no VRFs.
 void BgpRepair::SessionLost(const std::string& interface) {
-  const BgpInstance* instance = InstanceOf(interface);
-  const auto feed = feeds_.find(instance == nullptr ? "" : instance->vrf);
+  const auto feed = feeds_.find(VrfOf(interface));
   if (feed != feeds_.end()) feed->second.stall.SessionLost();
 }
 
@@ -124,14 +119,9 @@ Status BgpRepair::LookForStall(Connections& connections) {
     if (!feed.MayBeStalled(deps_.now())) continue;
     RAIL_ASSIGN(frr::Bgp * bgp, connections.Bgp());
     RAIL_ASSIGN(const uint64_t version, bgp->Instance(vrf).TableVersion(connections.CallDeadline()));
-    if (vrf.empty()) {
-      feed.stall.Check(sessions_, version, deps_.now());
-      continue;
-    }
     std::map<std::string, frr::Session> its;
     for (const auto& [interface, session] : sessions_) {
-      const BgpInstance* instance = InstanceOf(interface);
-      if (instance != nullptr && instance->vrf == vrf) its.emplace(interface, session);
+      if (VrfOf(interface) == vrf) its.emplace(interface, session);
     }
     feed.stall.Check(its, version, deps_.now());
   }

@@ -12,8 +12,8 @@ Status BgpRepair::FeedHealth() const {
     if (why.empty() && !feed.configured) why = feed.configured.error().message;
   }
   if (why.empty()) {
-    const BgpInstance* without = nullptr;
-    if (FeedIsUp(&without)) return {};
+    const BgpInstance* without = WithoutFeed();
+    if (without == nullptr) return {};
     const frr::FeedTarget target = FeedTargetOf(*without);
     why = (without->vrf.empty() ? "bgpd" : "bgpd's instance of VRF " + without->vrf) +
           " has not connected to " + target.address.ToString() + " port " + std::to_string(target.port);

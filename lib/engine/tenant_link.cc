@@ -1,7 +1,6 @@
 #include "lib/engine/tenant_link.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "lib/base/log.h"
 #include "lib/netns/netns.h"
@@ -112,14 +111,12 @@ std::optional<std::string> VrfOfFeed(const config::NodeConfig& config, const IpA
   return std::nullopt;
 }
 
-std::optional<uint16_t> VlanOfVrf(const config::Rail& rail, const std::string& vrf) {
-  const size_t dash = vrf.rfind('-');
-  if (dash == std::string::npos) return std::nullopt;
-  uint16_t vlan = config::kNoVlan;
-  const char* end = vrf.data() + vrf.size();
-  if (std::from_chars(vrf.data() + dash + 1, end, vlan).ptr != end) return std::nullopt;
-  if (vlan == config::kNoVlan || vlan > config::kLastVlan || vrf != VrfName(rail, vlan)) return std::nullopt;
-  return vlan;
+std::vector<frr::Announcement> AnnouncementsOf(const state::Attachment& attachment,
+                                               const config::Rail& rail) {
+  std::vector<frr::Announcement> all;
+  for (const IpAddress& address : attachment.addresses)
+    all.push_back({address, rail.name, rail.index, attachment.tenant_id, tenancy::PlaneOf(rail)});
+  return all;
 }
 
 Result<Announcer> AnnouncerOf(const config::NodeConfig& config, const config::Rail& rail,

@@ -34,8 +34,8 @@ IpAddress FeedAddress(const config::Rail& rail, uint16_t vlan);
 // The VRF whose feed comes to `address`: "" for 127.0.0.1. nullopt: no rail's.
 std::optional<std::string> VrfOfFeed(const config::NodeConfig& config, const IpAddress& address);
 
-// The VLAN of a VRF of ours on the rail. nullopt: it is none.
-std::optional<uint16_t> VlanOfVrf(const config::Rail& rail, const std::string& vrf);
+// What bgpd is to announce of the attachment.
+std::vector<frr::Announcement> AnnouncementsOf(const state::Attachment& attachment, const config::Rail& rail);
 
 // The VRF in which an attachment of this tenant is announced, and the interface of its session: in the other modes "" and the bridge.
 // Errors: kInvalid node.json gives the tenant no VLAN.

@@ -47,7 +47,7 @@ void TenantRemotes::SetInstances(const std::vector<BgpInstance>& instances, Dead
   news_ = news_ || gone > 0;
   std::erase_if(open_, [&](const std::string& vrf) {
     const auto feed = feeds_.find(vrf);
-    return feed != feeds_.end() && !all_.contains(feed->second.first);
+    return feed == feeds_.end() || !all_.contains(feed->second.first);
   });
   tenants_ = std::move(tenants);
   for (const auto& [vlan, on] : rails) {
@@ -61,7 +61,6 @@ void TenantRemotes::SetInstances(const std::vector<BgpInstance>& instances, Dead
     }
     remotes->SetRails(on, now);
   }
-  std::erase_if(open_, [&](const std::string& vrf) { return !feeds_.contains(vrf); });
   news_ = news_ || !started_;  // where no tenant is, all is learned
   started_ = true;
 }
@@ -94,12 +93,12 @@ void TenantRemotes::Owes(const std::map<std::string, frr::Session>& sessions, De
 }
 
 void TenantRemotes::SetOwn(const std::map<tenancy::TenantId, std::map<IpAddress, OwnAddress>>& own) {
-  own_ = own;
   if (!by_tenant()) {
     std::map<IpAddress, OwnAddress> of_all;
     for (const auto& [tenant, addresses] : own) of_all.insert(addresses.begin(), addresses.end());
     return all_.begin()->second->SetOwn(std::move(of_all));
   }
+  own_ = own;
   for (const auto& [vlan, remotes] : all_) {
     const auto its = own.find(tenants_.at(vlan));
     remotes->SetOwn(its == own.end() ? std::map<IpAddress, OwnAddress>() : its->second);

@@ -14,6 +14,15 @@ std::string Name(const char* prefix, const config::Rail& rail, uint16_t vlan) {
   return prefix + std::to_string(rail.index) + "-" + std::to_string(vlan);
 }
 
+std::optional<uint16_t> VlanOf(const char* prefix, const config::Rail& rail, std::string_view name) {
+  const std::string_view digits = name.substr(name.rfind('-') + 1);
+  uint16_t vlan = config::kNoVlan;
+  std::from_chars(digits.data(), digits.data() + digits.size(), vlan);
+  const bool exists = vlan != config::kNoVlan && vlan <= config::kLastVlan;
+  if (!exists || name != Name(prefix, rail, vlan)) return std::nullopt;  // "rcvlan-0-0101" is none of ours
+  return vlan;
+}
+
 }  // namespace
 
 std::vector<TenantVlan> VlansPresent(const config::NodeConfig& config, const Record& record,
@@ -49,14 +58,12 @@ std::string VlanPortName(const config::Rail& rail, uint16_t vlan) {
   return Name(kPortPrefix, rail, vlan);
 }
 
+std::optional<uint16_t> VlanOfVrf(const config::Rail& rail, std::string_view name) {
+  return VlanOf(kVrfPrefix, rail, name);
+}
+
 std::optional<uint16_t> VlanOfPortName(const config::Rail& rail, std::string_view name) {
-  const std::string begin = kPortPrefix + std::to_string(rail.index) + "-";
-  if (!name.starts_with(begin)) return std::nullopt;
-  const std::string_view digits = name.substr(begin.size());
-  uint16_t vlan = config::kNoVlan;
-  std::from_chars(digits.data(), digits.data() + digits.size(), vlan);
-  if (name != VlanPortName(rail, vlan)) return std::nullopt;  // "rcvlan-0-0101" is none of ours
-  return vlan;
+  return VlanOf(kPortPrefix, rail, name);
 }
 
 std::optional<uint16_t> VlanOfPort(const config::Rail& rail, const ovs::Port& port) {

@@ -43,6 +43,8 @@ inline constexpr char kVrfPrefix[] = "railcni-";
 std::string VrfName(const config::Rail& rail, uint16_t vlan);       // "railcni-0-101"
 std::string VlanPortName(const config::Rail& rail, uint16_t vlan);  // "rcvlan-0-101"
 
+// The VLAN of a name of that kind on the rail. nullopt: it is none.
+std::optional<uint16_t> VlanOfVrf(const config::Rail& rail, std::string_view name);
 std::optional<uint16_t> VlanOfPortName(const config::Rail& rail, std::string_view name);
 
 // The key in a Port's external_ids that marks such a port; the value is its VLAN. kOwnerKey would make it an attachment's.

@@ -163,10 +163,13 @@ Result<std::vector<Session>> DecodeAllSessions(std::string_view text) {
 
 Status DecodeAllNeighbors(std::string_view text, std::vector<Session>& sessions) {
   RAIL_ASSIGN_AS(const json all, ParseObject(text), "bgpd's answer about all neighbors");
+  std::map<std::string_view, Session*> by_interface;
+  for (Session& session : sessions) by_interface.emplace(session.interface, &session);
   for (const auto& [vrf, neighbors] : all.items()) {
     if (!neighbors.is_object()) continue;
-    for (Session& session : sessions) {
-      if (neighbors.contains(session.interface)) AddNeighbor(neighbors, session);
+    for (const auto& [interface, neighbor] : neighbors.items()) {
+      const auto session = by_interface.find(interface);
+      if (session != by_interface.end()) AddNeighbor(neighbors, *session->second);
     }
   }
   return {};

@@ -239,8 +239,7 @@ Result<bool> VtyBgp::EnsureFeed(const std::vector<RailPeer>& rails, const FeedTa
     for (const std::string& line : plan.lines) missing += (missing.empty() ? "\"" : "; ") + line;
     return Fail(Code::kNotFound, "bgpd is not told to push what it learns; add " + missing + "\"");
   }
-  const auto& targets = running->Of(vrf_).bmp_targets;
-  if (!plan.block.empty() && !targets.empty()) RAIL_TRY(LetFeedsRest(*running, vrf_, deadline));
+  if (!plan.block.empty()) RAIL_TRY(LetFeedsRest(*running, vrf_, deadline));
   const Status known = Send(plan.block, deadline);
   if (!known && known.error().code == Code::kInvalid &&
       known.error().message.find("Unknown command") != std::string::npos) {

@@ -5,14 +5,12 @@ test_tenants.py has who reaches whom, restarts and costs; test_vrf.py the rules 
 from __future__ import annotations
 
 import json
-import socket
 import subprocess
 from collections.abc import Iterator
-from contextlib import ExitStack
 from typing import Any
 
 import pytest
-from frames import ROCE_PORT
+from ears import Ears, listening
 from railcni_lab import cabling, kernel, vty
 from railcni_lab.layout import Node, write_json
 from switched import megaflows
@@ -46,44 +44,15 @@ def rival(pods: list[Pod], pod: Pod) -> Pod:
     return next(p for p in pods if p.tenant != pod.tenant and p.node == pod.node)
 
 
-class Ears:
-    """A socket in every pod; what each has heard: (payload, TOS)."""
-
-    def __init__(self, pods: list[Pod]) -> None:
-        self.pods = pods
-        self.sockets: dict[str, socket.socket] = {}
-        for pod in pods:
-            with kernel.inside(pod.namespace):
-                s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-            s.setsockopt(socket.IPPROTO_IP, socket.IP_RECVTOS, 1)
-            s.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, TOS)
-            s.bind((pod.address, ROCE_PORT))
-            self.sockets[pod.name] = s
-
-    def say(self, pod: Pod, target: str, words: str) -> None:
-        self.sockets[pod.name].sendto(words.encode(), (target, ROCE_PORT))
-
-    def heard(self, pod: Pod, seconds: float) -> tuple[str, int] | None:
-        s = self.sockets[pod.name]
-        s.settimeout(seconds)
-        try:
-            data, ancillary, _, _ = s.recvmsg(2048, 64)
-        except TimeoutError:
-            return None
-        return data.decode(), ancillary[0][2][0]
-
-    def nobody_hears(self) -> None:
-        for pod in self.pods:
-            assert self.heard(pod, 0.3) is None, pod.name
-
-
 @pytest.fixture()
 def ears(pods: list[Pod]) -> Iterator[Ears]:
-    with ExitStack() as stack:
-        ears = Ears(pods)
-        for s in ears.sockets.values():
-            stack.callback(s.close)
+    with listening(pods) as ears:
         yield ears
+
+
+def nobody_hears(pods: list[Pod], ears: Ears) -> None:
+    for pod in pods:
+        assert ears.heard(pod, 0.3) is None, pod.name
 
 
 def exchange(pods: list[Pod], ears: Ears) -> None:
@@ -130,7 +99,7 @@ def test_a_pod_that_tags_its_frames_reaches_nobody(pods: list[Pod], ears: Ears, 
     exchange(pods, ears)
     tags = HOPS[kind](vlan_of(pod.tenant), vlan_of(rival(pods, pod).tenant))
     send(pod.namespace, "net1", [forged(pod, mate(pods, pod).address, b"hop", tags)] * 3)
-    ears.nobody_hears()
+    nobody_hears(pods, ears)
     send(pod.namespace, "net1", [forged(pod, mate(pods, pod).address, b"plain")])  # the frame is right but for its tags
     assert ears.heard(mate(pods, pod), 5) == ("plain", TOS)
 
@@ -140,7 +109,7 @@ def test_a_forged_sender_reaches_nobody(pods: list[Pod], ears: Ears) -> None:
     there = mate(pods, pod).address
     send(pod.namespace, "net1", [forged(pod, there, b"mac", mac=mac_of(rival(pods, pod).namespace, "net1")),
                                  forged(pod, there, b"ip", source=there), forged(pod, there, b"unknown", source="10.0.77.77")] * 3)
-    ears.nobody_hears()
+    nobody_hears(pods, ears)
 
 
 def test_a_leaf_that_lies_reaches_a_pod_in_its_tenants_vlan_alone(site: Site, pods: list[Pod], ears: Ears) -> None:
@@ -154,19 +123,19 @@ def test_a_leaf_that_lies_reaches_a_pod_in_its_tenants_vlan_alone(site: Site, po
 
     lie(tag(own))
     assert ears.heard(pod, 5) == ("leaf", TOS)
-    ears.nobody_hears()
+    nobody_hears(pods, ears)
     lie(tag(own, priority=3))
     assert ears.heard(pod, 5) == ("leaf", TOS), "a leaf may write any priority into the tag"
-    ears.nobody_hears()
+    nobody_hears(pods, ears)
     for tags in (b"", tag(0), tag(0, priority=3), tag(999), tag(vlan_of(NONE)), tag(own) + tag(own), tag(others) + tag(own),
                  tag(own, kind=0x88a8) + tag(own)):
         lie(tags)
-        ears.nobody_hears()
+        nobody_hears(pods, ears)
     lie(tag(own), source="10.0.77.77")
-    ears.nobody_hears()
+    nobody_hears(pods, ears)
     lie(tag(others))
     assert ears.heard(rival(pods, pod), 5) == ("leaf", TOS), "the other tenant's pod of the same address"
-    ears.nobody_hears()
+    nobody_hears(pods, ears)
 
 
 # What people ask.

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from frames import ROCE_PORT
+from ears import Ears, listening
 from railcni_lab import daemons, kernel
 from railcni_lab.layout import Lab, Node
 from switched import MAX_IDLE_MS, OVS_COUNTS_PROCESSORS_AFTER, Megaflow, megaflows
@@ -36,6 +36,10 @@ class Pod:
     @property
     def name(self) -> str:
         return f"{self.tenant}-{self.node}"
+
+    @property
+    def namespace(self) -> str:
+        return self.name
 
     @property
     def address(self) -> str:
@@ -149,39 +153,9 @@ def fabric() -> Fabric:
     return fabric
 
 
-class Ears:
-    """A socket in every pod; what each has heard: (payload, TOS)."""
-
-    def __init__(self, fabric: Fabric) -> None:
-        self.sockets: dict[str, socket.socket] = {}
-        for pod in fabric.pods:
-            with kernel.inside(pod.name):
-                s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-            s.setsockopt(socket.IPPROTO_IP, socket.IP_RECVTOS, 1)
-            s.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, TOS)
-            s.bind((pod.address, ROCE_PORT))
-            self.sockets[pod.name] = s
-
-    def send(self, pod: Pod, target: str, words: str) -> None:
-        self.sockets[pod.name].sendto(words.encode(), (target, ROCE_PORT))
-
-    def heard(self, pod: Pod, seconds: float) -> tuple[str, int] | None:
-        """The next datagram, if one comes within this time."""
-        s = self.sockets[pod.name]
-        s.settimeout(seconds)
-        try:
-            data, ancillary, _, _ = s.recvmsg(2048, 64)
-        except TimeoutError:
-            return None
-        return data.decode(), ancillary[0][2][0]
-
-
 @pytest.fixture()
 def ears(fabric: Fabric) -> Iterator[Ears]:
-    with ExitStack() as stack:
-        ears = Ears(fabric)
-        for s in ears.sockets.values():
-            stack.callback(s.close)
+    with listening(fabric.pods) as ears:
         yield ears
 
 
@@ -190,7 +164,7 @@ def exchange(fabric: Fabric, ears: Ears) -> None:
     for pod in fabric.pods:
         for attempt in range(3):
             words = f"{pod.name} {attempt}"
-            ears.send(pod, fabric.mate(pod).address, words)
+            ears.say(pod, fabric.mate(pod).address, words)
             assert ears.heard(fabric.mate(pod), 5) == (words, TOS), f"{pod.name}: payload, DSCP and ECN as they were sent"
     for pod in fabric.pods:
         assert ears.heard(pod, 0.2) is None, f"{pod.name} hears its mate alone"
@@ -278,9 +252,9 @@ def test_a_tenant_that_leaves_takes_nothing_of_the_other(fabric: Fabric, ears: E
     node = fabric.nodes[0]
     red, blue = (Pod(node.name, tenant) for tenant in VLANS)
     give_rules(fabric, node, ["blue"])
-    ears.send(red, fabric.mate(red).address, "gone")
+    ears.say(red, fabric.mate(red).address, "gone")
     assert ears.heard(fabric.mate(red), 0.3) is None
-    ears.send(blue, fabric.mate(blue).address, "stays")
+    ears.say(blue, fabric.mate(blue).address, "stays")
     assert ears.heard(fabric.mate(blue), 5) == ("stays", TOS)
     give_rules(fabric, node, list(VLANS))
     exchange(fabric, ears)
