@@ -1,4 +1,4 @@
-"""What a real API server says: to every manifest (a dry run), and to what raild asks of it."""
+"""What a real API server says: to every manifest (a dry run), and to what raild asks of it. What a real kubelet says of pods' devices."""
 
 import base64
 import json
@@ -11,13 +11,14 @@ from typing import Any
 import pytest
 from conftest import Cost
 from kube import Kube, eventually
-from railcni_cluster import kubectl, kustomize
+from railcni_cluster import kubectl, kustomize, node
 from railcni_cluster.layout import CONTROL_PLANE
 from railcni_lab.kernel import inside
 from railcni_lab.layout import REPOSITORY
 
 MANIFESTS = REPOSITORY / "manifests"
 CONTRACT = REPOSITORY / "build/tests/kubernetes_api_contract_test"
+PODRESOURCES = REPOSITORY / "build/tests/podresources_podresources_test"
 CRDS = Path(__file__).parent / "crds"
 FOLDERS = sorted(str(p.parent.relative_to(MANIFESTS)) for p in MANIFESTS.rglob("kustomization.yaml") if "kind: Component" not in p.read_text())
 
@@ -85,16 +86,28 @@ def account(kube: Kube, folder: Path) -> None:
         (folder / key).write_bytes(base64.b64decode(data[key]))
 
 
-def test_it_answers_as_the_one_of_the_tests_does(kube: Kube, tmp_path: Path, cost: Cost) -> None:
-    account(kube, tmp_path)
-    own = {**os.environ, "RAILCNI_TEST_API": f"https://{CONTROL_PLANE}", "RAILCNI_TEST_API_FOLDER": str(tmp_path),
-           "RAILCNI_TEST_API_NODE": kube.cluster.nodes()[0].name}
-    try:
-        with inside(kube.cluster.namespace):
-            done = subprocess.run([CONTRACT, "--gtest_filter=*/Real"], env=own, capture_output=True, text=True, timeout=120, check=False)
-    finally:
-        kube.ctl("delete", "clusterrolebinding/api-contract", "serviceaccount/api-contract", "secret/api-contract", "--ignore-not-found")
+def contract(kube: Kube, binary: Path, cases: str, own: dict[str, str]) -> int:
+    """Runs the cases of a contract suite that are for the real one; returns how many there are."""
+    with inside(kube.cluster.namespace):
+        done = subprocess.run([binary, f"--gtest_filter={cases}"], env={**os.environ, **own}, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, f"{done.stdout[-4000:]}{done.stderr[-1000:]}"
     passed = re.search(r"\[  PASSED  \] (\d+) test", done.stdout)
-    assert passed and int(passed[1]) >= 3 and "SKIPPED" not in done.stdout, done.stdout[-2000:]
-    cost.left_over = f"{passed[1]} cases of the contract"
+    assert passed and int(passed[1]) > 0 and "SKIPPED" not in done.stdout, done.stdout[-2000:]
+    return int(passed[1])
+
+
+def test_it_answers_as_the_one_of_the_tests_does(kube: Kube, tmp_path: Path, cost: Cost) -> None:
+    account(kube, tmp_path)
+    try:
+        passed = contract(kube, CONTRACT, "*/Real", {"RAILCNI_TEST_API": f"https://{CONTROL_PLANE}", "RAILCNI_TEST_API_FOLDER": str(tmp_path),
+                                                     "RAILCNI_TEST_API_NODE": kube.cluster.nodes()[0].name})
+    finally:
+        kube.ctl("delete", "clusterrolebinding/api-contract", "serviceaccount/api-contract", "secret/api-contract", "--ignore-not-found")
+    assert passed >= 3
+    cost.left_over = f"{passed} cases of the contract"
+
+
+def test_a_kubelet_answers_as_the_one_of_the_tests_does(resident: Kube, cost: Cost) -> None:
+    socket = Path("/proc", str(node.init_pid(resident.node("n1"))), "root/var/lib/kubelet/pod-resources/kubelet.sock")
+    passed = contract(resident, PODRESOURCES, "*/Kubelet", {"RAILCNI_TEST_PODRESOURCES": str(socket)})
+    cost.left_over = f"{passed} cases of the contract"

@@ -5,15 +5,19 @@ from conftest import Cost
 from flow import Flow
 from kube import Kube, eventually
 from railcni_cluster import kubectl, objects, overlay
+from railcni_cluster.names import WORKLOAD
 from readme import manifests
 from test_lifecycle import NEVER, TALK
 
 LABEL = "railcni.io/tenant"
+UNIT, APART = "railcni.io/su", "apart"
 X1, X2, Y = ("team-x", "x1"), ("team-x", "x2"), ("team-y", "y1")
 
 
 def by_label(config: dict) -> None:  # type: ignore[type-arg]
     config["kubernetes"] = {"tenants": True, "tenant_label": LABEL, "report": True}
+    config["topology"] = {"labels": {}}
+    config["rules"] = [{"where": {"node": "n2"}, "set": {"topology": {"unit": APART}}}]  # n1's has the name that raild makes
 
 
 @pytest.fixture(scope="module")
@@ -61,6 +65,31 @@ def test_the_node_tells_how_its_rails_are(labelled: Kube, cost: Cost) -> None:
         return sorted(set(found))
 
     eventually("railcni.io/rails of each node", told, lambda names: names == [n.name for n in labelled.cluster.nodes()], 60)
+
+
+def test_the_scheduler_keeps_a_job_in_one_unit(labelled: Kube, cost: Cost) -> None:
+    """By the node's labels, as manifests/examples/one-unit-affinity asks for it."""
+    def labels() -> dict[str, dict[str, str]]:
+        return {node["metadata"]["name"]: {key: value for key, value in node["metadata"]["labels"].items() if key.startswith("railcni.io/")}
+                for node in labelled.items("nodes")}
+
+    leaves = {f"railcni.io/leaf-rail{rail}" for rail in labelled.rails}
+    found = eventually("labels of both nodes", labels, lambda each: all(set(of) == leaves | {UNIT} for of in each.values()), 60)
+    assert found["n1"][UNIT].startswith("su-") and found["n2"][UNIT] == APART, found
+    assert all(found["n1"][leaf] == found["n2"][leaf] for leaf in leaves) and len({found["n1"][leaf] for leaf in leaves}) == len(leaves), found
+    for first, node in (("n1", "n1"), ("n2", "n2")):
+        job = {"job": f"from-{first}"}
+        names = [f"j{first}-{number}" for number in range(3)]
+        pods = [objects.pod(name, "team-x", node=node if name == names[0] else None, rails=0, image=WORKLOAD, labels=job) for name in names]
+        for pod in pods:
+            pod["metadata"]["annotations"] = {}
+            pod["spec"]["affinity"] = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
+                {"topologyKey": UNIT, "labelSelector": {"matchLabels": job}}]}}
+        kubectl.apply(labelled.cluster, objects.namespace("team-x"), *pods)
+        labelled.wait_ready("team-x", *names)
+        assert {labelled.pod("team-x", name)["spec"]["nodeName"] for name in names} == {node}
+        labelled.delete_pods("team-x", *names)
+    cost.nothing_left(labelled)
 
 
 def test_without_the_api_server_pods_come_and_talk(labelled: Kube, cost: Cost) -> None:

@@ -8,12 +8,14 @@ import signal
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pytest
 from cables import HEAD, SETTLED, all_findings, built, findings, found_on, plugged, seen, units
 from conftest import lab_of_its_own
-from railcni_lab import daemons, kernel, matrix, vty
+from railcni_lab import daemons, fabric, kernel, matrix, vty
 from railcni_lab.layout import Node, Shape, uplink, write_json
+from railcni_leaves import frr
 from tables import Tables
 from world import World, eventually
 
@@ -99,6 +101,36 @@ def test_two_rails_of_one_plane_on_one_leaf(world: World, tables: Tables) -> Non
         remote = {"remote-on-other-leaf"}
         found_on(world, tables, "rail1p0 of n2 in leaf0, of rail 0 and the same plane", node, "rails-on-one-leaf",
                  ["rail1p0 and rail0p0 lead to one leaf, leaf0"], {"n1": remote, "n3": remote, "n4": remote}, started)
+
+
+@contextmanager
+def with_as(world: World, number: int, asn: int) -> Iterator[None]:
+    """A leaf with another AS number; its bgpd is started anew for it."""
+    host, told = world.lab.leaf(number), fabric.leaf(world.lab, number)
+
+    def speaks(asn: int) -> None:
+        pid = daemons.pid_of(host, "bgpd")
+        assert pid is not None
+        daemons.kill(pid, signal.SIGKILL)
+        daemons.start_frr(host, frr.render(replace(told, asn=asn)), ["bgpd"])
+
+    speaks(asn)
+    try:
+        yield
+    finally:
+        speaks(told.asn)
+        eventually("all as it was", lambda: [seen(world, n) for n in world.lab.nodes()],
+                   lambda all_seen: all(s == built(world) for s in all_seen), SETTLED)
+        eventually("no finding is left", lambda: all_findings(world), lambda found: not any(found.values()), SETTLED)
+
+
+def test_a_leaf_with_the_as_of_another(world: World, tables: Tables) -> None:
+    """Of two leaves with one AS nobody can say whose it is by the plan: both are named, by both nodes there, and nothing else is found."""
+    node, started = world.lab.find_node("n1"), time.monotonic()
+    kind = "leaf-as-unlike-siblings"
+    with with_as(world, 3, world.lab.leaf(2).asn):
+        found_on(world, tables, "leaf3 has the AS of leaf2", node, kind,
+                 [f"the leaf of rail1p1 has the AS {world.lab.leaf(2).asn}, as another leaf here has"], {"n2": {kind}}, started)
 
 
 @contextmanager

@@ -9,6 +9,7 @@ import signal
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from api_server import ApiServer
@@ -103,6 +104,25 @@ def test_an_mtu_unlike_the_others(world: World, tables: Tables) -> None:
                  [f"pods have MTU {MTU - 4} on rail1"], {}, started)
     finally:
         node.config_file.write_text(before)
+        daemons.restart_raild(world.lab, node)
+    eventually("no finding is left", lambda: all_findings(world), lambda found: not any(found.values()), SETTLED)
+
+
+def test_an_uplink_slower_than_the_others(world: World, tables: Tables, tmp_path: Path) -> None:
+    """A veth pair has one speed, so raild reads a folder in the place of /sys."""
+    node, started = world.lab.find_node("n4"), time.monotonic()
+    for link, speed in ((uplink(0), 400000), (uplink(1), 200000)):
+        (tmp_path / "class/net" / link).mkdir(parents=True)
+        (tmp_path / "class/net" / link / "speed").write_text(f"{speed}\n")
+    os.environ["RAILCNI_SYSFS"] = str(tmp_path)
+    try:
+        daemons.restart_raild(world.lab, node)
+    finally:
+        del os.environ["RAILCNI_SYSFS"]
+    try:
+        found_on(world, tables, f"{uplink(1)} of n4 at 200 Gbit/s, the other at 400", node, "uplink-speed-unlike-siblings",
+                 [f"{uplink(1)} runs at 200000 Mbit/s"], {}, started)
+    finally:
         daemons.restart_raild(world.lab, node)
     eventually("no finding is left", lambda: all_findings(world), lambda found: not any(found.values()), SETTLED)
 
