@@ -4,13 +4,13 @@
 
 #include <csignal>
 
-#include "cmd/raild/hardware.h"
+#include "cmd/raild/api/hardware.h"
+#include "cmd/raild/api/tls.h"
 #include "cmd/raild/new_config.h"
-#include "cmd/raild/tls.h"
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/config/changes.h"
-#include "lib/engine/tenant_addresses.h"
+#include "lib/engine/attach/tenant_addresses.h"
 #include "lib/preflight/check_node.h"
 
 namespace rail::raild {

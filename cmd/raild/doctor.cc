@@ -7,14 +7,14 @@
 #include <filesystem>
 #include <optional>
 
-#include "cmd/raild/answers.h"
-#include "cmd/raild/hardware.h"
-#include "cmd/raild/tls.h"
+#include "cmd/raild/api/answers.h"
+#include "cmd/raild/api/hardware.h"
+#include "cmd/raild/api/tls.h"
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/base/socket.h"
 #include "lib/config/raild_service.h"
-#include "lib/engine/node_status.h"
+#include "lib/engine/repair/node_status.h"
 #include "lib/event/wake.h"
 #include "lib/http/server.h"
 #include "lib/inspect/inspector.h"

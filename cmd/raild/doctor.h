@@ -8,7 +8,7 @@
 #include <ostream>
 
 #include "lib/config/node_config.h"
-#include "lib/engine/verb_context.h"
+#include "lib/engine/attach/verb_context.h"
 
 namespace rail::raild {
 

@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "cmd/raild/api/tls.h"
 #include "cmd/raild/configure.h"
 #include "cmd/raild/daemon.h"
 #include "cmd/raild/doctor.h"
@@ -11,7 +12,6 @@
 #include "cmd/raild/print_attachments.h"
 #include "cmd/raild/privileges.h"
 #include "cmd/raild/remove.h"
-#include "cmd/raild/tls.h"
 #include "lib/base/log.h"
 #include "lib/config/changes.h"
 #include "lib/netlink/kernel.h"

@@ -8,10 +8,10 @@
 #include <iterator>
 #include <sstream>
 
-#include "cmd/raild/node_labels.h"
 #include "cmd/raild/node_object.h"
+#include "cmd/raild/workers/node_labels.h"
 #include "lib/base/whole_file.h"
-#include "lib/engine/removal.h"
+#include "lib/engine/repair/removal.h"
 #include "lib/event/wake.h"
 
 namespace rail::raild {

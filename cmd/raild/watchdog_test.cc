@@ -13,7 +13,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/fd.h"
-#include "lib/engine/verb_context.h"
+#include "lib/engine/attach/verb_context.h"
 
 namespace rail::raild {
 namespace {

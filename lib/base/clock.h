@@ -9,6 +9,7 @@
 #include <chrono>
 #include <climits>
 #include <cstdint>
+#include <optional>
 
 namespace rail {
 
@@ -17,6 +18,12 @@ using Deadline = Clock::time_point;
 
 inline Deadline After(Clock::duration duration) {
   return Clock::now() + duration;
+}
+
+// The earlier of two deadlines. nullopt means never.
+inline std::optional<Deadline> Earlier(std::optional<Deadline> a, std::optional<Deadline> b) {
+  if (!a || !b) return a ? a : b;
+  return std::min(*a, *b);
 }
 
 // Milliseconds until `deadline` for poll(2), rounded up; 0 when it has passed.

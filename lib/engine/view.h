@@ -19,8 +19,8 @@
 
 #include "lib/base/clock.h"
 #include "lib/config/node_config.h"
-#include "lib/engine/leaves.h"
-#include "lib/engine/remotes.h"
+#include "lib/engine/learned/leaves.h"
+#include "lib/engine/learned/remotes.h"
 #include "lib/frr/bgp.h"
 #include "lib/lldp/frame.h"
 #include "lib/qos/compare.h"

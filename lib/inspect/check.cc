@@ -4,10 +4,10 @@
 #include <map>
 #include <set>
 
-#include "lib/engine/differences.h"
-#include "lib/engine/repair_representors.h"
-#include "lib/engine/tenant_link.h"
-#include "lib/engine/tenant_rates.h"
+#include "lib/engine/attach/differences.h"
+#include "lib/engine/attach/tenant_link.h"
+#include "lib/engine/repair/representors.h"
+#include "lib/engine/repair/tenant_rates.h"
 #include "lib/inspect/inside.h"
 
 namespace rail::inspect {

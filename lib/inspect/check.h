@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/engine/attachment.h"
+#include "lib/engine/attach/attachment.h"
 #include "lib/engine/view.h"
 #include "lib/tenancy/tenancy.h"
 

@@ -4,7 +4,7 @@
 #include <iterator>
 #include <map>
 
-#include "lib/engine/attachment.h"
+#include "lib/engine/attach/attachment.h"
 #include "lib/pipeline/pipeline.h"
 
 namespace rail::inspect {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/engine/connections.h"
+#include "lib/engine/attach/connections.h"
 #include "lib/engine/view.h"
 #include "lib/inspect/megaflow.h"
 #include "lib/ovs/rule.h"

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "lib/engine/verb_context.h"
-#include "lib/inspect/doctor.h"
+#include "lib/engine/attach/verb_context.h"
+#include "lib/inspect/doctor/doctor.h"
 
 namespace rail::inspect {
 

@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <memory>
 
-#include "lib/engine/foreign_rules.h"
-#include "lib/engine/frontend.h"
-#include "lib/engine/tenant_vlans.h"
-#include "lib/inspect/doctor_subjects.h"
+#include "lib/engine/attach/tenant_vlans.h"
+#include "lib/engine/repair/foreign_rules.h"
+#include "lib/engine/repair/frontend.h"
+#include "lib/inspect/doctor/subjects.h"
 #include "lib/inspect/inside.h"
 #include "lib/inspect/lossless.h"
 #include "lib/inspect/rates.h"

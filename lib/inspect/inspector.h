@@ -13,15 +13,15 @@
 #include <vector>
 
 #include "lib/base/clock.h"
-#include "lib/engine/verb_context.h"
+#include "lib/engine/attach/verb_context.h"
 #include "lib/engine/view.h"
 #include "lib/inspect/check.h"
-#include "lib/inspect/doctor.h"
+#include "lib/inspect/doctor/doctor.h"
 #include "lib/inspect/flows.h"
 #include "lib/inspect/hardware.h"
 #include "lib/inspect/sample.h"
 #include "lib/inspect/side_by_side.h"
-#include "lib/inspect/trace.h"
+#include "lib/inspect/trace/trace.h"
 
 namespace rail::inspect {
 

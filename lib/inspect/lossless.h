@@ -4,8 +4,8 @@
 // Threads:  any
 #pragma once
 
-#include "lib/engine/lossless.h"
-#include "lib/inspect/doctor.h"
+#include "lib/engine/repair/lossless.h"
+#include "lib/inspect/doctor/doctor.h"
 
 namespace rail::inspect {
 

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <set>
 
-#include "lib/engine/verb_context.h"
+#include "lib/engine/attach/verb_context.h"
 #include "lib/inspect/hardware.h"
 #include "lib/inspect/select.h"
 #include "lib/netns/sysfs_view.h"

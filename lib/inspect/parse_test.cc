@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 
 #include "lib/inspect/megaflow.h"
-#include "lib/inspect/switch_trace.h"
 #include "lib/inspect/text.h"
+#include "lib/inspect/trace/switch_trace.h"
 
 namespace rail::inspect {
 namespace {

@@ -5,8 +5,8 @@
 // Source:   lib/engine/README.md ("Shares and limits")
 #pragma once
 
-#include "lib/engine/connections.h"
-#include "lib/inspect/doctor.h"
+#include "lib/engine/attach/connections.h"
+#include "lib/inspect/doctor/doctor.h"
 
 namespace rail::inspect {
 

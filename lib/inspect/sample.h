@@ -13,7 +13,7 @@
 #include <tuple>
 #include <vector>
 
-#include "lib/engine/connections.h"
+#include "lib/engine/attach/connections.h"
 #include "lib/engine/view.h"
 #include "lib/inspect/flows.h"
 

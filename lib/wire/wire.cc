@@ -13,7 +13,7 @@
 #include "lib/device/netdev.h"
 #include "lib/device/select.h"
 #include "lib/device/sriov.h"
-#include "lib/engine/origin.h"
+#include "lib/engine/repair/origin.h"
 #include "lib/event/wake.h"
 #include "lib/frr/solicit.h"
 #include "lib/frr/vty.h"

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "lib/cni/plugin.h"
-#include "lib/engine/verb_context.h"
+#include "lib/engine/attach/verb_context.h"
 
 namespace rail::wire {
 

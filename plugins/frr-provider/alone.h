@@ -6,7 +6,7 @@
 // Source:   README.md of this folder ("Without ovs-provider")
 #pragma once
 
-#include "lib/engine/verb_context.h"
+#include "lib/engine/attach/verb_context.h"
 #include "plugins/frr-provider/config.h"
 
 namespace rail::frr_provider {

@@ -4,9 +4,9 @@
 
 #include "lib/base/log.h"
 #include "lib/cni/previous.h"
-#include "lib/engine/differences.h"
-#include "lib/engine/readiness.h"
-#include "lib/engine/tenant_link.h"
+#include "lib/engine/attach/differences.h"
+#include "lib/engine/attach/readiness.h"
+#include "lib/engine/attach/tenant_link.h"
 #include "plugins/frr-provider/alone.h"
 #include "plugins/frr-provider/config.h"
 

@@ -8,8 +8,8 @@
 #include "lib/base/timing.h"
 #include "lib/cni/device_info.h"
 #include "lib/cni/previous.h"
-#include "lib/engine/attachment.h"
-#include "lib/engine/tenant_addresses.h"
+#include "lib/engine/attach/attachment.h"
+#include "lib/engine/attach/tenant_addresses.h"
 #include "lib/sriov/lookup.h"
 #include "plugins/ovs-provider/config.h"
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "lib/cni/previous.h"
-#include "lib/engine/differences.h"
-#include "lib/engine/tenant_addresses.h"
+#include "lib/engine/attach/differences.h"
+#include "lib/engine/attach/tenant_addresses.h"
 #include "plugins/ovs-provider/config.h"
 
 namespace rail::ovs_provider {

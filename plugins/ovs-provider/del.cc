@@ -1,7 +1,7 @@
 #include "plugins/ovs-provider/verbs.h"
 
 #include "lib/base/log.h"
-#include "lib/engine/attachment.h"
+#include "lib/engine/attach/attachment.h"
 
 namespace rail::ovs_provider {
 namespace {

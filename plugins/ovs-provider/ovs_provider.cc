@@ -1,7 +1,7 @@
 #include "plugins/ovs-provider/ovs_provider.h"
 
-#include "lib/engine/readiness.h"
-#include "lib/engine/tenant_addresses.h"
+#include "lib/engine/attach/readiness.h"
+#include "lib/engine/attach/tenant_addresses.h"
 #include "plugins/ovs-provider/config.h"
 #include "plugins/ovs-provider/verbs.h"
 

@@ -5,7 +5,7 @@
 
 #include "lib/cni/plugin.h"
 #include "lib/cni/result.h"
-#include "lib/engine/verb_context.h"
+#include "lib/engine/attach/verb_context.h"
 #include "lib/podnet/podnet.h"
 
 namespace rail::ovs_provider {

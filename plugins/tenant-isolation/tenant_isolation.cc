@@ -2,9 +2,9 @@
 
 #include "lib/base/log.h"
 #include "lib/cni/previous.h"
-#include "lib/engine/differences.h"
-#include "lib/engine/tenant_addresses.h"
-#include "lib/engine/tenant_rates.h"
+#include "lib/engine/attach/differences.h"
+#include "lib/engine/attach/tenant_addresses.h"
+#include "lib/engine/repair/tenant_rates.h"
 
 namespace rail::tenant_isolation {
 namespace {

@@ -4,7 +4,7 @@
 // usage: sweep_now CONTAINER-ID
 #include <cstdio>
 
-#include "lib/engine/sweep.h"
+#include "lib/engine/repair/sweep.h"
 #include "lib/state/testing/crash_store.h"
 #include "lib/wire/wire.h"
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "cmd/raild/service.h"
+#include "cmd/raild/api/service.h"
 #include "lib/counters/sampler.h"
 #include "lib/engine/view.h"
 #include "lib/inspect/inspector.h"

@@ -53,6 +53,6 @@ def test_no_fault_stands_twice() -> None:
 
 
 def test_every_first_line_is_one_of_the_doctor() -> None:
-    page = (HERE.parents[1] / "lib/inspect/README.md").read_text()
+    page = (HERE.parents[1] / "lib/inspect/doctor/README.md").read_text()
     known = set(re.findall(r"`([a-z0-9]+(?:-[a-z0-9]+)+)`", page))
     assert {row.first for row in ROWS} <= known, {row.first for row in ROWS} - known

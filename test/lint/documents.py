@@ -21,7 +21,7 @@ CODE = (".cc", ".h", ".c", ".go", ".proto", ".py", ".sh")
 PLACE = re.compile(r"[\w./*-]*[\w*]\.(?:cc|h|py|proto|md|json|yaml)\b")
 # All the places that a newcomer must touch for what is added most often: the README whose section names them.
 RECIPES = {
-    "lib/inspect/README.md": "Adding a finding",
+    "lib/inspect/doctor/README.md": "Adding a finding",
     "lib/api/README.md": "Adding a field of ListRails",
     "plugins/ovs-provider/README.md": "Adding a rule for IPAM",
 }

@@ -41,6 +41,11 @@ ALLOWED: dict[str, set[str]] = {
              "event", "pipeline", "cni", "engine"},
 }
 
+# Inside a lib folder that has folders of its own ("": beside them): each may include itself and those before it.
+INSIDE: dict[str, list[str]] = {
+    "engine": ["attach", "learned", "", "repair"],
+}
+
 # The interfaces: what others may see of a folder that talks to the kernel, OVS, FRR or a disk. Its other headers are the real
 # thing (or its inside), which only a composition root may name: main.cc and wire.cc. A monitor is seen too: it is a
 # descriptor for the daemon's loop to watch, and the descriptor is the seam.
@@ -120,12 +125,27 @@ def _from_lib(name: str, include: str) -> str:
     if not include.startswith("lib/"):
         return f"lib includes {include}: lib never depends on a program or a plugin"
     here, there = _folder(name), _folder(include)
-    if here == there or here not in ALLOWED:
+    if here == there:
+        return _inside(here, name, include)
+    if here not in ALLOWED:
         return ""
     if there not in ALLOWED[here]:
         may = ", ".join(sorted(ALLOWED[here])) or "nothing of ours"
         return f"lib/{here} includes {include}; it may include: {may}"
     return _real(name, include)
+
+
+def _inside(folder: str, name: str, include: str) -> str:
+    order = INSIDE.get(folder)
+    if order is None:
+        return ""
+    here, there = (each.split("/")[2] if each.count("/") > 2 else "" for each in (name, include))
+    for part in (here, there):
+        if part not in order:
+            return f"lib/{folder}/{part} is not in the order of test/lint/layers.py: say there what it may include"
+    if order.index(there) > order.index(here):
+        return f"lib/{folder}/{here or '(beside)'} includes {include}; the order is {', '.join(each or '(beside)' for each in order)}"
+    return ""
 
 
 def _real(name: str, include: str) -> str:

@@ -108,8 +108,14 @@ class Layers(Checker):
     def test_a_folder_that_the_table_does_not_know_is_found(self) -> None:
         self.found("lib/gossip/a.h", '"lib/base/error.h"', "not in the table")
 
+    def test_folders_within_a_folder_have_an_order(self) -> None:
+        self.found("lib/engine/attach/a.cc", '"lib/engine/learned/remotes.h"', "the order is attach, learned, (beside), repair")
+        self.found("lib/engine/view.cc", '"lib/engine/repair/nic.h"', "the order is")
+        self.found("lib/engine/other/a.cc", '"lib/engine/attach/record.h"', "is not in the order")
+        self.quiet("lib/engine/repair/a.cc", '"lib/engine/view.h"')
+
     def test_real_implementations_are_named_by_main_and_wire_alone(self) -> None:
-        for name in ("lib/engine/a.cc", "plugins/ovs-provider/ovs_provider.cc", "cmd/raild/service.cc"):
+        for name in ("lib/engine/a.cc", "plugins/ovs-provider/ovs_provider.cc", "cmd/raild/api/service.cc"):
             self.found(name, '"lib/netlink/kernel.h"', "only main.cc and wire.cc")
             self.quiet(name, '"lib/netlink/netlink.h"')
         self.quiet("plugins/ovs-provider/main.cc", '"lib/netlink/kernel.h"')
@@ -247,10 +253,10 @@ class Documents(Checker):
         self.assert_quiet(documents, "lib/x/README.md", "# x\n\n| key | what |\n|---|---|\n| `a` | a table of something else |\n")
 
     def test_a_recipe_for_contributors_names_what_is_there(self) -> None:
-        page, title = "lib/inspect/README.md", "\n## Adding a finding\n\n"
-        for name in ("lib/inspect/doctor.cc", "lib/inspect/doctor.h", "test/lab/cause_rows_pod.py"):
+        page, title = "lib/inspect/doctor/README.md", "\n## Adding a finding\n\n"
+        for name in ("lib/inspect/doctor/doctor.cc", "lib/inspect/doctor/doctor.h", "test/lab/cause_rows_pod.py"):
             self.write(name, "")
-        places = "1. `doctor.h`, `lib/inspect/doctor.cc`, `test/lab/cause_rows_*.py`\n"
+        places = "1. `doctor.h`, `lib/inspect/doctor/doctor.cc`, `test/lab/cause_rows_*.py`\n"
         self.assert_quiet(documents, page, f"# inspect\n{title}{places}")
         self.assert_found(documents, page, f"# inspect\n\n{places}", "must name the files")
         self.assert_found(documents, page, f"# inspect\n{title}\n## Another\n\n{places}", "must name the files")

@@ -17,17 +17,17 @@ TIME_OF_DAY = re.compile(r"system_clock|CLOCK_REALTIME|\bUnixMs\b|\b(?:gettimeof
 MAY_TELL_THE_TIME = {
     "cmd/raild/daemon.cc": "when raild was started, for the API",
     "cmd/raild/doctor.cc": "when the look was taken, for the view",
-    "cmd/raild/report_worker.cc": "when the node's condition changed, and when an event happened, for people",
-    "cmd/raild/service.cc": "gRPC's own deadline for its end is a time of day",
+    "cmd/raild/workers/report_worker.cc": "when the node's condition changed, and when an event happened, for people",
+    "cmd/raild/api/service.cc": "gRPC's own deadline for its end is a time of day",
     "cmd/railctl/main.cc": "how old an attachment is, for people",
     "cmd/railctl/ports.cc": "writes when a burst began as text",
     "cmd/railctl/top_screen.cc": "writes when counters were read as text",
     "cmd/railctl/client.h": "gRPC's own deadline of a call is a time of day",
     "lib/counters/sampler.cc": "when a burst began, for people; lengths and rates go by the steady clock",
     "lib/base/clock.h": "UnixMs itself",
-    "lib/engine/node_status.cc": "since when rules are not known, for people",
-    "lib/engine/repair_bgp_feed.cc": "when a remote was learned, for the API",
-    "lib/inspect/doctor_rails.cc": "writes that time as text",
+    "lib/engine/repair/node_status.cc": "since when rules are not known, for people",
+    "lib/engine/repair/bgp_feed.cc": "when a remote was learned, for the API",
+    "lib/inspect/doctor/rails.cc": "writes that time as text",
     "lib/podresources/podresources.cc": "gRPC's own deadline of a call is a time of day",
     "lib/inspect/inspector.h": "certificates hold by the time of day",
     "plugins/frr-provider/alone.cc": "when a pod was attached, for people",
@@ -43,7 +43,7 @@ MAY_PAUSE = {
 }
 
 # A command line for a person to copy, which nobody here starts.
-MAY_NAME_A_TOOL = {"lib/engine/foreign_rules.cc": "the line that deletes a rule of others"}
+MAY_NAME_A_TOOL = {"lib/engine/repair/foreign_rules.cc": "the line that deletes a rule of others"}
 
 
 def check(root: Path) -> list[str]:

@@ -21,7 +21,7 @@ from world import eventually
 MANY = 32
 A, B = "team0", "team1"
 GONE = f"team{MANY}"  # has one pod, which goes at once
-KEPT = 300  # seconds: kTenantKept of lib/engine/tenant_link.h
+KEPT = 300  # seconds: kTenantKept of lib/engine/attach/tenant_link.h
 
 
 @pytest.fixture(scope="module")

@@ -8,8 +8,8 @@
 #include "cmd/raild/metrics/exposition.h"
 #include "cmd/raild/metrics/ports.h"
 #include "lib/base/utf8.h"
-#include "lib/engine/tenant_rates.h"
-#include "lib/inspect/trace.h"
+#include "lib/engine/repair/tenant_rates.h"
+#include "lib/inspect/trace/trace.h"
 
 namespace rail::raild {
 namespace {

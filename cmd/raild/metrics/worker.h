@@ -12,7 +12,7 @@
 
 #include "cmd/raild/metrics/page.h"
 #include "cmd/raild/metrics/switch_looks.h"
-#include "cmd/raild/worker.h"
+#include "cmd/raild/workers/worker.h"
 #include "lib/config/node_config.h"
 #include "lib/counters/sampler.h"
 #include "lib/http/server.h"

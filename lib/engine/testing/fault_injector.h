@@ -15,7 +15,7 @@
 
 #include "lib/cni/ipam.h"
 #include "lib/device/device.h"
-#include "lib/engine/connections.h"
+#include "lib/engine/attach/connections.h"
 #include "lib/state/store.h"
 
 namespace rail::engine::testing {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/engine/repair_bgp.h"
+#include "lib/engine/repair/bgp.h"
 #include "lib/frr/testing/fake.h"
 
 namespace rail::engine::testing {

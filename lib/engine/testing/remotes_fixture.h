@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "lib/engine/remotes.h"
+#include "lib/engine/learned/remotes.h"
 
 namespace rail::engine::testing {
 

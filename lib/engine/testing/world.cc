@@ -1,5 +1,5 @@
 #include "lib/engine/testing/world.h"
-#include "lib/engine/tenant_vlans.h"
+#include "lib/engine/attach/tenant_vlans.h"
 
 #include <fmt/core.h>
 #include <unistd.h>

@@ -1,0 +1,363 @@
+#include "cmd/raild/api/messages.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "lib/base/utf8.h"
+#include "lib/inspect/select.h"
+
+namespace rail::raild {
+namespace {
+
+using engine::AttachmentView;
+using engine::NodeView;
+using engine::RemoteView;
+
+void SetTime(google::protobuf::Timestamp& time, int64_t unix_ms) {
+  time.set_seconds(unix_ms / 1000);
+  time.set_nanos(static_cast<int32_t>(unix_ms % 1000) * 1000000);
+}
+
+std::string MacText(const MacAddress& mac) {
+  return mac.is_zero() ? std::string() : mac.ToString();
+}
+
+v1::NodeInfo::RdmaMode RdmaOf(engine::RdmaMode mode) {
+  switch (mode) {
+    case engine::RdmaMode::kUnknown:
+      break;
+    case engine::RdmaMode::kNone:
+      return v1::NodeInfo::NO_RDMA;
+    case engine::RdmaMode::kShared:
+      return v1::NodeInfo::SHARED;
+    case engine::RdmaMode::kExclusive:
+      return v1::NodeInfo::EXCLUSIVE;
+  }
+  return v1::NodeInfo::RDMA_MODE_UNSPECIFIED;
+}
+
+v1::Attachment::Phase PhaseOf(state::Phase phase) {
+  switch (phase) {
+    case state::Phase::kAdding:
+      return v1::Attachment::ADDING;
+    case state::Phase::kReady:
+      return v1::Attachment::READY;
+    case state::Phase::kDeleting:
+      return v1::Attachment::DELETING;
+  }
+  return v1::Attachment::PHASE_UNSPECIFIED;
+}
+
+void SetFrontend(v1::NodeInfo& node, const engine::FrontendView& frontend) {
+  for (const engine::FrontendLink& seen : frontend.links) {
+    v1::FrontendLink& link = *node.add_frontend_links();
+    link.set_name(seen.name);
+    link.set_bgp_state(ValidUtf8(seen.state));
+    link.set_bgp_problem(ValidUtf8(seen.problem));
+    link.set_prefixes_received(seen.received);
+    link.set_prefixes_sent(seen.sent);
+    for (const IpAddress& address : seen.not_told) link.add_not_told(address.ToString());
+    for (const IpPrefix& prefix : seen.leaked) link.add_leaked(prefix.ToString());
+    for (const std::string& family : seen.default_routes) link.add_default_routes(family);
+  }
+  for (const IpAddress& address : frontend.addresses) node.add_frontend_addresses(address.ToHostPrefix());
+  node.set_frontend_bfd_problem(ValidUtf8(frontend.bfd_problem));
+}
+
+void SetTenant(v1::Tenant& tenant, const std::string& name, tenancy::TenantId id) {
+  tenant.set_name(ValidUtf8(name));
+  if (!id.is_none()) tenant.set_id(id.ToString());
+}
+
+void SetRates(v1::Rail& rail, const engine::RatesView& rates) {
+  for (const engine::TenantRateView& each : rates.tenants) {
+    v1::TenantRate& rate = *rail.add_tenant_rates();
+    SetTenant(*rate.mutable_tenant(), each.tenant, each.tenant_id);
+    rate.set_nic(each.nic);
+    rate.set_share(each.share);
+    rate.set_max_mbit(each.max_mbit);
+    rate.set_attachments(each.pods);
+  }
+  for (const qos::Difference& each : rates.problems) rail.add_rates_problems(ValidUtf8(each.what));
+}
+
+// The attachments that match, by id.
+std::vector<const AttachmentView*> Select(const NodeView& view, const v1::AttachmentFilter& filter) {
+  return inspect::Select(view, {.pod_namespace = filter.namespace_(),
+                                .pod = filter.pod(),
+                                .rail = filter.rail(),
+                                .ifname = filter.ifname(),
+                                .tenant = filter.tenant()});
+}
+
+// This node's name of the rail that a remote is on; "" when the node has no such rail, or the remote says none.
+std::string RailOf(const RemoteView& remote, const NodeView& node) {
+  if (!remote.remote.rail_index) return "";
+  const auto rail = std::ranges::find(node.rails, *remote.remote.rail_index,
+                                      [](const engine::RailView& r) { return r.rail.index; });
+  return rail == node.rails.end() ? "" : rail->rail.name;
+}
+
+bool Matches(const v1::ListRemotesRequest& request, const RemoteView& remote, const NodeView& node) {
+  return inspect::IsTenant(request.tenant(), remote.tenant, remote.remote.tenant) &&
+         (request.rail().empty() || request.rail() == RailOf(remote, node));
+}
+
+// "address,tenant id,rail index or -,session"
+std::string TokenOf(const frr::Remote& remote) {
+  return remote.address.ToString() + "," + remote.tenant.ToString() + "," +
+         (remote.rail_index ? std::to_string(*remote.rail_index) : "-") + "," + remote.interface;
+}
+
+template <class T>
+bool ParseNumber(std::string_view text, T& number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+Result<frr::Remote> ParseToken(std::string_view token) {
+  const auto refused = Fail(Code::kInvalid, "page_token: not one that ListRemotes has given");
+  std::string_view parts[4];
+  for (std::string_view& part : parts) {
+    const size_t comma = &part == &parts[3] ? std::string_view::npos : token.find(',');
+    if (&part != &parts[3] && comma == std::string_view::npos) return refused;
+    part = token.substr(0, comma);
+    token.remove_prefix(comma == std::string_view::npos ? token.size() : comma + 1);
+  }
+  frr::Remote remote;
+  auto address = IpAddress::Parse(parts[0]);
+  const auto tenant = tenancy::TenantId::Parse(parts[1]);
+  if (!address || !tenant) return refused;
+  remote.address = *address;
+  remote.tenant = *tenant;
+  if (parts[2] != "-" && !ParseNumber(parts[2], remote.rail_index.emplace())) return refused;
+  remote.interface = parts[3];
+  return remote;
+}
+
+v1::RailVlan ToMessage(const engine::VlanView& view) {
+  v1::RailVlan message;
+  message.set_vlan(view.vlan);
+  SetTenant(*message.mutable_tenant(), view.tenant, view.id);
+  message.set_port(view.port);
+  message.set_vrf(view.vrf);
+  message.set_port_works(view.port_works);
+  message.set_leaf_mac(MacText(view.leaf_mac));
+  message.set_bgp_state(ValidUtf8(view.bgp_state));
+  message.set_bgp_problem(ValidUtf8(view.bgp_problem));
+  if (view.session) {
+    message.set_prefixes_received(view.session->prefixes_received);
+    message.set_prefixes_sent(view.session->prefixes_sent);
+  }
+  return message;
+}
+
+v1::Remote ToMessage(const RemoteView& view, const NodeView& node, const inspect::Fabric& fabric) {
+  v1::Remote message;
+  message.set_address(view.remote.address.ToString());
+  SetTenant(*message.mutable_tenant(), view.tenant, view.remote.tenant);
+  if (view.remote.rail_index) {
+    message.set_rail_index(*view.remote.rail_index);
+    SetPlane(message, fabric.PlaneOf(*view.remote.rail_index));
+  }
+  message.set_rail(RailOf(view, node));
+  message.set_installed(view.installed);
+  message.set_contested(view.contested);
+  message.set_vlan(view.vlan);
+  for (const uint32_t as : node.as_paths.Numbers(view.as_path)) message.add_as_path(as);
+  message.set_distance(DistanceMessage(fabric.DistanceOf(view.as_path, view.remote.rail_index)));
+  return message;
+}
+
+}  // namespace
+
+v1::Attachment ToMessage(const AttachmentView& view) {
+  const state::Attachment& a = view.attachment;
+  v1::Attachment message;
+  message.set_id(a.id);
+  message.set_network(ValidUtf8(a.key.network));
+  message.set_container_id(ValidUtf8(a.key.container_id));
+  message.set_ifname(ValidUtf8(a.key.ifname));
+  message.set_rail(a.rail);
+  SetPlane(message, view.plane);
+  message.mutable_pod()->set_namespace_(ValidUtf8(a.pod_namespace));
+  message.mutable_pod()->set_name(ValidUtf8(a.pod_name));
+  message.mutable_pod()->set_uid(ValidUtf8(a.pod_uid));
+  if (!a.tenant.empty() || !a.tenant_id.is_none())
+    SetTenant(*message.mutable_tenant(), a.tenant, a.tenant_id);
+  message.set_device(ValidUtf8(a.device));
+  message.set_representor(ValidUtf8(a.representor));
+  message.set_mac(MacText(a.mac));
+  for (const IpAddress& address : a.addresses) message.add_addresses(address.ToString());
+  message.set_mtu(a.mtu);
+  message.set_phase(PhaseOf(a.phase));
+  message.set_ofport(a.ofport);
+  message.set_announced(a.announced);
+  message.set_rules_in_place(view.rules_in_place);
+  if (view.rules_unknown_since_ms != 0)
+    SetTime(*message.mutable_rules_unknown_since(), view.rules_unknown_since_ms);
+  message.set_withdrawn(ValidUtf8(view.withdrawn));
+  message.set_pending(ValidUtf8(view.pending));
+  SetTime(*message.mutable_created(), a.created_ms);
+  message.set_netns(ValidUtf8(a.netns_path));
+  message.set_vlan(view.vlan);
+  message.set_device_lost(view.device_lost);
+  if (view.rate) {
+    v1::AttachmentRate& rate = *message.mutable_rate();
+    rate.set_tenant_share(view.rate->tenant_share);
+    rate.set_tenant_max_mbit(view.rate->tenant_max_mbit);
+    rate.set_min_mbit(view.rate->min_mbit);
+    rate.set_max_mbit(view.rate->max_mbit);
+  }
+  message.set_namespace_unseen(ValidUtf8(view.namespace_unseen));
+  for (const engine::AddressElsewhere& elsewhere : view.elsewhere) {
+    message.add_announced_elsewhere(ValidUtf8(elsewhere.ToText()));
+    message.set_contested(message.contested() || elsewhere.other_tenant);
+  }
+  return message;
+}
+
+v1::GetNodeResponse GetNode(const NodeView& view, const Health& raild) {
+  v1::GetNodeResponse response;
+  v1::NodeInfo& node = *response.mutable_node();
+  node.set_hostname(ValidUtf8(view.hostname));
+  node.set_version(view.raild_version);
+  SetTime(*node.mutable_started(), view.started_ms);
+  node.set_bmp_up(view.bmp_up);
+  for (const engine::Health& health : view.health) {
+    v1::HealthPart& part = *node.add_health();
+    part.set_part(health.part);
+    part.set_ok(health.ok);
+    part.set_problem(ValidUtf8(health.problem));
+  }
+  if (!raild.hung.empty()) {
+    v1::HealthPart& part = *node.add_health();
+    part.set_part("raild");
+    part.set_problem(raild.hung);
+  }
+  if (raild.started && !raild.waits_for.empty()) {
+    v1::HealthPart& part = *node.add_health();
+    part.set_part("readiness");
+    part.set_problem(ValidUtf8(raild.waits_for));
+  }
+  node.set_repairs(view.repairs);
+  node.set_rdma(RdmaOf(view.rdma));
+  SetFrontend(node, view.frontend);
+  node.set_unit(view.unit);
+  return response;
+}
+
+v1::ListRailsResponse ListRails(const NodeView& view) {
+  v1::ListRailsResponse response;
+  for (const engine::RailView& r : view.rails) {
+    v1::Rail& rail = *response.add_rails();
+    rail.set_name(r.rail.name);
+    rail.set_index(r.rail.index);
+    rail.set_pf(r.rail.pf);
+    rail.set_bridge(r.rail.bridge);
+    rail.set_mtu(r.rail.mtu);
+    rail.set_bridge_present(r.bridge_present);
+    rail.set_bridge_mac(MacText(r.bridge_mac));
+    rail.set_leaf_mac(MacText(r.leaf_mac));
+    rail.set_carrier(r.uplink_carrier);
+    rail.set_bgp_state(ValidUtf8(r.bgp_state));
+    rail.set_bgp_problem(ValidUtf8(r.bgp_problem));
+    rail.set_stripped(r.stripped);
+    rail.set_prefixes_received(r.prefixes_received);
+    rail.set_prefixes_sent(r.prefixes_sent);
+    rail.set_rules_wanted(r.rules_wanted);
+    rail.set_rules_installed(r.rules_installed);
+    rail.set_unrecorded_pods(r.unrecorded_pods);
+    rail.set_foreign_flows(r.foreign_rules);
+    rail.set_lossless_known(r.lossless.has_value());
+    if (r.lossless) {
+      rail.set_lossless_ok(r.lossless->empty());
+      for (const qos::Difference& each : *r.lossless) rail.add_lossless_problems(ValidUtf8(each.what));
+    }
+    rail.set_rates_known(r.rates.has_value());
+    if (r.rates) SetRates(rail, *r.rates);
+    if (r.unseen_since_ms != 0) SetTime(*rail.mutable_unseen_since(), r.unseen_since_ms);
+    rail.set_unseen(ValidUtf8(r.unseen));
+    if (r.leaf) SetLeaf(*rail.mutable_leaf(), *r.leaf);
+    if (r.neighbour) SetNeighbour(*rail.mutable_lldp(), *r.neighbour);
+    rail.set_number(r.rail.number());
+    if (r.rail.place.rail) rail.set_plane(r.rail.place.plane);
+    rail.set_nic_planes(r.rail.place.nic_planes);
+    rail.set_by_vlan(r.by_vlan);
+    for (const engine::VlanView& vlan : r.vlans) *rail.add_vlans() = ToMessage(vlan);
+  }
+  std::ranges::sort(*response.mutable_rails(), {}, [](const v1::Rail& rail) { return rail.index(); });
+  return response;
+}
+
+v1::ListAttachmentsResponse ListAttachments(const NodeView& view, const v1::AttachmentFilter& filter) {
+  v1::ListAttachmentsResponse response;
+  for (const AttachmentView* a : Select(view, filter)) *response.add_attachments() = ToMessage(*a);
+  return response;
+}
+
+Result<v1::ListRemotesResponse> ListRemotes(const NodeView& view, const v1::ListRemotesRequest& request) {
+  std::optional<frr::Remote> last;
+  if (!request.page_token().empty()) {
+    RAIL_ASSIGN(last, ParseToken(request.page_token()));
+  }
+  std::vector<const RemoteView*> page;
+  page.reserve(view.remotes.size());
+  uint32_t total = 0;
+  for (const RemoteView& r : view.remotes) {
+    if (!Matches(request, r, view)) continue;
+    ++total;
+    if (!last || *last < r.remote) page.push_back(&r);
+  }
+  const size_t size = request.page_size() == 0 ? kDefaultPage : std::min(request.page_size(), kLargestPage);
+  const auto by_remote = [](const RemoteView* r) -> const frr::Remote& { return r->remote; };
+
+  v1::ListRemotesResponse response;
+  response.set_total(total);
+  const bool more = page.size() > size;
+  if (more) {
+    // Linear in all remotes, where a full sort for each page would not be.
+    std::ranges::nth_element(page, page.begin() + static_cast<std::ptrdiff_t>(size), {}, by_remote);
+    page.resize(size);
+  }
+  std::ranges::sort(page, {}, by_remote);
+  const inspect::Fabric fabric(view);
+  for (const RemoteView* r : page) *response.add_remotes() = ToMessage(*r, view, fabric);
+  if (more) response.set_next_page_token(TokenOf(page.back()->remote));
+  return response;
+}
+
+std::vector<v1::WatchAttachmentsResponse> Changes::Next(const NodeView& view) {
+  std::vector<v1::WatchAttachmentsResponse> events;
+  const auto add = [&](v1::WatchAttachmentsResponse::Type type) -> v1::WatchAttachmentsResponse& {
+    events.emplace_back().set_type(type);
+    return events.back();
+  };
+
+  const std::vector<const AttachmentView*> selected = Select(view, filter_);
+  std::map<int64_t, std::string> before = std::exchange(told_, {});
+  for (const auto& [id, bytes] : before) {
+    const auto same_id = [](const AttachmentView* a) { return a->attachment.id; };
+    if (!std::ranges::binary_search(selected, id, {}, same_id)) {
+      add(v1::WatchAttachmentsResponse::DELETED).mutable_attachment()->ParseFromString(bytes);
+    }
+  }
+  for (const AttachmentView* a : selected) {
+    v1::Attachment now = ToMessage(*a);
+    std::string bytes = now.SerializeAsString();
+    const auto old = before.find(now.id());
+    if (old == before.end()) {
+      *add(v1::WatchAttachmentsResponse::ADDED).mutable_attachment() = now;
+    } else if (old->second != bytes) {
+      *add(v1::WatchAttachmentsResponse::MODIFIED).mutable_attachment() = now;
+    }
+    told_.emplace(now.id(), std::move(bytes));
+  }
+  if (std::exchange(stage_, Stage::kSynced) == Stage::kFirst) add(v1::WatchAttachmentsResponse::SYNCED);
+  return events;
+}
+
+}  // namespace rail::raild

@@ -1,0 +1,423 @@
+#include "cmd/raild/api/service.h"
+
+#include <grpcpp/ext/proto_server_reflection_plugin.h>
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/health_check_service_interface.h>
+#include <grpcpp/resource_quota.h>
+
+#include <algorithm>
+#include <chrono>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "cmd/raild/api/answers.h"
+#include "cmd/raild/api/hardware.h"
+#include "cmd/raild/api/messages.h"
+#include "cmd/raild/api/port_messages.h"
+#include "cmd/raild/api/question_queue.h"
+#include "cmd/raild/api/socket_file.h"
+#include "cmd/raild/api/tls.h"
+#include "cmd/raild/api/watches.h"
+#include "rail/v1/node.grpc.pb.h"
+
+namespace rail::raild {
+namespace {
+
+// Requests are tiny, and answers are bounded by the page size. Nobody with access needs more, and no client can make raild large.
+// The socket and TCP have limits of their own, so that a client that fills one leaves the other free.
+constexpr int kLargestRequest = 64 << 10;         // bytes
+constexpr int kLargestMetadata = 8 << 10;         // bytes, of a call's headers
+constexpr size_t kMostMemory = size_t{64} << 20;  // bytes, gRPC's buffers in all
+constexpr int kMostThreads = 8;    // reflection alone; all other methods share gRPC's few callback threads
+constexpr int kMostStreams = 128;  // calls at a time of one connection
+constexpr size_t kMostWatches = 64;
+constexpr size_t kMostTcpWatches = 32;
+// For TCP alone. A peer that is gone, silent or slow to identify itself loses its place. A client that was let in must show its
+// certificate again from time to time.
+constexpr int kHandshakeTime = 5000;      // ms
+constexpr int kAliveEvery = 30000;        // ms without a message, then the peer is probed
+constexpr int kAliveTime = 10000;         // ms for the answer
+constexpr int kConnectionTime = 3600000;  // ms, then the client connects anew
+constexpr int kConnectionGrace = 60000;   // ms for the calls that are under way then
+constexpr auto kStopTime = std::chrono::seconds(2);
+constexpr std::chrono::milliseconds kCountersWait{
+    200};  // for a reading, if the last one is older than a second
+
+grpc::StatusCode StatusCodeOf(Code code) {
+  switch (code) {
+    case Code::kInvalid:
+      return grpc::StatusCode::INVALID_ARGUMENT;
+    case Code::kNotFound:
+      return grpc::StatusCode::NOT_FOUND;
+    case Code::kExists:
+      return grpc::StatusCode::ALREADY_EXISTS;
+    case Code::kBusy:
+    case Code::kTransient:
+      return grpc::StatusCode::UNAVAILABLE;
+    case Code::kUnsupported:
+      return grpc::StatusCode::UNIMPLEMENTED;
+    case Code::kPermission:
+      return grpc::StatusCode::PERMISSION_DENIED;
+    case Code::kInternal:
+      return grpc::StatusCode::INTERNAL;
+  }
+  return grpc::StatusCode::INTERNAL;
+}
+
+// What the watchdog has said last.
+class LastHealth {
+ public:
+  void Set(Health health) {
+    const std::lock_guard lock(mutex_);
+    health_ = std::move(health);
+  }
+  Health Get() const {
+    const std::lock_guard lock(mutex_);
+    return health_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  Health health_;
+};
+
+class Service final : public v1::Node::CallbackService {
+ public:
+  Service(const Sources& sources, const LastHealth& health, Watches& watches, Watches& counter_watches,
+          QuestionQueue& queue, size_t most_watches)
+      : sources_(sources),
+        health_(health),
+        watches_(watches),
+        counter_watches_(counter_watches),
+        questions_(queue),
+        most_watches_(most_watches) {}
+
+  grpc::ServerUnaryReactor* GetNode(grpc::CallbackServerContext* context, const v1::GetNodeRequest*,
+                                    v1::GetNodeResponse* response) override {
+    *response = raild::GetNode(*View(), health_.Get());
+    return Finish(context, grpc::Status::OK);
+  }
+
+  grpc::ServerUnaryReactor* ListRails(grpc::CallbackServerContext* context, const v1::ListRailsRequest*,
+                                      v1::ListRailsResponse* response) override {
+    *response = raild::ListRails(*View());
+    return Finish(context, grpc::Status::OK);
+  }
+
+  grpc::ServerUnaryReactor* ListAttachments(grpc::CallbackServerContext* context,
+                                            const v1::ListAttachmentsRequest* request,
+                                            v1::ListAttachmentsResponse* response) override {
+    *response = raild::ListAttachments(*View(), request->filter());
+    return Finish(context, grpc::Status::OK);
+  }
+
+  grpc::ServerUnaryReactor* ListRemotes(grpc::CallbackServerContext* context,
+                                        const v1::ListRemotesRequest* request,
+                                        v1::ListRemotesResponse* response) override {
+    auto page = raild::ListRemotes(*View(), *request);
+    if (!page) return Finish(context, StatusOf(page.error()));
+    *response = std::move(*page);
+    return Finish(context, grpc::Status::OK);
+  }
+
+  grpc::ServerUnaryReactor* ListTenants(grpc::CallbackServerContext* context, const v1::ListTenantsRequest*,
+                                        v1::ListTenantsResponse* response) override {
+    *response = ToMessage(inspect::Tenants(*View(), sources_.config.tenancy));
+    return Finish(context, grpc::Status::OK);
+  }
+
+  grpc::ServerUnaryReactor* ListFlows(grpc::CallbackServerContext* context,
+                                      const v1::ListFlowsRequest* request,
+                                      v1::ListFlowsResponse* response) override {
+    return AtTheDesk(context, [this, request, response]() -> Status {
+      RAIL_ASSIGN(const inspect::FlowsPage page, ToPage(*request));
+      RAIL_ASSIGN(const auto flows, sources_.inspector.ListFlows(ToSelector(request->selector()), page));
+      *response = ToMessage(flows);
+      return {};
+    });
+  }
+
+  grpc::ServerUnaryReactor* Check(grpc::CallbackServerContext* context, const v1::CheckRequest* request,
+                                  v1::CheckResponse* response) override {
+    return AtTheDesk(context, [this, request, response]() -> Status {
+      RAIL_ASSIGN(const auto checked, sources_.inspector.Check(ToSelector(request->selector())));
+      *response = ToMessage(checked);
+      return {};
+    });
+  }
+
+  grpc::ServerUnaryReactor* Trace(grpc::CallbackServerContext* context, const v1::TraceRequest* request,
+                                  v1::TraceResponse* response) override {
+    return AtTheDesk(context, [this, request, response]() -> Status {
+      RAIL_ASSIGN(const inspect::Question question, ToQuestion(*request));
+      RAIL_ASSIGN(const inspect::Answer answer, sources_.inspector.Trace(question));
+      *response = ToMessage(answer);
+      return {};
+    });
+  }
+
+  grpc::ServerUnaryReactor* Doctor(grpc::CallbackServerContext* context, const v1::DoctorRequest*,
+                                   v1::DoctorResponse* response) override {
+    return AtTheDesk(context, [this, response]() -> Status {
+      *response = ToMessage(sources_.inspector.Doctor());
+      return {};
+    });
+  }
+
+  grpc::ServerUnaryReactor* GetTopology(grpc::CallbackServerContext* context, const v1::GetTopologyRequest*,
+                                        v1::GetTopologyResponse* response) override {
+    *response = raild::GetTopology(*View());
+    return Finish(context, grpc::Status::OK);
+  }
+
+  grpc::ServerUnaryReactor* ListNics(grpc::CallbackServerContext* context, const v1::ListNicsRequest*,
+                                     v1::ListNicsResponse* response) override {
+    return AtTheDesk(context, [this, response]() -> Status {
+      *response = ToNics(sources_.inspector.LookAtHardware(), *View());
+      return {};
+    });
+  }
+
+  grpc::ServerUnaryReactor* ListGpus(grpc::CallbackServerContext* context, const v1::ListGpusRequest*,
+                                     v1::ListGpusResponse* response) override {
+    return AtTheDesk(context, [this, response]() -> Status {
+      *response = ToGpus(sources_.inspector.LookAtHardware());
+      return {};
+    });
+  }
+
+  grpc::ServerUnaryReactor* GetNccl(grpc::CallbackServerContext* context, const v1::GetNcclRequest* request,
+                                    v1::GetNcclResponse* response) override {
+    return AtTheDesk(context, [this, request, response]() -> Status {
+      RAIL_ASSIGN(const inspect::NcclQuestion question, ToQuestion(*request));
+      RAIL_ASSIGN(const inspect::NcclAnswer answer, sources_.inspector.Nccl(question));
+      *response = ToMessage(answer);
+      return {};
+    });
+  }
+
+  grpc::ServerWriteReactor<v1::WatchAttachmentsResponse>* WatchAttachments(
+      grpc::CallbackServerContext*, const v1::WatchAttachmentsRequest* request) override {
+    const auto changes = std::make_shared<Changes>(request->filter());
+    // Deletes itself in OnDone, here and below.
+    return new Stream<v1::WatchAttachmentsResponse, engine::ViewPublisher>(
+        watches_, sources_.views, this, most_watches_,
+        [changes](const engine::NodeView& view) { return changes->Next(view); });
+  }
+
+  grpc::ServerWriteReactor<v1::WatchNodeResponse>* WatchNode(grpc::CallbackServerContext*,
+                                                             const v1::WatchNodeRequest*) override {
+    return new Stream<v1::WatchNodeResponse, engine::ViewPublisher>(
+        watches_, sources_.views, this, most_watches_, [](const engine::NodeView& view) {
+          v1::WatchNodeResponse response;
+          response.set_view(view.version);
+          return std::vector{response};
+        });
+  }
+
+  grpc::ServerUnaryReactor* ListCounters(grpc::CallbackServerContext* context,
+                                         const v1::ListCountersRequest* request,
+                                         v1::ListCountersResponse* response) override {
+    const auto view = sources_.counters.Fresh(After(kCountersWait));
+    if (view->version == 0)
+      return Finish(context, {grpc::StatusCode::UNAVAILABLE, "raild has not read any counters yet"});
+    *response = raild::ListCounters(*view, request->filter());
+    return Finish(context, grpc::Status::OK);
+  }
+
+  grpc::ServerUnaryReactor* ListBursts(grpc::CallbackServerContext* context,
+                                       const v1::ListBurstsRequest* request,
+                                       v1::ListBurstsResponse* response) override {
+    if (sources_.config.bursts.every_ms == 0) {
+      return Finish(context,
+                    {grpc::StatusCode::UNIMPLEMENTED,
+                     "raild looks for no bursts: put `\"bursts\": {\"every_ms\": 10}` into node.json"});
+    }
+    *response = raild::ListBursts(sources_.counters, *request, UnixMs());
+    return Finish(context, grpc::Status::OK);
+  }
+
+  grpc::ServerWriteReactor<v1::WatchCountersResponse>* WatchCounters(
+      grpc::CallbackServerContext*, const v1::WatchCountersRequest* request) override {
+    return new Stream<v1::WatchCountersResponse, counters::Sampler>(
+        counter_watches_, sources_.counters, this, most_watches_,
+        [filter = request->filter()](const counters::PortsView& view) {
+          std::vector<v1::WatchCountersResponse> responses;
+          if (view.version > 0)
+            *responses.emplace_back().mutable_counters() = raild::ListCounters(view, filter);
+          return responses;
+        });
+  }
+
+ private:
+  std::shared_ptr<const engine::NodeView> View() const { return sources_.views.Current(); }
+
+  static grpc::Status StatusOf(const Error& error) { return {StatusCodeOf(error.code), error.message}; }
+
+  static grpc::ServerUnaryReactor* Finish(grpc::CallbackServerContext* context, const grpc::Status& status) {
+    grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+    reactor->Finish(status);
+    return reactor;
+  }
+
+  // A question to Open vSwitch, bgpd or the kernel may take a while, so it never runs on a thread of gRPC.
+  template <class Look>
+  grpc::ServerUnaryReactor* AtTheDesk(grpc::CallbackServerContext* context, Look look) {
+    grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+    const bool taken = questions_.Ask([context, reactor, look = std::move(look)](QuestionQueue::Turn turn) {
+      if (turn == QuestionQueue::Turn::kClosed)
+        return reactor->Finish({grpc::StatusCode::UNAVAILABLE, "raild is stopping"});
+      // The client may have gone while others were served.
+      if (context->IsCancelled()) return reactor->Finish(grpc::Status::CANCELLED);
+      const Status status = look();
+      reactor->Finish(status ? grpc::Status::OK : StatusOf(status.error()));
+    });
+    if (!taken) {
+      reactor->Finish({grpc::StatusCode::RESOURCE_EXHAUSTED,
+                       "too many questions are waiting already: ask again in a moment"});
+    }
+    return reactor;
+  }
+
+  const Sources sources_;
+  const LastHealth& health_;
+  Watches& watches_;
+  Watches& counter_watches_;
+  QuestionQueue& questions_;
+  const size_t most_watches_;
+};
+
+// A way in: a listener with limits of its own.
+struct Door {
+  Door(const Sources& sources, const LastHealth& health, Watches& watches, Watches& counter_watches,
+       QuestionQueue& queue, size_t most_watches)
+      : service(sources, health, watches, counter_watches, queue, most_watches) {}
+
+  Service service;
+  std::unique_ptr<grpc::Server> server;
+};
+
+void Limit(grpc::ServerBuilder& builder, const char* name) {
+  grpc::ResourceQuota quota(name);
+  quota.Resize(kMostMemory);
+  quota.SetMaxThreads(kMostThreads);
+  builder.SetResourceQuota(quota);
+  builder.SetMaxReceiveMessageSize(kLargestRequest);
+  builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kLargestMetadata);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMostStreams);
+  builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);
+  builder.SetSyncServerOption(grpc::ServerBuilder::MAX_POLLERS, 1);
+}
+
+void LimitTcp(grpc::ServerBuilder& builder) {
+  // Two daemons on one port would share its clients.
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeTime);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kAliveEvery);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kAliveTime);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS, kConnectionTime);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS, kConnectionGrace);
+}
+
+void SetServing(grpc::Server& server, const Health& health) {
+  grpc::HealthCheckServiceInterface& service = *server.GetHealthCheckService();
+  service.SetServingStatus("", health.hung.empty());
+  service.SetServingStatus(v1::Node::service_full_name(), health.hung.empty() && health.ready());
+}
+
+Status Open(Door& door, grpc::ServerBuilder& builder, const std::string& where) {
+  builder.RegisterService(&door.service);
+  door.server = builder.BuildAndStart();
+  if (door.server == nullptr) {
+    return Fail(Code::kInternal,
+                "serve gRPC on " + where + ": gRPC does not start (is it taken by another process?)");
+  }
+  SetServing(*door.server, {});
+  return {};
+}
+
+}  // namespace
+
+struct Server::Parts {
+  Parts(const Sources& sources, SocketFile socket)
+      : file(std::move(socket)),
+        watches(sources.views),
+        counter_watches(sources.counters),
+        local(sources, health, watches, counter_watches, queue, kMostWatches),
+        tcp(sources, health, watches, counter_watches, queue, kMostTcpWatches) {}
+
+  SocketFile file;
+  std::shared_ptr<grpc::ServerCredentials>
+      credentials;  // gRPC asks them for files until its server has ended
+  LastHealth health;
+  Watches watches;
+  Watches counter_watches;
+  QuestionQueue queue;
+  Door local;
+  Door tcp;  // its server is null when node.json names no listener
+};
+
+Server::Server(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+
+Server::~Server() {
+  Stop();
+}
+
+Result<std::unique_ptr<Server>> Server::Start(const Sources& sources, const std::string& socket,
+                                              const std::string& group) {
+  const config::Api& api = sources.config.api;
+  std::shared_ptr<grpc::ServerCredentials> credentials;
+  if (!api.listen.empty()) {
+    RAIL_ASSIGN(credentials, MutualTls(api));
+  }
+  RAIL_ASSIGN(SocketFile file, SocketFile::Prepare(socket));
+  // gRPC has only process-wide switches for these two.
+  grpc::EnableDefaultHealthCheckService(true);
+  grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+
+  auto server = std::unique_ptr<Server>(new Server(std::make_unique<Parts>(sources, std::move(file))));
+  Parts& parts = *server->parts_;
+  grpc::ServerBuilder local;
+  Limit(local, "raild");
+  local.AddListeningPort("unix:" + parts.file.bind_path(), grpc::InsecureServerCredentials());
+  RAIL_TRY(Open(parts.local, local, socket));
+  if (credentials != nullptr) {
+    grpc::ServerBuilder tcp;
+    Limit(tcp, "raild-tcp");
+    LimitTcp(tcp);
+    parts.credentials = std::move(credentials);
+    tcp.AddListeningPort(api.listen, parts.credentials);
+    RAIL_TRY(Open(parts.tcp, tcp, api.listen));
+  }
+  RAIL_TRY(parts.file.Publish(group));
+  return server;
+}
+
+void Server::Tell(const Health& health) {
+  parts_->health.Set(health);
+  for (Door* door : {&parts_->local, &parts_->tcp}) {
+    if (door->server != nullptr) SetServing(*door->server, health);
+  }
+}
+
+void Server::Stop() {
+  if (parts_ == nullptr) return;
+  const auto each = [&](const auto& act) {
+    for (Door* door : {&parts_->local, &parts_->tcp}) {
+      if (door->server != nullptr) act(*door->server);
+    }
+  };
+  each([](grpc::Server& server) { server.GetHealthCheckService()->Shutdown(); });
+  parts_->watches.Stop();
+  parts_->counter_watches.Stop();
+  parts_->queue.Close();
+  const auto until = std::chrono::system_clock::now() + kStopTime;
+  each([&](grpc::Server& server) { server.Shutdown(until); });
+  each([](grpc::Server& server) { server.Wait(); });
+  parts_->local.server.reset();
+  parts_->tcp.server.reset();
+  parts_.reset();
+}
+
+}  // namespace rail::raild

@@ -1,0 +1,76 @@
+// The fabric as messages of rail.v1.
+#include "cmd/raild/api/messages.h"
+#include "lib/base/utf8.h"
+
+namespace rail::raild {
+
+v1::Distance DistanceMessage(inspect::Distance distance) {
+  switch (distance) {
+    case inspect::Distance::kSameLeaf:
+      return v1::SAME_LEAF;
+    case inspect::Distance::kSameUnit:
+      return v1::SAME_UNIT;
+    case inspect::Distance::kAcrossSpine:
+      return v1::ACROSS_SPINE;
+    case inspect::Distance::kFurther:
+      return v1::FURTHER;
+    case inspect::Distance::kUnknown:
+      break;
+  }
+  return v1::DISTANCE_UNSPECIFIED;
+}
+
+void SetLeaf(v1::Leaf& message, const engine::KnownLeaf& leaf) {
+  message.set_asn(leaf.leaf.asn);
+  message.set_router_id(leaf.leaf.router_id.ToString());
+  message.set_name(ValidUtf8(leaf.leaf.name));
+  message.set_heard(leaf.heard);
+}
+
+void SetNeighbour(v1::LldpNeighbour& message, const lldp::Neighbour& neighbour) {
+  message.set_chassis(ValidUtf8(neighbour.chassis));
+  message.set_port(ValidUtf8(neighbour.port));
+  message.set_port_description(ValidUtf8(neighbour.port_description));
+  message.set_system_name(ValidUtf8(neighbour.system_name));
+}
+
+v1::GetTopologyResponse GetTopology(const engine::NodeView& view) {
+  const inspect::Fabric fabric(view);
+  v1::GetTopologyResponse response;
+  response.set_hostname(ValidUtf8(view.hostname));
+  response.set_asn(view.asn);
+  response.set_unit(view.unit);
+  for (const inspect::UnitSeen& seen : fabric.units()) {
+    v1::Unit& unit = *response.add_units();
+    if (seen.own) unit.set_name(view.unit);
+    for (const auto& [index, asn] : seen.leaves) {
+      v1::UnitLeaf& leaf = *unit.add_leaves();
+      leaf.set_rail_index(index);
+      SetPlane(leaf, fabric.PlaneOf(index));
+      leaf.mutable_leaf()->set_asn(asn);
+      for (const engine::RailView& rail : view.rails) {
+        if (rail.rail.index == index) leaf.set_rail(rail.rail.name);
+        if (!rail.leaf || rail.leaf->leaf.asn != asn) continue;
+        SetLeaf(*leaf.mutable_leaf(), *rail.leaf);
+        if (rail.rail.index == index && rail.neighbour) SetNeighbour(*leaf.mutable_lldp(), *rail.neighbour);
+      }
+    }
+    for (const uint32_t asn : seen.nodes) {
+      v1::UnitNode& node = *unit.add_nodes();
+      node.set_asn(asn);
+      node.set_self(asn == fabric.own());
+      node.set_distance(DistanceMessage(fabric.DistanceOfNode(asn)));
+      for (const auto& [index, leaves] : fabric.nodes().at(asn)) {
+        for (const uint32_t leaf : leaves) {
+          v1::NodeLeaf& one = *node.add_leaves();
+          one.set_rail_index(index);
+          SetPlane(one, fabric.PlaneOf(index));
+          one.set_asn(leaf);
+        }
+      }
+    }
+  }
+  return response;
+}
+
+}  // namespace rail::raild

@@ -1,0 +1,40 @@
+// The thread that follows how the uplinks treat priorities, where node.json says "lossless".
+//
+// Use:      QosWorker qos(config, deps, node_status, [&] { ... publish ... });
+//           RAIL_TRY(qos.Open());  qos.Start();  ...  qos.Stop();
+// Threads:  Start and Stop by one; `changed` is called on the worker's own thread
+// Owns:     the kernel's events of links and priorities
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "cmd/raild/workers/worker.h"
+#include "lib/engine/repair/lossless.h"
+#include "lib/netlink/monitor.h"
+
+namespace rail::raild {
+
+class QosWorker {
+ public:
+  QosWorker(const config::NodeConfig& config, const engine::Deps& deps, engine::NodeStatus& node_status,
+            std::function<void()> changed)
+      : lossless_(config, deps, node_status), changed_(std::move(changed)) {}
+
+  Status Open() { return worker_.Open(); }
+  void Start();
+  void Stop() { worker_.Stop(); }
+  event::Loop& loop() { return worker_.loop(); }
+
+ private:
+  void Look();
+  void WatchLinks();
+
+  engine::LosslessRepair lossless_;
+  std::function<void()> changed_;
+  std::unique_ptr<netlink::Monitor> links_;
+  bool look_is_due_ = false;
+  Worker worker_;  // last: its thread ends first
+};
+
+}  // namespace rail::raild

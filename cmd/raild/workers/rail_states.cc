@@ -1,0 +1,30 @@
+#include "cmd/raild/workers/rail_states.h"
+
+#include <string>
+
+namespace rail::raild {
+namespace {
+
+using kubernetes::RailState;
+
+std::string ProblemOf(const engine::NodeView& view, const engine::RailView& rail) {
+  if (!rail.uplink_carrier) return rail.rail.pf + " has no carrier";
+  for (const engine::Health& health : view.health) {
+    if (!health.ok &&
+        (health.part == "rail " + rail.rail.name || health.part == "NIC of rail " + rail.rail.name))
+      return health.problem;
+  }
+  if (!rail.bridge_present) return "bridge " + rail.rail.bridge + " does not exist";
+  if (rail.connected()) return "";
+  return "no BGP session with the leaf" + (rail.bgp_state.empty() ? "" : " (" + rail.bgp_state + ")");
+}
+
+}  // namespace
+
+std::vector<RailState> RailStates(const engine::NodeView& view) {
+  std::vector<RailState> states;
+  for (const engine::RailView& rail : view.rails) states.push_back({rail.rail.name, ProblemOf(view, rail)});
+  return states;
+}
+
+}  // namespace rail::raild

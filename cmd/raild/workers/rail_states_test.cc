@@ -1,0 +1,65 @@
+#include "cmd/raild/workers/rail_states.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+namespace rail::raild {
+namespace {
+
+engine::NodeView ViewOf(const std::function<void(engine::RailView&)>& change) {
+  engine::NodeView view;
+  for (const char* name : {"rail0", "rail1"}) {
+    engine::RailView rail;
+    rail.rail.name = name;
+    rail.rail.pf = std::string(name) + "p";
+    rail.rail.bridge = std::string("br-") + name;
+    rail.bridge_present = rail.uplink_carrier = true;
+    rail.bgp_state = "Established";
+    view.rails.push_back(rail);
+  }
+  change(view.rails[1]);
+  return view;
+}
+
+// What is told of rail1; rail0 works in each case.
+std::string Told(const engine::NodeView& view) {
+  const std::vector<kubernetes::RailState> states = RailStates(view);
+  EXPECT_EQ(states.size(), 2U);
+  EXPECT_EQ(states.at(0).name, "rail0");
+  EXPECT_EQ(states.at(0).problem, "");
+  EXPECT_EQ(states.at(1).name, "rail1");
+  return states.at(1).problem;
+}
+
+TEST(RailStatesTest, ARailThatWorksHasNoProblem) {
+  EXPECT_EQ(Told(ViewOf([](engine::RailView&) {})), "");
+}
+
+TEST(RailStatesTest, TheNearestCauseIsTold) {
+  EXPECT_EQ(Told(ViewOf([](engine::RailView& rail) {
+              rail.uplink_carrier = rail.bridge_present = false;
+              rail.bgp_state = "";
+            })),
+            "rail1p has no carrier");
+  EXPECT_EQ(Told(ViewOf([](engine::RailView& rail) {
+              rail.bridge_present = false;
+              rail.bgp_state = "Active";
+            })),
+            "bridge br-rail1 does not exist");
+  EXPECT_EQ(Told(ViewOf([](engine::RailView& rail) { rail.bgp_state = "Active"; })),
+            "no BGP session with the leaf (Active)");
+  EXPECT_EQ(Told(ViewOf([](engine::RailView& rail) { rail.bgp_state = ""; })),
+            "no BGP session with the leaf");
+}
+
+TEST(RailStatesTest, APartOfTheRailSaysItsReasonInItsOwnWords) {
+  engine::NodeView view = ViewOf([](engine::RailView& rail) { rail.bridge_present = false; });
+  view.health = {{"rail rail0", true, "", 0},
+                 {"NIC of rail rail1", false, "0000:17:00.0 has no VFs", 1},
+                 {"rail rail10", false, "of another rail", 1}};
+  EXPECT_EQ(Told(view), "0000:17:00.0 has no VFs");
+}
+
+}  // namespace
+}  // namespace rail::raild

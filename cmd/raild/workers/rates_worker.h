@@ -1,0 +1,43 @@
+// The thread that keeps the rates of tenants, where node.json says "rates", and gives back what an earlier node.json wanted.
+//
+// Use:      RatesWorker rates(config, deps, store, node_status, [&] { ... publish ... });
+//           RAIL_TRY(rates.Open());  rates.Start();  rates.RecordChanged();  ...  rates.Stop();
+// Threads:  Start and Stop by one; RecordChanged: any; `changed` is called on the worker's own thread
+// Owns:     its connection to the record, and devlink's events
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "cmd/raild/workers/worker.h"
+#include "lib/engine/repair/rates.h"
+#include "lib/netlink/devlink_monitor.h"
+
+namespace rail::raild {
+
+class RatesWorker {
+ public:
+  RatesWorker(const config::NodeConfig& config, const engine::Deps& deps, std::unique_ptr<state::Store> store,
+              engine::NodeStatus& node_status, std::function<void()> changed)
+      : store_(std::move(store)), rates_(config, deps, *store_, node_status), changed_(std::move(changed)) {}
+
+  Status Open() { return worker_.Open(); }
+  void Start();
+  void Stop() { worker_.Stop(); }
+  void RecordChanged();
+  event::Loop& loop() { return worker_.loop(); }
+
+ private:
+  void Look();
+  void LookSoon(Clock::duration gather);
+  void WatchDevlink();
+
+  const std::unique_ptr<state::Store> store_;
+  engine::RatesRepair rates_;
+  std::function<void()> changed_;
+  std::unique_ptr<netlink::DevlinkMonitor> devlink_;
+  bool look_is_due_ = false;
+  Worker worker_;  // last: its thread ends first
+};
+
+}  // namespace rail::raild

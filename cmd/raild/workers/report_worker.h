@@ -1,0 +1,66 @@
+// Tells the API server how the node's rails are, which leaves it has, and why a pod has not got its interface. On a thread of its own: an API server that
+// does not answer delays nothing else.
+//
+// Use:      ReportWorker worker(config, paths, views);  RAIL_TRY(worker.Open());  worker.Start();  worker.Failed(failure);  worker.Stop();
+// Threads:  Failed any thread
+// Owns:     its thread and its connection to the API server
+// Source:   README.md of this folder ("What the cluster is told")
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cmd/raild/workers/node_labels.h"
+#include "cmd/raild/workers/worker.h"
+#include "lib/config/node_config.h"
+#include "lib/engine/view.h"
+#include "lib/event/wake.h"
+#include "lib/kubernetes/backoff.h"
+#include "lib/kubernetes/client.h"
+#include "lib/kubernetes/report.h"
+
+namespace rail::raild {
+
+class ReportWorker {
+ public:
+  ReportWorker(const config::NodeConfig& config, const config::Paths& paths,
+               const engine::ViewPublisher& views);
+  ~ReportWorker() { Stop(); }
+
+  // Does nothing where node.json asks for neither reports nor labels, as does Start. Errors: kInvalid there is no API server to tell, or
+  // nobody says which node this is.
+  Status Open();
+  void Start();
+  void Stop();
+  void Failed(const event::PodFailure& failure);
+
+ private:
+  Status FindServer();
+  void Look();
+  void LookAtRails(const engine::NodeView& view);
+  void TellOfRails(const std::vector<kubernetes::RailState>& rails);
+  void Tell(const kubernetes::EventSpec& event);
+  Status Send(const kubernetes::Request& request);
+  static void Note(const Status& sent, std::string& problem, const char* what);
+
+  const config::NodeConfig& config_;
+  const engine::ViewPublisher& views_;
+  std::string node_;
+  std::unique_ptr<kubernetes::Client> client_;
+  kubernetes::Backoff backoff_;
+  NodeLabels labels_;
+  kubernetes::EventLimit limit_;
+  kubernetes::Condition seen_;                     // at the last look
+  std::optional<kubernetes::Condition> told_;      // as the API server has it
+  std::vector<kubernetes::RailState> told_rails_;  // of which events have told
+  Deadline heartbeat_{};                           // when the condition is due again
+  Deadline next_{};                                // not before
+  int64_t since_ms_ = 0;
+  std::string problem_, labels_problem_;  // as the log says them
+  uint64_t number_ = 0;
+  Worker worker_;  // last: its thread ends first
+};
+
+}  // namespace rail::raild

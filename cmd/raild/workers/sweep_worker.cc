@@ -1,0 +1,53 @@
+#include "cmd/raild/workers/sweep_worker.h"
+
+#include "lib/base/log.h"
+
+namespace rail::raild {
+namespace {
+
+constexpr std::chrono::seconds kInterval{30};
+constexpr std::chrono::milliseconds kGather{100};
+// Every ADD and DEL changes links, so what belongs together is gathered for longer.
+constexpr std::chrono::seconds kGatherLinks{1};
+
+}  // namespace
+
+SweepWorker::SweepWorker(const config::NodeConfig& config, const engine::Deps& deps,
+                         std::unique_ptr<state::Store> store, engine::NodeStatus& node_status, Events events)
+    : store_(std::move(store)), sweeper_(config, deps, *store_, node_status), events_(std::move(events)) {}
+
+void SweepWorker::Start() {
+  worker_.Start([this] {
+    WatchLinks();
+    Run();
+    worker_.loop().Every(kInterval, [this] { Run(); });
+  });
+}
+
+void SweepWorker::Soon() {
+  worker_.loop().Post([this] { worker_.Soon(scheduled_, [this] { Run(); }, kGather); });
+}
+
+void SweepWorker::Run() {
+  const engine::Swept swept = sweeper_.Run();
+  if (swept.undone > 0) events_.undone();
+  if (swept.devices) events_.devices();
+}
+
+// A NIC that makes its devices anew makes links on the host.
+void SweepWorker::WatchLinks() {
+  auto opened = netlink::Monitor::Open();
+  Status watched = opened ? Status() : tl::make_unexpected(opened.error());
+  if (opened) {
+    links_ = std::move(*opened);
+    watched = worker_.loop().Watch(links_->fd(), [this] {
+      const auto changes = links_->Receive();
+      if (!changes || changes->overrun || !changes->links.empty())
+        worker_.Soon(links_scheduled_, [this] { Run(); }, kGatherLinks);
+    });
+  }
+  if (!watched)
+    log::Warning("link events: {}; devices of pods are looked at every 30 s only", watched.error().message);
+}
+
+}  // namespace rail::raild

@@ -1,0 +1,71 @@
+// The effect of frr-provider.
+#include <algorithm>
+#include <iterator>
+
+#include "lib/base/strict_json.h"
+#include "lib/engine/attach/attachment.h"
+#include "lib/engine/attach/tenant_link.h"
+
+#include <nlohmann/json.hpp>
+
+namespace rail::engine {
+
+using state::Attachment;
+
+namespace {
+
+// The VRF, the port and the instance of the attachment's tenant on the rail. A pod needs no daemon, so an ADD makes what is missing as
+// raild does. What raild cannot have seen yet are the rules that let the new port speak with the leaf.
+Status EnsureTenant(Node& node, const config::Rail& rail, const Attachment& attachment,
+                    const Announcer& announcer) {
+  // Held against raild's removal of what has had no pod for long.
+  RAIL_ASSIGN(const FileLock stays, node.connections.LockTenants(rail.name, FileLock::Kind::kShared));
+  RAIL_ASSIGN(const TenantLink link, EnsureTenantLink(node.connections, rail, announcer.vlan));
+  if (link.changed) {
+    RAIL_ASSIGN(const pipeline::BridgeFacts facts, Facts(node, rail));
+    RAIL_ASSIGN(ovs::OpenFlow * switch_, node.connections.OpenFlow(rail.bridge));
+    RAIL_TRY(switch_->Commit({.add = pipeline::VlanRules(facts, {announcer.vlan, link.ofport, {}})},
+                             node.connections.CallDeadline()));
+  }
+  std::vector<frr::Announcement> announcements;
+  RAIL_ASSIGN(const std::vector<Attachment> all, node.store.List());
+  for (const Attachment& other : all) {
+    if (other.rail != rail.name || other.tenant_id != attachment.tenant_id || !other.announced ||
+        other.phase == state::Phase::kDeleting)
+      continue;
+    std::ranges::move(AnnouncementsOf(other, rail), std::back_inserter(announcements));
+  }
+  RAIL_ASSIGN(frr::Bgp * bgp, node.connections.Bgp());
+  bgp->ReadOnce(true);
+  const Status made_whole = EnsureTenantInstance(*bgp, node.config, rail, announcer.vlan, announcements,
+                                                 node.connections.CallDeadline());
+  bgp->ReadOnce(false);
+  return made_whole;
+}
+
+}  // namespace
+
+Status Announce(Node& node, Attachment& attachment) {
+  RAIL_ASSIGN(const config::Rail* rail, RailOf(node.config, attachment.rail));
+  RAIL_ASSIGN(const Announcer announcer, AnnouncerOf(node.config, *rail, attachment.tenant));
+  RAIL_TRY(RecordStep(node, attachment, kFrrProvider, step::kAnnounce,
+                      announcer.vrf.empty() ? "{}" : DumpJson({{"vrf", announcer.vrf}})));
+  RAIL_ASSIGN(frr::Bgp * bgpd, node.connections.Bgp());
+  frr::Bgp* bgp = &bgpd->Instance(announcer.vrf);
+  if (announcer.vlan != config::kNoVlan) RAIL_TRY(EnsureTenant(node, *rail, attachment, announcer));
+  const auto announce = [&]() -> Status {
+    return bgp->AnnounceAll(AnnouncementsOf(attachment, *rail), node.connections.CallDeadline());
+  };
+  RAIL_TRY(announce());
+  // From now on raild announces the addresses again when bgpd has lost them, or when the pod moves to another tenant.
+  attachment.announced = true;
+  RAIL_TRY(node.store.SetAnnounced(attachment.id, true));
+  // It may have moved before: then raild saw nothing to announce.
+  RAIL_ASSIGN(const auto now, node.store.Find(attachment.key));
+  if (!now || now->id != attachment.id || now->tenant_id == attachment.tenant_id) return {};
+  attachment.tenant = now->tenant;
+  attachment.tenant_id = now->tenant_id;
+  return announce();
+}
+
+}  // namespace rail::engine

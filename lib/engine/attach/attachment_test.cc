@@ -1,0 +1,204 @@
+#include "lib/engine/attach/attachment.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "lib/engine/testing/attach.h"
+
+namespace rail::engine {
+namespace {
+
+using testing::Dependency;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::PodSpec;
+using testing::World;
+
+class AttachmentTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const auto attached = testing::Attach(world, pod, "10.0.3.1");
+    ASSERT_TRUE(attached) << attached.error().message;
+    context = std::move(*VerbContext::Open(world.deps()));
+  }
+  Undone MustUndo() {
+    Node node = context->node();
+    auto undone = Undo(node, world.Attachment(pod), "");
+    EXPECT_TRUE(undone) << undone.error().message;
+    return undone.value_or(Undone());
+  }
+  std::vector<std::string> Kinds() {
+    std::vector<std::string> kinds;
+    for (const state::Step& step : world.Steps(pod)) kinds.push_back(step.kind);
+    return kinds;
+  }
+
+  World world;
+  const PodSpec pod = world.MakePod("p1", "ns-a", "vf0");
+  std::unique_ptr<VerbContext> context;
+};
+
+TEST_F(AttachmentTest, RecordsItsStepsInTheirOrder) {
+  EXPECT_THAT(Kinds(), ElementsAre(step::kPort, step::kDevice, step::kAdmit, step::kTenant, step::kAnnounce));
+}
+
+// When an effect is made, its step is in the record: the test reads the record before each call that changes something.
+TEST(Effects, AreRecordedBeforeTheyAreMade) {
+  World world;
+  const PodSpec pod = world.MakePod("p1", "ns-a", "vf0");
+  std::map<std::string, bool> seen;  // effect -> its step was there
+  const std::map<std::string, std::string> step_of = {
+      {"AddPort", step::kPort}, {"MoveIn", step::kDevice}, {"AnnounceAll", step::kAnnounce}};
+  int commits = 0;
+  world.faults.before = [&](Dependency, std::string_view call) {
+    std::string wanted;
+    if (const auto it = step_of.find(std::string(call)); it != step_of.end()) wanted = it->second;
+    if (call == "Commit") wanted = ++commits == 1 ? step::kAdmit : step::kTenant;
+    if (wanted.empty()) return;
+    const auto steps = world.Steps(pod);
+    seen[wanted] = std::ranges::any_of(steps, [&](const state::Step& s) { return s.kind == wanted; });
+  };
+  ASSERT_TRUE(testing::Attach(world, pod, "10.0.3.1"));
+  EXPECT_EQ(seen, (std::map<std::string, bool>{{step::kPort, true},
+                                               {step::kDevice, true},
+                                               {step::kAdmit, true},
+                                               {step::kTenant, true},
+                                               {step::kAnnounce, true}}));
+}
+
+TEST_F(AttachmentTest, UndoLeavesNothing) {
+  const Undone undone = MustUndo();
+  EXPECT_TRUE(undone.removed);
+  EXPECT_THAT(undone.failed, IsEmpty());
+  EXPECT_THAT(world.Leftovers(), IsEmpty());
+}
+
+TEST_F(AttachmentTest, UndoLetsThePortGoBeforeTheDeviceMoves) {
+  std::vector<std::string> calls;
+  world.faults.before = [&](Dependency, std::string_view call) {
+    if (call == "DeletePort" || call == "OwnerOf")
+      calls.emplace_back(call);  // OwnerOf: asked before the device is moved
+  };
+  Node node = context->node();
+  ASSERT_TRUE(Undo(node, world.Attachment(pod), kOvsProvider));
+  EXPECT_THAT(calls, ElementsAre("DeletePort", "DeletePort", "OwnerOf"));
+}
+
+TEST_F(AttachmentTest, UndoGoesOnAfterAStepThatFailsAndKeepsItAsPending) {
+  world.faults.down = {Dependency::kBgp};
+  const Undone undone = MustUndo();
+  EXPECT_FALSE(undone.removed);
+  EXPECT_THAT(undone.failed, ElementsAre(HasSubstr("undo announce of rail0/c-p1/net1: bgpd is down")));
+  EXPECT_THAT(Kinds(), ElementsAre(step::kAnnounce));
+  EXPECT_THAT(world.Pending(pod), ElementsAre(step::kAnnounce));
+}
+
+// Made again by hand, or stripped of its external_ids, and the pod goes before raild has marked it.
+TEST_F(AttachmentTest, UndoRemovesAPortThatHasLostItsMark) {
+  const auto port = world.ovsdb.FindPort("rep0", {});
+  ASSERT_TRUE(port && *port);
+  ASSERT_TRUE(world.ovsdb.RemoveExternalIds("rep0", {kOwnerKey, "contIface"}, {}));
+  EXPECT_TRUE(MustUndo().removed);
+  EXPECT_FALSE(world.ovsdb.FindPort("rep0", {})->has_value());
+}
+
+TEST_F(AttachmentTest, UndoLeavesAPortThatOvsCniHasMadeMeanwhile) {
+  ASSERT_TRUE(world.ovsdb.RemoveExternalIds("rep0", {kOwnerKey}, {}));
+  ASSERT_TRUE(world.ovsdb.SetExternalIds("rep0", {{"owner", "ovs-cni.network.kubevirt.io"}}, {}));
+  EXPECT_TRUE(MustUndo().removed);
+  EXPECT_TRUE(world.ovsdb.FindPort("rep0", {})->has_value());
+}
+
+TEST_F(AttachmentTest, UndoLeavesAPortThatIsMarkedByAnother) {
+  ASSERT_TRUE(world.ovsdb.SetExternalIds("rep0", {{kOwnerKey, "77"}}, {}));
+  EXPECT_TRUE(MustUndo().removed);
+  EXPECT_TRUE(world.ovsdb.FindPort("rep0", {})->has_value());
+}
+
+TEST_F(AttachmentTest, UndoLeavesAnAnnouncementOfAnAddressThatAnotherHolds) {
+  state::Attachment other;
+  other.key = {"rail0", "c9", "net1"};
+  const auto created = world.record.Create(other);
+  ASSERT_TRUE(world.record.Release(world.Attachment(pod).id, state::ClaimKind::kAddress, "10.0.3.1"));
+  ASSERT_TRUE(world.record.Claim(created->id, state::ClaimKind::kAddress, "10.0.3.1"));
+  EXPECT_TRUE(MustUndo().removed);
+  EXPECT_EQ(world.bgp.Announced({})->size(), 1U);
+}
+
+TEST_F(AttachmentTest, UndoLeavesADeviceThatAnotherHolds) {
+  ASSERT_TRUE(world.record.Release(world.Attachment(pod).id, state::ClaimKind::kDevice, "vf0"));
+  state::Attachment other;
+  other.key = {"rail0", "c9", "net1"};
+  other.device = "vf0";
+  ASSERT_TRUE(world.record.Create(other));
+  EXPECT_TRUE(MustUndo().removed);
+  EXPECT_EQ(world.devices.Where("vf0"), pod.identity);
+}
+
+TEST_F(AttachmentTest, UndoDoesNotEnterANamespaceOfAnotherPodUnderTheRecordedPath) {
+  const PodSpec other = world.MakePod("p2", "ns-a", "vf1");
+  world.devices.KillNamespace(pod.identity);
+  ASSERT_EQ(::rename(other.netns.c_str(), pod.netns.c_str()), 0);
+  int entered = 0;
+  world.faults.before = [&](Dependency dependency, std::string_view) {
+    entered += dependency == Dependency::kPods ? 1 : 0;
+  };
+  EXPECT_TRUE(MustUndo().removed);
+  EXPECT_EQ(entered, 0);
+}
+
+TEST_F(AttachmentTest, UndoOfAStepOfANewerVersionIsLeftPending) {
+  ASSERT_TRUE(
+      world.record.RecordStep(world.Attachment(pod).id, "x", "teleport", R"({"bridge": "br-rail0"})"));
+  const Undone undone = MustUndo();
+  EXPECT_THAT(undone.failed, ElementsAre(HasSubstr("'teleport' that this version does not know")));
+  EXPECT_THAT(Kinds(), ElementsAre("teleport"));
+}
+
+TEST_F(AttachmentTest, NamesTheRailsThatThereAreWhenOneIsUnknown) {
+  EXPECT_THAT(RailOf(world.config, "rail9").error().message, HasSubstr("its rails are: rail0, rail1"));
+}
+
+// Two links of node.json came back under each other's names. The first has to give up its present name and is
+// tried again. The second is right at once.
+TEST_F(AttachmentTest, ADeviceWaitsForANameThatComesFree) {
+  const PodSpec other = world.MakePod("p2", "ns-a", "vf1");
+  ASSERT_TRUE(testing::Attach(world, other, "10.0.3.2"));
+  world.devices.ReturnSwapped("vf0", "vf1");
+  world.EndNamespace(pod);
+  world.EndNamespace(other);
+  EXPECT_THAT(MustUndo().failed, ElementsAre(HasSubstr("vf0 is another's name now")));
+  EXPECT_THAT(world.Pending(pod), ElementsAre(step::kDevice));
+  Node node = context->node();
+  EXPECT_TRUE(Undo(node, world.Attachment(other), "")->removed);
+  EXPECT_TRUE(MustUndo().removed);
+  EXPECT_THAT(world.Leftovers(), IsEmpty());
+}
+
+// ovs-vswitchd has set the port's MTU once more before it was told that the port has gone.
+TEST_F(AttachmentTest, TheRepresentorHasItsOwnMtuWhenThePortHasGone) {
+  world.host.AddLink({.name = "rep0", .mtu = 1500});
+  world.faults.before = [&](Dependency, std::string_view call) {
+    if (call != "DeletePort") return;
+    EXPECT_TRUE(world.host.SetMtu(world.host.GetLink("rep0")->index, 4200));
+  };
+  EXPECT_TRUE(MustUndo().removed);
+  EXPECT_EQ(world.host.GetLink("rep0")->mtu, 1500U);
+}
+
+TEST_F(AttachmentTest, FactsNeedASecureBridgeWithItsUplink) {
+  config::Rail rail = world.config.rails[0];
+  Node node = context->node();
+  ASSERT_TRUE(Facts(node, rail));
+  rail.pf = "ens9";
+  EXPECT_THAT(Facts(node, rail).error().message, HasSubstr("the uplink ens9 is not a working port"));
+  rail.bridge = "br9";
+  EXPECT_THAT(Facts(node, rail).error().message, HasSubstr("no bridge br9"));
+  world.ovsdb.AddForeignBridge("br9");
+  EXPECT_THAT(Facts(node, rail).error().message, HasSubstr("not fail_mode=secure"));
+  EXPECT_EQ(Facts(node, rail).error().code, Code::kTransient);
+}
+
+}  // namespace
+}  // namespace rail::engine

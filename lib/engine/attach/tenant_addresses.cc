@@ -1,0 +1,114 @@
+#include "lib/engine/attach/tenant_addresses.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "lib/base/strict_json.h"
+
+namespace rail::engine {
+namespace {
+
+using config::TenancyMode;
+using state::Attachment;
+using state::ClaimKind;
+
+std::string OfTenant(const std::string& tenant, const IpAddress& address) {
+  return tenant + "/" + address.ToString();
+}
+
+std::string Vlan(uint16_t vlan) {
+  return vlan == config::kNoVlan ? "no VLAN" : "VLAN " + std::to_string(vlan);
+}
+
+// Errors: kInvalid the pod was attached in another VLAN than its tenant has now.
+Status KeepsVlan(const config::NodeConfig& config, const Attachment& attachment, state::Store& store) {
+  if (attachment.tenant.empty()) return {};  // an ADD is between its step and its tenant, or has died there
+  RAIL_ASSIGN(const std::vector<state::Step> steps, store.Steps(attachment.id));
+  const auto joined = std::ranges::find(steps, step::kTenant, &state::Step::kind);
+  if (joined == steps.end()) return {};
+  RAIL_ASSIGN(const nlohmann::json detail, ParseJson(joined->detail));
+  JsonErrors errors;
+  JsonObject object(detail, "", errors);
+  const auto was = static_cast<uint16_t>(object.UintOr("vlan", config::kNoVlan, 1, config::kLastVlan));
+  RAIL_TRY(errors.ToStatus("the record of step tenant"));
+  const uint16_t now = config.tenancy.vlans.Of(attachment.tenant);
+  if (was == now) return {};
+  return Fail(Code::kInvalid, "tenancy.vlans in node.json gives tenant " + attachment.tenant + " " +
+                                  Vlan(now) + ", and pods of this node were attached in " + Vlan(was) + " (" +
+                                  attachment.pod_namespace + "/" + attachment.pod_name +
+                                  "): a tenant's VLAN cannot change while pods of it run; set it back, or "
+                                  "drain the node first");
+}
+
+}  // namespace
+
+std::string AddressClaim(const config::NodeConfig& config, const std::string& tenant,
+                         const IpAddress& address) {
+  return config.tenancy.mode == TenancyMode::kVrf ? OfTenant(tenant, address) : address.ToString();
+}
+
+Status ClaimAddresses(Node& node, const Attachment& attachment) {
+  if (node.config.tenancy.mode != TenancyMode::kVrf) return {};
+  for (const IpAddress& address : attachment.addresses) {
+    RAIL_TRY(node.store.Claim(attachment.id, ClaimKind::kAddress,
+                              AddressClaim(node.config, attachment.tenant, address)));
+  }
+  return {};
+}
+
+Status ReleaseAddresses(Node& node, const Attachment& attachment) {
+  Status released;
+  for (const IpAddress& address : attachment.addresses) {
+    const std::string claim = AddressClaim(node.config, attachment.tenant, address);
+    if (Status one = node.store.Release(attachment.id, ClaimKind::kAddress, claim); !one)
+      released = std::move(one);
+  }
+  return released;
+}
+
+Result<std::vector<ovs::Rule>> TenantRulesOf(Node& node, const Attachment& attachment) {
+  pipeline::BridgeFacts bridge;  // without VLANs these rules ask for nothing of it
+  if (node.config.tenancy.mode == TenancyMode::kVrf) {
+    RAIL_ASSIGN(const config::Rail* rail, RailOf(node.config, attachment.rail));
+    RAIL_ASSIGN(bridge, Facts(node, *rail));
+  }
+  std::vector<ovs::Rule> rules =
+      pipeline::TenantRules(bridge, PodOf(bridge, attachment), attachment.tenant_id);
+  rules.push_back(pipeline::CompareRule(attachment.tenant_id));
+  return rules;
+}
+
+// All pods were attached in one mode, so the first that has claimed its address tells it of all.
+Status KeepsMode(const config::NodeConfig& config, const std::vector<Attachment>& all, state::Store& store) {
+  const bool vrf = config.tenancy.mode == TenancyMode::kVrf;
+  bool keeps_mode = false;
+  for (const Attachment& attachment : all) {
+    if (attachment.phase == state::Phase::kDeleting || attachment.addresses.empty()) continue;
+    if (keeps_mode && !vrf) break;
+    if (keeps_mode) {
+      RAIL_TRY(KeepsVlan(config, attachment, store));
+      continue;
+    }
+    const IpAddress& address = attachment.addresses.front();
+    const std::string plain = address.ToString(), of_tenant = OfTenant(attachment.tenant, address);
+    RAIL_ASSIGN(const auto owner, store.OwnerOf(ClaimKind::kAddress, vrf ? plain : of_tenant));
+    if (owner == attachment.id) {
+      return Fail(Code::kInvalid,
+                  "tenancy.mode in node.json is " + std::string(vrf ? "" : "not ") +
+                      "\"vrf\", and pods of this node were attached " + (vrf ? "without it" : "with it") +
+                      " (" + attachment.pod_namespace + "/" + attachment.pod_name +
+                      "): the mode cannot change while pods run; set it back, or drain the node first");
+    }
+    RAIL_ASSIGN(const auto claimed, store.OwnerOf(ClaimKind::kAddress, vrf ? of_tenant : plain));
+    keeps_mode = claimed == attachment.id;
+    if (vrf) RAIL_TRY(KeepsVlan(config, attachment, store));
+  }
+  return {};
+}
+
+Status KeepsMode(VerbContext& context) {
+  RAIL_ASSIGN(const std::vector<Attachment> all, context.store->List());
+  return KeepsMode(context.config, all, *context.store);
+}
+
+}  // namespace rail::engine

@@ -1,0 +1,214 @@
+// A namespace changes its tenant while its pods live.
+#include "lib/engine/attach/tenant_move.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "lib/engine/testing/repair_fixture.h"
+
+namespace rail::engine {
+namespace {
+
+using ovs::CookieKind;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::PodSpec;
+using ::testing::SizeIs;
+
+class Moves : public testing::RepairTest {
+ protected:
+  Moves() {
+    world.config.kubernetes.tenants = true;
+    Label("ns-a", "red");
+    Label("ns-b", "blue");
+  }
+  void Label(const std::string& name, std::optional<std::string> label, int64_t created_ms = 0) {
+    tenancy::TenantMap map = world.tenants ? **world.tenants : tenancy::TenantMap{.label_key = "l"};
+    map.namespaces[name] = {.label = std::move(label), .created_ms = created_ms};
+    world.tenants = std::make_shared<const tenancy::TenantMap>(std::move(map));
+  }
+  // What raild does when the list has changed.
+  void Follow() {
+    raild->the_switch.TenantsChanged();
+    Announce();
+  }
+  void StartAnew() {
+    raild = world.StartRaild(std::chrono::hours(1));
+    Audit();
+    Announce();
+  }
+  void Announce() {
+    if (raild->the_switch.TakeMoved()) raild->bgp.Audit();
+  }
+  tenancy::TenantId Id(const std::string& name) { return tenancy::NamedTenant(world.config, name).id; }
+  tenancy::TenantId Announced() {
+    const auto all = world.bgp.Announced({});
+    EXPECT_THAT(*all, SizeIs(1));
+    return all->front().tenant;
+  }
+  // Whose the pod is in tables 1 and 2, and which tenants may talk.
+  void ExpectIn(const PodSpec& spec, const std::string& tenant) {
+    EXPECT_EQ(world.Attachment(spec).tenant, tenant);
+    EXPECT_EQ(world.Attachment(spec).tenant_id, Id(tenant));
+    const state::Attachment attachment = world.Attachment(spec);
+    const auto have = world.RulesOf(spec);
+    for (const ovs::Rule& rule : pipeline::TenantRules({}, PodOf({}, attachment), Id(tenant)))
+      EXPECT_THAT(have, ::testing::Contains(rule));
+    EXPECT_THAT(world.RulesOf(CookieKind::kCompare), ::testing::Contains(pipeline::CompareRule(Id(tenant))));
+  }
+};
+
+TEST_F(Moves, FollowTheLabelInRecordRulesAndAnnouncement) {
+  Settle();
+  ExpectIn(pod, "red");
+  Label("ns-a", "green");
+  Follow();
+  ExpectIn(pod, "green");
+  EXPECT_EQ(Announced(), Id("green"));
+  EXPECT_THAT(world.RulesOf(CookieKind::kCompare), SizeIs(1)) << "the old tenant has nobody here any more";
+  EXPECT_THAT(Problems(), IsEmpty());
+}
+
+TEST_F(Moves, ChangeTheRulesOfARailInOneBundle) {
+  Settle();
+  const PodSpec other = world.MakePod("p2", "ns-a", "vf1");
+  Attach(other, "10.0.3.2");
+  raild->RecordChanged();
+  const PodSpec keeps = world.MakePod("p3", "ns-b", "vf2");
+  Attach(keeps, "10.0.3.3");
+  raild->RecordChanged();
+  Label("ns-a", "blue");
+  const int commits = world.Bridge().commits();
+  Follow();
+  EXPECT_EQ(world.Bridge().commits(), commits + 2) << "all rules; then the one that red's pods had in common";
+  for (const PodSpec& each : {pod, other, keeps}) ExpectIn(each, "blue");
+  EXPECT_THAT(world.RulesOf(CookieKind::kCompare), SizeIs(1));
+}
+
+TEST_F(Moves, CostNothingWhereNobodyMoves) {
+  Settle();
+  const int dumps = world.Bridge().dumps();
+  const int commits = world.Bridge().commits();
+  Label("ns-elsewhere", "red");
+  Label("ns-b", "red");
+  Follow();
+  EXPECT_EQ(world.Bridge().dumps(), dumps);
+  EXPECT_EQ(world.Bridge().commits(), commits);
+}
+
+TEST_F(Moves, AreDoneByTheStartWhenTheListHasChangedMeanwhile) {
+  Settle();
+  raild.reset();
+  Label("ns-a", "green");
+  StartAnew();
+  ExpectIn(pod, "green");
+  EXPECT_EQ(Announced(), Id("green"));
+}
+
+TEST_F(Moves, AreDoneByTheStartWhenNodeJsonHasChanged) {
+  world.config.kubernetes.tenants = false;
+  world.config.tenancy.tenants = {{"red", {"ns-a"}}};
+  Settle();
+  raild.reset();
+  world.config.tenancy.tenants.clear();
+  StartAnew();
+  EXPECT_EQ(world.Attachment(pod).tenant, "ns-a");
+  EXPECT_EQ(world.Attachment(pod).tenant_id, world.Tenant("ns-a"));
+  EXPECT_EQ(Announced(), world.Tenant("ns-a"));
+}
+
+// Whatever the crash left between record, rules and announcement.
+TEST_F(Moves, AreEndedByTheNextStartAfterACrashAtAnyPoint) {
+  Settle();
+  const char* names[] = {"green", "red"};
+  for (int at = 1;; ++at) {
+    Label("ns-a", names[at % 2]);
+    world.CrashAt(at);
+    raild = world.StartRaild(std::chrono::hours(1));
+    bool crashed = false;
+    try {
+      Follow();
+    } catch (const testing::Crash&) {
+      crashed = true;
+    }
+    world.NoCrash();
+    StartAnew();
+    ExpectIn(pod, names[at % 2]);
+    EXPECT_EQ(Announced(), Id(names[at % 2]));
+    EXPECT_THAT(world.RulesOf(CookieKind::kCompare), SizeIs(1));
+    if (!crashed) break;
+    ASSERT_LT(at, 20);
+  }
+}
+
+TEST_F(Moves, WaitWhileATenantsRuleIsBeingRemoved) {
+  Settle();
+  const auto removing = world.LockTenants("rail0", FileLock::Kind::kAlone);
+  ASSERT_TRUE(removing);
+  Label("ns-a", "green");
+  Follow();
+  ExpectIn(pod, "red");
+  EXPECT_THAT(Problems(), ::testing::Contains(HasSubstr("the tenants of rail rail0 are being changed")));
+  EXPECT_TRUE(raild->the_switch.next_retry()) << "raild tries again by itself";
+}
+
+TEST_F(Moves, AreNotMadeOnWhatNobodyKnows) {
+  Settle();
+  Label("ns-a", "Not_A_Tenant");
+  Follow();
+  ExpectIn(pod, "red");
+  Label("ns-a", "");
+  Follow();
+  ExpectIn(pod, "red");
+  world.tenants = tenancy::NoMap();
+  Follow();
+  ExpectIn(pod, "red");
+  world.tenants = std::make_shared<const tenancy::TenantMap>();  // the namespace is gone
+  Follow();
+  ExpectIn(pod, "red");
+  EXPECT_THAT(Problems(), IsEmpty()) << "a wrong label is no trouble of this node";
+}
+
+TEST_F(Moves, DoNotTakeAPodIntoTheTenantOfALaterNamespace) {
+  Settle();
+  const int64_t attached = world.Attachment(pod).created_ms;
+  Label("ns-a", "green", attached + 1);
+  Follow();
+  ExpectIn(pod, "red");
+  const auto differs = MovesTo(world.Attachment(pod), world.config, [this] { return world.tenants; });
+  EXPECT_FALSE(differs);
+  Label("ns-a", "green", attached);
+  Follow();
+  ExpectIn(pod, "green");
+}
+
+TEST_F(Moves, LeaveIdsOfTheFirstFormatUntilTheTenantsNameChanges) {
+  Settle();
+  state::Attachment old = world.Attachment(pod);
+  ASSERT_TRUE(world.record.SetTenant(old.id, "red", {0, 7}));
+  raild->RecordChanged();
+  Follow();
+  EXPECT_EQ(world.Attachment(pod).tenant_id, (tenancy::TenantId{0, 7}));
+  Label("ns-a", "green");
+  Follow();
+  ExpectIn(pod, "green");
+}
+
+TEST_F(Moves, ThatGoThereAndBackLeaveNothingBehind) {
+  Settle();
+  const auto before = world.Bridge().rules();
+  for (int i = 0; i < 10; ++i) {
+    Label("ns-a", i % 2 == 0 ? "green" : "red");
+    Follow();
+  }
+  auto after = world.Bridge().rules();
+  EXPECT_EQ(after.size(), before.size());
+  EXPECT_TRUE(std::ranges::is_permutation(before, after));
+}
+
+}  // namespace
+}  // namespace rail::engine

@@ -1,0 +1,76 @@
+#include "lib/engine/attach/tenant_vlans.h"
+
+#include <charconv>
+#include <map>
+
+#include "lib/tenancy/tenancy.h"
+
+namespace rail::engine {
+namespace {
+
+constexpr char kPortPrefix[] = "rcvlan-";
+
+std::string Name(const char* prefix, const config::Rail& rail, uint16_t vlan) {
+  return prefix + std::to_string(rail.index) + "-" + std::to_string(vlan);
+}
+
+std::optional<uint16_t> VlanOf(const char* prefix, const config::Rail& rail, std::string_view name) {
+  const std::string_view digits = name.substr(name.rfind('-') + 1);
+  uint16_t vlan = config::kNoVlan;
+  std::from_chars(digits.data(), digits.data() + digits.size(), vlan);
+  const bool exists = vlan != config::kNoVlan && vlan <= config::kLastVlan;
+  if (!exists || name != Name(prefix, rail, vlan)) return std::nullopt;  // "rcvlan-0-0101" is none of ours
+  return vlan;
+}
+
+}  // namespace
+
+std::vector<TenantVlan> VlansPresent(const config::NodeConfig& config, const Record& record,
+                                     const config::Rail& rail) {
+  if (config.tenancy.mode != config::TenancyMode::kVrf) return {};
+  std::map<uint16_t, TenantVlan> present;
+  for (const state::Attachment& attachment : record.attachments) {
+    if (attachment.rail != rail.name || attachment.phase == state::Phase::kDeleting) continue;
+    const uint16_t vlan = config.tenancy.vlans.Of(attachment.tenant);
+    if (attachment.tenant_id.is_none() || vlan == config::kNoVlan) continue;
+    present.try_emplace(vlan, TenantVlan{vlan, attachment.tenant, attachment.tenant_id});
+  }
+  std::vector<TenantVlan> vlans;
+  vlans.reserve(present.size());
+  for (auto& [vlan, one] : present) vlans.push_back(std::move(one));
+  return vlans;
+}
+
+std::map<tenancy::TenantId, TenantVlan> VlansByTenant(const config::NodeConfig& config) {
+  std::map<tenancy::TenantId, TenantVlan> all;
+  for (const auto& [name, vlan] : config.tenancy.vlans.of_tenant) {
+    const tenancy::TenantId id = tenancy::NamedTenant(config, name).id;
+    all[id] = {vlan, name, id};
+  }
+  return all;
+}
+
+std::string VrfName(const config::Rail& rail, uint16_t vlan) {
+  return Name(kVrfPrefix, rail, vlan);
+}
+
+std::string VlanPortName(const config::Rail& rail, uint16_t vlan) {
+  return Name(kPortPrefix, rail, vlan);
+}
+
+std::optional<uint16_t> VlanOfVrf(const config::Rail& rail, std::string_view name) {
+  return VlanOf(kVrfPrefix, rail, name);
+}
+
+std::optional<uint16_t> VlanOfPortName(const config::Rail& rail, std::string_view name) {
+  return VlanOf(kPortPrefix, rail, name);
+}
+
+std::optional<uint16_t> VlanOfPort(const config::Rail& rail, const ovs::Port& port) {
+  const auto mark = port.external_ids.find(kVlanKey);
+  const auto vlan = VlanOfPortName(rail, port.name);
+  if (!vlan || mark == port.external_ids.end() || mark->second != std::to_string(*vlan)) return std::nullopt;
+  return vlan;
+}
+
+}  // namespace rail::engine

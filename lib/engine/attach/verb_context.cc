@@ -1,0 +1,204 @@
+#include "lib/engine/attach/verb_context.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "lib/base/log.h"
+#include "lib/engine/attach/whereabouts.h"
+
+namespace rail::engine {
+
+using state::Attachment;
+using state::AttachmentKey;
+
+namespace {
+
+// Makes every error kTransient: for the runtime it is trouble of the node, and the same call may succeed another time.
+Error Unavailable(const char* what, const Error& why) {
+  return {Code::kTransient, std::string(what) + ": " + why.message, why.sys_errno};
+}
+constexpr char kConfig[] = "node.json cannot be used";
+constexpr char kRecord[] = "the node's record cannot be used";
+
+// Only node.json says where Open vSwitch and bgpd are.
+Openers WithoutConfig(Openers openers, const Error& why) {
+  openers.ovsdb = [why](Deadline) -> Result<std::unique_ptr<ovs::Ovsdb>> { return tl::make_unexpected(why); };
+  openers.openflow = [why](const std::string&, Deadline) -> Result<std::unique_ptr<ovs::OpenFlow>> {
+    return tl::make_unexpected(why);
+  };
+  openers.bgp = [why](Deadline) -> Result<std::unique_ptr<frr::Bgp>> { return tl::make_unexpected(why); };
+  return openers;
+}
+
+}  // namespace
+
+VerbContext::VerbContext(config::NodeConfig node_config, std::unique_ptr<state::Store> open_store,
+                         Openers openers, const Deps& deps, Use use)
+    : config(std::move(node_config)),
+      store(std::move(open_store)),
+      connections(std::move(openers), After(kVerbDeadline)),
+      wake_raild_(deps.wake_raild),
+      use_(use) {}
+
+Result<std::unique_ptr<VerbContext>> VerbContext::Open(const Deps& deps, Use use) {
+  auto config = deps.load_config();
+  if (!config) return tl::make_unexpected(Unavailable(kConfig, config.error()));
+  auto store = deps.open_store();
+  if (!store) return tl::make_unexpected(Unavailable(kRecord, store.error()));
+  Openers openers = deps.openers(*config);
+  return std::unique_ptr<VerbContext>(
+      new VerbContext(std::move(*config), std::move(*store), std::move(openers), deps, use));
+}
+
+Result<std::unique_ptr<VerbContext>> VerbContext::OpenToUndo(const Deps& deps, Use use) {
+  auto store = deps.open_store();
+  if (!store) {
+    const Error why = Unavailable(kRecord, store.error());
+    store = deps.read_store();
+    if (!store) return tl::make_unexpected(why);
+    log::Warning("{}; what it says is undone, and stays in it until raild can write it", why.message);
+  }
+  auto config = deps.load_config();
+  if (config) {
+    Openers openers = deps.openers(*config);
+    return std::unique_ptr<VerbContext>(
+        new VerbContext(std::move(*config), std::move(*store), std::move(openers), deps, use));
+  }
+  Openers openers = WithoutConfig(deps.openers({}), Unavailable(kConfig, config.error()));
+  return std::unique_ptr<VerbContext>(new VerbContext({}, std::move(*store), std::move(openers), deps, use));
+}
+
+AttachmentKey KeyOf(const cni::Request& request) {
+  return {request.network, request.container_id, request.ifname};
+}
+
+Result<Attachment> RecordedAttachment(VerbContext& context, const cni::Request& request) {
+  RAIL_ASSIGN(auto found, context.store->Find(KeyOf(request)));
+  if (!found) {
+    return Fail(Code::kInvalid,
+                "attachment " + KeyOf(request).ToString() +
+                    " is not in this node's record: ovs-provider must stand earlier in the chain");
+  }
+  return std::move(*found);
+}
+
+std::optional<state::Step> Recorded::Step(const char* kind) const {
+  const auto it = std::ranges::find(steps, kind, &state::Step::kind);
+  return it == steps.end() ? std::nullopt : std::optional(*it);
+}
+
+Result<Recorded> RecordedWithSteps(VerbContext& context, const cni::Request& request) {
+  RAIL_ASSIGN(Attachment attachment, RecordedAttachment(context, request));
+  RAIL_ASSIGN(std::vector<state::Step> steps, context.store->Steps(attachment.id));
+  return Recorded{std::move(attachment), std::move(steps)};
+}
+
+namespace {
+
+// Returns what could not be undone. The record keeps it as pending.
+Result<std::vector<std::string>> UndoOne(Node& node, Attachment attachment, const std::string& owner) {
+  if (attachment.phase != state::Phase::kDeleting) {
+    attachment.phase = state::Phase::kDeleting;
+    // Without the mark raild takes the attachment for a live one until its namespace is gone. To keep
+    // the device because of that would be worse.
+    const Status marked = node.store.SetPhase(attachment.id, attachment.phase);
+    if (!marked && marked.error().code != Code::kNotFound)
+      log::Warning("left to raild: {}", marked.error().message);
+  }
+  RAIL_ASSIGN(Undone undone, Undo(node, attachment, owner));
+  return std::move(undone.failed);
+}
+
+Status UndoAndTell(Node& node, const Attachment& attachment, const std::string& owner) {
+  RAIL_ASSIGN(const std::vector<std::string> left, UndoOne(node, attachment, owner));
+  for (const std::string& failed : left) log::Warning("left to raild: {}", failed);
+  return {};
+}
+
+}  // namespace
+
+Status UndoAttachment(VerbContext& context, const AttachmentKey& key, const std::string& owner) {
+  RAIL_ASSIGN(const auto attachment, context.store->Find(key));
+  if (!attachment) return {};
+  Node node = context.node();
+  return UndoAndTell(node, *attachment, owner);
+}
+
+void UndoMade(Node& node, const Attachment& attachment) {
+  if (const Status undone = UndoAndTell(node, attachment, ""); !undone)
+    log::Error("clean up after a failed ADD: {}", undone.error().message);
+}
+
+Status UndoAllBut(VerbContext& context, const std::string& network, const std::vector<AttachmentKey>& keep,
+                  const std::string& owner) {
+  RAIL_ASSIGN(const std::vector<Attachment> all, context.store->List());
+  std::string left;
+  for (const Attachment& attachment : all) {
+    if (attachment.key.network != network || std::ranges::find(keep, attachment.key) != keep.end()) continue;
+    Node node = context.node();
+    const auto failed = UndoOne(node, attachment, owner);
+    const std::vector<std::string> told = failed ? *failed : std::vector{failed.error().message};
+    for (const std::string& one : told)
+      left += (left.empty() ? "" : "; ") + attachment.key.ToString() + ": " + one;
+  }
+  if (left.empty()) return {};
+  return Fail(Code::kTransient, "left to raild: " + left);
+}
+
+Result<std::optional<std::vector<AttachmentKey>>> ValidAttachments(const cni::Request& request) {
+  // The specification's text names the first key; a tagged version of it named the second.
+  for (const char* key : {"cni.dev/valid-attachments", "cni.dev/attachments"}) {
+    const auto list = request.config->find(key);
+    if (list == request.config->end() || list->is_null()) continue;
+    std::vector<AttachmentKey> keys;
+    bool well_formed = list->is_array();
+    for (size_t i = 0; well_formed && i < list->size(); ++i) {
+      const nlohmann::json& entry = (*list)[i];
+      well_formed = entry.is_object() && entry.contains("containerID") && entry["containerID"].is_string() &&
+                    entry.contains("ifname") && entry["ifname"].is_string();
+      if (well_formed) {
+        keys.push_back(
+            {request.network, entry["containerID"].get<std::string>(), entry["ifname"].get<std::string>()});
+      }
+    }
+    if (!well_formed) {
+      return Fail(Code::kInvalid,
+                  std::string(key) + ": must be a list of {\"containerID\": ..., \"ifname\": ...}");
+    }
+    return std::optional(std::move(keys));
+  }
+  return std::optional<std::vector<AttachmentKey>>();
+}
+
+Status CollectGarbage(const Deps& deps, const cni::Request& request, const std::string& owner) {
+  RAIL_ASSIGN(auto valid, ValidAttachments(request));
+  RAIL_ASSIGN(const auto context, VerbContext::Open(deps));
+  if (!valid) {
+    RAIL_ASSIGN(const RecordPtr record, RecordReader(*context->store).Read());
+    const WhereaboutsById where = LookFor(*record, context->connections, BootedMs());
+    valid.emplace();
+    for (const Attachment& attachment : record->attachments) {
+      if (where.at(attachment.id).pod != Whereabouts::Pod::kGone) valid->push_back(attachment.key);
+    }
+  }
+  return UndoAllBut(*context, request.network, *valid, owner);
+}
+
+Status UndoOwn(const Deps& deps, const cni::Request& request, const std::string& owner) {
+  const auto context = VerbContext::OpenToUndo(deps, VerbContext::Use::kQuiet);
+  const Status undone =
+      context ? UndoAttachment(**context, KeyOf(request), owner) : tl::make_unexpected(context.error());
+  if (!undone)
+    log::Warning("DEL of {}: {}; left to ovs-provider's DEL and to raild", KeyOf(request).ToString(),
+                 undone.error().message);
+  return {};
+}
+
+Status Problems(const std::vector<std::string>& problems) {
+  if (problems.empty()) return {};
+  std::string all;
+  for (const std::string& problem : problems) all += (all.empty() ? "" : "; ") + problem;
+  return Fail(Code::kInvalid, all);
+}
+
+}  // namespace rail::engine

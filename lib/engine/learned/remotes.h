@@ -1,0 +1,300 @@
+// What BGP says about pods elsewhere, per leaf, as bgpd pushes it (BMP).
+//
+// Use:      Remotes remotes(config, now);
+//           remotes.SetLeaves(sessions);  remotes.SetOwn(own);
+//           remotes.FeedOpened(now);  remotes.Take(message, now, unix_ms);  remotes.FeedClosed(now);
+//           remotes.Settle(now);                    // forgets what is due; next_settle() says when to call it again
+//           if (remotes.TakeNews()) Publish(remotes.table());
+// Threads:  one; a table never changes
+// Source:   README.md of this folder ("What has been learned"); DECISIONS 11, 14
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lib/base/clock.h"
+#include "lib/bmp/message.h"
+#include "lib/config/node_config.h"
+#include "lib/engine/learned/as_paths.h"
+#include "lib/engine/learned/remote_set.h"
+#include "lib/frr/bgp.h"
+
+namespace rail::engine {
+
+// How a route has come here.
+struct HeardPath {
+  IpAddress leaf;                 // whose session it came over
+  std::vector<uint32_t> as_path;  // the nearest AS first; empty: not known
+  auto operator<=>(const HeardPath&) const = default;
+  // Where the path begins: a node. 0: the path names none.
+  uint32_t origin() const { return as_path.empty() ? 0 : as_path.back(); }
+};
+
+// Who else announces the address of a pod of this node.
+struct Elsewhere {
+  std::set<tenancy::TenantId> tenants;  // whose it is there
+  bool without_tenant = false;          // somebody announces it for no tenant
+  std::set<HeardPath> paths;
+  bool operator==(const Elsewhere&) const = default;
+};
+
+// What a leaf passes on may be one of two routes. Of an address that is no pod's of this node, what hints at that.
+struct Doubts {
+  // Another AS announced it for this tenant, and the leaf has replaced that without a withdrawal.
+  struct Replaced {
+    tenancy::TenantId tenant;
+    HeardPath path;
+  };
+  std::map<IpAddress, Replaced> replaced;
+  std::map<IpAddress, HeardPath> without_tenant;  // host routes without a tenant's communities
+};
+
+// A leaf that sends addresses of this node's own pods back without their communities.
+struct Stripped {
+  IpAddress example;
+  size_t addresses = 0;
+  bool operator==(const Stripped&) const = default;
+};
+
+// An address of a pod of this node, as it is announced.
+struct OwnAddress {
+  tenancy::TenantId tenant;
+  uint32_t rail = 0;  // its index
+  bool operator==(const OwnAddress&) const = default;
+};
+
+// Where a node is in the fabric: on this rail behind this leaf. As AS numbers, which is all that an AS path tells.
+struct Seat {
+  uint32_t node = 0;
+  uint32_t rail = 0;  // its index
+  uint32_t leaf = 0;
+  std::optional<tenancy::Plane> plane{};  // as the node says
+  auto operator<=>(const Seat&) const = default;
+};
+using Seats = std::vector<Seat>;  // sorted
+
+// An address of a pod of this node, with the pod's tenant: in mode `vrf` two tenants may have it.
+struct OwnKey {
+  tenancy::TenantId tenant;
+  IpAddress address;
+  auto operator<=>(const OwnKey&) const = default;
+};
+using AlsoAnnounced = std::map<OwnKey, Elsewhere>;
+
+// A snapshot of what is known, cheap to copy. A tenant that has not changed shares its set with the snapshot before; one that has
+// changed shares most of it.
+struct RemoteTable {
+  // By tenant. An address that several tenants announce is in the set of each, as contested.
+  std::map<tenancy::TenantId, std::shared_ptr<const RemoteSet>> by_tenant;
+  size_t known = 0;      // addresses
+  size_t contested = 0;  // of those addresses
+  struct Claimed {
+    IpAddress address;
+    std::set<tenancy::TenantId> tenants;
+  };
+  std::optional<Claimed> example;  // the first contested address that is not a pod's of this node
+  AlsoAnnounced elsewhere;         // addresses of this node's pods that others announce, too
+  std::shared_ptr<const Doubts> doubts = std::make_shared<const Doubts>();
+  std::map<IpAddress, Stripped> stripped;  // by leaf
+  AsPaths as_paths;
+  // Of the other nodes that have a pod on the rail, as paths show that are not stale.
+  std::shared_ptr<const Seats> seats = std::make_shared<const Seats>();
+};
+
+class Remotes {
+ public:
+  // A session that has just come up may not have sent everything yet.
+  static constexpr std::chrono::seconds kSettled{5};
+  // FRR's bgpd holds its first update for 1 s and 50 ms for each of its neighbours, 10 s at most (bgp_updgrp.h). A peer that owes
+  // the end of a dump or its End-of-RIB for as long as kOwed will not send it.
+  static constexpr std::chrono::seconds kOwed{30};
+  // A session that is down comes back within the leaf's graceful restart time, or the remotes behind it are gone for good. Counts
+  // only while bgpd pushes: otherwise nobody can say what is left, and nothing is forgotten.
+  static constexpr std::chrono::seconds kStale{120};
+  static constexpr size_t kMaxAddresses = 1'000'000;
+  static constexpr size_t kMaxPeers = 512;
+  static constexpr size_t kMaxRefused =
+      4096;  // addresses of a leaf that are remembered as refused, or without a tenant
+  static constexpr size_t kMaxPretenders =
+      16;  // BGP neighbors that are reported because nobody should believe them
+
+  // Mode `vrf`: one tenant's, as the tables of its VLAN say. What another tenant's communities are on is not believed there.
+  struct Scope {
+    uint16_t vlan = config::kNoVlan;
+    tenancy::TenantId tenant;
+    std::shared_ptr<AsPathsKeeper> as_paths;  // that of all tenants, as what they know is told together
+    bool begins_complete = false;             // the switch holds nothing of it that is not learned yet
+  };
+
+  Remotes(const config::NodeConfig& config, Deadline now) : Remotes(config, now, Scope{}) {}
+  Remotes(const config::NodeConfig& config, Deadline now, Scope scope);
+
+  // bgpd's connections: one, which is 0; in mode `vrf` one for each rail, which is its place in node.json. The functions below are of the
+  // one named `feed`.
+  using Feed = size_t;
+  // Mode `vrf`: the rails that the tenant is on. What was learned over others is forgotten.
+  void SetRails(const std::set<Feed>& rails, Deadline now);
+
+  // bgpd's sessions, by interface: the peers of the rails' bridges are the leaves. Nobody else is believed. A session whose peer
+  // bgpd does not know keeps the leaf that it had.
+  void SetLeaves(const std::map<std::string, frr::Session>& sessions);
+  bool IsLeaf(const IpAddress& peer, Feed feed = 0) const;
+  // Whether bgpd has pushed routes of a leaf before it was known as one. Only the next connection tells them again.
+  bool missed(Feed feed = 0) const { return feeds_[feed].missed; }
+
+  // The addresses of this node's pods that are ready. Costs what differs from the last call, and one look at each.
+  void SetOwn(std::map<IpAddress, OwnAddress> own);
+
+  // bgpd has opened a new connection: everything is stale until bgpd pushes it again.
+  // `settling`: bgpd's own tables may still be filling.
+  void FeedOpened(Deadline now, bool settling = false, Feed feed = 0);
+  void FeedClosed(Deadline now, Feed feed = 0);
+  void Take(const bmp::Message& message, Deadline now, int64_t unix_ms, Feed feed = 0);
+
+  // `end_of_rib`: `leaf` will send an End-of-RIB when it has sent everything, and has not done so yet. Its session does not
+  // settle before, but waits for kOwed at most.
+  void Owes(const IpAddress& leaf, bool end_of_rib, Deadline now, Feed feed = 0);
+  // Whether a session waits for such an End-of-RIB, so that bgpd must be asked again.
+  bool AwaitsEndOfRib() const;
+
+  void Settle(Deadline now);
+  std::optional<Deadline> next_settle() const;
+
+  // Whether a whole table has been learned over settled sessions since the start, or the
+  // sessions have not settled within kStale of it.
+  bool complete() const { return complete_; }
+  // Whether BMP cannot distinguish two sessions: their leaves have the same address, AS and identifier. What one session
+  // withdraws, the other may still have, so it stays.
+  bool ambiguous() const;
+  // The sessions were not two: one ended without a message (its neighbour was removed), and another took its place.
+  void NotAmbiguous();
+  // Whether such a peer has withdrawn something, or has come up in the middle of the connection.
+  // Only the next connection says what is left.
+  bool in_doubt(Feed feed = 0) const;
+  // Why raild does not take in all that bgpd pushes, as a sentence; "" it does.
+  std::string problem() const;
+  // Whether sessions have come up or gone since the last call.
+  bool TakeSessionNews() { return std::exchange(session_news_, false); }
+  // Whether something that table(), complete() or problem() return has changed since the last call.
+  bool TakeNews() { return std::exchange(news_, false); }
+  const RemoteTable& table();
+
+ private:
+  using PeerIndex = size_t;
+  struct Path {
+    tenancy::TenantId tenant;
+    std::optional<uint32_t> rail;
+    uint32_t as_path = 0;  // of as_paths_
+    PeerIndex peer = 0;
+    bool stale = false;
+    std::optional<tenancy::Plane> plane{};
+  };
+  using Paths = std::vector<Path>;
+  struct FeedState {
+    std::optional<Deadline> closed;  // since when bgpd pushes nothing over it; nullopt: it is open
+    bool settling = false;
+    bool missed = false;
+  };
+  struct PeerState {
+    bmp::Peer peer;
+    Feed feed = 0;
+    bool up = false;
+    bool settled = false;
+    bool settling = false;  // its session or bgpd's configuration is young: the end of a dump means little
+    bool owes_end = false;  // its leaf has not sent its End-of-RIB yet, and will
+    bool told = false;      // routes of it have come since the connection was opened
+    bool twice = false;     // two sessions, as far as BMP shows
+    bool in_doubt = false;  // only a new connection says which of its routes are left
+    Deadline ended;         // when its End-of-RIB was noticed
+    Deadline heard_up;
+    std::set<bmp::Family> dump_awaited;
+    uint16_t local_port = 0;
+    uint16_t remote_port = 0;
+    std::set<IpAddress> refused;         // what it announces and `accept` does not contain
+    std::set<IpAddress> others;          // what it announces of other tenants than that of the scope
+    std::map<IpAddress, uint32_t> bare;  // host routes without a tenant, with their AS path
+    std::set<IpAddress> returned;        // those of them that this node has announced
+    Deadline window;                     // when in_window began to count routes, for about a second
+    size_t in_window = 0;
+    size_t in_window_before = 0;
+    std::optional<Deadline> stale_until;  // some of its paths are stale and are dropped then, at the latest
+  };
+  struct Claim {  // what the paths of an address say together
+    std::set<tenancy::TenantId> tenants;
+    std::optional<uint32_t> rail;
+    uint32_t as_path = 0;  // over the session of its rail, or the shortest
+    bool operator==(const Claim&) const = default;
+  };
+
+  bool by_rail() const { return scope_.vlan != config::kNoVlan; }
+  bool IsOpen(Feed feed) const { return !feeds_[feed].closed; }
+  bool AnyOpen() const;
+  std::string InterfaceOf(const config::Rail& rail) const;
+  void PeerUp(const bmp::Message& message, Deadline now, int64_t unix_ms, Feed feed);
+  void PeerDown(const bmp::Message& message, Deadline now, Feed feed);
+  void Routes(const bmp::Message& message, Deadline now, Feed feed);
+  std::optional<PeerIndex> IndexOf(const bmp::Peer& peer, Feed feed);
+  void MarkStale(PeerIndex peer, Deadline now);
+  void DropStale(const std::set<PeerIndex>& peers);
+  bool IsDue(const PeerState& peer, Deadline now) const;
+  static Deadline SettlesAt(const PeerState& peer);
+  void CompleteIfSettled();
+
+  void SetPath(const IpAddress& address, const Path& path);
+  void RemovePath(const IpAddress& address, PeerIndex peer, Deadline now);
+  Claim ClaimOf(const Paths& paths) const;
+  void Sit(const Path& path);
+  void Rise(const Path& path);
+  void Changed(const IpAddress& address, const Claim& before, const Claim& after);
+  void Enter(const IpAddress& address, const Claim& claim);
+  void CompareWithOwn(const IpAddress& address);
+  uint32_t KeepAsPath(const std::vector<uint32_t>& path);
+  HeardPath Heard(PeerIndex peer, uint32_t as_path) const;
+  std::optional<IpAddress> LeafOf(uint32_t rail) const;  // a rail's index
+  void SetBare(PeerIndex peer, const IpAddress& address, uint32_t as_path, bool looped);
+  void RemoveBare(PeerIndex peer, const IpAddress& address);
+  void Forget(PeerIndex peer);
+  void NoteReplaced(const IpAddress& address, const Path& before, const Path& after);
+  bool Accepts(const PeerState& peer, const IpAddress& address) const;
+  bool IsOverRail(PeerIndex peer, uint32_t rail) const;
+  void TakeFromStranger(const bmp::Message& message, Feed feed);
+  void Complain(std::string& where, std::string what);
+
+  const config::NodeConfig& config_;
+  const Scope scope_;
+  std::vector<FeedState> feeds_;
+  std::set<Feed> rails_;                            // SetRails
+  std::vector<std::optional<IpAddress>> leaves_;    // of config_.rails
+  std::set<std::pair<Feed, IpAddress>> strangers_;  // link-local peers that were not listened to
+  std::map<bmp::Peer, IpAddress>
+      pretenders_;        // who is no leaf and announces this address with communities of ours
+  Deadline complete_by_;  // complete_ is true from then on, whatever sessions are missing
+  std::vector<PeerState> peers_;
+  std::map<std::pair<Feed, bmp::Peer>, PeerIndex> index_;
+  std::map<IpAddress, Paths> paths_;
+  std::map<tenancy::TenantId, RemoteSet> by_tenant_;
+  std::map<IpAddress, std::set<tenancy::TenantId>> contested_;
+  std::map<IpAddress, OwnAddress> own_;
+  std::map<IpAddress, Elsewhere> elsewhere_;
+  AsPathsKeeper& as_paths_;       // scope_'s
+  std::map<Seat, size_t> seats_;  // how many paths that are not stale show it
+  bool seats_outdated_ = false;
+  Doubts doubts_;  // `without_tenant` is made with the table
+  bool doubts_outdated_ = false;
+  std::set<tenancy::TenantId> outdated_;  // their sets in table_ are older than in by_tenant_
+  RemoteTable table_;
+  bool complete_ = false;
+  bool news_ = false;
+  bool session_news_ = false;
+  std::string malformed_;
+  std::string too_much_;
+  std::string post_policy_;
+};
+
+}  // namespace rail::engine

@@ -1,0 +1,254 @@
+// What the paths of an address say together, beside the claims of this node's own pods.
+#include <algorithm>
+#include <utility>
+
+#include "lib/engine/learned/remotes.h"
+
+namespace rail::engine {
+
+// Fresh paths overrule stale ones.
+Remotes::Claim Remotes::ClaimOf(const Paths& paths) const {
+  Claim claim;
+  const AsPaths& ways = as_paths_.snapshot();
+  const Path* best = nullptr;
+  const auto over_its_rail = [&](const Path& path) { return path.rail && IsOverRail(path.peer, *path.rail); };
+  const bool fresh = std::ranges::any_of(paths, [](const Path& path) { return !path.stale; });
+  for (const Path& path : paths) {
+    if (fresh && path.stale) continue;
+    claim.tenants.insert(path.tenant);
+    if (path.rail && (!claim.rail || *path.rail < *claim.rail)) claim.rail = path.rail;
+    const auto rank = [&](const Path& each) {
+      return std::pair(!over_its_rail(each), ways.Hops(each.as_path));
+    };
+    if (path.as_path != 0 && (best == nullptr || rank(path) < rank(*best))) best = &path;
+  }
+  if (best != nullptr) claim.as_path = best->as_path;
+  return claim;
+}
+
+void Remotes::Changed(const IpAddress& address, const Claim& before, const Claim& after) {
+  CompareWithOwn(address);
+  if (before == after) return;
+  news_ = true;
+  for (const tenancy::TenantId tenant : before.tenants) {
+    if (after.tenants.contains(tenant)) continue;
+    by_tenant_[tenant].Erase(address);
+    outdated_.insert(tenant);
+  }
+  Enter(address, after);
+}
+
+// A pod of this node has a claim, too: its address reaches no other tenant on any bridge. What others claim of it is in elsewhere_.
+void Remotes::Enter(const IpAddress& address, const Claim& claim) {
+  const auto own = own_.find(address);
+  const bool several = claim.tenants.size() > 1;
+  const bool contested = several || (own != own_.end() && !claim.tenants.contains(own->second.tenant));
+  for (const tenancy::TenantId tenant : claim.tenants) {
+    by_tenant_[tenant].Set({.address = address,
+                            .rail = claim.rail.value_or(0),
+                            .contested = contested,
+                            .as_path = claim.as_path});
+    outdated_.insert(tenant);
+  }
+  if (several && own == own_.end()) {
+    contested_[address] = claim.tenants;
+  } else {
+    contested_.erase(address);
+  }
+}
+
+void Remotes::SetOwn(std::map<IpAddress, OwnAddress> own) {
+  std::set<IpAddress> changed;
+  for (const auto& [address, was] : own_) {
+    const auto is = own.find(address);
+    if (is == own.end() || is->second != was) changed.insert(address);
+  }
+  for (const auto& [address, is] : own) {
+    if (!own_.contains(address)) changed.insert(address);
+  }
+  own_ = std::move(own);
+  for (const IpAddress& address : changed) {
+    CompareWithOwn(address);
+    const bool returned =
+        std::ranges::any_of(peers_, [&](const auto& peer) { return peer.returned.contains(address); });
+    news_ = news_ || returned || elsewhere_.contains(address);
+    const auto paths = paths_.find(address);
+    if (paths == paths_.end()) continue;
+    Enter(address, ClaimOf(paths->second));
+    news_ = true;
+  }
+}
+
+// A stale path claims nothing: the pod may have moved here from where the path led. Without cross_rail, a tenant's address of
+// another rail meets this one nowhere.
+void Remotes::CompareWithOwn(const IpAddress& address) {
+  Elsewhere now;
+  const auto own = own_.find(address);
+  const auto paths = paths_.find(address);
+  if (own != own_.end() && paths != paths_.end()) {
+    for (const Path& path : paths->second) {
+      const bool meets =
+          path.tenant != own->second.tenant || config_.tenancy.cross_rail || path.rail == own->second.rail;
+      if (path.stale || !meets) continue;
+      now.tenants.insert(path.tenant);
+      now.paths.insert(Heard(path.peer, path.as_path));
+    }
+  }
+  // Without tenancy, pods have no tenant on any node.
+  if (own != own_.end() && !own->second.tenant.is_none()) {
+    for (PeerIndex i = 0; i < peers_.size(); ++i) {
+      const auto bare = peers_[i].bare.find(address);
+      if (bare == peers_[i].bare.end()) continue;
+      now.without_tenant = true;
+      now.paths.insert(Heard(i, bare->second));
+    }
+  }
+  const auto before = elsewhere_.find(address);
+  if (before == elsewhere_.end() ? now.paths.empty() : before->second == now) return;
+  news_ = true;
+  if (now.paths.empty()) {
+    elsewhere_.erase(before);
+  } else {
+    elsewhere_[address] = std::move(now);
+  }
+}
+
+// Nodes announce with few different AS paths, and a fabric passes on as many.
+uint32_t Remotes::KeepAsPath(const std::vector<uint32_t>& path) {
+  // bgpd 8.4 puts its own AS in front of the path that it has received.
+  const bool own_in_front = path.size() > 1 && path.front() == config_.bgp.asn;
+  const std::vector<uint32_t> heard(path.begin() + (own_in_front ? 1 : 0), path.end());
+  return as_paths_.Keep(heard);
+}
+
+// A stale path says nothing: the node may have been cabled anew.
+void Remotes::Sit(const Path& path) {
+  const uint32_t leaf = as_paths_.snapshot().Leaf(path.as_path);
+  if (path.stale || !path.rail || leaf == 0) return;
+  size_t& paths = seats_[{as_paths_.snapshot().Origin(path.as_path), *path.rail, leaf, path.plane}];
+  if (paths++ == 0) seats_outdated_ = news_ = true;
+}
+
+void Remotes::Rise(const Path& path) {
+  if (path.stale || !path.rail) return;
+  const AsPaths& ways = as_paths_.snapshot();
+  const auto seat = seats_.find({ways.Origin(path.as_path), *path.rail, ways.Leaf(path.as_path), path.plane});
+  if (seat == seats_.end() || --seat->second > 0) return;
+  seats_.erase(seat);
+  seats_outdated_ = news_ = true;
+}
+
+HeardPath Remotes::Heard(PeerIndex peer, uint32_t as_path) const {
+  return {peers_[peer].peer.address, as_paths_.snapshot().Numbers(as_path)};
+}
+
+std::optional<IpAddress> Remotes::LeafOf(uint32_t rail) const {
+  const auto found = std::ranges::find(config_.rails, rail, &config::Rail::index);
+  if (found == config_.rails.end()) return std::nullopt;
+  return leaves_[static_cast<size_t>(found - config_.rails.begin())];
+}
+
+bool Remotes::IsOverRail(PeerIndex peer, uint32_t rail) const {
+  if (by_rail()) return config_.rails[peers_[peer].feed].index == rail;
+  return LeafOf(rail) == peers_[peer].peer.address;
+}
+
+void Remotes::SetBare(PeerIndex peer, const IpAddress& address, uint32_t as_path, bool looped) {
+  PeerState& state = peers_[peer];
+  if (looped) {
+    const bool known = state.bare.erase(address) > 0;
+    const bool counts = state.returned.size() < kMaxRefused && state.returned.insert(address).second;
+    doubts_outdated_ = doubts_outdated_ || known;
+    news_ = news_ || known || (counts && own_.contains(address));
+  } else {
+    const auto known = state.bare.find(address);
+    if (known != state.bare.end() ? known->second == as_path : state.bare.size() >= kMaxRefused) return;
+    state.returned.erase(address);
+    state.bare[address] = as_path;
+    doubts_outdated_ = news_ = true;
+  }
+  CompareWithOwn(address);
+}
+
+void Remotes::RemoveBare(PeerIndex peer, const IpAddress& address) {
+  news_ = peers_[peer].returned.erase(address) > 0 || news_;
+  if (peers_[peer].bare.erase(address) == 0) return;
+  doubts_outdated_ = news_ = true;
+  CompareWithOwn(address);
+}
+
+// What is not kept through the end of a peer's session.
+void Remotes::Forget(PeerIndex peer) {
+  peers_[peer].refused.clear();
+  peers_[peer].others.clear();
+  if (!peers_[peer].returned.empty()) news_ = true;
+  peers_[peer].returned.clear();
+  const auto bare = std::exchange(peers_[peer].bare, {});
+  if (!bare.empty()) doubts_outdated_ = news_ = true;
+  for (const auto& [address, as_path] : bare) CompareWithOwn(address);
+}
+
+// A leaf passes on its best route alone. When one of another AS and tenant takes its place, the first may be there still. A node
+// whose namespace gets another tenant announces anew what is its own.
+void Remotes::NoteReplaced(const IpAddress& address, const Path& before, const Path& after) {
+  if (before.stale || before.tenant == after.tenant) return;
+  const HeardPath path = Heard(before.peer, before.as_path);
+  if (path.origin() == Heard(after.peer, after.as_path).origin()) return;
+  if (doubts_.replaced.size() >= kMaxRefused && !doubts_.replaced.contains(address)) return;
+  doubts_.replaced[address] = {before.tenant, path};
+  doubts_outdated_ = news_ = true;
+}
+
+const RemoteTable& Remotes::table() {
+  for (const tenancy::TenantId tenant : outdated_) {
+    const auto known = by_tenant_.find(tenant);
+    if (known->second.empty()) {
+      by_tenant_.erase(known);
+      table_.by_tenant.erase(tenant);
+    } else {
+      table_.by_tenant[tenant] = std::make_shared<const RemoteSet>(known->second);
+    }
+  }
+  outdated_.clear();
+  table_.known = paths_.size();
+  table_.contested = contested_.size();
+  table_.example.reset();
+  if (!contested_.empty()) table_.example = {contested_.begin()->first, contested_.begin()->second};
+  table_.elsewhere.clear();
+  for (const auto& [address, elsewhere] : elsewhere_)
+    table_.elsewhere.insert({{own_.at(address).tenant, address}, elsewhere});
+  table_.as_paths = as_paths_.snapshot();
+  if (std::exchange(seats_outdated_, false)) {
+    Seats seats;
+    seats.reserve(seats_.size());
+    for (const auto& [seat, paths] : seats_) seats.push_back(seat);
+    table_.seats = std::make_shared<const Seats>(std::move(seats));
+  }
+  table_.stripped.clear();
+  for (const PeerState& peer : peers_) {
+    for (const IpAddress& address : peer.returned) {
+      const auto own = own_.find(address);
+      if (own == own_.end() || own->second.tenant.is_none()) continue;
+      // What its own rail's leaf has stripped comes back over the other rails as it is.
+      const std::optional<IpAddress> first = LeafOf(own->second.rail);
+      const bool was_bare =
+          first && *first != peer.peer.address && std::ranges::any_of(peers_, [&](const PeerState& other) {
+            return other.peer.address == *first && other.returned.contains(address);
+          });
+      if (was_bare) continue;
+      Stripped& stripped = table_.stripped[peer.peer.address];
+      if (stripped.addresses++ == 0) stripped.example = address;
+    }
+  }
+  if (std::exchange(doubts_outdated_, false)) {
+    Doubts doubts = doubts_;
+    for (PeerIndex i = 0; i < peers_.size(); ++i) {
+      for (const auto& [address, as_path] : peers_[i].bare)
+        doubts.without_tenant.emplace(address, Heard(i, as_path));
+    }
+    table_.doubts = std::make_shared<const Doubts>(std::move(doubts));
+  }
+  return table_;
+}
+
+}  // namespace rail::engine

@@ -1,0 +1,43 @@
+// The front end: the node's own addresses on its loopback, and the sessions that announce them on the management links.
+//
+// Use:      FrontendRepair frontend(config, deps);
+//           RAIL_TRY(frontend.Ensure(connections, sent));                           // each audit of bgpd, after the instance
+//           const FrontendView seen = LookAtFrontend(config, connections, sessions); // what came of it
+// Threads:  one at a time
+// Source:   README.md of this folder ("The front end"); DECISIONS 190 to 193
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <string>
+
+#include "lib/engine/attach/connections.h"
+#include "lib/engine/attach/verb_context.h"
+#include "lib/engine/view.h"
+
+namespace rail::engine {
+
+class FrontendRepair {
+ public:
+  FrontendRepair(const config::NodeConfig& config, const Deps& deps) : config_(config), deps_(deps) {}
+
+  // Adds what is missing and removes what node.json no longer names, whether there is a front end now or not. `sent`: how many
+  // addresses and lines that were. Errors: as frr::Bgp::EnsureFrontend and of the kernel; part of it may be in place.
+  Status Ensure(Connections& connections, size_t& sent);
+
+ private:
+  Status Loopback(Connections& connections, size_t& sent);
+
+  const config::NodeConfig& config_;
+  const Deps& deps_;
+  bool tidied_ = false;  // without a front end: what an earlier one has left is gone
+};
+
+// `sessions`: as bgpd lists them, by interface. Without a front end, or where bgpd or zebra does not answer: less of it is known.
+FrontendView LookAtFrontend(const config::NodeConfig& config, Connections& connections,
+                            const std::map<std::string, frr::Session>& sessions);
+
+// Whether nothing is to be said of it: every session is up, has every address and nothing else, and takes its part of each default route.
+bool IsWhole(const FrontendView& view);
+
+}  // namespace rail::engine

@@ -1,0 +1,424 @@
+#include "lib/engine/repair/node_status.h"
+
+#include <algorithm>
+
+#include "lib/base/clock.h"
+#include "lib/base/log.h"
+#include "lib/engine/attach/attachment.h"
+#include "lib/engine/attach/tenant_move.h"
+#include "lib/frr/session_down.h"
+
+namespace rail::engine {
+namespace {
+
+// The names of the tenants with a pod here.
+using TenantNames = std::map<tenancy::TenantId, std::string>;
+using RailOfLeaf = std::map<IpAddress, std::string>;
+
+std::string TenantText(tenancy::TenantId tenant, const TenantNames& names) {
+  const auto name = names.find(tenant);
+  return "tenant " +
+         (name == names.end() ? tenant.ToString() : name->second + " (" + tenant.ToString() + ")");
+}
+
+// "AS 4200000002 (AS path 4200010001 4200000002, from the leaf fe80::1 on rail0)"
+std::string PathText(const HeardPath& path, const RailOfLeaf& rail_of_leaf) {
+  const auto rail = rail_of_leaf.find(path.leaf);
+  const std::string from =
+      "from the leaf " + path.leaf.ToString() + (rail == rail_of_leaf.end() ? "" : " on " + rail->second);
+  if (path.as_path.empty()) return "an unknown AS (" + from + ")";
+  std::string all;
+  for (const uint32_t as : path.as_path) all += (all.empty() ? "" : " ") + std::to_string(as);
+  return "AS " + std::to_string(path.origin()) + " (AS path " + all + ", " + from + ")";
+}
+
+// Mode `vrf` alone has some.
+using VlanOfTenant = std::map<tenancy::TenantId, TenantVlan>;
+
+uint16_t VlanOf(tenancy::TenantId tenant, const VlanOfTenant& vlans) {
+  const auto found = vlans.find(tenant);
+  return found == vlans.end() ? config::kNoVlan : found->second.vlan;
+}
+
+std::vector<RemoteView> Listed(const Learned& learned, const TenantNames& names, const VlanOfTenant& vlans,
+                               const std::set<pipeline::VlanAddress>& own, const RailOfLeaf& rails) {
+  std::vector<RemoteView> listed;
+  listed.reserve(learned.remotes.known);
+  for (const auto& [id, remotes] : learned.remotes.by_tenant) {
+    const auto here = names.find(id);
+    const uint16_t vlan = VlanOf(id, vlans);
+    const std::string name = here != names.end()       ? here->second
+                             : vlan != config::kNoVlan ? vlans.at(id).tenant
+                                                       : "";
+    remotes->ForEach([&, tenant = id](const RemoteEntry& entry) {
+      if (own.contains({entry.address, vlan})) return;
+      const auto replaced = learned.remotes.doubts->replaced.find(entry.address);
+      // Mode `vrf`: another tenant's address is another address.
+      const bool doubted = vlan == config::kNoVlan && replaced != learned.remotes.doubts->replaced.end() &&
+                           replaced->second.tenant != tenant;
+      listed.push_back({.remote = {entry.address, tenant, entry.rail, ""},
+                        .tenant = name,
+                        .vlan = vlan,
+                        .installed = here != names.end() && !entry.contested,
+                        .contested = entry.contested,
+                        .replaced = doubted ? PathText(replaced->second.path, rails) + " for " +
+                                                  TenantText(replaced->second.tenant, names)
+                                            : "",
+                        .as_path = entry.as_path});
+    });
+  }
+  std::ranges::sort(listed, {}, &RemoteView::remote);
+  return listed;
+}
+
+// Without the addresses of this node's own pods, as in the list.
+RemoteCounts Counted(const Learned& learned, const TenantNames& names,
+                     const std::vector<state::Attachment>& own) {
+  RemoteCounts counts{
+      .known = learned.remotes.known, .contested = learned.remotes.contested, .of_tenant = {}};
+  for (const auto& [id, name] : names) {
+    uint64_t& count = counts.of_tenant[name];  // two ids of one name are one tenant for people
+    const auto found = learned.remotes.by_tenant.find(id);
+    if (found == learned.remotes.by_tenant.end()) continue;
+    const RemoteSet& remotes = *found->second;
+    uint64_t ours = 0;
+    for (const state::Attachment& attachment : own) {
+      if (attachment.tenant_id != id) continue;
+      for (const IpAddress& address : attachment.addresses) ours += remotes.Find(address) != nullptr ? 1 : 0;
+    }
+    count += remotes.size() - ours;
+    counts.known -= ours;
+  }
+  return counts;
+}
+
+std::string Joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : " and ") + word;
+  return text;
+}
+
+std::vector<AddressElsewhere> ElsewhereOf(const state::Attachment& attachment, const Learned& learned,
+                                          const TenantNames& names, const RailOfLeaf& rails) {
+  std::vector<AddressElsewhere> all;
+  if (attachment.phase != state::Phase::kReady) return all;
+  for (const IpAddress& address : attachment.addresses) {
+    const auto found = learned.elsewhere.find({attachment.tenant_id, address});
+    if (found == learned.elsewhere.end()) continue;
+    AddressElsewhere& one = all.emplace_back(AddressElsewhere{.address = address, .by = {}});
+    std::vector<std::string> paths;
+    for (const HeardPath& path : found->second.paths) paths.push_back(PathText(path, rails));
+    std::vector<std::string> claims;
+    for (const tenancy::TenantId tenant : found->second.tenants) {
+      one.other_tenant = one.other_tenant || tenant != attachment.tenant_id;
+      claims.push_back("for " + TenantText(tenant, names));
+    }
+    if (found->second.without_tenant) {
+      one.other_tenant = true;
+      claims.emplace_back("without a tenant's communities");
+    }
+    one.by = Joined(paths) + " " + Joined(claims);
+  }
+  return all;
+}
+
+}  // namespace
+
+void NodeStatus::Note(const std::string& part, const Status& status) {
+  const std::string problem = status ? "" : status.error().message;
+  const std::lock_guard lock(mutex_);
+  Health& health = health_[part];
+  if (health.part.empty() || health.problem != problem) {
+    if (!status) log::Warning("{}: {}", part, problem);
+    if (status && !health.part.empty()) log::Info("{}: right again", part);
+  }
+  if (!status) ++health.failures;
+  health = {part, status.has_value(), problem, health.failures};
+}
+
+bool NodeStatus::Knows(const std::string& part) const {
+  const std::lock_guard lock(mutex_);
+  return health_.contains(part);
+}
+
+void NodeStatus::Repaired(const std::string& cause, uint64_t count) {
+  if (count == 0) return;
+  const std::lock_guard lock(mutex_);
+  repairs_[cause] += count;
+}
+
+void NodeStatus::SetRail(const std::string& rail, RailSeen seen) {
+  const std::lock_guard lock(mutex_);
+  RailSeen& known = rails_[rail];
+  if (seen.unseen.empty()) {
+    known = std::move(seen);
+    return;
+  }
+  known.unseen = std::move(seen.unseen);
+  if (known.unseen_since_ms == 0) known.unseen_since_ms = UnixMs();
+}
+
+void NodeStatus::SetUnrecorded(const std::string& rail, size_t pods) {
+  const std::lock_guard lock(mutex_);
+  unrecorded_[rail] = pods;
+}
+
+bool NodeStatus::HasUnrecorded() const {
+  const std::lock_guard lock(mutex_);
+  return std::ranges::any_of(unrecorded_, [](const auto& rail) { return rail.second > 0; });
+}
+
+void NodeStatus::SetRdma(RdmaMode mode) {
+  const std::lock_guard lock(mutex_);
+  rdma_ = mode;
+}
+
+void NodeStatus::SetUplink(const std::string& rail, bool carrier) {
+  const std::lock_guard lock(mutex_);
+  carriers_[rail] = carrier;
+}
+
+bool NodeStatus::SetLossless(const std::string& rail, std::vector<qos::Difference> differences) {
+  const std::lock_guard lock(mutex_);
+  const auto known = lossless_.find(rail);
+  if (known != lossless_.end() && known->second == differences) return false;
+  lossless_[rail] = std::move(differences);
+  return true;
+}
+
+bool NodeStatus::SetRates(RatesSeen seen) {
+  const std::lock_guard lock(mutex_);
+  if (rates_ == seen) return false;
+  rates_ = std::move(seen);
+  return true;
+}
+
+bool NodeStatus::SetNeighbour(const std::string& rail, std::optional<lldp::Neighbour> neighbour) {
+  const std::lock_guard lock(mutex_);
+  const auto known = neighbours_.find(rail);
+  if (!neighbour) return neighbours_.erase(rail) > 0;
+  if (known != neighbours_.end() && known->second == *neighbour) return false;
+  neighbours_[rail] = std::move(*neighbour);
+  return true;
+}
+
+bool NodeStatus::UplinkIsDown(const std::string& rail) const {
+  const std::lock_guard lock(mutex_);
+  const auto it = carriers_.find(rail);
+  return it != carriers_.end() && !it->second;
+}
+
+bool NodeStatus::SetWhereabouts(WhereaboutsById where) {
+  const auto lost = [](const WhereaboutsById& all) {
+    std::set<int64_t> ids;
+    for (const auto& [id, one] : all) {
+      if (one.device_lost()) ids.insert(id);
+    }
+    return ids;
+  };
+  const std::lock_guard lock(mutex_);
+  const bool other = lost(where) != lost(where_);
+  where_ = std::move(where);
+  return other;
+}
+
+bool NodeStatus::HasLostDevice(int64_t attachment) const {
+  const std::lock_guard lock(mutex_);
+  const auto it = where_.find(attachment);
+  return it != where_.end() && it->second.device_lost();
+}
+
+void NodeStatus::SetTenantList(TenantListView list, Result<tenancy::TenantMapPtr> tenants) {
+  const std::lock_guard lock(mutex_);
+  tenant_list_ = std::move(list);
+  tenants_ = std::move(tenants);
+}
+
+void NodeStatus::SetFrontend(FrontendView frontend) {
+  const std::lock_guard lock(mutex_);
+  frontend_ = std::move(frontend);
+}
+
+void NodeStatus::SetLearned(std::shared_ptr<const Learned> learned) {
+  const std::lock_guard lock(mutex_);
+  learned_ = std::move(learned);
+}
+
+std::shared_ptr<const Learned> NodeStatus::learned() const {
+  const std::lock_guard lock(mutex_);
+  return learned_;
+}
+
+void NodeStatus::Publish(RecordReader& reader) {
+  const std::lock_guard one_at_a_time(publishing_);
+  const auto record = reader.Read();
+  Note("state", record ? Status() : tl::make_unexpected(record.error()));
+  if (!record) return;
+  NodeView view;
+  {
+    const std::lock_guard lock(mutex_);
+    view = Compose(**record);
+  }
+  views_.Publish(std::move(view));
+}
+
+// As BgpRepair::Announcements decides.
+std::string NodeStatus::Withdrawn(const AttachmentView& shown) const {
+  const state::Attachment& attachment = shown.attachment;
+  if (!attachment.announced || attachment.phase != state::Phase::kReady) return "";
+  if (shown.device_lost) return "its device is not in the pod";
+  const config::Rail* rail = config_.FindRail(attachment.rail);
+  const auto carrier = carriers_.find(attachment.rail);
+  if (rail == nullptr || carrier == carriers_.end() || carrier->second) return "";
+  return "the uplink " + rail->pf + " of its rail has no carrier";
+}
+
+// What bgpd says of the rail's session, or of those of its VLANs.
+void NodeStatus::ShowSessions(RailView& shown) const {
+  const auto carrier = carriers_.find(shown.rail.name);
+  const bool no_carrier = carrier != carriers_.end() && !carrier->second;
+  const auto asked = health_.find("bgp");
+  const bool asks = asked == health_.end() || asked->second.ok;
+  // Returns the sentence about a session that is not Established.
+  const auto show = [&](const std::string& interface, std::optional<frr::Session>& session,
+                        std::string& state) -> std::string {
+    if (const auto it = learned_->sessions.find(interface); it != learned_->sessions.end()) {
+      session = it->second;
+      state = session->state;
+      shown.prefixes_received += session->prefixes_received;
+      shown.most_prefixes = std::max(shown.most_prefixes, session->most_prefixes);
+      shown.prefixes_sent += session->prefixes_sent;
+      const auto stripped =
+          session->peer ? learned_->remotes.stripped.find(*session->peer) : learned_->remotes.stripped.end();
+      if (stripped != learned_->remotes.stripped.end()) {
+        shown.stripped = static_cast<uint32_t>(stripped->second.addresses);
+        shown.stripped_example = stripped->second.example;
+      }
+    }
+    const auto down = frr::WhyDown(session ? &*session : nullptr,
+                                   {.bridge = interface, .asn = config_.bgp.asn, .carrier = !no_carrier});
+    if (!down) return "";
+    return asks || session ? down->what : "bgpd does not answer";
+  };
+  if (!shown.by_vlan) {
+    shown.bgp_problem = show(shown.rail.bridge, shown.session, shown.bgp_state);
+    return;
+  }
+  bool first = true;
+  for (VlanView& vlan : shown.vlans) {
+    vlan.bgp_problem = show(vlan.port, vlan.session, vlan.bgp_state);
+    if (shown.leaf_mac.is_zero()) shown.leaf_mac = vlan.leaf_mac;
+    if (!shown.bgp_problem.empty()) continue;
+    if (first || !vlan.bgp_problem.empty()) shown.bgp_state = vlan.bgp_state;
+    if (!vlan.bgp_problem.empty())
+      shown.bgp_problem =
+          "VLAN " + std::to_string(vlan.vlan) + " of tenant " + vlan.tenant + ": " + vlan.bgp_problem;
+    first = false;
+  }
+}
+
+NodeView NodeStatus::Compose(const Record& record) const {
+  NodeView view;
+  view.hostname = identity_.hostname;
+  view.asn = config_.bgp.asn;
+  view.unit = learned_->unit;
+  view.as_paths = learned_->remotes.as_paths;
+  view.seats = learned_->remotes.seats;
+  view.raild_version = identity_.raild_version;
+  view.started_ms = identity_.started_ms;
+  view.rdma = rdma_;
+  view.bmp_up = learned_->bmp_up;
+  view.bmp_ambiguous = learned_->bmp_ambiguous;
+  view.learning_complete = learned_->complete;
+  view.tenant_list = tenant_list_;
+  view.frontend = frontend_;
+  view.repairs_by_cause = repairs_;
+  for (const auto& [cause, count] : repairs_) view.repairs += count;
+  for (const auto& [part, health] : health_) view.health.push_back(health);
+  TenantNames names;
+  for (const state::Attachment& attachment : record.attachments) {
+    if (!attachment.tenant_id.is_none()) names.emplace(attachment.tenant_id, attachment.tenant);
+  }
+  RailOfLeaf rail_of_leaf;
+  for (const config::Rail& rail : config_.rails) {
+    for (const auto& [interface, session] : learned_->sessions) {
+      if (session.peer && (interface == rail.bridge || VlanOfPortName(rail, interface)))
+        rail_of_leaf[*session.peer] = rail.name;
+    }
+  }
+  uint64_t contested_here = 0;
+  for (const state::Attachment& attachment : record.attachments) {
+    AttachmentView shown;
+    shown.attachment = attachment;
+    if (const config::Rail* on = config_.FindRail(attachment.rail)) shown.plane = tenancy::PlaneOf(*on);
+    shown.vlan = config_.tenancy.vlans.Of(attachment.tenant);
+    if (const auto to = MovesTo(attachment, config_, [this] { return tenants_; })) shown.moves_to = to->name;
+    const auto rail = rails_.find(attachment.rail);
+    // Another plugin's interface, for which frr-provider announces without a port of ours, has no rules.
+    const bool has_no_port = attachment.adopted && attachment.representor.empty();
+    shown.rules_in_place = has_no_port || (rail != rails_.end() && rail->second.rules_right &&
+                                           record.Has(attachment.id, step::kAdmit) &&
+                                           rail->second.ports.contains(attachment.representor));
+    if (!has_no_port && rail != rails_.end()) shown.rules_unknown_since_ms = rail->second.unseen_since_ms;
+    for (const state::Step& step : record.steps.at(attachment.id)) {
+      if (!step.pending.empty()) shown.pending = step.kind + ": " + step.pending;
+    }
+    if (const auto where = where_.find(attachment.id); where != where_.end()) {
+      shown.device_lost = attachment.phase == state::Phase::kReady && where->second.device_lost();
+      shown.namespace_unseen = where->second.unseen;
+    }
+    shown.elsewhere = ElsewhereOf(attachment, *learned_, names, rail_of_leaf);
+    shown.withdrawn = Withdrawn(shown);
+    if (const auto rate = rates_.attachments.find(attachment.id); rate != rates_.attachments.end())
+      shown.rate = rate->second;
+    contested_here +=
+        static_cast<uint64_t>(std::ranges::count_if(shown.elsewhere, &AddressElsewhere::other_tenant));
+    view.attachments.push_back(std::move(shown));
+  }
+  for (const config::Rail& rail : config_.rails) {
+    RailView shown;
+    shown.rail = rail;
+    const auto carrier = carriers_.find(rail.name);
+    shown.uplink_carrier = carrier != carriers_.end() && carrier->second;
+    if (const auto it = lossless_.find(rail.name); it != lossless_.end()) shown.lossless = it->second;
+    if (const auto it = rates_.rails.find(rail.name); it != rates_.rails.end()) shown.rates = it->second;
+    if (const auto it = rails_.find(rail.name); it != rails_.end()) {
+      const RailSeen& seen = it->second;
+      shown.bridge_present = seen.bridge_present;
+      shown.bridge_mac = seen.bridge_mac;
+      shown.leaf_mac = seen.leaf_mac;
+      shown.rules_wanted = seen.rules_wanted;
+      shown.rules_installed = seen.rules_installed;
+      shown.foreign_rules = seen.foreign_rules;
+      shown.vlans = seen.vlans;
+      shown.unseen = seen.unseen;
+      shown.unseen_since_ms = seen.unseen_since_ms;
+      const auto unrecorded = unrecorded_.find(rail.name);
+      shown.unrecorded_pods = unrecorded == unrecorded_.end() ? 0 : unrecorded->second;
+    }
+    if (const auto leaf = learned_->leaves.find(rail.name); leaf != learned_->leaves.end())
+      shown.leaf = leaf->second;
+    if (const auto it = neighbours_.find(rail.name); it != neighbours_.end()) shown.neighbour = it->second;
+    shown.by_vlan = config_.tenancy.mode == config::TenancyMode::kVrf;
+    ShowSessions(shown);
+    view.rails.push_back(std::move(shown));
+  }
+  std::set<pipeline::VlanAddress> own;  // other leaves send them back to us
+  for (const state::Attachment& attachment : record.attachments) {
+    const uint16_t vlan = VlanOf(attachment.tenant_id, vlans_);
+    for (const IpAddress& address : attachment.addresses) own.emplace(address, vlan);
+  }
+  view.remote_counts = Counted(*learned_, names, record.attachments);
+  view.remote_counts.contested += contested_here;
+  view.without_tenant = [learned = learned_, rail_of_leaf](const IpAddress& address) -> std::string {
+    const auto& all = learned->remotes.doubts->without_tenant;
+    const auto found = all.find(address);
+    return found == all.end() ? "" : PathText(found->second, rail_of_leaf);
+  };
+  view.remotes =
+      RemoteList([learned = learned_, names = std::move(names), vlans = vlans_, own = std::move(own),
+                  rail_of_leaf] { return Listed(*learned, names, vlans, own, rail_of_leaf); });
+  return view;
+}
+
+}  // namespace rail::engine

@@ -1,0 +1,140 @@
+// What raild's parts know. Each part stores what it has found and reads what the others have
+// found. Publish makes a view of all that.
+//
+// Use:      NodeStatus node_status(config, identity, views);
+//           node_status.Note("rail rail0", status);  node_status.Repaired("rules", 3);
+//           node_status.SetRail("rail0", seen);      // the switch's part
+//           node_status.SetLearned(learned);         // BGP's part
+//           node_status.Publish(reader);             // at the end of a round
+// Threads:  any thread; `reader` is the caller's own
+// Owns:     nothing: config and views must outlive it
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "lib/engine/attach/record.h"
+#include "lib/engine/attach/tenant_vlans.h"
+#include "lib/engine/attach/whereabouts.h"
+#include "lib/engine/learned/remotes.h"
+#include "lib/engine/view.h"
+#include "lib/tenancy/tenancy.h"
+
+namespace rail::engine {
+
+struct NodeIdentity {
+  std::string hostname;
+  std::string raild_version;
+  int64_t started_ms = 0;
+};
+
+// What raild has learned from BGP. Never changes once it is set.
+struct Learned {
+  RemoteTable remotes;
+  std::map<std::string, frr::Session> sessions;  // by interface
+  bool complete = false;                         // as Remotes::complete
+  bool bmp_up = false;                           // bgpd pushes
+  bool bmp_ambiguous = false;                    // BMP cannot distinguish two of bgpd's sessions
+  // Addresses of this node's pods that others announce, and have announced for some seconds.
+  AlsoAnnounced elsewhere;
+  std::map<std::string, KnownLeaf> leaves{};  // by rail
+  std::string unit{};                         // Leaves::unit
+};
+
+// What the last round that could look has seen of a rail's bridge.
+struct RailSeen {
+  bool bridge_present = false;
+  MacAddress bridge_mac;
+  MacAddress leaf_mac;  // zero: not known yet
+  uint64_t rules_wanted = 0;
+  uint64_t rules_installed = 0;
+  bool rules_right = false;     // the round ended with every wanted rule in the switch
+  uint64_t foreign_rules = 0;   // rules of others on the bridge
+  std::set<std::string> ports;  // names of the ports that work
+  std::vector<VlanView> vlans;  // mode `vrf`, ascending; without what bgpd says
+  std::string unseen;  // "": the last round has looked at the bridge and its rules; else why it could not
+  int64_t unseen_since_ms = 0;  // Unix time of the first of the rounds that could not
+};
+
+// What RatesRepair has seen.
+struct RatesSeen {
+  std::map<std::string, RatesView> rails;  // by name
+  std::map<int64_t, AttachmentRate> attachments;
+  bool operator==(const RatesSeen&) const = default;
+};
+
+class NodeStatus {
+ public:
+  NodeStatus(const config::NodeConfig& config, NodeIdentity identity, ViewPublisher& views)
+      : config_(config),
+        identity_(std::move(identity)),
+        views_(views),
+        vlans_(VlansByTenant(config)),
+        learned_(std::make_shared<const Learned>()) {}
+
+  // Stores how the last round of a part ended. Logs it if it differs from the round before.
+  void Note(const std::string& part, const Status& status);
+  bool Knows(const std::string& part) const;  // it was noted once
+  void Repaired(const std::string& cause, uint64_t count = 1);
+
+  // A round that could not look (`unseen`) changes nothing of what was seen before: a rule that nobody could look for is not missing.
+  void SetRail(const std::string& rail, RailSeen seen);
+  // How many pods live on the rail that the record has lost.
+  void SetUnrecorded(const std::string& rail, size_t pods);
+  bool HasUnrecorded() const;
+  void SetRdma(RdmaMode mode);
+  void SetUplink(const std::string& rail, bool carrier);
+  // How the uplink differs from what node.json wants. True: not as before.
+  bool SetLossless(const std::string& rail, std::vector<qos::Difference> differences);
+  bool SetRates(RatesSeen seen);  // as SetLossless
+  // What the other end of the rail's uplink says of itself; nothing: it says nothing. True: not as before.
+  bool SetNeighbour(const std::string& rail, std::optional<lldp::Neighbour> neighbour);
+  // Whether the rail's uplink is known to have no carrier.
+  bool UplinkIsDown(const std::string& rail) const;
+  // True: another set of attachments has lost its device than before.
+  bool SetWhereabouts(WhereaboutsById where);
+  // Whether the attachment's pod lives without its device: then nothing reaches the pod.
+  bool HasLostDevice(int64_t attachment) const;
+  // What the API server says of namespaces, and how the connection to it is. Never makes a part wrong: with the list of yesterday the
+  // node works, and no restart of it helps.
+  void SetTenantList(TenantListView list, Result<tenancy::TenantMapPtr> tenants);
+  void SetFrontend(FrontendView frontend);
+  void SetLearned(std::shared_ptr<const Learned> learned);
+  std::shared_ptr<const Learned> learned() const;
+
+  // Publishes a view of everything stored here and of the record.
+  void Publish(RecordReader& reader);
+
+ private:
+  NodeView Compose(const Record& record) const;              // mutex_ is held
+  std::string Withdrawn(const AttachmentView& shown) const;  // mutex_ is held
+  void ShowSessions(RailView& shown) const;                  // mutex_ is held
+
+  const config::NodeConfig& config_;
+  const NodeIdentity identity_;
+  ViewPublisher& views_;
+  const std::map<tenancy::TenantId, TenantVlan> vlans_;  // of every tenant that has one
+
+  std::mutex publishing_;  // so that an older reading of the record never follows a newer one
+  mutable std::mutex mutex_;
+  std::map<std::string, Health> health_;
+  std::map<std::string, uint64_t> repairs_;  // by cause
+  std::map<std::string, RailSeen> rails_;
+  std::map<std::string, size_t> unrecorded_;  // by rail
+  RdmaMode rdma_ = RdmaMode::kUnknown;
+  std::map<std::string, bool> carriers_;                          // by rail; a missing rail is not known
+  std::map<std::string, std::vector<qos::Difference>> lossless_;  // by rail
+  RatesSeen rates_;
+  std::map<std::string, lldp::Neighbour> neighbours_;  // by rail
+  WhereaboutsById where_;                              // as the sweep saw it last
+  std::shared_ptr<const Learned> learned_;
+  FrontendView frontend_;
+  TenantListView tenant_list_;
+  Result<tenancy::TenantMapPtr> tenants_ = tenancy::NoMap();
+};
+
+}  // namespace rail::engine

@@ -1,0 +1,83 @@
+// What the published view says while raild cannot look, and of what is withdrawn.
+#include "lib/engine/repair/node_status.h"
+
+#include "lib/engine/testing/repair_fixture.h"
+
+namespace rail::engine {
+namespace {
+
+using testing::Dependency;
+using ::testing::HasSubstr;
+using testing::RepairTest;
+
+// Rules that nobody can look for are not missing: what was seen last stands, with the time since when it is not known.
+TEST_F(RepairTest, WhileNobodyCanLookWhatWasSeenLastStands) {
+  Settle();
+  for (const Dependency dependency : {Dependency::kOpenFlow, Dependency::kOvsdb, Dependency::kNetlink}) {
+    SCOPED_TRACE(testing::Name(dependency));
+    const int64_t before = UnixMs();
+    world.faults.down = {dependency};
+    Audit();
+    auto view = raild->views.Current();
+    EXPECT_TRUE(view->attachments.at(0).rules_in_place);
+    EXPECT_TRUE(view->rails.at(0).bridge_present);
+    EXPECT_EQ(view->rails.at(0).rules_installed, view->rails.at(0).rules_wanted);
+    EXPECT_THAT(view->rails.at(0).unseen, HasSubstr(std::string(testing::Name(dependency)) + " is down"));
+    const int64_t since = view->attachments.at(0).rules_unknown_since_ms;
+    EXPECT_EQ(since, view->rails.at(0).unseen_since_ms);
+    EXPECT_GE(since, before);
+    Audit();
+    EXPECT_EQ(raild->views.Current()->rails.at(0).unseen_since_ms, since)
+        << "the first round that could not look";
+    world.faults.down.clear();
+    Audit();
+    view = raild->views.Current();
+    EXPECT_EQ(view->attachments.at(0).rules_unknown_since_ms, 0);
+    EXPECT_EQ(view->rails.at(0).unseen, "");
+    EXPECT_TRUE(view->attachments.at(0).rules_in_place);
+  }
+}
+
+TEST_F(RepairTest, ABridgeThatIsNotThereHasBeenLookedFor) {
+  Settle();
+  world.ovsdb.RemoveBridge("br-rail0");
+  Audit();
+  const auto view = raild->views.Current();
+  EXPECT_FALSE(view->rails.at(0).bridge_present);
+  EXPECT_EQ(view->rails.at(0).unseen, "");
+  EXPECT_FALSE(view->attachments.at(0).rules_in_place);
+  EXPECT_EQ(view->attachments.at(0).rules_unknown_since_ms, 0);
+}
+
+TEST_F(RepairTest, RulesThatTheSwitchRefusesAreMissing) {
+  Settle();
+  const auto rules = world.RulesOf(ovs::CookieKind::kTenant);
+  ASSERT_TRUE(Commit({.remove = rules}));
+  world.faults.before = [&](Dependency dependency, std::string_view call) {
+    if (dependency == Dependency::kOpenFlow && call == "Commit")
+      world.faults.FailCall(Dependency::kOpenFlow, 1, {Code::kInvalid, "the switch refused the bundle", 0});
+  };
+  Audit();
+  world.faults.before = nullptr;
+  const auto view = raild->views.Current();
+  EXPECT_FALSE(view->attachments.at(0).rules_in_place);
+  EXPECT_EQ(view->attachments.at(0).rules_unknown_since_ms, 0);
+}
+
+TEST_F(RepairTest, AnAttachmentIsWithdrawnWhileItsRailHasNoCarrier) {
+  Settle();
+  const auto withdrawn = [&] {
+    raild->node_status.Publish(raild->record);
+    return raild->views.Current()->attachments.at(0).withdrawn;
+  };
+  EXPECT_EQ(withdrawn(), "");
+  raild->node_status.SetUplink("rail1", false);
+  EXPECT_EQ(withdrawn(), "") << "another rail's";
+  raild->node_status.SetUplink("rail0", false);
+  EXPECT_EQ(withdrawn(), "the uplink ens0 of its rail has no carrier");
+  raild->node_status.SetUplink("rail0", true);
+  EXPECT_EQ(withdrawn(), "");
+}
+
+}  // namespace
+}  // namespace rail::engine

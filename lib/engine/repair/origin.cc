@@ -1,0 +1,412 @@
+#include "lib/engine/repair/origin.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "lib/base/folder.h"
+#include "lib/base/strict_json.h"
+#include "lib/base/whole_file.h"
+
+namespace rail::engine {
+namespace {
+
+using nlohmann::json;
+
+constexpr uint64_t kVersion = 1;
+constexpr uint64_t kMost = UINT32_MAX;
+
+json ToJson(const std::optional<ovs::PortBefore>& port) {
+  if (!port) return nullptr;
+  json text = json::object();
+  if (port->mtu_request) text["mtu_request"] = *port->mtu_request;
+  if (port->ofport_request) text["ofport_request"] = *port->ofport_request;
+  return text;
+}
+
+json ToJson(const LinkOrigin& link) {
+  json addresses = json::array();
+  for (const IpPrefix& address : link.addresses) addresses.push_back(address.ToString());
+  return {{"up", link.up}, {"mtu", link.mtu}, {"addresses", addresses}, {"sysctls", link.sysctls}};
+}
+
+json ToJson(const BridgeOrigin& bridge) {
+  const ovs::BridgeBefore& before = bridge.before;
+  json prefixes = json::object();
+  for (const auto& [table, fields] : before.prefixes) prefixes[std::to_string(table)] = fields;
+  return {{"known", bridge.known},
+          {"rail", bridge.rail},
+          {"uplink", before.uplink},
+          {"existed", before.existed},
+          {"datapath", before.datapath},
+          {"fail_mode", before.fail_mode},
+          {"hwaddr", before.hwaddr},
+          {"prefixes", prefixes},
+          {"local_port", ToJson(before.local_port)},
+          {"uplink_port", ToJson(before.uplink_port)},
+          {"uplink_link", ToJson(bridge.uplink)},
+          {"local_link", bridge.local ? ToJson(*bridge.local) : json(nullptr)}};
+}
+
+json ToJson(const sriov::NicState& nic) {
+  json text = {
+      {"address", nic.address}, {"vfs", nic.vfs}, {"steering", nic.steering}, {"autoprobe", nic.autoprobe}};
+  if (nic.mode) text["mode"] = *nic.mode == netlink::EswitchMode::kSwitchdev ? "switchdev" : "legacy";
+  return text;
+}
+
+json ToJson(const qos::Before& before) {
+  json dscp = json::object();
+  for (const auto& [number, priorities] : before.dscp) dscp[std::to_string(number)] = priorities;
+  json text = {{"dscp", dscp}};
+  if (before.pfc) text["pfc"] = *before.pfc;
+  return text;
+}
+
+json ToJson(const frr::BaseBefore& bgp) {
+  json text = {{"known", bgp.known},
+               {"interfaces", bgp.interfaces},
+               {"lines", bgp.lines},
+               {"ipv4", bgp.ipv4},
+               {"ipv6", bgp.ipv6}};
+  if (bgp.asn) text["asn"] = *bgp.asn;
+  return text;
+}
+
+// Calls `each` for every entry of the object at `key`.
+template <class Each>
+void ForEach(JsonObject& object, std::string_view key, Each each) {
+  const json* entries = object.Object(key);
+  if (entries == nullptr) return;
+  for (const auto& [name, value] : entries->items()) each(name, value, object.PathOf(key) + "." + name);
+}
+
+std::map<std::string, std::string> ReadTexts(JsonObject& object, std::string_view key, JsonErrors& errors) {
+  std::map<std::string, std::string> texts;
+  ForEach(object, key, [&](const std::string& name, const json& value, const std::string& path) {
+    if (!value.is_string()) return errors.Add(path, "is no text");
+    texts[name] = value.get<std::string>();
+  });
+  return texts;
+}
+
+std::optional<ovs::PortBefore> ReadPort(JsonObject& parent, std::string_view key, JsonErrors& errors) {
+  if (!parent.Has(key)) return std::nullopt;
+  const json* value = parent.Object(key);
+  if (value == nullptr) return std::nullopt;
+  JsonObject object(*value, parent.PathOf(key), errors);
+  ovs::PortBefore port;
+  if (object.Has("mtu_request"))
+    port.mtu_request = static_cast<int64_t>(object.Uint("mtu_request", 0, kMost));
+  if (object.Has("ofport_request"))
+    port.ofport_request = static_cast<int64_t>(object.Uint("ofport_request", 0, kMost));
+  object.RejectUnknown();
+  return port;
+}
+
+std::optional<LinkOrigin> ReadLink(JsonObject& parent, std::string_view key, JsonErrors& errors) {
+  if (!parent.Has(key)) return std::nullopt;
+  const json* value = parent.Object(key);
+  if (value == nullptr) return std::nullopt;
+  JsonObject object(*value, parent.PathOf(key), errors);
+  LinkOrigin link;
+  link.up = object.BoolOr("up", false);
+  link.mtu = static_cast<uint32_t>(object.Uint("mtu", 0, kMost));
+  for (const std::string& text : object.StringsOr("addresses")) {
+    const auto address = IpPrefix::Parse(text);
+    if (!address) errors.Add(object.PathOf("addresses"), address.error().message);
+    if (address) link.addresses.push_back(*address);
+  }
+  link.sysctls = ReadTexts(object, "sysctls", errors);
+  object.RejectUnknown();
+  return link;
+}
+
+BridgeOrigin ReadBridge(const std::string& name, const json& value, const std::string& path,
+                        JsonErrors& errors) {
+  JsonObject object(value, path, errors);
+  BridgeOrigin bridge;
+  bridge.known = object.BoolOr("known", true);
+  bridge.rail = object.String("rail");
+  ovs::BridgeBefore& before = bridge.before;
+  before.name = name;
+  before.uplink = object.String("uplink");
+  before.existed = object.BoolOr("existed", true);
+  before.datapath = object.String("datapath");
+  before.fail_mode = object.String("fail_mode");
+  before.hwaddr = object.String("hwaddr");
+  ForEach(object, "prefixes", [&](const std::string& table, const json& fields, const std::string& where) {
+    if (table.empty() || table.size() > 3 || table.find_first_not_of("0123456789") != std::string::npos)
+      return errors.Add(where, "is no number of a table");
+    std::vector<std::string>& names = before.prefixes[std::stol(table)];
+    if (!fields.is_array()) return errors.Add(where, "is no list");
+    for (const json& field : fields) {
+      if (!field.is_string()) return errors.Add(where, "holds something that is no text");
+      names.push_back(field.get<std::string>());
+    }
+  });
+  before.local_port = ReadPort(object, "local_port", errors);
+  before.uplink_port = ReadPort(object, "uplink_port", errors);
+  bridge.uplink = ReadLink(object, "uplink_link", errors).value_or(LinkOrigin());
+  bridge.local = ReadLink(object, "local_link", errors);
+  object.RejectUnknown();
+  return bridge;
+}
+
+sriov::NicState ReadNic(const json& value, const std::string& path, JsonErrors& errors) {
+  JsonObject object(value, path, errors);
+  sriov::NicState nic;
+  nic.address = object.String("address");
+  nic.vfs = static_cast<uint32_t>(object.Uint("vfs", 0, kMost));
+  nic.steering = object.String("steering");
+  nic.autoprobe = object.String("autoprobe");
+  if (object.Has("mode")) {
+    const std::string mode = object.String("mode");
+    if (mode != "switchdev" && mode != "legacy")
+      errors.Add(object.PathOf("mode"), "is no mode of an eSwitch");
+    nic.mode = mode == "switchdev" ? netlink::EswitchMode::kSwitchdev : netlink::EswitchMode::kLegacy;
+  }
+  object.RejectUnknown();
+  return nic;
+}
+
+qos::Before ReadQos(const json& value, const std::string& path, JsonErrors& errors) {
+  JsonObject object(value, path, errors);
+  qos::Before before;
+  if (object.Has("pfc")) before.pfc = static_cast<uint8_t>(object.Uint("pfc", 0, UINT8_MAX));
+  ForEach(object, "dscp", [&](const std::string& dscp, const json& priorities, const std::string& where) {
+    if (dscp.empty() || dscp.size() > 2 || dscp.find_first_not_of("0123456789") != std::string::npos)
+      return errors.Add(where, "is no DSCP");
+    std::vector<uint8_t>& list = before.dscp[static_cast<uint16_t>(std::stoul(dscp))];
+    if (!priorities.is_array()) return errors.Add(where, "is no list");
+    for (const json& priority : priorities) {
+      if (!priority.is_number_unsigned() || priority.get<uint64_t>() > UINT8_MAX)
+        return errors.Add(where, "holds something that is no priority");
+      list.push_back(priority.get<uint8_t>());
+    }
+  });
+  object.RejectUnknown();
+  return before;
+}
+
+frr::BaseBefore ReadBgp(const json& value, JsonErrors& errors) {
+  JsonObject object(value, "bgp", errors);
+  frr::BaseBefore bgp;
+  bgp.known = object.BoolOr("known", false);
+  if (object.Has("asn")) bgp.asn = static_cast<uint32_t>(object.Uint("asn", 0, kMost));
+  bgp.interfaces = object.StringsOr("interfaces");
+  bgp.lines = object.StringsOr("lines");
+  bgp.ipv4 = object.StringsOr("ipv4");
+  bgp.ipv6 = object.StringsOr("ipv6");
+  object.RejectUnknown();
+  return bgp;
+}
+
+}  // namespace
+
+std::string OriginText(const OriginRecord& record) {
+  json text = {{"version", kVersion}, {"bridges", json::object()}, {"nics", json::object()}};
+  for (const auto& [name, bridge] : record.bridges) text["bridges"][name] = ToJson(bridge);
+  for (const auto& [uplink, states] : record.nics) {
+    text["nics"][uplink] = json::array();
+    for (const sriov::NicState& nic : states) text["nics"][uplink].push_back(ToJson(nic));
+  }
+  // Without an entry it is not written: an older version refuses a key that it does not know.
+  for (const auto& [uplink, before] : record.qos) text["qos"][uplink] = ToJson(before);
+  if (!record.rate_parents.empty()) text["rate_parents"] = record.rate_parents;
+  if (record.bgp) text["bgp"] = ToJson(*record.bgp);
+  // Not in the record of a node that has none: a version that does not know the key takes that record.
+  for (const IpPrefix& address : record.loopback) text["loopback"].push_back(address.ToString());
+  text["left_pods"] = json::array();
+  for (const LeftPod& pod : record.left_pods) {
+    text["left_pods"].push_back({{"name", pod.name},
+                                 {"netns", pod.netns_path},
+                                 {"device", pod.identity.device},
+                                 {"inode", pod.identity.inode}});
+  }
+  return text.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+Result<OriginRecord> ParseOrigin(std::string_view text) {
+  RAIL_ASSIGN(const json document, ParseJson(text));
+  JsonErrors errors;
+  JsonObject object(document, "", errors);
+  const uint64_t version = object.Uint("version", 0, UINT64_MAX);
+  if (errors.empty() && version > kVersion)
+    return Fail(Code::kUnsupported, "a newer version of RailCNI has written it (format " +
+                                        std::to_string(version) + "): use that version");
+  OriginRecord record;
+  ForEach(object, "bridges", [&](const std::string& name, const json& value, const std::string& path) {
+    record.bridges[name] = ReadBridge(name, value, path, errors);
+  });
+  ForEach(object, "nics", [&](const std::string& uplink, const json& value, const std::string& path) {
+    if (!value.is_array()) return errors.Add(path, "is no list");
+    for (const json& nic : value) record.nics[uplink].push_back(ReadNic(nic, path, errors));
+  });
+  ForEach(object, "qos", [&](const std::string& uplink, const json& value, const std::string& path) {
+    record.qos[uplink] = ReadQos(value, path, errors);
+  });
+  record.rate_parents = ReadTexts(object, "rate_parents", errors);
+  if (const json* bgp = object.Has("bgp") ? object.Object("bgp") : nullptr)
+    record.bgp = ReadBgp(*bgp, errors);
+  for (const std::string& word : object.StringsOr("loopback")) {
+    const auto address = IpPrefix::Parse(word);
+    if (!address) errors.Add("loopback", address.error().message);
+    if (address) record.loopback.push_back(*address);
+  }
+  if (const json* pods = object.Array("left_pods")) {
+    for (const json& value : *pods) {
+      JsonObject pod(value, "left_pods", errors);
+      record.left_pods.push_back({pod.String("name"),
+                                  pod.String("netns"),
+                                  {pod.Uint("device", 0, UINT64_MAX), pod.Uint("inode", 0, UINT64_MAX)}});
+      pod.RejectUnknown();
+    }
+  }
+  object.RejectUnknown();
+  RAIL_TRY(errors.ToStatus("the record of what was there before"));
+  return record;
+}
+
+Result<OriginRecord> ReadOrigin(const std::string& path) {
+  const auto document = ReadJsonFile(path);
+  if (!document && document.error().code == Code::kNotFound) return OriginRecord();
+  if (!document) return tl::make_unexpected(document.error());
+  auto record = ParseOrigin(document->dump());
+  if (!record) return FailWrapped(record.error(), path);
+  return record;
+}
+
+Status WriteOrigin(const std::string& path, const OriginRecord& record) {
+  // It is missing on a node that has never had state.db under this root.
+  RAIL_TRY(MakeFolder(std::filesystem::path(path).parent_path().string(), 0750));
+  return WriteWhole(path, OriginText(record), 0600);
+}
+
+Result<OriginRecord*> Origin::Record() {
+  if (!record_) {
+    RAIL_ASSIGN_AS(record_, ReadOrigin(path_), "record what was there before");
+  }
+  return &*record_;
+}
+
+// What is not on the disk is not kept in memory either.
+template <class Change>
+Status Origin::Save(Change change) {
+  OriginRecord next = *record_;
+  change(next);
+  RAIL_TRY_AS(WriteOrigin(path_, next), "record what was there before");
+  record_ = std::move(next);
+  return {};
+}
+
+Status Origin::Bridge(const std::string& name, bool anew, const std::function<Result<BridgeOrigin>()>& look) {
+  const std::scoped_lock lock(mutex_);
+  RAIL_ASSIGN(const OriginRecord* record, Record());
+  const auto it = record->bridges.find(name);
+  if (it != record->bridges.end() && (!anew || it->second.before.existed)) return {};
+  RAIL_ASSIGN(const BridgeOrigin seen, look());
+  return Save([&](OriginRecord& next) { next.bridges[name] = seen; });
+}
+
+// A record that cannot be read says nothing; whoever is to change the bridge reports it.
+bool Origin::MadeBridge(const std::string& name) {
+  const std::scoped_lock lock(mutex_);
+  const auto record = Record();
+  if (!record) return false;
+  const auto it = (*record)->bridges.find(name);
+  return it != (*record)->bridges.end() && it->second.known && !it->second.before.existed;
+}
+
+Status Origin::Nic(const std::string& uplink,
+                   const std::function<Result<std::vector<sriov::NicState>>()>& look) {
+  const std::scoped_lock lock(mutex_);
+  RAIL_ASSIGN(const OriginRecord* record, Record());
+  if (record->nics.contains(uplink)) return {};
+  RAIL_ASSIGN(const std::vector<sriov::NicState> seen, look());
+  return Save([&](OriginRecord& next) { next.nics[uplink] = seen; });
+}
+
+Status Origin::Qos(const std::string& uplink, const qos::Before& before) {
+  const std::scoped_lock lock(mutex_);
+  RAIL_ASSIGN(const OriginRecord* record, Record());
+  qos::Before merged;
+  if (const auto known = record->qos.find(uplink); known != record->qos.end()) merged = known->second;
+  const bool first = !record->qos.contains(uplink);
+  const qos::Before was = merged;
+  qos::Merge(merged, before);
+  if (!first && merged == was) return {};
+  return Save([&](OriginRecord& next) { next.qos[uplink] = merged; });
+}
+
+Result<std::map<std::string, qos::Before>> Origin::QosRecord() {
+  const std::scoped_lock lock(mutex_);
+  RAIL_ASSIGN(const OriginRecord* record, Record());
+  return record->qos;
+}
+
+Status Origin::ForgetQos(const std::string& uplink) {
+  const std::scoped_lock lock(mutex_);
+  RAIL_ASSIGN(const OriginRecord* record, Record());
+  if (!record->qos.contains(uplink)) return {};
+  return Save([&](OriginRecord& next) { next.qos.erase(uplink); });
+}
+
+Status Origin::RateParent(const std::string& port, const std::string& parent) {
+  const std::scoped_lock lock(mutex_);
+  RAIL_ASSIGN(const OriginRecord* record, Record());
+  const auto known = record->rate_parents.find(port);
+  if (parent == (known == record->rate_parents.end() ? "" : known->second)) return {};
+  return Save([&](OriginRecord& next) {
+    if (parent.empty()) {
+      next.rate_parents.erase(port);
+    } else {
+      next.rate_parents[port] = parent;
+    }
+  });
+}
+
+Result<std::map<std::string, std::string>> Origin::RateParents() {
+  const std::scoped_lock lock(mutex_);
+  RAIL_ASSIGN(const OriginRecord* record, Record());
+  return record->rate_parents;
+}
+
+Status Origin::Bgp(const std::vector<std::string>& interfaces,
+                   const std::function<Result<frr::BaseBefore>()>& look) {
+  const std::scoped_lock lock(mutex_);
+  RAIL_ASSIGN(const OriginRecord* record, Record());
+  const auto is_recorded = [&](const std::string& interface) {
+    return std::ranges::find(record->bgp->interfaces, interface) != record->bgp->interfaces.end();
+  };
+  if (record->bgp && std::ranges::all_of(interfaces, is_recorded)) return {};
+  RAIL_ASSIGN(const frr::BaseBefore seen, look());
+  return Save([&](OriginRecord& next) {
+    if (next.bgp) {
+      frr::Merge(*next.bgp, seen);
+    } else {
+      next.bgp = seen;
+    }
+  });
+}
+
+Result<std::vector<IpPrefix>> Origin::Loopback() {
+  const std::scoped_lock lock(mutex_);
+  RAIL_ASSIGN(const OriginRecord* record, Record());
+  return record->loopback;
+}
+
+Status Origin::LoopbackAdded(const IpPrefix& address) {
+  const std::scoped_lock lock(mutex_);
+  RAIL_ASSIGN(const OriginRecord* record, Record());
+  if (std::ranges::find(record->loopback, address) != record->loopback.end()) return {};
+  return Save([&](OriginRecord& next) { next.loopback.push_back(address); });
+}
+
+Status Origin::LoopbackGone(const IpPrefix& address) {
+  const std::scoped_lock lock(mutex_);
+  RAIL_TRY(Record());
+  return Save([&](OriginRecord& next) { std::erase(next.loopback, address); });
+}
+
+}  // namespace rail::engine

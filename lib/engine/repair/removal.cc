@@ -1,0 +1,396 @@
+#include "lib/engine/repair/removal.h"
+
+#include <algorithm>
+
+#include "lib/engine/attach/tenant_vlans.h"
+#include "lib/engine/attach/whereabouts.h"
+#include "lib/engine/repair/lossless.h"
+#include "lib/engine/repair/rates.h"
+#include "lib/engine/repair/takeover.h"
+
+namespace rail::engine {
+namespace {
+
+using state::Attachment;
+using state::Phase;
+
+std::string NameOf(const Attachment& attachment) {
+  return "pod " + attachment.pod_namespace + "/" + attachment.pod_name + " " + attachment.key.ifname +
+         " on " + attachment.rail + " (device " + attachment.device + ")";
+}
+
+bool IsOurs(const ovs::Port& port) {
+  return port.external_ids.contains(kOwnerKey);
+}
+
+// Another plugin (ovs-cni) has made it, and RailCNI has only marked it.
+bool IsAdopted(const ovs::Port& port) {
+  return port.external_ids.contains("owner");
+}
+
+bool MayLive(const Attachment& attachment, const Whereabouts& where) {
+  return attachment.phase != Phase::kDeleting && where.pod != Whereabouts::Pod::kGone;
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> Removal::Live() {
+  RecordReader reader(store_);
+  RAIL_ASSIGN(const RecordPtr record, reader.Read());
+  RAIL_ASSIGN(origin_, ReadOrigin(origin_file_));
+  std::vector<std::string> live;
+  const WhereaboutsById where = LookFor(*record, connections_, BootedMs());
+  for (const Attachment& attachment : record->attachments) {
+    if (MayLive(attachment, where.at(attachment.id))) live.push_back(NameOf(attachment));
+  }
+  // Open vSwitch that is down is no reason to refuse: what it has then stays to be removed.
+  const auto db = connections_.Ovsdb();
+  if (!db) return live;
+  for (const Bridge& bridge : Bridges()) {
+    const auto found = (*db)->FindBridge(bridge.name, connections_.CallDeadline());
+    if (!found || !*found) continue;
+    for (const ovs::Port& port : (*found)->ports) {
+      const bool known = std::ranges::any_of(record->attachments, [&](const Attachment& attachment) {
+        return attachment.representor == port.name;
+      });
+      if (known || !IsOurs(port) || LocationBehind(port, connections_) != device::Location::kElsewhere)
+        continue;
+      live.push_back("a pod that the record has lost, behind port " + port.name + " of bridge " +
+                     bridge.name);
+    }
+  }
+  return live;
+}
+
+// Those of the record of what was there, and those of node.json.
+std::vector<Removal::Bridge> Removal::Bridges() const {
+  std::vector<Bridge> bridges;
+  for (const config::Rail& rail : config_.rails) {
+    const auto it = origin_.bridges.find(rail.bridge);
+    bridges.push_back({rail.bridge, &rail, it == origin_.bridges.end() ? nullptr : &it->second});
+  }
+  for (const auto& [name, origin] : origin_.bridges) {
+    if (std::ranges::find(bridges, name, &Bridge::name) == bridges.end())
+      bridges.push_back({name, nullptr, &origin});
+  }
+  return bridges;
+}
+
+bool Removal::Try(const std::string& what, const Status& status) {
+  if (!status) removed_.left.push_back(what + ": " + status.error().message);
+  return status.has_value();
+}
+
+bool Removal::Save() {
+  return Try("the record of what was there before", WriteOrigin(origin_file_, origin_));
+}
+
+Removed Removal::Run() {
+  removed_ = {};
+  auto read = ReadOrigin(origin_file_);
+  if (!read) {
+    Try("what was there before", tl::make_unexpected(read.error()));
+    return std::move(removed_);
+  }
+  origin_ = std::move(*read);
+  connections_.GiveTime(After(kRoundLimit));
+  Attachments();
+  WaitForPods();
+  // The addresses are withdrawn before the links to the leaves change.
+  connections_.GiveTime(After(kRoundLimit));
+  Bgp();
+  Loopback();
+  for (const Bridge& bridge : Bridges()) {
+    connections_.GiveTime(After(kRoundLimit));
+    OneBridge(bridge);
+  }
+  Vrfs();
+  Qos();  // while the uplinks are there
+  Rates();
+  connections_.GiveTime(After(kRoundLimit));
+  Nics();
+  return std::move(removed_);
+}
+
+void Removal::Attachments() {
+  RecordReader reader(store_);
+  const auto record = reader.Read();
+  if (!Try("the record", record ? Status() : tl::make_unexpected(record.error()))) return;
+  const WhereaboutsById where = LookFor(**record, connections_, BootedMs());
+  bool pods = false;
+  for (const Attachment& attachment : (*record)->attachments) {
+    if (!MayLive(attachment, where.at(attachment.id))) continue;
+    const LeftPod pod{attachment.pod_namespace + "/" + attachment.pod_name,
+                      attachment.netns_path,
+                      {attachment.netns_device, attachment.netns_inode}};
+    if (std::ranges::find(origin_.left_pods, pod) != origin_.left_pods.end()) continue;
+    origin_.left_pods.push_back(pod);
+    pods = true;
+  }
+  if (pods && !Save()) return;
+  Node node{config_, store_, connections_};
+  for (const Attachment& attachment : (*record)->attachments) {
+    connections_.GiveTime(After(kRoundLimit));
+    Attachment deleting = attachment;
+    deleting.phase = Phase::kDeleting;
+    if (!Try(NameOf(attachment), store_.SetPhase(attachment.id, deleting.phase))) continue;
+    const auto undone = Undo(node, deleting, "");
+    if (!Try(NameOf(attachment), undone ? Status() : tl::make_unexpected(undone.error()))) continue;
+    for (const std::string& failed : undone->failed)
+      removed_.left.push_back(NameOf(attachment) + ": " + failed);
+    if (undone->removed) removed_.done.push_back(NameOf(attachment) + ": its attachment");
+  }
+}
+
+void Removal::WaitForPods() {
+  for (const LeftPod& pod : origin_.left_pods) {
+    const auto there = netns::Netns::Open(pod.netns_path);
+    if (there && there->identity() == pod.identity) removed_.waiting.push_back(pod.name);
+  }
+}
+
+void Removal::Bgp() {
+  const bool base = config_.bgp.manage || origin_.bgp;
+  const auto remove = [&]() -> Result<std::vector<std::string>> {
+    RAIL_ASSIGN(frr::Bgp * bgp, connections_.Bgp());
+    std::vector<std::string> interfaces;
+    for (const Bridge& bridge : Bridges()) interfaces.push_back(bridge.name);
+    for (const std::string& link : config_.frontend.links) interfaces.push_back(link);
+    return bgp->RemoveOurs(interfaces, {.base = base, .before = origin_.bgp}, connections_.CallDeadline());
+  };
+  const auto lines = remove();
+  if (!Try("bgpd", lines ? Status() : tl::make_unexpected(lines.error()))) return;
+  if (!lines->empty())
+    removed_.done.push_back("bgpd: " + std::to_string(lines->size()) + " lines of its configuration");
+  if (base && (!origin_.bgp || !origin_.bgp->known) && !lines->empty()) {
+    removed_.told.emplace_back(
+        "bgpd: a version that kept no record of what was there had written to it. What has RailCNI's names "
+        "is "
+        "removed; the instance and the neighbors on the rails' bridges stay: compare with `vtysh -c 'show "
+        "running-config'`");
+  }
+  if (origin_.bgp) {
+    origin_.bgp.reset();
+    Save();
+  }
+}
+
+// After bgpd has withdrawn them. An address that was there before RailCNI is not in the record.
+void Removal::Loopback() {
+  if (origin_.loopback.empty()) return;
+  const auto remove = [&](const IpPrefix& address) -> Status {
+    RAIL_ASSIGN(netlink::Netlink * host, connections_.Netlink());
+    RAIL_ASSIGN(const netlink::Link loopback, host->GetLink("lo"));
+    const Status gone = host->DeleteAddress({.link = loopback.index, .prefix = address});
+    return !gone && gone.error().code != Code::kNotFound ? gone : Status();
+  };
+  std::vector<IpPrefix> left;
+  for (const IpPrefix& address : origin_.loopback) {
+    if (Try("address " + address.ToString() + " of the loopback", remove(address))) {
+      removed_.done.push_back("address " + address.ToString() + " of the loopback");
+    } else {
+      left.push_back(address);
+    }
+  }
+  origin_.loopback = left;
+  Save();
+}
+
+// Ports before the bridge: they would keep it from being removed.
+Status Removal::RemovePorts(const Bridge& bridge) {
+  RAIL_ASSIGN(ovs::Ovsdb * db, connections_.Ovsdb());
+  RAIL_ASSIGN(const auto found, db->FindBridge(bridge.name, connections_.CallDeadline()));
+  if (!found) return {};
+  for (const ovs::Port& port : found->ports) {
+    if (const auto vlan = port.external_ids.find(kVlanKey); vlan != port.external_ids.end()) {
+      RAIL_TRY(db->DeletePort(bridge.name, port.name, {{kVlanKey, vlan->second}}, ovs::Ovsdb::Wait::kClosed,
+                              connections_.CallDeadline()));
+      removed_.done.push_back("port " + port.name + " of bridge " + bridge.name);
+      continue;
+    }
+    if (!IsOurs(port)) continue;
+    if (IsAdopted(port)) {
+      RAIL_TRY(db->RemoveExternalIds(port.name, {kOwnerKey, kDeviceKey}, connections_.CallDeadline()));
+    } else {
+      RAIL_TRY(db->DeletePort(bridge.name, port.name, {{kOwnerKey, port.external_ids.at(kOwnerKey)}},
+                              ovs::Ovsdb::Wait::kClosed, connections_.CallDeadline()));
+    }
+    removed_.done.push_back("port " + port.name + " of bridge " + bridge.name);
+  }
+  return {};
+}
+
+Status Removal::RemoveRules(const std::string& bridge) {
+  RAIL_ASSIGN(ovs::OpenFlow * rules, connections_.OpenFlow(bridge));
+  RAIL_ASSIGN(const uint64_t count, rules->Count(ovs::CookieMatch::Ours(), connections_.CallDeadline()));
+  if (count == 0) return {};
+  RAIL_TRY(rules->Commit({.remove_by_cookie = {ovs::CookieMatch::Ours()}}, connections_.CallDeadline()));
+  removed_.done.push_back(std::to_string(count) + " rules of bridge " + bridge);
+  return {};
+}
+
+// Those of tenants (mode `vrf`), after the ports that are in them. The name says whose they are.
+void Removal::Vrfs() {
+  const auto remove = [&]() -> Status {
+    RAIL_ASSIGN(netlink::Netlink * host, connections_.Netlink());
+    RAIL_ASSIGN(const std::vector<netlink::Link> links, host->ListLinks());
+    for (const netlink::Link& link : links) {
+      if (link.kind != "vrf" || !link.name.starts_with(kVrfPrefix)) continue;
+      RAIL_TRY(host->DeleteLink(link.index));
+      removed_.done.push_back("VRF " + link.name);
+    }
+    return {};
+  };
+  Try("VRFs of tenants", remove());
+}
+
+// A bridge that goes takes its rules along.
+Status Removal::GiveBridgeBack(const Bridge& bridge) {
+  RAIL_ASSIGN(ovs::Ovsdb * db, connections_.Ovsdb());
+  RAIL_ASSIGN(const auto found, db->FindBridge(bridge.name, connections_.CallDeadline()));
+  if (!found) return {};
+  const bool was_marked = found->external_ids.contains(kOwnerKey);
+  RAIL_TRY(RemovePorts(bridge));
+  const bool is_known = bridge.origin != nullptr && bridge.origin->known;
+  if (is_known && !bridge.origin->before.existed && !was_marked) {
+    RAIL_TRY(RemoveRules(bridge.name));
+    removed_.told.push_back("bridge " + bridge.name +
+                            " stays: RailCNI made one of this name, and this one does not have its mark");
+    return {};
+  }
+  if (!is_known || bridge.origin->before.existed) RAIL_TRY(RemoveRules(bridge.name));
+  if (!is_known) {
+    if (!was_marked) return {};
+    RAIL_TRY(db->UnmarkBridge(bridge.name, {kOwnerKey}, connections_.CallDeadline()));
+    removed_.told.push_back("bridge " + bridge.name +
+                            " stays with its uplink: a version that kept no record of what was there had "
+                            "made it or taken it over. If "
+                            "nothing else uses it: `ovs-vsctl del-br " +
+                            bridge.name +
+                            "`; then see the uplink's MTU and net.ipv6.conf.<uplink>.disable_ipv6");
+    return {};
+  }
+  ovs::BridgeBefore before = bridge.origin->before;
+  const ovs::BridgeSpec spec{.name = bridge.name,
+                             .datapath = found->datapath,
+                             .uplink = before.uplink,
+                             .hwaddr = {},
+                             .external_ids = {{kOwnerKey, bridge.origin->rail}},
+                             .prefixes = pipeline::TrackedPrefixes()};
+  if (before.existed && before.fail_mode != found->fail_mode) {
+    RAIL_ASSIGN(const uint64_t others, RulesOfOthers(connections_, bridge.name));
+    if (others > 0) {
+      removed_.told.push_back("bridge " + bridge.name + " stays fail_mode=" + found->fail_mode +
+                              ": others have given it rules, and Open vSwitch would forget them");
+      before.fail_mode = found->fail_mode;
+    }
+  }
+  RAIL_ASSIGN(const bool changed, db->GiveBackBridge(before, spec, connections_.CallDeadline()));
+  if (changed) removed_.done.push_back("bridge " + bridge.name + (before.existed ? ": as it was" : ""));
+  return {};
+}
+
+Status Removal::GiveLinkBack(const std::string& name, const LinkOrigin& origin) {
+  RAIL_ASSIGN(netlink::Netlink * host, connections_.Netlink());
+  const auto link = host->GetLink(name);
+  if (!link && link.error().code == Code::kNotFound)
+    return {};  // its device is gone, and its settings with it
+  if (!link) return tl::make_unexpected(link.error());
+  bool changed = false;
+  if (link->up != origin.up) {
+    RAIL_TRY(origin.up ? host->SetUp(link->index) : host->SetDown(link->index));
+    changed = true;
+  }
+  if (link->mtu != origin.mtu) {
+    RAIL_TRY(host->SetMtu(link->index, origin.mtu));
+    changed = true;
+  }
+  for (const auto& [key, value] : origin.sysctls) {
+    RAIL_ASSIGN(const std::string now, netns::ReadSysctl(key));
+    if (now == value) continue;
+    RAIL_TRY(netns::WriteSysctl(key, value));
+    changed = true;
+  }
+  RAIL_ASSIGN(const std::vector<netlink::Address> there, host->ListAddresses(link->index));
+  for (const IpPrefix& prefix : origin.addresses) {
+    if (std::ranges::find(there, prefix, &netlink::Address::prefix) != there.end()) continue;
+    const Status added = host->AddAddress({.link = link->index, .prefix = prefix});
+    if (!added && added.error().code != Code::kExists) return added;
+    changed = true;
+  }
+  if (changed) removed_.done.push_back("link " + name + ": as it was");
+  return {};
+}
+
+void Removal::OneBridge(const Bridge& bridge) {
+  if (!Try("bridge " + bridge.name, GiveBridgeBack(bridge)) || bridge.origin == nullptr) return;
+  if (bridge.origin->known) {
+    const std::string& uplink = bridge.origin->before.uplink;
+    bool right = Try("link " + uplink, GiveLinkBack(uplink, bridge.origin->uplink));
+    if (bridge.origin->local)
+      right = Try("link " + bridge.name, GiveLinkBack(bridge.name, *bridge.origin->local)) && right;
+    if (!right) return;
+  }
+  origin_.bridges.erase(bridge.name);
+  Save();
+}
+
+void Removal::Qos() {
+  const auto before = origin_.qos;
+  const Status given =
+      GiveQosBack(deps_.openers(config_), before, removed_.done, [&](const std::string& uplink) -> Status {
+        origin_.qos.erase(uplink);
+        return WriteOrigin(origin_file_, origin_);
+      });
+  Try("priorities of uplinks", given);
+}
+
+// Wherever a rate node has one of our names, whatever node.json says now.
+void Removal::Rates() {
+  const auto give_back = [&]() -> Status {
+    const Openers openers = deps_.openers(config_);
+    if (!openers.rates) return {};
+    auto rates = openers.rates();
+    if (!rates && rates.error().code == Code::kUnsupported) return {};  // no devlink, and so no nodes
+    if (!rates) return tl::make_unexpected(rates.error());
+    RAIL_ASSIGN(const netlink::RateTrees trees, (*rates)->ListAll());
+    const auto parents = origin_.rate_parents;
+    return ReturnRates(
+        **rates, trees, {}, parents,
+        [&](const std::string& port) -> Status {
+          if (origin_.rate_parents.erase(port) == 0) return {};
+          return WriteOrigin(origin_file_, origin_);
+        },
+        removed_.done);
+  };
+  if (!Try("rates", give_back()) || origin_.rate_parents.empty()) return;
+  origin_.rate_parents.clear();  // of ports that are not there any more
+  Save();
+}
+
+void Removal::Nics() {
+  const auto nics = origin_.nics;
+  for (const auto& nic : nics) {
+    const auto& uplink = nic.first;
+    const auto& before = nic.second;
+    FileLock lock;
+    const auto give_back = [&]() -> Result<std::vector<std::string>> {
+      Openers openers = deps_.openers(config_);
+      if (!openers.give_nic_back) return std::vector<std::string>();
+      return openers.give_nic_back(uplink, before, [&]() -> Result<std::set<std::string>> {
+        RAIL_ASSIGN(lock, openers.lock_devices(FileLock::Kind::kAlone));
+        RAIL_ASSIGN(const std::vector<Attachment> attachments, store_.List());
+        std::set<std::string> claimed;
+        for (const Attachment& attachment : attachments) claimed.insert(attachment.device);
+        return claimed;
+      });
+    };
+    const auto done = give_back();
+    if (!Try("NIC of " + uplink, done ? Status() : tl::make_unexpected(done.error()))) continue;
+    for (const std::string& change : *done) removed_.done.push_back("NIC of " + uplink + ": " + change);
+    origin_.nics.erase(uplink);
+    Save();
+  }
+}
+
+}  // namespace rail::engine

@@ -1,0 +1,239 @@
+#include "lib/engine/repair/removal.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+#include "lib/engine/repair/takeover.h"
+#include "lib/engine/testing/repair_fixture.h"
+#include "lib/netlink/testing/dcb.h"
+
+namespace rail::engine {
+namespace {
+
+using ::testing::Contains;
+using testing::Dependency;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+const Error kDown{Code::kTransient, "connect: nobody listens", 0};
+
+// The bridges of World are somebody else's, and rail0's is taken over as raild starts.
+class RemovalTest : public testing::RepairTest {
+ protected:
+  RemovalTest() {
+    EXPECT_NE(::mkdtemp(folder_.data()), nullptr);
+    path_ = folder_ + "/origin.json";
+    world.config.ovs.manage_bridges = true;
+    world.bgp.Restart();
+    world.origin = std::make_shared<Origin>(path_);
+    was_ = Bridges();
+  }
+  ~RemovalTest() override { std::filesystem::remove_all(folder_); }
+
+  std::vector<ovs::BridgeBefore> Bridges() {
+    std::vector<ovs::BridgeBefore> all;
+    for (const config::Rail& rail : world.config.rails)
+      all.push_back(*world.ovsdb.LookBefore(rail.bridge, rail.pf, {}));
+    return all;
+  }
+  void Install() {
+    raild = world.StartRaild(std::chrono::hours(1));
+    raild->Audit();
+    raild->Audit();  // the sessions come up only now
+  }
+  void InstallWithAPod() {
+    Install();
+    pod = world.MakePod("p1", "ns-a", "vf0");
+    Attach(pod, "10.0.3.1");
+    raild->Audit();
+  }
+  void Stop() { raild.reset(); }
+  std::vector<std::string> Live() {
+    const auto deps = world.deps();
+    const auto store = deps.open_store();
+    auto live = Removal(world.config, deps, **store, path_).Live();
+    EXPECT_TRUE(live) << live.error().message;
+    return live.value_or(std::vector<std::string>{});
+  }
+  Removed Run() {
+    const auto deps = world.deps();
+    const auto store = deps.open_store();
+    return Removal(world.config, deps, **store, path_).Run();
+  }
+
+  std::string folder_ = (std::filesystem::temp_directory_path() / "rail-removal-XXXXXX").string();
+  std::string path_;
+  std::vector<ovs::BridgeBefore> was_;
+};
+
+TEST_F(RemovalTest, NamesThePodsThatLive) {
+  InstallWithAPod();
+  EXPECT_THAT(Live(), ElementsAre("pod ns-a/p1 net1 on rail0 (device vf0)"));
+  world.EndNamespace(pod);
+  EXPECT_THAT(Live(), IsEmpty());
+}
+
+TEST_F(RemovalTest, GivesBridgesAndBgpBack) {
+  const auto link_before = *world.host.GetLink("ens0");
+  Install();
+  EXPECT_NE(Bridges(), was_);
+  EXPECT_FALSE(world.Bridge().rules().empty());
+  Stop();
+  const ovs::Rule theirs{.table = 9, .priority = 7, .cookie = 0x77, .match = "in_port=42", .actions = "drop"};
+  ASSERT_TRUE(Commit({.add = {theirs}}));
+  const Removed removed = Run();
+  EXPECT_THAT(removed.left, IsEmpty());
+  EXPECT_THAT(removed.told, IsEmpty());
+  EXPECT_THAT(removed.done, Contains("bridge br-rail0: as it was"));
+  EXPECT_EQ(Bridges(), was_);
+  EXPECT_THAT(world.Bridge().rules(), ElementsAre(theirs));
+  EXPECT_THAT(*world.bgp.Sessions({}), IsEmpty());
+  EXPECT_EQ(world.host.GetLink("ens0")->mtu, link_before.mtu);
+  EXPECT_THAT(Run().done, IsEmpty()) << "a second time there is nothing to do";
+}
+
+TEST_F(RemovalTest, GivesThePrioritiesOfUplinksBack) {
+  OriginRecord before;
+  before.qos["p0"] = {.pfc = 1, .dscp = {{26, {}}}};
+  ASSERT_TRUE(WriteOrigin(path_, before));
+  netlink::testing::DcbLinks links;
+  links.links["p0"] = {.pfc = netlink::DcbPfc{.enabled = 8}, .ets = {}, .apps = {}, .peer_pfc = {}};
+  links.links["p0"].apps = {{.selector = netlink::DcbApp::kDscp, .priority = 3, .protocol = 26}};
+  links.read_only = true;
+  Deps deps = world.deps();
+  deps.openers = [&, openers = deps.openers](const config::NodeConfig& node) {
+    Openers all = openers(node);
+    all.dcb = [&]() -> Result<std::unique_ptr<netlink::Dcb>> {
+      return std::make_unique<netlink::testing::FakeDcb>(links);
+    };
+    return all;
+  };
+  const auto store = deps.open_store();
+  EXPECT_THAT(Removal(world.config, deps, **store, path_).Run().left,
+              Contains(HasSubstr("priorities of uplinks: ")));
+  EXPECT_EQ(ReadOrigin(path_)->qos.size(), 1U) << "for the next call";
+  links.read_only = false;
+  EXPECT_THAT(Removal(world.config, deps, **store, path_).Run().done,
+              Contains("uplink p0, as it was: PFC for priority 0, DSCP 26 no more to priority 3"));
+  EXPECT_EQ(links.links["p0"].pfc->enabled, 1);
+  EXPECT_THAT(links.links["p0"].apps, IsEmpty());
+  EXPECT_THAT(ReadOrigin(path_)->qos, IsEmpty());
+}
+
+TEST_F(RemovalTest, RemovesABridgeThatRailcniMade) {
+  for (const ovs::BridgeBefore& before : was_)
+    ASSERT_TRUE(world.ovsdb.GiveBackBridge({.name = before.name, .uplink = before.uplink}, {}, {}));
+  InstallWithAPod();
+  Stop();
+  world.EndNamespace(pod);
+  const Removed removed = Run();
+  EXPECT_THAT(removed.left, IsEmpty());
+  EXPECT_FALSE(*world.ovsdb.FindBridge("br-rail0", {}));
+  EXPECT_THAT(world.Leftovers(), IsEmpty());
+}
+
+TEST_F(RemovalTest, ByForceUndoesAttachmentsAndWaitsForTheirPods) {
+  InstallWithAPod();
+  Stop();
+  Removed removed = Run();
+  EXPECT_THAT(removed.left, IsEmpty());
+  EXPECT_THAT(removed.done, Contains(HasSubstr("pod ns-a/p1 net1 on rail0 (device vf0): its attachment")));
+  EXPECT_THAT(removed.waiting, ElementsAre("ns-a/p1"));
+  EXPECT_THAT(world.Leftovers(), IsEmpty());
+  EXPECT_THAT(Run().waiting, ElementsAre("ns-a/p1"));
+  world.EndNamespace(pod);
+  EXPECT_THAT(Run().waiting, IsEmpty());
+}
+
+TEST_F(RemovalTest, DoesTheRestWhenADependencyIsDownAndGoesOnLater) {
+  for (const Dependency down :
+       {Dependency::kOvsdb, Dependency::kOpenFlow, Dependency::kBgp, Dependency::kNetlink}) {
+    Install();
+    Stop();
+    world.faults.down.insert(down);
+    EXPECT_THAT(Run().left, Not(IsEmpty())) << static_cast<int>(down);
+    world.faults.down.clear();
+    const Removed removed = Run();
+    EXPECT_THAT(removed.left, IsEmpty());
+    EXPECT_THAT(removed.told, IsEmpty());
+    EXPECT_EQ(Bridges(), was_) << static_cast<int>(down);
+    EXPECT_THAT(*world.bgp.Sessions({}), IsEmpty());
+    world.origin = std::make_shared<Origin>(path_);
+  }
+}
+
+TEST_F(RemovalTest, LeavesWhatAVersionWithoutARecordMayHaveFound) {
+  Install();
+  Stop();
+  std::filesystem::remove(path_);
+  world.origin = std::make_shared<Origin>(path_);
+  Install();
+  Stop();
+  const Removed removed = Run();
+  EXPECT_THAT(removed.left, IsEmpty());
+  EXPECT_THAT(removed.told, Contains(HasSubstr("bridge br-rail0 stays with its uplink")));
+  EXPECT_THAT(removed.told, Contains(HasSubstr("bgpd: a version that kept no record")));
+  const auto bridge = *world.ovsdb.FindBridge("br-rail0", {});
+  ASSERT_TRUE(bridge);
+  EXPECT_THAT(bridge->external_ids, IsEmpty());
+  EXPECT_THAT(world.Bridge().rules(), IsEmpty());
+}
+
+TEST_F(RemovalTest, RestoresALinkAndItsAddresses) {
+  const int index = world.host.GetLink("ens0")->index;
+  const IpPrefix address = *IpPrefix::Parse("2001:db8::1/64");
+  ASSERT_TRUE(world.host.SetDown(index));  // before the address, which the kernel would remove
+  ASSERT_TRUE(world.host.AddAddress({.link = index, .prefix = address}));
+  ASSERT_TRUE(world.host.SetMtu(index, 1500));
+  Install();
+  Stop();
+  ASSERT_TRUE(world.host.SetMtu(index, 4200));                                // as Open vSwitch does
+  ASSERT_TRUE(world.host.DeleteAddress({.link = index, .prefix = address}));  // as the kernel does
+  EXPECT_THAT(Run().left, IsEmpty());
+  EXPECT_EQ(world.host.GetLink("ens0")->mtu, 1500U);
+  EXPECT_FALSE(world.host.GetLink("ens0")->up);
+  EXPECT_THAT(*world.host.ListAddresses(index),
+              ElementsAre(netlink::Address{.link = index, .prefix = address}));
+}
+
+TEST_F(RemovalTest, KeepsFailModeWhereOthersHaveGivenTheBridgeRulesSince) {
+  ovs::BridgeSpec none{.name = "br-rail0"};
+  ASSERT_TRUE(world.ovsdb.GiveBackBridge({.name = "br-rail0", .uplink = "ens0"}, none, {}));
+  world.ovsdb.AddForeignBridge("br-rail0");  // not secure, and nobody uses it
+  Install();
+  Stop();
+  ASSERT_TRUE(Commit(
+      {.add = {{.table = 0, .priority = 7, .cookie = 0x77, .match = "in_port=42", .actions = "drop"}}}));
+  const Removed removed = Run();
+  EXPECT_THAT(removed.left, IsEmpty());
+  EXPECT_THAT(removed.told, ElementsAre(HasSubstr("bridge br-rail0 stays fail_mode=secure")));
+  EXPECT_EQ((*world.ovsdb.FindBridge("br-rail0", {}))->fail_mode, "secure");
+}
+
+TEST_F(RemovalTest, ABridgeThatOthersUseIsNotTakenOver) {
+  ovs::BridgeSpec none{.name = "br-rail0"};
+  ASSERT_TRUE(world.ovsdb.GiveBackBridge({.name = "br-rail0", .uplink = "ens0"}, none, {}));
+  world.ovsdb.AddForeignBridge("br-rail0");
+  const ovs::Rule theirs{.table = 0, .priority = 7, .cookie = 0x77, .match = "in_port=42", .actions = "drop"};
+  ASSERT_TRUE(Commit({.add = {theirs}}));
+  Install();
+  EXPECT_THAT(Problems(),
+              Contains(HasSubstr("is not fail_mode=secure and others use it (it has 1 rules of its own)")));
+  EXPECT_THAT(world.Bridge().rules(), ElementsAre(theirs));
+  EXPECT_EQ((*world.ovsdb.FindBridge("br-rail0", {}))->fail_mode, "");
+  EXPECT_FALSE(ReadOrigin(path_)->bridges.contains("br-rail0")) << "it was not touched";
+}
+
+TEST_F(RemovalTest, NothingIsChangedThatCannotBeRecordedBefore) {
+  std::filesystem::create_directories(path_);  // so that the record cannot be written
+  Install();
+  EXPECT_THAT(Problems(), Contains(HasSubstr("record what was there before")));
+  EXPECT_EQ(Bridges(), was_);
+  EXPECT_THAT(*world.bgp.Sessions({}), IsEmpty());
+}
+
+}  // namespace
+}  // namespace rail::engine

@@ -1,0 +1,100 @@
+// The links of representors: raild sets them up again, of who is ready and of nobody else.
+#include "lib/engine/repair/representors.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "lib/engine/testing/repair_fixture.h"
+
+namespace rail::engine {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class Representors : public testing::RepairTest {
+ protected:
+  int Index(const std::string& name) { return world.host.GetLink(name)->index; }
+  bool IsUp(const std::string& name) { return world.host.GetLink(name)->up; }
+  void SetDown(const std::string& name) { ASSERT_TRUE(world.host.SetDown(Index(name))); }
+  uint64_t Raised() {
+    const auto& causes = raild->views.Current()->repairs_by_cause;
+    const auto it = causes.find("representor");
+    return it == causes.end() ? 0 : it->second;
+  }
+};
+
+TEST_F(Representors, AreSetUpAgainByTheirEvent) {
+  Settle();
+  SetDown("rep0");
+  ASSERT_TRUE(raild->the_switch.TakeRepresentors({Index("rep0")}));
+  raild->the_switch.Representors();
+  EXPECT_TRUE(IsUp("rep0"));
+  EXPECT_EQ(Raised(), 1U);
+  raild->the_switch.Representors();
+  EXPECT_EQ(Raised(), 1U);
+}
+
+TEST_F(Representors, OfNobodyAreLeftAlone) {
+  Settle();
+  SetDown("rep1");
+  EXPECT_FALSE(raild->the_switch.TakeRepresentors({Index("rep1"), Index("rep2")}));
+  Audit();
+  EXPECT_FALSE(IsUp("rep1"));
+  // That of an attachment that is being removed, too.
+  state::Attachment attachment = world.Attachment(pod);
+  ASSERT_TRUE(world.record.SetPhase(attachment.id, state::Phase::kDeleting));
+  SetDown("rep0");
+  Audit();
+  EXPECT_FALSE(IsUp("rep0"));
+}
+
+TEST_F(Representors, OfAPodThatHasJustComeAreFollowedAtOnce) {
+  Settle();
+  Attach(world.MakePod("p2", "ns-b", "vf1"), "10.0.3.2");
+  raild->RecordChanged();
+  SetDown("rep1");
+  ASSERT_TRUE(raild->the_switch.TakeRepresentors({Index("rep1")}));
+  raild->the_switch.Representors();
+  EXPECT_TRUE(IsUp("rep1"));
+}
+
+TEST_F(Representors, ThatCannotBeSetUpAreReportedAndTheOthersAreSetUp) {
+  Settle();
+  Attach(world.MakePod("p2", "ns-b", "vf1"), "10.0.3.2");
+  Audit();
+  SetDown("rep0");
+  SetDown("rep1");
+  world.host.FailOn("SetUp", {Code::kPermission, "Operation not permitted"});
+  Audit();
+  EXPECT_THAT(Problems(), ElementsAre(HasSubstr("representors of rail rail0: set up rep0, the representor of "
+                                                "ns-a/p1: Operation not permitted")));
+  EXPECT_TRUE(IsUp("rep1"));
+  Audit();
+  EXPECT_TRUE(IsUp("rep0"));
+  EXPECT_THAT(Problems(), IsEmpty());
+}
+
+TEST_F(Representors, ThatAreGoneAreAnotherPartsMatter) {
+  Settle();
+  world.host.RemoveLink("rep0");
+  Audit();
+  for (const std::string& problem : Problems())
+    EXPECT_THAT(problem, ::testing::Not(HasSubstr("representors of")));
+}
+
+TEST(RepresentorProblem, IsTheAdminStateFirstAndTheCarrierThen) {
+  netlink::Link link;
+  link.name = "rep0";
+  EXPECT_EQ(RepresentorProblem(link), "rep0 is set down");
+  link.up = true;
+  EXPECT_EQ(RepresentorProblem(link), "rep0 has no carrier");
+  link.carrier = true;
+  EXPECT_EQ(RepresentorProblem(link), "");
+  EXPECT_THAT(RepresentorRemedy("rep0", false), HasSubstr("`ip link set rep0 up`"));
+  EXPECT_THAT(RepresentorRemedy("rep0", true), HasSubstr("link-state"));
+}
+
+}  // namespace
+}  // namespace rail::engine

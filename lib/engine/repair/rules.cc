@@ -1,0 +1,349 @@
+#include "lib/engine/repair/rules.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace rail::engine {
+namespace {
+
+using ovs::CookieKind;
+using ovs::CookieMatch;
+using ovs::Rule;
+using pipeline::VlanAddress;
+
+// The switch applies a bundle as a whole and does nothing else meanwhile. This many rules take it some milliseconds.
+constexpr size_t kBundle = 4096;
+// The rules of more cookies than this are not read one cookie at a time.
+constexpr size_t kMostCookies = 64;
+// After this many audits all rules of remotes have been read.
+constexpr uint64_t kAuditParts = 64;
+
+bool IsRemotes(uint64_t cookie) {
+  return CookieMatch::Kind(CookieKind::kRemote).Selects(cookie);
+}
+
+bool IsTenants(uint64_t cookie) {
+  return CookieMatch::Kind(CookieKind::kCompare).Selects(cookie);
+}
+
+size_t HashOf(const Rule& rule) {
+  return std::hash<std::string>()(rule.match) ^ (size_t{rule.table} << 1);
+}
+
+// Collects changes and commits them, a bundle at a time.
+class Bundles {
+ public:
+  Bundles(ovs::OpenFlow& bridge, const std::function<Deadline()>& deadline, RuleCounts& counts)
+      : bridge_(bridge), deadline_(deadline), counts_(counts) {}
+
+  void Remove(Rule rule) { change_.remove.push_back(std::move(rule)); }
+  void Add(Rule rule) { change_.add.push_back(std::move(rule)); }
+  // All changes that are made between two calls end up in one bundle.
+  Status CommitIfFull() { return change_.add.size() + change_.remove.size() < kBundle ? Status() : Commit(); }
+  Status Commit() {
+    RAIL_TRY(bridge_.Commit(change_, deadline_()));
+    counts_.added += change_.add.size();
+    counts_.removed += change_.remove.size();
+    change_ = {};
+    return {};
+  }
+
+ private:
+  ovs::OpenFlow& bridge_;
+  const std::function<Deadline()>& deadline_;
+  RuleCounts& counts_;
+  ovs::Change change_;
+};
+
+}  // namespace
+
+// One call of Repair.
+class RuleRepair::Round {
+ public:
+  Round(RuleRepair& repair, ovs::OpenFlow& bridge, const Ask& ask)
+      : my_(repair),
+        bridge_(bridge),
+        ask_(ask),
+        bundles_(bridge, ask.deadline, repair.counts_),
+        first_(repair.known_.local().empty()) {}
+
+  Status Run(Look look) {
+    RAIL_TRY(TakeChanges());
+    RAIL_TRY(LookAtForeign(look));
+    RAIL_ASSIGN(target_, ask_.target());
+    // Rules that had to stay because too little was known can be judged now.
+    if (target_.remotes_known && !my_.remotes_judged_) my_.whole_ = true;
+    if (target_.leaf_known && !my_.leaf_judged_) my_.whole_ = true;
+    if (target_.rules.bridge().uplink_port != my_.known_.bridge().uplink_port) my_.whole_ = true;
+    if (look == Look::kAudit) RAIL_TRY(CountRemotes());
+    ChooseWhatToRead(look);
+    whole_ = my_.whole_;
+    base_ = whole_ ? target_.rules : my_.known_;
+    RAIL_TRY(Read());
+    // The switch is read first and the record second: a rule that was read and is not explained now was left behind.
+    if (!which_.empty()) {
+      RAIL_ASSIGN(target_, ask_.target());
+    }
+    RepairLocal();
+    for (const Rule& rule : odd_) Replace(rule);
+    RAIL_TRY(AddMissing());
+    RAIL_TRY(FollowRemotes());
+    RAIL_TRY(bundles_.Commit());
+    RAIL_TRY(RemoveUnused());
+    Remember();
+    // A rule of ours that was added has replaced what others had put into its place.
+    if (my_.foreign_.count() == 0 || my_.counts_.added == 0) return {};
+    my_.foreign_.Forget();
+    return my_.foreign_.Look(bridge_, ForeignRules::How::kNews, ask_.deadline);
+  }
+
+ private:
+  // First of all, and without what the record and BGP say: nothing that fails there keeps the isolation open.
+  Status LookAtForeign(Look look) {
+    ForeignRules& foreign = my_.foreign_;
+    RAIL_TRY(foreign.Look(
+        bridge_, look == Look::kAudit ? ForeignRules::How::kCount : ForeignRules::How::kNews, ask_.deadline));
+    if (!ask_.remove_foreign || foreign.count() == 0) return {};
+    const uint64_t count = foreign.count();
+    std::vector<Rule> examples = foreign.examples();
+    RAIL_TRY(foreign.Remove(bridge_, ask_.deadline));
+    my_.mended_.foreign = count;
+    my_.mended_.foreign_examples = std::move(examples);
+    return {};
+  }
+
+  Status TakeChanges() {
+    RAIL_ASSIGN(const ovs::RuleChanges changes, bridge_.Changes());
+    my_.whole_ = my_.whole_ || changes.unknown;
+    my_.touched_.insert(changes.cookies.begin(), changes.cookies.end());
+    my_.foreign_.Take(changes);
+    for (const Rule& other : changes.others) {
+      // It may have replaced one of our rules.
+      if (const auto ours = my_.known_.At(other)) my_.touched_.insert(ours->cookie);
+    }
+    return {};
+  }
+
+  Status CountRemotes() {
+    if (my_.whole_ || std::ranges::any_of(my_.touched_, IsRemotes)) return {};  // they are read anyhow
+    RAIL_ASSIGN(const uint64_t count, bridge_.Count(CookieMatch::Kind(CookieKind::kRemote), ask_.deadline()));
+    if (count != 2 * my_.remotes_known_ + my_.unexplained_) my_.whole_ = true;
+    return {};
+  }
+
+  void ChooseWhatToRead(Look look) {
+    std::set<uint64_t> cookies = my_.touched_;
+    // A rule that is to be added may be there already, because a plugin has made it.
+    if (!target_.rules.SharesLocal(my_.known_)) {
+      for (const auto& [place, rule] : target_.rules.local()) {
+        const auto known = my_.known_.local().find(place);
+        if (known == my_.known_.local().end() || known->second != rule) cookies.insert(rule.cookie);
+      }
+    }
+    if (static_cast<size_t>(std::ranges::count_if(cookies, IsRemotes)) > kMostCookies) my_.whole_ = true;
+    if (my_.whole_) {
+      which_ = {CookieMatch::Ours()};
+      return;
+    }
+    if (look == Look::kAudit || cookies.size() > kMostCookies)
+      which_.push_back(CookieMatch::OursButRemotes());
+    if (look == Look::kAudit)
+      which_.push_back(CookieMatch::RemotesPart(my_.audit_++ % kAuditParts, kAuditParts));
+    for (const uint64_t cookie : cookies) {
+      if (!IsRead(cookie)) which_.push_back({cookie, ~0ULL});
+    }
+  }
+
+  bool IsRead(uint64_t cookie) const {
+    return std::ranges::any_of(which_, [&](const CookieMatch& some) { return some.Selects(cookie); });
+  }
+
+  Status Read() {
+    for (const CookieMatch& which : which_) {
+      RAIL_TRY(bridge_.ForEach(
+          which,
+          [&](ovs::RuleStats stats) {
+            Rule& rule = stats.rule;
+            if (!IsRemotes(rule.cookie)) {
+              local_.push_back(std::move(rule));
+            } else if (base_.At(rule) == rule) {
+              right_.push_back(HashOf(rule));
+            } else {
+              odd_.push_back(std::move(rule));
+            }
+          },
+          ask_.deadline()));
+    }
+    std::ranges::sort(right_);
+    return {};
+  }
+
+  // Whether `rule`, which nothing explains, may belong to something that is not known yet.
+  bool Stays(const Rule& rule) const {
+    if (target_.remove_nothing || target_.undecided.contains(rule.cookie)) return true;
+    // Whatever its cookie says: what is no rule of a remote, or not where the leaf's rules are, does not wait.
+    if (IsRemotes(rule.cookie)) return !target_.remotes_known && pipeline::MayBeRemotes(rule);
+    return !target_.leaf_known && rule.table == pipeline::kForwardTable &&
+           CookieMatch::Kind(CookieKind::kLeaf).Selects(rule.cookie);
+  }
+
+  // Whether the switch differs from what was known to be in it, at the place of `rule`, which is in the switch. What a start finds
+  // there was left by an earlier raild.
+  bool IsChanged(const Rule& rule) const { return !first_ && my_.known_.At(rule) != rule; }
+
+  // Puts `rule` right, which is in the switch and not as it should be.
+  void Replace(const Rule& rule) {
+    if (auto instead = target_.rules.At(rule)) {
+      if (*instead == rule) return;
+      if (IsChanged(rule)) {
+        my_.mended_.Changed(rule.cookie);
+        changed_.insert(BridgeRules::PlaceOf(rule));
+      }
+      bundles_.Add(std::move(*instead));
+    } else if (!Stays(rule)) {
+      if (IsChanged(rule)) my_.mended_.Unexplained(rule.cookie);
+      if (IsTenants(rule.cookie)) {
+        unused_.push_back(rule);
+      } else {
+        bundles_.Remove(rule);
+      }
+    } else if (IsRemotes(rule.cookie)) {
+      ++unexplained_;
+    }
+  }
+
+  void RepairLocal() {
+    if (which_.empty() && target_.rules.SharesLocal(my_.known_)) return;
+    std::map<BridgeRules::Place, Rule> have;
+    for (const auto& [place, rule] : my_.known_.local()) {
+      if (!IsRead(rule.cookie)) have.emplace(place, rule);
+    }
+    for (const Rule& rule : local_) have.insert_or_assign(BridgeRules::PlaceOf(rule), rule);
+    for (const auto& [place, rule] : have) {
+      const auto wanted = target_.rules.local().find(place);
+      if (wanted == target_.rules.local().end()) Replace(rule);
+    }
+    for (const auto& [place, rule] : target_.rules.local()) {
+      const auto seen = have.find(place);
+      if (seen != have.end() && seen->second == rule) continue;
+      if (seen != have.end() && IsChanged(seen->second)) my_.mended_.Changed(rule.cookie);
+      if (seen == have.end() && my_.known_.local().contains(place)) my_.mended_.Missing(rule.cookie);
+      bundles_.Add(rule);
+    }
+  }
+
+  // Adds the rules of each remote of which one rule is missing, among the remotes whose rules were read.
+  Status AddMissing() {
+    if (std::ranges::none_of(which_, &CookieMatch::MaySelectRemotes)) return {};
+    const auto is_read = [&](const VlanAddress& remote) {
+      return whole_ || IsRead(pipeline::RemoteCookie(remote.address));
+    };
+    size_t expected = 0;
+    base_.remotes().ForEach(
+        [&](const VlanAddress& address, tenancy::TenantId) { expected += is_read(address) ? 2 : 0; });
+    if (expected == right_.size()) return {};
+    Status status;
+    base_.remotes().ForEach([&](const VlanAddress& address, tenancy::TenantId tenant) {
+      if (!status || !is_read(address)) return;
+      const auto rules = pipeline::RemoteRules(base_.bridge(), address, tenant);
+      if (std::ranges::all_of(
+              rules, [&](const Rule& rule) { return std::ranges::binary_search(right_, HashOf(rule)); }))
+        return;
+      const auto now = target_.rules.remotes().TenantOf(address);
+      if (!now) return;
+      if (my_.known_.remotes().TenantOf(address) == tenant) {
+        for (const Rule& rule : rules) {
+          if (!std::ranges::binary_search(right_, HashOf(rule)) &&
+              !changed_.contains(BridgeRules::PlaceOf(rule)))
+            my_.mended_.Missing(rule.cookie);
+        }
+      }
+      for (Rule& rule : pipeline::RemoteRules(base_.bridge(), address, *now)) bundles_.Add(std::move(rule));
+      status = bundles_.CommitIfFull();
+    });
+    return status;
+  }
+
+  // Turns the rules of remotes that the switch has by now into those that it should have.
+  Status FollowRemotes() {
+    Status status;
+    RemoteSelection::Difference(
+        base_.remotes(), target_.rules.remotes(),
+        [&](const VlanAddress& address, RemoteSelection::Tenant was, RemoteSelection::Tenant now) {
+          if (!status || (!now && target_.remove_nothing)) return;
+          for (Rule& rule : pipeline::RemoteRules(base_.bridge(), address, now ? *now : *was)) {
+            if (now) {
+              bundles_.Add(std::move(rule));
+            } else {
+              bundles_.Remove(std::move(rule));
+            }
+          }
+          remotes_ += (now ? 1 : 0) - (was ? 1 : 0);
+          status = bundles_.CommitIfFull();
+        });
+    return status;
+  }
+
+  // A plugin may have put a pod into one of these tenants since the record was read. Its rule must not go after that.
+  Status RemoveUnused() {
+    if (unused_.empty()) return {};
+    const Result<ClosedTenants> closed = ask_.close_tenants();
+    my_.tenant_stays_ = !closed;
+    for (Rule& rule : unused_) {
+      if (closed && !closed->in_use.contains(rule.cookie)) {
+        bundles_.Remove(std::move(rule));
+      } else {
+        judge_again_.insert(rule.cookie);
+      }
+    }
+    return bundles_.Commit();
+  }
+
+  void Remember() {
+    if (whole_) {
+      my_.unexplained_ = unexplained_;
+      my_.remotes_known_ = 0;
+      base_.remotes().ForEach([&](const VlanAddress&, tenancy::TenantId) { ++my_.remotes_known_; });
+    }
+    my_.remotes_known_ += static_cast<uint64_t>(remotes_);
+    my_.known_ = std::move(target_.rules);
+    my_.remotes_judged_ = target_.remotes_known;
+    my_.leaf_judged_ = target_.leaf_known;
+    my_.whole_ = target_.remove_nothing;  // more is there than is known
+    my_.touched_ = std::move(judge_again_);
+    my_.counts_.wanted = my_.counts_.installed = my_.known_.local().size() + 2 * my_.remotes_known_;
+  }
+
+  RuleRepair& my_;
+  ovs::OpenFlow& bridge_;
+  const Ask& ask_;
+  Bundles bundles_;
+
+  RuleTarget target_;
+  const bool first_;                      // nothing has been known so far
+  bool whole_ = false;                    // this round reads everything
+  BridgeRules base_;                      // what the switch should have had when it was read
+  std::vector<CookieMatch> which_;        // which rules this round reads
+  std::vector<Rule> local_;               // rules read, of all cookies but those of remotes
+  std::vector<Rule> odd_;                 // rules of remotes read, not as base_ says
+  std::vector<size_t> right_;             // hashes of rules of remotes read, as base_ says
+  std::set<BridgeRules::Place> changed_;  // places of rules that others had edited
+  std::vector<Rule> unused_;              // rules of tenants that nobody wants
+  std::set<uint64_t> judge_again_;        // cookies of those that stay until the next round
+  uint64_t unexplained_ = 0;
+  int64_t remotes_ = 0;  // how many more remotes are selected now
+};
+
+Status RuleRepair::Repair(ovs::OpenFlow& bridge, const Ask& ask, Look look) {
+  counts_.added = counts_.removed = 0;
+  tenant_stays_ = false;
+  mended_ = {};
+  const Status repaired = Round(*this, bridge, ask).Run(look);
+  if (!repaired) {
+    whole_ = true;
+    foreign_.Forget();
+  }
+  return repaired;
+}
+
+}  // namespace rail::engine

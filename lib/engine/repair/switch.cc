@@ -1,0 +1,492 @@
+#include "lib/engine/repair/switch.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "lib/base/log.h"
+#include "lib/engine/attach/tenant_move.h"
+#include "lib/engine/repair/origin.h"
+#include "lib/engine/repair/takeover.h"
+
+namespace rail::engine {
+namespace {
+
+using state::Attachment;
+using state::Phase;
+
+// A rail that took as long as kHung has waited for a daemon that hangs. After it, every other rail has only kAfterHung.
+constexpr std::chrono::seconds kHung{5};
+constexpr std::chrono::seconds kAfterHung{1};
+// A change of at least this many rules is worth a line in the log.
+constexpr uint64_t kManyRules = 1000;
+// The log says at most so often what was put right in the rules of one bridge.
+constexpr std::chrono::seconds kBetweenWords{10};
+
+// nullopt: no such bridge. Errors: OVSDB does not answer.
+Result<std::optional<ovs::Bridge>> InDatabase(Connections& connections, const config::Rail& rail) {
+  RAIL_ASSIGN(ovs::Ovsdb * db, connections.Ovsdb());
+  return db->FindBridge(rail.bridge, connections.CallDeadline());
+}
+
+}  // namespace
+
+SwitchRepair::SwitchRepair(const config::NodeConfig& config, const Deps& deps, state::Store& store,
+                           NodeStatus& node_status)
+    : config_(config),
+      deps_(deps),
+      record_(store),
+      node_status_(node_status),
+      nics_(deps.openers(config), store, node_status, deps.origin) {
+  for (const config::Rail& rail : config_.rails)
+    rails_[rail.name] = std::make_unique<RailState>(rail, config_.tenancy.mode, record_, node_status);
+}
+
+void SwitchRepair::ForEachRail(const Work& work) {
+  Connections connections(deps_.openers(config_), After(kRoundLimit));
+  bool hung = false;
+  for (const config::Rail& rail : config_.rails) {
+    const auto began = deps_.now();
+    connections.GiveTime(After(hung ? kAfterHung : kRoundLimit));
+    work(connections, rail, StateOf(rail));
+    deps_.step_ended();
+    hung = hung || deps_.now() - began >= kHung;
+  }
+}
+
+// What BGP tells meanwhile waits for the audit of one rail, not of all.
+void SwitchRepair::Audit() {
+  flow_limit_due_ = true;
+  auto followed = node_status_.learned();
+  ForEachRail([&](Connections& connections, const config::Rail& rail, RailState& state) {
+    const auto began = deps_.now();
+    Whole(connections, rail, state);
+    if (node_status_.learned() == followed || deps_.now() - began >= kHung) return;
+    followed = node_status_.learned();
+    Learned();
+  });
+  nics_.LookAtRdma();
+  node_status_.Publish(record_);
+}
+
+// OVSDB also reports what an ADD has changed, which the round that follows the ADD has seen, and what raild's last try has changed and
+// taken back: then nothing is to be done, and a rail that failed waits until its retry is due.
+void SwitchRepair::DatabaseChanged() {
+  bool looked = false;
+  ForEachRail([&](Connections& connections, const config::Rail& rail, RailState& state) {
+    const auto now = InDatabase(connections, rail).value_or(std::nullopt);
+    if (state.backoff.next() ? now == state.left : state.ports.IsAsRepaired(now)) return;
+    Whole(connections, rail, state);
+    looked = true;
+  });
+  if (looked) node_status_.Publish(record_);
+}
+
+void SwitchRepair::Retry() {
+  ForEachRail([&](Connections& connections, const config::Rail& rail, RailState& state) {
+    const auto unused = state.vlan_repair.next();
+    if (state.backoff.Due() || (unused && deps_.now() >= *unused)) {
+      Whole(connections, rail, state);
+    } else if (state.tenant_stays && deps_.now() >= *state.tenant_stays) {
+      End(rail, state, Rules(connections, rail, state, RuleRepair::Look::kNews));
+    }
+  });
+  node_status_.Publish(record_);
+}
+
+std::optional<Deadline> SwitchRepair::next_retry() const {
+  std::optional<Deadline> next;
+  for (const auto& [name, state] : rails_)
+    next = Earlier(Earlier(Earlier(next, state->backoff.next()), state->tenant_stays),
+                   state->vlan_repair.next());
+  return next;
+}
+
+bool SwitchRepair::Concerned(const std::vector<int>& links) const {
+  return std::ranges::any_of(rails_, [&](const auto& entry) {
+    const RailState& state = *entry.second;
+    return !state.bridge_present || std::ranges::find(links, state.uplink_link) != links.end() ||
+           std::ranges::find(links, state.local_link) != links.end() || state.vlan_repair.Concerned(links);
+  });
+}
+
+bool SwitchRepair::TakeRepresentors(const std::vector<int>& links) {
+  bool due = false;
+  for (const auto& [name, state] : rails_) {
+    state->representors_due = state->representors_due || state->representors.Concerned(links);
+    due = due || state->representors_due;
+  }
+  return due;
+}
+
+void SwitchRepair::Representors() {
+  ForEachRail([&](Connections& connections, const config::Rail& rail, RailState& state) {
+    if (state.representors_due) RaiseRepresentors(connections, rail, state);
+  });
+  node_status_.Publish(record_);
+}
+
+// The rail's ports and rules do not depend on it.
+void SwitchRepair::RaiseRepresentors(Connections& connections, const config::Rail& rail, RailState& state) {
+  state.representors_due = false;
+  const auto repair = [&]() -> Status {
+    RAIL_ASSIGN(netlink::Netlink * host, connections.Netlink());
+    RAIL_ASSIGN(const RecordPtr record, record_.Read());
+    return state.representors.Repair(*host, *record);
+  };
+  node_status_.Note("representors of rail " + rail.name, repair());
+}
+
+void SwitchRepair::RulesChanged() {
+  ForEachRail([&](Connections& connections, const config::Rail& rail, RailState& state) {
+    if (state.bridge_present) End(rail, state, Rules(connections, rail, state, RuleRepair::Look::kNews));
+  });
+  node_status_.Publish(record_);
+}
+
+void SwitchRepair::RecordChanged() {
+  ForEachRail([&](Connections& connections, const config::Rail& rail, RailState& state) {
+    if (!state.bridge_present) return;
+    const Result<RecordPtr> now = record_.Read();
+    Status status = now ? Status() : tl::make_unexpected(now.error());
+    const bool vlans = now && !state.vlan_repair.Covers(config_, **now);
+    if (vlans) Vlans(connections, rail, state);
+    if (vlans || (now && !state.ports.Covers(**now))) {
+      RaiseRepresentors(connections, rail, state);
+      status = Ports(connections, state);
+    }
+    if (config_.tenancy.mode == config::TenancyMode::kVrf && status)  // a tenant may have come or gone
+      node_status_.Note("leaf of rail " + rail.name, LookForLeaf(connections, rail, state));
+    if (status) status = Rules(connections, rail, state, RuleRepair::Look::kNews);
+    End(rail, state, status);
+  });
+  node_status_.Publish(record_);
+}
+
+void SwitchRepair::Learned() {
+  ForEachRail([&](Connections& connections, const config::Rail& rail, RailState& state) {
+    if (!state.bridge_present) return;
+    node_status_.Note("leaf of rail " + rail.name, LookForLeaf(connections, rail, state));
+    End(rail, state, Rules(connections, rail, state, RuleRepair::Look::kNews));
+  });
+  node_status_.Publish(record_);
+}
+
+void SwitchRepair::Whole(Connections& connections, const config::Rail& rail, RailState& state) {
+  state.rules_seen = RailState::RulesSeen::kNotLooked;
+  nics_.Ensure(rail);
+  deps_.step_ended();
+  RaiseRepresentors(connections, rail, state);
+  state.below = Bridge(connections, rail, state);
+  if (state.below) state.below = HostLinks(connections, rail, state);
+  Status round;
+  if (state.below) {
+    Vlans(connections, rail, state);
+    round = Ports(connections, state);
+    if (round) {
+      node_status_.Note("leaf of rail " + rail.name, LookForLeaf(connections, rail, state));
+      round = Rules(connections, rail, state, RuleRepair::Look::kAudit);
+    }
+  }
+  state.absent = false;
+  if (!state.below || !round || !state.ports.right()) {
+    const auto left = InDatabase(connections, rail);
+    state.absent = left && !*left;
+    state.left = left.value_or(std::nullopt);
+  }
+  End(rail, state, round);
+  FlowLimit(connections, state);
+}
+
+// What a whole round has found wrong stays wrong until the next whole round: a round of the rules alone does not repair it. A
+// round that comes before the retry is due does not change when it is due.
+void SwitchRepair::End(const config::Rail& rail, RailState& state, const Status& round) {
+  const Status& status = !state.below ? state.below : !round ? round : state.ports.right();
+  node_status_.Note("rail " + rail.name, status);
+  if (status) {
+    state.backoff.Right();
+  } else if (!state.backoff.next() || state.backoff.Due()) {
+    state.backoff.Failed();
+  }
+  RailSeen seen{.bridge_present = state.bridge_present,
+                .bridge_mac = state.facts.bridge_mac,
+                .leaf_mac = state.leaf_mac,
+                .rules_wanted = state.rules.counts().wanted,
+                .rules_installed = state.rules.counts().installed,
+                .rules_right = state.rules_right(),
+                .foreign_rules = state.rules.foreign().count(),
+                .ports = {},
+                .vlans = state.vlans.seen(),
+                .unseen = {}};
+  // A bridge that is not there, and rules that the switch refuses, have been looked at.
+  if (state.rules_seen == RailState::RulesSeen::kNotLooked && !state.absent && !status)
+    seen.unseen = status.error().message;
+  for (const auto& [name, port] : state.ports.seen()) {
+    if (port.ofport > 0) seen.ports.insert(name);
+  }
+  node_status_.SetRail(rail.name, std::move(seen));
+}
+
+Status SwitchRepair::Bridge(Connections& connections, const config::Rail& rail, RailState& state) {
+  state.bridge_present = false;
+  if (config_.ovs.manage_bridges) {
+    RAIL_ASSIGN(netlink::Netlink * host, connections.Netlink());
+    RAIL_ASSIGN_AS(const netlink::Link pf, host->GetLink(rail.pf), "the uplink of rail " + rail.name);
+    RAIL_TRY(BeforeFirstChange(connections, rail, deps_.origin.get()));
+    RAIL_ASSIGN(ovs::Ovsdb * db, connections.Ovsdb());
+    RAIL_ASSIGN(const ovs::Bridge bridge,
+                db->EnsureBridge(SpecOf(config_, rail, pf.mac), connections.CallDeadline()));
+  }
+  Node node{config_, record_.store(), connections};
+  RAIL_ASSIGN(state.facts, Facts(node, rail));
+  state.bridge_present = true;
+  return {};
+}
+
+Status SwitchRepair::HostLinks(Connections& connections, const config::Rail& rail, RailState& state) {
+  RAIL_ASSIGN(netlink::Netlink * host, connections.Netlink());
+  RAIL_ASSIGN_AS(const netlink::Link pf, host->GetLink(rail.pf), "the uplink of rail " + rail.name);
+  RAIL_ASSIGN_AS(const netlink::Link local, host->GetLink(rail.bridge), "rail " + rail.name);
+  state.uplink_link = pf.index;
+  state.local_link = local.index;
+  if (!config_.ovs.manage_bridges) return {};
+  // Before they go up: a link that is up solicits routers at once, and takes the leaf for one.
+  node_status_.Note("sysctls of rail " + rail.name, HostSysctls(rail));
+  if (!pf.up) RAIL_TRY(host->SetUp(pf.index));
+  if (!local.up) RAIL_TRY(host->SetUp(local.index));
+  return {};
+}
+
+// ovs-vswitchd forgets it when it restarts, which makes an audit.
+void SwitchRepair::FlowLimit(Connections& connections, const RailState& state) {
+  if (!flow_limit_due_ || !state.rules_right()) return;
+  flow_limit_due_ = false;
+  node_status_.Note("flow limit", connections.RaiseFlowLimit());
+}
+
+// LOCAL speaks IPv6 link-local to the leaf and nothing else. The uplink speaks nothing. Pods work without all this, so a
+// container whose /proc/sys is read-only is reported and does not stop the rail.
+Status SwitchRepair::HostSysctls(const config::Rail& rail) {
+  const auto ensure = [&](const std::string& link, const char* key, const char* value) -> Status {
+    const std::string path = "net/ipv6/conf/" + link + "/" + key;
+    RAIL_ASSIGN(const std::string now, netns::ReadSysctl(path));
+    if (now == value) return {};
+    RAIL_TRY(netns::WriteSysctl(path, value));
+    node_status_.Repaired("sysctl");
+    return {};
+  };
+  // The leaf advertises itself as a router. Were it the host's default route, the rail would drop what the host sends. This
+  // comes before IPv6 begins on LOCAL.
+  RAIL_TRY(ensure(rail.bridge, "accept_ra", "0"));
+  RAIL_TRY(ensure(rail.bridge, "disable_ipv6", "0"));
+  return ensure(rail.pf, "disable_ipv6", "1");
+}
+
+Status SwitchRepair::Ports(Connections& connections, RailState& state) {
+  Status repaired = state.ports.Repair(connections);
+  if (!repaired && repaired.error().code == Code::kNotFound) state.bridge_present = false;
+  return repaired;
+}
+
+// A tenant without its link keeps no other from its rules.
+void SwitchRepair::Vlans(Connections& connections, const config::Rail& rail, RailState& state) {
+  const Status made = state.vlan_repair.Repair(config_, connections, state.ports.seen(), deps_.now());
+  if (!made || config_.tenancy.mode == config::TenancyMode::kVrf)
+    node_status_.Note("tenants' links of rail " + rail.name, made);
+}
+
+Status SwitchRepair::LookForLeaf(Connections& connections, const config::Rail& rail, RailState& state) {
+  RAIL_ASSIGN(netlink::Netlink * host, connections.Netlink());
+  const std::shared_ptr<const engine::Learned> learned = node_status_.learned();
+  if (config_.tenancy.mode == config::TenancyMode::kVrf) {
+    RAIL_ASSIGN(const RecordPtr record, record_.Read());
+    return state.vlans.Look(
+        *host, rail, {state.ports.seen(), VlansPresent(config_, *record, rail), *learned, deps_.now()});
+  }
+  RAIL_ASSIGN_AS(const netlink::Link local, host->GetLink(rail.bridge), "rail " + rail.name);
+  const auto session = learned->sessions.find(rail.bridge);
+  RAIL_ASSIGN(const auto leaf,
+              LeafOn(*host, local, session == learned->sessions.end() ? nullptr : &session->second));
+  if (leaf) {
+    if (state.leaf_mac != leaf->mac) {
+      log::Info("rail {}: the leaf is {} at {}", rail.name, leaf->address.ToString(), leaf->mac.ToString());
+    }
+    state.leaf_mac = leaf->mac;
+    return {};
+  }
+  // A neighbour entry that has aged out says nothing about the leaf: the last MAC stays.
+  if (!state.leaf_mac.is_zero()) return {};
+  return Fail(Code::kTransient, "no neighbour on " + rail.bridge +
+                                    " is a router yet: is BGP unnumbered configured on the leaf's port?");
+}
+
+RuleTarget SwitchRepair::Target(const config::Rail& rail, RailState& state, const Record& record,
+                                const std::shared_ptr<const engine::Learned>& learned) const {
+  RuleTarget target{
+      .rules = {},
+      .remotes_known = learned->complete,
+      .leaf_known = state.facts.vlans.empty() ? !state.leaf_mac.is_zero() : state.vlans.complete(),
+      .undecided = {},
+      .remove_nothing = !state.ports.unrecorded().empty()};
+  LocalRules::Basis basis{
+      .bridge = state.facts, .leaf_mac = state.leaf_mac, .pods = {}, .vlan_ports = state.vlans.ports()};
+  RemoteSelection remotes{.learned = {learned, &learned->remotes},
+                          .present = {},
+                          .vlans = {},
+                          .here = {},
+                          .other_rails = {},
+                          .only_rail = {}};
+  if (!config_.tenancy.cross_rail) remotes.only_rail = rail.index;
+  for (Attachment attachment : record.attachments) {
+    // What a DEL could not remove is not wanted, and another pod may have its port and address by now.
+    if (attachment.phase == Phase::kDeleting) continue;
+    const auto& steps = record.steps.at(attachment.id);
+    const tenancy::TenantId tenant = attachment.tenant_id;
+    // Mode `vrf`: a tenant that node.json gives no VLAN any more has no rules.
+    const uint16_t vlan = state.facts.vlans.Of(attachment.tenant);
+    const bool has_tenant = record.Has(attachment.id, step::kTenant) && !tenant.is_none() &&
+                            (vlan != config::kNoVlan || state.facts.vlans.empty());
+    if (attachment.rail != rail.name) {
+      // A pod of this node on another rail is reached through the fabric, as any remote.
+      if (!has_tenant || !config_.tenancy.cross_rail) continue;
+      for (const IpAddress& address : attachment.addresses) remotes.other_rails[{address, vlan}] = tenant;
+      continue;
+    }
+    attachment.ofport = state.ports.OfportOf(attachment);
+    if (attachment.ofport == 0) {
+      if (!has_tenant && !record.Has(attachment.id, step::kAdmit)) continue;
+      // An ADD may have made its port and its rules since the ports were read. What the rules should be
+      // is not known before the port's number is.
+      const auto id = static_cast<uint64_t>(attachment.id);
+      target.undecided.insert({ovs::Cookie(ovs::CookieKind::kAttachment, id),
+                               ovs::Cookie(ovs::CookieKind::kTenant, id),
+                               ovs::Cookie(ovs::CookieKind::kCompare, tenant.low)});
+      continue;
+    }
+    for (const IpAddress& address : attachment.addresses) remotes.here.emplace(address, vlan);
+    if (has_tenant) remotes.present.insert(tenant);
+    if (has_tenant && vlan != config::kNoVlan) remotes.vlans[tenant] = vlan;
+    basis.pods.push_back({std::move(attachment), steps});
+  }
+  target.rules = BridgeRules(state.facts, state.local_rules.For(std::move(basis)), std::move(remotes));
+  return target;
+}
+
+void SwitchRepair::TenantsChanged() {
+  const auto record = record_.Read();
+  if (!record) return;  // the next round reports it
+  const bool moves = std::ranges::any_of(config_.rails, [&](const config::Rail& rail) {
+    return !TenantMoves(**record, rail.name, config_, deps_.tenants).empty();
+  });
+  if (moves) return RecordChanged();
+  node_status_.Publish(record_);
+}
+
+// Record first: what a crash leaves between record, rules and announcements, the next start makes good. But not while the switch is
+// silent: bgpd would announce for a tenant whose rules the pod does not have, and nobody would call the pod one that has not moved.
+Result<FileLock> SwitchRepair::Move(Connections& connections, const config::Rail& rail) {
+  RAIL_ASSIGN(const RecordPtr record, record_.Read());
+  const std::vector<TenantMove> moves = TenantMoves(*record, rail.name, config_, deps_.tenants);
+  if (moves.empty()) return FileLock();
+  RAIL_ASSIGN(ovs::OpenFlow * bridge, connections.OpenFlow(rail.bridge));
+  RAIL_ASSIGN(
+      [[maybe_unused]] const uint64_t answered,
+      bridge->Count(ovs::CookieMatch::Exact(ovs::CookieKind::kPipeline, 0), connections.CallDeadline()));
+  moved_ = true;
+  RAIL_ASSIGN(FileLock joining, RecordMoves(moves, rail.name, connections, record_.store()));
+  for (const TenantMove& move : moves) {
+    log::Info("attachment {} of namespace {}: from tenant {} to {}", move.attachment.key.ToString(),
+              move.attachment.pod_namespace, move.attachment.tenant, move.to.name);
+  }
+  node_status_.Repaired("tenant", moves.size());
+  return joining;
+}
+
+Result<ClosedTenants> SwitchRepair::CloseTenants(Connections& connections, const config::Rail& rail) {
+  ClosedTenants closed;
+  RAIL_ASSIGN(closed.lock, connections.LockTenants(rail.name, FileLock::Kind::kAlone));
+  RAIL_ASSIGN(const RecordPtr record, record_.Read());
+  for (const Attachment& attachment : record->attachments) {
+    if (attachment.rail != rail.name || attachment.phase == Phase::kDeleting ||
+        attachment.tenant_id.is_none())
+      continue;
+    closed.in_use.insert(ovs::Cookie(ovs::CookieKind::kCompare, attachment.tenant_id.low));
+  }
+  return closed;
+}
+
+bool SwitchRepair::RemovesForeignRules(const config::Rail& rail) const {
+  if (config_.ovs.remove_foreign_flows) return *config_.ovs.remove_foreign_flows;
+  return config_.ovs.manage_bridges && deps_.origin != nullptr && deps_.origin->MadeBridge(rail.bridge);
+}
+
+void SwitchRepair::SayMended(const config::Rail& rail, RailState& state, const Record& record) {
+  const Deadline now = deps_.now();
+  if (state.next_word && now < *state.next_word) return;
+  if (!state.unsaid.empty()) {
+    log::Warning("rail {}: {}", rail.name, WordsFor(state.unsaid, rail.bridge, record));
+    state.unsaid = {};
+    state.next_word = now + kBetweenWords;
+  }
+  const ForeignRules& foreign = state.rules.foreign();
+  if (std::exchange(state.foreign_said, foreign.count()) == foreign.count()) return;
+  if (foreign.count() == 0)
+    return log::Info("rail {}: no flow of others is left on {}", rail.name, rail.bridge);
+  log::Warning(
+      "rail {}: {} flows on {} are not RailCNI's and can go around the isolation, as {}; `{}` deletes it",
+      rail.name, foreign.count(), rail.bridge, RuleText(foreign.examples().front()),
+      DeletingCommand(rail.bridge, foreign.examples().front()));
+  state.next_word = now + kBetweenWords;
+}
+
+// Reads the record again after the commit. If it has changed in between, does another round.
+Status SwitchRepair::Rules(Connections& connections, const config::Rail& rail, RailState& state,
+                           RuleRepair::Look look) {
+  const std::shared_ptr<const engine::Learned> learned = node_status_.learned();
+  state.rules_seen = RailState::RulesSeen::kNotLooked;
+  state.tenant_stays.reset();
+  RAIL_ASSIGN(ovs::OpenFlow * bridge, connections.OpenFlow(rail.bridge));
+  RAIL_ASSIGN(FileLock joining, Move(connections, rail));
+  RecordPtr record;
+  bool ports_looked_at = false;
+  const auto target = [&]() -> Result<RuleTarget> {
+    RAIL_ASSIGN(record, record_.Read());
+    RuleTarget now = Target(rail, state, *record, learned);
+    if (now.undecided.empty() || std::exchange(ports_looked_at, true)) return now;
+    RAIL_ASSIGN(record, state.ports.See(connections));
+    return Target(rail, state, *record, learned);
+  };
+  // By then the rules of who has moved are in the switch.
+  const auto close_tenants = [&] {
+    joining = {};
+    return CloseTenants(connections, rail);
+  };
+  const RuleRepair::Ask ask{.target = target,
+                            .close_tenants = close_tenants,
+                            .deadline = [&] { return connections.CallDeadline(); },
+                            .remove_foreign = RemovesForeignRules(rail)};
+  for (int round = 0; round < 5; ++round) {
+    const auto began = Clock::now();
+    Status repaired = state.rules.Repair(*bridge, ask, look);
+    node_status_.Repaired("foreign flow", state.rules.mended().foreign);
+    state.unsaid.Join(state.rules.mended());
+    if (!repaired) {
+      if (repaired.error().code == Code::kInvalid) state.rules_seen = RailState::RulesSeen::kRefused;
+      return repaired;
+    }
+    const RuleCounts& counts = state.rules.counts();
+    node_status_.Repaired("rules", counts.added + counts.removed);
+    if (counts.added + counts.removed >= kManyRules) {
+      log::Info("rail {}: {} rules added, {} removed, in {} ms", rail.name, counts.added, counts.removed,
+                std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - began).count());
+    }
+    look = RuleRepair::Look::kNews;
+    RAIL_ASSIGN(const RecordPtr now, record_.Read());
+    if (now == record) break;
+  }  // if plugins keep changing the record, their wakeups start the next round
+  SayMended(rail, state, *record);
+  if (state.rules.tenant_stays()) state.tenant_stays = deps_.now() + kForJoining;
+  state.rules_seen = RailState::RulesSeen::kRight;
+  return {};
+}
+
+}  // namespace rail::engine

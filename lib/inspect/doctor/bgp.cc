@@ -1,0 +1,233 @@
+#include "lib/frr/session_down.h"
+#include "lib/inspect/doctor/subjects.h"
+#include "lib/inspect/topology.h"
+
+namespace rail::inspect {
+namespace {
+
+using Cause = frr::SessionDown::Cause;
+
+class Bgp : Examiner {
+ public:
+  using Examiner::Examiner;
+
+  void Run() {
+    for (const config::Rail& rail : facts_.start ? std::vector<config::Rail>() : config_.rails) {
+      const engine::RailView* view = ViewOf(rail.name);
+      if (view == nullptr) continue;
+      const auto it = facts_.rails.find(rail.name);
+      if (!facts_.bgpd_down && !view->by_vlan)
+        Session(*view, it == facts_.rails.end() ? nullptr : &it->second);
+      if (!facts_.bgpd_down) Prefixes(*view);
+      Stripped(*view);
+      if (it != facts_.rails.end()) Mtu(rail, it->second.leaf);
+    }
+    if (facts_.zebra_down) {
+      Find(Severity::kCritical, "zebra-down", "zebra", "zebra does not answer: " + facts_.zebra_down->message,
+           "nobody advertises this node to the leaves: sessions stay while their links do, and a leaf that "
+           "has forgotten the "
+           "node does not come back",
+           "`systemctl restart frr`, or let FRR's watchfrr start it again; bgpd finds it within 10 s; is "
+           "frr.run_dir in "
+           "node.json its folder?");
+    }
+    if (facts_.bgpd_down) {
+      Find(Severity::kCritical, "bgpd-down", "bgpd", "bgpd does not answer: " + facts_.bgpd_down->message,
+           "addresses are neither told nor learned",
+           "systemctl status frr; is frr.run_dir in node.json its folder?");
+      return;
+    }
+    if (!view_.bmp_up && !facts_.start) {
+      Find(Severity::kCritical, "bmp-missing", "bgpd", "bgpd does not push what it learns (BMP)",
+           "pods that are new elsewhere cannot be reached from this node; those that it knows stay reachable",
+           "add `-M bmp` to bgpd_options in /etc/frr/daemons, then restart FRR; if it is there, `railctl get "
+           "node` says what is in the way");
+    }
+    if (view_.bmp_ambiguous) {
+      Find(
+          Severity::kWarning, "bmp-sessions-alike", "bgpd",
+          "two BGP sessions have a leaf of the same address, AS and identifier: BMP does not tell them apart",
+          "pods that have gone elsewhere are forgotten up to 30 s late, and each time bgpd pushes its whole "
+          "table again",
+          "give each port of the leaf a link-local address of its own");
+    }
+  }
+
+ private:
+  const engine::RailView* ViewOf(const std::string& rail) const {
+    const auto it = std::ranges::find_if(view_.rails, [&](const auto& r) { return r.rail.name == rail; });
+    return it == view_.rails.end() ? nullptr : &*it;
+  }
+
+  void Prefixes(const engine::RailView& view) {
+    const uint64_t most = config_.bgp.max_prefixes;
+    const std::string what = fmt::format("the leaf sends {} prefixes of one family; bgp.max_prefixes is {}",
+                                         view.most_prefixes, most);
+    const std::string fix =
+        "`vtysh -c 'show bgp summary'`: is it what the fabric shall pass on? Then raise bgp.max_prefixes in "
+        "node.json "
+        "and restart raild; else filter it on the leaf, and list the rail's prefixes in rails[].accept";
+    if (view.most_prefixes > most) {
+      Find(Severity::kCritical, "prefixes-above-limit", view.rail.name, what,
+           "the session stays, and all of it is learned: it takes memory of bgpd and raild, and rules of the "
+           "switch",
+           fix);
+    } else if (uint64_t{view.most_prefixes} * 100 > most * frr::kNearMaxPrefixes) {
+      Find(Severity::kWarning, "prefixes-near-limit", view.rail.name, what,
+           "the fabric sends nearly as much as this node expects at most", fix);
+    }
+  }
+
+  void Stripped(const engine::RailView& view) {
+    if (view.stripped == 0) return;
+    Find(Severity::kCritical, "leaf-strips-communities", view.rail.name,
+         fmt::format("the leaf sends {} addresses of this node's pods back without their large communities, "
+                     "{} for one",
+                     view.stripped, view.stripped_example ? view.stripped_example->ToString() : ""),
+         "what it passes on is of no tenant: no node behind it reaches this node's pods, and this node "
+         "learns none of theirs",
+         "on the leaf: `send-community all` for its neighbors, and no route-map that removes or replaces "
+         "large communities; "
+         "`vtysh -c 'show bgp ipv4 unicast ADDRESS'` there shows whether they have come");
+  }
+
+  void Mtu(const config::Rail& rail, const LeafFacts& leaf) {
+    if (!leaf.small || leaf.full) return;
+    Find(Severity::kCritical, "leaf-mtu-too-small", rail.name,
+         fmt::format("the leaf answers packets of {} bytes and not of {}", leaf.small_size, leaf.full_size),
+         "it drops what pods send in full size: connections come up and hang with the first large message",
+         fmt::format(
+             "on the leaf: raise the MTU of this node's port, and of the fabric's, to {} at least; "
+             "`ping -6 -M do -s {} -I {} LEAF` shows whether it takes them (LEAF: `ip -6 neigh show dev {}`)",
+             leaf.full_size, leaf.full_size - 48, rail.bridge, rail.bridge));
+  }
+
+  // As bgpd says it now, with what raild has seen of the session's end; as raild has seen it, when bgpd does not answer.
+  std::optional<frr::Session> SessionOf(const engine::RailView& view) const {
+    const auto now = std::ranges::find(facts_.sessions, view.rail.bridge, &frr::Session::interface);
+    if (now == facts_.sessions.end()) return view.session;
+    frr::Session session = *now;
+    if (view.session) frr::Remember(session, *view.session);
+    return session;
+  }
+
+  void Session(const engine::RailView& view, const RailFacts* seen) {
+    const config::Rail& rail = view.rail;
+    const std::optional<frr::Session> session = SessionOf(view);
+    const bool carrier = seen == nullptr || !seen->uplink.there || seen->uplink.carrier;
+    const bool up = session ? session->established() : view.bgp_state == frr::kEstablished;
+    const auto down = up ? std::nullopt
+                         : frr::WhyDown(session ? &*session : nullptr,
+                                        {.bridge = rail.bridge, .asn = config_.bgp.asn, .carrier = carrier});
+    const bool has_bridge = seen != nullptr && seen->bridge;
+    const bool unheard = down && down->cause == Cause::kLeafUnheard;
+    if (down && !(unheard && has_bridge)) {
+      const auto [id, fix] = Remedy(*down, rail);
+      const std::string where =
+          view.neighbour && !view.neighbour->system_name.empty()
+              ? fmt::format("; by LLDP the cable is in {}{}", view.neighbour->system_name, PortText(view))
+              : "";
+      Find(Severity::kCritical, id, rail.name, down->what + where,
+           "addresses of this node's pods are not told on this rail, and none is learned", fix);
+    }
+    // The kernel's entry for the leaf may be due for a new solicitation when raild looks for the first time.
+    const bool unknown = view.leaf_mac.is_zero() && !JustBegun();
+    if (has_bridge && (unheard || unknown)) {
+      Find(Severity::kCritical, "no-leaf-neighbour", rail.name,
+           "the leaf has not been heard on " + rail.bridge + (unheard ? ": " + down->what : ""),
+           unheard ? "bgpd learns the leaf's address from its router advertisements: there is no session "
+                     "without them"
+                   : "packets to pods elsewhere have no destination MAC: they are dropped in table 4",
+           "`ip -6 neigh show dev " + rail.bridge +
+               "`; the leaf must send router advertisements on this port");
+    }
+  }
+
+  struct Mend {
+    const char* id;
+    std::string fix;
+  };
+  // A rule for port 179 that has dropped nothing is not what is in the way.
+  Mend LeafSilent(const config::Rail& rail) const {
+    std::string others;
+    for (const netlink::DropRule& rule : facts_.drop_rules) {
+      const bool here = rule.links.empty() || std::ranges::find(rule.links, rail.bridge) != rule.links.end();
+      if (rule.packets == 0U || !here) continue;
+      if (rule.names_bgp) {
+        return {"firewall-drops-bgp", "this node's own firewall drops BGP: " + rule.ToText() +
+                                          "; `nft -a list chain " + rule.family + " " + rule.table + " " +
+                                          rule.chain + "` shows it: take TCP port 179 on " + rail.bridge +
+                                          " out of it"};
+      }
+      if (rule.packets) others += (others.empty() ? "" : ", ") + rule.ToText();
+    }
+    return {"leaf-silent",
+            "`tcpdump -ni " + rail.bridge +
+                " tcp port 179`: with answers to the SYNs a firewall of this node drops them (" +
+                (others.empty() ? "none of its rules has counted a packet"
+                                : "what has dropped packets: " + others) +
+                "); without, one of the leaf does (its counters for TCP port 179), or a password that this "
+                "node's side does not have"};
+  }
+  Mend Remedy(const frr::SessionDown& down, const config::Rail& rail) const {
+    const std::string here = std::to_string(config_.bgp.asn);
+    const std::string last = "`vtysh -c 'show bgp neighbors " + rail.bridge + "'`";
+    switch (down.cause) {
+      case Cause::kShutDownHere:
+        return {"bgp-shutdown-here", "on this node: `vtysh -c 'configure terminal' -c 'router bgp " + here +
+                                         "' -c 'no neighbor " + rail.bridge + " shutdown'`"};
+      case Cause::kLeafRefuses:
+        return {"leaf-refuses-bgp",
+                "on the leaf: does bgpd run (`systemctl status frr`), and does it listen on this port's "
+                "link-local "
+                "address? A firewall that rejects looks the same"};
+      case Cause::kLeafSilent:
+        return LeafSilent(rail);
+      case Cause::kLeafRejects:
+        return {"leaf-rejects-bgp",
+                "on the leaf: configure a neighbor on this node's port (unnumbered, remote-as external), or "
+                "take its "
+                "`shutdown` away; `show bgp summary` there says which"};
+      case Cause::kWrongAs:
+        return {"bgp-wrong-as",
+                "this node is AS " + here +
+                    " (bgp.asn of node.json) and takes a leaf of any other AS: on the leaf, let the "
+                    "neighbor of this port be `remote-as external` or `remote-as " +
+                    here + "`; " + last};
+      case Cause::kPrefixes:
+        return {"bgp-max-prefixes",
+                "whoever has ended the session has a `maximum-prefix` without warning-only for it: raise it "
+                "there, or "
+                "filter what the fabric passes on; " +
+                    last + " says on which side"};
+      case Cause::kHoldTimer:
+        return {"bgp-hold-timer",
+                "on the leaf: is bgpd stopped or overloaded (`show processes cpu`, `systemctl status frr`)? "
+                "Does the "
+                "link lose frames (`ethtool -S " +
+                    rail.pf + "`)?"};
+      case Cause::kNoNeighbor:
+        return {"bgp-session-down",
+                config_.bgp.manage
+                    ? "raild adds it within 30 s; `railctl get node` says what keeps it from that"
+                    : "bgp.manage is false: add `neighbor " + rail.bridge +
+                          " interface remote-as external` to bgpd's configuration"};
+      case Cause::kNoCarrier:
+      case Cause::kLeafUnheard:
+        return {"bgp-session-down",
+                "it comes back with the link: see to rail " + rail.name + "'s uplink, " + rail.pf};
+      case Cause::kOther:
+        break;
+    }
+    return {"bgp-session-down",
+            last + " says more; is the leaf's side configured (unnumbered, remote-as external)?"};
+  }
+};
+
+}  // namespace
+
+void ExamineBgp(const NodeFacts& facts, std::vector<Finding>& found) {
+  Bgp(facts, found).Run();
+}
+
+}  // namespace rail::inspect

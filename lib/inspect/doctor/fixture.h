@@ -1,0 +1,26 @@
+// A node that is well, for the tests of the doctor.
+#pragma once
+
+#include "lib/inspect/doctor/doctor.h"
+
+namespace rail::inspect {
+
+// One rail, rail0, and one pod on it, "ns/a net1 on rail0": the doctor finds nothing.
+NodeFacts Well();
+
+// Makes rails beside rail0, each as well as it is, and gives each one of `leaves`. `others`: the leaves of other nodes, by AS; this node has
+// the AS 1.
+void Cable(NodeFacts& facts, const std::vector<uint32_t>& leaves,
+           const std::map<uint32_t, std::vector<uint32_t>>& others);
+
+// The findings that doctor_counters_test.cc has a test for.
+std::vector<std::string> FindingsOfCounters();
+// Those of doctor_rates_test.cc.
+std::vector<std::string> FindingsOfRates();
+
+// The same of doctor_planes_test.cc.
+std::vector<std::string> FindingsOfPlanes();
+// And doctor_vlans_test.cc.
+std::vector<std::string> FindingsOfVlans();
+
+}  // namespace rail::inspect

@@ -1,0 +1,280 @@
+#include "lib/inspect/trace/trace.h"
+
+#include <algorithm>
+
+#include "lib/inspect/inside.h"
+#include "lib/inspect/trace/tracer.h"
+
+namespace rail::inspect {
+
+using engine::AttachmentView;
+using engine::RailView;
+using engine::RemoteView;
+
+Result<Answer> Tracer::Run() {
+  RAIL_TRY(Decide());
+  LookInside();
+  return std::move(answer_);
+}
+
+Status Tracer::Decide() {
+  RAIL_TRY(FindSource());
+  if (Refused()) return {};
+  RAIL_ASSIGN(ports_, facts_.ports(rail_->rail.bridge));
+  if (!Works(source().representor)) {
+    NotWorking(source().representor, PodName(source()) + " can send nothing");
+    return {};
+  }
+  if (!Carries(source().representor, PodName(source()) + " can send nothing")) return {};
+  RAIL_TRY(Send());
+  Judge();
+  if (answer_.verdict == Verdict::kDropped) return {};
+  return Return();
+}
+
+void Tracer::LookInside() {
+  if (!facts_.inside || source().phase != state::Phase::kReady) return;
+  LookInside(source());
+  const AttachmentView* local = Local();
+  if (local != nullptr && local->attachment.id != source().id) LookInside(local->attachment);
+}
+
+void Tracer::LookInside(const state::Attachment& pod) {
+  const std::vector<podnet::Deviation> found = facts_.inside(pod);
+  for (const podnet::Deviation& each : found)
+    answer_.notes.push_back("inside the pod " + PodName(pod) + ": " + each.what);
+  const auto cut = std::ranges::find_if(found, &podnet::Deviation::cuts);
+  if (cut == found.end() || answer_.verdict != Verdict::kReaches) return;
+  const std::string command = CommandFor(pod, found);
+  Say(Verdict::kDoubtful, Reason::kInsidePod,
+      answer_.sentence + "; but inside the pod " + PodName(pod) +
+          " something is not as its ADD has made it: " + cut->what,
+      (command.empty() ? "" : command + ", or ") + "delete the pod: its successor is whole");
+}
+
+const RailView* Tracer::FindRail(const std::string& name) const {
+  const auto it = std::ranges::find_if(view_.rails, [&](const RailView& r) { return r.rail.name == name; });
+  return it == view_.rails.end() ? nullptr : &*it;
+}
+
+bool Tracer::SharesAddresses(tenancy::TenantId tenant) const {
+  return facts_.config.tenancy.mode != config::TenancyMode::kVrf || tenant == source().tenant_id;
+}
+
+const engine::VlanView* Tracer::Vlan() const {
+  return rail_->by_vlan ? rail_->VlanOf(source().tenant_id) : nullptr;
+}
+
+const MacAddress& Tracer::LeafMac() const {
+  const engine::VlanView* vlan = Vlan();
+  return vlan == nullptr ? rail_->leaf_mac : vlan->leaf_mac;
+}
+
+const std::string& Tracer::BgpState() const {
+  const engine::VlanView* vlan = Vlan();
+  return vlan == nullptr ? rail_->bgp_state : vlan->bgp_state;
+}
+
+std::string Tracer::Session() const {
+  const engine::VlanView* vlan = Vlan();
+  if (vlan == nullptr) return rail_->rail.name;
+  return "VLAN " + std::to_string(vlan->vlan) + " of tenant " + vlan->tenant + " on " + rail_->rail.name;
+}
+
+const AttachmentView* Tracer::Local() const {
+  const auto it = std::ranges::find_if(view_.attachments, [&](const AttachmentView& a) {
+    return Holds(a.attachment, question_.destination) && SharesAddresses(a.attachment.tenant_id);
+  });
+  return it == view_.attachments.end() ? nullptr : &*it;
+}
+
+const RemoteView* Tracer::Remote() const {
+  const auto it = std::ranges::find_if(view_.remotes, [&](const RemoteView& r) {
+    return r.remote.address == question_.destination && SharesAddresses(r.remote.tenant);
+  });
+  return it == view_.remotes.end() ? nullptr : &*it;
+}
+
+std::string Tracer::RailOfDestination() const {
+  if (const AttachmentView* local = Local()) return local->attachment.rail;
+  const RemoteView* remote = Remote();
+  if (remote == nullptr || !remote->remote.rail_index) return {};
+  for (const RailView& r : view_.rails) {
+    if (r.rail.index == *remote->remote.rail_index) return r.rail.name;
+  }
+  return {};
+}
+
+Status Tracer::FindSource() {
+  std::vector<const AttachmentView*> found = Select(view_, question_.source);
+  if (found.empty()) {
+    std::string known;
+    for (const AttachmentView& a : view_.attachments) {
+      if (known.size() > 400) {
+        known += ", ...";
+        break;
+      }
+      known += (known.empty() ? "" : ", ") + PodName(a.attachment);
+    }
+    return Fail(Code::kNotFound, "there is no " + ToText(question_.source) + " on this node (" +
+                                     view_.hostname + "); there " +
+                                     (known.empty() ? "is none at all" : "are: " + known) +
+                                     "; a pod of another node is asked about on that node");
+  }
+  // A pod with several rails: prefer the rail of the destination. The pod's kernel uses it if the sender's address is on that rail.
+  if (found.size() > 1) {
+    const auto& first = found.front()->attachment;
+    const bool one_pod = std::ranges::all_of(found, [&](const AttachmentView* a) {
+      return a->attachment.key.container_id == first.key.container_id;
+    });
+    if (!one_pod) {
+      std::string names;
+      for (const AttachmentView* a : found) names += (names.empty() ? "" : ", ") + PodName(a->attachment);
+      return Fail(Code::kInvalid, "the source is not clear, it could be: " + names +
+                                      "; say the namespace, the pod and the rail");
+    }
+    answer_.source = *found.front();  // whose tenant is that of all of them
+    const std::string rail = RailOfDestination();
+    const auto it =
+        std::ranges::find_if(found, [&](const AttachmentView* a) { return a->attachment.rail == rail; });
+    answer_.source = it == found.end() ? *found.front() : **it;
+  } else {
+    answer_.source = *found.front();
+  }
+  rail_ = FindRail(source().rail);
+  if (rail_ == nullptr) {
+    return Fail(Code::kInvalid,
+                "rail " + source().rail + " of " + PodName(source()) + " is not in node.json any more");
+  }
+  return {};
+}
+
+bool Tracer::Refused() {
+  if (source().phase != state::Phase::kReady) {
+    Drop(Reason::kRulesMissing,
+         PodName(source()) + (source().phase == state::Phase::kAdding
+                                  ? " is being attached: its ADD is under way, or has died"
+                                  : " is being taken away: its DEL has begun"),
+         "see `railctl get attachments`; an ADD that has died is undone by raild once its namespace is "
+         "gone");
+    return true;
+  }
+  const auto own = std::ranges::find_if(
+      source().addresses, [&](const IpAddress& a) { return a.is_v6() == question_.destination.is_v6(); });
+  if (own == source().addresses.end() && !question_.source_address) {
+    Drop(Reason::kNoAddressOfFamily,
+         PodName(source()) + " has no " + (question_.destination.is_v6() ? "IPv6" : "IPv4") +
+             " address to send from",
+         "give the network's IPAM a range of that family, or ask about an address of the other");
+    return true;
+  }
+  if (question_.source_address && question_.source_address->is_v6() != question_.destination.is_v6()) {
+    Drop(Reason::kNoAddressOfFamily, "source and destination are of two families, no packet has both", "");
+    return true;
+  }
+  packet_ = {.in_port = source().ofport,
+             .source_mac = question_.source_mac.value_or(source().mac),
+             .destination_mac = rail_->rail.GatewayMac(),
+             .source = question_.source_address ? *question_.source_address : *own,
+             .destination = question_.destination,
+             .protocol = question_.protocol,
+             .source_port = question_.source_port,
+             .destination_port = question_.destination_port};
+  const bool itself = !question_.source_address && !question_.source_mac;
+  if (itself && Holds(source(), question_.destination)) {
+    Drop(Reason::kOwnAddress,
+         destination() + " is this interface's own address: the pod's kernel keeps it inside", "");
+    return true;
+  }
+  return false;
+}
+
+Result<Way> Tracer::Through(const Packet& packet) const {
+  Way way{.packet = packet.ToText()};
+  RAIL_ASSIGN(const std::string text, ask_(rail_->rail.bridge, way.packet));
+  RAIL_ASSIGN(SwitchTrace trace, ParseSwitchTrace(text));
+  way.megaflow = std::move(trace.megaflow);
+  way.datapath_actions = std::move(trace.datapath_actions);
+  for (SwitchStep& step : trace.steps) way.hops.push_back({std::move(step), ""});
+  for (Hop& hop : way.hops) hop.words = Words(hop.step, packet);
+  return way;
+}
+
+Status Tracer::Send() {
+  RAIL_ASSIGN(answer_.way, Through(packet_));
+  answer_.deciding = answer_.way.hops.size() - 1;
+  return {};
+}
+
+bool Tracer::Works(const std::string& port) const {
+  const auto it = ports_.find(port);
+  return it != ports_.end() && it->second > 0;
+}
+
+std::string Tracer::PortName(int64_t number) const {
+  for (const auto& [name, ofport] : ports_) {
+    if (ofport == number) return name;
+  }
+  return "port " + std::to_string(number);
+}
+
+int64_t Tracer::Uplink() const {
+  const auto it = ports_.find(rail_->rail.pf);
+  return it == ports_.end() ? -1 : it->second;
+}
+
+void Tracer::Say(Verdict verdict, Reason reason, std::string sentence, std::string advice) {
+  answer_.verdict = verdict;
+  answer_.reason = reason;
+  answer_.sentence = std::move(sentence);
+  answer_.advice = std::move(advice);
+}
+
+void Tracer::Drop(Reason reason, std::string sentence, std::string advice) {
+  Say(Verdict::kDropped, reason, std::move(sentence), std::move(advice));
+}
+
+Status Tracer::Return() {
+  Packet packet{.source = packet_.destination,
+                .destination = packet_.source,
+                .protocol = packet_.protocol,
+                .source_port = packet_.destination_port,
+                .destination_port = packet_.source_port};
+  const AttachmentView* local = Local();
+  if (answer_.reason == Reason::kDeliveredLocally && local != nullptr) {
+    packet.in_port = local->attachment.ofport;
+    packet.source_mac = local->attachment.mac;
+    packet.destination_mac = rail_->rail.GatewayMac();
+  } else {
+    packet.in_port = Uplink();
+    packet.vlan = answer_.source.vlan;
+    packet.source_mac = LeafMac();
+    packet.destination_mac = rail_->bridge_mac;
+  }
+  Back back;
+  RAIL_ASSIGN(back.way, Through(packet));
+  const SwitchStep& last = back.way.hops.back().step;
+  const auto output = Output(last);
+  const bool to_source = !Drops(last) && output && *output == source().ofport;
+  back.admitted = to_source && !GoesNowhere(back.way);
+  if (back.admitted) {
+    back.sentence = "the answer is admitted and delivered to " + source().representor;
+  } else {
+    back.sentence = "the answer does not come back: ";
+    back.sentence += to_source ? "no working port has the number that its rules send it to"
+                               : "it ends in table " + std::to_string(last.table) + " (" +
+                                     back.way.hops.back().words + ")";
+    if (answer_.verdict == Verdict::kReaches) {
+      Say(Verdict::kDoubtful, Reason::kNoWayBack, "the packet gets there, but " + back.sentence,
+          "`railctl check` says which rules are missing; raild puts them back");
+    }
+  }
+  answer_.back = std::move(back);
+  return {};
+}
+
+Result<Answer> Trace(const Question& question, const TraceFacts& facts, const AskSwitch& ask) {
+  return Tracer(question, facts, ask).Run();
+}
+
+}  // namespace rail::inspect

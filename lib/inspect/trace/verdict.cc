@@ -1,0 +1,424 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "lib/engine/repair/representors.h"
+#include "lib/inspect/topology.h"
+#include "lib/inspect/trace/tracer.h"
+#include "lib/pipeline/pipeline.h"
+
+namespace rail::inspect {
+
+using engine::AttachmentView;
+using engine::RemoteView;
+using ovs::CookieKind;
+using state::Attachment;
+using tenancy::TenantId;
+
+void Tracer::Judge() {
+  const SwitchStep& last = answer_.way.hops.back().step;
+  if (last.matched && !IsOurs(last.cookie)) {
+    const bool dropped = Drops(last) || GoesNowhere(answer_.way);
+    return Say(dropped ? Verdict::kDropped : Verdict::kDoubtful, Reason::kForeignRule,
+               fmt::format("a rule with the cookie {:#x} decides, which is not RailCNI's{}", last.cookie,
+                           dropped ? "" : ": the packet passes and the isolation is not asked"),
+               "`railctl doctor` names the rules of others on " + rail_->rail.bridge +
+                   " and the command that deletes them (foreign-flows)");
+  }
+  if (Drops(last)) return JudgeDrop(last);
+  const auto output = Output(last);
+  if (last.table != pipeline::kForwardTable || !output) {
+    return Drop(Reason::kNotForPods,
+                destination() + " is no destination for pods: the switch ends it in table " +
+                    std::to_string(last.table),
+                "");
+  }
+  // The comparison in table 3 decides that the packet passes; table 4 only forwards it.
+  for (size_t i = 0; i < answer_.way.hops.size(); ++i) {
+    if (answer_.way.hops[i].step.table == pipeline::kCompareTable) answer_.deciding = i;
+  }
+  if (GoesNowhere(answer_.way)) {
+    answer_.deciding = answer_.way.hops.size() - 1;
+    const AttachmentView* to = Local();
+    return NotWorking(IsOf(last.cookie, CookieKind::kLeaf) ? rail_->rail.pf
+                      : to == nullptr                      ? PortName(*output)
+                                                           : to->attachment.representor,
+                      "the rules forward the packet there and Open vSwitch drops it");
+  }
+  if (*output == Uplink()) return JudgeLeaving();
+  const AttachmentView* local = Local();
+  if (local != nullptr &&
+      !Carries(local->attachment.representor,
+               "the rules forward the packet there, and nothing reaches " + PodName(local->attachment)))
+    return;
+  Say(Verdict::kReaches, Reason::kDeliveredLocally,
+      local == nullptr ? "it is delivered to the pod behind " + PortName(*output)
+                       : "it is delivered on this node, to " + PodName(local->attachment) + " (" +
+                             local->attachment.representor + "): the same tenant",
+      "");
+  if (local != nullptr) NoteElsewhere(*local, question_.destination);
+}
+
+bool Tracer::GoesNowhere(const Way& way) {
+  return way.datapath_actions == "drop";
+}
+
+void Tracer::NotWorking(const std::string& port, const std::string& so) {
+  Drop(Reason::kPortNotWorking, port + " is not a working port of " + rail_->rail.bridge + ": " + so,
+       "`railctl doctor` says why; is the device there (`ip link show " + port + "`)?");
+}
+
+bool Tracer::Carries(const std::string& representor, const std::string& so) {
+  const auto link = facts_.link(representor);
+  if (!link) return true;  // what Open vSwitch says of the port is the better answer
+  const std::string problem = engine::RepresentorProblem(*link);
+  if (problem.empty()) return true;
+  Drop(Reason::kPortNotWorking, "the representor " + problem + ": " + so,
+       engine::RepresentorRemedy(representor, link->up));
+  return false;
+}
+
+void Tracer::JudgeDrop(const SwitchStep& last) {
+  switch (last.table) {
+    case pipeline::kAdmitTable:
+    case pipeline::kSenderTable:
+    case pipeline::kRefuseTable:
+      return JudgeEntry(last);
+    case pipeline::kSourceTable:
+      if (source().tenant_id.is_none()) {
+        return Drop(
+            Reason::kNoTenant, "the pod has no tenant: tenant-isolation has not run in its chain",
+            "put tenant-isolation into the network's plugins after ovs-provider and attach the pod anew");
+      }
+      return Missing("the rule that says which tenant the pod is of");
+    case pipeline::kDestinationTable:
+      return JudgeUnknown();
+    case pipeline::kCompareTable:
+      return JudgeTenants();
+    case pipeline::kForwardTable:
+      if (Local() != nullptr && Local()->attachment.rail == source().rail) {
+        return MissingFor(Local()->attachment, "the rule that forwards to " + PodName(Local()->attachment));
+      }
+      return NoLeaf();
+    default:
+      return Drop(Reason::kRulesMissing, "the switch drops it in table " + std::to_string(last.table),
+                  "`railctl doctor` knows more");
+  }
+}
+
+void Tracer::NoLeaf() {
+  const engine::VlanView* vlan = Vlan();
+  const std::string& port = vlan == nullptr ? rail_->rail.bridge : vlan->port;
+  if (vlan != nullptr && !vlan->port_works) {
+    return Drop(
+        Reason::kNoLeafMac, Session() + " has no port " + port + " on " + rail_->rail.bridge,
+        "raild makes it when the tenant's first pod comes: `railctl get node` says what keeps it from "
+        "doing so");
+  }
+  Drop(Reason::kNoLeafMac,
+       "the leaf's MAC address is not known: no neighbour that is a router has been heard on " + port,
+       "is the cable in, and does the leaf send router advertisements" +
+           std::string(vlan == nullptr ? "" : " in this VLAN") + "? `ip -6 neigh show dev " + port +
+           "`; `railctl doctor`");
+}
+
+std::string Tracer::OthersHaveIt() const {
+  if (facts_.config.tenancy.mode != config::TenancyMode::kVrf) return {};
+  std::map<TenantId, std::string> others;
+  for (const AttachmentView& a : view_.attachments) {
+    if (Holds(a.attachment, question_.destination) && !SharesAddresses(a.attachment.tenant_id))
+      others[a.attachment.tenant_id] = "pod " + PodName(a.attachment) + " of tenant " + a.attachment.tenant;
+  }
+  for (const RemoteView& r : view_.remotes) {
+    if (r.remote.address == question_.destination && !SharesAddresses(r.remote.tenant))
+      others.try_emplace(r.remote.tenant,
+                         "a pod of " + TenantText(r.tenant, r.remote.tenant) + " on another node");
+  }
+  if (others.empty()) return {};
+  std::string who;
+  for (const auto& [id, text] : others) who += (who.empty() ? "" : " and ") + text;
+  return "no pod of tenant " + source().tenant + " has " + destination() + ", which is an address of " + who +
+         ": each tenant has its own addresses (tenancy.mode \"vrf\")";
+}
+
+void Tracer::Missing(const std::string& what) {
+  const auto health = std::ranges::find(view_.health, "rail " + rail_->rail.name, &engine::Health::part);
+  const bool failing = health != view_.health.end() && !health->ok;
+  Drop(Reason::kRulesMissing, what + " is not in " + rail_->rail.bridge,
+       failing ? "raild cannot put it there: " + health->problem
+               : "raild puts it back as soon as it sees it, within 30 s at the latest; is raild healthy "
+                 "(`railctl get node`)?");
+}
+
+void Tracer::MissingFor(const Attachment& to, const std::string& what) {
+  if (Works(to.representor)) return Missing(what);
+  NotWorking(to.representor, "nothing reaches " + PodName(to));
+}
+
+void Tracer::JudgeEntry(const SwitchStep& last) {
+  if (!last.matched || !IsOf(last.cookie, CookieKind::kAttachment)) {
+    return Missing("every rule of " + PodName(source()));
+  }
+  if (packet_.source_mac != source().mac) {
+    return Drop(Reason::kSpoofedSource,
+                "the source MAC " + packet_.source_mac.ToString() + " is not the pod's (" +
+                    source().mac.ToString() + "): the frame is dropped at its port, " + source().representor,
+                "the pod's interface must keep its MAC; nothing else may be sent through it");
+  }
+  if (!Holds(source(), packet_.source)) {
+    std::string own;
+    for (const IpAddress& address : source().addresses) own += (own.empty() ? "" : ", ") + address.ToString();
+    return Drop(
+        Reason::kSpoofedSource,
+        "the source address " + packet_.source.ToString() + " is not the pod's (" + own +
+            "): the packet is dropped at its port, " + source().representor,
+        "an application that binds to another rail's address must send through that rail's interface: "
+        "its policy routing does that unless the socket is bound to a device");
+  }
+  Missing("the rule that admits " + packet_.source.ToString() + " from " + source().representor);
+}
+
+void Tracer::JudgeTenants() {
+  const AttachmentView* local = Local();
+  const RemoteView* remote = Remote();
+  std::string whose = "another tenant";
+  TenantId id;
+  for (const Hop& hop : answer_.way.hops) {
+    if (hop.step.table == pipeline::kDestinationTable) id = TenantSetBy(hop.step);
+  }
+  if (local != nullptr) {
+    whose = TenantText(local->attachment.tenant, local->attachment.tenant_id) + ", of pod " +
+            PodName(local->attachment);
+  } else if (remote != nullptr) {
+    whose = TenantText(remote->tenant, remote->remote.tenant) + ", on another node";
+  } else if (!id.is_none()) {
+    whose = TenantText(NameOfTenant(id), id);
+  }
+  if (!id.is_none() && id == source().tenant_id)
+    return Missing("the rule that lets the tenant talk to itself");
+  OtherTenant(whose);
+}
+
+bool Tracer::Contested() const {
+  const RemoteView* remote = Remote();
+  return remote != nullptr && remote->contested;
+}
+
+std::string Tracer::Claimants() const {
+  std::map<TenantId, std::string> tenants;
+  for (const RemoteView& r : view_.remotes) {
+    if (r.remote.address == question_.destination)
+      tenants[r.remote.tenant] = TenantText(r.tenant, r.remote.tenant);
+  }
+  std::string all;
+  for (const auto& [id, text] : tenants) all += (all.empty() ? "" : " and ") + text;
+  return all;
+}
+
+std::string Tracer::FindTheWrongOne(const IpAddress& address) {
+  return std::string("one pod must give the address up: `vtysh -c 'show bgp ") +
+         (address.is_v6() ? "ipv6" : "ipv4") + " unicast " + address.ToHostPrefix() +
+         "'` says where each comes from, and `railctl doctor` on the node of each pod who else announces its "
+         "address "
+         "(own-address-announced-elsewhere)";
+}
+
+void Tracer::NoteElsewhere(const AttachmentView& attachment, const IpAddress& address) {
+  for (const engine::AddressElsewhere& elsewhere : attachment.elsewhere) {
+    if (elsewhere.address == address) answer_.notes.push_back(elsewhere.ToText());
+  }
+}
+
+std::string Tracer::AnnouncedTwice() const {
+  const IpAddress& to = question_.destination;
+  if (const AttachmentView* local = Local()) {
+    for (const engine::AddressElsewhere& elsewhere : local->elsewhere) {
+      if (elsewhere.address == to) return elsewhere.ToText();
+    }
+    return "";
+  }
+  if (Contested())
+    return destination() + " is announced for several tenants, " + Claimants() +
+           ": while it is, it reaches nobody";
+  const RemoteView* remote = Remote();
+  if (remote == nullptr || remote->replaced.empty()) return "";
+  return destination() + " is announced for " + TenantText(remote->tenant, remote->remote.tenant) +
+         " now; before, and nobody has withdrawn that, it was announced by " + remote->replaced +
+         ": two announce it, and the leaf passes one of them on, or the address has moved";
+}
+
+void Tracer::OtherTenant(const std::string& whose) {
+  if (const std::string twice = AnnouncedTwice(); !twice.empty())
+    return Drop(Reason::kContested, twice, FindTheWrongOne(question_.destination));
+  Drop(Reason::kOtherTenant,
+       destination() + " belongs to another tenant: " + whose + "; " + PodName(source()) + " is of " +
+           TenantText(source().tenant, source().tenant_id),
+       std::string("this is the isolation at work; if the two shall talk, put their namespaces into one "
+                   "tenant: by the label railcni.io/tenant (kubernetes.tenants), or in tenancy.tenants of "
+                   "node.json on "
+                   "every node") +
+           (Local() != nullptr
+                ? ""
+                : "; if a pod of the sender's tenant has the address, `railctl doctor` on its node says who "
+                  "else announces it"));
+}
+
+void Tracer::NotAcross(const std::string& rail) {
+  Drop(Reason::kAnotherRail,
+       destination() + " is on " + (rail.empty() ? "another rail" : rail) +
+           ", and this node lets pods reach addresses of " + source().rail +
+           " alone from there (tenancy.cross_rail is false in node.json)",
+       "send from the pod's interface on " + (rail.empty() ? "that rail" : rail) +
+           ", as NCCL with PXN does; or set tenancy.cross_rail to true on every node and restart raild");
+}
+
+void Tracer::JudgeUnknown() {
+  const IpAddress& to = question_.destination;
+  if (to.is_multicast() || to.is_broadcast() || to.is_link_local() || to.is_loopback() ||
+      to.is_unspecified()) {
+    return Drop(
+        Reason::kNotForPods,
+        destination() + " is no pod's address: rails carry unicast between pods of one tenant, nothing else",
+        "");
+  }
+  if (const AttachmentView* local = Local()) {
+    if (local->attachment.rail == source().rail) {
+      if (local->attachment.tenant_id.is_none()) {
+        return Drop(
+            Reason::kNoTenant,
+            destination() + " is of " + PodName(local->attachment) + ", which has no tenant",
+            "put tenant-isolation into the network's plugins after ovs-provider and attach that pod anew");
+      }
+      return MissingFor(local->attachment,
+                        "the rule that knows " + destination() + " of " + PodName(local->attachment));
+    }
+    if (local->attachment.tenant_id != source().tenant_id) {
+      return OtherTenant(TenantText(local->attachment.tenant, local->attachment.tenant_id) + ", of pod " +
+                         PodName(local->attachment));
+    }
+    if (!facts_.config.tenancy.cross_rail) return NotAcross(local->attachment.rail);
+    return Drop(Reason::kAnotherRail,
+                destination() + " is on " + local->attachment.rail + " of this very node (" +
+                    PodName(local->attachment) +
+                    "): rails are joined by the fabric alone, and it is not known on " + source().rail,
+                "send from the pod's interface on " + local->attachment.rail +
+                    "; or see whether the leaves pass "
+                    "on the routes of other rails (`railctl get remotes`)");
+  }
+  if (Contested()) return Drop(Reason::kContested, AnnouncedTwice(), FindTheWrongOne(question_.destination));
+  if (const RemoteView* remote = Remote()) {
+    if (remote->remote.tenant != source().tenant_id) {
+      return OtherTenant(TenantText(remote->tenant, remote->remote.tenant) + ", on another node");
+    }
+    if (!facts_.config.tenancy.cross_rail && remote->remote.rail_index != rail_->rail.index)
+      return NotAcross(RailOfDestination());
+    return Drop(Reason::kNotInstalled,
+                destination() + " is known from BGP and of the same tenant, and its rules are not on " +
+                    rail_->rail.bridge + " yet",
+                "raild installs them as soon as it can; `railctl get node` says what keeps it from doing so");
+  }
+  if (BgpState() != "Established") {
+    return Drop(Reason::kBgpDown,
+                "nobody has told of " + destination() + ", and the BGP session of " + Session() + " is " +
+                    (BgpState().empty() ? "not there" : BgpState()) + ": nothing can be learned over it",
+                "`railctl doctor`; `vtysh -c 'show bgp summary'`");
+  }
+  if (const std::string others = OthersHaveIt(); !others.empty()) {
+    return Drop(Reason::kOtherTenant, others,
+                "this is the isolation at work; if a pod of the sender's tenant should have the address, "
+                "`railctl get attachments` on its node says whether it is announced");
+  }
+  if (const std::string by = view_.without_tenant ? view_.without_tenant(to) : ""; !by.empty()) {
+    return Drop(Reason::kUnknownDestination,
+                destination() + " is announced by " + by +
+                    " without a tenant's communities: nobody can say whose it is",
+                "if that is the pod's own node, a leaf or spine on the way strips large communities "
+                "(`send-community all` "
+                "and no route-map that removes them); else somebody announces an address of pods who is none "
+                "of theirs: " +
+                    std::string("`vtysh -c 'show bgp ") + (to.is_v6() ? "ipv6" : "ipv4") + " unicast " +
+                    to.ToHostPrefix() + "'`");
+  }
+  Drop(Reason::kUnknownDestination,
+       "nobody announces " + destination() +
+           ": no pod of this node has it, and BGP has not told of it with a " + "tenant's community",
+       "is the pod running and its address right? On its node, `railctl get attachments` must say "
+       "announced; "
+       "between the nodes every leaf and spine must pass on large communities");
+}
+
+void Tracer::NoteFabricPath(const RemoteView* remote) {
+  if (remote != nullptr && rail_ != nullptr)
+    answer_.fabric_path = FabricPathText(view_, *rail_, remote->as_path, remote->remote.rail_index);
+}
+
+void Tracer::JudgeLeaving() {
+  const RemoteView* remote = Remote();
+  const std::string way =
+      "it leaves through " + rail_->rail.pf +
+      (answer_.source.vlan == config::kNoVlan ? "" : fmt::format(" in VLAN {}", answer_.source.vlan)) +
+      " to the leaf " + LeafMac().ToString();
+  if (!rail_->uplink_carrier) {
+    return Drop(
+        Reason::kNoCarrier,
+        "the switch forwards it, and the uplink " + rail_->rail.pf + " has no carrier: it goes nowhere",
+        "is the cable in, is the leaf's port up? `ip link show " + rail_->rail.pf + "`");
+  }
+  if (BgpState() != "Established") {
+    return Say(Verdict::kDoubtful, Reason::kBgpDown,
+               way + ", but the BGP session of " + Session() + " is " +
+                   (BgpState().empty() ? "not there" : BgpState()) +
+                   ": the leaf may have forgotten the way back, and what is known here grows old",
+               "`railctl doctor`; `vtysh -c 'show bgp summary'`");
+  }
+  if (remote == nullptr && facts_.config.tenancy.mode != config::TenancyMode::kOff) {
+    const AttachmentView* local = Local();
+    if (local == nullptr) {
+      return Say(
+          Verdict::kDoubtful, Reason::kUnknownDestination,
+          way + "; its rules are there, and BGP does not tell of " + destination() + " any more",
+          "its pod has gone, or its leaf has lost its node; the rules go when the sessions have settled");
+    }
+  }
+  if (Contested()) {
+    return Say(Verdict::kDoubtful, Reason::kContested,
+               way + ", but " + destination() + " is announced for several tenants, " + Claimants() +
+                   ": its rules go as soon as raild can remove them",
+               FindTheWrongOne(question_.destination));
+  }
+  if (!source().announced) {
+    return Say(Verdict::kDoubtful, Reason::kNotAnnounced,
+               way + ", but " + packet_.source.ToString() +
+                   " is not announced: no other node lets it in, and "
+                   "no answer finds its way",
+               "put frr-provider into the network's plugins and attach the pod anew");
+  }
+  const auto contested = std::ranges::find_if(
+      answer_.source.elsewhere,
+      [&](const engine::AddressElsewhere& e) { return e.other_tenant && e.address == packet_.source; });
+  if (contested != answer_.source.elsewhere.end()) {
+    return Say(Verdict::kDoubtful, Reason::kContested,
+               way + ", but the other node drops it: " + contested->ToText(),
+               FindTheWrongOne(packet_.source));
+  }
+  NoteElsewhere(answer_.source, packet_.source);
+  if (std::string twice = AnnouncedTwice(); !twice.empty()) answer_.notes.push_back(std::move(twice));
+  NoteFabricPath(remote);
+  const std::string other = RailOfDestination();
+  if (!other.empty() && other != source().rail) {
+    answer_.notes.push_back(destination() + " is on " + other + ": from " + source().rail +
+                            " the packet crosses the spine; the pod's interface on " + other +
+                            " is the short way");
+  }
+  std::string sentence = way;
+  if (remote != nullptr) {
+    sentence += ": " + destination() + " is of the same tenant, " + source().tenant + ", on another node";
+  }
+  Say(Verdict::kReaches, Reason::kSentToLeaf, std::move(sentence), "");
+  if (remote != nullptr) {
+    answer_.notes.push_back(
+        "the other node compares the tenants once more; ask there with `railctl trace` for its word");
+  }
+}
+
+}  // namespace rail::inspect
