@@ -121,12 +121,13 @@ engine::Openers RealOpeners(const config::NodeConfig& config) {
   };
   openers.echo = frr::Echo;
   openers.drop_rules = netlink::ListDropRules;
-  openers.rdma_mode = [sysfs = config::Paths::FromEnvironment().sysfs]() -> Result<engine::RdmaMode> {
+  openers.rdma_netns =
+      [sysfs = config::Paths::FromEnvironment().sysfs]() -> Result<std::optional<netlink::RdmaNetns>> {
     // Opening the protocol would load the RDMA modules of a node that has no use for them.
-    if (sriov::Sysfs(sysfs).List("class/infiniband").empty()) return engine::RdmaMode::kNone;
+    if (sriov::Sysfs(sysfs).List("class/infiniband").empty()) return std::nullopt;
     RAIL_ASSIGN(const auto rdma, netlink::KernelRdma::Open());
     RAIL_ASSIGN(const netlink::RdmaNetns mode, rdma->NetnsMode());
-    return mode == netlink::RdmaNetns::kShared ? engine::RdmaMode::kShared : engine::RdmaMode::kExclusive;
+    return mode;
   };
   openers.ask_vswitchd = [run_dir = config.ovs.run_dir](const std::string& command,
                                                         const std::vector<std::string>& arguments,

@@ -24,6 +24,7 @@
 #include "lib/netlink/drop_rule.h"
 #include "lib/netlink/netlink.h"
 #include "lib/netlink/rates.h"
+#include "lib/netlink/rdma.h"
 #include "lib/ovs/openflow.h"
 #include "lib/ovs/ovsdb.h"
 #include "lib/ovs/vswitchd.h"
@@ -73,7 +74,8 @@ struct Openers {
   std::function<qos::Seen(const std::string& uplink, netlink::Dcb&)> look_at_qos;
   // The rates of NICs. Empty: they are not read.
   std::function<Result<std::unique_ptr<netlink::Rates>>()> rates;
-  std::function<Result<RdmaMode>()> rdma_mode;  // empty: not read
+  // nullopt: the node has no RDMA device. Empty: not read.
+  std::function<Result<std::optional<netlink::RdmaNetns>>()> rdma_netns;
   ovs::AskVswitchd ask_vswitchd;
   // The node's RDMA devices, as sriov::RdmaGuids. Empty: not read.
   std::function<std::vector<sriov::RdmaGuid>()> rdma_guids;

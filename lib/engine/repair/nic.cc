@@ -31,10 +31,13 @@ Result<std::vector<std::string>> NicRepair::Prepare(const config::Rail& rail) {
 }
 
 void NicRepair::LookAtRdma() {
-  if (!openers_.rdma_mode) return;
-  const auto mode = openers_.rdma_mode();
-  node_status_.Note("rdma", mode ? Status() : tl::make_unexpected(mode.error()));
-  if (mode) node_status_.SetRdma(*mode);
+  if (!openers_.rdma_netns) return;
+  const auto netns = openers_.rdma_netns();
+  node_status_.Note("rdma", netns ? Status() : tl::make_unexpected(netns.error()));
+  if (!netns) return;
+  node_status_.SetRdma(!*netns                                  ? RdmaMode::kNone
+                       : **netns == netlink::RdmaNetns::kShared ? RdmaMode::kShared
+                                                                : RdmaMode::kExclusive);
 }
 
 }  // namespace rail::engine

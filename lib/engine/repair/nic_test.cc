@@ -32,7 +32,7 @@ class NicTest : public ::testing::Test {
       return answer_;
     };
     openers_.lock_devices = [this](FileLock::Kind kind) { return Lock(kind); };
-    openers_.rdma_mode = [this] { return rdma_; };
+    openers_.rdma_netns = [this] { return rdma_; };
   }
 
   void SetUp() override { ASSERT_NE(::mkdtemp(folder_.data()), nullptr); }
@@ -68,7 +68,7 @@ class NicTest : public ::testing::Test {
   std::set<std::string> claimed_;
   std::string folder_ = (std::filesystem::temp_directory_path() / "rail-nic-XXXXXX").string();
   Result<std::vector<std::string>> answer_ = std::vector<std::string>();
-  Result<RdmaMode> rdma_ = RdmaMode::kExclusive;
+  Result<std::optional<netlink::RdmaNetns>> rdma_ = netlink::RdmaNetns::kExclusive;
 };
 
 TEST_F(NicTest, IsPreparedWithWhatTheRecordHolds) {
