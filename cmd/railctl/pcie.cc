@@ -70,6 +70,11 @@ std::string NearestNic(const v1::Gpu& gpu) {
   return gpu.nics(0).rail() + " " + Word(gpu.nics(0).relation());
 }
 
+// "train-0,+1": shared in time with one more.
+std::string Pods(const v1::Gpu& gpu) {
+  return OrNone(gpu.pod()) + (gpu.other_pods() == 0 ? "" : ",+" + std::to_string(gpu.other_pods()));
+}
+
 }  // namespace
 
 ExitCode GetNics(const Context& context) {
@@ -114,7 +119,7 @@ ExitCode GetGpus(const Context& context) {
     table.Add({gpu.path().address(), gpu.model().empty() ? gpu.vendor() : gpu.model(),
                Number(gpu.path().has_socket(), gpu.path().socket()),
                Number(gpu.path().has_numa_node(), gpu.path().numa_node()), NearestNic(gpu),
-               OrNone(gpu.pod_namespace()), OrNone(gpu.pod()), OrNone(gpu.uuid()), Speed(gpu.path()),
+               OrNone(gpu.pod_namespace()), Pods(gpu), OrNone(gpu.uuid()), Speed(gpu.path()),
                Way(gpu.path())});
   }
   table.Print(context.out);

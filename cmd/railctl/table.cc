@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "lib/base/utf8.h"
 #include "lib/printing/color.h"
 
 namespace rail::railctl {
@@ -48,8 +49,7 @@ void Table::Add(std::vector<std::string> row) {
   row.resize(widths_.size());
   for (size_t i = 0; i < row.size(); ++i) {
     if (row[i].empty()) row[i] = "-";
-    std::ranges::replace_if(
-        row[i], [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }, ' ');
+    row[i] = WithoutControls(row[i], ' ');
     widths_[i] = std::max(widths_[i], Width(row[i]));
   }
   rows_.push_back(std::move(row));

@@ -29,11 +29,11 @@ std::string LeafText(const v1::Leaf& leaf) {
   if (leaf.router_id().empty()) return as;
   const std::string silent = leaf.heard() ? "" : ", silent now";
   if (leaf.name().empty()) return fmt::format("{} ({}{})", as, leaf.router_id(), silent);
-  return fmt::format("{} ({}, {}{})", leaf.name(), as, leaf.router_id(), silent);
+  return fmt::format("{} ({}, {}{})", OneLine(leaf.name()), as, leaf.router_id(), silent);
 }
 
 std::string NodeText(const v1::GetTopologyResponse& topology, const v1::UnitNode& node) {
-  return node.self() ? fmt::format("{} (AS {}, this node)", topology.hostname(), node.asn())
+  return node.self() ? fmt::format("{} (AS {}, this node)", OneLine(topology.hostname()), node.asn())
                      : fmt::format("AS {}", node.asn());
 }
 
@@ -44,7 +44,7 @@ void PrintText(const v1::GetTopologyResponse& topology, std::ostream& out) {
     const v1::Unit& unit = topology.units(i);
     if (i > 0) out << '\n';
     const bool own = std::ranges::any_of(unit.nodes(), &v1::UnitNode::self);
-    out << (own ? fmt::format("unit {} (this node's)\n", unit.name().empty() ? "?" : unit.name())
+    out << (own ? fmt::format("unit {} (this node's)\n", unit.name().empty() ? "?" : OneLine(unit.name()))
                 : std::string("another unit\n"));
     for (const v1::UnitLeaf& leaf : unit.leaves())
       out << fmt::format("  {:<8} {}{}\n", RailText(leaf), LeafText(leaf.leaf()), More(leaf));

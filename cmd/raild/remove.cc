@@ -116,7 +116,7 @@ int Tell(const engine::Removed& removed) {
 
 // Where this is no pod with the rights for it, a person has to.
 void RemoveNodesLabels(const config::NodeConfig& config, const config::Paths& paths) {
-  const kubernetes::Labels ours = kubernetes::ReadOurLabels(paths.labels_file);
+  const kubernetes::OurLabels ours = kubernetes::ReadOurLabels(paths.labels_file);
   if (ours.empty()) return;
   const auto node = NodeName();
   const Status removed = [&]() -> Status {
@@ -127,7 +127,7 @@ void RemoveNodesLabels(const config::NodeConfig& config, const config::Paths& pa
     return RemoveLabels(client, *node, paths.labels_file);
   }();
   std::string words;
-  for (const auto& [key, value] : ours) words += " " + key + "-";
+  for (const auto& [key, values] : ours) words += " " + key + "-";
   if (removed) return Say("removed or restored: labels of the node:" + words);
   Say("stays: labels of the node (" + removed.error().message + "): `kubectl label node " +
       node.value_or("NODE") + words + "`");

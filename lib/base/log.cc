@@ -5,6 +5,8 @@
 
 #include <memory>
 
+#include "lib/base/utf8.h"
+
 namespace rail::log {
 namespace {
 
@@ -43,11 +45,7 @@ void Init(std::string_view program, Level level) {
 
 // A message may contain text from outside. Control characters become spaces, so that it stays on one line.
 void Write(Level level, std::string_view message) {
-  std::string line(message);
-  for (char& c : line) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
-  }
-  Logger()->log(LevelOf(level), fmt::string_view("{}"), line);
+  Logger()->log(LevelOf(level), fmt::string_view("{}"), WithoutControls(message, ' '));
 }
 
 }  // namespace rail::log

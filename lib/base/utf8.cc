@@ -41,4 +41,17 @@ std::string ValidUtf8(std::string_view text) {
   return valid;
 }
 
+std::string WithoutControls(std::string_view text, char instead) {
+  std::string clean;
+  clean.reserve(text.size());
+  for (size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<uint8_t>(text[i]);
+    const auto next = static_cast<uint8_t>(i + 1 < text.size() ? text[i + 1] : '\0');
+    const bool c1 = byte == 0xC2 && next >= 0x80 && next < 0xA0;
+    clean += byte < 0x20 || byte == 0x7F || c1 ? instead : text[i];
+    if (c1) ++i;
+  }
+  return clean;
+}
+
 }  // namespace rail

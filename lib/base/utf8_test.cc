@@ -23,5 +23,15 @@ TEST(ValidUtf8, ReplacesEachByteThatIsNot) {
   EXPECT_EQ(ValidUtf8("\x80x"), r + "x");
 }
 
+TEST(WithoutControls, LeavesNothingThatATerminalObeys) {
+  EXPECT_EQ(WithoutControls("leaf0\x1b[2J\n\x7f", ' '), "leaf0 [2J  ");
+  EXPECT_EQ(WithoutControls("a\xC2\x9B"
+                            "31mb\xC2\x80",
+                            '?'),
+            "a?31mb?")
+      << "CSI as one character";
+  EXPECT_EQ(WithoutControls("é\xC2\xA0日本\xC2", ' '), "é\xC2\xA0日本\xC2");
+}
+
 }  // namespace
 }  // namespace rail

@@ -45,7 +45,14 @@ void CheckVlans(const NodeConfig& node, JsonErrors& errors) {
 }
 
 void CheckVrf(const NodeConfig& node, JsonErrors& errors) {
-  if (node.tenancy.mode != TenancyMode::kVrf || node.bgp.manage) return;
+  if (node.tenancy.mode != TenancyMode::kVrf) return;
+  if (node.topology.labels && node.topology.unit.empty()) {
+    errors.Add("topology.unit",
+               "is missing: in mode \"vrf\" leaves are heard over the sessions of tenants alone, so a node "
+               "without pods "
+               "has no name for its unit, and topology.labels would tell schedulers nothing of it");
+  }
+  if (node.bgp.manage) return;
   errors.Add(
       "bgp.manage",
       "must be true in mode \"vrf\": a tenant's instance of bgpd comes with its first pod and goes after its "

@@ -73,6 +73,22 @@ TEST(Vlans, AreForTheirModeAlone) {
   }
 }
 
+// Without pods no leaf is heard in this mode, and a scheduler that goes by labels gives pods to nodes that have them alone.
+TEST(Vlans, LabelsNeedAUnitThatIsNamed) {
+  const auto parse = [](const std::string& topology) {
+    return Parse(R"({"rails": [{"name": "rail0", "index": 0, "pf": "p0", "bridge": "br-rail0"}],
+    "bgp": {"asn": 1, "router_id": "10.0.0.1", "community_asn": 1},
+    "tenancy": {"mode": "vrf", "tenants": {"team-a": ["a"]}, "vlans": {"team-a": 101}},
+    "topology": )" +
+                 topology + "}");
+  };
+  EXPECT_TRUE(parse("{}"));
+  EXPECT_TRUE(parse(R"({"labels": {}, "unit": "hall-2"})"));
+  const auto node = parse(R"({"labels": {}})");
+  ASSERT_FALSE(node);
+  EXPECT_THAT(node.error().message, HasSubstr("topology.unit: is missing: in mode \"vrf\""));
+}
+
 // A mode of which half is there must not be one that a file can turn on.
 TEST(Vlans, NeedABgpdThatRaildConfigures) {
   const auto parse = [](const std::string& bgp) {

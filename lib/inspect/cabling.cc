@@ -14,6 +14,7 @@ class Search {
       for (const auto& [rail, all] : leaves) {
         for (const uint32_t leaf : all) users_[leaf][rail].insert(node);
       }
+      CountVotes(node, leaves);
     }
   }
 
@@ -42,19 +43,31 @@ class Search {
     return *found->second.begin();
   }
 
-  std::optional<Crossed> Cross(uint32_t node, const LeavesOfNode& leaves, uint32_t rail) const {
+  // A node says whose a leaf is when it has one rail there and another one elsewhere. Who is seen on the one alone says nothing: both may
+  // be there by the plan.
+  void CountVotes(uint32_t node, const LeavesOfNode& leaves) {
+    for (const auto& [home, there] : leaves) {
+      const auto leaf = LeafOf(leaves, home);
+      if (!leaf) continue;
+      for (const auto& [rail, all] : leaves) {
+        const auto elsewhere = LeafOf(leaves, rail);
+        if (!elsewhere || *elsewhere == *leaf) continue;
+        Votes& votes = votes_[{*leaf, rail}][home];
+        if (votes.count++ == 0) votes.witness = node;
+      }
+    }
+  }
+
+  std::optional<Crossed> Cross(const LeavesOfNode& leaves, uint32_t rail) const {
     const auto leaf = LeafOf(leaves, rail);
-    if (!leaf) return std::nullopt;
-    const std::map<uint32_t, Nodes>& rails = users_.at(*leaf);
-    const size_t here = rails.at(rail).size();
+    const auto against = leaf ? votes_.find({*leaf, rail}) : votes_.end();
+    if (against == votes_.end()) return std::nullopt;
+    const size_t here = users_.at(*leaf).at(rail).size();
     std::optional<Crossed> most;
-    for (const auto& [other, nodes] : rails) {
-      const size_t votes = nodes.size() - (nodes.contains(node) ? 1 : 0);
-      if (other == rail || votes == 0 || votes < here || (most && votes <= most->votes)) continue;
-      const uint32_t witness = *nodes.begin() == node ? *std::next(nodes.begin()) : *nodes.begin();
-      // Two rails on one leaf: who has only the other rail there has this one elsewhere.
-      const bool doubled = LeafOf(leaves, other) == leaf && !rails.at(rail).contains(witness);
-      most = Crossed{other, *leaf, witness, votes, votes > here || doubled};
+    for (const auto& [home, votes] : against->second) {
+      if (votes.count < here || (most && votes.count <= most->votes)) continue;
+      const bool both_there = LeafOf(leaves, home) == leaf;  // so this node says itself whose the leaf is
+      most = Crossed{home, *leaf, votes.witness, votes.count, votes.count > here || both_there};
     }
     return most;
   }
@@ -63,7 +76,7 @@ class Search {
     const LeavesOfNode& leaves = fabric_.nodes().at(node);
     std::map<uint32_t, Crossed> crossed;
     for (const auto& [rail, all] : leaves) {
-      if (const auto one = Cross(node, leaves, rail)) crossed.emplace(rail, *one);
+      if (const auto one = Cross(leaves, rail)) crossed.emplace(rail, *one);
     }
     const bool own = node == fabric_.own();
     std::set<uint32_t> told;
@@ -132,6 +145,12 @@ class Search {
 
   const Fabric& fabric_;
   std::map<uint32_t, std::map<uint32_t, Nodes>> users_;  // by leaf, then rail
+  struct Votes {
+    size_t count = 0;
+    uint32_t witness = 0;  // the first who says so
+  };
+  // Those who have `rail` elsewhere than on `leaf`, by the rail that they have there.
+  std::map<std::pair<uint32_t, uint32_t>, std::map<uint32_t, Votes>> votes_;  // by leaf and rail
   std::vector<Miscabled> found_;
 };
 

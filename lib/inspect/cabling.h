@@ -3,7 +3,7 @@
 //
 // Use:      for (const Miscabled& each : FindMiscabled(fabric)) ...
 // Threads:  pure functions
-// Cost:     O(nodes x rails); for a node whose rails share leaves with different nodes, those nodes as well
+// Cost:     O(nodes x rails x rails); for a node whose rails share leaves with different nodes, those nodes as well
 // Source:   README.md of this folder ("Cabling")
 #pragma once
 

@@ -51,6 +51,10 @@ TEST(Cabling, WhatIsRightContradictsNobody) {
   EXPECT_THAT(Of({{1, {10, 10}}, {2, {10, 10}}, {3, {10, 10}}}), IsEmpty());
   EXPECT_THAT(Of({{1, {10, 10, 11, 11}}, {2, {10, 10, 11, 11}}}), IsEmpty());
   EXPECT_THAT(Of({{1, {10, 10}}}), IsEmpty());
+  // The same, and pods elsewhere have only one of the rails.
+  EXPECT_THAT(Of({{1, {10, 10}}, {2, {10, 0}}}), IsEmpty());
+  EXPECT_THAT(Of({{1, {10, 10}}, {2, {0, 10}}, {3, {10, 0}}, {4, {10, 0}}}), IsEmpty());
+  EXPECT_THAT(Of({{1, {10, 10, 10}}, {2, {10, 0, 0}}, {3, {0, 0, 10}}}), IsEmpty());
 }
 
 TEST(Cabling, SwappedRailsAreFoundByTheMajority) {
@@ -66,6 +70,10 @@ TEST(Cabling, OneAgainstOneIsAskedOnThisNodeAlone) {
 TEST(Cabling, TwoRailsOnOneLeaf) {
   EXPECT_THAT(Of({{1, {10, 10}}, {2, {10, 11}}}), ElementsAre(Is(Kind::kOneLeaf, 1, 1, 0)));
   EXPECT_THAT(Of({{1, {10, 11}}, {2, {11, 11}}}), ElementsAre(Is(Kind::kOneLeaf, 2, 0, 1)));
+}
+
+TEST(Cabling, WhereMostHaveBothRailsOnALeafTheOneThatHasNotIsNoWitness) {
+  EXPECT_THAT(Of({{1, {10, 10}}, {2, {10, 10}}, {3, {10, 10}}, {4, {10, 11}}}), IsEmpty());
 }
 
 TEST(Cabling, ThreeRailsInARing) {

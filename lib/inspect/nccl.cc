@@ -39,22 +39,25 @@ std::vector<nccl::Gid> GidsOf(const Sysfs& inside, const std::string& port, cons
   return gids;
 }
 
-// The RDMA device of the pod's interface. Where pods see the devices of all (rdma-system(8), shared), interfaces of several pods have one
-// name, so its address in the GID table decides; a device without it is found by the PCI device of both.
+// The RDMA device of the pod's interface: the one of its PCI device, of whose ports its address decides. An interface whose PCI device has none
+// (Soft-RoCE is of no device) is known by its address in the GID table alone. That goes last: where pods see the devices of all
+// (rdma-system(8), shared), two tenants' pods may have one name and one address.
 void FindRdma(const Sysfs& inside, nccl::Port& found, const std::set<std::string>& wanted) {
   const auto own_device = inside.Real("class/net/" + found.ifname + "/device");
+  bool of_device = false;   // found: it is of the PCI device
+  bool by_address = false;  // found: it has the address
   for (const std::string& name : inside.List("class/infiniband")) {
     const std::string folder = "class/infiniband/" + name;
-    const auto device = inside.Real(folder + "/device");
+    const bool same = own_device && inside.Real(folder + "/device") == own_device;
     for (const uint32_t number : Numbers(inside.List(folder + "/ports"))) {
       std::vector<nccl::Gid> gids = GidsOf(inside, folder + "/ports/" + std::to_string(number), found.ifname);
-      const bool by_address =
-          std::ranges::any_of(gids, [&](const nccl::Gid& g) { return wanted.contains(g.gid); });
-      if (!by_address && (!own_device || device != own_device)) continue;
+      const bool has = std::ranges::any_of(gids, [&](const nccl::Gid& g) { return wanted.contains(g.gid); });
+      if ((!same && !has) || std::pair(same, has) <= std::pair(of_device, by_address)) continue;
+      of_device = same;
+      by_address = has;
       found.rdma = name;
       found.port = number;
       found.gids = std::move(gids);
-      if (by_address) return;
     }
   }
 }
@@ -193,6 +196,9 @@ Result<NcclAnswer> AskNccl(const NcclQuestion& question, const engine::NodeView&
   }
   answer.settings = nccl::Settings(answer.pod, question.version);
   answer.problems = nccl::Problems(answer.pod);
+  if (!seen.gpus_of_pods)
+    answer.problems.push_back("which GPUs the pod has is not known, so the topology has none: " +
+                              seen.gpus_of_pods.error().message);
   if (!hardware.sysfs.empty())
     answer.topology = nccl::Topology(answer.pod, TreeOf(answer.pod, Sysfs(hardware.sysfs)));
   return answer;

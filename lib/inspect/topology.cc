@@ -1,7 +1,6 @@
 #include "lib/inspect/topology.h"
 
 #include <algorithm>
-#include <numeric>
 #include <tuple>
 
 namespace rail::inspect {
@@ -9,22 +8,6 @@ namespace {
 
 // leaf, spine, leaf, node
 constexpr uint32_t kAcrossSpine = 4;
-
-using Place = std::pair<uint32_t, uint32_t>;  // the rail's index, the leaf's AS
-
-// Nodes that are joined, as a forest over their positions.
-class Joined {
- public:
-  explicit Joined(size_t count) : above_(count) { std::iota(above_.begin(), above_.end(), 0); }
-  size_t Of(size_t at) {
-    while (above_[at] != at) at = above_[at] = above_[above_[at]];
-    return at;
-  }
-  void Join(size_t a, size_t b) { above_[Of(a)] = Of(b); }
-
- private:
-  std::vector<size_t> above_;
-};
 
 }  // namespace
 
@@ -60,46 +43,58 @@ Fabric::Fabric(const engine::NodeView& view) : own_(view.asn), paths_(view.as_pa
   }
 }
 
-// Two nodes are in one unit when they share the leaves of more than half of the rails on which both are known, whatever rail each has a
-// leaf on: swapped cables do not move a node. Only the first node of each distinct set of leaves is compared.
+// A node is of the unit with which it shares most leaves, more than half of its own, whatever rail each has a leaf on: swapped cables do not
+// move a node, and no node joins two units. Nodes with most leaves go first: who is seen on one rail follows, and founds nothing. Only the
+// first node of each distinct set of leaves is compared.
 std::vector<UnitSeen> Fabric::units() const {
   struct Kind {
     std::set<uint32_t> leaves;
     std::vector<uint32_t> nodes;
   };
-  std::map<LeavesOfNode, Kind> kinds;
+  std::map<LeavesOfNode, Kind> by_leaves;
   for (const auto& [node, leaves] : nodes_) {
-    Kind& kind = kinds[leaves];
+    Kind& kind = by_leaves[leaves];
     kind.nodes.push_back(node);
     for (const auto& [rail, all] : leaves) kind.leaves.insert(all.begin(), all.end());
   }
-  std::vector<const Kind*> all;
-  for (const auto& [leaves, kind] : kinds) all.push_back(&kind);
-  Joined joined(all.size());
-  for (size_t a = 0; a < all.size(); ++a) {
-    for (size_t b = a + 1; b < all.size(); ++b) {
-      const auto shared =
-          std::ranges::count_if(all[a]->leaves, [&](uint32_t leaf) { return all[b]->leaves.contains(leaf); });
-      const size_t fewer = std::min(all[a]->leaves.size(), all[b]->leaves.size());
-      if (fewer > 0 && 2 * static_cast<size_t>(shared) > fewer) joined.Join(a, b);
+  std::vector<const Kind*> kinds;
+  for (const auto& [leaves, kind] : by_leaves) kinds.push_back(&kind);
+  std::ranges::stable_sort(kinds, [](const Kind* a, const Kind* b) {
+    return std::pair(a->leaves.size(), a->nodes.size()) > std::pair(b->leaves.size(), b->nodes.size());
+  });
+  std::vector<UnitSeen> units;
+  std::vector<std::map<uint32_t, size_t>> users;  // of each unit: how many of its nodes have a leaf
+  for (const Kind* kind : kinds) {
+    std::pair<size_t, size_t> most;  // shared leaves; of equals, who has more nodes there
+    size_t best = units.size();
+    for (size_t i = 0; i < units.size(); ++i) {
+      std::pair<size_t, size_t> shared;
+      for (const uint32_t leaf : kind->leaves) {
+        const auto there = users[i].find(leaf);
+        if (there == users[i].end()) continue;
+        ++shared.first;
+        shared.second += there->second;
+      }
+      if (2 * shared.first > kind->leaves.size() && shared > most) {
+        most = shared;
+        best = i;
+      }
     }
-  }
-  std::map<size_t, UnitSeen> by_root;
-  for (size_t i = 0; i < all.size(); ++i) {
-    UnitSeen& unit = by_root[joined.Of(i)];
-    for (const uint32_t node : all[i]->nodes) {
+    if (best == units.size()) {
+      units.emplace_back();
+      users.emplace_back();
+    }
+    UnitSeen& unit = units[best];
+    for (const uint32_t node : kind->nodes) {
       unit.nodes.push_back(node);
       unit.own = unit.own || node == own_;
       for (const auto& [rail, leaves] : nodes_.at(node)) {
         for (const uint32_t leaf : leaves) unit.leaves.emplace(rail, leaf);
       }
     }
+    for (const uint32_t leaf : kind->leaves) users[best][leaf] += kind->nodes.size();
   }
-  std::vector<UnitSeen> units;
-  for (auto& [root, unit] : by_root) {
-    std::ranges::sort(unit.nodes);
-    units.push_back(std::move(unit));
-  }
+  for (UnitSeen& unit : units) std::ranges::sort(unit.nodes);
   std::ranges::sort(units, [](const UnitSeen& a, const UnitSeen& b) {
     return std::tuple(!a.own, b.nodes.size(), a.leaves) < std::tuple(!b.own, a.nodes.size(), b.leaves);
   });
@@ -162,10 +157,10 @@ std::string FabricPathText(const engine::NodeView& view, const engine::RailView&
   std::string text = LeafText(rail.leaf->leaf);
   // The path was heard over the address's own rail. What lies between this rail's leaf and the last one is known where the two are one rail.
   if (way.front() == first && way.size() > 2) {
-    const size_t between = way.size() - 3;
-    text += ", " + std::to_string(between) + (between == 1 ? " spine" : " hops") + (between > 0 ? " (" : "");
+    const size_t between = way.size() - 3;  // 0: the spines leave their AS out, as route servers do
+    if (between > 0) text += ", " + std::to_string(between) + (between == 1 ? " spine (" : " hops (");
     for (size_t i = 0; i < between; ++i) text += (i == 0 ? "AS " : ", AS ") + std::to_string(way[i + 1]);
-    text += std::string(between > 0 ? ")" : "") + ", the leaf AS " + std::to_string(last);
+    text += std::string(between > 0 ? ")" : ", the spines") + ", the leaf AS " + std::to_string(last);
   } else if (last != first) {
     text += ", the spines, the leaf AS " + std::to_string(last);
   }

@@ -43,6 +43,7 @@ class Fabric {
   // This node's first, then those with most nodes, then by their leaves. A node belongs to the unit with which it shares most leaves.
   std::vector<UnitSeen> units() const;
   Distance DistanceOf(uint32_t as_path, std::optional<uint32_t> rail) const;
+  // Never kFurther: a seat says behind which leaf a node is, and not how many spines are before it.
   Distance DistanceOfNode(uint32_t node) const;
   bool IsOwnLeaf(uint32_t leaf) const { return own_leaves_.contains(leaf); }
   // Of the rail with this index: as this node's node.json says, else as the first node says that has such a rail. Nothing: nobody says.

@@ -54,21 +54,22 @@ Result<Labels> ReadLabels(std::string_view node) {
   return TextsIn(*labels);
 }
 
-LabelChange ChangeLabels(const std::string& node, const Labels& ours, const Labels& wanted,
+LabelChange ChangeLabels(const std::string& node, const OurLabels& ours, const Labels& wanted,
                          const Labels& there, const std::string& tier) {
-  LabelChange change;
+  LabelChange change{.before = ours};
   json changes = json::object();
   for (const auto& [key, value] : wanted) {
     const auto now = there.find(key);
     const auto before = ours.find(key);
-    const bool mine = now == there.end() || (before != ours.end() && before->second == now->second);
+    const bool mine = now == there.end() || (before != ours.end() && before->second.contains(now->second));
     if (!mine && !tier.empty() && key.starts_with(tier)) continue;
-    change.ours[key] = value;
+    change.before[key].insert(value);
+    change.ours[key] = {value};
     if (now == there.end() || now->second != value) changes[key] = value;
   }
-  for (const auto& [key, value] : ours) {
+  for (const auto& [key, values] : ours) {
     const auto now = there.find(key);
-    if (!wanted.contains(key) && now != there.end() && now->second == value) changes[key] = nullptr;
+    if (!wanted.contains(key) && now != there.end() && values.contains(now->second)) changes[key] = nullptr;
   }
   if (changes.empty()) return change;
   change.request = Request{.method = "PATCH",
@@ -78,14 +79,29 @@ LabelChange ChangeLabels(const std::string& node, const Labels& ours, const Labe
   return change;
 }
 
-Labels ReadOurLabels(const std::string& path) {
+OurLabels ReadOurLabels(const std::string& path) {
   const auto document = ReadJsonFile(path);
-  if (!document) return {};
-  return TextsIn(*document).value_or(Labels());
+  if (!document || !document->is_object()) return {};
+  OurLabels labels;
+  for (const auto& [key, value] : document->items()) {
+    for (const json& each : value.is_array() ? value : json::array({value})) {
+      if (!each.is_string()) return {};
+      labels[key].insert(each.get<std::string>());
+    }
+  }
+  return labels;
 }
 
-Status WriteOurLabels(const std::string& path, const Labels& labels) {
-  RAIL_TRY_AS(WriteWhole(path, DumpJson(json(labels)) + "\n", 0600), "keep the labels that raild writes");
+Status WriteOurLabels(const std::string& path, const OurLabels& labels) {
+  json document = json::object();
+  for (const auto& [key, values] : labels) {
+    if (values.size() == 1) {
+      document[key] = *values.begin();
+    } else {
+      document[key] = values;
+    }
+  }
+  RAIL_TRY_AS(WriteWhole(path, DumpJson(document) + "\n", 0600), "keep the labels that raild writes");
   return {};
 }
 

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "lib/config/topology.h"
@@ -19,6 +20,8 @@
 namespace rail::kubernetes {
 
 using Labels = std::map<std::string, std::string>;  // by key
+// Values that raild has written, or is about to: until the API server has answered, a label may have the old one or the new one.
+using OurLabels = std::map<std::string, std::set<std::string>>;  // by key
 
 // What is known of this node; "": not known.
 struct Place {
@@ -37,17 +40,18 @@ Result<Labels> ReadLabels(std::string_view node);
 
 struct LabelChange {
   std::optional<Request> request;  // nothing: no label differs
-  Labels ours;                     // what raild has written, once the request is done
+  OurLabels before;                // what may be ours until it is answered: to be kept first
+  OurLabels ours;                  // what is ours, once it is done
 };
 
-// What makes of `there` what is wanted. `ours`: what raild has written before; what is not wanted any more goes, while it still has that value.
+// What makes of `there` what is wanted. `ours`: what raild has written before; what is not wanted any more goes, while it still has such a value.
 // A tier (its key begins with `tier`) that somebody else writes stays as it is.
-LabelChange ChangeLabels(const std::string& node, const Labels& ours, const Labels& wanted,
+LabelChange ChangeLabels(const std::string& node, const OurLabels& ours, const Labels& wanted,
                          const Labels& there, const std::string& tier);
 
-// {} when there is no such file, or it is not one of ours.
-Labels ReadOurLabels(const std::string& path);
+// {} when there is no such file, or it is not one of ours. A key has a text, or a list of texts where it may have several.
+OurLabels ReadOurLabels(const std::string& path);
 // Errors: of the file system.
-Status WriteOurLabels(const std::string& path, const Labels& labels);
+Status WriteOurLabels(const std::string& path, const OurLabels& labels);
 
 }  // namespace rail::kubernetes

@@ -52,23 +52,37 @@ TEST(ChangeLabels, SendsWhatDiffers) {
   EXPECT_EQ(change.request->path, "/api/v1/nodes/n1");
   EXPECT_EQ(change.request->content_type, "application/merge-patch+json");
   EXPECT_EQ(Sent(change), json({{"a", "1"}}));
-  EXPECT_THAT(change.ours, ElementsAre(Pair("a", "1"), Pair("b", "2")));
+  EXPECT_EQ(change.ours, (OurLabels{{"a", {"1"}}, {"b", {"2"}}}));
   EXPECT_FALSE(ChangeLabels("n1", change.ours, {{"a", "1"}}, {{"a", "1"}}, "").request);
 }
 
 TEST(ChangeLabels, RemovesItsOwnAndNobodyElses) {
-  const Labels ours = {{"a", "1"}, {"b", "2"}, {"c", "3"}};
+  const OurLabels ours = {{"a", {"1"}}, {"b", {"2"}}, {"c", {"3"}}};
   const LabelChange change = ChangeLabels("n1", ours, {}, {{"a", "1"}, {"b", "theirs"}}, "");
   EXPECT_EQ(Sent(change), json({{"a", nullptr}})) << "b is another's by now, c is gone";
   EXPECT_THAT(change.ours, IsEmpty());
+}
+
+TEST(ChangeLabels, KnowsTheOldValueAndTheNewOneUntilItIsAnswered) {
+  const LabelChange moves =
+      ChangeLabels("n1", {{"su", {"su-7"}}, {"gone", {"1"}}}, {{"su", "su-8"}}, {{"su", "su-7"}}, "");
+  EXPECT_EQ(moves.before, (OurLabels{{"su", {"su-7", "su-8"}}, {"gone", {"1"}}}));
+  EXPECT_EQ(moves.ours, (OurLabels{{"su", {"su-8"}}}));
+  for (const char* there : {"su-7", "su-8"}) {
+    EXPECT_EQ(Sent(ChangeLabels("n1", moves.before, {}, {{"su", there}}, "")), json({{"su", nullptr}}))
+        << there;
+    EXPECT_EQ(Sent(ChangeLabels("n1", moves.before, {{"su", "su-9"}}, {{"su", there}}, "s")),
+              json({{"su", "su-9"}}))
+        << "a tier, too, is ours by either value";
+  }
 }
 
 TEST(ChangeLabels, LeavesTheTiersOfOthers) {
   const Labels wanted = {{"t-0", "l-1"}, {"su", "su-7"}};
   const LabelChange theirs = ChangeLabels("n1", {}, wanted, {{"t-0", "switch-9"}}, "t-");
   EXPECT_EQ(Sent(theirs), json({{"su", "su-7"}}));
-  EXPECT_THAT(theirs.ours, ElementsAre(Pair("su", "su-7")));
-  const LabelChange mine = ChangeLabels("n1", {{"t-0", "l-0"}}, wanted, {{"t-0", "l-0"}}, "t-");
+  EXPECT_EQ(theirs.ours, (OurLabels{{"su", {"su-7"}}}));
+  const LabelChange mine = ChangeLabels("n1", {{"t-0", {"l-0"}}}, wanted, {{"t-0", "l-0"}}, "t-");
   EXPECT_EQ(Sent(mine), json({{"su", "su-7"}, {"t-0", "l-1"}}));
   EXPECT_EQ(Sent(ChangeLabels("n1", {}, {{"su", "su-7"}}, {{"su", "old"}}, "t-")), json({{"su", "su-7"}}))
       << "a key of our own is set right";
@@ -86,8 +100,13 @@ TEST(OurLabels, AreKept) {
   const std::string path =
       std::filesystem::temp_directory_path() / ("railcni-labels-" + std::to_string(::getpid()));
   EXPECT_THAT(ReadOurLabels(path), IsEmpty());
-  ASSERT_TRUE(WriteOurLabels(path, {{"a", "1"}}));
-  EXPECT_THAT(ReadOurLabels(path), ElementsAre(Pair("a", "1")));
+  const OurLabels ours = {{"a", {"1"}}, {"b", {"1", "2"}}};
+  ASSERT_TRUE(WriteOurLabels(path, ours));
+  EXPECT_EQ(ReadOurLabels(path), ours);
+  for (const char* bad : {R"({"a": 7})", R"({"a": ["1", {}]})", R"(["a"])"}) {
+    std::ofstream(path) << bad;
+    EXPECT_THAT(ReadOurLabels(path), IsEmpty()) << bad;
+  }
   std::ofstream(path) << "not json";
   EXPECT_THAT(ReadOurLabels(path), IsEmpty());
   std::filesystem::remove(path);

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "lib/base/address.h"
+#include "lib/base/utf8.h"
 
 namespace rail::lldp {
 namespace {
@@ -24,9 +25,7 @@ uint8_t Byte(std::string_view bytes, size_t at) {
 // A leaf's words go to terminals and into sentences.
 std::string Text(std::string_view bytes) {
   while (!bytes.empty() && bytes.back() == '\0') bytes.remove_suffix(1);
-  std::string text(bytes.substr(0, kMostText));
-  std::ranges::replace_if(text, [](char c) { return static_cast<uint8_t>(c) < 0x20 || c == 0x7f; }, '?');
-  return text;
+  return WithoutControls(bytes.substr(0, kMostText), '?');
 }
 
 std::string Hex(std::string_view bytes, const char* between) {

@@ -15,12 +15,17 @@ std::string Card(const Port& port) {
   return port.pci_address.substr(0, port.pci_address.rfind(':'));
 }
 
-// Of different rails: planes of one rail are on one card, and are to be one device.
-bool ShareACard(const std::vector<Port>& ports) {
+// "0000:3b:00" of 0000:3b:00.2: its functions are ports of one NIC to NCCL, whatever it is told of VFs.
+std::string Slot(const Port& port) {
+  return port.pci_address.substr(0, port.pci_address.rfind('.'));
+}
+
+// Two of different rails: planes of one rail are on one card, and are to be one device.
+bool Share(const std::vector<Port>& ports, std::string (*part)(const Port&)) {
   for (const Port& one : ports) {
     if (one.pci_address.empty()) continue;
     const auto shares = [&](const Port& other) {
-      return other.rail_index != one.rail_index && Card(other) == Card(one);
+      return other.rail_index != one.rail_index && part(other) == part(one);
     };
     if (std::ranges::any_of(ports, shares)) return true;
   }
@@ -132,7 +137,12 @@ std::vector<Setting> Settings(const Pod& pod, Version version) {
                         "a rail of the pod has several planes, each a device: NCCL makes one device of those "
                         "of one rail, and of no others. It joins them in the order of their PCI addresses"});
   }
-  if (ShareACard(pod.ports)) {
+  if (Share(pod.ports, Slot) && !HasPlanes(pod.ports)) {
+    settings.push_back(
+        {"NCCL_IB_MERGE_NICS", "0",
+         "two of the pod's VFs have PCI addresses that differ in the function alone. NCCL takes them for "
+         "two ports of one NIC and makes one device of them; they are on rails of their own"});
+  } else if (Share(pod.ports, Card)) {
     settings.push_back({"NCCL_IB_MERGE_VFS", "0",
                         "two of the pod's VFs are of one card, and NCCL takes them for two ports of one NIC, "
                         "which it would use as one; they "

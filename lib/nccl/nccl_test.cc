@@ -88,8 +88,15 @@ TEST(Nccl, VfsOfOneCardAreNotMerged) {
   Pod pod = GoodPod();
   pod.ports[1].pci_address = "0000:18:01.2";
   EXPECT_EQ(ValueOf(pod, "NCCL_IB_MERGE_VFS"), "0");
+  EXPECT_EQ(ValueOf(pod, "NCCL_IB_MERGE_NICS"), "absent");
+  // A NIC with two ports: VFs of both PFs behind one device number, of which NCCL looks at no function.
+  pod.ports[0].pci_address = "0000:18:00.2";
+  pod.ports[1].pci_address = "0000:18:00.6";
+  EXPECT_EQ(ValueOf(pod, "NCCL_IB_MERGE_NICS"), "0");
+  EXPECT_EQ(ValueOf(pod, "NCCL_IB_MERGE_VFS"), "absent") << "it would change nothing";
   pod.ports[0].pci_address = pod.ports[1].pci_address = "";
   EXPECT_EQ(ValueOf(pod, "NCCL_IB_MERGE_VFS"), "absent") << "no PCI devices";
+  EXPECT_EQ(ValueOf(pod, "NCCL_IB_MERGE_NICS"), "absent");
 }
 
 TEST(Nccl, PlanesOfOneRailBecomeOneDevice) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "lib/base/utf8.h"
+
 namespace rail::printing {
 namespace {
 
@@ -61,8 +63,7 @@ std::vector<const v1::Finding*> EveryFinding(const v1::DoctorResponse& found) {
 }
 
 std::string OneLine(std::string text) {
-  std::ranges::replace_if(text, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
-  return text;
+  return WithoutControls(text, ' ');
 }
 
 }  // namespace rail::printing

@@ -9,7 +9,7 @@ import tree
 ALLOWED: dict[str, set[str]] = {
     "base": set(),
     "api": set(),
-    "printing": {"api"},
+    "printing": {"base", "api"},
     "config": {"base"},
     "tenancy": {"base", "config"},
     "netns": {"base"},

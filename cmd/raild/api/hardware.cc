@@ -99,6 +99,10 @@ v1::ListGpusResponse ToGpus(const inspect::Machinery& seen) {
     if (!seen.gpus_of_pods) continue;
     for (const auto& [pod, gpus] : *seen.gpus_of_pods) {
       if (std::ranges::count(gpus, gpu.path.address) == 0) continue;
+      if (!message.pod().empty()) {
+        message.set_other_pods(message.other_pods() + 1);
+        continue;
+      }
       message.set_pod_namespace(ValidUtf8(pod.first));
       message.set_pod(ValidUtf8(pod.second));
     }

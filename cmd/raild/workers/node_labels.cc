@@ -8,6 +8,7 @@ namespace rail::raild {
 namespace {
 
 using kubernetes::Labels;
+using kubernetes::OurLabels;
 
 constexpr std::chrono::minutes kAgainLeast{4};
 constexpr std::chrono::minutes kAgainMost{6};
@@ -25,15 +26,14 @@ Result<kubernetes::Answer> Must(kubernetes::Client& client, const kubernetes::Re
 }
 
 // What may be ours is in the file before the API server has it.
-Status Write(kubernetes::Client& client, const std::string& file, const std::string& node, Labels& ours,
+Status Write(kubernetes::Client& client, const std::string& file, const std::string& node, OurLabels& ours,
              const Labels& wanted, const std::string& tier) {
   RAIL_ASSIGN(const kubernetes::Answer answer, Must(client, kubernetes::NodeRequest(node)));
   RAIL_ASSIGN(const Labels there, kubernetes::ReadLabels(answer.body));
   kubernetes::LabelChange change = kubernetes::ChangeLabels(node, ours, wanted, there, tier);
   if (change.request) {
-    Labels either = change.ours;
-    either.insert(ours.begin(), ours.end());
-    if (either != ours) RAIL_TRY(kubernetes::WriteOurLabels(file, either));
+    if (change.before != ours) RAIL_TRY(kubernetes::WriteOurLabels(file, change.before));
+    ours = change.before;
     RAIL_TRY(Must(client, *change.request));
     log::Info("labels of the node: {}", change.request->body);
   }
@@ -56,11 +56,11 @@ NodeLabels::NodeLabels(const std::optional<config::TopologyLabels>& keys, std::s
                        const kubernetes::Backoff& backoff)
     : keys_(keys), file_(std::move(file)), backoff_(backoff), ours_(kubernetes::ReadOurLabels(file_)) {}
 
-Status NodeLabels::Look(kubernetes::Client& client, const std::string& node, const kubernetes::Place& place,
-                        Deadline now) {
+std::optional<Status> NodeLabels::Look(kubernetes::Client& client, const std::string& node,
+                                       const kubernetes::Place& place, Deadline now) {
   const bool lasting = std::exchange(seen_, place) == place;
   const bool known = !keys_ || !place.unit.empty();
-  if (!wanted() || !lasting || !known || now < next_ || (told_ == place && now < again_)) return {};
+  if (!wanted() || !lasting || !known || now < next_ || (told_ == place && now < again_)) return std::nullopt;
   Status changed = Change(client, node, place);
   if (!changed) {
     next_ = now + backoff_.Failed();
@@ -69,7 +69,7 @@ Status NodeLabels::Look(kubernetes::Client& client, const std::string& node, con
   backoff_.Right();
   told_ = place;
   again_ = now + backoff_.Between(kAgainLeast, kAgainMost);
-  return {};
+  return Status();
 }
 
 Status NodeLabels::Change(kubernetes::Client& client, const std::string& node,
@@ -79,7 +79,7 @@ Status NodeLabels::Change(kubernetes::Client& client, const std::string& node,
 }
 
 Status RemoveLabels(kubernetes::Client& client, const std::string& node, const std::string& file) {
-  Labels ours = kubernetes::ReadOurLabels(file);
+  OurLabels ours = kubernetes::ReadOurLabels(file);
   return ours.empty() ? Status() : Write(client, file, node, ours, {}, "");
 }
 

@@ -28,9 +28,10 @@ class NodeLabels {
   bool wanted() const { return keys_ || !ours_.empty(); }
 
   // Makes the labels right when two looks agree that the place has changed, and looks at them again every 4 to 6 minutes. While the unit is not
-  // known they stay as they are. Errors: of the API server; of the file system. May be repeated.
-  Status Look(kubernetes::Client& client, const std::string& node, const kubernetes::Place& place,
-              Deadline now);
+  // known they stay as they are. nullopt: nothing was to be done, or it is not time to try again. Errors: of the API server; of the file
+  // system. May be repeated.
+  std::optional<Status> Look(kubernetes::Client& client, const std::string& node,
+                             const kubernetes::Place& place, Deadline now);
 
  private:
   Status Change(kubernetes::Client& client, const std::string& node, const kubernetes::Place& place);
@@ -38,7 +39,7 @@ class NodeLabels {
   const std::optional<config::TopologyLabels>& keys_;
   const std::string file_;
   kubernetes::Backoff backoff_;
-  kubernetes::Labels ours_;
+  kubernetes::OurLabels ours_;
   kubernetes::Place seen_;                 // at the last look
   std::optional<kubernetes::Place> told_;  // as the labels say
   Deadline again_{};                       // when to look at them though nothing has changed

@@ -88,7 +88,8 @@ void ReportWorker::Failed(const event::PodFailure& failure) {
 void ReportWorker::Look() {
   const std::shared_ptr<const engine::NodeView> view = views_.Current();
   if (view->version == 0) return;
-  Note(labels_.Look(*client_, node_, PlaceOf(*view), Clock::now()), labels_problem_, "labels");
+  if (const auto tried = labels_.Look(*client_, node_, PlaceOf(*view), Clock::now()))
+    Note(*tried, labels_problem_, "labels");
   if (config_.kubernetes.report) LookAtRails(*view);
 }
 

@@ -43,8 +43,9 @@ class AsPaths {
 
 class AsPathsKeeper {
  public:
-  // Steps that are kept. 2,000 nodes with 8 rails, heard over 8 sessions, take 130,000.
-  static constexpr uint32_t kMost = 1U << 20;
+  // Steps that are kept, 8 bytes each and their index. 2,000 nodes with 8 rails, heard over 8 sessions, take 130,000 for each spine with an
+  // AS of its own that their paths have gone over.
+  static constexpr uint32_t kMost = 1U << 21;
 
   AsPathsKeeper();
   // 0: the path is empty, or there are kMost already.

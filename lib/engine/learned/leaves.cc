@@ -46,7 +46,8 @@ void Leaves::Look(const std::map<std::string, frr::Session>& sessions) {
     return before == settled_.end() || before->second.router_id == leaf.second.router_id;
   });
   // A rail that is heard for the first time, and a leaf that says another name or AS, are no move.
-  if (all || none_moved) {
+  moving_ = !all && !none_moved;
+  if (!moving_) {
     for (const auto& [rail, leaf] : heard_) settled_[rail] = leaf;
   }
   const bool known = settled_.size() == config_.rails.size();
@@ -55,7 +56,8 @@ void Leaves::Look(const std::map<std::string, frr::Session>& sessions) {
 
 std::optional<KnownLeaf> Leaves::of(const std::string& rail) const {
   if (const auto now = heard_.find(rail); now != heard_.end()) return KnownLeaf{now->second, true};
-  if (const auto before = settled_.find(rail); before != settled_.end())
+  // While the node is being cabled anew, nobody knows where the cable of a silent rail is.
+  if (const auto before = settled_.find(rail); before != settled_.end() && !moving_)
     return KnownLeaf{before->second, false};
   return std::nullopt;
 }

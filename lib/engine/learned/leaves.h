@@ -33,6 +33,7 @@ class Leaves {
   Leaves(const config::NodeConfig& config, LeafOfRail kept);
 
   void Look(const std::map<std::string, frr::Session>& sessions);
+  // Of a silent rail: the leaf that it last had, while no other rail shows that the node is being moved.
   std::optional<KnownLeaf> of(const std::string& rail) const;
   // node.json's word, or the name of the leaves of all rails. "": no leaf of some rail has ever been heard. A leaf that is silent counts as
   // it was. While some rails have other leaves than before and others none, the name stays as it was: the node is being moved.
@@ -47,6 +48,7 @@ class Leaves {
   LeafOfRail heard_;    // now
   LeafOfRail settled_;  // the name is of these
   LeafOfRail kept_;
+  bool moving_ = false;  // some rails have other leaves than before, and others are silent
   std::string unit_;
 };
 

@@ -84,6 +84,7 @@ TEST_F(LeavesTest, ANodeThatMovesHasTheNewNameOnceAllAreThere) {
   leaves.Look(Sessions(3, 0));
   EXPECT_EQ(leaves.unit(), UnitOf(1, 2));
   EXPECT_EQ(leaves.of("rail0"), (KnownLeaf{Leaf(3), true}));
+  EXPECT_EQ(leaves.of("rail1"), std::nullopt) << "its cable may be anywhere by now";
   leaves.Look(Sessions(3, 4));
   EXPECT_EQ(leaves.unit(), UnitOf(3, 4));
 }

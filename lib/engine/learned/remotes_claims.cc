@@ -118,7 +118,14 @@ uint32_t Remotes::KeepAsPath(const std::vector<uint32_t>& path) {
   // bgpd 8.4 puts its own AS in front of the path that it has received.
   const bool own_in_front = path.size() > 1 && path.front() == config_.bgp.asn;
   const std::vector<uint32_t> heard(path.begin() + (own_in_front ? 1 : 0), path.end());
-  return as_paths_.Keep(heard);
+  const uint32_t kept = as_paths_.Keep(heard);
+  if (kept == 0 && !heard.empty()) {
+    Complain(too_much_,
+             "more than " + std::to_string(AsPathsKeeper::kMost) +
+                 " AS paths have been announced: of new ones neither the way nor the leaf is known "
+                 "before raild starts again");
+  }
+  return kept;
 }
 
 // A stale path says nothing: the node may have been cabled anew.

@@ -43,7 +43,7 @@ class Cabling : Examiner {
         Remote(each);
       }
     }
-    WithoutSession();
+    WithoutSession(fabric);
     LeafAs();
     Mtu();
     Speed();
@@ -154,15 +154,27 @@ class Cabling : Examiner {
          "the cable");
   }
 
+  // Whether the two rails have leaves of their own by the plan: other nodes have, or this rail had another one of another AS. A leaf that is set
+  // up anew has another router id, and its old AS.
+  static bool AreApart(const Fabric& fabric, const engine::RailView& rail, const engine::RailView& other) {
+    if (rail.leaf && other.leaf && rail.leaf->leaf.asn != other.leaf->leaf.asn &&
+        rail.leaf->leaf.router_id != other.leaf->leaf.router_id)
+      return true;
+    return std::ranges::any_of(fabric.nodes(), [&](const auto& node) {
+      if (node.first == fabric.own()) return false;
+      const auto one = node.second.find(rail.rail.index);
+      const auto two = node.second.find(other.rail.index);
+      return one != node.second.end() && two != node.second.end() && one->second != two->second;
+    });
+  }
+
   // BGP says nothing of a leaf with which there is no session. LLDP says which switch the cable is in.
-  void WithoutSession() {
+  void WithoutSession(const Fabric& fabric) {
     for (const engine::RailView& rail : view_.rails) {
-      if (!rail.neighbour || rail.bgp_state == frr::kEstablished) continue;
+      if (!rail.neighbour || rail.connected()) continue;
       const auto other = std::ranges::find_if(view_.rails, [&](const engine::RailView& each) {
-        const bool same_plan =
-            each.leaf && rail.leaf && each.leaf->leaf.router_id == rail.leaf->leaf.router_id;
         return each.rail.name != rail.rail.name && each.neighbour && each.bgp_state == frr::kEstablished &&
-               each.neighbour->chassis == rail.neighbour->chassis && !same_plan;
+               each.neighbour->chassis == rail.neighbour->chassis && AreApart(fabric, rail, each);
       });
       if (other == view_.rails.end()) continue;
       const std::string leaf = other->leaf ? LeafText(other->leaf->leaf) : other->neighbour->system_name;

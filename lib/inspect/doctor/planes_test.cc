@@ -146,7 +146,7 @@ TEST(DoctorOfPlanesThatAreRight, OrderIsThatOfPciAddresses) {
 // BGP is silent there.
 TEST(DoctorOfCablesByLldp, ACableInTheLeafOfAnotherRailIsTheCauseOfTheSilence) {
   NodeFacts facts = Well();
-  Cable(facts, {10, 11}, {});
+  Cable(facts, {10, 11}, {{2, {10, 11}}});
   facts.view.rails[1].bgp_state = "Connect";
   facts.view.rails[1].leaf.reset();
   facts.view.rails[0].neighbour = Port("leaf10", "swp1");
@@ -163,8 +163,17 @@ TEST(DoctorOfCablesByLldp, ACableInTheLeafOfAnotherRailIsTheCauseOfTheSilence) {
   EXPECT_EQ(found[0].subject, "rail1");
   EXPECT_THAT(found[0].what, HasSubstr("in leaf10 (AS 10) port swp8, the leaf of rail0 (swp1)"));
   EXPECT_THAT(found[0].follows, testing::Not(IsEmpty())) << "the session that does not come up";
-  // The leaf of both by plan: its silence has another cause.
+  // The leaf of both, as far as anybody knows: its silence has another cause.
+  Cable(facts, {10, 10}, {{2, {10, 10}}});
+  facts.view.rails[1].leaf.reset();
+  EXPECT_THAT(ids(), testing::Not(testing::Contains("cable-in-other-leaf")));
   facts.view.rails[1].leaf = facts.view.rails[0].leaf;
+  facts.view.rails[0].leaf->leaf.router_id = *IpAddress::Parse("10.255.9.9");  // set up anew
+  EXPECT_THAT(ids(), testing::Not(testing::Contains("cable-in-other-leaf")));
+  // This rail had a leaf of its own.
+  facts.view.rails[1].leaf->leaf.asn = 11;
+  EXPECT_THAT(ids(), testing::Contains("cable-in-other-leaf"));
+  facts.view.rails[1].by_vlan = true;  // mode `vrf`: without tenants it has no session
   EXPECT_THAT(ids(), testing::Not(testing::Contains("cable-in-other-leaf")));
 }
 

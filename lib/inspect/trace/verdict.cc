@@ -406,9 +406,14 @@ void Tracer::JudgeLeaving() {
   NoteFabricPath(remote);
   const std::string other = RailOfDestination();
   if (!other.empty() && other != source().rail) {
-    answer_.notes.push_back(destination() + " is on " + other + ": from " + source().rail +
-                            " the packet crosses the spine; the pod's interface on " + other +
-                            " is the short way");
+    // One leaf may serve several rails.
+    const bool same_leaf =
+        remote != nullptr && rail_->leaf && view_.as_paths.Leaf(remote->as_path) == rail_->leaf->leaf.asn;
+    if (!same_leaf) {
+      answer_.notes.push_back(destination() + " is on " + other + ": from " + source().rail +
+                              " the packet crosses the spine; the pod's interface on " + other +
+                              " is the short way");
+    }
   }
   std::string sentence = way;
   if (remote != nullptr) {
