@@ -106,17 +106,29 @@ TEST(Cabling, ANodeThatIsBeingCabledAnewIsNotJudged) {
 }
 
 TEST(Topology, UnitsAreNodesThatShareMostLeaves) {
-  const Fabric fabric(View({{1, {10, 11}}, {2, {11, 10}}, {3, {20, 21}}, {4, {20, 0}}, {5, {10, 21}}}));
+  const Fabric fabric(
+      View({{1, {10, 11}}, {2, {11, 10}}, {3, {20, 21}}, {4, {20, 0}}, {5, {10, 21}}, {6, {10, 0}}}));
   const auto units = fabric.units();
   ASSERT_EQ(units.size(), 3U);
   EXPECT_TRUE(units[0].own);
-  EXPECT_THAT(units[0].nodes, ElementsAre(1, 2));
+  EXPECT_THAT(units[0].nodes, ElementsAre(1, 2, 6));
   EXPECT_THAT(units[1].nodes, ElementsAre(3, 4));
   EXPECT_THAT(units[2].nodes, ElementsAre(5));
   EXPECT_THAT(units[1].leaves, ElementsAre(std::pair(0U, 20U), std::pair(1U, 21U)));
   EXPECT_EQ(fabric.DistanceOfNode(3), Distance::kAcrossSpine);
   EXPECT_EQ(fabric.DistanceOfNode(5), Distance::kSameLeaf);
   EXPECT_EQ(fabric.DistanceOfNode(2), Distance::kSameUnit);
+}
+
+TEST(Topology, ANodeBetweenTwoUnitsJoinsNone) {
+  // Node 2 has a cable in the other unit, and node 6 is seen on that rail alone.
+  const std::map<uint32_t, std::vector<uint32_t>> nodes = {{1, {10, 11, 12}}, {2, {10, 11, 22}},
+                                                           {3, {20, 21, 22}}, {4, {20, 21, 22}},
+                                                           {5, {0, 11, 0}},   {6, {0, 0, 22}}};
+  const auto units = Fabric(View(nodes)).units();
+  ASSERT_EQ(units.size(), 2U);
+  EXPECT_THAT(units[0].nodes, ElementsAre(1, 2, 5));
+  EXPECT_THAT(units[1].nodes, ElementsAre(3, 4, 6));
 }
 
 TEST(Topology, DistancesFollowFromThePath) {

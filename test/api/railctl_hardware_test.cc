@@ -53,6 +53,14 @@ TEST_F(RailctlHardware, ListsGpusWithTheirNearestNicAndTheirPod) {
   EXPECT_EQ(gpus["pods_problem"], "");
 }
 
+TEST_F(RailctlHardware, SaysHowManyPodsShareAGpu) {
+  Serve("8-gpus-4-nics");
+  inspector_.machinery.gpus_of_pods =
+      inspect::GpusOfPods{{{"ml", "train-0"}, {"0000:1b:00.0"}}, {{"ml", "train-1"}, {"0000:1b:00.0"}}};
+  EXPECT_THAT(Out({"get", "gpus"}), HasSubstr("ml          train-0,+1"));
+  EXPECT_EQ(json::parse(Out({"get", "gpus", "-o", "json"}))["gpus"][0]["other_pods"], 1);
+}
+
 TEST_F(RailctlHardware, SaysWhyItIsNotKnownWhoseAGpuIs) {
   Serve("8-gpus-8-nics");
   inspector_.machinery.gpus_of_pods = Fail(Code::kNotFound, "no such socket");
