@@ -29,10 +29,6 @@ Both<Counts> TrafficOf(const Port& port, const netlink::LinkStats& s) {
   return both;
 }
 
-uint64_t Grown(uint64_t before, uint64_t now) {
-  return now > before ? now - before : 0;  // a counter that has begun anew has lost what was before
-}
-
 }  // namespace
 
 Sampler::Sampler(const config::NodeConfig& config, const engine::ViewPublisher& views, std::string sysfs)
@@ -157,20 +153,8 @@ std::vector<netlink::RdmaCounter> Sampler::RdmaOf(Slot& slot, Clock::time_point 
 
 void Sampler::AddTenants(const Slot& slot, const PortCounts& now) {
   if (slot.port->is_uplink() || slot.port->tenant.empty()) return;
-  Both<Counts>& total = tenants_[{slot.port->rail, slot.port->tenant}];
-  for (const Direction direction : kDirections) {
-    const Counts& after = now.traffic[direction];
-    const Counts& before = slot.before ? slot.before->traffic[direction] : after;
-    Counts& sum = total[direction];
-    sum.bytes += Grown(before.bytes, after.bytes);
-    sum.packets += Grown(before.packets, after.packets);
-    sum.dropped += Grown(before.dropped, after.dropped);
-    sum.errors += Grown(before.errors, after.errors);
-    if (after.slow_packets) {
-      sum.slow_packets = sum.slow_packets.value_or(0) +
-                         Grown(before.slow_packets.value_or(*after.slow_packets), *after.slow_packets);
-    }
-  }
+  tenants_.Add({slot.port->rail, slot.port->tenant}, slot.before ? slot.before->traffic : now.traffic,
+               now.traffic, now.at);
 }
 
 void Sampler::EverySecond(const Moment& now) {
@@ -197,7 +181,8 @@ void Sampler::EverySecond(const Moment& now) {
     }
     port.now = std::move(counts);
   }
-  view->tenants = tenants_;
+  tenants_.Forget(now.at);
+  view->tenants = tenants_.all();
   {
     const std::lock_guard lock(mutex_);
     if (bursts_on()) AddBursts(*view);
