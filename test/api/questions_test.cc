@@ -147,6 +147,18 @@ TEST_F(QuestionsTest, SaysWhyWhenTheSwitchDoesNotAnswer) {
   EXPECT_EQ(status.error_message(), "ovs-vswitchd is down");
 }
 
+TEST_F(QuestionsTest, WhatTheNodeCannotIsNoCallThatRaildDoesNotKnow) {
+  inspector_.flows = [](const inspect::Selector&, const inspect::FlowsPage&) -> Result<inspect::Flows> {
+    return Fail(Code::kUnsupported, "needs Open vSwitch 3.2");
+  };
+  grpc::ClientContext context;
+  Bound(context);
+  v1::ListFlowsResponse response;
+  const grpc::Status status = node_->ListFlows(&context, {}, &response);
+  EXPECT_EQ(status.error_code(), StatusCode::FAILED_PRECONDITION);
+  EXPECT_EQ(status.error_message(), "needs Open vSwitch 3.2");
+}
+
 TEST_F(QuestionsTest, APageOfFlowsIsBoundedWhoeverAsks) {
   std::vector<inspect::FlowsPage> asked;
   inspector_.flows = [&](const inspect::Selector&, const inspect::FlowsPage& page) -> Result<inspect::Flows> {

@@ -55,8 +55,8 @@ grpc::StatusCode StatusCodeOf(Code code) {
     case Code::kBusy:
     case Code::kTransient:
       return grpc::StatusCode::UNAVAILABLE;
-    case Code::kUnsupported:
-      return grpc::StatusCode::UNIMPLEMENTED;
+    case Code::kUnsupported:  // UNIMPLEMENTED is gRPC's own, for a call that raild does not know
+      return grpc::StatusCode::FAILED_PRECONDITION;
     case Code::kPermission:
       return grpc::StatusCode::PERMISSION_DENIED;
     case Code::kInternal:
@@ -231,7 +231,7 @@ class Service final : public v1::Node::CallbackService {
                                        v1::ListBurstsResponse* response) override {
     if (sources_.config.bursts.every_ms == 0) {
       return Finish(context,
-                    {grpc::StatusCode::UNIMPLEMENTED,
+                    {grpc::StatusCode::FAILED_PRECONDITION,
                      "raild looks for no bursts: put `\"bursts\": {\"every_ms\": 10}` into node.json"});
     }
     *response = raild::ListBursts(sources_.counters, *request, UnixMs());
