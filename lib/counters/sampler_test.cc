@@ -23,6 +23,7 @@ engine::NodeView WithAPod() {
   a.attachment.pod_namespace = "ml";
   a.attachment.pod_name = "train-0";
   a.attachment.tenant = "team-a";
+  a.attachment.tenant_id = {1, 2};
   view.attachments.push_back(a);
   a.attachment.id = 8;
   a.attachment.representor = "not-there";
@@ -45,6 +46,7 @@ TEST(SamplerTest, PortsAreUplinksAndReadyAttachments) {
   EXPECT_EQ(ports[0]->Name(), "rail0 uplink p0");
   EXPECT_EQ(ports[1]->Name(), "ml/train-0 net1");
   EXPECT_EQ(ports[1]->tenant, "team-a");
+  EXPECT_EQ(ports[1]->tenant_id, (tenancy::TenantId{1, 2}));
 }
 
 TEST(SamplerTest, CountsWhatPodAndUplinkSend) {
