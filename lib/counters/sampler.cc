@@ -9,7 +9,6 @@
 namespace rail::counters {
 namespace {
 
-constexpr std::chrono::seconds kSecond{1};
 constexpr std::chrono::seconds kUnasked{10};  // between two readings that nobody has asked for
 constexpr std::chrono::seconds kInterest{3};  // how long somebody who has asked is expected to ask again
 constexpr std::chrono::milliseconds kHistoryEvery{9'500};  // a tick may be early
@@ -32,7 +31,10 @@ Both<Counts> TrafficOf(const Port& port, const netlink::LinkStats& s) {
 }  // namespace
 
 Sampler::Sampler(const config::NodeConfig& config, const engine::ViewPublisher& views, std::string sysfs)
-    : config_(config), views_(views), sysfs_(std::move(sysfs)) {}
+    : config_(config),
+      views_(views),
+      sysfs_(std::move(sysfs)),
+      recorder_(std::chrono::milliseconds(config.bursts.every_ms)) {}
 
 Status Sampler::Open() {
   RAIL_ASSIGN(stats_, netlink::Stats::Open());
@@ -90,7 +92,8 @@ void Sampler::AskLineRates(Clock::time_point now) {
 }
 
 Status Sampler::Tick() {
-  const bool whole = !bursts_on() || !second_ || Clock::now() - *second_ >= kSecond;
+  const auto second = SecondOf(std::chrono::milliseconds(config_.bursts.every_ms));
+  const bool whole = !bursts_on() || !second_ || Clock::now() - *second_ >= second;
   if (whole) FindPorts();
   for (Slot& slot : slots_) slot.read = false;
   RAIL_TRY(stats_->Links(whole ? netlink::Stats::Detail::kAll : netlink::Stats::Detail::kTraffic, indexes_,

@@ -94,6 +94,22 @@ TEST(SamplerTest, CountsWhatPodAndUplinkSend) {
   EXPECT_TRUE(sampler.Bursts(UnixMs() + 10'000).worst.empty());
 }
 
+TEST(SamplerTest, SlowTicksPublishOnceASecondThoughOneIsEarly) {
+  const netns::Netns node = netns::testing::MakeScratch();
+  ASSERT_TRUE(netns::testing::Shell(node, "ip link add p0 type veth peer name leaf && ip link set p0 up"));
+  config::NodeConfig config = OneRail();
+  config.bursts.every_ms = 1000;
+  engine::ViewPublisher views;
+  Sampler sampler(config, views, "/nowhere");
+  ASSERT_TRUE(node.Run([&]() -> Status {
+    RAIL_TRY(sampler.Open());
+    RAIL_TRY(sampler.Tick());
+    std::this_thread::sleep_for(std::chrono::milliseconds(900));
+    return sampler.Tick();
+  }));
+  EXPECT_EQ(sampler.Current()->version, 2U);
+}
+
 // Without bursts nobody reads for nobody: who asks is told of a fresh reading, and for some seconds there is one each second.
 TEST(SamplerTest, WithoutBurstsWhoAsksWakesTheThread) {
   const netns::Netns node = netns::testing::MakeScratch();
