@@ -46,8 +46,13 @@ def test_every_family_of_sockets_that_the_code_opens_is_allowed() -> None:
 
 def test_readiness_watchdog_and_end_leave_a_round_its_time() -> None:
     assert setting("Type") == ["notify"]
-    for name in ("WatchdogSec", "TimeoutStopSec", "TimeoutStartSec"):
+    for name in ("WatchdogSec", "TimeoutStartSec"):
         assert int(setting(name)[0]) > 20, "a round of raild may take 20 s"
+    manifest = (ROOT / "manifests/base/daemonset.yaml").read_text()
+    grace = [int(seconds) for seconds in re.findall(r"^      terminationGracePeriodSeconds: (\d+)", manifest, re.M)]
+    assert [int(setting("TimeoutStopSec")[0])] == grace
+    promised = re.search(r"up to (\d+) s where ovs-vswitchd hangs", (ROOT / "cmd/raild/README.md").read_text())
+    assert promised and grace[0] >= int(promised[1]) >= 60, "two rounds of 8 rails, 20 s for the first and 1 s for each after it"
 
 
 def test_systemd_takes_it(tmp_path: Path) -> None:
