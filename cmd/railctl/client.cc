@@ -68,6 +68,8 @@ Status Client::ToStatus(const grpc::Status& status) const {
       return Fail(Code::kNotFound, status.error_message());
     case grpc::StatusCode::INVALID_ARGUMENT:
       return Fail(Code::kInvalid, status.error_message());
+    case grpc::StatusCode::FAILED_PRECONDITION:
+      return Fail(Code::kUnsupported, "raild at " + Where() + ": " + status.error_message());
     case grpc::StatusCode::UNIMPLEMENTED:
       return Fail(Code::kUnsupported, "raild at " + Where() +
                                           " is older than this railctl and does not know the question: "

@@ -25,8 +25,8 @@ class Client {
   // Errors: whatever keeps us from raild, with what to do about it; kInvalid: a file for TLS, a path that is too long.
   Status Connect();
 
-  // Asks `method` of the service Node, or of `stub`. Errors: kNotFound, kInvalid: the question is wrong; kTransient: raild does not
-  // answer, or cannot say.
+  // Asks `method` of the service Node, or of `stub`. Errors: kNotFound, kInvalid: the question is wrong; kUnsupported: raild does
+  // not know the question, or the node cannot answer it; kTransient: raild does not answer, or cannot say.
   template <class Request, class Response>
   Status Ask(grpc::Status (v1::Node::Stub::*method)(grpc::ClientContext*, const Request&, Response*),
              const Request& request, Response& response) {

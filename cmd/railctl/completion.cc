@@ -14,7 +14,7 @@ namespace {
 const std::map<std::string, std::string>& Values() {
   static const std::string rails = "$(railctl get rails --no-headers 2>/dev/null | cut -d' ' -f1)";
   static const std::map<std::string, std::string> values = {
-      {"--output", "table wide json"},
+      {"--output", "table wide json$([ \"$at\" = 'get topology' ] && echo ' dot')"},
       {"--protocol", "udp tcp icmp"},
       {"--rail", rails},
       {"rail", rails},

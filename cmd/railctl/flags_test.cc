@@ -221,6 +221,7 @@ TEST(Completion, KnowsEveryCommandAndOptionOfTheTree) {
   const auto tree = MakeTree(flags);
   const std::string bash = Completion(*tree, "bash");
   EXPECT_THAT(bash, HasSubstr("complete -F _railctl railctl"));
+  EXPECT_THAT(bash, HasSubstr("' dot'")) << "a topology for Graphviz";
   EXPECT_THAT(Completion(*tree, "zsh"), StartsWith("#compdef railctl\n"));
   const auto look = [&](const CLI::App& app, const auto& again) -> void {
     EXPECT_THAT(bash, HasSubstr("\"" + PathOf(app) + "\")\n"));

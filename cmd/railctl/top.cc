@@ -136,8 +136,7 @@ ExitCode ShowTop(const Context& context) {
         return tl::make_unexpected(Ended(context, *ended));
       }
     }
-    // Rates are known from the second answer on.
-    if (shown.ports().empty() || shown.ports(0).seconds() <= 0) continue;
+    if (!screen && !IsWorthAScreen(shown)) continue;
     if (!terminal) {  // for a pipe: one screen
       TopSize size{.width = kWidth, .height = static_cast<size_t>(shown.ports_size()) + 2};
       for (const std::string& line : Draw(shown, view, size)) context.out << line << '\n';

@@ -107,6 +107,12 @@ bool Press(char key, const std::vector<std::string>& rails, TopView& view) {
   return true;
 }
 
+bool IsWorthAScreen(const v1::ListCountersResponse& counters) {
+  return counters.has_read() &&
+         (counters.ports().empty() ||
+          std::ranges::any_of(counters.ports(), [](const auto& port) { return port.seconds() > 0; }));
+}
+
 std::vector<std::string> Draw(const v1::ListCountersResponse& counters, const TopView& view,
                               const TopSize& size) {
   std::vector<const v1::PortCounters*> ports;

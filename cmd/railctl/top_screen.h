@@ -28,6 +28,9 @@ struct TopSize {
 // What `key` makes of `view`; false: it ends top. `rails`: those that exist, in their order.
 bool Press(char key, const std::vector<std::string>& rails, TopView& view);
 
+// Whether top may begin by this answer: rates are known from the second reading of a port on. An answer without any port is whole, too.
+bool IsWorthAScreen(const v1::ListCountersResponse& counters);
+
 // At most `height` lines of at most `width` characters.
 std::vector<std::string> Draw(const v1::ListCountersResponse& counters, const TopView& view,
                               const TopSize& size);

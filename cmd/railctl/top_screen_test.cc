@@ -53,6 +53,20 @@ TEST(TopScreenTest, TheWholeScreen) {
           "rail1    uplink p1                   100M        0  [--                  ]    10%     0      -"));
 }
 
+TEST(TopScreenTest, BeginsWithRatesOrWithoutPorts) {
+  v1::ListCountersResponse answer;
+  EXPECT_FALSE(IsWorthAScreen(answer)) << "raild has not answered";
+  answer.mutable_read()->set_seconds(1800000000);
+  EXPECT_TRUE(IsWorthAScreen(answer)) << "no port of the tenant is here";
+  EXPECT_THAT(Draw(answer, {}, {.width = 100, .height = 2}),
+              ElementsAre(StartsWith("08:00:00Z  0 ports"), StartsWith("RAIL")));
+  Add(answer, "rail0", 0, 0, 0);
+  answer.mutable_ports(0)->set_seconds(0);
+  EXPECT_FALSE(IsWorthAScreen(answer)) << "there is one reading so far";
+  Add(answer, "rail1", 0, 0, 0);
+  EXPECT_TRUE(IsWorthAScreen(answer));
+}
+
 TEST(TopScreenTest, KeysSortShowAndQuit) {
   const auto answer = Answer();
   const auto rails = RailsOf(answer);

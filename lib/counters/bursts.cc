@@ -9,7 +9,6 @@ namespace {
 
 constexpr size_t kMostCompanions = 3;
 constexpr uint64_t kShare = 20;  // a companion carried at least a 20th of the burst
-constexpr std::chrono::seconds kSecond{1};
 
 uint32_t Ms(std::chrono::nanoseconds time) {
   return static_cast<uint32_t>(std::chrono::round<std::chrono::milliseconds>(time).count());
@@ -56,7 +55,7 @@ void BurstRecorder::Tick(const Moment& now, std::span<const Reading> readings) {
     }
     state.last = now;
     if (!state.second_began) state.second_began = now;
-    if (now.at - state.second_began->at >= kSecond) EndSecond(state, now);
+    if (now.at - state.second_began->at >= second_) EndSecond(state, now);
   }
 }
 

@@ -21,7 +21,13 @@ namespace rail::counters {
 
 inline constexpr double kFull = 0.9;              // of line rate: from here on queues build up
 inline constexpr std::chrono::minutes kKept{15};  // how long seconds and bursts are kept
-inline constexpr size_t kMostBursts = 10'000;     // of all ports; the oldest goes first
+inline constexpr std::chrono::seconds kSecond{1};
+inline constexpr size_t kMostBursts = 10'000;  // of all ports; the oldest goes first
+
+// From when on a tick ends a second: the one that is nearest to its end does. Each may be a little early or late.
+constexpr Clock::duration SecondOf(std::chrono::milliseconds every) {
+  return kSecond - every / 2;
+}
 
 struct Reading {
   PortPtr port;
@@ -72,6 +78,9 @@ struct Burst {
 
 class BurstRecorder {
  public:
+  // `every`: the time between two ticks.
+  explicit BurstRecorder(std::chrono::milliseconds every = {}) : second_(SecondOf(every)) {}
+
   // One reading of every port. A port that is not in it is forgotten; its bursts are kept.
   void Tick(const Moment& now, std::span<const Reading> readings);
   // PFC frames of an uplink so far, both ways. They belong to the second that is running.
@@ -122,6 +131,7 @@ class BurstRecorder {
   void EndSecond(State& state, const Moment& now);
   void Forget(int64_t before_ms);
 
+  const Clock::duration second_;
   uint64_t ticks_ = 0;
   std::map<std::string, State> states_;  // by link
   std::deque<Burst> bursts_;             // that have ended

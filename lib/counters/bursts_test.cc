@@ -106,6 +106,19 @@ TEST(BurstsTest, ASecondHasItsMaximumAndP99) {
   EXPECT_EQ(node.recorder.SecondsOf("p0").back().of[Direction::kReceived].max, 0U);
 }
 
+TEST(BurstsTest, ASecondEndsWithTheTickNearestToItsEnd) {
+  BurstRecorder recorder(milliseconds(500));
+  const auto port = std::make_shared<const Port>(Port{.rail = "rail0", .link = "p0"});
+  const Clock::time_point start = Clock::now();
+  for (const int64_t at : {0, 501, 999, 1500, 2001}) {
+    const Reading reading{.port = port, .line_rate = kLine, .bytes = {}};
+    recorder.Tick({start + milliseconds(at), kNoon + at}, std::array{reading});
+  }
+  ASSERT_THAT(recorder.SecondsOf("p0"), SizeIs(2));
+  EXPECT_EQ(recorder.SecondsOf("p0")[0].ms, 999U) << "not 1500: the tick was 1 ms early";
+  EXPECT_EQ(recorder.SecondsOf("p0")[1].ms, 1002U);
+}
+
 TEST(BurstsTest, ARunGoesOnOverTheSecondsEdge) {
   Node node;
   node.Ticks(95);

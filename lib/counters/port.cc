@@ -21,6 +21,7 @@ std::vector<PortPtr> PortsOf(const config::NodeConfig& config, const engine::Nod
                                                       .pod = a.pod_name,
                                                       .ifname = a.key.ifname,
                                                       .tenant = a.tenant,
+                                                      .tenant_id = a.tenant_id,
                                                       .netns = a.netns_path,
                                                       .netns_identity = {a.netns_device, a.netns_inode}}));
   }

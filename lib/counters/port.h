@@ -13,6 +13,7 @@
 #include "lib/config/node_config.h"
 #include "lib/engine/view.h"
 #include "lib/netns/netns.h"
+#include "lib/tenancy/tenant_id.h"
 
 namespace rail::counters {
 
@@ -37,6 +38,7 @@ struct Port {
   std::string pod;
   std::string ifname;
   std::string tenant;
+  tenancy::TenantId tenant_id;
   std::string netns;  // where its interface is
   netns::Identity netns_identity;
   bool is_uplink() const { return attachment == 0; }

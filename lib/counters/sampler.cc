@@ -9,7 +9,6 @@
 namespace rail::counters {
 namespace {
 
-constexpr std::chrono::seconds kSecond{1};
 constexpr std::chrono::seconds kUnasked{10};  // between two readings that nobody has asked for
 constexpr std::chrono::seconds kInterest{3};  // how long somebody who has asked is expected to ask again
 constexpr std::chrono::milliseconds kHistoryEvery{9'500};  // a tick may be early
@@ -29,14 +28,13 @@ Both<Counts> TrafficOf(const Port& port, const netlink::LinkStats& s) {
   return both;
 }
 
-uint64_t Grown(uint64_t before, uint64_t now) {
-  return now > before ? now - before : 0;  // a counter that has begun anew has lost what was before
-}
-
 }  // namespace
 
 Sampler::Sampler(const config::NodeConfig& config, const engine::ViewPublisher& views, std::string sysfs)
-    : config_(config), views_(views), sysfs_(std::move(sysfs)) {}
+    : config_(config),
+      views_(views),
+      sysfs_(std::move(sysfs)),
+      recorder_(std::chrono::milliseconds(config.bursts.every_ms)) {}
 
 Status Sampler::Open() {
   RAIL_ASSIGN(stats_, netlink::Stats::Open());
@@ -94,7 +92,8 @@ void Sampler::AskLineRates(Clock::time_point now) {
 }
 
 Status Sampler::Tick() {
-  const bool whole = !bursts_on() || !second_ || Clock::now() - *second_ >= kSecond;
+  const auto second = SecondOf(std::chrono::milliseconds(config_.bursts.every_ms));
+  const bool whole = !bursts_on() || !second_ || Clock::now() - *second_ >= second;
   if (whole) FindPorts();
   for (Slot& slot : slots_) slot.read = false;
   RAIL_TRY(stats_->Links(whole ? netlink::Stats::Detail::kAll : netlink::Stats::Detail::kTraffic, indexes_,
@@ -157,20 +156,8 @@ std::vector<netlink::RdmaCounter> Sampler::RdmaOf(Slot& slot, Clock::time_point 
 
 void Sampler::AddTenants(const Slot& slot, const PortCounts& now) {
   if (slot.port->is_uplink() || slot.port->tenant.empty()) return;
-  Both<Counts>& total = tenants_[{slot.port->rail, slot.port->tenant}];
-  for (const Direction direction : kDirections) {
-    const Counts& after = now.traffic[direction];
-    const Counts& before = slot.before ? slot.before->traffic[direction] : after;
-    Counts& sum = total[direction];
-    sum.bytes += Grown(before.bytes, after.bytes);
-    sum.packets += Grown(before.packets, after.packets);
-    sum.dropped += Grown(before.dropped, after.dropped);
-    sum.errors += Grown(before.errors, after.errors);
-    if (after.slow_packets) {
-      sum.slow_packets = sum.slow_packets.value_or(0) +
-                         Grown(before.slow_packets.value_or(*after.slow_packets), *after.slow_packets);
-    }
-  }
+  tenants_.Add({slot.port->rail, slot.port->tenant}, slot.before ? slot.before->traffic : now.traffic,
+               now.traffic, now.at);
 }
 
 void Sampler::EverySecond(const Moment& now) {
@@ -197,7 +184,8 @@ void Sampler::EverySecond(const Moment& now) {
     }
     port.now = std::move(counts);
   }
-  view->tenants = tenants_;
+  tenants_.Forget(now.at);
+  view->tenants = tenants_.all();
   {
     const std::lock_guard lock(mutex_);
     if (bursts_on()) AddBursts(*view);

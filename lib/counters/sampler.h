@@ -22,15 +22,10 @@
 #include "lib/base/error.h"
 #include "lib/counters/bursts.h"
 #include "lib/counters/port.h"
+#include "lib/counters/tenants.h"
 #include "lib/netlink/stats.h"
 
 namespace rail::counters {
-
-struct Counts {
-  uint64_t bytes = 0, packets = 0, dropped = 0, errors = 0;
-  std::optional<uint64_t>
-      slow_packets;  // of `packets`, those that the CPU has forwarded; nullopt: not counted
-};
 
 struct PortCounts {
   Clock::time_point at;
@@ -51,14 +46,11 @@ struct PortView {
   Both<uint64_t> peak;                // the fastest tick of the last minute; only with bursts
 };
 
-// Counts of all attachments that a tenant has had on a rail. They only grow.
-using TenantKey = std::pair<std::string, std::string>;  // rail, tenant
-
 struct PortsView {
   uint64_t version = 0;
   int64_t unix_ms = 0;
-  std::vector<PortView> ports;  // uplinks first, by rail; then attachments
-  std::map<TenantKey, Both<Counts>> tenants;
+  std::vector<PortView> ports;                // uplinks first, by rail; then attachments
+  std::map<TenantKey, Both<Counts>> tenants;  // as TenantTotals
   std::map<BurstRecorder::Key, BurstRecorder::Totals> bursts;
   bool bursts_on = false;
 };
@@ -138,7 +130,7 @@ class Sampler {
   std::optional<Clock::time_point> line_rates_asked_;
   uint64_t of_view_ = 0;  // the version of the node's view that slots_ are of
   bool lost_ = true;      // a port's link was not there: look again
-  std::map<TenantKey, Both<Counts>> tenants_;
+  TenantTotals tenants_;
 
   // With mutex_: notes that somebody asks. True: the thread must be woken.
   bool Ask() const;

@@ -23,6 +23,7 @@ engine::NodeView WithAPod() {
   a.attachment.pod_namespace = "ml";
   a.attachment.pod_name = "train-0";
   a.attachment.tenant = "team-a";
+  a.attachment.tenant_id = {1, 2};
   view.attachments.push_back(a);
   a.attachment.id = 8;
   a.attachment.representor = "not-there";
@@ -45,6 +46,7 @@ TEST(SamplerTest, PortsAreUplinksAndReadyAttachments) {
   EXPECT_EQ(ports[0]->Name(), "rail0 uplink p0");
   EXPECT_EQ(ports[1]->Name(), "ml/train-0 net1");
   EXPECT_EQ(ports[1]->tenant, "team-a");
+  EXPECT_EQ(ports[1]->tenant_id, (tenancy::TenantId{1, 2}));
 }
 
 TEST(SamplerTest, CountsWhatPodAndUplinkSend) {
@@ -90,6 +92,22 @@ TEST(SamplerTest, CountsWhatPodAndUplinkSend) {
   ASSERT_FALSE(list.worst.empty());
   EXPECT_EQ(list.worst[0].port->pod, "train-0");
   EXPECT_TRUE(sampler.Bursts(UnixMs() + 10'000).worst.empty());
+}
+
+TEST(SamplerTest, SlowTicksPublishOnceASecondThoughOneIsEarly) {
+  const netns::Netns node = netns::testing::MakeScratch();
+  ASSERT_TRUE(netns::testing::Shell(node, "ip link add p0 type veth peer name leaf && ip link set p0 up"));
+  config::NodeConfig config = OneRail();
+  config.bursts.every_ms = 1000;
+  engine::ViewPublisher views;
+  Sampler sampler(config, views, "/nowhere");
+  ASSERT_TRUE(node.Run([&]() -> Status {
+    RAIL_TRY(sampler.Open());
+    RAIL_TRY(sampler.Tick());
+    std::this_thread::sleep_for(std::chrono::milliseconds(900));
+    return sampler.Tick();
+  }));
+  EXPECT_EQ(sampler.Current()->version, 2U);
 }
 
 // Without bursts nobody reads for nobody: who asks is told of a fresh reading, and for some seconds there is one each second.

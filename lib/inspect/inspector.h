@@ -1,7 +1,7 @@
 // Answers questions that need a look at the node itself: flows, checks, traces, findings. Changes nothing.
 //
 // Use:      Inspector inspector(config, paths, deps, views);
-//           RAIL_ASSIGN(const Answer answer, inspector.Trace(question));        // within 5 s
+//           RAIL_ASSIGN(const Answer answer, inspector.Trace(question));        // within 8 s
 // Threads:  any thread; each call opens its own connections
 // Owns:     the looks at parts that hang; its arguments must outlive it
 #pragma once

@@ -1,6 +1,7 @@
 #include "lib/inspect/side_by_side.h"
 
 #include <algorithm>
+#include <system_error>
 
 namespace rail::inspect {
 
@@ -12,7 +13,11 @@ Status SideBySide::Start(const std::string& part, Deadline until, std::function<
   const bool hangs = std::ranges::any_of(
       looks_, [&](const Look& each) { return each.part == part && each.until < Clock::now(); });
   if (hangs) return Fail(Code::kTransient, "a question asked before has not been answered yet");
-  looks_.push_back({part, until, std::async(std::launch::async, std::move(look))});
+  try {
+    looks_.push_back({part, until, std::async(std::launch::async, std::move(look))});
+  } catch (const std::system_error& error) {  // at the limit of tasks of its cgroup, or without memory
+    return Fail(Code::kTransient, std::string("no thread can be started to ask it: ") + error.what());
+  }
   return {};
 }
 

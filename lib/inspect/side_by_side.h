@@ -38,7 +38,7 @@ class SideBySide {
   };
 
   // `look`: ends by `until` if it can; returns and never throws. While an earlier look at the same part is late, the part is not asked again,
-  // so that a hung one costs one thread: kTransient.
+  // so that a hung one costs one thread: kTransient. So is a part for which there is no thread.
   template <class T>
   Answer<T> Ask(const std::string& part, Deadline until, std::function<Result<T>()> look) {
     auto promise = std::make_shared<std::promise<Result<T>>>();

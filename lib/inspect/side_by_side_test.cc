@@ -2,6 +2,7 @@
 #include "lib/inspect/side_by_side.h"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 #include <atomic>
 
@@ -53,6 +54,25 @@ TEST_F(SideBySideTest, APartThatIsBackIsAskedAgain) {
     auto answer = parts_.Ask<int>("bgpd", After(seconds(5)), [&]() -> Result<int> { return ++asked_; });
     EXPECT_EQ(answer.Wait(After(seconds(5))).value_or(0), i);
   }
+}
+
+// At the limit of tasks of its cgroup the node has no answer, and raild goes on.
+TEST_F(SideBySideTest, APartForWhichThereIsNoThreadHasNoAnswer) {
+  pthread_attr_t before;
+  ASSERT_EQ(::pthread_getattr_default_np(&before), 0);
+  pthread_attr_t huge;
+  ASSERT_EQ(::pthread_attr_init(&huge), 0);
+  ASSERT_EQ(::pthread_attr_setstacksize(&huge, size_t{1} << 60), 0);  // no address space has room for it
+  ASSERT_EQ(::pthread_setattr_default_np(&huge), 0);
+  auto answer = parts_.Ask<int>("bgpd", After(seconds(5)), [this]() -> Result<int> { return ++asked_; });
+  EXPECT_EQ(::pthread_setattr_default_np(&before), 0);
+  const Result<int> none = answer.Wait(After(seconds(5)));
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().code, Code::kTransient);
+  EXPECT_EQ(none.error().message.find("no thread can be started"), 0U) << none.error().message;
+  EXPECT_EQ(asked_, 0);
+  auto again = parts_.Ask<int>("bgpd", After(seconds(5)), [this]() -> Result<int> { return ++asked_; });
+  EXPECT_EQ(again.Wait(After(seconds(5))).value_or(0), 1) << "as soon as there is one";
 }
 
 TEST_F(SideBySideTest, ErrorsOfAPartAreItsOwnWords) {

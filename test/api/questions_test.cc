@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <list>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -147,6 +148,18 @@ TEST_F(QuestionsTest, SaysWhyWhenTheSwitchDoesNotAnswer) {
   EXPECT_EQ(status.error_message(), "ovs-vswitchd is down");
 }
 
+TEST_F(QuestionsTest, WhatTheNodeCannotIsNoCallThatRaildDoesNotKnow) {
+  inspector_.flows = [](const inspect::Selector&, const inspect::FlowsPage&) -> Result<inspect::Flows> {
+    return Fail(Code::kUnsupported, "needs Open vSwitch 3.2");
+  };
+  grpc::ClientContext context;
+  Bound(context);
+  v1::ListFlowsResponse response;
+  const grpc::Status status = node_->ListFlows(&context, {}, &response);
+  EXPECT_EQ(status.error_code(), StatusCode::FAILED_PRECONDITION);
+  EXPECT_EQ(status.error_message(), "needs Open vSwitch 3.2");
+}
+
 TEST_F(QuestionsTest, APageOfFlowsIsBoundedWhoeverAsks) {
   std::vector<inspect::FlowsPage> asked;
   inspector_.flows = [&](const inspect::Selector&, const inspect::FlowsPage& page) -> Result<inspect::Flows> {
@@ -195,6 +208,30 @@ TEST_F(QuestionsTest, QuestionsThatHangDelayNobodyWhoAsksForWhatIsKnown) {
   v1::ListRailsResponse rails;
   EXPECT_TRUE(node_->ListRails(&context, {}, &rails).ok());
   faults.Open();
+}
+
+// Without bursts whoever asks for counters waits for a reading.
+TEST_F(QuestionsTest, ThoseWhoWaitForCountersDelayNobody) {
+  FaultInjector faults;
+  sampler_.OnDemand([&] { faults.Pass(); });
+  std::list<grpc::ClientContext> contexts;
+  std::vector<std::jthread> clients;
+  for (int i = 0; i < 17; ++i) {
+    grpc::ClientContext& context = contexts.emplace_back();
+    Bound(context);
+    clients.emplace_back([this, &context] {
+      v1::ListCountersResponse response;
+      EXPECT_FALSE(node_->ListCounters(&context, {}, &response).ok());
+    });
+    if (i == 0) faults.WaitInside(1);
+  }
+  grpc::ClientContext context;
+  Bound(context);
+  v1::ListRailsResponse rails;
+  EXPECT_TRUE(node_->ListRails(&context, {}, &rails).ok());
+  for (grpc::ClientContext& each : contexts) each.TryCancel();
+  faults.Open();
+  server_->Stop();  // nobody wakes the sampler once this has returned
 }
 
 TEST_F(QuestionsTest, RefusesAQuestionWhenTooManyWait) {

@@ -73,6 +73,15 @@ TEST_F(RailctlTest, NamesTheRailsThatExistWhereverOneDoesNot) {
   }
 }
 
+// By what raild says, and not by a guess that it is too old.
+TEST_F(RailctlTest, SaysWhyANodeCannotAnswer) {
+  const Ran ran = Run({"bursts"});
+  EXPECT_EQ(ran.exit_code, railctl::kFailed);
+  EXPECT_EQ(ran.err,
+            "railctl: raild at " + socket_ +
+                ": raild looks for no bursts: put `\"bursts\": {\"every_ms\": 10}` into node.json\n");
+}
+
 TEST_F(RailctlTest, PrintsTheHeaderOfAnEmptyList) {
   views_.Publish({});
   EXPECT_EQ(Out({"get", "remotes"}), "ADDRESS   TENANT   TENANT-ID   RAIL   INSTALLED\n");

@@ -31,7 +31,7 @@ ALLOWED: dict[str, set[str]] = {
     "pipeline": {"base", "config", "tenancy", "ovs"},
     "engine": {"base", "config", "tenancy", "netns", "netlink", "qos", "sriov", "device", "podnet", "ovs", "frr", "bmp", "lldp",
                "state", "pipeline", "cni"},
-    "counters": {"base", "config", "netns", "netlink", "sriov", "state", "engine"},
+    "counters": {"base", "config", "tenancy", "netns", "netlink", "sriov", "state", "engine"},
     "inspect": {"base", "config", "counters", "tenancy", "netns", "netlink", "qos", "sriov", "pcie", "nccl", "podnet", "ovs", "frr", "lldp", "state",
                 "pipeline", "engine"},
     "event": {"base"},

@@ -69,6 +69,8 @@ def test_a_shell_takes_the_script_and_completes(shell: str, tmp_path: Path) -> N
     assert offered(shell, script, "de") == {"describe"}
     assert offered(shell, script, "-o", "json", "describe", "a") == {"attachment"}
     assert offered(shell, script, "get", "rails", "-o", "w") == {"wide"}
+    assert offered(shell, script, "get", "rails", "-o", "") == {"table", "wide", "json"}
+    assert "dot" in offered(shell, script, "get", "topology", "-o", "")
     assert offered(shell, script, "trace", "ml/a", "10.0.0.1", "--protocol", "") == {"udp", "tcp", "icmp"}
     assert {"--tenant", "--rail", "--no-headers", "--watch", "--socket"} <= offered(shell, script, "get", "attachment", "--")
     assert "--watch" not in offered(shell, script, "get", "flows", "--")

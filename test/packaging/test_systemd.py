@@ -32,10 +32,27 @@ def test_capabilities_are_those_that_raild_keeps_and_that_its_manual_explains() 
     assert set(re.findall(r"^ +- ([A-Z_]+) +#", manifest, re.M)) == {c[4:] for c in kept()} - {"CHOWN"}
 
 
+def test_every_family_of_sockets_that_the_code_opens_is_allowed() -> None:
+    opened: dict[str, str] = {}
+    for folder in ("cmd/raild", "lib"):
+        for path in sorted((ROOT / folder).rglob("*.cc")):
+            if path.name.endswith("_test.cc") or "testing" in path.parts:
+                continue
+            opened |= dict.fromkeys(re.findall(r"\bsocket(?:pair)?\((AF_[A-Z0-9]+)", path.read_text()), str(path))
+    assert "AF_PACKET" in opened, "lib/lldp hears leaves by one"
+    allowed = set(setting("RestrictAddressFamilies")[0].split())
+    assert not {family: path for family, path in opened.items() if family not in allowed}
+
+
 def test_readiness_watchdog_and_end_leave_a_round_its_time() -> None:
     assert setting("Type") == ["notify"]
-    for name in ("WatchdogSec", "TimeoutStopSec", "TimeoutStartSec"):
+    for name in ("WatchdogSec", "TimeoutStartSec"):
         assert int(setting(name)[0]) > 20, "a round of raild may take 20 s"
+    manifest = (ROOT / "manifests/base/daemonset.yaml").read_text()
+    grace = [int(seconds) for seconds in re.findall(r"^      terminationGracePeriodSeconds: (\d+)", manifest, re.M)]
+    assert [int(setting("TimeoutStopSec")[0])] == grace
+    promised = re.search(r"up to (\d+) s where ovs-vswitchd hangs", (ROOT / "cmd/raild/README.md").read_text())
+    assert promised and grace[0] >= int(promised[1]) >= 60, "two rounds of 8 rails, 20 s for the first and 1 s for each after it"
 
 
 def test_systemd_takes_it(tmp_path: Path) -> None:

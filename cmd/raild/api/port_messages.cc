@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lib/base/utf8.h"
+#include "lib/inspect/select.h"
 
 namespace rail::raild {
 namespace {
@@ -24,7 +25,7 @@ bool Matches(const v1::PortFilter& filter, const counters::Port& port) {
   };
   return fits(filter.rail(), port.rail) && fits(filter.namespace_(), port.pod_namespace) &&
          fits(filter.pod(), port.pod) && fits(filter.ifname(), port.ifname) &&
-         fits(filter.tenant(), port.tenant);
+         inspect::IsTenant(filter.tenant(), port.tenant, port.tenant_id);
 }
 
 v1::Port ToMessage(const counters::Port& port) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "lib/tenancy/tenant_id.h"
+
 namespace rail::raild {
 namespace {
 
@@ -19,8 +21,13 @@ counters::PortView APort(const counters::Port& port) {
 counters::PortsView View() {
   counters::PortsView view{.version = 1, .unix_ms = 1500};
   view.ports.push_back(APort({.rail = "rail0", .link = "p0"}));
-  view.ports.push_back(APort(
-      {.rail = "rail0", .link = "r", .attachment = 3, .pod_namespace = "ml", .pod = "t", .tenant = "a"}));
+  view.ports.push_back(APort({.rail = "rail0",
+                              .link = "r",
+                              .attachment = 3,
+                              .pod_namespace = "ml",
+                              .pod = "t",
+                              .tenant = "a",
+                              .tenant_id = *tenancy::TenantId::Parse("c0ffee00000001ab54a98ceb1f0a")}));
   view.ports.push_back(APort({.rail = "rail1", .link = "p1"}));
   return view;
 }
@@ -50,6 +57,8 @@ TEST(PortMessagesTest, FiltersAsTheyAreNamed) {
   filter.set_tenant("a");
   ASSERT_EQ(ListCounters(View(), filter).ports_size(), 1);
   EXPECT_EQ(ListCounters(View(), filter).ports(0).port().pod(), "t");
+  filter.set_tenant("c0ffee00000001ab54a98ceb1f0a");
+  EXPECT_EQ(ListCounters(View(), filter).ports_size(), 1) << "by its id, as everywhere";
   filter.set_namespace_("other");
   EXPECT_EQ(ListCounters(View(), filter).ports_size(), 0);
 }

@@ -55,8 +55,8 @@ grpc::StatusCode StatusCodeOf(Code code) {
     case Code::kBusy:
     case Code::kTransient:
       return grpc::StatusCode::UNAVAILABLE;
-    case Code::kUnsupported:
-      return grpc::StatusCode::UNIMPLEMENTED;
+    case Code::kUnsupported:  // UNIMPLEMENTED is gRPC's own, for a call that raild does not know
+      return grpc::StatusCode::FAILED_PRECONDITION;
     case Code::kPermission:
       return grpc::StatusCode::PERMISSION_DENIED;
     case Code::kInternal:
@@ -85,12 +85,13 @@ class LastHealth {
 class Service final : public v1::Node::CallbackService {
  public:
   Service(const Sources& sources, const LastHealth& health, Watches& watches, Watches& counter_watches,
-          QuestionQueue& queue, size_t most_watches)
+          QuestionQueue& queue, QuestionQueue& counter_queue, size_t most_watches)
       : sources_(sources),
         health_(health),
         watches_(watches),
         counter_watches_(counter_watches),
         questions_(queue),
+        counter_questions_(counter_queue),
         most_watches_(most_watches) {}
 
   grpc::ServerUnaryReactor* GetNode(grpc::CallbackServerContext* context, const v1::GetNodeRequest*,
@@ -219,11 +220,12 @@ class Service final : public v1::Node::CallbackService {
   grpc::ServerUnaryReactor* ListCounters(grpc::CallbackServerContext* context,
                                          const v1::ListCountersRequest* request,
                                          v1::ListCountersResponse* response) override {
-    const auto view = sources_.counters.Fresh(After(kCountersWait));
-    if (view->version == 0)
-      return Finish(context, {grpc::StatusCode::UNAVAILABLE, "raild has not read any counters yet"});
-    *response = raild::ListCounters(*view, request->filter());
-    return Finish(context, grpc::Status::OK);
+    return AtTheDesk(context, counter_questions_, [this, request, response]() -> Status {
+      const auto view = sources_.counters.Fresh(After(kCountersWait));
+      if (view->version == 0) return Fail(Code::kTransient, "raild has not read any counters yet");
+      *response = raild::ListCounters(*view, request->filter());
+      return {};
+    });
   }
 
   grpc::ServerUnaryReactor* ListBursts(grpc::CallbackServerContext* context,
@@ -231,7 +233,7 @@ class Service final : public v1::Node::CallbackService {
                                        v1::ListBurstsResponse* response) override {
     if (sources_.config.bursts.every_ms == 0) {
       return Finish(context,
-                    {grpc::StatusCode::UNIMPLEMENTED,
+                    {grpc::StatusCode::FAILED_PRECONDITION,
                      "raild looks for no bursts: put `\"bursts\": {\"every_ms\": 10}` into node.json"});
     }
     *response = raild::ListBursts(sources_.counters, *request, UnixMs());
@@ -264,8 +266,13 @@ class Service final : public v1::Node::CallbackService {
   // A question to Open vSwitch, bgpd or the kernel may take a while, so it never runs on a thread of gRPC.
   template <class Look>
   grpc::ServerUnaryReactor* AtTheDesk(grpc::CallbackServerContext* context, Look look) {
+    return AtTheDesk(context, questions_, std::move(look));
+  }
+  template <class Look>
+  static grpc::ServerUnaryReactor* AtTheDesk(grpc::CallbackServerContext* context, QuestionQueue& queue,
+                                             Look look) {
     grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-    const bool taken = questions_.Ask([context, reactor, look = std::move(look)](QuestionQueue::Turn turn) {
+    const bool taken = queue.Ask([context, reactor, look = std::move(look)](QuestionQueue::Turn turn) {
       if (turn == QuestionQueue::Turn::kClosed)
         return reactor->Finish({grpc::StatusCode::UNAVAILABLE, "raild is stopping"});
       // The client may have gone while others were served.
@@ -285,14 +292,16 @@ class Service final : public v1::Node::CallbackService {
   Watches& watches_;
   Watches& counter_watches_;
   QuestionQueue& questions_;
+  QuestionQueue&
+      counter_questions_;  // who waits for a reading does not wait behind an Open vSwitch that hangs
   const size_t most_watches_;
 };
 
 // A way in: a listener with limits of its own.
 struct Door {
   Door(const Sources& sources, const LastHealth& health, Watches& watches, Watches& counter_watches,
-       QuestionQueue& queue, size_t most_watches)
-      : service(sources, health, watches, counter_watches, queue, most_watches) {}
+       QuestionQueue& queue, QuestionQueue& counter_queue, size_t most_watches)
+      : service(sources, health, watches, counter_watches, queue, counter_queue, most_watches) {}
 
   Service service;
   std::unique_ptr<grpc::Server> server;
@@ -344,8 +353,8 @@ struct Server::Parts {
       : file(std::move(socket)),
         watches(sources.views),
         counter_watches(sources.counters),
-        local(sources, health, watches, counter_watches, queue, kMostWatches),
-        tcp(sources, health, watches, counter_watches, queue, kMostTcpWatches) {}
+        local(sources, health, watches, counter_watches, queue, counter_queue, kMostWatches),
+        tcp(sources, health, watches, counter_watches, queue, counter_queue, kMostTcpWatches) {}
 
   SocketFile file;
   std::shared_ptr<grpc::ServerCredentials>
@@ -354,6 +363,7 @@ struct Server::Parts {
   Watches watches;
   Watches counter_watches;
   QuestionQueue queue;
+  QuestionQueue counter_queue{1};  // a reading answers all who wait for it
   Door local;
   Door tcp;  // its server is null when node.json names no listener
 };
@@ -412,6 +422,7 @@ void Server::Stop() {
   parts_->watches.Stop();
   parts_->counter_watches.Stop();
   parts_->queue.Close();
+  parts_->counter_queue.Close();
   const auto until = std::chrono::system_clock::now() + kStopTime;
   each([&](grpc::Server& server) { server.Shutdown(until); });
   each([](grpc::Server& server) { server.Wait(); });

@@ -253,11 +253,11 @@ void NodeStatus::Publish(RecordReader& reader) {
   const std::lock_guard one_at_a_time(publishing_);
   const auto record = reader.Read();
   Note("state", record ? Status() : tl::make_unexpected(record.error()));
-  if (!record) return;
+  if (record) record_ = *record;
   NodeView view;
   {
     const std::lock_guard lock(mutex_);
-    view = Compose(**record);
+    view = Compose(*record_);
   }
   views_.Publish(std::move(view));
 }

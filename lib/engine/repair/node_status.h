@@ -74,6 +74,7 @@ class NodeStatus {
         identity_(std::move(identity)),
         views_(views),
         vlans_(VlansByTenant(config)),
+        record_(std::make_shared<const Record>()),
         learned_(std::make_shared<const Learned>()) {}
 
   // Stores how the last round of a part ended. Logs it if it differs from the round before.
@@ -106,7 +107,8 @@ class NodeStatus {
   void SetLearned(std::shared_ptr<const Learned> learned);
   std::shared_ptr<const Learned> learned() const;
 
-  // Publishes a view of everything stored here and of the record.
+  // Publishes a view of everything stored here and of the record. While nobody can read the record: of the last reading, and health
+  // says so.
   void Publish(RecordReader& reader);
 
  private:
@@ -120,6 +122,7 @@ class NodeStatus {
   const std::map<tenancy::TenantId, TenantVlan> vlans_;  // of every tenant that has one
 
   std::mutex publishing_;  // so that an older reading of the record never follows a newer one
+  RecordPtr record_;       // the last one that could be read, with publishing_; empty before the first
   mutable std::mutex mutex_;
   std::map<std::string, Health> health_;
   std::map<std::string, uint64_t> repairs_;  // by cause

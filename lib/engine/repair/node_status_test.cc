@@ -6,8 +6,11 @@
 namespace rail::engine {
 namespace {
 
+using ::testing::Contains;
 using testing::Dependency;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using testing::RepairTest;
 
 // Rules that nobody can look for are not missing: what was seen last stands, with the time since when it is not known.
@@ -36,6 +39,35 @@ TEST_F(RepairTest, WhileNobodyCanLookWhatWasSeenLastStands) {
     EXPECT_EQ(view->rails.at(0).unseen, "");
     EXPECT_TRUE(view->attachments.at(0).rules_in_place);
   }
+}
+
+// Views, metrics and reports are made of what is published: it must not stand still as "all is right".
+TEST_F(RepairTest, ARecordThatNobodyCanReadIsSaidBesideWhatItHeldLast) {
+  Settle();
+  const uint64_t before = raild->views.Current()->version;
+  world.faults.down = {Dependency::kState};
+  raild->node_status.SetUplink("rail0", false);
+  raild->node_status.Publish(raild->record);
+  const auto view = raild->views.Current();
+  EXPECT_GT(view->version, before);
+  EXPECT_THAT(Problems(), Contains(HasSubstr("state: state.db is down")));
+  ASSERT_EQ(view->attachments.size(), 1U);
+  EXPECT_EQ(view->attachments.at(0).withdrawn, "the uplink ens0 of its rail has no carrier");
+  world.faults.down.clear();
+  raild->node_status.SetUplink("rail0", true);
+  Audit();
+  EXPECT_THAT(Problems(), IsEmpty());
+}
+
+TEST_F(RepairTest, ARecordThatCouldNeverBeReadIsSaidToo) {
+  raild = world.StartRaild(std::chrono::hours(1));
+  world.faults.before = [&](Dependency dependency, std::string_view call) {
+    if (dependency == Dependency::kState && call == "Version")
+      world.faults.FailCall(Dependency::kState, 1, {Code::kTransient, "I/O error", 0});
+  };
+  raild->node_status.Publish(raild->record);
+  world.faults.before = nullptr;
+  EXPECT_THAT(Problems(), ElementsAre("state: I/O error"));
 }
 
 TEST_F(RepairTest, ABridgeThatIsNotThereHasBeenLookedFor) {

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "lib/base/log.h"
 #include "lib/engine/repair/origin.h"
@@ -64,6 +65,8 @@ bool RatesRepair::Look() {
   RatesSeen seen;
   done_.clear();
   taken_.clear();
+  news_.clear();
+  refused_before_ = std::exchange(refused_, {});
   const Status put = Put(seen);
   is_clean_ = put.has_value();
   if (config_.rates || !put || node_status_.Knows(kPart)) node_status_.Note(kPart, put);
@@ -71,13 +74,15 @@ bool RatesRepair::Look() {
     for (const std::string& each : done_) log::Info("rates: {}", each);
     node_status_.Repaired(kPart, done_.size());
   }
-  if (!node_status_.SetRates(seen)) return !done_.empty();
-  for (const auto& [rail, rates] : seen.rails)
-    for (const qos::Difference& each : rates.problems) log::Warning("rail {}: rates: {}", rail, each.what);
-  return true;
+  for (const std::string& each : news_) log::Warning("{}", each);
+  return node_status_.SetRates(std::move(seen)) || !done_.empty();
 }
 
-void RatesRepair::Refused(RatesSeen& seen, const std::string& rail, std::string what, std::string fix) {
+void RatesRepair::Refused(RatesSeen& seen, const std::string& rail, std::string what, std::string fix,
+                          const std::string& same) {
+  const std::string name = rail + " " + (same.empty() ? what : same);
+  if (refused_.insert(name).second && !refused_before_.contains(name))
+    news_.push_back("rail " + rail + ": rates: " + what);
   std::vector<qos::Difference>& problems = seen.rails[rail].problems;
   const qos::Difference one{.id = "rates-refused",
                             .what = std::move(what),
@@ -168,7 +173,8 @@ Result<WantedRates> RatesRepair::Wanted(const NicRates& nics, RatesSeen& seen) {
             fmt::format("the devices of {} pods' interfaces have no rate in devlink, such as {} of {}/{} {}",
                         attachments.size(), one.device, one.pod_namespace, one.pod_name, one.key.ifname),
             "a VF has one where its NIC is in switchdev mode and its driver has devlink-rate (`devlink port "
-            "function rate show`); on a node whose devices have none, leave `rates` out of node.json");
+            "function rate show`); on a node whose devices have none, leave `rates` out of node.json",
+            "devices without a rate");
   }
   return wanted;
 }

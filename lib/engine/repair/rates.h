@@ -54,6 +54,8 @@ class RatesRepair {
   bool Look();
   // Whether there may be something to do although nothing has changed.
   bool is_needed() const { return config_.rates.has_value() || !is_clean_; }
+  // What the last Look has warned of: refusals that the look before did not have.
+  const std::vector<std::string>& news() const { return news_; }
 
  private:
   Status Put(RatesSeen& seen);
@@ -63,7 +65,9 @@ class RatesRepair {
   Status PutLeaf(netlink::Rates& rates, const netlink::NicPort& port, const std::string& node,
                  const std::string& parent);
   void Show(const netlink::RateTrees& trees, const WantedRates& wanted, RatesSeen& seen);
-  static void Refused(RatesSeen& seen, const std::string& rail, std::string what, std::string fix);
+  // `same`: by which it is the same in the next look, although the words count anew; "": the words.
+  void Refused(RatesSeen& seen, const std::string& rail, std::string what, std::string fix,
+               const std::string& same = "");
 
   const config::NodeConfig& config_;
   const Deps deps_;
@@ -72,7 +76,9 @@ class RatesRepair {
   // Nodes whose driver took a rate and shows another one: what was wanted, and what is shown. It is not set again for nothing.
   std::map<std::string, std::pair<netlink::Rate, netlink::Rate>> ignored_;
   std::vector<std::string> done_;
-  std::set<std::string> taken_;  // nodes that were set in this look
+  std::set<std::string> taken_;                     // nodes that were set in this look
+  std::set<std::string> refused_, refused_before_;  // in this look and in the one before
+  std::vector<std::string> news_;
   bool is_clean_ = false;
 };
 

@@ -200,6 +200,32 @@ TEST_F(RatesTest, MendByNameWhatACrashHasLeft) {
               ElementsAre(RateLeaf{1, {}, NodeOf("ns-a")}, RateLeaf{2, {}, ""}, RateLeaf{3, {}, ""}));
 }
 
+// A pod that comes changes what is seen, and nothing that was told before is told again.
+TEST_F(RatesTest, TellARefusalOnce) {
+  Deps deps = world.deps();
+  deps.origin = std::make_shared<Origin>(path_);
+  store_ = std::move(*deps.open_store());
+  RatesRepair repair(world.config, deps, *store_, status_);
+  const auto p1 = Attach("p1", "ns-a", "vf3");
+  EXPECT_TRUE(repair.Look());
+  EXPECT_THAT(repair.news(), ElementsAre(HasSubstr("rail rail0: rates: the devices of 1 pods'")));
+  Attach("p2", "ns-a", "vf0", "rail0");
+  EXPECT_TRUE(repair.Look()) << "a tenant more has a rate";
+  EXPECT_THAT(repair.news(), IsEmpty());
+  Attach("p3", "ns-a", "vf10", "rail1");
+  EXPECT_TRUE(repair.Look());
+  EXPECT_THAT(repair.news(), ElementsAre(HasSubstr("rail rail1: rates:"))) << "this one is new";
+  Attach("p5", "ns-a", "vf11", "rail1");
+  EXPECT_TRUE(repair.Look());
+  EXPECT_THAT(repair.news(), IsEmpty()) << "2 pods now, and the same otherwise";
+  Detach(p1);
+  EXPECT_TRUE(repair.Look());
+  EXPECT_THAT(repair.news(), IsEmpty());
+  Attach("p4", "ns-a", "vf3");
+  EXPECT_TRUE(repair.Look());
+  EXPECT_THAT(repair.news(), SizeIs(1)) << "it had gone meanwhile";
+}
+
 // Dies at the change number `at`, before or after it.
 class DyingRates : public netlink::testing::FakeRates {
  public:

@@ -39,6 +39,7 @@ Swept Sweeper::Run() {
   Node node{config_, record_.store(), connections};
   WhereaboutsById where = LookFor(*record, connections, booted_ms_);
   std::map<int64_t, Deadline> gone;
+  Status written;
   for (const Attachment& attachment : record->attachments) {
     const auto& steps = record->steps.at(attachment.id);
     const bool pending =
@@ -57,7 +58,7 @@ Swept Sweeper::Run() {
     deleting.phase = Phase::kDeleting;
     Status marked = record_.store().SetPhase(deleting.id, deleting.phase);
     if (!marked) {
-      node_status_.Note("state", marked);
+      written = marked;
       continue;
     }
     const auto undone = Undo(node, deleting, "");
@@ -70,6 +71,7 @@ Swept Sweeper::Run() {
       ++swept.undone;
     }
   }
+  node_status_.Note("writing the record", written);
   gone_since_ = std::move(gone);
   swept.devices = PutBack(node, *record, where);
   Report(*record, where);

@@ -9,9 +9,13 @@
 namespace rail::engine {
 namespace {
 
+using ::testing::Contains;
+using testing::FaultInjector;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using testing::PodSpec;
 using testing::RepairTest;
+using ::testing::StartsWith;
 
 TEST_F(RepairTest, UndoesAnAttachmentWhoseNamespaceIsGoneAfterTheGrace) {
   Settle();
@@ -57,6 +61,22 @@ TEST_F(RepairTest, FinishesADelThatDiedThoughTheNamespaceLivesOnAfterTheGrace) {
   EXPECT_TRUE(world.FindAttachment(pod)) << "the DEL may be under way";
   raild = world.StartRaild(std::chrono::hours(0));
   Audit();
+  EXPECT_THAT(world.Leftovers(), IsEmpty());
+}
+
+// Whoever reads the record does not say meanwhile that all is right, nor the other way round.
+TEST_F(RepairTest, ARecordThatCanBeReadAndNotWrittenIsAPartOfItsOwnUntilItCan) {
+  Settle();
+  world.EndNamespace(pod);
+  raild = world.StartRaild(std::chrono::hours(0));
+  world.faults.disk = FaultInjector::Disk::kFull;
+  raild->sweeper.Run();
+  raild->node_status.Publish(raild->record);
+  EXPECT_THAT(Problems(), Contains("writing the record: state.db: the disk is full"));
+  EXPECT_THAT(Problems(), Not(Contains(StartsWith("state:"))));
+  world.faults.disk = FaultInjector::Disk::kGood;
+  Audit();
+  EXPECT_THAT(Problems(), Not(Contains(StartsWith("writing the record"))));
   EXPECT_THAT(world.Leftovers(), IsEmpty());
 }
 

@@ -21,7 +21,8 @@ const std::vector<Cause>& Table() {
   static const std::vector<Cause> table = {
       {"record-no-space",
        kNode,
-       {"record-unreadable", "part-failing:state", "part-failing:tenants of namespaces"}},
+       {"record-unreadable", "part-failing:state", "part-failing:writing the record",
+        "part-failing:tenants of namespaces"}},
       {"config-unreadable", kNode, {"raild-cannot-start", "raild-down"}},
       {"certificate-unreadable", kNode, {"raild-cannot-start", "raild-down"}},
       {"raild-cannot-start", kNode, {"raild-down"}},
@@ -29,7 +30,7 @@ const std::vector<Cause>& Table() {
       {"record-unreadable",
        kNode,
        {"raild-down", "rules-unknown", "part-failing:state", "part-failing:rail", "part-failing:bgp",
-        "part-failing:devices of pods"}},
+        "part-failing:devices of pods", "part-failing:writing the record"}},
       {"ovsdb-down",
        kNode,
        {"rules-unknown", "rules-missing", "port-not-working", "pending-work:port", "pending-work:adopt",

@@ -251,10 +251,10 @@ const std::vector<Fault>& Faults() {
        [](NodeFacts& f) {
          f.record_free_bytes = 0;
          f.record_error = kHung;
-         PartFails(f, "state");
+         for (const char* part : {"state", "writing the record"}) PartFails(f, part);
        },
        {"record-no-space /var/lib/railcni/state.db"},
-       "1 part of raild, 1 more finding"},
+       "2 parts of raild, 1 more finding"},
       {"RecordLost",
        [](NodeFacts& f) {
          f.view.attachments.clear();  // which leaves their ports to nobody

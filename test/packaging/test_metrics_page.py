@@ -1,0 +1,39 @@
+"""The page of metrics names every part and every cause that raild's code can put there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def code() -> str:
+    """Of raild's repair and of raild itself. What a constant of the file names stands for its name."""
+    text = ""
+    for path in [*sorted((ROOT / "lib/engine/repair").glob("*.cc")), *sorted((ROOT / "cmd/raild").rglob("*.cc"))]:
+        if not path.name.endswith("_test.cc"):
+            file = path.read_text()
+            for name, value in re.findall(r'constexpr char (k\w+)\[\] = ("[^"]+");', file):
+                file = re.sub(rf"\b{name}\b", value, file)
+            text += file
+    return text
+
+
+def named(row: str) -> set[str]:
+    page = (ROOT / "cmd/raild/metrics/README.md").read_text()
+    return set(re.findall(r"`([^`]+)`", re.search(rf"^\| `{row}` \|.*$", page, re.M)[0]))
+
+
+def test_every_part_is_named() -> None:
+    parts = {part + ("R" if more else "") for part, more in re.findall(r'node_status_\.Note\(\s*"([^"]+)"(\s*\+\s*\w+\.name)?', code())}
+    parts |= set(re.findall(r'\bnote\("([^"]+)",', (ROOT / "lib/engine/repair/bgp.cc").read_text() + (ROOT / "lib/engine/repair/bgp_base.cc").read_text()))
+    parts |= {"state", "node.json"}
+    assert {"writing the record", "record of rail R", "rates"} <= parts
+    assert parts <= named("railcni_up")
+
+
+def test_every_cause_is_named() -> None:
+    causes = set(re.findall(r'node_status_\.Repaired\("([^"]+)"', code()))
+    assert {"rules", "device", "rates"} <= causes
+    assert causes <= named("railcni_repairs_total")
