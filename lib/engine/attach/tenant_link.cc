@@ -190,23 +190,26 @@ Status EnsureTenantInstance(frr::Bgp& bgp, const config::NodeConfig& config, con
 
 std::vector<uint16_t> Unused::Due(const std::set<uint16_t>& there, const std::set<uint16_t>& present,
                                   Deadline now) {
-  std::map<uint16_t, Deadline> since;
+  std::map<uint16_t, Deadline> until;
   std::vector<uint16_t> due;
   for (const uint16_t vlan : there) {
     if (present.contains(vlan)) continue;
-    const auto known = since_.find(vlan);
-    const Deadline begun = known == since_.end() ? now : known->second;
-    since.emplace(vlan, begun);
-    if (now - begun >= kTenantKept) due.push_back(vlan);
+    const auto known = until_.find(vlan);
+    const Deadline end = known == until_.end() ? now + kTenantKept : known->second;
+    if (now >= end) due.push_back(vlan);
+    until.emplace(vlan, now >= end ? now + kAgain : end);
   }
-  since_ = std::move(since);
+  until_ = std::move(until);
   return due;
+}
+
+void Unused::NotSeen(Deadline now) {
+  for (auto& [vlan, until] : until_) until = std::max(until, now + kAgain);
 }
 
 std::optional<Deadline> Unused::next() const {
   std::optional<Deadline> next;
-  for (const auto& [vlan, since] : since_)
-    next = next ? std::min(*next, since + kTenantKept) : since + kTenantKept;
+  for (const auto& [vlan, until] : until_) next = next ? std::min(*next, until) : until;
   return next;
 }
 

@@ -66,15 +66,20 @@ Status EnsureTenantInstance(frr::Bgp& bgp, const config::NodeConfig& config, con
                             uint16_t vlan, const std::vector<frr::Announcement>& announcements,
                             Deadline deadline);
 
-// What is there without a pod, and since when.
+// What is there without a pod, and until when it stays.
 class Unused {
  public:
+  // What was due and is still there, as a lock or a daemon was in the way, is due again after this time.
+  static constexpr std::chrono::seconds kAgain{30};
+
   // `there` and `present`, at this instant: those that have been without a pod for kTenantKept.
   std::vector<uint16_t> Due(const std::set<uint16_t>& there, const std::set<uint16_t>& present, Deadline now);
+  // Nobody could say what is there.
+  void NotSeen(Deadline now);
   std::optional<Deadline> next() const;
 
  private:
-  std::map<uint16_t, Deadline> since_;
+  std::map<uint16_t, Deadline> until_;
 };
 
 }  // namespace rail::engine

@@ -55,7 +55,19 @@ TEST(Unused, IsDueWhenItHasHadNoPodForLong) {
   EXPECT_THAT(unused.Due({101, 102}, {101}, now + minutes(4)), IsEmpty());
   EXPECT_THAT(unused.Due({101, 102}, {101}, now + minutes(6)), IsEmpty());
   EXPECT_THAT(unused.Due({101, 102}, {101}, now + minutes(9)), ElementsAre(102));
+  EXPECT_EQ(unused.next(), now + minutes(9) + Unused::kAgain) << "its removal may not have worked";
   EXPECT_THAT(unused.Due({101}, {101}, now + minutes(10)), IsEmpty()) << "it is gone";
+}
+
+TEST(Unused, IsNotDueAgainAtOnce) {
+  Unused unused;
+  const Deadline now = Clock::now(), end = now + kTenantKept;
+  unused.Due({101}, {}, now);
+  unused.NotSeen(end);
+  EXPECT_EQ(unused.next(), end + Unused::kAgain);
+  EXPECT_THAT(unused.Due({101}, {}, end + Unused::kAgain), ElementsAre(101));
+  EXPECT_THAT(unused.Due({101}, {}, end + Unused::kAgain), IsEmpty());
+  EXPECT_EQ(unused.next(), end + 2 * Unused::kAgain);
 }
 
 class TenantLinkTest : public ::testing::Test {

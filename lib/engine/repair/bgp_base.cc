@@ -37,7 +37,8 @@ Status BgpRepair::ReadInstances() {
 bool BgpRepair::InstancesChanged() {
   if (config_.tenancy.mode != config::TenancyMode::kVrf) return false;
   const auto due = [&](const auto& one) { return one.second.next() && deps_.now() >= *one.second.next(); };
-  if (std::ranges::any_of(unused_, due)) return true;
+  // What has failed is tried again in its own time, and this with it.
+  if (!backoff_.next() && std::ranges::any_of(unused_, due)) return true;
   const auto record = record_.Read();
   if (!record) return false;
   const std::vector<BgpInstance> now = InstancesOf(config_, **record);

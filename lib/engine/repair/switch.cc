@@ -83,7 +83,8 @@ void SwitchRepair::DatabaseChanged() {
 
 void SwitchRepair::Retry() {
   ForEachRail([&](Connections& connections, const config::Rail& rail, RailState& state) {
-    const auto unused = state.vlan_repair.next();
+    // What no pod needs any more goes when the rail is right: its removal needs what has failed.
+    const auto unused = state.backoff.next() ? std::nullopt : state.vlan_repair.next();
     if (state.backoff.Due() || (unused && deps_.now() >= *unused)) {
       Whole(connections, rail, state);
     } else if (state.tenant_stays && deps_.now() >= *state.tenant_stays) {
@@ -95,10 +96,15 @@ void SwitchRepair::Retry() {
 
 std::optional<Deadline> SwitchRepair::next_retry() const {
   std::optional<Deadline> next;
-  for (const auto& [name, state] : rails_)
-    next = Earlier(Earlier(Earlier(next, state->backoff.next()), state->tenant_stays),
-                   state->vlan_repair.next());
+  for (const auto& [name, state] : rails_) {
+    next = Earlier(Earlier(next, state->backoff.next()), state->tenant_stays);
+    if (!state->backoff.next()) next = Earlier(next, state->vlan_repair.next());
+  }
   return next;
+}
+
+bool SwitchRepair::broken() const {
+  return std::ranges::any_of(rails_, [](const auto& one) { return one.second->backoff.next().has_value(); });
 }
 
 bool SwitchRepair::Concerned(const std::vector<int>& links) const {

@@ -47,6 +47,8 @@ class SwitchRepair {
   void RulesChanged();
   void Retry();
   std::optional<Deadline> next_retry() const;
+  // Whether some rail has failed and waits for its retry. What waits for its time only is not broken.
+  bool broken() const;
   // The list of namespaces has changed. Costs nothing where no attachment moves.
   void TenantsChanged();
   // Whether a round has moved attachments to other tenants since the last call: then their announcements are due.

@@ -162,6 +162,55 @@ TEST_F(VrfRepairTest, WhatATenantNeededStaysForSomeTimeAndGoesThen) {
   EXPECT_THAT(*world.bgp.Instance("railcni-0-102").Announced({}), ::testing::SizeIs(1));
 }
 
+// While it cannot go, raild must not try without end: each of its tries is a whole round of the rail.
+TEST_F(VrfRepairTest, WhatIsDueAndCannotGoWaitsForTheSwitch) {
+  AttachBoth();
+  Detach(blue);
+  Everything();
+  EXPECT_FALSE(raild->the_switch.broken()) << "what waits for its time is right";
+  world.passed += kTenantKept;
+  world.faults.down = {testing::Dependency::kOvsdb};
+  raild->the_switch.Retry();
+  raild->the_switch.Audit();
+  EXPECT_TRUE(raild->the_switch.broken());
+  ASSERT_TRUE(raild->the_switch.next_retry());
+  EXPECT_GT(*raild->the_switch.next_retry(), Clock::now()) << "the rail's own retry";
+  int calls = 0;
+  world.faults.before = [&](testing::Dependency, std::string_view) { ++calls; };
+  raild->the_switch.Retry();
+  EXPECT_EQ(calls, 0) << "it is not due";
+  world.faults.down.clear();
+  world.faults.before = nullptr;
+  raild->the_switch.Audit();
+  EXPECT_FALSE(HasLink("railcni-0-102") || HasLink("rcvlan-0-102"));
+  EXPECT_FALSE(raild->the_switch.broken());
+}
+
+TEST_F(VrfRepairTest, WhatIsDueWhileAPodJoinsIsLookedAtLater) {
+  AttachBoth();
+  Detach(blue);
+  Everything();
+  world.passed += kTenantKept;
+  {
+    const auto joining = world.LockTenants("rail0", FileLock::Kind::kShared);
+    ASSERT_TRUE(joining);
+    raild->the_switch.Retry();
+    EXPECT_TRUE(HasLink("railcni-0-102"));
+    ASSERT_TRUE(raild->the_switch.next_retry());
+    EXPECT_GT(*raild->the_switch.next_retry(), world.deps().now() + Unused::kAgain / 2);
+  }
+  world.passed += Unused::kAgain;
+  raild->the_switch.Retry();
+  EXPECT_FALSE(HasLink("railcni-0-102"));
+}
+
+TEST_F(VrfRepairTest, AVrfThatIsNotOursIsNotWaitedFor) {
+  ASSERT_TRUE(world.host.AddVrf("railcni-0-103", 7));
+  Everything();
+  EXPECT_FALSE(raild->the_switch.next_retry());
+  EXPECT_TRUE(HasLink("railcni-0-103"));
+}
+
 TEST_F(VrfRepairTest, ATenantThatComesBackIsLearnedAnew) {
   AttachBoth();
   Learn("railcni-0-102", "ns-b", "10.0.9.2");
