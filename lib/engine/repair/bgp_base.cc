@@ -46,12 +46,15 @@ bool BgpRepair::InstancesChanged() {
 }
 
 // The default instance comes first: it brings the maps and lists of all.
-Status BgpRepair::BgpBase(Connections& connections, Peers peers) {
+Status BgpRepair::BgpBase(Connections& connections, Peers peers, Failed& failed) {
   Status whole;
   for (const BgpInstance& instance : instances_) {
-    const Status done = Base(connections, instance, peers);
-    if (whole && !done) whole = done;
-    if (!done && instance.vrf.empty()) break;
+    const auto known = failed.find(instance.vrf);
+    const Status done = known == failed.end() ? Base(connections, instance, peers) : known->second;
+    if (done) continue;
+    if (whole) whole = done;
+    failed[instance.vrf] = done;
+    if (instance.vrf.empty()) break;
   }
   return whole;
 }

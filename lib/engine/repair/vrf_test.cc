@@ -85,6 +85,45 @@ TEST_F(VrfRepairTest, BgpdThatHasForgottenAllIsMadeRight) {
   EXPECT_EQ(world.bgp.Instance("railcni-0-102").feed_address(), Ip("127.1.0.102"));
 }
 
+TEST_F(VrfRepairTest, AnInstanceThatIsBrokenKeepsNoOtherFromItsAnnouncements) {
+  AttachBoth();
+  world.bgp.Restart();
+  world.bgp.Instance("railcni-0-101").StartAs(65000);
+  raild->Audit();
+  EXPECT_THAT(Problems(), ::testing::Contains(HasSubstr("bgp instance: another AS")));
+  EXPECT_THAT(world.bgp.Instance("railcni-0-101").SessionsNow(), IsEmpty())
+      << "it would have nothing to tell";
+  EXPECT_THAT(*world.bgp.Instance("railcni-0-102").Announced({}), ::testing::SizeIs(1));
+  EXPECT_THAT(world.bgp.Instance("railcni-0-102").SessionsNow(), ::testing::SizeIs(1));
+  Detach(blue);
+  ASSERT_TRUE(world.bgp.Instance("railcni-0-102").Announce({Ip("10.0.3.1"), "rail0", 0, Id("ns-b")}, {}));
+  raild->bgp.Audit();
+  world.passed += std::chrono::seconds(61);
+  raild->bgp.Audit();
+  EXPECT_THAT(*world.bgp.Instance("railcni-0-102").Announced({}), IsEmpty()) << "nor from its withdrawals";
+}
+
+// The leaf may have one link-local address in all its VRFs.
+TEST_F(VrfRepairTest, SessionsOfTwoTenantsAreNotAlike) {
+  AttachBoth();
+  raild->bgp.Audit();
+  const auto sessions = *world.bgp.Sessions({});
+  ASSERT_EQ(sessions.size(), 2U);
+  ASSERT_EQ(sessions[0].peer, sessions[1].peer);
+  bmp::Message up;
+  up.kind = bmp::Message::Kind::kPeerUp;
+  up.peer = {0, *sessions[0].peer, 4200010001, 1};
+  for (const uint16_t port :
+       {uint16_t{1}, uint16_t{2}}) {  // it came back, and nobody has said that it was down
+    up.local_port = port;
+    raild->bgp.Pushed(up, "railcni-0-101");
+  }
+  world.passed += std::chrono::seconds(1);
+  raild->bgp.Poll();
+  raild->bgp.Tell();
+  EXPECT_FALSE(raild->node_status.learned()->bmp_ambiguous);
+}
+
 TEST_F(VrfRepairTest, OneAddressOfTwoTenantsIsTwoRemotes) {
   AttachBoth();
   Learn("railcni-0-101", "ns-a", "10.0.9.1");
