@@ -48,8 +48,9 @@ Status EnsureTenant(Node& node, const config::Rail& rail, const Attachment& atta
 Status Announce(Node& node, Attachment& attachment) {
   RAIL_ASSIGN(const config::Rail* rail, RailOf(node.config, attachment.rail));
   RAIL_ASSIGN(const Announcer announcer, AnnouncerOf(node.config, *rail, attachment.tenant));
-  RAIL_TRY(RecordStep(node, attachment, kFrrProvider, step::kAnnounce,
-                      announcer.vrf.empty() ? "{}" : DumpJson({{"vrf", announcer.vrf}})));
+  RAIL_TRY(RecordStep(
+      node, attachment, kFrrProvider, step::kAnnounce,
+      announcer.vrf.empty() ? "{}" : DumpJson({{"vrf", announcer.vrf}, {"tenant", attachment.tenant}})));
   RAIL_ASSIGN(frr::Bgp * bgpd, node.connections.Bgp());
   frr::Bgp* bgp = &bgpd->Instance(announcer.vrf);
   if (announcer.vlan != config::kNoVlan) RAIL_TRY(EnsureTenant(node, *rail, attachment, announcer));

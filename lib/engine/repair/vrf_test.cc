@@ -124,6 +124,25 @@ TEST_F(VrfRepairTest, SessionsOfTwoTenantsAreNotAlike) {
   EXPECT_FALSE(raild->node_status.learned()->bmp_ambiguous);
 }
 
+// Its tenant is undone while bgpd is away, and then the tenant's next pod has the address.
+TEST_F(VrfRepairTest, AnUndoThatComesLateWithdrawsNothingOfTheNextPod) {
+  AttachBoth();
+  const auto undo = [&] {
+    const auto context = VerbContext::Open(world.deps());
+    return context ? UndoAttachment(**context, {red.rail, red.container, red.ifname}, "")
+                   : tl::make_unexpected(context.error());
+  };
+  world.faults.down = {testing::Dependency::kBgp};
+  ASSERT_TRUE(undo());
+  world.faults.down.clear();
+  ASSERT_THAT(world.Pending(red), ElementsAre(step::kAnnounce));
+  ASSERT_EQ(world.Attachment(red).tenant, "");
+  Attach(world.MakePod("p3", "ns-a", "vf2"), "10.0.3.1");
+  ASSERT_TRUE(undo());
+  EXPECT_FALSE(world.FindAttachment(red));
+  EXPECT_THAT(*world.bgp.Instance("railcni-0-101").Announced({}), ::testing::SizeIs(1));
+}
+
 TEST_F(VrfRepairTest, OneAddressOfTwoTenantsIsTwoRemotes) {
   AttachBoth();
   Learn("railcni-0-101", "ns-a", "10.0.9.1");
