@@ -77,6 +77,18 @@ TEST_F(VlanTenants, HaveTheSameAddressOnOneRail) {
       << "nothing without a tag comes to a pod";
 }
 
+// Between the claim and the tenant in the record an ADD may die; IPAM gives the address to the tenant's next pod then.
+TEST_F(VlanTenants, AnAddressOfAnAddThatDiedIsFreeWhenItIsUndone) {
+  Attach(red, "10.0.3.1");
+  ASSERT_TRUE(world.record.SetTenant(world.Attachment(red).id, "", {}));
+  world.faults.down = {testing::Dependency::kOvsdb};
+  ASSERT_TRUE(UndoAll(red));
+  world.faults.down.clear();
+  ASSERT_TRUE(world.FindAttachment(red)) << "something is left to undo";
+  EXPECT_EQ(OwnerOf("red/10.0.3.1"), std::nullopt);
+  Attach(world.MakePod("p3", "ns-a", "vf2"), "10.0.3.1");
+}
+
 TEST_F(VlanTenants, RefuseASecondPodOfATenantWithAnAddressOfTheFirst) {
   Attach(red, "10.0.3.1");
   const PodSpec other = world.MakePod("p3", "ns-a", "vf2");
