@@ -89,6 +89,16 @@ TEST_F(VlanTenants, AnAddressOfAnAddThatDiedIsFreeWhenItIsUndone) {
   Attach(world.MakePod("p3", "ns-a", "vf2"), "10.0.3.1");
 }
 
+// An ADD may die there, while raild is down.
+TEST_F(VlanTenants, ThePortOfAVlanThatHasNoRulesGetsThemFromTheNextAdd) {
+  Attach(red, "10.0.3.1");
+  const auto whole = world.RulesOf(CookieKind::kPipeline);
+  ASSERT_TRUE(Commit({.remove_by_cookie = {ovs::CookieMatch::Exact(CookieKind::kPipeline, 101)}}));
+  ASSERT_LT(world.RulesOf(CookieKind::kPipeline).size(), whole.size());
+  Attach(world.MakePod("p3", "ns-a", "vf2"), "10.0.3.2");
+  EXPECT_THAT(world.RulesOf(CookieKind::kPipeline), ::testing::UnorderedElementsAreArray(whole));
+}
+
 TEST_F(VlanTenants, RefuseASecondPodOfATenantWithAnAddressOfTheFirst) {
   Attach(red, "10.0.3.1");
   const PodSpec other = world.MakePod("p3", "ns-a", "vf2");
