@@ -23,7 +23,7 @@ Status AdmitVlan(Node& node, const config::Rail& rail, const pipeline::VlanPort&
       ovs::CookieMatch::Exact(ovs::CookieKind::kPipeline, port.vlan),
       [&](const ovs::RuleStats& stats) { have.push_back(stats.rule); }, node.connections.CallDeadline()));
   const ovs::Change change = ovs::Difference(have, pipeline::VlanRules(facts, port));
-  if (change.add.empty() && change.remove.empty()) return {};
+  if (change.empty()) return {};
   return switch_->Commit(change, node.connections.CallDeadline());
 }
 

@@ -177,12 +177,14 @@ Status EnsureTenantInstance(frr::Bgp& bgp, const config::NodeConfig& config, con
                             uint16_t vlan, const std::vector<frr::Announcement>& announcements,
                             Deadline deadline) {
   frr::Bgp& instance = bgp.Instance(VrfName(rail, vlan));
+  const auto session = instance.SessionState(VlanPortName(rail, vlan), deadline);
+  if (!session && session.error().code != Code::kNotFound) return tl::make_unexpected(session.error());
   frr::BaseConfig base{.router_id = config.bgp.router_id,
                        .rails = {},
                        .max_prefixes = config.bgp.max_prefixes,
                        .frontend = config.frontend.on()};
   RAIL_TRY(instance.EnsureBase(base, deadline));
-  if (!announcements.empty()) RAIL_TRY(instance.AnnounceAll(announcements, deadline));
+  if (!session && !announcements.empty()) RAIL_TRY(instance.AnnounceAll(announcements, deadline));
   base.rails = {{rail.name, rail.index, VlanPortName(rail, vlan)}};
   RAIL_TRY(instance.EnsureBase(base, deadline));
   return {};

@@ -61,7 +61,8 @@ Result<TenantLink> EnsureTenantLink(Connections& connections, const config::Rail
 Status RemoveTenantLink(Connections& connections, const config::Rail& rail, uint16_t vlan);
 
 // Makes the instance whole: first the instance, then `announcements`, then the session, so that the leaf never sees it without them.
-// Costs one look where nothing is missing. Errors: as frr::Bgp.
+// Where the session is configured, raild keeps the announcements, and has its reasons for those that it has withdrawn: then none is made.
+// Costs two looks where nothing is missing. Errors: as frr::Bgp.
 Status EnsureTenantInstance(frr::Bgp& bgp, const config::NodeConfig& config, const config::Rail& rail,
                             uint16_t vlan, const std::vector<frr::Announcement>& announcements,
                             Deadline deadline);

@@ -143,6 +143,19 @@ TEST_F(VrfRepairTest, AnUndoThatComesLateWithdrawsNothingOfTheNextPod) {
   EXPECT_THAT(*world.bgp.Instance("railcni-0-101").Announced({}), ::testing::SizeIs(1));
 }
 
+// raild withdraws what nobody could reach (a lost device, no carrier). Only before a new session all has to be there.
+TEST_F(VrfRepairTest, AnAddAnnouncesNothingOfOthersBesideASessionThatIsThere) {
+  AttachBoth();
+  auto& instance = world.bgp.Instance("railcni-0-101");
+  ASSERT_TRUE(instance.Withdraw(Ip("10.0.3.1"), {}));
+  Attach(world.MakePod("p3", "ns-a", "vf2"), "10.0.3.5");
+  EXPECT_THAT(*instance.Announced({}),
+              ElementsAre(frr::Announcement{Ip("10.0.3.5"), "rail0", 0, Id("ns-a")}));
+  instance.RemoveNeighbor("rcvlan-0-101");
+  Attach(world.MakePod("p4", "ns-a", "vf3"), "10.0.3.6");
+  EXPECT_THAT(*instance.Announced({}), ::testing::SizeIs(3));
+}
+
 TEST_F(VrfRepairTest, OneAddressOfTwoTenantsIsTwoRemotes) {
   AttachBoth();
   Learn("railcni-0-101", "ns-a", "10.0.9.1");
