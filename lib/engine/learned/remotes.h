@@ -183,6 +183,7 @@ class Remotes {
   bool TakeSessionNews() { return std::exchange(session_news_, false); }
   // Whether something that table(), complete() or problem() return has changed since the last call.
   bool TakeNews() { return std::exchange(news_, false); }
+  bool has_news() const { return news_; }
   const RemoteTable& table();
 
  private:

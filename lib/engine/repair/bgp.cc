@@ -209,6 +209,7 @@ bool BgpRepair::AskAndTell(Connections& connections) {
 
 bool BgpRepair::TellIf(bool changed) {
   own_.Read(record_, remotes_);
+  const bool news = remotes_.TakeNews();
   const RemoteTable& table = remotes_.table();
   changed = own_.Look(table, deps_.now()) || std::exchange(untold_, false) || changed;
   if (!table.example) {
@@ -235,7 +236,7 @@ bool BgpRepair::TellIf(bool changed) {
   changed = changed || bmp_up != told_bmp_up_ || alike_ != told_ambiguous_;
   told_bmp_up_ = bmp_up;
   told_ambiguous_ = alike_;
-  if (!remotes_.TakeNews() && !changed) return false;
+  if (!news && !changed) return false;
   if (remotes_.complete() && !told_complete_) {
     told_complete_ = true;
     log::Info("{} remotes of {} tenants learned, {} ms after the start", table.known, table.by_tenant.size(),

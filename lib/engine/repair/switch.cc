@@ -327,12 +327,17 @@ Status SwitchRepair::LookForLeaf(Connections& connections, const config::Rail& r
 
 RuleTarget SwitchRepair::Target(const config::Rail& rail, RailState& state, const Record& record,
                                 const std::shared_ptr<const engine::Learned>& learned) const {
-  RuleTarget target{
-      .rules = {},
-      .remotes_known = learned->complete,
-      .leaf_known = state.facts.vlans.empty() ? !state.leaf_mac.is_zero() : state.vlans.complete(),
-      .undecided = {},
-      .remove_nothing = !state.ports.unrecorded().empty()};
+  RuleTarget target{.rules = {},
+                    .remotes_known = learned->complete,
+                    .leaves_unknown = {},
+                    .undecided = {},
+                    .remove_nothing = !state.ports.unrecorded().empty()};
+  if (state.facts.vlans.empty()) {
+    if (state.leaf_mac.is_zero()) target.leaves_unknown = {ovs::Cookie(ovs::CookieKind::kLeaf, 0)};
+  } else {
+    for (const uint16_t vlan : state.vlans.without_leaf())
+      target.leaves_unknown.insert(ovs::Cookie(ovs::CookieKind::kLeaf, vlan));
+  }
   LocalRules::Basis basis{
       .bridge = state.facts, .leaf_mac = state.leaf_mac, .pods = {}, .vlan_ports = state.vlans.ports()};
   RemoteSelection remotes{.learned = {learned, &learned->remotes},

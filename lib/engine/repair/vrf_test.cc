@@ -197,6 +197,34 @@ TEST_F(VrfRepairTest, WhatIsAnnouncedForOneOfTwoTenantsWithOneAddressIsSaidOfItA
   EXPECT_EQ(view->remote_counts.contested, 1U);
 }
 
+TEST_F(VrfRepairTest, WhatTenantsHaveLearnedIsPutTogetherOnlyWhenThereAreNews) {
+  AttachBoth();
+  RecordReader record(world.record);
+  const Deadline now = world.deps().now();
+  TenantRemotes remotes(world.config, now);
+  remotes.SetInstances(InstancesOf(world.config, **record.Read()), now);
+  std::map<std::string, frr::Session> sessions;
+  for (const frr::Session& session : *world.bgp.Sessions({})) sessions[session.interface] = session;
+  remotes.SetLeaves(sessions);
+  remotes.FeedOpened("railcni-0-101", now, false);
+  const RemoteTable before = remotes.table();
+  (void)remotes.TakeNews();
+  const RemoteTable joined = remotes.table();
+  EXPECT_EQ(joined.doubts, before.doubts);
+  EXPECT_EQ(joined.seats, before.seats);
+  bmp::Message message;
+  message.kind = bmp::Message::Kind::kPeerUp;
+  message.peer = {0, *sessions.at("rcvlan-0-101").peer, 4200010001, 1};
+  remotes.Take("railcni-0-101", message, now, 0);
+  message.kind = bmp::Message::Kind::kRoutes;
+  message.update.announced = {Ip("10.0.9.9")};
+  remotes.Take("railcni-0-101", message, now, 0);
+  EXPECT_NE(remotes.table().doubts, joined.doubts) << "a route without a tenant";
+  EXPECT_EQ(remotes.table().seats, joined.seats);
+  EXPECT_TRUE(remotes.TakeNews());
+  EXPECT_NE(remotes.table().doubts, joined.doubts);
+}
+
 TEST_F(VrfRepairTest, OneTenantsFeedSaysNothingOfAnothers) {
   AttachBoth();
   Learn("railcni-0-101", "ns-a", "10.0.9.1");
