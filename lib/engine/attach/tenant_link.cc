@@ -10,6 +10,7 @@ namespace {
 
 constexpr uint32_t kFirstTable = 100'000;
 constexpr uint32_t kVlans = 4096;
+constexpr uint32_t kLastRail = 99;  // that node.json may have
 
 Result<netlink::Link> EnsureVrf(netlink::Netlink& host, const config::Rail& rail, uint16_t vlan,
                                 bool& changed) {
@@ -91,6 +92,15 @@ Status Sysctls(const std::string& link) {
 
 uint32_t VrfTable(const config::Rail& rail, uint16_t vlan) {
   return kFirstTable + rail.index * kVlans + vlan;
+}
+
+// The table says which name it must have.
+bool IsTenantVrf(const netlink::Link& link) {
+  if (link.kind != "vrf" || link.table < kFirstTable) return false;
+  const config::Rail rail{.index = (link.table - kFirstTable) / kVlans};
+  const auto vlan = static_cast<uint16_t>((link.table - kFirstTable) % kVlans);
+  return rail.index <= kLastRail && vlan != config::kNoVlan && vlan <= config::kLastVlan &&
+         link.name == VrfName(rail, vlan);
 }
 
 IpAddress FeedAddress(const config::Rail& rail, uint16_t vlan) {

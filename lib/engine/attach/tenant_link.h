@@ -28,6 +28,9 @@ inline constexpr std::chrono::minutes kTenantKept{5};
 // The routing table of a VRF: 100001 to 509598. Nothing is routed by it: it keeps bgpd's routes of the tenant out of all others.
 uint32_t VrfTable(const config::Rail& rail, uint16_t vlan);
 
+// Whether the link is a VRF of some rail and VLAN of ours, also of a rail that node.json does not have any more.
+bool IsTenantVrf(const netlink::Link& link);
+
 // The address of the loopback to which bgpd's instance of the VRF pushes, which is all that tells its BMP connection from others':
 // 127.<1 + the rail's index>.<VLAN>.
 IpAddress FeedAddress(const config::Rail& rail, uint16_t vlan);

@@ -33,6 +33,20 @@ TEST(TenantNames, FitTheKernelAndLeadBack) {
   EXPECT_NE(VrfTable(Rail(0), 4094), VrfTable(Rail(1), 1));
 }
 
+TEST(TenantNames, AVrfIsKnownByItsNameAndItsTable) {
+  const auto is_ours = [](const char* kind, const char* name, uint32_t table) {
+    return IsTenantVrf({.name = name, .kind = kind, .table = table});
+  };
+  EXPECT_TRUE(is_ours("vrf", "railcni-0-101", VrfTable(Rail(0), 101)));
+  EXPECT_TRUE(is_ours("vrf", "railcni-99-4094", VrfTable(Rail(99), 4094)));
+  EXPECT_FALSE(is_ours("vrf", "railcni-mgmt", VrfTable(Rail(0), 101)));
+  EXPECT_FALSE(is_ours("vrf", "railcni-0-101", VrfTable(Rail(0), 102)));
+  EXPECT_FALSE(is_ours("vrf", "railcni-0-101", 7));
+  EXPECT_FALSE(is_ours("vrf", "railcni-0-0", VrfTable(Rail(0), 0)));
+  EXPECT_FALSE(is_ours("vrf", "railcni-0-4095", VrfTable(Rail(0), 4095)));
+  EXPECT_FALSE(is_ours("dummy", "railcni-0-101", VrfTable(Rail(0), 101)));
+}
+
 TEST(FeedAddresses, LeadToTheirVrf) {
   config::NodeConfig config;
   config.rails = {Rail(0), Rail(7)};
