@@ -225,6 +225,15 @@ TEST_F(VrfRepairTest, WhatTenantsHaveLearnedIsPutTogetherOnlyWhenThereAreNews) {
   EXPECT_NE(remotes.table().doubts, joined.doubts);
 }
 
+TEST_F(VrfRepairTest, WhatIsAnnouncedWithoutATenantIsSaidInItsVrfAlone) {
+  AttachBoth();
+  world.bgp.Instance("railcni-0-102").Learn(*IpPrefix::Parse("10.0.9.9/32"), {}, "rcvlan-0-102");
+  Everything();
+  const auto view = raild->views.Current();
+  EXPECT_EQ(view->without_tenant(Id("ns-a"), Ip("10.0.9.9")), "");
+  EXPECT_NE(view->without_tenant(Id("ns-b"), Ip("10.0.9.9")), "");
+}
+
 TEST_F(VrfRepairTest, OneTenantsFeedSaysNothingOfAnothers) {
   AttachBoth();
   Learn("railcni-0-101", "ns-a", "10.0.9.1");
