@@ -296,8 +296,9 @@ Status SwitchRepair::Ports(Connections& connections, RailState& state) {
 // A tenant without its link keeps no other from its rules.
 void SwitchRepair::Vlans(Connections& connections, const config::Rail& rail, RailState& state) {
   const Status made = state.vlan_repair.Repair(config_, connections, state.ports.seen(), deps_.now());
-  if (!made || config_.tenancy.mode == config::TenancyMode::kVrf)
-    node_status_.Note("tenants' links of rail " + rail.name, made);
+  const std::string part = "tenants' links of rail " + rail.name;
+  if (!made || config_.tenancy.mode == config::TenancyMode::kVrf || node_status_.Knows(part))
+    node_status_.Note(part, made);
 }
 
 Status SwitchRepair::LookForLeaf(Connections& connections, const config::Rail& rail, RailState& state) {

@@ -337,6 +337,13 @@ TEST_F(VrfRepairTest, ATenantThatComesBackIsLearnedAnew) {
   EXPECT_EQ(to_red.connections(), 1);
 }
 
+TEST_F(VrfRepairTest, WhatWasWrongOfALinkIsRightWhenItsTenantHasLeft) {
+  for (const char* part : {"sysctls of VLANs of rail rail0", "tenants' links of rail rail0"})
+    raild->node_status.Note(part, Fail(Code::kPermission, "read-only"));
+  raild->the_switch.Audit();
+  EXPECT_THAT(Problems(), ::testing::Not(::testing::Contains(HasSubstr("read-only"))));
+}
+
 TEST_F(VrfRepairTest, WhereNoTenantIsAllIsLearned) {
   EXPECT_TRUE(raild->node_status.learned()->complete);
 }
