@@ -330,15 +330,9 @@ RuleTarget SwitchRepair::Target(const config::Rail& rail, RailState& state, cons
                                 const std::shared_ptr<const engine::Learned>& learned) const {
   RuleTarget target{.rules = {},
                     .remotes_known = learned->complete,
-                    .leaves_unknown = {},
+                    .leaves_unknown = state.LeavesUnknown(),
                     .undecided = {},
                     .remove_nothing = !state.ports.unrecorded().empty()};
-  if (state.facts.vlans.empty()) {
-    if (state.leaf_mac.is_zero()) target.leaves_unknown = {ovs::Cookie(ovs::CookieKind::kLeaf, 0)};
-  } else {
-    for (const uint16_t vlan : state.vlans.without_leaf())
-      target.leaves_unknown.insert(ovs::Cookie(ovs::CookieKind::kLeaf, vlan));
-  }
   LocalRules::Basis basis{
       .bridge = state.facts, .leaf_mac = state.leaf_mac, .pods = {}, .vlan_ports = state.vlans.ports()};
   RemoteSelection remotes{.learned = {learned, &learned->remotes},
