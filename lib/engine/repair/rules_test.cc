@@ -300,8 +300,7 @@ TEST_F(RuleRepairTest, RulesOfTheLeafThatAnEarlierRaildKnewStayUntilItsMacIsKnow
   EXPECT_EQ(std::ranges::count(bridge.rules(), kOfLeaf, &Rule::cookie), 2);
   leaves_unknown.clear();
   ASSERT_TRUE(Repair());
-  EXPECT_EQ(std::ranges::count(bridge.rules(), kOfLeaf, &Rule::cookie), 0)
-      << "at the news, not at the next audit";
+  EXPECT_EQ(std::ranges::count(bridge.rules(), kOfLeaf, &Rule::cookie), 0) << "at the news";
 }
 
 TEST_F(RuleRepairTest, WhatAPluginHasMadeMeanwhileIsNotSentAgain) {
