@@ -3,7 +3,7 @@
 //
 // Use:      RAIL_ASSIGN(Listener listener, Listener::Open(11019, Listener::On::kOneAddress));    // loop->Watch(listener.fd(), ...)
 //           RAIL_ASSIGN(auto connection, listener.Accept(bgpd_uid));     // nothing: it is gone again
-//           Feed feed(std::move(connection->fd));                        // loop->Watch(feed.fd(), ...)
+//           Feed feed(std::move(connection->fd), Instance::kDefault);    // loop->Watch(feed.fd(), ...)
 //           RAIL_ASSIGN(bool open, feed.Receive([&](const Message& message) { ... }));
 // Threads:  one at a time
 // Owns:     the sockets
@@ -55,7 +55,7 @@ std::optional<uid_t> OwnerOfPeer(std::string_view proc_net_tcp, const IpAddress&
 
 class Feed {
  public:
-  explicit Feed(Fd fd) : fd_(std::move(fd)) {}
+  explicit Feed(Fd fd, Instance from = Instance::kDefault) : fd_(std::move(fd)), framer_(from) {}
   int fd() const { return fd_.get(); }
 
   // Reads what has arrived, up to about a megabyte so that other work gets its turn, and calls `each` with each message.

@@ -106,11 +106,12 @@ TEST(OwnerOfPeer, IsFoundByBothPorts) {
 
 class FeedTest : public ::testing::Test {
  protected:
-  void SetUp() override {
+  void SetUp() override { Open(Instance::kDefault); }
+  void Open(Instance from) {
     int ends[2];
     ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
     bgpd_ = Fd(ends[0]);
-    feed_.emplace(Fd(ends[1]));
+    feed_.emplace(Fd(ends[1]), from);
   }
   Result<bool> Receive() {
     return feed_->Receive([this](const Message& message) { kinds_.push_back(message.kind); });
@@ -129,6 +130,17 @@ TEST_F(FeedTest, HandsOnWhatHasArrivedAndTheRestLater) {
   EXPECT_TRUE(Receive().value());
   EXPECT_EQ(kinds_, (std::vector{Message::Kind::kStarted, Message::Kind::kPeerUp}));
   EXPECT_TRUE(Receive().value()) << "nothing new: it does not wait";
+}
+
+TEST_F(FeedTest, KnowsWhetherItIsAVrfs) {
+  const std::string routes = BmpMessage(0, BmpPeerHeader(kLeaf, 0, 0, 1) + BgpEndOfRib(Family::kIpv4));
+  Write(bgpd_, routes);
+  EXPECT_TRUE(Receive().value());
+  EXPECT_EQ(kinds_, std::vector{Message::Kind::kOther});
+  Open(Instance::kVrf);
+  Write(bgpd_, routes);
+  EXPECT_TRUE(Receive().value());
+  EXPECT_EQ(kinds_.back(), Message::Kind::kRoutes);
 }
 
 TEST_F(FeedTest, SaysWhenBgpdHasClosed) {

@@ -25,14 +25,18 @@ enum MessageType : uint8_t {
 
 // Section 4.2; O: RFC 8671
 constexpr uint8_t kFlagV6 = 0x80, kFlagPostPolicy = 0x40, kFlagTwoByteAs = 0x20, kFlagOut = 0x10;
-constexpr uint8_t kGlobalInstance = 0;
+// RFC 7854 section 4.2, RFC 9069
+enum PeerType : uint8_t { kGlobalInstance = 0, kRdInstance = 1, kLocalInstance = 2, kLocRib = 3 };
 
 struct PeerHeader {
   uint8_t type = 0;
   uint8_t flags = 0;
   Peer peer;
   int64_t since_ms = 0;
-  bool ours() const { return type == kGlobalInstance && (flags & kFlagOut) == 0; }
+  bool IsOf(Instance from) const {
+    const bool vrf = from == Instance::kVrf;
+    return type == kGlobalInstance || (vrf && (type == kRdInstance || type == kLocalInstance));
+  }
 };
 
 // 16 bytes that hold an IPv4 address in the last four of them.
@@ -133,7 +137,7 @@ std::string Peer::ToString() const {
   return address.ToString() + " (AS " + std::to_string(asn) + ")";
 }
 
-Result<Message> Decode(std::string_view message) {
+Result<Message> Decode(std::string_view message, Instance from) {
   Bytes bytes(message);
   const uint8_t version = bytes.U8();
   const uint32_t length = bytes.U32();
@@ -152,9 +156,16 @@ Result<Message> Decode(std::string_view message) {
     default:
       return Of(Message::Kind::kOther);  // statistics, mirrored messages; section 4: skip unknown types
   }
-  const PeerHeader header = ReadPeerHeader(bytes);
+  PeerHeader header = ReadPeerHeader(bytes);
   if (!bytes.ok()) return Malformed("a message that is shorter than the header of its peer");
-  if (!header.ours()) return Of(Message::Kind::kOther);
+  if ((header.flags & kFlagOut) != 0 || header.type == kLocRib) return Of(Message::Kind::kOther);
+  if (!header.IsOf(from)) {
+    // Its routes are passed over in silence: the Peer Up before them has been reported.
+    if (type != kPeerUp) return Of(Message::Kind::kOther);
+    return Malformed("a session with " + header.peer.ToString() + " of peer type " +
+                     std::to_string(header.type) + ", which is no session of this instance");
+  }
+  if (from == Instance::kVrf) header.peer.distinguisher = 0;
   if (type == kPeerUp) return ReadPeerUp(header, bytes);
   if (type == kRouteMonitoring) return ReadRoutes(header, bytes);
   Message down = Of(Message::Kind::kPeerDown);
@@ -177,7 +188,7 @@ Result<bool> Framer::Next(Message& message) {
   if (length < kCommonHeader || length > kMaxMessage)
     return Fail(Code::kInvalid, "a BMP message of " + std::to_string(length) + " bytes");
   if (buffer_.size() - at_ < length) return false;
-  RAIL_ASSIGN(message, Decode(std::string_view(buffer_).substr(at_, length)));
+  RAIL_ASSIGN(message, Decode(std::string_view(buffer_).substr(at_, length), from_));
   at_ += length;
   return true;
 }

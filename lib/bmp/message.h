@@ -1,6 +1,6 @@
 // BMP messages of bgpd: which sessions go up and down, and what each peer announces.
 //
-// Use:      Framer framer;  framer.Feed(bytes);
+// Use:      Framer framer(Instance::kDefault);  framer.Feed(bytes);
 //           Message message;
 //           for (;;) { RAIL_ASSIGN(const bool whole, framer.Next(message));  if (!whole) break;  ... }
 // Threads:  values
@@ -32,6 +32,10 @@ struct Peer {
   auto operator<=>(const Peer&) const = default;
 };
 
+// Which of bgpd's instances sends. FRR 8.4 describes the peers of a VRF as it does those of the default instance; FRR 10.3 and later
+// give them another type and the VRF's distinguisher.
+enum class Instance : uint8_t { kDefault, kVrf };
+
 struct Message {
   enum class Kind : uint8_t {
     kStarted,     // Initiation: the router begins to send
@@ -41,7 +45,7 @@ struct Message {
     kRoutes,      // peer, update
     kPostPolicy,  // routes after the import policy. Not used: bgpd 8.4 does not report all of them
     kOther,       // not used: statistics, mirrored messages, other tables
-    kMalformed,   // could not be read; `reason` says why. The next message can be read
+    kMalformed,  // could not be read, or a session of another instance; `reason` says why. The next message can be read
   };
   Kind kind = Kind::kOther;
   Peer peer;
@@ -54,18 +58,21 @@ struct Message {
   std::vector<Family> families;  // the families that both sides have offered
 };
 
-// One whole message. Errors: kInvalid not BMP version 3.
-Result<Message> Decode(std::string_view message);
+// One whole message. The peers of a VRF have no distinguisher here: its connection tells whose they are.
+// Errors: kInvalid not BMP version 3.
+Result<Message> Decode(std::string_view message, Instance from = Instance::kDefault);
 
 // Cuts a stream into messages.
 class Framer {
  public:
+  explicit Framer(Instance from = Instance::kDefault) : from_(from) {}
   void Feed(std::string_view bytes);
   // Puts the next message into `message`. False: more bytes are needed. Errors: kInvalid the message is not BMP version 3, or too
   // large; nothing more can be read from the stream.
   Result<bool> Next(Message& message);
 
  private:
+  Instance from_;
   std::string buffer_;
   size_t at_ = 0;
 };

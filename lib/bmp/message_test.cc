@@ -136,6 +136,37 @@ TEST(Decode, PassesOverOtherTables) {
   DecodeAs(Kind::kOther, BmpMessage(200, "whatever"));
 }
 
+// FRR 10.3 and later name a VRF's peers RD instances, with the VRF's distinguisher; RFC 7854 also allows local ones.
+TEST(Decode, TakesAVrfsPeersOnItsOwnConnectionAlone) {
+  const Peer kept{0x0001007f000065, kLeaf.address, kLeaf.asn, kLeaf.bgp_id};
+  const std::string update = BgpUpdate({.announced = {"10.0.3.7/32"}, .communities = {kTenant}});
+  const std::string opens = std::string(16, '\0') + U16(179) + U16(40000) + BgpOpen({}) + BgpOpen({});
+  for (const uint8_t type : {uint8_t{0}, uint8_t{1}, uint8_t{2}}) {
+    const std::string header = BmpPeerHeader(kept, 0, 0, type);
+    const auto up = Decode(BmpMessage(3, header + opens), Instance::kVrf);
+    const auto routes = Decode(BmpMessage(0, header + update), Instance::kVrf);
+    const auto down = Decode(BmpMessage(2, header + U8(4)), Instance::kVrf);
+    ASSERT_TRUE(up && routes && down);
+    EXPECT_EQ(up->kind, Kind::kPeerUp);
+    EXPECT_EQ(routes->kind, Kind::kRoutes);
+    EXPECT_EQ(down->kind, Kind::kPeerDown);
+    for (const Peer& peer : {up->peer, routes->peer, down->peer}) EXPECT_EQ(peer, kLeaf);
+    if (type != 0) DecodeAs(Kind::kOther, BmpMessage(0, header + update));
+  }
+}
+
+TEST(Decode, ASessionOfAnotherInstanceIsSaid) {
+  const std::string opens = std::string(16, '\0') + U16(179) + U16(40000) + BgpOpen({}) + BgpOpen({});
+  for (const uint8_t type : {uint8_t{1}, uint8_t{2}, uint8_t{9}}) {
+    const auto up = DecodeAs(Kind::kMalformed, BmpMessage(3, BmpPeerHeader(kLeaf, 0, 0, type) + opens));
+    EXPECT_NE(up.reason.find("peer type " + std::to_string(type)), std::string::npos) << up.reason;
+  }
+  DecodeAs(Kind::kOther, BmpMessage(3, BmpPeerHeader(kLeaf, 0, 0, 3) + opens));  // Loc-RIB
+  const auto unknown = Decode(BmpMessage(3, BmpPeerHeader(kLeaf, 0, 0, 9) + opens), Instance::kVrf);
+  ASSERT_TRUE(unknown);
+  EXPECT_EQ(unknown->kind, Kind::kMalformed);
+}
+
 TEST(Decode, OnlyFamiliesOfBothSidesCount) {
   const std::string up =
       BmpMessage(3, BmpPeerHeader(kLeaf, 1500) + std::string(16, '\0') + U16(179) + U16(40000) +

@@ -240,8 +240,8 @@ struct NodeView {
   std::vector<AttachmentView> attachments;
   RemoteList remotes;
   RemoteCounts remote_counts;
-  // By whom an address is announced that has no tenant's communities; "": by nobody.
-  std::function<std::string(const IpAddress&)> without_tenant;
+  // By whom an address is announced that has no tenant's communities; "": by nobody. In mode `vrf`: in this tenant's VRFs.
+  std::function<std::string(const tenancy::TenantId&, const IpAddress&)> without_tenant;
   TenantListView tenant_list;
   std::string unit;  // Leaves::unit
   AsPaths as_paths;

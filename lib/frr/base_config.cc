@@ -1,6 +1,7 @@
 #include "lib/frr/base_config.h"
 
 #include <algorithm>
+#include <charconv>
 #include <set>
 
 #include "lib/frr/config_lines.h"
@@ -13,7 +14,8 @@ namespace {
 constexpr const char* kNoFibMap = "railcni-nofib";
 constexpr const char* kInMap = "railcni-in";
 constexpr const char* kTargets = "railcni";
-constexpr const char* kAnnouncing = "permit 10";  // the only entry of an announcement's route-map
+constexpr unsigned kLastRail = 99, kLastVlan = 4094;  // of node.json (lib/config)
+constexpr const char* kAnnouncing = "permit 10";      // the only entry of an announcement's route-map
 
 // Which uplink a route-map announces for: the rail's index, and its plane where node.json names planes.
 struct Uplink {
@@ -255,7 +257,18 @@ std::string RouterLine(uint32_t asn, const std::string& vrf) {
 }
 
 bool IsOurVrf(std::string_view vrf) {
-  return vrf.starts_with("railcni-");
+  constexpr std::string_view kPrefix = "railcni-";
+  if (!vrf.starts_with(kPrefix)) return false;
+  const std::string_view numbers = vrf.substr(kPrefix.size());
+  const size_t dash = std::min(numbers.find('-'), numbers.size());
+  const auto is_within = [](std::string_view text, unsigned least, unsigned most) {
+    unsigned number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    return error == std::errc() && end == text.data() + text.size() && text == std::to_string(number) &&
+           number >= least && number <= most;
+  };
+  return dash < numbers.size() && is_within(numbers.substr(0, dash), 0, kLastRail) &&
+         is_within(numbers.substr(dash + 1), 1, kLastVlan);
 }
 
 bool IsOurs(std::string_view route_map) {

@@ -23,7 +23,7 @@ struct Identity {
 
 // "router bgp 4200000001", "router bgp 4200000001 vrf railcni-0-101".
 std::string RouterLine(uint32_t asn, const std::string& vrf);
-// Whether the instance of this VRF is one that RailCNI makes.
+// Whether the instance of this VRF is one that RailCNI makes: "railcni-<index of a rail>-<VLAN>". Other names with this prefix are others'.
 bool IsOurVrf(std::string_view vrf);
 
 // "railcni-rail0-0000000000000000000000000007", "railcni-rail0-any" for no tenant.

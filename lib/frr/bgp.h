@@ -146,7 +146,7 @@ class Bgp {
   // The instance of a VRF (`router bgp ASN vrf NAME`): announcements, base configuration, sessions and feed are then its own. It shares
   // the vty session and lives as long as this. EnsureFrontend, LookBefore and RemoveOurs are for the default instance alone.
   virtual Bgp& Instance(const std::string& vrf) = 0;
-  // The VRFs that have an instance of ours ("railcni-...").
+  // The VRFs that have an instance of ours ("railcni-<0 to 99>-<1 to 4094>").
   virtual Result<std::vector<std::string>> OurInstances(Deadline deadline) = 0;
   // Removes the instance of a VRF of ours. One that is not there is no error. Errors: kInvalid it is not ours; kTransient.
   virtual Status RemoveInstance(const std::string& vrf, Deadline deadline) = 0;

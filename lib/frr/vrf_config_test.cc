@@ -183,6 +183,18 @@ TEST(VrfConfig, RemovalTakesOurInstancesAndNobodyElses) {
   EXPECT_THAT(lines, Not(Contains(HasSubstr("admins"))));
 }
 
+TEST(VrfConfig, OnlyTheExactNameIsOurs) {
+  for (const char* ours : {"railcni-0-1", "railcni-0-101", "railcni-99-4094"})
+    EXPECT_TRUE(IsOurVrf(ours)) << ours;
+  for (const char* not_ours :
+       {"", "admins", "railcni-", "railcni-mgmt", "railcni-0", "railcni-0-", "railcni--1", "railcni-0-0",
+        "railcni-0-4095", "railcni-100-1", "railcni-00-1", "railcni-0-01", "railcni-0-1x", "railcni-0-1-1"})
+    EXPECT_FALSE(IsOurVrf(not_ours)) << not_ours;
+  const auto lines = PlanRemoval(ParseRunningConfig("router bgp 64500 vrf railcni-mgmt\nexit\n!\n"), {},
+                                 {.base = true, .before = std::nullopt});
+  EXPECT_THAT(lines, Not(Contains(HasSubstr("railcni-mgmt"))));
+}
+
 TEST(VrfConfig, BmpConnectionsOfOurInstancesRestBeforeTheyAreRemoved) {
   const std::string connects =
       " bmp targets railcni\n  bmp monitor ipv4 unicast pre-policy\n  bmp connect 127.1.0.101 port 11019 "

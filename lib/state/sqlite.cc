@@ -299,6 +299,18 @@ Status Sqlite::Release(int64_t attachment, ClaimKind kind, const std::string& va
   return {};
 }
 
+Status Sqlite::ReleaseAll(int64_t attachment, ClaimKind kind) {
+  const auto released = InTransaction([&]() -> Status {
+    RAIL_ASSIGN(Statement remove, db_->Prepare("DELETE FROM claim WHERE kind = ? AND attachment = ?"));
+    return remove.Bind(ClaimKindName(kind)).Bind(attachment).Run();
+  });
+  if (!released) {
+    return FailWrapped(released.error(),
+                       "release each " + std::string(ClaimKindName(kind)) + " of " + Named(attachment));
+  }
+  return {};
+}
+
 Result<std::optional<int64_t>> Sqlite::OwnerOf(ClaimKind kind, const std::string& value) {
   const std::string doing = "look for the owner of " + std::string(ClaimKindName(kind)) + " " + value;
   RAIL_ASSIGN_AS(Statement find, db_->Prepare("SELECT attachment FROM claim WHERE kind = ? AND value = ?"),

@@ -38,6 +38,7 @@ class Sqlite : public Store {
   Status Remove(int64_t id) override;
   Status Claim(int64_t attachment, ClaimKind kind, const std::string& value) override;
   Status Release(int64_t attachment, ClaimKind kind, const std::string& value) override;
+  Status ReleaseAll(int64_t attachment, ClaimKind kind) override;
   Result<std::optional<int64_t>> OwnerOf(ClaimKind kind, const std::string& value) override;
   Result<int64_t> RecordStep(int64_t attachment, const std::string& owner, const std::string& kind,
                              const std::string& detail) override;

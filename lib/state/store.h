@@ -103,7 +103,8 @@ class Store {
   // or a DEL of this attachment has begun.
   virtual Status Claim(int64_t attachment, ClaimKind kind, const std::string& value) = 0;
   virtual Status Release(int64_t attachment, ClaimKind kind,
-                         const std::string& value) = 0;  // no such claim: success
+                         const std::string& value) = 0;               // no such claim: success
+  virtual Status ReleaseAll(int64_t attachment, ClaimKind kind) = 0;  // whatever it has claimed of the kind
   virtual Result<std::optional<int64_t>> OwnerOf(ClaimKind kind, const std::string& value) = 0;
 
   // Errors: kBusy a DEL of the attachment has begun, so nobody would undo the step; kNotFound no such attachment.

@@ -62,7 +62,7 @@ Result<Attachment> Record(VerbContext& context, const cni::Request& request, con
         "attachment " + engine::KeyOf(request).ToString() +
             " is not in this node's record: ovs-provider and tenant-isolation must stand earlier in the "
             "chain, as "
-            "tenants are kept apart on the rails' bridges (tenancy.mode is \"namespace\" in node.json)");
+            "tenants are kept apart on the rails' bridges (tenancy.mode is not \"off\" in node.json)");
   }
   RAIL_ASSIGN(const config::Rail* rail, RailFor(context, request, config));
   RAIL_ASSIGN(std::vector<IpAddress> addresses, AddressesOf(request));

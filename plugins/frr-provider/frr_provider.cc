@@ -26,7 +26,7 @@ Status HasTenant(const VerbContext& context, const Attachment& attachment) {
   return Fail(
       Code::kInvalid,
       "the pod has no tenant: tenant-isolation must stand before frr-provider in the chain (tenancy.mode is "
-      "\"namespace\" in node.json)");
+      "not \"off\" in node.json)");
 }
 
 // A tenant's first pod waits for a session that this ADD has made. Both ends of an unnumbered session wait for the other's router

@@ -299,6 +299,7 @@ TEST_P(BgpContract, AnInstanceOfAVrfHasItsOwnAnnouncements) {
       << "the default instance comes first";
   ASSERT_TRUE(bgp().EnsureBase(none, Soon()));
   EXPECT_THAT(*bgp().OurInstances(Soon()), IsEmpty());
+  EXPECT_EQ(red.SessionState("rcvlan-0-101", Soon()).error().code, Code::kNotFound);
   EXPECT_EQ(red.Announce(Pod("10.0.3.7", 0, kA), Soon()).error().code, Code::kTransient);
   for (Bgp* instance : {&red, &blue}) {
     const auto made = instance->EnsureBase(none, Soon());
@@ -326,6 +327,7 @@ TEST_P(BgpContract, AnInstanceOfAVrfHasItsOwnAnnouncements) {
   ASSERT_TRUE(bgp().RemoveInstance("railcni-0-102", Soon()));
   ASSERT_TRUE(bgp().RemoveInstance("railcni-0-102", Soon())) << "it is not there";
   EXPECT_EQ(bgp().RemoveInstance("admins", Soon()).error().code, Code::kInvalid);
+  EXPECT_EQ(bgp().RemoveInstance("railcni-mgmt", Soon()).error().code, Code::kInvalid);
   EXPECT_THAT(*bgp().OurInstances(Soon()), ::testing::ElementsAre("railcni-0-101"));
 }
 

@@ -311,6 +311,22 @@ TEST_P(StoreContract, ReleasesOnlyWhatItHolds) {
   EXPECT_TRUE(store_->Claim(b.id, ClaimKind::kPort, "rep0"));
 }
 
+TEST_P(StoreContract, ReleasesAllThatItHoldsOfAKind) {
+  const Attachment a = MustCreate(Draft("c1"));
+  const Attachment b = MustCreate(Draft("c2"));
+  ASSERT_TRUE(store_->Claim(a.id, ClaimKind::kAddress, "red/10.0.3.7"));
+  ASSERT_TRUE(store_->Claim(a.id, ClaimKind::kAddress, "10.0.3.8"));
+  ASSERT_TRUE(store_->Claim(a.id, ClaimKind::kPort, "rep0"));
+  ASSERT_TRUE(store_->Claim(b.id, ClaimKind::kAddress, "10.0.3.9"));
+  ASSERT_TRUE(store_->SetPhase(a.id, Phase::kDeleting));
+  EXPECT_TRUE(store_->ReleaseAll(a.id, ClaimKind::kAddress));
+  EXPECT_FALSE(*store_->OwnerOf(ClaimKind::kAddress, "red/10.0.3.7"));
+  EXPECT_FALSE(*store_->OwnerOf(ClaimKind::kAddress, "10.0.3.8"));
+  EXPECT_EQ(*store_->OwnerOf(ClaimKind::kPort, "rep0"), a.id);
+  EXPECT_EQ(*store_->OwnerOf(ClaimKind::kAddress, "10.0.3.9"), b.id);
+  EXPECT_TRUE(store_->ReleaseAll(a.id, ClaimKind::kAddress)) << "none is left";
+}
+
 TEST_P(StoreContract, StepsComeInTheOrderOfRecording) {
   const Attachment a = MustCreate(Draft("c1"));
   const Attachment b = MustCreate(Draft("c2"));

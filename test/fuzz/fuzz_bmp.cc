@@ -11,12 +11,13 @@
 namespace {
 
 using rail::bmp::Framer;
+using rail::bmp::Instance;
 using rail::bmp::Message;
 
 // The kinds of the messages of `stream`, fed in pieces of `step` bytes.
-std::vector<Message::Kind> Kinds(std::string_view stream, size_t step) {
+std::vector<Message::Kind> Kinds(std::string_view stream, size_t step, Instance from) {
   std::vector<Message::Kind> kinds;
-  Framer framer;
+  Framer framer(from);
   for (; !stream.empty(); stream.remove_prefix(std::min(step, stream.size()))) {
     framer.Feed(stream.substr(0, step));
     for (Message message;;) {
@@ -37,7 +38,9 @@ std::vector<Message::Kind> Kinds(std::string_view stream, size_t step) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view stream(reinterpret_cast<const char*>(data), size);
-  if (Kinds(stream, 7) != Kinds(stream, 1 << 16)) std::abort();
+  for (const Instance from : {Instance::kDefault, Instance::kVrf}) {
+    if (Kinds(stream, 7, from) != Kinds(stream, 1 << 16, from)) std::abort();
+  }
   (void)rail::bmp::DecodeUpdate(stream);
   (void)rail::bmp::DecodeOpenFamilies(stream);
   return 0;

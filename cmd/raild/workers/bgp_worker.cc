@@ -150,7 +150,8 @@ void BgpWorker::Accept() {
   if (feeds_.contains(*vrf)) Receive(*vrf);
   if (feeds_.contains(*vrf))
     return log::Warning("bgp feed: a second connection while the first is open; refused");
-  const bmp::Feed& feed = feeds_.emplace(*vrf, bmp::Feed(std::move((*connection)->fd))).first->second;
+  const bmp::Instance from = vrf->empty() ? bmp::Instance::kDefault : bmp::Instance::kVrf;
+  const bmp::Feed& feed = feeds_.emplace(*vrf, bmp::Feed(std::move((*connection)->fd), from)).first->second;
   const Status watched = worker_.loop().Watch(feed.fd(), [this, its = *vrf] { Receive(its); });
   if (!watched) {
     log::Warning("bgp feed: {}", watched.error().message);

@@ -67,12 +67,12 @@ void SwitchWorker::TenantsChanged() {
 }
 
 void SwitchWorker::Round(void (engine::SwitchRepair::*round)()) {
-  const bool broken = repair_.next_retry().has_value();
+  const bool broken = repair_.broken();
   (repair_.*round)();
   bridges_.TakeAll();
   worker_.RetryAt(repair_.next_retry(), [this] { Round(&engine::SwitchRepair::Retry); });
   if (repair_.TakeMoved()) events_.moved();
-  if (broken && !repair_.next_retry()) events_.right_again();
+  if (broken && !repair_.broken()) events_.right_again();
 }
 
 void SwitchWorker::AuditSoon() {

@@ -43,14 +43,19 @@ Result<std::string> BridgeOf(const Step& step) {
   return bridge;
 }
 
-// The VRF in whose instance of bgpd the step has announced; "": the default instance.
-Result<std::string> VrfOf(const Step& step) {
+// Where the step has announced.
+struct AnnouncedAt {
+  std::string vrf;  // of the instance of bgpd; "": the default instance
+  std::string
+      tenant;  // mode `vrf`: whose address it is, which the attachment forgets before; "": an earlier raild has recorded it
+};
+Result<AnnouncedAt> AnnouncedAtOf(const Step& step) {
   RAIL_ASSIGN(const json detail, ParseJson(step.detail));
   JsonErrors errors;
   JsonObject object(detail, "", errors);
-  std::string vrf = object.StringOr("vrf", "");
+  AnnouncedAt at{object.StringOr("vrf", ""), object.StringOr("tenant", "")};
   RAIL_TRY(errors.ToStatus("the record of step " + step.kind));
-  return vrf;
+  return at;
 }
 
 // No error if another has removed the record meanwhile.
@@ -100,17 +105,18 @@ Status UndoTenant(Node& node, Attachment& attachment, const std::string& bridge)
 }
 
 Status UndoAnnounce(Node& node, Attachment& attachment, const Step& step) {
-  RAIL_ASSIGN(const std::string vrf, VrfOf(step));
+  RAIL_ASSIGN(const AnnouncedAt at, AnnouncedAtOf(step));
   std::vector<IpAddress> own;
   for (const IpAddress& address : attachment.addresses) {
     // IPAM may have given the address to another pod since: then the announcement is that pod's.
-    const std::string claim = AddressClaim(node.config, attachment.tenant, address);
+    const std::string claim =
+        AddressClaim(node.config, at.tenant.empty() ? attachment.tenant : at.tenant, address);
     RAIL_ASSIGN(const auto owner, node.store.OwnerOf(ClaimKind::kAddress, claim));
     if (!owner || *owner == attachment.id) own.push_back(address);
   }
   if (!own.empty()) {
     RAIL_ASSIGN(frr::Bgp * bgp, node.connections.Bgp());
-    RAIL_TRY(bgp->Instance(vrf).WithdrawAll(own, node.connections.CallDeadline()));
+    RAIL_TRY(bgp->Instance(at.vrf).WithdrawAll(own, node.connections.CallDeadline()));
   }
   attachment.announced = false;
   return UnlessGone(node.store.SetAnnounced(attachment.id, false));

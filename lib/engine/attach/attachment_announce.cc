@@ -14,6 +14,19 @@ using state::Attachment;
 
 namespace {
 
+// An earlier ADD may have died between the port and its rules, so the switch is asked whether or not the port is new.
+Status AdmitVlan(Node& node, const config::Rail& rail, const pipeline::VlanPort& port) {
+  RAIL_ASSIGN(const pipeline::BridgeFacts facts, Facts(node, rail));
+  RAIL_ASSIGN(ovs::OpenFlow * switch_, node.connections.OpenFlow(rail.bridge));
+  std::vector<ovs::Rule> have;
+  RAIL_TRY(switch_->ForEach(
+      ovs::CookieMatch::Exact(ovs::CookieKind::kPipeline, port.vlan),
+      [&](const ovs::RuleStats& stats) { have.push_back(stats.rule); }, node.connections.CallDeadline()));
+  const ovs::Change change = ovs::Difference(have, pipeline::VlanRules(facts, port));
+  if (change.empty()) return {};
+  return switch_->Commit(change, node.connections.CallDeadline());
+}
+
 // The VRF, the port and the instance of the attachment's tenant on the rail. A pod needs no daemon, so an ADD makes what is missing as
 // raild does. What raild cannot have seen yet are the rules that let the new port speak with the leaf.
 Status EnsureTenant(Node& node, const config::Rail& rail, const Attachment& attachment,
@@ -21,12 +34,7 @@ Status EnsureTenant(Node& node, const config::Rail& rail, const Attachment& atta
   // Held against raild's removal of what has had no pod for long.
   RAIL_ASSIGN(const FileLock stays, node.connections.LockTenants(rail.name, FileLock::Kind::kShared));
   RAIL_ASSIGN(const TenantLink link, EnsureTenantLink(node.connections, rail, announcer.vlan));
-  if (link.changed) {
-    RAIL_ASSIGN(const pipeline::BridgeFacts facts, Facts(node, rail));
-    RAIL_ASSIGN(ovs::OpenFlow * switch_, node.connections.OpenFlow(rail.bridge));
-    RAIL_TRY(switch_->Commit({.add = pipeline::VlanRules(facts, {announcer.vlan, link.ofport, {}})},
-                             node.connections.CallDeadline()));
-  }
+  RAIL_TRY(AdmitVlan(node, rail, {announcer.vlan, link.ofport, {}}));
   std::vector<frr::Announcement> announcements;
   RAIL_ASSIGN(const std::vector<Attachment> all, node.store.List());
   for (const Attachment& other : all) {
@@ -48,8 +56,9 @@ Status EnsureTenant(Node& node, const config::Rail& rail, const Attachment& atta
 Status Announce(Node& node, Attachment& attachment) {
   RAIL_ASSIGN(const config::Rail* rail, RailOf(node.config, attachment.rail));
   RAIL_ASSIGN(const Announcer announcer, AnnouncerOf(node.config, *rail, attachment.tenant));
-  RAIL_TRY(RecordStep(node, attachment, kFrrProvider, step::kAnnounce,
-                      announcer.vrf.empty() ? "{}" : DumpJson({{"vrf", announcer.vrf}})));
+  RAIL_TRY(RecordStep(
+      node, attachment, kFrrProvider, step::kAnnounce,
+      announcer.vrf.empty() ? "{}" : DumpJson({{"vrf", announcer.vrf}, {"tenant", attachment.tenant}})));
   RAIL_ASSIGN(frr::Bgp * bgpd, node.connections.Bgp());
   frr::Bgp* bgp = &bgpd->Instance(announcer.vrf);
   if (announcer.vlan != config::kNoVlan) RAIL_TRY(EnsureTenant(node, *rail, attachment, announcer));

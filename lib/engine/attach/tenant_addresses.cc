@@ -57,13 +57,7 @@ Status ClaimAddresses(Node& node, const Attachment& attachment) {
 }
 
 Status ReleaseAddresses(Node& node, const Attachment& attachment) {
-  Status released;
-  for (const IpAddress& address : attachment.addresses) {
-    const std::string claim = AddressClaim(node.config, attachment.tenant, address);
-    if (Status one = node.store.Release(attachment.id, ClaimKind::kAddress, claim); !one)
-      released = std::move(one);
-  }
-  return released;
+  return node.store.ReleaseAll(attachment.id, ClaimKind::kAddress);
 }
 
 Result<std::vector<ovs::Rule>> TenantRulesOf(Node& node, const Attachment& attachment) {

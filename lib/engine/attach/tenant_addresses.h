@@ -21,7 +21,7 @@ std::string AddressClaim(const config::NodeConfig& config, const std::string& te
 // Mode `vrf` alone; in the other modes ovs-provider claims them, as they are the node's. Errors: kBusy another attachment of the tenant
 // has one of them (the message names it), or a DEL of this one has begun.
 Status ClaimAddresses(Node& node, const state::Attachment& attachment);
-// In every mode. Goes on after an error, and returns the last.
+// In every mode. All that the attachment has claimed: an ADD may have died before its tenant, which is in the claim, was in the record.
 Status ReleaseAddresses(Node& node, const state::Attachment& attachment);
 
 // The rules that its tenant gives an attachment. Errors: as Facts, in mode `vrf`.

@@ -77,6 +77,28 @@ TEST_F(VlanTenants, HaveTheSameAddressOnOneRail) {
       << "nothing without a tag comes to a pod";
 }
 
+// Between the claim and the tenant in the record an ADD may die; IPAM gives the address to the tenant's next pod then.
+TEST_F(VlanTenants, AnAddressOfAnAddThatDiedIsFreeWhenItIsUndone) {
+  Attach(red, "10.0.3.1");
+  ASSERT_TRUE(world.record.SetTenant(world.Attachment(red).id, "", {}));
+  world.faults.down = {testing::Dependency::kOvsdb};
+  ASSERT_TRUE(UndoAll(red));
+  world.faults.down.clear();
+  ASSERT_TRUE(world.FindAttachment(red)) << "something is left to undo";
+  EXPECT_EQ(OwnerOf("red/10.0.3.1"), std::nullopt);
+  Attach(world.MakePod("p3", "ns-a", "vf2"), "10.0.3.1");
+}
+
+// An ADD may die there, while raild is down.
+TEST_F(VlanTenants, ThePortOfAVlanThatHasNoRulesGetsThemFromTheNextAdd) {
+  Attach(red, "10.0.3.1");
+  const auto whole = world.RulesOf(CookieKind::kPipeline);
+  ASSERT_TRUE(Commit({.remove_by_cookie = {ovs::CookieMatch::Exact(CookieKind::kPipeline, 101)}}));
+  ASSERT_LT(world.RulesOf(CookieKind::kPipeline).size(), whole.size());
+  Attach(world.MakePod("p3", "ns-a", "vf2"), "10.0.3.2");
+  EXPECT_THAT(world.RulesOf(CookieKind::kPipeline), ::testing::UnorderedElementsAreArray(whole));
+}
+
 TEST_F(VlanTenants, RefuseASecondPodOfATenantWithAnAddressOfTheFirst) {
   Attach(red, "10.0.3.1");
   const PodSpec other = world.MakePod("p3", "ns-a", "vf2");

@@ -10,6 +10,7 @@ namespace {
 
 constexpr uint32_t kFirstTable = 100'000;
 constexpr uint32_t kVlans = 4096;
+constexpr uint32_t kLastRail = 99;  // that node.json may have
 
 Result<netlink::Link> EnsureVrf(netlink::Netlink& host, const config::Rail& rail, uint16_t vlan,
                                 bool& changed) {
@@ -91,6 +92,15 @@ Status Sysctls(const std::string& link) {
 
 uint32_t VrfTable(const config::Rail& rail, uint16_t vlan) {
   return kFirstTable + rail.index * kVlans + vlan;
+}
+
+// The table says which name it must have.
+bool IsTenantVrf(const netlink::Link& link) {
+  if (link.kind != "vrf" || link.table < kFirstTable) return false;
+  const config::Rail rail{.index = (link.table - kFirstTable) / kVlans};
+  const auto vlan = static_cast<uint16_t>((link.table - kFirstTable) % kVlans);
+  return rail.index <= kLastRail && vlan != config::kNoVlan && vlan <= config::kLastVlan &&
+         link.name == VrfName(rail, vlan);
 }
 
 IpAddress FeedAddress(const config::Rail& rail, uint16_t vlan) {
@@ -177,12 +187,14 @@ Status EnsureTenantInstance(frr::Bgp& bgp, const config::NodeConfig& config, con
                             uint16_t vlan, const std::vector<frr::Announcement>& announcements,
                             Deadline deadline) {
   frr::Bgp& instance = bgp.Instance(VrfName(rail, vlan));
+  const auto session = instance.SessionState(VlanPortName(rail, vlan), deadline);
+  if (!session && session.error().code != Code::kNotFound) return tl::make_unexpected(session.error());
   frr::BaseConfig base{.router_id = config.bgp.router_id,
                        .rails = {},
                        .max_prefixes = config.bgp.max_prefixes,
                        .frontend = config.frontend.on()};
   RAIL_TRY(instance.EnsureBase(base, deadline));
-  if (!announcements.empty()) RAIL_TRY(instance.AnnounceAll(announcements, deadline));
+  if (!session && !announcements.empty()) RAIL_TRY(instance.AnnounceAll(announcements, deadline));
   base.rails = {{rail.name, rail.index, VlanPortName(rail, vlan)}};
   RAIL_TRY(instance.EnsureBase(base, deadline));
   return {};
@@ -190,23 +202,26 @@ Status EnsureTenantInstance(frr::Bgp& bgp, const config::NodeConfig& config, con
 
 std::vector<uint16_t> Unused::Due(const std::set<uint16_t>& there, const std::set<uint16_t>& present,
                                   Deadline now) {
-  std::map<uint16_t, Deadline> since;
+  std::map<uint16_t, Deadline> until;
   std::vector<uint16_t> due;
   for (const uint16_t vlan : there) {
     if (present.contains(vlan)) continue;
-    const auto known = since_.find(vlan);
-    const Deadline begun = known == since_.end() ? now : known->second;
-    since.emplace(vlan, begun);
-    if (now - begun >= kTenantKept) due.push_back(vlan);
+    const auto known = until_.find(vlan);
+    const Deadline end = known == until_.end() ? now + kTenantKept : known->second;
+    if (now >= end) due.push_back(vlan);
+    until.emplace(vlan, now >= end ? now + kAgain : end);
   }
-  since_ = std::move(since);
+  until_ = std::move(until);
   return due;
+}
+
+void Unused::NotSeen(Deadline now) {
+  for (auto& [vlan, until] : until_) until = std::max(until, now + kAgain);
 }
 
 std::optional<Deadline> Unused::next() const {
   std::optional<Deadline> next;
-  for (const auto& [vlan, since] : since_)
-    next = next ? std::min(*next, since + kTenantKept) : since + kTenantKept;
+  for (const auto& [vlan, until] : until_) next = next ? std::min(*next, until) : until;
   return next;
 }
 

@@ -28,6 +28,9 @@ inline constexpr std::chrono::minutes kTenantKept{5};
 // The routing table of a VRF: 100001 to 509598. Nothing is routed by it: it keeps bgpd's routes of the tenant out of all others.
 uint32_t VrfTable(const config::Rail& rail, uint16_t vlan);
 
+// Whether the link is a VRF of some rail and VLAN of ours, also of a rail that node.json does not have any more.
+bool IsTenantVrf(const netlink::Link& link);
+
 // The address of the loopback to which bgpd's instance of the VRF pushes, which is all that tells its BMP connection from others':
 // 127.<1 + the rail's index>.<VLAN>.
 IpAddress FeedAddress(const config::Rail& rail, uint16_t vlan);
@@ -61,20 +64,26 @@ Result<TenantLink> EnsureTenantLink(Connections& connections, const config::Rail
 Status RemoveTenantLink(Connections& connections, const config::Rail& rail, uint16_t vlan);
 
 // Makes the instance whole: first the instance, then `announcements`, then the session, so that the leaf never sees it without them.
-// Costs one look where nothing is missing. Errors: as frr::Bgp.
+// Where the session is configured, raild keeps the announcements, and has its reasons for those that it has withdrawn: then none is made.
+// Costs two looks where nothing is missing. Errors: as frr::Bgp.
 Status EnsureTenantInstance(frr::Bgp& bgp, const config::NodeConfig& config, const config::Rail& rail,
                             uint16_t vlan, const std::vector<frr::Announcement>& announcements,
                             Deadline deadline);
 
-// What is there without a pod, and since when.
+// What is there without a pod, and until when it stays.
 class Unused {
  public:
+  // What was due and is still there, as a lock or a daemon was in the way, is due again after this time.
+  static constexpr std::chrono::seconds kAgain{30};
+
   // `there` and `present`, at this instant: those that have been without a pod for kTenantKept.
   std::vector<uint16_t> Due(const std::set<uint16_t>& there, const std::set<uint16_t>& present, Deadline now);
+  // Nobody could say what is there.
+  void NotSeen(Deadline now);
   std::optional<Deadline> next() const;
 
  private:
-  std::map<uint16_t, Deadline> since_;
+  std::map<uint16_t, Deadline> until_;
 };
 
 }  // namespace rail::engine

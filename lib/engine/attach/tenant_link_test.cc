@@ -33,6 +33,20 @@ TEST(TenantNames, FitTheKernelAndLeadBack) {
   EXPECT_NE(VrfTable(Rail(0), 4094), VrfTable(Rail(1), 1));
 }
 
+TEST(TenantNames, AVrfIsKnownByItsNameAndItsTable) {
+  const auto is_ours = [](const char* kind, const char* name, uint32_t table) {
+    return IsTenantVrf({.name = name, .kind = kind, .table = table});
+  };
+  EXPECT_TRUE(is_ours("vrf", "railcni-0-101", VrfTable(Rail(0), 101)));
+  EXPECT_TRUE(is_ours("vrf", "railcni-99-4094", VrfTable(Rail(99), 4094)));
+  EXPECT_FALSE(is_ours("vrf", "railcni-mgmt", VrfTable(Rail(0), 101)));
+  EXPECT_FALSE(is_ours("vrf", "railcni-0-101", VrfTable(Rail(0), 102)));
+  EXPECT_FALSE(is_ours("vrf", "railcni-0-101", 7));
+  EXPECT_FALSE(is_ours("vrf", "railcni-0-0", VrfTable(Rail(0), 0)));
+  EXPECT_FALSE(is_ours("vrf", "railcni-0-4095", VrfTable(Rail(0), 4095)));
+  EXPECT_FALSE(is_ours("dummy", "railcni-0-101", VrfTable(Rail(0), 101)));
+}
+
 TEST(FeedAddresses, LeadToTheirVrf) {
   config::NodeConfig config;
   config.rails = {Rail(0), Rail(7)};
@@ -55,7 +69,19 @@ TEST(Unused, IsDueWhenItHasHadNoPodForLong) {
   EXPECT_THAT(unused.Due({101, 102}, {101}, now + minutes(4)), IsEmpty());
   EXPECT_THAT(unused.Due({101, 102}, {101}, now + minutes(6)), IsEmpty());
   EXPECT_THAT(unused.Due({101, 102}, {101}, now + minutes(9)), ElementsAre(102));
+  EXPECT_EQ(unused.next(), now + minutes(9) + Unused::kAgain) << "its removal may not have worked";
   EXPECT_THAT(unused.Due({101}, {101}, now + minutes(10)), IsEmpty()) << "it is gone";
+}
+
+TEST(Unused, IsNotDueAgainAtOnce) {
+  Unused unused;
+  const Deadline now = Clock::now(), end = now + kTenantKept;
+  unused.Due({101}, {}, now);
+  unused.NotSeen(end);
+  EXPECT_EQ(unused.next(), end + Unused::kAgain);
+  EXPECT_THAT(unused.Due({101}, {}, end + Unused::kAgain), ElementsAre(101));
+  EXPECT_THAT(unused.Due({101}, {}, end + Unused::kAgain), IsEmpty());
+  EXPECT_EQ(unused.next(), end + 2 * Unused::kAgain);
 }
 
 class TenantLinkTest : public ::testing::Test {

@@ -8,6 +8,7 @@
 namespace rail::engine {
 namespace {
 
+constexpr char kVrfPrefix[] = "railcni-";
 constexpr char kPortPrefix[] = "rcvlan-";
 
 std::string Name(const char* prefix, const config::Rail& rail, uint16_t vlan) {

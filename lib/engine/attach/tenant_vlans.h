@@ -39,7 +39,6 @@ std::vector<TenantVlan> VlansPresent(const config::NodeConfig& config, const Rec
 std::map<tenancy::TenantId, TenantVlan> VlansByTenant(const config::NodeConfig& config);
 
 // Names of links: at most 15 bytes with every index and VLAN.
-inline constexpr char kVrfPrefix[] = "railcni-";
 std::string VrfName(const config::Rail& rail, uint16_t vlan);       // "railcni-0-101"
 std::string VlanPortName(const config::Rail& rail, uint16_t vlan);  // "rcvlan-0-101"
 

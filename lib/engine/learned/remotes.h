@@ -44,6 +44,13 @@ struct Elsewhere {
   bool operator==(const Elsewhere&) const = default;
 };
 
+// An address, and whose it is or who hears of it: in mode `vrf` two tenants may have it.
+struct OwnKey {
+  tenancy::TenantId tenant;
+  IpAddress address;
+  auto operator<=>(const OwnKey&) const = default;
+};
+
 // What a leaf passes on may be one of two routes. Of an address that is no pod's of this node, what hints at that.
 struct Doubts {
   // Another AS announced it for this tenant, and the leaf has replaced that without a withdrawal.
@@ -52,7 +59,8 @@ struct Doubts {
     HeardPath path;
   };
   std::map<IpAddress, Replaced> replaced;
-  std::map<IpAddress, HeardPath> without_tenant;  // host routes without a tenant's communities
+  // Host routes without a tenant's communities; in mode `vrf` with the tenant in whose VRF they are, else with none.
+  std::map<OwnKey, HeardPath> without_tenant;
 };
 
 // A leaf that sends addresses of this node's own pods back without their communities.
@@ -79,12 +87,6 @@ struct Seat {
 };
 using Seats = std::vector<Seat>;  // sorted
 
-// An address of a pod of this node, with the pod's tenant: in mode `vrf` two tenants may have it.
-struct OwnKey {
-  tenancy::TenantId tenant;
-  IpAddress address;
-  auto operator<=>(const OwnKey&) const = default;
-};
 using AlsoAnnounced = std::map<OwnKey, Elsewhere>;
 
 // A snapshot of what is known, cheap to copy. A tenant that has not changed shares its set with the snapshot before; one that has
@@ -183,6 +185,7 @@ class Remotes {
   bool TakeSessionNews() { return std::exchange(session_news_, false); }
   // Whether something that table(), complete() or problem() return has changed since the last call.
   bool TakeNews() { return std::exchange(news_, false); }
+  bool has_news() const { return news_; }
   const RemoteTable& table();
 
  private:

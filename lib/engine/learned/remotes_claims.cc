@@ -251,7 +251,7 @@ const RemoteTable& Remotes::table() {
     Doubts doubts = doubts_;
     for (PeerIndex i = 0; i < peers_.size(); ++i) {
       for (const auto& [address, as_path] : peers_[i].bare)
-        doubts.without_tenant.emplace(address, Heard(i, as_path));
+        doubts.without_tenant.emplace(OwnKey{scope_.tenant, address}, Heard(i, as_path));
     }
     table_.doubts = std::make_shared<const Doubts>(std::move(doubts));
   }

@@ -251,7 +251,7 @@ TEST_F(RemotesTest, HostRoutesWithoutATenantAreKnownWithTheirPaths) {
   const auto bare = [&] { return remotes.table().doubts->without_tenant; };
   AnnounceWith("10.0.3.7", {});
   AnnounceWith("fe80::9", {});
-  EXPECT_EQ(bare(), (std::map<IpAddress, HeardPath>{{Ip("10.0.3.7"), {kLeaf0.address, {}}}}));
+  EXPECT_EQ(bare(), (std::map<OwnKey, HeardPath>{{{{}, Ip("10.0.3.7")}, {kLeaf0.address, {}}}}));
   Announce(kLeaf0, "10.0.3.7", 7);
   EXPECT_THAT(bare(), IsEmpty());
 }

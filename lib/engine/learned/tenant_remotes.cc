@@ -73,6 +73,7 @@ TenantRemotes::At TenantRemotes::Of(const std::string& vrf) const {
 }
 
 void TenantRemotes::SetLeaves(const std::map<std::string, frr::Session>& sessions) {
+  outdated_ = true;  // by its leaf a table says what has come back without communities
   for (const auto& [vlan, remotes] : all_) remotes->SetLeaves(sessions);
 }
 
@@ -186,20 +187,24 @@ bool TenantRemotes::TakeSessionNews() {
 bool TenantRemotes::TakeNews() {
   bool news = std::exchange(news_, false);
   for (const auto& [vlan, remotes] : all_) news = remotes->TakeNews() || news;
+  outdated_ = outdated_ || news;
   return news;
 }
 
 const RemoteTable& TenantRemotes::table() {
   if (!by_tenant()) return all_.begin()->second->table();
-  Join();
+  const bool news =
+      news_ || std::ranges::any_of(all_, [](const auto& one) { return one.second->has_news(); });
+  if (std::exchange(outdated_, false) || news) Join();
   return joined_;
 }
 
-// A tenant's set is shared with its table, so this costs what tenants are there, not their addresses.
+// A tenant's set is shared with its table, so this costs what tenants are there, not their addresses. Doubts and seats, which may be
+// many, are put together only when those of a tenant have changed.
 void TenantRemotes::Join() {
-  joined_ = {};
-  Doubts doubts;
-  std::set<Seat> seats;
+  RemoteTable before = std::exchange(joined_, {});
+  std::vector<std::shared_ptr<const Doubts>> doubts;
+  std::vector<std::shared_ptr<const Seats>> seats;
   for (const auto& [vlan, remotes] : all_) {
     const RemoteTable& one = remotes->table();
     joined_.by_tenant.insert(one.by_tenant.begin(), one.by_tenant.end());
@@ -207,17 +212,31 @@ void TenantRemotes::Join() {
     joined_.contested += one.contested;
     if (!joined_.example) joined_.example = one.example;
     joined_.elsewhere.insert(one.elsewhere.begin(), one.elsewhere.end());
-    doubts.replaced.insert(one.doubts->replaced.begin(), one.doubts->replaced.end());
-    doubts.without_tenant.insert(one.doubts->without_tenant.begin(), one.doubts->without_tenant.end());
+    doubts.push_back(one.doubts);
     for (const auto& [leaf, stripped] : one.stripped) {
       Stripped& together = joined_.stripped[leaf];
       if (together.addresses == 0) together.example = stripped.example;
       together.addresses += stripped.addresses;
     }
-    seats.insert(one.seats->begin(), one.seats->end());
+    seats.push_back(one.seats);
   }
-  joined_.doubts = std::make_shared<const Doubts>(std::move(doubts));
-  joined_.seats = std::make_shared<const Seats>(seats.begin(), seats.end());
+  joined_.doubts = std::move(before.doubts);
+  joined_.seats = std::move(before.seats);
+  if (doubts != doubts_) {
+    Doubts together;
+    for (const auto& one : doubts) {
+      together.replaced.insert(one->replaced.begin(), one->replaced.end());
+      together.without_tenant.insert(one->without_tenant.begin(), one->without_tenant.end());
+    }
+    joined_.doubts = std::make_shared<const Doubts>(std::move(together));
+    doubts_ = std::move(doubts);
+  }
+  if (seats != seats_) {
+    std::set<Seat> together;
+    for (const auto& one : seats) together.insert(one->begin(), one->end());
+    joined_.seats = std::make_shared<const Seats>(together.begin(), together.end());
+    seats_ = std::move(seats);
+  }
   joined_.as_paths = as_paths_->snapshot();
 }
 

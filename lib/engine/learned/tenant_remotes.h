@@ -64,6 +64,7 @@ class TenantRemotes {
   std::string problem() const;
   bool TakeSessionNews();
   bool TakeNews();
+  // Costs nothing while there are no news.
   const RemoteTable& table();
 
  private:
@@ -84,7 +85,11 @@ class TenantRemotes {
   std::set<std::string> open_;  // of feeds_
   bool started_ = false;        // tenants that come from now on are not in the switch yet
   bool news_ = false;
+  bool outdated_ = true;  // joined_ is older than news that have been taken
   RemoteTable joined_;
+  // Of which its doubts and seats are put together.
+  std::vector<std::shared_ptr<const Doubts>> doubts_;
+  std::vector<std::shared_ptr<const Seats>> seats_;
 };
 
 }  // namespace rail::engine

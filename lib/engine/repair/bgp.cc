@@ -43,7 +43,8 @@ BgpRepair::BgpRepair(const config::NodeConfig& config, const Deps& deps, state::
       leaves_(config, deps_.leaves_file.empty() ? LeafOfRail() : ReadLeaves(deps_.leaves_file)) {}
 
 // The order keeps routes at the leaf through a restart of bgpd: first the instance, then the addresses, and only then the
-// sessions. A session ends the leaf's graceful restart, and by then everything is announced.
+// sessions. A session ends the leaf's graceful restart, and by then everything is announced. An instance that fails on the way gets no
+// session; only the default one, which has the maps and lists of all, keeps the others back.
 bool BgpRepair::Audit() {
   audit_due_ = false;
   mended_ = false;
@@ -53,20 +54,21 @@ bool BgpRepair::Audit() {
     node_status_.Note(part, status);
     if (whole && !status) whole = status;
   };
-  Status before;
+  Failed failed;
+  const auto before = [&] { return failed.contains("") ? failed.at("") : Status(); };
   // Without the record nothing is known of tenants, and what is there stays.
   const Status read = ReadInstances();
   const auto bgpd = connections.Bgp();
   if (bgpd) (*bgpd)->ReadOnce(true);
-  if (config_.bgp.manage) note("bgp instance", before = BgpBase(connections, Peers::kNone));
-  if (config_.bgp.manage && before) FrontendBase(connections, note);
-  if (before) note("bgp announcements", before = Announcements(connections));
+  if (config_.bgp.manage) note("bgp instance", BgpBase(connections, Peers::kNone, failed));
+  if (config_.bgp.manage && before()) FrontendBase(connections, note);
+  if (before()) note("bgp announcements", Announcements(connections, failed));
   // A session that comes up without the announcements makes the leaf forget them. One address that bgpd refuses for good
   // must not keep all others from the leaf, though.
-  if (config_.bgp.manage && (before || before.error().code != Code::kTransient)) {
-    note("bgp sessions", BgpBase(connections, Peers::kAll));
+  if (config_.bgp.manage && (before() || before().error().code != Code::kTransient)) {
+    note("bgp sessions", BgpBase(connections, Peers::kAll, failed));
   }
-  if (config_.bgp.manage && before && read) note("bgp instances without pods", RemoveUnused(connections));
+  if (config_.bgp.manage && before() && read) note("bgp instances without pods", RemoveUnused(connections));
   const Status fed = EnsureFeeds(connections);
   // Only a new bgpd helps against a missing module, so there is no reason to try again sooner.
   if (whole && !fed && fed.error().code == Code::kTransient) whole = fed;
@@ -207,6 +209,7 @@ bool BgpRepair::AskAndTell(Connections& connections) {
 
 bool BgpRepair::TellIf(bool changed) {
   own_.Read(record_, remotes_);
+  const bool news = remotes_.TakeNews();
   const RemoteTable& table = remotes_.table();
   changed = own_.Look(table, deps_.now()) || std::exchange(untold_, false) || changed;
   if (!table.example) {
@@ -233,7 +236,7 @@ bool BgpRepair::TellIf(bool changed) {
   changed = changed || bmp_up != told_bmp_up_ || alike_ != told_ambiguous_;
   told_bmp_up_ = bmp_up;
   told_ambiguous_ = alike_;
-  if (!remotes_.TakeNews() && !changed) return false;
+  if (!news && !changed) return false;
   if (remotes_.complete() && !told_complete_) {
     told_complete_ = true;
     log::Info("{} remotes of {} tenants learned, {} ms after the start", table.known, table.by_tenant.size(),
@@ -257,16 +260,26 @@ bool BgpRepair::TellIf(bool changed) {
 }
 
 // Of all instances: an announcement in one that has no pod any more may be left of a pod.
-Status BgpRepair::Announcements(Connections& connections) {
-  RAIL_ASSIGN(frr::Bgp * bgp, connections.Bgp());
-  RAIL_ASSIGN(const std::vector<std::string> ours, bgp->OurInstances(connections.CallDeadline()));
-  std::set<std::string> vrfs(ours.begin(), ours.end());
+Status BgpRepair::Announcements(Connections& connections, Failed& failed) {
+  frr::Bgp* bgp = nullptr;
+  const auto read = [&]() -> Result<std::vector<std::string>> {
+    RAIL_ASSIGN(bgp, connections.Bgp());
+    return bgp->OurInstances(connections.CallDeadline());
+  }();
+  if (!read) return failed[""] = tl::make_unexpected(read.error());
+  std::set<std::string> vrfs(read->begin(), read->end());
   for (const BgpInstance& instance : instances_) vrfs.insert(instance.vrf);
   std::map<std::pair<std::string, IpAddress>, Deadline> still;
   Status whole;
   for (const std::string& vrf : vrfs) {
+    if (failed.contains(vrf)) continue;
     const Status done = AnnouncementsIn(connections, bgp->Instance(vrf), vrf, still);
     if (whole && !done) whole = done;
+    if (!done && done.error().code == Code::kTransient) failed[vrf] = done;
+  }
+  // What could not be looked at is as old as it was.
+  for (const auto& [at, since] : orphans_) {
+    if (failed.contains(at.first)) still.emplace(at, since);
   }
   orphans_ = std::move(still);
   return whole;
@@ -414,9 +427,10 @@ Status BgpRepair::Sessions(Connections& connections, bool& changed) {
 }
 
 void BgpRepair::CheckAmbiguity(const std::vector<frr::Session>& sessions) {
-  std::set<IpAddress> peers;
+  // The leaf has one address in all its VRFs, and each VRF has a connection of its own.
+  std::set<std::pair<std::string, IpAddress>> peers;
   const bool twice = std::ranges::any_of(sessions, [&](const frr::Session& session) {
-    return session.peer && !peers.insert(*session.peer).second;
+    return session.peer && !peers.emplace(VrfOf(session.interface), *session.peer).second;
   });
   if (!twice) return remotes_.NotAmbiguous();
   alike_ = true;

@@ -73,7 +73,9 @@ class BgpRepair {
  private:
   Status RecordOrigin(Connections& connections);
   enum class Peers { kNone, kAll };
-  Status BgpBase(Connections& connections, Peers peers);
+  using Failed =
+      std::map<std::string, Status>;  // by VRF: instances that this audit leaves as they are, and why
+  Status BgpBase(Connections& connections, Peers peers, Failed& failed);
   Status Base(Connections& connections, const BgpInstance& instance, Peers peers);
   // Takes the instances from the record; on an error those of the last reading stay.
   Status ReadInstances();
@@ -87,7 +89,7 @@ class BgpRepair {
   void LookAtFrontend(Connections& connections, bool& changed);
   // Whether the front end is not whole, and has changed lately.
   bool FrontendMayChange() const;
-  Status Announcements(Connections& connections);
+  Status Announcements(Connections& connections, Failed& failed);
   Status AnnouncementsIn(Connections& connections, frr::Bgp& bgp, const std::string& vrf,
                          std::map<std::pair<std::string, IpAddress>, Deadline>& still);
   Status Announce(frr::Bgp& bgp, Connections& connections, const std::vector<frr::Announcement>& missing);

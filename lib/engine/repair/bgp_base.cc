@@ -37,7 +37,8 @@ Status BgpRepair::ReadInstances() {
 bool BgpRepair::InstancesChanged() {
   if (config_.tenancy.mode != config::TenancyMode::kVrf) return false;
   const auto due = [&](const auto& one) { return one.second.next() && deps_.now() >= *one.second.next(); };
-  if (std::ranges::any_of(unused_, due)) return true;
+  // What has failed is tried again in its own time, and this with it.
+  if (!backoff_.next() && std::ranges::any_of(unused_, due)) return true;
   const auto record = record_.Read();
   if (!record) return false;
   const std::vector<BgpInstance> now = InstancesOf(config_, **record);
@@ -45,12 +46,15 @@ bool BgpRepair::InstancesChanged() {
 }
 
 // The default instance comes first: it brings the maps and lists of all.
-Status BgpRepair::BgpBase(Connections& connections, Peers peers) {
+Status BgpRepair::BgpBase(Connections& connections, Peers peers, Failed& failed) {
   Status whole;
   for (const BgpInstance& instance : instances_) {
-    const Status done = Base(connections, instance, peers);
-    if (whole && !done) whole = done;
-    if (!done && instance.vrf.empty()) break;
+    const auto known = failed.find(instance.vrf);
+    const Status done = known == failed.end() ? Base(connections, instance, peers) : known->second;
+    if (done) continue;
+    if (whole) whole = done;
+    failed[instance.vrf] = done;
+    if (instance.vrf.empty()) break;
   }
   return whole;
 }

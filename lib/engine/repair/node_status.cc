@@ -410,9 +410,11 @@ NodeView NodeStatus::Compose(const Record& record) const {
   }
   view.remote_counts = Counted(*learned_, names, record.attachments);
   view.remote_counts.contested += contested_here;
-  view.without_tenant = [learned = learned_, rail_of_leaf](const IpAddress& address) -> std::string {
+  const bool by_tenant = config_.tenancy.mode == config::TenancyMode::kVrf;
+  view.without_tenant = [learned = learned_, rail_of_leaf, by_tenant](
+                            const tenancy::TenantId& tenant, const IpAddress& address) -> std::string {
     const auto& all = learned->remotes.doubts->without_tenant;
-    const auto found = all.find(address);
+    const auto found = all.find({by_tenant ? tenant : tenancy::TenantId(), address});
     return found == all.end() ? "" : PathText(found->second, rail_of_leaf);
   };
   view.remotes =

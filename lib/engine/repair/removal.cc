@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "lib/engine/attach/tenant_vlans.h"
+#include "lib/engine/attach/tenant_link.h"
 #include "lib/engine/attach/whereabouts.h"
 #include "lib/engine/repair/lossless.h"
 #include "lib/engine/repair/rates.h"
@@ -229,14 +229,16 @@ Status Removal::RemoveRules(const std::string& bridge) {
   return {};
 }
 
-// Those of tenants (mode `vrf`), after the ports that are in them. The name says whose they are.
+// Those of tenants (mode `vrf`), after the ports that are in them. Name and table say whose they are.
 void Removal::Vrfs() {
   const auto remove = [&]() -> Status {
     RAIL_ASSIGN(netlink::Netlink * host, connections_.Netlink());
     RAIL_ASSIGN(const std::vector<netlink::Link> links, host->ListLinks());
     for (const netlink::Link& link : links) {
-      if (link.kind != "vrf" || !link.name.starts_with(kVrfPrefix)) continue;
-      RAIL_TRY(host->DeleteLink(link.index));
+      if (!IsTenantVrf(link)) continue;
+      const Status gone = host->DeleteLink(link.index);
+      if (!gone && gone.error().code == Code::kNotFound) continue;
+      RAIL_TRY(gone);
       removed_.done.push_back("VRF " + link.name);
     }
     return {};

@@ -95,6 +95,22 @@ TEST_F(RemovalTest, GivesBridgesAndBgpBack) {
   EXPECT_THAT(Run().done, IsEmpty()) << "a second time there is nothing to do";
 }
 
+TEST_F(RemovalTest, TakesTheVrfsOfTenantsAndNobodyElses) {
+  Install();
+  Stop();
+  ASSERT_TRUE(world.host.AddVrf("railcni-0-101", VrfTable(world.config.rails[0], 101)));
+  ASSERT_TRUE(world.host.AddVrf("railcni-7-101", VrfTable({.index = 7}, 101)));
+  ASSERT_TRUE(world.host.AddVrf("railcni-0-102", 7));
+  ASSERT_TRUE(world.host.AddVrf("railcni-mgmt", 8));
+  // Somebody else has removed one between the look and the removal.
+  world.host.FailOn("DeleteLink", {Code::kNotFound, "No such device", 0});
+  const Removed removed = Run();
+  EXPECT_THAT(removed.left, IsEmpty());
+  EXPECT_FALSE(world.host.GetLink("railcni-7-101") && world.host.GetLink("railcni-0-101"));
+  EXPECT_TRUE(world.host.GetLink("railcni-0-102"));
+  EXPECT_TRUE(world.host.GetLink("railcni-mgmt"));
+}
+
 TEST_F(RemovalTest, GivesThePrioritiesOfUplinksBack) {
   OriginRecord before;
   before.qos["p0"] = {.pfc = 1, .dscp = {{26, {}}}};

@@ -73,7 +73,9 @@ class RuleRepair::Round {
     RAIL_ASSIGN(target_, ask_.target());
     // Rules that had to stay because too little was known can be judged now.
     if (target_.remotes_known && !my_.remotes_judged_) my_.whole_ = true;
-    if (target_.leaf_known && !my_.leaf_judged_) my_.whole_ = true;
+    for (const uint64_t cookie : my_.leaves_unjudged_) {
+      if (!target_.leaves_unknown.contains(cookie)) my_.touched_.insert(cookie);
+    }
     if (target_.rules.bridge().uplink_port != my_.known_.bridge().uplink_port) my_.whole_ = true;
     if (look == Look::kAudit) RAIL_TRY(CountRemotes());
     ChooseWhatToRead(look);
@@ -183,8 +185,7 @@ class RuleRepair::Round {
     if (target_.remove_nothing || target_.undecided.contains(rule.cookie)) return true;
     // Whatever its cookie says: what is no rule of a remote, or not where the leaf's rules are, does not wait.
     if (IsRemotes(rule.cookie)) return !target_.remotes_known && pipeline::MayBeRemotes(rule);
-    return !target_.leaf_known && rule.table == pipeline::kForwardTable &&
-           CookieMatch::Kind(CookieKind::kLeaf).Selects(rule.cookie);
+    return target_.leaves_unknown.contains(rule.cookie) && rule.table == pipeline::kForwardTable;
   }
 
   // Whether the switch differs from what was known to be in it, at the place of `rule`, which is in the switch. What a start finds
@@ -308,7 +309,7 @@ class RuleRepair::Round {
     my_.remotes_known_ += static_cast<uint64_t>(remotes_);
     my_.known_ = std::move(target_.rules);
     my_.remotes_judged_ = target_.remotes_known;
-    my_.leaf_judged_ = target_.leaf_known;
+    my_.leaves_unjudged_ = target_.leaves_unknown;
     my_.whole_ = target_.remove_nothing;  // more is there than is known
     my_.touched_ = std::move(judge_again_);
     my_.counts_.wanted = my_.counts_.installed = my_.known_.local().size() + 2 * my_.remotes_known_;

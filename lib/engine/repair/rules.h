@@ -30,9 +30,9 @@ struct RuleTarget {
   // while an earlier raild has learned more than this one, rules of the leaf while its MAC is not known, rules
   // of an attachment whose port is not known.
   bool remotes_known = false;
-  bool leaf_known = false;
-  std::set<uint64_t> undecided;  // cookies of those attachments
-  bool remove_nothing = false;   // pods live here that the record has lost
+  std::set<uint64_t> leaves_unknown;  // cookies of the leaf's rules; in mode `vrf` it has some in each VLAN
+  std::set<uint64_t> undecided;       // cookies of those attachments
+  bool remove_nothing = false;        // pods live here that the record has lost
 };
 
 // No pod joins a tenant of the bridge while this exists.
@@ -81,8 +81,8 @@ class RuleRepair {
   BridgeRules known_;            // rules known to be in the switch, except those of the cookies in touched_
   uint64_t remotes_known_ = 0;   // addresses with rules in the switch
   uint64_t unexplained_ = 0;     // rules of remotes that stay though nothing explains them
-  bool remotes_judged_ = false;  // none of these stays unexplained, nor any of the leaf's
-  bool leaf_judged_ = false;
+  bool remotes_judged_ = false;  // none of these stays unexplained
+  std::set<uint64_t> leaves_unjudged_;  // some of these of the leaf may
   bool whole_ = true;
   std::set<uint64_t> touched_;
   bool tenant_stays_ = false;

@@ -57,7 +57,7 @@ class RuleRepairTest : public ::testing::Test {
     }
     return {.rules = BridgeRules(facts, BridgeRules::ByPlace(rules), selection),
             .remotes_known = remotes_known,
-            .leaf_known = leaf_known,
+            .leaves_unknown = leaves_unknown,
             .undecided = undecided,
             .remove_nothing = remove_nothing};
   }
@@ -93,7 +93,8 @@ class RuleRepairTest : public ::testing::Test {
   RemoteSelection selection;
   std::vector<pipeline::Pod> pods;
   bool remotes_known = true;
-  bool leaf_known = true;
+  static constexpr uint64_t kOfLeaf = ovs::Cookie(CookieKind::kLeaf, 0);
+  std::set<uint64_t> leaves_unknown;
   bool remove_foreign = false;
   bool remove_nothing = false;
   bool target_fails = false;
@@ -287,21 +288,19 @@ TEST_F(RuleRepairTest, RulesOfRemotesThatAnEarlierRaildKnewStayUntilAllIsLearned
   ASSERT_TRUE(Repair());
   EXPECT_THAT(Remotes(), SizeIs(18));
   remotes_known = true;
-  leaf_known = false;
+  leaves_unknown = {kOfLeaf};
   ASSERT_TRUE(Repair());
   EXPECT_THAT(Remotes(), SizeIs(6)) << "whatever is not known of the leaf";
 }
 
 TEST_F(RuleRepairTest, RulesOfTheLeafThatAnEarlierRaildKnewStayUntilItsMacIsKnown) {
-  constexpr CookieMatch kLeaf = CookieMatch::Kind(CookieKind::kLeaf);
   CommitAsOther({.add = pipeline::LeafRules(facts, *MacAddress::Parse("02:00:00:00:00:99"))});
-  leaf_known = false;
+  leaves_unknown = {kOfLeaf};
   ASSERT_TRUE(Repair());
-  const auto of_the_leaf = [&](const Rule& rule) { return kLeaf.Selects(rule.cookie); };
-  EXPECT_TRUE(std::ranges::any_of(bridge.rules(), of_the_leaf));
-  leaf_known = true;
+  EXPECT_EQ(std::ranges::count(bridge.rules(), kOfLeaf, &Rule::cookie), 2);
+  leaves_unknown.clear();
   ASSERT_TRUE(Repair());
-  EXPECT_TRUE(std::ranges::none_of(bridge.rules(), of_the_leaf)) << "at the news, not at the next audit";
+  EXPECT_EQ(std::ranges::count(bridge.rules(), kOfLeaf, &Rule::cookie), 0) << "at the news";
 }
 
 TEST_F(RuleRepairTest, WhatAPluginHasMadeMeanwhileIsNotSentAgain) {
@@ -408,7 +407,8 @@ TEST_F(RuleRepairTest, ARuleOfOthersInThePlaceOfOursIsGoneWhenOursIsBack) {
 }
 
 TEST_F(RuleRepairTest, AForgedCookieKeepsNoRule) {
-  leaf_known = remotes_known = false;  // all that may stay because too little is known
+  leaves_unknown = {kOfLeaf};
+  remotes_known = false;  // all that may stay because too little is known
   Settle();
   const uint64_t cookie = pipeline::RemoteCookie(*IpAddress::Parse("10.0.9.1"));
   CommitAsOther({.add = {{0, 60000, cookie, "ip,nw_dst=10.0.3.7", "output:5"},

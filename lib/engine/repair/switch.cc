@@ -83,7 +83,8 @@ void SwitchRepair::DatabaseChanged() {
 
 void SwitchRepair::Retry() {
   ForEachRail([&](Connections& connections, const config::Rail& rail, RailState& state) {
-    const auto unused = state.vlan_repair.next();
+    // What no pod needs any more goes when the rail is right: its removal needs what has failed.
+    const auto unused = state.backoff.next() ? std::nullopt : state.vlan_repair.next();
     if (state.backoff.Due() || (unused && deps_.now() >= *unused)) {
       Whole(connections, rail, state);
     } else if (state.tenant_stays && deps_.now() >= *state.tenant_stays) {
@@ -95,10 +96,15 @@ void SwitchRepair::Retry() {
 
 std::optional<Deadline> SwitchRepair::next_retry() const {
   std::optional<Deadline> next;
-  for (const auto& [name, state] : rails_)
-    next = Earlier(Earlier(Earlier(next, state->backoff.next()), state->tenant_stays),
-                   state->vlan_repair.next());
+  for (const auto& [name, state] : rails_) {
+    next = Earlier(Earlier(next, state->backoff.next()), state->tenant_stays);
+    if (!state->backoff.next()) next = Earlier(next, state->vlan_repair.next());
+  }
   return next;
+}
+
+bool SwitchRepair::broken() const {
+  return std::ranges::any_of(rails_, [](const auto& one) { return one.second->backoff.next().has_value(); });
 }
 
 bool SwitchRepair::Concerned(const std::vector<int>& links) const {
@@ -290,8 +296,9 @@ Status SwitchRepair::Ports(Connections& connections, RailState& state) {
 // A tenant without its link keeps no other from its rules.
 void SwitchRepair::Vlans(Connections& connections, const config::Rail& rail, RailState& state) {
   const Status made = state.vlan_repair.Repair(config_, connections, state.ports.seen(), deps_.now());
-  if (!made || config_.tenancy.mode == config::TenancyMode::kVrf)
-    node_status_.Note("tenants' links of rail " + rail.name, made);
+  const std::string part = "tenants' links of rail " + rail.name;
+  if (!made || config_.tenancy.mode == config::TenancyMode::kVrf || node_status_.Knows(part))
+    node_status_.Note(part, made);
 }
 
 Status SwitchRepair::LookForLeaf(Connections& connections, const config::Rail& rail, RailState& state) {
@@ -321,12 +328,11 @@ Status SwitchRepair::LookForLeaf(Connections& connections, const config::Rail& r
 
 RuleTarget SwitchRepair::Target(const config::Rail& rail, RailState& state, const Record& record,
                                 const std::shared_ptr<const engine::Learned>& learned) const {
-  RuleTarget target{
-      .rules = {},
-      .remotes_known = learned->complete,
-      .leaf_known = state.facts.vlans.empty() ? !state.leaf_mac.is_zero() : state.vlans.complete(),
-      .undecided = {},
-      .remove_nothing = !state.ports.unrecorded().empty()};
+  RuleTarget target{.rules = {},
+                    .remotes_known = learned->complete,
+                    .leaves_unknown = state.LeavesUnknown(),
+                    .undecided = {},
+                    .remove_nothing = !state.ports.unrecorded().empty()};
   LocalRules::Basis basis{
       .bridge = state.facts, .leaf_mac = state.leaf_mac, .pods = {}, .vlan_ports = state.vlans.ports()};
   RemoteSelection remotes{.learned = {learned, &learned->remotes},

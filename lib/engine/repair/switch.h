@@ -47,6 +47,8 @@ class SwitchRepair {
   void RulesChanged();
   void Retry();
   std::optional<Deadline> next_retry() const;
+  // Whether some rail has failed and waits for its retry. What waits for its time only is not broken.
+  bool broken() const;
   // The list of namespaces has changed. Costs nothing where no attachment moves.
   void TenantsChanged();
   // Whether a round has moved attachments to other tenants since the last call: then their announcements are due.
@@ -86,6 +88,15 @@ class SwitchRepair {
     // How the last round's look at the rules ended: every wanted rule is in the switch; the switch refuses some; nobody could look.
     enum class RulesSeen { kRight, kRefused, kNotLooked } rules_seen = RulesSeen::kNotLooked;
     bool rules_right() const { return rules_seen == RulesSeen::kRight; }
+    // The cookies of the rules of each leaf of which the MAC is not known.
+    std::set<uint64_t> LeavesUnknown() const {
+      std::set<uint64_t> unknown;
+      if (facts.vlans.empty() && leaf_mac.is_zero()) unknown.insert(ovs::Cookie(ovs::CookieKind::kLeaf, 0));
+      if (facts.vlans.empty()) return unknown;
+      for (const uint16_t vlan : vlans.without_leaf())
+        unknown.insert(ovs::Cookie(ovs::CookieKind::kLeaf, vlan));
+      return unknown;
+    }
     Backoff backoff{std::chrono::milliseconds(250), std::chrono::seconds(10)};
     std::optional<Deadline> tenant_stays;  // when its rule is looked at again
     MendedRules unsaid;                    // put right, and not in the log yet

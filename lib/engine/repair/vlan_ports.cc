@@ -46,7 +46,7 @@ Status VlanPorts::Look(netlink::Netlink& host, const config::Rail& rail, const K
   std::ranges::sort(now, {}, &pipeline::VlanPort::vlan);
   ports_ = std::move(now);
   seen_.clear();
-  complete_ = true;
+  without_leaf_.clear();
   std::map<uint16_t, Deadline> since = std::exchange(present_since_, {});
   for (const TenantVlan& one : known.present) {
     const auto before = since.find(one.vlan);
@@ -63,7 +63,7 @@ Status VlanPorts::Look(netlink::Netlink& host, const config::Rail& rail, const K
       view.port_works = true;
       view.leaf_mac = port->leaf_mac;
     }
-    complete_ = complete_ && !view.leaf_mac.is_zero();
+    if (view.leaf_mac.is_zero()) without_leaf_.insert(one.vlan);
     const auto session = known.learned.sessions.find(view.port);
     const bool whole =
         !view.leaf_mac.is_zero() && session != known.learned.sessions.end() && session->second.established();

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -42,8 +43,8 @@ class VlanPorts {
 
   // Of the ports that work, ascending. Whether their tenants are still here does not matter: without a pod no packet gets there.
   const std::vector<pipeline::VlanPort>& ports() const { return ports_; }
-  // Whether each VLAN of the last Look has a port and a leaf.
-  bool complete() const { return complete_; }
+  // Those that are present and of which the last Look knew no leaf, or no port.
+  const std::set<uint16_t>& without_leaf() const { return without_leaf_; }
   // Without what bgpd says. Those that are present; one that is not whole, from kForming on.
   const std::vector<VlanView>& seen() const { return seen_; }
 
@@ -51,7 +52,7 @@ class VlanPorts {
   std::vector<pipeline::VlanPort> ports_;
   std::vector<VlanView> seen_;
   std::map<uint16_t, Deadline> present_since_;
-  bool complete_ = true;
+  std::set<uint16_t> without_leaf_;
 };
 
 }  // namespace rail::engine

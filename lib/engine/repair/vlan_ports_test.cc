@@ -19,8 +19,8 @@ class VlanPortsTest : public testing::RepairTest {
  protected:
   VlanPortsTest() {
     world.config.tenancy.mode = config::TenancyMode::kVrf;
-    world.config.tenancy.tenants = {{"red", {"ns-a"}}, {"blue", {"ns-b"}}};
-    world.config.tenancy.vlans.of_tenant = {{"red", 101}, {"blue", 102}};
+    world.config.tenancy.tenants = {{"red", {"ns-a"}}, {"blue", {"ns-b"}}, {"green", {"ns-c"}}};
+    world.config.tenancy.vlans.of_tenant = {{"red", 101}, {"blue", 102}, {"green", 103}};
     world.bgp.Restart();
     raild = world.StartRaild(std::chrono::hours(1));
     raild->Audit();
@@ -70,6 +70,24 @@ TEST_F(VlanPortsTest, ALeafThatIsReplacedHasItsRulesAndAPortThatGoesTakesItsOwnA
   EXPECT_THAT(With("02:1e:af:00:00:77"), SizeIs(2));
   EXPECT_THAT(With("02:1e:af:00:00:01"), IsEmpty());
   EXPECT_THAT(With("02:1e:af:00:00:02"), SizeIs(2)) << "the other tenant's stay";
+}
+
+// A tenant's first pod is there before the leaf has spoken in its VLAN.
+TEST_F(VlanPortsTest, ALeafThatIsNotKnownInOneVlanKeepsNoRulesInAnother) {
+  Attach(world.MakePod("p3", "ns-c", "vf2"), "10.0.3.1");
+  raild->Audit();
+  const auto stale = [](uint64_t vlan) {
+    return ovs::Rule{pipeline::kForwardTable, 60, ovs::Cookie(ovs::CookieKind::kLeaf, vlan),
+                     "ip,in_port=" + std::to_string(vlan), "output:1"};
+  };
+  ASSERT_TRUE(Commit({.add = {stale(102), stale(103)}}));
+  raild->the_switch.RulesChanged();
+  EXPECT_THAT(With("in_port=102"), IsEmpty());
+  EXPECT_THAT(With("in_port=103"), SizeIs(1));
+  world.SetLeafMac("rcvlan-0-103", "02:1e:af:00:00:03");
+  raild->the_switch.Learned();
+  EXPECT_THAT(With("in_port=103"), IsEmpty()) << "at the news, not at the next audit";
+  EXPECT_THAT(With("02:1e:af:00:00:03"), SizeIs(2));
 }
 
 TEST_F(VlanPortsTest, AViewHasTheVlansOfTheTenantsThatAreHere) {

@@ -27,7 +27,9 @@ std::set<uint16_t> VlanRepair::There(const std::vector<netlink::Link>& links,
                                      const std::map<std::string, ovs::Port>& ports) const {
   std::set<uint16_t> there;
   for (const netlink::Link& link : links) {
-    if (const auto vlan = VlanOfVrf(rail_, link.name); vlan && link.kind == "vrf") there.insert(*vlan);
+    if (const auto vlan = VlanOfVrf(rail_, link.name);
+        vlan && link.kind == "vrf" && link.table == VrfTable(rail_, *vlan))
+      there.insert(*vlan);
   }
   for (const auto& [name, port] : ports) {
     if (const auto vlan = VlanOfPort(rail_, port)) there.insert(*vlan);
@@ -39,8 +41,12 @@ Status VlanRepair::Repair(const config::NodeConfig& config, Connections& connect
                           const std::map<std::string, ovs::Port>& ports, Deadline now) {
   RAIL_ASSIGN(const RecordPtr record, record_.Read());
   const std::set<uint16_t> present = Present(config, *record, rail_);
-  RAIL_ASSIGN(netlink::Netlink * host, connections.Netlink());
-  RAIL_ASSIGN(const std::vector<netlink::Link> links, host->ListLinks());
+  auto seen = [&]() -> Result<std::vector<netlink::Link>> {
+    RAIL_ASSIGN(netlink::Netlink * host, connections.Netlink());
+    return host->ListLinks();
+  }();
+  if (!seen) unused_.NotSeen(now);
+  RAIL_ASSIGN(const std::vector<netlink::Link> links, std::move(seen));
   Status whole, sysctls;
   const auto note = [](Status& first, const Status& status) {
     if (first && !status) first = status;
@@ -67,7 +73,8 @@ Status VlanRepair::Repair(const config::NodeConfig& config, Connections& connect
   const std::vector<uint16_t> due = unused_.Due(there, present, now);
   for (const uint16_t vlan : by_tenant ? due : std::vector<uint16_t>(there.begin(), there.end()))
     note(whole, Remove(config, connections, vlan));
-  if (!present.empty() || !sysctls) node_status_.Note("sysctls of VLANs of rail " + rail_.name, sysctls);
+  const std::string part = "sysctls of VLANs of rail " + rail_.name;
+  if (!present.empty() || node_status_.Knows(part)) node_status_.Note(part, sysctls);
   return whole;
 }
 

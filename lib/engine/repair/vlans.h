@@ -1,5 +1,6 @@
 // raild's repair of what the tenants of one rail need of the kernel and of the bridge in mode `vrf`: a VRF and a port for each tenant
-// that has a pod, and for some time after the last one has gone. What no tenant of node.json can need goes at once.
+// that has a pod, and for some time after the last one has gone, whether or not node.json has the tenant still. Where node.json has another
+// mode, all of it goes at once. What is of a rail that node.json does not have any more stays until `raild --remove`.
 //
 // Use:      VlanRepair vlans(rail, record, node_status);
 //           RAIL_TRY(vlans.Repair(config, connections, ports.seen(), now));  if (vlans.Concerned(links)) ...  vlans.next();

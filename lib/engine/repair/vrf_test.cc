@@ -85,6 +85,77 @@ TEST_F(VrfRepairTest, BgpdThatHasForgottenAllIsMadeRight) {
   EXPECT_EQ(world.bgp.Instance("railcni-0-102").feed_address(), Ip("127.1.0.102"));
 }
 
+TEST_F(VrfRepairTest, AnInstanceThatIsBrokenKeepsNoOtherFromItsAnnouncements) {
+  AttachBoth();
+  world.bgp.Restart();
+  world.bgp.Instance("railcni-0-101").StartAs(65000);
+  raild->Audit();
+  EXPECT_THAT(Problems(), ::testing::Contains(HasSubstr("bgp instance: another AS")));
+  EXPECT_THAT(world.bgp.Instance("railcni-0-101").SessionsNow(), IsEmpty())
+      << "it would have nothing to tell";
+  EXPECT_THAT(*world.bgp.Instance("railcni-0-102").Announced({}), ::testing::SizeIs(1));
+  EXPECT_THAT(world.bgp.Instance("railcni-0-102").SessionsNow(), ::testing::SizeIs(1));
+  Detach(blue);
+  ASSERT_TRUE(world.bgp.Instance("railcni-0-102").Announce({Ip("10.0.3.1"), "rail0", 0, Id("ns-b")}, {}));
+  raild->bgp.Audit();
+  world.passed += std::chrono::seconds(61);
+  raild->bgp.Audit();
+  EXPECT_THAT(*world.bgp.Instance("railcni-0-102").Announced({}), IsEmpty()) << "nor from its withdrawals";
+}
+
+// The leaf may have one link-local address in all its VRFs.
+TEST_F(VrfRepairTest, SessionsOfTwoTenantsAreNotAlike) {
+  AttachBoth();
+  raild->bgp.Audit();
+  const auto sessions = *world.bgp.Sessions({});
+  ASSERT_EQ(sessions.size(), 2U);
+  ASSERT_EQ(sessions[0].peer, sessions[1].peer);
+  bmp::Message up;
+  up.kind = bmp::Message::Kind::kPeerUp;
+  up.peer = {0, *sessions[0].peer, 4200010001, 1};
+  for (const uint16_t port :
+       {uint16_t{1}, uint16_t{2}}) {  // it came back, and nobody has said that it was down
+    up.local_port = port;
+    raild->bgp.Pushed(up, "railcni-0-101");
+  }
+  world.passed += std::chrono::seconds(1);
+  raild->bgp.Poll();
+  raild->bgp.Tell();
+  EXPECT_FALSE(raild->node_status.learned()->bmp_ambiguous);
+}
+
+// Its tenant is undone while bgpd is away, and then the tenant's next pod has the address.
+TEST_F(VrfRepairTest, AnUndoThatComesLateWithdrawsNothingOfTheNextPod) {
+  AttachBoth();
+  const auto undo = [&] {
+    const auto context = VerbContext::Open(world.deps());
+    return context ? UndoAttachment(**context, {red.rail, red.container, red.ifname}, "")
+                   : tl::make_unexpected(context.error());
+  };
+  world.faults.down = {testing::Dependency::kBgp};
+  ASSERT_TRUE(undo());
+  world.faults.down.clear();
+  ASSERT_THAT(world.Pending(red), ElementsAre(step::kAnnounce));
+  ASSERT_EQ(world.Attachment(red).tenant, "");
+  Attach(world.MakePod("p3", "ns-a", "vf2"), "10.0.3.1");
+  ASSERT_TRUE(undo());
+  EXPECT_FALSE(world.FindAttachment(red));
+  EXPECT_THAT(*world.bgp.Instance("railcni-0-101").Announced({}), ::testing::SizeIs(1));
+}
+
+// raild withdraws what nobody could reach (a lost device, no carrier). Only before a new session all has to be there.
+TEST_F(VrfRepairTest, AnAddAnnouncesNothingOfOthersBesideASessionThatIsThere) {
+  AttachBoth();
+  auto& instance = world.bgp.Instance("railcni-0-101");
+  ASSERT_TRUE(instance.Withdraw(Ip("10.0.3.1"), {}));
+  Attach(world.MakePod("p3", "ns-a", "vf2"), "10.0.3.5");
+  EXPECT_THAT(*instance.Announced({}),
+              ElementsAre(frr::Announcement{Ip("10.0.3.5"), "rail0", 0, Id("ns-a")}));
+  instance.RemoveNeighbor("rcvlan-0-101");
+  Attach(world.MakePod("p4", "ns-a", "vf3"), "10.0.3.6");
+  EXPECT_THAT(*instance.Announced({}), ::testing::SizeIs(3));
+}
+
 TEST_F(VrfRepairTest, OneAddressOfTwoTenantsIsTwoRemotes) {
   AttachBoth();
   Learn("railcni-0-101", "ns-a", "10.0.9.1");
@@ -126,6 +197,43 @@ TEST_F(VrfRepairTest, WhatIsAnnouncedForOneOfTwoTenantsWithOneAddressIsSaidOfItA
   EXPECT_EQ(view->remote_counts.contested, 1U);
 }
 
+TEST_F(VrfRepairTest, WhatTenantsHaveLearnedIsPutTogetherOnlyWhenThereAreNews) {
+  AttachBoth();
+  RecordReader record(world.record);
+  const Deadline now = world.deps().now();
+  TenantRemotes remotes(world.config, now);
+  remotes.SetInstances(InstancesOf(world.config, **record.Read()), now);
+  std::map<std::string, frr::Session> sessions;
+  for (const frr::Session& session : *world.bgp.Sessions({})) sessions[session.interface] = session;
+  remotes.SetLeaves(sessions);
+  remotes.FeedOpened("railcni-0-101", now, false);
+  const RemoteTable before = remotes.table();
+  (void)remotes.TakeNews();
+  const RemoteTable joined = remotes.table();
+  EXPECT_EQ(joined.doubts, before.doubts);
+  EXPECT_EQ(joined.seats, before.seats);
+  bmp::Message message;
+  message.kind = bmp::Message::Kind::kPeerUp;
+  message.peer = {0, *sessions.at("rcvlan-0-101").peer, 4200010001, 1};
+  remotes.Take("railcni-0-101", message, now, 0);
+  message.kind = bmp::Message::Kind::kRoutes;
+  message.update.announced = {Ip("10.0.9.9")};
+  remotes.Take("railcni-0-101", message, now, 0);
+  EXPECT_NE(remotes.table().doubts, joined.doubts) << "a route without a tenant";
+  EXPECT_EQ(remotes.table().seats, joined.seats);
+  EXPECT_TRUE(remotes.TakeNews());
+  EXPECT_NE(remotes.table().doubts, joined.doubts);
+}
+
+TEST_F(VrfRepairTest, WhatIsAnnouncedWithoutATenantIsSaidInItsVrfAlone) {
+  AttachBoth();
+  world.bgp.Instance("railcni-0-102").Learn(*IpPrefix::Parse("10.0.9.9/32"), {}, "rcvlan-0-102");
+  Everything();
+  const auto view = raild->views.Current();
+  EXPECT_EQ(view->without_tenant(Id("ns-a"), Ip("10.0.9.9")), "");
+  EXPECT_NE(view->without_tenant(Id("ns-b"), Ip("10.0.9.9")), "");
+}
+
 TEST_F(VrfRepairTest, OneTenantsFeedSaysNothingOfAnothers) {
   AttachBoth();
   Learn("railcni-0-101", "ns-a", "10.0.9.1");
@@ -162,6 +270,56 @@ TEST_F(VrfRepairTest, WhatATenantNeededStaysForSomeTimeAndGoesThen) {
   EXPECT_THAT(*world.bgp.Instance("railcni-0-102").Announced({}), ::testing::SizeIs(1));
 }
 
+// While it cannot go, raild must not try without end: each of its tries is a whole round of the rail.
+TEST_F(VrfRepairTest, WhatIsDueAndCannotGoWaitsForTheSwitch) {
+  AttachBoth();
+  Detach(blue);
+  Everything();
+  EXPECT_FALSE(raild->the_switch.broken()) << "what waits for its time is right";
+  world.passed += kTenantKept;
+  world.faults.down = {testing::Dependency::kOvsdb};
+  raild->the_switch.Retry();
+  EXPECT_TRUE(raild->the_switch.broken());
+  const auto next = raild->the_switch.next_retry();
+  ASSERT_TRUE(next);
+  int calls = 0;
+  world.faults.before = [&](testing::Dependency dependency, std::string_view) {
+    calls += dependency == testing::Dependency::kNetlink ? 1 : 0;
+  };
+  raild->the_switch.Retry();
+  EXPECT_TRUE(calls == 0 || Clock::now() >= *next) << "the rail's own retry is not due";
+  world.faults.down.clear();
+  world.faults.before = nullptr;
+  raild->the_switch.Audit();
+  EXPECT_FALSE(HasLink("railcni-0-102") || HasLink("rcvlan-0-102"));
+  EXPECT_FALSE(raild->the_switch.broken());
+}
+
+TEST_F(VrfRepairTest, WhatIsDueWhileAPodJoinsIsLookedAtLater) {
+  AttachBoth();
+  Detach(blue);
+  Everything();
+  world.passed += kTenantKept;
+  {
+    const auto joining = world.LockTenants("rail0", FileLock::Kind::kShared);
+    ASSERT_TRUE(joining);
+    raild->the_switch.Retry();
+    EXPECT_TRUE(HasLink("railcni-0-102"));
+    ASSERT_TRUE(raild->the_switch.next_retry());
+    EXPECT_GT(*raild->the_switch.next_retry(), world.deps().now() + Unused::kAgain / 2);
+  }
+  world.passed += Unused::kAgain;
+  raild->the_switch.Retry();
+  EXPECT_FALSE(HasLink("railcni-0-102"));
+}
+
+TEST_F(VrfRepairTest, AVrfThatIsNotOursIsNotWaitedFor) {
+  ASSERT_TRUE(world.host.AddVrf("railcni-0-103", 7));
+  Everything();
+  EXPECT_FALSE(raild->the_switch.next_retry());
+  EXPECT_TRUE(HasLink("railcni-0-103"));
+}
+
 TEST_F(VrfRepairTest, ATenantThatComesBackIsLearnedAnew) {
   AttachBoth();
   Learn("railcni-0-102", "ns-b", "10.0.9.2");
@@ -178,6 +336,13 @@ TEST_F(VrfRepairTest, ATenantThatComesBackIsLearnedAnew) {
   EXPECT_EQ(Remotes("ns-b"), 1U);
   EXPECT_EQ(to_blue.connections(), 2);
   EXPECT_EQ(to_red.connections(), 1);
+}
+
+TEST_F(VrfRepairTest, WhatWasWrongOfALinkIsRightWhenItsTenantHasLeft) {
+  for (const char* part : {"sysctls of VLANs of rail rail0", "tenants' links of rail rail0"})
+    raild->node_status.Note(part, Fail(Code::kPermission, "read-only"));
+  raild->the_switch.Audit();
+  EXPECT_THAT(Problems(), ::testing::Not(::testing::Contains(HasSubstr("read-only"))));
 }
 
 TEST_F(VrfRepairTest, WhereNoTenantIsAllIsLearned) {

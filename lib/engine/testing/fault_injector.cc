@@ -423,6 +423,11 @@ class Record : public state::Store {
     RAIL_TRY(faults_.Write());
     return inner_->Release(attachment, kind, value);
   }
+  Status ReleaseAll(int64_t attachment, state::ClaimKind kind) override {
+    RAIL_TRY(faults_.Call(Dependency::kState, "ReleaseAll"));
+    RAIL_TRY(faults_.Write());
+    return inner_->ReleaseAll(attachment, kind);
+  }
   Result<std::optional<int64_t>> OwnerOf(state::ClaimKind kind, const std::string& value) override {
     RAIL_TRY(faults_.Call(Dependency::kState, "OwnerOf"));
     return inner_->OwnerOf(kind, value);

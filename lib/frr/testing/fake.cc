@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "lib/frr/base_config.h"
+
 namespace rail::frr::testing {
 
 #define FAIL_IF_TOLD()                                                                            \
@@ -22,14 +24,14 @@ Result<std::vector<std::string>> FakeBgp::OurInstances(Deadline) {
   FAIL_IF_TOLD();
   std::vector<std::string> ours;
   for (const auto& [vrf, instance] : instances_) {
-    if (vrf.starts_with("railcni-") && instance->asn_) ours.push_back(vrf);
+    if (IsOurVrf(vrf) && instance->asn_) ours.push_back(vrf);
   }
   return ours;
 }
 
 Status FakeBgp::RemoveInstance(const std::string& vrf, Deadline) {
   FAIL_IF_TOLD();
-  if (!vrf.starts_with("railcni-")) return Fail(Code::kInvalid, "not ours");
+  if (!IsOurVrf(vrf)) return Fail(Code::kInvalid, "not ours");
   Instance(vrf).Restart();
   return {};
 }

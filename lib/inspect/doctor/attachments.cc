@@ -3,6 +3,7 @@
 #include <map>
 
 #include "lib/engine/attach/differences.h"
+#include "lib/engine/attach/tenant_vlans.h"
 #include "lib/engine/repair/representors.h"
 #include "lib/inspect/inside.h"
 #include "lib/inspect/select.h"
@@ -178,7 +179,7 @@ class Attachments : Examiner {
     }
     Inside(shown.attachment, name);
     if (config_.tenancy.mode != config::TenancyMode::kOff) Tenant(shown.attachment, name);
-    for (const engine::AddressElsewhere& elsewhere : shown.elsewhere) Elsewhere(elsewhere, name);
+    for (const engine::AddressElsewhere& elsewhere : shown.elsewhere) Elsewhere(elsewhere, shown, name);
     if (!shown.withdrawn.empty()) {
       Find(Severity::kWarning, "withdrawn", name, "raild has withdrawn its addresses: " + shown.withdrawn,
            "no other node sends anything to the pod on this rail; its interfaces of other rails go on",
@@ -190,8 +191,12 @@ class Attachments : Examiner {
     }
   }
 
-  void Elsewhere(const engine::AddressElsewhere& elsewhere, const std::string& name) {
-    const std::string look = std::string("`vtysh -c 'show bgp ") +
+  void Elsewhere(const engine::AddressElsewhere& elsewhere, const engine::AttachmentView& shown,
+                 const std::string& name) {
+    const config::Rail* rail = config_.FindRail(shown.attachment.rail);
+    const bool has_vrf = shown.vlan != config::kNoVlan && rail != nullptr;
+    const std::string look = "`vtysh -c 'show bgp " +
+                             (has_vrf ? "vrf " + engine::VrfName(*rail, shown.vlan) + " " : "") +
                              (elsewhere.address.is_v6() ? "ipv6" : "ipv4") + " unicast " +
                              elsewhere.address.ToHostPrefix() + "'` shows the paths";
     Find(Severity::kCritical, "own-address-announced-elsewhere", name, elsewhere.ToText(),

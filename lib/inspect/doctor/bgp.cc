@@ -64,7 +64,8 @@ class Bgp : Examiner {
     const std::string what = fmt::format("the leaf sends {} prefixes of one family; bgp.max_prefixes is {}",
                                          view.most_prefixes, most);
     const std::string fix =
-        "`vtysh -c 'show bgp summary'`: is it what the fabric shall pass on? Then raise bgp.max_prefixes in "
+        std::string("`vtysh -c 'show bgp ") + (view.by_vlan ? "vrf all " : "") +
+        "summary'`: is it what the fabric shall pass on? Then raise bgp.max_prefixes in "
         "node.json "
         "and restart raild; else filter it on the leaf, and list the rail's prefixes in rails[].accept";
     if (view.most_prefixes > most) {

@@ -71,6 +71,13 @@ class DoctorOfVlans : public testing::Test {
   NodeFacts facts = Well();
 };
 
+TEST_F(DoctorOfVlans, ShowsTheVrfInWhichOthersHaveAnAddress) {
+  facts.view.attachments[0].elsewhere = {{.address = *IpAddress::Parse("10.0.3.7"), .by = "AS 1"}};
+  const std::vector<Finding> found = Diagnose(facts);
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_THAT(found[0].fix, HasSubstr("'show bgp vrf railcni-0-101 ipv4 unicast 10.0.3.7/32'"));
+}
+
 TEST_F(DoctorOfVlans, FindsNothingWhereAllIsWell) {
   EXPECT_THAT(Diagnose(facts), IsEmpty()) << "no port of a VLAN is somebody else's";
   facts.view.rails[0].vlans.clear();  // no pod: no session is missing

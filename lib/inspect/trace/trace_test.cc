@@ -217,7 +217,7 @@ TEST_F(TraceTest, DoesNotCallItIsolationWhenAPodHereSharesItsAddressWithAnother)
 }
 
 TEST_F(TraceTest, SaysWhoAnnouncesAnAddressWithoutATenant) {
-  view.without_tenant = [](const IpAddress& address) -> std::string {
+  view.without_tenant = [](const tenancy::TenantId&, const IpAddress& address) -> std::string {
     return address == Ip("10.0.9.42") ? "AS 7" : "";
   };
   forward = Text(kAdmit + kSourceRed + Miss(2));

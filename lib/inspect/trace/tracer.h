@@ -85,7 +85,10 @@ class Tracer {
   // That two announce the destination, as a sentence; "": nothing hints at it.
   std::string AnnouncedTwice() const;
   std::string Claimants() const;
-  static std::string FindTheWrongOne(const IpAddress& address);
+  std::string FindTheWrongOne(const IpAddress& address) const;
+  // The command that shows what bgpd knows, of the address or of `what`, for people.
+  std::string ShowBgp(const std::string& what) const;
+  std::string ShowBgp(const IpAddress& address) const;
   // Who else announces an address of an attachment of this node, as notes.
   void NoteElsewhere(const engine::AttachmentView& attachment, const IpAddress& address);
   void OtherTenant(const std::string& whose);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lib/engine/attach/tenant_vlans.h"
 #include "lib/engine/repair/representors.h"
 #include "lib/inspect/topology.h"
 #include "lib/inspect/trace/tracer.h"
@@ -215,10 +216,20 @@ std::string Tracer::Claimants() const {
   return all;
 }
 
-std::string Tracer::FindTheWrongOne(const IpAddress& address) {
-  return std::string("one pod must give the address up: `vtysh -c 'show bgp ") +
-         (address.is_v6() ? "ipv6" : "ipv4") + " unicast " + address.ToHostPrefix() +
-         "'` says where each comes from, and `railctl doctor` on the node of each pod who else announces its "
+// Of the sender's own VRF in mode `vrf`: bgpd shows the default instance otherwise.
+std::string Tracer::ShowBgp(const std::string& what) const {
+  const uint16_t vlan = answer_.source.vlan;
+  const std::string vrf = vlan == config::kNoVlan ? "" : "vrf " + engine::VrfName(rail_->rail, vlan) + " ";
+  return "`vtysh -c 'show bgp " + vrf + what + "'`";
+}
+
+std::string Tracer::ShowBgp(const IpAddress& address) const {
+  return ShowBgp(std::string(address.is_v6() ? "ipv6" : "ipv4") + " unicast " + address.ToHostPrefix());
+}
+
+std::string Tracer::FindTheWrongOne(const IpAddress& address) const {
+  return "one pod must give the address up: " + ShowBgp(address) +
+         " says where each comes from, and `railctl doctor` on the node of each pod who else announces its "
          "address "
          "(own-address-announced-elsewhere)";
 }
@@ -321,14 +332,15 @@ void Tracer::JudgeUnknown() {
     return Drop(Reason::kBgpDown,
                 "nobody has told of " + destination() + ", and the BGP session of " + Session() + " is " +
                     (BgpState().empty() ? "not there" : BgpState()) + ": nothing can be learned over it",
-                "`railctl doctor`; `vtysh -c 'show bgp summary'`");
+                "`railctl doctor`; " + ShowBgp("summary"));
   }
   if (const std::string others = OthersHaveIt(); !others.empty()) {
     return Drop(Reason::kOtherTenant, others,
                 "this is the isolation at work; if a pod of the sender's tenant should have the address, "
                 "`railctl get attachments` on its node says whether it is announced");
   }
-  if (const std::string by = view_.without_tenant ? view_.without_tenant(to) : ""; !by.empty()) {
+  if (const std::string by = view_.without_tenant ? view_.without_tenant(source().tenant_id, to) : "";
+      !by.empty()) {
     return Drop(Reason::kUnknownDestination,
                 destination() + " is announced by " + by +
                     " without a tenant's communities: nobody can say whose it is",
@@ -336,8 +348,7 @@ void Tracer::JudgeUnknown() {
                 "(`send-community all` "
                 "and no route-map that removes them); else somebody announces an address of pods who is none "
                 "of theirs: " +
-                    std::string("`vtysh -c 'show bgp ") + (to.is_v6() ? "ipv6" : "ipv4") + " unicast " +
-                    to.ToHostPrefix() + "'`");
+                    ShowBgp(to));
   }
   Drop(Reason::kUnknownDestination,
        "nobody announces " + destination() +
@@ -369,7 +380,7 @@ void Tracer::JudgeLeaving() {
                way + ", but the BGP session of " + Session() + " is " +
                    (BgpState().empty() ? "not there" : BgpState()) +
                    ": the leaf may have forgotten the way back, and what is known here grows old",
-               "`railctl doctor`; `vtysh -c 'show bgp summary'`");
+               "`railctl doctor`; " + ShowBgp("summary"));
   }
   if (remote == nullptr && facts_.config.tenancy.mode != config::TenancyMode::kOff) {
     const AttachmentView* local = Local();

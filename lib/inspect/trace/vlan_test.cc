@@ -56,6 +56,20 @@ TEST_F(VlanTraceTest, SaysThatAnAddressIsAnotherTenantsAlone) {
   Dropped("10.0.9.1", Reason::kNotInstalled, "its rules are not on br-rail0 yet");
 }
 
+TEST_F(VlanTraceTest, AsksInTheVrfOfTheSendersTenant) {
+  view.without_tenant = [](const tenancy::TenantId& tenant, const IpAddress&) -> std::string {
+    return tenant == kBlue ? "AS 7" : "";
+  };
+  forward = Text(kAdmit + kSourceRed + Miss(2));
+  Dropped("10.0.9.9", Reason::kUnknownDestination, "nobody announces 10.0.9.9");
+  view.without_tenant = [](const tenancy::TenantId& tenant, const IpAddress&) -> std::string {
+    return tenant == kRed ? "AS 7" : "";
+  };
+  EXPECT_THAT(Must("10.0.9.9").advice, HasSubstr("'show bgp vrf railcni-0-101 ipv4 unicast 10.0.9.9/32'"));
+  view.rails[0].vlans[0].bgp_state = "Idle";
+  EXPECT_THAT(Must("10.0.9.9").advice, HasSubstr("'show bgp vrf railcni-0-101 summary'"));
+}
+
 TEST_F(VlanTraceTest, AsksForTheSessionAndTheLeafOfTheVlan) {
   engine::VlanView& red = view.rails[0].vlans[0];
   red.bgp_state = "";

@@ -46,6 +46,11 @@ Status CrashStore::Release(int64_t attachment, ClaimKind kind, const std::string
                 [&] { return inner_->Release(attachment, kind, value); });
 }
 
+Status CrashStore::ReleaseAll(int64_t attachment, ClaimKind kind) {
+  return Around("ReleaseAll " + std::string(ClaimKindName(kind)),
+                [&] { return inner_->ReleaseAll(attachment, kind); });
+}
+
 Result<int64_t> CrashStore::RecordStep(int64_t attachment, const std::string& owner, const std::string& kind,
                                        const std::string& detail) {
   return Around("RecordStep " + kind, [&] { return inner_->RecordStep(attachment, owner, kind, detail); });

@@ -42,6 +42,7 @@ class CrashStore : public Store {
   Status Remove(int64_t id) override;
   Status Claim(int64_t attachment, ClaimKind kind, const std::string& value) override;
   Status Release(int64_t attachment, ClaimKind kind, const std::string& value) override;
+  Status ReleaseAll(int64_t attachment, ClaimKind kind) override;
   Result<std::optional<int64_t>> OwnerOf(ClaimKind kind, const std::string& value) override {
     return inner_->OwnerOf(kind, value);
   }

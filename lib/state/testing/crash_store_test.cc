@@ -42,18 +42,19 @@ TEST(CrashStore, CountsEveryWriteAndNoRead) {
   EXPECT_TRUE(store.SetAnnounced(a->id, true));
   EXPECT_TRUE(store.Claim(a->id, ClaimKind::kPort, "rep0"));
   EXPECT_TRUE(store.Release(a->id, ClaimKind::kPort, "rep0"));
+  EXPECT_TRUE(store.ReleaseAll(a->id, ClaimKind::kAddress));
   auto step = store.RecordStep(a->id, "ovs-provider", "port", "{}");
   ASSERT_TRUE(step);
   EXPECT_TRUE(store.SetPending(*step, "ovs is down"));
   EXPECT_TRUE(store.ForgetStep(*step));
   EXPECT_TRUE(store.Remove(a->id));
-  EXPECT_EQ(store.points(), 24);
+  EXPECT_EQ(store.points(), 26);
   EXPECT_TRUE(store.Find(a->key));
   EXPECT_TRUE(store.List());
   EXPECT_TRUE(store.Steps(a->id));
   EXPECT_TRUE(store.OwnerOf(ClaimKind::kPort, "rep0"));
   EXPECT_TRUE(store.Version());
-  EXPECT_EQ(store.points(), 24);
+  EXPECT_EQ(store.points(), 26);
 }
 
 }  // namespace

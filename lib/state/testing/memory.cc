@@ -121,6 +121,14 @@ Status Memory::Release(int64_t attachment, ClaimKind kind, const std::string& va
   return {};
 }
 
+Status Memory::ReleaseAll(int64_t attachment, ClaimKind kind) {
+  const auto is_its = [&](const auto& claim) {
+    return claim.first.first == kind && claim.second == attachment;
+  };
+  if (std::erase_if(record_->claims, is_its) > 0) Changed();
+  return {};
+}
+
 Result<std::optional<int64_t>> Memory::OwnerOf(ClaimKind kind, const std::string& value) {
   const auto held = record_->claims.find({kind, value});
   return held == record_->claims.end() ? std::nullopt : std::optional(held->second);
