@@ -352,8 +352,8 @@ Outcome<std::string> Add(const Deps& deps, const Request& request) {
     RAIL_ASSIGN(previous, cni::PreviousResult(request));
   } else {
     RAIL_TRY(DeviceWasGiven(request));
-    RAIL_TRY(CheckPodsWishes(request));
   }
+  RAIL_TRY(CheckPodsWishes(request));
   RAIL_ASSIGN(const std::string device_info, cni::DeviceInfoFile(request));
   RAIL_ASSIGN(const auto context, VerbContext::Open(deps, VerbContext::Use::kQuiet));
   RAIL_ASSIGN(const config::Rail* rail, engine::RailOf(context->config, config->rail));
