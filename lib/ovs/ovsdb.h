@@ -54,11 +54,17 @@ struct BridgeSpec {
       prefixes;  // by OpenFlow table: the fields that Flow_Table.prefixes names, sorted
 };
 
+inline constexpr char kNoInBand[] = "true";
+
 struct Bridge {
   std::string name;
   std::string datapath;
   std::string fail_mode;  // "secure" | "standalone" | ""
   std::string hwaddr;
+  // other_config:disable-in-band; "" not set. Unless it is kNoInBand, ovs-vswitchd adds rules of its own to the bridge for each
+  // manager and controller by TCP or SSL (ovs-vswitchd.conf.db(5), In-Band Control): they send ARP, DHCP and TCP of these to
+  // NORMAL, before table 0's, and no OpenFlow request shows them.
+  std::string disable_in_band{};
   ExternalIds external_ids;
   std::map<int64_t, std::vector<std::string>>
       prefixes;             // as in BridgeSpec; a table without an entry has Open vSwitch's own
@@ -78,6 +84,7 @@ struct BridgeBefore {
   std::string datapath;  // as it is stored; "" Open vSwitch's own
   std::string fail_mode;
   std::string hwaddr;
+  std::string disable_in_band{};
   std::map<int64_t, std::vector<std::string>> prefixes;  // of each table that has a row
   std::optional<PortBefore> local_port, uplink_port;     // nullopt: no port of this bridge
   bool operator==(const BridgeBefore&) const = default;
@@ -87,7 +94,7 @@ class Ovsdb {
  public:
   virtual ~Ovsdb() = default;
 
-  // Makes a bridge with fail_mode=secure and its uplink, or repairs those columns of an existing bridge. Other ports, columns
+  // Makes a bridge with fail_mode=secure, without in-band control, and its uplink, or repairs those columns of an existing bridge. Other ports, columns
   // and map entries stay as they are. Writes nothing when everything is written already. Waits until ovs-vswitchd has applied
   // it, or has failed to.
   // Errors: kTransient (deadline: is ovs-vswitchd running?); kExists the uplink is on another bridge (the message names it);

@@ -255,6 +255,15 @@ Result<pipeline::BridgeFacts> Facts(Node& node, const config::Rail& rail) {
                 "rail " + rail.name + ": bridge " + rail.bridge +
                     " is not fail_mode=secure and would forward everything while Open vSwitch restarts");
   }
+  // Where raild keeps the bridge, it sets this by itself.
+  if (!node.config.ovs.manage_bridges && bridge->disable_in_band != ovs::kNoInBand) {
+    return Fail(Code::kTransient,
+                "rail " + rail.name + ": bridge " + rail.bridge +
+                    " may have hidden rules of Open vSwitch's own, by which packets go around the isolation: "
+                    "forbid them (`ovs-vsctl set Bridge " +
+                    rail.bridge +
+                    " other_config:disable-in-band=true`); ovs.manage_bridges is false, so raild does not");
+  }
   const auto uplink = std::ranges::find(bridge->ports, rail.pf, &ovs::Port::name);
   if (uplink == bridge->ports.end() || uplink->ofport < 1) {
     return Fail(Code::kTransient, "rail " + rail.name + ": the uplink " + rail.pf +

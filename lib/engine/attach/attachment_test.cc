@@ -200,5 +200,27 @@ TEST_F(AttachmentTest, FactsNeedASecureBridgeWithItsUplink) {
   EXPECT_EQ(Facts(node, rail).error().code, Code::kTransient);
 }
 
+TEST_F(AttachmentTest, FactsRefuseABridgeOfOthersThatMayHideRules) {
+  const config::Rail& rail = world.config.rails[0];
+  const ovs::BridgeBefore was{.name = rail.bridge,
+                              .uplink = rail.pf,
+                              .existed = true,
+                              .datapath = "netdev",
+                              .fail_mode = "secure",
+                              .hwaddr = {},
+                              .prefixes = {},
+                              .local_port = ovs::PortBefore{},
+                              .uplink_port = ovs::PortBefore{}};
+  ASSERT_TRUE(world.ovsdb.GiveBackBridge(was, {.name = rail.bridge}, {}));
+  Node node = context->node();
+  ASSERT_FALSE(Facts(node, rail));
+  EXPECT_THAT(Facts(node, rail).error().message,
+              HasSubstr("`ovs-vsctl set Bridge br-rail0 other_config:disable-in-band=true`"));
+  config::NodeConfig managed = world.config;
+  managed.ovs.manage_bridges = true;
+  Node keeping{managed, node.store, node.connections};
+  EXPECT_TRUE(Facts(keeping, rail)) << "raild sets it";
+}
+
 }  // namespace
 }  // namespace rail::engine
