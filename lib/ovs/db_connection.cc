@@ -221,6 +221,9 @@ Result<Port> DbConnection::AddPort(const PortSpec& spec, Deadline deadline) {
       if (bridge != nullptr && bridge->name != spec.bridge) {
         return Fail(Code::kExists, doing + ": it is a port of bridge " + bridge->name + " already");
       }
+      if (IsAnothers(row->external_ids, spec))
+        return Fail(Code::kExists, doing + ": it is there already, and another's (" + spec.owner_key + "=" +
+                                       row->external_ids.at(spec.owner_key) + ")");
       made = false;
       json adopt = json::array({WaitForNames("Port", UuidIs(row->uuid), {spec.name})});
       if (!spec.external_ids.empty()) {

@@ -30,7 +30,16 @@ struct PortSpec {
   std::optional<uint16_t> ofport_request;
   bool internal = false;  // Open vSwitch makes the netdev itself, as the host's end of the port
   std::string mac{};      // of an internal port; "": Open vSwitch's own choice
+  // A key of external_ids that says whose the port is: one that is there with another value of it is not taken over. "": any is.
+  std::string owner_key{};
 };
+
+// Whether a port with these external_ids is not the spec's owner's.
+inline bool IsAnothers(const ExternalIds& ids, const PortSpec& spec) {
+  const auto its = ids.find(spec.owner_key);
+  const auto own = spec.external_ids.find(spec.owner_key);
+  return its != ids.end() && own != spec.external_ids.end() && its->second != own->second;
+}
 
 struct Port {
   std::string bridge;
@@ -121,7 +130,7 @@ class Ovsdb {
 
   // Adds a port and waits until ovs-vswitchd has given it an ofport. If a port of this name is on this bridge already, only
   // merges the spec's external_ids into its own (the spec's win) and returns it: safe to repeat.
-  // Errors: kNotFound no such bridge; kExists the port is on another bridge (the message names it); kInvalid OVS cannot open
+  // Errors: kNotFound no such bridge; kExists the port is on another bridge (the message names it), or is another's by owner_key; kInvalid OVS cannot open
   //         the device (in its words; a port that this call made is removed again); kTransient (the port may exist).
   virtual Result<Port> AddPort(const PortSpec& spec, Deadline deadline) = 0;
 

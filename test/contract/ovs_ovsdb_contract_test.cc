@@ -297,6 +297,22 @@ TEST_P(OvsdbContract, RefusesAPortOfAnotherBridge) {
   EXPECT_EQ(Find("rep0").value_or(Port{}).bridge, "br-rail1");
 }
 
+TEST_P(OvsdbContract, TakesNoPortOfAnotherOwnerWhenAskedNotTo) {
+  MustEnsure(Spec());
+  AddDevice("rep0");
+  const Port was = MustAdd(PortOf("rep0"));
+  PortSpec spec = PortOf("rep0");
+  spec.owner_key = "railcni";
+  EXPECT_EQ(MustAdd(spec).ofport, was.ofport) << "it is its own";
+  spec.external_ids = {{"railcni", "another"}};
+  const auto port = db_->AddPort(spec, Soon());
+  ASSERT_FALSE(port);
+  EXPECT_EQ(port.error().code, Code::kExists);
+  EXPECT_THAT(Find("rep0").value_or(Port{}).external_ids, ElementsAre(Pair("railcni", "owner")));
+  ASSERT_TRUE(db_->RemoveExternalIds("rep0", {"railcni"}, Soon()));
+  EXPECT_THAT(MustAdd(spec).external_ids, ElementsAre(Pair("railcni", "another"))) << "nobody's";
+}
+
 TEST_P(OvsdbContract, RefusesAPortWhenThereIsNoSuchBridge) {
   AddDevice("rep0");
   const auto port = db_->AddPort(PortOf("rep0"), Soon());

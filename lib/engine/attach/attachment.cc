@@ -330,22 +330,6 @@ podnet::Plan PlanOf(const config::Rail& rail, const Attachment& attachment) {
   return plan;
 }
 
-ovs::ExternalIds PortIds(const Attachment& attachment) {
-  return {{"contPodUid", attachment.pod_uid},
-          {"contNetns", attachment.netns_path},
-          {"contIface", attachment.key.ifname},
-          {kOwnerKey, std::to_string(attachment.id)},
-          {kDeviceKey, attachment.device}};
-}
-
-ovs::PortSpec PortSpecOf(const config::Rail& rail, const Attachment& attachment) {
-  return {.bridge = rail.bridge,
-          .name = attachment.representor,
-          .external_ids = PortIds(attachment),
-          .mtu = rail.mtu,
-          .ofport_request = {}};
-}
-
 std::vector<ovs::Rule> WantedRules(const pipeline::BridgeFacts& bridge, const Attachment& attachment,
                                    const std::vector<Step>& steps) {
   std::vector<ovs::Rule> rules;
@@ -370,27 +354,6 @@ Status RecordStep(Node& node, const Attachment& attachment, const char* owner, c
 
 void ForgetLastStep(Node& node) {
   if (node.store.ForgetStep(node.made.back().id)) node.made.pop_back();
-}
-
-Status AttachPort(Node& node, Attachment& attachment) {
-  RAIL_ASSIGN(const config::Rail* rail, RailOf(node.config, attachment.rail));
-  RAIL_TRY(node.store.Claim(attachment.id, ClaimKind::kPort, attachment.representor));
-  RAIL_TRY(RecordStep(node, attachment, kOvsProvider, step::kPort, BridgeDetail(rail->bridge)));
-  RAIL_ASSIGN(ovs::Ovsdb * db, node.connections.Ovsdb());
-  RAIL_ASSIGN(const ovs::Port port,
-              db->AddPort(PortSpecOf(*rail, attachment), node.connections.CallDeadline()));
-  attachment.ofport = static_cast<uint16_t>(port.ofport);
-  return node.store.SetOfport(attachment.id, attachment.ofport);
-}
-
-Status AdoptPort(Node& node, Attachment& attachment, const ovs::Port& port) {
-  RAIL_TRY(node.store.Claim(attachment.id, ClaimKind::kPort, port.name));
-  RAIL_TRY(RecordStep(node, attachment, kOvsProvider, step::kAdopt, BridgeDetail(port.bridge)));
-  RAIL_ASSIGN(ovs::Ovsdb * db, node.connections.Ovsdb());
-  RAIL_TRY(db->SetExternalIds(port.name, {{kOwnerKey, std::to_string(attachment.id)}},
-                              node.connections.CallDeadline()));
-  attachment.ofport = static_cast<uint16_t>(port.ofport);
-  return node.store.SetOfport(attachment.id, attachment.ofport);
 }
 
 Result<DeviceMove> DeviceMove::Begin(Node& node, const Attachment& attachment, const device::Device& device,

@@ -187,6 +187,42 @@ TEST_F(AttachmentTest, TheRepresentorHasItsOwnMtuWhenThePortHasGone) {
   EXPECT_EQ(world.host.GetLink("rep0")->mtu, 1500U);
 }
 
+// The record was lost, and with it whose port and rules they are: the rules let whoever has the port speak as the last pod.
+TEST_F(AttachmentTest, APortThatNoRecordKnowsComesAnewAndWithoutTheRulesOfItsLastOwner) {
+  ASSERT_TRUE(world.ovsdb.AddPort(
+      {.bridge = "br-rail0", .name = "rep1", .external_ids = {{kOwnerKey, "77"}}, .ofport_request = {}}, {}));
+  using ovs::CookieKind;
+  const auto left = [&] {
+    return std::ranges::count_if(world.Bridge().rules(), [](const ovs::Rule& rule) {
+      return rule.cookie == ovs::Cookie(CookieKind::kAttachment, 77) ||
+             rule.cookie == ovs::Cookie(CookieKind::kTenant, 77);
+    });
+  };
+  ASSERT_TRUE(world.Bridge().Commit({.remove_by_cookie = {},
+                                     .remove = {},
+                                     .add = {{0, 100, ovs::Cookie(CookieKind::kAttachment, 77),
+                                              "in_port=3,ip,nw_src=10.0.3.9", "goto_table:1"},
+                                             {1, 100, ovs::Cookie(CookieKind::kTenant, 77),
+                                              "in_port=3,ip,nw_src=10.0.3.9", "goto_table:2"}}},
+                                    {}));
+  ASSERT_EQ(left(), 2);
+  int deleted = 0;
+  world.faults.before = [&](Dependency, std::string_view call) {
+    if (call != "DeletePort") return;
+    ++deleted;
+    EXPECT_EQ(left(), 0) << "the port goes after its rules";
+  };
+  const PodSpec other = world.MakePod("p2", "ns-b", "vf1");
+  const auto attached = testing::Attach(world, other, "10.0.3.2");
+  world.faults.before = nullptr;
+  ASSERT_TRUE(attached) << attached.error().message;
+  EXPECT_EQ(deleted, 1);
+  EXPECT_EQ(left(), 0);
+  const auto port = *world.ovsdb.FindPort("rep1", {});
+  ASSERT_TRUE(port);
+  EXPECT_EQ(port->external_ids.at(kOwnerKey), std::to_string(attached->id));
+}
+
 TEST_F(AttachmentTest, FactsNeedASecureBridgeWithItsUplink) {
   config::Rail rail = world.config.rails[0];
   Node node = context->node();

@@ -244,6 +244,8 @@ Result<Port> FakeOvsdb::AddPort(const PortSpec& spec, Deadline) {
   if (there != nullptr && there->bridge != spec.bridge) {
     return Fail(Code::kExists, doing + ": it is a port of bridge " + there->bridge + " already");
   }
+  if (there != nullptr && IsAnothers(there->external_ids, spec))
+    return Fail(Code::kExists, doing + ": it is there already, and another's");
   if (there != nullptr) Merge(there->external_ids, spec.external_ids);
   Port port = there != nullptr ? *there
                                : Port{.bridge = spec.bridge,
