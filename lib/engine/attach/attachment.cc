@@ -219,6 +219,14 @@ Status UndoStep(Node& node, Attachment& attachment, const Step& step) {
   return Fail(Code::kInternal, "the record holds a step '" + step.kind + "' that this version does not know");
 }
 
+// Whether the effect of a step whose undo has failed may still let somebody reach the attachment's addresses, or speak as them. Not
+// where only the record could not be written.
+bool HoldsAddresses(const Attachment& attachment, const Step& step) {
+  if (step.kind == step::kAnnounce) return attachment.announced;
+  if (step.kind == step::kTenant) return !attachment.tenant_id.is_none();
+  return step.kind == step::kAdmit;
+}
+
 // A DEL that came between the record of a step and its effect has not undone the effect.
 // Then whoever made the effect must undo it.
 Status StillWanted(Node& node, const Attachment& attachment) {
@@ -428,9 +436,15 @@ Result<Undone> Undo(Node& node, Attachment attachment, const std::string& owner)
       failed("record the undo of " + step.kind, written.error());
   };
   const Attachment as_recorded = attachment;
+  attachment.announced = true;  // the record says so only after it, and an ADD may have died in between
+  std::string holds;            // why IPAM does not get the addresses back yet
   const auto undo = [&](const auto& which) {
     for (const Step& step : steps) {
-      if (which(step)) note(step, UndoStep(node, attachment, step));
+      if (!which(step)) continue;
+      const Status status = UndoStep(node, attachment, step);
+      if (!status && holds.empty() && HoldsAddresses(attachment, step))
+        holds = step.kind + ": " + status.error().message;
+      note(step, status);
     }
   };
   const auto is_device = [](const Step& step) { return step.kind == step::kDevice; };
@@ -443,8 +457,9 @@ Result<Undone> Undo(Node& node, Attachment attachment, const std::string& owner)
   for (const Step& step : steps) {
     if (is_device(step)) restoring.emplace(step.id, BeginRestore(node, as_recorded, step));
   }
-  undo(is_ipam);
+  if (holds.empty()) undo(is_ipam);
   for (const Step& step : steps) {
+    if (is_ipam(step) && !holds.empty()) note(step, Fail(Code::kTransient, "waits for the undo of " + holds));
     if (is_device(step)) note(step, FinishRestore(node, attachment, restoring.at(step.id)));
   }
   if (owner.empty() && undone.failed.empty()) {
