@@ -55,7 +55,9 @@ class Adding {
     if (cni::HasIpam(request_)) {
       RAIL_TRY(engine::RecordStep(node_, attachment_, engine::kOvsProvider, engine::step::kIpam,
                                   cni::MakeIpamCall(request_).ToJson()));
-      auto answer = deps_.ipam->Add(request_, context_.connections.CallDeadline());
+      auto answer = deps_.ipam->Add(request_, context_.connections.IpamDeadline());
+      // The rest, or the undo, has its time, however long IPAM has taken.
+      context_.connections.GiveTime(After(engine::kVerbDeadline));
       if (!answer) {
         // A plugin that refuses an ADD may refuse its DEL in the same words.
         if (cni::GaveNothing(answer.error())) engine::ForgetLastStep(node_);
