@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -453,14 +452,15 @@ Result<Undone> Undo(Node& node, Attachment attachment, const std::string& owner)
   // move holds that lock for milliseconds. The next attachment's rules would wait for ovs-vswitchd. The undo of IPAM
   // needs no daemon and is done beside the move.
   undo([&](const Step& step) { return !is_device(step) && !is_ipam(step); });
-  std::map<int64_t, Result<Restoring>> restoring;
-  for (const Step& step : steps) {
-    if (is_device(step)) restoring.emplace(step.id, BeginRestore(node, as_recorded, step));
-  }
+  // Two where raild has died while it put the device back: the newest has the device that there is now.
+  const auto newest = std::ranges::find_if(steps, is_device);
+  std::optional<Result<Restoring>> restoring;
+  if (newest != steps.end()) restoring = BeginRestore(node, as_recorded, *newest);
   if (holds.empty()) undo(is_ipam);
+  const Status home = restoring ? FinishRestore(node, attachment, *restoring) : Status();
   for (const Step& step : steps) {
     if (is_ipam(step) && !holds.empty()) note(step, Fail(Code::kTransient, "waits for the undo of " + holds));
-    if (is_device(step)) note(step, FinishRestore(node, attachment, restoring.at(step.id)));
+    if (is_device(step)) note(step, home);
   }
   if (owner.empty() && undone.failed.empty()) {
     if (const Status removed = node.store.Remove(attachment.id); !removed)

@@ -74,6 +74,20 @@ TEST_F(AttachmentTest, UndoLeavesNothing) {
   EXPECT_THAT(world.Leftovers(), IsEmpty());
 }
 
+// raild records the step anew before it puts a lost device back, and dies before it has forgotten the old one.
+TEST_F(AttachmentTest, UndoBringsADeviceThatIsRecordedTwiceHomeOnce) {
+  const auto steps = world.Steps(pod);
+  const auto device = std::ranges::find(steps, step::kDevice, &state::Step::kind);
+  ASSERT_NE(device, steps.end());
+  ASSERT_TRUE(world.record.RecordStep(world.Attachment(pod).id, kOvsProvider, step::kDevice, device->detail));
+  int restored = 0;
+  world.faults.before = [&](Dependency, std::string_view call) { restored += call == "Restore" ? 1 : 0; };
+  EXPECT_TRUE(MustUndo().removed);
+  world.faults.before = nullptr;
+  EXPECT_EQ(restored, 1);
+  EXPECT_THAT(world.Leftovers(), IsEmpty());
+}
+
 TEST_F(AttachmentTest, UndoLetsThePortGoBeforeTheDeviceMoves) {
   std::vector<std::string> calls;
   world.faults.before = [&](Dependency, std::string_view call) {
