@@ -246,9 +246,8 @@ TEST_F(ChainTest, WithoutTenantsNothingIsComparedAndNoTenantIsAnnounced) {
 TEST_F(ChainTest, NothingThatAPodWritesChangesItsTenantOrItsDevice) {
   chain.more_config =
       R"("args": {"cni": {"deviceID": "vf1", "K8S_POD_NAMESPACE": "ns-b", "tenant": "ns-b", "rail": "rail1"}},
-                         "runtimeConfig": {"mac": "02:00:00:00:00:99", "ips": ["10.9.9.9/32"],
-                                           "tenant": "ns-b"})";
-  chain.more_args = "IgnoreUnknown=1;deviceID=vf1;tenant=ns-b;MAC=02:00:00:00:00:99;IP=10.9.9.9";
+                         "runtimeConfig": {"mac": "02:00:00:00:00:99", "tenant": "ns-b"})";
+  chain.more_args = "IgnoreUnknown=1;deviceID=vf1;tenant=ns-b;MAC=02:00:00:00:00:99";
   const PodSpec pod = world.MakePod("p1", "ns-a", "vf0");
   MustAdd(pod);
   const state::Attachment attachment = world.Attachment(pod);
@@ -259,6 +258,18 @@ TEST_F(ChainTest, NothingThatAPodWritesChangesItsTenantOrItsDevice) {
   EXPECT_EQ(attachment.mac, world.devices.State("vf0")->mac);
   EXPECT_THAT(attachment.addresses, ElementsAre(Ip("10.0.3.1")));
   EXPECT_EQ(world.devices.Where("vf1"), std::nullopt);
+}
+
+// The fake gives what it is asked for, as whereabouts does: with the address of a pod of another tenant the pod would be that pod.
+TEST_F(ChainTest, APodThatAsksForAnAddressIsRefusedAndTheOtherPodKeepsIt) {
+  const PodSpec other = world.MakePod("p2", "ns-b", "vf1");
+  MustAdd(other);
+  chain.more_args = "IgnoreUnknown=true;IP=10.0.3.1/24";
+  const Answer answer = chain.Add(world.MakePod("p1", "ns-a", "vf0"));
+  EXPECT_EQ(answer.code, 7U);
+  EXPECT_THAT(answer.text, HasSubstr("CNI_ARGS: IP: network rail0 lets no pod choose its address"));
+  chain.more_args.clear();
+  ExpectSoleOwner(other);
 }
 
 TEST_F(ChainTest, APodThatAsksForAnotherDeviceThanItsOwnIsRefused) {

@@ -108,8 +108,8 @@ TEST_F(FailureTest, DelSucceedsWithAnEdgeDownAndTheSweepFinishes) {
     Dependency dependency;
     std::vector<std::string> pending;
   } cases[] = {{Dependency::kOvsdb, {"port"}},
-               {Dependency::kOpenFlow, {"admit", "tenant"}},
-               {Dependency::kBgp, {"announce"}},
+               {Dependency::kOpenFlow, {"ipam", "admit", "tenant"}},
+               {Dependency::kBgp, {"ipam", "announce"}},
                {Dependency::kIpam, {"ipam"}}};
   for (const auto& [dependency, pending] : cases) {
     SCOPED_TRACE(Name(dependency));
@@ -121,7 +121,10 @@ TEST_F(FailureTest, DelSucceedsWithAnEdgeDownAndTheSweepFinishes) {
     EXPECT_EQ(world.Pending(pod), pending);
     EXPECT_EQ(world.devices.Where("vf0"), std::nullopt) << "the device is never kept";
     EXPECT_EQ(*world.record.OwnerOf(state::ClaimKind::kDevice, "vf0"), std::nullopt);
-    EXPECT_EQ(world.ipam.held().empty(), dependency != Dependency::kIpam) << "nor is the address";
+    EXPECT_EQ(world.ipam.held().empty(), dependency == Dependency::kOvsdb)
+        << "the address is, while rules or an announcement of it are left";
+    const bool claimed = world.record.OwnerOf(state::ClaimKind::kAddress, "10.0.3.1")->has_value();
+    EXPECT_EQ(claimed, dependency == Dependency::kOpenFlow || dependency == Dependency::kBgp);
 
     raild->Audit();
     EXPECT_EQ(world.Pending(pod), pending) << "the dependency is still down";
@@ -179,7 +182,7 @@ TEST_F(FailureTest, DelWithARecordThatCannotBeReadGivesOnlyTheAddressBackAndMayB
   EXPECT_THAT(world.Leftovers(), IsEmpty());
 }
 
-// Dependencies that DEL does without: it keeps neither the device nor the address.
+// Dependencies that DEL does without: it does not keep the device.
 
 TEST_F(FailureTest, DelWithARecordThatCannotBeWrittenUndoesAllAndRaildEndsTheRecord) {
   using Disk = engine::testing::FaultInjector::Disk;
@@ -241,7 +244,7 @@ TEST_F(FailureTest, WhereverInAddTheDiskFillsUpTheDelLeavesNothingButTheRecord) 
   }
 }
 
-TEST_F(FailureTest, WithoutNodeJsonAddSaysSoAndDelGivesDeviceAndAddressBackAndLeavesTheRestPending) {
+TEST_F(FailureTest, WithoutNodeJsonAddSaysSoAndDelGivesTheDeviceBackAndLeavesTheRestPending) {
   const PodSpec pod = world.MakePod("p1", "ns-a", "vf0");
   MustAdd(pod);
   const auto raild = world.StartRaild(std::chrono::hours(1));  // it has read node.json long ago
@@ -251,8 +254,7 @@ TEST_F(FailureTest, WithoutNodeJsonAddSaysSoAndDelGivesDeviceAndAddressBackAndLe
   EXPECT_THAT(added.text, HasSubstr("node.json: rails: is missing"));
   ExpectDone(chain.Del(pod));
   EXPECT_EQ(world.devices.Where("vf0"), std::nullopt);
-  EXPECT_THAT(world.ipam.held(), IsEmpty());
-  EXPECT_THAT(world.Pending(pod), ElementsAre("port", "admit", "tenant", "announce"));
+  EXPECT_THAT(world.Pending(pod), ElementsAre("ipam", "port", "admit", "tenant", "announce"));
   for (const state::Step& step : world.Steps(pod)) EXPECT_THAT(step.pending, HasSubstr("node.json"));
   raild->Audit();
   EXPECT_THAT(world.Leftovers(), ElementsAre("pod: policy rules of net1"));

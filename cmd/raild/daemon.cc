@@ -190,7 +190,7 @@ void Daemon::BeginToWatch() {
   watchdog_->Add("signals and wakeups", *loop_);
   watchdog_->Add("Open vSwitch", switch_.loop(), &switch_.pulse());
   watchdog_->Add("bgpd", bgp_.loop());
-  watchdog_->Add("the sweep", sweep_.loop());
+  watchdog_->Add("the sweep", sweep_.loop(), &sweep_.pulse());
   watchdog_->Add("uplinks", uplinks_.loop());
   watchdog_->Add("priorities of uplinks", qos_.loop());
   watchdog_->Add("rates", rates_.loop());

@@ -19,8 +19,8 @@
 namespace rail::cni {
 
 // Errors of every verb: the plugin's own code, and its text after "ipam <type>: "; 7 the configuration names no
-// plugin; 101 the plugin is not in CNI_PATH; 11 the deadline passed (its process group is killed), or the plugin is
-// being installed; 105 the plugin died, or its answer is no result. A plugin's codes 0 and 3 become 105: 3 would
+// plugin; 101 the plugin is not in CNI_PATH; 11 the deadline passed (its process group is killed; had it passed
+// before the call, the plugin is not run), or the plugin is being installed; 105 the plugin died, or its answer is no result. A plugin's codes 0 and 3 become 105: 3 would
 // tell the runtime that no DEL is needed.
 class Ipam {
  public:

@@ -216,6 +216,15 @@ TEST_F(IpamTest, TheDeadlineKillsTheWholeProcessGroup) {
   EXPECT_LT(Clock::now(), end) << "process " << child << " still runs: " << state;
 }
 
+TEST_F(IpamTest, NothingIsRunWhenTheTimeHasPassed) {
+  Install("x", "true");
+  const auto result = ExecPlugin("x", {folder_}, {{"CNI_COMMAND", "DEL"}}, "{}", Clock::now());
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, 11U);
+  EXPECT_THAT(result.error().msg, HasSubstr("ipam x: it was not run"));
+  EXPECT_EQ(Read("calls"), "");
+}
+
 TEST_F(IpamTest, AGrandchildThatKeepsStdoutOpenIsNotWaitedFor) {
   Install("x", "sleep 5 & echo '{}'");
   const Deadline start = Clock::now();
@@ -229,7 +238,7 @@ TEST_F(IpamTest, NoChildIsLeftToReap) {
   Install("x", "true");
   ASSERT_TRUE(ExecPlugin("x", {folder_}, {}, "{}", Soon()));
   Install("late", "exec sleep 300");  // one that ends might do so before its time is looked at
-  ASSERT_FALSE(ExecPlugin("late", {folder_}, {}, "{}", After(std::chrono::seconds(-1))));
+  ASSERT_FALSE(ExecPlugin("late", {folder_}, {}, "{}", After(std::chrono::milliseconds(200))));
   EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1);
   EXPECT_EQ(errno, ECHILD);
 }

@@ -3,12 +3,15 @@
 #include <poll.h>
 
 #include <cerrno>
+#include <cstddef>
 #include <utility>
 
 namespace rail::device {
 namespace {
 
 using netlink::Link;
+
+constexpr size_t kFewAddresses = 64;  // each is a request
 
 std::string Devices(const config::Rail& rail) {
   std::string names;
@@ -165,7 +168,9 @@ Status Netdev::MoveOut(const Saved& saved, const netns::Netns& pod, const std::s
                   "it is neither on the host nor in the pod; was it moved to a namespace inside the pod?");
     }
     // The kernel moves a link without addresses sooner: it waits for fewer RCU grace periods. What cannot be removed goes with the move.
-    if (const auto addresses = netlink->ListAddresses(link->index)) {
+    // A pod that has given it thousands would make us wait longer than that.
+    if (const auto addresses = netlink->ListAddresses(link->index);
+        addresses && addresses->size() <= kFewAddresses) {
       for (const netlink::Address& address : *addresses) (void)netlink->DeleteAddress(address);
     }
     Status moved = netlink->MoveLink(link->index, host.fd(), saved.netdev);

@@ -70,6 +70,13 @@ TEST_F(HostilePod, DoesNotKeepADeviceThatItRenamedAndChanged) {
   Must(Shell(host_, "test -z \"$(ip -4 address show dev vf0)\""));
 }
 
+TEST_F(HostilePod, GivesADeviceWithManyAddressesBackWithoutThem) {
+  Must(Shell(*pod_, "for i in $(seq 1 200); do echo address add 10.6.6.$i/32 dev net1; done | ip -batch -"));
+  Must(Restore(&*pod_));
+  ExpectAsItWas();
+  Must(Shell(host_, "test -z \"$(ip -4 address show dev vf0)\""));
+}
+
 TEST_F(HostilePod, CannotHandOutAnotherDeviceWithTheNameAndMacOfOurs) {
   Must(Shell(*pod_,
              "ip link set net1 name hidden && ip link set hidden address 02:66:66:66:66:66 && "

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "lib/pipeline/pipeline.h"
 
@@ -16,9 +17,11 @@ Status DropsOf(const config::Rail& rail, const engine::NodeView& view, engine::C
   RAIL_ASSIGN(ovs::OpenFlow * bridge, connections.OpenFlow(rail.bridge));
   RAIL_ASSIGN(const auto misses, bridge->Dump(ovs::CookieMatch::Exact(ovs::CookieKind::kPipeline, 0),
                                               connections.CallDeadline()));
+  std::map<uint8_t, uint64_t> by_table;  // table 4 has several
   for (const ovs::RuleStats& miss : misses) {
-    if (miss.rule.actions == "drop") drops.push_back({rail.name, miss.rule.table, 0, "", miss.packets});
+    if (miss.rule.actions == "drop") by_table[miss.rule.table] += miss.packets;
   }
+  for (const auto& [table, packets] : by_table) drops.push_back({rail.name, table, 0, "", packets});
   for (const engine::AttachmentView& shown : view.attachments) {
     const state::Attachment& pod = shown.attachment;
     if (pod.rail != rail.name) continue;

@@ -27,6 +27,13 @@ bool Contains(const ExternalIds& all, const ExternalIds& some) {
   });
 }
 
+// The bridge's.
+ExternalIds OtherConfigOf(const BridgeSpec& spec) {
+  ExternalIds config = {{"disable-in-band", kNoInBand}};
+  if (!spec.hwaddr.empty()) config["hwaddr"] = spec.hwaddr;
+  return config;
+}
+
 // Appends the operations that make a port. Returns the named UUID of its row.
 std::string InsertPort(json& operations, const PortSpec& spec, const char* type) {
   const std::string id = std::to_string(operations.size());
@@ -214,6 +221,9 @@ Result<Port> DbConnection::AddPort(const PortSpec& spec, Deadline deadline) {
       if (bridge != nullptr && bridge->name != spec.bridge) {
         return Fail(Code::kExists, doing + ": it is a port of bridge " + bridge->name + " already");
       }
+      if (IsAnothers(row->external_ids, spec))
+        return Fail(Code::kExists, doing + ": it is there already, and another's (" + spec.owner_key + "=" +
+                                       row->external_ids.at(spec.owner_key) + ")");
       made = false;
       json adopt = json::array({WaitForNames("Port", UuidIs(row->uuid), {spec.name})});
       if (!spec.external_ids.empty()) {
@@ -352,7 +362,7 @@ Result<Bridge> DbConnection::EnsureBridge(const BridgeSpec& spec, Deadline deadl
           {"fail_mode", "secure"},
           {"external_ids", DbMap(spec.external_ids)},
           {"ports", json::array({"set", json::array({DbNamedUuid(local_uuid), DbNamedUuid(uplink_uuid)})})}};
-      if (!spec.hwaddr.empty()) columns["other_config"] = DbMap({{"hwaddr", spec.hwaddr}});
+      columns["other_config"] = DbMap(OtherConfigOf(spec));
       columns["flow_tables"] = InsertFlowTables(operations, spec.prefixes);
       operations.push_back(Insert("Bridge", "bridge", std::move(columns)));
       operations.push_back(Mutate("Open_vSwitch", json::array(),
@@ -363,10 +373,8 @@ Result<Bridge> DbConnection::EnsureBridge(const BridgeSpec& spec, Deadline deadl
       if ((row->datapath.empty() ? "system" : row->datapath) != spec.datapath)
         columns["datapath_type"] = spec.datapath;
       if (!columns.empty()) operations.push_back(Update("Bridge", UuidIs(row->uuid), std::move(columns)));
-      if (!spec.hwaddr.empty() && !Contains(row->other_config, {{"hwaddr", spec.hwaddr}})) {
-        operations.push_back(
-            Mutate("Bridge", UuidIs(row->uuid), PutInto("other_config", {{"hwaddr", spec.hwaddr}})));
-      }
+      if (const ExternalIds config = OtherConfigOf(spec); !Contains(row->other_config, config))
+        operations.push_back(Mutate("Bridge", UuidIs(row->uuid), PutInto("other_config", config)));
       if (!Contains(row->external_ids, spec.external_ids)) {
         operations.push_back(Mutate("Bridge", UuidIs(row->uuid), PutInto("external_ids", spec.external_ids)));
       }

@@ -93,12 +93,13 @@ void RestoreBridge(json& operations, const Observed& seen, const Observed::Bridg
   if (bridge.fail_mode != before.fail_mode) columns["fail_mode"] = OrEmpty(before.fail_mode);
   if (bridge.datapath != before.datapath) columns["datapath_type"] = before.datapath;
   if (!columns.empty()) operations.push_back(Update("Bridge", UuidIs(bridge.uuid), std::move(columns)));
-  const auto hwaddr = bridge.other_config.find("hwaddr");
-  if ((hwaddr == bridge.other_config.end() ? "" : hwaddr->second) != before.hwaddr) {
-    operations.push_back(Mutate(
-        "Bridge", UuidIs(bridge.uuid),
-        before.hwaddr.empty() ? json::array({json::array({"other_config", "delete", DbStrings({"hwaddr"})})})
-                              : PutInto("other_config", {{"hwaddr", before.hwaddr}})));
+  for (const auto& [key, was] : {std::pair<std::string, std::string>{"hwaddr", before.hwaddr},
+                                 {"disable-in-band", before.disable_in_band}}) {
+    if (bridge.OtherConfig(key) == was) continue;
+    operations.push_back(Mutate("Bridge", UuidIs(bridge.uuid),
+                                was.empty()
+                                    ? json::array({json::array({"other_config", "delete", DbStrings({key})})})
+                                    : PutInto("other_config", {{key, was}})));
   }
   std::vector<std::string> marks;
   for (const auto& [key, value] : spec.external_ids) {
@@ -129,8 +130,8 @@ Result<BridgeBefore> DbConnection::LookBefore(const std::string& bridge, const s
   before.existed = true;
   before.datapath = row.datapath;
   before.fail_mode = row.fail_mode;
-  if (const auto hwaddr = row.other_config.find("hwaddr"); hwaddr != row.other_config.end())
-    before.hwaddr = hwaddr->second;
+  before.hwaddr = row.OtherConfig("hwaddr");
+  before.disable_in_band = row.OtherConfig("disable-in-band");
   for (const auto& [table, uuid] : row.flow_tables) {
     const auto fields = seen.prefixes.find(uuid);
     before.prefixes[table] = fields == seen.prefixes.end() ? std::vector<std::string>() : fields->second;

@@ -34,6 +34,12 @@ struct Observed {
     ExternalIds external_ids, other_config;
     std::vector<std::string> ports;
     std::map<int64_t, std::string> flow_tables;  // UUIDs of Flow_Table rows, by OpenFlow table
+
+    // "": not set.
+    std::string OtherConfig(const std::string& key) const {
+      const auto it = other_config.find(key);
+      return it == other_config.end() ? "" : it->second;
+    }
   };
   std::map<std::string, BridgeRow> bridges;                  // by name
   std::map<std::string, PortRow> ports;                      // by name
@@ -68,7 +74,8 @@ struct Observed {
     Bridge bridge{.name = row.name,
                   .datapath = row.datapath.empty() ? "system" : row.datapath,
                   .fail_mode = row.fail_mode,
-                  .hwaddr = {},
+                  .hwaddr = row.OtherConfig("hwaddr"),
+                  .disable_in_band = row.OtherConfig("disable-in-band"),
                   .external_ids = row.external_ids,
                   .prefixes = {},
                   .ports = {}};
@@ -76,8 +83,6 @@ struct Observed {
       const auto it = prefixes.find(uuid);
       if (it != prefixes.end() && !it->second.empty()) bridge.prefixes[table] = it->second;
     }
-    if (const auto it = row.other_config.find("hwaddr"); it != row.other_config.end())
-      bridge.hwaddr = it->second;
     for (const auto& [name, port] : ports) {
       if (std::ranges::find(row.ports, port.uuid) != row.ports.end())
         bridge.ports.push_back(MakePort(row, port));

@@ -30,7 +30,16 @@ struct PortSpec {
   std::optional<uint16_t> ofport_request;
   bool internal = false;  // Open vSwitch makes the netdev itself, as the host's end of the port
   std::string mac{};      // of an internal port; "": Open vSwitch's own choice
+  // A key of external_ids that says whose the port is: one that is there with another value of it is not taken over. "": any is.
+  std::string owner_key{};
 };
+
+// Whether a port with these external_ids is not the spec's owner's.
+inline bool IsAnothers(const ExternalIds& ids, const PortSpec& spec) {
+  const auto its = ids.find(spec.owner_key);
+  const auto own = spec.external_ids.find(spec.owner_key);
+  return its != ids.end() && own != spec.external_ids.end() && its->second != own->second;
+}
 
 struct Port {
   std::string bridge;
@@ -54,11 +63,17 @@ struct BridgeSpec {
       prefixes;  // by OpenFlow table: the fields that Flow_Table.prefixes names, sorted
 };
 
+inline constexpr char kNoInBand[] = "true";
+
 struct Bridge {
   std::string name;
   std::string datapath;
   std::string fail_mode;  // "secure" | "standalone" | ""
   std::string hwaddr;
+  // other_config:disable-in-band; "" not set. Unless it is kNoInBand, ovs-vswitchd adds rules of its own to the bridge for each
+  // manager and controller by TCP or SSL (ovs-vswitchd.conf.db(5), In-Band Control): they send ARP, DHCP and TCP of these to
+  // NORMAL, before table 0's, and no OpenFlow request shows them.
+  std::string disable_in_band{};
   ExternalIds external_ids;
   std::map<int64_t, std::vector<std::string>>
       prefixes;             // as in BridgeSpec; a table without an entry has Open vSwitch's own
@@ -78,6 +93,7 @@ struct BridgeBefore {
   std::string datapath;  // as it is stored; "" Open vSwitch's own
   std::string fail_mode;
   std::string hwaddr;
+  std::string disable_in_band{};
   std::map<int64_t, std::vector<std::string>> prefixes;  // of each table that has a row
   std::optional<PortBefore> local_port, uplink_port;     // nullopt: no port of this bridge
   bool operator==(const BridgeBefore&) const = default;
@@ -87,7 +103,7 @@ class Ovsdb {
  public:
   virtual ~Ovsdb() = default;
 
-  // Makes a bridge with fail_mode=secure and its uplink, or repairs those columns of an existing bridge. Other ports, columns
+  // Makes a bridge with fail_mode=secure, without in-band control, and its uplink, or repairs those columns of an existing bridge. Other ports, columns
   // and map entries stay as they are. Writes nothing when everything is written already. Waits until ovs-vswitchd has applied
   // it, or has failed to.
   // Errors: kTransient (deadline: is ovs-vswitchd running?); kExists the uplink is on another bridge (the message names it);
@@ -114,7 +130,7 @@ class Ovsdb {
 
   // Adds a port and waits until ovs-vswitchd has given it an ofport. If a port of this name is on this bridge already, only
   // merges the spec's external_ids into its own (the spec's win) and returns it: safe to repeat.
-  // Errors: kNotFound no such bridge; kExists the port is on another bridge (the message names it); kInvalid OVS cannot open
+  // Errors: kNotFound no such bridge; kExists the port is on another bridge (the message names it), or is another's by owner_key; kInvalid OVS cannot open
   //         the device (in its words; a port that this call made is removed again); kTransient (the port may exist).
   virtual Result<Port> AddPort(const PortSpec& spec, Deadline deadline) = 0;
 

@@ -22,6 +22,7 @@ constexpr uint16_t kForeignSource = 400;
 constexpr uint16_t kControl = 300;
 constexpr uint16_t kTagged = 200;
 constexpr uint16_t kExact = 100;
+constexpr uint16_t kNotToLeaf = 20;
 constexpr uint16_t kToLeaf = 10;
 constexpr uint16_t kOther = 1;
 constexpr uint16_t kMiss = 0;
@@ -138,6 +139,12 @@ std::vector<Rule> ControlRules(const BridgeFacts& bridge, config::TenancyMode mo
           to_uplink);  // duplicate address detection of LOCAL
   control(fmt::format("{},dl_type=0x88cc", uplink), "LOCAL");
   control("in_port=LOCAL,dl_type=0x88cc", to_uplink);
+
+  // The fabric's own addresses are for nobody's pod: BGP of the leaf answers there. With tenants table 2 does not know them either.
+  for (const char* destination : {"ip,nw_dst=169.254.0.0/16", "ip,nw_dst=224.0.0.0/4",
+                                  "ipv6,ipv6_dst=fe80::/10", "ipv6,ipv6_dst=ff00::/8"}) {
+    rules.push_back({kForwardTable, kNotToLeaf, cookie, destination, "drop"});
+  }
 
   AppendLadder(rules, kForeignDestination, cookie, "dl_dst", bridge.gateway_mac, 4);
 

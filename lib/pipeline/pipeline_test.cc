@@ -129,6 +129,22 @@ TEST(Pipeline, EveryTableDropsWhatItDoesNotKnow) {
   }
 }
 
+// Without tenants nothing else keeps a pod from the leaf's BGP.
+TEST(Pipeline, NoPodReachesTheFabricsOwnAddressesInAnyMode) {
+  for (const auto mode :
+       {config::TenancyMode::kOff, config::TenancyMode::kNamespace, config::TenancyMode::kVrf}) {
+    const auto rules = ControlRules(kBridge, mode);
+    const ovs::Rule to_leaf = LeafRules(kBridge, Mac("02:00:00:00:00:1e")).front();
+    for (const char* match : {"ip,nw_dst=169.254.0.0/16", "ip,nw_dst=224.0.0.0/4", "ipv6,ipv6_dst=fe80::/10",
+                              "ipv6,ipv6_dst=ff00::/8"}) {
+      EXPECT_THAT(rules,
+                  Contains(AllOf(Field(&ovs::Rule::table, kForwardTable),
+                                 Field(&ovs::Rule::priority, ::testing::Gt(to_leaf.priority)),
+                                 Field(&ovs::Rule::match, match), Field(&ovs::Rule::actions, "drop"))));
+    }
+  }
+}
+
 TEST(Pipeline, ModeOffPassesTheTenantTablesOnly) {
   std::vector<std::string> misses(7);
   for (const auto& rule : ControlRules(kBridge, config::TenancyMode::kOff)) {

@@ -22,19 +22,19 @@ Status SetSysctls(const Plan& plan) {
   return {};
 }
 
-// An address that exists may be ours from before a crash, or somebody else's. It counts as added only if it is the same.
+// An address that exists may be ours from before a crash, or another plugin's that has made the interface.
 Status AddAddress(Netlink& netlink, const netlink::Address& address) {
   Status status = netlink.AddAddress(address);
   if (status || status.error().code != Code::kExists) return status;
   RAIL_ASSIGN(const auto present, netlink.ListAddresses(address.link));
-  return std::ranges::find(present, address) != present.end() ? Status() : status;
+  return HoldsAddress(present, address) ? Status() : status;
 }
 
 Status AddRoute(Netlink& netlink, const netlink::Route& route) {
   Status status = netlink.AddRoute(route);
   if (status || status.error().code != Code::kExists) return status;
   RAIL_ASSIGN(const auto present, netlink.ListRoutes(route.table));
-  if (std::ranges::find(present, route) != present.end()) return {};
+  if (HoldsRoute(present, route)) return {};
   return FailWrapped(status.error(),
                      "another route to " + route.destination.ToString() +
                          " is in the pod; give IPAM's a priority of its own, or leave it out");

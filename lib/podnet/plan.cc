@@ -149,6 +149,21 @@ std::vector<netlink::PolicyRule> RulesOf(const Plan& plan) {
   return rules;
 }
 
+bool HoldsAddress(const std::vector<netlink::Address>& present, const netlink::Address& wanted) {
+  return std::ranges::any_of(present, [&](const netlink::Address& address) {
+    return address == wanted || (wanted.prefix.address.is_v6() && address.link == wanted.link &&
+                                 address.prefix.address == wanted.prefix.address);
+  });
+}
+
+bool HoldsRoute(const std::vector<netlink::Route>& present, netlink::Route wanted) {
+  wanted.onlink = false;
+  return std::ranges::any_of(present, [&](netlink::Route route) {
+    route.onlink = false;
+    return route == wanted;
+  });
+}
+
 std::vector<std::pair<std::string, std::string>> SysctlsOf(const Plan& plan) {
   const std::string v4 = "net/ipv4/conf/" + plan.ifname + "/";
   const std::string v6 = "net/ipv6/conf/" + plan.ifname + "/";

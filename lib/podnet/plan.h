@@ -24,6 +24,11 @@ std::vector<netlink::Route> RoutesOf(const Plan& plan, int link);
 // adds a route by way of the gateway without the flag onlink, as Multus does for "default-route". Nothing else needs it.
 std::vector<netlink::Route> GatewayRoutesOf(const Plan& plan, int link);
 std::vector<netlink::PolicyRule> RulesOf(const Plan& plan);
+// Whether a plan's address or route is among those that the kernel has, whoever has set it. Linux takes an IPv6 address once, whatever
+// its prefix length, and another plugin may have set it with the subnet's. The flag onlink only tells the kernel not to look for the
+// gateway when the route is added: other plugins, and Multus with its default route, add routes without it.
+bool HoldsAddress(const std::vector<netlink::Address>& present, const netlink::Address& wanted);
+bool HoldsRoute(const std::vector<netlink::Route>& present, netlink::Route wanted);
 std::vector<std::pair<std::string, std::string>> SysctlsOf(const Plan& plan);  // key, value
 
 }  // namespace rail::podnet

@@ -220,6 +220,23 @@ TEST_F(PodNetKernel, PutsTheRoutesOfIpamWhereItSays) {
                        " PERMANENT'"));
 }
 
+// As ovs-cni leaves an interface: IPAM's addresses with the length of their subnet, and its routes without the flag onlink.
+TEST_F(PodNetKernel, TakesTheAddressesAndRoutesThatAnotherPluginHasSet) {
+  plan_.addresses.push_back(Ip("2001:db8::7"));
+  plan_.gateways = {Ip("10.0.3.1"), Ip("2001:db8::1")};
+  plan_.routes = {
+      {.destination = *IpPrefix::Parse("10.96.0.0/16"), .gateway = {}, .priority = {}, .table = {}},
+      {.destination = *IpPrefix::Parse("2001:db8:9::/48"), .gateway = {}, .priority = {}, .table = {}}};
+  Must(Shell(pod_,
+             "ip link set net1 up && ip address add 10.0.3.7/24 dev net1 && "
+             "ip address add 2001:db8::7/64 dev net1 nodad && ip route add 10.96.0.0/16 via 10.0.3.1 && "
+             "ip -6 route add 2001:db8:9::/48 via 2001:db8::1 dev net1"));
+  for (int i = 0; i < 2; ++i) {
+    Must(pods_.Configure(pod_, plan_));
+    EXPECT_THAT(Deviations(), IsEmpty());
+  }
+}
+
 // What Multus does when a pod's annotation says "default-route": [gateway] of this network. It takes the default routes in main off
 // the other interfaces, and adds its own without the flag onlink.
 TEST_F(PodNetKernel, TakesTheDefaultRouteThatMultusGivesIt) {

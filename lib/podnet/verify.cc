@@ -11,11 +11,6 @@ namespace {
 
 constexpr uint32_t kMainTable = 254;  // RT_TABLE_MAIN, rtnetlink(7)
 
-template <class Value>
-bool Holds(const std::vector<Value>& values, const Value& value) {
-  return std::ranges::find(values, value) != values.end();
-}
-
 // Collects what is wrong with one interface.
 class Report {
  public:
@@ -52,16 +47,6 @@ Status CheckSysctls(const Plan& plan, Report& report) {
     }
   }
   return {};
-}
-
-// The flag onlink only tells the kernel not to look for the gateway when the route is added. Multus adds its default route without
-// the flag, and writes it into the result that CHECK is given.
-bool HoldsRoute(const std::vector<netlink::Route>& present, netlink::Route wanted) {
-  wanted.onlink = false;
-  return std::ranges::any_of(present, [&](netlink::Route route) {
-    route.onlink = false;
-    return route == wanted;
-  });
 }
 
 // A runtime may give the pod's default route to another interface (Multus' "default-route"). Then that route counts.
@@ -131,14 +116,15 @@ Result<std::vector<Deviation>> VerifyHere(const Plan& plan) {
   CheckLink(*link, plan, report);
   RAIL_ASSIGN(const auto addresses, netlink->ListAddresses(link->index));
   for (const auto& address : AddressesOf(plan, link->index)) {
-    if (!Holds(addresses, address))
+    if (!HoldsAddress(addresses, address))
       report.Cut("address " + address.prefix.ToString() + " is missing", CommandFor(address, plan.ifname));
   }
   RAIL_TRY(CheckNeighbours(*netlink, plan, link->index, report));
   RAIL_TRY(CheckRoutes(*netlink, plan, link->index, report));
   RAIL_ASSIGN(const auto rules, netlink->ListRules());
   for (const auto& rule : RulesOf(plan)) {
-    if (!Holds(rules, rule)) report.Cut("policy rule " + ToText(rule) + " is missing", CommandFor(rule));
+    if (std::ranges::find(rules, rule) == rules.end())
+      report.Cut("policy rule " + ToText(rule) + " is missing", CommandFor(rule));
   }
   return report.Take();
 }

@@ -55,7 +55,9 @@ class Adding {
     if (cni::HasIpam(request_)) {
       RAIL_TRY(engine::RecordStep(node_, attachment_, engine::kOvsProvider, engine::step::kIpam,
                                   cni::MakeIpamCall(request_).ToJson()));
-      auto answer = deps_.ipam->Add(request_, context_.connections.CallDeadline());
+      auto answer = deps_.ipam->Add(request_, context_.connections.IpamDeadline());
+      // The rest, or the undo, has its time, however long IPAM has taken.
+      context_.connections.GiveTime(After(engine::kVerbDeadline));
       if (!answer) {
         // A plugin that refuses an ADD may refuse its DEL in the same words.
         if (cni::GaveNothing(answer.error())) engine::ForgetLastStep(node_);
@@ -352,8 +354,8 @@ Outcome<std::string> Add(const Deps& deps, const Request& request) {
     RAIL_ASSIGN(previous, cni::PreviousResult(request));
   } else {
     RAIL_TRY(DeviceWasGiven(request));
-    RAIL_TRY(CheckPodsWishes(request));
   }
+  RAIL_TRY(CheckPodsWishes(request));
   RAIL_ASSIGN(const std::string device_info, cni::DeviceInfoFile(request));
   RAIL_ASSIGN(const auto context, VerbContext::Open(deps, VerbContext::Use::kQuiet));
   RAIL_ASSIGN(const config::Rail* rail, engine::RailOf(context->config, config->rail));

@@ -80,7 +80,7 @@ Outcome<void> Check(const Deps& deps, const Request& request) {
   problems.insert(problems.end(), missing.begin(), missing.end());
   RAIL_TRY(engine::Problems(problems));
   if (cni::HasIpam(request) && !attachment.adopted) {
-    return deps.ipam->Check(request, context->connections.CallDeadline());
+    return deps.ipam->Check(request, context->connections.IpamDeadline());
   }
   return {};
 }

@@ -20,13 +20,16 @@ cni::Outcome<Config> ParseConfig(const cni::Request& request);
 
 // Checks the addresses that the IPAM plugin "static" has given. It gives whatever it is asked for, and a pod's author can ask
 // (args.cni.ips, CNI_ARGS). Only the addresses in the network's own "ipam.addresses" are allowed. If the network has none, those
-// in runtimeConfig.ips are allowed: the network lets pods choose them by declaring the capability. Other IPAM plugins give
-// addresses from their own ranges. Errors: kInvalid, naming the address.
+// in runtimeConfig.ips are allowed: the network lets pods choose them by declaring the capability.
+// Errors: kInvalid, naming the address.
 Status CheckStaticAddresses(const cni::Request& request, const cni::AddResult& given);
 
-// Call it before anything is done. Refuses the cni-args that nv-ipam takes from a pod (nvidia-k8s-ipam,
-// pkg/cni/types) before it looks at the network's configuration. With them a pod could choose its pool, or be the
-// pool's gateway. Errors: kInvalid, naming the key.
+// Call it before anything is done, also before a port is adopted. Refuses what a pod's author asks IPAM for. An address (IP and
+// GATEWAY in CNI_ARGS, args.cni.ips): whereabouts and nv-ipam give it as it is, whoever has it and whatever their ranges are, so a
+// pod could take another tenant's. The network lets pods choose by declaring the capability "ips"; then there is a
+// runtimeConfig.ips, which a pod cannot write. The cni-args that nv-ipam takes from a pod (nvidia-k8s-ipam, pkg/cni/types) before
+// it looks at the network's configuration: with them a pod could choose its pool, or be the pool's gateway. Where another plugin
+// has made the interface also a MAC address, which that plugin would have taken. Errors: kInvalid, naming the key.
 Status CheckPodsWishes(const cni::Request& request);
 
 }  // namespace rail::ovs_provider

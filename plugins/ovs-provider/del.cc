@@ -21,7 +21,7 @@ Status GiveAddressesBack(const Deps& deps, const Request& request, Deadline dead
 // Only the record says what was made, so this guesses nothing. IPAM knows by itself what it gave. raild undoes the rest when it
 // can read the record, or removes what no record explains. Returns an error, because a repeated DEL may do better.
 Outcome<void> DelWithoutRecord(const Deps& deps, const Request& request, const Error& why) {
-  const Status released = GiveAddressesBack(deps, request, After(std::chrono::seconds(10)));
+  const Status released = GiveAddressesBack(deps, request, After(engine::kIpamTime));
   return CniFail(11, "DEL of " + engine::KeyOf(request).ToString() + " is not complete: " + why.message,
                  "its addresses: " + (released ? "given back" : released.error().message) +
                      "; its device, port, rules and announcement are not undone");
@@ -38,7 +38,7 @@ Outcome<void> Del(const Deps& deps, const Request& request) {
   if (*found) {
     const Status undone = engine::UndoAttachment(**context, (*found)->key, "");
     if (!undone) return DelWithoutRecord(deps, request, undone.error());
-  } else if (const Status released = GiveAddressesBack(deps, request, (*context)->connections.CallDeadline());
+  } else if (const Status released = GiveAddressesBack(deps, request, (*context)->connections.IpamDeadline());
              !released) {
     log::Warning("release addresses of {}: {}", engine::KeyOf(request).ToString(), released.error().message);
   }

@@ -290,6 +290,33 @@ TEST_F(OvsProviderAfterAnother, AFailedAddLeavesThePortAsItWas) {
   EXPECT_EQ(Ids().count(engine::kOwnerKey), 0U);
 }
 
+// The plugin before ours has asked IPAM, so its answer may be what the pod asked for.
+TEST_F(OvsProviderAfterAnother, RefusesWhatThePodMayHaveAskedTheOtherFor) {
+  for (const auto& [args, key] :
+       std::map<std::string, std::string>{{"IP=10.0.8.8/24", "CNI_ARGS: IP"},
+                                          {"GATEWAY=10.0.8.1", "CNI_ARGS: GATEWAY"},
+                                          {"MAC=02:de:f1:00:00:01", "CNI_ARGS: MAC"}}) {
+    chain.more_args = args;
+    const Answer answer = chain.Add(pod);
+    EXPECT_EQ(answer.code, 7U);
+    EXPECT_THAT(answer.text, HasSubstr(key));
+  }
+  chain.more_args.clear();
+  for (const char* key :
+       {"ips", "mac", "poolNames", "poolType", "allocateDefaultGateway", "allocateIPWithIndex"}) {
+    chain.more_config = json{{"args", {{"cni", {{key, "x"}}}}}}.dump();
+    chain.more_config = chain.more_config.substr(1, chain.more_config.size() - 2);
+    const Answer answer = chain.Add(pod);
+    EXPECT_EQ(answer.code, 7U);
+    EXPECT_THAT(answer.text, HasSubstr(std::string("args.cni.") + key));
+  }
+  EXPECT_FALSE(world.FindAttachment(pod));
+  chain.more_args = "IP=10.0.8.8/24";
+  chain.more_config = R"("runtimeConfig": {"ips": ["10.0.8.8/24"]})";
+  const Answer chosen = chain.Add(pod);
+  EXPECT_TRUE(chosen) << chosen.text;
+}
+
 TEST_F(OvsProviderAfterAnother, RefusesAPortOfAnotherRailsBridge) {
   pod.rail = "rail1";
   const Answer answer = chain.Add(pod);

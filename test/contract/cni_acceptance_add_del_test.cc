@@ -225,7 +225,7 @@ TEST_F(A08_BestEffort, DelSucceedsWithOvsAndBgpdDownAndKeepsTheWorkAsPending) {
   MustAdd(pod);
   world.faults.down = {Dependency::kOvsdb, Dependency::kOpenFlow, Dependency::kBgp};
   for (const size_t plugin : {kFrr, kTenant, kOvs}) ExpectDone(chain.Run(plugin, "DEL", pod, ""));
-  EXPECT_THAT(world.Pending(pod), ElementsAre("port", "admit", "tenant", "announce"));
+  EXPECT_THAT(world.Pending(pod), ElementsAre("ipam", "port", "admit", "tenant", "announce"));
   EXPECT_EQ(world.devices.Where("vf0"), std::nullopt) << "the device waits for nobody";
 }
 

@@ -119,6 +119,7 @@ TEST_P(OvsdbContract, MakesASecureBridgeWithItsUplink) {
   EXPECT_EQ(bridge->datapath, "netdev");
   EXPECT_EQ(bridge->fail_mode, "secure");
   EXPECT_EQ(bridge->hwaddr, "02:00:00:00:00:10");
+  EXPECT_EQ(bridge->disable_in_band, kNoInBand);
   EXPECT_THAT(bridge->external_ids, ElementsAre(Pair("railcni", "rail0")));
   ASSERT_THAT(NamesOf(*bridge), ElementsAre("br-rail0", "up0"));
   EXPECT_EQ(bridge->ports[0].ofport, 65534);
@@ -142,6 +143,7 @@ TEST_P(OvsdbContract, MendsABridgeOfAnotherMakerAndLeavesItsPortsAlone) {
   ASSERT_TRUE(bridge) << bridge.error().message;
   EXPECT_EQ(bridge->fail_mode, "secure");
   EXPECT_EQ(bridge->hwaddr, "02:00:00:00:00:10");
+  EXPECT_EQ(bridge->disable_in_band, kNoInBand);
   EXPECT_THAT(bridge->external_ids, ElementsAre(Pair("railcni", "rail0")));
   EXPECT_THAT(NamesOf(*bridge), ElementsAre("br-rail0", "dev0", "up0"));
 }
@@ -191,6 +193,7 @@ TEST_P(OvsdbContract, GivesABridgeOfAnotherMakerBackAsItWas) {
   ASSERT_TRUE(now && now->has_value());
   EXPECT_EQ((*now)->fail_mode, (*was)->fail_mode);
   EXPECT_EQ((*now)->hwaddr, (*was)->hwaddr);
+  EXPECT_EQ((*now)->disable_in_band, "");
   EXPECT_EQ((*now)->external_ids, (*was)->external_ids);
   EXPECT_EQ((*now)->prefixes, (*was)->prefixes);
   EXPECT_THAT(NamesOf(**now), ElementsAre("br-rail0", "dev0"));
@@ -292,6 +295,22 @@ TEST_P(OvsdbContract, RefusesAPortOfAnotherBridge) {
   EXPECT_EQ(port.error().code, Code::kExists);
   EXPECT_THAT(port.error().message, HasSubstr("br-rail1"));
   EXPECT_EQ(Find("rep0").value_or(Port{}).bridge, "br-rail1");
+}
+
+TEST_P(OvsdbContract, TakesNoPortOfAnotherOwnerWhenAskedNotTo) {
+  MustEnsure(Spec());
+  AddDevice("rep0");
+  const Port was = MustAdd(PortOf("rep0"));
+  PortSpec spec = PortOf("rep0");
+  spec.owner_key = "railcni";
+  EXPECT_EQ(MustAdd(spec).ofport, was.ofport) << "it is its own";
+  spec.external_ids = {{"railcni", "another"}};
+  const auto port = db_->AddPort(spec, Soon());
+  ASSERT_FALSE(port);
+  EXPECT_EQ(port.error().code, Code::kExists);
+  EXPECT_THAT(Find("rep0").value_or(Port{}).external_ids, ElementsAre(Pair("railcni", "owner")));
+  ASSERT_TRUE(db_->RemoveExternalIds("rep0", {"railcni"}, Soon()));
+  EXPECT_THAT(MustAdd(spec).external_ids, ElementsAre(Pair("railcni", "another"))) << "nobody's";
 }
 
 TEST_P(OvsdbContract, RefusesAPortWhenThereIsNoSuchBridge) {

@@ -89,12 +89,36 @@ TEST_F(VswitchdContract, GivesTheDevicesTheirMtuAndMac) {
 
 TEST_F(VswitchdContract, MendsOnlyWhatIsOursWhenOthersChangeTheBridge) {
   Vsctl({"set", "Bridge", "br-rail0", "fail_mode=standalone", "other_config:hwaddr=02:00:00:00:00:99",
-         "other_config:mac-table-size=5", "external_ids:theirs=1", "--", "set", "Interface", "up0",
-         "mtu_request=1600"});
+         "other_config:disable-in-band=false", "other_config:mac-table-size=5", "external_ids:theirs=1", "--",
+         "set", "Interface", "up0", "mtu_request=1600"});
   Ensure();
   EXPECT_EQ(Vsctl({"get", "Bridge", "br-rail0", "fail_mode", "other_config", "external_ids"}),
-            "secure\n{hwaddr=\"02:00:00:00:00:10\", mac-table-size=\"5\"}\n{theirs=\"1\"}\n");
+            "secure\n{disable-in-band=\"true\", hwaddr=\"02:00:00:00:00:10\", "
+            "mac-table-size=\"5\"}\n{theirs=\"1\"}\n");
   EXPECT_EQ(Vsctl({"get", "Interface", "up0", "mtu_request", "ofport_request"}), "4200\n1\n");
+}
+
+// For each manager by TCP ovs-vswitchd adds rules that send packets to NORMAL before table 0's rules see them.
+TEST_F(VswitchdContract, HasNoHiddenRulesForAManager) {
+  const auto socket = FindUnixctl(ovs_->run_dir());
+  ASSERT_TRUE(socket) << socket.error().message;
+  const auto hidden = [&] {
+    const auto rules = UnixctlCall(*socket, "bridge/dump-flows", {"br-rail0"}, Soon());
+    EXPECT_TRUE(rules) << rules.error().message;
+    return rules && rules->find("NORMAL") != std::string::npos;
+  };
+  const auto becomes = [&](bool wanted) {
+    const Deadline deadline = Soon();
+    while (hidden() != wanted && Clock::now() < deadline) {
+    }
+    return hidden() == wanted;
+  };
+  Vsctl({"set-manager", "tcp:127.0.0.1:9"});
+  EXPECT_FALSE(hidden());
+  Vsctl({"remove", "Bridge", "br-rail0", "other_config", "disable-in-band"});
+  EXPECT_TRUE(becomes(true)) << "what the setting is for";
+  Ensure();
+  EXPECT_TRUE(becomes(false));
 }
 
 TEST_F(VswitchdContract, RefusesABridgeWhoseDatapathIsNotToBeHad) {

@@ -43,6 +43,20 @@ def foreign_flow_in_a_high_table(stage: Stage) -> Iterator[None]:
     settle(stage.world, seconds=60)
 
 
+@contextmanager
+def in_band_control(stage: Stage) -> Iterator[None]:
+    """On a bridge that raild does not keep, somebody allows Open vSwitch rules of its own."""
+    world, node, name = stage.world, stage.node, bridge(stage.rail)
+    with fabric.bridges_are_others(world.lab, node):
+        settle(world, seconds=60)
+        world.vsctl(node, "remove", "Bridge", name, "other_config", "disable-in-band")
+        try:
+            yield
+        finally:
+            world.vsctl(node, "set", "Bridge", name, "other_config:disable-in-band=true")
+    settle(world, seconds=60)
+
+
 def until_settled(fault: Callable[[Node], AbstractContextManager[None]]) -> Callable[[Stage], AbstractContextManager[None]]:
     @contextmanager
     def make(stage: Stage) -> Iterator[None]:
@@ -90,6 +104,7 @@ ROWS: list[Row] = [
     Row("rates for devices that have none", "rates-refused", "rail0", rates_without_devlink),
     Row("foreign flow lets another tenant in", "foreign-flows", "rail0", foreign_flow, "ovs-ofctl"),
     Row("foreign flow in a table of its own", "foreign-flows", "rail0", foreign_flow_in_a_high_table, "ovs-ofctl"),
+    Row("hidden rules are allowed on a bridge of others", "in-band-rules", "rail0", in_band_control, "ovs-vsctl set Bridge"),
     Row("ovs-vswitchd killed", "vswitchd-down", "vswitchd", until_settled(lambda node: killed(node, "ovs-vswitchd", daemons.start_vswitchd))),
     Row("ovs-vswitchd hangs", "vswitchd-down", "vswitchd", until_settled(lambda node: hanging(node, "ovs-vswitchd"))),
     Row("ovsdb-server killed", "ovsdb-down", "ovsdb", until_settled(lambda node: killed(node, "ovsdb-server", daemons.start_ovsdb))),

@@ -68,15 +68,16 @@ class Dependency:
 
 DEPENDENCIES = [
     Dependency("ovsdb-server is down", lambda lone: gone(lone, "ovsdb-server"), r"db\.sock",
-               frozenset({"port", "admit", "tenant"})),  # ovs-vswitchd answers nobody while it has lost its database
+               frozenset({"ipam", "port", "admit", "tenant"})),  # ovs-vswitchd answers nobody while it has lost its database
     Dependency("ovsdb-server hangs", lambda lone: hanging(lone.node, "ovsdb-server"), r"db\.sock|OVSDB|ovsdb-server",
                frozenset({"port"})),
-    Dependency("ovs-vswitchd hangs", lambda lone: hanging(lone.node, "ovs-vswitchd"), r"ovs-vswitchd", frozenset({"admit", "tenant"})),
+    Dependency("ovs-vswitchd hangs", lambda lone: hanging(lone.node, "ovs-vswitchd"), r"ovs-vswitchd",
+               frozenset({"ipam", "admit", "tenant"})),
     Dependency("ovs-vswitchd is down", lambda lone: gone(lone, "ovs-vswitchd"), r"ovs-vswitchd|br-rail0",
-               frozenset({"admit", "tenant"})),
-    Dependency("bgpd is down", lambda lone: gone(lone, "bgpd"), r"bgpd", frozenset({"announce"})),
-    Dependency("the vty hangs", lambda lone: hanging(lone.node, "bgpd"), r"bgpd", frozenset({"announce"})),
-    Dependency("node.json is cut off", without_config, r"node\.json", frozenset({"port", "admit", "tenant", "announce"})),
+               frozenset({"ipam", "admit", "tenant"})),
+    Dependency("bgpd is down", lambda lone: gone(lone, "bgpd"), r"bgpd", frozenset({"ipam", "announce"})),
+    Dependency("the vty hangs", lambda lone: hanging(lone.node, "bgpd"), r"bgpd", frozenset({"ipam", "announce"})),
+    Dependency("node.json is cut off", without_config, r"node\.json", frozenset({"ipam", "port", "admit", "tenant", "announce"})),
 ]
 
 
@@ -96,6 +97,10 @@ def given_back(lone: Lone, attachment: Attachment) -> None:
 
 
 def at_home(lone: Lone, attachment: Attachment) -> None:
+    """The addresses are free unless rules or an announcement of them are left."""
+    if "ipam" in lone.pending(attachment):
+        assert attachment.device_id in kernel.links(lone.node.namespace)
+        return
     given_back(lone, attachment)
     mine = "SELECT kind FROM claim JOIN attachment AS a ON a.id = claim.attachment WHERE a.container_id = ?"
     assert not lone.rows(mine, attachment.container_id), "the device, the port and the address are free"

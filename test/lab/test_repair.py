@@ -153,6 +153,8 @@ def test_ports_and_bridges(world: World, node: Node, repaired: Callable[..., Non
     repaired("external_id edited", lambda: world.vsctl(node, "set", "Port", rep, "external_ids:railcni=999"), working)
     repaired("fail_mode changed", lambda: world.vsctl(node, "set", "Bridge", br, "fail_mode=standalone"),
              lambda: world.vsctl(node, "get", "Bridge", br, "fail_mode") == "secure")
+    repaired("in-band control allowed", lambda: world.vsctl(node, "set", "Bridge", br, "other_config:disable-in-band=false"),
+             lambda: world.vsctl(node, "get", "Bridge", br, "other_config:disable-in-band") == "true")
     repaired("uplink removed", lambda: world.vsctl(node, "del-port", br, up),
              lambda: on_bridge(up) and world.ofport(node, up) == 1)
     repaired("hwaddr changed", lambda: world.vsctl(node, "set", "Bridge", br, 'other_config:hwaddr="02:00:00:00:00:99"'),

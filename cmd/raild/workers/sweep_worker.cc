@@ -10,11 +10,18 @@ constexpr std::chrono::milliseconds kGather{100};
 // Every ADD and DEL changes links, so what belongs together is gathered for longer.
 constexpr std::chrono::seconds kGatherLinks{1};
 
+engine::Deps Beating(engine::Deps deps, Pulse& pulse) {
+  deps.step_ended = [&pulse] { pulse.Beat(); };
+  return deps;
+}
+
 }  // namespace
 
 SweepWorker::SweepWorker(const config::NodeConfig& config, const engine::Deps& deps,
                          std::unique_ptr<state::Store> store, engine::NodeStatus& node_status, Events events)
-    : store_(std::move(store)), sweeper_(config, deps, *store_, node_status), events_(std::move(events)) {}
+    : store_(std::move(store)),
+      sweeper_(config, Beating(deps, pulse_), *store_, node_status),
+      events_(std::move(events)) {}
 
 void SweepWorker::Start() {
   worker_.Start([this] {

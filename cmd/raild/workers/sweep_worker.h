@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 
+#include "cmd/raild/watchdog.h"
 #include "cmd/raild/workers/worker.h"
 #include "lib/engine/repair/sweep.h"
 #include "lib/netlink/monitor.h"
@@ -28,6 +29,7 @@ class SweepWorker {
   void Start();  // call it when every worker is open: they call each other
   void Stop() { worker_.Stop(); }
   event::Loop& loop() { return worker_.loop(); }
+  const Pulse& pulse() const { return pulse_; }  // beats after each attachment
   // Sweeps soon, because something that an undo may have waited for is right again.
   void Soon();
 
@@ -35,6 +37,7 @@ class SweepWorker {
   void Run();
   void WatchLinks();
 
+  Pulse pulse_;
   const std::unique_ptr<state::Store> store_;
   engine::Sweeper sweeper_;
   const Events events_;

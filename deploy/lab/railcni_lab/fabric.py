@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 
 from . import cabling, daemons, frontend, kernel, vty
@@ -169,12 +169,22 @@ def node_config(lab: Lab, node: Node) -> dict[str, object]:
     } | ({"frontend": frontend.node_section(node)} if shape.frontend else {})
 
 
-@contextmanager
-def foreign_flows_stay(lab: Lab, node: Node) -> Iterator[None]:
+def foreign_flows_stay(lab: Lab, node: Node) -> AbstractContextManager[None]:
     """raild leaves OpenFlow rules of others on the node's bridges, though it has made them."""
+    return raild_with(lab, node, {"remove_foreign_flows": False})
+
+
+def bridges_are_others(lab: Lab, node: Node) -> AbstractContextManager[None]:
+    """raild takes the node's bridges for somebody else's, and changes nothing of them but its rules and ports."""
+    return raild_with(lab, node, {"manage_bridges": False})
+
+
+@contextmanager
+def raild_with(lab: Lab, node: Node, ovs: dict[str, bool]) -> Iterator[None]:
+    """`ovs`: keys of node.json's "ovs"."""
     before = node.config_file.read_text()
     config = json.loads(before)
-    config["ovs"]["remove_foreign_flows"] = False
+    config["ovs"] |= ovs
     write_json(node.config_file, config)
     daemons.restart_raild(lab, node)
     try:

@@ -1,6 +1,7 @@
 #include "lib/cni/testing/fake_ipam.h"
 
 #include <algorithm>
+#include <sstream>
 #include <utility>
 
 namespace rail::cni::testing {
@@ -18,18 +19,26 @@ Outcome<void> FakeIpam::TakeFailure() {
   return {};
 }
 
+Outcome<AddResult> FakeIpam::Give(const std::string& key, const std::string& prefixes) {
+  AddResult result;
+  std::istringstream each(prefixes);
+  for (std::string text; std::getline(each, text, ',');) {
+    RAIL_ASSIGN(const IpPrefix prefix, IpPrefix::Parse(text));
+    result.ips.push_back({.address = prefix});
+  }
+  held_[key] = prefixes;
+  return result;
+}
+
 Outcome<AddResult> FakeIpam::Add(const Request& request, Deadline) {
   RAIL_TRY(TakeFailure());
   const std::string key = KeyOf(request);
   if (held_.erase(key) != 0) return CniFail(999, "ipam fake: " + key + " has an address already");
+  if (const auto asked = ParseArgs(request.args); asked.contains("IP")) return Give(key, asked.at("IP"));
   const auto next = std::exchange(next_, std::nullopt);
   for (const std::string& text : next ? std::vector{*next} : prefixes_) {
     if (!next && std::ranges::any_of(held_, [&](const auto& held) { return held.second == text; })) continue;
-    RAIL_ASSIGN(const IpPrefix prefix, IpPrefix::Parse(text));
-    held_[key] = text;
-    AddResult result;
-    result.ips.push_back({.address = prefix});
-    return result;
+    return Give(key, text);
   }
   return CniFail(999, "ipam fake: no address is left");
 }

@@ -19,7 +19,8 @@ class FakeIpam : public Ipam {
  public:
   explicit FakeIpam(std::vector<std::string> prefixes) : prefixes_(std::move(prefixes)) {}
 
-  // As the real one: a second Add of an attachment fails, and the DEL that follows a failed ADD gives the address back.
+  // As the real one: a second Add of an attachment fails, and the DEL that follows a failed ADD gives the address back. As
+  // whereabouts it gives what IP in CNI_ARGS asks for ("10.0.3.7/24,..."), whoever holds it.
   Outcome<AddResult> Add(const Request& request, Deadline deadline) override;
   Outcome<void> Del(const Request& request, Deadline deadline) override;
   Outcome<void> Check(const Request& request, Deadline deadline) override;
@@ -35,6 +36,8 @@ class FakeIpam : public Ipam {
 
  private:
   Outcome<void> TakeFailure();
+  // `prefixes`: one or more, with commas between them.
+  Outcome<AddResult> Give(const std::string& key, const std::string& prefixes);
 
   std::vector<std::string> prefixes_;
   std::map<std::string, std::string> held_;

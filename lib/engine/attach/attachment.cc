@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -225,6 +224,14 @@ Status UndoStep(Node& node, Attachment& attachment, const Step& step) {
   return Fail(Code::kInternal, "the record holds a step '" + step.kind + "' that this version does not know");
 }
 
+// Whether the effect of a step whose undo has failed may still let somebody reach the attachment's addresses, or speak as them. Not
+// where only the record could not be written.
+bool HoldsAddresses(const Attachment& attachment, const Step& step) {
+  if (step.kind == step::kAnnounce) return attachment.announced;
+  if (step.kind == step::kTenant) return !attachment.tenant_id.is_none();
+  return step.kind == step::kAdmit;
+}
+
 // A DEL that came between the record of a step and its effect has not undone the effect.
 // Then whoever made the effect must undo it.
 Status StillWanted(Node& node, const Attachment& attachment) {
@@ -260,6 +267,15 @@ Result<pipeline::BridgeFacts> Facts(Node& node, const config::Rail& rail) {
     return Fail(Code::kTransient,
                 "rail " + rail.name + ": bridge " + rail.bridge +
                     " is not fail_mode=secure and would forward everything while Open vSwitch restarts");
+  }
+  // Where raild keeps the bridge, it sets this by itself.
+  if (!node.config.ovs.manage_bridges && bridge->disable_in_band != ovs::kNoInBand) {
+    return Fail(Code::kTransient,
+                "rail " + rail.name + ": bridge " + rail.bridge +
+                    " may have hidden rules of Open vSwitch's own, by which packets go around the isolation: "
+                    "forbid them (`ovs-vsctl set Bridge " +
+                    rail.bridge +
+                    " other_config:disable-in-band=true`); ovs.manage_bridges is false, so raild does not");
   }
   const auto uplink = std::ranges::find(bridge->ports, rail.pf, &ovs::Port::name);
   if (uplink == bridge->ports.end() || uplink->ofport < 1) {
@@ -327,22 +343,6 @@ podnet::Plan PlanOf(const config::Rail& rail, const Attachment& attachment) {
   return plan;
 }
 
-ovs::ExternalIds PortIds(const Attachment& attachment) {
-  return {{"contPodUid", attachment.pod_uid},
-          {"contNetns", attachment.netns_path},
-          {"contIface", attachment.key.ifname},
-          {kOwnerKey, std::to_string(attachment.id)},
-          {kDeviceKey, attachment.device}};
-}
-
-ovs::PortSpec PortSpecOf(const config::Rail& rail, const Attachment& attachment) {
-  return {.bridge = rail.bridge,
-          .name = attachment.representor,
-          .external_ids = PortIds(attachment),
-          .mtu = rail.mtu,
-          .ofport_request = {}};
-}
-
 std::vector<ovs::Rule> WantedRules(const pipeline::BridgeFacts& bridge, const Attachment& attachment,
                                    const std::vector<Step>& steps) {
   std::vector<ovs::Rule> rules;
@@ -367,27 +367,6 @@ Status RecordStep(Node& node, const Attachment& attachment, const char* owner, c
 
 void ForgetLastStep(Node& node) {
   if (node.store.ForgetStep(node.made.back().id)) node.made.pop_back();
-}
-
-Status AttachPort(Node& node, Attachment& attachment) {
-  RAIL_ASSIGN(const config::Rail* rail, RailOf(node.config, attachment.rail));
-  RAIL_TRY(node.store.Claim(attachment.id, ClaimKind::kPort, attachment.representor));
-  RAIL_TRY(RecordStep(node, attachment, kOvsProvider, step::kPort, BridgeDetail(rail->bridge)));
-  RAIL_ASSIGN(ovs::Ovsdb * db, node.connections.Ovsdb());
-  RAIL_ASSIGN(const ovs::Port port,
-              db->AddPort(PortSpecOf(*rail, attachment), node.connections.CallDeadline()));
-  attachment.ofport = static_cast<uint16_t>(port.ofport);
-  return node.store.SetOfport(attachment.id, attachment.ofport);
-}
-
-Status AdoptPort(Node& node, Attachment& attachment, const ovs::Port& port) {
-  RAIL_TRY(node.store.Claim(attachment.id, ClaimKind::kPort, port.name));
-  RAIL_TRY(RecordStep(node, attachment, kOvsProvider, step::kAdopt, BridgeDetail(port.bridge)));
-  RAIL_ASSIGN(ovs::Ovsdb * db, node.connections.Ovsdb());
-  RAIL_TRY(db->SetExternalIds(port.name, {{kOwnerKey, std::to_string(attachment.id)}},
-                              node.connections.CallDeadline()));
-  attachment.ofport = static_cast<uint16_t>(port.ofport);
-  return node.store.SetOfport(attachment.id, attachment.ofport);
 }
 
 Result<DeviceMove> DeviceMove::Begin(Node& node, const Attachment& attachment, const device::Device& device,
@@ -462,9 +441,15 @@ Result<Undone> Undo(Node& node, Attachment attachment, const std::string& owner)
       failed("record the undo of " + step.kind, written.error());
   };
   const Attachment as_recorded = attachment;
+  attachment.announced = true;  // the record says so only after it, and an ADD may have died in between
+  std::string holds;            // why IPAM does not get the addresses back yet
   const auto undo = [&](const auto& which) {
     for (const Step& step : steps) {
-      if (which(step)) note(step, UndoStep(node, attachment, step));
+      if (!which(step)) continue;
+      const Status status = UndoStep(node, attachment, step);
+      if (!status && holds.empty() && HoldsAddresses(attachment, step))
+        holds = step.kind + ": " + status.error().message;
+      note(step, status);
     }
   };
   const auto is_device = [](const Step& step) { return step.kind == step::kDevice; };
@@ -473,13 +458,15 @@ Result<Undone> Undo(Node& node, Attachment attachment, const std::string& owner)
   // move holds that lock for milliseconds. The next attachment's rules would wait for ovs-vswitchd. The undo of IPAM
   // needs no daemon and is done beside the move.
   undo([&](const Step& step) { return !is_device(step) && !is_ipam(step); });
-  std::map<int64_t, Result<Restoring>> restoring;
+  // Two where raild has died while it put the device back: the newest has the device that there is now.
+  const auto newest = std::ranges::find_if(steps, is_device);
+  std::optional<Result<Restoring>> restoring;
+  if (newest != steps.end()) restoring = BeginRestore(node, as_recorded, *newest);
+  if (holds.empty()) undo(is_ipam);
+  const Status home = restoring ? FinishRestore(node, attachment, *restoring) : Status();
   for (const Step& step : steps) {
-    if (is_device(step)) restoring.emplace(step.id, BeginRestore(node, as_recorded, step));
-  }
-  undo(is_ipam);
-  for (const Step& step : steps) {
-    if (is_device(step)) note(step, FinishRestore(node, attachment, restoring.at(step.id)));
+    if (is_ipam(step) && !holds.empty()) note(step, Fail(Code::kTransient, "waits for the undo of " + holds));
+    if (is_device(step)) note(step, home);
   }
   if (owner.empty() && undone.failed.empty()) {
     if (const Status removed = node.store.Remove(attachment.id); !removed)

@@ -74,6 +74,20 @@ TEST_F(AttachmentTest, UndoLeavesNothing) {
   EXPECT_THAT(world.Leftovers(), IsEmpty());
 }
 
+// raild records the step anew before it puts a lost device back, and dies before it has forgotten the old one.
+TEST_F(AttachmentTest, UndoBringsADeviceThatIsRecordedTwiceHomeOnce) {
+  const auto steps = world.Steps(pod);
+  const auto device = std::ranges::find(steps, step::kDevice, &state::Step::kind);
+  ASSERT_NE(device, steps.end());
+  ASSERT_TRUE(world.record.RecordStep(world.Attachment(pod).id, kOvsProvider, step::kDevice, device->detail));
+  int restored = 0;
+  world.faults.before = [&](Dependency, std::string_view call) { restored += call == "Restore" ? 1 : 0; };
+  EXPECT_TRUE(MustUndo().removed);
+  world.faults.before = nullptr;
+  EXPECT_EQ(restored, 1);
+  EXPECT_THAT(world.Leftovers(), IsEmpty());
+}
+
 TEST_F(AttachmentTest, UndoLetsThePortGoBeforeTheDeviceMoves) {
   std::vector<std::string> calls;
   world.faults.before = [&](Dependency, std::string_view call) {
@@ -187,6 +201,42 @@ TEST_F(AttachmentTest, TheRepresentorHasItsOwnMtuWhenThePortHasGone) {
   EXPECT_EQ(world.host.GetLink("rep0")->mtu, 1500U);
 }
 
+// The record was lost, and with it whose port and rules they are: the rules let whoever has the port speak as the last pod.
+TEST_F(AttachmentTest, APortThatNoRecordKnowsComesAnewAndWithoutTheRulesOfItsLastOwner) {
+  ASSERT_TRUE(world.ovsdb.AddPort(
+      {.bridge = "br-rail0", .name = "rep1", .external_ids = {{kOwnerKey, "77"}}, .ofport_request = {}}, {}));
+  using ovs::CookieKind;
+  const auto left = [&] {
+    return std::ranges::count_if(world.Bridge().rules(), [](const ovs::Rule& rule) {
+      return rule.cookie == ovs::Cookie(CookieKind::kAttachment, 77) ||
+             rule.cookie == ovs::Cookie(CookieKind::kTenant, 77);
+    });
+  };
+  ASSERT_TRUE(world.Bridge().Commit({.remove_by_cookie = {},
+                                     .remove = {},
+                                     .add = {{0, 100, ovs::Cookie(CookieKind::kAttachment, 77),
+                                              "in_port=3,ip,nw_src=10.0.3.9", "goto_table:1"},
+                                             {1, 100, ovs::Cookie(CookieKind::kTenant, 77),
+                                              "in_port=3,ip,nw_src=10.0.3.9", "goto_table:2"}}},
+                                    {}));
+  ASSERT_EQ(left(), 2);
+  int deleted = 0;
+  world.faults.before = [&](Dependency, std::string_view call) {
+    if (call != "DeletePort") return;
+    ++deleted;
+    EXPECT_EQ(left(), 0) << "the port goes after its rules";
+  };
+  const PodSpec other = world.MakePod("p2", "ns-b", "vf1");
+  const auto attached = testing::Attach(world, other, "10.0.3.2");
+  world.faults.before = nullptr;
+  ASSERT_TRUE(attached) << attached.error().message;
+  EXPECT_EQ(deleted, 1);
+  EXPECT_EQ(left(), 0);
+  const auto port = *world.ovsdb.FindPort("rep1", {});
+  ASSERT_TRUE(port);
+  EXPECT_EQ(port->external_ids.at(kOwnerKey), std::to_string(attached->id));
+}
+
 TEST_F(AttachmentTest, FactsNeedASecureBridgeWithItsUplink) {
   config::Rail rail = world.config.rails[0];
   Node node = context->node();
@@ -198,6 +248,28 @@ TEST_F(AttachmentTest, FactsNeedASecureBridgeWithItsUplink) {
   world.ovsdb.AddForeignBridge("br9");
   EXPECT_THAT(Facts(node, rail).error().message, HasSubstr("not fail_mode=secure"));
   EXPECT_EQ(Facts(node, rail).error().code, Code::kTransient);
+}
+
+TEST_F(AttachmentTest, FactsRefuseABridgeOfOthersThatMayHideRules) {
+  const config::Rail& rail = world.config.rails[0];
+  const ovs::BridgeBefore was{.name = rail.bridge,
+                              .uplink = rail.pf,
+                              .existed = true,
+                              .datapath = "netdev",
+                              .fail_mode = "secure",
+                              .hwaddr = {},
+                              .prefixes = {},
+                              .local_port = ovs::PortBefore{},
+                              .uplink_port = ovs::PortBefore{}};
+  ASSERT_TRUE(world.ovsdb.GiveBackBridge(was, {.name = rail.bridge}, {}));
+  Node node = context->node();
+  ASSERT_FALSE(Facts(node, rail));
+  EXPECT_THAT(Facts(node, rail).error().message,
+              HasSubstr("`ovs-vsctl set Bridge br-rail0 other_config:disable-in-band=true`"));
+  config::NodeConfig managed = world.config;
+  managed.ovs.manage_bridges = true;
+  Node keeping{managed, node.store, node.connections};
+  EXPECT_TRUE(Facts(keeping, rail)) << "raild sets it";
 }
 
 }  // namespace

@@ -95,7 +95,7 @@ Status Connections::RaiseFlowLimit() {
 }
 
 Status Connections::ReleaseAddresses(const cni::IpamCall& call) {
-  if (auto released = openers_.release_addresses(call, CallDeadline()); !released) {
+  if (auto released = openers_.release_addresses(call, IpamDeadline()); !released) {
     const cni::CniError& error = released.error();
     return Fail(Code::kTransient, error.details.empty() ? error.msg : error.msg + ": " + error.details);
   }

@@ -6,6 +6,7 @@
 // Owns:     the connections; make a new Connections to try again
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <future>
 #include <map>
@@ -99,6 +100,9 @@ inline constexpr std::chrono::milliseconds kForJoining{100};
 
 inline constexpr std::chrono::seconds kCallTime{5};
 
+// What an IPAM plugin may take: it may have to wait for an API server, or for a lock of all nodes (whereabouts).
+inline constexpr std::chrono::seconds kIpamTime{25};
+
 class Connections {
  public:
   // `until`: when the verb or the round must have ended. One call to a dependency may take at most `call_time` of that time.
@@ -142,6 +146,8 @@ class Connections {
 
   // The deadline of a call that starts now.
   Deadline CallDeadline() const;
+  // The same of a call of IPAM.
+  Deadline IpamDeadline() const { return std::min(until_, After(kIpamTime)); }
   Deadline until() const { return until_; }
 
  private:

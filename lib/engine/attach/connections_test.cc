@@ -81,6 +81,16 @@ TEST(Connections, ACallTakesFiveSecondsAtMostAndNeverLongerThanTheVerb) {
   EXPECT_LE(call, After(std::chrono::seconds(5)));
 }
 
+TEST(Connections, ACallOfIpamHasTimeForAnApiServerAndNeverLongerThanTheVerb) {
+  World world;
+  const Deadline until = After(std::chrono::seconds(1));
+  EXPECT_EQ(Connections(world.deps().openers(world.config), until).IpamDeadline(), until);
+  const Deadline before = After(kIpamTime);
+  Connections connections(world.deps().openers(world.config), After(std::chrono::hours(1)));
+  EXPECT_GE(connections.IpamDeadline(), before);
+  EXPECT_LE(connections.IpamDeadline(), After(kIpamTime));
+}
+
 TEST(Connections, DevicesAreDownWithTheKernel) {
   World world;
   world.faults.down = {Dependency::kNetlink};

@@ -34,18 +34,21 @@ json ToJson(const BridgeOrigin& bridge) {
   const ovs::BridgeBefore& before = bridge.before;
   json prefixes = json::object();
   for (const auto& [table, fields] : before.prefixes) prefixes[std::to_string(table)] = fields;
-  return {{"known", bridge.known},
-          {"rail", bridge.rail},
-          {"uplink", before.uplink},
-          {"existed", before.existed},
-          {"datapath", before.datapath},
-          {"fail_mode", before.fail_mode},
-          {"hwaddr", before.hwaddr},
-          {"prefixes", prefixes},
-          {"local_port", ToJson(before.local_port)},
-          {"uplink_port", ToJson(before.uplink_port)},
-          {"uplink_link", ToJson(bridge.uplink)},
-          {"local_link", bridge.local ? ToJson(*bridge.local) : json(nullptr)}};
+  json text = {{"known", bridge.known},
+               {"rail", bridge.rail},
+               {"uplink", before.uplink},
+               {"existed", before.existed},
+               {"datapath", before.datapath},
+               {"fail_mode", before.fail_mode},
+               {"hwaddr", before.hwaddr},
+               {"prefixes", prefixes},
+               {"local_port", ToJson(before.local_port)},
+               {"uplink_port", ToJson(before.uplink_port)},
+               {"uplink_link", ToJson(bridge.uplink)},
+               {"local_link", bridge.local ? ToJson(*bridge.local) : json(nullptr)}};
+  // Versions that did not set it do not know the key, and hardly any bridge had it.
+  if (!before.disable_in_band.empty()) text["disable_in_band"] = before.disable_in_band;
+  return text;
 }
 
 json ToJson(const sriov::NicState& nic) {
@@ -135,6 +138,7 @@ BridgeOrigin ReadBridge(const std::string& name, const json& value, const std::s
   before.datapath = object.String("datapath");
   before.fail_mode = object.String("fail_mode");
   before.hwaddr = object.String("hwaddr");
+  before.disable_in_band = object.StringOr("disable_in_band", "");
   ForEach(object, "prefixes", [&](const std::string& table, const json& fields, const std::string& where) {
     if (table.empty() || table.size() > 3 || table.find_first_not_of("0123456789") != std::string::npos)
       return errors.Add(where, "is no number of a table");

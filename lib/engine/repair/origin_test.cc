@@ -22,6 +22,7 @@ OriginRecord Full() {
                    .datapath = "netdev",
                    .fail_mode = "secure",
                    .hwaddr = "02:00:00:00:00:01",
+                   .disable_in_band = "false",
                    .prefixes = {{0, {"ip_dst"}}, {3, {}}},
                    .local_port = ovs::PortBefore{.mtu_request = 9000, .ofport_request = {}},
                    .uplink_port = std::nullopt};

@@ -40,6 +40,7 @@ Swept Sweeper::Run() {
   WhereaboutsById where = LookFor(*record, connections, booted_ms_);
   std::map<int64_t, Deadline> gone;
   Status written;
+  bool hung = false;
   for (const Attachment& attachment : record->attachments) {
     const auto& steps = record->steps.at(attachment.id);
     const bool pending =
@@ -61,7 +62,12 @@ Swept Sweeper::Run() {
       written = marked;
       continue;
     }
+    // Each has a time of its own: one whose IPAM hangs must not keep the others, whose undo would have no time at all.
+    const auto began = deps_.now();
+    connections.GiveTime(After(hung ? kCallTime : kRoundLimit));
     const auto undone = Undo(node, deleting, "");
+    deps_.step_ended();
+    hung = hung || deps_.now() - began >= kCallTime;
     if (!undone) continue;
     if (undone->removed) {
       log::Info("attachment {} of pod {}/{}: {}, everything of it undone", attachment.key.ToString(),
@@ -73,6 +79,7 @@ Swept Sweeper::Run() {
   }
   node_status_.Note("writing the record", written);
   gone_since_ = std::move(gone);
+  connections.GiveTime(After(kRoundLimit));
   swept.devices = PutBack(node, *record, where);
   Report(*record, where);
   swept.devices = node_status_.SetWhereabouts(std::move(where)) || swept.devices;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
+#include <tuple>
 
 #include "lib/engine/testing/repair_fixture.h"
 
@@ -78,6 +79,34 @@ TEST_F(RepairTest, ARecordThatCanBeReadAndNotWrittenIsAPartOfItsOwnUntilItCan) {
   Audit();
   EXPECT_THAT(Problems(), Not(Contains(StartsWith("writing the record"))));
   EXPECT_THAT(world.Leftovers(), IsEmpty());
+}
+
+TEST_F(RepairTest, EachAttachmentThatIsSweptHasATimeOfItsOwn) {
+  raild = world.StartRaild();
+  for (const auto& [name, device, address] :
+       {std::tuple{"p1", "vf0", "10.0.3.1"}, std::tuple{"p2", "vf1", "10.0.3.2"}}) {
+    const PodSpec gone = world.MakePod(name, "ns-a", device);
+    Attach(gone, address);
+    const cni::IpamCall call{.type = "fake", .path = {}, .environment = {}, .config = "{}"};
+    ASSERT_TRUE(world.record.RecordStep(world.Attachment(gone).id, kOvsProvider, step::kIpam, call.ToJson()));
+    world.EndNamespace(gone);
+  }
+  std::vector<Deadline> deadlines;
+  Deps deps = world.DepsOfRaild();
+  deps.openers = [&, inner = deps.openers](const config::NodeConfig& config) {
+    Openers openers = inner(config);
+    openers.release_addresses = [&](const cni::IpamCall&, Deadline deadline) -> cni::Outcome<void> {
+      deadlines.push_back(deadline);
+      return {};
+    };
+    return openers;
+  };
+  const int steps = world.steps_ended;
+  Sweeper sweeper(world.config, deps, *raild->store, raild->node_status, std::chrono::hours(0), 0);
+  EXPECT_EQ(sweeper.Run().undone, 2);
+  ASSERT_EQ(deadlines.size(), 2U);
+  EXPECT_LT(deadlines[0], deadlines[1]);
+  EXPECT_EQ(world.steps_ended, steps + 2) << "so that the watchdog sees it work";
 }
 
 TEST_F(RepairTest, LeavesAnAttachmentThatIsBeingMadeAlone) {

@@ -374,6 +374,7 @@ TEST_F(RepairTest, MakesAndMendsItsBridgesWhenItManagesThem) {
   const auto bridge = *world.ovsdb.FindBridge("br-rail0", {});
   ASSERT_TRUE(bridge);
   EXPECT_EQ(bridge->hwaddr, "02:00:00:00:00:01") << "the uplink's address";
+  EXPECT_EQ(bridge->disable_in_band, ovs::kNoInBand);
   EXPECT_EQ(bridge->external_ids.at(kOwnerKey), "rail0");
   EXPECT_THAT(world.RulesOf(CookieKind::kPipeline), Not(IsEmpty()));
 }

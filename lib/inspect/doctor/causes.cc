@@ -100,6 +100,7 @@ const std::vector<Cause>& Table() {
         "bgp-session-down", "vlan-session-down", "vlan-port-missing", "bgp-hold-timer", "leaf-silent",
         "firewall-drops-bgp", "part-failing:rail", "part-failing:leaf", "part-failing:sysctls"}},
       {"fail-mode-not-secure", kRail, {"rules-unknown", "rules-missing", "part-failing:rail"}},
+      {"in-band-rules", kRail, {"rules-unknown", "rules-missing", "part-failing:rail"}},
       {"uplink-down",
        kRail,
        {"withdrawn", "no-leaf-neighbour", "bgp-session-down", "vlan-session-down", "bgp-hold-timer",

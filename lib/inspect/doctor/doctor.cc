@@ -24,6 +24,7 @@ constexpr auto kKinds = std::to_array<std::string_view>({
     "megaflows-in-software",
     "bridge-missing",
     "fail-mode-not-secure",
+    "in-band-rules",
     "prefixes-not-tracked",
     "uplink-not-in-bridge",
     "uplink-not-working",

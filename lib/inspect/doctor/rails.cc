@@ -128,6 +128,16 @@ class Rails : Examiner {
            "while its rules are not there it forwards like a plain switch: every tenant reaches every other",
            "`ovs-vsctl set-fail-mode " + rail.bridge + " secure`");
     }
+    if (bridge.disable_in_band != ovs::kNoInBand) {
+      Find(Severity::kCritical, "in-band-rules", rail.name,
+           "bridge " + rail.bridge +
+               " lets Open vSwitch add rules of its own, which no list of its rules shows "
+               "(other_config:disable-in-band is not true)",
+           "with a manager or a controller by TCP they forward ARP, DHCP and TCP before any rule of "
+           "RailCNI's: "
+           "around the isolation",
+           "`ovs-vsctl set Bridge " + rail.bridge + " other_config:disable-in-band=true`");
+    }
     const bool tracks = std::ranges::all_of(pipeline::TrackedPrefixes(), [&](const auto& table) {
       const auto it = bridge.prefixes.find(table.first);
       return it != bridge.prefixes.end() && std::ranges::includes(it->second, table.second);

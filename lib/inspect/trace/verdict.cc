@@ -97,6 +97,10 @@ void Tracer::JudgeDrop(const SwitchStep& last) {
     case pipeline::kCompareTable:
       return JudgeTenants();
     case pipeline::kForwardTable:
+      if (last.priority > 0) {
+        return Drop(Reason::kNotForPods,
+                    destination() + " is of the fabric's own: no packet of a pod to it leaves the node", "");
+      }
       if (Local() != nullptr && Local()->attachment.rail == source().rail) {
         return MissingFor(Local()->attachment, "the rule that forwards to " + PodName(Local()->attachment));
       }

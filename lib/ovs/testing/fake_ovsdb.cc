@@ -130,6 +130,7 @@ Result<Bridge> FakeOvsdb::EnsureBridge(const BridgeSpec& spec, Deadline) {
   bridge.datapath = spec.datapath;
   bridge.fail_mode = "secure";
   if (!spec.hwaddr.empty()) bridge.hwaddr = spec.hwaddr;
+  bridge.disable_in_band = kNoInBand;
   Merge(bridge.external_ids, spec.external_ids);
   for (const auto& [table, fields] : spec.prefixes) bridge.prefixes[table] = fields;
   if (Find(spec.name) == nullptr) {
@@ -164,6 +165,7 @@ Result<BridgeBefore> FakeOvsdb::LookBefore(const std::string& name, const std::s
   before.datapath = bridge.datapath;
   before.fail_mode = bridge.fail_mode;
   before.hwaddr = bridge.hwaddr;
+  before.disable_in_band = bridge.disable_in_band;
   before.prefixes = bridge.prefixes;
   for (const Port& port : bridge.ports) {
     if (port.name == name) before.local_port = requests_[name];
@@ -194,6 +196,7 @@ Result<bool> FakeOvsdb::GiveBackBridge(const BridgeBefore& before, const BridgeS
   bridge.datapath = before.datapath;
   bridge.fail_mode = before.fail_mode;
   bridge.hwaddr = before.hwaddr;
+  bridge.disable_in_band = before.disable_in_band;
   for (const auto& [key, value] : spec.external_ids) bridge.external_ids.erase(key);
   for (const auto& [table, fields] : spec.prefixes) {
     const auto prefixes = before.prefixes.find(table);
@@ -241,6 +244,8 @@ Result<Port> FakeOvsdb::AddPort(const PortSpec& spec, Deadline) {
   if (there != nullptr && there->bridge != spec.bridge) {
     return Fail(Code::kExists, doing + ": it is a port of bridge " + there->bridge + " already");
   }
+  if (there != nullptr && IsAnothers(there->external_ids, spec))
+    return Fail(Code::kExists, doing + ": it is there already, and another's");
   if (there != nullptr) Merge(there->external_ids, spec.external_ids);
   Port port = there != nullptr ? *there
                                : Port{.bridge = spec.bridge,
