@@ -115,9 +115,11 @@ class Rails : Examiner {
     if (!seen.bridge) {
       Find(Severity::kCritical, "bridge-missing", rail.name, "Open vSwitch has no bridge " + rail.bridge,
            "no pod can be attached to the rail",
-           config_.ovs.manage_bridges ? "raild makes it: `railctl get node` says what keeps it from doing so"
-                                      : "make it (ovs.manage_bridges is false): ovs-vsctl add-br " +
-                                            rail.bridge + " -- set-fail-mode " + rail.bridge + " secure`");
+           config_.ovs.manage_bridges
+               ? "raild makes it: `railctl get node` says what keeps it from doing so"
+               : "make it (ovs.manage_bridges is false): `ovs-vsctl add-br " + rail.bridge +
+                     " -- set-fail-mode " + rail.bridge + " secure -- set Bridge " + rail.bridge +
+                     " other_config:disable-in-band=true`");
       return;
     }
     const ovs::Bridge& bridge = *seen.bridge;
