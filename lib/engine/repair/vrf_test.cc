@@ -204,7 +204,8 @@ TEST_F(VrfRepairTest, WhatTenantsHaveLearnedIsPutTogetherOnlyWhenThereAreNews) {
   TenantRemotes remotes(world.config, now);
   remotes.SetInstances(InstancesOf(world.config, **record.Read()), now);
   std::map<std::string, frr::Session> sessions;
-  for (const frr::Session& session : *world.bgp.Sessions({})) sessions[session.interface] = session;
+  const auto seen = *world.bgp.Sessions({});
+  for (const frr::Session& session : seen) sessions[session.interface] = session;
   remotes.SetLeaves(sessions);
   remotes.FeedOpened("railcni-0-101", now, false);
   const RemoteTable before = remotes.table();
