@@ -113,7 +113,7 @@ TEST_F(VswitchdContract, HasNoHiddenRulesForAManager) {
     }
     return hidden() == wanted;
   };
-  Vsctl({"set-manager", "tcp:127.0.0.1:9"});
+  Vsctl({"set-manager", "tcp:192.0.2.1:6640"});  // not of the loopback, and no way leads there
   EXPECT_FALSE(hidden());
   Vsctl({"remove", "Bridge", "br-rail0", "other_config", "disable-in-band"});
   EXPECT_TRUE(becomes(true)) << "what the setting is for";

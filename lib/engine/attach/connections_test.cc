@@ -87,8 +87,9 @@ TEST(Connections, ACallOfIpamHasTimeForAnApiServerAndNeverLongerThanTheVerb) {
   EXPECT_EQ(Connections(world.deps().openers(world.config), until).IpamDeadline(), until);
   const Deadline before = After(kIpamTime);
   Connections connections(world.deps().openers(world.config), After(std::chrono::hours(1)));
-  EXPECT_GE(connections.IpamDeadline(), before);
-  EXPECT_LE(connections.IpamDeadline(), After(kIpamTime));
+  const Deadline deadline = connections.IpamDeadline();
+  EXPECT_GE(deadline, before);
+  EXPECT_LE(deadline, After(kIpamTime));
 }
 
 TEST(Connections, DevicesAreDownWithTheKernel) {
