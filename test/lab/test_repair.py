@@ -154,7 +154,7 @@ def test_ports_and_bridges(world: World, node: Node, repaired: Callable[..., Non
     repaired("fail_mode changed", lambda: world.vsctl(node, "set", "Bridge", br, "fail_mode=standalone"),
              lambda: world.vsctl(node, "get", "Bridge", br, "fail_mode") == "secure")
     repaired("in-band control allowed", lambda: world.vsctl(node, "set", "Bridge", br, "other_config:disable-in-band=false"),
-             lambda: world.vsctl(node, "get", "Bridge", br, "other_config:disable-in-band") == "true")
+             lambda: world.vsctl(node, "get", "Bridge", br, "other_config:disable-in-band") == '"true"')
     repaired("uplink removed", lambda: world.vsctl(node, "del-port", br, up),
              lambda: on_bridge(up) and world.ofport(node, up) == 1)
     repaired("hwaddr changed", lambda: world.vsctl(node, "set", "Bridge", br, 'other_config:hwaddr="02:00:00:00:00:99"'),
