@@ -18,7 +18,7 @@ from railcni_lab.layout import REPOSITORY
 
 MANIFESTS = REPOSITORY / "manifests"
 CONTRACT = REPOSITORY / "build/tests/kubernetes_api_contract_test"
-PODRESOURCES = REPOSITORY / "build/tests/podresources_podresources_test"
+PODRESOURCES = REPOSITORY / "build/tests/podresources_test"
 CRDS = Path(__file__).parent / "crds"
 FOLDERS = sorted(str(p.parent.relative_to(MANIFESTS)) for p in MANIFESTS.rglob("kustomization.yaml") if "kind: Component" not in p.read_text())
 
