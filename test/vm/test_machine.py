@@ -39,3 +39,16 @@ def test_a_guest_that_crashes_has_no_status(kernel: Kernel, tmp_path: Path) -> N
 def test_a_guest_that_hangs_is_ended(kernel: Kernel, tmp_path: Path) -> None:
     outcome = machine.run(kernel, "sleep 100000\n", tmp_path, 2, [])
     assert outcome.status is None and "longer than 2 s" in outcome.words
+
+
+@pytest.mark.parametrize(("aborts", "status"), [(1, 0), (2, None)])
+def test_an_emulator_that_aborts_while_it_boots_is_started_once_more(kernel: Kernel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, aborts: int,
+                                                                     status: int | None) -> None:
+    emulator = tmp_path / "emulator"
+    emulator.write_text(f"#!/bin/bash\necho call >>{tmp_path}/calls\n[ $(wc -l <{tmp_path}/calls) -gt {aborts} ] || kill -ABRT $$\n"
+                        f"echo 0 >{tmp_path}/status\n")
+    emulator.chmod(0o755)
+    monkeypatch.setattr(machine, "QEMU", str(emulator))
+    assert machine.run(kernel, "true\n", tmp_path, LIMIT, []).status == status
+    assert (tmp_path / "calls").read_text().splitlines() == ["call", "call"]
+    assert (tmp_path / "transcript.aborted").exists()

@@ -22,6 +22,7 @@ QEMU = "qemu-system-x86_64"
 OLDEST_QEMU = 8  # the igb device with SR-IOV
 HERE = Path(__file__).resolve().parents[1]
 TIMED_OUT = 124
+BOOT_SECONDS = 60  # no test has begun before
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,8 @@ def accelerator() -> list[str]:
 
 def run(booted: Kernel, command: str, out: Path, limit: float, devices: list[str], shell: bool = False) -> Outcome:
     """Boots, runs the bash script `command`, powers off. `out` is shared with the guest (/run/railcni-out there) and has
-    the transcript of the console. After `limit` seconds the machine is ended, whatever it does."""
+    the transcript of the console; a QEMU that aborts while it boots is started once more (its words: transcript.aborted). After
+    `limit` seconds the machine is ended, whatever it does."""
     out.mkdir(parents=True, exist_ok=True)
     (out / "status").unlink(missing_ok=True)
     (out / "command").write_text(command)
@@ -88,6 +90,10 @@ def run(booted: Kernel, command: str, out: Path, limit: float, devices: list[str
             subprocess.run(words, check=False)
         else:
             ended = _watch(words, out / "transcript", limit)
+            # QEMU 10.0 may fail an assertion of its own (msix_table_mmio_write) while two emulated CPUs set up their devices.
+            if ended == -signal.SIGABRT and time.monotonic() - started < BOOT_SECONDS:
+                (out / "transcript").rename(out / "transcript.aborted")
+                ended = _watch(words, out / "transcript", limit)
             if ended == TIMED_OUT:
                 return Outcome(None, time.monotonic() - started, f"the guest was ended: it took longer than {limit:.0f} s")
     try:
