@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <tuple>
 
 #include "cmd/railctl/ports.h"
@@ -51,7 +52,7 @@ std::string Bar(double average, double peak, uint64_t line_rate) {
   if (line_rate == 0) return std::string(kBar, ' ');
   const auto part = [&](double rate) {
     const double share = std::min(1.0, rate / static_cast<double>(line_rate));
-    return static_cast<size_t>(share * static_cast<double>(kBar) + 0.5);
+    return static_cast<size_t>(std::lround(share * static_cast<double>(kBar)));
   };
   std::string bar(part(average), '#');
   bar.resize(std::max(bar.size(), part(peak)), '-');

@@ -72,7 +72,7 @@ class Pod:
         self.site.pods.append(self)
         return self
 
-    def ask(self, times: int = 3) -> dict[str, Any]:
+    def ask(self, times: int = 6) -> dict[str, Any]:
         """ADD; as a runtime does, DEL and ADD again where the error says that it may go later: a guest may stand still for seconds."""
         for _ in range(times - 1):
             try:
