@@ -306,6 +306,21 @@ TEST_F(SriovTest, RemovesThePodsAddressesBeforeTheVfMovesHome) {
   EXPECT_THAT(restored, ElementsAre("DeleteAddress", "DeleteAddress", "MoveLink"));
 }
 
+// Each would be a request, and a pod may have set thousands: they go with the move.
+TEST_F(SriovTest, RemovesNoneOfManyAddressesBeforeTheVfMovesHome) {
+  const Device device = Find().value();
+  const Saved saved = Save(device);
+  ASSERT_TRUE(MoveIn(device));
+  const int link = host_.inside.GetLink("net1")->index;
+  for (int i = 1; i <= 65; ++i)
+    Must(host_.inside.AddAddress({link, IpPrefix::Parse("10.6.6." + std::to_string(i) + "/32").value()}));
+  const size_t before = host_.inside.calls().size();
+  Must(Restore(saved));
+  const std::vector<std::string> restored(host_.inside.calls().begin() + static_cast<ptrdiff_t>(before),
+                                          host_.inside.calls().end());
+  EXPECT_THAT(restored, ElementsAre("MoveLink"));
+}
+
 TEST_F(SriovTest, MovesTheRdmaDeviceAlong) {
   const Device device = Find().value();
   const Saved saved = Save(device);
