@@ -22,10 +22,6 @@ using state::Step;
 constexpr uint32_t kScopeLink = 253;        // RT_SCOPE_LINK, rtnetlink(7)
 constexpr char kRoutesVersion[] = "1.1.0";  // of the CNI result in step kRoutes
 
-std::string BridgeDetail(const std::string& bridge) {
-  return DumpJson({{"bridge", bridge}});
-}
-
 // In mode `vrf` with the VLAN that the tenant had then: KeepsMode compares it with node.json's.
 std::string TenantDetail(const std::string& bridge, uint16_t vlan) {
   if (vlan == config::kNoVlan) return BridgeDetail(bridge);

@@ -77,6 +77,8 @@ std::string RoutesDetail(const cni::AddResult& result);
 Result<std::vector<podnet::RouteSpec>> RecordedRoutes(const std::vector<state::Step>& steps);
 
 podnet::Plan PlanOf(const config::Rail& rail, const state::Attachment& attachment);
+// The detail of a step whose undo needs the bridge.
+std::string BridgeDetail(const std::string& bridge);
 ovs::ExternalIds PortIds(const state::Attachment& attachment);
 ovs::PortSpec PortSpecOf(const config::Rail& rail, const state::Attachment& attachment);
 

@@ -11,10 +11,6 @@ namespace {
 using state::Attachment;
 using state::ClaimKind;
 
-std::string Detail(const std::string& bridge) {
-  return DumpJson({{"bridge", bridge}});
-}
-
 // Removes the port of an attachment that the record does not know any more, and its rules: they name the port's number, and with them
 // this pod could speak as that one. Its claim is ours, so no attachment in the record has the port. False: it is no such port.
 Result<bool> RemoveLeftPort(Node& node, ovs::Ovsdb& db, const ovs::PortSpec& spec) {
@@ -37,6 +33,10 @@ Result<bool> RemoveLeftPort(Node& node, ovs::Ovsdb& db, const ovs::PortSpec& spe
 
 }  // namespace
 
+std::string BridgeDetail(const std::string& bridge) {
+  return DumpJson({{"bridge", bridge}});
+}
+
 ovs::ExternalIds PortIds(const Attachment& attachment) {
   return {{"contPodUid", attachment.pod_uid},
           {"contNetns", attachment.netns_path},
@@ -56,7 +56,7 @@ ovs::PortSpec PortSpecOf(const config::Rail& rail, const Attachment& attachment)
 Status AttachPort(Node& node, Attachment& attachment) {
   RAIL_ASSIGN(const config::Rail* rail, RailOf(node.config, attachment.rail));
   RAIL_TRY(node.store.Claim(attachment.id, ClaimKind::kPort, attachment.representor));
-  RAIL_TRY(RecordStep(node, attachment, kOvsProvider, step::kPort, Detail(rail->bridge)));
+  RAIL_TRY(RecordStep(node, attachment, kOvsProvider, step::kPort, BridgeDetail(rail->bridge)));
   RAIL_ASSIGN(ovs::Ovsdb * db, node.connections.Ovsdb());
   ovs::PortSpec spec = PortSpecOf(*rail, attachment);
   spec.owner_key = kOwnerKey;
@@ -72,7 +72,7 @@ Status AttachPort(Node& node, Attachment& attachment) {
 
 Status AdoptPort(Node& node, Attachment& attachment, const ovs::Port& port) {
   RAIL_TRY(node.store.Claim(attachment.id, ClaimKind::kPort, port.name));
-  RAIL_TRY(RecordStep(node, attachment, kOvsProvider, step::kAdopt, Detail(port.bridge)));
+  RAIL_TRY(RecordStep(node, attachment, kOvsProvider, step::kAdopt, BridgeDetail(port.bridge)));
   RAIL_ASSIGN(ovs::Ovsdb * db, node.connections.Ovsdb());
   RAIL_TRY(db->SetExternalIds(port.name, {{kOwnerKey, std::to_string(attachment.id)}},
                               node.connections.CallDeadline()));
