@@ -50,9 +50,11 @@ struct DeviceEntry {
   std::string representor;
 };
 
+inline constexpr uint32_t kLastRailIndex = 99;
+
 struct Rail {
   std::string name;    // [a-z0-9]([a-z0-9-]*[a-z0-9])?, 1..15 bytes
-  uint32_t index = 0;  // 0..99, unique; the pod's routing table is 100 + index
+  uint32_t index = 0;  // 0..kLastRailIndex, unique; the pod's routing table is 100 + index
   std::string pf;      // the uplink's netdev
   std::string bridge;  // the OVS bridge, unique
   uint32_t mtu = 0;    // bytes, 1280..9600

@@ -161,7 +161,7 @@ class Parser {
     TakeOnce(rail_names_, rail.name, object.PathOf("name"), "every rail has its own name");
 
     const size_t known = errors_.list().size();
-    rail.index = static_cast<uint32_t>(object.Uint("index", 0, 99));
+    rail.index = static_cast<uint32_t>(object.Uint("index", 0, kLastRailIndex));
     if (errors_.list().size() == known) {
       TakeOnce(indexes_, std::to_string(rail.index), object.PathOf("index"),
                "every rail has its own index and routing table");

@@ -1,12 +1,12 @@
 #include "lib/frr/base_config.h"
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 
 #include "lib/frr/config_lines.h"
 #include "lib/frr/frontend_config.h"
 #include "lib/frr/vty.h"
+#include "lib/tenancy/vrf_name.h"
 
 namespace rail::frr {
 namespace {
@@ -14,8 +14,7 @@ namespace {
 constexpr const char* kNoFibMap = "railcni-nofib";
 constexpr const char* kInMap = "railcni-in";
 constexpr const char* kTargets = "railcni";
-constexpr unsigned kLastRail = 99, kLastVlan = 4094;  // of node.json (lib/config)
-constexpr const char* kAnnouncing = "permit 10";      // the only entry of an announcement's route-map
+constexpr const char* kAnnouncing = "permit 10";  // the only entry of an announcement's route-map
 
 // Which uplink a route-map announces for: the rail's index, and its plane where node.json names planes.
 struct Uplink {
@@ -257,18 +256,7 @@ std::string RouterLine(uint32_t asn, const std::string& vrf) {
 }
 
 bool IsOurVrf(std::string_view vrf) {
-  constexpr std::string_view kPrefix = "railcni-";
-  if (!vrf.starts_with(kPrefix)) return false;
-  const std::string_view numbers = vrf.substr(kPrefix.size());
-  const size_t dash = std::min(numbers.find('-'), numbers.size());
-  const auto is_within = [](std::string_view text, unsigned least, unsigned most) {
-    unsigned number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    return error == std::errc() && end == text.data() + text.size() && text == std::to_string(number) &&
-           number >= least && number <= most;
-  };
-  return dash < numbers.size() && is_within(numbers.substr(0, dash), 0, kLastRail) &&
-         is_within(numbers.substr(dash + 1), 1, kLastVlan);
+  return tenancy::PlaceOfVrf(vrf).has_value();
 }
 
 bool IsOurs(std::string_view route_map) {

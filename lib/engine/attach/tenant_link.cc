@@ -4,13 +4,17 @@
 
 #include "lib/base/log.h"
 #include "lib/netns/netns.h"
+#include "lib/tenancy/vrf_name.h"
 
 namespace rail::engine {
 namespace {
 
 constexpr uint32_t kFirstTable = 100'000;
 constexpr uint32_t kVlans = 4096;
-constexpr uint32_t kLastRail = 99;  // that node.json may have
+
+uint32_t TableOf(const tenancy::RailVlan& place) {
+  return kFirstTable + place.rail * kVlans + place.vlan;
+}
 
 Result<netlink::Link> EnsureVrf(netlink::Netlink& host, const config::Rail& rail, uint16_t vlan,
                                 bool& changed) {
@@ -91,16 +95,12 @@ Status Sysctls(const std::string& link) {
 }  // namespace
 
 uint32_t VrfTable(const config::Rail& rail, uint16_t vlan) {
-  return kFirstTable + rail.index * kVlans + vlan;
+  return TableOf({rail.index, vlan});
 }
 
-// The table says which name it must have.
 bool IsTenantVrf(const netlink::Link& link) {
-  if (link.kind != "vrf" || link.table < kFirstTable) return false;
-  const config::Rail rail{.index = (link.table - kFirstTable) / kVlans};
-  const auto vlan = static_cast<uint16_t>((link.table - kFirstTable) % kVlans);
-  return rail.index <= kLastRail && vlan != config::kNoVlan && vlan <= config::kLastVlan &&
-         link.name == VrfName(rail, vlan);
+  const auto place = tenancy::PlaceOfVrf(link.name);
+  return link.kind == "vrf" && place && link.table == TableOf(*place);
 }
 
 IpAddress FeedAddress(const config::Rail& rail, uint16_t vlan) {
@@ -221,7 +221,7 @@ void Unused::NotSeen(Deadline now) {
 
 std::optional<Deadline> Unused::next() const {
   std::optional<Deadline> next;
-  for (const auto& [vlan, until] : until_) next = next ? std::min(*next, until) : until;
+  for (const auto& [vlan, until] : until_) next = Earlier(next, until);
   return next;
 }
 

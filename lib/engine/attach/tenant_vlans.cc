@@ -1,31 +1,11 @@
 #include "lib/engine/attach/tenant_vlans.h"
 
-#include <charconv>
 #include <map>
 
 #include "lib/tenancy/tenancy.h"
+#include "lib/tenancy/vrf_name.h"
 
 namespace rail::engine {
-namespace {
-
-constexpr char kVrfPrefix[] = "railcni-";
-constexpr char kPortPrefix[] = "rcvlan-";
-
-std::string Name(const char* prefix, const config::Rail& rail, uint16_t vlan) {
-  return prefix + std::to_string(rail.index) + "-" + std::to_string(vlan);
-}
-
-std::optional<uint16_t> VlanOf(const char* prefix, const config::Rail& rail, std::string_view name) {
-  const std::string_view digits = name.substr(name.rfind('-') + 1);
-  uint16_t vlan = config::kNoVlan;
-  std::from_chars(digits.data(), digits.data() + digits.size(), vlan);
-  const bool exists = vlan != config::kNoVlan && vlan <= config::kLastVlan;
-  if (!exists || name != Name(prefix, rail, vlan)) return std::nullopt;  // "rcvlan-0-0101" is none of ours
-  return vlan;
-}
-
-}  // namespace
-
 std::vector<TenantVlan> VlansPresent(const config::NodeConfig& config, const Record& record,
                                      const config::Rail& rail) {
   if (config.tenancy.mode != config::TenancyMode::kVrf) return {};
@@ -52,19 +32,21 @@ std::map<tenancy::TenantId, TenantVlan> VlansByTenant(const config::NodeConfig& 
 }
 
 std::string VrfName(const config::Rail& rail, uint16_t vlan) {
-  return Name(kVrfPrefix, rail, vlan);
+  return tenancy::VrfName({rail.index, vlan});
 }
 
 std::string VlanPortName(const config::Rail& rail, uint16_t vlan) {
-  return Name(kPortPrefix, rail, vlan);
+  return tenancy::VlanPortName({rail.index, vlan});
 }
 
 std::optional<uint16_t> VlanOfVrf(const config::Rail& rail, std::string_view name) {
-  return VlanOf(kVrfPrefix, rail, name);
+  const auto place = tenancy::PlaceOfVrf(name);
+  return place && place->rail == rail.index ? std::optional(place->vlan) : std::nullopt;
 }
 
 std::optional<uint16_t> VlanOfPortName(const config::Rail& rail, std::string_view name) {
-  return VlanOf(kPortPrefix, rail, name);
+  const auto place = tenancy::PlaceOfVlanPort(name);
+  return place && place->rail == rail.index ? std::optional(place->vlan) : std::nullopt;
 }
 
 std::optional<uint16_t> VlanOfPort(const config::Rail& rail, const ovs::Port& port) {

@@ -38,7 +38,7 @@ std::vector<TenantVlan> VlansPresent(const config::NodeConfig& config, const Rec
 // Every tenant to which node.json gives a VLAN, here or not.
 std::map<tenancy::TenantId, TenantVlan> VlansByTenant(const config::NodeConfig& config);
 
-// Names of links: at most 15 bytes with every index and VLAN.
+// Names of links (lib/tenancy/vrf_name.h).
 std::string VrfName(const config::Rail& rail, uint16_t vlan);       // "railcni-0-101"
 std::string VlanPortName(const config::Rail& rail, uint16_t vlan);  // "rcvlan-0-101"
 

@@ -334,11 +334,11 @@ std::optional<Deadline> Remotes::next_settle() const {
   if (!AnyOpen()) return std::nullopt;
   std::optional<Deadline> next;
   if (!complete_) next = complete_by_;
-  const auto earlier = [&](Deadline at) { next = next ? std::min(*next, at) : at; };
   for (const PeerState& peer : peers_) {
     if (!IsOpen(peer.feed)) continue;
-    if (peer.up && !peer.settled && !peer.in_doubt) earlier(std::max(SettlesAt(peer), peer.window + kWindow));
-    if (peer.stale_until) earlier(*peer.stale_until);
+    if (peer.up && !peer.settled && !peer.in_doubt)
+      next = Earlier(next, std::max(SettlesAt(peer), peer.window + kWindow));
+    next = Earlier(next, peer.stale_until);
   }
   return next;
 }

@@ -149,10 +149,7 @@ void TenantRemotes::Settle(Deadline now) {
 
 std::optional<Deadline> TenantRemotes::next_settle() const {
   std::optional<Deadline> next;
-  for (const auto& [vlan, remotes] : all_) {
-    const auto its = remotes->next_settle();
-    if (its) next = next ? std::min(*next, *its) : its;
-  }
+  for (const auto& [vlan, remotes] : all_) next = Earlier(next, remotes->next_settle());
   return next;
 }
 

@@ -27,9 +27,7 @@ std::set<uint16_t> VlanRepair::There(const std::vector<netlink::Link>& links,
                                      const std::map<std::string, ovs::Port>& ports) const {
   std::set<uint16_t> there;
   for (const netlink::Link& link : links) {
-    if (const auto vlan = VlanOfVrf(rail_, link.name);
-        vlan && link.kind == "vrf" && link.table == VrfTable(rail_, *vlan))
-      there.insert(*vlan);
+    if (const auto vlan = VlanOfVrf(rail_, link.name); vlan && IsTenantVrf(link)) there.insert(*vlan);
   }
   for (const auto& [name, port] : ports) {
     if (const auto vlan = VlanOfPort(rail_, port)) there.insert(*vlan);
