@@ -128,6 +128,24 @@ TEST_F(NodeLabelsTest, GoWithRailCniThoughTheLastChangeWasNotAnswered) {
   EXPECT_EQ(Patched().at("railcni.io/su"), nullptr);
 }
 
+// The server may have done what it has not answered: a tier with either value is still ours.
+TEST_F(NodeLabelsTest, KnowsItsOwnAfterAChangeThatWasDoneAndNotAnswered) {
+  keys->tier = "t-";
+  NodeLabels labels = Make();
+  Has(json::object());
+  ASSERT_TRUE(Look(labels, place));
+  json there = Patched();
+  Has(there);
+  server.Instead("/api/v1/nodes/n1", {.status = 500, .body = "{}"});
+  ASSERT_FALSE(Look(labels, {.unit = "su-8", .leaves = place.leaves}));
+  there.update(Patched());
+  EXPECT_EQ(there.at("t-1"), "su-8");
+  now += std::chrono::minutes(3);
+  Has(there);
+  ASSERT_TRUE(Look(labels, {.unit = "su-9", .leaves = place.leaves}));
+  EXPECT_EQ(Patched(), json({{"railcni.io/su", "su-9"}, {"t-1", "su-9"}}));
+}
+
 TEST_F(NodeLabelsTest, SaysWhichRightIsMissingAndTriesAgainLater) {
   NodeLabels labels = Make();
   Has(json::object());
