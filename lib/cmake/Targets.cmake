@@ -48,12 +48,28 @@ endfunction()
 # What is installed, and nothing else.
 add_custom_target(product)
 
+# Test code runs once: it is compiled fast. What it tests is compiled as it is shipped.
+set(_test_options $<$<CONFIG:Release>:-O1>)
+
 function(rail_library name)
   cmake_parse_arguments(ARG "" "" "HDRS;SRCS;DEPS;PRIVATE_DEPS" ${ARGN})
   _rail_resolve(deps ${ARG_DEPS})
   _rail_resolve(private_deps ${ARG_PRIVATE_DEPS})
   add_library(rail_${name} STATIC ${ARG_SRCS})
-  target_sources(rail_${name} PUBLIC FILE_SET HEADERS BASE_DIRS ${CMAKE_SOURCE_DIR} FILES ${ARG_HDRS})
+  # A header whose source file includes it first is known to compile by itself (lint `headers`). The others are compiled alone.
+  set(alone ${ARG_HDRS})
+  foreach(header IN LISTS ARG_HDRS)
+    string(REGEX REPLACE "\\.h$" "" stem ${header})
+    if("${stem}.cc" IN_LIST ARG_SRCS OR "${stem}.c" IN_LIST ARG_SRCS)
+      list(REMOVE_ITEM alone ${header})
+    endif()
+  endforeach()
+  target_sources(rail_${name} PUBLIC FILE_SET HEADERS BASE_DIRS ${CMAKE_SOURCE_DIR} FILES ${ARG_HDRS}
+    FILE_SET alone TYPE HEADERS BASE_DIRS ${CMAKE_SOURCE_DIR} FILES ${alone})
+  set_target_properties(rail_${name} PROPERTIES INTERFACE_HEADER_SETS_TO_VERIFY alone)
+  if(name MATCHES "_testing$")
+    target_compile_options(rail_${name} PRIVATE ${_test_options})
+  endif()
   set_target_properties(rail_${name} PROPERTIES LINKER_LANGUAGE CXX)
   target_link_libraries(rail_${name} PUBLIC ${deps} PRIVATE $<BUILD_INTERFACE:rail_flags> ${private_deps})
 endfunction()
@@ -85,6 +101,7 @@ function(rail_test name)
   _rail_resolve(deps ${ARG_DEPS})
   add_executable(${name} ${ARG_SRCS})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  target_compile_options(${name} PRIVATE ${_test_options})
   target_link_libraries(${name} PRIVATE $<BUILD_INTERFACE:rail_flags> ${deps} GTest::gmock GTest::gtest_main)
   include(GoogleTest)
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60

@@ -1,9 +1,10 @@
+#include "lib/ovs/openflow.h"
+
 #include <algorithm>
 #include <map>
 #include <string_view>
 #include <tuple>
 
-#include "lib/ovs/openflow.h"
 #include "lib/ovs/text.h"
 
 namespace rail::ovs {

@@ -16,6 +16,7 @@ import binaries  # noqa: E402  (after the line above, so that no .pyc appears in
 import dashboards  # noqa: E402
 import documents  # noqa: E402
 import format  # noqa: E402
+import headers  # noqa: E402
 import layers  # noqa: E402
 import leaves  # noqa: E402
 import length  # noqa: E402
@@ -209,6 +210,15 @@ class Length(Checker):
     def test_python_tests_documents_and_the_api_may_be_longer(self) -> None:
         for name in ("test/lab/a.py", "lib/ovs/README.md", "lib/api/a.proto"):
             self.assert_quiet(length, name, "x\n" * 501)
+
+
+class Headers(Checker):
+    def test_a_source_includes_its_own_header_first(self) -> None:
+        self.write("lib/ovs/a.h", "#pragma once\n")
+        for first in ("#include <map>\n", '#include "lib/ovs/b.h"\n', ""):
+            self.assert_found(headers, "lib/ovs/a.cc", f'{first}int x;\n#include "lib/ovs/a.h"\n' if first else "int x;\n", "it must be lib/ovs/a.h")
+        self.assert_quiet(headers, "lib/ovs/a.cc", '// Words.\n#include "lib/ovs/a.h"\n\n#include <map>\n')
+        self.assert_quiet(headers, "lib/ovs/c.cc", "#include <map>\n")
 
 
 class Scripts(Checker):
