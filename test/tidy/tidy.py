@@ -7,12 +7,16 @@ FOLDER: the build folder of preset `tidy`; its generated headers must be there.
 What has changed is what differs from --base, uncommitted files included, newest first: .cc and .c files, and for a header the file
 of its name beside it, else one that includes it. Without --base: from the merge base with origin/main; where that is HEAD itself, from
 the newest commit that is a day older than HEAD; where there is none, or no git, from nothing, so all files have changed.
+A unit in which nothing was found is known again as long as it, our headers that it includes, the API, the command, the checks and
+clang-tidy are the same: ${RAILCNI_CACHE:-~/.cache/railcni}/tidy has an empty file for each.
 No unit is begun after N seconds: it counts as skipped, and is named. Exit status: 0 nothing found, 1 something found.
 """
 
 import argparse
+import hashlib
 import json
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -27,6 +31,8 @@ sys.path.insert(0, str(ROOT / "test/lint"))
 import tree  # noqa: E402
 
 DAY = 24 * 3600
+CACHE = Path(os.environ.get("RAILCNI_CACHE") or Path.home() / ".cache/railcni") / "tidy"
+TOOL = "clang-tidy-19"
 NO_TIME, NOT_BUILT = "no time left for it", "not part of the tidy build"
 
 
@@ -86,23 +92,54 @@ def look(root: Path, build: Path, unit: str) -> Verdict:
     began = time.monotonic()
     # The analyzer takes a minute for a file of tests, whose macros are all branches; what it looks for, they meet under ASan.
     checks = ["--checks=-clang-analyzer-*"] if tree.is_test(unit) else []
-    done = subprocess.run(["clang-tidy-19", "--quiet", *checks, "-p", str(build), str(root / unit)], capture_output=True, text=True, check=False)
+    done = subprocess.run([TOOL, "--quiet", *checks, "-p", str(build), str(root / unit)], capture_output=True, text=True, check=False)
     said = (done.stdout.strip() or done.stderr.strip() or f"clang-tidy ended with {done.returncode}") if done.returncode else ""
     return Verdict(unit, time.monotonic() - began, said.replace(f"{root}/", ""))
 
 
-def look_at_all(root: Path, build: Path, wanted: list[str], seconds: float) -> list[Verdict]:
+class Known:
+    """The units in which nothing was found, by all that a verdict depends on."""
+
+    def __init__(self, root: Path, folder: Path, version: str) -> None:
+        self.root, self.folder, self.texts = root, folder, dict[str, str]()
+        api = [name for name in tree.files(root) if name.startswith("lib/api/") or name.rpartition("/")[2] == ".clang-tidy"]
+        self.always = version + "".join(self.text(name) for name in api)
+
+    def text(self, name: str) -> str:
+        if name not in self.texts:
+            self.texts[name] = tree.text(self.root, name) if (self.root / name).is_file() else ""
+        return self.texts[name]
+
+    def key(self, unit: str, command: str) -> Path:
+        seen, left = {unit}, [unit]
+        while left:
+            found = set(re.findall(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', self.text(left.pop()), re.MULTILINE)) - seen
+            seen |= found
+            left += found
+        parts = [self.always, command.replace(str(self.root), ""), *(f"{name}\0{self.text(name)}" for name in sorted(seen))]
+        return self.folder / hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+def look_at_all(root: Path, build: Path, wanted: list[str], seconds: float, cache: Path = CACHE) -> list[Verdict]:
     entries = json.loads((build / "compile_commands.json").read_text())
-    built = {os.path.relpath(os.path.join(entry["directory"], entry["file"]), root) for entry in entries}
+    built = {os.path.relpath(os.path.join(entry["directory"], entry["file"]), root): entry.get("command", "") for entry in entries}
+    known = Known(root, cache, subprocess.run([TOOL, "--version"], capture_output=True, text=True, check=True).stdout)
+    cache.mkdir(parents=True, exist_ok=True)
     until = time.monotonic() + seconds
     saying = threading.Lock()
 
     def one(unit: str) -> Verdict:
         if unit not in built:
             return Verdict(unit, skipped=NOT_BUILT)
+        key = known.key(unit, built[unit])
+        if key.exists():
+            key.touch()  # the oldest go first, whoever clears the folder
+            return Verdict(unit)
         if time.monotonic() > until:
             return Verdict(unit, skipped=NO_TIME)
         verdict = look(root, build, unit)
+        if not verdict.found:
+            key.touch()
         with saying:
             print(f"{'FOUND' if verdict.found else 'ok':<6} {verdict.seconds:5.1f} s  {unit}", flush=True)
             if verdict.found:

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """What tidy.py looks at, and how it counts."""
 
+import json
 import os
 import subprocess
 import tempfile
@@ -92,20 +93,39 @@ class Looks(unittest.TestCase):
         (self.root / "good.cc").write_text("int main() {}\n")
         (self.root / "bad.cc").write_text("int main() { int a[2]; return (int)sizeof(sizeof(a)); }\n")
         (self.root / "other.cc").write_text("")
-        (self.root / "compile_commands.json").write_text(
-            str([{"directory": str(self.root), "command": f"clang++ -c {name}", "file": name} for name in ("good.cc", "bad.cc")])
-            .replace("'", '"'))
+        (self.root / "compile_commands.json").write_text(self.commands(""))
+
+    def commands(self, more: str) -> str:
+        return json.dumps([{"directory": str(self.root), "command": f"clang++ -I. {more} -c {name}", "file": name} for name in ("good.cc", "bad.cc")])
+
+    def look(self, *names: str, seconds: float = 60) -> list[tidy.Verdict]:
+        return tidy.look_at_all(self.root, self.root, list(names), seconds, self.root / "known")
 
     def test_findings_fail_and_what_is_not_looked_at_is_counted(self) -> None:
-        good, bad, other = tidy.look_at_all(self.root, self.root, ["good.cc", "bad.cc", "other.cc"], 60)
+        good, bad, other = self.look("good.cc", "bad.cc", "other.cc")
         self.assertEqual((good.found, good.skipped), ("", ""))
         self.assertIn("bad.cc:1:", bad.found)
         self.assertEqual(other.skipped, tidy.NOT_BUILT)
-        late = tidy.look_at_all(self.root, self.root, ["bad.cc"], -1)
+        late = self.look("bad.cc", seconds=-1)
         self.assertEqual((late[0].found, late[0].skipped), ("", tidy.NO_TIME))
         cases = list(tidy.report([good, bad, *late]).getroot())
         self.assertEqual([[child.tag for child in case] for case in cases], [[], ["failure"], ["skipped"]])
         self.assertIn("bad.cc:1:", cases[1][0].get("message") or "")
+
+    def test_a_unit_without_findings_is_looked_at_again_when_something_of_it_has_changed(self) -> None:
+        (self.root / "good.cc").write_text('#include "near.h"\nint main() {}\n')
+        (self.root / "near.h").write_text('#pragma once\n#include "far.h"\n')
+        (self.root / "far.h").write_text("#pragma once\n")
+        self.assertGreater(self.look("good.cc")[0].seconds, 0)
+        self.assertEqual(self.look("good.cc", seconds=-1)[0], tidy.Verdict("good.cc"), "it is known")
+        for name, text in (("far.h", "#pragma once\nint x;\n"), ("good.cc", '#include "near.h"\nint main() { return 0; }\n'),
+                           (".clang-tidy", "Checks: '-*,bugprone-sizeof-expression'\nWarningsAsErrors: '*'\n# new\n"), ("compile_commands.json", self.commands("-DX"))):
+            (self.root / name).write_text(text)
+            self.assertEqual(self.look("good.cc", seconds=-1)[0].skipped, tidy.NO_TIME, name)
+            self.assertEqual(self.look("good.cc")[0].found, "", name)
+        (self.root / "far.h").write_text("#pragma once\ninline int Of() { int a[2]; return (int)sizeof(sizeof(a)); }\n")
+        self.look("bad.cc")
+        self.assertNotEqual(self.look("bad.cc")[0].found, "", "findings are not known again")
 
 
 if __name__ == "__main__":
