@@ -1,7 +1,10 @@
 #!/usr/bin/python3
-"""Counts the tests of one tier from its JUnit files: prints "PASSED FAILED SKIPPED"; names what failed and what was skipped on stderr.
+"""Reads the JUnit files of tiers.
 
-usage: report.py FOLDER --name TIER --status N      N = exit status of the tier's command; 124 and 137 mean its time was up
+usage: report.py FOLDER --name TIER --status N   counts one tier's tests: prints "PASSED FAILED SKIPPED"; names what failed and what
+                                                 was skipped on stderr. N = exit status of the tier's command; 124 and 137 mean that
+                                                 its time was up
+       report.py FOLDER --slowest N              the N tests below FOLDER that took longest, a line each: seconds, tier, test
 """
 
 import argparse
@@ -21,12 +24,34 @@ def told(case: xml.Element) -> str:
     return f": {lines[0][:300]}" if lines else ""
 
 
+def name_of(case: xml.Element) -> str:
+    if case.get("classname") == case.get("name"):  # ctest writes the name twice
+        return case.get("name", "?")
+    return ".".join(filter(None, (case.get("classname"), case.get("name"))))
+
+
+def slowest(folder: Path, count: int) -> list[str]:
+    """A file that is not a whole report has been told of when its tier was counted."""
+    took: list[tuple[float, str, str]] = []
+    for file in folder.rglob("*.xml"):
+        try:
+            cases = list(xml.parse(file).getroot().iter("testcase"))
+        except xml.ParseError:
+            continue
+        took += [(float(case.get("time") or 0), file.relative_to(folder).parts[0], name_of(case)) for case in cases]
+    return [f"{seconds:6.1f} s  {tier:<12} {name}" for seconds, tier, name in sorted(took, reverse=True)[:count]]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--name", required=True)
-    parser.add_argument("--status", type=int, required=True)
+    parser.add_argument("--slowest", type=int)
+    parser.add_argument("--name", required="--slowest" not in sys.argv)
+    parser.add_argument("--status", type=int, required="--slowest" not in sys.argv)
     options = parser.parse_args()
+    if options.slowest is not None:
+        print("\n".join(slowest(options.folder, options.slowest)))
+        return 0
     passed, failed = 0, []
     skipped: dict[str, list[str]] = {}  # by reason
     for file in sorted(options.folder.glob("*.xml")):
@@ -36,9 +61,7 @@ def main() -> int:
             failed.append(f"{file.name} is not a whole report: {error}")
             continue
         for case in cases:
-            name = ".".join(filter(None, (case.get("classname"), case.get("name"))))
-            if case.get("classname") == case.get("name"):  # ctest writes the name twice
-                name = case.get("name", "?")
+            name = name_of(case)
             reason = case.find("skipped")
             if case.find("failure") is not None or case.find("error") is not None or case.get("status") == "fail":
                 failed.append(name + told(case))

@@ -6,11 +6,13 @@
 #   by default   unit lint contract lab tidy-changed packaging vm cluster bench     (a tier whose folder is not there is not there)
 #                lab runs beside those that follow it, up to bench
 #                tidy-changed is clang-tidy over what differs from origin/main or, on it, from the day before its last commit
-#                (RAILCNI_TIDY_BASE=REVISION: from that), newest first, for 4 minutes; what it has no time for counts as skipped
+#                (RAILCNI_TIDY_BASE=REVISION: from that), newest first, for 3 minutes; what it has no time for counts as skipped
 #                cluster is a Kubernetes cluster in network namespaces: install, pods, restarts, rollouts, the tutorial. The first
-#                time on a machine it builds Kubernetes and the image (10 to 30 minutes; RAILCNI_CACHE or ~/.cache/railcni
+#                time on a machine `prepare` builds Kubernetes and the image (10 to 30 minutes; RAILCNI_CACHE or ~/.cache/railcni
 #                keeps them); where RAILCNI_TEST_SECONDS leaves it too little time, it is one skip
-#   opt-in       fresh       the quick start in a minimal Debian 12 that has nothing installed
+#                what guests and cluster are made of is built first, in `prepare`: no test that waits runs beside a compiler
+#   opt-in       load        contract and lab with a busy loop for each core beside them, RAILCNI_LOAD_RUNS times (3)
+#                fresh       the quick start in a minimal Debian 12 that has nothing installed
 #                upgrade     from the last tag v*, or RAILCNI_UPGRADE_FROM=REVISION, to this tree under traffic; builds the old version
 #                asan tsan   unit and contract tests under a sanitizer
 #                fuzz        each fuzz target: its seeds, and a second of its own
@@ -21,9 +23,9 @@ set -euo pipefail
 cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/.."
 
 DEFAULT=(unit lint contract lab tidy-changed packaging vm cluster bench)
-OPTIONAL=(fresh upgrade asan tsan fuzz tidy)
+OPTIONAL=(load fresh upgrade asan tsan fuzz tidy)
 # Hard limits in seconds: a tier that hangs is a failed tier, not a hung job.
-declare -A LIMIT=([prepare]=1800 [unit]=300 [lint]=900 [tidy-changed]=900 [contract]=600 [lab]=2400 [vm]=1800 [bench]=900 [packaging]=2400
+declare -A LIMIT=([prepare]=4200 [load]=14400 [unit]=300 [lint]=900 [tidy-changed]=900 [contract]=600 [lab]=2400 [vm]=1800 [bench]=900 [packaging]=2400
                   [cluster]=3000 [fresh]=3300 [upgrade]=3000 [asan]=3000 [tsan]=3000 [fuzz]=1800 [tidy]=5400)
 TOTAL=${RAILCNI_TEST_SECONDS:-86400}  # for the whole run: what is left of it bounds each tier, so that the closing line is printed
 
@@ -40,18 +42,18 @@ if [ "$(id -u)" != 0 ]; then
     echo "run.sh: the tests need root (network namespaces, mounts): run it as root or install sudo" >&2
     exit 1
   fi
-  preserve=RAILCNI_CACHE,RAILCNI_VM_ACCEL,RAILCNI_UPGRADE_FROM,RAILCNI_UPGRADE_BUILD,RAILCNI_KUBERNETES,RAILCNI_MULTUS,RAILCNI_TIER_SECONDS
+  preserve=RAILCNI_CACHE,RAILCNI_VM_ACCEL,RAILCNI_UPGRADE_FROM,RAILCNI_UPGRADE_BUILD,RAILCNI_KUBERNETES,RAILCNI_MULTUS,RAILCNI_TIER_SECONDS,RAILCNI_LOAD_RUNS
   root=(sudo "--preserve-env=$preserve,http_proxy,https_proxy,no_proxy")
 fi
 
 # --- how each tier is run -----------------------------------------------------------------------------------------------
 
-ctest_in() {  # ctest_in TIER BUILD-FOLDER LABEL-REGEX JOBS
+ctest_in() {  # ctest_in TIER BUILD-FOLDER LABEL-REGEX JOBS [REPORT]
   "${root[@]}" ctest --test-dir "$2" --label-regex "$3" --parallel "$4" --output-on-failure --no-tests=ignore \
-    --output-junit "$reports/$1/ctest.xml"
+    --output-junit "$reports/$1/${5:-ctest}.xml"
 }
-pytest_in() {  # pytest_in TIER FOLDER
-  "${root[@]}" /usr/bin/python3 -B -m pytest -p no:cacheprovider -ra --junitxml "$reports/$1/pytest.xml" "$2"
+pytest_in() {  # pytest_in TIER FOLDER [REPORT]
+  "${root[@]}" /usr/bin/python3 -B -m pytest -p no:cacheprovider -ra --junitxml "$reports/$1/${3:-pytest}.xml" "$2"
 }
 sanitized() {  # sanitized PRESET: the tests of unit and contract, built by that preset
   cmake --preset "$1" -Wno-dev
@@ -62,6 +64,9 @@ tier_prepare() {
   deploy/deps.sh all
   cmake --preset release -Wno-dev
   cmake --build --preset release
+  # What cannot be had here is that tier's own skip or failure.
+  case " $RAILCNI_TIERS " in *" vm "*) "${root[@]}" test/vm/run.sh fetch || true ;; esac
+  case " $RAILCNI_TIERS " in *" cluster "*) "${root[@]}" deploy/lab/cluster prepare || true ;; esac
 }
 tier_unit() { ctest_in unit build '^unit$' 2; }
 tier_lint() { ctest_in lint build '^lint$' 2; }
@@ -72,6 +77,20 @@ tier_packaging() { pytest_in packaging test/packaging; }
 tier_cluster() {
   deploy/deps.sh cluster
   pytest_in cluster test/cluster
+}
+tier_load() {
+  local loops=() run failed=0
+  for ((run = 0; run < $(nproc); run++)); do
+    timeout "$RAILCNI_TIER_SECONDS" bash -c 'while :; do :; done' &
+    loops+=($!)
+  done
+  # shellcheck disable=SC2064  # expanded now on purpose: the trap outlives the variable
+  trap "kill ${loops[*]} 2>/dev/null" EXIT
+  for ((run = 1; run <= ${RAILCNI_LOAD_RUNS:-3}; run++)); do
+    ctest_in load build '^contract$' 2 "contract-$run" || failed=1
+    pytest_in load test/lab "lab-$run" || failed=1
+  done
+  return $failed
 }
 tier_fresh() { pytest_in fresh test/fresh; }
 tier_upgrade() { RAILCNI_UPGRADE_BUILD=1 pytest_in upgrade test/lab/test_upgrade.py; }
@@ -89,7 +108,7 @@ tidy() {  # tidy TIER OPTION...
   /usr/bin/python3 -B test/tidy/tidy.py --build build/tidy --junit "$reports/$1/tidy.xml" "${@:2}"
 }
 tier_tidy() { tidy tidy --all; }
-tier_tidy-changed() { tidy tidy-changed --seconds 240 ${RAILCNI_TIDY_BASE:+--base "$RAILCNI_TIDY_BASE"}; }
+tier_tidy-changed() { tidy tidy-changed --seconds 180 ${RAILCNI_TIDY_BASE:+--base "$RAILCNI_TIDY_BASE"}; }
 
 if [ "${1:-}" = --inside ]; then  # this script again, under the time limit of limited()
   "tier_$2"
@@ -128,6 +147,7 @@ while [ $# -gt 0 ]; do
   esac
 done
 [ ${#tiers[@]} -gt 0 ] || tiers=("${DEFAULT[@]}")
+export RAILCNI_TIERS="${tiers[*]}"
 
 mkdir -p "$reports"
 for tier in prepare "${tiers[@]}"; do "${root[@]}" rm -rf "${reports:?}/$tier" "$reports/$tier.log"; done
@@ -143,7 +163,7 @@ result_of() {  # result_of TIER STATUS: "passed failed skipped" from the reports
   /usr/bin/python3 -B test/report.py "$reports/$1" --status "$2" --name "$1"
 }
 
-say "== prepare: packages and the release build (log: build/reports/prepare.log)"
+say "== prepare: packages, the release build, what guests and cluster are made of (log: build/reports/prepare.log)"
 began=$SECONDS
 if ! limited prepare; then
   tail -n 60 "$reports/prepare.log"
@@ -152,6 +172,7 @@ if ! limited prepare; then
   exit 1
 fi
 say "   done in $(seconds $((SECONDS - began)))"
+took=("prepare $(seconds $((SECONDS - began)))")
 
 tell() {  # tell TIER STATUS SECONDS: what it counted, what its tests measured, the end of its log if something failed
   local p f s
@@ -162,6 +183,7 @@ tell() {  # tell TIER STATUS SECONDS: what it counted, what its tests measured, 
     say "" && sed 's/^/   /' "$table"
   done
   say "   $1: $p passed, $f failed, $s skipped in $(seconds "$3")"
+  took+=("$1 $(seconds "$3")")
   if [ "$f" -gt 0 ]; then
     say "   --- end of build/reports/$1.log"
     tail -n 60 "$reports/$1.log" | sed 's/^/   | /'
@@ -200,6 +222,8 @@ for tier in "${tiers[@]}"; do
 done
 await_lab
 
+say "" && say "== time: $(IFS=,; say "${took[*]}" | sed 's/,/, /g'); in all $(seconds "$SECONDS"). The slowest tests:"
+/usr/bin/python3 -B test/report.py "$reports" --slowest 20
 say ""
 line="$passed passed, $failed failed"
 [ "$skipped" = 0 ] || line+=", $skipped skipped"

@@ -59,3 +59,13 @@ def test_a_report_that_was_cut_off_and_a_tier_whose_time_was_up_are_failures(tmp
 def test_passed_cases_do_not_hide_a_tier_that_broke(tmp_path: Path) -> None:
     (tmp_path / "a.xml").write_text('<testsuite><testcase name="a" status="run"/></testsuite>')
     assert counts(tmp_path, 1)[0] == "1 1 0"
+
+
+def test_the_slowest_tests_of_all_tiers_come_first(tmp_path: Path) -> None:
+    for tier, seconds in (("unit", (0.25, 3)), ("lab", (61.04,))):
+        (tmp_path / tier).mkdir()
+        cases = "".join(f'<testcase classname="test_{tier}" name="test_{at}" time="{each}"/>' for at, each in enumerate(seconds))
+        (tmp_path / tier / "a.xml").write_text(f"<testsuite>{cases}</testsuite>")
+    (tmp_path / "unit/cut.xml").write_text(CTEST[:60])
+    ran = subprocess.run([REPORT, tmp_path, "--slowest", "2"], capture_output=True, text=True, check=True)
+    assert [line.split() for line in ran.stdout.splitlines()] == [["61.0", "s", "lab", "test_lab.test_0"], ["3.0", "s", "unit", "test_unit.test_1"]]

@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 
+from railcni_lab import fabric
 from railcni_lab.layout import LabError, Shape
 
 from . import cluster as clusters
@@ -19,6 +20,7 @@ def parser() -> argparse.ArgumentParser:
                                   epilog="RAILCNI_LAB=NAME: another cluster beside the one called 'lab'. RAILCNI_KUBERNETES=FOLDER: other binaries. "
                                          "RAILCNI_MULTUS=FILE: a real Multus. RAILCNI_CACHE=FOLDER: where builds are kept.")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    commands.add_parser("prepare", help="build what `up` needs: Kubernetes, the base system, the images; starts nothing")
     up = commands.add_parser("up", help="build the fabric, the control plane and the nodes")
     for name in ("nodes", "rails", "spines", "devices"):
         up.add_argument(f"--{name}", type=int, default=getattr(SHAPE, name), metavar="N", help="default %(default)s")
@@ -48,6 +50,9 @@ def status(cluster: Cluster) -> int:
 def run(arguments: argparse.Namespace) -> int:
     cluster = Cluster.from_environment()
     match arguments.command:
+        case "prepare":
+            clusters.require()
+            clusters.prepare(cluster, True, fabric.Progress())
         case "up":
             clusters.up(cluster, Shape(arguments.nodes, arguments.rails, arguments.spines, arguments.devices))
         case "install":

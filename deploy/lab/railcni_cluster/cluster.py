@@ -37,21 +37,27 @@ def up(cluster: Cluster, shape: Shape = SHAPE, product: bool = True) -> None:
     if cluster.folder.exists() or cluster.lab.folder.exists():
         raise LabError(f"cluster '{cluster.lab.prefix}' is up already, or something of it is left: run `cluster down` first")
     say = fabric.Progress()
-    if not (kubernetes_build.there(cluster.binaries) and _base_is_there()):
-        say("the first cluster on this machine takes 10 to 30 minutes more: it builds Kubernetes, a base system and the image, "
-            "and keeps them in RAILCNI_CACHE or ~/.cache/railcni; the next ones begin at once")
-    kubernetes_build.ensure(cluster.binaries, say)
-    # All that may take minutes comes before anything is up: who ends this process meanwhile leaves nothing.
-    archives = [images.pause(), images.workload()]
-    if product:
-        archives += [images.product(PRODUCT), images.debian()]
-        say("images")
+    archives = prepare(cluster, product, say)
     with ThreadPoolExecutor(6) as pool:
         try:
             _build(cluster, shape, pool, archives, say)
         except BaseException:
             print(f"cluster: not up; what there is stays for a look (logs: {cluster.folder}/log, n*/log), `cluster down` removes it", flush=True)
             raise
+
+
+def prepare(cluster: Cluster, product: bool, say: Callable[[str], None]) -> list[Path]:
+    """Builds all that may take minutes, and keeps it; nothing is up yet, so a process that is ended meanwhile leaves nothing behind.
+    Returns the archives of the images: pause, workload and, with `product`, RailCNI's and Debian's."""
+    if not (kubernetes_build.there(cluster.binaries) and _base_is_there()):
+        say("the first cluster on this machine takes 10 to 30 minutes more: it builds Kubernetes, a base system and the image, "
+            "and keeps them in RAILCNI_CACHE or ~/.cache/railcni; the next ones begin at once")
+    kubernetes_build.ensure(cluster.binaries, say)
+    archives = [images.pause(), images.workload()]
+    if product:
+        archives += [images.product(PRODUCT), images.debian()]
+        say("images")
+    return archives
 
 
 def _base_is_there() -> bool:

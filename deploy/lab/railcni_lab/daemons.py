@@ -108,7 +108,7 @@ def start_raild(lab: Lab, node: Node, binary: Path | None = None) -> None:
                                    cwd="/", start_new_session=True, env={**os.environ, "RAILCNI_ROOT": str(node.root)})
     (node.pid_dir / "raild.pid").write_text(f"{process.pid}\n")
     # For an instant of execve(2) a process has no command line to be known by.
-    wait_until("raild started", lambda: process.poll() is not None or pid_of(node, "raild") is not None, 5, every=0.002)
+    wait_until("raild started", lambda: process.poll() is not None or pid_of(node, "raild") is not None, 30, every=0.002)
 
 
 def restart_raild(lab: Lab, node: Node) -> None:
