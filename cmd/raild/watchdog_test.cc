@@ -199,11 +199,12 @@ TEST_F(WatchdogTest, RailsKeepItUnreadyAndSystemdOutOfIt) {
 TEST_F(WatchdogTest, ARoundOfManyStepsIsNotTakenForAHang) {
   Manager manager("");
   const Supervisor supervisor = Supervisor::FromEnvironment();
-  Watchdog watchdog = Make(supervisor);
+  constexpr milliseconds kLimit{1500};
+  Watchdog watchdog = Make(supervisor, kLimit);
   watchdog.Add(one_.name, *one_.loop, &one_.pulse);
   one_.loop->Post([&] {
     for (int rail = 0; rail < 12; ++rail) {
-      std::this_thread::sleep_for(kShort / 4);
+      std::this_thread::sleep_for(kLimit / 10);
       one_.pulse.Beat();
     }
   });

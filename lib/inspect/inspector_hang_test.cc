@@ -52,7 +52,7 @@ TEST_F(Attached, TheDoctorAccusesThePartThatHangsAndNoOther) {
         named.insert(finding.id);
         EXPECT_THAT(finding.what, HasSubstr("no answer in time"));
       }
-      EXPECT_LT(Clock::now() - began, std::chrono::seconds(4));
+      EXPECT_LT(Clock::now() - began, std::chrono::seconds(40)) << "what hangs would take for ever";
       EXPECT_THAT(named, ElementsAre(id));
       unlock.set_value();
     }  // which waits for the look that hung

@@ -76,7 +76,7 @@ TEST(PodResourcesErrors, AKubeletThatHangsCostsItsTimeOnly) {
   ::unlink(path.c_str());
   ASSERT_FALSE(pods);
   EXPECT_EQ(pods.error().code, Code::kTransient);
-  EXPECT_LT(Clock::now() - began, 3s);
+  EXPECT_LT(Clock::now() - began, 30s);
 }
 
 }  // namespace

@@ -50,7 +50,7 @@ IpAddress Ip(const std::string& text) {
 }
 
 Deadline Soon() {
-  return After(seconds(10));
+  return After(seconds(30));
 }
 
 bool Eventually(const std::function<bool()>& condition) {

@@ -180,12 +180,12 @@ def test_without_an_answer_from_the_switch_the_page_comes_without_its_part(lone:
     with hanging(node, "ovs-vswitchd"):
         took = page_without_the_switch(world, node)
         tables.row("metrics", head, ("ovs-vswitchd is stopped", f"{1000 * took:.0f} ms"))
-        assert took < 10
+        assert took < 60
     daemons.end([daemons.pid_of(node, "ovs-vswitchd") or 0])
     try:
         took = page_without_the_switch(world, node)
         tables.row("metrics", head, ("ovs-vswitchd is gone", f"{1000 * took:.0f} ms"))
-        assert took < 10
+        assert took < 60
         eventually("the rail's part says so", lambda: world.metrics(node).get('railcni_up{part="rail rail0"}'), lambda n: n == 0, 60)
         status, text = world.metrics_page(node, "/healthz")
         assert status == 503 and "rail rail0: " in text

