@@ -184,6 +184,28 @@ TEST_F(OwnerTest, OfTwoThatAreGivenOneAddressTheSecondIsRefusedByTheFirstsName) 
   ExpectSoleOwner(first);
 }
 
+// A network of another namespace gives out the address of a pod that runs on another node. That pod keeps it.
+TEST_F(OwnerTest, AnAddressThatAnotherNodeAnnouncesIsRefusedBeforeItsPodIsDisturbed) {
+  world.LearnRemote("10.0.9.9", "ns-victim");
+  const PodSpec thief = world.MakePod("p1", "ns-thief", "vf0");
+  world.ipam.GiveNext("10.0.9.9/24");
+  const auto rules = world.RulesOf(CookieKind::kAttachment);
+  const Answer answer = chain.Add(thief);
+  EXPECT_EQ(answer.plugin, "ovs-provider");
+  EXPECT_EQ(answer.code, 11U);
+  EXPECT_THAT(answer.text,
+              HasSubstr("IPAM gave 10.0.9.9, which another node announces already (AS path 65100)"));
+  EXPECT_EQ(world.RulesOf(CookieKind::kAttachment), rules);
+  EXPECT_THAT(*world.bgp.Announced({}), IsEmpty());
+  ExpectDone(chain.Del(thief));
+  EXPECT_THAT(world.Leftovers(), IsEmpty());
+  // The pod has gone.
+  world.bgp.Forget(*IpPrefix::Parse("10.0.9.9/32"), "br-rail0");
+  world.ipam.GiveNext("10.0.9.9/24");
+  MustAdd(thief);
+  ExpectSoleOwner(thief);
+}
+
 TEST_F(OwnerTest, TheLateDelOfAnOldOwnerTouchesNothingOfTheNewOne) {
   for (const std::set<Dependency>& down : {std::set{Dependency::kBgp}, std::set{Dependency::kOpenFlow},
                                            std::set{Dependency::kBgp, Dependency::kOpenFlow}}) {

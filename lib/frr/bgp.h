@@ -181,6 +181,11 @@ class Bgp {
   virtual Result<bool> InAdjRibOut(const IpAddress& address, const std::string& interface,
                                    Deadline deadline) = 0;
 
+  // How somebody else announces the address: the AS path of a neighbor's path to its /32 or /128, as bgpd writes it. nullopt: nobody
+  // does. A path that is stale (graceful restart keeps it for a session that has ended) or about to be removed does not count.
+  virtual Result<std::optional<std::string>> AnnouncedElsewhere(const IpAddress& address,
+                                                                Deadline deadline) = 0;
+
   // The state of the session on `interface`: bgpd's word ("Established", "Active", ...). Errors: kNotFound no such neighbor, or no
   // instance; kInvalid; kTransient.
   virtual Result<std::string> SessionState(const std::string& interface, Deadline deadline) = 0;

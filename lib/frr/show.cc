@@ -145,6 +145,19 @@ Result<bool> DecodeInAdjRibOut(std::string_view text, const std::string& interfa
   return ours;
 }
 
+Result<std::optional<std::string>> DecodeElsewhere(std::string_view text) {
+  RAIL_ASSIGN_AS(const json prefix, ParseObject(text), "bgpd's answer about a prefix");
+  const auto paths = prefix.find("paths");
+  if (paths == prefix.end() || !paths->is_array()) return std::nullopt;
+  for (const json& path : *paths) {
+    if (!path.is_object() || IsTrue(path, "removed") || IsTrue(path, "stale")) continue;
+    if (IsTrue(path, "sourced") || IsTrue(path, "local")) continue;
+    const json* as_path = ObjectAt(path, "aspath");
+    return as_path == nullptr ? "" : StringAt(*as_path, "string");
+  }
+  return std::nullopt;
+}
+
 Result<std::vector<Session>> DecodeSessions(std::string_view text) {
   RAIL_ASSIGN_AS(const json summary, ParseObject(text), "bgpd's summary");
   std::map<std::string, Session> sessions;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,9 @@ namespace rail::frr {
 // From `show bgp <family> unicast <prefix> json`: whether our own path, as it is now, is advertised to `interface`.
 // False for a path that is being changed or removed (bgpd holds changes for 50 ms). Errors: kInternal.
 Result<bool> DecodeInAdjRibOut(std::string_view text, const std::string& interface);
+
+// From the same answer: the AS path of somebody else's path (Bgp::AnnouncedElsewhere). Errors: kInternal.
+Result<std::optional<std::string>> DecodeElsewhere(std::string_view text);
 
 // From `show bgp <family> unicast neighbors <interface> advertised-routes json`: the prefixes. Errors: kInternal.
 Result<std::vector<IpPrefix>> DecodeAdvertised(std::string_view text);

@@ -32,6 +32,24 @@ TEST(DecodeInAdjRibOut, WaitsForThePathAsItIsNow) {
     EXPECT_EQ(DecodeInAdjRibOut(text, "br-rail0").error().code, Code::kInternal) << text;
 }
 
+TEST(DecodeElsewhere, IsANeighborsPathThatIsThere) {
+  const auto answer = [](const std::string& paths) {
+    return R"({"prefix":"10.0.3.7/32","paths":[)" + paths + "]}";
+  };
+  const std::string ours = R"({"sourced":true,"local":true,"aspath":{"string":"Local"}})";
+  const auto theirs = [](const std::string& state) {
+    return "{" + state + R"("valid":true,"aspath":{"string":"4200010001 4200000002","length":2}})";
+  };
+  EXPECT_EQ(*DecodeElsewhere(answer(ours + "," + theirs(""))), "4200010001 4200000002");
+  EXPECT_EQ(*DecodeElsewhere(answer(theirs(R"("stale":true,)") + "," + theirs(""))), "4200010001 4200000002");
+  EXPECT_EQ(*DecodeElsewhere(answer(R"({"valid":true})")), "");
+  for (const std::string& none :
+       {ours, theirs(R"("stale":true,)"), theirs(R"("removed":true,)"), std::string("7")})
+    EXPECT_EQ(*DecodeElsewhere(answer(none)), std::nullopt) << none;
+  for (const char* none : {"{}", R"({"paths":7})"}) EXPECT_EQ(*DecodeElsewhere(none), std::nullopt);
+  EXPECT_EQ(DecodeElsewhere("[").error().code, Code::kInternal);
+}
+
 TEST(DecodeSessions, AddsTheFamiliesOfInterfacePeers) {
   const std::string text = R"({
     "ipv4Unicast":{"tableVersion":5,"peers":{

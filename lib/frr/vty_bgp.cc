@@ -139,6 +139,13 @@ Result<bool> VtyBgp::InAdjRibOut(const IpAddress& address, const std::string& in
   return DecodeInAdjRibOut(text, interface);
 }
 
+Result<std::optional<std::string>> VtyBgp::AnnouncedElsewhere(const IpAddress& address, Deadline deadline) {
+  RAIL_ASSIGN(const std::string text, ShowOrEmpty(Show() + " " + Family(address.is_v6()) + " unicast " +
+                                                      address.ToHostPrefix() + " json",
+                                                  deadline));
+  return DecodeElsewhere(text);
+}
+
 Result<std::string> VtyBgp::SessionState(const std::string& interface, Deadline deadline) {
   RAIL_TRY(CheckWord(interface, "the interface"));
   RAIL_ASSIGN(const std::string text, ShowOrEmpty(Show() + " neighbors " + interface + " json", deadline));

@@ -39,6 +39,7 @@ class VtyBgp : public Bgp {
   Result<std::vector<Announcement>> Announced(Deadline deadline) override;
   Result<bool> InAdjRibOut(const IpAddress& address, const std::string& interface,
                            Deadline deadline) override;
+  Result<std::optional<std::string>> AnnouncedElsewhere(const IpAddress& address, Deadline deadline) override;
   Result<std::string> SessionState(const std::string& interface, Deadline deadline) override;
   Result<std::vector<Session>> Sessions(Deadline deadline) override;
   Result<uint64_t> TableVersion(Deadline deadline) override;

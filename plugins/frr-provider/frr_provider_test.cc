@@ -126,7 +126,7 @@ TEST_F(FrrProvider, DoesNotWaitForTheAdjRibOutOfASessionThatIsEstablished) {
   };
   const Answer answer = chain.Add(pod);
   ASSERT_TRUE(answer) << answer.text;
-  EXPECT_THAT(calls, ElementsAre("AnnounceAll", "SessionState"));
+  EXPECT_THAT(calls, ElementsAre("AnnouncedElsewhere", "AnnounceAll", "SessionState"));
 }
 
 TEST_F(FrrProvider, WaitsForASessionThatComesUp) {

@@ -67,6 +67,7 @@ class Adding {
       RAIL_TRY(CheckStaticAddresses(request_, addresses));
     }
     RAIL_TRY(TakeAddresses(addresses));
+    RAIL_TRY(AddressesAreFree());
     if (!addresses.routes.empty()) {
       RAIL_TRY(engine::RecordStep(node_, attachment_, engine::kOvsProvider, engine::step::kRoutes,
                                   engine::RoutesDetail(addresses)));
@@ -111,6 +112,7 @@ class Adding {
     RAIL_ASSIGN_AS(attachment_.mac, MacAddress::Parse(inside->mac), "prevResult.interfaces");
     RAIL_TRY(Record());
     RAIL_TRY(TakeAddresses(previous));
+    RAIL_TRY(AddressesAreFree());
     RAIL_TRY(engine::AdoptPort(node_, attachment_, port));
     RAIL_TRY(engine::AdmitTraffic(node_, attachment_, bridge, context_.config.tenancy.mode));
     RAIL_TRY(context_.connections.Pods().Configure(pod_, PlanWith(previous)));
@@ -194,6 +196,13 @@ class Adding {
                   "no address for the pod: IPAM gave none (is \"ipam\" in the configuration?)");
     }
     return context_.store->SetAddresses(attachment_.id, attachment_.addresses, attachment_.gateways);
+  }
+
+  // Before the bridge sends anything to this pod. A tenant that brings its own addresses has them looked up by frr-provider, in the
+  // tenant's VRF.
+  Status AddressesAreFree() {
+    if (context_.config.tenancy.mode == config::TenancyMode::kVrf) return {};
+    return engine::NobodyElseHas(node_, attachment_, "");
   }
 
   podnet::Plan PlanWith(const AddResult& addresses) const {

@@ -184,6 +184,23 @@ TEST_P(BgpContract, SendsAnAddressToTheLeafOfItsRailOnly) {
   EXPECT_FALSE(*bgp().InAdjRibOut(Ip("10.0.3.7"), "br-rail0", Soon()));
 }
 
+TEST_P(BgpContract, KnowsWhoElseAnnouncesAnAddress) {
+  ASSERT_NO_FATAL_FAILURE(Up());
+  const std::string leaf = std::to_string(FrrPair::kLeafAsn);
+  for (const std::string text : {"10.0.9.1", "2001:db8::9"}) {
+    const IpAddress address = Ip(text);
+    const auto elsewhere = [&] { return *bgp().AnnouncedElsewhere(address, Soon()); };
+    Announce(Pod(text, 0, kA));
+    EXPECT_EQ(elsewhere(), std::nullopt) << "our own announcement is nobody else's";
+    bench_->LeafAnnounces(address.ToHostPrefix(), Of(kB));
+    EXPECT_TRUE(Eventually([&] { return elsewhere() == leaf; })) << text;
+    ASSERT_TRUE(bgp().Withdraw(address, Soon()));
+    EXPECT_EQ(elsewhere(), leaf);
+    bench_->LeafWithdraws(address.ToHostPrefix());
+    EXPECT_TRUE(Eventually([&] { return elsewhere() == std::nullopt; })) << text;
+  }
+}
+
 TEST_P(BgpContract, SaysThatTheSessionIsDown) {
   ASSERT_NO_FATAL_FAILURE(Up());
   bench_->CutLink(0);

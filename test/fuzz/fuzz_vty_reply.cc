@@ -29,6 +29,7 @@ void Frame(std::string_view bytes) {
 void Json(std::string text) {
   std::erase(text, '\0');
   (void)DecodeInAdjRibOut(text, "br-rail0");
+  (void)DecodeElsewhere(text);
   (void)DecodeSessions(text);
   (void)DecodeTableVersion(text);
   Session session{.interface = "br-rail0", .state = "Established"};

@@ -92,7 +92,14 @@ Status AdoptPort(Node& node, state::Attachment& attachment, const ovs::Port& por
 Status AdmitTraffic(Node& node, const state::Attachment& attachment, const pipeline::BridgeFacts& bridge,
                     config::TenancyMode mode);
 Status JoinTenant(Node& node, state::Attachment& attachment, const tenancy::Tenant& tenant);
+// Asks bgpd first whether somebody else announces an address (NobodyElseHas).
 Status Announce(Node& node, state::Attachment& attachment);
+
+// Whether the addresses of a new attachment are free in the fabric: a new claim never disturbs a pod that has the address already, wherever
+// it runs. Costs one question to bgpd for each address. Errors: kBusy another node announces one (it may be a pod that is about to go: the
+// runtime tries again); kTransient bgpd does not answer. Without tenants, a bgpd that does not answer is no error.
+//   vrf  whose instance announces them; "": the default one
+Status NobodyElseHas(Node& node, const state::Attachment& attachment, const std::string& vrf);
 
 // Moves the device into the pod. The kernel needs milliseconds for this, so a thread of its own does it. Until Join has returned,
 // the caller may use every connection but Netlink, Devices and Pods. The destructor waits for the thread.

@@ -53,6 +53,26 @@ Status EnsureTenant(Node& node, const config::Rail& rail, const Attachment& atta
 
 }  // namespace
 
+Status NobodyElseHas(Node& node, const Attachment& attachment, const std::string& vrf) {
+  const auto ask = [&](const IpAddress& address) -> Result<std::optional<std::string>> {
+    RAIL_ASSIGN(frr::Bgp * bgp, node.connections.Bgp());
+    return bgp->Instance(vrf).AnnouncedElsewhere(address, node.connections.CallDeadline());
+  };
+  for (const IpAddress& address : attachment.addresses) {
+    const auto elsewhere = ask(address);
+    if (!elsewhere && node.config.tenancy.mode == config::TenancyMode::kOff) return {};
+    if (!elsewhere) return tl::make_unexpected(elsewhere.error());
+    if (!*elsewhere) continue;
+    return Fail(
+        Code::kBusy,
+        "IPAM gave " + address.ToString() + ", which another node announces already (AS path " + **elsewhere +
+            "): the pod that has it keeps it; give each address once in the " +
+            "cluster (does a network of another namespace or cluster have the same range?). If that pod " +
+            "is being deleted, the next try succeeds");
+  }
+  return {};
+}
+
 Status Announce(Node& node, Attachment& attachment) {
   RAIL_ASSIGN(const config::Rail* rail, RailOf(node.config, attachment.rail));
   RAIL_ASSIGN(const Announcer announcer, AnnouncerOf(node.config, *rail, attachment.tenant));
@@ -62,6 +82,7 @@ Status Announce(Node& node, Attachment& attachment) {
   RAIL_ASSIGN(frr::Bgp * bgpd, node.connections.Bgp());
   frr::Bgp* bgp = &bgpd->Instance(announcer.vrf);
   if (announcer.vlan != config::kNoVlan) RAIL_TRY(EnsureTenant(node, *rail, attachment, announcer));
+  RAIL_TRY(NobodyElseHas(node, attachment, announcer.vrf));
   const auto announce = [&]() -> Status {
     return bgp->AnnounceAll(AnnouncementsOf(attachment, *rail), node.connections.CallDeadline());
   };

@@ -169,6 +169,11 @@ class Bgp : public frr::Bgp {
     RAIL_TRY(faults_.Call(Dependency::kBgp, "InAdjRibOut"));
     return inner_.InAdjRibOut(address, interface, deadline);
   }
+  Result<std::optional<std::string>> AnnouncedElsewhere(const IpAddress& address,
+                                                        Deadline deadline) override {
+    RAIL_TRY(faults_.Call(Dependency::kBgp, "AnnouncedElsewhere"));
+    return inner_.AnnouncedElsewhere(address, deadline);
+  }
   Result<std::string> SessionState(const std::string& interface, Deadline deadline) override {
     RAIL_TRY(faults_.Call(Dependency::kBgp, "SessionState"));
     return inner_.SessionState(interface, deadline);

@@ -77,6 +77,15 @@ Result<bool> FakeBgp::InAdjRibOut(const IpAddress& address, const std::string& i
   return IsSent(address, interface);
 }
 
+Result<std::optional<std::string>> FakeBgp::AnnouncedElsewhere(const IpAddress& address, Deadline) {
+  FAIL_IF_TOLD();
+  for (const auto& [prefix, paths] : learned_) {
+    if (prefix.is_host() && prefix.address == address && !paths.empty())
+      return std::to_string(options_.leaf_asn);
+  }
+  return std::nullopt;
+}
+
 bool FakeBgp::IsSent(const IpAddress& address, const std::string& interface) const {
   const auto state = states_.find(interface);
   const auto announcement = announced_.find(address);

@@ -23,6 +23,7 @@ class FakeBgp : public Bgp {
   struct Options {
     uint32_t asn = 4200000001;
     uint32_t community_asn = 4200000000;
+    uint32_t leaf_asn = 65100;
     bool bmp_module = true;
   };
 
@@ -38,6 +39,7 @@ class FakeBgp : public Bgp {
   Result<std::vector<Announcement>> Announced(Deadline deadline) override;
   Result<bool> InAdjRibOut(const IpAddress& address, const std::string& interface,
                            Deadline deadline) override;
+  Result<std::optional<std::string>> AnnouncedElsewhere(const IpAddress& address, Deadline deadline) override;
   Result<std::string> SessionState(const std::string& interface, Deadline deadline) override;
   Result<std::vector<Session>> Sessions(Deadline deadline) override;
   Result<uint64_t> TableVersion(Deadline deadline) override;
