@@ -108,10 +108,4 @@ Result<Attachment> AttachmentOf(VerbContext& context, const cni::Request& reques
   return std::move(*found);
 }
 
-Status UndoOwn(VerbContext& context, const cni::Request& request) {
-  const state::AttachmentKey key = engine::KeyOf(request);
-  RAIL_ASSIGN(const auto found, context.store->Find(key));
-  return engine::UndoAttachment(context, key, found && IsAlone(*found) ? "" : engine::kFrrProvider);
-}
-
 }  // namespace rail::frr_provider

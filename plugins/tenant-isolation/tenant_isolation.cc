@@ -44,7 +44,7 @@ Outcome<std::string> Add(const Deps& deps, const Request& request) {
 }
 
 Outcome<void> Del(const Deps& deps, const Request& request) {
-  RAIL_TRY(engine::UndoOwn(deps, request, engine::kTenantIsolation));
+  engine::UndoOwn(deps, request, [](const Attachment&) { return engine::kTenantIsolation; });
   return {};
 }
 
