@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "lib/base/pci_address.h"
 #include "lib/base/strict_json.h"
 #include "lib/config/document.h"
 #include "lib/config/node_config.h"
@@ -29,9 +30,6 @@ constexpr size_t kMaxPath = 4095;
 
 bool IsLowerOrDigit(char c) {
   return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
-}
-bool IsHex(char c) {
-  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
 }
 
 // [a-z0-9]([a-z0-9-]*[a-z0-9])? of 1..max bytes: what RFC 1123 calls a label.
@@ -358,12 +356,6 @@ class Parser {
 };
 
 }  // namespace
-
-bool IsPciAddress(std::string_view text) {
-  constexpr std::string_view kShape = "hhhh:hh:hh.h";
-  return std::ranges::equal(text, kShape,
-                            [](char c, char shape) { return shape == 'h' ? IsHex(c) : c == shape; });
-}
 
 std::vector<std::string> ProblemsOf(const json& document) {
   Parser parser;

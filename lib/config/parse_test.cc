@@ -25,7 +25,8 @@ constexpr std::string_view kFull = R"({
     { "name": "rail1", "index": 1, "pf": "ens2f0np0", "bridge": "br-rail1", "mtu": 9000,
       "manage_sriov": true, "num_vfs": 8, "flow_steering_mode": "dmfs", "accept": ["10.1.0.0/16", "fd00:1::/48"] },
     { "name": "rail0", "index": 0, "pf": "ens1f0np0", "bridge": "br-rail0", "mtu": 4200,
-      "devices": [ { "device": "vf0", "representor": "rep0" }, { "device": "0000:3b:00.2", "representor": "rep1" } ] } ],
+      "devices": [ { "device": "vf0", "representor": "rep0" }, { "device": "0000:3b:00.2", "representor": "rep1" },
+                   { "device": "10002:01:00.2", "representor": "rep2" } ] } ],
   "tenancy": { "mode": "off", "tenants": { "team-a": ["ns-a", "ns-a-dev"] } },
   "bgp": { "manage": false, "asn": 4200000001, "router_id": "10.255.0.1", "community_asn": 4200000000,
     "max_prefixes": 1000 },
@@ -62,6 +63,7 @@ TEST(NodeConfig, ReadsEveryKey) {
   EXPECT_EQ(node->rails[0].mtu, 4200U);
   ASSERT_NE(node->rails[0].FindDevice("0000:3b:00.2"), nullptr);
   EXPECT_EQ(node->rails[0].FindDevice("0000:3b:00.2")->representor, "rep1");
+  ASSERT_NE(node->rails[0].FindDevice("10002:01:00.2"), nullptr);
   EXPECT_EQ(node->rails[0].FindDevice("rep1"), nullptr);
   EXPECT_TRUE(node->rails[1].manage_sriov);
   EXPECT_EQ(node->rails[1].num_vfs, 8U);

@@ -11,6 +11,7 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <fstream>
 #include <system_error>
 #include <thread>
 
@@ -57,6 +58,15 @@ Result<Fd> OpenSysctl(const std::string& key, int flags, std::string_view doing)
 
 }  // namespace
 
+const std::string& BootId() {
+  static const std::string id = [] {
+    std::string line;
+    std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), line);
+    return line;
+  }();
+  return id;
+}
+
 Result<Netns> Netns::Open(const std::string& path) {
   const std::string doing = "open network namespace " + path;
   // O_NONBLOCK: if the path is something else (a FIFO), opening it does not wait.
@@ -74,7 +84,7 @@ Result<Netns> Netns::Open(const std::string& path) {
   }
   struct stat st{};
   if (::fstat(fd.get(), &st) != 0) return FailErrno(errno, doing);
-  return Netns(std::move(fd), Identity{st.st_dev, st.st_ino});
+  return Netns(std::move(fd), Identity{st.st_dev, st.st_ino, BootId()});
 }
 
 Result<Netns> Netns::Current() {

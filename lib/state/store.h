@@ -46,6 +46,7 @@ struct Attachment {
   std::string netns_path;
   uint64_t netns_device = 0;  // netns::Identity
   uint64_t netns_inode = 0;
+  std::string boot;    // netns::BootId; "": a version that did not record it has made the attachment
   std::string device;  // deviceID: a PCI address or a netdev
   std::string representor;
   bool adopted = false;  // another plugin (ovs-cni) has made the port: we never delete it

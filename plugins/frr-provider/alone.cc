@@ -74,9 +74,7 @@ Result<Attachment> Record(VerbContext& context, const cni::Request& request, con
   draft.pod_namespace = request.pod.pod_namespace;
   draft.pod_name = request.pod.name;
   draft.pod_uid = request.pod.uid;
-  draft.netns_path = request.netns;
-  draft.netns_device = pod.identity().device;
-  draft.netns_inode = pod.identity().inode;
+  engine::SetNamespace(draft, request.netns, pod);
   draft.adopted = true;
   draft.addresses = std::move(addresses);
   draft.created_ms = UnixMs();

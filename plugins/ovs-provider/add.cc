@@ -5,12 +5,12 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
+#include "lib/base/pci_address.h"
 #include "lib/base/timing.h"
 #include "lib/cni/device_info.h"
 #include "lib/cni/previous.h"
 #include "lib/engine/attach/attachment.h"
 #include "lib/engine/attach/tenant_addresses.h"
-#include "lib/sriov/lookup.h"
 #include "plugins/ovs-provider/config.h"
 
 namespace rail::ovs_provider {
@@ -162,9 +162,7 @@ class Adding {
     attachment_.pod_namespace = request_.pod.pod_namespace;
     attachment_.pod_name = request_.pod.name;
     attachment_.pod_uid = request_.pod.uid;
-    attachment_.netns_path = request_.netns;
-    attachment_.netns_device = pod_.identity().device;
-    attachment_.netns_inode = pod_.identity().inode;
+    engine::SetNamespace(attachment_, request_.netns, pod_);
     attachment_.device = request_.device_id;
     attachment_.mtu = rail_.mtu;
     attachment_.created_ms = UnixMs();
@@ -227,7 +225,7 @@ class Adding {
          .mac = attachment_.mac.ToString(),
          .sandbox = request_.netns,
          .mtu = attachment_.mtu,
-         .pci_id = sriov::IsPciAddress(request_.device_id) ? request_.device_id : ""}};
+         .pci_id = IsPciAddress(request_.device_id) ? request_.device_id : ""}};
     RAIL_ASSIGN(netlink::Netlink * host, context_.connections.Netlink());
     RAIL_ASSIGN(const netlink::Link representor, host->GetLink(attachment_.representor));
     result.interfaces[0].mac = representor.mac.ToString();
@@ -266,7 +264,7 @@ Status DeviceWasGiven(const Request& request) {
 
 // Writes the device's facts for network-status. A pod that has its interface does not fail if that fails.
 void TellOfDevice(const std::string& file, const device::Device& device) {
-  if (file.empty() || !sriov::IsPciAddress(device.id)) return;
+  if (file.empty() || !IsPciAddress(device.id)) return;
   const std::string& renamed = device.settings.rdma_name;
   const Status written = cni::WriteDeviceInfo(file, {.address = device.id,
                                                      .pf = device.pf_address,
@@ -306,8 +304,7 @@ Status RailIsFree(VerbContext& context, const Request& request, const config::Ra
   RAIL_ASSIGN(const std::vector<Attachment> all, context.store->List());
   for (const Attachment& other : all) {
     if (other.rail != rail.name || other.key.container_id != request.container_id ||
-        netns::Identity{other.netns_device, other.netns_inode} != pod ||
-        other.phase == state::Phase::kDeleting)
+        engine::NamespaceOf(other) != pod || other.phase == state::Phase::kDeleting)
       continue;
     RAIL_ASSIGN(const std::vector<state::Step> steps, context.store->Steps(other.id));
     if (std::ranges::any_of(steps, IsPending)) continue;

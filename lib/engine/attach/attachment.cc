@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "lib/base/log.h"
 #include "lib/base/strict_json.h"
 #include "lib/base/timing.h"
 #include "lib/engine/attach/tenant_addresses.h"
@@ -121,30 +122,57 @@ Status UndoAnnounce(Node& node, Attachment& attachment, const Step& step) {
 struct Restoring {
   FileLock lock;                       // of the device, until its claim is released
   std::optional<device::Saved> saved;  // nullopt: the device is not this attachment's any more
+  std::string gone;                    // why there is no such device any more; "": there is
   std::future<Status> done;
 };
+
+Result<bool> OwnsDevice(Node& node, const Attachment& attachment) {
+  RAIL_ASSIGN(const auto owner, node.store.OwnerOf(ClaimKind::kDevice, attachment.device));
+  return owner == attachment.id;
+}
+
+// Why nothing is to be done with the device of an attachment, for people; "": it has to come home.
+Result<std::string> WhyNotOurs(device::Backend& devices, const Attachment& attachment,
+                               const device::Saved& saved) {
+  RAIL_ASSIGN(std::string gone, devices.WhyGone(saved));
+  if (!gone.empty() || !IsKnownToBeOfEarlierBoot(attachment)) return gone;
+  // A boot brings every device to the host. One that is not there is another pod's, and nobody knows for how long.
+  RAIL_ASSIGN(const device::Location location, devices.Locate(saved));
+  if (location == device::Location::kHost) return gone;
+  return "the machine has booted since, and the device is not on the host: another pod has it, or there is "
+         "none";
+}
 
 // Begins to bring the device home, on a thread of its own: it uses the connections Netlink, Devices and Pods, which no other undo
 // uses.
 Result<Restoring> BeginRestore(Node& node, const Attachment& attachment, const Step& step) {
   RAIL_ASSIGN(device::Saved saved, device::Saved::FromJson(step.detail));
+  // Another undo of the attachment (a DEL, the sweep, the device's next ADD) may have ended first. Then the device is free, or
+  // another's, whose ADD may hold the lock for as long as an IPAM plugin takes.
+  RAIL_ASSIGN(bool owns, OwnsDevice(node, attachment));
+  if (!owns) return Restoring();
   auto lock = node.connections.LockDevice(attachment.device);
   if (!lock && lock.error().code == Code::kBusy) return tl::make_unexpected(lock.error());
   if (!lock) lock = FileLock();  // a disk that takes no file must not keep the device from the host
-  // Another undo of the attachment (a DEL, the sweep, the device's next ADD) may have ended first. Then the device is free, or
-  // another's.
-  RAIL_ASSIGN(const auto owner, node.store.OwnerOf(ClaimKind::kDevice, attachment.device));
-  if (owner != attachment.id) return Restoring();
+  RAIL_ASSIGN(owns, OwnsDevice(node, attachment));
+  if (!owns) return Restoring();
   RAIL_ASSIGN(device::Backend * devices, node.connections.Devices());
-  auto done = std::async(node.connections.device_work(), [&node, &attachment, devices, saved]() -> Status {
+  RAIL_ASSIGN(std::string gone, WhyNotOurs(*devices, attachment, saved));
+  const bool comes_home = gone.empty();
+  if (!comes_home)
+    log::Warning("attachment {}: its device {} is gone and is not given back: {}", attachment.key.ToString(),
+                 attachment.device, gone);
+  const auto bring_home = [&node, &attachment, devices, saved, comes_home]() -> Status {
     const std::optional<netns::Netns> pod = PodNamespace(attachment);
     const config::Rail* rail = node.config.FindRail(attachment.rail);
     // A pod that lives on without the interface must not keep the interface's policy rules. But nothing depends on their removal.
     if (pod && rail != nullptr) (void)node.connections.Pods().Deconfigure(*pod, PlanOf(*rail, attachment));
+    if (!comes_home) return {};
     return devices->Restore(saved, pod ? &*pod : nullptr, attachment.key.ifname,
                             node.connections.CallDeadline());
-  });
-  return Restoring{std::move(*lock), std::move(saved), std::move(done)};
+  };
+  auto done = std::async(node.connections.device_work(), bring_home);
+  return Restoring{std::move(*lock), std::move(saved), std::move(gone), std::move(done)};
 }
 
 // While the port was there, ovs-vswitchd set the representor's MTU to the port's again whenever it looked.
@@ -162,7 +190,7 @@ Status FinishRestore(Node& node, const Attachment& attachment, Result<Restoring>
     const Timed timed(Part::kLink);
     RAIL_TRY(restoring->done.get());
   }
-  RAIL_TRY(MendRepresentorMtu(node, *restoring->saved));
+  if (restoring->gone.empty()) RAIL_TRY(MendRepresentorMtu(node, *restoring->saved));
   return node.store.Release(attachment.id, ClaimKind::kDevice, attachment.device);
 }
 
@@ -236,11 +264,6 @@ Status StillWanted(Node& node, const Attachment& attachment) {
   return Fail(Code::kBusy, "a DEL of " + attachment.key.ToString() + " came while its ADD was under way");
 }
 
-// Whether `found` is the attachment's namespace. The path of a namespace may lead to another pod's by now.
-bool IsOf(const Attachment& attachment, const netns::Netns& found) {
-  return found.identity() == netns::Identity{attachment.netns_device, attachment.netns_inode};
-}
-
 }  // namespace
 
 Result<const config::Rail*> RailOf(const config::NodeConfig& config, const std::string& name) {
@@ -288,12 +311,6 @@ Result<pipeline::BridgeFacts> Facts(Node& node, const config::Rail& rail) {
 pipeline::Pod PodOf(const pipeline::BridgeFacts& bridge, const Attachment& attachment) {
   return {attachment.id, attachment.ofport, attachment.mac, attachment.addresses,
           bridge.vlans.Of(attachment.tenant)};
-}
-
-std::optional<netns::Netns> PodNamespace(const Attachment& attachment) {
-  auto pod = netns::Netns::Open(attachment.netns_path);
-  if (!pod || !IsOf(attachment, *pod)) return std::nullopt;
-  return std::move(*pod);
 }
 
 std::vector<podnet::RouteSpec> RoutesOf(const cni::AddResult& result) {

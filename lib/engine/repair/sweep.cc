@@ -52,7 +52,7 @@ Swept Sweeper::Run() {
         (attachment.phase == Phase::kDeleting || where.at(attachment.id).pod == Whereabouts::Pod::kGone)) {
       const auto since = gone_since_.find(attachment.id);
       gone[attachment.id] = since == gone_since_.end() ? deps_.now() : since->second;
-      due = attachment.created_ms < booted_ms_ || deps_.now() - gone[attachment.id] >= gone_grace_;
+      due = IsOlderThanBoot(attachment, booted_ms_) || deps_.now() - gone[attachment.id] >= gone_grace_;
     }
     if (!due) continue;
     Attachment deleting = attachment;
