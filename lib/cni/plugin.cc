@@ -62,7 +62,9 @@ Outcome<Request> ReadEnvironment(const Process& process) {
   if (of_attachment && !request.container_id.empty()) RAIL_TRY(ValidateContainerId(request.container_id));
   request.netns = read("CNI_NETNS", IsOneOf(request.command, {"ADD", "CHECK"}));
   request.ifname = read("CNI_IFNAME", of_attachment);
-  if (of_attachment && !request.ifname.empty()) RAIL_TRY(ValidateInterfaceName(request.ifname));
+  // Not for DEL, which must succeed: it looks for what is recorded under the name.
+  if (IsOneOf(request.command, {"ADD", "CHECK"}) && !request.ifname.empty())
+    RAIL_TRY(ValidateInterfaceName(request.ifname));
   request.args = read("CNI_ARGS", false);
   request.path = SplitPath(read("CNI_PATH", of_attachment || IsOneOf(request.command, {"GC", "STATUS"})));
   if (!missing.empty()) return CniFail(4, "required env variables [" + missing + "] missing");

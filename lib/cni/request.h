@@ -28,7 +28,7 @@ struct Request {
   std::string command;            // "ADD", ...
   std::string container_id;       // validated; "" for GC and STATUS
   std::string netns;              // a path; may be "" for DEL
-  std::string ifname;             // validated
+  std::string ifname;             // validated, but for DEL
   std::string args;               // CNI_ARGS as received
   std::vector<std::string> path;  // CNI_PATH
   PodIdentity pod;

@@ -9,11 +9,12 @@ class Comparison {
  public:
   // Each struct is taken apart by all of its members, so one that gets a new key does not compile before it is compared here.
   void Compare(const NodeConfig& a, const NodeConfig& b) {
-    const auto& [rails, tenancy, bgp, ovs, frr, api, metrics, kubernetes, frontend, bursts, topology, rates] =
-        a;
+    const auto& [rails, tenancy, bgp, numbers, ovs, frr, api, metrics, kubernetes, frontend, bursts, topology,
+                 rates] = a;
     Rails(rails, b.rails);
     Of(tenancy, b.tenancy);
     Of(bgp, b.bgp);
+    Of(numbers, b.pods);
     Of(ovs, b.ovs);
     Of(api, b.api);
     const auto& [listen, pods] = metrics;
@@ -94,6 +95,13 @@ class Comparison {
     Key("bgp.community_asn", Takes::kRestart, community_asn, b.community_asn);
     Key("bgp.bmp_port", Takes::kRestart, bmp_port, b.bmp_port);
     Key("bgp.max_prefixes", Takes::kAtOnce, max_prefixes, b.max_prefixes);
+  }
+
+  // Pods that run keep what their ADD has recorded.
+  void Of(const Pods& a, const Pods& b) {
+    const auto& [first_table, first_rule] = a;
+    Key("pods.first_table", Takes::kAtOnce, first_table, b.first_table);
+    Key("pods.first_rule", Takes::kAtOnce, first_rule, b.first_rule);
   }
 
   void Of(const Ovs& a, const Ovs& b) {

@@ -54,6 +54,8 @@ const Edit kEdits[] = {
     {"bgp.community_asn", Takes::kRestart, [](NodeConfig& c) { c.bgp.community_asn = 1; }},
     {"bgp.bmp_port", Takes::kRestart, [](NodeConfig& c) { c.bgp.bmp_port = 1; }},
     {"bgp.max_prefixes", Takes::kAtOnce, [](NodeConfig& c) { c.bgp.max_prefixes = 1; }},
+    {"pods.first_table", Takes::kAtOnce, [](NodeConfig& c) { c.pods.first_table = 7; }},
+    {"pods.first_rule", Takes::kAtOnce, [](NodeConfig& c) { c.pods.first_rule = 7; }},
     {"frontend.links", Takes::kAtOnce, [](NodeConfig& c) { c.frontend.links = {"m1", "m2"}; }},
     {"frontend.addresses", Takes::kAtOnce,
      [](NodeConfig& c) { c.frontend.addresses = {*IpAddress::Parse("192.0.2.1")}; }},

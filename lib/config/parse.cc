@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "lib/base/link_name.h"
 #include "lib/base/strict_json.h"
 #include "lib/config/document.h"
 #include "lib/config/node_config.h"
@@ -43,6 +44,7 @@ bool IsLabel(std::string_view text, size_t max) {
 // A name that the kernel accepts for a link (dev_valid_name), of printable ASCII only.
 bool IsLinkName(std::string_view text) {
   return !text.empty() && text.size() <= kMaxLinkName && text != "." && text != ".." &&
+         !StandsForLinks(text) &&
          std::ranges::all_of(text, [](char c) { return c > ' ' && c <= '~' && c != '/' && c != ':'; });
 }
 
@@ -75,6 +77,7 @@ class Parser {
     ParseRails(root, node.rails);
     ParseTenancy(root.Object("tenancy"), node.tenancy);
     ParseBgp(root, node.bgp);
+    ParsePods(root.Object("pods"), node.pods);
     ParseOvs(root.Object("ovs"), node.ovs);
     ParseFrr(root.Object("frr"), node.frr);
     ParseApi(root.Object("api"), node.api);
@@ -114,7 +117,7 @@ class Parser {
   }
 
   std::string LinkName(JsonObject& object, std::string_view key) {
-    return Text(object, key, IsLinkName, "the name of a link: 1 to 15 bytes without '/', ':' or space");
+    return Text(object, key, IsLinkName, "the name of a link: 1 to 15 bytes without '/', ':', '%' or space");
   }
 
   std::string Path(JsonObject& object, std::string_view key, size_t max, std::string fallback) {
@@ -163,8 +166,7 @@ class Parser {
     const size_t known = errors_.list().size();
     rail.index = static_cast<uint32_t>(object.Uint("index", 0, kLastRailIndex));
     if (errors_.list().size() == known) {
-      TakeOnce(indexes_, std::to_string(rail.index), object.PathOf("index"),
-               "every rail has its own index and routing table");
+      TakeOnce(indexes_, std::to_string(rail.index), object.PathOf("index"), "every rail has its own index");
     }
 
     rail.pf = LinkName(object, "pf");
@@ -225,7 +227,8 @@ class Parser {
     DeviceEntry entry;
     entry.device = Text(
         object, "device", [](std::string_view text) { return IsLinkName(text) || IsPciAddress(text); },
-        "the name of a link (1 to 15 bytes without '/', ':' or space) or a PCI address like 0000:3b:00.2");
+        "the name of a link (1 to 15 bytes without '/', ':', '%' or space) or a PCI address like "
+        "0000:3b:00.2");
     TakeLink(entry.device, object.PathOf("device"));
     entry.representor = LinkName(object, "representor");
     TakeLink(entry.representor, object.PathOf("representor"));
@@ -292,6 +295,22 @@ class Parser {
     };
     const std::string text = Text(object, "router_id", router_id, "an IPv4 address other than 0.0.0.0");
     if (!text.empty()) bgp.router_id = *IpAddress::Parse(text);
+    object.RejectUnknown();
+  }
+
+  // A rule is looked at before those of main and default, 32766 and 32767.
+  void ParsePods(const json* value, Pods& pods) {
+    if (value == nullptr) return;
+    constexpr uint32_t kRails = kLastRailIndex + 1;
+    constexpr uint32_t kKernelsTables[] = {253, 255};
+    JsonObject object(*value, "pods", errors_);
+    pods.first_table =
+        static_cast<uint32_t>(object.UintOr("first_table", pods.first_table, 1, UINT32_MAX - kLastRailIndex));
+    if (pods.first_table <= kKernelsTables[1] && pods.first_table + kLastRailIndex >= kKernelsTables[0])
+      errors_.Add(object.PathOf("first_table"),
+                  "must leave out the kernel's own tables, 253 to 255: 1 to 153, or 256 and more");
+    pods.first_rule =
+        static_cast<uint32_t>(object.UintOr("first_rule", pods.first_rule, 1, 32766 - 2 * kRails));
     object.RejectUnknown();
   }
 

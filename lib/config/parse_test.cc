@@ -117,7 +117,7 @@ TEST_P(BadDocument, IsRefusedAndTheKeyNamed) {
       << "exactly one complaint is expected";
 }
 
-constexpr const char* kLinkRule = "1 to 15 bytes without '/', ':' or space";
+constexpr const char* kLinkRule = "1 to 15 bytes without '/', ':', '%' or space";
 const BadValue kBadValues[] = {
     {"UnknownAtTheTop", "/rail", "[]", "rail", "unknown key"},
     {"UnknownInARail", "/rails/0/vlan", "7", "rails[0].vlan", "unknown key"},
@@ -134,6 +134,11 @@ const BadValue kBadValues[] = {
     {"AcceptANumber", "/rails/0/accept/0", "7", "rails[0].accept[0]", "must be a string"},
     {"NoPrefixes", "/bgp/max_prefixes", "0", "bgp.max_prefixes", "1 to 4294967295"},
     {"UnknownInBgp", "/bgp/as", "1", "bgp.as", "unknown key"},
+    {"TableOfTheKernel", "/pods", R"({"first_table": 154})", "pods.first_table", "1 to 153, or 256 and more"},
+    {"TableNone", "/pods", R"({"first_table": 0})", "pods.first_table", "1 to 4294967196"},
+    {"TableTooHigh", "/pods", R"({"first_table": 4294967197})", "pods.first_table", "1 to 4294967196"},
+    {"RuleAfterMain", "/pods", R"({"first_rule": 32567})", "pods.first_rule", "1 to 32566"},
+    {"UnknownInPods", "/pods", R"({"table": 7})", "pods.table", "unknown key"},
     {"UnknownInOvs", "/ovs/bridge", "\"b\"", "ovs.bridge", "unknown key"},
     {"UnknownInFrr", "/frr/vtysh", "\"b\"", "frr.vtysh", "unknown key"},
     {"NoRails", "/rails", "", "rails", "at least one"},

@@ -52,11 +52,13 @@ struct Attachment {
   MacAddress mac;
   uint32_t mtu = 0;
   std::vector<IpAddress> addresses;
-  std::vector<IpAddress> gateways;  // one per family in use
+  std::vector<IpAddress> gateways;  // at least one per family in use
   uint16_t ofport = 0;              // 0: not known yet
   std::string tenant;               // "" until tenant-isolation has run
   tenancy::TenantId tenant_id;      // none until tenant-isolation has run
   bool announced = false;           // frr-provider has announced the addresses
+  uint32_t table = 0;               // in the pod: podnet::Plan; 0: as RailCNI chose it before format 4
+  uint32_t rule = 0;                // the same
   int64_t created_ms = 0;           // Unix time
   bool operator==(const Attachment&) const = default;
 };

@@ -46,7 +46,7 @@ class Adding {
     RAIL_TRY(FreeName());
     RAIL_ASSIGN(const pipeline::BridgeFacts bridge, engine::Facts(node_, rail_));
     attachment_.representor = device->representor;
-    attachment_.mac = device->mac;
+    attachment_.mac = settings.mac.value_or(device->mac);
     RAIL_TRY(Record());
     devices_stay = {};
     RAIL_ASSIGN(engine::DeviceMove move, engine::DeviceMove::Begin(node_, attachment_, *device, pod_));
@@ -168,6 +168,8 @@ class Adding {
     attachment_.device = request_.device_id;
     attachment_.mtu = rail_.mtu;
     attachment_.created_ms = UnixMs();
+    attachment_.table = context_.config.pods.first_table + rail_.index;
+    attachment_.rule = context_.config.pods.first_rule + rail_.index;
     RAIL_ASSIGN(attachment_, context_.store->Create(attachment_));
     return {};
   }
@@ -180,6 +182,9 @@ class Adding {
           address.is_link_local() || address.is_broadcast()) {
         return Fail(Code::kInvalid, "IPAM gave " + address.ToString() + ", which cannot be a pod's address");
       }
+      // Dual-stack pools may name one gateway for both families (whereabouts). It says nothing to the other one.
+      if (ip.gateway && (ip.gateway->is_v6() != address.is_v6() || ip.gateway->is_unspecified()))
+        ip.gateway.reset();
       if (!ip.gateway) ip.gateway = config::DefaultGateway(address.is_v6());
       attachment_.addresses.push_back(address);
       if (std::ranges::find(attachment_.gateways, *ip.gateway) == attachment_.gateways.end()) {
@@ -236,10 +241,12 @@ class Adding {
       ip.interface = 1;
     }
     for (cni::RouteConfig& route : result.routes) {
+      if (!route.priority) route.priority = engine::MetricOf(rail_);
       if (route.gateway) continue;
-      for (const cni::IpConfig& ip : result.ips) {
-        if (ip.address.address.is_v6() == route.destination.address.is_v6()) route.gateway = ip.gateway;
-      }
+      const auto of_family = std::ranges::find_if(result.ips, [&](const cni::IpConfig& ip) {
+        return ip.address.address.is_v6() == route.destination.address.is_v6();
+      });
+      if (of_family != result.ips.end()) route.gateway = of_family->gateway;
     }
     return result.Print(request_.cni_version);
   }

@@ -19,7 +19,8 @@ using state::Attachment;
 using state::ClaimKind;
 using state::Step;
 
-constexpr uint32_t kScopeLink = 253;        // RT_SCOPE_LINK, rtnetlink(7)
+constexpr uint32_t kFirstMetric = 2000;  // above IPv6's default of 1024: the pod's other interfaces go first
+constexpr uint32_t kScopeLink = 253;     // RT_SCOPE_LINK, rtnetlink(7)
 constexpr char kRoutesVersion[] = "1.1.0";  // of the CNI result in step kRoutes
 
 // In mode `vrf` with the VLAN that the tenant had then: KeepsMode compares it with node.json's.
@@ -327,6 +328,10 @@ Result<std::vector<podnet::RouteSpec>> RecordedRoutes(const std::vector<Step>& s
   return RoutesOf(result);
 }
 
+uint32_t MetricOf(const config::Rail& rail) {
+  return kFirstMetric + rail.index;
+}
+
 podnet::Plan PlanOf(const config::Rail& rail, const Attachment& attachment) {
   podnet::Plan plan;
   plan.ifname = attachment.key.ifname;
@@ -335,7 +340,10 @@ podnet::Plan PlanOf(const config::Rail& rail, const Attachment& attachment) {
   plan.gateway_mac = rail.GatewayMac();
   plan.addresses = attachment.addresses;
   plan.gateways = attachment.gateways;
-  plan.table = rail.routing_table();
+  // 0: the numbers of record formats before 4.
+  plan.table = attachment.table != 0 ? attachment.table : 100 + rail.index;
+  plan.rule = attachment.rule != 0 ? attachment.rule : 1000 + rail.index;
+  plan.metric = MetricOf(rail);
   return plan;
 }
 

@@ -76,6 +76,9 @@ std::string RoutesDetail(const cni::AddResult& result);
 // Those that an ADD has recorded (step kRoutes). Errors: kInvalid.
 Result<std::vector<podnet::RouteSpec>> RecordedRoutes(const std::vector<state::Step>& steps);
 
+// Of IPAM's routes that name none. Rails of a pod may route one prefix: the one with the lowest index goes first.
+uint32_t MetricOf(const config::Rail& rail);
+// Without `routes`. Its numbers are the attachment's, whatever node.json says by now.
 podnet::Plan PlanOf(const config::Rail& rail, const state::Attachment& attachment);
 // The detail of a step whose undo needs the bridge.
 std::string BridgeDetail(const std::string& bridge);
