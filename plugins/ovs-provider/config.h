@@ -29,7 +29,8 @@ Status CheckStaticAddresses(const cni::Request& request, const cni::AddResult& g
 // pod could take another tenant's. The network lets pods choose by declaring the capability "ips"; then there is a
 // runtimeConfig.ips, which a pod cannot write. The cni-args that nv-ipam takes from a pod (nvidia-k8s-ipam, pkg/cni/types) before
 // it looks at the network's configuration: with them a pod could choose its pool, or be the pool's gateway. A MAC address: so too, by
-// the capability "mac", but never where another plugin has made the interface, which would have taken it already. Errors: kInvalid, naming the key.
+// the capability "mac", but never where another plugin has made the interface, which would have taken it already. Errors: kInvalid,
+// naming the key.
 Status CheckPodsWishes(const cni::Request& request);
 
 }  // namespace rail::ovs_provider
