@@ -11,8 +11,8 @@
 
 #include <cerrno>
 #include <cstdlib>
-#include <system_error>
-#include <thread>
+
+#include "lib/base/thread.h"
 
 namespace rail::netns {
 namespace {
@@ -83,17 +83,15 @@ Result<Netns> Netns::Current() {
 
 Status Netns::Run(const std::function<Status()>& body) const {
   Status status;
-  try {
-    std::thread([&] {
-      if (::setns(fd_.get(), CLONE_NEWNET) != 0) {
-        status = FailErrno(errno, "enter the network namespace");
-      } else {
-        status = body();
-      }
-    }).join();
-  } catch (const std::system_error& e) {
-    return FailErrno(e.code().value(), "start a thread for the network namespace");
-  }
+  RAIL_ASSIGN_AS(std::thread inside, StartThread([&] {
+                   if (::setns(fd_.get(), CLONE_NEWNET) != 0) {
+                     status = FailErrno(errno, "enter the network namespace");
+                   } else {
+                     status = body();
+                   }
+                 }),
+                 "enter the network namespace");
+  inside.join();
   return status;
 }
 
