@@ -5,6 +5,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
+#include "lib/base/thread.h"
 #include "lib/base/timing.h"
 #include "lib/cni/device_info.h"
 #include "lib/cni/previous.h"
@@ -72,13 +73,13 @@ class Adding {
                                   engine::RoutesDetail(addresses)));
     }
     // Configures the pod's end as soon as it is there, beside the work on the bridge.
-    std::future<Status> inside =
-        std::async(context_.connections.device_work(), [&, plan = PlanWith(addresses)]() -> Status {
-          RAIL_ASSIGN(const MacAddress mac, move.Join());
-          if (mac == plan.mac) return context_.connections.Pods().Configure(pod_, plan);
-          return Fail(Code::kInternal, "the device's MAC changed from " + plan.mac.ToString() + " to " +
-                                           mac.ToString() + " while it moved into the pod");
-        });
+    const auto configure = [&, plan = PlanWith(addresses)]() -> Status {
+      RAIL_ASSIGN(const MacAddress mac, move.Join());
+      if (mac == plan.mac) return context_.connections.Pods().Configure(pod_, plan);
+      return Fail(Code::kInternal, "the device's MAC changed from " + plan.mac.ToString() + " to " +
+                                       mac.ToString() + " while it moved into the pod");
+    };
+    std::future<Status> inside = Beside(configure, context_.connections.device_work());
     RAIL_TRY(engine::AttachPort(node_, attachment_));
     RAIL_TRY(engine::AdmitTraffic(node_, attachment_, bridge, context_.config.tenancy.mode));
     {

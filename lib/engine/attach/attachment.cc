@@ -8,8 +8,11 @@
 #include <set>
 
 #include "lib/base/strict_json.h"
+#include "lib/base/thread.h"
 #include "lib/base/timing.h"
 #include "lib/engine/attach/tenant_addresses.h"
+#include "lib/engine/attach/tenant_step.h"
+#include "lib/engine/attach/tenant_vlans.h"
 
 namespace rail::engine {
 namespace {
@@ -21,12 +24,6 @@ using state::Step;
 
 constexpr uint32_t kScopeLink = 253;        // RT_SCOPE_LINK, rtnetlink(7)
 constexpr char kRoutesVersion[] = "1.1.0";  // of the CNI result in step kRoutes
-
-// In mode `vrf` with the VLAN that the tenant had then: KeepsMode compares it with node.json's.
-std::string TenantDetail(const std::string& bridge, uint16_t vlan) {
-  if (vlan == config::kNoVlan) return BridgeDetail(bridge);
-  return DumpJson({{"bridge", bridge}, {"vlan", vlan}});
-}
 
 // Checks the step's detail, because even a record of ours may be malformed.
 Result<std::string> BridgeOf(const Step& step) {
@@ -136,14 +133,15 @@ Result<Restoring> BeginRestore(Node& node, const Attachment& attachment, const S
   RAIL_ASSIGN(const auto owner, node.store.OwnerOf(ClaimKind::kDevice, attachment.device));
   if (owner != attachment.id) return Restoring();
   RAIL_ASSIGN(device::Backend * devices, node.connections.Devices());
-  auto done = std::async(node.connections.device_work(), [&node, &attachment, devices, saved]() -> Status {
+  const auto restore = [&node, &attachment, devices, saved]() -> Status {
     const std::optional<netns::Netns> pod = PodNamespace(attachment);
     const config::Rail* rail = node.config.FindRail(attachment.rail);
     // A pod that lives on without the interface must not keep the interface's policy rules. But nothing depends on their removal.
     if (pod && rail != nullptr) (void)node.connections.Pods().Deconfigure(*pod, PlanOf(*rail, attachment));
     return devices->Restore(saved, pod ? &*pod : nullptr, attachment.key.ifname,
                             node.connections.CallDeadline());
-  });
+  };
+  auto done = Beside(restore, node.connections.device_work());
   return Restoring{std::move(*lock), std::move(saved), std::move(done)};
 }
 
@@ -343,7 +341,8 @@ std::vector<ovs::Rule> WantedRules(const pipeline::BridgeFacts& bridge, const At
                                    const std::vector<Step>& steps) {
   std::vector<ovs::Rule> rules;
   if (attachment.ofport == 0) return rules;
-  const pipeline::Pod pod = PodOf(bridge, attachment);
+  pipeline::Pod pod = PodOf(bridge, attachment);
+  pod.vlan = VlanOf(bridge.vlans, attachment, steps);
   for (const Step& step : steps) {
     if (step.kind == step::kAdmit) pipeline::Append(rules, pipeline::AdmitRules(bridge, pod));
     if (step.kind == step::kTenant && !attachment.tenant_id.is_none()) {
@@ -370,10 +369,10 @@ Result<DeviceMove> DeviceMove::Begin(Node& node, const Attachment& attachment, c
   RAIL_ASSIGN(device::Backend * devices, node.connections.Devices());
   RAIL_ASSIGN(const device::Saved saved, devices->Save(device));
   RAIL_TRY(RecordStep(node, attachment, kOvsProvider, step::kDevice, saved.ToJson()));
-  return DeviceMove(std::async(node.connections.device_work(),
-                               [devices, device, &pod, ifname = attachment.key.ifname, mtu = attachment.mtu] {
-                                 return devices->MoveIn(device, pod, ifname, mtu);
-                               }));
+  const auto move = [devices, device, &pod, ifname = attachment.key.ifname, mtu = attachment.mtu] {
+    return devices->MoveIn(device, pod, ifname, mtu);
+  };
+  return DeviceMove(Beside(move, node.connections.device_work()));
 }
 
 Result<MacAddress> DeviceMove::Join() {
@@ -400,8 +399,9 @@ Status AdmitTraffic(Node& node, const Attachment& attachment, const pipeline::Br
 
 Status JoinTenant(Node& node, Attachment& attachment, const tenancy::Tenant& tenant) {
   RAIL_ASSIGN(const config::Rail* rail, RailOf(node.config, attachment.rail));
-  RAIL_TRY(RecordStep(node, attachment, kTenantIsolation, step::kTenant,
-                      TenantDetail(rail->bridge, node.config.tenancy.vlans.Of(tenant.name))));
+  RAIL_TRY(
+      RecordStep(node, attachment, kTenantIsolation, step::kTenant,
+                 DetailOf({rail->bridge, node.config.tenancy.vlans.Of(tenant.name), tenant.namespace_uid})));
   RAIL_ASSIGN(const FileLock joining, node.connections.LockTenants(attachment.rail, FileLock::Kind::kShared));
   attachment.tenant = tenant.name;
   attachment.tenant_id = tenant.id;

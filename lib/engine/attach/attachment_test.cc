@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "lib/base/testing/no_threads.h"
 #include "lib/engine/testing/attach.h"
 
 namespace rail::engine {
@@ -75,6 +76,20 @@ TEST_F(AttachmentTest, UndoLeavesNothing) {
 }
 
 // raild records the step anew before it puts a lost device back, and dies before it has forgotten the old one.
+// At the limit of tasks of raild's container, or of the machine after a fork bomb.
+TEST_F(AttachmentTest, UndoLeavesNothingWhereNoThreadCanBeMade) {
+  Deps deps = world.deps();
+  deps.openers = [openers = deps.openers](const config::NodeConfig& config) {
+    Openers all = openers(config);
+    all.device_work = std::launch::async;  // as the product's; World's tests have `deferred`
+    return all;
+  };
+  context = std::move(*VerbContext::Open(deps));
+  const rail::testing::NoThreads none;
+  EXPECT_TRUE(MustUndo().removed);
+  EXPECT_THAT(world.Leftovers(), IsEmpty());
+}
+
 TEST_F(AttachmentTest, UndoBringsADeviceThatIsRecordedTwiceHomeOnce) {
   const auto steps = world.Steps(pod);
   const auto device = std::ranges::find(steps, step::kDevice, &state::Step::kind);

@@ -298,6 +298,8 @@ Status BgpRepair::AnnouncementsIn(Connections& connections, frr::Bgp& bgp, const
     if (rail == nullptr || !record->Has(attachment.id, step::kAnnounce)) continue;
     const auto announcer = AnnouncerOf(config_, *rail, attachment.tenant);
     if (!announcer || announcer->vrf != vrf) continue;
+    if (announcer->vlan != VlanOf(config_.tenancy.vlans, attachment, record->steps.at(attachment.id)))
+      continue;
     explained.insert(attachment.addresses.begin(), attachment.addresses.end());
     if (!attachment.announced || attachment.phase == Phase::kDeleting) continue;
     if (node_status_.HasLostDevice(attachment.id)) {

@@ -351,8 +351,10 @@ NodeView NodeStatus::Compose(const Record& record) const {
     AttachmentView shown;
     shown.attachment = attachment;
     if (const config::Rail* on = config_.FindRail(attachment.rail)) shown.plane = tenancy::PlaneOf(*on);
-    shown.vlan = config_.tenancy.vlans.Of(attachment.tenant);
-    if (const auto to = MovesTo(attachment, config_, [this] { return tenants_; })) shown.moves_to = to->name;
+    const std::vector<state::Step>& steps = record.steps.at(attachment.id);
+    shown.vlan = VlanOf(config_.tenancy.vlans, attachment, steps);
+    if (const auto to = MovesTo(attachment, steps, config_, [this] { return tenants_; }))
+      shown.moves_to = to->name;
     const auto rail = rails_.find(attachment.rail);
     // Another plugin's interface, for which frr-provider announces without a port of ours, has no rules.
     const bool has_no_port = attachment.adopted && attachment.representor.empty();
@@ -360,7 +362,7 @@ NodeView NodeStatus::Compose(const Record& record) const {
                                            record.Has(attachment.id, step::kAdmit) &&
                                            rail->second.ports.contains(attachment.representor));
     if (!has_no_port && rail != rails_.end()) shown.rules_unknown_since_ms = rail->second.unseen_since_ms;
-    for (const state::Step& step : record.steps.at(attachment.id)) {
+    for (const state::Step& step : steps) {
       if (!step.pending.empty()) shown.pending = step.kind + ": " + step.pending;
     }
     if (const auto where = where_.find(attachment.id); where != where_.end()) {

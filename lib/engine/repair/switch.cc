@@ -347,8 +347,8 @@ RuleTarget SwitchRepair::Target(const config::Rail& rail, RailState& state, cons
     if (attachment.phase == Phase::kDeleting) continue;
     const auto& steps = record.steps.at(attachment.id);
     const tenancy::TenantId tenant = attachment.tenant_id;
-    // Mode `vrf`: a tenant that node.json gives no VLAN any more has no rules.
-    const uint16_t vlan = state.facts.vlans.Of(attachment.tenant);
+    // Mode `vrf`: a tenant that node.json gives no VLAN any more, or another, has no rules.
+    const uint16_t vlan = VlanOf(state.facts.vlans, attachment, steps);
     const bool has_tenant = record.Has(attachment.id, step::kTenant) && !tenant.is_none() &&
                             (vlan != config::kNoVlan || state.facts.vlans.empty());
     if (attachment.rail != rail.name) {

@@ -137,6 +137,7 @@ constexpr auto kKinds = std::to_array<std::string_view>({
     "withdrawn",
     "own-address-announced-elsewhere",
     "tenant-changed",
+    "tenant-vlan-changed",
     "tenant-unused",
     "tenants-not-known",
     "api-server-away",
