@@ -61,5 +61,16 @@ TEST(RailStatesTest, APartOfTheRailSaysItsReasonInItsOwnWords) {
   EXPECT_EQ(Told(view), "0000:17:00.0 has no VFs");
 }
 
+TEST(RailNewsTest, StaysNewsUntilItWasTold) {
+  RailNews news;
+  const kubernetes::RailState works{"rail0", ""}, down{"rail0", "no carrier"};
+  EXPECT_THAT(news.Of({down}), ::testing::IsEmpty()) << "raild has just started";
+  for (int i = 0; i < 2; ++i) EXPECT_THAT(news.Of({works}), ::testing::SizeIs(1));
+  EXPECT_THAT(news.Of({down}), ::testing::IsEmpty()) << "nobody was told that it works";
+  news.Told(works);
+  EXPECT_THAT(news.Of({works}), ::testing::IsEmpty());
+  EXPECT_EQ(news.Of({down}).at(0).problem, "no carrier");
+}
+
 }  // namespace
 }  // namespace rail::raild

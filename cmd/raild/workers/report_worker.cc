@@ -5,7 +5,6 @@
 #include <random>
 
 #include "cmd/raild/node_object.h"
-#include "cmd/raild/workers/rail_states.h"
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 
@@ -74,14 +73,15 @@ void ReportWorker::Failed(const event::PodFailure& failure) {
   if (client_ == nullptr || !config_.kubernetes.report) return;
   worker_.loop().Post([this, failure] {
     if (!IsName(failure.pod_namespace) || !IsName(failure.pod_name)) return;
-    Tell({.kind = "Pod",
-          .object_namespace = failure.pod_namespace,
-          .object = failure.pod_name,
-          .uid = failure.pod_uid,
-          .reason = "RailNotAttached",
-          .message = failure.plugin + ": " + failure.why,
-          .warning = true,
-          .host = node_});
+    const Status sent = Tell({.kind = "Pod",
+                              .object_namespace = failure.pod_namespace,
+                              .object = failure.pod_name,
+                              .uid = failure.pod_uid,
+                              .reason = "RailNotAttached",
+                              .message = failure.plugin + ": " + failure.why,
+                              .warning = true,
+                              .host = node_});
+    if (sent || sent.error().code != Code::kBusy) Note(sent, problem_, "rails");
   });
 }
 
@@ -98,7 +98,8 @@ void ReportWorker::LookAtRails(const engine::NodeView& view) {
   const Condition now = kubernetes::ConditionOf(rails);
   const bool lasting = std::exchange(seen_, now) == now;
   const Deadline time = Clock::now();
-  if (!lasting || time < next_ || (told_ && *told_ == now && time < heartbeat_)) return;
+  if (!lasting || time < next_) return;
+  if (told_ && *told_ == now && time < heartbeat_) return TellOfRails(rails);
   if (!told_ || told_->ok != now.ok) since_ms_ = UnixMs();
   const Status sent = Send(kubernetes::ConditionRequest(node_, now, UnixMs(), since_ms_));
   Note(sent, problem_, "rails");
@@ -112,27 +113,35 @@ void ReportWorker::LookAtRails(const engine::NodeView& view) {
   TellOfRails(rails);
 }
 
-// Rails that have gone or come back since the last time. The first time says nothing: a node that starts is no news.
+// What cannot be told now is told at a later look.
 void ReportWorker::TellOfRails(const std::vector<RailState>& rails) {
-  for (const RailState& rail : rails) {
-    const auto before = std::ranges::find(told_rails_, rail.name, &RailState::name);
-    if (before == told_rails_.end() || before->problem.empty() == rail.problem.empty()) continue;
+  for (const RailState& rail : news_.Of(rails)) {
     const bool gone = !rail.problem.empty();
-    Tell({.kind = "Node",
-          .object_namespace = {},
-          .object = node_,
-          .uid = node_,  // as the kubelet's own events of its node
-          .reason = gone ? "RailDown" : "RailUp",
-          .message = rail.name + (gone ? " is down: " + rail.problem : " works again"),
-          .warning = gone,
-          .host = node_});
+    const Status sent = Tell({.kind = "Node",
+                              .object_namespace = {},
+                              .object = node_,
+                              .uid = node_,  // as the kubelet's own events of its node
+                              .reason = gone ? "RailDown" : "RailUp",
+                              .message = rail.name + (gone ? " is down: " + rail.problem : " works again"),
+                              .warning = gone,
+                              .host = node_});
+    if (sent) {
+      news_.Told(rail);
+      continue;
+    }
+    if (sent.error().code == Code::kBusy) continue;
+    Note(sent, problem_, "rails");
+    next_ = Clock::now() + backoff_.Failed();
+    return;
   }
-  told_rails_ = rails;
 }
 
-void ReportWorker::Tell(const EventSpec& event) {
-  if (!limit_.Allows(event, Clock::now())) return;
-  Note(Send(kubernetes::EventRequest(event, UnixMs(), ++number_)), problem_, "rails");
+// Errors: kBusy: enough was told for now.
+Status ReportWorker::Tell(const EventSpec& event) {
+  if (!limit_.Allows(event, Clock::now())) return Fail(Code::kBusy, "enough was told of it for now");
+  RAIL_TRY(Send(kubernetes::EventRequest(event, UnixMs(), ++number_)));
+  limit_.Told(event, Clock::now());
+  return {};
 }
 
 Status ReportWorker::Send(const kubernetes::Request& request) {

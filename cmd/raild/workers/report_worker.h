@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "cmd/raild/workers/node_labels.h"
+#include "cmd/raild/workers/rail_states.h"
 #include "cmd/raild/workers/worker.h"
 #include "lib/config/node_config.h"
 #include "lib/engine/view.h"
@@ -41,7 +42,7 @@ class ReportWorker {
   void Look();
   void LookAtRails(const engine::NodeView& view);
   void TellOfRails(const std::vector<kubernetes::RailState>& rails);
-  void Tell(const kubernetes::EventSpec& event);
+  Status Tell(const kubernetes::EventSpec& event);
   Status Send(const kubernetes::Request& request);
   static void Note(const Status& sent, std::string& problem, const char* what);
 
@@ -52,11 +53,11 @@ class ReportWorker {
   kubernetes::Backoff backoff_;
   NodeLabels labels_;
   kubernetes::EventLimit limit_;
-  kubernetes::Condition seen_;                     // at the last look
-  std::optional<kubernetes::Condition> told_;      // as the API server has it
-  std::vector<kubernetes::RailState> told_rails_;  // of which events have told
-  Deadline heartbeat_{};                           // when the condition is due again
-  Deadline next_{};                                // not before
+  kubernetes::Condition seen_;                 // at the last look
+  std::optional<kubernetes::Condition> told_;  // as the API server has it
+  RailNews news_;                              // of which events have told
+  Deadline heartbeat_{};                       // when the condition is due again
+  Deadline next_{};                            // not before
   int64_t since_ms_ = 0;
   std::string problem_, labels_problem_;  // as the log says them
   uint64_t number_ = 0;
