@@ -29,7 +29,7 @@ inline constexpr Family kStartTime{"railcni_start_time_seconds", Kind::kGauge, "
                                    "When raild was started, in seconds since 1970."};
 inline constexpr Family kUp{
     "railcni_up", Kind::kGauge, "part",
-    "1: this part of the node was right when raild last looked; 0: /healthz says why."};
+    "1: this part of the node was right when raild last looked; 0: `railctl get node` says why."};
 inline constexpr Family kFailures{"railcni_failures_total", Kind::kCounter, "part",
                                   "Rounds in which this part could not be put right."};
 inline constexpr Family kRepairs{

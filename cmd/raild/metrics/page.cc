@@ -270,13 +270,15 @@ http::Page MetricsPage(const NodeView& view, const Measured* measured, Clock::ti
   return {.body = page.Text(), .type = metrics::kContentType};
 }
 
+// Whoever reaches the port reads it: the names of parts, which are metrics' labels, too, and no reason, which may name pods and addresses.
 http::Page HealthPage(const NodeView& view) {
   if (view.version == 0) return {.status = 503, .body = "raild has not looked at the node yet\n"};
   http::Page page;
   for (const engine::Health& health : view.health) {
-    if (!health.ok) page.body += health.part + ": " + health.problem + "\n";
+    if (!health.ok) page.body += health.part + " is not right\n";
   }
   if (page.body.empty()) return {.body = "ok\n"};
+  page.body += "`railctl get node` on the node says why\n";
   page.status = 503;
   return page;
 }

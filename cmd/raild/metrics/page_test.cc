@@ -339,7 +339,7 @@ TEST(HealthPage, IsAsTheParts) {
   NodeView view = Sample();
   http::Page page = HealthPage(view);
   EXPECT_EQ(page.status, 503);
-  EXPECT_EQ(page.body, "rail rail0: Open vSwitch has gone\n");
+  EXPECT_EQ(page.body, "rail rail0 is not right\n`railctl get node` on the node says why\n");
   view.health[1] = {.part = "rail rail0", .ok = true};
   page = HealthPage(view);
   EXPECT_EQ(page.status, 200);
