@@ -1,5 +1,6 @@
 #include "cmd/raild/workers/rail_states.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <functional>
