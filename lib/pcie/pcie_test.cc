@@ -110,6 +110,28 @@ TEST(Pairs, KnowsAPodsGpusByUuidAndByAddress) {
                           Pair(PodName("ml", "shared"), ElementsAre("0000:52:00.0"))));
 }
 
+// As device plugins and NVML name whole GPUs, replicas of shared ones, and parts.
+TEST(Pairs, KnowsASharedGpuByEachOfItsIds) {
+  const Machine machine = Tree(Tree::File("8-gpus-8-nics")).machine();
+  const std::string uuid = "GPU-00000000-1d2c-4b3a-9f8e-7d6c5b4a3f20";
+  const auto gpus = [&](const std::string& id) {
+    const auto found = GpusOfPods({{"ml", "a", {{"nvidia.com/gpu", id}}}}, machine);
+    return found.empty() ? std::vector<std::string>() : found.begin()->second;
+  };
+  for (const std::string& id :
+       {uuid, uuid + "::3", uuid + "-17", "MIG-" + uuid + "/1/0", std::string("0000:1b:00.0"),
+        std::string("0000:1b:00.0-slice-0"), std::string("0000:1b:00.0::2"), std::string("0000:1B:00.0"),
+        std::string("00000000:1B:00.0")})
+    EXPECT_THAT(gpus(id), ElementsAre("0000:1b:00.0")) << id;
+  for (const std::string& id :
+       {std::string("0"), std::string("nvidia0"), std::string("MIG-aaaa"), std::string(), uuid + "7",
+        uuid.substr(0, 39), std::string("0001:1b:00.0"), std::string("00010000:1b:00.0"),
+        std::string("0000:1b:00.01"), std::string(":1b:00.0")})
+    EXPECT_THAT(gpus(id), IsEmpty()) << id;
+  EXPECT_EQ(PciAddressIn("10002:01:00.0"), "10002:01:00.0") << "domains of VMD and Azure";
+  EXPECT_EQ(PciAddressIn("00010002:01:00.0"), "10002:01:00.0");
+}
+
 TEST(Pairs, ABadPairNamesTheBetterNic) {
   const Machine machine = Tree(Tree::File("8-gpus-8-nics")).machine();
   const auto bad = BadPairs(machine, {"0000:1b:00.0"}, {"0000:9a:00.2"});

@@ -141,6 +141,12 @@ bool NodeStatus::Knows(const std::string& part) const {
   return health_.contains(part);
 }
 
+bool NodeStatus::WasRight(const std::string& part) const {
+  const std::lock_guard lock(mutex_);
+  const auto known = health_.find(part);
+  return known != health_.end() && known->second.ok;
+}
+
 void NodeStatus::Repaired(const std::string& cause, uint64_t count) {
   if (count == 0) return;
   const std::lock_guard lock(mutex_);

@@ -177,6 +177,10 @@ class Bgp : public frr::Bgp {
     RAIL_TRY(faults_.Call(Dependency::kBgp, "Sessions"));
     return inner_.Sessions(deadline);
   }
+  Result<std::optional<IpAddress>> Identifier(Deadline deadline) override {
+    RAIL_TRY(faults_.Call(Dependency::kBgp, "Identifier"));
+    return inner_.Identifier(deadline);
+  }
   Result<uint64_t> TableVersion(Deadline deadline) override {
     RAIL_TRY(faults_.Call(Dependency::kBgp, "TableVersion"));
     return inner_.TableVersion(deadline);
