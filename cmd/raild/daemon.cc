@@ -71,7 +71,7 @@ Daemon::Daemon(config::NodeConfig config, engine::Deps deps, config::Paths paths
       inspector_(config_, paths_, deps_, views_, UnixMs, inspect::kAnswerTime, RealHardware(paths_),
                  [this] { return ports_.sampler().Fresh(After(kCountersWait)); }),
       metrics_(config_, paths_, inspector_, views_, ports_.sampler()),
-      reports_(config_, paths_, views_),
+      reports_(config_, paths_, views_, [this] { return inspector_.Requests(); }),
       supervisor_(supervisor),
       good_rails_(config_, engine::ReadGoodRails(paths_.good_rails_file), Clock::now()) {}
 

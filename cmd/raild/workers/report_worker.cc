@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <random>
+#include <utility>
 
 #include "cmd/raild/node_object.h"
 #include "cmd/raild/workers/rail_states.h"
@@ -32,11 +33,13 @@ bool IsName(const std::string& text) {
 }  // namespace
 
 ReportWorker::ReportWorker(const config::NodeConfig& config, const config::Paths& paths,
-                           const engine::ViewPublisher& views)
+                           const engine::ViewPublisher& views,
+                           std::function<std::vector<inspect::Request>()> requests)
     : config_(config),
       views_(views),
       backoff_(std::random_device()()),
       labels_(config.topology.labels, paths.labels_file, kubernetes::Backoff(std::random_device()())),
+      requests_(std::move(requests)),
       number_(std::random_device()()) {
   number_ = number_ << 32 | std::random_device()();
 }
@@ -90,7 +93,17 @@ void ReportWorker::Look() {
   if (view->version == 0) return;
   if (const auto tried = labels_.Look(*client_, node_, PlaceOf(*view), Clock::now()))
     Note(*tried, labels_problem_, "labels");
-  if (config_.kubernetes.report) LookAtRails(*view);
+  if (!config_.kubernetes.report) return;
+  LookAtRails(*view);
+  LookAtRequests();
+}
+
+void ReportWorker::LookAtRequests() {
+  if (Clock::now() < requests_due_) return;
+  for (const EventSpec& event : missing_.Look(requests_(), node_)) {
+    if (IsName(event.object_namespace) && IsName(event.object)) Tell(event);
+  }
+  requests_due_ = After(MissingNetworks::kEvery);
 }
 
 void ReportWorker::LookAtRails(const engine::NodeView& view) {

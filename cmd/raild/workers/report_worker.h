@@ -7,11 +7,13 @@
 // Source:   README.md of this folder ("What the cluster is told")
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "cmd/raild/workers/missing_networks.h"
 #include "cmd/raild/workers/node_labels.h"
 #include "cmd/raild/workers/worker.h"
 #include "lib/config/node_config.h"
@@ -25,8 +27,9 @@ namespace rail::raild {
 
 class ReportWorker {
  public:
+  // `requests`: as Inspector::Requests; waits for the kubelet.
   ReportWorker(const config::NodeConfig& config, const config::Paths& paths,
-               const engine::ViewPublisher& views);
+               const engine::ViewPublisher& views, std::function<std::vector<inspect::Request>()> requests);
   ~ReportWorker() { Stop(); }
 
   // Does nothing where node.json asks for neither reports nor labels, as does Start. Errors: kInvalid there is no API server to tell, or
@@ -40,6 +43,7 @@ class ReportWorker {
   Status FindServer();
   void Look();
   void LookAtRails(const engine::NodeView& view);
+  void LookAtRequests();
   void TellOfRails(const std::vector<kubernetes::RailState>& rails);
   void Tell(const kubernetes::EventSpec& event);
   Status Send(const kubernetes::Request& request);
@@ -52,6 +56,9 @@ class ReportWorker {
   kubernetes::Backoff backoff_;
   NodeLabels labels_;
   kubernetes::EventLimit limit_;
+  const std::function<std::vector<inspect::Request>()> requests_;
+  MissingNetworks missing_;
+  Deadline requests_due_{};
   kubernetes::Condition seen_;                     // at the last look
   std::optional<kubernetes::Condition> told_;      // as the API server has it
   std::vector<kubernetes::RailState> told_rails_;  // of which events have told
