@@ -91,7 +91,9 @@ TEST_F(Repairs, OfAPodThatIsGoneAreThoseOfWhichNoDelHasCome) {
   for (const bool boot : {false, true}) {
     pod = world.MakePod("p2", "ns-a", boot ? "vf2" : "vf1");
     Attach(pod, boot ? "10.0.3.3" : "10.0.3.2");
-    if (!boot) ASSERT_TRUE(world.record.SetPhase(world.Attachment(pod).id, state::Phase::kDeleting));
+    if (!boot) {
+      ASSERT_TRUE(world.record.SetPhase(world.Attachment(pod).id, state::Phase::kDeleting));
+    }
     world.EndNamespace(pod);
     raild = world.StartRaild(std::chrono::hours(0), boot ? world.Attachment(pod).created_ms + 1 : made);
     Audit();
