@@ -206,6 +206,37 @@ TEST_F(OwnerTest, AnAddressThatAnotherNodeAnnouncesIsRefusedBeforeItsPodIsDistur
   ExpectSoleOwner(thief);
 }
 
+// The leaf's filter takes no other address of this node; the node refuses it before anybody is disturbed.
+TEST_F(OwnerTest, AnAddressOutsideOfTheNodesBlockIsRefused) {
+  world.config.rails[0].pods = {*IpPrefix::Parse("10.0.3.0/24"), *IpPrefix::Parse("fd00:3::/64")};
+  const PodSpec pod = world.MakePod("p1", "ns-a", "vf0");
+  world.ipam.GiveNext("10.0.4.7/24");
+  const Answer answer = chain.Add(pod);
+  EXPECT_EQ(answer.plugin, "ovs-provider");
+  EXPECT_EQ(answer.code, 7U);
+  EXPECT_THAT(answer.text, HasSubstr("IPAM gave 10.0.4.7, which no pod of this node may have on rail rail0"));
+  EXPECT_THAT(world.RulesOf(CookieKind::kAttachment), IsEmpty());
+  ExpectDone(chain.Del(pod));
+  EXPECT_THAT(world.Leftovers(), IsEmpty());
+  world.ipam.GiveNext("10.0.3.7/24");
+  MustAdd(pod);
+  ExpectSoleOwner(pod);
+}
+
+TEST_F(OwnerTest, AnIpamPluginThatTheNodeDoesNotNameIsNotAsked) {
+  world.config.pods.ipam = {"nv-ipam"};
+  const PodSpec pod = world.MakePod("p1", "ns-a", "vf0");
+  const Answer answer = chain.Add(pod);
+  EXPECT_EQ(answer.code, 7U);
+  EXPECT_THAT(answer.text,
+              HasSubstr("plugin fake gives no addresses on this node: \"pods.ipam\" of node.json"));
+  EXPECT_THAT(world.ipam.held(), IsEmpty());
+  EXPECT_THAT(world.Leftovers(), IsEmpty());
+  world.config.pods.ipam.push_back("fake");
+  MustAdd(pod);
+  ExpectSoleOwner(pod);
+}
+
 TEST_F(OwnerTest, TheLateDelOfAnOldOwnerTouchesNothingOfTheNewOne) {
   for (const std::set<Dependency>& down : {std::set{Dependency::kBgp}, std::set{Dependency::kOpenFlow},
                                            std::set{Dependency::kBgp, Dependency::kOpenFlow}}) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "lib/engine/attach/tenant_addresses.h"
 #include "plugins/testing/rail_chain.h"
 
 namespace rail {
@@ -92,28 +93,21 @@ TEST_F(VlanChainTest, RefusesANamespaceWhoseTenantHasNoVlan) {
   EXPECT_THAT(world.Leftovers(), IsEmpty());
 }
 
-TEST_F(VlanChainTest, RefusesEverythingButDelWhileModeOrVlanIsNotThatOfThePods) {
+TEST_F(VlanChainTest, RefusesEverythingButDelWhileTheModeIsNotThatOfThePods) {
   const config::Tenancy as_it_was = world.config.tenancy;
   MustAdd(red);
-  config::Tenancy other_vlan = as_it_was;
-  other_vlan.vlans.of_tenant["red"] = 107;
-  const std::pair<config::Tenancy, const char*> changes[] = {
-      {config::Tenancy{}, "the mode cannot change while pods run"},
-      {other_vlan, "a tenant's VLAN cannot change while pods of it run"}};
-  for (const auto& [tenancy, words] : changes) {
-    SCOPED_TRACE(words);
-    world.config.tenancy = tenancy;
-    EXPECT_THAT(Status(0), AllOf(HasSubstr("51 "), HasSubstr(words)));
-    EXPECT_THAT(Status(1), AllOf(HasSubstr("50 "), HasSubstr(words)));
-    EXPECT_THAT(chain.Check(red).text, HasSubstr(words));
-    const Answer answer = chain.Add(blue);
-    EXPECT_EQ(answer.plugin, "ovs-provider");
-    EXPECT_THAT(answer.text, HasSubstr(words));
-    EXPECT_EQ(world.FindAttachment(blue), std::nullopt) << "nothing was begun";
-    world.config.tenancy = as_it_was;
-    EXPECT_EQ(Status(0), "");
-    ExpectDone(chain.Check(red));
-  }
+  const char* const words = "the mode cannot change while pods run";
+  world.config.tenancy = {};
+  EXPECT_THAT(Status(0), AllOf(HasSubstr("51 "), HasSubstr(words)));
+  EXPECT_THAT(Status(1), AllOf(HasSubstr("50 "), HasSubstr(words)));
+  EXPECT_THAT(chain.Check(red).text, HasSubstr(words));
+  const Answer answer = chain.Add(blue);
+  EXPECT_EQ(answer.plugin, "ovs-provider");
+  EXPECT_THAT(answer.text, HasSubstr(words));
+  EXPECT_EQ(world.FindAttachment(blue), std::nullopt) << "nothing was begun";
+  world.config.tenancy = as_it_was;
+  EXPECT_EQ(Status(0), "");
+  ExpectDone(chain.Check(red));
   // Between two plugins of one ADD.
   world.config.tenancy = as_it_was;
   const Answer plumbed = chain.Run(0, "ADD", blue, "");
@@ -131,6 +125,44 @@ TEST_F(VlanChainTest, RefusesEverythingButDelWhileModeOrVlanIsNotThatOfThePods) 
   EXPECT_THAT(Status(0), HasSubstr("were attached without it"));
   world.config.tenancy = {};
   ExpectSoleOwner(blue);
+}
+
+TEST_F(VlanChainTest, AVlanThatIsNotThatOfThePodsStopsItsTenantAlone) {
+  const config::Tenancy as_it_was = world.config.tenancy;
+  MustAdd(red);
+  const auto rules = world.RulesOf(ovs::CookieKind::kTenant);
+  const PodSpec more = world.MakePod("p3", "ns-a", "vf2");
+  config::Tenancy renumbered = as_it_was;
+  renumbered.vlans.of_tenant["red"] = 107;
+  config::Tenancy without = as_it_was;
+  without.tenants.erase("red");
+  without.vlans.of_tenant.erase("red");
+  for (const config::Tenancy& tenancy : {renumbered, without}) {
+    world.config.tenancy = tenancy;
+    EXPECT_EQ(Status(0), "");
+    EXPECT_EQ(Status(1), "");
+    EXPECT_THAT(chain.Check(red).text, HasSubstr("a tenant's VLAN cannot change while pods of it run"));
+    const Answer answer = chain.Add(more);
+    EXPECT_EQ(answer.plugin, "tenant-isolation");
+    EXPECT_EQ(world.RulesOf(ovs::CookieKind::kTenant), rules) << "none of a pod that was refused";
+    ExpectDone(chain.Del(more));
+    ExpectDone(chain.Add(blue));
+    ExpectDone(chain.Check(blue));
+    ExpectDone(chain.Del(blue));
+  }
+  world.config.tenancy = as_it_was;
+  ExpectSoleOwner(red);
+}
+
+// Nobody but the sweep takes a dead pod out of the record, and the sweep is raild's.
+TEST_F(VlanChainTest, RaildStartsAndAttachesBesideADeadPodOfATenantThatHasLeft) {
+  MustAdd(red);
+  world.EndNamespace(red);
+  world.config.tenancy.tenants.erase("red");
+  world.config.tenancy.vlans.of_tenant.erase("red");
+  EXPECT_TRUE(engine::KeepsMode(world.config, world.record.List().value(), world.record));
+  ExpectDone(chain.Add(blue));
+  ExpectDone(chain.Check(blue));
 }
 
 TEST_F(VlanChainTest, GcLeavesThePodOfTheOtherTenantWithTheSameAddress) {

@@ -27,12 +27,15 @@ Result<std::vector<std::string>> LacksOf(const config::NodeConfig& config, const
   return preflight::CheckNode(config, *netlink, sriov::Sysfs(sysfs));
 }
 
-// A record that cannot be read keeps no raild from its work.
-Status KeepsPods(const config::NodeConfig& config, const engine::Deps& deps) {
+// `runs`: what raild runs by, and goes on by instead of cutting pods off. One that starts has no other file (nullptr): a tenant whose VLAN
+// has changed below its pods is cut off, the others are not. A record that cannot be read keeps no raild from its work.
+Status KeepsPods(const config::NodeConfig& config, const engine::Deps& deps, const config::NodeConfig* runs) {
   const auto store = deps.open_store();
   if (!store) return {};
   const auto all = (*store)->List();
-  return all ? engine::KeepsMode(config, *all, **store) : Status();
+  if (!all) return {};
+  RAIL_TRY(engine::KeepsMode(config, *all, **store));
+  return runs == nullptr ? Status() : engine::KeepsVlans(config, *runs, *all, **store);
 }
 
 engine::NodeIdentity Identity() {
@@ -71,7 +74,7 @@ Daemon::Daemon(config::NodeConfig config, engine::Deps deps, config::Paths paths
       inspector_(config_, paths_, deps_, views_, UnixMs, inspect::kAnswerTime, RealHardware(paths_),
                  [this] { return ports_.sampler().Fresh(After(kCountersWait)); }),
       metrics_(config_, paths_, inspector_, views_, ports_.sampler()),
-      reports_(config_, paths_, views_),
+      reports_(config_, paths_, views_, [this] { return inspector_.Requests(); }),
       supervisor_(supervisor),
       good_rails_(config_, engine::ReadGoodRails(paths_.good_rails_file), Clock::now()) {}
 
@@ -83,7 +86,7 @@ Result<std::unique_ptr<Daemon>> Daemon::Start(config::NodeConfig config, engine:
   RAIL_ASSIGN(stores.for_bgp, deps.open_store());
   RAIL_ASSIGN(stores.for_sweep, deps.open_store());
   RAIL_ASSIGN(stores.for_rates, deps.open_store());
-  RAIL_TRY(KeepsPods(config, deps));
+  RAIL_TRY(KeepsPods(config, deps, nullptr));
   RAIL_ASSIGN_AS(event::WakeSocket wakeups, event::WakeSocket::Bind(paths.wake_socket),
                  "does another raild run on this node?");
   RAIL_ASSIGN(std::unique_ptr<event::Loop> loop, event::Loop::Open());
@@ -143,7 +146,7 @@ void Daemon::LookAtConfig() {
   NewConfig now = JudgeConfig(
       config_, config::Load(paths_.config_file),
       {.tls = CheckTlsFiles,
-       .keeps = [this](const config::NodeConfig& config) { return KeepsPods(config, deps_); },
+       .keeps = [this](const config::NodeConfig& config) { return KeepsPods(config, deps_, &config_); },
        .lacks = [this](const config::NodeConfig& config) { return LacksOf(config, deps_, paths_.sysfs); }});
   node_status_.Note(config::kNodeFile, now.problem);
   if (now.take) {

@@ -1,6 +1,7 @@
 #include <cstdio>
 #include <iostream>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 #include "cmd/raild/api/tls.h"
@@ -114,5 +115,10 @@ int main(int argc, char** argv) {
     std::printf("%s: %zu rails, right\n", paths.config_file.c_str(), config->rails.size());
     return 0;
   }
-  return Serve(*config, paths);
+  try {
+    return Serve(*config, paths);
+  } catch (const std::system_error& error) {  // std::thread, at a limit of tasks
+    log::Error("raild cannot start its threads (a limit of tasks, pids.max?): {}", error.what());
+    return 1;
+  }
 }

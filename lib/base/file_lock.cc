@@ -6,8 +6,8 @@
 #include <atomic>
 #include <cerrno>
 #include <future>
-#include <system_error>
-#include <thread>
+
+#include "lib/base/thread.h"
 
 namespace rail {
 
@@ -41,16 +41,16 @@ Result<FileLock> FileLock::Wait(const std::string& path, Kind kind, Deadline dea
   std::promise<Result<FileLock>> promise;
   std::future<Result<FileLock>> locked = promise.get_future();
   ++waiting;
-  try {
-    std::thread([file = std::move(file), promise = std::move(promise), kind, path]() mutable {
-      Result<FileLock> lock = Locked(std::move(file), kind, path);
-      --waiting;
-      promise.set_value(std::move(lock));
-    }).detach();
-  } catch (const std::system_error& e) {
+  auto waits = StartThread([file = std::move(file), promise = std::move(promise), kind, path]() mutable {
+    Result<FileLock> lock = Locked(std::move(file), kind, path);
     --waiting;
-    return FailErrno(e.code().value(), "start a thread that waits for " + path);
+    promise.set_value(std::move(lock));
+  });
+  if (!waits) {
+    --waiting;
+    return FailWrapped(waits.error(), "wait for " + path);
   }
+  waits->detach();
   if (locked.wait_until(deadline) == std::future_status::ready) return locked.get();
   return Fail(Code::kBusy, path + " stays locked by another process: `fuser -v " + path + "` names it");
 }

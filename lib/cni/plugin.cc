@@ -62,7 +62,9 @@ Outcome<Request> ReadEnvironment(const Process& process) {
   if (of_attachment && !request.container_id.empty()) RAIL_TRY(ValidateContainerId(request.container_id));
   request.netns = read("CNI_NETNS", IsOneOf(request.command, {"ADD", "CHECK"}));
   request.ifname = read("CNI_IFNAME", of_attachment);
-  if (of_attachment && !request.ifname.empty()) RAIL_TRY(ValidateInterfaceName(request.ifname));
+  // Not for DEL, which must succeed: it looks for what is recorded under the name.
+  if (IsOneOf(request.command, {"ADD", "CHECK"}) && !request.ifname.empty())
+    RAIL_TRY(ValidateInterfaceName(request.ifname));
   request.args = read("CNI_ARGS", false);
   request.path = SplitPath(read("CNI_PATH", of_attachment || IsOneOf(request.command, {"GC", "STATUS"})));
   if (!missing.empty()) return CniFail(4, "required env variables [" + missing + "] missing");
@@ -95,6 +97,7 @@ Outcome<std::string> StringOf(const json& config, const char* key) {
   return found->get<std::string>();
 }
 
+// Without its key a configuration counts as 0.1.0, as in the reference.
 Outcome<void> ReadConfig(Request& request, std::string text) {
   request.config_text = std::move(text);
   auto config = ParseJson(request.config_text, {.max_bytes = kMaxInput});
@@ -103,22 +106,32 @@ Outcome<void> ReadConfig(Request& request, std::string text) {
     return CniFail(
         6, std::string("error unmarshall network config: it must be an object, not ") + config->type_name());
   }
-  RAIL_ASSIGN(request.network, StringOf(*config, "name"));
-  RAIL_TRY(ValidateNetworkName(request.network));
-  RAIL_ASSIGN(request.cni_version, StringOf(*config, "cniVersion"));
-  if (request.cni_version.empty()) request.cni_version = "0.1.0";
   request.config = std::make_shared<const json>(std::move(*config));
+  RAIL_ASSIGN(const std::string network, StringOf(*request.config, "name"));
+  RAIL_TRY(ValidateNetworkName(network));
+  request.network = network;
+  RAIL_ASSIGN(request.cni_version, StringOf(*request.config, "cniVersion"));
+  if (request.cni_version.empty()) request.cni_version = "0.1.0";
   return {};
+}
+
+// What to do about a version that we do not speak, for people.
+std::string VersionAdvice(const Request& request) {
+  const auto version = StringOf(*request.config, "cniVersion");
+  return fmt::format(
+      R"(the key "cniVersion" of the network's configuration is {}: write "cniVersion": "1.0.0" beside "name" there (in spec.config of a NetworkAttachmentDefinition))",
+      version && version->empty() ? "missing" : "wrong");
 }
 
 // For the verbs of newer versions: the configuration's version must be `since` or newer.
 Outcome<void> CheckVerbVersion(const Request& request, const char* since) {
   const auto version = ParseVersion(request.cni_version);
-  if (!version) return CniFail(6, version.error().message);
+  if (!version) return CniFail(6, version.error().message, VersionAdvice(request));
+  const std::string advice = IsSupported(request.cni_version) ? "" : VersionAdvice(request);
   if (!AtLeast(request.cni_version, since))
-    return CniFail(1, "config version does not allow " + request.command);
+    return CniFail(1, "config version does not allow " + request.command, advice);
   if (!AtLeast(SupportedVersions().back(), request.cni_version)) {
-    return CniFail(1, "plugin version does not allow " + request.command);
+    return CniFail(1, "plugin version does not allow " + request.command, advice);
   }
   return {};
 }
@@ -128,8 +141,8 @@ Outcome<void> CheckVersion(const Request& request) {
   if (IsOneOf(request.command, {"GC", "STATUS"})) RAIL_TRY(CheckVerbVersion(request, "1.1.0"));
   if (IsSupported(request.cni_version)) return {};
   return CniFail(1, "incompatible CNI versions",
-                 fmt::format("config is {}, plugin supports {}", Quote(request.cni_version),
-                             QuoteList(SupportedVersions())));
+                 fmt::format("config is {}, plugin supports {}; {}", Quote(request.cni_version),
+                             QuoteList(SupportedVersions()), VersionAdvice(request)));
 }
 
 // A pod's author can write runtimeConfig.deviceID, but never the top-level "deviceID". The first must not name another
@@ -239,20 +252,37 @@ Outcome<std::string> Dispatch(const Plugin& plugin, const Process& process, cons
   return quiet(plugin.status);
 }
 
-Outcome<std::string> Answer(const Plugin& plugin, const Process& process, std::string& version) {
-  RAIL_ASSIGN(Request request, ReadEnvironment(process));
-  if (request.command == "VERSION") {
-    return DumpJson({{"cniVersion", SupportedVersions().back()}, {"supportedVersions", SupportedVersions()}});
-  }
-  RAIL_ASSIGN(std::string text, ReadInput(process.in));
+// Reads the configuration as far as it is there.
+Outcome<void> ReadRequest(Request& request, std::istream& in, std::string& version) {
+  RAIL_ASSIGN(std::string text, ReadInput(in));
   RAIL_TRY(ReadConfig(request, std::move(text)));
   if (IsSupported(request.cni_version)) version = request.cni_version;
   if (!IsOneOf(request.command, {"ADD", "DEL", "CHECK", "GC", "STATUS"})) {
     return CniFail(4, "unknown CNI_COMMAND: " + request.command);
   }
   RAIL_TRY(CheckVersion(request));
-  auto read = ReadDeviceAndResult(request);
-  if (!read && request.command != "DEL") return tl::make_unexpected(std::move(read).error());
+  return ReadDeviceAndResult(request);
+}
+
+// DEL goes on whatever is wrong with the configuration: the record knows what there is to undo.
+void ReadForDel(Request& request, std::istream& in, std::string& version) {
+  const auto read = ReadRequest(request, in, version);
+  if (read) return;
+  if (!request.config) request.config = std::make_shared<const json>(json::object());
+  log::Warning("DEL of container {}, interface {}: what the record says of it is undone, although: {} {}",
+               request.container_id, request.ifname, read.error().msg, read.error().details);
+}
+
+Outcome<std::string> Answer(const Plugin& plugin, const Process& process, std::string& version) {
+  RAIL_ASSIGN(Request request, ReadEnvironment(process));
+  if (request.command == "VERSION") {
+    return DumpJson({{"cniVersion", SupportedVersions().back()}, {"supportedVersions", SupportedVersions()}});
+  }
+  if (request.command == "DEL") {
+    ReadForDel(request, process.in, version);
+  } else {
+    RAIL_TRY(ReadRequest(request, process.in, version));
+  }
   return Dispatch(plugin, process, request);
 }
 

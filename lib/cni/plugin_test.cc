@@ -261,7 +261,6 @@ const Refusal kConfigs[] = {
 INSTANTIATE_TEST_SUITE_P(Config, Refused, ::testing::ValuesIn(kConfigs), NameOf);
 
 const Environment kCheck = {{"CNI_COMMAND", "CHECK"}};
-const Environment kDel = {{"CNI_COMMAND", "DEL"}};
 const Environment kGc = {{"CNI_COMMAND", "GC"}};
 const Environment kStatus = {{"CNI_COMMAND", "STATUS"}};
 const Refusal kVersions[] = {
@@ -270,8 +269,17 @@ const Refusal kVersions[] = {
      R"({"name": "rail0"})",
      1,
      "incompatible CNI versions",
-     "config is \"0.1.0\", " + kAllOurs},
-    {"EmptyVersion", {}, ConfigOf(""), 1, "incompatible CNI versions", "config is \"0.1.0\", " + kAllOurs},
+     "config is \"0.1.0\", " + kAllOurs +
+         "; the key \"cniVersion\" of the network's configuration is missing"},
+    {"EmptyVersion",
+     {},
+     ConfigOf(""),
+     1,
+     "incompatible CNI versions",
+     "config is \"0.1.0\", " + kAllOurs +
+         "; the key \"cniVersion\" of the network's configuration is missing"},
+    {"CheckWithoutAVersion", kCheck, R"({"name": "rail0"})", 1, "config version does not allow CHECK",
+     "\"cniVersion\" of the network's configuration is missing"},
     {"Older", {}, ConfigOf("0.2.0"), 1, "incompatible CNI versions", "config is \"0.2.0\", " + kAllOurs},
     {"Newer", {}, ConfigOf("1.2.0"), 1, "incompatible CNI versions", "config is \"1.2.0\", " + kAllOurs},
     {"TextAndNotNumber",
@@ -280,7 +288,6 @@ const Refusal kVersions[] = {
      1,
      "incompatible CNI versions",
      "config is \"1.0\", " + kAllOurs},
-    {"DelNewer", kDel, ConfigOf("1.2.0"), 1, "incompatible CNI versions", "config is \"1.2.0\""},
     {"AddUnparsable", {}, ConfigOf("abc"), 1, "incompatible CNI versions", "config is \"abc\""},
     {"CheckUnparsable", kCheck, ConfigOf("abc"), 6,
      R"(failed to convert major version part "abc": strconv.Atoi: parsing "abc": invalid syntax)", ""},
@@ -359,17 +366,6 @@ TEST(Run, GcAndStatusTakeEmptyAttachmentVariables) {
                                 {"CNI_PATH", "/opt/cni/bin"}},
                                kConfig);
     EXPECT_EQ(ran.status, 0) << ran.out;
-  }
-}
-
-TEST(Run, DelGoesOnWithoutNetnsAndWithWhatAddRefuses) {
-  for (const char* extra :
-       {R"("prevResult": "x")", R"("deviceID": 7)", R"("runtimeConfig": {"deviceID": "0000:99:00.7"})"}) {
-    const Request request =
-        MakeRequest("DEL", std::string(R"({"cniVersion": "1.0.0", "name": "rail0", )") + extra + "}",
-                    {{"CNI_NETNS", ""}});
-    EXPECT_EQ(request.device_id, "");
-    EXPECT_EQ(request.prev_result, nullptr);
   }
 }
 

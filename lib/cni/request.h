@@ -28,15 +28,16 @@ struct Request {
   std::string command;            // "ADD", ...
   std::string container_id;       // validated; "" for GC and STATUS
   std::string netns;              // a path; may be "" for DEL
-  std::string ifname;             // validated
+  std::string ifname;             // validated, but for DEL
   std::string args;               // CNI_ARGS as received
   std::vector<std::string> path;  // CNI_PATH
   PodIdentity pod;
 
-  std::string cni_version;                            // of the configuration; one that we support
-  std::string network;                                // "name", validated
-  std::string config_text;                            // stdin as received
-  std::shared_ptr<const nlohmann::json> config;       // the same, parsed; an object
+  // DEL is called with any configuration, also with none that can be read.
+  std::string cni_version;                       // of the configuration; one that we support (DEL: any text)
+  std::string network;                           // "name", validated (DEL: "" where it is not known)
+  std::string config_text;                       // stdin as received
+  std::shared_ptr<const nlohmann::json> config;  // the same, parsed; an object (DEL: {} where it is none)
   std::shared_ptr<const nlohmann::json> prev_result;  // null when absent
 
   // Top-level "deviceID": the only place from which a device is taken. "" when absent.

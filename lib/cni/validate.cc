@@ -4,6 +4,8 @@
 #include <array>
 #include <string_view>
 
+#include "lib/base/link_name.h"
+
 namespace rail::cni {
 namespace {
 
@@ -53,6 +55,9 @@ Outcome<void> ValidateInterfaceName(const std::string& name) {
     return CniFail(4, "interface name is too long", "interface name should be less than 16 characters");
   if (name == "." || name == "..") return CniFail(4, "interface name is . or ..");
   if (HasSpaceOrSeparator(name)) return CniFail(4, "interface name contains / or : or whitespace characters");
+  if (StandsForLinks(name))
+    return CniFail(4, "interface name is a pattern or stands for all interfaces",
+                   "it must have no '%', and must be neither \"all\" nor \"default\"");
   if (HasControl(name)) return CniFail(4, "interface name contains control characters");
   return {};
 }

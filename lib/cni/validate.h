@@ -17,7 +17,7 @@ Outcome<void> ValidateContainerId(const std::string& id);
 Outcome<void> ValidateNetworkName(const std::string& name);
 
 // What the kernel takes as the name of a link: 1..15 bytes, not "." or "..", no '/', ':', Unicode white space
-// or control characters. Errors: code 4.
+// or control characters; and none that means more than one link to it: '%', "all", "default". Errors: code 4.
 Outcome<void> ValidateInterfaceName(const std::string& name);
 
 }  // namespace rail::cni

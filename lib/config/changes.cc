@@ -9,11 +9,12 @@ class Comparison {
  public:
   // Each struct is taken apart by all of its members, so one that gets a new key does not compile before it is compared here.
   void Compare(const NodeConfig& a, const NodeConfig& b) {
-    const auto& [rails, tenancy, bgp, ovs, frr, api, metrics, kubernetes, frontend, bursts, topology, rates] =
-        a;
+    const auto& [rails, tenancy, bgp, numbers, ovs, frr, api, metrics, kubernetes, frontend, bursts, topology,
+                 rates] = a;
     Rails(rails, b.rails);
     Of(tenancy, b.tenancy);
     Of(bgp, b.bgp);
+    Of(numbers, b.pods);
     Of(ovs, b.ovs);
     Of(api, b.api);
     const auto& [listen, pods] = metrics;
@@ -62,7 +63,7 @@ class Comparison {
   }
 
   void Of(const Rail& a, const Rail& b) {
-    const auto& [name, index, pf, bridge, mtu, devices, manage_sriov, num_vfs, flow_steering, accept,
+    const auto& [name, index, pf, bridge, mtu, devices, manage_sriov, num_vfs, flow_steering, accept, pods,
                  lossless, place] = a;
     const std::string rail = "rails[" + name + "].";
     Key(rail + "index", Takes::kRestart, index, b.index);
@@ -74,6 +75,7 @@ class Comparison {
     Key(rail + "num_vfs", Takes::kRestart, num_vfs, b.num_vfs);
     Key(rail + "flow_steering_mode", Takes::kRestart, flow_steering, b.flow_steering);
     Key(rail + "accept", Takes::kAtOnce, accept, b.accept);
+    Key(rail + "pods", Takes::kAtOnce, pods, b.pods);
     Key(rail + "lossless", Takes::kAtOnce, lossless, b.lossless);
     Key(rail + "plane", Takes::kAtOnce, place, b.place);  // what NCCL is told; no packet goes by it
   }
@@ -94,6 +96,14 @@ class Comparison {
     Key("bgp.community_asn", Takes::kRestart, community_asn, b.community_asn);
     Key("bgp.bmp_port", Takes::kRestart, bmp_port, b.bmp_port);
     Key("bgp.max_prefixes", Takes::kAtOnce, max_prefixes, b.max_prefixes);
+  }
+
+  // Pods that run keep what their ADD has recorded.
+  void Of(const Pods& a, const Pods& b) {
+    const auto& [first_table, first_rule, ipam] = a;
+    Key("pods.ipam", Takes::kAtOnce, ipam, b.ipam);
+    Key("pods.first_table", Takes::kAtOnce, first_table, b.first_table);
+    Key("pods.first_rule", Takes::kAtOnce, first_rule, b.first_rule);
   }
 
   void Of(const Ovs& a, const Ovs& b) {

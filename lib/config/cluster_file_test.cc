@@ -34,6 +34,7 @@ NodeFacts Node(const std::string& name, const std::string& ip = "10.0.3.7",
 
 Result<std::string> FindUplink(const std::string& address) {
   if (address == "0000:3b:00.0") return std::string("enp59s0np0");
+  if (address == "10002:01:00.0") return std::string("enP65538p1s0np0");
   return Fail(Code::kNotFound, "no device " + address);
 }
 
@@ -181,9 +182,23 @@ TEST(ClusterFile, FindsUplinksByTheirPciAddress) {
   ASSERT_TRUE(resolved) << resolved.error().message;
   EXPECT_EQ(resolved->config.rails[0].pf, "enp59s0np0");
   EXPECT_EQ(resolved->pf_as_written.at("rail0"), "0000:3b:00.0");
+  EXPECT_EQ(Resolve(File("", rails("10002:01:00.0")), Node("n"))->config.rails[0].pf, "enP65538p1s0np0");
   EXPECT_THAT(
       ErrorOf(File("", rails("0000:3c:00.0"))),
       AllOf(HasSubstr("node gpu-a1: rails[0].pf: no device 0000:3c:00.0"), Not(HasSubstr("must be"))));
+}
+
+// What stands for the uplink where nobody can look for it is a name that a link may have.
+TEST(ClusterFile, AnAddressOfAnyLengthStandsForAnUplinkElsewhere) {
+  for (const char* address : {"0000:3b:00.0", "10002:01:00.0", "ffffffff:ff:1f.7"}) {
+    const auto file = ClusterFile::Parse(
+        File("", std::string(R"("rails": [ { "name": "rail0", "index": 0, "bridge": "br-rail0", "pf": ")") +
+                     address + "\" } ]"),
+        "node.json");
+    ASSERT_TRUE(file) << file.error().message;
+    const auto resolved = file->Resolve(Node("n"), UplinkElsewhere);
+    EXPECT_TRUE(resolved) << resolved.error().message;
+  }
 }
 
 TEST(ClusterFile, ANodeThatNoRuleMatchesTakesNobodyElsesKeys) {

@@ -12,9 +12,6 @@
 
 namespace rail::config {
 
-// 0000:3b:00.2
-bool IsPciAddress(std::string_view text);
-
 // What Parse would refuse in the plain document, each with its path: "rails[0].mtu: must be ...". Empty: Parse takes it.
 std::vector<std::string> ProblemsOf(const nlohmann::json& document);
 

@@ -54,7 +54,7 @@ inline constexpr uint32_t kLastRailIndex = 99;
 
 struct Rail {
   std::string name;    // [a-z0-9]([a-z0-9-]*[a-z0-9])?, 1..15 bytes
-  uint32_t index = 0;  // 0..kLastRailIndex, unique; the pod's routing table is 100 + index
+  uint32_t index = 0;  // 0..kLastRailIndex, unique
   std::string pf;      // the uplink's netdev
   std::string bridge;  // the OVS bridge, unique
   uint32_t mtu = 0;    // bytes, 1280..9600
@@ -64,6 +64,8 @@ struct Rail {
   std::string flow_steering;  // "smfs", "dmfs", "hmfs"
   // What may be learned from this rail's leaf: addresses in one of these prefixes. Empty: every address.
   std::vector<IpPrefix> accept;
+  // What pods of this node may have on this rail: addresses in one of these prefixes. Empty: every address.
+  std::vector<IpPrefix> pods;
   std::optional<Lossless> lossless;  // nothing: nobody asks how the uplink treats RoCE
   Place place;
 
@@ -71,7 +73,6 @@ struct Rail {
   uint32_t number() const { return place.rail.value_or(index); }
   // 02:52:41:49:4c:<index>: the pod's gateway has this address on every node.
   MacAddress GatewayMac() const;
-  uint32_t routing_table() const { return 100 + index; }
   const DeviceEntry* FindDevice(std::string_view device) const;
 };
 
@@ -98,6 +99,13 @@ struct Bgp {
   uint16_t bmp_port = 11019;   // where bgpd pushes what it learns (BMP), on the loopback
   // How many prefixes of one family a leaf is expected to send at most. Twice 2,000 nodes with 64 pods each.
   uint32_t max_prefixes = 256'000;
+};
+
+// What holds for every pod of the node. Numbers are of what a rail adds in a pod's network namespace, with the rail's index added.
+struct Pods {
+  uint32_t first_table = 524100;  // of routing tables
+  uint32_t first_rule = 700;      // of priorities of policy rules: 100 from addresses, 100 of interfaces
+  std::vector<std::string> ipam;  // the IPAM plugins that may give addresses; empty: all
 };
 
 struct Ovs {
@@ -138,6 +146,7 @@ struct NodeConfig {
   std::vector<Rail> rails;  // at least one; sorted by index
   Tenancy tenancy;
   Bgp bgp;
+  Pods pods;
   Ovs ovs;
   Frr frr;
   Api api;

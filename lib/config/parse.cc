@@ -4,6 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "lib/base/link_name.h"
+#include "lib/base/pci_address.h"
 #include "lib/base/strict_json.h"
 #include "lib/config/document.h"
 #include "lib/config/node_config.h"
@@ -30,9 +32,6 @@ constexpr size_t kMaxPath = 4095;
 bool IsLowerOrDigit(char c) {
   return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
 }
-bool IsHex(char c) {
-  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
-}
 
 // [a-z0-9]([a-z0-9-]*[a-z0-9])? of 1..max bytes: what RFC 1123 calls a label.
 bool IsLabel(std::string_view text, size_t max) {
@@ -43,6 +42,7 @@ bool IsLabel(std::string_view text, size_t max) {
 // A name that the kernel accepts for a link (dev_valid_name), of printable ASCII only.
 bool IsLinkName(std::string_view text) {
   return !text.empty() && text.size() <= kMaxLinkName && text != "." && text != ".." &&
+         !StandsForLinks(text) &&
          std::ranges::all_of(text, [](char c) { return c > ' ' && c <= '~' && c != '/' && c != ':'; });
 }
 
@@ -75,6 +75,7 @@ class Parser {
     ParseRails(root, node.rails);
     ParseTenancy(root.Object("tenancy"), node.tenancy);
     ParseBgp(root, node.bgp);
+    ParsePods(root.Object("pods"), node.pods);
     ParseOvs(root.Object("ovs"), node.ovs);
     ParseFrr(root.Object("frr"), node.frr);
     ParseApi(root.Object("api"), node.api);
@@ -114,7 +115,7 @@ class Parser {
   }
 
   std::string LinkName(JsonObject& object, std::string_view key) {
-    return Text(object, key, IsLinkName, "the name of a link: 1 to 15 bytes without '/', ':' or space");
+    return Text(object, key, IsLinkName, "the name of a link: 1 to 15 bytes without '/', ':', '%' or space");
   }
 
   std::string Path(JsonObject& object, std::string_view key, size_t max, std::string fallback) {
@@ -163,8 +164,7 @@ class Parser {
     const size_t known = errors_.list().size();
     rail.index = static_cast<uint32_t>(object.Uint("index", 0, kLastRailIndex));
     if (errors_.list().size() == known) {
-      TakeOnce(indexes_, std::to_string(rail.index), object.PathOf("index"),
-               "every rail has its own index and routing table");
+      TakeOnce(indexes_, std::to_string(rail.index), object.PathOf("index"), "every rail has its own index");
     }
 
     rail.pf = LinkName(object, "pf");
@@ -180,7 +180,8 @@ class Parser {
       }
     }
     ParseSriov(object, rail);
-    ParseAccept(object, rail.accept);
+    ParsePrefixes(object, "accept", rail.accept);
+    ParsePrefixes(object, "pods", rail.pods);
     rail.lossless =
         ParseLossless(node_lossless_, object.Object("lossless"), object.PathOf("lossless"), errors_);
     rail.place = ParsePlace(object, errors_);
@@ -189,16 +190,16 @@ class Parser {
   }
 
   // An empty list is refused: it could mean everything or nothing.
-  void ParseAccept(JsonObject& object, std::vector<IpPrefix>& accept) {
-    const std::string path = object.PathOf("accept");
+  void ParsePrefixes(JsonObject& object, const char* key, std::vector<IpPrefix>& prefixes) {
+    const std::string path = object.PathOf(key);
     const size_t known = errors_.list().size();
-    const std::vector<std::string> list = object.StringsOr("accept");
-    if (object.Has("accept") && list.empty() && errors_.list().size() == known)
+    const std::vector<std::string> list = object.StringsOr(key);
+    if (object.Has(key) && list.empty() && errors_.list().size() == known)
       errors_.Add(path, "must list at least one prefix (without the key, every address is accepted)");
     for (size_t i = 0; i < list.size(); ++i) {
       const auto prefix = IpPrefix::Parse(list[i]);
       if (prefix && prefix->HasNoHostBits()) {
-        accept.push_back(*prefix);
+        prefixes.push_back(*prefix);
       } else {
         errors_.Add(
             path + "[" + std::to_string(i) + "]",
@@ -225,7 +226,8 @@ class Parser {
     DeviceEntry entry;
     entry.device = Text(
         object, "device", [](std::string_view text) { return IsLinkName(text) || IsPciAddress(text); },
-        "the name of a link (1 to 15 bytes without '/', ':' or space) or a PCI address like 0000:3b:00.2");
+        "the name of a link (1 to 15 bytes without '/', ':', '%' or space) or a PCI address like "
+        "0000:3b:00.2");
     TakeLink(entry.device, object.PathOf("device"));
     entry.representor = LinkName(object, "representor");
     TakeLink(entry.representor, object.PathOf("representor"));
@@ -295,6 +297,27 @@ class Parser {
     object.RejectUnknown();
   }
 
+  // A rule is looked at before those of main and default, 32766 and 32767.
+  void ParsePods(const json* value, Pods& pods) {
+    if (value == nullptr) return;
+    constexpr uint32_t kRails = kLastRailIndex + 1;
+    constexpr uint32_t kKernelsTables[] = {253, 255};
+    JsonObject object(*value, "pods", errors_);
+    pods.first_table =
+        static_cast<uint32_t>(object.UintOr("first_table", pods.first_table, 1, UINT32_MAX - kLastRailIndex));
+    if (pods.first_table <= kKernelsTables[1] && pods.first_table + kLastRailIndex >= kKernelsTables[0])
+      errors_.Add(object.PathOf("first_table"),
+                  "must leave out the kernel's own tables, 253 to 255: 1 to 153, or 256 and more");
+    pods.first_rule =
+        static_cast<uint32_t>(object.UintOr("first_rule", pods.first_rule, 1, 32766 - 2 * kRails));
+    const size_t known = errors_.list().size();
+    pods.ipam = object.StringsOr("ipam");
+    if (object.Has("ipam") && pods.ipam.empty() && errors_.list().size() == known)
+      errors_.Add(object.PathOf("ipam"),
+                  "must name at least one plugin (without the key, every IPAM plugin may give addresses)");
+    object.RejectUnknown();
+  }
+
   void ParseOvs(const json* value, Ovs& ovs) {
     const json empty = json::object();
     JsonObject object(value == nullptr ? empty : *value, "ovs", errors_);
@@ -358,12 +381,6 @@ class Parser {
 };
 
 }  // namespace
-
-bool IsPciAddress(std::string_view text) {
-  constexpr std::string_view kShape = "hhhh:hh:hh.h";
-  return std::ranges::equal(text, kShape,
-                            [](char c, char shape) { return shape == 'h' ? IsHex(c) : c == shape; });
-}
 
 std::vector<std::string> ProblemsOf(const json& document) {
   Parser parser;

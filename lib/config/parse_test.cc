@@ -25,7 +25,8 @@ constexpr std::string_view kFull = R"({
     { "name": "rail1", "index": 1, "pf": "ens2f0np0", "bridge": "br-rail1", "mtu": 9000,
       "manage_sriov": true, "num_vfs": 8, "flow_steering_mode": "dmfs", "accept": ["10.1.0.0/16", "fd00:1::/48"] },
     { "name": "rail0", "index": 0, "pf": "ens1f0np0", "bridge": "br-rail0", "mtu": 4200,
-      "devices": [ { "device": "vf0", "representor": "rep0" }, { "device": "0000:3b:00.2", "representor": "rep1" } ] } ],
+      "devices": [ { "device": "vf0", "representor": "rep0" }, { "device": "0000:3b:00.2", "representor": "rep1" },
+                   { "device": "10002:01:00.2", "representor": "rep2" } ] } ],
   "tenancy": { "mode": "off", "tenants": { "team-a": ["ns-a", "ns-a-dev"] } },
   "bgp": { "manage": false, "asn": 4200000001, "router_id": "10.255.0.1", "community_asn": 4200000000,
     "max_prefixes": 1000 },
@@ -62,6 +63,7 @@ TEST(NodeConfig, ReadsEveryKey) {
   EXPECT_EQ(node->rails[0].mtu, 4200U);
   ASSERT_NE(node->rails[0].FindDevice("0000:3b:00.2"), nullptr);
   EXPECT_EQ(node->rails[0].FindDevice("0000:3b:00.2")->representor, "rep1");
+  ASSERT_NE(node->rails[0].FindDevice("10002:01:00.2"), nullptr);
   EXPECT_EQ(node->rails[0].FindDevice("rep1"), nullptr);
   EXPECT_TRUE(node->rails[1].manage_sriov);
   EXPECT_EQ(node->rails[1].num_vfs, 8U);
@@ -117,7 +119,7 @@ TEST_P(BadDocument, IsRefusedAndTheKeyNamed) {
       << "exactly one complaint is expected";
 }
 
-constexpr const char* kLinkRule = "1 to 15 bytes without '/', ':' or space";
+constexpr const char* kLinkRule = "1 to 15 bytes without '/', ':', '%' or space";
 const BadValue kBadValues[] = {
     {"UnknownAtTheTop", "/rail", "[]", "rail", "unknown key"},
     {"UnknownInARail", "/rails/0/vlan", "7", "rails[0].vlan", "unknown key"},
@@ -132,8 +134,18 @@ const BadValue kBadValues[] = {
     {"AcceptTooLong", "/rails/0/accept/0", "\"10.1.0.0/33\"", "rails[0].accept[0]",
      "must be a prefix without host bits"},
     {"AcceptANumber", "/rails/0/accept/0", "7", "rails[0].accept[0]", "must be a string"},
+    {"PodsNothing", "/rails/0/pods", "[]", "rails[0].pods", "must list at least one prefix"},
+    {"PodsWithHostBits", "/rails/0/pods", "[\"10.1.0.7/16\"]", "rails[0].pods[0]",
+     "a prefix without host bits"},
+    {"IpamNothing", "/pods/ipam", "[]", "pods.ipam", "must name at least one plugin"},
+    {"IpamANumber", "/pods/ipam", "[7]", "pods.ipam[0]", "must be a string"},
     {"NoPrefixes", "/bgp/max_prefixes", "0", "bgp.max_prefixes", "1 to 4294967295"},
     {"UnknownInBgp", "/bgp/as", "1", "bgp.as", "unknown key"},
+    {"TableOfTheKernel", "/pods", R"({"first_table": 154})", "pods.first_table", "1 to 153, or 256 and more"},
+    {"TableNone", "/pods", R"({"first_table": 0})", "pods.first_table", "1 to 4294967196"},
+    {"TableTooHigh", "/pods", R"({"first_table": 4294967197})", "pods.first_table", "1 to 4294967196"},
+    {"RuleAfterMain", "/pods", R"({"first_rule": 32567})", "pods.first_rule", "1 to 32566"},
+    {"UnknownInPods", "/pods", R"({"table": 7})", "pods.table", "unknown key"},
     {"UnknownInOvs", "/ovs/bridge", "\"b\"", "ovs.bridge", "unknown key"},
     {"UnknownInFrr", "/frr/vtysh", "\"b\"", "frr.vtysh", "unknown key"},
     {"NoRails", "/rails", "", "rails", "at least one"},

@@ -1,5 +1,7 @@
 #include "lib/counters/port.h"
 
+#include "lib/engine/attach/attachment.h"
+
 namespace rail::counters {
 
 std::string Port::Name() const {
@@ -23,7 +25,7 @@ std::vector<PortPtr> PortsOf(const config::NodeConfig& config, const engine::Nod
                                                       .tenant = a.tenant,
                                                       .tenant_id = a.tenant_id,
                                                       .netns = a.netns_path,
-                                                      .netns_identity = {a.netns_device, a.netns_inode}}));
+                                                      .netns_identity = engine::NamespaceOf(a)}));
   }
   return ports;
 }

@@ -49,8 +49,11 @@ struct Device {
   std::string rdma;        // its RDMA device, "mlx5_4"; "" none
 };
 
-// The saved state of a VF: its settings on the PF, and its RDMA device.
+// The saved state of a VF: which of whose VFs it is, its settings on the PF, and its RDMA device.
 struct SavedVf {
+  std::string pf;      // its PF's address; "": an earlier version has saved it, without pf_mac and index
+  MacAddress pf_mac;   // the PF's permanent one; zero: it has none
+  uint32_t index = 0;  // among the VFs of its PF
   netlink::VfState state;
   std::string rdma;         // "" none
   uint32_t rdma_index = 0;  // identifies the RDMA device in the pod, whatever its name is there
@@ -92,9 +95,13 @@ class Backend {
  public:
   virtual ~Backend() = default;
 
-  // Asks the host alone: no path to a pod's namespace is needed. Of `saved` only id, netdev, representor, kind, parent_device and
-  // permanent_mac are used.
+  // Asks the host alone: no path to a pod's namespace is needed. Of `saved` only id, netdev, representor, kind, parent_device,
+  // permanent_mac and vf are used.
   virtual Result<Location> Locate(const Saved& saved) = 0;
+
+  // Why the device of `saved` does not exist any more, for people. "": it exists, or the backend cannot tell. Another device may stand
+  // where it was: its bus was renumbered. Errors: nobody can say now.
+  virtual Result<std::string> WhyGone(const Saved& /*saved*/) { return std::string(); }
 
   // Errors: kInvalid the device is not one of the rail's (the message says which are); kNotFound it is not on the host now (it
   //         may be in another namespace); kUnsupported.
@@ -126,7 +133,8 @@ class Backend {
   // Brings the device back to the host and restores its name, MAC, MTU and admin state, and the representor's MTU and admin
   // state. `pod` is null when the pod's namespace is gone. Then Restore waits for the device until `deadline`: the kernel
   // returns a physical device some time later. A virtual device is gone with the namespace, which is success.
-  // Called in the host's namespace. If the device is on the host already, only restores what differs: safe to repeat.
+  // Called in the host's namespace. If the device is on the host already, only restores what differs: safe to repeat. If it is gone
+  // (WhyGone), touches nothing and succeeds.
   // If another device has its name by now, the other keeps the name. A VF is known by its PCI address, so it comes back under
   // a name that nobody else wants, and so does its RDMA device.
   // Errors: kBusy it is neither on the host nor in the pod yet; kExists the name of a link of node.json is taken. Then

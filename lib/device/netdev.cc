@@ -23,7 +23,12 @@ std::string Devices(const config::Rail& rail) {
 // A pod with CAP_NET_ADMIN chooses names and MAC addresses, so what a pod cannot choose decides, if the device has such a thing.
 bool IsDevice(const Link& link, const Saved& saved, const Link* representor) {
   if (link.kind != saved.kind) return false;
-  if (!saved.parent_device.empty()) return link.parent_device == saved.parent_device;
+  if (!saved.parent_device.empty()) {
+    // A bus may be renumbered. Then another link's device is where this one's was.
+    const bool is_other = !saved.permanent_mac.is_zero() && !link.permanent_mac.is_zero() &&
+                          link.permanent_mac != saved.permanent_mac;
+    return link.parent_device == saved.parent_device && !is_other;
+  }
   if (!saved.permanent_mac.is_zero()) return link.permanent_mac == saved.permanent_mac;
   if (saved.kind == "veth" && representor != nullptr && representor->kind == "veth") {
     return link.index == representor->peer && link.peer == representor->index;

@@ -23,7 +23,10 @@ void PutIf(json& object, const char* key, const std::optional<Value>& value) {
 }
 
 json ToJson(const SavedVf& vf) {
-  json object{{"mac", vf.state.mac.ToString()},
+  json object{{"pf", vf.pf},
+              {"pf_mac", vf.pf_mac.ToString()},
+              {"index", vf.index},
+              {"mac", vf.state.mac.ToString()},
               {"vlan", vf.state.vlan.id},
               {"vlan_qos", vf.state.vlan.qos},
               {"vlan_service", vf.state.vlan.service},
@@ -94,6 +97,11 @@ Settings AskedFromJson(const json& value, JsonErrors& errors) {
 SavedVf VfFromJson(const json& value, JsonErrors& errors) {
   JsonObject object(value, "vf", errors);
   SavedVf vf;
+  if (object.Has("pf")) {
+    vf.pf = object.String("pf");
+    vf.pf_mac = Mac(object, "pf_mac", errors);
+    vf.index = static_cast<uint32_t>(object.Uint("index", 0, UINT32_MAX));
+  }
   vf.state.mac = Mac(object, "mac", errors);
   vf.state.vlan = Vlan(object);
   vf.state.rates = Rates(object);

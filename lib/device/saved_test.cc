@@ -43,6 +43,23 @@ TEST(Saved, KeepsWhatTheNetworkAsked) {
   EXPECT_EQ(Saved::FromJson(saved.ToJson()).value(), saved);
 }
 
+TEST(Saved, KeepsWhichVfOfWhichPfItWas) {
+  Saved saved = Example();
+  saved.vf = {.pf = "10002:01:00.0", .pf_mac = *MacAddress::Parse("3c:1a:0f:00:a1:00"), .index = 7};
+  EXPECT_EQ(Saved::FromJson(saved.ToJson()).value(), saved);
+}
+
+// Format 3 did not say it.
+TEST(Saved, IsReadWithoutWhichVfItWas) {
+  const auto saved = Saved::FromJson(
+      R"({"id":"0000:3b:00.2","netdev":"vf0","representor":"rep0","mac":"02:00:00:00:00:07","mtu":1500,"up":true,
+          "representor_mtu":1500,"representor_up":false,"kind":"","parent_device":"0000:3b:00.2",
+          "permanent_mac":"02:00:00:00:00:07","vf":{"mac":"00:00:00:00:00:00","vlan":0,"vlan_qos":0,
+          "vlan_service":false,"min_tx_rate":0,"max_tx_rate":0,"rdma":"","rdma_index":0}})");
+  ASSERT_TRUE(saved) << saved.error().message;
+  EXPECT_EQ(saved->vf->pf, "");
+}
+
 TEST(Saved, RefusesWhatItDidNotWrite) {
   const auto refused = [](std::string text, const std::string& from, const std::string& to) -> std::string {
     text.replace(text.find(from), from.size(), to);

@@ -1,15 +1,19 @@
 #include "lib/device/select.h"
 
-#include "lib/sriov/lookup.h"
+#include "lib/base/pci_address.h"
 
 namespace rail::device {
 
 Backend& Select::Of(const std::string& id) {
-  return sriov::IsPciAddress(id) ? *sriov_ : *netdev_;
+  return IsPciAddress(id) ? *sriov_ : *netdev_;
 }
 
 Result<Location> Select::Locate(const Saved& saved) {
   return Of(saved.id).Locate(saved);
+}
+
+Result<std::string> Select::WhyGone(const Saved& saved) {
+  return Of(saved.id).WhyGone(saved);
 }
 
 Result<Device> Select::Find(const config::Rail& rail, const std::string& id) {

@@ -17,6 +17,7 @@ class Select : public Backend {
       : sriov_(std::move(sriov)), netdev_(std::move(netdev)) {}
 
   Result<Location> Locate(const Saved& saved) override;
+  Result<std::string> WhyGone(const Saved& saved) override;
   Result<Device> Find(const config::Rail& rail, const std::string& id) override;
   Status CheckRail(const config::Rail& rail, const std::string& id) override;
   Result<Saved> Save(const Device& device) override;

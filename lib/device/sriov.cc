@@ -63,6 +63,12 @@ std::vector<std::string> Describe(const VfChange& change, const VfState& now) {
   return problems;
 }
 
+// "VF 3 of PF 0000:3b:00.0 (02:00:00:00:00:07)"
+std::string PlaceInWords(uint32_t index, const std::string& pf, const MacAddress& pf_mac) {
+  return "VF " + std::to_string(index) + " of PF " + pf +
+         (pf_mac.is_zero() ? "" : " (" + pf_mac.ToString() + ")");
+}
+
 // A name that no other RDMA device wants: mlx5_4-0000-3b-00-2. It begins with the device's own name, because programs choose
 // devices by the beginning of the name (NCCL_IB_HCA=mlx5).
 std::string RdmaNameOfItsOwn(const Saved& saved) {
@@ -82,10 +88,27 @@ Sriov::Sriov(netlink::Netlink& host, Netdev::OpenNetlink open_netlink, Connectio
 
 // sysfs shows the links of the host alone. A VF whose driver gives it none on the host has it elsewhere.
 Result<Location> Sriov::Locate(const Saved& saved) {
-  if (!lookup_.Exists(saved.id)) return Location::kNowhere;
+  if (!lookup_.IsVf(saved.id)) return Location::kNowhere;
+  if (saved.vf && !saved.vf->pf.empty() && !lookup_.IsVfOf(saved.id, saved.vf->pf, saved.vf->index))
+    return Location::kNowhere;
   if (!lookup_.NetdevOf(saved.id).empty()) return Location::kHost;
   const std::string driver = lookup_.DriverOf(saved.id);
   return driver.empty() || sriov::IsUserspaceDriver(driver) ? Location::kNowhere : Location::kElsewhere;
+}
+
+// The PF's MAC address tells two NICs apart that have exchanged their addresses.
+Result<std::string> Sriov::WhyGone(const Saved& saved) {
+  if (!lookup_.Exists(saved.id)) return "this node has no device " + saved.id + " now";
+  if (!lookup_.IsVf(saved.id)) return "what is at " + saved.id + " now is no virtual function";
+  if (!saved.vf || saved.vf->pf.empty()) return std::string();
+  const std::string doing = "tell whether " + saved.id + " is the same virtual function as before";
+  RAIL_ASSIGN_AS(const sriov::Vf vf, lookup_.FindVf(saved.id), doing);
+  RAIL_ASSIGN_AS(const netlink::Link pf, host_.GetLink(vf.pf.netdev), doing + ": its PF");
+  const SavedVf& was = *saved.vf;
+  const bool same_nic = was.pf_mac.is_zero() || pf.permanent_mac.is_zero() || was.pf_mac == pf.permanent_mac;
+  if (same_nic && vf.pf.address == was.pf && vf.index == was.index) return std::string();
+  return "what is at " + saved.id + " now is " + PlaceInWords(vf.index, vf.pf.address, pf.permanent_mac) +
+         ", and the device was " + PlaceInWords(was.index, was.pf, was.pf_mac);
 }
 
 Result<Device> Sriov::Find(const config::Rail& rail, const std::string& id) {
@@ -152,11 +175,11 @@ Result<std::string> Sriov::RepresentorOf(const config::Rail& rail, const sriov::
 
 Result<Sriov::Place> Sriov::PlaceOf(const std::string& address, bool with_rates) {
   RAIL_ASSIGN(const sriov::Vf vf, lookup_.FindVf(address));
-  RAIL_ASSIGN_AS(const netlink::Link pf, host_.GetLink(vf.pf.netdev), "the VF's PF");
+  RAIL_ASSIGN_AS(netlink::Link pf, host_.GetLink(vf.pf.netdev), "the VF's PF");
   if (!vfs_) {
     RAIL_ASSIGN(vfs_, connections_.vfs());
   }
-  Place place{pf.index, vf.index, vfs_.get(), std::nullopt};
+  Place place{std::move(pf), vf.index, vfs_.get(), std::nullopt};
   if (with_rates) {
     RAIL_ASSIGN_AS(place.leaf, LeafOf(vf), "the VF's port");
   }
@@ -181,7 +204,7 @@ Result<std::optional<Sriov::Leaf>> Sriov::LeafOf(const sriov::Vf& vf) {
 }
 
 Result<VfState> Sriov::StateOf(const Place& place) {
-  RAIL_ASSIGN(VfState state, place.vfs->Get(place.pf, place.vf));
+  RAIL_ASSIGN(VfState state, place.vfs->Get(place.pf.index, place.vf));
   if (!place.leaf) return state;
   RAIL_ASSIGN(const netlink::RateTree tree, rates_->List(place.leaf->nic));
   const auto leaf = std::ranges::find(tree.leaves, place.leaf->port, &netlink::RateLeaf::port);
@@ -197,7 +220,7 @@ Status Sriov::Change(const Place& place, VfChange change) {
     RAIL_TRY(rates_->SetLeaf(place.leaf->nic, place.leaf->port, rate, std::nullopt));
     change.rates.reset();
   }
-  return place.vfs->Set(place.pf, place.vf, change);
+  return place.vfs->Set(place.pf.index, place.vf, change);
 }
 
 Result<netlink::Rdma*> Sriov::HostRdma() {
@@ -219,7 +242,7 @@ Result<Saved> Sriov::Save(const Device& device) {
   const std::string doing = "save the state of device " + device.id;
   RAIL_ASSIGN(Saved saved, netdev_.Save(device));
   RAIL_ASSIGN_AS(const Place place, PlaceOf(device.id, device.settings.rates.has_value()), doing);
-  SavedVf vf;
+  SavedVf vf{.pf = device.pf_address, .pf_mac = place.pf.permanent_mac, .index = place.vf};
   RAIL_ASSIGN_AS(vf.state, StateOf(place), doing);
   if (!device.rdma.empty()) {
     RAIL_ASSIGN_AS(const RdmaDevice rdma, RdmaCalled(device.rdma), doing);
@@ -278,6 +301,8 @@ Status Sriov::MoveRdmaIn(const Device& device, const netns::Netns& pod) {
 Result<std::vector<std::string>> Sriov::Verify(const Saved& saved, const std::optional<Settings>& settings,
                                                const netns::Netns& pod) {
   const std::string doing = "check device " + saved.id;
+  RAIL_ASSIGN_AS(const std::string gone, WhyGone(saved), doing);
+  if (!gone.empty()) return std::vector<std::string>{"VF " + saved.id + " is gone: " + gone};
   RAIL_ASSIGN_AS(const Place place, PlaceOf(saved.id, settings && settings->rates), doing);
   RAIL_ASSIGN_AS(const VfState now, StateOf(place), doing);
   std::vector<std::string> problems = Describe(
@@ -313,15 +338,19 @@ Result<std::vector<std::string>> Sriov::Verify(const Saved& saved, const std::op
 Status Sriov::Restore(const Saved& saved, const netns::Netns* pod, const std::string& ifname,
                       Deadline deadline) {
   const std::string doing = "give device " + saved.id + " back to the host";
-  // The PF has fewer VFs now, or the card is gone: there is nothing to give back.
-  if (!lookup_.Exists(saved.id)) return {};
+  // The PF has fewer VFs now, the card is gone, or its bus was renumbered: there is nothing to give back.
+  RAIL_ASSIGN_AS(const std::string gone, WhyGone(saved), doing);
+  if (!gone.empty()) return {};
   Status rdma;
   // Without a kernel driver there is no link to wait for, and a driver that is bound later makes a new link.
   const std::string driver = lookup_.DriverOf(saved.id);
   if (!driver.empty() && !sriov::IsUserspaceDriver(driver)) {
     if (pod != nullptr) rdma = BringRdmaHome(saved, pod);
-    // A VF is known by its PCI address: if its name is taken, any other name will do.
-    const Status link = netdev_.Restore(saved, pod, ifname, deadline);
+    // A VF is known by its PCI address: if its name is taken, any other name will do. A driver that binds anew may find another
+    // permanent MAC address.
+    Saved by_address = saved;
+    by_address.permanent_mac = {};
+    const Status link = netdev_.Restore(by_address, pod, ifname, deadline);
     if (!link && !IsTaken(link)) return link;
     // When a namespace ends, the kernel returns its RDMA devices before its links: so the RDMA device is back now.
     if (pod == nullptr) rdma = BringRdmaHome(saved, nullptr);

@@ -32,6 +32,7 @@ class Sriov : public Backend {
   Sriov(netlink::Netlink& host, Netdev::OpenNetlink open_netlink, Connections connections);
 
   Result<Location> Locate(const Saved& saved) override;
+  Result<std::string> WhyGone(const Saved& saved) override;
   Result<Device> Find(const config::Rail& rail, const std::string& id) override;
   Status CheckRail(const config::Rail& rail, const std::string& id) override;
   Result<Saved> Save(const Device& device) override;
@@ -49,7 +50,7 @@ class Sriov : public Backend {
     uint32_t port = 0;
   };
   struct Place {
-    int pf = 0;
+    netlink::Link pf;
     uint32_t vf = 0;
     netlink::Vfs* vfs = nullptr;
     std::optional<Leaf> leaf;

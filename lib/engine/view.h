@@ -6,6 +6,7 @@
 // Threads:  any thread; a published view never changes
 #pragma once
 
+#include <array>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -15,6 +16,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lib/base/clock.h"
@@ -27,6 +29,12 @@
 #include "lib/state/store.h"
 
 namespace rail::engine {
+
+// What raild's repairs are counted by (NodeStatus::Repaired).
+inline constexpr auto kRepairCauses = std::to_array<std::string_view>(
+    {"rules", "foreign flow", "port", "orphan port", "external_ids", "representor", "sysctl", "NIC", "QoS",
+     "rates", "announcement", "orphan announcement", "bgp configuration", "front end", "tenant link",
+     "attachment", "device"});
 
 // How the node's RDMA devices and network namespaces go together (rdma-system(8)).
 enum class RdmaMode {
@@ -246,8 +254,8 @@ struct NodeView {
   std::string unit;  // Leaves::unit
   AsPaths as_paths;
   std::shared_ptr<const Seats> seats;  // of other nodes; nullptr: none is known
-  uint64_t repairs = 0;  // rules, lines and ports put right since the start, first installation included
-  std::map<std::string, uint64_t> repairs_by_cause;  // "rules", "port", ...; their sum is `repairs`
+  uint64_t repairs = 0;  // what stood as it should, was found otherwise and was put right, since the start
+  std::map<std::string, uint64_t> repairs_by_cause;  // kRepairCauses; their sum is `repairs`
 };
 
 class ViewPublisher {

@@ -152,11 +152,11 @@ class BasePlan {
     const auto want = [&](const std::string& line) {
       if (!Has(instance_.lines, line)) inner.push_back(line);
     };
-    // A new router-id resets every session, so set it only while there is none.
+    // A new router-id resets every session, so set it only while there is none, or can be none.
     const bool neighbors = Starting(instance_.lines, "neighbor ") != nullptr;
     const std::string router_id = "bgp router-id " + base_.router_id.ToString();
     const std::string* other_id = Starting(instance_.lines, "bgp router-id ");
-    if (!neighbors) {
+    if (!neighbors || base_.without_identifier) {
       want(router_id);
     } else if (other_id != nullptr && *other_id != router_id) {
       return Fail(Code::kInvalid,

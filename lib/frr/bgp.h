@@ -65,6 +65,8 @@ struct BaseConfig {
   uint32_t max_prefixes = 0;
   // There is a front end: what it takes is not taken from the rails' leaves.
   bool frontend = false;
+  // bgpd has no identifier: one that is set now ends no session. EnsureBase finds it out.
+  bool without_identifier = false;
 };
 
 // The front end: sessions with the leaves of management links, BGP unnumbered, on the same bgpd as the rails.
@@ -111,8 +113,9 @@ struct Leaf {
 };
 
 struct Session {
-  std::string interface;  // bgpd has one session for each, whatever the instance
-  std::string state;      // bgpd's word: kEstablished, "Active", ...
+  // bgpd has one session for each, whatever the instance. Of a neighbor that is configured by its link-local address: that address.
+  std::string interface;
+  std::string state;  // bgpd's word: kEstablished, "Active", ...
   uint64_t uptime_ms = 0;
   uint32_t prefixes_received = 0;
   uint32_t most_prefixes = 0;  // those of the family of which it has received more
@@ -201,9 +204,13 @@ class Bgp {
   Status WaitAdjRibOut(const std::vector<IpAddress>& addresses, const std::string& interface,
                        Deadline deadline);
 
-  // All interface (unnumbered) sessions of the instance; of the default one and all VRFs where bgpd was opened for VRFs. No BGP
+  // All sessions of the instance with link-local addresses; of the default one and all VRFs where bgpd was opened for VRFs. No BGP
   // instance: empty.
   virtual Result<std::vector<Session>> Sessions(Deadline deadline) = 0;
+
+  // The instance's BGP identifier (RFC 4271 section 4.2), where it has neighbors. 0.0.0.0: none was configured, and zebra has no IPv4 address
+  // to take one from; every leaf refuses the session then. nullopt: there are no neighbors, or no instance.
+  virtual Result<std::optional<IpAddress>> Identifier(Deadline deadline) = 0;
 
   // A number that stays the same while nothing in bgpd's tables changes. It has no other meaning. Our own announcements
   // change it too. Compare only numbers of one vty session: a new bgpd counts from 0. No instance: 0.
@@ -211,7 +218,8 @@ class Bgp {
 
   // Makes the running configuration hold the base configuration: instance, the rails' neighbors, outbound route-maps by
   // rail community, graceful restart, table-map. Sends only what is missing and changes nothing that is not ours. Returns
-  // the lines sent; empty when nothing was missing. Safe to repeat. After a restart of bgpd, call it without rails, then
+  // the lines sent; empty when nothing was missing. Safe to repeat. Sets the identifier where no session can be ended by it: there is no
+  // neighbor yet, or the identifier is 0.0.0.0. After a restart of bgpd, call it without rails, then
   // AnnounceAll, then call it with the rails: the leaf keeps our routes meanwhile, and so never sees a session without them.
   // Errors: kInvalid another ASN or router-id is in use, or bgpd refuses; kExists somebody else's table-map or neighbor is in
   //         the way; kTransient.

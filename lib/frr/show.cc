@@ -89,9 +89,12 @@ void AddSessions(const json& summary, std::map<std::string, Session>& sessions) 
     const json* peers = section == nullptr ? nullptr : ObjectAt(*section, "peers");
     if (peers == nullptr) continue;
     for (const auto& [name, peer] : peers->items()) {
-      if (!peer.is_object() || StringAt(peer, "idType") != "interface") continue;
+      const auto address = IpAddress::Parse(name);
+      const bool link_local = address && address->is_link_local();
+      if (!peer.is_object() || (StringAt(peer, "idType") != "interface" && !link_local)) continue;
       Session& session = sessions[name];
       session.interface = name;
+      if (link_local) session.peer = *address;
       // A family that the peer did not negotiate has a state of its own; the session is up when one family
       // is.
       if (!session.established()) session.state = StringAt(peer, "state");
@@ -186,6 +189,17 @@ Status DecodeAllNeighbors(std::string_view text, std::vector<Session>& sessions)
     }
   }
   return {};
+}
+
+Result<std::optional<IpAddress>> DecodeIdentifier(std::string_view text) {
+  RAIL_ASSIGN_AS(const json summary, ParseObject(text), "bgpd's summary");
+  for (const char* family : kFamilies) {
+    const json* section = ObjectAt(summary, family);
+    const auto id =
+        section == nullptr ? Fail(Code::kNotFound, "") : IpAddress::Parse(StringAt(*section, "routerId"));
+    if (id) return std::optional(*id);
+  }
+  return std::optional<IpAddress>();
 }
 
 Result<uint64_t> DecodeTableVersion(std::string_view text) {

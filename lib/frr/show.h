@@ -29,6 +29,9 @@ Result<std::vector<IpPrefix>> DecodeAdvertised(std::string_view text);
 // From `show bgp summary json`, by interface, without the peers' addresses. Errors: kInternal.
 Result<std::vector<Session>> DecodeSessions(std::string_view text);
 
+// From `show bgp summary json`: the instance's identifier; nullopt: it has no neighbors. Errors: kInternal.
+Result<std::optional<IpAddress>> DecodeIdentifier(std::string_view text);
+
 // From `show bgp summary json`: equal numbers mean equal tables. Errors: kInternal.
 Result<uint64_t> DecodeTableVersion(std::string_view text);
 

@@ -55,12 +55,15 @@ TEST(DecodeSessions, AddsTheFamiliesOfInterfacePeers) {
     "ipv4Unicast":{"tableVersion":5,"peers":{
       "br-rail1":{"state":"Active","pfxRcd":0,"pfxSnt":0,"idType":"interface"},
       "br-rail0":{"state":"Established","peerUptimeMsec":91000,"pfxRcd":3,"pfxSnt":2,"idType":"interface"},
-      "192.0.2.9":{"state":"Established","idType":"ipv4"}}},
+      "192.0.2.9":{"state":"Established","idType":"ipv4"},
+      "fe80::9":{"state":"Established","idType":"ipv6"}}},
     "ipv6Unicast":{"tableVersion":6,"peers":{"br-rail0":{"state":"NoNeg","pfxRcd":1,"pfxSnt":1,"idType":"interface"}}},
     "l2VpnEvpn":{"peers":{"br-rail7":{"state":"Active","idType":"interface"}}}})";
   const auto sessions = DecodeSessions(text);
   ASSERT_TRUE(sessions) << sessions.error().message;
-  ASSERT_EQ(sessions->size(), 2U);
+  ASSERT_EQ(sessions->size(), 3U);
+  EXPECT_EQ((*sessions)[2].interface, "fe80::9") << "BMP may not tell it from a leaf";
+  EXPECT_EQ((*sessions)[2].peer, Ip("fe80::9"));
   const Session& up = (*sessions)[0];
   EXPECT_EQ(up.interface, "br-rail0");
   EXPECT_TRUE(up.established());
@@ -71,6 +74,14 @@ TEST(DecodeSessions, AddsTheFamiliesOfInterfacePeers) {
   for (const char* hostile : {"{}", R"({"ipv4Unicast":[]})", R"({"ipv4Unicast":{"peers":{"x":7}}})"})
     EXPECT_THAT(*DecodeSessions(hostile), IsEmpty());
   EXPECT_FALSE(DecodeSessions("{\"ipv4Unicast\":"));
+}
+
+TEST(DecodeIdentifier, IsThatOfAnInstanceWithNeighbors) {
+  EXPECT_EQ(*DecodeIdentifier(R"({"ipv6Unicast":{"routerId":"10.255.0.1","as":1}})"), Ip("10.255.0.1"));
+  EXPECT_EQ(*DecodeIdentifier(R"({"ipv4Unicast":{"routerId":"0.0.0.0"}})"), Ip("0.0.0.0"));
+  for (const char* none : {"{}", R"({"ipv4Unicast":{"routerId":7}})", R"({"ipv4Unicast":[]})"})
+    EXPECT_EQ(*DecodeIdentifier(none), std::nullopt) << none;
+  EXPECT_EQ(DecodeIdentifier("[]").error().code, Code::kInternal);
 }
 
 TEST(DecodeTableVersion, DiffersWhenAFamilyDiffers) {

@@ -167,12 +167,17 @@ Result<std::vector<Session>> VtyBgp::Sessions(Deadline deadline) {
   RAIL_ASSIGN(const std::string text, ShowOrEmpty(Show() + " summary json", deadline));
   RAIL_ASSIGN(auto sessions, DecodeSessions(text));
   for (Session& session : sessions) {
-    if (!CheckWord(session.interface, "the interface")) continue;
+    if (!IpAddress::Parse(session.interface) && !CheckWord(session.interface, "the interface")) continue;
     RAIL_ASSIGN(const std::string neighbor,
                 ShowOrEmpty(Show() + " neighbors " + session.interface + " json", deadline));
     RAIL_TRY(DecodeNeighbor(neighbor, session));
   }
   return sessions;
+}
+
+Result<std::optional<IpAddress>> VtyBgp::Identifier(Deadline deadline) {
+  RAIL_ASSIGN(const std::string text, ShowOrEmpty(Show() + " summary json", deadline));
+  return DecodeIdentifier(text);
 }
 
 Result<uint64_t> VtyBgp::TableVersion(Deadline deadline) {
@@ -182,7 +187,13 @@ Result<uint64_t> VtyBgp::TableVersion(Deadline deadline) {
 
 Result<std::vector<std::string>> VtyBgp::EnsureBase(const BaseConfig& config, Deadline deadline) {
   RAIL_ASSIGN(const auto running, Running(deadline));
-  RAIL_ASSIGN(auto lines, PlanBase(*running, identity(), config));
+  BaseConfig base = config;
+  const auto says = [](const std::string& line) { return line.starts_with("bgp router-id "); };
+  if (running->Of(vrf_).asn && std::ranges::none_of(running->Of(vrf_).lines, says)) {
+    RAIL_ASSIGN(const auto identifier, Identifier(deadline));
+    base.without_identifier = identifier && identifier->is_unspecified();
+  }
+  RAIL_ASSIGN(auto lines, PlanBase(*running, identity(), base));
   RAIL_TRY(Send(lines, deadline));
   return lines;
 }

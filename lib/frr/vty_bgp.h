@@ -42,6 +42,7 @@ class VtyBgp : public Bgp {
   Result<std::optional<std::string>> AnnouncedElsewhere(const IpAddress& address, Deadline deadline) override;
   Result<std::string> SessionState(const std::string& interface, Deadline deadline) override;
   Result<std::vector<Session>> Sessions(Deadline deadline) override;
+  Result<std::optional<IpAddress>> Identifier(Deadline deadline) override;
   Result<uint64_t> TableVersion(Deadline deadline) override;
   Result<std::vector<std::string>> EnsureBase(const BaseConfig& config, Deadline deadline) override;
   Result<std::vector<std::string>> EnsureFrontend(const Frontend& frontend, Deadline deadline) override;

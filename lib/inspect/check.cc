@@ -44,7 +44,7 @@ class Checker {
     Note(engine::PortDiffers(node_, *rail, attachment), kByRaild);
     Representor(attachment);
     Note(Rules(*rail, attachment, *steps), kByRaild);
-    Tenant(attachment);
+    Tenant(attachment, *steps);
     Note(Announcement(*rail, attachment), kByRaild);
     Note(Rates(attachment), kByRaild);
     return problems_;
@@ -113,14 +113,14 @@ class Checker {
     return engine::RulesDiffer(node_, attachment, wanted);
   }
 
-  void Tenant(const Attachment& attachment) {
+  void Tenant(const Attachment& attachment, const std::vector<state::Step>& steps) {
     if (node_.config.tenancy.mode == config::TenancyMode::kOff) return;
     if (!steps_.contains(engine::step::kTenant) || attachment.tenant_id.is_none()) {
       return Add(
           "tenant-isolation has not run: the pod has no tenant and is cut off",
           "put tenant-isolation into the network's plugins after ovs-provider and attach the pod anew");
     }
-    Note(engine::TenantDiffers(attachment, node_.config, tenants_),
+    Note(engine::TenantDiffers(attachment, steps, node_.config, tenants_),
          "if this stays for more than some seconds: `railctl get node` says what raild could not do");
   }
 

@@ -10,11 +10,12 @@ Machinery LookAtMachinery(const config::NodeConfig& config, const Hardware& hard
   std::vector<std::pair<std::string, std::string>> rails;
   for (const config::Rail& rail : config.rails) rails.emplace_back(rail.name, rail.pf);
   seen.machine = pcie::Look(sriov::Sysfs(hardware.sysfs), hardware.nvidia, rails);
-  if (seen.machine.gpus.empty() || !hardware.pods) return seen;
+  if (!hardware.pods) return seen;
   auto pods = hardware.pods(until);
   if (pods) {
     seen.gpus_of_pods = pcie::GpusOfPods(*pods, seen.machine);
-  } else {
+    seen.pods = std::move(*pods);
+  } else if (!seen.machine.gpus.empty()) {
     seen.gpus_of_pods = tl::make_unexpected(std::move(pods.error()));
   }
   return seen;

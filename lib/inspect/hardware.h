@@ -1,4 +1,4 @@
-// GPUs and NICs of the node, whose they are, and which are badly paired; what a pod's NCCL is to be told.
+// GPUs and NICs of the node, whose they are, what the kubelet has given to pods, and which are badly paired; what a pod's NCCL is to be told.
 //
 // Use:      const Machinery seen = LookAtMachinery(config, hardware, After(1s));
 //           RAIL_ASSIGN(const NcclAnswer answer, AskNccl({"ml", "train-0", ""}, *view, config, hardware, After(2s)));
@@ -31,7 +31,8 @@ using GpusOfPods = std::map<pcie::PodName, std::vector<std::string>>;
 
 struct Machinery {
   pcie::Machine machine;
-  Result<GpusOfPods> gpus_of_pods = GpusOfPods();  // without GPUs nobody is asked
+  std::vector<pcie::PodDevices> pods;  // as the kubelet says; {}: it does not answer, or there is none
+  Result<GpusOfPods> gpus_of_pods = GpusOfPods();  // none on a node without GPUs
 };
 Machinery LookAtMachinery(const config::NodeConfig& config, const Hardware& hardware, Deadline until);
 

@@ -173,6 +173,7 @@ Status LookAtBgpd(NodeFacts& facts, engine::Connections& connections) {
   RAIL_ASSIGN(facts.sessions, bgp->Sessions(connections.CallDeadline()));
   std::map<std::string, frr::Session> by_interface;
   for (const frr::Session& session : facts.sessions) by_interface[session.interface] = session;
+  RAIL_ASSIGN(facts.bgp_identifier, bgp->Identifier(connections.CallDeadline()));
   facts.frontend = engine::LookAtFrontend(facts.config, connections, by_interface);
   return {};
 }
@@ -180,6 +181,7 @@ Status LookAtBgpd(NodeFacts& facts, engine::Connections& connections) {
 void TakeBgpd(NodeFacts& facts, NodeFacts& seen, const Status& looked) {
   facts.bgpd_down = ErrorOf(looked);
   facts.sessions = std::move(seen.sessions);
+  facts.bgp_identifier = seen.bgp_identifier;
   facts.frontend = std::move(seen.frontend);
 }
 
@@ -355,6 +357,11 @@ std::vector<Finding> Inspector::DoctorWithoutRaild(StartFacts start) const {
 
 Machinery Inspector::LookAtHardware() const {
   return LookAtMachinery(config_, hardware_, After(kKubeletTime));
+}
+
+std::vector<Request> Inspector::Requests() const {
+  const Machinery seen = LookAtHardware();
+  return RequestsOnRails(seen.pods, seen.machine, *views_.Current());
 }
 
 Result<NcclAnswer> Inspector::Nccl(const NcclQuestion& question) const {

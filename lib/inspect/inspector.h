@@ -19,6 +19,7 @@
 #include "lib/inspect/doctor/doctor.h"
 #include "lib/inspect/flows.h"
 #include "lib/inspect/hardware.h"
+#include "lib/inspect/requests.h"
 #include "lib/inspect/sample.h"
 #include "lib/inspect/side_by_side.h"
 #include "lib/inspect/trace/trace.h"
@@ -56,6 +57,7 @@ class Inspector {
   // For a node whose raild does not answer: `start` says what its start meets, and the views are made of the record alone.
   std::vector<Finding> DoctorWithoutRaild(StartFacts start) const;
   virtual Machinery LookAtHardware() const;
+  std::vector<Request> Requests() const;  // none where the kubelet does not answer
   virtual Result<NcclAnswer> Nccl(const NcclQuestion& question) const;
   // For the metrics. Waits at most `counts` for the counts, then at most `flows` for the list of flows.
   virtual SwitchSample Sample(Clock::duration counts, Clock::duration flows) const;

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <set>
 
+#include "lib/base/pci_address.h"
 #include "lib/engine/attach/verb_context.h"
 #include "lib/inspect/hardware.h"
 #include "lib/inspect/select.h"
@@ -71,7 +72,7 @@ nccl::Port PortOf(const Sysfs& inside, const config::Rail& rail, const state::At
     if (port.address.empty() || !address.is_v6()) port.address = address.ToString();
   }
   const std::string device = inside.Target("class/net/" + port.ifname + "/device").value_or("");
-  if (sriov::IsPciAddress(device)) port.pci_address = device;
+  if (IsPciAddress(device)) port.pci_address = device;
   port.speed = inside.ReadNumber("class/net/" + port.ifname + "/speed").value_or(0);
   if (rail.lossless) port.tos = rail.lossless->tos;
   FindRdma(inside, port, wanted);

@@ -1,7 +1,8 @@
 #include "lib/inspect/side_by_side.h"
 
 #include <algorithm>
-#include <system_error>
+
+#include "lib/base/thread.h"
 
 namespace rail::inspect {
 
@@ -13,11 +14,8 @@ Status SideBySide::Start(const std::string& part, Deadline until, std::function<
   const bool hangs = std::ranges::any_of(
       looks_, [&](const Look& each) { return each.part == part && each.until < Clock::now(); });
   if (hangs) return Fail(Code::kTransient, "a question asked before has not been answered yet");
-  try {
-    looks_.push_back({part, until, std::async(std::launch::async, std::move(look))});
-  } catch (const std::system_error& error) {  // at the limit of tasks of its cgroup, or without memory
-    return Fail(Code::kTransient, std::string("no thread can be started to ask it: ") + error.what());
-  }
+  RAIL_ASSIGN(std::future<void> running, OnThread(std::move(look)));
+  looks_.push_back({part, until, std::move(running)});
   return {};
 }
 

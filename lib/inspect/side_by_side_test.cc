@@ -2,9 +2,11 @@
 #include "lib/inspect/side_by_side.h"
 
 #include <gtest/gtest.h>
-#include <pthread.h>
 
 #include <atomic>
+#include <optional>
+
+#include "lib/base/testing/no_threads.h"
 
 namespace rail::inspect {
 namespace {
@@ -12,7 +14,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-class SideBySideTest : public testing::Test {
+class SideBySideTest : public ::testing::Test {
  protected:
   ~SideBySideTest() override { unlocked_.set_value(); }
 
@@ -58,14 +60,9 @@ TEST_F(SideBySideTest, APartThatIsBackIsAskedAgain) {
 
 // At the limit of tasks of its cgroup the node has no answer, and raild goes on.
 TEST_F(SideBySideTest, APartForWhichThereIsNoThreadHasNoAnswer) {
-  pthread_attr_t before;
-  ASSERT_EQ(::pthread_getattr_default_np(&before), 0);
-  pthread_attr_t huge;
-  ASSERT_EQ(::pthread_attr_init(&huge), 0);
-  ASSERT_EQ(::pthread_attr_setstacksize(&huge, size_t{1} << 60), 0);  // no address space has room for it
-  ASSERT_EQ(::pthread_setattr_default_np(&huge), 0);
+  std::optional<rail::testing::NoThreads> none_left(std::in_place);
   auto answer = parts_.Ask<int>("bgpd", After(seconds(5)), [this]() -> Result<int> { return ++asked_; });
-  EXPECT_EQ(::pthread_setattr_default_np(&before), 0);
+  none_left.reset();
   const Result<int> none = answer.Wait(After(seconds(5)));
   ASSERT_FALSE(none);
   EXPECT_EQ(none.error().code, Code::kTransient);

@@ -4,8 +4,11 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -27,12 +30,14 @@ struct Transfer {
   CURL* easy = nullptr;
   const Client::Bytes* bytes = nullptr;  // nullptr: no stream
   size_t max_bytes = 0;
+  Deadline heard{};  // when the last bytes came
   Answer answer;
   Status failed;
 };
 
 size_t OnBody(char* data, size_t, size_t size, void* user) {
   Transfer& transfer = *static_cast<Transfer*>(user);
+  transfer.heard = Clock::now();
   curl_easy_getinfo(transfer.easy, CURLINFO_RESPONSE_CODE, &transfer.answer.status);
   if (transfer.bytes != nullptr && transfer.answer.ok()) {
     transfer.failed = (*transfer.bytes)({data, size});
@@ -90,7 +95,7 @@ struct Client::Parts {
   char problem[CURL_ERROR_SIZE] = {};
 
   Status Prepare(const Request& request, Headers& headers, Transfer& transfer);
-  Status Run();
+  Status Run(const Request& request, const Transfer& transfer);
 };
 
 Client::Client(Endpoint endpoint, std::string user_agent) : parts_(std::make_unique<Parts>()) {
@@ -135,7 +140,13 @@ Status Client::Parts::Prepare(const Request& request, Headers& headers, Transfer
   set(CURLOPT_TIMEOUT_MS,
       static_cast<long>(std::chrono::ceil<std::chrono::milliseconds>(request.limit).count()));
   set(CURLOPT_SOCKOPTFUNCTION, &OnSocket);
-  if (!endpoint.ca_file.empty()) set(CURLOPT_CAINFO, endpoint.ca_file.c_str());
+  if (!endpoint.ca_file.empty()) {
+    if (::access(endpoint.ca_file.c_str(), R_OK) != 0)
+      return FailErrno(errno, "open the authority that the API server is checked against, " +
+                                  endpoint.ca_file + " (is the service account mounted?)");
+    set(CURLOPT_CAINFO, endpoint.ca_file.c_str());
+    set(CURLOPT_CAPATH, nullptr);  // else libcurl believes each authority of the system as well
+  }
   set(CURLOPT_WRITEFUNCTION, &OnBody);
   set(CURLOPT_WRITEDATA, static_cast<void*>(&transfer));
   set(CURLOPT_HEADERFUNCTION, &OnHeader);
@@ -145,13 +156,20 @@ Status Client::Parts::Prepare(const Request& request, Headers& headers, Transfer
   return {};
 }
 
-Status Client::Parts::Run() {
+Status Client::Parts::Run(const Request& request, const Transfer& transfer) {
   int running = 1;
   while (running > 0) {
     if (stopped) return Fail(Code::kTransient, "raild ends");
+    const bool bounded = request.silence > Clock::duration{};
+    const Deadline silent = transfer.heard + request.silence;
+    if (bounded && Clock::now() >= silent) {
+      const auto time = std::chrono::duration_cast<std::chrono::seconds>(request.silence);
+      return Fail(Code::kTransient, "nothing has come for " + std::to_string(time.count()) + " s");
+    }
     if (const CURLMcode code = curl_multi_perform(multi, &running); code != CURLM_OK)
       return Fail(Code::kInternal, curl_multi_strerror(code));
-    if (running > 0) curl_multi_poll(multi, nullptr, 0, kPoll, nullptr);
+    if (running > 0)
+      curl_multi_poll(multi, nullptr, 0, bounded ? std::min(kPoll, PollTimeout(silent)) : kPoll, nullptr);
   }
   int left = 0;
   const CURLMsg* const message = curl_multi_info_read(multi, &left);
@@ -170,12 +188,13 @@ Result<Answer> Client::Stream(const Request& request, const Bytes& bytes) {
   Transfer transfer{.easy = parts_->easy,
                     .bytes = bytes ? &bytes : nullptr,
                     .max_bytes = request.max_bytes,
+                    .heard = Clock::now(),
                     .answer = {},
                     .failed = {}};
   Headers headers;
   RAIL_TRY_AS(parts_->Prepare(request, headers, transfer), doing);
   curl_multi_add_handle(parts_->multi, parts_->easy);
-  const Status ran = parts_->Run();
+  const Status ran = parts_->Run(request, transfer);
   curl_easy_getinfo(parts_->easy, CURLINFO_RESPONSE_CODE, &transfer.answer.status);
   curl_off_t retry_after = 0;
   curl_easy_getinfo(parts_->easy, CURLINFO_RETRY_AFTER, &retry_after);

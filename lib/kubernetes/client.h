@@ -29,7 +29,8 @@ struct Request {
   std::string body;                         // of PATCH and POST
   std::string content_type = "application/json";
   Clock::duration limit = std::chrono::seconds(30);  // the longest time that the answer may take, all of it
-  size_t max_bytes = size_t{64} << 20;               // the longest body of an answer that is no stream
+  Clock::duration silence{};            // the longest time without a byte of it; zero: as long as `limit`
+  size_t max_bytes = size_t{64} << 20;  // the longest body of an answer that is no stream
 };
 
 struct Answer {

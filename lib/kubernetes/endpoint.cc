@@ -35,7 +35,9 @@ Environment Environment::OfProcess() {
 Result<Endpoint> FindEndpoint(const config::Kubernetes& config, const Environment& environment) {
   const std::string token = environment.folder + "/token";
   const std::string authority = environment.folder + "/ca.crt";
-  if (!config.api.empty()) return Endpoint{config.api, IfThere(token), IfThere(authority)};
+  // A token or an authority that is not there now may be mounted later, so its absence is an error of each request.
+  if (config.api.starts_with("https:")) return Endpoint{config.api, token, authority};
+  if (!config.api.empty()) return Endpoint{config.api, IfThere(token), ""};
   if (environment.host.empty() || environment.port.empty()) {
     return Fail(
         Code::kInvalid,
@@ -44,7 +46,6 @@ Result<Endpoint> FindEndpoint(const config::Kubernetes& config, const Environmen
   }
   const bool v6 = environment.host.find(':') != std::string::npos;
   const std::string host = v6 ? "[" + environment.host + "]" : environment.host;
-  // A token that is not there now may be mounted later, so its absence is an error of each request.
   return Endpoint{"https://" + host + ":" + environment.port, token, authority};
 }
 

@@ -23,7 +23,7 @@ struct Environment {
 struct Endpoint {
   std::string url;         // without a slash at the end
   std::string token_file;  // "": no token is sent
-  std::string ca_file;     // "": the system's authorities
+  std::string ca_file;     // the one authority that is believed, which has to be there; "": no TLS
 };
 
 // Errors: kInvalid node.json names no API server, and raild is in no pod of a cluster.

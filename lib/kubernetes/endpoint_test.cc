@@ -41,6 +41,10 @@ TEST_F(ServiceAccount, TakesWhatIsMountedForANamedServer) {
   config::Kubernetes config;
   config.api = "https://10.0.0.1:6443";
   EXPECT_EQ(FindEndpoint(config, {"10.96.0.1", "443", folder})->url, "https://10.0.0.1:6443");
+  EXPECT_EQ(FindEndpoint(config, {"", "", folder})->token_file, folder + "/token");
+  EXPECT_EQ(FindEndpoint(config, {"", "", folder})->ca_file, folder + "/ca.crt")
+      << "also while it is not there: no other authority takes its place";
+  config.api = "http://127.0.0.1:8001";
   EXPECT_EQ(FindEndpoint(config, {"", "", folder})->token_file, "");
   Write("token", "t");
   EXPECT_EQ(FindEndpoint(config, {"", "", folder})->token_file, folder + "/token");

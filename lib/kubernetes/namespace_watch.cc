@@ -100,19 +100,26 @@ Status NamespaceWatch::List() {
   map_ = std::move(fresh);
   known_ = advanced_ = true;
   list_due_ = false;
+  heard_ = Clock::now();
+  resync_ = heard_ + backoff_.Between(times_.resync, 2 * times_.resync);
   if (changed) events_.changed(map_);
   return {};
 }
 
+// A server that was restored from a backup is asked to go on from a version that it has not reached: it says nothing, and no error. When it
+// has reached it, it goes on from there, and what was said before is lost: so silence ends in a list, and so does time.
 Status NamespaceWatch::Watch() {
   const auto time = std::chrono::ceil<std::chrono::seconds>(backoff_.Between(times_.watch, 2 * times_.watch));
   const Request request{
       .path = std::string(kNamespaces) + "?watch=true&allowWatchBookmarks=true&timeoutSeconds=" +
               std::to_string(time.count()) + "&resourceVersion=" + Escaped(map_.resource_version),
       .accept = kAcceptEvent,
-      .limit = time + kGrace};
+      .limit = time + kGrace,
+      .silence = times_.silence};
   rest_.clear();
   auto answer = client_.Stream(request, [this](std::string_view bytes) { return Take(bytes); });
+  const auto now = Clock::now();
+  if (now - heard_ >= times_.silence / 2 || now >= resync_) list_due_ = true;
   if (!answer) return tl::make_unexpected(answer.error());
   if (answer->ok()) return {};
   if (answer->status == 410) list_due_ = true;
@@ -147,6 +154,7 @@ Status NamespaceWatch::Apply(const Event& event) {
                                       (event.message.empty() ? "" : ": " + event.message));
   }
   advanced_ = true;
+  heard_ = Clock::now();
   map_.resource_version = event.what.resource_version;
   if (event.kind == Kind::kBookmark) return {};
   if (event.kind == Kind::kDeleted) {

@@ -32,6 +32,10 @@ class NamespaceWatch {
   struct Times {
     std::chrono::milliseconds spread{10'000};  // over which nodes that start together begin to ask
     std::chrono::seconds watch{300};           // a watch lasts so long at least, and twice as long at most
+    // A quiet server sends a bookmark each minute. So long without a byte ends a watch, and a list is due if a watch ends after half of it.
+    std::chrono::milliseconds silence{180'000};
+    // A list is due so long after the last one at least, and twice as long at most, whatever the watches say.
+    std::chrono::milliseconds resync{1'800'000};
   };
 
   // `last`: the list of an earlier run. With one, the start may wait (Times::spread); without, no pod can start before it is there.
@@ -56,6 +60,8 @@ class NamespaceWatch {
   bool list_due_ = true;   // the watch cannot go on from what is known
   bool changed_ = false;   // and nobody was told
   bool advanced_ = false;  // the watch has brought something
+  Deadline heard_{};       // when the server last sent a list, an event or a bookmark
+  Deadline resync_{};      // when the next list is due in any case
   int too_new_ = 0;        // lists in a row that the API server could not give in the version asked for
   tenancy::TenantMap map_;
   std::string rest_;  // the beginning of a line

@@ -22,7 +22,10 @@ constexpr char kKey[] = "railcni.io/tenant";
 // Runs a watch against the server and keeps what it tells.
 class Watching {
  public:
-  explicit Watching(const std::string& url, std::optional<TenantMap> last = {})
+  static constexpr NamespaceWatch::Times kTimes{.spread = std::chrono::milliseconds(1),
+                                                .watch = std::chrono::seconds(60)};
+  explicit Watching(const std::string& url, std::optional<TenantMap> last = {},
+                    NamespaceWatch::Times times = kTimes)
       : client_({.url = url, .token_file = {}, .ca_file = {}}, "test"),
         watch_(client_, kKey, std::move(last),
                {.changed =
@@ -39,7 +42,7 @@ class Watching {
                       problems_ += problem_ + "\n";
                       news_.notify_all();
                     }},
-               1, {.spread = std::chrono::milliseconds(1), .watch = std::chrono::seconds(60)}),
+               1, times),
         thread_([this] { watch_.Run(); }) {}
   ~Watching() {
     watch_.Stop();
@@ -191,6 +194,70 @@ TEST_F(NamespaceWatchTest, BelievesAServerThatWasRestoredFromABackup) {
   TenantMap last{.label_key = kKey, .resource_version = "999999", .namespaces = {}};
   Watching watching(server.url(), last);
   EXPECT_TRUE(watching.BecomesLabel("ns-a", "red"));
+}
+
+// etcd comes back from a backup while raild runs: the server is asked to go on from a version that it has not reached, and says nothing.
+TEST_F(NamespaceWatchTest, ListsWhenNeitherEventNorBookmarkComes) {
+  auto times = Watching::kTimes;
+  times.silence = std::chrono::milliseconds(200);
+  Watching watching(server.url(), {}, times);
+  ASSERT_TRUE(watching.BecomesLabel("ns-a", "red"));
+  AwaitWatch();
+  server.Say(R"({"type":"BOOKMARK","object":{"kind":"Namespace","metadata":{"resourceVersion":"999999"}}})");
+  EXPECT_TRUE(watching.Complains("nothing has come for 0 s"));
+  EXPECT_TRUE(server.WaitFor([&] { return Count("limit=500&resourceVersion=999999") > 0; }))
+      << "BelievesAServerThatWasRestoredFromABackup has what follows";
+}
+
+// The server, or what stands before it, ends each watch sooner than that.
+TEST_F(NamespaceWatchTest, ListsWhenWatchesEndWithoutAnything) {
+  auto times = Watching::kTimes;
+  times.silence = std::chrono::milliseconds(1200);
+  server.Instead("watch=true", {200, "", ""}, 1000);
+  Watching watching(server.url(), {}, times);
+  EXPECT_TRUE(server.WaitFor([&] { return Count("limit=") == 2; }));
+}
+
+TEST_F(NamespaceWatchTest, BookmarksKeepAWatchAlive) {
+  auto times = Watching::kTimes;
+  times.silence = std::chrono::milliseconds(600);
+  Watching watching(server.url(), {}, times);
+  ASSERT_TRUE(watching.BecomesLabel("ns-a", "red"));
+  AwaitWatch();
+  const auto until = std::chrono::steady_clock::now() + 2 * times.silence;
+  std::mutex quiet;
+  while (std::chrono::steady_clock::now() < until) {
+    server.Bookmark();
+    std::unique_lock lock(quiet);
+    (void)std::condition_variable().wait_for(lock, times.silence / 12);
+  }
+  EXPECT_EQ(Count("watch=true"), 1U);
+  EXPECT_EQ(Count("limit="), 1U);
+}
+
+// What a watch has lost, as by a server that has passed the version since it was restored, comes with the next list.
+TEST_F(NamespaceWatchTest, ListsNowAndThenWhateverTheWatchesSay) {
+  auto times = Watching::kTimes;
+  times.resync = {};
+  Watching watching(server.url(), {}, times);
+  ASSERT_TRUE(watching.BecomesLabel("ns-a", "red"));
+  AwaitWatch();
+  server.EndWatches();
+  EXPECT_TRUE(server.WaitFor([&] { return Count("limit=") == 2; }));
+  AwaitWatch(2);
+  EXPECT_EQ(watching.told(), 1) << "the list says nothing new, so nothing is written";
+}
+
+// Each telling writes and syncs tenants.json on every node.
+TEST_F(NamespaceWatchTest, TellsNothingOfWhatPluginsDoNotRead) {
+  Watching watching(server.url());
+  ASSERT_TRUE(watching.BecomesLabel("ns-a", "red"));
+  AwaitWatch();
+  for (int i = 0; i < 20; ++i)
+    server.Put("ns-a", kKey, "red");  // as if annotations or the status had changed
+  server.Put("ns-b", kKey, "blue");
+  ASSERT_TRUE(watching.BecomesLabel("ns-b", "blue"));
+  EXPECT_EQ(watching.told(), 2);
 }
 
 TEST_F(NamespaceWatchTest, TellsWhatComesTogetherAtOnce) {

@@ -86,6 +86,7 @@ void TakeMetadata(Namespace& into, const Walker::Path& path, size_t at, const st
   if (path.size() == at + 2) {
     if (key == "name") into.name = value;
     if (key == "resourceVersion") into.resource_version = value;
+    if (key == "uid") into.label.uid = value;
     if (key == "creationTimestamp") into.label.created_ms = ReadTime(value);
   } else if (path.size() == at + 3 && key == "labels" && path[at + 2] == label_key) {
     into.label.label = value;

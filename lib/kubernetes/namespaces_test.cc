@@ -30,6 +30,7 @@ TEST(Page, HoldsNamesLabelsAndVersions) {
   EXPECT_EQ(page->namespaces[0].name, "ns-a");
   EXPECT_EQ(page->namespaces[0].label.label, "red");
   EXPECT_EQ(page->namespaces[0].label.created_ms, 1767323045000);
+  EXPECT_EQ(page->namespaces[0].label.uid, "u");
   EXPECT_EQ(page->namespaces[1].label.label, std::nullopt);
 }
 

@@ -17,7 +17,6 @@ constexpr size_t kMostMessage = 1000;  // the API server refuses events with mor
 constexpr double kBurst = 10;
 constexpr double kPerSecond = 0.1;
 constexpr std::chrono::minutes kSame{5};
-constexpr size_t kMostRemembered = 1000;
 
 }  // namespace
 
@@ -75,15 +74,24 @@ Request EventRequest(const EventSpec& event, int64_t now_ms, uint64_t number) {
 }
 
 bool EventLimit::Allows(const EventSpec& event, Deadline now) {
-  std::erase_if(told_, [&](const auto& told) { return now - told.second >= kSame; });
-  const auto key = std::pair(event.uid, event.message);
-  if (told_.contains(key) || told_.size() >= kMostRemembered) return false;
-  tokens_ = std::min(kBurst, tokens_ + kPerSecond * std::chrono::duration<double>(now - last_).count());
-  last_ = now;
-  if (tokens_ < 1) return false;
-  tokens_ -= 1;
-  told_[key] = now;
+  // What is forgotten here has nothing told, and its whole burst again.
+  std::erase_if(by_namespace_, [&](const auto& each) { return now - each.second.last >= kSame; });
+  const auto [entry, is_new] =
+      by_namespace_.try_emplace(event.object_namespace, Allowance{.tokens = kBurst, .last = now, .told = {}});
+  Allowance& its = entry->second;
+  std::erase_if(its.told, [&](const auto& told) { return now - told.second >= kSame; });
+  if (its.told.contains({event.uid, event.message})) return false;
+  its.tokens =
+      std::min(kBurst, its.tokens + kPerSecond * std::chrono::duration<double>(now - its.last).count());
+  its.last = now;
+  if (its.tokens < 1) return false;
+  its.tokens -= 1;
   return true;
+}
+
+void EventLimit::Told(const EventSpec& event, Deadline now) {
+  const auto its = by_namespace_.find(event.object_namespace);
+  if (its != by_namespace_.end()) its->second.told[{event.uid, event.message}] = now;
 }
 
 std::string TimeText(int64_t unix_ms) {

@@ -51,15 +51,21 @@ struct EventSpec {
 // In the object's namespace, or in "default". `number` makes its name unique.
 Request EventRequest(const EventSpec& event, int64_t now_ms, uint64_t number);
 
-// Ten events at once, then one in ten seconds; the same of the same object once in five minutes.
+// Of each namespace, and of the node, ten events at once, then one in ten seconds; the same of the same object once in five minutes.
 class EventLimit {
  public:
+  // Takes one of the namespace's events if it has one left.
   bool Allows(const EventSpec& event, Deadline now);
+  // It was sent: an event that was not is news for as long.
+  void Told(const EventSpec& event, Deadline now);
 
  private:
-  double tokens_ = 10;
-  Deadline last_{};
-  std::map<std::pair<std::string, std::string>, Deadline> told_;  // uid, message
+  struct Allowance {
+    double tokens;
+    Deadline last;
+    std::map<std::pair<std::string, std::string>, Deadline> told;  // uid, message
+  };
+  std::map<std::string, Allowance> by_namespace_;
 };
 
 // "2026-01-02T03:04:05Z"

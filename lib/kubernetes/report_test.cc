@@ -73,13 +73,35 @@ TEST(EventLimitTest, LetsABurstThroughAndThenFew) {
   EXPECT_EQ(sent, 13);
 }
 
-TEST(EventLimitTest, TellsTheSameOnceInFiveMinutes) {
+TEST(EventLimitTest, TellsTheSameOnceInFiveMinutesAfterItWasSent) {
   EventLimit limit;
-  Deadline now{std::chrono::hours(1)};
+  const Deadline now{std::chrono::hours(1)};
   EXPECT_TRUE(limit.Allows(OfPod("u", "why"), now));
+  EXPECT_TRUE(limit.Allows(OfPod("u", "why"), now)) << "it could not be sent";
+  limit.Told(OfPod("u", "why"), now);
   EXPECT_FALSE(limit.Allows(OfPod("u", "why"), now + std::chrono::seconds(299)));
   EXPECT_TRUE(limit.Allows(OfPod("u", "another why"), now));
   EXPECT_TRUE(limit.Allows(OfPod("u", "why"), now + std::chrono::minutes(5)));
+}
+
+// A Job of one tenant whose pods fail makes a new pod, and so a new uid, every few seconds.
+TEST(EventLimitTest, OneTenantsPodsDoNotSilenceTheNodesRailsOrOtherTenants) {
+  EventLimit limit;
+  Deadline now{std::chrono::hours(1)};
+  EventSpec evil = OfPod("", "cannot be a tenant"), good = evil, node = evil;
+  evil.object_namespace = "ns-evil";
+  good.object_namespace = "ns-good";
+  node.object_namespace.clear();
+  int sent = 0;
+  for (int i = 0; i < 2000; ++i) {
+    evil.uid = "u-" + std::to_string(i);
+    if (!limit.Allows(evil, now)) continue;
+    limit.Told(evil, now);
+    ++sent;
+  }
+  EXPECT_EQ(sent, 10);
+  EXPECT_TRUE(limit.Allows(node, now));
+  EXPECT_TRUE(limit.Allows(good, now));
 }
 
 }  // namespace

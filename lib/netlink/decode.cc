@@ -99,12 +99,13 @@ std::optional<Route> DecodeRoute(std::string_view message) {
   Attributes<RTA_MAX> attributes;
   const auto* body = Parse<rtmsg>(message, RTM_NEWROUTE, attributes);
   if (body == nullptr || (body->rtm_family != AF_INET && body->rtm_family != AF_INET6)) return std::nullopt;
-  if (body->rtm_type != RTN_UNICAST || (body->rtm_flags & RTM_F_CLONED) != 0) return std::nullopt;
+  if ((body->rtm_flags & RTM_F_CLONED) != 0) return std::nullopt;
   const bool v6 = body->rtm_family == AF_INET6;
   const auto destination = Prefix(attributes.Ip(RTA_DST), body->rtm_dst_len, v6);
   if (!destination) return std::nullopt;
 
   Route route;
+  route.type = body->rtm_type;
   route.destination = *destination;
   route.gateway = attributes.Has(RTA_VIA) ? Via(attributes.Bytes(RTA_VIA)) : attributes.Ip(RTA_GATEWAY);
   route.link = static_cast<int>(attributes.Uint32Or(RTA_OIF, 0));

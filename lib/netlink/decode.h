@@ -16,7 +16,7 @@ namespace rail::netlink {
 
 std::optional<Link> DecodeLink(std::string_view message);
 std::optional<Address> DecodeAddress(std::string_view message);
-// Nothing for cached and multicast routes, and for types other than unicast. For a multipath route, leaves out the next hops.
+// Nothing for cached and multicast routes. For a multipath route, leaves out the next hops.
 std::optional<Route> DecodeRoute(std::string_view message);
 // Nothing for rules with another action than to look up a table.
 std::optional<PolicyRule> DecodeRule(std::string_view message);

@@ -96,10 +96,17 @@ TEST(Decode, ReadsNothingOfAnotherTypeOrFamily) {
   ifinfomsg bridge_port{};
   bridge_port.ifi_family = AF_BRIDGE;
   EXPECT_FALSE(DecodeLink(Bytes(Make(RTM_NEWLINK, bridge_port).get()).view()));
-  rtmsg local{};
-  local.rtm_family = AF_INET;
-  local.rtm_type = RTN_LOCAL;
-  EXPECT_FALSE(DecodeRoute(Bytes(Make(RTM_NEWROUTE, local).get()).view()));
+}
+
+// As Istio's ambient mode has one: "local default dev lo table 100".
+TEST(Decode, TellsARouteOfAnotherTypeFromOneToTheWorld) {
+  rtmsg body{};
+  body.rtm_family = AF_INET;
+  body.rtm_type = RTN_LOCAL;
+  const auto route = DecodeRoute(Bytes(Make(RTM_NEWROUTE, body).get()).view());
+  ASSERT_TRUE(route);
+  EXPECT_EQ(route->type, RTN_LOCAL);
+  EXPECT_NE(*route, Route());
 }
 
 TEST(Decode, RefusesAPrefixLongerThanItsFamily) {

@@ -63,7 +63,7 @@ Builder RouteMessage(int type, int flags, const Route& route) {
   body.rtm_table = route.table < 256 ? static_cast<unsigned char>(route.table)
                                      : static_cast<unsigned char>(RT_TABLE_UNSPEC);
   body.rtm_protocol = RTPROT_STATIC;
-  body.rtm_type = RTN_UNICAST;
+  body.rtm_type = route.type;
   body.rtm_scope = route.link_scope && !v6 ? RT_SCOPE_LINK : RT_SCOPE_UNIVERSE;
   if (type == RTM_DELROUTE) body.rtm_protocol = RTPROT_UNSPEC;  // any: no matter who made the route
   if (route.onlink) body.rtm_flags = RTNH_F_ONLINK;

@@ -54,6 +54,7 @@ struct Address {
 
 // A route via `gateway` on `link`; without a gateway, a route to hosts on the link.
 struct Route {
+  uint8_t type = 1;      // RTN_UNICAST, rtnetlink(7); lists have the others too (RTN_LOCAL, RTN_BLACKHOLE)
   IpPrefix destination;  // length 0: the default route of its family
   std::optional<IpAddress> gateway;
   int link = 0;

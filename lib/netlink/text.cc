@@ -1,5 +1,7 @@
 #include "lib/netlink/text.h"
 
+#include <iterator>
+
 namespace rail::netlink {
 
 std::string ToText(const Address& address) {
@@ -7,7 +9,11 @@ std::string ToText(const Address& address) {
 }
 
 std::string ToText(const Route& route) {
-  std::string text = route.destination.ToString();
+  static constexpr const char* kTypes[] = {"",          "",           "local ",     "broadcast ",
+                                           "anycast ",  "multicast ", "blackhole ", "unreachable ",
+                                           "prohibit ", "throw ",     "nat "};  // RTN_*, rtnetlink(7)
+  std::string text = route.type < std::size(kTypes) ? kTypes[route.type] : "";
+  text += route.destination.ToString();
   if (route.gateway) text += " via " + route.gateway->ToString();
   text += " on link " + std::to_string(route.link) + " table " + std::to_string(route.table);
   if (route.priority != 0) text += " metric " + std::to_string(route.priority);

@@ -11,8 +11,10 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <fstream>
 #include <system_error>
-#include <thread>
+
+#include "lib/base/thread.h"
 
 namespace rail::netns {
 namespace {
@@ -57,6 +59,15 @@ Result<Fd> OpenSysctl(const std::string& key, int flags, std::string_view doing)
 
 }  // namespace
 
+const std::string& BootId() {
+  static const std::string id = [] {
+    std::string line;
+    std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), line);
+    return line;
+  }();
+  return id;
+}
+
 Result<Netns> Netns::Open(const std::string& path) {
   const std::string doing = "open network namespace " + path;
   // O_NONBLOCK: if the path is something else (a FIFO), opening it does not wait.
@@ -74,7 +85,7 @@ Result<Netns> Netns::Open(const std::string& path) {
   }
   struct stat st{};
   if (::fstat(fd.get(), &st) != 0) return FailErrno(errno, doing);
-  return Netns(std::move(fd), Identity{st.st_dev, st.st_ino});
+  return Netns(std::move(fd), Identity{st.st_dev, st.st_ino, BootId()});
 }
 
 Result<Netns> Netns::Current() {
@@ -83,17 +94,15 @@ Result<Netns> Netns::Current() {
 
 Status Netns::Run(const std::function<Status()>& body) const {
   Status status;
-  try {
-    std::thread([&] {
-      if (::setns(fd_.get(), CLONE_NEWNET) != 0) {
-        status = FailErrno(errno, "enter the network namespace");
-      } else {
-        status = body();
-      }
-    }).join();
-  } catch (const std::system_error& e) {
-    return FailErrno(e.code().value(), "start a thread for the network namespace");
-  }
+  RAIL_ASSIGN_AS(std::thread inside, StartThread([&] {
+                   if (::setns(fd_.get(), CLONE_NEWNET) != 0) {
+                     status = FailErrno(errno, "enter the network namespace");
+                   } else {
+                     status = body();
+                   }
+                 }),
+                 "enter the network namespace");
+  inside.join();
   return status;
 }
 

@@ -16,11 +16,19 @@
 
 namespace rail::netns {
 
-// Identifies a namespace, whatever path leads to it.
+// Identifies this boot of the machine; "": not known.
+// Source: Documentation/admin-guide/sysctl/kernel.rst, random/boot_id
+const std::string& BootId();
+
+// Identifies a namespace, whatever path leads to it. Device and inode alone identify it among the namespaces of one boot.
 struct Identity {
   uint64_t device = 0;
   uint64_t inode = 0;
-  bool operator==(const Identity&) const = default;
+  std::string boot = {};  // BootId; "": not known, equal to any
+  bool operator==(const Identity& other) const {
+    return device == other.device && inode == other.inode &&
+           (boot == other.boot || boot.empty() || other.boot.empty());
+  }
 };
 
 class Netns {

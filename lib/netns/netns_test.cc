@@ -37,6 +37,15 @@ TEST(Netns, HasTheSameIdentityByWhateverPath) {
   EXPECT_EQ(one->identity(), other->identity());
 }
 
+// The kernel counts inodes of namespaces anew after a boot.
+TEST(Netns, HasAnIdentityOfOneBoot) {
+  const Identity here = Netns::Current()->identity();
+  EXPECT_EQ(here.boot.size(), 36U);
+  EXPECT_EQ(here, (Identity{here.device, here.inode, ""})) << "an earlier version did not record the boot";
+  EXPECT_NE(here, (Identity{here.device, here.inode, "0f1d9c6a-2f0e-4f6e-8d19-3f6c5b7a9e11"}));
+  EXPECT_NE(here, (Identity{here.device, here.inode + 1, here.boot}));
+}
+
 TEST(Netns, ReturnsTheErrorOfTheBody) {
   const Netns pod = testing::MakeScratch();
   const Status status = pod.Run([]() -> Status { return Fail(Code::kBusy, "later"); });

@@ -1,19 +1,42 @@
 #include "lib/pcie/pairs.h"
 
 #include <algorithm>
+#include <cctype>
 #include <optional>
 
 namespace rail::pcie {
 namespace {
 
+constexpr std::string_view kMigOfOldDrivers = "MIG-GPU-";
+
+// Whether nothing, or a part's or a replica's number, follows.
+bool Ends(std::string_view rest) {
+  return rest.empty() || rest.front() == ':' || rest.front() == '-' || rest.front() == '/';
+}
+
 const Gpu* GpuOf(const Machine& machine, const std::string& id) {
-  const std::string whole = id.substr(0, id.find("::"));
-  if (const Gpu* gpu = machine.FindGpu(whole)) return gpu;
-  const auto it = std::ranges::find(machine.gpus, whole, &Gpu::uuid);
-  return whole.empty() || it == machine.gpus.end() ? nullptr : &*it;
+  if (const Gpu* gpu = machine.FindGpu(PciAddressIn(id))) return gpu;
+  std::string_view rest = id;
+  if (rest.starts_with(kMigOfOldDrivers)) rest.remove_prefix(std::string_view("MIG-").size());
+  const auto it = std::ranges::find_if(machine.gpus, [&](const Gpu& gpu) {
+    return !gpu.uuid.empty() && rest.starts_with(gpu.uuid) && Ends(rest.substr(gpu.uuid.size()));
+  });
+  return it == machine.gpus.end() ? nullptr : &*it;
 }
 
 }  // namespace
+
+std::string PciAddressIn(std::string id) {
+  std::ranges::transform(id, id.begin(), [](unsigned char c) { return std::tolower(c); });
+  const size_t colon = id.find(':');
+  if (colon == std::string::npos) return {};
+  const size_t zeros = std::min(id.find_first_not_of('0'), colon);
+  constexpr size_t kDomain = 4;
+  if (zeros > 0 && colon > kDomain) id.erase(0, std::min(zeros, colon - kDomain));
+  const size_t whole = id.find(':') + std::string_view(":1b:00.0").size();
+  if (whole > id.size() || !Ends(std::string_view(id).substr(whole))) return {};
+  return id.substr(0, whole);
+}
 
 std::map<PodName, std::vector<std::string>> GpusOfPods(const std::vector<PodDevices>& pods,
                                                        const Machine& machine) {

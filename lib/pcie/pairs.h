@@ -26,10 +26,15 @@ struct PodDevices {
   std::vector<Device> devices;
 };
 
+// The PCI address that a device's id begins with, as the kernel writes it: NVML's has eight digits of the domain, and either case; "-" and ":"
+// begin a suffix. "": none.
+std::string PciAddressIn(std::string id);
+
 using PodName = std::pair<std::string, std::string>;  // namespace, name
 
-// The PCI addresses of each pod's GPUs: by UUID ("GPU-...", also with a suffix "::0" where a GPU is shared in time) or by the PCI address
-// itself. What names no GPU of this machine (a part of a GPU, "MIG-...") is left out.
+// The PCI addresses of each pod's GPUs: by UUID ("GPU-..."), also with the suffix of a replica where a GPU is shared ("::3", "-17"), by the
+// UUID that old drivers give a MIG device ("MIG-GPU-.../1/0"), or by the PCI address, in the kernel's or NVML's form, also with a suffix. What
+// names no GPU of this machine (a MIG device with a UUID of its own) is left out.
 std::map<PodName, std::vector<std::string>> GpusOfPods(const std::vector<PodDevices>& pods,
                                                        const Machine& machine);
 

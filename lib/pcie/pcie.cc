@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "lib/base/pci_address.h"
 #include "lib/sriov/lookup.h"
 
 namespace rail::pcie {
@@ -82,15 +83,18 @@ Relation Relate(const Path& a, const Path& b) {
 }
 
 std::optional<Path> PathOf(const sriov::Sysfs& sysfs, const std::string& address) {
-  if (!sriov::IsPciAddress(address)) return std::nullopt;
+  if (!IsPciAddress(address)) return std::nullopt;
   const std::string folder = DeviceFolder(address);
   const auto real = sysfs.Real(folder);
   if (!real) return std::nullopt;
   Path path{.address = address, .root = {}, .bridges = {}, .numa_node = {}, .socket = {}, .speed = {}};
   for (const auto& part : std::filesystem::path(*real)) {
     const std::string name = part.string();
-    if (name.starts_with("pci") && name.find(':') != std::string::npos && path.root.empty()) path.root = name;
-    if (sriov::IsPciAddress(name) && name != address) path.bridges.push_back(name);
+    if (name.starts_with("pci") && name.find(':') != std::string::npos) {
+      if (path.root.empty()) path.root = name;
+      path.bridges.clear();  // a root complex inside another one (VMD): what is above it is no switch
+    }
+    if (IsPciAddress(name) && name != address) path.bridges.push_back(name);
   }
   path.numa_node = sysfs.ReadNumber(folder + "/numa_node");  // "-1": not known
   if (path.numa_node) path.socket = SocketOf(sysfs, *path.numa_node);

@@ -56,6 +56,26 @@ TEST(Pcie, AVfIsWhereItsPfIs) {
   EXPECT_EQ(PathOf(tree.sysfs(), "0000:77:00.0"), std::nullopt);
 }
 
+// Each host bridge of a GB200 or an Azure machine is a domain; VMD's domains have five digits, below a device of another domain.
+TEST(Pcie, DomainsMayHaveMoreThanFourDigits) {
+  const Tree tree(
+      "root pci10002:00 node 0\n  10002:00:00.0 bridge\n    10002:01:00.0 nic p0 mlx5_0 2\n    10002:02:00.0 "
+      "gpu GPU-a\n"
+      "root pci0000:00 node 0\n  0000:00:0e.0 bridge\n    pci10003:00 bridge\n      10003:00:01.0 bridge\n"
+      "        10003:01:00.0 nic p1 mlx5_1 0\n      10003:00:02.0 bridge\n        10003:02:00.0 gpu GPU-b\n");
+  const Machine machine = tree.machine();
+  ASSERT_EQ(machine.gpus.size(), 2U);
+  EXPECT_EQ(machine.gpus[0].path.root, "pci10002:00");
+  EXPECT_THAT(machine.nics[0].vfs, ElementsAre("10002:01:00.1", "10002:01:00.2"));
+  EXPECT_EQ(machine.FindNic("10002:01:00.2"), &machine.nics[0]);
+  EXPECT_EQ(Between(machine, 0, 0), Relation::kSameSwitch);
+  EXPECT_EQ(Between(machine, 1, 1), Relation::kSameRoot) << "VMD's own device is no switch";
+  EXPECT_EQ(Between(machine, 1, 0), Relation::kSameSocket);
+  const PodDevices pod{"ns", "pod", {{"amd.com/gpu", "10003:02:00.0"}, {"nvidia.com/gpu", "GPU-a::1"}}};
+  EXPECT_THAT(GpusOfPods({pod}, machine),
+              ElementsAre(Pair(PodName{"ns", "pod"}, ElementsAre("10002:02:00.0", "10003:02:00.0"))));
+}
+
 TEST(Pcie, FourNicsLeaveEverySecondGpuWithoutOne) {
   const Tree tree(Tree::File("8-gpus-4-nics"));
   EXPECT_THAT(GpusWithoutNic(tree.machine()),
@@ -108,6 +128,28 @@ TEST(Pairs, KnowsAPodsGpusByUuidAndByAddress) {
               ElementsAre(Pair(PodName("ml", "a"), ElementsAre("0000:43:00.0")),
                           Pair(PodName("ml", "b"), ElementsAre("0000:df:00.0")),
                           Pair(PodName("ml", "shared"), ElementsAre("0000:52:00.0"))));
+}
+
+// As device plugins and NVML name whole GPUs, replicas of shared ones, and parts.
+TEST(Pairs, KnowsASharedGpuByEachOfItsIds) {
+  const Machine machine = Tree(Tree::File("8-gpus-8-nics")).machine();
+  const std::string uuid = "GPU-00000000-1d2c-4b3a-9f8e-7d6c5b4a3f20";
+  const auto gpus = [&](const std::string& id) {
+    const auto found = GpusOfPods({{"ml", "a", {{"nvidia.com/gpu", id}}}}, machine);
+    return found.empty() ? std::vector<std::string>() : found.begin()->second;
+  };
+  for (const std::string& id :
+       {uuid, uuid + "::3", uuid + "-17", "MIG-" + uuid + "/1/0", std::string("0000:1b:00.0"),
+        std::string("0000:1b:00.0-slice-0"), std::string("0000:1b:00.0::2"), std::string("0000:1B:00.0"),
+        std::string("00000000:1B:00.0")})
+    EXPECT_THAT(gpus(id), ElementsAre("0000:1b:00.0")) << id;
+  for (const std::string& id :
+       {std::string("0"), std::string("nvidia0"), std::string("MIG-aaaa"), std::string(), uuid + "7",
+        uuid.substr(0, 39), std::string("0001:1b:00.0"), std::string("00010000:1b:00.0"),
+        std::string("0000:1b:00.01"), std::string(":1b:00.0")})
+    EXPECT_THAT(gpus(id), IsEmpty()) << id;
+  EXPECT_EQ(PciAddressIn("10002:01:00.0"), "10002:01:00.0") << "domains of VMD and Azure";
+  EXPECT_EQ(PciAddressIn("00010002:01:00.0"), "10002:01:00.0");
 }
 
 TEST(Pairs, ABadPairNamesTheBetterNic) {

@@ -4,6 +4,7 @@
 
 #include "lib/base/timing.h"
 #include "lib/netlink/kernel.h"
+#include "lib/netlink/text.h"
 #include "lib/podnet/plan.h"
 
 namespace rail::podnet {
@@ -30,14 +31,37 @@ Status AddAddress(Netlink& netlink, const netlink::Address& address) {
   return HoldsAddress(present, address) ? Status() : status;
 }
 
-Status AddRoute(Netlink& netlink, const netlink::Route& route) {
+// "local 0.0.0.0/0 on link 1 table 100 (interface lo)"
+std::string Described(Netlink& netlink, const netlink::Route& route) {
+  const auto links = netlink.ListLinks();
+  if (!links) return ToText(route);
+  const auto link = std::ranges::find(*links, route.link, &netlink::Link::index);
+  return ToText(route) + (link == links->end() ? "" : " (interface " + link->name + ")");
+}
+
+// Where another's route stands, packets of the rail's addresses could leave by another interface.
+Status CheckTableIsOurs(Netlink& netlink, const Plan& plan, int link) {
+  RAIL_ASSIGN(const auto present, netlink.ListRoutes(plan.table));
+  const auto other = std::ranges::find_if(present, [&](const auto& route) { return route.link != link; });
+  if (other == present.end()) return {};
+  return Fail(Code::kExists, "routing table " + std::to_string(plan.table) +
+                                 " is to be the rail's alone, and " + Described(netlink, *other) +
+                                 " stands there: let whoever made that route use another table, or choose "
+                                 "others for rails by pods.first_table in node.json");
+}
+
+Status AddRoute(Netlink& netlink, const Plan& plan, const netlink::Route& route) {
   Status status = netlink.AddRoute(route);
   if (status || status.error().code != Code::kExists) return status;
   RAIL_ASSIGN(const auto present, netlink.ListRoutes(route.table));
-  if (HoldsRoute(present, route)) return {};
-  return FailWrapped(status.error(),
-                     "another route to " + route.destination.ToString() +
-                         " is in the pod; give IPAM's a priority of its own, or leave it out");
+  if (HoldsRoute(plan, present, route)) return {};
+  const auto other = std::ranges::find_if(present, [&](const netlink::Route& it) {
+    return it.destination == route.destination && it.priority == route.priority;
+  });
+  return FailWrapped(status.error(), "another route, " +
+                                         (other == present.end() ? "to " + route.destination.ToString()
+                                                                 : Described(netlink, *other)) +
+                                         ", is in the pod; give IPAM's another priority, or leave it out");
 }
 
 Status AddRule(Netlink& netlink, const netlink::PolicyRule& rule) {
@@ -50,6 +74,7 @@ Status AddRule(Netlink& netlink, const netlink::PolicyRule& rule) {
 Status ConfigureHere(const Plan& plan) {
   RAIL_ASSIGN(const auto netlink, netlink::Kernel::Open());
   RAIL_ASSIGN(const netlink::Link link, netlink->GetLink(plan.ifname));
+  RAIL_TRY(CheckTableIsOurs(*netlink, plan, link.index));
   RAIL_TRY(SetSysctls(plan));
   if (plan.mtu != 0 && link.mtu != plan.mtu) RAIL_TRY(netlink->SetMtu(link.index, plan.mtu));
   for (const auto& address : AddressesOf(plan, link.index)) RAIL_TRY(AddAddress(*netlink, address));
@@ -58,9 +83,10 @@ Status ConfigureHere(const Plan& plan) {
   for (const IpAddress& gateway : NeighboursOf(plan)) {
     RAIL_TRY(netlink->SetPermanentNeighbour(link.index, gateway, plan.gateway_mac));
   }
-  for (const auto& route : GatewayRoutesOf(plan, link.index)) RAIL_TRY(AddRoute(*netlink, route));
-  for (const auto& route : RoutesOf(plan, link.index)) RAIL_TRY(AddRoute(*netlink, route));
+  // By the gateways' routes and the rules the kernel finds the gateways of the other routes.
+  for (const auto& route : GatewayRoutesOf(plan, link.index)) RAIL_TRY(AddRoute(*netlink, plan, route));
   for (const auto& rule : RulesOf(plan)) RAIL_TRY(AddRule(*netlink, rule));
+  for (const auto& route : RoutesOf(plan, link.index)) RAIL_TRY(AddRoute(*netlink, plan, route));
   return {};
 }
 

@@ -6,10 +6,8 @@ namespace rail::podnet {
 namespace {
 
 constexpr uint32_t kMainTable = 254;
-constexpr uint32_t kFirstTable = 100;
-constexpr uint32_t kRails = 100;
-constexpr uint32_t kFromPriority = 1000;
-constexpr uint32_t kOutputPriority = 1100;
+constexpr uint32_t kFirstOfKernel = 253;  // RT_TABLE_DEFAULT, rtnetlink(7)
+constexpr uint32_t kLastOfKernel = 255;   // RT_TABLE_LOCAL
 
 bool Uses(const Plan& plan, bool v6) {
   return std::ranges::any_of(plan.addresses, [&](const IpAddress& a) { return a.is_v6() == v6; });
@@ -40,16 +38,14 @@ std::string FamilyName(bool v6) {
 Status Validate(const Plan& plan) {
   const std::string doing = "configure " + plan.ifname + " in the pod";
   if (plan.addresses.empty()) return Fail(Code::kInvalid, doing + ": it has no address");
-  if (plan.table < kFirstTable || plan.table >= kFirstTable + kRails) {
+  if (plan.table == 0 || (plan.table >= kFirstOfKernel && plan.table <= kLastOfKernel)) {
     return Fail(Code::kInvalid,
-                doing + ": routing table " + std::to_string(plan.table) + " is not one of a rail (100..199)");
+                doing + ": routing table " + std::to_string(plan.table) + " is one of the kernel's own");
   }
   for (const bool v6 : {false, true}) {
-    const auto gateways =
-        std::ranges::count_if(plan.gateways, [&](const IpAddress& g) { return g.is_v6() == v6; });
-    if (Uses(plan, v6) && gateways != 1) {
-      return Fail(Code::kInvalid, doing + ": it has an " + FamilyName(v6) + " address and " +
-                                      std::to_string(gateways) + " gateways of that family; it needs one");
+    if (Uses(plan, v6) && !GatewayOf(plan, v6)) {
+      return Fail(Code::kInvalid,
+                  doing + ": it has an " + FamilyName(v6) + " address and no gateway of that family");
     }
   }
   for (const RouteSpec& spec : plan.routes) {
@@ -92,7 +88,7 @@ std::vector<netlink::Route> RoutesOf(const Plan& plan, int link) {
     route.destination = Default(v6);
     route.gateway = GatewayOf(plan, v6);
     route.link = link;
-    route.onlink = true;
+    route.onlink = !v6;
     route.table = plan.table;
     routes.push_back(route);
   }
@@ -101,10 +97,12 @@ std::vector<netlink::Route> RoutesOf(const Plan& plan, int link) {
     route.destination = spec.destination;
     route.gateway = GatewayOf(plan, spec);
     route.link = link;
-    route.onlink = route.gateway.has_value();
+    // With this flag IPv6 refuses a gateway that another interface's route in main covers. Without it, the kernel finds the
+    // gateway's own route (GatewayRoutesOf).
+    route.onlink = route.gateway && !route.destination.address.is_v6();
     route.link_scope = !route.gateway;
     route.table = spec.table.value_or(kMainTable);
-    route.priority = spec.priority.value_or(0);
+    route.priority = spec.priority.value_or(route.table == plan.table ? 0 : plan.metric);
     route.mtu = spec.mtu;
     route.advmss = spec.advmss;
     // IPAM may also give the rail's own default route.
@@ -115,9 +113,7 @@ std::vector<netlink::Route> RoutesOf(const Plan& plan, int link) {
 
 std::vector<netlink::Route> GatewayRoutesOf(const Plan& plan, int link) {
   std::vector<netlink::Route> routes;
-  for (const bool v6 : {false, true}) {
-    if (!Uses(plan, v6)) continue;
-    const IpAddress gateway = *GatewayOf(plan, v6);
+  for (const IpAddress& gateway : NeighboursOf(plan)) {
     netlink::Route route;
     route.destination = {gateway, gateway.bits()};
     route.link = link;
@@ -129,11 +125,10 @@ std::vector<netlink::Route> GatewayRoutesOf(const Plan& plan, int link) {
 }
 
 std::vector<netlink::PolicyRule> RulesOf(const Plan& plan) {
-  const uint32_t index = plan.table - kFirstTable;
   std::vector<netlink::PolicyRule> rules;
   for (const IpAddress& address : plan.addresses) {
     rules.push_back({.v6 = address.is_v6(),
-                     .priority = kFromPriority + index,
+                     .priority = plan.rule,
                      .table = plan.table,
                      .from = IpPrefix{address, address.bits()},
                      .output_interface = ""});
@@ -141,7 +136,7 @@ std::vector<netlink::PolicyRule> RulesOf(const Plan& plan) {
   for (const bool v6 : {false, true}) {
     if (!Uses(plan, v6)) continue;
     rules.push_back({.v6 = v6,
-                     .priority = kOutputPriority + index,
+                     .priority = plan.rule + kOutputRule,
                      .table = plan.table,
                      .from = std::nullopt,
                      .output_interface = plan.ifname});
@@ -156,10 +151,11 @@ bool HoldsAddress(const std::vector<netlink::Address>& present, const netlink::A
   });
 }
 
-bool HoldsRoute(const std::vector<netlink::Route>& present, netlink::Route wanted) {
+bool HoldsRoute(const Plan& plan, const std::vector<netlink::Route>& present, netlink::Route wanted) {
   wanted.onlink = false;
   return std::ranges::any_of(present, [&](netlink::Route route) {
     route.onlink = false;
+    if (wanted.priority == plan.metric && route.priority == 0) route.priority = plan.metric;
     return route == wanted;
   });
 }

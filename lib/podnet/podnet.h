@@ -25,10 +25,12 @@ struct RouteSpec {
   std::optional<IpAddress> gateway;  // none: the plan's gateway of the family
   uint32_t mtu = 0;                  // bytes; 0: not set
   uint32_t advmss = 0;               // bytes; 0: not set
-  std::optional<uint32_t> priority;
-  std::optional<uint32_t> table;  // none: main
-  Scope scope = Scope::kGlobal;   // kLink: hosts on the link, no gateway
+  std::optional<uint32_t> priority;  // none: the plan's metric
+  std::optional<uint32_t> table;     // none: main
+  Scope scope = Scope::kGlobal;      // kLink: hosts on the link, no gateway
 };
+
+inline constexpr uint32_t kOutputRule = 100;
 
 struct Plan {
   std::string ifname;
@@ -36,8 +38,13 @@ struct Plan {
   MacAddress mac;    // of the interface: Verify checks it, Configure never sets it; zero: any
   MacAddress gateway_mac;
   std::vector<IpAddress> addresses;  // each is added to the interface as /32 or /128
-  std::vector<IpAddress> gateways;   // one for each family in use
-  uint32_t table = 0;                // 100 + the rail's index (0..99)
+  // Of each family in use at least one; by its first the family's default route leads.
+  std::vector<IpAddress> gateways;
+  uint32_t table = 0;  // the rail's own: no other route stands there
+  // Priority of the rules "from an address"; those "oif the interface" have kOutputRule more.
+  uint32_t rule = 0;
+  // Of routes outside of `table` that name no priority: another one on each rail of a pod.
+  uint32_t metric = 0;
   std::vector<RouteSpec> routes;
 };
 
@@ -57,14 +64,14 @@ class PodNet {
   virtual Result<bool> HasLink(const netns::Netns& pod, const std::string& name) = 0;
 
   // Errors: kInvalid the plan contradicts itself; kNotFound no such interface; kExists another route is in the place of one of
-  // the plan's (the message says which). Safe to repeat, also after a crash half way; what exists already stays.
+  // the plan's, or in its table (the message says whose). Safe to repeat, also after a crash half way; what exists already stays.
   virtual Status Configure(const netns::Netns& pod, const Plan& plan) = 0;
 
   // Removes what would stay in the pod without the interface: the policy rules. Safe to repeat.
   virtual Status Deconfigure(const netns::Netns& pod, const Plan& plan) = 0;
 
   // Lists everything that is not as Configure makes it, but for what only matters while routes are added: the flag onlink, and the
-  // routes to the gateways themselves. In an order in which their commands can be run. Errors: only when it cannot be found out.
+  // routes to the gateways where no other is missing. In an order in which the commands can be run. Errors: it cannot be found out.
   virtual Result<std::vector<Deviation>> Verify(const netns::Netns& pod, const Plan& plan) = 0;
 };
 

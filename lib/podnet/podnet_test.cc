@@ -50,6 +50,7 @@ class PodNetKernel : public ::testing::Test {
     plan_.addresses = {Ip("10.0.3.7")};
     plan_.gateways = {Ip("169.254.1.1")};
     plan_.table = 103;
+    plan_.rule = 1003;
   }
 
   static void Must(const Status& status) { ASSERT_TRUE(status) << status.error().message; }
@@ -270,6 +271,7 @@ TEST_F(PodNetKernel, OnlyTheRailThatMultusNamesTakesTheDefaultRouteThoughTheRail
   other.ifname = "net2";
   other.addresses = {Ip("10.1.3.7")};
   other.table = 104;
+  other.rule = 1004;
   Must(pods_.Configure(pod_, plan_));
   Must(pods_.Configure(pod_, other));
   Must(Shell(pod_, "ip route add default via 169.254.1.1 dev net2"));
@@ -289,12 +291,71 @@ TEST_F(PodNetKernel, RefusesToReplaceAnothersRoute) {
              "ip link add eth0 type veth peer name other && ip link set eth0 up && ip address add "
              "192.0.2.2/24 dev eth0 && "
              "ip route add default via 192.0.2.1"));
-  plan_.routes = {{.destination = *IpPrefix::Parse("0.0.0.0/0"), .gateway = {}, .priority = {}, .table = {}}};
+  plan_.routes = {{.destination = *IpPrefix::Parse("0.0.0.0/0"), .gateway = {}, .priority = 0, .table = {}}};
   const Status status = pods_.Configure(pod_, plan_);
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().code, Code::kExists);
-  EXPECT_THAT(status.error().message, HasSubstr("priority"));
+  EXPECT_THAT(status.error().message, HasSubstr("another route, 0.0.0.0/0 via 192.0.2.1"));
+  EXPECT_THAT(status.error().message,
+              HasSubstr("(interface eth0), is in the pod; give IPAM's another priority"));
   Must(Shell(pod_, "ip route show default | grep -q 'via 192.0.2.1 dev eth0'"));
+}
+
+// host-local with two ranges, each with a gateway.
+TEST_F(PodNetKernel, TakesTwoAddressesOfAFamilyWithAGatewayEach) {
+  plan_.addresses = {Ip("10.0.3.7"), Ip("10.0.4.7"), Ip("2001:db8:3::7"), Ip("2001:db8:4::7")};
+  plan_.gateways = {Ip("10.0.3.1"), Ip("10.0.4.1"), Ip("2001:db8:3::1"), Ip("2001:db8:4::1")};
+  plan_.routes = {{.destination = *IpPrefix::Parse("2001:db8::/32"),
+                   .gateway = Ip("2001:db8:4::1"),
+                   .priority = {},
+                   .table = {}}};
+  Must(pods_.Configure(pod_, plan_));
+  EXPECT_THAT(Deviations(), IsEmpty());
+  for (const char* each : {"10.0.3.", "10.0.4.", "2001:db8:3::", "2001:db8:4::"}) {
+    const char* there = std::string_view(each).ends_with(':') ? "2001:db8:9::9" : "198.51.100.9";
+    Must(Shell(pod_, std::string("ip route get ") + there + " from " + each +
+                         "7 | grep -q 'dev net1 table 103' && ip neighbour show dev net1 | grep -q '^" +
+                         each + "1 lladdr " + kGatewayMac + " PERMANENT'"));
+  }
+}
+
+// The pod's first interface routes the whole fabric, and the rail's gateways with it.
+TEST_F(PodNetKernel, WhatIsBoundToAnAddressLeavesByItsRailThoughEth0RoutesTheFabric) {
+  plan_.addresses = {Ip("10.0.3.7"), Ip("2001:db8::7")};
+  plan_.gateways = {Ip("10.0.3.6"), Ip("2001:db8::6")};
+  plan_.metric = 2003;
+  for (const char* fabric : {"10.0.0.0/8", "2001:db8::/32"})
+    plan_.routes.push_back(
+        {.destination = *IpPrefix::Parse(fabric), .gateway = {}, .priority = {}, .table = {}});
+  Must(
+      Shell(pod_,
+            "ip link add eth0 type veth peer name other && ip link set eth0 up && ip link set other up && "
+            "ip address add 192.0.2.2/24 dev eth0 && ip -6 address add 2001:db8:ffff::2/64 dev eth0 nodad && "
+            "ip route add 10.0.0.0/8 via 192.0.2.1 && ip -6 route add 2001:db8::/32 dev eth0"));
+  Must(pods_.Configure(pod_, plan_));
+  EXPECT_THAT(Deviations(), IsEmpty());
+  Must(Shell(host_,
+             "ip link set rep0 arp off && ip address add 10.9.9.9/32 dev rep0 && ip route add 10.0.3.7/32 "
+             "dev rep0 && ip neighbour replace 10.0.3.7 lladdr " +
+                 pod_mac_ +
+                 " nud permanent dev rep0 && ip address add 2001:db8:9::9/128 dev rep0 nodad && "
+                 "ip route add 2001:db8::7/128 dev rep0 && ip neighbour replace 2001:db8::7 lladdr " +
+                 pod_mac_ + " nud permanent dev rep0"));
+  ExpectDelivery("10.0.3.7", "10.9.9.9");
+  ExpectDelivery("2001:db8::7", "2001:db8:9::9");
+}
+
+// Earlier versions gave IPAM's routes no metric, and ovs-cni gives them none.
+TEST_F(PodNetKernel, KnowsARouteOfIpamWithoutTheRailsMetric) {
+  plan_.routes = {
+      {.destination = *IpPrefix::Parse("10.0.0.0/8"), .gateway = {}, .priority = {}, .table = {}}};
+  Must(pods_.Configure(pod_, plan_));
+  Must(Shell(pod_, "test \"$(ip route show 10.0.0.0/8 | grep -c metric)\" = 0"));
+  plan_.metric = 2003;
+  EXPECT_THAT(Deviations(), IsEmpty());
+  Must(Shell(pod_, "ip route del 10.0.0.0/8"));
+  EXPECT_THAT(Deviations(), ElementsAre(HasSubstr("route 10.0.0.0/8 via 169.254.1.1")));
+  Must(pods_.Deconfigure(pod_, plan_));
 }
 
 TEST_F(PodNetKernel, TellsEveryDeviationApart) {

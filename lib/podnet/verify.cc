@@ -60,15 +60,30 @@ bool IsTakenOver(const netlink::Route& route, const std::vector<netlink::Route>&
 Status CheckRoutes(netlink::Netlink& netlink, const Plan& plan, int link, Report& report) {
   // The routes of a plan are usually in two tables. Read each table once.
   std::vector<std::pair<uint32_t, std::vector<netlink::Route>>> tables;
-  for (const auto& route : RoutesOf(plan, link)) {
+  const auto is_there = [&](const netlink::Route& route) -> Result<bool> {
     auto table = std::ranges::find_if(tables, [&](const auto& entry) { return entry.first == route.table; });
     if (table == tables.end()) {
       RAIL_ASSIGN(auto routes, netlink.ListRoutes(route.table));
       table = tables.emplace(tables.end(), route.table, std::move(routes));
     }
-    if (!HoldsRoute(table->second, route) && !IsTakenOver(route, table->second))
-      report.Cut("route " + ToText(route) + " is missing or was changed", CommandFor(route, report.ifname()));
+    return HoldsRoute(plan, table->second, route) || IsTakenOver(route, table->second);
+  };
+  std::vector<netlink::Route> missing;
+  for (const auto& route : RoutesOf(plan, link)) {
+    RAIL_ASSIGN(const bool there, is_there(route));
+    if (!there) missing.push_back(route);
   }
+  // What the command for another route needs: the kernel finds its gateway by this one.
+  for (const auto& route : GatewayRoutesOf(plan, link)) {
+    const auto needs = [&](const netlink::Route& it) { return it.gateway == route.destination.address; };
+    if (std::ranges::none_of(missing, [&](const auto& it) { return !it.onlink && needs(it); })) continue;
+    RAIL_ASSIGN(const bool there, is_there(route));
+    if (!there)
+      report.Differ("route " + ToText(route) + " to the gateway is missing",
+                    CommandFor(route, report.ifname()));
+  }
+  for (const auto& route : missing)
+    report.Cut("route " + ToText(route) + " is missing or was changed", CommandFor(route, report.ifname()));
   return {};
 }
 
@@ -120,12 +135,12 @@ Result<std::vector<Deviation>> VerifyHere(const Plan& plan) {
       report.Cut("address " + address.prefix.ToString() + " is missing", CommandFor(address, plan.ifname));
   }
   RAIL_TRY(CheckNeighbours(*netlink, plan, link->index, report));
-  RAIL_TRY(CheckRoutes(*netlink, plan, link->index, report));
   RAIL_ASSIGN(const auto rules, netlink->ListRules());
   for (const auto& rule : RulesOf(plan)) {
     if (std::ranges::find(rules, rule) == rules.end())
       report.Cut("policy rule " + ToText(rule) + " is missing", CommandFor(rule));
   }
+  RAIL_TRY(CheckRoutes(*netlink, plan, link->index, report));
   return report.Take();
 }
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <cerrno>
 
+#include "lib/base/pci_address.h"
 #include "lib/sriov/lookup.h"
 #include "lib/sriov/port_name.h"
 
@@ -36,7 +37,7 @@ class Check {
       Uplink(rail, *uplink);
     }
     for (const config::DeviceEntry& entry : rail.devices) {
-      if (sriov::IsPciAddress(entry.device) && !sysfs_.Exists("bus/pci/devices/" + entry.device))
+      if (IsPciAddress(entry.device) && !sysfs_.Exists("bus/pci/devices/" + entry.device))
         Add(rail, "devices", "this node has no device " + entry.device);
       if (Find(entry.representor) == nullptr)
         Add(rail, "devices",

@@ -23,8 +23,8 @@ std::string NetPath(const std::string& netdev) {
 
 // The last number of a PCI address: 1 of 0000:3b:00.1.
 std::optional<uint32_t> PciFunction(const std::string& address) {
-  if (!IsPciAddress(address)) return std::nullopt;
-  return static_cast<uint32_t>(address.back() - '0');
+  const auto parsed = PciAddress::Parse(address);
+  return parsed ? std::optional<uint32_t>(parsed->function) : std::nullopt;
 }
 
 // Whether two folders of devices are functions of one card: .../0000:3b:00.0 and .../0000:3b:00.1.
@@ -49,15 +49,6 @@ std::string FirstOf(const std::vector<std::string>& names) {
 
 }  // namespace
 
-bool IsPciAddress(std::string_view text) {
-  constexpr std::string_view kShape = "hhhh:hh:hh.o";
-  return std::ranges::equal(text, kShape, [](char c, char shape) {
-    const bool digit = c >= '0' && c <= '9';
-    if (shape == 'h') return digit || (c >= 'a' && c <= 'f');
-    return shape == 'o' ? c >= '0' && c <= '7' : c == shape;
-  });
-}
-
 bool IsUserspaceDriver(std::string_view driver) {
   return driver == "vfio-pci" || driver == "mlx5_vfio_pci" || driver == "uio_pci_generic" ||
          driver == "igb_uio";
@@ -65,6 +56,14 @@ bool IsUserspaceDriver(std::string_view driver) {
 
 bool Lookup::Exists(const std::string& address) const {
   return sysfs_.Exists(PciPath(address));
+}
+bool Lookup::IsVf(const std::string& address) const {
+  return sysfs_.Exists(PciPath(address) + "/physfn");
+}
+bool Lookup::IsVfOf(const std::string& address, const std::string& pf, uint32_t index) const {
+  const std::string physfn = PciPath(address) + "/physfn";
+  return sysfs_.Target(physfn) == pf &&
+         sysfs_.Target(physfn + "/" + std::string(kVirtfn) + std::to_string(index)) == address;
 }
 std::string Lookup::DriverOf(const std::string& address) const {
   return sysfs_.Target(PciPath(address) + "/driver").value_or("");
@@ -175,7 +174,7 @@ Result<Vf> Lookup::FindVf(const std::string& address) const {
   if (!IsPciAddress(address)) return Fail(Code::kInvalid, doing + ": it is no PCI address like 0000:3b:00.2");
   if (!Exists(address)) return Fail(Code::kNotFound, doing + ": there is no such device");
   const std::string path = PciPath(address) + "/physfn";
-  if (!sysfs_.Exists(path)) {
+  if (!IsVf(address)) {
     return Fail(Code::kInvalid, doing + ": the device is not a virtual function of another one");
   }
   Vf vf;

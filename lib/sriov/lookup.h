@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "lib/base/pci_address.h"
 #include "lib/netlink/devlink.h"
 #include "lib/sriov/sysfs.h"
 
@@ -37,9 +38,6 @@ struct Vf {
   std::string netdev;  // "" none in this namespace
   std::string rdma;    // "mlx5_4"; "" none in this namespace
 };
-
-// "0000:3b:00.2"
-bool IsPciAddress(std::string_view text);
 
 // Whether the driver gives the device to a program or a virtual machine. The device then has no network interface.
 bool IsUserspaceDriver(std::string_view driver);
@@ -66,6 +64,9 @@ class Lookup {
   // Addresses of the VFs that the PF has now, ordered by index.
   std::vector<std::string> VfsOf(const Pf& pf) const;
   bool Exists(const std::string& address) const;
+  bool IsVf(const std::string& address) const;
+  // Whether the device is VF `index` of the PF with the address `pf`. Reads two links: cheaper than FindVf.
+  bool IsVfOf(const std::string& address, const std::string& pf, uint32_t index) const;
   // The fields of Vf that change when the VF moves.
   std::string DriverOf(const std::string& address) const;
   std::string RdmaOf(const std::string& address) const;

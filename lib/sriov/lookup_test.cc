@@ -67,6 +67,25 @@ TEST_F(LookupTest, SaysAllOfAVirtualFunction) {
 }
 
 // While the kernel takes VFs away, the later ones keep their numbers.
+// A host bridge that counts domains of its own: Intel's VMD.
+TEST_F(LookupTest, KnowsADomainOfMoreThanFourDigits) {
+  PfSpec spec = First();
+  spec.address = "10002:01:00.0";
+  spec.vf_bus = "10002:01:00";
+  machine_.AddPf(spec);
+  Lookup lookup(machine_.sysfs(), machine_.OpenDevlink());
+  const auto vf = lookup.FindVf("10002:01:00.4");
+  ASSERT_TRUE(vf) << vf.error().message;
+  EXPECT_EQ(vf->index, 2U);
+  EXPECT_EQ(vf->pf.address, "10002:01:00.0");
+  EXPECT_EQ(*lookup.FindUplink("10002:01:00.0"), "ens1f0np0");
+  ExpectAll(spec, "ens1f0np0_");
+  EXPECT_TRUE(lookup.IsVfOf("10002:01:00.4", "10002:01:00.0", 2));
+  EXPECT_FALSE(lookup.IsVfOf("10002:01:00.4", "10002:01:00.0", 1));
+  EXPECT_FALSE(lookup.IsVfOf("10002:01:00.4", "0002:01:00.0", 2));
+  EXPECT_FALSE(lookup.IsVf("10002:01:00.0"));
+}
+
 TEST_F(LookupTest, KeepsTheIndexWhenAnEarlierVfHasGone) {
   machine_.AddPf(First());
   machine_.Remove("bus/pci/devices/0000:3b:00.0/virtfn0");

@@ -198,8 +198,9 @@ Status Database::Migrate() {
   const auto migrate = [&]() -> Status {
     RAIL_ASSIGN(const int64_t version,
                 FormatVersion());  // another process may have migrated the file meanwhile
-    if (version == 1) RAIL_TRY(Execute(kFromFormat1));
-    return version < kFormatVersion ? Execute(kFromFormat2) : Status();
+    if (version <= 1) RAIL_TRY(Execute(kFromFormat1));
+    if (version <= 2) RAIL_TRY(Execute(kFromFormat2));
+    return version <= 3 ? Execute(kFromFormat3) : Status();
   };
   if (auto done = migrate(); !done) {
     Rollback();

@@ -12,7 +12,7 @@ inline constexpr std::string_view kProductVersion = RAIL_VERSION;
 
 // PRAGMA user_version. Every change of kSchema, or of what a step may hold, needs a new number, and statements that convert the old
 // format.
-inline constexpr int64_t kFormatVersion = 3;
+inline constexpr int64_t kFormatVersion = 4;
 
 inline constexpr const char* kSchema = R"(
 CREATE TABLE meta (written_by TEXT NOT NULL) STRICT;
@@ -43,6 +43,9 @@ CREATE TABLE attachment (
   tenant_id     TEXT NOT NULL CHECK (length(tenant_id) IN (0, 28)),
   announced     INTEGER NOT NULL CHECK (announced IN (0, 1)),
   created_ms    INTEGER NOT NULL,
+  boot          TEXT NOT NULL DEFAULT '',
+  route_table   INTEGER NOT NULL DEFAULT 0,
+  route_rule    INTEGER NOT NULL DEFAULT 0,
   UNIQUE (network, container_id, ifname)
 ) STRICT;
 
@@ -64,7 +67,7 @@ CREATE TABLE step (
 ) STRICT;
 CREATE INDEX step_by_attachment ON step (attachment);
 
-PRAGMA user_version = 3;
+PRAGMA user_version = 4;
 )";
 
 // Tenant ids of format 1 had 56 bits. They keep their value, so that pods with the same id stay together (FORMAT.md).
@@ -77,9 +80,15 @@ PRAGMA user_version = 2;
 )";
 
 // Format 3 has the step "routes", and "asked" in the detail of the step "device" (FORMAT.md). Earlier steps need no change.
-inline constexpr const char* kFromFormat2 = R"(
+inline constexpr const char* kFromFormat2 = "PRAGMA user_version = 3;";
+
+// Format 4 has the boot of an attachment, and in the detail of the step "device" which VF of which PF it was (FORMAT.md).
+inline constexpr const char* kFromFormat3 = R"(
+ALTER TABLE attachment ADD COLUMN boot TEXT NOT NULL DEFAULT '';
+ALTER TABLE attachment ADD COLUMN route_table INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE attachment ADD COLUMN route_rule INTEGER NOT NULL DEFAULT 0;
 UPDATE meta SET written_by = ')" RAIL_VERSION R"(';
-PRAGMA user_version = 3;
+PRAGMA user_version = 4;
 )";
 
 }  // namespace rail::state

@@ -55,9 +55,10 @@ Result<tenancy::TenantId> IdFrom(const std::string& text) {
   return tenancy::TenantId::Parse(text);
 }
 
-#define RAIL_FIELDS                                                                                \
-  "phase, rail, pod_namespace, pod_name, pod_uid, netns_path, netns_device, netns_inode, device, " \
-  "representor, adopted, mac, mtu, addresses, gateways, ofport, tenant, tenant_id, announced, created_ms"
+#define RAIL_FIELDS                                                                                         \
+  "phase, rail, pod_namespace, pod_name, pod_uid, netns_path, netns_device, netns_inode, device, "          \
+  "representor, adopted, mac, mtu, addresses, gateways, ofport, tenant, tenant_id, announced, created_ms, " \
+  "boot, route_table, route_rule"
 #define RAIL_SELECT "SELECT id, network, container_id, ifname, " RAIL_FIELDS " FROM attachment"
 
 // In the order of RAIL_FIELDS.
@@ -67,7 +68,7 @@ void BindFields(Statement& statement, const Attachment& a) {
   statement.Bind(a.device).Bind(a.representor).Bind(int64_t{a.adopted}).Bind(a.mac.ToString());
   statement.Bind(int64_t{a.mtu}).Bind(JoinAddresses(a.addresses)).Bind(JoinAddresses(a.gateways));
   statement.Bind(int64_t{a.ofport}).Bind(a.tenant).Bind(IdText(a.tenant_id)).Bind(int64_t{a.announced});
-  statement.Bind(a.created_ms);
+  statement.Bind(a.created_ms).Bind(a.boot).Bind(int64_t{a.table}).Bind(int64_t{a.rule});
 }
 
 Result<Attachment> ReadAttachment(const Statement& row) {
@@ -98,6 +99,9 @@ Result<Attachment> ReadAttachment(const Statement& row) {
   RAIL_ASSIGN_AS(a.tenant_id, IdFrom(row.Text(column++)), damaged);
   a.announced = row.Int(column++) != 0;
   a.created_ms = row.Int(column++);
+  a.boot = row.Text(column++);
+  a.table = static_cast<uint32_t>(row.Int(column++));
+  a.rule = static_cast<uint32_t>(row.Int(column++));
   return a;
 }
 
@@ -154,7 +158,7 @@ Result<int64_t> Sqlite::Insert(const Attachment& draft) {
   RAIL_ASSIGN(
       Statement insert,
       db_->Prepare("INSERT INTO attachment (network, container_id, ifname, " RAIL_FIELDS
-                   ") VALUES (?,?,?, ?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING"));
+                   ") VALUES (?,?,?, ?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING"));
   insert.Bind(draft.key.network).Bind(draft.key.container_id).Bind(draft.key.ifname);
   BindFields(insert, draft);
   RAIL_TRY(insert.Run());

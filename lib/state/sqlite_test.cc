@@ -68,12 +68,12 @@ TEST_F(SqliteFile, KeepsTheRecordAfterClosing) {
 
 TEST_F(SqliteFile, OfANewerFormatIsRefusedAndItsWriterNamed) {
   ASSERT_TRUE(Sqlite::Open(path()));
-  Run("UPDATE meta SET written_by = '9.8.7'; PRAGMA user_version = 4");
+  Run("UPDATE meta SET written_by = '9.8.7'; PRAGMA user_version = 5");
   const auto store = Sqlite::Open(path());
   ASSERT_FALSE(store);
   EXPECT_EQ(store.error().code, Code::kUnsupported);
   EXPECT_THAT(store.error().message,
-              AllOf(HasSubstr("format 4"), HasSubstr("RailCNI 9.8.7"), HasSubstr(path())));
+              AllOf(HasSubstr("format 5"), HasSubstr("RailCNI 9.8.7"), HasSubstr(path())));
 }
 
 // As the last version with format 1 left it.
@@ -82,6 +82,9 @@ UPDATE attachment SET tenant_id = '';
 ALTER TABLE attachment DROP COLUMN tenant_id;
 ALTER TABLE attachment ADD COLUMN tenant_id INTEGER NOT NULL DEFAULT 0;
 UPDATE attachment SET tenant_id = 0xb04ca063c6b14d WHERE tenant <> '';
+ALTER TABLE attachment DROP COLUMN boot;
+ALTER TABLE attachment DROP COLUMN route_table;
+ALTER TABLE attachment DROP COLUMN route_rule;
 PRAGMA user_version = 1)";
 
 TEST_F(SqliteFile, OfFormat1KeepsItsTenantsIds) {
@@ -98,7 +101,7 @@ TEST_F(SqliteFile, OfFormat1KeepsItsTenantsIds) {
   ASSERT_FALSE(untouched);
   EXPECT_EQ(untouched.error().code, Code::kBusy);
   EXPECT_THAT(untouched.error().message,
-              AllOf(HasSubstr("format 1"), HasSubstr("format 3"), HasSubstr(path())));
+              AllOf(HasSubstr("format 1"), HasSubstr("format 4"), HasSubstr(path())));
   const auto store = Sqlite::Open(path());
   ASSERT_TRUE(store) << store.error().message;
   const auto list = (*store)->List();
@@ -182,7 +185,7 @@ TEST_F(SqliteFile, UsesTheSettingsOfTheFormat) {
   EXPECT_EQ(ask("PRAGMA journal_mode"), "wal");
   EXPECT_EQ(ask("PRAGMA synchronous"), "1");
   EXPECT_EQ(ask("PRAGMA foreign_keys"), "1");
-  EXPECT_EQ(ask("PRAGMA user_version"), "3");
+  EXPECT_EQ(ask("PRAGMA user_version"), "4");
 }
 
 }  // namespace

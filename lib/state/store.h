@@ -46,17 +46,20 @@ struct Attachment {
   std::string netns_path;
   uint64_t netns_device = 0;  // netns::Identity
   uint64_t netns_inode = 0;
+  std::string boot;    // netns::BootId; "": a version that did not record it has made the attachment
   std::string device;  // deviceID: a PCI address or a netdev
   std::string representor;
   bool adopted = false;  // another plugin (ovs-cni) has made the port: we never delete it
   MacAddress mac;
   uint32_t mtu = 0;
   std::vector<IpAddress> addresses;
-  std::vector<IpAddress> gateways;  // one per family in use
+  std::vector<IpAddress> gateways;  // at least one per family in use
   uint16_t ofport = 0;              // 0: not known yet
   std::string tenant;               // "" until tenant-isolation has run
   tenancy::TenantId tenant_id;      // none until tenant-isolation has run
   bool announced = false;           // frr-provider has announced the addresses
+  uint32_t table = 0;               // in the pod: podnet::Plan; 0: as RailCNI chose it before format 4
+  uint32_t rule = 0;                // the same
   int64_t created_ms = 0;           // Unix time
   bool operator==(const Attachment&) const = default;
 };

@@ -154,11 +154,21 @@ Tenant NamedTenant(const config::NodeConfig& node, const std::string& name) {
 
 namespace {
 
+std::string UidIn(const Result<TenantMapPtr>& list, std::string_view pod_namespace) {
+  if (!list) return "";
+  const auto found = (*list)->namespaces.find(pod_namespace);
+  return found == (*list)->namespaces.end() ? "" : found->second.uid;
+}
+
 Result<Tenant> Find(const config::NodeConfig& node, std::string_view pod_namespace, const LoadMap& map) {
   for (const auto& [tenant, namespaces] : node.tenancy.tenants) {
-    if (std::ranges::find(namespaces, pod_namespace) != namespaces.end()) return NamedTenant(node, tenant);
+    if (std::ranges::find(namespaces, pod_namespace) == namespaces.end()) continue;
+    Tenant named = NamedTenant(node, tenant);
+    if (node.kubernetes.tenants) named.namespace_uid = UidIn(map(), pod_namespace);
+    return named;
   }
   std::string name(pod_namespace);
+  std::string uid;
   if (node.kubernetes.tenants) {
     const std::string doing = "the tenant of namespace " + name + " is not known";
     RAIL_ASSIGN_AS(const TenantMapPtr list, map(), doing);
@@ -173,9 +183,14 @@ Result<Tenant> Find(const config::NodeConfig& node, std::string_view pod_namespa
           doing + ": its label " + list->label_key + "=" + *label +
               " cannot be a tenant (1 to 63 of a-z, 0-9 and '-', with no '-' at either end); correct it");
     }
-    if (label) return NamedTenant(node, *label);
+    uid = found->second.uid;
+    if (label) {
+      Tenant named = NamedTenant(node, *label);
+      named.namespace_uid = uid;
+      return named;
+    }
   }
-  return Tenant{name, IdOf(node.bgp.community_asn, kOfNamespace + name)};
+  return Tenant{name, IdOf(node.bgp.community_asn, kOfNamespace + name), uid};
 }
 
 }  // namespace

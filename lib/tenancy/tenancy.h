@@ -26,6 +26,8 @@ namespace rail::tenancy {
 struct Tenant {
   std::string name;
   TenantId id;
+  std::string namespace_uid =
+      {};  // of the namespace that was asked for, with kubernetes.tenants; "": the list does not say
 };
 
 // Asked for the list of namespaces only where it decides.

@@ -49,6 +49,8 @@ class Reader : public nlohmann::json_sax<json> {
       map.resource_version = std::move(value);
     } else if (depth_ == 3 && key_ == "label") {
       entry_->second.label = std::move(value);
+    } else if (depth_ == 3 && key_ == "uid") {
+      entry_->second.uid = std::move(value);
     } else {
       return Wrong();
     }
@@ -101,6 +103,7 @@ std::string ToText(const TenantMap& map) {
     json& value = namespaces[name] = json::object();
     if (entry.label) value["label"] = *entry.label;
     if (entry.created_ms != 0) value["created_ms"] = entry.created_ms;
+    if (!entry.uid.empty()) value["uid"] = entry.uid;
   }
   return DumpJson({{"format", kFormat},
                    {"label", map.label_key},

@@ -23,6 +23,7 @@ namespace rail::tenancy {
 struct NamespaceLabel {
   std::optional<std::string> label;  // as it is in the cluster, valid or not; nothing: the namespace has none
   int64_t created_ms = 0;            // Unix time; 0: not known
+  std::string uid = {};              // "": not known. A namespace that is made anew has another
   bool operator==(const NamespaceLabel&) const = default;
 };
 

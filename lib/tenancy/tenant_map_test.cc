@@ -17,7 +17,7 @@ constexpr char kKey[] = "railcni.io/tenant";
 
 TenantMap Map() {
   TenantMap map{.label_key = kKey, .resource_version = "4711", .namespaces = {}};
-  map.namespaces["ns-a"] = {.label = "team-a", .created_ms = 1'700'000'000'000};
+  map.namespaces["ns-a"] = {.label = "team-a", .created_ms = 1'700'000'000'000, .uid = "u-1"};
   map.namespaces["ns-b"] = {};
   map.namespaces["ns-c"] = {.label = "", .created_ms = 7};
   return map;

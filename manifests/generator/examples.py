@@ -10,7 +10,7 @@ NCCL = """- { name: NCCL_SOCKET_IFNAME, value: eth0 }  # NCCL's own connections 
 - { name: NCCL_IB_TC, value: "106" }         # DSCP 26, ECN-capable: what the fabric's PFC and ECN settings are for
 """
 # NCCL takes every RDMA device that it sees, and a container may see those of other pods. The device plugin says which are ours.
-HCA = """for device in $(env | sed -nE 's/^PCIDEVICE_[^=]*=([0-9a-f]{4}:.*)$/\\1/p' | tr , ' '); do
+HCA = """for device in $(env | sed -nE 's/^PCIDEVICE_[^=]*=([0-9a-f]{4,8}:.*)$/\\1/p' | tr , ' '); do
   for hca in /sys/bus/pci/devices/$device/infiniband/*; do NCCL_IB_HCA=${NCCL_IB_HCA:+$NCCL_IB_HCA,}${hca##*/}; done
 done
 export NCCL_IB_HCA="=$NCCL_IB_HCA"

@@ -12,7 +12,7 @@ from typing import Any
 LABEL = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 RAIL = re.compile(r"[a-z0-9]([a-z0-9-]{0,13}[a-z0-9])?")  # as in node.json (lib/config)
 LINK = re.compile(r"[^/:\s]{1,15}")
-PCI = re.compile(r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
+PCI = re.compile(r"(?:[0-9a-f]{4}|[1-9a-f][0-9a-f]{4,7}):[0-9a-f]{2}:[01][0-9a-f]\.[0-7]")  # as lib/base/pci_address.h
 DOMAIN = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?")
 HEX = re.compile(r"[0-9a-f]{4}")
 WORD = re.compile(r"\S+")

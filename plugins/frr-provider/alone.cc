@@ -74,9 +74,7 @@ Result<Attachment> Record(VerbContext& context, const cni::Request& request, con
   draft.pod_namespace = request.pod.pod_namespace;
   draft.pod_name = request.pod.name;
   draft.pod_uid = request.pod.uid;
-  draft.netns_path = request.netns;
-  draft.netns_device = pod.identity().device;
-  draft.netns_inode = pod.identity().inode;
+  engine::SetNamespace(draft, request.netns, pod);
   draft.adopted = true;
   draft.addresses = std::move(addresses);
   draft.created_ms = UnixMs();
@@ -106,12 +104,6 @@ Result<Attachment> AttachmentOf(VerbContext& context, const cni::Request& reques
                                     ": write the same rail for both, or none for frr-provider");
   }
   return std::move(*found);
-}
-
-Status UndoOwn(VerbContext& context, const cni::Request& request) {
-  const state::AttachmentKey key = engine::KeyOf(request);
-  RAIL_ASSIGN(const auto found, context.store->Find(key));
-  return engine::UndoAttachment(context, key, found && IsAlone(*found) ? "" : engine::kFrrProvider);
 }
 
 }  // namespace rail::frr_provider

@@ -20,7 +20,4 @@ bool IsAlone(const state::Attachment& attachment);
 Result<state::Attachment> AttachmentOf(engine::VerbContext& context, const cni::Request& request,
                                        const Config& config);
 
-// Undoes this plugin's steps; of an attachment that is alone also its record, which nobody else would.
-Status UndoOwn(engine::VerbContext& context, const cni::Request& request);
-
 }  // namespace rail::frr_provider

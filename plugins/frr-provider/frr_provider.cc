@@ -83,11 +83,10 @@ Outcome<std::string> Add(const Deps& deps, const Request& request) {
 }
 
 Outcome<void> Del(const Deps& deps, const Request& request) {
-  const auto context = VerbContext::OpenToUndo(deps, VerbContext::Use::kQuiet);
-  const Status undone = context ? UndoOwn(**context, request) : tl::make_unexpected(context.error());
-  if (!undone)
-    log::Warning("DEL of {}: {}; left to ovs-provider's DEL and to raild", engine::KeyOf(request).ToString(),
-                 undone.error().message);
+  engine::UndoOwn(deps, request, [](const Attachment& attachment) {
+    return IsAlone(attachment) ? ""
+                               : engine::kFrrProvider;  // nobody else undoes the record of one that is alone
+  });
   return {};
 }
 

@@ -5,12 +5,13 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
+#include "lib/base/pci_address.h"
+#include "lib/base/thread.h"
 #include "lib/base/timing.h"
 #include "lib/cni/device_info.h"
 #include "lib/cni/previous.h"
 #include "lib/engine/attach/attachment.h"
 #include "lib/engine/attach/tenant_addresses.h"
-#include "lib/sriov/lookup.h"
 #include "plugins/ovs-provider/config.h"
 
 namespace rail::ovs_provider {
@@ -46,7 +47,7 @@ class Adding {
     RAIL_TRY(FreeName());
     RAIL_ASSIGN(const pipeline::BridgeFacts bridge, engine::Facts(node_, rail_));
     attachment_.representor = device->representor;
-    attachment_.mac = device->mac;
+    attachment_.mac = settings.mac.value_or(device->mac);
     RAIL_TRY(Record());
     devices_stay = {};
     RAIL_ASSIGN(engine::DeviceMove move, engine::DeviceMove::Begin(node_, attachment_, *device, pod_));
@@ -73,13 +74,13 @@ class Adding {
                                   engine::RoutesDetail(addresses)));
     }
     // Configures the pod's end as soon as it is there, beside the work on the bridge.
-    std::future<Status> inside =
-        std::async(context_.connections.device_work(), [&, plan = PlanWith(addresses)]() -> Status {
-          RAIL_ASSIGN(const MacAddress mac, move.Join());
-          if (mac == plan.mac) return context_.connections.Pods().Configure(pod_, plan);
-          return Fail(Code::kInternal, "the device's MAC changed from " + plan.mac.ToString() + " to " +
-                                           mac.ToString() + " while it moved into the pod");
-        });
+    const auto configure = [&, plan = PlanWith(addresses)]() -> Status {
+      RAIL_ASSIGN(const MacAddress mac, move.Join());
+      if (mac == plan.mac) return context_.connections.Pods().Configure(pod_, plan);
+      return Fail(Code::kInternal, "the device's MAC changed from " + plan.mac.ToString() + " to " +
+                                       mac.ToString() + " while it moved into the pod");
+    };
+    std::future<Status> inside = Beside(configure, context_.connections.device_work());
     RAIL_TRY(engine::AttachPort(node_, attachment_));
     RAIL_TRY(engine::AdmitTraffic(node_, attachment_, bridge, context_.config.tenancy.mode));
     {
@@ -164,12 +165,12 @@ class Adding {
     attachment_.pod_namespace = request_.pod.pod_namespace;
     attachment_.pod_name = request_.pod.name;
     attachment_.pod_uid = request_.pod.uid;
-    attachment_.netns_path = request_.netns;
-    attachment_.netns_device = pod_.identity().device;
-    attachment_.netns_inode = pod_.identity().inode;
+    engine::SetNamespace(attachment_, request_.netns, pod_);
     attachment_.device = request_.device_id;
     attachment_.mtu = rail_.mtu;
     attachment_.created_ms = UnixMs();
+    attachment_.table = context_.config.pods.first_table + rail_.index;
+    attachment_.rule = context_.config.pods.first_rule + rail_.index;
     RAIL_ASSIGN(attachment_, context_.store->Create(attachment_));
     return {};
   }
@@ -182,6 +183,17 @@ class Adding {
           address.is_link_local() || address.is_broadcast()) {
         return Fail(Code::kInvalid, "IPAM gave " + address.ToString() + ", which cannot be a pod's address");
       }
+      if (!rail_.pods.empty() &&
+          std::ranges::none_of(rail_.pods, [&](const IpPrefix& block) { return block.Contains(address); })) {
+        return Fail(Code::kInvalid,
+                    "IPAM gave " + address.ToString() + ", which no pod of this node may have on rail " +
+                        rail_.name +
+                        ": it is in no prefix of its \"pods\" in node.json. Is the network's pool "
+                        "this node's block of the rail?");
+      }
+      // Dual-stack pools may name one gateway for both families (whereabouts). It says nothing to the other one.
+      if (ip.gateway && (ip.gateway->is_v6() != address.is_v6() || ip.gateway->is_unspecified()))
+        ip.gateway.reset();
       if (!ip.gateway) ip.gateway = config::DefaultGateway(address.is_v6());
       attachment_.addresses.push_back(address);
       if (std::ranges::find(attachment_.gateways, *ip.gateway) == attachment_.gateways.end()) {
@@ -236,7 +248,7 @@ class Adding {
          .mac = attachment_.mac.ToString(),
          .sandbox = request_.netns,
          .mtu = attachment_.mtu,
-         .pci_id = sriov::IsPciAddress(request_.device_id) ? request_.device_id : ""}};
+         .pci_id = IsPciAddress(request_.device_id) ? request_.device_id : ""}};
     RAIL_ASSIGN(netlink::Netlink * host, context_.connections.Netlink());
     RAIL_ASSIGN(const netlink::Link representor, host->GetLink(attachment_.representor));
     result.interfaces[0].mac = representor.mac.ToString();
@@ -245,10 +257,12 @@ class Adding {
       ip.interface = 1;
     }
     for (cni::RouteConfig& route : result.routes) {
+      if (!route.priority) route.priority = engine::MetricOf(rail_);
       if (route.gateway) continue;
-      for (const cni::IpConfig& ip : result.ips) {
-        if (ip.address.address.is_v6() == route.destination.address.is_v6()) route.gateway = ip.gateway;
-      }
+      const auto of_family = std::ranges::find_if(result.ips, [&](const cni::IpConfig& ip) {
+        return ip.address.address.is_v6() == route.destination.address.is_v6();
+      });
+      if (of_family != result.ips.end()) route.gateway = of_family->gateway;
     }
     return result.Print(request_.cni_version);
   }
@@ -273,9 +287,20 @@ Status DeviceWasGiven(const Request& request) {
           "k8s.v1.cni.cncf.io/resourceName names, once for each interface?");
 }
 
+// Who writes a network in a namespace chooses its IPAM plugin; the node's administrator chooses which plugins give addresses here.
+Status IpamMayGive(const config::NodeConfig& config, const Request& request) {
+  const std::string type = cni::HasIpam(request) ? cni::MakeIpamCall(request).type : "";
+  if (type.empty() || config.pods.ipam.empty() ||
+      std::ranges::find(config.pods.ipam, type) != config.pods.ipam.end())
+    return {};
+  return Fail(Code::kInvalid,
+              "\"ipam\" of network " + request.network + ": plugin " + type +
+                  " gives no addresses on this node: \"pods.ipam\" of node.json does not name it");
+}
+
 // Writes the device's facts for network-status. A pod that has its interface does not fail if that fails.
 void TellOfDevice(const std::string& file, const device::Device& device) {
-  if (file.empty() || !sriov::IsPciAddress(device.id)) return;
+  if (file.empty() || !IsPciAddress(device.id)) return;
   const std::string& renamed = device.settings.rdma_name;
   const Status written = cni::WriteDeviceInfo(file, {.address = device.id,
                                                      .pf = device.pf_address,
@@ -315,8 +340,7 @@ Status RailIsFree(VerbContext& context, const Request& request, const config::Ra
   RAIL_ASSIGN(const std::vector<Attachment> all, context.store->List());
   for (const Attachment& other : all) {
     if (other.rail != rail.name || other.key.container_id != request.container_id ||
-        netns::Identity{other.netns_device, other.netns_inode} != pod ||
-        other.phase == state::Phase::kDeleting)
+        engine::NamespaceOf(other) != pod || other.phase == state::Phase::kDeleting)
       continue;
     RAIL_ASSIGN(const std::vector<state::Step> steps, context.store->Steps(other.id));
     if (std::ranges::any_of(steps, IsPending)) continue;
@@ -368,6 +392,7 @@ Outcome<std::string> Add(const Deps& deps, const Request& request) {
   RAIL_ASSIGN(const std::string device_info, cni::DeviceInfoFile(request));
   RAIL_ASSIGN(const auto context, VerbContext::Open(deps, VerbContext::Use::kQuiet));
   RAIL_ASSIGN(const config::Rail* rail, engine::RailOf(context->config, config->rail));
+  if (!adopt) RAIL_TRY(IpamMayGive(context->config, request));
   RAIL_TRY(engine::KeepsMode(*context));
   RAIL_ASSIGN_AS(const netns::Netns pod, netns::Netns::Open(request.netns), "CNI_NETNS");
   RAIL_TRY(ClearRemains(*context, request));

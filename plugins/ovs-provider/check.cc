@@ -50,6 +50,7 @@ Outcome<void> Check(const Deps& deps, const Request& request) {
   RAIL_TRY(engine::KeepsMode(*context));  // else every rule is another one
   RAIL_ASSIGN(const engine::Recorded recorded, engine::RecordedWithSteps(*context, request));
   const Attachment& attachment = recorded.attachment;
+  RAIL_TRY(engine::KeepsVlan(context->config, attachment, recorded.steps));
   RAIL_ASSIGN(const config::Rail* rail, engine::RailOf(context->config, attachment.rail));
   Node node = context->node();
   std::vector<std::string> problems = Disagreements(previous, attachment);

@@ -11,27 +11,45 @@
 
 namespace rail::ovs_provider {
 
+using nlohmann::json;
+
+namespace {
+
+// The object under `key`, an empty one where there is none.
+json ObjectIn(const json& parent, const char* key) {
+  json found = parent.value(key, json::object());
+  return found.is_object() ? found : json::object();
+}
+
+// The MAC address that the pod has chosen by the capability "mac".
+std::optional<MacAddress> PodsMac(const cni::Request& request, JsonErrors& errors) {
+  const json runtime = ObjectIn(*request.config, "runtimeConfig");
+  JsonObject object(runtime, "runtimeConfig", errors);
+  if (!object.Has("mac")) return std::nullopt;
+  const auto mac = MacAddress::Parse(object.String("mac"));
+  if (mac && !mac->is_zero() && !mac->is_multicast()) return *mac;
+  errors.Add("runtimeConfig.mac", "must be the MAC address of one interface: \"02:00:00:00:00:07\"");
+  return std::nullopt;
+}
+
+}  // namespace
+
 // Ignores keys that are not ours: the runtime, Multus and IPAM put theirs beside them.
 cni::Outcome<Config> ParseConfig(const cni::Request& request) {
   JsonErrors errors;
   JsonObject object(*request.config, "", errors);
   Config config{.rail = object.String("rail"), .device = ParseDeviceSettings(object, errors)};
-  if (const nlohmann::json* ipam = object.Object("ipam")) {
+  if (const json* ipam = object.Object("ipam")) {
     JsonObject(*ipam, "ipam", errors).String("type");
   }
+  config.device.mac = PodsMac(request, errors);
   RAIL_TRY(errors.ToStatus("ovs-provider's configuration"));
   return config;
 }
 
 namespace {
 
-// The object under `key`, an empty one where there is none.
-nlohmann::json ObjectIn(const nlohmann::json& parent, const char* key) {
-  nlohmann::json found = parent.value(key, nlohmann::json::object());
-  return found.is_object() ? found : nlohmann::json::object();
-}
-
-void AddAddress(std::vector<IpAddress>& to, const nlohmann::json& text) {
+void AddAddress(std::vector<IpAddress>& to, const json& text) {
   if (!text.is_string()) return;
   if (const auto prefix = IpPrefix::Parse(text.get_ref<const std::string&>())) to.push_back(prefix->address);
 }
@@ -55,29 +73,40 @@ std::string Folded(std::string_view key) {
 }
 
 // Whether an IPAM plugin finds `key` in the object.
-bool HasKey(const nlohmann::json& object, std::string_view key) {
+bool HasKey(const json& object, std::string_view key) {
   for (const auto& [name, value] : object.items()) {
     if (Folded(name) == Folded(key)) return true;
   }
   return false;
 }
 
+// Where a pod asks for a MAC address that ParseConfig does not give it; "": nowhere. Multus writes the annotation's "mac" into
+// CNI_ARGS of every network, and into runtimeConfig where the network declares the capability.
+std::string KeyOfMac(const cni::Request& request, const std::map<std::string, std::string>& variables,
+                     const json& wishes) {
+  const json chosen = ObjectIn(*request.config, "runtimeConfig").value("mac", json());
+  const bool adopts = request.prev_result != nullptr;
+  if (adopts && !chosen.is_null()) return "runtimeConfig.mac";
+  if (const auto it = variables.find("MAC"); it != variables.end() && chosen != it->second)
+    return "CNI_ARGS: MAC";
+  return HasKey(wishes, "mac") ? "args.cni.mac" : "";
+}
+
 }  // namespace
 
 Status CheckStaticAddresses(const cni::Request& request, const cni::AddResult& given) {
-  const nlohmann::json& config = *request.config;
-  const nlohmann::json ipam = ObjectIn(config, "ipam");
-  if (ipam.value("type", nlohmann::json()) != "static") return {};
+  const json& config = *request.config;
+  const json ipam = ObjectIn(config, "ipam");
+  if (ipam.value("type", json()) != "static") return {};
   std::vector<IpAddress> allowed;
   const auto addresses = ipam.find("addresses");
   if (addresses != ipam.end() && addresses->is_array() && !addresses->empty()) {
-    for (const nlohmann::json& entry : *addresses) {
-      if (entry.is_object()) AddAddress(allowed, entry.value("address", nlohmann::json()));
+    for (const json& entry : *addresses) {
+      if (entry.is_object()) AddAddress(allowed, entry.value("address", json()));
     }
   } else if (const auto runtime = config.find("runtimeConfig");
              runtime != config.end() && runtime->is_object()) {
-    for (const nlohmann::json& entry : runtime->value("ips", nlohmann::json::array()))
-      AddAddress(allowed, entry);
+    for (const json& entry : runtime->value("ips", json::array())) AddAddress(allowed, entry);
   }
   for (const cni::IpConfig& ip : given.ips) {
     if (std::ranges::find(allowed, ip.address.address) != allowed.end()) continue;
@@ -91,10 +120,10 @@ Status CheckStaticAddresses(const cni::Request& request, const cni::AddResult& g
 }
 
 Status CheckPodsWishes(const cni::Request& request) {
-  const nlohmann::json& config = *request.config;
+  const json& config = *request.config;
   const bool adopts = request.prev_result != nullptr;
   const std::map<std::string, std::string> variables = cni::ParseArgs(request.args);
-  const nlohmann::json wishes = ObjectIn(ObjectIn(config, "args"), "cni");
+  const json wishes = ObjectIn(ObjectIn(config, "args"), "cni");
   if (!ObjectIn(config, "runtimeConfig").contains("ips")) {
     const std::string why =
         ": network " + request.network +
@@ -105,16 +134,19 @@ Status CheckPodsWishes(const cni::Request& request) {
     }
     if (HasKey(wishes, "ips")) return Fail(Code::kInvalid, "args.cni.ips" + why);
   }
-  if (adopts && (variables.contains("MAC") || HasKey(wishes, "mac"))) {
+  if (const std::string key = KeyOfMac(request, variables, wishes); !key.empty()) {
     return Fail(
         Code::kInvalid,
-        std::string(variables.contains("MAC") ? "CNI_ARGS: MAC" : "args.cni.mac") +
-            ": the interface of network " + request.network +
-            " was made by the plugin before ovs-provider, which may have given it this MAC address, and "
-            "no pod may choose its own: take it out of the pod's annotation");
+        key + (adopts ? ": the interface of network " + request.network +
+                            " was made by the plugin before ovs-provider, which may have given it this MAC "
+                            "address, and no pod may choose its own: take it out of the pod's annotation"
+                      : ": network " + request.network +
+                            " lets no pod choose its MAC address: take it out of the pod's annotation, or "
+                            "declare the capability \"mac\" for ovs-provider in the "
+                            "NetworkAttachmentDefinition and name it once, as \"mac\""));
   }
   // Which IPAM the plugin before us has asked is not in our configuration.
-  if (!adopts && ObjectIn(config, "ipam").value("type", nlohmann::json()) != "nv-ipam") return {};
+  if (!adopts && ObjectIn(config, "ipam").value("type", json()) != "nv-ipam") return {};
   for (const char* key : {"poolNames", "poolType", "allocateDefaultGateway", "allocateIPWithIndex"}) {
     if (!HasKey(wishes, key)) continue;
     return Fail(Code::kInvalid,

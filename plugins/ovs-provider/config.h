@@ -11,8 +11,8 @@
 namespace rail::ovs_provider {
 
 struct Config {
-  std::string rail;  // "rail": a rail of node.json
-  device::Settings device;
+  std::string rail;         // "rail": a rail of node.json
+  device::Settings device;  // its MAC address: runtimeConfig.mac
 };
 
 // Errors: code 7, naming the key.
@@ -28,8 +28,9 @@ Status CheckStaticAddresses(const cni::Request& request, const cni::AddResult& g
 // GATEWAY in CNI_ARGS, args.cni.ips): whereabouts and nv-ipam give it as it is, whoever has it and whatever their ranges are, so a
 // pod could take another tenant's. The network lets pods choose by declaring the capability "ips"; then there is a
 // runtimeConfig.ips, which a pod cannot write. The cni-args that nv-ipam takes from a pod (nvidia-k8s-ipam, pkg/cni/types) before
-// it looks at the network's configuration: with them a pod could choose its pool, or be the pool's gateway. Where another plugin
-// has made the interface also a MAC address, which that plugin would have taken. Errors: kInvalid, naming the key.
+// it looks at the network's configuration: with them a pod could choose its pool, or be the pool's gateway. A MAC address: so too, by
+// the capability "mac", but never where another plugin has made the interface, which would have taken it already. Errors: kInvalid,
+// naming the key.
 Status CheckPodsWishes(const cni::Request& request);
 
 }  // namespace rail::ovs_provider

@@ -33,13 +33,15 @@ Outcome<void> DelWithoutRecord(const Deps& deps, const Request& request, const E
 Outcome<void> Del(const Deps& deps, const Request& request) {
   const auto context = engine::VerbContext::OpenToUndo(deps);
   if (!context) return DelWithoutRecord(deps, request, context.error());
-  const auto found = (*context)->store->Find(engine::KeyOf(request));
-  if (!found) return DelWithoutRecord(deps, request, found.error());
-  if (*found) {
-    const Status undone = engine::UndoAttachment(**context, (*found)->key, "");
+  const auto meant = engine::MeantByDel(**context, request);
+  if (!meant) return DelWithoutRecord(deps, request, meant.error());
+  for (const state::Attachment& one : *meant) {
+    const Status undone = engine::UndoAttachment(**context, one.key, "");
     if (!undone) return DelWithoutRecord(deps, request, undone.error());
-  } else if (const Status released = GiveAddressesBack(deps, request, (*context)->connections.IpamDeadline());
-             !released) {
+  }
+  if (!meant->empty()) return {};
+  if (const Status released = GiveAddressesBack(deps, request, (*context)->connections.IpamDeadline());
+      !released) {
     log::Warning("release addresses of {}: {}", engine::KeyOf(request).ToString(), released.error().message);
   }
   return {};

@@ -140,6 +140,141 @@ TEST_F(OvsProvider, RefusesAnAddressThatCannotBeAPods) {
   EXPECT_THAT(world.Leftovers(), IsEmpty());
 }
 
+cni::AddResult Gives(std::vector<std::pair<const char*, const char*>> addresses_and_gateways,
+                     std::vector<const char*> routes) {
+  cni::AddResult result;
+  for (const auto& [address, gateway] : addresses_and_gateways)
+    result.ips.push_back({.address = *IpPrefix::Parse(address), .gateway = *IpAddress::Parse(gateway)});
+  for (const char* route : routes) result.routes.push_back({.destination = *IpPrefix::Parse(route)});
+  return result;
+}
+
+// whereabouts, dual-stack: one gateway in its configuration, which it gives to both families.
+TEST_F(OvsProvider, TakesAGatewayOfTheOtherFamilyForNone) {
+  world.ipam.AnswerNext(
+      Gives({{"10.0.1.7/24", "10.0.1.1"}, {"fd52:4149:0:1::7/64", "10.0.1.1"}}, {"10.0.0.0/8", "fd52::/16"}));
+  const PodSpec pod = world.MakePod("p1", "ns-a", "vf0");
+  const Answer answer = chain.Add(pod);
+  ASSERT_TRUE(answer) << answer.text;
+  EXPECT_THAT(world.Attachment(pod).gateways,
+              ElementsAre(*IpAddress::Parse("10.0.1.1"), *IpAddress::Parse("fe80::1")));
+  const json result = json::parse(answer.result);
+  EXPECT_EQ(result["ips"][1]["gateway"], "fe80::1");
+  EXPECT_EQ(result["routes"][1]["gw"], "fe80::1");
+  const Answer check = chain.Check(pod);
+  EXPECT_TRUE(check) << check.text;
+  EXPECT_TRUE(chain.Del(pod));
+  EXPECT_THAT(world.Leftovers(), IsEmpty());
+}
+
+// host-local with two ranges of one family.
+TEST_F(OvsProvider, TakesAllAddressesOfAFamilyAndTheFirstGatewayForRoutesThatNameNone) {
+  world.ipam.AnswerNext(Gives({{"10.0.1.7/24", "10.0.1.1"}, {"10.0.2.7/24", "10.0.2.1"}}, {"10.0.0.0/8"}));
+  const PodSpec pod = world.MakePod("p1", "ns-a", "vf0");
+  const Answer answer = chain.Add(pod);
+  ASSERT_TRUE(answer) << answer.text;
+  const state::Attachment attachment = world.Attachment(pod);
+  EXPECT_THAT(attachment.addresses,
+              ElementsAre(*IpAddress::Parse("10.0.1.7"), *IpAddress::Parse("10.0.2.7")));
+  EXPECT_THAT(attachment.gateways, ElementsAre(*IpAddress::Parse("10.0.1.1"), *IpAddress::Parse("10.0.2.1")));
+  for (const char* address : {"10.0.1.7", "10.0.2.7"})
+    EXPECT_EQ(*world.record.OwnerOf(state::ClaimKind::kAddress, address), attachment.id);
+  EXPECT_EQ(json::parse(answer.result)["routes"][0]["gw"], "10.0.1.1");
+  EXPECT_TRUE(chain.Check(pod)) << chain.Check(pod).text;
+}
+
+// The published pools of rail-optimised fabrics: each rail its block, all rails the fabric.
+TEST_F(OvsProvider, GivesRoutesOfIpamTheMetricOfTheirRail) {
+  const PodSpec first = world.MakePod("p1", "ns-a", "vf0");
+  const PodSpec second = Second(first, "vf10", "rail1");
+  int rail = 0;
+  for (const PodSpec& pod : {first, second}) {
+    cni::AddResult given =
+        Gives({{rail == 0 ? "10.0.9.201/31" : "10.1.9.201/31", rail == 0 ? "10.0.9.200" : "10.1.9.200"}},
+              {rail == 0 ? "10.0.0.0/16" : "10.1.0.0/16", "10.0.0.0/8", "192.0.2.0/24"});
+    given.routes[2].priority = 7;
+    world.ipam.AnswerNext(given);
+    const Answer answer = chain.Add(pod);
+    ASSERT_TRUE(answer) << answer.text;
+    const json routes = json::parse(answer.result)["routes"];
+    EXPECT_EQ(routes[1]["dst"], "10.0.0.0/8");
+    EXPECT_EQ(routes[1]["priority"], 2000 + rail);
+    EXPECT_EQ(routes[2]["priority"], 7) << "IPAM's own";
+    const podnet::Plan& plan = world.pods.configured().at({pod.identity.inode, pod.ifname});
+    EXPECT_EQ(plan.metric, 2000U + rail);
+    EXPECT_TRUE(chain.Check(pod)) << chain.Check(pod).text;
+    ++rail;
+  }
+}
+
+TEST_F(OvsProvider, APodKeepsItsTableAndRulesWhateverNodeJsonSaysByNow) {
+  const PodSpec pod = world.MakePod("p1", "ns-a", "vf0");
+  ASSERT_TRUE(chain.Add(pod));
+  const auto plan = [&](const PodSpec& of) -> const podnet::Plan& {
+    return world.pods.configured().at({of.identity.inode, "net1"});
+  };
+  EXPECT_EQ(plan(pod).table, 524100U);
+  EXPECT_EQ(plan(pod).rule, 700U);
+  world.config.pods = {.first_table = 9000, .first_rule = 5000};
+  const podnet::Plan now = engine::PlanOf(world.config.rails[0], world.Attachment(pod));
+  EXPECT_EQ(now.table, 524100U);
+  EXPECT_EQ(now.rule, 700U);
+  const PodSpec later = world.MakePod("p2", "ns-a", "vf1");
+  ASSERT_TRUE(chain.Add(later));
+  EXPECT_EQ(plan(later).table, 9000U);
+  EXPECT_EQ(plan(later).rule, 5000U);
+
+  state::Attachment of_format_3 = world.Attachment(pod);
+  of_format_3.table = of_format_3.rule = 0;
+  const podnet::Plan old = engine::PlanOf(world.config.rails[1], of_format_3);
+  EXPECT_EQ(old.table, 101U);
+  EXPECT_EQ(old.rule, 1001U);
+}
+
+TEST_F(OvsProvider, GivesThePodTheMacThatANetworkLetsItChoose) {
+  const PodSpec pod = world.MakePod("p1", "ns-a", "vf0");
+  const MacAddress own = world.devices.State("vf0")->mac;
+  // As Multus passes the annotation's "mac" on, to a network that declares the capability.
+  chain.more_args = "MAC=02:00:00:00:00:07";
+  chain.more_config = R"("runtimeConfig": {"mac": "02:00:00:00:00:07"})";
+  const Answer answer = chain.Add(pod);
+  ASSERT_TRUE(answer) << answer.text;
+  EXPECT_EQ(json::parse(answer.result)["interfaces"][1]["mac"], "02:00:00:00:00:07");
+  EXPECT_EQ(world.Attachment(pod).mac.ToString(), "02:00:00:00:00:07");
+  EXPECT_EQ(world.devices.State("vf0")->mac.ToString(), "02:00:00:00:00:07");
+  EXPECT_TRUE(chain.Check(pod)) << chain.Check(pod).text;
+  ASSERT_TRUE(chain.Del(pod));
+  EXPECT_EQ(world.devices.State("vf0")->mac, own);
+}
+
+TEST_F(OvsProvider, RefusesAMacThatANetworkDoesNotLetThePodChoose) {
+  const PodSpec pod = world.MakePod("p1", "ns-a", "vf0");
+  const struct {
+    const char* args;
+    const char* config;
+    const char* key;
+  } kCases[] = {
+      {"MAC=02:00:00:00:00:07", "\"x\": 1", "CNI_ARGS: MAC: network"},
+      {"", R"("args": {"cni": {"mac": "02:00:00:00:00:07"}})", "args.cni.mac: network"},
+      {"", R"("args": {"cni": {"MAC": "02:00:00:00:00:07"}})", "args.cni.mac: network"},
+      {"MAC=02:00:00:00:00:08", R"("runtimeConfig": {"mac": "02:00:00:00:00:07"})", "CNI_ARGS: MAC: network"},
+      {"", R"("runtimeConfig": {"mac": "02:00:00:00:00:07"}, "args": {"cni": {"mac": "02:00:00:00:00:08"}})",
+       "args.cni.mac: network"},
+      {"", R"("runtimeConfig": {"mac": "01:00:5e:00:00:01"})", "runtimeConfig.mac: must be the MAC address"},
+      {"", R"("runtimeConfig": {"mac": "00:00:00:00:00:00"})", "runtimeConfig.mac: must be the MAC address"},
+      {"", R"("runtimeConfig": {"mac": "any"})", "runtimeConfig.mac: must be the MAC address"},
+      {"", R"("runtimeConfig": {"mac": 7})", "runtimeConfig.mac: must be a string"},
+  };
+  for (const auto& [args, config, key] : kCases) {
+    chain.more_args = args;
+    chain.more_config = config;
+    const Answer answer = chain.Add(pod);
+    EXPECT_EQ(answer.code, 7U) << config;
+    EXPECT_THAT(answer.text, HasSubstr(key));
+    EXPECT_THAT(world.Leftovers(), IsEmpty());
+  }
+}
+
 TEST_F(OvsProvider, GivesIpamsOwnCodeAndWords) {
   world.ipam.FailNext(cni::CniError(142, "no address is free"));
   const Answer answer = chain.Add(world.MakePod("p1", "ns-a", "vf0"));
@@ -311,6 +446,8 @@ TEST_F(OvsProviderAfterAnother, RefusesWhatThePodMayHaveAskedTheOtherFor) {
     EXPECT_THAT(answer.text, HasSubstr(std::string("args.cni.") + key));
   }
   EXPECT_FALSE(world.FindAttachment(pod));
+  chain.more_config = R"("runtimeConfig": {"mac": "02:de:f1:00:00:01"})";
+  EXPECT_THAT(chain.Add(pod).text, HasSubstr("runtimeConfig.mac: the interface of network"));
   chain.more_args = "IP=10.0.8.8/24";
   chain.more_config = R"("runtimeConfig": {"ips": ["10.0.8.8/24"]})";
   const Answer chosen = chain.Add(pod);

@@ -35,6 +35,7 @@ Outcome<std::string> Add(const Deps& deps, const Request& request) {
   Node node = context->node();
   RAIL_ASSIGN(const tenancy::Tenant tenant,
               tenancy::TenantOf(context->config, request.pod.pod_namespace, deps.tenants));
+  RAIL_TRY(engine::KeepsVlans(*context, tenant.name));
   if (Status joined = engine::JoinTenant(node, attachment, tenant); !joined) {
     auto undone = engine::Undo(node, attachment, engine::kTenantIsolation);
     if (!undone) log::Error("clean up after a failed ADD: {}", undone.error().message);
@@ -44,7 +45,7 @@ Outcome<std::string> Add(const Deps& deps, const Request& request) {
 }
 
 Outcome<void> Del(const Deps& deps, const Request& request) {
-  RAIL_TRY(engine::UndoOwn(deps, request, engine::kTenantIsolation));
+  engine::UndoOwn(deps, request, [](const Attachment&) { return engine::kTenantIsolation; });
   return {};
 }
 
@@ -60,7 +61,7 @@ Outcome<void> Check(const Deps& deps, const Request& request) {
   if (!recorded.Has(engine::step::kTenant) || attachment.tenant_id.is_none()) {
     problems.emplace_back("its ADD has not finished: the pod has no tenant and is cut off");
   } else {
-    problems = engine::TenantDiffers(attachment, context->config, deps.tenants);
+    problems = engine::TenantDiffers(attachment, recorded.steps, context->config, deps.tenants);
   }
   Node node = context->node();
   RAIL_ASSIGN(const std::vector<ovs::Rule> wanted, engine::TenantRulesOf(node, attachment));

@@ -184,6 +184,34 @@ TEST_F(A05_Del, TakesAResultOfAnyVersionOrNone) {
   }
 }
 
+// The NetworkAttachmentDefinition was edited since, or the runtime's file of it was cut: each plugin is told what is left of it.
+TEST_F(A05_Del, UndoesWhatTheRecordKnowsWhateverTheInputIs) {
+  const std::vector<cni::Plugin> plugins = {ovs_provider::MakePlugin(world.deps()),
+                                            tenant_isolation::MakePlugin(world.deps()),
+                                            frr_provider::MakePlugin(world.deps())};
+  const PodSpec other = world.MakePod("p2", "ns-a", "vf1");
+  MustAdd(other);
+  for (const char* input : {"", R"({"cniVersion": "1.0.0", "name": "ra)", "[]", R"({"name": "rail0"})",
+                            R"({"cniVersion": "2.0.0", "name": "rail0", "rail": "rail0"})",
+                            R"({"cniVersion": "1.0.0", "name": ""})"}) {
+    const PodSpec pod = world.MakePod("p1", "ns-a", "vf0");
+    MustAdd(pod);
+    for (const size_t plugin : {kFrr, kTenant, kOvs}) {
+      const auto ran = cni::testing::RunPlugin(plugins[plugin],
+                                               {{"CNI_COMMAND", "DEL"},
+                                                {"CNI_CONTAINERID", pod.container},
+                                                {"CNI_NETNS", pod.netns},
+                                                {"CNI_IFNAME", pod.ifname},
+                                                {"CNI_PATH", "/usr/lib/cni"}},
+                                               input);
+      EXPECT_EQ(ran.status, 0) << input << ran.out;
+    }
+    EXPECT_EQ(world.FindAttachment(pod), std::nullopt) << input;
+    EXPECT_EQ(world.devices.Where("vf0"), std::nullopt) << input;
+  }
+  ExpectSoleOwner(other);
+}
+
 TEST_F(A05_Del, SucceedsWhenTheNamespaceIsGoneOrItsPathLeadsElsewhere) {
   const PodSpec pod = world.MakePod("p1", "ns-a", "vf0");
   MustAdd(pod);

@@ -49,13 +49,24 @@ class A15_Hostile : public Acceptance {
 TEST_F(A15_Hostile, ArgsCniAndRuntimeConfigAndCniArgsChangeNothing) {
   const PodSpec pod = world.MakePod("p1", "ns-a", "vf0");
   chain.more_config =
-      R"("args": {"cni": {"rail": "rail1", "bridge": "br-rail1", "deviceID": "vf1", "tenant": "ns-b", "mac": "02:00:00:00:00:99",
+      R"("args": {"cni": {"rail": "rail1", "bridge": "br-rail1", "deviceID": "vf1", "tenant": "ns-b",
                           "ipam": {"type": "evil"}, "K8S_POD_NAMESPACE": "ns-b"}},
-         "runtimeConfig": {"mac": "02:00:00:00:00:99", "rail": "rail1", "bridge": "br-rail1"})";
-  chain.more_args =
-      "IgnoreUnknown=true;IgnoreUnknown=1;rail=rail1;bridge=br-rail1;deviceID=vf1;MAC=02:00:00:00:00:99";
+         "runtimeConfig": {"rail": "rail1", "bridge": "br-rail1"})";
+  chain.more_args = "IgnoreUnknown=true;IgnoreUnknown=1;rail=rail1;bridge=br-rail1;deviceID=vf1";
   MustAdd(pod);
   ExpectItsOwn(pod);
+}
+
+TEST_F(A15_Hostile, AMacThatTheNetworkLetsNoPodChooseIsRefusedByTheNameOfTheKey) {
+  const PodSpec pod = world.MakePod("p1", "ns-a", "vf0");
+  chain.more_args = "IgnoreUnknown=true;MAC=02:00:00:00:00:99";
+  EXPECT_THAT(chain.Add(pod).text,
+              HasSubstr("CNI_ARGS: MAC: network rail0 lets no pod choose its MAC address"));
+  chain.more_args.clear();
+  chain.more_config = R"("args": {"cni": {"mac": "02:00:00:00:00:99"}})";
+  EXPECT_THAT(chain.Add(pod).text,
+              HasSubstr("args.cni.mac: network rail0 lets no pod choose its MAC address"));
+  EXPECT_THAT(world.Leftovers(), IsEmpty());
 }
 
 TEST_F(A15_Hostile, RepeatedCniArgsCountOnceAndContradictionsAreRefused) {

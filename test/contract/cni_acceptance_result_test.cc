@@ -128,7 +128,8 @@ TEST_F(A12_Result, GivesEveryDefaultRouteAGateway) {
        {"CNI_PATH", folder_}},
       R"({"cniVersion": "1.0.0", "name": "rail0", "rail": "rail0", "deviceID": "vf0", "ipam": {"type": "x"}})");
   ASSERT_EQ(ran.status, 0) << ran.out;
-  EXPECT_EQ(json::parse(ran.out)["routes"], json::parse(R"([{"dst": "0.0.0.0/0", "gw": "169.254.1.1"}])"));
+  EXPECT_EQ(json::parse(ran.out)["routes"],
+            json::parse(R"([{"dst": "0.0.0.0/0", "gw": "169.254.1.1", "priority": 2000}])"));
   EXPECT_EQ(json::parse(ran.out)["ips"],
             json::parse(R"([{"address": "10.0.3.9/32", "gateway": "169.254.1.1", "interface": 1}])"));
 }

@@ -319,6 +319,7 @@ TEST_P(DeviceContract, MovesADeviceInAndGivesItBackAsItWas) {
   ASSERT_TRUE(mac) << mac.error().message;
   EXPECT_EQ(*mac, device.mac);
   EXPECT_EQ(Locate(saved), Location::kElsewhere);
+  EXPECT_EQ(OnHost<std::string>([&] { return world_->backend().WhyGone(saved); }).value(), "");
   EXPECT_EQ(Find(world_->vf0()).error().code, Code::kNotFound);
   EXPECT_TRUE(world_->OnHost([&] { return world_->backend().CheckRail(rail_, world_->vf0()); }));
   EXPECT_EQ(MoveIn(device, "net2").error().code, Code::kNotFound);

@@ -77,6 +77,7 @@ class PodNetContract : public ::testing::TestWithParam<Kind> {
     plan_.addresses = {*IpAddress::Parse("10.0.3.7")};
     plan_.gateways = {*IpAddress::Parse("169.254.1.1")};
     plan_.table = 103;
+    plan_.rule = 1003;
   }
 
   std::vector<std::string> Deviations() {

@@ -54,6 +54,7 @@ Attachment FullDraft() {
   a.netns_path = "/run/netns/cni-1";
   a.netns_device = 4;
   a.netns_inode = UINT64_MAX;
+  a.boot = "3f0cbb1c-9f0e-4c87-9d7d-1a5ce3a1f9a2";
   a.representor = "rep0";
   a.adopted = true;
   a.mac = *MacAddress::Parse("02:00:5e:10:00:01");
@@ -79,6 +80,7 @@ void ExpectSame(const Attachment& a, const Attachment& b) {
   EXPECT_EQ(a.netns_path, b.netns_path);
   EXPECT_EQ(a.netns_device, b.netns_device);
   EXPECT_EQ(a.netns_inode, b.netns_inode);
+  EXPECT_EQ(a.boot, b.boot);
   EXPECT_EQ(a.device, b.device);
   EXPECT_EQ(a.representor, b.representor);
   EXPECT_EQ(a.adopted, b.adopted);

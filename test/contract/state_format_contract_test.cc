@@ -26,13 +26,27 @@ struct Earlier {
   const char* sql;
 };
 constexpr Earlier kEarlier[] = {{1, R"(
+ALTER TABLE attachment DROP COLUMN boot;
 UPDATE attachment SET tenant_id = '';
 ALTER TABLE attachment DROP COLUMN tenant_id;
 ALTER TABLE attachment ADD COLUMN tenant_id INTEGER NOT NULL DEFAULT 0;
 UPDATE attachment SET tenant_id = 0xb04ca063c6b14d WHERE tenant <> '';
+ALTER TABLE attachment DROP COLUMN route_table;
+ALTER TABLE attachment DROP COLUMN route_rule;
 UPDATE meta SET written_by = '0.0.1';
 PRAGMA user_version = 1)"},
-                                {2, "UPDATE meta SET written_by = '0.0.2'; PRAGMA user_version = 2"}};
+                                {2, R"(
+ALTER TABLE attachment DROP COLUMN boot;
+ALTER TABLE attachment DROP COLUMN route_table;
+ALTER TABLE attachment DROP COLUMN route_rule;
+UPDATE meta SET written_by = '0.0.2';
+PRAGMA user_version = 2)"},
+                                {3, R"(
+ALTER TABLE attachment DROP COLUMN boot;
+ALTER TABLE attachment DROP COLUMN route_table;
+ALTER TABLE attachment DROP COLUMN route_rule;
+UPDATE meta SET written_by = '0.0.3';
+PRAGMA user_version = 3)"}};
 
 // As another program would.
 std::string Ask(const std::string& path, const char* sql) {

@@ -13,8 +13,10 @@ namespace {
 using namespace rail;
 using namespace rail::cni;
 
-// Parses all that a verb can parse. Calls no other plugin.
+// Parses all that a verb can parse. Calls no other plugin. A DEL has {} where the input is no configuration: then it calls IPAM from the
+// record.
 Outcome<std::string> ParseAll(const Request& request) {
+  if (request.command == "DEL" && request.config->empty()) return std::string();
   const IpamCall call = MakeIpamCall(request);
   const auto again = IpamCall::FromJson(call.ToJson());
   if (!again || !(*again == call)) std::abort();

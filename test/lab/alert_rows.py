@@ -162,6 +162,12 @@ def foreign_flow_that_is_removed(stage: Theatre) -> Iterator[None]:
     yield
 
 
+@contextmanager
+def rule_deleted(stage: Theatre) -> Iterator[None]:
+    stage.world.run_on_switch(stage.node, 0, "del-flows", "cookie=0x5241494c01000000/-1,table=0")
+    yield
+
+
 def without_vswitchd(stage: Theatre) -> AbstractContextManager[None]:
     return switch.until_settled(lambda node: killed(node, "ovs-vswitchd", daemons.start_vswitchd))(stage)
 
@@ -281,6 +287,7 @@ def not_lossless(stage: Theatre) -> AbstractContextManager[None]:
 
 
 ROWS: list[AlertRow] = [
+    AlertRow("a rule of raild's that somebody deletes", ("RailcniRepairsGoOn",), rule_deleted, ends=False),
     AlertRow("a namespace's label is no tenant", ("RailcniTenantLabelInvalid",), label_that_is_no_tenant, N2),
     AlertRow("a label changes while ovs-vswitchd hangs", ("RailcniPodsInOtherTenant",), label_changes_while_vswitchd_hangs, N2),
     AlertRow("leaf's port down", ("RailcniRailDown",), lambda stage: bgp.link_of_the_leaf(stage, "down", "up")),

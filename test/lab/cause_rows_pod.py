@@ -66,7 +66,7 @@ ROWS: list[Row] = [
     differs("link down inside the pod", "ip link set {i} down"),
     differs("address removed inside the pod", "ip address del {a}/32 dev {i}"),
     differs("IPv6 address removed inside the pod", "ip address del {a6}/128 dev {i}"),
-    differs("route removed inside the pod", "ip route flush table 100"),
+    differs("route removed inside the pod", "ip route flush table 524100"),
     differs("policy rule removed inside the pod", "ip rule del from {a}"),
     differs("MTU changed inside the pod", "ip link set {i} mtu 1400"),
     differs("MAC changed inside the pod", "ip link set {i} address 02:66:66:66:66:66"),

@@ -153,7 +153,7 @@ class Lone:
                 found.append(f"pod: {attachment.ifname} is there")
             for family in ("-4", "-6"):
                 routes = kernel.run(["ip", "-n", namespace, family, "rule"])
-                found += [f"route: {line}" for line in routes.splitlines() if line.split(":")[0] in ("1000", "1100")]
+                found += [f"route: {line}" for line in routes.splitlines() if line.split(":")[0] in ("700", "800")]
         return found
 
     def left_in_the_end(self, attachment: Attachment, seconds: float = 5) -> list[str]:

@@ -117,7 +117,7 @@ def test_b02_port_and_addresses_of_ovs_cni_are_adopted_and_stay_its(adopted: Aft
         assert world.ofport(node, adopted.representor) == port_before
         assert f"{ADDRESS}/{LENGTH}" in adopted.ip("-4", "address", "show", "dev", "net1")
         assert "UP" in adopted.ip("-br", "link", "show", "dev", "net1")
-        assert "lookup 100" not in adopted.ip("rule"), "our rules are gone with us"
+        assert "lookup 524100" not in adopted.ip("rule"), "our rules are gone with us"
     assert world.record(node, adopted.attachment.container_id) == {"attachment": 0, "claim": 0, "step": 0}
     assert not [f for f in world.flows(node, 0) if f["match"].startswith(f"in_port={port_before},") or ADDRESS in str(f)]
     eventually("withdrawn", lambda: world.leaf_prefixes(0), lambda p: f"{ADDRESS}/32" not in p)

@@ -21,6 +21,7 @@ from railcni_lab.layout import Node, bridge
 from world import World, kill_raild
 
 ROUTE = "198.18.0.0/15"  # of IPAM, beside the rail's own
+TABLE, METRIC = "524100", "2000"  # of the rail with index 0
 
 
 @dataclass(frozen=True)
@@ -68,13 +69,13 @@ class Attached:
             nodad = ["nodad"] if family == "-6" else []
             self.try_ip("address", "add", f"{address}/{length}", "dev", "net1", *nodad)
             self.ip("neighbour", "replace", gateway, "lladdr", mac, "dev", "net1", "nud", "permanent")
-            self.ip(family, "route", "replace", default, "via", gateway, "dev", "net1", "onlink", "table", "100")
-            if f"from {address} lookup 100" not in self.rules(family):
-                self.ip(family, "rule", "add", "pref", "1000", "from", address, "lookup", "100")
-            if "oif net1 lookup 100" not in self.rules(family):
-                self.ip(family, "rule", "add", "pref", "1100", "oif", "net1", "lookup", "100")
-        self.ip("route", "replace", ROUTE, "via", self.gateway("-4"), "dev", "net1", "onlink")
-        self.ip("route", "replace", "default", "via", self.gateway("-4"), "dev", "net1", "onlink")
+            self.ip(family, "route", "replace", default, "via", gateway, "dev", "net1", "onlink", "table", TABLE)
+            if f"from {address} lookup {TABLE}" not in self.rules(family):
+                self.ip(family, "rule", "add", "pref", "700", "from", address, "lookup", TABLE)
+            if f"oif net1 lookup {TABLE}" not in self.rules(family):
+                self.ip(family, "rule", "add", "pref", "800", "oif", "net1", "lookup", TABLE)
+        for to in (ROUTE, "default"):
+            self.ip("route", "replace", to, "via", self.gateway("-4"), "dev", "net1", "onlink", "metric", METRIC)
         self.sysctl("net/ipv4/conf/net1/arp_ignore", "1")
 
     def rules(self, family: str) -> str:
@@ -176,19 +177,19 @@ FAULTS = [
           lambda at: f"address {re.escape(at.ipv4)}/32 is missing"),
     Fault("IPv6 address removed", lambda at: at.ip("address", "del", f"{at.ipv6}/128", "dev", "net1"),
           lambda at: f"address {at.ipv6}/128 is missing"),
-    Fault("rail's route removed", lambda at: at.ip("route", "del", "default", "table", "100"),
-          lambda at: rf"route 0\.0\.0\.0/0 via {re.escape(at.gateway('-4'))} .*table 100 is missing"),
-    Fault("rail's IPv6 route removed", lambda at: at.ip("-6", "route", "del", "default", "table", "100"),
-          lambda at: f"route ::/0 via {at.gateway('-6')} .*table 100 is missing"),
+    Fault("rail's route removed", lambda at: at.ip("route", "del", "default", "table", TABLE),
+          lambda at: rf"route 0\.0\.0\.0/0 via {re.escape(at.gateway('-4'))} .*table {TABLE} is missing"),
+    Fault("rail's IPv6 route removed", lambda at: at.ip("-6", "route", "del", "default", "table", TABLE),
+          lambda at: f"route ::/0 via {at.gateway('-6')} .*table {TABLE} is missing"),
     Fault("IPAM's route removed", lambda at: at.ip("route", "del", ROUTE), lambda at: f"route {re.escape(ROUTE)} .* is missing"),
-    Fault("route changed", lambda at: at.ip("route", "replace", ROUTE, "via", at.gateway("-4"), "dev", "net1", "onlink", "mtu", "1400"),
+    Fault("route changed", lambda at: at.ip("route", "replace", ROUTE, "via", at.gateway("-4"), "dev", "net1", "onlink", "metric", METRIC, "mtu", "1400"),
           lambda at: f"route {re.escape(ROUTE)} .* was changed"),
     Fault("pod's default route removed", lambda at: at.ip("route", "del", "default"),
-          lambda at: rf"route 0\.0\.0\.0/0 via {re.escape(at.gateway('-4'))} .*table 254 is missing"),
-    Fault("rule by address removed", lambda at: at.ip("rule", "del", "pref", "1000"),
+          lambda at: rf"route 0\.0\.0\.0/0 via {re.escape(at.gateway('-4'))} .*table 254 metric {METRIC} is missing"),
+    Fault("rule by address removed", lambda at: at.ip("rule", "del", "pref", "700"),
           lambda at: f"policy rule .*{re.escape(at.ipv4)}.* is missing"),
-    Fault("rule by interface removed", lambda at: at.ip("rule", "del", "pref", "1100"), lambda at: "policy rule .*net1.* is missing"),
-    Fault("IPv6 rule by address removed", lambda at: at.ip("-6", "rule", "del", "pref", "1000"),
+    Fault("rule by interface removed", lambda at: at.ip("rule", "del", "pref", "800"), lambda at: "policy rule .*net1.* is missing"),
+    Fault("IPv6 rule by address removed", lambda at: at.ip("-6", "rule", "del", "pref", "700"),
           lambda at: f"policy rule .*{at.ipv6}.* is missing"),
     Fault("neighbour removed", lambda at: at.ip("neighbour", "del", at.gateway("-4"), "dev", "net1"),
           lambda at: f"neighbour entry of gateway {re.escape(at.gateway('-4'))} is missing"),
@@ -247,6 +248,7 @@ def test_b08_check_allows_a_default_route_that_another_interface_has(at: Attache
     at.ip("link", "add", "eth0", "type", "veth", "peer", "name", "eth0p")
     at.ip("link", "set", "eth0", "up")
     try:
+        at.ip("route", "del", "default", "dev", "net1")
         at.ip("route", "replace", "default", "dev", "eth0")
         at.chain.check(at.attachment)
     finally:

@@ -1,10 +1,13 @@
 """What raild may ask of the API server, and who may set the label that it follows. Rendered only; the cluster tier asks a server."""
 
 import json
+import re
 import subprocess
 from pathlib import Path
 
-from manifests import binary, one, render
+import pytest
+import yaml
+from manifests import MANIFESTS, binary, one, render
 
 
 def test_the_role_has_what_raild_uses_and_nothing_else() -> None:
@@ -35,12 +38,62 @@ def test_raild_accepts_the_configuration(tmp_path: Path) -> None:
     assert json.loads(ran.stdout)["kubernetes"] == {"tenants": True, "report": True}
 
 
-def test_the_policy_denies_and_is_bound() -> None:
-    objects = render("tenancy")
+@pytest.mark.parametrize("folder", ["tenancy", "own-node", "network-types"])
+def test_each_policy_denies_and_is_bound(folder: str) -> None:
+    objects = render(folder)
     policy = one(objects, "ValidatingAdmissionPolicy")
     binding = one(objects, "ValidatingAdmissionPolicyBinding")
     assert binding["spec"] == {"policyName": policy["metadata"]["name"], "validationActions": ["Deny"]}
     assert policy["spec"]["failurePolicy"] == "Fail"
+
+
+def matched(folder: str, group: str = "", version: str = "v1") -> tuple[set[str], set[str]]:
+    """Resources and operations."""
+    (rule,) = one(render(folder), "ValidatingAdmissionPolicy")["spec"]["matchConstraints"]["resourceRules"]
+    assert rule["apiGroups"] == [group] and rule["apiVersions"] == [version]
+    return set(rule["resources"]), set(rule["operations"])
+
+
+def test_the_label_is_looked_at_by_whatever_door_it_comes() -> None:
+    # Updates of the subresources status and finalize take labels, too (Kubernetes, pkg/registry/core/namespace/strategy.go).
+    assert matched("tenancy") == ({"namespaces", "namespaces/*"}, {"CREATE", "UPDATE"})
+
+
+def test_raild_is_confined_to_the_node_of_its_token() -> None:
+    resources, operations = matched("own-node")
+    role = one(render("overlays/api-server"), "ClusterRole")
+    changes = {r["resources"][0] for r in role["rules"] if "patch" in r["verbs"]}
+    assert changes == {"nodes", "nodes/status"} and operations == {"UPDATE"}, "all that its role lets it change"
+    assert resources == {"nodes", "nodes/*"}
+    spec = one(render("own-node"), "ValidatingAdmissionPolicy")["spec"]
+    account = one(render("overlays/api-server"), "ServiceAccount")["metadata"]
+    (who,) = spec["matchConditions"]
+    assert who["expression"] == f"request.userInfo.username == 'system:serviceaccount:{account['namespace']}:{account['name']}'"
+    (nodes,) = spec["variables"]
+    assert nodes["expression"].count("'authentication.kubernetes.io/node-name'") == 2, "the token's claim, if it has one"
+    assert nodes["expression"].endswith(": []"), "else no node"
+    assert spec["validations"][0]["expression"] == "variables.nodes.size() == 1 && variables.nodes[0] == request.name"
+
+
+def test_a_network_of_ours_needs_the_right_to_use_its_type() -> None:
+    resources, operations = matched("network-types", "k8s.cni.cncf.io", "*")
+    assert operations == {"CREATE", "UPDATE"} and "network-attachment-definitions" in resources
+    spec = one(render("network-types"), "ValidatingAdmissionPolicy")["spec"]
+    ours = next(v["expression"] for v in spec["variables"] if v["name"] == "ours")
+    found = re.fullmatch(r"variables\.config\.matches\('(.*)'\)", ours.strip())
+    assert found, ours
+    expression = re.compile(found[1].replace("\\\\", "\\"))  # CEL's string has one level of escapes
+    for network in (MANIFESTS / "networks").rglob("*.yaml"):
+        for definition in yaml.safe_load_all(network.read_text()):
+            if definition and "config" in definition.get("spec", {}):
+                assert expression.search(definition["spec"]["config"]), network
+    assert expression.search(r'{"type": "\u006fvs-provider"}'), "an escape spells a type, too"
+    assert not expression.search('{"type": "macvlan", "ipam": {"type": "dhcp"}}')
+    assert "check('use')" in spec["validations"][0]["expression"]
+
+
+def test_the_label_needs_the_right_to_use_the_tenant() -> None:
+    policy = one(render("tenancy"), "ValidatingAdmissionPolicy")
     text = json.dumps(policy)
     assert "railcni.io/tenant" in text and "check('use')" in text
     rule = one(render("tenancy/example"), "ClusterRole")["rules"][0]

@@ -100,6 +100,8 @@ def test_each_runtimes_namespaces_can_be_seen(raild_pod: Object) -> None:
     assert "hostPID" not in raild_pod and state not in mounts(raild_pod)
     docker = one(render("overlays/cri-dockerd"), "DaemonSet")["spec"]["template"]["spec"]
     assert docker["hostPID"] is True
+    capabilities = [pod["containers"][0]["securityContext"]["capabilities"]["add"] for pod in (raild_pod, docker)]
+    assert capabilities[1] == [*capabilities[0], "SYS_PTRACE"], "base's, and what opening the path of a process needs"
     containerd = one(render("overlays/netns-in-containerd-state"), "DaemonSet")["spec"]["template"]["spec"]
     assert mounts(containerd)[state] == "HostToContainer"
 

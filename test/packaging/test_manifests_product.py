@@ -17,8 +17,8 @@ BUILT_IN = {("v1", kind) for kind in ("Namespace", "ServiceAccount", "ConfigMap"
     ("apps/v1", "DaemonSet"), ("batch/v1", "Job"), ("rbac.authorization.k8s.io/v1", "Role"), ("rbac.authorization.k8s.io/v1", "RoleBinding"),
     ("rbac.authorization.k8s.io/v1", "ClusterRole"), ("rbac.authorization.k8s.io/v1", "ClusterRoleBinding")}
 
-# Kubernetes 1.30 or newer, and so in a folder of their own that nothing else needs.
-NEWER = {("tenancy", kind) for kind in ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")}
+# Kubernetes 1.30 or newer, and so in folders of their own that nothing else needs.
+NEWER = {(folder, kind) for folder in ("tenancy", "own-node", "network-types") for kind in ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")}
 
 
 def sources(*suffixes: str) -> str:

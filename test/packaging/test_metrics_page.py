@@ -35,5 +35,7 @@ def test_every_part_is_named() -> None:
 
 def test_every_cause_is_named() -> None:
     causes = set(re.findall(r'node_status_\.Repaired\("([^"]+)"', code()))
+    listed = re.search(r"kRepairCauses = .*?\{(.*?)\}", (ROOT / "lib/engine/view.h").read_text(), re.S)[1]
     assert {"rules", "device", "rates"} <= causes
+    assert causes == set(re.findall(r'"([^"]+)"', listed)), "the metrics page counts those of the list"
     assert causes <= named("railcni_repairs_total")

@@ -53,9 +53,11 @@ def test_a_site_of_ones_own_goes_to_a_folder_of_ones_own_and_nothing_else_there_
     own, to = tmp_path / "mine.json", tmp_path / "to"
     assert generate("--to", to).returncode == 0
     (to / "examples/pod/mine.yaml").write_text("mine\n")
-    rail = {"name": "east", "pf": "0000:3b:00.0", "bridge": "br-east", "subnet": "100.64.0.0/18"}
-    own.write_text(json.dumps(site({"rails": [rail], "sizes": [1], "ipam": ["whereabouts"]})))
-    assert generate("--site", own, "--to", to).returncode == 0
+    for pf in ("10002:01:00.0", "0000:3b:00.0"):  # a domain may have more than four digits
+        rail = {"name": "east", "pf": pf, "bridge": "br-east", "subnet": "100.64.0.0/18"}
+        own.write_text(json.dumps(site({"rails": [rail], "sizes": [1], "ipam": ["whereabouts"]})))
+        assert generate("--site", own, "--to", to).returncode == 0
+        assert pf in (to / "devices/1-rails/device-plugin/config.yaml").read_text()
     found = {str(p.relative_to(to)) for p in to.rglob("*") if p.is_file()}
     assert {f.split("/")[1] for f in found if f.startswith("networks/")} == {"1-rails"}
     assert "examples/pod/mine.yaml" in found and "examples/pod-8-rails/pod.yaml" not in found
@@ -279,14 +281,14 @@ def test_planes_of_a_rail_are_networks_of_their_own(tmp_path: Path) -> None:
 def test_the_shell_of_the_job_names_the_pods_own_rdma_devices(tmp_path: Path) -> None:
     job = next(o for o in render("examples/job") if o["kind"] == "Job")
     command = job["spec"]["template"]["spec"]["containers"][0]["command"]
-    for pci, hca in (("0000:3b:00.2", "mlx5_7"), ("0000:5e:00.3", "mlx5_9")):
+    for pci, hca in (("0000:3b:00.2", "mlx5_7"), ("10002:5e:00.3", "mlx5_9")):
         (tmp_path / pci / "infiniband" / hca).mkdir(parents=True)
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin/torchrun").write_text('#!/bin/sh\necho "$NCCL_IB_HCA $*"\n')
     (tmp_path / "bin/torchrun").chmod(0o755)
     text = command[2].replace("/sys/bus/pci/devices", str(tmp_path))
     environment = {"PATH": f"{tmp_path}/bin:{os.environ['PATH']}", "PCIDEVICE_NVIDIA_COM_RAIL0": "0000:3b:00.2",
-                   "PCIDEVICE_NVIDIA_COM_RAIL0_INFO": '{"0000:3b:00.2": {}}', "PCIDEVICE_NVIDIA_COM_RAIL1": "0000:5e:00.3"}
+                   "PCIDEVICE_NVIDIA_COM_RAIL0_INFO": '{"0000:3b:00.2": {}}', "PCIDEVICE_NVIDIA_COM_RAIL1": "10002:5e:00.3"}
     ran = subprocess.run([*command[:2], text], env=environment, capture_output=True, text=True, timeout=30, check=False)
     assert ran.returncode == 0, ran.stderr
     devices, *rest = ran.stdout.split()

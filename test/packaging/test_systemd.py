@@ -44,6 +44,30 @@ def test_every_family_of_sockets_that_the_code_opens_is_allowed() -> None:
     assert not {family: path for family, path in opened.items() if family not in allowed}
 
 
+def system_calls(groups: dict[str, set[str]], names: str) -> set[str]:
+    found: set[str] = set()
+    for name in names.split():
+        found |= system_calls(groups, " ".join(groups[name])) if name.startswith("@") else {name}
+    return found
+
+
+def test_every_system_call_that_the_code_makes_is_allowed() -> None:
+    if shutil.which("systemd-analyze") is None:
+        pytest.skip("systemd-analyze (package systemd) is not installed here")
+    said = subprocess.run(["systemd-analyze", "syscall-filter", "--no-pager"], text=True, capture_output=True, timeout=60, check=True).stdout
+    groups = {name: set(re.findall(r"^    ([@a-z]\S*)$", body, re.M)) for name, body in re.findall(r"^(@\S+)\n((?:    .*\n)+)", said, re.M)}
+    made: dict[str, str] = {}
+    for folder in ("cmd/raild", "lib"):
+        for path in sorted((ROOT / folder).rglob("*.cc")):
+            if not path.name.endswith("_test.cc") and "testing" not in path.parts:
+                made |= dict.fromkeys(re.findall(r"(?:\bSYS_|[^\w:]::)([a-z0-9_]+)\b", path.read_text()), str(path))
+    assert {"setns", "fsmount", "accept4"} <= set(made), "what the code calls is not found any more"
+    allow, forbid = setting("SystemCallFilter")
+    allowed = system_calls(groups, allow) - system_calls(groups, forbid.removeprefix("~"))
+    every = system_calls(groups, "@known") - {"syscall", "gethostname"}  # the C library's; the latter asks uname(2)
+    assert not {call: path for call, path in made.items() if call in every - allowed}
+
+
 def test_readiness_watchdog_and_end_leave_a_round_its_time() -> None:
     assert setting("Type") == ["notify"]
     for name in ("WatchdogSec", "TimeoutStartSec"):

@@ -257,10 +257,10 @@ def test_the_vlan_of_a_tenant_with_pods_and_the_mode_do_not_change(site: Site, p
     another = json.loads(json.dumps(as_it_was))
     another["tenancy"]["vlans"][A] = 300
     without = {key: value for key, value in as_it_was.items() if key != "tenancy"}
-    for config, words in ((another, f"gives tenant {A} VLAN 300"), (without, "the mode cannot change while pods run")):
+    for config, refused, words in ((another, A, f"gives tenant {A} VLAN 300"), (without, B, "the mode cannot change while pods run")):
         write_json(node.config_file, config)
         try:
-            why = Pod(site, node, B, 3).refused().message
+            why = Pod(site, node, refused, 3).refused().message
             assert words in why, why
             text = eventually("raild says so", lambda: railctl(site, node, "doctor", "--all")[1], lambda t, w=words: w in t, 30)
             assert "goes on as before" in text

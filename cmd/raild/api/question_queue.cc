@@ -2,17 +2,22 @@
 
 #include <utility>
 
+#include "lib/base/thread.h"
+
 namespace rail::raild {
 
 QuestionQueue::QuestionQueue(size_t threads, size_t most_waiting) : most_waiting_(most_waiting) {
-  for (size_t i = 0; i < threads; ++i) threads_.emplace_back([this] { Work(); });
+  for (size_t i = 0; i < threads; ++i) {
+    auto thread = StartThread([this] { Work(); });
+    if (thread) threads_.push_back(std::move(*thread));
+  }
 }
 
 bool QuestionQueue::Ask(Job job) {
   {
     const std::lock_guard lock(mutex_);
     if (stage_ == Stage::kOpen) {
-      if (waiting_.size() >= most_waiting_) return false;
+      if (waiting_.size() >= most_waiting_ || threads_.empty()) return false;
       waiting_.push_back(std::move(job));
       changed_.notify_one();
       return true;

@@ -24,7 +24,7 @@ class QuestionQueue {
   ~QuestionQueue() { Close(); }
 
   // Calls `job` once: on a thread of the queue, or, if the queue is closed, on the caller's thread with kClosed. False: too many
-  // jobs wait, and `job` is not called.
+  // jobs wait, or no thread could be started, and `job` is not called.
   bool Ask(Job job);
 
   // Calls every job that waits with kClosed. Returns when the running jobs have ended. Safe to repeat.

@@ -29,12 +29,12 @@ inline constexpr Family kStartTime{"railcni_start_time_seconds", Kind::kGauge, "
                                    "When raild was started, in seconds since 1970."};
 inline constexpr Family kUp{
     "railcni_up", Kind::kGauge, "part",
-    "1: this part of the node was right when raild last looked; 0: /healthz says why."};
+    "1: this part of the node was right when raild last looked; 0: `railctl get node` says why."};
 inline constexpr Family kFailures{"railcni_failures_total", Kind::kCounter, "part",
                                   "Rounds in which this part could not be put right."};
-inline constexpr Family kRepairs{
-    "railcni_repairs_total", Kind::kCounter, "cause",
-    "Rules, ports, announcements and settings that raild has put right, first installation included."};
+inline constexpr Family kRepairs{"railcni_repairs_total", Kind::kCounter, "cause",
+                                 "Rules, ports, announcements and settings that stood as they should, were "
+                                 "found otherwise and were put right."};
 // Rails
 inline constexpr Family kRailInfo{"railcni_rail_info", Kind::kGauge, "rail,bridge,uplink,number,plane",
                                   "1; a rail's bridge and uplink, and which plane of which rail it is."};

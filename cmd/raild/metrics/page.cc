@@ -24,8 +24,6 @@ constexpr std::array<std::string_view, 8> kBgpStates = {"Idle",        "Connect"
 constexpr std::array<std::string_view, 3> kPlugins = {"ovs-provider", "tenant-isolation", "frr-provider"};
 constexpr std::array<std::string_view, 5> kVerbs = {"ADD", "DEL", "CHECK", "GC", "STATUS"};
 constexpr std::string_view kEstablished = "Established";
-// An alert asks for this cause's growth, and Prometheus sees none in a counter that begins at 1.
-constexpr std::string_view kCauseWithAnAlert = "foreign flow";
 
 std::string_view BgpState(const std::string& state) {
   if (state.empty()) return "none";
@@ -39,10 +37,11 @@ void AddProcess(Exposition& page, const NodeView& view) {
     page.Add(metrics::kUp, {ValidUtf8(health.part)}, health.ok);
     page.Add(metrics::kFailures, {ValidUtf8(health.part)}, health.failures);
   }
-  for (const auto& [cause, count] : view.repairs_by_cause)
-    page.Add(metrics::kRepairs, {ValidUtf8(cause)}, count);
-  if (!view.repairs_by_cause.contains(std::string(kCauseWithAnAlert)))
-    page.Add(metrics::kRepairs, {kCauseWithAnAlert}, 0);
+  // Prometheus sees no growth in a counter that begins at 1.
+  for (const std::string_view cause : engine::kRepairCauses) {
+    const auto counted = view.repairs_by_cause.find(std::string(cause));
+    page.Add(metrics::kRepairs, {cause}, counted == view.repairs_by_cause.end() ? 0 : counted->second);
+  }
 }
 
 // A rail of several NICs has each of them so: the least counts. So it does of two tenants of one name.
@@ -270,13 +269,15 @@ http::Page MetricsPage(const NodeView& view, const Measured* measured, Clock::ti
   return {.body = page.Text(), .type = metrics::kContentType};
 }
 
+// Whoever reaches the port reads it: the names of parts, which are metrics' labels, too, and no reason, which may name pods and addresses.
 http::Page HealthPage(const NodeView& view) {
   if (view.version == 0) return {.status = 503, .body = "raild has not looked at the node yet\n"};
   http::Page page;
   for (const engine::Health& health : view.health) {
-    if (!health.ok) page.body += health.part + ": " + health.problem + "\n";
+    if (!health.ok) page.body += health.part + " is not right\n";
   }
   if (page.body.empty()) return {.body = "ok\n"};
+  page.body += "`railctl get node` on the node says why\n";
   page.status = 503;
   return page;
 }

@@ -158,6 +158,21 @@ railcni_failures_total{part="bgp"} 2
 railcni_failures_total{part="rail rail0"} 1
 railcni_repairs_total{cause="rules"} 80
 railcni_repairs_total{cause="foreign flow"} 0
+railcni_repairs_total{cause="port"} 0
+railcni_repairs_total{cause="orphan port"} 0
+railcni_repairs_total{cause="external_ids"} 0
+railcni_repairs_total{cause="representor"} 0
+railcni_repairs_total{cause="sysctl"} 0
+railcni_repairs_total{cause="NIC"} 0
+railcni_repairs_total{cause="QoS"} 0
+railcni_repairs_total{cause="rates"} 0
+railcni_repairs_total{cause="announcement"} 0
+railcni_repairs_total{cause="orphan announcement"} 0
+railcni_repairs_total{cause="bgp configuration"} 0
+railcni_repairs_total{cause="front end"} 0
+railcni_repairs_total{cause="tenant link"} 0
+railcni_repairs_total{cause="attachment"} 0
+railcni_repairs_total{cause="device"} 0
 railcni_rail_info{rail="rail0",bridge="br-rail0",uplink="p0",number="0",plane=""} 1
 railcni_rail_lldp_info{rail="rail0",system="leaf0",port="swp3",chassis="00:1c:73:0a:0b:0c"} 1
 railcni_rail_leaf_info{rail="rail0",leaf="leaf0",asn="4200010001",router_id="10.255.1.1",heard="1"} 1
@@ -339,7 +354,7 @@ TEST(HealthPage, IsAsTheParts) {
   NodeView view = Sample();
   http::Page page = HealthPage(view);
   EXPECT_EQ(page.status, 503);
-  EXPECT_EQ(page.body, "rail rail0: Open vSwitch has gone\n");
+  EXPECT_EQ(page.body, "rail rail0 is not right\n`railctl get node` on the node says why\n");
   view.health[1] = {.part = "rail rail0", .ok = true};
   page = HealthPage(view);
   EXPECT_EQ(page.status, 200);

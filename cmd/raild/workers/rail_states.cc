@@ -27,4 +27,13 @@ std::vector<RailState> RailStates(const engine::NodeView& view) {
   return states;
 }
 
+std::vector<RailState> RailNews::Of(const std::vector<RailState>& rails) {
+  std::vector<RailState> news;
+  for (const RailState& rail : rails) {
+    const bool works = rail.problem.empty();
+    if (works_.try_emplace(rail.name, works).first->second != works) news.push_back(rail);
+  }
+  return news;
+}
+
 }  // namespace rail::raild

@@ -1,5 +1,6 @@
 #include "cmd/raild/workers/rail_states.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -59,6 +60,17 @@ TEST(RailStatesTest, APartOfTheRailSaysItsReasonInItsOwnWords) {
                  {"NIC of rail rail1", false, "0000:17:00.0 has no VFs", 1},
                  {"rail rail10", false, "of another rail", 1}};
   EXPECT_EQ(Told(view), "0000:17:00.0 has no VFs");
+}
+
+TEST(RailNewsTest, StaysNewsUntilItWasTold) {
+  RailNews news;
+  const kubernetes::RailState works{"rail0", ""}, down{"rail0", "no carrier"};
+  EXPECT_THAT(news.Of({down}), ::testing::IsEmpty()) << "raild has just started";
+  for (int i = 0; i < 2; ++i) EXPECT_THAT(news.Of({works}), ::testing::SizeIs(1));
+  EXPECT_THAT(news.Of({down}), ::testing::IsEmpty()) << "nobody was told that it works";
+  news.Told(works);
+  EXPECT_THAT(news.Of({works}), ::testing::IsEmpty());
+  EXPECT_EQ(news.Of({down}).at(0).problem, "no carrier");
 }
 
 }  // namespace

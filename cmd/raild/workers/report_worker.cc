@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cstdlib>
 #include <random>
+#include <utility>
 
 #include "cmd/raild/node_object.h"
-#include "cmd/raild/workers/rail_states.h"
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 
@@ -32,11 +32,13 @@ bool IsName(const std::string& text) {
 }  // namespace
 
 ReportWorker::ReportWorker(const config::NodeConfig& config, const config::Paths& paths,
-                           const engine::ViewPublisher& views)
+                           const engine::ViewPublisher& views,
+                           std::function<std::vector<inspect::Request>()> requests)
     : config_(config),
       views_(views),
       backoff_(std::random_device()()),
       labels_(config.topology.labels, paths.labels_file, kubernetes::Backoff(std::random_device()())),
+      requests_(std::move(requests)),
       number_(std::random_device()()) {
   number_ = number_ << 32 | std::random_device()();
 }
@@ -74,15 +76,20 @@ void ReportWorker::Failed(const event::PodFailure& failure) {
   if (client_ == nullptr || !config_.kubernetes.report) return;
   worker_.loop().Post([this, failure] {
     if (!IsName(failure.pod_namespace) || !IsName(failure.pod_name)) return;
-    Tell({.kind = "Pod",
-          .object_namespace = failure.pod_namespace,
-          .object = failure.pod_name,
-          .uid = failure.pod_uid,
-          .reason = "RailNotAttached",
-          .message = failure.plugin + ": " + failure.why,
-          .warning = true,
-          .host = node_});
+    const Status sent = Tell({.kind = "Pod",
+                              .object_namespace = failure.pod_namespace,
+                              .object = failure.pod_name,
+                              .uid = failure.pod_uid,
+                              .reason = "RailNotAttached",
+                              .message = failure.plugin + ": " + failure.why,
+                              .warning = true,
+                              .host = node_});
+    NoteUnlessBusy(sent);
   });
+}
+
+void ReportWorker::NoteUnlessBusy(const Status& sent) {
+  if (sent || sent.error().code != Code::kBusy) Note(sent, problem_, "rails");
 }
 
 void ReportWorker::Look() {
@@ -90,7 +97,18 @@ void ReportWorker::Look() {
   if (view->version == 0) return;
   if (const auto tried = labels_.Look(*client_, node_, PlaceOf(*view), Clock::now()))
     Note(*tried, labels_problem_, "labels");
-  if (config_.kubernetes.report) LookAtRails(*view);
+  if (!config_.kubernetes.report) return;
+  LookAtRails(*view);
+  LookAtRequests();
+}
+
+void ReportWorker::LookAtRequests() {
+  if (Clock::now() < requests_due_) return;
+  for (const EventSpec& event : missing_.Look(requests_(), node_)) {
+    if (!IsName(event.object_namespace) || !IsName(event.object)) continue;
+    NoteUnlessBusy(Tell(event));
+  }
+  requests_due_ = After(MissingNetworks::kEvery);
 }
 
 void ReportWorker::LookAtRails(const engine::NodeView& view) {
@@ -98,7 +116,8 @@ void ReportWorker::LookAtRails(const engine::NodeView& view) {
   const Condition now = kubernetes::ConditionOf(rails);
   const bool lasting = std::exchange(seen_, now) == now;
   const Deadline time = Clock::now();
-  if (!lasting || time < next_ || (told_ && *told_ == now && time < heartbeat_)) return;
+  if (!lasting || time < next_) return;
+  if (told_ && *told_ == now && time < heartbeat_) return TellOfRails(rails);
   if (!told_ || told_->ok != now.ok) since_ms_ = UnixMs();
   const Status sent = Send(kubernetes::ConditionRequest(node_, now, UnixMs(), since_ms_));
   Note(sent, problem_, "rails");
@@ -112,27 +131,35 @@ void ReportWorker::LookAtRails(const engine::NodeView& view) {
   TellOfRails(rails);
 }
 
-// Rails that have gone or come back since the last time. The first time says nothing: a node that starts is no news.
+// What cannot be told now is told at a later look.
 void ReportWorker::TellOfRails(const std::vector<RailState>& rails) {
-  for (const RailState& rail : rails) {
-    const auto before = std::ranges::find(told_rails_, rail.name, &RailState::name);
-    if (before == told_rails_.end() || before->problem.empty() == rail.problem.empty()) continue;
+  for (const RailState& rail : news_.Of(rails)) {
     const bool gone = !rail.problem.empty();
-    Tell({.kind = "Node",
-          .object_namespace = {},
-          .object = node_,
-          .uid = node_,  // as the kubelet's own events of its node
-          .reason = gone ? "RailDown" : "RailUp",
-          .message = rail.name + (gone ? " is down: " + rail.problem : " works again"),
-          .warning = gone,
-          .host = node_});
+    const Status sent = Tell({.kind = "Node",
+                              .object_namespace = {},
+                              .object = node_,
+                              .uid = node_,  // as the kubelet's own events of its node
+                              .reason = gone ? "RailDown" : "RailUp",
+                              .message = rail.name + (gone ? " is down: " + rail.problem : " works again"),
+                              .warning = gone,
+                              .host = node_});
+    if (sent) {
+      news_.Told(rail);
+      continue;
+    }
+    if (sent.error().code == Code::kBusy) continue;
+    Note(sent, problem_, "rails");
+    next_ = Clock::now() + backoff_.Failed();
+    return;
   }
-  told_rails_ = rails;
 }
 
-void ReportWorker::Tell(const EventSpec& event) {
-  if (!limit_.Allows(event, Clock::now())) return;
-  Note(Send(kubernetes::EventRequest(event, UnixMs(), ++number_)), problem_, "rails");
+// Errors: kBusy: enough was told for now.
+Status ReportWorker::Tell(const EventSpec& event) {
+  if (!limit_.Allows(event, Clock::now())) return Fail(Code::kBusy, "enough was told of it for now");
+  RAIL_TRY(Send(kubernetes::EventRequest(event, UnixMs(), ++number_)));
+  limit_.Told(event, Clock::now());
+  return {};
 }
 
 Status ReportWorker::Send(const kubernetes::Request& request) {

@@ -7,12 +7,15 @@
 // Source:   README.md of this folder ("What the cluster is told")
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "cmd/raild/workers/missing_networks.h"
 #include "cmd/raild/workers/node_labels.h"
+#include "cmd/raild/workers/rail_states.h"
 #include "cmd/raild/workers/worker.h"
 #include "lib/config/node_config.h"
 #include "lib/engine/view.h"
@@ -25,8 +28,9 @@ namespace rail::raild {
 
 class ReportWorker {
  public:
+  // `requests`: as Inspector::Requests; waits for the kubelet.
   ReportWorker(const config::NodeConfig& config, const config::Paths& paths,
-               const engine::ViewPublisher& views);
+               const engine::ViewPublisher& views, std::function<std::vector<inspect::Request>()> requests);
   ~ReportWorker() { Stop(); }
 
   // Does nothing where node.json asks for neither reports nor labels, as does Start. Errors: kInvalid there is no API server to tell, or
@@ -40,8 +44,10 @@ class ReportWorker {
   Status FindServer();
   void Look();
   void LookAtRails(const engine::NodeView& view);
+  void LookAtRequests();
   void TellOfRails(const std::vector<kubernetes::RailState>& rails);
-  void Tell(const kubernetes::EventSpec& event);
+  Status Tell(const kubernetes::EventSpec& event);
+  void NoteUnlessBusy(const Status& sent);
   Status Send(const kubernetes::Request& request);
   static void Note(const Status& sent, std::string& problem, const char* what);
 
@@ -52,11 +58,14 @@ class ReportWorker {
   kubernetes::Backoff backoff_;
   NodeLabels labels_;
   kubernetes::EventLimit limit_;
-  kubernetes::Condition seen_;                     // at the last look
-  std::optional<kubernetes::Condition> told_;      // as the API server has it
-  std::vector<kubernetes::RailState> told_rails_;  // of which events have told
-  Deadline heartbeat_{};                           // when the condition is due again
-  Deadline next_{};                                // not before
+  const std::function<std::vector<inspect::Request>()> requests_;
+  MissingNetworks missing_;
+  Deadline requests_due_{};
+  kubernetes::Condition seen_;                 // at the last look
+  std::optional<kubernetes::Condition> told_;  // as the API server has it
+  RailNews news_;                              // of which events have told
+  Deadline heartbeat_{};                       // when the condition is due again
+  Deadline next_{};                            // not before
   int64_t since_ms_ = 0;
   std::string problem_, labels_problem_;  // as the log says them
   uint64_t number_ = 0;

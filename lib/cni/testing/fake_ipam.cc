@@ -35,6 +35,10 @@ Outcome<AddResult> FakeIpam::Add(const Request& request, Deadline) {
   const std::string key = KeyOf(request);
   if (held_.erase(key) != 0) return CniFail(999, "ipam fake: " + key + " has an address already");
   if (const auto asked = ParseArgs(request.args); asked.contains("IP")) return Give(key, asked.at("IP"));
+  if (auto answer = std::exchange(answer_, std::nullopt)) {
+    held_[key] = answer->ips.at(0).address.ToString();
+    return std::move(*answer);
+  }
   const auto next = std::exchange(next_, std::nullopt);
   for (const std::string& text : next ? std::vector{*next} : prefixes_) {
     if (!next && std::ranges::any_of(held_, [&](const auto& held) { return held.second == text; })) continue;

@@ -29,6 +29,8 @@ class FakeIpam : public Ipam {
   void FailNext(CniError error) { failure_ = std::move(error); }
   // The next Add gives this one, whoever holds it: as the IPAM of another network, which has the same range, would.
   void GiveNext(std::string prefix) { next_ = std::move(prefix); }
+  // The next Add gives this whole answer.
+  void AnswerNext(AddResult answer) { answer_ = std::move(answer); }
   // Every call fails so from now on, as that of a plugin that does not take the runtime's CNI_ARGS.
   void Refuse(CniError error) { refusal_ = std::move(error); }
   // "network/container/ifname" -> prefix.
@@ -42,6 +44,7 @@ class FakeIpam : public Ipam {
   std::vector<std::string> prefixes_;
   std::map<std::string, std::string> held_;
   std::optional<std::string> next_;
+  std::optional<AddResult> answer_;
   std::optional<CniError> failure_;
   std::optional<CniError> refusal_;
 };

@@ -65,8 +65,13 @@ Status Fake::CheckRail(const config::Rail& rail, const std::string& id) {
 Result<Location> Fake::Locate(const Saved& saved) {
   RAIL_TRY(Begin("Locate"));
   const auto it = entries_.find(saved.id);
-  if (it == entries_.end()) return Location::kNowhere;
+  if (it == entries_.end() || gone_.contains(saved.id)) return Location::kNowhere;
   return it->second.pod ? Location::kElsewhere : Location::kHost;
+}
+
+Result<std::string> Fake::WhyGone(const Saved& saved) {
+  const auto it = gone_.find(saved.id);
+  return it == gone_.end() ? "" : it->second;
 }
 
 Result<Device> Fake::Find(const config::Rail& rail, const std::string& id) {
@@ -127,6 +132,7 @@ Result<std::vector<std::string>> Fake::Verify(const Saved& saved, const std::opt
 
 Status Fake::Restore(const Saved& saved, const netns::Netns* pod, const std::string&, Deadline) {
   RAIL_TRY(Begin("Restore"));
+  if (gone_.contains(saved.id)) return {};
   calls_.push_back("Restore " + saved.id);
   const auto it = entries_.find(saved.id);
   if (it == entries_.end()) return {};

@@ -26,6 +26,8 @@ class Fake : public Backend {
   void Reset(const std::string& device);
   // The NIC has it no more; Add makes it again.
   void Remove(const std::string& device) { entries_.erase(device); }
+  // Another device has its place. `words`: what WhyGone says then.
+  void Replace(const std::string& device, const std::string& words) { gone_[device] = words; }
 
   // The namespace has died, and the kernel has returned them under each other's names, as physical ones.
   void ReturnSwapped(const std::string& one, const std::string& other);
@@ -46,6 +48,7 @@ class Fake : public Backend {
   const std::vector<std::string>& calls() const { return calls_; }
 
   Result<Location> Locate(const Saved& saved) override;
+  Result<std::string> WhyGone(const Saved& saved) override;
   Result<Device> Find(const config::Rail& rail, const std::string& id) override;
   Status CheckRail(const config::Rail& rail, const std::string& id) override;
   Result<Saved> Save(const Device& device) override;
@@ -69,6 +72,7 @@ class Fake : public Backend {
 
   std::map<std::string, Entry> entries_;
   std::map<std::string, std::vector<std::string>> amiss_;
+  std::map<std::string, std::string> gone_;
   std::map<std::string, Error> failures_;
   std::vector<std::string> calls_;
 };

@@ -49,7 +49,9 @@ VfHost::VfHost(netlink::RdmaNetns mode)
     netlink::Link link;
     link.name = spec.netdev;
     link.parent_device = spec.address;
+    link.permanent_mac = MacAddress{{0x3c, 0x1a, 0x0f, 0x00, 0xa1, static_cast<uint8_t>(number)}};
     const int pf = host.AddLink(link);
+    link.permanent_mac = {};
     for (uint32_t i = 0; i < spec.vfs; ++i) {
       const std::string address = sriov::testing::Machine::VfAddress(spec, i);
       AddVf(address, pf, i, spec.netdev.substr(0, 8) + "v" + std::to_string(i));

@@ -28,6 +28,8 @@ class VfHost {
   static constexpr char kVf0[] = "0000:3b:00.2";
   static constexpr char kVf1[] = "0000:3b:00.3";
   static constexpr char kOtherPfsVf[] = "0000:3b:01.2";
+  static constexpr char kPf[] = "0000:3b:00.0";
+  static constexpr char kOtherPf[] = "0000:3b:00.1";
 
   explicit VfHost(netlink::RdmaNetns mode);
 

@@ -7,9 +7,13 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "lib/base/log.h"
 #include "lib/base/strict_json.h"
+#include "lib/base/thread.h"
 #include "lib/base/timing.h"
 #include "lib/engine/attach/tenant_addresses.h"
+#include "lib/engine/attach/tenant_step.h"
+#include "lib/engine/attach/tenant_vlans.h"
 
 namespace rail::engine {
 namespace {
@@ -19,14 +23,9 @@ using state::Attachment;
 using state::ClaimKind;
 using state::Step;
 
-constexpr uint32_t kScopeLink = 253;        // RT_SCOPE_LINK, rtnetlink(7)
+constexpr uint32_t kFirstMetric = 2000;  // above IPv6's default of 1024: the pod's other interfaces go first
+constexpr uint32_t kScopeLink = 253;     // RT_SCOPE_LINK, rtnetlink(7)
 constexpr char kRoutesVersion[] = "1.1.0";  // of the CNI result in step kRoutes
-
-// In mode `vrf` with the VLAN that the tenant had then: KeepsMode compares it with node.json's.
-std::string TenantDetail(const std::string& bridge, uint16_t vlan) {
-  if (vlan == config::kNoVlan) return BridgeDetail(bridge);
-  return DumpJson({{"bridge", bridge}, {"vlan", vlan}});
-}
 
 // Checks the step's detail, because even a record of ours may be malformed.
 Result<std::string> BridgeOf(const Step& step) {
@@ -121,30 +120,57 @@ Status UndoAnnounce(Node& node, Attachment& attachment, const Step& step) {
 struct Restoring {
   FileLock lock;                       // of the device, until its claim is released
   std::optional<device::Saved> saved;  // nullopt: the device is not this attachment's any more
+  std::string gone;                    // why there is no such device any more; "": there is
   std::future<Status> done;
 };
+
+Result<bool> OwnsDevice(Node& node, const Attachment& attachment) {
+  RAIL_ASSIGN(const auto owner, node.store.OwnerOf(ClaimKind::kDevice, attachment.device));
+  return owner == attachment.id;
+}
+
+// Why nothing is to be done with the device of an attachment, for people; "": it has to come home.
+Result<std::string> WhyNotOurs(device::Backend& devices, const Attachment& attachment,
+                               const device::Saved& saved) {
+  RAIL_ASSIGN(std::string gone, devices.WhyGone(saved));
+  if (!gone.empty() || !IsKnownToBeOfEarlierBoot(attachment)) return gone;
+  // A boot brings every device to the host. One that is not there is another pod's, and nobody knows for how long.
+  RAIL_ASSIGN(const device::Location location, devices.Locate(saved));
+  if (location == device::Location::kHost) return gone;
+  return "the machine has booted since, and the device is not on the host: another pod has it, or there is "
+         "none";
+}
 
 // Begins to bring the device home, on a thread of its own: it uses the connections Netlink, Devices and Pods, which no other undo
 // uses.
 Result<Restoring> BeginRestore(Node& node, const Attachment& attachment, const Step& step) {
   RAIL_ASSIGN(device::Saved saved, device::Saved::FromJson(step.detail));
+  // Another undo of the attachment (a DEL, the sweep, the device's next ADD) may have ended first. Then the device is free, or
+  // another's, whose ADD may hold the lock for as long as an IPAM plugin takes.
+  RAIL_ASSIGN(bool owns, OwnsDevice(node, attachment));
+  if (!owns) return Restoring();
   auto lock = node.connections.LockDevice(attachment.device);
   if (!lock && lock.error().code == Code::kBusy) return tl::make_unexpected(lock.error());
   if (!lock) lock = FileLock();  // a disk that takes no file must not keep the device from the host
-  // Another undo of the attachment (a DEL, the sweep, the device's next ADD) may have ended first. Then the device is free, or
-  // another's.
-  RAIL_ASSIGN(const auto owner, node.store.OwnerOf(ClaimKind::kDevice, attachment.device));
-  if (owner != attachment.id) return Restoring();
+  RAIL_ASSIGN(owns, OwnsDevice(node, attachment));
+  if (!owns) return Restoring();
   RAIL_ASSIGN(device::Backend * devices, node.connections.Devices());
-  auto done = std::async(node.connections.device_work(), [&node, &attachment, devices, saved]() -> Status {
+  RAIL_ASSIGN(std::string gone, WhyNotOurs(*devices, attachment, saved));
+  const bool comes_home = gone.empty();
+  if (!comes_home)
+    log::Warning("attachment {}: its device {} is gone and is not given back: {}", attachment.key.ToString(),
+                 attachment.device, gone);
+  const auto bring_home = [&node, &attachment, devices, saved, comes_home]() -> Status {
     const std::optional<netns::Netns> pod = PodNamespace(attachment);
     const config::Rail* rail = node.config.FindRail(attachment.rail);
     // A pod that lives on without the interface must not keep the interface's policy rules. But nothing depends on their removal.
     if (pod && rail != nullptr) (void)node.connections.Pods().Deconfigure(*pod, PlanOf(*rail, attachment));
+    if (!comes_home) return {};
     return devices->Restore(saved, pod ? &*pod : nullptr, attachment.key.ifname,
                             node.connections.CallDeadline());
-  });
-  return Restoring{std::move(*lock), std::move(saved), std::move(done)};
+  };
+  auto done = Beside(bring_home, node.connections.device_work());
+  return Restoring{std::move(*lock), std::move(saved), std::move(gone), std::move(done)};
 }
 
 // While the port was there, ovs-vswitchd set the representor's MTU to the port's again whenever it looked.
@@ -162,7 +188,7 @@ Status FinishRestore(Node& node, const Attachment& attachment, Result<Restoring>
     const Timed timed(Part::kLink);
     RAIL_TRY(restoring->done.get());
   }
-  RAIL_TRY(MendRepresentorMtu(node, *restoring->saved));
+  if (restoring->gone.empty()) RAIL_TRY(MendRepresentorMtu(node, *restoring->saved));
   return node.store.Release(attachment.id, ClaimKind::kDevice, attachment.device);
 }
 
@@ -236,11 +262,6 @@ Status StillWanted(Node& node, const Attachment& attachment) {
   return Fail(Code::kBusy, "a DEL of " + attachment.key.ToString() + " came while its ADD was under way");
 }
 
-// Whether `found` is the attachment's namespace. The path of a namespace may lead to another pod's by now.
-bool IsOf(const Attachment& attachment, const netns::Netns& found) {
-  return found.identity() == netns::Identity{attachment.netns_device, attachment.netns_inode};
-}
-
 }  // namespace
 
 Result<const config::Rail*> RailOf(const config::NodeConfig& config, const std::string& name) {
@@ -290,12 +311,6 @@ pipeline::Pod PodOf(const pipeline::BridgeFacts& bridge, const Attachment& attac
           bridge.vlans.Of(attachment.tenant)};
 }
 
-std::optional<netns::Netns> PodNamespace(const Attachment& attachment) {
-  auto pod = netns::Netns::Open(attachment.netns_path);
-  if (!pod || !IsOf(attachment, *pod)) return std::nullopt;
-  return std::move(*pod);
-}
-
 std::vector<podnet::RouteSpec> RoutesOf(const cni::AddResult& result) {
   std::vector<podnet::RouteSpec> routes;
   for (const cni::RouteConfig& route : result.routes) {
@@ -327,6 +342,10 @@ Result<std::vector<podnet::RouteSpec>> RecordedRoutes(const std::vector<Step>& s
   return RoutesOf(result);
 }
 
+uint32_t MetricOf(const config::Rail& rail) {
+  return kFirstMetric + rail.index;
+}
+
 podnet::Plan PlanOf(const config::Rail& rail, const Attachment& attachment) {
   podnet::Plan plan;
   plan.ifname = attachment.key.ifname;
@@ -335,7 +354,10 @@ podnet::Plan PlanOf(const config::Rail& rail, const Attachment& attachment) {
   plan.gateway_mac = rail.GatewayMac();
   plan.addresses = attachment.addresses;
   plan.gateways = attachment.gateways;
-  plan.table = rail.routing_table();
+  // 0: the numbers of record formats before 4.
+  plan.table = attachment.table != 0 ? attachment.table : 100 + rail.index;
+  plan.rule = attachment.rule != 0 ? attachment.rule : 1000 + rail.index;
+  plan.metric = MetricOf(rail);
   return plan;
 }
 
@@ -343,7 +365,8 @@ std::vector<ovs::Rule> WantedRules(const pipeline::BridgeFacts& bridge, const At
                                    const std::vector<Step>& steps) {
   std::vector<ovs::Rule> rules;
   if (attachment.ofport == 0) return rules;
-  const pipeline::Pod pod = PodOf(bridge, attachment);
+  pipeline::Pod pod = PodOf(bridge, attachment);
+  pod.vlan = VlanOf(bridge.vlans, attachment, steps);
   for (const Step& step : steps) {
     if (step.kind == step::kAdmit) pipeline::Append(rules, pipeline::AdmitRules(bridge, pod));
     if (step.kind == step::kTenant && !attachment.tenant_id.is_none()) {
@@ -370,10 +393,10 @@ Result<DeviceMove> DeviceMove::Begin(Node& node, const Attachment& attachment, c
   RAIL_ASSIGN(device::Backend * devices, node.connections.Devices());
   RAIL_ASSIGN(const device::Saved saved, devices->Save(device));
   RAIL_TRY(RecordStep(node, attachment, kOvsProvider, step::kDevice, saved.ToJson()));
-  return DeviceMove(std::async(node.connections.device_work(),
-                               [devices, device, &pod, ifname = attachment.key.ifname, mtu = attachment.mtu] {
-                                 return devices->MoveIn(device, pod, ifname, mtu);
-                               }));
+  const auto move = [devices, device, &pod, ifname = attachment.key.ifname, mtu = attachment.mtu] {
+    return devices->MoveIn(device, pod, ifname, mtu);
+  };
+  return DeviceMove(Beside(move, node.connections.device_work()));
 }
 
 Result<MacAddress> DeviceMove::Join() {
@@ -400,8 +423,9 @@ Status AdmitTraffic(Node& node, const Attachment& attachment, const pipeline::Br
 
 Status JoinTenant(Node& node, Attachment& attachment, const tenancy::Tenant& tenant) {
   RAIL_ASSIGN(const config::Rail* rail, RailOf(node.config, attachment.rail));
-  RAIL_TRY(RecordStep(node, attachment, kTenantIsolation, step::kTenant,
-                      TenantDetail(rail->bridge, node.config.tenancy.vlans.Of(tenant.name))));
+  RAIL_TRY(
+      RecordStep(node, attachment, kTenantIsolation, step::kTenant,
+                 DetailOf({rail->bridge, node.config.tenancy.vlans.Of(tenant.name), tenant.namespace_uid})));
   RAIL_ASSIGN(const FileLock joining, node.connections.LockTenants(attachment.rail, FileLock::Kind::kShared));
   attachment.tenant = tenant.name;
   attachment.tenant_id = tenant.id;

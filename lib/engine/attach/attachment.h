@@ -66,6 +66,12 @@ Result<const config::Rail*> RailOf(const config::NodeConfig& config, const std::
 Result<pipeline::BridgeFacts> Facts(Node& node, const config::Rail& rail);
 
 pipeline::Pod PodOf(const pipeline::BridgeFacts& bridge, const state::Attachment& attachment);
+// Writes into the record where the pod's namespace is and how it is known again.
+void SetNamespace(state::Attachment& attachment, const std::string& path, const netns::Netns& pod);
+netns::Identity NamespaceOf(const state::Attachment& attachment);
+// Whether the record says that the attachment is of another boot than this one. Its pod is gone then, whatever its path leads to and
+// wherever its device is.
+bool IsKnownToBeOfEarlierBoot(const state::Attachment& attachment);
 // The pod's namespace; nullopt: its path leads to no namespace, or to another one than was recorded.
 std::optional<netns::Netns> PodNamespace(const state::Attachment& attachment);
 
@@ -76,6 +82,9 @@ std::string RoutesDetail(const cni::AddResult& result);
 // Those that an ADD has recorded (step kRoutes). Errors: kInvalid.
 Result<std::vector<podnet::RouteSpec>> RecordedRoutes(const std::vector<state::Step>& steps);
 
+// Of IPAM's routes that name none. Rails of a pod may route one prefix: the one with the lowest index goes first.
+uint32_t MetricOf(const config::Rail& rail);
+// Without `routes`. Its numbers are the attachment's, whatever node.json says by now.
 podnet::Plan PlanOf(const config::Rail& rail, const state::Attachment& attachment);
 // The detail of a step whose undo needs the bridge.
 std::string BridgeDetail(const std::string& bridge);

@@ -3,15 +3,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "lib/base/testing/no_threads.h"
 #include "lib/engine/testing/attach.h"
 
 namespace rail::engine {
 namespace {
 
+using ::testing::Contains;
 using testing::Dependency;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using testing::PodSpec;
 using testing::World;
 
@@ -75,6 +78,20 @@ TEST_F(AttachmentTest, UndoLeavesNothing) {
 }
 
 // raild records the step anew before it puts a lost device back, and dies before it has forgotten the old one.
+// At the limit of tasks of raild's container, or of the machine after a fork bomb.
+TEST_F(AttachmentTest, UndoLeavesNothingWhereNoThreadCanBeMade) {
+  Deps deps = world.deps();
+  deps.openers = [openers = deps.openers](const config::NodeConfig& config) {
+    Openers all = openers(config);
+    all.device_work = std::launch::async;  // as the product's; World's tests have `deferred`
+    return all;
+  };
+  context = std::move(*VerbContext::Open(deps));
+  const rail::testing::NoThreads none;
+  EXPECT_TRUE(MustUndo().removed);
+  EXPECT_THAT(world.Leftovers(), IsEmpty());
+}
+
 TEST_F(AttachmentTest, UndoBringsADeviceThatIsRecordedTwiceHomeOnce) {
   const auto steps = world.Steps(pod);
   const auto device = std::ranges::find(steps, step::kDevice, &state::Step::kind);
@@ -96,7 +113,7 @@ TEST_F(AttachmentTest, UndoLetsThePortGoBeforeTheDeviceMoves) {
   };
   Node node = context->node();
   ASSERT_TRUE(Undo(node, world.Attachment(pod), kOvsProvider));
-  EXPECT_THAT(calls, ElementsAre("DeletePort", "DeletePort", "OwnerOf"));
+  EXPECT_THAT(calls, ElementsAre("DeletePort", "DeletePort", "OwnerOf", "OwnerOf"));
 }
 
 TEST_F(AttachmentTest, UndoGoesOnAfterAStepThatFailsAndKeepsItAsPending) {
@@ -172,6 +189,62 @@ TEST_F(AttachmentTest, UndoOfAStepOfANewerVersionIsLeftPending) {
 
 TEST_F(AttachmentTest, NamesTheRailsThatThereAreWhenOneIsUnknown) {
   EXPECT_THAT(RailOf(world.config, "rail9").error().message, HasSubstr("its rails are: rail0, rail1"));
+}
+
+// Its bus was renumbered while the machine was off.
+TEST_F(AttachmentTest, UndoLeavesWhateverHasThePlaceOfItsDevice) {
+  ASSERT_TRUE(world.host.SetMtu(world.host.GetLink("rep0")->index, 9000));
+  world.devices.Replace("vf0", "what is at vf0 now is no virtual function");
+  EXPECT_TRUE(MustUndo().removed);
+  EXPECT_THAT(world.devices.calls(), Not(Contains("Restore vf0")));
+  EXPECT_EQ(world.host.GetLink("rep0")->mtu, 9000U);
+  EXPECT_EQ(*world.record.OwnerOf(state::ClaimKind::kDevice, "vf0"), std::nullopt);
+}
+
+class AttachmentOfEarlierBoot : public AttachmentTest {
+ protected:
+  // The record says that the attachment is of another boot.
+  void SetUp() override {
+    AttachmentTest::SetUp();
+    state::Attachment attachment = world.Attachment(pod);
+    attachment.boot = "0f1d9c6a-2f0e-4f6e-8d19-3f6c5b7a9e11";
+    ASSERT_TRUE(world.record.Put(attachment));
+  }
+};
+
+// The path, the device and the inode are as they were: another pod's process has the number of the old one's.
+TEST_F(AttachmentOfEarlierBoot, ANamespaceUnderTheSamePathWithTheSameNumbersIsNotItsOwn) {
+  EXPECT_FALSE(PodNamespace(world.Attachment(pod)));
+  state::Attachment attachment = world.Attachment(pod);
+  attachment.boot = netns::BootId();
+  EXPECT_TRUE(PodNamespace(attachment));
+  attachment.boot = "";
+  EXPECT_TRUE(PodNamespace(attachment)) << "a record of format 3";
+}
+
+// Another pod has got the device since, by another plugin: nobody knows for how long.
+TEST_F(AttachmentOfEarlierBoot, UndoDoesNotWaitForADeviceThatAnotherPodHas) {
+  int entered = 0;
+  world.faults.before = [&](Dependency dependency, std::string_view call) {
+    entered += dependency == Dependency::kPods || call == "Restore" ? 1 : 0;
+  };
+  EXPECT_TRUE(MustUndo().removed);
+  EXPECT_EQ(entered, 0);
+  EXPECT_EQ(world.devices.Where("vf0"), pod.identity);
+}
+
+TEST_F(AttachmentOfEarlierBoot, UndoGivesADeviceThatIsOnTheHostItsNameBack) {
+  world.devices.Reset("vf0");
+  EXPECT_TRUE(MustUndo().removed);
+  EXPECT_THAT(world.devices.calls(), Contains("Restore vf0"));
+}
+
+// An earlier undo has released the device and died before it forgot the step. Its new owner's ADD waits for IPAM meanwhile.
+TEST_F(AttachmentTest, UndoDoesNotWaitForTheAddOfTheNextPodOfItsDevice) {
+  ASSERT_TRUE(world.record.Release(world.Attachment(pod).id, state::ClaimKind::kDevice, "vf0"));
+  const auto held = context->connections.LockDevice("vf0");
+  ASSERT_TRUE(held);
+  EXPECT_TRUE(MustUndo().removed);
 }
 
 // Two links of node.json came back under each other's names. The first has to give up its present name and is

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "lib/engine/attach/tenant_addresses.h"
 #include "lib/engine/attach/tenant_move.h"
 #include "lib/tenancy/tenancy.h"
 
@@ -54,8 +55,8 @@ Result<Differences> RulesDiffer(Node& node, const Attachment& attachment,
   return missing;
 }
 
-Differences TenantDiffers(const Attachment& attachment, const config::NodeConfig& config,
-                          const tenancy::LoadMap& tenants) {
+Differences TenantDiffers(const Attachment& attachment, const std::string& moves_to,
+                          const config::NodeConfig& config, const tenancy::LoadMap& tenants) {
   const auto now = tenancy::TenantOf(config, attachment.pod_namespace, tenants);
   if (!now &&
       now.error().code == Code::kInvalid) {  // mode `vrf`: its namespace has no tenant with a VLAN any more
@@ -63,11 +64,18 @@ Differences TenantDiffers(const Attachment& attachment, const config::NodeConfig
             "), and a new one would be refused: " + now.error().message};
   }
   if (!now || now->id == attachment.tenant_id) return {};
-  const bool moves = MovesTo(attachment, config, tenants).has_value();
   return {"the pod is in tenant " + attachment.tenant + " (" + attachment.tenant_id.ToString() +
           "), its namespace is in tenant " + now->name + " (" + now->id.ToString() + "): " +
-          (moves ? "raild moves it; if it does not, see whether raild runs and Open vSwitch answers"
-                 : "attach the pod anew")};
+          (!moves_to.empty()
+               ? "raild moves it; if it does not, see whether raild runs and Open vSwitch answers"
+               : "attach the pod anew")};
+}
+
+Differences TenantDiffers(const Attachment& attachment, const std::vector<state::Step>& steps,
+                          const config::NodeConfig& config, const tenancy::LoadMap& tenants) {
+  if (const Status keeps = KeepsVlan(config, attachment, steps); !keeps) return {keeps.error().message};
+  const auto to = MovesTo(attachment, steps, config, tenants);
+  return TenantDiffers(attachment, to ? to->name : std::string(), config, tenants);
 }
 
 std::string UplinkProblem(const config::Rail& rail, const Result<netlink::Link>& link) {

@@ -23,9 +23,13 @@ Result<Differences> PortDiffers(Node& node, const config::Rail& rail, const stat
 Result<Differences> RulesDiffer(Node& node, const state::Attachment& attachment,
                                 const std::vector<ovs::Rule>& wanted);
 
-// Reports an attachment that is not in the tenant that node.json, or its label, gives its pod's namespace now.
-Differences TenantDiffers(const state::Attachment& attachment, const config::NodeConfig& config,
-                          const tenancy::LoadMap& tenants);
+// Reports an attachment that is not in the tenant that node.json, or its label, gives its pod's namespace now. `moves_to`: the name of the
+// tenant of MovesTo, "": it does not move.
+Differences TenantDiffers(const state::Attachment& attachment, const std::string& moves_to,
+                          const config::NodeConfig& config, const tenancy::LoadMap& tenants);
+// The same, and an attachment whose tenant has another VLAN than it joined in.
+Differences TenantDiffers(const state::Attachment& attachment, const std::vector<state::Step>& steps,
+                          const config::NodeConfig& config, const tenancy::LoadMap& tenants);
 
 // What is wrong with a rail's uplink, as a sentence; "" nothing.
 std::string UplinkProblem(const config::Rail& rail, const Result<netlink::Link>& link);

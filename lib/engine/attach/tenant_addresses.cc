@@ -1,9 +1,8 @@
 #include "lib/engine/attach/tenant_addresses.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
-#include "lib/base/strict_json.h"
+#include "lib/engine/attach/tenant_step.h"
 
 namespace rail::engine {
 namespace {
@@ -18,26 +17,6 @@ std::string OfTenant(const std::string& tenant, const IpAddress& address) {
 
 std::string Vlan(uint16_t vlan) {
   return vlan == config::kNoVlan ? "no VLAN" : "VLAN " + std::to_string(vlan);
-}
-
-// Errors: kInvalid the pod was attached in another VLAN than its tenant has now.
-Status KeepsVlan(const config::NodeConfig& config, const Attachment& attachment, state::Store& store) {
-  if (attachment.tenant.empty()) return {};  // an ADD is between its step and its tenant, or has died there
-  RAIL_ASSIGN(const std::vector<state::Step> steps, store.Steps(attachment.id));
-  const auto joined = std::ranges::find(steps, step::kTenant, &state::Step::kind);
-  if (joined == steps.end()) return {};
-  RAIL_ASSIGN(const nlohmann::json detail, ParseJson(joined->detail));
-  JsonErrors errors;
-  JsonObject object(detail, "", errors);
-  const auto was = static_cast<uint16_t>(object.UintOr("vlan", config::kNoVlan, 1, config::kLastVlan));
-  RAIL_TRY(errors.ToStatus("the record of step tenant"));
-  const uint16_t now = config.tenancy.vlans.Of(attachment.tenant);
-  if (was == now) return {};
-  return Fail(Code::kInvalid, "tenancy.vlans in node.json gives tenant " + attachment.tenant + " " +
-                                  Vlan(now) + ", and pods of this node were attached in " + Vlan(was) + " (" +
-                                  attachment.pod_namespace + "/" + attachment.pod_name +
-                                  "): a tenant's VLAN cannot change while pods of it run; set it back, or "
-                                  "drain the node first");
 }
 
 }  // namespace
@@ -78,11 +57,7 @@ Status KeepsMode(const config::NodeConfig& config, const std::vector<Attachment>
   bool keeps_mode = false;
   for (const Attachment& attachment : all) {
     if (attachment.phase == state::Phase::kDeleting || attachment.addresses.empty()) continue;
-    if (keeps_mode && !vrf) break;
-    if (keeps_mode) {
-      RAIL_TRY(KeepsVlan(config, attachment, store));
-      continue;
-    }
+    if (keeps_mode) break;
     const IpAddress& address = attachment.addresses.front();
     const std::string plain = address.ToString(), of_tenant = OfTenant(attachment.tenant, address);
     RAIL_ASSIGN(const auto owner, store.OwnerOf(ClaimKind::kAddress, vrf ? plain : of_tenant));
@@ -95,7 +70,45 @@ Status KeepsMode(const config::NodeConfig& config, const std::vector<Attachment>
     }
     RAIL_ASSIGN(const auto claimed, store.OwnerOf(ClaimKind::kAddress, vrf ? of_tenant : plain));
     keeps_mode = claimed == attachment.id;
-    if (vrf) RAIL_TRY(KeepsVlan(config, attachment, store));
+  }
+  return {};
+}
+
+Status KeepsVlan(const config::NodeConfig& config, const Attachment& attachment,
+                 const std::vector<state::Step>& steps) {
+  // Without a tenant in the record an ADD is between its step and its tenant, or has died there.
+  if (config.tenancy.mode != TenancyMode::kVrf || attachment.phase == state::Phase::kDeleting ||
+      attachment.tenant.empty())
+    return {};
+  const auto joined = TenantStepOf(steps);
+  if (!joined && joined.error().code == Code::kNotFound) return {};
+  if (!joined) return tl::make_unexpected(joined.error());
+  const uint16_t now = config.tenancy.vlans.Of(attachment.tenant);
+  if (joined->vlan == now) return {};
+  return Fail(Code::kInvalid, "tenancy.vlans in node.json gives tenant " + attachment.tenant + " " +
+                                  Vlan(now) + ", and pods of this node were attached in " +
+                                  Vlan(joined->vlan) + " (" + attachment.pod_namespace + "/" +
+                                  attachment.pod_name +
+                                  "): a tenant's VLAN cannot change while pods of it run; set it back, or "
+                                  "delete these pods");
+}
+
+Status KeepsVlans(const config::NodeConfig& config, const config::NodeConfig& was,
+                  const std::vector<Attachment>& all, state::Store& store) {
+  for (const Attachment& attachment : all) {
+    RAIL_ASSIGN(const std::vector<state::Step> steps, store.Steps(attachment.id));
+    if (KeepsVlan(was, attachment, steps)) RAIL_TRY(KeepsVlan(config, attachment, steps));
+  }
+  return {};
+}
+
+Status KeepsVlans(VerbContext& context, const std::string& tenant) {
+  if (context.config.tenancy.mode != TenancyMode::kVrf) return {};
+  RAIL_ASSIGN(const std::vector<Attachment> all, context.store->List());
+  for (const Attachment& attachment : all) {
+    if (attachment.tenant != tenant) continue;
+    RAIL_ASSIGN(const std::vector<state::Step> steps, context.store->Steps(attachment.id));
+    RAIL_TRY(KeepsVlan(context.config, attachment, steps));
   }
   return {};
 }

@@ -27,11 +27,19 @@ Status ReleaseAddresses(Node& node, const state::Attachment& attachment);
 // The rules that its tenant gives an attachment. Errors: as Facts, in mode `vrf`.
 Result<std::vector<ovs::Rule>> TenantRulesOf(Node& node, const state::Attachment& attachment);
 
-// Errors: kInvalid node.json has mode `vrf` and pods of `all` were attached without, or the other way round; or one was attached in another
-// VLAN than node.json gives its tenant now. They would be cut off, or speak in the VLAN of others.
+// Errors: kInvalid node.json has mode `vrf` and pods of `all` were attached without, or the other way round: every rule would be another one.
 Status KeepsMode(const config::NodeConfig& config, const std::vector<state::Attachment>& all,
                  state::Store& store);
 // The same of a plugin's node.json and record. Errors: also of the record.
 Status KeepsMode(VerbContext& context);
+
+// Errors: kInvalid the attachment joined its tenant in another VLAN than node.json gives the tenant now. It is cut off then (VlanOf).
+Status KeepsVlan(const config::NodeConfig& config, const state::Attachment& attachment,
+                 const std::vector<state::Step>& steps);
+// The same of each attachment of `all` that is not cut off by `was`. Errors: also of the record.
+Status KeepsVlans(const config::NodeConfig& config, const config::NodeConfig& was,
+                  const std::vector<state::Attachment>& all, state::Store& store);
+// The same of one tenant in a plugin's record: no pod joins a tenant whose others are cut off. Errors: also of the record.
+Status KeepsVlans(VerbContext& context, const std::string& tenant);
 
 }  // namespace rail::engine

@@ -132,10 +132,27 @@ TEST_F(VlanTenants, AreCutOffWhereNodeJsonGivesThemNoVlan) {
   EXPECT_THAT(world.RulesOf(CookieKind::kTenant), IsEmpty());
 }
 
+// The leaf may still know the new VLAN as another tenant's.
+TEST_F(VlanTenants, AreCutOffWhereNodeJsonGivesThemAnotherVlan) {
+  Attach(red, "10.0.3.1");
+  Attach(blue, "10.0.3.2");
+  const auto of_blue = world.RulesOf(blue);
+  world.config.tenancy.vlans.of_tenant["red"] = 103;
+  raild = world.StartRaild(std::chrono::hours(1));
+  raild->Audit();
+  EXPECT_THAT(ControlIn("nw_dst=10.0.3.1"), IsEmpty());
+  EXPECT_THAT(ControlIn("dl_vlan=103"), IsEmpty());
+  EXPECT_EQ(world.RulesOf(blue), of_blue) << "the damage ends at the tenant";
+  world.config.tenancy.vlans.of_tenant["red"] = 101;
+  raild = world.StartRaild(std::chrono::hours(1));
+  raild->Audit();
+  EXPECT_THAT(ControlIn("nw_dst=10.0.3.1"), Not(IsEmpty())) << "set back, it works again";
+}
+
 TEST_F(VlanTenants, StayWhereTheyAreUntilAttachedAnew) {
   Attach(red, "10.0.3.1");
   world.config.tenancy.tenants = {{"red", {"ns-c"}}, {"blue", {"ns-a", "ns-b"}}};
-  EXPECT_FALSE(MovesTo(world.Attachment(red), world.config, [&] { return world.tenants; }));
+  EXPECT_FALSE(MovesTo(world.Attachment(red), {}, world.config, [&] { return world.tenants; }));
 }
 
 TEST_F(VlanTenants, ModeDoesNotChangeWhilePodsRun) {
@@ -161,7 +178,10 @@ TEST_F(VlanTenants, ModeDoesNotChangeWhilePodsRun) {
 }
 
 TEST_F(VlanTenants, VlanOfATenantDoesNotChangeWhileItsPodsRun) {
-  const auto keeps = [&] { return KeepsMode(world.config, world.record.List().value(), world.record); };
+  const config::NodeConfig runs = world.config;
+  const auto keeps = [&] {
+    return KeepsVlans(world.config, runs, world.record.List().value(), world.record);
+  };
   Attach(red, "10.0.3.1");
   Attach(blue, "10.0.3.1");
   auto& vlans = world.config.tenancy.vlans.of_tenant;
@@ -169,9 +189,13 @@ TEST_F(VlanTenants, VlanOfATenantDoesNotChangeWhileItsPodsRun) {
   EXPECT_TRUE(keeps()) << "a tenant that is new";
   vlans["blue"] = 104;
   EXPECT_THAT(keeps().error().message, AllOf(HasSubstr("tenant blue VLAN 104"), HasSubstr("in VLAN 102"),
-                                             HasSubstr("ns-b/p2"), HasSubstr("drain")));
+                                             HasSubstr("ns-b/p2"), HasSubstr("delete these pods")));
   vlans.erase("blue");
   EXPECT_THAT(keeps().error().message, HasSubstr("tenant blue no VLAN"));
+  EXPECT_TRUE(KeepsMode(world.config, world.record.List().value(), world.record)) << "so raild starts";
+  vlans["yellow"] = 105;
+  EXPECT_TRUE(KeepsVlans(world.config, world.config, world.record.List().value(), world.record))
+      << "a raild that has started so takes other changes";
   ASSERT_TRUE(UndoAll(blue));
   EXPECT_TRUE(keeps()) << "none of its pods is left";
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lib/engine/attach/attachment.h"
+#include "lib/engine/attach/tenant_step.h"
 
 namespace rail::engine {
 namespace {
@@ -16,24 +17,30 @@ bool IsOfFormatOne(const Attachment& attachment, const tenancy::Tenant& now) {
 }
 
 // The namespace was deleted and made anew while the pod lived on: the label is not about this pod.
-bool IsOlderThanItsNamespace(const Attachment& attachment, const tenancy::LoadMap& tenants) {
+bool IsOfAnEarlierNamespace(const Attachment& attachment, const std::vector<state::Step>& steps,
+                            const tenancy::LoadMap& tenants) {
   const auto map = tenants();
   if (!map) return false;
   const auto found = (*map)->namespaces.find(attachment.pod_namespace);
-  return found != (*map)->namespaces.end() && attachment.created_ms < found->second.created_ms;
+  if (found == (*map)->namespaces.end()) return false;
+  const auto joined = TenantStepOf(steps);
+  if (!joined) return true;
+  if (!joined->namespace_uid.empty()) return joined->namespace_uid != found->second.uid;
+  // An earlier version has recorded it: all that is left are the clocks of two machines.
+  return attachment.created_ms < found->second.created_ms;
 }
 
 }  // namespace
 
-std::optional<tenancy::Tenant> MovesTo(const Attachment& attachment, const config::NodeConfig& config,
-                                       const tenancy::LoadMap& tenants) {
+std::optional<tenancy::Tenant> MovesTo(const Attachment& attachment, const std::vector<state::Step>& steps,
+                                       const config::NodeConfig& config, const tenancy::LoadMap& tenants) {
   // Mode `vrf`: in the other tenant its address may be another pod's, and the pod itself would keep it.
   if (config.tenancy.mode != config::TenancyMode::kNamespace || attachment.phase == Phase::kDeleting ||
       attachment.tenant_id.is_none() || attachment.pod_namespace.empty())
     return std::nullopt;
   auto now = tenancy::TenantOf(config, attachment.pod_namespace, tenants);
   if (!now || now->id == attachment.tenant_id || IsOfFormatOne(attachment, *now)) return std::nullopt;
-  if (config.kubernetes.tenants && IsOlderThanItsNamespace(attachment, tenants)) return std::nullopt;
+  if (config.kubernetes.tenants && IsOfAnEarlierNamespace(attachment, steps, tenants)) return std::nullopt;
   return std::move(*now);
 }
 
@@ -42,7 +49,8 @@ std::vector<TenantMove> TenantMoves(const Record& record, const std::string& rai
   std::vector<TenantMove> moves;
   for (const Attachment& attachment : record.attachments) {
     if (attachment.rail != rail || !record.Has(attachment.id, step::kTenant)) continue;
-    if (auto to = MovesTo(attachment, config, tenants)) moves.push_back({attachment, std::move(*to)});
+    if (auto to = MovesTo(attachment, record.steps.at(attachment.id), config, tenants))
+      moves.push_back({attachment, std::move(*to)});
   }
   return moves;
 }

@@ -22,10 +22,11 @@ struct TenantMove {
 };
 
 // Where the attachment belongs now, if that is not where it is. Nothing: it stays, in mode `vrf` until it is attached anew; also where nobody can say where it belongs (the
-// namespace is gone, its label cannot be a tenant), and where it was attached before its namespace was made: then it is of another
-// namespace, which had the same name.
-std::optional<tenancy::Tenant> MovesTo(const state::Attachment& attachment, const config::NodeConfig& config,
-                                       const tenancy::LoadMap& tenants);
+// namespace is gone, its label cannot be a tenant), and where its namespace has another UID now than at its ADD: then it is of another
+// namespace, which had the same name. `steps`: those of the attachment.
+std::optional<tenancy::Tenant> MovesTo(const state::Attachment& attachment,
+                                       const std::vector<state::Step>& steps,
+                                       const config::NodeConfig& config, const tenancy::LoadMap& tenants);
 
 // All attachments of `rail` that must move.
 std::vector<TenantMove> TenantMoves(const Record& record, const std::string& rail,

@@ -2,17 +2,28 @@
 
 #include <map>
 
+#include "lib/engine/attach/tenant_step.h"
 #include "lib/tenancy/tenancy.h"
 #include "lib/tenancy/vrf_name.h"
 
 namespace rail::engine {
+
+uint16_t VlanOf(const config::Vlans& vlans, const state::Attachment& attachment,
+                const std::vector<state::Step>& steps) {
+  const uint16_t now = vlans.Of(attachment.tenant);
+  if (now == config::kNoVlan) return now;
+  const auto joined = TenantStepOf(steps);
+  if (!joined) return joined.error().code == Code::kNotFound ? now : config::kNoVlan;
+  return joined->vlan == now ? now : config::kNoVlan;
+}
+
 std::vector<TenantVlan> VlansPresent(const config::NodeConfig& config, const Record& record,
                                      const config::Rail& rail) {
   if (config.tenancy.mode != config::TenancyMode::kVrf) return {};
   std::map<uint16_t, TenantVlan> present;
   for (const state::Attachment& attachment : record.attachments) {
     if (attachment.rail != rail.name || attachment.phase == state::Phase::kDeleting) continue;
-    const uint16_t vlan = config.tenancy.vlans.Of(attachment.tenant);
+    const uint16_t vlan = VlanOf(config.tenancy.vlans, attachment, record.steps.at(attachment.id));
     if (attachment.tenant_id.is_none() || vlan == config::kNoVlan) continue;
     present.try_emplace(vlan, TenantVlan{vlan, attachment.tenant, attachment.tenant_id});
   }

@@ -30,8 +30,14 @@ struct TenantVlan {
   auto operator<=>(const TenantVlan&) const = default;
 };
 
+// The VLAN of an attachment: its tenant's in node.json, if the pod joined the tenant in it. kNoVlan: it speaks in none, and is cut off until
+// it is attached anew: in another VLAN it might speak as another tenant, as the leaf still knows it.
+uint16_t VlanOf(const config::Vlans& vlans, const state::Attachment& attachment,
+                const std::vector<state::Step>& steps);
+
 // Of the tenants that have an attachment on the rail, from the moment when its tenant is in the record until its DEL. Ascending, each once;
-// none in the other modes. A tenant that node.json gives no VLAN is not among them.
+// none in the other modes. A tenant that node.json gives no VLAN, or another than its
+// pods have, is not among them.
 std::vector<TenantVlan> VlansPresent(const config::NodeConfig& config, const Record& record,
                                      const config::Rail& rail);
 

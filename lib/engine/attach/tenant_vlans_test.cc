@@ -31,7 +31,7 @@ TEST(VlansPresent, AreThoseOfTheTenantsThatHaveAPodOnTheRailEachOnce) {
                       Of("rail0", "blue", Phase::kAdding), Of("rail0", "green", Phase::kDeleting),
                       Of("rail0", "gone", Phase::kReady), Of("rail0", "", Phase::kAdding),
                       Of("rail1", "green", Phase::kReady)},
-      .steps = {}};
+      .steps = {{0, {}}}};
   const std::vector<TenantVlan> want = {{101, "blue", {0, 4}}, {102, "red", {0, 3}}};
   EXPECT_EQ(VlansPresent(config, record, config.rails[0]), want);
   EXPECT_EQ(VlansPresent(config, record, config.rails[1]), (std::vector<TenantVlan>{{103, "green", {0, 5}}}));

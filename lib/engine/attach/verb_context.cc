@@ -124,6 +124,19 @@ Status UndoAttachment(VerbContext& context, const AttachmentKey& key, const std:
   return UndoAndTell(node, *attachment, owner);
 }
 
+Result<std::vector<Attachment>> MeantByDel(VerbContext& context, const cni::Request& request) {
+  const AttachmentKey key = KeyOf(request);
+  if (!key.network.empty()) {
+    RAIL_ASSIGN(const auto found, context.store->Find(key));
+    return found ? std::vector{*found} : std::vector<Attachment>();
+  }
+  RAIL_ASSIGN(std::vector<Attachment> all, context.store->List());
+  std::erase_if(all, [&](const Attachment& one) {
+    return one.key.container_id != key.container_id || one.key.ifname != key.ifname;
+  });
+  return all;
+}
+
 void UndoMade(Node& node, const Attachment& attachment) {
   if (const Status undone = UndoAndTell(node, attachment, ""); !undone)
     log::Error("clean up after a failed ADD: {}", undone.error().message);
@@ -184,14 +197,16 @@ Status CollectGarbage(const Deps& deps, const cni::Request& request, const std::
   return UndoAllBut(*context, request.network, *valid, owner);
 }
 
-Status UndoOwn(const Deps& deps, const cni::Request& request, const std::string& owner) {
-  const auto context = VerbContext::OpenToUndo(deps, VerbContext::Use::kQuiet);
-  const Status undone =
-      context ? UndoAttachment(**context, KeyOf(request), owner) : tl::make_unexpected(context.error());
-  if (!undone)
+void UndoOwn(const Deps& deps, const cni::Request& request, const OwnerFor& owner) {
+  const auto undo = [&]() -> Status {
+    RAIL_ASSIGN(const auto context, VerbContext::OpenToUndo(deps, VerbContext::Use::kQuiet));
+    RAIL_ASSIGN(const std::vector<Attachment> meant, MeantByDel(*context, request));
+    for (const Attachment& one : meant) RAIL_TRY(UndoAttachment(*context, one.key, owner(one)));
+    return {};
+  };
+  if (const Status undone = undo(); !undone)
     log::Warning("DEL of {}: {}; left to ovs-provider's DEL and to raild", KeyOf(request).ToString(),
                  undone.error().message);
-  return {};
 }
 
 Status Problems(const std::vector<std::string>& problems) {

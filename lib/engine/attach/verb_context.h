@@ -94,6 +94,9 @@ void UndoMade(Node& node, const state::Attachment& attachment);
 // pending, for raild. For a DEL that is no error. For a GC it is one (kTransient): it goes on all the same and says at
 // the end what is left (SPEC.md 1.1.0, section 2).
 Status UndoAttachment(VerbContext& context, const state::AttachmentKey& key, const std::string& owner);
+// The attachments that a DEL means: one or none; or, where its configuration does not say the network, those of the container's
+// interface on every network.
+Result<std::vector<state::Attachment>> MeantByDel(VerbContext& context, const cni::Request& request);
 Status UndoAllBut(VerbContext& context, const std::string& network,
                   const std::vector<state::AttachmentKey>& keep, const std::string& owner);
 
@@ -105,9 +108,10 @@ Result<std::optional<std::vector<state::AttachmentKey>>> ValidAttachments(const 
 // attachments whose namespace is gone.
 Status CollectGarbage(const Deps& deps, const cni::Request& request, const std::string& owner);
 
-// All of DEL of a plugin that adds to another plugin's attachment. Always succeeds: ovs-provider's DEL,
-// which comes next, undoes all that is left.
-Status UndoOwn(const Deps& deps, const cni::Request& request, const std::string& owner);
+// All of DEL of a plugin that adds to another plugin's attachment: undoes the steps of `owner` ("": of all owners). Never fails:
+// ovs-provider's DEL, which comes next, undoes all that is left.
+using OwnerFor = std::function<std::string(const state::Attachment&)>;
+void UndoOwn(const Deps& deps, const cni::Request& request, const OwnerFor& owner);
 
 // Makes the error of CHECK, "problem; problem"; success if there is no problem.
 Status Problems(const std::vector<std::string>& problems);

@@ -8,8 +8,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "lib/base/pci_address.h"
 #include "lib/engine/attach/attachment.h"
-#include "lib/sriov/lookup.h"
 
 namespace rail::engine {
 namespace {
@@ -35,8 +35,7 @@ bool IsBelowProc(const std::string& path) {
 Whereabouts ByPath(const Attachment& attachment) {
   const std::string& path = attachment.netns_path;
   const auto opened = netns::Netns::Open(path);
-  if (opened && opened->identity() == netns::Identity{attachment.netns_device, attachment.netns_inode})
-    return {.pod = Pod::kLives, .visible = true};
+  if (opened && opened->identity() == NamespaceOf(attachment)) return {.pod = Pod::kLives, .visible = true};
   if (IsBelowProc(path) && !SeesHostsProcesses()) {
     return {.unseen =
                 "the path is the host's, and these are not the host's processes: raild's container needs "
@@ -53,6 +52,12 @@ Whereabouts ByPath(const Attachment& attachment) {
   if (opened.error().code == Code::kInvalid) {
     return {.unseen = "no namespace is mounted there: the mount of " + folder +
                       " needs mountPropagation: HostToContainer"};
+  }
+  if (opened.error().code == Code::kPermission && IsBelowProc(path)) {
+    return {.unseen =
+                opened.error().message +
+                ": the process is another user's, and raild's container needs the capability SYS_PTRACE "
+                "(manifests/components/cri-dockerd has it)"};
   }
   return {.unseen = opened.error().message};
 }
@@ -78,6 +83,10 @@ int64_t BootedMs(const std::string& proc_stat) {
   return 0;
 }
 
+bool IsOlderThanBoot(const Attachment& attachment, int64_t booted_ms) {
+  return attachment.boot.empty() ? attachment.created_ms < booted_ms : IsKnownToBeOfEarlierBoot(attachment);
+}
+
 Location LocationOf(const Attachment& attachment, const std::vector<state::Step>& steps,
                     Connections& connections) {
   const auto devices = connections.Devices();
@@ -92,7 +101,7 @@ Location LocationOf(const Attachment& attachment, const std::vector<state::Step>
   } else if (!attachment.adopted) {
     return Location::
         kHost;  // an ADD records the step before it moves the device, an undo forgets it afterwards
-  } else if (sriov::IsPciAddress(attachment.device)) {
+  } else if (IsPciAddress(attachment.device)) {
     saved.id = attachment.device;  // its PCI address is all that a VF is known by
   } else {
     return Location::kUnknown;
@@ -126,8 +135,12 @@ WhereaboutsById LookFor(const Record& record, Connections& connections, int64_t 
   };
   for (const Attachment& attachment : record.attachments) {
     Whereabouts& where = all[attachment.id];
+    if (IsKnownToBeOfEarlierBoot(attachment)) {
+      where = {.pod = Pod::kGone, .device = where.device};
+      continue;
+    }
     if (where.visible) continue;
-    const bool older_than_boot = attachment.created_ms < booted_ms;
+    const bool older_than_boot = IsOlderThanBoot(attachment, booted_ms);
     // The kernel returns a physical device when its namespace dies, and a virtual one dies with it.
     if (where.device == Location::kElsewhere) {
       where.pod = Pod::kLives;

@@ -42,8 +42,12 @@ using WhereaboutsById = std::map<int64_t, Whereabouts>;
 // Source: proc_stat(5), btime
 int64_t BootedMs(const std::string& proc_stat = "/proc/stat");
 
-// Looks for every attachment of the record. An attachment that was made before `booted_ms` went with the machine, unless its
-// namespace or its device says otherwise: so a clock that was set in between does no harm.
+// Whether the attachment was made before this boot. Where its record has no boot, by its time.
+bool IsOlderThanBoot(const state::Attachment& attachment, int64_t booted_ms);
+
+// Looks for every attachment of the record. An attachment that was made before this boot went with the machine. Where its record has
+// no boot: an attachment that was made before `booted_ms`, unless its namespace or its device says otherwise, so that a clock that
+// was set in between does no harm.
 // If the host's links cannot be asked, no device is known; and a namespace counts as gone by its path alone only if its folder
 // holds any other: a mount that is missing hides all of them.
 WhereaboutsById LookFor(const Record& record, Connections& connections, int64_t booted_ms);

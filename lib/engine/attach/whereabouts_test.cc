@@ -1,13 +1,16 @@
 // Whether a pod lives, by whatever path its runtime names it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <linux/capability.h>
 #include <sched.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "lib/engine/testing/repair_fixture.h"
 
@@ -24,12 +27,12 @@ using testing::RepairTest;
 // A process in a network namespace of its own, as a sandbox's.
 class Sandbox {
  public:
-  Sandbox() {
+  explicit Sandbox(uid_t user = 0) {
     int ready[2];
     EXPECT_EQ(::pipe(ready), 0);
     pid_ = ::fork();
     if (pid_ == 0) {
-      const char done = ::unshare(CLONE_NEWNET) == 0 ? 'y' : 'n';
+      const char done = ::unshare(CLONE_NEWNET) == 0 && ::setresuid(user, user, user) == 0 ? 'y' : 'n';
       if (::write(ready[1], &done, 1) != 1) ::_exit(1);
       for (;;) ::pause();
     }
@@ -93,6 +96,24 @@ TEST_F(WhereaboutsTest, ASandboxThatAProcessHoldsLivesAsLongAsTheProcess) {
   sandbox.End();
   AuditWithoutGrace();
   EXPECT_FALSE(world.FindAttachment(pod));
+}
+
+// The process of a sandbox is of another user (pause: 65535). In a container raild has no capability but those that it was given.
+TEST_F(WhereaboutsTest, AProcessOfAnotherUserIsSeenOnlyWithTheCapabilityThatTheReasonNames) {
+  Settle();
+  const Sandbox sandbox(65535);
+  MoveTo(sandbox.path());
+  Whereabouts where;
+  std::thread([&] {
+    __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+    __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = {};
+    ASSERT_EQ(::syscall(SYS_capget, &header, sets), 0);
+    sets[CAP_TO_INDEX(CAP_SYS_PTRACE)].effective &= ~CAP_TO_MASK(CAP_SYS_PTRACE);
+    ASSERT_EQ(::syscall(SYS_capset, &header, sets), 0);
+    where = Look();
+  }).join();
+  EXPECT_THAT(where.unseen, HasSubstr("needs the capability SYS_PTRACE"));
+  EXPECT_EQ(where.pod, Whereabouts::Pod::kLives) << "its device is in it";
 }
 
 // Each is what raild sees in a container to which the host's folder was not given, or was given without propagation.
@@ -170,6 +191,23 @@ TEST_F(WhereaboutsTest, OfPodsThatAreOlderThanTheBootOnlyThoseLiveThatSomethingS
   world.devices.Reset("vf0");
   EXPECT_EQ(Look(booted).pod, Whereabouts::Pod::kGone);
   EXPECT_EQ(Look(booted - 1).pod, Whereabouts::Pod::kUnknown);
+}
+
+// The path of a process leads to another pod's namespace, and the numbers of that are the same.
+TEST_F(WhereaboutsTest, APodOfAnEarlierBootIsGoneWhateverItsPathLeadsToAndWhoeverHasItsDevice) {
+  Settle();
+  state::Attachment attachment = world.Attachment(pod);
+  attachment.created_ms = 2;  // the clock was set back
+  attachment.boot = netns::BootId();
+  ASSERT_TRUE(world.record.Put(attachment));
+  EXPECT_EQ(Look(3).pod, Whereabouts::Pod::kLives);
+  attachment.boot = "0f1d9c6a-2f0e-4f6e-8d19-3f6c5b7a9e11";
+  ASSERT_TRUE(world.record.Put(attachment));
+  EXPECT_EQ(Look(1), (Whereabouts{.pod = Whereabouts::Pod::kGone, .device = device::Location::kElsewhere}));
+  raild = world.StartRaild(std::chrono::hours(1));
+  Audit();
+  EXPECT_FALSE(world.FindAttachment(pod)) << "undone at once: the pods that come back want its device";
+  EXPECT_FALSE(HasPort("rep0"));
 }
 
 TEST(BootedMs, IsReadFromTheKernel) {

@@ -7,9 +7,8 @@
 namespace rail::engine {
 namespace {
 
-// A leaf that sends at least this many routes within a second is still sending its table.
-constexpr size_t kFlood = 200;
-constexpr std::chrono::seconds kWindow{1};
+// The beginning of one session, as two connections tell it, differs by less.
+constexpr std::chrono::seconds kSameStart{1};
 
 // The one tenant, the rail and its plane that `communities` name; nullopt: they name no tenant, or tenants that contradict each other.
 struct Ours {
@@ -26,6 +25,14 @@ std::optional<Ours> OursIn(const std::vector<tenancy::LargeCommunity>& communiti
     if (!ours.plane) ours.plane = tenancy::PlaneOfCommunity(asn, community);
   }
   return ours.rail ? std::optional(ours) : std::nullopt;
+}
+
+// As BMP names the leaf of the session; nullopt: it is not known.
+std::optional<bmp::Peer> PeerOf(const frr::Session& session) {
+  if (!session.peer || !session.leaf || session.leaf->router_id.is_v6()) return std::nullopt;
+  uint32_t id = 0;
+  for (const char byte : session.leaf->router_id.bytes()) id = id << 8 | static_cast<uint8_t>(byte);
+  return bmp::Peer{0, *session.peer, session.leaf->asn, id};
 }
 
 bool CanBeAPods(const IpAddress& address) {
@@ -64,7 +71,7 @@ void Remotes::SetRails(const std::set<Feed>& rails, Deadline now) {
     for (PeerIndex i = 0; i < peers_.size(); ++i) {
       if (peers_[i].feed == feed) gone.insert(i);
     }
-    DropStale(gone);
+    DropStale([&](const Path& path) { return gone.contains(path.peer); });
   }
   rails_ = rails;
 }
@@ -75,10 +82,19 @@ void Remotes::FeedOpened(Deadline now, bool settling, Feed feed) {
   // What was learned does not age while bgpd pushes nothing: nobody could say what is left of it.
   const Clock::duration missed = now - *state.closed;
   if (!AnyOpen()) complete_by_ += missed;
+  bool holds = false;
   for (PeerState& peer : peers_) {
     if (peer.feed != feed) continue;
     if (peer.stale_until) *peer.stale_until += missed;
+    if (peer.held_until) *peer.held_until += missed;
+    holds = holds || peer.held_until;
     peer.told = peer.twice = peer.in_doubt = false;
+  }
+  for (auto& [address, paths] : paths_) {
+    if (!holds) break;
+    for (Path& path : paths) {
+      if (path.held() && peers_[path.peer].feed == feed) path.held_until += missed;
+    }
   }
   state = {.closed = std::nullopt, .settling = settling, .missed = false};
   malformed_.clear();
@@ -90,22 +106,39 @@ void Remotes::FeedOpened(Deadline now, bool settling, Feed feed) {
 void Remotes::SetLeaves(const std::map<std::string, frr::Session>& sessions) {
   for (size_t i = 0; i < leaves_.size(); ++i) {
     const auto session = sessions.find(InterfaceOf(config_.rails[i]));
-    if (session == sessions.end() || !session->second.peer || leaves_[i] == session->second.peer) continue;
-    leaves_[i] = session->second.peer;
+    const auto leaf = session == sessions.end() ? std::nullopt : PeerOf(session->second);
+    if (!leaf || leaves_[i] == leaf) continue;
+    leaves_[i] = leaf;
     FeedState& feed = feeds_[by_rail() ? i : 0];
-    feed.missed = feed.missed || strangers_.contains({by_rail() ? i : 0, *leaves_[i]});
+    feed.missed = feed.missed || strangers_.contains({by_rail() ? i : 0, *leaf});
   }
+  if (by_rail()) return;  // the instance of a tenant on a rail has no other session
+  std::map<bmp::Peer, std::string> alike;
+  for (const auto& [interface, session] : sessions) {
+    const auto peer = PeerOf(session);
+    const bool a_rails =
+        std::ranges::find(config_.rails, interface, &config::Rail::bridge) != config_.rails.end();
+    if (!a_rails && peer && std::ranges::find(leaves_, peer) != leaves_.end()) alike[*peer] = interface;
+  }
+  if (alike == alike_) return;
+  for (const auto& [leaf, interface] : alike_) {
+    if (alike.contains(leaf)) continue;
+    feeds_[0].missed = true;  // what the leaf has told meanwhile was not taken
+    pretenders_.erase(leaf);
+  }
+  alike_ = std::move(alike);
+  news_ = true;
 }
 
-bool Remotes::IsLeaf(const IpAddress& peer, Feed feed) const {
+bool Remotes::IsLeaf(const bmp::Peer& peer, Feed feed) const {
   if (by_rail()) return leaves_[feed] == peer;
-  return std::ranges::find(leaves_, peer) != leaves_.end();
+  return !alike_.contains(peer) && std::ranges::find(leaves_, peer) != leaves_.end();
 }
 
-// A leaf with one address on several rails may announce what any of them accepts: BMP does not say over which session it comes.
+// A leaf that looks the same on several rails may announce what any of them accepts: BMP does not say over which session it comes.
 bool Remotes::Accepts(const PeerState& peer, const IpAddress& address) const {
   for (size_t i = 0; i < leaves_.size(); ++i) {
-    if (by_rail() ? i != peer.feed : leaves_[i] != peer.peer.address) continue;
+    if (by_rail() ? i != peer.feed : leaves_[i] != peer.peer) continue;
     const std::vector<IpPrefix>& accept = config_.rails[i].accept;
     if (accept.empty() || std::ranges::any_of(accept, [&](const IpPrefix& p) { return p.Contains(address); }))
       return true;
@@ -118,7 +151,7 @@ void Remotes::TakeFromStranger(const bmp::Message& message, Feed feed) {
   const bool up = message.kind == bmp::Message::Kind::kPeerUp;
   session_news_ = session_news_ || up;
   if (message.peer.address.is_link_local() && strangers_.size() < kMaxPeers)
-    strangers_.emplace(feed, message.peer.address);
+    strangers_.emplace(feed, message.peer);
   const bool ours = OursIn(message.update.communities, config_.bgp.community_asn).has_value();
   const auto known = pretenders_.find(message.peer);
   if (known == pretenders_.end()) {
@@ -146,7 +179,7 @@ void Remotes::FeedClosed(Deadline now, Feed feed) {
 void Remotes::Take(const bmp::Message& message, Deadline now, int64_t unix_ms, Feed feed) {
   using Kind = bmp::Message::Kind;
   const bool by_leaf = message.kind == Kind::kPeerUp || message.kind == Kind::kRoutes;
-  if (by_leaf && !IsLeaf(message.peer.address, feed)) return TakeFromStranger(message, feed);
+  if (by_leaf && !IsLeaf(message.peer, feed)) return TakeFromStranger(message, feed);
   switch (message.kind) {
     case Kind::kPeerUp:
       return PeerUp(message, now, unix_ms, feed);
@@ -181,6 +214,8 @@ void Remotes::PeerUp(const bmp::Message& message, Deadline now, int64_t unix_ms,
   // The session may be much older than the connection over which bgpd reports it. If the
   // clock was set in between, it may look young.
   const int64_t age = message.since_ms > 0 ? unix_ms - message.since_ms : 0;
+  const bool began_since = now - std::chrono::milliseconds(age) > peer.heard_up + kSameStart;
+  const bool anew = std::exchange(peer.lost, false) || began_since;
   peer.settling = feeds_[feed].settling || age < std::chrono::milliseconds(kSettled).count();
   peer.up = true;
   peer.settled = peer.owes_end = false;
@@ -190,6 +225,7 @@ void Remotes::PeerUp(const bmp::Message& message, Deadline now, int64_t unix_ms,
   peer.remote_port = message.remote_port;
   peer.dump_awaited = {message.families.begin(), message.families.end()};
   MarkStale(*index, now);
+  if (anew) Hold(*index);
 }
 
 bool Remotes::ambiguous() const {
@@ -222,10 +258,13 @@ bool Remotes::AwaitsEndOfRib() const {
 void Remotes::PeerDown(const bmp::Message& message, Deadline now, Feed feed) {
   pretenders_.erase(message.peer);
   const auto known = index_.find({feed, message.peer});
+  session_news_ = session_news_ || alike_.contains(message.peer);
   // A new connection begins with the sessions that are down, too.
   if (known == index_.end() || !peers_[known->second].up) return;
   session_news_ = true;
-  peers_[known->second].up = peers_[known->second].settled = false;
+  PeerState& peer = peers_[known->second];
+  peer.up = peer.settled = false;
+  peer.lost = true;
   MarkStale(known->second, now);
 }
 
@@ -241,7 +280,7 @@ void Remotes::Routes(const bmp::Message& message, Deadline now, Feed feed) {
     peer.in_window = 0;
   }
   peer.in_window += update.announced.size() + update.withdrawn.size();
-  for (const IpAddress& address : update.withdrawn) RemovePath(address, *index, now);
+  for (const IpAddress& address : update.withdrawn) RemovePath(address, *index, Said::kWithdrawn, now);
   const auto ours = OursIn(update.communities, config_.bgp.community_asn);
   // In a tenant's VRF only what is the tenant's: the leaf's table may have been joined with another's.
   const bool anothers = ours && by_rail() && ours->tenant != scope_.tenant;
@@ -273,7 +312,7 @@ void Remotes::Routes(const bmp::Message& message, Deadline now, Feed feed) {
     if (a_pods && !refused) {
       SetPath(address, {ours->tenant, ours->rail, as_path, *index, false, ours->plane});
     } else {
-      RemovePath(address, *index, now);
+      RemovePath(address, *index, Said::kAnnouncedForNobody, now);
     }
     if (!ours && CanBeAPods(address)) {
       SetBare(*index, address, as_path, looped);
@@ -286,71 +325,23 @@ void Remotes::Routes(const bmp::Message& message, Deadline now, Feed feed) {
   if (peer.dump_awaited.empty() && !peer.settling) Settle(now);
 }
 
-// bgpd may push routes after an End-of-RIB that it has received before it.
-Deadline Remotes::SettlesAt(const PeerState& peer) {
-  if (!peer.settling || peer.owes_end) return peer.heard_up + kOwed;
-  return std::max(peer.heard_up + kSettled, peer.ended + kWindow);
-}
-
-bool Remotes::IsDue(const PeerState& peer, Deadline now) const {
-  if (!peer.up || peer.settled || peer.in_doubt || !IsOpen(peer.feed)) return false;
-  if (peer.dump_awaited.empty() && !peer.settling) return true;
-  // Without the end of a dump to rely upon, a session settles when it has been up for long enough and is not busy.
-  if (now < SettlesAt(peer)) return false;
-  return now - peer.window >= kWindow || (peer.in_window < kFlood && peer.in_window_before < kFlood);
-}
-
-void Remotes::Settle(Deadline now) {
-  if (!AnyOpen()) return;
-  std::set<PeerIndex> due;
-  for (PeerIndex i = 0; i < peers_.size(); ++i) {
-    PeerState& peer = peers_[i];
-    if (IsDue(peer, now)) {
-      peer.settled = true;
-      due.insert(i);
-    }
-    if (peer.stale_until && IsOpen(peer.feed) && now >= *peer.stale_until) due.insert(i);
-  }
-  if (!due.empty()) {
-    DropStale(due);
-    CompleteIfSettled();
-  }
-  if (!complete_ && now >= complete_by_) complete_ = news_ = true;
-}
-
-// Every leaf has sent everything. What is still stale comes from a session that will not come back as the same peer.
-void Remotes::CompleteIfSettled() {
-  const auto settled = std::ranges::count_if(peers_, &PeerState::settled);
-  if (static_cast<size_t>(settled) < (by_rail() ? rails_.size() : leaves_.size())) return;
-  std::set<PeerIndex> silent;
-  for (PeerIndex i = 0; i < peers_.size(); ++i) {
-    if (!peers_[i].up && IsOpen(peers_[i].feed)) silent.insert(i);
-  }
-  DropStale(silent);
-  if (!complete_) complete_ = news_ = true;
-}
-
-std::optional<Deadline> Remotes::next_settle() const {
-  if (!AnyOpen()) return std::nullopt;
-  std::optional<Deadline> next;
-  if (!complete_) next = complete_by_;
-  for (const PeerState& peer : peers_) {
-    if (!IsOpen(peer.feed)) continue;
-    if (peer.up && !peer.settled && !peer.in_doubt)
-      next = Earlier(next, std::max(SettlesAt(peer), peer.window + kWindow));
-    next = Earlier(next, peer.stale_until);
-  }
-  return next;
-}
-
 std::string Remotes::problem() const {
   std::string text;
   const auto add = [&](const std::string& part) {
     if (!part.empty()) text += (text.empty() ? "" : "; ") + part;
   };
   for (const std::string* part : {&malformed_, &too_much_, &post_policy_}) add(*part);
-  if (!pretenders_.empty()) {
-    const auto& [peer, address] = *pretenders_.begin();
+  for (const auto& [leaf, interface] : alike_) {
+    add("the BGP neighbor on " + interface + " has the address, AS and identifier of a rail's leaf, " +
+        leaf.ToString() +
+        ", and bgpd's BMP tells the two apart by nothing else: neither is believed, and nothing new is "
+        "learned of that leaf; find out who is on " +
+        interface + ", and give it a router id of its own");
+  }
+  const auto pretender =
+      std::ranges::find_if(pretenders_, [&](const auto& one) { return !alike_.contains(one.first); });
+  if (pretender != pretenders_.end()) {
+    const auto& [peer, address] = *pretender;
     add("the BGP neighbor " + peer.ToString() + " announces " + address.ToString() +
         " with communities of ours and is not the leaf of a rail: it is not believed; find out who it is, "
         "and let it "
@@ -391,38 +382,6 @@ std::optional<Remotes::PeerIndex> Remotes::IndexOf(const bmp::Peer& peer, Feed f
   return index;
 }
 
-void Remotes::MarkStale(PeerIndex index, Deadline now) {
-  bool any = false;
-  Forget(index);
-  for (auto& [address, paths] : paths_) {
-    for (Path& path : paths) {
-      if (path.peer != index || path.stale) continue;
-      any = true;
-      // From here on, what another peer says now overrules this path.
-      const Claim before = ClaimOf(paths);
-      Rise(path);
-      path.stale = true;
-      Changed(address, before, ClaimOf(paths));
-    }
-  }
-  if (any && !peers_[index].stale_until) peers_[index].stale_until = now + kStale;
-}
-
-void Remotes::DropStale(const std::set<PeerIndex>& peers) {
-  for (auto it = paths_.begin(); it != paths_.end();) {
-    auto& [address, paths] = *it;
-    const auto goes = [&](const Path& path) { return path.stale && peers.contains(path.peer); };
-    if (std::ranges::any_of(paths, goes)) {
-      const Claim before = ClaimOf(paths);
-      std::erase_if(paths, goes);
-      Changed(address, before, ClaimOf(paths));
-    }
-    if (paths.empty()) doubts_outdated_ |= doubts_.replaced.erase(address) > 0;
-    it = paths.empty() ? paths_.erase(it) : std::next(it);
-  }
-  for (const PeerIndex peer : peers) peers_[peer].stale_until.reset();
-}
-
 void Remotes::SetPath(const IpAddress& address, const Path& path) {
   auto it = paths_.find(address);
   if (it == paths_.end()) {
@@ -447,13 +406,16 @@ void Remotes::SetPath(const IpAddress& address, const Path& path) {
   Changed(address, before, ClaimOf(paths));
 }
 
-void Remotes::RemovePath(const IpAddress& address, PeerIndex peer, Deadline now) {
+void Remotes::RemovePath(const IpAddress& address, PeerIndex peer, Said said, Deadline now) {
   const auto it = paths_.find(address);
   if (it == paths_.end()) return;
   const auto path = std::ranges::find(it->second, peer, &Path::peer);
   if (path == it->second.end()) return;
-  // After a session has come up again, bgpd withdraws what it has not received again yet. That is not news of the leaf.
-  if (path->stale && (now - peers_[peer].heard_up < kSettled || peers_[peer].owes_end)) return;
+  // After a session has come up again, bgpd withdraws what it has not received again yet. That is not news of the leaf, which withdraws
+  // nothing that it has not announced over this session.
+  const bool bgpds_own =
+      path->stale && (path->held() || now - peers_[peer].heard_up < kSettled || peers_[peer].owes_end);
+  if (said == Said::kWithdrawn && bgpds_own) return;
   if (peers_[peer].twice) {
     peers_[peer].in_doubt = true;
     return;

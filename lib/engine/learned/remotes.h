@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -116,9 +117,12 @@ class Remotes {
   // FRR's bgpd holds its first update for 1 s and 50 ms for each of its neighbours, 10 s at most (bgp_updgrp.h). A peer that owes
   // the end of a dump or its End-of-RIB for as long as kOwed will not send it.
   static constexpr std::chrono::seconds kOwed{30};
-  // A session that is down comes back within the leaf's graceful restart time, or the remotes behind it are gone for good. Counts
-  // only while bgpd pushes: otherwise nobody can say what is left, and nothing is forgotten.
+  // A leaf's restart time (RFC 4724), from the loss of its session on: its session comes back within it, and so do its own sessions
+  // with the fabric, or the remotes behind it are gone for good. Counts only while bgpd pushes: otherwise nobody can say what is left,
+  // and nothing is forgotten.
   static constexpr std::chrono::seconds kStale{120};
+  // A peer's routes are counted for this time, to see whether it is busy.
+  static constexpr std::chrono::seconds kWindow{1};
   static constexpr size_t kMaxAddresses = 1'000'000;
   static constexpr size_t kMaxPeers = 512;
   static constexpr size_t kMaxRefused =
@@ -143,10 +147,11 @@ class Remotes {
   // Mode `vrf`: the rails that the tenant is on. What was learned over others is forgotten.
   void SetRails(const std::set<Feed>& rails, Deadline now);
 
-  // bgpd's sessions, by interface: the peers of the rails' bridges are the leaves. Nobody else is believed. A session whose peer
-  // bgpd does not know keeps the leaf that it had.
+  // bgpd's sessions, by interface: the peers of the rails' bridges are the leaves, by address, AS and identifier. Nobody else is
+  // believed, nor a leaf while a session on another interface has all three, too: nothing in BMP tells the two apart. A session of
+  // which bgpd does not know the peer keeps the leaf that it had.
   void SetLeaves(const std::map<std::string, frr::Session>& sessions);
-  bool IsLeaf(const IpAddress& peer, Feed feed = 0) const;
+  bool IsLeaf(const bmp::Peer& peer, Feed feed = 0) const;
   // Whether bgpd has pushed routes of a leaf before it was known as one. Only the next connection tells them again.
   bool missed(Feed feed = 0) const { return feeds_[feed].missed; }
 
@@ -197,6 +202,9 @@ class Remotes {
     PeerIndex peer = 0;
     bool stale = false;
     std::optional<tenancy::Plane> plane{};
+    // Stale, and its leaf has a new session, over which it has not announced it yet: it goes then. {}: it is not held.
+    Deadline held_until{};
+    bool held() const { return held_until != Deadline{}; }
   };
   using Paths = std::vector<Path>;
   struct FeedState {
@@ -227,6 +235,8 @@ class Remotes {
     size_t in_window = 0;
     size_t in_window_before = 0;
     std::optional<Deadline> stale_until;  // some of its paths are stale and are dropped then, at the latest
+    std::optional<Deadline> held_until;   // the first of its held paths goes then
+    bool lost = false;                    // its session has gone down since it came up last
   };
   struct Claim {  // what the paths of an address say together
     std::set<tenancy::TenantId> tenants;
@@ -244,13 +254,16 @@ class Remotes {
   void Routes(const bmp::Message& message, Deadline now, Feed feed);
   std::optional<PeerIndex> IndexOf(const bmp::Peer& peer, Feed feed);
   void MarkStale(PeerIndex peer, Deadline now);
-  void DropStale(const std::set<PeerIndex>& peers);
+  void Hold(PeerIndex peer);
+  void DropStale(const std::function<bool(const Path&)>& which);
+  // What `peer` says of an address.
+  enum class Said { kWithdrawn, kAnnouncedForNobody };
   bool IsDue(const PeerState& peer, Deadline now) const;
   static Deadline SettlesAt(const PeerState& peer);
   void CompleteIfSettled();
 
   void SetPath(const IpAddress& address, const Path& path);
-  void RemovePath(const IpAddress& address, PeerIndex peer, Deadline now);
+  void RemovePath(const IpAddress& address, PeerIndex peer, Said said, Deadline now);
   Claim ClaimOf(const Paths& paths) const;
   void Sit(const Path& path);
   void Rise(const Path& path);
@@ -273,8 +286,9 @@ class Remotes {
   const Scope scope_;
   std::vector<FeedState> feeds_;
   std::set<Feed> rails_;                            // SetRails
-  std::vector<std::optional<IpAddress>> leaves_;    // of config_.rails
-  std::set<std::pair<Feed, IpAddress>> strangers_;  // link-local peers that were not listened to
+  std::vector<std::optional<bmp::Peer>> leaves_;    // of config_.rails
+  std::map<bmp::Peer, std::string> alike_;          // leaves that look like the neighbor on this interface
+  std::set<std::pair<Feed, bmp::Peer>> strangers_;  // link-local peers that were not listened to
   std::map<bmp::Peer, IpAddress>
       pretenders_;        // who is no leaf and announces this address with communities of ours
   Deadline complete_by_;  // complete_ is true from then on, whatever sessions are missing

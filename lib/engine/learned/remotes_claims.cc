@@ -152,7 +152,8 @@ HeardPath Remotes::Heard(PeerIndex peer, uint32_t as_path) const {
 std::optional<IpAddress> Remotes::LeafOf(uint32_t rail) const {
   const auto found = std::ranges::find(config_.rails, rail, &config::Rail::index);
   if (found == config_.rails.end()) return std::nullopt;
-  return leaves_[static_cast<size_t>(found - config_.rails.begin())];
+  const auto& leaf = leaves_[static_cast<size_t>(found - config_.rails.begin())];
+  return leaf ? std::optional(leaf->address) : std::nullopt;
 }
 
 bool Remotes::IsOverRail(PeerIndex peer, uint32_t rail) const {

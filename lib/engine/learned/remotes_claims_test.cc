@@ -16,6 +16,7 @@ using testing::kLeaf0;
 using testing::kLeaf1;
 using testing::Message;
 using testing::milliseconds;
+using ::testing::Not;
 using testing::RemotesTest;
 
 const bmp::Peer kManagement{0, Ip("192.0.2.9"), 65001, 9};
@@ -40,6 +41,58 @@ TEST_F(RemotesTest, ANeighborThatIsNoLeafOfARailIsNotBelieved) {
     Down(stranger);
     EXPECT_EQ(remotes.problem(), "");
   }
+}
+
+// It has a leaf's address on a link of its own.
+TEST_F(RemotesTest, ANeighborWithALeafsAddressIsNoLeafByThatAlone) {
+  Settle();
+  Announce(kLeaf0, "10.0.3.7", 7);
+  EndBoth();
+  for (const bmp::Peer& front :
+       {bmp::Peer{0, kLeaf0.address, 65010, kLeaf0.bgp_id}, bmp::Peer{0, kLeaf0.address, kLeaf0.asn, 10}}) {
+    Leaf("mgmt1", front);
+    Up(front);
+    Announce(front, "10.0.9.9", 7);
+    Announce(front, "10.0.3.7", 8);
+    EXPECT_THAT(Known(), ElementsAre("10.0.3.7 7"));
+    EXPECT_EQ(remotes.table().contested, 0U);
+    EXPECT_THAT(remotes.problem(), HasSubstr("is not the leaf of a rail: it is not believed"));
+    Down(front);
+    EXPECT_EQ(remotes.problem(), "");
+  }
+}
+
+TEST_F(RemotesTest, ANeighborThatLooksInAllLikeALeafIsNotBelievedNorIsTheLeaf) {
+  Settle();
+  Announce(kLeaf0, "10.0.3.7", 7);
+  Announce(kLeaf1, "10.1.3.7", 7);
+  EndBoth();
+  Leaf("mgmt1", kLeaf0);
+  Up(kLeaf0);
+  remotes.Settle(now);
+  Announce(kLeaf0, "10.0.9.9", 7);
+  Announce(kLeaf0, "10.1.3.7", 8);
+  Withdraw(kLeaf0, "10.0.3.7");
+  EXPECT_THAT(Known(), ElementsAre("10.0.3.7 7", "10.1.3.7 7"));
+  EXPECT_TRUE(remotes.TakeNews());
+  EXPECT_THAT(
+      remotes.problem(),
+      AllOf(HasSubstr("the BGP neighbor on mgmt1 has the address, AS and identifier of a rail's leaf, "
+                      "fe80::1 (AS 4200010001)"),
+            HasSubstr("neither is believed"), Not(HasSubstr("is not the leaf of a rail"))));
+  Pass(Remotes::kStale);
+  remotes.Settle(now);
+  EXPECT_THAT(Known(), ElementsAre("10.1.3.7 7")) << "nobody says what is left";
+
+  EXPECT_FALSE(remotes.missed());
+  sessions.erase("mgmt1");
+  remotes.SetLeaves(sessions);
+  EXPECT_EQ(remotes.problem(), "");
+  EXPECT_TRUE(remotes.missed()) << "a new connection tells what the leaf has told meanwhile";
+  Settle();
+  Announce(kLeaf0, "10.0.3.7", 7);
+  Announce(kLeaf1, "10.1.3.7", 7);
+  EXPECT_THAT(Known(), ElementsAre("10.0.3.7 7", "10.1.3.7 7"));
 }
 
 TEST_F(RemotesTest, ANeighborThatIsNoLeafCountsForNoLeaf) {
@@ -76,7 +129,7 @@ TEST_F(RemotesTest, ALeafThatIsKnownTooLateIsHeardOverAnotherConnection) {
   Announce(renamed, "10.0.3.7", 7);
   EXPECT_THAT(Known(), ElementsAre("10.0.3.7 7"));
   Leaf("mgmt0", kManagementUnnumbered);
-  EXPECT_FALSE(remotes.IsLeaf(kManagementUnnumbered.address)) << "no rail has this interface";
+  EXPECT_FALSE(remotes.IsLeaf(kManagementUnnumbered)) << "no rail has this interface";
 }
 
 TEST_F(RemotesTest, ALeafWhoseSessionIsDownStaysTheLeaf) {
@@ -86,7 +139,7 @@ TEST_F(RemotesTest, ALeafWhoseSessionIsDownStaysTheLeaf) {
   remotes.SetLeaves(sessions);
   sessions.erase("br-rail1");
   remotes.SetLeaves(sessions);
-  EXPECT_TRUE(remotes.IsLeaf(kLeaf0.address) && remotes.IsLeaf(kLeaf1.address));
+  EXPECT_TRUE(remotes.IsLeaf(kLeaf0) && remotes.IsLeaf(kLeaf1));
   EXPECT_THAT(Known(), ElementsAre("10.0.3.7 7"));
 }
 

@@ -80,8 +80,10 @@ void TenantRemotes::SetLeaves(const std::map<std::string, frr::Session>& session
 void TenantRemotes::Owes(const std::map<std::string, frr::Session>& sessions, Deadline now) {
   if (!by_tenant()) {
     std::map<IpAddress, bool> owes;  // one leaf may have two sessions
-    for (const auto& [interface, session] : sessions) {
-      if (session.peer) owes[*session.peer] |= session.owes_end_of_rib;
+    for (const config::Rail& rail : config_.rails) {
+      const auto session = sessions.find(rail.bridge);
+      if (session != sessions.end() && session->second.peer)
+        owes[*session->second.peer] |= session->second.owes_end_of_rib;
     }
     for (const auto& [leaf, end_of_rib] : owes) all_.begin()->second->Owes(leaf, end_of_rib, now);
     return;
@@ -106,7 +108,7 @@ void TenantRemotes::SetOwn(const std::map<tenancy::TenantId, std::map<IpAddress,
   }
 }
 
-bool TenantRemotes::IsLeaf(const std::string& vrf, const IpAddress& peer) const {
+bool TenantRemotes::IsLeaf(const std::string& vrf, const bmp::Peer& peer) const {
   const At at = Of(vrf);
   return at.remotes != nullptr && at.remotes->IsLeaf(peer, at.feed);
 }

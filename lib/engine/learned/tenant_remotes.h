@@ -45,7 +45,7 @@ class TenantRemotes {
   void SetOwn(const std::map<tenancy::TenantId, std::map<IpAddress, OwnAddress>>& own);
 
   // Of the instance of a VRF. One that is not kept hears nothing.
-  bool IsLeaf(const std::string& vrf, const IpAddress& peer) const;
+  bool IsLeaf(const std::string& vrf, const bmp::Peer& peer) const;
   bool missed(const std::string& vrf) const;
   // It is kept, and its connection was opened before it was: only the next connection tells what it has told.
   bool is_deaf(const std::string& vrf) const { return feeds_.contains(vrf) && !open_.contains(vrf); }

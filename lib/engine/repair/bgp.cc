@@ -298,6 +298,8 @@ Status BgpRepair::AnnouncementsIn(Connections& connections, frr::Bgp& bgp, const
     if (rail == nullptr || !record->Has(attachment.id, step::kAnnounce)) continue;
     const auto announcer = AnnouncerOf(config_, *rail, attachment.tenant);
     if (!announcer || announcer->vrf != vrf) continue;
+    if (announcer->vlan != VlanOf(config_.tenancy.vlans, attachment, record->steps.at(attachment.id)))
+      continue;
     explained.insert(attachment.addresses.begin(), attachment.addresses.end());
     if (!attachment.announced || attachment.phase == Phase::kDeleting) continue;
     if (node_status_.HasLostDevice(attachment.id)) {
@@ -308,6 +310,8 @@ Status BgpRepair::AnnouncementsIn(Connections& connections, frr::Bgp& bgp, const
     if (node_status_.UplinkIsDown(rail->name)) continue;
     for (const frr::Announcement& each : AnnouncementsOf(attachment, *rail)) wanted[each.address] = each;
   }
+  Announced& stands = announced_[vrf];
+  const Announced stood = std::exchange(stands, {});
   for (const frr::Announcement& announcement : seen) {
     const auto it = wanted.find(announcement.address);
     if (!explained.contains(announcement.address)) {
@@ -328,24 +332,29 @@ Status BgpRepair::AnnouncementsIn(Connections& connections, frr::Bgp& bgp, const
       log::Info("bgpd: {} withdrawn until rail {} has a carrier again", announcement.address.ToHostPrefix(),
                 announcement.rail);
     } else if (it != wanted.end() && it->second == announcement) {
+      stands.insert(*it);
       wanted.erase(it);
     }
   }
   if (wanted.empty()) return {};
   std::vector<frr::Announcement> missing;
   for (const auto& [address, announcement] : wanted) missing.push_back(announcement);
-  return Announce(bgp, connections, missing);
+  return Announce(bgp, connections, missing, stood, stands);
 }
 
 // Announces all at once. If bgpd refuses one of them for good, announces each on its own, so that one keeps no other from the
 // leaf. Returns the first refusal.
 Status BgpRepair::Announce(frr::Bgp& bgp, Connections& connections,
-                           const std::vector<frr::Announcement>& missing) {
-  size_t announced = 0;
+                           const std::vector<frr::Announcement>& missing, const Announced& stood,
+                           Announced& stands) {
+  size_t announced = 0, lost = 0;
   std::string first;
   const auto announce = [&](const std::vector<frr::Announcement>& some) -> Status {
     RAIL_TRY(bgp.AnnounceAll(some, connections.CallDeadline()));
     for (const frr::Announcement& each : some) {
+      const auto was = stood.find(each.address);
+      lost += was != stood.end() && was->second == each ? 1 : 0;
+      stands[each.address] = each;
       if (announced++ < kMostSaid) first += (first.empty() ? "" : ", ") + each.address.ToHostPrefix();
     }
     return {};
@@ -363,9 +372,14 @@ Status BgpRepair::Announce(frr::Bgp& bgp, Connections& connections,
     }
   }
   if (announced == 0) return status;
-  log::Warning("bgpd: {} addresses were not announced as recorded, announced again: {}{}", announced, first,
-               announced > kMostSaid ? ", ..." : "");
-  node_status_.Repaired("announcement", announced);
+  const char* more = announced > kMostSaid ? ", ..." : "";
+  if (lost == 0) {
+    log::Info("bgpd: {} addresses announced: {}{}", announced, first, more);
+  } else {
+    log::Warning("bgpd: {} addresses were not announced as recorded, announced again: {}{}", announced, first,
+                 more);
+  }
+  node_status_.Repaired("announcement", lost);
   mended_ = true;
   return status;
 }
@@ -428,9 +442,15 @@ Status BgpRepair::Sessions(Connections& connections, bool& changed) {
 
 void BgpRepair::CheckAmbiguity(const std::vector<frr::Session>& sessions) {
   // The leaf has one address in all its VRFs, and each VRF has a connection of its own.
-  std::set<std::pair<std::string, IpAddress>> peers;
-  const bool twice = std::ranges::any_of(sessions, [&](const frr::Session& session) {
-    return session.peer && !peers.emplace(VrfOf(session.interface), *session.peer).second;
+  const auto alike = [&](const frr::Session& a, const frr::Session& b) {
+    const bool may_be_one =
+        !a.leaf || !b.leaf ||
+        std::pair(a.leaf->asn, a.leaf->router_id) == std::pair(b.leaf->asn, b.leaf->router_id);
+    return a.interface < b.interface && a.peer && a.peer == b.peer && may_be_one &&
+           VrfOf(a.interface) == VrfOf(b.interface);
+  };
+  const bool twice = std::ranges::any_of(sessions, [&](const frr::Session& a) {
+    return std::ranges::any_of(sessions, [&](const frr::Session& b) { return alike(a, b); });
   });
   if (!twice) return remotes_.NotAmbiguous();
   alike_ = true;

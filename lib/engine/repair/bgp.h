@@ -10,6 +10,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "lib/engine/attach/tenant_link.h"
@@ -92,7 +93,10 @@ class BgpRepair {
   Status Announcements(Connections& connections, Failed& failed);
   Status AnnouncementsIn(Connections& connections, frr::Bgp& bgp, const std::string& vrf,
                          std::map<std::pair<std::string, IpAddress>, Deadline>& still);
-  Status Announce(frr::Bgp& bgp, Connections& connections, const std::vector<frr::Announcement>& missing);
+  using Announced = std::map<IpAddress, frr::Announcement>;
+  // `stood`: as they were announced after the last audit; `stands`: as they are now.
+  Status Announce(frr::Bgp& bgp, Connections& connections, const std::vector<frr::Announcement>& missing,
+                  const Announced& stood, Announced& stands);
   // How often to open a connection anew because of sessions that BMP cannot distinguish. bgpd dumps its table each time.
   static constexpr std::chrono::seconds kInDoubt{30};
   struct Feed {
@@ -136,6 +140,8 @@ class BgpRepair {
   bool audit_due_ = false;
   bool mended_ = false;
 
+  std::set<std::string> stood_;                 // VRFs of instances whose configuration was whole once
+  std::map<std::string, Announced> announced_;  // by VRF, as the last audit has left them
   const Deadline started_;
   std::vector<BgpInstance> instances_;
   std::map<std::string, Unused> unused_;  // instances, by rail

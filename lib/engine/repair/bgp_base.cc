@@ -73,7 +73,8 @@ Status BgpRepair::Base(Connections& connections, const BgpInstance& instance, Pe
     log::Info("bgpd: {} lines of the base configuration sent{}{}", sent.size(),
               instance.vrf.empty() ? "" : " for VRF ", instance.vrf);
   }
-  node_status_.Repaired("bgp configuration", sent.size());
+  if (stood_.contains(instance.vrf)) node_status_.Repaired("bgp configuration", sent.size());
+  if (peers == Peers::kAll) stood_.insert(instance.vrf);
   mended_ = mended_ || !sent.empty();
   return {};
 }
@@ -116,6 +117,8 @@ Status BgpRepair::RemoveUnused(Connections& connections) {
 
 Status BgpRepair::RemoveInstance(Connections& connections, frr::Bgp& bgp, const std::string& vrf) {
   RAIL_TRY(bgp.RemoveInstance(vrf, connections.CallDeadline()));
+  stood_.erase(vrf);
+  announced_.erase(vrf);
   log::Info("bgpd: the instance of VRF {} removed, no pod has needed it for long", vrf);
   return {};
 }
@@ -123,12 +126,13 @@ Status BgpRepair::RemoveInstance(Connections& connections, frr::Bgp& bgp, const 
 void BgpRepair::FrontendBase(Connections& connections,
                              const std::function<void(const std::string&, const Status&)>& note) {
   size_t sent = 0;
+  const bool stood = frontend_.stood();
   const Status done = [&]() -> Status {
     RAIL_TRY(RecordOrigin(connections));
     return frontend_.Ensure(connections, sent);
   }();
   if (config_.frontend.on() || !done) note("front end", done);
-  if (sent > 0) node_status_.Repaired("front end", sent);
+  if (stood) node_status_.Repaired("front end", sent);
   mended_ = mended_ || sent > 0;
 }
 

@@ -91,12 +91,12 @@ void BgpRepair::SessionLost(const std::string& interface) {
   if (feed != feeds_.end()) feed->second.stall.SessionLost();
 }
 
-// A leaf that raild has not seen yet comes up: only bgpd knows on which interface. Its routes follow at once, so raild asks now.
+// Only bgpd knows on which interface a peer comes up: it may be a leaf that raild has not seen yet, or one that looks like a leaf. Its routes
+// follow at once, so raild asks now. The instance of a tenant on a rail has no other session.
 void BgpRepair::AskWho(const bmp::Message& message, const std::string& vrf) {
-  const IpAddress& peer = message.peer.address;
   // The sessions of rails are unnumbered, so their peers have link-local addresses.
-  if (message.kind != bmp::Message::Kind::kPeerUp || !peer.is_link_local() || remotes_.IsLeaf(vrf, peer))
-    return;
+  if (message.kind != bmp::Message::Kind::kPeerUp || !message.peer.address.is_link_local()) return;
+  if (!vrf.empty() && remotes_.IsLeaf(vrf, message.peer)) return;
   Connections connections(deps_.openers(config_), After(kRoundLimit));
   const Status asked = Sessions(connections, untold_);
   if (!asked)

@@ -109,6 +109,32 @@ TEST_F(PushedTo, NothingIsDueOnANodeThatDoesNothing) {
       << "bgpd tells nobody when a leaf has sent its End-of-RIB";
 }
 
+// The front end's leaf has the address, AS and identifier of a rail's: raild asks before it takes a route of either.
+TEST_F(PushedTo, NothingOfALeafIsTakenWhileAnotherNeighborLooksLikeIt) {
+  world.bgp.SetOneLeaf();
+  raild = world.StartRaild(std::chrono::hours(1));
+  Audit();
+  world.LearnRemote("10.0.9.1", "ns-a");
+  raild->Poll();
+  ASSERT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2));
+  world.bgp.SetSession("mgmt1", "Established");
+  world.bgp.SetUptime(0);
+  world.LearnRemote("10.0.9.2", "ns-a", "mgmt1");
+  raild->Poll();
+  EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2));
+  EXPECT_THAT(Problems(), ::testing::Contains(AllOf(HasSubstr("the BGP neighbor on mgmt1 has the address"),
+                                                    HasSubstr("neither is believed"))));
+  world.bgp.RemoveNeighbor("mgmt1");
+  world.LearnRemote("10.0.9.3", "ns-a");
+  for (int i = 0; i < 3; ++i) {
+    raild->bgp.ConnectionsGone({});
+    raild->Poll();
+  }
+  EXPECT_THAT(Problems(), IsEmpty());
+  EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(4))
+      << "a new connection tells what the leaf has told";
+}
+
 // Two sessions with one leaf that has one link-local address on all its ports.
 TEST_F(PushedTo, WhatOneOfTwoSessionsThatLookAlikeWithdrawsStaysWhileTheOtherHasIt) {
   world.bgp.SetOneLeaf();
@@ -170,7 +196,7 @@ TEST_F(PushedTo, ABgpdThatComesBackWithoutTheModuleCostsNoPodItsRules) {
   EXPECT_TRUE(BmpIsUp());
   EXPECT_THAT(Problems(), IsEmpty());
   EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2));
-  world.passed += Remotes::kSettled + std::chrono::seconds(1);
+  world.passed += Remotes::kStale;
   raild->Poll();
   EXPECT_THAT(world.RulesOf(CookieKind::kRemote), IsEmpty());
 }

@@ -67,18 +67,6 @@ TEST_F(Claims, AnAddressOfAPodHereThatItsOwnTenantAnnouncesElsewhereIsADuplicate
   EXPECT_THAT(Problems(), SizeIs(1));
 }
 
-TEST_F(Claims, APodThatStartsWithAnAddressThatIsKnownElsewhereIsReported) {
-  world.LearnRemote("10.0.3.2", "ns-b");
-  raild->Poll();
-  world.passed += kContestedGrace;
-  raild->Poll();
-  EXPECT_THAT(Problems(), IsEmpty());
-  Attach(world.MakePod("p2", "ns-a", "vf1"), "10.0.3.2");
-  raild->bgp.Tell();  // its plugin wakes raild
-  PassTheGrace();
-  EXPECT_THAT(Problems(), ElementsAre(HasSubstr("addresses of pods: 10.0.3.2")));
-}
-
 // A BGP session of the host's own, over an interface that is no rail's.
 TEST_F(Claims, ANeighborOnAnInterfaceThatIsNoRailsJoinsNoTenant) {
   bmp::Message message;

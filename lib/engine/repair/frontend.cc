@@ -51,6 +51,7 @@ Status FrontendRepair::Ensure(Connections& connections, size_t& sent) {
   if (!lines.empty()) log::Info("bgpd: {} lines of the front end sent", lines.size());
   sent += lines.size();
   tidied_ = !wanted.on();
+  stood_ = bfd != frr::Frontend::Bfd::kUnchanged;
   return {};
 }
 

@@ -25,11 +25,15 @@ class FrontendRepair {
   // addresses and lines that were. Errors: as frr::Bgp::EnsureFrontend and of the kernel; part of it may be in place.
   Status Ensure(Connections& connections, size_t& sent);
 
+  // Whether all of it was in place after the last Ensure: what the next one sends was lost.
+  bool stood() const { return stood_; }
+
  private:
   Status Loopback(Connections& connections, size_t& sent);
 
   const config::NodeConfig& config_;
   const Deps& deps_;
+  bool stood_ = false;
   bool tidied_ = false;  // without a front end: what an earlier one has left is gone
 };
 

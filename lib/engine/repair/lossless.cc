@@ -87,7 +87,7 @@ Status LosslessRepair::Manage(const config::Rail& rail) {
   if (deps_.origin) RAIL_TRY(deps_.origin->Qos(rail.pf, qos::BeforeOf(plan, now)));
   RAIL_ASSIGN(const std::vector<std::string> done, qos::Apply(plan, rail.pf, *dcb));
   log::Info("rail {}: {}: {}", rail.name, rail.pf, Joined(done));
-  node_status_.Repaired("QoS", done.size());
+  if (node_status_.WasRight("QoS of rail " + rail.name)) node_status_.Repaired("QoS", done.size());
   return {};
 }
 

@@ -87,8 +87,10 @@ TEST_F(LosslessTest, SetsWhatIsWantedOnceAndRecordsWhatWas) {
 
 TEST_F(LosslessTest, SetsAgainWhatOthersHaveChanged) {
   Look();
+  EXPECT_EQ(views_.Current()->repairs, 0U) << "the first time is no repair";
   links_.links["p0"].pfc->enabled = 0x10;
   Look();
+  EXPECT_EQ(views_.Current()->repairs, 1U);
   EXPECT_EQ(links_.links["p0"].pfc->enabled, 8);
   EXPECT_EQ(ReadOrigin(path_)->qos.at("p0").pfc, 0)
       << "what was there before raild, not before the last time";

@@ -29,7 +29,8 @@ struct MendedRules {
   void Changed(uint64_t cookie) { Count(changed, cookie); }
   void Unexplained(uint64_t cookie) { Count(unexplained, cookie); }
   void Join(const MendedRules& more);
-  bool empty() const { return missing + changed + unexplained + foreign == 0; }
+  uint64_t ours() const { return missing + changed + unexplained; }
+  bool empty() const { return ours() + foreign == 0; }
 
  private:
   void Count(uint64_t& count, uint64_t cookie) {

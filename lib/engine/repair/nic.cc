@@ -7,11 +7,13 @@ namespace rail::engine {
 
 void NicRepair::Ensure(const config::Rail& rail) {
   if (!rail.manage_sriov || !openers_.prepare_nic) return;
+  const std::string part = "NIC of rail " + rail.name;
+  const bool stood = node_status_.WasRight(part);
   const auto done = Prepare(rail);
-  node_status_.Note("NIC of rail " + rail.name, done ? Status() : tl::make_unexpected(done.error()));
+  node_status_.Note(part, done ? Status() : tl::make_unexpected(done.error()));
   if (!done) return;
   for (const std::string& change : *done) log::Info("rail {}: {}: {}", rail.name, rail.pf, change);
-  node_status_.Repaired("NIC", done->size());
+  if (stood) node_status_.Repaired("NIC", done->size());
 }
 
 Result<std::vector<std::string>> NicRepair::Prepare(const config::Rail& rail) {

@@ -81,6 +81,8 @@ TEST_F(NicTest, IsPreparedWithWhatTheRecordHolds) {
   Ensure();
   EXPECT_THAT(asked_, ElementsAre("ens0"));
   EXPECT_THAT(claimed_, ElementsAre("0000:3b:00.2"));
+  EXPECT_THAT(views_.Current()->repairs_by_cause, IsEmpty()) << "the first time is no repair";
+  Ensure();
   EXPECT_EQ(views_.Current()->repairs_by_cause.at("NIC"), 1U);
   EXPECT_THAT(Problems(), IsEmpty());
   EXPECT_TRUE(Lock(FileLock::Kind::kShared)) << "all is done";

@@ -141,6 +141,12 @@ bool NodeStatus::Knows(const std::string& part) const {
   return health_.contains(part);
 }
 
+bool NodeStatus::WasRight(const std::string& part) const {
+  const std::lock_guard lock(mutex_);
+  const auto known = health_.find(part);
+  return known != health_.end() && known->second.ok;
+}
+
 void NodeStatus::Repaired(const std::string& cause, uint64_t count) {
   if (count == 0) return;
   const std::lock_guard lock(mutex_);
@@ -351,8 +357,10 @@ NodeView NodeStatus::Compose(const Record& record) const {
     AttachmentView shown;
     shown.attachment = attachment;
     if (const config::Rail* on = config_.FindRail(attachment.rail)) shown.plane = tenancy::PlaneOf(*on);
-    shown.vlan = config_.tenancy.vlans.Of(attachment.tenant);
-    if (const auto to = MovesTo(attachment, config_, [this] { return tenants_; })) shown.moves_to = to->name;
+    const std::vector<state::Step>& steps = record.steps.at(attachment.id);
+    shown.vlan = VlanOf(config_.tenancy.vlans, attachment, steps);
+    if (const auto to = MovesTo(attachment, steps, config_, [this] { return tenants_; }))
+      shown.moves_to = to->name;
     const auto rail = rails_.find(attachment.rail);
     // Another plugin's interface, for which frr-provider announces without a port of ours, has no rules.
     const bool has_no_port = attachment.adopted && attachment.representor.empty();
@@ -360,7 +368,7 @@ NodeView NodeStatus::Compose(const Record& record) const {
                                            record.Has(attachment.id, step::kAdmit) &&
                                            rail->second.ports.contains(attachment.representor));
     if (!has_no_port && rail != rails_.end()) shown.rules_unknown_since_ms = rail->second.unseen_since_ms;
-    for (const state::Step& step : record.steps.at(attachment.id)) {
+    for (const state::Step& step : steps) {
       if (!step.pending.empty()) shown.pending = step.kind + ": " + step.pending;
     }
     if (const auto where = where_.find(attachment.id); where != where_.end()) {

@@ -79,7 +79,9 @@ class NodeStatus {
 
   // Stores how the last round of a part ended. Logs it if it differs from the round before.
   void Note(const std::string& part, const Status& status);
-  bool Knows(const std::string& part) const;  // it was noted once
+  bool Knows(const std::string& part) const;     // it was noted once
+  bool WasRight(const std::string& part) const;  // when it was noted last
+  // `cause`: one of kRepairCauses (view.h). Only for what stood as it should and was found otherwise: what follows news is no repair.
   void Repaired(const std::string& cause, uint64_t count = 1);
 
   // A round that could not look (`unseen`) changes nothing of what was seen before: a rule that nobody could look for is not missing.

@@ -226,7 +226,8 @@ std::string OriginText(const OriginRecord& record) {
     text["left_pods"].push_back({{"name", pod.name},
                                  {"netns", pod.netns_path},
                                  {"device", pod.identity.device},
-                                 {"inode", pod.identity.inode}});
+                                 {"inode", pod.identity.inode},
+                                 {"boot", pod.identity.boot}});
   }
   return text.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
 }
@@ -261,9 +262,10 @@ Result<OriginRecord> ParseOrigin(std::string_view text) {
   if (const json* pods = object.Array("left_pods")) {
     for (const json& value : *pods) {
       JsonObject pod(value, "left_pods", errors);
-      record.left_pods.push_back({pod.String("name"),
-                                  pod.String("netns"),
-                                  {pod.Uint("device", 0, UINT64_MAX), pod.Uint("inode", 0, UINT64_MAX)}});
+      record.left_pods.push_back(
+          {pod.String("name"),
+           pod.String("netns"),
+           {pod.Uint("device", 0, UINT64_MAX), pod.Uint("inode", 0, UINT64_MAX), pod.StringOr("boot", "")}});
       pod.RejectUnknown();
     }
   }

@@ -49,7 +49,7 @@ OriginRecord Full() {
                                .lines = {"bgp router-id 10.0.0.1"},
                                .ipv4 = {"table-map x"},
                                .ipv6 = {}};
-  record.left_pods = {{"ns/p", "/run/netns/cni-1", {4, 4026532000}}};
+  record.left_pods = {{"ns/p", "/run/netns/cni-1", {4, 4026532000, "of-a-boot"}}};
   return record;
 }
 
@@ -77,6 +77,7 @@ TEST_F(OriginTest, IsReadAsItWasWritten) {
   const auto read = ReadOrigin(path_);
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_TRUE(*read == Full());
+  EXPECT_EQ(read->left_pods.front().identity.boot, "of-a-boot");
   EXPECT_TRUE(*ReadOrigin(folder_ + "/none") == OriginRecord());
 }
 

@@ -19,6 +19,17 @@ std::string Owner(const Attachment& attachment) {
   return attachment.pod_namespace + "/" + attachment.pod_name + " " + attachment.key.ifname;
 }
 
+// What the port's external_ids should say and do not.
+ovs::ExternalIds WrongIds(const Attachment& attachment, const ovs::Port& port, bool made) {
+  ovs::ExternalIds wanted = made ? PortIds(attachment) : ovs::ExternalIds{};
+  wanted[kOwnerKey] = std::to_string(attachment.id);
+  std::erase_if(wanted, [&](const auto& id) {
+    const auto has = port.external_ids.find(id.first);
+    return has != port.external_ids.end() && has->second == id.second;
+  });
+  return wanted;
+}
+
 }  // namespace
 
 // Reads the ports first and the record second. A port that the record does not name then was left
@@ -89,6 +100,9 @@ Status PortRepair::RemoveOrphans(ovs::Ovsdb& db, Connections& connections, const
       example = name;
       continue;
     }
+    // A DEL may have removed it since the ports were read.
+    RAIL_ASSIGN(const auto now, db.FindPort(name, connections.CallDeadline()));
+    if (!now || now->external_ids != port.external_ids) continue;
     changed_ = true;
     RAIL_TRY(db.DeletePort(rail_.bridge, name, {{kOwnerKey, mark->second}}, ovs::Ovsdb::Wait::kCommitted,
                            connections.CallDeadline()));
@@ -113,12 +127,7 @@ Status PortRepair::Mend(ovs::Ovsdb& db, Connections& connections, const Record& 
   const bool made = record.Has(attachment.id, step::kPort);
   const auto there = seen_.find(attachment.representor);
   if (there != seen_.end() && (made || record.Has(attachment.id, step::kAdopt))) {
-    RAIL_ASSIGN(const bool marked, Mark(db, connections, attachment, there->second, made));
-    // The port that was seen may be that of the device's last owner, with another number.
-    if (marked) {
-      RAIL_ASSIGN(const auto now, db.FindPort(attachment.representor, connections.CallDeadline()));
-      if (now) there->second = *now;
-    }
+    RAIL_TRY(Mark(db, connections, attachment, there->second, made));
   }
   if (made && there == seen_.end()) RAIL_TRY(PutBack(db, connections, attachment));
   const uint16_t ofport = OfportOf(attachment);
@@ -127,23 +136,24 @@ Status PortRepair::Mend(ovs::Ovsdb& db, Connections& connections, const Record& 
 }
 
 // Sets again the external_ids that say whose port it is: DEL and the sweep go by them.
-Result<bool> PortRepair::Mark(ovs::Ovsdb& db, Connections& connections, const Attachment& attachment,
-                              const ovs::Port& port, bool made) {
-  ovs::ExternalIds wrong;
-  for (const auto& [key, value] : made ? PortIds(attachment) : ovs::ExternalIds{}) {
-    const auto seen = port.external_ids.find(key);
-    if (seen == port.external_ids.end() || seen->second != value) wrong[key] = value;
-  }
-  const std::string id = std::to_string(attachment.id);
-  const auto mark = port.external_ids.find(kOwnerKey);
-  if (mark == port.external_ids.end() || mark->second != id) wrong[kOwnerKey] = id;
-  if (wrong.empty()) return false;
+Status PortRepair::Mark(ovs::Ovsdb& db, Connections& connections, const Attachment& attachment,
+                        ovs::Port& port, bool made) {
+  if (WrongIds(attachment, port, made).empty()) return {};
+  // What was seen may be the port of the device's last owner, with another number.
+  const auto look = [&]() -> Status {
+    RAIL_ASSIGN(const auto now, db.FindPort(port.name, connections.CallDeadline()));
+    if (now) port = *now;
+    return {};
+  };
+  RAIL_TRY(look());
+  const ovs::ExternalIds wrong = WrongIds(attachment, port, made);
+  if (wrong.empty()) return {};
   changed_ = true;
   RAIL_TRY(db.SetExternalIds(port.name, wrong, connections.CallDeadline()));
   mended_.push_back(port.name + " of " + Owner(attachment) + " had lost " + std::to_string(wrong.size()) +
                     " of its external_ids, set again");
   node_status_.Repaired("external_ids");
-  return true;
+  return look();
 }
 
 // An ADD may have made the port since the ports were read. On another bridge the pod's frames would pass no rule of ours.

@@ -53,9 +53,9 @@ class PortRepair {
   void SayMended();
   Status Mend(ovs::Ovsdb& db, Connections& connections, const Record& record,
               const state::Attachment& attachment);
-  // True: something was missing and is there again.
-  Result<bool> Mark(ovs::Ovsdb& db, Connections& connections, const state::Attachment& attachment,
-                    const ovs::Port& port, bool made);
+  // `port`: as it was seen; afterwards as it is.
+  Status Mark(ovs::Ovsdb& db, Connections& connections, const state::Attachment& attachment, ovs::Port& port,
+              bool made);
   Status PutBack(ovs::Ovsdb& db, Connections& connections, const state::Attachment& attachment);
   Status RemoveOrphans(ovs::Ovsdb& db, Connections& connections, const Record& record);
 

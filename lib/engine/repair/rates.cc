@@ -23,6 +23,19 @@ std::string NodeText(const DevlinkHandle& nic, const std::string& name) {
   return "rate node " + name + " of " + nic.ToString();
 }
 
+// What is done when they are not so; "tenant a is to have ..." is `words`.
+std::string NodeDone(const DevlinkHandle& nic, const std::string& name, const std::string& words) {
+  return NodeText(nic, name) + ": " + words;
+}
+
+std::string LeafDone(const NicPort& port, const std::string& node) {
+  return "port " + TextOf(port) + ": under rate node " + node;
+}
+
+std::string WordsOf(const WantedRates::Tenant& tenant) {
+  return "tenant " + tenant.name + " is to have " + InWords(tenant.rate);
+}
+
 void Keep(Status& result, const Status& next) {
   if (!next && result) result = next;
 }
@@ -67,12 +80,14 @@ bool RatesRepair::Look() {
   taken_.clear();
   news_.clear();
   refused_before_ = std::exchange(refused_, {});
+  const std::set<std::string> stood = stood_;
   const Status put = Put(seen);
   is_clean_ = put.has_value();
   if (config_.rates || !put || node_status_.Knows(kPart)) node_status_.Note(kPart, put);
   if (!done_.empty()) {
     for (const std::string& each : done_) log::Info("rates: {}", each);
-    node_status_.Repaired(kPart, done_.size());
+    const auto lost = std::ranges::count_if(done_, [&](const auto& each) { return stood.contains(each); });
+    node_status_.Repaired(kPart, static_cast<uint64_t>(lost));
   }
   for (const std::string& each : news_) log::Warning("{}", each);
   return node_status_.SetRates(std::move(seen)) || !done_.empty();
@@ -183,7 +198,7 @@ Result<WantedRates> RatesRepair::Wanted(const NicRates& nics, RatesSeen& seen) {
 bool RatesRepair::PutNode(netlink::Rates& rates, const DevlinkHandle& nic, const std::string& name,
                           const WantedRates::Tenant& tenant, const RateNode* has, RatesSeen& seen) {
   if (has != nullptr && has->rate == tenant.rate) return true;
-  const std::string words = "tenant " + tenant.name + " is to have " + InWords(tenant.rate);
+  const std::string words = WordsOf(tenant);
   const auto ignored = ignored_.find(NodeText(nic, name));
   if (has != nullptr && ignored != ignored_.end() && ignored->second == std::pair(tenant.rate, has->rate)) {
     return true;  // Show says so
@@ -191,7 +206,7 @@ bool RatesRepair::PutNode(netlink::Rates& rates, const DevlinkHandle& nic, const
   const Status put =
       has != nullptr ? rates.SetNode(nic, name, tenant.rate) : rates.AddNode(nic, name, tenant.rate);
   if (put) {
-    done_.push_back(NodeText(nic, name) + ": " + words);
+    done_.push_back(NodeDone(nic, name, words));
     taken_.insert(NodeText(nic, name));
     return true;
   }
@@ -209,12 +224,13 @@ Status RatesRepair::PutLeaf(netlink::Rates& rates, const NicPort& port, const st
   if (parent == node) return {};
   if (!IsOurRateNode(parent) && deps_.origin) RAIL_TRY(deps_.origin->RateParent(TextOf(port), parent));
   RAIL_TRY(rates.SetLeaf(port.nic, port.port, std::nullopt, node));
-  done_.push_back("port " + TextOf(port) + ": under rate node " + node);
+  done_.push_back(LeafDone(port, node));
   return {};
 }
 
 void RatesRepair::Show(const RateTrees& trees, const WantedRates& wanted, RatesSeen& seen) {
   std::map<std::string, std::pair<netlink::Rate, netlink::Rate>> ignored;
+  stood_.clear();
   for (const auto& [nic, nodes] : wanted.nodes) {
     for (const auto& [name, tenant] : nodes) {
       const RateNode* node = FindNode(trees, nic, name);
@@ -225,12 +241,12 @@ void RatesRepair::Show(const RateTrees& trees, const WantedRates& wanted, RatesS
                                                  .share = node->rate.share / kBytesPerMbit,
                                                  .max_mbit = node->rate.max / kBytesPerMbit,
                                                  .pods = tenant.pods});
+      if (node->rate == tenant.rate) stood_.insert(NodeDone(nic, name, WordsOf(tenant)));
       const std::string text = NodeText(nic, name);
       if (node->rate == tenant.rate || !(taken_.contains(text) || ignored_.contains(text))) continue;
       ignored[text] = {tenant.rate, node->rate};
       Refused(seen, tenant.rail,
-              "tenant " + tenant.name + " is to have " + InWords(tenant.rate) +
-                  ": its NIC's driver accepted that, and has " + InWords(node->rate),
+              WordsOf(tenant) + ": its NIC's driver accepted that, and has " + InWords(node->rate),
               "`devlink port function rate show` shows what the NIC has; does another program set rates?");
     }
   }
@@ -239,6 +255,7 @@ void RatesRepair::Show(const RateTrees& trees, const WantedRates& wanted, RatesS
     const netlink::RateLeaf* found = FindLeaf(trees, port);
     const RateNode* node = FindNode(trees, port.nic, leaf.node);
     if (found == nullptr || found->parent != leaf.node || node == nullptr) continue;
+    stood_.insert(LeafDone(port, leaf.node));
     seen.attachments[leaf.attachment] = {.tenant_share = node->rate.share / kBytesPerMbit,
                                          .tenant_max_mbit = node->rate.max / kBytesPerMbit,
                                          .min_mbit = found->rate.share / kBytesPerMbit,

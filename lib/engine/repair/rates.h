@@ -76,6 +76,7 @@ class RatesRepair {
   // Nodes whose driver took a rate and shows another one: what was wanted, and what is shown. It is not set again for nothing.
   std::map<std::string, std::pair<netlink::Rate, netlink::Rate>> ignored_;
   std::vector<std::string> done_;
+  std::set<std::string> stood_;                     // of what done_ may say: what was so after the last look
   std::set<std::string> taken_;                     // nodes that were set in this look
   std::set<std::string> refused_, refused_before_;  // in this look and in the one before
   std::vector<std::string> news_;

@@ -326,6 +326,19 @@ TEST_F(RatesTest, FollowNodeJson) {
   EXPECT_FALSE(Look());
 }
 
+TEST_F(RatesTest, ThatWereChangedAreRepairsAndThoseOfNewPodsAreNone) {
+  RecordReader record(world.record);
+  RatesRepair repair(world.config, world.deps(), world.record, status_);
+  const auto count = [&] { return repair.Look(), status_.Publish(record), views_.Current()->repairs; };
+  Attach("p1", "ns-a", "vf0");
+  EXPECT_EQ(count(), 0U);
+  Tree().nodes[0].rate = Of(1, 1);
+  EXPECT_EQ(count(), 1U);
+  Attach("p2", "ns-b", "vf1");
+  Leaf(1).parent = "";
+  EXPECT_EQ(count(), 2U);
+}
+
 TEST_F(RatesTest, AreSetAgainWhenOthersChangeThem) {
   const auto pod = Attach("p1", "ns-a", "vf0");
   Look();

@@ -87,6 +87,10 @@ TEST_F(RepairTest, ARemoteStaysWhileASessionThatCameBackMayNotHaveSentEverything
   EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2));
   world.passed += Remotes::kSettled;
   raild->Poll();
+  EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2))
+      << "its leaf may have no session with the fabric yet";
+  world.passed += Remotes::kStale - Remotes::kSettled;
+  raild->Poll();
   EXPECT_THAT(world.RulesOf(CookieKind::kRemote), IsEmpty());
 }
 
@@ -103,7 +107,7 @@ TEST_F(RepairTest, ARemoteStaysWhileItsLeafHasNotToldAll) {
   EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2));
   world.bgp.SetOwesEndOfRib(false);
   raild->Poll();
-  world.passed += std::chrono::seconds(1);
+  world.passed += Remotes::kStale - std::chrono::seconds(10);
   raild->Poll();
   EXPECT_THAT(world.RulesOf(CookieKind::kRemote), IsEmpty());
 }

@@ -120,9 +120,8 @@ void Removal::Attachments() {
   bool pods = false;
   for (const Attachment& attachment : (*record)->attachments) {
     if (!MayLive(attachment, where.at(attachment.id))) continue;
-    const LeftPod pod{attachment.pod_namespace + "/" + attachment.pod_name,
-                      attachment.netns_path,
-                      {attachment.netns_device, attachment.netns_inode}};
+    const LeftPod pod{attachment.pod_namespace + "/" + attachment.pod_name, attachment.netns_path,
+                      NamespaceOf(attachment)};
     if (std::ranges::find(origin_.left_pods, pod) != origin_.left_pods.end()) continue;
     origin_.left_pods.push_back(pod);
     pods = true;

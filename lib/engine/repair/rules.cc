@@ -83,6 +83,7 @@ class RuleRepair::Round {
     base_ = whole_ ? target_.rules : my_.known_;
     RAIL_TRY(Read());
     // The switch is read first and the record second: a rule that was read and is not explained now was left behind.
+    wanted_before_ = target_.rules;
     if (!which_.empty()) {
       RAIL_ASSIGN(target_, ask_.target());
     }
@@ -228,7 +229,9 @@ class RuleRepair::Round {
       const auto seen = have.find(place);
       if (seen != have.end() && seen->second == rule) continue;
       if (seen != have.end() && IsChanged(seen->second)) my_.mended_.Changed(rule.cookie);
-      if (seen == have.end() && my_.known_.local().contains(place)) my_.mended_.Missing(rule.cookie);
+      // A pod that came after the switch was read may have the place of one that went: nobody has taken its rule away.
+      if (seen == have.end() && my_.known_.local().contains(place) && wanted_before_.local().contains(place))
+        my_.mended_.Missing(rule.cookie);
       bundles_.Add(rule);
     }
   }
@@ -321,6 +324,7 @@ class RuleRepair::Round {
   Bundles bundles_;
 
   RuleTarget target_;
+  BridgeRules wanted_before_;             // what the record wanted before the switch was read
   const bool first_;                      // nothing has been known so far
   bool whole_ = false;                    // this round reads everything
   BridgeRules base_;                      // what the switch should have had when it was read

@@ -52,7 +52,7 @@ Swept Sweeper::Run() {
         (attachment.phase == Phase::kDeleting || where.at(attachment.id).pod == Whereabouts::Pod::kGone)) {
       const auto since = gone_since_.find(attachment.id);
       gone[attachment.id] = since == gone_since_.end() ? deps_.now() : since->second;
-      due = attachment.created_ms < booted_ms_ || deps_.now() - gone[attachment.id] >= gone_grace_;
+      due = IsOlderThanBoot(attachment, booted_ms_) || deps_.now() - gone[attachment.id] >= gone_grace_;
     }
     if (!due) continue;
     Attachment deleting = attachment;
@@ -62,6 +62,9 @@ Swept Sweeper::Run() {
       written = marked;
       continue;
     }
+    // A DEL that left work is finished here, and after a boot no pod is there any more; else a DEL has never come.
+    if (attachment.phase != Phase::kDeleting && attachment.created_ms >= booted_ms_)
+      node_status_.Repaired("attachment");
     // Each has a time of its own: one whose IPAM hangs must not keep the others, whose undo would have no time at all.
     const auto began = deps_.now();
     connections.GiveTime(After(hung ? kCallTime : kRoundLimit));
@@ -73,7 +76,6 @@ Swept Sweeper::Run() {
       log::Info("attachment {} of pod {}/{}: {}, everything of it undone", attachment.key.ToString(),
                 attachment.pod_namespace, attachment.pod_name,
                 deleting.phase == attachment.phase ? "its DEL had left work" : "its namespace is gone");
-      node_status_.Repaired("attachment");
       ++swept.undone;
     }
   }

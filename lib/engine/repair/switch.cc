@@ -272,12 +272,13 @@ void SwitchRepair::FlowLimit(Connections& connections, const RailState& state) {
 // LOCAL speaks IPv6 link-local to the leaf and nothing else. The uplink speaks nothing. Pods work without all this, so a
 // container whose /proc/sys is read-only is reported and does not stop the rail.
 Status SwitchRepair::HostSysctls(const config::Rail& rail) {
+  const bool stood = node_status_.WasRight("sysctls of rail " + rail.name);
   const auto ensure = [&](const std::string& link, const char* key, const char* value) -> Status {
     const std::string path = "net/ipv6/conf/" + link + "/" + key;
     RAIL_ASSIGN(const std::string now, netns::ReadSysctl(path));
     if (now == value) return {};
     RAIL_TRY(netns::WriteSysctl(path, value));
-    node_status_.Repaired("sysctl");
+    if (stood) node_status_.Repaired("sysctl");
     return {};
   };
   // The leaf advertises itself as a router. Were it the host's default route, the rail would drop what the host sends. This
@@ -347,8 +348,8 @@ RuleTarget SwitchRepair::Target(const config::Rail& rail, RailState& state, cons
     if (attachment.phase == Phase::kDeleting) continue;
     const auto& steps = record.steps.at(attachment.id);
     const tenancy::TenantId tenant = attachment.tenant_id;
-    // Mode `vrf`: a tenant that node.json gives no VLAN any more has no rules.
-    const uint16_t vlan = state.facts.vlans.Of(attachment.tenant);
+    // Mode `vrf`: a tenant that node.json gives no VLAN any more, or another, has no rules.
+    const uint16_t vlan = VlanOf(state.facts.vlans, attachment, steps);
     const bool has_tenant = record.Has(attachment.id, step::kTenant) && !tenant.is_none() &&
                             (vlan != config::kNoVlan || state.facts.vlans.empty());
     if (attachment.rail != rail.name) {
@@ -403,7 +404,6 @@ Result<FileLock> SwitchRepair::Move(Connections& connections, const config::Rail
     log::Info("attachment {} of namespace {}: from tenant {} to {}", move.attachment.key.ToString(),
               move.attachment.pod_namespace, move.attachment.tenant, move.to.name);
   }
-  node_status_.Repaired("tenant", moves.size());
   return joining;
 }
 
@@ -480,7 +480,7 @@ Status SwitchRepair::Rules(Connections& connections, const config::Rail& rail, R
       return repaired;
     }
     const RuleCounts& counts = state.rules.counts();
-    node_status_.Repaired("rules", counts.added + counts.removed);
+    node_status_.Repaired("rules", state.rules.mended().ours());
     if (counts.added + counts.removed >= kManyRules) {
       log::Info("rail {}: {} rules added, {} removed, in {} ms", rail.name, counts.added, counts.removed,
                 std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - began).count());

@@ -447,7 +447,16 @@ TEST_F(HostSysctls, AreRightInAContainerThatHasTheHostsProcSysNetAtAnotherPath) 
   ASSERT_TRUE(ran) << ran.error().message;
   EXPECT_THAT(Problems(), IsEmpty());
   EXPECT_EQ(accept_ra, "0");
-  EXPECT_EQ(SysctlRepairs(), 4U) << "accept_ra of both bridges, disable_ipv6 of both uplinks";
+  EXPECT_EQ(SysctlRepairs(), 0U) << "the first time is no repair";
+  const Status again = InAContainer(true, [&] {
+    Audit();
+    (void)netns::WriteSysctl(kAcceptRa, "1");
+    Audit();
+    accept_ra = netns::ReadSysctl(kAcceptRa).value_or("?");
+  });
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_EQ(accept_ra, "0");
+  EXPECT_EQ(SysctlRepairs(), 1U);
 }
 
 TEST_F(HostSysctls, NameTheMountThatAContainerLacksAndCountNoRepairThatWasNotMade) {

@@ -1,6 +1,7 @@
 #include "lib/engine/repair/vlans.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "lib/base/log.h"
 
@@ -50,7 +51,7 @@ Status VlanRepair::Repair(const config::NodeConfig& config, Connections& connect
     if (first && !status) first = status;
   };
   links_.clear();
-  repaired_.clear();
+  const std::set<uint16_t> stood = std::exchange(repaired_, {});
   for (const uint16_t vlan : present) {
     const auto made = EnsureTenantLink(connections, rail_, vlan);
     if (!made) {
@@ -63,7 +64,7 @@ Status VlanRepair::Repair(const config::NodeConfig& config, Connections& connect
     if (!made->changed) continue;
     log::Info("rail {}: VRF {} and port {} made for VLAN {}", rail_.name, VrfName(rail_, vlan),
               VlanPortName(rail_, vlan), vlan);
-    node_status_.Repaired("tenant link");
+    if (stood.contains(vlan)) node_status_.Repaired("tenant link");
   }
   const std::set<uint16_t> there = There(links, ports);
   // Node.json without the mode is a node that nobody's pods used it on (raild refuses the change otherwise).

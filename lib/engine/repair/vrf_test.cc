@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "lib/bmp/bytes.h"
 #include "lib/engine/testing/repair_fixture.h"
 
 namespace rail::engine {
@@ -215,7 +216,8 @@ TEST_F(VrfRepairTest, WhatTenantsHaveLearnedIsPutTogetherOnlyWhenThereAreNews) {
   EXPECT_EQ(joined.seats, before.seats);
   bmp::Message message;
   message.kind = bmp::Message::Kind::kPeerUp;
-  message.peer = {0, *sessions.at("rcvlan-0-101").peer, 4200010001, 1};
+  const frr::Session& session = sessions.at("rcvlan-0-101");
+  message.peer = {0, *session.peer, session.leaf->asn, bmp::Bytes(session.leaf->router_id.bytes()).U32()};
   remotes.Take("railcni-0-101", message, now, 0);
   message.kind = bmp::Message::Kind::kRoutes;
   message.update.announced = {Ip("10.0.9.9")};

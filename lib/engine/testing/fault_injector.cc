@@ -3,25 +3,9 @@
 namespace rail::engine::testing {
 
 const char* Name(Dependency dependency) {
-  switch (dependency) {
-    case Dependency::kOvsdb:
-      return "OVSDB";
-    case Dependency::kOpenFlow:
-      return "OpenFlow";
-    case Dependency::kBgp:
-      return "bgpd";
-    case Dependency::kNetlink:
-      return "netlink";
-    case Dependency::kDevices:
-      return "device";
-    case Dependency::kPods:
-      return "pod";
-    case Dependency::kIpam:
-      return "IPAM";
-    case Dependency::kState:
-      return "state.db";
-  }
-  return "?";
+  constexpr const char* kNames[] = {"OVSDB",  "OpenFlow", "bgpd", "netlink",
+                                    "device", "pod",      "IPAM", "state.db"};
+  return kNames[static_cast<size_t>(dependency)];
 }
 
 void FaultInjector::FailCall(Dependency dependency, int call, Error error) {
@@ -181,6 +165,10 @@ class Bgp : public frr::Bgp {
   Result<std::vector<frr::Session>> Sessions(Deadline deadline) override {
     RAIL_TRY(faults_.Call(Dependency::kBgp, "Sessions"));
     return inner_.Sessions(deadline);
+  }
+  Result<std::optional<IpAddress>> Identifier(Deadline deadline) override {
+    RAIL_TRY(faults_.Call(Dependency::kBgp, "Identifier"));
+    return inner_.Identifier(deadline);
   }
   Result<uint64_t> TableVersion(Deadline deadline) override {
     RAIL_TRY(faults_.Call(Dependency::kBgp, "TableVersion"));

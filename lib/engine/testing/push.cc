@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lib/base/clock.h"
+#include "lib/bmp/bytes.h"
 
 namespace rail::engine::testing {
 namespace {
@@ -61,9 +62,8 @@ void Push::Sessions(BgpRepair& raild) {
       told_.erase(told);
     }
     if (!session.established()) continue;
-    const uint32_t next = static_cast<uint32_t>(leaves_.size()) + 1;
-    const uint32_t leaf = bgp_.one_leaf() ? 1 : leaves_.try_emplace(session.interface, next).first->second;
-    const bmp::Peer peer{0, *session.peer, 4200010001, leaf};
+    const bmp::Peer peer{0, *session.peer, session.leaf->asn,
+                         bmp::Bytes(session.leaf->router_id.bytes()).U32()};
     Message up = Of(Message::Kind::kPeerUp, peer);
     up.since_ms = UnixMs() - static_cast<int64_t>(session.uptime_ms);
     up.local_port = 179;

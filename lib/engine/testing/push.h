@@ -39,8 +39,7 @@ class Push {
 
   const frr::testing::FakeBgp& bgp_;
   const std::string vrf_;
-  std::map<std::string, Told> told_;        // by interface
-  std::map<std::string, uint32_t> leaves_;  // their identifiers, by interface
+  std::map<std::string, Told> told_;  // by interface
   int connections_ = 0;
   bool open_ = false;
   int bgpd_ = 0;  // which bgpd was connected: its number of restarts

@@ -49,7 +49,9 @@ class RemotesTest : public ::testing::Test {
   }
   // bgpd says that the session on `interface` is with `peer`.
   void Leaf(const std::string& interface, const bmp::Peer& peer) {
-    sessions[interface] = {.interface = interface, .peer = peer.address};
+    sessions[interface] = {.interface = interface,
+                           .peer = peer.address,
+                           .leaf = frr::Leaf{peer.asn, Ip("0.0.0." + std::to_string(peer.bgp_id)), "leaf"}};
     remotes.SetLeaves(sessions);
   }
   void Pass(milliseconds time) { now += time; }

@@ -39,6 +39,7 @@ class Devices : public device::Backend {
     RAIL_TRY(world_.faults.Call(Dependency::kDevices, "Locate"));
     return world_.devices.Locate(saved);
   }
+  Result<std::string> WhyGone(const device::Saved& saved) override { return world_.devices.WhyGone(saved); }
   Result<device::Device> Find(const config::Rail& rail, const std::string& id) override {
     RAIL_TRY(world_.faults.Call(Dependency::kDevices, "Find"));
     return world_.devices.Find(rail, id);

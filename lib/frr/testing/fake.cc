@@ -122,6 +122,9 @@ std::vector<Session> FakeBgp::SessionsNow() const {
       session = ended->second;
     } else if (state == kEstablished) {
       session.peer = *IpAddress::Parse("fe80::1");
+      const auto known = leaf_ids_.try_emplace(interface, leaf_ids_.size() + 1).first;
+      session.leaf =
+          Leaf{kLeafAsn, *IpAddress::Parse("10.255.1." + std::to_string(one_leaf_ ? 1 : known->second)), ""};
       session.uptime_ms = uptime_ms_;
       session.owes_end_of_rib = owes_end_of_rib_;
       session.prefixes_received = static_cast<uint32_t>(std::ranges::count_if(
@@ -134,6 +137,11 @@ std::vector<Session> FakeBgp::SessionsNow() const {
     sessions.push_back(session);
   }
   return sessions;
+}
+
+Result<std::optional<IpAddress>> FakeBgp::Identifier(Deadline) {
+  FAIL_IF_TOLD();
+  return states_.empty() ? std::nullopt : std::optional(base_ ? base_->router_id : identifier_);
 }
 
 Result<uint64_t> FakeBgp::TableVersion(Deadline) {

@@ -20,6 +20,7 @@ namespace rail::frr::testing {
 
 class FakeBgp : public Bgp {
  public:
+  static constexpr uint32_t kLeafAsn = 4200010001;  // of the leaf of every session
   struct Options {
     uint32_t asn = 4200000001;
     uint32_t community_asn = 4200000000;
@@ -42,6 +43,7 @@ class FakeBgp : public Bgp {
   Result<std::optional<std::string>> AnnouncedElsewhere(const IpAddress& address, Deadline deadline) override;
   Result<std::string> SessionState(const std::string& interface, Deadline deadline) override;
   Result<std::vector<Session>> Sessions(Deadline deadline) override;
+  Result<std::optional<IpAddress>> Identifier(Deadline deadline) override;
   Result<uint64_t> TableVersion(Deadline deadline) override;
   Result<std::vector<std::string>> EnsureBase(const BaseConfig& config, Deadline deadline) override;
   Result<std::vector<std::string>> EnsureFrontend(const Frontend& frontend, Deadline deadline) override;
@@ -80,11 +82,13 @@ class FakeBgp : public Bgp {
   std::map<IpAddress, std::vector<tenancy::LargeCommunity>> LearnedFrom(const std::string& interface) const;
   int restarts() const { return restarts_; }
   bool hangs() const { return failure_.has_value(); }
+  void SetIdentifier(const IpAddress& id) {
+    identifier_ = id;
+  }  // of the default instance, while it has no base configuration
   void SetModule(bool bmp) { options_.bmp_module = bmp; }  // of the next bgpd, after Restart
   // The sessions of VRFs' instances come up as they are configured; false: they are Active, as those of the default instance.
   void SetInstancesComeUp(bool up) { instances_come_up_ = up; }
   void SetOneLeaf() { one_leaf_ = true; }  // all its sessions are with one leaf
-  bool one_leaf() const { return one_leaf_; }
   void FailAll(std::optional<Error> error) {
     failure_ = std::move(error);
   }  // every call, until called with nullopt
@@ -97,6 +101,7 @@ class FakeBgp : public Bgp {
   const FakeBgp* default_ = nullptr;  // of a VRF's instance
   std::map<std::string, std::unique_ptr<FakeBgp>> instances_;
   std::optional<uint32_t> asn_;
+  IpAddress identifier_;
   std::optional<BaseConfig> base_;
   Frontend frontend_;
   std::optional<uint16_t> feed_port_;
@@ -112,6 +117,7 @@ class FakeBgp : public Bgp {
   uint64_t uptime_ms_ = 60000;
   bool owes_end_of_rib_ = false;
   bool one_leaf_ = false;
+  mutable std::map<std::string, size_t> leaf_ids_;  // by interface
   bool instances_come_up_ = true;
   int restarts_ = 0;
   std::optional<Error> failure_;

@@ -178,7 +178,7 @@ class Attachments : Examiner {
            "`railctl check` says which; raild puts them back");
     }
     Inside(shown.attachment, name);
-    if (config_.tenancy.mode != config::TenancyMode::kOff) Tenant(shown.attachment, name);
+    if (config_.tenancy.mode != config::TenancyMode::kOff) Tenant(shown, name);
     for (const engine::AddressElsewhere& elsewhere : shown.elsewhere) Elsewhere(elsewhere, shown, name);
     if (!shown.withdrawn.empty()) {
       Find(Severity::kWarning, "withdrawn", name, "raild has withdrawn its addresses: " + shown.withdrawn,
@@ -211,19 +211,29 @@ class Attachments : Examiner {
              look);
   }
 
-  void Tenant(const state::Attachment& attachment, const std::string& name) {
+  void Tenant(const engine::AttachmentView& shown, const std::string& name) {
+    const state::Attachment& attachment = shown.attachment;
     if (attachment.tenant_id.is_none()) {
       return Find(
           Severity::kCritical, "no-tenant", name, "the pod has no tenant", "it reaches nobody",
           "put tenant-isolation into the network's plugins after ovs-provider and attach the pod anew");
     }
+    if (config_.tenancy.mode == config::TenancyMode::kVrf && shown.vlan == config::kNoVlan) {
+      return Find(
+          Severity::kCritical, "tenant-vlan-changed", name,
+          "its tenant " + attachment.tenant +
+              " has no VLAN in node.json any more, or another than the pod was attached in",
+          "the pod is cut off, and no further pod of its tenant is attached here; other tenants go on",
+          "set tenancy.vlans of node.json back, or delete the pod");
+    }
     const auto tenants = [this] { return facts_.tenants; };
-    for (const std::string& differs : engine::TenantDiffers(attachment, config_, tenants)) {
+    for (const std::string& differs : engine::TenantDiffers(attachment, shown.moves_to, config_, tenants)) {
       Find(Severity::kWarning, "tenant-changed", name, differs,
            "it reaches pods of its old tenant, and pods of its namespace that are attached from now on do "
            "not reach it",
            "if this stays for more than some seconds: `railctl get node` says what raild could not do; a pod "
-           "that raild does not move (it is older than its namespace) is put right by deleting it");
+           "that raild does not move (it is of an earlier namespace of that name) is put right by deleting "
+           "it");
     }
   }
 };

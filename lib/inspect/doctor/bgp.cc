@@ -37,6 +37,19 @@ class Bgp : Examiner {
            "systemctl status frr; is frr.run_dir in node.json its folder?");
       return;
     }
+    if (facts_.bgp_identifier && facts_.bgp_identifier->is_unspecified()) {
+      const std::string id = config_.bgp.router_id.ToString();
+      Find(Severity::kCritical, "bgp-identifier-missing", "bgpd",
+           "bgpd has the BGP identifier 0.0.0.0: it has none in its configuration, and the node no IPv4 "
+           "address to take one from",
+           "every leaf refuses a session with it",
+           config_.bgp.manage
+               ? "raild sets bgp.router_id of node.json, " + id +
+                     ", within 30 s; `railctl get node` says what keeps it from that"
+               : fmt::format("bgp.manage is false: `vtysh -c 'configure terminal' -c 'router bgp "
+                             "{}' -c 'bgp router-id {}'`, then `write memory`",
+                             config_.bgp.asn, id));
+    }
     if (!view_.bmp_up && !facts_.start) {
       Find(Severity::kCritical, "bmp-missing", "bgpd", "bgpd does not push what it learns (BMP)",
            "pods that are new elsewhere cannot be reached from this node; those that it knows stay reachable",

@@ -32,6 +32,24 @@ TEST(DoctorOfBgp, SaysOfAnAddressThatItsOwnTenantAnnouncesElsewhereThatTwoPodsHa
   EXPECT_THAT(findings[0].why, HasSubstr("one pod or the other"));
 }
 
+// A host with IPv6 alone whose bgpd has neighbors and no router-id of its own.
+TEST(DoctorOfBgp, FindsABgpdWithoutAnIdentifier) {
+  NodeFacts facts = Well();
+  facts.config.bgp.router_id = *IpAddress::Parse("10.255.0.1");
+  facts.bgp_identifier = facts.config.bgp.router_id;
+  EXPECT_THAT(Diagnose(facts), IsEmpty());
+  facts.bgp_identifier = IpAddress();
+  for (const bool manage : {true, false}) {
+    facts.config.bgp.manage = manage;
+    const std::vector<Finding> findings = Diagnose(facts);
+    ASSERT_EQ(findings.size(), 1U);
+    EXPECT_EQ(findings[0].id, "bgp-identifier-missing");
+    EXPECT_EQ(findings[0].severity, Severity::kCritical);
+    EXPECT_THAT(findings[0].fix, HasSubstr(manage ? "raild sets bgp.router_id of node.json, 10.255.0.1"
+                                                  : "-c 'bgp router-id 10.255.0.1'"));
+  }
+}
+
 // Many a leaf answers no echo, and one that answers large ones takes them.
 TEST(DoctorOfBgp, ALeafThatAnswersNothingSaysNothingOfItsMtu) {
   NodeFacts facts = Well();

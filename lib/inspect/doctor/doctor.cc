@@ -17,6 +17,7 @@ constexpr auto kKinds = std::to_array<std::string_view>({
     "userspace-datapath",
     "max-idle-short",
     "max-idle-long",
+    "max-revalidator-short",
     "min-revalidate-pps",
     "flow-limit-low",
     "flow-limit-near",
@@ -65,6 +66,7 @@ constexpr auto kKinds = std::to_array<std::string_view>({
     "links-unknown",
     "cross-rail-off",
     "bgpd-down",
+    "bgp-identifier-missing",
     "bgp-session-down",
     "bgp-shutdown-here",
     "leaf-refuses-bgp",
@@ -137,6 +139,7 @@ constexpr auto kKinds = std::to_array<std::string_view>({
     "withdrawn",
     "own-address-announced-elsewhere",
     "tenant-changed",
+    "tenant-vlan-changed",
     "tenant-unused",
     "tenants-not-known",
     "api-server-away",
@@ -145,6 +148,8 @@ constexpr auto kKinds = std::to_array<std::string_view>({
     "gpu-far-from-nic",
     "gpus-without-nic",
     "pod-gpus-not-known",
+    "rail-without-network",
+    "network-without-resource",
 });
 
 }  // namespace
@@ -163,6 +168,7 @@ std::vector<Finding> Diagnose(const NodeFacts& facts) {
   ExaminePlanes(facts, found);
   ExamineTenants(facts, found);
   ExamineGpus(facts, found);
+  ExamineRequests(facts, found);
   ExamineAttachments(facts, found);
   ExamineStart(facts, found);
   ExamineRaild(facts, found);

@@ -138,6 +138,8 @@ struct NodeFacts {
 
   std::optional<Error> bgpd_down;
   std::vector<frr::Session> sessions;  // as bgpd lists them now
+  std::optional<IpAddress>
+      bgp_identifier;  // of its default instance; nullopt: it has no neighbors, or is not known
   std::optional<Error> zebra_down;
   engine::FrontendView frontend;              // as it is now
   std::vector<netlink::DropRule> drop_rules;  // of this node's firewall; looked at when a leaf is silent

@@ -21,6 +21,7 @@ std::vector<std::string> FindingsOfRates();
 // The same of doctor_planes_test.cc.
 std::vector<std::string> FindingsOfPlanes();
 // And doctor_vlans_test.cc.
+std::vector<std::string> FindingsOfRequests();
 std::vector<std::string> FindingsOfVlans();
 
 }  // namespace rail::inspect

@@ -11,6 +11,7 @@ namespace {
 constexpr uint64_t kDefaultMaxIdle = 10000;  // ms
 constexpr uint64_t kGoodMaxIdle = 60000;
 constexpr uint64_t kLongMaxIdle = 300000;
+constexpr uint64_t kDefaultMaxRevalidator = 500;  // ms
 constexpr size_t kManyDropping =
     1000;  // flows that drop, of one pod: what forged addresses can make is some hundreds
 
@@ -97,6 +98,7 @@ class OpenVswitch : Examiner {
            "everybody go",
            "`ovs-vsctl set Open_vSwitch . other_config:max-idle=60000`");
     }
+    Revalidator();
     if (Other("min-revalidate-pps") != "0") {
       Find(Severity::kInfo, "min-revalidate-pps", "Open vSwitch",
            "slow flows may be thrown out when the datapath is busy (min-revalidate-pps is " +
@@ -104,6 +106,29 @@ class OpenVswitch : Examiner {
            "with many flows, those of quiet queue pairs leave the NIC and come back through software",
            "`ovs-vsctl set Open_vSwitch . other_config:min-revalidate-pps=0`");
     }
+  }
+
+  // ofproto/ofproto-dpif-upcall.c, should_revalidate.
+  void Revalidator() {
+    const uint64_t bound = Number<uint64_t>(Other("max-revalidator")).value_or(kDefaultMaxRevalidator);
+    uint64_t look = 0;
+    for (const ovs::DatapathCounts& datapath : facts_.datapaths)
+      look = std::max(look, static_cast<uint64_t>(datapath.dump_ms));
+    const bool removes = 2 * look > bound;
+    if (Other("min-revalidate-pps") == "0" || (bound >= kDefaultMaxRevalidator && !removes)) return;
+    Find(Severity::kWarning, "max-revalidator-short", "Open vSwitch",
+         fmt::format(
+             "Open vSwitch removes flows of few packets, those in the NIC too, {} one look at its flows "
+             "takes more than {} ms, half of max-revalidator (now {} ms)",
+             removes ? "because" : "as soon as", bound / 2, look),
+         "the packets of quiet queue pairs come back through software: reordering, latency",
+         fmt::format(
+             "`ovs-vsctl set Open_vSwitch . other_config:min-revalidate-pps=0` keeps them whatever a look "
+             "takes{}",
+             bound < kDefaultMaxRevalidator
+                 ? "; `ovs-vsctl remove Open_vSwitch . other_config max-revalidator` brings the default "
+                   "back, 500 ms"
+                 : ""));
   }
 
   void FlowLimit() {

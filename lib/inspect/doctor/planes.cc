@@ -7,10 +7,10 @@
 #include <tuple>
 #include <vector>
 
+#include "lib/base/pci_address.h"
 #include "lib/inspect/cabling.h"
 #include "lib/inspect/doctor/subjects.h"
 #include "lib/inspect/select.h"
-#include "lib/sriov/lookup.h"
 
 namespace rail::inspect {
 namespace {
@@ -96,13 +96,14 @@ class Planes : Examiner {
     for (const engine::AttachmentView& shown : view_.attachments) {
       const state::Attachment& a = shown.attachment;
       const config::Rail* rail = config_.FindRail(a.rail);
-      if (rail == nullptr || !rail->place.rail || !sriov::IsPciAddress(a.device)) continue;
+      if (rail == nullptr || !rail->place.rail || !IsPciAddress(a.device)) continue;
       pods[{a.pod_namespace, a.pod_name, rail->number()}].push_back({rail->place.plane, &a});
     }
     for (auto& [key, ports] : pods) {
       std::ranges::stable_sort(ports, {}, &Port::plane);
       const auto wrong = std::ranges::adjacent_find(ports, [](const Port& a, const Port& b) {
-        return a.plane != b.plane && b.attachment->device < a.attachment->device;
+        return a.plane != b.plane &&
+               PciAddress::Parse(b.attachment->device) < PciAddress::Parse(a.attachment->device);
       });
       if (wrong == ports.end()) continue;
       const Port& next = *std::next(wrong);

@@ -141,6 +141,9 @@ TEST(DoctorOfPlanesThatAreRight, OrderIsThatOfPciAddresses) {
   NodeFacts facts = Well();
   PodWithVfs(facts, "0000:3b:00.2", "0000:3b:08.2");
   EXPECT_THAT(Diagnose(facts), IsEmpty());
+  NodeFacts domains = Well();
+  PodWithVfs(domains, "e000:01:00.2", "10002:01:00.2");
+  EXPECT_THAT(Diagnose(domains), IsEmpty()) << "by their numbers, not by their texts";
 }
 
 // BGP is silent there.

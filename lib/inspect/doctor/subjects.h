@@ -68,6 +68,8 @@ void LookAtSpeeds(NodeFacts& facts, const std::string& sysfs);
 void ExamineTenants(const NodeFacts& facts, std::vector<Finding>& found);
 // GPUs, and how near each pod's are to its NICs.
 void ExamineGpus(const NodeFacts& facts, std::vector<Finding>& found);
+// Devices of pods without interfaces, and the reverse.
+void ExamineRequests(const NodeFacts& facts, std::vector<Finding>& found);
 // Each pod's interface.
 void ExamineAttachments(const NodeFacts& facts, std::vector<Finding>& found);
 // node.json as it is now, and a raild that does not run.

@@ -21,6 +21,29 @@ TEST(Doctor, FindsARepresentorThatIsGoneThoughOpenVswitchHasNotSeenIt) {
   EXPECT_EQ(findings[0].id, "links-unknown");
 }
 
+// ofproto/ofproto-dpif-upcall.c, should_revalidate.
+TEST(Doctor, FindsThatFlowsOfFewPacketsLeaveTheNicWhenALookTakesLong) {
+  NodeFacts facts = Well();
+  facts.datapaths[0].dump_ms = 1000;
+  EXPECT_TRUE(Diagnose(facts).empty()) << "min-revalidate-pps is 0: no flow goes for its packets";
+  facts.other_config["min-revalidate-pps"] = "5";
+  const auto what = [&]() -> std::string {
+    for (const Finding& each : Diagnose(facts)) {
+      if (each.id == "max-revalidator-short" && each.severity == Severity::kWarning) return each.what;
+    }
+    return "";
+  };
+  EXPECT_THAT(what(), HasSubstr("because one look at its flows takes more than 250 ms"));
+  facts.datapaths[0].dump_ms = 250;
+  EXPECT_EQ(what(), "") << "the default, and not reached";
+  facts.other_config["max-revalidator"] = "200";
+  facts.datapaths[0].dump_ms = 7;
+  EXPECT_THAT(
+      what(),
+      HasSubstr(
+          "as soon as one look at its flows takes more than 100 ms, half of max-revalidator (now 7 ms)"));
+}
+
 TEST(Doctor, SaysHowManyFlowsAreForeignAndHowOneIsDeleted) {
   NodeFacts facts = Well();
   RailFacts& rail = facts.rails["rail0"];

@@ -78,6 +78,15 @@ TEST_F(DoctorOfVlans, ShowsTheVrfInWhichOthersHaveAnAddress) {
   EXPECT_THAT(found[0].fix, HasSubstr("'show bgp vrf railcni-0-101 ipv4 unicast 10.0.3.7/32'"));
 }
 
+TEST_F(DoctorOfVlans, NamesAPodThatItsTenantsVlanHasLeft) {
+  facts.view.attachments[0].vlan = config::kNoVlan;
+  const std::vector<Finding> found = Diagnose(facts);
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_EQ(found[0].id, "tenant-vlan-changed");
+  EXPECT_EQ(found[0].severity, Severity::kCritical);
+  EXPECT_THAT(found[0].what, HasSubstr("its tenant red has no VLAN in node.json any more"));
+}
+
 TEST_F(DoctorOfVlans, FindsNothingWhereAllIsWell) {
   EXPECT_THAT(Diagnose(facts), IsEmpty()) << "no port of a VLAN is somebody else's";
   facts.view.rails[0].vlans.clear();  // no pod: no session is missing
@@ -153,7 +162,7 @@ TEST_F(DoctorOfVlans, FollowFromTheirUplink) {
 }  // namespace
 
 std::vector<std::string> FindingsOfVlans() {
-  return {"vlan-vrf-missing", "vlan-port-missing", "vlan-session-down"};
+  return {"vlan-vrf-missing", "vlan-port-missing", "vlan-session-down", "tenant-vlan-changed"};
 }
 
 }  // namespace rail::inspect

@@ -248,7 +248,9 @@ bool ApiServer::WaitFor(const std::function<bool()>& is) {
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(10);
   while (!is()) {
     std::unique_lock lock(mutex_);
-    if (news_.wait_until(lock, until) == std::cv_status::timeout) return is();
+    if (news_.wait_until(lock, until) != std::cv_status::timeout) continue;
+    lock.unlock();  // it asks the server
+    return is();
   }
   return true;
 }

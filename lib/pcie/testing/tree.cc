@@ -21,8 +21,9 @@ std::vector<std::string> WordsOf(const std::string& line) {
 // VF `index` of the PF: behind it on its bus, as routing IDs go on.
 std::string VfAddress(const std::string& pf, unsigned index) {
   const unsigned function = static_cast<unsigned>(pf.back() - '0') + 1 + index;
-  char text[16];
-  std::snprintf(text, sizeof text, "%s%02x.%u", pf.substr(0, 8).c_str(), function / 8, function % 8);
+  char text[32];
+  std::snprintf(text, sizeof text, "%s%02x.%u", pf.substr(0, pf.rfind(':') + 1).c_str(), function / 8,
+                function % 8);
   return text;
 }
 

@@ -89,8 +89,9 @@ void Machine::Unreadable(const std::string& path) const {
 
 std::string Machine::VfAddress(const PfSpec& spec, uint32_t index) {
   const uint32_t function = spec.first_function + index;
-  char text[16];
-  std::snprintf(text, sizeof text, "%s%02x.%u", spec.vf_bus.substr(0, 8).c_str(), function / 8, function % 8);
+  char text[32];
+  std::snprintf(text, sizeof text, "%s%02x.%u", spec.vf_bus.substr(0, spec.vf_bus.rfind(':') + 1).c_str(),
+                function / 8, function % 8);
   return text;
 }
 

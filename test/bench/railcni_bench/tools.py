@@ -108,8 +108,8 @@ class Tools:
                             "address-family ipv6 unicast", f"{no}network {v6}/128 route-map {ROUTE_MAP}"])
 
     def _policy(self, slot: Slot, version: int) -> list[str]:
-        table, address = 100 + self.rail, slot.addresses()[0 if version == 4 else 1]
-        return [f"from {address} table {table} pref {1000 + self.rail}", f"oif {IFNAME} table {table} pref {1100 + self.rail}"]
+        table, address = 524100 + self.rail, slot.addresses()[0 if version == 4 else 1]
+        return [f"from {address} table {table} pref {700 + self.rail}", f"oif {IFNAME} table {table} pref {800 + self.rail}"]
 
     def _pod_ip(self, slot: Slot, options: list[str], lines: list[str]) -> float:
         """`ip rule` takes the family from an option alone, so a pod needs two batches."""
@@ -117,7 +117,7 @@ class Tools:
                          "".join(f"{line}\n" for line in lines))[0]
 
     def _pod_batch(self, slot: Slot) -> list[str]:
-        addresses, table = slot.addresses(), 100 + self.rail
+        addresses, table = slot.addresses(), 524100 + self.rail
         gateways = [ip["gateway"] for ip in slot.result["ips"]]
         lines = [f"address add {a}/{32 if '.' in a else 128} dev {IFNAME}" for a in addresses]
         lines += [f"link set {IFNAME} up"]

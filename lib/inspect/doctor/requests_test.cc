@@ -1,0 +1,107 @@
+// Resources without networks, and networks without resources.
+#include "lib/inspect/requests.h"
+
+#include <gmock/gmock.h>
+
+#include "lib/inspect/doctor/fixture.h"
+#include "lib/pcie/testing/tree.h"
+
+namespace rail::inspect {
+namespace {
+
+using pcie::testing::Tree;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr char kVf[] = "0000:18:00.1";       // of rail0
+constexpr char kOtherVf[] = "0000:18:00.2";  // of rail0
+constexpr char kRail1[] = "0000:40:00.1";
+
+// The pod "ns/a" has an interface on rail0; the kubelet lists these pods.
+NodeFacts With(std::vector<pcie::PodDevices> pods) {
+  NodeFacts facts = Well();
+  facts.machinery.machine = Tree(Tree::File("8-gpus-8-nics")).machine();
+  facts.machinery.machine.gpus.clear();
+  facts.machinery.pods = std::move(pods);
+  facts.view.attachments[0].attachment.device = kVf;
+  return facts;
+}
+
+TEST(DoctorOfRequests, APodWithAsMuchOfBothIsWell) {
+  EXPECT_THAT(Diagnose(With({{"ns", "a", {{"nvidia.com/rail0", kVf}, {"nvidia.com/gpu", "GPU-7"}}},
+                             {"ns", "plain", {{"example.com/fpga", "0000:aa:00.0"}, {"x", "dev-1"}}}})),
+              IsEmpty());
+}
+
+TEST(DoctorOfRequests, APodThatHasForgottenTheAnnotationIsNamedWithItsResources) {
+  const auto found = Diagnose(
+      With({{"ns", "a", {{"nvidia.com/rail0", kVf}}},
+            {"ml", "train-0", {{"nvidia.com/rail0", "0000:18:00.2"}, {"example.com/any-name", kRail1}}}}));
+  ASSERT_EQ(found.size(), 2U);
+  for (const Finding& each : found) {
+    EXPECT_EQ(each.id, "rail-without-network");
+    EXPECT_EQ(each.severity, Severity::kWarning);
+    EXPECT_EQ(each.subject, "ml/train-0");
+    EXPECT_THAT(each.fix, AllOf(HasSubstr("k8s.v1.cni.cncf.io/networks"), HasSubstr("template")));
+  }
+  EXPECT_EQ(found[0].what,
+            "the kubelet has given it nvidia.com/rail0 (0000:18:00.2), and it has no interface on rail0");
+  EXPECT_THAT(found[1].what,
+              HasSubstr("example.com/any-name (0000:40:00.1), and it has no interface on rail1"))
+      << "a device counts by what it is";
+}
+
+TEST(DoctorOfRequests, APodWithOneNetworkForTwoDevicesIsNamed) {
+  const auto found =
+      Diagnose(With({{"ns", "a", {{"nvidia.com/rail0", kVf}, {"nvidia.com/rail0", kOtherVf}}}}));
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_THAT(found[0].what,
+              HasSubstr("(0000:18:00.1, 0000:18:00.2), and it has 1 of 2 interfaces on rail0"));
+}
+
+TEST(DoctorOfRequests, APodThatHasForgottenTheResourcesIsNamed) {
+  NodeFacts facts = With({{"ns", "a", {}}, {"ns", "b", {{"nvidia.com/rail0", kOtherVf}}}});
+  engine::AttachmentView other = facts.view.attachments[0];
+  other.attachment.id = 7;
+  other.attachment.pod_name = "b";
+  other.attachment.device = kOtherVf;
+  facts.view.attachments.push_back(other);
+  const auto found = Diagnose(facts);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].id, "network-without-resource");
+  EXPECT_EQ(found[0].subject, "ns/a");
+  EXPECT_EQ(found[0].what,
+            "it has 1 interfaces on rail0, and the kubelet has given it 0 devices of that rail");
+  facts.machinery.pods[1].devices.clear();
+  EXPECT_THAT(Diagnose(facts), IsEmpty())
+      << "the kubelet gives out nothing of this rail: claims (DRA), or static devices";
+}
+
+TEST(DoctorOfRequests, NothingIsSaidOfPodsThatTheKubeletDoesNotList) {
+  EXPECT_THAT(Diagnose(With({})), IsEmpty());
+  EXPECT_THAT(Diagnose(With({{"ml", "other", {}}})), IsEmpty());
+}
+
+TEST(Requests, ADeviceThatNodeJsonNamesIsOfItsRail) {
+  NodeFacts facts = With({{"ml", "b", {{"example.com/rail0", "vf7"}}}});
+  facts.view.rails[0].rail.devices = {{"vf7", "rep7"}};
+  const auto requests = RequestsOnRails(facts.machinery.pods, facts.machinery.machine, facts.view);
+  ASSERT_EQ(requests.size(), 1U);
+  EXPECT_EQ(requests[0].rail, "rail0");
+  facts.view.attachments[0].attachment.pod_namespace = "ml";
+  facts.view.attachments[0].attachment.pod_name = "b";
+  EXPECT_EQ(WithoutNetwork(RequestsOnRails(facts.machinery.pods, facts.machinery.machine, facts.view)[0]),
+            "");
+  facts.view.attachments[0].attachment.phase = state::Phase::kDeleting;
+  EXPECT_NE(WithoutNetwork(RequestsOnRails(facts.machinery.pods, facts.machinery.machine, facts.view)[0]),
+            "");
+}
+
+}  // namespace
+
+std::vector<std::string> FindingsOfRequests() {
+  return {"rail-without-network", "network-without-resource"};
+}
+
+}  // namespace rail::inspect
