@@ -11,7 +11,7 @@ RUN /deps.sh build
 FROM deps AS build
 # Built where it lies in a clone, build/ below the sources: so this and test/run.sh can share a compiler cache.
 COPY . /src
-RUN cd /src && export CCACHE_BASEDIR=/src CCACHE_NOHASHDIR=1 \
+RUN cd /src && export CCACHE_BASEDIR=/src CCACHE_NOHASHDIR=1 LANG=C.UTF-8 \
  && cmake --preset release -Wno-dev \
  && cmake --build --preset product \
  && cmake --install build --component plugins --prefix /out \

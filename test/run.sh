@@ -33,8 +33,9 @@ usage() { sed -n '2,/^set -/{/^set -/d;s/^# \{0,1\}//;p}' test/run.sh; }
 known() { local t; for t in "${DEFAULT[@]}" "${OPTIONAL[@]}"; do [ "$t" = "$1" ] && return 0; done; return 1; }
 
 reports=$PWD/build/reports
-# So that one compiler cache serves every folder that the tree is built in (the image's included).
-export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
+# So that one compiler cache serves every folder that the tree is built in (the image's included). The language is a part of ccache's keys.
+unset LC_ALL LC_CTYPE LC_MESSAGES
+export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1 LANG=C.UTF-8
 
 root=()
 if [ "$(id -u)" != 0 ]; then
