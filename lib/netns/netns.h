@@ -46,7 +46,7 @@ class Netns {
   Status Run(const std::function<Status()>& body) const;
 
  private:
-  Netns(Fd fd, Identity identity) : fd_(std::move(fd)), identity_(identity) {}
+  Netns(Fd fd, Identity identity) : fd_(std::move(fd)), identity_(std::move(identity)) {}
 
   Fd fd_;
   Identity identity_;
