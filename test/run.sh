@@ -6,7 +6,7 @@
 #   by default   unit lint contract lab tidy-changed packaging vm cluster bench     (a tier whose folder is not there is not there)
 #                lab runs beside those that follow it, up to bench
 #                tidy-changed is clang-tidy over what differs from origin/main or, on it, from the day before its last commit
-#                (RAILCNI_TIDY_BASE=REVISION: from that), newest first, for 3 minutes; what it has no time for counts as skipped
+#                (RAILCNI_TIDY_BASE=REVISION: from that), newest first, for 100 seconds beyond what is known to be clean; what it has no time for counts as skipped
 #                cluster is a Kubernetes cluster in network namespaces: install, pods, restarts, rollouts, the tutorial. The first
 #                time on a machine `prepare` builds Kubernetes and the image (10 to 30 minutes; RAILCNI_CACHE or ~/.cache/railcni
 #                keeps them); where RAILCNI_TEST_SECONDS leaves it too little time, it is one skip
@@ -109,7 +109,7 @@ tidy() {  # tidy TIER OPTION...
   /usr/bin/python3 -B test/tidy/tidy.py --build build/tidy --junit "$reports/$1/tidy.xml" "${@:2}"
 }
 tier_tidy() { tidy tidy --all; }
-tier_tidy-changed() { tidy tidy-changed --seconds 180 ${RAILCNI_TIDY_BASE:+--base "$RAILCNI_TIDY_BASE"}; }
+tier_tidy-changed() { tidy tidy-changed --seconds 100 ${RAILCNI_TIDY_BASE:+--base "$RAILCNI_TIDY_BASE"}; }
 
 if [ "${1:-}" = --inside ]; then  # this script again, under the time limit of limited()
   "tier_$2"
