@@ -50,7 +50,7 @@ class Bgp : Examiner {
                              "{}' -c 'bgp router-id {}'`, then `write memory`",
                              config_.bgp.asn, id));
     }
-    if (!view_.bmp_up && !facts_.start) {
+    if (!view_.bmp_up && !facts_.start && !JustBegun()) {
       Find(Severity::kCritical, "bmp-missing", "bgpd", "bgpd does not push what it learns (BMP)",
            "pods that are new elsewhere cannot be reached from this node; those that it knows stay reachable",
            "add `-M bmp` to bgpd_options in /etc/frr/daemons, then restart FRR; if it is there, `railctl get "

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "lib/inspect/doctor/fixture.h"
 
 namespace rail::inspect {
@@ -118,6 +120,19 @@ TEST(DoctorOfBgp, ARaildThatHasJustBegunSaysNothingOfALeafItHasNotFoundYet) {
   const std::vector<Finding> findings = Diagnose(facts);
   ASSERT_EQ(findings.size(), 1U);
   EXPECT_EQ(findings[0].id, "no-leaf-neighbour");
+}
+
+// Its first look is on its way: attachments and the feed are not known yet.
+TEST(DoctorOfBgp, OfARaildThatHasJustBegunAccusesNeitherTheFeedNorPorts) {
+  NodeFacts facts = Well();
+  facts.view.bmp_up = false;
+  facts.view.attachments.clear();
+  facts.view.started_ms = facts.now_ms - 4999;
+  EXPECT_THAT(Diagnose(facts), ::testing::IsEmpty());
+  facts.view.started_ms = facts.now_ms - 5000;
+  std::set<std::string> ids;
+  for (const Finding& each : Diagnose(facts)) ids.insert(each.id);
+  EXPECT_THAT(ids, ::testing::IsSupersetOf({"bmp-missing", "foreign-port"}));
 }
 
 }  // namespace

@@ -170,7 +170,7 @@ class Rails : Examiner {
     std::set<std::string> known = {rail.pf, rail.bridge};
     for (const engine::AttachmentView& a : view_.attachments) known.insert(a.attachment.representor);
     for (const ovs::Port& port : bridge.ports) {
-      if (known.contains(port.name) || engine::VlanOfPort(rail, port)) continue;
+      if (JustBegun() || known.contains(port.name) || engine::VlanOfPort(rail, port)) continue;
       Find(Severity::kInfo, "foreign-port", rail.name,
            "port " + port.name + " of bridge " + rail.bridge + " is of no attachment",
            "RailCNI's rules drop what comes from it; its owner may expect otherwise",
