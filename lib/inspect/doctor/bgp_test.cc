@@ -123,7 +123,7 @@ TEST(DoctorOfBgp, ARaildThatHasJustBegunSaysNothingOfALeafItHasNotFoundYet) {
 }
 
 // Its first look is on its way: attachments and the feed are not known yet.
-TEST(DoctorOfBgp, OfARaildThatHasJustBegunAccusesNeitherTheFeedNorPorts) {
+TEST(DoctorOfBgp, ARaildThatHasJustBegunAccusesNeitherTheFeedNorPortsNorTenants) {
   NodeFacts facts = Well();
   facts.view.bmp_up = false;
   facts.view.attachments.clear();
@@ -132,7 +132,7 @@ TEST(DoctorOfBgp, OfARaildThatHasJustBegunAccusesNeitherTheFeedNorPorts) {
   facts.view.started_ms = facts.now_ms - 5000;
   std::set<std::string> ids;
   for (const Finding& each : Diagnose(facts)) ids.insert(each.id);
-  EXPECT_THAT(ids, ::testing::IsSupersetOf({"bmp-missing", "foreign-port"}));
+  EXPECT_THAT(ids, ::testing::IsSupersetOf({"bmp-missing", "foreign-port", "tenant-unused"}));
 }
 
 }  // namespace

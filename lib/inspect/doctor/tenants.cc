@@ -46,6 +46,7 @@ class Tenants : Examiner {
   }
 
   void Unused() {
+    if (JustBegun()) return;
     for (const auto& [tenant, namespaces] : config_.tenancy.tenants) {
       const tenancy::TenantId id = tenancy::NamedTenant(config_, tenant).id;
       const bool here = std::ranges::any_of(view_.attachments,
