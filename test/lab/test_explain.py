@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from lone import Lone, representor_of
-from railcni_lab import daemons, kernel
+from railcni_lab import daemons, kernel, vty
 from railcni_lab.layout import Node, bridge, uplink
 from world import Port, World, eventually, settle
 
@@ -190,6 +190,8 @@ def test_doctor_and_trace_find_a_wire_that_is_out(settled: World) -> None:
     with broken(["ip", "-n", leaf, "link", "set", wire, "down"], ["ip", "-n", leaf, "link", "set", wire, "up"]):
         found = eventually("the uplink without carrier", lambda: findings(settled, a1.node),
                            lambda f: "uplink-without-carrier" in f and "bgp-session-down" in f, 30)
+        # A leaf of FRRouting 8.4 that hears of a link's end and its return at once may leave the session Idle for ever.
+        eventually("the leaf has seen it, too", lambda: vty.sessions(settled.lab.leaf(1).frr_dir)[wire], lambda s: s != "Established", 30)
         assert uplink(1) in found["uplink-without-carrier"][0]["what"]
         assert {f["subject"] for f in found["bgp-session-down"]} == {"rail1"}
         eventually("the wire is the first line, and the session and the pods follow from it", lambda: causes(settled, a1.node)[0],

@@ -83,7 +83,7 @@ def test_check_names_what_is_broken(world: World, pod: pods.Pod) -> None:
     chain.check(attachment)
     broken = {
         "mtu": (("ip", "link", "set", "net1", "mtu", "1400"), ("ip", "link", "set", "net1", "mtu", "4200"), "MTU"),
-        "rule": (("ip", "rule", "del", "pref", "1000"), ("ip", "rule", "add", "pref", "1000", "from", address, "lookup", "100"),
+        "rule": (("ip", "rule", "del", "pref", "700"), ("ip", "rule", "add", "pref", "700", "from", address, "lookup", "524100"),
                  "rule"),
     }
     for what, (breaking, mending, named) in broken.items():
