@@ -5,11 +5,13 @@ usage: report.py FOLDER --name TIER --status N   counts one tier's tests: prints
                                                  was skipped on stderr. N = exit status of the tier's command; 124 and 137 mean that
                                                  its time was up
        report.py FOLDER --slowest N              the N tests below FOLDER that took longest, a line each: seconds, tier, test
+       report.py FOLDER --cases FILE             the cases of FILE (test/cases.yaml) with how their tests below FOLDER ended
 """
 
 import argparse
 import sys
 import xml.etree.ElementTree as xml
+from collections.abc import Iterator
 from pathlib import Path
 
 
@@ -42,13 +44,51 @@ def slowest(folder: Path, count: int) -> list[str]:
     return [f"{seconds:6.1f} s  {tier:<12} {name}" for seconds, tier, name in sorted(took, reverse=True)[:count]]
 
 
+def outcome_of(case: xml.Element) -> str:
+    if case.find("failure") is not None or case.find("error") is not None or case.get("status") == "fail":
+        return "failed"
+    return "skipped" if case.find("skipped") is not None or case.get("status") in ("notrun", "disabled") else "passed"
+
+
+def told_cases(folder: Path, file: Path) -> Iterator[str]:
+    """Errors: ValueError, KeyError, a file that is not as test/cases.yaml says."""
+    import yaml
+    outcomes: dict[str, set[str]] = {}  # by a test's name without its parameters, file and folder
+    for report in folder.rglob("*.xml"):
+        try:
+            found = list(xml.parse(report).getroot().iter("testcase"))
+        except xml.ParseError:
+            continue
+        for case in found:
+            outcomes.setdefault(plain(name_of(case)), set()).add(outcome_of(case))
+    for case in yaml.safe_load(file.read_text()):
+        yield f"{case['kind']}"
+        for key in ("input", "before", "now"):
+            yield f"  {key:<7} {case[key]}"
+        for test in case["tests"]:
+            yield f"  {'tests' if test == case['tests'][0] else '':<7} {test}: {' and '.join(sorted(outcomes.get(test, {'not run'})))}"
+        yield ""
+
+
+def plain(name: str) -> str:
+    """`Two/Suite.Name/0` -> `Suite.Name`, `test.lab.test_a.test_b[x]` -> `test_b`."""
+    if "test_" in name:
+        return name.partition("[")[0].rpartition(".")[2]
+    return "/".join(word for word in name.split("/") if "." in word)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", type=Path)
     parser.add_argument("--slowest", type=int)
-    parser.add_argument("--name", required="--slowest" not in sys.argv)
-    parser.add_argument("--status", type=int, required="--slowest" not in sys.argv)
+    parser.add_argument("--cases", type=Path)
+    counts = not {"--slowest", "--cases"} & set(sys.argv)
+    parser.add_argument("--name", required=counts)
+    parser.add_argument("--status", type=int, required=counts)
     options = parser.parse_args()
+    if options.cases is not None:
+        print("\n".join(told_cases(options.folder, options.cases)))
+        return 0
     if options.slowest is not None:
         print("\n".join(slowest(options.folder, options.slowest)))
         return 0
@@ -62,10 +102,10 @@ def main() -> int:
             continue
         for case in cases:
             name = name_of(case)
-            reason = case.find("skipped")
-            if case.find("failure") is not None or case.find("error") is not None or case.get("status") == "fail":
+            reason, outcome = case.find("skipped"), outcome_of(case)
+            if outcome == "failed":
                 failed.append(name + told(case))
-            elif reason is not None or case.get("status") in ("notrun", "disabled"):
+            elif outcome == "skipped":
                 why = (reason.get("message") if reason is not None else "") or "no reason given"
                 skipped.setdefault(why, []).append(name)
             else:

@@ -3,8 +3,8 @@
 # N passed, N failed[, N skipped]
 #
 # usage: test/run.sh [--tier NAME]...
-#   by default   unit lint contract lab tidy-changed packaging vm cluster bench     (a tier whose folder is not there is not there)
-#                lab runs beside those that follow it, up to bench
+#   by default   unit lint contract lab cluster tidy-changed packaging vm bench     (a tier whose folder is not there is not there)
+#                lab and cluster run beside those that follow them, up to bench
 #                tidy-changed is clang-tidy over what differs from origin/main or, on it, from the day before its last commit
 #                (RAILCNI_TIDY_BASE=REVISION: from that), newest first, for 100 seconds beyond what is known to be clean; what it has no time for counts as skipped
 #                cluster is a Kubernetes cluster in network namespaces: install, pods, restarts, rollouts, the tutorial. The first
@@ -22,10 +22,10 @@
 set -euo pipefail
 cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/.."
 
-DEFAULT=(unit lint contract lab tidy-changed packaging vm cluster bench)
+DEFAULT=(unit lint contract lab cluster tidy-changed packaging vm bench)
 OPTIONAL=(load fresh upgrade asan tsan fuzz tidy)
 # Hard limits in seconds: a tier that hangs is a failed tier, not a hung job.
-declare -A LIMIT=([prepare]=4200 [load]=14400 [unit]=300 [lint]=900 [tidy-changed]=900 [contract]=600 [lab]=2400 [vm]=1800 [bench]=900 [packaging]=2400
+declare -A LIMIT=([prepare]=4200 [load]=14400 [unit]=300 [lint]=900 [tidy-changed]=900 [contract]=600 [lab]=2400 [vm]=2700 [bench]=900 [packaging]=2400
                   [cluster]=3000 [fresh]=3300 [upgrade]=3000 [asan]=3000 [tsan]=3000 [fuzz]=1800 [tidy]=5400)
 TOTAL=${RAILCNI_TEST_SECONDS:-86400}  # for the whole run: what is left of it bounds each tier, so that the closing line is printed
 
@@ -53,9 +53,10 @@ ctest_in() {  # ctest_in TIER BUILD-FOLDER LABEL-REGEX JOBS [REPORT]
   "${root[@]}" ctest --test-dir "$2" --label-regex "$3" --parallel "$4" --output-on-failure --no-tests=ignore \
     --output-junit "$reports/$1/${5:-ctest}.xml"
 }
-pytest_in() {  # pytest_in TIER FOLDER [REPORT]
-  "${root[@]}" /usr/bin/python3 -B -m pytest -p no:cacheprovider -ra --junitxml "$reports/$1/${3:-pytest}.xml" "$2"
+pytest_in() {  # pytest_in TIER FOLDER [REPORT [OPTION...]]
+  "${root[@]}" /usr/bin/python3 -B -m pytest -p no:cacheprovider -ra --junitxml "$reports/$1/${3:-pytest}.xml" "${@:4}" "$2"
 }
+TWO_LABS=(-n 2 --dist loadfile)  # two labs side by side, each with the tests of whole files
 sanitized() {  # sanitized PRESET: the tests of unit and contract, built by that preset
   cmake --preset "$1" -Wno-dev
   cmake --build --preset "$1"
@@ -67,18 +68,18 @@ tier_prepare() {
   cmake --build --preset release
   # What cannot be had here is that tier's own skip or failure.
   case " $RAILCNI_TIERS " in *" vm "*) "${root[@]}" test/vm/run.sh fetch || true ;; esac
-  case " $RAILCNI_TIERS " in *" cluster "*) "${root[@]}" deploy/lab/cluster prepare || true ;; esac
+  case " $RAILCNI_TIERS " in *" cluster "*)
+    deploy/deps.sh cluster || true
+    "${root[@]}" deploy/lab/cluster prepare || true ;;
+  esac
 }
 tier_unit() { ctest_in unit build '^unit$' 2; }
 tier_lint() { ctest_in lint build '^lint$' 2; }
 tier_contract() { ctest_in contract build '^contract$' 2; }
-tier_lab() { pytest_in lab test/lab; }
+tier_lab() { pytest_in lab test/lab pytest "${TWO_LABS[@]}"; }
 tier_vm() { pytest_in vm test/vm; }
 tier_packaging() { pytest_in packaging test/packaging; }
-tier_cluster() {
-  deploy/deps.sh cluster
-  pytest_in cluster test/cluster
-}
+tier_cluster() { pytest_in cluster test/cluster; }
 tier_load() {
   local loops=() run failed=0
   for ((run = 0; run < $(nproc); run++)); do
@@ -89,7 +90,7 @@ tier_load() {
   trap "kill ${loops[*]} 2>/dev/null" EXIT
   for ((run = 1; run <= ${RAILCNI_LOAD_RUNS:-3}; run++)); do
     ctest_in load build '^contract$' 2 "contract-$run" || failed=1
-    pytest_in load test/lab "lab-$run" || failed=1
+    pytest_in load test/lab "lab-$run" "${TWO_LABS[@]}" || failed=1
   done
   return $failed
 }
@@ -190,41 +191,46 @@ tell() {  # tell TIER STATUS SECONDS: what it counted, what its tests measured, 
     tail -n 60 "$reports/$1.log" | sed 's/^/   | /'
   fi
 }
-# The lab waits more than it computes: it runs beside other tiers. Not beside bench, which measures.
-lab='' lab_began=0
-await_lab() {
-  [ -n "$lab" ] || return 0
-  local status=0
-  wait "$lab" || status=$?
-  lab=''
-  say "== lab, which ran beside"
-  tell lab "$status" $(($(stat -c %Y "$reports/lab.log") - lab_began))
+# They wait more than they compute: they run beside other tiers. Not beside bench, which measures.
+BESIDE=(lab cluster)
+declare -A beside=() beside_began=()  # tier -> its process, and when it began
+await_beside() {
+  local tier status
+  for tier in "${BESIDE[@]}"; do
+    [ -n "${beside[$tier]:-}" ] || continue
+    status=0
+    wait "${beside[$tier]}" || status=$?
+    unset "beside[$tier]"
+    say "== $tier, which ran beside"
+    tell "$tier" "$status" $(($(stat -c %Y "$reports/$tier.log") - beside_began[$tier]))
+  done
 }
-trap '[ -z "$lab" ] || { kill "$lab"; wait "$lab"; } 2>/dev/null || true' EXIT
+trap '[ ${#beside[@]} = 0 ] || { kill "${beside[@]}"; wait "${beside[@]}"; } 2>/dev/null || true' EXIT
 trap 'exit 143' TERM
 trap 'exit 130' INT
 
 for tier in "${tiers[@]}"; do
   if ! there "$tier"; then say "== $tier: not there yet"; continue; fi
   mkdir -p "$reports/$tier"
-  if [ "$tier" = lab ] && [ "${tiers[-1]}" != lab ]; then
-    say "== lab begins, beside what follows"
-    lab_began=$(date +%s)
-    limited lab exec &
-    lab=$!
+  if [[ " ${BESIDE[*]} " == *" $tier "* ]] && [ "${tiers[-1]}" != "$tier" ]; then
+    say "== $tier begins, beside what follows"
+    beside_began[$tier]=$(date +%s)
+    limited "$tier" exec &
+    beside[$tier]=$!
     continue
   fi
-  if [ "$tier" = bench ]; then await_lab; fi
+  if [ "$tier" = bench ]; then await_beside; fi
   say "== $tier"
   began=$SECONDS
   status=0
   limited "$tier" || status=$?
   tell "$tier" "$status" $((SECONDS - began))
 done
-await_lab
+await_beside
 
 say "" && say "== time: $(IFS=,; say "${took[*]}" | sed 's/,/, /g'); in all $(seconds "$SECONDS"). The slowest tests:"
 /usr/bin/python3 -B test/report.py "$reports" --slowest 20
+/usr/bin/python3 -B test/report.py "$reports" --cases test/cases.yaml >"$reports/cases.txt"
 say ""
 line="$passed passed, $failed failed"
 [ "$skipped" = 0 ] || line+=", $skipped skipped"

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -95,6 +96,21 @@ TABLES: pytest.StashKey[Tables] = pytest.StashKey()
 @pytest.fixture(scope="session")
 def tables(request: pytest.FixtureRequest) -> Tables:
     return request.config.stash.setdefault(TABLES, Tables(HERE.parents[1] / "build/reports/lab"))
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """A worker (-n 2) gives its tables to the run that it is of."""
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["tables"] = session.config.stash.get(TABLES, Tables(HERE)).rows
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """The hook of pytest-xdist: a worker has ended. One that crashed has no tables; the run names the test that it was in."""
+    tables = node.config.stash.setdefault(TABLES, Tables(HERE.parents[1] / "build/reports/lab"))
+    for name, [head, *rows] in getattr(node, "workeroutput", {}).get("tables", {}).items():
+        for cells in rows:
+            tables.row(name, head, cells)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

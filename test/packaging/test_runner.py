@@ -1,11 +1,14 @@
 """What test/run.sh counts: every way in which a tier can fail ends in its last line."""
 
+import re
 import subprocess
 from pathlib import Path
 
 import pytest
+import yaml
 
-REPORT = Path(__file__).resolve().parents[1] / "report.py"
+TESTS = Path(__file__).resolve().parents[1]
+REPORT = TESTS / "report.py"
 
 
 def counts(folder: Path, status: int) -> tuple[str, str]:
@@ -69,3 +72,23 @@ def test_the_slowest_tests_of_all_tiers_come_first(tmp_path: Path) -> None:
     (tmp_path / "unit/cut.xml").write_text(CTEST[:60])
     ran = subprocess.run([REPORT, tmp_path, "--slowest", "2"], capture_output=True, text=True, check=True)
     assert [line.split() for line in ran.stdout.splitlines()] == [["61.0", "s", "lab", "test_lab.test_0"], ["3.0", "s", "unit", "test_unit.test_1"]]
+
+
+def test_a_case_is_told_with_its_tests_outcomes(tmp_path: Path) -> None:
+    (tmp_path / "unit").mkdir()
+    (tmp_path / "unit/a.xml").write_text(CTEST.replace("Mac.Parses", "Forms/Mac.Parses/0"))
+    (tmp_path / "unit/b.xml").write_text(PYTEST.replace("test_four", "test_four[x.y]"))
+    (tmp_path / "cases.yaml").write_text("- {kind: k, input: i, before: b, now: n, tests: [Mac.Parses, Mac.Fails, test_four, test_absent]}")
+    told = subprocess.run([REPORT, tmp_path, "--cases", tmp_path / "cases.yaml"], capture_output=True, text=True, check=True).stdout
+    assert told.split("\n") == ["k", "  input   i", "  before  b", "  now     n", "  tests   Mac.Parses: passed", "          Mac.Fails: failed",
+                                "          test_four: skipped", "          test_absent: not run", "", ""]
+
+
+def test_every_case_names_tests_that_are_there() -> None:
+    root = TESTS.parent
+    sources = [path.read_text() for top in ("lib", "cmd", "plugins", "test") for path in sorted((root / top).rglob("*"))
+               if path.name.endswith("_test.cc") or (path.name.startswith("test_") and path.suffix == ".py")]
+    there = {f"{suite}.{name}" for text in sources for suite, name in re.findall(r"^TEST(?:_F|_P)?\((\w+),\s*(\w+)\)", text, re.M)}
+    there |= {name for text in sources for name in re.findall(r"^def (test_\w+)", text, re.M)}
+    cases = yaml.safe_load((TESTS / "cases.yaml").read_text())
+    assert len(cases) > 20 and [test for case in cases for test in case["tests"] if test not in there] == []
