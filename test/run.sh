@@ -157,6 +157,19 @@ for tier in prepare "${tiers[@]}"; do "${root[@]}" rm -rf "${reports:?}/$tier" "
 say() { printf '%s\n' "$*"; }
 seconds() { printf '%d:%02d' $(($1 / 60)) $(($1 % 60)); }
 
+# --- how busy the machine was, ours and others' work together: a tier that waits could have another beside it -------------------
+
+ticks() {  # busy and idle so far (proc(5), /proc/stat)
+  local user nice system idle iowait irq softirq
+  read -r _ user nice system idle iowait irq softirq _ </proc/stat
+  echo $((user + nice + system + irq + softirq)) $((idle + iowait))
+}
+percent() {  # percent BUSY IDLE: since those ticks
+  local busy idle
+  read -r busy idle < <(ticks)
+  printf '%d %%' $((100 * (busy - $1) / (busy - $1 + idle - $2 + 1)))
+}
+
 # --- the tiers one after another ----------------------------------------------------------------------------------------
 
 passed=0 failed=0 skipped=0
@@ -167,6 +180,7 @@ result_of() {  # result_of TIER STATUS: "passed failed skipped" from the reports
 
 say "== prepare: packages, the release build, what guests and cluster are made of (log: build/reports/prepare.log)"
 began=$SECONDS
+read -r -a first < <(ticks)
 if ! limited prepare; then
   tail -n 60 "$reports/prepare.log"
   say "prepare failed after $(seconds $((SECONDS - began))); the whole log is build/reports/prepare.log"
@@ -174,9 +188,9 @@ if ! limited prepare; then
   exit 1
 fi
 say "   done in $(seconds $((SECONDS - began)))"
-took=("prepare $(seconds $((SECONDS - began)))")
+took=("prepare $(seconds $((SECONDS - began))) (busy $(percent "${first[@]}"))")
 
-tell() {  # tell TIER STATUS SECONDS: what it counted, what its tests measured, the end of its log if something failed
+tell() {  # tell TIER STATUS SECONDS [BUSY]: what it counted, what its tests measured, the end of its log if something failed
   local p f s
   read -r p f s < <(result_of "$1" "$2") || { p=0 f=1 s=0; }
   count "$p" "$f" "$s"
@@ -185,7 +199,7 @@ tell() {  # tell TIER STATUS SECONDS: what it counted, what its tests measured, 
     say "" && sed 's/^/   /' "$table"
   done
   say "   $1: $p passed, $f failed, $s skipped in $(seconds "$3")"
-  took+=("$1 $(seconds "$3")")
+  took+=("$1 $(seconds "$3")${4:+ (busy $4)}")
   if [ "$f" -gt 0 ]; then
     say "   --- end of build/reports/$1.log"
     tail -n 60 "$reports/$1.log" | sed 's/^/   | /'
@@ -222,9 +236,10 @@ for tier in "${tiers[@]}"; do
   if [ "$tier" = bench ]; then await_beside; fi
   say "== $tier"
   began=$SECONDS
+  read -r -a before < <(ticks)
   status=0
   limited "$tier" || status=$?
-  tell "$tier" "$status" $((SECONDS - began))
+  tell "$tier" "$status" $((SECONDS - began)) "$(percent "${before[@]}")"
 done
 await_beside
 
