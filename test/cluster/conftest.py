@@ -78,6 +78,8 @@ def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     finally:
         if "RAILCNI_TEST_KEEP_LAB" not in os.environ:
             clusters.down(cluster)
+            left = sorted(Path("/sys/fs/cgroup").glob(f"**/railcni-{lab.prefix}-n*"))
+            assert not left, f"cgroups of nodes that are down: {left}"
 
 
 @pytest.fixture(scope="session")

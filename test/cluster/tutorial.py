@@ -22,8 +22,9 @@ class Tutorial:
     def __init__(self, folder: Path) -> None:
         commands = blocks((REPOSITORY / "TUTORIAL.md").read_text(), False)
         assert len(commands) > 15 and commands[-1] == "deploy/lab/cluster down"
+        # The cluster may be up already: the quick start leaves it so, and names this page.
         # As in a shell of a person: a pipe is as good as its last command, and `railctl trace` says by its status that a packet is dropped.
-        script = "\n".join(["set -eu", "trap 'echo \"line $LINENO failed\" >&2' ERR", *commands])
+        script = "\n".join(["set -eu", "trap 'echo \"line $LINENO failed\" >&2' ERR", "deploy/lab/cluster up", *commands])
         self.environment = {**os.environ, "RAILCNI_LAB": f"t{os.getpid()}"}
         self.output = folder / "tutorial.txt"
         with self.output.open("w") as said:

@@ -34,6 +34,9 @@ def up(cluster: Cluster, shape: Shape = SHAPE, product: bool = True) -> None:
     """Kubernetes with Multus and a device plugin on every node, RailCNI's image in each; RailCNI itself is not installed."""
     shape.check()
     require()
+    if is_up(cluster, shape):
+        print(f"cluster: '{cluster.lab.prefix}' is up already", flush=True)
+        return
     if cluster.folder.exists() or cluster.lab.folder.exists():
         raise LabError(f"cluster '{cluster.lab.prefix}' is up already, or something of it is left: run `cluster down` first")
     say = fabric.Progress()
@@ -46,6 +49,14 @@ def up(cluster: Cluster, shape: Shape = SHAPE, product: bool = True) -> None:
             raise
 
 
+def is_up(cluster: Cluster, shape: Shape) -> bool:
+    """Every node of this shape is there and Ready."""
+    if not cluster.folder.exists() or not cluster.lab.folder.exists() or cluster.lab.shape() != shape:
+        return False
+    nodes = kubectl.try_run(cluster, "get", "nodes", "-o", "jsonpath={.items[*].status.conditions[?(@.type=='Ready')].status}")
+    return nodes is not None and nodes.split() == ["True"] * shape.nodes
+
+
 def prepare(cluster: Cluster, product: bool, say: Callable[[str], None]) -> list[Path]:
     """Builds all that may take minutes, and keeps it; nothing is up yet, so a process that is ended meanwhile leaves nothing behind.
     Returns the archives of the images: pause, workload and, with `product`, RailCNI's and Debian's."""
@@ -55,6 +66,7 @@ def prepare(cluster: Cluster, product: bool, say: Callable[[str], None]) -> list
     kubernetes_build.ensure(cluster.binaries, say)
     archives = [images.pause(), images.workload()]
     if product:
+        say("RailCNI's image, by the Dockerfile: a minute or two, and up to half an hour where the compiler's cache does not know the sources")
         archives += [images.product(PRODUCT), images.debian()]
         say("images")
     return archives

@@ -27,6 +27,9 @@ def make_network(cluster: Cluster) -> None:
             f"link add {node.name} type veth peer name mgmt netns {there}\nlink set {node.name} master br0 up\n"))
         kernel.run(["ip", "-n", there, "-batch", "-"], stdin=(
             f"address add {node.address}/24 dev mgmt\nlink set mgmt up\nroute add default via {CONTROL_PLANE}\n"))
+        # The way back to pods, who ask for the service `kubernetes` and for pods of other nodes.
+        kernel.run(["ip", "-n", namespace, "route", "add", node.pod_network, "via", node.address])
+    kernel.sysctl(namespace, {"net/ipv4/ip_forward": 1})  # a node has it set by the plugin bridge
 
 
 def start(cluster: Cluster) -> None:

@@ -30,6 +30,20 @@ class Pool:
         self.resource, self.devices = resource, devices
         self.socket = FOLDER / f"{resource.replace('/', '-')}.sock"
         self.server: grpc.Server | None = None
+        self.known: tuple[int, int] | None = None  # the kubelet that it is registered at
+
+    def follow(self, now: tuple[int, int] | None) -> None:
+        """Registers with a kubelet that does not know this pool. One that does is left alone: to register anew is to end ListAndWatch, and
+        with it every device that pods are admitted with."""
+        if now is None or (now == self.known and self.socket.exists()):
+            return
+        try:
+            self.serve()
+            self.register()
+            self.known = now
+        except grpc.RpcError as error:
+            print(f"cannot register {self.resource}: {error.details()}", flush=True)
+            self.known = None
 
     def serve(self) -> None:
         if self.server is not None:
@@ -88,18 +102,10 @@ def kubelet() -> tuple[int, int] | None:
 
 def main() -> None:
     pools = [Pool(*_words(word)) for word in sys.argv[1:]]
-    known = None
     while True:
         now = kubelet()
-        if now is not None and (now != known or any(not pool.socket.exists() for pool in pools)):
-            for pool in pools:
-                try:
-                    pool.serve()
-                    pool.register()
-                except grpc.RpcError as error:
-                    print(f"cannot register {pool.resource}: {error.details()}", flush=True)
-                    now = None
-            known = now
+        for pool in pools:
+            pool.follow(now)
         time.sleep(0.5)
 
 

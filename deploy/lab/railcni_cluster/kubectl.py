@@ -1,6 +1,6 @@
 """kubectl, from the control plane's network namespace, where the API server's address is.
 
-Debian's kubectl 1.20 has an old kustomize: kustomize.py renders the folders of `-k` for it.
+The kustomize of kubectl 1.20 and older (Debian's) does not know components: kustomize.py renders the folders of `-k` for it.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -24,17 +25,24 @@ def environment(cluster: Cluster) -> dict[str, str]:
 
 
 def call(cluster: Cluster, *words: str, stdin: str | None = None, seconds: float = 60) -> str:
-    asked, text = rendered(list(words), stdin)
+    asked, text = rendered(cluster, list(words), stdin)
     with inside(cluster.namespace):
         return run([cluster.kubectl, *asked], stdin=text, env=environment(cluster), timeout=seconds)
 
 
-def rendered(words: list[str], stdin: str | None) -> tuple[list[str], str | None]:
-    """`-k FOLDER` becomes `-f -` with the folder's objects."""
-    if "-k" not in words[:-1]:
+def rendered(cluster: Cluster, words: list[str], stdin: str | None) -> tuple[list[str], str | None]:
+    """`-k FOLDER` becomes `-f -` with the folder's objects, where kubectl cannot render it."""
+    if "-k" not in words[:-1] or has_kustomize(cluster.kubectl):
         return words, stdin
     at = words.index("-k")
     return [*words[:at], "-f", "-", *words[at + 2:]], run(["/usr/bin/python3", "-B", str(KUSTOMIZE), words[at + 1]])
+
+
+@cache
+def has_kustomize(kubectl: str) -> bool:
+    """Whether it knows components and folders under `resources`: since 1.21 (its kustomize is 4.0 then, before it was 2.0)."""
+    version = json.loads(run([kubectl, "version", "--client", "-o", "json"]))["clientVersion"]
+    return (int(version["major"]), int(version["minor"].rstrip("+"))) >= (1, 21)
 
 
 def try_run(cluster: Cluster, *words: str, seconds: float = 10) -> str | None:
@@ -59,7 +67,7 @@ def apply(cluster: Cluster, *objects: dict[str, Any]) -> None:
 
 def become(cluster: Cluster, words: list[str]) -> None:
     """Does not return."""
-    asked, text = rendered(words, None)
+    asked, text = rendered(cluster, words, None)
     command = ["ip", "netns", "exec", cluster.namespace, cluster.kubectl, *asked]
     everything = {**os.environ, **environment(cluster)}
     if text is not None:
