@@ -3,8 +3,9 @@
 # N passed, N failed[, N skipped]
 #
 # usage: test/run.sh [--tier NAME]...
-#   by default   unit lint contract lab cluster tidy-changed packaging vm bench     (a tier whose folder is not there is not there)
-#                lab and cluster run beside those that follow them, up to bench
+#   by default   unit lint contract lab cluster newer tidy-changed packaging vm bench     (a tier whose folder is not there is not there)
+#                lab, cluster and newer run beside those that follow them, up to bench
+#                newer is what is bound to FRRouting and Open vSwitch, and a matrix, on those of the next Debian (test/versions)
 #                tidy-changed is clang-tidy over what differs from origin/main or, on it, from the day before its last commit
 #                (RAILCNI_TIDY_BASE=REVISION: from that), newest first, for 100 seconds beyond what is known to be clean; what it has no time for counts as skipped
 #                cluster is a Kubernetes cluster in network namespaces: install, pods, restarts, rollouts, the tutorial. The first
@@ -17,16 +18,17 @@
 #                asan tsan   unit and contract tests under a sanitizer
 #                fuzz        each fuzz target: its seeds, and a second of its own
 #                tidy        clang-tidy over everything (slow)
+# RAILCNI_FRR=FOLDER, RAILCNI_OVS=FOLDER: other versions for contract, lab and vm (test/versions/versions.py)
 # Root or sudo: contract, lab and packaging make network namespaces and mounts, and remove what they made.
 # Reports of every tier: build/reports/. Exit status: 0 all passed, 1 something failed or nothing ran, 2 usage.
 set -euo pipefail
 cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/.."
 
-DEFAULT=(unit lint contract lab cluster tidy-changed packaging vm bench)
+DEFAULT=(unit lint contract lab cluster newer tidy-changed packaging vm bench)
 OPTIONAL=(load fresh upgrade asan tsan fuzz tidy)
 # Hard limits in seconds: a tier that hangs is a failed tier, not a hung job.
 declare -A LIMIT=([prepare]=4200 [load]=14400 [unit]=300 [lint]=900 [tidy-changed]=900 [contract]=600 [lab]=2400 [vm]=2700 [bench]=900 [packaging]=2400
-                  [cluster]=3000 [fresh]=3300 [upgrade]=3000 [asan]=3000 [tsan]=3000 [fuzz]=1800 [tidy]=5400)
+                  [cluster]=3000 [newer]=1200 [fresh]=3300 [upgrade]=3000 [asan]=3000 [tsan]=3000 [fuzz]=1800 [tidy]=5400)
 TOTAL=${RAILCNI_TEST_SECONDS:-86400}  # for the whole run: what is left of it bounds each tier, so that the closing line is printed
 
 usage() { sed -n '2,/^set -/{/^set -/d;s/^# \{0,1\}//;p}' test/run.sh; }
@@ -43,18 +45,19 @@ if [ "$(id -u)" != 0 ]; then
     echo "run.sh: the tests need root (network namespaces, mounts): run it as root or install sudo" >&2
     exit 1
   fi
-  preserve=RAILCNI_CACHE,RAILCNI_VM_ACCEL,RAILCNI_UPGRADE_FROM,RAILCNI_UPGRADE_BUILD,RAILCNI_KUBERNETES,RAILCNI_MULTUS,RAILCNI_TIER_SECONDS,RAILCNI_LOAD_RUNS
+  preserve=RAILCNI_CACHE,RAILCNI_VM_ACCEL,RAILCNI_UPGRADE_FROM,RAILCNI_UPGRADE_BUILD,RAILCNI_KUBERNETES,RAILCNI_MULTUS,RAILCNI_FRR,RAILCNI_OVS,RAILCNI_TIER_SECONDS,RAILCNI_LOAD_RUNS
   root=(sudo "--preserve-env=$preserve,http_proxy,https_proxy,no_proxy")
 fi
 
 # --- how each tier is run -----------------------------------------------------------------------------------------------
 
-ctest_in() {  # ctest_in TIER BUILD-FOLDER LABEL-REGEX JOBS [REPORT]
-  "${root[@]}" ctest --test-dir "$2" --label-regex "$3" --parallel "$4" --output-on-failure --no-tests=ignore \
-    --output-junit "$reports/$1/${5:-ctest}.xml"
+versions=test/versions/versions.py
+ctest_in() {  # ctest_in TIER BUILD-FOLDER LABEL-REGEX JOBS [REPORT [OPTION...]]
+  "${root[@]}" "$versions" ctest --test-dir "$2" --label-regex "$3" --parallel "$4" --output-on-failure --no-tests=ignore \
+    --output-junit "$reports/$1/${5:-ctest}.xml" "${@:6}"
 }
 pytest_in() {  # pytest_in TIER FOLDER [REPORT [OPTION...]]
-  "${root[@]}" /usr/bin/python3 -B -m pytest -p no:cacheprovider -ra --junitxml "$reports/$1/${3:-pytest}.xml" "${@:4}" "$2"
+  "${root[@]}" "$versions" /usr/bin/python3 -B -m pytest -p no:cacheprovider -ra --junitxml "$reports/$1/${3:-pytest}.xml" "${@:4}" "$2"
 }
 TWO_LABS=(-n 2 --dist loadfile)  # two labs side by side, each with the tests of whole files
 sanitized() {  # sanitized PRESET: the tests of unit and contract, built by that preset
@@ -68,6 +71,7 @@ tier_prepare() {
   cmake --build --preset release
   # What cannot be had here is that tier's own skip or failure.
   case " $RAILCNI_TIERS " in *" vm "*) "${root[@]}" test/vm/run.sh fetch || true ;; esac
+  case " $RAILCNI_TIERS " in *" newer "*) "${root[@]}" "$versions" --fetch trixie || true ;; esac
   case " $RAILCNI_TIERS " in *" cluster "*)
     deploy/deps.sh cluster || true
     "${root[@]}" deploy/lab/cluster prepare || true ;;
@@ -80,6 +84,13 @@ tier_lab() { pytest_in lab test/lab pytest "${TWO_LABS[@]}"; }
 tier_vm() { pytest_in vm test/vm; }
 tier_packaging() { pytest_in packaging test/packaging; }
 tier_cluster() { pytest_in cluster test/cluster; }
+tier_newer() {
+  RAILCNI_FRR=$("${root[@]}" "$versions" --fetch trixie)
+  export RAILCNI_FRR RAILCNI_OVS=$RAILCNI_FRR
+  ctest_in newer build '^contract$' 2 ctest --tests-regex 'Bgp|Frr|Ovs|OpenFlow|Vswitchd'
+  pytest_in newer test/versions in-force
+  pytest_in newer test/lab/test_matrix.py matrix
+}
 tier_load() {
   local loops=() run failed=0
   for ((run = 0; run < $(nproc); run++)); do
@@ -206,7 +217,7 @@ tell() {  # tell TIER STATUS SECONDS [BUSY]: what it counted, what its tests mea
   fi
 }
 # They wait more than they compute: they run beside other tiers. Not beside bench, which measures.
-BESIDE=(lab cluster)
+BESIDE=(lab cluster newer)
 declare -A beside=() beside_began=()  # tier -> its process, and when it began
 await_beside() {
   local tier status

@@ -95,8 +95,10 @@ class Outside:
             return
         fetched = time.monotonic() - began
         wanted = [f"{i.path}::{within_file(i.nodeid)}" for i in items]
-        command = guest.preamble() + shlex.join(["/usr/bin/python3", "-B", "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:xdist",
-                                                 f"--rootdir={REPOSITORY}", "-v", "-s", *wanted])
+        versions = [f"{key}={os.environ[key]}" for key in ("RAILCNI_FRR", "RAILCNI_OVS") if os.environ.get(key)]
+        command = guest.preamble() + shlex.join(
+            ["env", *versions, str(REPOSITORY / "test/versions/versions.py"), "/usr/bin/python3", "-B", "-m", "pytest", "-p", "no:cacheprovider",
+             "-p", "no:xdist", f"--rootdir={REPOSITORY}", "-v", "-s", *wanted])
         outcome = machine.run(kernel, command, out, guest.limit, guest.devices)
         self.say(f"{name}: kernel {kernel.version} {fetched:.0f} s, guest {outcome.seconds:.0f} s; {out}/transcript")
         found: dict[str, list[pytest.TestReport]] = {i.nodeid: [] for i in items}

@@ -35,7 +35,7 @@ def prepare(host: Host) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     user = pwd.getpwnam("frr")
     os.chown(host.frr_dir, user.pw_uid, user.pw_gid)
-    for daemon in ("zebra", "bgpd"):
+    for daemon in ("mgmtd", "zebra", "bgpd"):
         for file in (host.log_dir / f"{daemon}.log", host.root / f"etc/frr/{daemon}.conf"):
             file.touch()
             os.chown(file, user.pw_uid, user.pw_gid)
@@ -50,12 +50,45 @@ def start_frr(host: Host, bgp_config: str = "", which: Iterable[str] = ("zebra",
 
 
 def start_frr_daemon(host: Host, daemon: str, bmp: bool = False) -> None:
+    if daemon != "mgmtd" and has_mgmtd() and pid_of(host, "mgmtd") is None:
+        start_frr_daemon(host, "mgmtd")
     module = ["-M", "bmp"] if bmp and daemon == "bgpd" else []
-    with inside(host.namespace), named(host.name):
-        run([str(FRR_BINARIES / daemon), *module, "-d", "-z", str(host.frr_dir / "zserv.api"),
-             "--vty_socket", str(host.frr_dir),
-             "-i", str(host.frr_dir / f"{daemon}.pid"), "-f", str(host.root / f"etc/frr/{daemon}.conf"),
-             "-A", "127.0.0.1", "-P", "0", "--log", f"file:{host.log_dir / daemon}.log"])
+    own = [] if daemon == "mgmtd" else ["-z", str(host.frr_dir / "zserv.api"), "-f", str(host.root / f"etc/frr/{daemon}.conf")]
+    said = host.log_dir / f"{daemon}.said"
+    command = [str(FRR_BINARIES / daemon), *module, "-d", *own, *_own_folder(host), "--vty_socket", str(host.frr_dir),
+               "-i", str(host.frr_dir / f"{daemon}.pid"),
+               "-A", "127.0.0.1", "-P", "0", "--log", f"file:{host.log_dir / daemon}.log"]
+    # A file: since FRRouting 9.0 a daemon keeps what is no terminal open, and a pipe would never end (lib/libfrr.c, frr_run).
+    with open(said, "w") as output, inside(host.namespace), named(host.name):
+        try:
+            status = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, timeout=30, check=False).returncode
+        except FileNotFoundError:
+            raise LabError(f"{command[0]} is not installed: run deploy/deps.sh run") from None
+        except subprocess.TimeoutExpired:
+            raise LabError(f"{daemon} of {host.name} did not start within 30 s; what it said: {said}") from None
+    if status != 0:
+        raise LabError(f"{daemon} of {host.name} failed with status {status}: {' / '.join(said.read_text().splitlines()[-3:])}")
+
+
+def has_mgmtd() -> bool:
+    """Since FRRouting 10.0 the others look for mgmtd without end where it does not run."""
+    return (FRR_BINARIES / "mgmtd").exists()
+
+
+def _own_folder(host: Host) -> list[str]:
+    """mgmtd's sockets have no option: they are in /run/frr, or in a folder there that -N names."""
+    if not has_mgmtd():
+        return []
+    folder = frr_folder(host)
+    folder.mkdir(parents=True, exist_ok=True)
+    user = pwd.getpwnam("frr")
+    os.chown(folder, user.pw_uid, user.pw_gid)
+    return ["-N", host.namespace]
+
+
+def frr_folder(host: Host) -> Path:
+    """Outside of the lab's own folder; it is there only where FRRouting has mgmtd."""
+    return Path("/run/frr") / host.namespace
 
 
 def start_lldpd(host: Host, settings: Path) -> subprocess.Popen[bytes]:
@@ -130,7 +163,9 @@ def raild_answers(node: Node) -> bool:
 
 def pid_files(host: Host) -> dict[str, Path]:
     """Daemon -> its pid file, for the daemons that this kind of host has."""
-    files = {d: host.frr_dir / f"{d}.pid" for d in ("zebra", "bgpd")}
+    files = {d: host.frr_dir / f"{d}.pid" for d in ("mgmtd", "zebra", "bgpd")}
+    if not has_mgmtd() and not files["mgmtd"].exists():
+        del files["mgmtd"]
     if isinstance(host, Node):
         files |= {d: host.pid_dir / f"{d}.pid" for d in ("ovsdb-server", "ovs-vswitchd", "raild")}
     return files

@@ -276,7 +276,8 @@ def down(lab: Lab, say: Callable[[str], None] = print) -> None:
         raise LabError("the lab's namespaces are root's: run `lab down` as root (sudo)")
     mine = [n for n in kernel.namespaces() if lab.owns_namespace(n)]
     pids = set(kernel.processes_in(set(mine)))
-    for host in known_hosts(lab):
+    hosts = known_hosts(lab)
+    for host in hosts:
         for daemon in daemons.pid_files(host):
             pid = daemons.pid_of(host, daemon)
             if pid is not None:
@@ -288,7 +289,8 @@ def down(lab: Lab, say: Callable[[str], None] = print) -> None:
     daemons.end(pids)
     for namespace in mine:
         kernel.delete_namespace(namespace)
-    shutil.rmtree(lab.folder, ignore_errors=True)
+    for folder in (lab.folder, *map(daemons.frr_folder, hosts)):
+        shutil.rmtree(folder, ignore_errors=True)
     say(f"lab: '{lab.prefix}' is down ({len(pids)} processes, {len(mine)} namespaces)")
 
 
