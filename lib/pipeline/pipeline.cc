@@ -38,6 +38,13 @@ constexpr uint16_t kVlanPresent = 0x1000;  // of vlan_vid (OpenFlow 1.5, OFPVID_
 // Mode `vrf`: which VLAN a packet is of, from the moment when it has no tag on, until it gets one again.
 constexpr char kVlanRegister[] = "reg8";
 
+// Where the ids of a packet's ends are: the first of the four registers of each.
+constexpr int kSource = 0;       // xxreg0
+constexpr int kDestination = 4;  // xxreg1
+constexpr int kDestinationLeaving =
+    8;  // xxreg2: the tenant that it is leaving. Mode `vrf`, where nothing leaves, has the VLAN there
+constexpr int kSourceLeaving = 12;  // xxreg3
+
 const char* Family(const IpAddress& address) {
   return address.is_v6() ? "ipv6" : "ip";
 }
@@ -96,6 +103,20 @@ void AppendLadder(std::vector<Rule>& rules, uint16_t priority, uint64_t cookie, 
   }
 }
 
+// Writes an end's ids: "set_field:0x2a->xxreg0," and the same for the tenant that it is leaving.
+std::string SetTenants(const BridgeFacts& bridge, const TenantIds& tenants, int first, int first_leaving) {
+  std::string text = fmt::format("set_field:{}->xxreg{},", Hex(tenants.tenant), first / 4);
+  if (!tenants.leaving.is_none() && bridge.vlans.empty())
+    text += fmt::format("set_field:{}->xxreg{},", Hex(tenants.leaving), first_leaving / 4);
+  return text;
+}
+std::string SetSource(const BridgeFacts& bridge, const TenantIds& tenants) {
+  return SetTenants(bridge, tenants, kSource, kSourceLeaving);
+}
+std::string SetDestination(const BridgeFacts& bridge, const TenantIds& tenants) {
+  return SetTenants(bridge, tenants, kDestination, kDestinationLeaving);
+}
+
 // Matches the id in the 128-bit register that begins with `first`, in the form in which the switch prints it.
 std::string Registers(int first, tenancy::TenantId id) {
   const std::array<uint64_t, 4> words = {id.high >> 40, id.high >> 8 & 0xffffffff,
@@ -104,6 +125,13 @@ std::string Registers(int first, tenancy::TenantId id) {
   for (const uint64_t word : words)
     text += fmt::format("{}reg{}={}{:x}", text.empty() ? "" : ",", first++, word == 0 ? "" : "0x", word);
   return text;
+}
+
+// The switch prints registers in their order.
+Rule Same(tenancy::TenantId tenant, int first, int second) {
+  return {kCompareTable, kExact, Cookie(CookieKind::kCompare, tenant.low),
+          Registers(std::min(first, second), tenant) + "," + Registers(std::max(first, second), tenant),
+          "resubmit(,4)"};
 }
 
 }  // namespace
@@ -201,20 +229,19 @@ bool RefusesForgedMac(const Rule& rule) {
   return rule.table == kSenderTable && rule.priority > kExact && rule.actions == kToRefuse;
 }
 
-std::vector<Rule> TenantRules(const BridgeFacts& bridge, const Pod& pod, tenancy::TenantId tenant) {
+std::vector<Rule> TenantRules(const BridgeFacts& bridge, const Pod& pod, const TenantIds& tenants) {
   const bool tagged = !bridge.vlans.empty();
   std::vector<Rule> rules;
   if (tagged && pod.vlan == config::kNoVlan) return rules;
   const uint64_t cookie = Cookie(CookieKind::kTenant, static_cast<uint64_t>(pod.id));
   const uint16_t vlan = tagged ? pod.vlan : config::kNoVlan;
-  rules.push_back(
-      {kSourceTable, kExact, cookie, fmt::format("in_port={}", pod.port),
-       fmt::format("set_field:{}->xxreg0,{}resubmit(,2)", Hex(tenant), tagged ? SetVlan(vlan) + "," : "")});
+  rules.push_back({kSourceTable, kExact, cookie, fmt::format("in_port={}", pod.port),
+                   SetSource(bridge, tenants) + (tagged ? SetVlan(vlan) + "," : "") + "resubmit(,2)"});
   for (const IpAddress& address : pod.addresses) {
     const std::string its =
         fmt::format("{}{},{}={}", Family(address), OfVlan(vlan), Destination(address), address.ToString());
-    rules.push_back({kDestinationTable, kExact, cookie, its,
-                     fmt::format("set_field:{}->xxreg1,resubmit(,3)", Hex(tenant))});
+    rules.push_back(
+        {kDestinationTable, kExact, cookie, its, SetDestination(bridge, tenants) + "resubmit(,3)"});
     if (!tagged) continue;
     rules.push_back(
         {kAdmitTable, kExact, cookie,
@@ -253,8 +280,18 @@ std::vector<Rule> VlanRules(const BridgeFacts& bridge, const VlanPort& vlan) {
 }
 
 Rule CompareRule(tenancy::TenantId tenant) {
-  return {kCompareTable, kExact, Cookie(CookieKind::kCompare, tenant.low),
-          Registers(0, tenant) + "," + Registers(4, tenant), "resubmit(,4)"};
+  return Same(tenant, kSource, kDestination);
+}
+
+std::vector<Rule> LeavingRules(tenancy::TenantId tenant) {
+  return {Same(tenant, kSource, kDestinationLeaving), Same(tenant, kSourceLeaving, kDestination),
+          Same(tenant, kSourceLeaving, kDestinationLeaving)};
+}
+
+bool IsOfLeaving(const Rule& rule) {
+  return rule.table == kCompareTable &&
+         (rule.match.find(fmt::format("reg{}=", kDestinationLeaving)) != std::string::npos ||
+          rule.match.find(fmt::format("reg{}=", kSourceLeaving)) != std::string::npos);
 }
 
 // FNV-1a (http://www.isthe.com/chongo/tech/comp/fnv/): the same in every build.
@@ -266,20 +303,20 @@ uint64_t RemoteCookie(const IpAddress& address) {
 
 namespace {
 
-Rule RemoteSourceRule(const BridgeFacts& bridge, const VlanAddress& remote, tenancy::TenantId tenant) {
+Rule RemoteSourceRule(const BridgeFacts& bridge, const VlanAddress& remote, const TenantIds& tenants) {
   const IpAddress& address = remote.address;
   return {kSourceTable, kExact, RemoteCookie(address),
           fmt::format("{}{},in_port={},{}={}", Family(address), OfVlan(remote.vlan), bridge.uplink_port,
                       Source(address), address.ToString()),
-          fmt::format("set_field:{}->xxreg0,resubmit(,2)", Hex(tenant))};
+          SetSource(bridge, tenants) + "resubmit(,2)"};
 }
 
-Rule RemoteDestinationRule(const VlanAddress& remote, tenancy::TenantId tenant) {
+Rule RemoteDestinationRule(const BridgeFacts& bridge, const VlanAddress& remote, const TenantIds& tenants) {
   const IpAddress& address = remote.address;
   return {kDestinationTable, kExact, RemoteCookie(address),
           fmt::format("{}{},{}={}", Family(address), OfVlan(remote.vlan), Destination(address),
                       address.ToString()),
-          fmt::format("set_field:{}->xxreg1,resubmit(,3)", Hex(tenant))};
+          SetDestination(bridge, tenants) + "resubmit(,3)"};
 }
 
 // The VLAN that a match of ours asks for: its register, between the family and what follows.
@@ -296,14 +333,14 @@ uint16_t VlanOf(std::string_view match) {
 }  // namespace
 
 std::vector<Rule> RemoteRules(const BridgeFacts& bridge, const VlanAddress& remote,
-                              tenancy::TenantId tenant) {
+                              const TenantIds& tenants) {
   if (bridge.vlans.empty() != (remote.vlan == config::kNoVlan)) return {};
-  return {RemoteSourceRule(bridge, remote, tenant), RemoteDestinationRule(remote, tenant)};
+  return {RemoteSourceRule(bridge, remote, tenants), RemoteDestinationRule(bridge, remote, tenants)};
 }
 
 std::optional<Rule> RemoteRuleAt(
     const BridgeFacts& bridge, const Rule& place,
-    const std::function<std::optional<tenancy::TenantId>(const VlanAddress&)>& tenant_of) {
+    const std::function<std::optional<TenantIds>(const VlanAddress&)>& tenants_of) {
   if (place.priority != kExact || (place.table != kSourceTable && place.table != kDestinationTable))
     return std::nullopt;
   const size_t equals = place.match.rfind('=');
@@ -312,10 +349,10 @@ std::optional<Rule> RemoteRuleAt(
   if (!address) return std::nullopt;
   const VlanAddress remote(*address, VlanOf(place.match));
   if (bridge.vlans.empty() != (remote.vlan == config::kNoVlan)) return std::nullopt;
-  const auto tenant = tenant_of(remote);
-  if (!tenant) return std::nullopt;
-  Rule rule = place.table == kSourceTable ? RemoteSourceRule(bridge, remote, *tenant)
-                                          : RemoteDestinationRule(remote, *tenant);
+  const auto tenants = tenants_of(remote);
+  if (!tenants) return std::nullopt;
+  Rule rule = place.table == kSourceTable ? RemoteSourceRule(bridge, remote, *tenants)
+                                          : RemoteDestinationRule(bridge, remote, *tenants);
   if (rule.match != place.match) return std::nullopt;  // `place` matches more than the address
   return rule;
 }
@@ -323,10 +360,15 @@ std::optional<Rule> RemoteRuleAt(
 bool MayBeRemotes(const Rule& rule) {
   const bool is_source = rule.table == kSourceTable;
   if (rule.priority != kExact || (!is_source && rule.table != kDestinationTable)) return false;
-  const std::string_view actions = rule.actions;
-  const size_t comma = actions.find(',');
-  return actions.starts_with("set_field:") && comma != std::string_view::npos &&
-         actions.substr(comma) == (is_source ? ",resubmit(,2)" : ",resubmit(,3)");
+  constexpr std::string_view kSet = "set_field:";
+  std::string_view rest = rule.actions;
+  if (!rest.starts_with(kSet)) return false;
+  while (rest.starts_with(kSet)) {  // one that leaves a tenant has two
+    const size_t comma = rest.find(',');
+    if (comma == std::string_view::npos) return false;
+    rest.remove_prefix(comma + 1);
+  }
+  return rest == (is_source ? "resubmit(,2)" : "resubmit(,3)");
 }
 
 std::vector<Rule> LeafRules(const BridgeFacts& bridge, const MacAddress& leaf_mac) {

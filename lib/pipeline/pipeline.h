@@ -52,6 +52,15 @@ struct VlanAddress {
   auto operator<=>(const VlanAddress&) const = default;
 };
 
+// Whose an address is. For a moment after a move also the tenant that it has left: then it reaches the pods of both.
+struct TenantIds {
+  // NOLINTNEXTLINE(google-explicit-constructor): mostly there is one
+  TenantIds(tenancy::TenantId its, tenancy::TenantId left = {}) : tenant(its), leaving(left) {}
+  tenancy::TenantId tenant;
+  tenancy::TenantId leaving;  // none: it leaves none
+  bool operator==(const TenantIds&) const = default;
+};
+
 // One local attachment.
 struct Pod {
   int64_t id = 0;     // the attachment's; its low 24 bits go into the cookie
@@ -82,10 +91,16 @@ std::vector<ovs::Rule> AdmitRules(const BridgeFacts& bridge, const Pod& pod);
 bool RefusesForgedMac(const ovs::Rule& rule);
 
 // Tables 1 and 2 of an attachment. In mode `vrf` also 0 and 4: what comes to it in its tenant's VLAN, without which it has no rules.
-std::vector<ovs::Rule> TenantRules(const BridgeFacts& bridge, const Pod& pod, tenancy::TenantId tenant);
+// Nothing leaves a tenant there.
+std::vector<ovs::Rule> TenantRules(const BridgeFacts& bridge, const Pod& pod, const TenantIds& tenants);
 
 // Table 3: the tenant may talk to itself.
 ovs::Rule CompareRule(tenancy::TenantId tenant);
+
+// Table 3: who leaves the tenant may talk to it still, and to others who leave it.
+std::vector<ovs::Rule> LeavingRules(tenancy::TenantId tenant);
+// Whether the rule is one of them.
+bool IsOfLeaving(const ovs::Rule& rule);
 
 // Mode `vrf`: control traffic between the uplink and the port of a VLAN, and table 4: what is not local goes to the leaf in it.
 std::vector<ovs::Rule> VlanRules(const BridgeFacts& bridge, const VlanPort& vlan);
@@ -95,13 +110,13 @@ uint64_t RemoteCookie(const IpAddress& address);
 
 // Tables 1 and 2 of an address learned from BGP. In mode `vrf` it has a VLAN, without which it has no rules.
 std::vector<ovs::Rule> RemoteRules(const BridgeFacts& bridge, const VlanAddress& remote,
-                                   tenancy::TenantId tenant);
+                                   const TenantIds& tenants);
 
-// The rule of RemoteRules that belongs in the place (table, priority, match) of `place`. `tenant_of` returns the tenant of a
-// remote's address. Nothing: no rule of a remote has this place, or its address is not a remote's.
+// The rule of RemoteRules that belongs in the place (table, priority, match) of `place`. `tenants_of` returns whose a
+// remote's address is. Nothing: no rule of a remote has this place, or its address is not a remote's.
 std::optional<ovs::Rule> RemoteRuleAt(
     const BridgeFacts& bridge, const ovs::Rule& place,
-    const std::function<std::optional<tenancy::TenantId>(const VlanAddress&)>& tenant_of);
+    const std::function<std::optional<TenantIds>(const VlanAddress&)>& tenants_of);
 // Whether `rule` could be a remote's: it only says whose tenant an address is, and goes on to the next table.
 bool MayBeRemotes(const ovs::Rule& rule);
 

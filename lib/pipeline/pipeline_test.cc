@@ -5,7 +5,10 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <set>
+#include <sstream>
+#include <string>
 
 #include "lib/ovs/openflow.h"
 
@@ -29,13 +32,16 @@ const BridgeFacts kBridge{1, Mac("02:00:00:00:00:b0"), Mac("02:52:41:49:4c:00")}
 const Pod kPod{7, 5, Mac("02:00:00:00:00:07"), {Ip("10.0.1.7"), Ip("2001:db8::7")}};
 
 constexpr tenancy::TenantId kTenant{0, 0x2a};
+constexpr tenancy::TenantId kLeft{0x1c, 0x2b};
 
 std::vector<ovs::Rule> Everything() {
   std::vector<ovs::Rule> rules = ControlRules(kBridge, config::TenancyMode::kNamespace);
   Append(rules, AdmitRules(kBridge, kPod));
   Append(rules, TenantRules(kBridge, kPod, kTenant));
   rules.push_back(CompareRule(kTenant));
+  Append(rules, LeavingRules(kLeft));
   Append(rules, RemoteRules(kBridge, Ip("10.0.2.9"), kTenant));
+  Append(rules, RemoteRules(kBridge, Ip("10.0.2.10"), {kTenant, kLeft}));
   Append(rules, LeafRules(kBridge, Mac("02:00:00:00:00:1e")));
   return rules;
 }
@@ -87,7 +93,11 @@ TEST(Pipeline, EveryRuleIsWrittenAsTheSwitchPrintsIt) {
   }
   for (const tenancy::TenantId id : ids) {
     rules.push_back(CompareRule(id));
+    Append(rules, LeavingRules(id));
     Append(rules, TenantRules(kBridge, kPod, id));
+    Append(rules, TenantRules(kBridge, kPod, {id, kLeft}));
+    Append(rules, TenantRules(kBridge, kPod, {kTenant, id}));
+    Append(rules, RemoteRules(kBridge, Ip("10.0.2.9"), {kTenant, id}));
     for (const IpAddress& address : addresses) Append(rules, RemoteRules(kBridge, address, id));
   }
   for (const ovs::Rule& rule : rules) {
@@ -104,8 +114,99 @@ TEST(Pipeline, ATenantIsComparedInAllItsBits) {
   EXPECT_EQ(rule.match,
             "reg0=0xfedc,reg1=0xba987654,reg2=0x32012345,reg3=0x6789abcd,"
             "reg4=0xfedc,reg5=0xba987654,reg6=0x32012345,reg7=0x6789abcd");
-  EXPECT_EQ(TenantRules(kBridge, kPod, {0xfedcba98765432, 0x0123456789abcd}).front().actions,
+  EXPECT_EQ(TenantRules(kBridge, kPod, tenancy::TenantId{0xfedcba98765432, 0x0123456789abcd}).front().actions,
             "set_field:0xfedcba987654320123456789abcd->xxreg0,resubmit(,2)");
+}
+
+// What tables 1 to 3 make of a packet between two remotes: whether some rule of table 3 has the ids that their rules write.
+bool Meet(const TenantIds& source, const TenantIds& destination, const std::vector<ovs::Rule>& compare) {
+  std::map<std::string, uint64_t> registers;
+  const auto write = [&](const ovs::Rule& rule) {
+    size_t at = 0;
+    while ((at = rule.actions.find("set_field:0x", at)) != std::string::npos) {
+      const size_t arrow = rule.actions.find("->xxreg", at);
+      const std::string digits = rule.actions.substr(at + 12, arrow - at - 12);
+      const std::string id = std::string(32 - digits.size(), '0') + digits;
+      const int first = (rule.actions[arrow + 7] - '0') * 4;
+      for (int word = 0; word < 4; ++word)
+        registers["reg" + std::to_string(first + word)] =
+            std::stoull(id.substr(static_cast<size_t>(word) * 8, 8), nullptr, 16);
+      at = arrow;
+    }
+  };
+  write(RemoteRules(kBridge, Ip("10.0.2.1"), source)[0]);
+  write(RemoteRules(kBridge, Ip("10.0.2.2"), destination)[1]);
+  return std::ranges::any_of(compare, [&](const ovs::Rule& rule) {
+    std::istringstream parts(rule.match);
+    for (std::string part; std::getline(parts, part, ',');) {
+      const size_t equals = part.find('=');
+      if (registers[part.substr(0, equals)] != std::stoull(part.substr(equals + 1), nullptr, 0)) return false;
+    }
+    return true;
+  });
+}
+
+// Of all pairs, with every rule of table 3 that there could be: who shares a tenant, be it one that somebody is leaving.
+TEST(Pipeline, APacketPassesIfOneTenantOfItsSourceIsOneOfItsDestination) {
+  const std::vector<tenancy::TenantId> all = {{0, 1}, {0, 2}, {1, 0}, {1, 2}};
+  std::vector<ovs::Rule> compare;
+  for (const tenancy::TenantId id : all) {
+    compare.push_back(CompareRule(id));
+    Append(compare, LeavingRules(id));
+  }
+  std::vector<TenantIds> ends;
+  for (const tenancy::TenantId now : all) {
+    ends.emplace_back(now);
+    for (const tenancy::TenantId left : all) {
+      if (left != now) ends.push_back({now, left});
+    }
+  }
+  for (const TenantIds& a : ends) {
+    for (const TenantIds& b : ends) {
+      const auto has = [](const TenantIds& one, tenancy::TenantId id) {
+        return !id.is_none() && (one.tenant == id || one.leaving == id);
+      };
+      EXPECT_EQ(Meet(a, b, compare), has(a, b.tenant) || has(a, b.leaving))
+          << a.tenant.ToString() << "/" << a.leaving.ToString() << " to " << b.tenant.ToString() << "/"
+          << b.leaving.ToString();
+    }
+  }
+}
+
+// A rule of table 3 of a tenant that somebody leaves gives nothing to those who leave none.
+TEST(Pipeline, TheRulesOfLeavingAreForThoseAloneWhoLeave) {
+  constexpr tenancy::TenantId kOther{0, 9};
+  EXPECT_FALSE(Meet(kLeft, kLeft, LeavingRules(kLeft))) << "its own rule lets its pods talk";
+  EXPECT_FALSE(Meet(kTenant, kLeft, LeavingRules(kLeft)));
+  EXPECT_FALSE(Meet({kTenant, kLeft}, kOther, LeavingRules(kLeft)));
+  EXPECT_FALSE(Meet(kOther, {kTenant, kLeft}, LeavingRules(kLeft)));
+  EXPECT_TRUE(Meet({kTenant, kLeft}, kLeft, LeavingRules(kLeft)));
+  EXPECT_TRUE(Meet(kLeft, {kTenant, kLeft}, LeavingRules(kLeft)));
+  EXPECT_TRUE(Meet({kTenant, kLeft}, {kOther, kLeft}, LeavingRules(kLeft)));
+  for (const ovs::Rule& rule : LeavingRules(kLeft)) {
+    EXPECT_TRUE(IsOfLeaving(rule));
+    EXPECT_EQ(rule.priority, CompareRule(kLeft).priority);
+    EXPECT_EQ(rule.cookie, CompareRule(kLeft).cookie);
+    EXPECT_EQ(rule.actions, CompareRule(kLeft).actions);
+  }
+  EXPECT_FALSE(IsOfLeaving(CompareRule(kLeft)));
+}
+
+// What they write: registers, which are in no megaflow. Match and next table are those of an address of one tenant.
+TEST(Pipeline, AnAddressThatLeavesATenantAsksNothingMore) {
+  const auto one = RemoteRules(kBridge, Ip("10.0.2.9"), kTenant);
+  const auto two = RemoteRules(kBridge, Ip("10.0.2.9"), {kTenant, kLeft});
+  ASSERT_EQ(two.size(), 2U);
+  for (size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(two[i].match, one[i].match);
+    EXPECT_EQ(two[i].cookie, one[i].cookie);
+    EXPECT_TRUE(MayBeRemotes(two[i]));
+    EXPECT_EQ(RemoteRuleAt(kBridge, one[i], [](auto&&) { return TenantIds(kTenant, kLeft); }), two[i]);
+  }
+  EXPECT_EQ(two[0].actions, "set_field:0x2a->xxreg0,set_field:0x1c0000000000002b->xxreg3,resubmit(,2)");
+  EXPECT_EQ(two[1].actions, "set_field:0x2a->xxreg1,set_field:0x1c0000000000002b->xxreg2,resubmit(,3)");
+  EXPECT_EQ(TenantRules(kBridge, kPod, {kTenant, kLeft})[0].actions, two[0].actions);
+  EXPECT_EQ(TenantRules(kBridge, kPod, {kTenant, kLeft})[1].actions, two[1].actions);
 }
 
 TEST(Pipeline, EveryRuleCarriesOurCookie) {

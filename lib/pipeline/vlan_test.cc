@@ -85,10 +85,11 @@ TEST(VlanPipeline, AsksNoQuestionThatWouldSplitAMegaflow) {
 }
 
 TEST(VlanPipeline, AnAddressIsATenantsInItsVlanAlone) {
-  EXPECT_THAT(Texts(RemoteRules(kBridge, {Ip("10.0.2.9"), kRedVlan}, {0, 0x2a})),
+  EXPECT_THAT(Texts(RemoteRules(kBridge, {Ip("10.0.2.9"), kRedVlan}, tenancy::TenantId{0, 0x2a})),
               ElementsAre("1 ip,reg8=0x65,in_port=1,nw_src=10.0.2.9 set_field:0x2a->xxreg0,resubmit(,2)",
                           "2 ip,reg8=0x65,nw_dst=10.0.2.9 set_field:0x2a->xxreg1,resubmit(,3)"));
-  EXPECT_THAT(Texts(TenantRules(kBridge, {7, 5, kRedPod.mac, {Ip("10.0.0.1")}, kRedVlan}, {0, 0x2a})),
+  EXPECT_THAT(Texts(TenantRules(kBridge, {7, 5, kRedPod.mac, {Ip("10.0.0.1")}, kRedVlan},
+                                tenancy::TenantId{0, 0x2a})),
               UnorderedElementsAre(
                   "0 ip,in_port=1,dl_vlan=101,dl_dst=02:00:00:00:00:b0,nw_dst=10.0.0.1 "
                   "pop_vlan,set_field:0x65->reg8,resubmit(,1)",

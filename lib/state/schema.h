@@ -46,6 +46,8 @@ CREATE TABLE attachment (
   boot          TEXT NOT NULL DEFAULT '',
   route_table   INTEGER NOT NULL DEFAULT 0,
   route_rule    INTEGER NOT NULL DEFAULT 0,
+  leaving       TEXT NOT NULL DEFAULT '' CHECK (length(leaving) IN (0, 28)),
+  leaving_ms    INTEGER NOT NULL DEFAULT 0,
   UNIQUE (network, container_id, ifname)
 ) STRICT;
 
@@ -82,11 +84,13 @@ PRAGMA user_version = 2;
 // Format 3 has the step "routes", and "asked" in the detail of the step "device" (FORMAT.md). Earlier steps need no change.
 inline constexpr const char* kFromFormat2 = "PRAGMA user_version = 3;";
 
-// Format 4 has the boot of an attachment, and in the detail of the step "device" which VF of which PF it was (FORMAT.md).
+// Format 4 has the boot of an attachment, its numbers of routing, the tenant that it is leaving, and in the detail of the step "device" which VF of which PF it was (FORMAT.md).
 inline constexpr const char* kFromFormat3 = R"(
 ALTER TABLE attachment ADD COLUMN boot TEXT NOT NULL DEFAULT '';
 ALTER TABLE attachment ADD COLUMN route_table INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE attachment ADD COLUMN route_rule INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE attachment ADD COLUMN leaving TEXT NOT NULL DEFAULT '' CHECK (length(leaving) IN (0, 28));
+ALTER TABLE attachment ADD COLUMN leaving_ms INTEGER NOT NULL DEFAULT 0;
 UPDATE meta SET written_by = ')" RAIL_VERSION R"(';
 PRAGMA user_version = 4;
 )";

@@ -58,7 +58,7 @@ Result<tenancy::TenantId> IdFrom(const std::string& text) {
 #define RAIL_FIELDS                                                                                         \
   "phase, rail, pod_namespace, pod_name, pod_uid, netns_path, netns_device, netns_inode, device, "          \
   "representor, adopted, mac, mtu, addresses, gateways, ofport, tenant, tenant_id, announced, created_ms, " \
-  "boot, route_table, route_rule"
+  "boot, route_table, route_rule, leaving, leaving_ms"
 #define RAIL_SELECT "SELECT id, network, container_id, ifname, " RAIL_FIELDS " FROM attachment"
 
 // In the order of RAIL_FIELDS.
@@ -69,6 +69,7 @@ void BindFields(Statement& statement, const Attachment& a) {
   statement.Bind(int64_t{a.mtu}).Bind(JoinAddresses(a.addresses)).Bind(JoinAddresses(a.gateways));
   statement.Bind(int64_t{a.ofport}).Bind(a.tenant).Bind(IdText(a.tenant_id)).Bind(int64_t{a.announced});
   statement.Bind(a.created_ms).Bind(a.boot).Bind(int64_t{a.table}).Bind(int64_t{a.rule});
+  statement.Bind(IdText(a.leaving)).Bind(a.leaving_ms);
 }
 
 Result<Attachment> ReadAttachment(const Statement& row) {
@@ -102,6 +103,8 @@ Result<Attachment> ReadAttachment(const Statement& row) {
   a.boot = row.Text(column++);
   a.table = static_cast<uint32_t>(row.Int(column++));
   a.rule = static_cast<uint32_t>(row.Int(column++));
+  RAIL_ASSIGN_AS(a.leaving, IdFrom(row.Text(column++)), damaged);
+  a.leaving_ms = row.Int(column++);
   return a;
 }
 
@@ -157,8 +160,9 @@ Result<Attachment> Sqlite::Create(const Attachment& draft) {
 Result<int64_t> Sqlite::Insert(const Attachment& draft) {
   RAIL_ASSIGN(
       Statement insert,
-      db_->Prepare("INSERT INTO attachment (network, container_id, ifname, " RAIL_FIELDS
-                   ") VALUES (?,?,?, ?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING"));
+      db_->Prepare(
+          "INSERT INTO attachment (network, container_id, ifname, " RAIL_FIELDS
+          ") VALUES (?,?,?, ?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING"));
   insert.Bind(draft.key.network).Bind(draft.key.container_id).Bind(draft.key.ifname);
   BindFields(insert, draft);
   RAIL_TRY(insert.Run());
@@ -223,8 +227,26 @@ Status Sqlite::SetOfport(int64_t id, uint16_t ofport) {
 
 Status Sqlite::SetTenant(int64_t id, const std::string& tenant, tenancy::TenantId tenant_id) {
   return Set(id, "the tenant", tenant_id.is_none() ? Unless::kNever : Unless::kDeleting,
-             "UPDATE attachment SET tenant = ?, tenant_id = ? WHERE id = ?",
+             "UPDATE attachment SET tenant = ?, tenant_id = ?, leaving = '', leaving_ms = 0 WHERE id = ?",
              [&](Statement& set) { set.Bind(tenant).Bind(IdText(tenant_id)); });
+}
+
+// What SET computes, it computes from the row as it was.
+Status Sqlite::MoveTenant(int64_t id, const std::string& tenant, tenancy::TenantId tenant_id,
+                          int64_t unix_ms) {
+  return Set(id, "the tenant", Unless::kDeleting,
+             "UPDATE attachment SET leaving = iif(tenant_id = ?, leaving, tenant_id), "
+             "leaving_ms = iif(tenant_id = ?, leaving_ms, iif(tenant_id = '', 0, ?)), "
+             "tenant = ?, tenant_id = ? WHERE id = ?",
+             [&](Statement& set) {
+               const std::string to = IdText(tenant_id);
+               set.Bind(to).Bind(to).Bind(unix_ms).Bind(tenant).Bind(to);
+             });
+}
+
+Status Sqlite::SetLeft(int64_t id) {
+  return Set(id, "the tenant that it has left", Unless::kNever,
+             "UPDATE attachment SET leaving = '', leaving_ms = 0 WHERE id = ?", [](Statement&) {});
 }
 
 Status Sqlite::SetAnnounced(int64_t id, bool announced) {

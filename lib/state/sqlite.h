@@ -34,6 +34,9 @@ class Sqlite : public Store {
                       const std::vector<IpAddress>& gateways) override;
   Status SetOfport(int64_t id, uint16_t ofport) override;
   Status SetTenant(int64_t id, const std::string& tenant, tenancy::TenantId tenant_id) override;
+  Status MoveTenant(int64_t id, const std::string& tenant, tenancy::TenantId tenant_id,
+                    int64_t unix_ms) override;
+  Status SetLeft(int64_t id) override;
   Status SetAnnounced(int64_t id, bool announced) override;
   Status Remove(int64_t id) override;
   Status Claim(int64_t attachment, ClaimKind kind, const std::string& value) override;

@@ -85,6 +85,8 @@ UPDATE attachment SET tenant_id = 0xb04ca063c6b14d WHERE tenant <> '';
 ALTER TABLE attachment DROP COLUMN boot;
 ALTER TABLE attachment DROP COLUMN route_table;
 ALTER TABLE attachment DROP COLUMN route_rule;
+ALTER TABLE attachment DROP COLUMN leaving;
+ALTER TABLE attachment DROP COLUMN leaving_ms;
 PRAGMA user_version = 1)";
 
 TEST_F(SqliteFile, OfFormat1KeepsItsTenantsIds) {

@@ -57,10 +57,13 @@ struct Attachment {
   uint16_t ofport = 0;              // 0: not known yet
   std::string tenant;               // "" until tenant-isolation has run
   tenancy::TenantId tenant_id;      // none until tenant-isolation has run
-  bool announced = false;           // frr-provider has announced the addresses
-  uint32_t table = 0;               // in the pod: podnet::Plan; 0: as RailCNI chose it before format 4
-  uint32_t rule = 0;                // the same
-  int64_t created_ms = 0;           // Unix time
+  tenancy::TenantId
+      leaving;             // the tenant that it has left a moment ago and is still in; none: it leaves none
+  int64_t leaving_ms = 0;  // Unix time of that move; 0: it leaves none
+  bool announced = false;  // frr-provider has announced the addresses
+  uint32_t table = 0;      // in the pod: podnet::Plan; 0: as RailCNI chose it before format 4
+  uint32_t rule = 0;       // the same
+  int64_t created_ms = 0;  // Unix time
   bool operator==(const Attachment&) const = default;
 };
 
@@ -96,7 +99,13 @@ class Store {
   virtual Status SetAddresses(int64_t id, const std::vector<IpAddress>& addresses,
                               const std::vector<IpAddress>& gateways) = 0;
   virtual Status SetOfport(int64_t id, uint16_t ofport) = 0;
+  // It leaves none then.
   virtual Status SetTenant(int64_t id, const std::string& tenant, tenancy::TenantId tenant_id) = 0;
+  // The same for an attachment that has a tenant: from now on it leaves that one, and none that it left before. One that has none
+  // joins; one that is in the tenant stays as it is.
+  virtual Status MoveTenant(int64_t id, const std::string& tenant, tenancy::TenantId tenant_id,
+                            int64_t unix_ms) = 0;
+  virtual Status SetLeft(int64_t id) = 0;  // it leaves none any more
   virtual Status SetAnnounced(int64_t id, bool announced) = 0;
 
   // Removes the attachment and its claims. Succeeds if there is no such attachment. Errors: kBusy it still has steps.

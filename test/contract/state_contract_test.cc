@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <tuple>
+#include <utility>
 
 #include "lib/state/testing/memory.h"
 #include "test/contract/state_record.h"
@@ -64,6 +66,8 @@ Attachment FullDraft() {
   a.ofport = 65535;
   a.tenant = "team";
   a.tenant_id = {(uint64_t{1} << 56) - 1, 7};
+  a.leaving = {1, 2};
+  a.leaving_ms = 1700000000456;
   a.announced = true;
   a.created_ms = 1700000000123;
   return a;
@@ -87,6 +91,8 @@ void ExpectSame(const Attachment& a, const Attachment& b) {
   EXPECT_EQ(a.mac, b.mac);
   EXPECT_EQ(a.mtu, b.mtu);
   EXPECT_EQ(a.addresses, b.addresses);
+  EXPECT_EQ(a.leaving, b.leaving);
+  EXPECT_EQ(a.leaving_ms, b.leaving_ms);
   EXPECT_EQ(a.gateways, b.gateways);
   EXPECT_EQ(a.ofport, b.ofport);
   EXPECT_EQ(a.tenant, b.tenant);
@@ -198,12 +204,44 @@ TEST_P(StoreContract, EachWriterChangesItsOwnFieldsAlone) {
   expected.tenant = full.tenant;
   expected.tenant_id = full.tenant_id;
   same(store_->SetTenant(expected.id, full.tenant, full.tenant_id));
+  expected.leaving = std::exchange(expected.tenant_id, {0, 9});
+  expected.leaving_ms = 1700000000789;
+  expected.tenant = "next";
+  same(store_->MoveTenant(expected.id, "next", {0, 9}, 1700000000789));
+  expected.leaving = {};
+  expected.leaving_ms = 0;
+  same(other->SetLeft(expected.id));
   expected.announced = true;
   same(other->SetAnnounced(expected.id, true));
   expected.phase = Phase::kReady;
   same(store_->SetPhase(expected.id, Phase::kReady));
   expected.phase = Phase::kDeleting;
   same(other->SetPhase(expected.id, Phase::kDeleting));
+}
+
+TEST_P(StoreContract, AnAttachmentLeavesTheTenantThatItWasInLast) {
+  const Attachment a = MustCreate(Draft("c1"));
+  constexpr tenancy::TenantId kRed{0, 1}, kBlue{0, 2}, kGreen{0, 3};
+  const auto now = [&] {
+    const Attachment found = *store_->Find(a.key).value();
+    return std::tuple(found.tenant_id, found.leaving, found.leaving_ms);
+  };
+  ASSERT_TRUE(store_->MoveTenant(a.id, "red", kRed, 100));
+  EXPECT_EQ(now(), std::tuple(kRed, tenancy::TenantId(), 0)) << "a first join leaves nothing";
+  ASSERT_TRUE(store_->MoveTenant(a.id, "blue", kBlue, 200));
+  EXPECT_EQ(now(), std::tuple(kBlue, kRed, 200));
+  ASSERT_TRUE(store_->MoveTenant(a.id, "blue", kBlue, 300));
+  EXPECT_EQ(now(), std::tuple(kBlue, kRed, 200)) << "it is there already";
+  ASSERT_TRUE(store_->MoveTenant(a.id, "green", kGreen, 400));
+  EXPECT_EQ(now(), std::tuple(kGreen, kBlue, 400)) << "one, not two";
+  ASSERT_TRUE(store_->MoveTenant(a.id, "blue", kBlue, 500));
+  EXPECT_EQ(now(), std::tuple(kBlue, kGreen, 500)) << "back";
+  ASSERT_TRUE(store_->SetLeft(a.id));
+  ASSERT_TRUE(store_->SetLeft(a.id));
+  EXPECT_EQ(now(), std::tuple(kBlue, tenancy::TenantId(), 0));
+  ASSERT_TRUE(store_->MoveTenant(a.id, "red", kRed, 600));
+  ASSERT_TRUE(store_->SetTenant(a.id, "", {}));
+  EXPECT_EQ(now(), std::tuple(tenancy::TenantId(), tenancy::TenantId(), 0)) << "who is in none leaves none";
 }
 
 // raild tells the ofport that it saw while a DEL began: the DEL's mark stays.
@@ -230,12 +268,14 @@ TEST_P(StoreContract, NothingIsAddedToAnAttachmentWhoseDelHasBegun) {
   };
   refused(store_->SetPhase(a.id, Phase::kReady));
   refused(store_->SetTenant(a.id, "t", {0, 7}));
+  refused(store_->MoveTenant(a.id, "t", {0, 7}, 1));
   refused(store_->SetAnnounced(a.id, true));
   refused(store_->Claim(a.id, ClaimKind::kAddress, "10.0.3.7"));
   refused(store_->RecordStep(a.id, "p", "k", ""));
   // What a DEL writes.
   EXPECT_TRUE(store_->SetPhase(a.id, Phase::kDeleting));
   EXPECT_TRUE(store_->SetTenant(a.id, "", {}));
+  EXPECT_TRUE(store_->SetLeft(a.id));
   EXPECT_TRUE(store_->SetAnnounced(a.id, false));
   EXPECT_TRUE(store_->SetPending(*step, "why"));
   EXPECT_TRUE(store_->Release(a.id, ClaimKind::kPort, "rep0"));
@@ -248,7 +288,8 @@ TEST_P(StoreContract, WritesToNothingAreAnError) {
   for (const Status& set :
        {store_->SetPhase(7, Phase::kReady), store_->SetPhase(7, Phase::kDeleting),
         store_->SetAddresses(7, {}, {}), store_->SetOfport(7, 1), store_->SetTenant(7, "t", {0, 1}),
-        store_->SetTenant(7, "", {}), store_->SetAnnounced(7, true), store_->SetAnnounced(7, false)}) {
+        store_->SetTenant(7, "", {}), store_->MoveTenant(7, "t", {0, 1}, 1), store_->SetLeft(7),
+        store_->SetAnnounced(7, true), store_->SetAnnounced(7, false)}) {
     ASSERT_FALSE(set);
     EXPECT_EQ(set.error().code, Code::kNotFound) << set.error().message;
   }

@@ -33,18 +33,24 @@ ALTER TABLE attachment ADD COLUMN tenant_id INTEGER NOT NULL DEFAULT 0;
 UPDATE attachment SET tenant_id = 0xb04ca063c6b14d WHERE tenant <> '';
 ALTER TABLE attachment DROP COLUMN route_table;
 ALTER TABLE attachment DROP COLUMN route_rule;
+ALTER TABLE attachment DROP COLUMN leaving;
+ALTER TABLE attachment DROP COLUMN leaving_ms;
 UPDATE meta SET written_by = '0.0.1';
 PRAGMA user_version = 1)"},
                                 {2, R"(
 ALTER TABLE attachment DROP COLUMN boot;
 ALTER TABLE attachment DROP COLUMN route_table;
 ALTER TABLE attachment DROP COLUMN route_rule;
+ALTER TABLE attachment DROP COLUMN leaving;
+ALTER TABLE attachment DROP COLUMN leaving_ms;
 UPDATE meta SET written_by = '0.0.2';
 PRAGMA user_version = 2)"},
                                 {3, R"(
 ALTER TABLE attachment DROP COLUMN boot;
 ALTER TABLE attachment DROP COLUMN route_table;
 ALTER TABLE attachment DROP COLUMN route_rule;
+ALTER TABLE attachment DROP COLUMN leaving;
+ALTER TABLE attachment DROP COLUMN leaving_ms;
 UPDATE meta SET written_by = '0.0.3';
 PRAGMA user_version = 3)"}};
 

@@ -20,10 +20,12 @@ from tables import Tables
 from traffic import Traffic
 from world import World, eventually
 
-# Two pods that move together, a third that stays, and one of the tenant into which they move; the nodes differ.
+# Three pods that move together, two that stay, and one of the tenant into which they move, on two nodes.
 PODS = {"m1": ("n1", "moves"), "m2": ("n2", "moves"), "s1": ("n1", "stays"), "s2": ("n2", "stays"),
-        "t2": ("n2", "target")}
-HEAD = ("what", "longest silence of pods that stay together", "first packet of the new tenant", "packets that must not arrive")
+        "m3": ("n1", "moves"), "t2": ("n2", "target")}
+HEAD = ("what", "lost between pods that stay together", "longest silence", "first packet of the new tenant", "last of the old",
+        "packets that must not arrive")
+TWO_IDS = 10  # seconds for which who has moved is in both tenants (lib/engine/attach/tenant_move.h)
 GENEROUS_MS = 5000  # below a second in a lab of its own; a bound for a loaded machine
 
 
@@ -70,32 +72,55 @@ def tenant_of(world: World, pod: str) -> str:
     return next(a["tenant"]["name"] for a in shown["attachments"] if a["pod"]["name"] == pod)
 
 
+def megaflow(world: World, source: str, target: str) -> tuple[str, str]:
+    """What the sender's switch makes of a packet between the two pods."""
+    a, b = world.port(source), world.port(target)
+    return world.trace(a.node, 0, f"in_port={a.ofport},dl_src={a.mac},dl_dst={world.gateway_mac(0)},udp,nw_src={a.ipv4},nw_dst={b.ipv4},"
+                                  f"udp_src=1,udp_dst=2,nw_ttl=64")
+
+
 def test_a_label_moves_running_pods(world: World, api: ApiServer, tables: Tables) -> None:
-    together = [("m1", "m2"), ("m2", "m1"), ("s1", "s2"), ("s2", "s1")]
+    """Of what moves together nothing is lost, on one node and between nodes. For 10 s it is in both tenants, and nobody else is."""
+    moving = ("m1", "m2", "m3")
+    together = [(a, b) for a in moving for b in moving if a != b] + [("s1", "s2"), ("s2", "s1")]
     to_target = [("m1", "t2"), ("t2", "m1"), ("m2", "t2"), ("t2", "m2")]
     to_old = [("m1", "s1"), ("s1", "m1"), ("m1", "s2"), ("s2", "m2")]
-    with Traffic(together, world, to_target + to_old) as traffic:
+    never = [("s1", "t2"), ("t2", "s1"), ("s2", "t2"), ("t2", "s2")]
+    with Traffic(together, world, to_target + to_old + never) as traffic:
         traffic.flows_again()
         index = {pair: i for i, pair in enumerate(traffic.pairs)}
+
+        def newest(pairs: list[tuple[str, str]]) -> float:
+            return max(traffic.arrivals[index[p]][-1] for p in pairs)
+
         eventually("red's pods reach each other", lambda: all(traffic.arrivals[index[p]] for p in to_old), bool, 20)
         assert not any(traffic.arrivals[index[p]] for p in to_target), "blue was reached before the move"
+        assert traffic.lost() == 0, "something is lost before the move"
+        megaflows = {pair: megaflow(world, *pair) for pair in together}
         began = time.monotonic()
         api.label("moves", "blue")
         eventually("the pods that have moved reach blue", lambda: all(traffic.arrivals[index[p]] for p in to_target), bool, 20)
+        leaving = [rule for rule in world.flows(world.lab.find_node("n1"), 0, "table=2") if "xxreg2" in rule["actions"]]
+        assert leaving or time.monotonic() > began + TWO_IDS, "no address on n1 has the tenant that it is leaving"
         first = max(traffic.arrivals[index[p]][0] for p in to_target) - began
+        for pod in moving:
+            eventually(f"{pod} has moved", lambda pod=pod: tenant_of(world, pod), lambda name: name == "blue", 20)  # type: ignore[misc]
+        for pair, before in megaflows.items():
+            assert megaflow(world, *pair) == before, f"{pair}: the second tenant is a part of the megaflow"
+        eventually("the old tenant is left", lambda: time.monotonic() - newest(to_old), lambda silent: silent > 1, 60)
+        left = newest(to_old) - began
         time.sleep(1)  # what would still arrive from the old tenant
+        late = sum(1 for p in to_old for t in traffic.arrivals[index[p]] if t > began + left)
         traffic.flows_again()
-        gap = traffic.gap_ms(began)
-        # From the first packet between a moved pod and blue, nothing passes between that pod and red any more.
-        late = 0
-        for moved in ("m1", "m2"):
-            new = min(traffic.arrivals[index[p]][0] for p in to_target if moved in p)
-            late += sum(1 for p in to_old if moved in p for t in traffic.arrivals[index[p]] if t > new + 0.02)
-        tables.row("tenants", HEAD, ("label of a namespace changed", f"{gap:.0f} ms", f"{first * 1000:.0f} ms", str(late)))
-        assert late == 0, f"{late} packets between the old tenant's pods and pods that had moved"
-        assert gap < GENEROUS_MS
-    for pod in ("m1", "m2"):
-        assert tenant_of(world, pod) == "blue"
+        gap, lost, sent = traffic.gap_ms(began), traffic.lost(), sum(traffic.sent[:traffic.allowed])
+        tables.row("tenants", HEAD, ("label of a namespace changed", f"{lost} of {sent}", f"{gap:.0f} ms", f"{first * 1000:.0f} ms",
+                                     f"{left:.1f} s", str(late)))
+        assert lost == 0, f"{lost} of {sent} packets between pods that moved together, or stayed together"
+        assert late == 0, f"{late} packets between the old tenant's pods and pods that had left it"
+        assert {pair: megaflow(world, *pair) for pair in together} == megaflows
+        assert TWO_IDS - 1 < left < TWO_IDS + GENEROUS_MS / 1000
+        assert not any(traffic.arrivals[index[p]] for p in never), "pods that did not move have met pods of the other tenant"
+        assert time.monotonic() - newest(to_target) < 1, "blue is reached still"
 
 
 def test_a_label_that_is_no_tenant_moves_nobody_and_lets_nobody_in(world: World, api: ApiServer) -> None:

@@ -25,6 +25,8 @@ MAY_TELL_THE_TIME = {
     "cmd/railctl/client.h": "gRPC's own deadline of a call is a time of day",
     "lib/counters/sampler.cc": "when a burst began, for people; lengths and rates go by the steady clock",
     "lib/base/clock.h": "UnixMs itself",
+    "lib/engine/attach/tenant_move.cc": "the record's leaving_ms, which outlives raild",
+    "lib/engine/repair/switch_tenants.cc": "compared with leaving_ms; `leaving` bounds it by a clock that does not jump",
     "lib/engine/repair/node_status.cc": "since when rules are not known, for people",
     "lib/engine/repair/bgp_feed.cc": "when a remote was learned, for the API",
     "lib/inspect/doctor/rails.cc": "writes that time as text",

@@ -85,11 +85,10 @@ Result<FileLock> CloseTenant(Node& node, const Attachment& attachment) {
 }
 
 Status UndoTenant(Node& node, Attachment& attachment, const std::string& bridge) {
-  const tenancy::TenantId tenant = attachment.tenant_id;
   ovs::Change change{.remove_by_cookie = {ovs::CookieMatch::Exact(ovs::CookieKind::kTenant,
                                                                   static_cast<uint64_t>(attachment.id))}};
   RAIL_ASSIGN(const FileLock nobody_joins, CloseTenant(node, attachment));
-  if (nobody_joins) change.remove.push_back(pipeline::CompareRule(tenant));
+  if (nobody_joins) change.remove.push_back(pipeline::CompareRule(attachment.tenant_id));
   RAIL_ASSIGN(ovs::OpenFlow * switch_, node.connections.OpenFlow(bridge));
   RAIL_TRY(switch_->Commit(change, node.connections.CallDeadline()));
   if (node.config.tenancy.mode == config::TenancyMode::kVrf) RAIL_TRY(ReleaseAddresses(node, attachment));
@@ -370,8 +369,9 @@ std::vector<ovs::Rule> WantedRules(const pipeline::BridgeFacts& bridge, const At
   for (const Step& step : steps) {
     if (step.kind == step::kAdmit) pipeline::Append(rules, pipeline::AdmitRules(bridge, pod));
     if (step.kind == step::kTenant && !attachment.tenant_id.is_none()) {
-      pipeline::Append(rules, pipeline::TenantRules(bridge, pod, attachment.tenant_id));
+      pipeline::Append(rules, pipeline::TenantRules(bridge, pod, {attachment.tenant_id, attachment.leaving}));
       rules.push_back(pipeline::CompareRule(attachment.tenant_id));
+      if (!attachment.leaving.is_none()) pipeline::Append(rules, pipeline::LeavingRules(attachment.leaving));
     }
   }
   return rules;

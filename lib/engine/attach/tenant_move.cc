@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lib/base/clock.h"
 #include "lib/engine/attach/attachment.h"
 #include "lib/engine/attach/tenant_step.h"
 
@@ -59,7 +60,7 @@ Result<FileLock> RecordMoves(const std::vector<TenantMove>& moves, const std::st
                              Connections& connections, state::Store& store) {
   RAIL_ASSIGN(FileLock joining, connections.LockTenants(rail, FileLock::Kind::kShared));
   for (const TenantMove& move : moves) {
-    const Status moved = store.SetTenant(move.attachment.id, move.to.name, move.to.id);
+    const Status moved = store.MoveTenant(move.attachment.id, move.to.name, move.to.id, UnixMs());
     if (moved || moved.error().code == Code::kNotFound || moved.error().code == Code::kBusy) continue;
     return FailWrapped(moved.error(),
                        "move " + move.attachment.key.ToString() + " to tenant " + move.to.name);

@@ -6,6 +6,7 @@
 // Source:   README.md of this folder ("A namespace that changes its tenant")
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,6 +16,9 @@
 #include "lib/tenancy/tenancy.h"
 
 namespace rail::engine {
+
+// For how long after a move an address is in both tenants: in the one that it has left, and in the new one. README.md says why.
+inline constexpr std::chrono::seconds kTwoIds{10};
 
 struct TenantMove {
   state::Attachment attachment;

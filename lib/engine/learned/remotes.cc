@@ -310,7 +310,7 @@ void Remotes::Routes(const bmp::Message& message, Deadline now, Feed feed) {
       peer.refused.insert(address);
     }
     if (a_pods && !refused) {
-      SetPath(address, {ours->tenant, ours->rail, as_path, *index, false, ours->plane});
+      SetPath(address, {ours->tenant, ours->rail, as_path, *index, false, ours->plane}, now);
     } else {
       RemovePath(address, *index, Said::kAnnouncedForNobody, now);
     }
@@ -382,7 +382,7 @@ std::optional<Remotes::PeerIndex> Remotes::IndexOf(const bmp::Peer& peer, Feed f
   return index;
 }
 
-void Remotes::SetPath(const IpAddress& address, const Path& path) {
+void Remotes::SetPath(const IpAddress& address, const Path& path, Deadline now) {
   auto it = paths_.find(address);
   if (it == paths_.end()) {
     if (paths_.size() >= kMaxAddresses) {
@@ -392,10 +392,11 @@ void Remotes::SetPath(const IpAddress& address, const Path& path) {
     it = paths_.emplace(address, Paths()).first;
   }
   Paths& paths = it->second;
-  const Claim before = ClaimOf(paths);
+  const Claim before = ClaimOf(address, paths);
   const auto same = std::ranges::find(paths, path.peer, &Path::peer);
   if (same != paths.end()) {
     NoteReplaced(address, *same, path);
+    BeginLeaving(address, before, *same, path, now);
     Rise(*same);
     *same = path;
   } else {
@@ -403,7 +404,7 @@ void Remotes::SetPath(const IpAddress& address, const Path& path) {
     paths.push_back(path);
   }
   Sit(path);
-  Changed(address, before, ClaimOf(paths));
+  Changed(address, before, ClaimOf(address, paths));
 }
 
 void Remotes::RemovePath(const IpAddress& address, PeerIndex peer, Said said, Deadline now) {
@@ -420,10 +421,10 @@ void Remotes::RemovePath(const IpAddress& address, PeerIndex peer, Said said, De
     peers_[peer].in_doubt = true;
     return;
   }
-  const Claim before = ClaimOf(it->second);
+  const Claim before = ClaimOf(address, it->second);
   Rise(*path);
   it->second.erase(path);
-  Changed(address, before, ClaimOf(it->second));
+  Changed(address, before, ClaimOf(address, it->second));
   if (!it->second.empty()) return;
   paths_.erase(it);
   doubts_outdated_ |= doubts_.replaced.erase(address) > 0;

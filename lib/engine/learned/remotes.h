@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -25,6 +26,7 @@
 #include "lib/engine/learned/as_paths.h"
 #include "lib/engine/learned/remote_set.h"
 #include "lib/frr/bgp.h"
+#include "lib/pipeline/pipeline.h"
 
 namespace rail::engine {
 
@@ -88,6 +90,10 @@ struct Seat {
 };
 using Seats = std::vector<Seat>;  // sorted
 
+// Addresses that their node has moved into another tenant a moment ago. Most of the time there are none, so an entry of a RemoteSet has no
+// room for it: each of 100,000 would pay.
+using LeavingAddresses = std::map<IpAddress, pipeline::TenantIds>;
+
 using AlsoAnnounced = std::map<OwnKey, Elsewhere>;
 
 // A snapshot of what is known, cheap to copy. A tenant that has not changed shares its set with the snapshot before; one that has
@@ -95,6 +101,8 @@ using AlsoAnnounced = std::map<OwnKey, Elsewhere>;
 struct RemoteTable {
   // By tenant. An address that several tenants announce is in the set of each, as contested.
   std::map<tenancy::TenantId, std::shared_ptr<const RemoteSet>> by_tenant;
+  // They are in the set of their new tenant alone.
+  std::shared_ptr<const LeavingAddresses> leaving = std::make_shared<const LeavingAddresses>();
   size_t known = 0;      // addresses
   size_t contested = 0;  // of those addresses
   struct Claimed {
@@ -241,8 +249,16 @@ class Remotes {
   struct Claim {  // what the paths of an address say together
     std::set<tenancy::TenantId> tenants;
     std::optional<uint32_t> rail;
-    uint32_t as_path = 0;  // over the session of its rail, or the shortest
+    uint32_t as_path = 0;         // over the session of its rail, or the shortest
+    tenancy::TenantId leaving{};  // its node has moved it from there a moment ago
     bool operator==(const Claim&) const = default;
+  };
+
+  struct Leaving {
+    tenancy::TenantId from;
+    tenancy::TenantId to;
+    uint32_t node = 0;  // its AS
+    Deadline until;
   };
 
   bool by_rail() const { return scope_.vlan != config::kNoVlan; }
@@ -262,9 +278,12 @@ class Remotes {
   static Deadline SettlesAt(const PeerState& peer);
   void CompleteIfSettled();
 
-  void SetPath(const IpAddress& address, const Path& path);
+  void SetPath(const IpAddress& address, const Path& path, Deadline now);
   void RemovePath(const IpAddress& address, PeerIndex peer, Said said, Deadline now);
-  Claim ClaimOf(const Paths& paths) const;
+  Claim ClaimOf(const IpAddress& address, const Paths& paths) const;
+  void BeginLeaving(const IpAddress& address, const Claim& claim, const Path& before, const Path& after,
+                    Deadline now);
+  void EndLeaving(Deadline now);
   void Sit(const Path& path);
   void Rise(const Path& path);
   void Changed(const IpAddress& address, const Claim& before, const Claim& after);
@@ -297,6 +316,10 @@ class Remotes {
   std::map<IpAddress, Paths> paths_;
   std::map<tenancy::TenantId, RemoteSet> by_tenant_;
   std::map<IpAddress, std::set<tenancy::TenantId>> contested_;
+  std::map<IpAddress, Leaving> leaving_;
+  std::deque<std::pair<Deadline, IpAddress>>
+      leaving_until_;  // in this order; what is not in leaving_ any more counts for nothing
+  bool leaving_outdated_ = false;
   std::map<IpAddress, OwnAddress> own_;
   std::map<IpAddress, Elsewhere> elsewhere_;
   AsPathsKeeper& as_paths_;       // scope_'s

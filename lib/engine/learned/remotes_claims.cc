@@ -2,12 +2,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "lib/engine/attach/tenant_move.h"
 #include "lib/engine/learned/remotes.h"
 
 namespace rail::engine {
 
-// Fresh paths overrule stale ones.
-Remotes::Claim Remotes::ClaimOf(const Paths& paths) const {
+// Fresh paths overrule stale ones. While an address is leaving, its node tells of the new tenant over one leaf after the other: until it
+// has told all of them, the paths name two tenants, and the new one counts.
+Remotes::Claim Remotes::ClaimOf(const IpAddress& address, const Paths& paths) const {
   Claim claim;
   const AsPaths& ways = as_paths_.snapshot();
   const Path* best = nullptr;
@@ -23,11 +25,21 @@ Remotes::Claim Remotes::ClaimOf(const Paths& paths) const {
     if (path.as_path != 0 && (best == nullptr || rank(path) < rank(*best))) best = &path;
   }
   if (best != nullptr) claim.as_path = best->as_path;
+  const auto leaving = leaving_.find(address);
+  if (leaving == leaving_.end() || !claim.tenants.contains(leaving->second.to)) return claim;
+  const bool one_nodes = std::ranges::all_of(paths, [&](const Path& path) {
+    return (fresh && path.stale) || ways.Origin(path.as_path) == leaving->second.node;
+  });
+  if (one_nodes) {
+    claim.tenants = {leaving->second.to};
+    claim.leaving = leaving->second.from;
+  }
   return claim;
 }
 
 void Remotes::Changed(const IpAddress& address, const Claim& before, const Claim& after) {
   CompareWithOwn(address);
+  if (after.leaving.is_none() && leaving_.erase(address) > 0) leaving_outdated_ = true;
   if (before == after) return;
   news_ = true;
   for (const tenancy::TenantId tenant : before.tenants) {
@@ -74,7 +86,7 @@ void Remotes::SetOwn(std::map<IpAddress, OwnAddress> own) {
     news_ = news_ || returned || elsewhere_.contains(address);
     const auto paths = paths_.find(address);
     if (paths == paths_.end()) continue;
-    Enter(address, ClaimOf(paths->second));
+    Enter(address, ClaimOf(address, paths->second));
     news_ = true;
   }
 }
@@ -207,6 +219,33 @@ void Remotes::NoteReplaced(const IpAddress& address, const Path& before, const P
   doubts_outdated_ = news_ = true;
 }
 
+// A node moves its pods at its own time, and its leaf's word takes its own. Another node's word, or no word of where the path begins, is
+// no move.
+void Remotes::BeginLeaving(const IpAddress& address, const Claim& claim, const Path& before,
+                           const Path& after, Deadline now) {
+  if (before.stale || before.tenant == after.tenant || claim.tenants != std::set{before.tenant}) return;
+  const AsPaths& ways = as_paths_.snapshot();
+  const uint32_t origin = ways.Origin(before.as_path);
+  if (origin == 0 || ways.Origin(after.as_path) != origin) return;
+  leaving_[address] = {before.tenant, after.tenant, origin, now + kTwoIds};
+  leaving_until_.emplace_back(now + kTwoIds, address);
+  leaving_outdated_ = true;
+}
+
+void Remotes::EndLeaving(Deadline now) {
+  while (!leaving_until_.empty() && now >= leaving_until_.front().first) {
+    const auto [until, address] = leaving_until_.front();
+    leaving_until_.pop_front();
+    const auto leaving = leaving_.find(address);
+    const auto paths = paths_.find(address);
+    if (leaving == leaving_.end() || leaving->second.until != until || paths == paths_.end()) continue;
+    const Claim before = ClaimOf(address, paths->second);
+    leaving_.erase(leaving);
+    leaving_outdated_ = true;
+    Changed(address, before, ClaimOf(address, paths->second));
+  }
+}
+
 const RemoteTable& Remotes::table() {
   for (const tenancy::TenantId tenant : outdated_) {
     const auto known = by_tenant_.find(tenant);
@@ -218,6 +257,12 @@ const RemoteTable& Remotes::table() {
     }
   }
   outdated_.clear();
+  if (std::exchange(leaving_outdated_, false)) {
+    LeavingAddresses leaving;
+    for (const auto& [address, one] : leaving_)
+      leaving.emplace(address, pipeline::TenantIds(one.to, one.from));
+    table_.leaving = std::make_shared<const LeavingAddresses>(std::move(leaving));
+  }
   table_.known = paths_.size();
   table_.contested = contested_.size();
   table_.example.reset();

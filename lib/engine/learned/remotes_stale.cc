@@ -26,6 +26,7 @@ bool Remotes::IsDue(const PeerState& peer, Deadline now) const {
 }
 
 void Remotes::Settle(Deadline now) {
+  EndLeaving(now);
   if (!AnyOpen()) return;
   std::set<PeerIndex> due;
   bool held_due = false;
@@ -65,9 +66,11 @@ void Remotes::CompleteIfSettled() {
 }
 
 std::optional<Deadline> Remotes::next_settle() const {
-  if (!AnyOpen()) return std::nullopt;
   std::optional<Deadline> next;
-  if (!complete_) next = complete_by_;
+  // Also while bgpd pushes nothing.
+  if (!leaving_until_.empty()) next = leaving_until_.front().first;
+  if (!AnyOpen()) return next;
+  if (!complete_) next = Earlier(next, complete_by_);
   for (const PeerState& peer : peers_) {
     if (!IsOpen(peer.feed)) continue;
     if (peer.up && !peer.settled && !peer.in_doubt)
@@ -85,10 +88,10 @@ void Remotes::MarkStale(PeerIndex index, Deadline now) {
       if (path.peer != index || path.stale) continue;
       any = true;
       // From here on, what another peer says now overrules this path.
-      const Claim before = ClaimOf(paths);
+      const Claim before = ClaimOf(address, paths);
       Rise(path);
       path.stale = true;
-      Changed(address, before, ClaimOf(paths));
+      Changed(address, before, ClaimOf(address, paths));
     }
   }
   if (any && !peers_[index].stale_until) peers_[index].stale_until = now + kStale;
@@ -114,9 +117,9 @@ void Remotes::DropStale(const std::function<bool(const Path&)>& which) {
     auto& [address, paths] = *it;
     const auto goes = [&](const Path& path) { return path.stale && which(path); };
     if (std::ranges::any_of(paths, goes)) {
-      const Claim before = ClaimOf(paths);
+      const Claim before = ClaimOf(address, paths);
       std::erase_if(paths, goes);
-      Changed(address, before, ClaimOf(paths));
+      Changed(address, before, ClaimOf(address, paths));
     }
     if (paths.empty()) doubts_outdated_ |= doubts_.replaced.erase(address) > 0;
     for (const Path& path : paths) {

@@ -4,7 +4,7 @@
 // Use:      BridgeRules want(facts, BridgeRules::ByPlace(rules), RemoteSelection{...});
 //           want.At(rule)                                   // the rule that should be in the place of `rule`
 //           Change change = LocalDifference(have, want);    // few rules
-//           RemoteSelection::Difference(before, now, [](const VlanAddress&, tenant before, tenant now) { ... });
+//           RemoteSelection::Difference(before, now, [](const VlanAddress&, tenants before, tenants now) { ... });
 // Threads:  plain data
 //
 // 100,000 remotes have 200,000 rules. None of them is stored: they are made from the addresses when they are needed. The
@@ -28,22 +28,26 @@ namespace rail::engine {
 struct RemoteSelection {
   using VlanAddress = pipeline::VlanAddress;
   std::shared_ptr<const RemoteTable> learned;
-  std::set<tenancy::TenantId> present;          // tenants with an attachment on this bridge
+  // Tenants with an attachment on this bridge, and those that one is leaving.
+  std::set<tenancy::TenantId> present;
   std::map<tenancy::TenantId, uint16_t> vlans;  // mode `vrf`: of each that is present; it never changes
   std::set<VlanAddress> here;  // of attachments on this bridge: never remotes, whatever BGP says
-  std::map<VlanAddress, tenancy::TenantId> other_rails;  // of this node's attachments on its other bridges
+  std::map<VlanAddress, pipeline::TenantIds> other_rails;  // of this node's attachments on its other bridges
   std::optional<uint32_t> only_rail;  // tenancy.cross_rail is false: only addresses of this rail
 
   uint16_t VlanOf(tenancy::TenantId tenant) const;
-  // The tenant whose rules the address has; nullopt: it has no rules.
-  std::optional<tenancy::TenantId> TenantOf(const VlanAddress& address) const;
-  void ForEach(const std::function<void(const VlanAddress&, tenancy::TenantId)>& each) const;
+  using Tenants = std::optional<pipeline::TenantIds>;
+  // Whose the address is: its rules say so. nullopt: it has no rules. An address that is leaving a tenant has rules where one of the two
+  // is present.
+  Tenants TenantsOf(const VlanAddress& address) const;
+  void ForEach(const std::function<void(const VlanAddress&, const pipeline::TenantIds&)>& each) const;
+  // The tenants present that such an address is leaving: who leaves them still meets their pods here.
+  std::set<tenancy::TenantId> Left() const;
 
-  using Tenant = std::optional<tenancy::TenantId>;
   // Calls `changed`, in ascending order, for every address that the two do not select for
-  // the same tenant. Costs only what differs.
+  // the same tenants. Costs only what differs, and what is leaving.
   static void Difference(const RemoteSelection& before, const RemoteSelection& now,
-                         const std::function<void(const VlanAddress&, Tenant before, Tenant now)>& changed);
+                         const std::function<void(const VlanAddress&, Tenants before, Tenants now)>& changed);
 };
 
 class BridgeRules {

@@ -14,6 +14,7 @@ BridgeRules::LocalPtr LocalRules::For(Basis basis) {
   if (!basis.leaf_mac.is_zero()) pipeline::Append(rules, pipeline::LeafRules(basis.bridge, basis.leaf_mac));
   for (const pipeline::VlanPort& port : basis.vlan_ports)
     pipeline::Append(rules, pipeline::VlanRules(basis.bridge, port));
+  for (const tenancy::TenantId left : basis.left) pipeline::Append(rules, pipeline::LeavingRules(left));
   rules_ = BridgeRules::ByPlace(rules);
   basis_ = std::move(basis);
   return rules_;

@@ -6,6 +6,7 @@
 // Threads:  one
 #pragma once
 
+#include <set>
 #include <vector>
 
 #include "lib/config/node_config.h"
@@ -27,6 +28,7 @@ class LocalRules {
     MacAddress leaf_mac;  // zero: not known, and there are no rules to the leaf
     std::vector<Pod> pods;
     std::vector<pipeline::VlanPort> vlan_ports = {};  // mode `vrf`: of the tenants present
+    std::set<tenancy::TenantId> left = {};            // that some remote is leaving (RemoteSelection::Left)
     bool operator==(const Basis&) const = default;
   };
 

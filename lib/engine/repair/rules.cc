@@ -9,6 +9,7 @@ namespace {
 using ovs::CookieKind;
 using ovs::CookieMatch;
 using ovs::Rule;
+using pipeline::TenantIds;
 using pipeline::VlanAddress;
 
 // The switch applies a bundle as a whole and does nothing else meanwhile. This many rules take it some milliseconds.
@@ -204,7 +205,8 @@ class RuleRepair::Round {
       bundles_.Add(std::move(*instead));
     } else if (!Stays(rule)) {
       if (IsChanged(rule)) my_.mended_.Unexplained(rule.cookie);
-      if (IsTenants(rule.cookie)) {
+      // Only raild itself lets an attachment leave a tenant: nobody else has a use for those rules.
+      if (IsTenants(rule.cookie) && !pipeline::IsOfLeaving(rule)) {
         unused_.push_back(rule);
       } else {
         bundles_.Remove(rule);
@@ -244,18 +246,18 @@ class RuleRepair::Round {
     };
     size_t expected = 0;
     base_.remotes().ForEach(
-        [&](const VlanAddress& address, tenancy::TenantId) { expected += is_read(address) ? 2 : 0; });
+        [&](const VlanAddress& address, const TenantIds&) { expected += is_read(address) ? 2 : 0; });
     if (expected == right_.size()) return {};
     Status status;
-    base_.remotes().ForEach([&](const VlanAddress& address, tenancy::TenantId tenant) {
+    base_.remotes().ForEach([&](const VlanAddress& address, const TenantIds& tenants) {
       if (!status || !is_read(address)) return;
-      const auto rules = pipeline::RemoteRules(base_.bridge(), address, tenant);
+      const auto rules = pipeline::RemoteRules(base_.bridge(), address, tenants);
       if (std::ranges::all_of(
               rules, [&](const Rule& rule) { return std::ranges::binary_search(right_, HashOf(rule)); }))
         return;
-      const auto now = target_.rules.remotes().TenantOf(address);
+      const auto now = target_.rules.remotes().TenantsOf(address);
       if (!now) return;
-      if (my_.known_.remotes().TenantOf(address) == tenant) {
+      if (my_.known_.remotes().TenantsOf(address) == tenants) {
         for (const Rule& rule : rules) {
           if (!std::ranges::binary_search(right_, HashOf(rule)) &&
               !changed_.contains(BridgeRules::PlaceOf(rule)))
@@ -273,7 +275,7 @@ class RuleRepair::Round {
     Status status;
     RemoteSelection::Difference(
         base_.remotes(), target_.rules.remotes(),
-        [&](const VlanAddress& address, RemoteSelection::Tenant was, RemoteSelection::Tenant now) {
+        [&](const VlanAddress& address, RemoteSelection::Tenants was, RemoteSelection::Tenants now) {
           if (!status || (!now && target_.remove_nothing)) return;
           for (Rule& rule : pipeline::RemoteRules(base_.bridge(), address, now ? *now : *was)) {
             if (now) {
@@ -307,7 +309,7 @@ class RuleRepair::Round {
     if (whole_) {
       my_.unexplained_ = unexplained_;
       my_.remotes_known_ = 0;
-      base_.remotes().ForEach([&](const VlanAddress&, tenancy::TenantId) { ++my_.remotes_known_; });
+      base_.remotes().ForEach([&](const VlanAddress&, const TenantIds&) { ++my_.remotes_known_; });
     }
     my_.remotes_known_ += static_cast<uint64_t>(remotes_);
     my_.known_ = std::move(target_.rules);

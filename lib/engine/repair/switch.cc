@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "lib/base/log.h"
-#include "lib/engine/attach/tenant_move.h"
 #include "lib/engine/repair/origin.h"
 #include "lib/engine/repair/takeover.h"
 
@@ -65,7 +64,7 @@ void SwitchRepair::Audit() {
     Learned();
   });
   nics_.LookAtRdma();
-  node_status_.Publish(record_);
+  Publish();
 }
 
 // OVSDB also reports what an ADD has changed, which the round that follows the ADD has seen, and what raild's last try has changed and
@@ -78,10 +77,11 @@ void SwitchRepair::DatabaseChanged() {
     Whole(connections, rail, state);
     looked = true;
   });
-  if (looked) node_status_.Publish(record_);
+  if (looked) Publish();
 }
 
 void SwitchRepair::Retry() {
+  if (EndLeaving()) RecordChanged();
   ForEachRail([&](Connections& connections, const config::Rail& rail, RailState& state) {
     // What no pod needs any more goes when the rail is right: its removal needs what has failed.
     const auto unused = state.backoff.next() ? std::nullopt : state.vlan_repair.next();
@@ -91,11 +91,11 @@ void SwitchRepair::Retry() {
       End(rail, state, Rules(connections, rail, state, RuleRepair::Look::kNews));
     }
   });
-  node_status_.Publish(record_);
+  Publish();
 }
 
 std::optional<Deadline> SwitchRepair::next_retry() const {
-  std::optional<Deadline> next;
+  std::optional<Deadline> next = leaving_.next();
   for (const auto& [name, state] : rails_) {
     next = Earlier(Earlier(next, state->backoff.next()), state->tenant_stays);
     if (!state->backoff.next()) next = Earlier(next, state->vlan_repair.next());
@@ -128,7 +128,7 @@ void SwitchRepair::Representors() {
   ForEachRail([&](Connections& connections, const config::Rail& rail, RailState& state) {
     if (state.representors_due) RaiseRepresentors(connections, rail, state);
   });
-  node_status_.Publish(record_);
+  Publish();
 }
 
 // The rail's ports and rules do not depend on it.
@@ -146,7 +146,7 @@ void SwitchRepair::RulesChanged() {
   ForEachRail([&](Connections& connections, const config::Rail& rail, RailState& state) {
     if (state.bridge_present) End(rail, state, Rules(connections, rail, state, RuleRepair::Look::kNews));
   });
-  node_status_.Publish(record_);
+  Publish();
 }
 
 void SwitchRepair::RecordChanged() {
@@ -165,7 +165,7 @@ void SwitchRepair::RecordChanged() {
     if (status) status = Rules(connections, rail, state, RuleRepair::Look::kNews);
     End(rail, state, status);
   });
-  node_status_.Publish(record_);
+  Publish();
 }
 
 void SwitchRepair::Learned() {
@@ -174,7 +174,7 @@ void SwitchRepair::Learned() {
     node_status_.Note("leaf of rail " + rail.name, LookForLeaf(connections, rail, state));
     End(rail, state, Rules(connections, rail, state, RuleRepair::Look::kNews));
   });
-  node_status_.Publish(record_);
+  Publish();
 }
 
 void SwitchRepair::Whole(Connections& connections, const config::Rail& rail, RailState& state) {
@@ -347,15 +347,16 @@ RuleTarget SwitchRepair::Target(const config::Rail& rail, RailState& state, cons
     // What a DEL could not remove is not wanted, and another pod may have its port and address by now.
     if (attachment.phase == Phase::kDeleting) continue;
     const auto& steps = record.steps.at(attachment.id);
-    const tenancy::TenantId tenant = attachment.tenant_id;
+    const pipeline::TenantIds tenants(attachment.tenant_id, attachment.leaving);
     // Mode `vrf`: a tenant that node.json gives no VLAN any more, or another, has no rules.
     const uint16_t vlan = VlanOf(state.facts.vlans, attachment, steps);
-    const bool has_tenant = record.Has(attachment.id, step::kTenant) && !tenant.is_none() &&
+    const bool has_tenant = record.Has(attachment.id, step::kTenant) && !tenants.tenant.is_none() &&
                             (vlan != config::kNoVlan || state.facts.vlans.empty());
     if (attachment.rail != rail.name) {
       // A pod of this node on another rail is reached through the fabric, as any remote.
       if (!has_tenant || !config_.tenancy.cross_rail) continue;
-      for (const IpAddress& address : attachment.addresses) remotes.other_rails[{address, vlan}] = tenant;
+      for (const IpAddress& address : attachment.addresses)
+        remotes.other_rails.insert_or_assign({address, vlan}, tenants);
       continue;
     }
     attachment.ofport = state.ports.OfportOf(attachment);
@@ -366,58 +367,19 @@ RuleTarget SwitchRepair::Target(const config::Rail& rail, RailState& state, cons
       const auto id = static_cast<uint64_t>(attachment.id);
       target.undecided.insert({ovs::Cookie(ovs::CookieKind::kAttachment, id),
                                ovs::Cookie(ovs::CookieKind::kTenant, id),
-                               ovs::Cookie(ovs::CookieKind::kCompare, tenant.low)});
+                               ovs::Cookie(ovs::CookieKind::kCompare, tenants.tenant.low),
+                               ovs::Cookie(ovs::CookieKind::kCompare, tenants.leaving.low)});
       continue;
     }
     for (const IpAddress& address : attachment.addresses) remotes.here.emplace(address, vlan);
-    if (has_tenant) remotes.present.insert(tenant);
-    if (has_tenant && vlan != config::kNoVlan) remotes.vlans[tenant] = vlan;
+    if (has_tenant) remotes.present.insert(tenants.tenant);
+    if (has_tenant && !tenants.leaving.is_none()) remotes.present.insert(tenants.leaving);
+    if (has_tenant && vlan != config::kNoVlan) remotes.vlans[tenants.tenant] = vlan;
     basis.pods.push_back({std::move(attachment), steps});
   }
+  basis.left = remotes.Left();
   target.rules = BridgeRules(state.facts, state.local_rules.For(std::move(basis)), std::move(remotes));
   return target;
-}
-
-void SwitchRepair::TenantsChanged() {
-  const auto record = record_.Read();
-  if (!record) return;  // the next round reports it
-  const bool moves = std::ranges::any_of(config_.rails, [&](const config::Rail& rail) {
-    return !TenantMoves(**record, rail.name, config_, deps_.tenants).empty();
-  });
-  if (moves) return RecordChanged();
-  node_status_.Publish(record_);
-}
-
-// Record first: what a crash leaves between record, rules and announcements, the next start makes good. But not while the switch is
-// silent: bgpd would announce for a tenant whose rules the pod does not have, and nobody would call the pod one that has not moved.
-Result<FileLock> SwitchRepair::Move(Connections& connections, const config::Rail& rail) {
-  RAIL_ASSIGN(const RecordPtr record, record_.Read());
-  const std::vector<TenantMove> moves = TenantMoves(*record, rail.name, config_, deps_.tenants);
-  if (moves.empty()) return FileLock();
-  RAIL_ASSIGN(ovs::OpenFlow * bridge, connections.OpenFlow(rail.bridge));
-  RAIL_ASSIGN(
-      [[maybe_unused]] const uint64_t answered,
-      bridge->Count(ovs::CookieMatch::Exact(ovs::CookieKind::kPipeline, 0), connections.CallDeadline()));
-  moved_ = true;
-  RAIL_ASSIGN(FileLock joining, RecordMoves(moves, rail.name, connections, record_.store()));
-  for (const TenantMove& move : moves) {
-    log::Info("attachment {} of namespace {}: from tenant {} to {}", move.attachment.key.ToString(),
-              move.attachment.pod_namespace, move.attachment.tenant, move.to.name);
-  }
-  return joining;
-}
-
-Result<ClosedTenants> SwitchRepair::CloseTenants(Connections& connections, const config::Rail& rail) {
-  ClosedTenants closed;
-  RAIL_ASSIGN(closed.lock, connections.LockTenants(rail.name, FileLock::Kind::kAlone));
-  RAIL_ASSIGN(const RecordPtr record, record_.Read());
-  for (const Attachment& attachment : record->attachments) {
-    if (attachment.rail != rail.name || attachment.phase == Phase::kDeleting ||
-        attachment.tenant_id.is_none())
-      continue;
-    closed.in_use.insert(ovs::Cookie(ovs::CookieKind::kCompare, attachment.tenant_id.low));
-  }
-  return closed;
 }
 
 bool SwitchRepair::RemovesForeignRules(const config::Rail& rail) const {

@@ -8,7 +8,7 @@
 //           repair.Learned();          // BGP has sent something new, or a neighbour has changed
 //           repair.RulesChanged();     // a bridge has reported that others have changed rules
 //           repair.TenantsChanged();   // the list of namespaces has changed
-//           repair.Retry();            // tries the failed rails that are due; next_retry() says when
+//           repair.Retry();            // tries the failed rails that are due, and ends what is due; next_retry() says when
 // Threads:  one; the NodeStatus may be shared
 // Source:   README.md of this folder ("The order of looking")
 #pragma once
@@ -24,6 +24,7 @@
 
 #include "lib/engine/attach/verb_context.h"
 #include "lib/engine/repair/backoff.h"
+#include "lib/engine/repair/leaving.h"
 #include "lib/engine/repair/local_rules.h"
 #include "lib/engine/repair/nic.h"
 #include "lib/engine/repair/node_status.h"
@@ -129,6 +130,10 @@ class SwitchRepair {
   // Held: attachments of the rail have moved in the record, and the rules are due.
   Result<FileLock> Move(Connections& connections, const config::Rail& rail);
   Result<ClosedTenants> CloseTenants(Connections& connections, const config::Rail& rail);
+  // Ends a round: what it has read and found is seen by others.
+  void Publish();
+  // Whether attachments have left a tenant for good: the record says so now, and the rules are due.
+  bool EndLeaving();
   RuleTarget Target(const config::Rail& rail, RailState& state, const Record& record,
                     const std::shared_ptr<const engine::Learned>& learned) const;
 
@@ -140,6 +145,7 @@ class SwitchRepair {
   std::map<std::string, std::unique_ptr<RailState>> rails_;
   bool flow_limit_due_ = true;
   bool moved_ = false;
+  Leaving leaving_;
 };
 
 }  // namespace rail::engine

@@ -396,6 +396,17 @@ class Record : public state::Store {
     RAIL_TRY(faults_.Write());
     return inner_->SetTenant(id, tenant, tenant_id);
   }
+  Status MoveTenant(int64_t id, const std::string& tenant, tenancy::TenantId tenant_id,
+                    int64_t unix_ms) override {
+    RAIL_TRY(faults_.Call(Dependency::kState, "MoveTenant"));
+    RAIL_TRY(faults_.Write());
+    return inner_->MoveTenant(id, tenant, tenant_id, unix_ms);
+  }
+  Status SetLeft(int64_t id) override {
+    RAIL_TRY(faults_.Call(Dependency::kState, "SetLeft"));
+    RAIL_TRY(faults_.Write());
+    return inner_->SetLeft(id);
+  }
   Status SetAnnounced(int64_t id, bool announced) override {
     RAIL_TRY(faults_.Call(Dependency::kState, "SetAnnounced"));
     RAIL_TRY(faults_.Write());

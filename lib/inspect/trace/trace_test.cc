@@ -25,6 +25,19 @@ TEST_F(TraceTest, AsksTheSwitchWithThePacketOfThePodAndWithItsAnswer) {
   EXPECT_TRUE(answer.back->admitted);
 }
 
+TEST_F(TraceTest, NamesTheTenantThatAnAddressIsLeaving) {
+  const std::string left = Step(2, "d", 100, 0x5241494c80000000,
+                                "set_field:0xb1e0000000000000bb->xxreg1\n    "
+                                "set_field:0x7ed000000000000aa->xxreg2\n    resubmit(,3)");
+  forward = Text(kAdmit + kSourceRed + left + kSame + kLeaf, "1");
+  const Answer answer = Must("10.0.9.1");
+  EXPECT_EQ(answer.verdict, Verdict::kReaches) << answer.sentence;
+  EXPECT_EQ(
+      answer.way.hops[2].words,
+      "10.0.9.1 is of tenant blue (0000000000b1e0000000000000bb) and, for a moment, still of tenant red "
+      "(000000000007ed000000000000aa), learned from BGP");
+}
+
 TEST_F(TraceTest, WritesEachProtocolAndFamily) {
   question.protocol = Protocol::kIcmp;
   Must("10.0.9.1");

@@ -104,8 +104,10 @@ class Tracer {
   void NoteFabricPath(const engine::RemoteView* remote);
 
   // trace_words.cc: what a step does, and its words.
-  // "set_field:0xc6b1->xxreg0" -> the tenant; none: the step sets none.
-  static tenancy::TenantId TenantSetBy(const SwitchStep& step);
+  // "set_field:0xc6b1->xxreg0" -> the tenant; none: the step sets none. `leaving`: the one that the address is leaving.
+  static tenancy::TenantId TenantSetBy(const SwitchStep& step, bool leaving = false);
+  // Of which tenants the step says that somebody is; "": it sets none.
+  std::string TenantsSetBy(const SwitchStep& step) const;
   std::string NameOfTenant(tenancy::TenantId id) const;
   static bool Drops(const SwitchStep& step);
   static bool Admits(const SwitchStep& step);  // table 5 lets it on

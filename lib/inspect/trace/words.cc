@@ -53,13 +53,22 @@ std::string Packet::ToText() const {
   return text + fmt::format(",{0}_src={1},{0}_dst={2}", name, source_port, destination_port);
 }
 
-TenantId Tracer::TenantSetBy(const SwitchStep& step) {
+TenantId Tracer::TenantSetBy(const SwitchStep& step, bool leaving) {
   for (const std::string& action : step.actions) {
     const size_t arrow = action.find("->xxreg");
     if (!action.starts_with("set_field:0x") || arrow == std::string::npos) continue;
+    if (leaving != (action.ends_with("->xxreg2") || action.ends_with("->xxreg3"))) continue;
     return TenantId::Parse(fmt::format("{:0>28}", action.substr(12, arrow - 12))).value_or(TenantId());
   }
   return {};
+}
+
+std::string Tracer::TenantsSetBy(const SwitchStep& step) const {
+  const TenantId id = TenantSetBy(step);
+  if (id.is_none()) return {};
+  const TenantId left = TenantSetBy(step, true);
+  return TenantText(NameOfTenant(id), id) +
+         (left.is_none() ? "" : " and, for a moment, still of " + TenantText(NameOfTenant(left), left));
 }
 
 std::string Tracer::NameOfTenant(TenantId id) const {
@@ -106,12 +115,12 @@ std::string Tracer::Words(const SwitchStep& step, const Packet& packet) const {
     case pipeline::kRefuseTable:
       return "may not enter";
     case pipeline::kSourceTable:
-      if (const TenantId id = TenantSetBy(step); !id.is_none())
-        return "the sender is of " + TenantText(NameOfTenant(id), id);
+      if (const std::string tenants = TenantsSetBy(step); !tenants.empty())
+        return "the sender is of " + tenants;
       return Drops(step) ? "nobody knows whose the sender is" : "tenancy is off: not asked";
     case pipeline::kDestinationTable:
-      if (const TenantId id = TenantSetBy(step); !id.is_none()) {
-        return to + " is of " + TenantText(NameOfTenant(id), id) +
+      if (const std::string tenants = TenantsSetBy(step); !tenants.empty()) {
+        return to + " is of " + tenants +
                (IsOf(step.cookie, CookieKind::kRemote) ? ", learned from BGP" : ", on this node");
       }
       return Drops(step) ? "nobody knows " + to : "tenancy is off: not asked";

@@ -28,6 +28,15 @@ Status CrashStore::SetTenant(int64_t id, const std::string& tenant, tenancy::Ten
   return Around("SetTenant", [&] { return inner_->SetTenant(id, tenant, tenant_id); });
 }
 
+Status CrashStore::MoveTenant(int64_t id, const std::string& tenant, tenancy::TenantId tenant_id,
+                              int64_t unix_ms) {
+  return Around("MoveTenant", [&] { return inner_->MoveTenant(id, tenant, tenant_id, unix_ms); });
+}
+
+Status CrashStore::SetLeft(int64_t id) {
+  return Around("SetLeft", [&] { return inner_->SetLeft(id); });
+}
+
 Status CrashStore::SetAnnounced(int64_t id, bool announced) {
   return Around("SetAnnounced", [&] { return inner_->SetAnnounced(id, announced); });
 }

@@ -79,6 +79,28 @@ Status Memory::SetTenant(int64_t id, const std::string& tenant, tenancy::TenantI
   return Set(id, [&](Attachment& a) {
     a.tenant = tenant;
     a.tenant_id = tenant_id;
+    a.leaving = {};
+    a.leaving_ms = 0;
+  });
+}
+
+Status Memory::MoveTenant(int64_t id, const std::string& tenant, tenancy::TenantId tenant_id,
+                          int64_t unix_ms) {
+  RAIL_TRY(NotDeleting(id));
+  return Set(id, [&](Attachment& a) {
+    if (a.tenant_id != tenant_id) {
+      a.leaving = a.tenant_id;
+      a.leaving_ms = a.leaving.is_none() ? 0 : unix_ms;
+    }
+    a.tenant = tenant;
+    a.tenant_id = tenant_id;
+  });
+}
+
+Status Memory::SetLeft(int64_t id) {
+  return Set(id, [&](Attachment& a) {
+    a.leaving = {};
+    a.leaving_ms = 0;
   });
 }
 
