@@ -239,5 +239,12 @@ TEST(OutLinks, AreThoseThatTheKernelHas) {
   EXPECT_FALSE(DecodeOutLinks("no json"));
 }
 
+TEST(DecodeVersion, IsTheNumberOfFrrouting) {
+  EXPECT_EQ(DecodeVersion("FRRouting 10.3 (gpu-1) on Linux(6.12.41).\nCopyright 1996-2005\n"), "10.3");
+  EXPECT_EQ(DecodeVersion("FRRouting 8.4.4 (gpu-1) on Linux(6.1.0-37-amd64).\n"), "8.4.4");
+  EXPECT_EQ(DecodeVersion("FRRouting 10.6-dev (gpu-1)"), "10.6");
+  EXPECT_EQ(DecodeVersion("Quagga 1.2.4"), "");
+}
+
 }  // namespace
 }  // namespace rail::frr

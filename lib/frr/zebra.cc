@@ -60,6 +60,20 @@ bool DaemonRuns(const std::string& run_dir, const std::string& daemon) {
   return UnixStream::Connect(run_dir + "/" + daemon + ".vty", Clock::now()).has_value();
 }
 
+std::string DecodeVersion(std::string_view text) {
+  constexpr std::string_view kName = "FRRouting ";
+  const size_t at = text.find(kName);
+  if (at == std::string_view::npos) return {};
+  text.remove_prefix(at + kName.size());
+  return std::string(text.substr(0, std::min(text.size(), text.find_first_not_of("0123456789."))));
+}
+
+Result<std::string> ZebraVersion(const std::string& run_dir, Deadline deadline) {
+  RAIL_ASSIGN(Vty zebra, Vty::Open(run_dir + "/zebra.vty", deadline));
+  RAIL_ASSIGN(const std::string text, zebra.Show("show version", deadline));
+  return DecodeVersion(text);
+}
+
 Result<std::vector<std::string>> RemoveOursFromZebra(const std::string& run_dir, Deadline deadline) {
   std::vector<std::string> lines;
   if (!DaemonRuns(run_dir, "zebra")) return lines;

@@ -22,6 +22,13 @@ Result<std::set<std::string>> OutLinks(const std::string& run_dir, const IpPrefi
 // From `show ip route PREFIX json`. Errors: kInternal.
 Result<std::set<std::string>> DecodeOutLinks(std::string_view text);
 
+// The version of FRRouting that the running zebra is of: "10.3"; "" it says it in words that are not known.
+// Errors: kTransient zebra does not run or does not answer; kInternal.
+Result<std::string> ZebraVersion(const std::string& run_dir, Deadline deadline);
+
+// From `show version`: "FRRouting 10.3 (host) on Linux(6.1.0)." -> "10.3".
+std::string DecodeVersion(std::string_view text);
+
 // Whether somebody serves `run_dir`/`daemon`.vty: one connect(2).
 bool DaemonRuns(const std::string& run_dir, const std::string& daemon);
 

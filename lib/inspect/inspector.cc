@@ -185,8 +185,16 @@ void TakeBgpd(NodeFacts& facts, NodeFacts& seen, const Status& looked) {
   facts.frontend = std::move(seen.frontend);
 }
 
-void TakeZebra(NodeFacts& facts, NodeFacts&, const Status& looked) {
+Status LookAtZebra(NodeFacts& facts, const engine::Openers& openers) {
+  if (openers.zebra) {
+    RAIL_ASSIGN(facts.frr_version, openers.zebra(After(kZebraTime)));
+  }
+  return {};
+}
+
+void TakeZebra(NodeFacts& facts, NodeFacts& seen, const Status& looked) {
   facts.zebra_down = ErrorOf(looked);
+  facts.frr_version = std::move(seen.frr_version);
 }
 
 Status LookAtNics(NodeFacts& facts, const engine::Openers& openers) {
@@ -422,10 +430,7 @@ void Inspector::AskParts(NodeFacts& facts) const {
       {"ovs-vswitchd", over(LookAtDatapath), TakeDatapath},
       {"kernel", over(LookAtLinks), TakeLinks},
       {"bgpd", over(LookAtBgpd), TakeBgpd},
-      {"zebra",
-       [openers = deps_.openers(config_)](NodeFacts&) {
-         return openers.zebra ? openers.zebra(After(kZebraTime)) : Status();
-       },
+      {"zebra", [openers = deps_.openers(config_)](NodeFacts& seen) { return LookAtZebra(seen, openers); },
        TakeZebra},
       {"NICs", [openers = deps_.openers(config_)](NodeFacts& seen) { return LookAtNics(seen, openers); },
        TakeNics},

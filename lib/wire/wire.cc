@@ -108,10 +108,8 @@ engine::Openers RealOpeners(const config::NodeConfig& config) {
     return qos::Look(uplink, dcb, sriov::Sysfs(sysfs));
   };
   openers.rates = netlink::KernelRates::Open;
-  openers.zebra = [path = config.frr.run_dir + "/zebra.vty"](Deadline deadline) -> Status {
-    RAIL_ASSIGN(frr::Vty zebra, frr::Vty::Open(path, deadline));
-    RAIL_TRY(zebra.Show("show version", deadline));
-    return {};
+  openers.zebra = [run_dir = config.frr.run_dir](Deadline deadline) {
+    return frr::ZebraVersion(run_dir, deadline);
   };
   openers.out_links = [run_dir = config.frr.run_dir](const IpPrefix& prefix, Deadline deadline) {
     return frr::OutLinks(run_dir, prefix, deadline);

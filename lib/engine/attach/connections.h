@@ -80,8 +80,8 @@ struct Openers {
   ovs::AskVswitchd ask_vswitchd;
   // The node's RDMA devices, as sriov::RdmaGuids. Empty: not read.
   std::function<std::vector<sriov::RdmaGuid>()> rdma_guids;
-  // Whether zebra answers. Empty: not asked.
-  std::function<Status(Deadline)> zebra;
+  // Asks zebra for its version, as frr::ZebraVersion. Empty: not asked.
+  std::function<Result<std::string>(Deadline)> zebra;
   // The links of the host's route to a prefix, as frr::OutLinks. Empty: not asked.
   std::function<Result<std::set<std::string>>(const IpPrefix&, Deadline)> out_links;
   // Whether a daemon of FRRouting runs, as frr::DaemonRuns. Empty: none does.

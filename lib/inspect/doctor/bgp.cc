@@ -31,6 +31,7 @@ class Bgp : Examiner {
            "frr.run_dir in "
            "node.json its folder?");
     }
+    Version();
     if (facts_.bgpd_down) {
       Find(Severity::kCritical, "bgpd-down", "bgpd", "bgpd does not answer: " + facts_.bgpd_down->message,
            "addresses are neither told nor learned",
@@ -70,6 +71,20 @@ class Bgp : Examiner {
   const engine::RailView* ViewOf(const std::string& rail) const {
     const auto it = std::ranges::find_if(view_.rails, [&](const auto& r) { return r.rail.name == rail; });
     return it == view_.rails.end() ? nullptr : &*it;
+  }
+
+  // zebra/rtadv.c of FRRouting 10.3: a timer keeps the interface that has gone. 10.2 has no such timer, 10.4 ends it with the interface.
+  void Version() {
+    if (facts_.frr_version != "10.3" && !facts_.frr_version.starts_with("10.3.")) return;
+    Find(Severity::kWarning, "frr-version-crashes", "zebra",
+         "zebra is of FRRouting " + facts_.frr_version +
+             ", which ends by a segmentation fault when an interface with an unnumbered neighbor is deleted "
+             "and "
+             "made again",
+         "`raild --remove` deletes the rails' bridges, and in mode vrf raild deletes the port of each tenant "
+         "that "
+         "leaves a rail: until zebra runs again, nobody advertises this node to its leaves",
+         "install another version: 8.4 to 10.2, or 10.4 and newer");
   }
 
   void Prefixes(const engine::RailView& view) {

@@ -52,6 +52,16 @@ TEST(DoctorOfBgp, FindsABgpdWithoutAnIdentifier) {
   }
 }
 
+TEST(DoctorOfBgp, SaysNothingOfVersionsThatDoNotEnd) {
+  NodeFacts facts = Well();
+  for (const char* version : {"", "8.4.4", "10.2.6", "10.30", "10.4.1"}) {
+    facts.frr_version = version;
+    EXPECT_THAT(Diagnose(facts), IsEmpty()) << version;
+  }
+  facts.frr_version = "10.3";
+  EXPECT_EQ(Diagnose(facts).size(), 1U);
+}
+
 // Many a leaf answers no echo, and one that answers large ones takes them.
 TEST(DoctorOfBgp, ALeafThatAnswersNothingSaysNothingOfItsMtu) {
   NodeFacts facts = Well();

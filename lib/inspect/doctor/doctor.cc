@@ -82,6 +82,7 @@ constexpr auto kKinds = std::to_array<std::string_view>({
     "leaf-strips-communities",
     "leaf-mtu-too-small",
     "zebra-down",
+    "frr-version-crashes",
     "rails-swapped",
     "rails-on-one-leaf",
     "rail-on-other-leaf",
