@@ -31,7 +31,7 @@ std::vector<ovs::Rule> RemoteRules(size_t count) {
   for (size_t i = 0; rules.size() < count; ++i) {
     const auto address = IpAddress::Parse("10." + std::to_string(1 + i / 65536) + "." +
                                           std::to_string(i / 256 % 256) + "." + std::to_string(i % 256));
-    pipeline::Append(rules, pipeline::RemoteRules(Bridge(), *address, {1 + i % 500}));
+    pipeline::Append(rules, pipeline::RemoteRules(Bridge(), *address, {tenancy::TenantId{1 + i % 500}}));
   }
   return rules;
 }

@@ -3,6 +3,7 @@ build/reports/lab/leaks.txt, what a fault costs is in frontend.txt. n1's FRRouti
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -220,12 +221,23 @@ def stream(a: Node, b: Node, v6: bool) -> Iterator[Callable[[], list[float]]]:
                 worst[number] = max(worst[number], time.monotonic() - began)
                 time.sleep(0.01)
 
-    for number in range(8):
+    def connected() -> socket.socket | None:
         with kernel.inside(a.namespace):
             client = socket.socket(family, socket.SOCK_STREAM)
         client.settimeout(30)
         client.bind((frontend.address(a, v6), 0))
-        client.connect((frontend.address(b, v6), port))
+        try:
+            client.connect((frontend.address(b, v6), port))
+        except OSError as error:
+            client.close()
+            if error.errno != errno.ENETUNREACH:
+                raise
+            return None
+        return client
+
+    for number in range(8):
+        # zebra tells of a route before the kernel has it.
+        client = eventually("the kernel has a route", connected, bool, 30)
         there, _ = server.accept()
         threads += [threading.Thread(target=answer, args=(there,)), threading.Thread(target=ask, args=(number, client))]
     for thread in threads:

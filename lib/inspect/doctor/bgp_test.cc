@@ -58,8 +58,15 @@ TEST(DoctorOfBgp, SaysNothingOfVersionsThatDoNotEnd) {
     facts.frr_version = version;
     EXPECT_THAT(Diagnose(facts), IsEmpty()) << version;
   }
-  facts.frr_version = "10.3";
-  EXPECT_EQ(Diagnose(facts).size(), 1U);
+  for (const char* version : {"10.3", "10.3.4"}) {
+    facts.frr_version = version;
+    const std::vector<Finding> findings = Diagnose(facts);
+    ASSERT_EQ(findings.size(), 1U);
+    EXPECT_EQ(findings[0].id, "frr-version-crashes");
+    EXPECT_EQ(findings[0].severity, Severity::kWarning);
+    EXPECT_THAT(findings[0].what,
+                HasSubstr(std::string("zebra is of FRRouting ") + version + ", which ends"));
+  }
 }
 
 // Many a leaf answers no echo, and one that answers large ones takes them.
@@ -146,4 +153,9 @@ TEST(DoctorOfBgp, ARaildThatHasJustBegunAccusesNeitherTheFeedNorPortsNorTenants)
 }
 
 }  // namespace
+
+std::vector<std::string> FindingsOfBgp() {
+  return {"bgp-identifier-missing", "frr-version-crashes"};
+}
+
 }  // namespace rail::inspect

@@ -13,14 +13,11 @@ NodeFacts Well();
 void Cable(NodeFacts& facts, const std::vector<uint32_t>& leaves,
            const std::map<uint32_t, std::vector<uint32_t>>& others);
 
-// The findings that doctor_counters_test.cc has a test for.
+// The findings that a test file of its own has tests for: bgp_test.cc, counters_test.cc, ...
+std::vector<std::string> FindingsOfBgp();
 std::vector<std::string> FindingsOfCounters();
-// Those of doctor_rates_test.cc.
-std::vector<std::string> FindingsOfRates();
-
-// The same of doctor_planes_test.cc.
 std::vector<std::string> FindingsOfPlanes();
-// And doctor_vlans_test.cc.
+std::vector<std::string> FindingsOfRates();
 std::vector<std::string> FindingsOfRequests();
 std::vector<std::string> FindingsOfVlans();
 
