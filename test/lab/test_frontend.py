@@ -315,7 +315,7 @@ def test_frr_reload_deletes_all_and_raild_puts_it_back(world: World, node: Node,
     try:
         reload(node, reload_file(node))
         ended = time.monotonic()
-        eventually("all of it is back", lambda: sorted(running(node)), lambda now: now == wanted, 5)
+        eventually("all of it is back", lambda: sorted(running(node)), lambda now: now == wanted, 30)
         took = time.monotonic() - ended
     finally:
         stop.set()
@@ -338,7 +338,7 @@ def test_the_admin_removes_parts(world: World, node: Node, admins: list[str]) ->
                   [in_bgp, family, f"no {own}", "exit-address-family", "no neighbor mgmt2 interface", "exit",
                    "no route-map railcni-frontend_out4", "no ip prefix-list railcni-frontend_own"]):
         vty.configure(node.frr_dir, *lines)
-        eventually(f"back: {lines[-1]}", lambda: sorted(running(node)), lambda now: now == wanted, 5)
+        eventually(f"back: {lines[-1]}", lambda: sorted(running(node)), lambda now: now == wanted, 30)
         at_rest(node)
     kernel.run(["ip", "-n", node.namespace, "address", "del", f"{frontend.address(node)}/32", "dev", "lo"])
     eventually("the address is back", lambda: kernel.run(["ip", "-n", node.namespace, "address", "show", "dev", "lo"]),

@@ -67,6 +67,6 @@ def kubectl_that_renders() -> bool:
     """Whether a kubectl of 1.21 or newer is installed: the older ones have a kustomize that takes no folders as resources."""
     if shutil.which("kubectl") is None:
         return False
-    said = subprocess.run(["kubectl", "version", "--client", "-o", "json"], capture_output=True, text=True, timeout=30, check=False)
+    said = subprocess.run(["kubectl", "version", "--client", "-o", "json"], capture_output=True, text=True, timeout=120, check=False)
     version = re.search(r'"gitVersion": "v1\.(\d+)', said.stdout)
     return version is not None and int(version[1]) >= 21

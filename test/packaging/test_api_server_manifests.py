@@ -33,7 +33,7 @@ def test_raild_accepts_the_configuration(tmp_path: Path) -> None:
     assert json.loads(text)["kubernetes"] == {"tenants": True, "report": True}
     (tmp_path / "node.json").write_text(text)
     ran = subprocess.run([binary("raild"), "--resolve-config", tmp_path / "node.json", "--node", "gpu-1", "--node-ip", "10.0.0.1"],
-                         capture_output=True, text=True, timeout=30, check=False)
+                         capture_output=True, text=True, timeout=120, check=False)
     assert ran.returncode == 0, f"{ran.stdout}{ran.stderr}"
     assert json.loads(ran.stdout)["kubernetes"] == {"tenants": True, "report": True}
 

@@ -25,11 +25,11 @@ def resolve(tmp_path: Path, devices: Path, folder: str, node: str, ip: str) -> d
     (tmp_path / "cluster.json").write_text(data["node.json"])
     environment = {"RAILCNI_SYSFS": str(devices), "RAILCNI_ROOT": str(tmp_path / node)}
     ran = subprocess.run([binary("raild"), "--resolve-config", tmp_path / "cluster.json", "--node", node, "--node-ip", ip],
-                         capture_output=True, text=True, timeout=30, check=False, env=environment)
+                         capture_output=True, text=True, timeout=120, check=False, env=environment)
     assert ran.returncode == 0, ran.stderr
     (tmp_path / node / "etc/railcni").mkdir(parents=True)
     (tmp_path / node / "etc/railcni/node.json").write_text(ran.stdout)
-    checked = subprocess.run([binary("raild"), "--check-config"], env=environment, capture_output=True, text=True, timeout=30, check=False)
+    checked = subprocess.run([binary("raild"), "--check-config"], env=environment, capture_output=True, text=True, timeout=120, check=False)
     assert checked.returncode == 0, f"{folder}, {node}: {checked.stdout}{checked.stderr}"
     found: dict[str, Any] = json.loads(ran.stdout)
     assert "rules" not in found
@@ -59,7 +59,7 @@ def table(tmp_path: Path, folder: str, **addresses: str) -> subprocess.Completed
     (tmp_path / "nodes.json").write_text(json.dumps({"kind": "List", "items": nodes}))
     (tmp_path / "cluster.json").write_text(one(render(folder), "ConfigMap")["data"]["node.json"])
     return subprocess.run([binary("raild"), "--resolve-config", tmp_path / "cluster.json", "--nodes", tmp_path / "nodes.json"],
-                          capture_output=True, text=True, timeout=30, check=False, env={})
+                          capture_output=True, text=True, timeout=120, check=False, env={})
 
 
 @pytest.mark.parametrize("folder", ["base", "overlays/example-site"])

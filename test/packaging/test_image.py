@@ -55,7 +55,7 @@ def test_the_init_container_installs_plugins_that_run_on_the_node(buildah: Build
     assert sorted(p.name for p in tmp_path.iterdir()) == PLUGINS
     for plugin in PLUGINS:  # outside the image, with nothing of it but the file
         ran = subprocess.run([tmp_path / plugin], env={"CNI_COMMAND": "VERSION"}, input='{"cniVersion":"1.0.0"}', text=True,
-                             capture_output=True, timeout=10, check=True)
+                             capture_output=True, timeout=60, check=True)
         assert "1.0.0" in versions(ran.stdout)
 
 

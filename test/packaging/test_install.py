@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def install(script: str, *arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([ROOT / "deploy" / script, *map(str, arguments)], capture_output=True, text=True, timeout=60, check=False,
+    return subprocess.run([ROOT / "deploy" / script, *map(str, arguments)], capture_output=True, text=True, timeout=240, check=False,
                           env={"PATH": os.environ["PATH"], **environment})
 
 
@@ -63,7 +63,7 @@ def test_a_plugin_in_use_is_replaced_and_the_running_one_goes_on(source: Path, t
             ran = install("install-plugins.sh", source, target)
             assert ran.returncode == 0, ran.stderr
             assert running.poll() is None
-            assert subprocess.run([target / "ovs-provider"], timeout=10, check=False).returncode == 0
+            assert subprocess.run([target / "ovs-provider"], timeout=60, check=False).returncode == 0
         finally:
             running.kill()
 
@@ -79,7 +79,7 @@ def test_executions_during_installs_always_find_a_whole_plugin(source: Path, tar
         installer = subprocess.Popen([ROOT / "deploy/install-plugins.sh", source, target], stdout=subprocess.DEVNULL)
         executed = 0
         while installer.poll() is None or executed == 0:
-            subprocess.run([target / "frr-provider"], check=True, timeout=10)
+            subprocess.run([target / "frr-provider"], check=True, timeout=60)
             executed += 1
         assert installer.returncode == 0
         assert (target / "frr-provider").read_bytes() == versions[round_number % 2]
@@ -157,7 +157,7 @@ class Node:
     def install(self, node: str = "gpu-a1", **environment: str) -> subprocess.CompletedProcess[str]:
         links = "ip link add ens1 type veth peer name ens7 && exec \"$@\""
         return subprocess.run(["unshare", "-n", "sh", "-c", links, "-", ROOT / "deploy/install-config.sh", self.config, self.target,
-                               self.overrides], capture_output=True, text=True, timeout=60, check=False,
+                               self.overrides], capture_output=True, text=True, timeout=240, check=False,
                               env={"PATH": os.environ["PATH"], "RAILD": str(BINARIES / "raild"), "NODE_NAME": node,
                                    "NODE_IP": "10.0.3.7", "WAIT": "0", **environment})
 

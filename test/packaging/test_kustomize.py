@@ -24,7 +24,7 @@ def in_any_order(value: object) -> object:
 def test_it_renders_what_kubectl_renders(folder: str) -> None:
     if not manifests.kubectl_that_renders():
         pytest.skip("no kubectl of 1.21 or newer is installed to compare with: Debian 12 has 1.20")
-    ran = subprocess.run(["kubectl", "kustomize", str(MANIFESTS / folder)], capture_output=True, text=True, timeout=60, check=False,
+    ran = subprocess.run(["kubectl", "kustomize", str(MANIFESTS / folder)], capture_output=True, text=True, timeout=240, check=False,
                          env={**os.environ, "KUBECONFIG": "/dev/null"})
     assert ran.returncode == 0, ran.stderr
     assert "deprecated" not in ran.stderr
@@ -98,7 +98,7 @@ def test_an_overlay_patches_and_merges_what_its_base_has(tmp_path: Path) -> None
 
 def test_its_command_line_prints_yaml_or_says_what_is_wrong(tmp_path: Path) -> None:
     program = [manifests.ROOT / "deploy/lab/railcni_cluster/kustomize.py"]
-    good = subprocess.run([*program, MANIFESTS / "base"], capture_output=True, text=True, timeout=30, check=True)
+    good = subprocess.run([*program, MANIFESTS / "base"], capture_output=True, text=True, timeout=120, check=True)
     assert [o["kind"] for o in yaml.safe_load_all(good.stdout)][0] == "Namespace", "a namespace comes before what is in it"
-    bad = subprocess.run([*program, folder_with(tmp_path, "helmCharts: []\n")], capture_output=True, text=True, timeout=30, check=False)
+    bad = subprocess.run([*program, folder_with(tmp_path, "helmCharts: []\n")], capture_output=True, text=True, timeout=120, check=False)
     assert bad.returncode == 1 and "helmCharts" in bad.stderr

@@ -64,7 +64,7 @@ def test_every_command_is_in_the_image(folder: str) -> None:
     for container in ours(pod_of(render(folder))):
         program, *arguments = container["command"] + container.get("args", [])
         if program.startswith("/usr/bin/"):
-            helped = subprocess.run([binary(program.removeprefix("/usr/bin/")), "--help"], capture_output=True, text=True, timeout=30, check=True)
+            helped = subprocess.run([binary(program.removeprefix("/usr/bin/")), "--help"], capture_output=True, text=True, timeout=120, check=True)
             unknown = [a for a in arguments if a.startswith("-") and not re.search(rf"(^|[\s,]){a.split('=')[0]}\b", helped.stdout)]
             assert not unknown, f"{program} does not know {unknown}"
             continue

@@ -21,7 +21,7 @@ SIZES = ("2-rails", "4-rails", "8-rails")
 
 
 def generate(*words: Any) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*GENERATE, *words], capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run([*GENERATE, *words], capture_output=True, text=True, timeout=240, check=False)
 
 
 def site(change: Object | None = None) -> Object:
@@ -115,7 +115,7 @@ def for_plugin(plugin: Object, chain: Object) -> str:
 
 def check_config(plugin: Object, chain: Object) -> subprocess.CompletedProcess[str]:
     return subprocess.run([binary(plugin["type"]), "--check-config"], input=for_plugin(plugin, chain), capture_output=True, text=True,
-                          timeout=30, check=False, env={})
+                          timeout=120, check=False, env={})
 
 
 def test_our_plugins_stand_in_order_and_accept_their_configuration(tmp_path: Path) -> None:
@@ -155,7 +155,7 @@ def test_libcni_itself_reads_the_chains_and_finds_plugins_that_speak_their_versi
     with tempfile.TemporaryDirectory(prefix="rc", dir="/tmp") as run:  # podman's runroot has 50 characters at most
         ran = subprocess.run(["podman", "--root", tmp_path / "store", "--runroot", run, "--storage-driver", "vfs", "network", "ls"],
                              env={**os.environ, "CONTAINERS_CONF": str(tmp_path / "containers.conf")}, capture_output=True, text=True,
-                             timeout=60, check=False)
+                             timeout=240, check=False)
     listed = {words[1] for line in ran.stdout.splitlines()[1:] if len(words := line.split()) > 1}
     assert listed - {"podman"} == {f"rail{i}" for i in range(8)}, ran.stderr
     assert "broken.conflist" in ran.stderr, "podman was not asked what it takes"
@@ -167,7 +167,7 @@ def test_an_add_of_each_chain_passes_the_reading_of_its_configuration(tmp_path: 
         first = chain["plugins"][-3]
         environment = {"CNI_COMMAND": "ADD", "CNI_CONTAINERID": "c1", "CNI_NETNS": "/run/netns/none", "CNI_IFNAME": "net1",
                        "CNI_PATH": "/none", "CNI_ARGS": "K8S_POD_NAMESPACE=a;K8S_POD_NAME=b", "RAILCNI_ROOT": str(tmp_path / "nothing")}
-        ran = subprocess.run([binary(first["type"])], env=environment, capture_output=True, text=True, timeout=30, check=False,
+        ran = subprocess.run([binary(first["type"])], env=environment, capture_output=True, text=True, timeout=120, check=False,
                              input=for_plugin({**first, "deviceID": "0000:3b:00.2"}, chain))
         assert ran.returncode != 0
         assert json.loads(ran.stdout)["code"] == 11 and "node.json cannot be used" in ran.stdout, ran.stdout
@@ -251,7 +251,7 @@ def test_raild_takes_the_rails_and_learns_no_address_outside_of_their_subnets(tm
     config = {"rails": rails, "bgp": {"asn": 4200000001, "router_id": "10.0.0.1", "community_asn": 4200000000}}
     (tmp_path / "etc/railcni").mkdir(parents=True)
     (tmp_path / "etc/railcni/node.json").write_text(json.dumps(config))
-    ran = subprocess.run([binary("raild"), "--check-config"], env={"RAILCNI_ROOT": str(tmp_path)}, capture_output=True, text=True, timeout=30,
+    ran = subprocess.run([binary("raild"), "--check-config"], env={"RAILCNI_ROOT": str(tmp_path)}, capture_output=True, text=True, timeout=120,
                          check=False)
     assert ran.returncode == 0, f"{ran.stdout}{ran.stderr}"
     for rail, pool in zip(rails, render(f"networks/{size}/cidr-pools"), strict=True):
@@ -273,7 +273,7 @@ def test_planes_of_a_rail_are_networks_of_their_own(tmp_path: Path) -> None:
     (tmp_path / "etc/railcni").mkdir(parents=True)
     config = {"rails": rails, "bgp": {"asn": 4200000001, "router_id": "10.0.0.1", "community_asn": 4200000000}}
     (tmp_path / "etc/railcni/node.json").write_text(json.dumps(config))
-    taken = subprocess.run([binary("raild"), "--check-config"], env={"RAILCNI_ROOT": str(tmp_path)}, capture_output=True, text=True, timeout=30,
+    taken = subprocess.run([binary("raild"), "--check-config"], env={"RAILCNI_ROOT": str(tmp_path)}, capture_output=True, text=True, timeout=120,
                            check=False)
     assert taken.returncode == 0, f"{taken.stdout}{taken.stderr}"
 
@@ -289,7 +289,7 @@ def test_the_shell_of_the_job_names_the_pods_own_rdma_devices(tmp_path: Path) ->
     text = command[2].replace("/sys/bus/pci/devices", str(tmp_path))
     environment = {"PATH": f"{tmp_path}/bin:{os.environ['PATH']}", "PCIDEVICE_NVIDIA_COM_RAIL0": "0000:3b:00.2",
                    "PCIDEVICE_NVIDIA_COM_RAIL0_INFO": '{"0000:3b:00.2": {}}', "PCIDEVICE_NVIDIA_COM_RAIL1": "10002:5e:00.3"}
-    ran = subprocess.run([*command[:2], text], env=environment, capture_output=True, text=True, timeout=30, check=False)
+    ran = subprocess.run([*command[:2], text], env=environment, capture_output=True, text=True, timeout=120, check=False)
     assert ran.returncode == 0, ran.stderr
     devices, *rest = ran.stdout.split()
     assert sorted(devices.removeprefix("=").split(",")) == ["mlx5_7", "mlx5_9"]

@@ -24,7 +24,7 @@ def by_name(block: Block) -> str:
 
 @pytest.mark.parametrize("block", BLOCKS, ids=by_name)
 def test_every_block_is_shell_and_uses_known_commands(block: Block) -> None:
-    ran = subprocess.run(["bash", "-n"], input=block.text, capture_output=True, text=True, timeout=30, check=False)
+    ran = subprocess.run(["bash", "-n"], input=block.text, capture_output=True, text=True, timeout=120, check=False)
     assert ran.returncode == 0, ran.stderr
     assert block.commands()
     for words in block.commands():
@@ -83,7 +83,7 @@ def test_what_the_pages_wait_for_is_in_the_manifests() -> None:
 
 def test_the_pages_ask_railctl_for_what_it_has() -> None:
     def has(*words: str) -> set[str]:
-        helped = subprocess.run([binary("railctl"), *words, "--help"], capture_output=True, text=True, timeout=30, check=True).stdout
+        helped = subprocess.run([binary("railctl"), *words, "--help"], capture_output=True, text=True, timeout=120, check=True).stdout
         return set(re.findall(r"^  ([a-z]+)(?:, [a-z]+)*  ", helped.split("Subcommands:")[1], re.MULTILINE))
 
     asked = set(re.findall(r"railctl (get )?([a-z]+)", "".join(block.text for block in BLOCKS)))
@@ -123,7 +123,7 @@ def test_an_older_version_refuses_a_later_format_in_the_words_of_the_page(tmp_pa
     for verb in ("ADD", "DEL"):
         environment = {"CNI_COMMAND": verb, "CNI_CONTAINERID": "c1", "CNI_NETNS": "/run/netns/none", "CNI_IFNAME": "net1", "CNI_PATH": "/none",
                        "CNI_ARGS": "K8S_POD_NAMESPACE=a;K8S_POD_NAME=b", "RAILCNI_ROOT": str(tmp_path)}
-        ran = subprocess.run([binary("ovs-provider")], env=environment, capture_output=True, text=True, timeout=30, check=False,
+        ran = subprocess.run([binary("ovs-provider")], env=environment, capture_output=True, text=True, timeout=120, check=False,
                              input='{"cniVersion": "1.0.0", "name": "rail0", "rail": "rail0", "deviceID": "0000:3b:00.2", "ipam": {"type": "x"}}')
         assert ran.returncode != 0 and said[0] in json.loads(ran.stdout)["msg"], ran.stdout
 
@@ -133,7 +133,7 @@ def test_the_preparations_of_install_do_what_they_say_and_the_overlay_takes_its_
     prepared = [block for block in BLOCKS if block.page == "INSTALL.md" and block.commands()[0][0] == "cp"]
     assert len(prepared) == 2
     for block in prepared:
-        ran = subprocess.run(["bash", "-ec", block.text], cwd=tmp_path / "manifests", capture_output=True, text=True, timeout=60, check=False)
+        ran = subprocess.run(["bash", "-ec", block.text], cwd=tmp_path / "manifests", capture_output=True, text=True, timeout=240, check=False)
         assert ran.returncode == 0, f"{block.name}: {ran.stderr}"
     assert {p.name for p in (tmp_path / "mine").iterdir()} == {"networks", "devices", "examples"}
     overlay = tmp_path / "manifests/overlays/yours"

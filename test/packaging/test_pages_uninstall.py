@@ -27,7 +27,7 @@ def test_the_daemonset_that_the_page_waits_for_is_there_and_its_logs_are_where_i
 
 
 def test_raild_has_the_flags_that_the_pages_name() -> None:
-    helped = subprocess.run([binary("raild"), "--help"], capture_output=True, text=True, timeout=30, check=True).stdout
+    helped = subprocess.run([binary("raild"), "--help"], capture_output=True, text=True, timeout=120, check=True).stdout
     text = "".join((MANIFESTS / page).read_text() for page in (*PAGES, "README.md"))
     flags = set(re.findall(r"(?:`|^ *)raild (--[a-z-]+)", text, re.M)) | {"--force", "--nodes", "--node", "--node-ip"}
     assert {"--remove", "--resolve-config", "--check-node"} <= flags

@@ -12,7 +12,7 @@ BINARIES = {"ovs-provider", "tenant-isolation", "frr-provider", "raild", "railct
 def outputs(target: str) -> set[str]:
     """What has to be made for it in an empty folder: objects, libraries, programs."""
     commands = subprocess.run(["ninja", "-C", str(ROOT / "build"), "-t", "commands", target], capture_output=True, text=True,
-                              check=True, timeout=60).stdout
+                              check=True, timeout=240).stdout
     return set(re.findall(r" -o (\S+)", commands)) | set(re.findall(r"\bar qc (\S+)", commands))
 
 

@@ -20,7 +20,7 @@ ASK_ZSH = ('compdef() { :; }; compadd() { shift; print -l -- "$@"; }; _files() {
 
 
 def railctl(*words: str) -> str:
-    return subprocess.run([binary("railctl"), *words], capture_output=True, text=True, timeout=30, check=True).stdout
+    return subprocess.run([binary("railctl"), *words], capture_output=True, text=True, timeout=120, check=True).stdout
 
 
 def commands(*path: str) -> set[str]:
@@ -55,7 +55,7 @@ def shell(request: pytest.FixtureRequest) -> str:
 
 def offered(shell: str, script: Path, *words: str) -> set[str]:
     ask = ASK_BASH if shell == "bash" else ASK_ZSH
-    done = subprocess.run([shell, "-c", ask, shell, str(script), *words], capture_output=True, text=True, timeout=30, check=False)
+    done = subprocess.run([shell, "-c", ask, shell, str(script), *words], capture_output=True, text=True, timeout=120, check=False)
     assert done.stderr == "", done.stderr
     # zsh itself takes those that begin with the word; bash's compgen does it in the script.
     return {word for word in done.stdout.split() if word.startswith(words[-1]) or word == "FILES"}
@@ -64,7 +64,7 @@ def offered(shell: str, script: Path, *words: str) -> set[str]:
 def test_a_shell_takes_the_script_and_completes(shell: str, tmp_path: Path) -> None:
     script = tmp_path / "completion"
     script.write_text(railctl("completion", shell))
-    assert subprocess.run([shell, "-n", str(script)], capture_output=True, text=True, check=False, timeout=30).stderr == ""
+    assert subprocess.run([shell, "-n", str(script)], capture_output=True, text=True, check=False, timeout=120).stderr == ""
     assert offered(shell, script, "get", "") == {"attachments", "rails", "remotes", "tenants", "flows", "counters", "nics", "gpus", "node", "topology"}
     assert offered(shell, script, "de") == {"describe"}
     assert offered(shell, script, "-o", "json", "describe", "a") == {"attachment"}

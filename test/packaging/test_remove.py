@@ -35,7 +35,7 @@ def remove(image: Path, node: Path, status: int = 0, **environment: str) -> subp
     raild = node.parent / "raild"
     raild.write_text(f'#!/bin/sh\necho "raild $*"\nexit {status}\n')
     raild.chmod(0o755)
-    return subprocess.run([ROOT / "deploy/remove.sh", image, node], capture_output=True, text=True, timeout=60, check=False,
+    return subprocess.run([ROOT / "deploy/remove.sh", image, node], capture_output=True, text=True, timeout=240, check=False,
                           env={"PATH": os.environ["PATH"], "RAILD": str(raild), **environment})
 
 

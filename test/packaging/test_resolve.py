@@ -20,7 +20,7 @@ FILE = {
 
 def raild(*arguments: object) -> subprocess.CompletedProcess[str]:
     assert RAILD.exists(), f"{RAILD} is not built: cmake --build --preset product (or set RAILCNI_BIN)"
-    return subprocess.run([RAILD, *map(str, arguments)], capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run([RAILD, *map(str, arguments)], capture_output=True, text=True, timeout=240, check=False)
 
 
 def node(name: str, address: str, **labels: str) -> dict[str, Any]:
