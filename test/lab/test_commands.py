@@ -96,7 +96,7 @@ def test_unknown_names_are_answered_with_those_that_exist(world: World) -> None:
 
 def test_down_works_without_the_folder(lab: Lab) -> None:
     """After a crash: the namespaces and their processes alone tell what to remove."""
-    other = Lab(f"u{os.getpid()}", lab.binaries)
+    other = Lab(f"d{os.getpid()}", lab.binaries)
     try:
         up = run(other, "up", "--nodes", "1", "--rails", "1", "--spines", "0")
         assert up.returncode == 0, up.stdout + up.stderr
