@@ -32,15 +32,18 @@ def name_of(case: xml.Element) -> str:
     return ".".join(filter(None, (case.get("classname"), case.get("name"))))
 
 
-def slowest(folder: Path, count: int) -> list[str]:
-    """A file that is not a whole report has been told of when its tier was counted."""
-    took: list[tuple[float, str, str]] = []
+def cases_below(folder: Path) -> Iterator[tuple[str, xml.Element]]:
+    """Tier and case. A file that is not a whole report has been told of when its tier was counted."""
     for file in folder.rglob("*.xml"):
         try:
             cases = list(xml.parse(file).getroot().iter("testcase"))
         except xml.ParseError:
             continue
-        took += [(float(case.get("time") or 0), file.relative_to(folder).parts[0], name_of(case)) for case in cases]
+        yield from ((file.relative_to(folder).parts[0], case) for case in cases)
+
+
+def slowest(folder: Path, count: int) -> list[str]:
+    took = [(float(case.get("time") or 0), tier, name_of(case)) for tier, case in cases_below(folder)]
     return [f"{seconds:6.1f} s  {tier:<12} {name}" for seconds, tier, name in sorted(took, reverse=True)[:count]]
 
 
@@ -54,13 +57,8 @@ def told_cases(folder: Path, file: Path) -> Iterator[str]:
     """Errors: ValueError, KeyError, a file that is not as test/cases.yaml says."""
     import yaml
     outcomes: dict[str, set[str]] = {}  # by a test's name without its parameters, file and folder
-    for report in folder.rglob("*.xml"):
-        try:
-            found = list(xml.parse(report).getroot().iter("testcase"))
-        except xml.ParseError:
-            continue
-        for case in found:
-            outcomes.setdefault(plain(name_of(case)), set()).add(outcome_of(case))
+    for _, case in cases_below(folder):
+        outcomes.setdefault(plain(name_of(case)), set()).add(outcome_of(case))
     for case in yaml.safe_load(file.read_text()):
         yield f"{case['kind']}"
         for key in ("input", "before", "now"):

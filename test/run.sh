@@ -221,34 +221,30 @@ tell() {  # tell TIER STATUS SECONDS [BUSY]: what it counted, what its tests mea
   fi
 }
 # The lab waits more than it computes: it runs beside other tiers. Not beside bench, which measures, nor beside a compiler.
-BESIDE=(lab)
-declare -A beside=() beside_began=()  # tier -> its process, and when it began
-await_beside() {
-  local tier status
-  for tier in "${BESIDE[@]}"; do
-    [ -n "${beside[$tier]:-}" ] || continue
-    status=0
-    wait "${beside[$tier]}" || status=$?
-    unset "beside[$tier]"
-    say "== $tier, which ran beside"
-    tell "$tier" "$status" $(($(stat -c %Y "$reports/$tier.log") - beside_began[$tier]))
-  done
+lab='' lab_began=0
+await_lab() {
+  [ -n "$lab" ] || return 0
+  local status=0
+  wait "$lab" || status=$?
+  lab=''
+  say "== lab, which ran beside"
+  tell lab "$status" $(($(stat -c %Y "$reports/lab.log") - lab_began))
 }
-trap '[ ${#beside[@]} = 0 ] || { kill "${beside[@]}"; wait "${beside[@]}"; } 2>/dev/null || true' EXIT
+trap '[ -z "$lab" ] || { kill "$lab"; wait "$lab"; } 2>/dev/null || true' EXIT
 trap 'exit 143' TERM
 trap 'exit 130' INT
 
 for tier in "${tiers[@]}"; do
   if ! there "$tier"; then say "== $tier: not there yet"; continue; fi
   mkdir -p "$reports/$tier"
-  if [[ " ${BESIDE[*]} " == *" $tier "* ]] && [ "${tiers[-1]}" != "$tier" ]; then
-    say "== $tier begins, beside what follows"
-    beside_began[$tier]=$(date +%s)
-    limited "$tier" exec &
-    beside[$tier]=$!
+  if [ "$tier" = lab ] && [ "${tiers[-1]}" != lab ]; then
+    say "== lab begins, beside what follows"
+    lab_began=$(date +%s)
+    limited lab exec &
+    lab=$!
     continue
   fi
-  if [ "$tier" = bench ]; then await_beside; fi
+  if [ "$tier" = bench ]; then await_lab; fi
   say "== $tier"
   began=$SECONDS
   read -r -a before < <(ticks)
@@ -256,7 +252,7 @@ for tier in "${tiers[@]}"; do
   limited "$tier" || status=$?
   tell "$tier" "$status" $((SECONDS - began)) "$(percent "${before[@]}")"
 done
-await_beside
+await_lab
 
 say "" && say "== time: $(IFS=,; say "${took[*]}" | sed 's/,/, /g'); in all $(seconds "$SECONDS"). The slowest tests:"
 /usr/bin/python3 -B test/report.py "$reports" --slowest 20

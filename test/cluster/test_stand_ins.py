@@ -1,6 +1,7 @@
 """What stands in for parts of a cluster that this machine does not have."""
 
 import os
+import shutil
 import socket
 import subprocess
 from collections.abc import Iterator
@@ -52,7 +53,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     short.mkdir()
     monkeypatch.setattr(device_plugin, "FOLDER", short)
     yield short
-    subprocess.run(["rm", "-rf", str(short)], check=True)
+    shutil.rmtree(short)
 
 
 def test_a_pool_that_cannot_be_registered_costs_the_others_nothing(folder: Path) -> None:

@@ -12,7 +12,6 @@ COMMAND starts finds them: the lab, a contract suite, a test.
 from __future__ import annotations
 
 import os
-import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -67,7 +66,7 @@ def dispatcher(root: Path, program: str) -> str:
 
 def executable(file: Path, text: str) -> None:
     file.write_text(text)
-    file.chmod(file.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
+    file.chmod(0o755)
 
 
 def replace_frr(root: Path) -> None:

@@ -5,11 +5,16 @@
 namespace rail::engine {
 namespace {
 
-const RemoteSet& SetOf(const RemoteSelection& selection, tenancy::TenantId tenant) {
-  static const RemoteSet kNone;
-  if (selection.learned == nullptr || !selection.present.contains(tenant)) return kNone;
+const RemoteSet kNoAddresses;
+
+const RemoteSet& LearnedOf(const RemoteSelection& selection, tenancy::TenantId tenant) {
+  if (selection.learned == nullptr) return kNoAddresses;
   const auto found = selection.learned->by_tenant.find(tenant);
-  return found == selection.learned->by_tenant.end() ? kNone : *found->second;
+  return found == selection.learned->by_tenant.end() ? kNoAddresses : *found->second;
+}
+
+const RemoteSet& SetOf(const RemoteSelection& selection, tenancy::TenantId tenant) {
+  return selection.present.contains(tenant) ? LearnedOf(selection, tenant) : kNoAddresses;
 }
 
 bool Selects(const RemoteSelection& selection, const RemoteEntry& entry) {
@@ -27,8 +32,7 @@ bool SelectsOnlyLeaving(const RemoteSelection& selection, const IpAddress& addre
                         const pipeline::TenantIds& tenants) {
   if (selection.present.contains(tenants.tenant) || !selection.present.contains(tenants.leaving))
     return false;
-  const auto set = selection.learned->by_tenant.find(tenants.tenant);
-  const RemoteEntry* entry = set == selection.learned->by_tenant.end() ? nullptr : set->second->Find(address);
+  const RemoteEntry* entry = LearnedOf(selection, tenants.tenant).Find(address);
   return entry != nullptr && Selects(selection, *entry);
 }
 
