@@ -224,9 +224,8 @@ void Remotes::NoteReplaced(const IpAddress& address, const Path& before, const P
 void Remotes::BeginLeaving(const IpAddress& address, const Claim& claim, const Path& before,
                            const Path& after, Deadline now) {
   if (before.stale || before.tenant == after.tenant || claim.tenants != std::set{before.tenant}) return;
-  const AsPaths& ways = as_paths_.snapshot();
-  const uint32_t origin = ways.Origin(before.as_path);
-  if (origin == 0 || ways.Origin(after.as_path) != origin) return;
+  const uint32_t origin = as_paths_.snapshot().Origin(before.as_path);
+  if (origin == 0) return;  // ClaimOf compares it with every path's
   leaving_[address] = {before.tenant, after.tenant, origin, now + kTwoIds};
   leaving_until_.emplace_back(now + kTwoIds, address);
   leaving_outdated_ = true;
