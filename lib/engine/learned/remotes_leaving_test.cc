@@ -9,7 +9,6 @@ namespace rail::engine {
 namespace {
 
 using ::testing::ElementsAre;
-using testing::Ip;
 using ::testing::IsEmpty;
 using testing::kLeaf0;
 using testing::kLeaf1;

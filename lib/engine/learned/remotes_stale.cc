@@ -107,7 +107,7 @@ void Remotes::Hold(PeerIndex index) {
       if (path.peer == index && path.stale && !path.held()) path.held_until = *peer.stale_until;
     }
   }
-  peer.held_until = Earlier(peer.held_until, *peer.stale_until);
+  peer.held_until = Earlier(peer.held_until, peer.stale_until);
 }
 
 void Remotes::DropStale(const std::function<bool(const Path&)>& which) {

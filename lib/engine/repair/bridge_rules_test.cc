@@ -107,7 +107,7 @@ TEST(BridgeRulesOfVlans, EachRuleOfARemoteIsExplainedByItsTenantAlone) {
     ASSERT_EQ(rules.size(), 2U);
     for (const ovs::Rule& rule : rules) EXPECT_EQ(want.At(rule), rule) << rule.match;
   }
-  for (ovs::Rule rule : pipeline::RemoteRules(bridge, {Ip("10.0.0.1"), kRedVlan}, kBlue)) {
+  for (const ovs::Rule& rule : pipeline::RemoteRules(bridge, {Ip("10.0.0.1"), kRedVlan}, kBlue)) {
     const auto right = want.At(rule);
     ASSERT_TRUE(right);
     EXPECT_NE(*right, rule) << "the VLAN of one tenant with the id of the other";
