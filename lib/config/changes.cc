@@ -9,8 +9,11 @@ class Comparison {
  public:
   // Each struct is taken apart by all of its members, so one that gets a new key does not compile before it is compared here.
   void Compare(const NodeConfig& a, const NodeConfig& b) {
-    const auto& [rails, tenancy, bgp, numbers, ovs, frr, api, metrics, kubernetes, frontend, bursts, topology,
-                 rates] = a;
+    const auto& [cluster, rails, tenancy, bgp, numbers, ovs, frr, api, metrics, kubernetes, frontend, bursts,
+                 topology, rates] = a;
+    const auto& [name, aliases] = cluster;
+    Key("cluster", Takes::kAtOnce, name, b.cluster.name);
+    Key("cluster_aliases", Takes::kAtOnce, aliases, b.cluster.aliases);
     Rails(rails, b.rails);
     Of(tenancy, b.tenancy);
     Of(bgp, b.bgp);

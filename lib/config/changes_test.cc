@@ -18,7 +18,7 @@ NodeConfig Node() {
        "devices": [{"device": "vf0", "representor": "rep0"}]},
       {"name": "rail1", "index": 1, "pf": "pf1", "bridge": "br1"}],
     "tenancy": {"tenants": {"red": ["a", "b"]}},
-    "bgp": {"asn": 65001, "router_id": "10.0.0.1", "community_asn": 65000}})");
+    "cluster": "c", "bgp": {"asn": 65001, "router_id": "10.0.0.1", "community_asn": 65000}})");
   EXPECT_TRUE(parsed) << parsed.error().message;
   return *parsed;
 }
@@ -30,6 +30,8 @@ struct Edit {
 };
 
 const Edit kEdits[] = {
+    {"cluster", Takes::kAtOnce, [](NodeConfig& c) { c.cluster.name = "d"; }},
+    {"cluster_aliases", Takes::kAtOnce, [](NodeConfig& c) { c.cluster.aliases = {"d"}; }},
     {"rails[rail0].index", Takes::kRestart, [](NodeConfig& c) { c.rails[0].index = 7; }},
     {"rails[rail0].pf", Takes::kRestart, [](NodeConfig& c) { c.rails[0].pf = "x"; }},
     {"rails[rail0].bridge", Takes::kRestart, [](NodeConfig& c) { c.rails[0].bridge = "x"; }},

@@ -16,7 +16,7 @@ using ::testing::Not;
 constexpr char kRails[] =
     R"("rails": [ { "name": "rail0", "index": 0, "pf": "ens1", "bridge": "br-rail0", "mtu": 4200 } ])";
 constexpr char kBgp[] =
-    R"("bgp": { "asn": { "base": 4200000000, "from": "node_ip" }, "router_id": { "from": "node_ip" }, "community_asn": 1 })";
+    R"("cluster": "c", "bgp": { "asn": { "base": 4200000000, "from": "node_ip" }, "router_id": { "from": "node_ip" }, "community_asn": 1 })";
 
 std::string File(const std::string& rules, const std::string& rails = kRails, const std::string& bgp = kBgp) {
   return "{" + rails + (rails.empty() || bgp.empty() ? "" : ",") + bgp +
@@ -24,7 +24,8 @@ std::string File(const std::string& rules, const std::string& rails = kRails, co
 }
 
 std::string Bgp(const std::string& asn, const std::string& router_id = R"({"from": "node_ip"})") {
-  return R"("bgp": { "asn": )" + asn + R"(, "router_id": )" + router_id + R"(, "community_asn": 1 })";
+  return R"("cluster": "c", "bgp": { "asn": )" + asn + R"(, "router_id": )" + router_id +
+         R"(, "community_asn": 1 })";
 }
 
 NodeFacts Node(const std::string& name, const std::string& ip = "10.0.3.7",

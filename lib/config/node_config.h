@@ -142,7 +142,16 @@ struct Kubernetes {
   std::string api;      // "https://10.0.0.1:6443"; "": the one of raild's own pod
 };
 
+// Which cluster the node is of. Its name is part of every tenant's id, so two clusters of one name and one bgp.community_asn are one
+// cluster to everybody.
+struct Cluster {
+  std::string name;  // "": it had none when its nodes' ids were made; only while it gets one
+  // What other nodes of the same cluster still call it, or call it already. Their tenants are this node's.
+  std::vector<std::string> aliases;
+};
+
 struct NodeConfig {
+  Cluster cluster;
   std::vector<Rail> rails;  // at least one; sorted by index
   Tenancy tenancy;
   Bgp bgp;

@@ -72,6 +72,7 @@ class Parser {
     NodeConfig node;
     JsonObject root(document, "", errors_);
     node_lossless_ = root.Object("lossless");
+    ParseCluster(root, node.cluster);
     ParseRails(root, node.rails);
     ParseTenancy(root.Object("tenancy"), node.tenancy);
     ParseBgp(root, node.bgp);
@@ -136,6 +137,35 @@ class Parser {
 
   void TakeLink(const std::string& name, const std::string& path) {
     TakeOnce(links_, name, path, "a link or device has one place");
+  }
+
+  // A cluster without a name is what clusters were before names: it is let through only as a step on the way to one.
+  void ParseCluster(JsonObject& root, Cluster& cluster) {
+    const std::string rule = "1 to 63 of a-z, 0-9 and '-', with no '-' at either end";
+    cluster.aliases = root.StringsOr("cluster_aliases");
+    const auto accepts = [&](std::string_view name) {
+      return name.empty() ? !cluster.aliases.empty() : IsLabel(name, 63);
+    };
+    if (root.Has("cluster")) {
+      cluster.name =
+          Text(root, "cluster", accepts,
+               "a name of your own for this cluster, which no other cluster on its fabric has: " + rule);
+    } else {
+      errors_.Add(
+          "cluster",
+          "is missing: give this cluster a name that no other cluster on its fabric has (" + rule + ")");
+    }
+    std::map<std::string, std::string> places = {{cluster.name, "cluster"}};
+    for (size_t i = 0; i < cluster.aliases.size(); ++i) {
+      const std::string place = "cluster_aliases[" + std::to_string(i) + "]";
+      const std::string& alias = cluster.aliases[i];
+      if (!alias.empty() && !IsLabel(alias, 63)) {
+        errors_.Add(place,
+                    DumpJson(alias) + " must be a name of this cluster: " + rule + ", or \"\" for none");
+      } else if (const auto [taken, fresh] = places.emplace(alias, place); !fresh) {
+        errors_.Add(place, DumpJson(alias) + " is " + taken->second + " already");
+      }
+    }
   }
 
   void ParseRails(JsonObject& root, std::vector<Rail>& rails) {

@@ -13,7 +13,7 @@ using ::testing::HasSubstr;
 Result<NodeConfig> With(const std::string& section, const std::string& manage = "true") {
   return Parse(
       R"({"rails": [{"name": "rail0", "index": 0, "pf": "p0", "bridge": "br-rail0", "accept": ["10.0.0.0/16"]}],
-    "bgp": {"manage": )" +
+    "cluster": "c", "bgp": {"manage": )" +
       manage + R"(, "asn": 1, "router_id": "10.0.0.1", "community_asn": 1}, "frontend": )" + section + "}");
 }
 

@@ -12,7 +12,7 @@ using ::testing::HasSubstr;
 
 Result<NodeConfig> With(const std::string& section, const std::string& tenancy = "{}") {
   return Parse(R"({"rails": [{"name": "rail0", "index": 0, "pf": "p0", "bridge": "br-rail0"}],
-    "bgp": {"asn": 1, "router_id": "10.0.0.1", "community_asn": 1}, "tenancy": )" +
+    "cluster": "c", "bgp": {"asn": 1, "router_id": "10.0.0.1", "community_asn": 1}, "tenancy": )" +
                tenancy + R"(, "kubernetes": )" + section + "}");
 }
 

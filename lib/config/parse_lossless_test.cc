@@ -18,7 +18,7 @@ using testing::Pair;
 std::string Node(const std::string& lossless, const std::string& rail = "") {
   return R"({"rails": [{"name": "rail0", "index": 0, "pf": "p0", "bridge": "br0")" +
          (rail.empty() ? "" : R"(, "lossless": )" + rail) +
-         R"(}], "bgp": {"asn": 1, "router_id": "10.0.0.1", "community_asn": 1})" +
+         R"(}], "cluster": "c", "bgp": {"asn": 1, "router_id": "10.0.0.1", "community_asn": 1})" +
          (lossless.empty() ? "" : R"(, "lossless": )" + lossless) + "}";
 }
 

@@ -15,7 +15,7 @@ Result<NodeConfig> With(const std::string& first, const std::string& second) {
                first + R"(},
     {"name": "rail3p1", "index": 7, "pf": "p1", "bridge": "br1")" +
                second + R"(}],
-    "bgp": {"asn": 65000, "router_id": "10.0.0.1", "community_asn": 4200000000}})");
+    "cluster": "c", "bgp": {"asn": 65000, "router_id": "10.0.0.1", "community_asn": 4200000000}})");
 }
 
 std::string Refusal(const std::string& first, const std::string& second) {

@@ -18,7 +18,7 @@ using ::testing::Not;
 
 constexpr std::string_view kMinimal = R"({
   "rails": [ { "name": "rail0", "index": 0, "pf": "ens1f0np0", "bridge": "br-rail0" } ],
-  "bgp": { "asn": 4200000001, "router_id": "10.255.0.1", "community_asn": 4200000000 } })";
+  "cluster": "c", "bgp": { "asn": 4200000001, "router_id": "10.255.0.1", "community_asn": 4200000000 } })";
 
 constexpr std::string_view kFull = R"({
   "rails": [
@@ -28,7 +28,7 @@ constexpr std::string_view kFull = R"({
       "devices": [ { "device": "vf0", "representor": "rep0" }, { "device": "0000:3b:00.2", "representor": "rep1" },
                    { "device": "10002:01:00.2", "representor": "rep2" } ] } ],
   "tenancy": { "mode": "off", "tenants": { "team-a": ["ns-a", "ns-a-dev"] } },
-  "bgp": { "manage": false, "asn": 4200000001, "router_id": "10.255.0.1", "community_asn": 4200000000,
+  "cluster": "c", "bgp": { "manage": false, "asn": 4200000001, "router_id": "10.255.0.1", "community_asn": 4200000000,
     "max_prefixes": 1000 },
   "ovs": { "db": "unix:/x/db.sock", "run_dir": "/x", "manage_bridges": false, "remove_foreign_flows": true, "datapath": "netdev" },
   "frr": { "run_dir": "/y" } })";
@@ -225,6 +225,17 @@ const BadValue kBadValues[] = {
     {"RouterIdV6", "/bgp/router_id", "\"fd00::1\"", "bgp.router_id", "IPv4"},
     {"RouterIdZero", "/bgp/router_id", "\"0.0.0.0\"", "bgp.router_id", "0.0.0.0"},
     {"RouterIdNumber", "/bgp/router_id", "1", "bgp.router_id", "must be a string"},
+    {"ClusterMissing", "/cluster", "", "cluster", "is missing: give this cluster a name"},
+    {"ClusterPlaceholder", "/cluster", "\"NAME-THIS-CLUSTER\"", "cluster", "must be a name of your own"},
+    {"ClusterEmpty", "/cluster", "\"\"", "cluster", "must be a name of your own"},
+    {"ClusterNumber", "/cluster", "7", "cluster", "must be a string"},
+    {"ClusterTooLong", "/cluster", "\"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\"",
+     "cluster", "1 to 63"},
+    {"AliasString", "/cluster_aliases", "\"east\"", "cluster_aliases", "must be a list"},
+    {"AliasUpperCase", "/cluster_aliases", "[\"East\"]", "cluster_aliases[0]", "1 to 63"},
+    {"AliasIsTheCluster", "/cluster_aliases", "[\"\", \"c\"]", "cluster_aliases[1]", "is cluster already"},
+    {"AliasTwice", "/cluster_aliases", "[\"a\", \"a\"]", "cluster_aliases[1]",
+     "is cluster_aliases[0] already"},
     {"CommunityAsnMissing", "/bgp/community_asn", "", "bgp.community_asn", "is missing"},
     {"CommunityAsnZero", "/bgp/community_asn", "0", "bgp.community_asn", "from 1"},
     {"CrossRailNumber", "/tenancy/cross_rail", "1", "tenancy.cross_rail", "true or false"},
@@ -240,12 +251,29 @@ const BadValue kBadValues[] = {
 INSTANTIATE_TEST_SUITE_P(NodeConfig, BadDocument, ::testing::ValuesIn(kBadValues),
                          [](const auto& param_info) { return param_info.param.name; });
 
+// The way from no name to one, which UPGRADE.md describes.
+TEST(NodeConfig, TakesAClusterWithoutANameOnlyWhereItGetsOne) {
+  nlohmann::json document = nlohmann::json::parse(kMinimal);
+  document["cluster"] = "";
+  document["cluster_aliases"] = {"east"};
+  const auto first = Parse(document.dump());
+  ASSERT_TRUE(first) << first.error().message;
+  EXPECT_EQ(first->cluster.name, "");
+  EXPECT_EQ(first->cluster.aliases, std::vector<std::string>{"east"});
+  document["cluster"] = "east";
+  document["cluster_aliases"] = {""};
+  const auto second = Parse(document.dump());
+  ASSERT_TRUE(second) << second.error().message;
+  EXPECT_EQ(second->cluster.name, "east");
+  EXPECT_EQ(second->cluster.aliases, std::vector<std::string>{""});
+}
+
 TEST(NodeConfig, TellsAllProblemsAtOnce) {
   const auto node = Parse(R"({"rails": [{"name": "rail0", "index": 200, "pf": "a b", "bridge": "br"}],
                               "bgp": {"asn": 1, "router_id": "x"}, "extra": 1})");
   ASSERT_FALSE(node);
-  for (const char* key :
-       {"rails[0].index: ", "rails[0].pf: ", "bgp.router_id: ", "bgp.community_asn: ", "extra: "}) {
+  for (const char* key : {"cluster: ", "rails[0].index: ", "rails[0].pf: ", "bgp.router_id: ",
+                          "bgp.community_asn: ", "extra: "}) {
     EXPECT_THAT(node.error().message, HasSubstr(key));
   }
 }

@@ -77,7 +77,7 @@ TEST(Vlans, AreForTheirModeAlone) {
 TEST(Vlans, LabelsNeedAUnitThatIsNamed) {
   const auto parse = [](const std::string& topology) {
     return Parse(R"({"rails": [{"name": "rail0", "index": 0, "pf": "p0", "bridge": "br-rail0"}],
-    "bgp": {"asn": 1, "router_id": "10.0.0.1", "community_asn": 1},
+    "cluster": "c", "bgp": {"asn": 1, "router_id": "10.0.0.1", "community_asn": 1},
     "tenancy": {"mode": "vrf", "tenants": {"team-a": ["a"]}, "vlans": {"team-a": 101}},
     "topology": )" +
                  topology + "}");
@@ -93,7 +93,7 @@ TEST(Vlans, LabelsNeedAUnitThatIsNamed) {
 TEST(Vlans, NeedABgpdThatRaildConfigures) {
   const auto parse = [](const std::string& bgp) {
     return Parse(R"({"rails": [{"name": "rail0", "index": 0, "pf": "p0", "bridge": "br-rail0"}],
-    "bgp": {"asn": 1, "router_id": "10.0.0.1", "community_asn": 1)" +
+    "cluster": "c", "bgp": {"asn": 1, "router_id": "10.0.0.1", "community_asn": 1)" +
                  bgp + R"(},
     "tenancy": {"mode": "vrf", "tenants": {"team-a": ["a"]}, "vlans": {"team-a": 101}}})");
   };

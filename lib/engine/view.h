@@ -44,6 +44,9 @@ enum class RdmaMode {
   kExclusive,  // a pod's device is visible to that pod alone
 };
 
+// The part that says whether another cluster has this one's name.
+inline constexpr const char* kClusterPart = "cluster";
+
 // One part of the node that raild keeps right, and whether it could in its last round.
 struct Health {
   std::string part;  // "rail rail0", "leaf of rail rail0", "bgp", "state", ...

@@ -141,9 +141,10 @@ class BasePlan {
     }
     map(kInMap, in);
     for (const RailPeer& rail : base_.rails) {
-      map(OutMap(rail),
-          {{"permit 10",
-            {"match large-community " + RailList(rail), std::string("match as-path ") + kLocalList}}});
+      std::vector<std::string> entry = {"match large-community " + RailList(rail),
+                                        std::string("match as-path ") + kLocalList};
+      if (base_.cluster) entry.push_back("set large-community " + base_.cluster->ToString() + " additive");
+      map(OutMap(rail), {{"permit 10", entry}});
     }
   }
 

@@ -134,6 +134,25 @@ TEST(PlanBase, BoundsALeafsPrefixesWithoutEndingItsSession) {
   EXPECT_THAT(with("neighbor br-rail0 maximum-prefix 1000"), IsEmpty()) << "the operator's own";
 }
 
+TEST(PlanBase, SaysToTheLeafOfWhichClusterTheNodeIs) {
+  BaseConfig base = Base();
+  base.cluster = {4200000000, 0x4b000001, 2};
+  const std::string line = "set large-community 4200000000:1258291201:2 additive";
+  const auto plan = [&](const std::string& running) {
+    return PlanBase(ParseRunningConfig(running), kIdentity, base).value();
+  };
+  EXPECT_THAT(plan(kComplete), ElementsAre("route-map railcni-rail0-out permit 10", line));
+  std::string told = kComplete;
+  const std::string last = " match as-path railcni-local\n";
+  told.insert(told.find(last) + last.size(), " " + line + "\n");
+  EXPECT_THAT(plan(told), IsEmpty());
+  base.cluster->second = 3;
+  EXPECT_THAT(plan(told), Contains("set large-community 4200000000:1258291201:3 additive"));
+  EXPECT_THAT(plan(told), Contains("no route-map railcni-rail0-out permit 10"));
+  EXPECT_THAT(Plan(told), Contains("no route-map railcni-rail0-out permit 10"))
+      << "who does not know it any more";
+}
+
 TEST(PlanBase, SendsOnlyTheMissingLine) {
   EXPECT_THAT(Plan(Without(" bgp graceful-restart preserve-fw-state")),
               ElementsAre("router bgp 4200000001", "bgp graceful-restart preserve-fw-state"));

@@ -65,6 +65,8 @@ struct BaseConfig {
   uint32_t max_prefixes = 0;
   // There is a front end: what it takes is not taken from the rails' leaves.
   bool frontend = false;
+  // Added to all that a rail's leaf is sent. Nothing: it is not known, or of no use.
+  std::optional<tenancy::LargeCommunity> cluster{};
   // bgpd has no identifier: one that is set now ends no session. EnsureBase finds it out.
   bool without_identifier = false;
 };

@@ -13,6 +13,7 @@ constexpr uint32_t kHighMark = 0x54;         // 'T', the highest byte of the sec
 constexpr uint32_t kLowMark = 0x55;          // the byte after it
 constexpr uint32_t kRailMark = 0x52000000;   // 'R'
 constexpr uint32_t kPlaneMark = 0x50000000;  // 'P'
+constexpr uint32_t kClusterMark = 0x4b;      // 'K', the highest byte of the second word
 constexpr uint32_t kMostRail = 99;
 constexpr uint32_t kMostPlane = 12;
 
@@ -38,13 +39,25 @@ TenantId HashOf(std::string_view text) {
   return {HalfAt(digest.data()), HalfAt(digest.data() + kHalf)};
 }
 
-// `name`: with its kind in front. The number ends at the first slash, so two different inputs never make the same text.
-TenantId IdOf(uint32_t community_asn, const std::string& name) {
-  return HashOf("railcni/" + std::to_string(community_asn) + "/" + name);
+// `name`: with its kind in front. A cluster's name is followed by a number and a kind by none, and neither has a slash: two different
+// inputs never make the same text.
+TenantId IdOf(const std::string& cluster, uint32_t community_asn, const std::string& name) {
+  return HashOf("railcni/" + (cluster.empty() ? "" : cluster + "/") + std::to_string(community_asn) + "/" +
+                name);
 }
 
 LargeCommunity HalfCommunity(uint32_t community_asn, uint32_t mark, uint64_t half) {
   return {community_asn, mark << 24 | static_cast<uint32_t>(half >> 32), static_cast<uint32_t>(half)};
+}
+
+uint64_t HalfIn(const LargeCommunity& community) {
+  return uint64_t{community.first & 0xffffff} << 32 | community.second;
+}
+
+std::string UidIn(const Result<TenantMapPtr>& list, std::string_view pod_namespace) {
+  if (!list) return "";
+  const auto found = (*list)->namespaces.find(pod_namespace);
+  return found == (*list)->namespaces.end() ? "" : found->second.uid;
 }
 
 }  // namespace
@@ -112,7 +125,7 @@ std::optional<TenantId> TenantIn(uint32_t community_asn, const std::vector<Large
   for (const LargeCommunity& community : communities) {
     const uint32_t mark = community.first >> 24;
     if (community.asn != community_asn || (mark != kHighMark && mark != kLowMark)) continue;
-    const uint64_t half = uint64_t{community.first & 0xffffff} << 32 | community.second;
+    const uint64_t half = HalfIn(community);
     std::optional<uint64_t>& found = mark == kHighMark ? high : low;
     if (found && *found != half) return std::nullopt;
     found = half;
@@ -144,21 +157,44 @@ std::optional<Plane> PlaneOfCommunity(uint32_t community_asn, const LargeCommuni
   return Plane{static_cast<uint8_t>(rail), static_cast<uint8_t>(number)};
 }
 
+std::optional<ClusterMark> MarkOf(const Result<TenantMapPtr>& list) {
+  const std::string uid = UidIn(list, "kube-system");
+  if (uid.empty()) return std::nullopt;
+  return HashOf("railcni/cluster/" + uid).high;
+}
+
+LargeCommunity ClusterCommunity(uint32_t community_asn, ClusterMark mark) {
+  return HalfCommunity(community_asn, kClusterMark, mark);
+}
+
+std::optional<ClusterMark> ClusterOfCommunity(uint32_t community_asn, const LargeCommunity& community) {
+  if (community.asn != community_asn || community.first >> 24 != kClusterMark) return std::nullopt;
+  return HalfIn(community);
+}
+
 Result<TenantMapPtr> NoMap() {
   return Fail(Code::kTransient, "there is no list of the cluster's namespaces on this node yet");
 }
 
 Tenant NamedTenant(const config::NodeConfig& node, const std::string& name) {
-  return {name, IdOf(node.bgp.community_asn, kOfMap + name)};
+  return {name, IdOf(node.cluster.name, node.bgp.community_asn, kOfMap + name)};
+}
+
+bool IsNamespaceItself(const config::NodeConfig& node, const std::string& name, TenantId id) {
+  return id == IdOf(node.cluster.name, node.bgp.community_asn, kOfNamespace + name);
+}
+
+std::vector<TenantId> AliasesOf(const config::NodeConfig& node, const std::string& name, TenantId id) {
+  std::vector<TenantId> aliases;
+  for (const char* const kind : {kOfMap, kOfNamespace}) {
+    if (IdOf(node.cluster.name, node.bgp.community_asn, kind + name) != id) continue;
+    for (const std::string& alias : node.cluster.aliases)
+      aliases.push_back(IdOf(alias, node.bgp.community_asn, kind + name));
+  }
+  return aliases;
 }
 
 namespace {
-
-std::string UidIn(const Result<TenantMapPtr>& list, std::string_view pod_namespace) {
-  if (!list) return "";
-  const auto found = (*list)->namespaces.find(pod_namespace);
-  return found == (*list)->namespaces.end() ? "" : found->second.uid;
-}
 
 Result<Tenant> Find(const config::NodeConfig& node, std::string_view pod_namespace, const LoadMap& map) {
   for (const auto& [tenant, namespaces] : node.tenancy.tenants) {
@@ -190,7 +226,7 @@ Result<Tenant> Find(const config::NodeConfig& node, std::string_view pod_namespa
       return named;
     }
   }
-  return Tenant{name, IdOf(node.bgp.community_asn, kOfNamespace + name), uid};
+  return Tenant{name, IdOf(node.cluster.name, node.bgp.community_asn, kOfNamespace + name), uid};
 }
 
 }  // namespace

@@ -45,6 +45,13 @@ Result<Tenant> TenantOf(const config::NodeConfig& node, std::string_view pod_nam
 // The tenant of this name that tenancy.tenants or labels put namespaces into.
 Tenant NamedTenant(const config::NodeConfig& node, const std::string& name);
 
+// Whether the tenant of this name and id is the namespace of that name by itself, and none that a list or a label names.
+bool IsNamespaceItself(const config::NodeConfig& node, const std::string& name, TenantId id);
+
+// The ids that the tenant of this name and id has on nodes which call the cluster by one of its aliases. Empty: there is no alias, or the id
+// is not one of this cluster's name.
+std::vector<TenantId> AliasesOf(const config::NodeConfig& node, const std::string& name, TenantId id);
+
 // asn:first:second, each 32 bits.
 struct LargeCommunity {
   uint32_t asn = 0;
@@ -72,6 +79,13 @@ std::optional<Plane> PlaneOf(const config::Rail& rail);
 LargeCommunity PlaneCommunity(uint32_t community_asn, Plane plane);  // asn:0x50000000:<rail * 256 + plane>
 // Nothing: it is not a plane's community under `community_asn`, or names no rail or plane that there can be.
 std::optional<Plane> PlaneOfCommunity(uint32_t community_asn, const LargeCommunity& community);
+// Tells clusters apart that have one name by mistake: 56 bits of a hash of the UID of namespace kube-system, which a cluster has for life.
+using ClusterMark = uint64_t;
+// Nothing: there is no list, or it does not say.
+std::optional<ClusterMark> MarkOf(const Result<TenantMapPtr>& list);
+LargeCommunity ClusterCommunity(uint32_t community_asn, ClusterMark mark);  // asn:0x4bhhhhhh:hhhhhhhh
+// Nothing: it is not a cluster's community under `community_asn`.
+std::optional<ClusterMark> ClusterOfCommunity(uint32_t community_asn, const LargeCommunity& community);
 // The tenant whose two halves are among `communities` under `community_asn`. Nothing: a half is missing or has two values, or both
 // halves are zero. Then the route belongs to no tenant.
 std::optional<TenantId> TenantIn(uint32_t community_asn, const std::vector<LargeCommunity>& communities);

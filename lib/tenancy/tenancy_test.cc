@@ -151,6 +151,51 @@ TEST(TenantOf, DiffersBetweenTwoClustersOnOneFabric) {
   EXPECT_EQ(Of(other, "ns-b").id.ToString(), "93fe3d016bcc8ebf24ea2d28956e");
 }
 
+// printf %s railcni/gpu-east/4200000000/namespace/ns-b | sha256sum | cut -c1-28
+TEST(TenantOf, DiffersBetweenTwoClustersOfOtherNames) {
+  config::NodeConfig east = Node(), west = Node();
+  east.cluster.name = "gpu-east";
+  west.cluster.name = "gpu-west";
+  for (const char* const name : {"ns-a", "ns-b"}) {
+    EXPECT_NE(Of(east, name).id, Of(west, name).id);
+    EXPECT_NE(Of(east, name).id, Of(Node(), name).id);
+  }
+  EXPECT_EQ(Of(east, "ns-b").id.ToString(), "8f213cd805a6710f70999d2e5c9a");
+}
+
+TEST(AliasesOf, AreTheTenantsIdsUnderTheOtherNamesOfTheCluster) {
+  config::NodeConfig east = Node(), old = Node();
+  east.cluster = {"gpu-east", {"", "gpu-eest"}};
+  config::NodeConfig typo = Node();
+  typo.cluster.name = "gpu-eest";
+  for (const char* const name : {"ns-a", "ns-b"}) {
+    const Tenant tenant = Of(east, name);
+    EXPECT_EQ(AliasesOf(east, tenant.name, tenant.id),
+              (std::vector<TenantId>{Of(old, name).id, Of(typo, name).id}));
+  }
+  EXPECT_TRUE(AliasesOf(old, "ns-b", Of(old, "ns-b").id).empty()) << "the cluster has no alias";
+  EXPECT_TRUE(AliasesOf(east, "ns-b", Of(old, "ns-b").id).empty()) << "the id is not of its name";
+}
+
+TEST(ClusterMark, IsOfTheUidOfKubeSystem) {
+  EXPECT_EQ(MarkOf(NoMap()), std::nullopt);
+  TenantMap map;
+  map.namespaces = {{"kube-system", {}}, {"default", {.uid = "x"}}};
+  const auto mark = [&] { return MarkOf(std::make_shared<const TenantMap>(map)); };
+  EXPECT_EQ(mark(), std::nullopt);
+  map.namespaces["kube-system"].uid = "1";
+  const auto one = mark();
+  map.namespaces["kube-system"].uid = "2";
+  ASSERT_TRUE(one && mark());
+  EXPECT_NE(one, mark());
+  const LargeCommunity community = ClusterCommunity(kAsn, *one);
+  EXPECT_EQ(community.first >> 24, 0x4bU);
+  EXPECT_EQ(ClusterOfCommunity(kAsn, community), one);
+  EXPECT_EQ(ClusterOfCommunity(kAsn + 1, community), std::nullopt);
+  EXPECT_EQ(ClusterOfCommunity(kAsn, RailCommunity(kAsn, 3)), std::nullopt);
+  EXPECT_EQ(TenantIn(kAsn, {community}), std::nullopt);
+}
+
 class Labels : public ::testing::Test {
  protected:
   Labels() {

@@ -143,7 +143,7 @@ std::string NodeJson() {
              R"(p","bridge":"br-rail)" + r + R"(","mtu":4200,"devices":[)" + devices + "]}";
   }
   return R"({"rails":[)" + rails +
-         R"(],"bgp":{"asn":4200000001,"router_id":"10.255.0.1","community_asn":4200000000}})";
+         R"(],"cluster": "c", "bgp":{"asn":4200000001,"router_id":"10.255.0.1","community_asn":4200000000}})";
 }
 
 void ParseNodeJson(benchmark::State& state) {

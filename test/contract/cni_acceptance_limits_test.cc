@@ -42,6 +42,7 @@ class A16_Limits : public Acceptance {
                    {"pf", "p0"},
                    {"bridge", "br-rail0"},
                    {"devices", {{{"device", "lo"}, {"representor", "r0"}}}}}}},
+                {"cluster", "c"},
                 {"bgp", {{"asn", 65001}, {"router_id", "10.0.0.1"}, {"community_asn", 65000}}},
                 {"ovs", {{"db", "unix:" + socket_path}, {"run_dir", folder_}}},
                 {"frr", {{"run_dir", folder_}}}};

@@ -21,6 +21,7 @@ using std::chrono::seconds;
 using tenancy::TenantId;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 class RealBgp : public BgpContract {
  protected:
@@ -100,6 +101,22 @@ TEST_P(RealBgp, KeepsTheSessionOfALeafThatSendsMoreThanTheBound) {
   EXPECT_TRUE(Eventually([&] { return Received() == 3; }));
   EXPECT_EQ(*bgp().SessionState("br-rail0", Soon()), kEstablished);
   EXPECT_EQ(bgp().Sessions(Soon())->front().most_prefixes, 3U);
+}
+
+TEST_P(RealBgp, TellsTheLeafOfWhichClusterTheNodeIsAndTakesNothingBackForIt) {
+  ASSERT_NO_FATAL_FAILURE(Up());
+  Announce(Pod("10.0.3.7", 0, kA));
+  ASSERT_TRUE(bgp().WaitAdjRibOut({Ip("10.0.3.7")}, "br-rail0", Soon()));
+  BaseConfig base = Base();
+  base.cluster = tenancy::ClusterCommunity(kCommunityAsn, 0x12345678abcdef);
+  EXPECT_THAT(*bgp().EnsureBase(base, Soon()), Not(IsEmpty()));
+  EXPECT_THAT(*bgp().EnsureBase(base, Soon()), IsEmpty());
+  const auto heard = [&] { return pair().ShowLeaf("show bgp ipv4 unicast 10.0.3.7/32"); };
+  EXPECT_TRUE(Eventually([&] { return heard().find(base.cluster->ToString()) != std::string::npos; }))
+      << heard();
+  for (const auto& half : tenancy::TenantCommunities(kCommunityAsn, kA))
+    EXPECT_THAT(heard(), HasSubstr(half.ToString())) << "it is added to what the pod's route-map says";
+  EXPECT_EQ(*bgp().SessionState("br-rail0", Soon()), kEstablished);
 }
 
 // How a session has ended, in the words of this bgpd.

@@ -12,6 +12,7 @@ import json
 import socket
 import threading
 import time
+import uuid
 from collections.abc import Iterable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -71,6 +72,7 @@ class ApiServer:
             labels = {} if tenant is None else {KEY: tenant}
             self.namespaces[name] = {"kind": "Namespace", "metadata": {
                 "name": name, "resourceVersion": str(self.version), "labels": labels,
+                "uid": old["metadata"]["uid"] if old else str(uuid.uuid4()),
                 "creationTimestamp": old["metadata"]["creationTimestamp"] if old else stamp}}
             self._changed("MODIFIED" if old else "ADDED", self.namespaces[name])
 

@@ -15,7 +15,6 @@ import subprocess
 import termios
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -105,25 +104,6 @@ def test_a_burst_of_100_ms_that_an_average_hides_is_caught(world: World, node: N
     tables.row("bursts", ("burst", "made", "seen", "start off by", "at the uplink"),
                ("average", f"{average:.1f} Mbit/s over 5 s", f"peak {peak:.0f} Mbit/s", "-", "-"))
     assert average < 0.25 * LINE_RATE < 0.9 * LINE_RATE < peak
-
-
-def test_what_the_sampler_costs(world: World, node: Node, tables: Tables) -> None:
-    """The CPU time of raild's thread that reads the counters. The budget, 1 % for 16 ports, is the benchmark's (test/bench, `bursts`): beside
-    other tests a tick finds nothing in the caches and costs twice as much."""
-    ports = len(world.railctl(node, "get", "counters")["ports"])
-    pid = daemons.pid_of(node, "raild")
-    [thread] = [t for t in Path(f"/proc/{pid}/task").iterdir() if (t / "comm").read_text().strip() == "counters"]
-
-    def on_cpu() -> tuple[int, float]:
-        return int((thread / "schedstat").read_text().split()[0]), time.perf_counter()
-
-    cpu, began = on_cpu()
-    time.sleep(5)
-    after, ended = on_cpu()
-    percent = (after - cpu) / 1e7 / (ended - began)
-    tables.row("bursts", ("burst", "made", "seen", "start off by", "at the uplink"),
-               ("sampler", f"{ports} ports read every 10 ms", f"{percent:.2f} % of a core", "-", "-"))
-    assert 0 < percent < 2
 
 
 def test_the_doctor_names_the_rail_that_carries_less(world: World, node: Node) -> None:

@@ -26,7 +26,7 @@ PODS = {"m1": ("n1", "moves"), "m2": ("n2", "moves"), "s1": ("n1", "stays"), "s2
 HEAD = ("what", "lost between pods that stay together", "longest silence", "first packet of the new tenant", "last of the old",
         "packets that must not arrive")
 TWO_IDS = 10  # seconds for which who has moved is in both tenants (lib/engine/attach/tenant_move.h)
-GENEROUS_MS = 5000  # below a second in a lab of its own; a bound for a loaded machine
+GENEROUS_MS = 10000  # below a second in a lab of its own; a bound for a loaded machine
 
 
 @pytest.fixture(scope="module")
@@ -120,7 +120,8 @@ def test_a_label_moves_running_pods(world: World, api: ApiServer, tables: Tables
         assert {pair: megaflow(world, *pair) for pair in together} == megaflows
         assert TWO_IDS - 1 < left < TWO_IDS + GENEROUS_MS / 1000
         assert not any(traffic.arrivals[index[p]] for p in never), "pods that did not move have met pods of the other tenant"
-        assert time.monotonic() - newest(to_target) < 1, "blue is reached still"
+        now = time.monotonic()
+        eventually("blue is reached still", lambda: newest(to_target), lambda arrival: arrival > now, 30)
 
 
 def test_a_label_that_is_no_tenant_moves_nobody_and_lets_nobody_in(world: World, api: ApiServer) -> None:

@@ -6,6 +6,7 @@ tests are skipped and say why."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -16,12 +17,13 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import LAB, standing
-from railcni_lab import daemons, kernel, pods
+from railcni_lab import daemons, fabric, kernel, pods
 from railcni_lab.chain import PluginError
-from railcni_lab.layout import Lab, Node, Shape
+from railcni_lab.layout import Lab, Node, Shape, write_json
 from test_restarts import addresses
 from traffic import LeafWatch, Traffic
 from world import World, eventually, settle
@@ -90,11 +92,24 @@ def old_format(old: Path) -> int:
     return format_of(schema)
 
 
+def knows_clusters(old: Path) -> bool:
+    return '"cluster"' in (git("show", f"{old.name}:lib/config/parse.cc") or "")
+
+
 class Upgrade:
     """A lab whose folder of binaries is a node's: what is executed there is what was installed last."""
 
     def __init__(self, lab: Lab, old: Path, new: Path) -> None:
         self.lab, self.world, self.old, self.new = lab, World(lab), old, new
+
+    def configure_for(self, version: Path) -> None:
+        """node.json of every node, as UPGRADE.md says: an old version that knows no name of a cluster has none."""
+        if knows_clusters(self.old):
+            return
+        name: dict[str, Any] = {"cluster": "", "cluster_aliases": ["lab"]} if version == self.new else {}
+        for node in self.lab.nodes():
+            config = json.loads(node.config_file.read_text())
+            write_json(node.config_file, {key: value for key, value in config.items() if not key.startswith("cluster")} | name)
 
     def install_plugins(self, source: Path) -> None:
         """By the product's own installer."""
@@ -125,7 +140,17 @@ class Upgrade:
 
 
 @pytest.fixture(scope="module")
-def upgrade(request: pytest.FixtureRequest, old: Path) -> Iterator[Upgrade]:
+def config_of_old(old: Path) -> Iterator[None]:
+    """The lab's node.json, as the old version takes it."""
+    of_new = fabric.node_config
+    with pytest.MonkeyPatch.context() as patch:
+        if not knows_clusters(old):
+            patch.setattr(fabric, "node_config", lambda lab, node: {k: v for k, v in of_new(lab, node).items() if k != "cluster"})
+        yield
+
+
+@pytest.fixture(scope="module")
+def upgrade(request: pytest.FixtureRequest, old: Path, config_of_old: None) -> Iterator[Upgrade]:
     new = Lab.from_environment().binaries
     with tempfile.TemporaryDirectory(prefix="railcni-upgrade-") as folder:
         for name in BINARIES:
@@ -153,7 +178,9 @@ def test_an_upgrade_under_traffic_loses_nothing_and_the_way_back_is_clear(upgrad
             LeafWatch(lab.leaf(0), announced) as leaf:
         traffic.flows_again()
 
-        # The plugins come first, as the DaemonSet and the package have it: the old raild meets attachments of the new plugins.
+        # Configuration and plugins come first, as the DaemonSet and the package have it: the old raild goes on by the configuration that it
+        # has, and meets attachments of the new plugins.
+        upgrade.configure_for(upgrade.new)
         upgrade.install_plugins(upgrade.new)
         shutil.copy(upgrade.new / "railctl", lab.binaries / "railctl")
         pods.add(lab, "a4", "n1", "tenant-a", None)
@@ -168,6 +195,7 @@ def test_an_upgrade_under_traffic_loses_nothing_and_the_way_back_is_clear(upgrad
 
         # The way back over a change of format is closed, in words; without one it is open.
         upgrade.end_raild(n1)
+        upgrade.configure_for(upgrade.old)
         daemons.start_raild(lab, n1, upgrade.old / "raild")
         log = n1.log_dir / "raild.log"
         old_plugin = pods.chain(lab, n1, 0)
@@ -188,6 +216,7 @@ def test_an_upgrade_under_traffic_loses_nothing_and_the_way_back_is_clear(upgrad
         assert traffic.lost() == 0 and not leaf.lost
 
         # The new plugins delete what the old ones have attached.
+        upgrade.configure_for(upgrade.new)
         upgrade.restart_raild(n1, upgrade.new)
         container = pods.find(lab, "b1").container_id
         pods.delete(lab, "b1")

@@ -22,6 +22,9 @@ NETWORKS = "k8s.v1.cni.cncf.io/networks"
 Object = dict[str, Any]
 
 
+PLACEHOLDER = "NAME-THIS-CLUSTER"  # two clusters that are made from the samples are not one by mistake
+
+
 def kustomizations() -> list[str]:
     """Folders that can be applied: not the components, which are nothing alone."""
     return sorted(str(p.parent.relative_to(MANIFESTS)) for p in MANIFESTS.rglob("kustomization.yaml")
@@ -46,6 +49,13 @@ def one(objects: list[Object], kind: str) -> Object:
     found = [o for o in objects if o["kind"] == kind]
     assert len(found) == 1, f"{len(found)} objects of kind {kind}"
     return found[0]
+
+
+def node_json(folder: str) -> str:
+    """Of all nodes, with a name for the cluster, as its administrator gives it one."""
+    text: str = one(render(folder), "ConfigMap")["data"]["node.json"]
+    assert text.count(PLACEHOLDER) == 1, "a sample names no cluster"
+    return text.replace(PLACEHOLDER, "gpu-east")
 
 
 def pod_of(objects: list[Object]) -> Object:

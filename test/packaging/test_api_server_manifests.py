@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from manifests import MANIFESTS, binary, one, render
+from manifests import MANIFESTS, binary, node_json, one, render
 
 
 def test_the_role_has_what_raild_uses_and_nothing_else() -> None:
@@ -29,7 +29,7 @@ def test_raild_has_its_token_and_knows_its_node() -> None:
 
 
 def test_raild_accepts_the_configuration(tmp_path: Path) -> None:
-    text = one(render("overlays/api-server"), "ConfigMap")["data"]["node.json"]
+    text = node_json("overlays/api-server")
     assert json.loads(text)["kubernetes"] == {"tenants": True, "report": True}
     (tmp_path / "node.json").write_text(text)
     ran = subprocess.run([binary("raild"), "--resolve-config", tmp_path / "node.json", "--node", "gpu-1", "--node-ip", "10.0.0.1"],

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from manifests import binary, one, pod_of, render
+from manifests import PLACEHOLDER, binary, node_json, one, pod_of, render
 
 PFS = {"0000:3b:00.0": "ens1f0np0", "0000:5e:00.0": "ens2f0np0", "0000:19:00.0": "ens9f0np0", "0000:9b:00.0": "ens10f0np0"}
 
@@ -22,7 +22,7 @@ def devices(tmp_path: Path) -> Path:
 def resolve(tmp_path: Path, devices: Path, folder: str, node: str, ip: str) -> dict[str, Any]:
     data = one(render(folder), "ConfigMap")["data"]
     assert list(data) == ["node.json"], "one file for all nodes"
-    (tmp_path / "cluster.json").write_text(data["node.json"])
+    (tmp_path / "cluster.json").write_text(node_json(folder))
     environment = {"RAILCNI_SYSFS": str(devices), "RAILCNI_ROOT": str(tmp_path / node)}
     ran = subprocess.run([binary("raild"), "--resolve-config", tmp_path / "cluster.json", "--node", node, "--node-ip", ip],
                          capture_output=True, text=True, timeout=120, check=False, env=environment)
@@ -34,6 +34,16 @@ def resolve(tmp_path: Path, devices: Path, folder: str, node: str, ip: str) -> d
     found: dict[str, Any] = json.loads(ran.stdout)
     assert "rules" not in found
     return found
+
+
+@pytest.mark.parametrize("folder", ["base", "overlays/example-site", "overlays/api-server"])
+def test_a_sample_is_refused_until_the_cluster_has_a_name(tmp_path: Path, folder: str) -> None:
+    """The installer runs this on every node, so a rollout of it stops at the first."""
+    (tmp_path / "cluster.json").write_text(one(render(folder), "ConfigMap")["data"]["node.json"])
+    ran = subprocess.run([binary("raild"), "--resolve-config", tmp_path / "cluster.json", "--node", "gpu-1", "--node-ip", "10.0.0.1"],
+                         capture_output=True, text=True, timeout=120, check=False)
+    assert ran.returncode != 0
+    assert f'cluster: "{PLACEHOLDER}" must be a name of your own for this cluster' in ran.stderr
 
 
 @pytest.mark.parametrize("folder", ["base", "overlays/example-site"])
@@ -57,7 +67,7 @@ def table(tmp_path: Path, folder: str, **addresses: str) -> subprocess.Completed
     nodes = [{"kind": "Node", "metadata": {"name": name.replace("_", "-")},
               "status": {"addresses": [{"type": "InternalIP", "address": address}]}} for name, address in addresses.items()]
     (tmp_path / "nodes.json").write_text(json.dumps({"kind": "List", "items": nodes}))
-    (tmp_path / "cluster.json").write_text(one(render(folder), "ConfigMap")["data"]["node.json"])
+    (tmp_path / "cluster.json").write_text(node_json(folder))
     return subprocess.run([binary("raild"), "--resolve-config", tmp_path / "cluster.json", "--nodes", tmp_path / "nodes.json"],
                           capture_output=True, text=True, timeout=120, check=False, env={})
 

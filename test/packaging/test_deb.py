@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from builder import ROOT, run
 from debian import RECORD, Machine, build_package, installed, machine, newer, schema
+from manifests import PLACEHOLDER
 
 PLUGINS = ["frr-provider", "ovs-provider", "tenant-isolation"]
 VERSION = '{"cniVersion": "1.0.0"}'
@@ -41,6 +42,15 @@ def host(layer: Path) -> Iterator[Machine]:
 @pytest.fixture(scope="module")
 def upgrade(package: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return newer(package, "99.0", tmp_path_factory.mktemp("upgrade") / "railcni")
+
+
+def configure(host: Machine) -> Path:
+    """The example, with a name for the cluster."""
+    example = (host.root / "usr/share/doc/railcni/examples/node.json").read_text()
+    assert PLACEHOLDER in example
+    file = host.root / "etc/railcni/node.json"
+    file.write_text(example.replace(PLACEHOLDER, "gpu-east"))
+    return file
 
 
 def attach(host: Machine, pod: str = "a1") -> None:
@@ -99,7 +109,7 @@ def test_what_it_brings_runs(host: Machine) -> None:
 
 
 def test_its_example_is_right(host: Machine) -> None:
-    shutil.copy(host.root / "usr/share/doc/railcni/examples/node.json", host.root / "etc/railcni/node.json")
+    configure(host)
     assert "right" in host.must("raild", "--check-config")
 
 
@@ -120,8 +130,7 @@ def test_an_upgrade_replaces_the_plugins_and_restarts_raild_once(package: Path, 
         host.has_systemd()
         host.install(package)
         assert host.told_systemd() == ["start raild.service"]
-        node_json = host.root / "etc/railcni/node.json"
-        shutil.copy(host.root / "usr/share/doc/railcni/examples/node.json", node_json)
+        node_json = configure(host)
         before, attached = node_json.read_bytes(), (host.root / "opt/cni/bin/ovs-provider").read_bytes()
         attach(host)
         host.install(upgrade)

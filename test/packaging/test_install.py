@@ -148,7 +148,7 @@ class Node:
 
     def file(self, **changes: Any) -> dict[str, Any]:
         return {"rails": [{"name": "rail0", "index": 0, "pf": "ens1", "bridge": "br-rail0"}],
-                "bgp": {"asn": {"base": 4200000000, "from": "node_ip"}, "router_id": {"from": "node_ip"}, "community_asn": 1},
+                "cluster": "c", "bgp": {"asn": {"base": 4200000000, "from": "node_ip"}, "router_id": {"from": "node_ip"}, "community_asn": 1},
                 "ovs": {"db": f"unix:{self.run}/db.sock"}, "frr": {"run_dir": str(self.run)}, "rules": RULES, **changes}
 
     def stage(self, content: dict[str, Any], name: str = "node.json") -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from manifests import MANIFESTS, ROOT, Object, binary, every_object, kustomizations, one, render
+from manifests import MANIFESTS, ROOT, Object, binary, every_object, kustomizations, node_json, one, render
 
 
 @pytest.fixture(scope="module")
@@ -211,7 +211,7 @@ NODE_LIST = {"kind": "List", "items": [
 
 def test_raild_resolves_the_configuration_for_all_nodes(tmp_path: Path) -> None:
     (tmp_path / "nodes.json").write_text(json.dumps(NODE_LIST))
-    (tmp_path / "node.json").write_text(one(render("base"), "ConfigMap")["data"]["node.json"])
+    (tmp_path / "node.json").write_text(node_json("base"))
     ran = subprocess.run([binary("raild"), "--resolve-config", tmp_path / "node.json", "--nodes", tmp_path / "nodes.json"],
                          capture_output=True, text=True, timeout=120, check=False)
     assert ran.returncode == 0, f"{ran.stdout}{ran.stderr}"

@@ -248,7 +248,7 @@ def pods(objects: list[Object]) -> list[Object]:
 @pytest.mark.parametrize("size", SIZES)
 def test_raild_takes_the_rails_and_learns_no_address_outside_of_their_subnets(tmp_path: Path, size: str) -> None:
     rails = json.loads((MANIFESTS / f"networks/{size}/node-rails.json").read_text())["rails"]
-    config = {"rails": rails, "bgp": {"asn": 4200000001, "router_id": "10.0.0.1", "community_asn": 4200000000}}
+    config = {"rails": rails, "cluster": "c", "bgp": {"asn": 4200000001, "router_id": "10.0.0.1", "community_asn": 4200000000}}
     (tmp_path / "etc/railcni").mkdir(parents=True)
     (tmp_path / "etc/railcni/node.json").write_text(json.dumps(config))
     ran = subprocess.run([binary("raild"), "--check-config"], env={"RAILCNI_ROOT": str(tmp_path)}, capture_output=True, text=True, timeout=120,
@@ -271,7 +271,7 @@ def test_planes_of_a_rail_are_networks_of_their_own(tmp_path: Path) -> None:
     pod = yaml.safe_load((tmp_path / "examples/pod-8-rails/pod.yaml").read_text())
     assert "default/rail3p0,default/rail3p1" in pod["metadata"]["annotations"]["k8s.v1.cni.cncf.io/networks"]
     (tmp_path / "etc/railcni").mkdir(parents=True)
-    config = {"rails": rails, "bgp": {"asn": 4200000001, "router_id": "10.0.0.1", "community_asn": 4200000000}}
+    config = {"rails": rails, "cluster": "c", "bgp": {"asn": 4200000001, "router_id": "10.0.0.1", "community_asn": 4200000000}}
     (tmp_path / "etc/railcni/node.json").write_text(json.dumps(config))
     taken = subprocess.run([binary("raild"), "--check-config"], env={"RAILCNI_ROOT": str(tmp_path)}, capture_output=True, text=True, timeout=120,
                            check=False)

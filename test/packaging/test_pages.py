@@ -113,7 +113,7 @@ def test_an_older_version_refuses_a_later_format_in_the_words_of_the_page(tmp_pa
     for folder in ("etc/railcni", "var/lib/railcni"):
         (tmp_path / folder).mkdir(parents=True)
     rails = json.loads((MANIFESTS / "networks/2-rails/node-rails.json").read_text())["rails"]
-    config = {"rails": rails, "bgp": {"asn": 1, "router_id": "10.0.0.1", "community_asn": 1}}
+    config = {"rails": rails, "cluster": "c", "bgp": {"asn": 1, "router_id": "10.0.0.1", "community_asn": 1}}
     (tmp_path / "etc/railcni/node.json").write_text(json.dumps(config))
     with closing(sqlite3.connect(tmp_path / "var/lib/railcni/state.db")) as record:
         record.execute("CREATE TABLE meta (written_by TEXT)")

@@ -13,7 +13,7 @@ RAILD = Path(os.environ.get("RAILCNI_BIN", ROOT / "build" / "bin")) / "raild"
 
 FILE = {
     "rails": [{"name": "rail0", "index": 0, "pf": "0000:3b:00.0", "bridge": "br-rail0"}],
-    "bgp": {"asn": {"base": 4200000000, "from": "node_ip"}, "router_id": {"from": "node_ip"}, "community_asn": 1},
+    "cluster": "c", "bgp": {"asn": {"base": 4200000000, "from": "node_ip"}, "router_id": {"from": "node_ip"}, "community_asn": 1},
     "rules": [{"where": {"node": "gpu-*7"}, "set": {"rails": [{"name": "rail0", "pf": "ens1"}]}}],
 }
 
@@ -90,7 +90,7 @@ def test_a_wrong_command_line_is_a_wrong_command_line(arguments: tuple[str, ...]
 
 def test_a_node_is_told_what_it_lacks(files: Files) -> None:
     plain = {"rails": [{"name": "rail0", "index": 0, "pf": "none0", "bridge": "br-rail0"}], "frr": {"run_dir": "/nowhere"},
-             "bgp": {"asn": 1, "router_id": "10.0.0.1", "community_asn": 1}, "ovs": {"db": "unix:/nowhere/db.sock"}}
+             "cluster": "c", "bgp": {"asn": 1, "router_id": "10.0.0.1", "community_asn": 1}, "ovs": {"db": "unix:/nowhere/db.sock"}}
     ran = raild("--check-node", files.put("plain", plain))
     assert ran.returncode == 1
     for what in ("pf of rail0: there is no link none0", "ovs.db: there is no socket /nowhere/db.sock", "frr.run_dir: there is no socket"):

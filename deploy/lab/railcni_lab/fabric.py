@@ -161,6 +161,7 @@ def node_config(lab: Lab, node: Node) -> dict[str, object]:
                    "devices": [{"device": device(r, i), "representor": representor(r, i)} for i in range(shape.devices)]}
                   for r in range(shape.rails)],
         "tenancy": {"mode": "namespace"},
+        "cluster": "lab",
         "bgp": {"manage": True, "asn": node.asn, "router_id": node.router_id, "community_asn": COMMUNITY_ASN},
         "ovs": {"db": f"unix:{node.ovs_dir}/db.sock", "run_dir": str(node.ovs_dir), "manage_bridges": True,
                 "datapath": shape.datapath},

@@ -83,6 +83,14 @@ Status KeepsVlan(const config::NodeConfig& config, const Attachment& attachment,
   const auto joined = TenantStepOf(steps);
   if (!joined && joined.error().code == Code::kNotFound) return {};
   if (!joined) return tl::make_unexpected(joined.error());
+  if (tenancy::NamedTenant(config, attachment.tenant).id != attachment.tenant_id) {
+    return Fail(Code::kInvalid,
+                "cluster in node.json is \"" + config.cluster.name +
+                    "\", and pods of this node were attached under another name of the cluster (" +
+                    attachment.pod_namespace + "/" + attachment.pod_name +
+                    "): with tenancy.mode \"vrf\" it cannot change while pods run; set it back, or "
+                    "drain the node first");
+  }
   const uint16_t now = config.tenancy.vlans.Of(attachment.tenant);
   if (joined->vlan == now) return {};
   return Fail(Code::kInvalid, "tenancy.vlans in node.json gives tenant " + attachment.tenant + " " +

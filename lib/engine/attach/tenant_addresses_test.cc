@@ -149,6 +149,20 @@ TEST_F(VlanTenants, AreCutOffWhereNodeJsonGivesThemAnotherVlan) {
   EXPECT_THAT(ControlIn("nw_dst=10.0.3.1"), Not(IsEmpty())) << "set back, it works again";
 }
 
+TEST_F(VlanTenants, KeepTheNameOfTheirCluster) {
+  Attach(red, "10.0.3.1");
+  const auto keeps = [&] {
+    return KeepsVlan(world.config, world.Attachment(red),
+                     world.record.Steps(world.Attachment(red).id).value());
+  };
+  EXPECT_TRUE(keeps());
+  world.config.cluster = {"east", {world.config.cluster.name}};
+  const Status refused = keeps();
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message,
+              AllOf(HasSubstr("cluster in node.json is \"east\""), HasSubstr("ns-a/p1"), HasSubstr("drain")));
+}
+
 TEST_F(VlanTenants, StayWhereTheyAreUntilAttachedAnew) {
   Attach(red, "10.0.3.1");
   world.config.tenancy.tenants = {{"red", {"ns-c"}}, {"blue", {"ns-a", "ns-b"}}};

@@ -9,12 +9,16 @@ void OwnAddresses::Read(RecordReader& reader, TenantRemotes& remotes) {
   if (!record || *record == read_) return;
   read_ = *record;
   std::map<tenancy::TenantId, std::map<IpAddress, OwnAddress>> own;
+  TenantAliases aliases;
   for (const state::Attachment& attachment : read_->attachments) {
+    for (const auto alias : tenancy::AliasesOf(config_, attachment.tenant, attachment.tenant_id))
+      aliases[alias] = attachment.tenant_id;
     const config::Rail* rail = config_.FindRail(attachment.rail);
     if (rail == nullptr || attachment.phase != state::Phase::kReady) continue;
     for (const IpAddress& address : attachment.addresses)
       own[attachment.tenant_id][address] = {attachment.tenant_id, rail->index};
   }
+  remotes.SetAliases(aliases);
   remotes.SetOwn(own);
 }
 

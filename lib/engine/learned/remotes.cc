@@ -13,16 +13,18 @@ constexpr std::chrono::seconds kSameStart{1};
 // The one tenant, the rail and its plane that `communities` name; nullopt: they name no tenant, or tenants that contradict each other.
 struct Ours {
   tenancy::TenantId tenant;
+  std::optional<tenancy::ClusterMark> mark;
   std::optional<uint32_t> rail;
   std::optional<tenancy::Plane> plane;
 };
 std::optional<Ours> OursIn(const std::vector<tenancy::LargeCommunity>& communities, uint32_t asn) {
   const auto tenant = tenancy::TenantIn(asn, communities);
   if (!tenant) return std::nullopt;
-  Ours ours{*tenant, std::nullopt, std::nullopt};
+  Ours ours{*tenant, std::nullopt, std::nullopt, std::nullopt};
   for (const tenancy::LargeCommunity& community : communities) {
     if (!ours.rail) ours.rail = tenancy::RailOfCommunity(asn, community);
     if (!ours.plane) ours.plane = tenancy::PlaneOfCommunity(asn, community);
+    if (!ours.mark) ours.mark = tenancy::ClusterOfCommunity(asn, community);
   }
   return ours.rail ? std::optional(ours) : std::nullopt;
 }
@@ -166,6 +168,45 @@ void Remotes::TakeFromStranger(const bmp::Message& message, Feed feed) {
     pretenders_.erase(known);
 }
 
+tenancy::TenantId Remotes::Known(tenancy::TenantId announced) const {
+  const auto alias = aliases_.find(announced);
+  return alias == aliases_.end() ? announced : alias->second;
+}
+
+void Remotes::SetMark(std::optional<tenancy::ClusterMark> mark) {
+  if (mark == mark_) return;
+  mark_ = mark;
+  for (FeedState& feed : feeds_) feed.missed = feed.missed || (!feed.closed && !paths_.empty());
+}
+
+// In mode `vrf` what an unknown id was on has not been kept.
+void Remotes::SetAliases(const TenantAliases& aliases) {
+  if (aliases == aliases_) return;
+  aliases_ = aliases;
+  for (FeedState& feed : feeds_) feed.missed = feed.missed || (by_rail() && !feed.closed);
+  for (auto& [address, paths] : paths_) {
+    const auto differs = [&](const Path& path) { return Known(path.tenant) != path.tenant; };
+    if (std::ranges::none_of(paths, differs)) continue;
+    const Claim before = ClaimOf(address, paths);
+    for (Path& path : paths) path.tenant = Known(path.tenant);
+    Changed(address, before, ClaimOf(address, paths));
+  }
+}
+
+std::string Remotes::other_cluster() const {
+  const auto here = [&](const auto& foreign) {
+    return std::ranges::any_of(own_, [&](const auto& own) { return own.second.tenant == foreign.second; });
+  };
+  for (const PeerState& peer : peers_) {
+    const auto found = std::ranges::find_if(peer.foreign, here);
+    if (found == peer.foreign.end()) continue;
+    return "the leaf " + peer.peer.ToString() + " announces " + found->first.ToString() +
+           " for a tenant of this node, and it is of another cluster that is named " + config_.cluster.name +
+           " as well";
+  }
+  return "";
+}
+
 void Remotes::FeedClosed(Deadline now, Feed feed) {
   if (!IsOpen(feed)) return;
   feeds_[feed].closed = now;
@@ -281,7 +322,9 @@ void Remotes::Routes(const bmp::Message& message, Deadline now, Feed feed) {
   }
   peer.in_window += update.announced.size() + update.withdrawn.size();
   for (const IpAddress& address : update.withdrawn) RemovePath(address, *index, Said::kWithdrawn, now);
-  const auto ours = OursIn(update.communities, config_.bgp.community_asn);
+  auto ours = OursIn(update.communities, config_.bgp.community_asn);
+  if (ours) ours->tenant = Known(ours->tenant);
+  const bool foreign = ours && ours->mark && mark_ && *ours->mark != *mark_;
   // In a tenant's VRF only what is the tenant's: the leaf's table may have been joined with another's.
   const bool anothers = ours && by_rail() && ours->tenant != scope_.tenant;
   // bgpd 8.4 puts its own AS in front of the path that it has received, as it does with a path that it sends on.
@@ -294,15 +337,21 @@ void Remotes::Routes(const bmp::Message& message, Deadline now, Feed feed) {
   for (const IpAddress& address : update.withdrawn) {
     peer.refused.erase(address);
     peer.others.erase(address);
+    peer.foreign.erase(address);
     RemoveBare(*index, address);
   }
   for (const IpAddress& address : update.announced) {
-    const bool a_pods = ours && !anothers && !looped && CanBeAPods(address);
+    const bool a_pods = ours && !anothers && !foreign && !looped && CanBeAPods(address);
     const bool refused = a_pods && !Accepts(peer, address);
     if (!anothers) {
       peer.others.erase(address);
     } else if (peer.others.size() < kMaxRefused) {
       peer.others.insert(address);
+    }
+    if (!foreign) {
+      peer.foreign.erase(address);
+    } else if (peer.foreign.size() < kMaxRefused) {
+      peer.foreign.insert_or_assign(address, ours->tenant);
     }
     if (!refused) {
       peer.refused.erase(address);

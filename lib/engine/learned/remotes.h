@@ -94,6 +94,8 @@ using Seats = std::vector<Seat>;  // sorted
 // room for it: each of 100,000 would pay.
 using LeavingAddresses = std::map<IpAddress, pipeline::TenantIds>;
 
+using TenantAliases = std::map<tenancy::TenantId, tenancy::TenantId>;
+
 using AlsoAnnounced = std::map<OwnKey, Elsewhere>;
 
 // A snapshot of what is known, cheap to copy. A tenant that has not changed shares its set with the snapshot before; one that has
@@ -166,6 +168,12 @@ class Remotes {
   // The addresses of this node's pods that are ready. Costs what differs from the last call, and one look at each.
   void SetOwn(std::map<IpAddress, OwnAddress> own);
 
+  // Ids that tenants of this node have on nodes which call the cluster otherwise, with the tenant's id here: what is announced for the one
+  // is the other's. Costs a look at every path when one is new.
+  void SetAliases(const TenantAliases& aliases);
+  // This cluster's mark. What is announced with another's is of a cluster that has the same name by mistake: it is not believed.
+  void SetMark(std::optional<tenancy::ClusterMark> mark);
+
   // bgpd has opened a new connection: everything is stale until bgpd pushes it again.
   // `settling`: bgpd's own tables may still be filling.
   void FeedOpened(Deadline now, bool settling = false, Feed feed = 0);
@@ -194,6 +202,8 @@ class Remotes {
   bool in_doubt(Feed feed = 0) const;
   // Why raild does not take in all that bgpd pushes, as a sentence; "" it does.
   std::string problem() const;
+  // Who announces what for a tenant of this node and is of another cluster of its name, as a sentence; "" nobody does.
+  std::string other_cluster() const;
   // Whether sessions have come up or gone since the last call.
   bool TakeSessionNews() { return std::exchange(session_news_, false); }
   // Whether something that table(), complete() or problem() return has changed since the last call.
@@ -235,8 +245,10 @@ class Remotes {
     std::set<bmp::Family> dump_awaited;
     uint16_t local_port = 0;
     uint16_t remote_port = 0;
-    std::set<IpAddress> refused;         // what it announces and `accept` does not contain
-    std::set<IpAddress> others;          // what it announces of other tenants than that of the scope
+    std::set<IpAddress> refused;  // what it announces and `accept` does not contain
+    std::set<IpAddress> others;   // what it announces of other tenants than that of the scope
+    std::map<IpAddress, tenancy::TenantId>
+        foreign;                         // what it announces of another cluster, for these tenants
     std::map<IpAddress, uint32_t> bare;  // host routes without a tenant, with their AS path
     std::set<IpAddress> returned;        // those of them that this node has announced
     Deadline window;                     // when in_window began to count routes, for about a second
@@ -297,6 +309,7 @@ class Remotes {
   void Forget(PeerIndex peer);
   void NoteReplaced(const IpAddress& address, const Path& before, const Path& after);
   bool Accepts(const PeerState& peer, const IpAddress& address) const;
+  tenancy::TenantId Known(tenancy::TenantId announced) const;
   bool IsOverRail(PeerIndex peer, uint32_t rail) const;
   void TakeFromStranger(const bmp::Message& message, Feed feed);
   void Complain(std::string& where, std::string what);
@@ -304,7 +317,9 @@ class Remotes {
   const config::NodeConfig& config_;
   const Scope scope_;
   std::vector<FeedState> feeds_;
-  std::set<Feed> rails_;                            // SetRails
+  std::set<Feed> rails_;  // SetRails
+  TenantAliases aliases_;
+  std::optional<tenancy::ClusterMark> mark_;
   std::vector<std::optional<bmp::Peer>> leaves_;    // of config_.rails
   std::map<bmp::Peer, std::string> alike_;          // leaves that look like the neighbor on this interface
   std::set<std::pair<Feed, bmp::Peer>> strangers_;  // link-local peers that were not listened to

@@ -56,6 +56,8 @@ void TenantRemotes::SetInstances(const std::vector<BgpInstance>& instances, Dead
       remotes = std::make_unique<Remotes>(config_, now,
                                           Remotes::Scope{vlan, tenants_.at(vlan), as_paths_, started_});
       const auto own = own_.find(tenants_.at(vlan));
+      remotes->SetAliases(aliases_);
+      remotes->SetMark(mark_);
       if (own != own_.end()) remotes->SetOwn(own->second);
       news_ = true;
     }
@@ -166,6 +168,23 @@ bool TenantRemotes::ambiguous() const {
 
 void TenantRemotes::NotAmbiguous() {
   for (const auto& [vlan, remotes] : all_) remotes->NotAmbiguous();
+}
+
+void TenantRemotes::SetAliases(const TenantAliases& aliases) {
+  aliases_ = aliases;
+  for (const auto& [vlan, remotes] : all_) remotes->SetAliases(aliases);
+}
+
+void TenantRemotes::SetMark(std::optional<tenancy::ClusterMark> mark) {
+  mark_ = mark;
+  for (const auto& [vlan, remotes] : all_) remotes->SetMark(mark);
+}
+
+std::string TenantRemotes::other_cluster() const {
+  for (const auto& [vlan, remotes] : all_) {
+    if (std::string other = remotes->other_cluster(); !other.empty()) return other;
+  }
+  return "";
 }
 
 std::string TenantRemotes::problem() const {

@@ -43,6 +43,8 @@ class TenantRemotes {
   // Gives each leaf's End-of-RIB, as bgpd says it of these sessions.
   void Owes(const std::map<std::string, frr::Session>& sessions, Deadline now);
   void SetOwn(const std::map<tenancy::TenantId, std::map<IpAddress, OwnAddress>>& own);
+  void SetAliases(const TenantAliases& aliases);
+  void SetMark(std::optional<tenancy::ClusterMark> mark);
 
   // Of the instance of a VRF. One that is not kept hears nothing.
   bool IsLeaf(const std::string& vrf, const bmp::Peer& peer) const;
@@ -62,6 +64,7 @@ class TenantRemotes {
   bool ambiguous() const;
   void NotAmbiguous();
   std::string problem() const;
+  std::string other_cluster() const;
   bool TakeSessionNews();
   bool TakeNews();
   // Costs nothing while there are no news.
@@ -82,6 +85,8 @@ class TenantRemotes {
   std::map<uint16_t, tenancy::TenantId> tenants_;
   std::map<std::string, std::pair<uint16_t, Remotes::Feed>> feeds_;  // by VRF: VLAN, and the rail's place
   std::map<tenancy::TenantId, std::map<IpAddress, OwnAddress>> own_;
+  TenantAliases aliases_;
+  std::optional<tenancy::ClusterMark> mark_;
   std::set<std::string> open_;  // of feeds_
   bool started_ = false;        // tenants that come from now on are not in the switch yet
   bool news_ = false;

@@ -45,9 +45,17 @@ BgpRepair::BgpRepair(const config::NodeConfig& config, const Deps& deps, state::
 // The order keeps routes at the leaf through a restart of bgpd: first the instance, then the addresses, and only then the
 // sessions. A session ends the leaf's graceful restart, and by then everything is announced. An instance that fails on the way gets no
 // session; only the default one, which has the maps and lists of all, keeps the others back.
+// Only with the namespaces' list does a node know which cluster it is of; in mode `vrf` the plugins make the route-maps, too.
+std::optional<tenancy::ClusterMark> BgpRepair::Mark() const {
+  if (!config_.kubernetes.tenants || config_.tenancy.mode != config::TenancyMode::kNamespace)
+    return std::nullopt;
+  return tenancy::MarkOf(deps_.tenants());
+}
+
 bool BgpRepair::Audit() {
   audit_due_ = false;
   mended_ = false;
+  remotes_.SetMark(Mark());
   Connections connections(deps_.openers(config_), After(kRoundLimit));
   Status whole;
   const auto note = [&](const std::string& part, const Status& status) {
@@ -217,6 +225,8 @@ bool BgpRepair::TellIf(bool changed) {
   } else if (!contested_since_) {
     contested_since_ = deps_.now();
   }
+  const std::string other = remotes_.other_cluster();
+  node_status_.Note(kClusterPart, other.empty() ? Status() : Fail(Code::kInvalid, other));
   std::string problem = remotes_.problem();
   if (contested_since_ && deps_.now() - *contested_since_ >= kContestedGrace) {
     const std::set<tenancy::TenantId>& tenants = table.example->tenants;
@@ -229,6 +239,7 @@ bool BgpRepair::TellIf(bool changed) {
   node_status_.Note("bgp prefixes", PrefixHealth());
   node_status_.Note("bgp remotes", problem.empty() ? Status() : Fail(Code::kInvalid, problem));
   // A problem that is reported with a delay is news when it is reported.
+  problem += other;
   changed = changed || problem != told_problem_;
   told_problem_ = std::move(problem);
   const bool bmp_up = FeedIsUp();

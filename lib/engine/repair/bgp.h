@@ -72,6 +72,7 @@ class BgpRepair {
   bool audit_due() const { return audit_due_; }
 
  private:
+  std::optional<tenancy::ClusterMark> Mark() const;
   Status RecordOrigin(Connections& connections);
   enum class Peers { kNone, kAll };
   using Failed =

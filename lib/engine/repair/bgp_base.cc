@@ -66,6 +66,7 @@ Status BgpRepair::Base(Connections& connections, const BgpInstance& instance, Pe
                        .rails = {},
                        .max_prefixes = config_.bgp.max_prefixes,
                        .frontend = config_.frontend.on()};
+  if (const auto mark = Mark()) base.cluster = tenancy::ClusterCommunity(config_.bgp.community_asn, *mark);
   if (peers == Peers::kAll) base.rails = instance.peers;
   RAIL_ASSIGN(const std::vector<std::string> sent,
               bgp->Instance(instance.vrf).EnsureBase(base, connections.CallDeadline()));

@@ -491,7 +491,7 @@ TEST(Doctor, HasATestForEachOfItsFindings) {
   std::set<std::string> tested = {"raild-cannot-start", "max-revalidator-short"};
   for (const Ill& ill : kIlls) tested.insert(ill.id);
   for (const auto& others : {FindingsOfBgp(), FindingsOfCounters(), FindingsOfPlanes(), FindingsOfRates(),
-                             FindingsOfRequests(), FindingsOfVlans()})
+                             FindingsOfTenants(), FindingsOfRequests(), FindingsOfVlans()})
     tested.insert(others.begin(), others.end());
   EXPECT_EQ(tested.size(), KindsOfFindings().size());
 }

@@ -19,6 +19,7 @@ std::vector<std::string> FindingsOfCounters();
 std::vector<std::string> FindingsOfPlanes();
 std::vector<std::string> FindingsOfRates();
 std::vector<std::string> FindingsOfRequests();
+std::vector<std::string> FindingsOfTenants();
 std::vector<std::string> FindingsOfVlans();
 
 }  // namespace rail::inspect

@@ -111,10 +111,23 @@ class Raild : Examiner {
     return part.substr(0, part.find(" of rail "));
   }
 
+  void OtherCluster(const std::string& problem) {
+    Find(Severity::kCritical, "cluster-name-taken", config::kNodeFile, problem,
+         "tenants of one name have one id in both clusters: raild does not learn what the other one "
+         "announces, and a node that follows no "
+         "labels (kubernetes.tenants) cannot tell the two apart",
+         "give one of the two clusters another name: `cluster` in its node.json, on its nodes one after the "
+         "other as UPGRADE.md says");
+  }
+
   void Parts() {
     for (const engine::Health& health : view_.health) {
       if (health.ok || health.part == config::kNodeFile)
         continue;  // a file that raild does not take is found by itself
+      if (health.part == engine::kClusterPart) {
+        OtherCluster(health.problem);
+        continue;
+      }
       Find(Severity::kWarning, "part-failing", health.part,
            fmt::format("raild cannot put it right: {} ({} rounds so far)", health.problem, health.failures),
            "what is broken there stays broken",

@@ -14,6 +14,7 @@ class Tenants : Examiner {
   void Run() {
     if (facts_.start) return;  // raild alone knows
     Unused();
+    NotFollowed();
     List();
   }
 
@@ -43,6 +44,19 @@ class Tenants : Examiner {
           "their pods that run stay in the tenant that they are in, and no further pod of theirs is attached",
           "a tenant has 1 to 63 of a-z, 0-9 and '-', with no '-' at either end: correct the label");
     }
+  }
+
+  // A label that nobody follows changes nothing, and nothing else says so. Without the API server trace alone can.
+  void NotFollowed() {
+    if (config_.tenancy.mode != config::TenancyMode::kNamespace || !config_.kubernetes.report ||
+        config_.kubernetes.tenants || !config_.tenancy.tenants.empty())
+      return;
+    Find(Severity::kInfo, "labels-not-followed", config::kNodeFile,
+         "every namespace is a tenant of its own: kubernetes.tenants is false, and tenancy.tenants is empty",
+         "the label " + config_.kubernetes.tenant_label + " of a namespace changes nothing on this node",
+         "if namespaces shall share a tenant: \"tenants\": true beside \"report\" in node.json of all nodes, "
+         "or "
+         "tenancy.tenants");
   }
 
   void Unused() {

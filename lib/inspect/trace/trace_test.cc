@@ -69,6 +69,29 @@ TEST_F(TraceTest, NamesTheOtherTenantHereAndElsewhere) {
   Dropped("10.0.9.2", Reason::kOtherTenant, "belongs to another tenant");
 }
 
+// Tenant blue of a label and namespace blue without one are two: the words keep them apart, and say what is missing.
+TEST_F(TraceTest, NamesANamespaceThatIsATenantByItselfAndTheLabelThatItDoesNotHave) {
+  const auto itself = [&](size_t place, const char* pod_namespace) {
+    auto& a = view.attachments[place].attachment;
+    a.pod_namespace = a.tenant = pod_namespace;
+    a.tenant_id = tenancy::TenantOf(config, pod_namespace, tenancy::NoMap).value().id;
+  };
+  itself(0, "ns");
+  itself(2, "blue");
+  forward = Text(kAdmit + kSourceRed + kToBlue + Miss(3));
+  Dropped("10.0.0.3", Reason::kOtherTenant, "belongs to another tenant: namespace blue (");
+  EXPECT_THAT(Must("10.0.0.3").sentence, HasSubstr("is of namespace ns ("));
+  EXPECT_THAT(Must("10.0.0.3").advice,
+              HasSubstr("follows no label of namespaces (kubernetes.tenants is false)"));
+  view.attachments[2].attachment.tenant_id = tenancy::NamedTenant(config, "blue").id;
+  Dropped("10.0.0.3", Reason::kOtherTenant, "belongs to another tenant: tenant blue (");
+  config.kubernetes.tenants = true;
+  EXPECT_THAT(Must("10.0.0.3").advice,
+              HasSubstr("by the label railcni.io/tenant, which namespace ns does not have, or in"));
+  view.attachments[0].attachment.tenant_id = tenancy::NamedTenant(config, "ns").id;
+  EXPECT_THAT(Must("10.0.0.3").advice, HasSubstr("by the label railcni.io/tenant, or in"));
+}
+
 TEST_F(TraceTest, SaysWhyADestinationIsUnknown) {
   forward = Text(kAdmit + kSourceRed + Miss(2));
   Dropped("10.0.9.9", Reason::kUnknownDestination, "nobody announces 10.0.9.9");

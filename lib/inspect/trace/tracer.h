@@ -109,6 +109,9 @@ class Tracer {
   // Of which tenants the step says that somebody is; "": it sets none.
   std::string TenantsSetBy(const SwitchStep& step) const;
   std::string NameOfTenant(tenancy::TenantId id) const;
+  // "namespace team-a (<id>)" of a namespace that is a tenant by itself, "tenant blue (<id>)" of one that a list or a label names.
+  std::string TenantText(const std::string& name, tenancy::TenantId id) const;
+  std::string HowTheyShareATenant() const;
   static bool Drops(const SwitchStep& step);
   static bool Admits(const SwitchStep& step);  // table 5 lets it on
   // The port that the step sends to; nothing when it sends nowhere.
@@ -128,6 +131,5 @@ class Tracer {
 bool IsOurs(uint64_t cookie);
 bool IsOf(uint64_t cookie, ovs::CookieKind kind);
 bool Holds(const state::Attachment& attachment, const IpAddress& address);
-std::string TenantText(const std::string& name, tenancy::TenantId id);
 
 }  // namespace rail::inspect

@@ -262,16 +262,27 @@ std::string Tracer::AnnouncedTwice() const {
          ": two announce it, and the leaf passes one of them on, or the address has moved";
 }
 
+// Who labels a namespace where nobody follows labels sees nothing happen.
+std::string Tracer::HowTheyShareATenant() const {
+  const config::Kubernetes& kubernetes = facts_.config.kubernetes;
+  const std::string in_file = "in tenancy.tenants of node.json on every node";
+  if (!kubernetes.tenants)
+    return " " + in_file + "; this node follows no label of namespaces (kubernetes.tenants is false)";
+  const state::Attachment& sender = source();
+  const bool unlabelled = tenancy::IsNamespaceItself(facts_.config, sender.tenant, sender.tenant_id);
+  return ": by the label " + kubernetes.tenant_label +
+         (unlabelled ? ", which namespace " + sender.pod_namespace + " does not have" : "") + ", or " +
+         in_file;
+}
+
 void Tracer::OtherTenant(const std::string& whose) {
   if (const std::string twice = AnnouncedTwice(); !twice.empty())
     return Drop(Reason::kContested, twice, FindTheWrongOne(question_.destination));
   Drop(Reason::kOtherTenant,
        destination() + " belongs to another tenant: " + whose + "; " + PodName(source()) + " is of " +
            TenantText(source().tenant, source().tenant_id),
-       std::string("this is the isolation at work; if the two shall talk, put their namespaces into one "
-                   "tenant: by the label railcni.io/tenant (kubernetes.tenants), or in tenancy.tenants of "
-                   "node.json on "
-                   "every node") +
+       "this is the isolation at work; if the two shall talk, put their namespaces into one tenant" +
+           HowTheyShareATenant() +
            (Local() != nullptr
                 ? ""
                 : "; if a pod of the sender's tenant has the address, `railctl doctor` on its node says who "

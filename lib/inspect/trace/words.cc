@@ -24,11 +24,6 @@ bool Holds(const Attachment& attachment, const IpAddress& address) {
   return std::ranges::find(attachment.addresses, address) != attachment.addresses.end();
 }
 
-std::string TenantText(const std::string& name, TenantId id) {
-  const std::string hex = id.ToString();
-  return name.empty() ? "tenant " + hex : "tenant " + name + " (" + hex + ")";
-}
-
 std::string Packet::ToText() const {
   const bool v6 = destination.is_v6();
   const std::string tag = vlan == config::kNoVlan ? "" : fmt::format("dl_vlan={},", vlan);
@@ -69,6 +64,13 @@ std::string Tracer::TenantsSetBy(const SwitchStep& step) const {
   const TenantId left = TenantSetBy(step, true);
   return TenantText(NameOfTenant(id), id) +
          (left.is_none() ? "" : " and, for a moment, still of " + TenantText(NameOfTenant(left), left));
+}
+
+std::string Tracer::TenantText(const std::string& name, TenantId id) const {
+  const std::string hex = id.ToString();
+  if (name.empty()) return "tenant " + hex;
+  const bool itself = tenancy::IsNamespaceItself(facts_.config, name, id);
+  return (itself ? "namespace " : "tenant ") + name + " (" + hex + ")";
 }
 
 std::string Tracer::NameOfTenant(TenantId id) const {
