@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 
 from . import cabling, daemons, frontend, kernel, vty
-from .layout import (COMMUNITY_ASN, LEAVES, MTU, Host, Lab, LabError, Node, Shape, bridge, device, plane_of, rail_name, rail_ranges,
+from .layout import (CLUSTER, COMMUNITY_ASN, LEAVES, MTU, Host, Lab, LabError, Node, Shape, bridge, device, plane_of, rail_name, rail_ranges,
                      representor, subnets, uplink, write_json)
 
 sys.path.insert(0, str(LEAVES))
@@ -161,7 +161,7 @@ def node_config(lab: Lab, node: Node) -> dict[str, object]:
                    "devices": [{"device": device(r, i), "representor": representor(r, i)} for i in range(shape.devices)]}
                   for r in range(shape.rails)],
         "tenancy": {"mode": "namespace"},
-        "cluster": "lab",
+        "cluster": CLUSTER,
         "bgp": {"manage": True, "asn": node.asn, "router_id": node.router_id, "community_asn": COMMUNITY_ASN},
         "ovs": {"db": f"unix:{node.ovs_dir}/db.sock", "run_dir": str(node.ovs_dir), "manage_bridges": True,
                 "datapath": shape.datapath},

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 COMMUNITY_ASN = 4200000000
+CLUSTER = "lab"
 DATAPATHS = ("netdev", "system")  # Open vSwitch's names: in userspace, or the kernel's, its rules offered to tc
 MTU = 4200
 REPOSITORY = Path(__file__).resolve().parents[3]

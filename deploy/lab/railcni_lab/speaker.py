@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from . import daemons, fabric, kernel, vty
-from .layout import COMMUNITY_ASN, Host, Lab
+from .layout import CLUSTER, COMMUNITY_ASN, Host, Lab
 
 ASN = 4200099999
 ADDRESS, LEAF_ADDRESS, NEXT_HOP = "192.0.2.2", "192.0.2.1", "192.0.2.9"  # TEST-NET-1, on a link of its own
@@ -33,7 +33,7 @@ class Large:
 
 def tenant_id(name: str) -> int:
     """lib/tenancy/README.md"""
-    return int.from_bytes(hashlib.sha256(f"railcni/{COMMUNITY_ASN}/{name}".encode()).digest()[:14], "big")
+    return int.from_bytes(hashlib.sha256(f"railcni/{CLUSTER}/{COMMUNITY_ASN}/{name}".encode()).digest()[:14], "big")
 
 
 def communities(tenant: int, rail: int) -> list[Large]:
