@@ -66,6 +66,9 @@ bool IsListenAddress(std::string_view text) {
          end == port.data() + port.size() && number != 0;
 }
 
+// Of IsLabel(text, 63).
+constexpr std::string_view kLabelRule = "1 to 63 of a-z, 0-9 and '-', with no '-' at either end";
+
 class Parser {
  public:
   Result<NodeConfig> Run(const json& document, std::string_view name) {
@@ -141,7 +144,7 @@ class Parser {
 
   // A cluster without a name is what clusters were before names: it is let through only as a step on the way to one.
   void ParseCluster(JsonObject& root, Cluster& cluster) {
-    const std::string rule = "1 to 63 of a-z, 0-9 and '-', with no '-' at either end";
+    const std::string rule(kLabelRule);
     cluster.aliases = root.StringsOr("cluster_aliases");
     const auto accepts = [&](std::string_view name) {
       return name.empty() ? !cluster.aliases.empty() : IsLabel(name, 63);
@@ -288,7 +291,6 @@ class Parser {
   }
 
   void ParseTenant(JsonObject& map, const std::string& name, std::vector<std::string>& namespaces) {
-    constexpr std::string_view kLabelRule = "1 to 63 of a-z, 0-9 and '-', with no '-' at either end";
     const std::string path = map.PathOf(name);
     if (!IsLabel(name, 63)) errors_.Add(path, "a tenant's name must be " + std::string(kLabelRule));
     const size_t known = errors_.list().size();

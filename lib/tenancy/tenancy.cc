@@ -46,6 +46,11 @@ TenantId IdOf(const std::string& cluster, uint32_t community_asn, const std::str
                 name);
 }
 
+// As nodes with this configuration make it.
+TenantId IdOn(const config::NodeConfig& node, const std::string& name) {
+  return IdOf(node.cluster.name, node.bgp.community_asn, name);
+}
+
 LargeCommunity HalfCommunity(uint32_t community_asn, uint32_t mark, uint64_t half) {
   return {community_asn, mark << 24 | static_cast<uint32_t>(half >> 32), static_cast<uint32_t>(half)};
 }
@@ -177,17 +182,17 @@ Result<TenantMapPtr> NoMap() {
 }
 
 Tenant NamedTenant(const config::NodeConfig& node, const std::string& name) {
-  return {name, IdOf(node.cluster.name, node.bgp.community_asn, kOfMap + name)};
+  return {name, IdOn(node, kOfMap + name)};
 }
 
 bool IsNamespaceItself(const config::NodeConfig& node, const std::string& name, TenantId id) {
-  return id == IdOf(node.cluster.name, node.bgp.community_asn, kOfNamespace + name);
+  return id == IdOn(node, kOfNamespace + name);
 }
 
 std::vector<TenantId> AliasesOf(const config::NodeConfig& node, const std::string& name, TenantId id) {
   std::vector<TenantId> aliases;
   for (const char* const kind : {kOfMap, kOfNamespace}) {
-    if (IdOf(node.cluster.name, node.bgp.community_asn, kind + name) != id) continue;
+    if (IdOn(node, kind + name) != id) continue;
     for (const std::string& alias : node.cluster.aliases)
       aliases.push_back(IdOf(alias, node.bgp.community_asn, kind + name));
   }
@@ -226,7 +231,7 @@ Result<Tenant> Find(const config::NodeConfig& node, std::string_view pod_namespa
       return named;
     }
   }
-  return Tenant{name, IdOf(node.cluster.name, node.bgp.community_asn, kOfNamespace + name), uid};
+  return Tenant{name, IdOn(node, kOfNamespace + name), uid};
 }
 
 }  // namespace

@@ -3,9 +3,7 @@ another one, without losing a packet. One node of the lab stands for each cluste
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -15,8 +13,10 @@ import pytest
 from api_server import ApiServer
 from conftest import lab_of_its_own
 from railcni_lab import pods
-from railcni_lab.layout import COMMUNITY_ASN, Node, Shape, write_json
+from railcni_lab.layout import Node, Shape, write_json
+from railcni_lab.speaker import tenant_id
 from tables import Tables
+from test_config import findings
 from test_tenants import restart
 from traffic import Traffic
 from world import World, eventually, settle
@@ -41,11 +41,6 @@ def edit(node: Node, change: Callable[[dict[str, Any]], None]) -> None:
     write_json(node.config_file, config)
 
 
-def tenant_id(cluster: str, namespace: str) -> str:
-    """As lib/tenancy/README.md says it."""
-    return hashlib.sha256(f"railcni/{cluster and cluster + '/'}{COMMUNITY_ASN}/namespace/{namespace}".encode()).hexdigest()[:28]
-
-
 def announced(world: World, node: Node) -> set[str]:
     """The ids of the tenants for which this node's bgpd announces pods, by the names of its route-maps."""
     shown = subprocess.run(["vtysh", "--vty_socket", str(node.frr_dir), "-c", "show running-config"], capture_output=True, text=True, timeout=60, check=True)
@@ -56,7 +51,7 @@ def name(world: World, node: Node, cluster: str, *aliases: str) -> None:
     """Gives the node's cluster another name, and waits until raild and bgpd have it and nobody is in two tenants any more."""
     before = json.loads(node.config_file.read_text())["cluster"]
     edit(node, lambda config: config.update(cluster=cluster, cluster_aliases=list(aliases)))
-    wanted = {tenant_id(cluster, each) for each in ("team-a", "team-b")}
+    wanted = {f"{tenant_id(f'namespace/{each}', cluster):028x}" for each in ("team-a", "team-b")}
     eventually(f"{node.name} announces for cluster {cluster!r}", lambda: announced(world, node), lambda ids: ids == wanted, SOON)
     if before != cluster:
         for each in world.lab.nodes():
@@ -107,12 +102,6 @@ def of_cluster(world: World, node: Node) -> None:
     eventually(f"{node.name} has the list", (node.root / "var/lib/railcni/tenants.json").exists, bool, SOON)
 
 
-def findings(world: World, node: Node) -> dict[str, str]:
-    asked = subprocess.run([str(world.lab.binaries / "railctl"), "doctor", "-o", "json"], capture_output=True, text=True, timeout=60, check=False,
-                           env={**os.environ, "RAILCNI_ROOT": str(node.root)})
-    return {f["id"]: f["what"] for f in json.loads(asked.stdout or '{"findings": []}')["findings"]}
-
-
 def test_another_cluster_of_the_same_name_is_named_and_not_believed(world: World) -> None:
     """Each node follows an API server of its own: two clusters whose administrators chose one name."""
     one, other = world.lab.nodes()
@@ -123,7 +112,7 @@ def test_another_cluster_of_the_same_name_is_named_and_not_believed(world: World
             of_cluster(world, node)
         for node in (one, other):
             eventually(f"{node.name} names the other cluster", lambda node=node: findings(world, node),  # type: ignore[misc]
-                       lambda found: "is of another cluster" in found.get("cluster-name-taken", ""), SOON)
+                       lambda found: "is of another cluster" in found.get("cluster-name-taken", {}).get("what", ""), SOON)
         never_meet(world)
         # The administrator of one of them gives it another name: neither hears of the other's tenants any more.
         name(world, other, "west")

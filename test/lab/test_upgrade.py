@@ -23,7 +23,7 @@ import pytest
 from conftest import LAB, standing
 from railcni_lab import daemons, fabric, kernel, pods
 from railcni_lab.chain import PluginError
-from railcni_lab.layout import Lab, Node, Shape, write_json
+from railcni_lab.layout import CLUSTER, Lab, Node, Shape, write_json
 from test_restarts import addresses
 from traffic import LeafWatch, Traffic
 from world import World, eventually, settle
@@ -106,7 +106,7 @@ class Upgrade:
         """node.json of every node, as UPGRADE.md says: an old version that knows no name of a cluster has none."""
         if knows_clusters(self.old):
             return
-        name: dict[str, Any] = {"cluster": "", "cluster_aliases": ["lab"]} if version == self.new else {}
+        name: dict[str, Any] = {"cluster": "", "cluster_aliases": [CLUSTER]} if version == self.new else {}
         for node in self.lab.nodes():
             config = json.loads(node.config_file.read_text())
             write_json(node.config_file, {key: value for key, value in config.items() if not key.startswith("cluster")} | name)

@@ -31,9 +31,9 @@ class Large:
         return f"{self.asn}:{self.first}:{self.second}"
 
 
-def tenant_id(name: str) -> int:
+def tenant_id(name: str, cluster: str = CLUSTER) -> int:
     """lib/tenancy/README.md"""
-    return int.from_bytes(hashlib.sha256(f"railcni/{CLUSTER}/{COMMUNITY_ASN}/{name}".encode()).digest()[:14], "big")
+    return int.from_bytes(hashlib.sha256(f"railcni/{cluster and cluster + '/'}{COMMUNITY_ASN}/{name}".encode()).digest()[:14], "big")
 
 
 def communities(tenant: int, rail: int) -> list[Large]:

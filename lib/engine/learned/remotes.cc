@@ -194,11 +194,12 @@ void Remotes::SetAliases(const TenantAliases& aliases) {
 }
 
 std::string Remotes::other_cluster() const {
-  const auto here = [&](const auto& foreign) {
-    return std::ranges::any_of(own_, [&](const auto& own) { return own.second.tenant == foreign.second; });
-  };
+  if (std::ranges::all_of(peers_, [](const PeerState& peer) { return peer.foreign.empty(); })) return "";
+  std::set<tenancy::TenantId> here;
+  for (const auto& [address, own] : own_) here.insert(own.tenant);
   for (const PeerState& peer : peers_) {
-    const auto found = std::ranges::find_if(peer.foreign, here);
+    const auto found = std::ranges::find_if(
+        peer.foreign, [&](const auto& foreign) { return here.contains(foreign.second); });
     if (found == peer.foreign.end()) continue;
     return "the leaf " + peer.peer.ToString() + " announces " + found->first.ToString() +
            " for a tenant of this node, and it is of another cluster that is named " + config_.cluster.name +

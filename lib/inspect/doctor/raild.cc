@@ -114,8 +114,7 @@ class Raild : Examiner {
   void OtherCluster(const std::string& problem) {
     Find(Severity::kCritical, "cluster-name-taken", config::kNodeFile, problem,
          "tenants of one name have one id in both clusters: raild does not learn what the other one "
-         "announces, and a node that follows no "
-         "labels (kubernetes.tenants) cannot tell the two apart",
+         "announces, and a node that follows no labels (kubernetes.tenants) cannot tell the two apart",
          "give one of the two clusters another name: `cluster` in its node.json, on its nodes one after the "
          "other as UPGRADE.md says");
   }

@@ -55,8 +55,7 @@ class Tenants : Examiner {
          "every namespace is a tenant of its own: kubernetes.tenants is false, and tenancy.tenants is empty",
          "the label " + config_.kubernetes.tenant_label + " of a namespace changes nothing on this node",
          "if namespaces shall share a tenant: \"tenants\": true beside \"report\" in node.json of all nodes, "
-         "or "
-         "tenancy.tenants");
+         "or tenancy.tenants");
   }
 
   void Unused() {
