@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "cmd/railctl/client.h"
+#include "cmd/railctl/columns.h"
 #include "cmd/railctl/flags.h"
 #include "cmd/railctl/json.h"
 #include "cmd/railctl/railctl.h"
-#include "cmd/railctl/rows.h"
 #include "cmd/railctl/table.h"
 #include "lib/base/error.h"
 #include "lib/printing/color.h"
@@ -86,8 +86,10 @@ Result<std::vector<v1::Rail>> ListRails(const Context& context);
 Result<std::vector<v1::TenantSummary>> ListTenants(const Context& context);
 v1::AttachmentFilter FilterOf(const Flags& flags);
 v1::AttachmentSelector SelectorOf(const Flags& flags);
-Table MakeTable(const Context& context, Row header, const Columns& wide = {}, size_t width = 0);
-Lists ListsOf(const Flags& flags);
+// `width`: a line is cut there, but not with -o wide; 0: nowhere.
+Table MakeTable(const Context& context, Columns columns, size_t width = 0);
+// How the cells of the command's tables are written, as of now.
+CellStyle StyleOf(const Context& context);
 Status PrintJson(const Context& context, const google::protobuf::Message& message);
 // By namespace, pod and interface, as people look for them.
 bool Before(const v1::Attachment& a, const v1::Attachment& b);

@@ -85,16 +85,17 @@ Result<std::vector<v1::TenantSummary>> ListTenants(const Context& context) {
   return tenants;
 }
 
-Table MakeTable(const Context& context, Row header, const Columns& wide, size_t width) {
+Table MakeTable(const Context& context, Columns columns, size_t width) {
   const bool all = context.flags.format == Format::kWide;
-  return Table(std::move(header), {.headers = context.flags.headers,
-                                   .color = context.flags.color,
-                                   .hidden = all ? Columns() : wide,
-                                   .width = all ? 0 : width});
+  return Table(std::move(columns.header), {.headers = context.flags.headers,
+                                           .color = context.flags.color,
+                                           .hidden = all ? std::set<std::string>() : std::move(columns.wide),
+                                           .width = all ? 0 : width});
 }
 
-Lists ListsOf(const Flags& flags) {
-  return flags.format == Format::kWide ? Lists::kWhole : Lists::kShort;
+CellStyle StyleOf(const Context& context) {
+  const bool all = context.flags.format == Format::kWide;
+  return {.now_ms = context.now(), .lists = all ? Lists::kWhole : Lists::kShort};
 }
 
 Status PrintJson(const Context& context, const google::protobuf::Message& message) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "cmd/railctl/commands.h"
 
@@ -55,26 +54,12 @@ std::string Count(size_t number, const std::string& what) {
   return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
 }
 
-// The words of a subject: "tenant-a/a1", "net1", "on", "rail0".
-std::vector<std::string> WordsOf(const std::string& text) {
-  std::istringstream stream(text);
-  std::vector<std::string> words;
-  for (std::string word; stream >> word;) words.push_back(word);
-  return words;
-}
-
 bool IsAbout(const v1::Finding& finding, const v1::Attachment& a) {
-  const auto words = WordsOf(finding.subject());
-  return words.size() >= 2 && words[0] == a.pod().namespace_() + "/" + a.pod().name() &&
-         words[1] == a.ifname();
+  return finding.attachment() == a.id();
 }
 
 bool IsAbout(const v1::Finding& finding, const v1::Rail& rail) {
-  if (finding.rail() == rail.name()) return true;
-  const auto words = WordsOf(finding.subject());
-  return std::ranges::any_of(words, [&](const std::string& word) {
-    return word == rail.name() || word == rail.bridge() || word == rail.pf();
-  });
+  return finding.rail() == rail.name();
 }
 
 // What the doctor has found about `thing`, and the node's worst finding when that is CRITICAL and about something else: it may be why.
@@ -100,10 +85,10 @@ std::string InWords(const v1::Attachment& a, int64_t now_ms) {
       {"Deleting", "a DEL has begun; only undo work is left"},
       {"Pending", "undo work has failed so far, and raild tries again"},
       {"NoDevice", "its NIC was reset, and the pod lives without it until raild has put it back"}};
-  const std::string state = State(a);
+  const std::string state = WordOf(a.state());
   const auto found = words.find(state);
   return state + (found == words.end() ? "" : " (" + found->second + ")") + ", " +
-         AttachmentRow(a, now_ms)[11] + " old";
+         Age(a.created().seconds() * 1000, now_ms) + " old";
 }
 
 std::string InWords(const v1::Rail& rail) {
@@ -116,7 +101,7 @@ std::string InWords(const v1::Rail& rail) {
       {"RecordLost", "pods live that the record does not know"},
       {"Unseen", "raild cannot look at the bridge; all else is as it saw it last"},
       {"RulesDiffer", "the rules on the bridge are not those that it should have"}};
-  const std::string state = State(rail);
+  const std::string state = WordOf(rail.state());
   const auto found = words.find(state);
   return state + (found == words.end() ? "" : " (" + found->second + ")");
 }
@@ -148,7 +133,7 @@ std::string MegaflowsInWords(const v1::AttachmentFlows& flows) {
   std::map<std::string, int> places;
   std::string why;
   for (const v1::Megaflow& flow : flows.megaflows()) {
-    ++places[MegaflowRow(flows.attachment(), flow)[5]];
+    ++places[WordOf(flow.place())];
     if (why.empty()) why = flow.why_not();
   }
   std::string text = Count(flows.megaflows_total(), "datapath flow");
@@ -373,13 +358,13 @@ ExitCode DescribeRail(const Context& context) {
 
   if (rail.by_vlan()) {
     page.Section("VLANs");
-    Table vlans = MakeTable(context, VlanHeader());
-    for (const v1::RailVlan& vlan : rail.vlans()) vlans.Add(VlanRow(vlan));
+    Table vlans = MakeTable(context, ColumnsOf<v1::RailVlan>());
+    for (const v1::RailVlan& vlan : rail.vlans()) vlans.Add(RowOf(vlan));
     vlans.Print(context.out);
   }
   page.Section("Attachments");
-  Table table = MakeTable(context, AttachmentHeader(), kAttachmentWide);
-  for (const v1::Attachment& a : attachments.attachments()) table.Add(AttachmentRow(a, context.now()));
+  Table table = MakeTable(context, ColumnsOf<v1::Attachment>());
+  for (const v1::Attachment& a : attachments.attachments()) table.Add(RowOf(a, StyleOf(context)));
   table.Print(context.out);
   if (doctor_known) {
     const About about(doctor, rail);

@@ -6,6 +6,17 @@
 namespace rail::railctl {
 namespace {
 
+// Two lines: the meaning of a rule for the packet, and the rule.
+std::string StepText(const v1::TraceStep& s, bool decides) {
+  std::string name = std::to_string(s.table()) + " " + s.table_name();
+  name.resize(std::max<size_t>(name.size(), 13), ' ');
+  const std::string words = (decides ? "> " : "  ") + name + "  " + s.words() + "\n" + std::string(19, ' ');
+  if (!s.matched()) return words + "no rule matches\n";
+  const v1::RuleStats& r = s.rule();
+  return words + "priority=" + std::to_string(r.priority()) + (r.match().empty() ? "" : "," + r.match()) +
+         " actions=" + r.actions() + " cookie=" + r.cookie() + " (" + r.kind() + ")\n";
+}
+
 void PrintTrace(const Context& context, const v1::TraceResponse& trace) {
   std::ostream& out = context.out;
   const v1::Attachment& source = trace.source();
@@ -33,6 +44,27 @@ void PrintTrace(const Context& context, const v1::TraceResponse& trace) {
   line("  actions:  ", trace.datapath_actions());
 }
 
+// One for each problem, or one that says ok.
+std::vector<Row> CheckRows(const v1::CheckedAttachment& checked) {
+  std::vector<Row> rows;
+  for (const std::string& problem : checked.problems())
+    rows.push_back(RowAbout(checked.attachment(), {"failed", problem}));
+  if (rows.empty()) rows.push_back(RowAbout(checked.attachment(), {"ok", ""}));
+  return rows;
+}
+
+// Each once, in the order of the problems.
+std::vector<std::string> CheckRemedies(const v1::CheckResponse& response) {
+  std::vector<std::string> remedies;
+  for (const v1::CheckedAttachment& each : response.attachments()) {
+    for (const v1::CheckProblem& problem : each.details()) {
+      if (!problem.fix().empty() && std::ranges::find(remedies, problem.fix()) == remedies.end())
+        remedies.push_back(problem.fix());
+    }
+  }
+  return remedies;
+}
+
 }  // namespace
 
 ExitCode Check(const Context& context) {
@@ -49,7 +81,7 @@ ExitCode Check(const Context& context) {
     return exit_code;
   }
   std::ranges::stable_sort(*response.mutable_attachments(), Before, &v1::CheckedAttachment::attachment);
-  Table table = MakeTable(context, CheckHeader());
+  Table table = MakeTable(context, Columns{.header = {"CHECK", "PROBLEM"}, .wide = {}}.OfAttachment());
   for (const v1::CheckedAttachment& each : response.attachments()) {
     for (Row& row : CheckRows(each)) table.Add(std::move(row));
   }

@@ -23,7 +23,7 @@ TEST(ToJson, WritesNumbersAsNumbersAtEveryDepthAndKeepsTheirOrder) {
   EXPECT_EQ(attachment.at("id"), INT64_MAX);
   EXPECT_EQ(attachment.at("created"), "1970-01-01T00:00:01Z");
   EXPECT_EQ(attachment.at("addresses"), Json::array({"10.0.0.1"}));
-  EXPECT_EQ(attachment.begin().key(), "id");
+  EXPECT_EQ(attachment.begin().key(), "ifname") << "as in node.proto";
   const Json& rules = json->at("attachments").at(0).at("rules");
   EXPECT_EQ(rules.at(0).at("packets"), UINT64_MAX);
   EXPECT_EQ(rules.at(1).at("packets"), 0);

@@ -9,59 +9,49 @@ bool AsJson(const Context& context) {
   return context.flags.format == Format::kJson;
 }
 
+template <class Messages>
+void PrintTable(const Context& context, const Messages& messages) {
+  Table table = MakeTable(context, ColumnsOf<typename Messages::value_type>());
+  for (const auto& each : messages) table.Add(RowOf(each, StyleOf(context)));
+  table.Print(context.out);
+}
+
+// `response` to programs, `messages` to people.
+template <class Messages>
+ExitCode PrintList(const Context& context, const google::protobuf::Message& response,
+                   const Messages& messages) {
+  if (AsJson(context)) {
+    RAIL_TRY(PrintJson(context, response));
+  } else {
+    PrintTable(context, messages);
+  }
+  return kDone;
+}
+
 }  // namespace
 
 ExitCode GetAttachments(const Context& context) {
   RAIL_ASSIGN(const v1::ListAttachmentsResponse response, ListAttachments(context));
-  if (AsJson(context)) {
-    RAIL_TRY(PrintJson(context, response));
-    return kDone;
-  }
-  Table table = MakeTable(context, AttachmentHeader(), kAttachmentWide);
-  for (const v1::Attachment& a : response.attachments())
-    table.Add(AttachmentRow(a, context.now(), ListsOf(context.flags)));
-  table.Print(context.out);
-  return kDone;
+  return PrintList(context, response, response.attachments());
 }
 
 ExitCode GetRails(const Context& context) {
   RAIL_ASSIGN(const std::vector<v1::Rail> rails, ListRails(context));
-  if (AsJson(context)) {
-    v1::ListRailsResponse response;
-    for (const v1::Rail& rail : rails) *response.add_rails() = rail;
-    RAIL_TRY(PrintJson(context, response));
-    return kDone;
-  }
-  Table table = MakeTable(context, RailHeader(), kRailWide);
-  for (const v1::Rail& rail : rails) table.Add(RailRow(rail));
-  table.Print(context.out);
-  return kDone;
+  v1::ListRailsResponse response;
+  response.mutable_rails()->Assign(rails.begin(), rails.end());
+  return PrintList(context, response, response.rails());
 }
 
 ExitCode GetRemotes(const Context& context) {
   RAIL_ASSIGN(const v1::ListRemotesResponse response, context.client.ListRemotes());
-  if (AsJson(context)) {
-    RAIL_TRY(PrintJson(context, response));
-    return kDone;
-  }
-  Table table = MakeTable(context, RemoteHeader(), kRemoteWide);
-  for (const v1::Remote& remote : response.remotes()) table.Add(RemoteRow(remote));
-  table.Print(context.out);
-  return kDone;
+  return PrintList(context, response, response.remotes());
 }
 
 ExitCode GetTenants(const Context& context) {
   RAIL_ASSIGN(const std::vector<v1::TenantSummary> tenants, ListTenants(context));
-  if (AsJson(context)) {
-    v1::ListTenantsResponse response;
-    for (const v1::TenantSummary& tenant : tenants) *response.add_tenants() = tenant;
-    RAIL_TRY(PrintJson(context, response));
-    return kDone;
-  }
-  Table table = MakeTable(context, TenantHeader(), kTenantWide);
-  for (const v1::TenantSummary& tenant : tenants) table.Add(TenantRow(tenant, ListsOf(context.flags)));
-  table.Print(context.out);
-  return kDone;
+  v1::ListTenantsResponse response;
+  response.mutable_tenants()->Assign(tenants.begin(), tenants.end());
+  return PrintList(context, response, response.tenants());
 }
 
 ExitCode GetFlows(const Context& context) {
@@ -71,11 +61,11 @@ ExitCode GetFlows(const Context& context) {
     return kDone;
   }
   std::ranges::stable_sort(*response.mutable_attachments(), Before, &v1::AttachmentFlows::attachment);
-  Table rules = MakeTable(context, RuleHeader(), kRuleWide, kWidth);
-  Table megaflows = MakeTable(context, MegaflowHeader(), kMegaflowWide, kWidth);
+  Table rules = MakeTable(context, ColumnsOf<v1::RuleStats>().OfAttachment(), kWidth);
+  Table megaflows = MakeTable(context, ColumnsOf<v1::Megaflow>().OfAttachment(), kWidth);
   for (const v1::AttachmentFlows& each : response.attachments()) {
-    for (const v1::RuleStats& rule : each.rules()) rules.Add(RuleRow(each.attachment(), rule));
-    for (const v1::Megaflow& flow : each.megaflows()) megaflows.Add(MegaflowRow(each.attachment(), flow));
+    for (const v1::RuleStats& rule : each.rules()) rules.Add(RowAbout(each.attachment(), RowOf(rule)));
+    for (const v1::Megaflow& flow : each.megaflows()) megaflows.Add(RowAbout(each.attachment(), RowOf(flow)));
   }
   rules.Print(context.out);
   context.out << '\n';
@@ -93,19 +83,12 @@ ExitCode GetNode(const Context& context) {
     RAIL_TRY(PrintJson(context, response));
     return kDone;
   }
-  Table node = MakeTable(context, NodeHeader());
-  node.Add(NodeRow(response.node(), context.now()));
-  node.Print(context.out);
+  PrintTable(context, std::vector{response.node()});
   context.out << '\n';
-  Table parts = MakeTable(context, HealthHeader());
-  for (const v1::HealthPart& part : response.node().health()) parts.Add(HealthRow(part));
-  parts.Print(context.out);
+  PrintTable(context, response.node().health());
   if (response.node().frontend_links().empty()) return kDone;
   context.out << '\n';
-  Table links = MakeTable(context, FrontendHeader());
-  for (const v1::FrontendLink& link : response.node().frontend_links())
-    links.Add(FrontendRow(response.node(), link));
-  links.Print(context.out);
+  PrintTable(context, response.node().frontend_links());
   return kDone;
 }
 

@@ -6,8 +6,8 @@
 namespace rail::railctl {
 namespace {
 
-const Columns kNicWide = {"PCIE", "SPEED", "RDMA"};
-const Columns kGpuWide = {"UUID", "PCIE", "SPEED"};
+const std::set<std::string> kNicWide = {"PCIE", "SPEED", "RDMA"};
+const std::set<std::string> kGpuWide = {"UUID", "PCIE", "SPEED"};
 
 std::string OrNone(const std::string& text) {
   return text.empty() ? "-" : text;
@@ -89,16 +89,16 @@ ExitCode GetNics(const Context& context) {
     RAIL_TRY(PrintJson(context, response));
     return kDone;
   }
-  Table table = MakeTable(
-      context, {"RAIL", "PF", "ADDRESS", "RDMA", "SOCKET", "NUMA", "VFS", "NEAREST-GPU", "SPEED", "PCIE"},
-      kNicWide);
+  Table table = MakeTable(context, {.header = {"RAIL", "PF", "ADDRESS", "RDMA", "SOCKET", "NUMA", "VFS",
+                                               "NEAREST-GPU", "SPEED", "PCIE"},
+                                    .wide = kNicWide});
   for (const v1::Nic& nic : response.nics()) {
     const auto taken = std::ranges::count_if(nic.vfs(), [](const auto& vf) { return !vf.pod().empty(); });
     table.Add({nic.rail(), nic.pf(), OrNone(nic.path().address()), OrNone(nic.rdma()),
                Number(nic.path().has_socket(), nic.path().socket()),
                Number(nic.path().has_numa_node(), nic.path().numa_node()),
                std::to_string(taken) + "/" + std::to_string(nic.vfs_size()),
-               NearestGpus(nic, ListsOf(context.flags)), Speed(nic.path()), Way(nic.path())});
+               NearestGpus(nic, StyleOf(context).lists), Speed(nic.path()), Way(nic.path())});
   }
   table.Print(context.out);
   return kDone;
@@ -111,10 +111,9 @@ ExitCode GetGpus(const Context& context) {
     RAIL_TRY(PrintJson(context, response));
     return kDone;
   }
-  Table table = MakeTable(
-      context,
-      {"ADDRESS", "MODEL", "SOCKET", "NUMA", "NEAREST-NIC", "NAMESPACE", "POD", "UUID", "SPEED", "PCIE"},
-      kGpuWide);
+  Table table = MakeTable(context, {.header = {"ADDRESS", "MODEL", "SOCKET", "NUMA", "NEAREST-NIC",
+                                               "NAMESPACE", "POD", "UUID", "SPEED", "PCIE"},
+                                    .wide = kGpuWide});
   for (const v1::Gpu& gpu : response.gpus()) {
     table.Add({gpu.path().address(), gpu.model().empty() ? gpu.vendor() : gpu.model(),
                Number(gpu.path().has_socket(), gpu.path().socket()),

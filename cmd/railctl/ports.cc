@@ -54,7 +54,7 @@ Status PrintCounters(const Context& context, const v1::ListCountersResponse& res
   const bool all = context.flags.format == Format::kWide;
   Table table(CounterHeader(), {.headers = context.flags.headers,
                                 .color = context.flags.color,
-                                .hidden = all ? Columns() : kCounterWide,
+                                .hidden = all ? std::set<std::string>() : kCounterWide,
                                 .alarming = kShouldBeZero});
   for (const v1::PortCounters& port : response.ports()) table.Add(CounterRow(port));
   table.Print(context.out);
@@ -63,8 +63,9 @@ Status PrintCounters(const Context& context, const v1::ListCountersResponse& res
 
 }  // namespace
 
-const Columns kCounterWide = {"TENANT", "PEAK", "SENT/p", "RECEIVED/p", "CNP-SENT", "CNP-HANDLED", "LINK"};
-const Columns kShouldBeZero = {"DROPS", "ERRORS", "PAUSES", "SLOW", "OUT-OF-SEQ"};
+const std::set<std::string> kCounterWide = {"TENANT",   "PEAK",        "SENT/p", "RECEIVED/p",
+                                            "CNP-SENT", "CNP-HANDLED", "LINK"};
+const std::set<std::string> kShouldBeZero = {"DROPS", "ERRORS", "PAUSES", "SLOW", "OUT-OF-SEQ"};
 
 std::string PortName(const v1::Port& port) {
   if (port.attachment() == 0) return "uplink " + port.link();
@@ -205,7 +206,7 @@ ExitCode ShowBursts(const Context& context) {
   if (response.bursts().empty()) {
     context.out << "no burst above 90 % of line rate in that time\n";
   } else {
-    Table bursts = MakeTable(context, BurstHeader(), {});
+    Table bursts = MakeTable(context, {.header = BurstHeader(), .wide = {}});
     for (const v1::Burst& each : response.bursts()) bursts.Add(BurstRow(each));
     bursts.Print(context.out);
     if (response.total() > static_cast<uint32_t>(response.bursts_size()))
@@ -214,7 +215,7 @@ ExitCode ShowBursts(const Context& context) {
   }
   if (response.seconds().empty()) return kDone;
   context.out << '\n';
-  Table seconds = MakeTable(context, FastestHeader(), {});
+  Table seconds = MakeTable(context, {.header = FastestHeader(), .wide = {}});
   for (const v1::FastestSecond& each : response.seconds()) seconds.Add(FastestRow(each));
   seconds.Print(context.out);
   return kDone;

@@ -6,13 +6,13 @@
 
 #include <string>
 
-#include "cmd/railctl/rows.h"
+#include "cmd/railctl/columns.h"
 #include "rail/v1/counters.pb.h"
 
 namespace rail::railctl {
 
-extern const Columns kCounterWide;
-extern const Columns kShouldBeZero;  // columns of counters in which everything but 0 is a fault
+extern const std::set<std::string> kCounterWide;
+extern const std::set<std::string> kShouldBeZero;  // columns of counters in which everything but 0 is a fault
 
 Row CounterHeader();
 Row CounterRow(const v1::PortCounters& port);

@@ -25,7 +25,7 @@ Result<Answers> AskAll(const Context& context) {
 }
 
 void PrintNode(const Context& context, const v1::NodeInfo& node) {
-  const Row row = NodeRow(node, context.now());
+  const Row row = RowOf(node, StyleOf(context));
   context.out << "node " << OneLine(row[0]) << ": raild " << row[1] << ", up for " << row[2] << ", BMP "
               << row[3] << ", RDMA " << row[4] << ", " << row[5] << " repairs\n";
   for (const v1::HealthPart& part : node.health()) {
@@ -41,13 +41,13 @@ void PrintRails(const Context& context, const Answers& answers) {
   for (const v1::Attachment& a : answers.attachments.attachments()) {
     auto& [ready, all] = of_rail[a.rail()];
     ++all;
-    if (State(a) == "Ready") ++ready;
+    if (a.state() == v1::Attachment::STATE_READY) ++ready;
   }
-  Table table = MakeTable(context, {"RAIL", "STATE", "BGP", "LEAF-MAC", "RULES", "ATTACHMENTS READY"});
+  Table table = MakeTable(
+      context, {.header = {"RAIL", "STATE", "BGP", "LEAF-MAC", "RULES", "ATTACHMENTS READY"}, .wide = {}});
   for (const v1::Rail& rail : answers.rails.rails()) {
     const auto& [ready, all] = of_rail[rail.name()];
-    table.Add({rail.name(), State(rail), rail.bgp_state(), rail.leaf_mac(),
-               std::to_string(rail.rules_installed()) + "/" + std::to_string(rail.rules_wanted()),
+    table.Add({rail.name(), WordOf(rail.state()), rail.bgp_state(), rail.leaf_mac(), CellOf(rail, "RULES"),
                std::to_string(ready) + "/" + std::to_string(all)});
   }
   table.Print(context.out);
@@ -57,8 +57,8 @@ std::string CountStates(const v1::ListAttachmentsResponse& response) {
   std::map<std::string, int> states;
   int without_rules = 0;
   for (const v1::Attachment& a : response.attachments()) {
-    ++states[State(a)];
-    if (State(a) == "Ready" && !a.rules_in_place()) ++without_rules;
+    ++states[WordOf(a.state())];
+    if (a.state() == v1::Attachment::STATE_READY && !a.rules_in_place()) ++without_rules;
   }
   std::string text = std::to_string(response.attachments_size());
   const char* separator = ": ";

@@ -13,6 +13,9 @@
 
 namespace rail::railctl {
 
+// How wide the lines of a table are that people see.
+constexpr size_t kWidth = 120;
+
 struct TableStyle {
   bool headers = true;
   bool color = false;              // of cells in columns of states (STATE, RULES, BGP, CHECK, WHERE)

@@ -14,7 +14,8 @@ std::string RailText(const v1::UnitLeaf& leaf) {
 
 // "0", or "3/1" where the rail has planes.
 std::string RailNumber(const v1::NodeLeaf& leaf) {
-  return leaf.has_plane() ? PlaneText(leaf.rail_number(), leaf.plane()) : std::to_string(leaf.rail_index());
+  return leaf.has_plane() ? fmt::format("{}/{}", leaf.rail_number(), leaf.plane())
+                          : std::to_string(leaf.rail_index());
 }
 
 // ", rail 3 plane 1, port swp3"
@@ -52,7 +53,7 @@ void PrintText(const v1::GetTopologyResponse& topology, std::ostream& out) {
       std::string leaves;
       for (const v1::NodeLeaf& leaf : node.leaves())
         leaves += fmt::format("{}{}:AS {}", leaves.empty() ? "" : ", ", RailNumber(leaf), leaf.asn());
-      const std::string distance = DistanceText(node.distance());
+      const std::string distance = WordOf(node.distance());
       out << fmt::format("  node     {}  [{}]{}\n", NodeText(topology, node), leaves,
                          distance.empty() ? "" : "  " + distance);
     }

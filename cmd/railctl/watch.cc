@@ -11,9 +11,9 @@ namespace {
 using Event = v1::WatchAttachmentsResponse;
 
 // A table whose first column is what has happened.
-Table EventTable(const Context& context, Row header, const Columns& wide) {
-  header.insert(header.begin(), "EVENT");
-  Table table = MakeTable(context, std::move(header), wide);
+Table EventTable(const Context& context, Columns columns) {
+  columns.header.insert(columns.header.begin(), "EVENT");
+  Table table = MakeTable(context, std::move(columns));
   table.Reserve(0, "MODIFIED");
   return table;
 }
@@ -32,11 +32,8 @@ Error Ended(const Context& context, const grpc::Status& status) {
 template <class Message>
 struct Kind {
   const char* name;  // of one, in JSON
-  Row header;
-  Columns wide;
   std::function<Result<std::vector<Message>>()> list;
   std::function<std::string(const Message&)> key;
-  std::function<Row(const Message&)> row;
 };
 
 // Lists whenever raild says that the node has changed, and prints what differs from the list before.
@@ -44,12 +41,12 @@ template <class Message>
 ExitCode Follow(const Context& context, const Kind<Message>& kind) {
   grpc::ClientContext call;
   const auto reader = context.client.node().WatchNode(&call, v1::WatchNodeRequest());
-  Table table = EventTable(context, kind.header, kind.wide);
+  Table table = EventTable(context, ColumnsOf<Message>());
   const bool as_json = context.flags.format == Format::kJson;
   std::map<std::string, Message> told;
   const auto tell = [&](Event::Type type, const Message& message) -> Status {
     if (!as_json) {
-      AddEvent(table, type, kind.row(message));
+      AddEvent(table, type, RowOf(message, StyleOf(context)));
       return {};
     }
     RAIL_ASSIGN(Json json, ToJson(message));
@@ -86,7 +83,7 @@ ExitCode WatchAttachments(const Context& context) {
   *request.mutable_filter() = FilterOf(context.flags);
   grpc::ClientContext call;
   const auto reader = context.client.node().WatchAttachments(&call, request);
-  Table table = EventTable(context, AttachmentHeader(), kAttachmentWide);
+  Table table = EventTable(context, ColumnsOf<v1::Attachment>());
   enum class Stage { kFirst, kSynced } stage = Stage::kFirst;
   for (Event event; reader->Read(&event);) {
     if (event.type() == Event::SYNCED) stage = Stage::kSynced;
@@ -95,8 +92,7 @@ ExitCode WatchAttachments(const Context& context) {
       context.out << Text(json, Layout::kLine) << '\n';
     } else {
       if (event.has_attachment()) {
-        AddEvent(table, event.type(),
-                 AttachmentRow(event.attachment(), context.now(), ListsOf(context.flags)));
+        AddEvent(table, event.type(), RowOf(event.attachment(), StyleOf(context)));
       }
       // Print the attachments that exist at the start together, so that their columns fit all of them.
       if (stage == Stage::kFirst) continue;
@@ -108,8 +104,8 @@ ExitCode WatchAttachments(const Context& context) {
 }
 
 ExitCode WatchRails(const Context& context) {
-  return Follow<v1::Rail>(context, {"rail", RailHeader(), kRailWide, [&] { return ListRails(context); },
-                                    [](const v1::Rail& rail) { return rail.name(); }, RailRow});
+  return Follow<v1::Rail>(context, {"rail", [&] { return ListRails(context); },
+                                    [](const v1::Rail& rail) { return rail.name(); }});
 }
 
 ExitCode WatchRemotes(const Context& context) {
@@ -121,16 +117,14 @@ ExitCode WatchRemotes(const Context& context) {
     return remote.address() + ' ' + remote.tenant().id() + ' ' +
            (remote.has_rail_index() ? std::to_string(remote.rail_index()) : "-");
   };
-  return Follow<v1::Remote>(context, {"remote", RemoteHeader(), kRemoteWide, list, key, RemoteRow});
+  return Follow<v1::Remote>(context, {"remote", list, key});
 }
 
 ExitCode WatchTenants(const Context& context) {
   const auto key = [](const v1::TenantSummary& each) {
     return each.tenant().name() + ' ' + each.tenant().id();
   };
-  const auto row = [&](const v1::TenantSummary& each) { return TenantRow(each, ListsOf(context.flags)); };
-  return Follow<v1::TenantSummary>(
-      context, {"tenant", TenantHeader(), kTenantWide, [&] { return ListTenants(context); }, key, row});
+  return Follow<v1::TenantSummary>(context, {"tenant", [&] { return ListTenants(context); }, key});
 }
 
 ExitCode WatchNode(const Context& context) {
@@ -140,9 +134,8 @@ ExitCode WatchNode(const Context& context) {
     const auto& parts = response.node().health();
     return std::vector<v1::HealthPart>(parts.begin(), parts.end());
   };
-  return Follow<v1::HealthPart>(
-      context,
-      {"part", HealthHeader(), {}, list, [](const v1::HealthPart& part) { return part.part(); }, HealthRow});
+  return Follow<v1::HealthPart>(context,
+                                {"part", list, [](const v1::HealthPart& part) { return part.part(); }});
 }
 
 }  // namespace rail::railctl

@@ -54,6 +54,7 @@ Daemon::Daemon(config::NodeConfig config, engine::Deps deps, config::Paths paths
       wakeups_(std::move(wakeups)),
       loop_(std::move(loop)),
       node_status_(config_, Identity(), views_),
+      publisher_(std::move(stores.for_publisher), node_status_),
       sweep_(config_, deps_, std::move(stores.for_sweep), node_status_,
              {.undone = [this] { RecordChanged(); }, .devices = [this] { bgp_.DevicesChanged(); }}),
       switch_(config_, deps_, std::move(stores.for_switch), node_status_,
@@ -61,15 +62,10 @@ Daemon::Daemon(config::NodeConfig config, engine::Deps deps, config::Paths paths
       bgp_(config_, deps_, std::move(stores.for_bgp), node_status_,
            {.learned = [this] { switch_.Learned(); }, .right_again = [this] { sweep_.Soon(); }}),
       tenants_worker_(config_, paths_, node_status_, tenants_, [this] { switch_.TenantsChanged(); }),
-      uplinks_(
-          config_, deps_, node_status_,
-          [this](const engine::UplinkNews& news) {
-            bgp_.UplinksChanged(news);
-            switch_.Learned();  // also publishes what has changed
-          },
-          [this] { switch_.Learned(); }),
-      qos_(config_, deps_, node_status_, [this] { switch_.Learned(); }),
-      rates_(config_, deps_, std::move(stores.for_rates), node_status_, [this] { switch_.Learned(); }),
+      uplinks_(config_, deps_, node_status_,
+               [this](const engine::UplinkNews& news) { bgp_.UplinksChanged(news); }),
+      qos_(config_, deps_, node_status_),
+      rates_(config_, deps_, std::move(stores.for_rates), node_status_),
       ports_(config_, views_, paths_.sysfs),
       inspector_(config_, paths_, deps_, views_, UnixMs, inspect::kAnswerTime, RealHardware(paths_),
                  [this] { return ports_.sampler().Fresh(After(kCountersWait)); }),
@@ -86,12 +82,14 @@ Result<std::unique_ptr<Daemon>> Daemon::Start(config::NodeConfig config, engine:
   RAIL_ASSIGN(stores.for_bgp, deps.open_store());
   RAIL_ASSIGN(stores.for_sweep, deps.open_store());
   RAIL_ASSIGN(stores.for_rates, deps.open_store());
+  RAIL_ASSIGN(stores.for_publisher, deps.open_store());
   RAIL_TRY(KeepsPods(config, deps, nullptr));
   RAIL_ASSIGN_AS(event::WakeSocket wakeups, event::WakeSocket::Bind(paths.wake_socket),
                  "does another raild run on this node?");
   RAIL_ASSIGN(std::unique_ptr<event::Loop> loop, event::Loop::Open());
   std::unique_ptr<Daemon> daemon(new Daemon(std::move(config), std::move(deps), paths, std::move(stores),
                                             std::move(wakeups), std::move(loop), supervisor));
+  RAIL_TRY(daemon->publisher_.Open());
   RAIL_TRY(daemon->sweep_.Open());
   RAIL_TRY(daemon->switch_.Open());
   RAIL_TRY(daemon->bgp_.Open());
@@ -137,8 +135,8 @@ void Daemon::WatchConfig(const Status& file) {
     watched = tl::make_unexpected(watch.error());
   }
   if (!watched) log::Warning("{}; a change of it needs a restart of raild", watched.error().message);
-  if (!file) return node_status_.Note(config::kNodeFile, file);  // as it is, it was tried already
-  loop_->Post([this] { LookAtConfig(); });                       // it may have changed before it was watched
+  if (!file) return node_status_.Note(engine::Part::kNodeFile, file);  // as it is, it was tried already
+  loop_->Post([this] { LookAtConfig(); });  // it may have changed before it was watched
 }
 
 void Daemon::LookAtConfig() {
@@ -148,12 +146,12 @@ void Daemon::LookAtConfig() {
       {.tls = CheckTlsFiles,
        .keeps = [this](const config::NodeConfig& config) { return KeepsPods(config, deps_, &config_); },
        .lacks = [this](const config::NodeConfig& config) { return LacksOf(config, deps_, paths_.sysfs); }});
-  node_status_.Note(config::kNodeFile, now.problem);
+  node_status_.Note(engine::Part::kNodeFile, now.problem);
   if (now.take) {
     next_ = std::move(now.take);
     return loop_->Stop();
   }
-  switch_.Learned();  // publishes what has changed
+  node_status_.Changed();
 }
 
 engine::Deps Daemon::WithTenants(engine::Deps deps) {
@@ -165,6 +163,7 @@ void Daemon::RecordChanged() {
   switch_.RecordChanged();
   bgp_.RecordChanged();
   rates_.RecordChanged();
+  node_status_.Changed();
 }
 
 std::string Daemon::WaitsForRails() {
@@ -198,11 +197,13 @@ void Daemon::BeginToWatch() {
   watchdog_->Add("priorities of uplinks", qos_.loop());
   watchdog_->Add("rates", rates_.loop());
   watchdog_->Add("counters", ports_.loop());
+  watchdog_->Add("publishing", publisher_.loop());
   watching_.Start([this] { watchdog_->Begin(); });
 }
 
 std::optional<config::NodeConfig> Daemon::Run() {
   log::Info("started: {} rails", config_.rails.size());
+  publisher_.Start();
   uplinks_.Start();
   switch_.Start();
   bgp_.Start();
@@ -229,6 +230,7 @@ std::optional<config::NodeConfig> Daemon::Run() {
   metrics_.Stop();
   ports_.Stop();
   reports_.Stop();
+  publisher_.Stop();
   server_->Stop();
   // A signal may have come meanwhile. The loop takes descriptors between two pieces of work that are posted one by the other.
   loop_->Post([this] { loop_->Post([this] { loop_->Stop(); }); });

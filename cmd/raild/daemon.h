@@ -15,6 +15,7 @@
 #include "cmd/raild/watchdog.h"
 #include "cmd/raild/workers/bgp_worker.h"
 #include "cmd/raild/workers/ports_worker.h"
+#include "cmd/raild/workers/publish_worker.h"
 #include "cmd/raild/workers/qos_worker.h"
 #include "cmd/raild/workers/rates_worker.h"
 #include "cmd/raild/workers/report_worker.h"
@@ -45,7 +46,7 @@ class Daemon {
  private:
   // Each thread has a connection of its own to the record.
   struct Stores {
-    std::unique_ptr<state::Store> for_switch, for_bgp, for_sweep, for_rates;
+    std::unique_ptr<state::Store> for_switch, for_bgp, for_sweep, for_rates, for_publisher;
   };
   Daemon(config::NodeConfig config, engine::Deps deps, config::Paths paths, Stores stores,
          event::WakeSocket wakeups, std::unique_ptr<event::Loop> loop, const Supervisor& supervisor);
@@ -67,6 +68,7 @@ class Daemon {
   std::unique_ptr<event::Loop> loop_;
   engine::ViewPublisher views_;
   engine::NodeStatus node_status_;
+  PublishWorker publisher_;
   SweepWorker sweep_;
   SwitchWorker switch_;
   BgpWorker bgp_;

@@ -1,5 +1,6 @@
 #include <cstdio>
 #include <iostream>
+#include <memory>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -15,6 +16,7 @@
 #include "cmd/raild/remove.h"
 #include "lib/base/log.h"
 #include "lib/config/changes.h"
+#include "lib/engine/repair/origin.h"
 #include "lib/netlink/kernel.h"
 #include "lib/netlink/kernel_devlink.h"
 #include "lib/sriov/lookup.h"
@@ -24,6 +26,12 @@
 namespace {
 
 using namespace rail;
+
+engine::Deps RealDeps() {
+  engine::Deps deps = wire::RealDeps();
+  deps.origin = std::make_shared<engine::Origin>(config::Paths::FromEnvironment().origin_file);
+  return deps;
+}
 
 // Reads node.json and checks the files for TLS, which must be right before anything is touched. Errors name the key or the file.
 Result<config::NodeConfig> ReadConfig(const config::Paths& paths) {
@@ -46,7 +54,7 @@ int Serve(config::NodeConfig config, const config::Paths& paths) {
   std::optional<config::NodeConfig> before;
   Status file;
   for (;;) {
-    const auto daemon = raild::Daemon::Start(config, wire::RealDeps(), paths, supervisor, file);
+    const auto daemon = raild::Daemon::Start(config, RealDeps(), paths, supervisor, file);
     if (!daemon && before) {
       file = Fail(daemon.error().code,
                   "raild cannot start with " + config::Keys(config::Changes(*before, config)) +
@@ -103,8 +111,8 @@ int main(int argc, char** argv) {
     std::printf("%s\n", object->c_str());
     return 0;
   }
-  if (flags.doctor) return raild::DoctorWithoutDaemon(wire::RealDeps(), paths, std::cout);
-  if (flags.remove) return raild::Remove(wire::RealDeps(), paths, flags.force);
+  if (flags.doctor) return raild::DoctorWithoutDaemon(RealDeps(), paths, std::cout);
+  if (flags.remove) return raild::Remove(RealDeps(), paths, flags.force);
 
   const auto config = ReadConfig(paths);
   if (!config) {

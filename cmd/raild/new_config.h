@@ -1,7 +1,7 @@
 // Whether a raild that runs takes node.json as it is now.
 //
 // Use:      NewConfig now = JudgeConfig(config, config::Load(path), {.tls = CheckTlsFiles, .lacks = ...});
-//           if (now.take) ... begin anew by it ...   else node_status.Note(config::kNodeFile, now.problem);
+//           if (now.take) ... begin anew by it ...   else node_status.Note(Part::kNodeFile, now.problem);
 // Threads:  any thread
 // Source:   lib/config/README.md ("Changes while raild runs")
 #pragma once

@@ -21,6 +21,8 @@ std::string_view CodeName(Code code) {
       return "unsupported";
     case Code::kPermission:
       return "permission";
+    case Code::kDamaged:
+      return "damaged";
     case Code::kInternal:
       return "internal";
   }

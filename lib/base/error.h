@@ -24,6 +24,7 @@ enum class Code {
   kTransient,    // a dependency is down or slow: try again
   kUnsupported,  // needs another kernel, NIC, driver or version
   kPermission,   // needs more rights
+  kDamaged,      // what is stored is not what was written: bring back a copy, or begin anew
   kInternal,     // report a bug
 };
 

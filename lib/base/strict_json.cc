@@ -109,21 +109,31 @@ Result<json> ReadJsonFile(const std::string& path, JsonLimits limits) {
 }
 
 void JsonErrors::Add(const std::string& path, const std::string& what) {
-  errors_.push_back(path + ": " + what);
+  errors_.push_back({path, what, JsonError::Kind::kTogether});
+}
+
+void JsonErrors::AddValue(const std::string& path, const std::string& what) {
+  errors_.push_back({path, what, JsonError::Kind::kValue});
+}
+
+std::vector<std::string> JsonErrors::list() const {
+  std::vector<std::string> texts;
+  for (const JsonError& error : errors_) texts.push_back(error.ToText());
+  return texts;
 }
 
 Status JsonErrors::ToStatus(std::string_view document) const {
   if (errors_.empty()) return {};
   std::string all(document);
-  for (size_t i = 0; i < errors_.size(); ++i) all += (i == 0 ? ": " : "; ") + errors_[i];
+  for (size_t i = 0; i < errors_.size(); ++i) all += (i == 0 ? ": " : "; ") + errors_[i].ToText();
   return Fail(Code::kInvalid, all);
 }
 
 JsonObject::JsonObject(const json& value, std::string path, JsonErrors& errors)
     : value_(value.is_object() ? &value : nullptr), path_(std::move(path)), errors_(errors) {
   if (value_ == nullptr)
-    errors_.Add(path_.empty() ? "the document" : path_,
-                std::string("must be an object, not ") + value.type_name());
+    errors_.AddValue(path_.empty() ? "the document" : path_,
+                     std::string("must be an object, not ") + value.type_name());
 }
 
 std::string JsonObject::PathOf(std::string_view key) const {
@@ -161,7 +171,7 @@ std::string JsonObject::StringOr(std::string_view key, std::string fallback) {
   const json* value = Find(key);
   if (value == nullptr) return fallback;
   if (!value->is_string()) {
-    errors_.Add(PathOf(key), std::string("must be a string, not ") + value->type_name());
+    errors_.AddValue(PathOf(key), std::string("must be a string, not ") + value->type_name());
     return fallback;
   }
   return value->get<std::string>();
@@ -179,8 +189,8 @@ uint64_t JsonObject::UintOr(std::string_view key, uint64_t fallback, uint64_t mi
   const json* value = Find(key);
   if (value == nullptr) return fallback;
   if (!value->is_number_unsigned() || value->get<uint64_t>() < min || value->get<uint64_t>() > max) {
-    errors_.Add(PathOf(key),
-                "must be a whole number from " + std::to_string(min) + " to " + std::to_string(max));
+    errors_.AddValue(PathOf(key),
+                     "must be a whole number from " + std::to_string(min) + " to " + std::to_string(max));
     return fallback;
   }
   return value->get<uint64_t>();
@@ -190,7 +200,7 @@ bool JsonObject::BoolOr(std::string_view key, bool fallback) {
   const json* value = Find(key);
   if (value == nullptr) return fallback;
   if (!value->is_boolean()) {
-    errors_.Add(PathOf(key), std::string("must be true or false, not ") + value->type_name());
+    errors_.AddValue(PathOf(key), std::string("must be true or false, not ") + value->type_name());
     return fallback;
   }
   return value->get<bool>();
@@ -204,7 +214,7 @@ std::vector<std::string> JsonObject::StringsOr(std::string_view key) {
     if ((*array)[i].is_string()) {
       strings.push_back((*array)[i].get<std::string>());
     } else {
-      errors_.Add(PathOf(key) + "[" + std::to_string(i) + "]", "must be a string");
+      errors_.AddValue(PathOf(key) + "[" + std::to_string(i) + "]", "must be a string");
     }
   }
   return strings;
@@ -213,21 +223,21 @@ std::vector<std::string> JsonObject::StringsOr(std::string_view key) {
 const json* JsonObject::Object(std::string_view key) {
   const json* value = Find(key);
   if (value == nullptr || value->is_object()) return value;
-  errors_.Add(PathOf(key), std::string("must be an object, not ") + value->type_name());
+  errors_.AddValue(PathOf(key), std::string("must be an object, not ") + value->type_name());
   return nullptr;
 }
 
 const json* JsonObject::Array(std::string_view key) {
   const json* value = Find(key);
   if (value == nullptr || value->is_array()) return value;
-  errors_.Add(PathOf(key), std::string("must be a list, not ") + value->type_name());
+  errors_.AddValue(PathOf(key), std::string("must be a list, not ") + value->type_name());
   return nullptr;
 }
 
 void JsonObject::RejectUnknown() {
   if (value_ == nullptr) return;
   for (const auto& [key, unused] : value_->items()) {
-    if (!known_.contains(key)) errors_.Add(PathOf(key), "unknown key");
+    if (!known_.contains(key)) errors_.AddValue(PathOf(key), "unknown key");
   }
 }
 

@@ -37,16 +37,29 @@ std::string DumpJson(const nlohmann::json& value);
 // Reads and parses a file. Errors: those of ParseJson, open(2) and read(2); each names the path.
 Result<nlohmann::json> ReadJsonFile(const std::string& path, JsonLimits limits = {});
 
+struct JsonError {
+  // kValue: the value is wrong whatever stands beside it (its type, its range, a key that nobody knows).
+  // kTogether: it does not go with the rest, or is missing; what is added to the document can mend it.
+  enum class Kind { kValue, kTogether };
+  std::string path;  // "rails[0].mtu"
+  std::string what;  // "must be a whole number from 1280 to 9600"
+  Kind kind = Kind::kTogether;
+  std::string ToText() const { return path + ": " + what; }
+};
+
 class JsonErrors {
  public:
-  void Add(const std::string& path, const std::string& what);
+  void Add(const std::string& path, const std::string& what);       // kTogether
+  void AddValue(const std::string& path, const std::string& what);  // kValue
   bool empty() const { return errors_.empty(); }
-  const std::vector<std::string>& list() const { return errors_; }
+  size_t size() const { return errors_.size(); }
+  const std::vector<JsonError>& all() const { return errors_; }
+  std::vector<std::string> list() const;  // "<path>: <what>"
   // kInvalid "<document>: <path>: <what>; <path>: <what>", or success.
   Status ToStatus(std::string_view document) const;
 
  private:
-  std::vector<std::string> errors_;
+  std::vector<JsonError> errors_;
 };
 
 // Reads one object's keys. A missing required key, a wrong type or a value out of range is recorded in `errors` under

@@ -22,6 +22,7 @@ unsigned CniCodeOf(Code code) {
       return 103;
     case Code::kPermission:
       return 104;
+    case Code::kDamaged:
     case Code::kInternal:
       return kFault;
   }

@@ -19,16 +19,12 @@ using nlohmann::json;
 // What is one value for the whole file would be the same on every node.
 constexpr std::initializer_list<const char*> kOfOneNode = {"asn", "router_id"};
 
-std::string PathIn(const std::string& problem) {
-  return problem.substr(0, problem.find(": "));
-}
-
 // Errors of `overlay`'s document, each with the rule that has set what is wrong.
-void AddProblems(const std::vector<std::string>& problems, const Overlay& overlay,
+void AddProblems(const std::vector<JsonError>& problems, const Overlay& overlay,
                  std::vector<std::string>& all) {
-  for (const std::string& problem : problems) {
-    const std::string origin = overlay.OriginOf(PathIn(problem));
-    all.push_back(origin.empty() ? problem : problem + " (set by " + origin + ")");
+  for (const JsonError& problem : problems) {
+    const std::string origin = overlay.OriginOf(problem.path);
+    all.push_back(problem.ToText() + (origin.empty() ? "" : " (set by " + origin + ")"));
   }
 }
 
@@ -39,8 +35,8 @@ std::string Joined(const std::vector<std::string>& texts) {
 }
 
 // Wrong on whatever node: not what another rule may still add.
-bool IsWrongAnywhere(const std::string& problem) {
-  return problem.ends_with("unknown key") || problem.find(" must be ") != std::string::npos;
+bool IsWrongAnywhere(const JsonError& problem) {
+  return problem.kind == JsonError::Kind::kValue;
 }
 
 // Stand-ins for what differs from node to node, so that the plain reader judges the rest.
@@ -113,8 +109,8 @@ Result<ClusterFile> ClusterFile::FromDocument(const json& document, const std::s
   Overlay plain(base);
   JsonErrors uplinks;
   (void)FindUplinks(plain.document(), UplinkElsewhere, uplinks);
-  std::vector<std::string> wrong = ProblemsOf(plain.document());
-  std::erase_if(wrong, [](const std::string& problem) { return !IsWrongAnywhere(problem); });
+  std::vector<JsonError> wrong = ProblemsOf(plain.document());
+  std::erase_if(wrong, [](const JsonError& problem) { return !IsWrongAnywhere(problem); });
   AddProblems(wrong, plain, problems);
   for (const Rule& rule : file.rules_) {
     const std::vector<std::string> of_rule = file.ProblemsOfRule(rule);
@@ -132,8 +128,8 @@ std::vector<std::string> ClusterFile::ProblemsOfRule(const Rule& rule) const {
   JsonErrors uplinks;
   StandIn(merged.document());
   (void)FindUplinks(merged.document(), UplinkElsewhere, uplinks);
-  for (const std::string& problem : ProblemsOf(merged.document())) {
-    if (IsWrongAnywhere(problem) && !merged.OriginOf(PathIn(problem)).empty())
+  for (const JsonError& problem : ProblemsOf(merged.document())) {
+    if (IsWrongAnywhere(problem) && !merged.OriginOf(problem.path).empty())
       AddProblems({problem}, merged, problems);
   }
   return problems;
@@ -172,7 +168,8 @@ void ClusterFile::ReadRules(const json& list, JsonErrors& errors) {
     }
     const json* set = object.Object("set");
     if (set == nullptr && !object.Has("set")) errors.Add(object.PathOf("set"), "is missing");
-    if (set != nullptr && set->contains("rules")) errors.Add(object.PathOf("set") + ".rules", "unknown key");
+    if (set != nullptr && set->contains("rules"))
+      errors.AddValue(object.PathOf("set") + ".rules", "unknown key");
     object.RejectUnknown();
     rule.set = std::make_shared<const json>(set == nullptr ? json::object() : *set);
     rules_.push_back(std::move(rule));
@@ -215,7 +212,7 @@ Result<Resolved> ClusterFile::Resolve(const NodeFacts& node, const FindUplink& f
   Derive(document, node, errors);
   std::vector<std::string> problems;
   auto written = FindUplinks(document, find_uplink, errors);
-  AddProblems(errors.list(), overlay, problems);
+  AddProblems(errors.all(), overlay, problems);
   StandIn(document);  // only where that has failed: one error is enough
   AddProblems(ProblemsOf(document), overlay, problems);
   if (!problems.empty()) {

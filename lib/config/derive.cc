@@ -53,11 +53,11 @@ class Derivation {
 
   // Nothing: it is in the errors why.
   std::optional<uint32_t> Run() {
-    const size_t known = errors_.list().size();
+    const size_t known = errors_.size();
     const std::optional<uint64_t> base = Base();
     const std::optional<uint32_t> own = Own(base.has_value());
     object_.RejectUnknown();
-    if (!own || errors_.list().size() != known) return std::nullopt;
+    if (!own || errors_.size() != known) return std::nullopt;
     const uint64_t sum = base.value_or(0) + *own;
     if (sum > UINT32_MAX) {
       Refuse("base", "with " + std::to_string(*own) + " of node " + node_.name + " it is " +
@@ -73,9 +73,9 @@ class Derivation {
   std::optional<uint64_t> Base() {
     if (!object_.Has("base")) return std::nullopt;
     if (!is_address_) return object_.Uint("base", 0, UINT32_MAX);
-    const size_t known = errors_.list().size();
+    const size_t known = errors_.size();
     const std::string text = object_.String("base");
-    if (errors_.list().size() != known) return 0;
+    if (errors_.size() != known) return 0;
     const auto address = ParseIpv4(text);
     if (address) return NumberOf(*address);
     Refuse("base", address.error().message);

@@ -1,6 +1,6 @@
 // What the readers of node.json share: the plain reader (parse.cc) and those of the file for all nodes (cluster_file.h).
 //
-// Use:      for (const std::string& problem : ProblemsOf(document)) ...    // "rails[0].mtu: must be ..."
+// Use:      for (const JsonError& problem : ProblemsOf(document)) ...    // "rails[0].mtu: must be ..."
 // Threads:  pure functions
 // Source:   README.md of this folder
 #pragma once
@@ -10,9 +10,11 @@
 #include <string_view>
 #include <vector>
 
+#include "lib/base/strict_json.h"
+
 namespace rail::config {
 
-// What Parse would refuse in the plain document, each with its path: "rails[0].mtu: must be ...". Empty: Parse takes it.
-std::vector<std::string> ProblemsOf(const nlohmann::json& document);
+// What Parse would refuse in the plain document. Empty: Parse takes it.
+std::vector<JsonError> ProblemsOf(const nlohmann::json& document);
 
 }  // namespace rail::config

@@ -65,7 +65,7 @@ void Overlay::MergeRails(const json& set, const std::string& place, JsonErrors& 
     const json& rail = set[i];
     const auto name = rail.is_object() ? rail.find("name") : rail.end();
     if (!rail.is_object()) {
-      errors.Add(here, std::string("must be an object, not ") + rail.type_name());
+      errors.AddValue(here, std::string("must be an object, not ") + rail.type_name());
     } else if (name == rail.end() || !name->is_string()) {
       errors.Add(here + ".name", "is missing: it says which rail is meant");
     } else if (!named.insert(name->get<std::string>()).second) {

@@ -101,7 +101,7 @@ class Parser {
     RAIL_TRY(errors_.ToStatus(name));
     return node;
   }
-  const std::vector<std::string>& problems() const { return errors_.list(); }
+  const std::vector<JsonError>& problems() const { return errors_.all(); }
 
  private:
   using Accepts = std::function<bool(std::string_view)>;
@@ -110,11 +110,11 @@ class Parser {
   // `rule`.
   std::string Text(JsonObject& object, std::string_view key, const Accepts& accepts, std::string_view rule,
                    std::optional<std::string> fallback = std::nullopt) {
-    const size_t known = errors_.list().size();
+    const size_t known = errors_.size();
     std::string text = fallback ? object.StringOr(key, *fallback) : object.String(key);
-    if (errors_.list().size() != known) return {};
+    if (errors_.size() != known) return {};
     if (accepts(text)) return text;
-    errors_.Add(object.PathOf(key), DumpJson(text) + " must be " + std::string(rule));
+    errors_.AddValue(object.PathOf(key), DumpJson(text) + " must be " + std::string(rule));
     return {};
   }
 
@@ -163,8 +163,8 @@ class Parser {
       const std::string place = "cluster_aliases[" + std::to_string(i) + "]";
       const std::string& alias = cluster.aliases[i];
       if (!alias.empty() && !IsLabel(alias, 63)) {
-        errors_.Add(place,
-                    DumpJson(alias) + " must be a name of this cluster: " + rule + ", or \"\" for none");
+        errors_.AddValue(place,
+                         DumpJson(alias) + " must be a name of this cluster: " + rule + ", or \"\" for none");
       } else if (const auto [taken, fresh] = places.emplace(alias, place); !fresh) {
         errors_.Add(place, DumpJson(alias) + " is " + taken->second + " already");
       }
@@ -194,9 +194,9 @@ class Parser {
         "1 to 15 of a-z, 0-9 and '-', with no '-' at either end");
     TakeOnce(rail_names_, rail.name, object.PathOf("name"), "every rail has its own name");
 
-    const size_t known = errors_.list().size();
+    const size_t known = errors_.size();
     rail.index = static_cast<uint32_t>(object.Uint("index", 0, kLastRailIndex));
-    if (errors_.list().size() == known) {
+    if (errors_.size() == known) {
       TakeOnce(indexes_, std::to_string(rail.index), object.PathOf("index"), "every rail has its own index");
     }
 
@@ -225,16 +225,16 @@ class Parser {
   // An empty list is refused: it could mean everything or nothing.
   void ParsePrefixes(JsonObject& object, const char* key, std::vector<IpPrefix>& prefixes) {
     const std::string path = object.PathOf(key);
-    const size_t known = errors_.list().size();
+    const size_t known = errors_.size();
     const std::vector<std::string> list = object.StringsOr(key);
-    if (object.Has(key) && list.empty() && errors_.list().size() == known)
+    if (object.Has(key) && list.empty() && errors_.size() == known)
       errors_.Add(path, "must list at least one prefix (without the key, every address is accepted)");
     for (size_t i = 0; i < list.size(); ++i) {
       const auto prefix = IpPrefix::Parse(list[i]);
       if (prefix && prefix->HasNoHostBits()) {
         prefixes.push_back(*prefix);
       } else {
-        errors_.Add(
+        errors_.AddValue(
             path + "[" + std::to_string(i) + "]",
             DumpJson(list[i]) + " must be a prefix without host bits: \"10.0.0.0/16\", \"fd00:1::/48\"");
       }
@@ -292,16 +292,16 @@ class Parser {
 
   void ParseTenant(JsonObject& map, const std::string& name, std::vector<std::string>& namespaces) {
     const std::string path = map.PathOf(name);
-    if (!IsLabel(name, 63)) errors_.Add(path, "a tenant's name must be " + std::string(kLabelRule));
-    const size_t known = errors_.list().size();
+    if (!IsLabel(name, 63)) errors_.AddValue(path, "a tenant's name must be " + std::string(kLabelRule));
+    const size_t known = errors_.size();
     namespaces = map.StringsOr(name);
-    if (namespaces.empty() && errors_.list().size() == known) {
+    if (namespaces.empty() && errors_.size() == known) {
       errors_.Add(path, "must list at least one namespace");
     }
     for (size_t i = 0; i < namespaces.size(); ++i) {
       const std::string place = path + "[" + std::to_string(i) + "]";
       if (!IsLabel(namespaces[i], 63)) {
-        errors_.Add(place, DumpJson(namespaces[i]) + " must be a namespace: " + std::string(kLabelRule));
+        errors_.AddValue(place, DumpJson(namespaces[i]) + " must be a namespace: " + std::string(kLabelRule));
       } else {
         TakeOnce(namespaces_, namespaces[i], place, "a namespace is in one tenant");
       }
@@ -342,9 +342,9 @@ class Parser {
                   "must leave out the kernel's own tables, 253 to 255: 1 to 153, or 256 and more");
     pods.first_rule =
         static_cast<uint32_t>(object.UintOr("first_rule", pods.first_rule, 1, 32766 - 2 * kRails));
-    const size_t known = errors_.list().size();
+    const size_t known = errors_.size();
     pods.ipam = object.StringsOr("ipam");
-    if (object.Has("ipam") && pods.ipam.empty() && errors_.list().size() == known)
+    if (object.Has("ipam") && pods.ipam.empty() && errors_.size() == known)
       errors_.Add(object.PathOf("ipam"),
                   "must name at least one plugin (without the key, every IPAM plugin may give addresses)");
     object.RejectUnknown();
@@ -414,7 +414,7 @@ class Parser {
 
 }  // namespace
 
-std::vector<std::string> ProblemsOf(const json& document) {
+std::vector<JsonError> ProblemsOf(const json& document) {
   Parser parser;
   (void)parser.Run(document, "");
   return parser.problems();

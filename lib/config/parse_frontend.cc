@@ -43,9 +43,9 @@ class Section {
  private:
   // The strings at `key`, `least` to `most` of them.
   std::vector<std::string> Texts(std::string_view key, size_t least, size_t most) {
-    const size_t known = errors_.list().size();
+    const size_t known = errors_.size();
     std::vector<std::string> texts = object_.StringsOr(key);
-    if (errors_.list().size() == known && (texts.size() < least || texts.size() > most)) {
+    if (errors_.size() == known && (texts.size() < least || texts.size() > most)) {
       errors_.Add(object_.PathOf(key), "must list " + std::to_string(least) + " to " + std::to_string(most) +
                                            ", and lists " + std::to_string(texts.size()));
     }
@@ -65,8 +65,8 @@ class Section {
       const auto uses = [&](const Rail& rail) { return rail.pf == link || rail.bridge == link; };
       const auto rail = std::ranges::find_if(node_.rails, uses);
       if (!IsLinkName(link)) {
-        errors_.Add(path,
-                    DumpJson(link) + " must be a link's name: 1 to 15 of letters, digits, '.', '_', '-'");
+        errors_.AddValue(
+            path, DumpJson(link) + " must be a link's name: 1 to 15 of letters, digits, '.', '_', '-'");
       } else if (rail != node_.rails.end()) {
         errors_.Add(path, DumpJson(link) + " belongs to rail " + rail->name +
                               ": what is announced on one must never go out on the other");
@@ -88,7 +88,7 @@ class Section {
                !a.is_link_local() && !a.is_broadcast();
       };
       if (!prefix || !is_right(*prefix)) {
-        errors_.Add(
+        errors_.AddValue(
             path, DumpJson(texts[i]) + " must be an address of this node, as /32 or /128: \"192.0.2.11/32\"");
         continue;
       }
@@ -112,7 +112,8 @@ class Section {
       const std::string path = At("accept", i);
       const auto prefix = IpPrefix::Parse(texts[i]);
       if (!prefix || !prefix->HasNoHostBits()) {
-        errors_.Add(path, DumpJson(texts[i]) + " must be a prefix without host bits, like \"10.1.0.0/16\"");
+        errors_.AddValue(path,
+                         DumpJson(texts[i]) + " must be a prefix without host bits, like \"10.1.0.0/16\"");
       } else if (std::ranges::find(accept, *prefix) != accept.end()) {
         errors_.Add(path, DumpJson(texts[i]) + " is there twice");
       } else {

@@ -76,15 +76,15 @@ void ParseKubernetes(const nlohmann::json* value, NodeConfig& node, JsonErrors& 
   if (IsLabelKey(label)) {
     kubernetes.tenant_label = label;
   } else {
-    errors.Add(object.PathOf("tenant_label"),
-               DumpJson(label) + " must be the key of a label, like \"railcni.io/tenant\"");
+    errors.AddValue(object.PathOf("tenant_label"),
+                    DumpJson(label) + " must be the key of a label, like \"railcni.io/tenant\"");
   }
   kubernetes.api = object.StringOr("api", "");
   if (!kubernetes.api.empty() && !IsApi(kubernetes.api)) {
-    errors.Add(object.PathOf("api"),
-               DumpJson(kubernetes.api) +
-                   " must be \"\" (the API server of the pod's own cluster), \"https://HOST:PORT\", or "
-                   "\"http://127.0.0.1:PORT\"");
+    errors.AddValue(object.PathOf("api"),
+                    DumpJson(kubernetes.api) +
+                        " must be \"\" (the API server of the pod's own cluster), \"https://HOST:PORT\", or "
+                        "\"http://127.0.0.1:PORT\"");
   }
   if (kubernetes.tenants && node.tenancy.mode == TenancyMode::kOff) {
     errors.Add(object.PathOf("tenants"),

@@ -21,9 +21,9 @@ std::set<uint8_t> Priorities(JsonObject& object, std::string_view key, JsonError
     const json& value = (*list)[i];
     const bool right = value.is_number_unsigned() && value.get<uint64_t>() <= kMostPriority;
     if (right && priorities.insert(value.get<uint8_t>()).second) continue;
-    errors.Add(object.PathOf(key) + "[" + std::to_string(i) + "]",
-               right ? DumpJson(value) + " is in this list already"
-                     : DumpJson(value) + " must be a priority, a whole number from 0 to 7");
+    errors.AddValue(object.PathOf(key) + "[" + std::to_string(i) + "]",
+                    right ? DumpJson(value) + " is in this list already"
+                          : DumpJson(value) + " must be a priority, a whole number from 0 to 7");
   }
   return priorities;
 }
@@ -55,7 +55,7 @@ Lossless Section(const json& value, const std::string& path, JsonErrors& errors)
   if (object.Has("trust")) {
     const std::string trust = object.StringOr("trust", "dscp");
     if (trust != "dscp" && trust != "pcp")
-      errors.Add(object.PathOf("trust"), DumpJson(trust) + " must be \"dscp\" or \"pcp\"");
+      errors.AddValue(object.PathOf("trust"), DumpJson(trust) + " must be \"dscp\" or \"pcp\"");
     wanted.trust = trust == "pcp" ? Trust::kPcp : Trust::kDscp;
   }
   if (object.Has("pfc")) wanted.pfc = Priorities(object, "pfc", errors);
@@ -101,9 +101,9 @@ std::optional<Lossless> ParseLossless(const json* node, const json* rail, const 
     }
   }
   const std::string place = rail == nullptr ? "lossless" : path;
-  const size_t known = errors.list().size();
+  const size_t known = errors.size();
   Lossless wanted = Section(merged, place, errors);
-  if (errors.list().size() == known) Contradictions(wanted, place, errors);
+  if (errors.size() == known) Contradictions(wanted, place, errors);
   return wanted;
 }
 

@@ -11,7 +11,7 @@ Place ParsePlace(JsonObject& rail, JsonErrors& errors) {
   if (rail.Has("rail")) place.rail = static_cast<uint32_t>(rail.Uint("rail", 0, 99));
   place.plane = static_cast<uint32_t>(rail.UintOr("plane", 0, 0, 12));
   place.nic_planes = static_cast<uint32_t>(rail.UintOr("nic_planes", 1, 1, 4));
-  if (place.nic_planes == 3) errors.Add(rail.PathOf("nic_planes"), "must be 1, 2 or 4");
+  if (place.nic_planes == 3) errors.AddValue(rail.PathOf("nic_planes"), "must be 1, 2 or 4");
   if (rail.Has("plane") && !rail.Has("rail"))
     errors.Add(rail.PathOf("plane"), "needs \"rail\": the number of the rail that the planes have in common");
   if (rail.Has("plane") && place.nic_planes != 1) {

@@ -20,11 +20,12 @@ TenantRate ParseRate(const json& value, const std::string& path, const TenantRat
     const std::string text = object.StringOr("max", "");
     const auto mbit = ParseMbit(text);
     if (!mbit)
-      errors.Add(object.PathOf("max"), DumpJson(text) + " must be a rate like \"200gbit\" or \"500mbit\"");
+      errors.AddValue(object.PathOf("max"),
+                      DumpJson(text) + " must be a rate like \"200gbit\" or \"500mbit\"");
     rate.max_mbit = mbit.value_or(0);
   }
   if (rate.max_mbit != 0 && rate.max_mbit < rate.share)
-    errors.Add(path, "max must be at least as many Mbit/s as share says, which is what a NIC is told");
+    errors.AddValue(path, "max must be at least as many Mbit/s as share says, which is what a NIC is told");
   object.RejectUnknown();
   return rate;
 }

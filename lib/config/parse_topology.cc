@@ -19,8 +19,9 @@ void ParseLabels(const nlohmann::json& value, const std::string& path, TopologyL
     to = object.StringOr(name, to);
     const bool off = to.empty() && std::string_view(name) == "tier";
     if (off || IsLabelKey(to + std::string(end))) return;
-    errors.Add(object.PathOf(name), DumpJson(to) + " must be the key of a label, like \"railcni.io/su\"" +
-                                        (end.empty() ? "" : ", to which up to 15 characters are added"));
+    errors.AddValue(object.PathOf(name), DumpJson(to) +
+                                             " must be the key of a label, like \"railcni.io/su\"" +
+                                             (end.empty() ? "" : ", to which up to 15 characters are added"));
   };
   key("unit", labels.unit, "");
   key("leaf", labels.leaf, kLongestEnd);
@@ -37,7 +38,7 @@ void ParseTopology(const nlohmann::json* value, Topology& topology, JsonErrors& 
   JsonObject object(*value, "topology", errors);
   topology.unit = object.StringOr("unit", "");
   if (!topology.unit.empty() && !IsLabelValue(topology.unit)) {
-    errors.Add(
+    errors.AddValue(
         object.PathOf("unit"),
         DumpJson(topology.unit) +
             " must be 1 to 63 of A-Z, a-z, 0-9, '-', '_' and '.', with a letter or digit at either end: "

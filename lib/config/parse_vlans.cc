@@ -18,9 +18,9 @@ void ParseVlans(JsonObject& object, Tenancy& tenancy, JsonErrors& errors) {
   JsonObject map(*value, path, errors);
   std::map<uint16_t, std::string> places;
   for (const auto& [name, unused] : value->items()) {
-    const size_t known = errors.list().size();
+    const size_t known = errors.size();
     const auto vlan = static_cast<uint16_t>(map.Uint(name, 1, kLastVlan));
-    if (errors.list().size() != known) continue;
+    if (errors.size() != known) continue;
     const auto [place, free] = places.emplace(vlan, map.PathOf(name));
     if (!free) {
       errors.Add(map.PathOf(name), std::to_string(vlan) + " is " + place->second +
@@ -53,7 +53,7 @@ void CheckVrf(const NodeConfig& node, JsonErrors& errors) {
                "has no name for its unit, and topology.labels would tell schedulers nothing of it");
   }
   if (node.bgp.manage) return;
-  errors.Add(
+  errors.AddValue(
       "bgp.manage",
       "must be true in mode \"vrf\": a tenant's instance of bgpd comes with its first pod and goes after its "
       "last, so nobody else can configure it");

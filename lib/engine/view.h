@@ -23,6 +23,7 @@
 #include "lib/config/node_config.h"
 #include "lib/engine/learned/leaves.h"
 #include "lib/engine/learned/remotes.h"
+#include "lib/engine/part.h"
 #include "lib/frr/bgp.h"
 #include "lib/lldp/frame.h"
 #include "lib/qos/compare.h"
@@ -44,12 +45,9 @@ enum class RdmaMode {
   kExclusive,  // a pod's device is visible to that pod alone
 };
 
-// The part that says whether another cluster has this one's name.
-inline constexpr const char* kClusterPart = "cluster";
-
 // One part of the node that raild keeps right, and whether it could in its last round.
 struct Health {
-  std::string part;  // "rail rail0", "leaf of rail rail0", "bgp", "state", ...
+  PartId part;
   bool ok = false;
   std::string problem;    // "" when ok; else a sentence
   uint64_t failures = 0;  // rounds that failed since the start
@@ -170,7 +168,8 @@ struct AttachmentView {
   bool rules_in_place =
       false;  // its port works, and all of its rules were in the switch when raild could last look
   int64_t rules_unknown_since_ms = 0;  // Unix time since when raild cannot look; 0: it can
-  std::string pending;                 // "": no undo work is left; else why the last undo failed
+  std::string pending;                 // "": no undo work is left; else the step and why its last undo failed
+  std::string pending_step;            // the step's kind: "port"
   bool device_lost = false;  // its pod lives without the device: the NIC was reset, or has made its VFs anew
   std::string
       withdrawn;  // why its addresses are not announced although it is to be; "": they are, or it is not to be
@@ -245,7 +244,7 @@ struct NodeView {
   bool bmp_ambiguous = false;      // BMP cannot distinguish two of bgpd's sessions
   bool learning_complete = false;  // a whole table was learned since the start, or it began 120 s ago
   RdmaMode rdma = RdmaMode::kUnknown;
-  std::vector<Health> health;
+  std::vector<Health> health;  // by part
   std::vector<RailView> rails;
   FrontendView frontend;
   std::vector<AttachmentView> attachments;

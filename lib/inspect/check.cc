@@ -6,8 +6,8 @@
 
 #include "lib/engine/attach/differences.h"
 #include "lib/engine/attach/tenant_link.h"
+#include "lib/engine/attach/tenant_rates.h"
 #include "lib/engine/repair/representors.h"
-#include "lib/engine/repair/tenant_rates.h"
 #include "lib/inspect/inside.h"
 
 namespace rail::inspect {

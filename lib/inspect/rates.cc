@@ -1,6 +1,6 @@
 #include "lib/inspect/rates.h"
 
-#include "lib/engine/repair/tenant_rates.h"
+#include "lib/engine/attach/tenant_rates.h"
 
 namespace rail::inspect {
 

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <filesystem>
+
 #include <vector>
 
 #include "lib/netns/testing/scratch.h"
@@ -27,6 +29,7 @@ IpAddress Ip(const std::string& text) {
 // whole fabric, 10.0.0.0/8 and fd00::/8, in which the gateways are, too.
 class Rails : public ::testing::Test {
  protected:
+  ~Rails() override { std::filesystem::remove(file_); }
   static void Must(const Status& status) { ASSERT_TRUE(status) << status.error().message; }
 
   // One process, however many lines. `and_then`: of the shell, on its output.

@@ -291,7 +291,7 @@ Error Database::Failure() const {
       return error(Code::kPermission, sqlite3_errmsg(db_));
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
-      return error(Code::kInternal,
+      return error(Code::kDamaged,
                    std::string("is damaged or no SQLite file (") + sqlite3_errmsg(db_) + "); `sqlite3 " +
                        path_ +
                        " .recover` saves what can be read, see lib/state/FORMAT.md before you move it away");

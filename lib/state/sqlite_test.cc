@@ -138,7 +138,7 @@ TEST_F(SqliteFile, ThatIsNoDatabaseIsAnErrorThatSaysSo) {
   std::ofstream(path()) << std::string(8192, 'x');
   const auto store = Sqlite::Open(path());
   ASSERT_FALSE(store);
-  EXPECT_EQ(store.error().code, Code::kInternal);
+  EXPECT_EQ(store.error().code, Code::kDamaged);
   EXPECT_THAT(store.error().message, AllOf(HasSubstr("damaged"), HasSubstr(path())));
 }
 

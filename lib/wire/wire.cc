@@ -13,7 +13,6 @@
 #include "lib/device/netdev.h"
 #include "lib/device/select.h"
 #include "lib/device/sriov.h"
-#include "lib/engine/repair/origin.h"
 #include "lib/event/wake.h"
 #include "lib/frr/solicit.h"
 #include "lib/frr/vty.h"
@@ -159,7 +158,6 @@ engine::Deps RealDeps() {
                 (void)event::Wake(paths.wake_socket);
               },  // raild also audits: a lost wakeup costs time only
           .solicit_routers = frr::SolicitRouters,
-          .origin = std::make_shared<engine::Origin>(paths.origin_file),
           .leaves_file = paths.leaves_file};
 }
 

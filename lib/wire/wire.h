@@ -9,7 +9,8 @@
 
 namespace rail::wire {
 
-// Configuration, record, Open vSwitch, FRR, kernel and IPAM of this node.
+// Configuration, record, Open vSwitch, FRR, kernel and IPAM of this node. What raild records of the node before it changes it (Deps::origin)
+// is not among them.
 engine::Deps RealDeps();
 engine::Openers RealOpeners(const config::NodeConfig& config);
 

@@ -4,7 +4,7 @@
 #include "lib/cni/previous.h"
 #include "lib/engine/attach/differences.h"
 #include "lib/engine/attach/tenant_addresses.h"
-#include "lib/engine/repair/tenant_rates.h"
+#include "lib/engine/attach/tenant_rates.h"
 
 namespace rail::tenant_isolation {
 namespace {

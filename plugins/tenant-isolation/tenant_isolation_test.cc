@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "lib/engine/repair/tenant_rates.h"
+#include "lib/engine/attach/tenant_rates.h"
 #include "lib/engine/testing/attach.h"
 #include "lib/engine/testing/chain.h"
 

@@ -122,11 +122,14 @@ do: `mend it`
 }
 
 std::vector<inspect::Finding> SampleFindings() {
-  return {
+  std::vector<inspect::Finding> findings = {
       {inspect::Severity::kCritical, "uplink-without-carrier", "rail1", "rail1p has no carrier", "cut",
        "cable"},
       {inspect::Severity::kCritical, "rules-missing", "team-a/train-0 net1", "rules lack", "cut off", "wait"},
       {inspect::Severity::kWarning, "hw-offload-off", "Open vSwitch", "off", "slow", "on"}};
+  findings[0].rail = "rail1";
+  findings[1].attachment = 1;
+  return findings;
 }
 
 TEST_F(RailctlTest, ShowsTheNodeOnOneScreenWithItsWorstFinding) {

@@ -166,9 +166,9 @@ TEST_F(RailctlTest, ShowsTheNodeForPeople) {
             R"(HOSTNAME   VERSION   UPTIME   BMP    RDMA        REPAIRS
 gpu-1      0.1.0     3m       down   exclusive   12
 
-PART             STATE    PROBLEM
-ovsdb br-rail0   ok       -
-bgp              failed   connect to /run/frr/bgpd.vty: no such file
+PART         STATE    PROBLEM
+rail rail0   ok       -
+bgp          failed   connect to /run/frr/bgpd.vty: no such file
 )");
 }
 
@@ -182,14 +182,16 @@ TEST_F(RailctlTest, GivesProgramsEveryFieldOfAnAttachment) {
      "addresses": ["10.0.3.7", "2001:db8::7"], "mtu": 4200, "phase": "READY", "ofport": 5, "announced": true,
      "rules_in_place": true, "pending": "", "created": "2026-01-02T03:05:05Z", "netns": "/run/netns/cni-1",
      "namespace_unseen": "", "device_lost": false,
-     "announced_elsewhere": [], "contested": false, "withdrawn": "", "vlan": 0},
+     "announced_elsewhere": [], "contested": false, "withdrawn": "", "vlan": 0,
+     "state": "STATE_READY", "rules": "RULES_OK", "announcement": "ANNOUNCED"},
     {"id": 2, "network": "rail0", "container_id": "sandbox2", "ifname": "net1", "rail": "rail0",
      "pod": {"namespace": "team-a", "name": "a-new-pod", "uid": ""},
      "device": "", "representor": "", "mac": "",
      "addresses": [], "mtu": 0, "phase": "ADDING", "ofport": 0, "announced": false,
      "rules_in_place": false, "pending": "", "created": "2026-01-02T03:05:05Z", "netns": "",
      "namespace_unseen": "", "device_lost": false,
-     "announced_elsewhere": [], "contested": false, "withdrawn": "", "vlan": 0}]})"));
+     "announced_elsewhere": [], "contested": false, "withdrawn": "", "vlan": 0,
+     "state": "STATE_ADDING", "rules": "RULES_MISSING", "announcement": "ANNOUNCEMENT_UNSPECIFIED"}]})"));
 }
 
 TEST_F(RailctlTest, GivesProgramsRailsRemotesAndTheNode) {
@@ -200,7 +202,7 @@ TEST_F(RailctlTest, GivesProgramsRailsRemotesAndTheNode) {
               "carrier": true, "bgp_state": "Established", "prefixes_received": 3, "prefixes_sent": 2,
               "rules_wanted": 21, "rules_installed": 21, "unrecorded_pods": 0, "foreign_flows": 0, "unseen": "",
               "bgp_problem": "", "stripped": 0, "lossless_known": false, "lossless_ok": false,
-              "lossless_problems": [], "rates_known": false, "tenant_rates": [], "rates_problems": [],
+              "lossless_problems": [], "state": "READY", "connected": true, "rates_known": false, "rates_ok": false, "tenant_rates": [], "rates_problems": [],
               "leaf": {"asn": 4200010001, "router_id": "10.255.1.1", "name": "leaf0", "heard": true},
               "lldp": {"chassis": "00:1c:73:0a:0b:0c", "port": "swp3", "port_description": "", "system_name": "leaf0"},
               "number": 0, "nic_planes": 1, "by_vlan": false, "vlans": []})"));
@@ -208,13 +210,13 @@ TEST_F(RailctlTest, GivesProgramsRailsRemotesAndTheNode) {
   EXPECT_EQ(remotes.at("total"), 3);
   EXPECT_EQ(remotes.at("remotes").at(2), json::parse(R"({"address": "2001:db8::9",
     "tenant": {"name": "", "id": "0000000000000000000000000005"}, "rail_index": 7, "rail": "", "installed": false,
-    "contested": false, "as_path": [], "distance": "DISTANCE_UNSPECIFIED", "vlan": 0})"));
+    "contested": false, "as_path": [], "distance": "DISTANCE_UNSPECIFIED", "vlan": 0, "reach": "REACH_UNSPECIFIED"})"));
   const json node = json::parse(Out({"-o", "json", "get", "node"}));
   EXPECT_EQ(node, json::parse(R"({"node": {"hostname": "gpu-1", "version": "0.1.0",
     "started": "2026-01-02T03:04:05Z", "bmp_up": false, "repairs": 12, "rdma": "EXCLUSIVE",
     "frontend_links": [], "frontend_addresses": [], "frontend_bfd_problem": "", "unit": "su-7", "health": [
-      {"part": "ovsdb br-rail0", "ok": true, "problem": ""},
-      {"part": "bgp", "ok": false, "problem": "connect to /run/frr/bgpd.vty: no such file"}]}})"));
+      {"part": "rail rail0", "ok": true, "problem": "", "rail": "rail0", "failures": 0},
+      {"part": "bgp", "ok": false, "problem": "connect to /run/frr/bgpd.vty: no such file", "rail": "", "failures": 0}]}})"));
 }
 
 TEST_F(RailctlTest, ShowsRulesAndMegaflowsAndTenants) {
@@ -321,7 +323,7 @@ TEST_F(RailctlTest, TellsAProbeOfLivenessThatAThreadOfRaildHangsAndThatItWorksAg
     EXPECT_THAT(ran.err, AllOf(HasSubstr("hangs"), HasSubstr("raild's thread for Open vSwitch"),
                                HasSubstr("restart raild")));
   }
-  EXPECT_THAT(Out({"get", "node"}), HasSubstr("raild            failed"));
+  EXPECT_THAT(Out({"get", "node"}), HasSubstr("raild        failed"));
   round.unlock();
   watching->Run();
   EXPECT_EQ(Out({"health"}), "SERVING\n");

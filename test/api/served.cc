@@ -53,8 +53,8 @@ engine::NodeView SampleView() {
   view.started_ms = kStartedMs;
   view.repairs = 12;
   view.rdma = engine::RdmaMode::kExclusive;
-  view.health.push_back({"ovsdb br-rail0", true, ""});
-  view.health.push_back({"bgp", false, "connect to /run/frr/bgpd.vty: no such file"});
+  view.health.push_back({{engine::Part::kRail, "rail0"}, true, ""});
+  view.health.push_back({engine::Part::kBgp, false, "connect to /run/frr/bgpd.vty: no such file"});
 
   engine::RailView& rail0 = view.rails.emplace_back(SampleRail("rail0", 0));
   rail0.uplink_carrier = true;

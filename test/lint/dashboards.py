@@ -14,8 +14,8 @@ except ModuleNotFoundError:
     jsonschema = None  # type: ignore[assignment]
 
 FOLDER = "deploy/grafana/"
-NAMES = "cmd/raild/metrics/names.h"
-FAMILY = re.compile(r'Family k\w+\{\s*"(railcni_[a-z_]+)",\s*Kind::k(\w+),\s*"([^"]*)"')
+NAMES = "cmd/raild/metrics/README.md"  # a unit test compares it with what raild has
+ROW = re.compile(r"^\| `(railcni_[a-z_]+)` \| ([^|]*) \|", re.MULTILINE)
 SELECTOR = re.compile(r"\b(railcni_[a-z_]+)(?:\{([^}]*)\})?")
 ADDED = {"instance", "job"}  # by Prometheus
 SUFFIXES = ("_sum", "_count", "_bucket")  # of a histogram
@@ -25,7 +25,7 @@ SCHEMA = Path(__file__).with_name("dashboard.schema.json")
 def check(root: Path) -> list[str]:
     if jsonschema is None:
         return ["python3-jsonschema is missing: deploy/deps.sh test"]
-    families = {name: set(labels.split(",")) | ADDED for name, _, labels in FAMILY.findall(tree.text(root, NAMES))}
+    families = families_of(tree.text(root, NAMES))
     files = sorted((root / FOLDER).glob("*.json"))
     found = [] if len(files) == 3 else [f"{FOLDER}: {len(files)} dashboards, not fabric, rail and tenant"]
     for file in files:
@@ -36,6 +36,10 @@ def check(root: Path) -> list[str]:
             continue
         found += [f"{FOLDER}{file.name}: {problem}" for problem in problems(board, families)]
     return found
+
+
+def families_of(readme: str) -> dict[str, set[str]]:
+    return {name: set(re.findall(r"`(\w+)`", labels)) | ADDED for name, labels in ROW.findall(readme)}
 
 
 def problems(board: dict[str, Any], families: dict[str, set[str]]) -> list[str]:

@@ -67,6 +67,7 @@ KNOWN_REAL = {
 }
 
 WIRE = "lib/wire/"  # the composition root that the plugins and the daemon share; seen by their main.cc alone
+PLUGINS_NEVER_INSIDE = ("lib/engine/repair/", "lib/engine/learned/", "lib/engine/view.h", "lib/engine/part.h")  # raild's; nor wire.cc, which they link
 PLUGINS_NEVER = {"api", "printing", "event", "bmp", "counters", "http", "inspect", "kubernetes", "podresources", "nccl", "pcie", "lldp"}  # the daemon's
 COMPOSITION_ROOTS = {"main.cc", "wire.cc"}
 
@@ -110,6 +111,8 @@ def _problem(name: str, include: str, *, quoted: bool) -> str:
         return f"product code includes the test double {include}"
     if tree.is_test(name):
         return ""
+    if name.startswith(("plugins/", WIRE)) and include.startswith(PLUGINS_NEVER_INSIDE):
+        return f"a plugin would link {include}: that is raild's"
     if name.startswith("lib/"):
         return _from_lib(name, include)
     if include.startswith("lib/"):

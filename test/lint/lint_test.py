@@ -55,8 +55,7 @@ class Dashboards(unittest.TestCase):
     """Ours, each time with one thing changed."""
 
     def found(self, before: str, after: str) -> list[str]:
-        families = {name: set(labels.split(",")) | dashboards.ADDED
-                    for name, _, labels in dashboards.FAMILY.findall(tree.text(ROOT, dashboards.NAMES))}
+        families = dashboards.families_of(tree.text(ROOT, dashboards.NAMES))
         text = (ROOT / dashboards.FOLDER / "rail.json").read_text()
         self.assertIn(before, text)
         return dashboards.problems(json.loads(text.replace(before, after, 1)), families)
@@ -139,6 +138,9 @@ class Layers(Checker):
         self.found("plugins/frr-provider/a.cc", '"plugins/ovs-provider/config.h"', "through lib/ only")
         self.found("plugins/frr-provider/a.cc", '"lib/api/node.h"', "belongs to the daemon")
         self.found("plugins/frr-provider/a.cc", '"lib/event/loop.h"', "belongs to the daemon")
+        for name in ("plugins/frr-provider/a.cc", "lib/wire/wire.cc"):
+            self.found(name, '"lib/engine/repair/origin.h"', "a plugin would link")
+            self.quiet(name, '"lib/engine/attach/record.h"')
         self.found("plugins/frr-provider/a.cc", "<grpcpp/grpcpp.h>", "plugins are static")
         self.found("cmd/raild/a.cc", '"plugins/ovs-provider/config.h"', "through lib/ only")
         self.found("lib/cni/a.cc", '"plugins/ovs-provider/config.h"', "lib never depends")

@@ -18,6 +18,7 @@ MAY_TELL_THE_TIME = {
     "cmd/raild/daemon.cc": "when raild was started, for the API",
     "cmd/raild/doctor.cc": "when the look was taken, for the view",
     "cmd/raild/workers/report_worker.cc": "when the node's condition changed, and when an event happened, for people",
+    "cmd/raild/metrics/page.cc": "the moment from which both ends of an age are counted, and which the page does not show",
     "cmd/raild/api/service.cc": "gRPC's own deadline for its end is a time of day",
     "cmd/railctl/main.cc": "how old an attachment is, for people",
     "cmd/railctl/ports.cc": "writes when a burst began as text",

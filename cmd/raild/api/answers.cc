@@ -93,6 +93,7 @@ void Fill(v1::Finding& message, const inspect::Finding& finding) {
   message.set_why(ValidUtf8(finding.why));
   message.set_fix(ValidUtf8(finding.fix));
   message.set_rail(finding.rail);
+  message.set_attachment(finding.attachment);
   message.set_follows_in_short(inspect::FollowsInShort(finding));
   for (const inspect::Finding& each : finding.follows) Fill(*message.add_follows(), each);
 }

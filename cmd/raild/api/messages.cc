@@ -16,11 +16,6 @@ using engine::AttachmentView;
 using engine::NodeView;
 using engine::RemoteView;
 
-void SetTime(google::protobuf::Timestamp& time, int64_t unix_ms) {
-  time.set_seconds(unix_ms / 1000);
-  time.set_nanos(static_cast<int32_t>(unix_ms % 1000) * 1000000);
-}
-
 std::string MacText(const MacAddress& mac) {
   return mac.is_zero() ? std::string() : mac.ToString();
 }
@@ -51,6 +46,59 @@ v1::Attachment::Phase PhaseOf(state::Phase phase) {
   return v1::Attachment::PHASE_UNSPECIFIED;
 }
 
+v1::Attachment::State StateOf(const AttachmentView& view) {
+  if (!view.pending.empty()) return v1::Attachment::PENDING;
+  if (view.device_lost) return v1::Attachment::NO_DEVICE;
+  switch (view.attachment.phase) {
+    case state::Phase::kAdding:
+      return v1::Attachment::STATE_ADDING;
+    case state::Phase::kReady:
+      return v1::Attachment::STATE_READY;
+    case state::Phase::kDeleting:
+      return v1::Attachment::STATE_DELETING;
+  }
+  return v1::Attachment::STATE_UNSPECIFIED;
+}
+
+v1::Attachment::Rules RulesOf(const AttachmentView& view) {
+  if (view.rules_unknown_since_ms != 0) return v1::Attachment::RULES_UNKNOWN;
+  return view.rules_in_place ? v1::Attachment::RULES_OK : v1::Attachment::RULES_MISSING;
+}
+
+v1::Attachment::Announcement AnnouncementOf(const AttachmentView& view) {
+  if (!view.withdrawn.empty()) return v1::Attachment::WITHDRAWN;
+  if (std::ranges::any_of(view.elsewhere, &engine::AddressElsewhere::other_tenant))
+    return v1::Attachment::CONTESTED;
+  if (!view.elsewhere.empty()) return v1::Attachment::DUPLICATE;
+  return view.attachment.announced ? v1::Attachment::ANNOUNCED : v1::Attachment::ANNOUNCEMENT_UNSPECIFIED;
+}
+
+v1::Rail::State StateOf(const v1::Rail& rail) {
+  if (rail.foreign_flows() != 0) return v1::Rail::FOREIGN_FLOWS;
+  if (!rail.bridge_present()) return v1::Rail::NO_BRIDGE;
+  if (!rail.carrier()) return v1::Rail::NO_CARRIER;
+  const bool needs_leaf = !rail.by_vlan() || rail.vlans_size() != 0;
+  if (needs_leaf && rail.bgp_state() != frr::kEstablished) return v1::Rail::NO_SESSION;
+  if (needs_leaf && rail.leaf_mac().empty()) return v1::Rail::NO_LEAF;
+  if (rail.unrecorded_pods() != 0) return v1::Rail::RECORD_LOST;
+  if (!rail.unseen().empty()) return v1::Rail::UNSEEN;
+  if (rail.rules_installed() != rail.rules_wanted()) return v1::Rail::RULES_DIFFER;
+  return v1::Rail::READY;
+}
+
+template <class Items>
+std::string Joined(const Items& items) {
+  std::string text;
+  for (const auto& item : items) text += (text.empty() ? "" : ",") + item.ToString();
+  return text;
+}
+
+std::string ProblemOf(const engine::FrontendLink& link) {
+  if (!link.leaked.empty()) return "LEAKED: " + Joined(link.leaked);
+  if (link.problem.empty() && !link.not_told.empty()) return "not told: " + Joined(link.not_told);
+  return link.problem;
+}
+
 void SetFrontend(v1::NodeInfo& node, const engine::FrontendView& frontend) {
   for (const engine::FrontendLink& seen : frontend.links) {
     v1::FrontendLink& link = *node.add_frontend_links();
@@ -62,6 +110,12 @@ void SetFrontend(v1::NodeInfo& node, const engine::FrontendView& frontend) {
     for (const IpAddress& address : seen.not_told) link.add_not_told(address.ToString());
     for (const IpPrefix& prefix : seen.leaked) link.add_leaked(prefix.ToString());
     for (const std::string& family : seen.default_routes) link.add_default_routes(family);
+    const size_t told = seen.problem.empty() ? frontend.addresses.size() - seen.not_told.size() : 0;
+    link.set_told(static_cast<uint32_t>(told));
+    link.set_addresses(static_cast<uint32_t>(frontend.addresses.size()));
+    link.set_problem(ValidUtf8(ProblemOf(seen)));
+    link.set_connected(seen.state == frr::kEstablished);
+    for (const std::string& family : seen.no_default) link.add_missing_default_routes(family);
   }
   for (const IpAddress& address : frontend.addresses) node.add_frontend_addresses(address.ToHostPrefix());
   node.set_frontend_bfd_problem(ValidUtf8(frontend.bfd_problem));
@@ -81,6 +135,7 @@ void SetRates(v1::Rail& rail, const engine::RatesView& rates) {
     rate.set_max_mbit(each.max_mbit);
     rate.set_attachments(each.pods);
   }
+  rail.set_rates_ok(rates.problems.empty());
   for (const qos::Difference& each : rates.problems) rail.add_rates_problems(ValidUtf8(each.what));
 }
 
@@ -148,6 +203,7 @@ v1::RailVlan ToMessage(const engine::VlanView& view) {
   message.set_leaf_mac(MacText(view.leaf_mac));
   message.set_bgp_state(ValidUtf8(view.bgp_state));
   message.set_bgp_problem(ValidUtf8(view.bgp_problem));
+  message.set_connected(view.bgp_state == frr::kEstablished);
   if (view.session) {
     message.set_prefixes_received(view.session->prefixes_received);
     message.set_prefixes_sent(view.session->prefixes_sent);
@@ -164,6 +220,9 @@ v1::Remote ToMessage(const RemoteView& view, const NodeView& node, const inspect
     SetPlane(message, fabric.PlaneOf(*view.remote.rail_index));
   }
   message.set_rail(RailOf(view, node));
+  message.set_reach(view.contested   ? v1::Remote::REACH_CONTESTED
+                    : view.installed ? v1::Remote::REACH_INSTALLED
+                                     : v1::Remote::REACH_UNSPECIFIED);
   message.set_installed(view.installed);
   message.set_contested(view.contested);
   message.set_vlan(view.vlan);
@@ -173,6 +232,11 @@ v1::Remote ToMessage(const RemoteView& view, const NodeView& node, const inspect
 }
 
 }  // namespace
+
+void SetTime(google::protobuf::Timestamp& time, int64_t unix_ms) {
+  time.set_seconds(unix_ms / 1000);
+  time.set_nanos(static_cast<int32_t>(unix_ms % 1000) * 1000000);
+}
 
 v1::Attachment ToMessage(const AttachmentView& view) {
   const state::Attachment& a = view.attachment;
@@ -194,6 +258,9 @@ v1::Attachment ToMessage(const AttachmentView& view) {
   for (const IpAddress& address : a.addresses) message.add_addresses(address.ToString());
   message.set_mtu(a.mtu);
   message.set_phase(PhaseOf(a.phase));
+  message.set_state(StateOf(view));
+  message.set_rules(RulesOf(view));
+  message.set_announcement(AnnouncementOf(view));
   message.set_ofport(a.ofport);
   message.set_announced(a.announced);
   message.set_rules_in_place(view.rules_in_place);
@@ -229,7 +296,9 @@ v1::GetNodeResponse GetNode(const NodeView& view, const Health& raild) {
   node.set_bmp_up(view.bmp_up);
   for (const engine::Health& health : view.health) {
     v1::HealthPart& part = *node.add_health();
-    part.set_part(health.part);
+    part.set_part(engine::ToText(health.part));
+    part.set_rail(health.part.rail);
+    part.set_failures(health.failures);
     part.set_ok(health.ok);
     part.set_problem(ValidUtf8(health.problem));
   }
@@ -265,6 +334,7 @@ v1::ListRailsResponse ListRails(const NodeView& view) {
     rail.set_carrier(r.uplink_carrier);
     rail.set_bgp_state(ValidUtf8(r.bgp_state));
     rail.set_bgp_problem(ValidUtf8(r.bgp_problem));
+    rail.set_connected(r.connected());
     rail.set_stripped(r.stripped);
     rail.set_prefixes_received(r.prefixes_received);
     rail.set_prefixes_sent(r.prefixes_sent);
@@ -288,6 +358,7 @@ v1::ListRailsResponse ListRails(const NodeView& view) {
     rail.set_nic_planes(r.rail.place.nic_planes);
     rail.set_by_vlan(r.by_vlan);
     for (const engine::VlanView& vlan : r.vlans) *rail.add_vlans() = ToMessage(vlan);
+    rail.set_state(StateOf(rail));
   }
   std::ranges::sort(*response.mutable_rails(), {}, [](const v1::Rail& rail) { return rail.index(); });
   return response;

@@ -21,6 +21,7 @@ namespace rail::raild {
 constexpr uint32_t kDefaultPage = 1000;  // remotes
 constexpr uint32_t kLargestPage = 10000;
 
+void SetTime(google::protobuf::Timestamp& time, int64_t unix_ms);
 v1::Attachment ToMessage(const engine::AttachmentView& view);
 v1::GetNodeResponse GetNode(const engine::NodeView& view, const Health& raild);
 v1::ListRailsResponse ListRails(const engine::NodeView& view);

@@ -88,6 +88,97 @@ TEST(ListAttachments, SaysWhoElseAnnouncesAnAddress) {
   EXPECT_TRUE(ListAttachments(view, {}).attachments(0).contested());
 }
 
+TEST(ListAttachments, SaysWhatIsWrongBeforeThePhase) {
+  engine::AttachmentView view;
+  view.attachment.phase = state::Phase::kReady;
+  EXPECT_EQ(ToMessage(view).state(), v1::Attachment::STATE_READY);
+  view.device_lost = true;
+  EXPECT_EQ(ToMessage(view).state(), v1::Attachment::NO_DEVICE);
+  view.attachment.phase = state::Phase::kDeleting;
+  view.device_lost = false;
+  EXPECT_EQ(ToMessage(view).state(), v1::Attachment::STATE_DELETING);
+  view.pending = "withdraw 10.0.3.7: bgpd is down";
+  EXPECT_EQ(ToMessage(view).state(), v1::Attachment::PENDING);
+}
+
+TEST(ListAttachments, SaysWhetherTheFabricLeadsThere) {
+  engine::AttachmentView view;
+  EXPECT_EQ(ToMessage(view).announcement(), v1::Attachment::ANNOUNCEMENT_UNSPECIFIED);
+  view.attachment.announced = true;
+  EXPECT_EQ(ToMessage(view).announcement(), v1::Attachment::ANNOUNCED);
+  view.elsewhere = {{.address = *IpAddress::Parse("10.0.3.1"), .by = "AS 7"}};
+  EXPECT_EQ(ToMessage(view).announcement(), v1::Attachment::DUPLICATE);
+  view.elsewhere[0].other_tenant = true;
+  EXPECT_EQ(ToMessage(view).announcement(), v1::Attachment::CONTESTED);
+  view.withdrawn = "the uplink up0 of its rail has no carrier";
+  EXPECT_EQ(ToMessage(view).announcement(), v1::Attachment::WITHDRAWN);
+}
+
+TEST(ListAttachments, CallsRulesThatNobodyCanLookForUnknown) {
+  engine::AttachmentView view;
+  EXPECT_EQ(ToMessage(view).rules(), v1::Attachment::RULES_MISSING);
+  view.rules_in_place = true;
+  EXPECT_EQ(ToMessage(view).rules(), v1::Attachment::RULES_OK);
+  view.rules_unknown_since_ms = 1;
+  EXPECT_EQ(ToMessage(view).rules(), v1::Attachment::RULES_UNKNOWN);
+}
+
+TEST(ListRails, NamesTheFirstThingThatIsMissing) {
+  NodeView view;
+  engine::RailView& rail = view.rails.emplace_back();
+  const auto state = [&] { return v1::Rail::State_Name(ListRails(view).rails(0).state()); };
+  rail.foreign_rules = 1;
+  EXPECT_EQ(state(), "FOREIGN_FLOWS");
+  rail.foreign_rules = 0;
+  EXPECT_EQ(state(), "NO_BRIDGE");
+  rail.bridge_present = true;
+  EXPECT_EQ(state(), "NO_CARRIER");
+  rail.uplink_carrier = true;
+  EXPECT_EQ(state(), "NO_SESSION");
+  rail.bgp_state = "Established";
+  EXPECT_EQ(state(), "NO_LEAF");
+  rail.leaf_mac = *MacAddress::Parse("02:00:00:00:00:01");
+  rail.unrecorded_pods = 1;
+  EXPECT_EQ(state(), "RECORD_LOST");
+  rail.unrecorded_pods = 0;
+  rail.unseen = "ovsdb-server does not answer";
+  EXPECT_EQ(state(), "UNSEEN");
+  rail.unseen = "";
+  rail.rules_wanted = 9;
+  EXPECT_EQ(state(), "RULES_DIFFER");
+  rail.rules_installed = 9;
+  EXPECT_EQ(state(), "READY");
+}
+
+TEST(ListRails, NeedsNoSessionOfARailWithoutTenantsInModeVrf) {
+  NodeView view;
+  engine::RailView& rail = view.rails.emplace_back();
+  rail.bridge_present = rail.uplink_carrier = true;
+  EXPECT_EQ(ListRails(view).rails(0).state(), v1::Rail::NO_SESSION);
+  rail.by_vlan = true;
+  EXPECT_EQ(ListRails(view).rails(0).state(), v1::Rail::READY);
+  rail.vlans.emplace_back().vlan = 101;
+  EXPECT_EQ(ListRails(view).rails(0).state(), v1::Rail::NO_SESSION);
+}
+
+TEST(Node, SaysOfALinkOfTheFrontEndWhatItsLeafWasTold) {
+  NodeView view;
+  view.frontend.addresses = {*IpAddress::Parse("192.0.2.11"), *IpAddress::Parse("2001:db8::11")};
+  engine::FrontendLink& link = view.frontend.links.emplace_back();
+  const auto seen = [&] { return GetNode(view, {}).node().frontend_links(0); };
+  EXPECT_EQ(seen().told(), 2U);
+  EXPECT_EQ(seen().addresses(), 2U);
+  EXPECT_EQ(seen().problem(), "");
+  link.not_told = {view.frontend.addresses[1]};
+  EXPECT_EQ(seen().told(), 1U);
+  EXPECT_EQ(seen().problem(), "not told: 2001:db8::11");
+  link.problem = "no answer from the leaf";
+  EXPECT_EQ(seen().told(), 0U) << "no session";
+  EXPECT_EQ(seen().problem(), "no answer from the leaf");
+  link.leaked = {*IpPrefix::Parse("10.0.3.1/32")};
+  EXPECT_EQ(seen().problem(), "LEAKED: 10.0.3.1/32");
+}
+
 TEST(ListAttachments, StaysReadableWhateverBytesTheRecordHolds) {
   NodeView view = ViewWith({1});
   view.attachments[0].attachment.pod_name = "pod\xFF";

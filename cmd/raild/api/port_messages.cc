@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cmd/raild/api/messages.h"
 #include "lib/base/utf8.h"
 #include "lib/inspect/select.h"
 
@@ -13,11 +14,6 @@ using counters::Direction;
 constexpr uint32_t kMostBursts = 10'000;
 constexpr uint32_t kDefaultBursts = 100;
 constexpr uint32_t kMostSeconds = 900;
-
-void SetTime(google::protobuf::Timestamp& time, int64_t unix_ms) {
-  time.set_seconds(unix_ms / 1000);
-  time.set_nanos(static_cast<int32_t>(unix_ms % 1000) * 1000000);
-}
 
 bool Matches(const v1::PortFilter& filter, const counters::Port& port) {
   const auto fits = [](const std::string& wanted, const std::string& is) {

@@ -59,6 +59,8 @@ grpc::StatusCode StatusCodeOf(Code code) {
       return grpc::StatusCode::FAILED_PRECONDITION;
     case Code::kPermission:
       return grpc::StatusCode::PERMISSION_DENIED;
+    case Code::kDamaged:
+      return grpc::StatusCode::DATA_LOSS;
     case Code::kInternal:
       return grpc::StatusCode::INTERNAL;
   }

@@ -18,8 +18,8 @@ void AppendEscaped(std::string& text, std::string_view value) {
   }
 }
 
-std::string_view TypeOf(const Family& family) {
-  switch (family.kind) {
+std::string_view TypeOf(Kind kind) {
+  switch (kind) {
     case Kind::kGauge:
       return "gauge";
     case Kind::kCounter:
@@ -52,11 +52,38 @@ void Exposition::Add(const Family& family, std::initializer_list<std::string_vie
   AddSample(family, values, std::to_string(histogram.count()), "_count");
 }
 
+void Exposition::Add(const Sample& family, const Labels& labels, std::string_view value) {
+  std::string& text = SamplesOf(family);
+  text += family.name;
+  char before = '{';
+  for (const auto& [label, its] : labels) {
+    text += before;
+    text += label;
+    text += "=\"";
+    AppendEscaped(text, its);
+    text += '"';
+    before = ',';
+  }
+  if (before == ',') text += '}';
+  text += ' ';
+  text += value;
+  text += '\n';
+}
+
+std::string& Exposition::SamplesOf(const Sample& family) {
+  auto group = std::ranges::find(groups_, family.name, &Group::name);
+  if (group == groups_.end()) {
+    group = groups_.insert(groups_.end(), {.name = std::string(family.name),
+                                           .help = std::string(family.help),
+                                           .kind = family.kind,
+                                           .samples = {}});
+  }
+  return group->samples;
+}
+
 void Exposition::AddSample(const Family& family, std::initializer_list<std::string_view> values,
                            std::string_view value, std::string_view suffix, std::string_view le) {
-  auto group = std::ranges::find(groups_, &family, &Group::family);
-  if (group == groups_.end()) group = groups_.insert(groups_.end(), {.family = &family});
-  std::string& text = group->samples;
+  std::string& text = SamplesOf({.name = family.name, .help = family.help, .kind = family.kind});
   text += family.name;
   text += suffix;
   std::string_view labels = family.labels;
@@ -84,8 +111,8 @@ void Exposition::AddSample(const Family& family, std::initializer_list<std::stri
 std::string Exposition::Text() const {
   std::string text;
   for (const Group& group : groups_) {
-    text += fmt::format("# HELP {} {}\n# TYPE {} {}\n", group.family->name, group.family->help,
-                        group.family->name, TypeOf(*group.family));
+    text +=
+        fmt::format("# HELP {} {}\n# TYPE {} {}\n", group.name, group.help, group.name, TypeOf(group.kind));
     text += group.samples;
   }
   return text;

@@ -10,6 +10,7 @@
 #include <initializer_list>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cmd/raild/metrics/histogram.h"
@@ -19,8 +20,18 @@ namespace rail::metrics {
 
 inline constexpr std::string_view kContentType = "text/plain; version=0.0.4; charset=utf-8";
 
+// A family by its texts: what a Family is where the name is known only as the page is made.
+struct Sample {
+  std::string_view name, help;
+  Kind kind = Kind::kGauge;
+};
+using Labels = std::vector<std::pair<std::string, std::string>>;
+
 class Exposition {
  public:
+  // `value`: as the page has it. Of a family that has several samples, `help` may be empty in all but the first.
+  void Add(const Sample& family, const Labels& labels, std::string_view value);
+
   // `values`: the values of the family's labels, in their order, in UTF-8. If a family gets the same values twice, the page is
   // invalid.
   void Add(const Family& family, std::initializer_list<std::string_view> values, uint64_t value);
@@ -33,9 +44,12 @@ class Exposition {
 
  private:
   struct Group {
-    const Family* family = nullptr;
+    std::string name, help;
+    Kind kind = Kind::kGauge;
     std::string samples;
   };
+  // Where the samples of a family go.
+  std::string& SamplesOf(const Sample& family);
   // Appends `suffix` to the name, and puts the label `le` in front of the others if it is not empty.
   void AddSample(const Family& family, std::initializer_list<std::string_view> values, std::string_view value,
                  std::string_view suffix = {}, std::string_view le = {});

@@ -1,6 +1,7 @@
 #include "cmd/raild/metrics/exposition.h"
 
 #include <gmock/gmock.h>
+#include <google/protobuf/descriptor.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -8,26 +9,43 @@
 #include <set>
 #include <sstream>
 
+#include "cmd/raild/metrics/document.h"
+#include "rail/v1/options.pb.h"
+#include "rail/v1/state.pb.h"
+
 namespace rail::metrics {
 namespace {
 
+std::vector<DocumentFamily> Everything() {
+  std::vector<DocumentFamily> all = FamiliesOf(*v1::NodeState::descriptor());
+  for (const Family* family : kAll)
+    all.push_back({.name = std::string(family->name),
+                   .labels = std::string(family->labels),
+                   .help = std::string(family->help),
+                   .kind = family->kind});
+  return all;
+}
+
 TEST(Exposition, WritesFamiliesOneAfterTheOther) {
   Exposition page;
-  page.Add(kRailCarrier, {"rail0"}, 1);
-  page.AddSeconds(kStartTime, {}, 1732193279.125);
-  page.Add(kRailCarrier, {"rail1"}, 0);
-  page.Add(kFailures, {"bgp"}, UINT64_MAX);
-  EXPECT_EQ(page.Text(),
-            "# HELP railcni_rail_carrier 1: the rail's uplink has a carrier.\n"
-            "# TYPE railcni_rail_carrier gauge\n"
-            "railcni_rail_carrier{rail=\"rail0\"} 1\n"
-            "railcni_rail_carrier{rail=\"rail1\"} 0\n"
-            "# HELP railcni_start_time_seconds When raild was started, in seconds since 1970.\n"
-            "# TYPE railcni_start_time_seconds gauge\n"
-            "railcni_start_time_seconds 1732193279.125\n"
-            "# HELP railcni_failures_total Rounds in which this part could not be put right.\n"
-            "# TYPE railcni_failures_total counter\n"
-            "railcni_failures_total{part=\"bgp\"} 18446744073709551615\n");
+  page.Add(kLookSuccess, {"rules"}, 1);
+  page.AddSeconds(kLookAge, {}, 7.125);
+  page.Add(kLookSuccess, {"flows"}, 0);
+  page.Add(Sample{.name = "railcni_failures_total", .help = "Rounds.", .kind = Kind::kCounter},
+           {{"part", "bgp"}, {"rail", "a\"b"}}, "18446744073709551615");
+  EXPECT_EQ(
+      page.Text(),
+      "# HELP railcni_switch_look_success 1: the last look at Open vSwitch had this; 0: what is counted "
+      "there is left out of this page.\n"
+      "# TYPE railcni_switch_look_success gauge\n"
+      "railcni_switch_look_success{source=\"rules\"} 1\n"
+      "railcni_switch_look_success{source=\"flows\"} 0\n"
+      "# HELP railcni_switch_look_age_seconds Since when the last look at Open vSwitch has ended.\n"
+      "# TYPE railcni_switch_look_age_seconds gauge\n"
+      "railcni_switch_look_age_seconds 7.125\n"
+      "# HELP railcni_failures_total Rounds.\n"
+      "# TYPE railcni_failures_total counter\n"
+      "railcni_failures_total{part=\"bgp\",rail=\"a\\\"b\"} 18446744073709551615\n");
 }
 
 TEST(Exposition, EscapesValuesOfLabels) {
@@ -65,19 +83,36 @@ TEST(Exposition, IsEmptyWithoutSamples) {
 TEST(Names, FollowTheConventions) {
   const std::regex name("railcni(_[a-z]+)+");
   const std::regex labels("([a-z_]+(,[a-z_]+)*)?");
-  std::set<std::string_view> seen;
-  for (const Family* family : kAll) {
-    const std::string text(family->name);
+  std::set<std::string> seen;
+  for (const DocumentFamily& family : Everything()) {
+    const std::string& text = family.name;
     EXPECT_TRUE(std::regex_match(text, name)) << text;
-    EXPECT_TRUE(std::regex_match(std::string(family->labels), labels)) << text;
-    EXPECT_EQ(text.ends_with("_total"), family->kind == Kind::kCounter) << text;
-    EXPECT_TRUE(family->help.ends_with('.')) << text;
-    EXPECT_EQ(family->help.find_first_of("\\\n"), std::string_view::npos) << text << ": would need escapes";
-    EXPECT_TRUE(seen.insert(family->name).second) << text << " stands twice";
+    EXPECT_TRUE(std::regex_match(family.labels, labels)) << text;
+    EXPECT_EQ(text.ends_with("_total"), family.kind == Kind::kCounter) << text;
+    EXPECT_TRUE(family.help.ends_with('.')) << text;
+    EXPECT_EQ(family.help.find_first_of("\\\n"), std::string::npos) << text << ": would need escapes";
+    EXPECT_TRUE(seen.insert(text).second) << text << " stands twice";
   }
 }
 
 // A row of the table: | `railcni_rail_carrier` | `rail` | ...
+// An option that names a field which is not there would keep a metric away for ever.
+TEST(Names, AreOfFieldsThatAreThere) {
+  std::vector<const google::protobuf::Descriptor*> types = {v1::NodeState::descriptor()};
+  for (size_t next = 0; next < types.size(); ++next) {
+    const google::protobuf::Descriptor& type = *types[next];
+    for (const std::string& each : type.options().GetExtension(v1::info).labels())
+      EXPECT_NE(type.FindFieldByName(each.substr(each.find('=') + 1)), nullptr) << type.name() << " " << each;
+    for (int i = 0; i < type.field_count(); ++i) {
+      const google::protobuf::FieldDescriptor& field = *type.field(i);
+      const v1::Metric& metric = field.options().GetExtension(v1::metric);
+      EXPECT_TRUE(metric.when().empty() || type.FindFieldByName(metric.when()) != nullptr) << metric.name();
+      if (field.message_type() != nullptr && std::ranges::find(types, field.message_type()) == types.end())
+        types.push_back(field.message_type());
+    }
+  }
+}
+
 TEST(Names, AreThoseOfTheReadme) {
   std::ifstream file(RAILCNI_METRICS_README);
   std::stringstream text;
@@ -93,8 +128,7 @@ TEST(Names, AreThoseOfTheReadme) {
     EXPECT_TRUE(described.insert((*at)[1].str() + "{" + labels + "}").second) << (*at)[1];
   }
   std::set<std::string> there;
-  for (const Family* family : kAll)
-    there.insert(std::string(family->name) + "{" + std::string(family->labels) + "}");
+  for (const DocumentFamily& family : Everything()) there.insert(family.name + "{" + family.labels + "}");
   EXPECT_EQ(described, there);
 }
 

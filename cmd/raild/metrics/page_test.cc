@@ -3,9 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
 #include <sstream>
 
+#include "cmd/raild/metrics/document.h"
 #include "cmd/raild/metrics/exposition.h"
+#include "rail/v1/state.pb.h"
 
 namespace rail::raild {
 namespace {
@@ -33,8 +36,11 @@ NodeView Sample() {
   NodeView view{.version = 5, .raild_version = "0.1.0", .started_ms = 1732193279125};
   view.rdma = engine::RdmaMode::kExclusive;
   view.bmp_up = true;
-  view.health = {{.part = "bgp", .ok = true, .failures = 2},
-                 {.part = "rail rail0", .ok = false, .problem = "Open vSwitch has gone", .failures = 1}};
+  view.health = {{.part = engine::Part::kBgp, .ok = true, .failures = 2},
+                 {.part = {engine::Part::kRail, "rail0"},
+                  .ok = false,
+                  .problem = "Open vSwitch has gone",
+                  .failures = 1}};
   engine::RailView& rail = view.rails.emplace_back();
   rail.rail = {.name = "rail0", .pf = "p0", .bridge = "br-rail0"};
   rail.bridge_present = rail.uplink_carrier = true;
@@ -135,12 +141,12 @@ CniRuns Runs() {
   return runs;
 }
 
-// Without HELP and TYPE, which are the names' own.
-std::string Samples(const http::Page& page) {
-  std::istringstream lines(page.body);
-  std::string samples;
+// In alphabetical order, since that of the page says nothing; without HELP and TYPE, which are the names' own.
+std::multiset<std::string> Samples(const std::string& page) {
+  std::istringstream lines(page);
+  std::multiset<std::string> samples;
   for (std::string line; std::getline(lines, line);) {
-    if (!line.starts_with('#')) samples += line + "\n";
+    if (!line.starts_with('#')) samples.insert(line);
   }
   return samples;
 }
@@ -150,7 +156,7 @@ TEST(MetricsPage, SaysAllThatTheViewAndTheLookSay) {
   const http::Page page = MetricsPage(Sample(), &look, kNow, Runs(), NoPorts());
   EXPECT_EQ(page.status, 200);
   EXPECT_EQ(page.type, "text/plain; version=0.0.4; charset=utf-8");
-  EXPECT_EQ(Samples(page), R"(railcni_build_info{version="0.1.0"} 1
+  EXPECT_EQ(Samples(page.body), Samples(R"(railcni_build_info{version="0.1.0"} 1
 railcni_start_time_seconds 1732193279.125
 railcni_up{part="bgp"} 1
 railcni_up{part="rail rail0"} 0
@@ -198,10 +204,10 @@ railcni_bgp_session_state{rail="rail0",state="none"} 0
 railcni_bgp_session_state{rail="rail0",state="other"} 0
 railcni_bgp_prefixes_received{rail="rail0"} 7
 railcni_bgp_prefixes_sent{rail="rail0"} 3
-railcni_vlan_port_works{rail="rail0",tenant="tenant-a",vlan="101"} 1
-railcni_vlan_session_established{rail="rail0",tenant="tenant-a",vlan="101"} 0
-railcni_vlan_prefixes_received{rail="rail0",tenant="tenant-a",vlan="101"} 0
-railcni_vlan_prefixes_sent{rail="rail0",tenant="tenant-a",vlan="101"} 0
+railcni_vlan_port_works{rail="rail0",vlan="101",tenant="tenant-a"} 1
+railcni_vlan_session_established{rail="rail0",vlan="101",tenant="tenant-a"} 0
+railcni_vlan_prefixes_received{rail="rail0",vlan="101",tenant="tenant-a"} 0
+railcni_vlan_prefixes_sent{rail="rail0",vlan="101",tenant="tenant-a"} 0
 railcni_unit_info{unit="su-7"} 1
 railcni_bmp_up 1
 railcni_learning_complete 0
@@ -271,10 +277,13 @@ railcni_datapath_flows{rail="rail0",tenant="tenant-a",place="tc"} 1
 railcni_datapath_flows{rail="rail0",tenant="tenant-a",place="software"} 2
 railcni_datapath_dropping_flows{rail="rail0",tenant="tenant-a"} 3
 railcni_roce_counter_total{rail="rail0",counter="np_cnp_sent"} 6
-)");
+)"));
   const http::Page whole = MetricsPage(Sample(), &look, kNow, Runs(), AllPorts());
-  for (const metrics::Family* family : metrics::kAll)
-    EXPECT_THAT(whole.body, HasSubstr("# TYPE " + std::string(family->name) + " ")) << "nobody fills it";
+  std::vector<std::string> names;
+  for (const metrics::Family* family : metrics::kAll) names.emplace_back(family->name);
+  for (const auto& family : metrics::FamiliesOf(*v1::NodeState::descriptor())) names.push_back(family.name);
+  for (const std::string& name : names)
+    EXPECT_THAT(whole.body, HasSubstr("# TYPE " + name + " ")) << "nobody fills it";
 }
 
 TEST(MetricsPage, LeavesOutWhatTheSwitchHasNotTold) {
@@ -355,7 +364,7 @@ TEST(HealthPage, IsAsTheParts) {
   http::Page page = HealthPage(view);
   EXPECT_EQ(page.status, 503);
   EXPECT_EQ(page.body, "rail rail0 is not right\n`railctl get node` on the node says why\n");
-  view.health[1] = {.part = "rail rail0", .ok = true};
+  view.health[1] = {.part = {engine::Part::kRail, "rail0"}, .ok = true};
   page = HealthPage(view);
   EXPECT_EQ(page.status, 200);
   EXPECT_EQ(page.body, "ok\n");

@@ -48,12 +48,12 @@ void NeighbourWatch::Hear(event::Loop& loop, const std::string& rail, Uplink& up
   loop.Cancel(uplink.expires);
   uplink.expires = loop.After(std::chrono::seconds((*neighbour)->ttl),
                               [this, &loop, rail, &uplink] { Forget(loop, rail, uplink); });
-  if (node_status_.SetNeighbour(rail, std::move(*neighbour))) heard_();
+  if (node_status_.SetNeighbour(rail, std::move(*neighbour))) node_status_.Changed();
 }
 
 void NeighbourWatch::Forget(event::Loop& loop, const std::string& rail, Uplink& uplink) {
   loop.Cancel(std::exchange(uplink.expires, 0));
-  if (node_status_.SetNeighbour(rail, std::nullopt)) heard_();
+  if (node_status_.SetNeighbour(rail, std::nullopt)) node_status_.Changed();
 }
 
 }  // namespace rail::raild

@@ -1,13 +1,12 @@
 // What the other ends of the rails' uplinks say of themselves by LLDP, for as long as they say that it holds.
 //
-// Use:      NeighbourWatch neighbours(config, node_status, [&] { publish });
+// Use:      NeighbourWatch neighbours(config, node_status);
 //           neighbours.Look(loop);      // at the start, and whenever a link may have changed
 // Threads:  the one of `loop`
 // Owns:     a socket for each uplink; a link that comes, or comes anew, gets another
 // Source:   lib/lldp/README.md
 #pragma once
 
-#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -20,10 +19,8 @@ namespace rail::raild {
 
 class NeighbourWatch {
  public:
-  // `heard`: somebody says something new, or nothing any more.
-  NeighbourWatch(const config::NodeConfig& config, engine::NodeStatus& node_status,
-                 std::function<void()> heard)
-      : config_(config), node_status_(node_status), heard_(std::move(heard)) {}
+  NeighbourWatch(const config::NodeConfig& config, engine::NodeStatus& node_status)
+      : config_(config), node_status_(node_status) {}
 
   void Look(event::Loop& loop);
 
@@ -41,7 +38,6 @@ class NeighbourWatch {
 
   const config::NodeConfig& config_;
   engine::NodeStatus& node_status_;
-  std::function<void()> heard_;
   std::map<std::string, Uplink> uplinks_;  // by rail
 };
 

@@ -21,7 +21,7 @@ void QosWorker::Start() {
 }
 
 void QosWorker::Look() {
-  if (lossless_.Look()) changed_();
+  if (lossless_.Look()) node_status_.Changed();
 }
 
 void QosWorker::WatchLinks() {

@@ -1,12 +1,11 @@
 // The thread that follows how the uplinks treat priorities, where node.json says "lossless".
 //
-// Use:      QosWorker qos(config, deps, node_status, [&] { ... publish ... });
+// Use:      QosWorker qos(config, deps, node_status);
 //           RAIL_TRY(qos.Open());  qos.Start();  ...  qos.Stop();
-// Threads:  Start and Stop by one; `changed` is called on the worker's own thread
+// Threads:  Start and Stop by one
 // Owns:     the kernel's events of links and priorities
 #pragma once
 
-#include <functional>
 #include <memory>
 
 #include "cmd/raild/workers/worker.h"
@@ -17,9 +16,8 @@ namespace rail::raild {
 
 class QosWorker {
  public:
-  QosWorker(const config::NodeConfig& config, const engine::Deps& deps, engine::NodeStatus& node_status,
-            std::function<void()> changed)
-      : lossless_(config, deps, node_status), changed_(std::move(changed)) {}
+  QosWorker(const config::NodeConfig& config, const engine::Deps& deps, engine::NodeStatus& node_status)
+      : node_status_(node_status), lossless_(config, deps, node_status) {}
 
   Status Open() { return worker_.Open(); }
   void Start();
@@ -30,8 +28,8 @@ class QosWorker {
   void Look();
   void WatchLinks();
 
+  engine::NodeStatus& node_status_;
   engine::LosslessRepair lossless_;
-  std::function<void()> changed_;
   std::unique_ptr<netlink::Monitor> links_;
   bool look_is_due_ = false;
   Worker worker_;  // last: its thread ends first

@@ -5,14 +5,14 @@
 namespace rail::raild {
 namespace {
 
+using engine::Part;
 using kubernetes::RailState;
 
 std::string ProblemOf(const engine::NodeView& view, const engine::RailView& rail) {
   if (!rail.uplink_carrier) return rail.rail.pf + " has no carrier";
   for (const engine::Health& health : view.health) {
-    if (!health.ok &&
-        (health.part == "rail " + rail.rail.name || health.part == "NIC of rail " + rail.rail.name))
-      return health.problem;
+    const bool keeps_it = health.part.part == Part::kRail || health.part.part == Part::kNic;
+    if (!health.ok && keeps_it && health.part.rail == rail.rail.name) return health.problem;
   }
   if (!rail.bridge_present) return "bridge " + rail.rail.bridge + " does not exist";
   if (rail.connected()) return "";

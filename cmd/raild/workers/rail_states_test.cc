@@ -56,9 +56,9 @@ TEST(RailStatesTest, TheNearestCauseIsTold) {
 
 TEST(RailStatesTest, APartOfTheRailSaysItsReasonInItsOwnWords) {
   engine::NodeView view = ViewOf([](engine::RailView& rail) { rail.bridge_present = false; });
-  view.health = {{"rail rail0", true, "", 0},
-                 {"NIC of rail rail1", false, "0000:17:00.0 has no VFs", 1},
-                 {"rail rail10", false, "of another rail", 1}};
+  view.health = {{{engine::Part::kRail, "rail0"}, true, "", 0},
+                 {{engine::Part::kNic, "rail1"}, false, "0000:17:00.0 has no VFs", 1},
+                 {{engine::Part::kRail, "rail10"}, false, "of another rail", 1}};
   EXPECT_EQ(Told(view), "0000:17:00.0 has no VFs");
 }
 

@@ -34,7 +34,7 @@ void RatesWorker::LookSoon(Clock::duration gather) {
 }
 
 void RatesWorker::Look() {
-  if (rates_.Look()) changed_();
+  if (rates_.Look()) node_status_.Changed();
 }
 
 void RatesWorker::WatchDevlink() {

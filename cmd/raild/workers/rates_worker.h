@@ -1,12 +1,11 @@
 // The thread that keeps the rates of tenants, where node.json says "rates", and gives back what an earlier node.json wanted.
 //
-// Use:      RatesWorker rates(config, deps, store, node_status, [&] { ... publish ... });
+// Use:      RatesWorker rates(config, deps, store, node_status);
 //           RAIL_TRY(rates.Open());  rates.Start();  rates.RecordChanged();  ...  rates.Stop();
-// Threads:  Start and Stop by one; RecordChanged: any; `changed` is called on the worker's own thread
+// Threads:  Start and Stop by one; RecordChanged: any
 // Owns:     its connection to the record, and devlink's events
 #pragma once
 
-#include <functional>
 #include <memory>
 
 #include "cmd/raild/workers/worker.h"
@@ -18,8 +17,8 @@ namespace rail::raild {
 class RatesWorker {
  public:
   RatesWorker(const config::NodeConfig& config, const engine::Deps& deps, std::unique_ptr<state::Store> store,
-              engine::NodeStatus& node_status, std::function<void()> changed)
-      : store_(std::move(store)), rates_(config, deps, *store_, node_status), changed_(std::move(changed)) {}
+              engine::NodeStatus& node_status)
+      : store_(std::move(store)), node_status_(node_status), rates_(config, deps, *store_, node_status) {}
 
   Status Open() { return worker_.Open(); }
   void Start();
@@ -33,8 +32,8 @@ class RatesWorker {
   void WatchDevlink();
 
   const std::unique_ptr<state::Store> store_;
+  engine::NodeStatus& node_status_;
   engine::RatesRepair rates_;
-  std::function<void()> changed_;
   std::unique_ptr<netlink::DevlinkMonitor> devlink_;
   bool look_is_due_ = false;
   Worker worker_;  // last: its thread ends first

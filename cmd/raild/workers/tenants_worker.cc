@@ -52,7 +52,7 @@ void TenantsWorker::Stop() {
 
 // The file first: a plugin that starts now reads what raild is about to act on. Without the file, pods that run follow all the same.
 void TenantsWorker::Changed(const tenancy::TenantMap& map) {
-  node_status_.Note("tenants of namespaces", tenancy::SaveTenantMap(file_, map));
+  node_status_.Note(engine::Part::kTenantList, tenancy::SaveTenantMap(file_, map));
   list_.Set(std::make_shared<const tenancy::TenantMap>(map));
   Tell();
 }
@@ -72,6 +72,7 @@ void TenantsWorker::State(const Status& status) {
 
 void TenantsWorker::Tell() {
   Note();
+  node_status_.Changed();
   changed_();
 }
 

@@ -19,7 +19,11 @@ void UplinkWorker::Start() {
 }
 
 void UplinkWorker::Look() {
-  if (const engine::UplinkNews news = watch_.Look(); news.changed) changed_(news);
+  const engine::UplinkNews news = watch_.Look();
+  if (news.changed) {
+    changed_(news);
+    node_status_.Changed();
+  }
   neighbours_.Look(worker_.loop());
 }
 

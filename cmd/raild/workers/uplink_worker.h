@@ -1,9 +1,9 @@
 // The thread that follows the carrier of the rails' uplinks, and hears what their other ends say of themselves (LLDP): it asks the kernel
 // only, so that nothing else keeps it waiting.
 //
-// Use:      UplinkWorker uplinks(config, deps, node_status, [&](const auto& news) { bgp.UplinksChanged(news); }, [&] { publish });
+// Use:      UplinkWorker uplinks(config, deps, node_status, [&](const auto& news) { bgp.UplinksChanged(news); });
 //           RAIL_TRY(uplinks.Open());  uplinks.Start();  ...  uplinks.Stop();
-// Threads:  Start and Stop by one; `changed` and `heard` are called on the worker's own thread
+// Threads:  Start and Stop by one; `changed` is called on the worker's own thread
 // Owns:     the kernel's link events, and a socket for LLDP on each uplink
 #pragma once
 
@@ -20,10 +20,11 @@ namespace rail::raild {
 class UplinkWorker {
  public:
   UplinkWorker(const config::NodeConfig& config, const engine::Deps& deps, engine::NodeStatus& node_status,
-               std::function<void(const engine::UplinkNews&)> changed, std::function<void()> heard)
-      : watch_(config, deps, node_status),
+               std::function<void(const engine::UplinkNews&)> changed)
+      : node_status_(node_status),
+        watch_(config, deps, node_status),
         changed_(std::move(changed)),
-        neighbours_(config, node_status, std::move(heard)) {}
+        neighbours_(config, node_status) {}
 
   Status Open() { return worker_.Open(); }
   // Reads the carriers once before it returns, so that they are known to whoever announces next.
@@ -35,6 +36,7 @@ class UplinkWorker {
   void Look();
   void WatchLinks();
 
+  engine::NodeStatus& node_status_;
   engine::UplinkWatch watch_;
   std::function<void(const engine::UplinkNews&)> changed_;
   NeighbourWatch neighbours_;

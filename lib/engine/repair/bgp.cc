@@ -58,7 +58,7 @@ bool BgpRepair::Audit() {
   remotes_.SetMark(Mark());
   Connections connections(deps_.openers(config_), After(kRoundLimit));
   Status whole;
-  const auto note = [&](const std::string& part, const Status& status) {
+  const auto note = [&](Part part, const Status& status) {
     node_status_.Note(part, status);
     if (whole && !status) whole = status;
   };
@@ -68,19 +68,19 @@ bool BgpRepair::Audit() {
   const Status read = ReadInstances();
   const auto bgpd = connections.Bgp();
   if (bgpd) (*bgpd)->ReadOnce(true);
-  if (config_.bgp.manage) note("bgp instance", BgpBase(connections, Peers::kNone, failed));
+  if (config_.bgp.manage) note(Part::kBgpInstance, BgpBase(connections, Peers::kNone, failed));
   if (config_.bgp.manage && before()) FrontendBase(connections, note);
-  if (before()) note("bgp announcements", Announcements(connections, failed));
+  if (before()) note(Part::kBgpAnnouncements, Announcements(connections, failed));
   // A session that comes up without the announcements makes the leaf forget them. One address that bgpd refuses for good
   // must not keep all others from the leaf, though.
   if (config_.bgp.manage && (before() || before().error().code != Code::kTransient)) {
-    note("bgp sessions", BgpBase(connections, Peers::kAll, failed));
+    note(Part::kBgpSessions, BgpBase(connections, Peers::kAll, failed));
   }
-  if (config_.bgp.manage && before() && read) note("bgp instances without pods", RemoveUnused(connections));
+  if (config_.bgp.manage && before() && read) note(Part::kUnusedInstances, RemoveUnused(connections));
   const Status fed = EnsureFeeds(connections);
   // Only a new bgpd helps against a missing module, so there is no reason to try again sooner.
   if (whole && !fed && fed.error().code == Code::kTransient) whole = fed;
-  node_status_.Note("bgp feed", FeedHealth());
+  node_status_.Note(Part::kBgpFeed, FeedHealth());
   if (whole) {
     backoff_.Right();
   } else {
@@ -88,7 +88,7 @@ bool BgpRepair::Audit() {
   }
   if (bgpd) (*bgpd)->ReadOnce(false);
   const bool news = AskAndTell(connections);
-  node_status_.Publish(record_);
+  node_status_.Changed();
   return news;
 }
 
@@ -102,7 +102,7 @@ bool BgpRepair::Poll() {
   }
   Connections connections(deps_.openers(config_), After(kRoundLimit));
   if (!AskAndTell(connections)) return false;
-  node_status_.Publish(record_);
+  node_status_.Changed();
   return true;
 }
 
@@ -159,7 +159,7 @@ bool BgpRepair::CarrierBack(const std::vector<std::string>& rails, Deadline seen
   const Status ended = end();
   if (!ended) log::Warning("sessions of rails whose carrier is back: {}", ended.error().message);
   if (!TellIf(changed)) return false;
-  node_status_.Publish(record_);
+  node_status_.Changed();
   return true;
 }
 
@@ -194,7 +194,7 @@ const BgpInstance* BgpRepair::InstanceOf(const std::string& interface) const {
 bool BgpRepair::Tell() {
   if (!TellIf(false)) return false;
   sessions_outdated_ = true;  // their counters have changed
-  node_status_.Publish(record_);
+  node_status_.Changed();
   return true;
 }
 
@@ -202,7 +202,7 @@ bool BgpRepair::AskAndTell(Connections& connections) {
   bool changed = false;
   asked_ = deps_.now();
   const Status asked = Ask(connections, changed);
-  node_status_.Note("bgp", asked);
+  node_status_.Note(Part::kBgp, asked);
   if (asked) {
     ask_backoff_.Right();
   } else {
@@ -226,7 +226,7 @@ bool BgpRepair::TellIf(bool changed) {
     contested_since_ = deps_.now();
   }
   const std::string other = remotes_.other_cluster();
-  node_status_.Note(kClusterPart, other.empty() ? Status() : Fail(Code::kInvalid, other));
+  node_status_.Note(Part::kCluster, other.empty() ? Status() : Fail(Code::kInvalid, other));
   std::string problem = remotes_.problem();
   if (contested_since_ && deps_.now() - *contested_since_ >= kContestedGrace) {
     const std::set<tenancy::TenantId>& tenants = table.example->tenants;
@@ -235,15 +235,15 @@ bool BgpRepair::TellIf(bool changed) {
                tenants.rbegin()->ToString() + ") and reaches nobody";
     if (table.contested > 1) problem += ", as are " + std::to_string(table.contested - 1) + " more";
   }
-  node_status_.Note("addresses of pods", own_.health());
-  node_status_.Note("bgp prefixes", PrefixHealth());
-  node_status_.Note("bgp remotes", problem.empty() ? Status() : Fail(Code::kInvalid, problem));
+  node_status_.Note(Part::kPodAddresses, own_.health());
+  node_status_.Note(Part::kBgpPrefixes, PrefixHealth());
+  node_status_.Note(Part::kBgpRemotes, problem.empty() ? Status() : Fail(Code::kInvalid, problem));
   // A problem that is reported with a delay is news when it is reported.
   problem += other;
   changed = changed || problem != told_problem_;
   told_problem_ = std::move(problem);
   const bool bmp_up = FeedIsUp();
-  if (bmp_up != told_bmp_up_) node_status_.Note("bgp feed", FeedHealth());
+  if (bmp_up != told_bmp_up_) node_status_.Note(Part::kBgpFeed, FeedHealth());
   changed = changed || bmp_up != told_bmp_up_ || alike_ != told_ambiguous_;
   told_bmp_up_ = bmp_up;
   told_ambiguous_ = alike_;

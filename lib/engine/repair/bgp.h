@@ -86,8 +86,7 @@ class BgpRepair {
   const BgpInstance* InstanceOf(const std::string& interface) const;
   // The VRF of the instance that has the session on `interface`.
   std::string VrfOf(const std::string& interface) const;
-  void FrontendBase(Connections& connections,
-                    const std::function<void(const std::string&, const Status&)>& note);
+  void FrontendBase(Connections& connections, const std::function<void(Part, const Status&)>& note);
   void LookAtFrontend(Connections& connections, bool& changed);
   // Whether the front end is not whole, and has changed lately.
   bool FrontendMayChange() const;

@@ -124,15 +124,14 @@ Status BgpRepair::RemoveInstance(Connections& connections, frr::Bgp& bgp, const 
   return {};
 }
 
-void BgpRepair::FrontendBase(Connections& connections,
-                             const std::function<void(const std::string&, const Status&)>& note) {
+void BgpRepair::FrontendBase(Connections& connections, const std::function<void(Part, const Status&)>& note) {
   size_t sent = 0;
   const bool stood = frontend_.stood();
   const Status done = [&]() -> Status {
     RAIL_TRY(RecordOrigin(connections));
     return frontend_.Ensure(connections, sent);
   }();
-  if (config_.frontend.on() || !done) note("front end", done);
+  if (config_.frontend.on() || !done) note(Part::kFrontend, done);
   if (stood) node_status_.Repaired("front end", sent);
   mended_ = mended_ || sent > 0;
 }

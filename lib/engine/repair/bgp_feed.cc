@@ -68,7 +68,7 @@ void BgpRepair::FeedOpened(const std::string& vrf) {
   feed.settling = alike_ = false;
   feed.stall.Opened();
   feed.due.reset();
-  node_status_.Note("bgp feed", FeedHealth());
+  node_status_.Note(Part::kBgpFeed, FeedHealth());
 }
 
 void BgpRepair::FeedClosed(const std::string& why, const std::string& vrf) {

@@ -50,11 +50,11 @@ Status GiveQosBack(const Openers& openers, const std::map<std::string, qos::Befo
 }
 
 bool LosslessRepair::Look() {
-  node_status_.Note("QoS that is given back", GiveBack());
+  node_status_.Note(Part::kQosGivenBack, GiveBack());
   bool changed = false;
   for (const config::Rail& rail : config_.rails) {
     if (!rail.lossless) continue;
-    if (rail.lossless->manage_qos) node_status_.Note("QoS of rail " + rail.name, Manage(rail));
+    if (rail.lossless->manage_qos) node_status_.Note({Part::kQos, rail.name}, Manage(rail));
     const qos::Seen seen = LookAtQos(deps_.openers(config_), rail);
     changed = node_status_.SetLossless(rail.name, qos::Compare(*rail.lossless, rail.pf, seen)) || changed;
   }
@@ -87,7 +87,7 @@ Status LosslessRepair::Manage(const config::Rail& rail) {
   if (deps_.origin) RAIL_TRY(deps_.origin->Qos(rail.pf, qos::BeforeOf(plan, now)));
   RAIL_ASSIGN(const std::vector<std::string> done, qos::Apply(plan, rail.pf, *dcb));
   log::Info("rail {}: {}: {}", rail.name, rail.pf, Joined(done));
-  if (node_status_.WasRight("QoS of rail " + rail.name)) node_status_.Repaired("QoS", done.size());
+  if (node_status_.WasRight({Part::kQos, rail.name})) node_status_.Repaired("QoS", done.size());
   return {};
 }
 

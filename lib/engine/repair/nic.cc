@@ -7,7 +7,7 @@ namespace rail::engine {
 
 void NicRepair::Ensure(const config::Rail& rail) {
   if (!rail.manage_sriov || !openers_.prepare_nic) return;
-  const std::string part = "NIC of rail " + rail.name;
+  const PartId part(Part::kNic, rail.name);
   const bool stood = node_status_.WasRight(part);
   const auto done = Prepare(rail);
   node_status_.Note(part, done ? Status() : tl::make_unexpected(done.error()));
@@ -35,7 +35,7 @@ Result<std::vector<std::string>> NicRepair::Prepare(const config::Rail& rail) {
 void NicRepair::LookAtRdma() {
   if (!openers_.rdma_netns) return;
   const auto netns = openers_.rdma_netns();
-  node_status_.Note("rdma", netns ? Status() : tl::make_unexpected(netns.error()));
+  node_status_.Note(Part::kRdma, netns ? Status() : tl::make_unexpected(netns.error()));
   if (!netns) return;
   node_status_.SetRdma(!*netns                                  ? RdmaMode::kNone
                        : **netns == netlink::RdmaNetns::kShared ? RdmaMode::kShared

@@ -52,7 +52,7 @@ class NicTest : public ::testing::Test {
   std::vector<std::string> Problems() {
     std::vector<std::string> problems;
     for (const Health& health : views_.Current()->health) {
-      if (!health.ok) problems.push_back(health.part + ": " + health.problem);
+      if (!health.ok) problems.push_back(ToText(health.part) + ": " + health.problem);
     }
     return problems;
   }

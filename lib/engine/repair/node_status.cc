@@ -124,24 +124,26 @@ std::vector<AddressElsewhere> ElsewhereOf(const state::Attachment& attachment, c
 
 }  // namespace
 
-void NodeStatus::Note(const std::string& part, const Status& status) {
+void NodeStatus::Note(const PartId& part, const Status& status) {
   const std::string problem = status ? "" : status.error().message;
   const std::lock_guard lock(mutex_);
-  Health& health = health_[part];
-  if (health.part.empty() || health.problem != problem) {
-    if (!status) log::Warning("{}: {}", part, problem);
-    if (status && !health.part.empty()) log::Info("{}: right again", part);
+  const auto [entry, first] = health_.try_emplace(part, Health{.part = part});
+  Health& health = entry->second;
+  if (first || health.problem != problem) {
+    if (!status) log::Warning("{}: {}", ToText(part), problem);
+    if (status && !first) log::Info("{}: right again", ToText(part));
   }
   if (!status) ++health.failures;
-  health = {part, status.has_value(), problem, health.failures};
+  health.ok = status.has_value();
+  health.problem = problem;
 }
 
-bool NodeStatus::Knows(const std::string& part) const {
+bool NodeStatus::Knows(const PartId& part) const {
   const std::lock_guard lock(mutex_);
   return health_.contains(part);
 }
 
-bool NodeStatus::WasRight(const std::string& part) const {
+bool NodeStatus::WasRight(const PartId& part) const {
   const std::lock_guard lock(mutex_);
   const auto known = health_.find(part);
   return known != health_.end() && known->second.ok;
@@ -256,9 +258,8 @@ std::shared_ptr<const Learned> NodeStatus::learned() const {
 }
 
 void NodeStatus::Publish(RecordReader& reader) {
-  const std::lock_guard one_at_a_time(publishing_);
   const auto record = reader.Read();
-  Note("state", record ? Status() : tl::make_unexpected(record.error()));
+  Note(Part::kState, record ? Status() : tl::make_unexpected(record.error()));
   if (record) record_ = *record;
   NodeView view;
   {
@@ -283,7 +284,7 @@ std::string NodeStatus::Withdrawn(const AttachmentView& shown) const {
 void NodeStatus::ShowSessions(RailView& shown) const {
   const auto carrier = carriers_.find(shown.rail.name);
   const bool no_carrier = carrier != carriers_.end() && !carrier->second;
-  const auto asked = health_.find("bgp");
+  const auto asked = health_.find(Part::kBgp);
   const bool asks = asked == health_.end() || asked->second.ok;
   // Returns the sentence about a session that is not Established.
   const auto show = [&](const std::string& interface, std::optional<frr::Session>& session,
@@ -369,7 +370,9 @@ NodeView NodeStatus::Compose(const Record& record) const {
                                            rail->second.ports.contains(attachment.representor));
     if (!has_no_port && rail != rails_.end()) shown.rules_unknown_since_ms = rail->second.unseen_since_ms;
     for (const state::Step& step : steps) {
-      if (!step.pending.empty()) shown.pending = step.kind + ": " + step.pending;
+      if (step.pending.empty()) continue;
+      shown.pending_step = step.kind;
+      shown.pending = step.kind + ": " + step.pending;
     }
     if (const auto where = where_.find(attachment.id); where != where_.end()) {
       shown.device_lost = attachment.phase == state::Phase::kReady && where->second.device_lost();

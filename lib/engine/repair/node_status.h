@@ -2,14 +2,16 @@
 // found. Publish makes a view of all that.
 //
 // Use:      NodeStatus node_status(config, identity, views);
-//           node_status.Note("rail rail0", status);  node_status.Repaired("rules", 3);
+//           node_status.Note({Part::kRail, "rail0"}, status);  node_status.Repaired("rules", 3);
 //           node_status.SetRail("rail0", seen);      // the switch's part
 //           node_status.SetLearned(learned);         // BGP's part
-//           node_status.Publish(reader);             // at the end of a round
-// Threads:  any thread; `reader` is the caller's own
+//           node_status.Changed();                   // at the end of a round: the publisher publishes soon
+//           node_status.Publish(reader);             // the publisher
+// Threads:  any thread; Publish: the publisher's, whose own `reader` is
 // Owns:     nothing: config and views must outlive it
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -78,9 +80,9 @@ class NodeStatus {
         learned_(std::make_shared<const Learned>()) {}
 
   // Stores how the last round of a part ended. Logs it if it differs from the round before.
-  void Note(const std::string& part, const Status& status);
-  bool Knows(const std::string& part) const;     // it was noted once
-  bool WasRight(const std::string& part) const;  // when it was noted last
+  void Note(const PartId& part, const Status& status);
+  bool Knows(const PartId& part) const;     // it was noted once
+  bool WasRight(const PartId& part) const;  // when it was noted last
   // `cause`: one of kRepairCauses (view.h). Only for what stood as it should and was found otherwise: what follows news is no repair.
   void Repaired(const std::string& cause, uint64_t count = 1);
 
@@ -109,6 +111,9 @@ class NodeStatus {
   void SetLearned(std::shared_ptr<const Learned> learned);
   std::shared_ptr<const Learned> learned() const;
 
+  // What is stored here has changed, or the record: calls `on_change`, which is set before the parts begin. Any thread.
+  void Changed() const { on_change_(); }
+  void OnChange(std::function<void()> on_change) { on_change_ = std::move(on_change); }
   // Publishes a view of everything stored here and of the record. While nobody can read the record: of the last reading, and health
   // says so.
   void Publish(RecordReader& reader);
@@ -121,12 +126,12 @@ class NodeStatus {
   const config::NodeConfig& config_;
   const NodeIdentity identity_;
   ViewPublisher& views_;
+  std::function<void()> on_change_ = [] {};
   const std::map<tenancy::TenantId, TenantVlan> vlans_;  // of every tenant that has one
 
-  std::mutex publishing_;  // so that an older reading of the record never follows a newer one
-  RecordPtr record_;       // the last one that could be read, with publishing_; empty before the first
+  RecordPtr record_;  // the publisher's: the last one that could be read; empty before the first
   mutable std::mutex mutex_;
-  std::map<std::string, Health> health_;
+  std::map<PartId, Health> health_;
   std::map<std::string, uint64_t> repairs_;  // by cause
   std::map<std::string, RailSeen> rails_;
   std::map<std::string, size_t> unrecorded_;  // by rail

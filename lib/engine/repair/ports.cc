@@ -111,7 +111,7 @@ Status PortRepair::RemoveOrphans(ovs::Ovsdb& db, Connections& connections, const
   }
   node_status_.SetUnrecorded(rail_.name, unrecorded_.size());
   node_status_.Note(
-      "record of rail " + rail_.name,
+      {Part::kRecordOfRail, rail_.name},
       unrecorded_.empty()
           ? Status()
           : Fail(Code::kInternal,

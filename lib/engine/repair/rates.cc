@@ -17,8 +17,6 @@ using netlink::RateNode;
 using netlink::RateTrees;
 using state::Attachment;
 
-constexpr char kPart[] = "rates";
-
 std::string NodeText(const DevlinkHandle& nic, const std::string& name) {
   return "rate node " + name + " of " + nic.ToString();
 }
@@ -83,11 +81,11 @@ bool RatesRepair::Look() {
   const std::set<std::string> stood = stood_;
   const Status put = Put(seen);
   is_clean_ = put.has_value();
-  if (config_.rates || !put || node_status_.Knows(kPart)) node_status_.Note(kPart, put);
+  if (config_.rates || !put || node_status_.Knows(Part::kRates)) node_status_.Note(Part::kRates, put);
   if (!done_.empty()) {
     for (const std::string& each : done_) log::Info("rates: {}", each);
     const auto lost = std::ranges::count_if(done_, [&](const auto& each) { return stood.contains(each); });
-    node_status_.Repaired(kPart, static_cast<uint64_t>(lost));
+    node_status_.Repaired("rates", static_cast<uint64_t>(lost));
   }
   for (const std::string& each : news_) log::Warning("{}", each);
   return node_status_.SetRates(std::move(seen)) || !done_.empty();

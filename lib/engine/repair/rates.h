@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "lib/engine/attach/record.h"
+#include "lib/engine/attach/tenant_rates.h"
 #include "lib/engine/attach/verb_context.h"
 #include "lib/engine/repair/node_status.h"
-#include "lib/engine/repair/tenant_rates.h"
 
 namespace rail::engine {
 

@@ -85,7 +85,7 @@ class RatesTest : public ::testing::Test {
   std::vector<std::string> Failing() {
     std::vector<std::string> words;
     for (const Health& health : shown_->health)
-      if (!health.ok) words.push_back(health.part + ": " + health.problem);
+      if (!health.ok) words.push_back(ToText(health.part) + ": " + health.problem);
     return words;
   }
   Differences Differ(const testing::PodSpec& pod) {
@@ -460,7 +460,7 @@ TEST_F(RatesTest, WithoutTheSectionNobodyIsLimitedAndNothingIsSaid) {
   Attach("p1", "ns-a", "vf0");
   EXPECT_FALSE(Look());
   EXPECT_THAT(world.nics.changes, IsEmpty());
-  EXPECT_FALSE(status_.Knows("rates")) << "a node without rates has no such part";
+  EXPECT_FALSE(status_.Knows(Part::kRates)) << "a node without rates has no such part";
 }
 
 TEST_F(RatesTest, AreTakenAwayByARemoval) {

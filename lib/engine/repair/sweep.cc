@@ -33,7 +33,7 @@ Swept Sweeper::Run() {
   Connections connections(deps_.openers(config_), After(kRoundLimit));
   Swept swept;
   const auto read = record_.Read();
-  node_status_.Note("state", read ? Status() : tl::make_unexpected(read.error()));
+  node_status_.Note(Part::kState, read ? Status() : tl::make_unexpected(read.error()));
   if (!read) return swept;
   const RecordPtr& record = *read;
   Node node{config_, record_.store(), connections};
@@ -79,13 +79,13 @@ Swept Sweeper::Run() {
       ++swept.undone;
     }
   }
-  node_status_.Note("writing the record", written);
+  node_status_.Note(Part::kWritingRecord, written);
   gone_since_ = std::move(gone);
   connections.GiveTime(After(kRoundLimit));
   swept.devices = PutBack(node, *record, where);
   Report(*record, where);
   swept.devices = node_status_.SetWhereabouts(std::move(where)) || swept.devices;
-  if (swept.undone > 0 || swept.devices) node_status_.Publish(record_);
+  if (swept.undone > 0 || swept.devices) node_status_.Changed();
   return swept;
 }
 
@@ -108,7 +108,7 @@ bool Sweeper::PutBack(Node& node, const Record& record, WhereaboutsById& where) 
                                            attachment.device + " and is not announced until it has it again");
     }
   }
-  node_status_.Note("devices of pods", first);
+  node_status_.Note(Part::kPodDevices, first);
   return back;
 }
 
@@ -120,9 +120,9 @@ void Sweeper::Report(const Record& record, const WhereaboutsById& where) {
     ++unseen;
     example = &attachment;
   }
-  if (example == nullptr) return node_status_.Note("namespaces of pods", {});
+  if (example == nullptr) return node_status_.Note(Part::kPodNamespaces, {});
   node_status_.Note(
-      "namespaces of pods",
+      Part::kPodNamespaces,
       Fail(Code::kNotFound, std::to_string(unseen) + " of " + std::to_string(record.attachments.size()) +
                                 " cannot be seen, and none of these is swept; " + example->netns_path + ": " +
                                 where.at(example->id).unseen));

@@ -139,7 +139,7 @@ void SwitchRepair::RaiseRepresentors(Connections& connections, const config::Rai
     RAIL_ASSIGN(const RecordPtr record, record_.Read());
     return state.representors.Repair(*host, *record);
   };
-  node_status_.Note("representors of rail " + rail.name, repair());
+  node_status_.Note({Part::kRepresentors, rail.name}, repair());
 }
 
 void SwitchRepair::RulesChanged() {
@@ -161,7 +161,7 @@ void SwitchRepair::RecordChanged() {
       status = Ports(connections, state);
     }
     if (config_.tenancy.mode == config::TenancyMode::kVrf && status)  // a tenant may have come or gone
-      node_status_.Note("leaf of rail " + rail.name, LookForLeaf(connections, rail, state));
+      node_status_.Note({Part::kLeaf, rail.name}, LookForLeaf(connections, rail, state));
     if (status) status = Rules(connections, rail, state, RuleRepair::Look::kNews);
     End(rail, state, status);
   });
@@ -171,7 +171,7 @@ void SwitchRepair::RecordChanged() {
 void SwitchRepair::Learned() {
   ForEachRail([&](Connections& connections, const config::Rail& rail, RailState& state) {
     if (!state.bridge_present) return;
-    node_status_.Note("leaf of rail " + rail.name, LookForLeaf(connections, rail, state));
+    node_status_.Note({Part::kLeaf, rail.name}, LookForLeaf(connections, rail, state));
     End(rail, state, Rules(connections, rail, state, RuleRepair::Look::kNews));
   });
   Publish();
@@ -189,7 +189,7 @@ void SwitchRepair::Whole(Connections& connections, const config::Rail& rail, Rai
     Vlans(connections, rail, state);
     round = Ports(connections, state);
     if (round) {
-      node_status_.Note("leaf of rail " + rail.name, LookForLeaf(connections, rail, state));
+      node_status_.Note({Part::kLeaf, rail.name}, LookForLeaf(connections, rail, state));
       round = Rules(connections, rail, state, RuleRepair::Look::kAudit);
     }
   }
@@ -207,7 +207,7 @@ void SwitchRepair::Whole(Connections& connections, const config::Rail& rail, Rai
 // round that comes before the retry is due does not change when it is due.
 void SwitchRepair::End(const config::Rail& rail, RailState& state, const Status& round) {
   const Status& status = !state.below ? state.below : !round ? round : state.ports.right();
-  node_status_.Note("rail " + rail.name, status);
+  node_status_.Note({Part::kRail, rail.name}, status);
   if (status) {
     state.backoff.Right();
   } else if (!state.backoff.next() || state.backoff.Due()) {
@@ -256,7 +256,7 @@ Status SwitchRepair::HostLinks(Connections& connections, const config::Rail& rai
   state.local_link = local.index;
   if (!config_.ovs.manage_bridges) return {};
   // Before they go up: a link that is up solicits routers at once, and takes the leaf for one.
-  node_status_.Note("sysctls of rail " + rail.name, HostSysctls(rail));
+  node_status_.Note({Part::kSysctls, rail.name}, HostSysctls(rail));
   if (!pf.up) RAIL_TRY(host->SetUp(pf.index));
   if (!local.up) RAIL_TRY(host->SetUp(local.index));
   return {};
@@ -266,13 +266,13 @@ Status SwitchRepair::HostLinks(Connections& connections, const config::Rail& rai
 void SwitchRepair::FlowLimit(Connections& connections, const RailState& state) {
   if (!flow_limit_due_ || !state.rules_right()) return;
   flow_limit_due_ = false;
-  node_status_.Note("flow limit", connections.RaiseFlowLimit());
+  node_status_.Note(Part::kFlowLimit, connections.RaiseFlowLimit());
 }
 
 // LOCAL speaks IPv6 link-local to the leaf and nothing else. The uplink speaks nothing. Pods work without all this, so a
 // container whose /proc/sys is read-only is reported and does not stop the rail.
 Status SwitchRepair::HostSysctls(const config::Rail& rail) {
-  const bool stood = node_status_.WasRight("sysctls of rail " + rail.name);
+  const bool stood = node_status_.WasRight({Part::kSysctls, rail.name});
   const auto ensure = [&](const std::string& link, const char* key, const char* value) -> Status {
     const std::string path = "net/ipv6/conf/" + link + "/" + key;
     RAIL_ASSIGN(const std::string now, netns::ReadSysctl(path));
@@ -297,7 +297,7 @@ Status SwitchRepair::Ports(Connections& connections, RailState& state) {
 // A tenant without its link keeps no other from its rules.
 void SwitchRepair::Vlans(Connections& connections, const config::Rail& rail, RailState& state) {
   const Status made = state.vlan_repair.Repair(config_, connections, state.ports.seen(), deps_.now());
-  const std::string part = "tenants' links of rail " + rail.name;
+  const PartId part(Part::kTenantLinks, rail.name);
   if (!made || config_.tenancy.mode == config::TenancyMode::kVrf || node_status_.Knows(part))
     node_status_.Note(part, made);
 }

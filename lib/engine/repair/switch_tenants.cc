@@ -42,18 +42,18 @@ Result<FileLock> SwitchRepair::Move(Connections& connections, const config::Rail
 // Who leaves a tenant is in the record that the round has read or written.
 void SwitchRepair::Publish() {
   if (const auto record = record_.Read()) leaving_.See(**record, deps_.now(), UnixMs());
-  node_status_.Publish(record_);
+  node_status_.Changed();
 }
 
 bool SwitchRepair::EndLeaving() {
-  const std::string part = "tenants that pods have left";
   const std::vector<int64_t> due = leaving_.TakeDue(deps_.now());
   Status ended;
   for (const int64_t id : due) {
     const Status left = record_.store().SetLeft(id);
     if (!left && left.error().code != Code::kNotFound) ended = left;
   }
-  if (!due.empty() && (!ended || node_status_.Knows(part))) node_status_.Note(part, ended);
+  if (!due.empty() && (!ended || node_status_.Knows(Part::kLeftTenants)))
+    node_status_.Note(Part::kLeftTenants, ended);
   return !due.empty();
 }
 

@@ -18,7 +18,7 @@ UplinkNews UplinkWatch::Look() {
   for (const config::Rail& rail : config_.rails) {
     auto link = host ? (*host)->GetLink(rail.pf) : Result<netlink::Link>(tl::make_unexpected(host.error()));
     const std::string problem = UplinkProblem(rail, link);
-    node_status_.Note("uplink of rail " + rail.name,
+    node_status_.Note({Part::kUplink, rail.name},
                       problem.empty() ? Status() : Fail(Code::kTransient, problem));
     if (!link && link.error().code != Code::kNotFound) continue;
     const auto [known, first] = uplinks_.try_emplace(rail.name);

@@ -72,7 +72,7 @@ Status VlanRepair::Repair(const config::NodeConfig& config, Connections& connect
   const std::vector<uint16_t> due = unused_.Due(there, present, now);
   for (const uint16_t vlan : by_tenant ? due : std::vector<uint16_t>(there.begin(), there.end()))
     note(whole, Remove(config, connections, vlan));
-  const std::string part = "sysctls of VLANs of rail " + rail_.name;
+  const PartId part(Part::kVlanSysctls, rail_.name);
   if (!present.empty() || node_status_.Knows(part)) node_status_.Note(part, sysctls);
   return whole;
 }

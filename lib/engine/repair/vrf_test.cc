@@ -342,8 +342,8 @@ TEST_F(VrfRepairTest, ATenantThatComesBackIsLearnedAnew) {
 }
 
 TEST_F(VrfRepairTest, WhatWasWrongOfALinkIsRightWhenItsTenantHasLeft) {
-  for (const char* part : {"sysctls of VLANs of rail rail0", "tenants' links of rail rail0"})
-    raild->node_status.Note(part, Fail(Code::kPermission, "read-only"));
+  for (const Part part : {Part::kVlanSysctls, Part::kTenantLinks})
+    raild->node_status.Note({part, "rail0"}, Fail(Code::kPermission, "read-only"));
   raild->the_switch.Audit();
   EXPECT_THAT(Problems(), ::testing::Not(::testing::Contains(HasSubstr("read-only"))));
 }

@@ -40,7 +40,7 @@ class RepairTest : public ::testing::Test {
   std::vector<std::string> Problems() {
     std::vector<std::string> problems;
     for (const Health& health : raild->views.Current()->health) {
-      if (!health.ok) problems.push_back(health.part + ": " + health.problem);
+      if (!health.ok) problems.push_back(ToText(health.part) + ": " + health.problem);
     }
     return problems;
   }

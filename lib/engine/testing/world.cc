@@ -111,7 +111,9 @@ Raild::Raild(World& world, Clock::duration gone_grace, int64_t booted_ms)
       bgp(world.config, world.deps(), *store, node_status),
       push(world.bgp),
       sweeper(world.config, world.deps(), *store, node_status, gone_grace, booted_ms),
-      bgpd_is_there([&world] { return world.faults.Open(Dependency::kBgp).has_value(); }) {}
+      bgpd_is_there([&world] { return world.faults.Open(Dependency::kBgp).has_value(); }) {
+  node_status.OnChange([this] { node_status.Publish(record); });
+}
 
 void Raild::Audit() {
   (void)uplinks.Look();

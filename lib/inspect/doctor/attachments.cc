@@ -29,7 +29,7 @@ class Attachments : Examiner {
         Find(Severity::kWarning, "pending-work", name, "undo work is left: " + shown.pending,
              "what it holds (device, address, port) cannot be given to another pod",
              "raild tries again by itself; the reason above is what keeps it from ending");
-        OfAspect(shown.pending.substr(0, shown.pending.find(':')));  // "port: why its undo failed"
+        OfAspect(shown.pending_step);
       } else if (a.phase == state::Phase::kDeleting) {
         Find(Severity::kInfo, "delete-unfinished", name, "its DEL has begun and is not done",
              "what it holds (device, address, port) cannot be given to another pod",

@@ -173,11 +173,11 @@ bool Names(std::string_view entry, const Finding& finding) {
 class Tree {
  public:
   Tree(std::vector<Finding> found, const NodeFacts& facts) : found_(std::move(found)) {
-    std::map<std::string, std::string> rail_of;  // by attachment
+    std::map<std::string, const state::Attachment*> attachments;
     for (const engine::AttachmentView& a : facts.view.attachments)
-      rail_of.emplace(Name(a.attachment), a.attachment.rail);
+      attachments.emplace(Name(a.attachment), &a.attachment);
     for (size_t i = 0; i < found_.size(); ++i) {
-      Place(found_[i], facts.config, rail_of);
+      Place(found_[i], facts.config, attachments);
       by_id_[found_[i].id].push_back(i);
     }
     below_.resize(found_.size());
@@ -194,18 +194,15 @@ class Tree {
 
  private:
   static void Place(Finding& finding, const config::NodeConfig& config,
-                    const std::map<std::string, std::string>& rail_of) {
-    if (const auto attachment = rail_of.find(finding.subject); attachment != rail_of.end()) {
+                    const std::map<std::string, const state::Attachment*>& attachments) {
+    if (const auto found = attachments.find(finding.subject); found != attachments.end()) {
       finding.scope = Scope::kAttachment;
-      finding.rail = attachment->second;
+      finding.rail = found->second->rail;
+      finding.attachment = found->second->id;
       return;
     }
-    for (const config::Rail& rail : config.rails) {
-      // Parts of raild: "rail rail0", "leaf of rail rail0"; VLANs: "VLAN 101 on rail rail0".
-      if (finding.subject != rail.name && !finding.subject.ends_with("rail " + rail.name)) continue;
-      finding.scope = Scope::kRail;
-      finding.rail = rail.name;
-    }
+    if (config.FindRail(finding.subject) != nullptr) finding.rail = finding.subject;
+    if (!finding.rail.empty()) finding.scope = Scope::kRail;
   }
 
   static bool Reaches(Scope scope, const Finding& cause, const Finding& finding) {

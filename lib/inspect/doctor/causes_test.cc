@@ -26,7 +26,7 @@ NodeFacts Node() {
   seen.bridge->ports[1].name = "pf1";
   engine::RailView& shown = facts.view.rails.emplace_back(facts.view.rails[0]);
   shown.rail = facts.config.rails[1];
-  facts.view.health.push_back({"rail rail1", true, "", 0});
+  facts.view.health.push_back({{engine::Part::kRail, "rail1"}, true, "", 0});
   int number = 0;
   for (const char* rail : {"rail0", "rail1", "rail1"}) {
     engine::AttachmentView pod = facts.view.attachments[0];
@@ -51,7 +51,7 @@ std::vector<std::string> Texts(const std::vector<Finding>& findings) {
 }
 
 // What raild says of a part that it cannot put right.
-void PartFails(NodeFacts& f, const std::string& part) {
+void PartFails(NodeFacts& f, const engine::PartId& part) {
   std::erase_if(f.view.health, [&](const engine::Health& health) { return health.part == part; });
   f.view.health.push_back({part, false, "no answer in time", 3});
 }
@@ -61,7 +61,7 @@ void NobodyLooks(NodeFacts& f) {
   for (engine::RailView& rail : f.view.rails) {
     rail.unseen = "no answer in time";
     rail.unseen_since_ms = f.now_ms - 3000;
-    PartFails(f, "rail " + rail.rail.name);
+    PartFails(f, {engine::Part::kRail, rail.rail.name});
   }
   for (engine::AttachmentView& a : f.view.attachments) a.rules_unknown_since_ms = f.now_ms - 3000;
 }
@@ -74,13 +74,14 @@ void BgpdAway(NodeFacts& f) {
   f.bgpd_down = kHung;
   f.view.bmp_up = false;
   SessionsDown(f);
-  for (const char* part : {"bgp", "bgp feed"}) PartFails(f, part);
+  for (const engine::Part part : {engine::Part::kBgp, engine::Part::kBgpFeed}) PartFails(f, part);
   f.view.attachments[0].pending = "announce: no answer in time";
+  f.view.attachments[0].pending_step = "announce";
 }
 
 void RailWithoutWire(NodeFacts& f) {
   f.view.rails[0].bgp_state = "Active";
-  PartFails(f, "uplink of rail rail0");
+  PartFails(f, {engine::Part::kUplink, "rail0"});
   for (engine::AttachmentView& a : f.view.attachments) {
     if (a.attachment.rail == "rail0") a.withdrawn = "the uplink pf0 of its rail has no carrier";
   }
@@ -99,6 +100,7 @@ const std::vector<Fault>& Faults() {
        [](NodeFacts& f) {
          f.start = StartFacts{.log = "l", .start = "s", .obstacles = {}};
          f.view.attachments[0].pending = "announce: no answer in time";
+         f.view.attachments[0].pending_step = "announce";
          for (engine::AttachmentView& a : f.view.attachments) a.rules_in_place = false;  // nobody has looked
        },
        {"raild-down raild"},
@@ -113,7 +115,7 @@ const std::vector<Fault>& Faults() {
       {"RaildDoesNotStartForItsRecord",
        [](NodeFacts& f) {
          f.start = StartFacts{.log = "l", .start = "s", .obstacles = {}};
-         f.record_error = Error{Code::kInternal, "state.db: is damaged", 0};
+         f.record_error = Error{Code::kDamaged, "state.db: is damaged", 0};
        },
        {"record-unreadable /var/lib/railcni/state.db"},
        "1 more finding"},
@@ -130,7 +132,7 @@ const std::vector<Fault>& Faults() {
          for (auto& [name, rail] : f.rails) rail.bridge.reset();
          f.other_config.clear();
          NobodyLooks(f);
-         PartFails(f, "flow limit");
+         PartFails(f, engine::Part::kFlowLimit);
        },
        {"ovsdb-down ovsdb-server"},
        "2 rails, 3 parts of raild"},
@@ -150,7 +152,7 @@ const std::vector<Fault>& Faults() {
          for (auto& [name, rail] : f.rails) rail.local = {};  // LOCAL is vswitchd's own device
          for (engine::RailView& rail : f.view.rails) {
            rail.leaf_mac = {};
-           PartFails(f, "leaf of rail " + rail.rail.name);
+           PartFails(f, {engine::Part::kLeaf, rail.rail.name});
          }
          f.rails["rail0"].bridge->ports[2].ofport = -1;
        },
@@ -169,7 +171,7 @@ const std::vector<Fault>& Faults() {
       {"BgpdHasNoBmp",
        [](NodeFacts& f) {
          f.view.bmp_up = false;
-         PartFails(f, "bgp feed");
+         PartFails(f, engine::Part::kBgpFeed);
        },
        {"bmp-missing bgpd"},
        "1 part of raild"},
@@ -193,8 +195,8 @@ const std::vector<Fault>& Faults() {
          f.rails["rail0"].bridge->ports[1].ofport = -1;
          f.view.rails[0].unseen = "the uplink of rail rail0: there is no link pf0";
          f.view.attachments[0].rules_unknown_since_ms = f.now_ms;
-         PartFails(f, "rail rail0");
-         PartFails(f, "NIC of rail rail0");
+         PartFails(f, {engine::Part::kRail, "rail0"});
+         PartFails(f, {engine::Part::kNic, "rail0"});
          RailWithoutWire(f);
        },
        {"uplink-missing rail0"},
@@ -205,8 +207,8 @@ const std::vector<Fault>& Faults() {
          f.rails["rail0"].bridge.reset();
          f.view.rails[0].bgp_state = "";
          for (engine::AttachmentView& a : f.view.attachments) a.rules_in_place = a.attachment.rail != "rail0";
-         PartFails(f, "rail rail0");
-         PartFails(f, "leaf of rail rail0");
+         PartFails(f, {engine::Part::kRail, "rail0"});
+         PartFails(f, {engine::Part::kLeaf, "rail0"});
        },
        {"bridge-missing rail0"},
        "1 session, 2 attachments, 2 parts of raild"},
@@ -219,8 +221,8 @@ const std::vector<Fault>& Faults() {
            a.rules_in_place = false;
            f.rails["rail0"].representors[a.attachment.representor] = {};
          }
-         PartFails(f, "devices of pods");
-         PartFails(f, "rail rail0");
+         PartFails(f, engine::Part::kPodDevices);
+         PartFails(f, {engine::Part::kRail, "rail0"});
        },
        {"nic-reset rail0"},
        "2 attachments, 2 parts of raild"},
@@ -229,7 +231,7 @@ const std::vector<Fault>& Faults() {
          f.rails["rail1"].uplink = {};
          f.view.rails[1].bgp_state = "Active";
          for (engine::AttachmentView& a : f.view.attachments) a.device_lost = a.attachment.rail == "rail1";
-         PartFails(f, "NIC of rail rail1");
+         PartFails(f, {engine::Part::kNic, "rail1"});
        },
        {"uplink-missing rail1"},
        "1 session, 2 attachments, 1 rail, 1 part of raild"},
@@ -243,7 +245,10 @@ const std::vector<Fault>& Faults() {
       {"RecordUnreadable",
        [](NodeFacts& f) {
          f.record_error = kHung;
-         for (const char* part : {"state", "rail rail0", "rail rail1", "bgp"}) PartFails(f, part);
+         for (const engine::PartId& part :
+              {engine::PartId(engine::Part::kState), engine::PartId(engine::Part::kRail, "rail0"),
+               engine::PartId(engine::Part::kRail, "rail1"), engine::PartId(engine::Part::kBgp)})
+           PartFails(f, part);
        },
        {"record-unreadable /var/lib/railcni/state.db"},
        "4 parts of raild"},
@@ -251,7 +256,8 @@ const std::vector<Fault>& Faults() {
        [](NodeFacts& f) {
          f.record_free_bytes = 0;
          f.record_error = kHung;
-         for (const char* part : {"state", "writing the record"}) PartFails(f, part);
+         for (const engine::Part part : {engine::Part::kState, engine::Part::kWritingRecord})
+           PartFails(f, part);
        },
        {"record-no-space /var/lib/railcni/state.db"},
        "2 parts of raild, 1 more finding"},
@@ -260,7 +266,7 @@ const std::vector<Fault>& Faults() {
          f.view.attachments.clear();  // which leaves their ports to nobody
          for (engine::RailView& rail : f.view.rails) {
            rail.unrecorded_pods = 2;
-           PartFails(f, "record of rail " + rail.rail.name);
+           PartFails(f, {engine::Part::kRecordOfRail, rail.rail.name});
          }
          f.config.tenancy.tenants.clear();
        },
@@ -282,7 +288,7 @@ const std::vector<Fault>& Faults() {
        [](NodeFacts& f) {
          f.links_unknown = kHung;
          NobodyLooks(f);
-         PartFails(f, "uplink of rail rail0");
+         PartFails(f, {engine::Part::kUplink, "rail0"});
        },
        {"links-unknown kernel"},
        "2 rails, 3 parts of raild"},
@@ -429,8 +435,8 @@ TEST(Causes, HoldWhatFollowsOnTheSameAttachment) {
 TEST(Causes, TellThePartsOfRaildApart) {
   NodeFacts facts = Node();
   facts.vswitchd_down = kHung;
-  PartFails(facts, "bgp");
-  PartFails(facts, "rail rail0");
+  PartFails(facts, engine::Part::kBgp);
+  PartFails(facts, {engine::Part::kRail, "rail0"});
   const std::vector<Finding> roots = Diagnose(facts);
   ASSERT_THAT(Texts(roots), ElementsAre("vswitchd-down ovs-vswitchd", "part-failing bgp"));
   EXPECT_THAT(Texts(roots[0].follows), ElementsAre("part-failing rail rail0"));

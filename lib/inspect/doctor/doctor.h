@@ -49,6 +49,7 @@ struct Finding {
   // Filled by CausesFirst (causes.h):
   Scope scope = Scope::kNode;
   std::string rail{};              // that it concerns; "": the whole node, or none
+  int64_t attachment = 0;          // that it concerns; 0: none
   std::vector<Finding> follows{};  // what would not be there without it
 };
 

@@ -55,7 +55,7 @@ NodeFacts Well() {
   shown.bgp_state = "Established";
   shown.leaf_mac = *MacAddress::Parse("02:00:00:00:0f:00");
   facts.view.bmp_up = true;
-  facts.view.health = {{"rail rail0", true, "", 0}};
+  facts.view.health = {{{engine::Part::kRail, "rail0"}, true, "", 0}};
   engine::AttachmentView& pod = facts.view.attachments.emplace_back();
   pod.rules_in_place = true;
   pod.attachment.phase = state::Phase::kReady;
@@ -350,7 +350,7 @@ const Ill kIlls[] = {
     {"config-newer-than-raild", Severity::kWarning, "than raild runs by: bgp.asn, tenancy.tenants",
      [](NodeFacts& f) {
        f.config_changes = {{"bgp.asn", config::Takes::kRestart}, {"tenancy.tenants", config::Takes::kAtOnce}};
-       f.view.health.push_back({"node.json", false, "it waits", 1});  // said once
+       f.view.health.push_back({engine::Part::kNodeFile, false, "it waits", 1});  // said once
      }},
     {"raild-down", Severity::kCritical, "nobody serves its sockets",
      [](NodeFacts& f) {
@@ -449,7 +449,7 @@ const Ill kIlls[] = {
      [](NodeFacts& f) { Pod(f).tenant_id = {0, 7}; }},
     {"not-announced", Severity::kWarning, "not announced", [](NodeFacts& f) { Pod(f).announced = false; }},
     {"part-failing", Severity::kWarning, "disk on fire (7 rounds so far)",
-     [](NodeFacts& f) { f.view.health[0] = {"rail rail0", false, "disk on fire", 7}; }},
+     [](NodeFacts& f) { f.view.health[0] = {{engine::Part::kRail, "rail0"}, false, "disk on fire", 7}; }},
     {"tenants-not-known", Severity::kCritical, "never had the list of the cluster's namespaces: 403",
      [](NodeFacts& f) { f.view.tenant_list = {.wanted = true, .example = {}, .problem = "403"}; }},
     {"api-server-away", Severity::kWarning, "not followed the API server for 61 s: no route",

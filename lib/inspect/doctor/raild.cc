@@ -48,7 +48,7 @@ class Raild : Examiner {
 
   // What the error says where it says it; for a damaged file the way of lib/state/FORMAT.md.
   std::string RecordRemedy(const Error& error) const {
-    if (error.message.find("is damaged") == std::string::npos)
+    if (error.code != Code::kDamaged)
       return "mend what is named there; no pod can be attached or deleted before";
     return fmt::format(
         "`systemctl stop raild; mkdir {1}/damaged && mv {0}* {1}/damaged/ && systemctl start raild` begins a "
@@ -105,12 +105,6 @@ class Raild : Examiner {
     }
   }
 
-  // "leaf" of "leaf of rail rail0", "rail" of "rail rail0", "bgp feed" of itself.
-  static std::string PartOf(const std::string& part) {
-    if (part.starts_with("rail ")) return "rail";
-    return part.substr(0, part.find(" of rail "));
-  }
-
   void OtherCluster(const std::string& problem) {
     Find(Severity::kCritical, "cluster-name-taken", config::kNodeFile, problem,
          "tenants of one name have one id in both clusters: raild does not learn what the other one "
@@ -121,17 +115,18 @@ class Raild : Examiner {
 
   void Parts() {
     for (const engine::Health& health : view_.health) {
-      if (health.ok || health.part == config::kNodeFile)
+      if (health.ok || health.part == engine::Part::kNodeFile)
         continue;  // a file that raild does not take is found by itself
-      if (health.part == engine::kClusterPart) {
+      if (health.part == engine::Part::kCluster) {
         OtherCluster(health.problem);
         continue;
       }
-      Find(Severity::kWarning, "part-failing", health.part,
+      Find(Severity::kWarning, "part-failing", engine::ToText(health.part),
            fmt::format("raild cannot put it right: {} ({} rounds so far)", health.problem, health.failures),
            "what is broken there stays broken",
            "the reason is what has to be mended; raild tries again by itself");
-      OfAspect(PartOf(health.part));
+      OfAspect(std::string(engine::NameOf(health.part.part)));
+      OfRail(health.part.rail);
     }
   }
 };

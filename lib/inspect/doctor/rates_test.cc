@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "lib/engine/repair/tenant_rates.h"
+#include "lib/engine/attach/tenant_rates.h"
 #include "lib/inspect/doctor/fixture.h"
 #include "lib/inspect/rates.h"
 #include "lib/netlink/testing/rates.h"

@@ -19,7 +19,8 @@ class Start : Examiner {
  private:
   // Why raild does not run by the file as it is; "": it has not said so.
   std::string Problem() const {
-    const auto part = std::ranges::find(view_.health, config::kNodeFile, &engine::Health::part);
+    const auto part =
+        std::ranges::find(view_.health, engine::PartId(engine::Part::kNodeFile), &engine::Health::part);
     return part == view_.health.end() ? "" : part->problem;
   }
 

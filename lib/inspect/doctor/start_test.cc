@@ -43,7 +43,7 @@ TEST(Doctor, SaysWhatKeepsRaildFromStarting) {
 TEST(Doctor, SaysWhichChangesOfTheFileTakeARestart) {
   NodeFacts facts = Well();
   facts.config_changes = {{"bgp.asn", config::Takes::kRestart}};
-  facts.view.health.push_back({"node.json", false, "it waits for a person", 1});
+  facts.view.health.push_back({engine::Part::kNodeFile, false, "it waits for a person", 1});
   EXPECT_THAT(Diagnose(facts).at(0).fix, HasSubstr("`systemctl restart raild`"));
   EXPECT_THAT(Diagnose(facts).at(0).why, HasSubstr("it waits for a person"));
   facts.config_changes = {{"metrics.listen", config::Takes::kAtOnce}};
@@ -53,7 +53,7 @@ TEST(Doctor, SaysWhichChangesOfTheFileTakeARestart) {
 TEST(Doctor, SaysHowToGoOnAfterADamagedRecord) {
   NodeFacts facts = Well();
   facts.record_path = "/var/lib/railcni/state.db";
-  facts.record_error = Error{Code::kInternal, "is damaged", 0};
+  facts.record_error = Error{Code::kDamaged, "is damaged", 0};
   EXPECT_THAT(
       Diagnose(facts).at(0).fix,
       HasSubstr("`systemctl stop raild; mkdir /var/lib/railcni/damaged && mv /var/lib/railcni/state.db* "));

@@ -28,6 +28,8 @@ class Examiner {
   }
   // Finding::aspect of the finding that was found last.
   void OfAspect(std::string aspect) { found_.back().aspect = std::move(aspect); }
+  // The rail that it concerns, where its subject is neither a rail nor an attachment; "": none.
+  void OfRail(const std::string& rail) { found_.back().rail = rail; }
 
   // raild has not looked at everything yet, and what it has not found is not missing: it takes a second, more on a busy node.
   bool JustBegun() const { return facts_.now_ms - view_.started_ms < 5000; }

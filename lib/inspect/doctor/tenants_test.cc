@@ -12,9 +12,9 @@ using testing::IsEmpty;
 
 TEST(DoctorOfTenants, NamesAnotherClusterOfTheSameName) {
   NodeFacts facts = Well();
-  facts.view.health.push_back({engine::kClusterPart, true, "", 0});
+  facts.view.health.push_back({engine::Part::kCluster, true, "", 0});
   EXPECT_THAT(Diagnose(facts), IsEmpty());
-  facts.view.health.back() = {engine::kClusterPart, false, "the leaf fe80::1 is of another cluster", 1};
+  facts.view.health.back() = {engine::Part::kCluster, false, "the leaf fe80::1 is of another cluster", 1};
   const std::vector<Finding> findings = Diagnose(facts);
   ASSERT_EQ(findings.size(), 1U);
   EXPECT_EQ(findings[0].id, "cluster-name-taken");

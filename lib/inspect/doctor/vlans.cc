@@ -21,7 +21,6 @@ class Vlans : Examiner {
 
  private:
   void Vlan(const config::Rail& rail, const engine::VlanView& vlan, const RailFacts& seen) {
-    // Its end says which rail it is of: causes.cc goes by that.
     const std::string subject = fmt::format("VLAN {} of rail {}", vlan.vlan, rail.name);
     const std::string whose = fmt::format("VLAN {} of tenant {}", vlan.vlan, vlan.tenant);
     const std::string by_raild = "raild makes it: `railctl get node` says what keeps it from doing so";
@@ -30,6 +29,7 @@ class Vlans : Examiner {
            "the kernel has no VRF " + vlan.vrf + " for " + whose,
            "the tenant has no table of its own, so none of its addresses is told or learned on this rail",
            by_raild + "; `modprobe vrf` shows whether the kernel has VRFs");
+      OfRail(rail.name);
     }
     if (seen.bridge) Port(rail, vlan, *seen.bridge, subject, whose, by_raild);
     if (!facts_.bgpd_down) Session(rail, vlan, seen, subject, whose);
@@ -50,6 +50,7 @@ class Vlans : Examiner {
          "the node and the leaf cannot speak of the tenant: what its pods send to other nodes is dropped in "
          "table 4",
          by_raild);
+    OfRail(rail.name);
   }
 
   void Session(const config::Rail& rail, const engine::VlanView& vlan, const RailFacts& seen,
@@ -65,15 +66,17 @@ class Vlans : Examiner {
                                    {.bridge = vlan.port, .asn = config_.bgp.asn, .carrier = carrier});
     if (!down) {
       if (!vlan.leaf_mac.is_zero() || !vlan.port_works) return;
-      return Find(Severity::kCritical, "vlan-session-down", subject,
-                  "the leaf's MAC address in " + whose + " is not known, though its session is Established",
-                  "what the tenant's pods send to other nodes is dropped in table 4",
-                  "`ip -6 neigh show dev " + vlan.port + "`");
+      Find(Severity::kCritical, "vlan-session-down", subject,
+           "the leaf's MAC address in " + whose + " is not known, though its session is Established",
+           "what the tenant's pods send to other nodes is dropped in table 4",
+           "`ip -6 neigh show dev " + vlan.port + "`");
+      return OfRail(rail.name);
     }
     Find(Severity::kCritical, "vlan-session-down", subject, whose + ": " + down->what,
          "addresses of the tenant's pods on this node are not told on this rail, and none is learned; other "
          "tenants are not concerned",
          Remedy(down->cause, rail, vlan));
+    OfRail(rail.name);
   }
 
   std::string Remedy(frr::SessionDown::Cause cause, const config::Rail& rail,

@@ -128,7 +128,7 @@ TEST_F(TraceTest, NamesAForgedSource) {
 TEST_F(TraceTest, NamesTheRulesThatAreMissingAndWhatKeepsRaild) {
   forward = Text(Miss(0));
   Dropped("10.0.9.1", Reason::kRulesMissing, "every rule of ns/a net1 on rail0 is not in br-rail0");
-  view.health.push_back({"rail rail0", false, "ovs is broken", 3});
+  view.health.push_back({{engine::Part::kRail, "rail0"}, false, "ovs is broken", 3});
   EXPECT_THAT(Must("10.0.9.1").advice, HasSubstr("ovs is broken"));
   forward = Text(kAdmit + Miss(1));
   Dropped("10.0.9.1", Reason::kRulesMissing, "which tenant");

@@ -147,7 +147,8 @@ std::string Tracer::OthersHaveIt() const {
 }
 
 void Tracer::Missing(const std::string& what) {
-  const auto health = std::ranges::find(view_.health, "rail " + rail_->rail.name, &engine::Health::part);
+  const auto health = std::ranges::find(view_.health, engine::PartId(engine::Part::kRail, rail_->rail.name),
+                                        &engine::Health::part);
   const bool failing = health != view_.health.end() && !health->ok;
   Drop(Reason::kRulesMissing, what + " is not in " + rail_->rail.bridge,
        failing ? "raild cannot put it there: " + health->problem

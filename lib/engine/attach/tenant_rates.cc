@@ -1,4 +1,4 @@
-#include "lib/engine/repair/tenant_rates.h"
+#include "lib/engine/attach/tenant_rates.h"
 
 #include <fmt/core.h>
 

@@ -1,0 +1,28 @@
+// The metrics of a message: one walk over its fields. The options of a field (rail/v1/options.proto) name its metric and the labels on the
+// way to it.
+//
+// Use:      Exposition page;  AddDocument(page, state, UnixMs());  page.Text()
+// Threads:  pure functions
+#pragma once
+
+#include <google/protobuf/message.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cmd/raild/metrics/exposition.h"
+
+namespace rail::metrics {
+
+// `now_ms`: Unix time, from which ages count.
+void AddDocument(Exposition& page, const google::protobuf::Message& document, int64_t now_ms);
+
+// Every metric that a message of this type may have, with its labels. Each once.
+struct DocumentFamily {
+  std::string name, labels, help;  // labels: separated by commas
+  Kind kind = Kind::kGauge;
+};
+std::vector<DocumentFamily> FamiliesOf(const google::protobuf::Descriptor& message);
+
+}  // namespace rail::metrics
