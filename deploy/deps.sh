@@ -18,10 +18,10 @@ build=(g++ cmake ninja-build pkg-config make ccache python3 git
        libnl-3-dev libnl-route-3-dev libnl-genl-3-dev
        libgrpc++-dev libssl-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc
        libspdlog-dev libfmt-dev nlohmann-json3-dev libexpected-dev libsqlite3-dev nettle-dev libcli11-dev libasio-dev
-       libcurl4-openssl-dev
+       libcurl4-openssl-dev libmicrohttpd-dev
        openvswitch-source libgtest-dev libgmock-dev libbenchmark-dev)
 run=(openvswitch-switch frr containernetworking-plugins iproute2 ethtool iputils-ping python3)
-image=(libgrpc++1.51 libprotobuf32 libfmt9 libcurl4)
+image=(libgrpc++1.51 libprotobuf32 libfmt9 libcurl4 libmicrohttpd12)
 test=(python3-pytest python3-pytest-xdist python3-yaml python3-jsonschema prometheus shellcheck clang-format-19 clang-tidy-19 clang-19 libclang-rt-19-dev
       frr-pythontools podman containerd crun buildah debootstrap kubernetes-client libfaketime file dpkg-dev lintian zsh lldpd)
 vm=(busybox-static kmod xz-utils make gcc-12 libelf1 rdma-core ibverbs-providers perftest python3-pytest)

@@ -154,12 +154,12 @@ std::string CellOf(const Message& message, std::string_view name, const CellStyl
   return cell;
 }
 
-Row RowAbout(const v1::Attachment& attachment, Row row) {
+Row RowAbout(const v1::Attachment& attachment, const Row& row) {
   Row all;
   ForEachColumn(*v1::Attachment::descriptor(), [&](const FieldDescriptor& field, const v1::Column& column) {
     if (column.of_attachment()) all.push_back(Cell(attachment, field, column, {}));
   });
-  all.insert(all.end(), std::make_move_iterator(row.begin()), std::make_move_iterator(row.end()));
+  all.insert(all.end(), row.begin(), row.end());
   return all;
 }
 

@@ -47,7 +47,7 @@ Row RowOf(const google::protobuf::Message& message, const CellStyle& style = {})
 std::string CellOf(const google::protobuf::Message& message, std::string_view column,
                    const CellStyle& style = {});
 // The cells of an attachment with which a row about it begins, and then `row`.
-Row RowAbout(const v1::Attachment& attachment, Row row);
+Row RowAbout(const v1::Attachment& attachment, const Row& row);
 
 // The word of an enum's value, "same-leaf"; "" of the value 0 that has none. Of a newer raild's value: its number.
 std::string WordOf(const google::protobuf::EnumDescriptor& type, int value);

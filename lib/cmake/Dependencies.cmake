@@ -21,4 +21,5 @@ if(NOT Protobuf_FOUND)
 endif()
 find_package(OpenSSL REQUIRED)
 find_package(CURL REQUIRED)  # the daemon alone
+pkg_check_modules(MICROHTTPD REQUIRED IMPORTED_TARGET libmicrohttpd)  # likewise
 find_package(gRPC CONFIG REQUIRED)

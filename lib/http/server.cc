@@ -1,21 +1,20 @@
 #include "lib/http/server.h"
 
+#include <microhttpd.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
-
-#include "lib/http/request.h"
+#include <string_view>
 
 namespace rail::http {
 namespace {
 
 constexpr int kBacklog = 64;
-constexpr auto kPause = std::chrono::seconds(1);
+constexpr size_t kMemory = size_t{16} << 10;  // bytes, of a connection: its head and MHD's own state
 
 struct Split {
   std::string host, port;
@@ -52,19 +51,44 @@ Result<Fd> Bind(const addrinfo& to) {
   return fd;
 }
 
+int FdOf(MHD_Connection* connection) {
+  const MHD_ConnectionInfo* info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+  return info == nullptr ? -1 : info->connect_fd;
+}
+
+MHD_Response* ResponseOf(const Page& page) {
+  MHD_Response* response = MHD_create_response_from_buffer(
+      page.body.size(), const_cast<char*>(page.body.data()), MHD_RESPMEM_MUST_COPY);
+  if (response == nullptr) return nullptr;
+  MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, std::string(page.type).c_str());
+  MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+  MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
+  if (page.status == MHD_HTTP_METHOD_NOT_ALLOWED)
+    MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
+  return response;
+}
+
 }  // namespace
 
-// A connection receives the head of a request, sends the answer, and then discards what the client sends until the client closes.
-// A close(2) with unread bytes would reset the connection, and the client could lose the answer.
-struct Server::Connection {
-  explicit Connection(Fd own) : fd(std::move(own)) {}
-  Fd fd;
-  event::TimerId limit = 0;
-  Deadline since = Clock::now();
-  std::string received;
-  bool answering = false;
-  std::string answer;
-  size_t sent = 0;
+// What MHD calls. It calls on the loop's thread, from Run.
+struct Server::Events {
+  static void Connection(void* server, MHD_Connection* connection, void**,
+                         MHD_ConnectionNotificationCode code) {
+    if (code == MHD_CONNECTION_NOTIFY_STARTED) static_cast<Server*>(server)->Opened(connection);
+    if (code == MHD_CONNECTION_NOTIFY_CLOSED) static_cast<Server*>(server)->Closed(connection);
+  }
+  static MHD_Result Request(void* server, MHD_Connection* connection, const char* path, const char* method,
+                            const char*, const char*, size_t*, void**) {
+    const std::string_view asked = method;
+    const bool reads = asked == MHD_HTTP_METHOD_GET || asked == MHD_HTTP_METHOD_HEAD;
+    const Page page = reads ? static_cast<Server*>(server)->Answer(connection, path)
+                            : Page{.status = MHD_HTTP_METHOD_NOT_ALLOWED, .body = "only GET and HEAD\n"};
+    MHD_Response* response = ResponseOf(page);
+    if (response == nullptr) return MHD_NO;
+    const MHD_Result queued = MHD_queue_response(connection, static_cast<unsigned>(page.status), response);
+    MHD_destroy_response(response);
+    return queued;
+  }
 };
 
 Result<std::unique_ptr<Server>> Server::Listen(const std::string& address, event::Loop& loop, Pages pages,
@@ -79,117 +103,83 @@ Result<std::unique_ptr<Server>> Server::Listen(const std::string& address, event
     return Fail(Code::kInvalid, doing + ": " + ::gai_strerror(error));
   const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owned(found, &::freeaddrinfo);
   RAIL_ASSIGN_AS(Fd listener, Bind(*found), doing);
-  std::unique_ptr<Server> server(new Server(std::move(listener), loop, std::move(pages), limits));
-  RAIL_TRY_AS(server->Watch(), doing);
+  std::unique_ptr<Server> server(new Server(loop, std::move(pages), limits));
+  RAIL_TRY_AS(server->Start(std::move(listener)), doing);
   return server;
 }
 
-Server::Server(Fd listener, event::Loop& loop, Pages pages, Limits limits)
-    : listener_(std::move(listener)), loop_(loop), pages_(std::move(pages)), limits_(limits) {}
+Server::Server(event::Loop& loop, Pages pages, Limits limits)
+    : loop_(loop), pages_(std::move(pages)), limits_(limits) {}
 
 Server::~Server() {
-  loop_.Cancel(pause_);
-  loop_.Unwatch(listener_.get());
-  while (!connections_.empty()) Close(connections_.begin()->first);
+  loop_.Cancel(again_);
+  if (epoll_ >= 0) loop_.Unwatch(epoll_);
+  if (daemon_ != nullptr) MHD_stop_daemon(daemon_);
+  for (const auto& [connection, life] : connections_) loop_.Cancel(life.end);
+}
+
+Status Server::Start(Fd listener) {
+  listener_ = listener.get();
+  // A connection more than the limit closes another one, which MHD notices a moment later.
+  const auto most = static_cast<unsigned>(2 * limits_.connections + 8);
+  daemon_ = MHD_start_daemon(MHD_USE_EPOLL, 0, nullptr, nullptr, &Events::Request, this,
+                             MHD_OPTION_LISTEN_SOCKET, listener.get(), MHD_OPTION_NOTIFY_CONNECTION,
+                             &Events::Connection, this, MHD_OPTION_CONNECTION_LIMIT, most,
+                             MHD_OPTION_CONNECTION_MEMORY_LIMIT, kMemory, MHD_OPTION_END);
+  if (daemon_ == nullptr) return FailErrno(errno, "start the HTTP server");
+  (void)listener.Release();  // MHD closes it
+  epoll_ = MHD_get_daemon_info(daemon_, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
+  return loop_.Watch(epoll_, [this] { Run(); });
 }
 
 uint16_t Server::port() const {
   sockaddr_storage address{};
   socklen_t size = sizeof address;
-  if (::getsockname(listener_.get(), reinterpret_cast<sockaddr*>(&address), &size) != 0) return 0;
+  if (::getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size) != 0) return 0;
   return ntohs(address.ss_family == AF_INET6 ? reinterpret_cast<const sockaddr_in6*>(&address)->sin6_port
                                              : reinterpret_cast<const sockaddr_in*>(&address)->sin_port);
 }
 
-Status Server::Watch() {
-  return loop_.Watch(listener_.get(), [this] { Accept(); });
+// MHD may have more to do although no descriptor becomes ready; then it wants to run at once.
+void Server::Run() {
+  MHD_run(daemon_);
+  MHD_UNSIGNED_LONG_LONG ms = 0;
+  loop_.Cancel(again_);
+  again_ = 0;
+  if (MHD_get_timeout(daemon_, &ms) == MHD_YES)
+    again_ = loop_.After(std::chrono::milliseconds(ms), [this] { Run(); });
 }
 
-void Server::Accept() {
-  Fd fd(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-  if (!fd) {
-    if (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED) return;
-    // No descriptor or no memory is left. The listener stays readable, so trying again at once would keep a core busy: pause.
-    loop_.Unwatch(listener_.get());
-    pause_ = loop_.After(kPause, [this] { (void)Watch(); });
-    return;
-  }
-  if (connections_.size() >= limits_.connections) MakeRoom();
-  const int number = fd.get();
-  auto& connection = *(connections_[number] = std::make_unique<Connection>(std::move(fd)));
-  connection.limit = loop_.After(limits_.time, [this, number] { Close(number); });
-  const Status watched = loop_.Watch(number, [this, &connection] { Receive(connection); });
-  if (!watched) Close(number);
-}
-
-void Server::MakeRoom() {
+void Server::Opened(MHD_Connection* connection) {
   const auto oldest = std::ranges::min_element(connections_, {}, [](const auto& each) {
-    return std::pair(each.second->answering, each.second->since);
+    return std::pair(each.second.asked || each.second.ended, each.second.number);
   });
-  Close(oldest->first);
+  if (connections_.size() >= limits_.connections && oldest != connections_.end() && !oldest->second.asked)
+    End(oldest->first, oldest->second);
+  Life& life = connections_[connection];
+  life.number = ++opened_;
+  life.end = loop_.After(limits_.time, [this, connection] {
+    const auto found = connections_.find(connection);
+    if (found != connections_.end()) End(found->first, found->second);
+  });
 }
 
-void Server::Receive(Connection& connection) {
-  if (connection.answering) return Discard(connection);
-  std::array<char, 4096> piece;
-  const ssize_t n = ::recv(connection.fd.get(), piece.data(), piece.size(), 0);
-  if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
-  if (n <= 0) return Close(connection.fd.get());
-  connection.received.append(piece.data(), static_cast<size_t>(n));
-  const Request request = ReadRequest(connection.received);
-  if (request.state == Request::State::kIncomplete) return;
-  if (request.state == Request::State::kRefused) {
-    return Answer(connection, "GET",
-                  {.status = request.status, .body = std::string(StatusLine(request.status)) + "\n"});
-  }
-  Answer(connection, request.method, pages_(request.path));
+// MHD sees the end of a socket that is shut down, and closes it.
+void Server::End(MHD_Connection* connection, Life& life) {
+  life.ended = true;
+  ::shutdown(FdOf(connection), SHUT_RDWR);
 }
 
-void Server::Answer(Connection& connection, std::string_view method, const Page& page) {
-  connection.answering = true;
-  connection.received = {};
-  std::string& answer = connection.answer;
-  answer = "HTTP/1.1 ";
-  answer += StatusLine(page.status);
-  answer += "\r\nContent-Type: ";
-  answer += page.type;
-  answer += "\r\nContent-Length: " + std::to_string(page.body.size());
-  if (page.status == 405) answer += "\r\nAllow: GET, HEAD";
-  answer += "\r\nX-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n";
-  if (method != "HEAD") answer += page.body;
-  Send(connection);
+void Server::Closed(MHD_Connection* connection) {
+  const auto found = connections_.find(connection);
+  if (found == connections_.end()) return;
+  loop_.Cancel(found->second.end);
+  connections_.erase(found);
 }
 
-void Server::Send(Connection& connection) {
-  const int fd = connection.fd.get();
-  const std::string& answer = connection.answer;
-  while (connection.sent < answer.size()) {
-    const ssize_t n =
-        ::send(fd, answer.data() + connection.sent, answer.size() - connection.sent, MSG_NOSIGNAL);
-    if (n >= 0) {
-      connection.sent += static_cast<size_t>(n);
-    } else if (errno == EAGAIN) {
-      return loop_.WhenWritable(fd, [this, &connection] { Send(connection); });
-    } else if (errno != EINTR) {
-      return Close(fd);
-    }
-  }
-  ::shutdown(fd, SHUT_WR);
-}
-
-void Server::Discard(Connection& connection) {
-  std::array<char, 4096> piece;
-  const ssize_t n = ::recv(connection.fd.get(), piece.data(), piece.size(), 0);
-  if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
-  if (n <= 0) Close(connection.fd.get());
-}
-
-void Server::Close(int fd) {
-  const auto it = connections_.find(fd);
-  if (it == connections_.end()) return;
-  loop_.Cancel(it->second->limit);
-  loop_.Unwatch(fd);
-  connections_.erase(it);
+Page Server::Answer(MHD_Connection* connection, std::string_view path) {
+  connections_[connection].asked = true;
+  return pages_(path);
 }
 
 }  // namespace rail::http

@@ -1,13 +1,14 @@
-// A small HTTP/1 server, with one request for each connection. It serves everyone who connects, and limits keep a client from
+// Pages over HTTP/1, one for each connection, by libmicrohttpd. It serves everyone who connects, and limits keep a client from
 // occupying it.
 //
 // Use:      RAIL_ASSIGN(auto server, Server::Listen("127.0.0.1:9477", loop, [](std::string_view path) { ... return page; }));
 // Threads:  Listen and the destructor: before the loop runs, or after it has ended. `pages` is called on the loop's thread
 // Owns:     its sockets; the loop and what the pages need must outlive it
-// Source:   RFC 9112; README.md of this folder (the limits)
+// Source:   libmicrohttpd's manual (external polling by epoll); README.md of this folder (the limits)
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -18,6 +19,9 @@
 #include "lib/base/error.h"
 #include "lib/base/fd.h"
 #include "lib/event/loop.h"
+
+struct MHD_Connection;
+struct MHD_Daemon;
 
 namespace rail::http {
 
@@ -48,24 +52,32 @@ class Server {
   uint16_t port() const;
 
  private:
-  struct Connection;
-  Server(Fd listener, event::Loop& loop, Pages pages, Limits limits);
+  struct Events;
+  // A connection, from accept(2) to close(2).
+  struct Life {
+    uint64_t number = 0;  // of its opening
+    event::TimerId end = 0;
+    bool asked = false;  // it has its page, or is getting it
+    bool ended = false;
+  };
+  Server(event::Loop& loop, Pages pages, Limits limits);
 
-  Status Watch();
-  void Accept();
-  void Receive(Connection& connection);
-  void Answer(Connection& connection, std::string_view method, const Page& page);
-  void Send(Connection& connection);
-  void Discard(Connection& connection);
-  void Close(int fd);
-  void MakeRoom();
+  Status Start(Fd listener);
+  void Run();
+  void Opened(MHD_Connection* connection);
+  void End(MHD_Connection* connection, Life& life);
+  void Closed(MHD_Connection* connection);
+  Page Answer(MHD_Connection* connection, std::string_view path);
 
-  Fd listener_;
   event::Loop& loop_;
   const Pages pages_;
   const Limits limits_;
-  event::TimerId pause_ = 0;
-  std::map<int, std::unique_ptr<Connection>> connections_;
+  MHD_Daemon* daemon_ = nullptr;
+  int listener_ = -1;  // the daemon's
+  int epoll_ = -1;     // the daemon's
+  event::TimerId again_ = 0;
+  uint64_t opened_ = 0;
+  std::map<MHD_Connection*, Life> connections_;
 };
 
 }  // namespace rail::http

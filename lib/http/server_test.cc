@@ -84,10 +84,12 @@ class ServerTest : public ::testing::Test {
 
 TEST_F(ServerTest, GivesAPageAndCloses) {
   Serve();
-  EXPECT_EQ(Get("/"),
-            "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 6\r\nX-Content-Type-Options: "
-            "nosniff\r\n"
-            "Connection: close\r\n\r\nhello\n");
+  const std::string page = Get("/");
+  EXPECT_THAT(page, StartsWith("HTTP/1.1 200 OK\r\n"));
+  EXPECT_THAT(page, testing::EndsWith("\r\n\r\nhello\n"));
+  for (const char* field : {"Content-Type: text/plain", "Content-Length: 6", "Connection: close",
+                            "X-Content-Type-Options: nosniff"})
+    EXPECT_THAT(page, HasSubstr("\r\n" + std::string(field) + "\r\n"));
   EXPECT_THAT(Get("/nowhere"), StartsWith("HTTP/1.1 404 Not Found\r\n"));
 }
 
@@ -124,7 +126,7 @@ TEST_F(ServerTest, AnswersWhatItRefusesAlsoWhenMoreFollows) {
 TEST_F(ServerTest, RefusesAHeadWithoutAnEnd) {
   Serve();
   const Fd fd = Connect();
-  Send(fd, "GET / HTTP/1.1\r\nX: " + std::string(10000, 'a'));
+  Send(fd, "GET / HTTP/1.1\r\nX: " + std::string(20000, 'a'));
   EXPECT_THAT(Rest(fd), StartsWith("HTTP/1.1 431 "));
 }
 
