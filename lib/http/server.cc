@@ -167,7 +167,7 @@ void Server::Opened(MHD_Connection* connection) {
 // MHD sees the end of a socket that is shut down, and closes it.
 void Server::End(MHD_Connection* connection, Life& life) {
   life.ended = true;
-  ::shutdown(FdOf(connection), SHUT_RDWR);
+  if (const int fd = FdOf(connection); fd >= 0) ::shutdown(fd, SHUT_RDWR);
 }
 
 void Server::Closed(MHD_Connection* connection) {

@@ -7,7 +7,7 @@
 // Use:      BmpStallDetector detector;  detector.Opened();  detector.SessionLost();
 //           if (detector.IsDue(now)) detector.Check(sessions, table_version, now);  if (detector.stalled()) ...
 // Threads:  one
-// Source:   DECISIONS 63; https://github.com/FRRouting/frr/pull/19744
+// Source:   README.md of this folder (decision 63); https://github.com/FRRouting/frr/pull/19744
 #pragma once
 
 #include <chrono>

@@ -5,7 +5,7 @@
 //           leaves.of("rail0");  leaves.unit();
 //           if (leaves.TakeChanged()) RAIL_TRY(WriteLeaves(path, leaves.to_keep()));
 // Threads:  one
-// Source:   README.md of this folder ("Leaf and unit"); DECISIONS 235, 236
+// Source:   README.md of this folder ("Leaf and unit"), and its decisions 235, 236
 #pragma once
 
 #include <map>

@@ -4,7 +4,7 @@
 //           own.Read(reader, remotes);                       // which addresses are this node's
 //           if (own.Look(remotes.table(), now)) ...          // true: lasting() or health() has changed
 // Threads:  one
-// Source:   README.md of this folder ("What has been learned"); DECISIONS 88
+// Source:   README.md of this folder ("What has been learned")
 #pragma once
 
 #include <chrono>

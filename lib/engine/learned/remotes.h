@@ -6,7 +6,7 @@
 //           remotes.Settle(now);                    // forgets what is due; next_settle() says when to call it again
 //           if (remotes.TakeNews()) Publish(remotes.table());
 // Threads:  one; a table never changes
-// Source:   README.md of this folder ("What has been learned"); DECISIONS 11, 14
+// Source:   README.md of this folder ("What has been learned"); lib/DECISIONS.md 14
 #pragma once
 
 #include <cstdint>

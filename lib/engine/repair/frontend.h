@@ -4,7 +4,7 @@
 //           RAIL_TRY(frontend.Ensure(connections, sent));                           // each audit of bgpd, after the instance
 //           const FrontendView seen = LookAtFrontend(config, connections, sessions); // what came of it
 // Threads:  one at a time
-// Source:   README.md of this folder ("The front end"); DECISIONS 190 to 193
+// Source:   README.md of this folder ("The front end"), and its decisions 190 to 193
 #pragma once
 
 #include <cstddef>

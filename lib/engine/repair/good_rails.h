@@ -5,7 +5,7 @@
 //           if (rails.waits_for().empty()) ...                       // ready
 //           if (rails.TakeChanged()) RAIL_TRY(WriteGoodRails(path, rails.to_keep()));
 // Threads:  one
-// Source:   README.md of this folder ("Ready"); DECISIONS 102
+// Source:   README.md of this folder ("Ready")
 #pragma once
 
 #include <map>
