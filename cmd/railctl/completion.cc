@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cmd/railctl/tree.h"
+#include "lib/base/text.h"
 
 namespace rail::railctl {
 namespace {
@@ -62,8 +63,7 @@ std::string ValueLines(const CLI::App& tree) {
     for (const CLI::Option* option : app.get_options()) {
       const auto written = Written(*option);
       if (written.empty() || !TakesValue(*option)) continue;
-      std::string pattern;
-      for (const std::string& name : written) pattern += (pattern.empty() ? "" : "|") + name;
+      std::string pattern = Join(written, "|");
       const auto words = Values().find(written.back());
       const bool file = option->get_type_name() == "FILE" || option->get_type_name() == "PATH";
       lines[pattern] = words != Values().end() ? "found=" + Quoted(words->second)

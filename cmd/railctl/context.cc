@@ -5,6 +5,8 @@
 
 #include "cmd/railctl/commands.h"
 
+#include "lib/base/text.h"
+
 namespace rail::railctl {
 
 Status CheckRail(const Context& context) {
@@ -15,7 +17,7 @@ Status CheckRail(const Context& context) {
   std::string names;
   for (const v1::Rail& rail : response.rails()) {
     if (rail.name() == wanted) return {};
-    names += (names.empty() ? "" : ", ") + rail.name();
+    Append(names, ", ", rail.name());
   }
   return Fail(Code::kInvalid,
               "there is no rail '" + wanted + "' on this node; " +

@@ -6,6 +6,8 @@
 
 #include "cmd/railctl/commands.h"
 
+#include "lib/base/text.h"
+
 namespace rail::railctl {
 namespace {
 
@@ -43,12 +45,6 @@ class Page {
   std::ostream& out_;
   const Painter paint_;
 };
-
-std::string Joined(const google::protobuf::RepeatedPtrField<std::string>& texts) {
-  std::string joined;
-  for (const std::string& text : texts) joined += (joined.empty() ? "" : ", ") + text;
-  return joined;
-}
 
 std::string Count(size_t number, const std::string& what) {
   return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
@@ -210,7 +206,7 @@ void PrintAttachment(const Context& context, const v1::Attachment& a, const std:
   page.Section("In the pod");
   page.Line("Interface", a.ifname() + ", MAC " + (a.mac().empty() ? "not known" : a.mac()) + ", MTU " +
                              std::to_string(a.mtu()));
-  page.Line("Addresses", Joined(a.addresses()));
+  page.Line("Addresses", Join(a.addresses(), ", "));
   page.Line("Device", a.device());
   page.Line("Namespace", a.netns() + (a.namespace_unseen().empty() ? "" : "; " + a.namespace_unseen()));
   page.Line("Container", a.container_id());

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "cmd/railctl/tree.h"
+#include "lib/base/text.h"
 
 namespace rail::railctl {
 namespace {
@@ -18,7 +19,7 @@ struct Named {
 
 std::string NamesOf(const std::vector<const CLI::App*>& commands) {
   std::string names;
-  for (const CLI::App* each : commands) names += (names.empty() ? "" : ", ") + each->get_name();
+  for (const CLI::App* each : commands) Append(names, ", ", each->get_name());
   return names;
 }
 
@@ -62,7 +63,6 @@ bool PrintsTables(Command command) {
     case Command::kNode:
     case Command::kNics:
     case Command::kGpus:
-    case Command::kWatch:
     case Command::kCheck:
       return true;
     default:

@@ -35,7 +35,6 @@ enum class Command {
   kStatus,
   kDescribeAttachment,
   kDescribeRail,
-  kWatch,
   kCheck,
   kTrace,
   kDoctor,

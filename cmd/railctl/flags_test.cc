@@ -53,7 +53,6 @@ TEST(ParseFlags, KnowsEveryCommand) {
       {{"check"}, Command::kCheck},
       {{"doctor"}, Command::kDoctor},
       {{"trace", "a", "10.0.0.1"}, Command::kTrace},
-      {{"watch"}, Command::kWatch},
       {{"health"}, Command::kHealth},
       {{"status"}, Command::kStatus},
       {{"describe", "attachment", "a"}, Command::kDescribeAttachment},
@@ -69,7 +68,7 @@ TEST(ParseFlags, KnowsEveryCommand) {
 
 TEST(ParseFlags, GivesUsageErrorsTheirOwnExitCode) {
   for (const auto& arguments : std::vector<std::vector<std::string>>{
-           {}, {"get"}, {"get", "pods"}, {"describe", "node"}, {"--frob"}, {"-o", "yaml", "watch"}}) {
+           {}, {"get"}, {"get", "pods"}, {"describe", "node"}, {"--frob"}, {"-o", "yaml", "check"}}) {
     const Parsed parsed = Parse(arguments);
     EXPECT_FALSE(parsed.flags);
     EXPECT_EQ(parsed.exit_code, kUsage);
@@ -141,7 +140,7 @@ TEST(ParseFlags, SelectsByPodRailAndTenantWhereThatMakesSense) {
   const Flags remotes = *Parse({"get", "remotes", "--rail", "rail1", "--tenant", "t"}).flags;
   EXPECT_EQ(remotes.rail + remotes.tenant, "rail1t");
   for (const std::vector<std::string>& command :
-       {std::vector<std::string>{"get", "tenants"}, {"get", "flows"}, {"check"}, {"watch"}}) {
+       {std::vector<std::string>{"get", "tenants"}, {"get", "flows"}, {"check"}}) {
     std::vector<std::string> arguments = command;
     arguments.insert(arguments.end(), {"--tenant", "t"});
     ASSERT_TRUE(Parse(arguments).flags) << command.back();
@@ -161,7 +160,7 @@ TEST(ParseFlags, TakesKubectlsWords) {
 TEST(ParseFlags, NamesTheCommandsThatExistWhenOneDoesNot) {
   EXPECT_EQ(Parse({"frob"}).text,
             "railctl: there is no command 'frob'; there are: status, get, describe, top, bursts, check, "
-            "trace, doctor, nccl, watch, health, version, completion\n");
+            "trace, doctor, nccl, health, version, completion\n");
   EXPECT_EQ(Parse({"-o", "json", "get", "pods", "-n", "ml"}).text,
             "railctl: there is no command 'get pods'; there are: attachments, rails, remotes, tenants, "
             "flows, counters, nics, gpus, node, topology\n");
@@ -201,9 +200,9 @@ TEST(ParseFlags, RefusesFlagsThatContradictEachOther) {
 }
 
 TEST(ParseFlags, NamesTheFormatItDoesNotKnow) {
-  EXPECT_THAT(Parse({"-o", "yaml", "watch"}).text,
+  EXPECT_THAT(Parse({"-o", "yaml", "check"}).text,
               HasSubstr("\"yaml\" is none of table, wide, json and dot"));
-  EXPECT_FALSE(Parse({"-o", "1", "watch"}).flags);
+  EXPECT_FALSE(Parse({"-o", "1", "check"}).flags);
   EXPECT_THAT(Parse({"-o", "dot", "get", "rails"}).text, HasSubstr("-o dot is for `railctl get topology`"));
 }
 

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "cmd/railctl/commands.h"
+#include "lib/base/text.h"
 
 namespace rail::railctl {
 namespace {
@@ -136,8 +137,7 @@ Row BurstHeader() {
 Row BurstRow(const v1::Burst& b) {
   std::string with;
   for (const v1::Companion& each : b.with())
-    with += (with.empty() ? "" : ", ") + PortName(each.port()) + " " +
-            Percent(static_cast<double>(each.bytes()), b.bytes());
+    Append(with, ", ", PortName(each.port()) + " " + Percent(static_cast<double>(each.bytes()), b.bytes()));
   return {TimeOf(b.start()),
           std::to_string(b.ms()) + (b.goes_on() ? "+" : ""),
           b.port().rail(),

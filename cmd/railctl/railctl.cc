@@ -42,8 +42,6 @@ ExitCode RunConnected(const Context& context) {
       return DescribeAttachment(context);
     case Command::kDescribeRail:
       return DescribeRail(context);
-    case Command::kWatch:
-      return WatchAttachments(context);
     case Command::kCheck:
       return Check(context);
     case Command::kTrace:

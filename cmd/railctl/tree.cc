@@ -301,10 +301,6 @@ std::shared_ptr<CLI::App> MakeTree(Flags& flags) {
   AddNccl(*Add(app, flags, "nccl", Command::kNccl,
                "what NCCL is to be told in a pod, and why; exit 1 when the pod lacks something"),
           flags);
-  CLI::App* watch =
-      Add(app, flags, "watch", Command::kWatch, "attachments: those there now, then every change");
-  AddAttachments(*watch, flags, false);
-  AddHeaders(*watch, flags);
   Add(app, flags, "health", Command::kHealth,
       "exit 0 when raild works, else 1 and a sentence that says why (for probes of liveness)")
       ->add_flag("--ready", flags.ready,

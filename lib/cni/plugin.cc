@@ -17,6 +17,7 @@
 
 #include "lib/base/log.h"
 #include "lib/base/strict_json.h"
+#include "lib/base/text.h"
 #include "lib/cni/validate.h"
 
 namespace rail::cni {
@@ -54,7 +55,7 @@ Outcome<Request> ReadEnvironment(const Process& process) {
   std::string missing;
   const auto read = [&](const char* name, bool required) {
     std::string value = Getenv(process, name);
-    if (value.empty() && required) missing += (missing.empty() ? "" : ",") + std::string(name);
+    if (value.empty() && required) Append(missing, ",", std::string(name));
     return value;
   };
 

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "lib/base/text.h"
+
 namespace rail::config {
 namespace {
 
@@ -167,9 +169,7 @@ std::vector<Change> Changes(const NodeConfig& runs, const NodeConfig& now) {
 }
 
 std::string Keys(const std::vector<Change>& changes) {
-  std::string keys;
-  for (const Change& change : changes) keys += (keys.empty() ? "" : ", ") + change.key;
-  return keys;
+  return Join(changes, ", ", &Change::key);
 }
 
 }  // namespace rail::config

@@ -7,6 +7,7 @@
 
 #include "lib/base/pci_address.h"
 #include "lib/base/strict_json.h"
+#include "lib/base/text.h"
 #include "lib/config/derive.h"
 #include "lib/config/document.h"
 #include "lib/config/overlay.h"
@@ -26,12 +27,6 @@ void AddProblems(const std::vector<JsonError>& problems, const Overlay& overlay,
     const std::string origin = overlay.OriginOf(problem.path);
     all.push_back(problem.ToText() + (origin.empty() ? "" : " (set by " + origin + ")"));
   }
-}
-
-std::string Joined(const std::vector<std::string>& texts) {
-  std::string all;
-  for (const std::string& text : texts) all += (all.empty() ? "" : "; ") + text;
-  return all;
 }
 
 // Wrong on whatever node: not what another rule may still add.
@@ -79,7 +74,7 @@ Result<std::string> UplinkElsewhere(const std::string& pci_address) {
   return name;
 }
 
-Result<ClusterFile> ClusterFile::Parse(std::string_view text, std::string name) {
+Result<ClusterFile> ClusterFile::Parse(std::string_view text, const std::string& name) {
   RAIL_ASSIGN_AS(const json document, ParseJson(text), name);
   return FromDocument(document, name);
 }
@@ -116,7 +111,7 @@ Result<ClusterFile> ClusterFile::FromDocument(const json& document, const std::s
     const std::vector<std::string> of_rule = file.ProblemsOfRule(rule);
     problems.insert(problems.end(), of_rule.begin(), of_rule.end());
   }
-  if (!problems.empty()) return Fail(Code::kInvalid, name + ": " + Joined(problems));
+  if (!problems.empty()) return Fail(Code::kInvalid, name + ": " + Join(problems, "; "));
   return file;
 }
 
@@ -144,7 +139,7 @@ Result<ClusterFile> ClusterFile::WithOverride(const std::string& node, const std
   file.rules_.push_back(
       {.place = path, .node = node, .labels = {}, .set = std::make_shared<const json>(std::move(set))});
   const std::vector<std::string> problems = file.ProblemsOfRule(file.rules_.back());
-  if (!problems.empty()) return Fail(Code::kInvalid, path + ": " + Joined(problems));
+  if (!problems.empty()) return Fail(Code::kInvalid, path + ": " + Join(problems, "; "));
   return file;
 }
 
@@ -196,7 +191,7 @@ Result<Resolved> ClusterFile::Resolve(const NodeFacts& node, const FindUplink& f
   for (const Rule& rule : rules_) {
     if (!Matches(rule, node)) continue;
     overlay.Merge(*rule.set, rule.place, errors);
-    matched += (matched.empty() ? "" : ", ") + rule.place;
+    Append(matched, ", ", rule.place);
   }
   json& document = overlay.document();
   for (const char* key : kOfOneNode) {
@@ -217,7 +212,7 @@ Result<Resolved> ClusterFile::Resolve(const NodeFacts& node, const FindUplink& f
   AddProblems(ProblemsOf(document), overlay, problems);
   if (!problems.empty()) {
     return Fail(Code::kInvalid,
-                name + ": " + Joined(problems) +
+                name + ": " + Join(problems, "; ") +
                     (matched.empty() ? " (no rule matches this node)" : " (in force: " + matched + ")"));
   }
   Resolved resolved;

@@ -43,7 +43,7 @@ class ClusterFile {
  public:
   // Errors: kInvalid; the message names every key that is wrong in whatever node: unknown keys, wrong types and ranges, also
   // those of rules that no node matches.
-  static Result<ClusterFile> Parse(std::string_view text, std::string name = "node.json");
+  static Result<ClusterFile> Parse(std::string_view text, const std::string& name = "node.json");
   // The same from a file. Errors: also kNotFound, kPermission.
   static Result<ClusterFile> Load(const std::string& path);
 

@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <utility>
 
+#include "lib/base/text.h"
+
 namespace rail::device {
 namespace {
 
@@ -15,7 +17,7 @@ constexpr size_t kFewAddresses = 64;  // each is a request
 
 std::string Devices(const config::Rail& rail) {
   std::string names;
-  for (const auto& entry : rail.devices) names += (names.empty() ? "" : ", ") + entry.device;
+  for (const auto& entry : rail.devices) Append(names, ", ", entry.device);
   return names.empty() ? "none" : names;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "lib/base/text.h"
 #include "lib/inspect/text.h"
 
 namespace rail::inspect {
@@ -31,7 +32,7 @@ std::string Seen(std::string_view field, bool inner = false) {
   for (const std::string_view part : SplitOutside(field.substr(open + 1, field.size() - open - 2))) {
     const bool is_field = !inner && name == "encap" && part.find('(') != std::string_view::npos;
     const std::string shown = is_field ? Seen(part, true) : LooksAt(part) ? std::string(part) : "";
-    if (!shown.empty()) seen += (seen.empty() ? "" : ",") + shown;
+    if (!shown.empty()) Append(seen, ",", shown);
   }
   if (seen.empty()) return {};
   return std::string(name) + "(" + seen + ")";

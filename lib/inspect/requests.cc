@@ -6,6 +6,8 @@
 #include <map>
 #include <tuple>
 
+#include "lib/base/text.h"
+
 namespace rail::inspect {
 namespace {
 
@@ -53,8 +55,7 @@ std::vector<Request> RequestsOnRails(const std::vector<pcie::PodDevices>& pods, 
 
 std::string WithoutNetwork(const Request& request) {
   if (request.devices.size() <= request.interfaces) return {};
-  std::string devices;
-  for (const std::string& id : request.devices) devices += (devices.empty() ? "" : ", ") + id;
+  std::string devices = Join(request.devices, ", ");
   const std::string has = request.interfaces == 0 ? "no interface"
                                                   : fmt::format("{} of {} interfaces", request.interfaces,
                                                                 request.devices.size());

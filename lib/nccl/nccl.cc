@@ -7,6 +7,8 @@
 #include <array>
 #include <charconv>
 
+#include "lib/base/text.h"
+
 namespace rail::nccl {
 namespace {
 
@@ -53,7 +55,7 @@ std::string GidsInWords(const Pod& pod) {
   for (const Port& port : pod.ports) {
     for (const Gid& gid : port.gids) {
       if (gid.type != "RoCE v2" || gid.gid != "::ffff:" + port.address) continue;
-      words += (words.empty() ? "" : ", ") + port.rdma + " " + std::to_string(gid.index);
+      Append(words, ", ", port.rdma + " " + std::to_string(gid.index));
     }
   }
   return words;

@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "lib/base/text.h"
 #include "lib/ovs/db_connection.h"
 #include "lib/ovs/db_observed.h"
 #include "lib/ovs/db_operations.h"
@@ -49,7 +50,7 @@ std::string PortsOfOthers(const Observed& seen, const Observed::BridgeRow& bridg
   for (const auto& [name, port] : seen.ports) {
     if (name == bridge.name || name == uplink) continue;
     if (std::ranges::find(bridge.ports, port.uuid) == bridge.ports.end()) continue;
-    names += (names.empty() ? "" : ", ") + name;
+    Append(names, ", ", name);
   }
   return names;
 }

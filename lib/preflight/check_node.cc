@@ -7,6 +7,7 @@
 #include <cerrno>
 
 #include "lib/base/pci_address.h"
+#include "lib/base/text.h"
 #include "lib/sriov/lookup.h"
 #include "lib/sriov/port_name.h"
 
@@ -113,7 +114,7 @@ class Check {
           HasDefaultRoute(link.index))
         continue;
       if (++count > kMostNames) continue;
-      names += (names.empty() ? "" : ", ") + link.name;
+      Append(names, ", ", link.name);
       if (const auto device = sysfs_.Real(path + "/device"))
         names += " (" + device->substr(device->rfind('/') + 1) + ")";
     }

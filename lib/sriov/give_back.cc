@@ -2,6 +2,8 @@
 
 #include "lib/sriov/prepare.h"
 
+#include "lib/base/text.h"
+
 namespace rail::sriov {
 namespace {
 
@@ -11,12 +13,6 @@ constexpr char kSteering[] = "flow_steering_mode";
 
 std::string Name(EswitchMode mode) {
   return mode == EswitchMode::kSwitchdev ? "switchdev" : "legacy";
-}
-
-std::string Join(const std::vector<std::string>& parts) {
-  std::string all;
-  for (const std::string& part : parts) all += (all.empty() ? "" : ", ") + part;
-  return all;
 }
 
 }  // namespace
@@ -33,10 +29,10 @@ Result<std::vector<std::string>> Preparer::GiveBack(const std::string& pf,
     if (now == *was) continue;
     RAIL_ASSIGN_AS(const std::set<std::string> claimed, ask(), doing);
     const std::vector<std::string> used = InUse(each, claimed);
-    if (!used.empty()) return Fail(Code::kBusy, doing + ": its VFs are in use: " + Join(used));
+    if (!used.empty()) return Fail(Code::kBusy, doing + ": its VFs are in use: " + Join(used, ", "));
     const Status given = GiveBack(each, *was, now, done);
     if (!given)
-      return FailWrapped(given.error(), doing + (done.empty() ? "" : " (done: " + Join(done) + ")"));
+      return FailWrapped(given.error(), doing + (done.empty() ? "" : " (done: " + Join(done, ", ") + ")"));
   }
   return done;
 }

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <filesystem>
 
+#include "lib/base/text.h"
 #include "lib/sriov/port_name.h"
 
 namespace rail::sriov {
@@ -142,8 +143,7 @@ Result<std::string> Lookup::FindUplink(const std::string& address) const {
     return Fail(Code::kNotFound, doing + ": the device has no link; its driver is " +
                                      sysfs_.Target(path + "/driver").value_or("missing"));
   }
-  std::string all;
-  for (const std::string& link : links) all += (all.empty() ? "" : ", ") + link;
+  std::string all = Join(links, ", ");
   return Fail(Code::kBusy,
               doing + ": the device has several links (" + all + "); write the name of one of them");
 }

@@ -4,6 +4,8 @@
 
 #include <charconv>
 
+#include "lib/base/text.h"
+
 namespace rail::sriov {
 namespace {
 
@@ -20,12 +22,6 @@ bool IsUp(std::string_view flags) {
   unsigned value = 0;
   std::from_chars(flags.data(), flags.data() + flags.size(), value, 16);
   return (value & IFF_UP) != 0;
-}
-
-std::string Join(const std::vector<std::string>& parts) {
-  std::string all;
-  for (const std::string& part : parts) all += (all.empty() ? "" : ", ") + part;
-  return all;
 }
 
 std::string Arrow(const std::string& what, const std::string& from, const std::string& to) {
@@ -62,7 +58,7 @@ Result<std::vector<std::string>> Preparer::Ensure(const Preparation& wanted, con
     Status changed = wrong.differs.empty() ? Finish(*wrong.pf, wrong.unfinished, done)
                                            : Change(*wrong.pf, wanted, wrong.now, done);
     if (!changed)
-      return FailWrapped(changed.error(), doing + (done.empty() ? "" : " (done: " + Join(done) + ")"));
+      return FailWrapped(changed.error(), doing + (done.empty() ? "" : " (done: " + Join(done, ", ") + ")"));
   }
   return done;
 }
@@ -88,14 +84,15 @@ Result<std::optional<Preparer::Wrong>> Preparer::Compare(const Pf& pf, const Pre
     if (is) unfinished.push_back(vf);
   }
   if (differs.empty() && unfinished.empty()) return std::optional<Wrong>();
-  return std::optional(Wrong{&pf, std::move(now), Join(differs), std::move(unfinished)});
+  return std::optional(Wrong{&pf, std::move(now), Join(differs, ", "), std::move(unfinished)});
 }
 
 Status Preparer::CanChange(const Wrong& wrong, const Preparation& wanted,
                            const std::set<std::string>& claimed) const {
   const std::vector<std::string> used = InUse(*wrong.pf, claimed);
   if (!used.empty()) {
-    return Fail(Code::kBusy, wrong.differs + " cannot be changed while its VFs are in use: " + Join(used));
+    return Fail(Code::kBusy,
+                wrong.differs + " cannot be changed while its VFs are in use: " + Join(used, ", "));
   }
   const auto total = sysfs_.ReadNumber(wrong.pf->path + "/sriov_totalvfs");
   if (total && *total < wanted.vfs) {

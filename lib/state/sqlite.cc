@@ -2,6 +2,8 @@
 
 #include <bit>
 
+#include "lib/base/text.h"
+
 namespace rail::state {
 namespace {
 
@@ -23,9 +25,7 @@ Phase PhaseOf(std::string_view name) {
 }
 
 std::string JoinAddresses(const std::vector<IpAddress>& addresses) {
-  std::string text;
-  for (const IpAddress& address : addresses) text += (text.empty() ? "" : ",") + address.ToString();
-  return text;
+  return Join(addresses, ",", &IpAddress::ToString);
 }
 
 Result<std::vector<IpAddress>> SplitAddresses(std::string_view text) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lib/base/clock.h"
+#include "lib/base/text.h"
 #include "lib/cni/previous.h"
 
 namespace rail::frr_provider {
@@ -23,8 +24,7 @@ Result<const config::Rail*> RailFor(VerbContext& context, const cni::Request& re
   }
   if (fit.size() == 1) return fit.front();
   if (context.config.rails.size() == 1) return &context.config.rails.front();
-  std::string names;
-  for (const config::Rail& rail : context.config.rails) names += (names.empty() ? "" : ", ") + rail.name;
+  std::string names = Join(context.config.rails, ", ", &config::Rail::name);
   return Fail(Code::kInvalid, "the rail of network " + request.network +
                                   " is not known: no ovs-provider stands earlier in the chain, and " +
                                   (request.device_id.empty()

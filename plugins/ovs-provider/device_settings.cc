@@ -4,6 +4,8 @@
 #include <cctype>
 #include <map>
 
+#include "lib/base/text.h"
+
 namespace rail::ovs_provider {
 namespace {
 
@@ -24,7 +26,7 @@ std::optional<Value> OneOf(JsonObject& object, const char* key, const std::map<s
   const auto it = words.find(word);
   if (it != words.end()) return it->second;
   std::string all;
-  for (const auto& [known, value] : words) all += (all.empty() ? "" : ", ") + known;
+  for (const auto& [known, value] : words) Append(all, ", ", known);
   if (!word.empty())
     errors.Add(object.PathOf(key), "must be one of: " + all + "; not \"" + word.substr(0, 64) + "\"");
   return std::nullopt;

@@ -62,7 +62,6 @@ TEST_F(RailctlTest, NamesTheRailsThatExistWhereverOneDoesNot) {
            {"get", "flows", "--rail", "rail7"},
            {"check", "--rail", "rail7"},
            {"trace", "a", "10.0.0.1", "--rail", "rail7"},
-           {"watch", "--rail", "rail7"},
            {"get", "attachments", "-w", "--rail", "rail7"},
            {"describe", "attachment", "a", "--rail", "rail7"},
            {"describe", "rail", "rail7"},

@@ -12,7 +12,8 @@ using testing::ElementsAre;
 
 TEST_F(RailctlTest, WatchesAsOneJsonObjectALineUntilRaildStops) {
   std::ostringstream err;
-  const railctl::Parsed parsed = railctl::ParseFlags({"watch", "-o", "json", "-n", "ml"}, socket_);
+  const railctl::Parsed parsed =
+      railctl::ParseFlags({"get", "attachments", "-w", "-o", "json", "-n", "ml"}, socket_);
   // Stops the daemon when the watch has printed its second line.
   class StopAfterTwoLines final : public std::stringbuf {
    public:
@@ -68,7 +69,8 @@ TEST_F(RailctlTest, WatchesAsATableForPeople) {
   } buffer(views_, *server_);
   std::ostream stream(&buffer);
   std::ostringstream err;
-  const railctl::Parsed parsed = railctl::ParseFlags({"watch", "--rail", "rail1"}, socket_);
+  const railctl::Parsed parsed =
+      railctl::ParseFlags({"get", "attachments", "-w", "--rail", "rail1"}, socket_);
   EXPECT_EQ(railctl::Run(*parsed.flags, stream, err, Now), railctl::kFailed);
   EXPECT_EQ(buffer.str(),
             R"(EVENT      NAMESPACE   POD    IFNAME   RAIL    ADDRESS   TENANT   STATE     RULES     BGP   AGE

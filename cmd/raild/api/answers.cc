@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "cmd/raild/api/messages.h"
+#include "lib/base/text.h"
 #include "lib/base/utf8.h"
 #include "lib/inspect/doctor/causes.h"
 
@@ -21,20 +22,14 @@ void SetRule(v1::RuleStats& message, const ovs::Rule& rule) {
   message.set_actions(ValidUtf8(rule.actions));
 }
 
-std::string Joined(const std::vector<std::string>& texts) {
-  std::string joined;
-  for (const std::string& text : texts) joined += (joined.empty() ? "" : ",") + text;
-  return joined;
-}
-
 v1::TraceStep ToMessage(const inspect::Hop& hop) {
   v1::TraceStep message;
   message.set_table(hop.step.table);
   message.set_table_name(inspect::TableName(hop.step.table));
   message.set_matched(hop.step.matched);
   if (hop.step.matched) {
-    SetRule(*message.mutable_rule(),
-            {hop.step.table, hop.step.priority, hop.step.cookie, hop.step.match, Joined(hop.step.actions)});
+    SetRule(*message.mutable_rule(), {hop.step.table, hop.step.priority, hop.step.cookie, hop.step.match,
+                                      Join(hop.step.actions, ",")});
   }
   message.set_words(ValidUtf8(hop.words));
   return message;

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "lib/base/text.h"
 #include "lib/base/utf8.h"
 #include "lib/inspect/select.h"
 
@@ -86,16 +87,11 @@ v1::Rail::State StateOf(const v1::Rail& rail) {
   return v1::Rail::READY;
 }
 
-template <class Items>
-std::string Joined(const Items& items) {
-  std::string text;
-  for (const auto& item : items) text += (text.empty() ? "" : ",") + item.ToString();
-  return text;
-}
-
 std::string ProblemOf(const engine::FrontendLink& link) {
-  if (!link.leaked.empty()) return "LEAKED: " + Joined(link.leaked);
-  if (link.problem.empty() && !link.not_told.empty()) return "not told: " + Joined(link.not_told);
+  if (!link.leaked.empty())
+    return "LEAKED: " + Join(link.leaked, ",", [](const auto& item) { return item.ToString(); });
+  if (link.problem.empty() && !link.not_told.empty())
+    return "not told: " + Join(link.not_told, ",", [](const auto& item) { return item.ToString(); });
   return link.problem;
 }
 

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "lib/base/text.h"
 #include "rail/v1/node.pb.h"
 #include "rail/v1/options.pb.h"
 
@@ -181,7 +182,7 @@ class Walk {
 };
 
 void Collect(const Descriptor& type, std::string labels, std::vector<DocumentFamily>& all) {
-  const auto with = [&](std::string more) {
+  const auto with = [&](const std::string& more) {
     return labels + (labels.empty() || more.empty() ? "" : ",") + more;
   };
   const auto add = [&](const std::string& name, const std::string& help, Kind kind, std::string its) {
@@ -192,7 +193,7 @@ void Collect(const Descriptor& type, std::string labels, std::vector<DocumentFam
   if (type.options().HasExtension(v1::info)) {
     const v1::Info& info = type.options().GetExtension(v1::info);
     std::string its = labels;
-    for (const std::string& each : info.labels()) its += (its.empty() ? "" : ",") + Split(each).first;
+    for (const std::string& each : info.labels()) Append(its, ",", Split(each).first);
     add(info.name(), info.help(), Kind::kGauge, its);
   }
   for (int i = 0; i < type.field_count(); ++i) {

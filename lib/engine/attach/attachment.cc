@@ -9,6 +9,7 @@
 
 #include "lib/base/log.h"
 #include "lib/base/strict_json.h"
+#include "lib/base/text.h"
 #include "lib/base/thread.h"
 #include "lib/base/timing.h"
 #include "lib/engine/attach/tenant_addresses.h"
@@ -265,8 +266,7 @@ Status StillWanted(Node& node, const Attachment& attachment) {
 
 Result<const config::Rail*> RailOf(const config::NodeConfig& config, const std::string& name) {
   if (const config::Rail* rail = config.FindRail(name)) return rail;
-  std::string known;
-  for (const config::Rail& rail : config.rails) known += (known.empty() ? "" : ", ") + rail.name;
+  std::string known = Join(config.rails, ", ", &config::Rail::name);
   return Fail(Code::kInvalid,
               "rail: '" + name + "' is not in this node's node.json; its rails are: " + known);
 }

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lib/base/log.h"
+#include "lib/base/text.h"
 #include "lib/engine/attach/whereabouts.h"
 
 namespace rail::engine {
@@ -151,8 +152,7 @@ Status UndoAllBut(VerbContext& context, const std::string& network, const std::v
     Node node = context.node();
     const auto failed = UndoOne(node, attachment, owner);
     const std::vector<std::string> told = failed ? *failed : std::vector{failed.error().message};
-    for (const std::string& one : told)
-      left += (left.empty() ? "" : "; ") + attachment.key.ToString() + ": " + one;
+    for (const std::string& one : told) Append(left, "; ", attachment.key.ToString() + ": " + one);
   }
   if (left.empty()) return {};
   return Fail(Code::kTransient, "left to raild: " + left);
@@ -211,8 +211,7 @@ void UndoOwn(const Deps& deps, const cni::Request& request, const OwnerFor& owne
 
 Status Problems(const std::vector<std::string>& problems) {
   if (problems.empty()) return {};
-  std::string all;
-  for (const std::string& problem : problems) all += (all.empty() ? "" : "; ") + problem;
+  std::string all = Join(problems, "; ");
   return Fail(Code::kInvalid, all);
 }
 

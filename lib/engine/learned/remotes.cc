@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lib/base/text.h"
 #include "lib/engine/attach/tenant_vlans.h"
 
 namespace rail::engine {
@@ -378,7 +379,7 @@ void Remotes::Routes(const bmp::Message& message, Deadline now, Feed feed) {
 std::string Remotes::problem() const {
   std::string text;
   const auto add = [&](const std::string& part) {
-    if (!part.empty()) text += (text.empty() ? "" : "; ") + part;
+    if (!part.empty()) Append(text, "; ", part);
   };
   for (const std::string* part : {&malformed_, &too_much_, &post_policy_}) add(*part);
   for (const auto& [leaf, interface] : alike_) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "lib/base/text.h"
+
 namespace rail::engine {
 
 std::vector<BgpInstance> InstancesOf(const config::NodeConfig& config, const Record& record) {
@@ -191,7 +193,7 @@ std::string TenantRemotes::problem() const {
   std::string text;
   for (const auto& [vlan, remotes] : all_) {
     const std::string part = remotes->problem();
-    if (!part.empty()) text += (text.empty() ? "" : "; ") + part;
+    if (!part.empty()) Append(text, "; ", part);
   }
   return text;
 }

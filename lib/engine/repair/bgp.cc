@@ -6,6 +6,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
+#include "lib/base/text.h"
 #include "lib/frr/session_down.h"
 
 namespace rail::engine {
@@ -230,9 +231,10 @@ bool BgpRepair::TellIf(bool changed) {
   std::string problem = remotes_.problem();
   if (contested_since_ && deps_.now() - *contested_since_ >= kContestedGrace) {
     const std::set<tenancy::TenantId>& tenants = table.example->tenants;
-    problem += (problem.empty() ? "" : "; ") + table.example->address.ToString() + " is announced for " +
-               std::to_string(tenants.size()) + " tenants (" + tenants.begin()->ToString() + ", " +
-               tenants.rbegin()->ToString() + ") and reaches nobody";
+    Append(problem, "; ",
+           table.example->address.ToString() + " is announced for " + std::to_string(tenants.size()) +
+               " tenants (" + tenants.begin()->ToString() + ", " + tenants.rbegin()->ToString() +
+               ") and reaches nobody");
     if (table.contested > 1) problem += ", as are " + std::to_string(table.contested - 1) + " more";
   }
   node_status_.Note(Part::kPodAddresses, own_.health());
@@ -366,7 +368,7 @@ Status BgpRepair::Announce(frr::Bgp& bgp, Connections& connections,
       const auto was = stood.find(each.address);
       lost += was != stood.end() && was->second == each ? 1 : 0;
       stands[each.address] = each;
-      if (announced++ < kMostSaid) first += (first.empty() ? "" : ", ") + each.address.ToHostPrefix();
+      if (announced++ < kMostSaid) Append(first, ", ", each.address.ToHostPrefix());
     }
     return {};
   };

@@ -3,16 +3,11 @@
 #include <algorithm>
 
 #include "lib/base/log.h"
+#include "lib/base/text.h"
 #include "lib/engine/repair/origin.h"
 
 namespace rail::engine {
 namespace {
-
-std::string Joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
-  return text;
-}
 
 Result<std::unique_ptr<netlink::Dcb>> Open(const Openers& openers) {
   if (!openers.dcb) return Fail(Code::kUnsupported, "priorities are not read here");
@@ -41,7 +36,7 @@ Status GiveQosBack(const Openers& openers, const std::map<std::string, qos::Befo
       if (!now && now.error().code == Code::kNotFound) return forget(uplink);
       if (!now) return tl::make_unexpected(now.error());
       RAIL_ASSIGN(const std::vector<std::string> changed, qos::Apply(qos::PlanBack(had, *now), uplink, *dcb));
-      if (!changed.empty()) done.push_back("uplink " + uplink + ", as it was: " + Joined(changed));
+      if (!changed.empty()) done.push_back("uplink " + uplink + ", as it was: " + Join(changed, ", "));
       return forget(uplink);
     };
     if (const Status given = give_back(); !given && result) result = given;
@@ -86,7 +81,7 @@ Status LosslessRepair::Manage(const config::Rail& rail) {
   if (plan.empty()) return {};
   if (deps_.origin) RAIL_TRY(deps_.origin->Qos(rail.pf, qos::BeforeOf(plan, now)));
   RAIL_ASSIGN(const std::vector<std::string> done, qos::Apply(plan, rail.pf, *dcb));
-  log::Info("rail {}: {}: {}", rail.name, rail.pf, Joined(done));
+  log::Info("rail {}: {}: {}", rail.name, rail.pf, Join(done, ", "));
   if (node_status_.WasRight({Part::kQos, rail.name})) node_status_.Repaired("QoS", done.size());
   return {};
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "lib/base/text.h"
 #include "lib/engine/repair/foreign_rules.h"
 
 namespace rail::engine {
@@ -53,7 +54,7 @@ std::string Owners(const std::set<uint64_t>& cookies, const Record& record) {
   size_t said = 0;
   for (const std::string& name : names) {
     if (++said > kMostNames) return text + fmt::format(" and {} more", names.size() - kMostNames);
-    text += (text.empty() ? "" : ", ") + name;
+    Append(text, ", ", name);
   }
   return text;
 }

@@ -4,6 +4,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
+#include "lib/base/text.h"
 #include "lib/engine/attach/attachment.h"
 #include "lib/engine/attach/tenant_move.h"
 #include "lib/frr/session_down.h"
@@ -28,7 +29,7 @@ std::string PathText(const HeardPath& path, const RailOfLeaf& rail_of_leaf) {
       "from the leaf " + path.leaf.ToString() + (rail == rail_of_leaf.end() ? "" : " on " + rail->second);
   if (path.as_path.empty()) return "an unknown AS (" + from + ")";
   std::string all;
-  for (const uint32_t as : path.as_path) all += (all.empty() ? "" : " ") + std::to_string(as);
+  for (const uint32_t as : path.as_path) Append(all, " ", std::to_string(as));
   return "AS " + std::to_string(path.origin()) + " (AS path " + all + ", " + from + ")";
 }
 
@@ -92,12 +93,6 @@ RemoteCounts Counted(const Learned& learned, const TenantNames& names,
   return counts;
 }
 
-std::string Joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : " and ") + word;
-  return text;
-}
-
 std::vector<AddressElsewhere> ElsewhereOf(const state::Attachment& attachment, const Learned& learned,
                                           const TenantNames& names, const RailOfLeaf& rails) {
   std::vector<AddressElsewhere> all;
@@ -117,7 +112,7 @@ std::vector<AddressElsewhere> ElsewhereOf(const state::Attachment& attachment, c
       one.other_tenant = true;
       claims.emplace_back("without a tenant's communities");
     }
-    one.by = Joined(paths) + " " + Joined(claims);
+    one.by = Join(paths, " and ") + " " + Join(claims, " and ");
   }
   return all;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lib/base/log.h"
+#include "lib/base/text.h"
 
 namespace rail::engine {
 
@@ -45,8 +46,8 @@ Status RepresentorRepair::Repair(netlink::Netlink& host, const Record& record) {
       continue;
     }
     ++count;
-    raised += (raised.empty() ? "" : ", ") + attachment.representor + " of " + attachment.pod_namespace +
-              "/" + attachment.pod_name;
+    Append(raised, ", ",
+           attachment.representor + " of " + attachment.pod_namespace + "/" + attachment.pod_name);
   }
   if (count > 0)
     log::Warning("rail {}: {} representors were down, set up again: {}", rail_.name, count, raised);

@@ -1,3 +1,4 @@
+#include "lib/base/text.h"
 #include "lib/frr/session_down.h"
 #include "lib/inspect/doctor/subjects.h"
 #include "lib/inspect/topology.h"
@@ -188,7 +189,7 @@ class Bgp : Examiner {
                                           rule.chain + "` shows it: take TCP port 179 on " + rail.bridge +
                                           " out of it"};
       }
-      if (rule.packets) others += (others.empty() ? "" : ", ") + rule.ToText();
+      if (rule.packets) Append(others, ", ", rule.ToText());
     }
     return {"leaf-silent",
             "`tcpdump -ni " + rail.bridge +

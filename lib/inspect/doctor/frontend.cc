@@ -1,13 +1,9 @@
 #include "lib/inspect/doctor/subjects.h"
 
+#include "lib/base/text.h"
+
 namespace rail::inspect {
 namespace {
-
-std::string Joined(const auto& words) {
-  std::string text;
-  for (const auto& word : words) text += (text.empty() ? "" : ", ") + word;
-  return text;
-}
 
 class Frontend : Examiner {
  public:
@@ -54,7 +50,7 @@ class Frontend : Examiner {
     Find(
         Severity::kCritical, "frontend-leak", link.name,
         fmt::format("the leaf of the front end is told {} prefixes that are no address of this node: {}{}",
-                    link.leaked.size(), Joined(some), link.leaked.size() > some.size() ? ", ..." : ""),
+                    link.leaked.size(), Join(some, ", "), link.leaked.size() > some.size() ? ", ..." : ""),
         "a rail's addresses are not for the front end: its leaves would send packets for pods here, past the "
         "rails and their isolation",
         fmt::format("raild sets its filter right within 30 s; if this stays, "
@@ -76,7 +72,7 @@ class Frontend : Examiner {
     std::vector<std::string> missing;
     for (const IpAddress& address : link.not_told) missing.push_back(address.ToHostPrefix());
     Find(Severity::kCritical, "frontend-address-not-told", link.name,
-         "the leaf on this link is not told " + Joined(missing),
+         "the leaf on this link is not told " + Join(missing, ", "),
          "it has no route to this node of its own: without the other links nobody reaches it",
          "raild announces it within 30 s; `railctl get node` says what keeps it from that (part \"front "
          "end\")");
@@ -86,7 +82,7 @@ class Frontend : Examiner {
     if (link.no_default.empty()) return;
     Find(Severity::kWarning, "frontend-default-route", link.name,
          fmt::format("the host's default route ({}) does not go out here, though the session is Established",
-                     Joined(link.no_default)),
+                     Join(link.no_default, ", ")),
          "this link carries nothing of what the node sends: half of the bandwidth, and no way out when the "
          "others fail",
          "`ip route show default` and `vtysh -c 'show bgp ipv4 unicast 0.0.0.0/0'` (and ipv6): does the leaf "

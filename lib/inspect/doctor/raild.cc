@@ -1,5 +1,7 @@
 #include "lib/inspect/doctor/subjects.h"
 
+#include "lib/base/text.h"
+
 namespace rail::inspect {
 namespace {
 
@@ -65,7 +67,7 @@ class Raild : Examiner {
     for (const engine::RailView& rail : view_.rails) {
       if (rail.unrecorded_pods == 0) continue;
       pods += rail.unrecorded_pods;
-      rails += (rails.empty() ? "" : ", ") + fmt::format("{} on {}", rail.unrecorded_pods, rail.rail.name);
+      Append(rails, ", ", fmt::format("{} on {}", rail.unrecorded_pods, rail.rail.name));
     }
     if (pods == 0) return;
     Find(

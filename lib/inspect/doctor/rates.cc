@@ -1,3 +1,4 @@
+#include "lib/base/text.h"
 #include "lib/inspect/doctor/subjects.h"
 #include "lib/inspect/select.h"
 
@@ -24,8 +25,7 @@ class Rates : Examiner {
   void Differs(const state::Attachment& a) {
     const auto differ = facts_.rates_differ.find(a.id);
     if (differ == facts_.rates_differ.end()) return;
-    std::string what;
-    for (const std::string& each : differ->second) what += (what.empty() ? "" : "; ") + each;
+    std::string what = Join(differ->second, "; ");
     Find(Severity::kWarning, "rates-differ", Name(a), std::move(what),
          "the share and the limit of its tenant (`rates` of node.json) do not hold for what the pod sends",
          "raild sets it by itself, at the latest within 30 s; if this stays, another program sets it: "

@@ -1,5 +1,6 @@
 #include "lib/inspect/doctor/subjects.h"
 
+#include "lib/base/text.h"
 #include "lib/tenancy/tenancy.h"
 
 namespace rail::inspect {
@@ -67,8 +68,7 @@ class Tenants : Examiner {
       const bool elsewhere = std::ranges::any_of(
           view_.remotes, [&](const engine::RemoteView& r) { return r.remote.tenant == id; });
       if (here || elsewhere) continue;
-      std::string list;
-      for (const std::string& each : namespaces) list += (list.empty() ? "" : ", ") + each;
+      std::string list = Join(namespaces, ", ");
       Find(Severity::kInfo, "tenant-unused", tenant,
            "no pod of its namespaces (" + list + ") is on this node or known elsewhere",
            "a namespace that is spelt wrong is a tenant of its own, without a word",

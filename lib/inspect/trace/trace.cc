@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lib/base/text.h"
 #include "lib/inspect/inside.h"
 #include "lib/inspect/trace/tracer.h"
 
@@ -114,7 +115,7 @@ Status Tracer::FindSource() {
         known += ", ...";
         break;
       }
-      known += (known.empty() ? "" : ", ") + PodName(a.attachment);
+      Append(known, ", ", PodName(a.attachment));
     }
     return Fail(Code::kNotFound, "there is no " + ToText(question_.source) + " on this node (" +
                                      view_.hostname + "); there " +
@@ -129,7 +130,7 @@ Status Tracer::FindSource() {
     });
     if (!one_pod) {
       std::string names;
-      for (const AttachmentView* a : found) names += (names.empty() ? "" : ", ") + PodName(a->attachment);
+      for (const AttachmentView* a : found) Append(names, ", ", PodName(a->attachment));
       return Fail(Code::kInvalid, "the source is not clear, it could be: " + names +
                                       "; say the namespace, the pod and the rail");
     }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lib/base/text.h"
 #include "lib/engine/attach/tenant_vlans.h"
 #include "lib/engine/repair/representors.h"
 #include "lib/inspect/topology.h"
@@ -141,7 +142,7 @@ std::string Tracer::OthersHaveIt() const {
   }
   if (others.empty()) return {};
   std::string who;
-  for (const auto& [id, text] : others) who += (who.empty() ? "" : " and ") + text;
+  for (const auto& [id, text] : others) Append(who, " and ", text);
   return "no pod of tenant " + source().tenant + " has " + destination() + ", which is an address of " + who +
          ": each tenant has its own addresses (tenancy.mode \"vrf\")";
 }
@@ -173,7 +174,7 @@ void Tracer::JudgeEntry(const SwitchStep& last) {
   }
   if (!Holds(source(), packet_.source)) {
     std::string own;
-    for (const IpAddress& address : source().addresses) own += (own.empty() ? "" : ", ") + address.ToString();
+    for (const IpAddress& address : source().addresses) Append(own, ", ", address.ToString());
     return Drop(
         Reason::kSpoofedSource,
         "the source address " + packet_.source.ToString() + " is not the pod's (" + own +
@@ -217,7 +218,7 @@ std::string Tracer::Claimants() const {
       tenants[r.remote.tenant] = TenantText(r.tenant, r.remote.tenant);
   }
   std::string all;
-  for (const auto& [id, text] : tenants) all += (all.empty() ? "" : " and ") + text;
+  for (const auto& [id, text] : tenants) Append(all, " and ", text);
   return all;
 }
 
