@@ -26,10 +26,9 @@ def named(row: str) -> set[str]:
 
 
 def test_every_part_is_named() -> None:
-    parts = {part + ("R" if more else "") for part, more in re.findall(r'node_status_\.Note\(\s*"([^"]+)"(\s*\+\s*\w+\.name)?', code())}
-    parts |= set(re.findall(r'\bnote\("([^"]+)",', (ROOT / "lib/engine/repair/bgp.cc").read_text() + (ROOT / "lib/engine/repair/bgp_base.cc").read_text()))
-    parts |= {"state", "node.json"}
-    assert {"writing the record", "record of rail R", "rates"} <= parts
+    entries = re.findall(r'return \{"([^"]+)"(, true)?\};', (ROOT / "lib/engine/part.cc").read_text())
+    parts = {name if not of_rail else "rail R" if name == "rail" else f"{name} of rail R" for name, of_rail in entries}
+    assert {"writing the record", "record of rail R", "rates", "rail R"} <= parts
     assert parts <= named("railcni_up")
 
 
