@@ -26,7 +26,7 @@ std::string More(const v1::UnitLeaf& leaf) {
 
 // "leaf0 (AS 4200010001, 10.255.1.1)", "AS 4200010003" of a leaf that this node has not heard itself.
 std::string LeafText(const v1::Leaf& leaf) {
-  const std::string as = fmt::format("AS {}", leaf.asn());
+  std::string as = fmt::format("AS {}", leaf.asn());
   if (leaf.router_id().empty()) return as;
   const std::string silent = leaf.heard() ? "" : ", silent now";
   if (leaf.name().empty()) return fmt::format("{} ({}{})", as, leaf.router_id(), silent);
