@@ -200,7 +200,7 @@ def test_lists_have_the_vlan(site: Site, pods: list[Pod]) -> None:
 def test_metrics_have_each_tenants_session(site: Site, pods: list[Pod]) -> None:
     found = World(site.lab).metrics(site.nodes[0])
     for tenant in (A, B):
-        labels = f'{{rail="rail0",tenant="{tenant}",vlan="{vlan_of(tenant)}"}}'
+        labels = f'{{rail="rail0",vlan="{vlan_of(tenant)}",tenant="{tenant}"}}'
         assert found[f"railcni_vlan_port_works{labels}"] == found[f"railcni_vlan_session_established{labels}"] == 1
         assert found[f"railcni_vlan_prefixes_received{labels}"] == 1, "of the pod of the other node"
         assert found[f"railcni_vlan_prefixes_sent{labels}"] == 1
