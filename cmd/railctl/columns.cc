@@ -163,16 +163,6 @@ Row RowAbout(const v1::Attachment& attachment, const Row& row) {
   return all;
 }
 
-std::string WordOf(const google::protobuf::EnumDescriptor& type, int number) {
-  const google::protobuf::EnumValueDescriptor* value = type.FindValueByNumber(number);
-  if (value == nullptr) return std::to_string(number);
-  if (value->options().HasExtension(v1::word)) return value->options().GetExtension(v1::word);
-  if (number == 0) return "";
-  std::string word(value->name());
-  for (char& c : word) c = c == '_' ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return word;
-}
-
 std::string Age(int64_t since_ms, int64_t now_ms) {
   const int64_t s = std::max<int64_t>(0, now_ms - since_ms) / 1000;
   const int64_t m = s / 60;

@@ -6,7 +6,6 @@
 // Units:    now_ms is Unix time in milliseconds
 #pragma once
 
-#include <google/protobuf/generated_enum_reflection.h>
 #include <google/protobuf/message.h>
 
 #include <cstdint>
@@ -15,9 +14,12 @@
 #include <string_view>
 #include <vector>
 
+#include "lib/printing/words.h"
 #include "rail/v1/node.pb.h"
 
 namespace rail::railctl {
+
+using printing::WordOf;
 
 using Row = std::vector<std::string>;
 enum class Lists { kShort, kWhole };
@@ -48,13 +50,6 @@ std::string CellOf(const google::protobuf::Message& message, std::string_view co
                    const CellStyle& style = {});
 // The cells of an attachment with which a row about it begins, and then `row`.
 Row RowAbout(const v1::Attachment& attachment, const Row& row);
-
-// The word of an enum's value, "same-leaf"; "" of the value 0 that has none. Of a newer raild's value: its number.
-std::string WordOf(const google::protobuf::EnumDescriptor& type, int value);
-template <class Enum>
-std::string WordOf(Enum value) {
-  return WordOf(*google::protobuf::GetEnumDescriptor<Enum>(), value);
-}
 
 // In one or two units, as kubectl writes ages: "119s", "9m59s", "179m", "7h59m", "47h", "7d23h", "8d".
 std::string Age(int64_t since_ms, int64_t now_ms);

@@ -88,10 +88,9 @@ v1::Rail::State StateOf(const v1::Rail& rail) {
 }
 
 std::string ProblemOf(const engine::FrontendLink& link) {
-  if (!link.leaked.empty())
-    return "LEAKED: " + Join(link.leaked, ",", [](const auto& item) { return item.ToString(); });
-  if (link.problem.empty() && !link.not_told.empty())
-    return "not told: " + Join(link.not_told, ",", [](const auto& item) { return item.ToString(); });
+  const auto text = [](const auto& item) { return item.ToString(); };
+  if (!link.leaked.empty()) return "LEAKED: " + Join(link.leaked, ",", text);
+  if (link.problem.empty() && !link.not_told.empty()) return "not told: " + Join(link.not_told, ",", text);
   return link.problem;
 }
 

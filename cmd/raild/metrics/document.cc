@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "lib/base/text.h"
+#include "lib/printing/words.h"
 #include "rail/v1/node.pb.h"
 #include "rail/v1/options.pb.h"
 
@@ -79,15 +80,8 @@ class Field {
         const auto* tenant = dynamic_cast<const v1::Tenant*>(&reflection_.GetMessage(message_, &field_));
         return tenant == nullptr ? "" : tenant->name();
       }
-      case FieldDescriptor::CPPTYPE_ENUM: {
-        const auto* value =
-            field_.enum_type()->FindValueByNumber(reflection_.GetEnumValue(message_, &field_));
-        if (value == nullptr) return "";
-        if (value->options().HasExtension(v1::word)) return value->options().GetExtension(v1::word);
-        std::string word(value->name());
-        std::ranges::transform(word, word.begin(), [](unsigned char c) { return std::tolower(c); });
-        return word;
-      }
+      case FieldDescriptor::CPPTYPE_ENUM:
+        return printing::WordOf(*field_.enum_type(), reflection_.GetEnumValue(message_, &field_));
       default:
         return is_set() ? std::to_string(Number()) : "";
     }
@@ -148,6 +142,7 @@ class Walk {
     const Field field(message, descriptor);
     const FieldDescriptor* when = descriptor.containing_type()->FindFieldByName(metric.when());
     if (when != nullptr && Field(message, *when).Number() == 0) return;
+
     const Sample family{.name = metric.name(), .help = metric.help(), .kind = KindOf(metric)};
     if (!metric.with().empty()) labels.push_back(Split(metric.with()));
     if (!metric.as().empty()) {

@@ -53,8 +53,14 @@ void Exposition::Add(const Family& family, std::initializer_list<std::string_vie
 }
 
 void Exposition::Add(const Sample& family, const Labels& labels, std::string_view value) {
+  Append(family, "", labels, value);
+}
+
+void Exposition::Append(const Sample& family, std::string_view suffix, const Labels& labels,
+                        std::string_view value) {
   std::string& text = SamplesOf(family);
   text += family.name;
+  text += suffix;
   char before = '{';
   for (const auto& [label, its] : labels) {
     text += before;
@@ -83,29 +89,15 @@ std::string& Exposition::SamplesOf(const Sample& family) {
 
 void Exposition::AddSample(const Family& family, std::initializer_list<std::string_view> values,
                            std::string_view value, std::string_view suffix, std::string_view le) {
-  std::string& text = SamplesOf({.name = family.name, .help = family.help, .kind = family.kind});
-  text += family.name;
-  text += suffix;
-  std::string_view labels = family.labels;
-  char before = '{';
-  if (!le.empty()) {
-    text += fmt::format("{{le=\"{}\"", le);
-    before = ',';
-  }
+  Labels labels;
+  if (!le.empty()) labels.emplace_back("le", le);
+  std::string_view names = family.labels;
   for (const std::string_view each : values) {
-    const std::string_view label = labels.substr(0, labels.find(','));
-    labels.remove_prefix(std::min(labels.size(), label.size() + 1));
-    text += before;
-    text += label;
-    text += "=\"";
-    AppendEscaped(text, each);
-    text += '"';
-    before = ',';
+    const std::string_view name = names.substr(0, names.find(','));
+    names.remove_prefix(std::min(names.size(), name.size() + 1));
+    labels.emplace_back(name, each);
   }
-  if (before == ',') text += '}';
-  text += ' ';
-  text += value;
-  text += '\n';
+  Append({.name = family.name, .help = family.help, .kind = family.kind}, suffix, labels, value);
 }
 
 std::string Exposition::Text() const {

@@ -48,6 +48,7 @@ class Exposition {
     Kind kind = Kind::kGauge;
     std::string samples;
   };
+  void Append(const Sample& family, std::string_view suffix, const Labels& labels, std::string_view value);
   // Where the samples of a family go.
   std::string& SamplesOf(const Sample& family);
   // Appends `suffix` to the name, and puts the label `le` in front of the others if it is not empty.

@@ -320,6 +320,17 @@ TEST(MetricsPage, ComesWithoutALook) {
   EXPECT_THAT(page, Not(HasSubstr("railcni_switch_look_age_seconds ")));
 }
 
+// What is not known is absent: 0 would be a fault, and 1 a lie.
+TEST(MetricsPage, HasNoSampleOfWhatIsNotKnown) {
+  NodeView view;
+  view.rails.emplace_back().rail = {.name = "rail0", .pf = "p0", .bridge = "br-rail0"};
+  const std::string page = MetricsPage(view, nullptr, kNow, Runs(), NoPorts()).body;
+  EXPECT_THAT(page, HasSubstr("railcni_rail_carrier{rail=\"rail0\"} 0\n"));
+  for (const char* absent : {"railcni_rail_lossless_ok", "railcni_rail_rates_ok", "railcni_rail_lldp_info",
+                             "railcni_rail_leaf_info", "railcni_unit_info", "railcni_tenants_"})
+    EXPECT_THAT(page, Not(HasSubstr(absent)));
+}
+
 TEST(MetricsPage, MissesNoSessionOfARailWithoutTenantsInModeVrf) {
   NodeView view = Sample();
   view.rails[0].by_vlan = true;
