@@ -253,7 +253,8 @@ def remove(site: Site, node: Node) -> str:
     with kernel.inside(node.namespace):
         done = subprocess.run([str(site.lab.binaries / "raild"), "--remove"], capture_output=True, text=True, timeout=120, check=False,
                               env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "RAILCNI_ROOT": str(node.root)})
-    assert done.returncode == 0, done.stdout + done.stderr + "\nthe end of bgpd's log:\n" + (node.log_dir / "bgpd.log").read_text(errors="replace")[-6000:]
+    left = " ".join(line for line in done.stdout.splitlines() if line.startswith("LEFT"))  # first: a summary shows one line
+    assert done.returncode == 0, left + "\n" + done.stdout + done.stderr + "\nthe end of bgpd's log:\n" + (node.log_dir / "bgpd.log").read_text(errors="replace")[-6000:]
     return done.stdout
 
 
