@@ -2,7 +2,7 @@
 //
 // Use:      node_status.Note({Part::kLeaf, "rail0"}, status);   ToText({Part::kLeaf, "rail0"})   // "leaf of rail rail0"
 // Threads:  plain data
-// Source:   cmd/raild/metrics/README.md (`railcni_up` explains each)
+// Source:   lib/api/REFERENCE.md (`railcni_up` explains each)
 #pragma once
 
 #include <compare>

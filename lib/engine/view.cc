@@ -2,11 +2,36 @@
 
 #include <algorithm>
 
+#include "lib/base/utf8.h"
+
 namespace rail::engine {
 
-const VlanView* RailView::VlanOf(tenancy::TenantId tenant) const {
-  const auto found = std::ranges::find(vlans, tenant, &VlanView::id);
-  return found == vlans.end() ? nullptr : &*found;
+bool RailView::connected() const {
+  return seen.bgp_state() == frr::kEstablished || (seen.by_vlan() && seen.vlans().empty());
+}
+
+const frr::Session* RailView::SessionOn(const std::string& interface) const {
+  const auto found = sessions.find(interface);
+  return found == sessions.end() ? nullptr : &found->second;
+}
+
+const v1::RailVlan* RailView::VlanOf(tenancy::TenantId tenant) const {
+  const auto found = std::ranges::find(seen.vlans(), tenant.ToString(),
+                                       [](const v1::RailVlan& vlan) { return vlan.tenant().id(); });
+  return found == seen.vlans().end() ? nullptr : &*found;
+}
+
+std::string TextOf(const MacAddress& mac) {
+  return mac.is_zero() ? std::string() : mac.ToString();
+}
+
+MacAddress MacOf(const std::string& text) {
+  return text.empty() ? MacAddress() : MacAddress::Parse(text).value_or(MacAddress());
+}
+
+void SetTenant(v1::Tenant& message, const std::string& name, tenancy::TenantId id) {
+  message.set_name(ValidUtf8(name));
+  if (!id.is_none()) message.set_id(id.ToString());
 }
 
 std::string AddressElsewhere::ToText() const {

@@ -25,9 +25,9 @@
 #include "lib/engine/learned/remotes.h"
 #include "lib/engine/part.h"
 #include "lib/frr/bgp.h"
-#include "lib/lldp/frame.h"
 #include "lib/qos/compare.h"
 #include "lib/state/store.h"
+#include "rail/v1/node.pb.h"
 
 namespace rail::engine {
 
@@ -51,27 +51,6 @@ struct Health {
   bool ok = false;
   std::string problem;    // "" when ok; else a sentence
   uint64_t failures = 0;  // rounds that failed since the start
-};
-
-// A management link and its session.
-struct FrontendLink {
-  std::string name;
-  std::string state;      // "Established", ...; "" no session, or not known
-  std::string problem;    // "" Established; else a sentence: why it is not
-  uint32_t received = 0;  // prefixes, of all families
-  uint32_t sent = 0;
-  std::vector<IpAddress> not_told;          // addresses of the node that are not in its Adj-RIB-Out
-  std::vector<IpPrefix> leaked;             // what is in there and is no address of the node
-  std::vector<std::string> default_routes;  // "ipv4", "ipv6": those of the host's table that go out here
-  std::vector<std::string> no_default;      // and those that do not, though the session is Established
-  bool operator==(const FrontendLink&) const = default;
-};
-
-struct FrontendView {
-  std::vector<FrontendLink> links;   // empty: there is no front end
-  std::vector<IpAddress> addresses;  // of the node
-  std::string bfd_problem;           // why BFD is off though it is wanted; "": it is not
-  bool operator==(const FrontendView&) const = default;
 };
 
 // What a tenant's pods may send on a NIC of a rail, as the NIC had it when raild last looked.
@@ -99,58 +78,30 @@ struct AttachmentRate {
   bool operator==(const AttachmentRate&) const = default;
 };
 
-// Mode `vrf`: the VLAN of a tenant with a pod on the rail.
-struct VlanView {
-  uint16_t vlan = 0;
-  std::string tenant;
-  tenancy::TenantId id;
-  std::string port;         // on the bridge: over it the node and the leaf speak of the tenant
-  std::string vrf;          // the kernel's, in which the port is
-  bool port_works = false;  // Open vSwitch has the port
-  MacAddress leaf_mac;      // that the port hears; zero: not known yet
-  std::string bgp_state;    // as of the rail
-  std::string bgp_problem;
-  std::optional<frr::Session> session;
-};
-
+// A rail: its section of the document, and what is known of it beyond that.
 struct RailView {
   config::Rail rail;
-  // Mode `vrf`: there is a session for each of `vlans`, and none of the rail itself. Then what is said below of the leaf and of BGP is of all
-  // of them together: the first that lacks something, and the sums.
-  bool by_vlan = false;
-  std::vector<VlanView> vlans;  // ascending; of the tenants that have a pod on the rail
-  bool bridge_present = false;
-  bool uplink_carrier = false;
-  MacAddress bridge_mac;
-  MacAddress leaf_mac;                       // zero: not known yet
-  std::optional<KnownLeaf> leaf;             // as it names itself
-  std::optional<lldp::Neighbour> neighbour;  // as the other end of the uplink describes itself by LLDP
-  std::string bgp_state;                     // "Established", ...; "" no session
-  std::string bgp_problem;                   // "" Established; else a sentence: why it is not
-  std::optional<frr::Session> session;       // as bgpd has told of it, and the kernel of its connections
-  uint32_t prefixes_received = 0;
-  // Addresses of this node's pods that the leaf sends back without their large communities, and one of them.
-  uint32_t stripped = 0;
-  std::optional<IpAddress> stripped_example;
-  uint32_t most_prefixes = 0;  // those of the family of which more were received
-  uint32_t prefixes_sent = 0;
-  uint64_t rules_wanted = 0;
-  uint64_t rules_installed = 0;  // of ours, known to be in the switch
-  uint64_t foreign_rules = 0;    // of others, on the same bridge
-  // How the uplink differs from "lossless" of node.json. Nothing: nobody wants to know, or raild has not looked yet.
-  std::optional<std::vector<qos::Difference>> lossless;
+  // Each part has set the fields that it owns (NodeStatus::ChangeRail). Without what node.json says of the rail, and without `state`,
+  // `connected` and `leaf`: ListRails of raild's API sets them.
+  v1::Rail seen;
+  std::map<std::string, frr::Session>
+      sessions;                   // by interface: the bridge's; mode `vrf`: those of its VLANs' ports
+  std::optional<KnownLeaf> leaf;  // as it names itself
+  std::optional<IpAddress> stripped_example;  // one of seen.stripped()
+  uint32_t most_prefixes = 0;                 // those of the family of which more were received
   // What limits its tenants. Nothing: node.json has no "rates", or raild has not looked yet.
   std::optional<RatesView> rates;
-  uint64_t unrecorded_pods = 0;  // that live and have a port of ours, and that the record has lost
-  // "": raild could look at the bridge and its rules in its last round. Else why it could not: then bridge, leaf and rules are as it saw
-  // them last, and what they are now is not known since then (Unix time).
-  std::string unseen;
-  int64_t unseen_since_ms = 0;
   // Whether every session that the rail is to have is Established. Without a tenant here, mode `vrf` has none.
-  bool connected() const { return bgp_state == frr::kEstablished || (by_vlan && vlans.empty()); }
+  bool connected() const;
+  const frr::Session* SessionOn(const std::string& interface) const;  // nullptr: bgpd has told of none
   // nullptr: the tenant has no VLAN here.
-  const VlanView* VlanOf(tenancy::TenantId tenant) const;
+  const v1::RailVlan* VlanOf(tenancy::TenantId tenant) const;
 };
+
+// Of fields of the document. "": zero.
+std::string TextOf(const MacAddress& mac);
+MacAddress MacOf(const std::string& text);
+void SetTenant(v1::Tenant& message, const std::string& name, tenancy::TenantId id);
 
 // Who else announces an address of an attachment.
 struct AddressElsewhere {
@@ -246,7 +197,7 @@ struct NodeView {
   RdmaMode rdma = RdmaMode::kUnknown;
   std::vector<Health> health;  // by part
   std::vector<RailView> rails;
-  FrontendView frontend;
+  v1::NodeInfo frontend;  // its fields of the node's section
   std::vector<AttachmentView> attachments;
   RemoteList remotes;
   RemoteCounts remote_counts;

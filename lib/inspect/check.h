@@ -2,7 +2,7 @@
 //
 // Use:      for (const Checked& checked : CheckAll(attachments, node, deps.tenants)) ... checked.problems ...
 // Threads:  one at a time
-// Source:   CNI SPEC.md "CHECK"; lib/engine/README.md (the steps)
+// Source:   CNI SPEC.md "CHECK"; lib/engine/attach/README.md (the steps)
 #pragma once
 
 #include <string>

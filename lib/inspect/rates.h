@@ -2,7 +2,7 @@
 //
 // Use:      const Status looked = LookAtRates(seen, openers);  TakeRates(facts, seen, looked);
 // Threads:  one
-// Source:   lib/engine/README.md ("Shares and limits")
+// Source:   lib/engine/repair/README.md ("Shares and limits")
 #pragma once
 
 #include "lib/engine/attach/connections.h"

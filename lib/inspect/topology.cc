@@ -136,7 +136,7 @@ std::optional<tenancy::Plane> Fabric::PlaneOf(uint32_t rail) const {
 }
 
 std::string PortText(const engine::RailView& rail) {
-  return rail.neighbour ? " port " + rail.neighbour->port : "";
+  return rail.seen.has_lldp() ? " port " + rail.seen.lldp().port() : "";
 }
 
 std::string LeafText(const frr::Leaf& leaf) {

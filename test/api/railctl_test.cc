@@ -1,7 +1,10 @@
 #include "test/api/railctl_run.h"
 
+#include <algorithm>
 #include <fstream>
+#include <map>
 #include <mutex>
+#include <sstream>
 #include <thread>
 
 #include "cmd/raild/watchdog.h"
@@ -12,6 +15,33 @@ namespace {
 using nlohmann::json;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsSupersetOf;
+
+// Of a table of one row: "RULES" "21/21". A column that is new does not disturb.
+std::map<std::string, std::string> Cells(const std::string& table) {
+  const auto split = [](const std::string& line) {
+    std::vector<std::string> cells;
+    for (size_t at = 0; at < line.size();) {
+      const size_t end = std::min(line.find("   ", at), line.size());
+      cells.push_back(line.substr(at, end - at));
+      at = std::min(line.find_first_not_of(' ', end), line.size());
+    }
+    return cells;
+  };
+  std::istringstream lines(table);
+  std::string header, row;
+  std::getline(lines, header);
+  std::getline(lines, row);
+  const std::vector<std::string> names = split(header), values = split(row);
+  EXPECT_EQ(names.size(), values.size()) << table;
+  std::map<std::string, std::string> cells;
+  for (size_t i = 0; i < std::min(names.size(), values.size()); ++i) cells[names[i]] = values[i];
+  return cells;
+}
+
+void ExpectFields(const json& found, const json& wanted) {
+  for (const auto& [key, value] : wanted.items()) EXPECT_EQ(found.value(key, json()), value) << key;
+}
 
 TEST_F(RailctlTest, ListsAttachmentsForPeople) {
   EXPECT_EQ(
@@ -93,11 +123,12 @@ TEST_F(RailctlTest, ListsRailsForPeople) {
 rail0   br-rail0   ens1f0np0   Ready       02:00:00:00:0f:00   Established   3          2      21/21
 rail1   br-rail1   ens2f0np0   NoCarrier   -                   -             0          0      0/0
 )");
-  EXPECT_EQ(
-      Out({"get", "rail", "rail0", "-o", "wide"}),
-      R"(NAME    INDEX   BRIDGE     PF          MTU    STATE   BRIDGE-MAC          LEAF-MAC            BGP           RECEIVED   SENT   RULES   LEAF    LEAF-AS      LEAF-ID      PLANE   LEAF-PORT   LEAF-CHASSIS
+  EXPECT_THAT(
+      Cells(Out({"get", "rail", "rail0", "-o", "wide"})),
+      IsSupersetOf(Cells(
+          R"(NAME    INDEX   BRIDGE     PF          MTU    STATE   BRIDGE-MAC          LEAF-MAC            BGP           RECEIVED   SENT   RULES   LEAF    LEAF-AS      LEAF-ID      PLANE   LEAF-PORT   LEAF-CHASSIS
 rail0   0       br-rail0   ens1f0np0   4200   Ready   02:00:00:00:01:00   02:00:00:00:0f:00   Established   3          2      21/21   leaf0   4200010001   10.255.1.1   -       swp3        00:1c:73:0a:0b:0c
-)");
+)")));
 }
 
 TEST_F(RailctlTest, ListsRemotesForPeople) {
@@ -195,8 +226,10 @@ TEST_F(RailctlTest, GivesProgramsEveryFieldOfAnAttachment) {
 
 TEST_F(RailctlTest, GivesProgramsRailsRemotesAndTheNode) {
   const json rails = json::parse(Out({"-o", "json", "get", "rails"}));
-  EXPECT_EQ(rails.at("rails").at(0),
-            json::parse(R"({"name": "rail0", "index": 0, "pf": "ens1f0np0", "bridge": "br-rail0", "mtu": 4200,
+  // Programs read these; a newer raild may have more.
+  ExpectFields(
+      rails.at("rails").at(0),
+      json::parse(R"({"name": "rail0", "index": 0, "pf": "ens1f0np0", "bridge": "br-rail0", "mtu": 4200,
               "bridge_present": true, "bridge_mac": "02:00:00:00:01:00", "leaf_mac": "02:00:00:00:0f:00",
               "carrier": true, "bgp_state": "Established", "prefixes_received": 3, "prefixes_sent": 2,
               "rules_wanted": 21, "rules_installed": 21, "unrecorded_pods": 0, "foreign_flows": 0, "unseen": "",

@@ -103,7 +103,7 @@ class ViewsThenStop final : public std::stringbuf {
 
 TEST_F(RailctlTest, FollowsWhatRaildDoesNotStreamByItsChanges) {
   engine::NodeView changed = SampleView();
-  changed.rails[0].bgp_state = "Active";
+  changed.rails[0].seen.set_bgp_state("Active");
   changed.rails.pop_back();
   changed.repairs = 13;
   ViewsThenStop buffer(views_, *server_, {changed});

@@ -13,7 +13,7 @@ engine::RailView SampleRail(const std::string& name, uint32_t index) {
   view.rail.pf = "ens" + std::to_string(index + 1) + "f0np0";
   view.rail.bridge = "br-" + name;
   view.rail.mtu = 4200;
-  view.bridge_present = true;
+  view.seen.set_bridge_present(true);
   return view;
 }
 
@@ -57,20 +57,18 @@ engine::NodeView SampleView() {
   view.health.push_back({engine::Part::kBgp, false, "connect to /run/frr/bgpd.vty: no such file"});
 
   engine::RailView& rail0 = view.rails.emplace_back(SampleRail("rail0", 0));
-  rail0.uplink_carrier = true;
-  rail0.bridge_mac = *MacAddress::Parse("02:00:00:00:01:00");
-  rail0.leaf_mac = *MacAddress::Parse("02:00:00:00:0f:00");
-  rail0.bgp_state = "Established";
-  rail0.prefixes_received = 3;
-  rail0.prefixes_sent = 2;
-  rail0.rules_wanted = 21;
-  rail0.rules_installed = 21;
+  rail0.seen.set_carrier(true);
+  rail0.seen.set_bridge_mac("02:00:00:00:01:00");
+  rail0.seen.set_leaf_mac("02:00:00:00:0f:00");
+  rail0.seen.set_bgp_state("Established");
+  rail0.seen.set_prefixes_received(3);
+  rail0.seen.set_prefixes_sent(2);
+  rail0.seen.set_rules_wanted(21);
+  rail0.seen.set_rules_installed(21);
   rail0.leaf = {{4200010001, *IpAddress::Parse("10.255.1.1"), "leaf0"}, true};
-  rail0.neighbour = {.chassis = "00:1c:73:0a:0b:0c",
-                     .port = "swp3",
-                     .port_description = {},
-                     .system_name = "leaf0",
-                     .ttl = 120};
+  rail0.seen.mutable_lldp()->set_chassis("00:1c:73:0a:0b:0c");
+  rail0.seen.mutable_lldp()->set_port("swp3");
+  rail0.seen.mutable_lldp()->set_system_name("leaf0");
   view.rails.push_back(SampleRail("rail1", 1));
 
   engine::AttachmentView& ready = view.attachments.emplace_back(SampleAttachment(1, "team-a", "train-0"));

@@ -143,8 +143,10 @@ TEST_P(NetlinkContract, SetsUpAndDownAgainAndAgain) {
   Must(host_->SetUp(link));
   EXPECT_TRUE(Must(host_->GetLink("vf0")).up);
   EXPECT_TRUE(Must(host_->GetLink("vf0")).carrier);
+  const uint32_t losses = Must(host_->GetLink("vf0")).carrier_losses;
   Must(host_->SetDown(link));
   Must(host_->SetDown(link));
+  EXPECT_EQ(Must(host_->GetLink("vf0")).carrier_losses, losses + 1);
   EXPECT_FALSE(Must(host_->GetLink("vf0")).up);
   EXPECT_FALSE(Must(host_->GetLink("vf0")).carrier);
 }

@@ -24,7 +24,7 @@ from world import World, eventually, settle
 PODS = {"a1": ("n1", "team-a"), "a2": ("n2", "team-a"), "b1": ("n1", "team-b"), "b2": ("n2", "team-b")}
 TALK = [("a1", "a2"), ("a2", "a1"), ("b1", "b2"), ("b2", "b1")]
 NEVER = [("a1", "b2"), ("b1", "a2"), ("a2", "b1"), ("b2", "a1")]
-SOON = 30  # seconds
+SOON = 120  # seconds: ten times the 10 s for which who moves is in two tenants
 HEAD = ("what", "lost of what pods of a tenant send each other", "longest silence")
 
 

@@ -22,7 +22,7 @@ PLACE = re.compile(r"[\w./*-]*[\w*]\.(?:cc|h|py|proto|md|json|yaml)\b")
 # All the places that a newcomer must touch for what is added most often: the README whose section names them.
 RECIPES = {
     "lib/inspect/doctor/README.md": "Adding a finding",
-    "lib/api/README.md": "Adding a field of ListRails",
+    "lib/api/README.md": "Adding a field of a rail",
     "plugins/ovs-provider/README.md": "Adding a rule for IPAM",
 }
 

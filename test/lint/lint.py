@@ -9,7 +9,7 @@ import importlib
 import sys
 from pathlib import Path
 
-CHECKERS = ("layers", "product", "format", "scripts", "documents", "binaries", "acceptance", "alerts", "dashboards", "leaves", "length", "headers")
+CHECKERS = ("layers", "product", "format", "scripts", "documents", "binaries", "acceptance", "alerts", "dashboards", "leaves", "length", "headers", "size")
 
 
 def main() -> int:

@@ -22,6 +22,7 @@ import leaves  # noqa: E402
 import length  # noqa: E402
 import product  # noqa: E402
 import scripts  # noqa: E402
+import size  # noqa: E402
 import tree  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -55,7 +56,7 @@ class Dashboards(unittest.TestCase):
     """Ours, each time with one thing changed."""
 
     def found(self, before: str, after: str) -> list[str]:
-        families = dashboards.families_of(tree.text(ROOT, dashboards.NAMES))
+        families = dashboards.families_of(dashboards.names(ROOT))
         text = (ROOT / dashboards.FOLDER / "rail.json").read_text()
         self.assertIn(before, text)
         return dashboards.problems(json.loads(text.replace(before, after, 1)), families)
@@ -113,6 +114,11 @@ class Layers(Checker):
         self.found("lib/engine/view.cc", '"lib/engine/repair/nic.h"', "the order is")
         self.found("lib/engine/other/a.cc", '"lib/engine/attach/record.h"', "is not in the order")
         self.quiet("lib/engine/repair/a.cc", '"lib/engine/view.h"')
+
+    def test_what_plugins_link_is_without_protobuf(self) -> None:
+        self.found("lib/engine/attach/a.h", '"rail/v1/node.pb.h"', "protobuf stays out of them")
+        self.found("lib/engine/learned/a.cc", '"rail/v1/node.pb.h"', "protobuf stays out of them")
+        self.quiet("lib/engine/view.h", '"rail/v1/node.pb.h"')
 
     def test_real_implementations_are_named_by_main_and_wire_alone(self) -> None:
         for name in ("lib/engine/a.cc", "plugins/ovs-provider/ovs_provider.cc", "cmd/raild/api/service.cc"):
@@ -212,6 +218,22 @@ class Length(Checker):
     def test_python_tests_documents_and_the_api_may_be_longer(self) -> None:
         for name in ("test/lab/a.py", "lib/ovs/README.md", "lib/api/a.proto"):
             self.assert_quiet(length, name, "x\n" * 501)
+
+
+class Size(Checker):
+    def test_what_grows_above_its_limit_is_found(self) -> None:
+        limits = size.LIMITS
+        self.addCleanup(setattr, size, "LIMITS", limits)
+        size.LIMITS = dict.fromkeys(limits, (2, 1))
+        self.assert_quiet(size, "lib/ovs/a.cc", "int x;\n" * 2)
+        self.assert_found(size, "lib/ovs/a.cc", "int x;\n" * 3, "lines of the product: 3, at most 2")
+        self.assert_quiet(size, "lib/ovs/a_test.cc", "int x;\n" * 3)
+        self.assert_found(size, "README.md", "one two three", "words of the pages: 3, at most 2")
+        members = "class A {\n int f() { return a_; }\n  int a_ = 0;\n  std::map<int, int> b_{};\n  T& c_;\n};\n"
+        size.LIMITS = dict.fromkeys(limits, (9, 1)) | {"data members of the largest class": (2, 1)}
+        self.assert_found(size, "lib/ovs/a.h", members, "data members of the largest class: 3, at most 2")
+        size.LIMITS = dict.fromkeys(limits, (9, 1)) | {"arrows between folders": (0, 0)}
+        self.assert_found(size, "lib/ovs/a.h", '#include "lib/base/text.h"\n#include "lib/ovs/b.h"\n', "arrows between folders: 1, at most 0")
 
 
 class Headers(Checker):

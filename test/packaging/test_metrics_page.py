@@ -1,4 +1,4 @@
-"""The page of metrics names every part and every cause that raild's code can put there."""
+"""The reference of metrics names every part and every cause that raild's code can put there."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def code() -> str:
 
 
 def named(row: str) -> set[str]:
-    page = (ROOT / "cmd/raild/metrics/README.md").read_text()
+    page = (ROOT / "lib/api/REFERENCE.md").read_text()
     return set(re.findall(r"`([^`]+)`", re.search(rf"^\| `{row}` \|.*$", page, re.M)[0]))
 
 

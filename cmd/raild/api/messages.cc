@@ -16,10 +16,7 @@ namespace {
 using engine::AttachmentView;
 using engine::NodeView;
 using engine::RemoteView;
-
-std::string MacText(const MacAddress& mac) {
-  return mac.is_zero() ? std::string() : mac.ToString();
-}
+using engine::SetTenant;
 
 v1::NodeInfo::RdmaMode RdmaOf(engine::RdmaMode mode) {
   switch (mode) {
@@ -85,40 +82,6 @@ v1::Rail::State StateOf(const v1::Rail& rail) {
   if (!rail.unseen().empty()) return v1::Rail::UNSEEN;
   if (rail.rules_installed() != rail.rules_wanted()) return v1::Rail::RULES_DIFFER;
   return v1::Rail::READY;
-}
-
-std::string ProblemOf(const engine::FrontendLink& link) {
-  const auto text = [](const auto& item) { return item.ToString(); };
-  if (!link.leaked.empty()) return "LEAKED: " + Join(link.leaked, ",", text);
-  if (link.problem.empty() && !link.not_told.empty()) return "not told: " + Join(link.not_told, ",", text);
-  return link.problem;
-}
-
-void SetFrontend(v1::NodeInfo& node, const engine::FrontendView& frontend) {
-  for (const engine::FrontendLink& seen : frontend.links) {
-    v1::FrontendLink& link = *node.add_frontend_links();
-    link.set_name(seen.name);
-    link.set_bgp_state(ValidUtf8(seen.state));
-    link.set_bgp_problem(ValidUtf8(seen.problem));
-    link.set_prefixes_received(seen.received);
-    link.set_prefixes_sent(seen.sent);
-    for (const IpAddress& address : seen.not_told) link.add_not_told(address.ToString());
-    for (const IpPrefix& prefix : seen.leaked) link.add_leaked(prefix.ToString());
-    for (const std::string& family : seen.default_routes) link.add_default_routes(family);
-    const size_t told = seen.problem.empty() ? frontend.addresses.size() - seen.not_told.size() : 0;
-    link.set_told(static_cast<uint32_t>(told));
-    link.set_addresses(static_cast<uint32_t>(frontend.addresses.size()));
-    link.set_problem(ValidUtf8(ProblemOf(seen)));
-    link.set_connected(seen.state == frr::kEstablished);
-    for (const std::string& family : seen.no_default) link.add_missing_default_routes(family);
-  }
-  for (const IpAddress& address : frontend.addresses) node.add_frontend_addresses(address.ToHostPrefix());
-  node.set_frontend_bfd_problem(ValidUtf8(frontend.bfd_problem));
-}
-
-void SetTenant(v1::Tenant& tenant, const std::string& name, tenancy::TenantId id) {
-  tenant.set_name(ValidUtf8(name));
-  if (!id.is_none()) tenant.set_id(id.ToString());
 }
 
 void SetRates(v1::Rail& rail, const engine::RatesView& rates) {
@@ -188,24 +151,6 @@ Result<frr::Remote> ParseToken(std::string_view token) {
   return remote;
 }
 
-v1::RailVlan ToMessage(const engine::VlanView& view) {
-  v1::RailVlan message;
-  message.set_vlan(view.vlan);
-  SetTenant(*message.mutable_tenant(), view.tenant, view.id);
-  message.set_port(view.port);
-  message.set_vrf(view.vrf);
-  message.set_port_works(view.port_works);
-  message.set_leaf_mac(MacText(view.leaf_mac));
-  message.set_bgp_state(ValidUtf8(view.bgp_state));
-  message.set_bgp_problem(ValidUtf8(view.bgp_problem));
-  message.set_connected(view.bgp_state == frr::kEstablished);
-  if (view.session) {
-    message.set_prefixes_received(view.session->prefixes_received);
-    message.set_prefixes_sent(view.session->prefixes_sent);
-  }
-  return message;
-}
-
 v1::Remote ToMessage(const RemoteView& view, const NodeView& node, const inspect::Fabric& fabric) {
   v1::Remote message;
   message.set_address(view.remote.address.ToString());
@@ -249,7 +194,7 @@ v1::Attachment ToMessage(const AttachmentView& view) {
     SetTenant(*message.mutable_tenant(), a.tenant, a.tenant_id);
   message.set_device(ValidUtf8(a.device));
   message.set_representor(ValidUtf8(a.representor));
-  message.set_mac(MacText(a.mac));
+  message.set_mac(engine::TextOf(a.mac));
   for (const IpAddress& address : a.addresses) message.add_addresses(address.ToString());
   message.set_mtu(a.mtu);
   message.set_phase(PhaseOf(a.phase));
@@ -285,6 +230,7 @@ v1::Attachment ToMessage(const AttachmentView& view) {
 v1::GetNodeResponse GetNode(const NodeView& view, const Health& raild) {
   v1::GetNodeResponse response;
   v1::NodeInfo& node = *response.mutable_node();
+  node = view.frontend;
   node.set_hostname(ValidUtf8(view.hostname));
   node.set_version(view.raild_version);
   SetTime(*node.mutable_started(), view.started_ms);
@@ -309,52 +255,32 @@ v1::GetNodeResponse GetNode(const NodeView& view, const Health& raild) {
   }
   node.set_repairs(view.repairs);
   node.set_rdma(RdmaOf(view.rdma));
-  SetFrontend(node, view.frontend);
   node.set_unit(view.unit);
   return response;
 }
 
+v1::Rail ToMessage(const engine::RailView& view) {
+  v1::Rail rail = view.seen;
+  rail.set_name(view.rail.name);
+  rail.set_index(view.rail.index);
+  rail.set_number(view.rail.number());
+  if (view.rail.place.rail) rail.set_plane(view.rail.place.plane);
+  rail.set_nic_planes(view.rail.place.nic_planes);
+  rail.set_pf(view.rail.pf);
+  rail.set_bridge(view.rail.bridge);
+  rail.set_mtu(view.rail.mtu);
+  rail.set_rates_known(view.rates.has_value());
+  if (view.rates) SetRates(rail, *view.rates);
+  if (view.leaf) SetLeaf(*rail.mutable_leaf(), *view.leaf);
+  for (v1::RailVlan& vlan : *rail.mutable_vlans()) vlan.set_connected(vlan.bgp_state() == frr::kEstablished);
+  rail.set_connected(view.connected());
+  rail.set_state(StateOf(rail));
+  return rail;
+}
+
 v1::ListRailsResponse ListRails(const NodeView& view) {
   v1::ListRailsResponse response;
-  for (const engine::RailView& r : view.rails) {
-    v1::Rail& rail = *response.add_rails();
-    rail.set_name(r.rail.name);
-    rail.set_index(r.rail.index);
-    rail.set_pf(r.rail.pf);
-    rail.set_bridge(r.rail.bridge);
-    rail.set_mtu(r.rail.mtu);
-    rail.set_bridge_present(r.bridge_present);
-    rail.set_bridge_mac(MacText(r.bridge_mac));
-    rail.set_leaf_mac(MacText(r.leaf_mac));
-    rail.set_carrier(r.uplink_carrier);
-    rail.set_bgp_state(ValidUtf8(r.bgp_state));
-    rail.set_bgp_problem(ValidUtf8(r.bgp_problem));
-    rail.set_connected(r.connected());
-    rail.set_stripped(r.stripped);
-    rail.set_prefixes_received(r.prefixes_received);
-    rail.set_prefixes_sent(r.prefixes_sent);
-    rail.set_rules_wanted(r.rules_wanted);
-    rail.set_rules_installed(r.rules_installed);
-    rail.set_unrecorded_pods(r.unrecorded_pods);
-    rail.set_foreign_flows(r.foreign_rules);
-    rail.set_lossless_known(r.lossless.has_value());
-    if (r.lossless) {
-      rail.set_lossless_ok(r.lossless->empty());
-      for (const qos::Difference& each : *r.lossless) rail.add_lossless_problems(ValidUtf8(each.what));
-    }
-    rail.set_rates_known(r.rates.has_value());
-    if (r.rates) SetRates(rail, *r.rates);
-    if (r.unseen_since_ms != 0) SetTime(*rail.mutable_unseen_since(), r.unseen_since_ms);
-    rail.set_unseen(ValidUtf8(r.unseen));
-    if (r.leaf) SetLeaf(*rail.mutable_leaf(), *r.leaf);
-    if (r.neighbour) SetNeighbour(*rail.mutable_lldp(), *r.neighbour);
-    rail.set_number(r.rail.number());
-    if (r.rail.place.rail) rail.set_plane(r.rail.place.plane);
-    rail.set_nic_planes(r.rail.place.nic_planes);
-    rail.set_by_vlan(r.by_vlan);
-    for (const engine::VlanView& vlan : r.vlans) *rail.add_vlans() = ToMessage(vlan);
-    rail.set_state(StateOf(rail));
-  }
+  for (const engine::RailView& rail : view.rails) *response.add_rails() = ToMessage(rail);
   std::ranges::sort(*response.mutable_rails(), {}, [](const v1::Rail& rail) { return rail.index(); });
   return response;
 }

@@ -27,7 +27,6 @@ v1::GetNodeResponse GetNode(const engine::NodeView& view, const Health& raild);
 v1::ListRailsResponse ListRails(const engine::NodeView& view);
 v1::GetTopologyResponse GetTopology(const engine::NodeView& view);  // topology_messages.cc
 void SetLeaf(v1::Leaf& message, const engine::KnownLeaf& leaf);
-void SetNeighbour(v1::LldpNeighbour& message, const lldp::Neighbour& neighbour);
 // Of messages with rail_number and plane, which are unset where nobody says that the rail has planes.
 template <class Message>
 void SetPlane(Message& message, const std::optional<tenancy::Plane>& plane) {

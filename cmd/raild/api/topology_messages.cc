@@ -27,13 +27,6 @@ void SetLeaf(v1::Leaf& message, const engine::KnownLeaf& leaf) {
   message.set_heard(leaf.heard);
 }
 
-void SetNeighbour(v1::LldpNeighbour& message, const lldp::Neighbour& neighbour) {
-  message.set_chassis(ValidUtf8(neighbour.chassis));
-  message.set_port(ValidUtf8(neighbour.port));
-  message.set_port_description(ValidUtf8(neighbour.port_description));
-  message.set_system_name(ValidUtf8(neighbour.system_name));
-}
-
 v1::GetTopologyResponse GetTopology(const engine::NodeView& view) {
   const inspect::Fabric fabric(view);
   v1::GetTopologyResponse response;
@@ -52,7 +45,7 @@ v1::GetTopologyResponse GetTopology(const engine::NodeView& view) {
         if (rail.rail.index == index) leaf.set_rail(rail.rail.name);
         if (!rail.leaf || rail.leaf->leaf.asn != asn) continue;
         SetLeaf(*leaf.mutable_leaf(), *rail.leaf);
-        if (rail.rail.index == index && rail.neighbour) SetNeighbour(*leaf.mutable_lldp(), *rail.neighbour);
+        if (rail.rail.index == index && rail.seen.has_lldp()) *leaf.mutable_lldp() = rail.seen.lldp();
       }
     }
     for (const uint32_t asn : seen.nodes) {

@@ -180,22 +180,27 @@ void Collect(const Descriptor& type, std::string labels, std::vector<DocumentFam
   const auto with = [&](const std::string& more) {
     return labels + (labels.empty() || more.empty() ? "" : ",") + more;
   };
-  const auto add = [&](const std::string& name, const std::string& help, Kind kind, std::string its) {
-    if (std::ranges::find(all, name, &DocumentFamily::name) == all.end())
-      all.push_back({.name = name, .labels = std::move(its), .help = help, .kind = kind});
+  // `option`: a Metric or an Info. Of several fields with one metric the first counts.
+  const auto add = [&](const auto& option, Kind kind, std::string its) {
+    if (std::ranges::find(all, option.name(), &DocumentFamily::name) != all.end()) return;
+    all.push_back({.name = option.name(),
+                   .labels = std::move(its),
+                   .help = option.help(),
+                   .more = option.more(),
+                   .kind = kind});
   };
   for (int i = 0; i < type.field_count(); ++i) labels = with(LabelOf(*type.field(i)));
   if (type.options().HasExtension(v1::info)) {
     const v1::Info& info = type.options().GetExtension(v1::info);
     std::string its = labels;
     for (const std::string& each : info.labels()) Append(its, ",", Split(each).first);
-    add(info.name(), info.help(), Kind::kGauge, its);
+    add(info, Kind::kGauge, its);
   }
   for (int i = 0; i < type.field_count(); ++i) {
     const FieldDescriptor& field = *type.field(i);
     if (const v1::Metric* metric = MetricOf(field)) {
       const std::string own = Split(metric->with()).first + metric->as() + Split(metric->one_of()).first;
-      add(metric->name(), metric->help(), KindOf(*metric), with(own));
+      add(*metric, KindOf(*metric), with(own));
     }
     if (field.message_type() != nullptr) Collect(*field.message_type(), labels, all);
   }

@@ -20,7 +20,7 @@ void AddDocument(Exposition& page, const google::protobuf::Message& document, in
 
 // Every metric that a message of this type may have, with its labels. Each once.
 struct DocumentFamily {
-  std::string name, labels, help;  // labels: separated by commas
+  std::string name, labels, help, more;  // labels: separated by commas; more: for the reference
   Kind kind = Kind::kGauge;
 };
 std::vector<DocumentFamily> FamiliesOf(const google::protobuf::Descriptor& message);

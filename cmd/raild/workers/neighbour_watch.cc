@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "lib/base/log.h"
+#include "lib/base/utf8.h"
 
 namespace rail::raild {
 
@@ -48,12 +49,19 @@ void NeighbourWatch::Hear(event::Loop& loop, const std::string& rail, Uplink& up
   loop.Cancel(uplink.expires);
   uplink.expires = loop.After(std::chrono::seconds((*neighbour)->ttl),
                               [this, &loop, rail, &uplink] { Forget(loop, rail, uplink); });
-  if (node_status_.SetNeighbour(rail, std::move(*neighbour))) node_status_.Changed();
+  const auto show = [&](v1::Rail& seen) {
+    v1::LldpNeighbour& shown = *seen.mutable_lldp();
+    shown.set_chassis(ValidUtf8((*neighbour)->chassis));
+    shown.set_port(ValidUtf8((*neighbour)->port));
+    shown.set_port_description(ValidUtf8((*neighbour)->port_description));
+    shown.set_system_name(ValidUtf8((*neighbour)->system_name));
+  };
+  if (node_status_.ChangeRail(rail, show)) node_status_.Changed();
 }
 
 void NeighbourWatch::Forget(event::Loop& loop, const std::string& rail, Uplink& uplink) {
   loop.Cancel(std::exchange(uplink.expires, 0));
-  if (node_status_.SetNeighbour(rail, std::nullopt)) node_status_.Changed();
+  if (node_status_.ChangeRail(rail, [](v1::Rail& seen) { seen.clear_lldp(); })) node_status_.Changed();
 }
 
 }  // namespace rail::raild

@@ -9,14 +9,15 @@ using engine::Part;
 using kubernetes::RailState;
 
 std::string ProblemOf(const engine::NodeView& view, const engine::RailView& rail) {
-  if (!rail.uplink_carrier) return rail.rail.pf + " has no carrier";
+  if (!rail.seen.carrier()) return rail.rail.pf + " has no carrier";
   for (const engine::Health& health : view.health) {
     const bool keeps_it = health.part.part == Part::kRail || health.part.part == Part::kNic;
     if (!health.ok && keeps_it && health.part.rail == rail.rail.name) return health.problem;
   }
-  if (!rail.bridge_present) return "bridge " + rail.rail.bridge + " does not exist";
+  if (!rail.seen.bridge_present()) return "bridge " + rail.rail.bridge + " does not exist";
   if (rail.connected()) return "";
-  return "no BGP session with the leaf" + (rail.bgp_state.empty() ? "" : " (" + rail.bgp_state + ")");
+  const std::string& state = rail.seen.bgp_state();
+  return "no BGP session with the leaf" + (state.empty() ? "" : " (" + state + ")");
 }
 
 }  // namespace

@@ -15,8 +15,9 @@ engine::NodeView ViewOf(const std::function<void(engine::RailView&)>& change) {
     rail.rail.name = name;
     rail.rail.pf = std::string(name) + "p";
     rail.rail.bridge = std::string("br-") + name;
-    rail.bridge_present = rail.uplink_carrier = true;
-    rail.bgp_state = "Established";
+    rail.seen.set_bridge_present(true);
+    rail.seen.set_carrier(true);
+    rail.seen.set_bgp_state("Established");
     view.rails.push_back(rail);
   }
   change(view.rails[1]);
@@ -39,23 +40,24 @@ TEST(RailStatesTest, ARailThatWorksHasNoProblem) {
 
 TEST(RailStatesTest, TheNearestCauseIsTold) {
   EXPECT_EQ(Told(ViewOf([](engine::RailView& rail) {
-              rail.uplink_carrier = rail.bridge_present = false;
-              rail.bgp_state = "";
+              rail.seen.set_bridge_present(false);
+              rail.seen.set_carrier(false);
+              rail.seen.set_bgp_state("");
             })),
             "rail1p has no carrier");
   EXPECT_EQ(Told(ViewOf([](engine::RailView& rail) {
-              rail.bridge_present = false;
-              rail.bgp_state = "Active";
+              rail.seen.set_bridge_present(false);
+              rail.seen.set_bgp_state("Active");
             })),
             "bridge br-rail1 does not exist");
-  EXPECT_EQ(Told(ViewOf([](engine::RailView& rail) { rail.bgp_state = "Active"; })),
+  EXPECT_EQ(Told(ViewOf([](engine::RailView& rail) { rail.seen.set_bgp_state("Active"); })),
             "no BGP session with the leaf (Active)");
-  EXPECT_EQ(Told(ViewOf([](engine::RailView& rail) { rail.bgp_state = ""; })),
+  EXPECT_EQ(Told(ViewOf([](engine::RailView& rail) { rail.seen.set_bgp_state(""); })),
             "no BGP session with the leaf");
 }
 
 TEST(RailStatesTest, APartOfTheRailSaysItsReasonInItsOwnWords) {
-  engine::NodeView view = ViewOf([](engine::RailView& rail) { rail.bridge_present = false; });
+  engine::NodeView view = ViewOf([](engine::RailView& rail) { rail.seen.set_bridge_present(false); });
   view.health = {{{engine::Part::kRail, "rail0"}, true, "", 0},
                  {{engine::Part::kNic, "rail1"}, false, "0000:17:00.0 has no VFs", 1},
                  {{engine::Part::kRail, "rail10"}, false, "of another rail", 1}};

@@ -4,7 +4,7 @@
 // Use:      ReportWorker worker(config, paths, views);  RAIL_TRY(worker.Open());  worker.Start();  worker.Failed(failure);  worker.Stop();
 // Threads:  Failed any thread
 // Owns:     its thread and its connection to the API server
-// Source:   README.md of this folder ("What the cluster is told")
+// Source:   lib/kubernetes/README.md ("What the cluster is told")
 #pragma once
 
 #include <functional>

@@ -148,7 +148,7 @@ class BgpRepair {
   TenantRemotes remotes_;
   OwnAddresses own_;
   FrontendRepair frontend_;
-  FrontendView seen_frontend_;
+  v1::NodeInfo seen_frontend_;
   Deadline frontend_changed_{};
   Leaves leaves_;
   bool told_complete_ = false;

@@ -138,8 +138,8 @@ void BgpRepair::FrontendBase(Connections& connections, const std::function<void(
 
 void BgpRepair::LookAtFrontend(Connections& connections, bool& changed) {
   if (!config_.frontend.on()) return;
-  FrontendView seen = engine::LookAtFrontend(config_, connections, sessions_);
-  if (seen == seen_frontend_) return;
+  v1::NodeInfo seen = engine::LookAtFrontend(config_, connections, sessions_);
+  if (seen.SerializeAsString() == seen_frontend_.SerializeAsString()) return;
   frontend_changed_ = deps_.now();
   seen_frontend_ = seen;
   changed = true;

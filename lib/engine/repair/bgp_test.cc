@@ -79,7 +79,7 @@ TEST_F(RepairTest, ASessionOfABgpdThatDoesNotAnswerIsNotThere) {
   Settle();
   const auto states = [&] {
     std::vector<std::string> of_rails;
-    for (const RailView& rail : raild->views.Current()->rails) of_rails.push_back(rail.bgp_state);
+    for (const RailView& rail : raild->views.Current()->rails) of_rails.push_back(rail.seen.bgp_state());
     return of_rails;
   };
   ASSERT_THAT(states(), ElementsAre("Established", "Established"));
@@ -104,15 +104,15 @@ TEST_F(RepairTest, ASessionWhoseNeighborIsRemovedIsNotThereAndWhatItHasToldStays
   world.bgp.RemoveNeighbor("br-rail0");
   raild->bgp.ConnectionsGone({});
   raild->Poll();
-  EXPECT_EQ(raild->views.Current()->rails[0].bgp_state, "");
-  EXPECT_EQ(raild->views.Current()->rails[1].bgp_state, "Established");
+  EXPECT_EQ(raild->views.Current()->rails[0].seen.bgp_state(), "");
+  EXPECT_EQ(raild->views.Current()->rails[1].seen.bgp_state(), "Established");
   EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2));
 }
 
 // bgpd forgets what the leaf has said with its next attempt, and never says how the kernel's connection has ended.
 TEST_F(RepairTest, WhyASessionIsDownIsKeptAndChangesWithEachAttempt) {
   Settle();
-  const auto shown = [&] { return raild->views.Current()->rails[0].bgp_problem; };
+  const auto shown = [&] { return raild->views.Current()->rails[0].seen.bgp_problem(); };
   const auto attempt = [&](uint32_t segments, uint64_t bytes, uint16_t port = 179) {
     raild->bgp.ConnectionsGone({{.interface = "br-rail0",
                                  .local_port = 40000,

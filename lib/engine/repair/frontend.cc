@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "lib/base/log.h"
+#include "lib/base/text.h"
+#include "lib/base/utf8.h"
 #include "lib/engine/repair/origin.h"
 #include "lib/frr/session_down.h"
 
@@ -21,17 +23,43 @@ bool IsOwn(const config::NodeConfig& config, const IpPrefix& prefix) {
 }
 
 // What the session on the link sends, compared with what it is to send.
-void Told(const config::NodeConfig& config, Connections& connections, FrontendLink& link) {
+void Told(const config::NodeConfig& config, Connections& connections, v1::FrontendLink& link) {
   const auto bgp = connections.Bgp();
-  if (!bgp || link.state != frr::kEstablished) return;
-  const auto told = (*bgp)->AdvertisedTo(link.name, connections.CallDeadline());
+  if (!bgp || !link.connected()) return;
+  const auto told = (*bgp)->AdvertisedTo(link.name(), connections.CallDeadline());
   if (!told) return;
   for (const IpAddress& address : config.frontend.addresses) {
-    if (std::ranges::find(*told, HostPrefix(address)) == told->end()) link.not_told.push_back(address);
+    if (std::ranges::find(*told, HostPrefix(address)) == told->end()) link.add_not_told(address.ToString());
   }
   for (const IpPrefix& prefix : *told) {
-    if (!IsOwn(config, prefix)) link.leaked.push_back(prefix);
+    if (!IsOwn(config, prefix)) link.add_leaked(prefix.ToString());
   }
+}
+
+std::string ProblemOf(const v1::FrontendLink& link) {
+  if (!link.leaked().empty()) return "LEAKED: " + Join(link.leaked(), ",");
+  if (link.bgp_problem().empty() && !link.not_told().empty())
+    return "not told: " + Join(link.not_told(), ",");
+  return link.bgp_problem();
+}
+
+v1::FrontendLink LookAt(const std::string& name, const frr::Session* session,
+                        const config::NodeConfig& config, Connections& connections) {
+  v1::FrontendLink link;
+  link.set_name(name);
+  link.set_addresses(static_cast<uint32_t>(config.frontend.addresses.size()));
+  if (session != nullptr) {
+    link.set_bgp_state(ValidUtf8(session->state));
+    link.set_connected(session->established());
+    link.set_prefixes_received(session->prefixes_received);
+    link.set_prefixes_sent(session->prefixes_sent);
+  }
+  const auto down = frr::WhyDown(session, {.bridge = name, .asn = config.bgp.asn});
+  if (down) link.set_bgp_problem(ValidUtf8(down->what));
+  Told(config, connections, link);
+  if (!down) link.set_told(link.addresses() - static_cast<uint32_t>(link.not_told_size()));
+  link.set_problem(ProblemOf(link));
+  return link;
 }
 
 }  // namespace
@@ -87,25 +115,16 @@ Status FrontendRepair::Loopback(Connections& connections, size_t& sent) {
   return {};
 }
 
-FrontendView LookAtFrontend(const config::NodeConfig& config, Connections& connections,
+v1::NodeInfo LookAtFrontend(const config::NodeConfig& config, Connections& connections,
                             const std::map<std::string, frr::Session>& sessions) {
-  FrontendView view;
+  v1::NodeInfo frontend;
   const config::Frontend& wanted = config.frontend;
-  if (!wanted.on()) return view;
-  view.addresses = wanted.addresses;
+  if (!wanted.on()) return frontend;
+  for (const IpAddress& address : wanted.addresses) frontend.add_frontend_addresses(address.ToHostPrefix());
   for (const std::string& name : wanted.links) {
-    FrontendLink link{.name = name};
     const auto found = sessions.find(name);
-    const frr::Session* session = found == sessions.end() ? nullptr : &found->second;
-    if (session != nullptr) {
-      link.state = session->state;
-      link.received = session->prefixes_received;
-      link.sent = session->prefixes_sent;
-    }
-    const auto down = frr::WhyDown(session, {.bridge = name, .asn = config.bgp.asn});
-    if (down) link.problem = down->what;
-    Told(config, connections, link);
-    view.links.push_back(std::move(link));
+    *frontend.add_frontend_links() =
+        LookAt(name, found == sessions.end() ? nullptr : &found->second, config, connections);
   }
   for (const IpPrefix& prefix : wanted.accept) {
     const bool v6 = prefix.address.is_v6();
@@ -114,23 +133,24 @@ FrontendView LookAtFrontend(const config::NodeConfig& config, Connections& conne
     if (prefix.length > 0 || !has_family) continue;
     const auto out = connections.OutLinks(prefix);
     if (!out) continue;
-    for (FrontendLink& link : view.links) {
-      if (out->contains(link.name)) {
-        link.default_routes.emplace_back(v6 ? "ipv6" : "ipv4");
-      } else if (link.state == frr::kEstablished) {
-        link.no_default.emplace_back(v6 ? "ipv6" : "ipv4");
+    for (v1::FrontendLink& link : *frontend.mutable_frontend_links()) {
+      if (out->contains(link.name())) {
+        link.add_default_routes(v6 ? "ipv6" : "ipv4");
+      } else if (link.connected()) {
+        link.add_missing_default_routes(v6 ? "ipv6" : "ipv4");
       }
     }
   }
   if (wanted.bfd && !connections.DaemonRuns("bfdd"))
-    view.bfd_problem = "frontend.bfd is true, and bfdd does not answer in " + config.frr.run_dir;
-  return view;
+    frontend.set_frontend_bfd_problem("frontend.bfd is true, and bfdd does not answer in " +
+                                      config.frr.run_dir);
+  return frontend;
 }
 
-bool IsWhole(const FrontendView& view) {
-  return view.bfd_problem.empty() && std::ranges::all_of(view.links, [](const FrontendLink& link) {
-           return link.state == frr::kEstablished && link.not_told.empty() && link.leaked.empty() &&
-                  link.no_default.empty();
+bool IsWhole(const v1::NodeInfo& frontend) {
+  return frontend.frontend_bfd_problem().empty() &&
+         std::ranges::all_of(frontend.frontend_links(), [](const v1::FrontendLink& link) {
+           return link.connected() && link.problem().empty() && link.missing_default_routes().empty();
          });
 }
 

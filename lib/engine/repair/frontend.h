@@ -2,9 +2,9 @@
 //
 // Use:      FrontendRepair frontend(config, deps);
 //           RAIL_TRY(frontend.Ensure(connections, sent));                           // each audit of bgpd, after the instance
-//           const FrontendView seen = LookAtFrontend(config, connections, sessions); // what came of it
+//           const v1::NodeInfo seen = LookAtFrontend(config, connections, sessions); // what came of it
 // Threads:  one at a time
-// Source:   README.md of this folder ("The front end"), and its decisions 190 to 193
+// Source:   README.md of this folder ("The front end"), and its decisions 191 and 193
 #pragma once
 
 #include <cstddef>
@@ -37,11 +37,12 @@ class FrontendRepair {
   bool tidied_ = false;  // without a front end: what an earlier one has left is gone
 };
 
-// `sessions`: as bgpd lists them, by interface. Without a front end, or where bgpd or zebra does not answer: less of it is known.
-FrontendView LookAtFrontend(const config::NodeConfig& config, Connections& connections,
+// The fields of the front end. `sessions`: as bgpd lists them, by interface. Without a front end, or where bgpd or zebra does not answer:
+// less of it is known.
+v1::NodeInfo LookAtFrontend(const config::NodeConfig& config, Connections& connections,
                             const std::map<std::string, frr::Session>& sessions);
 
 // Whether nothing is to be said of it: every session is up, has every address and nothing else, and takes its part of each default route.
-bool IsWhole(const FrontendView& view);
+bool IsWhole(const v1::NodeInfo& frontend);
 
 }  // namespace rail::engine

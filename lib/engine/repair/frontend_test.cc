@@ -36,7 +36,7 @@ class FrontendTest : public testing::RepairTest {
     sent_ = 0;
     return frontend_.Ensure(connections, sent_);
   }
-  FrontendView Look() {
+  v1::NodeInfo Look() {
     std::map<std::string, frr::Session> sessions;
     for (const frr::Session& session : world.bgp.SessionsNow()) sessions[session.interface] = session;
     Connections connections(deps_.openers(world.config), After(std::chrono::seconds(10)));
@@ -167,59 +167,67 @@ TEST_F(FrontendTest, NetworkStatementsOfOthersAreInTheWay) {
 
 TEST_F(FrontendTest, AllIsWellWhenBothLinksTellAllAndCarryBothDefaultRoutes) {
   Established();
-  const FrontendView view = Look();
+  const v1::NodeInfo view = Look();
   EXPECT_TRUE(IsWhole(view));
-  ASSERT_EQ(view.links.size(), 2U);
-  EXPECT_THAT(view.links[0].default_routes, ElementsAre("ipv4", "ipv6"));
-  EXPECT_EQ(view.addresses, world.config.frontend.addresses);
+  ASSERT_EQ(view.frontend_links_size(), 2);
+  EXPECT_THAT(view.frontend_links(0).default_routes(), ElementsAre("ipv4", "ipv6"));
+  EXPECT_THAT(view.frontend_addresses(), ElementsAre("192.0.2.11/32", "2001:db8::11/128"));
+  EXPECT_EQ(view.frontend_links(0).told(), 2U);
+  EXPECT_EQ(view.frontend_links(0).problem(), "");
 }
 
 TEST_F(FrontendTest, AFamilyWithoutAnAddressNeedsNoDefaultRoute) {
   world.config.frontend.addresses = {Ip("192.0.2.11")};
   Established();
-  EXPECT_THAT(Look().links[0].default_routes, ElementsAre("ipv4"));
+  EXPECT_THAT(Look().frontend_links(0).default_routes(), ElementsAre("ipv4"));
 }
 
 TEST_F(FrontendTest, ASessionThatIsDownIsNamedWithItsReason) {
   Established();
   world.bgp.SetSession("mgmt2", "Active");
-  const FrontendView view = Look();
+  const v1::NodeInfo view = Look();
   EXPECT_FALSE(IsWhole(view));
-  EXPECT_THAT(view.links[0].problem, IsEmpty());
-  EXPECT_THAT(view.links[1].problem, ::testing::Not(IsEmpty()));
-  EXPECT_THAT(view.links[1].not_told, IsEmpty()) << "what it does not tell follows from that";
+  EXPECT_THAT(view.frontend_links(0).bgp_problem(), IsEmpty());
+  EXPECT_THAT(view.frontend_links(1).bgp_problem(), ::testing::Not(IsEmpty()));
+  EXPECT_EQ(view.frontend_links(1).problem(), view.frontend_links(1).bgp_problem());
+  EXPECT_EQ(view.frontend_links(1).told(), 0U) << "no session";
+  EXPECT_THAT(view.frontend_links(1).not_told(), IsEmpty()) << "what it does not tell follows from that";
 }
 
 TEST_F(FrontendTest, ALinkThatTheDefaultRouteDoesNotUseIsNamed) {
   Established();
   out_ = {"mgmt1"};
-  const FrontendView view = Look();
+  const v1::NodeInfo view = Look();
   EXPECT_FALSE(IsWhole(view));
-  EXPECT_THAT(view.links[0].no_default, IsEmpty());
-  EXPECT_THAT(view.links[1].no_default, ElementsAre("ipv4", "ipv6"));
+  EXPECT_THAT(view.frontend_links(0).missing_default_routes(), IsEmpty());
+  EXPECT_THAT(view.frontend_links(1).missing_default_routes(), ElementsAre("ipv4", "ipv6"));
 }
 
 TEST_F(FrontendTest, WhatIsNoAddressOfTheNodeIsALeak) {
   Established();
   world.bgp.LeakTo("mgmt1", *IpPrefix::Parse("10.0.3.1/32"));
-  const FrontendView view = Look();
+  const v1::NodeInfo view = Look();
   EXPECT_FALSE(IsWhole(view));
-  EXPECT_THAT(view.links[0].leaked, ElementsAre(*IpPrefix::Parse("10.0.3.1/32")));
-  EXPECT_THAT(view.links[1].leaked, IsEmpty());
+  EXPECT_THAT(view.frontend_links(0).leaked(), ElementsAre("10.0.3.1/32"));
+  EXPECT_EQ(view.frontend_links(0).problem(), "LEAKED: 10.0.3.1/32");
+  EXPECT_THAT(view.frontend_links(1).leaked(), IsEmpty());
 }
 
 TEST_F(FrontendTest, AnAddressThatALinkDoesNotTellIsNamed) {
   Established();
   world.config.frontend.addresses.push_back(Ip("192.0.2.12"));  // as before the audit that announces it
-  const FrontendView view = Look();
+  const v1::NodeInfo view = Look();
   EXPECT_FALSE(IsWhole(view));
-  EXPECT_THAT(view.links[0].not_told, ElementsAre(Ip("192.0.2.12")));
+  EXPECT_THAT(view.frontend_links(0).not_told(), ElementsAre("192.0.2.12"));
+  EXPECT_EQ(view.frontend_links(0).problem(), "not told: 192.0.2.12");
+  EXPECT_EQ(view.frontend_links(0).told(), 2U);
+  EXPECT_EQ(view.frontend_links(0).addresses(), 3U);
 }
 
 TEST_F(FrontendTest, BfdThatNobodyRunsIsSaid) {
   world.config.frontend.bfd = true;
   Established();
-  EXPECT_THAT(Look().bfd_problem, HasSubstr("bfdd does not answer"));
+  EXPECT_THAT(Look().frontend_bfd_problem(), HasSubstr("bfdd does not answer"));
   bfdd_ = true;
   ASSERT_TRUE(Ensure());
   EXPECT_EQ(sent_, 1U) << "bgpd is told of it now";
@@ -229,9 +237,10 @@ TEST_F(FrontendTest, BfdThatNobodyRunsIsSaid) {
 TEST_F(FrontendTest, ABgpdThatDoesNotAnswerIsNoLeak) {
   Established();
   world.bgp.FailAll(Error{Code::kTransient, "bgpd does not answer", 0});
-  for (const FrontendLink& link : Look().links) {
-    EXPECT_THAT(link.leaked, IsEmpty());
-    EXPECT_THAT(link.not_told, IsEmpty());
+  const v1::NodeInfo view = Look();
+  for (const v1::FrontendLink& link : view.frontend_links()) {
+    EXPECT_THAT(link.leaked(), IsEmpty());
+    EXPECT_THAT(link.not_told(), IsEmpty());
   }
 }
 

@@ -9,11 +9,11 @@
 namespace rail::engine {
 
 std::string LackOf(const RailView& rail, bool manages_bgp) {
-  if (!rail.bridge_present) return "has no bridge " + rail.rail.bridge;
-  if (!rail.uplink_carrier) return "has no carrier on " + rail.rail.pf;
+  if (!rail.seen.bridge_present()) return "has no bridge " + rail.rail.bridge;
+  if (!rail.seen.carrier()) return "has no carrier on " + rail.rail.pf;
   // Where somebody else configures bgpd, the rail may have its session by other means, which raild does not know.
   if (manages_bgp && !rail.connected()) {
-    if (rail.by_vlan) return "has a VLAN whose BGP session is not Established";
+    if (rail.seen.by_vlan()) return "has a VLAN whose BGP session is not Established";
     return "has no Established BGP session on " + rail.rail.bridge;
   }
   return "";

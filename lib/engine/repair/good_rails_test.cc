@@ -29,9 +29,9 @@ class GoodRailsTest : public ::testing::Test {
       config_.rails.push_back(rail);
       RailView shown;
       shown.rail = rail;
-      shown.bridge_present = true;
-      shown.uplink_carrier = true;
-      shown.bgp_state = "Established";
+      shown.seen.set_bridge_present(true);
+      shown.seen.set_carrier(true);
+      shown.seen.set_bgp_state("Established");
       view_.rails.push_back(shown);
     }
   }
@@ -57,7 +57,7 @@ TEST_F(GoodRailsTest, ReadyWhenAllRailsAreGood) {
 
 TEST_F(GoodRailsTest, ARailThatWasNeverGoodHasItsTime) {
   GoodRails rails = Started({});
-  rail(0).bgp_state = "Active";
+  rail(0).seen.set_bgp_state("Active");
   rails.Look(view_, start_ + seconds(59));
   EXPECT_THAT(rails.waits_for(), AllOf(HasSubstr("rail rail0 has no Established BGP session on br-rail0 yet"),
                                        Not(HasSubstr("rail1"))));
@@ -68,12 +68,12 @@ TEST_F(GoodRailsTest, ARailThatWasNeverGoodHasItsTime) {
 
 TEST_F(GoodRailsTest, ARailThatWasGoodBeforeKeepsRaildUnreadyUntilItIsAgain) {
   GoodRails rails = Started({"rail0", "rail1"});
-  rail(1).uplink_carrier = false;
+  rail(1).seen.set_carrier(false);
   rails.Look(view_, start_ + seconds(3600));
   EXPECT_THAT(rails.waits_for(),
               AllOf(HasSubstr("rail rail1 has no carrier on pf"), HasSubstr("it was good before")));
   EXPECT_THAT(rails.to_keep(), ElementsAre("rail0", "rail1")) << "the next raild waits for it, too";
-  rail(1).uplink_carrier = true;
+  rail(1).seen.set_carrier(true);
   rails.Look(view_, start_ + seconds(3601));
   EXPECT_THAT(rails.waits_for(), IsEmpty());
 }
@@ -81,14 +81,14 @@ TEST_F(GoodRailsTest, ARailThatWasGoodBeforeKeepsRaildUnreadyUntilItIsAgain) {
 TEST_F(GoodRailsTest, StaysReadyAndForgetsARailThatIsBadForLong) {
   GoodRails rails = Started({"rail0"});
   rails.Look(view_, start_);
-  rail(0).bridge_present = false;
+  rail(0).seen.set_bridge_present(false);
   rails.Look(view_, start_ + seconds(10));
   rails.Look(view_, start_ + seconds(69));
   EXPECT_THAT(rails.to_keep(), ElementsAre("rail0", "rail1")) << "a leaf that restarts";
   rails.Look(view_, start_ + seconds(70));
   EXPECT_THAT(rails.to_keep(), ElementsAre("rail1"));
   EXPECT_THAT(rails.waits_for(), IsEmpty());
-  rail(0).bridge_present = true;
+  rail(0).seen.set_bridge_present(true);
   rails.Look(view_, start_ + seconds(71));
   EXPECT_THAT(rails.to_keep(), ElementsAre("rail0", "rail1"));
 }
@@ -103,7 +103,7 @@ TEST_F(GoodRailsTest, ARailThatIsNoLongerConfiguredIsNotAwaited) {
 
 TEST_F(GoodRailsTest, AsksForNoSessionWhereSomebodyElseConfiguresBgpd) {
   config_.bgp.manage = false;
-  rail(0).bgp_state = "";
+  rail(0).seen.set_bgp_state("");
   GoodRails rails = Started({"rail0"});
   rails.Look(view_, start_);
   EXPECT_THAT(rails.waits_for(), IsEmpty());

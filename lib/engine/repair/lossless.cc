@@ -4,6 +4,7 @@
 
 #include "lib/base/log.h"
 #include "lib/base/text.h"
+#include "lib/base/utf8.h"
 #include "lib/engine/repair/origin.h"
 
 namespace rail::engine {
@@ -51,7 +52,14 @@ bool LosslessRepair::Look() {
     if (!rail.lossless) continue;
     if (rail.lossless->manage_qos) node_status_.Note({Part::kQos, rail.name}, Manage(rail));
     const qos::Seen seen = LookAtQos(deps_.openers(config_), rail);
-    changed = node_status_.SetLossless(rail.name, qos::Compare(*rail.lossless, rail.pf, seen)) || changed;
+    const std::vector<qos::Difference> differences = qos::Compare(*rail.lossless, rail.pf, seen);
+    const auto show = [&](v1::Rail& shown) {
+      shown.set_lossless_known(true);
+      shown.set_lossless_ok(differences.empty());
+      shown.clear_lossless_problems();
+      for (const qos::Difference& each : differences) shown.add_lossless_problems(ValidUtf8(each.what));
+    };
+    changed = node_status_.ChangeRail(rail.name, show) || changed;
   }
   return changed;
 }

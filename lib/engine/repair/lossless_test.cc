@@ -77,7 +77,8 @@ class LosslessTest : public ::testing::Test {
 TEST_F(LosslessTest, SetsWhatIsWantedOnceAndRecordsWhatWas) {
   EXPECT_TRUE(Look());
   EXPECT_THAT(links_.changes, ElementsAre("p0 pfc 8", "p0 add 26:3"));
-  EXPECT_THAT(Shown().lossless.value(), IsEmpty());
+  EXPECT_TRUE(Shown().seen.lossless_ok());
+  EXPECT_THAT(Shown().seen.lossless_problems(), IsEmpty());
   EXPECT_FALSE(Look()) << "nothing is new";
   EXPECT_EQ(links_.changes.size(), 2U);
   const auto origin = ReadOrigin(path_);
@@ -103,7 +104,7 @@ TEST_F(LosslessTest, GivesBackWhenItIsToldToStop) {
   EXPECT_EQ(links_.links["p0"].pfc->enabled, 0);
   EXPECT_THAT(links_.links["p0"].apps, IsEmpty());
   EXPECT_THAT(ReadOrigin(path_)->qos, IsEmpty());
-  EXPECT_EQ(Shown().lossless->size(), 2U) << "PFC and trust differ now";
+  EXPECT_EQ(Shown().seen.lossless_problems_size(), 2) << "PFC and trust differ now";
 }
 
 TEST_F(LosslessTest, GivesBackWhenTheSectionOrTheRailIsGone) {
@@ -139,8 +140,9 @@ TEST_F(LosslessTest, ChangesNothingUnlessNodeJsonSaysSo) {
   config_.rails[0].lossless->manage_qos = false;
   Look();
   EXPECT_THAT(links_.changes, IsEmpty());
-  ASSERT_TRUE(Shown().lossless);
-  EXPECT_EQ(Shown().lossless->at(0).id, "lossless-pfc");
+  EXPECT_TRUE(Shown().seen.lossless_known());
+  EXPECT_FALSE(Shown().seen.lossless_ok());
+  EXPECT_THAT(Shown().seen.lossless_problems(0), HasSubstr("p0 pauses (PFC) for priority none"));
   config_.rails[0].lossless.reset();
   EXPECT_FALSE(Look());
 }

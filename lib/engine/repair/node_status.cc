@@ -1,16 +1,21 @@
 #include "lib/engine/repair/node_status.h"
 
+#include <google/protobuf/util/time_util.h>
+
 #include <algorithm>
 
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/base/text.h"
+#include "lib/base/utf8.h"
 #include "lib/engine/attach/attachment.h"
 #include "lib/engine/attach/tenant_move.h"
 #include "lib/frr/session_down.h"
 
 namespace rail::engine {
 namespace {
+
+using google::protobuf::util::TimeUtil;
 
 // The names of the tenants with a pod here.
 using TenantNames = std::map<tenancy::TenantId, std::string>;
@@ -150,25 +155,30 @@ void NodeStatus::Repaired(const std::string& cause, uint64_t count) {
   repairs_[cause] += count;
 }
 
-void NodeStatus::SetRail(const std::string& rail, RailSeen seen) {
+bool NodeStatus::ChangeRail(const std::string& rail, const std::function<void(v1::Rail&)>& change) {
   const std::lock_guard lock(mutex_);
-  RailSeen& known = rails_[rail];
-  if (seen.unseen.empty()) {
-    known = std::move(seen);
-    return;
-  }
-  known.unseen = std::move(seen.unseen);
-  if (known.unseen_since_ms == 0) known.unseen_since_ms = UnixMs();
+  if (config_.FindRail(rail) == nullptr) return false;
+  v1::Rail& known = rails_[rail];
+  const std::string before = known.SerializeAsString();
+  change(known);
+  return known.SerializeAsString() != before;
 }
 
-void NodeStatus::SetUnrecorded(const std::string& rail, size_t pods) {
+void NodeStatus::Unseen(const std::string& rail, const std::string& why) {
+  ChangeRail(rail, [&](v1::Rail& seen) {
+    seen.set_unseen(ValidUtf8(why));
+    if (!seen.has_unseen_since()) *seen.mutable_unseen_since() = TimeUtil::MillisecondsToTimestamp(UnixMs());
+  });
+}
+
+void NodeStatus::SetPorts(const std::string& rail, PortsSeen seen) {
   const std::lock_guard lock(mutex_);
-  unrecorded_[rail] = pods;
+  ports_[rail] = std::move(seen);
 }
 
 bool NodeStatus::HasUnrecorded() const {
   const std::lock_guard lock(mutex_);
-  return std::ranges::any_of(unrecorded_, [](const auto& rail) { return rail.second > 0; });
+  return std::ranges::any_of(rails_, [](const auto& rail) { return rail.second.unrecorded_pods() > 0; });
 }
 
 void NodeStatus::SetRdma(RdmaMode mode) {
@@ -179,29 +189,13 @@ void NodeStatus::SetRdma(RdmaMode mode) {
 void NodeStatus::SetUplink(const std::string& rail, bool carrier) {
   const std::lock_guard lock(mutex_);
   carriers_[rail] = carrier;
-}
-
-bool NodeStatus::SetLossless(const std::string& rail, std::vector<qos::Difference> differences) {
-  const std::lock_guard lock(mutex_);
-  const auto known = lossless_.find(rail);
-  if (known != lossless_.end() && known->second == differences) return false;
-  lossless_[rail] = std::move(differences);
-  return true;
+  rails_[rail].set_carrier(carrier);
 }
 
 bool NodeStatus::SetRates(RatesSeen seen) {
   const std::lock_guard lock(mutex_);
   if (rates_ == seen) return false;
   rates_ = std::move(seen);
-  return true;
-}
-
-bool NodeStatus::SetNeighbour(const std::string& rail, std::optional<lldp::Neighbour> neighbour) {
-  const std::lock_guard lock(mutex_);
-  const auto known = neighbours_.find(rail);
-  if (!neighbour) return neighbours_.erase(rail) > 0;
-  if (known != neighbours_.end() && known->second == *neighbour) return false;
-  neighbours_[rail] = std::move(*neighbour);
   return true;
 }
 
@@ -237,7 +231,7 @@ void NodeStatus::SetTenantList(TenantListView list, Result<tenancy::TenantMapPtr
   tenants_ = std::move(tenants);
 }
 
-void NodeStatus::SetFrontend(FrontendView frontend) {
+void NodeStatus::SetFrontend(v1::NodeInfo frontend) {
   const std::lock_guard lock(mutex_);
   frontend_ = std::move(frontend);
 }
@@ -275,48 +269,71 @@ std::string NodeStatus::Withdrawn(const AttachmentView& shown) const {
   return "the uplink " + rail->pf + " of its rail has no carrier";
 }
 
-// What bgpd says of the rail's session, or of those of its VLANs.
-void NodeStatus::ShowSessions(RailView& shown) const {
+// Adds what bgpd says of the session on `interface`. Returns why it is not Established; "": it is.
+std::string NodeStatus::SessionProblem(const std::string& interface, RailView& shown) const {
   const auto carrier = carriers_.find(shown.rail.name);
   const bool no_carrier = carrier != carriers_.end() && !carrier->second;
+  const auto it = learned_->sessions.find(interface);
+  const frr::Session* session = it == learned_->sessions.end() ? nullptr : &it->second;
+  if (session != nullptr) {
+    shown.sessions[interface] = *session;
+    shown.seen.set_prefixes_received(shown.seen.prefixes_received() + session->prefixes_received);
+    shown.seen.set_prefixes_sent(shown.seen.prefixes_sent() + session->prefixes_sent);
+    shown.most_prefixes = std::max(shown.most_prefixes, session->most_prefixes);
+    const auto& all = learned_->remotes.stripped;
+    if (const auto stripped = session->peer ? all.find(*session->peer) : all.end(); stripped != all.end()) {
+      shown.seen.set_stripped(static_cast<uint32_t>(stripped->second.addresses));
+      shown.stripped_example = stripped->second.example;
+    }
+  }
+  const auto down =
+      frr::WhyDown(session, {.bridge = interface, .asn = config_.bgp.asn, .carrier = !no_carrier});
+  if (!down) return "";
   const auto asked = health_.find(Part::kBgp);
   const bool asks = asked == health_.end() || asked->second.ok;
-  // Returns the sentence about a session that is not Established.
-  const auto show = [&](const std::string& interface, std::optional<frr::Session>& session,
-                        std::string& state) -> std::string {
-    if (const auto it = learned_->sessions.find(interface); it != learned_->sessions.end()) {
-      session = it->second;
-      state = session->state;
-      shown.prefixes_received += session->prefixes_received;
-      shown.most_prefixes = std::max(shown.most_prefixes, session->most_prefixes);
-      shown.prefixes_sent += session->prefixes_sent;
-      const auto stripped =
-          session->peer ? learned_->remotes.stripped.find(*session->peer) : learned_->remotes.stripped.end();
-      if (stripped != learned_->remotes.stripped.end()) {
-        shown.stripped = static_cast<uint32_t>(stripped->second.addresses);
-        shown.stripped_example = stripped->second.example;
-      }
-    }
-    const auto down = frr::WhyDown(session ? &*session : nullptr,
-                                   {.bridge = interface, .asn = config_.bgp.asn, .carrier = !no_carrier});
-    if (!down) return "";
-    return asks || session ? down->what : "bgpd does not answer";
+  return asks || session != nullptr ? down->what : "bgpd does not answer";
+}
+
+// What bgpd says of the rail's session, or of those of its VLANs.
+void NodeStatus::ShowSessions(RailView& shown) const {
+  const auto state = [&](const std::string& interface) {
+    const frr::Session* session = shown.SessionOn(interface);
+    return session == nullptr ? std::string() : ValidUtf8(session->state);
   };
-  if (!shown.by_vlan) {
-    shown.bgp_problem = show(shown.rail.bridge, shown.session, shown.bgp_state);
+  v1::Rail& seen = shown.seen;
+  if (!seen.by_vlan()) {
+    seen.set_bgp_problem(ValidUtf8(SessionProblem(shown.rail.bridge, shown)));
+    seen.set_bgp_state(state(shown.rail.bridge));
     return;
   }
   bool first = true;
-  for (VlanView& vlan : shown.vlans) {
-    vlan.bgp_problem = show(vlan.port, vlan.session, vlan.bgp_state);
-    if (shown.leaf_mac.is_zero()) shown.leaf_mac = vlan.leaf_mac;
-    if (!shown.bgp_problem.empty()) continue;
-    if (first || !vlan.bgp_problem.empty()) shown.bgp_state = vlan.bgp_state;
-    if (!vlan.bgp_problem.empty())
-      shown.bgp_problem =
-          "VLAN " + std::to_string(vlan.vlan) + " of tenant " + vlan.tenant + ": " + vlan.bgp_problem;
+  for (v1::RailVlan& vlan : *seen.mutable_vlans()) {
+    vlan.set_bgp_problem(ValidUtf8(SessionProblem(vlan.port(), shown)));
+    vlan.set_bgp_state(state(vlan.port()));
+    if (const frr::Session* session = shown.SessionOn(vlan.port())) {
+      vlan.set_prefixes_received(session->prefixes_received);
+      vlan.set_prefixes_sent(session->prefixes_sent);
+    }
+    if (seen.leaf_mac().empty()) seen.set_leaf_mac(vlan.leaf_mac());
+    if (!seen.bgp_problem().empty()) continue;
+    if (first || !vlan.bgp_problem().empty()) seen.set_bgp_state(vlan.bgp_state());
+    if (!vlan.bgp_problem().empty()) {
+      seen.set_bgp_problem("VLAN " + std::to_string(vlan.vlan()) + " of tenant " + vlan.tenant().name() +
+                           ": " + vlan.bgp_problem());
+    }
     first = false;
   }
+}
+
+RailView NodeStatus::ComposeRail(const config::Rail& rail) const {
+  RailView shown;
+  shown.rail = rail;
+  if (const auto it = rails_.find(rail.name); it != rails_.end()) shown.seen = it->second;
+  shown.seen.set_by_vlan(config_.tenancy.mode == config::TenancyMode::kVrf);
+  if (const auto it = rates_.rails.find(rail.name); it != rates_.rails.end()) shown.rates = it->second;
+  if (const auto it = learned_->leaves.find(rail.name); it != learned_->leaves.end()) shown.leaf = it->second;
+  ShowSessions(shown);
+  return shown;
 }
 
 NodeView NodeStatus::Compose(const Record& record) const {
@@ -357,13 +374,14 @@ NodeView NodeStatus::Compose(const Record& record) const {
     shown.vlan = VlanOf(config_.tenancy.vlans, attachment, steps);
     if (const auto to = MovesTo(attachment, steps, config_, [this] { return tenants_; }))
       shown.moves_to = to->name;
-    const auto rail = rails_.find(attachment.rail);
+    const auto ports = ports_.find(attachment.rail);
     // Another plugin's interface, for which frr-provider announces without a port of ours, has no rules.
     const bool has_no_port = attachment.adopted && attachment.representor.empty();
-    shown.rules_in_place = has_no_port || (rail != rails_.end() && rail->second.rules_right &&
+    shown.rules_in_place = has_no_port || (ports != ports_.end() && ports->second.rules_right &&
                                            record.Has(attachment.id, step::kAdmit) &&
-                                           rail->second.ports.contains(attachment.representor));
-    if (!has_no_port && rail != rails_.end()) shown.rules_unknown_since_ms = rail->second.unseen_since_ms;
+                                           ports->second.ports.contains(attachment.representor));
+    if (const auto rail = rails_.find(attachment.rail); !has_no_port && rail != rails_.end())
+      shown.rules_unknown_since_ms = TimeUtil::TimestampToMilliseconds(rail->second.unseen_since());
     for (const state::Step& step : steps) {
       if (step.pending.empty()) continue;
       shown.pending_step = step.kind;
@@ -381,34 +399,7 @@ NodeView NodeStatus::Compose(const Record& record) const {
         static_cast<uint64_t>(std::ranges::count_if(shown.elsewhere, &AddressElsewhere::other_tenant));
     view.attachments.push_back(std::move(shown));
   }
-  for (const config::Rail& rail : config_.rails) {
-    RailView shown;
-    shown.rail = rail;
-    const auto carrier = carriers_.find(rail.name);
-    shown.uplink_carrier = carrier != carriers_.end() && carrier->second;
-    if (const auto it = lossless_.find(rail.name); it != lossless_.end()) shown.lossless = it->second;
-    if (const auto it = rates_.rails.find(rail.name); it != rates_.rails.end()) shown.rates = it->second;
-    if (const auto it = rails_.find(rail.name); it != rails_.end()) {
-      const RailSeen& seen = it->second;
-      shown.bridge_present = seen.bridge_present;
-      shown.bridge_mac = seen.bridge_mac;
-      shown.leaf_mac = seen.leaf_mac;
-      shown.rules_wanted = seen.rules_wanted;
-      shown.rules_installed = seen.rules_installed;
-      shown.foreign_rules = seen.foreign_rules;
-      shown.vlans = seen.vlans;
-      shown.unseen = seen.unseen;
-      shown.unseen_since_ms = seen.unseen_since_ms;
-      const auto unrecorded = unrecorded_.find(rail.name);
-      shown.unrecorded_pods = unrecorded == unrecorded_.end() ? 0 : unrecorded->second;
-    }
-    if (const auto leaf = learned_->leaves.find(rail.name); leaf != learned_->leaves.end())
-      shown.leaf = leaf->second;
-    if (const auto it = neighbours_.find(rail.name); it != neighbours_.end()) shown.neighbour = it->second;
-    shown.by_vlan = config_.tenancy.mode == config::TenancyMode::kVrf;
-    ShowSessions(shown);
-    view.rails.push_back(std::move(shown));
-  }
+  for (const config::Rail& rail : config_.rails) view.rails.push_back(ComposeRail(rail));
   std::set<pipeline::VlanAddress> own;  // other leaves send them back to us
   for (const state::Attachment& attachment : record.attachments) {
     const uint16_t vlan = VlanOf(attachment.tenant_id, vlans_);

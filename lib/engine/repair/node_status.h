@@ -3,7 +3,7 @@
 //
 // Use:      NodeStatus node_status(config, identity, views);
 //           node_status.Note({Part::kRail, "rail0"}, status);  node_status.Repaired("rules", 3);
-//           node_status.SetRail("rail0", seen);      // the switch's part
+//           node_status.ChangeRail("rail0", [&](v1::Rail& seen) { seen.set_leaf_mac(mac); });
 //           node_status.SetLearned(learned);         // BGP's part
 //           node_status.Changed();                   // at the end of a round: the publisher publishes soon
 //           node_status.Publish(reader);             // the publisher
@@ -47,19 +47,10 @@ struct Learned {
   std::string unit{};                         // Leaves::unit
 };
 
-// What the last round that could look has seen of a rail's bridge.
-struct RailSeen {
-  bool bridge_present = false;
-  MacAddress bridge_mac;
-  MacAddress leaf_mac;  // zero: not known yet
-  uint64_t rules_wanted = 0;
-  uint64_t rules_installed = 0;
+// What the last round that could look has seen of the ports and rules of a rail's bridge.
+struct PortsSeen {
   bool rules_right = false;     // the round ended with every wanted rule in the switch
-  uint64_t foreign_rules = 0;   // rules of others on the bridge
   std::set<std::string> ports;  // names of the ports that work
-  std::vector<VlanView> vlans;  // mode `vrf`, ascending; without what bgpd says
-  std::string unseen;  // "": the last round has looked at the bridge and its rules; else why it could not
-  int64_t unseen_since_ms = 0;  // Unix time of the first of the rounds that could not
 };
 
 // What RatesRepair has seen.
@@ -86,18 +77,16 @@ class NodeStatus {
   // `cause`: one of kRepairCauses (view.h). Only for what stood as it should and was found otherwise: what follows news is no repair.
   void Repaired(const std::string& cause, uint64_t count = 1);
 
-  // A round that could not look (`unseen`) changes nothing of what was seen before: a rule that nobody could look for is not missing.
-  void SetRail(const std::string& rail, RailSeen seen);
-  // How many pods live on the rail that the record has lost.
-  void SetUnrecorded(const std::string& rail, size_t pods);
+  // Changes the rail's section of the document; each part changes the fields that it owns. True: it is not as before. Nothing happens to a
+  // rail that node.json does not have.
+  bool ChangeRail(const std::string& rail, const std::function<void(v1::Rail&)>& change);
+  // The rail's round could not look, `why`: what was seen before stays, and its age is shown.
+  void Unseen(const std::string& rail, const std::string& why);
+  void SetPorts(const std::string& rail, PortsSeen seen);
   bool HasUnrecorded() const;
   void SetRdma(RdmaMode mode);
   void SetUplink(const std::string& rail, bool carrier);
-  // How the uplink differs from what node.json wants. True: not as before.
-  bool SetLossless(const std::string& rail, std::vector<qos::Difference> differences);
-  bool SetRates(RatesSeen seen);  // as SetLossless
-  // What the other end of the rail's uplink says of itself; nothing: it says nothing. True: not as before.
-  bool SetNeighbour(const std::string& rail, std::optional<lldp::Neighbour> neighbour);
+  bool SetRates(RatesSeen seen);  // true: not as before
   // Whether the rail's uplink is known to have no carrier.
   bool UplinkIsDown(const std::string& rail) const;
   // True: another set of attachments has lost its device than before.
@@ -107,7 +96,7 @@ class NodeStatus {
   // What the API server says of namespaces, and how the connection to it is. Never makes a part wrong: with the list of yesterday the
   // node works, and no restart of it helps.
   void SetTenantList(TenantListView list, Result<tenancy::TenantMapPtr> tenants);
-  void SetFrontend(FrontendView frontend);
+  void SetFrontend(v1::NodeInfo frontend);  // its fields alone are set
   void SetLearned(std::shared_ptr<const Learned> learned);
   std::shared_ptr<const Learned> learned() const;
 
@@ -119,9 +108,11 @@ class NodeStatus {
   void Publish(RecordReader& reader);
 
  private:
-  NodeView Compose(const Record& record) const;              // mutex_ is held
-  std::string Withdrawn(const AttachmentView& shown) const;  // mutex_ is held
-  void ShowSessions(RailView& shown) const;                  // mutex_ is held
+  NodeView Compose(const Record& record) const;                                     // mutex_ is held
+  std::string Withdrawn(const AttachmentView& shown) const;                         // mutex_ is held
+  RailView ComposeRail(const config::Rail& rail) const;                             // mutex_ is held
+  void ShowSessions(RailView& shown) const;                                         // mutex_ is held
+  std::string SessionProblem(const std::string& interface, RailView& shown) const;  // mutex_ is held
 
   const config::NodeConfig& config_;
   const NodeIdentity identity_;
@@ -133,16 +124,14 @@ class NodeStatus {
   mutable std::mutex mutex_;
   std::map<PartId, Health> health_;
   std::map<std::string, uint64_t> repairs_;  // by cause
-  std::map<std::string, RailSeen> rails_;
-  std::map<std::string, size_t> unrecorded_;  // by rail
+  std::map<std::string, v1::Rail> rails_;    // by name
+  std::map<std::string, PortsSeen> ports_;   // by rail
   RdmaMode rdma_ = RdmaMode::kUnknown;
-  std::map<std::string, bool> carriers_;                          // by rail; a missing rail is not known
-  std::map<std::string, std::vector<qos::Difference>> lossless_;  // by rail
+  std::map<std::string, bool> carriers_;  // by rail; a missing rail is not known
   RatesSeen rates_;
-  std::map<std::string, lldp::Neighbour> neighbours_;  // by rail
-  WhereaboutsById where_;                              // as the sweep saw it last
+  WhereaboutsById where_;  // as the sweep saw it last
   std::shared_ptr<const Learned> learned_;
-  FrontendView frontend_;
+  v1::NodeInfo frontend_;
   TenantListView tenant_list_;
   Result<tenancy::TenantMapPtr> tenants_ = tenancy::NoMap();
 };

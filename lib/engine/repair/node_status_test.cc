@@ -1,11 +1,14 @@
 // What the published view says while raild cannot look, and of what is withdrawn.
 #include "lib/engine/repair/node_status.h"
 
+#include <google/protobuf/util/time_util.h>
+
 #include "lib/engine/testing/repair_fixture.h"
 
 namespace rail::engine {
 namespace {
 
+using google::protobuf::util::TimeUtil;
 using ::testing::Contains;
 using testing::Dependency;
 using ::testing::ElementsAre;
@@ -23,20 +26,21 @@ TEST_F(RepairTest, WhileNobodyCanLookWhatWasSeenLastStands) {
     Audit();
     auto view = raild->views.Current();
     EXPECT_TRUE(view->attachments.at(0).rules_in_place);
-    EXPECT_TRUE(view->rails.at(0).bridge_present);
-    EXPECT_EQ(view->rails.at(0).rules_installed, view->rails.at(0).rules_wanted);
-    EXPECT_THAT(view->rails.at(0).unseen, HasSubstr(std::string(testing::Name(dependency)) + " is down"));
+    EXPECT_TRUE(view->rails.at(0).seen.bridge_present());
+    EXPECT_EQ(view->rails.at(0).seen.rules_installed(), view->rails.at(0).seen.rules_wanted());
+    EXPECT_THAT(view->rails.at(0).seen.unseen(),
+                HasSubstr(std::string(testing::Name(dependency)) + " is down"));
     const int64_t since = view->attachments.at(0).rules_unknown_since_ms;
-    EXPECT_EQ(since, view->rails.at(0).unseen_since_ms);
+    EXPECT_EQ(since, TimeUtil::TimestampToMilliseconds(view->rails.at(0).seen.unseen_since()));
     EXPECT_GE(since, before);
     Audit();
-    EXPECT_EQ(raild->views.Current()->rails.at(0).unseen_since_ms, since)
+    EXPECT_EQ(raild->views.Current()->attachments.at(0).rules_unknown_since_ms, since)
         << "the first round that could not look";
     world.faults.down.clear();
     Audit();
     view = raild->views.Current();
     EXPECT_EQ(view->attachments.at(0).rules_unknown_since_ms, 0);
-    EXPECT_EQ(view->rails.at(0).unseen, "");
+    EXPECT_EQ(view->rails.at(0).seen.unseen(), "");
     EXPECT_TRUE(view->attachments.at(0).rules_in_place);
   }
 }
@@ -75,8 +79,8 @@ TEST_F(RepairTest, ABridgeThatIsNotThereHasBeenLookedFor) {
   world.ovsdb.RemoveBridge("br-rail0");
   Audit();
   const auto view = raild->views.Current();
-  EXPECT_FALSE(view->rails.at(0).bridge_present);
-  EXPECT_EQ(view->rails.at(0).unseen, "");
+  EXPECT_FALSE(view->rails.at(0).seen.bridge_present());
+  EXPECT_EQ(view->rails.at(0).seen.unseen(), "");
   EXPECT_FALSE(view->attachments.at(0).rules_in_place);
   EXPECT_EQ(view->attachments.at(0).rules_unknown_since_ms, 0);
 }

@@ -109,7 +109,7 @@ Status PortRepair::RemoveOrphans(ovs::Ovsdb& db, Connections& connections, const
     mended_.push_back(name + " belonged to no attachment any more, removed");
     node_status_.Repaired("orphan port");
   }
-  node_status_.SetUnrecorded(rail_.name, unrecorded_.size());
+  node_status_.ChangeRail(rail_.name, [&](v1::Rail& seen) { seen.set_unrecorded_pods(unrecorded_.size()); });
   node_status_.Note(
       {Part::kRecordOfRail, rail_.name},
       unrecorded_.empty()

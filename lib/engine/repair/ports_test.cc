@@ -100,7 +100,7 @@ TEST_F(LostRecord, TakesNothingFromPodsThatLiveAndSaysSo) {
   EXPECT_THAT(*world.bgp.Announced({}), SizeIs(2));
   EXPECT_THAT(Problems(), ElementsAre(::testing::AllOf(HasSubstr("record of rail rail0: 2 ports"),
                                                        HasSubstr("it was lost or replaced"))));
-  EXPECT_EQ(raild->views.Current()->rails[0].unrecorded_pods, 2U);
+  EXPECT_EQ(raild->views.Current()->rails[0].seen.unrecorded_pods(), 2U);
 }
 
 TEST_F(LostRecord, StillGivesNewPodsAllTheyNeed) {

@@ -93,21 +93,21 @@ Removed Removal::Run() {
     return std::move(removed_);
   }
   origin_ = std::move(*read);
-  connections_.GiveTime(After(kRoundLimit));
+  connections_.GiveTime(After(kStepLimit));
   Attachments();
   WaitForPods();
   // The addresses are withdrawn before the links to the leaves change.
-  connections_.GiveTime(After(kRoundLimit));
+  connections_.GiveTime(After(kStepLimit));
   Bgp();
   Loopback();
   for (const Bridge& bridge : Bridges()) {
-    connections_.GiveTime(After(kRoundLimit));
+    connections_.GiveTime(After(kStepLimit));
     OneBridge(bridge);
   }
   Vrfs();
   Qos();  // while the uplinks are there
   Rates();
-  connections_.GiveTime(After(kRoundLimit));
+  connections_.GiveTime(After(kStepLimit));
   Nics();
   return std::move(removed_);
 }
@@ -129,7 +129,7 @@ void Removal::Attachments() {
   if (pods && !Save()) return;
   Node node{config_, store_, connections_};
   for (const Attachment& attachment : (*record)->attachments) {
-    connections_.GiveTime(After(kRoundLimit));
+    connections_.GiveTime(After(kStepLimit));
     Attachment deleting = attachment;
     deleting.phase = Phase::kDeleting;
     if (!Try(NameOf(attachment), store_.SetPhase(attachment.id, deleting.phase))) continue;

@@ -31,7 +31,7 @@ class Removal {
         deps_(deps),
         store_(store),
         origin_file_(std::move(origin_file)),
-        connections_(deps.openers(config), After(kRoundLimit)) {}
+        connections_(deps.openers(config), After(kStepLimit), kStepLimit) {}
 
   // One sentence for each attachment whose pod may live, and for each port of a pod that the record has lost. Changes nothing.
   // Errors: the record cannot be read.
@@ -42,6 +42,8 @@ class Removal {
   Removed Run();
 
  private:
+  // Of one step. A bgpd takes seconds to end the instances of many tenants, and longer on a busy node.
+  static constexpr std::chrono::seconds kStepLimit{60};
   struct Bridge {
     std::string name;
     const config::Rail* rail = nullptr;  // nullptr: node.json no longer has it

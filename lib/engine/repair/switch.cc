@@ -213,23 +213,28 @@ void SwitchRepair::End(const config::Rail& rail, RailState& state, const Status&
   } else if (!state.backoff.next() || state.backoff.Due()) {
     state.backoff.Failed();
   }
-  RailSeen seen{.bridge_present = state.bridge_present,
-                .bridge_mac = state.facts.bridge_mac,
-                .leaf_mac = state.leaf_mac,
-                .rules_wanted = state.rules.counts().wanted,
-                .rules_installed = state.rules.counts().installed,
-                .rules_right = state.rules_right(),
-                .foreign_rules = state.rules.foreign().count(),
-                .ports = {},
-                .vlans = state.vlans.seen(),
-                .unseen = {}};
   // A bridge that is not there, and rules that the switch refuses, have been looked at.
-  if (state.rules_seen == RailState::RulesSeen::kNotLooked && !state.absent && !status)
-    seen.unseen = status.error().message;
-  for (const auto& [name, port] : state.ports.seen()) {
-    if (port.ofport > 0) seen.ports.insert(name);
+  if (state.rules_seen == RailState::RulesSeen::kNotLooked && !state.absent && !status) {
+    return node_status_.Unseen(rail.name, status.error().message);
   }
-  node_status_.SetRail(rail.name, std::move(seen));
+  PortsSeen ports{.rules_right = state.rules_right(), .ports = {}};
+  for (const auto& [name, port] : state.ports.seen()) {
+    if (port.ofport > 0) ports.ports.insert(name);
+  }
+  node_status_.SetPorts(rail.name, std::move(ports));
+  node_status_.ChangeRail(rail.name, [&](v1::Rail& seen) { state.Show(seen); });
+}
+
+void SwitchRepair::RailState::Show(v1::Rail& seen) const {
+  seen.set_bridge_present(bridge_present);
+  seen.set_bridge_mac(TextOf(facts.bridge_mac));
+  seen.set_leaf_mac(TextOf(leaf_mac));
+  seen.set_rules_wanted(rules.counts().wanted);
+  seen.set_rules_installed(rules.counts().installed);
+  seen.set_foreign_flows(rules.foreign().count());
+  seen.mutable_vlans()->Assign(vlans.seen().begin(), vlans.seen().end());
+  seen.clear_unseen();
+  seen.clear_unseen_since();
 }
 
 Status SwitchRepair::Bridge(Connections& connections, const config::Rail& rail, RailState& state) {

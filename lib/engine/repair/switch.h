@@ -98,6 +98,7 @@ class SwitchRepair {
         unknown.insert(ovs::Cookie(ovs::CookieKind::kLeaf, vlan));
       return unknown;
     }
+    void Show(v1::Rail& seen) const;  // what a round that could look has seen
     Backoff backoff{std::chrono::milliseconds(250), std::chrono::seconds(10)};
     std::optional<Deadline> tenant_stays;  // when its rule is looked at again
     MendedRules unsaid;                    // put right, and not in the log yet

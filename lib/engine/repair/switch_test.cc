@@ -244,7 +244,7 @@ TEST_F(RepairTest, RemovesRulesOfOthersFromBridgesThatRaildMade) {
     ASSERT_TRUE(Commit({.remove_by_cookie = {}, .remove = {}, .add = {foreign}}));
     raild->the_switch.RulesChanged();
   };
-  const auto seen = [&] { return raild->views.Current()->rails.at(0).foreign_rules; };
+  const auto seen = [&] { return raild->views.Current()->rails.at(0).seen.foreign_flows(); };
   world.config.ovs.remove_foreign_flows = true;
   Settle();
   put();

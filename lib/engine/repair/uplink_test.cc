@@ -27,13 +27,13 @@ TEST_F(RepairTest, WithdrawsTheAddressesOfARailWithoutACarrierUntilItIsBack) {
   EXPECT_THAT(*world.bgp.Announced({}),
               ElementsAre(frr::Announcement{Ip("10.0.3.2"), "rail1", 1, world.Tenant("ns-a")}));
   EXPECT_THAT(Problems(), ElementsAre(HasSubstr("the uplink ens0 of rail rail0 has no carrier")));
-  EXPECT_FALSE(raild->views.Current()->rails[0].uplink_carrier);
-  EXPECT_TRUE(raild->views.Current()->rails[1].uplink_carrier);
+  EXPECT_FALSE(raild->views.Current()->rails[0].seen.carrier());
+  EXPECT_TRUE(raild->views.Current()->rails[1].seen.carrier());
   ASSERT_TRUE(world.host.SetUp(uplink));
   Audit();
   EXPECT_THAT(*world.bgp.Announced({}), SizeIs(2));
   EXPECT_THAT(Problems(), IsEmpty());
-  EXPECT_TRUE(raild->views.Current()->rails[0].uplink_carrier);
+  EXPECT_TRUE(raild->views.Current()->rails[0].seen.carrier());
 }
 
 TEST_F(RepairTest, ASessionDoesNotOutliveItsCarrier) {

@@ -52,30 +52,29 @@ Status VlanPorts::Look(netlink::Netlink& host, const config::Rail& rail, const K
     const auto before = since.find(one.vlan);
     const Deadline begin = before == since.end() ? known.now : before->second;
     present_since_[one.vlan] = begin;
-    VlanView view;
-    view.vlan = one.vlan;
-    view.tenant = one.tenant;
-    view.id = one.id;
-    view.port = VlanPortName(rail, one.vlan);
-    view.vrf = VrfName(rail, one.vlan);
+    v1::RailVlan view;
+    view.set_vlan(one.vlan);
+    SetTenant(*view.mutable_tenant(), one.tenant, one.id);
+    view.set_port(VlanPortName(rail, one.vlan));
+    view.set_vrf(VrfName(rail, one.vlan));
     if (const auto port = std::ranges::find(ports_, one.vlan, &pipeline::VlanPort::vlan);
         port != ports_.end()) {
-      view.port_works = true;
-      view.leaf_mac = port->leaf_mac;
+      view.set_port_works(true);
+      view.set_leaf_mac(TextOf(port->leaf_mac));
     }
-    if (view.leaf_mac.is_zero()) without_leaf_.insert(one.vlan);
-    const auto session = known.learned.sessions.find(view.port);
+    if (view.leaf_mac().empty()) without_leaf_.insert(one.vlan);
+    const auto session = known.learned.sessions.find(view.port());
     const bool whole =
-        !view.leaf_mac.is_zero() && session != known.learned.sessions.end() && session->second.established();
+        !view.leaf_mac().empty() && session != known.learned.sessions.end() && session->second.established();
     if (whole || known.now - begin >= kForming) seen_.push_back(std::move(view));
   }
   RAIL_TRY(looked);
-  for (const VlanView& one : seen_) {
-    const std::string of = "VLAN " + std::to_string(one.vlan) + " of tenant " + one.tenant;
-    if (!one.port_works)
-      return Fail(Code::kTransient, of + " has no port " + one.port + " on " + rail.bridge + " yet");
-    if (one.leaf_mac.is_zero()) {
-      return Fail(Code::kTransient, "no neighbour on " + one.port + " is a router yet (" + of +
+  for (const v1::RailVlan& one : seen_) {
+    const std::string of = "VLAN " + std::to_string(one.vlan()) + " of tenant " + one.tenant().name();
+    if (!one.port_works())
+      return Fail(Code::kTransient, of + " has no port " + one.port() + " on " + rail.bridge + " yet");
+    if (one.leaf_mac().empty()) {
+      return Fail(Code::kTransient, "no neighbour on " + one.port() + " is a router yet (" + of +
                                         "): has the leaf's port a subinterface in this VLAN, in the tenant's "
                                         "VRF, with BGP unnumbered?");
     }

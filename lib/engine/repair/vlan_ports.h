@@ -46,11 +46,11 @@ class VlanPorts {
   // Those that are present and of which the last Look knew no leaf, or no port.
   const std::set<uint16_t>& without_leaf() const { return without_leaf_; }
   // Without what bgpd says. Those that are present; one that is not whole, from kForming on.
-  const std::vector<VlanView>& seen() const { return seen_; }
+  const std::vector<v1::RailVlan>& seen() const { return seen_; }
 
  private:
   std::vector<pipeline::VlanPort> ports_;
-  std::vector<VlanView> seen_;
+  std::vector<v1::RailVlan> seen_;
   std::map<uint16_t, Deadline> present_since_;
   std::set<uint16_t> without_leaf_;
 };

@@ -91,13 +91,13 @@ TEST_F(VlanPortsTest, ALeafThatIsNotKnownInOneVlanKeepsNoRulesInAnother) {
 }
 
 TEST_F(VlanPortsTest, AViewHasTheVlansOfTheTenantsThatAreHere) {
-  ASSERT_THAT(Rail().vlans, SizeIs(2));
-  EXPECT_TRUE(Rail().by_vlan);
-  EXPECT_EQ(Rail().vlans[0].tenant, "red");
-  EXPECT_EQ(Rail().vlans[0].port, "rcvlan-0-101");
-  EXPECT_EQ(Rail().vlans[0].vrf, "railcni-0-101");
-  EXPECT_EQ(Rail().vlans[0].leaf_mac.ToString(), "02:1e:af:00:00:01");
-  EXPECT_EQ(Rail().bgp_state, "Established");
+  ASSERT_THAT(Rail().seen.vlans(), SizeIs(2));
+  EXPECT_TRUE(Rail().seen.by_vlan());
+  EXPECT_EQ(Rail().seen.vlans(0).tenant().name(), "red");
+  EXPECT_EQ(Rail().seen.vlans(0).port(), "rcvlan-0-101");
+  EXPECT_EQ(Rail().seen.vlans(0).vrf(), "railcni-0-101");
+  EXPECT_EQ(Rail().seen.vlans(0).leaf_mac(), "02:1e:af:00:00:01");
+  EXPECT_EQ(Rail().seen.bgp_state(), "Established");
   EXPECT_TRUE(Rail().connected());
   EXPECT_EQ(view->attachments[0].vlan, 101);
   world.bgp.Instance("railcni-0-102").SetSession("rcvlan-0-102", "Active");
@@ -106,15 +106,15 @@ TEST_F(VlanPortsTest, AViewHasTheVlansOfTheTenantsThatAreHere) {
   world.passed += VlanPorts::kForming;
   raild->Audit();
   EXPECT_FALSE(Rail().connected());
-  EXPECT_EQ(Rail().bgp_state, "Active");
-  EXPECT_THAT(Rail().bgp_problem, HasSubstr("VLAN 102 of tenant blue: "));
-  EXPECT_EQ(Rail().vlans[0].bgp_problem, "");
+  EXPECT_EQ(Rail().seen.bgp_state(), "Active");
+  EXPECT_THAT(Rail().seen.bgp_problem(), HasSubstr("VLAN 102 of tenant blue: "));
+  EXPECT_EQ(Rail().seen.vlans(0).bgp_problem(), "");
 }
 
 TEST_F(VlanPortsTest, RailsWithoutTenantsNeedNoSession) {
   const RailView& other = (Rail(), view->rails.at(1));
-  EXPECT_TRUE(other.by_vlan);
-  EXPECT_THAT(other.vlans, IsEmpty());
+  EXPECT_TRUE(other.seen.by_vlan());
+  EXPECT_THAT(other.seen.vlans(), IsEmpty());
   EXPECT_TRUE(other.connected());
 }
 

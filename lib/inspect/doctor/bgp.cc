@@ -17,7 +17,7 @@ class Bgp : Examiner {
       const engine::RailView* view = ViewOf(rail.name);
       if (view == nullptr) continue;
       const auto it = facts_.rails.find(rail.name);
-      if (!facts_.bgpd_down && !view->by_vlan)
+      if (!facts_.bgpd_down && !view->seen.by_vlan())
         Session(*view, it == facts_.rails.end() ? nullptr : &it->second);
       if (!facts_.bgpd_down) Prefixes(*view);
       Stripped(*view);
@@ -93,7 +93,7 @@ class Bgp : Examiner {
     const std::string what = fmt::format("the leaf sends {} prefixes of one family; bgp.max_prefixes is {}",
                                          view.most_prefixes, most);
     const std::string fix =
-        std::string("`vtysh -c 'show bgp ") + (view.by_vlan ? "vrf all " : "") +
+        std::string("`vtysh -c 'show bgp ") + (view.seen.by_vlan() ? "vrf all " : "") +
         "summary'`: is it what the fabric shall pass on? Then raise bgp.max_prefixes in "
         "node.json "
         "and restart raild; else filter it on the leaf, and list the rail's prefixes in rails[].accept";
@@ -109,11 +109,11 @@ class Bgp : Examiner {
   }
 
   void Stripped(const engine::RailView& view) {
-    if (view.stripped == 0) return;
+    if (view.seen.stripped() == 0) return;
     Find(Severity::kCritical, "leaf-strips-communities", view.rail.name,
          fmt::format("the leaf sends {} addresses of this node's pods back without their large communities, "
                      "{} for one",
-                     view.stripped, view.stripped_example ? view.stripped_example->ToString() : ""),
+                     view.seen.stripped(), view.stripped_example ? view.stripped_example->ToString() : ""),
          "what it passes on is of no tenant: no node behind it reaches this node's pods, and this node "
          "learns none of theirs",
          "on the leaf: `send-community all` for its neighbors, and no route-map that removes or replaces "
@@ -135,9 +135,10 @@ class Bgp : Examiner {
   // As bgpd says it now, with what raild has seen of the session's end; as raild has seen it, when bgpd does not answer.
   std::optional<frr::Session> SessionOf(const engine::RailView& view) const {
     const auto now = std::ranges::find(facts_.sessions, view.rail.bridge, &frr::Session::interface);
-    if (now == facts_.sessions.end()) return view.session;
+    const frr::Session* known = view.SessionOn(view.rail.bridge);
+    if (now == facts_.sessions.end()) return known == nullptr ? std::nullopt : std::optional(*known);
     frr::Session session = *now;
-    if (view.session) frr::Remember(session, *view.session);
+    if (known != nullptr) frr::Remember(session, *known);
     return session;
   }
 
@@ -145,7 +146,7 @@ class Bgp : Examiner {
     const config::Rail& rail = view.rail;
     const std::optional<frr::Session> session = SessionOf(view);
     const bool carrier = seen == nullptr || !seen->uplink.there || seen->uplink.carrier;
-    const bool up = session ? session->established() : view.bgp_state == frr::kEstablished;
+    const bool up = session ? session->established() : view.seen.bgp_state() == frr::kEstablished;
     const auto down = up ? std::nullopt
                          : frr::WhyDown(session ? &*session : nullptr,
                                         {.bridge = rail.bridge, .asn = config_.bgp.asn, .carrier = carrier});
@@ -153,15 +154,14 @@ class Bgp : Examiner {
     const bool unheard = down && down->cause == Cause::kLeafUnheard;
     if (down && !(unheard && has_bridge)) {
       const auto [id, fix] = Remedy(*down, rail);
+      const std::string& leaf = view.seen.lldp().system_name();
       const std::string where =
-          view.neighbour && !view.neighbour->system_name.empty()
-              ? fmt::format("; by LLDP the cable is in {}{}", view.neighbour->system_name, PortText(view))
-              : "";
+          leaf.empty() ? "" : fmt::format("; by LLDP the cable is in {}{}", leaf, PortText(view));
       Find(Severity::kCritical, id, rail.name, down->what + where,
            "addresses of this node's pods are not told on this rail, and none is learned", fix);
     }
     // The kernel's entry for the leaf may be due for a new solicitation when raild looks for the first time.
-    const bool unknown = view.leaf_mac.is_zero() && !JustBegun();
+    const bool unknown = view.seen.leaf_mac().empty() && !JustBegun();
     if (has_bridge && (unheard || unknown)) {
       Find(Severity::kCritical, "no-leaf-neighbour", rail.name,
            "the leaf has not been heard on " + rail.bridge + (unheard ? ": " + down->what : ""),

@@ -7,21 +7,22 @@
 #include "lib/inspect/doctor/fixture.h"
 
 namespace rail::inspect {
+
+void EndSession(NodeFacts& facts, frr::Attempt attempt, std::optional<frr::Notification> said) {
+  engine::RailView& rail = facts.view.rails[0];
+  rail.seen.set_bgp_state("Active");
+  rail.sessions["br-rail0"] = frr::Session{.interface = "br-rail0",
+                                           .state = "Active",
+                                           .peer = *IpAddress::Parse("fe80::7"),
+                                           .notification = std::move(said),
+                                           .last_reset = {},
+                                           .attempt = attempt};
+}
+
 namespace {
 
 using testing::HasSubstr;
 using testing::IsEmpty;
-
-void EndSession(NodeFacts& facts, frr::Attempt attempt) {
-  engine::RailView& rail = facts.view.rails[0];
-  rail.bgp_state = "Active";
-  rail.session = frr::Session{.interface = "br-rail0",
-                              .state = "Active",
-                              .peer = *IpAddress::Parse("fe80::7"),
-                              .notification = {},
-                              .last_reset = {},
-                              .attempt = attempt};
-}
 
 TEST(DoctorOfBgp, SaysOfAnAddressThatItsOwnTenantAnnouncesElsewhereThatTwoPodsHaveIt) {
   NodeFacts facts = Well();
@@ -81,7 +82,7 @@ TEST(DoctorOfBgp, ALeafThatAnswersNothingSaysNothingOfItsMtu) {
 TEST(DoctorOfBgp, SaysOfASessionThatIsBackWhatBgpdSaysNow) {
   NodeFacts facts = Well();
   EndSession(facts, frr::Attempt::kRefused);
-  facts.sessions = {*facts.view.rails[0].session};
+  facts.sessions = {facts.view.rails[0].sessions.at("br-rail0")};
   facts.sessions[0].state = "Established";
   EXPECT_THAT(Diagnose(facts), IsEmpty());
 }
@@ -89,9 +90,9 @@ TEST(DoctorOfBgp, SaysOfASessionThatIsBackWhatBgpdSaysNow) {
 TEST(DoctorOfBgp, ALeafThatBgpdHasNotHeardIsOneFinding) {
   NodeFacts facts = Well();
   EndSession(facts, frr::Attempt::kNone);
-  facts.view.rails[0].session->peer.reset();
+  facts.view.rails[0].sessions.at("br-rail0").peer.reset();
   for (const bool mac_known : {true, false}) {
-    if (!mac_known) facts.view.rails[0].leaf_mac = {};
+    if (!mac_known) facts.view.rails[0].seen.clear_leaf_mac();
     const std::vector<Finding> findings = Diagnose(facts);
     ASSERT_EQ(findings.size(), 1U);
     EXPECT_EQ(findings[0].id, "no-leaf-neighbour");
@@ -128,7 +129,7 @@ TEST(DoctorOfBgp, AccusesThisNodesFirewallOnlyOfWhatItHasDroppedOfThisRail) {
 
 TEST(DoctorOfBgp, ARaildThatHasJustBegunSaysNothingOfALeafItHasNotFoundYet) {
   NodeFacts facts = Well();
-  facts.view.rails[0].leaf_mac = {};
+  facts.view.rails[0].seen.clear_leaf_mac();
   facts.view.attachments[0].rules_in_place = false;
   facts.view.started_ms = facts.now_ms - 4999;
   EXPECT_THAT(Diagnose(facts), IsEmpty());

@@ -171,16 +171,17 @@ class Cabling : Examiner {
   // BGP says nothing of a leaf with which there is no session. LLDP says which switch the cable is in.
   void WithoutSession(const Fabric& fabric) {
     for (const engine::RailView& rail : view_.rails) {
-      if (!rail.neighbour || rail.connected()) continue;
+      if (!rail.seen.has_lldp() || rail.connected()) continue;
       const auto other = std::ranges::find_if(view_.rails, [&](const engine::RailView& each) {
-        return each.rail.name != rail.rail.name && each.neighbour && each.bgp_state == frr::kEstablished &&
-               each.neighbour->chassis == rail.neighbour->chassis && AreApart(fabric, rail, each);
+        return each.rail.name != rail.rail.name && each.seen.has_lldp() &&
+               each.seen.bgp_state() == frr::kEstablished &&
+               each.seen.lldp().chassis() == rail.seen.lldp().chassis() && AreApart(fabric, rail, each);
       });
       if (other == view_.rails.end()) continue;
-      const std::string leaf = other->leaf ? LeafText(other->leaf->leaf) : other->neighbour->system_name;
+      const std::string leaf = other->leaf ? LeafText(other->leaf->leaf) : other->seen.lldp().system_name();
       Find(Severity::kWarning, "cable-in-other-leaf", rail.rail.name,
            fmt::format("the cable of {} is in {}{}, the leaf of {} ({}), and no session comes up there",
-                       rail.rail.pf, leaf, PortText(rail), other->rail.name, other->neighbour->port),
+                       rail.rail.pf, leaf, PortText(rail), other->rail.name, other->seen.lldp().port()),
            "the leaf does not expect this node's rail on that port: nothing is told or learned on this rail",
            fmt::format("plug the cable of {} into the leaf of {}", rail.rail.pf, rail.rail.name));
     }

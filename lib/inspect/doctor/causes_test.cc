@@ -59,15 +59,15 @@ void PartFails(NodeFacts& f, const engine::PartId& part) {
 // raild cannot look at the bridges.
 void NobodyLooks(NodeFacts& f) {
   for (engine::RailView& rail : f.view.rails) {
-    rail.unseen = "no answer in time";
-    rail.unseen_since_ms = f.now_ms - 3000;
+    rail.seen.set_unseen("no answer in time");
+    rail.seen.mutable_unseen_since()->set_seconds((f.now_ms - 3000) / 1000);
     PartFails(f, {engine::Part::kRail, rail.rail.name});
   }
   for (engine::AttachmentView& a : f.view.attachments) a.rules_unknown_since_ms = f.now_ms - 3000;
 }
 
 void SessionsDown(NodeFacts& f) {
-  for (engine::RailView& rail : f.view.rails) rail.bgp_state = "Active";
+  for (engine::RailView& rail : f.view.rails) rail.seen.set_bgp_state("Active");
 }
 
 void BgpdAway(NodeFacts& f) {
@@ -80,7 +80,7 @@ void BgpdAway(NodeFacts& f) {
 }
 
 void RailWithoutWire(NodeFacts& f) {
-  f.view.rails[0].bgp_state = "Active";
+  f.view.rails[0].seen.set_bgp_state("Active");
   PartFails(f, {engine::Part::kUplink, "rail0"});
   for (engine::AttachmentView& a : f.view.attachments) {
     if (a.attachment.rail == "rail0") a.withdrawn = "the uplink pf0 of its rail has no carrier";
@@ -151,7 +151,7 @@ const std::vector<Fault>& Faults() {
          SessionsDown(f);
          for (auto& [name, rail] : f.rails) rail.local = {};  // LOCAL is vswitchd's own device
          for (engine::RailView& rail : f.view.rails) {
-           rail.leaf_mac = {};
+           rail.seen.clear_leaf_mac();
            PartFails(f, {engine::Part::kLeaf, rail.rail.name});
          }
          f.rails["rail0"].bridge->ports[2].ofport = -1;
@@ -193,7 +193,7 @@ const std::vector<Fault>& Faults() {
        [](NodeFacts& f) {
          f.rails["rail0"].uplink = {};
          f.rails["rail0"].bridge->ports[1].ofport = -1;
-         f.view.rails[0].unseen = "the uplink of rail rail0: there is no link pf0";
+         f.view.rails[0].seen.set_unseen("the uplink of rail rail0: there is no link pf0");
          f.view.attachments[0].rules_unknown_since_ms = f.now_ms;
          PartFails(f, {engine::Part::kRail, "rail0"});
          PartFails(f, {engine::Part::kNic, "rail0"});
@@ -205,7 +205,7 @@ const std::vector<Fault>& Faults() {
        [](NodeFacts& f) {
          f.config.ovs.manage_bridges = false;
          f.rails["rail0"].bridge.reset();
-         f.view.rails[0].bgp_state = "";
+         f.view.rails[0].seen.set_bgp_state("");
          for (engine::AttachmentView& a : f.view.attachments) a.rules_in_place = a.attachment.rail != "rail0";
          PartFails(f, {engine::Part::kRail, "rail0"});
          PartFails(f, {engine::Part::kLeaf, "rail0"});
@@ -229,7 +229,7 @@ const std::vector<Fault>& Faults() {
       {"PfGoneWithItsVfs",
        [](NodeFacts& f) {
          f.rails["rail1"].uplink = {};
-         f.view.rails[1].bgp_state = "Active";
+         f.view.rails[1].seen.set_bgp_state("Active");
          for (engine::AttachmentView& a : f.view.attachments) a.device_lost = a.attachment.rail == "rail1";
          PartFails(f, {engine::Part::kNic, "rail1"});
        },
@@ -265,7 +265,7 @@ const std::vector<Fault>& Faults() {
        [](NodeFacts& f) {
          f.view.attachments.clear();  // which leaves their ports to nobody
          for (engine::RailView& rail : f.view.rails) {
-           rail.unrecorded_pods = 2;
+           rail.seen.set_unrecorded_pods(2);
            PartFails(f, {engine::Part::kRecordOfRail, rail.rail.name});
          }
          f.config.tenancy.tenants.clear();
@@ -273,10 +273,10 @@ const std::vector<Fault>& Faults() {
        {"record-lost /var/lib/railcni/state.db"},
        "2 rails, 2 parts of raild"},
       {"LeafDies",
-       [](NodeFacts& f) { f.view.rails[1].bgp_state = "Active"; },
+       [](NodeFacts& f) { f.view.rails[1].seen.set_bgp_state("Active"); },
        {"bgp-session-down rail1"},
        ""},
-      {"SpineDies", [](NodeFacts& f) { f.view.rails[0].prefixes_received = 0; }, {}, ""},
+      {"SpineDies", [](NodeFacts& f) { f.view.rails[0].seen.set_prefixes_received(0); }, {}, ""},
       {"ApiServerAway",
        [](NodeFacts& f) {
          f.view.tenant_list = {.wanted = true, .known = true, .example = {}, .problem = "no route"};
@@ -340,7 +340,7 @@ TEST(Causes, NeverFollowFromThemselves) {
 TEST(Causes, AreAsSevereAsTheWorstThatFollows) {
   NodeFacts facts = Node();
   facts.links_unknown = kHung;
-  facts.view.rails[0].unseen = "no answer in time";
+  facts.view.rails[0].seen.set_unseen("no answer in time");
   std::vector<Finding> roots = Diagnose(facts);
   ASSERT_EQ(Texts(roots), std::vector<std::string>{"links-unknown kernel"});
   EXPECT_EQ(roots[0].severity, Severity::kWarning);
@@ -356,7 +356,7 @@ TEST(Causes, AreAsSevereAsTheWorstThatFollows) {
 TEST(Causes, ReachNoFurtherThanTheirScope) {
   NodeFacts facts = Node();
   facts.rails["rail0"].uplink.carrier = false;
-  for (engine::RailView& rail : facts.view.rails) rail.bgp_state = "Active";
+  for (engine::RailView& rail : facts.view.rails) rail.seen.set_bgp_state("Active");
   const std::vector<Finding> roots = Diagnose(facts);
   EXPECT_THAT(Texts(roots), ElementsAre("uplink-without-carrier rail0", "bgp-session-down rail1"));
   EXPECT_THAT(Texts(roots[0].follows), ElementsAre("bgp-session-down rail0"));
@@ -368,7 +368,7 @@ TEST(Causes, TheNearestHoldsWhatFollows) {
   NodeFacts facts = Node();
   facts.vswitchd_down = kHung;
   facts.rails["rail0"].uplink.carrier = false;
-  for (engine::RailView& rail : facts.view.rails) rail.bgp_state = "Active";
+  for (engine::RailView& rail : facts.view.rails) rail.seen.set_bgp_state("Active");
   const std::vector<Finding> roots = Diagnose(facts);
   ASSERT_THAT(Texts(roots), ElementsAre("vswitchd-down ovs-vswitchd", "uplink-without-carrier rail0"));
   EXPECT_THAT(Texts(roots[0].follows), ElementsAre("bgp-session-down rail1"));
@@ -379,9 +379,9 @@ TEST(Causes, AreOrderedBySeverityThenNearnessThenWhatFollows) {
   NodeFacts facts = Node();
   facts.certificates[0].validity->until_ms = facts.now_ms - 1;  // critical, and nothing depends on it
   facts.view.attachments[0].elsewhere = {{.address = *IpAddress::Parse("10.0.3.7"), .by = "AS 1"}};
-  facts.view.rails[0].bgp_state = "Active";
+  facts.view.rails[0].seen.set_bgp_state("Active");
   facts.rails["rail1"].uplink.carrier = false;
-  facts.view.rails[1].bgp_state = "Active";
+  facts.view.rails[1].seen.set_bgp_state("Active");
   facts.view.bmp_up = false;
   facts.other_config.erase("hw-offload");
   EXPECT_THAT(Texts(Diagnose(facts)),
@@ -393,7 +393,7 @@ TEST(Causes, AreOrderedBySeverityThenNearnessThenWhatFollows) {
 TEST(Causes, OfTwoAlikeTheOneWithMoreBelowItComesFirst) {
   NodeFacts facts = Node();
   for (const char* rail : {"rail0", "rail1"}) facts.rails[rail].uplink.carrier = false;
-  facts.view.rails[1].bgp_state = "Active";
+  facts.view.rails[1].seen.set_bgp_state("Active");
   const std::vector<Finding> roots = Diagnose(facts);
   ASSERT_THAT(Texts(roots), ElementsAre("uplink-without-carrier rail1", "uplink-without-carrier rail0"));
   EXPECT_THAT(Texts(roots[0].follows), ElementsAre("bgp-session-down rail1"));

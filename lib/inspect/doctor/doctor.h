@@ -143,7 +143,7 @@ struct NodeFacts {
       bgp_identifier;  // of its default instance; nullopt: it has no neighbors, or is not known
   std::optional<Error> zebra_down;
   std::string frr_version;                    // of zebra; "" not known
-  engine::FrontendView frontend;              // as it is now
+  v1::NodeInfo frontend;                      // as it is now
   std::vector<netlink::DropRule> drop_rules;  // of this node's firewall; looked at when a leaf is silent
   std::optional<Error> links_unknown;
   std::optional<std::set<std::string>> vrfs;  // the kernel's; nullopt: not known

@@ -52,8 +52,8 @@ NodeFacts Well() {
 
   engine::RailView& shown = facts.view.rails.emplace_back();
   shown.rail = facts.config.rails[0];
-  shown.bgp_state = "Established";
-  shown.leaf_mac = *MacAddress::Parse("02:00:00:00:0f:00");
+  shown.seen.set_bgp_state("Established");
+  shown.seen.set_leaf_mac("02:00:00:00:0f:00");
   facts.view.bmp_up = true;
   facts.view.health = {{{engine::Part::kRail, "rail0"}, true, "", 0}};
   engine::AttachmentView& pod = facts.view.attachments.emplace_back();
@@ -80,26 +80,20 @@ NodeFacts Well() {
 
 namespace {
 
-// The session of rail0 is down, as raild has seen it.
-void EndSession(NodeFacts& facts, frr::Attempt attempt, std::optional<frr::Notification> said = {}) {
-  engine::RailView& rail = facts.view.rails[0];
-  rail.bgp_state = "Active";
-  rail.session = frr::Session{.interface = "br-rail0",
-                              .state = "Active",
-                              .peer = *IpAddress::Parse("fe80::7"),
-                              .notification = std::move(said),
-                              .last_reset = {},
-                              .attempt = attempt};
+v1::FrontendLink& AddLink(NodeFacts& f, const std::string& name) {
+  v1::FrontendLink& link = *f.frontend.add_frontend_links();
+  link.set_name(name);
+  link.set_connected(true);
+  return link;
 }
 
-engine::FrontendLink& Front(NodeFacts& f, size_t i) {
+v1::FrontendLink& Front(NodeFacts& f, int i) {
   f.config.frontend.links = {"mgmt1", "mgmt2"};
   f.config.frontend.addresses = {*IpAddress::Parse("192.0.2.1")};
   for (const std::string& name : f.config.frontend.links) {
-    if (f.frontend.links.size() < 2)
-      f.frontend.links.push_back({.name = name, .state = "Established", .default_routes = {"ipv4"}});
+    if (f.frontend.frontend_links_size() < 2) AddLink(f, name).add_default_routes("ipv4");
   }
-  return f.frontend.links[i];
+  return *f.frontend.mutable_frontend_links(i);
 }
 
 struct Ill {
@@ -238,7 +232,8 @@ const Ill kIlls[] = {
     {"bgp-shutdown-here", Severity::kCritical, "it is shut down in this node's bgpd",
      [](NodeFacts& f) {
        EndSession(f, frr::Attempt::kRefused);
-       f.sessions = {*f.view.rails[0].session};  // bgpd says it at once, and raild's view does not yet
+       f.sessions = {
+           f.view.rails[0].sessions.at("br-rail0")};  // bgpd says it at once, and raild's view does not yet
        f.sessions[0].shut_down = true;
      }},
     {"leaf-refuses-bgp", Severity::kCritical, "refuses TCP port 179",
@@ -254,7 +249,7 @@ const Ill kIlls[] = {
     {"leaf-rejects-bgp", Severity::kCritical, "ends it at once",
      [](NodeFacts& f) {
        EndSession(f, frr::Attempt::kClosed);
-       f.sessions = {*f.view.rails[0].session};
+       f.sessions = {f.view.rails[0].sessions.at("br-rail0")};
        f.sessions[0].attempt = frr::Attempt::kNone;  // raild has seen it, bgpd has not
      }},
     {"bgp-wrong-as", Severity::kCritical, "the leaf expects another AS",
@@ -316,35 +311,37 @@ const Ill kIlls[] = {
      "3 addresses of this node's pods back without their large communities, "
      "10.0.3.1 for one",
      [](NodeFacts& f) {
-       f.view.rails[0].stripped = 3;
+       f.view.rails[0].seen.set_stripped(3);
        f.view.rails[0].stripped_example = *IpAddress::Parse("10.0.3.1");
      }},
     {"leaf-mtu-too-small", Severity::kCritical, "packets of 1500 bytes and not of 4200",
      [](NodeFacts& f) { f.rails["rail0"].leaf = {.full_size = 4200, .small_size = 1500, .small = true}; }},
     {"frontend-leak", Severity::kCritical, "told 1 prefixes that are no address of this node: 10.0.3.7/32",
-     [](NodeFacts& f) { Front(f, 0).leaked = {*IpPrefix::Parse("10.0.3.7/32")}; }},
+     [](NodeFacts& f) { Front(f, 0).add_leaked("10.0.3.7/32"); }},
     {"frontend-session-down", Severity::kWarning, "the leaf refuses",
      [](NodeFacts& f) {
-       Front(f, 1).state = "Active";
+       Front(f, 1).set_connected(false);
        f.config.frontend.links.push_back("mgmt3");
-       f.frontend.links.push_back({.name = "mgmt3", .state = "Established"});
-       f.frontend.links[1].problem = "the leaf refuses";
+       AddLink(f, "mgmt3");
+       Front(f, 1).set_bgp_problem("the leaf refuses");
      }},
     {"frontend-not-redundant", Severity::kCritical, "1 of 2 sessions of the front end is Established",
-     [](NodeFacts& f) { Front(f, 1).state = "Active"; }},
-    {"frontend-address-not-told", Severity::kCritical, "is not told 192.0.2.1/32",
-     [](NodeFacts& f) { Front(f, 0).not_told = {*IpAddress::Parse("192.0.2.1")}; }},
+     [](NodeFacts& f) { Front(f, 1).set_connected(false); }},
+    {"frontend-address-not-told", Severity::kCritical, "is not told 192.0.2.1",
+     [](NodeFacts& f) { Front(f, 0).add_not_told("192.0.2.1"); }},
     {"frontend-default-route", Severity::kWarning, "default route (ipv4, ipv6) does not go out here",
-     [](NodeFacts& f) { Front(f, 1).no_default = {"ipv4", "ipv6"}; }},
+     [](NodeFacts& f) {
+       for (const char* family : {"ipv4", "ipv6"}) Front(f, 1).add_missing_default_routes(family);
+     }},
     {"frontend-without-bfd", Severity::kWarning, "bfdd does not answer",
      [](NodeFacts& f) {
        Front(f, 0);
-       f.frontend.bfd_problem = "frontend.bfd is true, and bfdd does not answer in /run/frr";
+       f.frontend.set_frontend_bfd_problem("frontend.bfd is true, and bfdd does not answer in /run/frr");
      }},
     {"zebra-down", Severity::kCritical, "zebra does not answer: connection refused",
      [](NodeFacts& f) { f.zebra_down = kDown; }},
     {"no-leaf-neighbour", Severity::kCritical, "has not been heard",
-     [](NodeFacts& f) { f.view.rails[0].leaf_mac = {}; }},
+     [](NodeFacts& f) { f.view.rails[0].seen.clear_leaf_mac(); }},
     {"config-unreadable", Severity::kCritical, "bgp.as: unknown key",
      [](NodeFacts& f) { f.config_error = Error{Code::kInvalid, "node.json: bgp.as: unknown key", 0}; }},
     {"config-newer-than-raild", Severity::kWarning, "than raild runs by: bgp.asn, tenancy.tenants",
@@ -421,8 +418,9 @@ const Ill kIlls[] = {
      }},
     {"rules-unknown", Severity::kWarning, "is not known since 2026-01-02 03:04:05 UTC: no answer in time",
      [](NodeFacts& f) {
-       f.view.rails[0].unseen = "no answer in time";
-       f.view.rails[0].unseen_since_ms = f.view.attachments[0].rules_unknown_since_ms = kNow;
+       f.view.rails[0].seen.set_unseen("no answer in time");
+       f.view.rails[0].seen.mutable_unseen_since()->set_seconds(kNow / 1000);
+       f.view.attachments[0].rules_unknown_since_ms = kNow;
        f.view.attachments[0].rules_in_place = false;  // nobody could look
      }},
     {"withdrawn", Severity::kWarning, "has withdrawn its addresses: no carrier",
@@ -431,7 +429,7 @@ const Ill kIlls[] = {
      [](NodeFacts& f) { f.view.attachments[0].namespace_unseen = "mount it"; }},
     {"record-lost", Severity::kCritical,
      "3 interfaces of pods live that the record does not know (3 on rail0)",
-     [](NodeFacts& f) { f.view.rails[0].unrecorded_pods = 3; }},
+     [](NodeFacts& f) { f.view.rails[0].seen.set_unrecorded_pods(3); }},
     {"no-tenant", Severity::kCritical, "no tenant", [](NodeFacts& f) { Pod(f).tenant_id = {}; }},
     {"gpu-far-from-nic", Severity::kWarning, "a VF of rail7 would be",
      [](NodeFacts& f) { PairWith(f, "0000:df:00.0"); }},

@@ -8,6 +8,9 @@ namespace rail::inspect {
 // One rail, rail0, and one pod on it, "ns/a net1 on rail0": the doctor finds nothing.
 NodeFacts Well();
 
+// The session of rail0 is down, as raild has seen it. `said`: the notification that ended it.
+void EndSession(NodeFacts& facts, frr::Attempt attempt, std::optional<frr::Notification> said = {});
+
 // Makes rails beside rail0, each as well as it is, and gives each one of `leaves`. `others`: the leaves of other nodes, by AS; this node has
 // the AS 1.
 void Cable(NodeFacts& facts, const std::vector<uint32_t>& leaves,

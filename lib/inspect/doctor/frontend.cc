@@ -12,9 +12,9 @@ class Frontend : Examiner {
   void Run() {
     if (!config_.frontend.on() || facts_.bgpd_down) return;
     size_t up = 0;
-    for (const engine::FrontendLink& link : facts_.frontend.links) {
+    for (const v1::FrontendLink& link : facts_.frontend.frontend_links()) {
       Leak(link);
-      if (link.state != frr::kEstablished) {
+      if (!link.connected()) {
         Down(link);
         continue;
       }
@@ -22,16 +22,16 @@ class Frontend : Examiner {
       Told(link);
       Default(link);
     }
-    if (up < 2 && !facts_.frontend.links.empty()) {
+    if (up < 2 && !facts_.frontend.frontend_links().empty()) {
       Find(Severity::kCritical, "frontend-not-redundant", "front end",
-           fmt::format("{} of {} sessions of the front end {} Established", up, facts_.frontend.links.size(),
-                       up == 1 ? "is" : "are"),
+           fmt::format("{} of {} sessions of the front end {} Established", up,
+                       facts_.frontend.frontend_links().size(), up == 1 ? "is" : "are"),
            up == 0 ? "nobody has a route to this node's own address, and it has no default route"
                    : "the next link or leaf that fails takes this node off the network",
            "see to the sessions that are down: `railctl get node` says why each is");
     }
-    if (!facts_.frontend.bfd_problem.empty()) {
-      Find(Severity::kWarning, "frontend-without-bfd", "front end", facts_.frontend.bfd_problem,
+    if (!facts_.frontend.frontend_bfd_problem().empty()) {
+      Find(Severity::kWarning, "frontend-without-bfd", "front end", facts_.frontend.frontend_bfd_problem(),
            "a leaf that dies without taking its link down is noticed by BGP's hold timer: 9 s instead of 1 s",
            "`sed -i 's/^bfdd=no/bfdd=yes/' /etc/frr/daemons`, then restart FRR; or set frontend.bfd of "
            "node.json "
@@ -41,48 +41,47 @@ class Frontend : Examiner {
 
  private:
   // `prefixes`: what a rail announces, or somebody else on this bgpd.
-  void Leak(const engine::FrontendLink& link) {
-    if (link.leaked.empty()) return;
+  void Leak(const v1::FrontendLink& link) {
+    if (link.leaked().empty()) return;
     std::vector<std::string> some;
-    for (const IpPrefix& prefix : link.leaked) {
-      if (some.size() < 3) some.push_back(prefix.ToString());
+    for (const std::string& prefix : link.leaked()) {
+      if (some.size() < 3) some.push_back(prefix);
     }
     Find(
-        Severity::kCritical, "frontend-leak", link.name,
+        Severity::kCritical, "frontend-leak", link.name(),
         fmt::format("the leaf of the front end is told {} prefixes that are no address of this node: {}{}",
-                    link.leaked.size(), Join(some, ", "), link.leaked.size() > some.size() ? ", ..." : ""),
+                    link.leaked_size(), Join(some, ", "),
+                    link.leaked().size() > std::ssize(some) ? ", ..." : ""),
         "a rail's addresses are not for the front end: its leaves would send packets for pods here, past the "
         "rails and their isolation",
         fmt::format("raild sets its filter right within 30 s; if this stays, "
                     "`vtysh -c 'show running-config' -c 'show route-map railcni-frontend_out4'` shows who "
                     "lets it out on {}",
-                    link.name));
+                    link.name()));
   }
 
-  void Down(const engine::FrontendLink& link) {
-    Find(Severity::kWarning, "frontend-session-down", link.name, link.problem,
+  void Down(const v1::FrontendLink& link) {
+    Find(Severity::kWarning, "frontend-session-down", link.name(), link.bgp_problem(),
          "the front end's leaf on this link neither knows this node's address nor carries its traffic",
          fmt::format("`vtysh -c 'show bgp neighbors {}'`; `ip link show {}`; the leaf's port needs BGP "
                      "unnumbered, remote-as external, and router advertisements",
-                     link.name, link.name));
+                     link.name(), link.name()));
   }
 
-  void Told(const engine::FrontendLink& link) {
-    if (link.not_told.empty()) return;
-    std::vector<std::string> missing;
-    for (const IpAddress& address : link.not_told) missing.push_back(address.ToHostPrefix());
-    Find(Severity::kCritical, "frontend-address-not-told", link.name,
-         "the leaf on this link is not told " + Join(missing, ", "),
+  void Told(const v1::FrontendLink& link) {
+    if (link.not_told().empty()) return;
+    Find(Severity::kCritical, "frontend-address-not-told", link.name(),
+         "the leaf on this link is not told " + Join(link.not_told(), ", "),
          "it has no route to this node of its own: without the other links nobody reaches it",
          "raild announces it within 30 s; `railctl get node` says what keeps it from that (part \"front "
          "end\")");
   }
 
-  void Default(const engine::FrontendLink& link) {
-    if (link.no_default.empty()) return;
-    Find(Severity::kWarning, "frontend-default-route", link.name,
+  void Default(const v1::FrontendLink& link) {
+    if (link.missing_default_routes().empty()) return;
+    Find(Severity::kWarning, "frontend-default-route", link.name(),
          fmt::format("the host's default route ({}) does not go out here, though the session is Established",
-                     Join(link.no_default, ", ")),
+                     Join(link.missing_default_routes(), ", ")),
          "this link carries nothing of what the node sends: half of the bandwidth, and no way out when the "
          "others fail",
          "`ip route show default` and `vtysh -c 'show bgp ipv4 unicast 0.0.0.0/0'` (and ipv6): does the leaf "

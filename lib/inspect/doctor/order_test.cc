@@ -29,7 +29,7 @@ TEST(Doctor, SaysTheWorstFirst) {
   NodeFacts facts = Well();
   facts.view.rdma = engine::RdmaMode::kNone;
   facts.view.bmp_up = false;
-  facts.view.rails[0].bgp_state = "";
+  facts.view.rails[0].seen.set_bgp_state("");
   const std::vector<Finding> findings = Diagnose(facts);
   ASSERT_EQ(findings.size(), 3U);
   EXPECT_EQ(findings[0].id, "bmp-missing") << "bgpd before a rail";

@@ -42,8 +42,9 @@ void PodWithVfs(NodeFacts& facts, const std::string& plane0, const std::string& 
   facts.rails["rail1"].bridge->ports.push_back({.bridge = "br-rail1", .name = "rep1", .ofport = 2});
 }
 
-lldp::Neighbour Port(const std::string& chassis, const std::string& port) {
-  return {.chassis = chassis, .port = port, .port_description = {}, .system_name = {}, .ttl = 120};
+void Plug(engine::RailView& rail, const std::string& chassis, const std::string& port) {
+  rail.seen.mutable_lldp()->set_chassis(chassis);
+  rail.seen.mutable_lldp()->set_port(port);
 }
 
 struct Ill {
@@ -67,7 +68,7 @@ const Ill kIlls[] = {
      "leads to leaf11 (AS 11) port swp7, which 2 nodes have (AS 2) on rail1 (plane 1), and the other way",
      [](NodeFacts& f) {
        CablePlanes(f, {11, 10}, {{2, {10, 11}}, {3, {10, 11}}});
-       f.view.rails[0].neighbour = Port("leaf11", "swp7");
+       Plug(f.view.rails[0], "leaf11", "swp7");
      }},
     {"leaf-in-two-planes", Severity::kWarning, "rail0",
      "addresses of rail1 (plane 1) of the node AS 2 come straight from leaf11 (AS 11), the leaf of rail0 "
@@ -95,7 +96,7 @@ const Ill kIlls[] = {
      [](NodeFacts& f) {
        CablePlanes(f, {10, 11, 10, 13}, {{2, {10, 11, 12, 13}}});
        f.view.rails[2].leaf = f.view.rails[0].leaf;
-       f.view.rails[2].neighbour = Port("leaf10", "swp9");
+       Plug(f.view.rails[2], "leaf10", "swp9");
      }},
 };
 
@@ -124,7 +125,7 @@ TEST(DoctorOfPlanesThatAreRight, FindsNothing) {
   NodeFacts facts = Well();
   CablePlanes(facts, {10, 11, 12, 13}, {{2, {10, 11, 12, 13}}, {3, {20, 21, 22, 23}}});
   for (engine::RailView& rail : facts.view.rails)
-    rail.neighbour = Port("leaf" + std::to_string(rail.rail.index), "swp1");
+    Plug(rail, "leaf" + std::to_string(rail.rail.index), "swp1");
   EXPECT_THAT(Diagnose(facts), IsEmpty());
 }
 
@@ -150,17 +151,17 @@ TEST(DoctorOfPlanesThatAreRight, OrderIsThatOfPciAddresses) {
 TEST(DoctorOfCablesByLldp, ACableInTheLeafOfAnotherRailIsTheCauseOfTheSilence) {
   NodeFacts facts = Well();
   Cable(facts, {10, 11}, {{2, {10, 11}}});
-  facts.view.rails[1].bgp_state = "Connect";
+  facts.view.rails[1].seen.set_bgp_state("Connect");
   facts.view.rails[1].leaf.reset();
-  facts.view.rails[0].neighbour = Port("leaf10", "swp1");
-  facts.view.rails[1].neighbour = Port("leaf11", "swp1");
+  Plug(facts.view.rails[0], "leaf10", "swp1");
+  Plug(facts.view.rails[1], "leaf11", "swp1");
   const auto ids = [&] {
     std::vector<std::string> all;
     for (const Finding& each : Diagnose(facts)) all.push_back(each.id);
     return all;
   };
   EXPECT_THAT(ids(), testing::Not(testing::Contains("cable-in-other-leaf")));
-  facts.view.rails[1].neighbour = Port("leaf10", "swp8");
+  Plug(facts.view.rails[1], "leaf10", "swp8");
   const std::vector<Finding> found = Diagnose(facts);
   ASSERT_THAT(ids(), testing::ElementsAre("cable-in-other-leaf"));
   EXPECT_EQ(found[0].subject, "rail1");
@@ -176,7 +177,7 @@ TEST(DoctorOfCablesByLldp, ACableInTheLeafOfAnotherRailIsTheCauseOfTheSilence) {
   // This rail had a leaf of its own.
   facts.view.rails[1].leaf->leaf.asn = 11;
   EXPECT_THAT(ids(), testing::Contains("cable-in-other-leaf"));
-  facts.view.rails[1].by_vlan = true;  // mode `vrf`: without tenants it has no session
+  facts.view.rails[1].seen.set_by_vlan(true);  // mode `vrf`: without tenants it has no session
   EXPECT_THAT(ids(), testing::Not(testing::Contains("cable-in-other-leaf")));
 }
 

@@ -65,9 +65,9 @@ class Raild : Examiner {
     uint64_t pods = 0;
     std::string rails;
     for (const engine::RailView& rail : view_.rails) {
-      if (rail.unrecorded_pods == 0) continue;
-      pods += rail.unrecorded_pods;
-      Append(rails, ", ", fmt::format("{} on {}", rail.unrecorded_pods, rail.rail.name));
+      if (rail.seen.unrecorded_pods() == 0) continue;
+      pods += rail.seen.unrecorded_pods();
+      Append(rails, ", ", fmt::format("{} on {}", rail.seen.unrecorded_pods(), rail.rail.name));
     }
     if (pods == 0) return;
     Find(

@@ -82,11 +82,12 @@ class Rails : Examiner {
   // Rules that nobody can look for are not missing.
   void Unseen(const config::Rail& rail) {
     const auto view = std::ranges::find(view_.rails, rail.name, [](const auto& r) { return r.rail.name; });
-    if (view == view_.rails.end() || view->unseen.empty()) return;
+    if (view == view_.rails.end() || view->seen.unseen().empty()) return;
     Find(
         Severity::kWarning, "rules-unknown", rail.name,
         fmt::format("whether bridge {} has its rules is not known since {:%F %T} UTC: {}", rail.bridge,
-                    fmt::gmtime(static_cast<std::time_t>(view->unseen_since_ms / 1000)), view->unseen),
+                    fmt::gmtime(static_cast<std::time_t>(view->seen.unseen_since().seconds())),
+                    view->seen.unseen()),
         "the rules that are in the switch go on; what changes meanwhile (pods, remotes, a rule that somebody "
         "removes) is not put right",
         "the reason above is what has to be mended; raild looks again by itself");

@@ -13,8 +13,8 @@ using testing::Not;
 TEST(Doctor, AccusesNothingOfWhatOnlyRaildKnows) {
   NodeFacts facts = Well();
   facts.view.bmp_up = false;
-  facts.view.rails[0].bgp_state = "";
-  facts.view.rails[0].leaf_mac = {};
+  facts.view.rails[0].seen.set_bgp_state("");
+  facts.view.rails[0].seen.clear_leaf_mac();
   facts.view.attachments[0].rules_in_place = false;
   facts.view.health.clear();
   facts.config.tenancy.tenants["green"] = {"n-s"};

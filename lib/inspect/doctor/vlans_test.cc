@@ -21,41 +21,42 @@ class DoctorOfVlans : public testing::Test {
     facts.view.attachments[0].vlan = 101;
     facts.vrfs.emplace();
     engine::RailView& rail = facts.view.rails[0];
-    rail.by_vlan = true;
-    rail.bgp_state = "Established";
+    rail.seen.set_by_vlan(true);
+    rail.seen.set_bgp_state("Established");
     for (const auto& [id, one] : engine::VlansByTenant(facts.config)) {
-      engine::VlanView& vlan = rail.vlans.emplace_back();
-      vlan.vlan = one.vlan;
-      vlan.tenant = one.tenant;
-      vlan.id = id;
-      vlan.port = engine::VlanPortName(rail.rail, one.vlan);
-      vlan.vrf = engine::VrfName(rail.rail, one.vlan);
-      vlan.port_works = true;
-      vlan.leaf_mac = rail.leaf_mac;
-      vlan.bgp_state = "Established";
-      vlan.session = frr::Session{.interface = vlan.port,
-                                  .state = "Established",
-                                  .peer = *IpAddress::Parse("fe80::7"),
-                                  .notification = {},
-                                  .last_reset = {}};
-      facts.vrfs->insert(vlan.vrf);
+      v1::RailVlan& vlan = *rail.seen.add_vlans();
+      vlan.set_vlan(one.vlan);
+      engine::SetTenant(*vlan.mutable_tenant(), one.tenant, id);
+      vlan.set_port(engine::VlanPortName(rail.rail, one.vlan));
+      vlan.set_vrf(engine::VrfName(rail.rail, one.vlan));
+      vlan.set_port_works(true);
+      vlan.set_leaf_mac(rail.seen.leaf_mac());
+      vlan.set_bgp_state("Established");
+      rail.sessions[vlan.port()] = frr::Session{.interface = vlan.port(),
+                                                .state = "Established",
+                                                .peer = *IpAddress::Parse("fe80::7"),
+                                                .notification = {},
+                                                .last_reset = {}};
+      facts.vrfs->insert(vlan.vrf());
       facts.rails["rail0"].bridge->ports.push_back(
           {.bridge = "br-rail0",
-           .name = vlan.port,
+           .name = vlan.port(),
            .ofport = 10 + one.vlan,
            .error = "",
            .external_ids = {{engine::kVlanKey, std::to_string(one.vlan)}}});
     }
-    std::ranges::sort(rail.vlans, {}, &engine::VlanView::vlan);
+    std::ranges::sort(*rail.seen.mutable_vlans(), {}, [](const v1::RailVlan& vlan) { return vlan.vlan(); });
   }
-  engine::VlanView& Red() { return facts.view.rails[0].vlans[0]; }
-  ovs::Port& PortOf(const engine::VlanView& vlan) {
-    return *std::ranges::find(facts.rails["rail0"].bridge->ports, vlan.port, &ovs::Port::name);
+  v1::RailVlan& Red() { return *facts.view.rails[0].seen.mutable_vlans(0); }
+  frr::Session& RedSession() { return facts.view.rails[0].sessions.at("rcvlan-0-101"); }
+  ovs::Port& PortOf(const v1::RailVlan& vlan) {
+    return *std::ranges::find(facts.rails["rail0"].bridge->ports, vlan.port(), &ovs::Port::name);
   }
   void EndSession(frr::Attempt attempt) {
-    Red().bgp_state = Red().session->state = "Active";
-    Red().session->attempt = attempt;
-    facts.view.rails[0].bgp_state = "Active";
+    RedSession().state = "Active";
+    Red().set_bgp_state("Active");
+    RedSession().attempt = attempt;
+    facts.view.rails[0].seen.set_bgp_state("Active");
   }
   Finding Only() {
     const std::vector<Finding> found = Diagnose(facts);
@@ -89,9 +90,9 @@ TEST_F(DoctorOfVlans, NamesAPodThatItsTenantsVlanHasLeft) {
 
 TEST_F(DoctorOfVlans, FindsNothingWhereAllIsWell) {
   EXPECT_THAT(Diagnose(facts), IsEmpty()) << "no port of a VLAN is somebody else's";
-  facts.view.rails[0].vlans.clear();  // no pod: no session is missing
-  facts.view.rails[0].bgp_state = "";
-  facts.view.rails[0].leaf_mac = {};
+  facts.view.rails[0].seen.clear_vlans();  // no pod: no session is missing
+  facts.view.rails[0].seen.set_bgp_state("");
+  facts.view.rails[0].seen.clear_leaf_mac();
   std::erase_if(facts.rails["rail0"].bridge->ports,
                 [](const ovs::Port& port) { return !port.external_ids.empty(); });
   EXPECT_THAT(Diagnose(facts), IsEmpty());
@@ -102,7 +103,7 @@ TEST_F(DoctorOfVlans, NamesTheVrfThatIsMissing) {
   Finding found = Only();
   EXPECT_EQ(found.id, "vlan-vrf-missing");
   EXPECT_THAT(found.what, HasSubstr("no VRF railcni-0-101 for VLAN 101 of tenant red"));
-  Red().session.reset();
+  facts.view.rails[0].sessions.erase("rcvlan-0-101");
   found = Only();
   EXPECT_EQ(found.id, "vlan-vrf-missing") << "its session follows from it";
   EXPECT_THAT(found.follows, SizeIs(1));
@@ -123,9 +124,9 @@ TEST_F(DoctorOfVlans, NamesThePortThatIsMissing) {
   EXPECT_THAT(found[0].what, HasSubstr("does not have the mark of VLAN 101"));
   EXPECT_EQ(found[1].id, "foreign-port") << "nothing says whose it is";
   std::erase_if(facts.rails["rail0"].bridge->ports,
-                [&](const ovs::Port& port) { return port.name == Red().port; });
-  Red().port_works = false;
-  Red().session.reset();
+                [&](const ovs::Port& port) { return port.name == Red().port(); });
+  Red().set_port_works(false);
+  facts.view.rails[0].sessions.erase("rcvlan-0-101");
   const Finding missing = Only();
   EXPECT_EQ(missing.id, "vlan-port-missing");
   EXPECT_THAT(missing.what, HasSubstr("bridge br-rail0 has no port rcvlan-0-101"));
@@ -138,14 +139,14 @@ TEST_F(DoctorOfVlans, SaysWhyASessionIsDown) {
   EXPECT_EQ(found.id, "vlan-session-down");
   EXPECT_THAT(found.what, HasSubstr("VLAN 101 of tenant red: "));
   EXPECT_THAT(found.fix, HasSubstr("subinterface with VLAN 101"));
-  Red().session->shut_down = true;
+  RedSession().shut_down = true;
   EXPECT_THAT(Only().fix, HasSubstr("vrf railcni-0-101' -c 'no neighbor rcvlan-0-101 shutdown'"));
-  facts.sessions = {*Red().session};
+  facts.sessions = {RedSession()};
   facts.sessions[0].state = "Established";  // what bgpd says now goes before what raild saw last
   EXPECT_THAT(Diagnose(facts), IsEmpty());
   facts.sessions.clear();
-  Red().session->state = "Established";
-  Red().leaf_mac = {};
+  RedSession().state = "Established";
+  Red().clear_leaf_mac();
   EXPECT_THAT(Only().what, HasSubstr("MAC address in VLAN 101 of tenant red is not known"));
 }
 

@@ -57,10 +57,11 @@ class TraceTest : public testing::Test {
     for (const config::Rail& rail : config.rails) {
       engine::RailView& shown = view.rails.emplace_back();
       shown.rail = rail;
-      shown.bridge_present = shown.uplink_carrier = true;
-      shown.leaf_mac = *MacAddress::Parse("02:00:00:00:0f:00");
-      shown.bridge_mac = *MacAddress::Parse("02:00:00:00:0e:00");
-      shown.bgp_state = "Established";
+      shown.seen.set_bridge_present(true);
+      shown.seen.set_carrier(true);
+      shown.seen.set_leaf_mac("02:00:00:00:0f:00");
+      shown.seen.set_bridge_mac("02:00:00:00:0e:00");
+      shown.seen.set_bgp_state("Established");
     }
     view.hostname = "n1";
     AddPod(1, "ns", "a", "rail0", "10.0.0.1", kRed, 2);

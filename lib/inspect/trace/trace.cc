@@ -62,24 +62,25 @@ bool Tracer::SharesAddresses(tenancy::TenantId tenant) const {
   return facts_.config.tenancy.mode != config::TenancyMode::kVrf || tenant == source().tenant_id;
 }
 
-const engine::VlanView* Tracer::Vlan() const {
-  return rail_->by_vlan ? rail_->VlanOf(source().tenant_id) : nullptr;
+const v1::RailVlan* Tracer::Vlan() const {
+  return rail_->seen.by_vlan() ? rail_->VlanOf(source().tenant_id) : nullptr;
 }
 
-const MacAddress& Tracer::LeafMac() const {
-  const engine::VlanView* vlan = Vlan();
-  return vlan == nullptr ? rail_->leaf_mac : vlan->leaf_mac;
+MacAddress Tracer::LeafMac() const {
+  const v1::RailVlan* vlan = Vlan();
+  return engine::MacOf(vlan == nullptr ? rail_->seen.leaf_mac() : vlan->leaf_mac());
 }
 
 const std::string& Tracer::BgpState() const {
-  const engine::VlanView* vlan = Vlan();
-  return vlan == nullptr ? rail_->bgp_state : vlan->bgp_state;
+  const v1::RailVlan* vlan = Vlan();
+  return vlan == nullptr ? rail_->seen.bgp_state() : vlan->bgp_state();
 }
 
 std::string Tracer::Session() const {
-  const engine::VlanView* vlan = Vlan();
+  const v1::RailVlan* vlan = Vlan();
   if (vlan == nullptr) return rail_->rail.name;
-  return "VLAN " + std::to_string(vlan->vlan) + " of tenant " + vlan->tenant + " on " + rail_->rail.name;
+  return "VLAN " + std::to_string(vlan->vlan()) + " of tenant " + vlan->tenant().name() + " on " +
+         rail_->rail.name;
 }
 
 const AttachmentView* Tracer::Local() const {
@@ -250,7 +251,7 @@ Status Tracer::Return() {
     packet.in_port = Uplink();
     packet.vlan = answer_.source.vlan;
     packet.source_mac = LeafMac();
-    packet.destination_mac = rail_->bridge_mac;
+    packet.destination_mac = engine::MacOf(rail_->seen.bridge_mac());
   }
   Back back;
   RAIL_ASSIGN(back.way, Through(packet));

@@ -109,7 +109,7 @@ TEST_F(TraceTest, SaysWhyADestinationIsUnknown) {
   AddRemote("10.1.9.2", kBlue, 1);
   Dropped("10.1.9.2", Reason::kOtherTenant, "another node");
   Dropped("10.0.9.1", Reason::kNotInstalled, "its rules are not on br-rail0 yet");
-  view.rails[0].bgp_state = "Active";
+  view.rails[0].seen.set_bgp_state("Active");
   Dropped("10.0.9.9", Reason::kBgpDown, "BGP session of rail0 is Active");
 }
 
@@ -145,7 +145,7 @@ TEST_F(TraceTest, NamesALeafThatIsNotKnownAndAWireThatIsOut) {
   forward = Text(kAdmit + kSourceRed + kToRed + kSame + Miss(4));
   Dropped("10.0.9.1", Reason::kNoLeafMac, "the leaf's MAC address is not known");
   forward = Text(kAdmit + kSourceRed + kToRed + kSame + kLeaf, "1");
-  view.rails[0].uplink_carrier = false;
+  view.rails[0].seen.set_carrier(false);
   Dropped("10.0.9.1", Reason::kNoCarrier, "pf0 has no carrier");
 }
 
@@ -263,11 +263,11 @@ TEST_F(TraceTest, SaysWhoAnnouncesAnAddressWithoutATenant) {
 }
 
 TEST_F(TraceTest, DoubtsWhatLeavesWhileSomethingElseIsWrong) {
-  view.rails[0].bgp_state = "Active";
+  view.rails[0].seen.set_bgp_state("Active");
   Answer answer = Must("10.0.9.1");
   EXPECT_EQ(answer.verdict, Verdict::kDoubtful);
   EXPECT_EQ(answer.reason, Reason::kBgpDown);
-  view.rails[0].bgp_state = "Established";
+  view.rails[0].seen.set_bgp_state("Established");
   view.attachments[0].attachment.announced = false;
   EXPECT_EQ(Must("10.0.9.1").reason, Reason::kNotAnnounced);
   view.attachments[0].attachment.announced = true;

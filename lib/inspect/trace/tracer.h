@@ -49,8 +49,8 @@ class Tracer {
   const engine::RemoteView* Remote() const;
   std::string RailOfDestination() const;
   // The source's VLAN on its rail; nullptr: not in mode `vrf`, or it has none there.
-  const engine::VlanView* Vlan() const;
-  const MacAddress& LeafMac() const;
+  const v1::RailVlan* Vlan() const;
+  MacAddress LeafMac() const;
   const std::string& BgpState() const;
   // "rail0", or "VLAN 101 of tenant red on rail0".
   std::string Session() const;

@@ -113,9 +113,9 @@ void Tracer::JudgeDrop(const SwitchStep& last) {
 }
 
 void Tracer::NoLeaf() {
-  const engine::VlanView* vlan = Vlan();
-  const std::string& port = vlan == nullptr ? rail_->rail.bridge : vlan->port;
-  if (vlan != nullptr && !vlan->port_works) {
+  const v1::RailVlan* vlan = Vlan();
+  const std::string& port = vlan == nullptr ? rail_->rail.bridge : vlan->port();
+  if (vlan != nullptr && !vlan->port_works()) {
     return Drop(
         Reason::kNoLeafMac, Session() + " has no port " + port + " on " + rail_->rail.bridge,
         "raild makes it when the tenant's first pod comes: `railctl get node` says what keeps it from "
@@ -386,7 +386,7 @@ void Tracer::JudgeLeaving() {
       "it leaves through " + rail_->rail.pf +
       (answer_.source.vlan == config::kNoVlan ? "" : fmt::format(" in VLAN {}", answer_.source.vlan)) +
       " to the leaf " + LeafMac().ToString();
-  if (!rail_->uplink_carrier) {
+  if (!rail_->seen.carrier()) {
     return Drop(
         Reason::kNoCarrier,
         "the switch forwards it, and the uplink " + rail_->rail.pf + " has no carrier: it goes nowhere",

@@ -15,17 +15,16 @@ class VlanTraceTest : public TraceTest {
       shown.vlan = shown.attachment.tenant == "red" ? 101 : 102;
     std::swap(view.attachments[1], view.attachments[2]);  // the other tenant's comes first
     engine::RailView& rail0 = view.rails[0];
-    rail0.by_vlan = true;
-    rail0.bgp_state = "Idle";
+    rail0.seen.set_by_vlan(true);
+    rail0.seen.set_bgp_state("Idle");
     for (const auto& [tenant, id, vlan] : {std::tuple("red", kRed, 101), {"blue", kBlue, 102}}) {
-      engine::VlanView& shown = rail0.vlans.emplace_back();
-      shown.vlan = static_cast<uint16_t>(vlan);
-      shown.tenant = tenant;
-      shown.id = id;
-      shown.port = "rcvlan-0-" + std::to_string(vlan);
-      shown.port_works = true;
-      shown.leaf_mac = *MacAddress::Parse("02:00:00:00:0f:0" + std::to_string(vlan % 10));
-      shown.bgp_state = vlan == 101 ? "Established" : "Idle";
+      v1::RailVlan& shown = *rail0.seen.add_vlans();
+      shown.set_vlan(static_cast<uint32_t>(vlan));
+      engine::SetTenant(*shown.mutable_tenant(), tenant, id);
+      shown.set_port("rcvlan-0-" + std::to_string(vlan));
+      shown.set_port_works(true);
+      shown.set_leaf_mac("02:00:00:00:0f:0" + std::to_string(vlan % 10));
+      shown.set_bgp_state(vlan == 101 ? "Established" : "Idle");
     }
     view.remotes.own().clear();
     AddRemote("10.0.9.1", kBlue, 0);
@@ -66,19 +65,19 @@ TEST_F(VlanTraceTest, AsksInTheVrfOfTheSendersTenant) {
     return tenant == kRed ? "AS 7" : "";
   };
   EXPECT_THAT(Must("10.0.9.9").advice, HasSubstr("'show bgp vrf railcni-0-101 ipv4 unicast 10.0.9.9/32'"));
-  view.rails[0].vlans[0].bgp_state = "Idle";
+  view.rails[0].seen.mutable_vlans(0)->set_bgp_state("Idle");
   EXPECT_THAT(Must("10.0.9.9").advice, HasSubstr("'show bgp vrf railcni-0-101 summary'"));
 }
 
 TEST_F(VlanTraceTest, AsksForTheSessionAndTheLeafOfTheVlan) {
-  engine::VlanView& red = view.rails[0].vlans[0];
-  red.bgp_state = "";
+  v1::RailVlan& red = *view.rails[0].seen.mutable_vlans(0);
+  red.set_bgp_state("");
   Answer answer = Must("10.0.9.1");
   EXPECT_EQ(answer.reason, Reason::kBgpDown);
   EXPECT_THAT(answer.sentence, HasSubstr("the BGP session of VLAN 101 of tenant red on rail0 is not there"));
   forward = Text(kAdmit + kSourceRed + kToRed + kSame + Miss(4));
   Dropped("10.0.9.1", Reason::kNoLeafMac, "heard on rcvlan-0-101");
-  red.port_works = false;
+  red.set_port_works(false);
   Dropped("10.0.9.1", Reason::kNoLeafMac,
           "VLAN 101 of tenant red on rail0 has no port rcvlan-0-101 on br-rail0");
 }

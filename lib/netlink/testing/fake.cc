@@ -169,6 +169,7 @@ Status Fake::SetUp(int link) {
 
 Status Fake::SetDown(int link) {
   RAIL_TRY(Begin("SetDown", link));
+  if (View(links_.at(link)).carrier) ++links_.at(link).carrier_losses;
   links_.at(link).up = false;
   std::erase_if(addresses_, [&](const Address& a) { return a.link == link && a.prefix.address.is_v6(); });
   std::erase_if(routes_, [&](const Route& r) { return r.link == link; });

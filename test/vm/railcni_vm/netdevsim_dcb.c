@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0
 // Priorities for netdevsim, whose ports have none: PFC and traffic classes that are kept and told, and pauses that are counted as if the
-// other end sent them (the module's parameter railcni_pauses: so many a second, of priority 3); nothing more. kernel.py includes this
+// other end sent them (the module's parameter railcni_pauses: so many a second, of priority 3); nothing more. modules.py includes this
 // file in netdevsim's netdev.c. The table of applications, the checks of requests and the notifications are the kernel's own (net/dcb).
 // The state is one for all ports: the tests have one.
 #include <linux/dcbnl.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0
 // The slow path for netdevsim's representors, which have none: packets that are counted as if the CPU had forwarded them for want of a flow
-// in the NIC (the module's parameter railcni_slow: so many a second, received by the representor); nothing more. kernel.py includes this
+// in the NIC (the module's parameter railcni_slow: so many a second, received by the representor); nothing more. modules.py includes this
 // file in netdevsim's netdev.c. The message that tells them, and whether it is asked for, are the kernel's own (net/core/rtnetlink.c).
 // The state is one for all ports: the tests have one pod.
 #include <linux/if_link.h>
