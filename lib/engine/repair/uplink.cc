@@ -26,6 +26,8 @@ UplinkNews UplinkWatch::Look() {
     const bool up = link && link->carrier;
     known->second = {link ? link->index : 0, up, link ? link->carrier_losses : 0};
     node_status_.SetUplink(rail.name, up);
+    node_status_.ChangeRail(rail.name,
+                            [&](v1::Rail& seen) { seen.set_carrier_losses(known->second.losses); });
     // A carrier that was lost between two checks has cost the leaf its session all the same.
     const bool was_away = !before.up || (up && known->second.losses != before.losses);
     if (!first && up && was_away) news.back.push_back(rail.name);

@@ -28,6 +28,7 @@ TEST_F(RepairTest, WithdrawsTheAddressesOfARailWithoutACarrierUntilItIsBack) {
               ElementsAre(frr::Announcement{Ip("10.0.3.2"), "rail1", 1, world.Tenant("ns-a")}));
   EXPECT_THAT(Problems(), ElementsAre(HasSubstr("the uplink ens0 of rail rail0 has no carrier")));
   EXPECT_FALSE(raild->views.Current()->rails[0].seen.carrier());
+  EXPECT_EQ(raild->views.Current()->rails[0].seen.carrier_losses(), 1U);
   EXPECT_TRUE(raild->views.Current()->rails[1].seen.carrier());
   ASSERT_TRUE(world.host.SetUp(uplink));
   Audit();
