@@ -181,13 +181,10 @@ void Collect(const Descriptor& type, std::string labels, std::vector<DocumentFam
     return labels + (labels.empty() || more.empty() ? "" : ",") + more;
   };
   // `option`: a Metric or an Info. Of several fields with one metric the first counts.
-  const auto add = [&](const auto& option, Kind kind, std::string its) {
+  const auto add = [&](const auto& option, Kind kind, const std::string& its) {
     if (std::ranges::find(all, option.name(), &DocumentFamily::name) != all.end()) return;
-    all.push_back({.name = option.name(),
-                   .labels = std::move(its),
-                   .help = option.help(),
-                   .more = option.more(),
-                   .kind = kind});
+    all.push_back(
+        {.name = option.name(), .labels = its, .help = option.help(), .more = option.more(), .kind = kind});
   };
   for (int i = 0; i < type.field_count(); ++i) labels = with(LabelOf(*type.field(i)));
   if (type.options().HasExtension(v1::info)) {
