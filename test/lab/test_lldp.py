@@ -4,6 +4,7 @@ is plugged in elsewhere."""
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import time
 from collections.abc import Iterator
@@ -97,8 +98,9 @@ def railctl_text(world: World, *words: str) -> str:
 
 def test_each_rail_shows_the_leaf_and_its_port(world: World, tables: Tables) -> None:
     wait_for(world, [(0, "n1"), (1, "n1")])
-    wide = railctl_text(world, "get", "rails", "-o", "wide").splitlines()
-    assert "LEAF-PORT" in wide[0] and wide[1].split()[-1] == chassis(world.lab.leaf(0)), wide
+    header, rail0, *_ = (re.split(r" {3,}", line.rstrip()) for line in railctl_text(world, "get", "rails", "-o", "wide").splitlines())
+    cells = dict(zip(header, rail0, strict=True))
+    assert cells["LEAF-PORT"] == "n1" and cells["LEAF-CHASSIS"] == chassis(world.lab.leaf(0)), cells
     assert "port n1" in railctl_text(world, "get", "topology")
     assert "port n1" in railctl_text(world, "describe", "rail", "rail1") and chassis(world.lab.leaf(1)) in railctl_text(
         world, "describe", "rail", "rail1")
