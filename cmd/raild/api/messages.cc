@@ -171,6 +171,25 @@ v1::Remote ToMessage(const RemoteView& view, const NodeView& node, const inspect
   return message;
 }
 
+v1::Rail ToMessage(const engine::RailView& view) {
+  v1::Rail rail = view.seen;
+  rail.set_name(view.rail.name);
+  rail.set_index(view.rail.index);
+  rail.set_number(view.rail.number());
+  if (view.rail.place.rail) rail.set_plane(view.rail.place.plane);
+  rail.set_nic_planes(view.rail.place.nic_planes);
+  rail.set_pf(view.rail.pf);
+  rail.set_bridge(view.rail.bridge);
+  rail.set_mtu(view.rail.mtu);
+  rail.set_rates_known(view.rates.has_value());
+  if (view.rates) SetRates(rail, *view.rates);
+  if (view.leaf) SetLeaf(*rail.mutable_leaf(), *view.leaf);
+  for (v1::RailVlan& vlan : *rail.mutable_vlans()) vlan.set_connected(vlan.bgp_state() == frr::kEstablished);
+  rail.set_connected(view.connected());
+  rail.set_state(StateOf(rail));
+  return rail;
+}
+
 }  // namespace
 
 void SetTime(google::protobuf::Timestamp& time, int64_t unix_ms) {
@@ -257,25 +276,6 @@ v1::GetNodeResponse GetNode(const NodeView& view, const Health& raild) {
   node.set_rdma(RdmaOf(view.rdma));
   node.set_unit(view.unit);
   return response;
-}
-
-v1::Rail ToMessage(const engine::RailView& view) {
-  v1::Rail rail = view.seen;
-  rail.set_name(view.rail.name);
-  rail.set_index(view.rail.index);
-  rail.set_number(view.rail.number());
-  if (view.rail.place.rail) rail.set_plane(view.rail.place.plane);
-  rail.set_nic_planes(view.rail.place.nic_planes);
-  rail.set_pf(view.rail.pf);
-  rail.set_bridge(view.rail.bridge);
-  rail.set_mtu(view.rail.mtu);
-  rail.set_rates_known(view.rates.has_value());
-  if (view.rates) SetRates(rail, *view.rates);
-  if (view.leaf) SetLeaf(*rail.mutable_leaf(), *view.leaf);
-  for (v1::RailVlan& vlan : *rail.mutable_vlans()) vlan.set_connected(vlan.bgp_state() == frr::kEstablished);
-  rail.set_connected(view.connected());
-  rail.set_state(StateOf(rail));
-  return rail;
 }
 
 v1::ListRailsResponse ListRails(const NodeView& view) {
