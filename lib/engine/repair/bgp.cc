@@ -122,7 +122,7 @@ std::optional<Deadline> BgpRepair::next_poll() const {
   if (!answers_) return next;
   for (const auto& [vrf, feed] : feeds_) {
     if (feed.open && remotes_.in_doubt(vrf)) at(feed.opened + kInDoubt);
-    if (feed.open && remotes_.is_deaf(vrf)) at(now);
+    if (feed.open && !feed_to_close(vrf).empty()) at(now);
   }
   if (ask_backoff_.next()) {
     at(*ask_backoff_.next());

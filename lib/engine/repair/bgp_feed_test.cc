@@ -72,6 +72,30 @@ TEST_F(PushedTo, IsOpenedAnewForASessionThatCameBackBetweenTwoLooks) {
   EXPECT_TRUE(IsOpenedAnew());
 }
 
+// With the list of namespaces raild knows which cluster its node is of. Nothing else happens on the node afterwards.
+TEST_F(PushedTo, IsOpenedAnewAsSoonAsRaildKnowsWhichClusterItIsOf) {
+  world.LearnRemote("10.0.9.1", "ns-a");
+  world.config.kubernetes.tenants = true;
+  raild = world.StartRaild(std::chrono::hours(1));
+  Audit();
+  raild->Poll();
+  world.passed += std::chrono::seconds(1);
+  raild->Poll();
+  ASSERT_EQ(raild->bgp.next_poll(), std::nullopt);
+  tenancy::TenantMap map;
+  map.namespaces["kube-system"].uid = "0b5f";
+  world.tenants = std::make_shared<const tenancy::TenantMap>(std::move(map));
+  raild->bgp.Audit();
+  const std::optional<Deadline> next = raild->bgp.next_poll();
+  ASSERT_TRUE(next);
+  EXPECT_LE(*next, Clock::now() + world.passed);
+  const int before = raild->push.connections();
+  raild->Poll();
+  EXPECT_GT(raild->push.connections(), before);
+  raild->Poll();
+  EXPECT_EQ(raild->bgp.next_poll(), std::nullopt) << "once is enough";
+}
+
 TEST_F(PushedTo, IsOpenedAnewWhileASessionIsDownIfTheTableHasChanged) {
   world.bgp.SetSession("br-rail1", "Idle");
   EXPECT_TRUE(IsOpenedAnew());
