@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "lib/base/strict_json.h"
+#include "lib/base/text.h"
 #include "lib/base/timing.h"
 #include "lib/ovs/db_observed.h"
 #include "lib/ovs/db_operations.h"
@@ -86,6 +87,30 @@ void RepairPrefixes(json& operations, const Observed& seen, const Observed::Brid
   json entries = InsertFlowTables(operations, missing);
   operations.push_back(Mutate("Bridge", UuidIs(bridge.uuid),
                               json::array({json::array({"flow_tables", "insert", std::move(entries)})})));
+}
+
+// Ports that are neither the bridge's own nor its uplink.
+std::string PortsOfOthers(const Observed& seen, const Observed::BridgeRow& bridge,
+                          const std::string& uplink) {
+  std::string names;
+  for (const auto& [name, port] : seen.ports) {
+    if (name == bridge.name || name == uplink) continue;
+    if (std::ranges::find(bridge.ports, port.uuid) != bridge.ports.end()) Append(names, ", ", name);
+  }
+  return names;
+}
+
+// Makes ovsdb-server refuse the transaction when the bridge has other ports by then.
+json WaitForPorts(const Observed::BridgeRow& bridge) {
+  json ports = json::array();
+  for (const std::string& uuid : bridge.ports) ports.push_back(DbUuid(uuid));
+  return {{"op", "wait"},
+          {"timeout", 0},
+          {"table", "Bridge"},
+          {"where", UuidIs(bridge.uuid)},
+          {"columns", {"ports"}},
+          {"until", "=="},
+          {"rows", json::array({{{"ports", json::array({"set", std::move(ports)})}}})}};
 }
 
 }  // namespace
@@ -189,6 +214,50 @@ Result<std::optional<Bridge>> DbConnection::FindBridge(const std::string& name, 
   const auto it = seen.bridges.find(name);
   if (it == seen.bridges.end()) return std::optional<Bridge>();
   return seen.MakeBridge(it->second);
+}
+
+Result<std::vector<Bridge>> DbConnection::BridgesWith(const std::string& key, Deadline deadline) {
+  RAIL_ASSIGN_AS(const Observed seen, Observe("", deadline), "find the bridges with " + key);
+  std::vector<Bridge> found;
+  for (const auto& [name, bridge] : seen.bridges) {
+    if (bridge.external_ids.contains(key)) found.push_back(seen.MakeBridge(bridge));
+  }
+  return found;
+}
+
+Result<bool> DbConnection::DeleteBridge(const std::string& name, const ExternalIds& owner,
+                                        const std::string& uplink, Deadline deadline) {
+  const std::string doing = "remove bridge " + name;
+  for (;;) {
+    RAIL_ASSIGN_AS(const Observed seen, Observe("", deadline), doing);
+    const auto it = seen.bridges.find(name);
+    if (it == seen.bridges.end() || !Contains(it->second.external_ids, owner)) return false;
+    const Observed::BridgeRow& row = it->second;
+    const std::string others = PortsOfOthers(seen, row, uplink);
+    if (!others.empty()) {
+      return Fail(Code::kBusy, doing + ": it has ports of others: " + others +
+                                   "; remove them (`ovs-vsctl del-port`), then try again");
+    }
+    const auto applied =
+        Apply(json::array({WaitForNames("Bridge", UuidIs(row.uuid), {name}), WaitForPorts(row),
+                           Mutate("Open_vSwitch", json::array(),
+                                  json::array({json::array({"bridges", "delete", DbUuid(row.uuid)})}))}),
+              Wait::kClosed, deadline);
+    if (applied) return true;
+    if (applied.error().code != Code::kBusy) return FailWrapped(applied.error(), doing);
+    if (Clock::now() >= deadline)
+      return Fail(Code::kTransient, doing + ": others change the database all the time");
+  }
+}
+
+Status DbConnection::UnmarkBridge(const std::string& bridge, const std::vector<std::string>& keys,
+                                  Deadline deadline) {
+  RAIL_TRY_AS(
+      Transact(json::array({Mutate("Bridge", DbNameIs(bridge),
+                                   json::array({json::array({"external_ids", "delete", DbStrings(keys)})}))}),
+               deadline),
+      "remove external_ids of bridge " + bridge);
+  return {};
 }
 
 Result<std::optional<Port>> DbConnection::FindPort(const std::string& name, Deadline deadline) {

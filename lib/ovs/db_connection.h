@@ -30,9 +30,9 @@ class DbConnection : public Ovsdb {
   static Result<std::unique_ptr<Ovsdb>> Open(const std::string& path, Deadline deadline);
 
   Result<Bridge> EnsureBridge(const BridgeSpec& spec, Deadline deadline) override;
-  Result<BridgeBefore> LookBefore(const std::string& bridge, const std::string& uplink,
-                                  Deadline deadline) override;
-  Result<bool> GiveBackBridge(const BridgeBefore& before, const BridgeSpec& spec, Deadline deadline) override;
+  Result<bool> DeleteBridge(const std::string& name, const ExternalIds& owner, const std::string& uplink,
+                            Deadline deadline) override;
+  Result<std::vector<Bridge>> BridgesWith(const std::string& key, Deadline deadline) override;
   Status UnmarkBridge(const std::string& bridge, const std::vector<std::string>& keys,
                       Deadline deadline) override;
   Result<std::optional<Bridge>> FindBridge(const std::string& name, Deadline deadline) override;

@@ -81,24 +81,6 @@ struct Bridge {
   bool operator==(const Bridge&) const = default;
 };
 
-// What EnsureBridge would change, as it was before: empty where nothing was set.
-struct PortBefore {
-  std::optional<int64_t> mtu_request, ofport_request;
-  bool operator==(const PortBefore&) const = default;
-};
-struct BridgeBefore {
-  std::string name;
-  std::string uplink;
-  bool existed = false;  // all below only if it did
-  std::string datapath;  // as it is stored; "" Open vSwitch's own
-  std::string fail_mode;
-  std::string hwaddr;
-  std::string disable_in_band{};
-  std::map<int64_t, std::vector<std::string>> prefixes;  // of each table that has a row
-  std::optional<PortBefore> local_port, uplink_port;     // nullopt: no port of this bridge
-  bool operator==(const BridgeBefore&) const = default;
-};
-
 class Ovsdb {
  public:
   virtual ~Ovsdb() = default;
@@ -110,16 +92,14 @@ class Ovsdb {
   //         kInvalid OVS refuses, or cannot open the uplink (in its words). Safe to repeat.
   virtual Result<Bridge> EnsureBridge(const BridgeSpec& spec, Deadline deadline) = 0;
 
-  // What EnsureBridge would change. Changes nothing.
-  virtual Result<BridgeBefore> LookBefore(const std::string& bridge, const std::string& uplink,
-                                          Deadline deadline) = 0;
+  // Removes the bridge if its external_ids contain all of `owner` and nobody but it and `uplink` has a port there. True: it is removed.
+  // False: there is no such bridge, or it is not the owner's. Waits as EnsureBridge. Errors: kBusy others have ports on it (the message
+  // names them); kTransient. Safe to repeat.
+  virtual Result<bool> DeleteBridge(const std::string& name, const ExternalIds& owner,
+                                    const std::string& uplink, Deadline deadline) = 0;
 
-  // Gives a bridge back as it was before EnsureBridge(`spec`): removes one that did not exist; of one that did, restores what
-  // EnsureBridge sets, and removes the uplink if it was no port. Ports of others stay. True: something was changed. Waits as
-  // EnsureBridge. Errors: kBusy the bridge is to be removed and others have ports on it (the message names them); kTransient.
-  // Safe to repeat.
-  virtual Result<bool> GiveBackBridge(const BridgeBefore& before, const BridgeSpec& spec,
-                                      Deadline deadline) = 0;
+  // The bridges whose external_ids have `key`, by name. Safe to repeat.
+  virtual Result<std::vector<Bridge>> BridgesWith(const std::string& key, Deadline deadline) = 0;
 
   // Removes `keys` from the bridge's external_ids. A bridge or key that does not exist is no error.
   virtual Status UnmarkBridge(const std::string& bridge, const std::vector<std::string>& keys,

@@ -13,9 +13,11 @@ namespace rail::ovs {
 namespace {
 
 using std::chrono::seconds;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using testing::FakeOvsdb;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::Pair;
 using testing::PrivateOvs;
 
@@ -148,57 +150,39 @@ TEST_P(OvsdbContract, MendsABridgeOfAnotherMakerAndLeavesItsPortsAlone) {
   EXPECT_THAT(NamesOf(*bridge), ElementsAre("br-rail0", "dev0", "up0"));
 }
 
-TEST_P(OvsdbContract, RemovesABridgeThatWasNotThere) {
-  const auto before = db_->LookBefore("br-rail0", "up0", Soon());
-  ASSERT_TRUE(before) << before.error().message;
-  EXPECT_FALSE(before->existed);
+TEST_P(OvsdbContract, RemovesABridgeOfItsOwner) {
   BridgeSpec spec = Spec();
   spec.prefixes = {{0, {"nw_src"}}};
   MustEnsure(spec);
-  EXPECT_EQ(db_->GiveBackBridge(*before, spec, Soon()).value(), true);
+  EXPECT_EQ(db_->DeleteBridge("br-rail0", {{"railcni", "rail9"}}, "up0", Soon()).value(), false);
+  EXPECT_TRUE(db_->FindBridge("br-rail0", Soon())->has_value());
+  EXPECT_EQ(db_->DeleteBridge("br-rail0", {{"railcni", "rail0"}}, "up0", Soon()).value(), true);
   const auto bridge = db_->FindBridge("br-rail0", Soon());
   ASSERT_TRUE(bridge);
   EXPECT_FALSE(bridge->has_value());
-  EXPECT_EQ(db_->GiveBackBridge(*before, spec, Soon()).value(), false);
+  EXPECT_EQ(db_->DeleteBridge("br-rail0", {{"railcni", "rail0"}}, "up0", Soon()).value(), false);
 }
 
 TEST_P(OvsdbContract, KeepsABridgeOnWhichOthersHavePorts) {
-  const auto before = db_->LookBefore("br-rail0", "up0", Soon());
   MustEnsure(Spec());
   AddDevice("dev0");
   MustAdd(PortOf("dev0"));
-  const auto given = db_->GiveBackBridge(*before, Spec(), Soon());
-  ASSERT_FALSE(given);
-  EXPECT_EQ(given.error().code, Code::kBusy);
-  EXPECT_THAT(given.error().message, HasSubstr("dev0"));
+  const auto removed = db_->DeleteBridge("br-rail0", Spec().external_ids, "up0", Soon());
+  ASSERT_FALSE(removed);
+  EXPECT_EQ(removed.error().code, Code::kBusy);
+  EXPECT_THAT(removed.error().message, AllOf(HasSubstr("dev0"), Not(HasSubstr("up0"))));
   EXPECT_TRUE(db_->FindBridge("br-rail0", Soon())->has_value());
 }
 
-TEST_P(OvsdbContract, GivesABridgeOfAnotherMakerBackAsItWas) {
-  AddForeignBridge("br-rail0");
-  const auto was = db_->FindBridge("br-rail0", Soon());
-  const auto before = db_->LookBefore("br-rail0", "up0", Soon());
-  ASSERT_TRUE(before) << before.error().message;
-  EXPECT_TRUE(before->existed);
-  EXPECT_TRUE(before->local_port);
-  EXPECT_FALSE(before->uplink_port);
-  BridgeSpec spec = Spec();
-  spec.mtu = 4200;
-  spec.prefixes = {{0, {"nw_src"}}, {3, {"nw_dst"}}};
-  MustEnsure(spec);
-  AddDevice("dev0");
-  MustAdd(PortOf("dev0"));
-  EXPECT_EQ(db_->GiveBackBridge(*before, spec, Soon()).value(), true);
-  const auto now = db_->FindBridge("br-rail0", Soon());
-  ASSERT_TRUE(now && now->has_value());
-  EXPECT_EQ((*now)->fail_mode, (*was)->fail_mode);
-  EXPECT_EQ((*now)->hwaddr, (*was)->hwaddr);
-  EXPECT_EQ((*now)->disable_in_band, "");
-  EXPECT_EQ((*now)->external_ids, (*was)->external_ids);
-  EXPECT_EQ((*now)->prefixes, (*was)->prefixes);
-  EXPECT_THAT(NamesOf(**now), ElementsAre("br-rail0", "dev0"));
-  EXPECT_TRUE(*db_->LookBefore("br-rail0", "up0", Soon()) == *before);
-  EXPECT_EQ(db_->GiveBackBridge(*before, spec, Soon()).value(), false);
+TEST_P(OvsdbContract, FindsTheBridgesWithAMark) {
+  MustEnsure(Spec());
+  AddForeignBridge("br-theirs");
+  const auto found = db_->BridgesWith("railcni", Soon());
+  ASSERT_TRUE(found) << found.error().message;
+  ASSERT_EQ(found->size(), 1U);
+  EXPECT_EQ(found->front().name, "br-rail0");
+  EXPECT_THAT(NamesOf(found->front()), ElementsAre("br-rail0", "up0"));
+  EXPECT_TRUE(db_->BridgesWith("nobodys", Soon())->empty());
 }
 
 TEST_P(OvsdbContract, LeavesThePortsOfABridgeTheirNumbers) {

@@ -24,10 +24,6 @@ using state::Attachment;
 using state::ClaimKind;
 using state::Step;
 
-constexpr uint32_t kFirstMetric = 2000;  // above IPv6's default of 1024: the pod's other interfaces go first
-constexpr uint32_t kScopeLink = 253;     // RT_SCOPE_LINK, rtnetlink(7)
-constexpr char kRoutesVersion[] = "1.1.0";  // of the CNI result in step kRoutes
-
 // Checks the step's detail, because even a record of ours may be malformed.
 Result<std::string> BridgeOf(const Step& step) {
   RAIL_ASSIGN(const json detail, ParseJson(step.detail));
@@ -141,6 +137,19 @@ Result<std::string> WhyNotOurs(device::Backend& devices, const Attachment& attac
          "none";
 }
 
+// A pod that lives on without the interface must not keep the interface's policy rules. But nothing depends on their removal.
+void ClearPod(Node& node, const Attachment& attachment, const std::optional<netns::Netns>& pod) {
+  const config::Rail* rail = node.config.FindRail(attachment.rail);
+  if (pod && rail != nullptr) (void)node.connections.Pods().Deconfigure(*pod, PlanOf(*rail, attachment));
+}
+
+// Another undo has the device, or has ended before: then what an ADD has configured since is left to this one.
+Result<Restoring> NoneToRestore(Node& node, const Attachment& attachment) {
+  RAIL_ASSIGN(const auto now, node.store.Find(attachment.key));
+  if (!now || now->id == attachment.id) ClearPod(node, attachment, PodNamespace(attachment));
+  return Restoring();
+}
+
 // Begins to bring the device home, on a thread of its own: it uses the connections Netlink, Devices and Pods, which no other undo
 // uses.
 Result<Restoring> BeginRestore(Node& node, const Attachment& attachment, const Step& step) {
@@ -148,12 +157,15 @@ Result<Restoring> BeginRestore(Node& node, const Attachment& attachment, const S
   // Another undo of the attachment (a DEL, the sweep, the device's next ADD) may have ended first. Then the device is free, or
   // another's, whose ADD may hold the lock for as long as an IPAM plugin takes.
   RAIL_ASSIGN(bool owns, OwnsDevice(node, attachment));
-  if (!owns) return Restoring();
+  if (!owns) return NoneToRestore(node, attachment);
   auto lock = node.connections.LockDevice(attachment.device);
-  if (!lock && lock.error().code == Code::kBusy) return tl::make_unexpected(lock.error());
+  if (!lock && lock.error().code == Code::kBusy) {
+    RAIL_TRY(NoneToRestore(node, attachment));
+    return tl::make_unexpected(lock.error());
+  }
   if (!lock) lock = FileLock();  // a disk that takes no file must not keep the device from the host
   RAIL_ASSIGN(owns, OwnsDevice(node, attachment));
-  if (!owns) return Restoring();
+  if (!owns) return NoneToRestore(node, attachment);
   RAIL_ASSIGN(device::Backend * devices, node.connections.Devices());
   RAIL_ASSIGN(std::string gone, WhyNotOurs(*devices, attachment, saved));
   const bool comes_home = gone.empty();
@@ -162,9 +174,7 @@ Result<Restoring> BeginRestore(Node& node, const Attachment& attachment, const S
                  attachment.device, gone);
   const auto bring_home = [&node, &attachment, devices, saved, comes_home]() -> Status {
     const std::optional<netns::Netns> pod = PodNamespace(attachment);
-    const config::Rail* rail = node.config.FindRail(attachment.rail);
-    // A pod that lives on without the interface must not keep the interface's policy rules. But nothing depends on their removal.
-    if (pod && rail != nullptr) (void)node.connections.Pods().Deconfigure(*pod, PlanOf(*rail, attachment));
+    ClearPod(node, attachment, pod);
     if (!comes_home) return {};
     return devices->Restore(saved, pod ? &*pod : nullptr, attachment.key.ifname,
                             node.connections.CallDeadline());
@@ -208,9 +218,7 @@ Status UndoPort(Node& node, const Attachment& attachment, const std::string& bri
 
 // The interface stays with the plugin that made it. Of what is inside the pod, only the policy rules would outlive the interface.
 Status UndoAdopt(Node& node, const Attachment& attachment) {
-  const std::optional<netns::Netns> pod = PodNamespace(attachment);
-  const config::Rail* rail = node.config.FindRail(attachment.rail);
-  if (pod && rail != nullptr) (void)node.connections.Pods().Deconfigure(*pod, PlanOf(*rail, attachment));
+  ClearPod(node, attachment, PodNamespace(attachment));
   Status released = node.store.Release(attachment.id, ClaimKind::kPort, attachment.representor);
   RAIL_ASSIGN(ovs::Ovsdb * db, node.connections.Ovsdb());
   RAIL_ASSIGN(const auto port, db->FindPort(attachment.representor, node.connections.CallDeadline()));
@@ -308,56 +316,6 @@ Result<pipeline::BridgeFacts> Facts(Node& node, const config::Rail& rail) {
 pipeline::Pod PodOf(const pipeline::BridgeFacts& bridge, const Attachment& attachment) {
   return {attachment.id, attachment.ofport, attachment.mac, attachment.addresses,
           bridge.vlans.Of(attachment.tenant)};
-}
-
-std::vector<podnet::RouteSpec> RoutesOf(const cni::AddResult& result) {
-  std::vector<podnet::RouteSpec> routes;
-  for (const cni::RouteConfig& route : result.routes) {
-    podnet::RouteSpec spec;
-    spec.destination = route.destination;
-    spec.gateway = route.gateway;
-    spec.mtu = route.mtu;
-    spec.advmss = route.advmss;
-    spec.priority = route.priority;
-    spec.table = route.table;
-    if (route.scope == kScopeLink) spec.scope = podnet::Scope::kLink;
-    routes.push_back(spec);
-  }
-  return routes;
-}
-
-// As a CNI result, which has a printer and a strict reader.
-std::string RoutesDetail(const cni::AddResult& result) {
-  cni::AddResult routes;
-  routes.routes = result.routes;
-  return routes.Print(kRoutesVersion);
-}
-
-Result<std::vector<podnet::RouteSpec>> RecordedRoutes(const std::vector<Step>& steps) {
-  const auto step = std::ranges::find(steps, step::kRoutes, &Step::kind);
-  if (step == steps.end()) return std::vector<podnet::RouteSpec>();
-  RAIL_ASSIGN(const json document, ParseJson(step->detail));
-  RAIL_ASSIGN(const cni::AddResult result, cni::AddResult::Parse(document, kRoutesVersion));
-  return RoutesOf(result);
-}
-
-uint32_t MetricOf(const config::Rail& rail) {
-  return kFirstMetric + rail.index;
-}
-
-podnet::Plan PlanOf(const config::Rail& rail, const Attachment& attachment) {
-  podnet::Plan plan;
-  plan.ifname = attachment.key.ifname;
-  plan.mtu = attachment.mtu;
-  plan.mac = attachment.mac;
-  plan.gateway_mac = rail.GatewayMac();
-  plan.addresses = attachment.addresses;
-  plan.gateways = attachment.gateways;
-  // 0: the numbers of record formats before 4.
-  plan.table = attachment.table != 0 ? attachment.table : 100 + rail.index;
-  plan.rule = attachment.rule != 0 ? attachment.rule : 1000 + rail.index;
-  plan.metric = MetricOf(rail);
-  return plan;
 }
 
 std::vector<ovs::Rule> WantedRules(const pipeline::BridgeFacts& bridge, const Attachment& attachment,

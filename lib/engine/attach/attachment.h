@@ -54,8 +54,10 @@ inline constexpr char kTenant[] = "tenant";      // tables 1, 2 and 3
 inline constexpr char kAnnounce[] = "announce";  // network statements
 }  // namespace step
 
-// The key in a Port's external_ids that marks the port's owner. The value is the attachment's id.
+// The key in external_ids that says whose it is. A Port's value is the attachment's id. A Bridge's is the rail: raild has made it.
 inline constexpr char kOwnerKey[] = "railcni";
+// The key that says which port of such a bridge is its uplink.
+inline constexpr char kUplinkKey[] = "railcni-uplink";
 // The key that says which device the port stands for (Attachment::device), so that it can be located without the record.
 inline constexpr char kDeviceKey[] = "railcni-device";
 

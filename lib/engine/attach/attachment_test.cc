@@ -31,6 +31,13 @@ class AttachmentTest : public ::testing::Test {
     EXPECT_TRUE(undone) << undone.error().message;
     return undone.value_or(Undone());
   }
+  // As the ADD does after the steps.
+  void Configure() {
+    const auto netns = netns::Netns::Open(pod.netns);
+    ASSERT_TRUE(netns);
+    ASSERT_TRUE(world.pods.Configure(*netns, PlanOf(world.config.rails[0], world.Attachment(pod))));
+    ASSERT_THAT(world.pods.ruled(), Not(IsEmpty()));
+  }
   std::vector<std::string> Kinds() {
     std::vector<std::string> kinds;
     for (const state::Step& step : world.Steps(pod)) kinds.push_back(step.kind);
@@ -165,6 +172,41 @@ TEST_F(AttachmentTest, UndoLeavesADeviceThatAnotherHolds) {
   ASSERT_TRUE(world.record.Create(other));
   EXPECT_TRUE(MustUndo().removed);
   EXPECT_EQ(world.devices.Where("vf0"), pod.identity);
+}
+
+// A DEL that overtakes its ADD gives the device back before the ADD has configured the pod.
+TEST_F(AttachmentTest, UndoClearsThePodWhereAnotherUndoHasGivenTheDeviceBack) {
+  ASSERT_TRUE(world.record.Release(world.Attachment(pod).id, state::ClaimKind::kDevice, "vf0"));
+  Configure();
+  EXPECT_TRUE(MustUndo().removed);
+  EXPECT_THAT(world.pods.ruled(), IsEmpty());
+}
+
+TEST_F(AttachmentTest, UndoClearsThePodWhileAnotherUndoHasTheDevice) {
+  Deps deps = world.deps();
+  deps.openers = [openers = deps.openers](const config::NodeConfig& config) {
+    Openers all = openers(config);
+    all.lock_device = [](const std::string&, Deadline) -> Result<FileLock> {
+      return Fail(Code::kBusy, "held");
+    };
+    return all;
+  };
+  context = std::move(*VerbContext::Open(deps));
+  Configure();
+  EXPECT_THAT(MustUndo().failed, ElementsAre(HasSubstr("held")));
+  EXPECT_THAT(world.pods.ruled(), IsEmpty());
+}
+
+TEST_F(AttachmentTest, UndoLeavesThePodToItsNextAttachment) {
+  const state::Attachment attachment = world.Attachment(pod);
+  Node node = context->node();
+  Configure();
+  node.made = world.Steps(pod);
+  for (const state::Step& step : node.made) ASSERT_TRUE(world.record.ForgetStep(step.id));
+  ASSERT_TRUE(world.record.Remove(attachment.id));
+  ASSERT_TRUE(world.record.Create({.key = attachment.key}));
+  ASSERT_TRUE(Undo(node, attachment, kOvsProvider));
+  EXPECT_THAT(world.pods.ruled(), Not(IsEmpty()));
 }
 
 TEST_F(AttachmentTest, UndoDoesNotEnterANamespaceOfAnotherPodUnderTheRecordedPath) {
@@ -325,16 +367,7 @@ TEST_F(AttachmentTest, FactsNeedASecureBridgeWithItsUplink) {
 
 TEST_F(AttachmentTest, FactsRefuseABridgeOfOthersThatMayHideRules) {
   const config::Rail& rail = world.config.rails[0];
-  const ovs::BridgeBefore was{.name = rail.bridge,
-                              .uplink = rail.pf,
-                              .existed = true,
-                              .datapath = "netdev",
-                              .fail_mode = "secure",
-                              .hwaddr = {},
-                              .prefixes = {},
-                              .local_port = ovs::PortBefore{},
-                              .uplink_port = ovs::PortBefore{}};
-  ASSERT_TRUE(world.ovsdb.GiveBackBridge(was, {.name = rail.bridge}, {}));
+  world.ovsdb.ChangeBridge(rail.bridge, [](ovs::Bridge& bridge) { bridge.disable_in_band = ""; });
   Node node = context->node();
   ASSERT_FALSE(Facts(node, rail));
   EXPECT_THAT(Facts(node, rail).error().message,

@@ -169,46 +169,6 @@ void Remotes::TakeFromStranger(const bmp::Message& message, Feed feed) {
     pretenders_.erase(known);
 }
 
-tenancy::TenantId Remotes::Known(tenancy::TenantId announced) const {
-  const auto alias = aliases_.find(announced);
-  return alias == aliases_.end() ? announced : alias->second;
-}
-
-void Remotes::SetMark(std::optional<tenancy::ClusterMark> mark) {
-  if (mark == mark_) return;
-  mark_ = mark;
-  for (FeedState& feed : feeds_) feed.missed = feed.missed || (!feed.closed && !paths_.empty());
-}
-
-// In mode `vrf` what an unknown id was on has not been kept.
-void Remotes::SetAliases(const TenantAliases& aliases) {
-  if (aliases == aliases_) return;
-  aliases_ = aliases;
-  for (FeedState& feed : feeds_) feed.missed = feed.missed || (by_rail() && !feed.closed);
-  for (auto& [address, paths] : paths_) {
-    const auto differs = [&](const Path& path) { return Known(path.tenant) != path.tenant; };
-    if (std::ranges::none_of(paths, differs)) continue;
-    const Claim before = ClaimOf(address, paths);
-    for (Path& path : paths) path.tenant = Known(path.tenant);
-    Changed(address, before, ClaimOf(address, paths));
-  }
-}
-
-std::string Remotes::other_cluster() const {
-  if (std::ranges::all_of(peers_, [](const PeerState& peer) { return peer.foreign.empty(); })) return "";
-  std::set<tenancy::TenantId> here;
-  for (const auto& [address, own] : own_) here.insert(own.tenant);
-  for (const PeerState& peer : peers_) {
-    const auto found = std::ranges::find_if(
-        peer.foreign, [&](const auto& foreign) { return here.contains(foreign.second); });
-    if (found == peer.foreign.end()) continue;
-    return "the leaf " + peer.peer.ToString() + " announces " + found->first.ToString() +
-           " for a tenant of this node, and it is of another cluster that is named " + config_.cluster.name +
-           " as well";
-  }
-  return "";
-}
-
 void Remotes::FeedClosed(Deadline now, Feed feed) {
   if (!IsOpen(feed)) return;
   feeds_[feed].closed = now;
@@ -326,7 +286,7 @@ void Remotes::Routes(const bmp::Message& message, Deadline now, Feed feed) {
   for (const IpAddress& address : update.withdrawn) RemovePath(address, *index, Said::kWithdrawn, now);
   auto ours = OursIn(update.communities, config_.bgp.community_asn);
   if (ours) ours->tenant = Known(ours->tenant);
-  const bool foreign = ours && ours->mark && mark_ && *ours->mark != *mark_;
+  const bool foreign = ours && IsForeign(ours->mark);
   // In a tenant's VRF only what is the tenant's: the leaf's table may have been joined with another's.
   const bool anothers = ours && by_rail() && ours->tenant != scope_.tenant;
   // bgpd 8.4 puts its own AS in front of the path that it has received, as it does with a path that it sends on.
@@ -350,10 +310,10 @@ void Remotes::Routes(const bmp::Message& message, Deadline now, Feed feed) {
     } else if (peer.others.size() < kMaxRefused) {
       peer.others.insert(address);
     }
-    if (!foreign) {
+    if (foreign) {
+      NoteForeign(*index, address, ours->tenant);
+    } else {
       peer.foreign.erase(address);
-    } else if (peer.foreign.size() < kMaxRefused) {
-      peer.foreign.insert_or_assign(address, ours->tenant);
     }
     if (!refused) {
       peer.refused.erase(address);
@@ -361,7 +321,7 @@ void Remotes::Routes(const bmp::Message& message, Deadline now, Feed feed) {
       peer.refused.insert(address);
     }
     if (a_pods && !refused) {
-      SetPath(address, {ours->tenant, ours->rail, as_path, *index, false, ours->plane}, now);
+      SetPath(address, {ours->tenant, ours->rail, as_path, *index, false, ours->plane, ours->mark}, now);
     } else {
       RemovePath(address, *index, Said::kAnnouncedForNobody, now);
     }

@@ -172,7 +172,8 @@ class Remotes {
   // is the other's. Costs a look at every path when one is new.
   void SetAliases(const TenantAliases& aliases);
   // This cluster's mark. What is announced with another's is of a cluster that has the same name by mistake: it is not believed.
-  void SetMark(std::optional<tenancy::ClusterMark> mark);
+  // Without a mark the last one stays: a cluster has it for life. Costs a look at every path when it is new.
+  void SetMark(std::optional<tenancy::ClusterMark> mark, Deadline now);
 
   // bgpd has opened a new connection: everything is stale until bgpd pushes it again.
   // `settling`: bgpd's own tables may still be filling.
@@ -220,6 +221,7 @@ class Remotes {
     PeerIndex peer = 0;
     bool stale = false;
     std::optional<tenancy::Plane> plane{};
+    std::optional<tenancy::ClusterMark> mark{};  // of the node's cluster
     // Stale, and its leaf has a new session, over which it has not announced it yet: it goes then. {}: it is not held.
     Deadline held_until{};
     bool held() const { return held_until != Deadline{}; }
@@ -310,6 +312,8 @@ class Remotes {
   void NoteReplaced(const IpAddress& address, const Path& before, const Path& after);
   bool Accepts(const PeerState& peer, const IpAddress& address) const;
   tenancy::TenantId Known(tenancy::TenantId announced) const;
+  bool IsForeign(std::optional<tenancy::ClusterMark> mark) const;
+  void NoteForeign(PeerIndex peer, const IpAddress& address, tenancy::TenantId tenant);
   bool IsOverRail(PeerIndex peer, uint32_t rail) const;
   void TakeFromStranger(const bmp::Message& message, Feed feed);
   void Complain(std::string& where, std::string what);

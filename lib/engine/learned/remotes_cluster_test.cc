@@ -68,7 +68,7 @@ TEST_F(RemotesOfClusters, ANodeThatChangesTheNameMovesNobody) {
 }
 
 TEST_F(RemotesOfClusters, WhatAnotherClusterOfThisNameAnnouncesIsNotBelieved) {
-  remotes.SetMark(kHere);
+  remotes.SetMark(kHere, now);
   remotes.SetOwn({{Ip("10.0.9.1"), {Id(7), 0}}});
   Settle();
   AnnounceMarked("10.0.3.1", 7, kHere);
@@ -86,15 +86,30 @@ TEST_F(RemotesOfClusters, WhatAnotherClusterOfThisNameAnnouncesIsNotBelieved) {
   EXPECT_EQ(remotes.other_cluster(), "");
 }
 
-TEST_F(RemotesOfClusters, WhoDoesNotKnowItsOwnClusterBelievesAllOfItsName) {
+TEST_F(RemotesOfClusters, WhoDoesNotKnowItsOwnClusterBelievesAllOfItsNameUntilItDoes) {
   remotes.SetOwn({{Ip("10.0.9.1"), {Id(7), 0}}});
   Settle();
   AnnounceMarked("10.0.3.1", 7, kHere);
   AnnounceMarked("10.0.3.2", 7, kThere);
-  EXPECT_THAT(Known(), ElementsAre("10.0.3.1 7", "10.0.3.2 7"));
-  EXPECT_FALSE(remotes.missed());
-  remotes.SetMark(kHere);
-  EXPECT_TRUE(remotes.missed()) << "a new connection tells whose each of them is";
+  Announce(kLeaf0, "10.0.3.3", 7);
+  EXPECT_THAT(Known(), ElementsAre("10.0.3.1 7", "10.0.3.2 7", "10.0.3.3 7"));
+  EXPECT_EQ(remotes.other_cluster(), "");
+  remotes.TakeNews();
+  remotes.SetMark(kHere, now);
+  EXPECT_TRUE(remotes.TakeNews());
+  EXPECT_THAT(Known(), ElementsAre("10.0.3.1 7", "10.0.3.3 7"));
+  EXPECT_THAT(remotes.other_cluster(), HasSubstr("10.0.3.2"));
+  EXPECT_FALSE(remotes.missed()) << "a new connection would make all of it stale for a moment";
+}
+
+TEST_F(RemotesOfClusters, AClusterThatWasMadeAnewIsLearnedAnew) {
+  remotes.SetMark(kHere, now);
+  Settle();
+  AnnounceMarked("10.0.3.1", 7, kThere);
+  remotes.SetMark(std::nullopt, now);
+  EXPECT_FALSE(remotes.missed()) << "the list cannot be read for a moment";
+  remotes.SetMark(kThere, now);
+  EXPECT_TRUE(remotes.missed()) << "what is of this cluster now was not kept";
 }
 
 }  // namespace

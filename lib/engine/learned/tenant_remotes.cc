@@ -59,7 +59,7 @@ void TenantRemotes::SetInstances(const std::vector<BgpInstance>& instances, Dead
                                           Remotes::Scope{vlan, tenants_.at(vlan), as_paths_, started_});
       const auto own = own_.find(tenants_.at(vlan));
       remotes->SetAliases(aliases_);
-      remotes->SetMark(mark_);
+      remotes->SetMark(mark_, now);
       if (own != own_.end()) remotes->SetOwn(own->second);
       news_ = true;
     }
@@ -177,9 +177,9 @@ void TenantRemotes::SetAliases(const TenantAliases& aliases) {
   for (const auto& [vlan, remotes] : all_) remotes->SetAliases(aliases);
 }
 
-void TenantRemotes::SetMark(std::optional<tenancy::ClusterMark> mark) {
+void TenantRemotes::SetMark(std::optional<tenancy::ClusterMark> mark, Deadline now) {
   mark_ = mark;
-  for (const auto& [vlan, remotes] : all_) remotes->SetMark(mark);
+  for (const auto& [vlan, remotes] : all_) remotes->SetMark(mark, now);
 }
 
 std::string TenantRemotes::other_cluster() const {

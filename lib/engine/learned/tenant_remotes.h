@@ -44,7 +44,7 @@ class TenantRemotes {
   void Owes(const std::map<std::string, frr::Session>& sessions, Deadline now);
   void SetOwn(const std::map<tenancy::TenantId, std::map<IpAddress, OwnAddress>>& own);
   void SetAliases(const TenantAliases& aliases);
-  void SetMark(std::optional<tenancy::ClusterMark> mark);
+  void SetMark(std::optional<tenancy::ClusterMark> mark, Deadline now);
 
   // Of the instance of a VRF. One that is not kept hears nothing.
   bool IsLeaf(const std::string& vrf, const bmp::Peer& peer) const;

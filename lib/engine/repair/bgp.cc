@@ -56,7 +56,7 @@ std::optional<tenancy::ClusterMark> BgpRepair::Mark() const {
 bool BgpRepair::Audit() {
   audit_due_ = false;
   mended_ = false;
-  remotes_.SetMark(Mark());
+  remotes_.SetMark(Mark(), deps_.now());
   Connections connections(deps_.openers(config_), After(kRoundLimit));
   Status whole;
   const auto note = [&](Part part, const Status& status) {
@@ -122,7 +122,7 @@ std::optional<Deadline> BgpRepair::next_poll() const {
   if (!answers_) return next;
   for (const auto& [vrf, feed] : feeds_) {
     if (feed.open && remotes_.in_doubt(vrf)) at(feed.opened + kInDoubt);
-    if (feed.open && !feed_to_close(vrf).empty()) at(now);
+    if (feed.open && (remotes_.is_deaf(vrf) || remotes_.missed(vrf))) at(now);
   }
   if (ask_backoff_.next()) {
     at(*ask_backoff_.next());

@@ -16,41 +16,6 @@ using nlohmann::json;
 constexpr uint64_t kVersion = 1;
 constexpr uint64_t kMost = UINT32_MAX;
 
-json ToJson(const std::optional<ovs::PortBefore>& port) {
-  if (!port) return nullptr;
-  json text = json::object();
-  if (port->mtu_request) text["mtu_request"] = *port->mtu_request;
-  if (port->ofport_request) text["ofport_request"] = *port->ofport_request;
-  return text;
-}
-
-json ToJson(const LinkOrigin& link) {
-  json addresses = json::array();
-  for (const IpPrefix& address : link.addresses) addresses.push_back(address.ToString());
-  return {{"up", link.up}, {"mtu", link.mtu}, {"addresses", addresses}, {"sysctls", link.sysctls}};
-}
-
-json ToJson(const BridgeOrigin& bridge) {
-  const ovs::BridgeBefore& before = bridge.before;
-  json prefixes = json::object();
-  for (const auto& [table, fields] : before.prefixes) prefixes[std::to_string(table)] = fields;
-  json text = {{"known", bridge.known},
-               {"rail", bridge.rail},
-               {"uplink", before.uplink},
-               {"existed", before.existed},
-               {"datapath", before.datapath},
-               {"fail_mode", before.fail_mode},
-               {"hwaddr", before.hwaddr},
-               {"prefixes", prefixes},
-               {"local_port", ToJson(before.local_port)},
-               {"uplink_port", ToJson(before.uplink_port)},
-               {"uplink_link", ToJson(bridge.uplink)},
-               {"local_link", bridge.local ? ToJson(*bridge.local) : json(nullptr)}};
-  // Versions that did not set it do not know the key, and hardly any bridge had it.
-  if (!before.disable_in_band.empty()) text["disable_in_band"] = before.disable_in_band;
-  return text;
-}
-
 json ToJson(const sriov::NicState& nic) {
   json text = {
       {"address", nic.address}, {"vfs", nic.vfs}, {"steering", nic.steering}, {"autoprobe", nic.autoprobe}};
@@ -91,70 +56,6 @@ std::map<std::string, std::string> ReadTexts(JsonObject& object, std::string_vie
     texts[name] = value.get<std::string>();
   });
   return texts;
-}
-
-std::optional<ovs::PortBefore> ReadPort(JsonObject& parent, std::string_view key, JsonErrors& errors) {
-  if (!parent.Has(key)) return std::nullopt;
-  const json* value = parent.Object(key);
-  if (value == nullptr) return std::nullopt;
-  JsonObject object(*value, parent.PathOf(key), errors);
-  ovs::PortBefore port;
-  if (object.Has("mtu_request"))
-    port.mtu_request = static_cast<int64_t>(object.Uint("mtu_request", 0, kMost));
-  if (object.Has("ofport_request"))
-    port.ofport_request = static_cast<int64_t>(object.Uint("ofport_request", 0, kMost));
-  object.RejectUnknown();
-  return port;
-}
-
-std::optional<LinkOrigin> ReadLink(JsonObject& parent, std::string_view key, JsonErrors& errors) {
-  if (!parent.Has(key)) return std::nullopt;
-  const json* value = parent.Object(key);
-  if (value == nullptr) return std::nullopt;
-  JsonObject object(*value, parent.PathOf(key), errors);
-  LinkOrigin link;
-  link.up = object.BoolOr("up", false);
-  link.mtu = static_cast<uint32_t>(object.Uint("mtu", 0, kMost));
-  for (const std::string& text : object.StringsOr("addresses")) {
-    const auto address = IpPrefix::Parse(text);
-    if (!address) errors.Add(object.PathOf("addresses"), address.error().message);
-    if (address) link.addresses.push_back(*address);
-  }
-  link.sysctls = ReadTexts(object, "sysctls", errors);
-  object.RejectUnknown();
-  return link;
-}
-
-BridgeOrigin ReadBridge(const std::string& name, const json& value, const std::string& path,
-                        JsonErrors& errors) {
-  JsonObject object(value, path, errors);
-  BridgeOrigin bridge;
-  bridge.known = object.BoolOr("known", true);
-  bridge.rail = object.String("rail");
-  ovs::BridgeBefore& before = bridge.before;
-  before.name = name;
-  before.uplink = object.String("uplink");
-  before.existed = object.BoolOr("existed", true);
-  before.datapath = object.String("datapath");
-  before.fail_mode = object.String("fail_mode");
-  before.hwaddr = object.String("hwaddr");
-  before.disable_in_band = object.StringOr("disable_in_band", "");
-  ForEach(object, "prefixes", [&](const std::string& table, const json& fields, const std::string& where) {
-    if (table.empty() || table.size() > 3 || table.find_first_not_of("0123456789") != std::string::npos)
-      return errors.Add(where, "is no number of a table");
-    std::vector<std::string>& names = before.prefixes[std::stol(table)];
-    if (!fields.is_array()) return errors.Add(where, "is no list");
-    for (const json& field : fields) {
-      if (!field.is_string()) return errors.Add(where, "holds something that is no text");
-      names.push_back(field.get<std::string>());
-    }
-  });
-  before.local_port = ReadPort(object, "local_port", errors);
-  before.uplink_port = ReadPort(object, "uplink_port", errors);
-  bridge.uplink = ReadLink(object, "uplink_link", errors).value_or(LinkOrigin());
-  bridge.local = ReadLink(object, "local_link", errors);
-  object.RejectUnknown();
-  return bridge;
 }
 
 sriov::NicState ReadNic(const json& value, const std::string& path, JsonErrors& errors) {
@@ -210,7 +111,7 @@ frr::BaseBefore ReadBgp(const json& value, JsonErrors& errors) {
 
 std::string OriginText(const OriginRecord& record) {
   json text = {{"version", kVersion}, {"bridges", json::object()}, {"nics", json::object()}};
-  for (const auto& [name, bridge] : record.bridges) text["bridges"][name] = ToJson(bridge);
+  for (const std::string& name : record.adopted) text["bridges"][name] = {{"known", false}};
   for (const auto& [uplink, states] : record.nics) {
     text["nics"][uplink] = json::array();
     for (const sriov::NicState& nic : states) text["nics"][uplink].push_back(ToJson(nic));
@@ -242,7 +143,8 @@ Result<OriginRecord> ParseOrigin(std::string_view text) {
                                         std::to_string(version) + "): use that version");
   OriginRecord record;
   ForEach(object, "bridges", [&](const std::string& name, const json& value, const std::string& path) {
-    record.bridges[name] = ReadBridge(name, value, path, errors);
+    JsonObject bridge(value, path, errors);  // with what it had before, which nobody restores any more
+    if (!bridge.BoolOr("known", true) || bridge.BoolOr("existed", true)) record.adopted.insert(name);
   });
   ForEach(object, "nics", [&](const std::string& uplink, const json& value, const std::string& path) {
     if (!value.is_array()) return errors.Add(path, "is no list");
@@ -306,22 +208,10 @@ Status Origin::Save(Change change) {
   return {};
 }
 
-Status Origin::Bridge(const std::string& name, bool anew, const std::function<Result<BridgeOrigin>()>& look) {
-  const std::scoped_lock lock(mutex_);
-  RAIL_ASSIGN(const OriginRecord* record, Record());
-  const auto it = record->bridges.find(name);
-  if (it != record->bridges.end() && (!anew || it->second.before.existed)) return {};
-  RAIL_ASSIGN(const BridgeOrigin seen, look());
-  return Save([&](OriginRecord& next) { next.bridges[name] = seen; });
-}
-
-// A record that cannot be read says nothing; whoever is to change the bridge reports it.
-bool Origin::MadeBridge(const std::string& name) {
+bool Origin::IsAdopted(const std::string& name) {
   const std::scoped_lock lock(mutex_);
   const auto record = Record();
-  if (!record) return false;
-  const auto it = (*record)->bridges.find(name);
-  return it != (*record)->bridges.end() && it->second.known && !it->second.before.existed;
+  return !record || (*record)->adopted.contains(name);
 }
 
 Status Origin::Nic(const std::string& uplink,

@@ -11,35 +11,16 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "lib/frr/bgp.h"
-#include "lib/netlink/netlink.h"
 #include "lib/netns/netns.h"
-#include "lib/ovs/ovsdb.h"
 #include "lib/qos/manage.h"
 #include "lib/sriov/prepare.h"
 
 namespace rail::engine {
-
-// A link of the host. Its IPv6 addresses go when IPv6 is switched off on it.
-struct LinkOrigin {
-  bool up = false;
-  uint32_t mtu = 0;
-  std::vector<IpPrefix> addresses;             // IPv6, set by hand; the kernel makes link-local ones itself
-  std::map<std::string, std::string> sysctls;  // "net/ipv6/conf/ens1f0np0/disable_ipv6" -> "0"
-  bool operator==(const LinkOrigin&) const = default;
-};
-
-struct BridgeOrigin {
-  bool known = true;  // false: a version that kept no record had made or changed it already
-  std::string rail;
-  ovs::BridgeBefore before;
-  LinkOrigin uplink;
-  std::optional<LinkOrigin> local;  // nullopt: the bridge was not there
-  bool operator==(const BridgeOrigin&) const = default;
-};
 
 // A pod whose attachment was removed by force. Its runtime will call DEL when it ends, and needs the plugins for that.
 struct LeftPod {
@@ -50,7 +31,7 @@ struct LeftPod {
 };
 
 struct OriginRecord {
-  std::map<std::string, BridgeOrigin> bridges;               // by name
+  std::set<std::string> adopted;  // bridges of others that an earlier version took over: they are not removed
   std::map<std::string, std::vector<sriov::NicState>> nics;  // by the uplink's name
   std::map<std::string, qos::Before> qos;                    // by the uplink's name
   // Rate nodes of others under which ports were, by port ("pci/0000:3b:00.0/3"). Most were under none, and are not here.
@@ -74,11 +55,9 @@ class Origin {
  public:
   explicit Origin(std::string path) : path_(std::move(path)) {}
 
-  // `anew`: somebody else has made the bridge since, so what the record says of a bridge that RailCNI made does not hold.
-  Status Bridge(const std::string& name, bool anew, const std::function<Result<BridgeOrigin>()>& look);
   Status Nic(const std::string& uplink, const std::function<Result<std::vector<sriov::NicState>>()>& look);
-  // Whether the record says that RailCNI made the bridge. False also when it says nothing of it.
-  bool MadeBridge(const std::string& name);
+  // Whether an older version took the bridge over from somebody. True also where the record cannot be read.
+  bool IsAdopted(const std::string& name);
   // Once for each of `interfaces`, the neighbors that are going to be changed.
   Status Bgp(const std::vector<std::string>& interfaces,
              const std::function<Result<frr::BaseBefore>()>& look);

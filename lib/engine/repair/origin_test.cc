@@ -14,27 +14,7 @@ using ::testing::HasSubstr;
 
 OriginRecord Full() {
   OriginRecord record;
-  BridgeOrigin& bridge = record.bridges["br-rail0"];
-  bridge.rail = "rail0";
-  bridge.before = {.name = "br-rail0",
-                   .uplink = "ens1",
-                   .existed = true,
-                   .datapath = "netdev",
-                   .fail_mode = "secure",
-                   .hwaddr = "02:00:00:00:00:01",
-                   .disable_in_band = "false",
-                   .prefixes = {{0, {"ip_dst"}}, {3, {}}},
-                   .local_port = ovs::PortBefore{.mtu_request = 9000, .ofport_request = {}},
-                   .uplink_port = std::nullopt};
-  bridge.uplink = {.up = true,
-                   .mtu = 1500,
-                   .addresses = {*IpPrefix::Parse("2001:db8::1/64")},
-                   .sysctls = {{"net/ipv6/conf/ens1/disable_ipv6", "0"}}};
-  bridge.local = LinkOrigin{.up = false, .mtu = 9000, .addresses = {}, .sysctls = {}};
-  BridgeOrigin& unknown = record.bridges["br-rail1"];
-  unknown.known = false;
-  unknown.rail = "rail1";
-  unknown.before = {.name = "br-rail1", .uplink = "ens2"};
+  record.adopted = {"br-rail1"};
   record.nics["ens1"] = {{.address = "0000:3b:00.0",
                           .vfs = 4,
                           .mode = netlink::EswitchMode::kLegacy,
@@ -60,13 +40,9 @@ class OriginTest : public ::testing::Test {
     path_ = folder_ + "/lib/origin.json";
   }
   ~OriginTest() override { std::filesystem::remove_all(folder_); }
-  static Result<BridgeOrigin> Seen(const std::string& fail_mode, bool existed = true) {
-    BridgeOrigin seen;
-    seen.before = {
-        .name = "br-rail0", .uplink = "ens1", .existed = existed, .datapath = {}, .fail_mode = fail_mode};
-    return seen;
+  Status AddLoopback(const std::string& address) {
+    return Origin(path_).LoopbackAdded(*IpPrefix::Parse(address));
   }
-  std::string FailMode() { return ReadOrigin(path_)->bridges.at("br-rail0").before.fail_mode; }
 
   std::string folder_ = (std::filesystem::temp_directory_path() / "rail-origin-XXXXXX").string();
   std::string path_;
@@ -86,41 +62,30 @@ TEST_F(OriginTest, ThatANewerVersionHasWrittenIsRefusedInWords) {
   ASSERT_FALSE(read);
   EXPECT_EQ(read.error().code, Code::kUnsupported);
   EXPECT_THAT(read.error().message, HasSubstr("a newer version of RailCNI has written it"));
-  for (const char* wrong : {"", "[]", "{}", R"({"version": 1, "bridges": {"b": {"prefixes": {"x": []}}}})",
+  for (const char* wrong : {"", "[]", "{}", R"({"version": 1, "bridges": {"b": {"known": 1}}})",
                             R"({"version": 1, "nics": {"e": 1}})", R"({"version": 1, "other": 1})"})
     EXPECT_FALSE(ParseOrigin(wrong)) << wrong;
 }
 
-TEST_F(OriginTest, KeepsTheFirstValueAlsoAfterAStart) {
-  EXPECT_TRUE(Origin(path_).Bridge("br-rail0", false, [] { return Seen("standalone"); }));
-  Origin again(path_);
-  EXPECT_TRUE(again.Bridge("br-rail0", false, [] { return Seen("secure"); }));
-  EXPECT_TRUE(again.Bridge("br-rail0", true, [] { return Seen("secure"); }))
-      << "it was somebody else's before";
-  EXPECT_EQ(FailMode(), "standalone");
+// As an earlier version has written it.
+TEST_F(OriginTest, SaysWhichBridgesAnEarlierVersionTookOver) {
+  std::filesystem::create_directories(std::filesystem::path(path_).parent_path());
+  std::ofstream(path_) << R"({"version": 1, "bridges": {
+      "br-made": {"known": true, "rail": "rail0", "uplink": "ens1", "existed": false, "prefixes": {"0": []}},
+      "br-theirs": {"known": true, "rail": "rail1", "uplink": "ens2", "existed": true, "fail_mode": "secure"},
+      "br-older": {"known": false, "rail": "rail2", "uplink": "ens3", "existed": true}}})";
+  Origin origin(path_);
+  EXPECT_FALSE(origin.IsAdopted("br-made"));
+  EXPECT_TRUE(origin.IsAdopted("br-theirs"));
+  EXPECT_TRUE(origin.IsAdopted("br-older")) << "nobody knows who made it";
+  EXPECT_FALSE(origin.IsAdopted("br-new"));
+  EXPECT_TRUE(AddLoopback("192.0.2.1/32"));
+  EXPECT_THAT(ReadOrigin(path_)->adopted, ::testing::ElementsAre("br-older", "br-theirs"));
 }
 
-TEST_F(OriginTest, ForgetsABridgeThatIsNoLongerTheOneThatRailcniMade) {
-  Origin origin(path_);
-  EXPECT_TRUE(origin.Bridge("br-rail0", false, [] { return Seen("", false); }));
-  EXPECT_TRUE(origin.Bridge("br-rail0", true, [] { return Seen("secure"); }));
-  EXPECT_EQ(FailMode(), "secure");
-}
-
-TEST_F(OriginTest, SaysThatRailcniMadeABridgeOnlyIfItKnows) {
-  Origin origin(path_);
-  EXPECT_FALSE(origin.MadeBridge("br-rail0")) << "nothing is recorded";
-  EXPECT_TRUE(origin.Bridge("br-rail0", false, [] { return Seen("", false); }));
-  EXPECT_TRUE(origin.MadeBridge("br-rail0"));
-  EXPECT_TRUE(Origin(path_).MadeBridge("br-rail0")) << "after a start";
-  EXPECT_TRUE(origin.Bridge("br-rail0", true, [] { return Seen("secure"); }));
-  EXPECT_FALSE(origin.MadeBridge("br-rail0")) << "somebody else has made it since";
-  EXPECT_TRUE(origin.Bridge("br-rail1", false, []() -> Result<BridgeOrigin> {
-    BridgeOrigin older;
-    older.known = false;
-    return older;
-  }));
-  EXPECT_FALSE(origin.MadeBridge("br-rail1")) << "of a version that kept no record";
+TEST_F(OriginTest, TakesABridgeForAnothersWhereItCannotBeRead) {
+  std::filesystem::create_directories(path_);
+  EXPECT_TRUE(Origin(path_).IsAdopted("br-rail0"));
 }
 
 TEST_F(OriginTest, KeepsTheFirstPrioritiesOfAnUplinkUntilTheyAreGivenBack) {
@@ -136,10 +101,11 @@ TEST_F(OriginTest, KeepsTheFirstPrioritiesOfAnUplinkUntilTheyAreGivenBack) {
 TEST_F(OriginTest, KeepsNothingThatIsNotOnTheDisk) {
   std::filesystem::create_directories(path_);  // so that it cannot be written
   Origin origin(path_);
-  EXPECT_FALSE(origin.Bridge("br-rail0", false, [] { return Seen("standalone"); }));
+  EXPECT_FALSE(origin.ForgetQos("ens1"));
+  EXPECT_FALSE(origin.Qos("ens1", {.pfc = 1, .dscp = {}}));
   std::filesystem::remove(path_);
-  EXPECT_TRUE(origin.Bridge("br-rail0", false, [] { return Seen("standalone"); }));
-  EXPECT_EQ(FailMode(), "standalone");
+  EXPECT_TRUE(origin.Qos("ens1", {.pfc = 8, .dscp = {}}));
+  EXPECT_EQ(ReadOrigin(path_)->qos.at("ens1").pfc, 8);
 }
 
 TEST_F(OriginTest, LooksAtBgpOnceForEachNeighbor) {

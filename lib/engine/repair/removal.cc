@@ -6,7 +6,6 @@
 #include "lib/engine/attach/whereabouts.h"
 #include "lib/engine/repair/lossless.h"
 #include "lib/engine/repair/rates.h"
-#include "lib/engine/repair/takeover.h"
 
 namespace rail::engine {
 namespace {
@@ -44,12 +43,10 @@ Result<std::vector<std::string>> Removal::Live() {
     if (MayLive(attachment, where.at(attachment.id))) live.push_back(NameOf(attachment));
   }
   // Open vSwitch that is down is no reason to refuse: what it has then stays to be removed.
-  const auto db = connections_.Ovsdb();
-  if (!db) return live;
-  for (const Bridge& bridge : Bridges()) {
-    const auto found = (*db)->FindBridge(bridge.name, connections_.CallDeadline());
-    if (!found || !*found) continue;
-    for (const ovs::Port& port : (*found)->ports) {
+  const auto bridges = Bridges();
+  if (!bridges) return live;
+  for (const ovs::Bridge& bridge : *bridges) {
+    for (const ovs::Port& port : bridge.ports) {
       const bool known = std::ranges::any_of(record->attachments, [&](const Attachment& attachment) {
         return attachment.representor == port.name;
       });
@@ -62,16 +59,13 @@ Result<std::vector<std::string>> Removal::Live() {
   return live;
 }
 
-// Those of the record of what was there, and those of node.json.
-std::vector<Removal::Bridge> Removal::Bridges() const {
-  std::vector<Bridge> bridges;
+Result<std::vector<ovs::Bridge>> Removal::Bridges() {
+  RAIL_ASSIGN(ovs::Ovsdb * db, connections_.Ovsdb());
+  RAIL_ASSIGN(std::vector<ovs::Bridge> bridges, db->BridgesWith(kOwnerKey, connections_.CallDeadline()));
   for (const config::Rail& rail : config_.rails) {
-    const auto it = origin_.bridges.find(rail.bridge);
-    bridges.push_back({rail.bridge, &rail, it == origin_.bridges.end() ? nullptr : &it->second});
-  }
-  for (const auto& [name, origin] : origin_.bridges) {
-    if (std::ranges::find(bridges, name, &Bridge::name) == bridges.end())
-      bridges.push_back({name, nullptr, &origin});
+    if (std::ranges::find(bridges, rail.bridge, &ovs::Bridge::name) != bridges.end()) continue;
+    RAIL_ASSIGN(auto bridge, db->FindBridge(rail.bridge, connections_.CallDeadline()));
+    if (bridge) bridges.push_back(std::move(*bridge));
   }
   return bridges;
 }
@@ -100,10 +94,8 @@ Removed Removal::Run() {
   connections_.GiveTime(After(kStepLimit));
   Bgp();
   Loopback();
-  for (const Bridge& bridge : Bridges()) {
-    connections_.GiveTime(After(kStepLimit));
-    OneBridge(bridge);
-  }
+  connections_.GiveTime(After(kStepLimit));
+  AllBridges();
   Vrfs();
   Qos();  // while the uplinks are there
   Rates();
@@ -153,7 +145,7 @@ void Removal::Bgp() {
   const auto remove = [&]() -> Result<std::vector<std::string>> {
     RAIL_ASSIGN(frr::Bgp * bgp, connections_.Bgp());
     std::vector<std::string> interfaces;
-    for (const Bridge& bridge : Bridges()) interfaces.push_back(bridge.name);
+    for (const config::Rail& rail : config_.rails) interfaces.push_back(rail.bridge);
     for (const std::string& link : config_.frontend.links) interfaces.push_back(link);
     return bgp->RemoveOurs(interfaces, {.base = base, .before = origin_.bgp}, connections_.CallDeadline());
   };
@@ -196,11 +188,9 @@ void Removal::Loopback() {
 }
 
 // Ports before the bridge: they would keep it from being removed.
-Status Removal::RemovePorts(const Bridge& bridge) {
+Status Removal::RemovePorts(const ovs::Bridge& bridge) {
   RAIL_ASSIGN(ovs::Ovsdb * db, connections_.Ovsdb());
-  RAIL_ASSIGN(const auto found, db->FindBridge(bridge.name, connections_.CallDeadline()));
-  if (!found) return {};
-  for (const ovs::Port& port : found->ports) {
+  for (const ovs::Port& port : bridge.ports) {
     if (const auto vlan = port.external_ids.find(kVlanKey); vlan != port.external_ids.end()) {
       RAIL_TRY(db->DeletePort(bridge.name, port.name, {{kVlanKey, vlan->second}}, ovs::Ovsdb::Wait::kClosed,
                               connections_.CallDeadline()));
@@ -245,95 +235,55 @@ void Removal::Vrfs() {
   Try("VRFs of tenants", remove());
 }
 
+// As the kernel's default is. Before the bridge goes, so that a removal that fails here is tried again.
+Status Removal::GiveIpv6Back(const std::string& uplink) {
+  const std::string path = "net/ipv6/conf/" + uplink + "/disable_ipv6";
+  const auto by_default = netns::ReadSysctl("net/ipv6/conf/default/disable_ipv6");
+  const auto now = netns::ReadSysctl(path);
+  if (!by_default || !now || *by_default == *now) return {};  // the link is gone, or the kernel has no IPv6
+  return netns::WriteSysctl(path, *by_default);
+}
+
 // A bridge that goes takes its rules along.
-Status Removal::GiveBridgeBack(const Bridge& bridge) {
+Status Removal::OneBridge(const ovs::Bridge& bridge) {
   RAIL_ASSIGN(ovs::Ovsdb * db, connections_.Ovsdb());
-  RAIL_ASSIGN(const auto found, db->FindBridge(bridge.name, connections_.CallDeadline()));
-  if (!found) return {};
-  const bool was_marked = found->external_ids.contains(kOwnerKey);
   RAIL_TRY(RemovePorts(bridge));
-  const bool is_known = bridge.origin != nullptr && bridge.origin->known;
-  if (is_known && !bridge.origin->before.existed && !was_marked) {
+  const auto mark = bridge.external_ids.find(kOwnerKey);
+  const bool marked = mark != bridge.external_ids.end();
+  if (!marked || origin_.adopted.contains(bridge.name)) {
     RAIL_TRY(RemoveRules(bridge.name));
+    if (!marked) return {};
+    RAIL_TRY(db->UnmarkBridge(bridge.name, {kOwnerKey, kUplinkKey}, connections_.CallDeadline()));
+    origin_.adopted.erase(bridge.name);
     removed_.told.push_back("bridge " + bridge.name +
-                            " stays: RailCNI made one of this name, and this one does not have its mark");
-    return {};
-  }
-  if (!is_known || bridge.origin->before.existed) RAIL_TRY(RemoveRules(bridge.name));
-  if (!is_known) {
-    if (!was_marked) return {};
-    RAIL_TRY(db->UnmarkBridge(bridge.name, {kOwnerKey}, connections_.CallDeadline()));
-    removed_.told.push_back("bridge " + bridge.name +
-                            " stays with its uplink: a version that kept no record of what was there had "
-                            "made it or taken it over. If "
+                            " stays with its uplink: an earlier version had taken it over from somebody. If "
                             "nothing else uses it: `ovs-vsctl del-br " +
-                            bridge.name +
-                            "`; then see the uplink's MTU and net.ipv6.conf.<uplink>.disable_ipv6");
-    return {};
+                            bridge.name + "`");
+    return WriteOrigin(origin_file_, origin_);
   }
-  ovs::BridgeBefore before = bridge.origin->before;
-  const ovs::BridgeSpec spec{.name = bridge.name,
-                             .datapath = found->datapath,
-                             .uplink = before.uplink,
-                             .hwaddr = {},
-                             .external_ids = {{kOwnerKey, bridge.origin->rail}},
-                             .prefixes = pipeline::TrackedPrefixes()};
-  if (before.existed && before.fail_mode != found->fail_mode) {
-    RAIL_ASSIGN(const uint64_t others, RulesOfOthers(connections_, bridge.name));
-    if (others > 0) {
-      removed_.told.push_back("bridge " + bridge.name + " stays fail_mode=" + found->fail_mode +
-                              ": others have given it rules, and Open vSwitch would forget them");
-      before.fail_mode = found->fail_mode;
-    }
-  }
-  RAIL_ASSIGN(const bool changed, db->GiveBackBridge(before, spec, connections_.CallDeadline()));
-  if (changed) removed_.done.push_back("bridge " + bridge.name + (before.existed ? ": as it was" : ""));
+  // An earlier version has not written it down.
+  const auto rail = std::ranges::find(config_.rails, bridge.name, &config::Rail::bridge);
+  const auto known = bridge.external_ids.find(kUplinkKey);
+  const std::string uplink = known != bridge.external_ids.end() ? known->second
+                             : rail != config_.rails.end()      ? rail->pf
+                                                                : "";
+  RAIL_TRY(GiveIpv6Back(uplink));
+  RAIL_ASSIGN(const bool removed, db->DeleteBridge(bridge.name, {{kOwnerKey, mark->second}}, uplink,
+                                                   connections_.CallDeadline()));
+  if (!removed) return {};
+  removed_.done.push_back("bridge " + bridge.name);
+  if (uplink.empty()) return {};
+  removed_.told.push_back("uplink " + uplink + " keeps its MTU; IPv6 is as by default, without addresses");
   return {};
 }
 
-Status Removal::GiveLinkBack(const std::string& name, const LinkOrigin& origin) {
-  RAIL_ASSIGN(netlink::Netlink * host, connections_.Netlink());
-  const auto link = host->GetLink(name);
-  if (!link && link.error().code == Code::kNotFound)
-    return {};  // its device is gone, and its settings with it
-  if (!link) return tl::make_unexpected(link.error());
-  bool changed = false;
-  if (link->up != origin.up) {
-    RAIL_TRY(origin.up ? host->SetUp(link->index) : host->SetDown(link->index));
-    changed = true;
+void Removal::AllBridges() {
+  const auto bridges = Bridges();
+  if (!Try("bridges of Open vSwitch", bridges ? Status() : tl::make_unexpected(bridges.error()))) return;
+  for (const ovs::Bridge& bridge : *bridges) {
+    connections_.GiveTime(After(kStepLimit));
+    Try("bridge " + bridge.name, OneBridge(bridge));
   }
-  if (link->mtu != origin.mtu) {
-    RAIL_TRY(host->SetMtu(link->index, origin.mtu));
-    changed = true;
-  }
-  for (const auto& [key, value] : origin.sysctls) {
-    RAIL_ASSIGN(const std::string now, netns::ReadSysctl(key));
-    if (now == value) continue;
-    RAIL_TRY(netns::WriteSysctl(key, value));
-    changed = true;
-  }
-  RAIL_ASSIGN(const std::vector<netlink::Address> there, host->ListAddresses(link->index));
-  for (const IpPrefix& prefix : origin.addresses) {
-    if (std::ranges::find(there, prefix, &netlink::Address::prefix) != there.end()) continue;
-    const Status added = host->AddAddress({.link = link->index, .prefix = prefix});
-    if (!added && added.error().code != Code::kExists) return added;
-    changed = true;
-  }
-  if (changed) removed_.done.push_back("link " + name + ": as it was");
-  return {};
-}
-
-void Removal::OneBridge(const Bridge& bridge) {
-  if (!Try("bridge " + bridge.name, GiveBridgeBack(bridge)) || bridge.origin == nullptr) return;
-  if (bridge.origin->known) {
-    const std::string& uplink = bridge.origin->before.uplink;
-    bool right = Try("link " + uplink, GiveLinkBack(uplink, bridge.origin->uplink));
-    if (bridge.origin->local)
-      right = Try("link " + bridge.name, GiveLinkBack(bridge.name, *bridge.origin->local)) && right;
-    if (!right) return;
-  }
-  origin_.bridges.erase(bridge.name);
-  Save();
 }
 
 void Removal::Qos() {

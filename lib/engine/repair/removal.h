@@ -1,4 +1,4 @@
-// Gives the node back as it was before RailCNI: attachments, announcements, rules, bridges, links, NICs. raild must not run.
+// Removes what RailCNI has made, by its marks and its record: attachments, announcements, rules, bridges; gives NICs back. raild must not run.
 //
 // Use:      Removal removal(config, deps, *store, paths.origin_file);
 //           RAIL_ASSIGN(auto live, removal.Live());          // pods that would lose their network: refuse, or force
@@ -44,23 +44,19 @@ class Removal {
  private:
   // Of one step. A bgpd takes seconds to end the instances of many tenants, and longer on a busy node.
   static constexpr std::chrono::seconds kStepLimit{60};
-  struct Bridge {
-    std::string name;
-    const config::Rail* rail = nullptr;  // nullptr: node.json no longer has it
-    const BridgeOrigin* origin = nullptr;
-  };
-  std::vector<Bridge> Bridges() const;
   bool Try(const std::string& what, const Status& status);
   bool Save();
-  Status RemovePorts(const Bridge& bridge);
+  // Those with our mark, and those of node.json: pods may be on one that others made.
+  Result<std::vector<ovs::Bridge>> Bridges();
+  Status RemovePorts(const ovs::Bridge& bridge);
   Status RemoveRules(const std::string& bridge);
-  Status GiveBridgeBack(const Bridge& bridge);
-  Status GiveLinkBack(const std::string& name, const LinkOrigin& origin);
+  Status GiveIpv6Back(const std::string& uplink);
+  Status OneBridge(const ovs::Bridge& bridge);
   void Attachments();
   void WaitForPods();
   void Bgp();
   void Loopback();
-  void OneBridge(const Bridge& bridge);
+  void AllBridges();
   void Nics();
   void Vrfs();
   void Qos();

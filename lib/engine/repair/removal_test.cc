@@ -4,7 +4,6 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "lib/engine/repair/takeover.h"
 #include "lib/engine/testing/repair_fixture.h"
 #include "lib/netlink/testing/dcb.h"
 
@@ -17,10 +16,11 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
+using ::testing::SizeIs;
 
 const Error kDown{Code::kTransient, "connect: nobody listens", 0};
 
-// The bridges of World are somebody else's, and rail0's is taken over as raild starts.
+// The bridges of World have raild's mark.
 class RemovalTest : public testing::RepairTest {
  protected:
   RemovalTest() {
@@ -29,15 +29,13 @@ class RemovalTest : public testing::RepairTest {
     world.config.ovs.manage_bridges = true;
     world.bgp.Restart();
     world.origin = std::make_shared<Origin>(path_);
-    was_ = Bridges();
   }
   ~RemovalTest() override { std::filesystem::remove_all(folder_); }
 
-  std::vector<ovs::BridgeBefore> Bridges() {
-    std::vector<ovs::BridgeBefore> all;
-    for (const config::Rail& rail : world.config.rails)
-      all.push_back(*world.ovsdb.LookBefore(rail.bridge, rail.pf, {}));
-    return all;
+  size_t Bridges() { return world.ovsdb.BridgesWith(kOwnerKey, {})->size(); }
+  // As a bridge of somebody else is.
+  void Unmark() {
+    world.ovsdb.ChangeBridge("br-rail0", [](ovs::Bridge& bridge) { bridge.external_ids.clear(); });
   }
   void Install() {
     raild = world.StartRaild(std::chrono::hours(1));
@@ -66,7 +64,6 @@ class RemovalTest : public testing::RepairTest {
 
   std::string folder_ = (std::filesystem::temp_directory_path() / "rail-removal-XXXXXX").string();
   std::string path_;
-  std::vector<ovs::BridgeBefore> was_;
 };
 
 TEST_F(RemovalTest, NamesThePodsThatLive) {
@@ -76,23 +73,33 @@ TEST_F(RemovalTest, NamesThePodsThatLive) {
   EXPECT_THAT(Live(), IsEmpty());
 }
 
-TEST_F(RemovalTest, GivesBridgesAndBgpBack) {
-  const auto link_before = *world.host.GetLink("ens0");
-  Install();
-  EXPECT_NE(Bridges(), was_);
+TEST_F(RemovalTest, RemovesWhatRaildHasMade) {
+  InstallWithAPod();
   EXPECT_FALSE(world.Bridge().rules().empty());
   Stop();
-  const ovs::Rule theirs{.table = 9, .priority = 7, .cookie = 0x77, .match = "in_port=42", .actions = "drop"};
-  ASSERT_TRUE(Commit({.add = {theirs}}));
+  world.EndNamespace(pod);
   const Removed removed = Run();
   EXPECT_THAT(removed.left, IsEmpty());
-  EXPECT_THAT(removed.told, IsEmpty());
-  EXPECT_THAT(removed.done, Contains("bridge br-rail0: as it was"));
-  EXPECT_EQ(Bridges(), was_);
-  EXPECT_THAT(world.Bridge().rules(), ElementsAre(theirs));
+  EXPECT_THAT(removed.done, Contains("bridge br-rail0"));
+  EXPECT_THAT(removed.told, Contains(HasSubstr("uplink ens0 keeps its MTU")));
+  EXPECT_EQ(Bridges(), 0U);
   EXPECT_THAT(*world.bgp.Sessions({}), IsEmpty());
-  EXPECT_EQ(world.host.GetLink("ens0")->mtu, link_before.mtu);
+  EXPECT_THAT(world.Leftovers(), IsEmpty());
   EXPECT_THAT(Run().done, IsEmpty()) << "a second time there is nothing to do";
+}
+
+TEST_F(RemovalTest, FindsABridgeOfARailThatNodeJsonDoesNotHaveAnyMore) {
+  Install();
+  Stop();
+  world.config.rails.pop_back();
+  EXPECT_THAT(Run().left, IsEmpty());
+  EXPECT_EQ(Bridges(), 0U);
+}
+
+TEST_F(RemovalTest, KnowsTheUplinkOfABridgeOfAnEarlierVersion) {
+  world.ovsdb.ChangeBridge("br-rail0", [](ovs::Bridge& bridge) { bridge.external_ids.erase(kUplinkKey); });
+  EXPECT_THAT(Run().left, IsEmpty());
+  EXPECT_EQ(Bridges(), 0U);
 }
 
 TEST_F(RemovalTest, TakesTheVrfsOfTenantsAndNobodyElses) {
@@ -139,18 +146,6 @@ TEST_F(RemovalTest, GivesThePrioritiesOfUplinksBack) {
   EXPECT_THAT(ReadOrigin(path_)->qos, IsEmpty());
 }
 
-TEST_F(RemovalTest, RemovesABridgeThatRailcniMade) {
-  for (const ovs::BridgeBefore& before : was_)
-    ASSERT_TRUE(world.ovsdb.GiveBackBridge({.name = before.name, .uplink = before.uplink}, {}, {}));
-  InstallWithAPod();
-  Stop();
-  world.EndNamespace(pod);
-  const Removed removed = Run();
-  EXPECT_THAT(removed.left, IsEmpty());
-  EXPECT_FALSE(*world.ovsdb.FindBridge("br-rail0", {}));
-  EXPECT_THAT(world.Leftovers(), IsEmpty());
-}
-
 TEST_F(RemovalTest, ByForceUndoesAttachmentsAndWaitsForTheirPods) {
   InstallWithAPod();
   Stop();
@@ -165,8 +160,7 @@ TEST_F(RemovalTest, ByForceUndoesAttachmentsAndWaitsForTheirPods) {
 }
 
 TEST_F(RemovalTest, DoesTheRestWhenADependencyIsDownAndGoesOnLater) {
-  for (const Dependency down :
-       {Dependency::kOvsdb, Dependency::kOpenFlow, Dependency::kBgp, Dependency::kNetlink}) {
+  for (const Dependency down : {Dependency::kOvsdb, Dependency::kBgp, Dependency::kNetlink}) {
     Install();
     Stop();
     world.faults.down.insert(down);
@@ -174,14 +168,13 @@ TEST_F(RemovalTest, DoesTheRestWhenADependencyIsDownAndGoesOnLater) {
     world.faults.down.clear();
     const Removed removed = Run();
     EXPECT_THAT(removed.left, IsEmpty());
-    EXPECT_THAT(removed.told, IsEmpty());
-    EXPECT_EQ(Bridges(), was_) << static_cast<int>(down);
+    EXPECT_EQ(Bridges(), 0U) << static_cast<int>(down);
     EXPECT_THAT(*world.bgp.Sessions({}), IsEmpty());
     world.origin = std::make_shared<Origin>(path_);
   }
 }
 
-TEST_F(RemovalTest, LeavesWhatAVersionWithoutARecordMayHaveFound) {
+TEST_F(RemovalTest, LeavesWhatAVersionWithoutARecordMayHaveFoundInBgpd) {
   Install();
   Stop();
   std::filesystem::remove(path_);
@@ -190,64 +183,58 @@ TEST_F(RemovalTest, LeavesWhatAVersionWithoutARecordMayHaveFound) {
   Stop();
   const Removed removed = Run();
   EXPECT_THAT(removed.left, IsEmpty());
-  EXPECT_THAT(removed.told, Contains(HasSubstr("bridge br-rail0 stays with its uplink")));
   EXPECT_THAT(removed.told, Contains(HasSubstr("bgpd: a version that kept no record")));
+  EXPECT_EQ(Bridges(), 0U) << "the mark says who made them";
+}
+
+TEST_F(RemovalTest, LeavesABridgeThatAnEarlierVersionTookOver) {
+  OriginRecord record;
+  record.adopted = {"br-rail0"};
+  ASSERT_TRUE(WriteOrigin(path_, record));
+  world.origin = std::make_shared<Origin>(path_);
+  Install();
+  EXPECT_THAT(Problems(), Not(Contains(HasSubstr("raild has not made it")))) << "it goes on as before";
+  Stop();
+  const ovs::Rule theirs{.table = 9, .priority = 7, .cookie = 0x77, .match = "in_port=42", .actions = "drop"};
+  ASSERT_TRUE(Commit({.add = {theirs}}));
+  const Removed removed = Run();
+  EXPECT_THAT(removed.left, IsEmpty());
+  EXPECT_THAT(removed.told, Contains(HasSubstr("bridge br-rail0 stays with its uplink")));
   const auto bridge = *world.ovsdb.FindBridge("br-rail0", {});
   ASSERT_TRUE(bridge);
   EXPECT_THAT(bridge->external_ids, IsEmpty());
-  EXPECT_THAT(world.Bridge().rules(), IsEmpty());
+  EXPECT_THAT(bridge->ports, SizeIs(2));
+  EXPECT_THAT(world.Bridge().rules(), ElementsAre(theirs));
+  EXPECT_THAT(ReadOrigin(path_)->adopted, IsEmpty());
 }
 
-TEST_F(RemovalTest, RestoresALinkAndItsAddresses) {
-  const int index = world.host.GetLink("ens0")->index;
-  const IpPrefix address = *IpPrefix::Parse("2001:db8::1/64");
-  ASSERT_TRUE(world.host.SetDown(index));  // before the address, which the kernel would remove
-  ASSERT_TRUE(world.host.AddAddress({.link = index, .prefix = address}));
-  ASSERT_TRUE(world.host.SetMtu(index, 1500));
-  Install();
-  Stop();
-  ASSERT_TRUE(world.host.SetMtu(index, 4200));                                // as Open vSwitch does
-  ASSERT_TRUE(world.host.DeleteAddress({.link = index, .prefix = address}));  // as the kernel does
-  EXPECT_THAT(Run().left, IsEmpty());
-  EXPECT_EQ(world.host.GetLink("ens0")->mtu, 1500U);
-  EXPECT_FALSE(world.host.GetLink("ens0")->up);
-  EXPECT_THAT(*world.host.ListAddresses(index),
-              ElementsAre(netlink::Address{.link = index, .prefix = address}));
-}
-
-TEST_F(RemovalTest, KeepsFailModeWhereOthersHaveGivenTheBridgeRulesSince) {
-  ovs::BridgeSpec none{.name = "br-rail0"};
-  ASSERT_TRUE(world.ovsdb.GiveBackBridge({.name = "br-rail0", .uplink = "ens0"}, none, {}));
-  world.ovsdb.AddForeignBridge("br-rail0");  // not secure, and nobody uses it
-  Install();
-  Stop();
-  ASSERT_TRUE(Commit(
-      {.add = {{.table = 0, .priority = 7, .cookie = 0x77, .match = "in_port=42", .actions = "drop"}}}));
-  const Removed removed = Run();
-  EXPECT_THAT(removed.left, IsEmpty());
-  EXPECT_THAT(removed.told, ElementsAre(HasSubstr("bridge br-rail0 stays fail_mode=secure")));
-  EXPECT_EQ((*world.ovsdb.FindBridge("br-rail0", {}))->fail_mode, "secure");
-}
-
-TEST_F(RemovalTest, ABridgeThatOthersUseIsNotTakenOver) {
-  ovs::BridgeSpec none{.name = "br-rail0"};
-  ASSERT_TRUE(world.ovsdb.GiveBackBridge({.name = "br-rail0", .uplink = "ens0"}, none, {}));
-  world.ovsdb.AddForeignBridge("br-rail0");
+TEST_F(RemovalTest, ABridgeOfOthersIsNotChanged) {
+  Unmark();
   const ovs::Rule theirs{.table = 0, .priority = 7, .cookie = 0x77, .match = "in_port=42", .actions = "drop"};
   ASSERT_TRUE(Commit({.add = {theirs}}));
+  const ovs::Bridge was = **world.ovsdb.FindBridge("br-rail0", {});
   Install();
-  EXPECT_THAT(Problems(),
-              Contains(HasSubstr("is not fail_mode=secure and others use it (it has 1 rules of its own)")));
+  EXPECT_THAT(Problems(), Contains(HasSubstr("bridge br-rail0 is there and raild has not made it")));
   EXPECT_THAT(world.Bridge().rules(), ElementsAre(theirs));
-  EXPECT_EQ((*world.ovsdb.FindBridge("br-rail0", {}))->fail_mode, "");
-  EXPECT_FALSE(ReadOrigin(path_)->bridges.contains("br-rail0")) << "it was not touched";
+  Stop();
+  EXPECT_THAT(Run().left, IsEmpty());
+  EXPECT_TRUE(**world.ovsdb.FindBridge("br-rail0", {}) == was);
+  EXPECT_THAT(world.Bridge().rules(), ElementsAre(theirs));
+}
+
+// raild has made the bridge, and knows it while it runs.
+TEST_F(RemovalTest, AMarkThatSomebodyTakesAwayComesBack) {
+  Install();
+  Unmark();
+  raild->Audit();
+  EXPECT_THAT(Problems(), Not(Contains(HasSubstr("raild has not made it"))));
+  EXPECT_EQ((*world.ovsdb.FindBridge("br-rail0", {}))->external_ids.count(kOwnerKey), 1U);
 }
 
 TEST_F(RemovalTest, NothingIsChangedThatCannotBeRecordedBefore) {
   std::filesystem::create_directories(path_);  // so that the record cannot be written
   Install();
   EXPECT_THAT(Problems(), Contains(HasSubstr("record what was there before")));
-  EXPECT_EQ(Bridges(), was_);
   EXPECT_THAT(*world.bgp.Sessions({}), IsEmpty());
 }
 

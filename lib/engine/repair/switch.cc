@@ -4,8 +4,6 @@
 #include <utility>
 
 #include "lib/base/log.h"
-#include "lib/engine/repair/origin.h"
-#include "lib/engine/repair/takeover.h"
 
 namespace rail::engine {
 namespace {
@@ -237,60 +235,11 @@ void SwitchRepair::RailState::Show(v1::Rail& seen) const {
   seen.clear_unseen_since();
 }
 
-Status SwitchRepair::Bridge(Connections& connections, const config::Rail& rail, RailState& state) {
-  state.bridge_present = false;
-  if (config_.ovs.manage_bridges) {
-    RAIL_ASSIGN(netlink::Netlink * host, connections.Netlink());
-    RAIL_ASSIGN_AS(const netlink::Link pf, host->GetLink(rail.pf), "the uplink of rail " + rail.name);
-    RAIL_TRY(BeforeFirstChange(connections, rail, deps_.origin.get()));
-    RAIL_ASSIGN(ovs::Ovsdb * db, connections.Ovsdb());
-    RAIL_ASSIGN(const ovs::Bridge bridge,
-                db->EnsureBridge(SpecOf(config_, rail, pf.mac), connections.CallDeadline()));
-  }
-  Node node{config_, record_.store(), connections};
-  RAIL_ASSIGN(state.facts, Facts(node, rail));
-  state.bridge_present = true;
-  return {};
-}
-
-Status SwitchRepair::HostLinks(Connections& connections, const config::Rail& rail, RailState& state) {
-  RAIL_ASSIGN(netlink::Netlink * host, connections.Netlink());
-  RAIL_ASSIGN_AS(const netlink::Link pf, host->GetLink(rail.pf), "the uplink of rail " + rail.name);
-  RAIL_ASSIGN_AS(const netlink::Link local, host->GetLink(rail.bridge), "rail " + rail.name);
-  state.uplink_link = pf.index;
-  state.local_link = local.index;
-  if (!config_.ovs.manage_bridges) return {};
-  // Before they go up: a link that is up solicits routers at once, and takes the leaf for one.
-  node_status_.Note({Part::kSysctls, rail.name}, HostSysctls(rail));
-  if (!pf.up) RAIL_TRY(host->SetUp(pf.index));
-  if (!local.up) RAIL_TRY(host->SetUp(local.index));
-  return {};
-}
-
 // ovs-vswitchd forgets it when it restarts, which makes an audit.
 void SwitchRepair::FlowLimit(Connections& connections, const RailState& state) {
   if (!flow_limit_due_ || !state.rules_right()) return;
   flow_limit_due_ = false;
   node_status_.Note(Part::kFlowLimit, connections.RaiseFlowLimit());
-}
-
-// LOCAL speaks IPv6 link-local to the leaf and nothing else. The uplink speaks nothing. Pods work without all this, so a
-// container whose /proc/sys is read-only is reported and does not stop the rail.
-Status SwitchRepair::HostSysctls(const config::Rail& rail) {
-  const bool stood = node_status_.WasRight({Part::kSysctls, rail.name});
-  const auto ensure = [&](const std::string& link, const char* key, const char* value) -> Status {
-    const std::string path = "net/ipv6/conf/" + link + "/" + key;
-    RAIL_ASSIGN(const std::string now, netns::ReadSysctl(path));
-    if (now == value) return {};
-    RAIL_TRY(netns::WriteSysctl(path, value));
-    if (stood) node_status_.Repaired("sysctl");
-    return {};
-  };
-  // The leaf advertises itself as a router. Were it the host's default route, the rail would drop what the host sends. This
-  // comes before IPv6 begins on LOCAL.
-  RAIL_TRY(ensure(rail.bridge, "accept_ra", "0"));
-  RAIL_TRY(ensure(rail.bridge, "disable_ipv6", "0"));
-  return ensure(rail.pf, "disable_ipv6", "1");
 }
 
 Status SwitchRepair::Ports(Connections& connections, RailState& state) {
@@ -385,11 +334,6 @@ RuleTarget SwitchRepair::Target(const config::Rail& rail, RailState& state, cons
   basis.left = remotes.Left();
   target.rules = BridgeRules(state.facts, state.local_rules.For(std::move(basis)), std::move(remotes));
   return target;
-}
-
-bool SwitchRepair::RemovesForeignRules(const config::Rail& rail) const {
-  if (config_.ovs.remove_foreign_flows) return *config_.ovs.remove_foreign_flows;
-  return config_.ovs.manage_bridges && deps_.origin != nullptr && deps_.origin->MadeBridge(rail.bridge);
 }
 
 void SwitchRepair::SayMended(const config::Rail& rail, RailState& state, const Record& record) {

@@ -72,7 +72,8 @@ class SwitchRepair {
           local_rules(mode) {}
 
     bool bridge_present = false;
-    int uplink_link = 0;  // indexes of the kernel
+    bool bridge_ours = false;  // raild has made it, also where somebody has taken the mark away since
+    int uplink_link = 0;       // indexes of the kernel
     int local_link = 0;
     pipeline::BridgeFacts facts;
     PortRepair ports;

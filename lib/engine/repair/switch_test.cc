@@ -235,7 +235,7 @@ TEST_F(RepairTest, RemovesARuleOfOursThatNobodyWantsAndLeavesOthersRulesAlone) {
   EXPECT_THAT(world.Bridge().rules(), Contains(Field(&Rule::priority, 998)));
 }
 
-// A bridge is raild's own where origin.json says that raild made it, unless node.json decides.
+// A bridge is raild's own unless origin.json says that an earlier version took it over, or node.json decides.
 TEST_F(RepairTest, RemovesRulesOfOthersFromBridgesThatRaildMade) {
   const Rule foreign{
       .table = 0, .priority = 60000, .cookie = 0, .match = "ip,nw_dst=10.0.3.1", .actions = "output:9"};
@@ -266,8 +266,7 @@ TEST_F(RepairTest, RemovesRulesOfOthersFromBridgesThatRaildMade) {
       (std::filesystem::temp_directory_path() / ("rail-made-" + std::to_string(::getpid()))).string();
   for (const bool made : {false, true}) {
     OriginRecord record;
-    record.bridges["br-rail0"].rail = "rail0";
-    record.bridges["br-rail0"].before.existed = !made;
+    if (!made) record.adopted.insert("br-rail0");
     ASSERT_TRUE(WriteOrigin(path, record));
     world.origin = std::make_shared<Origin>(path);
     world.config.ovs.manage_bridges = true;

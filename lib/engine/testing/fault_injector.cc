@@ -43,15 +43,14 @@ class Ovsdb : public ovs::Ovsdb {
     RAIL_TRY(faults_.Call(Dependency::kOvsdb, "EnsureBridge"));
     return inner_.EnsureBridge(spec, deadline);
   }
-  Result<ovs::BridgeBefore> LookBefore(const std::string& bridge, const std::string& uplink,
-                                       Deadline deadline) override {
-    RAIL_TRY(faults_.Call(Dependency::kOvsdb, "LookBefore"));
-    return inner_.LookBefore(bridge, uplink, deadline);
+  Result<bool> DeleteBridge(const std::string& name, const ovs::ExternalIds& owner, const std::string& uplink,
+                            Deadline deadline) override {
+    RAIL_TRY(faults_.Call(Dependency::kOvsdb, "DeleteBridge"));
+    return inner_.DeleteBridge(name, owner, uplink, deadline);
   }
-  Result<bool> GiveBackBridge(const ovs::BridgeBefore& before, const ovs::BridgeSpec& spec,
-                              Deadline deadline) override {
-    RAIL_TRY(faults_.Call(Dependency::kOvsdb, "GiveBackBridge"));
-    return inner_.GiveBackBridge(before, spec, deadline);
+  Result<std::vector<ovs::Bridge>> BridgesWith(const std::string& key, Deadline deadline) override {
+    RAIL_TRY(faults_.Call(Dependency::kOvsdb, "BridgesWith"));
+    return inner_.BridgesWith(key, deadline);
   }
   Status UnmarkBridge(const std::string& bridge, const std::vector<std::string>& keys,
                       Deadline deadline) override {

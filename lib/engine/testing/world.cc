@@ -205,7 +205,7 @@ void World::AddRail(const std::string& name, uint32_t index, const std::vector<i
                            .uplink = rail.pf,
                            .hwaddr = {},
                            .mtu = 4200,
-                           .external_ids = {}},
+                           .external_ids = {{kOwnerKey, name}, {kUplinkKey, rail.pf}}},
                           {}));
   SetLeafMac(rail.bridge, "02:1e:af:00:00:01");
   config.rails.push_back(std::move(rail));

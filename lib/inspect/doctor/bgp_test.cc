@@ -147,6 +147,10 @@ TEST(DoctorOfBgp, ARaildThatHasJustBegunAccusesNeitherTheFeedNorPortsNorTenants)
   facts.view.attachments.clear();
   facts.view.started_ms = facts.now_ms - 4999;
   EXPECT_THAT(Diagnose(facts), ::testing::IsEmpty());
+  facts.view.started_ms = 0;
+  facts.view.version = 0;
+  EXPECT_THAT(Diagnose(facts), ::testing::IsEmpty()) << "there is no view yet";
+  facts.view.version = 1;
   facts.view.started_ms = facts.now_ms - 5000;
   std::set<std::string> ids;
   for (const Finding& each : Diagnose(facts)) ids.insert(each.id);

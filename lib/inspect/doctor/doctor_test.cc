@@ -54,6 +54,7 @@ NodeFacts Well() {
   shown.rail = facts.config.rails[0];
   shown.seen.set_bgp_state("Established");
   shown.seen.set_leaf_mac("02:00:00:00:0f:00");
+  facts.view.version = 1;
   facts.view.bmp_up = true;
   facts.view.health = {{{engine::Part::kRail, "rail0"}, true, "", 0}};
   engine::AttachmentView& pod = facts.view.attachments.emplace_back();

@@ -32,7 +32,10 @@ class Examiner {
   void OfRail(const std::string& rail) { found_.back().rail = rail; }
 
   // raild has not looked at everything yet, and what it has not found is not missing: it takes a second, more on a busy node.
-  bool JustBegun() const { return facts_.now_ms - view_.started_ms < 5000; }
+  // Before its first view it has not even said when it began.
+  bool JustBegun() const {
+    return (view_.version == 0 && !facts_.start) || facts_.now_ms - view_.started_ms < 5000;
+  }
 
   static std::string Octal(uint32_t mode) { return fmt::format("{:04o}", mode & 07777); }
 

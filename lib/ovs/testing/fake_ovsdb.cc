@@ -17,13 +17,12 @@ class Connection : public Ovsdb {
   Result<Bridge> EnsureBridge(const BridgeSpec& spec, Deadline deadline) override {
     return db_.EnsureBridge(spec, deadline);
   }
-  Result<BridgeBefore> LookBefore(const std::string& bridge, const std::string& uplink,
-                                  Deadline deadline) override {
-    return db_.LookBefore(bridge, uplink, deadline);
+  Result<bool> DeleteBridge(const std::string& name, const ExternalIds& owner, const std::string& uplink,
+                            Deadline deadline) override {
+    return db_.DeleteBridge(name, owner, uplink, deadline);
   }
-  Result<bool> GiveBackBridge(const BridgeBefore& before, const BridgeSpec& spec,
-                              Deadline deadline) override {
-    return db_.GiveBackBridge(before, spec, deadline);
+  Result<std::vector<Bridge>> BridgesWith(const std::string& key, Deadline deadline) override {
+    return db_.BridgesWith(key, deadline);
   }
   Status UnmarkBridge(const std::string& bridge, const std::vector<std::string>& keys,
                       Deadline deadline) override {
@@ -73,6 +72,11 @@ void FakeOvsdb::RemoveDevice(const std::string& name) {
     port->ofport = -1;
     port->error = "could not open network device " + name + " (No such device)";
   }
+}
+
+void FakeOvsdb::ChangeBridge(const std::string& name, const std::function<void(Bridge&)>& change) {
+  const std::scoped_lock lock(mutex_);
+  change(bridges_.at(name));
 }
 
 void FakeOvsdb::RemoveBridge(const std::string& name) {
@@ -142,10 +146,6 @@ Result<Bridge> FakeOvsdb::EnsureBridge(const BridgeSpec& spec, Deadline) {
         {.bridge = spec.name, .name = spec.uplink, .ofport = -1, .error = {}, .external_ids = {}});
   }
   std::ranges::sort(bridge.ports, {}, &Port::name);
-  for (const std::string& name : {spec.name, spec.uplink}) {
-    if (spec.mtu != 0) requests_[name].mtu_request = spec.mtu;
-  }
-  requests_[spec.uplink].ofport_request = 1;
   Port& port = *Find(spec.uplink);
   Open(bridge, port, 1);
   if (port.ofport < 0)
@@ -154,66 +154,32 @@ Result<Bridge> FakeOvsdb::EnsureBridge(const BridgeSpec& spec, Deadline) {
   return bridge;
 }
 
-Result<BridgeBefore> FakeOvsdb::LookBefore(const std::string& name, const std::string& uplink, Deadline) {
+Result<bool> FakeOvsdb::DeleteBridge(const std::string& name, const ExternalIds& owner,
+                                     const std::string& uplink, Deadline) {
   RAIL_TRY(Check());
   const std::scoped_lock lock(mutex_);
-  BridgeBefore before{.name = name, .uplink = uplink};
   const auto it = bridges_.find(name);
-  if (it == bridges_.end()) return before;
-  const Bridge& bridge = it->second;
-  before.existed = true;
-  before.datapath = bridge.datapath;
-  before.fail_mode = bridge.fail_mode;
-  before.hwaddr = bridge.hwaddr;
-  before.disable_in_band = bridge.disable_in_band;
-  before.prefixes = bridge.prefixes;
-  for (const Port& port : bridge.ports) {
-    if (port.name == name) before.local_port = requests_[name];
-    if (port.name == uplink) before.uplink_port = requests_[uplink];
+  if (it == bridges_.end()) return false;
+  for (const auto& [key, value] : owner) {
+    const auto its = it->second.external_ids.find(key);
+    if (its == it->second.external_ids.end() || its->second != value) return false;
   }
-  return before;
+  for (const Port& port : it->second.ports) {
+    if (port.name != name && port.name != uplink)
+      return Fail(Code::kBusy, "remove bridge " + name + ": it has ports of others: " + port.name);
+  }
+  bridges_.erase(it);
+  return true;
 }
 
-Result<bool> FakeOvsdb::GiveBackBridge(const BridgeBefore& before, const BridgeSpec& spec, Deadline) {
+Result<std::vector<Bridge>> FakeOvsdb::BridgesWith(const std::string& key, Deadline) {
   RAIL_TRY(Check());
   const std::scoped_lock lock(mutex_);
-  const auto it = bridges_.find(before.name);
-  if (it == bridges_.end()) return false;
-  Bridge& bridge = it->second;
-  const std::string doing = "give bridge " + before.name + " back";
-  if (!before.existed) {
-    for (const Port& port : bridge.ports) {
-      if (port.name != before.name && port.name != before.uplink)
-        return Fail(Code::kBusy, doing + ": it has ports of others: " + port.name);
-    }
-    requests_.erase(before.name);
-    requests_.erase(before.uplink);
-    bridges_.erase(it);
-    return true;
+  std::vector<Bridge> found;
+  for (const auto& [name, bridge] : bridges_) {
+    if (bridge.external_ids.contains(key)) found.push_back(bridge);
   }
-  const Bridge was = bridge;
-  const auto requested = requests_;
-  bridge.datapath = before.datapath;
-  bridge.fail_mode = before.fail_mode;
-  bridge.hwaddr = before.hwaddr;
-  bridge.disable_in_band = before.disable_in_band;
-  for (const auto& [key, value] : spec.external_ids) bridge.external_ids.erase(key);
-  for (const auto& [table, fields] : spec.prefixes) {
-    const auto prefixes = before.prefixes.find(table);
-    if (prefixes == before.prefixes.end()) {
-      bridge.prefixes.erase(table);
-    } else {
-      bridge.prefixes[table] = prefixes->second;
-    }
-  }
-  if (before.local_port) requests_[before.name] = *before.local_port;
-  if (before.uplink_port) {
-    requests_[before.uplink] = *before.uplink_port;
-  } else {
-    requests_.erase(before.uplink);
-    std::erase_if(bridge.ports, [&](const Port& port) { return port.name == before.uplink; });
-  }
-  return !(was == bridge) || requested != requests_;
+  return found;
 }
 
 Status FakeOvsdb::UnmarkBridge(const std::string& name, const std::vector<std::string>& keys, Deadline) {

@@ -5,6 +5,7 @@
 // Owns:     the rows; must outlive its connections
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -27,6 +28,8 @@ class FakeOvsdb : public Ovsdb, public Faults {
   void RemoveDevice(const std::string& name);
   // A bridge as another program would make it: not secure, without an uplink.
   void AddForeignBridge(const std::string& name);
+  // As another program would change it. There is such a bridge.
+  void ChangeBridge(const std::string& name, const std::function<void(Bridge&)>& change);
   // As another program would remove it.
   void RemoveBridge(const std::string& name);
   // Called when Open vSwitch makes the netdev of an internal port, and when it removes it.
@@ -35,9 +38,9 @@ class FakeOvsdb : public Ovsdb, public Faults {
   void SetOtherConfig(const std::string& key, const std::string& value);
 
   Result<Bridge> EnsureBridge(const BridgeSpec& spec, Deadline deadline) override;
-  Result<BridgeBefore> LookBefore(const std::string& bridge, const std::string& uplink,
-                                  Deadline deadline) override;
-  Result<bool> GiveBackBridge(const BridgeBefore& before, const BridgeSpec& spec, Deadline deadline) override;
+  Result<bool> DeleteBridge(const std::string& name, const ExternalIds& owner, const std::string& uplink,
+                            Deadline deadline) override;
+  Result<std::vector<Bridge>> BridgesWith(const std::string& key, Deadline deadline) override;
   Status UnmarkBridge(const std::string& bridge, const std::vector<std::string>& keys,
                       Deadline deadline) override;
   Result<std::optional<Bridge>> FindBridge(const std::string& name, Deadline deadline) override;
@@ -56,7 +59,6 @@ class FakeOvsdb : public Ovsdb, public Faults {
 
   std::mutex mutex_;
   std::map<std::string, Bridge> bridges_;
-  std::map<std::string, PortBefore> requests_;  // of interfaces, by name
   std::set<std::string> devices_;
   std::set<std::string> internal_;
   Internal on_internal_;
