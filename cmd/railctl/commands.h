@@ -83,6 +83,9 @@ Status CheckRail(const Context& context);
 // Those that the flags select; for people by namespace, pod and interface. Errors: kNotFound when the flags name a pod and none is its.
 Result<v1::ListAttachmentsResponse> ListAttachments(const Context& context);
 Result<std::vector<v1::Rail>> ListRails(const Context& context);
+// Of `all` the rail that the flags name, or all.
+std::vector<v1::Rail> Selected(const Context& context,
+                               const google::protobuf::RepeatedPtrField<v1::Rail>& all);
 Result<std::vector<v1::TenantSummary>> ListTenants(const Context& context);
 v1::AttachmentFilter FilterOf(const Flags& flags);
 v1::AttachmentSelector SelectorOf(const Flags& flags);

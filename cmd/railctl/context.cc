@@ -70,7 +70,12 @@ Result<v1::ListAttachmentsResponse> ListAttachments(const Context& context) {
 Result<std::vector<v1::Rail>> ListRails(const Context& context) {
   v1::ListRailsResponse response;
   RAIL_TRY(context.client.Ask(&v1::Node::Stub::ListRails, v1::ListRailsRequest(), response));
-  std::vector<v1::Rail> rails(response.rails().begin(), response.rails().end());
+  return Selected(context, response.rails());
+}
+
+std::vector<v1::Rail> Selected(const Context& context,
+                               const google::protobuf::RepeatedPtrField<v1::Rail>& all) {
+  std::vector<v1::Rail> rails(all.begin(), all.end());
   const std::string& wanted = context.flags.rail;
   std::erase_if(rails, [&](const v1::Rail& rail) { return !wanted.empty() && rail.name() != wanted; });
   return rails;

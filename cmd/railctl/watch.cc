@@ -2,8 +2,10 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
+#include <vector>
 
 #include "cmd/railctl/commands.h"
+#include "rail/v1/state.grpc.pb.h"
 
 namespace rail::railctl {
 namespace {
@@ -28,49 +30,82 @@ Error Ended(const Context& context, const grpc::Status& status) {
   return {Code::kTransient, "raild at " + context.client.Where() + " has ended the watch"};
 }
 
-// A kind of thing that raild lists and does not stream by itself.
+// What raild lists of one kind, and how it differs from the list before.
 template <class Message>
-struct Kind {
-  const char* name;  // of one, in JSON
-  std::function<Result<std::vector<Message>>()> list;
-  std::function<std::string(const Message&)> key;
-};
+class Events {
+ public:
+  using Key = std::function<std::string(const Message&)>;
+  // `name`: of one, in JSON.
+  Events(const Context& context, const char* name, Key key)
+      : context_(context),
+        name_(name),
+        key_(std::move(key)),
+        table_(EventTable(context, ColumnsOf<Message>())) {}
 
-// Lists whenever raild says that the node has changed, and prints what differs from the list before.
-template <class Message>
-ExitCode Follow(const Context& context, const Kind<Message>& kind) {
-  grpc::ClientContext call;
-  const auto reader = context.client.node().WatchNode(&call, v1::WatchNodeRequest());
-  Table table = EventTable(context, ColumnsOf<Message>());
-  const bool as_json = context.flags.format == Format::kJson;
-  std::map<std::string, Message> told;
-  const auto tell = [&](Event::Type type, const Message& message) -> Status {
-    if (!as_json) {
-      AddEvent(table, type, RowOf(message, StyleOf(context)));
+  // Prints what has come, changed and gone.
+  Status Print(const std::vector<Message>& now) {
+    std::map<std::string, Message> before = std::exchange(told_, {});
+    for (const Message& message : now) told_.insert_or_assign(key_(message), message);
+    for (const auto& [key, message] : before) {
+      if (!told_.contains(key)) RAIL_TRY(Tell(Event::DELETED, message));
+    }
+    for (const Message& message : now) {
+      const auto old = before.find(key_(message));
+      if (old == before.end()) {
+        RAIL_TRY(Tell(Event::ADDED, message));
+      } else if (old->second.SerializeAsString() != message.SerializeAsString()) {
+        RAIL_TRY(Tell(Event::MODIFIED, message));
+      }
+    }
+    if (!as_json()) table_.Print(context_.out);
+    context_.out.flush();
+    return {};
+  }
+
+ private:
+  bool as_json() const { return context_.flags.format == Format::kJson; }
+  Status Tell(Event::Type type, const Message& message) {
+    if (!as_json()) {
+      AddEvent(table_, type, RowOf(message, StyleOf(context_)));
       return {};
     }
     RAIL_ASSIGN(Json json, ToJson(message));
-    context.out << Text({{"type", Event::Type_Name(type)}, {kind.name, std::move(json)}}, Layout::kLine)
-                << '\n';
+    context_.out << Text({{"type", Event::Type_Name(type)}, {name_, std::move(json)}}, Layout::kLine) << '\n';
     return {};
-  };
+  }
+
+  const Context& context_;
+  const char* const name_;
+  const Key key_;
+  Table table_;
+  std::map<std::string, Message> told_;
+};
+
+// Lists whenever raild says that the node has changed.
+template <class Message>
+ExitCode FollowLists(const Context& context, Events<Message> events,
+                     const std::function<Result<std::vector<Message>>()>& list) {
+  grpc::ClientContext call;
+  const auto reader = context.client.node().WatchNode(&call, v1::WatchNodeRequest());
   for (v1::WatchNodeResponse change; reader->Read(&change);) {
-    RAIL_ASSIGN(const std::vector<Message> now, kind.list());
-    std::map<std::string, Message> before = std::exchange(told, {});
-    for (const Message& message : now) told.insert_or_assign(kind.key(message), message);
-    for (const auto& [key, message] : before) {
-      if (!told.contains(key)) RAIL_TRY(tell(Event::DELETED, message));
-    }
-    for (const Message& message : now) {
-      const auto old = before.find(kind.key(message));
-      if (old == before.end()) {
-        RAIL_TRY(tell(Event::ADDED, message));
-      } else if (old->second.SerializeAsString() != message.SerializeAsString()) {
-        RAIL_TRY(tell(Event::MODIFIED, message));
-      }
-    }
-    if (!as_json) table.Print(context.out);
-    context.out.flush();
+    RAIL_ASSIGN(const std::vector<Message> now, list());
+    RAIL_TRY(events.Print(now));
+    if (!context.out) call.TryCancel();  // nobody reads any more
+  }
+  return tl::make_unexpected(Ended(context, reader->Finish()));
+}
+
+// Reads one section of the node's state whenever it has changed.
+template <class Message>
+ExitCode FollowSection(const Context& context, v1::WatchStateResponse::Section section,
+                       Events<Message> events,
+                       const std::function<std::vector<Message>(const v1::NodeState&)>& list) {
+  const auto state = v1::State::NewStub(context.client.channel());
+  grpc::ClientContext call;
+  const auto reader = state->WatchState(&call, v1::WatchStateRequest());
+  for (v1::WatchStateResponse change; reader->Read(&change);) {
+    if (change.section() != v1::WatchStateResponse::ALL && change.section() != section) continue;
+    RAIL_TRY(events.Print(list(change.state())));
     if (!context.out) call.TryCancel();  // nobody reads any more
   }
   return tl::make_unexpected(Ended(context, reader->Finish()));
@@ -104,8 +139,10 @@ ExitCode WatchAttachments(const Context& context) {
 }
 
 ExitCode WatchRails(const Context& context) {
-  return Follow<v1::Rail>(context, {"rail", [&] { return ListRails(context); },
-                                    [](const v1::Rail& rail) { return rail.name(); }});
+  return FollowSection<v1::Rail>(
+      context, v1::WatchStateResponse::RAILS,
+      {context, "rail", [](const v1::Rail& rail) { return rail.name(); }},
+      [&](const v1::NodeState& state) { return Selected(context, state.rails()); });
 }
 
 ExitCode WatchRemotes(const Context& context) {
@@ -117,25 +154,25 @@ ExitCode WatchRemotes(const Context& context) {
     return remote.address() + ' ' + remote.tenant().id() + ' ' +
            (remote.has_rail_index() ? std::to_string(remote.rail_index()) : "-");
   };
-  return Follow<v1::Remote>(context, {"remote", list, key});
+  return FollowLists<v1::Remote>(context, {context, "remote", key}, list);
 }
 
 ExitCode WatchTenants(const Context& context) {
   const auto key = [](const v1::TenantSummary& each) {
     return each.tenant().name() + ' ' + each.tenant().id();
   };
-  return Follow<v1::TenantSummary>(context, {"tenant", [&] { return ListTenants(context); }, key});
+  return FollowLists<v1::TenantSummary>(context, {context, "tenant", key},
+                                        [&] { return ListTenants(context); });
 }
 
 ExitCode WatchNode(const Context& context) {
-  const auto list = [&]() -> Result<std::vector<v1::HealthPart>> {
-    v1::GetNodeResponse response;
-    RAIL_TRY(context.client.Ask(&v1::Node::Stub::GetNode, v1::GetNodeRequest(), response));
-    const auto& parts = response.node().health();
+  const auto list = [](const v1::NodeState& state) {
+    const auto& parts = state.node().health();
     return std::vector<v1::HealthPart>(parts.begin(), parts.end());
   };
-  return Follow<v1::HealthPart>(context,
-                                {"part", list, [](const v1::HealthPart& part) { return part.part(); }});
+  return FollowSection<v1::HealthPart>(
+      context, v1::WatchStateResponse::NODE,
+      {context, "part", [](const v1::HealthPart& part) { return part.part(); }}, list);
 }
 
 }  // namespace rail::railctl

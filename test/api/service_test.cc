@@ -12,6 +12,7 @@
 #include "grpc/health/v1/health.grpc.pb.h"
 #include "lib/base/clock.h"
 #include "rail/v1/node.grpc.pb.h"
+#include "rail/v1/state.grpc.pb.h"
 #include "test/api/served.h"
 
 namespace rail {
@@ -100,6 +101,34 @@ TEST_F(ServiceTest, TellsOfEachNewViewOnceAndEndsWhenRaildStops) {
   EXPECT_EQ(response.view(), first + 1);
   server_->Stop();
   EXPECT_FALSE(reader->Read(&response));
+  EXPECT_EQ(reader->Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
+}
+
+TEST_F(ServiceTest, TellsTheWholeStateAndThenTheSectionsThatChange) {
+  const auto state = v1::State::NewStub(channel_);
+  grpc::ClientContext context;
+  Bound(context);
+  const auto reader = state->WatchState(&context, {});
+  v1::WatchStateResponse response;
+  ASSERT_TRUE(reader->Read(&response));
+  EXPECT_EQ(response.section(), v1::WatchStateResponse::ALL);
+  EXPECT_EQ(response.state().rails_size(), 2);
+  EXPECT_EQ(response.state().attachments_size(), 3);
+  engine::NodeView view = SampleView();
+  view.rails.pop_back();
+  views_.Publish(view);
+  ASSERT_TRUE(reader->Read(&response));
+  EXPECT_EQ(response.section(), v1::WatchStateResponse::RAILS);
+  EXPECT_EQ(response.number(), 2U);
+  EXPECT_EQ(response.state().rails_size(), 1);
+  grpc::ClientContext again;
+  Bound(again);
+  ASSERT_TRUE(state->WatchState(&again, {})->Read(&response)) << "a reader that comes back";
+  EXPECT_EQ(response.section(), v1::WatchStateResponse::ALL);
+  again.TryCancel();
+  server_->Stop();
+  while (reader->Read(&response)) {
+  }
   EXPECT_EQ(reader->Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
 }
 

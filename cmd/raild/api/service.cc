@@ -17,9 +17,11 @@
 #include "cmd/raild/api/port_messages.h"
 #include "cmd/raild/api/question_queue.h"
 #include "cmd/raild/api/socket_file.h"
+#include "cmd/raild/api/state_messages.h"
 #include "cmd/raild/api/tls.h"
 #include "cmd/raild/api/watches.h"
 #include "rail/v1/node.grpc.pb.h"
+#include "rail/v1/state.grpc.pb.h"
 
 namespace rail::raild {
 namespace {
@@ -133,7 +135,7 @@ class Service final : public v1::Node::CallbackService {
   grpc::ServerUnaryReactor* ListFlows(grpc::CallbackServerContext* context,
                                       const v1::ListFlowsRequest* request,
                                       v1::ListFlowsResponse* response) override {
-    return AtTheDesk(context, [this, request, response]() -> Status {
+    return InItsTurn(context, [this, request, response]() -> Status {
       RAIL_ASSIGN(const inspect::FlowsPage page, ToPage(*request));
       RAIL_ASSIGN(const auto flows, sources_.inspector.ListFlows(ToSelector(request->selector()), page));
       *response = ToMessage(flows);
@@ -143,7 +145,7 @@ class Service final : public v1::Node::CallbackService {
 
   grpc::ServerUnaryReactor* Check(grpc::CallbackServerContext* context, const v1::CheckRequest* request,
                                   v1::CheckResponse* response) override {
-    return AtTheDesk(context, [this, request, response]() -> Status {
+    return InItsTurn(context, [this, request, response]() -> Status {
       RAIL_ASSIGN(const auto checked, sources_.inspector.Check(ToSelector(request->selector())));
       *response = ToMessage(checked);
       return {};
@@ -152,7 +154,7 @@ class Service final : public v1::Node::CallbackService {
 
   grpc::ServerUnaryReactor* Trace(grpc::CallbackServerContext* context, const v1::TraceRequest* request,
                                   v1::TraceResponse* response) override {
-    return AtTheDesk(context, [this, request, response]() -> Status {
+    return InItsTurn(context, [this, request, response]() -> Status {
       RAIL_ASSIGN(const inspect::Question question, ToQuestion(*request));
       RAIL_ASSIGN(const inspect::Answer answer, sources_.inspector.Trace(question));
       *response = ToMessage(answer);
@@ -162,7 +164,7 @@ class Service final : public v1::Node::CallbackService {
 
   grpc::ServerUnaryReactor* Doctor(grpc::CallbackServerContext* context, const v1::DoctorRequest*,
                                    v1::DoctorResponse* response) override {
-    return AtTheDesk(context, [this, response]() -> Status {
+    return InItsTurn(context, [this, response]() -> Status {
       *response = ToMessage(sources_.inspector.Doctor());
       return {};
     });
@@ -176,7 +178,7 @@ class Service final : public v1::Node::CallbackService {
 
   grpc::ServerUnaryReactor* ListNics(grpc::CallbackServerContext* context, const v1::ListNicsRequest*,
                                      v1::ListNicsResponse* response) override {
-    return AtTheDesk(context, [this, response]() -> Status {
+    return InItsTurn(context, [this, response]() -> Status {
       *response = ToNics(sources_.inspector.LookAtHardware(), *View());
       return {};
     });
@@ -184,7 +186,7 @@ class Service final : public v1::Node::CallbackService {
 
   grpc::ServerUnaryReactor* ListGpus(grpc::CallbackServerContext* context, const v1::ListGpusRequest*,
                                      v1::ListGpusResponse* response) override {
-    return AtTheDesk(context, [this, response]() -> Status {
+    return InItsTurn(context, [this, response]() -> Status {
       *response = ToGpus(sources_.inspector.LookAtHardware());
       return {};
     });
@@ -192,7 +194,7 @@ class Service final : public v1::Node::CallbackService {
 
   grpc::ServerUnaryReactor* GetNccl(grpc::CallbackServerContext* context, const v1::GetNcclRequest* request,
                                     v1::GetNcclResponse* response) override {
-    return AtTheDesk(context, [this, request, response]() -> Status {
+    return InItsTurn(context, [this, request, response]() -> Status {
       RAIL_ASSIGN(const inspect::NcclQuestion question, ToQuestion(*request));
       RAIL_ASSIGN(const inspect::NcclAnswer answer, sources_.inspector.Nccl(question));
       *response = ToMessage(answer);
@@ -222,7 +224,7 @@ class Service final : public v1::Node::CallbackService {
   grpc::ServerUnaryReactor* ListCounters(grpc::CallbackServerContext* context,
                                          const v1::ListCountersRequest* request,
                                          v1::ListCountersResponse* response) override {
-    return AtTheDesk(context, counter_questions_, [this, request, response]() -> Status {
+    return InItsTurn(context, counter_questions_, [this, request, response]() -> Status {
       const auto view = sources_.counters.Fresh(After(kCountersWait));
       if (view->version == 0) return Fail(Code::kTransient, "raild has not read any counters yet");
       *response = raild::ListCounters(*view, request->filter());
@@ -267,11 +269,11 @@ class Service final : public v1::Node::CallbackService {
 
   // A question to Open vSwitch, bgpd or the kernel may take a while, so it never runs on a thread of gRPC.
   template <class Look>
-  grpc::ServerUnaryReactor* AtTheDesk(grpc::CallbackServerContext* context, Look look) {
-    return AtTheDesk(context, questions_, std::move(look));
+  grpc::ServerUnaryReactor* InItsTurn(grpc::CallbackServerContext* context, Look look) {
+    return InItsTurn(context, questions_, std::move(look));
   }
   template <class Look>
-  static grpc::ServerUnaryReactor* AtTheDesk(grpc::CallbackServerContext* context, QuestionQueue& queue,
+  static grpc::ServerUnaryReactor* InItsTurn(grpc::CallbackServerContext* context, QuestionQueue& queue,
                                              Look look) {
     grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
     const bool taken = queue.Ask([context, reactor, look = std::move(look)](QuestionQueue::Turn turn) {
@@ -299,13 +301,36 @@ class Service final : public v1::Node::CallbackService {
   const size_t most_watches_;
 };
 
+// What follows the whole state. Its watches count beside those of Node.
+class StateService final : public v1::State::CallbackService {
+ public:
+  StateService(const Sources& sources, const LastHealth& health, Watches& watches, size_t most_watches)
+      : views_(sources.views), health_(health), watches_(watches), most_watches_(most_watches) {}
+
+  grpc::ServerWriteReactor<v1::WatchStateResponse>* WatchState(grpc::CallbackServerContext*,
+                                                               const v1::WatchStateRequest*) override {
+    const auto changes = std::make_shared<StateChanges>(UnixMs);
+    return new Stream<v1::WatchStateResponse, engine::ViewPublisher>(
+        watches_, views_, this, most_watches_,
+        [this, changes](const engine::NodeView& view) { return changes->Next(view, health_.Get()); });
+  }
+
+ private:
+  const engine::ViewPublisher& views_;
+  const LastHealth& health_;
+  Watches& watches_;
+  const size_t most_watches_;
+};
+
 // A way in: a listener with limits of its own.
-struct Door {
-  Door(const Sources& sources, const LastHealth& health, Watches& watches, Watches& counter_watches,
-       QuestionQueue& queue, QuestionQueue& counter_queue, size_t most_watches)
-      : service(sources, health, watches, counter_watches, queue, counter_queue, most_watches) {}
+struct Listener {
+  Listener(const Sources& sources, const LastHealth& health, Watches& watches, Watches& counter_watches,
+           QuestionQueue& queue, QuestionQueue& counter_queue, size_t most_watches)
+      : service(sources, health, watches, counter_watches, queue, counter_queue, most_watches),
+        state(sources, health, watches, most_watches) {}
 
   Service service;
+  StateService state;
   std::unique_ptr<grpc::Server> server;
 };
 
@@ -337,14 +362,15 @@ void SetServing(grpc::Server& server, const Health& health) {
   service.SetServingStatus(v1::Node::service_full_name(), health.hung.empty() && health.ready());
 }
 
-Status Open(Door& door, grpc::ServerBuilder& builder, const std::string& where) {
-  builder.RegisterService(&door.service);
-  door.server = builder.BuildAndStart();
-  if (door.server == nullptr) {
+Status Open(Listener& listener, grpc::ServerBuilder& builder, const std::string& where) {
+  builder.RegisterService(&listener.service);
+  builder.RegisterService(&listener.state);
+  listener.server = builder.BuildAndStart();
+  if (listener.server == nullptr) {
     return Fail(Code::kInternal,
                 "serve gRPC on " + where + ": gRPC does not start (is it taken by another process?)");
   }
-  SetServing(*door.server, {});
+  SetServing(*listener.server, {});
   return {};
 }
 
@@ -366,8 +392,8 @@ struct Server::Parts {
   Watches counter_watches;
   QuestionQueue queue;
   QuestionQueue counter_queue{1};  // a reading answers all who wait for it
-  Door local;
-  Door tcp;  // its server is null when node.json names no listener
+  Listener local;
+  Listener tcp;  // its server is null when node.json names no listener
 };
 
 Server::Server(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
@@ -408,16 +434,16 @@ Result<std::unique_ptr<Server>> Server::Start(const Sources& sources, const std:
 
 void Server::Tell(const Health& health) {
   parts_->health.Set(health);
-  for (Door* door : {&parts_->local, &parts_->tcp}) {
-    if (door->server != nullptr) SetServing(*door->server, health);
+  for (Listener* listener : {&parts_->local, &parts_->tcp}) {
+    if (listener->server != nullptr) SetServing(*listener->server, health);
   }
 }
 
 void Server::Stop() {
   if (parts_ == nullptr) return;
   const auto each = [&](const auto& act) {
-    for (Door* door : {&parts_->local, &parts_->tcp}) {
-      if (door->server != nullptr) act(*door->server);
+    for (Listener* listener : {&parts_->local, &parts_->tcp}) {
+      if (listener->server != nullptr) act(*listener->server);
     }
   };
   each([](grpc::Server& server) { server.GetHealthCheckService()->Shutdown(); });

@@ -13,6 +13,11 @@ namespace {
 
 using state::Phase;
 
+// No message here has a map, so equal messages have equal bytes.
+size_t HashOf(const google::protobuf::Message& message) {
+  return std::hash<std::string>()(message.SerializeAsString());
+}
+
 void SetLearned(v1::LearnedCounts& learned, const engine::NodeView& view) {
   learned.set_complete(view.learning_complete);
   learned.set_remotes(view.remote_counts.known);
@@ -72,9 +77,10 @@ void CountAttachments(v1::NodeState& state, const engine::NodeView& view) {
 
 }  // namespace
 
-v1::NodeState StateOf(const engine::NodeView& view, Clock::time_point now, int64_t now_ms) {
+v1::NodeState StateOf(const engine::NodeView& view, Clock::time_point now, int64_t now_ms,
+                      const Health& raild) {
   v1::NodeState state;
-  *state.mutable_node() = std::move(*GetNode(view, {}).mutable_node());
+  *state.mutable_node() = std::move(*GetNode(view, raild).mutable_node());
   for (const std::string_view cause : engine::kRepairCauses) {
     const auto counted = view.repairs_by_cause.find(std::string(cause));
     v1::Repair& repair = *state.add_repairs();
@@ -86,6 +92,57 @@ v1::NodeState StateOf(const engine::NodeView& view, Clock::time_point now, int64
   if (view.tenant_list.wanted) SetTenantList(*state.mutable_tenant_list(), view.tenant_list, now, now_ms);
   CountAttachments(state, view);
   return state;
+}
+
+v1::WatchStateResponse& StateChanges::Add(std::vector<v1::WatchStateResponse>& responses,
+                                          v1::WatchStateResponse::Section section) {
+  v1::WatchStateResponse& response = responses.emplace_back();
+  response.set_number(++number_);
+  response.set_section(section);
+  return response;
+}
+
+std::vector<v1::WatchStateResponse> StateChanges::Next(const engine::NodeView& view, const Health& raild) {
+  std::vector<v1::WatchStateResponse> responses;
+  if (view.version == 0) return responses;
+  v1::NodeState state = StateOf(view, Clock::now(), unix_ms_(), raild);
+  *state.mutable_attachments() = std::move(*ListAttachments(view, {}).mutable_attachments());
+  // It is worked out anew of two clocks, which differ by a millisecond from one view to the next: that is no change.
+  if (state.tenant_list().has_stale_since()) state.mutable_tenant_list()->mutable_stale_since()->set_nanos(0);
+  const bool first = number_ == 0;
+  if (first) *Add(responses, v1::WatchStateResponse::ALL).mutable_state() = state;
+
+  std::map<int64_t, size_t> before = std::exchange(attachments_, {});
+  v1::WatchStateResponse attachments;
+  for (v1::Attachment& each : *state.mutable_attachments()) {
+    const size_t now = HashOf(each);
+    attachments_.emplace(each.id(), now);
+    const auto was = before.find(each.id());
+    if (was == before.end() || was->second != now) {
+      *attachments.mutable_state()->add_attachments() = std::move(each);
+    }
+  }
+  for (const auto& [id, hash] : before) {
+    if (!attachments_.contains(id)) attachments.add_gone(id);
+  }
+  state.clear_attachments();
+
+  const google::protobuf::Descriptor& sections = *v1::NodeState::descriptor();
+  for (int i = 0; i < sections.field_count(); ++i) {
+    const google::protobuf::FieldDescriptor* field = sections.field(i);
+    v1::NodeState section;
+    section.GetReflection()->SwapFields(&section, &state, {field});
+    size_t& told = sections_[field->number()];
+    const size_t was = std::exchange(told, HashOf(section));
+    if (first || was == told) continue;
+    *Add(responses, static_cast<v1::WatchStateResponse::Section>(field->number())).mutable_state() =
+        std::move(section);
+  }
+  if (first || (attachments.state().attachments().empty() && attachments.gone().empty())) return responses;
+  v1::WatchStateResponse& changed = Add(responses, v1::WatchStateResponse::ATTACHMENTS);
+  changed.mutable_state()->Swap(attachments.mutable_state());
+  changed.mutable_gone()->Swap(attachments.mutable_gone());
+  return responses;
 }
 
 }  // namespace rail::raild

@@ -12,14 +12,14 @@ constexpr auto kViewWait = std::chrono::milliseconds(200);
 
 }  // namespace
 
-grpc::Status Watches::Add(Watch* watch, const void* door, size_t most) {
+grpc::Status Watches::Add(Watch* watch, const void* listener, size_t most) {
   const std::lock_guard lock(mutex_);
   if (stage_ == Stage::kStopping) return {grpc::StatusCode::UNAVAILABLE, "raild is stopping"};
-  const auto same_door = [door](const auto& entry) { return entry.second == door; };
-  if (std::ranges::count_if(watches_, same_door) >= static_cast<ptrdiff_t>(most)) {
+  const auto same_listener = [listener](const auto& entry) { return entry.second == listener; };
+  if (std::ranges::count_if(watches_, same_listener) >= static_cast<ptrdiff_t>(most)) {
     return {grpc::StatusCode::RESOURCE_EXHAUSTED, std::to_string(most) + " clients are watching already"};
   }
-  watches_.emplace(watch, door);
+  watches_.emplace(watch, listener);
   changed_.notify_one();
   return grpc::Status::OK;
 }
@@ -33,7 +33,7 @@ void Watches::Stop() {
   {
     const std::lock_guard lock(mutex_);
     stage_ = Stage::kStopping;
-    for (const auto& [watch, door] : watches_)
+    for (const auto& [watch, listener] : watches_)
       watch->End({grpc::StatusCode::UNAVAILABLE, "raild is stopping"});
     changed_.notify_one();
   }
@@ -50,7 +50,7 @@ void Watches::Follow() {
     const uint64_t now = wait_newer_(seen, After(kViewWait));
     lock.lock();
     if (std::exchange(seen, now) == now) continue;
-    for (const auto& [watch, door] : watches_) watch->Look();
+    for (const auto& [watch, listener] : watches_) watch->Look();
   }
 }
 

@@ -44,8 +44,8 @@ class Watches {
         follower_([this] { Follow(); }) {}
   ~Watches() { Stop(); }
 
-  // `most`: the limit of watches of `door`, the way in by which the watch has come.
-  grpc::Status Add(Watch* watch, const void* door, size_t most);
+  // `most`: the limit of watches of `listener`, the way in by which the watch has come.
+  grpc::Status Add(Watch* watch, const void* listener, size_t most);
   void Remove(Watch* watch);
   void Stop();
 
@@ -55,7 +55,7 @@ class Watches {
   const std::function<uint64_t(uint64_t, Deadline)> wait_newer_;
   std::mutex mutex_;  // taken before a watch's own
   std::condition_variable changed_;
-  std::map<Watch*, const void*> watches_;  // with its door
+  std::map<Watch*, const void*> watches_;  // with its listener
   enum class Stage { kServing, kStopping } stage_ = Stage::kServing;
   std::thread follower_;
 };
@@ -68,10 +68,10 @@ class Stream final : public grpc::ServerWriteReactor<Response>, public Watch {
   using View = std::remove_cvref_t<decltype(*std::declval<const Source&>().Current())>;
   using Next = std::function<std::vector<Response>(const View&)>;
 
-  Stream(Watches& watches, const Source& source, const void* door, size_t most, Next next)
+  Stream(Watches& watches, const Source& source, const void* listener, size_t most, Next next)
       : watches_(watches), source_(source), next_(std::move(next)) {
     // Adds itself first and looks second: a view that is published in between is seen twice rather than never.
-    if (grpc::Status status = watches_.Add(this, door, most); !status.ok()) {
+    if (grpc::Status status = watches_.Add(this, listener, most); !status.ok()) {
       End(std::move(status));
     } else {
       Look();
