@@ -52,7 +52,7 @@ void BgpWorker::Start() {
 void BgpWorker::UplinksChanged(const engine::UplinkNews& news) {
   worker_.loop().Post([this, news] {
     if (!news.back.empty()) return CarrierBack(news);
-    worker_.Soon(audit_scheduled_, [this] { Audit(); }, kFlap);
+    worker_.Soon(Kind::kAudit, [this] { Audit(); }, kFlap);
   });
 }
 
@@ -67,8 +67,8 @@ void BgpWorker::TenantsMoved() {
 // The addresses of the node's pods are compared with what others announce.
 void BgpWorker::RecordChanged() {
   worker_.loop().Post([this] {
-    worker_.Soon(tell_scheduled_, [this] { Told(); }, kGather);
-    worker_.Soon(instances_scheduled_, [this] { LookAtInstances(); }, kGather);
+    worker_.Soon(Kind::kTell, [this] { Told(); }, kGather);
+    worker_.Soon(Kind::kInstances, [this] { LookAtInstances(); }, kGather);
   });
 }
 
@@ -85,7 +85,7 @@ void BgpWorker::CarrierBack(const engine::UplinkNews& news) {
 }
 
 void BgpWorker::Solicit() {
-  if (repair_.Solicit()) worker_.Soon(solicit_scheduled_, [this] { Solicit(); }, kSolicitInterval);
+  if (repair_.Solicit()) worker_.Soon(Kind::kSolicit, [this] { Solicit(); }, kSolicitInterval);
   PollWhenDue();
 }
 
@@ -101,7 +101,7 @@ void BgpWorker::WatchConnections() {
     const auto ends = connections_->Receive();
     if (ends && ends->empty()) return;
     repair_.ConnectionsGone(ends.value_or(std::vector<netlink::TcpEnd>()));
-    worker_.Soon(poll_scheduled_, [this] { Poll(); }, kGather);
+    worker_.Soon(Kind::kPoll, [this] { Poll(); }, kGather);
   });
   if (!watched) log::Warning("ends of BGP sessions: {}", watched.error().message);
 }
@@ -109,20 +109,12 @@ void BgpWorker::WatchConnections() {
 // Somebody may take the node's own address away.
 void BgpWorker::WatchAddresses() {
   if (!config_.frontend.on()) return;
-  auto opened = netlink::Monitor::OpenForAddresses();
-  if (!opened)
-    return log::Warning(
-        "address events: {}; an address of the front end that somebody removes is noticed "
-        "every 30 s only",
-        opened.error().message);
-  addresses_ = std::move(*opened);
-  const Status watched = worker_.loop().Watch(addresses_->fd(), [this] {
-    const auto changes = addresses_->Receive();
-    if (!changes || changes->overrun ||
-        std::ranges::find(changes->links, kLoopbackIndex) != changes->links.end())
-      worker_.Soon(audit_scheduled_, [this] { Audit(); }, kGather);
-  });
-  if (!watched) log::Warning("address events: {}", watched.error().message);
+  worker_.FollowAddresses(
+      "an address of the front end that somebody removes is noticed every 30 s only",
+      [this](const netlink::Changes* changes) {
+        if (changes == nullptr || std::ranges::find(changes->links, kLoopbackIndex) != changes->links.end())
+          worker_.Soon(Kind::kAudit, [this] { Audit(); }, kGather);
+      });
 }
 
 void BgpWorker::Listen() {
@@ -166,7 +158,7 @@ void BgpWorker::Receive(const std::string& vrf) {
   const auto open =
       feeds_.at(vrf).Receive([&](const bmp::Message& message) { repair_.Pushed(message, vrf); });
   const auto gather = std::clamp<Clock::duration>(4 * last_tell_, kGather, kGatherMost);
-  worker_.Soon(tell_scheduled_, [this] { Told(); }, gather);
+  worker_.Soon(Kind::kTell, [this] { Told(); }, gather);
   if (!open || !*open) CloseFeed(vrf, open ? "it has closed the connection" : open.error().message);
 }
 
@@ -191,7 +183,7 @@ void BgpWorker::AuditAtRest() {
 
 void BgpWorker::LookForRest() {
   worker_.Soon(
-      rest_scheduled_,
+      Kind::kRest,
       [this] {
         if (!rest_until_) return;
         if (rest_.IsSameDaemon() && !rest_.IsAtRest() && Clock::now() < *rest_until_) return LookForRest();
@@ -216,7 +208,7 @@ void BgpWorker::Audit() {
   const bool news = repair_.Audit();
   worker_.RetryAt(repair_.next_retry(), [this] { Audit(); });
   rest_.Served();
-  if (repair_.mended()) worker_.Soon(look_again_scheduled_, [this] { AuditAtRest(); }, kLookAgain);
+  if (repair_.mended()) worker_.Soon(Kind::kLookAgain, [this] { AuditAtRest(); }, kLookAgain);
   if (news) events_.learned();
   if (broken && !repair_.next_retry()) events_.right_again();
   PollWhenDue();

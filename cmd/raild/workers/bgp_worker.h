@@ -17,7 +17,6 @@
 #include "lib/engine/repair/bgp.h"
 #include "lib/engine/repair/uplink.h"
 #include "lib/frr/config_rest.h"
-#include "lib/netlink/monitor.h"
 #include "lib/netlink/tcp_monitor.h"
 
 namespace rail::raild {
@@ -45,6 +44,8 @@ class BgpWorker {
   event::Loop& loop() { return worker_.loop(); }
 
  private:
+  // Rounds, each gathered by itself.
+  enum class Kind { kRest, kAudit, kLookAgain, kSolicit, kPoll, kInstances, kTell };
   void Audit();
   void AuditAtRest();
   void LookForRest();
@@ -69,20 +70,12 @@ class BgpWorker {
   frr::ConfigRest rest_;
   std::optional<Deadline>
       rest_until_;  // set: somebody is at work on bgpd's configuration, and is waited for until then
-  bool rest_scheduled_ = false;
-  bool audit_scheduled_ = false;
-  bool look_again_scheduled_ = false;
-  bool solicit_scheduled_ = false;
-  bool poll_scheduled_ = false;
   event::TimerId poll_due_ = 0;
   std::unique_ptr<netlink::TcpMonitor> connections_;
-  std::unique_ptr<netlink::Monitor> addresses_;  // with a front end
   std::optional<bmp::Listener> listener_;
   std::map<std::string, bmp::Feed> feeds_;  // by VRF; "": of bgpd's default instance
-  bool instances_scheduled_ = false;
-  bool tell_scheduled_ = false;
-  Clock::duration last_tell_{};  // how long the last Tell took
-  Worker worker_;                // last: its thread ends first
+  Clock::duration last_tell_{};             // how long the last Tell took
+  Worker worker_;                           // last: its thread ends first
 };
 
 }  // namespace rail::raild

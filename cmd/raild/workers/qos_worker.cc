@@ -1,7 +1,5 @@
 #include "cmd/raild/workers/qos_worker.h"
 
-#include "lib/base/log.h"
-
 namespace rail::raild {
 namespace {
 
@@ -25,18 +23,10 @@ void QosWorker::Look() {
 }
 
 void QosWorker::WatchLinks() {
-  auto opened = netlink::Monitor::Open();
-  if (!opened) {
-    log::Warning("events of priorities: {}; they are looked at every 30 s only", opened.error().message);
-    return;
-  }
-  links_ = std::move(*opened);
-  const Status watched = worker_.loop().Watch(links_->fd(), [this] {
-    const auto changes = links_->Receive();
-    if (!changes || changes->overrun || changes->priorities_changed || !changes->links.empty())
-      worker_.Soon(look_is_due_, [this] { Look(); }, kGather);
+  worker_.FollowLinks("priorities are looked at every 30 s only", [this](const netlink::Changes* changes) {
+    if (changes == nullptr || changes->priorities_changed || !changes->links.empty())
+      worker_.Soon(Kind::kLook, [this] { Look(); }, kGather);
   });
-  if (!watched) log::Warning("events of priorities: {}", watched.error().message);
 }
 
 }  // namespace rail::raild

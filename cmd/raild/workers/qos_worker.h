@@ -6,11 +6,8 @@
 // Owns:     the kernel's events of links and priorities
 #pragma once
 
-#include <memory>
-
 #include "cmd/raild/workers/worker.h"
 #include "lib/engine/repair/lossless.h"
-#include "lib/netlink/monitor.h"
 
 namespace rail::raild {
 
@@ -25,13 +22,12 @@ class QosWorker {
   event::Loop& loop() { return worker_.loop(); }
 
  private:
+  enum class Kind { kLook };  // of rounds
   void Look();
   void WatchLinks();
 
   engine::NodeStatus& node_status_;
   engine::LosslessRepair lossless_;
-  std::unique_ptr<netlink::Monitor> links_;
-  bool look_is_due_ = false;
   Worker worker_;  // last: its thread ends first
 };
 

@@ -30,7 +30,7 @@ void RatesWorker::RecordChanged() {
 
 void RatesWorker::LookSoon(Clock::duration gather) {
   if (!rates_.is_needed()) return;
-  worker_.Soon(look_is_due_, [this] { Look(); }, gather);
+  worker_.Soon(Kind::kLook, [this] { Look(); }, gather);
 }
 
 void RatesWorker::Look() {

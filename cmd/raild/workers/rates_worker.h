@@ -27,6 +27,7 @@ class RatesWorker {
   event::Loop& loop() { return worker_.loop(); }
 
  private:
+  enum class Kind { kLook };  // of rounds
   void Look();
   void LookSoon(Clock::duration gather);
   void WatchDevlink();
@@ -35,7 +36,6 @@ class RatesWorker {
   engine::NodeStatus& node_status_;
   engine::RatesRepair rates_;
   std::unique_ptr<netlink::DevlinkMonitor> devlink_;
-  bool look_is_due_ = false;
   Worker worker_;  // last: its thread ends first
 };
 

@@ -1,7 +1,5 @@
 #include "cmd/raild/workers/sweep_worker.h"
 
-#include "lib/base/log.h"
-
 namespace rail::raild {
 namespace {
 
@@ -32,7 +30,7 @@ void SweepWorker::Start() {
 }
 
 void SweepWorker::Soon() {
-  worker_.loop().Post([this] { worker_.Soon(scheduled_, [this] { Run(); }, kGather); });
+  worker_.loop().Post([this] { worker_.Soon(Kind::kSweep, [this] { Run(); }, kGather); });
 }
 
 void SweepWorker::Run() {
@@ -43,18 +41,11 @@ void SweepWorker::Run() {
 
 // A NIC that makes its devices anew makes links on the host.
 void SweepWorker::WatchLinks() {
-  auto opened = netlink::Monitor::Open();
-  Status watched = opened ? Status() : tl::make_unexpected(opened.error());
-  if (opened) {
-    links_ = std::move(*opened);
-    watched = worker_.loop().Watch(links_->fd(), [this] {
-      const auto changes = links_->Receive();
-      if (!changes || changes->overrun || !changes->links.empty())
-        worker_.Soon(links_scheduled_, [this] { Run(); }, kGatherLinks);
-    });
-  }
-  if (!watched)
-    log::Warning("link events: {}; devices of pods are looked at every 30 s only", watched.error().message);
+  worker_.FollowLinks("devices of pods are looked at every 30 s only",
+                      [this](const netlink::Changes* changes) {
+                        if (changes == nullptr || !changes->links.empty())
+                          worker_.Soon(Kind::kLinks, [this] { Run(); }, kGatherLinks);
+                      });
 }
 
 }  // namespace rail::raild

@@ -12,7 +12,6 @@
 #include "cmd/raild/watchdog.h"
 #include "cmd/raild/workers/worker.h"
 #include "lib/engine/repair/sweep.h"
-#include "lib/netlink/monitor.h"
 
 namespace rail::raild {
 
@@ -34,6 +33,8 @@ class SweepWorker {
   void Soon();
 
  private:
+  // Rounds, each gathered by itself.
+  enum class Kind { kSweep, kLinks };
   void Run();
   void WatchLinks();
 
@@ -41,9 +42,6 @@ class SweepWorker {
   const std::unique_ptr<state::Store> store_;
   engine::Sweeper sweeper_;
   const Events events_;
-  std::unique_ptr<netlink::Monitor> links_;
-  bool scheduled_ = false;
-  bool links_scheduled_ = false;
   Worker worker_;  // last: its thread ends first
 };
 

@@ -51,19 +51,18 @@ void SwitchWorker::Start() {
 
 void SwitchWorker::RecordChanged() {
   worker_.loop().Post([this] {
-    worker_.Soon(record_scheduled_, [this] { Round(&engine::SwitchRepair::RecordChanged); }, kGather);
+    worker_.Soon(Kind::kRecord, [this] { Round(&engine::SwitchRepair::RecordChanged); }, kGather);
   });
 }
 
 void SwitchWorker::Learned() {
   worker_.loop().Post(
-      [this] { worker_.Soon(learned_scheduled_, [this] { Round(&engine::SwitchRepair::Learned); }, {}); });
+      [this] { worker_.Soon(Kind::kLearned, [this] { Round(&engine::SwitchRepair::Learned); }, {}); });
 }
 
 void SwitchWorker::TenantsChanged() {
-  worker_.loop().Post([this] {
-    worker_.Soon(tenants_scheduled_, [this] { Round(&engine::SwitchRepair::TenantsChanged); }, {});
-  });
+  worker_.loop().Post(
+      [this] { worker_.Soon(Kind::kTenants, [this] { Round(&engine::SwitchRepair::TenantsChanged); }, {}); });
 }
 
 void SwitchWorker::Round(void (engine::SwitchRepair::*round)()) {
@@ -76,34 +75,21 @@ void SwitchWorker::Round(void (engine::SwitchRepair::*round)()) {
 }
 
 void SwitchWorker::AuditSoon() {
-  worker_.Soon(audit_scheduled_, [this] { Round(&engine::SwitchRepair::Audit); }, kGather);
+  worker_.Soon(Kind::kAudit, [this] { Round(&engine::SwitchRepair::Audit); }, kGather);
 }
 
 void SwitchWorker::RulesChanged() {
-  worker_.Soon(rules_scheduled_, [this] { Round(&engine::SwitchRepair::RulesChanged); }, kGatherChain);
+  worker_.Soon(Kind::kRules, [this] { Round(&engine::SwitchRepair::RulesChanged); }, kGatherChain);
 }
 
 void SwitchWorker::WatchLinks() {
-  auto opened = netlink::Monitor::Open();
-  Status watched;
-  if (opened) {
-    links_ = std::move(*opened);
-    watched = worker_.loop().Watch(links_->fd(), [this] {
-      const auto changes = links_->Receive();
-      if (!changes || changes->overrun || repair_.Concerned(changes->links)) {
-        return AuditSoon();
-      }
-      if (repair_.TakeRepresentors(changes->links)) {
-        worker_.Soon(
-            representors_scheduled_, [this] { Round(&engine::SwitchRepair::Representors); }, kGather);
-      }
-      if (changes->neighbours_changed)
-        worker_.Soon(learned_scheduled_, [this] { Round(&engine::SwitchRepair::Learned); }, kGather);
-    });
-  } else {
-    watched = tl::make_unexpected(opened.error());
-  }
-  if (!watched) log::Warning("link events: {}; links are looked at every 30 s only", watched.error().message);
+  worker_.FollowLinks("links are looked at every 30 s only", [this](const netlink::Changes* changes) {
+    if (changes == nullptr || repair_.Concerned(changes->links)) return AuditSoon();
+    if (repair_.TakeRepresentors(changes->links))
+      worker_.Soon(Kind::kRepresentors, [this] { Round(&engine::SwitchRepair::Representors); }, kGather);
+    if (changes->neighbours_changed)
+      worker_.Soon(Kind::kLearned, [this] { Round(&engine::SwitchRepair::Learned); }, kGather);
+  });
 }
 
 // ovsdb-server may be down or come back. Every new connection begins with an audit of everything.
@@ -112,7 +98,7 @@ void SwitchWorker::WatchOvsdb() {
   if (!opened) return;  // the round reports it
   ovsdb_.emplace(std::move(*opened));
   const auto audit = [this] {
-    worker_.Soon(ovsdb_back_scheduled_, [this] { Round(&engine::SwitchRepair::Audit); }, kGatherChain);
+    worker_.Soon(Kind::kOvsdbBack, [this] { Round(&engine::SwitchRepair::Audit); }, kGatherChain);
   };
   const Status watched = worker_.loop().Watch(ovsdb_->fd(), [this, audit] {
     const auto changed = ovsdb_->Receive();
@@ -122,7 +108,7 @@ void SwitchWorker::WatchOvsdb() {
       ovsdb_.reset();
       audit();
     } else if (*changed) {
-      worker_.Soon(ovsdb_scheduled_, [this] { Round(&engine::SwitchRepair::DatabaseChanged); }, kGatherChain);
+      worker_.Soon(Kind::kOvsdb, [this] { Round(&engine::SwitchRepair::DatabaseChanged); }, kGatherChain);
     }
   });
   if (!watched) {

@@ -14,7 +14,6 @@
 #include "cmd/raild/workers/bridge_watch.h"
 #include "cmd/raild/workers/worker.h"
 #include "lib/engine/repair/switch.h"
-#include "lib/netlink/monitor.h"
 #include "lib/ovs/db_monitor.h"
 
 namespace rail::raild {
@@ -38,6 +37,8 @@ class SwitchWorker {
   void TenantsChanged();
 
  private:
+  // Rounds, each gathered by itself.
+  enum class Kind { kAudit, kOvsdb, kOvsdbBack, kRules, kRepresentors, kRecord, kLearned, kTenants };
   void WatchLinks();
   void WatchOvsdb();
   void RulesChanged();
@@ -50,16 +51,7 @@ class SwitchWorker {
   BridgeWatch bridges_;
   engine::SwitchRepair repair_;
   const Events events_;
-  std::unique_ptr<netlink::Monitor> links_;
   std::optional<ovs::DbMonitor> ovsdb_;
-  bool audit_scheduled_ = false;
-  bool ovsdb_scheduled_ = false;
-  bool ovsdb_back_scheduled_ = false;
-  bool rules_scheduled_ = false;
-  bool representors_scheduled_ = false;
-  bool record_scheduled_ = false;
-  bool learned_scheduled_ = false;
-  bool tenants_scheduled_ = false;
   Worker worker_;  // last: its thread ends first
 };
 

@@ -1,7 +1,5 @@
 #include "cmd/raild/workers/uplink_worker.h"
 
-#include "lib/base/log.h"
-
 namespace rail::raild {
 namespace {
 
@@ -28,17 +26,9 @@ void UplinkWorker::Look() {
 }
 
 void UplinkWorker::WatchLinks() {
-  auto opened = netlink::Monitor::Open();
-  if (!opened) {
-    log::Warning("link events: {}; carriers are looked at every 30 s only", opened.error().message);
-    return;
-  }
-  links_ = std::move(*opened);
-  const Status watched = worker_.loop().Watch(links_->fd(), [this] {
-    const auto changes = links_->Receive();
-    if (!changes || changes->overrun || watch_.Concerned(changes->links)) Look();
+  worker_.FollowLinks("carriers are looked at every 30 s only", [this](const netlink::Changes* changes) {
+    if (changes == nullptr || watch_.Concerned(changes->links)) Look();
   });
-  if (!watched) log::Warning("link events: {}", watched.error().message);
 }
 
 }  // namespace rail::raild

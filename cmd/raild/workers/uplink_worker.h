@@ -8,12 +8,10 @@
 #pragma once
 
 #include <functional>
-#include <memory>
 
 #include "cmd/raild/workers/neighbour_watch.h"
 #include "cmd/raild/workers/worker.h"
 #include "lib/engine/repair/uplink.h"
-#include "lib/netlink/monitor.h"
 
 namespace rail::raild {
 
@@ -40,7 +38,6 @@ class UplinkWorker {
   engine::UplinkWatch watch_;
   std::function<void(const engine::UplinkNews&)> changed_;
   NeighbourWatch neighbours_;
-  std::unique_ptr<netlink::Monitor> links_;
   Worker worker_;  // last: its thread ends first
 };
 
