@@ -72,6 +72,7 @@ def plugged(world: World, cables: dict[int, str], node: Node) -> Iterator[None]:
     eventually("sessions that have stood for a while", lambda: vty.youngest_session(node.frr_dir), lambda age: age >= 2, SETTLED)
     leaves = {leaf.name: leaf for leaf in world.lab.leaves()}
     before = {rail: world.lab.leaf(cabling.where(world.lab, node, rail)) for rail in cables}
+    names = units(world)
     try:
         for rail, leaf in cables.items():
             cabling.plug(world.lab, node, rail, leaves[leaf])
@@ -82,6 +83,7 @@ def plugged(world: World, cables: dict[int, str], node: Node) -> Iterator[None]:
         eventually("all as it was", lambda: [seen(world, n) for n in world.lab.nodes()],
                    lambda all_seen: all(s == built(world) for s in all_seen), SETTLED)
         eventually("no finding is left", lambda: all_findings(world), lambda found: not any(found.values()), SETTLED)
+        eventually("the units have their names", lambda: units(world), lambda now: now == names, SETTLED)
 
 
 def found_on(world: World, tables: Tables, cabling_text: str, node: Node, kind: str, words: list[str],

@@ -211,7 +211,6 @@ def test_a_node_that_moves_has_the_other_units_name(world: World, tables: Tables
         took = time.monotonic() - started
         eventually("no finding", lambda: all_findings(world), lambda found: not any(found.values()), SECONDS)
         tables.row("topology", HEAD, ("n2 moved to the other unit", f"{names['n1']} -> {names['n3']}", f"{took:.1f}", "none"))
-    assert units(world) == names
 
 
 def test_rails_that_are_swapped_from_the_beginning(request: pytest.FixtureRequest, tables: Tables) -> None:
