@@ -89,6 +89,10 @@ bool IpAddress::is_broadcast() const {
   return !v6_ && std::all_of(bytes_.begin(), bytes_.begin() + 4, [](uint8_t b) { return b == 0xff; });
 }
 
+bool IpAddress::is_routed_unicast() const {
+  return !is_unspecified() && !is_multicast() && !is_loopback() && !is_link_local() && !is_broadcast();
+}
+
 std::string IpAddress::ToString() const {
   char text[INET6_ADDRSTRLEN];
   ::inet_ntop(v6_ ? AF_INET6 : AF_INET, bytes_.data(), text, sizeof text);

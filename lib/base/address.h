@@ -43,8 +43,9 @@ class IpAddress {
   bool is_unspecified() const;
   bool is_multicast() const;
   bool is_loopback() const;
-  bool is_link_local() const;  // 169.254.0.0/16, fe80::/10
-  bool is_broadcast() const;   // 255.255.255.255
+  bool is_link_local() const;      // 169.254.0.0/16, fe80::/10
+  bool is_broadcast() const;       // 255.255.255.255
+  bool is_routed_unicast() const;  // none of the above: what a pod can have, and what a host can route
   std::string ToString() const;
   // "10.0.3.7/32", "2001:db8::7/128"
   std::string ToHostPrefix() const { return ToString() + (v6_ ? "/128" : "/32"); }

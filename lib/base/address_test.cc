@@ -107,6 +107,11 @@ TEST(IpAddress, TellsTheKindsApart) {
   EXPECT_TRUE(ip("255.255.255.255").is_broadcast());
   EXPECT_FALSE(ip("255.255.255.254").is_broadcast());
   EXPECT_FALSE(ip("ffff:ffff::").is_broadcast());
+  for (const char* routed : {"10.0.3.7", "192.0.2.1", "2001:db8::7", "fd00::7"})
+    EXPECT_TRUE(ip(routed).is_routed_unicast()) << routed;
+  for (const char* other : {"0.0.0.0", "::", "127.0.0.1", "::1", "169.254.1.1", "fe80::1", "224.0.0.1",
+                            "ff02::1", "255.255.255.255"})
+    EXPECT_FALSE(ip(other).is_routed_unicast()) << other;
 }
 
 TEST(IpAddress, DoesNotConfuseTheFamilies) {

@@ -82,12 +82,7 @@ class Section {
     for (size_t i = 0; i < texts.size(); ++i) {
       const std::string path = At("addresses", i);
       const auto prefix = IpPrefix::Parse(texts[i]);
-      const auto is_right = [](const IpPrefix& p) {
-        const IpAddress& a = p.address;
-        return p.is_host() && !a.is_unspecified() && !a.is_multicast() && !a.is_loopback() &&
-               !a.is_link_local() && !a.is_broadcast();
-      };
-      if (!prefix || !is_right(*prefix)) {
+      if (!prefix || !prefix->is_host() || !prefix->address.is_routed_unicast()) {
         errors_.AddValue(
             path, DumpJson(texts[i]) + " must be an address of this node, as /32 or /128: \"192.0.2.11/32\"");
         continue;

@@ -359,8 +359,7 @@ Result<std::vector<std::string>> PlanAnnounce(const RunningConfig& running, cons
   std::set<std::string> made;
   for (const Announcement& announcement : announcements) {
     const IpAddress& address = announcement.address;
-    if (address.is_unspecified() || address.is_multicast() || address.is_loopback() ||
-        address.is_link_local()) {
+    if (!address.is_routed_unicast()) {
       return Fail(Code::kInvalid, "announce " + address.ToString() + ": not the address of a pod");
     }
     RAIL_TRY(CheckWord(announcement.rail, "the rail's name"));

@@ -124,7 +124,7 @@ struct Session {
   uint32_t prefixes_sent = 0;
   std::optional<IpAddress> peer;  // the leaf's link-local address, once known
   // The leaf will send End-of-RIB after all its routes (RFC 4724 section 2), and has not yet. False: it has sent it, or never will.
-  bool owes_end_of_rib = false;
+  bool end_of_rib_due = false;
   std::optional<Leaf> leaf;  // while it is Established
   // While it is not Established (session_down.h):
   bool shut_down = false;                    // `neighbor ... shutdown` here

@@ -47,7 +47,7 @@ constexpr size_t kMostName = 64;  // bytes: the hostname of a capability may hav
 constexpr const char* kFamilies[] = {"ipv4Unicast", "ipv6Unicast"};
 
 // A neighbor sends End-of-RIB when both sides do graceful restart, in every family that both support.
-bool OwesEndOfRib(const json& neighbor) {
+bool IsEndOfRibDue(const json& neighbor) {
   const json* capabilities = ObjectAt(neighbor, "neighborCapabilities");
   if (capabilities == nullptr || StringAt(*capabilities, "gracefulRestart") != "advertisedAndReceived")
     return false;
@@ -119,7 +119,7 @@ void AddNeighbor(const json& neighbors, Session& session) {
   if (neighbor == nullptr) return;
   const auto address = IpAddress::Parse(StringAt(*neighbor, "bgpNeighborAddr"));
   if (address) session.peer = *address;  // "none" while no router advertisement has come
-  session.owes_end_of_rib = session.established() && OwesEndOfRib(*neighbor);
+  session.end_of_rib_due = session.established() && IsEndOfRibDue(*neighbor);
   if (session.established()) {
     session.leaf = LeafIn(*neighbor);
     return;

@@ -134,18 +134,18 @@ TEST(DecodeNeighbor, OwesTheEndOfItsRoutesInEveryFamilyThatBothSpeak) {
   const std::string both = "advertisedAndReceived";
   const std::string v4 = R"("ipv4Unicast":{"advertisedAndReceived":true})";
   const std::string v6 = R"("ipv6Unicast":{"advertisedAndReceived":true})";
-  EXPECT_TRUE(Neighbor(answer(both, v4 + "," + v6, "")).owes_end_of_rib);
-  EXPECT_TRUE(Neighbor(answer(both, v4 + "," + v6, R"("ipv4Unicast":true)")).owes_end_of_rib);
+  EXPECT_TRUE(Neighbor(answer(both, v4 + "," + v6, "")).end_of_rib_due);
+  EXPECT_TRUE(Neighbor(answer(both, v4 + "," + v6, R"("ipv4Unicast":true)")).end_of_rib_due);
   EXPECT_FALSE(
-      Neighbor(answer(both, v4 + "," + v6, R"("ipv4Unicast":true,"ipv6Unicast":true)")).owes_end_of_rib);
-  EXPECT_FALSE(Neighbor(answer(both, v4, R"("ipv4Unicast":true)")).owes_end_of_rib);
-  EXPECT_FALSE(Neighbor(answer(both, R"("ipv4Unicast":{"advertised":true})", "")).owes_end_of_rib);
-  EXPECT_FALSE(Neighbor(answer("advertised", v4 + "," + v6, "")).owes_end_of_rib) << "it will never say so";
-  EXPECT_FALSE(Neighbor(answer(both, v4 + "," + v6, ""), "Active").owes_end_of_rib);
+      Neighbor(answer(both, v4 + "," + v6, R"("ipv4Unicast":true,"ipv6Unicast":true)")).end_of_rib_due);
+  EXPECT_FALSE(Neighbor(answer(both, v4, R"("ipv4Unicast":true)")).end_of_rib_due);
+  EXPECT_FALSE(Neighbor(answer(both, R"("ipv4Unicast":{"advertised":true})", "")).end_of_rib_due);
+  EXPECT_FALSE(Neighbor(answer("advertised", v4 + "," + v6, "")).end_of_rib_due) << "it will never say so";
+  EXPECT_FALSE(Neighbor(answer(both, v4 + "," + v6, ""), "Active").end_of_rib_due);
   for (const char* text :
        {R"({"br-rail0":7})", R"({"br-rail0":{"neighborCapabilities":[]}})",
         R"({"br-rail0":{"neighborCapabilities":{"gracefulRestart":"advertisedAndReceived"}}})"})
-    EXPECT_FALSE(Neighbor(text).owes_end_of_rib) << text;
+    EXPECT_FALSE(Neighbor(text).end_of_rib_due) << text;
   Session session{.interface = "br-rail0"};
   EXPECT_FALSE(DecodeNeighbor("{", session));
 }

@@ -41,8 +41,7 @@ Result<std::vector<IpAddress>> AddressesOf(const cni::Request& request) {
   std::vector<IpAddress> addresses;
   for (const cni::IpConfig& ip : previous->ips) {
     const IpAddress& address = ip.address.address;
-    if (address.is_unspecified() || address.is_multicast() || address.is_loopback() ||
-        address.is_link_local() || address.is_broadcast()) {
+    if (!address.is_routed_unicast()) {
       return Fail(Code::kInvalid,
                   "prevResult has the address " + address.ToString() + ", which cannot be announced");
     }

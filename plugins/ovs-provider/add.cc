@@ -179,8 +179,7 @@ class Adding {
   Status TakeAddresses(AddResult& addresses) {
     for (cni::IpConfig& ip : addresses.ips) {
       const IpAddress& address = ip.address.address;
-      if (address.is_unspecified() || address.is_multicast() || address.is_loopback() ||
-          address.is_link_local() || address.is_broadcast()) {
+      if (!address.is_routed_unicast()) {
         return Fail(Code::kInvalid, "IPAM gave " + address.ToString() + ", which cannot be a pod's address");
       }
       if (!rail_.pods.empty() &&

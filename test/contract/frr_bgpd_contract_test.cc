@@ -281,11 +281,11 @@ TEST_P(RealBgp, KnowsThatALeafHasNotToldAllYet) {
   pair().Leaf({"router bgp 65100", "coalesce-time 1500", "no bgp network import-check",
                "address-family ipv4 unicast", "network 192.0.2.1/32"});
   ASSERT_NO_FATAL_FAILURE(Up());
-  const auto owes = [&] { return (*bgp().Sessions(Soon()))[0].owes_end_of_rib; };
-  const auto ended = [&] { return !owes(); };
+  const auto is_due = [&] { return (*bgp().Sessions(Soon()))[0].end_of_rib_due; };
+  const auto ended = [&] { return !is_due(); };
   EXPECT_TRUE(Eventually(ended));
   ASSERT_TRUE(bgp().ResetSession("br-rail0", Soon()));
-  const auto again = [&] { return (*bgp().Sessions(Soon()))[0].established() && owes(); };
+  const auto again = [&] { return (*bgp().Sessions(Soon()))[0].established() && is_due(); };
   EXPECT_TRUE(Eventually(again)) << "the word of the session before does not count";
   EXPECT_TRUE(Eventually(ended));
   EXPECT_TRUE((*bgp().Sessions(Soon()))[0].established());

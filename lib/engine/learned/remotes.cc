@@ -38,11 +38,6 @@ std::optional<bmp::Peer> PeerOf(const frr::Session& session) {
   return bmp::Peer{0, *session.peer, session.leaf->asn, id};
 }
 
-bool CanBeAPods(const IpAddress& address) {
-  return !address.is_unspecified() && !address.is_multicast() && !address.is_loopback() &&
-         !address.is_link_local() && !address.is_broadcast();
-}
-
 }  // namespace
 
 Remotes::Remotes(const config::NodeConfig& config, Deadline now, Scope scope)
@@ -102,8 +97,8 @@ void Remotes::FeedOpened(Deadline now, bool settling, Feed feed) {
   state = {.closed = std::nullopt, .settling = settling, .missed = false};
   malformed_.clear();
   post_policy_.clear();
-  std::erase_if(strangers_, [&](const auto& stranger) { return stranger.first == feed; });
-  pretenders_.clear();
+  std::erase_if(unknown_peers_, [&](const auto& each) { return each.first == feed; });
+  false_leaves_.clear();
 }
 
 void Remotes::SetLeaves(const std::map<std::string, frr::Session>& sessions) {
@@ -113,7 +108,7 @@ void Remotes::SetLeaves(const std::map<std::string, frr::Session>& sessions) {
     if (!leaf || leaves_[i] == leaf) continue;
     leaves_[i] = leaf;
     FeedState& feed = feeds_[by_rail() ? i : 0];
-    feed.missed = feed.missed || strangers_.contains({by_rail() ? i : 0, *leaf});
+    feed.missed = feed.missed || unknown_peers_.contains({by_rail() ? i : 0, *leaf});
   }
   if (by_rail()) return;  // the instance of a tenant on a rail has no other session
   std::map<bmp::Peer, std::string> alike;
@@ -127,7 +122,7 @@ void Remotes::SetLeaves(const std::map<std::string, frr::Session>& sessions) {
   for (const auto& [leaf, interface] : alike_) {
     if (alike.contains(leaf)) continue;
     feeds_[0].missed = true;  // what the leaf has told meanwhile was not taken
-    pretenders_.erase(leaf);
+    false_leaves_.erase(leaf);
   }
   alike_ = std::move(alike);
   news_ = true;
@@ -150,23 +145,23 @@ bool Remotes::Accepts(const PeerState& peer, const IpAddress& address) const {
 }
 
 // BMP has all neighbors of bgpd, those of the host's own BGP as well, and says nothing of what their import policy lets through.
-void Remotes::TakeFromStranger(const bmp::Message& message, Feed feed) {
+void Remotes::TakeFromUnknownPeer(const bmp::Message& message, Feed feed) {
   const bool up = message.kind == bmp::Message::Kind::kPeerUp;
   session_news_ = session_news_ || up;
-  if (message.peer.address.is_link_local() && strangers_.size() < kMaxPeers)
-    strangers_.emplace(feed, message.peer);
+  if (message.peer.address.is_link_local() && unknown_peers_.size() < kMaxPeers)
+    unknown_peers_.emplace(feed, message.peer);
   const bool ours = OursIn(message.update.communities, config_.bgp.community_asn).has_value();
-  const auto known = pretenders_.find(message.peer);
-  if (known == pretenders_.end()) {
-    if (ours && !message.update.announced.empty() && pretenders_.size() < kMaxPretenders)
-      pretenders_.emplace(message.peer, message.update.announced.front());
+  const auto known = false_leaves_.find(message.peer);
+  if (known == false_leaves_.end()) {
+    if (ours && !message.update.announced.empty() && false_leaves_.size() < kMaxFalseLeaves)
+      false_leaves_.emplace(message.peer, message.update.announced.front());
     return;
   }
   const auto names = [&](const std::vector<IpAddress>& list) {
     return std::ranges::find(list, known->second) != list.end();
   };
   if (up || names(message.update.withdrawn) || (!ours && names(message.update.announced)))
-    pretenders_.erase(known);
+    false_leaves_.erase(known);
 }
 
 void Remotes::FeedClosed(Deadline now, Feed feed) {
@@ -182,7 +177,7 @@ void Remotes::FeedClosed(Deadline now, Feed feed) {
 void Remotes::Take(const bmp::Message& message, Deadline now, int64_t unix_ms, Feed feed) {
   using Kind = bmp::Message::Kind;
   const bool by_leaf = message.kind == Kind::kPeerUp || message.kind == Kind::kRoutes;
-  if (by_leaf && !IsLeaf(message.peer, feed)) return TakeFromStranger(message, feed);
+  if (by_leaf && !IsLeaf(message.peer, feed)) return TakeFromUnknownPeer(message, feed);
   switch (message.kind) {
     case Kind::kPeerUp:
       return PeerUp(message, now, unix_ms, feed);
@@ -221,7 +216,7 @@ void Remotes::PeerUp(const bmp::Message& message, Deadline now, int64_t unix_ms,
   const bool anew = std::exchange(peer.lost, false) || began_since;
   peer.settling = feeds_[feed].settling || age < std::chrono::milliseconds(kSettled).count();
   peer.up = true;
-  peer.settled = peer.owes_end = false;
+  peer.settled = peer.end_of_rib_due = false;
   peer.heard_up = peer.window = now;
   peer.in_window = peer.in_window_before = 0;
   peer.local_port = message.local_port;
@@ -244,22 +239,22 @@ bool Remotes::in_doubt(Feed feed) const {
                              [&](const PeerState& peer) { return peer.feed == feed && peer.in_doubt; });
 }
 
-void Remotes::Owes(const IpAddress& leaf, bool end_of_rib, Deadline now, Feed feed) {
+void Remotes::SetEndOfRibDue(const IpAddress& leaf, bool end_of_rib, Deadline now, Feed feed) {
   for (PeerState& peer : peers_) {
     if (!peer.up || peer.feed != feed || peer.peer.address != leaf) continue;
-    if (peer.owes_end && !end_of_rib) peer.ended = now;
-    peer.owes_end = end_of_rib;
+    if (peer.end_of_rib_due && !end_of_rib) peer.ended = now;
+    peer.end_of_rib_due = end_of_rib;
   }
 }
 
 bool Remotes::AwaitsEndOfRib() const {
   return std::ranges::any_of(peers_, [](const PeerState& peer) {
-    return peer.up && !peer.settled && peer.settling && peer.owes_end;
+    return peer.up && !peer.settled && peer.settling && peer.end_of_rib_due;
   });
 }
 
 void Remotes::PeerDown(const bmp::Message& message, Deadline now, Feed feed) {
-  pretenders_.erase(message.peer);
+  false_leaves_.erase(message.peer);
   const auto known = index_.find({feed, message.peer});
   session_news_ = session_news_ || alike_.contains(message.peer);
   // A new connection begins with the sessions that are down, too.
@@ -303,7 +298,7 @@ void Remotes::Routes(const bmp::Message& message, Deadline now, Feed feed) {
     RemoveBare(*index, address);
   }
   for (const IpAddress& address : update.announced) {
-    const bool a_pods = ours && !anothers && !foreign && !looped && CanBeAPods(address);
+    const bool a_pods = ours && !anothers && !foreign && !looped && address.is_routed_unicast();
     const bool refused = a_pods && !Accepts(peer, address);
     if (!anothers) {
       peer.others.erase(address);
@@ -325,7 +320,7 @@ void Remotes::Routes(const bmp::Message& message, Deadline now, Feed feed) {
     } else {
       RemovePath(address, *index, Said::kAnnouncedForNobody, now);
     }
-    if (!ours && CanBeAPods(address)) {
+    if (!ours && address.is_routed_unicast()) {
       SetBare(*index, address, as_path, looped);
     } else {
       RemoveBare(*index, address);
@@ -349,10 +344,10 @@ std::string Remotes::problem() const {
         "learned of that leaf; find out who is on " +
         interface + ", and give it a router id of its own");
   }
-  const auto pretender =
-      std::ranges::find_if(pretenders_, [&](const auto& one) { return !alike_.contains(one.first); });
-  if (pretender != pretenders_.end()) {
-    const auto& [peer, address] = *pretender;
+  const auto false_leaf =
+      std::ranges::find_if(false_leaves_, [&](const auto& one) { return !alike_.contains(one.first); });
+  if (false_leaf != false_leaves_.end()) {
+    const auto& [peer, address] = *false_leaf;
     add("the BGP neighbor " + peer.ToString() + " announces " + address.ToString() +
         " with communities of ours and is not the leaf of a rail: it is not believed; find out who it is, "
         "and let it "
@@ -408,13 +403,13 @@ void Remotes::SetPath(const IpAddress& address, const Path& path, Deadline now) 
   if (same != paths.end()) {
     NoteReplaced(address, *same, path);
     BeginLeaving(address, before, *same, path, now);
-    Rise(*same);
+    UncountSeat(*same);
     *same = path;
   } else {
     paths.reserve(paths.size() + 1);
     paths.push_back(path);
   }
-  Sit(path);
+  CountSeat(path);
   Changed(address, before, ClaimOf(address, paths));
 }
 
@@ -426,14 +421,14 @@ void Remotes::RemovePath(const IpAddress& address, PeerIndex peer, Said said, De
   // After a session has come up again, bgpd withdraws what it has not received again yet. That is not news of the leaf, which withdraws
   // nothing that it has not announced over this session.
   const bool bgpds_own =
-      path->stale && (path->held() || now - peers_[peer].heard_up < kSettled || peers_[peer].owes_end);
+      path->stale && (path->held() || now - peers_[peer].heard_up < kSettled || peers_[peer].end_of_rib_due);
   if (said == Said::kWithdrawn && bgpds_own) return;
   if (peers_[peer].twice) {
     peers_[peer].in_doubt = true;
     return;
   }
   const Claim before = ClaimOf(address, it->second);
-  Rise(*path);
+  UncountSeat(*path);
   it->second.erase(path);
   Changed(address, before, ClaimOf(address, it->second));
   if (!it->second.empty()) return;

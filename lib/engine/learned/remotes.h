@@ -125,8 +125,8 @@ class Remotes {
   // A session that has just come up may not have sent everything yet.
   static constexpr std::chrono::seconds kSettled{5};
   // FRR's bgpd holds its first update for 1 s and 50 ms for each of its neighbours, 10 s at most (bgp_updgrp.h). A peer that owes
-  // the end of a dump or its End-of-RIB for as long as kOwed will not send it.
-  static constexpr std::chrono::seconds kOwed{30};
+  // the end of a dump or its End-of-RIB for as long as kEndOfRibWait will not send it.
+  static constexpr std::chrono::seconds kEndOfRibWait{30};
   // A leaf's restart time (RFC 4724), from the loss of its session on: its session comes back within it, and so do its own sessions
   // with the fabric, or the remotes behind it are gone for good. Counts only while bgpd pushes: otherwise nobody can say what is left,
   // and nothing is forgotten.
@@ -137,7 +137,7 @@ class Remotes {
   static constexpr size_t kMaxPeers = 512;
   static constexpr size_t kMaxRefused =
       4096;  // addresses of a leaf that are remembered as refused, or without a tenant
-  static constexpr size_t kMaxPretenders =
+  static constexpr size_t kMaxFalseLeaves =
       16;  // BGP neighbors that are reported because nobody should believe them
 
   // Mode `vrf`: one tenant's, as the tables of its VLAN say. What another tenant's communities are on is not believed there.
@@ -182,8 +182,8 @@ class Remotes {
   void Take(const bmp::Message& message, Deadline now, int64_t unix_ms, Feed feed = 0);
 
   // `end_of_rib`: `leaf` will send an End-of-RIB when it has sent everything, and has not done so yet. Its session does not
-  // settle before, but waits for kOwed at most.
-  void Owes(const IpAddress& leaf, bool end_of_rib, Deadline now, Feed feed = 0);
+  // settle before, but waits for kEndOfRibWait at most.
+  void SetEndOfRibDue(const IpAddress& leaf, bool end_of_rib, Deadline now, Feed feed = 0);
   // Whether a session waits for such an End-of-RIB, so that bgpd must be asked again.
   bool AwaitsEndOfRib() const;
 
@@ -238,11 +238,11 @@ class Remotes {
     bool up = false;
     bool settled = false;
     bool settling = false;  // its session or bgpd's configuration is young: the end of a dump means little
-    bool owes_end = false;  // its leaf has not sent its End-of-RIB yet, and will
-    bool told = false;      // routes of it have come since the connection was opened
-    bool twice = false;     // two sessions, as far as BMP shows
-    bool in_doubt = false;  // only a new connection says which of its routes are left
-    Deadline ended;         // when its End-of-RIB was noticed
+    bool end_of_rib_due = false;  // its leaf has not sent its End-of-RIB yet, and will
+    bool told = false;            // routes of it have come since the connection was opened
+    bool twice = false;           // two sessions, as far as BMP shows
+    bool in_doubt = false;        // only a new connection says which of its routes are left
+    Deadline ended;               // when its End-of-RIB was noticed
     Deadline heard_up;
     std::set<bmp::Family> dump_awaited;
     uint16_t local_port = 0;
@@ -298,8 +298,8 @@ class Remotes {
   void BeginLeaving(const IpAddress& address, const Claim& claim, const Path& before, const Path& after,
                     Deadline now);
   void EndLeaving(Deadline now);
-  void Sit(const Path& path);
-  void Rise(const Path& path);
+  void CountSeat(const Path& path);
+  void UncountSeat(const Path& path);
   void Changed(const IpAddress& address, const Claim& before, const Claim& after);
   void Enter(const IpAddress& address, const Claim& claim);
   void CompareWithOwn(const IpAddress& address);
@@ -315,7 +315,7 @@ class Remotes {
   bool IsForeign(std::optional<tenancy::ClusterMark> mark) const;
   void NoteForeign(PeerIndex peer, const IpAddress& address, tenancy::TenantId tenant);
   bool IsOverRail(PeerIndex peer, uint32_t rail) const;
-  void TakeFromStranger(const bmp::Message& message, Feed feed);
+  void TakeFromUnknownPeer(const bmp::Message& message, Feed feed);
   void Complain(std::string& where, std::string what);
 
   const config::NodeConfig& config_;
@@ -324,11 +324,11 @@ class Remotes {
   std::set<Feed> rails_;  // SetRails
   TenantAliases aliases_;
   std::optional<tenancy::ClusterMark> mark_;
-  std::vector<std::optional<bmp::Peer>> leaves_;    // of config_.rails
-  std::map<bmp::Peer, std::string> alike_;          // leaves that look like the neighbor on this interface
-  std::set<std::pair<Feed, bmp::Peer>> strangers_;  // link-local peers that were not listened to
+  std::vector<std::optional<bmp::Peer>> leaves_;  // of config_.rails
+  std::map<bmp::Peer, std::string> alike_;        // leaves that look like the neighbor on this interface
+  std::set<std::pair<Feed, bmp::Peer>> unknown_peers_;  // link-local peers that were not listened to
   std::map<bmp::Peer, IpAddress>
-      pretenders_;        // who is no leaf and announces this address with communities of ours
+      false_leaves_;      // who is no leaf and announces this address with communities of ours
   Deadline complete_by_;  // complete_ is true from then on, whatever sessions are missing
   std::vector<PeerState> peers_;
   std::map<std::pair<Feed, bmp::Peer>, PeerIndex> index_;

@@ -141,14 +141,14 @@ uint32_t Remotes::KeepAsPath(const std::vector<uint32_t>& path) {
 }
 
 // A stale path says nothing: the node may have been cabled anew.
-void Remotes::Sit(const Path& path) {
+void Remotes::CountSeat(const Path& path) {
   const uint32_t leaf = as_paths_.snapshot().Leaf(path.as_path);
   if (path.stale || !path.rail || leaf == 0) return;
   size_t& paths = seats_[{as_paths_.snapshot().Origin(path.as_path), *path.rail, leaf, path.plane}];
   if (paths++ == 0) seats_outdated_ = news_ = true;
 }
 
-void Remotes::Rise(const Path& path) {
+void Remotes::UncountSeat(const Path& path) {
   if (path.stale || !path.rail) return;
   const AsPaths& ways = as_paths_.snapshot();
   const auto seat = seats_.find({ways.Origin(path.as_path), *path.rail, ways.Leaf(path.as_path), path.plane});

@@ -13,7 +13,7 @@ constexpr size_t kFlood = 200;
 
 // bgpd may push routes after an End-of-RIB that it has received before it.
 Deadline Remotes::SettlesAt(const PeerState& peer) {
-  if (!peer.settling || peer.owes_end) return peer.heard_up + kOwed;
+  if (!peer.settling || peer.end_of_rib_due) return peer.heard_up + kEndOfRibWait;
   return std::max(peer.heard_up + kSettled, peer.ended + kWindow);
 }
 
@@ -89,7 +89,7 @@ void Remotes::MarkStale(PeerIndex index, Deadline now) {
       any = true;
       // From here on, what another peer says now overrules this path.
       const Claim before = ClaimOf(address, paths);
-      Rise(path);
+      UncountSeat(path);
       path.stale = true;
       Changed(address, before, ClaimOf(address, paths));
     }

@@ -186,18 +186,18 @@ TEST_F(RemotesTest, ALeafThatOwesTheEndOfItsRoutesHasNotSettled) {
   Announce(kLeaf0, "10.0.3.8", 7);
   EndBoth();
   Down(kLeaf0);
-  remotes.Owes(Ip("fe80::1"), true, now);
+  remotes.SetEndOfRibDue(Ip("fe80::1"), true, now);
   EXPECT_FALSE(remotes.AwaitsEndOfRib()) << "its session is down";
   Up(kLeaf0, milliseconds(0));
-  remotes.Owes(Ip("fe80::9"), true, now);
+  remotes.SetEndOfRibDue(Ip("fe80::9"), true, now);
   EXPECT_FALSE(remotes.AwaitsEndOfRib()) << "another leaf";
-  remotes.Owes(Ip("fe80::1"), true, now);
+  remotes.SetEndOfRibDue(Ip("fe80::1"), true, now);
   EXPECT_TRUE(remotes.AwaitsEndOfRib());
   Pass(seconds(10));
   remotes.Settle(now);
   Withdraw(kLeaf0, "10.0.3.8");
   EXPECT_THAT(Known(), ElementsAre("10.0.3.7 7", "10.0.3.8 7")) << "bgpd has not heard it again yet";
-  remotes.Owes(Ip("fe80::1"), false, now);
+  remotes.SetEndOfRibDue(Ip("fe80::1"), false, now);
   EXPECT_FALSE(remotes.AwaitsEndOfRib());
   Announce(kLeaf0, "10.0.3.7", 7);
   remotes.Settle(now);
@@ -215,9 +215,9 @@ TEST_F(RemotesTest, ALeafThatNeverEndsItsRoutesSettlesAllTheSame) {
   EndBoth();
   Down(kLeaf0);
   Up(kLeaf0, milliseconds(0));
-  remotes.Owes(Ip("fe80::1"), true, now);
-  EXPECT_EQ(remotes.next_settle(), now + Remotes::kOwed);
-  Pass(Remotes::kOwed - milliseconds(1));
+  remotes.SetEndOfRibDue(Ip("fe80::1"), true, now);
+  EXPECT_EQ(remotes.next_settle(), now + Remotes::kEndOfRibWait);
+  Pass(Remotes::kEndOfRibWait - milliseconds(1));
   remotes.Settle(now);
   EXPECT_TRUE(remotes.AwaitsEndOfRib());
   Pass(milliseconds(1));
@@ -359,7 +359,7 @@ TEST_F(RemotesTest, ASecondSessionThatLooksLikeTheFirstTakesNothingFromIt) {
   EndBoth();
   Up(kLeaf0, milliseconds(0));
   EXPECT_TRUE(remotes.in_doubt());
-  Pass(Remotes::kOwed);
+  Pass(Remotes::kEndOfRibWait);
   remotes.Settle(now);
   EXPECT_THAT(Known(), ElementsAre("10.0.3.7 7"));
 }

@@ -81,21 +81,22 @@ void TenantRemotes::SetLeaves(const std::map<std::string, frr::Session>& session
   for (const auto& [vlan, remotes] : all_) remotes->SetLeaves(sessions);
 }
 
-void TenantRemotes::Owes(const std::map<std::string, frr::Session>& sessions, Deadline now) {
+void TenantRemotes::SetEndOfRibDue(const std::map<std::string, frr::Session>& sessions, Deadline now) {
   if (!by_tenant()) {
-    std::map<IpAddress, bool> owes;  // one leaf may have two sessions
+    std::map<IpAddress, bool> due;  // one leaf may have two sessions
     for (const config::Rail& rail : config_.rails) {
       const auto session = sessions.find(rail.bridge);
       if (session != sessions.end() && session->second.peer)
-        owes[*session->second.peer] |= session->second.owes_end_of_rib;
+        due[*session->second.peer] |= session->second.end_of_rib_due;
     }
-    for (const auto& [leaf, end_of_rib] : owes) all_.begin()->second->Owes(leaf, end_of_rib, now);
+    for (const auto& [leaf, end_of_rib] : due) all_.begin()->second->SetEndOfRibDue(leaf, end_of_rib, now);
     return;
   }
   for (const auto& [vrf, feed] : feeds_) {
     const auto session = sessions.find(VlanPortName(config_.rails[feed.second], feed.first));
     if (session == sessions.end() || !session->second.peer) continue;
-    all_.at(feed.first)->Owes(*session->second.peer, session->second.owes_end_of_rib, now, feed.second);
+    all_.at(feed.first)
+        ->SetEndOfRibDue(*session->second.peer, session->second.end_of_rib_due, now, feed.second);
   }
 }
 

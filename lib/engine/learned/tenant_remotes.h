@@ -41,7 +41,7 @@ class TenantRemotes {
 
   void SetLeaves(const std::map<std::string, frr::Session>& sessions);
   // Gives each leaf's End-of-RIB, as bgpd says it of these sessions.
-  void Owes(const std::map<std::string, frr::Session>& sessions, Deadline now);
+  void SetEndOfRibDue(const std::map<std::string, frr::Session>& sessions, Deadline now);
   void SetOwn(const std::map<tenancy::TenantId, std::map<IpAddress, OwnAddress>>& own);
   void SetAliases(const TenantAliases& aliases);
   void SetMark(std::optional<tenancy::ClusterMark> mark, Deadline now);
@@ -50,7 +50,7 @@ class TenantRemotes {
   bool IsLeaf(const std::string& vrf, const bmp::Peer& peer) const;
   bool missed(const std::string& vrf) const;
   // It is kept, and its connection was opened before it was: only the next connection tells what it has told.
-  bool is_deaf(const std::string& vrf) const { return feeds_.contains(vrf) && !open_.contains(vrf); }
+  bool has_no_feed(const std::string& vrf) const { return feeds_.contains(vrf) && !open_.contains(vrf); }
   bool in_doubt(const std::string& vrf) const;
   void FeedOpened(const std::string& vrf, Deadline now, bool settling);
   void FeedClosed(const std::string& vrf, Deadline now);

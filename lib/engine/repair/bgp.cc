@@ -122,7 +122,7 @@ std::optional<Deadline> BgpRepair::next_poll() const {
   if (!answers_) return next;
   for (const auto& [vrf, feed] : feeds_) {
     if (feed.open && remotes_.in_doubt(vrf)) at(feed.opened + kInDoubt);
-    if (feed.open && (remotes_.is_deaf(vrf) || remotes_.missed(vrf))) at(now);
+    if (feed.open && (remotes_.has_no_feed(vrf) || remotes_.missed(vrf))) at(now);
   }
   if (ask_backoff_.next()) {
     at(*ask_backoff_.next());
@@ -439,7 +439,7 @@ Status BgpRepair::Sessions(Connections& connections, bool& changed) {
     before = session;
   }
   remotes_.SetLeaves(sessions_);
-  remotes_.Owes(sessions_, deps_.now());
+  remotes_.SetEndOfRibDue(sessions_, deps_.now());
   const auto has = [&](const std::string& interface) { return sessions_.contains(interface); };
   const bool all =
       std::ranges::all_of(instances_,

@@ -132,7 +132,7 @@ std::string BgpRepair::feed_to_close(const std::string& vrf) const {
   const auto known = feeds_.find(vrf);
   if (known == feeds_.end()) return "";
   const Feed& feed = known->second;
-  if (feed.open && remotes_.is_deaf(vrf)) return "its tenant has come back; it begins anew";
+  if (feed.open && remotes_.has_no_feed(vrf)) return "its tenant has come back; it begins anew";
   if (remotes_.missed(vrf)) return "a leaf was not known when it told its routes; it begins anew";
   if (feed.stall.stalled())
     return "a session was lost, which may hold back what all others tell; it begins anew";

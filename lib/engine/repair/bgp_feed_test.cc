@@ -129,7 +129,7 @@ TEST_F(PushedTo, NothingIsDueOnANodeThatDoesNothing) {
   raild->Poll();
   raild->Poll();
   EXPECT_EQ(raild->bgp.next_poll(), std::nullopt);
-  world.bgp.SetOwesEndOfRib(true);
+  world.bgp.SetEndOfRibDue(true);
   world.bgp.SetUptime(0);
   EXPECT_TRUE(IsOpenedAnew());
   raild->Poll();

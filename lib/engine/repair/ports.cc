@@ -49,12 +49,12 @@ Result<RecordPtr> PortRepair::See(Connections& connections) {
 Status PortRepair::Repair(Connections& connections) {
   mended_.clear();
   const Status repaired = RepairEach(connections);
-  SayMended();
+  LogRepairs();
   return repaired;
 }
 
 // One line for each round: whoever deletes a bridge takes all of its ports along.
-void PortRepair::SayMended() {
+void PortRepair::LogRepairs() {
   if (mended_.empty()) return;
   std::string text;
   for (size_t i = 0; i < std::min(mended_.size(), kMostSaid); ++i) text += (i == 0 ? "" : "; ") + mended_[i];

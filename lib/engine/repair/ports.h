@@ -50,7 +50,7 @@ class PortRepair {
 
  private:
   Status RepairEach(Connections& connections);
-  void SayMended();
+  void LogRepairs();
   Status Mend(ovs::Ovsdb& db, Connections& connections, const Record& record,
               const state::Attachment& attachment);
   // `port`: as it was seen; afterwards as it is.

@@ -99,13 +99,13 @@ TEST_F(RepairTest, ARemoteStaysWhileItsLeafHasNotToldAll) {
   world.LearnRemote("10.0.9.1", "ns-a");
   raild->Poll();
   world.bgp.Forget(*IpPrefix::Parse("10.0.9.1/32"), "br-rail0");
-  world.bgp.SetOwesEndOfRib(true);
+  world.bgp.SetEndOfRibDue(true);
   world.bgp.SetUptime(0);
   raild->Poll();
   world.passed += std::chrono::seconds(10);
   raild->Poll();
   EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2));
-  world.bgp.SetOwesEndOfRib(false);
+  world.bgp.SetEndOfRibDue(false);
   raild->Poll();
   world.passed += Remotes::kStale - std::chrono::seconds(10);
   raild->Poll();

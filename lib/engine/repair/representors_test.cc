@@ -29,10 +29,10 @@ TEST_F(Representors, AreSetUpAgainByTheirEvent) {
   Settle();
   SetDown("rep0");
   ASSERT_TRUE(raild->the_switch.TakeRepresentors({Index("rep0")}));
-  raild->the_switch.Representors();
+  raild->the_switch.RepairRepresentors();
   EXPECT_TRUE(IsUp("rep0"));
   EXPECT_EQ(Raised(), 1U);
-  raild->the_switch.Representors();
+  raild->the_switch.RepairRepresentors();
   EXPECT_EQ(Raised(), 1U);
 }
 
@@ -56,7 +56,7 @@ TEST_F(Representors, OfAPodThatHasJustComeAreFollowedAtOnce) {
   raild->RecordChanged();
   SetDown("rep1");
   ASSERT_TRUE(raild->the_switch.TakeRepresentors({Index("rep1")}));
-  raild->the_switch.Representors();
+  raild->the_switch.RepairRepresentors();
   EXPECT_TRUE(IsUp("rep1"));
 }
 

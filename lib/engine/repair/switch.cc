@@ -17,7 +17,7 @@ constexpr std::chrono::seconds kAfterHung{1};
 // A change of at least this many rules is worth a line in the log.
 constexpr uint64_t kManyRules = 1000;
 // The log says at most so often what was put right in the rules of one bridge.
-constexpr std::chrono::seconds kBetweenWords{10};
+constexpr std::chrono::seconds kLogInterval{10};
 
 // nullopt: no such bridge. Errors: OVSDB does not answer.
 Result<std::optional<ovs::Bridge>> InDatabase(Connections& connections, const config::Rail& rail) {
@@ -56,7 +56,7 @@ void SwitchRepair::Audit() {
   auto followed = node_status_.learned();
   ForEachRail([&](Connections& connections, const config::Rail& rail, RailState& state) {
     const auto began = deps_.now();
-    Whole(connections, rail, state);
+    RepairRail(connections, rail, state);
     if (node_status_.learned() == followed || deps_.now() - began >= kHung) return;
     followed = node_status_.learned();
     Learned();
@@ -72,7 +72,7 @@ void SwitchRepair::DatabaseChanged() {
   ForEachRail([&](Connections& connections, const config::Rail& rail, RailState& state) {
     const auto now = InDatabase(connections, rail).value_or(std::nullopt);
     if (state.backoff.next() ? now == state.left : state.ports.IsAsRepaired(now)) return;
-    Whole(connections, rail, state);
+    RepairRail(connections, rail, state);
     looked = true;
   });
   if (looked) Publish();
@@ -84,9 +84,9 @@ void SwitchRepair::Retry() {
     // What no pod needs any more goes when the rail is right: its removal needs what has failed.
     const auto unused = state.backoff.next() ? std::nullopt : state.vlan_repair.next();
     if (state.backoff.Due() || (unused && deps_.now() >= *unused)) {
-      Whole(connections, rail, state);
+      RepairRail(connections, rail, state);
     } else if (state.tenant_stays && deps_.now() >= *state.tenant_stays) {
-      End(rail, state, Rules(connections, rail, state, RuleRepair::Look::kNews));
+      EndRound(rail, state, RepairRules(connections, rail, state, RuleRepair::Look::kNews));
     }
   });
   Publish();
@@ -122,7 +122,7 @@ bool SwitchRepair::TakeRepresentors(const std::vector<int>& links) {
   return due;
 }
 
-void SwitchRepair::Representors() {
+void SwitchRepair::RepairRepresentors() {
   ForEachRail([&](Connections& connections, const config::Rail& rail, RailState& state) {
     if (state.representors_due) RaiseRepresentors(connections, rail, state);
   });
@@ -142,7 +142,8 @@ void SwitchRepair::RaiseRepresentors(Connections& connections, const config::Rai
 
 void SwitchRepair::RulesChanged() {
   ForEachRail([&](Connections& connections, const config::Rail& rail, RailState& state) {
-    if (state.bridge_present) End(rail, state, Rules(connections, rail, state, RuleRepair::Look::kNews));
+    if (state.bridge_present)
+      EndRound(rail, state, RepairRules(connections, rail, state, RuleRepair::Look::kNews));
   });
   Publish();
 }
@@ -153,15 +154,15 @@ void SwitchRepair::RecordChanged() {
     const Result<RecordPtr> now = record_.Read();
     Status status = now ? Status() : tl::make_unexpected(now.error());
     const bool vlans = now && !state.vlan_repair.Covers(config_, **now);
-    if (vlans) Vlans(connections, rail, state);
+    if (vlans) RepairVlans(connections, rail, state);
     if (vlans || (now && !state.ports.Covers(**now))) {
       RaiseRepresentors(connections, rail, state);
-      status = Ports(connections, state);
+      status = RepairPorts(connections, state);
     }
     if (config_.tenancy.mode == config::TenancyMode::kVrf && status)  // a tenant may have come or gone
       node_status_.Note({Part::kLeaf, rail.name}, LookForLeaf(connections, rail, state));
-    if (status) status = Rules(connections, rail, state, RuleRepair::Look::kNews);
-    End(rail, state, status);
+    if (status) status = RepairRules(connections, rail, state, RuleRepair::Look::kNews);
+    EndRound(rail, state, status);
   });
   Publish();
 }
@@ -170,25 +171,25 @@ void SwitchRepair::Learned() {
   ForEachRail([&](Connections& connections, const config::Rail& rail, RailState& state) {
     if (!state.bridge_present) return;
     node_status_.Note({Part::kLeaf, rail.name}, LookForLeaf(connections, rail, state));
-    End(rail, state, Rules(connections, rail, state, RuleRepair::Look::kNews));
+    EndRound(rail, state, RepairRules(connections, rail, state, RuleRepair::Look::kNews));
   });
   Publish();
 }
 
-void SwitchRepair::Whole(Connections& connections, const config::Rail& rail, RailState& state) {
+void SwitchRepair::RepairRail(Connections& connections, const config::Rail& rail, RailState& state) {
   state.rules_seen = RailState::RulesSeen::kNotLooked;
   nics_.Ensure(rail);
   deps_.step_ended();
   RaiseRepresentors(connections, rail, state);
-  state.below = Bridge(connections, rail, state);
-  if (state.below) state.below = HostLinks(connections, rail, state);
+  state.below = RepairBridge(connections, rail, state);
+  if (state.below) state.below = RepairHostLinks(connections, rail, state);
   Status round;
   if (state.below) {
-    Vlans(connections, rail, state);
-    round = Ports(connections, state);
+    RepairVlans(connections, rail, state);
+    round = RepairPorts(connections, state);
     if (round) {
       node_status_.Note({Part::kLeaf, rail.name}, LookForLeaf(connections, rail, state));
-      round = Rules(connections, rail, state, RuleRepair::Look::kAudit);
+      round = RepairRules(connections, rail, state, RuleRepair::Look::kAudit);
     }
   }
   state.absent = false;
@@ -197,13 +198,13 @@ void SwitchRepair::Whole(Connections& connections, const config::Rail& rail, Rai
     state.absent = left && !*left;
     state.left = left.value_or(std::nullopt);
   }
-  End(rail, state, round);
-  FlowLimit(connections, state);
+  EndRound(rail, state, round);
+  SetFlowLimit(connections, state);
 }
 
 // What a whole round has found wrong stays wrong until the next whole round: a round of the rules alone does not repair it. A
 // round that comes before the retry is due does not change when it is due.
-void SwitchRepair::End(const config::Rail& rail, RailState& state, const Status& round) {
+void SwitchRepair::EndRound(const config::Rail& rail, RailState& state, const Status& round) {
   const Status& status = !state.below ? state.below : !round ? round : state.ports.right();
   node_status_.Note({Part::kRail, rail.name}, status);
   if (status) {
@@ -236,20 +237,20 @@ void SwitchRepair::RailState::Show(v1::Rail& seen) const {
 }
 
 // ovs-vswitchd forgets it when it restarts, which makes an audit.
-void SwitchRepair::FlowLimit(Connections& connections, const RailState& state) {
+void SwitchRepair::SetFlowLimit(Connections& connections, const RailState& state) {
   if (!flow_limit_due_ || !state.rules_right()) return;
   flow_limit_due_ = false;
   node_status_.Note(Part::kFlowLimit, connections.RaiseFlowLimit());
 }
 
-Status SwitchRepair::Ports(Connections& connections, RailState& state) {
+Status SwitchRepair::RepairPorts(Connections& connections, RailState& state) {
   Status repaired = state.ports.Repair(connections);
   if (!repaired && repaired.error().code == Code::kNotFound) state.bridge_present = false;
   return repaired;
 }
 
 // A tenant without its link keeps no other from its rules.
-void SwitchRepair::Vlans(Connections& connections, const config::Rail& rail, RailState& state) {
+void SwitchRepair::RepairVlans(Connections& connections, const config::Rail& rail, RailState& state) {
   const Status made = state.vlan_repair.Repair(config_, connections, state.ports.seen(), deps_.now());
   const PartId part(Part::kTenantLinks, rail.name);
   if (!made || config_.tenancy.mode == config::TenancyMode::kVrf || node_status_.Knows(part))
@@ -281,8 +282,8 @@ Status SwitchRepair::LookForLeaf(Connections& connections, const config::Rail& r
                                     " is a router yet: is BGP unnumbered configured on the leaf's port?");
 }
 
-RuleTarget SwitchRepair::Target(const config::Rail& rail, RailState& state, const Record& record,
-                                const std::shared_ptr<const engine::Learned>& learned) const {
+RuleTarget SwitchRepair::TargetOf(const config::Rail& rail, RailState& state, const Record& record,
+                                  const std::shared_ptr<const engine::Learned>& learned) const {
   RuleTarget target{.rules = {},
                     .remotes_known = learned->complete,
                     .leaves_unknown = state.LeavesUnknown(),
@@ -336,41 +337,41 @@ RuleTarget SwitchRepair::Target(const config::Rail& rail, RailState& state, cons
   return target;
 }
 
-void SwitchRepair::SayMended(const config::Rail& rail, RailState& state, const Record& record) {
+void SwitchRepair::LogRepairs(const config::Rail& rail, RailState& state, const Record& record) {
   const Deadline now = deps_.now();
-  if (state.next_word && now < *state.next_word) return;
-  if (!state.unsaid.empty()) {
-    log::Warning("rail {}: {}", rail.name, WordsFor(state.unsaid, rail.bridge, record));
-    state.unsaid = {};
-    state.next_word = now + kBetweenWords;
+  if (state.next_log && now < *state.next_log) return;
+  if (!state.unlogged.empty()) {
+    log::Warning("rail {}: {}", rail.name, WordsFor(state.unlogged, rail.bridge, record));
+    state.unlogged = {};
+    state.next_log = now + kLogInterval;
   }
   const ForeignRules& foreign = state.rules.foreign();
-  if (std::exchange(state.foreign_said, foreign.count()) == foreign.count()) return;
+  if (std::exchange(state.foreign_logged, foreign.count()) == foreign.count()) return;
   if (foreign.count() == 0)
     return log::Info("rail {}: no flow of others is left on {}", rail.name, rail.bridge);
   log::Warning(
       "rail {}: {} flows on {} are not RailCNI's and can go around the isolation, as {}; `{}` deletes it",
       rail.name, foreign.count(), rail.bridge, RuleText(foreign.examples().front()),
       DeletingCommand(rail.bridge, foreign.examples().front()));
-  state.next_word = now + kBetweenWords;
+  state.next_log = now + kLogInterval;
 }
 
 // Reads the record again after the commit. If it has changed in between, does another round.
-Status SwitchRepair::Rules(Connections& connections, const config::Rail& rail, RailState& state,
-                           RuleRepair::Look look) {
+Status SwitchRepair::RepairRules(Connections& connections, const config::Rail& rail, RailState& state,
+                                 RuleRepair::Look look) {
   const std::shared_ptr<const engine::Learned> learned = node_status_.learned();
   state.rules_seen = RailState::RulesSeen::kNotLooked;
   state.tenant_stays.reset();
   RAIL_ASSIGN(ovs::OpenFlow * bridge, connections.OpenFlow(rail.bridge));
-  RAIL_ASSIGN(FileLock joining, Move(connections, rail));
+  RAIL_ASSIGN(FileLock joining, MoveAttachments(connections, rail));
   RecordPtr record;
   bool ports_looked_at = false;
   const auto target = [&]() -> Result<RuleTarget> {
     RAIL_ASSIGN(record, record_.Read());
-    RuleTarget now = Target(rail, state, *record, learned);
+    RuleTarget now = TargetOf(rail, state, *record, learned);
     if (now.undecided.empty() || std::exchange(ports_looked_at, true)) return now;
     RAIL_ASSIGN(record, state.ports.See(connections));
-    return Target(rail, state, *record, learned);
+    return TargetOf(rail, state, *record, learned);
   };
   // By then the rules of who has moved are in the switch.
   const auto close_tenants = [&] {
@@ -385,7 +386,7 @@ Status SwitchRepair::Rules(Connections& connections, const config::Rail& rail, R
     const auto began = Clock::now();
     Status repaired = state.rules.Repair(*bridge, ask, look);
     node_status_.Repaired("foreign flow", state.rules.mended().foreign);
-    state.unsaid.Join(state.rules.mended());
+    state.unlogged.Join(state.rules.mended());
     if (!repaired) {
       if (repaired.error().code == Code::kInvalid) state.rules_seen = RailState::RulesSeen::kRefused;
       return repaired;
@@ -400,7 +401,7 @@ Status SwitchRepair::Rules(Connections& connections, const config::Rail& rail, R
     RAIL_ASSIGN(const RecordPtr now, record_.Read());
     if (now == record) break;
   }  // if plugins keep changing the record, their wakeups start the next round
-  SayMended(rail, state, *record);
+  LogRepairs(rail, state, *record);
   if (state.rules.tenant_stays()) state.tenant_stays = deps_.now() + kForJoining;
   state.rules_seen = RailState::RulesSeen::kRight;
   return {};

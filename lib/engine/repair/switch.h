@@ -58,7 +58,7 @@ class SwitchRepair {
   bool Concerned(const std::vector<int>& links) const;
   // Whether one of these links is a representor; Representors then looks at those of its rail.
   bool TakeRepresentors(const std::vector<int>& links);
-  void Representors();
+  void RepairRepresentors();
   // Whether rules of others go from the rail's bridge: as ovs.remove_foreign_flows says, else if raild made the bridge.
   bool RemovesForeignRules(const config::Rail& rail) const;
 
@@ -102,9 +102,9 @@ class SwitchRepair {
     void Show(v1::Rail& seen) const;  // what a round that could look has seen
     Backoff backoff{std::chrono::milliseconds(250), std::chrono::seconds(10)};
     std::optional<Deadline> tenant_stays;  // when its rule is looked at again
-    MendedRules unsaid;                    // put right, and not in the log yet
-    std::optional<Deadline> next_word;     // before it, nothing more is said of what was put right
-    uint64_t foreign_said = 0;             // rules of others that stay, as the log says
+    MendedRules unlogged;                  // put right, and not in the log yet
+    std::optional<Deadline> next_log;      // before it, nothing more is said of what was put right
+    uint64_t foreign_logged = 0;           // rules of others that stay, as the log says
   };
   using Work = std::function<void(Connections& connections, const config::Rail& rail, RailState& state)>;
 
@@ -112,32 +112,33 @@ class SwitchRepair {
   // that hangs, the others do not wait for long.
   void ForEachRail(const Work& work);
   RailState& StateOf(const config::Rail& rail) { return *rails_.at(rail.name); }
-  void Whole(Connections& connections, const config::Rail& rail, RailState& state);
+  void RepairRail(Connections& connections, const config::Rail& rail, RailState& state);
   // Ends a rail's round: reports its result and sets the next retry. `round`: how the parts of this round ended.
-  void End(const config::Rail& rail, RailState& state, const Status& round);
-  Status Bridge(Connections& connections, const config::Rail& rail, RailState& state);
-  Status HostLinks(Connections& connections, const config::Rail& rail, RailState& state);
-  Status HostSysctls(const config::Rail& rail);
+  void EndRound(const config::Rail& rail, RailState& state, const Status& round);
+  Status RepairBridge(Connections& connections, const config::Rail& rail, RailState& state);
+  Status RepairHostLinks(Connections& connections, const config::Rail& rail, RailState& state);
+  Status RepairHostSysctls(const config::Rail& rail);
   // Once in each audit, as soon as a rail is right.
-  void FlowLimit(Connections& connections, const RailState& state);
-  Status Ports(Connections& connections, RailState& state);
-  void Vlans(Connections& connections, const config::Rail& rail, RailState& state);
+  void SetFlowLimit(Connections& connections, const RailState& state);
+  Status RepairPorts(Connections& connections, RailState& state);
+  void RepairVlans(Connections& connections, const config::Rail& rail, RailState& state);
   void RaiseRepresentors(Connections& connections, const config::Rail& rail, RailState& state);
   // Who the leaf is; in mode `vrf`, for each VLAN.
   Status LookForLeaf(Connections& connections, const config::Rail& rail, RailState& state);
-  Status Rules(Connections& connections, const config::Rail& rail, RailState& state, RuleRepair::Look look);
+  Status RepairRules(Connections& connections, const config::Rail& rail, RailState& state,
+                     RuleRepair::Look look);
   // Logs what was put right and which rules of others stay; at most once in a while, since a program that
   // writes rules without end makes a round each time.
-  void SayMended(const config::Rail& rail, RailState& state, const Record& record);
+  void LogRepairs(const config::Rail& rail, RailState& state, const Record& record);
   // Held: attachments of the rail have moved in the record, and the rules are due.
-  Result<FileLock> Move(Connections& connections, const config::Rail& rail);
+  Result<FileLock> MoveAttachments(Connections& connections, const config::Rail& rail);
   Result<ClosedTenants> CloseTenants(Connections& connections, const config::Rail& rail);
   // Ends a round: what it has read and found is seen by others.
   void Publish();
   // Whether attachments have left a tenant for good: the record says so now, and the rules are due.
   bool EndLeaving();
-  RuleTarget Target(const config::Rail& rail, RailState& state, const Record& record,
-                    const std::shared_ptr<const engine::Learned>& learned) const;
+  RuleTarget TargetOf(const config::Rail& rail, RailState& state, const Record& record,
+                      const std::shared_ptr<const engine::Learned>& learned) const;
 
   const config::NodeConfig& config_;
   const Deps deps_;

@@ -28,7 +28,7 @@ Status IsOfOthers(const config::Rail& rail) {
 
 }  // namespace
 
-Status SwitchRepair::Bridge(Connections& connections, const config::Rail& rail, RailState& state) {
+Status SwitchRepair::RepairBridge(Connections& connections, const config::Rail& rail, RailState& state) {
   state.bridge_present = false;
   if (config_.ovs.manage_bridges) {
     RAIL_ASSIGN(netlink::Netlink * host, connections.Netlink());
@@ -46,7 +46,7 @@ Status SwitchRepair::Bridge(Connections& connections, const config::Rail& rail, 
   return {};
 }
 
-Status SwitchRepair::HostLinks(Connections& connections, const config::Rail& rail, RailState& state) {
+Status SwitchRepair::RepairHostLinks(Connections& connections, const config::Rail& rail, RailState& state) {
   RAIL_ASSIGN(netlink::Netlink * host, connections.Netlink());
   RAIL_ASSIGN_AS(const netlink::Link pf, host->GetLink(rail.pf), "the uplink of rail " + rail.name);
   RAIL_ASSIGN_AS(const netlink::Link local, host->GetLink(rail.bridge), "rail " + rail.name);
@@ -54,7 +54,7 @@ Status SwitchRepair::HostLinks(Connections& connections, const config::Rail& rai
   state.local_link = local.index;
   if (!config_.ovs.manage_bridges) return {};
   // Before they go up: a link that is up solicits routers at once, and takes the leaf for one.
-  node_status_.Note({Part::kSysctls, rail.name}, HostSysctls(rail));
+  node_status_.Note({Part::kSysctls, rail.name}, RepairHostSysctls(rail));
   if (!pf.up) RAIL_TRY(host->SetUp(pf.index));
   if (!local.up) RAIL_TRY(host->SetUp(local.index));
   return {};
@@ -62,7 +62,7 @@ Status SwitchRepair::HostLinks(Connections& connections, const config::Rail& rai
 
 // LOCAL speaks IPv6 link-local to the leaf and nothing else. The uplink speaks nothing. Pods work without all this, so a
 // container whose /proc/sys is read-only is reported and does not stop the rail.
-Status SwitchRepair::HostSysctls(const config::Rail& rail) {
+Status SwitchRepair::RepairHostSysctls(const config::Rail& rail) {
   const bool stood = node_status_.WasRight({Part::kSysctls, rail.name});
   const auto ensure = [&](const std::string& link, const char* key, const char* value) -> Status {
     const std::string path = "net/ipv6/conf/" + link + "/" + key;

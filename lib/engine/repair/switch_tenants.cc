@@ -22,7 +22,7 @@ void SwitchRepair::TenantsChanged() {
 
 // Record first: what a crash leaves between record, rules and announcements, the next start makes good. But not while the switch is
 // silent: bgpd would announce for a tenant whose rules the pod does not have, and nobody would call the pod one that has not moved.
-Result<FileLock> SwitchRepair::Move(Connections& connections, const config::Rail& rail) {
+Result<FileLock> SwitchRepair::MoveAttachments(Connections& connections, const config::Rail& rail) {
   RAIL_ASSIGN(const RecordPtr record, record_.Read());
   const std::vector<TenantMove> moves = TenantMoves(*record, rail.name, config_, deps_.tenants);
   if (moves.empty()) return FileLock();

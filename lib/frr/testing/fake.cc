@@ -42,8 +42,7 @@ Status FakeBgp::AnnounceAll(const std::vector<Announcement>& announcements, Dead
   if (*asn_ != options_.asn) return Fail(Code::kInvalid, "another AS");
   for (const Announcement& announcement : announcements) {
     const IpAddress& address = announcement.address;
-    if (address.is_unspecified() || address.is_multicast() || address.is_loopback() ||
-        address.is_link_local()) {
+    if (!address.is_routed_unicast()) {
       return Fail(Code::kInvalid, "not the address of a pod");
     }
     if (foreign_.contains(address)) {
@@ -126,7 +125,7 @@ std::vector<Session> FakeBgp::SessionsNow() const {
       session.leaf =
           Leaf{kLeafAsn, *IpAddress::Parse("10.255.1." + std::to_string(one_leaf_ ? 1 : known->second)), ""};
       session.uptime_ms = uptime_ms_;
-      session.owes_end_of_rib = owes_end_of_rib_;
+      session.end_of_rib_due = end_of_rib_due_;
       session.prefixes_received = static_cast<uint32_t>(std::ranges::count_if(
           learned_, [&](const auto& entry) { return entry.second.contains(interface); }));
       session.most_prefixes = session.prefixes_received;

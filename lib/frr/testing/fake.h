@@ -70,7 +70,7 @@ class FakeBgp : public Bgp {
   void SetUptime(uint64_t uptime_ms) {
     uptime_ms_ = uptime_ms;
   }  // of every established session; at first a minute
-  void SetOwesEndOfRib(bool owes) { owes_end_of_rib_ = owes; }  // every established session; at first not
+  void SetEndOfRibDue(bool due) { end_of_rib_due_ = due; }  // every established session; at first not
   // The leaf of `interface` announces or withdraws a prefix with these large communities.
   void Learn(const IpPrefix& prefix, const std::vector<tenancy::LargeCommunity>& communities,
              const std::string& interface);
@@ -115,7 +115,7 @@ class FakeBgp : public Bgp {
   std::vector<std::string> resets_;
   uint64_t version_ = 0;
   uint64_t uptime_ms_ = 60000;
-  bool owes_end_of_rib_ = false;
+  bool end_of_rib_due_ = false;
   bool one_leaf_ = false;
   mutable std::map<std::string, size_t> leaf_ids_;  // by interface
   bool instances_come_up_ = true;

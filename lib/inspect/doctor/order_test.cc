@@ -1,4 +1,4 @@
-// What the doctor says first, and what it leaves unsaid.
+// What the doctor says first, and what it leaves out.
 #include <gmock/gmock.h>
 
 #include "lib/inspect/doctor/fixture.h"

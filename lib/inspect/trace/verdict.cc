@@ -302,8 +302,7 @@ void Tracer::NotAcross(const std::string& rail) {
 
 void Tracer::JudgeUnknown() {
   const IpAddress& to = question_.destination;
-  if (to.is_multicast() || to.is_broadcast() || to.is_link_local() || to.is_loopback() ||
-      to.is_unspecified()) {
+  if (!to.is_routed_unicast()) {
     return Drop(
         Reason::kNotForPods,
         destination() + " is no pod's address: rails carry unicast between pods of one tenant, nothing else",
