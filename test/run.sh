@@ -93,6 +93,7 @@ tier_newer() {
   ctest_in newer build '^contract$' 2 ctest --tests-regex 'Bgp|Frr|Ovs|OpenFlow|Vswitchd'
   pytest_in newer test/versions in-force
   pytest_in newer test/lab/test_matrix.py matrix
+  pytest_in newer test/lab/test_frontend.py frontend
 }
 tier_load() {
   local loops=() run failed=0

@@ -28,6 +28,7 @@ struct BaseBefore {
 struct Removal {
   bool base = false;                 // the base configuration too, not only announcements
   std::optional<BaseBefore> before;  // nullopt: not known
+  bool next_hops = false;            // RailCNI has made zebra give each route next hops of its own (zebra.h)
 };
 
 BaseBefore LookBefore(const RunningConfig& running, const std::vector<std::string>& interfaces);

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -190,6 +191,9 @@ class Bgp {
   // does. A path that is stale (graceful restart keeps it for a session that has ended) or about to be removed does not count.
   virtual Result<std::optional<std::string>> AnnouncedElsewhere(const IpAddress& address,
                                                                 Deadline deadline) = 0;
+
+  // The links of the neighbors whose paths to the prefix bgpd gives zebra: the best, and those as good. Empty: there is no path.
+  virtual Result<std::set<std::string>> UsedLinks(const IpPrefix& prefix, Deadline deadline) = 0;
 
   // The state of the session on `interface`: bgpd's word ("Established", "Active", ...). Errors: kNotFound no such neighbor, or no
   // instance; kInvalid; kTransient.

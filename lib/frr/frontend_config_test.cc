@@ -229,21 +229,18 @@ TEST(Advertised, IsRead) {
   EXPECT_FALSE(DecodeAdvertised("no json"));
 }
 
-TEST(OutLinks, AreThoseThatTheKernelHas) {
-  const auto links = DecodeOutLinks(R"({"0.0.0.0/0":[
-    {"protocol":"bgp","selected":true,"nexthops":[{"fib":true,"interfaceName":"mgmt1"},{"interfaceName":"mgmt2"}]},
-    {"protocol":"static","nexthops":[{"interfaceName":"eth9"}]}]})");
-  ASSERT_TRUE(links);
-  EXPECT_THAT(*links, ElementsAre("mgmt1"));
-  EXPECT_THAT(*DecodeOutLinks("{}"), IsEmpty());
-  EXPECT_FALSE(DecodeOutLinks("no json"));
-}
-
 TEST(DecodeVersion, IsTheNumberOfFrrouting) {
   EXPECT_EQ(DecodeVersion("FRRouting 10.3 (gpu-1) on Linux(6.12.41).\nCopyright 1996-2005\n"), "10.3");
   EXPECT_EQ(DecodeVersion("FRRouting 8.4.4 (gpu-1) on Linux(6.1.0-37-amd64).\n"), "8.4.4");
   EXPECT_EQ(DecodeVersion("FRRouting 10.6-dev (gpu-1)"), "10.6");
   EXPECT_EQ(DecodeVersion("Quagga 1.2.4"), "");
+}
+
+TEST(LosesNextHops, IsKnownByTheVersion) {
+  for (const char* version : {"7.5", "8.4.4", "8.5.3", "9.0", "9.0.5", "10.2", "10.3", "10.3.4"})
+    EXPECT_TRUE(LosesNextHops(version)) << version;
+  for (const char* version : {"", "9.1", "9.1.3", "9.10", "10", "10.0.5", "10.1", "11.2"})
+    EXPECT_FALSE(LosesNextHops(version)) << version;
 }
 
 }  // namespace

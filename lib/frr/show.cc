@@ -161,6 +161,22 @@ Result<std::optional<std::string>> DecodeElsewhere(std::string_view text) {
   return std::nullopt;
 }
 
+Result<std::set<std::string>> DecodeUsedLinks(std::string_view text) {
+  RAIL_ASSIGN_AS(const json prefix, ParseObject(text), "bgpd's answer about a prefix");
+  std::set<std::string> links;
+  const auto paths = prefix.find("paths");
+  if (paths == prefix.end() || !paths->is_array()) return links;
+  for (const json& path : *paths) {
+    if (!path.is_object() || !IsTrue(path, "valid") || IsTrue(path, "removed")) continue;
+    const json* best = ObjectAt(path, "bestpath");
+    const json* peer = ObjectAt(path, "peer");
+    const bool used = IsTrue(path, "multipath") || (best != nullptr && IsTrue(*best, "overall"));
+    const std::string link = peer == nullptr ? "" : StringAt(*peer, "interface");
+    if (used && !link.empty()) links.insert(link);
+  }
+  return links;
+}
+
 Result<std::vector<Session>> DecodeSessions(std::string_view text) {
   RAIL_ASSIGN_AS(const json summary, ParseObject(text), "bgpd's summary");
   std::map<std::string, Session> sessions;

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +24,9 @@ Result<bool> DecodeInAdjRibOut(std::string_view text, const std::string& interfa
 // From the same answer: the AS path of somebody else's path (Bgp::AnnouncedElsewhere). Errors: kInternal.
 Result<std::optional<std::string>> DecodeElsewhere(std::string_view text);
 
+// From the same answer: Bgp::UsedLinks. Errors: kInternal.
+Result<std::set<std::string>> DecodeUsedLinks(std::string_view text);
+
 // From `show bgp <family> unicast neighbors <interface> advertised-routes json`: the prefixes. Errors: kInternal.
 Result<std::vector<IpPrefix>> DecodeAdvertised(std::string_view text);
 
@@ -38,7 +42,7 @@ Result<uint64_t> DecodeTableVersion(std::string_view text);
 // From `show bgp neighbors <interface> json`: the session's state. Errors: kNotFound no such neighbor; kInternal.
 Result<std::string> DecodeState(std::string_view text, const std::string& interface);
 
-// From the same answer: the leaf's address, whether it owes its End-of-RIB, and how a session that is down has ended.
+// From the same answer: the leaf's address, whether its End-of-RIB is due, and how a session that is down has ended.
 // Errors: kInternal.
 Status DecodeNeighbor(std::string_view text, Session& session);
 

@@ -8,6 +8,7 @@
 namespace rail::frr {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 IpAddress Ip(const char* text) {
@@ -48,6 +49,20 @@ TEST(DecodeElsewhere, IsANeighborsPathThatIsThere) {
     EXPECT_EQ(*DecodeElsewhere(answer(none)), std::nullopt) << none;
   for (const char* none : {"{}", R"({"paths":7})"}) EXPECT_EQ(*DecodeElsewhere(none), std::nullopt);
   EXPECT_EQ(DecodeElsewhere("[").error().code, Code::kInternal);
+}
+
+TEST(DecodeUsedLinks, AreOfTheBestPathAndThoseAsGood) {
+  const std::string text = R"({"prefix":"0.0.0.0/0","paths":[
+      {"valid":true,"multipath":true,"peer":{"peerId":"fe80::1","interface":"mgmt1"}},
+      {"valid":true,"multipath":true,"bestpath":{"overall":true},"peer":{"peerId":"fe80::2","interface":"mgmt2"}},
+      {"valid":true,"peer":{"peerId":"fe80::3","interface":"worse"}},
+      {"valid":true,"multipath":true,"removed":true,"peer":{"interface":"going"}},
+      {"multipath":true,"peer":{"interface":"unreachable"}},
+      {"valid":true,"bestpath":{"overall":true},"peer":{"peerId":"192.0.2.9"}},
+      {"valid":true,"local":true,"bestpath":{"overall":true}}, 7]})";
+  EXPECT_THAT(*DecodeUsedLinks(text), ElementsAre("mgmt1", "mgmt2"));
+  for (const char* none : {"{}", R"({"paths":7})"}) EXPECT_THAT(*DecodeUsedLinks(none), IsEmpty());
+  EXPECT_EQ(DecodeUsedLinks("[").error().code, Code::kInternal);
 }
 
 TEST(DecodeSessions, AddsTheFamiliesOfInterfacePeers) {

@@ -146,6 +146,13 @@ Result<std::optional<std::string>> VtyBgp::AnnouncedElsewhere(const IpAddress& a
   return DecodeElsewhere(text);
 }
 
+Result<std::set<std::string>> VtyBgp::UsedLinks(const IpPrefix& prefix, Deadline deadline) {
+  RAIL_ASSIGN(const std::string text, ShowOrEmpty(Show() + " " + Family(prefix.address.is_v6()) +
+                                                      " unicast " + prefix.ToString() + " json",
+                                                  deadline));
+  return DecodeUsedLinks(text);
+}
+
 Result<std::string> VtyBgp::SessionState(const std::string& interface, Deadline deadline) {
   RAIL_TRY(CheckWord(interface, "the interface"));
   RAIL_ASSIGN(const std::string text, ShowOrEmpty(Show() + " neighbors " + interface + " json", deadline));
@@ -234,7 +241,8 @@ Result<std::vector<std::string>> VtyBgp::RemoveOurs(const std::vector<std::strin
   // A refused line keeps none of the others: each only removes or restores something.
   RAIL_TRY(SendAtOnce(config, deadline));
   if (!removal.base) return lines;
-  RAIL_ASSIGN(const auto in_zebra, RemoveOursFromZebra(shared_->options.run_dir, deadline));
+  RAIL_ASSIGN(const auto in_zebra,
+              RemoveOursFromZebra(shared_->options.run_dir, removal.next_hops, deadline));
   lines.insert(lines.end(), in_zebra.begin(), in_zebra.end());
   return lines;
 }

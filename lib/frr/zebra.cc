@@ -1,11 +1,10 @@
 #include "lib/frr/zebra.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
+#include <charconv>
 #include <vector>
 
 #include "lib/base/socket.h"
-#include "lib/base/strict_json.h"
 #include "lib/frr/base_removal.h"
 #include "lib/frr/running_config.h"
 #include "lib/frr/vty.h"
@@ -13,48 +12,10 @@
 namespace rail::frr {
 namespace {
 
-using nlohmann::json;
-
-constexpr JsonLimits kSmall{.max_bytes = size_t{1} << 20, .max_depth = 16};
-
-bool IsTrue(const json& object, const char* key) {
-  const auto it = object.find(key);
-  return it != object.end() && it->is_boolean() && it->get<bool>();
-}
+constexpr char kOwn[] = "no zebra nexthop kernel enable";
+constexpr char kShared[] = "zebra nexthop kernel enable";
 
 }  // namespace
-
-Result<std::set<std::string>> DecodeOutLinks(std::string_view text) {
-  auto document = ParseJson(text.empty() ? std::string_view("{}") : text, kSmall);
-  if (!document) return Fail(Code::kInternal, "zebra's routes: " + document.error().message);
-  std::set<std::string> links;
-  if (!document->is_object()) return links;
-  for (const auto& [prefix, routes] : document->items()) {
-    if (!routes.is_array()) continue;
-    for (const json& route : routes) {
-      const auto hops = route.is_object() ? route.find("nexthops") : route.end();
-      if (!route.is_object() || !IsTrue(route, "selected") || hops == route.end() || !hops->is_array())
-        continue;
-      for (const json& hop : *hops) {
-        const auto name = hop.is_object() ? hop.find("interfaceName") : hop.end();
-        if (hop.is_object() && IsTrue(hop, "fib") && name != hop.end() && name->is_string())
-          links.insert(name->get<std::string>());
-      }
-    }
-  }
-  return links;
-}
-
-Result<std::set<std::string>> OutLinks(const std::string& run_dir, const IpPrefix& prefix,
-                                       Deadline deadline) {
-  RAIL_ASSIGN(Vty zebra, Vty::Open(run_dir + "/zebra.vty", deadline));
-  const auto text = zebra.Show(std::string("show ") + (prefix.address.is_v6() ? "ipv6" : "ip") + " route " +
-                                   prefix.ToString() + " json",
-                               deadline);
-  if (!text && text.error().code == Code::kNotFound) return std::set<std::string>();
-  if (!text) return tl::make_unexpected(text.error());
-  return DecodeOutLinks(*text);
-}
 
 bool DaemonRuns(const std::string& run_dir, const std::string& daemon) {
   return UnixStream::Connect(run_dir + "/" + daemon + ".vty", Clock::now()).has_value();
@@ -74,12 +35,35 @@ Result<std::string> ZebraVersion(const std::string& run_dir, Deadline deadline) 
   return DecodeVersion(text);
 }
 
-Result<std::vector<std::string>> RemoveOursFromZebra(const std::string& run_dir, Deadline deadline) {
+bool LosesNextHops(std::string_view version) {
+  unsigned major = 0, minor = 0;
+  const char* const end = version.data() + version.size();
+  const auto [dot, error] = std::from_chars(version.data(), end, major);
+  if (error != std::errc()) return false;
+  if (dot != end) std::from_chars(dot + 1, end, minor);
+  return major < 9 || (major == 9 && minor < 1) || (major == 10 && (minor == 2 || minor == 3));
+}
+
+Result<bool> OwnNextHops(const std::string& run_dir, const std::function<Status()>& before,
+                         Deadline deadline) {
+  RAIL_ASSIGN(Vty zebra, Vty::Open(run_dir + "/zebra.vty", deadline));
+  RAIL_ASSIGN(const std::string version, zebra.Show("show version", deadline));
+  if (!LosesNextHops(DecodeVersion(version))) return false;
+  RAIL_ASSIGN(const std::string running, zebra.Show("show running-config", deadline));
+  if (running.starts_with(kOwn) || running.find(std::string("\n") + kOwn) != std::string::npos) return false;
+  RAIL_TRY(before());
+  RAIL_TRY(zebra.Configure({{kOwn, OnMissing::kFail}}, deadline));
+  return true;
+}
+
+Result<std::vector<std::string>> RemoveOursFromZebra(const std::string& run_dir, bool next_hops,
+                                                     Deadline deadline) {
   std::vector<std::string> lines;
   if (!DaemonRuns(run_dir, "zebra")) return lines;
   RAIL_ASSIGN(Vty zebra, Vty::Open(run_dir + "/zebra.vty", deadline));
   RAIL_ASSIGN(const std::string text, zebra.Show("show running-config", deadline));
   lines = PlanListRemoval(ParseRunningConfig(text));
+  if (next_hops) lines.emplace_back(kShared);
   std::vector<ConfigLine> config;
   for (const std::string& line : lines) config.push_back({line, OnMissing::kAccept});
   RAIL_TRY(zebra.ConfigureAtOnce(config, deadline));

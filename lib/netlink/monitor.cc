@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <initializer_list>
 #include <string_view>
 
 #include "lib/base/fd.h"
@@ -45,6 +46,9 @@ class KernelMonitor : public Monitor {
       const std::string_view body = datagram.substr(NLMSG_HDRLEN, header.nlmsg_len - NLMSG_HDRLEN);
       if (header.nlmsg_type == RTM_NEWNEIGH || header.nlmsg_type == RTM_DELNEIGH) {
         changes.neighbours_changed = true;
+      } else if (header.nlmsg_type == RTM_NEWROUTE || header.nlmsg_type == RTM_DELROUTE ||
+                 header.nlmsg_type == RTM_NEWNEXTHOP || header.nlmsg_type == RTM_DELNEXTHOP) {
+        changes.routes_changed = true;
       } else if (header.nlmsg_type == RTM_SETDCB) {
         changes.priorities_changed = true;
       } else if ((header.nlmsg_type == RTM_NEWLINK || header.nlmsg_type == RTM_DELLINK) &&
@@ -66,7 +70,7 @@ class KernelMonitor : public Monitor {
   alignas(nlmsghdr) std::array<char, 32768> buffer_;
 };
 
-Result<std::unique_ptr<Monitor>> OpenFor(uint32_t groups) {
+Result<std::unique_ptr<Monitor>> OpenFor(std::initializer_list<int> groups) {
   const auto failed = [] { return FailErrno(errno, "watch links, neighbours, addresses"); };
   Fd fd(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE));
   if (!fd) return failed();
@@ -76,19 +80,23 @@ Result<std::unique_ptr<Monitor>> OpenFor(uint32_t groups) {
   }
   sockaddr_nl address{};
   address.nl_family = AF_NETLINK;
-  address.nl_groups = groups;
   if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) return failed();
+  for (const int group : groups) {  // a bit of nl_groups is for the first 32 alone
+    if (::setsockopt(fd.get(), SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, &group, sizeof group) != 0)
+      return failed();
+  }
   return std::unique_ptr<Monitor>(new KernelMonitor(std::move(fd)));
 }
 
 }  // namespace
 
 Result<std::unique_ptr<Monitor>> Monitor::Open() {
-  return OpenFor(1U << (RTNLGRP_LINK - 1) | 1U << (RTNLGRP_NEIGH - 1) | 1U << (RTNLGRP_DCB - 1));
+  return OpenFor({RTNLGRP_LINK, RTNLGRP_NEIGH, RTNLGRP_DCB});
 }
 
 Result<std::unique_ptr<Monitor>> Monitor::OpenForAddresses() {
-  return OpenFor(1U << (RTNLGRP_IPV4_IFADDR - 1) | 1U << (RTNLGRP_IPV6_IFADDR - 1));
+  return OpenFor(
+      {RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_IFADDR, RTNLGRP_IPV4_ROUTE, RTNLGRP_IPV6_ROUTE, RTNLGRP_NEXTHOP});
 }
 
 }  // namespace rail::netlink

@@ -1,4 +1,4 @@
-// Reports which links of a namespace change, and that neighbours or priorities (dcb.h) change; or whose addresses change. The caller asks
+// Reports which links of a namespace change, and that neighbours or priorities (dcb.h) change; or whose addresses change, and that routes do. The caller asks
 // Netlink for their new state.
 //
 // Use:      RAIL_ASSIGN(auto monitor, Monitor::Open());      // of the calling thread's namespace, for good
@@ -6,7 +6,8 @@
 //           RAIL_ASSIGN(Changes changes, monitor->Receive());
 // Threads:  one at a time
 // Owns:     its socket
-// Source:   rtnetlink(7), groups RTNLGRP_LINK, RTNLGRP_NEIGH and RTNLGRP_DCB, or RTNLGRP_IPV4_IFADDR and RTNLGRP_IPV6_IFADDR
+// Source:   rtnetlink(7), groups RTNLGRP_LINK, RTNLGRP_NEIGH and RTNLGRP_DCB, or RTNLGRP_IPV4_IFADDR, _ROUTE,
+//           their IPv6 likes and RTNLGRP_NEXTHOP
 #pragma once
 
 #include <memory>
@@ -22,6 +23,7 @@ struct Changes {
   std::vector<int> links;
   bool neighbours_changed = false;
   bool priorities_changed = false;  // PFC, traffic classes or the table of applications of some link
+  bool routes_changed = false;      // of the host, or next hops that routes share (OpenForAddresses)
   bool overrun = false;             // changes were lost: read everything again
 };
 
@@ -29,7 +31,7 @@ class Monitor {
  public:
   // The monitor reports every change after Open has returned. Errors: kPermission, kTransient.
   static Result<std::unique_ptr<Monitor>> Open();
-  // The same for addresses instead of links and neighbours.
+  // The same for addresses and routes instead of links and neighbours.
   static Result<std::unique_ptr<Monitor>> OpenForAddresses();
 
   virtual ~Monitor() = default;

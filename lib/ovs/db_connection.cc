@@ -28,6 +28,13 @@ bool Contains(const ExternalIds& all, const ExternalIds& some) {
   });
 }
 
+bool HasAll(const ExternalIds& all, const ExternalIds& some) {
+  return std::ranges::all_of(some, [&](const auto& entry) {
+    const auto it = all.find(entry.first);
+    return it != all.end() && it->second == entry.second;
+  });
+}
+
 // The bridge's.
 ExternalIds OtherConfigOf(const BridgeSpec& spec) {
   ExternalIds config = {{"disable-in-band", kNoInBand}};
@@ -231,7 +238,7 @@ Result<bool> DbConnection::DeleteBridge(const std::string& name, const ExternalI
   for (;;) {
     RAIL_ASSIGN_AS(const Observed seen, Observe("", deadline), doing);
     const auto it = seen.bridges.find(name);
-    if (it == seen.bridges.end() || !Contains(it->second.external_ids, owner)) return false;
+    if (it == seen.bridges.end() || !HasAll(it->second.external_ids, owner)) return false;
     const Observed::BridgeRow& row = it->second;
     const std::string others = PortsOfOthers(seen, row, uplink);
     if (!others.empty()) {
@@ -444,7 +451,7 @@ Result<Bridge> DbConnection::EnsureBridge(const BridgeSpec& spec, Deadline deadl
       if (!columns.empty()) operations.push_back(Update("Bridge", UuidIs(row->uuid), std::move(columns)));
       if (const ExternalIds config = OtherConfigOf(spec); !Contains(row->other_config, config))
         operations.push_back(Mutate("Bridge", UuidIs(row->uuid), PutInto("other_config", config)));
-      if (!Contains(row->external_ids, spec.external_ids)) {
+      if (!HasAll(row->external_ids, spec.external_ids)) {
         operations.push_back(Mutate("Bridge", UuidIs(row->uuid), PutInto("external_ids", spec.external_ids)));
       }
       RepairPrefixes(operations, seen, *row, spec.prefixes);

@@ -18,6 +18,7 @@
 #include "lib/frr/vty.h"
 #include "lib/frr/vty_bgp.h"
 #include "lib/frr/zebra.h"
+#include "lib/netlink/exits.h"
 #include "lib/netlink/firewall.h"
 #include "lib/netlink/kernel.h"
 #include "lib/netlink/kernel_dcb.h"
@@ -110,8 +111,10 @@ engine::Openers RealOpeners(const config::NodeConfig& config) {
   openers.zebra = [run_dir = config.frr.run_dir](Deadline deadline) {
     return frr::ZebraVersion(run_dir, deadline);
   };
-  openers.out_links = [run_dir = config.frr.run_dir](const IpPrefix& prefix, Deadline deadline) {
-    return frr::OutLinks(run_dir, prefix, deadline);
+  openers.exits = netlink::ExitsOf;
+  openers.own_next_hops = [run_dir = config.frr.run_dir](const std::function<Status()>& before,
+                                                         Deadline deadline) {
+    return frr::OwnNextHops(run_dir, before, deadline);
   };
   openers.daemon_runs = [run_dir = config.frr.run_dir](const std::string& daemon) {
     return frr::DaemonRuns(run_dir, daemon);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "lib/frr/config_rest.h"
+#include "lib/frr/zebra.h"
 #include "test/contract/frr_contract.h"
 
 namespace rail::frr::testing {
@@ -77,6 +78,35 @@ TEST_P(RealBgp, KeepsForeignConfiguration) {
   const std::string running = pair().ShowHost("show running-config");
   for (const std::string& line : foreign) EXPECT_THAT(running, HasSubstr("\n" + line + "\n"));
   EXPECT_EQ(running.find("no bgp ebgp-requires-policy"), std::string::npos);
+}
+
+// zebra beside this bgpd.
+TEST_P(RealBgp, TellsZebraWhoseNextHopsRoutesHaveAndTakesItBack) {
+  const std::string folder = pair().host_run_dir();
+  const auto says = [&] {
+    auto zebra = Vty::Open(folder + "/zebra.vty", Soon());
+    return zebra->Show("show running-config", Soon())->find("\nno zebra nexthop kernel enable\n") !=
+           std::string::npos;
+  };
+  const auto version = ZebraVersion(folder, Soon());
+  ASSERT_TRUE(version);
+  ASSERT_FALSE(says());
+  EXPECT_EQ(OwnNextHops(
+                folder, [] { return Status(Fail(Code::kInternal, "no record")); }, Soon())
+                .has_value(),
+            !LosesNextHops(*version));
+  EXPECT_FALSE(says()) << "nothing is changed that is not recorded";
+  int recorded = 0;
+  const auto record = [&] { return ++recorded, Status(); };
+  EXPECT_EQ(*OwnNextHops(folder, record, Soon()), LosesNextHops(*version));
+  EXPECT_EQ(says(), LosesNextHops(*version));
+  EXPECT_EQ(*OwnNextHops(folder, record, Soon()), false);
+  EXPECT_EQ(recorded, LosesNextHops(*version) ? 1 : 0);
+  ASSERT_NO_FATAL_FAILURE(Up());
+  EXPECT_TRUE(bgp().RemoveOurs({}, {.base = true, .before = std::nullopt, .next_hops = false}, Soon()));
+  EXPECT_EQ(says(), LosesNextHops(*version)) << "somebody else's";
+  EXPECT_TRUE(bgp().RemoveOurs({}, {.base = true, .before = std::nullopt, .next_hops = true}, Soon()));
+  EXPECT_FALSE(says());
 }
 
 TEST_P(RealBgp, RefusesToReplaceATableMap) {

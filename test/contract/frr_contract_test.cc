@@ -205,6 +205,18 @@ TEST_P(BgpContract, KnowsWhoElseAnnouncesAnAddress) {
   }
 }
 
+TEST_P(BgpContract, KnowsOverWhichLinksAPrefixIsReached) {
+  ASSERT_NO_FATAL_FAILURE(Up());
+  for (const char* text : {"10.0.9.1/32", "2001:db8::9/128"}) {
+    const auto links = [&] { return *bgp().UsedLinks(*IpPrefix::Parse(text), Soon()); };
+    EXPECT_THAT(links(), IsEmpty());
+    bench_->LeafAnnounces(text, Of(kA));
+    EXPECT_TRUE(Eventually([&] { return links().contains("br-rail0"); })) << text;
+    bench_->LeafWithdraws(text);
+    EXPECT_TRUE(Eventually([&] { return links().empty(); })) << text;
+  }
+}
+
 TEST_P(BgpContract, SaysThatTheSessionIsDown) {
   ASSERT_NO_FATAL_FAILURE(Up());
   bench_->CutLink(0);

@@ -163,6 +163,16 @@ TEST_P(OvsdbContract, RemovesABridgeOfItsOwner) {
   EXPECT_EQ(db_->DeleteBridge("br-rail0", {{"railcni", "rail0"}}, "up0", Soon()).value(), false);
 }
 
+// The key counts, and so does an empty value.
+TEST_P(OvsdbContract, RemovesABridgeWithAnEmptyMarkByThatMarkAlone) {
+  BridgeSpec spec = Spec();
+  spec.external_ids = {{"railcni", ""}};
+  MustEnsure(spec);
+  EXPECT_EQ(db_->DeleteBridge("br-rail0", {{"railcni-other", ""}}, "up0", Soon()).value(), false);
+  EXPECT_EQ(db_->DeleteBridge("br-rail0", {{"railcni", ""}}, "up0", Soon()).value(), true);
+  EXPECT_FALSE(db_->FindBridge("br-rail0", Soon())->has_value());
+}
+
 TEST_P(OvsdbContract, KeepsABridgeOnWhichOthersHavePorts) {
   MustEnsure(Spec());
   AddDevice("dev0");

@@ -26,6 +26,7 @@ from tables import Tables
 from world import World, eventually, settle
 
 RELOAD = Path("/usr/lib/frr/frr-reload.py")
+BOTH = {frontend.link(0), frontend.link(1)}
 CUT = 8  # seconds: TCP tries again after 3.0 and 6.2 s
 PODS = {"a1": ("n1", "tenant-a"), "a2": ("n2", "tenant-a"), "b1": ("n1", "tenant-b"), "b2": ("n2", "tenant-b")}
 THEIRS = ["ip prefix-list theirs seq 5 permit 192.0.2.0/24 le 32", "route-map theirs permit 10", "match ip address prefix-list theirs", "exit"]
@@ -51,6 +52,12 @@ def whole(world: World, seconds: float = 45) -> None:
         eventually(f"{node.name}: the front end is whole", lambda n=node: links(world, n), lambda all_links: len(all_links) == 2 and all(
             link.get("bgp_state") == "Established" and not link.get("not_told") and not link.get("leaked")
             and link.get("default_routes") == ["ipv4", "ipv6"] for link in all_links), seconds)
+        assert kernels_links(node) == [BOTH, BOTH], host_routes(node)
+
+
+def kernels_links(node: Node) -> list[set[str]]:
+    """Where the kernel's default routes of BGP go out: IPv4's, IPv6's. zebra's own answer is wrong after a flap."""
+    return [{hop["dev"] for hop in route["hops"]} for route in host_routes(node) if route["dst"] in ("0.0.0.0/0", "::/0")]
 
 
 def links(world: World, node: Node) -> list[dict[str, Any]]:
@@ -179,6 +186,56 @@ def test_loss_of_a_link_or_leaf(world: World, node: Node, tables: Tables) -> Non
             gap = max(gaps())
             tables.row("frontend", ("fault", "gap of a TCP stream n1 <-> n2, there and back"), (what, f"{gap * 1000:.0f} ms"))
             assert gap < CUT - 1, f"{what}: the stream stood still for {gap:.1f} s"
+
+
+def test_the_kernel_has_both_links_again_after_each_flap(world: World, node: Node, tables: Tables) -> None:
+    for i in (0, 1, 0):
+        leaf = frontend.leaf(world.lab, i)
+        cut([(leaf, node.name)], "down")
+        eventually("the other link alone", lambda: kernels_links(node), lambda now, i=i: now == [{frontend.link(1 - i)}] * 2, 15)
+        cut([(leaf, node.name)], "up")
+        began = time.monotonic()
+        whole(world)
+        tables.row("frontend", ("fault", "gap of a TCP stream n1 <-> n2, there and back"),
+                   (f"{frontend.link(i)} of n1 flapped: both in the kernel", f"{time.monotonic() - began:.1f} s"))
+        assert findings(world, node) == set()
+
+
+def nexthops(node: Node) -> list[list[str]]:
+    """Of the IPv4 default route, in words of ip(8)."""
+    [route] = [route for route in host_routes(node) if route["dst"] == "0.0.0.0/0"]
+    return [["nexthop", "via", "inet6", hop["via"]["host"], "dev", hop["dev"]] for hop in route["hops"]]
+
+
+def replace_default(node: Node, hops: list[list[str]]) -> None:
+    """As zebra would have left the kernel's route."""
+    kernel.run(["ip", "-n", node.namespace, "-4", "route", "replace", "default", "proto", "bgp", "metric", "20", *sum(hops, [])])
+
+
+def test_a_next_hop_that_the_kernel_has_lost_comes_back(world: World, node: Node) -> None:
+    hops = nexthops(node)
+    replace_default(node, [hop for hop in hops if hop[-1] == "mgmt2"])
+    eventually("it is named", lambda: links(world, node)[0], lambda link: link.get("unused_default_paths") == ["ipv4"], 5)
+    assert findings(world, node) == {"frontend-default-route"}
+    eventually("both are in the kernel", lambda: kernels_links(node), lambda now: now == [BOTH, BOTH], 45)
+    assert "front end: the session on mgmt1 ended" in (node.log_dir / "raild.log").read_text()
+
+
+def test_a_next_hop_without_a_path_is_named_and_the_doctors_command_mends_it(world: World, node: Node) -> None:
+    hops, leaf = nexthops(node), frontend.leaf(world.lab, 0)
+    vty.configure(leaf.frr_dir, f"router bgp {leaf.asn}", "address-family ipv4 unicast", "no neighbor NODES default-originate",
+                  "no neighbor fe1 activate")
+    eventually("one next hop", lambda: kernels_links(node)[0], lambda now: now == {"mgmt2"}, 15)
+    replace_default(node, hops)
+    try:
+        eventually("it is named", lambda: findings(world, node), lambda f: f == {"frontend-stray-route"}, 15)
+        eventually("its metric", lambda: world.metrics(node)['railcni_frontend_stray_default_routes{link="mgmt1"}'], lambda v: v == 1, 15)
+        vty.session(node.frr_dir, ["clear bgp *"])
+        eventually("the kernel has bgpd's alone", lambda: kernels_links(node), lambda now: now == [{"mgmt2"}, BOTH], 30)
+    finally:
+        vty.configure(leaf.frr_dir, f"router bgp {leaf.asn}", "address-family ipv4 unicast", "neighbor NODES default-originate",
+                      "neighbor fe1 activate")
+    whole(world)
 
 
 def all_links(world: World, leaf: Host) -> list[tuple[Host, str]]:
@@ -475,7 +532,8 @@ def test_removal_leaves_the_admins_frr(world: World, node: Node, admins: list[st
                               capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     for daemon in ("bgpd", "zebra"):
-        left = [line for line in running(node, daemon) if "railcni" in line or "mgmt" in line or "multipath-relax" in line]
+        left = [line for line in running(node, daemon) if "railcni" in line or "mgmt" in line or "multipath-relax" in line
+                or "nexthop kernel" in line]
         assert not left, left
     assert theirs(node) == admins
     assert frontend.address(node) not in kernel.run(["ip", "-n", node.namespace, "address", "show", "dev", "lo"])

@@ -5,6 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import seen
 
 VERSIONS = Path(__file__).with_name("versions.py")
 
@@ -19,6 +20,12 @@ def said(*command: str) -> str:
     ("ovs-vswitchd", "RAILCNI_OVS", "usr/lib/openvswitch-switch/ovs-vswitchd")])
 def test_the_program_is_the_folders(program: str, key: str, path: str) -> None:
     assert said(program, "--version") == said("chroot", os.environ[key], f"/{path}", "--version")
+
+
+@pytest.mark.parametrize(("program", "command"), [("FRRouting", "/usr/lib/frr/zebra"), ("Open vSwitch", "ovs-vswitchd")])
+def test_install_md_names_what_is_in_force(program: str, command: str) -> None:
+    text = said(command, "--version").replace("\n", " ")
+    assert any(f" {version} " in text for version in seen.versions(program, "newer")), text
 
 
 def test_without_a_folder_the_command_runs_as_it_is() -> None:

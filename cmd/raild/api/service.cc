@@ -304,15 +304,22 @@ class Service final : public v1::Node::CallbackService {
 // What follows the whole state. Its watches count beside those of Node.
 class StateService final : public v1::State::CallbackService {
  public:
-  StateService(const Sources& sources, const LastHealth& health, Watches& watches, size_t most_watches)
-      : views_(sources.views), health_(health), watches_(watches), most_watches_(most_watches) {}
+  StateService(const Sources& sources, const LastHealth& health, Watches& watches, size_t most_watches,
+               StateSnapshots& snapshots)
+      : views_(sources.views),
+        health_(health),
+        watches_(watches),
+        most_watches_(most_watches),
+        snapshots_(snapshots) {}
 
   grpc::ServerWriteReactor<v1::WatchStateResponse>* WatchState(grpc::CallbackServerContext*,
                                                                const v1::WatchStateRequest*) override {
-    const auto changes = std::make_shared<StateChanges>(UnixMs);
+    const auto changes = std::make_shared<StateChanges>();
     return new Stream<v1::WatchStateResponse, engine::ViewPublisher>(
-        watches_, views_, this, most_watches_,
-        [this, changes](const engine::NodeView& view) { return changes->Next(view, health_.Get()); });
+        watches_, views_, this, most_watches_, [this, changes](const engine::NodeView& view) {
+          const auto now = snapshots_.Of(view, health_.Get());
+          return now == nullptr ? std::vector<v1::WatchStateResponse>() : changes->Next(*now);
+        });
   }
 
  private:
@@ -320,14 +327,15 @@ class StateService final : public v1::State::CallbackService {
   const LastHealth& health_;
   Watches& watches_;
   const size_t most_watches_;
+  StateSnapshots& snapshots_;
 };
 
 // A way in: a listener with limits of its own.
 struct Listener {
   Listener(const Sources& sources, const LastHealth& health, Watches& watches, Watches& counter_watches,
-           QuestionQueue& queue, QuestionQueue& counter_queue, size_t most_watches)
+           QuestionQueue& queue, QuestionQueue& counter_queue, StateSnapshots& snapshots, size_t most_watches)
       : service(sources, health, watches, counter_watches, queue, counter_queue, most_watches),
-        state(sources, health, watches, most_watches) {}
+        state(sources, health, watches, most_watches, snapshots) {}
 
   Service service;
   StateService state;
@@ -381,13 +389,14 @@ struct Server::Parts {
       : file(std::move(socket)),
         watches(sources.views),
         counter_watches(sources.counters),
-        local(sources, health, watches, counter_watches, queue, counter_queue, kMostWatches),
-        tcp(sources, health, watches, counter_watches, queue, counter_queue, kMostTcpWatches) {}
+        local(sources, health, watches, counter_watches, queue, counter_queue, snapshots, kMostWatches),
+        tcp(sources, health, watches, counter_watches, queue, counter_queue, snapshots, kMostTcpWatches) {}
 
   SocketFile file;
   std::shared_ptr<grpc::ServerCredentials>
       credentials;  // gRPC asks them for files until its server has ended
   LastHealth health;
+  StateSnapshots snapshots{UnixMs};
   Watches watches;
   Watches counter_watches;
   QuestionQueue queue;

@@ -94,6 +94,34 @@ v1::NodeState StateOf(const engine::NodeView& view, Clock::time_point now, int64
   return state;
 }
 
+StateSnapshot SnapshotOf(const engine::NodeView& view, const Health& raild, int64_t unix_ms) {
+  v1::NodeState state = StateOf(view, Clock::now(), unix_ms, raild);
+  // It is worked out anew of two clocks, which differ by a millisecond from one view to the next: that is no change.
+  if (state.tenant_list().has_stale_since()) state.mutable_tenant_list()->mutable_stale_since()->set_nanos(0);
+  StateSnapshot made;
+  const google::protobuf::Descriptor& fields = *v1::NodeState::descriptor();
+  for (int i = 0; i < fields.field_count(); ++i) {
+    const google::protobuf::FieldDescriptor* field = fields.field(i);
+    StateSnapshot::Section& section = made.sections[field->number()];
+    state.GetReflection()->SwapFields(&state, &section.state, {field});
+    section.hash = HashOf(section.state);
+  }
+  *made.attachments.mutable_attachments() = std::move(*ListAttachments(view, {}).mutable_attachments());
+  for (const v1::Attachment& each : made.attachments.attachments()) made.hashes.push_back(HashOf(each));
+  return made;
+}
+
+std::shared_ptr<const StateSnapshot> StateSnapshots::Of(const engine::NodeView& view, const Health& raild) {
+  if (view.version == 0) return nullptr;
+  const std::lock_guard lock(mutex_);
+  if (last_ == nullptr || view.version != version_ || raild != raild_) {
+    last_ = std::make_shared<const StateSnapshot>(SnapshotOf(view, raild, unix_ms_()));
+    version_ = view.version;
+    raild_ = raild;
+  }
+  return last_;
+}
+
 v1::WatchStateResponse& StateChanges::Add(std::vector<v1::WatchStateResponse>& responses,
                                           v1::WatchStateResponse::Section section) {
   v1::WatchStateResponse& response = responses.emplace_back();
@@ -102,46 +130,36 @@ v1::WatchStateResponse& StateChanges::Add(std::vector<v1::WatchStateResponse>& r
   return response;
 }
 
-std::vector<v1::WatchStateResponse> StateChanges::Next(const engine::NodeView& view, const Health& raild) {
+std::vector<v1::WatchStateResponse> StateChanges::Next(const StateSnapshot& now) {
   std::vector<v1::WatchStateResponse> responses;
-  if (view.version == 0) return responses;
-  v1::NodeState state = StateOf(view, Clock::now(), unix_ms_(), raild);
-  *state.mutable_attachments() = std::move(*ListAttachments(view, {}).mutable_attachments());
-  // It is worked out anew of two clocks, which differ by a millisecond from one view to the next: that is no change.
-  if (state.tenant_list().has_stale_since()) state.mutable_tenant_list()->mutable_stale_since()->set_nanos(0);
   const bool first = number_ == 0;
-  if (first) *Add(responses, v1::WatchStateResponse::ALL).mutable_state() = state;
-
-  std::map<int64_t, size_t> before = std::exchange(attachments_, {});
-  v1::WatchStateResponse attachments;
-  for (v1::Attachment& each : *state.mutable_attachments()) {
-    const size_t now = HashOf(each);
-    attachments_.emplace(each.id(), now);
-    const auto was = before.find(each.id());
-    if (was == before.end() || was->second != now) {
-      *attachments.mutable_state()->add_attachments() = std::move(each);
+  v1::NodeState* all = first ? Add(responses, v1::WatchStateResponse::ALL).mutable_state() : nullptr;
+  for (const auto& [number, section] : now.sections) {
+    const size_t was = std::exchange(sections_[number], section.hash);
+    if (first) {
+      all->MergeFrom(section.state);
+    } else if (was != section.hash) {
+      *Add(responses, static_cast<v1::WatchStateResponse::Section>(number)).mutable_state() = section.state;
     }
   }
-  for (const auto& [id, hash] : before) {
-    if (!attachments_.contains(id)) attachments.add_gone(id);
-  }
-  state.clear_attachments();
 
-  const google::protobuf::Descriptor& sections = *v1::NodeState::descriptor();
-  for (int i = 0; i < sections.field_count(); ++i) {
-    const google::protobuf::FieldDescriptor* field = sections.field(i);
-    v1::NodeState section;
-    section.GetReflection()->SwapFields(&section, &state, {field});
-    size_t& told = sections_[field->number()];
-    const size_t was = std::exchange(told, HashOf(section));
-    if (first || was == told) continue;
-    *Add(responses, static_cast<v1::WatchStateResponse::Section>(field->number())).mutable_state() =
-        std::move(section);
+  const std::map<int64_t, size_t> before = std::exchange(attachments_, {});
+  v1::WatchStateResponse changed;
+  for (int i = 0; i < now.attachments.attachments_size(); ++i) {
+    const v1::Attachment& each = now.attachments.attachments(i);
+    const size_t hash = now.hashes[static_cast<size_t>(i)];
+    attachments_.emplace(each.id(), hash);
+    const auto was = before.find(each.id());
+    if (was == before.end() || was->second != hash) *changed.mutable_state()->add_attachments() = each;
   }
-  if (first || (attachments.state().attachments().empty() && attachments.gone().empty())) return responses;
-  v1::WatchStateResponse& changed = Add(responses, v1::WatchStateResponse::ATTACHMENTS);
-  changed.mutable_state()->Swap(attachments.mutable_state());
-  changed.mutable_gone()->Swap(attachments.mutable_gone());
+  for (const auto& [id, hash] : before) {
+    if (!attachments_.contains(id)) changed.add_gone(id);
+  }
+  if (first) all->MergeFrom(changed.state());
+  if (first || (!changed.has_state() && changed.gone().empty())) return responses;
+  v1::WatchStateResponse& attachments = Add(responses, v1::WatchStateResponse::ATTACHMENTS);
+  attachments.mutable_state()->Swap(changed.mutable_state());
+  attachments.mutable_gone()->Swap(changed.mutable_gone());
   return responses;
 }
 

@@ -60,9 +60,10 @@ std::vector<Response::Section> Sections(const std::vector<Response>& responses) 
 
 class StateChangesTest : public ::testing::Test {
  protected:
-  std::vector<Response> Next() { return changes_.Next(view_, {}); }
+  std::vector<Response> Next() { return changes_.Next(SnapshotOf(view_, {}, kNow)); }
 
-  StateChanges changes_{[] { return int64_t{1767323045000}; }};
+  static constexpr int64_t kNow = 1767323045000;
+  StateChanges changes_;
   engine::NodeView view_ = Node(2, 2);
 };
 
@@ -89,11 +90,18 @@ TEST_F(StateChangesTest, BeginWithEverything) {
   EXPECT_THAT(Next(), IsEmpty()) << "nothing has changed";
 }
 
-TEST_F(StateChangesTest, SayNothingBeforeTheFirstView) {
+// However many readers there are.
+TEST_F(StateChangesTest, AreOfASnapshotThatIsMadeOnceForEachView) {
+  StateSnapshots snapshots([] { return kNow; });
   view_.version = 0;
-  EXPECT_THAT(Next(), IsEmpty());
+  EXPECT_EQ(snapshots.Of(view_, {}), nullptr) << "raild's first view has not come";
   view_.version = 1;
-  EXPECT_THAT(Sections(Next()), ElementsAre(Response::ALL));
+  const auto first = snapshots.Of(view_, {});
+  ASSERT_NE(first, nullptr);
+  EXPECT_EQ(snapshots.Of(view_, {}), first);
+  EXPECT_NE(snapshots.Of(view_, {.started = true}), first) << "raild's own health is in it";
+  view_.version = 2;
+  EXPECT_NE(snapshots.Of(view_, {}), first);
 }
 
 TEST_F(StateChangesTest, AreWholeSectionsOfWhatHasChanged) {

@@ -83,6 +83,7 @@ NodeView Sample() {
   link.add_not_told("192.0.2.11");
   link.add_missing_default_routes("ipv4");
   link.add_missing_default_routes("ipv6");
+  link.add_unused_default_paths("ipv6");
   view.attachments[0].moves_to = "tenant-b";
   view.tenant_list = {.wanted = true,
                       .known = true,
@@ -228,6 +229,8 @@ railcni_frontend_session_established{link="mgmt1"} 1
 railcni_frontend_addresses_not_told{link="mgmt1"} 1
 railcni_frontend_leaked_prefixes{link="mgmt1"} 0
 railcni_frontend_missing_default_routes{link="mgmt1"} 2
+railcni_frontend_stray_default_routes{link="mgmt1"} 0
+railcni_frontend_unused_default_paths{link="mgmt1"} 1
 railcni_tenants_known 1
 railcni_tenants_stale_seconds 90
 railcni_tenants_namespaces 10000

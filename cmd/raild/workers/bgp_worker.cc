@@ -14,6 +14,8 @@ namespace {
 constexpr std::chrono::seconds kAuditInterval{30};
 // connect(2) to a socket that nobody serves costs nothing.
 constexpr std::chrono::milliseconds kReconnect{250};
+// zebra writes the routes of one change within some 10 ms.
+constexpr std::chrono::milliseconds kRoutesRest{100};
 constexpr int kLoopbackIndex = 1;  // in every network namespace (kernel: LOOPBACK_IFINDEX)
 constexpr std::chrono::milliseconds kSoonest{10};
 // Whoever removes lines of ours (frr-reload.py) removes them one by one, some 130 ms apart: an audit may come in the middle.
@@ -106,14 +108,16 @@ void BgpWorker::WatchConnections() {
   if (!watched) log::Warning("ends of BGP sessions: {}", watched.error().message);
 }
 
-// Somebody may take the node's own address away.
+// Somebody may take the node's own address away, or zebra a next hop of its default route.
 void BgpWorker::WatchAddresses() {
   if (!config_.frontend.on()) return;
   worker_.FollowAddresses(
       "an address of the front end that somebody removes is noticed every 30 s only",
       [this](const netlink::Changes* changes) {
         if (changes == nullptr || std::ranges::find(changes->links, kLoopbackIndex) != changes->links.end())
-          worker_.Soon(Kind::kAudit, [this] { Audit(); }, kGather);
+          return worker_.Soon(Kind::kAudit, [this] { Audit(); }, kGather);
+        if (changes->routes_changed && repair_.RoutesChanged())
+          worker_.Soon(Kind::kPoll, [this] { Poll(); }, kRoutesRest);
       });
 }
 

@@ -115,9 +115,13 @@ Result<NicRates> Connections::Rates() const {
   return ReadRates(*rates);
 }
 
-Result<std::set<std::string>> Connections::OutLinks(const IpPrefix& prefix) const {
-  if (!openers_.out_links) return Fail(Code::kUnsupported, "zebra is not asked for routes");
-  return openers_.out_links(prefix, CallDeadline());
+Result<netlink::Exits> Connections::ExitsOf(const IpPrefix& prefix) const {
+  if (!openers_.exits) return Fail(Code::kUnsupported, "routes are not read here");
+  return openers_.exits(prefix);
+}
+
+Result<bool> Connections::OwnNextHops(const std::function<Status()>& before) const {
+  return openers_.own_next_hops && openers_.own_next_hops(before, CallDeadline());
 }
 
 }  // namespace rail::engine

@@ -23,6 +23,7 @@
 #include "lib/frr/bgp.h"
 #include "lib/frr/echo.h"
 #include "lib/netlink/drop_rule.h"
+#include "lib/netlink/exits.h"
 #include "lib/netlink/netlink.h"
 #include "lib/netlink/rates.h"
 #include "lib/netlink/rdma.h"
@@ -82,8 +83,10 @@ struct Openers {
   std::function<std::vector<sriov::RdmaGuid>()> rdma_guids;
   // Asks zebra for its version, as frr::ZebraVersion. Empty: not asked.
   std::function<Result<std::string>(Deadline)> zebra;
-  // The links of the host's route to a prefix, as frr::OutLinks. Empty: not asked.
-  std::function<Result<std::set<std::string>>(const IpPrefix&, Deadline)> out_links;
+  // Where the host's route to a prefix goes out. Empty: not read.
+  std::function<Result<netlink::Exits>(const IpPrefix&)> exits;
+  // As frr::OwnNextHops. Empty: zebra is left as it is.
+  std::function<Result<bool>(const std::function<Status()>& before, Deadline)> own_next_hops;
   // Whether a daemon of FRRouting runs, as frr::DaemonRuns. Empty: none does.
   std::function<bool(const std::string& daemon)> daemon_runs;
   // Which sizes of packets leaves answer, as frr::Echo. Empty: not asked.
@@ -133,8 +136,10 @@ class Connections {
   // As ovs::AskVswitchd.
   Result<std::string> AskVswitchd(const std::string& command, const std::vector<std::string>& arguments,
                                   Deadline deadline) const;
-  // As frr::OutLinks. Errors: also kUnsupported zebra is not asked.
-  Result<std::set<std::string>> OutLinks(const IpPrefix& prefix) const;
+  // As netlink::ExitsOf. Errors: also kUnsupported routes are not read here.
+  Result<netlink::Exits> ExitsOf(const IpPrefix& prefix) const;
+  // As frr::OwnNextHops.
+  Result<bool> OwnNextHops(const std::function<Status()>& before) const;
   // Errors: kUnsupported there is no devlink here.
   Result<NicRates> Rates() const;
   bool DaemonRuns(const std::string& daemon) const {

@@ -94,8 +94,9 @@ bool BgpRepair::Audit() {
 }
 
 bool BgpRepair::Poll() {
-  const bool something_to_ask =
-      sessions_outdated_ || remotes_.AwaitsEndOfRib() || MayBeStalled() || FrontendMayChange();
+  const bool something_to_ask = sessions_outdated_ || remotes_.AwaitsEndOfRib() || MayBeStalled() ||
+                                FrontendMayChange() ||
+                                (frontend_.next_mend() && *frontend_.next_mend() <= deps_.now());
   const bool too_soon = ask_backoff_.next() && !ask_backoff_.Due();
   if (!answers_ || !something_to_ask || too_soon) {
     remotes_.Settle(deps_.now());
@@ -134,6 +135,8 @@ std::optional<Deadline> BgpRepair::next_poll() const {
     }
   }
   if (!ask_backoff_.next() && FrontendMayChange()) at(asked_ + kFrontendInterval);
+  if (!ask_backoff_.next() && frontend_.next_mend())
+    at(std::max(*frontend_.next_mend(), asked_ + kFrontendInterval));
   return next;
 }
 

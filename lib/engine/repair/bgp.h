@@ -55,6 +55,12 @@ class BgpRepair {
   // then. How an attempt to reach the leaf has ended is why the session is not there, and bgpd does not say it.
   void ConnectionsGone(const std::vector<netlink::TcpEnd>& ends);
 
+  // The host's routes have changed: of the front end, it is looked at again. False: there is none.
+  bool RoutesChanged() {
+    sessions_outdated_ = sessions_outdated_ || config_.frontend.on();
+    return config_.frontend.on();
+  }
+
   // These rails have a carrier again since `seen`. Their leaves have forgotten the sessions. Ends the node's side of these
   // sessions, which bgpd would otherwise keep until it notices. True: something new was learned.
   bool CarrierBack(const std::vector<std::string>& rails, Deadline seen);

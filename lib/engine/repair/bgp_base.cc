@@ -139,6 +139,7 @@ void BgpRepair::FrontendBase(Connections& connections, const std::function<void(
 void BgpRepair::LookAtFrontend(Connections& connections, bool& changed) {
   if (!config_.frontend.on()) return;
   v1::NodeInfo seen = engine::LookAtFrontend(config_, connections, sessions_);
+  if (config_.bgp.manage) frontend_.MendPaths(seen, connections);
   if (seen.SerializeAsString() == seen_frontend_.SerializeAsString()) return;
   frontend_changed_ = deps_.now();
   seen_frontend_ = seen;

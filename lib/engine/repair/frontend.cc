@@ -1,5 +1,7 @@
 #include "lib/engine/repair/frontend.h"
 
+#include <linux/rtnetlink.h>
+
 #include <algorithm>
 
 #include "lib/base/log.h"
@@ -12,6 +14,9 @@ namespace rail::engine {
 namespace {
 
 constexpr const char* kLoopback = "lo";
+// zebra has put a path of bgpd into the kernel long before, and another session has come up.
+constexpr std::chrono::seconds kUnusedFor{5};
+constexpr std::chrono::minutes kBetweenResets{1};
 
 IpPrefix HostPrefix(const IpAddress& address) {
   return {address, static_cast<uint8_t>(address.bits())};
@@ -36,10 +41,35 @@ void Told(const config::NodeConfig& config, Connections& connections, v1::Fronte
   }
 }
 
+// Whether the kernel has the default route as bgpd has chosen it. Without bgpd's answer, whether the kernel has it is all that is known.
+void LookAtDefault(const IpPrefix& prefix, const char* family, Connections& connections,
+                   v1::NodeInfo& frontend) {
+  const auto exits = connections.ExitsOf(prefix);
+  if (!exits) return;
+  const auto used = [&]() -> Result<std::set<std::string>> {
+    RAIL_ASSIGN(frr::Bgp * bgp, connections.Bgp());
+    return bgp->UsedLinks(prefix, connections.CallDeadline());
+  }();
+  for (v1::FrontendLink& link : *frontend.mutable_frontend_links()) {
+    const bool is_used = used && used->contains(link.name());
+    if (exits->links.contains(link.name())) {
+      link.add_default_routes(family);
+      if (used && !is_used && exits->protocol == RTPROT_BGP) link.add_stray_default_routes(family);
+    } else {
+      if (link.connected()) link.add_missing_default_routes(family);
+      if (is_used) link.add_unused_default_paths(family);
+    }
+  }
+}
+
 std::string ProblemOf(const v1::FrontendLink& link) {
   if (!link.leaked().empty()) return "LEAKED: " + Join(link.leaked(), ",");
+  if (!link.stray_default_routes().empty())
+    return "the kernel sends " + Join(link.stray_default_routes(), ",") + " here, bgpd has no path";
   if (link.bgp_problem().empty() && !link.not_told().empty())
     return "not told: " + Join(link.not_told(), ",");
+  if (!link.unused_default_paths().empty())
+    return "bgpd has a path for " + Join(link.unused_default_paths(), ",") + ", the kernel does not use it";
   return link.bgp_problem();
 }
 
@@ -58,7 +88,6 @@ v1::FrontendLink LookAt(const std::string& name, const frr::Session* session,
   if (down) link.set_bgp_problem(ValidUtf8(down->what));
   Told(config, connections, link);
   if (!down) link.set_told(link.addresses() - static_cast<uint32_t>(link.not_told_size()));
-  link.set_problem(ProblemOf(link));
   return link;
 }
 
@@ -69,6 +98,7 @@ Status FrontendRepair::Ensure(Connections& connections, size_t& sent) {
   if (!wanted.on() && tidied_) return {};
   // An address that is announced before the node has it would draw packets that nobody takes.
   RAIL_TRY(Loopback(connections, sent));
+  if (wanted.on()) RAIL_TRY(NextHops(connections, sent));
   RAIL_ASSIGN(frr::Bgp * bgp, connections.Bgp());
   const auto bfd = !wanted.bfd                      ? frr::Frontend::Bfd::kOff
                    : connections.DaemonRuns("bfdd") ? frr::Frontend::Bfd::kOn
@@ -115,6 +145,62 @@ Status FrontendRepair::Loopback(Connections& connections, size_t& sent) {
   return {};
 }
 
+// A host's bgpd may run without a zebra that answers now; the next audit comes.
+Status FrontendRepair::NextHops(Connections& connections, size_t& sent) {
+  const auto changed = connections.OwnNextHops(
+      [this]() -> Status { return deps_.origin ? deps_.origin->NextHops() : Status(); });
+  if (!changed && changed.error().code == Code::kTransient) return {};
+  RAIL_TRY(changed);
+  if (!*changed) return {};
+  log::Info("zebra: routes have next hops of their own, because this version loses those that routes share");
+  ++sent;
+  return {};
+}
+
+void FrontendRepair::MendPaths(const v1::NodeInfo& seen, Connections& connections) {
+  const Deadline now = deps_.now();
+  for (const v1::FrontendLink& link : seen.frontend_links()) {
+    Unused& unused = unused_[link.name()];
+    if (link.unused_default_paths().empty()) {
+      unused.since.reset();
+      continue;
+    }
+    if (!unused.since) unused.since = now;
+    if (now < NextReset(unused)) continue;
+    if (!IsCarriedElsewhere(seen, link)) {
+      unused.since = now;
+      continue;
+    }
+    unused.reset = now;
+    const auto bgp = connections.Bgp();
+    if (!bgp || !(*bgp)->ResetSession(link.name(), connections.CallDeadline())) continue;
+    log::Warning("front end: the session on {} ended, because bgpd's path there is not in the kernel",
+                 link.name());
+  }
+}
+
+std::optional<Deadline> FrontendRepair::next_mend() const {
+  std::optional<Deadline> next;
+  for (const auto& [link, unused] : unused_) {
+    if (unused.since) next = Earlier(next, NextReset(unused));
+  }
+  return next;
+}
+
+Deadline FrontendRepair::NextReset(const Unused& unused) {
+  const Deadline old_enough = *unused.since + kUnusedFor;
+  return unused.reset ? std::max(old_enough, *unused.reset + kBetweenResets) : old_enough;
+}
+
+// A link whose session ends carries nothing for a moment: the node's only way out is not ended.
+bool FrontendRepair::IsCarriedElsewhere(const v1::NodeInfo& seen, const v1::FrontendLink& link) {
+  return std::ranges::all_of(link.unused_default_paths(), [&](const std::string& family) {
+    return std::ranges::any_of(seen.frontend_links(), [&](const v1::FrontendLink& other) {
+      return std::ranges::find(other.default_routes(), family) != other.default_routes().end();
+    });
+  });
+}
+
 v1::NodeInfo LookAtFrontend(const config::NodeConfig& config, Connections& connections,
                             const std::map<std::string, frr::Session>& sessions) {
   v1::NodeInfo frontend;
@@ -131,16 +217,9 @@ v1::NodeInfo LookAtFrontend(const config::NodeConfig& config, Connections& conne
     const bool has_family = std::ranges::any_of(
         wanted.addresses, [&](const IpAddress& address) { return address.is_v6() == v6; });
     if (prefix.length > 0 || !has_family) continue;
-    const auto out = connections.OutLinks(prefix);
-    if (!out) continue;
-    for (v1::FrontendLink& link : *frontend.mutable_frontend_links()) {
-      if (out->contains(link.name())) {
-        link.add_default_routes(v6 ? "ipv6" : "ipv4");
-      } else if (link.connected()) {
-        link.add_missing_default_routes(v6 ? "ipv6" : "ipv4");
-      }
-    }
+    LookAtDefault(prefix, v6 ? "ipv6" : "ipv4", connections, frontend);
   }
+  for (v1::FrontendLink& link : *frontend.mutable_frontend_links()) link.set_problem(ProblemOf(link));
   if (wanted.bfd && !connections.DaemonRuns("bfdd"))
     frontend.set_frontend_bfd_problem("frontend.bfd is true, and bfdd does not answer in " +
                                       config.frr.run_dir);
@@ -150,7 +229,8 @@ v1::NodeInfo LookAtFrontend(const config::NodeConfig& config, Connections& conne
 bool IsWhole(const v1::NodeInfo& frontend) {
   return frontend.frontend_bfd_problem().empty() &&
          std::ranges::all_of(frontend.frontend_links(), [](const v1::FrontendLink& link) {
-           return link.connected() && link.problem().empty() && link.missing_default_routes().empty();
+           return link.connected() && link.problem().empty() && link.missing_default_routes().empty() &&
+                  link.stray_default_routes().empty();
          });
 }
 

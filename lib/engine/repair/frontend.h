@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "lib/engine/attach/connections.h"
@@ -25,24 +26,38 @@ class FrontendRepair {
   // addresses and lines that were. Errors: as frr::Bgp::EnsureFrontend and of the kernel; part of it may be in place.
   Status Ensure(Connections& connections, size_t& sent);
 
+  // Ends the session of a link whose path bgpd uses and the kernel does not, after 5 s and once in a minute: FRRouting puts the next hop
+  // back when the session is up again. Not where no other link carries the family.
+  void MendPaths(const v1::NodeInfo& seen, Connections& connections);
+  // When MendPaths may have something to do; nullopt: after the next change.
+  std::optional<Deadline> next_mend() const;
+
   // Whether all of it was in place after the last Ensure: what the next one sends was lost.
   bool stood() const { return stood_; }
 
  private:
+  struct Unused {
+    std::optional<Deadline> since;  // the kernel does not use the path
+    std::optional<Deadline> reset;
+  };
   Status Loopback(Connections& connections, size_t& sent);
+  Status NextHops(Connections& connections, size_t& sent);
+  static Deadline NextReset(const Unused& unused);
+  static bool IsCarriedElsewhere(const v1::NodeInfo& seen, const v1::FrontendLink& link);
 
   const config::NodeConfig& config_;
   const Deps& deps_;
   bool stood_ = false;
-  bool tidied_ = false;  // without a front end: what an earlier one has left is gone
+  std::map<std::string, Unused> unused_;  // by link
+  bool tidied_ = false;                   // without a front end: what an earlier one has left is gone
 };
 
-// The fields of the front end. `sessions`: as bgpd lists them, by interface. Without a front end, or where bgpd or zebra does not answer:
+// The fields of the front end. `sessions`: as bgpd lists them, by interface. Without a front end, or where bgpd does not answer:
 // less of it is known.
 v1::NodeInfo LookAtFrontend(const config::NodeConfig& config, Connections& connections,
                             const std::map<std::string, frr::Session>& sessions);
 
-// Whether nothing is to be said of it: every session is up, has every address and nothing else, and takes its part of each default route.
+// Whether nothing is to be said of it: every session is up, has every address and nothing else, and the kernel uses its path for each default route.
 bool IsWhole(const v1::NodeInfo& frontend);
 
 }  // namespace rail::engine

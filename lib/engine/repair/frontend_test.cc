@@ -1,5 +1,7 @@
 #include "lib/engine/repair/frontend.h"
 
+#include <linux/rtnetlink.h>
+
 #include <filesystem>
 
 #include "lib/engine/repair/origin.h"
@@ -45,6 +47,9 @@ class FrontendTest : public testing::RepairTest {
   void Established() {
     ASSERT_TRUE(Ensure());
     for (const std::string& link : world.config.frontend.links) world.bgp.SetSession(link, frr::kEstablished);
+    for (const std::string& link : world.config.frontend.links) {
+      for (const IpPrefix& prefix : world.config.frontend.accept) world.bgp.Learn(prefix, {}, link);
+    }
     out_ = {"mgmt1", "mgmt2"};
   }
   std::vector<std::string> OnLoopback() {
@@ -63,16 +68,29 @@ class FrontendTest : public testing::RepairTest {
   }
   std::vector<IpPrefix> Recorded() { return ReadOrigin(folder_ + "/origin.json").value().loopback; }
 
+  void Mend() {
+    Connections connections(deps_.openers(world.config), After(std::chrono::seconds(10)));
+    frontend_.MendPaths(Look(), connections);
+  }
+
   std::set<std::string> out_;  // where the host's default routes go
+  uint8_t protocol_ = RTPROT_BGP;
+  bool zebra_loses_ = false;
   bool bfdd_ = false;
   size_t sent_ = 0;
   int loopback_ = 0;
 
- private:
   Deps WithHost(Deps deps) {
     deps.openers = [this, openers = deps.openers](const config::NodeConfig& node) {
       Openers all = openers(node);
-      all.out_links = [this](const IpPrefix&, Deadline) -> Result<std::set<std::string>> { return out_; };
+      all.exits = [this](const IpPrefix&) -> Result<netlink::Exits> {
+        return netlink::Exits{out_, protocol_};
+      };
+      all.own_next_hops = [this](const std::function<Status()>& before, Deadline) -> Result<bool> {
+        if (!zebra_loses_) return false;
+        RAIL_TRY(before());
+        return std::exchange(zebra_loses_, false);
+      };
       all.daemon_runs = [this](const std::string& daemon) { return bfdd_ && daemon == "bfdd"; };
       return all;
     };
@@ -201,6 +219,75 @@ TEST_F(FrontendTest, ALinkThatTheDefaultRouteDoesNotUseIsNamed) {
   EXPECT_FALSE(IsWhole(view));
   EXPECT_THAT(view.frontend_links(0).missing_default_routes(), IsEmpty());
   EXPECT_THAT(view.frontend_links(1).missing_default_routes(), ElementsAre("ipv4", "ipv6"));
+}
+
+TEST_F(FrontendTest, APathThatTheKernelDoesNotUseIsToldFromOneThatIsNotThere) {
+  Established();
+  out_ = {"mgmt1"};
+  EXPECT_THAT(Look().frontend_links(1).unused_default_paths(), ElementsAre("ipv4", "ipv6"));
+  EXPECT_EQ(Look().frontend_links(1).problem(), "bgpd has a path for ipv4,ipv6, the kernel does not use it");
+  world.bgp.Forget(*IpPrefix::Parse("::/0"), "mgmt2");
+  EXPECT_THAT(Look().frontend_links(1).unused_default_paths(), ElementsAre("ipv4"));
+  EXPECT_THAT(Look().frontend_links(1).missing_default_routes(), ElementsAre("ipv4", "ipv6"));
+  EXPECT_THAT(Look().frontend_links(0).stray_default_routes(), IsEmpty());
+}
+
+TEST_F(FrontendTest, ANextHopThatBgpdHasNoPathForIsNamed) {
+  Established();
+  world.bgp.Forget(*IpPrefix::Parse("0.0.0.0/0"), "mgmt2");
+  EXPECT_THAT(Look().frontend_links(1).stray_default_routes(), ElementsAre("ipv4"));
+  EXPECT_THAT(Look().frontend_links(1).problem(), HasSubstr("the kernel sends ipv4 here"));
+  EXPECT_FALSE(IsWhole(Look()));
+  protocol_ = RTPROT_STATIC;
+  EXPECT_THAT(Look().frontend_links(1).stray_default_routes(), IsEmpty()) << "the host's own route";
+  protocol_ = RTPROT_BGP;
+  world.bgp.FailAll(Error{Code::kTransient, "bgpd does not answer", 0});
+  EXPECT_THAT(Look().frontend_links(1).stray_default_routes(), IsEmpty()) << "nothing is known of its paths";
+}
+
+TEST_F(FrontendTest, TheSessionOfAPathThatTheKernelLacksIsEndedOnceAMinute) {
+  Established();
+  Mend();
+  EXPECT_EQ(frontend_.next_mend(), std::nullopt);
+  out_ = {"mgmt1"};
+  Mend();
+  EXPECT_THAT(world.bgp.resets(), IsEmpty()) << "zebra may be about to write it";
+  world.passed += std::chrono::seconds(5);
+  Mend();
+  EXPECT_THAT(world.bgp.resets(), ElementsAre("mgmt2"));
+  EXPECT_GT(*frontend_.next_mend(), deps_.now() + std::chrono::seconds(50));
+  world.passed += std::chrono::seconds(50);
+  Mend();
+  EXPECT_EQ(world.bgp.resets().size(), 1U);
+  world.passed += std::chrono::seconds(10);
+  Mend();
+  EXPECT_EQ(world.bgp.resets().size(), 2U);
+  out_ = {"mgmt1", "mgmt2"};
+  Mend();
+  EXPECT_EQ(frontend_.next_mend(), std::nullopt);
+}
+
+TEST_F(FrontendTest, TheOnlyWayOutIsNotEnded) {
+  Established();
+  out_ = {};
+  Mend();
+  world.passed += std::chrono::seconds(6);
+  Mend();
+  EXPECT_THAT(world.bgp.resets(), IsEmpty());
+}
+
+TEST_F(FrontendTest, AZebraThatLosesNextHopsIsToldToKeepThemApart) {
+  zebra_loses_ = true;
+  ASSERT_TRUE(Ensure());
+  EXPECT_FALSE(zebra_loses_);
+  EXPECT_TRUE(ReadOrigin(folder_ + "/origin.json")->next_hops) << "raild --remove takes it back";
+}
+
+TEST_F(FrontendTest, WithoutAFrontEndZebraStaysAsItIs) {
+  world.config.frontend = {};
+  zebra_loses_ = true;
+  ASSERT_TRUE(Ensure());
+  EXPECT_TRUE(zebra_loses_);
 }
 
 TEST_F(FrontendTest, WhatIsNoAddressOfTheNodeIsALeak) {

@@ -107,11 +107,15 @@ frr::BaseBefore ReadBgp(const json& value, JsonErrors& errors) {
   return bgp;
 }
 
+std::string NextHopsFile(const std::string& path) {
+  return std::filesystem::path(path).parent_path() / "zebra-next-hops";
+}
+
 }  // namespace
 
 std::string OriginText(const OriginRecord& record) {
   json text = {{"version", kVersion}, {"bridges", json::object()}, {"nics", json::object()}};
-  for (const std::string& name : record.adopted) text["bridges"][name] = {{"known", false}};
+  for (const auto& [name, entry] : record.adopted) text["bridges"][name] = json::parse(entry, nullptr, false);
   for (const auto& [uplink, states] : record.nics) {
     text["nics"][uplink] = json::array();
     for (const sriov::NicState& nic : states) text["nics"][uplink].push_back(ToJson(nic));
@@ -144,7 +148,7 @@ Result<OriginRecord> ParseOrigin(std::string_view text) {
   OriginRecord record;
   ForEach(object, "bridges", [&](const std::string& name, const json& value, const std::string& path) {
     JsonObject bridge(value, path, errors);  // with what it had before, which nobody restores any more
-    if (!bridge.BoolOr("known", true) || bridge.BoolOr("existed", true)) record.adopted.insert(name);
+    if (!bridge.BoolOr("known", true) || bridge.BoolOr("existed", true)) record.adopted[name] = value.dump();
   });
   ForEach(object, "nics", [&](const std::string& uplink, const json& value, const std::string& path) {
     if (!value.is_array()) return errors.Add(path, "is no list");
@@ -178,10 +182,11 @@ Result<OriginRecord> ParseOrigin(std::string_view text) {
 
 Result<OriginRecord> ReadOrigin(const std::string& path) {
   const auto document = ReadJsonFile(path);
-  if (!document && document.error().code == Code::kNotFound) return OriginRecord();
-  if (!document) return tl::make_unexpected(document.error());
-  auto record = ParseOrigin(document->dump());
+  if (!document && document.error().code != Code::kNotFound) return tl::make_unexpected(document.error());
+  auto record = document ? ParseOrigin(document->dump()) : OriginRecord();
   if (!record) return FailWrapped(record.error(), path);
+  std::error_code error;
+  record->next_hops = std::filesystem::exists(NextHopsFile(path), error);
   return record;
 }
 
@@ -297,6 +302,17 @@ Status Origin::LoopbackAdded(const IpPrefix& address) {
   RAIL_ASSIGN(const OriginRecord* record, Record());
   if (std::ranges::find(record->loopback, address) != record->loopback.end()) return {};
   return Save([&](OriginRecord& next) { next.loopback.push_back(address); });
+}
+
+Status Origin::NextHops() {
+  const std::scoped_lock lock(mutex_);
+  RAIL_ASSIGN(const OriginRecord* record, Record());
+  if (record->next_hops) return {};
+  // The file itself is the record. A key of origin.json would keep an earlier version from reading the rest.
+  RAIL_TRY(MakeFolder(std::filesystem::path(path_).parent_path().string(), 0750));
+  RAIL_TRY(WriteWhole(NextHopsFile(path_), "", 0600));
+  record_->next_hops = true;
+  return {};
 }
 
 Status Origin::LoopbackGone(const IpPrefix& address) {

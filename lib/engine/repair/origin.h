@@ -31,7 +31,9 @@ struct LeftPod {
 };
 
 struct OriginRecord {
-  std::set<std::string> adopted;  // bridges of others that an earlier version took over: they are not removed
+  // Bridges of others that an earlier version took over, and what it had recorded of each (JSON): they are not removed, and that version
+  // reads it again after a rollback.
+  std::map<std::string, std::string> adopted;
   std::map<std::string, std::vector<sriov::NicState>> nics;  // by the uplink's name
   std::map<std::string, qos::Before> qos;                    // by the uplink's name
   // Rate nodes of others under which ports were, by port ("pci/0000:3b:00.0/3"). Most were under none, and are not here.
@@ -39,6 +41,8 @@ struct OriginRecord {
   std::optional<frr::BaseBefore> bgp;
   std::vector<LeftPod> left_pods;
   std::vector<IpPrefix> loopback;  // addresses that RailCNI has added there, for the front end
+  bool next_hops = false;  // RailCNI has made zebra give each route next hops of its own (frr::OwnNextHops);
+                           // a file "zebra-next-hops" beside origin.json says it, and WriteOrigin does not
   bool operator==(const OriginRecord&) const = default;
 };
 
@@ -65,6 +69,8 @@ class Origin {
   Result<std::vector<IpPrefix>> Loopback();
   Status LoopbackAdded(const IpPrefix& address);
   Status LoopbackGone(const IpPrefix& address);
+
+  Status NextHops();  // before frr::OwnNextHops changes zebra
 
   // More of what an uplink had before raild set its priorities; what is recorded of it already stays.
   Status Qos(const std::string& uplink, const qos::Before& before);

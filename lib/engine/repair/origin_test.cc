@@ -6,15 +6,17 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 namespace rail::engine {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::SizeIs;
 
 OriginRecord Full() {
   OriginRecord record;
-  record.adopted = {"br-rail1"};
+  record.adopted = {{"br-rail1", R"({"existed":true,"known":true})"}};
   record.nics["ens1"] = {{.address = "0000:3b:00.0",
                           .vfs = 4,
                           .mode = netlink::EswitchMode::kLegacy,
@@ -80,7 +82,22 @@ TEST_F(OriginTest, SaysWhichBridgesAnEarlierVersionTookOver) {
   EXPECT_TRUE(origin.IsAdopted("br-older")) << "nobody knows who made it";
   EXPECT_FALSE(origin.IsAdopted("br-new"));
   EXPECT_TRUE(AddLoopback("192.0.2.1/32"));
-  EXPECT_THAT(ReadOrigin(path_)->adopted, ::testing::ElementsAre("br-older", "br-theirs"));
+  std::ifstream in(path_);
+  const auto now = nlohmann::json::parse(in);
+  EXPECT_THAT(now["bridges"], SizeIs(2));
+  EXPECT_EQ(now["bridges"]["br-theirs"]["uplink"], "ens2") << "that version refuses an entry without it";
+  EXPECT_EQ(now["bridges"]["br-older"]["rail"], "rail2");
+}
+
+// Not a key of origin.json: an earlier version, which reads it after a rollback, refuses keys that it does not know.
+TEST_F(OriginTest, RemembersZebrasNextHopsBesideTheFile) {
+  EXPECT_FALSE(ReadOrigin(path_)->next_hops);
+  EXPECT_TRUE(Origin(path_).NextHops());
+  EXPECT_TRUE(ReadOrigin(path_)->next_hops);
+  ASSERT_TRUE(WriteOrigin(path_, Full()));
+  EXPECT_TRUE(ReadOrigin(path_)->next_hops);
+  std::ifstream in(path_);
+  EXPECT_FALSE(nlohmann::json::parse(in).contains("next_hops"));
 }
 
 TEST_F(OriginTest, TakesABridgeForAnothersWhereItCannotBeRead) {

@@ -147,7 +147,8 @@ void Removal::Bgp() {
     std::vector<std::string> interfaces;
     for (const config::Rail& rail : config_.rails) interfaces.push_back(rail.bridge);
     for (const std::string& link : config_.frontend.links) interfaces.push_back(link);
-    return bgp->RemoveOurs(interfaces, {.base = base, .before = origin_.bgp}, connections_.CallDeadline());
+    return bgp->RemoveOurs(interfaces, {.base = base, .before = origin_.bgp, .next_hops = origin_.next_hops},
+                           connections_.CallDeadline());
   };
   const auto lines = remove();
   if (!Try("bgpd", lines ? Status() : tl::make_unexpected(lines.error()))) return;

@@ -189,7 +189,7 @@ TEST_F(RemovalTest, LeavesWhatAVersionWithoutARecordMayHaveFoundInBgpd) {
 
 TEST_F(RemovalTest, LeavesABridgeThatAnEarlierVersionTookOver) {
   OriginRecord record;
-  record.adopted = {"br-rail0"};
+  record.adopted = {{"br-rail0", "{}"}};
   ASSERT_TRUE(WriteOrigin(path_, record));
   world.origin = std::make_shared<Origin>(path_);
   Install();

@@ -266,7 +266,7 @@ TEST_F(RepairTest, RemovesRulesOfOthersFromBridgesThatRaildMade) {
       (std::filesystem::temp_directory_path() / ("rail-made-" + std::to_string(::getpid()))).string();
   for (const bool made : {false, true}) {
     OriginRecord record;
-    if (!made) record.adopted.insert("br-rail0");
+    if (!made) record.adopted["br-rail0"] = R"({"existed":true})";
     ASSERT_TRUE(WriteOrigin(path, record));
     world.origin = std::make_shared<Origin>(path);
     world.config.ovs.manage_bridges = true;

@@ -157,6 +157,10 @@ class Bgp : public frr::Bgp {
     RAIL_TRY(faults_.Call(Dependency::kBgp, "AnnouncedElsewhere"));
     return inner_.AnnouncedElsewhere(address, deadline);
   }
+  Result<std::set<std::string>> UsedLinks(const IpPrefix& prefix, Deadline deadline) override {
+    RAIL_TRY(faults_.Call(Dependency::kBgp, "UsedLinks"));
+    return inner_.UsedLinks(prefix, deadline);
+  }
   Result<std::string> SessionState(const std::string& interface, Deadline deadline) override {
     RAIL_TRY(faults_.Call(Dependency::kBgp, "SessionState"));
     return inner_.SessionState(interface, deadline);

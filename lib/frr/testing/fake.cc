@@ -76,6 +76,15 @@ Result<bool> FakeBgp::InAdjRibOut(const IpAddress& address, const std::string& i
   return IsSent(address, interface);
 }
 
+Result<std::set<std::string>> FakeBgp::UsedLinks(const IpPrefix& prefix, Deadline) {
+  FAIL_IF_TOLD();
+  std::set<std::string> links;
+  if (const auto paths = learned_.find(prefix); paths != learned_.end()) {
+    for (const auto& [interface, communities] : paths->second) links.insert(interface);
+  }
+  return links;
+}
+
 Result<std::optional<std::string>> FakeBgp::AnnouncedElsewhere(const IpAddress& address, Deadline) {
   FAIL_IF_TOLD();
   for (const auto& [prefix, paths] : learned_) {

@@ -41,6 +41,7 @@ class FakeBgp : public Bgp {
   Result<bool> InAdjRibOut(const IpAddress& address, const std::string& interface,
                            Deadline deadline) override;
   Result<std::optional<std::string>> AnnouncedElsewhere(const IpAddress& address, Deadline deadline) override;
+  Result<std::set<std::string>> UsedLinks(const IpPrefix& prefix, Deadline deadline) override;
   Result<std::string> SessionState(const std::string& interface, Deadline deadline) override;
   Result<std::vector<Session>> Sessions(Deadline deadline) override;
   Result<std::optional<IpAddress>> Identifier(Deadline deadline) override;

@@ -104,6 +104,7 @@ constexpr auto kKinds = std::to_array<std::string_view>({
     "prefixes-above-limit",
     "no-leaf-neighbour",
     "frontend-leak",
+    "frontend-stray-route",
     "frontend-session-down",
     "frontend-not-redundant",
     "frontend-address-not-told",

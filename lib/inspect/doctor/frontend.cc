@@ -14,6 +14,7 @@ class Frontend : Examiner {
     size_t up = 0;
     for (const v1::FrontendLink& link : facts_.frontend.frontend_links()) {
       Leak(link);
+      Stray(link);
       if (!link.connected()) {
         Down(link);
         continue;
@@ -77,7 +78,34 @@ class Frontend : Examiner {
          "end\")");
   }
 
+  void Stray(const v1::FrontendLink& link) {
+    if (link.stray_default_routes().empty()) return;
+    Find(
+        Severity::kCritical, "frontend-stray-route", link.name(),
+        fmt::format("the kernel's default route ({}) goes out here, and bgpd uses no path of this link",
+                    Join(link.stray_default_routes(), ", ")),
+        "zebra has left a next hop in the kernel: what the node sends over it is lost, half of its "
+        "connections "
+        "hang",
+        "`vtysh -c 'clear bgp *'` makes zebra write the route anew: every session ends for a second; raild "
+        "sets `no zebra nexthop kernel enable` for the versions that do this (before 9.1, 10.2, 10.3), and a "
+        "newer "
+        "FRRouting does not");
+  }
+
+  // The kernel lacks what bgpd has chosen.
+  void Unused(const v1::FrontendLink& link) {
+    Find(Severity::kWarning, "frontend-default-route", link.name(),
+         fmt::format("bgpd uses the default route ({}) of this link, and the kernel does not send out here",
+                     Join(link.unused_default_paths(), ", ")),
+         "zebra has lost a next hop: half of the bandwidth, and no way out when the others fail",
+         fmt::format("raild ends the session after 5 s, which puts it back; if this stays, "
+                     "`vtysh -c 'clear bgp {}'`, then `ip route show default` (and `ip -6`)",
+                     link.name()));
+  }
+
   void Default(const v1::FrontendLink& link) {
+    if (!link.unused_default_paths().empty()) return Unused(link);
     if (link.missing_default_routes().empty()) return;
     Find(Severity::kWarning, "frontend-default-route", link.name(),
          fmt::format("the host's default route ({}) does not go out here, though the session is Established",
