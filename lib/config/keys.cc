@@ -157,13 +157,13 @@ constexpr Key kBurstsRows[] = {
 };
 constexpr KeyTable kBurstsKeys{kBurstsRows};
 
-constexpr Rule kLabelKey = Text(IsLabelKey, "the key of a label, like \"railcni.io/su\"");
+constexpr Rule kLabelKey = Text(IsLabelKey, "the key of a label, like \"example.com/rack\"");
 bool IsLabelStart(std::string_view text) {
   return IsLabelKey(std::string(text) +
                     "123456789012345");  // longer than any rail's name and any tier's number
 }
-constexpr Rule kLabelStart =
-    Text(IsLabelStart, "the key of a label, like \"railcni.io/su\", to which up to 15 characters are added");
+constexpr Rule kLabelStart = Text(
+    IsLabelStart, "the key of a label, like \"example.com/rack\", to which up to 15 characters are added");
 
 constexpr Key kKubernetesRows[] = {
     Row<&Kubernetes::tenants>("tenants", "false", kAtOnce, {},

@@ -17,7 +17,7 @@ void AddOnce(Section& in, const Item& item, const T& value, std::vector<T>& valu
 }
 
 void ReadLinks(Section& in, const Key& key, std::vector<std::string>& links) {
-  for (const Item& item : in.Texts(key.name, 2, 8)) {
+  for (const Item& item : in.Texts(key.name, key.rule.least, key.rule.most)) {
     for (const Rail& rail : in.file.node.rails) {
       if (rail.pf == item.text || rail.bridge == item.text)
         in.Add(item.at, item.shown + " belongs to rail " + rail.name +
@@ -44,7 +44,7 @@ void NotOfARail(Section& in, const Item& item, const IpPrefix& prefix) {
 }
 
 void ReadAddresses(Section& in, const Key& key, std::vector<IpAddress>& addresses) {
-  for (const Item& item : in.Texts(key.name, 1, 16)) {
+  for (const Item& item : in.Texts(key.name, key.rule.least, key.rule.most)) {
     const auto prefix = IpPrefix::Parse(item.text);
     if (prefix && prefix->is_host() && prefix->address.is_routed_unicast()) {
       NotOfARail(in, item, *prefix);
@@ -57,7 +57,7 @@ void ReadAddresses(Section& in, const Key& key, std::vector<IpAddress>& addresse
 }
 
 void ReadAccept(Section& in, const Key& key, std::vector<IpPrefix>& accept) {
-  for (const Item& item : in.Texts(key.name, 1, 64)) {
+  for (const Item& item : in.Texts(key.name, key.rule.least, key.rule.most)) {
     const auto prefix = IpPrefix::Parse(item.text);
     if (prefix && prefix->HasNoHostBits()) {
       if (prefix->length > 0) NotOfARail(in, item, *prefix);
@@ -71,14 +71,14 @@ void ReadAccept(Section& in, const Key& key, std::vector<IpPrefix>& accept) {
 // Taken without a restart of the process: raild removes what the section no longer names.
 constexpr Key kRows[] = {
     Row<&Frontend::links>(
-        "links", kRequired, kAtOnce, ReadBy<ReadLinks>(),
-        "2..8 links (letters, digits, `.`, `_`, `-`), none a rail's, each with a leaf, BGP unnumbered. You "
+        "links", kRequired, kAtOnce, ReadBy<ReadLinks>(Range(2, 8)),
+        "links (letters, digits, `.`, `_`, `-`), none a rail's, each with a leaf, BGP unnumbered. You "
         "set them up, with a link-local address; raild does not touch them"),
-    Row<&Frontend::addresses>("addresses", kRequired, kAtOnce, ReadBy<ReadAddresses>(),
-                              "1..16 addresses as /32 or /128, in no rail's `accept`: put on the loopback, "
+    Row<&Frontend::addresses>("addresses", kRequired, kAtOnce, ReadBy<ReadAddresses>(Range(1, 16)),
+                              "addresses as /32 or /128, in no rail's `accept`: put on the loopback, "
                               "announced to each leaf. An override or rule sets each node's"),
-    Row<&Frontend::accept>("accept", R"(["0.0.0.0/0", "::/0"])", kAtOnce, ReadBy<ReadAccept>(),
-                           "1..64 prefixes without host bits, outside the rails' `accept`: what may come in. "
+    Row<&Frontend::accept>("accept", R"(["0.0.0.0/0", "::/0"])", kAtOnce, ReadBy<ReadAccept>(Range(1, 64)),
+                           "prefixes without host bits, outside the rails' `accept`: what may come in. "
                            "Length 0 is the default route alone, any other the prefix and all within it"),
     Row<&Frontend::bfd>("bfd", "false", kAtOnce, {}, "`true`: BFD on these sessions, once bfdd runs"),
 };

@@ -82,9 +82,8 @@ void CheckRate(Section& in, const Key&, TenantRate& rate) {
                             "max must be at least as many Mbit/s as share says, which is what a NIC is told");
 }
 
-constexpr Rule kMax{.says = "a rate like \"200gbit\" or \"500mbit\"",
-                    .accepts = [](std::string_view text) { return ParseMbit(text).has_value(); },
-                    .read = By<ReadMax>()};
+constexpr Rule kMax = ReadBy<ReadMax>(Text([](std::string_view text) { return ParseMbit(text).has_value(); },
+                                           "a rate like \"200gbit\" or \"500mbit\""));
 // A tenant keeps what it has of rates.default.
 constexpr Key kRateRows[] = {
     Row<&TenantRate::share>("share", "1; a tenant's as in `default`", kAtOnce, Range(1, 1000),
@@ -104,10 +103,9 @@ void ReadTenantRates(Section& in, const Key& key, std::map<std::string, TenantRa
 }
 
 constexpr Key kRatesRows[] = {
-    Row<&Rates::usual>("default", "{}", kAtOnce, {.keys = &kRateKeys},
+    Row<&Rates::usual>("default", "{}", kAtOnce, Of(kRateKeys),
                        "of tenants that `rates.tenants` does not name"),
-    Row<&Rates::tenants>("tenants", "{}", kAtOnce,
-                         {.keys = &kRateKeys, .each = ".*", .read = By<ReadTenantRates>()},
+    Row<&Rates::tenants>("tenants", "{}", kAtOnce, ReadBy<ReadTenantRates>(Of(kRateKeys, ".*")),
                          "tenant -> its own; a missing key is as in `default`"),
 };
 

@@ -27,14 +27,10 @@ std::string Rule::Says() const {
 
 bool Section::Text(const Key& key, std::string& into) {
   const size_t known = file.errors.size();
-  std::string text = object.StringOr(key.name, {});
-  if (file.errors.size() != known) return false;
-  if (key.rule.Accepts(text)) {
-    into = std::move(text);
-    return true;
-  }
-  AddValue(key.name, DumpJson(text) + " must be " + key.rule.Says());
-  return false;
+  into = object.StringOr(key.name, into);
+  if (file.errors.size() == known && !key.rule.Accepts(into))
+    AddValue(key.name, DumpJson(into) + " must be " + key.rule.Says());
+  return file.errors.size() == known;
 }
 
 size_t Section::Choice(const Key& key) {

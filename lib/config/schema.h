@@ -67,7 +67,7 @@ struct Section {
 
 using Reader = void (*)(Section& in, const Key& key, void* into);
 
-// What a key's value can be: a number of a range, a text that a function accepts or that is one of a few, an object (or a list or map of
+// What a key's value can be: a number of a range, or a list of so many, a text that a function accepts or that is one of a few, an object (or a list or map of
 // them) with rows of its own, or what a reader takes. Without anything: whatever the member's type holds.
 struct Rule {
   std::string_view says = {};  // "an absolute path": after "must be" in errors, and in KEYS.md
