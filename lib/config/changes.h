@@ -27,7 +27,7 @@ struct Change {
   bool operator==(const Change&) const = default;
 };
 
-// In the order of the keys in README.md. Empty: both mean the same, however they are written.
+// In the order of the keys in KEYS.md. Empty: both mean the same, however they are written.
 std::vector<Change> Changes(const NodeConfig& runs, const NodeConfig& now);
 
 // "bgp.asn, rails[rail0].mtu"

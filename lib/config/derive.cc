@@ -1,10 +1,10 @@
 #include "lib/config/derive.h"
 
 #include <algorithm>
-#include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "lib/config/document.h"
+#include "lib/config/values.h"
 
 namespace rail::config {
 namespace {
@@ -26,12 +26,9 @@ std::string AddressOf(uint32_t number) {
 }
 
 // Decimal digits only: no sign, no space.
-Result<uint32_t> ParseNumber(std::string_view text) {
-  uint32_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size())
-    return Fail(Code::kInvalid, DumpJson(std::string(text)) + " is not a whole number from 0 to 4294967295");
-  return number;
+Result<uint32_t> NumberIn(std::string_view text) {
+  if (const auto number = ParseNumber(text, UINT32_MAX)) return static_cast<uint32_t>(*number);
+  return Fail(Code::kInvalid, DumpJson(std::string(text)) + " is not a whole number from 0 to 4294967295");
 }
 
 Result<IpAddress> ParseIpv4(std::string_view text) {
@@ -125,7 +122,7 @@ class Derivation {
     const std::string_view before = std::string_view(pattern).substr(0, star);
     const std::string_view after = std::string_view(pattern).substr(star + 1);
     if (name.size() > before.size() + after.size() && name.starts_with(before) && name.ends_with(after)) {
-      const auto number = ParseNumber(name.substr(before.size(), name.size() - before.size() - after.size()));
+      const auto number = NumberIn(name.substr(before.size(), name.size() - before.size() - after.size()));
       if (number) return *number;
     }
     Refuse("pattern", DumpJson(pattern) + " does not fit the node's name, " + node_.name +
@@ -148,7 +145,7 @@ class Derivation {
       errors_.Add(object.PathOf("label"), "node " + node_.name + " has no label " + key);
       return std::nullopt;
     }
-    Result<uint32_t> number = ParseNumber(label->second);
+    Result<uint32_t> number = NumberIn(label->second);
     if (is_address_ && !has_base) {
       const auto address = ParseIpv4(label->second);
       number = address ? Result<uint32_t>(NumberOf(*address))

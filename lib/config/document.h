@@ -1,4 +1,4 @@
-// What the readers of node.json share: the plain reader (parse.cc) and those of the file for all nodes (cluster_file.h).
+// What the readers of node.json share: the plain reader (node_config.cc) and those of the file for all nodes (cluster_file.h).
 //
 // Use:      for (const JsonError& problem : ProblemsOf(document)) ...    // "rails[0].mtu: must be ..."
 // Threads:  pure functions

@@ -2,8 +2,45 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "lib/config/document.h"
+#include "lib/config/keys.h"
 
 namespace rail::config {
+
+using nlohmann::json;
+
+namespace {
+
+File Read(const json& document) {
+  File file{.document = document, .node = {}, .errors = {}, .taken = {}};
+  ReadKeys(kNodeKeys, document, "", &file.node, file);
+  std::ranges::sort(file.node.rails, {}, &Rail::index);
+  return file;
+}
+
+Result<NodeConfig> NodeOf(const json& document, std::string_view name) {
+  File file = Read(document);
+  RAIL_TRY(file.errors.ToStatus(name));
+  return std::move(file.node);
+}
+
+}  // namespace
+
+std::vector<JsonError> ProblemsOf(const json& document) {
+  return Read(document).errors.all();
+}
+
+Result<NodeConfig> Parse(std::string_view text) {
+  RAIL_ASSIGN_AS(const json document, ParseJson(text), "node.json");
+  return NodeOf(document, "node.json");
+}
+
+Result<NodeConfig> Load(const std::string& path) {
+  RAIL_ASSIGN_AS(const json document, ReadJsonFile(path), "read the node's configuration");
+  return NodeOf(document, path);
+}
 
 Paths Paths::Under(std::string_view root) {
   while (root.ends_with('/')) root.remove_suffix(1);

@@ -1,30 +1,26 @@
-#include "lib/config/parse_bursts.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
+#include "lib/config/testing/section.h"
 
 namespace rail::config {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 std::vector<std::string> ProblemsOf(const char* text, Bursts& bursts) {
-  JsonErrors errors;
-  const nlohmann::json json = nlohmann::json::parse(text);
-  ParseBursts(&json, bursts, errors);
-  return errors.list();
+  NodeConfig node;
+  auto problems = testing::ProblemsWith("bursts", nlohmann::json::parse(text), node);
+  bursts = node.bursts;
+  return problems;
 }
 
 TEST(ParseBurstsTest, WithoutTheSectionItIsOff) {
   Bursts bursts;
-  JsonErrors errors;
-  ParseBursts(nullptr, bursts, errors);
+  EXPECT_THAT(ProblemsOf("null", bursts), IsEmpty());
   EXPECT_EQ(bursts.every_ms, 0U);
-  EXPECT_THAT(errors.list(), IsEmpty());
 }
 
 TEST(ParseBurstsTest, TakesBothKeys) {

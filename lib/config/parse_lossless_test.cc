@@ -1,8 +1,4 @@
-#include "lib/config/parse_lossless.h"
-
 #include <gmock/gmock.h>
-
-#include <nlohmann/json.hpp>
 
 #include "lib/config/changes.h"
 #include "lib/config/node_config.h"
@@ -10,7 +6,6 @@
 namespace rail::config {
 namespace {
 
-using nlohmann::json;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Pair;

@@ -1,22 +1,21 @@
-#include "lib/config/parse_rates.h"
-
 #include <gmock/gmock.h>
 
-#include <nlohmann/json.hpp>
+#include "lib/config/testing/section.h"
+#include "lib/config/values.h"
 
 namespace rail::config {
 namespace {
 
 using nlohmann::json;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 std::vector<std::string> Problems(const std::string& section, std::optional<Rates>& rates) {
-  JsonErrors errors;
-  const json value = json::parse(section);
-  ParseRates(&value, rates, errors);
-  return errors.list();
+  NodeConfig node;
+  auto problems = testing::ProblemsWith("rates", json::parse(section), node);
+  rates = node.rates;
+  return problems;
 }
 
 TEST(ParseRates, GivesEachTenantItsOwnOrTheUsual) {

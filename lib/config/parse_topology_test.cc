@@ -1,22 +1,21 @@
-#include "lib/config/parse_topology.h"
-
 #include <gmock/gmock.h>
 
-#include <nlohmann/json.hpp>
+#include "lib/config/testing/section.h"
 
 namespace rail::config {
 namespace {
 
 using nlohmann::json;
-using testing::Contains;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 std::vector<std::string> Problems(const json& section, Topology& topology) {
-  JsonErrors errors;
-  ParseTopology(&section, topology, errors);
-  return errors.list();
+  NodeConfig node;
+  auto problems = testing::ProblemsWith("topology", section, node);
+  topology = node.topology;
+  return problems;
 }
 
 TEST(ParseTopology, TakesANameOrNone) {

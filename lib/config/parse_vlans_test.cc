@@ -1,9 +1,7 @@
-#include "lib/config/parse_vlans.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
+#include "lib/config/testing/section.h"
 
 namespace rail::config {
 namespace {
@@ -21,17 +19,13 @@ struct Read {
 };
 
 // A node of the tenants team-a and team-b. `vlans`: the key's value as JSON; "": without the key.
-Read With(const std::string& vlans, TenancyMode mode = TenancyMode::kVrf, bool labels = false) {
+Read With(const std::string& vlans, const char* mode = "vrf", bool labels = false) {
+  nlohmann::json document = testing::Minimal();
+  document["tenancy"] = {{"mode", mode}, {"tenants", {{"team-a", {"a"}}, {"team-b", {"b"}}}}};
+  if (!vlans.empty()) document["tenancy"]["vlans"] = nlohmann::json::parse(vlans);
+  document["kubernetes"]["tenants"] = labels;
   Read read;
-  read.node.tenancy.mode = mode;
-  read.node.tenancy.tenants = {{"team-a", {"a"}}, {"team-b", {"b"}}};
-  read.node.kubernetes.tenants = labels;
-  JsonErrors errors;
-  const nlohmann::json document = nlohmann::json::parse(vlans.empty() ? "{}" : R"({"vlans": )" + vlans + "}");
-  JsonObject object(document, "tenancy", errors);
-  ParseVlans(object, read.node.tenancy, errors);
-  CheckVlans(read.node, errors);
-  read.problems = errors.list();
+  read.problems = testing::Problems(document, read.node);
   return read;
 }
 
@@ -62,12 +56,11 @@ TEST(Vlans, AreRefusedByTheirKeys) {
 }
 
 TEST(Vlans, MayBeOfTenantsThatOnlyLabelsName) {
-  EXPECT_THAT(With(R"({"team-a": 1, "team-b": 2, "of-a-label": 3})", TenancyMode::kVrf, true).problems,
-              IsEmpty());
+  EXPECT_THAT(With(R"({"team-a": 1, "team-b": 2, "of-a-label": 3})", "vrf", true).problems, IsEmpty());
 }
 
 TEST(Vlans, AreForTheirModeAlone) {
-  for (const TenancyMode mode : {TenancyMode::kNamespace, TenancyMode::kOff}) {
+  for (const char* mode : {"namespace", "off"}) {
     EXPECT_THAT(With("", mode).problems, IsEmpty());
     EXPECT_THAT(With(R"({"team-a": 1})", mode).problems, ElementsAre(HasSubstr("only with tenancy.mode")));
   }

@@ -93,7 +93,8 @@ def old_format(old: Path) -> int:
 
 
 def knows_clusters(old: Path) -> bool:
-    return '"cluster"' in (git("show", f"{old.name}:lib/config/parse.cc") or "")
+    """Its reader of node.json, which has been in two places, has the key."""
+    return any('"cluster"' in (git("show", f"{old.name}:lib/config/{file}") or "") for file in ("keys.cc", "parse.cc"))
 
 
 class Upgrade:

@@ -21,7 +21,7 @@ from tables import Tables
 from world import World, captures, eventually
 
 PODS = {"a1": ("n1", "tenant-a"), "a2": ("n2", "tenant-a"), "b1": ("n1", "tenant-b")}
-RAIL_TABLE = 524100  # of rail 0 (lib/config/README.md, pods.first_table)
+RAIL_TABLE = 524100  # of rail 0 (lib/config/KEYS.md, pods.first_table)
 TOOL_PORT = 18515  # perftest's: the two sides tell each other their queue pairs over TCP
 DSCP_26 = 26 << 2
 ECT_0, CE = 0b10, 0b11  # RFC 3168, section 5
