@@ -71,9 +71,10 @@ Status Client::ToStatus(const grpc::Status& status) const {
     case grpc::StatusCode::FAILED_PRECONDITION:
       return Fail(Code::kUnsupported, "raild at " + Where() + ": " + status.error_message());
     case grpc::StatusCode::UNIMPLEMENTED:
-      return Fail(Code::kUnsupported, "raild at " + Where() +
-                                          " is older than this railctl and does not know the question: "
-                                          "`railctl version` names both");
+      return Fail(
+          Code::kUnsupported,
+          "raild at " + Where() +
+              " is older than this railctl and does not know the question: `railctl version` names both");
     default:
       return Fail(Code::kTransient, "raild at " + Where() + ": " + status.error_message());
   }

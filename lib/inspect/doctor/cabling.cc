@@ -115,8 +115,7 @@ class Cabling : Examiner {
                          each.decided ? ", as do most rails" : ""),
              "the node is in no unit whole: what a scheduler keeps within one unit crosses the spines",
              fmt::format("plug the cable of {} into the unit of the other rails{}; if the node is being "
-                         "moved, plug in "
-                         "the others, too",
+                         "moved, plug in the others, too",
                          Uplink(each.rail),
                          each.decided ? "" : fmt::format(", or that of {}", Uplink(each.other_rail))));
         break;
@@ -212,8 +211,7 @@ class Cabling : Examiner {
                "the leaf of {} has the AS {}, {}", rail->name, numbers[rail],
                twice ? "as another leaf here has" : "and those of most rails have another one in common"),
            "leaves of one AS drop each other's routes (RFC 4271 section 9.1.2), and leaves of different ASs "
-           "do not: what "
-           "works on one rail fails on another",
+           "do not: what works on one rail fails on another",
            "give the leaf the AS of the plan: one for each leaf (RFC 7938 section 5.2.1), or the same for "
            "all");
     }

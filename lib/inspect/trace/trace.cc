@@ -157,8 +157,7 @@ bool Tracer::Refused() {
          PodName(source()) + (source().phase == state::Phase::kAdding
                                   ? " is being attached: its ADD is under way, or has died"
                                   : " is being taken away: its DEL has begun"),
-         "see `railctl get attachments`; an ADD that has died is undone by raild once its namespace is "
-         "gone");
+         "see `railctl get attachments`; an ADD that has died is undone by raild once its namespace is gone");
     return true;
   }
   const auto own = std::ranges::find_if(

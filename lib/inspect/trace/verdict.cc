@@ -116,10 +116,9 @@ void Tracer::NoLeaf() {
   const v1::RailVlan* vlan = Vlan();
   const std::string& port = vlan == nullptr ? rail_->rail.bridge : vlan->port();
   if (vlan != nullptr && !vlan->port_works()) {
-    return Drop(
-        Reason::kNoLeafMac, Session() + " has no port " + port + " on " + rail_->rail.bridge,
-        "raild makes it when the tenant's first pod comes: `railctl get node` says what keeps it from "
-        "doing so");
+    return Drop(Reason::kNoLeafMac, Session() + " has no port " + port + " on " + rail_->rail.bridge,
+                "raild makes it when the tenant's first pod comes: `railctl get node` says what keeps it "
+                "from doing so");
   }
   Drop(Reason::kNoLeafMac,
        "the leaf's MAC address is not known: no neighbour that is a router has been heard on " + port,
@@ -175,12 +174,11 @@ void Tracer::JudgeEntry(const SwitchStep& last) {
   if (!Holds(source(), packet_.source)) {
     std::string own;
     for (const IpAddress& address : source().addresses) Append(own, ", ", address.ToString());
-    return Drop(
-        Reason::kSpoofedSource,
-        "the source address " + packet_.source.ToString() + " is not the pod's (" + own +
-            "): the packet is dropped at its port, " + source().representor,
-        "an application that binds to another rail's address must send through that rail's interface: "
-        "its policy routing does that unless the socket is bound to a device");
+    return Drop(Reason::kSpoofedSource,
+                "the source address " + packet_.source.ToString() + " is not the pod's (" + own +
+                    "): the packet is dropped at its port, " + source().representor,
+                "an application that binds to another rail's address must send through that rail's "
+                "interface: its policy routing does that unless the socket is bound to a device");
   }
   Missing("the rule that admits " + packet_.source.ToString() + " from " + source().representor);
 }
@@ -236,8 +234,7 @@ std::string Tracer::ShowBgp(const IpAddress& address) const {
 std::string Tracer::FindTheWrongOne(const IpAddress& address) const {
   return "one pod must give the address up: " + ShowBgp(address) +
          " says where each comes from, and `railctl doctor` on the node of each pod who else announces its "
-         "address "
-         "(own-address-announced-elsewhere)";
+         "address (own-address-announced-elsewhere)";
 }
 
 void Tracer::NoteElsewhere(const AttachmentView& attachment, const IpAddress& address) {
@@ -285,10 +282,9 @@ void Tracer::OtherTenant(const std::string& whose) {
            TenantText(source().tenant, source().tenant_id),
        "this is the isolation at work; if the two shall talk, put their namespaces into one tenant" +
            HowTheyShareATenant() +
-           (Local() != nullptr
-                ? ""
-                : "; if a pod of the sender's tenant has the address, `railctl doctor` on its node says who "
-                  "else announces it"));
+           (Local() != nullptr ? ""
+                               : "; if a pod of the sender's tenant has the address, `railctl doctor` on its "
+                                 "node says who else announces it"));
 }
 
 void Tracer::NotAcross(const std::string& rail) {
@@ -329,8 +325,7 @@ void Tracer::JudgeUnknown() {
                     PodName(local->attachment) +
                     "): rails are joined by the fabric alone, and it is not known on " + source().rail,
                 "send from the pod's interface on " + local->attachment.rail +
-                    "; or see whether the leaves pass "
-                    "on the routes of other rails (`railctl get remotes`)");
+                    "; or see whether the leaves pass on the routes of other rails (`railctl get remotes`)");
   }
   if (Contested()) return Drop(Reason::kContested, AnnouncedTwice(), FindTheWrongOne(question_.destination));
   if (const RemoteView* remote = Remote()) {
@@ -361,16 +356,14 @@ void Tracer::JudgeUnknown() {
                 destination() + " is announced by " + by +
                     " without a tenant's communities: nobody can say whose it is",
                 "if that is the pod's own node, a leaf or spine on the way strips large communities "
-                "(`send-community all` "
-                "and no route-map that removes them); else somebody announces an address of pods who is none "
-                "of theirs: " +
+                "(`send-community all` and no route-map that removes them); else somebody announces an "
+                "address of pods who is none of theirs: " +
                     ShowBgp(to));
   }
   Drop(Reason::kUnknownDestination,
        "nobody announces " + destination() +
            ": no pod of this node has it, and BGP has not told of it with a " + "tenant's community",
-       "is the pod running and its address right? On its node, `railctl get attachments` must say "
-       "announced; "
+       "is the pod running and its address right? On its node, `railctl get attachments` must say announced; "
        "between the nodes every leaf and spine must pass on large communities");
 }
 
@@ -416,8 +409,7 @@ void Tracer::JudgeLeaving() {
   if (!source().announced) {
     return Say(Verdict::kDoubtful, Reason::kNotAnnounced,
                way + ", but " + packet_.source.ToString() +
-                   " is not announced: no other node lets it in, and "
-                   "no answer finds its way",
+                   " is not announced: no other node lets it in, and no answer finds its way",
                "put frr-provider into the network's plugins and attach the pod anew");
   }
   const auto contested = std::ranges::find_if(
