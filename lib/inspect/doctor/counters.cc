@@ -167,8 +167,7 @@ class Counters : Examiner {
 
   // A job spreads over its rails evenly: what one rail's pods do not get there is compared with their other rails.
   void SlowRails() {
-    std::map<std::pair<std::string, std::string>, std::map<std::string, double>>
-        pods;  // pod -> rail -> bytes/s
+    std::map<std::pair<std::string, std::string>, std::map<std::string, double>> pods;  // bytes/s by rail
     std::map<std::string, double> line_rate;
     std::map<std::string, std::string> uplink;
     for (const PortView& port : facts_.ports->ports) {
@@ -184,8 +183,7 @@ class Counters : Examiner {
             PerSecond(port.earlier->traffic[direction].bytes, port.now.traffic[direction].bytes);
       }
     }
-    std::map<std::string, std::pair<double, double>>
-        rails;  // what its pods carry there, and on an average other rail
+    std::map<std::string, std::pair<double, double>> rails;  // of its pods: there, and on an average other
     for (const auto& [pod, rates] : pods) {
       if (rates.size() < 2) continue;
       const double all = std::accumulate(rates.begin(), rates.end(), 0.0,

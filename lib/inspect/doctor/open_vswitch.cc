@@ -12,8 +12,7 @@ constexpr uint64_t kDefaultMaxIdle = 10000;  // ms
 constexpr uint64_t kGoodMaxIdle = 60000;
 constexpr uint64_t kLongMaxIdle = 300000;
 constexpr uint64_t kDefaultMaxRevalidator = 500;  // ms
-constexpr size_t kManyDropping =
-    1000;  // flows that drop, of one pod: what forged addresses can make is some hundreds
+constexpr size_t kManyDropping = 1000;            // of one pod: forged addresses alone make some hundreds
 
 class OpenVswitch : Examiner {
  public:

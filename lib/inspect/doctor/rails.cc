@@ -52,6 +52,8 @@ class Rails : Examiner {
       Mtu(rail, seen);
     }
     Nic(rail, seen.nic);
+    for (const qos::Difference& each : seen.lossless)
+      Find(Severity::kWarning, each.id, rail.name, each.what, each.why, each.fix);
   }
 
   void ForeignFlows(const config::Rail& rail, const RailFacts& seen) {
