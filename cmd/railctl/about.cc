@@ -13,9 +13,9 @@ ExitCode CheckHealth(const Context& context) {
   const bool ready = context.flags.ready;
   health::HealthCheckRequest request;
   if (ready) request.set_service(v1::Node::service_full_name());
-  health::HealthCheckResponse response;
-  RAIL_TRY(context.client.Ask(*stub, &health::Health::Stub::Check, request, response));
-  if (context.flags.format == Format::kJson) {
+  RAIL_ASSIGN(const health::HealthCheckResponse response,
+              context.client.Ask(*stub, &health::Health::Stub::Check, request));
+  if (AsJson(context)) {
     RAIL_TRY(PrintJson(context, response));
   } else {
     context.out << Painter(context.flags.color)(
@@ -23,8 +23,7 @@ ExitCode CheckHealth(const Context& context) {
                 << '\n';
   }
   if (response.status() == health::HealthCheckResponse::SERVING) return kDone;
-  v1::GetNodeResponse node;
-  RAIL_TRY(context.client.Ask(&v1::Node::Stub::GetNode, v1::GetNodeRequest(), node));
+  RAIL_ASSIGN(v1::GetNodeResponse node, context.client.Ask(&v1::Node::Stub::GetNode));
   const auto& parts = node.node().health();
   const auto raild = std::ranges::find(parts, "raild", &v1::HealthPart::part);
   const auto waits = std::ranges::find(parts, "readiness", &v1::HealthPart::part);
@@ -37,29 +36,31 @@ ExitCode CheckHealth(const Context& context) {
 }
 
 ExitCode ShowVersion(const Context& context) {
-  v1::GetNodeResponse response;
-  Status asked = context.flags.client_only ? Status() : context.client.Connect();
-  if (asked && !context.flags.client_only)
-    asked = context.client.Ask(&v1::Node::Stub::GetNode, v1::GetNodeRequest(), response);
-  if (context.flags.format == Format::kJson) {
+  const bool alone = context.flags.client_only;
+  const auto ask = [&]() -> Result<v1::GetNodeResponse> {
+    if (alone) return v1::GetNodeResponse();
+    RAIL_TRY(context.client.Connect());
+    return context.client.Ask(&v1::Node::Stub::GetNode);
+  };
+  const Result<v1::GetNodeResponse> asked = ask();
+  if (AsJson(context)) {
     Json json = {{"client", {{"version", RAIL_VERSION}}}};
-    if (!context.flags.client_only) {
+    if (!alone) {
       json["server"] =
-          asked ? Json{{"version", response.node().version()}, {"hostname", response.node().hostname()}}
+          asked ? Json{{"version", asked->node().version()}, {"hostname", asked->node().hostname()}}
                 : Json{{"problem", asked.error().message}};
     }
     context.out << Text(json, Layout::kIndented) << '\n';
     return kDone;
   }
   context.out << "railctl " RAIL_VERSION "\n";
-  if (context.flags.client_only) return kDone;
+  if (alone) return kDone;
   if (!asked) {
     context.out << "raild is not known: " << OneLine(asked.error().message) << '\n';
     return kDone;
   }
-  context.out << "raild " << response.node().version() << " on " << OneLine(response.node().hostname())
-              << '\n';
-  if (response.node().version() != RAIL_VERSION)
+  context.out << "raild " << asked->node().version() << " on " << OneLine(asked->node().hostname()) << '\n';
+  if (asked->node().version() != RAIL_VERSION)
     context.out
         << "The two differ: an older raild ignores what a newer railctl asks beyond its own version.\n";
   return kDone;

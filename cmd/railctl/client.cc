@@ -12,9 +12,8 @@
 namespace rail::railctl {
 namespace {
 
-constexpr uint32_t kPage = 10000;  // remotes per call
-constexpr uint32_t kFlowsPage =
-    32;  // attachments per call: each call makes raild read all flows of the datapath
+constexpr uint32_t kPage = 10000;         // remotes per call
+constexpr uint32_t kFlowsPage = 32;       // attachments: each call makes raild read all flows
 constexpr int kLargestAnswer = 64 << 20;  // bytes
 
 }  // namespace
@@ -71,12 +70,18 @@ Status Client::ToStatus(const grpc::Status& status) const {
     case grpc::StatusCode::FAILED_PRECONDITION:
       return Fail(Code::kUnsupported, "raild at " + Where() + ": " + status.error_message());
     case grpc::StatusCode::UNIMPLEMENTED:
-      return Fail(Code::kUnsupported, "raild at " + Where() +
-                                          " is older than this railctl and does not know the question: "
-                                          "`railctl version` names both");
+      return Fail(
+          Code::kUnsupported,
+          "raild at " + Where() +
+              " is older than this railctl and does not know the question: `railctl version` names both");
     default:
       return Fail(Code::kTransient, "raild at " + Where() + ": " + status.error_message());
   }
+}
+
+tl::unexpected<Error> Client::Ended(const grpc::Status& status) const {
+  if (const Status failed = ToStatus(status); !failed) return tl::make_unexpected(failed.error());
+  return Fail(Code::kTransient, "raild at " + Where() + " has ended the watch");
 }
 
 Result<v1::ListRemotesResponse> Client::ListRemotes() {
@@ -86,8 +91,7 @@ Result<v1::ListRemotesResponse> Client::ListRemotes() {
   request.set_rail(flags_.rail);
   request.set_tenant(flags_.tenant);
   do {
-    v1::ListRemotesResponse page;
-    RAIL_TRY(Ask(&v1::Node::Stub::ListRemotes, request, page));
+    RAIL_ASSIGN(const v1::ListRemotesResponse page, Ask(&v1::Node::Stub::ListRemotes, request));
     request.set_page_token(page.next_page_token());
     all.MergeFrom(page);
     all.clear_next_page_token();
@@ -99,8 +103,7 @@ Result<uint32_t> Client::CountRemotes(const std::string& rail) {
   v1::ListRemotesRequest request;
   request.set_page_size(1);
   request.set_rail(rail);
-  v1::ListRemotesResponse response;
-  RAIL_TRY(Ask(&v1::Node::Stub::ListRemotes, request, response));
+  RAIL_ASSIGN(const v1::ListRemotesResponse response, Ask(&v1::Node::Stub::ListRemotes, request));
   return response.total();
 }
 
@@ -110,8 +113,7 @@ Result<v1::ListFlowsResponse> Client::ListFlows(const v1::AttachmentSelector& se
   request.set_page_size(kFlowsPage);
   v1::ListFlowsResponse all;
   do {
-    v1::ListFlowsResponse page;
-    RAIL_TRY(Ask(&v1::Node::Stub::ListFlows, request, page));
+    RAIL_ASSIGN(const v1::ListFlowsResponse page, Ask(&v1::Node::Stub::ListFlows, request));
     request.set_page_token(page.next_page_token());
     all.MergeFrom(page);
     all.clear_next_page_token();

@@ -11,6 +11,7 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <type_traits>
 
 #include "cmd/railctl/flags.h"
 #include "lib/base/error.h"
@@ -28,19 +29,25 @@ class Client {
   // Asks `method` of the service Node, or of `stub`. Errors: kNotFound, kInvalid: the question is wrong; kUnsupported: raild does
   // not know the question, or the node cannot answer it; kTransient: raild does not answer, or cannot say.
   template <class Request, class Response>
-  Status Ask(grpc::Status (v1::Node::Stub::*method)(grpc::ClientContext*, const Request&, Response*),
-             const Request& request, Response& response) {
-    return Ask(*node_, method, request, response);
+  Result<Response> Ask(grpc::Status (v1::Node::Stub::*method)(grpc::ClientContext*, const Request&,
+                                                              Response*),
+                       const std::type_identity_t<Request>& request = {}) {
+    return Ask(*node_, method, request);
   }
   template <class Stub, class Request, class Response>
-  Status Ask(Stub& stub, grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
-             const Request& request, Response& response) {
+  Result<Response> Ask(Stub& stub,
+                       grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
+                       const Request& request) {
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + kAnswerTime);
-    return ToStatus((stub.*method)(&context, request, &response));
+    Response response;
+    RAIL_TRY(ToStatus((stub.*method)(&context, request, &response)));
+    return response;
   }
 
   Status ToStatus(const grpc::Status& status) const;
+  // Why a watch has ended with `status`.
+  tl::unexpected<Error> Ended(const grpc::Status& status) const;
   const std::string& Where() const { return flags_.server.empty() ? flags_.socket : flags_.server; }
   v1::Node::Stub& node() { return *node_; }
   const std::shared_ptr<grpc::Channel>& channel() const { return channel_; }

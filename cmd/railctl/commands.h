@@ -87,13 +87,23 @@ Result<std::vector<v1::Rail>> ListRails(const Context& context);
 std::vector<v1::Rail> Selected(const Context& context,
                                const google::protobuf::RepeatedPtrField<v1::Rail>& all);
 Result<std::vector<v1::TenantSummary>> ListTenants(const Context& context);
-v1::AttachmentFilter FilterOf(const Flags& flags);
-v1::AttachmentSelector SelectorOf(const Flags& flags);
+// What the flags select: AttachmentFilter, AttachmentSelector, PortFilter.
+template <class Selector>
+Selector Meant(const Flags& flags) {
+  Selector meant;
+  meant.set_namespace_(flags.pod_namespace);
+  meant.set_pod(flags.pod);
+  meant.set_rail(flags.rail);
+  meant.set_ifname(flags.ifname);
+  meant.set_tenant(flags.tenant);
+  return meant;
+}
 // `width`: a line is cut there, but not with -o wide; 0: nowhere.
 Table MakeTable(const Context& context, Columns columns, size_t width = 0);
 // How the cells of the command's tables are written, as of now.
 CellStyle StyleOf(const Context& context);
-Status PrintJson(const Context& context, const google::protobuf::Message& message);
+bool AsJson(const Context& context);
+ExitCode PrintJson(const Context& context, const google::protobuf::Message& message);  // kDone
 // By namespace, pod and interface, as people look for them.
 bool Before(const v1::Attachment& a, const v1::Attachment& b);
 

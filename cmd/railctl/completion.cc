@@ -20,8 +20,8 @@ const std::map<std::string, std::string>& Values() {
       {"--rail", rails},
       {"rail", rails},
       {"pod",
-       "$(railctl get attachments --no-headers 2>/dev/null | while read -r ns pod rest; do "
-       "printf '%s/%s\\n' \"$ns\" \"$pod\"; done)"},
+       "$(railctl get attachments --no-headers 2>/dev/null | while read -r ns pod rest; do printf '%s/%s\\n' "
+       "\"$ns\" \"$pod\"; done)"},
       {"shell", "bash zsh"}};
   return values;
 }

@@ -12,8 +12,7 @@ namespace rail::railctl {
 Status CheckRail(const Context& context) {
   const std::string& wanted = context.flags.rail;
   if (wanted.empty()) return {};
-  v1::ListRailsResponse response;
-  RAIL_TRY(context.client.Ask(&v1::Node::Stub::ListRails, v1::ListRailsRequest(), response));
+  RAIL_ASSIGN(v1::ListRailsResponse response, context.client.Ask(&v1::Node::Stub::ListRails));
   std::string names;
   for (const v1::Rail& rail : response.rails()) {
     if (rail.name() == wanted) return {};
@@ -24,35 +23,11 @@ Status CheckRail(const Context& context) {
                   (names.empty() ? "raild has not looked at its rails yet" : "there are: " + names));
 }
 
-namespace {
-
-// Both messages name the attachments that are meant by the same fields.
-template <class Message>
-Message Meant(const Flags& flags) {
-  Message meant;
-  meant.set_namespace_(flags.pod_namespace);
-  meant.set_pod(flags.pod);
-  meant.set_rail(flags.rail);
-  meant.set_ifname(flags.ifname);
-  meant.set_tenant(flags.tenant);
-  return meant;
-}
-
-}  // namespace
-
-v1::AttachmentFilter FilterOf(const Flags& flags) {
-  return Meant<v1::AttachmentFilter>(flags);
-}
-
-v1::AttachmentSelector SelectorOf(const Flags& flags) {
-  return Meant<v1::AttachmentSelector>(flags);
-}
-
 Result<v1::ListAttachmentsResponse> ListAttachments(const Context& context) {
   v1::ListAttachmentsRequest request;
-  *request.mutable_filter() = FilterOf(context.flags);
-  v1::ListAttachmentsResponse response;
-  RAIL_TRY(context.client.Ask(&v1::Node::Stub::ListAttachments, request, response));
+  *request.mutable_filter() = Meant<v1::AttachmentFilter>(context.flags);
+  RAIL_ASSIGN(v1::ListAttachmentsResponse response,
+              context.client.Ask(&v1::Node::Stub::ListAttachments, request));
   const Flags& flags = context.flags;
   if (response.attachments().empty() && !flags.pod.empty()) {
     return Fail(Code::kNotFound, "no attachment on this node is of pod " +
@@ -68,8 +43,7 @@ Result<v1::ListAttachmentsResponse> ListAttachments(const Context& context) {
 }
 
 Result<std::vector<v1::Rail>> ListRails(const Context& context) {
-  v1::ListRailsResponse response;
-  RAIL_TRY(context.client.Ask(&v1::Node::Stub::ListRails, v1::ListRailsRequest(), response));
+  RAIL_ASSIGN(v1::ListRailsResponse response, context.client.Ask(&v1::Node::Stub::ListRails));
   return Selected(context, response.rails());
 }
 
@@ -82,8 +56,7 @@ std::vector<v1::Rail> Selected(const Context& context,
 }
 
 Result<std::vector<v1::TenantSummary>> ListTenants(const Context& context) {
-  v1::ListTenantsResponse response;
-  RAIL_TRY(context.client.Ask(&v1::Node::Stub::ListTenants, v1::ListTenantsRequest(), response));
+  RAIL_ASSIGN(v1::ListTenantsResponse response, context.client.Ask(&v1::Node::Stub::ListTenants));
   std::vector<v1::TenantSummary> tenants(response.tenants().begin(), response.tenants().end());
   const std::string& wanted = context.flags.tenant;
   std::erase_if(tenants, [&](const v1::TenantSummary& each) {
@@ -105,10 +78,14 @@ CellStyle StyleOf(const Context& context) {
   return {.now_ms = context.now(), .lists = all ? Lists::kWhole : Lists::kShort};
 }
 
-Status PrintJson(const Context& context, const google::protobuf::Message& message) {
+bool AsJson(const Context& context) {
+  return context.flags.format == Format::kJson;
+}
+
+ExitCode PrintJson(const Context& context, const google::protobuf::Message& message) {
   RAIL_ASSIGN(const Json json, ToJson(message));
   context.out << Text(json, Layout::kIndented) << '\n';
-  return {};
+  return kDone;
 }
 
 bool Before(const v1::Attachment& a, const v1::Attachment& b) {

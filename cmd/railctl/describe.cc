@@ -27,7 +27,6 @@ class Page {
     out_ << label << (value.empty() ? "not known" : OneLine(value)) << '\n';
   }
   void Findings(const std::vector<const v1::Finding*>& findings, const v1::Finding* beside) {
-    Section("Findings of the doctor");
     for (const v1::Finding* each : findings) {
       out_ << "  " << paint_(v1::Finding::Severity_Name(each->severity())) << ' ' << each->id() << ": "
            << OneLine(each->what()) << "\n    why: " << OneLine(each->why())
@@ -141,42 +140,44 @@ std::string MegaflowsInWords(const v1::AttachmentFlows& flows) {
   return text + (why.empty() ? "" : "; why not in hardware: " + why);
 }
 
-// All that there is to ask about the attachments. What could not be asked has its reason instead.
+// All that there is to ask about the attachments.
 struct Asked {
-  v1::ListFlowsResponse flows;
-  Status flows_known;
-  v1::CheckResponse check;
-  Status check_known;
-  v1::DoctorResponse doctor;
-  Status doctor_known;
+  Result<v1::ListFlowsResponse> flows;
+  Result<v1::CheckResponse> check;
+  Result<v1::DoctorResponse> doctor;
 
-  bool whole() const { return flows_known && check_known && doctor_known; }
+  bool whole() const { return flows && check && doctor; }
 };
 
 Asked AskAll(const Context& context) {
-  Asked asked;
-  auto flows = context.client.ListFlows(SelectorOf(context.flags));
-  if (flows) {
-    asked.flows = std::move(*flows);
-  } else {
-    asked.flows_known = tl::make_unexpected(flows.error());
-  }
+  const auto selector = Meant<v1::AttachmentSelector>(context.flags);
   v1::CheckRequest request;
-  *request.mutable_selector() = SelectorOf(context.flags);
-  asked.check_known = context.client.Ask(&v1::Node::Stub::Check, request, asked.check);
-  asked.doctor_known = context.client.Ask(&v1::Node::Stub::Doctor, v1::DoctorRequest(), asked.doctor);
-  return asked;
+  *request.mutable_selector() = selector;
+  return {context.client.ListFlows(selector), context.client.Ask(&v1::Node::Stub::Check, request),
+          context.client.Ask(&v1::Node::Stub::Doctor)};
 }
 
-std::string NotKnown(const Status& status) {
-  return "not known: " + status.error().message;
+template <class T>
+std::string NotKnown(const Result<T>& asked) {
+  return "not known: " + asked.error().message;
 }
 
-// Where a list of raild's has the attachment; null: it came or went between two questions.
-template <class List>
-auto FindIn(const List& list, const v1::Attachment& a) -> const typename List::value_type* {
-  const auto found = std::ranges::find(list, a.id(), [](const auto& each) { return each.attachment().id(); });
-  return found == list.end() ? nullptr : &*found;
+// What raild says of the attachment; null: nothing, or it came or went between two questions.
+template <class Response>
+auto FindIn(const Result<Response>& asked, const v1::Attachment& a) {
+  using Each = typename std::remove_cvref_t<decltype(asked->attachments())>::value_type;
+  if (!asked) return static_cast<const Each*>(nullptr);
+  const auto found = std::ranges::find(asked->attachments(), a.id(),
+                                       [](const Each& each) { return each.attachment().id(); });
+  return found == asked->attachments().end() ? nullptr : &*found;
+}
+
+template <class Thing>
+void PrintFindingsOn(Page& page, const Result<v1::DoctorResponse>& doctor, const Thing& thing) {
+  page.Section("Findings of the doctor");
+  if (!doctor) return page.Line("Doctor", NotKnown(doctor));
+  const About about(*doctor, thing);
+  page.Findings(about.findings, about.beside);
 }
 
 std::string RateInWords(uint64_t share, uint64_t max_mbit) {
@@ -217,14 +218,14 @@ void PrintAttachment(const Context& context, const v1::Attachment& a, const std:
   page.Line("Rules", a.has_rules_unknown_since() ? "not known: raild cannot look at the bridge"
                      : a.rules_in_place()        ? "all of them are on the bridge"
                                                  : "not all of them are on the bridge");
-  const v1::AttachmentFlows* flows = FindIn(asked.flows.attachments(), a);
-  if (!asked.flows_known) {
-    page.Line("Flows", NotKnown(asked.flows_known));
+  const v1::AttachmentFlows* flows = FindIn(asked.flows, a);
+  if (!asked.flows) {
+    page.Line("Flows", NotKnown(asked.flows));
   } else if (flows != nullptr) {
     page.Line("Counted", RulesInWords(*flows));
-    page.Line("Flows", asked.flows.datapath_problem().empty()
+    page.Line("Flows", asked.flows->datapath_problem().empty()
                            ? MegaflowsInWords(*flows)
-                           : "not known: " + asked.flows.datapath_problem());
+                           : "not known: " + asked.flows->datapath_problem());
   }
 
   if (a.has_rate()) page.Line("Rate", RateInWords(a.rate()));
@@ -238,21 +239,15 @@ void PrintAttachment(const Context& context, const v1::Attachment& a, const std:
     page.Line(a.contested() ? "Contested" : "Duplicate", elsewhere);
 
   page.Section("Compared with the record (railctl check)");
-  const v1::CheckedAttachment* checked = FindIn(asked.check.attachments(), a);
-  if (!asked.check_known) {
-    page.Line("Check", NotKnown(asked.check_known));
+  const v1::CheckedAttachment* checked = FindIn(asked.check, a);
+  if (!asked.check) {
+    page.Line("Check", NotKnown(asked.check));
   } else if (checked != nullptr) {
     if (checked->problems().empty()) page.Line("Check", "all is as the record says");
     for (const std::string& problem : checked->problems()) page.Line("Differs", problem);
   }
 
-  if (!asked.doctor_known) {
-    page.Section("Findings of the doctor");
-    page.Line("Doctor", NotKnown(asked.doctor_known));
-    return;
-  }
-  const About about(asked.doctor, a);
-  page.Findings(about.findings, about.beside);
+  PrintFindingsOn(page, asked.doctor, a);
 }
 
 template <class Thing>
@@ -268,17 +263,17 @@ Result<Json> FindingsJson(const v1::DoctorResponse& doctor, const Thing& thing) 
 Result<Json> AttachmentJson(const v1::Attachment& a, const Asked& asked) {
   Json json;
   RAIL_ASSIGN(json["attachment"], ToJson(a));
-  if (const v1::AttachmentFlows* flows = FindIn(asked.flows.attachments(), a)) {
+  if (const v1::AttachmentFlows* flows = FindIn(asked.flows, a)) {
     RAIL_ASSIGN(const Json found, ToJson(*flows));
     json["rules"] = found.at("rules");
     json["megaflows"] = found.at("megaflows");
   }
-  if (const v1::CheckedAttachment* checked = FindIn(asked.check.attachments(), a)) {
+  if (const v1::CheckedAttachment* checked = FindIn(asked.check, a)) {
     RAIL_ASSIGN(const Json found, ToJson(*checked));
     json["problems"] = found.at("problems");
   }
-  if (asked.doctor_known) {
-    RAIL_ASSIGN(json["findings"], FindingsJson(asked.doctor, a));
+  if (asked.doctor) {
+    RAIL_ASSIGN(json["findings"], FindingsJson(*asked.doctor, a));
   }
   return json;
 }
@@ -289,7 +284,7 @@ ExitCode DescribeAttachment(const Context& context) {
   RAIL_ASSIGN(const v1::ListAttachmentsResponse response, ListAttachments(context));
   RAIL_ASSIGN(const std::vector<v1::Rail> rails, ListRails(context));
   const Asked asked = AskAll(context);
-  if (context.flags.format == Format::kJson) {
+  if (AsJson(context)) {
     Json all = {{"attachments", Json::array()}};
     for (const v1::Attachment& a : response.attachments()) {
       RAIL_ASSIGN(Json json, AttachmentJson(a, asked));
@@ -311,19 +306,18 @@ ExitCode DescribeRail(const Context& context) {
   const v1::Rail& rail = rails.front();
   RAIL_ASSIGN(const v1::ListAttachmentsResponse attachments, ListAttachments(context));
   RAIL_ASSIGN(const uint32_t remotes, context.client.CountRemotes(rail.name()));
-  v1::DoctorResponse doctor;
-  const Status doctor_known = context.client.Ask(&v1::Node::Stub::Doctor, v1::DoctorRequest(), doctor);
-  if (context.flags.format == Format::kJson) {
+  const Result<v1::DoctorResponse> doctor = context.client.Ask(&v1::Node::Stub::Doctor);
+  if (AsJson(context)) {
     Json json;
     RAIL_ASSIGN(json["rail"], ToJson(rail));
     RAIL_ASSIGN(const Json listed, ToJson(attachments));
     json.update(listed);
     json["remotes"] = remotes;
-    if (doctor_known) {
-      RAIL_ASSIGN(json["findings"], FindingsJson(doctor, rail));
+    if (doctor) {
+      RAIL_ASSIGN(json["findings"], FindingsJson(*doctor, rail));
     }
     context.out << Text(json, Layout::kIndented) << '\n';
-    return doctor_known ? kDone : kFailed;
+    return doctor ? kDone : kFailed;
   }
   Page page(context);
   page.Title(rail.name() + ", index " + std::to_string(rail.index()));
@@ -362,14 +356,8 @@ ExitCode DescribeRail(const Context& context) {
   Table table = MakeTable(context, ColumnsOf<v1::Attachment>());
   for (const v1::Attachment& a : attachments.attachments()) table.Add(RowOf(a, StyleOf(context)));
   table.Print(context.out);
-  if (doctor_known) {
-    const About about(doctor, rail);
-    page.Findings(about.findings, about.beside);
-  } else {
-    page.Section("Findings of the doctor");
-    page.Line("Doctor", NotKnown(doctor_known));
-  }
-  return doctor_known ? kDone : kFailed;
+  PrintFindingsOn(page, doctor, rail);
+  return doctor ? kDone : kFailed;
 }
 
 }  // namespace rail::railctl

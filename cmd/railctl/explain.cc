@@ -69,14 +69,13 @@ std::vector<std::string> CheckRemedies(const v1::CheckResponse& response) {
 
 ExitCode Check(const Context& context) {
   v1::CheckRequest request;
-  *request.mutable_selector() = SelectorOf(context.flags);
-  v1::CheckResponse response;
-  RAIL_TRY(context.client.Ask(&v1::Node::Stub::Check, request, response));
+  *request.mutable_selector() = Meant<v1::AttachmentSelector>(context.flags);
+  RAIL_ASSIGN(v1::CheckResponse response, context.client.Ask(&v1::Node::Stub::Check, request));
   int exit_code = kDone;
   for (const v1::CheckedAttachment& each : response.attachments()) {
     if (each.problems_size() > 0) exit_code = kFailed;
   }
-  if (context.flags.format == Format::kJson) {
+  if (AsJson(context)) {
     RAIL_TRY(PrintJson(context, response));
     return exit_code;
   }
@@ -93,7 +92,7 @@ ExitCode Check(const Context& context) {
 ExitCode Trace(const Context& context) {
   const Flags& flags = context.flags;
   v1::TraceRequest request;
-  *request.mutable_source() = SelectorOf(flags);
+  *request.mutable_source() = Meant<v1::AttachmentSelector>(flags);
   request.set_destination(flags.destination);
   request.set_protocol(flags.protocol == "tcp"    ? v1::TraceRequest::TCP
                        : flags.protocol == "icmp" ? v1::TraceRequest::ICMP
@@ -101,9 +100,8 @@ ExitCode Trace(const Context& context) {
   request.set_destination_port(flags.port);
   request.set_source_address(flags.as_address);
   request.set_source_mac(flags.as_mac);
-  v1::TraceResponse response;
-  RAIL_TRY(context.client.Ask(&v1::Node::Stub::Trace, request, response));
-  if (flags.format == Format::kJson) {
+  RAIL_ASSIGN(v1::TraceResponse response, context.client.Ask(&v1::Node::Stub::Trace, request));
+  if (AsJson(context)) {
     RAIL_TRY(PrintJson(context, response));
   } else {
     PrintTrace(context, response);
@@ -112,9 +110,8 @@ ExitCode Trace(const Context& context) {
 }
 
 ExitCode Doctor(const Context& context) {
-  v1::DoctorResponse response;
-  RAIL_TRY(context.client.Ask(&v1::Node::Stub::Doctor, v1::DoctorRequest(), response));
-  if (context.flags.format == Format::kJson) {
+  RAIL_ASSIGN(v1::DoctorResponse response, context.client.Ask(&v1::Node::Stub::Doctor));
+  if (AsJson(context)) {
     RAIL_TRY(PrintJson(context, response));
   } else {
     PrintFindings(response, context.flags.unfold ? Unfold::kAll : Unfold::kCauses, context.out,

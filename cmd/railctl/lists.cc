@@ -5,10 +5,6 @@
 namespace rail::railctl {
 namespace {
 
-bool AsJson(const Context& context) {
-  return context.flags.format == Format::kJson;
-}
-
 template <class Messages>
 void PrintTable(const Context& context, const Messages& messages) {
   Table table = MakeTable(context, ColumnsOf<typename Messages::value_type>());
@@ -20,11 +16,8 @@ void PrintTable(const Context& context, const Messages& messages) {
 template <class Messages>
 ExitCode PrintList(const Context& context, const google::protobuf::Message& response,
                    const Messages& messages) {
-  if (AsJson(context)) {
-    RAIL_TRY(PrintJson(context, response));
-  } else {
-    PrintTable(context, messages);
-  }
+  if (AsJson(context)) return PrintJson(context, response);
+  PrintTable(context, messages);
   return kDone;
 }
 
@@ -55,11 +48,9 @@ ExitCode GetTenants(const Context& context) {
 }
 
 ExitCode GetFlows(const Context& context) {
-  RAIL_ASSIGN(v1::ListFlowsResponse response, context.client.ListFlows(SelectorOf(context.flags)));
-  if (AsJson(context)) {
-    RAIL_TRY(PrintJson(context, response));
-    return kDone;
-  }
+  RAIL_ASSIGN(v1::ListFlowsResponse response,
+              context.client.ListFlows(Meant<v1::AttachmentSelector>(context.flags)));
+  if (AsJson(context)) return PrintJson(context, response);
   std::ranges::stable_sort(*response.mutable_attachments(), Before, &v1::AttachmentFlows::attachment);
   Table rules = MakeTable(context, ColumnsOf<v1::RuleStats>().OfAttachment(), kWidth);
   Table megaflows = MakeTable(context, ColumnsOf<v1::Megaflow>().OfAttachment(), kWidth);
@@ -77,12 +68,8 @@ ExitCode GetFlows(const Context& context) {
 }
 
 ExitCode GetNode(const Context& context) {
-  v1::GetNodeResponse response;
-  RAIL_TRY(context.client.Ask(&v1::Node::Stub::GetNode, v1::GetNodeRequest(), response));
-  if (AsJson(context)) {
-    RAIL_TRY(PrintJson(context, response));
-    return kDone;
-  }
+  RAIL_ASSIGN(v1::GetNodeResponse response, context.client.Ask(&v1::Node::Stub::GetNode));
+  if (AsJson(context)) return PrintJson(context, response);
   PrintTable(context, std::vector{response.node()});
   context.out << '\n';
   PrintTable(context, response.node().health());

@@ -32,9 +32,8 @@ ExitCode ShowNccl(const Context& context) {
   request.set_namespace_(context.flags.pod_namespace);
   request.set_pod(context.flags.pod);
   request.set_version(context.flags.nccl_version);
-  v1::GetNcclResponse answer;
-  RAIL_TRY(context.client.Ask(&v1::Node::Stub::GetNccl, request, answer));
-  if (context.flags.format == Format::kJson) {
+  RAIL_ASSIGN(v1::GetNcclResponse answer, context.client.Ask(&v1::Node::Stub::GetNccl, request));
+  if (AsJson(context)) {
     RAIL_TRY(PrintJson(context, answer));
   } else if (!context.flags.topology) {
     PrintSettings(context, answer);

@@ -78,17 +78,13 @@ std::string Pods(const v1::Gpu& gpu) {
 }  // namespace
 
 ExitCode GetNics(const Context& context) {
-  v1::ListNicsResponse response;
-  RAIL_TRY(context.client.Ask(&v1::Node::Stub::ListNics, v1::ListNicsRequest(), response));
+  RAIL_ASSIGN(v1::ListNicsResponse response, context.client.Ask(&v1::Node::Stub::ListNics));
   const std::string& wanted = context.flags.rail;
   auto& nics = *response.mutable_nics();
   nics.erase(std::remove_if(nics.begin(), nics.end(),
                             [&](const v1::Nic& nic) { return !wanted.empty() && nic.rail() != wanted; }),
              nics.end());
-  if (context.flags.format == Format::kJson) {
-    RAIL_TRY(PrintJson(context, response));
-    return kDone;
-  }
+  if (AsJson(context)) return PrintJson(context, response);
   Table table = MakeTable(context, {.header = {"RAIL", "PF", "ADDRESS", "RDMA", "SOCKET", "NUMA", "VFS",
                                                "NEAREST-GPU", "SPEED", "PCIE"},
                                     .wide = kNicWide});
@@ -105,12 +101,8 @@ ExitCode GetNics(const Context& context) {
 }
 
 ExitCode GetGpus(const Context& context) {
-  v1::ListGpusResponse response;
-  RAIL_TRY(context.client.Ask(&v1::Node::Stub::ListGpus, v1::ListGpusRequest(), response));
-  if (context.flags.format == Format::kJson) {
-    RAIL_TRY(PrintJson(context, response));
-    return kDone;
-  }
+  RAIL_ASSIGN(v1::ListGpusResponse response, context.client.Ask(&v1::Node::Stub::ListGpus));
+  if (AsJson(context)) return PrintJson(context, response);
   Table table = MakeTable(context, {.header = {"ADDRESS", "MODEL", "SOCKET", "NUMA", "NEAREST-NIC",
                                                "NAMESPACE", "POD", "UUID", "SPEED", "PCIE"},
                                     .wide = kGpuWide});

@@ -36,18 +36,8 @@ std::string Way(v1::Burst::Direction direction) {
   return direction == v1::Burst::SENT ? "sent" : "received";
 }
 
-v1::PortFilter PortFilterOf(const Flags& flags) {
-  v1::PortFilter filter;
-  filter.set_rail(flags.rail);
-  filter.set_namespace_(flags.pod_namespace);
-  filter.set_pod(flags.pod);
-  filter.set_ifname(flags.ifname);
-  filter.set_tenant(flags.tenant);
-  return filter;
-}
-
 Status PrintCounters(const Context& context, const v1::ListCountersResponse& response, Layout layout) {
-  if (context.flags.format == Format::kJson) {
+  if (AsJson(context)) {
     RAIL_ASSIGN(const Json json, ToJson(response));
     context.out << Text(json, layout) << '\n';
     return {};
@@ -168,41 +158,34 @@ Row FastestRow(const v1::FastestSecond& s) {
 
 ExitCode GetCounters(const Context& context) {
   v1::ListCountersRequest request;
-  *request.mutable_filter() = PortFilterOf(context.flags);
-  v1::ListCountersResponse response;
-  RAIL_TRY(context.client.Ask(&v1::Node::Stub::ListCounters, request, response));
+  *request.mutable_filter() = Meant<v1::PortFilter>(context.flags);
+  RAIL_ASSIGN(v1::ListCountersResponse response, context.client.Ask(&v1::Node::Stub::ListCounters, request));
   RAIL_TRY(PrintCounters(context, response, Layout::kIndented));
   return kDone;
 }
 
 ExitCode WatchCounters(const Context& context) {
   v1::WatchCountersRequest request;
-  *request.mutable_filter() = PortFilterOf(context.flags);
+  *request.mutable_filter() = Meant<v1::PortFilter>(context.flags);
   grpc::ClientContext call;
   const auto reader = context.client.node().WatchCounters(&call, request);
   v1::WatchCountersResponse response;
   for (bool first = true; reader->Read(&response); first = false) {
-    if (!first && context.flags.format != Format::kJson) context.out << '\n';
+    if (!first && !AsJson(context)) context.out << '\n';
     RAIL_TRY(PrintCounters(context, response.counters(), Layout::kLine));
     context.out.flush();
     if (!context.out) call.TryCancel();  // nobody reads any more
   }
-  if (const Status failed = context.client.ToStatus(reader->Finish()); !failed)
-    return tl::make_unexpected(failed.error());
-  return Fail(Code::kTransient, "raild at " + context.client.Where() + " has ended the watch");
+  return context.client.Ended(reader->Finish());
 }
 
 ExitCode ShowBursts(const Context& context) {
   v1::ListBurstsRequest request;
-  *request.mutable_filter() = PortFilterOf(context.flags);
+  *request.mutable_filter() = Meant<v1::PortFilter>(context.flags);
   request.set_since_seconds(context.flags.since_seconds);
   request.set_most(context.flags.most);
-  v1::ListBurstsResponse response;
-  RAIL_TRY(context.client.Ask(&v1::Node::Stub::ListBursts, request, response));
-  if (context.flags.format == Format::kJson) {
-    RAIL_TRY(PrintJson(context, response));
-    return kDone;
-  }
+  RAIL_ASSIGN(v1::ListBurstsResponse response, context.client.Ask(&v1::Node::Stub::ListBursts, request));
+  if (AsJson(context)) return PrintJson(context, response);
   if (response.bursts().empty()) {
     context.out << "no burst above 90 % of line rate in that time\n";
   } else {

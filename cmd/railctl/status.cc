@@ -17,9 +17,9 @@ struct Answers {
 Result<Answers> AskAll(const Context& context) {
   Answers answers;
   Client& client = context.client;
-  RAIL_TRY(client.Ask(&v1::Node::Stub::GetNode, v1::GetNodeRequest(), answers.node));
-  RAIL_TRY(client.Ask(&v1::Node::Stub::ListRails, v1::ListRailsRequest(), answers.rails));
-  RAIL_TRY(client.Ask(&v1::Node::Stub::ListAttachments, v1::ListAttachmentsRequest(), answers.attachments));
+  RAIL_ASSIGN(answers.node, client.Ask(&v1::Node::Stub::GetNode));
+  RAIL_ASSIGN(answers.rails, client.Ask(&v1::Node::Stub::ListRails));
+  RAIL_ASSIGN(answers.attachments, client.Ask(&v1::Node::Stub::ListAttachments));
   RAIL_ASSIGN(answers.remotes, client.CountRemotes(""));
   return answers;
 }
@@ -87,7 +87,7 @@ Status PrintAsJson(const Context& context, const Answers& answers, const v1::Doc
 
 ExitCode ShowStatus(const Context& context) {
   RAIL_ASSIGN(const Answers answers, AskAll(context));
-  const bool as_json = context.flags.format == Format::kJson;
+  const bool as_json = AsJson(context);
   if (!as_json) {
     PrintNode(context, answers.node.node());
     context.out << '\n';
@@ -96,9 +96,8 @@ ExitCode ShowStatus(const Context& context) {
                 << "remotes:     " << answers.remotes << " known\n";
     context.out.flush();  // what is known is on the screen while the doctor looks
   }
-  v1::DoctorResponse doctor;
-  RAIL_TRY_AS(context.client.Ask(&v1::Node::Stub::Doctor, v1::DoctorRequest(), doctor),
-              "the doctor's findings are not known");
+  RAIL_ASSIGN_AS(const v1::DoctorResponse doctor, context.client.Ask(&v1::Node::Stub::Doctor),
+                 "the doctor's findings are not known");
   if (as_json) {
     RAIL_TRY(PrintAsJson(context, answers, doctor));
   } else {

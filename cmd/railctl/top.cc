@@ -24,8 +24,7 @@ class FullScreen {
     set_ = ::tcgetattr(STDIN_FILENO, &before_) == 0;
     if (!set_) return;
     termios raw = before_;
-    raw.c_lflag &=
-        ~static_cast<tcflag_t>(ICANON | ECHO | ISIG);  // ^C comes as a key, so the screen is always put back
+    raw.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO | ISIG);  // ^C is a key: the screen is put back
     ::tcsetattr(STDIN_FILENO, TCSANOW, &raw);
     out_ << "\x1b[?1049h\x1b[?25l" << std::flush;
   }
@@ -98,11 +97,6 @@ class Feed {
   std::thread thread_;  // last: it uses the others
 };
 
-Error Ended(const Context& context, const grpc::Status& status) {
-  if (const Status failed = context.client.ToStatus(status); !failed) return failed.error();
-  return {Code::kTransient, "raild at " + context.client.Where() + " has ended the watch"};
-}
-
 void Show(std::ostream& out, const std::vector<std::string>& lines) {
   out << "\x1b[H";
   for (size_t i = 0; i < lines.size(); ++i) out << (i == 0 ? "" : "\r\n") << lines[i] << "\x1b[K";
@@ -133,7 +127,7 @@ ExitCode ShowTop(const Context& context) {
       if (auto latest = feed.Take()) shown = std::move(*latest);
       if (const auto ended = feed.ended()) {
         screen.reset();
-        return tl::make_unexpected(Ended(context, *ended));
+        return context.client.Ended(*ended);
       }
     }
     if (!screen && !IsWorthAScreen(shown)) continue;

@@ -99,15 +99,9 @@ void PrintDot(const v1::GetTopologyResponse& topology, std::ostream& out) {
 }  // namespace
 
 ExitCode GetTopology(const Context& context) {
-  v1::GetTopologyResponse topology;
-  RAIL_TRY(context.client.Ask(&v1::Node::Stub::GetTopology, v1::GetTopologyRequest(), topology));
-  if (context.flags.format == Format::kJson) {
-    RAIL_TRY(PrintJson(context, topology));
-  } else if (context.flags.format == Format::kDot) {
-    PrintDot(topology, context.out);
-  } else {
-    PrintText(topology, context.out);
-  }
+  RAIL_ASSIGN(v1::GetTopologyResponse topology, context.client.Ask(&v1::Node::Stub::GetTopology));
+  if (AsJson(context)) return PrintJson(context, topology);
+  context.flags.format == Format::kDot ? PrintDot(topology, context.out) : PrintText(topology, context.out);
   return kDone;
 }
 

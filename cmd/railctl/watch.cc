@@ -25,11 +25,6 @@ void AddEvent(Table& table, Event::Type type, Row row) {
   table.Add(std::move(row));
 }
 
-Error Ended(const Context& context, const grpc::Status& status) {
-  if (const Status failed = context.client.ToStatus(status); !failed) return failed.error();
-  return {Code::kTransient, "raild at " + context.client.Where() + " has ended the watch"};
-}
-
 // What raild lists of one kind, and how it differs from the list before.
 template <class Message>
 class Events {
@@ -63,7 +58,7 @@ class Events {
   }
 
  private:
-  bool as_json() const { return context_.flags.format == Format::kJson; }
+  bool as_json() const { return AsJson(context_); }
   Status Tell(Event::Type type, const Message& message) {
     if (!as_json()) {
       AddEvent(table_, type, RowOf(message, StyleOf(context_)));
@@ -92,7 +87,7 @@ ExitCode FollowLists(const Context& context, Events<Message> events,
     RAIL_TRY(events.Print(now));
     if (!context.out) call.TryCancel();  // nobody reads any more
   }
-  return tl::make_unexpected(Ended(context, reader->Finish()));
+  return context.client.Ended(reader->Finish());
 }
 
 // Reads one section of the node's state whenever it has changed.
@@ -108,21 +103,21 @@ ExitCode FollowSection(const Context& context, v1::WatchStateResponse::Section s
     RAIL_TRY(events.Print(list(change.state())));
     if (!context.out) call.TryCancel();  // nobody reads any more
   }
-  return tl::make_unexpected(Ended(context, reader->Finish()));
+  return context.client.Ended(reader->Finish());
 }
 
 }  // namespace
 
 ExitCode WatchAttachments(const Context& context) {
   v1::WatchAttachmentsRequest request;
-  *request.mutable_filter() = FilterOf(context.flags);
+  *request.mutable_filter() = Meant<v1::AttachmentFilter>(context.flags);
   grpc::ClientContext call;
   const auto reader = context.client.node().WatchAttachments(&call, request);
   Table table = EventTable(context, ColumnsOf<v1::Attachment>());
   enum class Stage { kFirst, kSynced } stage = Stage::kFirst;
   for (Event event; reader->Read(&event);) {
     if (event.type() == Event::SYNCED) stage = Stage::kSynced;
-    if (context.flags.format == Format::kJson) {
+    if (AsJson(context)) {
       RAIL_ASSIGN(const Json json, ToJson(event));
       context.out << Text(json, Layout::kLine) << '\n';
     } else {
@@ -135,7 +130,7 @@ ExitCode WatchAttachments(const Context& context) {
     }
     context.out.flush();
   }
-  return tl::make_unexpected(Ended(context, reader->Finish()));
+  return context.client.Ended(reader->Finish());
 }
 
 ExitCode WatchRails(const Context& context) {

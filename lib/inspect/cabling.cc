@@ -1,5 +1,7 @@
 #include "lib/inspect/cabling.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 namespace rail::inspect {
@@ -155,6 +157,11 @@ class Search {
 };
 
 }  // namespace
+
+std::string OthersText(const Miscabled& each) {
+  return each.others == 1 ? fmt::format("the node AS {} has", each.other)
+                          : fmt::format("{} nodes have (AS {})", each.others, each.other);
+}
 
 bool AcrossPlanes(const Miscabled& each, const Fabric& fabric) {
   const auto one = fabric.PlaneOf(each.rail);

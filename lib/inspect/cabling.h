@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "lib/inspect/topology.h"
@@ -37,6 +38,9 @@ struct Miscabled {
 
 // Whether what is miscabled leads from one plane into another: not a longer way, but another network.
 bool AcrossPlanes(const Miscabled& each, const Fabric& fabric);
+
+// Who says otherwise: "the node AS 7 has", "3 nodes have (AS 7)".
+std::string OthersText(const Miscabled& each);
 
 // By node, this node's first. An undecided one only of this node: whose cable is wrong then is asked on both.
 std::vector<Miscabled> FindMiscabled(const Fabric& fabric);

@@ -115,9 +115,9 @@ TEST(Topology, UnitsAreNodesThatShareMostLeaves) {
   EXPECT_THAT(units[1].nodes, ElementsAre(3, 4));
   EXPECT_THAT(units[2].nodes, ElementsAre(5));
   EXPECT_THAT(units[1].leaves, ElementsAre(std::pair(0U, 20U), std::pair(1U, 21U)));
-  EXPECT_EQ(fabric.DistanceOfNode(3), Distance::kAcrossSpine);
-  EXPECT_EQ(fabric.DistanceOfNode(5), Distance::kSameLeaf);
-  EXPECT_EQ(fabric.DistanceOfNode(2), Distance::kSameUnit);
+  EXPECT_EQ(fabric.DistanceOfNode(3), v1::ACROSS_SPINE);
+  EXPECT_EQ(fabric.DistanceOfNode(5), v1::SAME_LEAF);
+  EXPECT_EQ(fabric.DistanceOfNode(2), v1::SAME_UNIT);
 }
 
 TEST(Topology, ANodeBetweenTwoUnitsJoinsNone) {
@@ -140,13 +140,13 @@ TEST(Topology, DistancesFollowFromThePath) {
   const uint32_t further = keeper.Keep({10, 99, 98, 99, 20, 4});
   view.as_paths = keeper.snapshot();
   const Fabric fabric(view);
-  EXPECT_EQ(fabric.DistanceOf(near, 0), Distance::kSameLeaf);
+  EXPECT_EQ(fabric.DistanceOf(near, 0), v1::SAME_LEAF);
   EXPECT_EQ(fabric.DistanceOf(near, 1),
-            Distance::kSameUnit);  // an address of rail 1 behind our leaf of rail 0
-  EXPECT_EQ(fabric.DistanceOf(unit, 1), Distance::kSameUnit);
-  EXPECT_EQ(fabric.DistanceOf(far, 0), Distance::kAcrossSpine);
-  EXPECT_EQ(fabric.DistanceOf(further, 0), Distance::kFurther);
-  EXPECT_EQ(fabric.DistanceOf(0, 0), Distance::kUnknown);
+            v1::SAME_UNIT);  // an address of rail 1 behind our leaf of rail 0
+  EXPECT_EQ(fabric.DistanceOf(unit, 1), v1::SAME_UNIT);
+  EXPECT_EQ(fabric.DistanceOf(far, 0), v1::ACROSS_SPINE);
+  EXPECT_EQ(fabric.DistanceOf(further, 0), v1::FURTHER);
+  EXPECT_EQ(fabric.DistanceOf(0, 0), v1::DISTANCE_UNSPECIFIED);
   EXPECT_EQ(FabricPathText(view, view.rails[0], far, 0),
             "leaf10 (AS 10), 1 spine (AS 99), the leaf AS 20, the node AS 3: across-spine");
   EXPECT_EQ(FabricPathText(view, view.rails[0], near, 0), "leaf10 (AS 10), the node AS 2: same-leaf");

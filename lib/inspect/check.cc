@@ -4,11 +4,13 @@
 #include <map>
 #include <set>
 
+#include "lib/base/utf8.h"
 #include "lib/engine/attach/differences.h"
 #include "lib/engine/attach/tenant_link.h"
 #include "lib/engine/attach/tenant_rates.h"
 #include "lib/engine/repair/representors.h"
 #include "lib/inspect/inside.h"
+#include "lib/inspect/messages.h"
 
 namespace rail::inspect {
 namespace {
@@ -20,23 +22,29 @@ class Checker {
  public:
   Checker(engine::Node& node, const tenancy::LoadMap& tenants) : node_(node), tenants_(tenants) {}
 
-  std::vector<Problem> Check(const Attachment& attachment) {
-    problems_.clear();
+  v1::CheckedAttachment Check(const AttachmentView& shown) {
+    checked_.Clear();
+    *checked_.mutable_attachment() = ToMessage(shown);
+    Compare(shown.attachment);
+    return checked_;
+  }
+
+ private:
+  void Compare(const Attachment& attachment) {
     const config::Rail* rail = node_.config.FindRail(attachment.rail);
     if (rail == nullptr)
-      return {{"its rail " + attachment.rail + " is not in node.json any more",
-               "put the rail back into node.json, or delete the pod"}};
+      return Add("its rail " + attachment.rail + " is not in node.json any more",
+                 "put the rail back into node.json, or delete the pod");
     auto steps = node_.store.Steps(attachment.id);
-    if (!steps) return {{steps.error().message, "`railctl doctor` says what is wrong with the record"}};
+    if (!steps) return Add(steps.error().message, "`railctl doctor` says what is wrong with the record");
     if (attachment.phase == state::Phase::kAdding)
-      return {{"its ADD has not finished: it is under way, or has died",
-               "if it stays: delete the pod, and raild undoes what the ADD has made"}};
+      return Add("its ADD has not finished: it is under way, or has died",
+                 "if it stays: delete the pod, and raild undoes what the ADD has made");
     if (attachment.phase == state::Phase::kDeleting) return Pending(*steps);
     steps_.clear();
     for (const state::Step& step : *steps) steps_.insert(step.kind);
     if (attachment.adopted && attachment.representor.empty()) {  // frr-provider alone: no port and no rules
-      Note(Announcement(*rail, attachment), kByRaild);
-      return problems_;
+      return Note(Announcement(*rail, attachment), kByRaild);
     }
     if (!steps_.contains(engine::step::kAdmit)) Add("its ADD has not admitted its traffic", "delete the pod");
 
@@ -47,17 +55,19 @@ class Checker {
     Tenant(attachment, *steps);
     Note(Announcement(*rail, attachment), kByRaild);
     Note(Rates(attachment), kByRaild);
-    return problems_;
   }
 
- private:
   static constexpr const char* kByRaild =
       "raild puts it right by itself within a second; `railctl get node` says what keeps it from doing so";
 
   // A daemon that does not answer is one problem, however much cannot be known without it.
-  void Add(std::string what, std::string fix) {
-    if (std::ranges::find(problems_, what, &Problem::what) == problems_.end())
-      problems_.push_back({std::move(what), std::move(fix)});
+  void Add(const std::string& what, const std::string& fix) {
+    const std::string sentence = ValidUtf8(what);
+    if (std::ranges::find(checked_.problems(), sentence) != checked_.problems().end()) return;
+    checked_.add_problems(sentence);
+    v1::CheckProblem& detail = *checked_.add_details();
+    detail.set_what(sentence);
+    detail.set_fix(ValidUtf8(fix));
   }
 
   void Note(const Result<engine::Differences>& found, const std::string& fix) {
@@ -65,13 +75,13 @@ class Checker {
     for (const std::string& what : *found) Add(what, fix);
   }
 
-  static std::vector<Problem> Pending(const std::vector<state::Step>& steps) {
-    const std::string fix = "raild tries again by itself; what keeps it from ending is in its reason";
-    std::vector<Problem> left = {{"its DEL has begun and is not done", "raild finishes it by itself"}};
+  void Pending(const std::vector<state::Step>& steps) {
+    Add("its DEL has begun and is not done", "raild finishes it by itself");
     for (const state::Step& step : steps) {
-      if (!step.pending.empty()) left.push_back({"undo of " + step.kind + " failed: " + step.pending, fix});
+      if (!step.pending.empty())
+        Add("undo of " + step.kind + " failed: " + step.pending,
+            "raild tries again by itself; what keeps it from ending is in its reason");
     }
-    return left;
   }
 
   void Inside(const config::Rail& rail, const Attachment& attachment, const std::vector<state::Step>& steps) {
@@ -87,8 +97,8 @@ class Checker {
         continue;
       }
       for (const podnet::Deviation& each : *found) {
-        std::string command = CommandFor(attachment, {each});
-        Add(each.what, command.empty() ? "delete the pod: its successor is whole" : std::move(command));
+        const std::string command = CommandFor(attachment, {each});
+        Add(each.what, command.empty() ? "delete the pod: its successor is whole" : command);
       }
     }
   }
@@ -157,7 +167,7 @@ class Checker {
 
   engine::Node& node_;
   const tenancy::LoadMap& tenants_;
-  std::vector<Problem> problems_;
+  v1::CheckedAttachment checked_;
   std::set<std::string> steps_;
   // By VRF; asked once for all attachments.
   std::map<std::string, Result<std::vector<frr::Announcement>>> announced_;
@@ -166,12 +176,12 @@ class Checker {
 
 }  // namespace
 
-std::vector<Checked> CheckAll(const std::vector<const AttachmentView*>& attachments, engine::Node& node,
-                              const tenancy::LoadMap& tenants) {
+v1::CheckResponse CheckAll(const std::vector<const AttachmentView*>& attachments, engine::Node& node,
+                           const tenancy::LoadMap& tenants) {
   Checker checker(node, tenants);
-  std::vector<Checked> all;
-  for (const AttachmentView* shown : attachments) all.push_back({*shown, checker.Check(shown->attachment)});
-  return all;
+  v1::CheckResponse response;
+  for (const AttachmentView* shown : attachments) *response.add_attachments() = checker.Check(*shown);
+  return response;
 }
 
 }  // namespace rail::inspect

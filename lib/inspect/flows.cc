@@ -4,7 +4,9 @@
 #include <iterator>
 #include <map>
 
+#include "lib/base/utf8.h"
 #include "lib/engine/attach/attachment.h"
+#include "lib/inspect/messages.h"
 #include "lib/pipeline/pipeline.h"
 
 namespace rail::inspect {
@@ -41,22 +43,43 @@ std::string DatapathName(const config::NodeConfig& config) {
   return config.ovs.datapath == "netdev" ? "netdev@ovs-netdev" : "system@ovs-system";
 }
 
-uint64_t PacketsOf(const AttachmentMegaflow& each) {
-  return each.flow.packets;
-}
+// The megaflows of an attachment.
+struct Megaflows {
+  struct Kept {
+    v1::Megaflow::Direction direction;
+    Megaflow flow;
+    uint64_t packets() const { return flow.packets; }
+  };
+  std::vector<Kept> kept;  // those with the most packets, as a heap with the least on top
+  uint32_t total = 0;
 
-// Keeps those with the most packets, as a heap with the least on top.
-void Keep(AttachmentFlows& of, AttachmentMegaflow::Direction direction, const Megaflow& flow) {
-  ++of.megaflows_total;
-  std::vector<AttachmentMegaflow>& kept = of.megaflows;
-  if (kept.size() == kMostMegaflows) {
-    if (flow.packets <= kept.front().flow.packets) return;
-    std::ranges::pop_heap(kept, std::ranges::greater(), PacketsOf);
-    kept.pop_back();
+  void Keep(v1::Megaflow::Direction direction, const Megaflow& flow) {
+    ++total;
+    if (kept.size() == kMostMegaflows) {
+      if (flow.packets <= kept.front().packets()) return;
+      std::ranges::pop_heap(kept, std::ranges::greater(), &Kept::packets);
+      kept.pop_back();
+    }
+    kept.push_back({direction, flow});
+    std::ranges::push_heap(kept, std::ranges::greater(), &Kept::packets);
   }
-  kept.push_back({direction, flow, ""});
-  std::ranges::push_heap(kept, std::ranges::greater(), PacketsOf);
-}
+
+  void Write(const Datapath& datapath, v1::AttachmentFlows& message) {
+    message.set_megaflows_total(total);
+    std::ranges::sort(kept, std::ranges::greater(), &Kept::packets);
+    for (const auto& [direction, flow] : kept) {
+      v1::Megaflow& megaflow = *message.add_megaflows();
+      megaflow.set_direction(direction);
+      megaflow.set_match(ValidUtf8(flow.match));
+      megaflow.set_actions(ValidUtf8(flow.actions));
+      megaflow.set_packets(flow.packets);
+      megaflow.set_bytes(flow.bytes);
+      megaflow.set_used(ValidUtf8(flow.used));
+      megaflow.set_place(flow.place);
+      megaflow.set_why_not(ValidUtf8(WhyNotInHardware(flow, datapath)));
+    }
+  }
+};
 
 }  // namespace
 
@@ -86,41 +109,45 @@ Result<std::vector<Megaflow>> ReadMegaflows(const config::NodeConfig& config,
   return flows;
 }
 
-Result<Flows> ReadFlows(const std::vector<const AttachmentView*>& attachments,
-                        const config::NodeConfig& config, engine::Connections& connections) {
-  Flows flows;
-  for (const AttachmentView* shown : attachments) {
-    AttachmentFlows& of = flows.attachments.emplace_back(AttachmentFlows{.shown = *shown});
-    RAIL_ASSIGN(of.rules, RulesOf(shown->attachment, config, connections));
+Result<v1::ListFlowsResponse> ReadFlows(const std::vector<const AttachmentView*>& attachments,
+                                        const config::NodeConfig& config, engine::Connections& connections) {
+  v1::ListFlowsResponse response;
+  std::vector<Megaflows> megaflows(attachments.size());
+  std::map<std::string, Megaflows*> by_port;
+  for (size_t i = 0; i < attachments.size(); ++i) {
+    const state::Attachment& attachment = attachments[i]->attachment;
+    v1::AttachmentFlows& message = *response.add_attachments();
+    *message.mutable_attachment() = ToMessage(*attachments[i]);
+    RAIL_ASSIGN(const std::vector<ovs::RuleStats> rules, RulesOf(attachment, config, connections));
+    for (const ovs::RuleStats& stats : rules) {
+      v1::RuleStats& rule = *message.add_rules();
+      rule = ToMessage(stats.rule);
+      rule.set_packets(stats.packets);
+      rule.set_bytes(stats.bytes);
+    }
+    if (!attachment.representor.empty()) by_port[attachment.representor] = &megaflows[i];
   }
-  std::map<std::string, AttachmentFlows*> by_port;
-  for (AttachmentFlows& of : flows.attachments) {
-    if (const std::string& port = of.shown.attachment.representor; !port.empty()) by_port[port] = &of;
-  }
-  using Direction = AttachmentMegaflow::Direction;
   const Status read = EachMegaflow(config, connections, connections.CallDeadline(), [&](Megaflow&& flow) {
     if (const auto from = by_port.find(flow.in_port); from != by_port.end())
-      Keep(*from->second, Direction::kFromPod, flow);
+      from->second->Keep(v1::Megaflow::FROM_POD, flow);
     for (const std::string& output : flow.outputs) {
       if (output == flow.in_port) continue;
       if (const auto to = by_port.find(output); to != by_port.end())
-        Keep(*to->second, Direction::kToPod, flow);
+        to->second->Keep(v1::Megaflow::TO_POD, flow);
     }
   });
   if (!read) {
-    flows.datapath_problem = read.error().message;
-    return flows;
+    response.set_datapath_problem(ValidUtf8(read.error().message));
+    return response;
   }
   Datapath datapath{.kernel = config.ovs.datapath == "system"};
   if (const auto db = connections.Ovsdb()) {
     const auto told = (*db)->OtherConfig(connections.CallDeadline());
     datapath.hw_offload = told && told->contains("hw-offload") && told->at("hw-offload") == "true";
   }
-  for (AttachmentFlows& of : flows.attachments) {
-    std::ranges::sort(of.megaflows, std::ranges::greater(), PacketsOf);
-    for (AttachmentMegaflow& each : of.megaflows) each.why_not = WhyNotInHardware(each.flow, datapath);
-  }
-  return flows;
+  for (size_t i = 0; i < attachments.size(); ++i)
+    megaflows[i].Write(datapath, *response.mutable_attachments(static_cast<int>(i)));
+  return response;
 }
 
 }  // namespace rail::inspect

@@ -11,14 +11,12 @@
 #include "lib/engine/repair/frontend.h"
 #include "lib/inspect/doctor/subjects.h"
 #include "lib/inspect/inside.h"
-#include "lib/inspect/lossless.h"
-#include "lib/inspect/rates.h"
+#include "lib/inspect/qos.h"
 
 namespace rail::inspect {
 namespace {
 
-constexpr auto kPodsTime =
-    std::chrono::seconds(2);  // for the looks into all pods: a look takes about a millisecond
+constexpr auto kPodsTime = std::chrono::seconds(2);  // a look into a pod takes about a millisecond
 constexpr auto kKubeletTime = std::chrono::seconds(2);
 constexpr auto kZebraTime = std::chrono::seconds(1);
 // A leaf's kernel answers within a millisecond, its control plane's rate limit may take two of three requests.
@@ -60,17 +58,35 @@ LinkFacts FactsOf(const std::vector<netlink::Link>& links, const std::vector<net
   return facts;
 }
 
-std::optional<Error> ErrorOf(const Status& status) {
-  if (status) return std::nullopt;
-  return status.error();
-}
-
-// A part of the node, which the doctor asks beside the others. `look` fills in facts of its own; what came in time is taken over.
+// A part of the node, which the doctor asks beside the others. `look` fills in facts of its own; `take` takes them over, also those that it
+// had before it failed. `failed` says so.
 struct Part {
   std::string name;
   std::function<Status(NodeFacts& seen)> look;
-  std::function<void(NodeFacts& facts, NodeFacts& seen, const Status& looked)> take;
+  void (*take)(NodeFacts& facts, NodeFacts& seen);
+  std::function<void(NodeFacts& facts, const Error& error)> failed;
 };
+
+// Of the node, and of each rail.
+template <auto... members>
+void Take(NodeFacts& facts, NodeFacts& seen) {
+  const auto take = [&](auto member) {
+    if constexpr (requires { facts.*member; }) {
+      facts.*member = std::move(seen.*member);
+    } else {
+      for (auto& [name, rail] : seen.rails) facts.rails[name].*member = std::move(rail.*member);
+    }
+  };
+  (take(members), ...);
+}
+
+template <auto member>
+void Down(NodeFacts& facts, const Error& error) {
+  facts.*member = error;
+}
+
+// What it breaks is found, and not that it does not answer.
+void Unsaid(NodeFacts& /*facts*/, const Error& /*error*/) {}
 
 Status LookAtSwitch(NodeFacts& facts, engine::Connections& connections) {
   RAIL_ASSIGN(ovs::Ovsdb * db, connections.Ovsdb());
@@ -96,13 +112,6 @@ Status LookAtForeignFlows(NodeFacts& facts, engine::Connections& connections) {
   return {};
 }
 
-void TakeSwitch(NodeFacts& facts, NodeFacts& seen, const Status& looked) {
-  facts.ovsdb_down = ErrorOf(looked);
-  if (!looked) return;
-  facts.other_config = std::move(seen.other_config);
-  for (auto& [name, rail] : seen.rails) facts.rails[name].bridge = std::move(rail.bridge);
-}
-
 Status LookAtDatapath(NodeFacts& facts, engine::Connections& connections) {
   const Deadline deadline = connections.CallDeadline();
   RAIL_ASSIGN(const std::string counts, connections.AskVswitchd("upcall/show", {}, deadline));
@@ -117,22 +126,9 @@ Status LookAtDatapath(NodeFacts& facts, engine::Connections& connections) {
     if (!of_a_pod) continue;
     ++facts.megaflows;
     if (flow.actions == "drop") ++facts.dropping_megaflows[flow.in_port];
-    if (flow.place != Place::kHardware) ++facts.megaflows_in_software;
+    if (flow.place != v1::Megaflow::HARDWARE) ++facts.megaflows_in_software;
   }
   return LookAtForeignFlows(facts, connections);
-}
-
-void TakeDatapath(NodeFacts& facts, NodeFacts& seen, const Status& looked) {
-  facts.vswitchd_down = ErrorOf(looked);
-  if (!looked) return;
-  facts.datapaths = std::move(seen.datapaths);
-  facts.megaflows = seen.megaflows;
-  facts.megaflows_in_software = seen.megaflows_in_software;
-  facts.dropping_megaflows = std::move(seen.dropping_megaflows);
-  for (auto& [name, rail] : seen.rails) {
-    facts.rails[name].foreign_flows = rail.foreign_flows;
-    facts.rails[name].foreign_examples = std::move(rail.foreign_examples);
-  }
 }
 
 Status LookAtLinks(NodeFacts& facts, engine::Connections& connections) {
@@ -156,18 +152,6 @@ Status LookAtLinks(NodeFacts& facts, engine::Connections& connections) {
   return {};
 }
 
-void TakeLinks(NodeFacts& facts, NodeFacts& seen, const Status& looked) {
-  facts.links_unknown = ErrorOf(looked);
-  if (!looked) return;
-  facts.vrfs = std::move(seen.vrfs);
-  for (auto& [name, rail] : seen.rails) {
-    RailFacts& taken = facts.rails[name];
-    taken.uplink = std::move(rail.uplink);
-    taken.local = std::move(rail.local);
-    taken.representors = std::move(rail.representors);
-  }
-}
-
 Status LookAtBgpd(NodeFacts& facts, engine::Connections& connections) {
   RAIL_ASSIGN(frr::Bgp * bgp, connections.Bgp());
   RAIL_ASSIGN(facts.sessions, bgp->Sessions(connections.CallDeadline()));
@@ -178,23 +162,11 @@ Status LookAtBgpd(NodeFacts& facts, engine::Connections& connections) {
   return {};
 }
 
-void TakeBgpd(NodeFacts& facts, NodeFacts& seen, const Status& looked) {
-  facts.bgpd_down = ErrorOf(looked);
-  facts.sessions = std::move(seen.sessions);
-  facts.bgp_identifier = seen.bgp_identifier;
-  facts.frontend = std::move(seen.frontend);
-}
-
 Status LookAtZebra(NodeFacts& facts, const engine::Openers& openers) {
   if (openers.zebra) {
     RAIL_ASSIGN(facts.frr_version, openers.zebra(After(kZebraTime)));
   }
   return {};
-}
-
-void TakeZebra(NodeFacts& facts, NodeFacts& seen, const Status& looked) {
-  facts.zebra_down = ErrorOf(looked);
-  facts.frr_version = std::move(seen.frr_version);
 }
 
 Status LookAtNics(NodeFacts& facts, const engine::Openers& openers) {
@@ -206,23 +178,6 @@ Status LookAtNics(NodeFacts& facts, const engine::Openers& openers) {
   return {};
 }
 
-// A NIC that does not answer is no finding of its own: what it breaks is.
-void TakeNics(NodeFacts& facts, NodeFacts& seen, const Status& looked) {
-  if (!looked) return;
-  for (auto& [name, rail] : seen.rails) facts.rails[name].nic = std::move(rail.nic);
-  facts.rdma_guids = std::move(seen.rdma_guids);
-}
-
-// A machine that cannot be read has no GPUs to speak of.
-void TakeMachinery(NodeFacts& facts, NodeFacts& seen, const Status& looked) {
-  if (looked) facts.machinery = std::move(seen.machinery);
-}
-
-void TakePods(NodeFacts& facts, NodeFacts& seen, const Status& looked) {
-  facts.pods = std::move(seen.pods);
-  if (!looked) facts.pods = {.not_looked = facts.view.attachments.size(), .error = looked.error()};
-}
-
 Status LookAtRecord(NodeFacts& facts, const engine::Deps& deps) {
   facts.record_file = LookAtFile(facts.record_path);
   struct statvfs space{};
@@ -231,12 +186,6 @@ Status LookAtRecord(NodeFacts& facts, const engine::Deps& deps) {
   RAIL_ASSIGN(const auto store, deps.open_store());
   RAIL_TRY(store->List());
   return {};
-}
-
-void TakeRecord(NodeFacts& facts, NodeFacts& seen, const Status& looked) {
-  facts.record_error = ErrorOf(looked);
-  facts.record_file = seen.record_file;
-  facts.record_free_bytes = seen.record_free_bytes;
 }
 
 // Asks the leaves whose sessions are up for echoes of a rail's full size.
@@ -250,8 +199,7 @@ void LookAtLeaves(NodeFacts& facts, const engine::Openers& openers) {
              (each.established() && engine::VlanOfPortName(rail, each.interface));
     });
     RailFacts& seen = facts.rails[rail.name];
-    const uint32_t size =
-        std::min(rail.mtu, seen.local.mtu);  // what the bridge's port takes, the doctor says by itself
+    const uint32_t size = std::min(rail.mtu, seen.local.mtu);  // the doctor compares the two
     if (session == facts.sessions.end() || !session->established() || !session->peer ||
         size <= frr::kSmallEcho)
       continue;
@@ -277,14 +225,13 @@ void LookAtFirewall(NodeFacts& facts, const engine::Openers& openers) {
 
 }  // namespace
 
-Result<Flows> Inspector::ListFlows(const Selector& selector, const FlowsPage& page) const {
+Result<v1::ListFlowsResponse> Inspector::ListFlows(const Selector& selector, const FlowsPage& page) const {
   const auto view = views_.Current();
   std::vector<const engine::AttachmentView*> found;
   if (page.after == 0) {
     RAIL_ASSIGN(found, Find(*view, selector));
   } else {
-    found =
-        Select(*view, selector);  // all may have gone since the page before, which makes this one the last
+    found = Select(*view, selector);  // maybe none: all have gone since the page before
   }
   const size_t total = found.size();
   const auto id = [](const engine::AttachmentView* each) { return each->attachment.id; };
@@ -293,9 +240,9 @@ Result<Flows> Inspector::ListFlows(const Selector& selector, const FlowsPage& pa
   const bool more = found.size() > page.size;
   if (more) found.resize(page.size);
   engine::Connections connections(deps_.openers(config_), After(answer_time_));
-  RAIL_ASSIGN(Flows flows, ReadFlows(found, config_, connections));
-  flows.total = total;
-  if (more) flows.next = id(found.back());
+  RAIL_ASSIGN(v1::ListFlowsResponse flows, ReadFlows(found, config_, connections));
+  flows.set_total(static_cast<uint32_t>(total));
+  if (more) flows.set_next_page_token(std::to_string(id(found.back())));
   return flows;
 }
 
@@ -304,7 +251,7 @@ engine::Connections Inspector::OneAfterAnother() const {
   return {deps_.openers(config_), After(answer_time_ * 2), answer_time_ / 2};
 }
 
-Result<std::vector<Checked>> Inspector::Check(const Selector& selector) const {
+Result<v1::CheckResponse> Inspector::Check(const Selector& selector) const {
   const auto view = views_.Current();
   RAIL_ASSIGN(const auto found, Find(*view, selector));
   RAIL_ASSIGN(const std::unique_ptr<state::Store> store, deps_.open_store());
@@ -359,7 +306,7 @@ std::vector<Finding> Inspector::DoctorWithoutRaild(StartFacts start) const {
                   .config_error = file.error(),
                   .start = std::move(start)};
   facts.record_path = paths_.state_file;
-  facts.record_error = ErrorOf(LookAtRecord(facts, deps_));
+  if (const Status looked = LookAtRecord(facts, deps_); !looked) facts.record_error = looked.error();
   return DiagnoseStart(facts);
 }
 
@@ -420,38 +367,47 @@ void Inspector::AskParts(NodeFacts& facts) const {
   const Deadline calls_until = After(answer_time_ * 9 / 10);
   const auto over = [&](Status (*look)(NodeFacts&, engine::Connections&)) {
     return [look, calls_until, openers = deps_.openers(config_)](NodeFacts& seen) {
-      engine::Connections connections(openers,
-                                      calls_until);  // each its own: they are for one thread at a time
+      engine::Connections connections(openers, calls_until);  // of one thread at a time
       return look(seen, connections);
     };
   };
+  const auto by = [&](Status (*look)(NodeFacts&, const engine::Openers&)) {
+    return [look, openers = deps_.openers(config_)](NodeFacts& seen) { return look(seen, openers); };
+  };
+  using Node = NodeFacts;
+  using Rail = RailFacts;
   const std::vector<Part> parts = {
-      {"ovsdb-server", over(LookAtSwitch), TakeSwitch},
-      {"ovs-vswitchd", over(LookAtDatapath), TakeDatapath},
-      {"kernel", over(LookAtLinks), TakeLinks},
-      {"bgpd", over(LookAtBgpd), TakeBgpd},
-      {"zebra", [openers = deps_.openers(config_)](NodeFacts& seen) { return LookAtZebra(seen, openers); },
-       TakeZebra},
-      {"NICs", [openers = deps_.openers(config_)](NodeFacts& seen) { return LookAtNics(seen, openers); },
-       TakeNics},
-      {"priorities of uplinks",
-       [openers = deps_.openers(config_)](NodeFacts& seen) { return LookAtLossless(seen, openers); },
-       TakeLossless},
-      {"rates", [openers = deps_.openers(config_)](NodeFacts& seen) { return LookAtRates(seen, openers); },
-       TakeRates},
+      {"ovsdb-server", over(LookAtSwitch), Take<&Node::other_config, &Rail::bridge>, Down<&Node::ovsdb_down>},
+      {"ovs-vswitchd", over(LookAtDatapath),
+       Take<&Node::datapaths, &Node::megaflows, &Node::megaflows_in_software, &Node::dropping_megaflows,
+            &Rail::foreign_flows, &Rail::foreign_examples>,
+       Down<&Node::vswitchd_down>},
+      {"kernel", over(LookAtLinks), Take<&Node::vrfs, &Rail::uplink, &Rail::local, &Rail::representors>,
+       Down<&Node::links_unknown>},
+      {"bgpd", over(LookAtBgpd), Take<&Node::sessions, &Node::bgp_identifier, &Node::frontend>,
+       Down<&Node::bgpd_down>},
+      {"zebra", by(LookAtZebra), Take<&Node::frr_version>, Down<&Node::zebra_down>},
+      {"NICs", by(LookAtNics), Take<&Rail::nic, &Node::rdma_guids>, Unsaid},
+      {"priorities of uplinks", by(LookAtLossless), Take<&Rail::lossless>, LosslessUnknown},
+      // Rates that cannot be read differ from nothing: raild cannot read them either, and says so (part-failing).
+      {"rates", by(LookAtRates), Take<&Node::rates_differ>, Unsaid},
       {"pods",
        [deps = deps_](NodeFacts& seen) -> Status {
          LookIntoPods(seen, deps, After(kPodsTime));
          return {};
        },
-       TakePods},
+       Take<&Node::pods>,
+       [](NodeFacts& node, const Error& error) {
+         node.pods = {.not_looked = node.view.attachments.size(), .error = error};
+       }},
       {"PCI devices",
        [config = config_, hardware = hardware_](NodeFacts& seen) -> Status {
          seen.machinery = LookAtMachinery(config, hardware, After(kKubeletTime));
          return {};
        },
-       TakeMachinery},
-      {"state.db", [deps = deps_](NodeFacts& seen) { return LookAtRecord(seen, deps); }, TakeRecord},
+       Take<&Node::machinery>, Unsaid},
+      {"state.db", [deps = deps_](NodeFacts& seen) { return LookAtRecord(seen, deps); },
+       Take<&Node::record_file, &Node::record_free_bytes>, Down<&Node::record_error>},
   };
   std::vector<SideBySide::Answer<Looked>> answers;
   for (const Part& part : parts) {
@@ -462,9 +418,9 @@ void Inspector::AskParts(NodeFacts& facts) const {
   }
   for (size_t i = 0; i < parts.size(); ++i) {
     const Result<Looked> looked = answers[i].Wait(until);
-    NodeFacts nothing;
-    parts[i].take(facts, looked ? *looked->seen : nothing,
-                  looked ? looked->status : tl::make_unexpected(looked.error()));
+    if (looked) parts[i].take(facts, *looked->seen);
+    const Status status = looked ? looked->status : tl::make_unexpected(looked.error());
+    if (!status) parts[i].failed(facts, status.error());
   }
 }
 

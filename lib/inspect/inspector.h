@@ -50,8 +50,8 @@ class Inspector {
 
   // Reads every datapath flow, which occupies ovs-vswitchd's main thread for some 20 us per flow: use it to answer a person, not
   // periodically. Each page reads them again. Errors: kNotFound the selector is not empty and matches nothing; of the switch.
-  virtual Result<Flows> ListFlows(const Selector& selector, const FlowsPage& page) const;
-  virtual Result<std::vector<Checked>> Check(const Selector& selector) const;
+  virtual Result<v1::ListFlowsResponse> ListFlows(const Selector& selector, const FlowsPage& page) const;
+  virtual Result<v1::CheckResponse> Check(const Selector& selector) const;
   virtual Result<Answer> Trace(const Question& question) const;
   virtual std::vector<Finding> Doctor() const;
   // For a node whose raild does not answer: `start` says what its start meets, and the views are made of the record alone.

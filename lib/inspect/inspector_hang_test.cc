@@ -107,10 +107,8 @@ TEST_F(Attached, CheckLeavesTheOtherPartsTheirTimeWhenOneHangs) {
         world.config, paths, with_hung, views(), [] { return int64_t{1}; }, std::chrono::milliseconds(400));
     const auto checked = quick.Check({});
     ASSERT_TRUE(checked) << checked.error().message;
-    ASSERT_EQ(checked->size(), 1U);
-    std::vector<std::string> problems;
-    for (const Problem& problem : (*checked)[0].problems) problems.push_back(problem.what);
-    EXPECT_THAT(problems, ElementsAre(hung + " was given no time, or took it all"));
+    ASSERT_EQ(checked->attachments_size(), 1);
+    EXPECT_THAT(checked->attachments(0).problems(), ElementsAre(hung + " was given no time, or took it all"));
   }
 }
 

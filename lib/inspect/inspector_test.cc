@@ -97,7 +97,7 @@ TEST_F(Attached, DoctorCheckAndTraceSeeWhatThePodHasChangedInside) {
   EXPECT_THAT(finding->what, HasSubstr("inside the pod, net1: the MTU is not"));
   EXPECT_THAT(finding->fix, HasSubstr("`" + mtu));
   EXPECT_THAT(Problems(), ElementsAre(HasSubstr("the MTU is not")));
-  EXPECT_THAT(inspector->Check({})->front().problems[0].fix, HasSubstr(mtu));
+  EXPECT_THAT(inspector->Check({})->attachments(0).details(0).fix(), HasSubstr(mtu));
 
   world.pods.SetMac(pod.identity, "net1", *MacAddress::Parse("02:66:66:66:66:66"));
   finding = Found("attachment-differs");
@@ -105,7 +105,7 @@ TEST_F(Attached, DoctorCheckAndTraceSeeWhatThePodHasChangedInside) {
   EXPECT_EQ(finding->severity, Severity::kCritical);
   EXPECT_THAT(finding->fix, HasSubstr(" sh -c 'ip link set net1 mtu "));
   EXPECT_THAT(finding->fix, HasSubstr(" && ip link set net1 address "));
-  EXPECT_THAT(inspector->Trace(question)->notes,
+  EXPECT_THAT(inspector->Trace(question)->notes(),
               Contains(HasSubstr("inside the pod ns-a/p1 net1 on rail0: net1: the MAC address is 02:66")));
 
   world.pods.EndNamespace(pod.identity);
@@ -217,20 +217,20 @@ TEST_F(Attached, FlowsAreItsRulesAndTheMegaflowsFromAndToIt) {
       "in_port(rep9), packets:9, bytes:2, used:never, dp:ovs, actions:up0\n";
   const auto flows = inspector->ListFlows({}, {});
   ASSERT_TRUE(flows) << flows.error().message;
-  EXPECT_EQ(flows->datapath_problem, "");
-  ASSERT_EQ(flows->attachments.size(), 1U);
-  const AttachmentFlows& mine = flows->attachments[0];
+  EXPECT_EQ(flows->datapath_problem(), "");
+  ASSERT_EQ(flows->attachments_size(), 1);
+  const v1::AttachmentFlows& mine = flows->attachments(0);
   EXPECT_TRUE(
-      std::ranges::any_of(mine.rules, [](const ovs::RuleStats& stats) { return stats.packets == 7; }));
+      std::ranges::any_of(mine.rules(), [](const v1::RuleStats& stats) { return stats.packets() == 7; }));
   EXPECT_TRUE(
-      std::ranges::is_sorted(mine.rules, {}, [](const ovs::RuleStats& stats) { return stats.rule.table; }));
-  EXPECT_EQ(mine.rules.back().rule.table, 6);
-  EXPECT_LE(mine.rules.size(), 12U) << "not those that refuse a forged MAC one by one";
-  ASSERT_EQ(mine.megaflows.size(), 2U);
-  EXPECT_EQ(mine.megaflows[0].direction, AttachmentMegaflow::Direction::kToPod);
-  EXPECT_EQ(mine.megaflows[0].why_not, "");
-  EXPECT_EQ(mine.megaflows[1].direction, AttachmentMegaflow::Direction::kFromPod);
-  EXPECT_THAT(mine.megaflows[1].why_not, HasSubstr("userspace datapath"));
+      std::ranges::is_sorted(mine.rules(), {}, [](const v1::RuleStats& stats) { return stats.table(); }));
+  EXPECT_EQ(mine.rules().rbegin()->table(), 6U);
+  EXPECT_LE(mine.rules_size(), 12) << "not those that refuse a forged MAC one by one";
+  ASSERT_EQ(mine.megaflows_size(), 2);
+  EXPECT_EQ(mine.megaflows(0).direction(), v1::Megaflow::TO_POD);
+  EXPECT_EQ(mine.megaflows(0).why_not(), "");
+  EXPECT_EQ(mine.megaflows(1).direction(), v1::Megaflow::FROM_POD);
+  EXPECT_THAT(mine.megaflows(1).why_not(), HasSubstr("userspace datapath"));
 }
 
 TEST_F(Attached, FlowsComeInPagesAndAPageKeepsOnlyWhatIsItsOwn) {
@@ -248,23 +248,23 @@ TEST_F(Attached, FlowsComeInPagesAndAPageKeepsOnlyWhatIsItsOwn) {
   }
   const auto page = inspector->ListFlows({}, {.after = 0, .size = 2});
   ASSERT_TRUE(page) << page.error().message;
-  EXPECT_EQ(page->total, 4U);
-  ASSERT_EQ(page->attachments.size(), 2U);
-  EXPECT_EQ(page->attachments[0].shown.attachment.id, first.attachment.id);
-  EXPECT_EQ(page->next, 700);
-  const std::vector<AttachmentMegaflow>& kept = page->attachments[1].megaflows;
-  ASSERT_EQ(kept.size(), kMostMegaflows);
-  EXPECT_EQ(page->attachments[1].megaflows_total, kMostMegaflows + 50);
-  EXPECT_EQ(kept.front().flow.packets, 1049U);
-  EXPECT_EQ(kept.back().flow.packets, 50U) << "those with the most packets";
+  EXPECT_EQ(page->total(), 4U);
+  ASSERT_EQ(page->attachments_size(), 2);
+  EXPECT_EQ(page->attachments(0).attachment().id(), first.attachment.id);
+  EXPECT_EQ(page->next_page_token(), "700");
+  const auto& kept = page->attachments(1).megaflows();
+  ASSERT_EQ(static_cast<size_t>(kept.size()), kMostMegaflows);
+  EXPECT_EQ(page->attachments(1).megaflows_total(), kMostMegaflows + 50);
+  EXPECT_EQ(kept.begin()->packets(), 1049U);
+  EXPECT_EQ(kept.rbegin()->packets(), 50U) << "those with the most packets";
 
   view.attachments.pop_back();  // 800 goes between the pages
   views().Publish(view);
-  const auto last = inspector->ListFlows({}, {.after = page->next, .size = 2});
+  const auto last = inspector->ListFlows({}, {.after = 700, .size = 2});
   ASSERT_TRUE(last) << last.error().message;
-  ASSERT_EQ(last->attachments.size(), 1U);
-  EXPECT_EQ(last->attachments[0].shown.attachment.id, 900);
-  EXPECT_EQ(last->next, 0);
+  ASSERT_EQ(last->attachments_size(), 1);
+  EXPECT_EQ(last->attachments(0).attachment().id(), 900);
+  EXPECT_EQ(last->next_page_token(), "");
   views().Publish({});
   EXPECT_TRUE(inspector->ListFlows({.pod = "p1"}, {.after = 900})) << "an empty last page";
 }
@@ -273,8 +273,8 @@ TEST_F(Attached, FlowsAreToldWithoutTheDatapathWhenItDoesNotAnswer) {
   vswitchd_down = true;
   const auto flows = inspector->ListFlows({}, {});
   ASSERT_TRUE(flows) << flows.error().message;
-  EXPECT_EQ(flows->datapath_problem, "ovs-vswitchd is down");
-  EXPECT_FALSE(flows->attachments[0].rules.empty());
+  EXPECT_EQ(flows->datapath_problem(), "ovs-vswitchd is down");
+  EXPECT_FALSE(flows->attachments(0).rules().empty());
   world.faults.down = {Dependency::kOpenFlow};
   EXPECT_FALSE(inspector->ListFlows({}, {}));
 }
@@ -354,7 +354,7 @@ TEST_F(Attached, TraceAsksTheSwitchAndSaysWhenItIsDown) {
   const Question question{.source = {.pod = "p1"}, .destination = *IpAddress::Parse("10.0.3.9")};
   const auto answer = inspector->Trace(question);
   ASSERT_TRUE(answer) << answer.error().message;
-  EXPECT_EQ(answer->reason, Reason::kRulesMissing);
+  EXPECT_EQ(answer->reason(), Answer::RULES_MISSING);
   EXPECT_THAT(packet, HasSubstr("nw_src=10.0.3.7,nw_dst=10.0.3.9"));
   vswitchd_down = true;
   EXPECT_EQ(inspector->Trace(question).error().code, Code::kTransient);

@@ -73,7 +73,7 @@ void ForEachMegaflow(std::string_view text, const std::function<void(Megaflow&&)
       if (Take(piece, "dp:", value)) in_tc = value == "tc";
       if (Take(piece, "offloaded:", value)) in_hardware = value == "yes";
     }
-    flow.place = in_hardware ? Place::kHardware : in_tc ? Place::kTc : Place::kSoftware;
+    flow.place = in_hardware ? v1::Megaflow::HARDWARE : in_tc ? v1::Megaflow::TC : v1::Megaflow::SOFTWARE;
     std::string_view done = line.substr(actions + 10);
     done = done.substr(0, done.find(", dp-extra-info:"));
     flow.actions = done;
@@ -92,10 +92,10 @@ std::vector<Megaflow> ParseMegaflows(std::string_view text) {
 }
 
 std::string WhyNotInHardware(const Megaflow& flow, const Datapath& datapath) {
-  if (flow.place == Place::kHardware) return {};
+  if (flow.place == v1::Megaflow::HARDWARE) return {};
   if (!datapath.kernel) return "the bridge uses the userspace datapath, which no NIC takes over";
   if (!datapath.hw_offload) return "other_config:hw-offload is not true";
-  if (flow.place == Place::kTc) {
+  if (flow.place == v1::Megaflow::TC) {
     return "tc has it and the NIC has not: `tc -s filter show dev " + flow.in_port +
            " ingress` says not_in_hw; the driver's reason is in the kernel's log";
   }

@@ -12,13 +12,9 @@
 #include <string_view>
 #include <vector>
 
-namespace rail::inspect {
+#include "rail/v1/node.pb.h"
 
-enum class Place {
-  kHardware,  // offloaded:yes
-  kTc,        // in tc, but the NIC has not taken it
-  kSoftware,  // in Open vSwitch's own datapath
-};
+namespace rail::inspect {
 
 struct Megaflow {
   std::string in_port;  // a link's name
@@ -28,7 +24,7 @@ struct Megaflow {
   uint64_t packets = 0;
   uint64_t bytes = 0;
   std::string used;  // "0.386s", "never"
-  Place place = Place::kSoftware;
+  v1::Megaflow::Place place = v1::Megaflow::SOFTWARE;
 };
 
 // Skips lines that are not flows.

@@ -1,13 +1,13 @@
 #include <sys/utsname.h>
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 
 #include "lib/base/pci_address.h"
 #include "lib/engine/attach/verb_context.h"
 #include "lib/inspect/hardware.h"
 #include "lib/inspect/select.h"
+#include "lib/inspect/text.h"
 #include "lib/netns/sysfs_view.h"
 #include "lib/sriov/lookup.h"
 
@@ -20,9 +20,7 @@ using sriov::Sysfs;
 std::vector<uint32_t> Numbers(const std::vector<std::string>& names) {
   std::vector<uint32_t> numbers;
   for (const std::string& name : names) {
-    uint32_t number = 0;
-    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
-    if (error == std::errc() && end == name.data() + name.size()) numbers.push_back(number);
+    if (const auto number = Number<uint32_t>(name)) numbers.push_back(*number);
   }
   std::ranges::sort(numbers);
   return numbers;

@@ -93,10 +93,10 @@ TEST(Megaflows, AreReadWithoutWhatTheyDoNotLookAt) {
   EXPECT_THAT(flows[0].outputs, ElementsAre("rep0x2"));
   EXPECT_EQ(flows[0].packets, 3U);
   EXPECT_EQ(flows[0].used, "0.386s");
-  EXPECT_EQ(flows[0].place, Place::kSoftware);
-  EXPECT_EQ(flows[1].place, Place::kHardware);
+  EXPECT_EQ(flows[0].place, v1::Megaflow::SOFTWARE);
+  EXPECT_EQ(flows[1].place, v1::Megaflow::HARDWARE);
   EXPECT_EQ(flows[1].match, "in_port(rep0x2),eth_type(0x0800),ipv4(src=10.0.1.4)");
-  EXPECT_EQ(flows[2].place, Place::kTc);
+  EXPECT_EQ(flows[2].place, v1::Megaflow::TC);
   EXPECT_THAT(flows[2].outputs, IsEmpty());
 }
 
@@ -115,7 +115,7 @@ TEST(Megaflows, BehindATagAreReadAsThoseWithout) {
       "in_port(uplink),eth(src=02:00:00:00:00:01,dst=02:00:00:00:00:02),eth_type(0x8100),vlan(vid=101,pcp=0),"
       "encap(eth_type(0x0800),ipv4(src=10.0.0.2,dst=10.0.0.1,frag=no))");
   EXPECT_THAT(flows[0].outputs, ElementsAre("rep-red"));
-  EXPECT_EQ(flows[0].place, Place::kTc);
+  EXPECT_EQ(flows[0].place, v1::Megaflow::TC);
 }
 
 TEST(Megaflows, OfNonsenseAreNone) {

@@ -67,8 +67,7 @@ std::string NetworkRemedy(const Request& request) {
   return fmt::format(
       "name the network of {} in the pod's annotation `k8s.v1.cni.cncf.io/networks` (of a Deployment or Job: "
       "spec.template.metadata.annotations); if it is named there, `kubectl describe pod` says why Multus has "
-      "not "
-      "attached it",
+      "not attached it",
       request.rail);
 }
 

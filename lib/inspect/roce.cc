@@ -1,22 +1,12 @@
 #include "lib/inspect/roce.h"
 
 #include <algorithm>
-#include <charconv>
-#include <optional>
 
+#include "lib/inspect/text.h"
 #include "lib/sriov/sysfs.h"
 
 namespace rail::inspect {
 namespace {
-
-// Nothing if the text is missing: a driver refuses to read a counter that it cannot count now.
-std::optional<uint64_t> NumberIn(const std::optional<std::string>& text) {
-  uint64_t value = 0;
-  if (!text) return std::nullopt;
-  const char* const end = text->data() + text->size();
-  const auto [stop, error] = std::from_chars(text->data(), end, value);
-  return error == std::errc() && stop == end ? std::optional(value) : std::nullopt;
-}
 
 bool IsName(const std::string& name) {
   return std::ranges::all_of(
@@ -35,7 +25,8 @@ std::vector<RoceCounter> ReadRoceCounters(const std::string& root, const std::st
   const std::string port = folder + "/" + devices.front() + "/ports/1/hw_counters";
   for (const std::string& name : sysfs.List(port)) {
     if (name == "lifespan" || !IsName(name)) continue;  // "lifespan": how long the kernel keeps a reading
-    const auto value = NumberIn(sysfs.Read(port + "/" + name));
+    const auto value = Number<uint64_t>(
+        sysfs.Read(port + "/" + name).value_or(""));  // a driver refuses what it cannot count now
     if (value && counters.size() < kMostRoceCounters) counters.push_back({name, *value});
   }
   return counters;

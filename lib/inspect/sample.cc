@@ -41,17 +41,8 @@ void Count(TenantFlows& flows, const Megaflow& flow, bool from_pod) {
     flows.dropping += from_pod ? 1 : 0;
     return;
   }
-  switch (flow.place) {
-    case Place::kHardware:
-      ++flows.in_hardware;
-      return;
-    case Place::kTc:
-      ++flows.in_tc;
-      return;
-    case Place::kSoftware:
-      ++flows.in_software;
-      return;
-  }
+  const bool in_hardware = flow.place == v1::Megaflow::HARDWARE;
+  ++(in_hardware ? flows.in_hardware : flow.place == v1::Megaflow::TC ? flows.in_tc : flows.in_software);
 }
 
 }  // namespace

@@ -4,45 +4,68 @@
 #include <map>
 #include <tuple>
 
-namespace rail::inspect {
+#include "lib/base/utf8.h"
 
-std::vector<TenantSeen> Tenants(const engine::NodeView& view, const config::Tenancy& tenancy) {
-  std::map<tenancy::TenantId, TenantSeen> by_id;
+namespace rail::inspect {
+namespace {
+
+using Names = google::protobuf::RepeatedPtrField<std::string>;
+
+bool Has(const Names& names, const std::string& name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+void Insert(Names& names, const std::string& name) {
+  if (!Has(names, name)) *names.Add() = name;
+}
+
+}  // namespace
+
+v1::ListTenantsResponse Tenants(const engine::NodeView& view, const config::Tenancy& tenancy) {
+  std::map<tenancy::TenantId, v1::TenantSummary> by_id;
   for (const engine::AttachmentView& shown : view.attachments) {
     const state::Attachment& a = shown.attachment;
     if (a.tenant_id.is_none()) continue;
-    TenantSeen& tenant = by_id[a.tenant_id];
-    tenant.name = a.tenant;
-    ++tenant.attachments;
-    tenant.rails.insert(a.rail);
-    if (!a.pod_namespace.empty()) tenant.namespaces.insert(a.pod_namespace);
+    v1::TenantSummary& tenant = by_id[a.tenant_id];
+    tenant.mutable_tenant()->set_name(ValidUtf8(a.tenant));
+    tenant.set_attachments(tenant.attachments() + 1);
+    Insert(*tenant.mutable_rails(), a.rail);
+    if (!a.pod_namespace.empty()) Insert(*tenant.mutable_namespaces(), ValidUtf8(a.pod_namespace));
   }
   for (const engine::RemoteView& remote : view.remotes) {
-    TenantSeen& tenant = by_id[remote.remote.tenant];
-    ++tenant.remotes;
-    if (tenant.name.empty()) tenant.name = remote.tenant;
+    v1::TenantSummary& tenant = by_id[remote.remote.tenant];
+    tenant.set_remotes(tenant.remotes() + 1);
+    if (tenant.tenant().name().empty()) tenant.mutable_tenant()->set_name(ValidUtf8(remote.tenant));
   }
-  std::vector<TenantSeen> all;
+  v1::ListTenantsResponse response;
+  auto& all = *response.mutable_tenants();
   for (auto& [id, tenant] : by_id) {
-    tenant.id = id;
-    all.push_back(std::move(tenant));
+    if (!id.is_none()) tenant.mutable_tenant()->set_id(id.ToString());
+    *all.Add() = std::move(tenant);
   }
   const bool vrf = tenancy.mode == config::TenancyMode::kVrf;  // no namespace is a tenant by itself
   for (const auto& [name, namespaces] : tenancy.tenants) {
     // A namespace outside the map may have the name of a tenant of the map, and is another tenant. So compare the namespaces, too.
-    auto it = std::ranges::find_if(all, [&](const TenantSeen& each) {
-      return each.name == name && (vrf || std::ranges::any_of(namespaces, [&](const std::string& of) {
-                                     return each.namespaces.contains(of);
-                                   }));
+    const auto it = std::ranges::find_if(all, [&](const v1::TenantSummary& each) {
+      return each.tenant().name() == name &&
+             (vrf || std::ranges::any_of(namespaces,
+                                         [&](const std::string& of) { return Has(each.namespaces(), of); }));
     });
-    if (it == all.end()) it = all.insert(all.end(), TenantSeen{.name = name});
-    it->configured = true;
-    it->namespaces.insert(namespaces.begin(), namespaces.end());
+    v1::TenantSummary& tenant = it == all.end() ? *all.Add() : *it;
+    tenant.mutable_tenant()->set_name(name);
+    tenant.set_configured(true);
+    for (const std::string& each : namespaces) Insert(*tenant.mutable_namespaces(), each);
   }
-  for (TenantSeen& tenant : all) tenant.vlan = tenancy.vlans.Of(tenant.name);
-  std::ranges::sort(all, {},
-                    [](const TenantSeen& each) { return std::tuple(each.name.empty(), each.name, each.id); });
-  return all;
+  for (v1::TenantSummary& tenant : all) {
+    tenant.mutable_tenant();
+    tenant.set_vlan(tenancy.vlans.Of(tenant.tenant().name()));
+    std::ranges::sort(*tenant.mutable_namespaces());
+    std::ranges::sort(*tenant.mutable_rails());
+  }
+  std::ranges::sort(all, {}, [](const v1::TenantSummary& each) {
+    return std::tuple(each.tenant().name().empty(), each.tenant().name(), each.tenant().id());
+  });
+  return response;
 }
 
 }  // namespace rail::inspect

@@ -1,6 +1,7 @@
 #include "lib/inspect/topology.h"
 
 #include <algorithm>
+#include <array>
 #include <tuple>
 
 namespace rail::inspect {
@@ -9,23 +10,9 @@ namespace {
 // leaf, spine, leaf, node
 constexpr uint32_t kAcrossSpine = 4;
 
-}  // namespace
+constexpr std::array kDistances = {"", "same-leaf", "same-unit", "across-spine", "further"};
 
-const char* DistanceName(Distance distance) {
-  switch (distance) {
-    case Distance::kSameLeaf:
-      return "same-leaf";
-    case Distance::kSameUnit:
-      return "same-unit";
-    case Distance::kAcrossSpine:
-      return "across-spine";
-    case Distance::kFurther:
-      return "further";
-    case Distance::kUnknown:
-      break;
-  }
-  return "";
-}
+}  // namespace
 
 Fabric::Fabric(const engine::NodeView& view) : own_(view.asn), paths_(view.as_paths) {
   const engine::Seats none;
@@ -101,30 +88,30 @@ std::vector<UnitSeen> Fabric::units() const {
   return units;
 }
 
-Distance Fabric::DistanceOf(uint32_t as_path, std::optional<uint32_t> rail) const {
+v1::Distance Fabric::DistanceOf(uint32_t as_path, std::optional<uint32_t> rail) const {
   const uint32_t hops = paths_.Hops(as_path);
   const uint32_t leaf = paths_.Leaf(as_path);
-  if (hops == 0 || leaf == 0) return Distance::kUnknown;
+  if (hops == 0 || leaf == 0) return v1::DISTANCE_UNSPECIFIED;
   // Where all leaves have one AS, only the length tells them apart.
   if (hops == 2) {
     const LeavesOfNode& mine = nodes_.at(own_);
     const auto same = rail ? mine.find(*rail) : mine.end();
-    return same != mine.end() && same->second.contains(leaf) ? Distance::kSameLeaf : Distance::kSameUnit;
+    return same != mine.end() && same->second.contains(leaf) ? v1::SAME_LEAF : v1::SAME_UNIT;
   }
-  if (own_leaves_.contains(leaf)) return Distance::kSameUnit;
-  return hops <= kAcrossSpine ? Distance::kAcrossSpine : Distance::kFurther;
+  if (own_leaves_.contains(leaf)) return v1::SAME_UNIT;
+  return hops <= kAcrossSpine ? v1::ACROSS_SPINE : v1::FURTHER;
 }
 
-Distance Fabric::DistanceOfNode(uint32_t node) const {
+v1::Distance Fabric::DistanceOfNode(uint32_t node) const {
   const auto found = nodes_.find(node);
-  if (node == own_ || found == nodes_.end()) return Distance::kUnknown;
+  if (node == own_ || found == nodes_.end()) return v1::DISTANCE_UNSPECIFIED;
   const LeavesOfNode& mine = nodes_.at(own_);
-  Distance nearest = Distance::kAcrossSpine;
+  v1::Distance nearest = v1::ACROSS_SPINE;
   for (const auto& [rail, leaves] : found->second) {
     for (const uint32_t leaf : leaves) {
       const auto same = mine.find(rail);
-      if (same != mine.end() && same->second.contains(leaf)) return Distance::kSameLeaf;
-      if (own_leaves_.contains(leaf)) nearest = Distance::kSameUnit;
+      if (same != mine.end() && same->second.contains(leaf)) return v1::SAME_LEAF;
+      if (own_leaves_.contains(leaf)) nearest = v1::SAME_UNIT;
     }
   }
   return nearest;
@@ -142,6 +129,13 @@ std::string PortText(const engine::RailView& rail) {
 std::string LeafText(const frr::Leaf& leaf) {
   const std::string as = "AS " + std::to_string(leaf.asn);
   return leaf.name.empty() ? "the leaf " + as : leaf.name + " (" + as + ")";
+}
+
+std::string LeafText(const engine::NodeView& view, uint32_t as) {
+  for (const engine::RailView& rail : view.rails) {
+    if (rail.leaf && rail.leaf->leaf.asn == as) return LeafText(rail.leaf->leaf);
+  }
+  return "the leaf AS " + std::to_string(as);
 }
 
 std::string FabricPathText(const engine::NodeView& view, const engine::RailView& rail, uint32_t as_path,
@@ -164,9 +158,9 @@ std::string FabricPathText(const engine::NodeView& view, const engine::RailView&
   } else if (last != first) {
     text += ", the spines, the leaf AS " + std::to_string(last);
   }
-  const Distance distance = last == first ? Distance::kSameLeaf : fabric.DistanceOf(as_path, remote_rail);
+  const v1::Distance distance = last == first ? v1::SAME_LEAF : fabric.DistanceOf(as_path, remote_rail);
   return text + ", the node AS " + std::to_string(node) + ": " +
-         DistanceName(distance == Distance::kSameLeaf && last != first ? Distance::kSameUnit : distance);
+         kDistances.at(distance == v1::SAME_LEAF && last != first ? v1::SAME_UNIT : distance);
 }
 
 }  // namespace rail::inspect

@@ -18,11 +18,6 @@
 
 namespace rail::inspect {
 
-enum class Distance : uint8_t { kUnknown, kSameLeaf, kSameUnit, kAcrossSpine, kFurther };
-
-// "same-leaf", "same-unit", "across-spine", "further"; "" not known.
-const char* DistanceName(Distance distance);
-
 // A node's leaves, as AS numbers by the rail's index. Where pods of one rail are announced behind two leaves (it is being cabled anew), all.
 using LeavesOfNode = std::map<uint32_t, std::set<uint32_t>>;
 
@@ -42,9 +37,9 @@ class Fabric {
   uint32_t own() const { return own_; }
   // This node's first, then those with most nodes, then by their leaves. A node belongs to the unit with which it shares most leaves.
   std::vector<UnitSeen> units() const;
-  Distance DistanceOf(uint32_t as_path, std::optional<uint32_t> rail) const;
-  // Never kFurther: a seat says behind which leaf a node is, and not how many spines are before it.
-  Distance DistanceOfNode(uint32_t node) const;
+  v1::Distance DistanceOf(uint32_t as_path, std::optional<uint32_t> rail) const;
+  // Never FURTHER: a seat says behind which leaf a node is, and not how many spines are before it.
+  v1::Distance DistanceOfNode(uint32_t node) const;
   bool IsOwnLeaf(uint32_t leaf) const { return own_leaves_.contains(leaf); }
   // Of the rail with this index: as this node's node.json says, else as the first node says that has such a rail. Nothing: nobody says.
   std::optional<tenancy::Plane> PlaneOf(uint32_t rail) const;
@@ -63,6 +58,8 @@ std::string FabricPathText(const engine::NodeView& view, const engine::RailView&
                            std::optional<uint32_t> remote_rail);
 // "leaf0 (AS 4200010001)"
 std::string LeafText(const frr::Leaf& leaf);
+// The same of the leaf with this AS: "the leaf AS 4200010001" where this node has not heard it.
+std::string LeafText(const engine::NodeView& view, uint32_t as);
 // " port swp3"; "": LLDP does not say into which port of the leaf the uplink is plugged.
 std::string PortText(const engine::RailView& rail);
 

@@ -84,24 +84,22 @@ TEST_F(QuestionsTest, TellsTenantsOfTheViewAndOfNodeJson) {
 }
 
 TEST_F(QuestionsTest, HandsATraceOverWhole) {
-  inspector_.trace = [](const inspect::Question& question) -> Result<inspect::Answer> {
+  inspector_.trace = [](const inspect::Question& question) -> Result<v1::TraceResponse> {
     EXPECT_EQ(question.source.pod, "train-0");
     EXPECT_EQ(question.destination.ToString(), "10.0.3.9");
-    EXPECT_EQ(question.protocol, inspect::Protocol::kTcp);
+    EXPECT_EQ(question.protocol, v1::TraceRequest::TCP);
     EXPECT_EQ(question.destination_port, 22);
     EXPECT_EQ(question.source_address->ToString(), "10.0.3.8");
     inspect::Answer answer;
-    answer.verdict = inspect::Verdict::kDropped;
-    answer.reason = inspect::Reason::kSpoofedSource;
-    answer.sentence = "not the pod's";
-    answer.way.hops.push_back({{.table = 0,
-                                .matched = true,
-                                .priority = 1,
-                                .cookie = 0x5241494c02000001,
-                                .match = "in_port=2",
-                                .actions = {"drop"}},
-                               "may not enter"});
-    answer.deciding = 0;
+    answer.set_verdict(v1::TraceResponse::DROPPED);
+    answer.set_reason(v1::TraceResponse::SPOOFED_SOURCE);
+    answer.set_sentence("not the pod's");
+    v1::TraceStep& step = *answer.add_steps();
+    step.set_table_name("admit");
+    step.set_matched(true);
+    step.mutable_rule()->set_cookie("0x5241494c02000001");
+    step.mutable_rule()->set_kind("attachment");
+    answer.set_deciding_step(0);
     return answer;
   };
   v1::TraceRequest request;
@@ -137,7 +135,8 @@ TEST_F(QuestionsTest, RefusesWhatIsNoAddressMacOrPort) {
 }
 
 TEST_F(QuestionsTest, SaysWhyWhenTheSwitchDoesNotAnswer) {
-  inspector_.flows = [](const inspect::Selector&, const inspect::FlowsPage&) -> Result<inspect::Flows> {
+  inspector_.flows = [](const inspect::Selector&,
+                        const inspect::FlowsPage&) -> Result<v1::ListFlowsResponse> {
     return Fail(Code::kTransient, "ovs-vswitchd is down");
   };
   grpc::ClientContext context;
@@ -149,7 +148,8 @@ TEST_F(QuestionsTest, SaysWhyWhenTheSwitchDoesNotAnswer) {
 }
 
 TEST_F(QuestionsTest, WhatTheNodeCannotIsNoCallThatRaildDoesNotKnow) {
-  inspector_.flows = [](const inspect::Selector&, const inspect::FlowsPage&) -> Result<inspect::Flows> {
+  inspector_.flows = [](const inspect::Selector&,
+                        const inspect::FlowsPage&) -> Result<v1::ListFlowsResponse> {
     return Fail(Code::kUnsupported, "needs Open vSwitch 3.2");
   };
   grpc::ClientContext context;
@@ -162,9 +162,13 @@ TEST_F(QuestionsTest, WhatTheNodeCannotIsNoCallThatRaildDoesNotKnow) {
 
 TEST_F(QuestionsTest, APageOfFlowsIsBoundedWhoeverAsks) {
   std::vector<inspect::FlowsPage> asked;
-  inspector_.flows = [&](const inspect::Selector&, const inspect::FlowsPage& page) -> Result<inspect::Flows> {
+  inspector_.flows = [&](const inspect::Selector&,
+                         const inspect::FlowsPage& page) -> Result<v1::ListFlowsResponse> {
     asked.push_back(page);
-    return inspect::Flows{.total = 40, .next = 77};
+    v1::ListFlowsResponse flows;
+    flows.set_total(40);
+    flows.set_next_page_token("77");
+    return flows;
   };
   const auto list = [&](uint32_t size, const std::string& token, v1::ListFlowsResponse& response) {
     grpc::ClientContext context;

@@ -1,3 +1,4 @@
+#include "lib/inspect/messages.h"
 #include "test/api/railctl_run.h"
 
 namespace rail {
@@ -8,26 +9,29 @@ using testing::HasSubstr;
 
 inspect::Answer SampleAnswer() {
   inspect::Answer answer;
-  answer.verdict = inspect::Verdict::kDropped;
-  answer.reason = inspect::Reason::kOtherTenant;
-  answer.sentence = "10.0.3.9 belongs to another tenant";
-  answer.advice = "nothing";
-  answer.source.attachment.pod_namespace = "team-a";
-  answer.source.attachment.pod_name = "train-0";
-  answer.source.attachment.key.ifname = "net1";
-  answer.source.attachment.rail = "rail0";
-  answer.way.packet = "in_port=5";
-  answer.way.megaflow = "ip";
-  answer.way.datapath_actions = "drop";
-  answer.way.hops = {{{.table = 2,
-                       .matched = true,
-                       .priority = 100,
-                       .cookie = 0x5241494c80000000,
-                       .match = "ip,nw_dst=10.0.3.9",
-                       .actions = {"set_field:0x5->xxreg1", "resubmit(,3)"}},
-                      "known"},
-                     {{.table = 3, .matched = false}, "two tenants"}};
-  answer.deciding = 1;
+  answer.set_verdict(v1::TraceResponse::DROPPED);
+  answer.set_reason(v1::TraceResponse::OTHER_TENANT);
+  answer.set_sentence("10.0.3.9 belongs to another tenant");
+  answer.set_advice("nothing");
+  answer.mutable_source()->mutable_pod()->set_namespace_("team-a");
+  answer.mutable_source()->mutable_pod()->set_name("train-0");
+  answer.mutable_source()->set_ifname("net1");
+  answer.mutable_source()->set_rail("rail0");
+  answer.set_packet("in_port=5");
+  answer.set_megaflow("ip");
+  answer.set_datapath_actions("drop");
+  v1::TraceStep& known = *answer.add_steps();
+  known.set_table(2);
+  known.set_table_name("destination");
+  known.set_matched(true);
+  *known.mutable_rule() = inspect::ToMessage(
+      ovs::Rule{2, 100, 0x5241494c80000000, "ip,nw_dst=10.0.3.9", "set_field:0x5->xxreg1,resubmit(,3)"});
+  known.set_words("known");
+  v1::TraceStep& compared = *answer.add_steps();
+  compared.set_table(3);
+  compared.set_table_name("compare");
+  compared.set_words("two tenants");
+  answer.set_deciding_step(1);
   return answer;
 }
 
@@ -53,11 +57,11 @@ TEST_F(RailctlTest, ExplainsATraceForPeople) {
 TEST_F(RailctlTest, EndsWellWhenAPacketArrivesAndNotWhenItIsInDoubt) {
   inspect::Answer answer = SampleAnswer();
   inspector_.trace = [&](const inspect::Question&) { return answer; };
-  answer.verdict = inspect::Verdict::kReaches;
+  answer.set_verdict(v1::TraceResponse::REACHES);
   EXPECT_EQ(Run({"trace", "a", "10.0.3.9", "-o", "json"}).exit_code, railctl::kDone);
-  answer.verdict = inspect::Verdict::kDoubtful;
+  answer.set_verdict(v1::TraceResponse::DOUBTFUL);
   EXPECT_EQ(Run({"trace", "a", "10.0.3.9", "-o", "json"}).exit_code, railctl::kFailed);
-  inspector_.trace = [](const inspect::Question&) -> Result<inspect::Answer> {
+  inspector_.trace = [](const inspect::Question&) -> Result<v1::TraceResponse> {
     return Fail(Code::kNotFound, "there is no such pod");
   };
   const Ran ran = Run({"trace", "a", "10.0.3.9"});
@@ -97,8 +101,22 @@ TEST_F(RailctlTest, TellsTheDoctorsFindingsAndWhetherTheyMatter) {
   EXPECT_EQ(root.at("follows_in_short"), "1 session");
 }
 
+// Of the first attachment: what differs, and what to do about it.
+v1::CheckResponse Checked(const std::vector<std::pair<std::string, std::string>>& problems) {
+  v1::CheckResponse response;
+  v1::CheckedAttachment& checked = *response.add_attachments();
+  *checked.mutable_attachment() = inspect::ToMessage(SampleView().attachments[0]);
+  for (const auto& [what, fix] : problems) {
+    checked.add_problems(what);
+    v1::CheckProblem& detail = *checked.add_details();
+    detail.set_what(what);
+    detail.set_fix(fix);
+  }
+  return response;
+}
+
 TEST_F(RailctlTest, ChecksAndSaysWhatDiffers) {
-  std::vector<inspect::Checked> checked = {{SampleView().attachments[0], {}}};
+  v1::CheckResponse checked = Checked({});
   inspector_.check = [&](const inspect::Selector& selector) {
     EXPECT_EQ(selector.pod, "train-0");
     EXPECT_EQ(selector.pod_namespace, "team-a");
@@ -107,7 +125,7 @@ TEST_F(RailctlTest, ChecksAndSaysWhatDiffers) {
   EXPECT_EQ(Out({"check", "team-a/train-0"}), R"(NAMESPACE   POD       IFNAME   RAIL    CHECK   PROBLEM
 team-a      train-0   net1     rail0   ok      -
 )");
-  checked[0].problems = {{"no port", "`mend it`"}, {"no rule", "`mend it`"}, {"no way", ""}};
+  checked = Checked({{"no port", "`mend it`"}, {"no rule", "`mend it`"}, {"no way", ""}});
   const Ran ran = Run({"check", "train-0", "-n", "team-a"});
   EXPECT_EQ(ran.exit_code, railctl::kFailed);
   EXPECT_EQ(ran.out, R"(NAMESPACE   POD       IFNAME   RAIL    CHECK    PROBLEM
@@ -176,20 +194,21 @@ TEST_F(RailctlTest, SaysByTheExitCodeOfStatusHowTheNodeIs) {
 
 TEST_F(RailctlTest, DescribesAnAttachmentWithItsFindingsAndTheNodesWorst) {
   inspector_.doctor = SampleFindings;
-  inspector_.check = [&](const inspect::Selector&) {
-    return std::vector<inspect::Checked>{
-        {SampleView().attachments[0], {{"its MTU is 1500, the record says 4200", ""}}}};
+  inspector_.check = [](const inspect::Selector&) {
+    return Checked({{"its MTU is 1500, the record says 4200", ""}});
   };
   inspector_.flows = [&](const inspect::Selector& selector, const inspect::FlowsPage&) {
     EXPECT_EQ(selector.pod, "train-0");
-    inspect::Flows flows;
-    inspect::AttachmentFlows& each = flows.attachments.emplace_back();
-    each.shown = SampleView().attachments[0];
-    each.rules = {{{.table = 1, .priority = 100}, 7, 70}, {{.table = 2, .priority = 100}, 3, 30}};
-    each.megaflows = {{inspect::AttachmentMegaflow::Direction::kFromPod,
-                       {.in_port = "pf0vf0", .place = inspect::Place::kTc},
-                       "the NIC has not"}};
-    each.megaflows_total = 1;
+    v1::ListFlowsResponse flows;
+    v1::AttachmentFlows& each = *flows.add_attachments();
+    *each.mutable_attachment() = inspect::ToMessage(SampleView().attachments[0]);
+    each.add_rules()->set_packets(7);
+    each.add_rules()->set_packets(3);
+    v1::Megaflow& flow = *each.add_megaflows();
+    flow.set_direction(v1::Megaflow::FROM_POD);
+    flow.set_place(v1::Megaflow::TC);
+    flow.set_why_not("the NIC has not");
+    each.set_megaflows_total(1);
     return flows;
   };
   EXPECT_EQ(Out({"describe", "attachment", "team-a/train-0"}), R"(team-a/train-0 net1
@@ -232,10 +251,11 @@ Findings of the doctor
 
 TEST_F(RailctlTest, DescribesWhatItKnowsAndSaysWhatItDoesNot) {
   inspector_.doctor = [] { return std::vector<inspect::Finding>{}; };
-  inspector_.check = [](const inspect::Selector&) -> Result<std::vector<inspect::Checked>> {
+  inspector_.check = [](const inspect::Selector&) -> Result<v1::CheckResponse> {
     return Fail(Code::kTransient, "ovs-vswitchd does not answer");
   };
-  inspector_.flows = [](const inspect::Selector&, const inspect::FlowsPage&) -> Result<inspect::Flows> {
+  inspector_.flows = [](const inspect::Selector&,
+                        const inspect::FlowsPage&) -> Result<v1::ListFlowsResponse> {
     return Fail(Code::kTransient, "ovs-vswitchd does not answer");
   };
   const Ran ran = Run({"describe", "attachment", "gone"});

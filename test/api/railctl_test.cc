@@ -1,3 +1,4 @@
+#include "lib/inspect/messages.h"
 #include "test/api/railctl_run.h"
 
 #include <algorithm>
@@ -252,22 +253,22 @@ TEST_F(RailctlTest, GivesProgramsRailsRemotesAndTheNode) {
 }
 
 TEST_F(RailctlTest, ShowsRulesAndMegaflowsAndTenants) {
-  inspect::Flows flows;
-  inspect::AttachmentFlows& each = flows.attachments.emplace_back();
-  each.shown = SampleView().attachments[0];
-  each.rules = {
-      {{.table = 1, .priority = 100, .cookie = 0x5241494c03000001, .match = "in_port=5", .actions = "drop"},
-       7,
-       70}};
-  each.megaflows = {{inspect::AttachmentMegaflow::Direction::kFromPod,
-                     {.in_port = "pf0vf0",
-                      .match = "ip",
-                      .actions = "1",
-                      .packets = 3,
-                      .bytes = 30,
-                      .used = "never",
-                      .place = inspect::Place::kTc},
-                     "the NIC has not"}};
+  v1::ListFlowsResponse flows;
+  v1::AttachmentFlows& each = *flows.add_attachments();
+  *each.mutable_attachment() = inspect::ToMessage(SampleView().attachments[0]);
+  v1::RuleStats& rule = *each.add_rules();
+  rule = inspect::ToMessage(ovs::Rule{1, 100, 0x5241494c03000001, "in_port=5", "drop"});
+  rule.set_packets(7);
+  rule.set_bytes(70);
+  v1::Megaflow& flow = *each.add_megaflows();
+  flow.set_direction(v1::Megaflow::FROM_POD);
+  flow.set_match("ip");
+  flow.set_actions("1");
+  flow.set_packets(3);
+  flow.set_bytes(30);
+  flow.set_used("never");
+  flow.set_place(v1::Megaflow::TC);
+  flow.set_why_not("the NIC has not");
   inspector_.flows = [&](const inspect::Selector&, const inspect::FlowsPage&) { return flows; };
   EXPECT_EQ(Out({"get", "flows"}),
             R"(NAMESPACE   POD       IFNAME   RAIL    TABLE   KIND     PACKETS   BYTES   MATCH
@@ -284,7 +285,7 @@ team-a      train-0   net1     rail0   1       100        tenant   7         70 
 NAMESPACE   POD       IFNAME   RAIL    DIRECTION   WHERE   PACKETS   BYTES   USED    MATCH   ACTIONS   WHY-NOT-IN-HARDWARE
 team-a      train-0   net1     rail0   from        tc      3         30      never   ip      1         the NIC has not
 )");
-  flows.datapath_problem = "ovs-vswitchd is down";
+  flows.set_datapath_problem("ovs-vswitchd is down");
   EXPECT_THAT(Run({"get", "flows"}).err, HasSubstr("ovs-vswitchd is down"));
   EXPECT_EQ(Out({"get", "tenants"}),
             R"(TENANT   TENANT-ID                      NAMESPACES   ATTACHMENTS   RAILS   REMOTES   CONFIGURED
@@ -311,10 +312,13 @@ TEST_F(RailctlTest, CollectsAllPagesOfRemotes) {
 }
 
 TEST_F(RailctlTest, FollowsThePagesOfFlowsByItself) {
-  inspector_.flows = [&](const inspect::Selector&, const inspect::FlowsPage& page) -> Result<inspect::Flows> {
-    inspect::Flows flows{.total = 3, .next = page.after < 2 ? page.after + 1 : 0};
-    flows.attachments.emplace_back().shown =
-        views_.Current()->attachments.at(static_cast<size_t>(page.after));
+  inspector_.flows = [&](const inspect::Selector&,
+                         const inspect::FlowsPage& page) -> Result<v1::ListFlowsResponse> {
+    v1::ListFlowsResponse flows;
+    flows.set_total(3);
+    if (page.after < 2) flows.set_next_page_token(std::to_string(page.after + 1));
+    *flows.add_attachments()->mutable_attachment() =
+        inspect::ToMessage(views_.Current()->attachments.at(static_cast<size_t>(page.after)));
     return flows;
   };
   const json document = json::parse(Out({"get", "flows", "-o", "json"}));

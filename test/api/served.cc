@@ -101,14 +101,14 @@ engine::NodeView SampleView() {
   return view;
 }
 
-Result<inspect::Flows> FakeInspector::ListFlows(const inspect::Selector& selector,
-                                                const inspect::FlowsPage& page) const {
+Result<v1::ListFlowsResponse> FakeInspector::ListFlows(const inspect::Selector& selector,
+                                                       const inspect::FlowsPage& page) const {
   return flows(selector, page);
 }
-Result<std::vector<inspect::Checked>> FakeInspector::Check(const inspect::Selector& selector) const {
+Result<v1::CheckResponse> FakeInspector::Check(const inspect::Selector& selector) const {
   return check(selector);
 }
-Result<inspect::Answer> FakeInspector::Trace(const inspect::Question& question) const {
+Result<v1::TraceResponse> FakeInspector::Trace(const inspect::Question& question) const {
   return trace(question);
 }
 std::vector<inspect::Finding> FakeInspector::Doctor() const {

@@ -27,19 +27,19 @@ class FakeInspector : public inspect::Inspector {
   FakeInspector(const config::NodeConfig& config, const engine::ViewPublisher& views)
       : Inspector(config, paths_, deps_, views) {}
 
-  Result<inspect::Flows> ListFlows(const inspect::Selector& selector,
-                                   const inspect::FlowsPage& page) const override;
-  Result<std::vector<inspect::Checked>> Check(const inspect::Selector& selector) const override;
-  Result<inspect::Answer> Trace(const inspect::Question& question) const override;
+  Result<v1::ListFlowsResponse> ListFlows(const inspect::Selector& selector,
+                                          const inspect::FlowsPage& page) const override;
+  Result<v1::CheckResponse> Check(const inspect::Selector& selector) const override;
+  Result<v1::TraceResponse> Trace(const inspect::Question& question) const override;
   std::vector<inspect::Finding> Doctor() const override;
   inspect::Machinery LookAtHardware() const override { return machinery; }
   Result<inspect::NcclAnswer> Nccl(const inspect::NcclQuestion& question) const override {
     return nccl(question);
   }
 
-  std::function<Result<inspect::Flows>(const inspect::Selector&, const inspect::FlowsPage&)> flows;
-  std::function<Result<std::vector<inspect::Checked>>(const inspect::Selector&)> check;
-  std::function<Result<inspect::Answer>(const inspect::Question&)> trace;
+  std::function<Result<v1::ListFlowsResponse>(const inspect::Selector&, const inspect::FlowsPage&)> flows;
+  std::function<Result<v1::CheckResponse>(const inspect::Selector&)> check;
+  std::function<Result<v1::TraceResponse>(const inspect::Question&)> trace;
   std::function<std::vector<inspect::Finding>()> doctor;
   inspect::Machinery machinery;
   std::function<Result<inspect::NcclAnswer>(const inspect::NcclQuestion&)> nccl;

@@ -1,13 +1,12 @@
-// Converts what lib/inspect finds to messages of rail.v1, and requests to its questions. No gRPC, no I/O.
+// Converts requests to questions of lib/inspect, and findings to messages of rail.v1. No gRPC, no I/O.
 //
-// Use:      RAIL_ASSIGN(const inspect::Question question, ToQuestion(request));  *response = ToMessage(answer);
+// Use:      RAIL_ASSIGN(const inspect::Question question, ToQuestion(request));  *response = ToMessage(findings);
 // Threads:  pure functions
 #pragma once
 
 #include <vector>
 
 #include "lib/inspect/inspector.h"
-#include "lib/inspect/tenants.h"
 #include "rail/v1/node.pb.h"
 
 namespace rail::raild {
@@ -25,10 +24,6 @@ constexpr uint32_t kLargestFlowsPage = 32;
 // Errors: kInvalid, naming the field.
 Result<inspect::FlowsPage> ToPage(const v1::ListFlowsRequest& request);
 
-v1::ListTenantsResponse ToMessage(const std::vector<inspect::TenantSeen>& tenants);
-v1::ListFlowsResponse ToMessage(const inspect::Flows& flows);
-v1::CheckResponse ToMessage(const std::vector<inspect::Checked>& checked);
-v1::TraceResponse ToMessage(const inspect::Answer& answer);
 v1::DoctorResponse ToMessage(const std::vector<inspect::Finding>& findings);
 
 }  // namespace rail::raild

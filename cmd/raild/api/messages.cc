@@ -1,7 +1,6 @@
 #include "cmd/raild/api/messages.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -9,6 +8,7 @@
 #include "lib/base/text.h"
 #include "lib/base/utf8.h"
 #include "lib/inspect/select.h"
+#include "lib/inspect/text.h"
 
 namespace rail::raild {
 namespace {
@@ -30,45 +30,6 @@ v1::NodeInfo::RdmaMode RdmaOf(engine::RdmaMode mode) {
       return v1::NodeInfo::EXCLUSIVE;
   }
   return v1::NodeInfo::RDMA_MODE_UNSPECIFIED;
-}
-
-v1::Attachment::Phase PhaseOf(state::Phase phase) {
-  switch (phase) {
-    case state::Phase::kAdding:
-      return v1::Attachment::ADDING;
-    case state::Phase::kReady:
-      return v1::Attachment::READY;
-    case state::Phase::kDeleting:
-      return v1::Attachment::DELETING;
-  }
-  return v1::Attachment::PHASE_UNSPECIFIED;
-}
-
-v1::Attachment::State StateOf(const AttachmentView& view) {
-  if (!view.pending.empty()) return v1::Attachment::PENDING;
-  if (view.device_lost) return v1::Attachment::NO_DEVICE;
-  switch (view.attachment.phase) {
-    case state::Phase::kAdding:
-      return v1::Attachment::STATE_ADDING;
-    case state::Phase::kReady:
-      return v1::Attachment::STATE_READY;
-    case state::Phase::kDeleting:
-      return v1::Attachment::STATE_DELETING;
-  }
-  return v1::Attachment::STATE_UNSPECIFIED;
-}
-
-v1::Attachment::Rules RulesOf(const AttachmentView& view) {
-  if (view.rules_unknown_since_ms != 0) return v1::Attachment::RULES_UNKNOWN;
-  return view.rules_in_place ? v1::Attachment::RULES_OK : v1::Attachment::RULES_MISSING;
-}
-
-v1::Attachment::Announcement AnnouncementOf(const AttachmentView& view) {
-  if (!view.withdrawn.empty()) return v1::Attachment::WITHDRAWN;
-  if (std::ranges::any_of(view.elsewhere, &engine::AddressElsewhere::other_tenant))
-    return v1::Attachment::CONTESTED;
-  if (!view.elsewhere.empty()) return v1::Attachment::DUPLICATE;
-  return view.attachment.announced ? v1::Attachment::ANNOUNCED : v1::Attachment::ANNOUNCEMENT_UNSPECIFIED;
 }
 
 v1::Rail::State StateOf(const v1::Rail& rail) {
@@ -125,12 +86,6 @@ std::string TokenOf(const frr::Remote& remote) {
          (remote.rail_index ? std::to_string(*remote.rail_index) : "-") + "," + remote.interface;
 }
 
-template <class T>
-bool ParseNumber(std::string_view text, T& number) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size();
-}
-
 Result<frr::Remote> ParseToken(std::string_view token) {
   const auto refused = Fail(Code::kInvalid, "page_token: not one that ListRemotes has given");
   std::string_view parts[4];
@@ -146,7 +101,10 @@ Result<frr::Remote> ParseToken(std::string_view token) {
   if (!address || !tenant) return refused;
   remote.address = *address;
   remote.tenant = *tenant;
-  if (parts[2] != "-" && !ParseNumber(parts[2], remote.rail_index.emplace())) return refused;
+  if (parts[2] != "-") {
+    remote.rail_index = inspect::Number<uint32_t>(parts[2]);
+    if (!remote.rail_index) return refused;
+  }
   remote.interface = parts[3];
   return remote;
 }
@@ -167,7 +125,7 @@ v1::Remote ToMessage(const RemoteView& view, const NodeView& node, const inspect
   message.set_contested(view.contested);
   message.set_vlan(view.vlan);
   for (const uint32_t as : node.as_paths.Numbers(view.as_path)) message.add_as_path(as);
-  message.set_distance(DistanceMessage(fabric.DistanceOf(view.as_path, view.remote.rail_index)));
+  message.set_distance(fabric.DistanceOf(view.as_path, view.remote.rail_index));
   return message;
 }
 
@@ -191,60 +149,6 @@ v1::Rail ToMessage(const engine::RailView& view) {
 }
 
 }  // namespace
-
-void SetTime(google::protobuf::Timestamp& time, int64_t unix_ms) {
-  time.set_seconds(unix_ms / 1000);
-  time.set_nanos(static_cast<int32_t>(unix_ms % 1000) * 1000000);
-}
-
-v1::Attachment ToMessage(const AttachmentView& view) {
-  const state::Attachment& a = view.attachment;
-  v1::Attachment message;
-  message.set_id(a.id);
-  message.set_network(ValidUtf8(a.key.network));
-  message.set_container_id(ValidUtf8(a.key.container_id));
-  message.set_ifname(ValidUtf8(a.key.ifname));
-  message.set_rail(a.rail);
-  SetPlane(message, view.plane);
-  message.mutable_pod()->set_namespace_(ValidUtf8(a.pod_namespace));
-  message.mutable_pod()->set_name(ValidUtf8(a.pod_name));
-  message.mutable_pod()->set_uid(ValidUtf8(a.pod_uid));
-  if (!a.tenant.empty() || !a.tenant_id.is_none())
-    SetTenant(*message.mutable_tenant(), a.tenant, a.tenant_id);
-  message.set_device(ValidUtf8(a.device));
-  message.set_representor(ValidUtf8(a.representor));
-  message.set_mac(engine::TextOf(a.mac));
-  for (const IpAddress& address : a.addresses) message.add_addresses(address.ToString());
-  message.set_mtu(a.mtu);
-  message.set_phase(PhaseOf(a.phase));
-  message.set_state(StateOf(view));
-  message.set_rules(RulesOf(view));
-  message.set_announcement(AnnouncementOf(view));
-  message.set_ofport(a.ofport);
-  message.set_announced(a.announced);
-  message.set_rules_in_place(view.rules_in_place);
-  if (view.rules_unknown_since_ms != 0)
-    SetTime(*message.mutable_rules_unknown_since(), view.rules_unknown_since_ms);
-  message.set_withdrawn(ValidUtf8(view.withdrawn));
-  message.set_pending(ValidUtf8(view.pending));
-  SetTime(*message.mutable_created(), a.created_ms);
-  message.set_netns(ValidUtf8(a.netns_path));
-  message.set_vlan(view.vlan);
-  message.set_device_lost(view.device_lost);
-  if (view.rate) {
-    v1::AttachmentRate& rate = *message.mutable_rate();
-    rate.set_tenant_share(view.rate->tenant_share);
-    rate.set_tenant_max_mbit(view.rate->tenant_max_mbit);
-    rate.set_min_mbit(view.rate->min_mbit);
-    rate.set_max_mbit(view.rate->max_mbit);
-  }
-  message.set_namespace_unseen(ValidUtf8(view.namespace_unseen));
-  for (const engine::AddressElsewhere& elsewhere : view.elsewhere) {
-    message.add_announced_elsewhere(ValidUtf8(elsewhere.ToText()));
-    message.set_contested(message.contested() || elsewhere.other_tenant);
-  }
-  return message;
-}
 
 v1::GetNodeResponse GetNode(const NodeView& view, const Health& raild) {
   v1::GetNodeResponse response;

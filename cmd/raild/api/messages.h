@@ -13,6 +13,7 @@
 #include "cmd/raild/health.h"
 #include "lib/base/error.h"
 #include "lib/engine/view.h"
+#include "lib/inspect/messages.h"
 #include "lib/inspect/topology.h"
 #include "rail/v1/node.pb.h"
 
@@ -21,20 +22,13 @@ namespace rail::raild {
 constexpr uint32_t kDefaultPage = 1000;  // remotes
 constexpr uint32_t kLargestPage = 10000;
 
-void SetTime(google::protobuf::Timestamp& time, int64_t unix_ms);
-v1::Attachment ToMessage(const engine::AttachmentView& view);
+using inspect::SetPlane;
+using inspect::SetTime;
+using inspect::ToMessage;
 v1::GetNodeResponse GetNode(const engine::NodeView& view, const Health& raild);
 v1::ListRailsResponse ListRails(const engine::NodeView& view);
 v1::GetTopologyResponse GetTopology(const engine::NodeView& view);  // topology_messages.cc
 void SetLeaf(v1::Leaf& message, const engine::KnownLeaf& leaf);
-// Of messages with rail_number and plane, which are unset where nobody says that the rail has planes.
-template <class Message>
-void SetPlane(Message& message, const std::optional<tenancy::Plane>& plane) {
-  if (!plane) return;
-  message.set_rail_number(plane->rail);
-  message.set_plane(plane->number);
-}
-v1::Distance DistanceMessage(inspect::Distance distance);
 v1::ListAttachmentsResponse ListAttachments(const engine::NodeView& view, const v1::AttachmentFilter& filter);
 
 // One page, ordered by address, tenant id, rail and session. The page's token is the last remote that was

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <chrono>
 #include <mutex>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -20,6 +21,7 @@
 #include "cmd/raild/api/state_messages.h"
 #include "cmd/raild/api/tls.h"
 #include "cmd/raild/api/watches.h"
+#include "lib/inspect/tenants.h"
 #include "rail/v1/node.grpc.pb.h"
 #include "rail/v1/state.grpc.pb.h"
 
@@ -43,8 +45,7 @@ constexpr int kAliveTime = 10000;         // ms for the answer
 constexpr int kConnectionTime = 3600000;  // ms, then the client connects anew
 constexpr int kConnectionGrace = 60000;   // ms for the calls that are under way then
 constexpr auto kStopTime = std::chrono::seconds(2);
-constexpr std::chrono::milliseconds kCountersWait{
-    200};  // for a reading, if the last one is older than a second
+constexpr std::chrono::milliseconds kCountersWait{200};  // for a reading, if the last is older than 1 s
 
 grpc::StatusCode StatusCodeOf(Code code) {
   switch (code) {
@@ -86,6 +87,11 @@ class LastHealth {
   Health health_;
 };
 
+using Call = grpc::CallbackServerContext;
+using Reply = grpc::ServerUnaryReactor;
+template <class Response>
+using Events = grpc::ServerWriteReactor<Response>;
+
 class Service final : public v1::Node::CallbackService {
  public:
   Service(const Sources& sources, const LastHealth& health, Watches& watches, Watches& counter_watches,
@@ -98,112 +104,64 @@ class Service final : public v1::Node::CallbackService {
         counter_questions_(counter_queue),
         most_watches_(most_watches) {}
 
-  grpc::ServerUnaryReactor* GetNode(grpc::CallbackServerContext* context, const v1::GetNodeRequest*,
-                                    v1::GetNodeResponse* response) override {
-    *response = raild::GetNode(*View(), health_.Get());
-    return Finish(context, grpc::Status::OK);
+  Reply* GetNode(Call* call, const v1::GetNodeRequest*, v1::GetNodeResponse* response) override {
+    return Say(call, *response, raild::GetNode(*View(), health_.Get()));
+  }
+  Reply* ListRails(Call* call, const v1::ListRailsRequest*, v1::ListRailsResponse* response) override {
+    return Say(call, *response, raild::ListRails(*View()));
+  }
+  Reply* ListAttachments(Call* call, const v1::ListAttachmentsRequest* request,
+                         v1::ListAttachmentsResponse* response) override {
+    return Say(call, *response, raild::ListAttachments(*View(), request->filter()));
+  }
+  Reply* ListRemotes(Call* call, const v1::ListRemotesRequest* request,
+                     v1::ListRemotesResponse* response) override {
+    return Say(call, *response, raild::ListRemotes(*View(), *request));
+  }
+  Reply* ListTenants(Call* call, const v1::ListTenantsRequest*, v1::ListTenantsResponse* response) override {
+    return Say(call, *response, inspect::Tenants(*View(), sources_.config.tenancy));
+  }
+  Reply* GetTopology(Call* call, const v1::GetTopologyRequest*, v1::GetTopologyResponse* response) override {
+    return Say(call, *response, raild::GetTopology(*View()));
   }
 
-  grpc::ServerUnaryReactor* ListRails(grpc::CallbackServerContext* context, const v1::ListRailsRequest*,
-                                      v1::ListRailsResponse* response) override {
-    *response = raild::ListRails(*View());
-    return Finish(context, grpc::Status::OK);
-  }
-
-  grpc::ServerUnaryReactor* ListAttachments(grpc::CallbackServerContext* context,
-                                            const v1::ListAttachmentsRequest* request,
-                                            v1::ListAttachmentsResponse* response) override {
-    *response = raild::ListAttachments(*View(), request->filter());
-    return Finish(context, grpc::Status::OK);
-  }
-
-  grpc::ServerUnaryReactor* ListRemotes(grpc::CallbackServerContext* context,
-                                        const v1::ListRemotesRequest* request,
-                                        v1::ListRemotesResponse* response) override {
-    auto page = raild::ListRemotes(*View(), *request);
-    if (!page) return Finish(context, StatusOf(page.error()));
-    *response = std::move(*page);
-    return Finish(context, grpc::Status::OK);
-  }
-
-  grpc::ServerUnaryReactor* ListTenants(grpc::CallbackServerContext* context, const v1::ListTenantsRequest*,
-                                        v1::ListTenantsResponse* response) override {
-    *response = ToMessage(inspect::Tenants(*View(), sources_.config.tenancy));
-    return Finish(context, grpc::Status::OK);
-  }
-
-  grpc::ServerUnaryReactor* ListFlows(grpc::CallbackServerContext* context,
-                                      const v1::ListFlowsRequest* request,
-                                      v1::ListFlowsResponse* response) override {
-    return InItsTurn(context, [this, request, response]() -> Status {
+  Reply* ListFlows(Call* call, const v1::ListFlowsRequest* request,
+                   v1::ListFlowsResponse* response) override {
+    return InItsTurn(call, *response, [this, request]() -> Result<v1::ListFlowsResponse> {
       RAIL_ASSIGN(const inspect::FlowsPage page, ToPage(*request));
-      RAIL_ASSIGN(const auto flows, sources_.inspector.ListFlows(ToSelector(request->selector()), page));
-      *response = ToMessage(flows);
-      return {};
+      return sources_.inspector.ListFlows(ToSelector(request->selector()), page);
     });
   }
-
-  grpc::ServerUnaryReactor* Check(grpc::CallbackServerContext* context, const v1::CheckRequest* request,
-                                  v1::CheckResponse* response) override {
-    return InItsTurn(context, [this, request, response]() -> Status {
-      RAIL_ASSIGN(const auto checked, sources_.inspector.Check(ToSelector(request->selector())));
-      *response = ToMessage(checked);
-      return {};
-    });
+  Reply* Check(Call* call, const v1::CheckRequest* request, v1::CheckResponse* response) override {
+    return InItsTurn(call, *response,
+                     [this, request] { return sources_.inspector.Check(ToSelector(request->selector())); });
   }
-
-  grpc::ServerUnaryReactor* Trace(grpc::CallbackServerContext* context, const v1::TraceRequest* request,
-                                  v1::TraceResponse* response) override {
-    return InItsTurn(context, [this, request, response]() -> Status {
+  Reply* Trace(Call* call, const v1::TraceRequest* request, v1::TraceResponse* response) override {
+    return InItsTurn(call, *response, [this, request]() -> Result<v1::TraceResponse> {
       RAIL_ASSIGN(const inspect::Question question, ToQuestion(*request));
-      RAIL_ASSIGN(const inspect::Answer answer, sources_.inspector.Trace(question));
-      *response = ToMessage(answer);
-      return {};
+      return sources_.inspector.Trace(question);
     });
   }
-
-  grpc::ServerUnaryReactor* Doctor(grpc::CallbackServerContext* context, const v1::DoctorRequest*,
-                                   v1::DoctorResponse* response) override {
-    return InItsTurn(context, [this, response]() -> Status {
-      *response = ToMessage(sources_.inspector.Doctor());
-      return {};
-    });
+  Reply* Doctor(Call* call, const v1::DoctorRequest*, v1::DoctorResponse* response) override {
+    return InItsTurn(call, *response, [this] { return ToMessage(sources_.inspector.Doctor()); });
   }
-
-  grpc::ServerUnaryReactor* GetTopology(grpc::CallbackServerContext* context, const v1::GetTopologyRequest*,
-                                        v1::GetTopologyResponse* response) override {
-    *response = raild::GetTopology(*View());
-    return Finish(context, grpc::Status::OK);
+  Reply* ListNics(Call* call, const v1::ListNicsRequest*, v1::ListNicsResponse* response) override {
+    return InItsTurn(call, *response,
+                     [this] { return ToNics(sources_.inspector.LookAtHardware(), *View()); });
   }
-
-  grpc::ServerUnaryReactor* ListNics(grpc::CallbackServerContext* context, const v1::ListNicsRequest*,
-                                     v1::ListNicsResponse* response) override {
-    return InItsTurn(context, [this, response]() -> Status {
-      *response = ToNics(sources_.inspector.LookAtHardware(), *View());
-      return {};
-    });
+  Reply* ListGpus(Call* call, const v1::ListGpusRequest*, v1::ListGpusResponse* response) override {
+    return InItsTurn(call, *response, [this] { return ToGpus(sources_.inspector.LookAtHardware()); });
   }
-
-  grpc::ServerUnaryReactor* ListGpus(grpc::CallbackServerContext* context, const v1::ListGpusRequest*,
-                                     v1::ListGpusResponse* response) override {
-    return InItsTurn(context, [this, response]() -> Status {
-      *response = ToGpus(sources_.inspector.LookAtHardware());
-      return {};
-    });
-  }
-
-  grpc::ServerUnaryReactor* GetNccl(grpc::CallbackServerContext* context, const v1::GetNcclRequest* request,
-                                    v1::GetNcclResponse* response) override {
-    return InItsTurn(context, [this, request, response]() -> Status {
+  Reply* GetNccl(Call* call, const v1::GetNcclRequest* request, v1::GetNcclResponse* response) override {
+    return InItsTurn(call, *response, [this, request]() -> Result<v1::GetNcclResponse> {
       RAIL_ASSIGN(const inspect::NcclQuestion question, ToQuestion(*request));
       RAIL_ASSIGN(const inspect::NcclAnswer answer, sources_.inspector.Nccl(question));
-      *response = ToMessage(answer);
-      return {};
+      return ToMessage(answer);
     });
   }
 
-  grpc::ServerWriteReactor<v1::WatchAttachmentsResponse>* WatchAttachments(
-      grpc::CallbackServerContext*, const v1::WatchAttachmentsRequest* request) override {
+  Events<v1::WatchAttachmentsResponse>* WatchAttachments(
+      Call*, const v1::WatchAttachmentsRequest* request) override {
     const auto changes = std::make_shared<Changes>(request->filter());
     // Deletes itself in OnDone, here and below.
     return new Stream<v1::WatchAttachmentsResponse, engine::ViewPublisher>(
@@ -211,8 +169,7 @@ class Service final : public v1::Node::CallbackService {
         [changes](const engine::NodeView& view) { return changes->Next(view); });
   }
 
-  grpc::ServerWriteReactor<v1::WatchNodeResponse>* WatchNode(grpc::CallbackServerContext*,
-                                                             const v1::WatchNodeRequest*) override {
+  Events<v1::WatchNodeResponse>* WatchNode(Call*, const v1::WatchNodeRequest*) override {
     return new Stream<v1::WatchNodeResponse, engine::ViewPublisher>(
         watches_, sources_.views, this, most_watches_, [](const engine::NodeView& view) {
           v1::WatchNodeResponse response;
@@ -221,31 +178,27 @@ class Service final : public v1::Node::CallbackService {
         });
   }
 
-  grpc::ServerUnaryReactor* ListCounters(grpc::CallbackServerContext* context,
-                                         const v1::ListCountersRequest* request,
-                                         v1::ListCountersResponse* response) override {
-    return InItsTurn(context, counter_questions_, [this, request, response]() -> Status {
-      const auto view = sources_.counters.Fresh(After(kCountersWait));
-      if (view->version == 0) return Fail(Code::kTransient, "raild has not read any counters yet");
-      *response = raild::ListCounters(*view, request->filter());
-      return {};
-    });
+  Reply* ListCounters(Call* call, const v1::ListCountersRequest* request,
+                      v1::ListCountersResponse* response) override {
+    return InItsTurn(call, *response, counter_questions_,
+                     [this, request]() -> Result<v1::ListCountersResponse> {
+                       const auto view = sources_.counters.Fresh(After(kCountersWait));
+                       if (view->version == 0)
+                         return Fail(Code::kTransient, "raild has not read any counters yet");
+                       return raild::ListCounters(*view, request->filter());
+                     });
   }
 
-  grpc::ServerUnaryReactor* ListBursts(grpc::CallbackServerContext* context,
-                                       const v1::ListBurstsRequest* request,
-                                       v1::ListBurstsResponse* response) override {
+  Reply* ListBursts(Call* call, const v1::ListBurstsRequest* request,
+                    v1::ListBurstsResponse* response) override {
     if (sources_.config.bursts.every_ms == 0) {
-      return Finish(context,
-                    {grpc::StatusCode::FAILED_PRECONDITION,
-                     "raild looks for no bursts: put `\"bursts\": {\"every_ms\": 10}` into node.json"});
+      return Finish(call, {grpc::StatusCode::FAILED_PRECONDITION,
+                           "raild looks for no bursts: put `\"bursts\": {\"every_ms\": 10}` into node.json"});
     }
-    *response = raild::ListBursts(sources_.counters, *request, UnixMs());
-    return Finish(context, grpc::Status::OK);
+    return Say(call, *response, raild::ListBursts(sources_.counters, *request, UnixMs()));
   }
 
-  grpc::ServerWriteReactor<v1::WatchCountersResponse>* WatchCounters(
-      grpc::CallbackServerContext*, const v1::WatchCountersRequest* request) override {
+  Events<v1::WatchCountersResponse>* WatchCounters(Call*, const v1::WatchCountersRequest* request) override {
     return new Stream<v1::WatchCountersResponse, counters::Sampler>(
         counter_watches_, sources_.counters, this, most_watches_,
         [filter = request->filter()](const counters::PortsView& view) {
@@ -259,31 +212,40 @@ class Service final : public v1::Node::CallbackService {
  private:
   std::shared_ptr<const engine::NodeView> View() const { return sources_.views.Current(); }
 
-  static grpc::Status StatusOf(const Error& error) { return {StatusCodeOf(error.code), error.message}; }
-
-  static grpc::ServerUnaryReactor* Finish(grpc::CallbackServerContext* context, const grpc::Status& status) {
-    grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  static Reply* Finish(Call* call, const grpc::Status& status) {
+    Reply* reactor = call->DefaultReactor();
     reactor->Finish(status);
     return reactor;
   }
 
-  // A question to Open vSwitch, bgpd or the kernel may take a while, so it never runs on a thread of gRPC.
-  template <class Look>
-  grpc::ServerUnaryReactor* InItsTurn(grpc::CallbackServerContext* context, Look look) {
-    return InItsTurn(context, questions_, std::move(look));
+  template <class Response>
+  static grpc::Status Take(Response& response, Result<Response> found) {
+    if (!found) return {StatusCodeOf(found.error().code), found.error().message};
+    response = std::move(*found);
+    return grpc::Status::OK;
   }
-  template <class Look>
-  static grpc::ServerUnaryReactor* InItsTurn(grpc::CallbackServerContext* context, QuestionQueue& queue,
-                                             Look look) {
-    grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-    const bool taken = queue.Ask([context, reactor, look = std::move(look)](QuestionQueue::Turn turn) {
-      if (turn == QuestionQueue::Turn::kClosed)
-        return reactor->Finish({grpc::StatusCode::UNAVAILABLE, "raild is stopping"});
-      // The client may have gone while others were served.
-      if (context->IsCancelled()) return reactor->Finish(grpc::Status::CANCELLED);
-      const Status status = look();
-      reactor->Finish(status ? grpc::Status::OK : StatusOf(status.error()));
-    });
+
+  template <class Response>
+  static Reply* Say(Call* call, Response& response, std::type_identity_t<Result<Response>> found) {
+    return Finish(call, Take<Response>(response, std::move(found)));
+  }
+
+  // A question to Open vSwitch, bgpd or the kernel may take a while, so it never runs on a thread of gRPC.
+  template <class Response, class Look>
+  Reply* InItsTurn(Call* call, Response& response, Look look) {
+    return InItsTurn(call, response, questions_, std::move(look));
+  }
+  template <class Response, class Look>
+  static Reply* InItsTurn(Call* call, Response& response, QuestionQueue& queue, Look look) {
+    Reply* reactor = call->DefaultReactor();
+    const bool taken =
+        queue.Ask([call, reactor, &response, look = std::move(look)](QuestionQueue::Turn turn) {
+          if (turn == QuestionQueue::Turn::kClosed)
+            return reactor->Finish({grpc::StatusCode::UNAVAILABLE, "raild is stopping"});
+          // The client may have gone while others were served.
+          if (call->IsCancelled()) return reactor->Finish(grpc::Status::CANCELLED);
+          reactor->Finish(Take<Response>(response, look()));
+        });
     if (!taken) {
       reactor->Finish({grpc::StatusCode::RESOURCE_EXHAUSTED,
                        "too many questions are waiting already: ask again in a moment"});
@@ -296,8 +258,7 @@ class Service final : public v1::Node::CallbackService {
   Watches& watches_;
   Watches& counter_watches_;
   QuestionQueue& questions_;
-  QuestionQueue&
-      counter_questions_;  // who waits for a reading does not wait behind an Open vSwitch that hangs
+  QuestionQueue& counter_questions_;  // does not wait behind an Open vSwitch that hangs
   const size_t most_watches_;
 };
 
@@ -312,8 +273,7 @@ class StateService final : public v1::State::CallbackService {
         most_watches_(most_watches),
         snapshots_(snapshots) {}
 
-  grpc::ServerWriteReactor<v1::WatchStateResponse>* WatchState(grpc::CallbackServerContext*,
-                                                               const v1::WatchStateRequest*) override {
+  Events<v1::WatchStateResponse>* WatchState(Call*, const v1::WatchStateRequest*) override {
     const auto changes = std::make_shared<StateChanges>();
     return new Stream<v1::WatchStateResponse, engine::ViewPublisher>(
         watches_, views_, this, most_watches_, [this, changes](const engine::NodeView& view) {
@@ -393,8 +353,7 @@ struct Server::Parts {
         tcp(sources, health, watches, counter_watches, queue, counter_queue, snapshots, kMostTcpWatches) {}
 
   SocketFile file;
-  std::shared_ptr<grpc::ServerCredentials>
-      credentials;  // gRPC asks them for files until its server has ended
+  std::shared_ptr<grpc::ServerCredentials> credentials;  // gRPC asks them until its server has ended
   LastHealth health;
   StateSnapshots snapshots{UnixMs};
   Watches watches;

@@ -4,22 +4,6 @@
 
 namespace rail::raild {
 
-v1::Distance DistanceMessage(inspect::Distance distance) {
-  switch (distance) {
-    case inspect::Distance::kSameLeaf:
-      return v1::SAME_LEAF;
-    case inspect::Distance::kSameUnit:
-      return v1::SAME_UNIT;
-    case inspect::Distance::kAcrossSpine:
-      return v1::ACROSS_SPINE;
-    case inspect::Distance::kFurther:
-      return v1::FURTHER;
-    case inspect::Distance::kUnknown:
-      break;
-  }
-  return v1::DISTANCE_UNSPECIFIED;
-}
-
 void SetLeaf(v1::Leaf& message, const engine::KnownLeaf& leaf) {
   message.set_asn(leaf.leaf.asn);
   message.set_router_id(leaf.leaf.router_id.ToString());
@@ -52,7 +36,7 @@ v1::GetTopologyResponse GetTopology(const engine::NodeView& view) {
       v1::UnitNode& node = *unit.add_nodes();
       node.set_asn(asn);
       node.set_self(asn == fabric.own());
-      node.set_distance(DistanceMessage(fabric.DistanceOfNode(asn)));
+      node.set_distance(fabric.DistanceOfNode(asn));
       for (const auto& [index, leaves] : fabric.nodes().at(asn)) {
         for (const uint32_t leaf : leaves) {
           v1::NodeLeaf& one = *node.add_leaves();

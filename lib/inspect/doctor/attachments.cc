@@ -90,8 +90,7 @@ class Attachments : Examiner {
          cuts ? "the pod is cut off on this rail, wholly or in part: something in it has changed what its "
                 "ADD had made"
               : "packets of the pod are lost, slow, or leave by another rail: something in it has changed "
-                "what its ADD "
-                "had made",
+                "what its ADD had made",
          (command.empty() ? "" : command + ", or ") +
              "delete the pod: its successor is whole. raild changes nothing inside a pod, which is its "
              "tenant's");
@@ -157,8 +156,7 @@ class Attachments : Examiner {
                " is not in the pod any more: its NIC was reset or has made it anew",
            "the pod is cut off on this rail, and its addresses are not announced",
            "raild puts the device back when it is there again; programs that had opened its RDMA device must "
-           "open it anew. "
-           "`railctl get node` says what keeps raild from it");
+           "open it anew. `railctl get node` says what keeps raild from it");
       return;
     }
     const std::string problem = PortProblem(shown.attachment);
@@ -206,8 +204,7 @@ class Attachments : Examiner {
          std::string(elsewhere.other_tenant ? "IPAM has given the address twice, or somebody announces what "
                                               "is not his: one of the two must go; "
                                             : "IPAM has given the address twice (two clusters or two stores "
-                                              "with one range?): delete one of the "
-                                              "two pods; ") +
+                                              "with one range?): delete one of the two pods; ") +
              look);
   }
 

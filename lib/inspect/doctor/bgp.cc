@@ -26,11 +26,9 @@ class Bgp : Examiner {
     if (facts_.zebra_down) {
       Find(Severity::kCritical, "zebra-down", "zebra", "zebra does not answer: " + facts_.zebra_down->message,
            "nobody advertises this node to the leaves: sessions stay while their links do, and a leaf that "
-           "has forgotten the "
-           "node does not come back",
+           "has forgotten the node does not come back",
            "`systemctl restart frr`, or let FRR's watchfrr start it again; bgpd finds it within 10 s; is "
-           "frr.run_dir in "
-           "node.json its folder?");
+           "frr.run_dir in node.json its folder?");
     }
     Version();
     if (facts_.bgpd_down) {
@@ -45,12 +43,11 @@ class Bgp : Examiner {
            "bgpd has the BGP identifier 0.0.0.0: it has none in its configuration, and the node no IPv4 "
            "address to take one from",
            "every leaf refuses a session with it",
-           config_.bgp.manage
-               ? "raild sets bgp.router_id of node.json, " + id +
-                     ", within 30 s; `railctl get node` says what keeps it from that"
-               : fmt::format("bgp.manage is false: `vtysh -c 'configure terminal' -c 'router bgp "
-                             "{}' -c 'bgp router-id {}'`, then `write memory`",
-                             config_.bgp.asn, id));
+           config_.bgp.manage ? "raild sets bgp.router_id of node.json, " + id +
+                                    ", within 30 s; `railctl get node` says what keeps it from that"
+                              : fmt::format("bgp.manage is false: `vtysh -c 'configure terminal' -c 'router "
+                                            "bgp {}' -c 'bgp router-id {}'`, then `write memory`",
+                                            config_.bgp.asn, id));
     }
     if (!view_.bmp_up && !facts_.start && !JustBegun()) {
       Find(Severity::kCritical, "bmp-missing", "bgpd", "bgpd does not push what it learns (BMP)",
@@ -80,11 +77,9 @@ class Bgp : Examiner {
     Find(Severity::kWarning, "frr-version-crashes", "zebra",
          "zebra is of FRRouting " + facts_.frr_version +
              ", which ends by a segmentation fault when an interface with an unnumbered neighbor is deleted "
-             "and "
-             "made again",
+             "and made again",
          "`raild --remove` deletes the rails' bridges, and in mode vrf raild deletes the port of each tenant "
-         "that "
-         "leaves a rail: until zebra runs again, nobody advertises this node to its leaves",
+         "that leaves a rail: until zebra runs again, nobody advertises this node to its leaves",
          "install another version: 8.4 to 10.2, or 10.4 and newer");
   }
 
@@ -94,9 +89,8 @@ class Bgp : Examiner {
                                          view.most_prefixes, most);
     const std::string fix =
         std::string("`vtysh -c 'show bgp ") + (view.seen.by_vlan() ? "vrf all " : "") +
-        "summary'`: is it what the fabric shall pass on? Then raise bgp.max_prefixes in "
-        "node.json "
-        "and restart raild; else filter it on the leaf, and list the rail's prefixes in rails[].accept";
+        "summary'`: is it what the fabric shall pass on? Then raise bgp.max_prefixes in node.json and "
+        "restart raild; else filter it on the leaf, and list the rail's prefixes in rails[].accept";
     if (view.most_prefixes > most) {
       Find(Severity::kCritical, "prefixes-above-limit", view.rail.name, what,
            "the session stays, and all of it is learned: it takes memory of bgpd and raild, and rules of the "
@@ -117,8 +111,7 @@ class Bgp : Examiner {
          "what it passes on is of no tenant: no node behind it reaches this node's pods, and this node "
          "learns none of theirs",
          "on the leaf: `send-community all` for its neighbors, and no route-map that removes or replaces "
-         "large communities; "
-         "`vtysh -c 'show bgp ipv4 unicast ADDRESS'` there shows whether they have come");
+         "large communities; `vtysh -c 'show bgp ipv4 unicast ADDRESS'` there shows whether they have come");
   }
 
   void Mtu(const config::Rail& rail, const LeafFacts& leaf) {
@@ -127,8 +120,8 @@ class Bgp : Examiner {
          fmt::format("the leaf answers packets of {} bytes and not of {}", leaf.small_size, leaf.full_size),
          "it drops what pods send in full size: connections come up and hang with the first large message",
          fmt::format(
-             "on the leaf: raise the MTU of this node's port, and of the fabric's, to {} at least; "
-             "`ping -6 -M do -s {} -I {} LEAF` shows whether it takes them (LEAF: `ip -6 neigh show dev {}`)",
+             "on the leaf: raise the MTU of this node's port, and of the fabric's, to {} at least; `ping -6 "
+             "-M do -s {} -I {} LEAF` shows whether it takes them (LEAF: `ip -6 neigh show dev {}`)",
              leaf.full_size, leaf.full_size - 48, rail.bridge, rail.bridge));
   }
 
@@ -209,32 +202,27 @@ class Bgp : Examiner {
       case Cause::kLeafRefuses:
         return {"leaf-refuses-bgp",
                 "on the leaf: does bgpd run (`systemctl status frr`), and does it listen on this port's "
-                "link-local "
-                "address? A firewall that rejects looks the same"};
+                "link-local address? A firewall that rejects looks the same"};
       case Cause::kLeafSilent:
         return LeafSilent(rail);
       case Cause::kLeafRejects:
         return {"leaf-rejects-bgp",
                 "on the leaf: configure a neighbor on this node's port (unnumbered, remote-as external), or "
-                "take its "
-                "`shutdown` away; `show bgp summary` there says which"};
+                "take its `shutdown` away; `show bgp summary` there says which"};
       case Cause::kWrongAs:
-        return {"bgp-wrong-as",
-                "this node is AS " + here +
-                    " (bgp.asn of node.json) and takes a leaf of any other AS: on the leaf, let the "
-                    "neighbor of this port be `remote-as external` or `remote-as " +
-                    here + "`; " + last};
+        return {"bgp-wrong-as", "this node is AS " + here +
+                                    " (bgp.asn of node.json) and takes a leaf of any other AS: on the leaf, "
+                                    "let the neighbor of this port be `remote-as external` or `remote-as " +
+                                    here + "`; " + last};
       case Cause::kPrefixes:
         return {"bgp-max-prefixes",
                 "whoever has ended the session has a `maximum-prefix` without warning-only for it: raise it "
-                "there, or "
-                "filter what the fabric passes on; " +
+                "there, or filter what the fabric passes on; " +
                     last + " says on which side"};
       case Cause::kHoldTimer:
         return {"bgp-hold-timer",
                 "on the leaf: is bgpd stopped or overloaded (`show processes cpu`, `systemctl status frr`)? "
-                "Does the "
-                "link lose frames (`ethtool -S " +
+                "Does the link lose frames (`ethtool -S " +
                     rail.pf + "`)?"};
       case Cause::kNoNeighbor:
         return {"bgp-session-down",

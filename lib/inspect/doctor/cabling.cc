@@ -58,44 +58,34 @@ class Cabling : Examiner {
     const auto rail = std::ranges::find(config_.rails, index, &config::Rail::index);
     return rail == config_.rails.end() ? RailName(index) : rail->pf;
   }
-  std::string LeafName(uint32_t as) const {
-    for (const engine::RailView& rail : view_.rails) {
-      if (rail.leaf && rail.leaf->leaf.asn == as) return LeafText(rail.leaf->leaf);
-    }
-    return fmt::format("the leaf AS {}", as);
-  }
   std::string Port(uint32_t index) const {
     const auto rail = std::ranges::find_if(view_.rails, [&](const auto& r) { return r.rail.index == index; });
     return rail == view_.rails.end() ? "" : PortText(*rail);
-  }
-  static std::string Others(const Miscabled& each) {
-    return each.others == 1 ? fmt::format("the node AS {} has", each.other)
-                            : fmt::format("{} nodes have (AS {})", each.others, each.other);
   }
 
   void Own(const Miscabled& each) {
     const std::string rail = RailName(each.rail);
     const std::string other = RailName(each.other_rail);
-    const std::string leaf = LeafName(each.leaf) + Port(each.rail);
+    const std::string leaf = LeafText(view_, each.leaf) + Port(each.rail);
     switch (each.kind) {
       case Miscabled::Kind::kSwapped:
         Find(Severity::kWarning, "rails-swapped", rail,
              fmt::format("{} and {} are swapped: {} leads to {}, which {} on {}", rail, other,
-                         Uplink(each.rail), leaf, Others(each), other),
+                         Uplink(each.rail), leaf, OthersText(each), other),
              "what stays on one leaf elsewhere crosses the spines from here, on both rails",
              fmt::format("swap the cables of {} and {} at one end, or their rails in node.json (rails[].pf)",
                          Uplink(each.rail), Uplink(each.other_rail)));
         break;
       case Miscabled::Kind::kOneLeaf:
         Find(Severity::kWarning, "rails-on-one-leaf", rail,
-             fmt::format("{} and {} lead to one leaf, {}; {} it on {} alone", rail, other, leaf, Others(each),
-                         other),
+             fmt::format("{} and {} lead to one leaf, {}; {} it on {} alone", rail, other, leaf,
+                         OthersText(each), other),
              "both rails end with that leaf, and their traffic to the same rail elsewhere crosses the spines",
              fmt::format("plug the cable of {} into the leaf of {}", Uplink(each.rail), rail));
         break;
       case Miscabled::Kind::kOtherRail:
         Find(Severity::kWarning, "rail-on-other-leaf", rail,
-             fmt::format("{} leads to {}, which {} on {}", rail, leaf, Others(each), other),
+             fmt::format("{} leads to {}, which {} on {}", rail, leaf, OthersText(each), other),
              "what stays on one leaf elsewhere crosses the spines from here",
              fmt::format("plug the cable of {} into the leaf of {}", Uplink(each.rail), rail));
         break;
@@ -111,12 +101,11 @@ class Cabling : Examiner {
       case Miscabled::Kind::kTwoUnits:
         Find(Severity::kWarning, "leaf-in-two-units", rail,
              fmt::format("{} leads to {}, in the unit of the node AS {}; {} leads to {}, in another{}", rail,
-                         leaf, each.other, other, LeafName(each.other_leaf),
+                         leaf, each.other, other, LeafText(view_, each.other_leaf),
                          each.decided ? ", as do most rails" : ""),
              "the node is in no unit whole: what a scheduler keeps within one unit crosses the spines",
              fmt::format("plug the cable of {} into the unit of the other rails{}; if the node is being "
-                         "moved, plug in "
-                         "the others, too",
+                         "moved, plug in the others, too",
                          Uplink(each.rail),
                          each.decided ? "" : fmt::format(", or that of {}", Uplink(each.other_rail))));
         break;
@@ -130,21 +119,21 @@ class Cabling : Examiner {
     switch (each.kind) {
       case Miscabled::Kind::kSwapped:
         what = fmt::format("has {} and {} swapped: its {} is behind {}, which {} on {}", rail, other, rail,
-                           LeafName(each.leaf), Others(each), other);
+                           LeafText(view_, each.leaf), OthersText(each), other);
         break;
       case Miscabled::Kind::kOneLeaf:
         what = fmt::format("has {} and {} on one leaf, {}; {} it on {} alone", rail, other,
-                           LeafName(each.leaf), Others(each), other);
+                           LeafText(view_, each.leaf), OthersText(each), other);
         break;
       case Miscabled::Kind::kOtherRail:
       case Miscabled::Kind::kUndecided:
-        what =
-            fmt::format("has {} behind {}, which {} on {}", rail, LeafName(each.leaf), Others(each), other);
+        what = fmt::format("has {} behind {}, which {} on {}", rail, LeafText(view_, each.leaf),
+                           OthersText(each), other);
         break;
       case Miscabled::Kind::kTwoUnits:
         what = fmt::format(
             "is in two units: its {} is behind {}, with the node AS {}; its {} behind {}, without it", rail,
-            LeafName(each.leaf), each.other, other, LeafName(each.other_leaf));
+            LeafText(view_, each.leaf), each.other, other, LeafText(view_, each.other_leaf));
         break;
     }
     Find(Severity::kWarning, "remote-on-other-leaf", fmt::format("AS {}", each.node),
@@ -212,8 +201,7 @@ class Cabling : Examiner {
                "the leaf of {} has the AS {}, {}", rail->name, numbers[rail],
                twice ? "as another leaf here has" : "and those of most rails have another one in common"),
            "leaves of one AS drop each other's routes (RFC 4271 section 9.1.2), and leaves of different ASs "
-           "do not: what "
-           "works on one rail fails on another",
+           "do not: what works on one rail fails on another",
            "give the leaf the AS of the plan: one for each leaf (RFC 7938 section 5.2.1), or the same for "
            "all");
     }

@@ -87,8 +87,7 @@ class Counters : Examiner {
              "the way behind the leaf is full, or somebody there pauses it: pods on this rail wait with what "
              "they send",
              "look at the pauses of the leaf's other ports, and at ECN on it: marks should slow senders down "
-             "before "
-             "pauses stop them (deploy/leaves)");
+             "before pauses stop them (deploy/leaves)");
         OfAspect(fmt::format("received {}", priority));
       }
       if (sent >= kPauseStorm) {
@@ -96,11 +95,9 @@ class Counters : Examiner {
              fmt::format("{} pauses its leaf {:.0f} times a second (priority {}, the last minute)",
                          port.port->link, sent, priority),
              "this node does not take what arrives: memory or PCIe behind the NIC is too slow, and the "
-             "pauses spread to "
-             "all who share the leaf",
+             "pauses spread to all who share the leaf",
              "`railctl top` says which pod receives; look at the NIC's PCIe width and speed (`railctl get "
-             "nics`), and at "
-             "relaxed ordering and ATS of the platform");
+             "nics`), and at relaxed ordering and ATS of the platform");
         OfAspect(fmt::format("sent {}", priority));
       }
     }
@@ -125,8 +122,7 @@ class Counters : Examiner {
                      growing),
          "when marks do not slow the senders down in time, packets are dropped",
          "let the priority of RoCE pause, here and on the leaf: `lossless.pfc` of node.json with "
-         "`manage_qos`, or "
-         "`dcb pfc set dev " +
+         "`manage_qos`, or `dcb pfc set dev " +
              port.port->link + " prio-pfc 3:on`");
   }
 
@@ -171,8 +167,7 @@ class Counters : Examiner {
 
   // A job spreads over its rails evenly: what one rail's pods do not get there is compared with their other rails.
   void SlowRails() {
-    std::map<std::pair<std::string, std::string>, std::map<std::string, double>>
-        pods;  // pod -> rail -> bytes/s
+    std::map<std::pair<std::string, std::string>, std::map<std::string, double>> pods;  // bytes/s by rail
     std::map<std::string, double> line_rate;
     std::map<std::string, std::string> uplink;
     for (const PortView& port : facts_.ports->ports) {
@@ -188,8 +183,7 @@ class Counters : Examiner {
             PerSecond(port.earlier->traffic[direction].bytes, port.now.traffic[direction].bytes);
       }
     }
-    std::map<std::string, std::pair<double, double>>
-        rails;  // what its pods carry there, and on an average other rail
+    std::map<std::string, std::pair<double, double>> rails;  // of its pods: there, and on an average other
     for (const auto& [pod, rates] : pods) {
       if (rates.size() < 2) continue;
       const double all = std::accumulate(rates.begin(), rates.end(), 0.0,

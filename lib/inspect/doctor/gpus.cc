@@ -37,8 +37,8 @@ class Gpus : Examiner {
          fmt::format("{} of {} GPUs have no rail's NIC below their own PCIe switch, as {}", alone.size(),
                      machine.gpus.size(), alone.front()),
          "NCCL's PXN moves data over NVLink to the GPU beside a NIC at the sender only: what these GPUs "
-         "receive comes through the CPU, so a "
-         "ring through them has what the CPU passes on, not the NIC's rate",
+         "receive comes through the CPU, so a ring through them has what the CPU passes on, not the NIC's "
+         "rate",
          "it is how the server is built; try NCCL_NET_GDR_LEVEL=SYS and measure (`railctl nccl POD` prints "
          "it)");
   }
@@ -61,12 +61,11 @@ class Gpus : Examiner {
                bad.gpu, bad.own, pcie::Words(bad.now), bad.better->rail, pcie::Words(bad.possible),
                free.empty() ? "all of them are taken" : free + " is free"),
            "what the GPU sends and receives goes through the CPU, by default also through its memory "
-           "(NCCL_NET_GDR_LEVEL): a fraction of "
-           "the NIC's rate",
-           fmt::format("let the pod ask for the network of {}; the kubelet's Topology Manager "
-                       "(single-numa-node) or a claim with "
-                       "matchAttribute resource.kubernetes.io/pcieRoot keeps GPU and NIC together",
-                       bad.better->rail));
+           "(NCCL_NET_GDR_LEVEL): a fraction of the NIC's rate",
+           fmt::format(
+               "let the pod ask for the network of {}; the kubelet's Topology Manager (single-numa-node) or "
+               "a claim with matchAttribute resource.kubernetes.io/pcieRoot keeps GPU and NIC together",
+               bad.better->rail));
     }
   }
 

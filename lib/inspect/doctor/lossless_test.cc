@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "lib/inspect/doctor/fixture.h"
-#include "lib/inspect/lossless.h"
+#include "lib/inspect/qos.h"
 #include "lib/netlink/testing/dcb.h"
 
 namespace rail::inspect {
@@ -26,9 +26,11 @@ class Uplinks : public testing::Test {
     };
   }
   std::vector<std::string> Findings(const Status& in_time = {}) {
-    NodeFacts seen = facts;
-    const Status looked = in_time ? LookAtLossless(seen, openers) : in_time;
-    TakeLossless(facts, seen, looked);
+    if (in_time) {
+      EXPECT_TRUE(LookAtLossless(facts, openers));
+    } else {
+      LosslessUnknown(facts, in_time.error());
+    }
     std::vector<std::string> found;
     for (const Finding& finding : Diagnose(facts))
       found.push_back(finding.id + " " + finding.subject + ": " + finding.what);

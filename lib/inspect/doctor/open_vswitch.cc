@@ -12,8 +12,7 @@ constexpr uint64_t kDefaultMaxIdle = 10000;  // ms
 constexpr uint64_t kGoodMaxIdle = 60000;
 constexpr uint64_t kLongMaxIdle = 300000;
 constexpr uint64_t kDefaultMaxRevalidator = 500;  // ms
-constexpr size_t kManyDropping =
-    1000;  // flows that drop, of one pod: what forged addresses can make is some hundreds
+constexpr size_t kManyDropping = 1000;            // of one pod: forged addresses alone make some hundreds
 
 class OpenVswitch : Examiner {
  public:
@@ -44,8 +43,7 @@ class OpenVswitch : Examiner {
       Find(Severity::kWarning, "pod-floods", pod,
            fmt::format("{} datapath flows drop what the pod sends through {}", flows, port),
            "it sends frames that differ in what every flow has to match, Ethernet types most of all; above "
-           "the datapath's flow "
-           "limit the quiet flows of all pods go",
+           "the datapath's flow limit the quiet flows of all pods go",
            "ask who runs the pod, or delete it: nothing of this is traffic that anybody has allowed");
     }
     if (facts_.megaflows_in_software > 0 && KernelDatapath() && Offloads()) {
@@ -78,8 +76,7 @@ class OpenVswitch : Examiner {
                (Other("hw-offload").empty() ? "not set" : Other("hw-offload")) + ")",
            "every packet of every pod goes through this node's CPU: a fraction of line rate",
            "`ovs-vsctl set Open_vSwitch . other_config:hw-offload=true`, then restart openvswitch-switch: it "
-           "is read at "
-           "start only");
+           "is read at start only");
     }
     const uint64_t idle = Number<uint64_t>(Other("max-idle")).value_or(kDefaultMaxIdle);
     if (idle < kGoodMaxIdle) {
@@ -94,8 +91,7 @@ class OpenVswitch : Examiner {
       Find(Severity::kWarning, "max-idle-long", "Open vSwitch",
            fmt::format("datapath flows stay for {} s without a packet", idle / 1000),
            "what a pod makes with frames of thousands of Ethernet types stays as long, and above the flow "
-           "limit quiet flows of "
-           "everybody go",
+           "limit quiet flows of everybody go",
            "`ovs-vsctl set Open_vSwitch . other_config:max-idle=60000`");
     }
     Revalidator();
@@ -117,18 +113,15 @@ class OpenVswitch : Examiner {
     const bool removes = 2 * look > bound;
     if (Other("min-revalidate-pps") == "0" || (bound >= kDefaultMaxRevalidator && !removes)) return;
     Find(Severity::kWarning, "max-revalidator-short", "Open vSwitch",
-         fmt::format(
-             "Open vSwitch removes flows of few packets, those in the NIC too, {} one look at its flows "
-             "takes more than {} ms, half of max-revalidator (now {} ms)",
-             removes ? "because" : "as soon as", bound / 2, look),
+         fmt::format("Open vSwitch removes flows of few packets, those in the NIC too, {} one look at its "
+                     "flows takes more than {} ms, half of max-revalidator (now {} ms)",
+                     removes ? "because" : "as soon as", bound / 2, look),
          "the packets of quiet queue pairs come back through software: reordering, latency",
-         fmt::format(
-             "`ovs-vsctl set Open_vSwitch . other_config:min-revalidate-pps=0` keeps them whatever a look "
-             "takes{}",
-             bound < kDefaultMaxRevalidator
-                 ? "; `ovs-vsctl remove Open_vSwitch . other_config max-revalidator` brings the default "
-                   "back, 500 ms"
-                 : ""));
+         fmt::format("`ovs-vsctl set Open_vSwitch . other_config:min-revalidate-pps=0` keeps them whatever a "
+                     "look takes{}",
+                     bound < kDefaultMaxRevalidator ? "; `ovs-vsctl remove Open_vSwitch . other_config "
+                                                      "max-revalidator` brings the default back, 500 ms"
+                                                    : ""));
   }
 
   void FlowLimit() {
@@ -147,14 +140,12 @@ class OpenVswitch : Examiner {
                  datapath.dump_ms));
       }
       if (datapath.limit == 0 || datapath.flows * 10 < datapath.limit * 8) continue;
-      Find(
-          Severity::kWarning, "flow-limit-near", "datapath",
-          fmt::format("{} datapath flows of at most {}", datapath.flows, datapath.limit),
-          "above the limit idle flows go after 0.1 s, above twice the limit all of them do: traffic falls "
-          "back to "
-          "software in waves",
-          "`ovs-vsctl set Open_vSwitch . other_config:flow-limit=400000`; pods that scan addresses make many "
-          "flows");
+      Find(Severity::kWarning, "flow-limit-near", "datapath",
+           fmt::format("{} datapath flows of at most {}", datapath.flows, datapath.limit),
+           "above the limit idle flows go after 0.1 s, above twice the limit all of them do: traffic falls "
+           "back to software in waves",
+           "`ovs-vsctl set Open_vSwitch . other_config:flow-limit=400000`; pods that scan addresses make "
+           "many flows");
     }
   }
 };

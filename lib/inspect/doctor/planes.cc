@@ -60,16 +60,6 @@ class Planes : Examiner {
     const RailView* rail = ViewOf(index);
     return rail == nullptr ? fmt::format("the rail with index {}", index) : rail->rail.pf;
   }
-  std::string LeafName(uint32_t as) const {
-    for (const RailView& rail : view_.rails) {
-      if (rail.leaf && rail.leaf->leaf.asn == as) return LeafText(rail.leaf->leaf);
-    }
-    return fmt::format("the leaf AS {}", as);
-  }
-  static std::string Others(const Miscabled& each) {
-    return each.others == 1 ? fmt::format("the node AS {} has", each.other)
-                            : fmt::format("{} nodes have (AS {})", each.others, each.other);
-  }
 
   void InsideNics() {
     for (const config::Rail& rail : config_.rails) {
@@ -124,7 +114,7 @@ class Planes : Examiner {
     const std::string other = Name(each.other_rail, fabric);
     const RailView* view = ViewOf(each.rail);
     const std::string subject = view == nullptr ? rail : view->rail.name;
-    const std::string leaf = LeafName(each.leaf) + (view == nullptr ? "" : PortText(*view));
+    const std::string leaf = LeafText(view_, each.leaf) + (view == nullptr ? "" : PortText(*view));
     if (each.kind == Miscabled::Kind::kUndecided) {
       Find(Severity::kWarning, "leaf-in-two-planes", subject,
            fmt::format("addresses of {} of the node AS {} come straight from {}, the leaf of {} here", other,
@@ -136,7 +126,7 @@ class Planes : Examiner {
     }
     const bool swapped = each.kind == Miscabled::Kind::kSwapped;
     Find(Severity::kCritical, "rail-in-other-plane", subject,
-         fmt::format("{} leads to {}, which {} on {}{}", rail, leaf, Others(each), other,
+         fmt::format("{} leads to {}, which {} on {}{}", rail, leaf, OthersText(each), other,
                      swapped ? ", and the other way round" : ""),
          "planes are networks of their own: pods reach nobody on this rail whose cable is in the right plane",
          swapped ? fmt::format("swap the cables of {} and {} at one end", Uplink(each.rail),
@@ -147,7 +137,7 @@ class Planes : Examiner {
   void Remote(const Miscabled& each, const Fabric& fabric) {
     Find(Severity::kWarning, "remote-on-other-leaf", fmt::format("AS {}", each.node),
          fmt::format("the node AS {} has {} behind {}, which {} on {}", each.node, Name(each.rail, fabric),
-                     LeafName(each.leaf), Others(each), Name(each.other_rail, fabric)),
+                     LeafText(view_, each.leaf), OthersText(each), Name(each.other_rail, fabric)),
          "planes are networks of their own: its pods are not reached there on that rail",
          "run `railctl doctor` on that node (bgp.asn of its node.json is the AS number); its finding names "
          "the cable");

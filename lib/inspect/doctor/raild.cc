@@ -54,10 +54,9 @@ class Raild : Examiner {
       return "mend what is named there; no pod can be attached or deleted before";
     return fmt::format(
         "`systemctl stop raild; mkdir {1}/damaged && mv {0}* {1}/damaged/ && systemctl start raild` begins a "
-        "new record: pods that run "
-        "keep what they have, but raild can repair none of it until each of them was deleted, so drain the "
-        "node. What can be read of "
-        "the old file, `sqlite3 {1}/damaged/state.db .dump` prints",
+        "new record: pods that run keep what they have, but raild can repair none of it until each of them "
+        "was deleted, so drain the node. What can be read of the old file, `sqlite3 {1}/damaged/state.db "
+        ".dump` prints",
         facts_.record_path, FolderOf(facts_.record_path));
   }
 

@@ -52,6 +52,8 @@ class Rails : Examiner {
       Mtu(rail, seen);
     }
     Nic(rail, seen.nic);
+    for (const qos::Difference& each : seen.lossless)
+      Find(Severity::kWarning, each.id, rail.name, each.what, each.why, each.fix);
   }
 
   void ForeignFlows(const config::Rail& rail, const RailFacts& seen) {
@@ -83,14 +85,13 @@ class Rails : Examiner {
   void Unseen(const config::Rail& rail) {
     const auto view = std::ranges::find(view_.rails, rail.name, [](const auto& r) { return r.rail.name; });
     if (view == view_.rails.end() || view->seen.unseen().empty()) return;
-    Find(
-        Severity::kWarning, "rules-unknown", rail.name,
-        fmt::format("whether bridge {} has its rules is not known since {:%F %T} UTC: {}", rail.bridge,
-                    fmt::gmtime(static_cast<std::time_t>(view->seen.unseen_since().seconds())),
-                    view->seen.unseen()),
-        "the rules that are in the switch go on; what changes meanwhile (pods, remotes, a rule that somebody "
-        "removes) is not put right",
-        "the reason above is what has to be mended; raild looks again by itself");
+    Find(Severity::kWarning, "rules-unknown", rail.name,
+         fmt::format("whether bridge {} has its rules is not known since {:%F %T} UTC: {}", rail.bridge,
+                     fmt::gmtime(static_cast<std::time_t>(view->seen.unseen_since().seconds())),
+                     view->seen.unseen()),
+         "the rules that are in the switch go on; what changes meanwhile (pods, remotes, a rule that "
+         "somebody removes) is not put right",
+         "the reason above is what has to be mended; raild looks again by itself");
   }
 
   // If raild prepares the NIC, its health says why it cannot. If node.json names representors, the rail needs no prepared NIC.
@@ -137,8 +138,7 @@ class Rails : Examiner {
                " lets Open vSwitch add rules of its own, which no list of its rules shows "
                "(other_config:disable-in-band is not true)",
            "with a manager or a controller by TCP they forward ARP, DHCP and TCP before any rule of "
-           "RailCNI's: "
-           "around the isolation",
+           "RailCNI's: around the isolation",
            "`ovs-vsctl set Bridge " + rail.bridge + " other_config:disable-in-band=true`");
     }
     const bool tracks = std::ranges::all_of(pipeline::TrackedPrefixes(), [&](const auto& table) {
@@ -257,8 +257,7 @@ class Rails : Examiner {
     } else if (facts_.view.rdma == engine::RdmaMode::kShared) {
       Find(Severity::kWarning, "rdma-shared", "kernel", "RDMA devices are shared among network namespaces",
            "every pod sees every RDMA device of the node; only the address of a GID keeps them apart, and a "
-           "pod picks "
-           "wrong ones easily",
+           "pod picks wrong ones easily",
            "rdma system set netns exclusive, at boot (options ib_core netns_mode=0): it cannot be changed "
            "while pods run");
     }
@@ -280,24 +279,19 @@ class Rails : Examiner {
       Find(Severity::kWarning, "rdma-guid-zero", "RDMA",
            fmt::format("the node GUID of {} RDMA devices is zero: {}", without.size(), FirstFew(without)),
            "rdma_cm finds a device by its node GUID: programs that use it fail in a pod that gets one of "
-           "these; "
-           "mlx5 has none for a VF whose driver was bound before the VF had a MAC address",
+           "these; mlx5 has none for a VF whose driver was bound before the VF had a MAC address",
            "while no pod has the VF: `ip link set PF vf N mac ADDRESS` if its MAC address there is zero, "
-           "then write "
-           "its PCI address to /sys/bus/pci/drivers/mlx5_core/unbind and to .../bind; raild does it for free "
-           "VFs "
-           "without a MAC address on rails with \"manage_sriov\"");
+           "then write its PCI address to /sys/bus/pci/drivers/mlx5_core/unbind and to .../bind; raild does "
+           "it for free VFs without a MAC address on rails with \"manage_sriov\"");
     }
     for (const auto& [guid, names] : devices) {
       if (names.size() < 2) continue;
       Find(Severity::kWarning, "rdma-guid-twice", guid,
            fmt::format("{} RDMA devices have the node GUID {}: {}", names.size(), guid, FirstFew(names)),
            "rdma_cm finds a device by its node GUID: a pod that has two of these uses the first for both, "
-           "which may "
-           "be another rail's",
+           "which may be another rail's",
            "mlx5 makes the GUID of the MAC address that the PF gives to the VF: give each VF another one "
-           "(`ip link "
-           "set PF vf N mac ADDRESS`), then unbind and bind its driver");
+           "(`ip link set PF vf N mac ADDRESS`), then unbind and bind its driver");
     }
   }
 

@@ -45,12 +45,10 @@ class Rates : Examiner {
     Find(Severity::kWarning, "ingress-policing", Name(a),
          "Open vSwitch polices what the pod sends: " + rate + " on its port " + port->name,
          "it drops what is above, which RoCE takes badly; and in the NIC it is the same limit as devlink's "
-         "rate "
-         "(max_tx_rate of the network), so the last one who sets it wins",
-         fmt::format(
-             "`ovs-vsctl set Interface {} ingress_policing_rate=0 ingress_policing_kpkts_rate=0`; limit "
-             "by `rates` of node.json or by max_tx_rate of the network",
-             port->name));
+         "rate (max_tx_rate of the network), so the last one who sets it wins",
+         fmt::format("`ovs-vsctl set Interface {} ingress_policing_rate=0 ingress_policing_kpkts_rate=0`; "
+                     "limit by `rates` of node.json or by max_tx_rate of the network",
+                     port->name));
   }
 };
 

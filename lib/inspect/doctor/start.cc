@@ -29,8 +29,7 @@ class Start : Examiner {
          "the plugins refuse every pod, and a raild that starts now ends at once; one that runs goes on by "
          "what it had read",
          "mend what is named there (`raild --check-config` says whether it is right) and save the file; a "
-         "raild that runs takes it by "
-         "itself");
+         "raild that runs takes it by itself");
   }
 
   void Newer() {
@@ -43,8 +42,7 @@ class Start : Examiner {
          "the plugins attach pods by the new ones, raild repairs by the old ones" +
              (problem.empty() ? "" : "; " + problem),
          restart ? "drain the node when pods on it may not be cut off, then `systemctl restart raild`, or "
-                   "delete raild's pod; or put the "
-                   "old values back"
+                   "delete raild's pod; or put the old values back"
                  : "mend what is named there and save the file; if raild has said nothing, `systemctl "
                    "restart raild`, or delete its pod");
   }

@@ -49,10 +49,8 @@ class Examiner {
 
 // The daemons, offload, the datapath.
 void ExamineOpenVswitch(const NodeFacts& facts, std::vector<Finding>& found);
-// NICs, bridges, uplinks, MTUs, RDMA.
+// NICs, bridges, uplinks and how they treat RoCE, MTUs, RDMA.
 void ExamineRails(const NodeFacts& facts, std::vector<Finding>& found);
-// How the uplinks treat RoCE.
-void ExamineLossless(const NodeFacts& facts, std::vector<Finding>& found);
 // Shares and limits of tenants, and what else limits them.
 void ExamineRates(const NodeFacts& facts, std::vector<Finding>& found);
 // What the ports have counted in the last minute.

@@ -87,8 +87,7 @@ class Vlans : Examiner {
     using Cause = frr::SessionDown::Cause;
     const std::string on_leaf = fmt::format(
         "on the leaf: has this node's port a subinterface with VLAN {}, up, in the tenant's VRF, and has "
-        "that "
-        "VRF's BGP a neighbor on it (unnumbered, remote-as external)?",
+        "that VRF's BGP a neighbor on it (unnumbered, remote-as external)?",
         vlan.vlan());
     const std::string here = fmt::format("`vtysh -c 'show bgp vrf {} neighbors {}'` on this node says more",
                                          vlan.vrf(), vlan.port());

@@ -40,11 +40,11 @@ class InspectorTest : public testing::Test {
   std::vector<std::string> Problems() {
     const auto checked = inspector->Check({});
     EXPECT_TRUE(checked) << checked.error().message;
-    if (!checked || checked->size() != 1) return {"not one attachment"};
+    if (!checked || checked->attachments_size() != 1) return {"not one attachment"};
     std::vector<std::string> sentences;
-    for (const Problem& problem : checked->front().problems) {
-      EXPECT_NE(problem.fix, "") << problem.what;
-      sentences.push_back(problem.what);
+    for (const v1::CheckProblem& problem : checked->attachments(0).details()) {
+      EXPECT_NE(problem.fix(), "") << problem.what();
+      sentences.push_back(problem.what());
     }
     return sentences;
   }

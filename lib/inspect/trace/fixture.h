@@ -125,12 +125,12 @@ class TraceTest : public testing::Test {
     EXPECT_TRUE(answer) << answer.error().message;
     return answer ? *answer : Answer();
   }
-  void Dropped(const char* destination, Reason reason, const std::string& words) {
+  void Dropped(const char* destination, Answer::Reason reason, const std::string& words) {
     const Answer answer = Must(destination);
-    EXPECT_EQ(answer.verdict, Verdict::kDropped);
-    EXPECT_EQ(answer.reason, reason) << answer.sentence;
-    EXPECT_THAT(answer.sentence, HasSubstr(words));
-    EXPECT_FALSE(answer.back);
+    EXPECT_EQ(answer.verdict(), Answer::DROPPED);
+    EXPECT_EQ(answer.reason(), reason) << answer.sentence();
+    EXPECT_THAT(answer.sentence(), HasSubstr(words));
+    EXPECT_FALSE(answer.has_back());
   }
 
   config::NodeConfig config;

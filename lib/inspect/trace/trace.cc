@@ -1,9 +1,13 @@
 #include "lib/inspect/trace/trace.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "lib/base/text.h"
+#include "lib/base/utf8.h"
 #include "lib/inspect/inside.h"
+#include "lib/inspect/messages.h"
 #include "lib/inspect/trace/tracer.h"
 
 namespace rail::inspect {
@@ -15,6 +19,7 @@ using engine::RemoteView;
 Result<Answer> Tracer::Run() {
   RAIL_TRY(Decide());
   LookInside();
+  *answer_.mutable_source() = ToMessage(source_);
   return std::move(answer_);
 }
 
@@ -27,9 +32,10 @@ Status Tracer::Decide() {
     return {};
   }
   if (!Carries(source().representor, PodName(source()) + " can send nothing")) return {};
-  RAIL_TRY(Send());
+  RAIL_ASSIGN(steps_, Through(packet_, answer_));
+  answer_.set_deciding_step(static_cast<uint32_t>(steps_.size() - 1));
   Judge();
-  if (answer_.verdict == Verdict::kDropped) return {};
+  if (answer_.verdict() == Answer::DROPPED) return {};
   return Return();
 }
 
@@ -42,13 +48,12 @@ void Tracer::LookInside() {
 
 void Tracer::LookInside(const state::Attachment& pod) {
   const std::vector<podnet::Deviation> found = facts_.inside(pod);
-  for (const podnet::Deviation& each : found)
-    answer_.notes.push_back("inside the pod " + PodName(pod) + ": " + each.what);
+  for (const podnet::Deviation& each : found) Note("inside the pod " + PodName(pod) + ": " + each.what);
   const auto cut = std::ranges::find_if(found, &podnet::Deviation::cuts);
-  if (cut == found.end() || answer_.verdict != Verdict::kReaches) return;
+  if (cut == found.end() || answer_.verdict() != Answer::REACHES) return;
   const std::string command = CommandFor(pod, found);
-  Say(Verdict::kDoubtful, Reason::kInsidePod,
-      answer_.sentence + "; but inside the pod " + PodName(pod) +
+  Say(Answer::DOUBTFUL, Answer::INSIDE_POD,
+      answer_.sentence() + "; but inside the pod " + PodName(pod) +
           " something is not as its ADD has made it: " + cut->what,
       (command.empty() ? "" : command + ", or ") + "delete the pod: its successor is whole");
 }
@@ -135,13 +140,13 @@ Status Tracer::FindSource() {
       return Fail(Code::kInvalid, "the source is not clear, it could be: " + names +
                                       "; say the namespace, the pod and the rail");
     }
-    answer_.source = *found.front();  // whose tenant is that of all of them
+    source_ = *found.front();  // whose tenant is that of all of them
     const std::string rail = RailOfDestination();
     const auto it =
         std::ranges::find_if(found, [&](const AttachmentView* a) { return a->attachment.rail == rail; });
-    answer_.source = it == found.end() ? *found.front() : **it;
+    source_ = it == found.end() ? *found.front() : **it;
   } else {
-    answer_.source = *found.front();
+    source_ = *found.front();
   }
   rail_ = FindRail(source().rail);
   if (rail_ == nullptr) {
@@ -153,25 +158,24 @@ Status Tracer::FindSource() {
 
 bool Tracer::Refused() {
   if (source().phase != state::Phase::kReady) {
-    Drop(Reason::kRulesMissing,
+    Drop(Answer::RULES_MISSING,
          PodName(source()) + (source().phase == state::Phase::kAdding
                                   ? " is being attached: its ADD is under way, or has died"
                                   : " is being taken away: its DEL has begun"),
-         "see `railctl get attachments`; an ADD that has died is undone by raild once its namespace is "
-         "gone");
+         "see `railctl get attachments`; an ADD that has died is undone by raild once its namespace is gone");
     return true;
   }
   const auto own = std::ranges::find_if(
       source().addresses, [&](const IpAddress& a) { return a.is_v6() == question_.destination.is_v6(); });
   if (own == source().addresses.end() && !question_.source_address) {
-    Drop(Reason::kNoAddressOfFamily,
+    Drop(Answer::NO_ADDRESS_OF_FAMILY,
          PodName(source()) + " has no " + (question_.destination.is_v6() ? "IPv6" : "IPv4") +
              " address to send from",
          "give the network's IPAM a range of that family, or ask about an address of the other");
     return true;
   }
   if (question_.source_address && question_.source_address->is_v6() != question_.destination.is_v6()) {
-    Drop(Reason::kNoAddressOfFamily, "source and destination are of two families, no packet has both", "");
+    Drop(Answer::NO_ADDRESS_OF_FAMILY, "source and destination are of two families, no packet has both", "");
     return true;
   }
   packet_ = {.in_port = source().ofport,
@@ -184,28 +188,32 @@ bool Tracer::Refused() {
              .destination_port = question_.destination_port};
   const bool itself = !question_.source_address && !question_.source_mac;
   if (itself && Holds(source(), question_.destination)) {
-    Drop(Reason::kOwnAddress,
+    Drop(Answer::OWN_ADDRESS,
          destination() + " is this interface's own address: the pod's kernel keeps it inside", "");
     return true;
   }
   return false;
 }
 
-Result<Way> Tracer::Through(const Packet& packet) const {
-  Way way{.packet = packet.ToText()};
-  RAIL_ASSIGN(const std::string text, ask_(rail_->rail.bridge, way.packet));
+template <class Way>
+Result<std::vector<SwitchStep>> Tracer::Through(const Packet& packet, Way& way) const {
+  way.set_packet(packet.ToText());
+  RAIL_ASSIGN(const std::string text, ask_(rail_->rail.bridge, way.packet()));
   RAIL_ASSIGN(SwitchTrace trace, ParseSwitchTrace(text));
-  way.megaflow = std::move(trace.megaflow);
-  way.datapath_actions = std::move(trace.datapath_actions);
-  for (SwitchStep& step : trace.steps) way.hops.push_back({std::move(step), ""});
-  for (Hop& hop : way.hops) hop.words = Words(hop.step, packet);
-  return way;
-}
-
-Status Tracer::Send() {
-  RAIL_ASSIGN(answer_.way, Through(packet_));
-  answer_.deciding = answer_.way.hops.size() - 1;
-  return {};
+  for (const SwitchStep& step : trace.steps) {
+    v1::TraceStep& message = *way.add_steps();
+    message.set_table(step.table);
+    message.set_table_name(TableName(step.table));
+    message.set_matched(step.matched);
+    if (step.matched) {
+      *message.mutable_rule() =
+          ToMessage({step.table, step.priority, step.cookie, step.match, Join(step.actions, ",")});
+    }
+    message.set_words(ValidUtf8(Words(step, packet)));
+  }
+  way.set_megaflow(ValidUtf8(trace.megaflow));
+  way.set_datapath_actions(ValidUtf8(trace.datapath_actions));
+  return std::move(trace.steps);
 }
 
 bool Tracer::Works(const std::string& port) const {
@@ -225,15 +233,20 @@ int64_t Tracer::Uplink() const {
   return it == ports_.end() ? -1 : it->second;
 }
 
-void Tracer::Say(Verdict verdict, Reason reason, std::string sentence, std::string advice) {
-  answer_.verdict = verdict;
-  answer_.reason = reason;
-  answer_.sentence = std::move(sentence);
-  answer_.advice = std::move(advice);
+void Tracer::Say(Answer::Verdict verdict, Answer::Reason reason, const std::string& sentence,
+                 const std::string& advice) {
+  answer_.set_verdict(verdict);
+  answer_.set_reason(reason);
+  answer_.set_sentence(ValidUtf8(sentence));
+  answer_.set_advice(ValidUtf8(advice));
 }
 
-void Tracer::Drop(Reason reason, std::string sentence, std::string advice) {
-  Say(Verdict::kDropped, reason, std::move(sentence), std::move(advice));
+void Tracer::Drop(Answer::Reason reason, const std::string& sentence, const std::string& advice) {
+  Say(Answer::DROPPED, reason, sentence, advice);
+}
+
+void Tracer::Note(const std::string& text) {
+  answer_.add_notes(ValidUtf8(text));
 }
 
 Status Tracer::Return() {
@@ -243,35 +256,34 @@ Status Tracer::Return() {
                 .source_port = packet_.destination_port,
                 .destination_port = packet_.source_port};
   const AttachmentView* local = Local();
-  if (answer_.reason == Reason::kDeliveredLocally && local != nullptr) {
+  if (answer_.reason() == Answer::DELIVERED_LOCALLY && local != nullptr) {
     packet.in_port = local->attachment.ofport;
     packet.source_mac = local->attachment.mac;
     packet.destination_mac = rail_->rail.GatewayMac();
   } else {
     packet.in_port = Uplink();
-    packet.vlan = answer_.source.vlan;
+    packet.vlan = source_.vlan;
     packet.source_mac = LeafMac();
     packet.destination_mac = engine::MacOf(rail_->seen.bridge_mac());
   }
-  Back back;
-  RAIL_ASSIGN(back.way, Through(packet));
-  const SwitchStep& last = back.way.hops.back().step;
+  v1::ReturnPath& back = *answer_.mutable_back();
+  RAIL_ASSIGN(const std::vector<SwitchStep> steps, Through(packet, back));
+  const SwitchStep& last = steps.back();
   const auto output = Output(last);
   const bool to_source = !Drops(last) && output && *output == source().ofport;
-  back.admitted = to_source && !GoesNowhere(back.way);
-  if (back.admitted) {
-    back.sentence = "the answer is admitted and delivered to " + source().representor;
-  } else {
-    back.sentence = "the answer does not come back: ";
-    back.sentence += to_source ? "no working port has the number that its rules send it to"
-                               : "it ends in table " + std::to_string(last.table) + " (" +
-                                     back.way.hops.back().words + ")";
-    if (answer_.verdict == Verdict::kReaches) {
-      Say(Verdict::kDoubtful, Reason::kNoWayBack, "the packet gets there, but " + back.sentence,
-          "`railctl check` says which rules are missing; raild puts them back");
-    }
+  back.set_admitted(to_source && !GoesNowhere(back));
+  if (back.admitted()) {
+    back.set_sentence(ValidUtf8("the answer is admitted and delivered to " + source().representor));
+    return {};
   }
-  answer_.back = std::move(back);
+  back.set_sentence(
+      ValidUtf8("the answer does not come back: " +
+                (to_source ? "no working port has the number that its rules send it to"
+                           : fmt::format("it ends in table {} ({})", last.table, Words(last, packet)))));
+  if (answer_.verdict() == Answer::REACHES) {
+    Say(Answer::DOUBTFUL, Answer::NO_WAY_BACK, "the packet gets there, but " + back.sentence(),
+        "`railctl check` says which rules are missing; raild puts them back");
+  }
   return {};
 }
 

@@ -1,7 +1,7 @@
 // Whether a pod can reach an address, and which rule decides: asks the switch with the pod's own packet and explains its answer.
 //
 // Use:      RAIL_ASSIGN(const Answer answer, Trace(question, facts, ask_switch));
-//           answer.verdict, answer.sentence, answer.advice
+//           answer.verdict(), answer.sentence(), answer.advice()
 // Threads:  pure functions, except for what `ask_switch` does
 // Source:   lib/pipeline/README.md (what each table asks); ovs-vswitchd(8) "ofproto/trace"
 #pragma once
@@ -18,77 +18,21 @@
 #include "lib/inspect/trace/switch_trace.h"
 #include "lib/netlink/netlink.h"
 #include "lib/podnet/podnet.h"
+#include "rail/v1/node.pb.h"
 
 namespace rail::inspect {
-
-enum class Protocol { kUdp, kTcp, kIcmp };
 
 struct Question {
   Selector source;
   IpAddress destination;
-  Protocol protocol = Protocol::kUdp;
+  v1::TraceRequest::Protocol protocol = v1::TraceRequest::UDP;
   uint16_t destination_port = 4791;
   uint16_t source_port = 49152;
   std::optional<IpAddress> source_address;  // none: the pod's own
   std::optional<MacAddress> source_mac;
 };
 
-enum class Verdict { kReaches, kDoubtful, kDropped };
-enum class Reason {  // see rail.v1.TraceResponse.Reason
-  kDeliveredLocally,
-  kSentToLeaf,
-  kOtherTenant,
-  kUnknownDestination,
-  kNotInstalled,
-  kSpoofedSource,
-  kRulesMissing,
-  kNoTenant,
-  kNoLeafMac,
-  kNoCarrier,
-  kBgpDown,
-  kNotAnnounced,
-  kAnotherRail,
-  kOwnAddress,
-  kNotForPods,
-  kNoAddressOfFamily,
-  kForeignRule,
-  kNoWayBack,
-  kPortNotWorking,
-  kContested,
-  kInsidePod,
-};
-
-struct Hop {
-  SwitchStep step;
-  std::string words;
-};
-
-// A packet through this node's switch.
-struct Way {
-  std::string packet;
-  std::vector<Hop> hops;
-  std::string megaflow;
-  std::string datapath_actions;
-};
-
-struct Back {
-  bool admitted = false;
-  std::string sentence;
-  Way way;
-};
-
-struct Answer {
-  Verdict verdict = Verdict::kDropped;
-  Reason reason = Reason::kRulesMissing;
-  std::string sentence;
-  std::string advice;
-  engine::AttachmentView source;
-  Way way;                         // empty when the switch was not asked
-  std::optional<size_t> deciding;  // index in way.hops
-  std::vector<std::string> notes;
-  std::optional<Back> back;
-  std::string fabric_path;  // the way of a packet that leaves the node; "": not known
-};
+using Answer = v1::TraceResponse;
 
 // The view, and the facts that it does not contain.
 struct TraceFacts {
@@ -108,8 +52,6 @@ using AskSwitch = std::function<Result<std::string>(const std::string& bridge, c
 // Errors: kNotFound no attachment matches (the message lists those on this node); kInvalid several match; of the switch.
 Result<Answer> Trace(const Question& question, const TraceFacts& facts, const AskSwitch& ask);
 
-// "pipeline", "attachment", ...; "foreign" for a cookie that is not ours.
-std::string CookieKindName(uint64_t cookie);
 // "admit", "source", ...; "" for a table that is not ours.
 std::string TableName(uint8_t table);
 

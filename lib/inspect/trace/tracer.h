@@ -17,7 +17,7 @@ struct Packet {
   MacAddress destination_mac;
   IpAddress source;
   IpAddress destination;
-  Protocol protocol = Protocol::kUdp;
+  v1::TraceRequest::Protocol protocol = v1::TraceRequest::UDP;
   uint16_t source_port = 0;
   uint16_t destination_port = 0;
 
@@ -32,7 +32,7 @@ class Tracer {
   Result<Answer> Run();
 
  private:
-  const state::Attachment& source() const { return answer_.source.attachment; }
+  const state::Attachment& source() const { return source_.attachment; }
   std::string destination() const { return question_.destination.ToString(); }
   std::string PodName(const state::Attachment& a) const { return Name(a); }
 
@@ -57,20 +57,23 @@ class Tracer {
   Status FindSource();
   // Answers the question without the switch, if that is possible. False: the switch must be asked.
   bool Refused();
-  Result<Way> Through(const Packet& packet) const;
-  Status Send();
+  // What the switch does with the packet. `way`: TraceResponse or ReturnPath.
+  template <class Way>
+  Result<std::vector<SwitchStep>> Through(const Packet& packet, Way& way) const;
   bool Works(const std::string& port) const;
   std::string PortName(int64_t number) const;
   int64_t Uplink() const;
-  void Say(Verdict verdict, Reason reason, std::string sentence, std::string advice);
-  void Drop(Reason reason, std::string sentence, std::string advice);
+  void Say(Answer::Verdict verdict, Answer::Reason reason, const std::string& sentence,
+           const std::string& advice);
+  void Drop(Answer::Reason reason, const std::string& sentence, const std::string& advice);
+  void Note(const std::string& text);
   // Finds out whether the destination's answer would come back.
   Status Return();
 
   // trace_verdict.cc: what the switch's answer means.
   void Judge();
-  // The rules send the packet to a port that the datapath does not have.
-  static bool GoesNowhere(const Way& way);
+  // The rules send the packet to a port that the datapath does not have. `way`: TraceResponse or ReturnPath.
+  static bool GoesNowhere(const auto& way) { return way.datapath_actions() == "drop"; }
   void NotWorking(const std::string& port, const std::string& so);
   // False, and the answer is given: the link of the representor is down or has no carrier. `so`: what follows.
   bool Carries(const std::string& representor, const std::string& so);
@@ -123,6 +126,8 @@ class Tracer {
   const engine::NodeView& view_;
   const AskSwitch& ask_;
   Answer answer_;
+  engine::AttachmentView source_;
+  std::vector<SwitchStep> steps_;  // of the packet; none when the switch was not asked
   const engine::RailView* rail_ = nullptr;
   std::map<std::string, int64_t> ports_;
   Packet packet_;

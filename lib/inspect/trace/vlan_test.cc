@@ -35,24 +35,24 @@ class VlanTraceTest : public TraceTest {
 
 TEST_F(VlanTraceTest, FindsTheDestinationOfItsOwnTenant) {
   Answer answer = Must("10.0.9.1");
-  EXPECT_EQ(answer.verdict, Verdict::kReaches) << answer.sentence;
-  EXPECT_THAT(answer.sentence,
+  EXPECT_EQ(answer.verdict(), Answer::REACHES) << answer.sentence();
+  EXPECT_THAT(answer.sentence(),
               HasSubstr("in VLAN 101 to the leaf 02:00:00:00:0f:01: 10.0.9.1 is of the same tenant"));
   EXPECT_THAT(packets[0], HasSubstr("in_port=2,dl_src=")) << "a pod's packet has no tag";
   EXPECT_THAT(packets[1], HasSubstr("in_port=1,dl_vlan=101,dl_src=02:00:00:00:0f:01,"));
-  EXPECT_THAT(answer.back->way.hops[0].words, HasSubstr("from the leaf, in VLAN 101, for a pod"));
+  EXPECT_THAT(answer.back().steps(0).words(), HasSubstr("from the leaf, in VLAN 101, for a pod"));
   forward = Text(kAdmit + kSourceRed + kToRed + kSame + kToPod2, "3");
   answer = Must("10.0.0.2");
-  EXPECT_EQ(answer.reason, Reason::kDeliveredLocally);
-  EXPECT_THAT(answer.sentence, HasSubstr("ns/b net1 on rail0"));
+  EXPECT_EQ(answer.reason(), Answer::DELIVERED_LOCALLY);
+  EXPECT_THAT(answer.sentence(), HasSubstr("ns/b net1 on rail0"));
 }
 
 TEST_F(VlanTraceTest, SaysThatAnAddressIsAnotherTenantsAlone) {
   forward = Text(kAdmit + kSourceRed + Miss(2));
-  Dropped("10.0.9.2", Reason::kOtherTenant,
+  Dropped("10.0.9.2", Answer::OTHER_TENANT,
           "no pod of tenant red has 10.0.9.2, which is an address of a pod of tenant blue");
-  Dropped("10.0.9.9", Reason::kUnknownDestination, "nobody announces 10.0.9.9");
-  Dropped("10.0.9.1", Reason::kNotInstalled, "its rules are not on br-rail0 yet");
+  Dropped("10.0.9.9", Answer::UNKNOWN_DESTINATION, "nobody announces 10.0.9.9");
+  Dropped("10.0.9.1", Answer::NOT_INSTALLED, "its rules are not on br-rail0 yet");
 }
 
 TEST_F(VlanTraceTest, AsksInTheVrfOfTheSendersTenant) {
@@ -60,25 +60,26 @@ TEST_F(VlanTraceTest, AsksInTheVrfOfTheSendersTenant) {
     return tenant == kBlue ? "AS 7" : "";
   };
   forward = Text(kAdmit + kSourceRed + Miss(2));
-  Dropped("10.0.9.9", Reason::kUnknownDestination, "nobody announces 10.0.9.9");
+  Dropped("10.0.9.9", Answer::UNKNOWN_DESTINATION, "nobody announces 10.0.9.9");
   view.without_tenant = [](const tenancy::TenantId& tenant, const IpAddress&) -> std::string {
     return tenant == kRed ? "AS 7" : "";
   };
-  EXPECT_THAT(Must("10.0.9.9").advice, HasSubstr("'show bgp vrf railcni-0-101 ipv4 unicast 10.0.9.9/32'"));
+  EXPECT_THAT(Must("10.0.9.9").advice(), HasSubstr("'show bgp vrf railcni-0-101 ipv4 unicast 10.0.9.9/32'"));
   view.rails[0].seen.mutable_vlans(0)->set_bgp_state("Idle");
-  EXPECT_THAT(Must("10.0.9.9").advice, HasSubstr("'show bgp vrf railcni-0-101 summary'"));
+  EXPECT_THAT(Must("10.0.9.9").advice(), HasSubstr("'show bgp vrf railcni-0-101 summary'"));
 }
 
 TEST_F(VlanTraceTest, AsksForTheSessionAndTheLeafOfTheVlan) {
   v1::RailVlan& red = *view.rails[0].seen.mutable_vlans(0);
   red.set_bgp_state("");
   Answer answer = Must("10.0.9.1");
-  EXPECT_EQ(answer.reason, Reason::kBgpDown);
-  EXPECT_THAT(answer.sentence, HasSubstr("the BGP session of VLAN 101 of tenant red on rail0 is not there"));
+  EXPECT_EQ(answer.reason(), Answer::BGP_DOWN);
+  EXPECT_THAT(answer.sentence(),
+              HasSubstr("the BGP session of VLAN 101 of tenant red on rail0 is not there"));
   forward = Text(kAdmit + kSourceRed + kToRed + kSame + Miss(4));
-  Dropped("10.0.9.1", Reason::kNoLeafMac, "heard on rcvlan-0-101");
+  Dropped("10.0.9.1", Answer::NO_LEAF_MAC, "heard on rcvlan-0-101");
   red.set_port_works(false);
-  Dropped("10.0.9.1", Reason::kNoLeafMac,
+  Dropped("10.0.9.1", Answer::NO_LEAF_MAC,
           "VLAN 101 of tenant red on rail0 has no port rcvlan-0-101 on br-rail0");
 }
 

@@ -29,22 +29,13 @@ std::string Packet::ToText() const {
   const std::string tag = vlan == config::kNoVlan ? "" : fmt::format("dl_vlan={},", vlan);
   std::string text = fmt::format("in_port={},{}dl_src={},dl_dst={},", in_port, tag, source_mac.ToString(),
                                  destination_mac.ToString());
-  switch (protocol) {
-    case Protocol::kUdp:
-      text += v6 ? "udp6" : "udp";
-      break;
-    case Protocol::kTcp:
-      text += v6 ? "tcp6" : "tcp";
-      break;
-    case Protocol::kIcmp:
-      text += v6 ? "icmp6" : "icmp";
-      break;
-  }
+  const bool icmp = protocol == v1::TraceRequest::ICMP;
+  const char* name = protocol == v1::TraceRequest::TCP ? "tcp" : icmp ? "icmp" : "udp";
+  text += name;
+  if (v6) text += '6';
   text += fmt::format(",{}={},{}={},nw_ttl=64", v6 ? "ipv6_src" : "nw_src", source.ToString(),
                       v6 ? "ipv6_dst" : "nw_dst", destination.ToString());
-  if (protocol == Protocol::kIcmp)
-    return text + (v6 ? ",icmpv6_type=128,icmpv6_code=0" : ",icmp_type=8,icmp_code=0");
-  const char* name = protocol == Protocol::kTcp ? "tcp" : "udp";
+  if (icmp) return text + (v6 ? ",icmpv6_type=128,icmpv6_code=0" : ",icmp_type=8,icmp_code=0");
   return text + fmt::format(",{0}_src={1},{0}_dst={2}", name, source_port, destination_port);
 }
 
@@ -134,32 +125,12 @@ std::string Tracer::Words(const SwitchStep& step, const Packet& packet) const {
       if (!output) return "no way on";
       if (*output == Uplink())
         return "to the leaf " + LeafMac().ToString() + " through " + rail_->rail.pf +
-               (answer_.source.vlan == config::kNoVlan ? ""
-                                                       : fmt::format(", in VLAN {}", answer_.source.vlan));
+               (source_.vlan == config::kNoVlan ? "" : fmt::format(", in VLAN {}", source_.vlan));
       return "to the pod behind " + PortName(*output);
     }
     default:
       return {};
   }
-}
-
-std::string CookieKindName(uint64_t cookie) {
-  if (!IsOurs(cookie)) return "foreign";
-  switch (static_cast<CookieKind>(cookie >> 24 & 0xff)) {
-    case CookieKind::kPipeline:
-      return "pipeline";
-    case CookieKind::kAttachment:
-      return "attachment";
-    case CookieKind::kTenant:
-      return "tenant";
-    case CookieKind::kCompare:
-      return "compare";
-    case CookieKind::kRemote:
-      return "remote";
-    case CookieKind::kLeaf:
-      return "leaf";
-  }
-  return "foreign";
 }
 
 std::string TableName(uint8_t table) {

@@ -1,8 +1,30 @@
-#include "lib/inspect/rates.h"
+#include "lib/inspect/qos.h"
 
 #include "lib/engine/attach/tenant_rates.h"
+#include "lib/engine/repair/lossless.h"
 
 namespace rail::inspect {
+namespace {
+
+void Compare(NodeFacts& facts, const engine::Openers& openers) {
+  for (const config::Rail& rail : facts.config.rails) {
+    if (!rail.lossless) continue;
+    facts.rails[rail.name].lossless = qos::Compare(*rail.lossless, rail.pf, engine::LookAtQos(openers, rail));
+  }
+}
+
+}  // namespace
+
+Status LookAtLossless(NodeFacts& facts, const engine::Openers& openers) {
+  Compare(facts, openers);
+  return {};
+}
+
+void LosslessUnknown(NodeFacts& facts, const Error& error) {
+  engine::Openers nothing;
+  nothing.dcb = [&]() -> Result<std::unique_ptr<netlink::Dcb>> { return tl::make_unexpected(error); };
+  Compare(facts, nothing);
+}
 
 Status LookAtRates(NodeFacts& facts, const engine::Openers& openers) {
   if (!facts.config.rates) return {};
@@ -15,10 +37,6 @@ Status LookAtRates(NodeFacts& facts, const engine::Openers& openers) {
     if (!differ.empty()) facts.rates_differ[shown.attachment.id] = std::move(differ);
   }
   return {};
-}
-
-void TakeRates(NodeFacts& facts, NodeFacts& seen, const Status& looked) {
-  if (looked) facts.rates_differ = std::move(seen.rates_differ);
 }
 
 }  // namespace rail::inspect
