@@ -4,7 +4,6 @@
 
 #include <csignal>
 
-#include "cmd/raild/api/hardware.h"
 #include "cmd/raild/api/tls.h"
 #include "cmd/raild/new_config.h"
 #include "lib/base/clock.h"
@@ -18,8 +17,6 @@ namespace {
 
 // An editor writes a file in several steps, and an installer several files.
 constexpr std::chrono::milliseconds kGatherConfig{100};
-// The doctor looks back over a minute: a reading of ten seconds ago does, too.
-constexpr std::chrono::milliseconds kCountersWait{200};
 
 Result<std::vector<std::string>> LacksOf(const config::NodeConfig& config, const engine::Deps& deps,
                                          const std::string& sysfs) {
@@ -46,7 +43,7 @@ engine::NodeIdentity Identity() {
 
 }  // namespace
 
-Daemon::Daemon(config::NodeConfig config, engine::Deps deps, config::Paths paths, Stores stores,
+Daemon::Daemon(config::NodeConfig config, engine::Deps deps, config::Paths paths, Workers::Stores stores,
                event::WakeSocket wakeups, std::unique_ptr<event::Loop> loop, const Supervisor& supervisor)
     : config_(std::move(config)),
       deps_(WithTenants(std::move(deps))),
@@ -54,30 +51,14 @@ Daemon::Daemon(config::NodeConfig config, engine::Deps deps, config::Paths paths
       wakeups_(std::move(wakeups)),
       loop_(std::move(loop)),
       node_status_(config_, Identity(), views_),
-      publisher_(std::move(stores.for_publisher), node_status_),
-      sweep_(config_, deps_, std::move(stores.for_sweep), node_status_,
-             {.undone = [this] { RecordChanged(); }, .devices = [this] { bgp_.DevicesChanged(); }}),
-      switch_(config_, deps_, std::move(stores.for_switch), node_status_,
-              {.right_again = [this] { sweep_.Soon(); }, .moved = [this] { bgp_.TenantsMoved(); }}),
-      bgp_(config_, deps_, std::move(stores.for_bgp), node_status_,
-           {.learned = [this] { switch_.Learned(); }, .right_again = [this] { sweep_.Soon(); }}),
-      tenants_worker_(config_, paths_, node_status_, tenants_, [this] { switch_.TenantsChanged(); }),
-      uplinks_(config_, deps_, node_status_,
-               [this](const engine::UplinkNews& news) { bgp_.UplinksChanged(news); }),
-      qos_(config_, deps_, node_status_),
-      rates_(config_, deps_, std::move(stores.for_rates), node_status_),
-      ports_(config_, views_, paths_.sysfs),
-      inspector_(config_, paths_, deps_, views_, UnixMs, inspect::kAnswerTime, RealHardware(paths_),
-                 [this] { return ports_.sampler().Fresh(After(kCountersWait)); }),
-      metrics_(config_, paths_, inspector_, views_, ports_.sampler()),
-      reports_(config_, paths_, views_, [this] { return inspector_.Requests(); }),
+      workers_(config_, deps_, paths_, std::move(stores), node_status_, views_, tenants_),
       supervisor_(supervisor),
       good_rails_(config_, engine::ReadGoodRails(paths_.good_rails_file), Clock::now()) {}
 
 Result<std::unique_ptr<Daemon>> Daemon::Start(config::NodeConfig config, engine::Deps deps,
                                               const config::Paths& paths, const Supervisor& supervisor,
                                               const Status& file) {
-  Stores stores;
+  Workers::Stores stores;
   RAIL_ASSIGN(stores.for_switch, deps.open_store());
   RAIL_ASSIGN(stores.for_bgp, deps.open_store());
   RAIL_ASSIGN(stores.for_sweep, deps.open_store());
@@ -89,23 +70,13 @@ Result<std::unique_ptr<Daemon>> Daemon::Start(config::NodeConfig config, engine:
   RAIL_ASSIGN(std::unique_ptr<event::Loop> loop, event::Loop::Open());
   std::unique_ptr<Daemon> daemon(new Daemon(std::move(config), std::move(deps), paths, std::move(stores),
                                             std::move(wakeups), std::move(loop), supervisor));
-  RAIL_TRY(daemon->publisher_.Open());
-  RAIL_TRY(daemon->sweep_.Open());
-  RAIL_TRY(daemon->switch_.Open());
-  RAIL_TRY(daemon->bgp_.Open());
-  RAIL_TRY(daemon->tenants_worker_.Open());
-  RAIL_TRY(daemon->uplinks_.Open());
-  RAIL_TRY(daemon->qos_.Open());
-  RAIL_TRY(daemon->rates_.Open());
-  RAIL_TRY(daemon->ports_.Open());
-  RAIL_TRY(daemon->metrics_.Open());
-  RAIL_TRY(daemon->reports_.Open());
+  RAIL_TRY(daemon->workers_.Open());
   RAIL_TRY(daemon->watching_.Open());
   RAIL_TRY(daemon->WatchSignalsAndWakeups());
   daemon->WatchConfig(file);
-  RAIL_ASSIGN(daemon->server_,
-              Server::Start({daemon->views_, daemon->config_, daemon->inspector_, daemon->ports_.sampler()},
-                            paths.socket));
+  RAIL_ASSIGN(daemon->server_, Server::Start({daemon->views_, daemon->config_, daemon->workers_.inspector(),
+                                              daemon->workers_.sampler()},
+                                             paths.socket));
   return daemon;
 }
 
@@ -114,12 +85,7 @@ Status Daemon::WatchSignalsAndWakeups() {
     ends_ = true;
     loop_->Stop();
   }));
-  return loop_->Watch(wakeups_.fd(), [this] {
-    const event::Wakeups wakeups = wakeups_.Drain();
-    for (const event::PluginRun& run : wakeups.runs) metrics_.Count(run);
-    for (const event::PodFailure& failure : wakeups.failures) reports_.Failed(failure);
-    if (wakeups.record_changed) RecordChanged();
-  });
+  return loop_->Watch(wakeups_.fd(), [this] { workers_.Take(wakeups_.Drain()); });
 }
 
 void Daemon::WatchConfig(const Status& file) {
@@ -159,13 +125,6 @@ engine::Deps Daemon::WithTenants(engine::Deps deps) {
   return deps;
 }
 
-void Daemon::RecordChanged() {
-  switch_.RecordChanged();
-  bgp_.RecordChanged();
-  rates_.RecordChanged();
-  node_status_.Changed();
-}
-
 std::string Daemon::WaitsForRails() {
   good_rails_.Look(*views_.Current(), Clock::now());
   if (good_rails_.TakeChanged()) {
@@ -175,7 +134,7 @@ std::string Daemon::WaitsForRails() {
   return good_rails_.waits_for();
 }
 
-// The threads that serve gRPC and HTTP need no watch: who asks them sees whether they answer.
+// The threads that serve gRPC need no watch: who asks them sees whether they answer.
 void Daemon::BeginToWatch() {
   const auto tell = [this](const Health& health) {
     if (!health.hung.empty()) log::Error("{}", health.hung);
@@ -190,47 +149,18 @@ void Daemon::BeginToWatch() {
   };
   watchdog_.emplace(watching_.loop(), supervisor_, tell, [this] { return WaitsForRails(); });
   watchdog_->Add("signals and wakeups", *loop_);
-  watchdog_->Add("Open vSwitch", switch_.loop(), &switch_.pulse());
-  watchdog_->Add("bgpd", bgp_.loop());
-  watchdog_->Add("the sweep", sweep_.loop(), &sweep_.pulse());
-  watchdog_->Add("uplinks", uplinks_.loop());
-  watchdog_->Add("priorities of uplinks", qos_.loop());
-  watchdog_->Add("rates", rates_.loop());
-  watchdog_->Add("counters", ports_.loop());
-  watchdog_->Add("publishing", publisher_.loop());
+  workers_.AddTo(*watchdog_);
   watching_.Start([this] { watchdog_->Begin(); });
 }
 
 std::optional<config::NodeConfig> Daemon::Run() {
   log::Info("started: {} rails", config_.rails.size());
-  publisher_.Start();
-  uplinks_.Start();
-  switch_.Start();
-  bgp_.Start();
-  sweep_.Start();
-  tenants_worker_.Start();
-  qos_.Start();
-  rates_.Start();
-  ports_.Start();
-  metrics_.Start();
-  reports_.Start();
+  workers_.Start();
   BeginToWatch();
   loop_->Run();
   watching_.Stop();  // a thread that ends does not hang
   if (ends_) supervisor_.Tell("STOPPING=1");
-  for (event::Loop* part : {&switch_.loop(), &bgp_.loop(), &sweep_.loop()})
-    part->Stop();  // all at once: each may be in a round
-  tenants_worker_.Stop();
-  uplinks_.Stop();
-  qos_.Stop();
-  rates_.Stop();
-  bgp_.Stop();
-  switch_.Stop();
-  sweep_.Stop();
-  metrics_.Stop();
-  ports_.Stop();
-  reports_.Stop();
-  publisher_.Stop();
+  workers_.Stop();
   server_->Stop();
   // A signal may have come meanwhile. The loop takes descriptors between two pieces of work that are posted one by the other.
   loop_->Post([this] { loop_->Post([this] { loop_->Stop(); }); });

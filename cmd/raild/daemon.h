@@ -1,4 +1,4 @@
-// raild as a whole: its parts, each on a thread of its own, and how they notify each other.
+// raild as a whole: its workers, its API, signals, node.json and the watchdog.
 //
 // Use:      RAIL_ASSIGN(auto daemon, Daemon::Start(config, wire::RealDeps(), paths, supervisor, {}));
 //           while (auto next = daemon->Run()) ...        // node.json has changed: a new Daemon, by the new one
@@ -10,24 +10,13 @@
 #include <optional>
 
 #include "cmd/raild/api/service.h"
-#include "cmd/raild/metrics/worker.h"
 #include "cmd/raild/supervisor.h"
 #include "cmd/raild/watchdog.h"
-#include "cmd/raild/workers/bgp_worker.h"
-#include "cmd/raild/workers/ports_worker.h"
-#include "cmd/raild/workers/publish_worker.h"
-#include "cmd/raild/workers/qos_worker.h"
-#include "cmd/raild/workers/rates_worker.h"
-#include "cmd/raild/workers/report_worker.h"
-#include "cmd/raild/workers/sweep_worker.h"
-#include "cmd/raild/workers/switch_worker.h"
-#include "cmd/raild/workers/tenants_worker.h"
-#include "cmd/raild/workers/uplink_worker.h"
+#include "cmd/raild/workers/workers.h"
 #include "lib/config/node_config.h"
 #include "lib/engine/repair/good_rails.h"
 #include "lib/event/file_watch.h"
 #include "lib/event/wake.h"
-#include "lib/inspect/inspector.h"
 
 namespace rail::raild {
 
@@ -44,11 +33,7 @@ class Daemon {
   std::optional<config::NodeConfig> Run();
 
  private:
-  // Each thread has a connection of its own to the record.
-  struct Stores {
-    std::unique_ptr<state::Store> for_switch, for_bgp, for_sweep, for_rates, for_publisher;
-  };
-  Daemon(config::NodeConfig config, engine::Deps deps, config::Paths paths, Stores stores,
+  Daemon(config::NodeConfig config, engine::Deps deps, config::Paths paths, Workers::Stores stores,
          event::WakeSocket wakeups, std::unique_ptr<event::Loop> loop, const Supervisor& supervisor);
 
   Status WatchSignalsAndWakeups();
@@ -56,7 +41,6 @@ class Daemon {
   void LookAtConfig();
   // The API's list of namespaces takes the place of the file.
   engine::Deps WithTenants(engine::Deps deps);
-  void RecordChanged();
   void BeginToWatch();
   std::string WaitsForRails();
 
@@ -68,18 +52,7 @@ class Daemon {
   std::unique_ptr<event::Loop> loop_;
   engine::ViewPublisher views_;
   engine::NodeStatus node_status_;
-  PublishWorker publisher_;
-  SweepWorker sweep_;
-  SwitchWorker switch_;
-  BgpWorker bgp_;
-  TenantsWorker tenants_worker_;
-  UplinkWorker uplinks_;
-  QosWorker qos_;
-  RatesWorker rates_;
-  PortsWorker ports_;
-  inspect::Inspector inspector_;
-  MetricsWorker metrics_;
-  ReportWorker reports_;
+  Workers workers_;
   const Supervisor& supervisor_;
   std::optional<event::FileWatch> config_watch_;
   bool config_look_is_due_ = false;

@@ -17,6 +17,7 @@ TIME_OF_DAY = re.compile(r"system_clock|CLOCK_REALTIME|\bUnixMs\b|\b(?:gettimeof
 MAY_TELL_THE_TIME = {
     "cmd/raild/daemon.cc": "when raild was started, for the API",
     "cmd/raild/doctor.cc": "when the look was taken, for the view",
+    "cmd/raild/workers/workers.cc": "the clock of the inspector, by which certificates hold",
     "cmd/raild/workers/report_worker.cc": "when the node's condition changed, and when an event happened, for people",
     "cmd/raild/metrics/page.cc": "the moment from which both ends of an age are counted, and which the page does not show",
     "cmd/raild/api/service.cc": "gRPC's own deadline for its end is a time of day",

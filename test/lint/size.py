@@ -10,7 +10,7 @@ import tree
 LIMITS: dict[str, tuple[int, int]] = {
     "lines of the product": (60_000, 50_000),
     "words of the pages": (58_000, 58_000),
-    "data members of the largest class": (33, 15),
+    "data members of the largest class": (19, 15),
     "arrows between folders": (137, 115),
 }
 CLASS = re.compile(r"^( *)(?:class|struct) (\w+)[^;{]*\{$(.*?)^\1\};", re.MULTILINE | re.DOTALL)

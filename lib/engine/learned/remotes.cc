@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "lib/base/text.h"
-#include "lib/engine/attach/tenant_vlans.h"
 
 namespace rail::engine {
 namespace {
@@ -30,14 +29,6 @@ std::optional<Ours> OursIn(const std::vector<tenancy::LargeCommunity>& communiti
   return ours.rail ? std::optional(ours) : std::nullopt;
 }
 
-// As BMP names the leaf of the session; nullopt: it is not known.
-std::optional<bmp::Peer> PeerOf(const frr::Session& session) {
-  if (!session.peer || !session.leaf || session.leaf->router_id.is_v6()) return std::nullopt;
-  uint32_t id = 0;
-  for (const char byte : session.leaf->router_id.bytes()) id = id << 8 | static_cast<uint8_t>(byte);
-  return bmp::Peer{0, *session.peer, session.leaf->asn, id};
-}
-
 }  // namespace
 
 Remotes::Remotes(const config::NodeConfig& config, Deadline now, Scope scope)
@@ -47,31 +38,25 @@ Remotes::Remotes(const config::NodeConfig& config, Deadline now, Scope scope)
         return std::move(scope);
       }()),
       feeds_(by_rail() ? config.rails.size() : 1, FeedState{.closed = now}),
-      leaves_(config.rails.size()),
-      complete_by_(now + kStale),
-      as_paths_(*scope_.as_paths),
-      complete_(scope_.begins_complete) {}
-
-std::string Remotes::InterfaceOf(const config::Rail& rail) const {
-  return by_rail() ? VlanPortName(rail, scope_.vlan) : rail.bridge;
-}
+      leaves_(config, scope_.vlan),
+      complete_by_(scope_.begins_complete ? std::nullopt : std::optional(now + kStale)) {}
 
 bool Remotes::AnyOpen() const {
   return std::ranges::any_of(feeds_, [](const FeedState& feed) { return !feed.closed; });
 }
 
 void Remotes::SetRails(const std::set<Feed>& rails, Deadline now) {
-  for (const Feed feed : rails_) {
-    if (rails.contains(feed)) continue;
+  for (Feed feed = 0; feed < feeds_.size(); ++feed) {
+    const bool was_used = std::exchange(feeds_[feed].used, rails.contains(feed));
+    if (!was_used || feeds_[feed].used) continue;
     FeedClosed(now, feed);
-    leaves_[feed].reset();
+    leaves_.Forget(feed);
     std::set<PeerIndex> gone;
     for (PeerIndex i = 0; i < peers_.size(); ++i) {
       if (peers_[i].feed == feed) gone.insert(i);
     }
     DropStale([&](const Path& path) { return gone.contains(path.peer); });
   }
-  rails_ = rails;
 }
 
 void Remotes::FeedOpened(Deadline now, bool settling, Feed feed) {
@@ -79,7 +64,7 @@ void Remotes::FeedOpened(Deadline now, bool settling, Feed feed) {
   FeedState& state = feeds_[feed];
   // What was learned does not age while bgpd pushes nothing: nobody could say what is left of it.
   const Clock::duration missed = now - *state.closed;
-  if (!AnyOpen()) complete_by_ += missed;
+  if (!AnyOpen() && complete_by_) *complete_by_ += missed;
   bool holds = false;
   for (PeerState& peer : peers_) {
     if (peer.feed != feed) continue;
@@ -94,74 +79,27 @@ void Remotes::FeedOpened(Deadline now, bool settling, Feed feed) {
       if (path.held() && peers_[path.peer].feed == feed) path.held_until += missed;
     }
   }
-  state = {.closed = std::nullopt, .settling = settling, .missed = false};
-  malformed_.clear();
-  post_policy_.clear();
-  std::erase_if(unknown_peers_, [&](const auto& each) { return each.first == feed; });
-  false_leaves_.clear();
+  state = {.closed = std::nullopt, .used = state.used, .settling = settling};
+  complaints_.erase(Complaint::kMalformed);
+  complaints_.erase(Complaint::kPostPolicy);
+  leaves_.FeedOpened();
 }
 
 void Remotes::SetLeaves(const std::map<std::string, frr::Session>& sessions) {
-  for (size_t i = 0; i < leaves_.size(); ++i) {
-    const auto session = sessions.find(InterfaceOf(config_.rails[i]));
-    const auto leaf = session == sessions.end() ? std::nullopt : PeerOf(session->second);
-    if (!leaf || leaves_[i] == leaf) continue;
-    leaves_[i] = leaf;
-    FeedState& feed = feeds_[by_rail() ? i : 0];
-    feed.missed = feed.missed || unknown_peers_.contains({by_rail() ? i : 0, *leaf});
+  const BelievedLeaves::News news = leaves_.Set(sessions);
+  for (const size_t rail : news.rails) {
+    FeedState& feed = feeds_[by_rail() ? rail : 0];
+    feed.missed = feed.missed || feed.unknown.contains(*leaves_.of(rail));
   }
-  if (by_rail()) return;  // the instance of a tenant on a rail has no other session
-  std::map<bmp::Peer, std::string> alike;
-  for (const auto& [interface, session] : sessions) {
-    const auto peer = PeerOf(session);
-    const bool a_rails =
-        std::ranges::find(config_.rails, interface, &config::Rail::bridge) != config_.rails.end();
-    if (!a_rails && peer && std::ranges::find(leaves_, peer) != leaves_.end()) alike[*peer] = interface;
-  }
-  if (alike == alike_) return;
-  for (const auto& [leaf, interface] : alike_) {
-    if (alike.contains(leaf)) continue;
-    feeds_[0].missed = true;  // what the leaf has told meanwhile was not taken
-    false_leaves_.erase(leaf);
-  }
-  alike_ = std::move(alike);
-  news_ = true;
+  if (news.believed_again) feeds_[0].missed = true;
+  news_ = news_ || news.alike;
 }
 
-bool Remotes::IsLeaf(const bmp::Peer& peer, Feed feed) const {
-  if (by_rail()) return leaves_[feed] == peer;
-  return !alike_.contains(peer) && std::ranges::find(leaves_, peer) != leaves_.end();
-}
-
-// A leaf that looks the same on several rails may announce what any of them accepts: BMP does not say over which session it comes.
-bool Remotes::Accepts(const PeerState& peer, const IpAddress& address) const {
-  for (size_t i = 0; i < leaves_.size(); ++i) {
-    if (by_rail() ? i != peer.feed : leaves_[i] != peer.peer) continue;
-    const std::vector<IpPrefix>& accept = config_.rails[i].accept;
-    if (accept.empty() || std::ranges::any_of(accept, [&](const IpPrefix& p) { return p.Contains(address); }))
-      return true;
-  }
-  return false;
-}
-
-// BMP has all neighbors of bgpd, those of the host's own BGP as well, and says nothing of what their import policy lets through.
 void Remotes::TakeFromUnknownPeer(const bmp::Message& message, Feed feed) {
-  const bool up = message.kind == bmp::Message::Kind::kPeerUp;
-  session_news_ = session_news_ || up;
-  if (message.peer.address.is_link_local() && unknown_peers_.size() < kMaxPeers)
-    unknown_peers_.emplace(feed, message.peer);
-  const bool ours = OursIn(message.update.communities, config_.bgp.community_asn).has_value();
-  const auto known = false_leaves_.find(message.peer);
-  if (known == false_leaves_.end()) {
-    if (ours && !message.update.announced.empty() && false_leaves_.size() < kMaxFalseLeaves)
-      false_leaves_.emplace(message.peer, message.update.announced.front());
-    return;
-  }
-  const auto names = [&](const std::vector<IpAddress>& list) {
-    return std::ranges::find(list, known->second) != list.end();
-  };
-  if (up || names(message.update.withdrawn) || (!ours && names(message.update.announced)))
-    false_leaves_.erase(known);
+  session_news_ = session_news_ || message.kind == bmp::Message::Kind::kPeerUp;
+  std::set<bmp::Peer>& unknown = feeds_[feed].unknown;
+  if (message.peer.address.is_link_local() && unknown.size() < kMaxPeers) unknown.insert(message.peer);
+  leaves_.TakeFromOther(message, OursIn(message.update.communities, config_.bgp.community_asn).has_value());
 }
 
 void Remotes::FeedClosed(Deadline now, Feed feed) {
@@ -186,10 +124,10 @@ void Remotes::Take(const bmp::Message& message, Deadline now, int64_t unix_ms, F
     case Kind::kRoutes:
       return Routes(message, now, feed);
     case Kind::kMalformed:
-      return Complain(malformed_, "bgpd pushes what cannot be read: " + message.reason);
+      return Complain(Complaint::kMalformed, "bgpd pushes what cannot be read: " + message.reason);
     case Kind::kPostPolicy:
       return Complain(
-          post_policy_,
+          Complaint::kPostPolicy,
           "bgpd pushes its routes as they are after the import policy, and forgets some of them then: "
           "let it say \"bmp monitor ipv4 unicast pre-policy\", and the same for ipv6");
     case Kind::kStarted:
@@ -200,7 +138,7 @@ void Remotes::Take(const bmp::Message& message, Deadline now, int64_t unix_ms, F
 }
 
 void Remotes::PeerUp(const bmp::Message& message, Deadline now, int64_t unix_ms, Feed feed) {
-  const auto index = IndexOf(message.peer, feed);
+  const auto index = FindOrAdd(message.peer, feed);
   if (!index) return;
   PeerState& peer = peers_[*index];
   if (peer.up && (peer.local_port != message.local_port || peer.remote_port != message.remote_port)) {
@@ -254,20 +192,20 @@ bool Remotes::AwaitsEndOfRib() const {
 }
 
 void Remotes::PeerDown(const bmp::Message& message, Deadline now, Feed feed) {
-  false_leaves_.erase(message.peer);
-  const auto known = index_.find({feed, message.peer});
-  session_news_ = session_news_ || alike_.contains(message.peer);
+  leaves_.Down(message.peer);
+  const auto known = Find(message.peer, feed);
+  session_news_ = session_news_ || leaves_.LooksLikeAnother(message.peer);
   // A new connection begins with the sessions that are down, too.
-  if (known == index_.end() || !peers_[known->second].up) return;
+  if (!known || !peers_[*known].up) return;
   session_news_ = true;
-  PeerState& peer = peers_[known->second];
+  PeerState& peer = peers_[*known];
   peer.up = peer.settled = false;
   peer.lost = true;
-  MarkStale(known->second, now);
+  MarkStale(*known, now);
 }
 
 void Remotes::Routes(const bmp::Message& message, Deadline now, Feed feed) {
-  const auto index = IndexOf(message.peer, feed);
+  const auto index = FindOrAdd(message.peer, feed);
   if (!index) return;
   const bmp::Update& update = message.update;
   PeerState& peer = peers_[*index];
@@ -299,7 +237,7 @@ void Remotes::Routes(const bmp::Message& message, Deadline now, Feed feed) {
   }
   for (const IpAddress& address : update.announced) {
     const bool a_pods = ours && !anothers && !foreign && !looped && address.is_routed_unicast();
-    const bool refused = a_pods && !Accepts(peer, address);
+    const bool refused = a_pods && !leaves_.MayAnnounce(peer.peer, peer.feed, address);
     if (!anothers) {
       peer.others.erase(address);
     } else if (peer.others.size() < kMaxRefused) {
@@ -336,23 +274,8 @@ std::string Remotes::problem() const {
   const auto add = [&](const std::string& part) {
     if (!part.empty()) Append(text, "; ", part);
   };
-  for (const std::string* part : {&malformed_, &too_much_, &post_policy_}) add(*part);
-  for (const auto& [leaf, interface] : alike_) {
-    add("the BGP neighbor on " + interface + " has the address, AS and identifier of a rail's leaf, " +
-        leaf.ToString() +
-        ", and bgpd's BMP tells the two apart by nothing else: neither is believed, and nothing new is "
-        "learned of that leaf; find out who is on " +
-        interface + ", and give it a router id of its own");
-  }
-  const auto false_leaf =
-      std::ranges::find_if(false_leaves_, [&](const auto& one) { return !alike_.contains(one.first); });
-  if (false_leaf != false_leaves_.end()) {
-    const auto& [peer, address] = *false_leaf;
-    add("the BGP neighbor " + peer.ToString() + " announces " + address.ToString() +
-        " with communities of ours and is not the leaf of a rail: it is not believed; find out who it is, "
-        "and let it "
-        "stop");
-  }
+  for (const auto& [kind, what] : complaints_) add(what);
+  for (const std::string& what : leaves_.Problems()) add(what);
   for (const PeerState& peer : peers_) {
     if (!peer.others.empty()) {
       add("the leaf " + peer.peer.ToString() + " announces " + peer.others.begin()->ToString() +
@@ -369,31 +292,35 @@ std::string Remotes::problem() const {
   return text;
 }
 
-void Remotes::Complain(std::string& where, std::string what) {
-  if (!where.empty()) return;  // keeps the first of its kind
-  where = std::move(what);
-  news_ = true;
+void Remotes::Complain(Complaint kind, std::string what) {
+  news_ = complaints_.emplace(kind, std::move(what)).second || news_;
 }
 
-std::optional<Remotes::PeerIndex> Remotes::IndexOf(const bmp::Peer& peer, Feed feed) {
-  if (const auto known = index_.find({feed, peer}); known != index_.end()) return known->second;
+std::optional<Remotes::PeerIndex> Remotes::Find(const bmp::Peer& peer, Feed feed) const {
+  for (PeerIndex i = 0; i < peers_.size(); ++i) {
+    if (peers_[i].feed == feed && peers_[i].peer == peer) return i;
+  }
+  return std::nullopt;
+}
+
+std::optional<Remotes::PeerIndex> Remotes::FindOrAdd(const bmp::Peer& peer, Feed feed) {
+  if (const auto known = Find(peer, feed)) return known;
   if (peers_.size() >= kMaxPeers) {
-    Complain(too_much_, "more than " + std::to_string(kMaxPeers) + " BGP peers: " + peer.ToString() +
-                            " and those after it are not listened to");
+    Complain(Complaint::kTooMuch, "more than " + std::to_string(kMaxPeers) + " BGP peers: " +
+                                      peer.ToString() + " and those after it are not listened to");
     return std::nullopt;
   }
-  const PeerIndex index = peers_.size();
   peers_.push_back({.peer = peer, .feed = feed});
-  index_.emplace(std::pair(feed, peer), index);
-  return index;
+  return peers_.size() - 1;
 }
 
 void Remotes::SetPath(const IpAddress& address, const Path& path, Deadline now) {
   auto it = paths_.find(address);
   if (it == paths_.end()) {
     if (paths_.size() >= kMaxAddresses) {
-      return Complain(too_much_, "more than " + std::to_string(kMaxAddresses) + " addresses are announced: " +
-                                     address.ToString() + " and others are not reachable");
+      return Complain(Complaint::kTooMuch, "more than " + std::to_string(kMaxAddresses) +
+                                               " addresses are announced: " + address.ToString() +
+                                               " and others are not reachable");
     }
     it = paths_.emplace(address, Paths()).first;
   }
@@ -433,7 +360,7 @@ void Remotes::RemovePath(const IpAddress& address, PeerIndex peer, Said said, De
   Changed(address, before, ClaimOf(address, it->second));
   if (!it->second.empty()) return;
   paths_.erase(it);
-  doubts_outdated_ |= doubts_.replaced.erase(address) > 0;
+  if (doubts_.replaced.erase(address) > 0) table_.doubts.reset();
 }
 
 }  // namespace rail::engine

@@ -24,7 +24,8 @@
 #include "lib/bmp/message.h"
 #include "lib/config/node_config.h"
 #include "lib/engine/learned/as_paths.h"
-#include "lib/engine/learned/remote_set.h"
+#include "lib/engine/learned/believed_leaves.h"
+#include "lib/engine/learned/tenant_sets.h"
 #include "lib/frr/bgp.h"
 #include "lib/pipeline/pipeline.h"
 
@@ -102,7 +103,7 @@ using AlsoAnnounced = std::map<OwnKey, Elsewhere>;
 // changed shares most of it.
 struct RemoteTable {
   // By tenant. An address that several tenants announce is in the set of each, as contested.
-  std::map<tenancy::TenantId, std::shared_ptr<const RemoteSet>> by_tenant;
+  TenantSets::Snapshots by_tenant;
   // They are in the set of their new tenant alone.
   std::shared_ptr<const LeavingAddresses> leaving = std::make_shared<const LeavingAddresses>();
   size_t known = 0;      // addresses
@@ -137,8 +138,6 @@ class Remotes {
   static constexpr size_t kMaxPeers = 512;
   static constexpr size_t kMaxRefused =
       4096;  // addresses of a leaf that are remembered as refused, or without a tenant
-  static constexpr size_t kMaxFalseLeaves =
-      16;  // BGP neighbors that are reported because nobody should believe them
 
   // Mode `vrf`: one tenant's, as the tables of its VLAN say. What another tenant's communities are on is not believed there.
   struct Scope {
@@ -161,7 +160,7 @@ class Remotes {
   // believed, nor a leaf while a session on another interface has all three, too: nothing in BMP tells the two apart. A session of
   // which bgpd does not know the peer keeps the leaf that it had.
   void SetLeaves(const std::map<std::string, frr::Session>& sessions);
-  bool IsLeaf(const bmp::Peer& peer, Feed feed = 0) const;
+  bool IsLeaf(const bmp::Peer& peer, Feed feed = 0) const { return leaves_.Is(peer, feed); }
   // Whether bgpd has pushed routes of a leaf before it was known as one. Only the next connection tells them again.
   bool missed(Feed feed = 0) const { return feeds_[feed].missed; }
 
@@ -192,7 +191,7 @@ class Remotes {
 
   // Whether a whole table has been learned over settled sessions since the start, or the
   // sessions have not settled within kStale of it.
-  bool complete() const { return complete_; }
+  bool complete() const { return !complete_by_; }
   // Whether BMP cannot distinguish two sessions: their leaves have the same address, AS and identifier. What one session
   // withdraws, the other may still have, so it stays.
   bool ambiguous() const;
@@ -217,7 +216,7 @@ class Remotes {
   struct Path {
     tenancy::TenantId tenant;
     std::optional<uint32_t> rail;
-    uint32_t as_path = 0;  // of as_paths_
+    uint32_t as_path = 0;  // of scope_.as_paths
     PeerIndex peer = 0;
     bool stale = false;
     std::optional<tenancy::Plane> plane{};
@@ -229,8 +228,10 @@ class Remotes {
   using Paths = std::vector<Path>;
   struct FeedState {
     std::optional<Deadline> closed;  // since when bgpd pushes nothing over it; nullopt: it is open
+    bool used = false;               // SetRails
     bool settling = false;
     bool missed = false;
+    std::set<bmp::Peer> unknown{};  // link-local peers that were not listened to
   };
   struct PeerState {
     bmp::Peer peer;
@@ -278,11 +279,11 @@ class Remotes {
   bool by_rail() const { return scope_.vlan != config::kNoVlan; }
   bool IsOpen(Feed feed) const { return !feeds_[feed].closed; }
   bool AnyOpen() const;
-  std::string InterfaceOf(const config::Rail& rail) const;
   void PeerUp(const bmp::Message& message, Deadline now, int64_t unix_ms, Feed feed);
   void PeerDown(const bmp::Message& message, Deadline now, Feed feed);
   void Routes(const bmp::Message& message, Deadline now, Feed feed);
-  std::optional<PeerIndex> IndexOf(const bmp::Peer& peer, Feed feed);
+  std::optional<PeerIndex> Find(const bmp::Peer& peer, Feed feed) const;
+  std::optional<PeerIndex> FindOrAdd(const bmp::Peer& peer, Feed feed);
   void MarkStale(PeerIndex peer, Deadline now);
   void Hold(PeerIndex peer);
   void DropStale(const std::function<bool(const Path&)>& which);
@@ -291,6 +292,7 @@ class Remotes {
   bool IsDue(const PeerState& peer, Deadline now) const;
   static Deadline SettlesAt(const PeerState& peer);
   void CompleteIfSettled();
+  void Complete() { news_ = std::exchange(complete_by_, std::nullopt).has_value() || news_; }
 
   void SetPath(const IpAddress& address, const Path& path, Deadline now);
   void RemovePath(const IpAddress& address, PeerIndex peer, Said said, Deadline now);
@@ -309,51 +311,40 @@ class Remotes {
   void SetBare(PeerIndex peer, const IpAddress& address, uint32_t as_path, bool looped);
   void RemoveBare(PeerIndex peer, const IpAddress& address);
   void Forget(PeerIndex peer);
+  void DoubtsChanged() {
+    table_.doubts.reset();
+    news_ = true;
+  }
   void NoteReplaced(const IpAddress& address, const Path& before, const Path& after);
-  bool Accepts(const PeerState& peer, const IpAddress& address) const;
   tenancy::TenantId Known(tenancy::TenantId announced) const;
   bool IsForeign(std::optional<tenancy::ClusterMark> mark) const;
   void NoteForeign(PeerIndex peer, const IpAddress& address, tenancy::TenantId tenant);
   bool IsOverRail(PeerIndex peer, uint32_t rail) const;
   void TakeFromUnknownPeer(const bmp::Message& message, Feed feed);
-  void Complain(std::string& where, std::string what);
+  enum class Complaint { kMalformed, kTooMuch, kPostPolicy };
+  void Complain(Complaint kind, std::string what);  // keeps the first of its kind
 
   const config::NodeConfig& config_;
   const Scope scope_;
   std::vector<FeedState> feeds_;
-  std::set<Feed> rails_;  // SetRails
   TenantAliases aliases_;
   std::optional<tenancy::ClusterMark> mark_;
-  std::vector<std::optional<bmp::Peer>> leaves_;  // of config_.rails
-  std::map<bmp::Peer, std::string> alike_;        // leaves that look like the neighbor on this interface
-  std::set<std::pair<Feed, bmp::Peer>> unknown_peers_;  // link-local peers that were not listened to
-  std::map<bmp::Peer, IpAddress>
-      false_leaves_;      // who is no leaf and announces this address with communities of ours
-  Deadline complete_by_;  // complete_ is true from then on, whatever sessions are missing
+  BelievedLeaves leaves_;
+  std::optional<Deadline> complete_by_;  // it is complete then, whatever sessions are missing; nullopt: it is
   std::vector<PeerState> peers_;
-  std::map<std::pair<Feed, bmp::Peer>, PeerIndex> index_;
   std::map<IpAddress, Paths> paths_;
-  std::map<tenancy::TenantId, RemoteSet> by_tenant_;
-  std::map<IpAddress, std::set<tenancy::TenantId>> contested_;
+  TenantSets sets_;
   std::map<IpAddress, Leaving> leaving_;
   std::deque<std::pair<Deadline, IpAddress>>
       leaving_until_;  // in this order; what is not in leaving_ any more counts for nothing
-  bool leaving_outdated_ = false;
   std::map<IpAddress, OwnAddress> own_;
   std::map<IpAddress, Elsewhere> elsewhere_;
-  AsPathsKeeper& as_paths_;       // scope_'s
   std::map<Seat, size_t> seats_;  // how many paths that are not stale show it
-  bool seats_outdated_ = false;
-  Doubts doubts_;  // `without_tenant` is made with the table
-  bool doubts_outdated_ = false;
-  std::set<tenancy::TenantId> outdated_;  // their sets in table_ are older than in by_tenant_
-  RemoteTable table_;
-  bool complete_ = false;
+  Doubts doubts_;                 // `without_tenant` is made with the table
+  RemoteTable table_;             // of its shared parts, those that are nullptr are made anew
   bool news_ = false;
   bool session_news_ = false;
-  std::string malformed_;
-  std::string too_much_;
-  std::string post_policy_;
+  std::map<Complaint, std::string> complaints_;
 };
 
 }  // namespace rail::engine

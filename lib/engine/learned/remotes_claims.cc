@@ -11,7 +11,7 @@ namespace rail::engine {
 // has told all of them, the paths name two tenants, and the new one counts.
 Remotes::Claim Remotes::ClaimOf(const IpAddress& address, const Paths& paths) const {
   Claim claim;
-  const AsPaths& ways = as_paths_.snapshot();
+  const AsPaths& ways = scope_.as_paths->snapshot();
   const Path* best = nullptr;
   const auto over_its_rail = [&](const Path& path) { return path.rail && IsOverRail(path.peer, *path.rail); };
   const bool fresh = std::ranges::any_of(paths, [](const Path& path) { return !path.stale; });
@@ -39,13 +39,12 @@ Remotes::Claim Remotes::ClaimOf(const IpAddress& address, const Paths& paths) co
 
 void Remotes::Changed(const IpAddress& address, const Claim& before, const Claim& after) {
   CompareWithOwn(address);
-  if (after.leaving.is_none() && leaving_.erase(address) > 0) leaving_outdated_ = true;
+  if (after.leaving.is_none() && leaving_.erase(address) > 0) table_.leaving.reset();
   if (before == after) return;
   news_ = true;
   for (const tenancy::TenantId tenant : before.tenants) {
     if (after.tenants.contains(tenant)) continue;
-    by_tenant_[tenant].Erase(address);
-    outdated_.insert(tenant);
+    sets_.Erase(tenant, address);
   }
   Enter(address, after);
 }
@@ -53,20 +52,15 @@ void Remotes::Changed(const IpAddress& address, const Claim& before, const Claim
 // A pod of this node has a claim, too: its address reaches no other tenant on any bridge. What others claim of it is in elsewhere_.
 void Remotes::Enter(const IpAddress& address, const Claim& claim) {
   const auto own = own_.find(address);
-  const bool several = claim.tenants.size() > 1;
-  const bool contested = several || (own != own_.end() && !claim.tenants.contains(own->second.tenant));
+  const bool contested =
+      claim.tenants.size() > 1 || (own != own_.end() && !claim.tenants.contains(own->second.tenant));
   for (const tenancy::TenantId tenant : claim.tenants) {
-    by_tenant_[tenant].Set({.address = address,
-                            .rail = claim.rail.value_or(0),
-                            .contested = contested,
-                            .as_path = claim.as_path});
-    outdated_.insert(tenant);
+    sets_.Set(tenant, {.address = address,
+                       .rail = claim.rail.value_or(0),
+                       .contested = contested,
+                       .as_path = claim.as_path});
   }
-  if (several && own == own_.end()) {
-    contested_[address] = claim.tenants;
-  } else {
-    contested_.erase(address);
-  }
+  sets_.Claimed(address, own == own_.end() ? claim.tenants : std::set<tenancy::TenantId>());
 }
 
 void Remotes::SetOwn(std::map<IpAddress, OwnAddress> own) {
@@ -130,9 +124,9 @@ uint32_t Remotes::KeepAsPath(const std::vector<uint32_t>& path) {
   // bgpd 8.4 puts its own AS in front of the path that it has received.
   const bool own_in_front = path.size() > 1 && path.front() == config_.bgp.asn;
   const std::vector<uint32_t> heard(path.begin() + (own_in_front ? 1 : 0), path.end());
-  const uint32_t kept = as_paths_.Keep(heard);
+  const uint32_t kept = scope_.as_paths->Keep(heard);
   if (kept == 0 && !heard.empty()) {
-    Complain(too_much_,
+    Complain(Complaint::kTooMuch,
              "more than " + std::to_string(AsPathsKeeper::kMost) +
                  " AS paths have been announced: of new ones neither the way nor the leaf is known "
                  "before raild starts again");
@@ -142,29 +136,32 @@ uint32_t Remotes::KeepAsPath(const std::vector<uint32_t>& path) {
 
 // A stale path says nothing: the node may have been cabled anew.
 void Remotes::CountSeat(const Path& path) {
-  const uint32_t leaf = as_paths_.snapshot().Leaf(path.as_path);
+  const uint32_t leaf = scope_.as_paths->snapshot().Leaf(path.as_path);
   if (path.stale || !path.rail || leaf == 0) return;
-  size_t& paths = seats_[{as_paths_.snapshot().Origin(path.as_path), *path.rail, leaf, path.plane}];
-  if (paths++ == 0) seats_outdated_ = news_ = true;
+  size_t& paths = seats_[{scope_.as_paths->snapshot().Origin(path.as_path), *path.rail, leaf, path.plane}];
+  if (paths++ > 0) return;
+  table_.seats.reset();
+  news_ = true;
 }
 
 void Remotes::UncountSeat(const Path& path) {
   if (path.stale || !path.rail) return;
-  const AsPaths& ways = as_paths_.snapshot();
+  const AsPaths& ways = scope_.as_paths->snapshot();
   const auto seat = seats_.find({ways.Origin(path.as_path), *path.rail, ways.Leaf(path.as_path), path.plane});
   if (seat == seats_.end() || --seat->second > 0) return;
   seats_.erase(seat);
-  seats_outdated_ = news_ = true;
+  table_.seats.reset();
+  news_ = true;
 }
 
 HeardPath Remotes::Heard(PeerIndex peer, uint32_t as_path) const {
-  return {peers_[peer].peer.address, as_paths_.snapshot().Numbers(as_path)};
+  return {peers_[peer].peer.address, scope_.as_paths->snapshot().Numbers(as_path)};
 }
 
 std::optional<IpAddress> Remotes::LeafOf(uint32_t rail) const {
   const auto found = std::ranges::find(config_.rails, rail, &config::Rail::index);
   if (found == config_.rails.end()) return std::nullopt;
-  const auto& leaf = leaves_[static_cast<size_t>(found - config_.rails.begin())];
+  const auto& leaf = leaves_.of(static_cast<size_t>(found - config_.rails.begin()));
   return leaf ? std::optional(leaf->address) : std::nullopt;
 }
 
@@ -178,14 +175,14 @@ void Remotes::SetBare(PeerIndex peer, const IpAddress& address, uint32_t as_path
   if (looped) {
     const bool known = state.bare.erase(address) > 0;
     const bool counts = state.returned.size() < kMaxRefused && state.returned.insert(address).second;
-    doubts_outdated_ = doubts_outdated_ || known;
+    if (known) table_.doubts.reset();
     news_ = news_ || known || (counts && own_.contains(address));
   } else {
     const auto known = state.bare.find(address);
     if (known != state.bare.end() ? known->second == as_path : state.bare.size() >= kMaxRefused) return;
     state.returned.erase(address);
     state.bare[address] = as_path;
-    doubts_outdated_ = news_ = true;
+    DoubtsChanged();
   }
   CompareWithOwn(address);
 }
@@ -193,7 +190,7 @@ void Remotes::SetBare(PeerIndex peer, const IpAddress& address, uint32_t as_path
 void Remotes::RemoveBare(PeerIndex peer, const IpAddress& address) {
   news_ = peers_[peer].returned.erase(address) > 0 || news_;
   if (peers_[peer].bare.erase(address) == 0) return;
-  doubts_outdated_ = news_ = true;
+  DoubtsChanged();
   CompareWithOwn(address);
 }
 
@@ -204,7 +201,7 @@ void Remotes::Forget(PeerIndex peer) {
   if (!peers_[peer].returned.empty()) news_ = true;
   peers_[peer].returned.clear();
   const auto bare = std::exchange(peers_[peer].bare, {});
-  if (!bare.empty()) doubts_outdated_ = news_ = true;
+  if (!bare.empty()) DoubtsChanged();
   for (const auto& [address, as_path] : bare) CompareWithOwn(address);
 }
 
@@ -216,7 +213,7 @@ void Remotes::NoteReplaced(const IpAddress& address, const Path& before, const P
   if (path.origin() == Heard(after.peer, after.as_path).origin()) return;
   if (doubts_.replaced.size() >= kMaxRefused && !doubts_.replaced.contains(address)) return;
   doubts_.replaced[address] = {before.tenant, path};
-  doubts_outdated_ = news_ = true;
+  DoubtsChanged();
 }
 
 // A node moves its pods at its own time, and its leaf's word takes its own. Another node's word, or no word of where the path begins, is
@@ -224,11 +221,11 @@ void Remotes::NoteReplaced(const IpAddress& address, const Path& before, const P
 void Remotes::BeginLeaving(const IpAddress& address, const Claim& claim, const Path& before,
                            const Path& after, Deadline now) {
   if (before.stale || before.tenant == after.tenant || claim.tenants != std::set{before.tenant}) return;
-  const uint32_t origin = as_paths_.snapshot().Origin(before.as_path);
+  const uint32_t origin = scope_.as_paths->snapshot().Origin(before.as_path);
   if (origin == 0) return;  // ClaimOf compares it with every path's
   leaving_[address] = {before.tenant, after.tenant, origin, now + kTwoIds};
   leaving_until_.emplace_back(now + kTwoIds, address);
-  leaving_outdated_ = true;
+  table_.leaving.reset();
 }
 
 void Remotes::EndLeaving(Deadline now) {
@@ -240,37 +237,29 @@ void Remotes::EndLeaving(Deadline now) {
     if (leaving == leaving_.end() || leaving->second.until != until || paths == paths_.end()) continue;
     const Claim before = ClaimOf(address, paths->second);
     leaving_.erase(leaving);
-    leaving_outdated_ = true;
+    table_.leaving.reset();
     Changed(address, before, ClaimOf(address, paths->second));
   }
 }
 
 const RemoteTable& Remotes::table() {
-  for (const tenancy::TenantId tenant : outdated_) {
-    const auto known = by_tenant_.find(tenant);
-    if (known->second.empty()) {
-      by_tenant_.erase(known);
-      table_.by_tenant.erase(tenant);
-    } else {
-      table_.by_tenant[tenant] = std::make_shared<const RemoteSet>(known->second);
-    }
-  }
-  outdated_.clear();
-  if (std::exchange(leaving_outdated_, false)) {
+  sets_.Refresh(table_.by_tenant);
+  if (!table_.leaving) {
     LeavingAddresses leaving;
     for (const auto& [address, one] : leaving_)
       leaving.emplace(address, pipeline::TenantIds(one.to, one.from));
     table_.leaving = std::make_shared<const LeavingAddresses>(std::move(leaving));
   }
   table_.known = paths_.size();
-  table_.contested = contested_.size();
+  const TenantSets::Contested& contested = sets_.contested();
+  table_.contested = contested.size();
   table_.example.reset();
-  if (!contested_.empty()) table_.example = {contested_.begin()->first, contested_.begin()->second};
+  if (!contested.empty()) table_.example = {contested.begin()->first, contested.begin()->second};
   table_.elsewhere.clear();
   for (const auto& [address, elsewhere] : elsewhere_)
     table_.elsewhere.insert({{own_.at(address).tenant, address}, elsewhere});
-  table_.as_paths = as_paths_.snapshot();
-  if (std::exchange(seats_outdated_, false)) {
+  table_.as_paths = scope_.as_paths->snapshot();
+  if (!table_.seats) {
     Seats seats;
     seats.reserve(seats_.size());
     for (const auto& [seat, paths] : seats_) seats.push_back(seat);
@@ -292,7 +281,7 @@ const RemoteTable& Remotes::table() {
       if (stripped.addresses++ == 0) stripped.example = address;
     }
   }
-  if (std::exchange(doubts_outdated_, false)) {
+  if (!table_.doubts) {
     Doubts doubts = doubts_;
     for (PeerIndex i = 0; i < peers_.size(); ++i) {
       for (const auto& [address, as_path] : peers_[i].bare)

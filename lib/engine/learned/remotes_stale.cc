@@ -32,7 +32,7 @@ void Remotes::Settle(Deadline now) {
   bool held_due = false;
   for (PeerIndex i = 0; i < peers_.size(); ++i) {
     PeerState& peer = peers_[i];
-    if (peer.up && alike_.contains(peer.peer)) {
+    if (peer.up && leaves_.LooksLikeAnother(peer.peer)) {
       peer.up = peer.settled = false;
       MarkStale(i, now);
     }
@@ -50,19 +50,20 @@ void Remotes::Settle(Deadline now) {
     });
   }
   if (!due.empty()) CompleteIfSettled();
-  if (!complete_ && now >= complete_by_) complete_ = news_ = true;
+  if (complete_by_ && now >= *complete_by_) Complete();
 }
 
 // Every leaf has sent everything. What is still stale comes from a session that will not come back as the same peer.
 void Remotes::CompleteIfSettled() {
   const auto settled = std::ranges::count_if(peers_, &PeerState::settled);
-  if (static_cast<size_t>(settled) < (by_rail() ? rails_.size() : leaves_.size())) return;
+  const auto wanted = by_rail() ? std::ranges::count_if(feeds_, &FeedState::used) : std::ssize(config_.rails);
+  if (settled < wanted) return;
   std::set<PeerIndex> silent;
   for (PeerIndex i = 0; i < peers_.size(); ++i) {
     if (!peers_[i].up && IsOpen(peers_[i].feed)) silent.insert(i);
   }
   DropStale([&](const Path& path) { return silent.contains(path.peer); });
-  if (!complete_) complete_ = news_ = true;
+  Complete();
 }
 
 std::optional<Deadline> Remotes::next_settle() const {
@@ -70,7 +71,7 @@ std::optional<Deadline> Remotes::next_settle() const {
   // Also while bgpd pushes nothing.
   if (!leaving_until_.empty()) next = leaving_until_.front().first;
   if (!AnyOpen()) return next;
-  if (!complete_) next = Earlier(next, complete_by_);
+  next = Earlier(next, complete_by_);
   for (const PeerState& peer : peers_) {
     if (!IsOpen(peer.feed)) continue;
     if (peer.up && !peer.settled && !peer.in_doubt)
@@ -121,7 +122,7 @@ void Remotes::DropStale(const std::function<bool(const Path&)>& which) {
       std::erase_if(paths, goes);
       Changed(address, before, ClaimOf(address, paths));
     }
-    if (paths.empty()) doubts_outdated_ |= doubts_.replaced.erase(address) > 0;
+    if (paths.empty() && doubts_.replaced.erase(address) > 0) table_.doubts.reset();
     for (const Path& path : paths) {
       if (path.held()) {
         peers_[path.peer].held_until = Earlier(peers_[path.peer].held_until, path.held_until);

@@ -17,6 +17,10 @@ constexpr const char* kLoopback = "lo";
 // zebra has put a path of bgpd into the kernel long before, and another session has come up.
 constexpr std::chrono::seconds kUnusedFor{5};
 constexpr std::chrono::minutes kBetweenResets{1};
+// A route of the front end is in the kernel some 100 ms after its session has come up.
+constexpr std::chrono::seconds kBetweenLooks{1};
+// For how long after a change the front end may still be on its way: a session, its routes, their next hops.
+constexpr std::chrono::seconds kSettles{15};
 
 IpPrefix HostPrefix(const IpAddress& address) {
   return {address, static_cast<uint8_t>(address.bits())};
@@ -155,6 +159,27 @@ Status FrontendRepair::NextHops(Connections& connections, size_t& sent) {
   log::Info("zebra: routes have next hops of their own, because this version loses those that routes share");
   ++sent;
   return {};
+}
+
+bool FrontendRepair::Look(Connections& connections, const std::map<std::string, frr::Session>& sessions) {
+  if (!config_.frontend.on()) return false;
+  looked_ = deps_.now();
+  v1::NodeInfo seen = LookAtFrontend(config_, connections, sessions);
+  if (config_.bgp.manage) MendPaths(seen, connections);
+  if (seen.SerializeAsString() == seen_.SerializeAsString()) return false;
+  changed_ = deps_.now();
+  seen_ = std::move(seen);
+  return true;
+}
+
+bool FrontendRepair::MayChange() const {
+  return config_.frontend.on() && !IsWhole(seen_) && deps_.now() - changed_ < kSettles;
+}
+
+std::optional<Deadline> FrontendRepair::next() const {
+  const auto next = MayChange() ? looked_ : next_mend();
+  if (!next) return std::nullopt;
+  return std::max(*next, looked_ + kBetweenLooks);
 }
 
 void FrontendRepair::MendPaths(const v1::NodeInfo& seen, Connections& connections) {

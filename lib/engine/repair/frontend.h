@@ -2,7 +2,7 @@
 //
 // Use:      FrontendRepair frontend(config, deps);
 //           RAIL_TRY(frontend.Ensure(connections, sent));                           // each audit of bgpd, after the instance
-//           const v1::NodeInfo seen = LookAtFrontend(config, connections, sessions); // what came of it
+//           if (frontend.Look(connections, sessions)) Show(frontend.seen());        // what came of it; at next(), and when IsDue()
 // Threads:  one at a time
 // Source:   README.md of this folder ("The front end"), and its decisions 191 and 193
 #pragma once
@@ -26,6 +26,14 @@ class FrontendRepair {
   // addresses and lines that were. Errors: as frr::Bgp::EnsureFrontend and of the kernel; part of it may be in place.
   Status Ensure(Connections& connections, size_t& sent);
 
+  // Looks at it, and mends its paths where raild configures bgpd. `sessions`: as LookAtFrontend. True: seen() is not as before.
+  bool Look(Connections& connections, const std::map<std::string, frr::Session>& sessions);
+  const v1::NodeInfo& seen() const { return seen_; }
+  // Whether a look may see something new: it is not whole and has changed lately, or MendPaths has something to do.
+  bool IsDue() const { return MayChange() || (next_mend() && *next_mend() <= deps_.now()); }
+  // When to look again; nullopt: after the next event.
+  std::optional<Deadline> next() const;
+
   // Ends the session of a link whose path bgpd uses and the kernel does not, after 5 s and once in a minute: FRRouting puts the next hop
   // back when the session is up again. Not where no other link carries the family.
   void MendPaths(const v1::NodeInfo& seen, Connections& connections);
@@ -40,6 +48,7 @@ class FrontendRepair {
     std::optional<Deadline> since;  // the kernel does not use the path
     std::optional<Deadline> reset;
   };
+  bool MayChange() const;
   Status Loopback(Connections& connections, size_t& sent);
   Status NextHops(Connections& connections, size_t& sent);
   static Deadline NextReset(const Unused& unused);
@@ -50,6 +59,9 @@ class FrontendRepair {
   bool stood_ = false;
   std::map<std::string, Unused> unused_;  // by link
   bool tidied_ = false;                   // without a front end: what an earlier one has left is gone
+  v1::NodeInfo seen_;
+  Deadline looked_{};
+  Deadline changed_{};
 };
 
 // The fields of the front end. `sessions`: as bgpd lists them, by interface. Without a front end, or where bgpd does not answer:
