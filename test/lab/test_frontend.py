@@ -354,6 +354,8 @@ def reload(node: Node, path: Path) -> None:
 
 
 def test_frr_reload_deletes_all_and_raild_puts_it_back(world: World, node: Node, admins: list[str], tables: Tables) -> None:
+    if "RAILCNI_FRR" in os.environ and not RELOAD.exists():
+        pytest.skip("the folder of RAILCNI_FRR has no frr-reload.py")
     assert RELOAD.exists(), "install frr-pythontools (deploy/deps.sh test)"
     wanted = sorted(running(node))
     log = node.log_dir / "raild.log"

@@ -51,7 +51,7 @@ INSIDE: dict[str, list[str]] = {
 # descriptor for the daemon's loop to watch, and the descriptor is the seam.
 INTERFACES: dict[str, set[str]] = {
     "netns": {"netns.h", "sysfs_view.h"},
-    "netlink": {"netlink.h", "drop_rule.h", "vf.h", "dcb.h", "devlink.h", "devlink_monitor.h", "rates.h", "rdma.h", "monitor.h", "stats.h", "tcp_monitor.h", "text.h"},
+    "netlink": {"netlink.h", "drop_rule.h", "vf.h", "dcb.h", "devlink.h", "devlink_monitor.h", "exits.h", "rates.h", "rdma.h", "monitor.h", "stats.h", "tcp_monitor.h", "text.h"},
     "device": {"device.h"},
     "ovs": {"ovsdb.h", "db_monitor.h", "openflow.h", "flow_monitor.h", "rule.h", "vswitchd.h"},
     "frr": {"bgp.h", "config_rest.h", "session_down.h"},

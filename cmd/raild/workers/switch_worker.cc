@@ -86,7 +86,8 @@ void SwitchWorker::WatchLinks() {
   worker_.FollowLinks("links are looked at every 30 s only", [this](const netlink::Changes* changes) {
     if (changes == nullptr || repair_.Concerned(changes->links)) return AuditSoon();
     if (repair_.TakeRepresentors(changes->links))
-      worker_.Soon(Kind::kRepresentors, [this] { Round(&engine::SwitchRepair::RepairRepresentors); }, kGather);
+      worker_.Soon(
+          Kind::kRepresentors, [this] { Round(&engine::SwitchRepair::RepairRepresentors); }, kGather);
     if (changes->neighbours_changed)
       worker_.Soon(Kind::kLearned, [this] { Round(&engine::SwitchRepair::Learned); }, kGather);
   });

@@ -121,7 +121,8 @@ Result<netlink::Exits> Connections::ExitsOf(const IpPrefix& prefix) const {
 }
 
 Result<bool> Connections::OwnNextHops(const std::function<Status()>& before) const {
-  return openers_.own_next_hops && openers_.own_next_hops(before, CallDeadline());
+  if (!openers_.own_next_hops) return false;
+  return openers_.own_next_hops(before, CallDeadline());
 }
 
 }  // namespace rail::engine

@@ -203,6 +203,7 @@ TEST_F(FrontendTest, AFamilyWithoutAnAddressNeedsNoDefaultRoute) {
 TEST_F(FrontendTest, ASessionThatIsDownIsNamedWithItsReason) {
   Established();
   world.bgp.SetSession("mgmt2", "Active");
+  out_ = {"mgmt1"};
   const v1::NodeInfo view = Look();
   EXPECT_FALSE(IsWhole(view));
   EXPECT_THAT(view.frontend_links(0).bgp_problem(), IsEmpty());

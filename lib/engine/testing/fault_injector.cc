@@ -147,15 +147,13 @@ class Bgp : public frr::Bgp {
     RAIL_TRY(faults_.Call(Dependency::kBgp, "Announced"));
     return inner_.Announced(deadline);
   }
-  Result<bool> InAdjRibOut(const IpAddress& address, const std::string& interface,
-                           Deadline deadline) override {
+  Result<bool> InAdjRibOut(const IpAddress& ip, const std::string& interface, Deadline deadline) override {
     RAIL_TRY(faults_.Call(Dependency::kBgp, "InAdjRibOut"));
-    return inner_.InAdjRibOut(address, interface, deadline);
+    return inner_.InAdjRibOut(ip, interface, deadline);
   }
-  Result<std::optional<std::string>> AnnouncedElsewhere(const IpAddress& address,
-                                                        Deadline deadline) override {
+  Result<std::optional<std::string>> AnnouncedElsewhere(const IpAddress& ip, Deadline deadline) override {
     RAIL_TRY(faults_.Call(Dependency::kBgp, "AnnouncedElsewhere"));
-    return inner_.AnnouncedElsewhere(address, deadline);
+    return inner_.AnnouncedElsewhere(ip, deadline);
   }
   Result<std::set<std::string>> UsedLinks(const IpPrefix& prefix, Deadline deadline) override {
     RAIL_TRY(faults_.Call(Dependency::kBgp, "UsedLinks"));

@@ -39,7 +39,6 @@ NodeFacts Well() {
   facts.other_config = {{"hw-offload", "true"}, {"max-idle", "60000"}, {"min-revalidate-pps", "0"}};
   facts.datapaths = {{.name = "system@ovs-system", .flows = 72, .limit = 200000}};
   facts.megaflows = 8;
-
   RailFacts& rail = facts.rails["rail0"];
   rail.bridge = ovs::Bridge{.name = "br-rail0", .datapath = "system", .fail_mode = "secure"};
   rail.bridge->disable_in_band = ovs::kNoInBand;
@@ -330,15 +329,10 @@ const Ill kIlls[] = {
      [](NodeFacts& f) { Front(f, 1).set_connected(false); }},
     {"frontend-address-not-told", Severity::kCritical, "is not told 192.0.2.1",
      [](NodeFacts& f) { Front(f, 0).add_not_told("192.0.2.1"); }},
-    {"frontend-default-route", Severity::kWarning, "default route (ipv4, ipv6) does not go out here",
-     [](NodeFacts& f) {
-       for (const char* family : {"ipv4", "ipv6"}) Front(f, 1).add_missing_default_routes(family);
-     }},
+    {"frontend-default-route", Severity::kWarning, "default route (ipv6) does not go out here",
+     [](NodeFacts& f) { Front(f, 1).add_missing_default_routes("ipv6"); }},
     {"frontend-default-route", Severity::kWarning, "bgpd uses the default route (ipv4) of this link",
-     [](NodeFacts& f) {
-       Front(f, 1).add_missing_default_routes("ipv4");
-       Front(f, 1).add_unused_default_paths("ipv4");
-     }},
+     [](NodeFacts& f) { Front(f, 1).add_unused_default_paths("ipv4"); }},
     {"frontend-stray-route", Severity::kCritical, "default route (ipv6) goes out here, and bgpd uses no path",
      [](NodeFacts& f) { Front(f, 0).add_stray_default_routes("ipv6"); }},
     {"frontend-without-bfd", Severity::kWarning, "bfdd does not answer",
