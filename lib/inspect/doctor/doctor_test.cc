@@ -331,8 +331,6 @@ const Ill kIlls[] = {
      [](NodeFacts& f) { Front(f, 0).add_not_told("192.0.2.1"); }},
     {"frontend-default-route", Severity::kWarning, "default route (ipv6) does not go out here",
      [](NodeFacts& f) { Front(f, 1).add_missing_default_routes("ipv6"); }},
-    {"frontend-default-route", Severity::kWarning, "bgpd uses the default route (ipv4) of this link",
-     [](NodeFacts& f) { Front(f, 1).add_unused_default_paths("ipv4"); }},
     {"frontend-stray-route", Severity::kCritical, "default route (ipv6) goes out here, and bgpd uses no path",
      [](NodeFacts& f) { Front(f, 0).add_stray_default_routes("ipv6"); }},
     {"frontend-without-bfd", Severity::kWarning, "bfdd does not answer",
