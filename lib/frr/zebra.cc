@@ -35,7 +35,7 @@ Result<std::string> ZebraVersion(const std::string& run_dir, Deadline deadline) 
   return DecodeVersion(text);
 }
 
-bool LosesNextHops(std::string_view version) {
+bool LosesNextHops(const std::string& version) {
   unsigned major = 0, minor = 0;
   const char* const end = version.data() + version.size();
   const auto [dot, error] = std::from_chars(version.data(), end, major);

@@ -80,17 +80,15 @@ class Frontend : Examiner {
 
   void Stray(const v1::FrontendLink& link) {
     if (link.stray_default_routes().empty()) return;
-    Find(
-        Severity::kCritical, "frontend-stray-route", link.name(),
-        fmt::format("the kernel's default route ({}) goes out here, and bgpd uses no path of this link",
-                    Join(link.stray_default_routes(), ", ")),
-        "zebra has left a next hop in the kernel: what the node sends over it is lost, half of its "
-        "connections "
-        "hang",
-        "`vtysh -c 'clear bgp *'` makes zebra write the route anew: every session ends for a second; raild "
-        "sets `no zebra nexthop kernel enable` for the versions that do this (before 9.1, 10.2, 10.3), and a "
-        "newer "
-        "FRRouting does not");
+    Find(Severity::kCritical, "frontend-stray-route", link.name(),
+         fmt::format("the kernel's default route ({}) goes out here, and bgpd uses no path of this link",
+                     Join(link.stray_default_routes(), ", ")),
+         "zebra has left a next hop in the kernel: what the node sends over it is lost, half of its "
+         "connections "
+         "hang",
+         "`vtysh -c 'clear bgp *'` makes zebra write the route anew: every session ends for a second; "
+         "FRRouting from "
+         "10.2 on does this, and raild keeps 10.2 and 10.3 from it by `no zebra nexthop kernel enable`");
   }
 
   // The kernel lacks what bgpd has chosen.
