@@ -237,9 +237,9 @@ TEST(DecodeVersion, IsTheNumberOfFrrouting) {
 }
 
 TEST(LosesNextHops, IsKnownByTheVersion) {
-  for (const char* version : {"7.5", "8.4.4", "8.5.3", "9.0", "9.0.5", "10.2", "10.3", "10.3.4"})
+  for (const char* version : {"7.5", "8.4.4", "8.5.3", "9.0", "9.0.5", "10.2", "10.3", "10.7.1", "11.0"})
     EXPECT_TRUE(LosesNextHops(version)) << version;
-  for (const char* version : {"", "9.1", "9.1.3", "9.10", "10", "10.0.5", "10.1", "11.2"})
+  for (const char* version : {"", "9.1", "9.1.3", "9.10", "10", "10.0.5", "10.1"})
     EXPECT_FALSE(LosesNextHops(version)) << version;
 }
 

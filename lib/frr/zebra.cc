@@ -41,7 +41,7 @@ bool LosesNextHops(const std::string& version) {
   const auto [dot, error] = std::from_chars(version.data(), end, major);
   if (error != std::errc()) return false;
   if (dot != end) std::from_chars(dot + 1, end, minor);
-  return major < 9 || (major == 9 && minor < 1) || (major == 10 && (minor == 2 || minor == 3));
+  return major < 9 || (major == 9 && minor < 1) || (major == 10 && minor >= 2) || major > 10;
 }
 
 Result<bool> OwnNextHops(const std::string& run_dir, const std::function<Status()>& before,

@@ -26,9 +26,9 @@ std::string DecodeVersion(std::string_view text);
 // Whether somebody serves `run_dir`/`daemon`.vty: one connect(2).
 bool DaemonRuns(const std::string& run_dir, const std::string& daemon);
 
-// Whether zebra of this version loses next hops where routes share them in groups of the kernel (`ip nexthop`): before 9.1, one that comes
-// back after a flap of its link stays out of the group for good; 10.2 and later put it back before bgpd has a path there. False from
-// 10.4 on: nobody has measured that OwnNextHops helps there.
+// Whether zebra of this version keeps wrong next hops where routes share them in groups of the kernel (`ip nexthop`): before 9.1, one that
+// comes back after a flap of its link stays out of the group for good; from 10.2 on, zebra puts it back before bgpd has a path there, and
+// leaves it there if none comes.
 bool LosesNextHops(const std::string& version);
 
 // Makes such a zebra give the kernel each route with next hops of its own (`no zebra nexthop kernel enable`). A route that is in the

@@ -202,9 +202,11 @@ def test_the_kernel_has_both_links_again_after_each_flap(world: World, node: Nod
 
 
 def nexthops(node: Node) -> list[list[str]]:
-    """Of the IPv4 default route, in words of ip(8). zebra gives an unnumbered neighbour this address and a permanent MAC."""
+    """Of the IPv4 default route, in words of ip(8). zebra gives an unnumbered neighbour 169.254.0.1 and a permanent MAC, or names its
+    link-local address."""
     [route] = [route for route in host_routes(node) if route["dst"] == "0.0.0.0/0"]
-    return [["nexthop", "via", hop["gateway"], "dev", hop["dev"], "onlink"] for hop in route["hops"]]
+    return [["nexthop", "via", *([hop["gateway"]] if "gateway" in hop else [hop["via"]["family"], hop["via"]["host"]]), "dev", hop["dev"],
+             "onlink"] for hop in route["hops"]]
 
 
 def replace_default(node: Node, hops: list[list[str]]) -> None:

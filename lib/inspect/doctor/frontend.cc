@@ -88,7 +88,8 @@ class Frontend : Examiner {
          "hang",
          "`vtysh -c 'clear bgp *'` makes zebra write the route anew: every session ends for a second; "
          "FRRouting from "
-         "10.2 on does this, and raild keeps 10.2 and 10.3 from it by `no zebra nexthop kernel enable`");
+         "10.2 on does this, unless `no zebra nexthop kernel enable` is set, which raild does with "
+         "bgp.manage");
   }
 
   // The kernel lacks what bgpd has chosen.
