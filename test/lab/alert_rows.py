@@ -204,6 +204,16 @@ def no_default_route(stage: Theatre) -> AbstractContextManager[None]:
 
 
 @contextmanager
+def next_hop_stays(stage: Theatre) -> Iterator[None]:
+    """As zebra may leave it: the leaf has no default route any more, and the kernel's still goes there."""
+    hops = frontend.nexthops(stage.node)
+    with no_default_route(stage):
+        eventually("one link", lambda: frontend.kernels_links(stage.node)[0], lambda links: len(links) == 1, 20)
+        frontend.replace_default(stage.node, hops)
+        yield
+
+
+@contextmanager
 def filter_opened(stage: Theatre) -> Iterator[None]:
     """While raild stands still, somebody lets a pod's address out; raild finds the leak, and its audit shuts it."""
     pid = daemons.pid_of(stage.node, "raild") or 0
@@ -309,6 +319,7 @@ ROWS: list[AlertRow] = [
              bgp.announced_by_the_leaf("tenant-b")),
     AlertRow("front end's session shut down at its leaf", ("RailcniFrontendNotRedundant",), one_session),
     AlertRow("front end's leaf has no default route", ("RailcniFrontendNotUsed",), no_default_route),
+    AlertRow("the kernel keeps a next hop whose leaf has no default route", ("RailcniFrontendStrayRoute",), next_hop_stays),
     AlertRow("filter of the front end opened", ("RailcniFrontendLeak",), filter_opened),
     AlertRow("API server never answered", ("RailcniTenantsUnknown",), of_node.api_server_never_answered),
     AlertRow("uplink discards what its leaf's port cannot take", ("RailcniUplinkDiscards",), discards, ends=False),

@@ -21,6 +21,7 @@ from typing import Any
 import pytest
 from conftest import lab_of_its_own
 from railcni_lab import daemons, frontend, kernel, matrix, pods, vty
+from railcni_lab.frontend import host_routes, kernels_links, nexthops, replace_default
 from railcni_lab.layout import Host, Lab, Node, Shape, bridge, write_json
 from tables import Tables
 from world import World, eventually, settle
@@ -53,11 +54,6 @@ def whole(world: World, seconds: float = 45) -> None:
         eventually(f"{node.name}: the front end is whole", lambda n=node: links(world, n), lambda all_links: len(all_links) == 2 and all(
             link.get("bgp_state") == "Established" and not link.get("not_told") and not link.get("leaked")
             and link.get("default_routes") == ["ipv4", "ipv6"] for link in all_links), seconds)
-
-
-def kernels_links(node: Node) -> list[set[str]]:
-    """Where the kernel's default routes of BGP go out: IPv4's, IPv6's. zebra's own answer is wrong after a flap."""
-    return [{hop["dev"] for hop in route["hops"]} for route in host_routes(node) if route["dst"] in ("0.0.0.0/0", "::/0")]
 
 
 def links(world: World, node: Node) -> list[dict[str, Any]]:
@@ -118,18 +114,6 @@ def test_nothing_leaks(world: World, node: Node, tables: Tables) -> None:
         assert row(each.name, "its own table", {route["dst"] for route in hosts}) == {"node": 0, "pod": 0, "default": 2, "other": 0}
         for route in hosts:
             assert {hop["dev"] for hop in route["hops"]} == {frontend.link(0), frontend.link(1)}, route
-
-
-def host_routes(node: Node) -> list[dict[str, Any]]:
-    """What bgpd has put into the host's table, and every route that goes through a rail's bridge but for link-local ones."""
-    found = []
-    for family, default in (("-4", "0.0.0.0/0"), ("-6", "::/0")):
-        for route in json.loads(kernel.run(["ip", "-n", node.namespace, "-j", family, "route", "show", "table", "main"]) or "[]"):
-            hops = route.get("nexthops") or [route]
-            of_rail = any(str(hop.get("dev", "")).startswith("br-rail") for hop in hops)
-            if route.get("protocol") == "bgp" or (of_rail and not route["dst"].startswith("fe80:")):
-                found.append({"dst": default if route["dst"] == "default" else route["dst"], "hops": hops})
-    return found
 
 
 def test_hostile_leaves_change_nothing(world: World, node: Node) -> None:
@@ -199,19 +183,6 @@ def test_the_kernel_has_both_links_again_after_each_flap(world: World, node: Nod
         tables.row("frontend", ("fault", "gap of a TCP stream n1 <-> n2, there and back"),
                    (f"{frontend.link(i)} of n1 flapped: both in the kernel", f"{time.monotonic() - began:.1f} s"))
         assert findings(world, node) == set()
-
-
-def nexthops(node: Node) -> list[list[str]]:
-    """Of the IPv4 default route, in words of ip(8). zebra gives an unnumbered neighbour 169.254.0.1 and a permanent MAC, or names its
-    link-local address."""
-    [route] = [route for route in host_routes(node) if route["dst"] == "0.0.0.0/0"]
-    return [["nexthop", "via", *([hop["gateway"]] if "gateway" in hop else [hop["via"]["family"], hop["via"]["host"]]), "dev", hop["dev"],
-             "onlink"] for hop in route["hops"]]
-
-
-def replace_default(node: Node, hops: list[list[str]]) -> None:
-    """As zebra would have left the kernel's route."""
-    kernel.run(["ip", "-n", node.namespace, "-4", "route", "replace", "default", "proto", "bgp", "metric", "20", *sum(hops, [])])
 
 
 def test_a_next_hop_that_the_kernel_has_lost_comes_back(world: World, node: Node) -> None:

@@ -3,6 +3,9 @@ The two leaves have a link between them: what one has lost, the other still reac
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 from . import daemons, kernel
 from .layout import COMMUNITY_ASN, Host, Lab, Node
 
@@ -69,3 +72,33 @@ def config(lab: Lab, host: Host) -> str:
 def start(lab: Lab, host: Host) -> None:
     daemons.prepare(host)
     daemons.start_frr(host, config(lab, host))
+
+
+def host_routes(node: Node) -> list[dict[str, Any]]:
+    """What bgpd has put into the host's table, and every route that goes through a rail's bridge but for link-local ones."""
+    found = []
+    for family, default in (("-4", "0.0.0.0/0"), ("-6", "::/0")):
+        for route in json.loads(kernel.run(["ip", "-n", node.namespace, "-j", family, "route", "show", "table", "main"]) or "[]"):
+            hops = route.get("nexthops") or [route]
+            of_rail = any(str(hop.get("dev", "")).startswith("br-rail") for hop in hops)
+            if route.get("protocol") == "bgp" or (of_rail and not route["dst"].startswith("fe80:")):
+                found.append({"dst": default if route["dst"] == "default" else route["dst"], "hops": hops})
+    return found
+
+
+def kernels_links(node: Node) -> list[set[str]]:
+    """Where the kernel's default routes of BGP go out: IPv4's, IPv6's. zebra's own answer is wrong after a flap."""
+    return [{hop["dev"] for hop in route["hops"]} for route in host_routes(node) if route["dst"] in ("0.0.0.0/0", "::/0")]
+
+
+def nexthops(node: Node) -> list[list[str]]:
+    """Of the IPv4 default route, in words of ip(8). zebra gives an unnumbered neighbour 169.254.0.1 and a permanent MAC, or names its
+    link-local address."""
+    [route] = [route for route in host_routes(node) if route["dst"] == "0.0.0.0/0"]
+    return [["nexthop", "via", *([hop["gateway"]] if "gateway" in hop else [hop["via"]["family"], hop["via"]["host"]]), "dev", hop["dev"],
+             "onlink"] for hop in route["hops"]]
+
+
+def replace_default(node: Node, hops: list[list[str]]) -> None:
+    """As zebra would have left the kernel's route."""
+    kernel.run(["ip", "-n", node.namespace, "-4", "route", "replace", "default", "proto", "bgp", "metric", "20", *sum(hops, [])])
