@@ -46,9 +46,13 @@ class KernelMonitor : public Monitor {
       const std::string_view body = datagram.substr(NLMSG_HDRLEN, header.nlmsg_len - NLMSG_HDRLEN);
       if (header.nlmsg_type == RTM_NEWNEIGH || header.nlmsg_type == RTM_DELNEIGH) {
         changes.neighbours_changed = true;
-      } else if (header.nlmsg_type == RTM_NEWROUTE || header.nlmsg_type == RTM_DELROUTE ||
-                 header.nlmsg_type == RTM_NEWNEXTHOP || header.nlmsg_type == RTM_DELNEXTHOP) {
-        changes.routes_changed = true;
+      } else if (header.nlmsg_type == RTM_NEWNEXTHOP || header.nlmsg_type == RTM_DELNEXTHOP) {
+        changes.default_routes_changed = true;
+      } else if ((header.nlmsg_type == RTM_NEWROUTE || header.nlmsg_type == RTM_DELROUTE) &&
+                 body.size() >= sizeof(rtmsg)) {
+        rtmsg route;
+        std::memcpy(&route, body.data(), sizeof route);
+        changes.default_routes_changed = changes.default_routes_changed || route.rtm_dst_len == 0;
       } else if (header.nlmsg_type == RTM_SETDCB) {
         changes.priorities_changed = true;
       } else if ((header.nlmsg_type == RTM_NEWLINK || header.nlmsg_type == RTM_DELLINK) &&

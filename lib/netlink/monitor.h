@@ -23,8 +23,9 @@ struct Changes {
   std::vector<int> links;
   bool neighbours_changed = false;
   bool priorities_changed = false;  // PFC, traffic classes or the table of applications of some link
-  bool routes_changed = false;      // of the host, or next hops that routes share (OpenForAddresses)
-  bool overrun = false;             // changes were lost: read everything again
+  // Default routes of any table, or next hops that routes share (OpenForAddresses). Other routes come and go with pods.
+  bool default_routes_changed = false;
+  bool overrun = false;  // changes were lost: read everything again
 };
 
 class Monitor {

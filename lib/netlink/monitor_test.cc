@@ -77,6 +77,24 @@ TEST_F(MonitorTest, TellsOfNeighbours) {
   EXPECT_TRUE(monitor_->Receive()->neighbours_changed);
 }
 
+TEST_F(MonitorTest, TellsOfDefaultRoutesAndNotOfThoseThatComeWithPods) {
+  Must(netlink_->SetUp(vf0_));
+  Must(netlink_->SetUp(rep0_));
+  Must(where_.Run([&]() -> Status {
+    RAIL_ASSIGN(monitor_, Monitor::OpenForAddresses());
+    return {};
+  }));
+  const auto changed = [&](const std::string& command) {
+    Must(Shell(where_, command));
+    return monitor_->Receive()->default_routes_changed;
+  };
+  EXPECT_TRUE(changed("ip -4 route add default via inet6 fe80::1 dev vf0"));
+  EXPECT_FALSE(changed("ip route add 10.0.3.7/32 dev vf0; ip -6 route add fd00::7/128 dev vf0"));
+  EXPECT_TRUE(changed("ip -6 route add default via fe80::1 dev vf0"));
+  EXPECT_TRUE(changed("ip route del default"));
+  EXPECT_TRUE(changed("ip nexthop add id 1 via fe80::1 dev vf0"));
+}
+
 TEST_F(MonitorTest, HearsNothingOfOtherNamespaces) {
   const netns::Netns other = MakeScratch();
   Must(Shell(other, "ip link add vf0 type veth peer name rep0"));

@@ -116,7 +116,7 @@ void BgpWorker::WatchAddresses() {
       [this](const netlink::Changes* changes) {
         if (changes == nullptr || std::ranges::find(changes->links, kLoopbackIndex) != changes->links.end())
           return worker_.Soon(Kind::kAudit, [this] { Audit(); }, kGather);
-        if (changes->routes_changed && repair_.RoutesChanged())
+        if (changes->default_routes_changed && repair_.DefaultRoutesChanged())
           worker_.Soon(Kind::kPoll, [this] { Poll(); }, kRoutesRest);
       });
 }

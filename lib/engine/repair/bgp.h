@@ -49,8 +49,8 @@ class BgpRepair {
   // then. How an attempt to reach the leaf has ended is why the session is not there, and bgpd does not say it.
   void ConnectionsGone(const std::vector<netlink::TcpEnd>& ends) { sessions_.ConnectionsGone(ends); }
 
-  // The host's routes have changed: of the front end, it is looked at again. False: there is none.
-  bool RoutesChanged() {
+  // The host's default routes have changed: the front end is looked at again. False: there is none.
+  bool DefaultRoutesChanged() {
     if (config_.frontend.on()) sessions_.Outdated();
     return config_.frontend.on();
   }
