@@ -86,7 +86,7 @@ void Down(NodeFacts& facts, const Error& error) {
 }
 
 // What it breaks is found, and not that it does not answer.
-void Unsaid(NodeFacts& /*facts*/, const Error& /*error*/) {}
+void NoFinding(NodeFacts& /*facts*/, const Error& /*error*/) {}
 
 Status LookAtSwitch(NodeFacts& facts, engine::Connections& connections) {
   RAIL_ASSIGN(ovs::Ovsdb * db, connections.Ovsdb());
@@ -387,10 +387,10 @@ void Inspector::AskParts(NodeFacts& facts) const {
       {"bgpd", over(LookAtBgpd), Take<&Node::sessions, &Node::bgp_identifier, &Node::frontend>,
        Down<&Node::bgpd_down>},
       {"zebra", by(LookAtZebra), Take<&Node::frr_version>, Down<&Node::zebra_down>},
-      {"NICs", by(LookAtNics), Take<&Rail::nic, &Node::rdma_guids>, Unsaid},
+      {"NICs", by(LookAtNics), Take<&Rail::nic, &Node::rdma_guids>, NoFinding},
       {"priorities of uplinks", by(LookAtLossless), Take<&Rail::lossless>, LosslessUnknown},
       // Rates that cannot be read differ from nothing: raild cannot read them either, and says so (part-failing).
-      {"rates", by(LookAtRates), Take<&Node::rates_differ>, Unsaid},
+      {"rates", by(LookAtRates), Take<&Node::rates_differ>, NoFinding},
       {"pods",
        [deps = deps_](NodeFacts& seen) -> Status {
          LookIntoPods(seen, deps, After(kPodsTime));
@@ -405,7 +405,7 @@ void Inspector::AskParts(NodeFacts& facts) const {
          seen.machinery = LookAtMachinery(config, hardware, After(kKubeletTime));
          return {};
        },
-       Take<&Node::machinery>, Unsaid},
+       Take<&Node::machinery>, NoFinding},
       {"state.db", [deps = deps_](NodeFacts& seen) { return LookAtRecord(seen, deps); },
        Take<&Node::record_file, &Node::record_free_bytes>, Down<&Node::record_error>},
   };

@@ -79,7 +79,10 @@ void Remotes::FeedOpened(Deadline now, bool settling, Feed feed) {
       if (path.held() && peers_[path.peer].feed == feed) path.held_until += missed;
     }
   }
-  state = {.closed = std::nullopt, .used = state.used, .settling = settling};
+  state.closed.reset();
+  state.settling = settling;
+  state.missed = false;
+  state.unknown.clear();
   complaints_.erase(Complaint::kMalformed);
   complaints_.erase(Complaint::kPostPolicy);
   leaves_.FeedOpened();
@@ -297,10 +300,8 @@ void Remotes::Complain(Complaint kind, std::string what) {
 }
 
 std::optional<Remotes::PeerIndex> Remotes::Find(const bmp::Peer& peer, Feed feed) const {
-  for (PeerIndex i = 0; i < peers_.size(); ++i) {
-    if (peers_[i].feed == feed && peers_[i].peer == peer) return i;
-  }
-  return std::nullopt;
+  const auto known = feeds_[feed].peers.find(peer);
+  return known == feeds_[feed].peers.end() ? std::nullopt : std::optional(known->second);
 }
 
 std::optional<Remotes::PeerIndex> Remotes::FindOrAdd(const bmp::Peer& peer, Feed feed) {
@@ -310,8 +311,10 @@ std::optional<Remotes::PeerIndex> Remotes::FindOrAdd(const bmp::Peer& peer, Feed
                                       peer.ToString() + " and those after it are not listened to");
     return std::nullopt;
   }
+  const PeerIndex index = peers_.size();
   peers_.push_back({.peer = peer, .feed = feed});
-  return peers_.size() - 1;
+  feeds_[feed].peers.emplace(peer, index);
+  return index;
 }
 
 void Remotes::SetPath(const IpAddress& address, const Path& path, Deadline now) {

@@ -231,7 +231,8 @@ class Remotes {
     bool used = false;               // SetRails
     bool settling = false;
     bool missed = false;
-    std::set<bmp::Peer> unknown{};  // link-local peers that were not listened to
+    std::set<bmp::Peer> unknown{};           // link-local peers that were not listened to
+    std::map<bmp::Peer, PeerIndex> peers{};  // each message is of one of them
   };
   struct PeerState {
     bmp::Peer peer;

@@ -54,14 +54,16 @@ void LookAtDefault(const IpPrefix& prefix, const char* family, Connections& conn
     RAIL_ASSIGN(frr::Bgp * bgp, connections.Bgp());
     return bgp->UsedLinks(prefix, connections.CallDeadline());
   }();
+  // A route of somebody else (static, DHCP) comes before BGP's: where it goes says nothing of zebra.
+  const bool is_bgps = exits->links.empty() || exits->protocol == RTPROT_BGP;
   for (v1::FrontendLink& link : *frontend.mutable_frontend_links()) {
     const bool is_used = used && used->contains(link.name());
     if (exits->links.contains(link.name())) {
       link.add_default_routes(family);
-      if (used && !is_used && exits->protocol == RTPROT_BGP) link.add_stray_default_routes(family);
+      if (used && !is_used && is_bgps) link.add_stray_default_routes(family);
     } else {
       if (link.connected()) link.add_missing_default_routes(family);
-      if (is_used) link.add_unused_default_paths(family);
+      if (is_used && is_bgps) link.add_unused_default_paths(family);
     }
   }
 }

@@ -268,6 +268,19 @@ TEST_F(FrontendTest, TheSessionOfAPathThatTheKernelLacksIsEndedOnceAMinute) {
   EXPECT_EQ(frontend_.next_mend(), std::nullopt);
 }
 
+// A session that ends each minute for it would mend nothing.
+TEST_F(FrontendTest, AStaticRouteBeforeBgpsIsNoLostNextHop) {
+  Established();
+  out_ = {"mgmt1"};
+  protocol_ = RTPROT_STATIC;
+  EXPECT_THAT(Look().frontend_links(1).unused_default_paths(), IsEmpty());
+  EXPECT_THAT(Look().frontend_links(1).missing_default_routes(), ElementsAre("ipv4", "ipv6"));
+  Mend();
+  world.passed += std::chrono::seconds(6);
+  Mend();
+  EXPECT_THAT(world.bgp.resets(), IsEmpty());
+}
+
 TEST_F(FrontendTest, TheOnlyWayOutIsNotEnded) {
   Established();
   out_ = {};
