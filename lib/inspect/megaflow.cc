@@ -93,7 +93,8 @@ std::vector<Megaflow> ParseMegaflows(std::string_view text) {
 
 std::string WhyNotInHardware(const Megaflow& flow, const Datapath& datapath) {
   if (flow.place == v1::Megaflow::HARDWARE) return {};
-  if (!datapath.kernel) return "the bridge uses the userspace datapath, which no NIC takes over";
+  if (!datapath.kernel)
+    return "it is of the userspace datapath, whose flows no NIC takes from links of the kernel";
   if (!datapath.hw_offload) return "other_config:hw-offload is not true";
   if (flow.place == v1::Megaflow::TC) {
     return "tc has it and the NIC has not: `tc -s filter show dev " + flow.in_port +

@@ -132,7 +132,7 @@ TEST(Megaflows, SayWhyTheyAreNotInHardware) {
   EXPECT_THAT(WhyNotInHardware(flows[0], {.kernel = true, .hw_offload = false}),
               HasSubstr("hw-offload is not true"));
   EXPECT_THAT(WhyNotInHardware(flows[0], {.kernel = false, .hw_offload = true}),
-              HasSubstr("userspace datapath"));
+              HasSubstr("no NIC takes from links of the kernel"));
   Megaflow recirculates = flows[0];
   recirculates.actions = "ct(zone=1),recirc(0x2)";
   EXPECT_THAT(WhyNotInHardware(recirculates, kernel), HasSubstr("the action recirc is none that tc can do"));

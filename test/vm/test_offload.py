@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from railcni_lab import matrix, pods
@@ -10,6 +14,9 @@ from railcni_lab.layout import Node
 from switched import Megaflow, lab_of, on_pod_path, row_of
 from tables import Tables
 from world import World
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "versions"))
+import seen
 
 PODS = {"a1": ("n1", "tenant-a"), "a2": ("n2", "tenant-a"), "a3": ("n1", "tenant-a"), "b1": ("n1", "tenant-b"),
         "b2": ("n2", "tenant-b")}
@@ -28,6 +35,14 @@ def flows(world: World) -> Flows:
     """The megaflows between pods, after every pod has sent to every other."""
     matrix.measure(world.lab, "udp", wait_seconds=60)
     return {node.name: on_pod_path(world, node) for node in world.lab.nodes()}
+
+
+def test_install_md_names_the_version_that_offloads(world: World) -> None:
+    program = ["chroot", folder, "/usr/lib/openvswitch-switch/ovs-vswitchd"] if (folder := os.environ.get("RAILCNI_OVS")) else ["ovs-vswitchd"]
+    asked_for = subprocess.run([*program, "--version"], capture_output=True, text=True, check=True).stdout.split("\n")[0]
+    for node in world.lab.nodes():
+        assert world.appctl(node, "version").split("\n")[0] == asked_for
+    assert asked_for.endswith(tuple(f" {version}" for version in seen.versions("Open vSwitch"))), asked_for
 
 
 @pytest.mark.parametrize("kind", ["udp", "icmp"])

@@ -67,8 +67,12 @@ class OpenVswitch : Examiner {
     if (!KernelDatapath()) {
       Find(Severity::kWarning, "userspace-datapath", "ovs.datapath",
            "the bridges use the userspace datapath (ovs.datapath is \"netdev\")",
-           "every packet costs CPU, and RDMA does not pass at all: no NIC takes these flows over",
-           "set ovs.datapath to \"system\" on a node with a NIC; a lab has to live with it");
+           "every packet costs CPU, and RDMA does not pass at all: pods' ports are links of the kernel, of "
+           "which no "
+           "NIC takes a userspace datapath's flows over, OVS-DPDK's and OVS-DOCA's neither",
+           "run Open vSwitch with its kernel datapath on a node with a NIC (NVIDIA's: flavour OVS-Kernel), "
+           "and "
+           "set ovs.datapath to \"system\"; a lab has to live with it");
     }
     if (!Offloads()) {
       Find(Severity::kWarning, "hw-offload-off", "Open vSwitch",
