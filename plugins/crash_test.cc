@@ -81,8 +81,7 @@ class CrashTest : public ::testing::TestWithParam<Case> {
     auto& [world, chain, pod, before] = node;
     const Recovery recovery = GetParam().recovery;
     switch (recovery) {
-      case Recovery::kDel:
-        break;
+      case Recovery::kDel: break;
       case Recovery::kAddAgain:
       case Recovery::kDelThenAdd: {
         if (recovery == Recovery::kDelThenAdd) {

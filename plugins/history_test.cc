@@ -114,18 +114,11 @@ class History {
         world_.faults.down.insert(std::array{Dependency::kOvsdb, Dependency::kOpenFlow, Dependency::kBgp,
                                              Dependency::kIpam, Dependency::kDevices}[more % 5]);
         return "";
-      case Do::kOpen:
-        world_.faults.down.clear();
-        return "";
-      case Do::kVandal:
-        Vandal(more, slot);
-        return "";
-      case Do::kAudit:
-        return Watched([&] { raild_->Audit(); }, world_.faults.down.empty());
-      case Do::kRecord:
-        return Watched([&] { raild_->RecordChanged(); }, false);
-      case Do::kPoll:
-        return Watched([&] { raild_->Poll(); }, false);
+      case Do::kOpen: world_.faults.down.clear(); return "";
+      case Do::kVandal: Vandal(more, slot); return "";
+      case Do::kAudit: return Watched([&] { raild_->Audit(); }, world_.faults.down.empty());
+      case Do::kRecord: return Watched([&] { raild_->RecordChanged(); }, false);
+      case Do::kPoll: return Watched([&] { raild_->Poll(); }, false);
       case Do::kRestart:
         raild_ = world_.StartRaild(more % 2 == 0 ? std::chrono::hours(0) : std::chrono::hours(1));
         return "";
@@ -156,12 +149,8 @@ class History {
               {.remove_by_cookie = {}, .remove = {rules[more % rules.size()]}, .add = {}}, {});
         }
         return;
-      case 1:
-        world_.Bridge().LoseAllRules();
-        return PutForeign();
-      case 2:
-        world_.bgp.Restart();
-        return PutForeign();
+      case 1: world_.Bridge().LoseAllRules(); return PutForeign();
+      case 2: world_.bgp.Restart(); return PutForeign();
       default:
         (void)world_.ovsdb.DeletePort("br-" + slot.rail, slot.representor, {}, ovs::Ovsdb::Wait::kCommitted,
                                       {});

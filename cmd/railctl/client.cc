@@ -63,10 +63,8 @@ Status Client::ToStatus(const grpc::Status& status) const {
       return Fail(Code::kTransient,
                   "raild at " + Where() + " accepts connections but does not answer: see its log");
     // The question is wrong, so these two do not name raild's address.
-    case grpc::StatusCode::NOT_FOUND:
-      return Fail(Code::kNotFound, status.error_message());
-    case grpc::StatusCode::INVALID_ARGUMENT:
-      return Fail(Code::kInvalid, status.error_message());
+    case grpc::StatusCode::NOT_FOUND: return Fail(Code::kNotFound, status.error_message());
+    case grpc::StatusCode::INVALID_ARGUMENT: return Fail(Code::kInvalid, status.error_message());
     case grpc::StatusCode::FAILED_PRECONDITION:
       return Fail(Code::kUnsupported, "raild at " + Where() + ": " + status.error_message());
     case grpc::StatusCode::UNIMPLEMENTED:
@@ -74,8 +72,7 @@ Status Client::ToStatus(const grpc::Status& status) const {
           Code::kUnsupported,
           "raild at " + Where() +
               " is older than this railctl and does not know the question: `railctl version` names both");
-    default:
-      return Fail(Code::kTransient, "raild at " + Where() + ": " + status.error_message());
+    default: return Fail(Code::kTransient, "raild at " + Where() + ": " + status.error_message());
   }
 }
 

@@ -53,8 +53,7 @@ class Value {
         return std::to_string(Get(&Reflection::GetUInt32, &Reflection::GetRepeatedUInt32));
       case FieldDescriptor::CPPTYPE_UINT64:
         return std::to_string(Get(&Reflection::GetUInt64, &Reflection::GetRepeatedUInt64));
-      default:
-        return "";
+      default: return "";
     }
   }
 

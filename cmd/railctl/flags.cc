@@ -63,10 +63,8 @@ bool PrintsTables(Command command) {
     case Command::kNode:
     case Command::kNics:
     case Command::kGpus:
-    case Command::kCheck:
-      return true;
-    default:
-      return false;
+    case Command::kCheck: return true;
+    default: return false;
   }
 }
 

@@ -16,16 +16,11 @@ std::string OrNone(const std::string& text) {
 // "switch", "root", "socket", "far"
 std::string Word(v1::PcieRelation relation) {
   switch (relation) {
-    case v1::SAME_SWITCH:
-      return "switch";
-    case v1::SAME_ROOT_COMPLEX:
-      return "root";
-    case v1::SAME_SOCKET:
-      return "socket";
-    case v1::OTHER_SOCKET:
-      return "far";
-    default:
-      return "-";
+    case v1::SAME_SWITCH: return "switch";
+    case v1::SAME_ROOT_COMPLEX: return "root";
+    case v1::SAME_SOCKET: return "socket";
+    case v1::OTHER_SOCKET: return "far";
+    default: return "-";
   }
 }
 

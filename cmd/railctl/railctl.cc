@@ -12,49 +12,28 @@ ExitCode RunConnected(const Context& context) {
   RAIL_TRY(CheckRail(context));
   const bool watch = context.flags.watch;
   switch (context.flags.command) {
-    case Command::kAttachments:
-      return watch ? WatchAttachments(context) : GetAttachments(context);
-    case Command::kRails:
-      return watch ? WatchRails(context) : GetRails(context);
-    case Command::kRemotes:
-      return watch ? WatchRemotes(context) : GetRemotes(context);
-    case Command::kTenants:
-      return watch ? WatchTenants(context) : GetTenants(context);
-    case Command::kNode:
-      return watch ? WatchNode(context) : GetNode(context);
-    case Command::kCounters:
-      return watch ? WatchCounters(context) : GetCounters(context);
-    case Command::kTop:
-      return ShowTop(context);
-    case Command::kBursts:
-      return ShowBursts(context);
-    case Command::kTopology:
-      return GetTopology(context);
-    case Command::kFlows:
-      return GetFlows(context);
-    case Command::kNics:
-      return GetNics(context);
-    case Command::kGpus:
-      return GetGpus(context);
-    case Command::kStatus:
-      return ShowStatus(context);
-    case Command::kDescribeAttachment:
-      return DescribeAttachment(context);
-    case Command::kDescribeRail:
-      return DescribeRail(context);
-    case Command::kCheck:
-      return Check(context);
-    case Command::kTrace:
-      return Trace(context);
-    case Command::kDoctor:
-      return Doctor(context);
-    case Command::kNccl:
-      return ShowNccl(context);
-    case Command::kHealth:
-      return CheckHealth(context);
+    case Command::kAttachments: return watch ? WatchAttachments(context) : GetAttachments(context);
+    case Command::kRails: return watch ? WatchRails(context) : GetRails(context);
+    case Command::kRemotes: return watch ? WatchRemotes(context) : GetRemotes(context);
+    case Command::kTenants: return watch ? WatchTenants(context) : GetTenants(context);
+    case Command::kNode: return watch ? WatchNode(context) : GetNode(context);
+    case Command::kCounters: return watch ? WatchCounters(context) : GetCounters(context);
+    case Command::kTop: return ShowTop(context);
+    case Command::kBursts: return ShowBursts(context);
+    case Command::kTopology: return GetTopology(context);
+    case Command::kFlows: return GetFlows(context);
+    case Command::kNics: return GetNics(context);
+    case Command::kGpus: return GetGpus(context);
+    case Command::kStatus: return ShowStatus(context);
+    case Command::kDescribeAttachment: return DescribeAttachment(context);
+    case Command::kDescribeRail: return DescribeRail(context);
+    case Command::kCheck: return Check(context);
+    case Command::kTrace: return Trace(context);
+    case Command::kDoctor: return Doctor(context);
+    case Command::kNccl: return ShowNccl(context);
+    case Command::kHealth: return CheckHealth(context);
     case Command::kVersion:
-    case Command::kCompletion:
-      break;
+    case Command::kCompletion: break;
   }
   return Fail(Code::kInternal, "a command that asks nobody was to ask raild");
 }

@@ -31,14 +31,10 @@ uint32_t Above(const v1::PortCounters& port) {
 
 const char* SortName(TopView::Sort sort) {
   switch (sort) {
-    case TopView::Sort::kRate:
-      return "rate";
-    case TopView::Sort::kPeak:
-      return "peak";
-    case TopView::Sort::kPauses:
-      return "pauses";
-    case TopView::Sort::kName:
-      return "name";
+    case TopView::Sort::kRate: return "rate";
+    case TopView::Sort::kPeak: return "peak";
+    case TopView::Sort::kPauses: return "pauses";
+    case TopView::Sort::kName: return "name";
   }
   return "";
 }
@@ -87,12 +83,8 @@ bool Press(char key, const std::vector<std::string>& rails, TopView& view) {
     case 'q':
     case 3:  // ^C
       return false;
-    case 's':
-      view.sort = static_cast<TopView::Sort>((static_cast<int>(view.sort) + 1) % 4);
-      break;
-    case 'p':
-      view.show = static_cast<TopView::Show>((static_cast<int>(view.show) + 1) % 3);
-      break;
+    case 's': view.sort = static_cast<TopView::Sort>((static_cast<int>(view.sort) + 1) % 4); break;
+    case 'p': view.show = static_cast<TopView::Show>((static_cast<int>(view.show) + 1) % 3); break;
     case 'r': {
       const auto now = std::ranges::find(rails, view.rail);
       if (view.rail.empty() || now == rails.end()) {
@@ -102,8 +94,7 @@ bool Press(char key, const std::vector<std::string>& rails, TopView& view) {
       }
       break;
     }
-    default:
-      break;
+    default: break;
   }
   return true;
 }

@@ -1,12 +1,12 @@
-#include "cmd/raild/configure.h"
+#include "cmd/raild/modes.h"
 
 #include <unistd.h>
 
 #include <cstdio>
 
+#include "cmd/raild/check_node.h"
 #include "lib/base/log.h"
 #include "lib/config/cluster_nodes.h"
-#include "lib/preflight/check_node.h"
 
 namespace rail::raild {
 namespace {

@@ -5,18 +5,13 @@
 #include <csignal>
 
 #include "cmd/raild/api/tls.h"
-#include "cmd/raild/new_config.h"
+#include "cmd/raild/check_node.h"
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
-#include "lib/config/changes.h"
 #include "lib/engine/attach/tenant_addresses.h"
-#include "lib/preflight/check_node.h"
 
 namespace rail::raild {
 namespace {
-
-// An editor writes a file in several steps, and an installer several files.
-constexpr std::chrono::milliseconds kGatherConfig{100};
 
 Result<std::vector<std::string>> LacksOf(const config::NodeConfig& config, const engine::Deps& deps,
                                          const std::string& sysfs) {
@@ -53,7 +48,7 @@ Daemon::Daemon(config::NodeConfig config, engine::Deps deps, config::Paths paths
       node_status_(config_, Identity(), views_),
       workers_(config_, deps_, paths_, std::move(stores), node_status_, views_, tenants_),
       supervisor_(supervisor),
-      good_rails_(config_, engine::ReadGoodRails(paths_.good_rails_file), Clock::now()) {}
+      node_file_(paths_.config_file, *loop_, [this] { return JudgeFile(); }) {}
 
 Result<std::unique_ptr<Daemon>> Daemon::Start(config::NodeConfig config, engine::Deps deps,
                                               const config::Paths& paths, const Supervisor& supervisor,
@@ -73,7 +68,8 @@ Result<std::unique_ptr<Daemon>> Daemon::Start(config::NodeConfig config, engine:
   RAIL_TRY(daemon->workers_.Open());
   RAIL_TRY(daemon->watching_.Open());
   RAIL_TRY(daemon->WatchSignalsAndWakeups());
-  daemon->WatchConfig(file);
+  daemon->node_file_.Begin(file.has_value());
+  if (!file) daemon->node_status_.Note(engine::Part::kNodeFile, file);  // as it is, it was tried already
   RAIL_ASSIGN(daemon->server_, Server::Start({daemon->views_, daemon->config_, daemon->workers_.inspector(),
                                               daemon->workers_.sampler()},
                                              paths.socket));
@@ -88,36 +84,15 @@ Status Daemon::WatchSignalsAndWakeups() {
   return loop_->Watch(wakeups_.fd(), [this] { workers_.Take(wakeups_.Drain()); });
 }
 
-void Daemon::WatchConfig(const Status& file) {
-  auto watch = event::FileWatch::Open(paths_.config_file);
-  Status watched;
-  if (watch) {
-    config_watch_.emplace(std::move(*watch));
-    watched = loop_->Watch(config_watch_->fd(), [this] {
-      if (!config_watch_->Drain() || std::exchange(config_look_is_due_, true)) return;
-      loop_->After(kGatherConfig, [this] { LookAtConfig(); });
-    });
-  } else {
-    watched = tl::make_unexpected(watch.error());
-  }
-  if (!watched) log::Warning("{}; a change of it needs a restart of raild", watched.error().message);
-  if (!file) return node_status_.Note(engine::Part::kNodeFile, file);  // as it is, it was tried already
-  loop_->Post([this] { LookAtConfig(); });  // it may have changed before it was watched
-}
-
-void Daemon::LookAtConfig() {
-  config_look_is_due_ = false;
+std::optional<config::NodeConfig> Daemon::JudgeFile() {
   NewConfig now = JudgeConfig(
       config_, config::Load(paths_.config_file),
       {.tls = CheckTlsFiles,
        .keeps = [this](const config::NodeConfig& config) { return KeepsPods(config, deps_, &config_); },
        .lacks = [this](const config::NodeConfig& config) { return LacksOf(config, deps_, paths_.sysfs); }});
   node_status_.Note(engine::Part::kNodeFile, now.problem);
-  if (now.take) {
-    next_ = std::move(now.take);
-    return loop_->Stop();
-  }
-  node_status_.Changed();
+  if (!now.take) node_status_.Changed();
+  return std::move(now.take);
 }
 
 engine::Deps Daemon::WithTenants(engine::Deps deps) {
@@ -125,29 +100,25 @@ engine::Deps Daemon::WithTenants(engine::Deps deps) {
   return deps;
 }
 
-std::string Daemon::WaitsForRails() {
-  good_rails_.Look(*views_.Current(), Clock::now());
-  if (good_rails_.TakeChanged()) {
-    const Status kept = engine::WriteGoodRails(paths_.good_rails_file, good_rails_.to_keep());
+std::string Daemon::WaitsFor(engine::GoodRails& rails) const {
+  rails.Look(*views_.Current(), Clock::now());
+  if (rails.TakeChanged()) {
+    const Status kept = engine::WriteGoodRails(paths_.good_rails_file, rails.to_keep());
     if (!kept) log::Warning("{}; after a restart no rollout waits for these rails", kept.error().message);
   }
-  return good_rails_.waits_for();
+  return rails.waits_for();
 }
 
 // The threads that serve gRPC need no watch: who asks them sees whether they answer.
 void Daemon::BeginToWatch() {
   const auto tell = [this](const Health& health) {
     if (!health.hung.empty()) log::Error("{}", health.hung);
-    if (health.started) {
-      if (health.waits_for.empty()) {
-        log::Info("ready");
-      } else {
-        log::Info("not ready: {}", health.waits_for);
-      }
-    }
+    if (health.started) log::Info("{}", health.ready() ? "ready" : "not ready: " + health.waits_for);
     server_->Tell(health);
   };
-  watchdog_.emplace(watching_.loop(), supervisor_, tell, [this] { return WaitsForRails(); });
+  engine::GoodRails rails(config_, engine::ReadGoodRails(paths_.good_rails_file), Clock::now());
+  watchdog_.emplace(watching_.loop(), supervisor_, tell,
+                    [this, rails = std::move(rails)]() mutable { return WaitsFor(rails); });
   watchdog_->Add("signals and wakeups", *loop_);
   workers_.AddTo(*watchdog_);
   watching_.Start([this] { watchdog_->Begin(); });
@@ -165,7 +136,7 @@ std::optional<config::NodeConfig> Daemon::Run() {
   // A signal may have come meanwhile. The loop takes descriptors between two pieces of work that are posted one by the other.
   loop_->Post([this] { loop_->Post([this] { loop_->Stop(); }); });
   loop_->Run();
-  if (!ends_) return std::move(next_);
+  if (!ends_) return node_file_.Take();
   log::Info("stopped; rules, ports and announcements stay");
   return std::nullopt;
 }

@@ -10,12 +10,12 @@
 #include <optional>
 
 #include "cmd/raild/api/service.h"
+#include "cmd/raild/new_config.h"
 #include "cmd/raild/supervisor.h"
 #include "cmd/raild/watchdog.h"
 #include "cmd/raild/workers/workers.h"
 #include "lib/config/node_config.h"
 #include "lib/engine/repair/good_rails.h"
-#include "lib/event/file_watch.h"
 #include "lib/event/wake.h"
 
 namespace rail::raild {
@@ -37,12 +37,11 @@ class Daemon {
          event::WakeSocket wakeups, std::unique_ptr<event::Loop> loop, const Supervisor& supervisor);
 
   Status WatchSignalsAndWakeups();
-  void WatchConfig(const Status& file);
-  void LookAtConfig();
+  std::optional<config::NodeConfig> JudgeFile();
   // The API's list of namespaces takes the place of the file.
   engine::Deps WithTenants(engine::Deps deps);
   void BeginToWatch();
-  std::string WaitsForRails();
+  std::string WaitsFor(engine::GoodRails& rails) const;
 
   const config::NodeConfig config_;
   TenantList tenants_;
@@ -54,12 +53,9 @@ class Daemon {
   engine::NodeStatus node_status_;
   Workers workers_;
   const Supervisor& supervisor_;
-  std::optional<event::FileWatch> config_watch_;
-  bool config_look_is_due_ = false;
-  bool ends_ = false;                       // by a signal
-  std::optional<config::NodeConfig> next_;  // node.json as it is now, to be taken
+  ConfigFollower node_file_;
+  bool ends_ = false;  // by a signal
   Worker watching_;
-  engine::GoodRails good_rails_;      // on the thread of watching_
   std::optional<Watchdog> watchdog_;  // on a thread of its own: it must not hang with those that it watches
   std::unique_ptr<Server> server_;    // last: it ends first
 };

@@ -1,4 +1,4 @@
-#include "cmd/raild/doctor.h"
+#include "cmd/raild/modes.h"
 
 #include <sys/stat.h>
 #include <unistd.h>

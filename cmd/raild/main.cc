@@ -6,14 +6,10 @@
 #include <utility>
 
 #include "cmd/raild/api/tls.h"
-#include "cmd/raild/configure.h"
 #include "cmd/raild/daemon.h"
-#include "cmd/raild/doctor.h"
 #include "cmd/raild/flags.h"
-#include "cmd/raild/node_object.h"
-#include "cmd/raild/print_attachments.h"
+#include "cmd/raild/modes.h"
 #include "cmd/raild/privileges.h"
-#include "cmd/raild/remove.h"
 #include "lib/base/log.h"
 #include "lib/config/changes.h"
 #include "lib/engine/repair/origin.h"

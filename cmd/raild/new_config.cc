@@ -2,10 +2,14 @@
 
 #include <algorithm>
 
+#include "lib/base/log.h"
 #include "lib/config/changes.h"
 
 namespace rail::raild {
 namespace {
+
+// An editor writes a file in several steps, and an installer several files.
+constexpr std::chrono::milliseconds kGather{100};
 
 NewConfig Refuse(const Error& error, const std::string& why) {
   return {std::nullopt, Fail(error.code, why + ", and raild goes on as before: " + error.message)};
@@ -43,6 +47,28 @@ NewConfig JudgeConfig(const config::NodeConfig& runs, const Result<config::NodeC
       return Refuse({Code::kInvalid, problem}, has_changed);
   }
   return {*file, {}};
+}
+
+void ConfigFollower::Begin(bool look) {
+  const Status watched = Watch();
+  if (!watched) log::Warning("{}; a change of it needs a restart of raild", watched.error().message);
+  if (look) loop_.Post([this] { Look(); });
+}
+
+Status ConfigFollower::Watch() {
+  RAIL_ASSIGN(watch_, event::FileWatch::Open(path_));
+  return loop_.Watch(watch_->fd(), [this] {
+    if (!watch_->Drain() || std::exchange(look_is_due_, true)) return;
+    loop_.After(kGather, [this] { Look(); });
+  });
+}
+
+void ConfigFollower::Look() {
+  look_is_due_ = false;
+  auto next = judge_();
+  if (!next) return;
+  next_ = std::move(next);
+  loop_.Stop();
 }
 
 }  // namespace rail::raild

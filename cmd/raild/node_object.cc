@@ -1,4 +1,4 @@
-#include "cmd/raild/node_object.h"
+#include "cmd/raild/modes.h"
 
 #include <cstdlib>
 

@@ -1,4 +1,4 @@
-#include "cmd/raild/print_attachments.h"
+#include "cmd/raild/modes.h"
 
 #include <fmt/format.h>
 
@@ -7,12 +7,9 @@ namespace {
 
 const char* PhaseText(state::Phase phase) {
   switch (phase) {
-    case state::Phase::kAdding:
-      return "adding";
-    case state::Phase::kReady:
-      return "ready";
-    case state::Phase::kDeleting:
-      return "deleting";
+    case state::Phase::kAdding: return "adding";
+    case state::Phase::kReady: return "ready";
+    case state::Phase::kDeleting: return "deleting";
   }
   return "?";
 }

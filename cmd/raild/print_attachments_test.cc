@@ -1,4 +1,4 @@
-#include "cmd/raild/print_attachments.h"
+#include "cmd/raild/modes.h"
 
 #include <gtest/gtest.h>
 

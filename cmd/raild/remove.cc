@@ -1,4 +1,4 @@
-#include "cmd/raild/remove.h"
+#include "cmd/raild/modes.h"
 
 #include <fmt/core.h>
 
@@ -8,7 +8,6 @@
 #include <iterator>
 #include <sstream>
 
-#include "cmd/raild/node_object.h"
 #include "cmd/raild/workers/node_labels.h"
 #include "lib/base/whole_file.h"
 #include "lib/engine/repair/removal.h"

@@ -7,24 +7,15 @@ namespace rail {
 
 std::string_view CodeName(Code code) {
   switch (code) {
-    case Code::kInvalid:
-      return "invalid";
-    case Code::kNotFound:
-      return "not found";
-    case Code::kExists:
-      return "exists";
-    case Code::kBusy:
-      return "busy";
-    case Code::kTransient:
-      return "try again";
-    case Code::kUnsupported:
-      return "unsupported";
-    case Code::kPermission:
-      return "permission";
-    case Code::kDamaged:
-      return "damaged";
-    case Code::kInternal:
-      return "internal";
+    case Code::kInvalid: return "invalid";
+    case Code::kNotFound: return "not found";
+    case Code::kExists: return "exists";
+    case Code::kBusy: return "busy";
+    case Code::kTransient: return "try again";
+    case Code::kUnsupported: return "unsupported";
+    case Code::kPermission: return "permission";
+    case Code::kDamaged: return "damaged";
+    case Code::kInternal: return "internal";
   }
   return "internal";
 }
@@ -34,28 +25,22 @@ Code CodeOfErrno(int err) {
     case ENOENT:
     case ENODEV:
     case ENXIO:
-    case ESRCH:
-      return Code::kNotFound;
-    case EEXIST:
-      return Code::kExists;
-    case EBUSY:
-      return Code::kBusy;
+    case ESRCH: return Code::kNotFound;
+    case EEXIST: return Code::kExists;
+    case EBUSY: return Code::kBusy;
     case EPERM:
     case EACCES:
-    case EROFS:
-      return Code::kPermission;
+    case EROFS: return Code::kPermission;
     case EINVAL:
     case ERANGE:
     case ENAMETOOLONG:
     case EADDRNOTAVAIL:
     case ENETDOWN:
-    case ENETUNREACH:
-      return Code::kInvalid;
+    case ENETUNREACH: return Code::kInvalid;
     case EOPNOTSUPP:
     case EAFNOSUPPORT:
     case ENOSYS:
-    case EPROTONOSUPPORT:
-      return Code::kUnsupported;
+    case EPROTONOSUPPORT: return Code::kUnsupported;
     case EAGAIN:
     case EINTR:
     case ETIMEDOUT:
@@ -63,10 +48,8 @@ Code CodeOfErrno(int err) {
     case ECONNRESET:
     case EPIPE:
     case ENOBUFS:
-    case ENOSPC:
-      return Code::kTransient;
-    default:
-      return Code::kInternal;
+    case ENOSPC: return Code::kTransient;
+    default: return Code::kInternal;
   }
 }
 

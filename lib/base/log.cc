@@ -24,14 +24,10 @@ std::shared_ptr<spdlog::logger>& Logger() {
 
 spdlog::level::level_enum LevelOf(Level level) {
   switch (level) {
-    case Level::kDebug:
-      return spdlog::level::debug;
-    case Level::kInfo:
-      return spdlog::level::info;
-    case Level::kWarning:
-      return spdlog::level::warn;
-    case Level::kError:
-      return spdlog::level::err;
+    case Level::kDebug: return spdlog::level::debug;
+    case Level::kInfo: return spdlog::level::info;
+    case Level::kWarning: return spdlog::level::warn;
+    case Level::kError: return spdlog::level::err;
   }
   return spdlog::level::err;
 }

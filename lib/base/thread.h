@@ -3,10 +3,14 @@
 //
 // Use:      RAIL_ASSIGN(std::thread thread, StartThread([...] { ... }));
 //           std::future<Status> done = Beside([...]() -> Status { ... });   // without a thread: by whoever waits for it
+//           StopSignal stop;   stop.Wait(time);   // ends at once when another thread calls stop.Give(), then and later
 // Threads:  any thread
 #pragma once
 
+#include <chrono>
+#include <condition_variable>
 #include <future>
+#include <mutex>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -47,5 +51,24 @@ auto Beside(const Work& work, std::launch how = std::launch::async) -> std::futu
   }
   return std::async(std::launch::deferred, work);
 }
+
+// A wait that another thread can end for good.
+class StopSignal {
+ public:
+  void Give() {
+    const std::lock_guard lock(mutex_);
+    given_ = true;
+    changed_.notify_all();
+  }
+  void Wait(std::chrono::steady_clock::duration time) {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, time, [this] { return given_; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool given_ = false;
+};
 
 }  // namespace rail

@@ -9,22 +9,15 @@ namespace {
 
 unsigned CniCodeOf(Code code) {
   switch (code) {
-    case Code::kInvalid:
-      return 7;
+    case Code::kInvalid: return 7;
     case Code::kBusy:
-    case Code::kTransient:
-      return kTryAgain;
-    case Code::kNotFound:
-      return 101;
-    case Code::kExists:
-      return 102;
-    case Code::kUnsupported:
-      return 103;
-    case Code::kPermission:
-      return 104;
+    case Code::kTransient: return kTryAgain;
+    case Code::kNotFound: return 101;
+    case Code::kExists: return 102;
+    case Code::kUnsupported: return 103;
+    case Code::kPermission: return 104;
     case Code::kDamaged:
-    case Code::kInternal:
-      return kFault;
+    case Code::kInternal: return kFault;
   }
   return kFault;
 }

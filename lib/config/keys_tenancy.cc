@@ -55,7 +55,7 @@ constexpr Key kTenancyRows[] = {
     Row<&Tenancy::mode>(
         "mode", "\"namespace\"", kRestart, OneOf(kModes),
         "`\"off\"`: all pods may talk to each other; `\"vrf\"`: tenants may have the same addresses, each a "
-        "VLAN on the uplinks and a VRF on the leaves ([how](../pipeline/README.md#mode-vrf), "
+        "VLAN on the uplinks and a VRF on the leaves ([how](../engine/attach/TABLES.md#mode-vrf), "
         "[costs](../../deploy/leaves/VRF.md)), [fixed](README.md#changes-while-raild-runs) while pods run"),
     Row<&Tenancy::tenants>(
         "tenants", "{}", kAtOnce, ReadBy<ReadTenants>(),

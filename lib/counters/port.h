@@ -12,7 +12,7 @@
 
 #include "lib/config/node_config.h"
 #include "lib/engine/view.h"
-#include "lib/netns/netns.h"
+#include "lib/netlink/netns.h"
 #include "lib/tenancy/tenant_id.h"
 
 namespace rail::counters {

@@ -4,8 +4,6 @@
 #include <tuple>
 #include <utility>
 
-#include "lib/sriov/sysfs.h"
-
 namespace rail::counters {
 namespace {
 
@@ -13,10 +11,8 @@ constexpr std::chrono::seconds kUnasked{10};  // between two readings that nobod
 constexpr std::chrono::seconds kInterest{3};  // how long somebody who has asked is expected to ask again
 constexpr std::chrono::milliseconds kHistoryEvery{9'500};  // a tick may be early
 constexpr std::chrono::minutes kHistory{1};
-constexpr std::chrono::minutes kLineRateEvery{1};  // asking takes the kernel's RTNL lock
-constexpr std::chrono::seconds kRdmaAgain{10};     // an RDMA device may come later than its interface
+constexpr std::chrono::seconds kRdmaAgain{10};  // an RDMA device may come later than its interface
 constexpr size_t kPeakSeconds = 60;
-constexpr uint64_t kBytesPerMbit = 125'000;
 
 Both<Counts> TrafficOf(const Port& port, const netlink::LinkStats& s) {
   Counts in{s.rx_bytes, s.rx_packets, s.rx_dropped, s.rx_errors, s.slow_rx_packets};
@@ -32,8 +28,7 @@ Both<Counts> TrafficOf(const Port& port, const netlink::LinkStats& s) {
 
 Sampler::Sampler(const config::NodeConfig& config, const engine::ViewPublisher& views, std::string sysfs)
     : config_(config),
-      views_(views),
-      sysfs_(std::move(sysfs)),
+      slots_(config, views, std::move(sysfs)),
       recorder_(std::chrono::milliseconds(config.bursts.every_ms)) {}
 
 Status Sampler::Open() {
@@ -41,70 +36,12 @@ Status Sampler::Open() {
   return {};
 }
 
-void Sampler::FindPorts() {
-  const auto view = views_.Current();
-  if (std::exchange(of_view_, view->version) == view->version && !std::exchange(lost_, false) &&
-      !slots_.empty())
-    return;
-  std::vector<Slot> before = std::exchange(slots_, {});
-  by_index_.clear();
-  indexes_.clear();
-  const sriov::Sysfs sysfs(sysfs_);
-  std::map<std::string, uint64_t> rates;  // by rail
-  for (PortPtr& port : PortsOf(config_, *view)) {
-    const auto old =
-        std::ranges::find_if(before, [&](const Slot& slot) { return slot.port && *slot.port == *port; });
-    Slot slot;
-    if (old != before.end()) {
-      slot = std::move(*old);
-      old->port = nullptr;
-    } else {
-      slot.port = port;
-      if (port->is_uplink()) {
-        slot.line_rate = config_.bursts.line_rate_mbit != 0
-                             ? config_.bursts.line_rate_mbit * kBytesPerMbit
-                             : netlink::Stats::LineRate(port->link).value_or(0);
-        // Its PCI device says it even where the RDMA device names another link (a bond). What comes later is found by the link.
-        const auto devices = sysfs.List("class/net/" + port->link + "/device/infiniband");
-        if (!devices.empty()) slot.rdma = devices.front();
-      }
-    }
-    if (slot.port->is_uplink()) {
-      rates[port->rail] = slot.line_rate;
-    } else {
-      slot.line_rate = rates[port->rail];
-    }
-    const int index = netlink::Stats::IndexOf(port->link);
-    if (index == 0) lost_ = true;
-    if (index != 0 && by_index_.insert_or_assign(index, slots_.size()).second) indexes_.push_back(index);
-    slots_.push_back(std::move(slot));
-  }
-  std::ranges::sort(indexes_);
-}
-
-void Sampler::AskLineRates(Clock::time_point now) {
-  if (config_.bursts.line_rate_mbit != 0 || (line_rates_asked_ && now - *line_rates_asked_ < kLineRateEvery))
-    return;
-  line_rates_asked_ = now;
-  for (Slot& slot : slots_) {
-    if (slot.port->is_uplink()) slot.line_rate = netlink::Stats::LineRate(slot.port->link).value_or(0);
-  }
-}
-
 Status Sampler::Tick() {
   const auto second = SecondOf(std::chrono::milliseconds(config_.bursts.every_ms));
   const bool whole = !bursts_on() || !second_ || Clock::now() - *second_ >= second;
-  if (whole) FindPorts();
-  for (Slot& slot : slots_) slot.read = false;
-  RAIL_TRY(stats_->Links(whole ? netlink::Stats::Detail::kAll : netlink::Stats::Detail::kTraffic, indexes_,
-                         [this](const netlink::LinkStats& link) {
-                           const auto at = by_index_.find(link.index);
-                           if (at == by_index_.end()) return;
-                           slots_[at->second].stats = link;
-                           slots_[at->second].read = true;
-                         }));
+  if (whole) slots_.Find();
+  RAIL_TRY(slots_.Read(*stats_, whole ? netlink::Stats::Detail::kAll : netlink::Stats::Detail::kTraffic));
   const Moment now{Clock::now(), UnixMs()};
-  for (const Slot& slot : slots_) lost_ = lost_ || !slot.read;
   if (bursts_on()) LookForBursts(now);
   if (whole) {
     second_ = now.at;
@@ -115,7 +52,7 @@ Status Sampler::Tick() {
 
 void Sampler::LookForBursts(const Moment& now) {
   readings_.clear();
-  for (const Slot& slot : slots_) {
+  for (const Slot& slot : slots_.all()) {
     if (!slot.read) continue;
     const auto traffic = TrafficOf(*slot.port, slot.stats);
     Reading reading{.port = slot.port, .line_rate = slot.line_rate};
@@ -164,9 +101,9 @@ void Sampler::EverySecond(const Moment& now) {
   auto view = std::make_shared<PortsView>();
   view->unix_ms = now.unix_ms;
   view->bursts_on = bursts_on();
-  AskLineRates(now.at);
+  slots_.AskLineRates(now.at);
   const bool somebody_looks = !bursts_on() || SomebodyAsks();
-  for (Slot& slot : slots_) {
+  for (Slot& slot : slots_.all()) {
     if (!slot.read) continue;
     const bool kept = slot.history.empty() || now.at - slot.history.back().at >= kHistoryEvery;
     PortCounts counts = CountsOf(slot, now.at, somebody_looks || kept);

@@ -16,25 +16,16 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "lib/base/error.h"
 #include "lib/counters/bursts.h"
 #include "lib/counters/port.h"
+#include "lib/counters/slots.h"
 #include "lib/counters/tenants.h"
 #include "lib/netlink/stats.h"
 
 namespace rail::counters {
-
-struct PortCounts {
-  Clock::time_point at;
-  Both<Counts> traffic;
-  std::optional<netlink::PfcStats> pfc;  // of an uplink whose driver has DCB
-  // As the driver of its RDMA device names them. With bursts, a pod's are up to ten seconds old while nobody asks.
-  std::vector<netlink::RdmaCounter> rdma;
-  Clock::time_point rdma_at;
-};
 
 struct PortView {
   PortPtr port;
@@ -95,22 +86,7 @@ class Sampler {
   BurstList Bursts(int64_t since_ms) const;
 
  private:
-  struct Slot {
-    PortPtr port;
-    std::string rdma;                                  // its RDMA device; "": none, or none found so far
-    std::optional<Clock::time_point> without_rdma_at;  // it had none then
-    std::vector<netlink::RdmaCounter> rdma_before;     // of the reading before the last one
-    Clock::time_point rdma_before_at;
-    uint64_t line_rate = 0;
-    bool read = false;  // in this tick
-    netlink::LinkStats stats;
-    std::optional<PortCounts> before;
-    std::deque<PortCounts> history;  // one each 10 s, a minute long
-  };
-
   bool bursts_on() const { return config_.bursts.every_ms != 0; }
-  void FindPorts();
-  void AskLineRates(Clock::time_point now);
   PortCounts CountsOf(Slot& slot, Clock::time_point now, bool with_pods_rdma);
   std::vector<netlink::RdmaCounter> RdmaOf(Slot& slot, Clock::time_point now);
   void LookForBursts(const Moment& now);
@@ -119,17 +95,10 @@ class Sampler {
   void AddTenants(const Slot& slot, const PortCounts& now);
 
   const config::NodeConfig& config_;
-  const engine::ViewPublisher& views_;
-  const std::string sysfs_;
+  Slots slots_;
   std::unique_ptr<netlink::Stats> stats_;
-  std::vector<Slot> slots_;
-  std::unordered_map<int, size_t> by_index_;  // of the link
-  std::vector<int> indexes_;                  // the same, in order
   std::vector<Reading> readings_;
   std::optional<Clock::time_point> second_;
-  std::optional<Clock::time_point> line_rates_asked_;
-  uint64_t of_view_ = 0;  // the version of the node's view that slots_ are of
-  bool lost_ = true;      // a port's link was not there: look again
   TenantTotals tenants_;
 
   // With mutex_: notes that somebody asks. True: the thread must be woken.

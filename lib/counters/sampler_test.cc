@@ -7,7 +7,7 @@
 #include <chrono>
 #include <thread>
 
-#include "lib/netns/testing/scratch.h"
+#include "lib/netlink/testing/scratch.h"
 
 namespace rail::counters {
 namespace {

@@ -18,8 +18,8 @@
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/config/node_config.h"
+#include "lib/netlink/netns.h"
 #include "lib/netlink/vf.h"
-#include "lib/netns/netns.h"
 
 namespace rail::device {
 

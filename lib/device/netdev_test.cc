@@ -9,7 +9,7 @@
 
 #include "lib/netlink/kernel.h"
 #include "lib/netlink/testing/fake.h"
-#include "lib/netns/testing/scratch.h"
+#include "lib/netlink/testing/scratch.h"
 
 namespace rail::device {
 namespace {

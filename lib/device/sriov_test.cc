@@ -8,7 +8,7 @@
 #include "lib/device/select.h"
 #include "lib/device/testing/fake.h"
 #include "lib/device/testing/sriov_fixture.h"
-#include "lib/netns/testing/scratch.h"
+#include "lib/netlink/testing/scratch.h"
 
 namespace rail::device {
 namespace {

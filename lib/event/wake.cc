@@ -200,10 +200,8 @@ Status Send(const std::string& path, std::string_view text, const std::string& d
     case ENOENT:
     case ECONNREFUSED:
     case EAGAIN:
-    case ENOBUFS:
-      return {};
-    default:
-      return FailErrno(errno, doing);
+    case ENOBUFS: return {};
+    default: return FailErrno(errno, doing);
   }
 }
 

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "lib/netns/testing/scratch.h"
+#include "lib/netlink/testing/scratch.h"
 
 namespace rail::frr {
 namespace {

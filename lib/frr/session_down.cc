@@ -71,8 +71,7 @@ std::optional<SessionDown> WhyDown(const Session* session, const SessionPlace& p
       if (said && (said->code == kHoldTimerExpired || Is(said, kCease, kMaximumPrefixes))) break;
       return Rejected(*session, on);
     case Attempt::kNone:
-    case Attempt::kTalked:
-      break;
+    case Attempt::kTalked: break;
   }
   if (Is(said, kOpenError, kBadPeerAs)) return WrongAs(*said, on, place.asn);
   if (Is(said, kCease, kMaximumPrefixes))

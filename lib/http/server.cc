@@ -42,10 +42,8 @@ Result<Fd> Bind(const addrinfo& to) {
       case EACCES:
         return Fail(Code::kPermission,
                     "the first 1024 ports need a right that this program has given up; choose a port above");
-      case EADDRNOTAVAIL:
-        return Fail(Code::kNotFound, "no link of this node has that address");
-      default:
-        return FailErrno(errno, "bind");
+      case EADDRNOTAVAIL: return Fail(Code::kNotFound, "no link of this node has that address");
+      default: return FailErrno(errno, "bind");
     }
   }
   return fd;

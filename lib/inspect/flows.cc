@@ -6,8 +6,8 @@
 
 #include "lib/base/utf8.h"
 #include "lib/engine/attach/attachment.h"
+#include "lib/engine/attach/pipeline.h"
 #include "lib/inspect/messages.h"
-#include "lib/pipeline/pipeline.h"
 
 namespace rail::inspect {
 namespace {

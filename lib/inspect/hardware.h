@@ -3,7 +3,7 @@
 // Use:      const Machinery seen = LookAtMachinery(config, hardware, After(1s));
 //           RAIL_ASSIGN(const NcclAnswer answer, AskNccl({"ml", "train-0", ""}, *view, config, hardware, After(2s)));
 // Threads:  any
-// Source:   lib/pcie, lib/podresources and lib/nccl (their README.md)
+// Source:   lib/pcie and lib/podresources (their README.md)
 #pragma once
 
 #include <functional>
@@ -14,7 +14,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/engine/view.h"
-#include "lib/nccl/nccl.h"
+#include "lib/pcie/nccl.h"
 #include "lib/pcie/pairs.h"
 
 namespace rail::inspect {

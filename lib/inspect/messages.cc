@@ -11,12 +11,9 @@ namespace {
 
 v1::Attachment::Phase PhaseOf(state::Phase phase) {
   switch (phase) {
-    case state::Phase::kAdding:
-      return v1::Attachment::ADDING;
-    case state::Phase::kReady:
-      return v1::Attachment::READY;
-    case state::Phase::kDeleting:
-      return v1::Attachment::DELETING;
+    case state::Phase::kAdding: return v1::Attachment::ADDING;
+    case state::Phase::kReady: return v1::Attachment::READY;
+    case state::Phase::kDeleting: return v1::Attachment::DELETING;
   }
   return v1::Attachment::PHASE_UNSPECIFIED;
 }
@@ -25,12 +22,9 @@ v1::Attachment::State StateOf(const engine::AttachmentView& view) {
   if (!view.pending.empty()) return v1::Attachment::PENDING;
   if (view.device_lost) return v1::Attachment::NO_DEVICE;
   switch (view.attachment.phase) {
-    case state::Phase::kAdding:
-      return v1::Attachment::STATE_ADDING;
-    case state::Phase::kReady:
-      return v1::Attachment::STATE_READY;
-    case state::Phase::kDeleting:
-      return v1::Attachment::STATE_DELETING;
+    case state::Phase::kAdding: return v1::Attachment::STATE_ADDING;
+    case state::Phase::kReady: return v1::Attachment::STATE_READY;
+    case state::Phase::kDeleting: return v1::Attachment::STATE_DELETING;
   }
   return v1::Attachment::STATE_UNSPECIFIED;
 }
@@ -52,18 +46,12 @@ v1::Attachment::Announcement AnnouncementOf(const engine::AttachmentView& view) 
 std::string KindOf(uint64_t cookie) {
   if (!ovs::CookieMatch::Ours().Selects(cookie)) return "foreign";
   switch (static_cast<ovs::CookieKind>(cookie >> 24 & 0xff)) {
-    case ovs::CookieKind::kPipeline:
-      return "pipeline";
-    case ovs::CookieKind::kAttachment:
-      return "attachment";
-    case ovs::CookieKind::kTenant:
-      return "tenant";
-    case ovs::CookieKind::kCompare:
-      return "compare";
-    case ovs::CookieKind::kRemote:
-      return "remote";
-    case ovs::CookieKind::kLeaf:
-      return "leaf";
+    case ovs::CookieKind::kPipeline: return "pipeline";
+    case ovs::CookieKind::kAttachment: return "attachment";
+    case ovs::CookieKind::kTenant: return "tenant";
+    case ovs::CookieKind::kCompare: return "compare";
+    case ovs::CookieKind::kRemote: return "remote";
+    case ovs::CookieKind::kLeaf: return "leaf";
   }
   return "foreign";
 }

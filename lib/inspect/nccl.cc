@@ -8,7 +8,7 @@
 #include "lib/inspect/hardware.h"
 #include "lib/inspect/select.h"
 #include "lib/inspect/text.h"
-#include "lib/netns/sysfs_view.h"
+#include "lib/netlink/sysfs_view.h"
 #include "lib/sriov/lookup.h"
 
 namespace rail::inspect {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <map>
 
-#include "lib/pipeline/pipeline.h"
+#include "lib/engine/attach/pipeline.h"
 
 namespace rail::inspect {
 namespace {

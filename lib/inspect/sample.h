@@ -3,7 +3,7 @@
 // Use:      const SwitchSample sample = TakeSample(view, config, connections, std::chrono::seconds(10));
 //           totals.Add(sample);  totals.totals()      // counters that never decrease
 // Threads:  one at a time
-// Source:   README.md of lib/pipeline (which rule drops what); lib/ovs/rule.h (cookies)
+// Source:   lib/engine/attach/TABLES.md (which rule drops what); lib/ovs/rule.h (cookies)
 #pragma once
 
 #include <compare>

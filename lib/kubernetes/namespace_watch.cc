@@ -45,7 +45,7 @@ NamespaceWatch::NamespaceWatch(Client& client, std::string label_key, std::optio
 }
 
 void NamespaceWatch::Run() {
-  if (known_) Wait(backoff_.Between({}, times_.spread));
+  if (known_) stop_.Wait(backoff_.Between({}, times_.spread));
   while (!client_.stopped()) {
     advanced_ = false;
     const auto began = Clock::now();
@@ -57,20 +57,13 @@ void NamespaceWatch::Run() {
     if (done && lasted) continue;
     // A watch that the server ends at once is trouble, too. What ends a node's watch may have ended those of all nodes.
     const auto wait = backoff_.Failed();
-    Wait(list_due_ && known_ ? std::max(wait, backoff_.Between({}, times_.spread)) : wait);
+    stop_.Wait(list_due_ && known_ ? std::max(wait, backoff_.Between({}, times_.spread)) : wait);
   }
 }
 
 void NamespaceWatch::Stop() {
   client_.Stop();
-  const std::lock_guard lock(mutex_);
-  stopped_ = true;
-  stop_.notify_all();
-}
-
-void NamespaceWatch::Wait(Clock::duration time) {
-  std::unique_lock lock(mutex_);
-  stop_.wait_for(lock, time, [this] { return stopped_; });
+  stop_.Give();
 }
 
 // From the API server's cache, in a version that is not older than what was known: another server of the cluster may be behind.

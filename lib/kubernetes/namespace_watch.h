@@ -7,13 +7,12 @@
 // Source:   README.md of this folder (what it costs the API server); Kubernetes, "API Concepts"
 #pragma once
 
-#include <condition_variable>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "lib/base/thread.h"
 #include "lib/kubernetes/backoff.h"
 #include "lib/kubernetes/client.h"
 #include "lib/kubernetes/namespaces.h"
@@ -50,7 +49,6 @@ class NamespaceWatch {
   Status Watch();
   Status Take(std::string_view bytes);
   Status Apply(const Event& event);
-  void Wait(Clock::duration time);
 
   Client& client_;
   const Events events_;
@@ -65,10 +63,7 @@ class NamespaceWatch {
   int too_new_ = 0;        // lists in a row that the API server could not give in the version asked for
   tenancy::TenantMap map_;
   std::string rest_;  // the beginning of a line
-
-  std::mutex mutex_;
-  std::condition_variable stop_;
-  bool stopped_ = false;
+  StopSignal stop_;
 };
 
 }  // namespace rail::kubernetes

@@ -22,17 +22,12 @@ void DecodeDevlinkChanges(std::string_view datagram, DevlinkChanges& changes) {
     switch (body.cmd) {
       case DEVLINK_CMD_RATE_NEW:
       case DEVLINK_CMD_RATE_SET:
-      case DEVLINK_CMD_RATE_DEL:
-        changes.rates = true;
-        break;
+      case DEVLINK_CMD_RATE_DEL: changes.rates = true; break;
       case DEVLINK_CMD_NEW:
       case DEVLINK_CMD_DEL:
       case DEVLINK_CMD_PORT_NEW:
-      case DEVLINK_CMD_PORT_DEL:
-        changes.ports = true;
-        break;
-      default:
-        break;
+      case DEVLINK_CMD_PORT_DEL: changes.ports = true; break;
+      default: break;
     }
     datagram.remove_prefix(std::min<size_t>(datagram.size(), NLMSG_ALIGN(header.nlmsg_len)));
   }

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <linux/rtnetlink.h>
 
-#include "lib/netns/testing/scratch.h"
+#include "lib/netlink/testing/scratch.h"
 
 namespace rail::netlink {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <gmock/gmock.h>
 
-#include "lib/netns/testing/scratch.h"
+#include "lib/netlink/testing/scratch.h"
 
 namespace rail::netlink {
 namespace {

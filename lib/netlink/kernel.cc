@@ -11,8 +11,8 @@
 
 #include "lib/netlink/builder.h"
 #include "lib/netlink/decode.h"
+#include "lib/netlink/netns.h"
 #include "lib/netlink/text.h"
-#include "lib/netns/netns.h"
 
 namespace rail::netlink {
 namespace {

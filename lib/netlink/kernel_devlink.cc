@@ -9,16 +9,11 @@ constexpr uint8_t kStringType = 5;  // the kernel's NLA_STRING; no uapi header d
 
 DevlinkPort::Flavour FlavourOf(std::optional<uint16_t> flavour) {
   switch (flavour.value_or(DEVLINK_PORT_FLAVOUR_UNUSED)) {
-    case DEVLINK_PORT_FLAVOUR_PHYSICAL:
-      return DevlinkPort::Flavour::kPhysical;
-    case DEVLINK_PORT_FLAVOUR_PCI_PF:
-      return DevlinkPort::Flavour::kPciPf;
-    case DEVLINK_PORT_FLAVOUR_PCI_VF:
-      return DevlinkPort::Flavour::kPciVf;
-    case DEVLINK_PORT_FLAVOUR_PCI_SF:
-      return DevlinkPort::Flavour::kPciSf;
-    default:
-      return DevlinkPort::Flavour::kOther;
+    case DEVLINK_PORT_FLAVOUR_PHYSICAL: return DevlinkPort::Flavour::kPhysical;
+    case DEVLINK_PORT_FLAVOUR_PCI_PF: return DevlinkPort::Flavour::kPciPf;
+    case DEVLINK_PORT_FLAVOUR_PCI_VF: return DevlinkPort::Flavour::kPciVf;
+    case DEVLINK_PORT_FLAVOUR_PCI_SF: return DevlinkPort::Flavour::kPciSf;
+    default: return DevlinkPort::Flavour::kOther;
   }
 }
 

@@ -6,7 +6,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/netlink/kernel.h"
-#include "lib/netns/testing/scratch.h"
+#include "lib/netlink/testing/scratch.h"
 
 namespace rail::netlink {
 namespace {

@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "lib/base/error.h"
+#include "lib/netlink/netns.h"
 #include "lib/netlink/socket.h"
-#include "lib/netns/netns.h"
 
 namespace rail::netlink {
 

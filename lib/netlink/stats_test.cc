@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "lib/netlink/builder.h"
-#include "lib/netns/testing/scratch.h"
+#include "lib/netlink/testing/scratch.h"
 
 namespace rail::netlink {
 namespace {

@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 
 #include "lib/base/fd.h"
-#include "lib/netns/testing/scratch.h"
+#include "lib/netlink/testing/scratch.h"
 
 namespace rail::netlink {
 namespace {

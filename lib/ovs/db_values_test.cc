@@ -54,21 +54,11 @@ TEST(DbRow, RecordsAnErrorWhenTheValueIsOfAnotherForm) {
       JsonErrors errors;
       DbRow row(text, "T", errors);
       switch (as) {
-        case 0:
-          EXPECT_EQ(row.Text("c"), "");
-          break;
-        case 1:
-          EXPECT_EQ(row.Integer("c"), std::nullopt);
-          break;
-        case 2:
-          EXPECT_EQ(row.Uuid("c"), "");
-          break;
-        case 3:
-          EXPECT_THAT(row.Uuids("c"), IsEmpty());
-          break;
-        default:
-          EXPECT_THAT(row.Map("c"), IsEmpty());
-          break;
+        case 0: EXPECT_EQ(row.Text("c"), ""); break;
+        case 1: EXPECT_EQ(row.Integer("c"), std::nullopt); break;
+        case 2: EXPECT_EQ(row.Uuid("c"), ""); break;
+        case 3: EXPECT_THAT(row.Uuids("c"), IsEmpty()); break;
+        default: EXPECT_THAT(row.Map("c"), IsEmpty()); break;
       }
       EXPECT_FALSE(errors.empty()) << form << " read as " << as;
     }

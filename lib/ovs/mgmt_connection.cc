@@ -137,10 +137,8 @@ Status MgmtConnection::Handshake(Deadline deadline) {
             return Fail(Code::kUnsupported,
                         "the bridge does not speak OpenFlow 1.5; add OpenFlow15 to its protocols column, or "
                         "clear that");
-          case RAIL_ERROR:
-            return Fail(Code::kUnsupported, TakeText(rail_error_text(message.data())));
-          default:
-            return false;
+          case RAIL_ERROR: return Fail(Code::kUnsupported, TakeText(rail_error_text(message.data())));
+          default: return false;
         }
       },
       deadline);

@@ -3,7 +3,7 @@
 // Use:      Rule rule{.table = 2, .priority = 100, .cookie = Cookie(CookieKind::kTenant, id),
 //                     .match = "ip,nw_dst=10.0.3.7", .actions = "set_field:0x7->xxreg1,resubmit(,3)"};
 // Threads:  values
-// Source:   ovs-fields(7), ovs-actions(7); design: seven tables, README.md of lib/pipeline
+// Source:   ovs-fields(7), ovs-actions(7); design: seven tables, lib/engine/attach/TABLES.md
 #pragma once
 
 #include <compare>

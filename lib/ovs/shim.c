@@ -263,20 +263,13 @@ enum rail_message rail_message_type(const void* message, size_t size) {
     return RAIL_BAD_MESSAGE;
   }
   switch ((int)type) {
-    case OFPTYPE_ERROR:
-      return RAIL_ERROR;
-    case OFPTYPE_ECHO_REQUEST:
-      return RAIL_ECHO_REQUEST;
-    case OFPTYPE_BUNDLE_CONTROL:
-      return RAIL_BUNDLE_REPLY;
-    case OFPTYPE_FLOW_STATS_REPLY:
-      return RAIL_FLOW_STATS;
-    case OFPTYPE_AGGREGATE_STATS_REPLY:
-      return RAIL_AGGREGATE_STATS;
-    case OFPTYPE_FLOW_MONITOR_STATS_REPLY:
-      return RAIL_FLOW_UPDATE;
-    default:
-      return RAIL_OTHER_MESSAGE;
+    case OFPTYPE_ERROR: return RAIL_ERROR;
+    case OFPTYPE_ECHO_REQUEST: return RAIL_ECHO_REQUEST;
+    case OFPTYPE_BUNDLE_CONTROL: return RAIL_BUNDLE_REPLY;
+    case OFPTYPE_FLOW_STATS_REPLY: return RAIL_FLOW_STATS;
+    case OFPTYPE_AGGREGATE_STATS_REPLY: return RAIL_AGGREGATE_STATS;
+    case OFPTYPE_FLOW_MONITOR_STATS_REPLY: return RAIL_FLOW_UPDATE;
+    default: return RAIL_OTHER_MESSAGE;
   }
 }
 

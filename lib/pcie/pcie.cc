@@ -59,14 +59,10 @@ Nic NicOf(const sriov::Sysfs& sysfs, const sriov::Lookup& lookup, const sriov::P
 
 std::string_view Words(Relation relation) {
   switch (relation) {
-    case Relation::kSameSwitch:
-      return "below one PCIe switch";
-    case Relation::kSameRoot:
-      return "below one root complex, not one switch";
-    case Relation::kSameSocket:
-      return "at two root complexes of one processor";
-    case Relation::kOtherSocket:
-      return "at two processors";
+    case Relation::kSameSwitch: return "below one PCIe switch";
+    case Relation::kSameRoot: return "below one root complex, not one switch";
+    case Relation::kSameSocket: return "at two root complexes of one processor";
+    case Relation::kOtherSocket: return "at two processors";
   }
   return "";
 }

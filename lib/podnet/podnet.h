@@ -13,7 +13,7 @@
 
 #include "lib/base/address.h"
 #include "lib/base/error.h"
-#include "lib/netns/netns.h"
+#include "lib/netlink/netns.h"
 
 namespace rail::podnet {
 

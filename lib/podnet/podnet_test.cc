@@ -13,7 +13,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/fd.h"
 #include "lib/netlink/kernel.h"
-#include "lib/netns/testing/scratch.h"
+#include "lib/netlink/testing/scratch.h"
 
 namespace rail::podnet {
 namespace {

@@ -9,7 +9,7 @@
 
 #include <vector>
 
-#include "lib/netns/testing/scratch.h"
+#include "lib/netlink/testing/scratch.h"
 #include "lib/podnet/kernel.h"
 
 namespace rail::podnet {

@@ -277,32 +277,27 @@ Error Database::Failure() const {
       return error(Code::kTransient, "stayed locked by another process for " +
                                          std::to_string(lock_wait_.count()) + " ms; `fuser -v " + path_ +
                                          "` names it");
-    case SQLITE_FULL:
-      return error(Code::kTransient, "the disk is full: free some space on its file system");
-    case SQLITE_NOMEM:
-      return error(Code::kTransient, "out of memory");
+    case SQLITE_FULL: return error(Code::kTransient, "the disk is full: free some space on its file system");
+    case SQLITE_NOMEM: return error(Code::kTransient, "out of memory");
     case SQLITE_READONLY:
       if (extended == SQLITE_READONLY_DBMOVED) {
         return error(Code::kTransient, "was moved or deleted while it was open: try again");
       }
       return error(Code::kPermission, "cannot be written: is the file system mounted read-only?");
     case SQLITE_PERM:
-    case SQLITE_AUTH:
-      return error(Code::kPermission, sqlite3_errmsg(db_));
+    case SQLITE_AUTH: return error(Code::kPermission, sqlite3_errmsg(db_));
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
       return error(Code::kDamaged,
                    std::string("is damaged or no SQLite file (") + sqlite3_errmsg(db_) + "); `sqlite3 " +
                        path_ +
                        " .recover` saves what can be read, see lib/state/FORMAT.md before you move it away");
-    case SQLITE_CONSTRAINT:
-      return error(Code::kExists, sqlite3_errmsg(db_));
+    case SQLITE_CONSTRAINT: return error(Code::kExists, sqlite3_errmsg(db_));
     case SQLITE_CANTOPEN:
     case SQLITE_IOERR:
       if (err != 0) return ErrnoError(err, path_ + ": " + sqlite3_errmsg(db_));
       return error(Code::kInternal, sqlite3_errmsg(db_));
-    default:
-      return error(Code::kInternal, sqlite3_errmsg(db_));
+    default: return error(Code::kInternal, sqlite3_errmsg(db_));
   }
 }
 

@@ -9,12 +9,9 @@ namespace {
 
 std::string_view PhaseName(Phase phase) {
   switch (phase) {
-    case Phase::kAdding:
-      return "adding";
-    case Phase::kReady:
-      return "ready";
-    case Phase::kDeleting:
-      return "deleting";
+    case Phase::kAdding: return "adding";
+    case Phase::kReady: return "ready";
+    case Phase::kDeleting: return "deleting";
   }
   return "";
 }

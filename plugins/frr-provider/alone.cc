@@ -1,4 +1,4 @@
-#include "plugins/frr-provider/alone.h"
+#include "plugins/frr-provider/frr_provider.h"
 
 #include <algorithm>
 

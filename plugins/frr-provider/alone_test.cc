@@ -1,11 +1,10 @@
-#include "plugins/frr-provider/alone.h"
+#include "plugins/frr-provider/frr_provider.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "lib/engine/testing/attach.h"
 #include "lib/engine/testing/chain.h"
-#include "plugins/frr-provider/frr_provider.h"
 
 namespace rail::frr_provider {
 namespace {

@@ -7,7 +7,6 @@
 #include "lib/engine/attach/differences.h"
 #include "lib/engine/attach/readiness.h"
 #include "lib/engine/attach/tenant_link.h"
-#include "plugins/frr-provider/alone.h"
 #include "plugins/frr-provider/config.h"
 
 namespace rail::frr_provider {

@@ -5,9 +5,21 @@
 
 #include "lib/cni/plugin.h"
 #include "lib/engine/attach/verb_context.h"
+#include "plugins/frr-provider/config.h"
 
 namespace rail::frr_provider {
 
 cni::Plugin MakePlugin(const engine::Deps& deps);
+
+// Without ovs-provider before it in the chain (alone.cc; README.md, "Without ovs-provider").
+
+// Whether frr-provider has recorded the attachment itself: it has no device and no port of ours.
+bool IsAlone(const state::Attachment& attachment);
+
+// The attachment that ovs-provider has recorded, or, where there is none, a new one with the addresses of prevResult.
+// Errors: kInvalid the rail is not known, or "rail" is another one than ovs-provider's; there is no address; tenants are kept apart,
+//         which needs ovs-provider; kBusy another pod has the address.
+Result<state::Attachment> AttachmentOf(engine::VerbContext& context, const cni::Request& request,
+                                       const Config& config);
 
 }  // namespace rail::frr_provider

@@ -1,4 +1,4 @@
-#include "plugins/ovs-provider/verbs.h"
+#include "plugins/ovs-provider/ovs_provider.h"
 
 #include <algorithm>
 #include <future>

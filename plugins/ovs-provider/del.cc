@@ -1,4 +1,4 @@
-#include "plugins/ovs-provider/verbs.h"
+#include "plugins/ovs-provider/ovs_provider.h"
 
 #include "lib/base/log.h"
 #include "lib/engine/attach/attachment.h"

@@ -3,7 +3,6 @@
 #include "lib/engine/attach/readiness.h"
 #include "lib/engine/attach/tenant_addresses.h"
 #include "plugins/ovs-provider/config.h"
-#include "plugins/ovs-provider/verbs.h"
 
 namespace rail::ovs_provider {
 namespace {

@@ -4,11 +4,18 @@
 // addresses of prevResult). README.md of this folder describes its configuration.
 #pragma once
 
+#include <string>
+
 #include "lib/cni/plugin.h"
 #include "lib/engine/attach/verb_context.h"
 
 namespace rail::ovs_provider {
 
 cni::Plugin MakePlugin(const engine::Deps& deps);
+
+// Its verbs, a file for each.
+cni::Outcome<std::string> Add(const engine::Deps& deps, const cni::Request& request);
+cni::Outcome<void> Del(const engine::Deps& deps, const cni::Request& request);
+cni::Outcome<void> Check(const engine::Deps& deps, const cni::Request& request);
 
 }  // namespace rail::ovs_provider

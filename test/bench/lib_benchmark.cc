@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "lib/config/node_config.h"
+#include "lib/engine/attach/pipeline.h"
 #include "lib/ovs/mgmt_connection.h"
-#include "lib/pipeline/pipeline.h"
 #include "lib/state/sqlite.h"
 #include "test/contract/ovs_fixture.h"
 

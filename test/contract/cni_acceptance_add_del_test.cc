@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "lib/cni/testing/request.h"
-#include "lib/netns/testing/scratch.h"
+#include "lib/netlink/testing/scratch.h"
 #include "test/contract/acceptance_fixture.h"
 
 namespace rail::testing {

@@ -11,7 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "lib/netns/testing/scratch.h"
+#include "lib/netlink/testing/scratch.h"
 #include "test/contract/acceptance_fixture.h"
 #include "test/contract/real_plugin.h"
 

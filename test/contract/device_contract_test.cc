@@ -17,7 +17,7 @@
 #include "lib/netlink/kernel_rates.h"
 #include "lib/netlink/kernel_rdma.h"
 #include "lib/netlink/kernel_vf.h"
-#include "lib/netns/testing/scratch.h"
+#include "lib/netlink/testing/scratch.h"
 
 namespace rail::device {
 namespace {
@@ -212,14 +212,10 @@ class RealWorld : public World {
 enum class Which { kFake, kNetdev, kRecorded, kReal };
 std::string NameOf(Which which) {
   switch (which) {
-    case Which::kFake:
-      return "Fake";
-    case Which::kNetdev:
-      return "Netdev";
-    case Which::kRecorded:
-      return "Sriov";
-    case Which::kReal:
-      break;
+    case Which::kFake: return "Fake";
+    case Which::kNetdev: return "Netdev";
+    case Which::kRecorded: return "Sriov";
+    case Which::kReal: break;
   }
   return "SriovReal";
 }
@@ -233,14 +229,10 @@ std::vector<Which> Backends() {
 }
 std::unique_ptr<World> MakeWorld(Which which) {
   switch (which) {
-    case Which::kFake:
-      return std::make_unique<FakeWorld>();
-    case Which::kNetdev:
-      return std::make_unique<KernelWorld>();
-    case Which::kRecorded:
-      return std::make_unique<RecordedWorld>();
-    case Which::kReal:
-      break;
+    case Which::kFake: return std::make_unique<FakeWorld>();
+    case Which::kNetdev: return std::make_unique<KernelWorld>();
+    case Which::kRecorded: return std::make_unique<RecordedWorld>();
+    case Which::kReal: break;
   }
   return std::make_unique<RealWorld>();
 }

@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "lib/netns/testing/scratch.h"
+#include "lib/netlink/testing/scratch.h"
 #include "lib/podnet/kernel.h"
 #include "lib/podnet/testing/fake.h"
 

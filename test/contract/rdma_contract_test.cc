@@ -8,7 +8,7 @@
 
 #include "lib/netlink/kernel_rdma.h"
 #include "lib/netlink/testing/rdma.h"
-#include "lib/netns/testing/scratch.h"
+#include "lib/netlink/testing/scratch.h"
 
 namespace rail::netlink {
 namespace {

@@ -113,18 +113,10 @@ class Mutator {
       case 0:
         if (at < input.size()) input[at] = static_cast<char>(input[at] ^ (1 << Below(8)));
         break;
-      case 1:
-        input.insert(at, 1, static_cast<char>(Below(256)));
-        break;
-      case 2:
-        input.erase(at, length);
-        break;
-      case 3:
-        input.insert(at, input.substr(at, length));
-        break;
-      case 4:
-        input.replace(at, length, Words()[Below(Words().size())]);
-        break;
+      case 1: input.insert(at, 1, static_cast<char>(Below(256))); break;
+      case 2: input.erase(at, length); break;
+      case 3: input.insert(at, input.substr(at, length)); break;
+      case 4: input.replace(at, length, Words()[Below(Words().size())]); break;
       case 5: {
         const std::string& other = seeds_[Below(seeds_.size())];
         const size_t from = Below(other.size() + 1);
@@ -136,8 +128,7 @@ class Mutator {
         input.insert(at, std::string(depth, Below(2) == 0 ? '[' : '{'));
         break;
       }
-      default:
-        input.resize(at);
+      default: input.resize(at);
     }
   }
 

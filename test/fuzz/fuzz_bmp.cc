@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "lib/bmp/message.h"
+#include "lib/frr/bmp/message.h"
 
 namespace {
 

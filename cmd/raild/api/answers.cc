@@ -12,12 +12,9 @@ namespace {
 
 v1::Finding::Severity SeverityOf(inspect::Severity severity) {
   switch (severity) {
-    case inspect::Severity::kInfo:
-      return v1::Finding::INFO;
-    case inspect::Severity::kWarning:
-      return v1::Finding::WARNING;
-    case inspect::Severity::kCritical:
-      return v1::Finding::CRITICAL;
+    case inspect::Severity::kInfo: return v1::Finding::INFO;
+    case inspect::Severity::kWarning: return v1::Finding::WARNING;
+    case inspect::Severity::kCritical: return v1::Finding::CRITICAL;
   }
   return v1::Finding::SEVERITY_UNSPECIFIED;
 }

@@ -11,14 +11,10 @@ namespace {
 
 v1::PcieRelation RelationOf(pcie::Relation relation) {
   switch (relation) {
-    case pcie::Relation::kSameSwitch:
-      return v1::SAME_SWITCH;
-    case pcie::Relation::kSameRoot:
-      return v1::SAME_ROOT_COMPLEX;
-    case pcie::Relation::kSameSocket:
-      return v1::SAME_SOCKET;
-    case pcie::Relation::kOtherSocket:
-      return v1::OTHER_SOCKET;
+    case pcie::Relation::kSameSwitch: return v1::SAME_SWITCH;
+    case pcie::Relation::kSameRoot: return v1::SAME_ROOT_COMPLEX;
+    case pcie::Relation::kSameSocket: return v1::SAME_SOCKET;
+    case pcie::Relation::kOtherSocket: return v1::OTHER_SOCKET;
   }
   return v1::PCIE_RELATION_UNSPECIFIED;
 }

@@ -20,14 +20,10 @@ using engine::SetTenant;
 
 v1::NodeInfo::RdmaMode RdmaOf(engine::RdmaMode mode) {
   switch (mode) {
-    case engine::RdmaMode::kUnknown:
-      break;
-    case engine::RdmaMode::kNone:
-      return v1::NodeInfo::NO_RDMA;
-    case engine::RdmaMode::kShared:
-      return v1::NodeInfo::SHARED;
-    case engine::RdmaMode::kExclusive:
-      return v1::NodeInfo::EXCLUSIVE;
+    case engine::RdmaMode::kUnknown: break;
+    case engine::RdmaMode::kNone: return v1::NodeInfo::NO_RDMA;
+    case engine::RdmaMode::kShared: return v1::NodeInfo::SHARED;
+    case engine::RdmaMode::kExclusive: return v1::NodeInfo::EXCLUSIVE;
   }
   return v1::NodeInfo::RDMA_MODE_UNSPECIFIED;
 }

@@ -49,23 +49,16 @@ constexpr std::chrono::milliseconds kCountersWait{200};  // for a reading, if th
 
 grpc::StatusCode StatusCodeOf(Code code) {
   switch (code) {
-    case Code::kInvalid:
-      return grpc::StatusCode::INVALID_ARGUMENT;
-    case Code::kNotFound:
-      return grpc::StatusCode::NOT_FOUND;
-    case Code::kExists:
-      return grpc::StatusCode::ALREADY_EXISTS;
+    case Code::kInvalid: return grpc::StatusCode::INVALID_ARGUMENT;
+    case Code::kNotFound: return grpc::StatusCode::NOT_FOUND;
+    case Code::kExists: return grpc::StatusCode::ALREADY_EXISTS;
     case Code::kBusy:
-    case Code::kTransient:
-      return grpc::StatusCode::UNAVAILABLE;
+    case Code::kTransient: return grpc::StatusCode::UNAVAILABLE;
     case Code::kUnsupported:  // UNIMPLEMENTED is gRPC's own, for a call that raild does not know
       return grpc::StatusCode::FAILED_PRECONDITION;
-    case Code::kPermission:
-      return grpc::StatusCode::PERMISSION_DENIED;
-    case Code::kDamaged:
-      return grpc::StatusCode::DATA_LOSS;
-    case Code::kInternal:
-      return grpc::StatusCode::INTERNAL;
+    case Code::kPermission: return grpc::StatusCode::PERMISSION_DENIED;
+    case Code::kDamaged: return grpc::StatusCode::DATA_LOSS;
+    case Code::kInternal: return grpc::StatusCode::INTERNAL;
   }
   return grpc::StatusCode::INTERNAL;
 }

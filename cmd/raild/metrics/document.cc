@@ -58,32 +58,25 @@ class Field {
   uint64_t Number() const {
     if (field_.is_repeated()) return static_cast<uint64_t>(reflection_.FieldSize(message_, &field_));
     switch (field_.cpp_type()) {
-      case FieldDescriptor::CPPTYPE_BOOL:
-        return reflection_.GetBool(message_, &field_) ? 1 : 0;
-      case FieldDescriptor::CPPTYPE_UINT32:
-        return reflection_.GetUInt32(message_, &field_);
-      case FieldDescriptor::CPPTYPE_UINT64:
-        return reflection_.GetUInt64(message_, &field_);
-      case FieldDescriptor::CPPTYPE_STRING:
-        return reflection_.GetString(message_, &field_).empty() ? 0 : 1;
-      default:
-        return 0;
+      case FieldDescriptor::CPPTYPE_BOOL: return reflection_.GetBool(message_, &field_) ? 1 : 0;
+      case FieldDescriptor::CPPTYPE_UINT32: return reflection_.GetUInt32(message_, &field_);
+      case FieldDescriptor::CPPTYPE_UINT64: return reflection_.GetUInt64(message_, &field_);
+      case FieldDescriptor::CPPTYPE_STRING: return reflection_.GetString(message_, &field_).empty() ? 0 : 1;
+      default: return 0;
     }
   }
 
   // As a label has it.
   std::string Text() const {
     switch (field_.cpp_type()) {
-      case FieldDescriptor::CPPTYPE_STRING:
-        return reflection_.GetString(message_, &field_);
+      case FieldDescriptor::CPPTYPE_STRING: return reflection_.GetString(message_, &field_);
       case FieldDescriptor::CPPTYPE_MESSAGE: {
         const auto* tenant = dynamic_cast<const v1::Tenant*>(&reflection_.GetMessage(message_, &field_));
         return tenant == nullptr ? "" : tenant->name();
       }
       case FieldDescriptor::CPPTYPE_ENUM:
         return printing::WordOf(*field_.enum_type(), reflection_.GetEnumValue(message_, &field_));
-      default:
-        return is_set() ? std::to_string(Number()) : "";
+      default: return is_set() ? std::to_string(Number()) : "";
     }
   }
 

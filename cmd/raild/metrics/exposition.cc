@@ -20,12 +20,9 @@ void AppendEscaped(std::string& text, std::string_view value) {
 
 std::string_view TypeOf(Kind kind) {
   switch (kind) {
-    case Kind::kGauge:
-      return "gauge";
-    case Kind::kCounter:
-      return "counter";
-    case Kind::kHistogram:
-      return "histogram";
+    case Kind::kGauge: return "gauge";
+    case Kind::kCounter: return "counter";
+    case Kind::kHistogram: return "histogram";
   }
   return "untyped";
 }

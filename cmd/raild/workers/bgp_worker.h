@@ -13,9 +13,9 @@
 #include <string>
 
 #include "cmd/raild/workers/worker.h"
-#include "lib/bmp/collector.h"
 #include "lib/engine/repair/bgp.h"
 #include "lib/engine/repair/uplink.h"
+#include "lib/frr/bmp/collector.h"
 #include "lib/frr/config_rest.h"
 #include "lib/netlink/tcp_monitor.h"
 

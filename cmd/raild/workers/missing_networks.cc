@@ -3,12 +3,18 @@
 #include <utility>
 
 namespace rail::raild {
+namespace {
 
-std::vector<kubernetes::EventSpec> MissingNetworks::Look(const std::vector<inspect::Request>& requests,
-                                                         const std::string& node) {
+constexpr std::chrono::seconds kEvery{30};
+
+}  // namespace
+
+std::vector<kubernetes::EventSpec> MissingNetworks::Look(const std::string& node, Deadline now) {
   std::vector<kubernetes::EventSpec> events;
+  if (now < due_) return events;
+  due_ = now + kEvery;
   const auto before = std::exchange(seen_, {});
-  for (const inspect::Request& one : requests) {
+  for (const inspect::Request& one : requests_()) {
     const std::string what = inspect::WithoutNetwork(one);
     if (what.empty()) continue;
     const auto key = *seen_.emplace(one.pod_namespace, one.pod, one.rail).first;

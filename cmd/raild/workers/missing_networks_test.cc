@@ -20,9 +20,15 @@ inspect::Request Of(const std::string& pod, size_t interfaces) {
 }
 
 TEST(MissingNetworks, AreToldWhenTwoLooksAgree) {
-  MissingNetworks missing;
-  EXPECT_THAT(missing.Look({Of("forgot", 0), Of("starts", 0), Of("well", 1)}, "n1"), IsEmpty());
-  const auto events = missing.Look({Of("forgot", 0), Of("starts", 1), Of("well", 1)}, "n1");
+  std::vector<inspect::Request> requests;
+  MissingNetworks missing([&] { return requests; });
+  Deadline now{};
+  const auto look = [&](std::vector<inspect::Request> as) {
+    requests = std::move(as);
+    return missing.Look("n1", now += std::chrono::seconds(30));
+  };
+  EXPECT_THAT(look({Of("forgot", 0), Of("starts", 0), Of("well", 1)}), IsEmpty());
+  const auto events = look({Of("forgot", 0), Of("starts", 1), Of("well", 1)});
   ASSERT_THAT(events, SizeIs(1));
   EXPECT_EQ(events[0].kind, "Pod");
   EXPECT_EQ(events[0].object_namespace, "ml");
@@ -33,8 +39,21 @@ TEST(MissingNetworks, AreToldWhenTwoLooksAgree) {
   EXPECT_THAT(events[0].message,
               HasSubstr("the kubelet has given it nvidia.com/rail0 (0000:18:00.2), and it has no "
                         "interface on rail0: name the network of rail0 in the pod's annotation"));
-  EXPECT_THAT(missing.Look({}, "n1"), IsEmpty()) << "it is gone";
-  EXPECT_THAT(missing.Look({Of("forgot", 0)}, "n1"), IsEmpty()) << "another of its name";
+  EXPECT_THAT(look({}), IsEmpty()) << "it is gone";
+  EXPECT_THAT(look({Of("forgot", 0)}), IsEmpty()) << "another of its name";
+}
+
+TEST(MissingNetworks, AreLookedForNowAndThen) {
+  size_t asked = 0;
+  MissingNetworks missing([&] {
+    ++asked;
+    return std::vector{Of("forgot", 0)};
+  });
+  const Deadline now = Clock::now();
+  EXPECT_THAT(missing.Look("n1", now), IsEmpty());
+  EXPECT_THAT(missing.Look("n1", now + std::chrono::seconds(29)), IsEmpty());
+  EXPECT_EQ(asked, 1U);
+  EXPECT_THAT(missing.Look("n1", now + std::chrono::seconds(30)), SizeIs(1));
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include <random>
 #include <utility>
 
-#include "cmd/raild/node_object.h"
+#include "cmd/raild/modes.h"
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 
@@ -38,7 +38,7 @@ ReportWorker::ReportWorker(const config::NodeConfig& config, const config::Paths
       views_(views),
       backoff_(std::random_device()()),
       labels_(config.topology.labels, paths.labels_file, kubernetes::Backoff(std::random_device()())),
-      requests_(std::move(requests)),
+      missing_(std::move(requests)),
       number_(std::random_device()()) {
   number_ = number_ << 32 | std::random_device()();
 }
@@ -103,12 +103,10 @@ void ReportWorker::Look() {
 }
 
 void ReportWorker::LookAtRequests() {
-  if (Clock::now() < requests_due_) return;
-  for (const EventSpec& event : missing_.Look(requests_(), node_)) {
+  for (const EventSpec& event : missing_.Look(node_, Clock::now())) {
     if (!IsName(event.object_namespace) || !IsName(event.object)) continue;
     NoteUnlessBusy(Tell(event));
   }
-  requests_due_ = After(MissingNetworks::kEvery);
 }
 
 void ReportWorker::LookAtRails(const engine::NodeView& view) {
@@ -117,17 +115,16 @@ void ReportWorker::LookAtRails(const engine::NodeView& view) {
   const bool lasting = std::exchange(seen_, now) == now;
   const Deadline time = Clock::now();
   if (!lasting || time < next_) return;
-  if (told_ && *told_ == now && time < heartbeat_) return TellOfRails(rails);
-  if (!told_ || told_->ok != now.ok) since_ms_ = UnixMs();
-  const Status sent = Send(kubernetes::ConditionRequest(node_, now, UnixMs(), since_ms_));
+  if (told_ && told_->condition == now && time < told_->again) return TellOfRails(rails);
+  const int64_t since_ms = told_ && told_->condition.ok == now.ok ? told_->since_ms : UnixMs();
+  const Status sent = Send(kubernetes::ConditionRequest(node_, now, UnixMs(), since_ms));
   Note(sent, problem_, "rails");
   if (!sent) {
     next_ = time + backoff_.Failed();
     return;
   }
   backoff_.Right();
-  told_ = now;
-  heartbeat_ = time + backoff_.Between(kHeartbeatLeast, kHeartbeatMost);
+  told_ = {now, time + backoff_.Between(kHeartbeatLeast, kHeartbeatMost), since_ms};
   TellOfRails(rails);
 }
 

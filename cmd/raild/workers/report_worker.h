@@ -28,7 +28,7 @@ namespace rail::raild {
 
 class ReportWorker {
  public:
-  // `requests`: as Inspector::Requests; waits for the kubelet.
+  // `requests`: as MissingNetworks.
   ReportWorker(const config::NodeConfig& config, const config::Paths& paths,
                const engine::ViewPublisher& views, std::function<std::vector<inspect::Request>()> requests);
   ~ReportWorker() { Stop(); }
@@ -41,6 +41,12 @@ class ReportWorker {
   void Failed(const event::PodFailure& failure);
 
  private:
+  struct Told {
+    kubernetes::Condition condition;
+    Deadline again{};  // it is due then, also as it is
+    int64_t since_ms = 0;
+  };
+
   Status FindServer();
   void Look();
   void LookAtRails(const engine::NodeView& view);
@@ -58,15 +64,11 @@ class ReportWorker {
   kubernetes::Backoff backoff_;
   NodeLabels labels_;
   kubernetes::EventLimit limit_;
-  const std::function<std::vector<inspect::Request>()> requests_;
   MissingNetworks missing_;
-  Deadline requests_due_{};
-  kubernetes::Condition seen_;                 // at the last look
-  std::optional<kubernetes::Condition> told_;  // as the API server has it
-  RailNews news_;                              // of which events have told
-  Deadline heartbeat_{};                       // when the condition is due again
-  Deadline next_{};                            // not before
-  int64_t since_ms_ = 0;
+  kubernetes::Condition seen_;            // at the last look
+  std::optional<Told> told_;              // as the API server has it
+  RailNews news_;                         // of which events have told
+  Deadline next_{};                       // not before
   std::string problem_, labels_problem_;  // as the log says them
   uint64_t number_ = 0;
   Worker worker_;  // last: its thread ends first

@@ -3,7 +3,7 @@
 #include <sys/eventfd.h>
 
 #include "lib/netlink/testing/borrowed.h"
-#include "lib/netns/testing/scratch.h"
+#include "lib/netlink/testing/scratch.h"
 
 namespace rail::device::testing {
 namespace {

@@ -14,11 +14,11 @@
 #include <optional>
 
 #include "lib/device/sriov.h"
+#include "lib/netlink/netns.h"
 #include "lib/netlink/testing/fake.h"
 #include "lib/netlink/testing/rates.h"
 #include "lib/netlink/testing/rdma.h"
 #include "lib/netlink/testing/vfs.h"
-#include "lib/netns/netns.h"
 #include "lib/sriov/testing/machine.h"
 
 namespace rail::device::testing {

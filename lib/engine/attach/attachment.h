@@ -15,7 +15,7 @@
 #include "lib/cni/result.h"
 #include "lib/config/node_config.h"
 #include "lib/engine/attach/connections.h"
-#include "lib/pipeline/pipeline.h"
+#include "lib/engine/attach/pipeline.h"
 #include "lib/podnet/podnet.h"
 #include "lib/state/store.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "lib/base/log.h"
-#include "lib/netns/netns.h"
+#include "lib/netlink/netns.h"
 #include "lib/tenancy/vrf_name.h"
 
 namespace rail::engine {

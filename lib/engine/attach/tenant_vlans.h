@@ -6,7 +6,7 @@
 // Threads:  pure functions
 // The port has the bridge's MAC (so the rules of the leaf and of the pods ask for one MAC), no `tag` of Open vSwitch (the rules push and pop it),
 // and the name under which bgpd's session over it stands in Learned::sessions.
-// Source:   README.md of lib/pipeline ("Mode vrf")
+// Source:   lib/engine/attach/TABLES.md ("Mode vrf")
 #pragma once
 
 #include <cstdint>

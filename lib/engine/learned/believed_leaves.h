@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
-#include "lib/bmp/message.h"
 #include "lib/config/node_config.h"
 #include "lib/frr/bgp.h"
+#include "lib/frr/bmp/message.h"
 
 namespace rail::engine {
 

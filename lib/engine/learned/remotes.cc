@@ -37,18 +37,15 @@ Remotes::Remotes(const config::NodeConfig& config, Deadline now, Scope scope)
         if (!scope.as_paths) scope.as_paths = std::make_shared<AsPathsKeeper>();
         return std::move(scope);
       }()),
-      feeds_(by_rail() ? config.rails.size() : 1, FeedState{.closed = now}),
+      peers_(by_rail() ? config.rails.size() : 1, now),
       leaves_(config, scope_.vlan),
       complete_by_(scope_.begins_complete ? std::nullopt : std::optional(now + kStale)) {}
 
-bool Remotes::AnyOpen() const {
-  return std::ranges::any_of(feeds_, [](const FeedState& feed) { return !feed.closed; });
-}
-
 void Remotes::SetRails(const std::set<Feed>& rails, Deadline now) {
-  for (Feed feed = 0; feed < feeds_.size(); ++feed) {
-    const bool was_used = std::exchange(feeds_[feed].used, rails.contains(feed));
-    if (!was_used || feeds_[feed].used) continue;
+  for (Feed feed = 0; feed < peers_.feeds().size(); ++feed) {
+    bool& used = peers_.feeds()[feed].used;
+    const bool was_used = std::exchange(used, rails.contains(feed));
+    if (!was_used || used) continue;
     FeedClosed(now, feed);
     leaves_.Forget(feed);
     std::set<PeerIndex> gone;
@@ -61,10 +58,10 @@ void Remotes::SetRails(const std::set<Feed>& rails, Deadline now) {
 
 void Remotes::FeedOpened(Deadline now, bool settling, Feed feed) {
   FeedClosed(now, feed);
-  FeedState& state = feeds_[feed];
+  FeedState& state = peers_.feeds()[feed];
   // What was learned does not age while bgpd pushes nothing: nobody could say what is left of it.
   const Clock::duration missed = now - *state.closed;
-  if (!AnyOpen() && complete_by_) *complete_by_ += missed;
+  if (!peers_.AnyOpen() && complete_by_) *complete_by_ += missed;
   bool holds = false;
   for (PeerState& peer : peers_) {
     if (peer.feed != feed) continue;
@@ -91,23 +88,23 @@ void Remotes::FeedOpened(Deadline now, bool settling, Feed feed) {
 void Remotes::SetLeaves(const std::map<std::string, frr::Session>& sessions) {
   const BelievedLeaves::News news = leaves_.Set(sessions);
   for (const size_t rail : news.rails) {
-    FeedState& feed = feeds_[by_rail() ? rail : 0];
+    FeedState& feed = peers_.feeds()[by_rail() ? rail : 0];
     feed.missed = feed.missed || feed.unknown.contains(*leaves_.of(rail));
   }
-  if (news.believed_again) feeds_[0].missed = true;
+  if (news.believed_again) peers_.feeds()[0].missed = true;
   news_ = news_ || news.alike;
 }
 
 void Remotes::TakeFromUnknownPeer(const bmp::Message& message, Feed feed) {
-  session_news_ = session_news_ || message.kind == bmp::Message::Kind::kPeerUp;
-  std::set<bmp::Peer>& unknown = feeds_[feed].unknown;
+  if (message.kind == bmp::Message::Kind::kPeerUp) peers_.NoteNews();
+  std::set<bmp::Peer>& unknown = peers_.feeds()[feed].unknown;
   if (message.peer.address.is_link_local() && unknown.size() < kMaxPeers) unknown.insert(message.peer);
   leaves_.TakeFromOther(message, OursIn(message.update.communities, config_.bgp.community_asn).has_value());
 }
 
 void Remotes::FeedClosed(Deadline now, Feed feed) {
-  if (!IsOpen(feed)) return;
-  feeds_[feed].closed = now;
+  if (!peers_.IsOpen(feed)) return;
+  peers_.feeds()[feed].closed = now;
   for (PeerIndex i = 0; i < peers_.size(); ++i) {
     if (peers_[i].feed != feed) continue;
     peers_[i].up = peers_[i].settled = false;
@@ -120,12 +117,9 @@ void Remotes::Take(const bmp::Message& message, Deadline now, int64_t unix_ms, F
   const bool by_leaf = message.kind == Kind::kPeerUp || message.kind == Kind::kRoutes;
   if (by_leaf && !IsLeaf(message.peer, feed)) return TakeFromUnknownPeer(message, feed);
   switch (message.kind) {
-    case Kind::kPeerUp:
-      return PeerUp(message, now, unix_ms, feed);
-    case Kind::kPeerDown:
-      return PeerDown(message, now, feed);
-    case Kind::kRoutes:
-      return Routes(message, now, feed);
+    case Kind::kPeerUp: return PeerUp(message, now, unix_ms, feed);
+    case Kind::kPeerDown: return PeerDown(message, now, feed);
+    case Kind::kRoutes: return Routes(message, now, feed);
     case Kind::kMalformed:
       return Complain(Complaint::kMalformed, "bgpd pushes what cannot be read: " + message.reason);
     case Kind::kPostPolicy:
@@ -135,8 +129,7 @@ void Remotes::Take(const bmp::Message& message, Deadline now, int64_t unix_ms, F
           "let it say \"bmp monitor ipv4 unicast pre-policy\", and the same for ipv6");
     case Kind::kStarted:
     case Kind::kEnded:
-    case Kind::kOther:
-      return;
+    case Kind::kOther: return;
   }
 }
 
@@ -149,13 +142,13 @@ void Remotes::PeerUp(const bmp::Message& message, Deadline now, int64_t unix_ms,
   }
   // At a connection's beginning bgpd pushes all sessions before the first route.
   if (peer.twice && peer.told) peer.in_doubt = true;
-  session_news_ = true;
+  peers_.NoteNews();
   // The session may be much older than the connection over which bgpd reports it. If the
   // clock was set in between, it may look young.
   const int64_t age = message.since_ms > 0 ? unix_ms - message.since_ms : 0;
   const bool began_since = now - std::chrono::milliseconds(age) > peer.heard_up + kSameStart;
   const bool anew = std::exchange(peer.lost, false) || began_since;
-  peer.settling = feeds_[feed].settling || age < std::chrono::milliseconds(kSettled).count();
+  peer.settling = peers_.feeds()[feed].settling || age < std::chrono::milliseconds(kSettled).count();
   peer.up = true;
   peer.settled = peer.end_of_rib_due = false;
   peer.heard_up = peer.window = now;
@@ -167,40 +160,17 @@ void Remotes::PeerUp(const bmp::Message& message, Deadline now, int64_t unix_ms,
   if (anew) Hold(*index);
 }
 
-bool Remotes::ambiguous() const {
-  return std::ranges::any_of(peers_, &PeerState::twice);
-}
-
 void Remotes::NotAmbiguous() {
   for (PeerState& peer : peers_) peer.twice = peer.in_doubt = false;
 }
 
-bool Remotes::in_doubt(Feed feed) const {
-  return std::ranges::any_of(peers_,
-                             [&](const PeerState& peer) { return peer.feed == feed && peer.in_doubt; });
-}
-
-void Remotes::SetEndOfRibDue(const IpAddress& leaf, bool end_of_rib, Deadline now, Feed feed) {
-  for (PeerState& peer : peers_) {
-    if (!peer.up || peer.feed != feed || peer.peer.address != leaf) continue;
-    if (peer.end_of_rib_due && !end_of_rib) peer.ended = now;
-    peer.end_of_rib_due = end_of_rib;
-  }
-}
-
-bool Remotes::AwaitsEndOfRib() const {
-  return std::ranges::any_of(peers_, [](const PeerState& peer) {
-    return peer.up && !peer.settled && peer.settling && peer.end_of_rib_due;
-  });
-}
-
 void Remotes::PeerDown(const bmp::Message& message, Deadline now, Feed feed) {
   leaves_.Down(message.peer);
-  const auto known = Find(message.peer, feed);
-  session_news_ = session_news_ || leaves_.LooksLikeAnother(message.peer);
+  const auto known = peers_.Find(message.peer, feed);
+  if (leaves_.LooksLikeAnother(message.peer)) peers_.NoteNews();
   // A new connection begins with the sessions that are down, too.
   if (!known || !peers_[*known].up) return;
-  session_news_ = true;
+  peers_.NoteNews();
   PeerState& peer = peers_[*known];
   peer.up = peer.settled = false;
   peer.lost = true;
@@ -221,8 +191,8 @@ void Remotes::Routes(const bmp::Message& message, Deadline now, Feed feed) {
   peer.in_window += update.announced.size() + update.withdrawn.size();
   for (const IpAddress& address : update.withdrawn) RemovePath(address, *index, Said::kWithdrawn, now);
   auto ours = OursIn(update.communities, config_.bgp.community_asn);
-  if (ours) ours->tenant = Known(ours->tenant);
-  const bool foreign = ours && IsForeign(ours->mark);
+  if (ours) ours->tenant = names_.Known(ours->tenant);
+  const bool foreign = ours && names_.IsForeign(ours->mark);
   // In a tenant's VRF only what is the tenant's: the leaf's table may have been joined with another's.
   const bool anothers = ours && by_rail() && ours->tenant != scope_.tenant;
   // bgpd 8.4 puts its own AS in front of the path that it has received, as it does with a path that it sends on.
@@ -299,21 +269,12 @@ void Remotes::Complain(Complaint kind, std::string what) {
   news_ = complaints_.emplace(kind, std::move(what)).second || news_;
 }
 
-std::optional<Remotes::PeerIndex> Remotes::Find(const bmp::Peer& peer, Feed feed) const {
-  const auto known = feeds_[feed].peers.find(peer);
-  return known == feeds_[feed].peers.end() ? std::nullopt : std::optional(known->second);
-}
-
 std::optional<Remotes::PeerIndex> Remotes::FindOrAdd(const bmp::Peer& peer, Feed feed) {
-  if (const auto known = Find(peer, feed)) return known;
-  if (peers_.size() >= kMaxPeers) {
+  const auto index = peers_.FindOrAdd(peer, feed);
+  if (!index) {
     Complain(Complaint::kTooMuch, "more than " + std::to_string(kMaxPeers) + " BGP peers: " +
                                       peer.ToString() + " and those after it are not listened to");
-    return std::nullopt;
   }
-  const PeerIndex index = peers_.size();
-  peers_.push_back({.peer = peer, .feed = feed});
-  feeds_[feed].peers.emplace(peer, index);
   return index;
 }
 

@@ -9,8 +9,8 @@
 // Source:   README.md of this folder ("What has been learned"); lib/DECISIONS.md 14
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -21,39 +21,18 @@
 #include <vector>
 
 #include "lib/base/clock.h"
-#include "lib/bmp/message.h"
 #include "lib/config/node_config.h"
 #include "lib/engine/learned/as_paths.h"
 #include "lib/engine/learned/believed_leaves.h"
+#include "lib/engine/learned/cluster_names.h"
+#include "lib/engine/learned/leaving_now.h"
+#include "lib/engine/learned/own_heard.h"
+#include "lib/engine/learned/peers.h"
 #include "lib/engine/learned/tenant_sets.h"
 #include "lib/frr/bgp.h"
-#include "lib/pipeline/pipeline.h"
+#include "lib/frr/bmp/message.h"
 
 namespace rail::engine {
-
-// How a route has come here.
-struct HeardPath {
-  IpAddress leaf;                 // whose session it came over
-  std::vector<uint32_t> as_path;  // the nearest AS first; empty: not known
-  auto operator<=>(const HeardPath&) const = default;
-  // Where the path begins: a node. 0: the path names none.
-  uint32_t origin() const { return as_path.empty() ? 0 : as_path.back(); }
-};
-
-// Who else announces the address of a pod of this node.
-struct Elsewhere {
-  std::set<tenancy::TenantId> tenants;  // whose it is there
-  bool without_tenant = false;          // somebody announces it for no tenant
-  std::set<HeardPath> paths;
-  bool operator==(const Elsewhere&) const = default;
-};
-
-// An address, and whose it is or who hears of it: in mode `vrf` two tenants may have it.
-struct OwnKey {
-  tenancy::TenantId tenant;
-  IpAddress address;
-  auto operator<=>(const OwnKey&) const = default;
-};
 
 // What a leaf passes on may be one of two routes. Of an address that is no pod's of this node, what hints at that.
 struct Doubts {
@@ -74,13 +53,6 @@ struct Stripped {
   bool operator==(const Stripped&) const = default;
 };
 
-// An address of a pod of this node, as it is announced.
-struct OwnAddress {
-  tenancy::TenantId tenant;
-  uint32_t rail = 0;  // its index
-  bool operator==(const OwnAddress&) const = default;
-};
-
 // Where a node is in the fabric: on this rail behind this leaf. As AS numbers, which is all that an AS path tells.
 struct Seat {
   uint32_t node = 0;
@@ -90,14 +62,6 @@ struct Seat {
   auto operator<=>(const Seat&) const = default;
 };
 using Seats = std::vector<Seat>;  // sorted
-
-// Addresses that their node has moved into another tenant a moment ago. Most of the time there are none, so an entry of a RemoteSet has no
-// room for it: each of 100,000 would pay.
-using LeavingAddresses = std::map<IpAddress, pipeline::TenantIds>;
-
-using TenantAliases = std::map<tenancy::TenantId, tenancy::TenantId>;
-
-using AlsoAnnounced = std::map<OwnKey, Elsewhere>;
 
 // A snapshot of what is known, cheap to copy. A tenant that has not changed shares its set with the snapshot before; one that has
 // changed shares most of it.
@@ -135,7 +99,7 @@ class Remotes {
   // A peer's routes are counted for this time, to see whether it is busy.
   static constexpr std::chrono::seconds kWindow{1};
   static constexpr size_t kMaxAddresses = 1'000'000;
-  static constexpr size_t kMaxPeers = 512;
+  static constexpr size_t kMaxPeers = Peers::kMost;
   static constexpr size_t kMaxRefused =
       4096;  // addresses of a leaf that are remembered as refused, or without a tenant
 
@@ -162,7 +126,7 @@ class Remotes {
   void SetLeaves(const std::map<std::string, frr::Session>& sessions);
   bool IsLeaf(const bmp::Peer& peer, Feed feed = 0) const { return leaves_.Is(peer, feed); }
   // Whether bgpd has pushed routes of a leaf before it was known as one. Only the next connection tells them again.
-  bool missed(Feed feed = 0) const { return feeds_[feed].missed; }
+  bool missed(Feed feed = 0) const { return peers_.feeds()[feed].missed; }
 
   // The addresses of this node's pods that are ready. Costs what differs from the last call, and one look at each.
   void SetOwn(std::map<IpAddress, OwnAddress> own);
@@ -182,9 +146,11 @@ class Remotes {
 
   // `end_of_rib`: `leaf` will send an End-of-RIB when it has sent everything, and has not done so yet. Its session does not
   // settle before, but waits for kEndOfRibWait at most.
-  void SetEndOfRibDue(const IpAddress& leaf, bool end_of_rib, Deadline now, Feed feed = 0);
+  void SetEndOfRibDue(const IpAddress& leaf, bool end_of_rib, Deadline now, Feed feed = 0) {
+    peers_.SetEndOfRibDue(leaf, end_of_rib, now, feed);
+  }
   // Whether a session waits for such an End-of-RIB, so that bgpd must be asked again.
-  bool AwaitsEndOfRib() const;
+  bool AwaitsEndOfRib() const { return peers_.AwaitsEndOfRib(); }
 
   void Settle(Deadline now);
   std::optional<Deadline> next_settle() const;
@@ -194,25 +160,27 @@ class Remotes {
   bool complete() const { return !complete_by_; }
   // Whether BMP cannot distinguish two sessions: their leaves have the same address, AS and identifier. What one session
   // withdraws, the other may still have, so it stays.
-  bool ambiguous() const;
+  bool ambiguous() const { return std::ranges::any_of(peers_, &PeerState::twice); }
   // The sessions were not two: one ended without a message (its neighbour was removed), and another took its place.
   void NotAmbiguous();
   // Whether such a peer has withdrawn something, or has come up in the middle of the connection.
   // Only the next connection says what is left.
-  bool in_doubt(Feed feed = 0) const;
+  bool in_doubt(Feed feed = 0) const { return peers_.InDoubt(feed); }
   // Why raild does not take in all that bgpd pushes, as a sentence; "" it does.
   std::string problem() const;
   // Who announces what for a tenant of this node and is of another cluster of its name, as a sentence; "" nobody does.
   std::string other_cluster() const;
   // Whether sessions have come up or gone since the last call.
-  bool TakeSessionNews() { return std::exchange(session_news_, false); }
+  bool TakeSessionNews() { return peers_.TakeNews(); }
   // Whether something that table(), complete() or problem() return has changed since the last call.
   bool TakeNews() { return std::exchange(news_, false); }
   bool has_news() const { return news_; }
   const RemoteTable& table();
 
  private:
-  using PeerIndex = size_t;
+  using PeerIndex = Peers::Index;
+  using FeedState = Peers::FeedState;
+  using PeerState = Peers::PeerState;
   struct Path {
     tenancy::TenantId tenant;
     std::optional<uint32_t> rail;
@@ -226,42 +194,6 @@ class Remotes {
     bool held() const { return held_until != Deadline{}; }
   };
   using Paths = std::vector<Path>;
-  struct FeedState {
-    std::optional<Deadline> closed;  // since when bgpd pushes nothing over it; nullopt: it is open
-    bool used = false;               // SetRails
-    bool settling = false;
-    bool missed = false;
-    std::set<bmp::Peer> unknown{};           // link-local peers that were not listened to
-    std::map<bmp::Peer, PeerIndex> peers{};  // each message is of one of them
-  };
-  struct PeerState {
-    bmp::Peer peer;
-    Feed feed = 0;
-    bool up = false;
-    bool settled = false;
-    bool settling = false;  // its session or bgpd's configuration is young: the end of a dump means little
-    bool end_of_rib_due = false;  // its leaf has not sent its End-of-RIB yet, and will
-    bool told = false;            // routes of it have come since the connection was opened
-    bool twice = false;           // two sessions, as far as BMP shows
-    bool in_doubt = false;        // only a new connection says which of its routes are left
-    Deadline ended;               // when its End-of-RIB was noticed
-    Deadline heard_up;
-    std::set<bmp::Family> dump_awaited;
-    uint16_t local_port = 0;
-    uint16_t remote_port = 0;
-    std::set<IpAddress> refused;  // what it announces and `accept` does not contain
-    std::set<IpAddress> others;   // what it announces of other tenants than that of the scope
-    std::map<IpAddress, tenancy::TenantId>
-        foreign;                         // what it announces of another cluster, for these tenants
-    std::map<IpAddress, uint32_t> bare;  // host routes without a tenant, with their AS path
-    std::set<IpAddress> returned;        // those of them that this node has announced
-    Deadline window;                     // when in_window began to count routes, for about a second
-    size_t in_window = 0;
-    size_t in_window_before = 0;
-    std::optional<Deadline> stale_until;  // some of its paths are stale and are dropped then, at the latest
-    std::optional<Deadline> held_until;   // the first of its held paths goes then
-    bool lost = false;                    // its session has gone down since it came up last
-  };
   struct Claim {  // what the paths of an address say together
     std::set<tenancy::TenantId> tenants;
     std::optional<uint32_t> rail;
@@ -270,20 +202,10 @@ class Remotes {
     bool operator==(const Claim&) const = default;
   };
 
-  struct Leaving {
-    tenancy::TenantId from;
-    tenancy::TenantId to;
-    uint32_t node = 0;  // its AS
-    Deadline until;
-  };
-
   bool by_rail() const { return scope_.vlan != config::kNoVlan; }
-  bool IsOpen(Feed feed) const { return !feeds_[feed].closed; }
-  bool AnyOpen() const;
   void PeerUp(const bmp::Message& message, Deadline now, int64_t unix_ms, Feed feed);
   void PeerDown(const bmp::Message& message, Deadline now, Feed feed);
   void Routes(const bmp::Message& message, Deadline now, Feed feed);
-  std::optional<PeerIndex> Find(const bmp::Peer& peer, Feed feed) const;
   std::optional<PeerIndex> FindOrAdd(const bmp::Peer& peer, Feed feed);
   void MarkStale(PeerIndex peer, Deadline now);
   void Hold(PeerIndex peer);
@@ -317,8 +239,6 @@ class Remotes {
     news_ = true;
   }
   void NoteReplaced(const IpAddress& address, const Path& before, const Path& after);
-  tenancy::TenantId Known(tenancy::TenantId announced) const;
-  bool IsForeign(std::optional<tenancy::ClusterMark> mark) const;
   void NoteForeign(PeerIndex peer, const IpAddress& address, tenancy::TenantId tenant);
   bool IsOverRail(PeerIndex peer, uint32_t rail) const;
   void TakeFromUnknownPeer(const bmp::Message& message, Feed feed);
@@ -327,24 +247,18 @@ class Remotes {
 
   const config::NodeConfig& config_;
   const Scope scope_;
-  std::vector<FeedState> feeds_;
-  TenantAliases aliases_;
-  std::optional<tenancy::ClusterMark> mark_;
+  Peers peers_;
+  ClusterNames names_;
   BelievedLeaves leaves_;
   std::optional<Deadline> complete_by_;  // it is complete then, whatever sessions are missing; nullopt: it is
-  std::vector<PeerState> peers_;
   std::map<IpAddress, Paths> paths_;
   TenantSets sets_;
-  std::map<IpAddress, Leaving> leaving_;
-  std::deque<std::pair<Deadline, IpAddress>>
-      leaving_until_;  // in this order; what is not in leaving_ any more counts for nothing
-  std::map<IpAddress, OwnAddress> own_;
-  std::map<IpAddress, Elsewhere> elsewhere_;
+  LeavingNow leaving_;
+  OwnHeard own_;
   std::map<Seat, size_t> seats_;  // how many paths that are not stale show it
   Doubts doubts_;                 // `without_tenant` is made with the table
   RemoteTable table_;             // of its shared parts, those that are nullptr are made anew
   bool news_ = false;
-  bool session_news_ = false;
   std::map<Complaint, std::string> complaints_;
 };
 

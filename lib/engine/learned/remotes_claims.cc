@@ -25,21 +25,21 @@ Remotes::Claim Remotes::ClaimOf(const IpAddress& address, const Paths& paths) co
     if (path.as_path != 0 && (best == nullptr || rank(path) < rank(*best))) best = &path;
   }
   if (best != nullptr) claim.as_path = best->as_path;
-  const auto leaving = leaving_.find(address);
-  if (leaving == leaving_.end() || !claim.tenants.contains(leaving->second.to)) return claim;
+  const LeavingNow::Leaving* leaving = leaving_.Find(address);
+  if (leaving == nullptr || !claim.tenants.contains(leaving->to)) return claim;
   const bool one_nodes = std::ranges::all_of(paths, [&](const Path& path) {
-    return (fresh && path.stale) || ways.Origin(path.as_path) == leaving->second.node;
+    return (fresh && path.stale) || ways.Origin(path.as_path) == leaving->node;
   });
   if (one_nodes) {
-    claim.tenants = {leaving->second.to};
-    claim.leaving = leaving->second.from;
+    claim.tenants = {leaving->to};
+    claim.leaving = leaving->from;
   }
   return claim;
 }
 
 void Remotes::Changed(const IpAddress& address, const Claim& before, const Claim& after) {
   CompareWithOwn(address);
-  if (after.leaving.is_none() && leaving_.erase(address) > 0) table_.leaving.reset();
+  if (after.leaving.is_none() && leaving_.End(address)) table_.leaving.reset();
   if (before == after) return;
   news_ = true;
   for (const tenancy::TenantId tenant : before.tenants) {
@@ -49,35 +49,25 @@ void Remotes::Changed(const IpAddress& address, const Claim& before, const Claim
   Enter(address, after);
 }
 
-// A pod of this node has a claim, too: its address reaches no other tenant on any bridge. What others claim of it is in elsewhere_.
+// A pod of this node has a claim, too: its address reaches no other tenant on any bridge. What others claim of it is in own_.
 void Remotes::Enter(const IpAddress& address, const Claim& claim) {
-  const auto own = own_.find(address);
-  const bool contested =
-      claim.tenants.size() > 1 || (own != own_.end() && !claim.tenants.contains(own->second.tenant));
+  const OwnAddress* own = own_.Find(address);
+  const bool contested = claim.tenants.size() > 1 || (own != nullptr && !claim.tenants.contains(own->tenant));
   for (const tenancy::TenantId tenant : claim.tenants) {
     sets_.Set(tenant, {.address = address,
                        .rail = claim.rail.value_or(0),
                        .contested = contested,
                        .as_path = claim.as_path});
   }
-  sets_.Claimed(address, own == own_.end() ? claim.tenants : std::set<tenancy::TenantId>());
+  sets_.Claimed(address, own == nullptr ? claim.tenants : std::set<tenancy::TenantId>());
 }
 
 void Remotes::SetOwn(std::map<IpAddress, OwnAddress> own) {
-  std::set<IpAddress> changed;
-  for (const auto& [address, was] : own_) {
-    const auto is = own.find(address);
-    if (is == own.end() || is->second != was) changed.insert(address);
-  }
-  for (const auto& [address, is] : own) {
-    if (!own_.contains(address)) changed.insert(address);
-  }
-  own_ = std::move(own);
-  for (const IpAddress& address : changed) {
+  for (const IpAddress& address : own_.Set(std::move(own))) {
     CompareWithOwn(address);
     const bool returned =
         std::ranges::any_of(peers_, [&](const auto& peer) { return peer.returned.contains(address); });
-    news_ = news_ || returned || elsewhere_.contains(address);
+    news_ = news_ || returned || own_.IsElsewhere(address);
     const auto paths = paths_.find(address);
     if (paths == paths_.end()) continue;
     Enter(address, ClaimOf(address, paths->second));
@@ -89,19 +79,18 @@ void Remotes::SetOwn(std::map<IpAddress, OwnAddress> own) {
 // another rail meets this one nowhere.
 void Remotes::CompareWithOwn(const IpAddress& address) {
   Elsewhere now;
-  const auto own = own_.find(address);
+  const OwnAddress* own = own_.Find(address);
   const auto paths = paths_.find(address);
-  if (own != own_.end() && paths != paths_.end()) {
+  if (own != nullptr && paths != paths_.end()) {
     for (const Path& path : paths->second) {
-      const bool meets =
-          path.tenant != own->second.tenant || config_.tenancy.cross_rail || path.rail == own->second.rail;
+      const bool meets = path.tenant != own->tenant || config_.tenancy.cross_rail || path.rail == own->rail;
       if (path.stale || !meets) continue;
       now.tenants.insert(path.tenant);
       now.paths.insert(Heard(path.peer, path.as_path));
     }
   }
   // Without tenancy, pods have no tenant on any node.
-  if (own != own_.end() && !own->second.tenant.is_none()) {
+  if (own != nullptr && !own->tenant.is_none()) {
     for (PeerIndex i = 0; i < peers_.size(); ++i) {
       const auto bare = peers_[i].bare.find(address);
       if (bare == peers_[i].bare.end()) continue;
@@ -109,14 +98,7 @@ void Remotes::CompareWithOwn(const IpAddress& address) {
       now.paths.insert(Heard(i, bare->second));
     }
   }
-  const auto before = elsewhere_.find(address);
-  if (before == elsewhere_.end() ? now.paths.empty() : before->second == now) return;
-  news_ = true;
-  if (now.paths.empty()) {
-    elsewhere_.erase(before);
-  } else {
-    elsewhere_[address] = std::move(now);
-  }
+  news_ = own_.SetElsewhere(address, std::move(now)) || news_;
 }
 
 // Nodes announce with few different AS paths, and a fabric passes on as many.
@@ -176,7 +158,7 @@ void Remotes::SetBare(PeerIndex peer, const IpAddress& address, uint32_t as_path
     const bool known = state.bare.erase(address) > 0;
     const bool counts = state.returned.size() < kMaxRefused && state.returned.insert(address).second;
     if (known) table_.doubts.reset();
-    news_ = news_ || known || (counts && own_.contains(address));
+    news_ = news_ || known || (counts && own_.Find(address) != nullptr);
   } else {
     const auto known = state.bare.find(address);
     if (known != state.bare.end() ? known->second == as_path : state.bare.size() >= kMaxRefused) return;
@@ -223,41 +205,30 @@ void Remotes::BeginLeaving(const IpAddress& address, const Claim& claim, const P
   if (before.stale || before.tenant == after.tenant || claim.tenants != std::set{before.tenant}) return;
   const uint32_t origin = scope_.as_paths->snapshot().Origin(before.as_path);
   if (origin == 0) return;  // ClaimOf compares it with every path's
-  leaving_[address] = {before.tenant, after.tenant, origin, now + kTwoIds};
-  leaving_until_.emplace_back(now + kTwoIds, address);
+  leaving_.Begin(address, {before.tenant, after.tenant, origin, now + kTwoIds});
   table_.leaving.reset();
 }
 
 void Remotes::EndLeaving(Deadline now) {
-  while (!leaving_until_.empty() && now >= leaving_until_.front().first) {
-    const auto [until, address] = leaving_until_.front();
-    leaving_until_.pop_front();
-    const auto leaving = leaving_.find(address);
-    const auto paths = paths_.find(address);
-    if (leaving == leaving_.end() || leaving->second.until != until || paths == paths_.end()) continue;
-    const Claim before = ClaimOf(address, paths->second);
-    leaving_.erase(leaving);
+  while (const auto address = leaving_.TakeDue(now)) {
+    const auto paths = paths_.find(*address);
+    if (paths == paths_.end()) continue;
+    const Claim before = ClaimOf(*address, paths->second);
+    leaving_.End(*address);
     table_.leaving.reset();
-    Changed(address, before, ClaimOf(address, paths->second));
+    Changed(*address, before, ClaimOf(*address, paths->second));
   }
 }
 
 const RemoteTable& Remotes::table() {
   sets_.Refresh(table_.by_tenant);
-  if (!table_.leaving) {
-    LeavingAddresses leaving;
-    for (const auto& [address, one] : leaving_)
-      leaving.emplace(address, pipeline::TenantIds(one.to, one.from));
-    table_.leaving = std::make_shared<const LeavingAddresses>(std::move(leaving));
-  }
+  if (!table_.leaving) table_.leaving = std::make_shared<const LeavingAddresses>(leaving_.Snapshot());
   table_.known = paths_.size();
   const TenantSets::Contested& contested = sets_.contested();
   table_.contested = contested.size();
   table_.example.reset();
   if (!contested.empty()) table_.example = {contested.begin()->first, contested.begin()->second};
-  table_.elsewhere.clear();
-  for (const auto& [address, elsewhere] : elsewhere_)
-    table_.elsewhere.insert({{own_.at(address).tenant, address}, elsewhere});
+  table_.elsewhere = own_.Elsewheres();
   table_.as_paths = scope_.as_paths->snapshot();
   if (!table_.seats) {
     Seats seats;
@@ -268,10 +239,10 @@ const RemoteTable& Remotes::table() {
   table_.stripped.clear();
   for (const PeerState& peer : peers_) {
     for (const IpAddress& address : peer.returned) {
-      const auto own = own_.find(address);
-      if (own == own_.end() || own->second.tenant.is_none()) continue;
+      const OwnAddress* own = own_.Find(address);
+      if (own == nullptr || own->tenant.is_none()) continue;
       // What its own rail's leaf has stripped comes back over the other rails as it is.
-      const std::optional<IpAddress> first = LeafOf(own->second.rail);
+      const std::optional<IpAddress> first = LeafOf(own->rail);
       const bool was_bare =
           first && *first != peer.peer.address && std::ranges::any_of(peers_, [&](const PeerState& other) {
             return other.peer.address == *first && other.returned.contains(address);

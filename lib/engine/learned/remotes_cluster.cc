@@ -5,30 +5,21 @@
 
 namespace rail::engine {
 
-tenancy::TenantId Remotes::Known(tenancy::TenantId announced) const {
-  const auto alias = aliases_.find(announced);
-  return alias == aliases_.end() ? announced : alias->second;
-}
-
 void Remotes::SetMark(std::optional<tenancy::ClusterMark> mark, Deadline now) {
-  if (!mark || mark == mark_) return;
+  const bool had_one = names_.has_mark();
+  if (!names_.SetMark(mark)) return;
   // What was another cluster's by the mark before has not been kept.
-  for (FeedState& feed : feeds_) feed.missed = feed.missed || (mark_ && !feed.closed);
-  mark_ = mark;
+  if (had_one) peers_.Missed();
   std::vector<std::pair<IpAddress, Path>> foreign;
   for (const auto& [address, paths] : paths_) {
     for (const Path& path : paths) {
-      if (IsForeign(path.mark)) foreign.emplace_back(address, path);
+      if (names_.IsForeign(path.mark)) foreign.emplace_back(address, path);
     }
   }
   for (const auto& [address, path] : foreign) {
     NoteForeign(path.peer, address, path.tenant);
     RemovePath(address, path.peer, Said::kAnnouncedForNobody, now);
   }
-}
-
-bool Remotes::IsForeign(std::optional<tenancy::ClusterMark> mark) const {
-  return mark && mark_ && *mark != *mark_;
 }
 
 void Remotes::NoteForeign(PeerIndex peer, const IpAddress& address, tenancy::TenantId tenant) {
@@ -38,22 +29,20 @@ void Remotes::NoteForeign(PeerIndex peer, const IpAddress& address, tenancy::Ten
 
 // In mode `vrf` what an unknown id was on has not been kept.
 void Remotes::SetAliases(const TenantAliases& aliases) {
-  if (aliases == aliases_) return;
-  aliases_ = aliases;
-  for (FeedState& feed : feeds_) feed.missed = feed.missed || (by_rail() && !feed.closed);
+  if (!names_.SetAliases(aliases)) return;
+  if (by_rail()) peers_.Missed();
   for (auto& [address, paths] : paths_) {
-    const auto differs = [&](const Path& path) { return Known(path.tenant) != path.tenant; };
+    const auto differs = [&](const Path& path) { return names_.Known(path.tenant) != path.tenant; };
     if (std::ranges::none_of(paths, differs)) continue;
     const Claim before = ClaimOf(address, paths);
-    for (Path& path : paths) path.tenant = Known(path.tenant);
+    for (Path& path : paths) path.tenant = names_.Known(path.tenant);
     Changed(address, before, ClaimOf(address, paths));
   }
 }
 
 std::string Remotes::other_cluster() const {
   if (std::ranges::all_of(peers_, [](const PeerState& peer) { return peer.foreign.empty(); })) return "";
-  std::set<tenancy::TenantId> here;
-  for (const auto& [address, own] : own_) here.insert(own.tenant);
+  const std::set<tenancy::TenantId> here = own_.Tenants();
   for (const PeerState& peer : peers_) {
     const auto found = std::ranges::find_if(
         peer.foreign, [&](const auto& foreign) { return here.contains(foreign.second); });

@@ -18,7 +18,7 @@ Deadline Remotes::SettlesAt(const PeerState& peer) {
 }
 
 bool Remotes::IsDue(const PeerState& peer, Deadline now) const {
-  if (!peer.up || peer.settled || peer.in_doubt || !IsOpen(peer.feed)) return false;
+  if (!peer.up || peer.settled || peer.in_doubt || !peers_.IsOpen(peer.feed)) return false;
   if (peer.dump_awaited.empty() && !peer.settling) return true;
   // Without the end of a dump to rely upon, a session settles when it has been up for long enough and is not busy.
   if (now < SettlesAt(peer)) return false;
@@ -27,7 +27,7 @@ bool Remotes::IsDue(const PeerState& peer, Deadline now) const {
 
 void Remotes::Settle(Deadline now) {
   EndLeaving(now);
-  if (!AnyOpen()) return;
+  if (!peers_.AnyOpen()) return;
   std::set<PeerIndex> due;
   bool held_due = false;
   for (PeerIndex i = 0; i < peers_.size(); ++i) {
@@ -40,13 +40,14 @@ void Remotes::Settle(Deadline now) {
       peer.settled = true;
       due.insert(i);
     }
-    if (!IsOpen(peer.feed)) continue;
+    if (!peers_.IsOpen(peer.feed)) continue;
     if (peer.stale_until && now >= *peer.stale_until) due.insert(i);
     held_due = held_due || (peer.held_until && now >= *peer.held_until);
   }
   if (!due.empty() || held_due) {
     DropStale([&](const Path& path) {
-      return path.held() ? IsOpen(peers_[path.peer].feed) && now >= path.held_until : due.contains(path.peer);
+      return path.held() ? peers_.IsOpen(peers_[path.peer].feed) && now >= path.held_until
+                         : due.contains(path.peer);
     });
   }
   if (!due.empty()) CompleteIfSettled();
@@ -56,24 +57,23 @@ void Remotes::Settle(Deadline now) {
 // Every leaf has sent everything. What is still stale comes from a session that will not come back as the same peer.
 void Remotes::CompleteIfSettled() {
   const auto settled = std::ranges::count_if(peers_, &PeerState::settled);
-  const auto wanted = by_rail() ? std::ranges::count_if(feeds_, &FeedState::used) : std::ssize(config_.rails);
+  const auto wanted =
+      by_rail() ? std::ranges::count_if(peers_.feeds(), &FeedState::used) : std::ssize(config_.rails);
   if (settled < wanted) return;
   std::set<PeerIndex> silent;
   for (PeerIndex i = 0; i < peers_.size(); ++i) {
-    if (!peers_[i].up && IsOpen(peers_[i].feed)) silent.insert(i);
+    if (!peers_[i].up && peers_.IsOpen(peers_[i].feed)) silent.insert(i);
   }
   DropStale([&](const Path& path) { return silent.contains(path.peer); });
   Complete();
 }
 
 std::optional<Deadline> Remotes::next_settle() const {
-  std::optional<Deadline> next;
-  // Also while bgpd pushes nothing.
-  if (!leaving_until_.empty()) next = leaving_until_.front().first;
-  if (!AnyOpen()) return next;
+  std::optional<Deadline> next = leaving_.next();  // also while bgpd pushes nothing
+  if (!peers_.AnyOpen()) return next;
   next = Earlier(next, complete_by_);
   for (const PeerState& peer : peers_) {
-    if (!IsOpen(peer.feed)) continue;
+    if (!peers_.IsOpen(peer.feed)) continue;
     if (peer.up && !peer.settled && !peer.in_doubt)
       next = Earlier(next, std::max(SettlesAt(peer), peer.window + kWindow));
     next = Earlier(Earlier(next, peer.stale_until), peer.held_until);

@@ -18,9 +18,9 @@
 #include <set>
 #include <vector>
 
+#include "lib/engine/attach/pipeline.h"
 #include "lib/engine/learned/remotes.h"
 #include "lib/ovs/openflow.h"
-#include "lib/pipeline/pipeline.h"
 
 namespace rail::engine {
 

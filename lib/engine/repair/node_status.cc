@@ -158,7 +158,7 @@ void NodeStatus::Repaired(const std::string& cause, uint64_t count) {
 bool NodeStatus::ChangeRail(const std::string& rail, const std::function<void(v1::Rail&)>& change) {
   const std::lock_guard lock(mutex_);
   if (config_.FindRail(rail) == nullptr) return false;
-  v1::Rail& known = rails_[rail];
+  v1::Rail& known = rails_[rail].section;
   const std::string before = known.SerializeAsString();
   change(known);
   return known.SerializeAsString() != before;
@@ -173,12 +173,13 @@ void NodeStatus::Unseen(const std::string& rail, const std::string& why) {
 
 void NodeStatus::SetPorts(const std::string& rail, PortsSeen seen) {
   const std::lock_guard lock(mutex_);
-  ports_[rail] = std::move(seen);
+  rails_[rail].ports = std::move(seen);
 }
 
 bool NodeStatus::HasUnrecorded() const {
   const std::lock_guard lock(mutex_);
-  return std::ranges::any_of(rails_, [](const auto& rail) { return rail.second.unrecorded_pods() > 0; });
+  return std::ranges::any_of(rails_,
+                             [](const auto& rail) { return rail.second.section.unrecorded_pods() > 0; });
 }
 
 void NodeStatus::SetRdma(RdmaMode mode) {
@@ -188,8 +189,8 @@ void NodeStatus::SetRdma(RdmaMode mode) {
 
 void NodeStatus::SetUplink(const std::string& rail, bool carrier) {
   const std::lock_guard lock(mutex_);
-  carriers_[rail] = carrier;
-  rails_[rail].set_carrier(carrier);
+  rails_[rail].is_cut_off = !carrier;
+  rails_[rail].section.set_carrier(carrier);
 }
 
 bool NodeStatus::SetRates(RatesSeen seen) {
@@ -201,8 +202,12 @@ bool NodeStatus::SetRates(RatesSeen seen) {
 
 bool NodeStatus::UplinkIsDown(const std::string& rail) const {
   const std::lock_guard lock(mutex_);
-  const auto it = carriers_.find(rail);
-  return it != carriers_.end() && !it->second;
+  return IsCutOff(rail);
+}
+
+bool NodeStatus::IsCutOff(const std::string& rail) const {
+  const auto seen = rails_.find(rail);
+  return seen != rails_.end() && seen->second.is_cut_off;
 }
 
 bool NodeStatus::SetWhereabouts(WhereaboutsById where) {
@@ -227,8 +232,7 @@ bool NodeStatus::HasLostDevice(int64_t attachment) const {
 
 void NodeStatus::SetTenantList(TenantListView list, Result<tenancy::TenantMapPtr> tenants) {
   const std::lock_guard lock(mutex_);
-  tenant_list_ = std::move(list);
-  tenants_ = std::move(tenants);
+  labels_ = {std::move(list), std::move(tenants)};
 }
 
 void NodeStatus::SetFrontend(v1::NodeInfo frontend) {
@@ -264,15 +268,13 @@ std::string NodeStatus::Withdrawn(const AttachmentView& shown) const {
   if (!attachment.announced || attachment.phase != state::Phase::kReady) return "";
   if (shown.device_lost) return "its device is not in the pod";
   const config::Rail* rail = config_.FindRail(attachment.rail);
-  const auto carrier = carriers_.find(attachment.rail);
-  if (rail == nullptr || carrier == carriers_.end() || carrier->second) return "";
+  if (rail == nullptr || !IsCutOff(attachment.rail)) return "";
   return "the uplink " + rail->pf + " of its rail has no carrier";
 }
 
 // Adds what bgpd says of the session on `interface`. Returns why it is not Established; "": it is.
 std::string NodeStatus::SessionProblem(const std::string& interface, RailView& shown) const {
-  const auto carrier = carriers_.find(shown.rail.name);
-  const bool no_carrier = carrier != carriers_.end() && !carrier->second;
+  const bool no_carrier = IsCutOff(shown.rail.name);
   const auto it = learned_->sessions.find(interface);
   const frr::Session* session = it == learned_->sessions.end() ? nullptr : &it->second;
   if (session != nullptr) {
@@ -328,7 +330,7 @@ void NodeStatus::ShowSessions(RailView& shown) const {
 RailView NodeStatus::ComposeRail(const config::Rail& rail) const {
   RailView shown;
   shown.rail = rail;
-  if (const auto it = rails_.find(rail.name); it != rails_.end()) shown.seen = it->second;
+  if (const auto it = rails_.find(rail.name); it != rails_.end()) shown.seen = it->second.section;
   shown.seen.set_by_vlan(config_.tenancy.mode == config::TenancyMode::kVrf);
   if (const auto it = rates_.rails.find(rail.name); it != rates_.rails.end()) shown.rates = it->second;
   if (const auto it = learned_->leaves.find(rail.name); it != learned_->leaves.end()) shown.leaf = it->second;
@@ -349,7 +351,7 @@ NodeView NodeStatus::Compose(const Record& record) const {
   view.bmp_up = learned_->bmp_up;
   view.bmp_ambiguous = learned_->bmp_ambiguous;
   view.learning_complete = learned_->complete;
-  view.tenant_list = tenant_list_;
+  view.tenant_list = labels_.list;
   view.frontend = frontend_;
   view.repairs_by_cause = repairs_;
   for (const auto& [cause, count] : repairs_) view.repairs += count;
@@ -372,16 +374,16 @@ NodeView NodeStatus::Compose(const Record& record) const {
     if (const config::Rail* on = config_.FindRail(attachment.rail)) shown.plane = tenancy::PlaneOf(*on);
     const std::vector<state::Step>& steps = record.steps.at(attachment.id);
     shown.vlan = VlanOf(config_.tenancy.vlans, attachment, steps);
-    if (const auto to = MovesTo(attachment, steps, config_, [this] { return tenants_; }))
+    if (const auto to = MovesTo(attachment, steps, config_, [this] { return labels_.tenants; }))
       shown.moves_to = to->name;
-    const auto ports = ports_.find(attachment.rail);
+    const auto rail = rails_.find(attachment.rail);
     // Another plugin's interface, for which frr-provider announces without a port of ours, has no rules.
     const bool has_no_port = attachment.adopted && attachment.representor.empty();
-    shown.rules_in_place = has_no_port || (ports != ports_.end() && ports->second.rules_right &&
+    shown.rules_in_place = has_no_port || (rail != rails_.end() && rail->second.ports.rules_right &&
                                            record.Has(attachment.id, step::kAdmit) &&
-                                           ports->second.ports.contains(attachment.representor));
-    if (const auto rail = rails_.find(attachment.rail); !has_no_port && rail != rails_.end())
-      shown.rules_unknown_since_ms = TimeUtil::TimestampToMilliseconds(rail->second.unseen_since());
+                                           rail->second.ports.ports.contains(attachment.representor));
+    if (!has_no_port && rail != rails_.end())
+      shown.rules_unknown_since_ms = TimeUtil::TimestampToMilliseconds(rail->second.section.unseen_since());
     for (const state::Step& step : steps) {
       if (step.pending.empty()) continue;
       shown.pending_step = step.kind;

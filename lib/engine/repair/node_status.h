@@ -53,6 +53,13 @@ struct PortsSeen {
   std::set<std::string> ports;  // names of the ports that work
 };
 
+// What raild's parts have seen of a rail.
+struct RailSeen {
+  v1::Rail section;  // each part owns the fields that it sets
+  PortsSeen ports{};
+  bool is_cut_off = false;  // its uplink is known to have no carrier
+};
+
 // What RatesRepair has seen.
 struct RatesSeen {
   std::map<std::string, RatesView> rails;  // by name
@@ -108,6 +115,7 @@ class NodeStatus {
   void Publish(RecordReader& reader);
 
  private:
+  bool IsCutOff(const std::string& rail) const;                                     // mutex_ is held
   NodeView Compose(const Record& record) const;                                     // mutex_ is held
   std::string Withdrawn(const AttachmentView& shown) const;                         // mutex_ is held
   RailView ComposeRail(const config::Rail& rail) const;                             // mutex_ is held
@@ -124,16 +132,16 @@ class NodeStatus {
   mutable std::mutex mutex_;
   std::map<PartId, Health> health_;
   std::map<std::string, uint64_t> repairs_;  // by cause
-  std::map<std::string, v1::Rail> rails_;    // by name
-  std::map<std::string, PortsSeen> ports_;   // by rail
+  std::map<std::string, RailSeen> rails_;    // by name; a rail without one has not been seen
   RdmaMode rdma_ = RdmaMode::kUnknown;
-  std::map<std::string, bool> carriers_;  // by rail; a missing rail is not known
   RatesSeen rates_;
   WhereaboutsById where_;  // as the sweep saw it last
   std::shared_ptr<const Learned> learned_;
   v1::NodeInfo frontend_;
-  TenantListView tenant_list_;
-  Result<tenancy::TenantMapPtr> tenants_ = tenancy::NoMap();
+  struct {
+    TenantListView list;
+    Result<tenancy::TenantMapPtr> tenants = tenancy::NoMap();
+  } labels_;  // as the API server says them
 };
 
 }  // namespace rail::engine

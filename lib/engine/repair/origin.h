@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "lib/frr/bgp.h"
-#include "lib/netns/netns.h"
+#include "lib/netlink/netns.h"
 #include "lib/qos/manage.h"
 #include "lib/sriov/prepare.h"
 

@@ -9,6 +9,7 @@ namespace {
 using ovs::CookieKind;
 using ovs::CookieMatch;
 using ovs::Rule;
+using pipeline::RemoteCookie;
 using pipeline::TenantIds;
 using pipeline::VlanAddress;
 
@@ -56,6 +57,57 @@ class Bundles {
   ovs::Change change_;
 };
 
+// What a round reads from the switch: which rules, and how they compare with those that should be there.
+class Reading {
+ public:
+  void Choose(CookieMatch some) { which_.push_back(some); }
+  bool whole() const { return !which_.empty() && which_.front() == CookieMatch::Ours(); }
+  bool empty() const { return which_.empty(); }
+  bool Covers(uint64_t cookie) const {
+    return std::ranges::any_of(which_, [&](const CookieMatch& some) { return some.Selects(cookie); });
+  }
+  bool Covers(const VlanAddress& remote) const { return whole() || Covers(RemoteCookie(remote.address)); }
+
+  // `base`: what the switch should have now.
+  Status Read(ovs::OpenFlow& bridge, const BridgeRules& base, const std::function<Deadline()>& deadline) {
+    for (const CookieMatch& which : which_) {
+      RAIL_TRY(bridge.ForEach(
+          which,
+          [&](ovs::RuleStats stats) {
+            Rule& rule = stats.rule;
+            if (!IsRemotes(rule.cookie)) {
+              local_.push_back(std::move(rule));
+            } else if (base.At(rule) == rule) {
+              right_.push_back(HashOf(rule));
+            } else {
+              odd_.push_back(std::move(rule));
+            }
+          },
+          deadline()));
+    }
+    std::ranges::sort(right_);
+    return {};
+  }
+  const std::vector<Rule>& local() const { return local_; }
+  const std::vector<Rule>& odd() const { return odd_; }
+
+  // Of the remotes of `base` whose rules were read, whether one lacks a rule.
+  bool LacksSome(const RemoteSelection& base) const {
+    if (std::ranges::none_of(which_, &CookieMatch::MaySelectRemotes)) return false;
+    size_t expected = 0;
+    base.ForEach([&](const VlanAddress& address, const TenantIds&) { expected += Covers(address) ? 2 : 0; });
+    return expected != right_.size();
+  }
+  // `rule`: of such a remote.
+  bool Lacks(const Rule& rule) const { return !std::ranges::binary_search(right_, HashOf(rule)); }
+
+ private:
+  std::vector<CookieMatch> which_;
+  std::vector<Rule> local_;    // of all cookies but those of remotes
+  std::vector<Rule> odd_;      // of remotes, not as they should be
+  std::vector<size_t> right_;  // hashes of those of remotes that are as they should be
+};
+
 }  // namespace
 
 // One call of Repair.
@@ -80,16 +132,15 @@ class RuleRepair::Round {
     if (target_.rules.bridge().uplink_port != my_.known_.bridge().uplink_port) my_.whole_ = true;
     if (look == Look::kAudit) RAIL_TRY(CountRemotes());
     ChooseWhatToRead(look);
-    whole_ = my_.whole_;
-    base_ = whole_ ? target_.rules : my_.known_;
-    RAIL_TRY(Read());
+    base_ = reading_.whole() ? target_.rules : my_.known_;
+    RAIL_TRY(reading_.Read(bridge_, base_, ask_.deadline));
     // The switch is read first and the record second: a rule that was read and is not explained now was left behind.
     wanted_before_ = target_.rules;
-    if (!which_.empty()) {
+    if (!reading_.empty()) {
       RAIL_ASSIGN(target_, ask_.target());
     }
     RepairLocal();
-    for (const Rule& rule : odd_) Replace(rule);
+    for (const Rule& rule : reading_.odd()) Replace(rule);
     RAIL_TRY(AddMissing());
     RAIL_TRY(FollowRemotes());
     RAIL_TRY(bundles_.Commit());
@@ -145,41 +196,13 @@ class RuleRepair::Round {
       }
     }
     if (static_cast<size_t>(std::ranges::count_if(cookies, IsRemotes)) > kMostCookies) my_.whole_ = true;
-    if (my_.whole_) {
-      which_ = {CookieMatch::Ours()};
-      return;
-    }
-    if (look == Look::kAudit || cookies.size() > kMostCookies)
-      which_.push_back(CookieMatch::OursButRemotes());
+    if (my_.whole_) return reading_.Choose(CookieMatch::Ours());
+    if (look == Look::kAudit || cookies.size() > kMostCookies) reading_.Choose(CookieMatch::OursButRemotes());
     if (look == Look::kAudit)
-      which_.push_back(CookieMatch::RemotesPart(my_.audit_++ % kAuditParts, kAuditParts));
+      reading_.Choose(CookieMatch::RemotesPart(my_.audit_++ % kAuditParts, kAuditParts));
     for (const uint64_t cookie : cookies) {
-      if (!IsRead(cookie)) which_.push_back({cookie, ~0ULL});
+      if (!reading_.Covers(cookie)) reading_.Choose({cookie, ~0ULL});
     }
-  }
-
-  bool IsRead(uint64_t cookie) const {
-    return std::ranges::any_of(which_, [&](const CookieMatch& some) { return some.Selects(cookie); });
-  }
-
-  Status Read() {
-    for (const CookieMatch& which : which_) {
-      RAIL_TRY(bridge_.ForEach(
-          which,
-          [&](ovs::RuleStats stats) {
-            Rule& rule = stats.rule;
-            if (!IsRemotes(rule.cookie)) {
-              local_.push_back(std::move(rule));
-            } else if (base_.At(rule) == rule) {
-              right_.push_back(HashOf(rule));
-            } else {
-              odd_.push_back(std::move(rule));
-            }
-          },
-          ask_.deadline()));
-    }
-    std::ranges::sort(right_);
-    return {};
   }
 
   // Whether `rule`, which nothing explains, may belong to something that is not known yet.
@@ -217,12 +240,12 @@ class RuleRepair::Round {
   }
 
   void RepairLocal() {
-    if (which_.empty() && target_.rules.SharesLocal(my_.known_)) return;
+    if (reading_.empty() && target_.rules.SharesLocal(my_.known_)) return;
     std::map<BridgeRules::Place, Rule> have;
     for (const auto& [place, rule] : my_.known_.local()) {
-      if (!IsRead(rule.cookie)) have.emplace(place, rule);
+      if (!reading_.Covers(rule.cookie)) have.emplace(place, rule);
     }
-    for (const Rule& rule : local_) have.insert_or_assign(BridgeRules::PlaceOf(rule), rule);
+    for (const Rule& rule : reading_.local()) have.insert_or_assign(BridgeRules::PlaceOf(rule), rule);
     for (const auto& [place, rule] : have) {
       const auto wanted = target_.rules.local().find(place);
       if (wanted == target_.rules.local().end()) Replace(rule);
@@ -240,27 +263,17 @@ class RuleRepair::Round {
 
   // Adds the rules of each remote of which one rule is missing, among the remotes whose rules were read.
   Status AddMissing() {
-    if (std::ranges::none_of(which_, &CookieMatch::MaySelectRemotes)) return {};
-    const auto is_read = [&](const VlanAddress& remote) {
-      return whole_ || IsRead(pipeline::RemoteCookie(remote.address));
-    };
-    size_t expected = 0;
-    base_.remotes().ForEach(
-        [&](const VlanAddress& address, const TenantIds&) { expected += is_read(address) ? 2 : 0; });
-    if (expected == right_.size()) return {};
+    if (!reading_.LacksSome(base_.remotes())) return {};
     Status status;
     base_.remotes().ForEach([&](const VlanAddress& address, const TenantIds& tenants) {
-      if (!status || !is_read(address)) return;
+      if (!status || !reading_.Covers(address)) return;
       const auto rules = pipeline::RemoteRules(base_.bridge(), address, tenants);
-      if (std::ranges::all_of(
-              rules, [&](const Rule& rule) { return std::ranges::binary_search(right_, HashOf(rule)); }))
-        return;
+      if (std::ranges::none_of(rules, [&](const Rule& rule) { return reading_.Lacks(rule); })) return;
       const auto now = target_.rules.remotes().TenantsOf(address);
       if (!now) return;
       if (my_.known_.remotes().TenantsOf(address) == tenants) {
         for (const Rule& rule : rules) {
-          if (!std::ranges::binary_search(right_, HashOf(rule)) &&
-              !changed_.contains(BridgeRules::PlaceOf(rule)))
+          if (reading_.Lacks(rule) && !changed_.contains(BridgeRules::PlaceOf(rule)))
             my_.mended_.Missing(rule.cookie);
         }
       }
@@ -306,7 +319,7 @@ class RuleRepair::Round {
   }
 
   void Remember() {
-    if (whole_) {
+    if (reading_.whole()) {
       my_.unexplained_ = unexplained_;
       my_.remotes_known_ = 0;
       base_.remotes().ForEach([&](const VlanAddress&, const TenantIds&) { ++my_.remotes_known_; });
@@ -326,14 +339,10 @@ class RuleRepair::Round {
   Bundles bundles_;
 
   RuleTarget target_;
-  BridgeRules wanted_before_;             // what the record wanted before the switch was read
-  const bool first_;                      // nothing has been known so far
-  bool whole_ = false;                    // this round reads everything
+  BridgeRules wanted_before_;  // what the record wanted before the switch was read
+  const bool first_;           // nothing has been known so far
+  Reading reading_;
   BridgeRules base_;                      // what the switch should have had when it was read
-  std::vector<CookieMatch> which_;        // which rules this round reads
-  std::vector<Rule> local_;               // rules read, of all cookies but those of remotes
-  std::vector<Rule> odd_;                 // rules of remotes read, not as base_ says
-  std::vector<size_t> right_;             // hashes of rules of remotes read, as base_ says
   std::set<BridgeRules::Place> changed_;  // places of rules that others had edited
   std::vector<Rule> unused_;              // rules of tenants that nobody wants
   std::set<uint64_t> judge_again_;        // cookies of those that stay until the next round

@@ -1,7 +1,7 @@
 // The bridge of a rail and its links: raild makes them, and changes no bridge that it has not made.
 #include "lib/engine/repair/origin.h"
 #include "lib/engine/repair/switch.h"
-#include "lib/netns/netns.h"
+#include "lib/netlink/netns.h"
 
 namespace rail::engine {
 namespace {

@@ -15,7 +15,7 @@
 
 #include "lib/engine/repair/origin.h"
 #include "lib/engine/testing/repair_fixture.h"
-#include "lib/netns/testing/scratch.h"
+#include "lib/netlink/testing/scratch.h"
 
 namespace rail::engine {
 namespace {

@@ -4,7 +4,7 @@
 //           RAIL_TRY(vlans.Look(*host, rail, {ports.seen(), VlansPresent(config, *record, rail), *learned, now}));
 //           basis.vlan_ports = vlans.ports();
 // Threads:  one
-// Source:   README.md of lib/pipeline ("Mode vrf")
+// Source:   lib/engine/attach/TABLES.md ("Mode vrf")
 #pragma once
 
 #include <chrono>
@@ -14,10 +14,10 @@
 #include <string>
 #include <vector>
 
+#include "lib/engine/attach/pipeline.h"
 #include "lib/engine/attach/tenant_vlans.h"
 #include "lib/engine/repair/node_status.h"
 #include "lib/netlink/netlink.h"
-#include "lib/pipeline/pipeline.h"
 
 namespace rail::engine {
 

@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "lib/bmp/bytes.h"
 #include "lib/engine/testing/repair_fixture.h"
+#include "lib/frr/bmp/bytes.h"
 
 namespace rail::engine {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "lib/base/clock.h"
-#include "lib/bmp/bytes.h"
+#include "lib/frr/bmp/bytes.h"
 
 namespace rail::engine::testing {
 namespace {

@@ -3,7 +3,7 @@
 //
 // Use:      Push push(world.bgp);  push.Deliver(raild.bgp, true);
 // Threads:  one at a time
-// Source:   lib/bmp/README.md (what bgpd 8.4 says, and what it does not)
+// Source:   lib/frr/bmp/README.md (what bgpd 8.4 says, and what it does not)
 #pragma once
 
 #include <map>

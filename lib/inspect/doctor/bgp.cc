@@ -203,8 +203,7 @@ class Bgp : Examiner {
         return {"leaf-refuses-bgp",
                 "on the leaf: does bgpd run (`systemctl status frr`), and does it listen on this port's "
                 "link-local address? A firewall that rejects looks the same"};
-      case Cause::kLeafSilent:
-        return LeafSilent(rail);
+      case Cause::kLeafSilent: return LeafSilent(rail);
       case Cause::kLeafRejects:
         return {"leaf-rejects-bgp",
                 "on the leaf: configure a neighbor on this node's port (unnumbered, remote-as external), or "
@@ -234,8 +233,7 @@ class Bgp : Examiner {
       case Cause::kLeafUnheard:
         return {"bgp-session-down",
                 "it comes back with the link: see to rail " + rail.name + "'s uplink, " + rail.pf};
-      case Cause::kOther:
-        break;
+      case Cause::kOther: break;
     }
     return {"bgp-session-down",
             last + " says more; is the leaf's side configured (unnumbered, remote-as external)?"};

@@ -5,9 +5,9 @@
 
 #include <set>
 
+#include "lib/engine/attach/pipeline.h"
 #include "lib/inspect/doctor/fixture.h"
 #include "lib/pcie/testing/tree.h"
-#include "lib/pipeline/pipeline.h"
 
 namespace rail::inspect {
 namespace {

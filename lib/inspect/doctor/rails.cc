@@ -6,9 +6,9 @@
 #include <map>
 #include <set>
 
+#include "lib/engine/attach/pipeline.h"
 #include "lib/engine/attach/tenant_vlans.h"
 #include "lib/engine/repair/foreign_rules.h"
-#include "lib/pipeline/pipeline.h"
 
 namespace rail::inspect {
 namespace {
@@ -152,7 +152,7 @@ class Rails : Examiner {
            "all others",
            config_.ovs.manage_bridges
                ? "raild sets them: `railctl get node` says what keeps it from doing so"
-               : "name them in Flow_Table.prefixes of the bridge's tables (lib/pipeline/README.md)");
+               : "name them in Flow_Table.prefixes of the bridge's tables (lib/engine/attach/TABLES.md)");
     }
     const auto uplink = std::ranges::find(bridge.ports, rail.pf, &ovs::Port::name);
     if (uplink == bridge.ports.end()) {

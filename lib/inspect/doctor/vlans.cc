@@ -103,8 +103,7 @@ class Vlans : Examiner {
         return "it comes back with the link: see to rail " + rail.name + "'s uplink, " + rail.pf;
       case Cause::kLeafUnheard:
         return on_leaf + " It must send router advertisements there; `tcpdump -ni " + vlan.port() + " icmp6`";
-      default:
-        return on_leaf + " " + here;
+      default: return on_leaf + " " + here;
     }
   }
 };

@@ -3,7 +3,7 @@
 // Use:      RAIL_ASSIGN(const Answer answer, Trace(question, facts, ask_switch));
 //           answer.verdict(), answer.sentence(), answer.advice()
 // Threads:  pure functions, except for what `ask_switch` does
-// Source:   lib/pipeline/README.md (what each table asks); ovs-vswitchd(8) "ofproto/trace"
+// Source:   lib/engine/attach/TABLES.md (what each table asks); ovs-vswitchd(8) "ofproto/trace"
 #pragma once
 
 #include <functional>

@@ -4,11 +4,11 @@
 
 #include "lib/base/text.h"
 #include "lib/base/utf8.h"
+#include "lib/engine/attach/pipeline.h"
 #include "lib/engine/attach/tenant_vlans.h"
 #include "lib/engine/repair/representors.h"
 #include "lib/inspect/topology.h"
 #include "lib/inspect/trace/tracer.h"
-#include "lib/pipeline/pipeline.h"
 
 namespace rail::inspect {
 
@@ -81,8 +81,7 @@ void Tracer::JudgeDrop(const SwitchStep& last) {
   switch (last.table) {
     case pipeline::kAdmitTable:
     case pipeline::kSenderTable:
-    case pipeline::kRefuseTable:
-      return JudgeEntry(last);
+    case pipeline::kRefuseTable: return JudgeEntry(last);
     case pipeline::kSourceTable:
       if (source().tenant_id.is_none()) {
         return Drop(
@@ -90,10 +89,8 @@ void Tracer::JudgeDrop(const SwitchStep& last) {
             "put tenant-isolation into the network's plugins after ovs-provider and attach the pod anew");
       }
       return Missing("the rule that says which tenant the pod is of");
-    case pipeline::kDestinationTable:
-      return JudgeUnknown();
-    case pipeline::kCompareTable:
-      return JudgeTenants();
+    case pipeline::kDestinationTable: return JudgeUnknown();
+    case pipeline::kCompareTable: return JudgeTenants();
     case pipeline::kForwardTable:
       if (last.priority > 0) {
         return Drop(Answer::NOT_FOR_PODS,

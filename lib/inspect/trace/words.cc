@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "lib/engine/attach/pipeline.h"
 #include "lib/inspect/text.h"
 #include "lib/inspect/trace/tracer.h"
-#include "lib/pipeline/pipeline.h"
 
 namespace rail::inspect {
 
@@ -105,8 +105,7 @@ std::string Tracer::Words(const SwitchStep& step, const Packet& packet) const {
     case pipeline::kSenderTable:
       return Admits(step) ? "may enter: MAC and address are the pod's own"
                           : "MAC or address is not the pod's";
-    case pipeline::kRefuseTable:
-      return "may not enter";
+    case pipeline::kRefuseTable: return "may not enter";
     case pipeline::kSourceTable:
       if (const std::string tenants = TenantsSetBy(step); !tenants.empty())
         return "the sender is of " + tenants;
@@ -128,8 +127,7 @@ std::string Tracer::Words(const SwitchStep& step, const Packet& packet) const {
                (source_.vlan == config::kNoVlan ? "" : fmt::format(", in VLAN {}", source_.vlan));
       return "to the pod behind " + PortName(*output);
     }
-    default:
-      return {};
+    default: return {};
   }
 }
 

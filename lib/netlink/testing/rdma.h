@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "lib/netlink/netns.h"
 #include "lib/netlink/rdma.h"
-#include "lib/netns/netns.h"
 
 namespace rail::netlink::testing {
 
