@@ -61,9 +61,7 @@ pytest_in() {  # pytest_in TIER FOLDER [REPORT [OPTION...]]
   "${root[@]}" "$versions" /usr/bin/python3 -B -m pytest -p no:cacheprovider -ra --junitxml "$reports/$1/${3:-pytest}.xml" "${@:4}" "$2"
 }
 # Guests take the folders' versions by themselves: with mounts of the host they would see one file at two paths.
-guests_in() {  # guests_in TIER FILES
-  "${root[@]}" /usr/bin/python3 -B -m pytest -p no:cacheprovider -ra --junitxml "$reports/$1/pytest.xml" "$2"
-}
+guests_in() { versions="env" pytest_in "$@"; }
 # Labs side by side, each with the tests of whole files.
 labs() { [ "${RAILCNI_LABS:-1}" -le 1 ] || echo "-n $RAILCNI_LABS --dist loadfile"; }
 sanitized() {  # sanitized PRESET: the tests of unit and contract, built by that preset
@@ -99,7 +97,7 @@ tier_newer() {
   # zebra 10.3 ends when the interface of a rail is deleted and made again: each node is given back once.
   pytest_in newer test/lab/test_matrix.py labs -n 2 --dist loadfile -k 'not test_removal or given_back' \
     test/lab/test_{learning,repair,restarts,frontend,removal}.py
-  guests_in newer test/vm/test_offload.py
+  guests_in newer test/vm/test_offload.py offload
 }
 tier_load() {
   local loops=() run failed=0

@@ -6,7 +6,7 @@
 //           return Remove(wire::RealDeps(), config::Paths::FromEnvironment(), force);                     // --remove
 //           return ResolveConfig(flags, find_uplink);                                                     // --resolve-config FILE ...
 //           return CheckNode(flags.check_node, *netlink, paths.sysfs);                                    // --check-node FILE
-// Threads:  one
+// Threads:  one; NodeName any
 // Source:   README.md of this folder ("Without a daemon", "Removal", "Configurations"), lib/config
 #pragma once
 
@@ -24,7 +24,7 @@
 
 namespace rail::raild {
 
-// Prints the findings as `railctl doctor` does. Tries each step of raild's start without changing anything: node.json, certificates, the
+// Prints the findings as `railctl doctor` does, within 5 s. Tries each step of raild's start without changing anything: node.json, certificates, the
 // record, the folders, the sockets, the ports. Of what only a raild that runs knows (sessions, rules, remotes) it says nothing.
 // The exit status: 0 nothing is wrong, 1 something is, or this user may not look (only root may; a sentence on stderr).
 int DoctorWithoutDaemon(engine::Deps deps, const config::Paths& paths, std::ostream& out);

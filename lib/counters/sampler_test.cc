@@ -110,6 +110,26 @@ TEST(SamplerTest, SlowTicksPublishOnceASecondThoughOneIsEarly) {
   EXPECT_EQ(sampler.Current()->version, 2U);
 }
 
+// Its link has another index then, and no view of the node tells it.
+TEST(SamplerTest, AnUplinkThatIsMadeAnewIsReadAgain) {
+  const netns::Netns node = netns::testing::MakeScratch();
+  const std::string make = "ip link add p0 type veth peer name leaf && ip link set p0 up";
+  ASSERT_TRUE(netns::testing::Shell(node, make));
+  config::NodeConfig config = OneRail();
+  config.bursts = {};
+  engine::ViewPublisher views;
+  Sampler sampler(config, views, "/nowhere");
+  const auto ports = [&] {
+    EXPECT_TRUE(node.Run([&] { return sampler.Tick(); }));
+    return sampler.Current()->ports.size();
+  };
+  ASSERT_TRUE(node.Run([&] { return sampler.Open(); }));
+  EXPECT_EQ(ports(), 1U);
+  ASSERT_TRUE(netns::testing::Shell(node, "ip link del p0 && " + make));
+  EXPECT_EQ(ports(), 0U);
+  EXPECT_EQ(ports(), 1U);
+}
+
 // Without bursts nobody reads for nobody: who asks is told of a fresh reading, and for some seconds there is one each second.
 TEST(SamplerTest, WithoutBurstsWhoAsksWakesTheThread) {
   const netns::Netns node = netns::testing::MakeScratch();

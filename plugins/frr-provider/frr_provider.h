@@ -11,9 +11,7 @@ namespace rail::frr_provider {
 
 cni::Plugin MakePlugin(const engine::Deps& deps);
 
-// Without ovs-provider before it in the chain (alone.cc; README.md, "Without ovs-provider").
-
-// Whether frr-provider has recorded the attachment itself: it has no device and no port of ours.
+// The two below: README.md, "Without ovs-provider". Whether frr-provider has recorded the attachment itself: it has no device and no port of ours.
 bool IsAlone(const state::Attachment& attachment);
 
 // The attachment that ovs-provider has recorded, or, where there is none, a new one with the addresses of prevResult.

@@ -87,6 +87,16 @@ def test_a_wrong_site_is_refused_with_the_key_and_nothing_is_written(tmp_path: P
     assert not (tmp_path / "to").exists()
 
 
+def test_pools_are_in_the_namespace_of_the_sites_nv_ipam(tmp_path: Path) -> None:
+    own = tmp_path / "site.json"
+    own.write_text(json.dumps(site({"nv_ipam": {"namespace": "kube-system"}})))
+    ran = generate("--site", own, "--to", tmp_path / "to")
+    assert ran.returncode == 0, ran.stderr
+    pools = [pool for file in (tmp_path / "to").rglob("*.yaml") for pool in yaml.safe_load_all(file.read_text())
+             if pool and pool["kind"] == "CIDRPool"]
+    assert pools and {pool["metadata"]["namespace"] for pool in pools} == {"kube-system"}
+
+
 def test_a_key_that_is_there_twice_is_refused(tmp_path: Path) -> None:
     own = tmp_path / "site.json"
     own.write_text((MANIFESTS / "site.json").read_text().replace('"mtu": 4200,', '"mtu": 4200, "mtu": 1500,'))

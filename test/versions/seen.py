@@ -20,6 +20,11 @@ def versions(program: str, tier: str | None = None) -> list[str]:
     return [str(each["version"]) for each in of["versions"] if tier is None or tier in str(each.get("run", "")).split(", ")]
 
 
+def names(program: str, said: str, tier: str | None = None) -> bool:
+    """Whether a program that says this of itself with --version is among versions(program, tier)."""
+    return any(f" {version} " in f"{said} ".replace("\n", " ") for version in versions(program, tier))
+
+
 def row(program: str, each: dict[str, object]) -> str:
     by = f"every run of `test/run.sh` ({each['run']})" if "run" in each else f"by hand, {each['hand']} ({each['tests']})"
     return f"| {program} | {each['version']} | {by}{'; ' + str(each['but']) if 'but' in each else ''} |"

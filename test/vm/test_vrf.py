@@ -1,7 +1,7 @@
 """Mode `vrf` on Open vSwitch's kernel datapath: two tenants with identical addresses, a VLAN each, everything between pods in tc.
 
-Two nodes and a leaf in one guest. The bridges have the rules that lib/engine/attach/pipeline makes (print_vlan_rules), and nothing else of RailCNI is
-there: what fails here is a rule's or the kernel's fault. test_vlans.py has the same questions for raild and the plugins."""
+Two nodes and a leaf in one guest. The bridges have the rules that lib/engine/attach/pipeline makes (print_vlan_rules), and nothing else of RailCNI
+is there: what fails here is a rule's or the kernel's fault. test_vlans.py has the same questions for raild and the plugins."""
 
 from __future__ import annotations
 

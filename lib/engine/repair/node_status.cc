@@ -189,8 +189,9 @@ void NodeStatus::SetRdma(RdmaMode mode) {
 
 void NodeStatus::SetUplink(const std::string& rail, bool carrier) {
   const std::lock_guard lock(mutex_);
-  rails_[rail].is_cut_off = !carrier;
-  rails_[rail].section.set_carrier(carrier);
+  RailSeen& seen = rails_[rail];
+  seen.is_cut_off = !carrier;
+  seen.section.set_carrier(carrier);
 }
 
 bool NodeStatus::SetRates(RatesSeen seen) {
