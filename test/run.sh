@@ -58,7 +58,7 @@ ctest_in() {  # ctest_in TIER BUILD-FOLDER LABEL-REGEX JOBS [REPORT [OPTION...]]
     --output-junit "$reports/$1/${5:-ctest}.xml" "${@:6}"
 }
 pytest_in() {  # pytest_in TIER FOLDER [REPORT [OPTION...]]
-  "${root[@]}" "$versions" /usr/bin/python3 -B -m pytest -p no:cacheprovider -ra --junitxml "$reports/$1/${3:-pytest}.xml" "${@:4}" "$2"
+  "${root[@]}" "$versions" /usr/bin/python3 -B -m pytest -p no:cacheprovider -ra --maxfail 12 --junitxml "$reports/$1/${3:-pytest}.xml" "${@:4}" "$2"
 }
 # Guests take the folders' versions by themselves: with mounts of the host they would see one file at two paths.
 guests_in() { versions="env" pytest_in "$@"; }
