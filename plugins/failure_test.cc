@@ -254,7 +254,7 @@ TEST_F(FailureTest, WithoutNodeJsonAddSaysSoAndDelGivesTheDeviceBackAndLeavesThe
   EXPECT_THAT(added.text, HasSubstr("node.json: rails: is missing"));
   ExpectDone(chain.Del(pod));
   EXPECT_EQ(world.devices.Where("vf0"), std::nullopt);
-  EXPECT_THAT(world.Pending(pod), ElementsAre("ipam", "port", "admit", "tenant", "announce"));
+  EXPECT_THAT(world.Pending(pod), ElementsAre("port", "ipam", "admit", "tenant", "announce"));
   for (const state::Step& step : world.Steps(pod)) EXPECT_THAT(step.pending, HasSubstr("node.json"));
   raild->Audit();
   EXPECT_THAT(world.Leftovers(), ElementsAre("pod: policy rules of net1"));

@@ -114,12 +114,16 @@ class Backend {
 
   virtual Result<Saved> Save(const Device& device) = 0;
 
-  // Applies `device.settings`. Then sets the representor's MTU and brings it up, sets the device's MTU and moves it into `pod`
-  // as `ifname`. The device stays down. Returns its MAC.
+  // Sets the representor's MTU (bytes) and brings it up, before Open vSwitch takes it as a port: ovs-vswitchd looks at all its bridges
+  // again whenever a link changes. May be repeated: changes only what differs. Errors: kNotFound there is no such link.
+  virtual Status RaiseRepresentor(const Device& device, uint32_t mtu) = 0;
+
+  // Applies `device.settings` and moves the device into `pod` as `ifname`. The device stays down, and its MTU is as it was: whoever
+  // configures the pod sets it there, where no daemon of the host hears of it. Returns its MAC.
   // Errors: kExists `ifname` is taken in the pod, or the name for the RDMA device is taken on the node; kUnsupported the device
   //         does not support a setting.
-  virtual Result<MacAddress> MoveIn(const Device& device, const netns::Netns& pod, const std::string& ifname,
-                                    uint32_t mtu) = 0;
+  virtual Result<MacAddress> MoveIn(const Device& device, const netns::Netns& pod,
+                                    const std::string& ifname) = 0;
 
   // What CHECK compares: returns one sentence for each way in which the device in the pod differs from `settings`.
   // `saved`: from the record. `settings`: from the network's configuration; without it, compares only what does not depend on it.

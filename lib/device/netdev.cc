@@ -110,8 +110,15 @@ Result<Saved> Netdev::Save(const Device& device) {
   return saved;
 }
 
-Result<MacAddress> Netdev::MoveIn(const Device& device, const netns::Netns& pod, const std::string& ifname,
-                                  uint32_t mtu) {
+Status Netdev::RaiseRepresentor(const Device& device, uint32_t mtu) {
+  const std::string doing = "ready the representor of device " + device.id;
+  RAIL_ASSIGN_AS(const Link representor, host_.GetLink(device.representor), doing);
+  if (representor.mtu != mtu) RAIL_TRY_AS(host_.SetMtu(representor.index, mtu), doing);
+  if (!representor.up) RAIL_TRY_AS(host_.SetUp(representor.index), doing);
+  return {};
+}
+
+Result<MacAddress> Netdev::MoveIn(const Device& device, const netns::Netns& pod, const std::string& ifname) {
   const std::string doing = "move device " + device.id + " into the pod as " + ifname;
   Settings others = device.settings;
   const std::optional<MacAddress> mac = std::exchange(others.mac, std::nullopt);
@@ -119,12 +126,7 @@ Result<MacAddress> Netdev::MoveIn(const Device& device, const netns::Netns& pod,
     return Fail(Code::kUnsupported,
                 doing + ": VLAN, rates, trust, spoofchk, link_state and rdma_name are for virtual functions");
   }
-  RAIL_ASSIGN_AS(const Link representor, host_.GetLink(device.representor), doing);
-  if (representor.mtu != mtu) RAIL_TRY_AS(host_.SetMtu(representor.index, mtu), doing);
-  if (!representor.up) RAIL_TRY_AS(host_.SetUp(representor.index), doing);
-
   RAIL_ASSIGN_AS(const Link link, host_.GetLink(device.netdev), doing);
-  if (link.mtu != mtu) RAIL_TRY_AS(host_.SetMtu(link.index, mtu), doing);
   if (mac && *mac != link.mac) RAIL_TRY_AS(host_.SetMac(link.index, *mac), doing);
   RAIL_TRY_AS(host_.MoveLink(link.index, pod.fd(), ifname), doing);
   return mac.value_or(link.mac);
@@ -180,6 +182,9 @@ Status Netdev::MoveOut(const Saved& saved, const netns::Netns& pod, const std::s
         addresses && addresses->size() <= kFewAddresses) {
       for (const netlink::Address& address : *addresses) (void)netlink->DeleteAddress(address);
     }
+    // Here no daemon of the host hears of it. Mend does what the pod or the driver does not let be done here.
+    if (link->mtu != saved.mtu) (void)netlink->SetMtu(link->index, saved.mtu);
+    if (link->mac != saved.mac) (void)netlink->SetMac(link->index, saved.mac);
     Status moved = netlink->MoveLink(link->index, host.fd(), saved.netdev);
     if (!IsTaken(moved)) return moved;
     moved = netlink->MoveLink(link->index, host.fd(), NameOfItsOwn(saved));

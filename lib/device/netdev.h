@@ -31,8 +31,9 @@ class Netdev : public Backend {
   Result<Location> Locate(const Saved& saved) override;
   Result<Device> Find(const config::Rail& rail, const std::string& id) override;
   Result<Saved> Save(const Device& device) override;
-  Result<MacAddress> MoveIn(const Device& device, const netns::Netns& pod, const std::string& ifname,
-                            uint32_t mtu) override;
+  Status RaiseRepresentor(const Device& device, uint32_t mtu) override;
+  Result<MacAddress> MoveIn(const Device& device, const netns::Netns& pod,
+                            const std::string& ifname) override;
   Status Restore(const Saved& saved, const netns::Netns* pod, const std::string& ifname,
                  Deadline deadline) override;
 

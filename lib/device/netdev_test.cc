@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "lib/netlink/kernel.h"
+#include "lib/netlink/testing/borrowed.h"
 #include "lib/netlink/testing/fake.h"
 #include "lib/netlink/testing/scratch.h"
 
@@ -30,7 +31,8 @@ class HostilePod : public ::testing::Test {
       RAIL_ASSIGN(netlink_, netlink::Kernel::Open());
       backend_.emplace(*netlink_, netlink::Kernel::Open);
       RAIL_ASSIGN(saved_, backend_->Save(Vf0()));
-      RAIL_TRY(backend_->MoveIn(Vf0(), *pod_, "net1", 4200));
+      RAIL_TRY(backend_->RaiseRepresentor(Vf0(), 4200));
+      RAIL_TRY(backend_->MoveIn(Vf0(), *pod_, "net1"));
       return {};
     }));
     mac_ = saved_.mac.ToString();
@@ -213,7 +215,7 @@ TEST_F(PhysicalDevice, IsNotMistakenForAnotherOfItsName) {
             Code::kBusy);
 }
 
-// Each step of MoveIn fails once; Restore then gives the host back as it was.
+// Each step into the pod fails once; Restore then gives the host back as it was.
 TEST(Netdev, IsUndoneFromEveryStep) {
   for (const char* step : {"SetMtu", "SetUp", "MoveLink"}) {
     SCOPED_TRACE(step);
@@ -227,11 +229,43 @@ TEST(Netdev, IsUndoneFromEveryStep) {
     const Device device{"vf0", "vf0", "rep0", {}};
     const Saved saved = backend.Save(device).value();
     host.FailOn(step, {Code::kTransient, "no", 0});
-    EXPECT_EQ(backend.MoveIn(device, pod, "net1", 4200).error().code, Code::kTransient);
+    const auto move_in = [&]() -> Status {
+      RAIL_TRY(backend.RaiseRepresentor(device, 4200));
+      RAIL_TRY(backend.MoveIn(device, pod, "net1"));
+      return {};
+    };
+    EXPECT_EQ(move_in().error().code, Code::kTransient);
     const Status status = backend.Restore(saved, &pod, "net1", After(kPatience));
     ASSERT_TRUE(status) << status.error().message;
     EXPECT_EQ(backend.Save(device).value(), saved);
   }
+}
+
+// ovs-vswitchd looks at all its bridges again at each change of a link of the host.
+TEST(Netdev, MakesADeviceAsItWasInsideThePod) {
+  const Netns pod = MakeScratch();
+  netlink::testing::Fake host;
+  netlink::testing::Fake inside;
+  host.AddVeth("vf0", "rep0");
+  host.Connect(pod.fd(), inside);
+  const Netns home = Netns::Current().value();
+  inside.Connect(home.fd(), host);
+  Netdev backend(host, [&] {
+    return Result<std::unique_ptr<netlink::Netlink>>(std::make_unique<netlink::testing::Borrowed>(inside));
+  });
+  const Device device{"vf0", "vf0", "rep0", {}};
+  const Saved saved = backend.Save(device).value();
+  ASSERT_TRUE(backend.MoveIn(device, pod, "net1"));
+  const int link = inside.GetLink("net1").value().index;
+  ASSERT_TRUE(inside.SetMtu(link, 4200));
+  ASSERT_TRUE(inside.SetMac(link, *MacAddress::Parse("02:66:66:66:66:66")));
+  const size_t heard = host.calls().size();
+  const Status restored = backend.Restore(saved, &pod, "net1", After(kPatience));
+  ASSERT_TRUE(restored) << restored.error().message;
+  EXPECT_EQ(backend.Save(device).value(), saved);
+  const std::vector<std::string> calls(host.calls().begin() + static_cast<ptrdiff_t>(heard),
+                                       host.calls().end());
+  EXPECT_THAT(calls, ::testing::IsEmpty());
 }
 
 TEST(Netdev, NamesTheDevicesThatTheRailHas) {

@@ -28,9 +28,12 @@ Result<Saved> Select::Save(const Device& device) {
   return Of(device.id).Save(device);
 }
 
-Result<MacAddress> Select::MoveIn(const Device& device, const netns::Netns& pod, const std::string& ifname,
-                                  uint32_t mtu) {
-  return Of(device.id).MoveIn(device, pod, ifname, mtu);
+Status Select::RaiseRepresentor(const Device& device, uint32_t mtu) {
+  return Of(device.id).RaiseRepresentor(device, mtu);
+}
+
+Result<MacAddress> Select::MoveIn(const Device& device, const netns::Netns& pod, const std::string& ifname) {
+  return Of(device.id).MoveIn(device, pod, ifname);
 }
 
 Result<std::vector<std::string>> Select::Verify(const Saved& saved, const std::optional<Settings>& settings,

@@ -253,12 +253,15 @@ Result<Saved> Sriov::Save(const Device& device) {
   return saved;
 }
 
-Result<MacAddress> Sriov::MoveIn(const Device& device, const netns::Netns& pod, const std::string& ifname,
-                                 uint32_t mtu) {
+Status Sriov::RaiseRepresentor(const Device& device, uint32_t mtu) {
+  return netdev_.RaiseRepresentor(device, mtu);
+}
+
+Result<MacAddress> Sriov::MoveIn(const Device& device, const netns::Netns& pod, const std::string& ifname) {
   RAIL_TRY_AS(ApplySettings(device), "prepare device " + device.id);
   Device plain = device;
   plain.settings = {};
-  RAIL_ASSIGN(const MacAddress mac, netdev_.MoveIn(plain, pod, ifname, mtu));
+  RAIL_ASSIGN(const MacAddress mac, netdev_.MoveIn(plain, pod, ifname));
   RAIL_TRY_AS(MoveRdmaIn(device, pod), "move the RDMA device of " + device.id + " into the pod");
   return mac;
 }

@@ -50,6 +50,9 @@ class Adding {
     attachment_.mac = settings.mac.value_or(device->mac);
     RAIL_TRY(Record());
     devices_stay = {};
+    // Before the move: ovs-vswitchd needs the kernel's RTNL lock to take a port, and a move holds it for milliseconds.
+    RAIL_TRY(engine::ReadyDevice(node_, attachment_, *device));
+    RAIL_TRY(engine::AttachPort(node_, attachment_));
     RAIL_ASSIGN(engine::DeviceMove move, engine::DeviceMove::Begin(node_, attachment_, *device, pod_));
 
     AddResult addresses;
@@ -81,7 +84,6 @@ class Adding {
                                        mac.ToString() + " while it moved into the pod");
     };
     std::future<Status> inside = Beside(configure, context_.connections.device_work());
-    RAIL_TRY(engine::AttachPort(node_, attachment_));
     RAIL_TRY(engine::AdmitTraffic(node_, attachment_, bridge, context_.config.tenancy.mode));
     {
       const Timed timed(Part::kLink);

@@ -89,11 +89,9 @@ class A04_Record : public Acceptance {};
 
 TEST_F(A04_Record, HoldsEachStepBeforeTheFirstCallThatChangesAnything) {
   const std::map<std::pair<Dependency, std::string>, std::string> steps = {
-      {{Dependency::kIpam, "Add"}, "ipam"},
-      {{Dependency::kDevices, "MoveIn"}, "device"},
-      {{Dependency::kOvsdb, "AddPort"}, "port"},
-      {{Dependency::kPods, "Configure"}, "device"},
-      {{Dependency::kBgp, "AnnounceAll"}, "announce"}};
+      {{Dependency::kIpam, "Add"}, "ipam"},         {{Dependency::kDevices, "RaiseRepresentor"}, "device"},
+      {{Dependency::kDevices, "MoveIn"}, "device"}, {{Dependency::kOvsdb, "AddPort"}, "port"},
+      {{Dependency::kPods, "Configure"}, "device"}, {{Dependency::kBgp, "AnnounceAll"}, "announce"}};
   const PodSpec pod = world.MakePod("p1", "ns-a", "vf0");
   std::map<std::string, int> seen;
   int commits = 0;
@@ -253,7 +251,7 @@ TEST_F(A08_BestEffort, DelSucceedsWithOvsAndBgpdDownAndKeepsTheWorkAsPending) {
   MustAdd(pod);
   world.faults.down = {Dependency::kOvsdb, Dependency::kOpenFlow, Dependency::kBgp};
   for (const size_t plugin : {kFrr, kTenant, kOvs}) ExpectDone(chain.Run(plugin, "DEL", pod, ""));
-  EXPECT_THAT(world.Pending(pod), ElementsAre("ipam", "port", "admit", "tenant", "announce"));
+  EXPECT_THAT(world.Pending(pod), ElementsAre("port", "ipam", "admit", "tenant", "announce"));
   EXPECT_EQ(world.devices.Where("vf0"), std::nullopt) << "the device waits for nobody";
 }
 

@@ -254,7 +254,10 @@ class DeviceContract : public ::testing::TestWithParam<Which> {
     return OnHost<Saved>([&] { return world_->StateOf(id); });
   }
   Result<MacAddress> MoveIn(const Device& device, const std::string& ifname) {
-    return OnHost<MacAddress>([&] { return world_->backend().MoveIn(device, world_->pod(), ifname, 4200); });
+    return OnHost<MacAddress>([&]() -> Result<MacAddress> {
+      RAIL_TRY(world_->backend().RaiseRepresentor(device, 4200));
+      return world_->backend().MoveIn(device, world_->pod(), ifname);
+    });
   }
   // As it was before. A VF to which nobody had given a MAC address keeps its own: without one it has no node GUID (mlx5).
   static Saved GivenBack(Saved saved) {
@@ -322,6 +325,23 @@ TEST_P(DeviceContract, MovesADeviceInAndGivesItBackAsItWas) {
     EXPECT_EQ(StateOf(world_->vf0()).value(), GivenBack(saved));
   }
   EXPECT_TRUE(Find(world_->vf0()));
+}
+
+// Open vSwitch takes it as a port before the device moves.
+TEST_P(DeviceContract, ReadiesARepresentorWhileItsDeviceStaysAndGivesItBack) {
+  const Device device = Find(world_->vf0()).value();
+  const Saved saved = Save(device).value();
+  const auto raise = [&] { return world_->backend().RaiseRepresentor(device, 4200); };
+  for (int i = 0; i < 2; ++i) {
+    const Status raised = world_->OnHost(raise);
+    ASSERT_TRUE(raised) << raised.error().message;
+    Saved ready = saved;
+    ready.representor_mtu = 4200;
+    ready.representor_up = true;
+    EXPECT_EQ(StateOf(world_->vf0()).value(), ready);
+  }
+  ASSERT_TRUE(Restore(saved, &world_->pod(), "net1"));
+  EXPECT_EQ(StateOf(world_->vf0()).value(), GivenBack(saved));
 }
 
 TEST_P(DeviceContract, RefusesANameThatIsTakenInThePod) {

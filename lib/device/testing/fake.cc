@@ -97,8 +97,16 @@ Result<Saved> Fake::Save(const Device& device) {
   return saved;
 }
 
-Result<MacAddress> Fake::MoveIn(const Device& device, const netns::Netns& pod, const std::string& ifname,
-                                uint32_t mtu) {
+Status Fake::RaiseRepresentor(const Device& device, uint32_t mtu) {
+  RAIL_TRY(Begin("RaiseRepresentor"));
+  const auto it = entries_.find(device.id);
+  if (it == entries_.end()) return Fail(Code::kNotFound, "there is no link " + device.representor);
+  it->second.state.representor_mtu = mtu;
+  it->second.state.representor_up = true;
+  return {};
+}
+
+Result<MacAddress> Fake::MoveIn(const Device& device, const netns::Netns& pod, const std::string& ifname) {
   RAIL_TRY(Begin("MoveIn"));
   const auto it = entries_.find(device.id);
   if (it == entries_.end() || it->second.pod)
@@ -115,10 +123,7 @@ Result<MacAddress> Fake::MoveIn(const Device& device, const netns::Netns& pod, c
   entry.pod = pod.identity();
   entry.ifname = ifname;
   entry.state.mac = device.settings.mac.value_or(entry.state.mac);
-  entry.state.mtu = mtu;
   entry.state.up = false;
-  entry.state.representor_mtu = mtu;
-  entry.state.representor_up = true;
   calls_.push_back("MoveIn " + device.id);
   return entry.state.mac;
 }

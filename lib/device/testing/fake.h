@@ -52,8 +52,9 @@ class Fake : public Backend {
   Result<Device> Find(const config::Rail& rail, const std::string& id) override;
   Status CheckRail(const config::Rail& rail, const std::string& id) override;
   Result<Saved> Save(const Device& device) override;
-  Result<MacAddress> MoveIn(const Device& device, const netns::Netns& pod, const std::string& ifname,
-                            uint32_t mtu) override;
+  Status RaiseRepresentor(const Device& device, uint32_t mtu) override;
+  Result<MacAddress> MoveIn(const Device& device, const netns::Netns& pod,
+                            const std::string& ifname) override;
   Result<std::vector<std::string>> Verify(const Saved& saved, const std::optional<Settings>& settings,
                                           const netns::Netns& pod) override;
   Status Restore(const Saved& saved, const netns::Netns* pod, const std::string& ifname,

@@ -45,7 +45,10 @@ class SriovTest : public ::testing::Test {
     return OnHost<Saved>([&] { return host_.backend().Save(device); }).value();
   }
   Result<MacAddress> MoveIn(const Device& device, const std::string& ifname = "net1") {
-    return OnHost<MacAddress>([&] { return host_.backend().MoveIn(device, host_.pod(), ifname, 4200); });
+    return OnHost<MacAddress>([&]() -> Result<MacAddress> {
+      RAIL_TRY(host_.backend().RaiseRepresentor(device, 4200));
+      return host_.backend().MoveIn(device, host_.pod(), ifname);
+    });
   }
   // The first VF; what it was before.
   Saved MoveInAsAskedForEverything() {

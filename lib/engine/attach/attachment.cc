@@ -346,13 +346,18 @@ void ForgetLastStep(Node& node) {
   if (node.store.ForgetStep(node.made.back().id)) node.made.pop_back();
 }
 
-Result<DeviceMove> DeviceMove::Begin(Node& node, const Attachment& attachment, const device::Device& device,
-                                     const netns::Netns& pod) {
+Status ReadyDevice(Node& node, const Attachment& attachment, const device::Device& device) {
   RAIL_ASSIGN(device::Backend * devices, node.connections.Devices());
   RAIL_ASSIGN(const device::Saved saved, devices->Save(device));
   RAIL_TRY(RecordStep(node, attachment, kOvsProvider, step::kDevice, saved.ToJson()));
-  const auto move = [devices, device, &pod, ifname = attachment.key.ifname, mtu = attachment.mtu] {
-    return devices->MoveIn(device, pod, ifname, mtu);
+  return devices->RaiseRepresentor(device, attachment.mtu);
+}
+
+Result<DeviceMove> DeviceMove::Begin(Node& node, const Attachment& attachment, const device::Device& device,
+                                     const netns::Netns& pod) {
+  RAIL_ASSIGN(device::Backend * devices, node.connections.Devices());
+  const auto move = [devices, device, &pod, ifname = attachment.key.ifname] {
+    return devices->MoveIn(device, pod, ifname);
   };
   return DeviceMove(Beside(move, node.connections.device_work()));
 }

@@ -98,6 +98,8 @@ std::vector<ovs::Rule> WantedRules(const pipeline::BridgeFacts& bridge, const st
                                    const std::vector<state::Step>& steps);
 
 // Each function records its step, then makes the effect. If it fails, the step stays in the record, and the caller must undo it.
+// First, the device's: saves its state and readies its representor. The port comes next, then the move (DeviceMove).
+Status ReadyDevice(Node& node, const state::Attachment& attachment, const device::Device& device);
 Status AttachPort(Node& node, state::Attachment& attachment);  // fills ofport
 Status AdoptPort(Node& node, state::Attachment& attachment, const ovs::Port& port);
 Status AdmitTraffic(Node& node, const state::Attachment& attachment, const pipeline::BridgeFacts& bridge,
@@ -116,7 +118,7 @@ Status NobodyElseHas(Node& node, const state::Attachment& attachment, const std:
 // the caller may use every connection but Netlink, Devices and Pods. The destructor waits for the thread.
 class DeviceMove {
  public:
-  // Records the step, then begins. `pod` must outlive this.
+  // After ReadyDevice, which has recorded the step. `pod` must outlive this.
   static Result<DeviceMove> Begin(Node& node, const state::Attachment& attachment,
                                   const device::Device& device, const netns::Netns& pod);
   // Waits for the move and returns the device's MAC in the pod. Call it only once. Errors: as device::Backend::MoveIn.

@@ -50,7 +50,7 @@ class AttachmentTest : public ::testing::Test {
 };
 
 TEST_F(AttachmentTest, RecordsItsStepsInTheirOrder) {
-  EXPECT_THAT(Kinds(), ElementsAre(step::kPort, step::kDevice, step::kAdmit, step::kTenant, step::kAnnounce));
+  EXPECT_THAT(Kinds(), ElementsAre(step::kDevice, step::kPort, step::kAdmit, step::kTenant, step::kAnnounce));
 }
 
 // When an effect is made, its step is in the record: the test reads the record before each call that changes something.
@@ -59,7 +59,7 @@ TEST(Effects, AreRecordedBeforeTheyAreMade) {
   const PodSpec pod = world.MakePod("p1", "ns-a", "vf0");
   std::map<std::string, bool> seen;  // effect -> its step was there
   const std::map<std::string, std::string> step_of = {
-      {"AddPort", step::kPort}, {"MoveIn", step::kDevice}, {"AnnounceAll", step::kAnnounce}};
+      {"RaiseRepresentor", step::kDevice}, {"AddPort", step::kPort}, {"AnnounceAll", step::kAnnounce}};
   int commits = 0;
   world.faults.before = [&](Dependency, std::string_view call) {
     std::string wanted;

@@ -14,7 +14,8 @@ using state::Step;
 Status MoveInAgain(Node& node, const std::string& ifname, uint32_t mtu, const netns::Netns& pod,
                    const device::Device& device, const podnet::Plan& plan) {
   RAIL_ASSIGN(device::Backend * devices, node.connections.Devices());
-  RAIL_TRY(devices->MoveIn(device, pod, ifname, mtu));
+  RAIL_TRY(devices->RaiseRepresentor(device, mtu));
+  RAIL_TRY(devices->MoveIn(device, pod, ifname));
   // The policy rules of the interface that is gone stayed in the pod.
   RAIL_TRY(node.connections.Pods().Deconfigure(pod, plan));
   return node.connections.Pods().Configure(pod, plan);

@@ -36,9 +36,11 @@ TEST_F(PutBackTest, ADeviceThatWasMadeAnewComesBackIntoItsPodAsItWas) {
   EXPECT_EQ(Repairs(), before + 1);
   EXPECT_EQ(world.devices.Where("vf0"), pod.identity);
   EXPECT_EQ(world.devices.State("vf0")->mac, mac) << "rules and neighbours know the pod by it";
-  EXPECT_EQ(world.devices.State("vf0")->mtu, 4200U);
+  EXPECT_EQ(world.devices.State("vf0")->representor_mtu, 4200U);
+  EXPECT_TRUE(world.devices.State("vf0")->representor_up);
   const auto configured = world.pods.configured();
   ASSERT_EQ(configured.size(), 1U);
+  EXPECT_EQ(configured.begin()->second.mtu, 4200U);
   EXPECT_THAT(configured.begin()->second.addresses, ElementsAre(Ip("10.0.3.1")));
   EXPECT_THAT(Announced(), ElementsAre("10.0.3.1"));
   world.EndNamespace(pod);

@@ -28,6 +28,7 @@ Result<state::Attachment> Attach(World& world, const PodSpec& pod, const std::st
   const bool vrf = context->config.tenancy.mode == config::TenancyMode::kVrf;
   if (!vrf) RAIL_TRY(context->store->Claim(attachment.id, state::ClaimKind::kAddress, address));
   RAIL_TRY(context->store->SetAddresses(attachment.id, attachment.addresses, attachment.gateways));
+  RAIL_TRY(ReadyDevice(node, attachment, device));
   RAIL_TRY(AttachPort(node, attachment));
   RAIL_ASSIGN(const netns::Netns inside, netns::Netns::Open(pod.netns));
   RAIL_ASSIGN(DeviceMove move, DeviceMove::Begin(node, attachment, device, inside));

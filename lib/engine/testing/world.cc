@@ -52,10 +52,14 @@ class Devices : public device::Backend {
     RAIL_TRY(world_.faults.Call(Dependency::kDevices, "Save"));
     return world_.devices.Save(device);
   }
-  Result<MacAddress> MoveIn(const device::Device& device, const netns::Netns& pod, const std::string& ifname,
-                            uint32_t mtu) override {
+  Status RaiseRepresentor(const device::Device& device, uint32_t mtu) override {
+    RAIL_TRY(world_.faults.Call(Dependency::kDevices, "RaiseRepresentor"));
+    return world_.devices.RaiseRepresentor(device, mtu);
+  }
+  Result<MacAddress> MoveIn(const device::Device& device, const netns::Netns& pod,
+                            const std::string& ifname) override {
     RAIL_TRY(world_.faults.Call(Dependency::kDevices, "MoveIn"));
-    RAIL_ASSIGN(const MacAddress mac, world_.devices.MoveIn(device, pod, ifname, mtu));
+    RAIL_ASSIGN(const MacAddress mac, world_.devices.MoveIn(device, pod, ifname));
     world_.pods.AddLink(pod.identity(), ifname);
     return mac;
   }
