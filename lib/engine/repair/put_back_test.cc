@@ -8,7 +8,6 @@
 namespace rail::engine {
 namespace {
 
-using testing::Dependency;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
