@@ -128,6 +128,8 @@ TEST_F(OwnerTest, ThePendingPortOfAnOldOwnerIsTheNewOnes) {
   ExpectDone(chain.Del(old));
   EXPECT_EQ(OwnerOfPort("rep0"), mark);
   EXPECT_EQ(*world.record.OwnerOf(state::ClaimKind::kPort, "rep0"), world.Attachment(fresh).id);
+  ASSERT_TRUE(world.guard.guards().contains("rep0"));
+  EXPECT_EQ(world.guard.guards().at("rep0").allowed->addresses, world.Attachment(fresh).addresses);
   ExpectSoleOwner(fresh);
 }
 

@@ -33,8 +33,8 @@ namespace rail::engine {
 
 // What raild's repairs are counted by (NodeStatus::Repaired).
 inline constexpr auto kRepairCauses = std::to_array<std::string_view>(
-    {"rules", "foreign flow", "port", "orphan port", "external_ids", "representor", "sysctl", "NIC", "QoS",
-     "rates", "announcement", "orphan announcement", "bgp configuration", "front end", "tenant link",
+    {"rules", "foreign flow", "port", "orphan port", "external_ids", "representor", "guard", "sysctl", "NIC",
+     "QoS", "rates", "announcement", "orphan announcement", "bgp configuration", "front end", "tenant link",
      "attachment", "device"});
 
 // How the node's RDMA devices and network namespaces go together (rdma-system(8)).

@@ -28,9 +28,7 @@ Result<std::vector<ovs::RuleStats>> RulesOf(const state::Attachment& attachment,
   }
   for (const ovs::CookieMatch& which : whose) {
     RAIL_ASSIGN(const auto dumped, bridge->Dump(which, connections.CallDeadline()));
-    std::ranges::copy_if(dumped, std::back_inserter(rules), [](const ovs::RuleStats& stats) {
-      return !pipeline::RefusesForgedMac(stats.rule);  // table 6 counts what these refuse
-    });
+    rules.insert(rules.end(), dumped.begin(), dumped.end());
   }
   std::ranges::sort(rules, {}, [](const ovs::RuleStats& stats) {
     return std::tuple(stats.rule.table, -stats.rule.priority, stats.rule.match);

@@ -119,6 +119,7 @@ Status LookAtDatapath(NodeFacts& facts, engine::Connections& connections) {
   const auto flows = ReadMegaflows(facts.config, connections, deadline);
   if (!flows) return LookAtForeignFlows(facts, connections);  // the datapath of this type may not exist yet
   for (const Megaflow& flow : *flows) {
+    facts.masks.Add(flow);
     const bool of_a_pod = std::ranges::any_of(facts.view.attachments, [&](const engine::AttachmentView& a) {
       const std::string& port = a.attachment.representor;
       return !port.empty() && (flow.in_port == port || flow.outputs.contains(port));
@@ -380,7 +381,7 @@ void Inspector::AskParts(NodeFacts& facts) const {
       {"ovsdb-server", over(LookAtSwitch), Take<&Node::other_config, &Rail::bridge>, Down<&Node::ovsdb_down>},
       {"ovs-vswitchd", over(LookAtDatapath),
        Take<&Node::datapaths, &Node::megaflows, &Node::megaflows_in_software, &Node::dropping_megaflows,
-            &Rail::foreign_flows, &Rail::foreign_examples>,
+            &Node::masks, &Rail::foreign_flows, &Rail::foreign_examples>,
        Down<&Node::vswitchd_down>},
       {"kernel", over(LookAtLinks), Take<&Node::vrfs, &Rail::uplink, &Rail::local, &Rail::representors>,
        Down<&Node::links_unknown>},

@@ -38,6 +38,27 @@ std::string Seen(std::string_view field, bool inner = false) {
   return std::string(name) + "(" + seen + ")";
 }
 
+// "ipv4(src=10.0.0.0/255.0.0.0,frag=no)" -> "ipv4(src/255.0.0.0,frag)", "eth_type(0x0800)" -> "eth_type".
+std::string WithoutValues(std::string_view fields) {
+  std::string mask;
+  for (const std::string_view field : SplitOutside(fields)) {
+    const size_t open = field.find('(');
+    if (open != std::string_view::npos && field.ends_with(')')) {
+      const std::string inside = WithoutValues(field.substr(open + 1, field.size() - open - 2));
+      Append(mask, ",", std::string(field.substr(0, open)) + (inside.empty() ? "" : "(" + inside + ")"));
+      continue;
+    }
+    const size_t equals = field.find('=');
+    const size_t slash = field.rfind('/');
+    const std::string bits = slash == std::string_view::npos ? "" : std::string(field.substr(slash));
+    if (equals != std::string_view::npos)
+      Append(mask, ",", std::string(field.substr(0, equals)) + bits);
+    else if (!bits.empty())
+      Append(mask, ",", bits);
+  }
+  return mask;
+}
+
 // Splits "key:value": if `piece` begins with `key`, sets `value`.
 bool Take(std::string_view piece, std::string_view key, std::string_view& value) {
   if (!piece.starts_with(key)) return false;
@@ -89,6 +110,33 @@ std::vector<Megaflow> ParseMegaflows(std::string_view text) {
   std::vector<Megaflow> flows;
   ForEachMegaflow(text, [&](Megaflow&& flow) { flows.push_back(std::move(flow)); });
   return flows;
+}
+
+const char* FamilyOf(const Megaflow& flow) {
+  if (flow.match.find("ipv4(") != std::string::npos) return "ipv4";
+  return flow.match.find("ipv6(") != std::string::npos ? "ipv6" : "other";
+}
+
+std::string MaskOf(const Megaflow& flow) {
+  return WithoutValues(flow.match);
+}
+
+std::map<std::string, size_t> Masks::Counts() const {
+  std::map<std::string, size_t> counts;
+  for (const auto& [family, masks] : of_) counts[family] = masks.size();
+  return counts;
+}
+
+std::pair<std::string, size_t> Masks::Most(const std::string& family) const {
+  std::map<std::string, size_t> of_port;
+  if (const auto masks = of_.find(family); masks != of_.end()) {
+    for (const auto& [mask, ports] : masks->second) {
+      for (const std::string& port : ports) ++of_port[port];
+    }
+  }
+  const auto most = std::ranges::max_element(of_port, {}, [](const auto& one) { return one.second; });
+  if (most == of_port.end()) return {};
+  return {most->first, most->second};
 }
 
 std::string WhyNotInHardware(const Megaflow& flow, const Datapath& datapath) {

@@ -7,9 +7,11 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "rail/v1/node.pb.h"
@@ -30,6 +32,24 @@ struct Megaflow {
 // Skips lines that are not flows.
 void ForEachMegaflow(std::string_view text, const std::function<void(Megaflow&&)>& each);
 std::vector<Megaflow> ParseMegaflows(std::string_view text);
+
+// "ipv4", "ipv6" or "other".
+const char* FamilyOf(const Megaflow& flow);
+// The bits that the flow looks at, whatever their values: "in_port,eth(src,dst),eth_type,ipv4(src/255.0.0.0,dst)". The datapath looks a
+// packet up by every such mask, one after another.
+std::string MaskOf(const Megaflow& flow);
+
+// Masks of a datapath, by family, each with the ports from which its flows come.
+class Masks {
+ public:
+  void Add(const Megaflow& flow) { of_[FamilyOf(flow)][MaskOf(flow)].insert(flow.in_port); }
+  std::map<std::string, size_t> Counts() const;  // by family
+  // The port that has flows of the most masks of a family, and of how many; "": none.
+  std::pair<std::string, size_t> Most(const std::string& family) const;
+
+ private:
+  std::map<std::string, std::map<std::string, std::set<std::string>>> of_;
+};
 
 // The facts about the switch that decide about offload.
 struct Datapath {

@@ -1,11 +1,28 @@
 // What other programs print, read.
 #include <gmock/gmock.h>
 
+#include "lib/inspect/doctor/fixture.h"
 #include "lib/inspect/megaflow.h"
 #include "lib/inspect/text.h"
 #include "lib/inspect/trace/switch_trace.h"
 
 namespace rail::inspect {
+namespace {
+
+Megaflow FlowOf(const std::string& port, const std::string& match) {
+  Megaflow flow;
+  flow.in_port = port;
+  flow.match = match;
+  return flow;
+}
+
+}  // namespace
+
+void AddMasks(NodeFacts& facts, int masks) {
+  for (int bits = 1; bits <= masks; ++bits)
+    facts.masks.Add(FlowOf("rep0", "in_port(rep0),ipv6(dst=fd52::/" + std::to_string(bits) + ")"));
+}
+
 namespace {
 
 using testing::ElementsAre;
@@ -30,6 +47,30 @@ Final flow: udp,reg0=0xc6b1,reg1=0x4db04ca0,reg2=0x63012345,reg3=0x6789abcd,in_p
 Megaflow: recirc_id=0,eth,ip,in_port=2,dl_src=4e:7b:7b:bb:1e:90,nw_src=10.0.1.2,nw_dst=10.0.1.64/26,nw_frag=no
 Datapath actions: drop
 )";
+
+TEST(Masks, AreTheBitsThatFlowsLookAt) {
+  const Megaflow one =
+      FlowOf("rep0",
+             "in_port(rep0),eth(src=02:00:00:00:00:01,dst=02:00:00:00:00:02),eth_type(0x0800),"
+             "ipv4(src=10.0.0.1,dst=10.0.0.0/255.0.0.0,frag=no)");
+  EXPECT_EQ(MaskOf(one), "in_port,eth(src,dst),eth_type,ipv4(src,dst/255.0.0.0,frag)");
+  EXPECT_EQ(MaskOf(FlowOf("u", "in_port(u),vlan(vid=5,pcp=0),encap(eth_type(0x0800),ipv4(src=10.0.0.1))")),
+            "in_port,vlan(vid,pcp),encap(eth_type,ipv4(src))");
+  EXPECT_EQ(MaskOf(FlowOf("rep0", "in_port(rep0),vlan_tci(0x1000/0x1000)")), "in_port,vlan_tci(/0x1000)");
+
+  Masks masks;
+  EXPECT_EQ(masks.Most("ipv4").second, 0U);
+  masks.Add(one);
+  masks.Add(FlowOf("rep1",
+                   "in_port(rep1),eth(src=02:00:00:00:00:03,dst=02:00:00:00:00:02),eth_type(0x0800),"
+                   "ipv4(src=10.0.0.7,dst=11.0.0.0/255.0.0.0,frag=no)"));  // the same bits
+  masks.Add(FlowOf("rep1", "in_port(rep1),eth_type(0x0800),ipv4(dst=10.0.0.0/255.128.0.0)"));
+  masks.Add(FlowOf("rep0", "in_port(rep0),eth_type(0x86dd),ipv6(dst=fd52::/16)"));
+  masks.Add(FlowOf("rep0", "in_port(rep0),eth_type(0x0806)"));
+  EXPECT_THAT(masks.Counts(),
+              ::testing::ElementsAre(std::pair("ipv4", 2U), std::pair("ipv6", 1U), std::pair("other", 1U)));
+  EXPECT_EQ(masks.Most("ipv4"), (std::pair<std::string, size_t>("rep1", 2)));
+}
 
 TEST(SwitchTrace, IsReadRuleByRule) {
   const auto trace = ParseSwitchTrace(kTrace);

@@ -28,6 +28,10 @@ Status DropsOf(const config::Rail& rail, const engine::NodeView& view, engine::C
     const auto its_cookie =
         ovs::CookieMatch::Exact(ovs::CookieKind::kAttachment, static_cast<uint64_t>(pod.id));
     RAIL_ASSIGN(const auto rules, bridge->Dump(its_cookie, connections.CallDeadline()));
+    RAIL_ASSIGN(guard::Guard * guard, connections.Guard());
+    const auto refused = guard->Count(pod.representor);
+    if (refused) drops.push_back({rail.name, kOfGuard, pod.id, pod.tenant, refused->all()});
+    if (!refused && refused.error().code != Code::kNotFound) return tl::make_unexpected(refused.error());
     for (const ovs::RuleStats& its : rules) {
       if (its.rule.actions == "drop")
         drops.push_back({rail.name, its.rule.table, pod.id, pod.tenant, its.packets});
@@ -74,7 +78,9 @@ SwitchSample TakeSample(const engine::NodeView& view, const config::NodeConfig& 
     ports[a.representor] = {a.rail, a.tenant};
     sample.flows[{a.rail, a.tenant}];
   }
+  Masks masks;
   const Status read = EachMegaflow(config, connections, After(flows_time), [&](const Megaflow& flow) {
+    masks.Add(flow);
     if (const auto from = ports.find(flow.in_port); from != ports.end()) {
       Count(sample.flows[from->second], flow, true);
       return;
@@ -84,6 +90,7 @@ SwitchSample TakeSample(const engine::NodeView& view, const config::NodeConfig& 
     if (to != flow.outputs.end()) Count(sample.flows[ports[*to]], flow, false);
   });
   if (!read) sample.flows_problem = read.error().message;
+  sample.masks = masks.Counts();
   return sample;
 }
 

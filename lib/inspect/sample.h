@@ -19,7 +19,10 @@
 
 namespace rail::inspect {
 
-// A rule that drops.
+inline constexpr uint8_t kOfGuard =
+    255;  // in place of a table: the guard of the pod's representor, before the bridge
+
+// A rule, or a guard, that drops.
 struct DropRule {
   std::string rail;
   uint8_t table = 0;
@@ -46,6 +49,7 @@ struct SwitchSample {
   std::string flows_problem;     // "": every flow has been read
   std::vector<DropRule> drops;
   ovs::DatapathCounts datapath;
+  std::map<std::string, size_t> masks;  // of the flows that were read, by family
   std::map<std::pair<std::string, std::string>, TenantFlows>
       flows;  // by rail and tenant, for all tenants with a pod
 };

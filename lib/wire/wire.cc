@@ -18,6 +18,7 @@
 #include "lib/frr/vty.h"
 #include "lib/frr/vty_bgp.h"
 #include "lib/frr/zebra.h"
+#include "lib/guard/kernel.h"
 #include "lib/netlink/exits.h"
 #include "lib/netlink/firewall.h"
 #include "lib/netlink/kernel.h"
@@ -85,6 +86,7 @@ engine::Openers RealOpeners(const config::NodeConfig& config) {
                               const sriov::Preparer::Claimed& claimed) {
     return MakePreparer(sysfs).GiveBack(pf, before, claimed);
   };
+  openers.guard = guard::Kernel::Open;
   openers.lock_devices = [path = config::Paths::FromEnvironment().state_file](FileLock::Kind kind) {
     return FileLock::Get(path + ".devices", kind);
   };

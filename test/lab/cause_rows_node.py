@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, closing, contextmanager
 from typing import Any
 
 from causes import Row, Stage
-from frames import BROADCAST, ethernet
+from frames import udp_frame
 from railcni_lab import daemons, kernel, pods
 from railcni_lab.chain import Attachment, Chain
 from railcni_lab.layout import Node, bridge, uplink, write_json
@@ -183,9 +183,10 @@ def tenant_misspelt(stage: Stage) -> Iterator[None]:
 
 @contextmanager
 def flood(stage: Stage) -> Iterator[None]:
-    """1,500 frames of as many Ethernet types: a datapath flow each, that drops."""
+    """1,500 frames to as many addresses that nobody has: a datapath flow each, that drops."""
     a1 = stage.port("a1")
-    send_frames(a1, [ethernet(a1.mac, BROADCAST, 0x8900 + number, b"flood".ljust(46, b"\0")) for number in range(1500)])
+    send_frames(a1, [udp_frame(a1.mac, stage.world.gateway_mac(a1.rail), a1.ipv4, f"10.98.{number >> 8}.{number & 255}", b"flood")
+                     for number in range(1500)])
     try:
         yield
     finally:

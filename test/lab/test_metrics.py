@@ -19,7 +19,7 @@ from railcni_lab import daemons, kernel, matrix, pods
 from railcni_lab.fabric import METRICS
 from railcni_lab.layout import Node
 from tables import Tables
-from world import METRICS_PORT, World, eventually, hanging, send_frames, settle
+from world import METRICS_PORT, World, eventually, hanging, send_frames, send_frames_on, settle
 
 SPACING, TIMES_DURATION = 5, 100  # the next look: so many seconds after the last one's end, and so many times its duration
 LOOK_AGE, LOOK_DURATION = "railcni_switch_look_age_seconds", "railcni_switch_look_duration_seconds"
@@ -93,13 +93,13 @@ def test_drops_are_counted_by_table_and_tenant(settled: World) -> None:
     def drops(table: str, tenant: str) -> float:
         return value(settled.metrics(node), "railcni_dropped_packets_total", rail=rail, table=table, tenant=tenant) or 0
 
-    before = drops("refuse", "tenant-a"), drops("refuse", "tenant-b"), drops("compare", "")
+    before = drops("guard", "tenant-a"), drops("guard", "tenant-b"), drops("compare", "")
     false = udp_frame(mine.mac, settled.gateway_mac(0), "10.0.99.99", mate.ipv4, b"metrics")
     foreign = udp_frame(mine.mac, settled.gateway_mac(0), mine.ipv4, stranger.ipv4, b"metrics")
     send_frames(mine, [false] * 20 + [foreign] * 20)
-    eventually("the forged frames are its tenant's", lambda: drops("refuse", "tenant-a"), lambda n: n >= before[0] + 20, 60)
+    eventually("the forged frames are its tenant's", lambda: drops("guard", "tenant-a"), lambda n: n >= before[0] + 20, 60)
     eventually("those to another tenant are nobody's", lambda: drops("compare", ""), lambda n: n >= before[2] + 20, 60)
-    assert drops("refuse", "tenant-b") == before[1]
+    assert drops("guard", "tenant-b") == before[1]
 
 
 def test_flows_of_a_tenant_are_where_the_datapath_has_them(settled: World, node: Node) -> None:
@@ -196,20 +196,18 @@ def test_without_an_answer_from_the_switch_the_page_comes_without_its_part(lone:
 
 
 def test_many_flows_cost_the_switch_a_hundredth_of_its_time(settled: World, tables: Tables) -> None:
-    """Ethernet types: each is a datapath flow of its own, which drops."""
-    pod = settled.port("a1")
-    node, some, all_of_them = pod.node, 6_000, 20_000
-    frames = [ethernet(pod.mac, settled.gateway_mac(0), 0x1000 + number, bytes(46)) for number in range(all_of_them)]
+    """A leaf that sends frames of all Ethernet types: each is a datapath flow of its own, which drops. A pod cannot make so many."""
+    node, some, all_of_them = settled.port("a1").node, 6_000, 20_000
+    leaf = settled.lab.leaf(0)
+    frames = [ethernet(settled.leaf_mac(node, 0), settled.bridge_mac(node, 0), 0x1000 + number, bytes(46))
+              for number in range(all_of_them)]
 
     def after_sending(flows: int) -> int:
         """How many are there then: some frames may be lost on the way."""
-        send_frames(pod, frames[:flows])
+        send_frames_on(leaf.namespace, node.name, frames[:flows])
         counts = re.search(r"\(current (\d+)\)", settled.appctl(node, "upcall/show"))
         assert counts
         return int(counts[1])
-
-    def dropping(page: dict[str, float]) -> float:
-        return value(page, "railcni_datapath_dropping_flows", rail="rail0", tenant="tenant-a") or 0
 
     def look_at(flows: int) -> dict[str, float]:
         eventually(f"{flows} flows", lambda: after_sending(flows), lambda count: count > 0.95 * flows, 60)
@@ -218,7 +216,6 @@ def test_many_flows_cost_the_switch_a_hundredth_of_its_time(settled: World, tabl
                    (f"{page['railcni_datapath_all_flows']:.0f}", f"{1000 * page[LOOK_DURATION]:.0f} ms", f"{pause_after(page):.0f} s"))
         assert all(looks_at(page).values())
         assert page["railcni_datapath_all_flows"] > 0.9 * flows
-        assert dropping(page) > 0.9 * flows
         return page
 
     def no_other_during_the_pause_after(look: dict[str, float]) -> None:
@@ -226,7 +223,7 @@ def test_many_flows_cost_the_switch_a_hundredth_of_its_time(settled: World, tabl
         while time.monotonic() < until:
             page = settled.metrics(node)
             assert page[LOOK_DURATION] == look[LOOK_DURATION] and page[LOOK_AGE] > age, "another look, too early"
-            assert dropping(page) == dropping(look)
+            assert page["railcni_datapath_all_flows"] == look["railcni_datapath_all_flows"]
             age = page[LOOK_AGE]
             time.sleep(0.2)
 

@@ -17,7 +17,7 @@ from railcni_lab.speaker import Speaker, addresses, announce, communities, tenan
 from world import World, eventually, kill_raild
 
 TENANTS, ADDRESSES, LARGEST = 1000, 100_000, 30_000
-RULES_OF_A_BRIDGE = 300  # without a pod: the steps that refuse a forged MAC are most of them
+RULES_OF_A_BRIDGE = 50  # without a pod
 RSS_MIB, LEARN_SECONDS = 200, 5  # the budgets
 
 

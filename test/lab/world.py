@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import guards
 from railcni_lab import daemons, kernel, matrix, pods, vty
 from railcni_lab.fabric import METRICS
 from railcni_lab.layout import Host, Lab, LabError, Node, bridge, uplink
@@ -92,11 +93,11 @@ class World:
                           timeout=100)
 
     def drops(self, port: Port) -> int:
-        """Frames that the pod sent and may not send: table 6 counts them."""
+        """Frames that the pod sent and may not send: its guard counts them, and table 6 what passes the guard."""
         rules = self.flows(port.node, port.rail, f"table=6,in_port={port.ofport}")
         assert len(rules) == 1 and rules[0]["actions"] == "drop", \
             f"{port.representor}: wanted one rule in table 6 that drops, found {rules}"
-        return int(rules[0]["n_packets"])
+        return int(rules[0]["n_packets"]) + sum(guards.refused(port.node.namespace, port.representor).values())
 
     def unknown_destination_drops(self, node: Node, rail: int) -> int:
         return sum(int(f["n_packets"]) for f in self.flows(node, rail, "table=2") if f["actions"] == "drop")
@@ -336,10 +337,14 @@ def captures(*where: tuple[str, str]) -> Iterator[list[Capture]]:
 
 def send_frames(port: Port, frames: list[bytes]) -> None:
     """Puts the frames on the pod's interface as they are, slowly enough for the socket that Open vSwitch reads."""
-    with kernel.inside(port.namespace):
+    send_frames_on(port.namespace, port.ifname, frames)
+
+
+def send_frames_on(namespace: str, link: str, frames: list[bytes]) -> None:
+    with kernel.inside(namespace):
         raw = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
     with raw:
-        raw.bind((port.ifname, 0))
+        raw.bind((link, 0))
         for number, frame in enumerate(frames):
             raw.send(frame)
             if number % 32 == 31:

@@ -50,10 +50,12 @@ inline constexpr Family kLookDuration{
     "railcni_switch_look_duration_seconds", Kind::kGauge, "",
     "How long the last look at Open vSwitch took; the next one comes a hundred times that later."};
 inline constexpr Family kDropped{"railcni_dropped_packets_total", Kind::kCounter, "rail,table,tenant",
-                                 "Packets that rules of ours have dropped since raild first looked; the "
-                                 "tenant where the rule is a pod's."};
+                                 "Packets that rules and guards of ours have dropped since raild first "
+                                 "looked; the tenant where the rule is a pod's."};
 inline constexpr Family kAllMegaflows{"railcni_datapath_all_flows", Kind::kGauge, "",
                                       "Datapath flows of Open vSwitch, of whomever."};
+inline constexpr Family kMasks{"railcni_datapath_masks", Kind::kGauge, "family",
+                               "Masks of datapath flows: a packet is looked up by one after another."};
 inline constexpr Family kMegaflowLimit{
     "railcni_datapath_flow_limit", Kind::kGauge, "",
     "Above so many datapath flows Open vSwitch removes those that are idle at once."};
@@ -107,14 +109,12 @@ inline constexpr Family kPodBytes{"railcni_pod_bytes_total", Kind::kCounter,
                                   "Bytes of one interface of a pod; only with metrics.pods."};
 
 inline constexpr std::array kAll = {
-    &kTenantShare,  &kTenantMax,         &kCniSeconds,    &kCniPartSeconds,
-    &kCniFailures,  &kLookSuccess,       &kLookAge,       &kLookDuration,
-    &kDropped,      &kAllMegaflows,      &kMegaflowLimit, &kOffloadedMegaflows,
-    &kMegaflows,    &kDroppingMegaflows, &kRoce,          &kUplinkLineRate,
-    &kUplinkBytes,  &kUplinkPackets,     &kUplinkDropped, &kUplinkErrors,
-    &kUplinkPauses, &kUplinkPeak,        &kBursts,        &kBurstSeconds,
-    &kTenantBytes,  &kTenantPackets,     &kTenantDropped, &kTenantSlow,
-    &kPodBytes,
+    &kTenantShare,  &kTenantMax,      &kCniSeconds,         &kCniPartSeconds, &kCniFailures,
+    &kLookSuccess,  &kLookAge,        &kLookDuration,       &kMasks,          &kDropped,
+    &kAllMegaflows, &kMegaflowLimit,  &kOffloadedMegaflows, &kMegaflows,      &kDroppingMegaflows,
+    &kRoce,         &kUplinkLineRate, &kUplinkBytes,        &kUplinkPackets,  &kUplinkDropped,
+    &kUplinkErrors, &kUplinkPauses,   &kUplinkPeak,         &kBursts,         &kBurstSeconds,
+    &kTenantBytes,  &kTenantPackets,  &kTenantDropped,      &kTenantSlow,     &kPodBytes,
 };
 
 }  // namespace rail::metrics

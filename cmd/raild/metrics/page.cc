@@ -76,6 +76,7 @@ void AddMeasured(Exposition& page, const Measured* measured, Clock::time_point n
     if (counts.offloaded) page.Add(metrics::kOffloadedMegaflows, {}, *counts.offloaded);
   }
   if (flows) {
+    for (const auto& [family, count] : measured->sample.masks) page.Add(metrics::kMasks, {family}, count);
     for (const auto& [of, megaflows] : measured->sample.flows) {
       const std::string tenant = ValidUtf8(of.second);
       page.Add(metrics::kMegaflows, {of.first, tenant, "hardware"}, megaflows.in_hardware);

@@ -202,11 +202,21 @@ Status FinishRestore(Node& node, const Attachment& attachment, Result<Restoring>
   return node.store.Release(attachment.id, ClaimKind::kDevice, attachment.device);
 }
 
+// Releases the claim of the port, and takes its guard away where no other attachment has the port by now.
+Status ReleasePort(Node& node, const Attachment& attachment) {
+  RAIL_ASSIGN(const auto owner, node.store.OwnerOf(ClaimKind::kPort, attachment.representor));
+  Status released = node.store.Release(attachment.id, ClaimKind::kPort, attachment.representor);
+  if (owner && *owner != attachment.id) return released;
+  RAIL_ASSIGN(guard::Guard * guard, node.connections.Guard());
+  RAIL_TRY(guard->Detach(attachment.representor));
+  return released;
+}
+
 // Releases the claim first, so that it keeps nobody from the device while OVSDB is down. An attachment that takes the port over
 // puts its own mark on it. Then DeletePort does not delete it. A port without any mark is this attachment's, too: somebody has made
 // it again by hand, and raild has not come round to mark it. ovs-cni marks its ports as "owner".
 Status UndoPort(Node& node, const Attachment& attachment, const std::string& bridge) {
-  Status released = node.store.Release(attachment.id, ClaimKind::kPort, attachment.representor);
+  Status released = ReleasePort(node, attachment);
   RAIL_ASSIGN(ovs::Ovsdb * db, node.connections.Ovsdb());
   for (const ovs::ExternalIds& its : {ovs::ExternalIds{{kOwnerKey, std::to_string(attachment.id)}},
                                       ovs::ExternalIds{{kOwnerKey, ""}, {"owner", ""}}}) {
@@ -219,7 +229,7 @@ Status UndoPort(Node& node, const Attachment& attachment, const std::string& bri
 // The interface stays with the plugin that made it. Of what is inside the pod, only the policy rules would outlive the interface.
 Status UndoAdopt(Node& node, const Attachment& attachment) {
   ClearPod(node, attachment, PodNamespace(attachment));
-  Status released = node.store.Release(attachment.id, ClaimKind::kPort, attachment.representor);
+  Status released = ReleasePort(node, attachment);
   RAIL_ASSIGN(ovs::Ovsdb * db, node.connections.Ovsdb());
   RAIL_ASSIGN(const auto port, db->FindPort(attachment.representor, node.connections.CallDeadline()));
   const auto mark = port ? port->external_ids.find(kOwnerKey) : ovs::ExternalIds::const_iterator{};
@@ -371,6 +381,8 @@ Status AdmitTraffic(Node& node, const Attachment& attachment, const pipeline::Br
                     config::TenancyMode mode) {
   RAIL_ASSIGN(const config::Rail* rail, RailOf(node.config, attachment.rail));
   RAIL_TRY(RecordStep(node, attachment, kOvsProvider, step::kAdmit, BridgeDetail(rail->bridge)));
+  RAIL_ASSIGN(guard::Guard * guard, node.connections.Guard());
+  RAIL_TRY(guard->Allow(attachment.representor, AllowedOf(*rail, attachment)));
   RAIL_ASSIGN(ovs::OpenFlow * switch_, node.connections.OpenFlow(rail->bridge));
   // The first ADD on a bridge adds the pipeline itself. It does not send again what is right
   // already, so the switch revalidates nothing.

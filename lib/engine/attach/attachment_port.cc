@@ -53,10 +53,16 @@ ovs::PortSpec PortSpecOf(const config::Rail& rail, const Attachment& attachment)
           .ofport_request = {}};
 }
 
+guard::Allowed AllowedOf(const config::Rail& rail, const Attachment& attachment) {
+  return {.mac = attachment.mac, .gateway = rail.GatewayMac(), .addresses = attachment.addresses};
+}
+
 Status AttachPort(Node& node, Attachment& attachment) {
   RAIL_ASSIGN(const config::Rail* rail, RailOf(node.config, attachment.rail));
   RAIL_TRY(node.store.Claim(attachment.id, ClaimKind::kPort, attachment.representor));
   RAIL_TRY(RecordStep(node, attachment, kOvsProvider, step::kPort, BridgeDetail(rail->bridge)));
+  RAIL_ASSIGN(guard::Guard * guard, node.connections.Guard());
+  RAIL_TRY(guard->Attach(attachment.representor));
   RAIL_ASSIGN(ovs::Ovsdb * db, node.connections.Ovsdb());
   ovs::PortSpec spec = PortSpecOf(*rail, attachment);
   spec.owner_key = kOwnerKey;
@@ -73,6 +79,8 @@ Status AttachPort(Node& node, Attachment& attachment) {
 Status AdoptPort(Node& node, Attachment& attachment, const ovs::Port& port) {
   RAIL_TRY(node.store.Claim(attachment.id, ClaimKind::kPort, port.name));
   RAIL_TRY(RecordStep(node, attachment, kOvsProvider, step::kAdopt, BridgeDetail(port.bridge)));
+  RAIL_ASSIGN(guard::Guard * guard, node.connections.Guard());
+  RAIL_TRY(guard->Attach(port.name));
   RAIL_ASSIGN(ovs::Ovsdb * db, node.connections.Ovsdb());
   RAIL_TRY(db->SetExternalIds(port.name, {{kOwnerKey, std::to_string(attachment.id)}},
                               node.connections.CallDeadline()));

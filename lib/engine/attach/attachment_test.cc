@@ -58,8 +58,11 @@ TEST(Effects, AreRecordedBeforeTheyAreMade) {
   World world;
   const PodSpec pod = world.MakePod("p1", "ns-a", "vf0");
   std::map<std::string, bool> seen;  // effect -> its step was there
-  const std::map<std::string, std::string> step_of = {
-      {"RaiseRepresentor", step::kDevice}, {"AddPort", step::kPort}, {"AnnounceAll", step::kAnnounce}};
+  const std::map<std::string, std::string> step_of = {{"RaiseRepresentor", step::kDevice},
+                                                      {"Attach", step::kPort},
+                                                      {"AddPort", step::kPort},
+                                                      {"Allow", step::kAdmit},
+                                                      {"AnnounceAll", step::kAnnounce}};
   int commits = 0;
   world.faults.before = [&](Dependency, std::string_view call) {
     std::string wanted;
@@ -75,6 +78,27 @@ TEST(Effects, AreRecordedBeforeTheyAreMade) {
                                                {step::kAdmit, true},
                                                {step::kTenant, true},
                                                {step::kAnnounce, true}}));
+}
+
+TEST_F(AttachmentTest, GuardsTheRepresentorByWhatThePodMaySend) {
+  const auto& guards = world.guard.guards();
+  ASSERT_TRUE(guards.contains("rep0"));
+  ASSERT_TRUE(guards.at("rep0").allowed);
+  EXPECT_EQ(guards.at("rep0").allowed->mac, world.Attachment(pod).mac);
+  EXPECT_EQ(guards.at("rep0").allowed->gateway, world.config.rails.front().GatewayMac());
+  EXPECT_EQ(guards.at("rep0").allowed->addresses, world.Attachment(pod).addresses);
+}
+
+// The guard is down, for whatever reason: nothing else waits for it, and raild takes it away later.
+TEST_F(AttachmentTest, UndoGivesTheRestBackWhereTheGuardCannotBeReached) {
+  world.faults.down = {Dependency::kGuard};
+  EXPECT_FALSE(MustUndo().removed);
+  EXPECT_EQ(world.devices.Where("vf0"), std::nullopt);
+  EXPECT_FALSE(world.ovsdb.FindPort("rep0", {})->has_value());
+  world.faults.down.clear();
+  context = std::move(*VerbContext::Open(world.deps()));
+  EXPECT_TRUE(MustUndo().removed);
+  EXPECT_THAT(world.Leftovers(), IsEmpty());
 }
 
 TEST_F(AttachmentTest, UndoLeavesNothing) {
@@ -116,11 +140,11 @@ TEST_F(AttachmentTest, UndoLetsThePortGoBeforeTheDeviceMoves) {
   std::vector<std::string> calls;
   world.faults.before = [&](Dependency, std::string_view call) {
     if (call == "DeletePort" || call == "OwnerOf")
-      calls.emplace_back(call);  // OwnerOf: asked before the device is moved
+      calls.emplace_back(call);  // OwnerOf: of the port, then before the device is moved
   };
   Node node = context->node();
   ASSERT_TRUE(Undo(node, world.Attachment(pod), kOvsProvider));
-  EXPECT_THAT(calls, ElementsAre("DeletePort", "DeletePort", "OwnerOf", "OwnerOf"));
+  EXPECT_THAT(calls, ElementsAre("OwnerOf", "DeletePort", "DeletePort", "OwnerOf", "OwnerOf"));
 }
 
 TEST_F(AttachmentTest, UndoGoesOnAfterAStepThatFailsAndKeepsItAsPending) {

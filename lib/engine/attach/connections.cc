@@ -46,6 +46,10 @@ Result<netlink::Netlink*> Connections::Netlink() {
   return Get(netlink_, [&] { return openers_.netlink(); });
 }
 
+Result<guard::Guard*> Connections::Guard() {
+  return Get(guard_, [&] { return openers_.guard(); });
+}
+
 Result<device::Backend*> Connections::Devices() {
   if (!devices_) {
     RAIL_ASSIGN(netlink::Netlink * host, Netlink());

@@ -22,6 +22,7 @@
 #include "lib/device/device.h"
 #include "lib/frr/bgp.h"
 #include "lib/frr/echo.h"
+#include "lib/guard/guard.h"
 #include "lib/netlink/drop_rule.h"
 #include "lib/netlink/exits.h"
 #include "lib/netlink/netlink.h"
@@ -50,6 +51,7 @@ struct Openers {
   std::function<Result<std::unique_ptr<frr::Bgp>>(Deadline)> bgp;
   std::function<Result<std::unique_ptr<netlink::Netlink>>()> netlink;  // the host's namespace
   std::function<std::unique_ptr<device::Backend>(netlink::Netlink&)> devices;
+  std::function<Result<std::unique_ptr<guard::Guard>>()> guard;  // the host's namespace
   std::function<cni::Outcome<void>(const cni::IpamCall&, Deadline)> release_addresses;
   // Makes a rail's NIC as node.json says, and returns what it has changed. As
   // sriov::Preparer::Ensure. Empty: NICs are not prepared.
@@ -118,6 +120,7 @@ class Connections {
   Result<frr::Bgp*> Bgp();
   Result<netlink::Netlink*> Netlink();
   Result<device::Backend*> Devices();
+  Result<guard::Guard*> Guard();
   // Keeps the rail's VFs in place. Hold it from before a device is found until the record has its
   // owner. Errors: kBusy raild is preparing a NIC.
   Result<FileLock> LockDevices(const config::Rail& rail);
@@ -172,6 +175,7 @@ class Connections {
   std::optional<Error> vswitchd_hangs_;
   Slot<frr::Bgp> bgp_;
   Slot<netlink::Netlink> netlink_;
+  Slot<guard::Guard> guard_;
   std::unique_ptr<device::Backend> devices_;
 };
 

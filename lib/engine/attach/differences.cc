@@ -33,6 +33,11 @@ Result<Differences> PortDiffers(Node& node, const config::Rail& rail, const Atta
     return Differences{representor + " does not work as port " + std::to_string(attachment.ofport) +
                        (port->error.empty() ? "" : ": " + port->error)};
   }
+  RAIL_ASSIGN(guard::Guard * guard, node.connections.Guard());
+  RAIL_ASSIGN(const bool guarded, guard->Holds(attachment.representor, AllowedOf(rail, attachment)));
+  if (!guarded)
+    return Differences{representor +
+                       " lacks its guard, which refuses what the pod may not send; raild puts it back"};
   return Differences();
 }
 

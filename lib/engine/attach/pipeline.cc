@@ -17,8 +17,6 @@ using ovs::CookieKind;
 using ovs::Rule;
 
 // Priorities, highest first. Each question has one number, the same in every table, so that the shape of a table never changes.
-constexpr uint16_t kForeignDestination = 500;  // and below it, one for each step of a ladder
-constexpr uint16_t kForeignSource = 400;
 constexpr uint16_t kControl = 300;
 constexpr uint16_t kTagged = 200;
 constexpr uint16_t kExact = 100;
@@ -59,19 +57,6 @@ std::string Hex(tenancy::TenantId id) {
   return id.high == 0 ? fmt::format("{:#x}", id.low) : fmt::format("{:#x}{:014x}", id.high, id.low);
 }
 
-uint64_t Number(const MacAddress& mac) {
-  uint64_t number = 0;
-  for (const uint8_t byte : mac.bytes) number = number << 8 | byte;
-  return number;
-}
-
-std::string MacText(uint64_t number) {
-  std::string text;
-  for (int shift = 40; shift >= 0; shift -= 8)
-    text += fmt::format("{}{:02x}", text.empty() ? "" : ":", number >> shift & 0xff);
-  return text;
-}
-
 // What follows the family in a match: "" without a VLAN, else ",reg8=0x65".
 std::string OfVlan(uint16_t vlan) {
   return vlan == config::kNoVlan ? "" : fmt::format(",{}={:#x}", kVlanRegister, vlan);
@@ -83,24 +68,6 @@ std::string SetVlan(uint16_t vlan) {
 
 std::string OutputTagged(uint16_t vlan, uint16_t port) {
   return fmt::format("push_vlan:0x8100,set_field:{}->vlan_vid,output:{}", vlan | kVlanPresent, port);
-}
-
-// Refuses every other MAC, by the first `step` bits in which it differs from `own`: rules for each of these groups, each of lower
-// priority than the one before. A megaflow matches only what the switch has looked at, so a frame with a forged MAC makes a
-// megaflow of a few leading bits. An exact rule alone would make a megaflow for each forged MAC, and thousands of them push the
-// flows of other pods out of the datapath.
-void AppendLadder(std::vector<Rule>& rules, uint16_t priority, uint64_t cookie, const std::string& field,
-                  const MacAddress& own, int step) {
-  constexpr int kBits = 48;
-  constexpr uint64_t kAll = (uint64_t{1} << kBits) - 1;
-  const uint64_t number = Number(own);
-  for (int rest = kBits - step; rest >= 0; rest -= step, --priority) {
-    const std::string mask = rest == 0 ? "" : "/" + MacText(kAll << rest & kAll);
-    for (uint64_t other = 1; other < uint64_t{1} << step; ++other) {
-      const uint64_t forged = (number >> rest ^ other) << rest;
-      rules.push_back({kSenderTable, priority, cookie, field + "=" + MacText(forged) + mask, kToRefuse});
-    }
-  }
 }
 
 // Writes an end's ids: "set_field:0x2a->xxreg0," and the same for the tenant that it is leaving.
@@ -141,9 +108,9 @@ std::map<int64_t, std::vector<std::string>> TrackedPrefixes() {
   const std::vector<std::string> destinations = {"ip_dst", "ipv6_dst"};
   return {{kAdmitTable, destinations},
           {kSourceTable, sources},
-          {kDestinationTable, destinations},
-          {kForwardTable, destinations},
-          {kSenderTable, sources}};
+          {kDestinationTable, {"none"}},
+          {kForwardTable, {"none"}},
+          {kSenderTable, {"none"}}};
 }
 
 std::vector<Rule> ControlRules(const BridgeFacts& bridge, config::TenancyMode mode) {
@@ -174,8 +141,6 @@ std::vector<Rule> ControlRules(const BridgeFacts& bridge, config::TenancyMode mo
     rules.push_back({kForwardTable, kNotToLeaf, cookie, destination, "drop"});
   }
 
-  AppendLadder(rules, kForeignDestination, cookie, "dl_dst", bridge.gateway_mac, 4);
-
   for (const uint8_t table : {kAdmitTable, kSourceTable, kDestinationTable, kCompareTable, kForwardTable,
                               kSenderTable, kRefuseTable}) {
     const bool asks_for_tenant =
@@ -195,7 +160,7 @@ std::vector<Rule> AdmitRules(const BridgeFacts& bridge, const Pod& pod) {
   const std::string mac = pod.mac.ToString();
   const std::string gateway_mac = bridge.gateway_mac.ToString();
   std::vector<Rule> rules;
-  // Tags and Ethernet types are judged by one bit and by the type alone, before anything that could be forged without end.
+  // The guard refuses most of what these refuse. A tag that the kernel keeps beside a frame is not in what the guard sees.
   rules.push_back({kAdmitTable, kTagged, cookie, port + ",vlan_tci=0x1000/0x1000", kToRefuse});
   rules.push_back({kAdmitTable, kOther, cookie, port, kToRefuse});
   for (const char* family : {"ip", "ipv6"}) {
@@ -205,7 +170,6 @@ std::vector<Rule> AdmitRules(const BridgeFacts& bridge, const Pod& pod) {
       rules.push_back({kAdmitTable, kExact, cookie, fmt::format("{},{}", family, port), "resubmit(,5)"});
     }
   }
-  AppendLadder(rules, kForeignSource, cookie, port + ",dl_src", pod.mac, 2);
   for (const IpAddress& address : pod.addresses) {
     const std::string text = address.ToString();
     rules.push_back({kSenderTable, kExact, cookie,
@@ -223,10 +187,6 @@ std::vector<Rule> AdmitRules(const BridgeFacts& bridge, const Pod& pod) {
   }
   rules.push_back({kRefuseTable, kExact, cookie, port, "drop"});
   return rules;
-}
-
-bool RefusesForgedMac(const Rule& rule) {
-  return rule.table == kSenderTable && rule.priority > kExact && rule.actions == kToRefuse;
 }
 
 std::vector<Rule> TenantRules(const BridgeFacts& bridge, const Pod& pod, const TenantIds& tenants) {

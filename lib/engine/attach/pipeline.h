@@ -30,7 +30,9 @@ inline constexpr uint8_t kSenderTable = 5;
 inline constexpr uint8_t kRefuseTable = 6;
 
 // Which prefixes each table should track (Flow_Table.prefixes): then a packet with an address that nobody has makes a megaflow of
-// as many leading bits as tell it from the known addresses, not one of its own.
+// as many leading bits as tell it from the known addresses, not one of its own. Each number of bits is a mask of its own, which every
+// packet of everybody is looked up by. So the tables that pods' packets ask for addresses track none ("none"): their guards bound how
+// many addresses a pod asks for.
 // Source: ovs-vswitchd.conf.db(5), Flow_Table, prefixes: three for each table at most
 std::map<int64_t, std::vector<std::string>> TrackedPrefixes();
 
@@ -78,17 +80,13 @@ struct VlanPort {
   bool operator==(const VlanPort&) const = default;
 };
 
-// Table 0: control traffic between uplink and LOCAL. Table 5: frames that are not for the gateway are refused. And the miss rule
-// of every table: drop; in mode `off`, tables 1-3 pass.
+// Table 0: control traffic between uplink and LOCAL. And the miss rule of every table: drop; in mode `off`, tables 1-3 pass.
 std::vector<ovs::Rule> ControlRules(const BridgeFacts& bridge, config::TenancyMode mode);
 
 // Tables 0, 4, 5 and 6 of an attachment: which packets may come from its representor, which may come to it, and where they go. A
 // rule of its own drops everything else from its port, so that the drops are counted. In mode `vrf` what may come to it depends on
 // its tenant, so those rules are with TenantRules.
 std::vector<ovs::Rule> AdmitRules(const BridgeFacts& bridge, const Pod& pod);
-
-// Whether the rule only refuses a forged MAC by its leading bits: one of many that say the same, for people one too many.
-bool RefusesForgedMac(const ovs::Rule& rule);
 
 // Tables 1 and 2 of an attachment. In mode `vrf` also 0 and 4: what comes to it in its tenant's VLAN, without which it has no rules.
 // Nothing leaves a tenant there.

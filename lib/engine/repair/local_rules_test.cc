@@ -38,7 +38,7 @@ class LocalRulesTest : public ::testing::Test {
 };
 
 TEST_F(LocalRulesTest, AreMadeOnceAsLongAsNothingOfTheNodeChanges) {
-  EXPECT_GT(Of(ovs::Cookie(ovs::CookieKind::kAttachment, 7)), 70U);
+  EXPECT_GT(Of(ovs::Cookie(ovs::CookieKind::kAttachment, 7)), 6U);
   EXPECT_EQ(rules.For(basis), first);
   EXPECT_EQ(rules.For(basis), first);
 }

@@ -11,11 +11,14 @@ namespace {
 using state::Attachment;
 using state::Step;
 
-Status MoveInAgain(Node& node, const std::string& ifname, uint32_t mtu, const netns::Netns& pod,
-                   const device::Device& device, const podnet::Plan& plan) {
+Status MoveInAgain(Node& node, const config::Rail& rail, const Attachment& attachment,
+                   const netns::Netns& pod, const device::Device& device, const podnet::Plan& plan) {
   RAIL_ASSIGN(device::Backend * devices, node.connections.Devices());
-  RAIL_TRY(devices->RaiseRepresentor(device, mtu));
-  RAIL_TRY(devices->MoveIn(device, pod, ifname));
+  RAIL_ASSIGN(guard::Guard * guard, node.connections.Guard());
+  RAIL_TRY(devices->RaiseRepresentor(device, rail.mtu));
+  RAIL_TRY(guard->Attach(device.representor));
+  RAIL_TRY(guard->Allow(device.representor, AllowedOf(rail, attachment)));
+  RAIL_TRY(devices->MoveIn(device, pod, attachment.key.ifname));
   // The policy rules of the interface that is gone stayed in the pod.
   RAIL_TRY(node.connections.Pods().Deconfigure(pod, plan));
   return node.connections.Pods().Configure(pod, plan);
@@ -57,7 +60,7 @@ Status PutDeviceBack(Node& node, const Attachment& attachment) {
     if (step.kind == step::kDevice)
       RAIL_TRY(node.store.ForgetStep(step.id));  // that device does not exist any more
   }
-  Status moved = MoveInAgain(node, now->key.ifname, rail->mtu, *pod, device, plan);
+  Status moved = MoveInAgain(node, *rail, *now, *pod, device, plan);
   if (!moved) (void)devices->Restore(saved, &*pod, now->key.ifname, node.connections.CallDeadline());
   return moved;
 }

@@ -4,6 +4,7 @@
 
 #include "lib/base/log.h"
 #include "lib/base/text.h"
+#include "lib/engine/attach/attachment.h"
 
 namespace rail::engine {
 
@@ -22,37 +23,84 @@ std::string RepresentorRemedy(const std::string& representor, bool up) {
          " up`; raild does so by itself: `railctl get node` says what keeps it from it";
 }
 
-Status RepresentorRepair::Repair(netlink::Netlink& host, const Record& record) {
-  links_.clear();
-  Status first;
-  std::string raised;
+namespace {
+
+std::string NameOf(const state::Attachment& attachment) {
+  return attachment.representor + ", the representor of " + attachment.pod_namespace + "/" +
+         attachment.pod_name;
+}
+
+// What was mended, for the log.
+struct Mended {
+  std::string names;
   uint64_t count = 0;
+  void Add(const state::Attachment& attachment) {
+    ++count;
+    Append(names, ", ",
+           attachment.representor + " of " + attachment.pod_namespace + "/" + attachment.pod_name);
+  }
+};
+
+}  // namespace
+
+Status RepresentorRepair::ForEach(const Record& record,
+                                  const std::function<Status(const state::Attachment&)>& on) const {
+  Status first;
   for (const state::Attachment& attachment : record.attachments) {
     if (attachment.rail != rail_.name || attachment.phase != state::Phase::kReady ||
         attachment.representor.empty())
       continue;
-    const auto link = host.GetLink(attachment.representor);
-    if (!link) {
-      if (link.error().code != Code::kNotFound && first) first = tl::make_unexpected(link.error());
-      continue;
-    }
-    links_.insert(link->index);
-    if (link->up) continue;
-    const Status up = host.SetUp(link->index);
-    if (!up) {
-      if (first)
-        first = FailWrapped(up.error(), "set up " + attachment.representor + ", the representor of " +
-                                            attachment.pod_namespace + "/" + attachment.pod_name);
-      continue;
-    }
-    ++count;
-    Append(raised, ", ",
-           attachment.representor + " of " + attachment.pod_namespace + "/" + attachment.pod_name);
+    const Status one = on(attachment);
+    if (!one && one.error().code != Code::kNotFound && first)
+      first = FailWrapped(one.error(), NameOf(attachment));
   }
-  if (count > 0)
-    log::Warning("rail {}: {} representors were down, set up again: {}", rail_.name, count, raised);
-  node_status_.Repaired("representor", count);
   return first;
+}
+
+// False: it has its guard. True: it has got it.
+Result<bool> RepresentorRepair::Guarded(guard::Guard& guard, const state::Attachment& attachment) const {
+  const guard::Allowed allowed = AllowedOf(rail_, attachment);
+  RAIL_ASSIGN(const bool holds, guard.Holds(attachment.representor, allowed));
+  if (holds) return false;
+  RAIL_TRY(guard.Attach(attachment.representor));
+  RAIL_TRY(guard.Allow(attachment.representor, allowed));
+  return true;
+}
+
+Status RepresentorRepair::Repair(netlink::Netlink& host, guard::Guard& guard, const Record& record) {
+  links_.clear();
+  Mended raised;
+  Mended guarded;
+  Status first = ForEach(record, [&](const state::Attachment& attachment) -> Status {
+    RAIL_ASSIGN(const netlink::Link link, host.GetLink(attachment.representor));
+    links_.insert(link.index);
+    if (record.Has(attachment.id, step::kAdmit)) {
+      RAIL_ASSIGN(const bool now, Guarded(guard, attachment));
+      if (now) guarded.Add(attachment);
+    }
+    if (link.up) return {};
+    RAIL_TRY_AS(host.SetUp(link.index), "set it up");
+    raised.Add(attachment);
+    return {};
+  });
+  if (raised.count > 0)
+    log::Warning("rail {}: {} representors were down, set up again: {}", rail_.name, raised.count,
+                 raised.names);
+  if (guarded.count > 0)
+    log::Warning("rail {}: {} representors had no guard, or another's, and have it again: {}", rail_.name,
+                 guarded.count, guarded.names);
+  node_status_.Repaired("representor", raised.count);
+  node_status_.Repaired("guard", guarded.count);
+  return first;
+}
+
+Status RepresentorRepair::Forget(guard::Guard& guard, const Record& record, Deadline now) {
+  if (forgets_ && now < *forgets_) return {};
+  forgets_ = now + kIdle;
+  return ForEach(record, [&](const state::Attachment& attachment) -> Status {
+    RAIL_TRY(guard.Forget(attachment.representor, kIdle));
+    return {};
+  });
 }
 
 bool RepresentorRepair::Concerned(const std::vector<int>& links) const {

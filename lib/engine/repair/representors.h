@@ -1,18 +1,22 @@
-// raild's repair of the links of one rail's representors. A representor that is set down cuts its pod off, and neither
-// Open vSwitch nor the pod says so.
+// raild's repair of the links of one rail's representors, and of their guards. A representor that is set down cuts its pod off, and
+// neither Open vSwitch nor the pod says so.
 //
 // Use:      RepresentorRepair representors(rail, node_status);
-//           RAIL_TRY(representors.Repair(*host, record));
+//           RAIL_TRY(representors.Repair(*host, *guard, record));
 //           if (representors.Concerned(changes.links)) ...    // an event of one of them
 // Threads:  one
 // Owns:     nothing: rail and node_status must outlive it
 #pragma once
 
+#include <chrono>
+#include <functional>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "lib/engine/repair/node_status.h"
+#include "lib/guard/guard.h"
 #include "lib/netlink/netlink.h"
 
 namespace rail::engine {
@@ -27,15 +31,25 @@ class RepresentorRepair {
   RepresentorRepair(const config::Rail& rail, NodeStatus& node_status)
       : rail_(rail), node_status_(node_status) {}
 
-  // Sets those of ready attachments up that are down. A representor that is gone is not this part's matter. Errors: of the first
-  // one that cannot be set up or looked at; the others are looked at all the same.
-  Status Repair(netlink::Netlink& host, const Record& record);
+  // Sets those of ready attachments up that are down, and guards those that lack their guard. A representor that is gone is not this
+  // part's matter. Errors: of the first one that cannot be set up, guarded or looked at; the others are looked at all the same.
+  Status Repair(netlink::Netlink& host, guard::Guard& guard, const Record& record);
+  // The guards forget whom their pods have not spoken to for kIdle; at most once in that time.
+  Status Forget(guard::Guard& guard, const Record& record, Deadline now);
   bool Concerned(const std::vector<int>& links) const;
 
  private:
+  // `on`: calls for each ready attachment of the rail; the first error is the answer.
+  Status ForEach(const Record& record, const std::function<Status(const state::Attachment&)>& on) const;
+  Result<bool> Guarded(guard::Guard& guard, const state::Attachment& attachment) const;
+
+  static constexpr std::chrono::minutes kIdle{
+      2};  // longer than Open vSwitch keeps an idle megaflow (max-idle)
+
   const config::Rail& rail_;
   NodeStatus& node_status_;
   std::set<int> links_;  // indexes of those that the last Repair has seen
+  std::optional<Deadline> forgets_;
 };
 
 }  // namespace rail::engine

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "lib/engine/attach/attachment.h"
 #include "lib/engine/testing/repair_fixture.h"
 
 namespace rail::engine {
@@ -68,8 +69,8 @@ TEST_F(Representors, ThatCannotBeSetUpAreReportedAndTheOthersAreSetUp) {
   SetDown("rep1");
   world.host.FailOn("SetUp", {Code::kPermission, "Operation not permitted"});
   Audit();
-  EXPECT_THAT(Problems(), ElementsAre(HasSubstr("representors of rail rail0: set up rep0, the representor of "
-                                                "ns-a/p1: Operation not permitted")));
+  EXPECT_THAT(Problems(), ElementsAre(HasSubstr("representors of rail rail0: rep0, the representor of "
+                                                "ns-a/p1: set it up: Operation not permitted")));
   EXPECT_TRUE(IsUp("rep1"));
   Audit();
   EXPECT_TRUE(IsUp("rep0"));
@@ -82,6 +83,71 @@ TEST_F(Representors, ThatAreGoneAreAnotherPartsMatter) {
   Audit();
   for (const std::string& problem : Problems())
     EXPECT_THAT(problem, ::testing::Not(HasSubstr("representors of")));
+}
+
+class Guards : public Representors {
+ protected:
+  std::optional<guard::Allowed> Allowed() {
+    const auto it = world.guard.guards().find("rep0");
+    return it == world.guard.guards().end() ? std::nullopt : it->second.allowed;
+  }
+  guard::Allowed Wanted() { return AllowedOf(world.config.rails.front(), world.Attachment(pod)); }
+  uint64_t Guarded() {
+    const auto& causes = raild->views.Current()->repairs_by_cause;
+    const auto it = causes.find("guard");
+    return it == causes.end() ? 0 : it->second;
+  }
+};
+
+TEST_F(Guards, ThatSomebodyHasTakenAwayComeBackByTheirEvent) {
+  Settle();
+  EXPECT_EQ(Allowed(), Wanted());
+  EXPECT_EQ(Guarded(), 0U);
+  ASSERT_TRUE(world.guard.Detach("rep0"));
+  ASSERT_TRUE(raild->the_switch.TakeRepresentors({Index("rep0")}));
+  raild->the_switch.RepairRepresentors();
+  EXPECT_EQ(Allowed(), Wanted());
+  EXPECT_EQ(Guarded(), 1U);
+  Audit();
+  EXPECT_EQ(Guarded(), 1U);
+}
+
+TEST_F(Guards, ThatLetSomethingElsePassAreMadeAnew) {
+  Settle();
+  guard::Allowed other = Wanted();
+  other.addresses.push_back(Ip("10.0.3.99"));
+  ASSERT_TRUE(world.guard.Allow("rep0", other));
+  Audit();
+  EXPECT_EQ(Allowed(), Wanted());
+  EXPECT_EQ(Guarded(), 1U);
+}
+
+TEST_F(Guards, GiveWayToAProgramOfOthersAndRaildSaysSo) {
+  Settle();
+  ASSERT_TRUE(world.guard.Detach("rep0"));
+  world.guard.AddOther("rep0");
+  Attach(world.MakePod("p2", "ns-b", "vf1"), "10.0.3.2");
+  ASSERT_TRUE(world.guard.Detach("rep1"));
+  Audit();
+  EXPECT_THAT(Problems(),
+              ElementsAre(HasSubstr("rep0, the representor of ns-a/p1: rep0 has an XDP program of others")));
+  EXPECT_EQ(Allowed(), std::nullopt);
+  EXPECT_TRUE(world.guard.guards().contains("rep1")) << "the others are guarded all the same";
+}
+
+TEST_F(Guards, ForgetWhomNobodyHasSpokenToOnceInTwoMinutes) {
+  Settle();
+  int asked = 0;
+  world.faults.before = [&](testing::Dependency, std::string_view call) {
+    asked += call == "Forget" ? 1 : 0;
+  };
+  Audit();
+  EXPECT_EQ(asked, 0) << "Settle has asked";
+  world.passed += std::chrono::minutes(2);
+  Audit();
+  EXPECT_EQ(asked, 1);
+  Audit();
+  EXPECT_EQ(asked, 1);
 }
 
 TEST(RepresentorProblem, IsTheAdminStateFirstAndTheCarrierThen) {

@@ -134,8 +134,10 @@ void SwitchRepair::RaiseRepresentors(Connections& connections, const config::Rai
   state.representors_due = false;
   const auto repair = [&]() -> Status {
     RAIL_ASSIGN(netlink::Netlink * host, connections.Netlink());
+    RAIL_ASSIGN(guard::Guard * guard, connections.Guard());
     RAIL_ASSIGN(const RecordPtr record, record_.Read());
-    return state.representors.Repair(*host, *record);
+    RAIL_TRY(state.representors.Repair(*host, *guard, *record));
+    return state.representors.Forget(*guard, *record, deps_.now());
   };
   node_status_.Note({Part::kRepresentors, rail.name}, repair());
 }

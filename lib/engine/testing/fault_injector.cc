@@ -3,8 +3,8 @@
 namespace rail::engine::testing {
 
 const char* Name(Dependency dependency) {
-  constexpr const char* kNames[] = {"OVSDB",  "OpenFlow", "bgpd", "netlink",
-                                    "device", "pod",      "IPAM", "state.db"};
+  constexpr const char* kNames[] = {"OVSDB", "OpenFlow", "bgpd", "netlink", "device",
+                                    "guard", "pod",      "IPAM", "state.db"};
   return kNames[static_cast<size_t>(dependency)];
 }
 

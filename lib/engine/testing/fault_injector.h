@@ -20,7 +20,7 @@
 
 namespace rail::engine::testing {
 
-enum class Dependency { kOvsdb, kOpenFlow, kBgp, kNetlink, kDevices, kPods, kIpam, kState };
+enum class Dependency { kOvsdb, kOpenFlow, kBgp, kNetlink, kDevices, kGuard, kPods, kIpam, kState };
 const char* Name(Dependency dependency);
 
 class FaultInjector {
@@ -58,6 +58,7 @@ std::unique_ptr<ovs::Ovsdb> WithFaults(FaultInjector& faults, ovs::Ovsdb& inner)
 std::unique_ptr<ovs::OpenFlow> WithFaults(FaultInjector& faults, ovs::OpenFlow& inner);
 std::unique_ptr<frr::Bgp> WithFaults(FaultInjector& faults, frr::Bgp& inner);
 std::unique_ptr<netlink::Netlink> WithFaults(FaultInjector& faults, netlink::Netlink& inner);
+std::unique_ptr<guard::Guard> WithFaults(FaultInjector& faults, guard::Guard& inner);
 std::unique_ptr<podnet::PodNet> WithFaults(FaultInjector& faults, podnet::PodNet& inner);
 std::unique_ptr<cni::Ipam> WithFaults(FaultInjector& faults, cni::Ipam& inner);
 std::unique_ptr<state::Store> WithFaults(FaultInjector& faults, std::unique_ptr<state::Store> inner);

@@ -202,6 +202,7 @@ void World::AddRail(const std::string& name, uint32_t index, const std::vector<i
     link(rep, 16 + number);
     rail.devices.push_back({vf, rep});
     devices.Add(name, vf, rep);
+    guard.AddLink(rep);
     untouched_[vf] = *devices.State(vf);
   }
   Must(ovsdb.EnsureBridge({.name = rail.bridge,
@@ -259,6 +260,10 @@ Deps World::deps() {
     };
     openers.lock_tenants = [this](const std::string& rail, FileLock::Kind kind, Deadline) {
       return LockTenants(rail, kind);
+    };
+    openers.guard = [this]() -> Result<std::unique_ptr<guard::Guard>> {
+      RAIL_TRY(faults.Open(Dependency::kGuard));
+      return WithFaults(faults, guard);
     };
     openers.devices = [this](netlink::Netlink&) { return std::make_unique<Devices>(*this); };
     openers.ask_vswitchd = [this](const std::string& command, const std::vector<std::string>& arguments,
@@ -399,6 +404,7 @@ void World::LearnRemote(const std::string& address, const std::string& pod_names
 
 std::vector<std::string> World::Leftovers() {
   std::vector<std::string> left;
+  for (const auto& [representor, state] : guard.guards()) left.push_back("guard: of " + representor);
   for (const state::Attachment& attachment : Must(record.List())) {
     left.push_back("record: attachment " + attachment.key.ToString());
     for (const state::Step& step : Must(record.Steps(attachment.id)))

@@ -24,6 +24,7 @@
 #include "lib/engine/testing/fault_injector.h"
 #include "lib/engine/testing/push.h"
 #include "lib/frr/testing/fake.h"
+#include "lib/guard/testing/fake.h"
 #include "lib/netlink/testing/fake.h"
 #include "lib/netlink/testing/rates.h"
 #include "lib/ovs/testing/fake_openflow.h"
@@ -122,6 +123,7 @@ class World {
   frr::testing::FakeBgp bgp{{}};
   netlink::testing::Fake host;
   device::testing::Fake devices;
+  guard::testing::Fake guard;
   podnet::testing::Fake pods;
   cni::testing::FakeIpam ipam;
   state::testing::Memory record;

@@ -12,7 +12,7 @@ namespace {
 // Every id of a finding. A test checks that this list and the subjects' ids are the same.
 constexpr std::string_view kKinds =
     "ovsdb-down vswitchd-down hw-offload-off userspace-datapath max-idle-short max-idle-long "
-    "max-revalidator-short min-revalidate-pps flow-limit-low flow-limit-near pod-floods "
+    "max-revalidator-short min-revalidate-pps flow-limit-low flow-limit-near pod-floods masks-many "
     "megaflows-in-software bridge-missing fail-mode-not-secure in-band-rules prefixes-not-tracked "
     "uplink-not-in-bridge uplink-not-working foreign-port foreign-flows port-not-working representor-down "
     "representor-without-carrier uplink-missing uplink-down uplink-without-carrier uplink-has-address "

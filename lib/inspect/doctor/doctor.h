@@ -20,6 +20,7 @@
 #include "lib/engine/view.h"
 #include "lib/inspect/certificate.h"
 #include "lib/inspect/hardware.h"
+#include "lib/inspect/megaflow.h"
 #include "lib/netlink/drop_rule.h"
 #include "lib/ovs/ovsdb.h"
 #include "lib/ovs/rule.h"
@@ -134,6 +135,7 @@ struct NodeFacts {
   size_t megaflows = 0;                              // from and to pods
   size_t megaflows_in_software = 0;                  // those of them that are not in hardware
   std::map<std::string, size_t> dropping_megaflows;  // by representor: those that drop what its pod sends
+  Masks masks;
 
   std::vector<sriov::RdmaGuid> rdma_guids;  // of RDMA devices that no pod has
 

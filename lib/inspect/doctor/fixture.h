@@ -16,6 +16,9 @@ void EndSession(NodeFacts& facts, frr::Attempt attempt, std::optional<frr::Notif
 void Cable(NodeFacts& facts, const std::vector<uint32_t>& leaves,
            const std::map<uint32_t, std::vector<uint32_t>>& others);
 
+// Flows of rep0, each with a mask of its own.
+void AddMasks(NodeFacts& facts, int masks);
+
 // The findings that a test file of its own has tests for: bgp_test.cc, counters_test.cc, ...
 std::vector<std::string> FindingsOfBgp();
 std::vector<std::string> FindingsOfCounters();

@@ -12,7 +12,8 @@ constexpr uint64_t kDefaultMaxIdle = 10000;  // ms
 constexpr uint64_t kGoodMaxIdle = 60000;
 constexpr uint64_t kLongMaxIdle = 300000;
 constexpr uint64_t kDefaultMaxRevalidator = 500;  // ms
-constexpr size_t kManyDropping = 1000;            // of one pod: forged addresses alone make some hundreds
+constexpr size_t kManyDropping = 1000;            // of one pod
+constexpr size_t kManyMasks = 32;                 // of a family
 
 class OpenVswitch : Examiner {
  public:
@@ -37,14 +38,22 @@ class OpenVswitch : Examiner {
     }
     for (const auto& [port, flows] : facts_.dropping_megaflows) {
       if (flows < kManyDropping) continue;
-      const auto of = std::ranges::find(
-          view_.attachments, port, [](const engine::AttachmentView& a) { return a.attachment.representor; });
-      const std::string pod = of == view_.attachments.end() ? port : Name(of->attachment);
-      Find(Severity::kWarning, "pod-floods", pod,
+      Find(Severity::kWarning, "pod-floods", NameOfPod(port),
            fmt::format("{} datapath flows drop what the pod sends through {}", flows, port),
-           "it sends frames that differ in what every flow has to match, Ethernet types most of all; above "
-           "the datapath's flow limit the quiet flows of all pods go",
+           "it sends to addresses that its tenant does not have, and each makes a flow, up to 4,000; above "
+           "the "
+           "datapath's flow limit the quiet flows of all pods go",
            "ask who runs the pod, or delete it: nothing of this is traffic that anybody has allowed");
+    }
+    for (const auto& [family, count] : facts_.masks.Counts()) {
+      if (count <= kManyMasks) continue;
+      const auto [port, of_port] = facts_.masks.Most(family);
+      Find(Severity::kWarning, "masks-many", NameOfPod(port),
+           fmt::format("{} masks of {}; flows from {} have {} of them", count, family, port, of_port),
+           "each packet is looked up by one mask after another, in software and in many NICs",
+           "`ovs-appctl dpctl/dump-flows -m` shows them; tables of RailCNI make few, flows of others may "
+           "make more: "
+           "`railctl get flows`");
     }
     if (facts_.megaflows_in_software > 0 && KernelDatapath() && Offloads()) {
       Find(Severity::kWarning, "megaflows-in-software", "datapath",
@@ -56,6 +65,12 @@ class OpenVswitch : Examiner {
   }
 
  private:
+  // Of the pod behind a representor; else the port's own.
+  std::string NameOfPod(const std::string& port) const {
+    const auto of = std::ranges::find(
+        view_.attachments, port, [](const engine::AttachmentView& a) { return a.attachment.representor; });
+    return of == view_.attachments.end() ? port : Name(of->attachment);
+  }
   std::string Other(const std::string& key) const {
     const auto it = facts_.other_config.find(key);
     return it == facts_.other_config.end() ? "" : it->second;

@@ -147,9 +147,9 @@ class Rails : Examiner {
     });
     if (!tracks) {
       Find(Severity::kWarning, "prefixes-not-tracked", rail.name,
-           "bridge " + rail.bridge + " does not track the prefixes of the addresses that its tables ask for",
-           "each forged IPv6 address makes a datapath flow of its own: a pod can push out the quiet flows of "
-           "all others",
+           "bridge " + rail.bridge + " does not track prefixes as its tables need it",
+           "forged addresses make datapath flows, or masks by which every packet is looked up, without a "
+           "bound",
            config_.ovs.manage_bridges
                ? "raild sets them: `railctl get node` says what keeps it from doing so"
                : "name them in Flow_Table.prefixes of the bridge's tables (lib/engine/attach/TABLES.md)");

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lib/engine/attach/pipeline.h"
+#include "lib/inspect/sample.h"
 #include "lib/inspect/text.h"
 #include "lib/inspect/trace/tracer.h"
 
@@ -132,6 +133,7 @@ std::string Tracer::Words(const SwitchStep& step, const Packet& packet) const {
 }
 
 std::string TableName(uint8_t table) {
+  if (table == kOfGuard) return "guard";
   static constexpr const char* kNames[] = {"admit",   "source", "destination", "compare",
                                            "forward", "sender", "refuse"};
   return table < std::size(kNames) ? kNames[table] : "";

@@ -1,0 +1,46 @@
+// The guard's program for the kernel (BPF, of the type XDP), and what its maps hold.
+//
+// Use:      const std::vector<bpf_insn> code = Program({facts_fd, refused_fd, seen_fd});
+// Threads:  values
+// Source:   kernel Documentation/bpf/instruction-set.rst, include/uapi/linux/bpf.h; README.md of this folder
+#pragma once
+
+#include <linux/bpf.h>
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "lib/guard/guard.h"
+
+namespace rail::guard {
+
+// Changes with the program and with the layout of its maps: a guard of another version is replaced.
+inline constexpr char kProgramName[] = "rail_guard_1";  // at most 15 bytes, as the kernel asks
+inline constexpr char kFactsMap[] = "rail_facts";
+inline constexpr char kRefusedMap[] = "rail_refused";
+inline constexpr char kSeenMap[] = "rail_seen";
+
+// The one value of the map of facts. All in network order; an address that is zero is none.
+struct Facts {
+  std::array<uint8_t, 6> mac{};
+  std::array<uint8_t, 6> gateway{};
+  std::array<std::array<uint8_t, 4>, kMostAddresses> v4{};
+  std::array<std::array<uint8_t, 16>, kMostAddresses> v6{};
+  bool operator==(const Facts&) const = default;
+};
+static_assert(sizeof(Facts) == 12 + kMostAddresses * 20);
+
+// Errors: kInvalid more than kMostAddresses of a family.
+Result<Facts> FactsOf(const Allowed& allowed);
+
+struct Maps {
+  int facts = -1;    // array of one Facts
+  int refused = -1;  // array for each CPU: Reason -> uint64_t
+  int seen =
+      -1;  // hash: destination (16 bytes, IPv4 as ::ffff:a.b.c.d) -> uint64_t, the last frame in ns of CLOCK_MONOTONIC
+};
+
+std::vector<bpf_insn> Program(const Maps& maps);
+
+}  // namespace rail::guard
