@@ -92,6 +92,9 @@ podnet::Plan PlanOf(const config::Rail& rail, const state::Attachment& attachmen
 std::string BridgeDetail(const std::string& bridge);
 ovs::ExternalIds PortIds(const state::Attachment& attachment);
 ovs::PortSpec PortSpecOf(const config::Rail& rail, const state::Attachment& attachment);
+// For raild, to which an undo may come in between: guards the representor of an attachment whose port it has, anew.
+Status GuardAgain(guard::Guard& guard, state::Store& store, const config::Rail& rail,
+                  const state::Attachment& attachment);
 // What the guard of its representor lets pass.
 guard::Allowed AllowedOf(const config::Rail& rail, const state::Attachment& attachment);
 

@@ -57,6 +57,16 @@ guard::Allowed AllowedOf(const config::Rail& rail, const Attachment& attachment)
   return {.mac = attachment.mac, .gateway = rail.GatewayMac(), .addresses = attachment.addresses};
 }
 
+// An undo releases the claim before it takes the guard away: whoever comes second of the two takes it away. Where the next pod has come as
+// well, the change of the link makes raild look again.
+Status GuardAgain(guard::Guard& guard, state::Store& store, const config::Rail& rail,
+                  const Attachment& attachment) {
+  RAIL_TRY(guard.Attach(attachment.representor));
+  RAIL_TRY(guard.Allow(attachment.representor, AllowedOf(rail, attachment)));
+  RAIL_ASSIGN(const auto owner, store.OwnerOf(ClaimKind::kPort, attachment.representor));
+  return owner ? Status() : guard.Detach(attachment.representor);
+}
+
 Status AttachPort(Node& node, Attachment& attachment) {
   RAIL_ASSIGN(const config::Rail* rail, RailOf(node.config, attachment.rail));
   RAIL_TRY(node.store.Claim(attachment.id, ClaimKind::kPort, attachment.representor));

@@ -58,16 +58,17 @@ Status RepresentorRepair::ForEach(const Record& record,
 }
 
 // False: it has its guard. True: it has got it.
-Result<bool> RepresentorRepair::Guarded(guard::Guard& guard, const state::Attachment& attachment) const {
+Result<bool> RepresentorRepair::Guarded(guard::Guard& guard, state::Store& store,
+                                        const state::Attachment& attachment) const {
   const guard::Allowed allowed = AllowedOf(rail_, attachment);
   RAIL_ASSIGN(const bool holds, guard.Holds(attachment.representor, allowed));
   if (holds) return false;
-  RAIL_TRY(guard.Attach(attachment.representor));
-  RAIL_TRY(guard.Allow(attachment.representor, allowed));
+  RAIL_TRY(GuardAgain(guard, store, rail_, attachment));
   return true;
 }
 
-Status RepresentorRepair::Repair(netlink::Netlink& host, guard::Guard& guard, const Record& record) {
+Status RepresentorRepair::Repair(netlink::Netlink& host, guard::Guard& guard, state::Store& store,
+                                 const Record& record) {
   links_.clear();
   Mended raised;
   Mended guarded;
@@ -75,7 +76,7 @@ Status RepresentorRepair::Repair(netlink::Netlink& host, guard::Guard& guard, co
     RAIL_ASSIGN(const netlink::Link link, host.GetLink(attachment.representor));
     links_.insert(link.index);
     if (record.Has(attachment.id, step::kAdmit)) {
-      RAIL_ASSIGN(const bool now, Guarded(guard, attachment));
+      RAIL_ASSIGN(const bool now, Guarded(guard, store, attachment));
       if (now) guarded.Add(attachment);
     }
     if (link.up) return {};

@@ -31,6 +31,7 @@ SwitchRepair::SwitchRepair(const config::NodeConfig& config, const Deps& deps, s
                            NodeStatus& node_status)
     : config_(config),
       deps_(deps),
+      store_(store),
       record_(store),
       node_status_(node_status),
       nics_(deps.openers(config), store, node_status, deps.origin) {
@@ -136,7 +137,7 @@ void SwitchRepair::RaiseRepresentors(Connections& connections, const config::Rai
     RAIL_ASSIGN(netlink::Netlink * host, connections.Netlink());
     RAIL_ASSIGN(guard::Guard * guard, connections.Guard());
     RAIL_ASSIGN(const RecordPtr record, record_.Read());
-    RAIL_TRY(state.representors.Repair(*host, *guard, *record));
+    RAIL_TRY(state.representors.Repair(*host, *guard, store_, *record));
     return state.representors.Forget(*guard, *record, deps_.now());
   };
   node_status_.Note({Part::kRepresentors, rail.name}, repair());

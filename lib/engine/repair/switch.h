@@ -142,6 +142,7 @@ class SwitchRepair {
 
   const config::NodeConfig& config_;
   const Deps deps_;
+  state::Store& store_;
   RecordReader record_;
   NodeStatus& node_status_;
   NicRepair nics_;
