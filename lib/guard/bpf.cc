@@ -6,9 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
-#include <fstream>
 
 namespace rail::guard {
 namespace {
@@ -136,21 +134,18 @@ Status Write(const Fd& map, const void* key, const void* value) {
 Status Erase(const Fd& map, const void* key) {
   return Access(BPF_MAP_DELETE_ELEM, map, key, nullptr, "delete from a BPF map");
 }
-Status NextKey(const Fd& map, const void* key, void* next) {
-  return Access(BPF_MAP_GET_NEXT_KEY, map, key, next, "list a BPF map");
-}
-
-Result<size_t> PossibleCpus() {
-  constexpr char kFile[] = "/sys/devices/system/cpu/possible";
-  std::ifstream file(kFile);
-  std::string text;
-  std::getline(file, text);  // "0-127", "0,2-7": the last number is the highest
-  const size_t start = text.find_last_of(",-");
-  const std::string last = start == std::string::npos ? text : text.substr(start + 1);
-  size_t highest = 0;
-  if (std::from_chars(last.data(), last.data() + last.size(), highest).ec != std::errc())
-    return Fail(Code::kUnsupported, std::string(kFile) + " does not say how many CPUs there can be");
-  return highest + 1;
+Result<size_t> ReadMany(const Fd& map, Batch how, void* keys, void* values, size_t most) {
+  uint64_t last = 0;
+  bpf_attr attributes{};
+  attributes.batch.out_batch = Address(&last);
+  attributes.batch.keys = Address(keys);
+  attributes.batch.values = Address(values);
+  attributes.batch.count = static_cast<uint32_t>(most);
+  attributes.batch.map_fd = static_cast<uint32_t>(map.get());
+  const bpf_cmd command = how == Batch::kTake ? BPF_MAP_LOOKUP_AND_DELETE_BATCH : BPF_MAP_LOOKUP_BATCH;
+  // ENOENT: these were the last ones.
+  if (Call(command, attributes) != 0 && errno != ENOENT) return Failed("read a BPF map");
+  return attributes.batch.count;
 }
 
 }  // namespace rail::guard

@@ -23,7 +23,7 @@ struct MapSpec {
   const char* name;  // at most 15 bytes
   bpf_map_type type;
   uint32_t key_size;    // bytes
-  uint32_t value_size;  // bytes; an array for each CPU has so many for each
+  uint32_t value_size;  // bytes
   uint32_t entries;
   uint32_t flags = 0;
 };
@@ -42,14 +42,13 @@ Result<ProgramInfo> InfoOf(const Fd& program);
 Result<Fd> MapOf(uint32_t id);
 Result<std::string> NameOf(const Fd& map);
 
-// `value` has room for all CPUs where the map has a value for each. Errors: kNotFound there is no such key.
+// Errors: kNotFound there is no such key.
 Status Read(const Fd& map, const void* key, void* value);
 Status Write(const Fd& map, const void* key, const void* value);
 Status Erase(const Fd& map, const void* key);
-// The key after `key`; nullptr: the first. Errors: kNotFound there is none.
-Status NextKey(const Fd& map, const void* key, void* next);
-
-// How many CPUs a map for each CPU has values for. Source: kernel Documentation/ABI/testing/sysfs-devices-system-cpu
-Result<size_t> PossibleCpus();
+// Fills `keys` and `values`, which have room for `most`, with entries of a hash map, and returns how many. It is all of them if nobody
+// changes the map meanwhile and it has no more than `most`. Take: they are gone from the map then. Source: Linux 5.6
+enum class Batch { kRead, kTake };
+Result<size_t> ReadMany(const Fd& map, Batch how, void* keys, void* values, size_t most);
 
 }  // namespace rail::guard

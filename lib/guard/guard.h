@@ -1,9 +1,9 @@
 // The guard of a representor: it refuses what the pod may not send, before Open vSwitch looks at it.
 //
-// Use:      RAIL_TRY(guard.Attach("rep0"));                    // refuses everything
+// Use:      RAIL_TRY(guard.Close("rep0"));                     // refuses everything
 //           RAIL_TRY(guard.Allow("rep0", {.mac = ..., .gateway = ..., .addresses = {...}}));
 //           RAIL_ASSIGN(const Refused refused, guard.Count("rep0"));
-//           RAIL_TRY(guard.Detach("rep0"));
+//           RAIL_TRY(guard.Open("rep0"));                      // refuses nothing
 // Threads:  one at a time
 // Source:   README.md of this folder
 #pragma once
@@ -45,7 +45,7 @@ inline constexpr size_t kReasons = 7;
 const char* Name(
     Reason reason);  // "malformed", "tagged", "ethertype", "gateway", "mac", "address", "destinations"
 
-// Frames since the guard was attached, by Reason.
+// Frames since the last Close, by Reason.
 struct Refused {
   std::array<uint64_t, kReasons> frames{};
   uint64_t of(Reason reason) const { return frames[static_cast<size_t>(reason)]; }
@@ -58,20 +58,22 @@ class Guard {
  public:
   virtual ~Guard() = default;
 
-  // From then on everything is refused until Allow. A guard that is there already forgets what was allowed, and who was spoken to. Safe
-  // to repeat.
-  virtual Status Attach(const std::string& representor) = 0;
-  // Safe to repeat. Errors: also kNotFound there is no guard of ours; kInvalid more than kMostAddresses.
+  // A link gets its guard by Close or Allow, whichever comes first, and keeps it. Both are safe to repeat.
+  // Refuses everything until Allow; forgets what it has counted, and who was spoken to.
+  virtual Status Close(const std::string& representor) = 0;
+  // Errors: also kInvalid more than kMostAddresses.
   virtual Status Allow(const std::string& representor, const Allowed& allowed) = 0;
   // Whether the link has a guard of this version that allows just that. No error where there is none.
   virtual Result<bool> Holds(const std::string& representor, const Allowed& allowed) = 0;
   // Zeros where there is no guard of ours.
   virtual Result<Refused> Count(const std::string& representor) = 0;
   // Forgets destinations to which the pod has sent nothing for `idle`, and returns how many are left. Frames that a NIC forwards by
-  // itself do not count as sent. Costs one call of the kernel for each destination.
+  // itself do not count as sent. Errors: also kNotFound there is no guard of ours.
   virtual Result<size_t> Forget(const std::string& representor, Clock::duration idle) = 0;
-  // Safe to repeat: a link that is gone, or has no guard of ours, is no error.
-  virtual Status Detach(const std::string& representor) = 0;
+  // Lets everything pass, as if there were no guard. Safe to repeat: a link that is gone, or has no guard of ours, is no error.
+  virtual Status Open(const std::string& representor) = 0;
+  // Takes the guards of all links of the namespace away, and returns those links. Safe to repeat.
+  virtual Result<std::vector<std::string>> RemoveAll() = 0;
 };
 
 }  // namespace rail::guard

@@ -1,12 +1,11 @@
 // The kernel's Guard.
 //
-// Use:      RAIL_ASSIGN(auto guard, Kernel::Open());      // of the calling thread's network namespace, for good
+// Use:      RAIL_ASSIGN(auto guard, Kernel::Make());      // of the calling thread's network namespace, for good
 // Threads:  one at a time
 // Owns:     a socket; the programs are the links'
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,32 +15,24 @@
 
 namespace rail::guard {
 
+struct Facts;
+
 class Kernel : public Guard {
  public:
-  static Result<std::unique_ptr<Guard>> Open();
+  static Result<std::unique_ptr<Guard>> Make();
 
-  Status Attach(const std::string& representor) override;
+  Status Close(const std::string& representor) override;
   Status Allow(const std::string& representor, const Allowed& allowed) override;
   Result<bool> Holds(const std::string& representor, const Allowed& allowed) override;
   Result<Refused> Count(const std::string& representor) override;
   Result<size_t> Forget(const std::string& representor, Clock::duration idle) override;
-  Status Detach(const std::string& representor) override;
+  Status Open(const std::string& representor) override;
+  Result<std::vector<std::string>> RemoveAll() override;
 
  private:
-  // The program of a link, as it is now.
-  struct Seen {
-    netlink::XdpState state;
-    Fd program;  // none: the link has no program
-    std::string name;
-    std::vector<uint32_t> maps;
-    bool IsOurs() const;     // of any version
-    bool IsCurrent() const;  // of this one
-  };
-
   explicit Kernel(netlink::Xdp xdp) : xdp_(std::move(xdp)) {}
-  Result<Seen> Look(const std::string& representor);
-  // A map of a guard of this version. Errors: kNotFound the link has no such guard.
-  Result<Fd> MapOfLink(const std::string& representor, const char* name);
+  // The guard of the link says `facts` from then on; `anew`: as one that has seen nothing.
+  Status Tell(const std::string& representor, const Facts& facts, bool anew);
 
   netlink::Xdp xdp_;
 };

@@ -25,7 +25,7 @@ constexpr uint8_t kKept = BPF_REG_9;
 // On the stack, below R10.
 constexpr int16_t kKey = -16;     // 16 bytes: the destination
 constexpr int16_t kTime = -24;    // 8 bytes
-constexpr int16_t kNumber = -28;  // 4 bytes: the index in an array
+constexpr int16_t kNumber = -28;  // 4 bytes: the index in an array, always 0
 
 // In the frame.
 constexpr int16_t kEtherType = 12;
@@ -43,7 +43,7 @@ class Assembler {
   void Move(uint8_t to, uint8_t from) { Add(BPF_ALU64 | BPF_MOV | BPF_X, to, from, 0, 0); }
   void Set(uint8_t to, int32_t value) { Add(BPF_ALU64 | BPF_MOV | BPF_K, to, 0, 0, value); }
   void Plus(uint8_t to, int32_t value) { Add(BPF_ALU64 | BPF_ADD | BPF_K, to, 0, 0, value); }
-  void And(uint8_t to, int32_t value) { Add(BPF_ALU64 | BPF_AND | BPF_K, to, 0, 0, value); }
+  void PlusOf(uint8_t to, uint8_t from) { Add(BPF_ALU64 | BPF_ADD | BPF_X, to, from, 0, 0); }
   void Or(uint8_t to, uint8_t from) { Add(BPF_ALU64 | BPF_OR | BPF_X, to, from, 0, 0); }
   void ShiftRight(uint8_t to, int32_t bits) { Add(BPF_ALU64 | BPF_RSH | BPF_K, to, 0, 0, bits); }
   // `size`: BPF_B, BPF_H, BPF_W or BPF_DW
@@ -55,6 +55,10 @@ class Assembler {
   }
   void StoreValue(uint8_t size, uint8_t to, int16_t at, int32_t value) {
     Add(BPF_ST | BPF_MEM | size, to, 0, at, value);
+  }
+  // Eight bytes, at once: other CPUs may do the same.
+  void AddTo(uint8_t to, int16_t at, uint8_t from) {
+    Add(BPF_STX | BPF_ATOMIC | BPF_DW, to, from, at, BPF_ADD);
   }
   void LoadMap(uint8_t to, int fd) {
     Add(BPF_LD | BPF_IMM | BPF_DW, to, BPF_PSEUDO_MAP_FD, 0, fd);
@@ -109,6 +113,10 @@ class Writer {
     const Assembler::Label v6 = a_.NewLabel();
     a_.Load(BPF_W, kFrame, BPF_REG_1, offsetof(xdp_md, data));
     a_.Load(BPF_W, kEnd, BPF_REG_1, offsetof(xdp_md, data_end));
+    LookUp(maps_.facts, To(Reason::kAddress));
+    a_.Move(kFacts, kResult);
+    a_.Load(BPF_W, kA, kFacts, offsetof(Facts, open));
+    a_.JumpIf(BPF_JNE, kA, 0, pass_);
     Need(ETH_HLEN);
     a_.Load(BPF_H, kA, kFrame, kEtherType);
     a_.Move(kKept, kA);
@@ -118,8 +126,6 @@ class Writer {
     for (const int type : {ETH_P_IP, ETH_P_IPV6}) a_.JumpIf(BPF_JEQ, kA, Network(type), known);
     a_.Jump(To(Reason::kEtherType));
     a_.Here(known);
-    LookUp(maps_.facts, 0, To(Reason::kAddress));
-    a_.Move(kFacts, kResult);
     SameMac(0, offsetof(Facts, gateway), Reason::kGateway);
     SameMac(ETH_ALEN, offsetof(Facts, mac), Reason::kMac);
     a_.JumpIf(BPF_JEQ, kKept, Network(ETH_P_IPV6), v6);
@@ -144,12 +150,9 @@ class Writer {
     a_.JumpIfOf(BPF_JGT, kA, kEnd, To(Reason::kMalformed));
   }
 
-  // R0: the value of `number` in the array.
-  void LookUp(int map, int32_t number, Assembler::Label otherwise) {
-    a_.StoreValue(BPF_W, kStack, kNumber, number);
-    LookUpNumber(map, otherwise);
-  }
-  void LookUpNumber(int map, Assembler::Label otherwise) {
+  // R0: the one value of the array.
+  void LookUp(int map, Assembler::Label otherwise) {
+    a_.StoreValue(BPF_W, kStack, kNumber, 0);
     a_.LoadMap(BPF_REG_1, map);
     a_.Move(BPF_REG_2, kStack);
     a_.Plus(BPF_REG_2, kNumber);
@@ -222,7 +225,6 @@ class Writer {
   // Lets frames to those pass who were spoken to before, and to as many new ones as there is room for.
   void Seen() {
     const Assembler::Label fresh = a_.NewLabel();
-    const Assembler::Label pass = a_.NewLabel();
     a_.Call(BPF_FUNC_ktime_get_ns);
     a_.Store(BPF_DW, kStack, kTime, kResult);
     a_.LoadMap(BPF_REG_1, maps_.seen);
@@ -231,7 +233,7 @@ class Writer {
     a_.JumpIf(BPF_JEQ, kResult, 0, fresh);
     a_.Load(BPF_DW, kA, kStack, kTime);
     a_.Store(BPF_DW, kResult, 0, kA);
-    a_.Here(pass);
+    a_.Here(pass_);
     a_.Set(kResult, XDP_PASS);
     a_.Exit();
     a_.Here(fresh);
@@ -240,7 +242,7 @@ class Writer {
     Point(BPF_REG_3, kTime);
     a_.Set(BPF_REG_4, BPF_ANY);
     a_.Call(BPF_FUNC_map_update_elem);
-    a_.JumpIf(BPF_JEQ, kResult, 0, pass);
+    a_.JumpIf(BPF_JEQ, kResult, 0, pass_);
     a_.Jump(To(Reason::kDestinations));
   }
 
@@ -254,14 +256,14 @@ class Writer {
     const Assembler::Label drop = a_.NewLabel();
     for (size_t reason = 0; reason < kReasons; ++reason) {
       a_.Here(refuse_.at(reason));
-      a_.StoreValue(BPF_W, kStack, kNumber, static_cast<int32_t>(reason));
+      a_.Set(kKept, static_cast<int32_t>(reason * sizeof(uint64_t)));
       a_.Jump(count);
     }
     a_.Here(count);
-    LookUpNumber(maps_.refused, drop);
-    a_.Load(BPF_DW, kA, kResult, 0);
-    a_.Plus(kA, 1);
-    a_.Store(BPF_DW, kResult, 0, kA);
+    LookUp(maps_.refused, drop);
+    a_.PlusOf(kResult, kKept);
+    a_.Set(kA, 1);
+    a_.AddTo(kResult, 0, kA);
     a_.Here(drop);
     a_.Set(kResult, XDP_DROP);
     a_.Exit();
@@ -271,6 +273,7 @@ class Writer {
   Assembler a_;
   std::array<Assembler::Label, kReasons> refuse_{};
   Assembler::Label seen_ = a_.NewLabel();
+  Assembler::Label pass_ = a_.NewLabel();
 };
 
 }  // namespace
@@ -295,7 +298,7 @@ uint64_t Refused::all() const {
 }
 
 Result<Facts> FactsOf(const Allowed& allowed) {
-  Facts facts{.mac = allowed.mac.bytes, .gateway = allowed.gateway.bytes};
+  Facts facts{.mac = allowed.mac.bytes, .gateway = allowed.gateway.bytes, .v4 = {}, .v6 = {}};
   size_t v4 = 0;
   size_t v6 = 0;
   for (const IpAddress& address : allowed.addresses) {

@@ -23,22 +23,24 @@ inline constexpr char kSeenMap[] = "rail_seen";
 
 // The one value of the map of facts. All in network order; an address that is zero is none.
 struct Facts {
+  uint32_t open = 0;  // 1: everything passes, whatever else is here
   std::array<uint8_t, 6> mac{};
   std::array<uint8_t, 6> gateway{};
   std::array<std::array<uint8_t, 4>, kMostAddresses> v4{};
   std::array<std::array<uint8_t, 16>, kMostAddresses> v6{};
   bool operator==(const Facts&) const = default;
 };
-static_assert(sizeof(Facts) == 12 + kMostAddresses * 20);
+static_assert(sizeof(Facts) == 16 + kMostAddresses * 20);
 
 // Errors: kInvalid more than kMostAddresses of a family.
 Result<Facts> FactsOf(const Allowed& allowed);
 
+using Destination = std::array<uint8_t, 16>;  // IPv4 as ::ffff:a.b.c.d
+
 struct Maps {
   int facts = -1;    // array of one Facts
-  int refused = -1;  // array for each CPU: Reason -> uint64_t
-  int seen =
-      -1;  // hash: destination (16 bytes, IPv4 as ::ffff:a.b.c.d) -> uint64_t, the last frame in ns of CLOCK_MONOTONIC
+  int refused = -1;  // array of one Refused
+  int seen = -1;     // hash: Destination -> uint64_t, the last frame in ns of CLOCK_MONOTONIC
 };
 
 std::vector<bpf_insn> Program(const Maps& maps);

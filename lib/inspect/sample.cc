@@ -14,6 +14,7 @@ using RailAndTenant = std::pair<std::string, std::string>;
 
 Status DropsOf(const config::Rail& rail, const engine::NodeView& view, engine::Connections& connections,
                std::vector<DropRule>& drops) {
+  RAIL_ASSIGN(guard::Guard * guard, connections.Guard());
   RAIL_ASSIGN(ovs::OpenFlow * bridge, connections.OpenFlow(rail.bridge));
   RAIL_ASSIGN(const auto misses, bridge->Dump(ovs::CookieMatch::Exact(ovs::CookieKind::kPipeline, 0),
                                               connections.CallDeadline()));
@@ -28,10 +29,13 @@ Status DropsOf(const config::Rail& rail, const engine::NodeView& view, engine::C
     const auto its_cookie =
         ovs::CookieMatch::Exact(ovs::CookieKind::kAttachment, static_cast<uint64_t>(pod.id));
     RAIL_ASSIGN(const auto rules, bridge->Dump(its_cookie, connections.CallDeadline()));
-    RAIL_ASSIGN(guard::Guard * guard, connections.Guard());
     const auto refused = guard->Count(pod.representor);
-    if (refused) drops.push_back({rail.name, kOfGuard, pod.id, pod.tenant, refused->all()});
     if (!refused && refused.error().code != Code::kNotFound) return tl::make_unexpected(refused.error());
+    for (uint8_t reason = 0; refused && reason < guard::kReasons; ++reason) {
+      const uint64_t frames = refused->frames.at(reason);
+      if (frames > 0)
+        drops.push_back({rail.name, static_cast<uint8_t>(kOfGuard + reason), pod.id, pod.tenant, frames});
+    }
     for (const ovs::RuleStats& its : rules) {
       if (its.rule.actions == "drop")
         drops.push_back({rail.name, its.rule.table, pod.id, pod.tenant, its.packets});

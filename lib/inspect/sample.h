@@ -19,8 +19,8 @@
 
 namespace rail::inspect {
 
-inline constexpr uint8_t kOfGuard =
-    255;  // in place of a table: the guard of the pod's representor, before the bridge
+// In place of a table, plus a guard::Reason: the guard of the pod's representor, before the bridge.
+inline constexpr uint8_t kOfGuard = 240;
 
 // A rule, or a guard, that drops.
 struct DropRule {

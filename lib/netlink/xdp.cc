@@ -16,6 +16,27 @@ Result<Xdp> Xdp::Open() {
   return Xdp(std::move(socket));
 }
 
+namespace {
+
+std::optional<std::pair<std::string, XdpState>> Read(std::string_view answer) {
+  Attributes<IFLA_MAX> attributes;
+  const auto* head = Parse<ifinfomsg>(answer, RTM_NEWLINK, attributes);
+  if (head == nullptr) return std::nullopt;
+  const auto xdp = attributes.Nested<IFLA_XDP_MAX>(IFLA_XDP);
+  const uint8_t mode = xdp.Uint8(IFLA_XDP_ATTACHED).value_or(XDP_ATTACHED_NONE);
+  XdpState state{.link = head->ifi_index,
+                 .program = xdp.Uint32Or(IFLA_XDP_PROG_ID, 0),
+                 .generic = mode == XDP_ATTACHED_SKB};
+  // Where there are programs of several modes, each stands in an attribute of its own.
+  if (mode == XDP_ATTACHED_MULTI) {
+    state.program = xdp.Uint32Or(IFLA_XDP_SKB_PROG_ID, 0);
+    state.generic = state.program != 0;
+  }
+  return std::pair(attributes.String(IFLA_IFNAME), state);
+}
+
+}  // namespace
+
 Result<XdpState> Xdp::Of(const std::string& link) {
   const std::string doing = "read the XDP program of " + link;
   ifinfomsg body{};
@@ -24,23 +45,24 @@ Result<XdpState> Xdp::Of(const std::string& link) {
   RAIL_TRY(message.Check(doing));
   std::optional<XdpState> state;
   const auto read = [&](std::string_view answer) {
-    Attributes<IFLA_MAX> attributes;
-    const auto* head = Parse<ifinfomsg>(answer, RTM_NEWLINK, attributes);
-    if (head == nullptr) return;
-    const auto xdp = attributes.Nested<IFLA_XDP_MAX>(IFLA_XDP);
-    const uint8_t mode = xdp.Uint8(IFLA_XDP_ATTACHED).value_or(XDP_ATTACHED_NONE);
-    state = {.link = head->ifi_index,
-             .program = xdp.Uint32Or(IFLA_XDP_PROG_ID, 0),
-             .generic = mode == XDP_ATTACHED_SKB};
-    // Where there are programs of several modes, each stands in an attribute of its own.
-    if (mode == XDP_ATTACHED_MULTI) {
-      state->program = xdp.Uint32Or(IFLA_XDP_SKB_PROG_ID, 0);
-      state->generic = state->program != 0;
-    }
+    if (const auto one = Read(answer)) state = one->second;
   };
   RAIL_TRY(socket_.Request(message.get(), doing, read));
   if (!state) return Fail(Code::kNotFound, doing + ": the kernel does not tell of the link");
   return *state;
+}
+
+Result<std::vector<std::pair<std::string, XdpState>>> Xdp::All() {
+  const std::string doing = "list the XDP programs of links";
+  const ifinfomsg body{};
+  Builder message(RTM_GETLINK, NLM_F_DUMP, body);
+  RAIL_TRY(message.Check(doing));
+  std::vector<std::pair<std::string, XdpState>> all;
+  const auto read = [&](std::string_view answer) {
+    if (auto one = Read(answer); one && one->second.program != 0) all.push_back(std::move(*one));
+  };
+  RAIL_TRY(socket_.Dump(message.get(), doing, read, [&] { all.clear(); }));
+  return all;
 }
 
 Status Xdp::Set(const XdpState& now, int program, int replaced) {

@@ -2,6 +2,7 @@
 //
 // Use:      RAIL_ASSIGN(Xdp xdp, Xdp::Open());
 //           RAIL_ASSIGN(const XdpState now, xdp.Of("rep0"));
+//           RAIL_ASSIGN(const auto programs, xdp.All());
 //           RAIL_TRY(xdp.Set(now, program_fd, now_fd));
 // Threads:  one at a time
 // Owns:     one socket; it stays in the namespace where it was opened
@@ -10,6 +11,8 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "lib/netlink/socket.h"
 
@@ -28,6 +31,8 @@ class Xdp {
 
   // Errors: kNotFound no such link.
   Result<XdpState> Of(const std::string& link);
+  // Of all links of the namespace that have a program, by name.
+  Result<std::vector<std::pair<std::string, XdpState>>> All();
   // Makes the generic program of `now.link` that of `program`; -1: none. `replaced`: the program that it has now; -1: it has none. It is
   // another's if somebody has changed it since, and stays. Errors: kNotFound the link is gone; kExists another program is there.
   Status Set(const XdpState& now, int program, int replaced);

@@ -86,7 +86,7 @@ engine::Openers RealOpeners(const config::NodeConfig& config) {
                               const sriov::Preparer::Claimed& claimed) {
     return MakePreparer(sysfs).GiveBack(pf, before, claimed);
   };
-  openers.guard = guard::Kernel::Open;
+  openers.guard = guard::Kernel::Make;
   openers.lock_devices = [path = config::Paths::FromEnvironment().state_file](FileLock::Kind kind) {
     return FileLock::Get(path + ".devices", kind);
   };

@@ -21,7 +21,9 @@ namespace {
 using netns::Netns;
 using netns::testing::MakeScratch;
 using netns::testing::Shell;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 constexpr char kMac[] = "02:00:00:00:00:01";
 constexpr char kGateway[] = "02:52:41:49:4c:00";
@@ -56,7 +58,10 @@ class FakeHost : public Host {
   void RemoveLinks() override {
     for (const char* link : {"rep0", "rep1"}) guard_.RemoveLink(link);
   }
-  void SendForged() override { guard_.Refuse("rep0", Reason::kMac, 1); }
+  void SendForged() override {
+    const auto guard = guard_.guards().find("rep0");
+    if (guard != guard_.guards().end() && !guard->second.open) guard_.Refuse("rep0", Reason::kMac, 1);
+  }
   void SendTo(const std::string& address) override {
     guard_.Speak("rep0", IpAddress::Parse(address).value());
   }
@@ -74,7 +79,7 @@ class RealHost : public Host {
         "ip link set vf0 up && "
         "ip link add rep1 type veth peer name vf1"));
     Must(host_.Run([&]() -> Status {
-      RAIL_ASSIGN(guard_, Kernel::Open());
+      RAIL_ASSIGN(guard_, Kernel::Make());
       socket_.Reset(::socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0));
       vf0_ = static_cast<int>(::if_nametoindex("vf0"));
       return {};
@@ -92,6 +97,7 @@ class RealHost : public Host {
       return xdp.Set(now, program.get(), -1);
     }));
   }
+  void Run(const std::string& command) { Must(Shell(host_, command)); }
   void RemoveLinks() override { Must(Shell(host_, "ip link del rep0 && ip link del rep1")); }
   void SendForged() override { Send("02:00:00:00:00:66", "10.9.0.9"); }
   void SendTo(const std::string& address) override { Send(kMac, address); }
@@ -149,7 +155,7 @@ INSTANTIATE_TEST_SUITE_P(, GuardContract, ::testing::Values("Fake", "Kernel"),
 TEST_P(GuardContract, HoldsWhatItIsTold) {
   const Allowed allowed = AllowedOf({"10.0.3.1", "fd52::1"});
   EXPECT_FALSE(guard().Holds("rep0", allowed).value());
-  Must(guard().Attach("rep0"));
+  Must(guard().Close("rep0"));
   EXPECT_FALSE(guard().Holds("rep0", allowed).value());
   for (int i = 0; i < 2; ++i) {
     Must(guard().Allow("rep0", allowed));
@@ -161,19 +167,29 @@ TEST_P(GuardContract, HoldsWhatItIsTold) {
   EXPECT_FALSE(guard().Holds("rep1", allowed).value());
 }
 
-TEST_P(GuardContract, ForgetsWhatItWasToldWhenItIsAttachedAgain) {
-  Must(guard().Attach("rep0"));
+TEST_P(GuardContract, IsMadeByWhateverComesFirst) {
   Must(guard().Allow("rep0", AllowedOf({"10.0.3.1"})));
-  host_->SendTo("10.0.4.1");
-  Eventually([&] { return guard().Forget("rep0", std::chrono::hours(1)).value() == 1; });
-  Must(guard().Attach("rep0"));
+  EXPECT_TRUE(guard().Holds("rep0", AllowedOf({"10.0.3.1"})).value());
+  host_->SendForged();
+  Eventually([&] { return guard().Count("rep0").value().of(Reason::kMac) == 1; });
+}
+
+TEST_P(GuardContract, ForgetsWhatItWasToldAndHasSeenWhenItIsClosed) {
+  Must(guard().Close("rep0"));
+  Must(guard().Allow("rep0", AllowedOf({"10.0.3.1"})));
+  for (const char* address : {"10.0.4.1", "10.0.4.2", "10.0.4.3"}) host_->SendTo(address);
+  Eventually([&] { return guard().Forget("rep0", std::chrono::hours(1)).value() == 3; });
+  host_->SendForged();
+  Eventually([&] { return guard().Count("rep0").value().all() == 1; });
+  Must(guard().Close("rep0"));
   EXPECT_FALSE(guard().Holds("rep0", AllowedOf({"10.0.3.1"})).value());
   EXPECT_EQ(guard().Forget("rep0", std::chrono::hours(1)).value(), 0U);
+  EXPECT_EQ(guard().Count("rep0").value().all(), 0U);
 }
 
 TEST_P(GuardContract, CountsWhatItRefuses) {
   EXPECT_EQ(guard().Count("rep0").value().all(), 0U);
-  Must(guard().Attach("rep0"));
+  Must(guard().Close("rep0"));
   Must(guard().Allow("rep0", AllowedOf({"10.0.3.1"})));
   for (int i = 0; i < 3; ++i) host_->SendForged();
   Eventually([&] { return guard().Count("rep0").value().of(Reason::kMac) == 3; });
@@ -183,7 +199,7 @@ TEST_P(GuardContract, CountsWhatItRefuses) {
 }
 
 TEST_P(GuardContract, ForgetsDestinationsThatAreIdle) {
-  Must(guard().Attach("rep0"));
+  Must(guard().Close("rep0"));
   Must(guard().Allow("rep0", AllowedOf({"10.0.3.1"})));
   for (const char* address : {"10.0.4.1", "10.0.4.2", "10.0.4.3", "10.0.4.1"}) host_->SendTo(address);
   Eventually([&] { return guard().Forget("rep0", std::chrono::hours(1)).value() == 3; });
@@ -193,49 +209,78 @@ TEST_P(GuardContract, ForgetsDestinationsThatAreIdle) {
   Eventually([&] { return guard().Forget("rep0", std::chrono::hours(1)).value() == 1; });
 }
 
-TEST_P(GuardContract, GoesAndComesBack) {
+TEST_P(GuardContract, RefusesNothingWhileItIsOpen) {
+  Must(guard().Open("rep0"));
+  EXPECT_EQ(guard().Forget("rep0", std::chrono::hours(1)).error().code, Code::kNotFound) << "it makes none";
   for (int i = 0; i < 2; ++i) {
-    Must(guard().Attach("rep0"));
+    Must(guard().Close("rep0"));
     Must(guard().Allow("rep0", AllowedOf({"10.0.3.1"})));
     for (int j = 0; j < 2; ++j) {
-      Must(guard().Detach("rep0"));
+      Must(guard().Open("rep0"));
       EXPECT_FALSE(guard().Holds("rep0", AllowedOf({"10.0.3.1"})).value());
     }
   }
-  EXPECT_EQ(guard().Allow("rep0", AllowedOf({"10.0.3.1"})).error().code, Code::kNotFound);
+  host_->SendForged();
+  Must(guard().Allow("rep0", AllowedOf({"10.0.3.1"})));
+  host_->SendForged();
+  Eventually([&] { return guard().Count("rep0").value().all() > 0; });
+  EXPECT_EQ(guard().Count("rep0").value().all(), 1U) << "the first one passed";
+}
+
+TEST_P(GuardContract, IsTakenFromAllLinks) {
+  EXPECT_THAT(guard().RemoveAll().value(), IsEmpty());
+  Must(guard().Allow("rep0", AllowedOf({"10.0.3.1"})));
+  host_->AddOther("rep1");
+  EXPECT_THAT(guard().RemoveAll().value(), ElementsAre("rep0"));
+  EXPECT_FALSE(guard().Holds("rep0", AllowedOf({"10.0.3.1"})).value());
   EXPECT_EQ(guard().Forget("rep0", std::chrono::hours(1)).error().code, Code::kNotFound);
+  EXPECT_EQ(guard().Close("rep1").error().code, Code::kExists) << "that of others is still there";
+  EXPECT_THAT(guard().RemoveAll().value(), IsEmpty());
+  Must(guard().Close("rep0"));
 }
 
 TEST_P(GuardContract, LeavesTheProgramsOfOthersAlone) {
   host_->AddOther("rep1");
-  const Status attached = guard().Attach("rep1");
-  ASSERT_FALSE(attached);
-  EXPECT_EQ(attached.error().code, Code::kExists) << attached.error().message;
-  EXPECT_THAT(attached.error().message, HasSubstr("rep1"));
-  Must(guard().Detach("rep1"));
-  EXPECT_EQ(guard().Attach("rep1").error().code, Code::kExists) << "it is still there";
-  EXPECT_EQ(guard().Allow("rep1", AllowedOf({})).error().code, Code::kNotFound);
+  const Status closed = guard().Close("rep1");
+  ASSERT_FALSE(closed);
+  EXPECT_EQ(closed.error().code, Code::kExists) << closed.error().message;
+  EXPECT_THAT(closed.error().message, HasSubstr("rep1"));
+  EXPECT_EQ(guard().Allow("rep1", AllowedOf({})).error().code, Code::kExists);
+  Must(guard().Open("rep1"));
+  EXPECT_EQ(guard().Close("rep1").error().code, Code::kExists) << "it is still there";
   EXPECT_EQ(guard().Count("rep1").value().all(), 0U);
   EXPECT_FALSE(guard().Holds("rep1", AllowedOf({})).value());
 }
 
 TEST_P(GuardContract, SaysThatThereIsNoSuchLink) {
-  Must(guard().Attach("rep0"));
+  Must(guard().Close("rep0"));
   host_->RemoveLinks();
   for (const char* link : {"rep0", "nosuch"}) {
-    EXPECT_EQ(guard().Attach(link).error().code, Code::kNotFound);
+    EXPECT_EQ(guard().Close(link).error().code, Code::kNotFound);
     EXPECT_EQ(guard().Allow(link, AllowedOf({})).error().code, Code::kNotFound);
     EXPECT_EQ(guard().Holds(link, AllowedOf({})).error().code, Code::kNotFound);
     EXPECT_EQ(guard().Count(link).error().code, Code::kNotFound);
-    Must(guard().Detach(link));
+    Must(guard().Open(link));
   }
 }
 
 TEST_P(GuardContract, RefusesMoreAddressesThanItCanHold) {
-  Must(guard().Attach("rep0"));
+  Must(guard().Close("rep0"));
   std::vector<std::string> many;
   for (size_t i = 0; i <= kMostAddresses; ++i) many.push_back("10.0.3." + std::to_string(i));
   EXPECT_EQ(guard().Allow("rep0", AllowedOf(many)).error().code, Code::kInvalid);
+}
+
+// What the error says works: the other's program is generic, so `xdp off` would leave it.
+TEST(GuardError, NamesTheCommandThatTakesTheOthersProgramAway) {
+  RealHost host;
+  host.AddOther("rep1");
+  const Status closed = host.guard().Close("rep1");
+  ASSERT_FALSE(closed);
+  const std::string text = closed.error().message;
+  const size_t start = text.find('`') + 1;
+  host.Run(text.substr(start, text.find('`', start) - start));
+  EXPECT_TRUE(host.guard().Close("rep1"));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@ that cannot be asked."""
 
 from __future__ import annotations
 
+import ipaddress
 import json
 import shutil
 import signal
@@ -17,7 +18,7 @@ from frames import udp_frame
 from railcni_lab import daemons, kernel, pods
 from railcni_lab.chain import Attachment, Chain
 from railcni_lab.layout import Node, bridge, uplink, write_json
-from world import eventually, send_frames, settle
+from world import eventually, send_frames, send_frames_on, settle
 
 STATE = ("state.db", "state.db-wal", "state.db-shm")
 
@@ -193,6 +194,20 @@ def flood(stage: Stage) -> Iterator[None]:
         stage.world.appctl(stage.node, "dpctl/del-flows", "netdev@ovs-netdev")
 
 
+@contextmanager
+def masks(stage: Stage) -> Iterator[None]:
+    """A leaf that lets forged sources through: each differs from a known address by another bit."""
+    world, a1, a2 = stage.world, stage.port("a1"), stage.port("a2")
+    known = int(ipaddress.ip_address(a2.ipv6))
+    frames = [udp_frame(world.leaf_mac(stage.node, 0), world.bridge_mac(stage.node, 0), str(ipaddress.IPv6Address(known ^ 1 << bit)),
+                        a1.ipv6, b"masks") for bit in range(100)]
+    send_frames_on(world.lab.leaf(0).namespace, stage.node.name, frames)
+    try:
+        yield
+    finally:
+        world.appctl(stage.node, "dpctl/del-flows", "netdev@ovs-netdev")
+
+
 ROWS: list[Row] = [
     Row("uplink has an address", "uplink-has-address", "rail0",
         on_node("ip address add 192.0.2.1/24 dev {uplink}", "ip address flush dev {uplink} to 192.0.2.1/24"), "ip address del"),
@@ -208,6 +223,7 @@ ROWS: list[Row] = [
         on_node("ovs-vsctl set Open_vSwitch . other_config:max-idle=600000",
                 "ovs-vsctl remove Open_vSwitch . other_config max-idle"), "ovs-vsctl set"),
     Row("a pod floods the datapath", "pod-floods", "tenant-a/a1", flood),
+    Row("a leaf makes many masks", "masks-many", uplink(0), masks),
     Row("network without tenant-isolation", "no-tenant", "tenant-a/nobodys", without_tenant_isolation),
     Row("network without frr-provider", "not-announced", "tenant-a/unheard", without_frr_provider),
     Row("an ADD that has died", "add-died", "tenant-a/halfway", add_that_died),

@@ -61,12 +61,8 @@ def refused(namespace: str, link: str) -> dict[str, int]:
     for number in maps[:count]:
         with _opened(MAP_BY_ID, number) as fd:
             if _name(_info(fd, b"")[24:40]) == REFUSED:
-                return {reason: _sum(fd, index) for index, reason in enumerate(REASONS)}
+                key, counts = ctypes.c_uint32(0), (ctypes.c_uint64 * len(REASONS))()
+                _bpf(LOOKUP, struct.pack("=IIQQ", fd, 0, ctypes.addressof(key), ctypes.addressof(counts)))
+                return dict(zip(REASONS, counts))
     raise AssertionError(f"the guard of {link} has no counters")
 
-
-def _sum(fd: int, index: int) -> int:
-    cpus = int(open("/sys/devices/system/cpu/possible", encoding="ascii").read().replace("-", ",").split(",")[-1]) + 1
-    key, values = ctypes.c_uint32(index), (ctypes.c_uint64 * cpus)()
-    _bpf(LOOKUP, struct.pack("=IIQQ", fd, 0, ctypes.addressof(key), ctypes.addressof(values)))
-    return sum(values)

@@ -125,14 +125,6 @@ class Stage:
         return evicted, made
 
 
-def renewed(port: Port) -> None:
-    """Takes the guard away, so that raild gives the port another, which knows no destination yet."""
-    old = guards.program_of(port.node.namespace, port.representor)
-    kernel.run(["ip", "-n", port.node.namespace, "link", "set", "dev", port.representor, "xdpgeneric", "off"])
-    eventually("raild guards it again", lambda: guards.program_of(port.node.namespace, port.representor),
-               lambda now: now not in (0, old))
-
-
 @pytest.fixture(scope="module")
 def stage(settled: World, tables: Tables) -> Iterator[Stage]:
     attacker, victim = settled.port("a1", RAIL), settled.port("b1", RAIL)
@@ -148,7 +140,7 @@ def stage(settled: World, tables: Tables) -> Iterator[Stage]:
         settled.appctl(node, "upcall/set-flow-limit", str(FLOW_LIMIT))
         yield Stage(settled, attacker, victim, settled.port("b2", RAIL), tables)
     finally:
-        renewed(attacker)
+        settled.renew_guard(attacker)
         for limit in limits:
             settled.vsctl(node, "remove", "Open_vSwitch", ".", "other_config", limit.partition(":")[2].partition("=")[0])
         settled.appctl(node, "upcall/set-flow-limit", "10000")
@@ -231,7 +223,7 @@ def test_raild_raises_the_flow_limit(stage: Stage) -> None:
 def test_a_pod_makes_no_more_megaflows_than_it_may_have_destinations(stage: Stage) -> None:
     me = stage.attacker
     stage.world.appctl(me.node, "revalidator/purge")
-    renewed(me)
+    stage.world.renew_guard(me)
     targets = [f"10.{i >> 16 & 255}.{i >> 8 & 255}.{i & 255}" for i in range(0x630000, 0x630000 + DESTINATIONS + FRAMES)]
     targets += [f"fd52:4149:0:99::{i:x}" for i in range(FRAMES)]
     evicted, made = stage.attack("more destinations than a pod may have", [stage.datagram(target=target) for target in targets])
@@ -239,7 +231,7 @@ def test_a_pod_makes_no_more_megaflows_than_it_may_have_destinations(stage: Stag
     assert DESTINATIONS // 2 < made <= DESTINATIONS
     counted = guards.refused(me.node.namespace, me.representor)
     assert 0 < counted["destinations"] <= 2 * FRAMES, counted  # the kernel loses some of a burst
-    renewed(me)
+    stage.world.renew_guard(me)
 
 
 def test_after_the_floods_the_attackers_own_traffic_passes(stage: Stage) -> None:

@@ -93,13 +93,13 @@ def test_drops_are_counted_by_table_and_tenant(settled: World) -> None:
     def drops(table: str, tenant: str) -> float:
         return value(settled.metrics(node), "railcni_dropped_packets_total", rail=rail, table=table, tenant=tenant) or 0
 
-    before = drops("guard", "tenant-a"), drops("guard", "tenant-b"), drops("compare", "")
+    before = drops("guard_address", "tenant-a"), drops("guard_address", "tenant-b"), drops("compare", "")
     false = udp_frame(mine.mac, settled.gateway_mac(0), "10.0.99.99", mate.ipv4, b"metrics")
     foreign = udp_frame(mine.mac, settled.gateway_mac(0), mine.ipv4, stranger.ipv4, b"metrics")
     send_frames(mine, [false] * 20 + [foreign] * 20)
-    eventually("the forged frames are its tenant's", lambda: drops("guard", "tenant-a"), lambda n: n >= before[0] + 20, 60)
+    eventually("the forged frames are its tenant's", lambda: drops("guard_address", "tenant-a"), lambda n: n >= before[0] + 20, 60)
     eventually("those to another tenant are nobody's", lambda: drops("compare", ""), lambda n: n >= before[2] + 20, 60)
-    assert drops("guard", "tenant-b") == before[1]
+    assert drops("guard_address", "tenant-b") == before[1]
 
 
 def test_flows_of_a_tenant_are_where_the_datapath_has_them(settled: World, node: Node) -> None:

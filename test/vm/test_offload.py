@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from railcni_lab import matrix, pods
+from frames import udp_frame
+from railcni_lab import kernel, matrix, pods
 from railcni_lab.layout import Node
 from switched import Megaflow, lab_of, on_pod_path, row_of
 from tables import Tables
-from world import World
+from test_masks import ATTACKS, MOST, Scene
+from world import World, eventually, send_frames
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "versions"))
 import seen
@@ -84,6 +89,31 @@ def test_the_question_for_a_vlan_tag_stays_in_tc(world: World, flows: Flows) -> 
         assert asked, f"{port.representor}: its rules in table 5 ask for frames without a tag"
         mine = [m for m in flows[port.node.name] if m.in_port == port.representor]
         assert mine and all(m.datapath == "tc" for m in mine)
+
+
+def test_attacks_make_few_priorities_in_tc(world: World, tables: Tables) -> None:
+    """tc keeps the flows of a device by priority, one for each mask of a protocol, and asks one priority after another."""
+    me = world.port("a1")
+    scene = Scene(world, me, world.port("a2"), world.port("b1"), world.port("b2"), tables)
+    frames = [frame for make in ATTACKS.values() for frame in make(scene)]
+    send_frames(me, frames)
+    last = udp_frame(me.mac, world.gateway_mac(0), me.ipv4, "10.98.0.1", b"last")
+
+    def filters() -> list[Any]:
+        send_frames(me, [last])
+        out = kernel.run(["tc", "-n", me.node.namespace, "-j", "filter", "show", "dev", me.representor, "ingress"])
+        return [one for one in json.loads(out) if "options" in one]
+
+    found = eventually("the last frame's flow is in tc", filters, lambda found: "10.98.0.1" in json.dumps(found), 60)
+    priorities = Counter(protocol for protocol, _ in {(one["protocol"], one["pref"]) for one in found})
+    masks = scene.masks()
+    others = sum(priorities.values()) - priorities["ip"] - priorities["ipv6"]
+    tables.row("masks", ("guest, representor", "frames", "flows in tc", "priorities of IPv4", "of IPv6", "of others", "masks of IPv4", "of IPv6"),
+               (f"offload, {me.representor}", str(len(frames)), str(len(found)), str(priorities["ip"]), str(priorities["ipv6"]), str(others),
+                str(masks["ipv4"]), str(masks["ipv6"])))
+    assert len(found) > 100, "the attacks on destinations have made none"
+    assert 0 < priorities["ip"] <= MOST["ipv4"] and 0 < priorities["ipv6"] <= MOST["ipv6"] and others == 0, priorities
+    assert all(masks[family] <= most for family, most in MOST.items()), masks
 
 
 def owners(world: World) -> dict[str, str]:

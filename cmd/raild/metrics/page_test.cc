@@ -126,7 +126,7 @@ Measured Look() {
   measured.sample.datapath = {.name = "system@ovs-system", .flows = 30, .limit = 200000, .offloaded = 6};
   measured.sample.masks = {{"ipv4", 2}, {"other", 1}};
   measured.drops[{"rail0", 6, "tenant-a"}] = 4;
-  measured.drops[{"rail0", inspect::kOfGuard, "tenant-a"}] = 5;
+  measured.drops[{"rail0", inspect::kOfGuard + static_cast<uint8_t>(guard::Reason::kMac), "tenant-a"}] = 5;
   measured.drops[{"rail0", 3, ""}] = 9;
   measured.sample.flows[{"rail0", "tenant-a"}] = {
       .in_hardware = 5, .in_tc = 1, .in_software = 2, .dropping = 3};
@@ -282,7 +282,7 @@ railcni_switch_look_age_seconds 7.25
 railcni_switch_look_duration_seconds 0.0125
 railcni_dropped_packets_total{rail="rail0",table="compare",tenant=""} 9
 railcni_dropped_packets_total{rail="rail0",table="refuse",tenant="tenant-a"} 4
-railcni_dropped_packets_total{rail="rail0",table="guard",tenant="tenant-a"} 5
+railcni_dropped_packets_total{rail="rail0",table="guard_mac",tenant="tenant-a"} 5
 railcni_datapath_all_flows 30
 railcni_datapath_masks{family="ipv4"} 2
 railcni_datapath_masks{family="other"} 1

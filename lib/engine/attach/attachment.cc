@@ -191,6 +191,11 @@ Status MendRepresentorMtu(Node& node, const device::Saved& saved) {
   return host->SetMtu(link->index, saved.representor_mtu);
 }
 
+Status OpenGuard(Node& node, const std::string& representor) {
+  RAIL_ASSIGN(guard::Guard * guard, node.connections.Guard());
+  return guard->Open(representor);
+}
+
 Status FinishRestore(Node& node, const Attachment& attachment, Result<Restoring>& restoring) {
   if (!restoring) return tl::make_unexpected(restoring.error());
   if (!restoring->saved) return {};
@@ -198,25 +203,22 @@ Status FinishRestore(Node& node, const Attachment& attachment, Result<Restoring>
     const Timed timed(Part::kLink);
     RAIL_TRY(restoring->done.get());
   }
-  if (restoring->gone.empty()) RAIL_TRY(MendRepresentorMtu(node, *restoring->saved));
-  return node.store.Release(attachment.id, ClaimKind::kDevice, attachment.device);
-}
-
-// Releases the claim of the port, and takes its guard away where no other attachment has the port by now.
-Status ReleasePort(Node& node, const Attachment& attachment) {
-  RAIL_ASSIGN(const auto owner, node.store.OwnerOf(ClaimKind::kPort, attachment.representor));
-  Status released = node.store.Release(attachment.id, ClaimKind::kPort, attachment.representor);
-  if (owner && *owner != attachment.id) return released;
-  RAIL_ASSIGN(guard::Guard * guard, node.connections.Guard());
-  RAIL_TRY(guard->Detach(attachment.representor));
-  return released;
+  // The guard refuses until the port and the device are gone; whoever has the device next may be no pod of ours. One that stays closed
+  // harms no pod of ours, so it keeps nobody from the device.
+  Status opened;
+  if (restoring->gone.empty()) {
+    RAIL_TRY(MendRepresentorMtu(node, *restoring->saved));
+    opened = OpenGuard(node, restoring->saved->representor);
+  }
+  RAIL_TRY(node.store.Release(attachment.id, ClaimKind::kDevice, attachment.device));
+  return opened;
 }
 
 // Releases the claim first, so that it keeps nobody from the device while OVSDB is down. An attachment that takes the port over
 // puts its own mark on it. Then DeletePort does not delete it. A port without any mark is this attachment's, too: somebody has made
 // it again by hand, and raild has not come round to mark it. ovs-cni marks its ports as "owner".
 Status UndoPort(Node& node, const Attachment& attachment, const std::string& bridge) {
-  Status released = ReleasePort(node, attachment);
+  Status released = node.store.Release(attachment.id, ClaimKind::kPort, attachment.representor);
   RAIL_ASSIGN(ovs::Ovsdb * db, node.connections.Ovsdb());
   for (const ovs::ExternalIds& its : {ovs::ExternalIds{{kOwnerKey, std::to_string(attachment.id)}},
                                       ovs::ExternalIds{{kOwnerKey, ""}, {"owner", ""}}}) {
@@ -229,7 +231,10 @@ Status UndoPort(Node& node, const Attachment& attachment, const std::string& bri
 // The interface stays with the plugin that made it. Of what is inside the pod, only the policy rules would outlive the interface.
 Status UndoAdopt(Node& node, const Attachment& attachment) {
   ClearPod(node, attachment, PodNamespace(attachment));
-  Status released = ReleasePort(node, attachment);
+  RAIL_ASSIGN(const auto owner, node.store.OwnerOf(ClaimKind::kPort, attachment.representor));
+  // While the claim keeps the next pod from it.
+  if (owner == attachment.id) RAIL_TRY(OpenGuard(node, attachment.representor));
+  Status released = node.store.Release(attachment.id, ClaimKind::kPort, attachment.representor);
   RAIL_ASSIGN(ovs::Ovsdb * db, node.connections.Ovsdb());
   RAIL_ASSIGN(const auto port, db->FindPort(attachment.representor, node.connections.CallDeadline()));
   const auto mark = port ? port->external_ids.find(kOwnerKey) : ovs::ExternalIds::const_iterator{};

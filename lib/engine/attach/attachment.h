@@ -92,9 +92,6 @@ podnet::Plan PlanOf(const config::Rail& rail, const state::Attachment& attachmen
 std::string BridgeDetail(const std::string& bridge);
 ovs::ExternalIds PortIds(const state::Attachment& attachment);
 ovs::PortSpec PortSpecOf(const config::Rail& rail, const state::Attachment& attachment);
-// For raild, to which an undo may come in between: guards the representor of an attachment whose port it has, anew.
-Status GuardAgain(guard::Guard& guard, state::Store& store, const config::Rail& rail,
-                  const state::Attachment& attachment);
 // What the guard of its representor lets pass.
 guard::Allowed AllowedOf(const config::Rail& rail, const state::Attachment& attachment);
 
@@ -105,7 +102,7 @@ std::vector<ovs::Rule> WantedRules(const pipeline::BridgeFacts& bridge, const st
 // Each function records its step, then makes the effect. If it fails, the step stays in the record, and the caller must undo it.
 // First, the device's: saves its state and readies its representor. The port comes next, then the move (DeviceMove).
 Status ReadyDevice(Node& node, const state::Attachment& attachment, const device::Device& device);
-// Both guard the representor, so that nothing of the pod passes until AdmitTraffic.
+// Both close the representor's guard, so that nothing of the pod passes until AdmitTraffic.
 Status AttachPort(Node& node, state::Attachment& attachment);  // fills ofport
 Status AdoptPort(Node& node, state::Attachment& attachment, const ovs::Port& port);
 Status AdmitTraffic(Node& node, const state::Attachment& attachment, const pipeline::BridgeFacts& bridge,

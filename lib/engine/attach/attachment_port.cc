@@ -57,22 +57,12 @@ guard::Allowed AllowedOf(const config::Rail& rail, const Attachment& attachment)
   return {.mac = attachment.mac, .gateway = rail.GatewayMac(), .addresses = attachment.addresses};
 }
 
-// An undo releases the claim before it takes the guard away: whoever comes second of the two takes it away. Where the next pod has come as
-// well, the change of the link makes raild look again.
-Status GuardAgain(guard::Guard& guard, state::Store& store, const config::Rail& rail,
-                  const Attachment& attachment) {
-  RAIL_TRY(guard.Attach(attachment.representor));
-  RAIL_TRY(guard.Allow(attachment.representor, AllowedOf(rail, attachment)));
-  RAIL_ASSIGN(const auto owner, store.OwnerOf(ClaimKind::kPort, attachment.representor));
-  return owner ? Status() : guard.Detach(attachment.representor);
-}
-
 Status AttachPort(Node& node, Attachment& attachment) {
   RAIL_ASSIGN(const config::Rail* rail, RailOf(node.config, attachment.rail));
   RAIL_TRY(node.store.Claim(attachment.id, ClaimKind::kPort, attachment.representor));
   RAIL_TRY(RecordStep(node, attachment, kOvsProvider, step::kPort, BridgeDetail(rail->bridge)));
   RAIL_ASSIGN(guard::Guard * guard, node.connections.Guard());
-  RAIL_TRY(guard->Attach(attachment.representor));
+  RAIL_TRY(guard->Close(attachment.representor));
   RAIL_ASSIGN(ovs::Ovsdb * db, node.connections.Ovsdb());
   ovs::PortSpec spec = PortSpecOf(*rail, attachment);
   spec.owner_key = kOwnerKey;
@@ -90,7 +80,7 @@ Status AdoptPort(Node& node, Attachment& attachment, const ovs::Port& port) {
   RAIL_TRY(node.store.Claim(attachment.id, ClaimKind::kPort, port.name));
   RAIL_TRY(RecordStep(node, attachment, kOvsProvider, step::kAdopt, BridgeDetail(port.bridge)));
   RAIL_ASSIGN(guard::Guard * guard, node.connections.Guard());
-  RAIL_TRY(guard->Attach(port.name));
+  RAIL_TRY(guard->Close(port.name));
   RAIL_ASSIGN(ovs::Ovsdb * db, node.connections.Ovsdb());
   RAIL_TRY(db->SetExternalIds(port.name, {{kOwnerKey, std::to_string(attachment.id)}},
                               node.connections.CallDeadline()));

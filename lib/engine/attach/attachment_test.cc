@@ -89,12 +89,26 @@ TEST_F(AttachmentTest, GuardsTheRepresentorByWhatThePodMaySend) {
   EXPECT_EQ(guards.at("rep0").allowed->addresses, world.Attachment(pod).addresses);
 }
 
-// The guard is down, for whatever reason: nothing else waits for it, and raild takes it away later.
+TEST_F(AttachmentTest, UndoOpensTheGuardWhenThePortAndTheDeviceAreGone) {
+  bool opened = false;
+  world.faults.before = [&](Dependency, std::string_view call) {
+    if (call != "Open") return;
+    opened = true;
+    EXPECT_FALSE(world.ovsdb.FindPort("rep0", {})->has_value());
+    EXPECT_EQ(world.devices.Where("vf0"), std::nullopt);
+  };
+  MustUndo();
+  EXPECT_TRUE(opened);
+  EXPECT_TRUE(world.guard.guards().at("rep0").open);
+}
+
+// The guard is down, for whatever reason: nothing else waits for it.
 TEST_F(AttachmentTest, UndoGivesTheRestBackWhereTheGuardCannotBeReached) {
   world.faults.down = {Dependency::kGuard};
   EXPECT_FALSE(MustUndo().removed);
   EXPECT_EQ(world.devices.Where("vf0"), std::nullopt);
   EXPECT_FALSE(world.ovsdb.FindPort("rep0", {})->has_value());
+  EXPECT_EQ(world.record.OwnerOf(state::ClaimKind::kDevice, "vf0").value(), std::nullopt);
   world.faults.down.clear();
   context = std::move(*VerbContext::Open(world.deps()));
   EXPECT_TRUE(MustUndo().removed);

@@ -16,7 +16,7 @@ Status MoveInAgain(Node& node, const config::Rail& rail, const Attachment& attac
   RAIL_ASSIGN(device::Backend * devices, node.connections.Devices());
   RAIL_ASSIGN(guard::Guard * guard, node.connections.Guard());
   RAIL_TRY(devices->RaiseRepresentor(device, rail.mtu));
-  RAIL_TRY(GuardAgain(*guard, node.store, rail, attachment));
+  RAIL_TRY(guard->Allow(attachment.representor, AllowedOf(rail, attachment)));
   RAIL_TRY(devices->MoveIn(device, pod, attachment.key.ifname));
   // The policy rules of the interface that is gone stayed in the pod.
   RAIL_TRY(node.connections.Pods().Deconfigure(pod, plan));

@@ -97,6 +97,7 @@ Removed Removal::Run() {
   connections_.GiveTime(After(kStepLimit));
   AllBridges();
   Vrfs();
+  Guards();
   Qos();  // while the uplinks are there
   Rates();
   connections_.GiveTime(After(kStepLimit));
@@ -234,6 +235,17 @@ void Removal::Vrfs() {
     return {};
   };
   Try("VRFs of tenants", remove());
+}
+
+// Of all representors, also of those that no pod has. Their names say whose they are.
+void Removal::Guards() {
+  const auto remove = [&]() -> Status {
+    RAIL_ASSIGN(guard::Guard * guard, connections_.Guard());
+    RAIL_ASSIGN(const std::vector<std::string> links, guard->RemoveAll());
+    for (const std::string& link : links) removed_.done.push_back("guard of representor " + link);
+    return {};
+  };
+  Try("guards of representors", remove());
 }
 
 // As the kernel's default is. Before the bridge goes, so that a removal that fails here is tried again.

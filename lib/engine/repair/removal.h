@@ -59,6 +59,7 @@ class Removal {
   void AllBridges();
   void Nics();
   void Vrfs();
+  void Guards();
   void Qos();
   void Rates();
 

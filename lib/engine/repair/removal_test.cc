@@ -102,6 +102,20 @@ TEST_F(RemovalTest, KnowsTheUplinkOfABridgeOfAnEarlierVersion) {
   EXPECT_EQ(Bridges(), 0U);
 }
 
+// Also that of a representor whose pod has gone.
+TEST_F(RemovalTest, TakesTheGuardsOfRepresentors) {
+  InstallWithAPod();
+  Stop();
+  ASSERT_TRUE(world.guard.Close("rep1"));
+  ASSERT_TRUE(world.guard.Open("rep1"));
+  world.EndNamespace(pod);
+  const Removed removed = Run();
+  EXPECT_THAT(removed.left, IsEmpty());
+  EXPECT_THAT(removed.done, Contains("guard of representor rep0"));
+  EXPECT_THAT(removed.done, Contains("guard of representor rep1"));
+  EXPECT_THAT(world.guard.guards(), IsEmpty());
+}
+
 TEST_F(RemovalTest, TakesTheVrfsOfTenantsAndNobodyElses) {
   Install();
   Stop();

@@ -58,29 +58,34 @@ Status RepresentorRepair::ForEach(const Record& record,
 }
 
 // False: it has its guard. True: it has got it.
-Result<bool> RepresentorRepair::Guarded(guard::Guard& guard, state::Store& store,
+Result<bool> RepresentorRepair::Guarded(Connections& connections, state::Store& store,
                                         const state::Attachment& attachment) const {
+  RAIL_ASSIGN(guard::Guard * guard, connections.Guard());
   const guard::Allowed allowed = AllowedOf(rail_, attachment);
-  RAIL_ASSIGN(const bool holds, guard.Holds(attachment.representor, allowed));
+  RAIL_ASSIGN(bool holds, guard->Holds(attachment.representor, allowed));
   if (holds) return false;
-  RAIL_TRY(GuardAgain(guard, store, rail_, attachment));
+  // A DEL may have opened it since the record was read, or the next ADD closed it.
+  RAIL_ASSIGN(const FileLock lock, connections.LockDevice(attachment.device));
+  RAIL_ASSIGN(const auto now, store.Find(attachment.key));
+  if (!now || now->id != attachment.id || now->phase != state::Phase::kReady) return false;
+  RAIL_TRY(guard->Allow(attachment.representor, allowed));
   return true;
 }
 
-Status RepresentorRepair::Repair(netlink::Netlink& host, guard::Guard& guard, state::Store& store,
-                                 const Record& record) {
+Status RepresentorRepair::Repair(Connections& connections, state::Store& store, const Record& record) {
+  RAIL_ASSIGN(netlink::Netlink * host, connections.Netlink());
   links_.clear();
   Mended raised;
   Mended guarded;
   Status first = ForEach(record, [&](const state::Attachment& attachment) -> Status {
-    RAIL_ASSIGN(const netlink::Link link, host.GetLink(attachment.representor));
+    RAIL_ASSIGN(const netlink::Link link, host->GetLink(attachment.representor));
     links_.insert(link.index);
     if (record.Has(attachment.id, step::kAdmit)) {
-      RAIL_ASSIGN(const bool now, Guarded(guard, store, attachment));
+      RAIL_ASSIGN(const bool now, Guarded(connections, store, attachment));
       if (now) guarded.Add(attachment);
     }
     if (link.up) return {};
-    RAIL_TRY_AS(host.SetUp(link.index), "set it up");
+    RAIL_TRY_AS(host->SetUp(link.index), "set it up");
     raised.Add(attachment);
     return {};
   });

@@ -2,7 +2,7 @@
 // neither Open vSwitch nor the pod says so.
 //
 // Use:      RepresentorRepair representors(rail, node_status);
-//           RAIL_TRY(representors.Repair(*host, *guard, store, record));
+//           RAIL_TRY(representors.Repair(connections, store, record));
 //           if (representors.Concerned(changes.links)) ...    // an event of one of them
 // Threads:  one
 // Owns:     nothing: rail and node_status must outlive it
@@ -33,7 +33,7 @@ class RepresentorRepair {
 
   // Sets those of ready attachments up that are down, and guards those that lack their guard. A representor that is gone is not this
   // part's matter. Errors: of the first one that cannot be set up, guarded or looked at; the others are looked at all the same.
-  Status Repair(netlink::Netlink& host, guard::Guard& guard, state::Store& store, const Record& record);
+  Status Repair(Connections& connections, state::Store& store, const Record& record);
   // The guards forget whom their pods have not spoken to for kIdle; at most once in that time.
   Status Forget(guard::Guard& guard, const Record& record, Deadline now);
   bool Concerned(const std::vector<int>& links) const;
@@ -41,7 +41,8 @@ class RepresentorRepair {
  private:
   // `on`: calls for each ready attachment of the rail; the first error is the answer.
   Status ForEach(const Record& record, const std::function<Status(const state::Attachment&)>& on) const;
-  Result<bool> Guarded(guard::Guard& guard, state::Store& store, const state::Attachment& attachment) const;
+  Result<bool> Guarded(Connections& connections, state::Store& store,
+                       const state::Attachment& attachment) const;
 
   static constexpr std::chrono::minutes kIdle{
       2};  // longer than Open vSwitch keeps an idle megaflow (max-idle)

@@ -103,7 +103,7 @@ TEST_F(Guards, ThatSomebodyHasTakenAwayComeBackByTheirEvent) {
   Settle();
   EXPECT_EQ(Allowed(), Wanted());
   EXPECT_EQ(Guarded(), 0U);
-  ASSERT_TRUE(world.guard.Detach("rep0"));
+  world.guard.TakeAway("rep0");
   ASSERT_TRUE(raild->the_switch.TakeRepresentors({Index("rep0")}));
   raild->the_switch.RepairRepresentors();
   EXPECT_EQ(Allowed(), Wanted());
@@ -122,12 +122,27 @@ TEST_F(Guards, ThatLetSomethingElsePassAreMadeAnew) {
   EXPECT_EQ(Guarded(), 1U);
 }
 
+// The record was read before the DEL came.
+TEST_F(Guards, ThatADelHasOpenedStayOpen) {
+  Settle();
+  RecordReader reader(world.record);
+  const RecordPtr before = reader.Read().value();
+  const auto context = std::move(*VerbContext::Open(world.deps()));
+  Node node = context->node();
+  ASSERT_TRUE(Undo(node, world.Attachment(pod), "").value().removed);
+  ViewPublisher views;
+  NodeStatus status(world.config, {}, views);
+  RepresentorRepair repair(world.config.rails.front(), status);
+  ASSERT_TRUE(repair.Repair(context->connections, world.record, *before));
+  EXPECT_TRUE(world.guard.guards().at("rep0").open);
+}
+
 TEST_F(Guards, GiveWayToAProgramOfOthersAndRaildSaysSo) {
   Settle();
-  ASSERT_TRUE(world.guard.Detach("rep0"));
+  world.guard.TakeAway("rep0");
   world.guard.AddOther("rep0");
   Attach(world.MakePod("p2", "ns-b", "vf1"), "10.0.3.2");
-  ASSERT_TRUE(world.guard.Detach("rep1"));
+  world.guard.TakeAway("rep1");
   Audit();
   EXPECT_THAT(Problems(),
               ElementsAre(HasSubstr("rep0, the representor of ns-a/p1: rep0 has an XDP program of others")));

@@ -134,10 +134,9 @@ void SwitchRepair::RepairRepresentors() {
 void SwitchRepair::RaiseRepresentors(Connections& connections, const config::Rail& rail, RailState& state) {
   state.representors_due = false;
   const auto repair = [&]() -> Status {
-    RAIL_ASSIGN(netlink::Netlink * host, connections.Netlink());
     RAIL_ASSIGN(guard::Guard * guard, connections.Guard());
     RAIL_ASSIGN(const RecordPtr record, record_.Read());
-    RAIL_TRY(state.representors.Repair(*host, *guard, store_, *record));
+    RAIL_TRY(state.representors.Repair(connections, store_, *record));
     return state.representors.Forget(*guard, *record, deps_.now());
   };
   node_status_.Note({Part::kRepresentors, rail.name}, repair());

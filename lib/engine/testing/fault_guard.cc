@@ -6,9 +6,9 @@ namespace {
 class Guard : public guard::Guard {
  public:
   Guard(FaultInjector& faults, guard::Guard& inner) : faults_(faults), inner_(inner) {}
-  Status Attach(const std::string& representor) override {
-    RAIL_TRY(faults_.Call(Dependency::kGuard, "Attach"));
-    return inner_.Attach(representor);
+  Status Close(const std::string& representor) override {
+    RAIL_TRY(faults_.Call(Dependency::kGuard, "Close"));
+    return inner_.Close(representor);
   }
   Status Allow(const std::string& representor, const guard::Allowed& allowed) override {
     RAIL_TRY(faults_.Call(Dependency::kGuard, "Allow"));
@@ -26,9 +26,13 @@ class Guard : public guard::Guard {
     RAIL_TRY(faults_.Call(Dependency::kGuard, "Forget"));
     return inner_.Forget(representor, idle);
   }
-  Status Detach(const std::string& representor) override {
-    RAIL_TRY(faults_.Call(Dependency::kGuard, "Detach"));
-    return inner_.Detach(representor);
+  Status Open(const std::string& representor) override {
+    RAIL_TRY(faults_.Call(Dependency::kGuard, "Open"));
+    return inner_.Open(representor);
+  }
+  Result<std::vector<std::string>> RemoveAll() override {
+    RAIL_TRY(faults_.Call(Dependency::kGuard, "RemoveAll"));
+    return inner_.RemoveAll();
   }
 
  private:

@@ -404,7 +404,9 @@ void World::LearnRemote(const std::string& address, const std::string& pod_names
 
 std::vector<std::string> World::Leftovers() {
   std::vector<std::string> left;
-  for (const auto& [representor, state] : guard.guards()) left.push_back("guard: of " + representor);
+  for (const auto& [representor, state] : guard.guards()) {
+    if (!state.open) left.push_back("guard: that of " + representor + " refuses");
+  }
   for (const state::Attachment& attachment : Must(record.List())) {
     left.push_back("record: attachment " + attachment.key.ToString());
     for (const state::Step& step : Must(record.Steps(attachment.id)))

@@ -19,10 +19,14 @@ Status Fake::Exists(const std::string& link) const {
   return Fail(Code::kNotFound, "there is no link " + link);
 }
 
-Status Fake::Attach(const std::string& representor) {
-  RAIL_TRY(Exists(representor));
-  if (others_.contains(representor))
-    return Fail(Code::kExists, representor + " has an XDP program of others");
+Status Fake::MayHave(const std::string& link) const {
+  RAIL_TRY(Exists(link));
+  if (others_.contains(link)) return Fail(Code::kExists, link + " has an XDP program of others");
+  return {};
+}
+
+Status Fake::Close(const std::string& representor) {
+  RAIL_TRY(MayHave(representor));
   guards_[representor] = {};
   return {};
 }
@@ -30,17 +34,17 @@ Status Fake::Attach(const std::string& representor) {
 Status Fake::Allow(const std::string& representor, const Allowed& allowed) {
   RAIL_ASSIGN(const Facts facts, FactsOf(allowed));
   (void)facts;
-  RAIL_TRY(Exists(representor));
-  const auto it = guards_.find(representor);
-  if (it == guards_.end()) return Fail(Code::kNotFound, representor + " has no guard");
-  it->second.allowed = allowed;
+  RAIL_TRY(MayHave(representor));
+  State& guard = guards_[representor];
+  guard.open = false;
+  guard.allowed = allowed;
   return {};
 }
 
 Result<bool> Fake::Holds(const std::string& representor, const Allowed& allowed) {
   RAIL_TRY(Exists(representor));
   const auto it = guards_.find(representor);
-  return it != guards_.end() && it->second.allowed == allowed;
+  return it != guards_.end() && !it->second.open && it->second.allowed == allowed;
 }
 
 Result<Refused> Fake::Count(const std::string& representor) {
@@ -58,9 +62,17 @@ Result<size_t> Fake::Forget(const std::string& representor, Clock::duration idle
   return it->second.seen.size();
 }
 
-Status Fake::Detach(const std::string& representor) {
-  guards_.erase(representor);
+Status Fake::Open(const std::string& representor) {
+  const auto it = guards_.find(representor);
+  if (it != guards_.end()) it->second.open = true;
   return {};
+}
+
+Result<std::vector<std::string>> Fake::RemoveAll() {
+  std::vector<std::string> removed;
+  for (const auto& [link, state] : guards_) removed.push_back(link);
+  guards_.clear();
+  return removed;
 }
 
 }  // namespace rail::guard::testing

@@ -19,6 +19,7 @@ namespace rail::guard::testing {
 class Fake : public Guard {
  public:
   struct State {
+    bool open = false;               // everything passes
     std::optional<Allowed> allowed;  // nullopt: everything is refused
     Refused refused;
     std::map<IpAddress, Clock::time_point> seen;
@@ -30,17 +31,21 @@ class Fake : public Guard {
   void AddOther(const std::string& link) { others_.insert(link); }
   void Refuse(const std::string& link, Reason reason, uint64_t frames);
   void Speak(const std::string& link, const IpAddress& to) { guards_.at(link).seen[to] = Clock::now(); }
+  // As if somebody had taken its guard away.
+  void TakeAway(const std::string& link) { guards_.erase(link); }
   // The links that have a guard, and its state.
   const std::map<std::string, State>& guards() const { return guards_; }
 
-  Status Attach(const std::string& representor) override;
+  Status Close(const std::string& representor) override;
   Status Allow(const std::string& representor, const Allowed& allowed) override;
   Result<bool> Holds(const std::string& representor, const Allowed& allowed) override;
   Result<Refused> Count(const std::string& representor) override;
   Result<size_t> Forget(const std::string& representor, Clock::duration idle) override;
-  Status Detach(const std::string& representor) override;
+  Status Open(const std::string& representor) override;
+  Result<std::vector<std::string>> RemoveAll() override;
 
  private:
+  Status MayHave(const std::string& link) const;
   Status Exists(const std::string& link) const;
 
   std::set<std::string> links_;

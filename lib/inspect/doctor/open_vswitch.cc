@@ -40,9 +40,8 @@ class OpenVswitch : Examiner {
       if (flows < kManyDropping) continue;
       Find(Severity::kWarning, "pod-floods", NameOfPod(port),
            fmt::format("{} datapath flows drop what the pod sends through {}", flows, port),
-           "it sends to addresses that its tenant does not have, and each makes a flow, up to 4,000; above "
-           "the "
-           "datapath's flow limit the quiet flows of all pods go",
+           "it sends to addresses that its tenant does not have, and each makes a flow, up to 4,000; "
+           "above the datapath's flow limit the quiet flows of all pods go",
            "ask who runs the pod, or delete it: nothing of this is traffic that anybody has allowed");
     }
     for (const auto& [family, count] : facts_.masks.Counts()) {
@@ -51,9 +50,8 @@ class OpenVswitch : Examiner {
       Find(Severity::kWarning, "masks-many", NameOfPod(port),
            fmt::format("{} masks of {}; flows from {} have {} of them", count, family, port, of_port),
            "each packet is looked up by one mask after another, in software and in many NICs",
-           "`ovs-appctl dpctl/dump-flows -m` shows them; tables of RailCNI make few, flows of others may "
-           "make more: "
-           "`railctl get flows`");
+           "`ovs-appctl dpctl/dump-flows -m` shows them; tables of RailCNI make few of what pods send, flows "
+           "of others (`railctl get flows`) and frames that come from a leaf may make more");
     }
     if (facts_.megaflows_in_software > 0 && KernelDatapath() && Offloads()) {
       Find(Severity::kWarning, "megaflows-in-software", "datapath",

@@ -133,7 +133,8 @@ std::string Tracer::Words(const SwitchStep& step, const Packet& packet) const {
 }
 
 std::string TableName(uint8_t table) {
-  if (table == kOfGuard) return "guard";
+  if (table >= kOfGuard)
+    return std::string("guard_") + guard::Name(static_cast<guard::Reason>(table - kOfGuard));
   static constexpr const char* kNames[] = {"admit",   "source", "destination", "compare",
                                            "forward", "sender", "refuse"};
   return table < std::size(kNames) ? kNames[table] : "";
