@@ -5,21 +5,6 @@
 
 namespace rail {
 
-std::string_view CodeName(Code code) {
-  switch (code) {
-    case Code::kInvalid: return "invalid";
-    case Code::kNotFound: return "not found";
-    case Code::kExists: return "exists";
-    case Code::kBusy: return "busy";
-    case Code::kTransient: return "try again";
-    case Code::kUnsupported: return "unsupported";
-    case Code::kPermission: return "permission";
-    case Code::kDamaged: return "damaged";
-    case Code::kInternal: return "internal";
-  }
-  return "internal";
-}
-
 Code CodeOfErrno(int err) {
   switch (err) {
     case ENOENT:

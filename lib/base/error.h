@@ -28,8 +28,6 @@ enum class Code {
   kInternal,     // report a bug
 };
 
-std::string_view CodeName(Code code);
-
 struct Error {
   Code code = Code::kInternal;
   std::string

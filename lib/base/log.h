@@ -21,10 +21,6 @@ void Init(std::string_view program, Level level);
 void Write(Level level, std::string_view message);
 
 template <class... Args>
-void Debug(fmt::format_string<Args...> format, Args&&... args) {
-  Write(Level::kDebug, fmt::format(format, std::forward<Args>(args)...));
-}
-template <class... Args>
 void Info(fmt::format_string<Args...> format, Args&&... args) {
   Write(Level::kInfo, fmt::format(format, std::forward<Args>(args)...));
 }

@@ -49,7 +49,6 @@ const char* Name(
 struct Refused {
   std::array<uint64_t, kReasons> frames{};
   uint64_t of(Reason reason) const { return frames[static_cast<size_t>(reason)]; }
-  uint64_t all() const;
 };
 
 // Errors of every function: kNotFound no such link; kExists the link has another XDP program (the message names it); kUnsupported the
@@ -61,7 +60,8 @@ class Guard {
   // A link gets its guard by Close or Allow, whichever comes first, and keeps it. Both are safe to repeat.
   // Refuses everything until Allow; forgets what it has counted, and who was spoken to.
   virtual Status Close(const std::string& representor) = 0;
-  // Errors: also kInvalid more than kMostAddresses.
+  // Right after a Close of the link by the same Guard it does not look at the link, and so waits for nobody who changes links. Errors:
+  // also kInvalid more than kMostAddresses.
   virtual Status Allow(const std::string& representor, const Allowed& allowed) = 0;
   // Whether the link has a guard of this version that allows just that. No error where there is none.
   virtual Result<bool> Holds(const std::string& representor, const Allowed& allowed) = 0;

@@ -47,12 +47,17 @@ Result<Fd> MapOfGuard(const Seen& seen, const char* name) {
   return Fail(Code::kNotFound, "the link has no guard");
 }
 
-Result<Fd> NewProgram(const Facts& told) {
-  RAIL_ASSIGN(const Fd facts, CreateMap({.name = kFactsMap,
-                                         .type = BPF_MAP_TYPE_ARRAY,
-                                         .key_size = sizeof kFirst,
-                                         .value_size = sizeof(Facts),
-                                         .entries = 1}));
+Result<Fd> NewFacts(const Facts& told) {
+  RAIL_ASSIGN(Fd facts, CreateMap({.name = kFactsMap,
+                                   .type = BPF_MAP_TYPE_ARRAY,
+                                   .key_size = sizeof kFirst,
+                                   .value_size = sizeof(Facts),
+                                   .entries = 1}));
+  RAIL_TRY(Write(facts, &kFirst, &told));
+  return facts;
+}
+
+Result<Fd> NewProgram(const Fd& facts) {
   RAIL_ASSIGN(const Fd refused, CreateMap({.name = kRefusedMap,
                                            .type = BPF_MAP_TYPE_ARRAY,
                                            .key_size = sizeof kFirst,
@@ -64,14 +69,7 @@ Result<Fd> NewProgram(const Facts& told) {
                                         .value_size = sizeof(uint64_t),
                                         .entries = kMostDestinations,
                                         .flags = BPF_F_NO_PREALLOC}));
-  RAIL_TRY(Write(facts, &kFirst, &told));
   return LoadXdp(kProgramName, Program({facts.get(), refused.get(), seen.get()}));
-}
-
-Status ClearCounters(const Seen& seen) {
-  RAIL_ASSIGN(const Fd map, MapOfGuard(seen, kRefusedMap));
-  const Refused none;
-  return Write(map, &kFirst, &none);
 }
 
 // Those that a pod has spoken to, and when: at most as many as the map has room for.
@@ -81,10 +79,12 @@ struct Spoken {
 };
 
 Status ForgetAll(const Seen& seen) {
+  RAIL_ASSIGN(const Fd refused, MapOfGuard(seen, kRefusedMap));
   RAIL_ASSIGN(const Fd map, MapOfGuard(seen, kSeenMap));
   Spoken spoken;
   RAIL_TRY(ReadMany(map, Batch::kTake, spoken.to.data(), spoken.last_ns.data(), kMostDestinations));
-  return {};
+  const Refused none;
+  return Write(refused, &kFirst, &none);
 }
 
 }  // namespace
@@ -96,14 +96,13 @@ Result<std::unique_ptr<Guard>> Kernel::Make() {
 
 // What the maps hold changes without a word to the network. A program that is attached or taken away makes the kernel wait for all CPUs,
 // for some 15 ms, while nobody can change a link.
-Status Kernel::Tell(const std::string& representor, const Facts& facts, bool anew) {
+Result<Fd> Kernel::Tell(const std::string& representor, const Facts& facts, bool anew) {
   RAIL_ASSIGN(const Seen seen, Look(xdp_, representor));
   if (seen.IsCurrent()) {
-    RAIL_ASSIGN(const Fd map, MapOfGuard(seen, kFactsMap));
+    RAIL_ASSIGN(Fd map, MapOfGuard(seen, kFactsMap));
     RAIL_TRY(Write(map, &kFirst, &facts));
-    if (!anew) return {};
-    RAIL_TRY(ForgetAll(seen));
-    return ClearCounters(seen);
+    if (anew) RAIL_TRY(ForgetAll(seen));
+    return map;
   }
   if (seen.state.program != 0 && !seen.IsOurs()) {
     return Fail(Code::kExists, "it has an XDP program of others (number " +
@@ -111,19 +110,27 @@ Status Kernel::Tell(const std::string& representor, const Facts& facts, bool ane
                                    "): `ip link set " + representor +
                                    (seen.state.generic ? " xdpgeneric" : " xdp") + " off` takes it away");
   }
-  RAIL_ASSIGN(const Fd program, NewProgram(facts));
-  return xdp_.Set(seen.state, program.get(), seen.program.get());
+  RAIL_ASSIGN(Fd map, NewFacts(facts));
+  RAIL_ASSIGN(const Fd program, NewProgram(map));
+  RAIL_TRY(xdp_.Set(seen.state, program.get(), seen.program.get()));
+  return map;
 }
 
 Status Kernel::Close(const std::string& representor) {
-  RAIL_TRY_AS(Tell(representor, {}, true), "guard " + representor);
+  closed_facts_.Reset();
+  RAIL_ASSIGN_AS(closed_facts_, Tell(representor, {}, true), "guard " + representor);
+  closed_ = representor;
   return {};
 }
 
 Status Kernel::Allow(const std::string& representor, const Allowed& allowed) {
   const std::string doing = "tell the guard of " + representor + " what its pod may send";
   RAIL_ASSIGN_AS(const Facts facts, FactsOf(allowed), doing);
-  RAIL_TRY_AS(Tell(representor, facts, false), doing);
+  const Fd closed = std::exchange(closed_facts_, Fd());
+  if (closed && closed_ == representor)
+    RAIL_TRY_AS(Write(closed, &kFirst, &facts), doing);
+  else
+    RAIL_TRY_AS(Tell(representor, facts, false), doing);
   return {};
 }
 

@@ -7,7 +7,6 @@
 
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "lib/base/fd.h"
 #include "lib/guard/guard.h"
@@ -31,10 +30,14 @@ class Kernel : public Guard {
 
  private:
   explicit Kernel(netlink::Xdp xdp) : xdp_(std::move(xdp)) {}
-  // The guard of the link says `facts` from then on; `anew`: as one that has seen nothing.
-  Status Tell(const std::string& representor, const Facts& facts, bool anew);
+  // The guard of the link says `facts` from then on; `anew`: as one that has seen nothing. Returns the map of its facts.
+  Result<Fd> Tell(const std::string& representor, const Facts& facts, bool anew);
 
   netlink::Xdp xdp_;
+  // Of the last Close, for the Allow that follows: to look at the link then would wait for the move of the pod's device, which has the
+  // kernel's RTNL lock.
+  std::string closed_;
+  Fd closed_facts_;
 };
 
 }  // namespace rail::guard

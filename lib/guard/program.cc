@@ -279,22 +279,9 @@ class Writer {
 }  // namespace
 
 const char* Name(Reason reason) {
-  switch (reason) {
-    case Reason::kMalformed: return "malformed";
-    case Reason::kTagged: return "tagged";
-    case Reason::kEtherType: return "ethertype";
-    case Reason::kGateway: return "gateway";
-    case Reason::kMac: return "mac";
-    case Reason::kAddress: return "address";
-    case Reason::kDestinations: return "destinations";
-  }
-  return "";
-}
-
-uint64_t Refused::all() const {
-  uint64_t sum = 0;
-  for (const uint64_t one : frames) sum += one;
-  return sum;
+  static constexpr std::array<const char*, kReasons> kNames = {
+      "malformed", "tagged", "ethertype", "gateway", "mac", "address", "destinations"};
+  return kNames.at(static_cast<size_t>(reason));
 }
 
 Result<Facts> FactsOf(const Allowed& allowed) {

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "lib/guard/bpf.h"
+#include "lib/guard/testing/fake.h"
 
 namespace rail::guard {
 namespace {
@@ -173,7 +174,7 @@ TEST_F(GuardProgramOnce, RefusesEverythingUntilItIsToldWhatMayPass) {
   EXPECT_FALSE(Passes({.to = "00:00:00:00:00:00", .from = "00:00:00:00:00:00", .source = "0.0.0.0"}));
   EXPECT_FALSE(Passes(
       {.to = "00:00:00:00:00:00", .from = "00:00:00:00:00:00", .source = "::", .destination = "fd52::1"}));
-  EXPECT_EQ(Count().all(), 3U);
+  EXPECT_EQ(testing::All(Count()), 3U);
 }
 
 TEST_F(GuardProgramOnce, PassesEverythingWhileItIsOpen) {
@@ -183,7 +184,7 @@ TEST_F(GuardProgramOnce, PassesEverythingWhileItIsOpen) {
   for (const Frame& frame : {Frame{}, Frame{.type = {'\x12', '\x34'}}, Frame{.from = "02:00:00:00:00:66"},
                              Frame{.length = 20}, Frame{.source = "::", .destination = "ff02::1"}})
     EXPECT_TRUE(Passes(frame));
-  EXPECT_EQ(Count().all(), 0U);
+  EXPECT_EQ(testing::All(Count()), 0U);
 }
 
 TEST_F(GuardProgramOnce, TakesAsManyAddressesAsItSays) {
@@ -214,7 +215,7 @@ TEST_F(GuardProgramOnce, LetsAPodSpeakToSoManyAndNoMore) {
   EXPECT_FALSE(Passes(destination(kMostDestinations)));
   EXPECT_FALSE(Passes(destination(kMostDestinations + 1)));
   EXPECT_EQ(Count().of(Reason::kDestinations), 2U);
-  EXPECT_EQ(Count().all(), 2U);
+  EXPECT_EQ(testing::All(Count()), 2U);
   EXPECT_TRUE(Passes(destination(0))) << "it was spoken to before";
   EXPECT_TRUE(Passes(destination(kMostDestinations - 1)));
   const std::string first = std::string(10, '\0') + "\xff\xff" + IpBytes("10.9.0.0");

@@ -40,7 +40,6 @@ class Fabric {
   v1::Distance DistanceOf(uint32_t as_path, std::optional<uint32_t> rail) const;
   // Never FURTHER: a seat says behind which leaf a node is, and not how many spines are before it.
   v1::Distance DistanceOfNode(uint32_t node) const;
-  bool IsOwnLeaf(uint32_t leaf) const { return own_leaves_.contains(leaf); }
   // Of the rail with this index: as this node's node.json says, else as the first node says that has such a rail. Nothing: nobody says.
   std::optional<tenancy::Plane> PlaneOf(uint32_t rail) const;
 

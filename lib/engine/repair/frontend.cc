@@ -121,10 +121,11 @@ Status FrontendRepair::Ensure(Connections& connections, size_t& sent) {
 
 // Records an address before it adds it: one that was there before stays when RailCNI goes.
 Status FrontendRepair::Loopback(Connections& connections, size_t& sent) {
-  std::vector<IpPrefix> added;
+  OriginRecord record;
   if (deps_.origin) {
-    RAIL_ASSIGN(added, deps_.origin->Loopback());
+    RAIL_ASSIGN(record, deps_.origin->Read());
   }
+  const std::vector<IpPrefix>& added = record.loopback;
   if (!config_.frontend.on() && added.empty()) return {};
   RAIL_ASSIGN(netlink::Netlink * host, connections.Netlink());
   RAIL_ASSIGN(const netlink::Link loopback, host->GetLink(kLoopback));

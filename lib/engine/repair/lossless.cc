@@ -67,7 +67,8 @@ bool LosslessRepair::Look() {
 // Of rails that are not managed any more, or whose uplink is another now.
 Status LosslessRepair::GiveBack() {
   if (!deps_.origin) return {};
-  RAIL_ASSIGN(auto before, deps_.origin->QosRecord());
+  RAIL_ASSIGN(OriginRecord record, deps_.origin->Read());
+  auto& before = record.qos;
   std::erase_if(before, [&](const auto& each) {
     return std::ranges::any_of(config_.rails, [&](const config::Rail& rail) {
       return rail.pf == each.first && rail.lossless && rail.lossless->manage_qos;

@@ -204,121 +204,100 @@ Result<OriginRecord*> Origin::Record() {
 }
 
 // What is not on the disk is not kept in memory either.
-template <class Change>
-Status Origin::Save(Change change) {
-  OriginRecord next = *record_;
-  change(next);
+Status Origin::Change(const std::function<Status(OriginRecord&)>& change) {
+  const std::scoped_lock lock(mutex_);
+  RAIL_ASSIGN(const OriginRecord* record, Record());
+  OriginRecord next = *record;
+  RAIL_TRY(change(next));
+  if (next == *record) return {};
   RAIL_TRY_AS(WriteOrigin(path_, next), "record what was there before");
   record_ = std::move(next);
   return {};
 }
 
 bool Origin::IsAdopted(const std::string& name) {
+  const auto record = Read();
+  return !record || record->adopted.contains(name);
+}
+
+Result<OriginRecord> Origin::Read() {
   const std::scoped_lock lock(mutex_);
-  const auto record = Record();
-  return !record || (*record)->adopted.contains(name);
+  RAIL_ASSIGN(const OriginRecord* record, Record());
+  return *record;
 }
 
 Status Origin::Nic(const std::string& uplink,
                    const std::function<Result<std::vector<sriov::NicState>>()>& look) {
-  const std::scoped_lock lock(mutex_);
-  RAIL_ASSIGN(const OriginRecord* record, Record());
-  if (record->nics.contains(uplink)) return {};
-  RAIL_ASSIGN(const std::vector<sriov::NicState> seen, look());
-  return Save([&](OriginRecord& next) { next.nics[uplink] = seen; });
-}
-
-Status Origin::Qos(const std::string& uplink, const qos::Before& before) {
-  const std::scoped_lock lock(mutex_);
-  RAIL_ASSIGN(const OriginRecord* record, Record());
-  qos::Before merged;
-  if (const auto known = record->qos.find(uplink); known != record->qos.end()) merged = known->second;
-  const bool first = !record->qos.contains(uplink);
-  const qos::Before was = merged;
-  qos::Merge(merged, before);
-  if (!first && merged == was) return {};
-  return Save([&](OriginRecord& next) { next.qos[uplink] = merged; });
-}
-
-Result<std::map<std::string, qos::Before>> Origin::QosRecord() {
-  const std::scoped_lock lock(mutex_);
-  RAIL_ASSIGN(const OriginRecord* record, Record());
-  return record->qos;
-}
-
-Status Origin::ForgetQos(const std::string& uplink) {
-  const std::scoped_lock lock(mutex_);
-  RAIL_ASSIGN(const OriginRecord* record, Record());
-  if (!record->qos.contains(uplink)) return {};
-  return Save([&](OriginRecord& next) { next.qos.erase(uplink); });
-}
-
-Status Origin::RateParent(const std::string& port, const std::string& parent) {
-  const std::scoped_lock lock(mutex_);
-  RAIL_ASSIGN(const OriginRecord* record, Record());
-  const auto known = record->rate_parents.find(port);
-  if (parent == (known == record->rate_parents.end() ? "" : known->second)) return {};
-  return Save([&](OriginRecord& next) {
-    if (parent.empty()) {
-      next.rate_parents.erase(port);
-    } else {
-      next.rate_parents[port] = parent;
-    }
+  return Change([&](OriginRecord& next) -> Status {
+    if (next.nics.contains(uplink)) return {};
+    RAIL_ASSIGN(next.nics[uplink], look());
+    return {};
   });
 }
 
-Result<std::map<std::string, std::string>> Origin::RateParents() {
-  const std::scoped_lock lock(mutex_);
-  RAIL_ASSIGN(const OriginRecord* record, Record());
-  return record->rate_parents;
+Status Origin::Qos(const std::string& uplink, const qos::Before& before) {
+  return Change([&](OriginRecord& next) -> Status {
+    qos::Merge(next.qos[uplink], before);
+    return {};
+  });
+}
+
+Status Origin::ForgetQos(const std::string& uplink) {
+  return Change([&](OriginRecord& next) -> Status {
+    next.qos.erase(uplink);
+    return {};
+  });
+}
+
+Status Origin::RateParent(const std::string& port, const std::string& parent) {
+  return Change([&](OriginRecord& next) -> Status {
+    if (parent.empty())
+      next.rate_parents.erase(port);
+    else
+      next.rate_parents[port] = parent;
+    return {};
+  });
 }
 
 Status Origin::Bgp(const std::vector<std::string>& interfaces,
                    const std::function<Result<frr::BaseBefore>()>& look) {
-  const std::scoped_lock lock(mutex_);
-  RAIL_ASSIGN(const OriginRecord* record, Record());
-  const auto is_recorded = [&](const std::string& interface) {
-    return std::ranges::find(record->bgp->interfaces, interface) != record->bgp->interfaces.end();
-  };
-  if (record->bgp && std::ranges::all_of(interfaces, is_recorded)) return {};
-  RAIL_ASSIGN(const frr::BaseBefore seen, look());
-  return Save([&](OriginRecord& next) {
-    if (next.bgp) {
+  return Change([&](OriginRecord& next) -> Status {
+    const auto is_recorded = [&](const std::string& interface) {
+      return std::ranges::find(next.bgp->interfaces, interface) != next.bgp->interfaces.end();
+    };
+    if (next.bgp && std::ranges::all_of(interfaces, is_recorded)) return {};
+    RAIL_ASSIGN(const frr::BaseBefore seen, look());
+    if (next.bgp)
       frr::Merge(*next.bgp, seen);
-    } else {
+    else
       next.bgp = seen;
-    }
+    return {};
   });
 }
 
-Result<std::vector<IpPrefix>> Origin::Loopback() {
-  const std::scoped_lock lock(mutex_);
-  RAIL_ASSIGN(const OriginRecord* record, Record());
-  return record->loopback;
-}
-
 Status Origin::LoopbackAdded(const IpPrefix& address) {
-  const std::scoped_lock lock(mutex_);
-  RAIL_ASSIGN(const OriginRecord* record, Record());
-  if (std::ranges::find(record->loopback, address) != record->loopback.end()) return {};
-  return Save([&](OriginRecord& next) { next.loopback.push_back(address); });
-}
-
-Status Origin::NextHops() {
-  const std::scoped_lock lock(mutex_);
-  RAIL_ASSIGN(const OriginRecord* record, Record());
-  if (record->next_hops) return {};
-  // The file itself is the record. A key of origin.json would keep an earlier version from reading the rest.
-  RAIL_TRY(MakeFolder(std::filesystem::path(path_).parent_path().string(), 0750));
-  RAIL_TRY(WriteWhole(NextHopsFile(path_), "", 0600));
-  record_->next_hops = true;
-  return {};
+  return Change([&](OriginRecord& next) -> Status {
+    if (std::ranges::find(next.loopback, address) == next.loopback.end()) next.loopback.push_back(address);
+    return {};
+  });
 }
 
 Status Origin::LoopbackGone(const IpPrefix& address) {
+  return Change([&](OriginRecord& next) -> Status {
+    std::erase(next.loopback, address);
+    return {};
+  });
+}
+
+// The file itself is the record. A key of origin.json would keep an earlier version from reading the rest.
+Status Origin::NextHops() {
   const std::scoped_lock lock(mutex_);
-  RAIL_TRY(Record());
-  return Save([&](OriginRecord& next) { std::erase(next.loopback, address); });
+  RAIL_ASSIGN(OriginRecord * record, Record());
+  if (record->next_hops) return {};
+  RAIL_TRY(MakeFolder(std::filesystem::path(path_).parent_path().string(), 0750));
+  RAIL_TRY(WriteWhole(NextHopsFile(path_), "", 0600));
+  record->next_hops = true;
+  return {};
 }
 
 }  // namespace rail::engine

@@ -59,14 +59,15 @@ class Origin {
  public:
   explicit Origin(std::string path) : path_(std::move(path)) {}
 
+  // What is recorded now.
+  Result<OriginRecord> Read();
   Status Nic(const std::string& uplink, const std::function<Result<std::vector<sriov::NicState>>()>& look);
   // Whether an older version took the bridge over from somebody. True also where the record cannot be read.
   bool IsAdopted(const std::string& name);
   // Once for each of `interfaces`, the neighbors that are going to be changed.
   Status Bgp(const std::vector<std::string>& interfaces,
              const std::function<Result<frr::BaseBefore>()>& look);
-  // The addresses of the loopback that RailCNI has added. LoopbackAdded comes before the address, LoopbackGone after its end.
-  Result<std::vector<IpPrefix>> Loopback();
+  // Of an address of the loopback that RailCNI adds: LoopbackAdded comes before the address, LoopbackGone after its end.
   Status LoopbackAdded(const IpPrefix& address);
   Status LoopbackGone(const IpPrefix& address);
 
@@ -74,17 +75,15 @@ class Origin {
 
   // More of what an uplink had before raild set its priorities; what is recorded of it already stays.
   Status Qos(const std::string& uplink, const qos::Before& before);
-  Result<std::map<std::string, qos::Before>> QosRecord();
   Status ForgetQos(const std::string& uplink);  // it is given back
 
   // The rate node of others under which a port is before raild puts it under one of its own; "": none, or it is given back.
   Status RateParent(const std::string& port, const std::string& parent);
-  Result<std::map<std::string, std::string>> RateParents();
 
  private:
   Result<OriginRecord*> Record();
-  template <class Change>
-  Status Save(Change change);
+  // Writes the record if `change` has changed it.
+  Status Change(const std::function<Status(OriginRecord&)>& change);
 
   const std::string path_;
   std::mutex mutex_;

@@ -110,7 +110,7 @@ TEST_F(OriginTest, KeepsTheFirstPrioritiesOfAnUplinkUntilTheyAreGivenBack) {
   Origin origin(path_);
   EXPECT_TRUE(origin.Qos("ens1", {.pfc = 8, .dscp = {{26, {3}}, {48, {}}}}));
   const qos::Before expected{.pfc = 1, .dscp = {{26, {0}}, {48, {}}}};
-  EXPECT_TRUE(origin.QosRecord()->at("ens1") == expected);
+  EXPECT_TRUE(origin.Read()->qos.at("ens1") == expected);
   EXPECT_TRUE(origin.ForgetQos("ens1"));
   EXPECT_TRUE(ReadOrigin(path_)->qos.empty());
 }

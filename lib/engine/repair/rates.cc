@@ -144,10 +144,11 @@ Status RatesRepair::Put(RatesSeen& seen) {
       }
     }
   }
-  std::map<std::string, std::string> parents;
+  OriginRecord before;
   if (deps_.origin) {
-    RAIL_ASSIGN(parents, deps_.origin->RateParents());
+    RAIL_ASSIGN(before, deps_.origin->Read());
   }
+  const auto& parents = before.rate_parents;
   const auto forget = [&](const std::string& port) {
     return deps_.origin ? deps_.origin->RateParent(port, "") : Status();
   };

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <map>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <string>
@@ -15,6 +16,10 @@
 #include "lib/guard/guard.h"
 
 namespace rail::guard::testing {
+
+inline uint64_t All(const Refused& refused) {
+  return std::accumulate(refused.frames.begin(), refused.frames.end(), uint64_t{0});
+}
 
 class Fake : public Guard {
  public:
