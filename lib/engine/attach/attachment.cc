@@ -203,15 +203,12 @@ Status FinishRestore(Node& node, const Attachment& attachment, Result<Restoring>
     const Timed timed(Part::kLink);
     RAIL_TRY(restoring->done.get());
   }
-  // The guard refuses until the port and the device are gone; whoever has the device next may be no pod of ours. One that stays closed
-  // harms no pod of ours, so it keeps nobody from the device.
-  Status opened;
+  // The guard refuses until the port and the device are gone; whoever has the device next may be no pod of ours.
   if (restoring->gone.empty()) {
     RAIL_TRY(MendRepresentorMtu(node, *restoring->saved));
-    opened = OpenGuard(node, restoring->saved->representor);
+    RAIL_TRY(OpenGuard(node, restoring->saved->representor));
   }
-  RAIL_TRY(node.store.Release(attachment.id, ClaimKind::kDevice, attachment.device));
-  return opened;
+  return node.store.Release(attachment.id, ClaimKind::kDevice, attachment.device);
 }
 
 // Releases the claim first, so that it keeps nobody from the device while OVSDB is down. An attachment that takes the port over
