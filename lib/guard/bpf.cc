@@ -62,6 +62,7 @@ Result<Fd> CreateMap(const MapSpec& spec) {
   attributes.value_size = spec.value_size;
   attributes.max_entries = spec.entries;
   attributes.map_flags = spec.flags;
+  if (spec.inner >= 0) attributes.inner_map_fd = static_cast<uint32_t>(spec.inner);
   SetName(attributes.map_name, sizeof attributes.map_name, spec.name);
   return Opened(BPF_MAP_CREATE, attributes, std::string("make the BPF map ") + spec.name);
 }

@@ -26,6 +26,7 @@ struct MapSpec {
   uint32_t value_size;  // bytes
   uint32_t entries;
   uint32_t flags = 0;
+  int inner = -1;  // of a map of maps: a map like those that it will hold
 };
 Result<Fd> CreateMap(const MapSpec& spec);
 

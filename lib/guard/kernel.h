@@ -14,8 +14,6 @@
 
 namespace rail::guard {
 
-struct Facts;
-
 class Kernel : public Guard {
  public:
   static Result<std::unique_ptr<Guard>> Make();
@@ -30,13 +28,11 @@ class Kernel : public Guard {
 
  private:
   explicit Kernel(netlink::Xdp xdp) : xdp_(std::move(xdp)) {}
-  // The guard of the link says `facts` from then on; `anew`: as one that has seen nothing. Returns the map of its facts.
-  Result<Fd> Tell(const std::string& representor, const Facts& facts, bool anew);
-
   netlink::Xdp xdp_;
   // Of the last Close, for the Allow that follows: to look at the link then would wait for the move of the pod's device, which has the
   // kernel's RTNL lock.
   std::string closed_;
+  uint32_t closed_link_ = 0;
   Fd closed_facts_;
 };
 

@@ -9,6 +9,8 @@
 #include <map>
 #include <utility>
 
+#include "lib/guard/bpf.h"
+
 namespace rail::guard {
 namespace {
 
@@ -23,9 +25,9 @@ constexpr uint8_t kEnd = BPF_REG_8;
 constexpr uint8_t kKept = BPF_REG_9;
 
 // On the stack, below R10.
-constexpr int16_t kKey = -16;     // 16 bytes: the destination
-constexpr int16_t kTime = -24;    // 8 bytes
-constexpr int16_t kNumber = -28;  // 4 bytes: the index in an array, always 0
+constexpr int16_t kKey = -16;   // 16 bytes: the destination
+constexpr int16_t kTime = -24;  // 8 bytes
+constexpr int16_t kLink = -28;  // 4 bytes: the index of the link
 
 // In the frame.
 constexpr int16_t kEtherType = 12;
@@ -42,7 +44,8 @@ class Assembler {
 
   void Move(uint8_t to, uint8_t from) { Add(BPF_ALU64 | BPF_MOV | BPF_X, to, from, 0, 0); }
   void Set(uint8_t to, int32_t value) { Add(BPF_ALU64 | BPF_MOV | BPF_K, to, 0, 0, value); }
-  void Plus(uint8_t to, int32_t value) { Add(BPF_ALU64 | BPF_ADD | BPF_K, to, 0, 0, value); }
+  // BPF_K is 0, as BPF_ADD is.
+  void Plus(uint8_t to, int32_t value) { Add(BPF_ALU64 | BPF_ADD, to, 0, 0, value); }
   void PlusOf(uint8_t to, uint8_t from) { Add(BPF_ALU64 | BPF_ADD | BPF_X, to, from, 0, 0); }
   void Or(uint8_t to, uint8_t from) { Add(BPF_ALU64 | BPF_OR | BPF_X, to, from, 0, 0); }
   void ShiftRight(uint8_t to, int32_t bits) { Add(BPF_ALU64 | BPF_RSH | BPF_K, to, 0, 0, bits); }
@@ -113,6 +116,8 @@ class Writer {
     const Assembler::Label v6 = a_.NewLabel();
     a_.Load(BPF_W, kFrame, BPF_REG_1, offsetof(xdp_md, data));
     a_.Load(BPF_W, kEnd, BPF_REG_1, offsetof(xdp_md, data_end));
+    a_.Load(BPF_W, kA, BPF_REG_1, offsetof(xdp_md, ingress_ifindex));
+    a_.Store(BPF_W, kStack, kLink, kA);
     LookUp(maps_.facts, To(Reason::kAddress));
     a_.Move(kFacts, kResult);
     a_.Load(BPF_W, kA, kFacts, offsetof(Facts, open));
@@ -150,12 +155,10 @@ class Writer {
     a_.JumpIfOf(BPF_JGT, kA, kEnd, To(Reason::kMalformed));
   }
 
-  // R0: the one value of the array.
-  void LookUp(int map, Assembler::Label otherwise) {
-    a_.StoreValue(BPF_W, kStack, kNumber, 0);
-    a_.LoadMap(BPF_REG_1, map);
-    a_.Move(BPF_REG_2, kStack);
-    a_.Plus(BPF_REG_2, kNumber);
+  // R0: what the map has of the link.
+  void LookUp(const Fd& map, Assembler::Label otherwise) {
+    a_.LoadMap(BPF_REG_1, map.get());
+    Point(BPF_REG_2, kLink);
     a_.Call(BPF_FUNC_map_lookup_elem);
     a_.JumpIf(BPF_JEQ, kResult, 0, otherwise);
   }
@@ -227,7 +230,9 @@ class Writer {
     const Assembler::Label fresh = a_.NewLabel();
     a_.Call(BPF_FUNC_ktime_get_ns);
     a_.Store(BPF_DW, kStack, kTime, kResult);
-    a_.LoadMap(BPF_REG_1, maps_.seen);
+    LookUp(maps_.seen, To(Reason::kDestinations));
+    a_.Move(kKept, kResult);
+    a_.Move(BPF_REG_1, kKept);
     Point(BPF_REG_2, kKey);
     a_.Call(BPF_FUNC_map_lookup_elem);
     a_.JumpIf(BPF_JEQ, kResult, 0, fresh);
@@ -237,7 +242,7 @@ class Writer {
     a_.Set(kResult, XDP_PASS);
     a_.Exit();
     a_.Here(fresh);
-    a_.LoadMap(BPF_REG_1, maps_.seen);
+    a_.Move(BPF_REG_1, kKept);
     Point(BPF_REG_2, kKey);
     Point(BPF_REG_3, kTime);
     a_.Set(BPF_REG_4, BPF_ANY);
@@ -269,7 +274,7 @@ class Writer {
     a_.Exit();
   }
 
-  Maps maps_;
+  const Maps& maps_;
   Assembler a_;
   std::array<Assembler::Label, kReasons> refuse_{};
   Assembler::Label seen_ = a_.NewLabel();
@@ -299,6 +304,38 @@ Result<Facts> FactsOf(const Allowed& allowed) {
     ++used;
   }
   return facts;
+}
+
+Result<Fd> NewDestinations() {
+  return CreateMap({.name = kSeenMap,
+                    .type = BPF_MAP_TYPE_HASH,
+                    .key_size = sizeof(Destination),
+                    .value_size = sizeof(uint64_t),
+                    .entries = kMostDestinations,
+                    .flags = BPF_F_NO_PREALLOC});
+}
+
+Result<Maps> NewMaps() {
+  const auto of_links = [](const char* name, uint32_t size) {
+    return CreateMap({.name = name,
+                      .type = BPF_MAP_TYPE_HASH,
+                      .key_size = sizeof(uint32_t),
+                      .value_size = size,
+                      .entries = kMostLinks,
+                      .flags = BPF_F_NO_PREALLOC});
+  };
+  Maps maps;
+  RAIL_ASSIGN(maps.facts, of_links(kFactsMap, sizeof(Facts)));
+  RAIL_ASSIGN(maps.refused, of_links(kRefusedMap, sizeof(Refused)));
+  RAIL_ASSIGN(const Fd inner, NewDestinations());
+  RAIL_ASSIGN(maps.seen, CreateMap({.name = kSeenMap,
+                                    .type = BPF_MAP_TYPE_HASH_OF_MAPS,
+                                    .key_size = sizeof(uint32_t),
+                                    .value_size = sizeof(uint32_t),
+                                    .entries = kMostLinks,
+                                    .flags = BPF_F_NO_PREALLOC,
+                                    .inner = inner.get()}));
+  return maps;
 }
 
 std::vector<bpf_insn> Program(const Maps& maps) {

@@ -1,6 +1,6 @@
 // The guard's program for the kernel (BPF, of the type XDP), and what its maps hold.
 //
-// Use:      const std::vector<bpf_insn> code = Program({facts_fd, refused_fd, seen_fd});
+// Use:      RAIL_ASSIGN(const Maps maps, NewMaps());  const std::vector<bpf_insn> code = Program(maps);
 // Threads:  values
 // Source:   kernel Documentation/bpf/instruction-set.rst, include/uapi/linux/bpf.h; README.md of this folder
 #pragma once
@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "lib/base/fd.h"
 #include "lib/guard/guard.h"
 
 namespace rail::guard {
@@ -19,9 +20,10 @@ namespace rail::guard {
 inline constexpr char kProgramName[] = "rail_guard_1";  // at most 15 bytes, as the kernel asks
 inline constexpr char kFactsMap[] = "rail_facts";
 inline constexpr char kRefusedMap[] = "rail_refused";
+inline constexpr uint32_t kMostLinks = 4096;  // of one namespace
 inline constexpr char kSeenMap[] = "rail_seen";
 
-// The one value of the map of facts. All in network order; an address that is zero is none.
+// What one link may send. All in network order; an address that is zero is none.
 struct Facts {
   uint32_t open = 0;  // 1: everything passes, whatever else is here
   std::array<uint8_t, 6> mac{};
@@ -37,11 +39,15 @@ Result<Facts> FactsOf(const Allowed& allowed);
 
 using Destination = std::array<uint8_t, 16>;  // IPv4 as ::ffff:a.b.c.d
 
+// The maps of a program. All ask by the link's index (uint32_t).
 struct Maps {
-  int facts = -1;    // array of one Facts
-  int refused = -1;  // array of one Refused
-  int seen = -1;     // hash: Destination -> uint64_t, the last frame in ns of CLOCK_MONOTONIC
+  Fd facts;    // hash: Facts
+  Fd refused;  // hash: Refused
+  Fd seen;     // hash of maps: Destination -> uint64_t, the last frame in ns of CLOCK_MONOTONIC
 };
+// Errors of both: of CreateMap.
+Result<Maps> NewMaps();
+Result<Fd> NewDestinations();  // for Maps::seen, of one link
 
 std::vector<bpf_insn> Program(const Maps& maps);
 

@@ -17,6 +17,7 @@ namespace {
 
 constexpr char kMac[] = "02:00:00:00:00:01";
 constexpr char kGateway[] = "02:52:41:49:4c:00";
+constexpr uint32_t kLink = 1;  // lo: what BPF_PROG_TEST_RUN says that a frame comes from
 constexpr char kMine[] = "10.0.3.1";
 constexpr char kMine6[] = "fd52:4149:0:3::1";
 
@@ -59,23 +60,17 @@ struct Case {
 class GuardProgram : public ::testing::TestWithParam<Case> {
  protected:
   void SetUp() override {
-    facts_ = Made({.name = kFactsMap,
-                   .type = BPF_MAP_TYPE_ARRAY,
-                   .key_size = 4,
-                   .value_size = sizeof(Facts),
-                   .entries = 1});
-    refused_ = Made({.name = kRefusedMap,
-                     .type = BPF_MAP_TYPE_ARRAY,
-                     .key_size = 4,
-                     .value_size = sizeof(Refused),
-                     .entries = 1});
-    seen_ = Made({.name = kSeenMap,
-                  .type = BPF_MAP_TYPE_HASH,
-                  .key_size = 16,
-                  .value_size = 8,
-                  .entries = kMostDestinations,
-                  .flags = BPF_F_NO_PREALLOC});
-    auto program = LoadXdp(kProgramName, Program({facts_.get(), refused_.get(), seen_.get()}));
+    auto maps = NewMaps();
+    ASSERT_TRUE(maps) << maps.error().message;
+    maps_ = std::move(*maps);
+    auto seen = NewDestinations();
+    ASSERT_TRUE(seen) << seen.error().message;
+    seen_ = std::move(*seen);
+    const int fd = seen_.get();
+    const Refused none;
+    ASSERT_TRUE(Write(maps_.seen, &kLink, &fd));
+    ASSERT_TRUE(Write(maps_.refused, &kLink, &none));
+    auto program = LoadXdp(kProgramName, Program(maps_));
     ASSERT_TRUE(program) << program.error().message;
     program_ = std::move(*program);
   }
@@ -86,13 +81,7 @@ class GuardProgram : public ::testing::TestWithParam<Case> {
     for (const std::string& address : addresses)
       allowed.addresses.push_back(IpAddress::Parse(address).value());
     const Facts facts = FactsOf(allowed).value();
-    const uint32_t first = 0;
-    ASSERT_TRUE(Write(facts_, &first, &facts));
-  }
-  static Fd Made(const MapSpec& spec) {
-    auto map = CreateMap(spec);
-    EXPECT_TRUE(map) << map.error().message;
-    return map ? std::move(*map) : Fd();
+    ASSERT_TRUE(Write(maps_.facts, &kLink, &facts));
   }
   bool Passes(const Frame& frame) const {
     const std::string bytes = frame.Bytes();
@@ -110,12 +99,12 @@ class GuardProgram : public ::testing::TestWithParam<Case> {
   }
   Refused Count() const {
     Refused refused;
-    const uint32_t first = 0;
-    EXPECT_TRUE(Read(refused_, &first, &refused));
+    EXPECT_TRUE(Read(maps_.refused, &kLink, &refused));
     return refused;
   }
 
-  Fd facts_, refused_, seen_, program_;
+  Maps maps_;
+  Fd seen_, program_;
 };
 
 INSTANTIATE_TEST_SUITE_P(
@@ -179,8 +168,7 @@ TEST_F(GuardProgramOnce, RefusesEverythingUntilItIsToldWhatMayPass) {
 
 TEST_F(GuardProgramOnce, PassesEverythingWhileItIsOpen) {
   const Facts open{.open = 1};
-  const uint32_t first = 0;
-  ASSERT_TRUE(Write(facts_, &first, &open));
+  ASSERT_TRUE(Write(maps_.facts, &kLink, &open));
   for (const Frame& frame : {Frame{}, Frame{.type = {'\x12', '\x34'}}, Frame{.from = "02:00:00:00:00:66"},
                              Frame{.length = 20}, Frame{.source = "::", .destination = "ff02::1"}})
     EXPECT_TRUE(Passes(frame));

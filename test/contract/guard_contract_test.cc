@@ -97,6 +97,15 @@ class RealHost : public Host {
       return xdp.Set(now, program.get(), -1);
     }));
   }
+  netlink::XdpState Of(const std::string& link) {
+    netlink::XdpState state;
+    Must(host_.Run([&]() -> Status {
+      RAIL_ASSIGN(netlink::Xdp xdp, netlink::Xdp::Open());
+      RAIL_ASSIGN(state, xdp.Of(link));
+      return {};
+    }));
+    return state;
+  }
   void Run(const std::string& command) { Must(Shell(host_, command)); }
   void RemoveLinks() override { Must(Shell(host_, "ip link del rep0 && ip link del rep1")); }
   void SendForged() override { Send("02:00:00:00:00:66", "10.9.0.9"); }
@@ -271,8 +280,36 @@ TEST_P(GuardContract, RefusesMoreAddressesThanItCanHold) {
   EXPECT_EQ(guard().Allow("rep0", AllowedOf(many)).error().code, Code::kInvalid);
 }
 
+// The kernel waits, with RTNL held, for a program that no link has.
+TEST(GuardOfTheKernel, HasOneProgramForAllLinksOfANamespace) {
+  RealHost host;
+  ASSERT_TRUE(host.guard().Close("rep0"));
+  ASSERT_TRUE(host.guard().Allow("rep1", AllowedOf({"10.0.3.2"})));
+  EXPECT_EQ(host.Of("rep0").program, host.Of("rep1").program);
+  EXPECT_FALSE(host.guard().Holds("rep0", AllowedOf({"10.0.3.2"})).value());
+  EXPECT_TRUE(host.guard().Holds("rep1", AllowedOf({"10.0.3.2"})).value());
+}
+
+TEST(GuardOfTheKernel, ForgetsALinkThatIsGoneWhenTheNextIsGuarded) {
+  RealHost host;
+  host.Run("ip link add rep2 type veth peer name vf2");
+  for (const char* link : {"rep0", "rep2"}) ASSERT_TRUE(host.guard().Allow(link, AllowedOf({"10.0.3.1"})));
+  const auto kept = static_cast<uint32_t>(host.Of("rep2").link);
+  const auto gone = static_cast<uint32_t>(host.Of("rep0").link);
+  host.Run("ip link del rep0");
+  ASSERT_TRUE(host.guard().Close("rep1"));
+  const ProgramInfo program = InfoOf(ProgramOf(host.Of("rep1").program).value()).value();
+  for (const uint32_t id : program.maps) {
+    std::array<uint8_t, sizeof(Facts)> value{};
+    const Fd map = MapOf(id).value();
+    EXPECT_EQ(Read(map, &gone, value.data()).error().code, Code::kNotFound);
+    EXPECT_TRUE(Read(map, &kept, value.data()));
+  }
+  EXPECT_EQ(program.maps.size(), 3U);
+}
+
 // What the error says works: the other's program is generic, so `xdp off` would leave it.
-TEST(GuardError, NamesTheCommandThatTakesTheOthersProgramAway) {
+TEST(GuardOfTheKernel, NamesTheCommandThatTakesTheOthersProgramAway) {
   RealHost host;
   host.AddOther("rep1");
   const Status closed = host.guard().Close("rep1");

@@ -8,6 +8,7 @@ import os
 import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from railcni_lab import kernel
 
@@ -45,10 +46,14 @@ def _name(raw: bytes) -> str:
     return raw.split(b"\0")[0].decode()
 
 
+def _link(namespace: str, link: str) -> dict[str, Any]:
+    (shown,) = json.loads(kernel.run(["ip", "-n", namespace, "-d", "-j", "link", "show", "dev", link]))
+    return dict(shown)
+
+
 def program_of(namespace: str, link: str) -> int:
     """The number of the link's XDP program; 0: it has none."""
-    (shown,) = json.loads(kernel.run(["ip", "-n", namespace, "-d", "-j", "link", "show", "dev", link]))
-    return int(shown.get("xdp", {}).get("prog", {}).get("id", 0))
+    return int(_link(namespace, link).get("xdp", {}).get("prog", {}).get("id", 0))
 
 
 def refused(namespace: str, link: str) -> dict[str, int]:
@@ -61,7 +66,7 @@ def refused(namespace: str, link: str) -> dict[str, int]:
     for number in maps[:count]:
         with _opened(MAP_BY_ID, number) as fd:
             if _name(_info(fd, b"")[24:40]) == REFUSED:
-                key, counts = ctypes.c_uint32(0), (ctypes.c_uint64 * len(REASONS))()
+                key, counts = ctypes.c_uint32(int(_link(namespace, link)["ifindex"])), (ctypes.c_uint64 * len(REASONS))()
                 _bpf(LOOKUP, struct.pack("=IIQQ", fd, 0, ctypes.addressof(key), ctypes.addressof(counts)))
                 return dict(zip(REASONS, counts))
     raise AssertionError(f"the guard of {link} has no counters")

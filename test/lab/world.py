@@ -100,11 +100,9 @@ class World:
         return int(rules[0]["n_packets"]) + sum(guards.refused(port.node.namespace, port.representor).values())
 
     def renew_guard(self, port: Port) -> None:
-        """Takes the guard away, so that raild gives the port another, which knows no destination yet."""
-        old = guards.program_of(port.node.namespace, port.representor)
+        """Takes the guard away, so that raild gives the port its guard again, which knows no destination then."""
         kernel.run(["ip", "-n", port.node.namespace, "link", "set", "dev", port.representor, "xdpgeneric", "off"])
-        eventually("raild guards it again", lambda: guards.program_of(port.node.namespace, port.representor),
-                   lambda now: now not in (0, old))
+        eventually("raild guards it again", lambda: guards.program_of(port.node.namespace, port.representor), bool)
 
     def unknown_destination_drops(self, node: Node, rail: int) -> int:
         return sum(int(f["n_packets"]) for f in self.flows(node, rail, "table=2") if f["actions"] == "drop")
