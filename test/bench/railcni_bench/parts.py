@@ -23,7 +23,7 @@ from .link import there_and_back
 from .measure import BenchError, Budget, Report, Spread, execute, idle_percent, memory_kib, number, on_cpu_ns
 from .ours import IFNAME, Ours, Slot, cni_environment, make_slots
 from .spent import Totals, report_parts, told
-from .tools import GATEWAY_MAC, Tools
+from .tools import Tools
 
 PLUGINS = ("ovs-provider", "tenant-isolation", "frr-provider")
 
@@ -276,12 +276,11 @@ while True:
 
 def path(report: Report, lab: Lab, node: Node, rounds: Rounds) -> None:
     """Datagrams between two pods of a node, by our rules and by one output rule per direction, in turns. Counted at the
-    receiver's interface. One core forwards them, so packets per second of ovs-vswitchd's time is the steadier number."""
+    receiver's interface. One core forwards them, so packets per second of ovs-vswitchd's time is the steadier number. The sender's
+    guard looks at each packet either way."""
     one, two = (pods.add(lab, name, node.name, "path", [0]) for name in ("path1", "path2"))
     ends = [pods.namespace(lab, pod.name) for pod in (one, two)]
-    target, gateway = two.addresses(0)[4], two.results[0]["ips"][0]["gateway"]
-    gateway_mac = GATEWAY_MAC.format(0)
-    macs = [pod.results[0]["interfaces"][1]["mac"] for pod in (one, two)]
+    target = two.addresses(0)[4]
     vswitchd = daemons.pid_of(node, "ovs-vswitchd")
     if vswitchd is None:
         raise BenchError(f"ovs-vswitchd of {node.name} does not run")
@@ -297,9 +296,6 @@ def path(report: Report, lab: Lab, node: Node, rounds: Rounds) -> None:
         with fabric.foreign_flows_stay(lab, node):
             for _ in range(rounds.path_pairs):
                 for plain in (False, True):
-                    # Straight to the other pod: the receiver does the same work either way.
-                    kernel.run(["ip", "-n", ends[0], "neighbour", "replace", gateway, "lladdr",
-                                macs[1] if plain else gateway_mac, "nud", "permanent", "dev", IFNAME])
                     with _plain_rules(lab, node, [one, two]) if plain else _nothing():
                         time.sleep(0.1)  # the megaflow is cached, the old one gone
                         packets, cpu, seconds = _traffic(ends[1], vswitchd, rounds.path_seconds)
@@ -311,8 +307,6 @@ def path(report: Report, lab: Lab, node: Node, rounds: Rounds) -> None:
         sender.kill()
         sender.wait()
         sink.close()
-        kernel.run(["ip", "-n", ends[0], "neighbour", "replace", gateway, "lladdr", gateway_mac, "nud", "permanent",
-                    "dev", IFNAME])
     for pod in (one, two):
         pods.delete(lab, pod.name)
     for values, key, name in ((per_second, "path", "packets/s between two pods"),
@@ -331,14 +325,17 @@ def _nothing() -> Iterator[None]:
 
 @contextmanager
 def _plain_rules(lab: Lab, node: Node, both: list[pods.Pod]) -> Iterator[None]:
-    """in_port=X,actions=output:Y and back, above everything in table 0; a cookie that raild does not take for its own."""
+    """in_port=X,actions=output:Y and back, above everything in table 0; a cookie that raild does not take for its own. Each gives the
+    packet the receiver's MAC, so that the receiver does the same work either way."""
     config = json.loads(node.config_file.read_text())
     by_device = {d["device"]: d["representor"] for d in config["rails"][0]["devices"]}
     ports = [int(kernel.run(["ovs-vsctl", f"--db=unix:{node.ovs_dir}/db.sock", "get", "Interface",
                              by_device[pod.devices[0]], "ofport"])) for pod in both]
+    macs = [pod.results[0]["interfaces"][1]["mac"] for pod in both]
     switch = ["ovs-ofctl", "-O", "OpenFlow15", "--bundle", "add-flows", f"unix:{node.ovs_dir}/{bridge(0)}.mgmt", "-"]
-    kernel.run(switch, stdin="".join(f"cookie=0x91a1,table=0,priority=65535,in_port={a},actions=output:{b}\n"
-                                     for a, b in (ports, reversed(ports))))
+    kernel.run(switch, stdin="".join(
+        f"cookie=0x91a1,table=0,priority=65535,in_port={ports[a]},actions=set_field:{macs[b]}->eth_dst,output:{ports[b]}\n"
+        for a, b in ((0, 1), (1, 0))))
     try:
         yield
     finally:
