@@ -55,7 +55,7 @@ Result<XdpState> Xdp::Of(const std::string& link) {
 Result<std::vector<std::pair<std::string, XdpState>>> Xdp::All() {
   const std::string doing = "list the XDP programs of links";
   const ifinfomsg body{};
-  Builder message(RTM_GETLINK, NLM_F_DUMP, body);
+  Builder message(RTM_GETLINK, 0, body);
   RAIL_TRY(message.Check(doing));
   std::vector<std::pair<std::string, XdpState>> all;
   const auto read = [&](std::string_view answer) {

@@ -64,8 +64,11 @@ Result<bool> RepresentorRepair::Guarded(Connections& connections, state::Store& 
   const guard::Allowed allowed = AllowedOf(rail_, attachment);
   RAIL_ASSIGN(bool holds, guard->Holds(attachment.representor, allowed));
   if (holds) return false;
-  // A DEL may have opened it since the record was read, or the next ADD closed it.
-  RAIL_ASSIGN(const FileLock lock, connections.LockDevice(attachment.device));
+  // A DEL may have opened it since the record was read, or the next ADD closed it. Both hold the lock of a device that is ours to move.
+  FileLock lock;
+  if (!attachment.adopted) {
+    RAIL_ASSIGN(lock, connections.LockDevice(attachment.device));
+  }
   RAIL_ASSIGN(const auto now, store.Find(attachment.key));
   if (!now || now->id != attachment.id || now->phase != state::Phase::kReady) return false;
   RAIL_TRY(guard->Allow(attachment.representor, allowed));

@@ -137,6 +137,22 @@ TEST_F(Guards, ThatADelHasOpenedStayOpen) {
   EXPECT_TRUE(world.guard.guards().at("rep0").open);
 }
 
+// Such a port may have no device that anybody has named.
+TEST_F(Guards, OfAPortThatAnotherPluginHasMadeComeBack) {
+  Settle();
+  RecordReader reader(world.record);
+  Record record = *reader.Read().value();
+  record.attachments.front().adopted = true;
+  record.attachments.front().device.clear();
+  world.guard.TakeAway("rep0");
+  const auto context = std::move(*VerbContext::Open(world.deps()));
+  ViewPublisher views;
+  NodeStatus status(world.config, {}, views);
+  RepresentorRepair repair(world.config.rails.front(), status);
+  ASSERT_TRUE(repair.Repair(context->connections, world.record, record));
+  EXPECT_EQ(Allowed(), Wanted());
+}
+
 TEST_F(Guards, GiveWayToAProgramOfOthersAndRaildSaysSo) {
   Settle();
   world.guard.TakeAway("rep0");
