@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lib/cni/testing/request.h"
+#include "lib/engine/attach/attachment.h"
 #include "lib/engine/testing/chain.h"
 #include "plugins/ovs-provider/config.h"
 
@@ -140,8 +141,8 @@ TEST_F(OvsProvider, RefusesAnAddressThatCannotBeAPods) {
   EXPECT_THAT(world.Leftovers(), IsEmpty());
 }
 
-cni::AddResult Gives(std::vector<std::pair<const char*, const char*>> addresses_and_gateways,
-                     std::vector<const char*> routes) {
+cni::AddResult Gives(const std::vector<std::pair<const char*, const char*>>& addresses_and_gateways,
+                     const std::vector<const char*>& routes) {
   cni::AddResult result;
   for (const auto& [address, gateway] : addresses_and_gateways)
     result.ips.push_back({.address = *IpPrefix::Parse(address), .gateway = *IpAddress::Parse(gateway)});
@@ -390,6 +391,7 @@ TEST_F(OvsProviderAfterAnother, TakesItsPortAndItsAddresses) {
   EXPECT_THAT(world.RulesOf(ovs::CookieKind::kAttachment), Not(IsEmpty()));
   EXPECT_THAT(world.ipam.held(), IsEmpty()) << "the addresses are another's";
   EXPECT_TRUE(chain.Check(pod)) << chain.Check(pod).text;
+  EXPECT_EQ(world.guard.guards().at("rep0").allowed, engine::AllowedOf(world.config.rails[0], attachment));
 }
 
 TEST_F(OvsProviderAfterAnother, PassesTheWholeResultOn) {
@@ -406,6 +408,20 @@ TEST_F(OvsProviderAfterAnother, DelRemovesItsMarkAndItsRulesAndNothingElse) {
   EXPECT_THAT(world.RulesOf(ovs::CookieKind::kAttachment), IsEmpty());
   EXPECT_EQ(*world.record.OwnerOf(state::ClaimKind::kAddress, "10.0.8.8"), std::nullopt);
   EXPECT_EQ(*world.record.OwnerOf(state::ClaimKind::kPort, "rep0"), std::nullopt);
+  EXPECT_TRUE(world.guard.guards().at("rep0").open);
+}
+
+TEST_F(OvsProviderAfterAnother, DelLeavesTheGuardOfANewOwnerOfThePort) {
+  ASSERT_TRUE(chain.Add(pod));
+  state::Attachment next = world.Attachment(pod);
+  ASSERT_TRUE(world.record.Release(next.id, state::ClaimKind::kPort, "rep0"));
+  next.key.container_id = "c-next";
+  next.device.clear();
+  next.addresses.clear();
+  const int64_t id = world.record.Create(next).value().id;
+  ASSERT_TRUE(world.record.Claim(id, state::ClaimKind::kPort, "rep0"));
+  ASSERT_TRUE(chain.Del(pod));
+  EXPECT_FALSE(world.guard.guards().at("rep0").open);
 }
 
 TEST_F(OvsProviderAfterAnother, DelLeavesTheMarkOfANewOwnerOfThePort) {
