@@ -188,7 +188,7 @@ TEST_F(OvsProvider, TakesAllAddressesOfAFamilyAndTheFirstGatewayForRoutesThatNam
 TEST_F(OvsProvider, GivesRoutesOfIpamTheMetricOfTheirRail) {
   const PodSpec first = world.MakePod("p1", "ns-a", "vf0");
   const PodSpec second = Second(first, "vf10", "rail1");
-  int rail = 0;
+  unsigned rail = 0;
   for (const PodSpec& pod : {first, second}) {
     cni::AddResult given =
         Gives({{rail == 0 ? "10.0.9.201/31" : "10.1.9.201/31", rail == 0 ? "10.0.9.200" : "10.1.9.200"}},
@@ -199,7 +199,7 @@ TEST_F(OvsProvider, GivesRoutesOfIpamTheMetricOfTheirRail) {
     ASSERT_TRUE(answer) << answer.text;
     const json routes = json::parse(answer.result)["routes"];
     EXPECT_EQ(routes[1]["dst"], "10.0.0.0/8");
-    EXPECT_EQ(routes[1]["priority"], 2000 + rail);
+    EXPECT_EQ(routes[1]["priority"], 2000U + rail);
     EXPECT_EQ(routes[2]["priority"], 7) << "IPAM's own";
     const podnet::Plan& plan = world.pods.configured().at({pod.identity.inode, pod.ifname});
     EXPECT_EQ(plan.metric, 2000U + rail);
