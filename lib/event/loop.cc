@@ -92,19 +92,6 @@ void Loop::AwaitReadable(int fd) {
                                });
 }
 
-void Loop::WhenWritable(int fd, Callback fn) {
-  const auto it = parts_->watched.find(fd);
-  if (it == parts_->watched.end()) return;
-  it->second->descriptor.async_wait(
-      asio::posix::descriptor_base::wait_write,
-      [this, fd, fn = std::move(fn), weak = std::weak_ptr(it->second)](const asio::error_code& error) {
-        const std::shared_ptr<Watched> held = weak.lock();
-        const auto current = parts_->watched.find(fd);
-        if (error || held == nullptr || current == parts_->watched.end() || held != current->second) return;
-        fn();
-      });
-}
-
 void Loop::Unwatch(int fd) {
   const auto it = parts_->watched.find(fd);
   if (it == parts_->watched.end()) return;

@@ -34,8 +34,6 @@ class Loop {
   // Calls `readable` whenever `fd` can be read, has an error or was closed by the other side, again and again until `fd` is
   // read or unwatched. Errors: kExists `fd` is watched already; kInvalid it is a file on a disk.
   Status Watch(int fd, Callback readable);
-  // Calls `fn` once, when `fd` can be written or has an error. `fd` must be watched; after Unwatch there is no call.
-  void WhenWritable(int fd, Callback fn);
   // Ends all calls for `fd`, even one that is due. Does nothing if `fd` is not watched.
   void Unwatch(int fd);
 

@@ -81,35 +81,6 @@ TEST_F(LoopTest, CallsWhenTheOtherSideCloses) {
   EXPECT_TRUE(closed);
 }
 
-TEST_F(LoopTest, CallsOnceWhenADescriptorCanBeWritten) {
-  int calls = 0;
-  ASSERT_TRUE(loop_->Watch(in_.get(), [] {}));
-  const std::string much(size_t{1} << 20, 'x');
-  while (::write(in_.get(), much.data(), much.size()) > 0) continue;  // full
-  loop_->WhenWritable(in_.get(), [&] {
-    ++calls;
-    loop_->After(milliseconds(5), [&] { loop_->Stop(); });
-  });
-  loop_->After(milliseconds(5), [&] {
-    EXPECT_EQ(calls, 0);
-    std::string taken(much.size(), 0);
-    EXPECT_GT(::read(out_.get(), taken.data(), taken.size()), 0);
-  });
-  loop_->Run();
-  EXPECT_EQ(calls, 1);
-}
-
-TEST_F(LoopTest, UnwatchAlsoEndsTheWaitForWriting) {
-  int calls = 0;
-  ASSERT_TRUE(loop_->Watch(in_.get(), [] {}));
-  loop_->WhenWritable(in_.get(), [&] { ++calls; });
-  loop_->Unwatch(in_.get());
-  loop_->WhenWritable(in_.get(), [&] { ++calls; });  // not watched: nothing
-  loop_->After(milliseconds(5), [&] { loop_->Stop(); });
-  loop_->Run();
-  EXPECT_EQ(calls, 0);
-}
-
 TEST_F(LoopTest, UnwatchStopsACallThatIsDue) {
   int calls = 0;
   ASSERT_TRUE(loop_->Watch(out_.get(), [&] { ++calls; }));

@@ -106,12 +106,6 @@ void ForEachMegaflow(std::string_view text, const std::function<void(Megaflow&&)
   }
 }
 
-std::vector<Megaflow> ParseMegaflows(std::string_view text) {
-  std::vector<Megaflow> flows;
-  ForEachMegaflow(text, [&](Megaflow&& flow) { flows.push_back(std::move(flow)); });
-  return flows;
-}
-
 const char* FamilyOf(const Megaflow& flow) {
   if (flow.match.find("ipv4(") != std::string::npos) return "ipv4";
   return flow.match.find("ipv6(") != std::string::npos ? "ipv6" : "other";

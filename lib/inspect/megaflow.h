@@ -1,6 +1,6 @@
 // The datapath's flows as `dpctl/dump-flows -m --names` prints them, and where each of them runs.
 //
-// Use:      for (const Megaflow& flow : ParseMegaflows(text)) ... flow.in_port, flow.place ...
+// Use:      ForEachMegaflow(text, [&](Megaflow&& flow) { ... flow.in_port, flow.place ... });
 // Threads:  pure functions
 // Source:   ovs-dpctl(8) "dump-flows"; lib/dpctl.c format_dpif_flow (offloaded:, dp:); observed with Open vSwitch 3.1
 #pragma once
@@ -31,7 +31,6 @@ struct Megaflow {
 
 // Skips lines that are not flows.
 void ForEachMegaflow(std::string_view text, const std::function<void(Megaflow&&)>& each);
-std::vector<Megaflow> ParseMegaflows(std::string_view text);
 
 // "ipv4", "ipv6" or "other".
 const char* FamilyOf(const Megaflow& flow);

@@ -29,6 +29,12 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
+std::vector<Megaflow> ParseMegaflows(std::string_view text) {
+  std::vector<Megaflow> flows;
+  ForEachMegaflow(text, [&](Megaflow&& flow) { flows.push_back(std::move(flow)); });
+  return flows;
+}
+
 // As Open vSwitch 3.1 prints them.
 constexpr char kTrace[] =
     R"(Flow: udp,in_port=2,vlan_tci=0x0000,dl_src=4e:7b:7b:bb:1e:90,nw_src=10.0.1.2,nw_dst=10.0.1.4,nw_ttl=64
@@ -88,6 +94,38 @@ TEST(SwitchTrace, IsReadRuleByRule) {
   EXPECT_TRUE(trace->steps[2].matched);
   EXPECT_THAT(trace->megaflow, HasSubstr("nw_dst=10.0.1.64/26"));
   EXPECT_EQ(trace->datapath_actions, "drop");
+}
+
+// As Open vSwitch 3.1 prints a table that comes back: indented, and then what is left of the rule that has asked it.
+TEST(SwitchTrace, ATableThatComesBackTakesNoActionsOfTheRuleThatAsksIt) {
+  const auto trace = ParseSwitchTrace(R"(bridge("br-rail0")
+------------------
+ 2. ip, priority 10, cookie 0x5241494c01000000
+    push:NXM_OF_IP_SRC[]
+    move:NXM_OF_IP_DST[]->NXM_OF_IP_SRC[]
+     -> NXM_OF_IP_SRC[] is now 10.0.0.9
+    resubmit(,7)
+     7. ip,nw_src=10.0.0.9, priority 100, cookie 0x5241494c80000294
+            set_field:0x2a->xxreg1
+            set_field:0x2b->xxreg2
+    pop:NXM_OF_IP_SRC[]
+     -> NXM_OF_IP_SRC[] is now 10.0.0.5
+    resubmit(,3)
+ 3. priority 0, cookie 0x5241494c01000000
+    drop
+
+Final flow: unchanged
+Megaflow: recirc_id=0,eth,ip,in_port=5,nw_src=10.0.0.5,nw_dst=10.0.0.9,nw_frag=no
+Datapath actions: drop
+)");
+  ASSERT_TRUE(trace) << trace.error().message;
+  ASSERT_EQ(trace->steps.size(), 3U);
+  EXPECT_THAT(trace->steps[0].actions,
+              ElementsAre("push:NXM_OF_IP_SRC[]", "move:NXM_OF_IP_DST[]->NXM_OF_IP_SRC[]", "resubmit(,7)",
+                          "pop:NXM_OF_IP_SRC[]", "resubmit(,3)"));
+  EXPECT_EQ(trace->steps[1].table, 7);
+  EXPECT_THAT(trace->steps[1].actions, ElementsAre("set_field:0x2a->xxreg1", "set_field:0x2b->xxreg2"));
+  EXPECT_THAT(trace->steps[2].actions, ElementsAre("drop"));
 }
 
 TEST(SwitchTrace, KnowsATableWithoutAMatchAndTheDefaultPriority) {

@@ -18,9 +18,9 @@ Status DropsOf(const config::Rail& rail, const engine::NodeView& view, engine::C
   RAIL_ASSIGN(ovs::OpenFlow * bridge, connections.OpenFlow(rail.bridge));
   RAIL_ASSIGN(const auto misses, bridge->Dump(ovs::CookieMatch::Exact(ovs::CookieKind::kPipeline, 0),
                                               connections.CallDeadline()));
-  std::map<uint8_t, uint64_t> by_table;  // table 4 has several
+  std::map<uint8_t, uint64_t> by_table;  // some have several rules that drop
   for (const ovs::RuleStats& miss : misses) {
-    if (miss.rule.actions == "drop") by_table[miss.rule.table] += miss.packets;
+    if (const auto table = pipeline::DropsOf(miss.rule)) by_table[*table] += miss.packets;
   }
   for (const auto& [table, packets] : by_table) drops.push_back({rail.name, table, 0, "", packets});
   for (const engine::AttachmentView& shown : view.attachments) {

@@ -3,7 +3,7 @@
 // Use:      Rule rule{.table = 2, .priority = 100, .cookie = Cookie(CookieKind::kTenant, id),
 //                     .match = "ip,nw_dst=10.0.3.7", .actions = "set_field:0x7->xxreg1,resubmit(,3)"};
 // Threads:  values
-// Source:   ovs-fields(7), ovs-actions(7); design: seven tables, lib/engine/attach/TABLES.md
+// Source:   ovs-fields(7), ovs-actions(7); design: eight tables, lib/engine/attach/TABLES.md
 #pragma once
 
 #include <compare>
@@ -33,11 +33,11 @@ struct RuleStats {
 enum class CookieKind : uint8_t {
   kPipeline = 1,    // control traffic and table misses; id 0
   kAttachment = 2,  // tables 0, 4, 5, 6 of an attachment; id: the attachment's
-  kTenant = 3,      // table 1 and 2 of an attachment; id: the attachment's
+  kTenant = 3,      // tables 1 and 2 of an attachment; id: the attachment's
   kCompare = 4,     // table 3; id: the low 24 bits of the tenant's
   kLeaf = 6,        // table 4 towards the uplink; id 0
   kRemote =
-      0x80,  // table 1 and 2 of a remote; id: its slice, 0..kRemoteSlices-1. No other kind has this bit: see CookieMatch
+      0x80,  // table 7, of a remote; id: its slice, 0..kRemoteSlices-1. No other kind has this bit: see CookieMatch
 };
 
 // There may be very many remotes. A hash of its address puts each remote into a slice, so that the rules of a part of them can be

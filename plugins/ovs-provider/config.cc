@@ -6,9 +6,6 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
-#include "lib/base/strict_json.h"
-#include "plugins/ovs-provider/device_settings.h"
-
 namespace rail::ovs_provider {
 
 using nlohmann::json;

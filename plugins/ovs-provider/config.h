@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "lib/base/strict_json.h"
 #include "lib/cni/error.h"
 #include "lib/cni/request.h"
 #include "lib/cni/result.h"
@@ -17,6 +18,9 @@ struct Config {
 
 // Errors: code 7, naming the key.
 cni::Outcome<Config> ParseConfig(const cni::Request& request);
+
+// What a network asks of its VFs: the keys of sriov-cni's configuration, and rdma_name. Problems go to `errors`.
+device::Settings ParseDeviceSettings(JsonObject& object, JsonErrors& errors);
 
 // Checks the addresses that the IPAM plugin "static" has given. It gives whatever it is asked for, and a pod's author can ask
 // (args.cni.ips, CNI_ARGS). Only the addresses in the network's own "ipam.addresses" are allowed. If the network has none, those

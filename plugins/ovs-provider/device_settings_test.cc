@@ -1,4 +1,4 @@
-#include "plugins/ovs-provider/device_settings.h"
+#include "plugins/ovs-provider/config.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -21,11 +21,11 @@ inspect::Answer SampleAnswer() {
   answer.set_megaflow("ip");
   answer.set_datapath_actions("drop");
   v1::TraceStep& known = *answer.add_steps();
-  known.set_table(2);
-  known.set_table_name("destination");
+  known.set_table(7);
+  known.set_table_name("remote");
   known.set_matched(true);
   *known.mutable_rule() = inspect::ToMessage(
-      ovs::Rule{2, 100, 0x5241494c80000000, "ip,nw_dst=10.0.3.9", "set_field:0x5->xxreg1,resubmit(,3)"});
+      ovs::Rule{7, 100, 0x5241494c80000000, "ip,nw_src=10.0.3.9", "set_field:0x5->xxreg1"});
   known.set_words("known");
   v1::TraceStep& compared = *answer.add_steps();
   compared.set_table(3);
@@ -43,8 +43,8 @@ TEST_F(RailctlTest, ExplainsATraceForPeople) {
   why:      10.0.3.9 belongs to another tenant
   do:       nothing
 
-  2 destination  known
-                   priority=100,ip,nw_dst=10.0.3.9 actions=set_field:0x5->xxreg1,resubmit(,3) cookie=0x5241494c80000000 (remote)
+  7 remote       known
+                   priority=100,ip,nw_src=10.0.3.9 actions=set_field:0x5->xxreg1 cookie=0x5241494c80000000 (remote)
 > 3 compare      two tenants
                    no rule matches
 

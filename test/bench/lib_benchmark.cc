@@ -25,13 +25,13 @@ pipeline::BridgeFacts Bridge() {
           .gateway_mac = *MacAddress::Parse("02:52:41:49:4c:00")};
 }
 
-// The rules of so many remotes that there are `count`: two for each.
+// The rules of `count` remotes.
 std::vector<ovs::Rule> RemoteRules(size_t count) {
   std::vector<ovs::Rule> rules;
   for (size_t i = 0; rules.size() < count; ++i) {
     const auto address = IpAddress::Parse("10." + std::to_string(1 + i / 65536) + "." +
                                           std::to_string(i / 256 % 256) + "." + std::to_string(i % 256));
-    pipeline::Append(rules, pipeline::RemoteRules(Bridge(), *address, {tenancy::TenantId{1 + i % 500}}));
+    rules.push_back(*pipeline::RemoteRule(Bridge(), *address, {tenancy::TenantId{1 + i % 500}}));
   }
   return rules;
 }

@@ -55,8 +55,8 @@ def name(world: World, node: Node, cluster: str, *aliases: str) -> None:
     eventually(f"{node.name} announces for cluster {cluster!r}", lambda: announced(world, node), lambda ids: ids == wanted, SOON)
     if before != cluster:
         for each in world.lab.nodes():
-            eventually(f"nobody leaves a tenant on {each.name}", lambda each=each: [  # type: ignore[misc]
-                f for f in world.flows(each, 0) if "xxreg2" in f["actions"] or "xxreg3" in f["actions"]], lambda found: not found, SOON)
+            eventually(f"nobody leaves a tenant on {each.name}", lambda each=each: world.leaving_rules(each, 0),  # type: ignore[misc]
+                       lambda found: not found, SOON)
 
 
 def never_meet(world: World) -> None:

@@ -135,7 +135,7 @@ def stage(settled: World, tables: Tables) -> Iterator[Stage]:
     try:
         speaker.send(announce(far, communities(tenant_id("namespace/tenant-b"), RAIL)))
         eventually("the victim's tenant has 1,000 addresses elsewhere",
-                   lambda: len(settled.flows(node, RAIL, "table=2,ip,nw_dst=10.200.0.0/16")), lambda n: n == len(far), 30)
+                   lambda: len(settled.flows(node, RAIL, "table=7,ip,nw_src=10.200.0.0/16")), lambda n: n == len(far), 30)
         settled.vsctl(node, "set", "Open_vSwitch", ".", *limits)
         settled.appctl(node, "upcall/set-flow-limit", str(FLOW_LIMIT))
         yield Stage(settled, attacker, victim, settled.port("b2", RAIL), tables)
@@ -146,7 +146,7 @@ def stage(settled: World, tables: Tables) -> Iterator[Stage]:
         settled.appctl(node, "upcall/set-flow-limit", "10000")
         speaker.send(withdraw(far))
         speaker.close()
-        eventually("the addresses are forgotten", lambda: settled.flows(node, RAIL, "table=2,ip,nw_dst=10.200.0.0/16"),
+        eventually("the addresses are forgotten", lambda: settled.flows(node, RAIL, "table=7,ip,nw_src=10.200.0.0/16"),
                    lambda found: not found, 30)
 
 

@@ -93,7 +93,7 @@ def test_announced_and_withdrawn(world: World, announcers: list[Announcer]) -> N
         announcers[0].announce(prefix, communities(ours, 0))
         eventually("learned", lambda a=address: remotes(world, node).get(a), lambda t: t == f"{ours:028x}", 30)
         eventually("rules on both rails", lambda a=address: [len(rules_about(world, node, r, a)) for r in (0, 1)],
-                   lambda n: n == [2, 2], 30)
+                   lambda n: n == [1, 1], 30)
         announcers[0].withdraw(prefix)
         eventually("forgotten", lambda a=address: a in remotes(world, node), lambda there: not there, 30)
         eventually("no rules", lambda a=address: [len(rules_about(world, node, r, a)) for r in (0, 1)], lambda n: n == [0, 0], 30)
@@ -126,12 +126,12 @@ def test_a_prefix_of_two_rails_stays_while_one_has_it(world: World, announcers: 
     marks = communities(id_of("tenant-a"), 0)
     for one in announcers:
         one.announce(prefix, marks)
-    eventually("rules", lambda: len(rules_about(world, node, 0, "10.0.99.20")), lambda n: n == 2, 30)
+    eventually("rules", lambda: len(rules_about(world, node, 0, "10.0.99.20")), lambda n: n == 1, 30)
     announcers[0].withdraw(prefix)
     eventually("the leaf has one path less", lambda: len([r for r in vty.routes(node.frr_dir) if r["prefix"] == prefix]),
                lambda n: n >= 1, 30)
     time.sleep(0.5)  # a withdrawal that is wrongly believed would have come by now
-    assert len(rules_about(world, node, 0, "10.0.99.20")) == 2
+    assert len(rules_about(world, node, 0, "10.0.99.20")) == 1
     announcers[1].withdraw(prefix)
     eventually("gone", lambda: len(rules_about(world, node, 0, "10.0.99.20")), lambda n: n == 0, 30)
 
@@ -144,7 +144,7 @@ def test_a_prefix_changes_its_tenant(world: World, announcers: list[Announcer]) 
     announcers[0].announce(prefix, communities(b, 0))
     eventually("of b", lambda: remotes(world, node).get(address), lambda t: t == f"{b:028x}", 30)
     eventually("rules of b alone", lambda: rules_about(world, node, 0, address),
-               lambda rules: len(rules) == 2 and all(f"{b:x}" in r for r in rules), 30)
+               lambda rules: len(rules) == 1 and all(f"{b:x}" in r for r in rules), 30)
 
 
 def test_two_tenants_of_one_address_reach_nobody(world: World, announcers: list[Announcer]) -> None:
@@ -157,7 +157,7 @@ def test_two_tenants_of_one_address_reach_nobody(world: World, announcers: list[
     eventually("it is said", health, lambda all_of_it: any(address in problem for problem in all_of_it), 30)
     assert not rules_about(world, node, 0, address) and not rules_about(world, node, 1, address)
     announcers[1].withdraw(prefix)
-    eventually("one is left", lambda: len(rules_about(world, node, 0, address)), lambda n: n == 2, 30)
+    eventually("one is left", lambda: len(rules_about(world, node, 0, address)), lambda n: n == 1, 30)
     eventually("it is right again", health, lambda all_of_it: not any(address in problem for problem in all_of_it), 30)
 
 
@@ -293,9 +293,9 @@ def test_leaves_that_are_silent_at_first_cost_no_remote(world: World, announcers
         eventually("the sessions are there again", lambda: vty.sessions(node.frr_dir),
                    lambda s: all(s.get(bridge(rail)) == "Established" for rail in (0, 1)), 30)
         while not all(vty.ends_heard(node.frr_dir)[bridge(rail)] for rail in (0, 1)):
-            assert len(rules_about(world, node, 0, stays)) == 2, "forgotten while its leaves have not told all"
+            assert len(rules_about(world, node, 0, stays)) == 1, "forgotten while its leaves have not told all"
             time.sleep(0.1)
-        assert len(rules_about(world, node, 0, stays)) == 2
+        assert len(rules_about(world, node, 0, stays)) == 1
         assert goes in remotes(world, node), "its leaf may hear of it later, over a session of its own that is not there yet"
     finally:
         for leaf in world.lab.leaves():
@@ -310,7 +310,7 @@ def test_without_the_module_nothing_is_learned_nothing_is_lost_and_it_is_said(wo
     marks = communities(id_of("tenant-a"), 0)
     stays, comes = "10.0.99.60", "10.0.99.61"
     announcers[0].announce(f"{stays}/32", marks)
-    eventually("rules", lambda: [len(rules_about(world, node, r, stays)) for r in (0, 1)], lambda n: n == [2, 2], 30)
+    eventually("rules", lambda: [len(rules_about(world, node, r, stays)) for r in (0, 1)], lambda n: n == [1, 1], 30)
     log = node.log_dir / "raild.log"
     before = len(log.read_text())
 
@@ -332,7 +332,7 @@ def test_without_the_module_nothing_is_learned_nothing_is_lost_and_it_is_said(wo
         announcers[0].announce(f"{comes}/32", marks)
         eventually("bgpd has heard it", lambda: [r for r in vty.routes(node.frr_dir) if r["prefix"] == f"{comes}/32"], bool, 30)
         assert not rules_about(world, node, 0, comes), "learned without BMP"
-        assert [len(rules_about(world, node, r, stays)) for r in (0, 1)] == [2, 2], "what was in the switch stays"
+        assert [len(rules_about(world, node, r, stays)) for r in (0, 1)] == [1, 1], "what was in the switch stays"
     finally:
         restart_bgpd(node, bmp=True)
     eventually("bgpd pushes again", lambda: bmp_is_up(world, node), bool, 60)

@@ -105,7 +105,11 @@ class World:
         eventually("raild guards it again", lambda: guards.program_of(port.node.namespace, port.representor), bool)
 
     def unknown_destination_drops(self, node: Node, rail: int) -> int:
-        return sum(int(f["n_packets"]) for f in self.flows(node, rail, "table=2") if f["actions"] == "drop")
+        return sum(int(f["n_packets"]) for f in self.flows(node, rail, "table=3") if f["match"].startswith("reg4=0,"))
+
+    def leaving_rules(self, node: Node, rail: int) -> list[dict]:
+        """The rules of addresses that are leaving a tenant."""
+        return [f for f in self.flows(node, rail) if re.search(r"set_field:0x\w+->xxreg[23]", f["actions"])]
 
     def trace(self, node: Node, rail: int, flow: str) -> tuple[str, str]:
         """The Megaflow and the Datapath actions of ofproto/trace."""
@@ -241,14 +245,12 @@ def eventually(what: str, get: Callable[[], Any], wanted: Callable[[Any], bool],
 
 LOST_FOR = 10  # seconds; a leaf whose port is up looks for its neighbour each second
 
-REMOTE = 0x80  # the kind, in bits 24-31 of a cookie: what a remote's rules carry
+REMOTE = 0x80  # the kind, in bits 24-31 of a cookie: what a remote's rule carries
 
 
 def installed_remotes(world: World, node: Node, rail: int) -> set[str]:
-    """The addresses of the pods elsewhere whose rules are on a bridge, both of each."""
-    rules = [f for f in world.flows(node, rail) if f["cookie"] >> 24 & 0xFF == REMOTE]
-    found = [{f["match"].rpartition("=")[2] for f in rules if f["table"] == table} for table in (1, 2)]
-    return found[0] & found[1] if found[0] == found[1] else {f"table 1 {found[0]} is not table 2 {found[1]}"}
+    """The addresses of the pods elsewhere whose rules are on a bridge."""
+    return {f["match"].rpartition("=")[2] for f in world.flows(node, rail) if f["cookie"] >> 24 & 0xFF == REMOTE}
 
 
 def wanted_remotes(world: World, node: Node, rail: int) -> set[str]:

@@ -7,8 +7,6 @@
 
 #include "cmd/raild/api/state_messages.h"
 #include "cmd/raild/metrics/document.h"
-#include "cmd/raild/metrics/exposition.h"
-#include "cmd/raild/metrics/ports.h"
 #include "lib/base/utf8.h"
 #include "lib/engine/attach/tenant_rates.h"
 #include "lib/inspect/trace/trace.h"

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "cmd/raild/metrics/exposition.h"
 #include "cmd/raild/metrics/histogram.h"
 #include "lib/counters/sampler.h"
 #include "lib/engine/view.h"
@@ -55,6 +56,11 @@ struct PortsPart {
   const counters::PortsView& view;
   bool pods = false;
 };
+
+// With `metrics.pods` so many interfaces of pods are on the page, those with the lowest ids.
+inline constexpr size_t kMostPodSeries = 1000;
+// The part of the metrics' page that comes of the counters of uplinks and pods.
+void AddPorts(metrics::Exposition& page, const PortsPart& ports);
 
 // `measured` null: no look has ended yet, so the page leaves out its metrics.
 http::Page MetricsPage(const engine::NodeView& view, const Measured* measured, Clock::time_point now,

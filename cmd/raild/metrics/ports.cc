@@ -1,4 +1,4 @@
-#include "cmd/raild/metrics/ports.h"
+#include "cmd/raild/metrics/page.h"
 
 #include <algorithm>
 #include <chrono>

@@ -19,9 +19,10 @@ using ovs::Rule;
 // Priorities, highest first. Each question has one number, the same in every table, so that the shape of a table never changes.
 constexpr uint16_t kControl = 300;
 constexpr uint16_t kTagged = 200;
+constexpr uint16_t kUnknown = 200;
 constexpr uint16_t kExact = 100;
-constexpr uint16_t kNotToLeaf = 20;
-constexpr uint16_t kToLeaf = 10;
+constexpr uint16_t kNotElsewhere = 20;
+constexpr uint16_t kElsewhere = 10;
 constexpr uint16_t kOther = 1;
 constexpr uint16_t kMiss = 0;
 
@@ -30,6 +31,8 @@ constexpr uint16_t kMiss = 0;
 constexpr char kUntagged[] = "vlan_tci=0x0000/0x1fff";
 
 constexpr char kToRefuse[] = "resubmit(,6)";
+// It comes back: the next action follows.
+constexpr char kAskRemotes[] = "resubmit(,7),";
 
 constexpr uint16_t kVlanPresent = 0x1000;  // of vlan_vid (OpenFlow 1.5, OFPVID_PRESENT)
 
@@ -70,11 +73,11 @@ std::string OutputTagged(uint16_t vlan, uint16_t port) {
   return fmt::format("push_vlan:0x8100,set_field:{}->vlan_vid,output:{}", vlan | kVlanPresent, port);
 }
 
-// Writes an end's ids: "set_field:0x2a->xxreg0," and the same for the tenant that it is leaving.
+// Writes an end's ids: "set_field:0x2a->xxreg0", and the same for the tenant that it is leaving.
 std::string SetTenants(const BridgeFacts& bridge, const TenantIds& tenants, int first, int first_leaving) {
-  std::string text = fmt::format("set_field:{}->xxreg{},", Hex(tenants.tenant), first / 4);
+  std::string text = fmt::format("set_field:{}->xxreg{}", Hex(tenants.tenant), first / 4);
   if (!tenants.leaving.is_none() && bridge.vlans.empty())
-    text += fmt::format("set_field:{}->xxreg{},", Hex(tenants.leaving), first_leaving / 4);
+    text += fmt::format(",set_field:{}->xxreg{}", Hex(tenants.leaving), first_leaving / 4);
   return text;
 }
 std::string SetSource(const BridgeFacts& bridge, const TenantIds& tenants) {
@@ -94,6 +97,27 @@ std::string Registers(int first, tenancy::TenantId id) {
   return text;
 }
 
+// Whose the end of a packet is that is on another node: xxreg1, and xxreg2 for a tenant that it leaves. Table 7 asks for a source, since
+// only what the uplink brings has addresses that nobody has asked for before: few bits of them say so (TrackedPrefixes). A pod's
+// destination is asked for in the place of the source, all of whose bits table 5 has matched.
+std::vector<Rule> ElsewhereRules(const BridgeFacts& bridge) {
+  const uint64_t cookie = Cookie(CookieKind::kPipeline, 0);
+  const std::string from_uplink = fmt::format("in_port={}", bridge.uplink_port);
+  std::string its_source = "move:NXM_NX_XXREG1[]->NXM_NX_XXREG0[],";
+  if (bridge.vlans.empty()) its_source += "move:NXM_NX_XXREG2[]->NXM_NX_XXREG3[],set_field:0->xxreg2,";
+  std::vector<Rule> rules = {
+      {kSourceTable, kElsewhere, cookie, from_uplink, kAskRemotes + its_source + "resubmit(,2)"},
+      {kDestinationTable, kNotElsewhere, cookie, from_uplink, "drop"},
+      {kCompareTable, kUnknown, cookie, Registers(kSource, {}), "drop"},
+      {kCompareTable, kUnknown, cookie, Registers(kDestination, {}), "drop"}};
+  for (const auto& [family, name] : {std::pair{"ip", "NXM_OF_IP"}, {"ipv6", "NXM_NX_IPV6"}}) {
+    rules.push_back({kDestinationTable, kElsewhere, cookie, family,
+                     fmt::format("push:{0}_SRC[],move:{0}_DST[]->{0}_SRC[],{1}pop:{0}_SRC[],resubmit(,3)",
+                                 name, kAskRemotes)});
+  }
+  return rules;
+}
+
 // The switch prints registers in their order.
 Rule Same(tenancy::TenantId tenant, int first, int second) {
   return {kCompareTable, kExact, Cookie(CookieKind::kCompare, tenant.low),
@@ -107,7 +131,7 @@ std::map<int64_t, std::vector<std::string>> TrackedPrefixes() {
   const std::vector<std::string> sources = {"ip_src", "ipv6_src"};
   const std::vector<std::string> destinations = {"ip_dst", "ipv6_dst"};
   return {{kAdmitTable, destinations},
-          {kSourceTable, sources},
+          {kRemoteTable, sources},
           {kDestinationTable, {"none"}},
           {kForwardTable, {"none"}},
           {kSenderTable, {"none"}}};
@@ -138,11 +162,12 @@ std::vector<Rule> ControlRules(const BridgeFacts& bridge, config::TenancyMode mo
   // The fabric's own addresses are for nobody's pod: BGP of the leaf answers there. With tenants table 2 does not know them either.
   for (const char* destination : {"ip,nw_dst=169.254.0.0/16", "ip,nw_dst=224.0.0.0/4",
                                   "ipv6,ipv6_dst=fe80::/10", "ipv6,ipv6_dst=ff00::/8"}) {
-    rules.push_back({kForwardTable, kNotToLeaf, cookie, destination, "drop"});
+    rules.push_back({kForwardTable, kNotElsewhere, cookie, destination, "drop"});
   }
 
+  if (mode != config::TenancyMode::kOff) Append(rules, ElsewhereRules(bridge));
   for (const uint8_t table : {kAdmitTable, kSourceTable, kDestinationTable, kCompareTable, kForwardTable,
-                              kSenderTable, kRefuseTable}) {
+                              kSenderTable, kRefuseTable, kRemoteTable}) {
     const bool asks_for_tenant =
         table == kSourceTable || table == kDestinationTable || table == kCompareTable;
     std::string actions = "drop";
@@ -196,12 +221,12 @@ std::vector<Rule> TenantRules(const BridgeFacts& bridge, const Pod& pod, const T
   const uint64_t cookie = Cookie(CookieKind::kTenant, static_cast<uint64_t>(pod.id));
   const uint16_t vlan = tagged ? pod.vlan : config::kNoVlan;
   rules.push_back({kSourceTable, kExact, cookie, fmt::format("in_port={}", pod.port),
-                   SetSource(bridge, tenants) + (tagged ? SetVlan(vlan) + "," : "") + "resubmit(,2)"});
+                   SetSource(bridge, tenants) + (tagged ? "," + SetVlan(vlan) : "") + ",resubmit(,2)"});
   for (const IpAddress& address : pod.addresses) {
     const std::string its =
         fmt::format("{}{},{}={}", Family(address), OfVlan(vlan), Destination(address), address.ToString());
     rules.push_back(
-        {kDestinationTable, kExact, cookie, its, SetDestination(bridge, tenants) + "resubmit(,3)"});
+        {kDestinationTable, kExact, cookie, its, SetDestination(bridge, tenants) + ",resubmit(,3)"});
     if (!tagged) continue;
     rules.push_back(
         {kAdmitTable, kExact, cookie,
@@ -232,7 +257,8 @@ std::vector<Rule> VlanRules(const BridgeFacts& bridge, const VlanPort& vlan) {
   }
   if (vlan.leaf_mac.is_zero()) return rules;
   for (const char* family : {"ip", "ipv6"}) {
-    rules.push_back({kForwardTable, kToLeaf, Cookie(CookieKind::kLeaf, vlan.vlan), family + OfVlan(vlan.vlan),
+    rules.push_back({kForwardTable, kElsewhere, Cookie(CookieKind::kLeaf, vlan.vlan),
+                     family + OfVlan(vlan.vlan),
                      fmt::format("set_field:{}->eth_src,set_field:{}->eth_dst,{}",
                                  bridge.bridge_mac.ToString(), vlan.leaf_mac.ToString(), to_uplink)});
   }
@@ -263,22 +289,6 @@ uint64_t RemoteCookie(const IpAddress& address) {
 
 namespace {
 
-Rule RemoteSourceRule(const BridgeFacts& bridge, const VlanAddress& remote, const TenantIds& tenants) {
-  const IpAddress& address = remote.address;
-  return {kSourceTable, kExact, RemoteCookie(address),
-          fmt::format("{}{},in_port={},{}={}", Family(address), OfVlan(remote.vlan), bridge.uplink_port,
-                      Source(address), address.ToString()),
-          SetSource(bridge, tenants) + "resubmit(,2)"};
-}
-
-Rule RemoteDestinationRule(const BridgeFacts& bridge, const VlanAddress& remote, const TenantIds& tenants) {
-  const IpAddress& address = remote.address;
-  return {kDestinationTable, kExact, RemoteCookie(address),
-          fmt::format("{}{},{}={}", Family(address), OfVlan(remote.vlan), Destination(address),
-                      address.ToString()),
-          SetDestination(bridge, tenants) + "resubmit(,3)"};
-}
-
 // The VLAN that a match of ours asks for: its register, between the family and what follows.
 uint16_t VlanOf(std::string_view match) {
   const std::string mark = fmt::format(",{}=0x", kVlanRegister);
@@ -292,43 +302,53 @@ uint16_t VlanOf(std::string_view match) {
 
 }  // namespace
 
-std::vector<Rule> RemoteRules(const BridgeFacts& bridge, const VlanAddress& remote,
-                              const TenantIds& tenants) {
-  if (bridge.vlans.empty() != (remote.vlan == config::kNoVlan)) return {};
-  return {RemoteSourceRule(bridge, remote, tenants), RemoteDestinationRule(bridge, remote, tenants)};
+std::optional<Rule> RemoteRule(const BridgeFacts& bridge, const VlanAddress& remote,
+                               const TenantIds& tenants) {
+  if (bridge.vlans.empty() != (remote.vlan == config::kNoVlan)) return std::nullopt;
+  const IpAddress& address = remote.address;
+  return Rule{
+      kRemoteTable, kExact, RemoteCookie(address),
+      fmt::format("{}{},{}={}", Family(address), OfVlan(remote.vlan), Source(address), address.ToString()),
+      SetDestination(bridge, tenants)};
 }
 
 std::optional<Rule> RemoteRuleAt(
     const BridgeFacts& bridge, const Rule& place,
     const std::function<std::optional<TenantIds>(const VlanAddress&)>& tenants_of) {
-  if (place.priority != kExact || (place.table != kSourceTable && place.table != kDestinationTable))
-    return std::nullopt;
+  if (place.priority != kExact || place.table != kRemoteTable) return std::nullopt;
   const size_t equals = place.match.rfind('=');
   if (equals == std::string::npos) return std::nullopt;
   const auto address = IpAddress::Parse(std::string_view(place.match).substr(equals + 1));
   if (!address) return std::nullopt;
   const VlanAddress remote(*address, VlanOf(place.match));
-  if (bridge.vlans.empty() != (remote.vlan == config::kNoVlan)) return std::nullopt;
   const auto tenants = tenants_of(remote);
   if (!tenants) return std::nullopt;
-  Rule rule = place.table == kSourceTable ? RemoteSourceRule(bridge, remote, *tenants)
-                                          : RemoteDestinationRule(bridge, remote, *tenants);
-  if (rule.match != place.match) return std::nullopt;  // `place` matches more than the address
+  auto rule = RemoteRule(bridge, remote, *tenants);
+  if (!rule || rule->match != place.match) return std::nullopt;  // `place` matches more than the address
   return rule;
 }
 
 bool MayBeRemotes(const Rule& rule) {
-  const bool is_source = rule.table == kSourceTable;
-  if (rule.priority != kExact || (!is_source && rule.table != kDestinationTable)) return false;
-  constexpr std::string_view kSet = "set_field:";
+  std::string_view next;  // what follows whose the address is
+  if (rule.table == kSourceTable) next = ",resubmit(,2)";
+  if (rule.table == kDestinationTable) next = ",resubmit(,3)";
+  if (rule.priority != kExact || (next.empty() && rule.table != kRemoteTable)) return false;
   std::string_view rest = rule.actions;
-  if (!rest.starts_with(kSet)) return false;
+  if (!rest.ends_with(next)) return false;
+  rest.remove_suffix(next.size());
+  constexpr std::string_view kSet = "set_field:";
   while (rest.starts_with(kSet)) {  // one that leaves a tenant has two
     const size_t comma = rest.find(',');
-    if (comma == std::string_view::npos) return false;
+    if (comma == std::string_view::npos) return true;
     rest.remove_prefix(comma + 1);
   }
-  return rest == (is_source ? "resubmit(,2)" : "resubmit(,3)");
+  return false;
+}
+
+std::optional<uint8_t> DropsOf(const Rule& rule) {
+  if (rule.actions != "drop" || rule.table == kRemoteTable) return std::nullopt;
+  if (rule.table != kCompareTable || rule.priority != kUnknown) return rule.table;
+  return rule.match.starts_with(fmt::format("reg{}=", kSource)) ? kSourceTable : kDestinationTable;
 }
 
 std::vector<Rule> LeafRules(const BridgeFacts& bridge, const MacAddress& leaf_mac) {
@@ -337,7 +357,8 @@ std::vector<Rule> LeafRules(const BridgeFacts& bridge, const MacAddress& leaf_ma
   const std::string actions =
       fmt::format("set_field:{}->eth_src,set_field:{}->eth_dst,output:{}", bridge.bridge_mac.ToString(),
                   leaf_mac.ToString(), bridge.uplink_port);
-  return {{kForwardTable, kToLeaf, cookie, "ip", actions}, {kForwardTable, kToLeaf, cookie, "ipv6", actions}};
+  return {{kForwardTable, kElsewhere, cookie, "ip", actions},
+          {kForwardTable, kElsewhere, cookie, "ipv6", actions}};
 }
 
 void Append(std::vector<Rule>& rules, std::vector<Rule> more) {

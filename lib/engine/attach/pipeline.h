@@ -1,4 +1,4 @@
-// The rules of the seven tables of a rail's bridge. Pure: facts in, rules out.
+// The rules of the eight tables of a rail's bridge. Pure: facts in, rules out.
 //
 // Use:      std::vector<Rule> rules = ControlRules(bridge, mode);
 //           Append(rules, AdmitRules(bridge, pod));  Append(rules, TenantRules(pod));  ...
@@ -28,6 +28,7 @@ inline constexpr uint8_t kCompareTable = 3;
 inline constexpr uint8_t kForwardTable = 4;
 inline constexpr uint8_t kSenderTable = 5;
 inline constexpr uint8_t kRefuseTable = 6;
+inline constexpr uint8_t kRemoteTable = 7;
 
 // Which prefixes each table should track (Flow_Table.prefixes): then a packet with an address that nobody has makes a megaflow of
 // as many leading bits as tell it from the known addresses, not one of its own. Each number of bits is a mask of its own, which every
@@ -80,7 +81,8 @@ struct VlanPort {
   bool operator==(const VlanPort&) const = default;
 };
 
-// Table 0: control traffic between uplink and LOCAL. And the miss rule of every table: drop; in mode `off`, tables 1-3 pass.
+// Table 0: control traffic between uplink and LOCAL. Tables 1 to 3: an end that is on another node is asked for in table 7, and who is
+// nobody's is dropped. And the miss rule of every table: drop. In mode `off`, tables 1 to 3 pass everything.
 std::vector<ovs::Rule> ControlRules(const BridgeFacts& bridge, config::TenancyMode mode);
 
 // Tables 0, 4, 5 and 6 of an attachment: which packets may come from its representor, which may come to it, and where they go. A
@@ -106,17 +108,22 @@ std::vector<ovs::Rule> VlanRules(const BridgeFacts& bridge, const VlanPort& vlan
 // The cookie of a remote's rules. Its id is the address's slice, a hash of the address.
 uint64_t RemoteCookie(const IpAddress& address);
 
-// Tables 1 and 2 of an address learned from BGP. In mode `vrf` it has a VLAN, without which it has no rules.
-std::vector<ovs::Rule> RemoteRules(const BridgeFacts& bridge, const VlanAddress& remote,
-                                   const TenantIds& tenants);
+// Table 7, of an address learned from BGP. It answers for both directions: a packet has one end at most on another node. In mode
+// `vrf` the address has a VLAN, without which there is no rule.
+std::optional<ovs::Rule> RemoteRule(const BridgeFacts& bridge, const VlanAddress& remote,
+                                    const TenantIds& tenants);
 
-// The rule of RemoteRules that belongs in the place (table, priority, match) of `place`. `tenants_of` returns whose a
-// remote's address is. Nothing: no rule of a remote has this place, or its address is not a remote's.
+// The rule of a remote that belongs in the place (table, priority, match) of `place`. `tenants_of` returns whose a remote's address
+// is. Nothing: no rule of a remote has this place, or its address is not a remote's.
 std::optional<ovs::Rule> RemoteRuleAt(
     const BridgeFacts& bridge, const ovs::Rule& place,
     const std::function<std::optional<TenantIds>(const VlanAddress&)>& tenants_of);
-// Whether `rule` could be a remote's: it only says whose tenant an address is, and goes on to the next table.
+// Whether `rule` could be a remote's: it only says whose tenant an address is. Also one of the two that a remote had in tables 1 and 2
+// before there was table 7.
 bool MayBeRemotes(const ovs::Rule& rule);
+
+// The table whose question dropped the packets that `rule` counts. Nothing: it drops none.
+std::optional<uint8_t> DropsOf(const ovs::Rule& rule);
 
 // Table 4: everything that is not local goes to the leaf. In mode `vrf` none: VlanRules has them.
 std::vector<ovs::Rule> LeafRules(const BridgeFacts& bridge, const MacAddress& leaf_mac);

@@ -1,5 +1,6 @@
 #include "lib/engine/attach/pipeline.h"
 
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,6 +18,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::Field;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -40,8 +42,9 @@ std::vector<ovs::Rule> Everything() {
   Append(rules, TenantRules(kBridge, kPod, kTenant));
   rules.push_back(CompareRule(kTenant));
   Append(rules, LeavingRules(kLeft));
-  Append(rules, RemoteRules(kBridge, Ip("10.0.2.9"), kTenant));
-  Append(rules, RemoteRules(kBridge, Ip("10.0.2.10"), {kTenant, kLeft}));
+  for (const char* remote : {"10.0.2.9", "2001:db8::9"})
+    rules.push_back(RemoteRule(kBridge, Ip(remote), kTenant).value());
+  rules.push_back(RemoteRule(kBridge, Ip("10.0.2.10"), {kTenant, kLeft}).value());
   Append(rules, LeafRules(kBridge, Mac("02:00:00:00:00:1e")));
   return rules;
 }
@@ -82,7 +85,7 @@ TEST(Pipeline, EveryRuleIsWrittenAsTheSwitchPrintsIt) {
     Append(rules, AdmitRules(bridge, pod));
     Append(rules, LeafRules(bridge, Mac("00:00:00:00:00:1e")));
     Append(rules, TenantRules(kBridge, pod, kTenant));
-    for (const IpAddress& address : addresses) Append(rules, RemoteRules(bridge, address, kTenant));
+    for (const IpAddress& address : addresses) rules.push_back(RemoteRule(bridge, address, kTenant).value());
   }
   // Ids with every part of a register at zero, at its smallest and full.
   constexpr uint64_t kFull = (uint64_t{1} << 56) - 1;
@@ -97,8 +100,8 @@ TEST(Pipeline, EveryRuleIsWrittenAsTheSwitchPrintsIt) {
     Append(rules, TenantRules(kBridge, kPod, id));
     Append(rules, TenantRules(kBridge, kPod, {id, kLeft}));
     Append(rules, TenantRules(kBridge, kPod, {kTenant, id}));
-    Append(rules, RemoteRules(kBridge, Ip("10.0.2.9"), {kTenant, id}));
-    for (const IpAddress& address : addresses) Append(rules, RemoteRules(kBridge, address, id));
+    rules.push_back(RemoteRule(kBridge, Ip("10.0.2.9"), {kTenant, id}).value());
+    for (const IpAddress& address : addresses) rules.push_back(RemoteRule(kBridge, address, id).value());
   }
   for (const ovs::Rule& rule : rules) {
     const auto canonical = ovs::Canonical(rule);
@@ -118,7 +121,7 @@ TEST(Pipeline, ATenantIsComparedInAllItsBits) {
             "set_field:0xfedcba987654320123456789abcd->xxreg0,resubmit(,2)");
 }
 
-// What tables 1 to 3 make of a packet between two remotes: whether some rule of table 3 has the ids that their rules write.
+// What tables 1 to 3 make of a packet between two pods: whether some rule of table 3 has the ids that their rules write.
 bool Meet(const TenantIds& source, const TenantIds& destination, const std::vector<ovs::Rule>& compare) {
   std::map<std::string, uint64_t> registers;
   const auto write = [&](const ovs::Rule& rule) {
@@ -134,8 +137,8 @@ bool Meet(const TenantIds& source, const TenantIds& destination, const std::vect
       at = arrow;
     }
   };
-  write(RemoteRules(kBridge, Ip("10.0.2.1"), source)[0]);
-  write(RemoteRules(kBridge, Ip("10.0.2.2"), destination)[1]);
+  write(TenantRules(kBridge, kPod, source)[0]);
+  write(TenantRules(kBridge, kPod, destination)[1]);
   return std::ranges::any_of(compare, [&](const ovs::Rule& rule) {
     std::istringstream parts(rule.match);
     for (std::string part; std::getline(parts, part, ',');) {
@@ -194,19 +197,16 @@ TEST(Pipeline, TheRulesOfLeavingAreForThoseAloneWhoLeave) {
 
 // What they write: registers, which are in no megaflow. Match and next table are those of an address of one tenant.
 TEST(Pipeline, AnAddressThatLeavesATenantAsksNothingMore) {
-  const auto one = RemoteRules(kBridge, Ip("10.0.2.9"), kTenant);
-  const auto two = RemoteRules(kBridge, Ip("10.0.2.9"), {kTenant, kLeft});
-  ASSERT_EQ(two.size(), 2U);
-  for (size_t i = 0; i < 2; ++i) {
-    EXPECT_EQ(two[i].match, one[i].match);
-    EXPECT_EQ(two[i].cookie, one[i].cookie);
-    EXPECT_TRUE(MayBeRemotes(two[i]));
-    EXPECT_EQ(RemoteRuleAt(kBridge, one[i], [](auto&&) { return TenantIds(kTenant, kLeft); }), two[i]);
-  }
-  EXPECT_EQ(two[0].actions, "set_field:0x2a->xxreg0,set_field:0x1c0000000000002b->xxreg3,resubmit(,2)");
-  EXPECT_EQ(two[1].actions, "set_field:0x2a->xxreg1,set_field:0x1c0000000000002b->xxreg2,resubmit(,3)");
-  EXPECT_EQ(TenantRules(kBridge, kPod, {kTenant, kLeft})[0].actions, two[0].actions);
-  EXPECT_EQ(TenantRules(kBridge, kPod, {kTenant, kLeft})[1].actions, two[1].actions);
+  const ovs::Rule one = RemoteRule(kBridge, Ip("10.0.2.9"), kTenant).value();
+  const ovs::Rule two = RemoteRule(kBridge, Ip("10.0.2.9"), {kTenant, kLeft}).value();
+  EXPECT_EQ(two.match, one.match);
+  EXPECT_EQ(two.cookie, one.cookie);
+  EXPECT_TRUE(MayBeRemotes(two));
+  EXPECT_EQ(RemoteRuleAt(kBridge, one, [](auto&&) { return TenantIds(kTenant, kLeft); }), two);
+  EXPECT_EQ(two.actions, "set_field:0x2a->xxreg1,set_field:0x1c0000000000002b->xxreg2");
+  EXPECT_EQ(TenantRules(kBridge, kPod, {kTenant, kLeft})[0].actions,
+            "set_field:0x2a->xxreg0,set_field:0x1c0000000000002b->xxreg3,resubmit(,2)");
+  EXPECT_EQ(TenantRules(kBridge, kPod, {kTenant, kLeft})[1].actions, two.actions + ",resubmit(,3)");
 }
 
 TEST(Pipeline, EveryRuleCarriesOurCookie) {
@@ -223,7 +223,7 @@ TEST(Pipeline, NoTwoRulesHaveOneMatch) {
 
 TEST(Pipeline, EveryTableDropsWhatItDoesNotKnow) {
   const auto rules = ControlRules(kBridge, config::TenancyMode::kNamespace);
-  for (int table = 0; table <= 6; ++table) {
+  for (int table = 0; table <= 7; ++table) {
     const char* actions = table == kSenderTable ? "resubmit(,6)" : "drop";  // table 6 drops and counts
     EXPECT_THAT(rules, Contains(AllOf(Field(&ovs::Rule::table, table), Field(&ovs::Rule::priority, 0),
                                       Field(&ovs::Rule::match, ""), Field(&ovs::Rule::actions, actions))));
@@ -247,12 +247,12 @@ TEST(Pipeline, NoPodReachesTheFabricsOwnAddressesInAnyMode) {
 }
 
 TEST(Pipeline, ModeOffPassesTheTenantTablesOnly) {
-  std::vector<std::string> misses(7);
+  std::vector<std::string> misses(8);
   for (const auto& rule : ControlRules(kBridge, config::TenancyMode::kOff)) {
     if (rule.priority == 0) misses[rule.table] = rule.actions;
   }
   EXPECT_THAT(misses, ::testing::ElementsAre("drop", "resubmit(,2)", "resubmit(,3)", "resubmit(,4)", "drop",
-                                             "resubmit(,6)", "drop"));
+                                             "resubmit(,6)", "drop", "drop"));
 }
 
 TEST(Pipeline, APodEntersOnlyWithItsOwnMacAndAddressTowardsTheGateway) {
@@ -305,7 +305,8 @@ TEST(Pipeline, WhatAPodMayNotSendIsCountedByOneRule) {
   EXPECT_THAT(drops, ::testing::ElementsAre("6 in_port=5"));
 }
 
-// Table 1 asks for the address of what comes from the uplink alone.
+// Table 0 asks for the address of what comes from the uplink alone. Table 7 asks for a source: of what comes from the uplink it is the
+// packet's own, of a pod's packet all its bits are in the megaflow anyhow.
 TEST(Pipeline, OnlyTablesThatTheUplinkAsksTrackPrefixes) {
   const auto prefixes = TrackedPrefixes();
   for (const ovs::Rule& rule : Everything()) {
@@ -315,7 +316,7 @@ TEST(Pipeline, OnlyTablesThatTheUplinkAsksTrackPrefixes) {
                                        {"ipv6_dst=2", "ipv6_dst"}}) {
       if (rule.match.find(match) == std::string::npos) continue;
       ASSERT_TRUE(prefixes.contains(rule.table)) << rule.table;
-      const bool of_uplink = rule.match.find("in_port=1,") != std::string::npos;
+      const bool of_uplink = rule.table == kRemoteTable || rule.match.find("in_port=1,") != std::string::npos;
       EXPECT_THAT(prefixes.at(rule.table), Contains(of_uplink ? field : "none")) << rule.match;
     }
   }
@@ -325,10 +326,58 @@ TEST(Pipeline, OnlyTablesThatTheUplinkAsksTrackPrefixes) {
   }
 }
 
-TEST(Pipeline, ARemoteIsASourceOnTheUplinkOnly) {
-  const auto rules = RemoteRules(kBridge, Ip("10.0.2.9"), kTenant);
-  EXPECT_EQ(rules[0].match, "ip,in_port=1,nw_src=10.0.2.9");
-  EXPECT_EQ(rules[1].match, "ip,nw_dst=10.0.2.9");
+std::vector<std::string> OfTable(uint8_t table, uint16_t over) {
+  std::vector<std::string> texts;
+  for (const ovs::Rule& rule : ControlRules(kBridge, config::TenancyMode::kNamespace)) {
+    if (rule.table == table && rule.priority > over)
+      texts.push_back(fmt::format("{} {} {}", rule.priority, rule.match, rule.actions));
+  }
+  return texts;
+}
+
+// From the uplink a source is asked for, else a destination; nothing passes from the uplink to a remote.
+TEST(Pipeline, ARemoteIsASourceOnTheUplinkAndADestinationElsewhere) {
+  EXPECT_EQ(RemoteRule(kBridge, Ip("10.0.2.9"), kTenant)->match, "ip,nw_src=10.0.2.9");
+  EXPECT_THAT(OfTable(kSourceTable, 0),
+              ElementsAre("10 in_port=1 resubmit(,7),move:NXM_NX_XXREG1[]->NXM_NX_XXREG0[],"
+                          "move:NXM_NX_XXREG2[]->NXM_NX_XXREG3[],set_field:0->xxreg2,resubmit(,2)"));
+  EXPECT_THAT(
+      OfTable(kDestinationTable, 0),
+      ElementsAre("20 in_port=1 drop",
+                  "10 ip push:NXM_OF_IP_SRC[],move:NXM_OF_IP_DST[]->NXM_OF_IP_SRC[],resubmit(,7),"
+                  "pop:NXM_OF_IP_SRC[],resubmit(,3)",
+                  "10 ipv6 push:NXM_NX_IPV6_SRC[],move:NXM_NX_IPV6_DST[]->NXM_NX_IPV6_SRC[],resubmit(,7),"
+                  "pop:NXM_NX_IPV6_SRC[],resubmit(,3)"));
+}
+
+// What no rule says is dropped, and the drop counts where it was asked. The miss of table 7 comes back, so it is no drop.
+TEST(Pipeline, AnEndThatIsNobodysIsDroppedAndCounted) {
+  EXPECT_THAT(OfTable(kCompareTable, 0),
+              ElementsAre("200 reg0=0,reg1=0,reg2=0,reg3=0 drop", "200 reg4=0,reg5=0,reg6=0,reg7=0 drop"));
+  std::multiset<uint8_t> drops;
+  for (const ovs::Rule& rule : ControlRules(kBridge, config::TenancyMode::kNamespace)) {
+    if (const auto table = DropsOf(rule)) drops.insert(*table);
+  }
+  EXPECT_THAT(drops, ::testing::ElementsAre(kAdmitTable, kSourceTable, kSourceTable, kDestinationTable,
+                                            kDestinationTable, kDestinationTable, kCompareTable,
+                                            kForwardTable, kForwardTable, kForwardTable, kForwardTable,
+                                            kForwardTable, kRefuseTable));
+}
+
+TEST(Pipeline, WhatAnEarlierRaildPutIntoTables1And2MayBeARemotes) {
+  const auto may = [](uint8_t table, const char* actions) {
+    return MayBeRemotes({table, 100, 0, "ip,nw_dst=10.0.2.9", actions});
+  };
+  EXPECT_TRUE(may(1, "set_field:0x2a->xxreg0,resubmit(,2)"));
+  EXPECT_TRUE(may(2, "set_field:0x2a->xxreg1,set_field:0x2b->xxreg2,resubmit(,3)"));
+  EXPECT_TRUE(may(7, "set_field:0x2a->xxreg1"));
+  EXPECT_FALSE(may(1, "set_field:0x2a->xxreg0,resubmit(,3)"));
+  EXPECT_FALSE(may(2, "set_field:0x2a->xxreg1,output:5,resubmit(,3)"));
+  EXPECT_FALSE(may(2, "resubmit(,3)"));
+  EXPECT_FALSE(may(7, "set_field:0x2a->xxreg1,resubmit(,4)"));
+  EXPECT_FALSE(may(7, "output:5"));
+  EXPECT_FALSE(may(4, "set_field:0x2a->xxreg1"));
+  EXPECT_FALSE(MayBeRemotes({7, 99, 0, "ip,nw_src=10.0.2.9", "set_field:0x2a->xxreg1"}));
 }
 
 TEST(Pipeline, TheAttachmentsCookieSelectsItsRulesAlone) {

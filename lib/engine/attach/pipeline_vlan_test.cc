@@ -44,7 +44,7 @@ std::vector<ovs::Rule> Everything() {
     Append(rules, TenantRules(kBridge, pod, tenant));
     rules.push_back(CompareRule(tenant));
     for (const char* remote : {"10.0.2.9", "2001:db8::9"})
-      Append(rules, RemoteRules(kBridge, {Ip(remote), pod.vlan}, tenant));
+      rules.push_back(RemoteRule(kBridge, {Ip(remote), pod.vlan}, tenant).value());
     Append(rules,
            VlanRules(kBridge, {pod.vlan, static_cast<uint16_t>(pod.port + 10), Mac("02:00:00:00:00:1e")}));
   }
@@ -85,9 +85,11 @@ TEST(VlanPipeline, AsksNoQuestionThatWouldSplitAMegaflow) {
 }
 
 TEST(VlanPipeline, AnAddressIsATenantsInItsVlanAlone) {
-  EXPECT_THAT(Texts(RemoteRules(kBridge, {Ip("10.0.2.9"), kRedVlan}, tenancy::TenantId{0, 0x2a})),
-              ElementsAre("1 ip,reg8=0x65,in_port=1,nw_src=10.0.2.9 set_field:0x2a->xxreg0,resubmit(,2)",
-                          "2 ip,reg8=0x65,nw_dst=10.0.2.9 set_field:0x2a->xxreg1,resubmit(,3)"));
+  EXPECT_THAT(Texts({RemoteRule(kBridge, {Ip("10.0.2.9"), kRedVlan}, tenancy::TenantId{0, 0x2a}).value()}),
+              ElementsAre("7 ip,reg8=0x65,nw_src=10.0.2.9 set_field:0x2a->xxreg1"));
+  EXPECT_THAT(Texts(ControlRules(kBridge, config::TenancyMode::kVrf)),
+              Contains("1 in_port=1 resubmit(,7),move:NXM_NX_XXREG1[]->NXM_NX_XXREG0[],resubmit(,2)"))
+      << "reg8 stays, which is a part of xxreg2";
   EXPECT_THAT(Texts(TenantRules(kBridge, {7, 5, kRedPod.mac, {Ip("10.0.0.1")}, kRedVlan},
                                 tenancy::TenantId{0, 0x2a})),
               UnorderedElementsAre(
@@ -102,7 +104,7 @@ TEST(VlanPipeline, AnAddressIsATenantsInItsVlanAlone) {
 // Closed where something is not known: no rule, rather than one without a VLAN.
 TEST(VlanPipeline, WithoutAVlanThereIsNoRule) {
   EXPECT_THAT(TenantRules(kBridge, {7, 5, kRedPod.mac, kSame}, kRed), IsEmpty());
-  EXPECT_THAT(RemoteRules(kBridge, Ip("10.0.2.9"), kRed), IsEmpty());
+  EXPECT_FALSE(RemoteRule(kBridge, Ip("10.0.2.9"), kRed));
   EXPECT_THAT(LeafRules(kBridge, Mac("02:00:00:00:00:1e")), IsEmpty());
   EXPECT_THAT(VlanRules(kBridge, {0, 15, Mac("02:00:00:00:00:1e")}), IsEmpty());
   EXPECT_THAT(VlanRules(kBridge, {kRedVlan, 0, Mac("02:00:00:00:00:1e")}), IsEmpty());
@@ -154,12 +156,11 @@ TEST(VlanPipeline, ARemotesRuleIsFoundAgainByItsVlanAndAddress) {
     return std::nullopt;
   };
   for (const auto& [vlan, tenant] : {std::pair{kRedVlan, kRed}, {kBlueVlan, kBlue}}) {
-    for (const ovs::Rule& rule : RemoteRules(kBridge, {Ip("10.0.2.9"), vlan}, tenant)) {
-      EXPECT_EQ(RemoteRuleAt(kBridge, rule, tenant_of), rule);
-      ovs::Rule wider = rule;  // it matches more than the address in its VLAN
-      wider.match.erase(wider.match.find(",reg8="), wider.match.find(',', 4) - wider.match.find(",reg8="));
-      EXPECT_FALSE(RemoteRuleAt(kBridge, wider, tenant_of)) << wider.match;
-    }
+    const ovs::Rule rule = RemoteRule(kBridge, {Ip("10.0.2.9"), vlan}, tenant).value();
+    EXPECT_EQ(RemoteRuleAt(kBridge, rule, tenant_of), rule);
+    ovs::Rule wider = rule;  // it matches more than the address in its VLAN
+    wider.match.erase(wider.match.find(",reg8="), wider.match.find(',', 4) - wider.match.find(",reg8="));
+    EXPECT_FALSE(RemoteRuleAt(kBridge, wider, tenant_of)) << wider.match;
   }
 }
 
@@ -170,7 +171,7 @@ TEST(VlanPipeline, WithoutVlansNoRuleSpeaksOfThem) {
   std::vector<ovs::Rule> rules = ControlRules(flat, config::TenancyMode::kNamespace);
   Append(rules, AdmitRules(flat, kRedPod));
   Append(rules, TenantRules(flat, kRedPod, kRed));
-  Append(rules, RemoteRules(flat, Ip("10.0.2.9"), kRed));
+  rules.push_back(RemoteRule(flat, Ip("10.0.2.9"), kRed).value());
   for (const ovs::Rule& rule : rules) {
     for (const char* part : {"reg8", "dl_vlan", "push_vlan", "pop_vlan"}) {
       EXPECT_THAT(rule.match, Not(HasSubstr(part)));

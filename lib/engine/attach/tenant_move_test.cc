@@ -185,8 +185,8 @@ TEST_F(Moves, LeaveOnEveryRailOfTheNode) {
   const auto rules = world.RulesOf(CookieKind::kRemote);
   pipeline::BridgeFacts facts;
   facts.uplink_port = 1;
-  for (const ovs::Rule& rule : pipeline::RemoteRules(facts, Ip("10.0.3.2"), {Id("green"), Id("red")}))
-    EXPECT_THAT(rules, ::testing::Contains(::testing::Field(&ovs::Rule::actions, rule.actions)));
+  EXPECT_THAT(rules, ::testing::Contains(
+                         pipeline::RemoteRule(facts, Ip("10.0.3.2"), {Id("green"), Id("red")}).value()));
   Leave();
   for (const ovs::Rule& rule : world.RulesOf(CookieKind::kRemote))
     EXPECT_THAT(rule.actions, ::testing::Not(HasSubstr("xxreg2"))) << rule.match;

@@ -145,12 +145,12 @@ TEST_F(PushedTo, NothingOfALeafIsTakenWhileAnotherNeighborLooksLikeIt) {
   Audit();
   world.LearnRemote("10.0.9.1", "ns-a");
   raild->Poll();
-  ASSERT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2));
+  ASSERT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(1));
   world.bgp.SetSession("mgmt1", "Established");
   world.bgp.SetUptime(0);
   world.LearnRemote("10.0.9.2", "ns-a", "mgmt1");
   raild->Poll();
-  EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2));
+  EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(1));
   EXPECT_THAT(Problems(), ::testing::Contains(AllOf(HasSubstr("the BGP neighbor on mgmt1 has the address"),
                                                     HasSubstr("neither is believed"))));
   world.bgp.RemoveNeighbor("mgmt1");
@@ -160,7 +160,7 @@ TEST_F(PushedTo, NothingOfALeafIsTakenWhileAnotherNeighborLooksLikeIt) {
     raild->Poll();
   }
   EXPECT_THAT(Problems(), IsEmpty());
-  EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(4))
+  EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2))
       << "a new connection tells what the leaf has told";
 }
 
@@ -175,18 +175,18 @@ TEST_F(PushedTo, WhatOneOfTwoSessionsThatLookAlikeWithdrawsStaysWhileTheOtherHas
   world.LearnRemote("10.0.9.1", "ns-a");
   world.LearnRemote("10.0.9.1", "ns-a", "br-rail1");
   raild->Poll();
-  ASSERT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2));
+  ASSERT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(1));
   for (const char* interface : {"br-rail0", "br-rail1"}) {
     SCOPED_TRACE(interface);
     world.bgp.Forget(*IpPrefix::Parse("10.0.9.1/32"), interface);
     const int before = raild->push.connections();
     raild->Poll();
-    EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2));
+    EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(1));
     EXPECT_EQ(raild->push.connections(), before) << "bgpd does not dump its table for each withdrawal";
     world.passed += std::chrono::seconds(30);
     raild->Poll();
     EXPECT_EQ(raild->push.connections(), before + 1);
-    EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(interface == std::string("br-rail0") ? 2 : 0));
+    EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(interface == std::string("br-rail0") ? 1 : 0));
   }
   world.passed += std::chrono::minutes(5);
   raild->Poll();
@@ -199,7 +199,7 @@ TEST_F(PushedTo, WhatOneOfTwoSessionsThatLookAlikeWithdrawsStaysWhileTheOtherHas
 TEST_F(PushedTo, ABgpdThatComesBackWithoutTheModuleCostsNoPodItsRules) {
   world.LearnRemote("10.0.9.1", "ns-a");
   raild->Poll();
-  ASSERT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2));
+  ASSERT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(1));
   world.bgp.Restart();
   world.bgp.SetModule(false);
   Audit();
@@ -213,7 +213,7 @@ TEST_F(PushedTo, ABgpdThatComesBackWithoutTheModuleCostsNoPodItsRules) {
     world.passed += Remotes::kStale;
     raild->Poll();
     Audit();
-    EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2));
+    EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(1));
   }
   EXPECT_THAT(raild->views.Current()->remotes, SizeIs(1));
   // One that pushes again is believed: after its dump, when it is old enough.
@@ -224,7 +224,7 @@ TEST_F(PushedTo, ABgpdThatComesBackWithoutTheModuleCostsNoPodItsRules) {
   Audit();
   EXPECT_TRUE(BmpIsUp());
   EXPECT_THAT(Problems(), IsEmpty());
-  EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2));
+  EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(1));
   world.passed += Remotes::kStale;
   raild->Poll();
   EXPECT_THAT(world.RulesOf(CookieKind::kRemote), IsEmpty());
@@ -239,7 +239,7 @@ TEST_F(PushedTo, ANewRaildWithoutTheModuleLeavesTheRulesOfTheOneBefore) {
   for (int i = 0; i < 3; ++i) {
     Audit();
     raild->Poll();
-    EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2));
+    EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(1));
     EXPECT_FALSE(raild->views.Current()->learning_complete);
     world.passed += Remotes::kStale;
   }

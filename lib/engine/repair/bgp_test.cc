@@ -100,13 +100,13 @@ TEST_F(RepairTest, ASessionWhoseNeighborIsRemovedIsNotThereAndWhatItHasToldStays
   Settle();
   world.LearnRemote("10.0.9.1", "ns-a");
   raild->Poll();
-  ASSERT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2));
+  ASSERT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(1));
   world.bgp.RemoveNeighbor("br-rail0");
   raild->bgp.ConnectionsGone({});
   raild->Poll();
   EXPECT_EQ(raild->views.Current()->rails[0].seen.bgp_state(), "");
   EXPECT_EQ(raild->views.Current()->rails[1].seen.bgp_state(), "Established");
-  EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2));
+  EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(1));
 }
 
 // bgpd forgets what the leaf has said with its next attempt, and never says how the kernel's connection has ended.

@@ -95,7 +95,7 @@ TEST_F(Claims, ALeafThatSendsMoreThanExpectedIsReportedAndLearned) {
   EXPECT_THAT(Problems(), ElementsAre(AllOf(HasSubstr("the leaf of rail rail0 sends 3 prefixes"),
                                             HasSubstr("bgp.max_prefixes expects 2 at most"))));
   EXPECT_EQ(raild->views.Current()->rails[0].most_prefixes, 3U);
-  EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(6));
+  EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(3));
 }
 
 }  // namespace

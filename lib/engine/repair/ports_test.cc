@@ -114,7 +114,7 @@ TEST_F(LostRecord, StillGivesNewPodsAllTheyNeed) {
   EXPECT_THAT(*world.bgp.Announced({}), SizeIs(3));
   world.LearnRemote("10.0.9.2", "ns-a");
   raild->Poll();
-  EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(4));
+  EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2));
 }
 
 TEST_F(LostRecord, RemovesWhatIsLeftOfEachOnceItsPodIsGone) {
@@ -201,7 +201,7 @@ TEST_F(DeadPort, KeepsNeitherOtherPortsNorTheRulesWaiting) {
   EXPECT_EQ(added, 2) << "each once";
   world.LearnRemote("10.0.9.2", "ns-b");
   raild->Poll();
-  EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2));
+  EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(1));
 }
 
 TEST_F(DeadPort, StaysAProblemAndIsTriedInItsTimeWhateverElseIsRight) {

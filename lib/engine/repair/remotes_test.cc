@@ -26,7 +26,7 @@ TEST_F(RepairTest, InstallsRemotesOfTenantsThatArePresentOnly) {
   world.LearnRemote("10.0.9.2", "ns-b");
   raild->Poll();
   const auto rules = world.RulesOf(CookieKind::kRemote);
-  EXPECT_THAT(rules, SizeIs(2));
+  EXPECT_THAT(rules, SizeIs(1));
   EXPECT_THAT(rules, Each(Field(&Rule::match, HasSubstr("10.0.9.1"))));
   const auto view = raild->views.Current();
   ASSERT_THAT(view->remotes, SizeIs(2));
@@ -44,7 +44,7 @@ TEST_F(RepairTest, RemotesComeWithTheFirstPodOfTheirTenantAndGoWithTheLast) {
   const PodSpec second = world.MakePod("p2", "ns-b", "vf1");
   Attach(second, "10.0.3.2");
   raild->RecordChanged();
-  EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2));
+  EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(1));
   const auto context = VerbContext::Open(world.deps());
   ASSERT_TRUE(UndoAttachment(**context, world.Attachment(second).key, ""));
   raild->RecordChanged();
@@ -71,7 +71,7 @@ TEST_F(RepairTest, ARemoteThatIsWithdrawnLosesItsRules) {
   Settle();
   world.LearnRemote("10.0.9.1", "ns-a");
   raild->Poll();
-  EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2));
+  EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(1));
   world.bgp.Forget(*IpPrefix::Parse("10.0.9.1/32"), "br-rail0");
   raild->Poll();
   EXPECT_THAT(world.RulesOf(CookieKind::kRemote), IsEmpty());
@@ -84,10 +84,10 @@ TEST_F(RepairTest, ARemoteStaysWhileASessionThatCameBackMayNotHaveSentEverything
   world.bgp.Forget(*IpPrefix::Parse("10.0.9.1/32"), "br-rail0");
   world.bgp.SetUptime(0);
   raild->Poll();
-  EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2));
+  EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(1));
   world.passed += Remotes::kSettled;
   raild->Poll();
-  EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2))
+  EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(1))
       << "its leaf may have no session with the fabric yet";
   world.passed += Remotes::kStale - Remotes::kSettled;
   raild->Poll();
@@ -104,7 +104,7 @@ TEST_F(RepairTest, ARemoteStaysWhileItsLeafHasNotToldAll) {
   raild->Poll();
   world.passed += std::chrono::seconds(10);
   raild->Poll();
-  EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2));
+  EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(1));
   world.bgp.SetEndOfRibDue(false);
   raild->Poll();
   world.passed += Remotes::kStale - std::chrono::seconds(10);
@@ -119,7 +119,7 @@ TEST_F(RepairTest, ANewRaildLeavesRemotesAloneUntilItHasLearnedThemItself) {
   world.bgp.FailAll(Error{Code::kTransient, "bgpd is down"});
   raild = world.StartRaild(std::chrono::hours(1));
   raild->Audit();
-  EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2));
+  EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(1));
   world.bgp.FailAll(std::nullopt);
   world.bgp.Forget(*IpPrefix::Parse("10.0.9.1/32"), "br-rail0");
   raild->Audit();
@@ -146,7 +146,7 @@ TEST_F(RepairTest, WhatANewRaildCouldNotJudgeGoesAsSoonAsItCan) {
   world.bgp.SetUptime(0);
   raild = world.StartRaild(std::chrono::hours(1));
   raild->Audit();
-  EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2));
+  EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(1));
   world.passed += Remotes::kSettled;
   raild->Poll();
   EXPECT_THAT(world.RulesOf(CookieKind::kRemote), IsEmpty());
@@ -159,7 +159,7 @@ TEST_F(RepairTest, WhatANewRaildHasInstalledItselfItRemovesAtOnce) {
   raild->Audit();
   Attach(world.MakePod("p2", "ns-a", "vf10", "rail1"), "10.0.4.1");
   raild->RecordChanged();
-  ASSERT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2));
+  ASSERT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(1));
   const auto context = VerbContext::Open(world.deps());
   ASSERT_TRUE(UndoAttachment(**context, {"rail1", "c-p2", "net1"}, ""));
   raild->RecordChanged();
@@ -170,25 +170,25 @@ TEST_F(RepairTest, WhatABgpdThatStaysAwayHasToldStays) {
   Settle();
   world.LearnRemote("10.0.9.1", "ns-a");
   Audit();
-  ASSERT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2));
+  ASSERT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(1));
   world.faults.down = {Dependency::kBgp};
   raild->Poll();
   world.passed += 3 * Remotes::kStale;
   raild->Poll();
-  EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2));
+  EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(1));
   EXPECT_THAT(raild->views.Current()->remotes, SizeIs(1));
   raild = world.StartRaild(std::chrono::hours(1));
   Audit();
   world.passed += 3 * Remotes::kStale;
   Audit();
-  EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2)) << "nor does a new raild judge them";
+  EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(1)) << "nor does a new raild judge them";
   // What its sessions do not tell within the time that counts from then on is gone.
   world.bgp.Restart();
   world.faults.down.clear();
   Audit();
   world.passed += Remotes::kStale - std::chrono::seconds(1);
   Audit();
-  EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2));
+  EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(1));
   world.passed += std::chrono::seconds(1);
   Audit();
   EXPECT_THAT(world.RulesOf(CookieKind::kRemote), IsEmpty());
@@ -200,7 +200,7 @@ TEST_F(RepairTest, ASessionThatFlapsKeepsItsRemotesBesideOneThatStaysDown) {
   world.bgp.Forget(*IpPrefix::Parse("10.0.9.1/32"), "br-rail0");
   world.bgp.SetUptime(1000);
   raild->Poll();
-  EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2));
+  EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(1));
   world.passed += Remotes::kStale + std::chrono::seconds(1);
   raild->Poll();
   EXPECT_THAT(world.RulesOf(CookieKind::kRemote), IsEmpty());
@@ -213,7 +213,7 @@ TEST_F(RepairTest, ABgpdThatIsRestartedKeepsItsRemotesBesideASessionThatStaysDow
   world.bgp.Restart();
   world.faults.down.clear();
   Audit();
-  EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2));
+  EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(1));
 }
 
 TEST_F(RepairTest, APodOfThisNodeOnAnotherRailIsARemote) {
@@ -221,7 +221,7 @@ TEST_F(RepairTest, APodOfThisNodeOnAnotherRailIsARemote) {
   Attach(world.MakePod("p2", "ns-a", "vf10", "rail1"), "10.0.4.1");
   raild->RecordChanged();
   EXPECT_THAT(world.RulesOf(CookieKind::kRemote), Each(Field(&Rule::match, HasSubstr("10.0.4.1"))));
-  EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(2));
+  EXPECT_THAT(world.RulesOf(CookieKind::kRemote), SizeIs(1));
   EXPECT_THAT(world.RulesOf(CookieKind::kRemote, "br-rail1"),
               Each(Field(&Rule::match, HasSubstr("10.0.3.1"))));
 }

@@ -33,7 +33,7 @@ TEST_F(Repairs, AreNotWhatFollowsNews) {
   EXPECT_THAT(Counted(), IsEmpty()) << "an ADD";
   world.LearnRemote("10.0.9.1", "ns-a");
   raild->Poll();
-  EXPECT_EQ(world.RulesOf(ovs::CookieKind::kRemote).size(), 2U);
+  EXPECT_EQ(world.RulesOf(ovs::CookieKind::kRemote).size(), 1U);
   world.bgp.Forget(*IpPrefix::Parse("10.0.9.1/32"), "br-rail0");
   raild->Poll();
   EXPECT_EQ(world.RulesOf(ovs::CookieKind::kRemote).size(), 0U);

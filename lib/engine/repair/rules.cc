@@ -91,11 +91,11 @@ class Reading {
   const std::vector<Rule>& local() const { return local_; }
   const std::vector<Rule>& odd() const { return odd_; }
 
-  // Of the remotes of `base` whose rules were read, whether one lacks a rule.
+  // Of the remotes of `base` whose rules were read, whether one lacks its rule.
   bool LacksSome(const RemoteSelection& base) const {
     if (std::ranges::none_of(which_, &CookieMatch::MaySelectRemotes)) return false;
     size_t expected = 0;
-    base.ForEach([&](const VlanAddress& address, const TenantIds&) { expected += Covers(address) ? 2 : 0; });
+    base.ForEach([&](const VlanAddress& address, const TenantIds&) { expected += Covers(address) ? 1 : 0; });
     return expected != right_.size();
   }
   // `rule`: of such a remote.
@@ -143,6 +143,11 @@ class RuleRepair::Round {
     for (const Rule& rule : reading_.odd()) Replace(rule);
     RAIL_TRY(AddMissing());
     RAIL_TRY(FollowRemotes());
+    // What an earlier raild has put elsewhere says whose a remote is until this one's rule is there.
+    for (Rule& rule : gone_) {
+      bundles_.Remove(std::move(rule));
+      RAIL_TRY(bundles_.CommitIfFull());
+    }
     RAIL_TRY(bundles_.Commit());
     RAIL_TRY(RemoveUnused());
     Remember();
@@ -182,7 +187,7 @@ class RuleRepair::Round {
   Status CountRemotes() {
     if (my_.whole_ || std::ranges::any_of(my_.touched_, IsRemotes)) return {};  // they are read anyhow
     RAIL_ASSIGN(const uint64_t count, bridge_.Count(CookieMatch::Kind(CookieKind::kRemote), ask_.deadline()));
-    if (count != 2 * my_.remotes_known_ + my_.unexplained_) my_.whole_ = true;
+    if (count != my_.remotes_known_ + my_.unexplained_) my_.whole_ = true;
     return {};
   }
 
@@ -231,6 +236,8 @@ class RuleRepair::Round {
       // Only raild itself lets an attachment leave a tenant: nobody else has a use for those rules.
       if (IsTenants(rule.cookie) && !pipeline::IsOfLeaving(rule)) {
         unused_.push_back(rule);
+      } else if (IsRemotes(rule.cookie)) {
+        gone_.push_back(rule);
       } else {
         bundles_.Remove(rule);
       }
@@ -261,23 +268,20 @@ class RuleRepair::Round {
     }
   }
 
-  // Adds the rules of each remote of which one rule is missing, among the remotes whose rules were read.
+  // Adds the rule of each remote that lacks it, among the remotes whose rules were read.
   Status AddMissing() {
     if (!reading_.LacksSome(base_.remotes())) return {};
     Status status;
     base_.remotes().ForEach([&](const VlanAddress& address, const TenantIds& tenants) {
       if (!status || !reading_.Covers(address)) return;
-      const auto rules = pipeline::RemoteRules(base_.bridge(), address, tenants);
-      if (std::ranges::none_of(rules, [&](const Rule& rule) { return reading_.Lacks(rule); })) return;
+      const auto rule = pipeline::RemoteRule(base_.bridge(), address, tenants);
+      if (!rule || !reading_.Lacks(*rule)) return;
       const auto now = target_.rules.remotes().TenantsOf(address);
       if (!now) return;
-      if (my_.known_.remotes().TenantsOf(address) == tenants) {
-        for (const Rule& rule : rules) {
-          if (reading_.Lacks(rule) && !changed_.contains(BridgeRules::PlaceOf(rule)))
-            my_.mended_.Missing(rule.cookie);
-        }
-      }
-      for (Rule& rule : pipeline::RemoteRules(base_.bridge(), address, *now)) bundles_.Add(std::move(rule));
+      if (my_.known_.remotes().TenantsOf(address) == tenants &&
+          !changed_.contains(BridgeRules::PlaceOf(*rule)))
+        my_.mended_.Missing(rule->cookie);
+      bundles_.Add(*pipeline::RemoteRule(base_.bridge(), address, *now));
       status = bundles_.CommitIfFull();
     });
     return status;
@@ -290,12 +294,11 @@ class RuleRepair::Round {
         base_.remotes(), target_.rules.remotes(),
         [&](const VlanAddress& address, RemoteSelection::Tenants was, RemoteSelection::Tenants now) {
           if (!status || (!now && target_.remove_nothing)) return;
-          for (Rule& rule : pipeline::RemoteRules(base_.bridge(), address, now ? *now : *was)) {
-            if (now) {
-              bundles_.Add(std::move(rule));
-            } else {
-              bundles_.Remove(std::move(rule));
-            }
+          auto rule = pipeline::RemoteRule(base_.bridge(), address, now ? *now : *was);
+          if (rule && now) {
+            bundles_.Add(std::move(*rule));
+          } else if (rule) {
+            bundles_.Remove(std::move(*rule));
           }
           remotes_ += (now ? 1 : 0) - (was ? 1 : 0);
           status = bundles_.CommitIfFull();
@@ -330,7 +333,7 @@ class RuleRepair::Round {
     my_.leaves_unjudged_ = target_.leaves_unknown;
     my_.whole_ = target_.remove_nothing;  // more is there than is known
     my_.touched_ = std::move(judge_again_);
-    my_.counts_.wanted = my_.counts_.installed = my_.known_.local().size() + 2 * my_.remotes_known_;
+    my_.counts_.wanted = my_.counts_.installed = my_.known_.local().size() + my_.remotes_known_;
   }
 
   RuleRepair& my_;
@@ -344,6 +347,7 @@ class RuleRepair::Round {
   Reading reading_;
   BridgeRules base_;                      // what the switch should have had when it was read
   std::set<BridgeRules::Place> changed_;  // places of rules that others had edited
+  std::vector<Rule> gone_;                // rules of remotes that nobody has any more
   std::vector<Rule> unused_;              // rules of tenants that nobody wants
   std::set<uint64_t> judge_again_;        // cookies of those that stay until the next round
   uint64_t unexplained_ = 0;

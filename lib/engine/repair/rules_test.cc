@@ -124,18 +124,18 @@ std::vector<IpAddress> Numbers(uint32_t from, uint32_t count) {
 
 // A change costs what changed.
 
-TEST_F(RuleRepairTest, OneNewRemoteAmongManyIsTwoMessagesAndNothingIsRead) {
+TEST_F(RuleRepairTest, OneNewRemoteAmongManyIsOneMessageAndNothingIsRead) {
   Learn(Numbers(0, 5000));
   Settle();
-  EXPECT_THAT(Remotes(), SizeIs(10'000));
+  EXPECT_THAT(Remotes(), SizeIs(5000));
   Learn({Number(77'777)});
   ASSERT_TRUE(Repair());
-  EXPECT_EQ(Said(), 2U);
+  EXPECT_EQ(Said(), 1U);
   EXPECT_EQ(Dumped(), 0);
-  EXPECT_THAT(Remotes(), SizeIs(10'002));
+  EXPECT_THAT(Remotes(), SizeIs(5001));
   Forget(Number(77'777));
   ASSERT_TRUE(Repair());
-  EXPECT_EQ(Said(), 4U);
+  EXPECT_EQ(Said(), 2U);
   EXPECT_EQ(Dumped(), 0);
   EXPECT_EQ(bridge.rules(), right);
 }
@@ -167,8 +167,8 @@ TEST_F(RuleRepairTest, WhatAPluginHasMadeIsReadByItsCookiesAlone) {
 TEST_F(RuleRepairTest, ManyRemotesGoInSeveralBundlesAndOnlyOnce) {
   Learn(Numbers(0, 20'000));
   ASSERT_TRUE(Repair());
-  EXPECT_GT(bridge.commits(), 5);
-  EXPECT_THAT(Remotes(), SizeIs(40'000));
+  EXPECT_GE(bridge.commits(), 5);
+  EXPECT_THAT(Remotes(), SizeIs(20'000));
   EXPECT_EQ(repair.counts().wanted, bridge.rules().size());
   EXPECT_EQ(bridge.messages(), bridge.rules().size());
 }
@@ -231,7 +231,7 @@ TEST_F(RuleRepairTest, AFailedCommitIsFollowedByALookAtEverything) {
   ASSERT_FALSE(Repair());
   ASSERT_TRUE(Repair());
   EXPECT_EQ(Dumped(), 2) << "all of ours, and cookie 0 of others";
-  EXPECT_THAT(Remotes(), SizeIs(42));
+  EXPECT_THAT(Remotes(), SizeIs(21));
 }
 
 // The audit counts rules of remotes and reads a part of them.
@@ -244,9 +244,9 @@ TEST_F(RuleRepairTest, AnAuditReadsNoMoreThanAPartOfTheRemotes) {
     ASSERT_TRUE(Repair(Look::kAudit));
     const auto part = bridge.Dump(CookieMatch::RemotesPart(static_cast<uint64_t>(audit), 64), {});
     read += part->size();
-    EXPECT_LT(part->size(), 2 * 6400U / 64 * 2);
+    EXPECT_LT(part->size(), 6400U / 64 * 2);
   }
-  EXPECT_EQ(read, 2 * 6400U) << "64 audits have read all";
+  EXPECT_EQ(read, 6400U) << "64 audits have read all";
   EXPECT_EQ(Said(), 0U);
   EXPECT_EQ(Dumped(), 64 * 2 + 64);
 }
@@ -286,11 +286,11 @@ TEST_F(RuleRepairTest, RulesOfRemotesThatAnEarlierRaildKnewStayUntilAllIsLearned
   // What this raild has known itself goes at once.
   Forget(Number(2));
   ASSERT_TRUE(Repair());
-  EXPECT_THAT(Remotes(), SizeIs(18));
+  EXPECT_THAT(Remotes(), SizeIs(9));
   remotes_known = true;
   leaves_unknown = {kOfLeaf};
   ASSERT_TRUE(Repair());
-  EXPECT_THAT(Remotes(), SizeIs(6)) << "whatever is not known of the leaf";
+  EXPECT_THAT(Remotes(), SizeIs(3)) << "whatever is not known of the leaf";
 }
 
 TEST_F(RuleRepairTest, RulesOfTheLeafThatAnEarlierRaildKnewStayUntilItsMacIsKnown) {
@@ -415,18 +415,18 @@ TEST_F(RuleRepairTest, AForgedCookieKeepsNoRule) {
                          {2, 100, cookie, "ip,nw_dst=10.0.9.1", "output:5"},
                          {2, 99, cookie, "ip,nw_dst=10.0.9.1", "set_field:0x1->xxreg1,resubmit(,3)"},
                          {2, 100, cookie, "ip,nw_dst=10.0.9.2", "set_field:0x1->xxreg1,resubmit(,4)"},
+                         {7, 100, cookie, "ip,nw_src=10.0.9.3", "set_field:0x1->xxreg1,output:5"},
                          {0, 60000, ovs::Cookie(CookieKind::kLeaf, 0), "ip", "output:1"},
                          {0, 61000, ovs::Cookie(CookieKind::kAttachment, 77), "ip", "output:1"}}});
   ASSERT_TRUE(Repair());
   EXPECT_EQ(bridge.rules(), right);
-  EXPECT_EQ(repair.mended().unexplained, 6U);
+  EXPECT_EQ(repair.mended().unexplained, 7U);
   // What an earlier raild has learned looks like this, and stays.
-  const Rule learned = pipeline::RemoteRules(facts, *IpAddress::Parse("10.0.9.1"), mine)[1];
+  const Rule learned = pipeline::RemoteRule(facts, *IpAddress::Parse("10.0.9.1"), mine).value();
   CommitAsOther({.add = {learned}});
   ASSERT_TRUE(Repair());
   EXPECT_THAT(bridge.rules(), Contains(learned));
 }
-
 TEST_F(RuleRepairTest, TellsWhatOthersHaveChangedAndNotWhatFollowsFromTheRecord) {
   Learn(Numbers(0, 3));
   pods.push_back(PodAt(9, 5, "10.0.3.1"));
@@ -468,7 +468,7 @@ TEST_F(RuleRepairTest, AnAddressThatBecomesAPodHereAndGoesAgain) {
   pods.push_back(pod);
   selection.here = {Number(1)};
   ASSERT_TRUE(Repair());
-  EXPECT_THAT(Remotes(), SizeIs(4));
+  EXPECT_THAT(Remotes(), SizeIs(2));
   EXPECT_THAT(bridge.rules(), Contains(Field(&Rule::cookie, ovs::Cookie(CookieKind::kTenant, 9))).Times(2));
   pods.clear();
   selection.here.clear();
@@ -481,7 +481,7 @@ TEST_F(RuleRepairTest, AnotherUplinkPortMovesAllRules) {
   Settle();
   facts.uplink_port = 9;
   ASSERT_TRUE(Repair());
-  EXPECT_THAT(Remotes(), SizeIs(60));
+  EXPECT_THAT(Remotes(), SizeIs(30));
   EXPECT_THAT(bridge.rules(), Not(Contains(Field(&Rule::match, ::testing::HasSubstr("in_port=1,")))));
 }
 
@@ -490,10 +490,10 @@ TEST_F(RuleRepairTest, WithoutCrossRailOnlyAddressesOfTheRailHaveRules) {
   Learn(Numbers(0, 10), 0);
   Learn(Numbers(100, 10), 1);
   Settle();
-  EXPECT_THAT(Remotes(), SizeIs(20));
+  EXPECT_THAT(Remotes(), SizeIs(10));
   Learn({Number(100)}, 0);
   ASSERT_TRUE(Repair());
-  EXPECT_EQ(Said(), 2U);
+  EXPECT_EQ(Said(), 1U);
 }
 
 }  // namespace

@@ -155,7 +155,7 @@ TEST_F(Calls, WhatBgpTellsDuringAnAuditWaitsForOneRail) {
       world.LearnRemote("10.0.9.1", "ns-a");
       raild->Learn();
     } else if (counts == kCountsOfARail + 1) {
-      EXPECT_THAT(world.RulesOf(CookieKind::kRemote), ::testing::SizeIs(2)) << "before the next rail's audit";
+      EXPECT_THAT(world.RulesOf(CookieKind::kRemote), ::testing::SizeIs(1)) << "before the next rail's audit";
     }
   };
   raild->the_switch.Audit();

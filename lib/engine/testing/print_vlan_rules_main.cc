@@ -83,7 +83,7 @@ int main(int count, char** arguments) {
       pipeline::Append(rules, pipeline::AdmitRules(bridge, pod));
       pipeline::Append(rules, pipeline::TenantRules(bridge, pod, tenant));
     } else if (what == "remote") {
-      pipeline::Append(rules, pipeline::RemoteRules(bridge, {words.Address(), vlan}, tenant));
+      rules.push_back(pipeline::RemoteRule(bridge, {words.Address(), vlan}, tenant).value());
     } else {
       Words::Refuse("unknown word " + what);
     }

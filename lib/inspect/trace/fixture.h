@@ -35,8 +35,21 @@ inline constexpr uint64_t kMiss = 0x5241494c01000000;
 inline const std::string kAdmit = Step(0, "in_port=2", 100, 0x5241494c02000001, "resubmit(,1)");
 inline const std::string kSourceRed =
     Step(1, "in_port=2", 100, 0x5241494c03000001, "set_field:0x7ed000000000000aa->xxreg0\n    resubmit(,2)");
+// What table 7 says of the address that the packet goes to.
+inline std::string Remote(const std::string& match, int priority, uint64_t cookie,
+                          const std::string& actions) {
+  return Step(
+      2, "ip", 10, kMiss,
+      fmt::format("push:NXM_OF_IP_SRC[]\n    move:NXM_OF_IP_DST[]->NXM_OF_IP_SRC[]\n"
+                  "     -> NXM_OF_IP_SRC[] is now 10.0.9.1\n    resubmit(,7)\n"
+                  "     7. {}priority {}, cookie {:#x}\n            {}\n"
+                  "    pop:NXM_OF_IP_SRC[]\n     -> NXM_OF_IP_SRC[] is now 10.0.0.1\n    resubmit(,3)",
+                  match, priority, cookie, actions));
+}
 inline const std::string kToRed =
-    Step(2, "d", 100, 0x5241494c80000000, "set_field:0x7ed000000000000aa->xxreg1\n    resubmit(,3)");
+    Remote("ip,nw_src=d, ", 100, 0x5241494c80000000, "set_field:0x7ed000000000000aa->xxreg1");
+inline const std::string kToNobody =
+    Remote("", 0, kMiss, "drop") + Step(3, "reg4=0,reg5=0,reg6=0,reg7=0", 200, kMiss, "drop");
 inline const std::string kToBlue =
     Step(2, "d", 100, 0x5241494c03000003, "set_field:0xb1e0000000000000bb->xxreg1\n    resubmit(,3)");
 inline const std::string kSame = Step(3, "s", 100, 0x5241494c040000aa, "resubmit(,4)");

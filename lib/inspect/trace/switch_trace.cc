@@ -36,10 +36,16 @@ std::optional<SwitchStep> ParseStep(std::string_view line) {
   return step;
 }
 
+size_t Indentation(std::string_view raw) {
+  return std::min(raw.find_first_not_of(' '), raw.size());
+}
+
 }  // namespace
 
+// A table that comes back to the rule which asked it is indented, with its actions; the further actions of that rule follow.
 Result<SwitchTrace> ParseSwitchTrace(std::string_view text) {
   SwitchTrace trace;
+  std::vector<size_t> indentations;  // of the steps
   for (const std::string_view raw : Split(text, "\n")) {
     const std::string_view line = Trim(raw);
     if (line.starts_with("Megaflow: ")) {
@@ -48,8 +54,14 @@ Result<SwitchTrace> ParseSwitchTrace(std::string_view text) {
       trace.datapath_actions = line.substr(18);
     } else if (auto step = ParseStep(line)) {
       trace.steps.push_back(std::move(*step));
-    } else if (raw.starts_with("    ") && !trace.steps.empty() && !line.empty() && trace.megaflow.empty()) {
-      trace.steps.back().actions.emplace_back(line);
+      indentations.push_back(Indentation(raw));
+    } else if (raw.starts_with("    ") && !line.empty() && !line.starts_with("-> ") &&
+               trace.megaflow.empty()) {
+      const auto its =
+          std::ranges::find_if(indentations.rbegin(), indentations.rend(),
+                               [&](size_t indentation) { return indentation < Indentation(raw); });
+      if (its == indentations.rend()) continue;
+      trace.steps[static_cast<size_t>(indentations.rend() - its) - 1].actions.emplace_back(line);
     }
   }
   if (trace.datapath_actions.empty() || trace.steps.empty()) {

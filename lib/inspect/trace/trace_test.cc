@@ -19,24 +19,26 @@ TEST_F(TraceTest, AsksTheSwitchWithThePacketOfThePodAndWithItsAnswer) {
             "nw_ttl=64,"
             "udp_src=4791,udp_dst=49152");
   EXPECT_EQ(answer.steps(static_cast<int>(answer.deciding_step())).table(), 3);
-  EXPECT_EQ(answer.steps(3).words(), "the same tenant");
+  EXPECT_EQ(answer.steps(4).words(), "the same tenant");
   EXPECT_EQ(answer.steps(0).table_name(), "admit");
   EXPECT_EQ(answer.steps(0).rule().cookie(), "0x5241494c02000001");
   EXPECT_EQ(answer.steps(0).rule().kind(), "attachment");
-  EXPECT_THAT(answer.steps(2).words(),
-              HasSubstr("tenant red (000000000007ed000000000000aa), learned from BGP"));
+  EXPECT_EQ(answer.steps(2).words(), "10.0.9.1 is of no pod of this node");
+  EXPECT_EQ(answer.steps(3).table_name(), "remote");
+  EXPECT_THAT(answer.steps(3).words(),
+              HasSubstr("10.0.9.1 is of tenant red (000000000007ed000000000000aa), learned from BGP"));
   EXPECT_TRUE(answer.back().admitted());
 }
 
 TEST_F(TraceTest, NamesTheTenantThatAnAddressIsLeaving) {
-  const std::string left = Step(2, "d", 100, 0x5241494c80000000,
-                                "set_field:0xb1e0000000000000bb->xxreg1\n    "
-                                "set_field:0x7ed000000000000aa->xxreg2\n    resubmit(,3)");
+  const std::string left = Remote("ip,nw_src=d, ", 100, 0x5241494c80000000,
+                                  "set_field:0xb1e0000000000000bb->xxreg1\n            "
+                                  "set_field:0x7ed000000000000aa->xxreg2");
   forward = Text(kAdmit + kSourceRed + left + kSame + kLeaf, "1");
   const Answer answer = Must("10.0.9.1");
   EXPECT_EQ(answer.verdict(), Answer::REACHES) << answer.sentence();
   EXPECT_EQ(
-      answer.steps(2).words(),
+      answer.steps(3).words(),
       "10.0.9.1 is of tenant blue (0000000000b1e0000000000000bb) and, for a moment, still of tenant red "
       "(000000000007ed000000000000aa), learned from BGP");
 }
@@ -68,7 +70,7 @@ TEST_F(TraceTest, NamesTheOtherTenantHereAndElsewhere) {
   Dropped("10.0.0.3", Answer::OTHER_TENANT, "tenant blue (0000000000b1e0000000000000bb), of pod other/c");
   Dropped("10.0.9.2", Answer::OTHER_TENANT, "on another node");
   // Of a tenant that is not on this node no rules are here.
-  forward = Text(kAdmit + kSourceRed + Miss(2));
+  forward = Text(kAdmit + kSourceRed + kToNobody);
   Dropped("10.0.9.2", Answer::OTHER_TENANT, "belongs to another tenant");
 }
 
@@ -96,7 +98,7 @@ TEST_F(TraceTest, NamesANamespaceThatIsATenantByItselfAndTheLabelThatItDoesNotHa
 }
 
 TEST_F(TraceTest, SaysWhyADestinationIsUnknown) {
-  forward = Text(kAdmit + kSourceRed + Miss(2));
+  forward = Text(kAdmit + kSourceRed + kToNobody);
   Dropped("10.0.9.9", Answer::UNKNOWN_DESTINATION, "nobody announces 10.0.9.9");
   Dropped("10.0.9.1", Answer::NOT_INSTALLED, "its rules are not on br-rail0 yet");
   Dropped("224.0.0.5", Answer::NOT_FOR_PODS, "no pod's address");
@@ -155,7 +157,7 @@ TEST_F(TraceTest, NamesALeafThatIsNotKnownAndAWireThatIsOut) {
 TEST_F(TraceTest, NamesAPortThatDoesNotWork) {
   forward = Text(kAdmit + kSourceRed + kToRed + kSame + kToPod2, "drop");
   Dropped("10.0.0.2", Answer::PORT_NOT_WORKING, "rep3 is not a working port of br-rail0: the rules forward");
-  EXPECT_EQ(Must("10.0.0.2").deciding_step(), 4U);
+  EXPECT_EQ(Must("10.0.0.2").deciding_step(), 5U);
   forward = Text(kAdmit + kSourceRed + kToRed + kSame + kLeaf, "drop");
   Dropped("10.0.9.1", Answer::PORT_NOT_WORKING, "pf0 is not a working port");
   forward = Text(kAdmit + kSourceRed + kToRed + kSame + kLeaf, "1");
@@ -164,7 +166,7 @@ TEST_F(TraceTest, NamesAPortThatDoesNotWork) {
   EXPECT_EQ(answer.reason(), Answer::NO_WAY_BACK);
   EXPECT_THAT(answer.sentence(), HasSubstr("no working port has the number"));
   ports["rep3"] = -1;
-  forward = Text(kAdmit + kSourceRed + Miss(2));
+  forward = Text(kAdmit + kSourceRed + kToNobody);
   Dropped("10.0.0.2", Answer::PORT_NOT_WORKING,
           "rep3 is not a working port of br-rail0: nothing reaches ns/b");
   forward = Text(kAdmit + kSourceRed + kToRed + kSame + Miss(4));
@@ -196,7 +198,7 @@ TEST_F(TraceTest, NamesAllTenantsThatContendForAnAddress) {
       AddRemote("10.0.9.40", tenant, 0);
       view.remotes.own().back().contested = true;
     }
-    forward = Text(kAdmit + kSourceRed + Miss(2));
+    forward = Text(kAdmit + kSourceRed + kToNobody);
     for (const char* pod : {"a", "c"}) {
       question.source.pod = pod;
       Dropped("10.0.9.40", Answer::CONTESTED,
@@ -236,7 +238,7 @@ TEST_F(TraceTest, SaysThatAnAddressOfAPodHereIsAnnouncedElsewhere) {
 // A leaf passes one of two routes on: nothing but what has come before it says that there are two.
 TEST_F(TraceTest, DoesNotCallItIsolationWhenTwoAnnounceTheDestination) {
   AddRemote("10.0.9.41", kBlue, 0);
-  forward = Text(kAdmit + kSourceRed + Miss(2));
+  forward = Text(kAdmit + kSourceRed + kToNobody);
   Dropped("10.0.9.41", Answer::OTHER_TENANT, "belongs to another tenant");
   EXPECT_THAT(Must("10.0.9.41").advice(),
               AllOf(HasSubstr("the isolation at work"), HasSubstr("`railctl doctor` on its node")));
@@ -259,7 +261,7 @@ TEST_F(TraceTest, SaysWhoAnnouncesAnAddressWithoutATenant) {
   view.without_tenant = [](const tenancy::TenantId&, const IpAddress& address) -> std::string {
     return address == Ip("10.0.9.42") ? "AS 7" : "";
   };
-  forward = Text(kAdmit + kSourceRed + Miss(2));
+  forward = Text(kAdmit + kSourceRed + kToNobody);
   Dropped("10.0.9.42", Answer::UNKNOWN_DESTINATION, "is announced by AS 7 without a tenant's communities");
   EXPECT_THAT(Must("10.0.9.42").advice(), HasSubstr("strips large communities"));
   Dropped("10.0.9.43", Answer::UNKNOWN_DESTINATION, "nobody announces 10.0.9.43");

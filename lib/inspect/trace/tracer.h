@@ -101,7 +101,7 @@ class Tracer {
   void NoLeaf();
   // Mode `vrf`: that other tenants have the destination, as a sentence; "": none has.
   std::string OthersHaveIt() const;
-  // Table 2 does not know the destination.
+  // No table knows the destination.
   void JudgeUnknown();
   void JudgeLeaving();
   void NoteFabricPath(const engine::RemoteView* remote);

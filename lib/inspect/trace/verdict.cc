@@ -78,7 +78,8 @@ bool Tracer::Carries(const std::string& representor, const std::string& so) {
 }
 
 void Tracer::JudgeDrop(const SwitchStep& last) {
-  switch (last.table) {
+  const ovs::Rule rule{last.table, last.priority, last.cookie, last.match, "drop"};
+  switch (pipeline::DropsOf(rule).value_or(last.table)) {
     case pipeline::kAdmitTable:
     case pipeline::kSenderTable:
     case pipeline::kRefuseTable: return JudgeEntry(last);
@@ -183,7 +184,8 @@ void Tracer::JudgeTenants() {
   std::string whose = "another tenant";
   TenantId id;
   for (const SwitchStep& step : steps_) {
-    if (step.table == pipeline::kDestinationTable) id = TenantSetBy(step);
+    if (step.table == pipeline::kDestinationTable || step.table == pipeline::kRemoteTable)
+      id = TenantSetBy(step);
   }
   if (local != nullptr) {
     whose = TenantText(local->attachment.tenant, local->attachment.tenant_id) + ", of pod " +
@@ -431,7 +433,7 @@ void Tracer::JudgeLeaving() {
   if (remote != nullptr) {
     sentence += ": " + destination() + " is of the same tenant, " + source().tenant + ", on another node";
   }
-  Say(Answer::REACHES, Answer::SENT_TO_LEAF, std::move(sentence), "");
+  Say(Answer::REACHES, Answer::SENT_TO_LEAF, sentence, "");
   if (remote != nullptr) {
     Note("the other node compares the tenants once more; ask there with `railctl trace` for its word");
   }

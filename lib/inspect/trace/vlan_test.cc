@@ -48,7 +48,7 @@ TEST_F(VlanTraceTest, FindsTheDestinationOfItsOwnTenant) {
 }
 
 TEST_F(VlanTraceTest, SaysThatAnAddressIsAnotherTenantsAlone) {
-  forward = Text(kAdmit + kSourceRed + Miss(2));
+  forward = Text(kAdmit + kSourceRed + kToNobody);
   Dropped("10.0.9.2", Answer::OTHER_TENANT,
           "no pod of tenant red has 10.0.9.2, which is an address of a pod of tenant blue");
   Dropped("10.0.9.9", Answer::UNKNOWN_DESTINATION, "nobody announces 10.0.9.9");
@@ -59,7 +59,7 @@ TEST_F(VlanTraceTest, AsksInTheVrfOfTheSendersTenant) {
   view.without_tenant = [](const tenancy::TenantId& tenant, const IpAddress&) -> std::string {
     return tenant == kBlue ? "AS 7" : "";
   };
-  forward = Text(kAdmit + kSourceRed + Miss(2));
+  forward = Text(kAdmit + kSourceRed + kToNobody);
   Dropped("10.0.9.9", Answer::UNKNOWN_DESTINATION, "nobody announces 10.0.9.9");
   view.without_tenant = [](const tenancy::TenantId& tenant, const IpAddress&) -> std::string {
     return tenant == kRed ? "AS 7" : "";

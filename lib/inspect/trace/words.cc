@@ -110,16 +110,23 @@ std::string Tracer::Words(const SwitchStep& step, const Packet& packet) const {
     case pipeline::kSourceTable:
       if (const std::string tenants = TenantsSetBy(step); !tenants.empty())
         return "the sender is of " + tenants;
+      if (step.priority > 0) return "the sender is on another node";
       return Drops(step) ? "nobody knows whose the sender is" : "tenancy is off: not asked";
     case pipeline::kDestinationTable:
       if (const std::string tenants = TenantsSetBy(step); !tenants.empty()) {
-        return to + " is of " + tenants +
-               (IsOf(step.cookie, CookieKind::kRemote) ? ", learned from BGP" : ", on this node");
+        return to + " is of " + tenants + ", on this node";
       }
+      if (step.priority > 0) return to + " is of no pod of this node";
       return Drops(step) ? "nobody knows " + to : "tenancy is off: not asked";
     case pipeline::kCompareTable:
-      if (Drops(step)) return "two tenants";
+      if (Drops(step)) return step.priority > 0 ? "nobody knows whose one end is" : "two tenants";
       return step.priority == 0 ? "tenancy is off: not asked" : "the same tenant";
+    case pipeline::kRemoteTable: {
+      const IpAddress& asked = packet.in_port == Uplink() ? packet.source : packet.destination;
+      const std::string tenants = TenantsSetBy(step);
+      if (tenants.empty()) return "nobody knows " + asked.ToString();
+      return asked.ToString() + " is of " + tenants + ", learned from BGP";
+    }
     case pipeline::kForwardTable: {
       const auto output = Output(step);
       if (!output) return "no way on";
@@ -136,7 +143,7 @@ std::string TableName(uint8_t table) {
   if (table >= kOfGuard)
     return std::string("guard_") + guard::Name(static_cast<guard::Reason>(table - kOfGuard));
   static constexpr const char* kNames[] = {"admit",   "source", "destination", "compare",
-                                           "forward", "sender", "refuse"};
+                                           "forward", "sender", "refuse",      "remote"};
   return table < std::size(kNames) ? kNames[table] : "";
 }
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import socket
 import statistics
 import struct
 import subprocess
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,6 +22,7 @@ from railcni_lab.layout import Lab, Node, bridge, write_json
 from .link import there_and_back
 from .measure import BenchError, Budget, Report, Spread, execute, idle_percent, memory_kib, number, on_cpu_ns
 from .ours import IFNAME, Ours, Slot, cni_environment, make_slots
+from .probe import PORT, Prober
 from .spent import Totals, report_parts, told
 from .tools import Tools
 
@@ -187,28 +188,7 @@ def rails(report: Report, lab: Lab, node: Node, rounds: Rounds) -> None:
     report.add("rails.vswitchd", f"ovs-vswitchd's CPU for ADD and DEL of {count} rails", switched / 1e6 / len(totals["del"]), budget=Budget(8))
 
 
-PORT = 9
 SO_TIMESTAMPNS = 35  # socket(7); not in Python's module
-
-
-class _Prober(threading.Thread):
-    """Sends a datagram from one pod to an address every millisecond until it is stopped."""
-
-    def __init__(self, namespace: str, source: str, address: str) -> None:
-        super().__init__()
-        with kernel.inside(namespace):
-            self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        self.socket.bind((source, 0))  # the rail's routes are chosen by the source address
-        self.address, self.over = address, threading.Event()
-
-    def run(self) -> None:
-        while not self.over.is_set():
-            try:
-                self.socket.sendto(b"probe", (self.address, PORT))
-            except OSError:
-                pass  # refused, no buffer: the next one
-            time.sleep(0.001)
-        self.socket.close()
 
 
 def converge(report: Report, lab: Lab, here: Node, there: Node, rounds: Rounds) -> None:
@@ -237,7 +217,7 @@ def _converge_once(ours: Ours, slot: Slot, sender: str, source: str) -> float:
     address = slot.addresses()[0]
     with kernel.inside(Path(slot.netns).name):
         receiver = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    prober = _Prober(sender, source, address)
+    prober = Prober(sender, source, address)
     try:
         receiver.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
         receiver.bind((address, PORT))
@@ -277,15 +257,17 @@ while True:
 def path(report: Report, lab: Lab, node: Node, rounds: Rounds) -> None:
     """Datagrams between two pods of a node, by our rules and by one output rule per direction, in turns. Counted at the
     receiver's interface. One core forwards them, so packets per second of ovs-vswitchd's time is the steadier number. The sender's
-    guard looks at each packet either way."""
+    guard looks at each packet either way; a third turn has our rules and no guard."""
     one, two = (pods.add(lab, name, node.name, "path", [0]) for name in ("path1", "path2"))
     ends = [pods.namespace(lab, pod.name) for pod in (one, two)]
     target = two.addresses(0)[4]
     vswitchd = daemons.pid_of(node, "ovs-vswitchd")
     if vswitchd is None:
         raise BenchError(f"ovs-vswitchd of {node.name} does not run")
-    per_second: dict[bool, list[float]] = {False: [], True: []}
-    per_cpu: dict[bool, list[float]] = {False: [], True: []}
+    turns = {"our rules": _nothing, "the output rule": lambda: _plain_rules(lab, node, [one, two]),
+             "our rules without guards": lambda: _unguarded(node, [one, two])}
+    per_second: dict[str, list[float]] = {turn: [] for turn in turns}
+    per_cpu: dict[str, list[float]] = {turn: [] for turn in turns}
     with kernel.inside(ends[1]):
         sink = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)  # open and never read: no ICMP error comes back
     sink.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
@@ -295,14 +277,14 @@ def path(report: Report, lab: Lab, node: Node, rounds: Rounds) -> None:
     try:
         with fabric.foreign_flows_stay(lab, node):
             for _ in range(rounds.path_pairs):
-                for plain in (False, True):
-                    with _plain_rules(lab, node, [one, two]) if plain else _nothing():
+                for turn, conditions in turns.items():
+                    with conditions():
                         time.sleep(0.1)  # the megaflow is cached, the old one gone
                         packets, cpu, seconds = _traffic(ends[1], vswitchd, rounds.path_seconds)
                     if packets == 0:
-                        raise BenchError(f"no packet went from {one.name} to {two.name} by {'the output rule' if plain else 'our rules'}")
-                    per_second[plain].append(packets / seconds)
-                    per_cpu[plain].append(packets / cpu)
+                        raise BenchError(f"no packet went from {one.name} to {two.name} by {turn}")
+                    per_second[turn].append(packets / seconds)
+                    per_cpu[turn].append(packets / cpu)
     finally:
         sender.kill()
         sender.wait()
@@ -311,11 +293,14 @@ def path(report: Report, lab: Lab, node: Node, rounds: Rounds) -> None:
         pods.delete(lab, pod.name)
     for values, key, name in ((per_second, "path", "packets/s between two pods"),
                               (per_cpu, "path.cpu", "  per second of ovs-vswitchd's CPU time")):
-        ratio = statistics.median(a / b for a, b in zip(values[False], values[True], strict=True))
+        ours, plain, unguarded = values.values()
+        ratio = statistics.median(a / b for a, b in zip(ours, plain, strict=True))
         report.numbers[f"{key}.of_plain"] = ratio
-        report.add(key, name, statistics.median(values[False]), "",
+        report.add(key, name, statistics.median(ours), "",
                    budget=Budget(0.98, "x plain", at_least=True, value=ratio), ratio=f"{ratio:.3f} x plain")
-        report.add(f"{key}.plain", f"{name}, plain output rule", statistics.median(values[True]), "")
+        report.add(f"{key}.plain", f"{name}, plain output rule", statistics.median(plain), "")
+        ratio = statistics.median(a / b for a, b in zip(unguarded, ours, strict=True))
+        report.add(f"{key}.unguarded", f"{name}, without guards", statistics.median(unguarded), "", ratio=f"{ratio:.3f} x with them")
 
 
 @contextmanager
@@ -327,10 +312,8 @@ def _nothing() -> Iterator[None]:
 def _plain_rules(lab: Lab, node: Node, both: list[pods.Pod]) -> Iterator[None]:
     """in_port=X,actions=output:Y and back, above everything in table 0; a cookie that raild does not take for its own. Each gives the
     packet the receiver's MAC, so that the receiver does the same work either way."""
-    config = json.loads(node.config_file.read_text())
-    by_device = {d["device"]: d["representor"] for d in config["rails"][0]["devices"]}
-    ports = [int(kernel.run(["ovs-vsctl", f"--db=unix:{node.ovs_dir}/db.sock", "get", "Interface",
-                             by_device[pod.devices[0]], "ofport"])) for pod in both]
+    ports = [int(kernel.run(["ovs-vsctl", f"--db=unix:{node.ovs_dir}/db.sock", "get", "Interface", name, "ofport"]))
+             for name in _representors(node, both)]
     macs = [pod.results[0]["interfaces"][1]["mac"] for pod in both]
     switch = ["ovs-ofctl", "-O", "OpenFlow15", "--bundle", "add-flows", f"unix:{node.ovs_dir}/{bridge(0)}.mgmt", "-"]
     kernel.run(switch, stdin="".join(
@@ -340,6 +323,30 @@ def _plain_rules(lab: Lab, node: Node, both: list[pods.Pod]) -> Iterator[None]:
         yield
     finally:
         kernel.run(switch, stdin="delete cookie=0x91a1/-1\n")
+
+
+@contextmanager
+def _unguarded(node: Node, both: list[pods.Pod]) -> Iterator[None]:
+    """While raild is stopped, which would guard the pods again."""
+    raild = daemons.pid_of(node, "raild")
+    if raild is None:
+        raise BenchError(f"raild of {node.name} does not run")
+    guarded = "xdpgeneric"
+    os.kill(raild, signal.SIGSTOP)
+    try:
+        for name in _representors(node, both):
+            kernel.run(["ip", "-n", node.namespace, "link", "set", "dev", name, guarded, "off"])
+        yield
+    finally:
+        os.kill(raild, signal.SIGCONT)
+    daemons.wait_until("raild guards the pods again", lambda: all(
+        guarded in kernel.run(["ip", "-n", node.namespace, "link", "show", "dev", name]) for name in _representors(node, both)), 60)
+
+
+def _representors(node: Node, both: list[pods.Pod]) -> list[str]:
+    config = json.loads(node.config_file.read_text())
+    by_device = {d["device"]: d["representor"] for d in config["rails"][0]["devices"]}
+    return [by_device[pod.devices[0]] for pod in both]
 
 
 def _received(namespace: str) -> int:

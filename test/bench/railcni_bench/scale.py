@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import re
+import socket
 import subprocess
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from railcni_lab import daemons, kernel, pods
-from railcni_lab.layout import Lab, Node, bridge
+from railcni_lab.layout import Lab, LabError, Node, bridge
 from railcni_lab.speaker import Speaker, addresses, announce, communities, tenant_id, withdraw
 
 from .measure import BenchError, Budget, Report, Spread, idle_percent, memory_kib, number, on_cpu_ns
+from .probe import PORT, Prober
 
 REMOTES = "cookie=0x5241494c80000000/0xffffffffff000000"
 FIRST, FLOOD, OTHER = "11.0.0.0", "12.0.0.0", "13.0.0.0"
@@ -53,11 +55,11 @@ class Switch:
         return int(re.search(r"flow_count=(\d+)", self.run(rail, "dump-aggregate", REMOTES))[1])  # type: ignore[index]
 
     def knows(self, rail: int, address: str) -> bool:
-        return "actions" in self.run(rail, "dump-flows", f"table=2,ip,nw_dst={address}")
+        return "actions" in self.run(rail, "dump-flows", f"table=7,ip,nw_src={address}")
 
     def wait(self, rails: int, remotes: int, pods_here: int, seconds: float = 300) -> None:
-        """A pod here is a remote of the other rails, with an address of each family: two rules each, as for all others."""
-        rules = 2 * remotes + 2 * 2 * pods_here * (rails - 1)
+        """A pod here is a remote of the other rails, with an address of each family: a rule each, as for all others."""
+        rules = remotes + 2 * pods_here * (rails - 1)
         daemons.wait_until(f"{rules} rules of remotes on each bridge",
                            lambda: all(self.remotes(rail) == rules for rail in range(rails)), seconds)
 
@@ -131,7 +133,7 @@ def _install(report: Report, lab: Lab, node: Node, switch: Switch, count: int) -
         told = re.findall(rb"rail (\w+): (\d+) rules added, \d+ removed, in (\d+) ms", log.read())
     ours = sum(float(ms) for _, added, ms in told if int(added) >= count)
     if ours == 0:
-        raise BenchError(f"raild has not told how long it took to add {2 * count} rules: {told}")
+        raise BenchError(f"raild has not told how long it took to add {count} rules: {told}")
     used = (on_cpu_ns(pid) - cpu) / 1e6
     theirs = 0.0
     pods.delete(lab, "scale")
@@ -144,7 +146,7 @@ def _install(report: Report, lab: Lab, node: Node, switch: Switch, count: int) -
     daemons.wait_until("raild has removed what is not its", lambda: all(switch.remotes(rail) == 0 for rail in (0, 1)), 120)
     pods.add(lab, "scale", "n1", "scale", [0, 1])
     switch.wait(2, count, 1)
-    report.add("scale.install", f"first installation, {2 * count:,} rules on each of 2 bridges", ours, "ms",
+    report.add("scale.install", f"first installation, {count:,} rules on each of 2 bridges", ours, "ms",
                Budget(1.3, "x", value=ours / theirs), f"{number(ours / theirs)} x ovs-ofctl --bundle")
     report.add("scale.install_tools", "  the same rules by ovs-ofctl --bundle", theirs, "ms")
     report.add("scale.install_cpu", "  raild's CPU", used, "ms")
@@ -156,7 +158,7 @@ class Arrivals:
     def __init__(self, switch: Switch, rail: int, prefix: str) -> None:
         self.seen: dict[str, float] = {}
         self.process = subprocess.Popen(
-            ["ovs-ofctl", "-O", "OpenFlow15", "monitor", switch.target(rail), f"watch:!initial,table=2,ip,nw_dst={prefix}"],
+            ["ovs-ofctl", "-O", "OpenFlow15", "monitor", switch.target(rail), f"watch:!initial,table=7,ip,nw_src={prefix}"],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
             env=daemons.ovs_environment(switch.node))
         self.reader = threading.Thread(target=self._read, daemon=True)
@@ -167,7 +169,7 @@ class Arrivals:
         assert self.process.stdout
         for line in self.process.stdout:
             now = time.perf_counter()
-            for address in re.findall(r"event=ADDED.*nw_dst=([0-9.]+)", line):
+            for address in re.findall(r"event=ADDED.*nw_src=([0-9.]+)", line):
                 self.seen.setdefault(address, now)
 
     def close(self) -> None:
@@ -180,8 +182,7 @@ def eight_rails(report: Report, lab: Lab, node: Node, sizes: Sizes) -> None:
     of = {name: [communities(tenant_id(f"namespace/{name}"), rail) for rail in range(rails)] for name in ("flood", "other")}
     samples = iter(addresses(OTHER, 2 * sizes.samples))
     with speaking(lab) as speaker:
-        for i in range(PODS):
-            pods.add(lab, f"pod{i}", "n1", "flood" if i == 0 else "other", list(range(rails)))
+        here = [pods.add(lab, f"pod{i}", "n1", "flood" if i == 0 else "other", list(range(rails))) for i in range(PODS)]
         extra = addresses(FIRST, sizes.rounds)
         report.add("scale.one_more.full", f"one new remote, {rails} rails with {PODS} pods each, raild's CPU",
                    _one_more(speaker, switch, pid, rails, extra, of["other"][0]))
@@ -222,6 +223,49 @@ def eight_rails(report: Report, lab: Lab, node: Node, sizes: Sizes) -> None:
         time.sleep(1)
         report.add("scale.rss8", f"raild, {sizes.many:,} remotes x {rails} rails, resident", memory_kib(pid, "VmRSS") / 1024, "MiB",
                    Budget(400, "MiB"))
+        _restart(report, lab, node, switch, sizes.many + 2 * sizes.samples, here[1:3])
+
+
+def _restart(report: Report, lab: Lab, node: Node, switch: Switch, remotes: int, pair: list[pods.Pod]) -> None:
+    """ovs-vswitchd comes back with no rules: how long until two pods of this node talk, and until every bridge has all its rules."""
+    rails = lab.shape().rails
+    source, target = (pod.addresses(0)[4] for pod in pair)
+    with kernel.inside(pods.namespace(lab, pair[1].name)):
+        receiver = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    prober = Prober(pods.namespace(lab, pair[0].name), source, target)
+    try:
+        receiver.bind((target, PORT))
+        receiver.settimeout(60)
+        prober.start()
+        receiver.recv(64)
+        pid = daemons.pid_of(node, "ovs-vswitchd")
+        if pid is None:
+            raise BenchError("ovs-vswitchd does not run")
+        daemons.kill(pid)
+        receiver.setblocking(False)
+        with suppress(BlockingIOError):
+            while receiver.recv(64):  # what came before it ended
+                pass
+        receiver.settimeout(60)
+        began = time.monotonic()
+        daemons.start_vswitchd(node)
+        receiver.recv(64)
+        talks = time.monotonic() - began
+        while True:
+            try:
+                switch.wait(rails, remotes, PODS)
+                break
+            except LabError:  # a bridge does not answer yet
+                time.sleep(0.05)
+        whole = time.monotonic() - began
+    finally:
+        prober.over.set()
+        if prober.ident is not None:
+            prober.join()
+        receiver.close()
+    rules = rails * (remotes + 2 * PODS * (rails - 1))
+    report.add("scale.restart", f"ovs-vswitchd starts anew, {rails} rails, until two pods of the node talk", talks * 1000)
+    report.add("scale.restart_all", f"  until all {rules:,} rules of remotes are there", whole * 1000)
 
 
 def _converge(speaker: Speaker, arrivals: Arrivals, marks: list, samples: Iterator[str], count: int, meanwhile, pause: float) -> Spread:
