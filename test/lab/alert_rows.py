@@ -23,10 +23,11 @@ import cause_rows_pod as of_pod
 import cause_rows_switch as switch
 from api_server import ApiServer
 from causes import Stage
+from frames import udp_frame
 from railcni_lab import daemons, frontend, kernel, matrix, pods, vty
 from railcni_lab.fabric import METRICS
 from railcni_lab.layout import Lab, Node
-from world import Port, World, eventually, hanging, killed, settle
+from world import Port, World, eventually, hanging, killed, send_frames, settle
 
 N1, N2, NIC = METRICS, "127.0.0.1:9478", "127.0.0.1:9479"  # instances, on n1's loopback
 REAL, OF_A_NIC = "raild of the lab", "a page of raild's code: no device of the lab counts it"
@@ -151,6 +152,29 @@ def flooded(stage: Theatre) -> Iterator[None]:
             yield
     finally:
         world.vsctl(node, "remove", "Open_vSwitch", ".", "other_config", "flow-limit")
+
+
+@contextmanager
+def too_many_destinations(stage: Theatre) -> Iterator[None]:
+    """4,500 of them, again and again: raild's second look sees more refused than its first."""
+    a1 = stage.port("a1")
+    frames = [udp_frame(a1.mac, stage.world.gateway_mac(a1.rail), a1.ipv4, f"10.97.{number >> 8}.{number & 255}", b"many")
+              for number in range(4500)]
+    ended = threading.Event()
+
+    def send() -> None:
+        while not ended.wait(2):
+            send_frames(a1, frames)
+
+    sender = threading.Thread(target=send)
+    sender.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        sender.join()
+        stage.world.appctl(stage.node, "revalidator/purge")
+        stage.world.renew_guard(a1)
 
 
 # The switch
@@ -307,6 +331,7 @@ ROWS: list[AlertRow] = [
     AlertRow("foreign flow that stays", ("RailcniForeignFlows",), switch.foreign_flow),
     AlertRow("foreign flow that raild removes, its first", ("RailcniForeignFlowsRemoved",), foreign_flow_that_is_removed, ends=False),
     AlertRow("a pod floods the datapath, whose limit is 4,000", ("RailcniPodFloods", "RailcniFlowLimitNear"), flooded, seconds=A_LOOK),
+    AlertRow("a pod speaks to 4,500 addresses", ("RailcniDestinationsRefused",), too_many_destinations, ends=False, seconds=A_LOOK),
     AlertRow("all pods talk on a datapath in userspace", ("RailcniNotOffloaded",), all_talk, seconds=A_LOOK),
     AlertRow("lossless asked of uplinks without DCB", ("RailcniRailNotLossless",), not_lossless),
     AlertRow("rates for devices that have none", ("RailcniRatesNotHeld",), switch.rates_without_devlink),
