@@ -234,9 +234,7 @@ def _converge_once(ours: Ours, slot: Slot, sender: str, source: str) -> float:
                        for seconds, ns in [struct.unpack("qq", value[:16])])
         return max(0.0, (arrived - returned) / 1e9)
     finally:
-        prober.over.set()
-        if prober.ident is not None:
-            prober.join()
+        prober.stop()
         receiver.close()
 
 

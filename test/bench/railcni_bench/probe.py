@@ -29,3 +29,8 @@ class Prober(threading.Thread):
                 pass  # refused, no buffer: the next one
             time.sleep(0.001)
         self.socket.close()
+
+    def stop(self) -> None:
+        self.over.set()
+        if self.ident is not None:
+            self.join()

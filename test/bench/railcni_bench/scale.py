@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
-from railcni_lab import daemons, kernel, pods
-from railcni_lab.layout import Lab, LabError, Node, bridge
+from railcni_lab import daemons, fabric, kernel, pods
+from railcni_lab.layout import Lab, Node, bridge
 from railcni_lab.speaker import Speaker, addresses, announce, communities, tenant_id, withdraw
 
 from .measure import BenchError, Budget, Report, Spread, idle_percent, memory_kib, number, on_cpu_ns
@@ -251,17 +251,11 @@ def _restart(report: Report, lab: Lab, node: Node, switch: Switch, remotes: int,
         daemons.start_vswitchd(node)
         receiver.recv(64)
         talks = time.monotonic() - began
-        while True:
-            try:
-                switch.wait(rails, remotes, PODS)
-                break
-            except LabError:  # a bridge does not answer yet
-                time.sleep(0.05)
+        fabric.wait_for_bridges(node, rails)
+        switch.wait(rails, remotes, PODS)
         whole = time.monotonic() - began
     finally:
-        prober.over.set()
-        if prober.ident is not None:
-            prober.join()
+        prober.stop()
         receiver.close()
     rules = rails * (remotes + 2 * PODS * (rails - 1))
     report.add("scale.restart", f"ovs-vswitchd starts anew, {rails} rails, until two pods of the node talk", talks * 1000)
