@@ -8,7 +8,6 @@
 #include "lib/base/pci_address.h"
 #include "lib/base/strict_json.h"
 #include "lib/base/text.h"
-#include "lib/config/derive.h"
 #include "lib/config/document.h"
 #include "lib/config/overlay.h"
 

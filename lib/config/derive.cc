@@ -1,4 +1,4 @@
-#include "lib/config/derive.h"
+#include "lib/config/cluster_file.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

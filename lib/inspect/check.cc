@@ -1,4 +1,4 @@
-#include "lib/inspect/check.h"
+#include "lib/inspect/inspector.h"
 
 #include <algorithm>
 #include <map>

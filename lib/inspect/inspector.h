@@ -15,7 +15,6 @@
 #include "lib/base/clock.h"
 #include "lib/engine/attach/verb_context.h"
 #include "lib/engine/view.h"
-#include "lib/inspect/check.h"
 #include "lib/inspect/doctor/doctor.h"
 #include "lib/inspect/flows.h"
 #include "lib/inspect/hardware.h"
@@ -27,6 +26,16 @@
 namespace rail::inspect {
 
 inline constexpr std::chrono::seconds kAnswerTime{4};
+
+// Compares attachments with their record, as the plugins' CHECK does (CNI SPEC.md "CHECK"), and with what only the daemon knows about
+// them. A part that cannot be checked (Open vSwitch is down, the namespace is gone) is a problem, too. The other parts are checked all
+// the same.
+v1::CheckResponse CheckAll(const std::vector<const engine::AttachmentView*>& attachments, engine::Node& node,
+                           const tenancy::LoadMap& tenants);
+
+// The tenants of a node: those with a pod here, those in node.json, and those of known remotes. Ordered by name, those without a
+// name last, then by id.
+v1::ListTenantsResponse Tenants(const engine::NodeView& view, const config::Tenancy& tenancy);
 
 class Inspector {
  public:

@@ -1,10 +1,9 @@
-#include "lib/inspect/tenants.h"
-
 #include <algorithm>
 #include <map>
 #include <tuple>
 
 #include "lib/base/utf8.h"
+#include "lib/inspect/inspector.h"
 
 namespace rail::inspect {
 namespace {

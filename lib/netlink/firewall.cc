@@ -1,4 +1,4 @@
-#include "lib/netlink/firewall.h"
+#include "lib/netlink/drop_rule.h"
 
 #include <arpa/inet.h>
 #include <endian.h>

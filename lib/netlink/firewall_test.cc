@@ -1,5 +1,5 @@
 // The rules of the kernel's own nftables, as iptables and nft write them.
-#include "lib/netlink/firewall.h"
+#include "lib/netlink/drop_rule.h"
 
 #include <gmock/gmock.h>
 

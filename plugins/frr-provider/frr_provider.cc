@@ -5,8 +5,8 @@
 #include "lib/base/log.h"
 #include "lib/cni/previous.h"
 #include "lib/engine/attach/differences.h"
-#include "lib/engine/attach/readiness.h"
 #include "lib/engine/attach/tenant_link.h"
+#include "lib/engine/attach/verb_context.h"
 #include "plugins/frr-provider/config.h"
 
 namespace rail::frr_provider {
@@ -70,10 +70,12 @@ Outcome<std::string> Add(const Deps& deps, const Request& request) {
   Outcome<std::string> result = cni::PassOn(request);
   if (!result) return result;
   RAIL_ASSIGN(const auto context, VerbContext::Open(deps));
+  context->connections.LetCallsTake(engine::kAddCallTime);
   RAIL_ASSIGN(Attachment attachment, AttachmentOf(*context, request, *config));
   RAIL_TRY(HasTenant(*context, attachment));
   Node node = context->node();
   if (Status announced = AnnounceAndWait(deps, *context, node, attachment, *config); !announced) {
+    context->connections.LetCallsTake(engine::kCallTime);
     auto undone = engine::Undo(node, attachment, IsAlone(attachment) ? "" : engine::kFrrProvider);
     if (!undone) log::Error("clean up after a failed ADD: {}", undone.error().message);
     return tl::make_unexpected(cni::CniError(announced.error()));

@@ -83,7 +83,7 @@ class Adding {
       return Fail(Code::kInternal, "the device's MAC changed from " + plan.mac.ToString() + " to " +
                                        mac.ToString() + " while it moved into the pod");
     };
-    std::future<Status> inside = Beside(configure, context_.connections.device_work());
+    std::future<Status> inside = Beside(configure, context_.connections.beside());
     RAIL_TRY(engine::AdmitTraffic(node_, attachment_, bridge, context_.config.tenancy.mode));
     {
       const Timed timed(Part::kLink);
@@ -128,6 +128,7 @@ class Adding {
   // Call it after a failure.
   void Undo() {
     device_lock_ = {};
+    context_.connections.LetCallsTake(engine::kCallTime);
     if (attachment_.id != 0) engine::UndoMade(node_, attachment_);
   }
 
@@ -400,6 +401,7 @@ Outcome<std::string> Add(const Deps& deps, const Request& request) {
   RAIL_TRY(RailIsFree(*context, request, *rail, pod.identity()));
   RAIL_TRY(FinishEarlierDels(*context, request));
 
+  context->connections.LetCallsTake(engine::kAddCallTime);
   Adding adding(deps, *context, request, *rail, pod);
   Outcome<std::string> result = adopt ? adding.Adopt(std::move(previous)) : adding.Plumb(config->device);
   if (result) {

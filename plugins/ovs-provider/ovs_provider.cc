@@ -1,7 +1,7 @@
 #include "plugins/ovs-provider/ovs_provider.h"
 
-#include "lib/engine/attach/readiness.h"
 #include "lib/engine/attach/tenant_addresses.h"
+#include "lib/engine/attach/verb_context.h"
 #include "plugins/ovs-provider/config.h"
 
 namespace rail::ovs_provider {

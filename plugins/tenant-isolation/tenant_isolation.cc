@@ -28,6 +28,7 @@ Outcome<std::string> Add(const Deps& deps, const Request& request) {
   Outcome<std::string> result = cni::PassOn(request);
   if (!result) return result;
   RAIL_ASSIGN(const auto context, VerbContext::Open(deps));
+  context->connections.LetCallsTake(engine::kAddCallTime);
   if (context->config.tenancy.mode == config::TenancyMode::kOff) return result;
   RAIL_ASSIGN(Attachment attachment, engine::RecordedAttachment(*context, request));
   RAIL_TRY(HasNamespace(request));
@@ -37,6 +38,7 @@ Outcome<std::string> Add(const Deps& deps, const Request& request) {
               tenancy::TenantOf(context->config, request.pod.pod_namespace, deps.tenants));
   RAIL_TRY(engine::KeepsVlans(*context, tenant.name));
   if (Status joined = engine::JoinTenant(node, attachment, tenant); !joined) {
+    context->connections.LetCallsTake(engine::kCallTime);
     auto undone = engine::Undo(node, attachment, engine::kTenantIsolation);
     if (!undone) log::Error("clean up after a failed ADD: {}", undone.error().message);
     return tl::make_unexpected(cni::CniError(joined.error()));

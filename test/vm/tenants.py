@@ -24,6 +24,7 @@ from switched import MAX_IDLE_MS, OVS_COUNTS_PROCESSORS_AFTER
 FIRST_VLAN = 101
 WAIT_MS = 20_000  # for the session of a tenant's first pod, on a kernel that is emulated
 LATER = 11  # CNI's error "try again later"
+ASKED_FOR = 300  # s; a kubelet asks for ever
 
 
 def vlan_of(tenant: str) -> int:
@@ -72,18 +73,18 @@ class Pod:
         self.site.pods.append(self)
         return self
 
-    def ask(self, times: int = 6) -> dict[str, Any]:
+    def ask(self) -> dict[str, Any]:
         """ADD; as a runtime does, DEL and ADD again where the error says that it may go later: a guest may stand still for seconds."""
-        for _ in range(times - 1):
+        ends = time.monotonic() + ASKED_FOR
+        while True:
             try:
                 return self.chain.add(self.attachment)
             except PluginError as error:
-                if error.code != LATER:
+                if error.code != LATER or time.monotonic() > ends:
                     raise
                 print(f"{self.name}: asked again: {error}")
                 self.site.asked_again += 1
                 self.chain.delete(self.attachment)
-        return self.chain.add(self.attachment)
 
     def refused(self) -> PluginError:
         """Why there is no such pod. The runtime has called DEL and the pod's namespace is gone."""

@@ -12,9 +12,11 @@
 
 #include "cmd/raild/health.h"
 #include "lib/base/error.h"
+#include "lib/counters/sampler.h"
 #include "lib/engine/view.h"
 #include "lib/inspect/messages.h"
 #include "lib/inspect/topology.h"
+#include "rail/v1/counters.pb.h"
 #include "rail/v1/node.pb.h"
 
 namespace rail::raild {
@@ -36,6 +38,12 @@ v1::ListAttachmentsResponse ListAttachments(const engine::NodeView& view, const 
 // kInvalid a token that this function has not made.
 Result<v1::ListRemotesResponse> ListRemotes(const engine::NodeView& view,
                                             const v1::ListRemotesRequest& request);
+
+// Counters and bursts (port_messages.cc).
+v1::ListCountersResponse ListCounters(const counters::PortsView& view, const v1::PortFilter& filter);
+v1::ListBurstsResponse ListBursts(const counters::Sampler& sampler, const v1::ListBurstsRequest& request,
+                                  int64_t now_ms);
+v1::ListBurstsResponse ToMessage(const counters::BurstList& list, const v1::ListBurstsRequest& request);
 
 // Remembers what was sent to one watcher and finds what must be sent next. Holds the watcher's attachments, never a view.
 class Changes {

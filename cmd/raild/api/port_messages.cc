@@ -1,4 +1,3 @@
-#include "cmd/raild/api/port_messages.h"
 
 #include <algorithm>
 

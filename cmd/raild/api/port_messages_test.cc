@@ -1,4 +1,4 @@
-#include "cmd/raild/api/port_messages.h"
+#include "cmd/raild/api/messages.h"
 
 #include <gtest/gtest.h>
 

@@ -179,7 +179,7 @@ Result<Restoring> BeginRestore(Node& node, const Attachment& attachment, const S
     return devices->Restore(saved, pod ? &*pod : nullptr, attachment.key.ifname,
                             node.connections.CallDeadline());
   };
-  auto done = Beside(bring_home, node.connections.device_work());
+  auto done = Beside(bring_home, node.connections.beside());
   return Restoring{std::move(*lock), std::move(saved), std::move(gone), std::move(done)};
 }
 
@@ -371,7 +371,7 @@ Result<DeviceMove> DeviceMove::Begin(Node& node, const Attachment& attachment, c
   const auto move = [devices, device, &pod, ifname = attachment.key.ifname] {
     return devices->MoveIn(device, pod, ifname);
   };
-  return DeviceMove(Beside(move, node.connections.device_work()));
+  return DeviceMove(Beside(move, node.connections.beside()));
 }
 
 Result<MacAddress> DeviceMove::Join() {

@@ -127,7 +127,7 @@ TEST_F(AttachmentTest, UndoLeavesNothingWhereNoThreadCanBeMade) {
   Deps deps = world.deps();
   deps.openers = [openers = deps.openers](const config::NodeConfig& config) {
     Openers all = openers(config);
-    all.device_work = std::launch::async;  // as the product's; World's tests have `deferred`
+    all.beside = std::launch::async;  // as the product's; World's tests have `deferred`
     return all;
   };
   context = std::move(*VerbContext::Open(deps));

@@ -95,8 +95,8 @@ struct Openers {
   std::function<Result<std::vector<frr::EchoAnswer>>(const std::vector<frr::EchoPeer>&, Deadline)> echo;
   // The rules of the node's firewall that drop packets. Empty: not read.
   std::function<Result<std::vector<netlink::DropRule>>()> drop_rules;
-  // How a device is moved: async, beside the work on the other connections; deferred, on the thread that waits for the move.
-  std::launch device_work = std::launch::async;
+  // How is done what other work need not wait for, as a device's move: async, beside it; deferred, on the thread that waits for the end.
+  std::launch beside = std::launch::async;
   std::shared_ptr<podnet::PodNet> pods;
 };
 
@@ -104,6 +104,8 @@ struct Openers {
 inline constexpr std::chrono::milliseconds kForJoining{100};
 
 inline constexpr std::chrono::seconds kCallTime{5};
+// An ADD waits longer: it can only fail without what it asks for, and its undo would ask a daemon that is busy for more.
+inline constexpr std::chrono::seconds kAddCallTime{15};
 
 // What an IPAM plugin may take: it may have to wait for an API server, or for a lock of all nodes (whereabouts).
 inline constexpr std::chrono::seconds kIpamTime{25};
@@ -135,6 +137,8 @@ class Connections {
   podnet::PodNet& Pods() { return *openers_.pods; }
   // Gives the next part of the work a new deadline. A dependency that is down stays down.
   void GiveTime(Deadline until) { until_ = until; }
+  // What one call may take from now on.
+  void LetCallsTake(Clock::duration call_time) { call_time_ = call_time; }
   Status ReleaseAddresses(const cni::IpamCall& call);
   // As ovs::AskVswitchd.
   Result<std::string> AskVswitchd(const std::string& command, const std::vector<std::string>& arguments,
@@ -150,7 +154,7 @@ class Connections {
   }
   // Raises the running flow limit of ovs-vswitchd to the configured one. Errors: as Ovsdb::OtherConfig and ovs::AskVswitchd.
   Status RaiseFlowLimit();
-  std::launch device_work() const { return openers_.device_work; }
+  std::launch beside() const { return openers_.beside; }
 
   // The deadline of a call that starts now.
   Deadline CallDeadline() const;

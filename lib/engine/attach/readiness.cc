@@ -1,6 +1,6 @@
-#include "lib/engine/attach/readiness.h"
-
 #include <algorithm>
+
+#include "lib/engine/attach/verb_context.h"
 
 namespace rail::engine {
 

@@ -72,6 +72,12 @@ class VerbContext {
 
 state::AttachmentKey KeyOf(const cni::Request& request);
 
+// What STATUS says when a plugin cannot serve an ADD: 50 "the plugin is not available"; 51 "... and existing containers in the network
+// may have limited connectivity": when the record holds attachments of the request's network. `context` is null when it could not be
+// opened. Source: CNI SPEC.md 1.1.0, section 2, "STATUS".
+cni::CniError NotReady(const std::string& what, const Error& why, const VerbContext* context,
+                       const cni::Request& request);
+
 // The attachment that an earlier plugin of the chain has recorded.
 // Errors: kInvalid there is none: ovs-provider must stand before this plugin in the chain.
 Result<state::Attachment> RecordedAttachment(VerbContext& context, const cni::Request& request);

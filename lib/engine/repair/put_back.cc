@@ -1,4 +1,4 @@
-#include "lib/engine/repair/put_back.h"
+#include "lib/engine/repair/sweep.h"
 
 #include <algorithm>
 #include <utility>

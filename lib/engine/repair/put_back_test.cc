@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "lib/engine/repair/put_back.h"
+#include "lib/engine/repair/sweep.h"
 #include "lib/engine/testing/repair_fixture.h"
 
 namespace rail::engine {

@@ -1,7 +1,10 @@
 #include "lib/engine/repair/rules.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
+
+#include "lib/base/thread.h"
 
 namespace rail::engine {
 namespace {
@@ -26,6 +29,18 @@ bool IsRemotes(uint64_t cookie) {
 
 bool IsTenants(uint64_t cookie) {
   return CookieMatch::Kind(CookieKind::kCompare).Selects(cookie);
+}
+
+// Calls `each` with the rule of every remote that differs, as it should be or, where it should not be, as it was; and with how many
+// remotes more there are.
+void EachDifference(const BridgeRules& before, const BridgeRules& now,
+                    const std::function<void(std::optional<Rule>, bool is_wanted, int more)>& each) {
+  RemoteSelection::Difference(
+      before.remotes(), now.remotes(),
+      [&](const VlanAddress& address, RemoteSelection::Tenants was, RemoteSelection::Tenants is) {
+        each(pipeline::RemoteRule(before.bridge(), address, is ? *is : *was), is.has_value(),
+             (is ? 1 : 0) - (was ? 1 : 0));
+      });
 }
 
 size_t HashOf(const Rule& rule) {
@@ -290,19 +305,16 @@ class RuleRepair::Round {
   // Turns the rules of remotes that the switch has by now into those that it should have.
   Status FollowRemotes() {
     Status status;
-    RemoteSelection::Difference(
-        base_.remotes(), target_.rules.remotes(),
-        [&](const VlanAddress& address, RemoteSelection::Tenants was, RemoteSelection::Tenants now) {
-          if (!status || (!now && target_.remove_nothing)) return;
-          auto rule = pipeline::RemoteRule(base_.bridge(), address, now ? *now : *was);
-          if (rule && now) {
-            bundles_.Add(std::move(*rule));
-          } else if (rule) {
-            bundles_.Remove(std::move(*rule));
-          }
-          remotes_ += (now ? 1 : 0) - (was ? 1 : 0);
-          status = bundles_.CommitIfFull();
-        });
+    EachDifference(base_, target_.rules, [&](std::optional<Rule> rule, bool is_wanted, int more) {
+      if (!status || (!is_wanted && target_.remove_nothing)) return;
+      if (rule && is_wanted) {
+        bundles_.Add(std::move(*rule));
+      } else if (rule) {
+        bundles_.Remove(std::move(*rule));
+      }
+      remotes_ += more;
+      status = bundles_.CommitIfFull();
+    });
     return status;
   }
 
@@ -353,6 +365,33 @@ class RuleRepair::Round {
   uint64_t unexplained_ = 0;
   int64_t remotes_ = 0;  // how many more remotes are selected now
 };
+
+// What others have changed meanwhile the next Repair hears of.
+void RuleRepair::Send(ovs::OpenFlow& bridge, const RuleTarget& target, Deadline deadline, std::launch how) {
+  if (whole_ || !touched_.empty() || !remotes_judged_ || !target.undecided.empty() || target.remove_nothing ||
+      !target.rules.SharesLocal(known_) || target.rules.bridge() != known_.bridge())
+    return;
+  auto change = std::make_shared<ovs::Change>();
+  ahead_more_ = 0;
+  EachDifference(known_, target.rules, [&](std::optional<Rule> rule, bool is_wanted, int more) {
+    ahead_more_ += more;
+    if (rule && change->add.size() + change->remove.size() <= kBundle)
+      (is_wanted ? change->add : change->remove).push_back(std::move(*rule));
+  });
+  if (change->empty() || change->add.size() + change->remove.size() > kBundle) return;
+  ahead_ = target.rules;
+  sent_ = Beside([&bridge, change, deadline] { return bridge.Commit(*change, deadline); }, how);
+}
+
+void RuleRepair::TakeSent() {
+  if (!sent_.valid()) return;
+  if (!sent_.get()) {
+    whole_ = true;  // Repair says why, if it still is so
+    return;
+  }
+  remotes_known_ += static_cast<uint64_t>(ahead_more_);
+  known_ = std::move(ahead_);
+}
 
 Status RuleRepair::Repair(ovs::OpenFlow& bridge, const Ask& ask, Look look) {
   counts_.added = counts_.removed = 0;

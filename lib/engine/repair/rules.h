@@ -13,6 +13,7 @@
 #pragma once
 
 #include <functional>
+#include <future>
 #include <set>
 
 #include "lib/base/file_lock.h"
@@ -65,6 +66,11 @@ class RuleRepair {
   // Errors: kTransient, kInvalid; the next call reads everything.
   Status Repair(ovs::OpenFlow& bridge, const Ask& ask, Look look);
 
+  // Before Repair: sends what has changed of the remotes since the last one, and does not wait, so that ovs-vswitchd works on the bridges
+  // of all rails at once. Does nothing where more is to be looked at. TakeSent waits; call it while `bridge` is open.
+  void Send(ovs::OpenFlow& bridge, const RuleTarget& target, Deadline deadline, std::launch how);
+  void TakeSent();
+
   // The next Repair reads everything.
   void Forget() { whole_ = true; }
   const RuleCounts& counts() const { return counts_; }
@@ -78,10 +84,13 @@ class RuleRepair {
  private:
   class Round;
 
-  BridgeRules known_;            // rules known to be in the switch, except those of the cookies in touched_
-  uint64_t remotes_known_ = 0;   // addresses with rules in the switch
-  uint64_t unexplained_ = 0;     // rules of remotes that stay though nothing explains them
-  bool remotes_judged_ = false;  // none of these stays unexplained
+  BridgeRules known_;         // rules known to be in the switch, except those of the cookies in touched_
+  std::future<Status> sent_;  // a commit that turns the rules known into these:
+  BridgeRules ahead_;
+  int64_t ahead_more_ = 0;              // how many remotes more they have
+  uint64_t remotes_known_ = 0;          // addresses with rules in the switch
+  uint64_t unexplained_ = 0;            // rules of remotes that stay though nothing explains them
+  bool remotes_judged_ = false;         // none of these stays unexplained
   std::set<uint64_t> leaves_unjudged_;  // some of these of the leaf may
   bool whole_ = true;
   std::set<uint64_t> touched_;

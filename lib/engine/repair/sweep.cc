@@ -4,7 +4,6 @@
 #include <set>
 
 #include "lib/base/log.h"
-#include "lib/engine/repair/put_back.h"
 
 namespace rail::engine {
 namespace {

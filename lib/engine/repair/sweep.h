@@ -10,6 +10,7 @@
 #include <map>
 #include <string>
 
+#include "lib/engine/attach/attachment.h"
 #include "lib/engine/attach/verb_context.h"
 #include "lib/engine/attach/whereabouts.h"
 #include "lib/engine/repair/node_status.h"
@@ -18,6 +19,14 @@ namespace rail::engine {
 
 // The DEL of an attachment whose namespace is gone may still come. A runtime retries it within a minute or not at all.
 inline constexpr std::chrono::seconds kGoneGrace{60};
+
+// Puts a device back into its pod, after the NIC has made the device anew: it was reset, or its VFs were removed and made again
+// (README.md of this folder, "A device that is made anew"). Gives the device the MAC that the attachment has, applies what its network
+// asked for, moves it in and configures it as the ADD did. Does nothing when a DEL has begun meanwhile. What it began and could not
+// finish, it takes back. May be repeated.
+// Errors: kNotFound the device does not exist; kUnsupported another plugin has plumbed it; as device::Backend::MoveIn and
+//         podnet::PodNet::Configure.
+Status PutDeviceBack(Node& node, const state::Attachment& attachment);
 
 struct Swept {
   int undone = 0;        // attachments of which nothing is left

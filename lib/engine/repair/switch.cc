@@ -39,8 +39,13 @@ SwitchRepair::SwitchRepair(const config::NodeConfig& config, const Deps& deps, s
     rails_[rail.name] = std::make_unique<RailState>(rail, config_.tenancy.mode, record_, node_status);
 }
 
-void SwitchRepair::ForEachRail(const Work& work) {
+void SwitchRepair::ForEachRail(const Work& work, const Work& before) {
   Connections connections(deps_.openers(config_), After(kRoundLimit));
+  if (before) {
+    for (const config::Rail& rail : config_.rails) before(connections, rail, StateOf(rail));
+    for (const config::Rail& rail : config_.rails) StateOf(rail).rules.TakeSent();
+    deps_.step_ended();
+  }
   bool hung = false;
   for (const config::Rail& rail : config_.rails) {
     const auto began = deps_.now();
@@ -170,11 +175,15 @@ void SwitchRepair::RecordChanged() {
 }
 
 void SwitchRepair::Learned() {
-  ForEachRail([&](Connections& connections, const config::Rail& rail, RailState& state) {
-    if (!state.bridge_present) return;
-    node_status_.Note({Part::kLeaf, rail.name}, LookForLeaf(connections, rail, state));
-    EndRound(rail, state, RepairRules(connections, rail, state, RuleRepair::Look::kNews));
-  });
+  ForEachRail(
+      [&](Connections& connections, const config::Rail& rail, RailState& state) {
+        if (!state.bridge_present) return;
+        node_status_.Note({Part::kLeaf, rail.name}, LookForLeaf(connections, rail, state));
+        EndRound(rail, state, RepairRules(connections, rail, state, RuleRepair::Look::kNews));
+      },
+      [this](Connections& connections, const config::Rail& rail, RailState& state) {
+        SendRules(connections, rail, state);
+      });
   Publish();
 }
 
@@ -356,6 +365,16 @@ void SwitchRepair::LogRepairs(const config::Rail& rail, RailState& state, const 
       rail.name, foreign.count(), rail.bridge, RuleText(foreign.examples().front()),
       DeletingCommand(rail.bridge, foreign.examples().front()));
   state.next_log = now + kLogInterval;
+}
+
+// What fails here RepairRules tells.
+void SwitchRepair::SendRules(Connections& connections, const config::Rail& rail, RailState& state) {
+  if (!state.bridge_present) return;
+  const auto record = record_.Read();
+  const auto bridge = record ? connections.OpenFlow(rail.bridge) : tl::make_unexpected(record.error());
+  if (bridge)
+    state.rules.Send(**bridge, TargetOf(rail, state, **record, node_status_.learned()),
+                     connections.CallDeadline(), connections.beside());
 }
 
 // Reads the record again after the commit. If it has changed in between, does another round.

@@ -109,8 +109,8 @@ class SwitchRepair {
   using Work = std::function<void(Connections& connections, const config::Rail& rail, RailState& state)>;
 
   // Runs `work` for each rail, each with its own deadline. If one rail has waited for a daemon
-  // that hangs, the others do not wait for long.
-  void ForEachRail(const Work& work);
+  // that hangs, the others do not wait for long. `before`: for all rails first, and its rules are in the switch then (RuleRepair::Send).
+  void ForEachRail(const Work& work, const Work& before = {});
   RailState& StateOf(const config::Rail& rail) { return *rails_.at(rail.name); }
   void RepairRail(Connections& connections, const config::Rail& rail, RailState& state);
   // Ends a rail's round: reports its result and sets the next retry. `round`: how the parts of this round ended.
@@ -125,6 +125,7 @@ class SwitchRepair {
   void RaiseRepresentors(Connections& connections, const config::Rail& rail, RailState& state);
   // Who the leaf is; in mode `vrf`, for each VLAN.
   Status LookForLeaf(Connections& connections, const config::Rail& rail, RailState& state);
+  void SendRules(Connections& connections, const config::Rail& rail, RailState& state);
   Status RepairRules(Connections& connections, const config::Rail& rail, RailState& state,
                      RuleRepair::Look look);
   // Logs what was put right and which rules of others stay; at most once in a while, since a program that

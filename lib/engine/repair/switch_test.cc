@@ -66,7 +66,8 @@ TEST_F(RepairTest, TellsTheWatchdogAfterEachRail) {
   };
   EXPECT_EQ(steps([&] { raild->the_switch.Audit(); }), 4) << "the NIC and the rest of each of two rails";
   EXPECT_EQ(steps([&] { raild->the_switch.RecordChanged(); }), 2);
-  EXPECT_EQ(steps([&] { raild->the_switch.Learned(); }), 2);
+  EXPECT_EQ(steps([&] { raild->the_switch.Learned(); }), 3)
+      << "what goes to both at once, and the rest of each";
 }
 
 class FlowLimit : public RepairTest {

@@ -268,7 +268,7 @@ Deps World::deps() {
     openers.devices = [this](netlink::Netlink&) { return std::make_unique<Devices>(*this); };
     openers.ask_vswitchd = [this](const std::string& command, const std::vector<std::string>& arguments,
                                   Deadline) { return vswitchd(command, arguments); };
-    openers.device_work = std::launch::deferred;  // so that a test knows the order of calls
+    openers.beside = beside;
     openers.release_addresses = [this](const cni::IpamCall& call, Deadline deadline) -> cni::Outcome<void> {
       cni::Request request;
       request.command = "DEL";

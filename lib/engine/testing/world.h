@@ -115,6 +115,7 @@ class World {
   std::vector<std::string> Leftovers();
 
   FaultInjector faults;
+  std::launch beside = std::launch::deferred;  // so that a test knows the order of calls
   config::NodeConfig config;
   Result<tenancy::TenantMapPtr> tenants = tenancy::NoMap();  // with kubernetes.tenants
   std::string config_problem;                                // why node.json cannot be read; "": it can

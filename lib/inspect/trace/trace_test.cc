@@ -1,5 +1,5 @@
 // Every verdict of a trace, from what the switch says and what is known of the node.
-#include "lib/inspect/tenants.h"
+#include "lib/inspect/inspector.h"
 #include "lib/inspect/trace/fixture.h"
 
 namespace rail::inspect {
