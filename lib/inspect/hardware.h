@@ -3,7 +3,7 @@
 // Use:      const Machinery seen = LookAtMachinery(config, hardware, After(1s));
 //           RAIL_ASSIGN(const NcclAnswer answer, AskNccl({"ml", "train-0", ""}, *view, config, hardware, After(2s)));
 // Threads:  any
-// Source:   lib/pcie and lib/podresources (their README.md)
+// Source:   lib/pcie and lib/kubelet (their README.md)
 #pragma once
 
 #include <functional>
@@ -23,7 +23,7 @@ namespace rail::inspect {
 struct Hardware {
   std::string sysfs;   // "/sys"
   std::string nvidia;  // "/proc/driver/nvidia"
-  // As podresources::List.
+  // As kubelet::ListPodDevices.
   std::function<Result<std::vector<pcie::PodDevices>>(Deadline)> pods;
 };
 

@@ -15,7 +15,7 @@
 
 namespace rail::pcie {
 
-// What the kubelet has given to a pod (podresources.h of lib/podresources).
+// What the kubelet has given to a pod (podresources.h of lib/kubelet).
 struct PodDevices {
   struct Device {
     std::string resource;  // "nvidia.com/gpu"

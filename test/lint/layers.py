@@ -16,7 +16,7 @@ ALLOWED: dict[str, set[str]] = {
     "sriov": {"base", "netlink"},
     "qos": {"base", "config", "netlink", "sriov"},
     "pcie": {"base", "sriov"},
-    "podresources": {"base", "pcie"},
+    "kubelet": {"base", "pcie"},
     "guard": {"base", "netlink"},
     "device": {"base", "config", "netlink", "sriov"},
     "podnet": {"base", "config", "netlink", "device"},
@@ -61,7 +61,7 @@ KNOWN_REAL = {
 
 WIRE = "lib/wire/"  # the composition root that the plugins and the daemon share; seen by their main.cc alone
 PLUGINS_NEVER_INSIDE = ("lib/frr/bmp/", "lib/engine/repair/", "lib/engine/learned/", "lib/engine/view.h", "lib/engine/part.h")  # raild's; nor wire.cc, which they link
-PLUGINS_NEVER = {"api", "printing", "event", "counters", "http", "inspect", "kubernetes", "podresources", "pcie", "lldp"}  # the daemon's
+PLUGINS_NEVER = {"api", "printing", "event", "counters", "http", "inspect", "kubernetes", "kubelet", "pcie", "lldp"}  # the daemon's
 COMPOSITION_ROOTS = {"main.cc", "wire.cc"}
 
 # Slow to compile, or a dependency that must stay in one file: never in a header of ours.

@@ -32,7 +32,7 @@ MAY_TELL_THE_TIME = {
     "lib/engine/repair/node_status.cc": "since when rules are not known, for people",
     "lib/engine/repair/bgp_feed.cc": "when a remote was learned, for the API",
     "lib/inspect/doctor/rails.cc": "writes that time as text",
-    "lib/podresources/podresources.cc": "gRPC's own deadline of a call is a time of day",
+    "lib/kubelet/podresources.cc": "gRPC's own deadline of a call is a time of day",
     "lib/inspect/inspector.h": "certificates hold by the time of day",
     "plugins/frr-provider/alone.cc": "when a pod was attached, for people",
     "plugins/ovs-provider/add.cc": "when an attachment was made, for people",

@@ -4,7 +4,7 @@
 #include <cstdlib>
 
 #include "lib/base/utf8.h"
-#include "lib/podresources/podresources.h"
+#include "lib/kubelet/podresources.h"
 
 namespace rail::raild {
 namespace {
@@ -41,7 +41,7 @@ inspect::Hardware RealHardware(const config::Paths& paths) {
           .nvidia = FromEnvironment("RAILCNI_NVIDIA", "/proc/driver/nvidia"),
           .pods = [socket = FromEnvironment("RAILCNI_PODRESOURCES",
                                             "/var/lib/kubelet/pod-resources/kubelet.sock")](Deadline until) {
-            return podresources::List(socket, until);
+            return kubelet::ListPodDevices(socket, until);
           }};
 }
 

@@ -1,6 +1,6 @@
 // A kubelet's podresources service, which speaks the real protocol on a unix socket.
 //
-// Use:      Kubelet kubelet({{"ml", "train-0", "nvidia.com/gpu", {"GPU-1"}}});   podresources::List(kubelet.socket(), ...);
+// Use:      PodLister lister({{"ml", "train-0", "nvidia.com/gpu", {"GPU-1"}}});   ListPodDevices(lister.socket(), ...);
 // Threads:  one at a time; the server has its own
 // Owns:     the socket and its folder
 #pragma once
@@ -9,21 +9,21 @@
 #include <string>
 #include <vector>
 
-namespace rail::podresources::testing {
+namespace rail::kubelet::testing {
 
-struct Allocation {
+struct Given {
   std::string pod_namespace;
   std::string pod;
   std::string resource;
   std::vector<std::string> ids;
 };
 
-class Kubelet {
+class PodLister {
  public:
-  explicit Kubelet(std::vector<Allocation> allocations);
-  ~Kubelet();
-  Kubelet(const Kubelet&) = delete;
-  Kubelet& operator=(const Kubelet&) = delete;
+  explicit PodLister(std::vector<Given> allocations);
+  ~PodLister();
+  PodLister(const PodLister&) = delete;
+  PodLister& operator=(const PodLister&) = delete;
   const std::string& socket() const { return socket_; }
 
  private:
@@ -32,4 +32,4 @@ class Kubelet {
   std::unique_ptr<Parts> parts_;
 };
 
-}  // namespace rail::podresources::testing
+}  // namespace rail::kubelet::testing

@@ -1,4 +1,4 @@
-#include "lib/podresources/podresources.h"
+#include "lib/kubelet/podresources.h"
 
 #include <grpcpp/grpcpp.h>
 #include <unistd.h>
@@ -7,7 +7,7 @@
 
 #include "v1/podresources.grpc.pb.h"
 
-namespace rail::podresources {
+namespace rail::kubelet {
 namespace {
 
 // A node has some hundred pods; the kubelet's own clients allow as much.
@@ -15,7 +15,7 @@ constexpr int kLargestAnswer = 16 << 20;  // bytes
 
 }  // namespace
 
-Result<std::vector<pcie::PodDevices>> List(const std::string& socket, Deadline until) {
+Result<std::vector<pcie::PodDevices>> ListPodDevices(const std::string& socket, Deadline until) {
   const std::string doing = "ask the kubelet for the devices of pods at " + socket;
   if (::access(socket.c_str(), F_OK) != 0) return FailErrno(errno, doing);
   grpc::ChannelArguments arguments;
@@ -43,4 +43,4 @@ Result<std::vector<pcie::PodDevices>> List(const std::string& socket, Deadline u
   return pods;
 }
 
-}  // namespace rail::podresources
+}  // namespace rail::kubelet

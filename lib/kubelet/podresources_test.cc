@@ -1,5 +1,5 @@
 // The same cases on a fake that speaks the kubelet's protocol and, where RAILCNI_TEST_PODRESOURCES names its socket, on a real kubelet.
-#include "lib/podresources/podresources.h"
+#include "lib/kubelet/podresources.h"
 
 #include <gmock/gmock.h>
 #include <sys/socket.h>
@@ -11,9 +11,9 @@
 #include <memory>
 
 #include "lib/base/fd.h"
-#include "lib/podresources/testing/kubelet.h"
+#include "lib/kubelet/testing/pod_lister.h"
 
-namespace rail::podresources {
+namespace rail::kubelet {
 namespace {
 
 using namespace std::chrono_literals;
@@ -23,7 +23,7 @@ class PodResources : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
     if (std::string(GetParam()) == "Fake") {
-      fake_ = std::make_unique<testing::Kubelet>(std::vector<testing::Allocation>{
+      fake_ = std::make_unique<testing::PodLister>(std::vector<testing::Given>{
           {"ml", "train-0", "nvidia.com/gpu", {"GPU-1", "GPU-2"}}, {"ml", "plain", "x", {}}});
       socket_ = fake_->socket();
       return;
@@ -32,7 +32,7 @@ class PodResources : public ::testing::TestWithParam<const char*> {
     if (real == nullptr) GTEST_SKIP() << "RAILCNI_TEST_PODRESOURCES names no kubelet's socket";
     socket_ = real;
   }
-  std::unique_ptr<testing::Kubelet> fake_;
+  std::unique_ptr<testing::PodLister> fake_;
   std::string socket_;
 };
 
@@ -40,7 +40,7 @@ INSTANTIATE_TEST_SUITE_P(Contract, PodResources, ::testing::Values("Fake", "Kube
                          [](const auto& each) { return std::string(each.param); });
 
 TEST_P(PodResources, ListsPodsWithTheirNamesAndDevices) {
-  const auto pods = List(socket_, After(5s));
+  const auto pods = ListPodDevices(socket_, After(5s));
   ASSERT_TRUE(pods) << pods.error().message;
   ASSERT_FALSE(pods->empty()) << "a node has pods";
   for (const pcie::PodDevices& pod : *pods) {
@@ -58,7 +58,7 @@ TEST_P(PodResources, ListsPodsWithTheirNamesAndDevices) {
 }
 
 TEST(PodResourcesErrors, NoSocket) {
-  const auto pods = List("/nonexistent/kubelet.sock", After(5s));
+  const auto pods = ListPodDevices("/nonexistent/kubelet.sock", After(5s));
   ASSERT_FALSE(pods);
   EXPECT_EQ(pods.error().code, Code::kNotFound);
   EXPECT_THAT(pods.error().message, HasSubstr("/nonexistent/kubelet.sock"));
@@ -72,7 +72,7 @@ TEST(PodResourcesErrors, AKubeletThatHangsCostsItsTimeOnly) {
   ASSERT_EQ(::bind(listener.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
   ASSERT_EQ(::listen(listener.get(), 1), 0);
   const Deadline began = Clock::now();
-  const auto pods = List(path, After(200ms));
+  const auto pods = ListPodDevices(path, After(200ms));
   ::unlink(path.c_str());
   ASSERT_FALSE(pods);
   EXPECT_EQ(pods.error().code, Code::kTransient);
@@ -80,4 +80,4 @@ TEST(PodResourcesErrors, AKubeletThatHangsCostsItsTimeOnly) {
 }
 
 }  // namespace
-}  // namespace rail::podresources
+}  // namespace rail::kubelet

@@ -1,4 +1,4 @@
-#include "lib/podresources/testing/kubelet.h"
+#include "lib/kubelet/testing/pod_lister.h"
 
 #include <grpcpp/grpcpp.h>
 
@@ -9,15 +9,15 @@
 
 #include "v1/podresources.grpc.pb.h"
 
-namespace rail::podresources::testing {
+namespace rail::kubelet::testing {
 namespace {
 
 class Service final : public v1::PodResourcesLister::Service {
  public:
-  explicit Service(std::vector<Allocation> allocations) : allocations_(std::move(allocations)) {}
-  grpc::Status List(grpc::ServerContext*, const v1::ListPodResourcesRequest*,
-                    v1::ListPodResourcesResponse* response) override {
-    for (const Allocation& each : allocations_) {
+  explicit Service(std::vector<Given> allocations) : allocations_(std::move(allocations)) {}
+  grpc::Status ListPodDevices(grpc::ServerContext*, const v1::ListPodResourcesRequest*,
+                              v1::ListPodResourcesResponse* response) override {
+    for (const Given& each : allocations_) {
       v1::PodResources& pod = *response->add_pod_resources();
       pod.set_name(each.pod);
       pod.set_namespace_(each.pod_namespace);
@@ -31,18 +31,18 @@ class Service final : public v1::PodResourcesLister::Service {
   }
 
  private:
-  std::vector<Allocation> allocations_;
+  std::vector<Given> allocations_;
 };
 
 }  // namespace
 
-struct Kubelet::Parts {
-  explicit Parts(std::vector<Allocation> allocations) : service(std::move(allocations)) {}
+struct PodLister::Parts {
+  explicit Parts(std::vector<Given> allocations) : service(std::move(allocations)) {}
   Service service;
   std::unique_ptr<grpc::Server> server;
 };
 
-Kubelet::Kubelet(std::vector<Allocation> allocations)
+PodLister::PodLister(std::vector<Given> allocations)
     : parts_(std::make_unique<Parts>(std::move(allocations))) {
   std::string pattern = (std::filesystem::temp_directory_path() / "railcni-kubelet-XXXXXX").string();
   if (::mkdtemp(pattern.data()) == nullptr) {
@@ -56,10 +56,10 @@ Kubelet::Kubelet(std::vector<Allocation> allocations)
   parts_->server = builder.BuildAndStart();
 }
 
-Kubelet::~Kubelet() {
+PodLister::~PodLister() {
   parts_->server->Shutdown();
   std::error_code ignored;
   std::filesystem::remove_all(std::filesystem::path(socket_).parent_path(), ignored);
 }
 
-}  // namespace rail::podresources::testing
+}  // namespace rail::kubelet::testing

@@ -1,0 +1,322 @@
+#include "lib/kubelet/plugin.h"
+
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/resource_quota.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <mutex>
+#include <set>
+#include <utility>
+
+#include "lib/base/clock.h"
+#include "lib/base/socket.h"
+#include "v1beta1/deviceplugin.grpc.pb.h"
+
+namespace rail::kubelet {
+namespace {
+
+constexpr int kAnswerTime = 5;  // s that Stop leaves to calls under way
+
+using Ids = std::vector<std::string>;
+using List = std::shared_ptr<const v1beta1::ListAndWatchResponse>;
+
+List ToMessage(const std::vector<Device>& devices) {
+  auto list = std::make_shared<v1beta1::ListAndWatchResponse>();
+  for (const Device& each : devices) {
+    v1beta1::Device& device = *list->add_devices();
+    device.set_id(each.id);
+    device.set_health(each.healthy ? "Healthy" : "Unhealthy");
+    if (each.numa) device.mutable_topology()->add_nodes()->set_id(*each.numa);
+  }
+  return list;
+}
+
+void ToMessage(const Allocation& allocation, v1beta1::ContainerAllocateResponse& response) {
+  response.mutable_envs()->insert(allocation.envs.begin(), allocation.envs.end());
+  response.mutable_annotations()->insert(allocation.annotations.begin(), allocation.annotations.end());
+  for (const Mount& each : allocation.mounts) {
+    v1beta1::Mount& mount = *response.add_mounts();
+    mount.set_container_path(each.container_path);
+    mount.set_host_path(each.host_path);
+    mount.set_read_only(each.read_only);
+  }
+  for (const DeviceNode& each : allocation.nodes) {
+    v1beta1::DeviceSpec& node = *response.add_devices();
+    node.set_container_path(each.container_path);
+    node.set_host_path(each.host_path);
+    node.set_permissions(each.permissions);
+  }
+  for (const std::string& each : allocation.cdi_names) response.add_cdi_devices()->set_name(each);
+}
+
+template <class Texts>
+Ids Sorted(const Texts& texts) {
+  Ids ids(texts.begin(), texts.end());
+  std::ranges::sort(ids, IsBefore);
+  return ids;
+}
+
+grpc::Status Stopping() {
+  return {grpc::StatusCode::UNAVAILABLE, "the device plugin is stopping"};
+}
+
+// The newest list, and the calls of ListAndWatch that follow it. gRPC runs a reaction on another thread than
+// the one that calls the reactor, so one lock is enough.
+class Watches {
+ public:
+  using Reactor = grpc::ServerWriteReactor<v1beta1::ListAndWatchResponse>;
+
+  void Publish(const std::vector<Device>& devices) {
+    const std::lock_guard lock(mutex_);
+    devices_ = devices;
+    list_ = ToMessage(devices);
+    for (Watch* watch : watches_) watch->Send(list_);
+  }
+
+  Reactor* Open(grpc::CallbackServerContext& call) {
+    const std::lock_guard lock(mutex_);
+    auto* watch = new Watch(*this, call);  // deletes itself in OnDone
+    if (stage_ == Stage::kStopping) {
+      watch->Close(Stopping());
+    } else {
+      watches_.insert(watch);
+      watch->Send(list_);
+    }
+    return watch;
+  }
+
+  void End() {
+    const std::lock_guard lock(mutex_);
+    stage_ = Stage::kStopping;
+    for (Watch* watch : watches_) watch->End();
+    watches_.clear();
+  }
+
+  // Whether all devices of `request` can be given away.
+  grpc::Status Check(const v1beta1::AllocateRequest& request) const {
+    const std::lock_guard lock(mutex_);
+    std::set<std::string_view> ids;
+    for (const auto& container : request.container_requests()) {
+      for (const std::string& id : container.devices_ids()) {
+        if (!ids.insert(id).second)
+          return {grpc::StatusCode::INVALID_ARGUMENT,
+                  "the request has device " + id + " twice: report a bug of the kubelet"};
+        const auto device = std::ranges::find(devices_, id, &Device::id);
+        if (device == devices_.end())
+          return {grpc::StatusCode::INVALID_ARGUMENT,
+                  "device " + id + " is not on this plugin's list, or not any more: create the pod anew"};
+        if (!device->healthy)
+          return {grpc::StatusCode::FAILED_PRECONDITION, "device " + id + " is unhealthy (" + device->reason +
+                                                             "): mend that, then create the pod anew"};
+      }
+    }
+    return grpc::Status::OK;
+  }
+
+ private:
+  // One call. All but its reactions are called with the lock held.
+  class Watch final : public Reactor {
+   public:
+    Watch(Watches& watches, grpc::CallbackServerContext& call) : watches_(watches), call_(call) {}
+
+    void Send(List list) {
+      next_ = std::move(list);
+      Write();
+    }
+    void Close(const grpc::Status& status) {
+      if (std::exchange(call_is_, Call::kEnded) == Call::kOpen) Finish(status);
+    }
+    void End() {
+      if (writing_ == nullptr) return Close(Stopping());
+      call_.TryCancel();  // the kubelet may never read what is under way
+    }
+
+    void OnWriteDone(bool ok) override {
+      const std::lock_guard lock(watches_.mutex_);
+      writing_.reset();
+      if (ok) return Write();
+      Close(grpc::Status::CANCELLED);
+    }
+    void OnCancel() override {
+      const std::lock_guard lock(watches_.mutex_);
+      Close(grpc::Status::CANCELLED);
+    }
+    void OnDone() override {
+      {
+        const std::lock_guard lock(watches_.mutex_);
+        watches_.watches_.erase(this);
+      }
+      delete this;
+    }
+
+   private:
+    void Write() {
+      if (call_is_ == Call::kEnded || writing_ != nullptr || next_ == nullptr) return;
+      writing_ = std::move(next_);
+      StartWrite(writing_.get());
+    }
+
+    Watches& watches_;
+    grpc::CallbackServerContext& call_;
+    List writing_;
+    List next_;  // replaced by the newest while a write is under way
+    enum class Call { kOpen, kEnded } call_is_ = Call::kOpen;
+  };
+
+  mutable std::mutex mutex_;
+  std::vector<Device> devices_;
+  List list_ = ToMessage(devices_);
+  std::set<Watch*> watches_;
+  enum class Stage { kServing, kStopping } stage_ = Stage::kServing;
+};
+
+// When gRPC's server ends, it removes what has the name that it bound, whoever made it. So it binds this name,
+// and the socket is renamed.
+std::string BoundName(const std::string& socket) {
+  return socket + "~";
+}
+
+Status RefuseWhenTaken(const std::string& socket) {
+  struct stat info{};
+  if (::lstat(socket.c_str(), &info) != 0) return {};
+  if (!S_ISSOCK(info.st_mode))
+    return Fail(Code::kExists, socket + " is there and is not a socket: move it away");
+  const auto answer = UnixStream::Connect(socket, After(std::chrono::seconds(1)));
+  if (answer || (answer.error().sys_errno != ECONNREFUSED && answer.error().code != Code::kNotFound))
+    return Fail(Code::kBusy, "another process serves " + socket + ": take another name");
+  return {};
+}
+
+// Allocate may take a while, so it runs on threads of this server and not on those that all servers of the process share.
+class Service final
+    : public v1beta1::DevicePlugin::WithCallbackMethod_ListAndWatch<v1beta1::DevicePlugin::Service> {
+ public:
+  Service(Watches& watches, Answers answers) : watches_(watches), answers_(std::move(answers)) {}
+
+  grpc::Status GetDevicePluginOptions(grpc::ServerContext*, const v1beta1::Empty*,
+                                      v1beta1::DevicePluginOptions* response) override {
+    response->set_get_preferred_allocation_available(true);
+    return grpc::Status::OK;
+  }
+
+  Watches::Reactor* ListAndWatch(grpc::CallbackServerContext* call, const v1beta1::Empty*) override {
+    return watches_.Open(*call);
+  }
+
+  grpc::Status Allocate(grpc::ServerContext*, const v1beta1::AllocateRequest* request,
+                        v1beta1::AllocateResponse* response) override {
+    if (const grpc::Status status = watches_.Check(*request); !status.ok()) return status;
+    for (const auto& container : request->container_requests()) {
+      const auto allocation = answers_.allocate(Sorted(container.devices_ids()));
+      if (!allocation) return {grpc::StatusCode::FAILED_PRECONDITION, allocation.error().message};
+      ToMessage(*allocation, *response->add_container_responses());
+    }
+    return grpc::Status::OK;
+  }
+
+  grpc::Status GetPreferredAllocation(grpc::ServerContext*,
+                                      const v1beta1::PreferredAllocationRequest* request,
+                                      v1beta1::PreferredAllocationResponse* response) override {
+    for (const auto& container : request->container_requests()) {
+      const Ids preferred =
+          Preferred(Sorted(container.available_deviceids()), Sorted(container.must_include_deviceids()),
+                    static_cast<size_t>(std::max(container.allocation_size(), 0)));
+      response->add_container_responses()->mutable_deviceids()->Assign(preferred.begin(), preferred.end());
+    }
+    return grpc::Status::OK;
+  }
+
+ private:
+  // An error here would cost the pod, for advice alone.
+  Ids Preferred(const Ids& available, const Ids& must_include, size_t size) const {
+    Ids chosen = answers_.prefer(available, must_include, size);
+    const std::set<std::string_view> distinct(chosen.begin(), chosen.end());
+    const auto is_chosen = [&](const std::string& id) { return distinct.contains(id); };
+    const auto is_offered = [&](const std::string& id) {
+      return std::ranges::find(available, id) != available.end() ||
+             std::ranges::find(must_include, id) != must_include.end();
+    };
+    if (chosen.size() == size && distinct.size() == size && std::ranges::all_of(must_include, is_chosen) &&
+        std::ranges::all_of(chosen, is_offered)) {
+      return chosen;
+    }
+    Ids first = must_include;
+    for (const std::string& id : available) {
+      if (first.size() >= size) break;
+      if (std::ranges::find(must_include, id) == must_include.end()) first.push_back(id);
+    }
+    return first;
+  }
+
+  Watches& watches_;
+  const Answers answers_;
+};
+
+}  // namespace
+
+struct DevicePlugin::Parts {
+  Parts(std::string path, Answers answers) : socket(std::move(path)), service(watches, std::move(answers)) {}
+
+  const std::string socket;
+  ino_t inode = 0;  // of the socket. While the server listens, nobody else's file can have it
+  Watches watches;
+  Service service;
+  std::unique_ptr<grpc::Server> server;
+};
+
+DevicePlugin::DevicePlugin(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+
+DevicePlugin::~DevicePlugin() {
+  Stop();
+}
+
+Result<std::unique_ptr<DevicePlugin>> DevicePlugin::Start(const std::string& socket, Answers answers) {
+  const std::string doing = "serve a device plugin on " + socket;
+  const std::string bound = BoundName(socket);
+  if (!socket.starts_with('/') || bound.size() >= sizeof(sockaddr_un::sun_path))
+    return Fail(Code::kInvalid, doing + ": the path of its socket is absolute and has at most 106 bytes");
+  if (::access(socket.substr(0, socket.rfind('/') + 1).c_str(), W_OK) != 0) return FailErrno(errno, doing);
+  RAIL_TRY(RefuseWhenTaken(socket));
+  auto parts = std::make_unique<Parts>(socket, std::move(answers));
+  grpc::ResourceQuota quota("device plugin");
+  quota.SetMaxThreads(kMostCalls + 1);  // one waits for the next call
+  grpc::ServerBuilder builder;
+  builder.SetResourceQuota(quota);
+  builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);
+  builder.SetSyncServerOption(grpc::ServerBuilder::MAX_POLLERS, 1);
+  builder.AddListeningPort("unix:" + bound, grpc::InsecureServerCredentials());
+  builder.RegisterService(&parts->service);
+  parts->server = builder.BuildAndStart();
+  if (parts->server == nullptr) return Fail(Code::kInternal, doing + ": gRPC does not start");
+  struct stat info{};
+  if (::chmod(bound.c_str(), 0600) != 0 || ::stat(bound.c_str(), &info) != 0 ||
+      ::rename(bound.c_str(), socket.c_str()) != 0) {
+    return FailErrno(errno, doing);
+  }
+  parts->inode = info.st_ino;
+  return std::unique_ptr<DevicePlugin>(new DevicePlugin(std::move(parts)));
+}
+
+void DevicePlugin::Publish(const std::vector<Device>& devices) {
+  parts_->watches.Publish(devices);
+}
+
+bool DevicePlugin::IsReachable() const {
+  struct stat info{};
+  return ::lstat(parts_->socket.c_str(), &info) == 0 && info.st_ino == parts_->inode;
+}
+
+void DevicePlugin::Stop() {
+  if (IsReachable()) ::unlink(parts_->socket.c_str());
+  parts_->inode = 0;
+  parts_->watches.End();
+  parts_->server->Shutdown(
+      gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_seconds(kAnswerTime, GPR_TIMESPAN)));
+}
+
+}  // namespace rail::kubelet
