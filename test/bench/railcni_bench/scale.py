@@ -260,6 +260,9 @@ def _restart(report: Report, lab: Lab, node: Node, switch: Switch, remotes: int,
     rules = rails * (remotes + 2 * PODS * (rails - 1))
     report.add("scale.restart", f"ovs-vswitchd starts anew, {rails} rails, until two pods of the node talk", talks * 1000)
     report.add("scale.restart_all", f"  until all {rules:,} rules of remotes are there", whole * 1000)
+    pid = daemons.pid_of(node, "ovs-vswitchd")
+    if pid is not None:
+        report.add("scale.switch_rss", "  ovs-vswitchd with them, resident", memory_kib(pid, "VmRSS") / 1024, "MiB")
 
 
 def _converge(speaker: Speaker, arrivals: Arrivals, marks: list, samples: Iterator[str], count: int, meanwhile, pause: float) -> Spread:
