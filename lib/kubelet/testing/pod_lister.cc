@@ -16,7 +16,7 @@ class Service final : public v1::PodResourcesLister::Service {
  public:
   explicit Service(std::vector<Given> allocations) : allocations_(std::move(allocations)) {}
   grpc::Status List(grpc::ServerContext*, const v1::ListPodResourcesRequest*,
-                              v1::ListPodResourcesResponse* response) override {
+                    v1::ListPodResourcesResponse* response) override {
     for (const Given& each : allocations_) {
       v1::PodResources& pod = *response->add_pod_resources();
       pod.set_name(each.pod);
