@@ -16,9 +16,12 @@ using engine::testing::Dependency;
 using engine::testing::Name;
 using engine::testing::PodSpec;
 using ovs::CookieKind;
+using ::testing::AllOf;
+using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 constexpr Dependency kEdges[] = {Dependency::kOvsdb,   Dependency::kOpenFlow, Dependency::kBgp,
                                  Dependency::kNetlink, Dependency::kDevices,  Dependency::kPods,
@@ -40,6 +43,43 @@ TEST_F(FailureTest, AddSaysWhichEdgeIsDownAndLeavesNothing) {
     ExpectDone(chain.Del(pod));
     EXPECT_THAT(world.Leftovers(), IsEmpty());
   }
+}
+
+// Only its undo can look at the device again.
+TEST_F(FailureTest, ACallOfAnAddMayTakeThreeTimesAsLongAsOneOfItsUndo) {
+  std::map<std::string, std::vector<int64_t>> seconds;  // that a call may take, by what is called
+  engine::Deps deps = world.deps();
+  deps.openers = [&, openers = deps.openers](const config::NodeConfig& config) {
+    engine::Openers all = openers(config);
+    const auto note = [&](const std::string& what, Deadline deadline) {
+      seconds[what].push_back(std::chrono::round<std::chrono::seconds>(deadline - Clock::now()).count());
+    };
+    all.lock_device = [=, lock = all.lock_device](const std::string& device, Deadline deadline) {
+      note("device", deadline);
+      return lock(device, deadline);
+    };
+    all.openflow = [=, open = all.openflow](const std::string& bridge, Deadline deadline) {
+      note("switch", deadline);
+      return open(bridge, deadline);
+    };
+    all.bgp = [=, open = all.bgp](Deadline deadline) {
+      note("bgpd", deadline);
+      return open(deadline);
+    };
+    return all;
+  };
+  engine::testing::Chain noted(
+      {ovs_provider::MakePlugin(deps), tenant_isolation::MakePlugin(deps), frr_provider::MakePlugin(deps)});
+  const PodSpec pod = world.MakePod("p1", "ns-a", "vf0");
+  ExpectDone(noted.Add(pod));
+  EXPECT_THAT(seconds["device"], ElementsAre(15));
+  EXPECT_THAT(seconds["switch"], ElementsAre(15, 15)) << "of ovs-provider, and of tenant-isolation";
+  EXPECT_THAT(seconds["bgpd"], AllOf(Not(IsEmpty()), Each(15)));
+  ExpectDone(noted.Del(pod));
+  seconds.clear();
+  world.faults.down = {Dependency::kOpenFlow};
+  EXPECT_EQ(noted.Add(pod).plugin, "ovs-provider");
+  EXPECT_THAT(seconds["device"], ElementsAre(15, 5));
 }
 
 // The strongest form: every single call of an ADD fails once.

@@ -182,6 +182,38 @@ constexpr Key kKubernetesRows[] = {
 };
 constexpr KeyTable kKubernetesKeys{kKubernetesRows};
 
+// What the kubelet takes for an extended resource (Kubernetes, pkg/apis/core/v1/helper, IsExtendedResourceName), whatever the rail is.
+bool IsResourceOfRails(std::string_view text) {
+  constexpr size_t kLongestDomain =
+      253 - std::string_view("requests.").size();  // a quota puts that before it
+  Rail longest;
+  longest.name.assign(15, 'x');
+  longest.index = kLastRailIndex;
+  const std::string name = Kubelet{.resource = std::string(text)}.ResourceOf(longest);
+  const size_t slash = name.find('/');
+  if (slash == std::string::npos || slash > kLongestDomain || !IsLabelKey(name)) return false;
+  return !name.substr(0, slash).ends_with("kubernetes.io") && !name.starts_with("requests.");
+}
+
+constexpr Key kKubeletRows[] = {
+    Row<&Kubelet::device_plugin>("device_plugin", "false", kAtOnce, {},
+                                 "raild offers the rails' devices to the kubelet "
+                                 "([how](../kubelet/README.md)); no other device plugin may offer them"),
+    Row<&Kubelet::resource>(
+        "resource", "\"nvidia.com/rail{index}\"", kAtOnce,
+        Text(IsResourceOfRails,
+             "the name of an extended resource, DOMAIN/NAME, in which \"{index}\" and \"{rail}\" stand for "
+             "the rail's index and name"),
+        "each rail has its own"),
+    Row<&Kubelet::grace_s>("grace_s", "15", kAtOnce, Range(1, 3600),
+                           "s: what is wrong with a rail or device for less is no news for the kubelet"),
+    Row<&Kubelet::folder>(
+        "folder", "\"/var/lib/kubelet/device-plugins\"", kAtOnce,
+        Text([](std::string_view text) { return IsPath(text, 70); }, "an absolute path of at most 70 bytes"),
+        "with the kubelet's socket"),
+};
+constexpr KeyTable kKubeletKeys{kKubeletRows};
+
 constexpr Key kLabelsRows[] = {
     Row<&TopologyLabels::unit>("unit", "\"railcni.io/su\"", kAtOnce, kLabelKey, "of the scalable unit"),
     Row<&TopologyLabels::leaf>("leaf", "\"railcni.io/leaf-\"", kAtOnce, kLabelStart,
@@ -246,6 +278,7 @@ constexpr Key kNodeRows[] = {
                               "byte counters at each tick ([lib/counters](../counters/README.md))"),
     Part<&NodeConfig::kubernetes>("kubernetes", "no API server", kKubernetesKeys,
                                   "[lib/kubernetes](../kubernetes/README.md)"),
+    Part<&NodeConfig::kubelet>("kubelet", "{}", kKubeletKeys),
     Part<&NodeConfig::frontend>(
         "frontend", "none", kFrontendKeys,
         "BGP on the management links ([the front end](../frr/README.md#the-front-end)); needs `bgp.manage`"),

@@ -128,7 +128,7 @@ TEST(Keys, EndWhereTheirRangesEnd) {
     EXPECT_THAT(ProblemsAt(path, key.rule.most + 1), Contains(range)) << path;
     EXPECT_THAT(ProblemsAt(path, static_cast<int64_t>(key.rule.least) - 1), Contains(range)) << path;
   });
-  EXPECT_EQ(ranges, 17U);
+  EXPECT_EQ(ranges, 18U);
 }
 
 TEST(Keys, HaveAsManyItemsAsTheirRowsSay) {
@@ -153,6 +153,7 @@ TEST(Keys, EndWhereTheirLongestTextsEnd) {
       {"ovs.db", "unix:/", 5 + 107}, {"ovs.run_dir", "/", 86},         {"frr.run_dir", "/", 86},
       {"api.cert_file", "/", 4095},  {"api.key_file", "/", 4095},      {"api.client_ca_file", "/", 4095},
       {"topology.unit", "", 63},     {"topology.labels.unit", "", 63}, {"topology.labels.leaf", "", 63 - 15},
+      {"kubelet.folder", "/", 70},
   };
   for (const auto& [path, start, most] : kTexts) {
     EXPECT_THAT(ProblemsAt(path, start + std::string(most - start.size(), 'x')), IsEmpty()) << path;

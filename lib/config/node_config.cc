@@ -75,6 +75,17 @@ const DeviceEntry* Rail::FindDevice(std::string_view device) const {
   return it == devices.end() ? nullptr : &*it;
 }
 
+std::string Kubelet::ResourceOf(const Rail& rail) const {
+  std::string name = resource;
+  const auto put = [&name](std::string_view word, const std::string& value) {
+    for (size_t at = name.find(word); at != std::string::npos; at = name.find(word, at + value.size()))
+      name.replace(at, word.size(), value);
+  };
+  put("{index}", std::to_string(rail.index));
+  put("{rail}", rail.name);
+  return name;
+}
+
 const Rail* NodeConfig::FindRail(std::string_view name) const {
   const auto it = std::ranges::find(rails, name, &Rail::name);
   return it == rails.end() ? nullptr : &*it;

@@ -142,6 +142,16 @@ struct Kubernetes {
   std::string api;      // "https://10.0.0.1:6443"; "": the one of raild's own pod
 };
 
+// Whether raild is a device plugin of the kubelet, which gives the rails' devices to pods.
+struct Kubelet {
+  bool device_plugin = false;
+  std::string resource = "nvidia.com/rail{index}";  // "{index}" and "{rail}" stand for the rail's
+  uint32_t grace_s = 15;                            // how long a fault lasts before the kubelet hears of it
+  std::string folder = "/var/lib/kubelet/device-plugins";
+
+  std::string ResourceOf(const Rail& rail) const;
+};
+
 // Which cluster the node is of. Its name is part of every tenant's id, so two clusters of one name and one bgp.community_asn are one
 // cluster to everybody.
 struct Cluster {
@@ -161,6 +171,7 @@ struct NodeConfig {
   Api api;
   Metrics metrics;
   Kubernetes kubernetes;
+  Kubelet kubelet;
   Frontend frontend;
   Bursts bursts;
   Topology topology;

@@ -28,6 +28,16 @@ void CheckPlaces(Section& in, const std::vector<Rail>& rails) {
   }
 }
 
+void CheckResources(Section& in, const NodeConfig& node) {
+  std::map<std::string, std::string> rails;  // by resource
+  for (const Rail& rail : node.rails) {
+    const auto [other, is_new] = rails.emplace(node.kubelet.ResourceOf(rail), rail.name);
+    if (!node.kubelet.device_plugin || is_new) continue;
+    in.Add("kubelet.resource", "gives " + other->second + " and " + rail.name + " one name, " + other->first +
+                                   ": \"{index}\" or \"{rail}\" in it tells them apart");
+  }
+}
+
 // No tenant of the file without a VLAN. Without kubernetes.tenants, no VLAN without a tenant either: a name that was mistyped.
 void CheckVlans(Section& in, const NodeConfig& node) {
   const Tenancy& tenancy = node.tenancy;
@@ -53,6 +63,7 @@ void CheckNode(Section& in, const Key&, NodeConfig& node) {
     in.Add("rules",
            "a node's own file has none: `raild --resolve-config` makes it of the file for all nodes");
   CheckPlaces(in, node.rails);
+  CheckResources(in, node);
   if (node.tenancy.mode == TenancyMode::kOff) {
     if (node.kubernetes.tenants)
       in.Add("kubernetes.tenants", "true needs tenancy.mode \"namespace\": mode \"off\" has no tenants");

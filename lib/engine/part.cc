@@ -42,6 +42,7 @@ constexpr Entry EntryOf(Part part) {
     case Part::kRates: return {"rates"};
     case Part::kQosGivenBack: return {"QoS that is given back"};
     case Part::kFlowLimit: return {"flow limit"};
+    case Part::kKubelet: return {"kubelet"};
   }
   return {};
 }

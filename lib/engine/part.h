@@ -45,6 +45,7 @@ enum class Part {
   kRates,
   kQosGivenBack,
   kFlowLimit,
+  kKubelet,
 };
 
 // The word of a part without its rail: "leaf", "rail", "bgp feed". No two parts have the same. It never changes: metrics have it.

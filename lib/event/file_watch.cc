@@ -10,7 +10,21 @@
 
 namespace rail::event {
 
+namespace {
+
+constexpr uint32_t kEvents = IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_ONLYDIR;
+
+}  // namespace
+
 Result<FileWatch> FileWatch::Open(const std::string& path) {
+  return OpenFor(path, kEvents);
+}
+
+Result<FileWatch> FileWatch::OpenForSocket(const std::string& path) {
+  return OpenFor(path, kEvents | IN_CREATE);
+}
+
+Result<FileWatch> FileWatch::OpenFor(const std::string& path, uint32_t events) {
   const size_t slash = path.rfind('/');
   const std::string doing = "watch " + path;
   if (!path.starts_with('/') || slash + 1 == path.size())
@@ -18,8 +32,7 @@ Result<FileWatch> FileWatch::Open(const std::string& path) {
   const std::string folder = slash == 0 ? "/" : path.substr(0, slash);
   Fd fd(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
   if (!fd) return FailErrno(errno, doing);
-  constexpr uint32_t kEvents = IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_ONLYDIR;
-  if (::inotify_add_watch(fd.get(), folder.c_str(), kEvents) < 0) return FailErrno(errno, doing);
+  if (::inotify_add_watch(fd.get(), folder.c_str(), events) < 0) return FailErrno(errno, doing);
   return FileWatch(std::move(fd), path.substr(slash + 1));
 }
 

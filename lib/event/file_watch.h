@@ -7,6 +7,7 @@
 // Source:   inotify(7)
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "lib/base/error.h"
@@ -20,6 +21,8 @@ class FileWatch {
   // changes what it leads to is not noticed, who replaces the link is. A folder that goes takes its watch with it.
   // Errors: kNotFound there is no such folder; kPermission; kTransient the user has as many watches as he may have.
   static Result<FileWatch> Open(const std::string& path);
+  // The same for a socket, which is never written: Drain also tells that it was made.
+  static Result<FileWatch> OpenForSocket(const std::string& path);
 
   int fd() const { return fd_.get(); }  // readable when something in the folder has changed
   // Takes all that has happened, without waiting. True: the file was written and closed, replaced or removed since the last call, or the
@@ -27,6 +30,7 @@ class FileWatch {
   bool Drain();
 
  private:
+  static Result<FileWatch> OpenFor(const std::string& path, uint32_t events);
   FileWatch(Fd fd, std::string name) : fd_(std::move(fd)), name_(std::move(name)) {}
 
   Fd fd_;

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -68,6 +71,22 @@ TEST_F(FileWatchTest, TellsOfAFileThatGoesAndComesBack) {
   EXPECT_TRUE(watch->Drain());
   fs::rename(Path("node.json"), Path("elsewhere"));
   EXPECT_TRUE(watch->Drain());
+}
+
+TEST_F(FileWatchTest, TellsOfASocketThatIsMadeAndMadeAnew) {
+  auto opened = FileWatch::OpenForSocket(Path("some.sock"));
+  ASSERT_TRUE(opened) << opened.error().message;
+  for (int i = 0; i < 2; ++i) {
+    const int made = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
+    Path("some.sock").copy(address.sun_path, sizeof address.sun_path - 1);
+    ASSERT_EQ(::bind(made, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+    ::close(made);
+    EXPECT_TRUE(opened->Drain());
+    fs::remove(Path("some.sock"));
+    EXPECT_TRUE(opened->Drain());
+  }
+  EXPECT_FALSE(watch->Drain()) << "another file of the folder";
 }
 
 TEST_F(FileWatchTest, TellsWhenItsFolderGoes) {

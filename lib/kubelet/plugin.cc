@@ -2,19 +2,16 @@
 
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/resource_quota.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <utility>
 
-#include "lib/base/clock.h"
-#include "lib/base/socket.h"
+#include "lib/base/socket_file.h"
 #include "v1beta1/deviceplugin.grpc.pb.h"
 
 namespace rail::kubelet {
@@ -175,23 +172,6 @@ class Watches {
   enum class Stage { kServing, kStopping } stage_ = Stage::kServing;
 };
 
-// When gRPC's server ends, it removes what has the name that it bound, whoever made it. So it binds this name,
-// and the socket is renamed.
-std::string BoundName(const std::string& socket) {
-  return socket + "~";
-}
-
-Status RefuseWhenTaken(const std::string& socket) {
-  struct stat info{};
-  if (::lstat(socket.c_str(), &info) != 0) return {};
-  if (!S_ISSOCK(info.st_mode))
-    return Fail(Code::kExists, socket + " is there and is not a socket: move it away");
-  const auto answer = UnixStream::Connect(socket, After(std::chrono::seconds(1)));
-  if (answer || (answer.error().sys_errno != ECONNREFUSED && answer.error().code != Code::kNotFound))
-    return Fail(Code::kBusy, "another process serves " + socket + ": take another name");
-  return {};
-}
-
 // Allocate may take a while, so it runs on threads of this server and not on those that all servers of the process share.
 class Service final
     : public v1beta1::DevicePlugin::WithCallbackMethod_ListAndWatch<v1beta1::DevicePlugin::Service> {
@@ -260,10 +240,9 @@ class Service final
 }  // namespace
 
 struct DevicePlugin::Parts {
-  Parts(std::string path, Answers answers) : socket(std::move(path)), service(watches, std::move(answers)) {}
+  Parts(SocketFile socket, Answers answers) : file(std::move(socket)), service(watches, std::move(answers)) {}
 
-  const std::string socket;
-  ino_t inode = 0;  // of the socket. While the server listens, nobody else's file can have it
+  std::optional<SocketFile> file;  // none: stopped
   Watches watches;
   Service service;
   std::unique_ptr<grpc::Server> server;
@@ -277,28 +256,21 @@ DevicePlugin::~DevicePlugin() {
 
 Result<std::unique_ptr<DevicePlugin>> DevicePlugin::Start(const std::string& socket, Answers answers) {
   const std::string doing = "serve a device plugin on " + socket;
-  const std::string bound = BoundName(socket);
-  if (!socket.starts_with('/') || bound.size() >= sizeof(sockaddr_un::sun_path))
-    return Fail(Code::kInvalid, doing + ": the path of its socket is absolute and has at most 106 bytes");
-  if (::access(socket.substr(0, socket.rfind('/') + 1).c_str(), W_OK) != 0) return FailErrno(errno, doing);
-  RAIL_TRY(RefuseWhenTaken(socket));
-  auto parts = std::make_unique<Parts>(socket, std::move(answers));
+  if (socket.starts_with('/') && ::access(socket.substr(0, socket.rfind('/') + 1).c_str(), W_OK) != 0)
+    return FailErrno(errno, doing);
+  RAIL_ASSIGN(SocketFile file, SocketFile::Prepare(socket));
+  auto parts = std::make_unique<Parts>(std::move(file), std::move(answers));
   grpc::ResourceQuota quota("device plugin");
   quota.SetMaxThreads(kMostCalls + 1);  // one waits for the next call
   grpc::ServerBuilder builder;
   builder.SetResourceQuota(quota);
   builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);
   builder.SetSyncServerOption(grpc::ServerBuilder::MAX_POLLERS, 1);
-  builder.AddListeningPort("unix:" + bound, grpc::InsecureServerCredentials());
+  builder.AddListeningPort("unix:" + parts->file->bind_path(), grpc::InsecureServerCredentials());
   builder.RegisterService(&parts->service);
   parts->server = builder.BuildAndStart();
   if (parts->server == nullptr) return Fail(Code::kInternal, doing + ": gRPC does not start");
-  struct stat info{};
-  if (::chmod(bound.c_str(), 0600) != 0 || ::stat(bound.c_str(), &info) != 0 ||
-      ::rename(bound.c_str(), socket.c_str()) != 0) {
-    return FailErrno(errno, doing);
-  }
-  parts->inode = info.st_ino;
+  RAIL_TRY(parts->file->Publish(""));
   return std::unique_ptr<DevicePlugin>(new DevicePlugin(std::move(parts)));
 }
 
@@ -307,13 +279,11 @@ void DevicePlugin::Publish(const std::vector<Device>& devices) {
 }
 
 bool DevicePlugin::IsReachable() const {
-  struct stat info{};
-  return ::lstat(parts_->socket.c_str(), &info) == 0 && info.st_ino == parts_->inode;
+  return parts_->file && parts_->file->IsThere();
 }
 
 void DevicePlugin::Stop() {
-  if (IsReachable()) ::unlink(parts_->socket.c_str());
-  parts_->inode = 0;
+  parts_->file.reset();
   parts_->watches.End();
   parts_->server->Shutdown(
       gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_seconds(kAnswerTime, GPR_TIMESPAN)));

@@ -57,7 +57,7 @@ class DevicePlugin {
   static constexpr int kMostCalls = 4;  // besides ListAndWatch, which takes no thread
 
   // Serves when it returns, with an empty list: capacity 0. A socket at `socket` that nobody serves is replaced.
-  //   socket  absolute path of at most 106 bytes, in a folder that exists
+  //   socket  absolute path of at most 107 bytes, in a folder that exists
   // Errors: kBusy another process serves it; kExists something else has that name; kInvalid the path;
   //         kNotFound no such folder; kPermission; kInternal gRPC does not start.
   static Result<std::unique_ptr<DevicePlugin>> Start(const std::string& socket, Answers answers);

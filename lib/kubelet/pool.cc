@@ -24,7 +24,7 @@ DevicePool::Look DevicePool::See(const std::vector<Seen>& seen, Deadline now) {
     const auto before = faults_.find(each.id);
     Fault fault = before == faults_.end() ? Fault{.since = now} : before->second;
     const Deadline end = fault.since + grace_;
-    fault.told = fault.told || each.at_once || end <= now;
+    fault.told = fault.told || each.at_once || end <= now || !IsListed(each.id);
     faults.emplace(each.id, fault);
     if (fault.told) {
       device.healthy = false;
@@ -38,6 +38,10 @@ DevicePool::Look DevicePool::See(const std::vector<Seen>& seen, Deadline now) {
   look.changed = !std::ranges::equal(look.devices, last_, SameToTheKubelet);
   last_ = look.devices;
   return look;
+}
+
+bool DevicePool::IsListed(const std::string& id) const {
+  return std::ranges::find(last_, id, &Device::id) != last_.end();
 }
 
 bool IsBefore(std::string_view a, std::string_view b) {

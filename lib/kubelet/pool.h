@@ -1,5 +1,5 @@
 // The list of devices that the kubelet should have, from what is seen now. A fault makes a device unhealthy
-// when it has lasted for a grace period; recovery is told at once.
+// when it has lasted for a grace period, or if it is there when the device is first seen; recovery is told at once.
 //
 // Use:      DevicePool pool(grace);   const auto now = pool.See(seen, Clock::now());
 //           if (now.changed) plugin.Publish(now.devices);   // and call See again by now.look_again
@@ -51,6 +51,8 @@ class DevicePool {
     Deadline since;
     bool told = false;
   };
+
+  bool IsListed(const std::string& id) const;
 
   const Clock::duration grace_;
   std::map<std::string, Fault> faults_;  // by device

@@ -76,6 +76,7 @@ TEST_F(Pool, AFlapShorterThanTheGracePeriodIsNotTold) {
 }
 
 TEST_F(Pool, AFaultIsToldAtTheEndOfTheGracePeriod) {
+  (void)See(-1s, "");
   (void)See(0s, "no carrier");
   EXPECT_FALSE(See(kGrace - 1ns, "no carrier").changed);
   const auto look = See(kGrace, "no carrier");
@@ -85,12 +86,14 @@ TEST_F(Pool, AFaultIsToldAtTheEndOfTheGracePeriod) {
 }
 
 TEST_F(Pool, AFaultThatBecomesAnotherHasLastedWithoutABreak) {
+  (void)See(-1s, "");
   (void)See(0s, "no carrier");
   (void)See(kGrace - 1s, "no session");
   EXPECT_THAT(Unhealthy(See(kGrace, "no session")), ElementsAre("a: no session"));
 }
 
 TEST_F(Pool, ABreakBeginsThePeriodAnew) {
+  (void)See(-1s, "");
   (void)See(0s, "no carrier");
   (void)See(kGrace - 2s, "");
   const auto again = See(kGrace - 1s, "no carrier");
@@ -100,6 +103,7 @@ TEST_F(Pool, ABreakBeginsThePeriodAnew) {
 }
 
 TEST_F(Pool, RecoveryIsToldAtOnce) {
+  (void)See(-1s, "");
   (void)See(0s, "no carrier");
   (void)See(kGrace, "no carrier");
   const auto look = See(kGrace + 1ns, "");
@@ -133,13 +137,23 @@ TEST_F(Pool, ADeviceThatIsNotSeenLeavesAtOnceAndIsForgotten) {
   EXPECT_TRUE(gone.changed);
   EXPECT_THAT(gone.devices, IsEmpty());
   EXPECT_EQ(gone.look_again, std::nullopt);
+  EXPECT_TRUE(See(2s, "").changed);
   EXPECT_THAT(Unhealthy(See(kGrace, "no carrier")), IsEmpty());
+}
+
+TEST_F(Pool, AFaultThatIsThereFirstIsToldAtOnce) {
+  const auto look = See(0s, "the NIC is not prepared");
+  EXPECT_TRUE(look.changed);
+  EXPECT_THAT(Unhealthy(look), ElementsAre("a: the NIC is not prepared"));
+  EXPECT_THAT(Unhealthy(See(1s, "")), IsEmpty());
+  EXPECT_THAT(Unhealthy(See(2s, "no carrier")), IsEmpty()) << "it has been well since";
 }
 
 TEST_F(Pool, TheNearestEndOfAPeriodIsWhenToLookAgain) {
   const Seen a{.id = "a", .fault = "no carrier"};
   const Seen b{.id = "b", .fault = "no session"};
-  (void)pool_.See({a}, kBegin);
+  (void)pool_.See({{.id = "a"}, {.id = "b"}}, kBegin - 1s);
+  (void)pool_.See({a, {.id = "b"}}, kBegin);
   EXPECT_EQ(pool_.See({a, b}, kBegin + 5s).look_again, kBegin + kGrace);
   EXPECT_EQ(pool_.See({b, a}, kBegin + 6s).look_again, kBegin + kGrace);
   EXPECT_EQ(pool_.See({b, a}, kBegin + kGrace).look_again, kBegin + 5s + kGrace);

@@ -4,7 +4,6 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
@@ -14,34 +13,9 @@
 namespace rail::kubelet {
 namespace {
 
-constexpr size_t kLongestPath = sizeof(sockaddr_un::sun_path) - 2;  // as DevicePlugin::Start
-// The quota of a resource is "requests." and its name, which has to be valid as well.
-constexpr size_t kLongestDomain = 253 - std::string_view("requests.").size();
-constexpr size_t kLongestName = 63;
-constexpr std::string_view kLower = "abcdefghijklmnopqrstuvwxyz0123456789";
-constexpr std::string_view kAny = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+constexpr size_t kLongestPath = sizeof(sockaddr_un::sun_path) - 1;
 constexpr std::string_view kStart = "railcni-";
 constexpr std::string_view kEnd = ".sock";
-
-bool IsOneOf(char c, std::string_view set) {
-  return set.find(c) != std::string_view::npos;
-}
-
-// Letters and digits at both ends, and `inside`, too, between them.
-bool IsMadeOf(std::string_view text, std::string_view alphabet, std::string_view inside) {
-  return !text.empty() && IsOneOf(text.front(), alphabet) && IsOneOf(text.back(), alphabet) &&
-         std::ranges::all_of(text, [&](char c) { return IsOneOf(c, alphabet) || IsOneOf(c, inside); });
-}
-
-bool IsDomain(std::string_view text) {
-  if (text.size() > kLongestDomain) return false;
-  for (;;) {
-    const size_t dot = text.find('.');
-    if (!IsMadeOf(text.substr(0, dot), kLower, "-")) return false;
-    if (dot == std::string_view::npos) return true;
-    text.remove_prefix(dot + 1);
-  }
-}
 
 // FNV-1a of both: it only has to differ among the few sockets of a node.
 std::string Digest(std::string_view resource, std::string_view instance) {
@@ -84,28 +58,8 @@ Status Register(const std::string& kubelet_socket, const Registration& registrat
   return Fail(Code::kInvalid, doing + ": the kubelet refuses: " + status.error_message());
 }
 
-Status CheckResourceName(std::string_view name) {
-  const auto fail = [name](const std::string& why) {
-    return Fail(Code::kInvalid, "the resource \"" + std::string(name) + "\": " + why);
-  };
-  const size_t slash = name.find('/');
-  if (slash == std::string_view::npos) return fail("a domain and a slash are missing: nvidia.com/rail0");
-  const std::string_view domain = name.substr(0, slash);
-  const std::string_view rest = name.substr(slash + 1);
-  if (!IsDomain(domain))
-    return fail("before the slash is a domain of 1 to " + std::to_string(kLongestDomain) +
-                " lower case letters, digits, \"-\" and \".\"");
-  if (domain.ends_with("kubernetes.io")) return fail("domains of kubernetes.io belong to Kubernetes");
-  if (domain.starts_with("requests.")) return fail("\"requests.\" is what quotas begin with");
-  if (rest.size() > kLongestName || !IsMadeOf(rest, kAny, "-_."))
-    return fail("after the slash are 1 to " + std::to_string(kLongestName) +
-                " letters, digits, \"-\", \"_\" and \".\", with a letter or digit at both ends");
-  return {};
-}
-
 Result<std::string> SocketNameFor(std::string_view folder, std::string_view resource,
                                   std::string_view instance) {
-  RAIL_TRY(CheckResourceName(resource));
   const std::string end = Digest(resource, instance) + std::string(kEnd);
   const size_t least = folder.size() + 1 + kStart.size() + end.size();
   if (least > kLongestPath)

@@ -5,8 +5,7 @@
 //           RAIL_TRY(Register(folder + "/kubelet.sock", {.endpoint = name, .resource = "nvidia.com/rail0"}, After(10s)));
 // Threads:  any thread; Register waits for the kubelet, which calls the plugin before it answers
 // Owns:     Register: a connection for the time of the call
-// Source:   v1beta1/deviceplugin.proto; Kubernetes pkg/apis/core/v1/helper (IsExtendedResourceName), apimachinery
-//           pkg/util/validation (IsQualifiedName, IsDNS1123Subdomain); unix(7)
+// Source:   v1beta1/deviceplugin.proto; unix(7)
 #pragma once
 
 #include <string>
@@ -28,11 +27,8 @@ struct Registration {
 //         refuses, in its words (also when it could not call the plugin).
 Status Register(const std::string& kubelet_socket, const Registration& registration, Deadline until);
 
-// Whether the kubelet takes `name` for an extended resource. Errors: kInvalid, with what is wrong.
-Status CheckResourceName(std::string_view name);
-
 // The name of a socket in `folder` for one instance of the plugin of `resource`. Each instance has another name.
-// Errors: kInvalid the resource's name, or the folder is too long for a socket.
+// Errors: kInvalid the folder is too long for a socket.
 Result<std::string> SocketNameFor(std::string_view folder, std::string_view resource,
                                   std::string_view instance);
 

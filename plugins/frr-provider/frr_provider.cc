@@ -75,9 +75,7 @@ Outcome<std::string> Add(const Deps& deps, const Request& request) {
   RAIL_TRY(HasTenant(*context, attachment));
   Node node = context->node();
   if (Status announced = AnnounceAndWait(deps, *context, node, attachment, *config); !announced) {
-    context->connections.LetCallsTake(engine::kCallTime);
-    auto undone = engine::Undo(node, attachment, IsAlone(attachment) ? "" : engine::kFrrProvider);
-    if (!undone) log::Error("clean up after a failed ADD: {}", undone.error().message);
+    engine::UndoFailedAdd(node, attachment, IsAlone(attachment) ? "" : engine::kFrrProvider);
     return tl::make_unexpected(cni::CniError(announced.error()));
   }
   return result;

@@ -128,8 +128,7 @@ class Adding {
   // Call it after a failure.
   void Undo() {
     device_lock_ = {};
-    context_.connections.LetCallsTake(engine::kCallTime);
-    if (attachment_.id != 0) engine::UndoMade(node_, attachment_);
+    if (attachment_.id != 0) engine::UndoFailedAdd(node_, attachment_, "");
   }
 
   Status Finish() {

@@ -38,9 +38,7 @@ Outcome<std::string> Add(const Deps& deps, const Request& request) {
               tenancy::TenantOf(context->config, request.pod.pod_namespace, deps.tenants));
   RAIL_TRY(engine::KeepsVlans(*context, tenant.name));
   if (Status joined = engine::JoinTenant(node, attachment, tenant); !joined) {
-    context->connections.LetCallsTake(engine::kCallTime);
-    auto undone = engine::Undo(node, attachment, engine::kTenantIsolation);
-    if (!undone) log::Error("clean up after a failed ADD: {}", undone.error().message);
+    engine::UndoFailedAdd(node, attachment, engine::kTenantIsolation);
     return tl::make_unexpected(cni::CniError(joined.error()));
   }
   return result;

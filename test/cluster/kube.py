@@ -128,10 +128,15 @@ class Kube:
 
     def raild(self, where: KubeNode) -> str:
         """The name of the node's raild pod."""
-        found = [p for p in self.items("-n", SYSTEM, "pods", "-l", "app.kubernetes.io/component=raild",
-                                       f"--field-selector=spec.nodeName={where.name}") if "deletionTimestamp" not in p["metadata"]]
+        found = self.railds(where)
         assert len(found) == 1, f"{len(found)} raild pods on {where.name}"
-        return found[0]["metadata"]["name"]
+        return found[0]
+
+    def railds(self, where: KubeNode) -> list[str]:
+        """Of those that are to stay."""
+        return [p["metadata"]["name"] for p in self.items("-n", SYSTEM, "pods", "-l", "app.kubernetes.io/component=raild",
+                                                          f"--field-selector=spec.nodeName={where.name}")
+                if "deletionTimestamp" not in p["metadata"]]
 
     def railctl(self, where: KubeNode, *words: str) -> Any:
         """Also when railctl says by its exit status that something is wrong."""

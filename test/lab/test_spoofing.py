@@ -8,12 +8,13 @@ from __future__ import annotations
 import secrets
 import socket
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 from frames import (BROADCAST, ETHERTYPE_EXPERIMENT, ETHERTYPE_LLDP, arp_request, ethernet, icmpv6, ip, link_local,
                     tcp_syn, udp_frame)
-from world import Capture, Port, World, captures, eventually, send_frames
+from railcni_lab import kernel, pods
+from world import Capture, Port, World, captures, eventually, hanging, send_frames
 
 RAIL = 0
 COUNT = 20
@@ -173,3 +174,57 @@ def test_frames_between_tenants_are_stopped_on_the_way_in_too(scene: Scene) -> N
         send_frames(wire, [udp_frame(scene.leaf_mac, target_mac, scene.me.ipv4, scene.mate.ipv4, scene.mark)])
         assert eventually("a frame of the same tenant", lambda: marked(seen[1], scene.mark), bool)
         assert not marked(seen[0], scene.mark)
+
+
+def datagrams(frames: list[bytes]) -> set[bytes]:
+    """The EtherTypes of those that are UDP. An ICMP error quotes the datagram that it is about."""
+    return {f[12:14] for f in frames if f[23 if f[12:14] == b"\x08\x00" else 20] == socket.IPPROTO_UDP}
+
+
+def test_a_device_that_is_not_in_its_pod_yet_reaches_nobody(scene: Scene) -> None:
+    """An ADD makes the pod's flows while the kernel still moves the device. Whoever has the device then, and speaks as the pod, is of no
+    tenant: what it sends is dropped, and nobody's frames come to it. The next plugin of the chain opens both ways."""
+    lab, node = scene.world.lab, scene.me.node
+    pod = pods.add(lab, "early", node.name, "tenant-a", [RAIL])
+    chain, attachment = pods.chain(lab, node, RAIL), pods.attachment(lab, pod, RAIL)
+    early = scene.world.port("early", RAIL)
+    chain.delete(attachment)
+    try:
+        with hanging(node, "raild"):  # it would put the device back into the pod
+            result = chain.execute("ADD", chain.plugins[0], attachment, None)
+            assert result is not None
+            device = pod.devices[RAIL]
+            kernel.run(["ip", "-n", early.namespace, "link", "set", early.ifname, "netns", node.namespace, "name", device])
+            kernel.run(["ip", "-n", node.namespace, "link", "set", device, "up"])
+            ipv4, ipv6 = sorted((ip["address"].split("/")[0] for ip in result["ips"]), key=lambda address: ":" in address)
+            early = replace(early, namespace=node.namespace, ifname=device, ipv4=ipv4, ipv6=ipv6,
+                            ofport=scene.world.ofport(node, early.representor))
+            mate = scene.bystander  # of the tenant that the pod is to have, on this node
+
+            def between(one: Port, other: Port) -> list[bytes]:
+                return [udp_frame(one.mac, scene.gateway, *addresses, scene.mark)
+                        for addresses in ((one.ipv4, other.ipv4), (one.ipv6, other.ipv6))]
+
+            def dropped() -> int:
+                """In table 1 what comes from a port of no tenant, in table 3 what goes to an address of none."""
+                [senders] = [f for f in scene.world.flows(node, RAIL, "table=1") if f["match"] == ""]
+                assert senders["actions"] == "drop"
+                return int(senders["n_packets"]) + scene.world.unknown_destination_drops(node, RAIL)
+
+            with captures(*watch(scene), (early.namespace, early.ifname)) as watched:
+                before = dropped()
+                send_frames(early, COUNT * [f for to in (mate, scene.mate, scene.neighbour) for f in between(early, to)])
+                send_frames(mate, COUNT * between(mate, early))
+                eventually("all are dropped, for one end has no tenant", dropped, lambda now: now == before + COUNT * 8)
+                for capture in watched:
+                    assert not marked(capture, scene.mark), f"came out at {capture.where}"
+                chain.execute("ADD", chain.plugins[1], attachment, result)
+                send_frames(early, between(early, mate))
+                send_frames(mate, between(mate, early))
+                for capture in watched[2:]:
+                    seen: set[bytes] = set()
+                    eventually(f"seen at {capture.where}", lambda c=capture, s=seen: s.update(datagrams(marked(c, scene.mark))) or s,
+                               lambda found: len(found) == 2)
+    finally:
+        chain.delete(attachment)
+        pods.delete(lab, "early")

@@ -106,6 +106,16 @@ def test_each_runtimes_namespaces_can_be_seen(raild_pod: Object) -> None:
     assert mounts(containerd)[state] == "HostToContainer"
 
 
+def test_raild_writes_to_the_kubelets_folder_only_where_it_is_its_device_plugin(raild_pod: Object) -> None:
+    def mounts(pod: Object) -> list[tuple[str, str, bool]]:
+        paths = {v["name"]: v["hostPath"]["path"] for v in pod["volumes"] if "hostPath" in v}
+        return [(paths[m["name"]], m["mountPath"], m.get("readOnly", False)) for m in pod["containers"][0]["volumeMounts"]]
+
+    offers = mounts(one(render("overlays/device-plugin"), "DaemonSet")["spec"]["template"]["spec"])
+    assert set(offers) - set(mounts(raild_pod)) == {
+        (folder, folder, False) for folder in ("/var/lib/kubelet/device-plugins", "/var/run/k8s.cni.cncf.io/devinfo/dp")}
+
+
 def test_raild_has_the_hosts_sysctls_and_devices_writable_at_paths_that_a_runtime_leaves_alone(raild_pod: Object) -> None:
     raild = raild_pod["containers"][0]
     environment = {e["name"]: e["value"] for e in raild["env"]}

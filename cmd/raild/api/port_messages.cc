@@ -1,4 +1,3 @@
-
 #include <algorithm>
 
 #include "cmd/raild/api/messages.h"

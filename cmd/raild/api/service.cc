@@ -16,10 +16,10 @@
 #include "cmd/raild/api/hardware.h"
 #include "cmd/raild/api/messages.h"
 #include "cmd/raild/api/question_queue.h"
-#include "cmd/raild/api/socket_file.h"
 #include "cmd/raild/api/state_messages.h"
 #include "cmd/raild/api/tls.h"
 #include "cmd/raild/api/watches.h"
+#include "lib/base/socket_file.h"
 #include "rail/v1/node.grpc.pb.h"
 #include "rail/v1/state.grpc.pb.h"
 

@@ -64,6 +64,9 @@ NodeView Sample() {
   view.attachments[0].elsewhere = {{.other_tenant = true, .by = "AS 7 for tenant b"}};
   view.attachments[0].namespace_unseen = "mount it";
   rail.seen.set_unrecorded_pods(4);
+  rail.seen.set_offers_devices(true);
+  rail.seen.set_devices(8);
+  rail.seen.set_devices_healthy(7);
   rail.seen.mutable_lldp()->set_chassis("00:1c:73:0a:0b:0c");
   rail.seen.mutable_lldp()->set_port("swp3");
   rail.seen.mutable_lldp()->set_system_name("leaf0");
@@ -198,6 +201,8 @@ railcni_rail_bridge_present{rail="rail0"} 1
 railcni_rail_leaf_known{rail="rail0"} 0
 railcni_rail_rules_wanted{rail="rail0"} 40
 railcni_rail_rules_installed{rail="rail0"} 39
+railcni_rail_devices{rail="rail0"} 8
+railcni_rail_devices_healthy{rail="rail0"} 7
 railcni_rail_foreign_flows{rail="rail0"} 2
 railcni_rail_lossless_ok{rail="rail0"} 0
 railcni_rail_rates_ok{rail="rail0"} 1

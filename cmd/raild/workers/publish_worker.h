@@ -1,12 +1,13 @@
 // The thread that publishes what raild's parts know. What changes while it publishes is published next, all together.
 //
-// Use:      PublishWorker publisher(std::move(store), node_status);
+// Use:      PublishWorker publisher(std::move(store), node_status, [&] { ... });
 //           RAIL_TRY(publisher.Open());  publisher.Start();  node_status.Changed();  ...  publisher.Stop();
 // Threads:  Start and Stop by one
 // Owns:     its thread, its connection to the record
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 
 #include "cmd/raild/workers/worker.h"
@@ -17,7 +18,9 @@ namespace rail::raild {
 class PublishWorker {
  public:
   // Takes the place of what NodeStatus::OnChange was given before.
-  PublishWorker(std::unique_ptr<state::Store> store, engine::NodeStatus& node_status);
+  // `published`: called after each, on the thread.
+  PublishWorker(std::unique_ptr<state::Store> store, engine::NodeStatus& node_status,
+                std::function<void()> published);
 
   Status Open() { return worker_.Open(); }
   // Publishes once, then after each change.
@@ -26,9 +29,12 @@ class PublishWorker {
   event::Loop& loop() { return worker_.loop(); }
 
  private:
+  void Publish();
+
   const std::unique_ptr<state::Store> store_;
   engine::RecordReader record_;
   engine::NodeStatus& node_status_;
+  const std::function<void()> published_;
   std::atomic<bool> due_ = false;
   Worker worker_;  // last: its thread ends first
 };

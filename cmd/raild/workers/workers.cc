@@ -15,7 +15,7 @@ Workers::Workers(const config::NodeConfig& config, const engine::Deps& deps, con
                  Stores stores, engine::NodeStatus& node_status, engine::ViewPublisher& views,
                  TenantList& tenants)
     : node_status_(node_status),
-      publisher_(std::move(stores.for_publisher), node_status),
+      publisher_(std::move(stores.for_publisher), node_status, [this] { kubelet_.ViewChanged(); }),
       sweep_(config, deps, std::move(stores.for_sweep), node_status,
              {.undone = [this] { RecordChanged(); }, .devices = [this] { bgp_.DevicesChanged(); }}),
       switch_(config, deps, std::move(stores.for_switch), node_status,
@@ -31,7 +31,8 @@ Workers::Workers(const config::NodeConfig& config, const engine::Deps& deps, con
       inspector_(config, paths, deps, views, UnixMs, inspect::kAnswerTime, RealHardware(paths),
                  [this] { return ports_.sampler().Fresh(After(kCountersWait)); }),
       metrics_(config, paths, inspector_, views, ports_.sampler()),
-      reports_(config, paths, views, [this] { return inspector_.Requests(); }) {}
+      reports_(config, paths, views, [this] { return inspector_.Requests(); }),
+      kubelet_(config, deps, paths, views, node_status) {}
 
 Status Workers::Open() {
   RAIL_TRY(publisher_.Open());
@@ -44,11 +45,13 @@ Status Workers::Open() {
   RAIL_TRY(rates_.Open());
   RAIL_TRY(ports_.Open());
   RAIL_TRY(metrics_.Open());
+  RAIL_TRY(kubelet_.Open());
   return reports_.Open();
 }
 
 void Workers::Start() {
   publisher_.Start();
+  kubelet_.Start();
   uplinks_.Start();
   switch_.Start();
   bgp_.Start();
@@ -75,6 +78,7 @@ void Workers::Stop() {
   ports_.Stop();
   reports_.Stop();
   publisher_.Stop();
+  kubelet_.Stop();
 }
 
 void Workers::Take(const event::Wakeups& wakeups) {

@@ -11,6 +11,7 @@
 #include "cmd/raild/metrics/worker.h"
 #include "cmd/raild/watchdog.h"
 #include "cmd/raild/workers/bgp_worker.h"
+#include "cmd/raild/workers/kubelet_worker.h"
 #include "cmd/raild/workers/ports_worker.h"
 #include "cmd/raild/workers/publish_worker.h"
 #include "cmd/raild/workers/qos_worker.h"
@@ -63,6 +64,7 @@ class Workers {
   inspect::Inspector inspector_;
   MetricsWorker metrics_;
   ReportWorker reports_;
+  KubeletWorker kubelet_;
 };
 
 }  // namespace rail::raild

@@ -33,7 +33,9 @@ def write(cluster: Cluster, folder: Path, change: Change | None = None) -> None:
         change(config)
     (folder / "node.json").write_text(json.dumps(config, indent=2) + "\n")
     (folder / "wait.yaml").write_text(WAIT)
-    components = ["components:", "  - ../../components/api-server"] if "kubernetes" in config else []
+    wanted = [f"  - ../../components/{name}" for name, key in (("api-server", "kubernetes"), ("device-plugin", "kubelet"))
+              if f'"{key}"' in json.dumps(config)]
+    components = ["components:", *wanted] if wanted else []
     (folder / "kustomization.yaml").write_text("\n".join([
         "apiVersion: kustomize.config.k8s.io/v1beta1", "kind: Kustomization", "namespace: railcni-system", "resources:", "  - ../../base",
         *components, "patches:", "  - path: wait.yaml", "configMapGenerator:", "  - name: railcni-node", "    behavior: merge", "    files:", "      - node.json"]) + "\n")

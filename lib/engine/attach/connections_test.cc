@@ -81,15 +81,6 @@ TEST(Connections, ACallTakesFiveSecondsAtMostAndNeverLongerThanTheVerb) {
   EXPECT_LE(call, After(std::chrono::seconds(5)));
 }
 
-TEST(Connections, ACallOfAnAddHasThreeTimesAsLong) {
-  World world;
-  Connections connections(world.deps().openers(world.config), After(std::chrono::hours(1)));
-  connections.LetCallsTake(kAddCallTime);
-  const Deadline call = connections.CallDeadline();
-  EXPECT_GT(call, After(std::chrono::seconds(14)));
-  EXPECT_LE(call, After(kAddCallTime));
-}
-
 TEST(Connections, ACallOfIpamHasTimeForAnApiServerAndNeverLongerThanTheVerb) {
   World world;
   const Deadline until = After(std::chrono::seconds(1));

@@ -110,10 +110,8 @@ Result<std::vector<std::string>> UndoOne(Node& node, Attachment attachment, cons
   return std::move(undone.failed);
 }
 
-Status UndoAndTell(Node& node, const Attachment& attachment, const std::string& owner) {
-  RAIL_ASSIGN(const std::vector<std::string> left, UndoOne(node, attachment, owner));
+void LeaveToRaild(const std::vector<std::string>& left) {
   for (const std::string& failed : left) log::Warning("left to raild: {}", failed);
-  return {};
 }
 
 }  // namespace
@@ -122,7 +120,9 @@ Status UndoAttachment(VerbContext& context, const AttachmentKey& key, const std:
   RAIL_ASSIGN(const auto attachment, context.store->Find(key));
   if (!attachment) return {};
   Node node = context.node();
-  return UndoAndTell(node, *attachment, owner);
+  RAIL_ASSIGN(const std::vector<std::string> left, UndoOne(node, *attachment, owner));
+  LeaveToRaild(left);
+  return {};
 }
 
 Result<std::vector<Attachment>> MeantByDel(VerbContext& context, const cni::Request& request) {
@@ -138,9 +138,16 @@ Result<std::vector<Attachment>> MeantByDel(VerbContext& context, const cni::Requ
   return all;
 }
 
-void UndoMade(Node& node, const Attachment& attachment) {
-  if (const Status undone = UndoAndTell(node, attachment, ""); !undone)
-    log::Error("clean up after a failed ADD: {}", undone.error().message);
+void UndoFailedAdd(Node& node, const Attachment& attachment, const std::string& owner) {
+  node.connections.LetCallsTake(kCallTime);
+  const auto undo = [&]() -> Result<std::vector<std::string>> {
+    if (owner.empty()) return UndoOne(node, attachment, owner);
+    RAIL_ASSIGN(Undone undone, Undo(node, attachment, owner));
+    return std::move(undone.failed);
+  };
+  const auto left = undo();
+  if (!left) return log::Error("clean up after a failed ADD: {}", left.error().message);
+  LeaveToRaild(*left);
 }
 
 Status UndoAllBut(VerbContext& context, const std::string& network, const std::vector<AttachmentKey>& keep,

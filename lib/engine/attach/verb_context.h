@@ -91,9 +91,9 @@ struct Recorded {
 };
 Result<Recorded> RecordedWithSteps(VerbContext& context, const cni::Request& request);
 
-// Undoes what a failed ADD has made, including what a DEL has meanwhile removed from the record. Logs what it cannot undo, and
-// marks it as pending in the record.
-void UndoMade(Node& node, const state::Attachment& attachment);
+// Undoes what `owner` has made in an ADD that failed ("": what all have), including what a DEL has meanwhile removed from the record.
+// One call takes kCallTime from now on. Logs what it cannot undo, and marks it as pending in the record.
+void UndoFailedAdd(Node& node, const state::Attachment& attachment, const std::string& owner);
 
 // DEL (UndoAttachment) and GC (UndoAllBut) of any plugin: undo the steps of `owner` ("": of all owners) of one
 // attachment, or of all attachments of the network that are not in `keep`. What cannot be undone stays in the record as

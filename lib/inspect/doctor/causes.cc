@@ -18,7 +18,7 @@ namespace {
 // What follows where the node does not hear a rail's leaf, beside `more`.
 std::vector<std::string_view> WithoutLeaf(std::vector<std::string_view> more) {
   more.insert(more.end(), {"no-leaf-neighbour", "bgp-session-down", "vlan-session-down", "bgp-hold-timer",
-                           "leaf-silent", "firewall-drops-bgp", "part-failing:leaf"});
+                           "leaf-silent", "firewall-drops-bgp", "part-failing:leaf", "device-unhealthy"});
   return more;
 }
 
@@ -74,8 +74,12 @@ const std::vector<Cause>& Table() {
                     "part-failing:NIC", "part-failing:QoS", "lossless-unknown", "part-failing:sysctls"})},
       {"lossless-unknown", kRail, {"part-failing:QoS"}},
       {"rates-refused", kRail, {"rates-differ"}},
-      {"nic-without-vfs", kRail, {"nic-reset", "device-lost", "port-not-working", "part-failing:NIC"}},
-      {"nic-not-in-switchdev", kRail, {"nic-reset", "device-lost", "port-not-working", "part-failing:NIC"}},
+      {"nic-without-vfs",
+       kRail,
+       {"nic-reset", "device-lost", "device-unhealthy", "port-not-working", "part-failing:NIC"}},
+      {"nic-not-in-switchdev",
+       kRail,
+       {"nic-reset", "device-lost", "device-unhealthy", "port-not-working", "part-failing:NIC"}},
       {"nic-reset", kRail, {"device-lost", "port-not-working", "part-failing:rail", "part-failing:NIC"}},
       {"bridge-missing", kRail,
        WithoutLeaf({"rules-unknown", "rules-missing", "port-not-working", "local-no-link-local",
@@ -94,11 +98,12 @@ const std::vector<Cause>& Table() {
       {"uplink-not-working", kRail, WithoutLeaf({"rules-unknown", "rules-missing", "part-failing:rail"})},
       {"local-ipv6-disabled", kRail, WithoutLeaf({"part-failing:sysctls"})},
       {"local-no-link-local", kRail, WithoutLeaf({})},
-      {"no-leaf-neighbour", kRail, {"bgp-session-down", "part-failing:leaf"}},
+      {"no-leaf-neighbour", kRail, {"bgp-session-down", "part-failing:leaf", "device-unhealthy"}},
+      {"bgp-session-down", kRail, {"device-unhealthy"}},
       {"vlan-port-missing", kRail, {"part-failing:leaf", "part-failing:bgp"}},
       {"vlan-vrf-missing", kRail, {"part-failing:leaf", "part-failing:bgp"}},
       {"vlan-session-down", kRail, {"part-failing:leaf"}},
-      {"device-lost", kRail, {"part-failing:rail"}},
+      {"device-lost", kRail, {"part-failing:rail", "device-unhealthy"}},
       {"port-not-working", kRail, {"part-failing:rail"}},
       {"representor-down", kRail, {"part-failing:representors"}},
       {"rules-unknown", kRail, {"part-failing:rail"}},

@@ -109,6 +109,11 @@ state::Attachment& Pod(NodeFacts& f) {
   return f.view.attachments[0].attachment;
 }
 
+// Of the uplink's priorities.
+void Differs(NodeFacts& f, const std::string& id) {
+  f.rails["rail0"].lossless = {{id, id + " of pf0", "w", "f"}};
+}
+
 // The pod's VF is beside GPU 0000:1b:00.0, and it has the GPU with this address.
 void PairWith(NodeFacts& f, const char* gpu) {
   f.machinery.machine = pcie::testing::Tree(pcie::testing::Tree::File("8-gpus-8-nics")).machine();
@@ -187,26 +192,16 @@ const Ill kIlls[] = {
      [](NodeFacts& f) { f.rails["rail0"].uplink.addresses = {"10.0.0.1/24"}; }},
     {"uplink-ipv6-enabled", Severity::kInfo, "pf0",
      [](NodeFacts& f) { f.rails["rail0"].uplink.disable_ipv6 = "0"; }},
-    {"lossless-pfc", Severity::kWarning, "pfc",
-     [](NodeFacts& f) { f.rails["rail0"].lossless = {{"lossless-pfc", "pfc of pf0", "w", "f"}}; }},
-    {"lossless-trust", Severity::kWarning, "trust",
-     [](NodeFacts& f) { f.rails["rail0"].lossless = {{"lossless-trust", "trust of pf0", "w", "f"}}; }},
-    {"lossless-dscp", Severity::kWarning, "dscp",
-     [](NodeFacts& f) { f.rails["rail0"].lossless = {{"lossless-dscp", "dscp of pf0", "w", "f"}}; }},
+    {"lossless-pfc", Severity::kWarning, "pfc", [](NodeFacts& f) { Differs(f, "lossless-pfc"); }},
+    {"lossless-trust", Severity::kWarning, "trust", [](NodeFacts& f) { Differs(f, "lossless-trust"); }},
+    {"lossless-dscp", Severity::kWarning, "dscp", [](NodeFacts& f) { Differs(f, "lossless-dscp"); }},
     {"lossless-traffic-class", Severity::kWarning, "traffic-class",
-     [](NodeFacts& f) {
-       f.rails["rail0"].lossless = {{"lossless-traffic-class", "traffic-class of pf0", "w", "f"}};
-     }},
+     [](NodeFacts& f) { Differs(f, "lossless-traffic-class"); }},
     {"lossless-neighbour", Severity::kWarning, "neighbour",
-     [](NodeFacts& f) {
-       f.rails["rail0"].lossless = {{"lossless-neighbour", "neighbour of pf0", "w", "f"}};
-     }},
-    {"lossless-ecn", Severity::kWarning, "ecn",
-     [](NodeFacts& f) { f.rails["rail0"].lossless = {{"lossless-ecn", "ecn of pf0", "w", "f"}}; }},
-    {"lossless-tos", Severity::kWarning, "tos",
-     [](NodeFacts& f) { f.rails["rail0"].lossless = {{"lossless-tos", "tos of pf0", "w", "f"}}; }},
-    {"lossless-unknown", Severity::kWarning, "unknown",
-     [](NodeFacts& f) { f.rails["rail0"].lossless = {{"lossless-unknown", "unknown of pf0", "w", "f"}}; }},
+     [](NodeFacts& f) { Differs(f, "lossless-neighbour"); }},
+    {"lossless-ecn", Severity::kWarning, "ecn", [](NodeFacts& f) { Differs(f, "lossless-ecn"); }},
+    {"lossless-tos", Severity::kWarning, "tos", [](NodeFacts& f) { Differs(f, "lossless-tos"); }},
+    {"lossless-unknown", Severity::kWarning, "unknown", [](NodeFacts& f) { Differs(f, "lossless-unknown"); }},
     {"nic-without-vfs", Severity::kWarning, "0000:3b:00.0",
      [](NodeFacts& f) { f.rails["rail0"].nic = {{.address = "0000:3b:00.0"}}; }},
     {"nic-not-in-switchdev", Severity::kCritical, "has 8 VFs and its eSwitch is in legacy mode",

@@ -43,7 +43,10 @@ class Rails : Examiner {
 
  private:
   void Rail(const config::Rail& rail, const RailFacts& seen) {
-    Unseen(rail);
+    if (const engine::RailView* view = ViewOf(rail)) {
+      Unseen(rail, view->seen);
+      Offered(rail, view->seen);
+    }
     if (!facts_.ovsdb_down) Bridge(rail, seen);
     ForeignFlows(rail, seen);
     if (!facts_.links_unknown) {
@@ -54,6 +57,11 @@ class Rails : Examiner {
     Nic(rail, seen.nic);
     for (const qos::Difference& each : seen.lossless)
       Find(Severity::kWarning, each.id, rail.name, each.what, each.why, each.fix);
+  }
+
+  const engine::RailView* ViewOf(const config::Rail& rail) const {
+    const auto view = std::ranges::find(view_.rails, rail.name, [](const auto& r) { return r.rail.name; });
+    return view == view_.rails.end() ? nullptr : &*view;
   }
 
   void ForeignFlows(const config::Rail& rail, const RailFacts& seen) {
@@ -82,16 +90,24 @@ class Rails : Examiner {
   }
 
   // Rules that nobody can look for are not missing.
-  void Unseen(const config::Rail& rail) {
-    const auto view = std::ranges::find(view_.rails, rail.name, [](const auto& r) { return r.rail.name; });
-    if (view == view_.rails.end() || view->seen.unseen().empty()) return;
+  void Unseen(const config::Rail& rail, const v1::Rail& seen) {
+    if (seen.unseen().empty()) return;
     Find(Severity::kWarning, "rules-unknown", rail.name,
          fmt::format("whether bridge {} has its rules is not known since {:%F %T} UTC: {}", rail.bridge,
-                     fmt::gmtime(static_cast<std::time_t>(view->seen.unseen_since().seconds())),
-                     view->seen.unseen()),
+                     fmt::gmtime(static_cast<std::time_t>(seen.unseen_since().seconds())), seen.unseen()),
          "the rules that are in the switch go on; what changes meanwhile (pods, remotes, a rule that "
          "somebody removes) is not put right",
          "the reason above is what has to be mended; raild looks again by itself");
+  }
+
+  void Offered(const config::Rail& rail, const v1::Rail& seen) {
+    if (!seen.offers_devices() || seen.devices_healthy() == seen.devices()) return;
+    Find(Severity::kWarning, "device-unhealthy", rail.name,
+         fmt::format("{} of the {} devices that the kubelet has of rail {} are unhealthy, as {}",
+                     seen.devices() - seen.devices_healthy(), seen.devices(), rail.name,
+                     seen.device_problem()),
+         "new pods do not get them, and wait where no other is free; pods that have one keep it",
+         "what is said of the device is what has to be mended; raild tells the kubelet by itself");
   }
 
   // If raild prepares the NIC, its health says why it cannot. If node.json names representors, the rail needs no prepared NIC.

@@ -98,10 +98,30 @@ TEST(Requests, ADeviceThatNodeJsonNamesIsOfItsRail) {
             "");
 }
 
+TEST(DoctorOfRequests, DevicesThatTheKubeletHasAsUnhealthyAreNamedWithTheReasonOfOne) {
+  NodeFacts facts = Well();
+  v1::Rail& seen = facts.view.rails[0].seen;
+  seen.set_devices(4);
+  seen.set_device_problem("vf3: pf0 has no carrier");
+  EXPECT_THAT(Diagnose(facts), IsEmpty()) << "raild is no device plugin";
+  seen.set_offers_devices(true);
+  seen.set_devices_healthy(3);
+  const auto found = Diagnose(facts);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].id, "device-unhealthy");
+  EXPECT_EQ(found[0].severity, Severity::kWarning);
+  EXPECT_EQ(found[0].subject, "rail0");
+  EXPECT_EQ(
+      found[0].what,
+      "1 of the 4 devices that the kubelet has of rail rail0 are unhealthy, as vf3: pf0 has no carrier");
+  seen.set_devices_healthy(4);
+  EXPECT_THAT(Diagnose(facts), IsEmpty());
+}
+
 }  // namespace
 
 std::vector<std::string> FindingsOfRequests() {
-  return {"rail-without-network", "network-without-resource"};
+  return {"rail-without-network", "network-without-resource", "device-unhealthy"};
 }
 
 }  // namespace rail::inspect

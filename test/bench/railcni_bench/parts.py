@@ -20,8 +20,10 @@ from railcni_lab import daemons, fabric, kernel, pods
 from railcni_lab.layout import Lab, Node, bridge, write_json
 
 from .link import there_and_back
-from .measure import BenchError, Budget, Report, Spread, execute, idle_percent, memory_kib, number, on_cpu_ns
+from .measure import BenchError, Budget, Report, Row, Spread, execute, idle_percent, memory_kib, number, on_cpu_ns
 from .ours import IFNAME, Ours, Slot, cni_environment, make_slots
+from .ovs_cni import OvsCni
+from .ovs_cni import program as ovs_cni
 from .probe import PORT, Prober
 from .spent import Totals, report_parts, told
 from .tools import Tools
@@ -67,6 +69,7 @@ def start(report: Report, binaries: Path, rounds: Rounds) -> None:
 
 
 Steps = dict[str, list[float]]
+Way = Ours | Tools | OvsCni
 
 
 def _collect(steps: Steps, times: dict[str, float]) -> None:
@@ -75,7 +78,7 @@ def _collect(steps: Steps, times: dict[str, float]) -> None:
     steps.setdefault("all", []).append(sum(times.values()))
 
 
-def _emptied(slots: list[Slot], way: Ours | Tools) -> None:
+def _emptied(slots: list[Slot], way: Way) -> None:
     """After a failure: what can be detached is detached, so that the lab goes down quietly."""
     for slot in slots:
         if slot.container_id:
@@ -93,7 +96,9 @@ def chain(report: Report, lab: Lab, node: Node, rounds: Rounds) -> None:
     ours = Ours(lab, node, 0)
     with kernel.inside(node.namespace):
         ours.add(model)
-        ways = {"": ours, "wait": Ours(lab, node, 0, wait_for="adj-rib-out"), "tools": Tools(lab, node, 0, model)}
+        ways: dict[str, Way] = {"": ours, "wait": Ours(lab, node, 0, wait_for="adj-rib-out"), "tools": Tools(lab, node, 0, model)}
+        if ovs_cni().exists():
+            ways["ovs-cni"] = OvsCni(lab, node, 0)
         add: dict[str, Steps] = {way: {} for way in ways}
         delete: dict[str, Steps] = {way: {} for way in ways}
         moves: list[float] = []
@@ -152,6 +157,12 @@ def _chain_rows(report: Report, verb: str, steps: dict[str, Steps], bare: Spread
     report.add(f"{key}.cpu", "  CPU time of all, host-local's too", Spread.of(whole))
     if verb == "ADD":
         report.add("add.wait.frr-provider", "  frr-provider when it waits for that", Spread.of(steps["wait"]["frr-provider"]))
+    if "ovs-cni" in steps:
+        alone = Spread.of(steps["ovs-cni"]["all"])
+        report.add(f"{key}.ovs-cni", f"ovs-cni + host-local alone, {verb}", alone,
+                   ratio=f"the chain is {number(Spread.of(steps['']['all']).p50 / alone.p50)} x this")
+    else:
+        report.rows.append(Row(f"ovs-cni + host-local alone, {verb}", f"{ovs_cni()} is not here"))
     report.add(f"{key}.tools", f"the same {verb} by tools", tools)
     for tool, values in steps["tools"].items():
         if tool != "all":

@@ -1,4 +1,4 @@
-#include "cmd/raild/api/socket_file.h"
+#include "lib/base/socket_file.h"
 
 #include <grp.h>
 #include <sys/stat.h>
@@ -19,7 +19,7 @@
 #include "lib/base/folder.h"
 #include "lib/base/socket.h"
 
-namespace rail::raild {
+namespace rail {
 namespace {
 
 constexpr size_t kLongestPath = sizeof(sockaddr_un::sun_path) - 1;
@@ -94,9 +94,13 @@ Status SocketFile::Publish(const std::string& group) {
   return {};
 }
 
-SocketFile::~SocketFile() {
+bool SocketFile::IsThere() const {
   struct stat info{};
-  if (inode_ != 0 && ::lstat(path_.c_str(), &info) == 0 && info.st_ino == inode_) ::unlink(path_.c_str());
+  return inode_ != 0 && ::lstat(path_.c_str(), &info) == 0 && info.st_ino == inode_;
+}
+
+SocketFile::~SocketFile() {
+  if (IsThere()) ::unlink(path_.c_str());
   RemoveFolder();
 }
 
@@ -107,4 +111,4 @@ void SocketFile::RemoveFolder() {
   folder_.clear();
 }
 
-}  // namespace rail::raild
+}  // namespace rail

@@ -1,4 +1,4 @@
-#include "cmd/raild/api/socket_file.h"
+#include "lib/base/socket_file.h"
 
 #include <gmock/gmock.h>
 #include <grp.h>
@@ -13,7 +13,7 @@
 
 #include "lib/base/fd.h"
 
-namespace rail::raild {
+namespace rail {
 namespace {
 
 using testing::HasSubstr;
@@ -136,4 +136,4 @@ TEST_F(SocketFileTest, RefusesAPathThatNoSocketCanHave) {
 }
 
 }  // namespace
-}  // namespace rail::raild
+}  // namespace rail

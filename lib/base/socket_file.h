@@ -1,6 +1,8 @@
 // A unix socket's name in the file system. Nobody can connect before the socket has its rights. A socket that another process
 // still serves is never taken away from it.
 //
+// gRPC's server removes, when it ends, what has the name that it bound, whoever has made it: so it binds one that nobody else has.
+//
 // Use:      RAIL_ASSIGN(SocketFile file, SocketFile::Prepare("/run/railcni/raild.sock"));
 //           ... bind and listen on file.bind_path() ...
 //           RAIL_TRY(file.Publish("railcni"));                 // now it has its name
@@ -15,7 +17,7 @@
 
 #include "lib/base/error.h"
 
-namespace rail::raild {
+namespace rail {
 
 class SocketFile {
  public:
@@ -31,6 +33,8 @@ class SocketFile {
   // Gives the bound socket its rights and its name, in place of a dead one. When the group exists: root and
   // the group may connect (0660); else root alone (0600).
   Status Publish(const std::string& group);
+  // Whether the published socket still has its name, while somebody listens on it.
+  bool IsThere() const;
 
   SocketFile(SocketFile&& other) noexcept;
   SocketFile& operator=(SocketFile&&) = delete;
@@ -46,4 +50,4 @@ class SocketFile {
   ino_t inode_ = 0;  // of the published socket; 0: not published
 };
 
-}  // namespace rail::raild
+}  // namespace rail

@@ -1,0 +1,132 @@
+#include "cmd/raild/workers/device_offers.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <random>
+#include <utility>
+
+#include "cmd/raild/workers/rail_devices.h"
+#include "lib/base/log.h"
+#include "lib/kubelet/registration.h"
+
+namespace rail::raild {
+namespace {
+
+using engine::Part;
+
+constexpr std::chrono::seconds kAnswerTime{5};  // the kubelet calls the plugin before it answers
+
+std::string NewInstance() {
+  std::random_device random;
+  return std::to_string(random()) + std::to_string(random());
+}
+
+bool IsLookedAt(const engine::NodeView& view, const engine::PartId& part) {
+  return std::ranges::find(view.health, part, &engine::Health::part) != view.health.end();
+}
+
+bool IsWhole(const engine::NodeView& view) {
+  const auto is_looked_at = [&](const engine::RailView& rail) {
+    return IsLookedAt(view, {Part::kRail, rail.rail.name});
+  };
+  return !view.rails.empty() && std::ranges::all_of(view.rails, is_looked_at) &&
+         IsLookedAt(view, Part::kBgpSessions);
+}
+
+}  // namespace
+
+DeviceOffers::DeviceOffers(const config::NodeConfig& config, const engine::ViewPublisher& views,
+                           sriov::Sysfs sysfs, std::string device_info, See see)
+    : config_(config),
+      views_(views),
+      sysfs_(std::move(sysfs)),
+      device_info_(std::move(device_info)),
+      see_(std::move(see)),
+      instance_(NewInstance()) {
+  for (const config::Rail& rail : config.rails) {
+    offers_.push_back({.rail = rail,
+                       .resource = config.kubelet.ResourceOf(rail),
+                       .pool = kubelet::DevicePool(std::chrono::seconds(config.kubelet.grace_s))});
+  }
+}
+
+std::optional<Deadline> DeviceOffers::Look(Deadline now) {
+  const auto view = views_.Current();
+  looked_ = looked_ || IsWhole(*view);
+  if (!looked_) return {};
+  std::optional<Deadline> again;
+  for (Offer& offer : offers_) {
+    auto look = offer.pool.See(see_(offer.rail, *view), now);
+    offer.devices = std::move(look.devices);
+    if (look.changed && offer.plugin) offer.plugin->Publish(offer.devices);
+    again = Earlier(again, look.look_again);
+  }
+  return again;
+}
+
+Status DeviceOffers::Serve() {
+  struct stat socket{};
+  if (!looked_ || ::stat((config_.kubelet.folder + "/kubelet.sock").c_str(), &socket) != 0) return {};
+  const KubeletId kubelet{socket.st_ino, socket.st_ctim.tv_sec * 1'000'000'000 + socket.st_ctim.tv_nsec};
+  Status served;
+  for (Offer& offer : offers_) {
+    const bool is_known = offer.known_to == kubelet && offer.plugin && offer.plugin->IsReachable();
+    Status introduced = is_known ? Status() : Introduce(offer, kubelet);
+    if (served && !introduced) served = std::move(introduced);
+  }
+  return served;
+}
+
+// The plugin before this one ends after the kubelet has heard of the new one.
+Status DeviceOffers::Introduce(Offer& offer, const KubeletId& kubelet) {
+  std::unique_ptr<kubelet::DevicePlugin> before;
+  if (!offer.plugin || !offer.plugin->IsReachable()) {
+    before = std::move(offer.plugin);
+    RAIL_TRY(Start(offer));
+  }
+  RAIL_TRY(kubelet::Register(config_.kubelet.folder + "/kubelet.sock",
+                             {.endpoint = offer.endpoint, .resource = offer.resource}, After(kAnswerTime)));
+  offer.known_to = kubelet;
+  return {};
+}
+
+Status DeviceOffers::Start(Offer& offer) {
+  const std::string& folder = config_.kubelet.folder;
+  RAIL_ASSIGN(offer.endpoint, kubelet::SocketNameFor(folder, offer.resource, instance_));
+  RAIL_ASSIGN(offer.plugin,
+              kubelet::DevicePlugin::Start(
+                  folder + "/" + offer.endpoint,
+                  {.allocate = [this, resource = offer.resource](
+                                   const std::vector<std::string>& ids) { return Allocate(resource, ids); },
+                   .prefer =
+                       [this](const auto& available, const auto& must_include, size_t size) {
+                         return PreferFree(*views_.Current(), available, must_include, size);
+                       }}));
+  offer.plugin->Publish(offer.devices);
+  return {};
+}
+
+Result<kubelet::Allocation> DeviceOffers::Allocate(const std::string& resource,
+                                                   const std::vector<std::string>& ids) const {
+  if (const Status told = WriteDeviceInfos(device_info_, resource, ids, sysfs_); !told)
+    log::Warning("the pod's network-status will lack its device of {}: {}", resource, told.error().message);
+  return AllocationOf(resource, ids, sysfs_);
+}
+
+std::vector<DeviceOffers::Count> DeviceOffers::counts() const {
+  std::vector<Count> counts;
+  for (const Offer& offer : offers_) {
+    Count& count = counts.emplace_back(Count{.rail = offer.rail.name});
+    count.devices = static_cast<uint32_t>(offer.devices.size());
+    for (const kubelet::Device& device : offer.devices) {
+      if (device.healthy)
+        ++count.healthy;
+      else if (count.problem.empty())
+        count.problem = device.id + ": " + device.reason;
+    }
+  }
+  return counts;
+}
+
+}  // namespace rail::raild

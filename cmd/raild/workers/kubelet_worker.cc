@@ -1,0 +1,118 @@
+#include "cmd/raild/workers/kubelet_worker.h"
+
+#include "cmd/raild/api/hardware.h"
+#include "cmd/raild/workers/rail_states.h"
+#include "lib/base/log.h"
+
+namespace rail::raild {
+namespace {
+
+// Files of sysfs have no events, and the kubelet none of what it gives.
+constexpr std::chrono::seconds kLookInterval{30};
+// An ADD makes several views.
+constexpr std::chrono::milliseconds kGather{200};
+constexpr std::chrono::seconds kRetry{1};
+constexpr std::chrono::seconds kPodsTime{1};
+// device-info-spec SPEC.md 1.1.0
+constexpr const char* kDeviceInfo = "/var/run/k8s.cni.cncf.io/devinfo/dp";
+
+}  // namespace
+
+KubeletWorker::KubeletWorker(const config::NodeConfig& config, const engine::Deps& deps,
+                             const config::Paths& paths, const engine::ViewPublisher& views,
+                             engine::NodeStatus& node_status)
+    : config_(config),
+      deps_(deps),
+      hardware_(RealHardware(paths)),
+      node_status_(node_status),
+      offers_(config, views, sriov::Sysfs(paths.sysfs), kDeviceInfo,
+              [this](const config::Rail& rail, const engine::NodeView& view) { return See(rail, view); }) {}
+
+void KubeletWorker::Start() {
+  if (!config_.kubelet.device_plugin) return;
+  worker_.Start([this] {
+    WatchKubelet();
+    Look();
+    worker_.FollowLinks("devices are looked at every 30 s only", [this](const netlink::Changes* changes) {
+      if (changes == nullptr || !changes->links.empty())
+        worker_.Soon(Kind::kLook, [this] { Look(); }, kGather);
+    });
+    worker_.loop().Every(kLookInterval, [this] { Look(); });
+  });
+}
+
+void KubeletWorker::ViewChanged() {
+  if (!config_.kubelet.device_plugin) return;
+  worker_.loop().Post([this] { worker_.Soon(Kind::kLook, [this] { Look(); }, kGather); });
+}
+
+std::vector<kubelet::Seen> KubeletWorker::See(const config::Rail& rail, const engine::NodeView& view) {
+  DeviceFacts facts{.problem = {}, .view = view, .given = {}, .can_attach = {}};
+  for (const kubernetes::RailState& state : RailStates(view)) {
+    if (state.name == rail.name) facts.problem = state.problem;
+  }
+  if (given_) facts.given = (*given_)[config_.kubelet.ResourceOf(rail)];
+  engine::Connections connections(deps_.openers(config_), After(engine::kRoundLimit));
+  facts.can_attach = [&](const std::string& id) -> Status {
+    RAIL_ASSIGN(device::Backend * devices, connections.Devices());
+    RAIL_ASSIGN(const device::Device device, devices->Find(rail, id));
+    (void)device;
+    return {};
+  };
+  const sriov::Sysfs sysfs(hardware_.sysfs);
+  return SeeDevices(DevicesOf(rail, sysfs), facts, sysfs);
+}
+
+void KubeletWorker::LookAtPods() {
+  given_.reset();
+  const auto pods = hardware_.pods(After(kPodsTime));
+  if (!pods) return;
+  given_.emplace();
+  for (const auto& pod : *pods) {
+    for (const auto& device : pod.devices)
+      (*given_)[device.resource].emplace(device.id, PodName(pod.pod_namespace, pod.pod));
+  }
+}
+
+void KubeletWorker::Look() {
+  LookAtPods();
+  worker_.RetryAt(offers_.Look(Clock::now()), [this] { Look(); });
+  Serve();
+  Tell();
+}
+
+void KubeletWorker::Serve() {
+  const Status served = offers_.Serve();
+  node_status_.Note(engine::Part::kKubelet, served);
+  worker_.loop().Cancel(again_);
+  again_ = served ? 0 : worker_.loop().After(kRetry, [this] { Serve(); });
+}
+
+void KubeletWorker::Tell() {
+  bool changed = false;
+  for (const DeviceOffers::Count& count : offers_.counts()) {
+    const bool here = node_status_.ChangeRail(count.rail, [&](v1::Rail& seen) {
+      seen.set_offers_devices(true);
+      seen.set_devices(count.devices);
+      seen.set_devices_healthy(count.healthy);
+      seen.set_device_problem(count.problem);
+    });
+    if (here && !count.problem.empty())
+      log::Warning("the kubelet is told that a device is unhealthy: {}", count.problem);
+    changed = changed || here;
+  }
+  if (changed) node_status_.Changed();
+}
+
+void KubeletWorker::WatchKubelet() {
+  const auto watch = [&]() -> Status {
+    RAIL_ASSIGN(kubelet_, event::FileWatch::OpenForSocket(config_.kubelet.folder + "/kubelet.sock"));
+    return worker_.loop().Watch(kubelet_->fd(), [this] {
+      if (kubelet_->Drain()) Serve();
+    });
+  };
+  if (const Status watched = watch(); !watched)
+    log::Warning("{}; the kubelet is looked for every 30 s only", watched.error().message);
+}
+
+}  // namespace rail::raild

@@ -1,0 +1,149 @@
+"""raild is the kubelet's device plugin on one node; a plugin of somebody else is that of the other."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from conftest import Cost
+from flow import Flow
+from kube import SYSTEM, Kube, eventually
+from railcni_cluster import kubectl, node, objects, overlay
+from railcni_cluster.names import WORKLOAD
+from railcni_lab import cabling, kernel
+from readme import manifests
+from test_lifecycle import NEVER, TALK
+
+GRACE = 5  # s
+ROLLOUT = 120  # s
+
+
+def offers(config: dict[str, Any]) -> None:
+    config["rules"] = [{"where": {"node": "n2"}, "set": {"kubelet": {"device_plugin": True, "grace_s": GRACE}}}]
+
+
+def apply(kube: Kube, change: overlay.Change | None) -> None:
+    folder = manifests(kube)
+    overlay.write(kube.cluster, folder / "overlays/yours", change)
+    kube.ctl("apply", "-k", str(folder / "overlays/yours"))
+    kube.rolled_out(ROLLOUT)
+
+
+def allocatable(kube: Kube) -> list[int]:
+    """Devices of each rail that pods may have on n2."""
+    [status] = [n["status"] for n in kube.items("nodes") if n["metadata"]["name"] == "n2"]
+    return [int(status["allocatable"].get(f"nvidia.com/rail{rail}", "0")) for rail in kube.rails]
+
+
+def whole(kube: Kube) -> list[int]:
+    return [kube.lab.shape().devices for _ in kube.rails]
+
+
+def wait_for(kube: Kube, wanted: list[int]) -> float:
+    """Seconds until n2 has so many. The kubelet writes its node's status every 10 s."""
+    began = time.monotonic()
+    eventually(f"n2 has {wanted}", lambda: allocatable(kube), lambda found: found == wanted, 100)
+    return time.monotonic() - began
+
+
+@pytest.fixture(scope="module")
+def offered(resident: Kube) -> Iterator[Kube]:
+    where = resident.node("n2")
+    node.kill_service(where, "device-plugin")
+    apply(resident, offers)
+    wait_for(resident, whole(resident))
+    yield resident
+    apply(resident, None)
+    node.start_device_plugin(resident.cluster, where)
+    wait_for(resident, whole(resident))
+
+
+def rails_of(kube: Kube) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = kube.railctl(kube.node("n2"), "get", "rails")["rails"]
+    return found
+
+
+def test_a_pod_gets_the_devices_that_raild_offers(offered: Kube, cost: Cost) -> None:
+    count = offered.lab.shape().devices
+    assert [(r["devices"], r["devices_healthy"]) for r in rails_of(offered)] == [(count, count) for _ in offered.rails]
+    offered.run_pods(("o1", "tenant-a", "n2"))
+    given = {row["rail"]: row["device"] for row in offered.records(offered.node("n2")) if row["pod_name"] == "o1"}
+    assert len(given) == len(offered.rails)
+    for rail in offered.rails:
+        said = offered.execute("tenant-a", "o1", f"echo $PCIDEVICE_NVIDIA_COM_RAIL{rail}").strip()
+        assert said == given[f"rail{rail}"], "the pod's interface is the device that it was given"
+    offered.delete_pods("tenant-a", "o1")
+    cost.nothing_left(offered)
+
+
+def pods_of_n2(kube: Kube) -> dict[str, str]:
+    """UID -> name, of those that are to stay."""
+    return {p["metadata"]["uid"]: p["metadata"]["name"] for p in kube.items("pods", "-A")
+            if p["spec"].get("nodeName") == "n2" and "deletionTimestamp" not in p["metadata"]}
+
+
+def test_a_rail_without_its_leaf_offers_nothing_to_new_pods(offered: Kube, cost: Cost) -> None:
+    """Those that run are not touched, and one that waits begins when the leaf is back."""
+    leaf = offered.lab.leaf(0)
+    [port] = [port for port, behind in cabling.nodes_ports(offered.lab, 0) if behind.name == "n2"]
+    before = pods_of_n2(offered)
+    kernel.run(["ip", "-n", leaf.namespace, "link", "set", port, "down"])
+    try:
+        gone = wait_for(offered, [0, *whole(offered)[1:]])
+        assert gone > GRACE - 1, "a flap shorter than the grace period does not reach the kubelet"
+        assert "has no carrier" in rails_of(offered)[0]["device_problem"]
+        kubectl.apply(offered.cluster, objects.pod("o2", "tenant-a", node="n2", image=WORKLOAD, rails=len(offered.rails)))
+        offered.ctl("-n", "tenant-a", "wait", "--for=condition=PodScheduled=false", "pod/o2", "--timeout=30s")
+        [why] = [c["message"] for c in offered.pod("tenant-a", "o2")["status"]["conditions"] if c["type"] == "PodScheduled"]
+        assert "Insufficient nvidia.com/rail0" in why, why
+    finally:
+        kernel.run(["ip", "-n", leaf.namespace, "link", "set", port, "up"])
+    wait_for(offered, whole(offered))
+    offered.wait_ready("tenant-a", "o2", seconds=120)
+    assert before.items() <= pods_of_n2(offered).items(), "the pods that ran run on"
+    cost.lost = f"0 pods; n2 offered none of rail0 {gone:.0f} s after the cable was pulled"
+    offered.delete_pods("tenant-a", "o2")
+    cost.nothing_left(offered)
+
+
+def kubelet_restarts(kube: Kube) -> None:
+    node.kill_service(kube.node("n2"), "kubelet", signal.SIGKILL)
+    node.start_kubelet(kube.cluster, kube.node("n2"))
+
+
+def raild_restarts(kube: Kube) -> None:
+    before = kube.railds(kube.node("n2"))
+    kube.ctl("-n", SYSTEM, "delete", "pod", *before, "--wait=false")
+    eventually("another raild is n2's", lambda: kube.railds(kube.node("n2")), lambda now: len(now) == 1 and now != before, ROLLOUT)
+    kube.rolled_out(ROLLOUT)
+
+
+def wait_for_offers(kube: Kube) -> float:
+    """Seconds until the kubelet gives n2's devices again. Before raild is there its allocatable may still be that of ten seconds ago."""
+    began = time.monotonic()
+    eventually("raild of n2 offers all", lambda: [r["devices_healthy"] for r in rails_of(kube)], lambda found: found == whole(kube), 60)
+    wait_for(kube, whole(kube))
+    return time.monotonic() - began
+
+
+ORDERS: dict[str, tuple[Callable[[Kube], None], ...]] = {
+    "kubelet": (kubelet_restarts,), "raild": (raild_restarts,),
+    "kubelet, raild": (kubelet_restarts, raild_restarts), "raild, kubelet": (raild_restarts, kubelet_restarts)}
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_restarts_lose_no_pod_and_give_no_device_twice(offered: Kube, cost: Cost, order: str) -> None:
+    with Flow(offered, TALK, NEVER) as flow:
+        for restart in ORDERS[order]:
+            restart(offered)
+        took = wait_for_offers(offered)
+        offered.run_pods(("o3", "tenant-a", "n2"))
+    devices = [row["device"] for row in offered.records(offered.node("n2"))]
+    assert len(devices) == len(set(devices))
+    assert (flow.lost(), flow.breaches()) == (0, [])
+    offered.delete_pods("tenant-a", "o3")
+    cost.lost = f"0 of {flow.count()}; allocatable right after {took:.0f} s"
+    cost.nothing_left(offered)
