@@ -45,6 +45,8 @@ class DevicePool {
   // A device that `seen` does not have leaves the list at once, and its fault is forgotten. An unhealthy device
   // stays so until it is well, also when a fault of `at_once` becomes another.
   Look See(const std::vector<Seen>& seen, Deadline now);
+  // The list of the last look.
+  const std::vector<Device>& devices() const { return last_; }
 
  private:
   struct Fault {

@@ -53,6 +53,7 @@ def wait_for(kube: Kube, wanted: list[int]) -> float:
 def offered(resident: Kube) -> Iterator[Kube]:
     where = resident.node("n2")
     node.kill_service(where, "device-plugin")
+    node.run_on(where, ["/bin/sh", "-c", "rm -f /var/run/k8s.cni.cncf.io/devinfo/dp/*"])  # what it told Multus
     apply(resident, offers)
     wait_for(resident, whole(resident))
     yield resident
@@ -72,7 +73,9 @@ def test_a_pod_gets_the_devices_that_raild_offers(offered: Kube, cost: Cost) -> 
     offered.run_pods(("o1", "tenant-a", "n2"))
     given = {row["rail"]: row["device"] for row in offered.records(offered.node("n2")) if row["pod_name"] == "o1"}
     assert len(given) == len(offered.rails)
+    status = {entry["name"]: entry for entry in offered.network_status("tenant-a", "o1")}
     for rail in offered.rails:
+        assert status[f"default/rail{rail}"]["device-info"]["pci"]["pci-address"] == given[f"rail{rail}"], "as raild has told Multus"
         said = offered.execute("tenant-a", "o1", f"echo $PCIDEVICE_NVIDIA_COM_RAIL{rail}").strip()
         assert said == given[f"rail{rail}"], "the pod's interface is the device that it was given"
     offered.delete_pods("tenant-a", "o1")

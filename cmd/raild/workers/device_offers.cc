@@ -55,11 +55,11 @@ std::optional<Deadline> DeviceOffers::Look(Deadline now) {
   const auto view = views_.Current();
   looked_ = looked_ || IsWhole(*view);
   if (!looked_) return {};
+  auto seen = see_(*view);
   std::optional<Deadline> again;
   for (Offer& offer : offers_) {
-    auto look = offer.pool.See(see_(offer.rail, *view), now);
-    offer.devices = std::move(look.devices);
-    if (look.changed && offer.plugin) offer.plugin->Publish(offer.devices);
+    const auto look = offer.pool.See(seen[offer.rail.name], now);
+    if (look.changed && offer.plugin) offer.plugin->Publish(look.devices);
     again = Earlier(again, look.look_again);
   }
   return again;
@@ -73,7 +73,9 @@ Status DeviceOffers::Serve() {
   for (Offer& offer : offers_) {
     const bool is_known = offer.known_to == kubelet && offer.plugin && offer.plugin->IsReachable();
     Status introduced = is_known ? Status() : Introduce(offer, kubelet);
+    const bool hangs = !introduced && introduced.error().code == Code::kTransient;
     if (served && !introduced) served = std::move(introduced);
+    if (hangs) break;
   }
   return served;
 }
@@ -103,7 +105,7 @@ Status DeviceOffers::Start(Offer& offer) {
                        [this](const auto& available, const auto& must_include, size_t size) {
                          return PreferFree(*views_.Current(), available, must_include, size);
                        }}));
-  offer.plugin->Publish(offer.devices);
+  offer.plugin->Publish(offer.pool.devices());
   return {};
 }
 
@@ -118,8 +120,8 @@ std::vector<DeviceOffers::Count> DeviceOffers::counts() const {
   std::vector<Count> counts;
   for (const Offer& offer : offers_) {
     Count& count = counts.emplace_back(Count{.rail = offer.rail.name});
-    count.devices = static_cast<uint32_t>(offer.devices.size());
-    for (const kubelet::Device& device : offer.devices) {
+    count.devices = static_cast<uint32_t>(offer.pool.devices().size());
+    for (const kubelet::Device& device : offer.pool.devices()) {
       if (device.healthy)
         ++count.healthy;
       else if (count.problem.empty())

@@ -7,9 +7,9 @@
 // Source:   lib/kubelet/README.md
 #pragma once
 
-#include <compare>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,9 +24,8 @@ namespace rail::raild {
 
 class DeviceOffers {
  public:
-  // What is seen of a rail's devices now.
-  using See =
-      std::function<std::vector<kubelet::Seen>(const config::Rail& rail, const engine::NodeView& view)>;
+  // What is seen of the devices now, by rail.
+  using See = std::function<std::map<std::string, std::vector<kubelet::Seen>>(const engine::NodeView& view)>;
 
   // `device_info`: the folder in which Multus looks for what it is to show of a device.
   DeviceOffers(const config::NodeConfig& config, const engine::ViewPublisher& views, sriov::Sysfs sysfs,
@@ -36,7 +35,8 @@ class DeviceOffers {
   // once: a restart of raild takes no device from the kubelet. Returns when to look again at the latest; nothing: after the next view.
   std::optional<Deadline> Look(Deadline now);
   // Serves and registers each rail that the kubelet does not know yet. A kubelet that has started anew knows none. Does nothing before the
-  // first look, and while there is no kubelet. Errors: of the first rail that fails, after all have been tried.
+  // first look, and while there is no kubelet. Errors: of the first rail that fails, after all have been tried; a kubelet that does not answer
+  // for one is not asked for the others.
   Status Serve();
 
   // As the kubelet has it.
@@ -53,13 +53,12 @@ class DeviceOffers {
   struct KubeletId {
     uint64_t inode = 0;
     int64_t made_ns = 0;
-    auto operator<=>(const KubeletId&) const = default;
+    bool operator==(const KubeletId&) const = default;
   };
   struct Offer {
     const config::Rail& rail;
     std::string resource;
     kubelet::DevicePool pool;
-    std::vector<kubelet::Device> devices{};
     std::unique_ptr<kubelet::DevicePlugin> plugin{};
     std::string endpoint{};
     KubeletId known_to{};  // zero: to none

@@ -2,6 +2,8 @@
 #include "cmd/raild/workers/device_offers.h"
 
 #include <gmock/gmock.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -9,6 +11,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "lib/base/fd.h"
 #include "lib/base/strict_json.h"
 #include "lib/kubelet/testing/device_manager.h"
 #include "lib/kubelet/testing/test_folder.h"
@@ -54,9 +57,9 @@ class DeviceOffersTest : public ::testing::Test {
   }
 
   std::unique_ptr<DeviceOffers> Offers() {
-    return std::make_unique<DeviceOffers>(
-        config, views, sriov::Sysfs(folder.path() + "/sys"), folder.path() + "/devinfo/dp",
-        [this](const config::Rail& rail, const engine::NodeView&) { return seen.at(rail.name); });
+    return std::make_unique<DeviceOffers>(config, views, sriov::Sysfs(folder.path() + "/sys"),
+                                          folder.path() + "/devinfo/dp",
+                                          [this](const engine::NodeView&) { return seen; });
   }
 
   // The sockets of a rail's plugins.
@@ -135,6 +138,37 @@ TEST_F(DeviceOffersTest, AKubeletThatStartsAnewHearsOfAllOfThem) {
   EXPECT_TRUE(Has("rail1", 1));
   EXPECT_TRUE(offers->Serve()) << "it knows them";
   EXPECT_THAT(kubelet.Of(Endpoint("rail0")).lists, SizeIs(1));
+}
+
+TEST_F(DeviceOffersTest, AKubeletThatStartsAnewAndLeavesTheSocketsHearsOfThem) {
+  const auto offers = Served();
+  const std::string endpoint = Endpoint("rail0");
+  const kubelet::testing::TestFolder aside;
+  std::filesystem::create_hard_link(folder.path() + "/" + endpoint, aside.path() + "/kept");
+  kubelet.Stop();
+  kubelet.Start();
+  std::filesystem::create_hard_link(aside.path() + "/kept", folder.path() + "/" + endpoint);
+  EXPECT_TRUE(offers->Serve());
+  EXPECT_EQ(Endpoint("rail0"), endpoint) << "it serves still";
+  EXPECT_TRUE(Has("rail0", 2));
+}
+
+TEST_F(DeviceOffersTest, AKubeletThatDoesNotAnswerIsAskedForOneRailAlone) {
+  kubelet.Stop();
+  std::filesystem::remove(folder.path() + "/kubelet.sock");
+  const Fd deaf(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
+  (folder.path() + "/kubelet.sock").copy(address.sun_path, sizeof address.sun_path - 1);
+  ASSERT_EQ(::bind(deaf.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  ASSERT_EQ(::listen(deaf.get(), 8), 0);
+  Whole();
+  const auto offers = Offers();
+  (void)offers->Look(begin);
+  const Status served = offers->Serve();
+  ASSERT_FALSE(served);
+  EXPECT_EQ(served.error().code, Code::kTransient);
+  EXPECT_THAT(served.error().message, HasSubstr("register nvidia.com/rail0"));
+  EXPECT_THAT(Endpoints("rail1"), SizeIs(0));
 }
 
 TEST_F(DeviceOffersTest, AKubeletThatComesLaterHearsOfThem) {

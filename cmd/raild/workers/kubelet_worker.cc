@@ -16,6 +16,18 @@ constexpr std::chrono::seconds kPodsTime{1};
 // device-info-spec SPEC.md 1.1.0
 constexpr const char* kDeviceInfo = "/var/run/k8s.cni.cncf.io/devinfo/dp";
 
+// To which pods the kubelet has given what, by resource and id. Nothing: it does not say.
+std::optional<std::map<std::string, std::map<std::string, PodName>>> GivenTo(
+    const Result<std::vector<pcie::PodDevices>>& pods) {
+  if (!pods) return {};
+  std::map<std::string, std::map<std::string, PodName>> given;
+  for (const pcie::PodDevices& pod : *pods) {
+    for (const auto& device : pod.devices)
+      given[device.resource].emplace(device.id, PodName(pod.pod_namespace, pod.pod));
+  }
+  return given;
+}
+
 }  // namespace
 
 KubeletWorker::KubeletWorker(const config::NodeConfig& config, const engine::Deps& deps,
@@ -26,7 +38,7 @@ KubeletWorker::KubeletWorker(const config::NodeConfig& config, const engine::Dep
       hardware_(RealHardware(paths)),
       node_status_(node_status),
       offers_(config, views, sriov::Sysfs(paths.sysfs), kDeviceInfo,
-              [this](const config::Rail& rail, const engine::NodeView& view) { return See(rail, view); }) {}
+              [this](const engine::NodeView& view) { return See(view); }) {}
 
 void KubeletWorker::Start() {
   if (!config_.kubelet.device_plugin) return;
@@ -46,36 +58,28 @@ void KubeletWorker::ViewChanged() {
   worker_.loop().Post([this] { worker_.Soon(Kind::kLook, [this] { Look(); }, kGather); });
 }
 
-std::vector<kubelet::Seen> KubeletWorker::See(const config::Rail& rail, const engine::NodeView& view) {
-  DeviceFacts facts{.problem = {}, .view = view, .given = {}, .can_attach = {}};
-  for (const kubernetes::RailState& state : RailStates(view)) {
-    if (state.name == rail.name) facts.problem = state.problem;
-  }
-  if (given_) facts.given = (*given_)[config_.kubelet.ResourceOf(rail)];
+std::map<std::string, std::vector<kubelet::Seen>> KubeletWorker::See(const engine::NodeView& view) {
+  std::map<std::string, std::string> problems;
+  for (const kubernetes::RailState& rail : RailStates(view)) problems[rail.name] = rail.problem;
+  auto given = GivenTo(hardware_.pods(After(kPodsTime)));
   engine::Connections connections(deps_.openers(config_), After(engine::kRoundLimit));
-  facts.can_attach = [&](const std::string& id) -> Status {
-    RAIL_ASSIGN(device::Backend * devices, connections.Devices());
-    RAIL_ASSIGN(const device::Device device, devices->Find(rail, id));
-    (void)device;
-    return {};
-  };
   const sriov::Sysfs sysfs(hardware_.sysfs);
-  return SeeDevices(DevicesOf(rail, sysfs), facts, sysfs);
-}
-
-void KubeletWorker::LookAtPods() {
-  given_.reset();
-  const auto pods = hardware_.pods(After(kPodsTime));
-  if (!pods) return;
-  given_.emplace();
-  for (const auto& pod : *pods) {
-    for (const auto& device : pod.devices)
-      (*given_)[device.resource].emplace(device.id, PodName(pod.pod_namespace, pod.pod));
+  std::map<std::string, std::vector<kubelet::Seen>> seen;
+  for (const config::Rail& rail : config_.rails) {
+    DeviceFacts facts{.problem = problems[rail.name], .view = view, .given = {}, .can_attach = {}};
+    if (given) facts.given = (*given)[config_.kubelet.ResourceOf(rail)];
+    facts.can_attach = [&](const std::string& id) -> Status {
+      RAIL_ASSIGN(device::Backend * devices, connections.Devices());
+      RAIL_ASSIGN(const device::Device device, devices->Find(rail, id));
+      (void)device;
+      return {};
+    };
+    seen[rail.name] = SeeDevices(DevicesOf(rail, sysfs), facts, sysfs);
   }
+  return seen;
 }
 
 void KubeletWorker::Look() {
-  LookAtPods();
   worker_.RetryAt(offers_.Look(Clock::now()), [this] { Look(); });
   Serve();
   Tell();

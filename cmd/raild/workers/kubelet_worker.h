@@ -37,8 +37,7 @@ class KubeletWorker {
 
  private:
   enum class Kind { kLook };
-  std::vector<kubelet::Seen> See(const config::Rail& rail, const engine::NodeView& view);
-  void LookAtPods();
+  std::map<std::string, std::vector<kubelet::Seen>> See(const engine::NodeView& view);
   void Look();
   void Serve();
   void Tell();
@@ -48,8 +47,6 @@ class KubeletWorker {
   const engine::Deps& deps_;
   const inspect::Hardware hardware_;
   engine::NodeStatus& node_status_;
-  // To which pods the kubelet has given what, at this look: by resource and id. Nothing: it does not say.
-  std::optional<std::map<std::string, std::map<std::string, PodName>>> given_;
   DeviceOffers offers_;
   std::optional<event::FileWatch> kubelet_;
   event::TimerId again_ = 0;
